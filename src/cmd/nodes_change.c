@@ -11,6 +11,7 @@
 #include "base/timetext.h"
 #include "cmd/change.h"
 #include "cmd/commands.h"
+#include "cmd/object.h"
 #include "core/speed.h"
 
 /* Asks for each node of the lists; `rest` follows the name in the path. */
@@ -193,6 +194,8 @@ static bool setting_add(json_t *body, const char *word)
 		json_object_set_new(body, name, json_integer(number));
 	else if (strcmp(name, "speed") == 0 && speed_parse(*value ? value : "1", &speed, &err) == 0)
 		json_object_set_new(body, name, json_real((double)speed / SPEED_USUAL));
+	else if (strcmp(name, "shared") == 0 && (!*value || truth_of(value) >= 0))
+		json_object_set_new(body, name, json_boolean(*value && truth_of(value)));
 	else
 		return false;
 	return true;
@@ -210,7 +213,7 @@ static int set(const struct command *c, const void *arguments, const struct oper
 		else if (!setting_add(body, operands->v[i]))
 			code = command_misused(
 				c,
-				"\"%s\": use class=NAME, features=A,B, note=TEXT, cpus=N, gpus=N or speed=N (0.001 to 1000)",
+				"\"%s\": use class=NAME, features=A,B, note=TEXT, cpus=N, gpus=N, speed=N (0.001 to 1000) or shared=true|false",
 				operands->v[i]);
 	if (code == EXIT_OK && (n == 0 || json_object_size(body) == 0))
 		code = command_misused(c, "%s is missing", n == 0 ? "NODE" : "NAME=VALUE");
@@ -226,6 +229,8 @@ static const char *const set_examples[] = {
 	"Jobs may ask for it by these words: -l nodes=1:ib.",
 	"shunt nodes set n3 cpus=12",
 	"Give jobs twelve of its CPUs only.",
+	"shunt nodes set n4 shared=true",
+	"Divide its CPUs among jobs with a budget, in shares (docs/libra.md).",
 	NULL,
 };
 
@@ -234,7 +239,8 @@ const struct command command_nodes_set = {
 	.operands = "NODE... NAME=VALUE...",
 	.operands_min = 2,
 	.operands_max = INT_MAX,
-	.about = "Change nodes: class, features, note, speed, and how many of their CPUs and GPUs jobs may use.",
+	.about =
+		"Change nodes: class, features, note, speed, how many of their CPUs and GPUs jobs may use, and whether jobs with a budget share their CPUs.",
 	.details = "An empty value removes a class, the features or a note.",
 	.examples = set_examples,
 	.run = set,

@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <strings.h>
 
 #include "base/amount.h"
 
@@ -16,6 +17,11 @@ const json_t *object_value(const json_t *object, const char *key);
  * json_string_value(). */
 const char *value_text(const json_t *value);
 const char *object_text(const json_t *object, const char *key);
+/* "true" or "false", in any case: 1 or 0; -1: neither. */
+static inline int truth_of(const char *text)
+{
+	return strcasecmp(text, "true") == 0 ? 1 : strcasecmp(text, "false") == 0 ? 0 : -1;
+}
 int64_t object_number(const json_t *object, const char *key, int64_t otherwise);
 
 /* "Wed Nov 16 10:02:03 2016", local time. Returns buf, of 40 or more. */

@@ -190,6 +190,11 @@ void pbsattr_node(struct pbsattrs *a, const json_t *node, enum pbs_family family
 	}
 	if (json_is_number(json_object_get(node, "speed")) && json_number_value(json_object_get(node, "speed")) != 1)
 		pbsattr_add(a, "speed", NULL, PBSATTR_TEXT, "%g", json_number_value(json_object_get(node, "speed")));
+	if (json_is_true(json_object_get(node, "shared"))) {
+		pbsattr_add(a, "shared", NULL, PBSATTR_TEXT, "True");
+		pbsattr_add(a, "share_used", NULL, PBSATTR_TEXT, "%.3f",
+			    json_number_value(json_object_get(node, "share_used")));
+	}
 	if (json_is_number(json_object_get(node, "load")))
 		pbsattr_add(a, "loadave", NULL, PBSATTR_TEXT, "%.2f", json_number_value(json_object_get(node, "load")));
 	if (*object_text(node, "note"))

@@ -118,7 +118,19 @@ static json_t *speed_value(struct change *ch, const char *text)
 	return json_real((double)speed / SPEED_USUAL);
 }
 
-/* Of a node its state, note and speed can be set. "state += offline" and "-= offline" are as "=" offline and free. */
+/* Whether a node is shared, new; NULL, and it was said: that is no truth value. */
+static json_t *shared_value(struct change *ch, const char *text)
+{
+	int shared = *text ? truth_of(text) : 0;
+
+	if (shared < 0) {
+		ch->code = command_fail(ch->c, "shared = %s: use true or false", text);
+		return NULL;
+	}
+	return json_boolean(shared);
+}
+
+/* Of a node its state, note, speed and whether it is shared can be set. "state += offline" and "-= offline" are as "=" offline and free. */
 static json_t *node_body(struct change *ch, const struct qmgr_command *m)
 {
 	json_t *body = json_object();
@@ -127,19 +139,20 @@ static json_t *node_body(struct change *ch, const struct qmgr_command *m)
 		const struct qmgr_change *x = &m->change[i];
 		bool state = strcasecmp(x->name, "state") == 0, note = strcasecmp(x->name, "note") == 0;
 		const char *value = state && x->op == QMGR_MINUS ? "free" : x->value;
-		if (strcasecmp(x->name, "speed") == 0) {
-			json_t *speed = speed_value(ch, m->verb == QMGR_UNSET ? "" : value);
-			if (!speed) {
+		bool speed = strcasecmp(x->name, "speed") == 0;
+		if (speed || strcasecmp(x->name, "shared") == 0) {
+			json_t *v = (speed ? speed_value : shared_value)(ch, m->verb == QMGR_UNSET ? "" : value);
+			if (!v) {
 				json_decref(body);
 				return NULL;
 			}
-			json_object_set_new(body, "speed", speed);
+			json_object_set_new(body, speed ? "speed" : "shared", v);
 			continue;
 		}
 		if (!state && !note && strcasecmp(x->name, "comment") != 0) {
 			ch->code = command_fail(
 				ch->c,
-				"%s: of a node state, note and speed can be set; the rest is what it has (the "
+				"%s: of a node state, note, speed and shared can be set; the rest is what it has (the "
 				"configuration file's \"nodes\")",
 				x->name);
 			json_decref(body);

@@ -153,6 +153,8 @@ static void node_print(const struct qmgr_command *m, const json_t *node)
 	}
 	if (m->verb == QMGR_LIST || json_number_value(json_object_get(node, "speed")) != 1)
 		attribute_print(m, before.text, "speed", json_object_get(node, "speed"));
+	if (m->verb == QMGR_LIST || json_is_true(json_object_get(node, "shared")))
+		attribute_print(m, before.text, "shared", json_object_get(node, "shared"));
 	if (note[0])
 		attribute_print(m, before.text, "note", json_object_get(node, "note"));
 	if (m->verb == QMGR_LIST)

@@ -629,7 +629,8 @@ void op_admin(struct history *h)
 		break;
 	case 8:
 		ask(h, getuid(), "PATCH", PICK(h, "/v1/nodes/n1", "/v1/nodes/n2"), "%s",
-		    PICK(h, "{\"drain_at\":null}", "{\"note\":null}", "{\"speed\":2.5}", "{\"speed\":null}"));
+		    PICK(h, "{\"drain_at\":null}", "{\"note\":null}", "{\"speed\":2.5}", "{\"speed\":null}",
+			 "{\"shared\":true}", "{\"shared\":true}", "{\"shared\":false}"));
 		break;
 	case 9:
 		ask(h, getuid(), PICK(h, "PUT", "DELETE"), "/v1/queues/extra", "{}");

@@ -183,6 +183,8 @@ static bool drain(struct history *h)
 		char tag[64];
 		if (i % 40 == 0)
 			divide(h, (int[]){1, 0, 2, 0}[i / 40 % 4]);
+		for (int n = 1; i % 40 == 20 && n <= 2; n++) /* while they have no jobs, and are in no partition */
+			ask(h, getuid(), "PATCH", n == 1 ? "/v1/nodes/n1" : "/v1/nodes/n2", "{\"shared\":false}");
 		h->now_us += 30000000;
 		bare_clock(h->now_us);
 		server_turn(h->s);

@@ -198,7 +198,7 @@ static void node_write(const struct server *s, struct json *j, uint32_t node)
 		return;
 	json_open_object(j, NULL);
 	json_text(j, "name", names_get(&s->cluster->node_names, node));
-	json_int(j, "cpus", s->cluster->nodes.v[node].total.v[RES_CPU]);
+	json_int(j, "cpus", node_cpus(&s->cluster->nodes.v[node]));
 	json_bool(j, "up", sched_node_open(s->sched, node));
 	if (s->hosts->nodes.v[node].life.at)
 		json_int(j, "drain_at", s->hosts->nodes.v[node].life.at);

@@ -52,7 +52,7 @@ void cluster_sum(const struct server *s, int64_t *ret_nodes, int64_t *ret_cpus, 
 	*ret_nodes = *ret_cpus = *ret_used = 0;
 	for (uint32_t i = 0; i < s->hosts->nodes.n; i++) {
 		*ret_nodes += !node_gone(&s->hosts->nodes.v[i].life);
-		*ret_cpus += node_gone(&s->hosts->nodes.v[i].life) ? 0 : s->cluster->nodes.v[i].total.v[RES_CPU];
+		*ret_cpus += node_gone(&s->hosts->nodes.v[i].life) ? 0 : node_cpus(&s->cluster->nodes.v[i]);
 		*ret_used += world_cpus_used(s, i);
 	}
 }
@@ -180,6 +180,8 @@ static const struct field node_fields[] = {
 	{"gpus", .is = REQUIRED | IS_INT},
 	{"gpus_used", .is = REQUIRED | IS_INT},
 	{"speed", .is = REQUIRED | IS_REAL, "beside a usual node"},
+	{"shared", .is = REQUIRED | IS_BOOL, "its CPUs are divided among jobs with a budget"},
+	{"share_used", .is = IS_REAL, "CPUs of a shared node that jobs have shares of"},
 	{"features", .is = REQUIRED | IS_LIST, .item = IS_TEXT},
 	{"class", .is = REQUIRED | IS_TEXT | IS_NULL},
 	{"drain_at", .is = REQUIRED | IS_INSTANT | IS_NULL},
@@ -216,7 +218,7 @@ static void node_show(const struct server *s, uint32_t node, struct json *j)
 	json_text(j, "name", names_get(&s->cluster->node_names, node));
 	json_text(j, "state", node_state(s, node));
 	json_text(j, "kind", node_joined(&info->life) ? "joined" : "configured");
-	json_int(j, "cpus", n->total.v[RES_CPU]);
+	json_int(j, "cpus", node_cpus(n));
 	json_int(j, "cpus_used", world_cpus_used(s, node));
 	if (n->total.v[RES_MEM] < INT64_C(1) << 40)
 		json_int(j, "memory", n->total.v[RES_MEM]);
@@ -226,6 +228,9 @@ static void node_show(const struct server *s, uint32_t node, struct json *j)
 	json_int(j, "gpus", n->total.v[RES_GPU]);
 	json_int(j, "gpus_used", world_gpus_used(s, node));
 	json_double(j, "speed", (double)n->speed / SPEED_USUAL);
+	json_bool(j, "shared", info->shared);
+	if (info->shared)
+		json_double(j, "share_used", (double)world_share_used(s, node) / SHARE_CPU);
 	json_open_array(j, "features");
 	for (uint32_t i = 0; (i = features_next(&s->cluster->features, n->features, i)) < FEATURES_MAX; i++)
 		json_text(j, NULL, names_get(&s->cluster->feature_names, i));
@@ -266,6 +271,7 @@ struct node_change {
 	int64_t cpus, gpus;  /* -1: all there are; -2: as it is */
 	int64_t drain;	     /* instant; 0: not at all; -1: as it is */
 	uint32_t speed;	     /* 0: as it is */
+	int shared;	     /* -1: as it is */
 };
 
 static void offline_read(const json_t *body, struct node_change *c)
@@ -347,10 +353,12 @@ static int change_read(const struct server *s, const struct node_info *n, const 
 		       struct err *err)
 {
 	static const char *const agents[] = {"features", "class", "cpus", "gpus"};
-	const json_t *features = json_object_get(body, "features"), *speed = json_object_get(body, "speed");
+	const json_t *features = json_object_get(body, "features"), *speed = json_object_get(body, "speed"),
+		     *shared = json_object_get(body, "shared");
 	int rc = 0;
 
 	offline_read(body, c);
+	c->shared = shared ? json_is_true(shared) : -1;
 	for (int i = 0; i < 4 && rc == 0; i++)
 		if (!node_joined(&n->life) && json_object_get(body, agents[i]))
 			rc = err_set(err, -EINVAL, "%s of this node is in the server's configuration: change it there",
@@ -438,6 +446,8 @@ static void alter_record(struct server *s, uint32_t node, const struct node_chan
 
 	if (c->speed)
 		strbuf_printf(&text, " speed=%s", speed_format(c->speed, speed, sizeof speed));
+	if (c->shared >= 0)
+		strbuf_printf(&text, " shared=%s", c->shared ? "true" : "false");
 	if (c->has_features)
 		strbuf_printf(&text, " features=%s", strbuf_text(&c->features));
 	if (c->class)
@@ -461,6 +471,11 @@ static int change_make(struct server *s, uint32_t node, struct node_change *c, c
 {
 	struct node_info *n = &s->hosts->nodes.v[node];
 
+	if (c->shared >= 0 && n->shared != (bool)c->shared) {
+		if (world_node_share(s, node, c->shared, err) < 0)
+			return -EBUSY;
+		world_changed(s);
+	}
 	if ((c->has_features || c->class) && words_change(s, node, c, err) < 0)
 		return -ENOSPC;
 	if (c->cpus != -2)
@@ -525,7 +540,7 @@ void api_node(struct server *s, const struct call *c)
 
 /* What can be changed of a node, as words of 'shunt nodes set'. */
 struct node_words {
-	struct strbuf text[6];
+	struct strbuf text[7];
 };
 
 static void words_write(const struct server *s, uint32_t node, struct node_words *w)
@@ -536,14 +551,15 @@ static void words_write(const struct server *s, uint32_t node, struct node_words
 	strbuf_printf(&w->text[0], "note=%s", n->note ? n->note : "");
 	strbuf_printf(&w->text[1], "features=%s", n->features ? n->features : "");
 	strbuf_printf(&w->text[2], "class=%s", n->class ? n->class : "");
-	strbuf_printf(&w->text[3], "cpus=%lld", (long long)s->cluster->nodes.v[node].total.v[RES_CPU]);
+	strbuf_printf(&w->text[3], "cpus=%lld", (long long)node_cpus(&s->cluster->nodes.v[node]));
 	strbuf_printf(&w->text[4], "gpus=%lld", (long long)s->cluster->nodes.v[node].total.v[RES_GPU]);
 	strbuf_printf(&w->text[5], "speed=%s", speed_format(s->cluster->nodes.v[node].speed, speed, sizeof speed));
+	strbuf_printf(&w->text[6], "shared=%s", n->shared ? "true" : "false");
 }
 
 static void words_fini(struct node_words *w)
 {
-	for (size_t i = 0; i < 6; i++)
+	for (size_t i = 0; i < 7; i++)
 		strbuf_fini(&w->text[i]);
 }
 
@@ -577,7 +593,7 @@ static void node_audit(struct server *s, const struct asker *w, uint32_t node, c
 	if (service)
 		strbuf_printf(&change, "%s (was %s)", node_service_name(life->service),
 			      node_service_name(was->service));
-	for (size_t i = 0; i < 6; i++)
+	for (size_t i = 0; i < 7; i++)
 		if (strcmp(before->text[i].text, after.text[i].text) != 0) {
 			strbuf_printf(&change, "%s%s (was %s)", change.n ? ", " : "", after.text[i].text,
 				      strchr(before->text[i].text, '=') + 1);

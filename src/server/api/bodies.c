@@ -196,6 +196,7 @@ static const struct field node_fields[] = {
 	{"cpus", .is = IS_INT | IS_NULL, "at most as many as there are; null: all"},
 	{"gpus", .is = IS_INT | IS_NULL, "at most as many as there are; null: all"},
 	{"speed", .is = IS_REAL | IS_NULL, "how fast it is beside a usual node, from 0.001 to 1000; null: 1"},
+	{"shared", .is = IS_BOOL | IS_NULL, "its CPUs are divided among jobs with a budget; null: they are not"},
 	{0},
 };
 const struct schema node_body = {.fields = node_fields};

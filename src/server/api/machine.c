@@ -71,7 +71,7 @@ static void partitions_write(const struct server *s, struct json *j)
 	json_close_array(j);
 	for (uint32_t n = 0; n < c->nodes.n; n++)
 		if (c->nodes.v[n].partition == PARTITION_NONE && !node_gone(&s->hosts->nodes.v[n].life))
-			shared += c->nodes.v[n].total.v[RES_CPU];
+			shared += node_cpus(&c->nodes.v[n]);
 	json_int(j, "shared", shared);
 }
 

@@ -40,7 +40,7 @@ static void by_node(const struct server *s, struct strbuf *out, const char *name
 
 static int64_t cpus(const struct server *s, uint32_t node)
 {
-	return s->cluster->nodes.v[node].total.v[RES_CPU];
+	return node_cpus(&s->cluster->nodes.v[node]);
 }
 
 static int64_t cpus_used(const struct server *s, uint32_t node)

@@ -98,9 +98,11 @@ static int64_t least(int64_t limit, const json_t *facts, const char *name)
 /* What the administrator lets it give, of what it has. */
 static struct res node_total(const struct node_info *n, const json_t *facts)
 {
-	return (struct res){.v = {[RES_CPU] = least(n->cpus_limit, facts, "cpus"),
-				  [RES_MEM] = least(-1, facts, "memory"),
-				  [RES_GPU] = least(n->gpus_limit, facts, "gpus")}};
+	struct res total = {
+		.v = {[RES_MEM] = least(-1, facts, "memory"), [RES_GPU] = least(n->gpus_limit, facts, "gpus")}};
+
+	world_node_total(n, least(n->cpus_limit, facts, "cpus"), &total);
+	return total;
 }
 
 void node_resize(struct server *s, uint32_t node)
@@ -195,8 +197,9 @@ int nodes_join(struct server *s, const char *name, const json_t *facts, const ch
 	world_node_size(s, node, &total);
 	world_changed(s);
 	world_node_store(s, node);
-	server_say(s, "node %s has joined: %lld CPUs, %lld KiB, %lld GPUs", name, (long long)total.v[RES_CPU],
-		   (long long)total.v[RES_MEM], (long long)total.v[RES_GPU]);
+	server_say(s, "node %s has joined: %lld CPUs, %lld KiB, %lld GPUs", name,
+		   (long long)node_cpus(&s->cluster->nodes.v[node]), (long long)total.v[RES_MEM],
+		   (long long)total.v[RES_GPU]);
 	return 0;
 }
 
@@ -223,6 +226,7 @@ static void node_leave(struct server *s, uint32_t node)
 	free(n->unwell);
 	n->features = n->class = n->unwell = NULL;
 	n->cpus_limit = n->gpus_limit = -1;
+	n->shared = false;
 	node_happens(s, node, NODE_GO, &(struct cause){.who = BY_SERVER}, NULL);
 	world_node_store(s, node);
 	world_node_size(s, node, &(struct res){0});
@@ -515,6 +519,8 @@ const char *node_state(const struct server *s, uint32_t node)
 		 n->unwell || health_out(n) ? ",unhealthy" : "");
 	if (*text)
 		return text + 1;
+	if (node_divided(&s->cluster->nodes.v[node]))
+		return world_share_used(s, node) >= s->cluster->nodes.v[node].total.v[RES_SHARE] ? "busy" : "free";
 	if (used >= s->cluster->nodes.v[node].total.v[RES_CPU] || s->plan->free_now[node] <= 0)
 		return "busy"; /* also if a job has its machine to itself, and is on another node of it */
 	return "free";

@@ -55,6 +55,7 @@ struct node_info {
 	int64_t cpu_room, gpu_room;	/* how many those have room for: more than there are if it had more */
 	int64_t memory_used;		/* KiB, by attempts */
 	int64_t cpus_limit, gpus_limit; /* the administrator's, of a joined one; -1: all there are */
+	bool shared;			/* its CPUs are divided among jobs with a price (docs/libra.md) */
 	char *features;			/* of a joined one, joined by commas, without its class; or NULL */
 	bool drained;			/* as the scheduler was told */
 	int64_t leaves;			/* the same: the instant at which it leaves; 0: it was not told of one */

@@ -43,6 +43,49 @@ static void node_room(struct node_info *n, int64_t cpus, int64_t gpus)
 	}
 }
 
+void world_node_total(const struct node_info *n, int64_t cpus, struct res *total)
+{
+	total->v[RES_CPU] = n->shared ? 0 : cpus;
+	total->v[RES_SHARE] = n->shared ? cpus * SHARE_CPU : 0;
+}
+
+static void node_divide(struct server *s, uint32_t node, bool shared)
+{
+	const struct node *n = &s->cluster->nodes.v[node];
+	struct res total = n->total;
+
+	s->hosts->nodes.v[node].shared = shared;
+	world_node_total(&s->hosts->nodes.v[node], node_cpus(n), &total);
+	world_node_size(s, node, &total);
+}
+
+int world_node_share(struct server *s, uint32_t node, bool shared, struct err *err)
+{
+	const struct plan_node *p = &s->plan->node[node];
+	const char *name = names_get(&s->cluster->node_names, node);
+
+	if (s->hosts->nodes.v[node].shared == shared)
+		return 0;
+	if (s->cluster->nodes.v[node].partition != PARTITION_NONE)
+		return err_code(err, CODE_BAD_STATE, "node %s is in a partition: its jobs have whole nodes", name);
+	for (size_t i = 0; i < p->pieces.n; i++)
+		if (p->pieces.v[i].live)
+			return err_code(
+				err, CODE_BAD_STATE,
+				"node %s has jobs: take it out of service ('shunt nodes offline %s'), and change 'shared' when they have ended",
+				name, name);
+	node_divide(s, node, shared);
+	return 0;
+}
+
+int64_t world_share_used(const struct server *s, uint32_t node)
+{
+	const struct timeline *line = &s->plan->node[node].line;
+
+	return s->cluster->nodes.v[node].total.v[RES_SHARE] -
+	       timeline_step(line, timeline_find(line, s->clock->now))[1 + RES_SHARE];
+}
+
 int world_node_add(struct server *s, const char *name, const struct res *total, struct err *err)
 {
 	struct node_info n = {.cpus_limit = -1, .gpus_limit = -1};
@@ -50,7 +93,7 @@ int world_node_add(struct server *s, const char *name, const struct res *total, 
 
 	if (rc < 0)
 		return rc;
-	node_room(&n, total->v[RES_CPU], total->v[RES_GPU]);
+	node_room(&n, node_cpus(&s->cluster->nodes.v[s->cluster->nodes.n - 1]), total->v[RES_GPU]);
 	vec_push(&s->hosts->nodes, n);
 	return 0;
 }
@@ -152,6 +195,8 @@ int world_node_restore(struct server *s, const char *name, const json_t *o, stru
 	health_restore(s, node, o);
 	if (speed > 0 && speed <= SPEED_MAX)
 		s->cluster->nodes.v[node].speed = (uint32_t)speed;
+	if (json_is_true(json_object_get(o, "shared")))
+		node_divide(s, node, true);
 	node_room(&s->hosts->nodes.v[node], cpus, total.v[RES_GPU]);
 	return 0;
 }
@@ -165,11 +210,13 @@ void world_node_store(struct server *s, uint32_t node)
 
 	json_init(&j, &text, false);
 	json_open_object(&j, NULL);
-	json_int(&j, "cpus", n->total.v[RES_CPU]);
+	json_int(&j, "cpus", node_cpus(n));
 	json_int(&j, "memory", n->total.v[RES_MEM]);
 	json_int(&j, "gpus", n->total.v[RES_GPU]);
 	if (n->speed != SPEED_USUAL)
 		json_int(&j, "speed", n->speed);
+	if (info->shared)
+		json_bool(&j, "shared", true);
 	base_store(info, &j);
 	if (info->note)
 		json_text(&j, "note", info->note);
@@ -204,8 +251,8 @@ void world_node_size(struct server *s, uint32_t node, const struct res *total)
 		sched_drain(s->sched, node, true, s->clock->now);
 		s->hosts->nodes.v[node].drained = true;
 	}
-	node_room(&s->hosts->nodes.v[node], total->v[RES_CPU], total->v[RES_GPU]);
 	cluster_resize_node(s->cluster, node, total);
+	node_room(&s->hosts->nodes.v[node], node_cpus(&s->cluster->nodes.v[node]), total->v[RES_GPU]);
 }
 
 int world_node_features(struct server *s, uint32_t node, struct err *err)
@@ -257,6 +304,8 @@ static int64_t count_used(const bool *used, int64_t n)
 
 int64_t world_cpus_used(const struct server *s, uint32_t node)
 {
+	if (node_divided(&s->cluster->nodes.v[node])) /* begun ones are used */
+		return (world_share_used(s, node) + SHARE_CPU - 1) / SHARE_CPU;
 	return count_used(s->hosts->nodes.v[node].cpu_used, s->cluster->nodes.v[node].total.v[RES_CPU]);
 }
 
