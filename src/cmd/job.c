@@ -174,6 +174,8 @@ static void line_price(const json_t *job)
 		     duration_format(object_number(job, "price", 0), price, sizeof price),
 		     duration_format(object_number(job, "budget", 0), budget, sizeof budget),
 		     object_text(job, "price_unit"));
+	if (object_number(job, "share", 0) > 0)
+		line("share", "%.3f CPUs of a shared node", (double)object_number(job, "share", 0) / 1000);
 }
 
 static void line_expected(const json_t *job, int64_t now)

@@ -185,6 +185,12 @@ static void price_add(struct pbsattrs *a, const struct row *row, const json_t *j
 			    object_text(job, "price_unit"));
 }
 
+static void share_add(struct pbsattrs *a, const struct row *row, const json_t *job, enum pbs_family family)
+{
+	if (object_number(job, "share", 0) > 0)
+		pbsattr_add(a, row->name, NULL, PBSATTR_TEXT, "%.3f", (double)object_number(job, "share", 0) / 1000);
+}
+
 static void interactive_add(struct pbsattrs *a, const struct row *row, const json_t *job, enum pbs_family family)
 {
 	if (json_is_true(object_value(job, "interactive")) || *object_text(job, "interactive"))
@@ -268,6 +274,7 @@ static const struct row rows[] = {
 	{"type", NULL, "type", FORM_TEXT, PBS_BOTH, NULL},
 	{"deadline", NULL, "deadline", FORM_INSTANT, PBS_BOTH, NULL},
 	{"price", NULL, NULL, FORM_TEXT, PBS_BOTH, price_add},
+	{"share", NULL, NULL, FORM_TEXT, PBS_BOTH, share_add},
 	{"nice_until", NULL, "nice_until", FORM_INSTANT, PBS_BOTH, NULL},
 	{"guaranteed", NULL, NULL, FORM_TEXT, PBS_BOTH, guaranteed_add},
 };

@@ -33,6 +33,7 @@
 #include "server/job/spec.h"
 #include "server/life/block.h"
 #include "server/life/entrance.h"
+#include "server/life/shares.h"
 #include "server/life/submit.h"
 #include "server/life/world.h"
 #include "server/server.h"
@@ -187,6 +188,7 @@ static void whatif_free(struct server *s, struct whatif_work *w)
 static void begin(struct server *s, struct whatif_work *w)
 {
 	s->slices->asking = w;
+	shares_choose(s, w->x.spec);
 	world_scratch(s, w->x.spec);
 	w->nodes = mem_zalloc((s->cluster->requests.v[w->x.spec->request].nfrags + 1) * sizeof *w->nodes);
 	w->asked = s->clock->now;

@@ -23,6 +23,7 @@
 #include "server/life/decide.h"
 #include "server/life/dispatch.h"
 #include "server/life/entrance.h"
+#include "server/life/shares.h"
 #include "server/life/world.h"
 #include "server/server.h"
 
@@ -83,6 +84,8 @@ int guarantee_ask(struct server *s, struct submit_work *w, struct err *err)
 	if (w->work.waits)
 		return 1;
 	if (x->guarantee) {
+		if (w->until == x->spec->deadline) /* the search has not begun */
+			shares_choose(s, x->spec);
 		world_scratch(s, x->spec);
 		keep = s->world->policy.position
 			       ? position_keeps(s, x->spec, &done)

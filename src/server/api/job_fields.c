@@ -202,6 +202,12 @@ static void f_budget(const struct subject *x, struct value *v)
 		put_int(v, x->p->rare->libra.budget);
 }
 
+static void f_share(const struct subject *x, struct value *v)
+{
+	if (x->p->rare->share)
+		put_int(v, x->p->rare->share);
+}
+
 static void f_price(const struct subject *x, struct value *v)
 {
 	struct price price;
@@ -303,7 +309,7 @@ static const struct request *request_of(const struct subject *x)
 
 static void f_cpus(const struct subject *x, struct value *v)
 {
-	put_int(v, request_of(x)->total.v[RES_CPU]);
+	put_int(v, request_cpus(request_of(x)));
 }
 
 static void f_nodect(const struct subject *x, struct value *v)
@@ -314,8 +320,9 @@ static void f_nodect(const struct subject *x, struct value *v)
 static void f_ppn(const struct subject *x, struct value *v)
 {
 	const struct request *q = request_of(x);
+	const struct shape *first = q->nfrags ? &x->s->cluster->shapes.v[q->frag[0].shape] : NULL;
 
-	put_int(v, q->nfrags ? x->s->cluster->shapes.v[q->frag[0].shape].need.v[RES_CPU] : 1);
+	put_int(v, first ? first->need.v[RES_CPU] + first->divided : 1);
 }
 
 static void f_exclusive(const struct subject *x, struct value *v)
@@ -864,6 +871,8 @@ const struct field job_fields[] = {
 	{"deadline", .is = IS_INSTANT | IS_NULL, NULL, f_deadline},
 	{"estimate", .is = IS_INT | IS_NULL, "of a job with a budget: seconds that it is said to run", f_estimate},
 	{"budget", .is = IS_INT | IS_NULL, "what it may cost: unit-seconds", f_budget},
+	{"share", .is = IS_INT | IS_NULL,
+	 "thousandths of a CPU that it has of a shared node; null: its CPUs are its own", f_share},
 	{"price", .is = IS_INT | IS_NULL, "what it costs: unit-seconds", f_price},
 	{"price_unit", .is = IS_TEXT | IS_NULL, "the unit of budget and price: that of its account, or CPU hours",
 	 f_price_unit, .words = CREDIT_UNIT_WORDS},

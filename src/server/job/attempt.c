@@ -112,11 +112,16 @@ void attempts_each(const struct server *s, void (*one)(void *context, struct att
 
 /* ---- what it has ---- */
 
-static const struct res *frag_need(const struct server *s, uint32_t id, uint32_t frag)
+static const struct shape *frag_shape(const struct server *s, uint32_t id, uint32_t frag)
 {
 	const struct request *q = cluster_job_request(s->cluster, entry_job(s, id));
 
-	return &s->cluster->shapes.v[q->frag[frag < q->nfrags ? frag : 0].shape].need;
+	return &s->cluster->shapes.v[q->frag[frag < q->nfrags ? frag : 0].shape];
+}
+
+static const struct res *frag_need(const struct server *s, uint32_t id, uint32_t frag)
+{
+	return &frag_shape(s, id, frag)->need;
 }
 
 /* Hosts that the server can't see for long must end by themselves what is to be run elsewhere. */
@@ -266,9 +271,19 @@ static void take_nodes(struct server *s, struct attempt *t)
 	}
 }
 
+/* Of a node whose CPUs are divided nobody has one to himself: the first ones, as many as it asked for, stand for what it has. */
+static void name_cpus(const struct server *s, struct attempt *t, uint32_t frag)
+{
+	int64_t cpus = node_cpus(&s->cluster->nodes.v[t->node[frag]]), asked = attempt_asked(s, t, frag);
+
+	t->cpu[frag] = mem_zalloc((size_t)(cpus + 1) * sizeof **t->cpu);
+	for (t->ncpus[frag] = 0; t->ncpus[frag] < cpus && t->ncpus[frag] < asked; t->ncpus[frag]++)
+		t->cpu[frag][t->ncpus[frag]] = t->ncpus[frag];
+}
+
 int64_t attempt_asked(const struct server *s, const struct attempt *t, uint32_t frag)
 {
-	return frag_need(s, t->job, frag)->v[RES_CPU];
+	return frag_need(s, t->job, frag)->v[RES_CPU] + frag_shape(s, t->job, frag)->divided;
 }
 
 bool attempt_place(struct server *s, struct attempt *t)
@@ -276,7 +291,9 @@ bool attempt_place(struct server *s, struct attempt *t)
 	for (uint32_t i = 0; i < t->nfrags; i++) {
 		const struct res *need = frag_need(s, t->job, i), *total = &s->cluster->nodes.v[t->node[i]].total;
 		struct node_info *n = &s->hosts->nodes.v[t->node[i]];
-		if (!take_cpus(s, (uint32_t)t->node[i], need->v[RES_CPU], &t->cpu[i], &t->ncpus[i]) ||
+		if (frag_shape(s, t->job, i)->divided)
+			name_cpus(s, t, i);
+		if ((!t->cpu[i] && !take_cpus(s, (uint32_t)t->node[i], need->v[RES_CPU], &t->cpu[i], &t->ncpus[i])) ||
 		    !take(n->gpu_used, total->v[RES_GPU], need->v[RES_GPU], &t->gpu[i], &t->ngpus[i])) {
 			attempt_release(s, t);
 			return false;

@@ -142,11 +142,34 @@ static int list_check(const json_t *job, const char *key, bool base64, struct er
 
 /* ---- resources ---- */
 
+bool shares_offered(const struct server *s)
+{
+	for (size_t i = 0; i < s->cluster->nodes.n; i++)
+		if (node_divided(&s->cluster->nodes.v[i]))
+			return true;
+	return false;
+}
+
+/* One with a share asks for that instead of CPUs. */
+static int request_divide(struct server *s, struct spec *p, struct err *err)
+{
+	if (!p->rare->share || p->request == UINT32_MAX)
+		return 0;
+	p->request = shares_offered(s) ? cluster_request_divided(s->cluster, p->request, p->rare->share) : UINT32_MAX;
+	return p->request == UINT32_MAX ? err_set(err, -EINVAL, "no node is shared any more") : 0;
+}
+
 int spec_fill(struct server *s, const struct reqtext *text, struct spec *spec, struct err *err)
 {
 	struct strbuf canonical = {0};
-	struct reqtext timeless = *text;
-	int rc = partition_resolve(s->cluster, text, &spec->request, &spec->allowed, err);
+	struct reqtext timeless = *text, full = *text;
+	int rc;
+
+	full.estimate = text->estimate ? text->estimate : spec->rare->libra.estimate;
+	rc = partition_resolve(s->cluster, &full, &spec->request, &spec->allowed, err);
+
+	if (rc == 0)
+		rc = request_divide(s, spec, err);
 
 	spec->layout = s->hosts->layout;
 	if (rc == 0)
@@ -176,6 +199,7 @@ int spec_request(struct server *s, const struct spec *spec, struct arena *a, str
 /* A job that no partition suits any more keeps its request, by which its events are understood, and may use no node. */
 static void spec_resolve(struct server *s, const struct reqtext *text, struct spec *p)
 {
+	struct reqtext full = *text;
 	struct err err;
 
 	p->request = UINT32_MAX;
@@ -183,7 +207,9 @@ static void spec_resolve(struct server *s, const struct reqtext *text, struct sp
 	amounts_keep(s->cluster, text);
 	for (uint32_t i = s->plan ? (uint32_t)s->plan->amount.n : UINT32_MAX; i < s->cluster->amounts.n; i++)
 		plan_set_amount(s->plan, i);
-	partition_resolve(s->cluster, text, &p->request, &p->allowed, &err);
+	full.estimate = p->rare->libra.estimate; /* its own text has none */
+	partition_resolve(s->cluster, &full, &p->request, &p->allowed, &err);
+	request_divide(s, p, &err);
 }
 
 void spec_lay(struct server *s, struct spec *p)
@@ -910,6 +936,8 @@ void spec_head(const struct server *s, const struct spec *p, struct strbuf *out)
 		json_int(&j, "libra_alpha", p->rare->libra.alpha);
 		json_int(&j, "libra_beta", p->rare->libra.beta);
 	}
+	if (p->rare->share)
+		json_int(&j, "share", p->rare->share);
 	if (p->nice)
 		json_int(&j, "nice", p->nice);
 	if (p->powers)
@@ -988,6 +1016,8 @@ static void rare_restore(struct spec *p, const json_t *o)
 							   .budget = head_int(o, "budget", LIBRA_NO_BUDGET),
 							   .alpha = head_int(o, "libra_alpha", 0),
 							   .beta = head_int(o, "libra_beta", 0)};
+	if (head_int(o, "share", 0) > 0)
+		spec_rare(p)->share = head_int(o, "share", 0);
 	if (json_object_get(o, "quota_month"))
 		spec_rare(p)->claim = (struct quota_claim){
 			(int32_t)head_int(o, "quota_month", 0),

@@ -23,6 +23,7 @@ enum mail_point { MAIL_ABORT = 1, MAIL_BEGIN = 2, MAIL_END = 4 };
 /* What few jobs have. */
 struct spec_rare {
 	struct libra_terms libra; /* its price, if it has one */
+	int64_t share;		  /* thousandths of a shared node's CPU that it has; 0: its CPUs are its own */
 	struct quota_claim claim; /* what each of its jobs has taken of its user's quota */
 	uint64_t restart;	  /* the key of the job whose last checkpoint it starts from; 0: none */
 	uint32_t through;	  /* the routing queue by which it came into a queue of another site; 0: none */
@@ -107,6 +108,7 @@ void spec_head(const struct server *s, const struct spec *p, struct strbuf *out)
 const char *whole_name(enum wholeness whole); /* as the API calls it: none, node, host */
 int spec_restore(struct server *s, const char *head, struct spec **ret, struct err *err);
 /* A request, complete with its defaults, into a spec: its canonical text, its walltime, and the cluster's request. */
+bool shares_offered(const struct server *s); /* there are nodes whose CPUs are divided */
 int spec_fill(struct server *s, const struct reqtext *text, struct spec *spec, struct err *err);
 /* Once partitions are laid out anew: what follows for it, if that was not done before. */
 void spec_lay(struct server *s, struct spec *spec);

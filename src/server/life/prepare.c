@@ -29,6 +29,7 @@
 #include "rules/attr.h"
 #include "run/order.h"
 #include "run/script.h"
+#include "server/base/clock.h"
 #include "server/base/instance.h"
 #include "server/base/log.h"
 #include "server/base/users.h"
@@ -351,7 +352,9 @@ static void draft_devices(const struct server *s, const struct draft *p, struct 
 		const json_t *os = n->agent ? json_object_get(n->agent->facts, "os_cpus") : NULL;
 		if (p->of[i] != p->index)
 			continue;
-		for (int32_t k = 0; k < t->ncpus[i] && (p->here ? s->instance->cpu_os != NULL : bind && os); k++)
+		for (int32_t k = 0; k < t->ncpus[i] && !node_divided(&s->cluster->nodes.v[t->node[i]]) &&
+				    (p->here ? s->instance->cpu_os != NULL : bind && os);
+		     k++)
 			o->cpus[o->ncpus++] =
 				p->here ? s->instance->cpu_os[t->cpu[i][k]]
 					: (int)json_integer_value(json_array_get(os, (size_t)t->cpu[i][k]));
@@ -361,6 +364,22 @@ static void draft_devices(const struct server *s, const struct draft *p, struct 
 		if (attrs_bool(s->attrs, "mem_enforce"))
 			o->memory += t->memory[i];
 	}
+}
+
+/* What is left of the time that its share was worked out for (rules/libra.h): less than at first for one that is run again. */
+static void draft_share(const struct server *s, const struct draft *p, struct order *o)
+{
+	const struct spec *x = s->jobs->entries.v[p->t->job].spec;
+	int64_t cpus = attempt_asked(s, p->t, 0), time = cpus * x->rare->libra.estimate * SHARE_CPU, left;
+
+	if (!x->rare->share)
+		return;
+	time /= x->rare->share;
+	left = x->deadline - s->clock->now;
+	o->share = (struct order_share){.share = x->rare->share,
+					.share_most = cpus * SHARE_CPU,
+					.share_work = cpus * x->rare->libra.estimate * 1000,
+					.share_time = left < time ? (left > 1 ? left : 1) : time};
 }
 
 /* All nodes of a job on several hosts, each once, in the node file's order. */
@@ -406,6 +425,7 @@ static int draft_prepare(struct server *s, const struct draft *p, struct part_or
 				     p)) /* they may not share /tmp: daemons of Open MPI would be in each other's way */
 		o->tmpdir = arena_printf(p->a, "%s/nodes/%s.d", p->state, p->tag);
 	draft_devices(s, p, o);
+	draft_share(s, p, o);
 	draft_hosts(s, p, o);
 	if (spec->interactive && !o->room) {
 		o->terminal.pty = arena_printf(p->a, "%s/terminal.sock", p->run);

@@ -46,6 +46,7 @@
 #include "server/job/spec.h"
 #include "server/life/block.h"
 #include "server/life/depend.h"
+#include "server/life/shares.h"
 #include "server/life/submit.h"
 #include "server/life/world.h"
 #include "server/server.h"
@@ -301,6 +302,8 @@ static int fit_check(struct server *s, const struct spec *p, struct err *err)
 	if (p->request == UINT32_MAX)
 		return err_code(err, CODE_REFUSED, "the cluster no longer has what it asks for: %s",
 				word(s, p->resources));
+	if (fit != FIT_YES && shares_could(s, p))
+		fit = FIT_YES;
 	if (fit == FIT_NO) {
 		struct err why;
 		world_refuse(s, p, &why);
