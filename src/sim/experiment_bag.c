@@ -21,6 +21,7 @@
 
 #include "base/rng.h"
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "sim/experiment_internal.h"
 #include "sim/pool.h"
 
@@ -331,7 +332,8 @@ static int sites_read(struct experiment *x, struct err *err)
 		if (!wanted[i])
 			continue;
 		if (!trace_find(o->dir, s->file, path, sizeof path)) {
-			fprintf(stderr, "shunt: %s: no trace %s*.swf*: %s is left out\n", o->dir, s->file, s->name);
+			text_print(stderr, "shunt: ", "%s: no trace %s*.swf*: %s is left out", o->dir, s->file,
+				   s->name);
 			continue;
 		}
 		rc = workload_read(path, RULES_SC15, o->limit, &x->w[i], err);
