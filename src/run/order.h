@@ -94,6 +94,12 @@ struct order_foreign {
 };
 
 struct identity;
+/* How the shell is used. */
+struct order_manner {
+	bool shell_given; /* it is from -S and wins over "#!" */
+	bool login;	  /* start it as a login shell */
+};
+
 struct order {
 	const char *id;	 /* "12.host" or "12[3].host": PBS_JOBID, and the name of the node file */
 	const char *tag; /* "12" or "12-3", then ".ATTEMPT": the name of the live file; no '/' in it */
@@ -102,8 +108,7 @@ struct order {
 	const char *user; /* its name: initgroups, LOGNAME, USER */
 	const char *home;
 	const char *shell; /* -S, or the user's: used for a script without "#!"; NULL: /bin/sh */
-	bool shell_given;  /* it is from -S and wins over "#!" */
-	bool login;	   /* start the shell as a login shell */
+	struct order_manner manner;
 	const char *
 		script; /* path of the script's file, readable by the user; NULL: an interactive job (the shell itself) */
 	struct order_print print;

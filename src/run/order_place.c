@@ -109,7 +109,7 @@ void order_own(struct order *o, const struct identity *who, struct arena *a)
 	o->gid = who->gid;
 	o->home = arena_printf(a, "%s", who->home);
 	env_set(o, a, "HOME", o->home);
-	if (!o->shell_given) {
+	if (!o->manner.shell_given) {
 		o->shell = arena_printf(a, "%s", who->shell);
 		env_set(o, a, "SHELL", o->shell);
 	}

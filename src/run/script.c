@@ -188,7 +188,7 @@ static int program_exec(const struct order *o, const char *program, char *argume
 	bool launched = o->script && (o->launcher || o->checkpoint.method == CHECKPOINT_CRIU);
 	if (launched)
 		launcher_add(o, &argv);
-	vec_push(&argv, argv0(program, o->login && is_shell(program) && !launched));
+	vec_push(&argv, argv0(program, o->manner.login && is_shell(program) && !launched));
 	if (argument)
 		vec_push(&argv, argument);
 	if (o->script)
@@ -232,7 +232,7 @@ int script_exec(const struct order *o, char **env)
 	int code = head_read(o->script, &h);
 	if (code)
 		return code;
-	if (h.n >= 4 && !memcmp(h.text, "\177ELF", 4) && !o->shell_given)
+	if (h.n >= 4 && !memcmp(h.text, "\177ELF", 4) && !o->manner.shell_given)
 		return binary_exec(o, env);
 	size_t line = strcspn(h.text, "\n");
 	if (line < h.n && !h.text[line]) { /* the text stops at a NUL before a newline */
@@ -242,7 +242,7 @@ int script_exec(const struct order *o, char **env)
 	}
 	if (!h.n)
 		job_say("the script is empty: there is nothing to do");
-	if (!strncmp(h.text, "#!", 2) && !o->shell_given)
+	if (!strncmp(h.text, "#!", 2) && !o->manner.shell_given)
 		line_split(&h);
 	return program_exec(o, h.interpreter ? h.interpreter : shell, h.argument, env);
 }

@@ -78,7 +78,7 @@ static struct order order_by_name(struct nest *n, const char *tag, const char *s
 	o.gid = 12345;
 	o.home = NULL;
 	o.shell = "/bin/sh"; /* that of nobody starts nothing */
-	o.shell_given = true;
+	o.manner.shell_given = true;
 	o.foreign.look_up = true;
 	return o;
 }

@@ -158,7 +158,7 @@ static void desk_open_for(struct desk *d, struct nest *n, const char *tag, int p
 	o.out = o.err = NULL;
 	o.env = env;
 	o.shell = "/bin/sh";
-	o.login = true;
+	o.manner.login = true;
 	o.grace = 1;
 	nest_send(n, &o);
 	nest_answer(n, ANSWER_STARTED, tag);

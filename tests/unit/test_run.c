@@ -58,7 +58,7 @@ static void test_order_text(void **state)
 			  .ncpus = 2,
 			  .umask = 022,
 			  .walltime = 5,
-			  .login = true};
+			  .manner = {.login = true}};
 	struct order r;
 	struct strbuf text = {0};
 
@@ -70,7 +70,7 @@ static void test_order_text(void **state)
 	assert_string_equal(r.argv[2], argv[2]);
 	assert_null(r.argv[3]);
 	assert_string_equal(r.env[1], "B=\x80");
-	assert_true(r.uid == 4294967294U && r.umask == 022 && r.login && r.ncpus == 2 && r.cpus[1] == 70000);
+	assert_true(r.uid == 4294967294U && r.umask == 022 && r.manner.login && r.ncpus == 2 && r.cpus[1] == 70000);
 	assert_null(r.err);
 	assert_true(!r.nhosts && !r.gpu.ngpus && !r.room && !r.lease && !r.foreign.by_name && !r.foreign.nplaced &&
 		    !r.part);
@@ -184,7 +184,7 @@ static void test_order_settle(void **state)
 	o.terminal.pty = "@RUN@/engine.sock"; /* the shepherd would go there as root */
 	assert_int_equal(order_settle(&o, "/state", "/run/x", "/bin", a, &err), -EPERM);
 	o = before;
-	o.shell_given = true;
+	o.manner.shell_given = true;
 	o.shell = "/bin/given";
 	assert_int_equal(order_settle(&o, "/state", "/run/x", "/bin", a, &err), 0);
 	order_own(&o, &who, a);
@@ -587,7 +587,7 @@ static void test_shells(void **state)
 	struct order o = nest_order(n, "1.1", "#!/bin/sh\necho wrong");
 
 	o.shell = "/bin/cat"; /* -S wins */
-	o.shell_given = true;
+	o.manner.shell_given = true;
 	ends(nest_run(n, &o), RESULT_EXITED, 0, CAUSE_ITSELF);
 	assert_string_equal(nest_read(n, o.out), "#!/bin/sh\necho wrong");
 
@@ -595,7 +595,7 @@ static void test_shells(void **state)
 	nest_write(n, nest_path(n, ".profile"), "LOGIN=1", 7, 0644);
 	char *env[] = {"PATH=/usr/bin:/bin", arena_printf(n->a, "HOME=%s", n->work), NULL};
 	o.env = env;
-	o.login = true;
+	o.manner.login = true;
 	ends(nest_run(n, &o), RESULT_EXITED, 0, CAUSE_ITSELF);
 	contains(nest_read(n, o.out), "x1\n-sh ");
 

@@ -530,10 +530,10 @@ static void order_common(struct server *s, const struct draft *x, struct order *
 	o->user = arena_printf(x->a, "%s", x->who->name);
 	o->home = arena_printf(x->a, "%s", x->who->home);
 	o->shell = text_of(x->body, "shell", x->a);
-	o->shell_given = o->shell != NULL;
+	o->manner.shell_given = o->shell != NULL;
 	if (!o->shell)
 		o->shell = arena_printf(x->a, "%s", x->who->shell);
-	o->login = attrs_bool(s->attrs, "login_shell");
+	o->manner.login = attrs_bool(s->attrs, "login_shell");
 	o->argv = argv_of(x->body, x->a);
 	o->workdir = text_of(x->body, "workdir", x->a);
 	if (!o->workdir)
