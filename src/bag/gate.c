@@ -1,0 +1,290 @@
+/*
+ * gate.c - `shunt-bag-gate SOCKET`: TLS for a broker, which does not load OpenSSL itself.
+ *
+ * Descriptor 0 is a stream socket to the broker. The gate makes a key and a certificate that live as long as it does, listens on a free TCP port of all
+ * addresses, says "PORT FINGERPRINT\n" (of its authority, for `shunt-connect --fingerprint`), and carries the bytes of each connection to the UNIX
+ * socket SOCKET and back. It decides nothing: who may join is the broker's matter. It ends with the broker.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/descriptors.h"
+#include "base/unixsock.h"
+#include "base/vec.h"
+#include "tls/tls.h"
+
+enum {
+	BROKER = 0,	    /* the descriptor */
+	SHAKING_MOST = 128, /* handshakes at once */
+	SHAKE_MS = 10000,   /* that one may take */
+	LEAVE_MS = 2000,    /* for what is left to send when the broker has gone */
+	ROUNDS = 16,	    /* of one connection before the others' turn */
+	LIFE = 10 * 365 * 86400,
+};
+
+/* One direction: what was read and not written yet. */
+struct lane {
+	char buf[16384];
+	size_t at, n;
+	bool ended;  /* nothing more comes */
+	short lacks; /* of TLS: what to poll for until it goes on */
+};
+
+struct connection {
+	struct tls *tls;
+	int fd; /* to the broker; -1: the handshake is not done */
+	int64_t since;
+	bool over, more; /* more: it can go on without waiting */
+	struct lane in, out;
+};
+
+struct gate {
+	const char *socket;
+	struct tls_context *context;
+	int listener;
+	VEC(struct connection *) all;
+	size_t shaking;
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static int identity(struct gate *g, char fingerprint[FINGERPRINT_SIZE], struct err *err)
+{
+	struct strbuf ca_key = {0}, ca = {0}, key = {0}, request = {0}, cert = {0};
+	struct cert_names who = {.role = CERT_SERVER, .name = "bag"};
+	int rc = pki_authority("bag", &ca_key, &ca, err);
+
+	rc = rc < 0 ? rc : pki_key(&key, err);
+	rc = rc < 0 ? rc : pki_request(key.text, &request, err);
+	rc = rc < 0 ? rc : pki_issue(ca_key.text, ca.text, request.text, request.n, &who, NULL, LIFE, &cert, err);
+	rc = rc < 0 ? rc : pki_fingerprint(ca.text, fingerprint, err);
+	if (rc == 0)
+		rc = tls_context_create(&(struct tls_options){.cert = cert.text, .key = key.text, .ca = ca.text}, true,
+					&g->context, err);
+	strbuf_fini(&ca_key);
+	strbuf_fini(&ca);
+	strbuf_fini(&key);
+	strbuf_fini(&request);
+	strbuf_fini(&cert);
+	return rc;
+}
+
+/* A free port of all addresses, of both kinds if there are both. */
+static int listen_anywhere(int *ret_port, struct err *err)
+{
+	struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_ANY_INIT};
+	struct sockaddr_in four = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_ANY)};
+	int off = 0;
+	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd >= 0 && (setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) < 0 ||
+			bind(fd, (struct sockaddr *)&six, sizeof six) < 0)) {
+		close(fd);
+		fd = -1;
+	}
+	if (fd < 0) {
+		fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		if (fd < 0 || bind(fd, (struct sockaddr *)&four, sizeof four) < 0)
+			return err_set(err, -errno, "can't listen on TCP: %s", strerror(errno));
+	}
+	socklen_t n = sizeof six; /* the port is at the same place in both */
+	if (listen(fd, SOMAXCONN) < 0 || getsockname(fd, (struct sockaddr *)&six, &n) < 0)
+		return err_set(err, -errno, "can't listen on TCP: %s", strerror(errno));
+	*ret_port = ntohs(six.sin6_port);
+	return fd;
+}
+
+static void connection_accept(struct gate *g)
+{
+	struct err err;
+	int on = 1, fd = accept4(g->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd < 0)
+		return;
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+	struct connection *c = mem_zalloc(sizeof *c);
+	c->fd = -1;
+	c->since = now_ms();
+	if (tls_start(g->context, fd, TLS_HTTP, CERT_NOBODY, &c->tls, &err) < 0) {
+		close(fd);
+		free(c);
+		return;
+	}
+	vec_push(&g->all, c);
+	g->shaking++;
+}
+
+static void connection_shake(struct gate *g, struct connection *c)
+{
+	struct err err;
+	int rc = tls_handshake(c->tls, &err);
+
+	if (rc == 0)
+		return;
+	g->shaking--;
+	if (rc > 0)
+		c->fd = unix_connect(g->socket, 5000, &err);
+	c->over = rc < 0 || c->fd < 0;
+	c->more = !c->over;
+}
+
+static void lane_read(struct lane *l, ssize_t n)
+{
+	l->at = 0;
+	l->n = n > 0 ? (size_t)n : 0;
+	l->ended = n == 0 || (n < 0 && n != -EAGAIN && n != -EINTR);
+}
+
+static ssize_t result(ssize_t n)
+{
+	return n < 0 ? -errno : n;
+}
+
+/* Moves what can be moved without waiting. */
+static void connection_move(struct connection *c)
+{
+	struct lane *in = &c->in, *out = &c->out;
+	ssize_t n = 0;
+
+	c->more = false;
+	out->lacks = in->lacks = 0;
+	if (out->at == out->n && !out->ended) {
+		lane_read(out, result(recv(c->fd, out->buf, sizeof out->buf, MSG_DONTWAIT)));
+		c->more = out->n > 0;
+	}
+	while (out->at < out->n && (n = tls_write(c->tls, out->buf + out->at, out->n - out->at)) > 0)
+		out->at += (size_t)n;
+	if (out->at < out->n) {
+		out->lacks = tls_events(c->tls);
+		c->more = false;
+		c->over = n != -EAGAIN;
+	}
+	if (in->at == in->n && !in->ended) {
+		lane_read(in, tls_read(c->tls, in->buf, sizeof in->buf));
+		in->lacks = in->n == 0 ? tls_events(c->tls) : 0;
+		c->more = c->more || in->n > 0;
+	}
+	while (in->at < in->n &&
+	       (n = result(send(c->fd, in->buf + in->at, in->n - in->at, MSG_DONTWAIT | MSG_NOSIGNAL))) > 0)
+		in->at += (size_t)n;
+	if (in->at < in->n && n != -EAGAIN && n != -EINTR)
+		in->at = in->n; /* the broker has closed it: what it said last still goes out */
+	c->over = c->over || (out->ended && out->at == out->n) || (in->ended && in->at == in->n);
+}
+
+static void connection_close(struct gate *g, size_t at)
+{
+	struct connection *c = g->all.v[at];
+
+	if (c->fd >= 0)
+		close(c->fd);
+	tls_free(c->tls);
+	free(c);
+	g->all.v[at] = g->all.v[g->all.n - 1];
+	g->all.n--;
+}
+
+static void connections_serve(struct gate *g, bool leaving)
+{
+	for (size_t i = g->all.n; i-- > 0;) {
+		struct connection *c = g->all.v[i];
+		if (c->fd < 0) {
+			connection_shake(g, c);
+			if (c->fd < 0 && !c->over && (leaving || now_ms() - c->since > SHAKE_MS)) {
+				g->shaking--;
+				c->over = true;
+			}
+		}
+		for (int k = 0; c->fd >= 0 && !c->over && (k == 0 || (c->more && k < ROUNDS)); k++)
+			connection_move(c);
+		if (c->over)
+			connection_close(g, i);
+	}
+}
+
+/* What to wait for. Returns whether somebody can go on at once. */
+static bool wishes(struct gate *g, struct pollfd *p)
+{
+	bool more = false;
+
+	for (size_t i = 0; i < g->all.n; i++, p += 2) {
+		const struct connection *c = g->all.v[i];
+		short lacks = c->in.lacks | c->out.lacks, wants = 0;
+		if (c->fd >= 0) {
+			wants = (short)((c->out.at == c->out.n && !c->out.ended ? POLLIN : 0) |
+					(c->in.at < c->in.n ? POLLOUT : 0));
+			more = more || c->more;
+		} else {
+			lacks = tls_events(c->tls);
+		}
+		p[0] = (struct pollfd){.fd = lacks ? tls_fd(c->tls) : -1, .events = lacks};
+		p[1] = (struct pollfd){.fd = wants ? c->fd : -1, .events = wants};
+	}
+	return more;
+}
+
+static void serve(struct gate *g)
+{
+	int64_t deadline = 0; /* since the broker has gone */
+
+	while (!deadline || (g->all.n > 0 && now_ms() < deadline)) {
+		VEC(struct pollfd) p = {0};
+		for (size_t i = 0; i < 2 + 2 * g->all.n; i++)
+			vec_push(&p, (struct pollfd){.fd = -1});
+		p.v[0] = (struct pollfd){.fd = deadline ? -1 : BROKER, .events = POLLIN};
+		p.v[1] = (struct pollfd){.fd = deadline || g->shaking >= SHAKING_MOST ? -1 : g->listener,
+					 .events = POLLIN};
+		bool more = wishes(g, p.v + 2);
+		int n = poll(p.v, p.n, more ? 0 : deadline ? 50 : 1000);
+		if (n > 0 && p.v[0].revents)
+			deadline = now_ms() + LEAVE_MS;
+		if (n > 0 && p.v[1].revents)
+			connection_accept(g);
+		vec_free(&p);
+		connections_serve(g, deadline != 0);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const int ignored[] = {SIGPIPE, SIGINT, SIGQUIT, SIGHUP, SIGTSTP};
+	struct gate g = {.socket = argv[1]};
+	char fingerprint[FINGERPRINT_SIZE];
+	struct err err;
+	int port = 0;
+
+	if (argc != 2) {
+		fputs("usage: shunt-bag-gate SOCKET\nA broker starts it for workers on other hosts.\n", stderr);
+		return 2;
+	}
+	for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+		signal(ignored[i], SIG_IGN);
+	descriptors_raise();
+	int rc = identity(&g, fingerprint, &err);
+	if (rc == 0)
+		rc = g.listener = listen_anywhere(&port, &err);
+	if (rc < 0) {
+		dprintf(BROKER, "error %s\n", err.text);
+		return 1;
+	}
+	dprintf(BROKER, "%d %s\n", port, fingerprint);
+	serve(&g);
+	return 0;
+}
