@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bag/own.h"
 #include "bag/provider.h"
 #include "base/vec.h"
 #include "run/tree.h"
@@ -118,7 +119,7 @@ static void sweep(struct local *l)
 	if (f)
 		fclose(f);
 	for (size_t i = 0; i < all.n; i++) {
-		bool worker = false;
+		bool worker = own_has(all.v[i]);
 		for (int k = 0; k < l->options.workers; k++)
 			worker = worker || l->child[k].pid == all.v[i];
 		if (worker)
@@ -150,8 +151,11 @@ static void poll_children(struct provider *p, int64_t now)
 	struct local *l = (struct local *)p;
 	pid_t pid;
 
-	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
-		ended(l, pid);
+	int status;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		if (!own_note(pid, status))
+			ended(l, pid);
 	if (l->sweep)
 		sweep(l);
 	if (l->request.state != REQUEST_RUNNING)
