@@ -71,6 +71,8 @@ static int journal_begin(struct broker *b, const char *path, struct err *err)
 static int needs_check(const struct broker *b, struct err *err)
 {
 	const struct broker_options *o = b->options;
+	if (o->invite > 0) /* somebody may come who is large enough */
+		return 0;
 	int64_t cpus = o->cpus / o->workers, gpus = o->gpus / o->workers;
 	int64_t memory = o->memory < 0 ? INT64_MAX : o->memory / o->workers;
 
@@ -156,6 +158,7 @@ static int listen_all(struct broker *b, bool *ret_child)
 
 	vec_push(&fds, (struct pollfd){.fd = b->signals, .events = POLLIN});
 	vec_push(&fds, (struct pollfd){.fd = b->listener, .events = POLLIN});
+	vec_push(&fds, (struct pollfd){.fd = b->remote_listener, .events = POLLIN});
 	for (size_t i = 0; i < b->peers.n; i++) {
 		const struct peer *p = b->peers.v[i];
 		vec_push(&fds, (struct pollfd){.fd = p ? p->fd : -1,
@@ -165,11 +168,13 @@ static int listen_all(struct broker *b, bool *ret_child)
 	b->now = monotonic();
 	size_t known = b->peers.n;
 	if (n > 0 && fds.v[1].revents)
-		peer_accept(b);
+		peer_accept(b, b->listener);
+	if (n > 0 && fds.v[2].revents)
+		peer_accept(b, b->remote_listener);
 	*ret_child = n > 0 && fds.v[0].revents && signals_read(b);
 	for (size_t i = 0; n > 0 && i < known; i++)
-		if (b->peers.v[i] && b->peers.v[i]->fd == fds.v[i + 2].fd &&
-		    (fds.v[i + 2].revents & (POLLIN | POLLHUP | POLLERR)))
+		if (b->peers.v[i] && b->peers.v[i]->fd == fds.v[i + 3].fd &&
+		    (fds.v[i + 3].revents & (POLLIN | POLLHUP | POLLERR)))
 			peer_read(b, b->peers.v[i]);
 	vec_free(&fds);
 	return n < 0 && errno != EINTR ? -errno : n < 0 ? 0 : n;
@@ -178,7 +183,10 @@ static int listen_all(struct broker *b, bool *ret_child)
 static int provider_look(struct broker *b, struct err *err)
 {
 	struct provider_request r;
+	int rc = remote_look(b, err);
 
+	if (rc < 0 || !b->provider)
+		return rc;
 	b->provider->kind->poll(b->provider, (int64_t)time(NULL));
 	b->provider->kind->look(b->provider, 1, &r);
 	return r.state == REQUEST_FAILED ? err_set(err, -ECHILD, "%s", r.failure) : 0;
@@ -285,21 +293,31 @@ static int run(struct broker *b, const char *socket, struct err *err)
 		return b->listener;
 	descriptors_raise();
 	b->signals = signals_open(&before);
-	b->provider = provider_local(&where, &local);
-	int rc = b->provider->kind->request(b->provider, local.cpus / BAG_CPU, -1, err);
+	int rc = b->options->invite > 0 ? remote_open(b, err) : 0;
+	if (rc == 0 && local.workers > 0) {
+		b->provider = provider_local(&where, &local);
+		rc = b->provider->kind->request(b->provider, local.cpus / BAG_CPU, -1, err);
+	}
 	rc = rc < 0 ? rc : loop(b, err);
 	int last = rc < 0 ? 0 : finish(b, err);
-	for (size_t i = 0; i < b->peers.n; i++)
-		if (b->peers.v[i])
-			peer_write(b, b->peers.v[i]);
+	for (size_t i = 0; i < b->peers.n; i++) {
+		struct peer *p = b->peers.v[i];
+		if (p && p->remote && p->worker) /* those at a gate could not tell this from a broken connection */
+			wire_add(&p->out, &(struct wire){.kind = WIRE_END});
+		if (p)
+			peer_write(b, p);
+	}
 	struct queue_counts counts = queue_counts(b->queue);
 	for (size_t i = 0; i < b->peers.n; i++)
 		if (b->peers.v[i])
 			peer_close(b, b->peers.v[i]);
 	close(b->listener);
 	unlink(socket);
-	b->provider->kind->cancel(b->provider, 1);
-	b->provider->kind->destroy(b->provider);
+	remote_close(b);
+	if (b->provider) {
+		b->provider->kind->cancel(b->provider, 1);
+		b->provider->kind->destroy(b->provider);
+	}
 	b->now = monotonic();
 	measure(b);
 	b->summary.counts = counts;
@@ -310,7 +328,7 @@ static int run(struct broker *b, const char *socket, struct err *err)
 
 int broker_run(const struct broker_options *options, struct broker_summary *ret, struct err *err)
 {
-	struct broker b = {.options = options, .listener = -1, .signals = -1};
+	struct broker b = {.options = options, .listener = -1, .signals = -1, .remote_listener = -1, .gate.fd = -1};
 	struct strbuf tasks = {0}, journal = {0}, socket = {0};
 
 	strbuf_printf(&tasks, "%s/tasks", options->dir);

@@ -4,6 +4,8 @@
  *	BAG/tasks	the tasks as they were when the bag was made (bagfile.h)
  *	BAG/journal	what became of them (journal.h)
  *	BAG/socket	workers and commands connect here while a broker runs
+ *	BAG/gate	and here those from other hosts, through its gate (gate.c)
+ *	BAG/worker-1.key	credentials of workers that are started by hand (credential.h)
  *
  * The loop: read messages; give results to the queue; add them to the journal; write the journal once; then send tasks and print. Nothing is reported that
  * is not in the journal. Workers get more tasks than they can run when tasks are short, so that they need not wait for messages: as many as take about
@@ -34,7 +36,8 @@ struct broker_summary {
 struct broker_options {
 	const char *dir;     /* the bag's directory, with `tasks` in it */
 	const char *program; /* starts workers: the executable of `shunt` */
-	int workers;	     /* local ones */
+	int workers;	     /* local ones; 0: none */
+	int invite;	     /* workers on other hosts that are started by hand */
 	int64_t cpus, gpus;  /* of this host, for all local workers; thousandths of CPUs */
 	int64_t memory;	     /* the same, KiB; -1: unknown */
 	struct queue_rules rules;

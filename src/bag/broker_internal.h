@@ -1,11 +1,12 @@
 /*
- * broker_internal.h - the broker's loop (broker.c), its workers (broker_peer.c) and what it is asked (broker_ask.c).
+ * broker_internal.h - the broker's loop (broker.c), its workers (broker_peer.c), those on other hosts (broker_remote.c) and what it is asked (broker_ask.c).
  */
 #ifndef BAG_BROKER_INTERNAL_H
 #define BAG_BROKER_INTERNAL_H
 
 #include "bag/broker.h"
 #include "bag/journal.h"
+#include "bag/link.h"
 #include "bag/provider.h"
 #include "bag/wire.h"
 #include "base/strbuf.h"
@@ -28,7 +29,10 @@ struct flight {
 struct peer {
 	int fd;
 	int number;
-	bool worker, closing; /* closing: when everything is sent */
+	bool worker, closing;	   /* closing: when everything is sent */
+	bool remote;		   /* it came through the gate: it is nobody before its HELLO with a secret */
+	int64_t since;		   /* it is connected; microseconds, CLOCK_MONOTONIC */
+	char session[SECRET_SIZE]; /* with which it may come back; "": not at all */
 	char name[128];
 	uint32_t pid;
 	int64_t cpus, gpus, memory;	     /* all it has */
@@ -42,6 +46,12 @@ struct peer {
 	size_t sent;
 };
 
+/* A secret with which one worker may join. */
+struct invitation {
+	char secret[SECRET_SIZE];
+	int64_t until; /* microseconds, CLOCK_MONOTONIC; -1: while the broker runs */
+};
+
 struct broker {
 	const struct broker_options *options;
 	struct bag bag;
@@ -49,6 +59,9 @@ struct broker {
 	struct journal *journal;
 	struct provider *provider;
 	int listener, signals;
+	int remote_listener; /* behind the gate; -1: none */
+	struct gate_link gate;
+	VEC(struct invitation) invitations;
 	VEC(struct peer *) peers;
 	struct broker_summary summary;
 	struct strbuf finished; /* records to be reported after the next flush */
@@ -61,12 +74,22 @@ struct broker {
 int64_t monotonic(void);
 
 /* In broker_peer.c. */
-void peer_accept(struct broker *b);
+void peer_accept(struct broker *b, int listener);
 void peer_read(struct broker *b, struct peer *p);
 void peer_write(struct broker *b, struct peer *p);
 void peer_close(struct broker *b, struct peer *p); /* a worker: its tasks are lost, or return */
 uint32_t peers_running(const struct broker *b);	   /* tasks that have begun */
 void peers_fill(struct broker *b);		   /* gives tasks to workers */
+
+/* In broker_remote.c. */
+int remote_open(struct broker *b, struct err *err); /* the gate, and the files of those who are invited */
+int remote_look(struct broker *b, struct err *err);
+void remote_close(struct broker *b);
+/* Writes a credential for that many workers. */
+int remote_invite(struct broker *b, const char *path, int64_t workers, struct err *err);
+bool invitation_take(struct broker *b, const char *secret, size_t n); /* false: nobody with this secret is expected */
+void session_begin(struct broker *b, struct peer *p);
+void session_end(struct broker *b, const struct peer *p);
 
 /* In broker_ask.c: answers one word. */
 void ask_answer(struct broker *b, struct peer *p, const char *word, size_t n);

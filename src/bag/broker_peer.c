@@ -17,14 +17,15 @@ enum {
 	STUCK_US = 50000,  /* a task that runs longer than this should have nothing behind it while others are idle */
 	PEERS_MOST = 10000,
 	READ_PIECE = 256 << 10,
+	HELLO_MOST = 4096, /* bytes of a remote worker's first message */
 };
 
-void peer_accept(struct broker *b)
+void peer_accept(struct broker *b, int listener)
 {
 	struct ucred cred;
 	socklen_t n = sizeof cred;
 	size_t at = 0;
-	int fd = accept4(b->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (fd < 0)
 		return;
@@ -41,7 +42,8 @@ void peer_accept(struct broker *b)
 	if (at == b->peers.n)
 		vec_push(&b->peers, NULL);
 	struct peer *p = mem_zalloc(sizeof *p);
-	*p = (struct peer){.fd = fd, .number = (int)at, .usual = -1, .end = -1};
+	*p = (struct peer){.fd = fd, .number = (int)at, .usual = -1, .end = -1, .since = b->now};
+	p->remote = listener == b->remote_listener;
 	b->peers.v[at] = p;
 }
 
@@ -177,9 +179,14 @@ static int returned(struct broker *b, struct peer *p, const struct wire *m)
 
 static int hello(struct broker *b, struct peer *p, const struct wire *m)
 {
-	if (p->worker || m->version != WIRE_VERSION || m->cpus < 1 || m->gpus < 0)
+	if (p->worker || m->version != WIRE_VERSION || m->cpus < 1 || m->cpus > INT64_C(1000000000) || m->gpus < 0 ||
+	    m->seconds > INT32_MAX)
 		return -EPROTO;
+	if (p->remote && !invitation_take(b, m->err, m->nerr))
+		return -EACCES;
 	p->worker = true;
+	if (p->remote)
+		session_begin(b, p);
 	p->cpus = m->cpus;
 	p->gpus = m->gpus;
 	p->memory = m->memory;
@@ -194,7 +201,7 @@ static int handle(struct broker *b, struct peer *p, const struct wire *m)
 {
 	if (m->kind == WIRE_HELLO)
 		return hello(b, p, m);
-	if (m->kind == WIRE_ASK && !p->worker) {
+	if (m->kind == WIRE_ASK && !p->worker && !p->remote) {
 		ask_answer(b, p, m->text, m->ntext);
 		p->closing = true;
 		return 0;
@@ -262,6 +269,7 @@ void peer_close(struct broker *b, struct peer *p)
 {
 	if (p->worker) {
 		b->summary.workers--;
+		session_end(b, p);
 		flights_lose(b, p);
 		queue_gone(b->queue, p->number);
 	}
@@ -295,7 +303,7 @@ void peer_read(struct broker *b, struct peer *p)
 	}
 	memmove(p->in.text, p->in.text + at, p->in.n - at);
 	p->in.n -= at;
-	if (step < 0 || rc < 0)
+	if (step < 0 || rc < 0 || (p->remote && !p->worker && p->in.n > HELLO_MOST))
 		peer_close(b, p);
 }
 

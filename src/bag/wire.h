@@ -4,6 +4,7 @@
  *	worker -> broker: HELLO first; then RESULT, CHUNK (before its RESULT, where output is large), RETURNED
  *	broker -> worker: TASK, DROP (end this copy), RECALL (give back what has not begun), END
  *	command -> broker: ASK; broker -> command: ANSWER, a line of JSON
+ *	broker -> worker on another host: ANSWER to its HELLO, a key with which it may come back for ten minutes after its connection broke
  *
  * A worker begins its tasks strictly in the order in which they came, each as soon as its needs fit: so the broker knows which are running. Whoever reads
  * something that does not belong there closes the connection.

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bag/credential.h"
 #include "bag/worker_internal.h"
 #include "base/descriptors.h"
 #include "run/tree.h"
@@ -81,7 +82,9 @@ static void drop(struct worker *w, uint64_t task)
 	}
 }
 
-/* 1: the broker wants us to end; 0; -EPROTO. */
+enum { TOLD = 1, CUT = 2 }; /* why it ends: by a message, or without one */
+
+/* TOLD: the broker wants us to end; 0; -EPROTO. */
 static int handle(struct worker *w, struct spawner *s, const struct wire *m)
 {
 	switch (m->kind) {
@@ -97,13 +100,18 @@ static int handle(struct worker *w, struct spawner *s, const struct wire *m)
 		list_return(w, 0);
 		return 0;
 	case WIRE_END:
-		return 1;
+		return TOLD;
+	case WIRE_ANSWER: /* to our HELLO */
+		if (!w->session || m->ntext != SECRET_SIZE - 1)
+			return -EPROTO;
+		memcpy(w->session, m->text, m->ntext);
+		return 0;
 	default:
 		return -EPROTO;
 	}
 }
 
-/* Reads what is there. 1: the end; 0; -errno. */
+/* Reads what is there. TOLD, CUT: the end; 0; -errno. */
 static int take_in(struct worker *w, struct spawner *s, struct strbuf *in)
 {
 	static const size_t piece = 256 << 10;
@@ -118,7 +126,7 @@ static int take_in(struct worker *w, struct spawner *s, struct strbuf *in)
 		strbuf_add(in, buffer, (size_t)n);
 	free(buffer);
 	if (n == 0)
-		return 1;
+		return CUT;
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 	pthread_mutex_lock(&w->lock);
@@ -162,7 +170,7 @@ static int loop(struct worker *w, struct spawner *s, struct strbuf *in)
 		bool more = w->out.n > 0, broken = w->broken;
 		pthread_mutex_unlock(&w->lock);
 		if (broken)
-			return 1;
+			return CUT;
 		struct pollfd p[2] = {{.fd = w->fd, .events = (short)(POLLIN | (more ? POLLOUT : 0))},
 				      {.fd = w->wake, .events = POLLIN}};
 		if (poll(p, 2, timeout) < 0 && errno != EINTR)
@@ -201,6 +209,7 @@ int worker_run(int fd, const struct worker_offer *offer, struct err *err)
 			     .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
 			     .cpus = offer->cpus,
 			     .gpus = offer->gpus,
+			     .session = offer->session,
 			     .memory = offer->memory < 0 ? INT64_MAX / 2 : offer->memory};
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->work, NULL);
@@ -235,5 +244,5 @@ int worker_run(int fd, const struct worker_offer *offer, struct err *err)
 	spawner_fini(&s);
 	return rc < 0 ? err_set(err, rc, "the broker sent something that is not a message, or can't be read: %s",
 				strerror(-rc))
-		      : 0;
+		      : rc == CUT;
 }

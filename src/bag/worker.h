@@ -20,9 +20,10 @@ struct worker_offer {
 	int64_t gpus, memory;	/* KiB; -1: unknown */
 	int64_t seconds;	/* until it must end; -1: no such time */
 	const char *credential; /* NULL: the socket's permissions suffice */
+	char *session;		/* SECRET_SIZE bytes for a key with which this worker may come back; NULL: not wanted */
 };
 
-/* Runs tasks of the broker at the other end of `fd` until that ends. 0: it was told to end; -errno with what went wrong. */
+/* Runs tasks of the broker at the other end of `fd` until that ends. 0: it was told to end; 1: the connection ended; -errno with what went wrong. */
 int worker_run(int fd, const struct worker_offer *offer, struct err *err);
 
 #endif

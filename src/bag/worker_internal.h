@@ -59,6 +59,7 @@ struct worker {
 	struct strbuf out;  /* for the broker */
 	size_t sent;	    /* of it */
 	bool broken;	    /* the connection is */
+	char *session;	    /* as in worker.h */
 };
 
 int64_t now_us(clockid_t clock);

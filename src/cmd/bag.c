@@ -1,5 +1,5 @@
 /*
- * bag.c - `shunt bag run`, `retry` and `worker`: what runs tasks.
+ * bag.c - `shunt bag run` and `retry`: what runs tasks.
  */
 #include "cmd/bag.h"
 
@@ -15,11 +15,9 @@
 #include <unistd.h>
 
 #include "bag/results.h"
-#include "bag/worker.h"
 #include "base/amount.h"
 #include "base/text.h"
 #include "base/timetext.h"
-#include "base/unixsock.h"
 #include "cmd/bag_make.h"
 #include "cmd/commands.h"
 #include "cmd/screen.h"
@@ -130,7 +128,7 @@ static int conclude(const struct command *c, const struct broker_summary *s, con
 	return s->counts.aside || rest ? EXIT_FAILED : EXIT_OK;
 }
 
-static int64_t cpus_here(void)
+int64_t bag_cpus_here(void)
 {
 	cpu_set_t set;
 
@@ -158,11 +156,14 @@ int bag_drive(const struct command *c, const struct bag_how *how, const char *di
 	if (n <= 0)
 		return command_fail(c, "/proc/self/exe: %s", strerror(errno));
 	self[n] = '\0';
+	if (how->workers == 0 && how->invite == 0)
+		return command_misused(c, "--workers 0 needs --invite: nobody would run the tasks");
 	struct broker_options o = {
 		.dir = dir,
 		.program = self,
 		.workers = (int)how->workers,
-		.cpus = (how->cpus < 0 ? cpus_here() : how->cpus) * BAG_CPU,
+		.invite = (int)how->invite,
+		.cpus = (how->cpus < 0 ? bag_cpus_here() : how->cpus) * BAG_CPU,
 		.gpus = how->gpus,
 		.rules = {.attempts = (int)how->retries + 1,
 			  .losses = (int)how->losses,
@@ -350,49 +351,5 @@ const struct command command_bag_retry = {
 	.options = retry_options,
 	.size = sizeof(struct retry_arguments),
 	.run = retry,
-	.alone = true,
-};
-
-struct worker_arguments {
-	const char *socket, *name;
-	int64_t cpus, gpus, memory, seconds;
-};
-
-#define WORKER_AT(field) offsetof(struct worker_arguments, field)
-static const struct option worker_options[] = {
-	{"socket", OPTION_FILE, WORKER_AT(socket), "PATH", NULL, NULL, 0, 0, "The broker's socket.", 0},
-	{"name", OPTION_TEXT, WORKER_AT(name), "NAME", NULL, NULL, 0, 0, "What the broker calls this worker.", 0},
-	{"milli-cpus", OPTION_NUMBER, WORKER_AT(cpus), "N", "1000", NULL, 1, 1000000000, "Thousandths of CPUs.", 0},
-	{"gpus", OPTION_NUMBER, WORKER_AT(gpus), "N", "0", NULL, 0, 64, "GPUs.", 0},
-	{"memory", OPTION_NUMBER, WORKER_AT(memory), "N", NULL, NULL, 1, INT64_MAX / 4, "KiB of memory.", 0},
-	{"seconds", OPTION_NUMBER, WORKER_AT(seconds), "N", NULL, NULL, 1, INT32_MAX, "End after that time.", 0},
-	{0},
-};
-
-static int worker(const struct command *c, const void *arguments, const struct operands *operands)
-{
-	const struct worker_arguments *a = arguments;
-	struct worker_offer offer = {
-		.name = a->name, .cpus = a->cpus, .gpus = a->gpus, .memory = a->memory, .seconds = a->seconds};
-	struct err err;
-
-	if (!a->socket)
-		return command_misused(c, "give the broker's --socket");
-	int fd = unix_connect(a->socket, 10000, &err);
-	if (fd < 0)
-		return command_fail(c, "%s", err.text);
-	if (worker_run(fd, &offer, &err) < 0)
-		return command_fail(c, "%s", err.text);
-	_exit(EXIT_OK); /* its threads must not see how the rest is taken down */
-}
-
-const struct command command_bag_worker = {
-	.name = "bag worker",
-	.operands = "",
-	.about = "Run tasks for a broker, which starts this by itself.",
-	.options = worker_options,
-	.size = sizeof(struct worker_arguments),
-	.run = worker,
-	.hidden = 1,
 	.alone = true,
 };

@@ -10,13 +10,13 @@
 
 /* How tasks are run: options of `run` and `retry`. */
 struct bag_how {
-	int64_t workers, cpus, gpus, retries, losses, replicas, agree;
+	int64_t workers, cpus, gpus, retries, losses, replicas, agree, invite;
 	const char *memory;
 	bool stream;
 };
 /* clang-format off */
 #define BAG_HOW_OPTIONS(TYPE) \
-	{"workers", OPTION_NUMBER, offsetof(TYPE, how.workers), "N", "1", NULL, 1, 1024, "Share the CPUs evenly among N worker processes.", 0}, \
+	{"workers", OPTION_NUMBER, offsetof(TYPE, how.workers), "N", "1", NULL, 0, 1024, "Share the CPUs evenly among N worker processes; 0 needs --invite.", 0}, \
 	{"cpus", OPTION_NUMBER, offsetof(TYPE, how.cpus), "N", NULL, NULL, 1, 100000, "Run tasks on N CPUs; otherwise on all that this process may use.", 'j'}, \
 	{"gpus", OPTION_NUMBER, offsetof(TYPE, how.gpus), "N", "0", NULL, 0, 64, "Give tasks that need GPUs numbers from 0 to N-1 in CUDA_VISIBLE_DEVICES.", 0}, \
 	{"memory", OPTION_TEXT, offsetof(TYPE, how.memory), "SIZE", NULL, NULL, 0, 0, "Memory for tasks that state what they need; otherwise all of this machine's.", 0}, \
@@ -24,11 +24,15 @@ struct bag_how {
 	{"losses", OPTION_NUMBER, offsetof(TYPE, how.losses), "N", "5", NULL, 1, 200, "Set a task aside when N workers have vanished while they ran it.", 0}, \
 	{"replicas", OPTION_NUMBER, offsetof(TYPE, how.replicas), "N", "1", NULL, 1, 100, "When no task waits, run up to N copies of a task on idle workers; the first to succeed counts.", 0}, \
 	{"agree", OPTION_NUMBER, offsetof(TYPE, how.agree), "N", "1", NULL, 1, 20, "Run each task until N results have the same output, on different workers if there are enough.", 0}, \
+	{"invite", OPTION_NUMBER, offsetof(TYPE, how.invite), "N", "0", NULL, 0, 10000, "Write N credentials, DIR/worker-1.key and so on: each lets one 'shunt bag worker --credential FILE' on another host join.", 0}, \
 	{"stream", OPTION_FLAG, offsetof(TYPE, how.stream), NULL, NULL, NULL, 0, 0, "Print the outputs of tasks as they finish.", 's'}
 /* clang-format on */
 
 /* Runs the bag in `dir` to its end, with progress on a terminal. Returns an exit code. */
 int bag_drive(const struct command *c, const struct bag_how *how, const char *dir, bool retry);
+
+/* CPUs that this process may use. */
+int64_t bag_cpus_here(void);
 
 /* The directory that an operand means: itself, or that of a bag file. */
 void bag_dir(const char *operand, struct strbuf *ret);

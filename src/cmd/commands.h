@@ -48,7 +48,8 @@ extern const struct command command_rsh, command_shunt_rsh, command_pbsdsh; /* r
 extern const struct command command_launch, command_pmix;		    /* launch.c */
 
 /* Bags of tasks. */
-extern const struct command command_bag_run, command_bag_retry, command_bag_worker; /* bag.c */
+extern const struct command command_bag_run, command_bag_retry; /* bag.c */
+extern const struct command command_bag_worker;			/* bag_worker.c */
 extern const struct command command_bag_status, command_bag_results, command_bag_cancel,
 	command_bag_top; /* bag_show.c */
 

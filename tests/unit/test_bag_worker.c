@@ -74,7 +74,7 @@ static struct broker begin(int64_t cpus, int64_t gpus)
 		_exit(worker_run(fd[1],
 				 &(struct worker_offer){
 					 .name = "w", .cpus = cpus, .gpus = gpus, .memory = -1, .seconds = -1},
-				 &err) == 0
+				 &err) >= 0
 			      ? 0
 			      : 1);
 	}

@@ -1,0 +1,149 @@
+/*
+ * bag_worker.c - `shunt bag worker`: runs tasks of a broker, on its host or on another one.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bag/bagfile.h"
+#include "bag/link.h"
+#include "bag/own.h"
+#include "bag/worker.h"
+#include "base/unixsock.h"
+#include "cmd/bag.h"
+#include "cmd/commands.h"
+
+struct worker_arguments {
+	const char *socket, *credential, *name;
+	int64_t number, cpus, gpus, memory, seconds;
+};
+
+#define WORKER_AT(field) offsetof(struct worker_arguments, field)
+static const struct option worker_options[] = {
+	{"credential", OPTION_FILE, WORKER_AT(credential), "FILE", NULL, NULL, 0, 0,
+	 "Join a broker on another host with a credential that it wrote (see 'shunt bag run --invite').", 0},
+	{"number", OPTION_NUMBER, WORKER_AT(number), "N", "0", NULL, 0, 1000000,
+	 "Use the credential's secret N, counted from 0, if it has several.", 0},
+	{"socket", OPTION_FILE, WORKER_AT(socket), "PATH", NULL, NULL, 0, 0, "The broker's socket, on its own host.",
+	 0},
+	{"name", OPTION_TEXT, WORKER_AT(name), "NAME", NULL, NULL, 0, 0,
+	 "What the broker calls this worker; otherwise the host's name and a number.", 0},
+	{"milli-cpus", OPTION_NUMBER, WORKER_AT(cpus), "N", NULL, NULL, 1, 1000000000,
+	 "Thousandths of CPUs; otherwise all that this process may use.", 0},
+	{"gpus", OPTION_NUMBER, WORKER_AT(gpus), "N", "0", NULL, 0, 64, "GPUs.", 0},
+	{"memory", OPTION_NUMBER, WORKER_AT(memory), "N", NULL, NULL, 1, INT64_MAX / 4, "KiB of memory.", 0},
+	{"seconds", OPTION_NUMBER, WORKER_AT(seconds), "N", NULL, NULL, 1, INT32_MAX, "End after that time.", 0},
+	{0},
+};
+
+enum {
+	RETURN_SECONDS = 600, /* a session key is good for */
+	CODE_CUT = 77,	      /* of the process that works: its connection ended */
+};
+
+/* The process that works, at a connection; it ends with this one. Returns how it ended. */
+static int worker_fork(const struct command *c, int fd, const struct worker_offer *offer)
+{
+	struct err err;
+	int status;
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return command_fail(c, "fork: %s", strerror(errno));
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		int rc = worker_run(fd, offer, &err);
+		_exit(rc == 1 || rc == -ECONNRESET ? CODE_CUT : rc < 0 ? command_fail(c, "%s", err.text) : EXIT_OK);
+	}
+	close(fd);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : CODE_CUT;
+}
+
+/* Joins with the credential's secret, and comes back with its session key while that is good. */
+static int worker_remote(const struct command *c, struct credential *where, struct worker_offer *offer)
+{
+	struct timespec last, now;
+	struct err err;
+	bool joined = false;
+
+	/* The process that works writes the key; this one, which has no threads, keeps it. */
+	offer->session = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (offer->session == MAP_FAILED)
+		return command_fail(c, "mmap: %s", strerror(errno));
+	clock_gettime(CLOCK_MONOTONIC, &last);
+	for (;; sleep(1)) {
+		pid_t pid;
+		int status, fd = link_open(where, &pid, &err);
+		if (fd < 0 && !joined)
+			return command_fail(c, "%s", err.text);
+		if (fd >= 0) {
+			offer->credential = where->secret;
+			int code = worker_fork(c, fd, offer);
+			kill(pid, SIGKILL);
+			for (int i = 0; i < 1000 && !own_ended(pid, &status); i++)
+				usleep(1000);
+			if (code != CODE_CUT)
+				return code;
+			if (!offer->session[0] || strcmp(offer->session, where->secret) == 0)
+				return command_fail(
+					c, "the broker refuses this worker: its credential is unknown, or was used");
+			snprintf(where->secret, sizeof where->secret, "%s", offer->session);
+			clock_gettime(CLOCK_MONOTONIC, &last);
+			joined = true;
+		}
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		if (now.tv_sec - last.tv_sec >= RETURN_SECONDS)
+			return command_fail(c, "the connection to the broker ended, and it did not come back");
+	}
+}
+
+static int worker(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct worker_arguments *a = arguments;
+	struct worker_offer offer = {.name = a->name,
+				     .cpus = a->cpus < 0 ? bag_cpus_here() * BAG_CPU : a->cpus,
+				     .gpus = a->gpus,
+				     .memory = a->memory,
+				     .seconds = a->seconds};
+	struct credential where;
+	struct err err;
+
+	if (!a->socket == !a->credential)
+		return command_misused(c, "give a --credential, or the --socket of a broker on this host");
+	if (a->credential) {
+		int rc = credential_read(a->credential, a->number, &where, &err);
+		return rc < 0 ? command_fail(c, "%s", err.text) : worker_remote(c, &where, &offer);
+	}
+	int fd = unix_connect(a->socket, 10000, &err);
+	if (fd < 0)
+		return command_fail(c, "%s", err.text);
+	if (worker_run(fd, &offer, &err) < 0)
+		return command_fail(c, "%s", err.text);
+	_exit(EXIT_OK); /* its threads must not see how the rest is taken down */
+}
+
+static const char *const worker_examples[] = {"shunt bag worker --credential tasks.bag/worker-1.key",
+					      "Run tasks of the broker that wrote this file, on all CPUs.", NULL};
+
+const struct command command_bag_worker = {
+	.name = "bag worker",
+	.operands = "",
+	.about = "Run tasks for a broker on this or another host.",
+	.details =
+		"Brokers start it by themselves on their own host. On other hosts, give it a credential from 'shunt bag run --invite'. It connects to the broker, so no port needs to be open here. "
+		"If the connection breaks, its tasks are killed, and it tries to come back for ten minutes. It ends with the bag.",
+	.examples = worker_examples,
+	.options = worker_options,
+	.size = sizeof(struct worker_arguments),
+	.run = worker,
+	.hidden = 1,
+	.alone = true,
+};
