@@ -246,7 +246,7 @@ void plan_picture(const struct plan_view *v, int width, bool colour, FILE *out)
 	for (size_t i = 0; i < v->nodes.n;) {
 		const char *in = v->nodes.v[i].partition;
 		if (v->divided && (i == 0 || strcmp(v->nodes.v[i - 1].partition, in) != 0))
-			fprintf(out, "%s%s\n", *in ? "partition " : "shared nodes", in);
+			fprintf(out, "%s%s\n", *in ? "partition " : "other nodes", in);
 		if (v->nodes.v[i].n == 0)
 			i = idle_print(&p, i);
 		else

@@ -15,7 +15,8 @@
 #include "base/err.h"
 
 #define PARTITIONS_MAX 1000 /* of a cluster */
-#define PARTITION_NONE 0    /* node.partition of a shared node; else an index into cluster.partitions, plus one */
+#define PARTITION_NONE                                                                                                 \
+	0 /* node.partition of a node outside partitions; else an index into cluster.partitions, plus one */
 
 struct partition {
 	uint32_t name;	/* in cluster.partition_names; equals its index */

@@ -6,7 +6,7 @@
  * to other nodes (push.c) or, with the power for it, whose jobs are removed. No fragment, the job's own or a pushed one,
  * goes to a node that its job may not use (job.allowed), nor to one that nothing may be put on (manner.on).
  *
- * That is one allocator, for shared nodes. A job that runs in a partition (core/partition.h) gets a whole one, by the other (partition.c); shared
+ * That is one allocator, for nodes outside partitions. A job that runs in a partition (core/partition.h) gets a whole one, by the other (partition.c); shared
  * jobs get no node of a partition. Both are behind the same functions.
  */
 #ifndef PLAN_INSERT_H

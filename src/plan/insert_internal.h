@@ -17,7 +17,7 @@ struct goal {
 	bool apart;		  /* some fragment of the job is exclusive */
 	enum wholeness whole;	  /* what the job keeps to itself */
 	const struct nodeset *on; /* the nodes it may use; NULL: all */
-	uint32_t partition;	  /* that its node is in, as in node.partition; PARTITION_NONE: a shared node */
+	uint32_t partition; /* that its node is in, as in node.partition; PARTITION_NONE: a node outside partitions */
 };
 
 /* What could not be pushed anywhere but back: equal fragments of another node need only try that one. */

@@ -62,7 +62,7 @@ enum fit pack_solve(struct pack *k, int32_t *ret_nodes);
 /* Whether the request could ever be placed: on the cluster's nodes, all up and empty; only those with usable[node], unless
  * NULL. */
 enum fit pack_empty(const struct cluster *c, const struct request *r, bool scatter, const bool *usable);
-/* The same where some nodes are in partitions: in one of them alone (`parted`), or on shared nodes; and whether
+/* The same where some nodes are in partitions: in one of them alone (`parted`), or on nodes outside partitions; and whether
  * the site has the amounts that it takes. If not, why not, where that is known. */
 enum fit pack_apart(const struct cluster *c, const struct request *r, bool parted, bool scatter, const bool *usable,
 		    struct err *err);

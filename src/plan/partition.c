@@ -1,7 +1,7 @@
 /*
  * partition.c - the second allocator: a job in one partition, which it has to itself.
  *
- * insert.c places jobs on shared nodes; here a job gets one of the partitions that it may use (job.allowed), empty for as long as it lasts, and
+ * insert.c places jobs on nodes outside partitions; here a job gets one of the partitions that it may use (job.allowed), empty for as long as it lasts, and
  * its fragments are put onto that partition's nodes in their order. A node of it that is down, or closed to new jobs, counts as not being
  * there: what fits onto the others may run. A partition is held by the ring of its nodes (core/partition.h), so that everything else that is
  * known of whole machines goes for it, too.

@@ -12,7 +12,7 @@
  * A larger partition than need be stays free for jobs that make better use of it, even if the smallest ones are busy. It is refused if the
  * partition does not exist, or is too small, or if none is large enough.
  *
- * Where a site has partitions and shared nodes, a job that does not mention partitions runs on the shared nodes.
+ * Where a site has partitions and nodes outside partitions, a job that does not mention partitions runs on the nodes outside them.
  */
 #ifndef RULES_PARTITION_H
 #define RULES_PARTITION_H
@@ -34,10 +34,10 @@ struct partition_ask {
 struct partition_choice {
 	int64_t procs; /* that it has */
 	uint32_t
-		allowed; /* the nodes of the partitions that suit it: job.allowed; NODES_ALL: it runs on shared nodes */
+		allowed; /* the nodes of the partitions that suit it: job.allowed; NODES_ALL: it runs on nodes outside partitions */
 };
 
-/* Whether a job runs in a partition: it mentions one, or there are no shared nodes. */
+/* Whether a job runs in a partition: it mentions one, or there are no nodes outside partitions. */
 bool partition_wanted(const struct cluster *c, const struct partition_ask *ask);
 
 /* Chooses. -EINVAL, with a sentence that names the cause: it is refused. */

@@ -195,7 +195,7 @@ static bool find_one(struct search_in *in, const candidate_vec *k)
 	return false;
 }
 
-/* On shared nodes: as few of the first ones as are enough; of these, those that are not needed after all go on, the one that has run shortest first. */
+/* On nodes outside partitions: as few of the first ones as are enough; of these, those that are not needed after all go on, the one that has run shortest first. */
 static bool find_several(struct search_in *in, const candidate_vec *k)
 {
 	size_t few = 1, many = k->n; /* that are not enough; that may be */

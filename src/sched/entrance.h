@@ -3,7 +3,7 @@
  *
  * The job that makes room is the one that has run longest since its last start, relative to its walltime, and is not interactive. It is stopped,
  * waits before all others, and starts again as soon as there is room. The interactive job's place begins at once and is longer by the time that
- * the other takes to leave, so that the starts planned behind it are right. On shared nodes several jobs may have to make room. A job
+ * the other takes to leave, so that the starts planned behind it are right. On nodes outside partitions several jobs may have to make room. A job
  * whose guaranteed deadline would break is not stopped, nor is a waiting one delayed so far, unless settings.interactive_breaks.
  */
 #ifndef SCHED_ENTRANCE_H

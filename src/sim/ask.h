@@ -10,7 +10,7 @@
 struct ask {
 	uint32_t request; /* of the cluster */
 	uint32_t
-		allowed; /* job.allowed: the partitions that suit it, or the nodes of its queue; NODES_ALL: any shared node */
+		allowed; /* job.allowed: the partitions that suit it, or the nodes of its queue; NODES_ALL: any node outside partitions */
 	bool parted; /* it runs in a partition */
 };
 

@@ -276,7 +276,7 @@ static void cycle(struct sim *m)
 	}
 }
 
-/* Whether the machine could hold what is asked if it were empty, else why not; asked once for each request that it can, on shared nodes. */
+/* Whether the machine could hold what is asked if it were empty, else why not; asked once for each request that it can, on nodes outside partitions. */
 static enum fit could_hold(struct sim *m, const struct ask *ask, bool scatter, struct err *err)
 {
 	while (m->could.n <= ask->request)

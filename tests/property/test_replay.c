@@ -116,7 +116,7 @@ static int unfinished(const struct history *h)
 	return n;
 }
 
-/* Jobs that need shared nodes (0), and those that need partitions, of one kind of nodes or another (1, 2), have their turns. */
+/* Jobs that need nodes outside partitions (0), and those that need partitions, of one kind of nodes or another (1, 2), have their turns. */
 static void divide(struct history *h, int divided)
 {
 	ask(h, getuid(), "DELETE", "/v1/partitions/A", "{}");

@@ -210,7 +210,7 @@ static bool other_find(struct server *s, struct http_request *r, const struct as
 	struct err err;
 
 	if (w->role < ROLE_MANAGER) {
-		http_error(r, CODE_FORBIDDEN, "A token for %s is for managers to make, or for himself.", user);
+		http_error(r, CODE_FORBIDDEN, "A token for %s can be made by managers and by that user only.", user);
 		return false;
 	}
 	switch (users_find(s, k, &u, &err)) {
