@@ -101,7 +101,7 @@ static int create(const struct command *c, const void *arguments, const struct o
 	int code = EXIT_OK;
 
 	if (a->join + a->login + (a->site != NULL) > 1)
-		return command_misused(c, "one of --join, --login and --site");
+		return command_misused(c, "--join, --login or --site, not several of them");
 	if ((a->login || a->site) && (a->uses >= 0 || a->name))
 		return command_misused(c, "--uses and --name are for machines that join");
 	if (!a->login && a->user)

@@ -280,8 +280,8 @@ static void explain_never(struct sched *s, uint32_t job, struct reason *r)
 	const struct nodeset *on = cluster_job_nodes(s->c, cluster_job(s->c, job));
 	struct res total = s->c->total;
 
-	for (uint32_t i = 0; on && i < s->c->nodes.n; i++)
-		if (s->c->nodes.v[i].up && !nodeset_has(on, i))
+	for (uint32_t i = 0; i < s->c->nodes.n; i++)
+		if (s->c->nodes.v[i].up && (!sched_node_open(s, i) || (on && !nodeset_has(on, i))))
 			res_sub(&total, &s->c->nodes.v[i].total);
 	vec_clear(&r->holders);
 	r->why = WHY_NEVER;

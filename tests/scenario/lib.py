@@ -18,9 +18,11 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 
+FORKS = threading.Lock()  # while a pipe is open for writing here: a child of another thread would keep it open
 LIMIT = 20  # seconds that a command may take, on a usual machine
 PATIENCE = int(os.environ.get("SHUNT_PATIENCE", "1"))  # times as long on a slow one
 HOST = socket.gethostname().split(".")[0]
@@ -243,7 +245,9 @@ class Instance:
 
     def api_as(self, user, method, path, body=None):
         """The same, asked by another user (of root's choosing)."""
-        who, (r, w) = pwd.getpwnam(user), os.pipe()
+        who = pwd.getpwnam(user)
+        FORKS.acquire()
+        r, w = os.pipe()
         pid = os.fork()
         if pid == 0:
             try:
@@ -254,6 +258,7 @@ class Instance:
             finally:
                 os._exit(0)
         os.close(w)
+        FORKS.release()
         with os.fdopen(r) as f:
             text = f.read()
         os.waitpid(pid, 0)
