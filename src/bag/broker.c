@@ -34,19 +34,29 @@ int64_t monotonic(void)
 	return t.tv_sec * INT64_C(1000000) + t.tv_nsec / 1000;
 }
 
+struct known {
+	struct broker *broker;
+	struct fold fold;
+};
+
 static void known_record(void *arg, const struct record *r)
 {
-	fold_record(arg, r, 0);
+	struct known *k = arg;
+
+	fold_record(&k->fold, r, 0);
+	if (r->kind == RECORD_REQUESTS)
+		cluster_known(k->broker, r);
 }
 
 static int journal_begin(struct broker *b, const char *path, struct err *err)
 {
-	struct fold f;
+	struct known k = {.broker = b};
 	struct timespec t;
 
-	fold_init(&f, &b->bag, false);
-	struct record first = {.kind = RECORD_BAG, .task = f.tasks, .hash = f.hash};
-	int rc = journal_open(path, &first, known_record, &f, &b->journal, err);
+	fold_init(&k.fold, &b->bag, false);
+	struct record first = {.kind = RECORD_BAG, .task = k.fold.tasks, .hash = k.fold.hash};
+	int rc = journal_open(path, &first, known_record, &k, &b->journal, err);
+	struct fold f = k.fold;
 	if (rc == 0 && f.other)
 		rc = err_set(err, -EINVAL, "%s belongs to another list of tasks", path);
 	for (uint32_t i = 1; rc == 0 && i <= f.tasks; i++) {
@@ -56,7 +66,7 @@ static int journal_begin(struct broker *b, const char *path, struct err *err)
 		if (f.state[i] != TASK_WAITING || f.failures[i])
 			queue_restore(b->queue, i, (enum task_state)f.state[i], f.failures[i]);
 	}
-	fold_fini(&f);
+	fold_fini(&k.fold);
 	if (rc < 0)
 		return rc;
 	b->summary.before = queue_counts(b->queue).done;
@@ -73,8 +83,11 @@ static int needs_check(const struct broker *b, struct err *err)
 	const struct broker_options *o = b->options;
 	if (o->invite > 0) /* somebody may come who is large enough */
 		return 0;
-	int64_t cpus = o->cpus / o->workers, gpus = o->gpus / o->workers;
-	int64_t memory = o->memory < 0 ? INT64_MAX : o->memory / o->workers;
+	int workers = o->workers > 0 ? o->workers : 1;
+	int64_t cpus = o->workers ? o->cpus / workers : 0, gpus = o->workers ? o->gpus / workers : 0;
+	int64_t memory = o->memory < 0 || o->slurm.requests ? INT64_MAX : o->memory / workers;
+	if (o->slurm.requests && o->slurm.processors * BAG_CPU > cpus)
+		cpus = o->slurm.processors * BAG_CPU;
 
 	for (size_t i = 0; i < b->bag.tasks.n; i++) {
 		const struct bag_need *need = &b->bag.needs.v[b->bag.tasks.v[i].need];
@@ -185,6 +198,7 @@ static int provider_look(struct broker *b, struct err *err)
 	struct provider_request r;
 	int rc = remote_look(b, err);
 
+	cluster_look(b);
 	if (rc < 0 || !b->provider)
 		return rc;
 	b->provider->kind->poll(b->provider, (int64_t)time(NULL));
@@ -240,13 +254,14 @@ struct keeper {
 	const struct queue *queue;
 	uint8_t *kept;
 	uint32_t tasks;
+	bool requests; /* some may still be at a cluster */
 };
 
 static bool keep(void *arg, const struct record *r)
 {
 	struct keeper *k = arg;
 
-	if (r->kind == RECORD_BAG || r->kind == RECORD_CANCEL)
+	if (r->kind == RECORD_BAG || r->kind == RECORD_CANCEL || (r->kind == RECORD_REQUESTS && k->requests))
 		return true;
 	if ((r->kind != RECORD_DONE && !(r->kind == RECORD_FAILED && r->last)) || r->task < 1 || r->task > k->tasks)
 		return false;
@@ -266,7 +281,7 @@ static int finish(struct broker *b, struct err *err)
 	int rc = journal_sync(b->journal, err);
 	report(b);
 	if (rc == 0 && c.waiting + c.flying == 0) {
-		struct keeper k = {.queue = b->queue, .tasks = (uint32_t)b->bag.tasks.n};
+		struct keeper k = {.queue = b->queue, .tasks = (uint32_t)b->bag.tasks.n, .requests = b->tags.n > 0};
 		k.kept = mem_zalloc(b->bag.tasks.n + 1);
 		rc = journal_compact(b->journal, keep, &k, err);
 		free(k.kept);
@@ -286,19 +301,22 @@ static int run(struct broker *b, const char *socket, struct err *err)
 	b->now = b->began = b->measured = monotonic();
 	b->measured_done = b->summary.before;
 	b->summary.left = -1;
-	if (over(b))
+	if (over(b) && b->tags.n == 0)
 		return finish(b, err);
 	b->listener = unix_listen(socket, 0600, err);
 	if (b->listener < 0)
 		return b->listener;
 	descriptors_raise();
 	b->signals = signals_open(&before);
-	int rc = b->options->invite > 0 ? remote_open(b, err) : 0;
-	if (rc == 0 && local.workers > 0) {
+	int rc = b->options->invite > 0 || b->options->slurm.requests > 0 ? remote_open(b, err) : 0;
+	if (rc == 0)
+		rc = cluster_open(b, &where, err);
+	if (rc == 0 && !over(b) && local.workers > 0) {
 		b->provider = provider_local(&where, &local);
 		rc = b->provider->kind->request(b->provider, local.cpus / BAG_CPU, -1, err);
 	}
 	rc = rc < 0 ? rc : loop(b, err);
+	cluster_close(b);
 	int last = rc < 0 ? 0 : finish(b, err);
 	for (size_t i = 0; i < b->peers.n; i++) {
 		struct peer *p = b->peers.v[i];
@@ -353,6 +371,9 @@ int broker_run(const struct broker_options *options, struct broker_summary *ret,
 	queue_destroy(b.queue);
 	bag_fini(&b.bag);
 	vec_free(&b.peers);
+	for (size_t i = 0; i < b.tags.n; i++)
+		free(b.tags.v[i]);
+	vec_free(&b.tags);
 	strbuf_fini(&b.finished);
 	strbuf_fini(&tasks);
 	strbuf_fini(&journal);

@@ -41,11 +41,18 @@ struct broker_options {
 	int64_t cpus, gpus;  /* of this host, for all local workers; thousandths of CPUs */
 	int64_t memory;	     /* the same, KiB; -1: unknown */
 	struct queue_rules rules;
+	/* Requests to a Slurm cluster: at once (0: none), processors and seconds of one, and more words for sbatch (NULL: none). */
+	struct {
+		int64_t requests, processors, seconds;
+		const char *words;
+	} slurm;
 	bool retry; /* tasks that were set aside wait again */
 	/* A task is done, or set aside; it is in the journal. NULL: nobody wants to know. */
 	void (*finished)(void *arg, const struct record *r);
 	/* About ten times a second. NULL: the same. */
 	void (*progress)(void *arg, const struct broker_summary *s);
+	/* Something that the user should know, but goes on. NULL: the same. */
+	void (*warn)(void *arg, const char *text);
 	void *arg;
 };
 

@@ -30,6 +30,7 @@ struct peer {
 	int fd;
 	int number;
 	bool worker, closing;	   /* closing: when everything is sent */
+	int request;		   /* of a cluster, that brought it; 0: none */
 	bool remote;		   /* it came through the gate: it is nobody before its HELLO with a secret */
 	int64_t since;		   /* it is connected; microseconds, CLOCK_MONOTONIC */
 	char session[SECRET_SIZE]; /* with which it may come back; "": not at all */
@@ -50,6 +51,7 @@ struct peer {
 struct invitation {
 	char secret[SECRET_SIZE];
 	int64_t until; /* microseconds, CLOCK_MONOTONIC; -1: while the broker runs */
+	int request;   /* of a cluster, for whose workers it is; 0: for somebody by hand */
 };
 
 struct broker {
@@ -62,6 +64,8 @@ struct broker {
 	int remote_listener; /* behind the gate; -1: none */
 	struct gate_link gate;
 	VEC(struct invitation) invitations;
+	struct cluster *cluster; /* NULL: none */
+	VEC(char *) tags;	 /* of requests that may still be at a cluster, from runs before this one */
 	VEC(struct peer *) peers;
 	struct broker_summary summary;
 	struct strbuf finished; /* records to be reported after the next flush */
@@ -85,11 +89,20 @@ void peers_fill(struct broker *b);		   /* gives tasks to workers */
 int remote_open(struct broker *b, struct err *err); /* the gate, and the files of those who are invited */
 int remote_look(struct broker *b, struct err *err);
 void remote_close(struct broker *b);
-/* Writes a credential for that many workers. */
-int remote_invite(struct broker *b, const char *path, int64_t workers, struct err *err);
-bool invitation_take(struct broker *b, const char *secret, size_t n); /* false: nobody with this secret is expected */
+/* Writes a credential for that many workers, of a request (0: none). */
+int remote_invite(struct broker *b, const char *path, int64_t workers, int request, struct err *err);
+void remote_uninvite(struct broker *b, int request);
+/* False: nobody with this secret is expected. */
+bool invitation_take(struct broker *b, const char *secret, size_t n, int *ret_request);
 void session_begin(struct broker *b, struct peer *p);
 void session_end(struct broker *b, const struct peer *p);
+
+/* In broker_cluster.c. */
+void cluster_known(struct broker *b, const struct record *r); /* a record of earlier requests */
+int cluster_open(struct broker *b, const struct provider_broker *where, struct err *err);
+void cluster_look(struct broker *b);
+void cluster_joined(struct broker *b, int request); /* a worker of that request came */
+void cluster_close(struct broker *b);		    /* cancels all requests */
 
 /* In broker_ask.c: answers one word. */
 void ask_answer(struct broker *b, struct peer *p, const char *word, size_t n);

@@ -182,11 +182,12 @@ static int hello(struct broker *b, struct peer *p, const struct wire *m)
 	if (p->worker || m->version != WIRE_VERSION || m->cpus < 1 || m->cpus > INT64_C(1000000000) || m->gpus < 0 ||
 	    m->seconds > INT32_MAX)
 		return -EPROTO;
-	if (p->remote && !invitation_take(b, m->err, m->nerr))
+	if (p->remote && !invitation_take(b, m->err, m->nerr, &p->request))
 		return -EACCES;
 	p->worker = true;
 	if (p->remote)
 		session_begin(b, p);
+	cluster_joined(b, p->request);
 	p->cpus = m->cpus;
 	p->gpus = m->gpus;
 	p->memory = m->memory;

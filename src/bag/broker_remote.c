@@ -27,7 +27,7 @@ static bool same(const char *a, const char *b)
 	return differ == 0;
 }
 
-bool invitation_take(struct broker *b, const char *secret, size_t n)
+bool invitation_take(struct broker *b, const char *secret, size_t n, int *ret_request)
 {
 	if (n != SECRET_SIZE - 1)
 		return false;
@@ -35,6 +35,7 @@ bool invitation_take(struct broker *b, const char *secret, size_t n)
 		struct invitation *v = &b->invitations.v[i];
 		if (!same(v->secret, secret) || (v->until >= 0 && v->until < b->now))
 			continue;
+		*ret_request = v->request;
 		*v = b->invitations.v[--b->invitations.n];
 		return true;
 	}
@@ -50,7 +51,7 @@ void session_begin(struct broker *b, struct peer *p)
 
 void session_end(struct broker *b, const struct peer *p)
 {
-	struct invitation v = {.until = b->now + RETURN_US};
+	struct invitation v = {.until = b->now + RETURN_US, .request = p->request};
 
 	if (!p->session[0])
 		return;
@@ -61,13 +62,13 @@ void session_end(struct broker *b, const struct peer *p)
 	vec_push(&b->invitations, v);
 }
 
-int remote_invite(struct broker *b, const char *path, int64_t workers, struct err *err)
+int remote_invite(struct broker *b, const char *path, int64_t workers, int request, struct err *err)
 {
 	struct strbuf text = {0};
 
 	char(*all)[SECRET_SIZE] = mem_zalloc((size_t)workers * sizeof *all);
 	for (int64_t i = 0; i < workers; i++) {
-		struct invitation v = {.until = -1};
+		struct invitation v = {.until = -1, .request = request};
 		secret_make(v.secret);
 		vec_push(&b->invitations, v);
 		memcpy(all[i], v.secret, SECRET_SIZE);
@@ -77,6 +78,13 @@ int remote_invite(struct broker *b, const char *path, int64_t workers, struct er
 	free(all);
 	strbuf_fini(&text);
 	return rc;
+}
+
+void remote_uninvite(struct broker *b, int request)
+{
+	for (size_t i = b->invitations.n; i-- > 0;)
+		if (b->invitations.v[i].request == request)
+			b->invitations.v[i] = b->invitations.v[--b->invitations.n];
 }
 
 static void invitation_path(const struct broker *b, int number, struct strbuf *ret)
@@ -95,7 +103,7 @@ int remote_open(struct broker *b, struct err *err)
 		rc = gate_open(path.text, &b->gate, err);
 	for (int i = 1; rc == 0 && i <= b->options->invite; i++) {
 		invitation_path(b, i, &path);
-		rc = remote_invite(b, path.text, 1, err);
+		rc = remote_invite(b, path.text, 1, 0, err);
 	}
 	strbuf_fini(&path);
 	return rc;

@@ -19,12 +19,13 @@
 #include "base/strbuf.h"
 
 enum record_kind {
-	RECORD_BAG = 1,	   /* the first one: how many tasks, and the hash of their text */
-	RECORD_DONE = 2,   /* a task succeeded */
-	RECORD_FAILED = 3, /* an attempt failed; with `last`, the task was set aside */
-	RECORD_RETRY = 4,  /* tasks that were set aside wait again, without earlier failures */
-	RECORD_CANCEL = 5, /* the user cancelled the rest */
-	RECORD_RUN = 6,	   /* a broker began, at `began` */
+	RECORD_BAG = 1,	     /* the first one: how many tasks, and the hash of their text */
+	RECORD_DONE = 2,     /* a task succeeded */
+	RECORD_FAILED = 3,   /* an attempt failed; with `last`, the task was set aside */
+	RECORD_RETRY = 4,    /* tasks that were set aside wait again, without earlier failures */
+	RECORD_CANCEL = 5,   /* the user cancelled the rest */
+	RECORD_RUN = 6,	     /* a broker began, at `began` */
+	RECORD_REQUESTS = 7, /* requests with the tag `worker` may be at a cluster; with `last`, they were cancelled */
 };
 
 enum {

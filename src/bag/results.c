@@ -70,6 +70,8 @@ void fold_record(struct fold *f, const struct record *r, uint64_t offset)
 	case RECORD_CANCEL:
 		f->cancelled = true;
 		break;
+	case RECORD_REQUESTS:
+		break;
 	case RECORD_RUN:
 		f->cancelled = false;
 		f->began = r->began;
