@@ -91,6 +91,14 @@ static void on_finished(void *arg, const struct record *r)
 		     (int)(end - line > 300 ? 300 : end - line), line);
 }
 
+static void on_warn(void *arg, const char *text)
+{
+	struct show *s = arg;
+
+	wipe(s);
+	command_warn(s->command, "%s", text);
+}
+
 static void on_progress(void *arg, const struct broker_summary *s)
 {
 	struct show *show = arg;
@@ -156,12 +164,24 @@ int bag_drive(const struct command *c, const struct bag_how *how, const char *di
 	if (n <= 0)
 		return command_fail(c, "/proc/self/exe: %s", strerror(errno));
 	self[n] = '\0';
-	if (how->workers == 0 && how->invite == 0)
+	bool local = how->on.n == 0, slurm = false;
+	for (int i = 0; i < how->on.n; i++) {
+		local = local || strcmp(how->on.v[i], "local") == 0;
+		slurm = slurm || strcmp(how->on.v[i], "slurm") == 0;
+		if (strcmp(how->on.v[i], "local") != 0 && strcmp(how->on.v[i], "slurm") != 0)
+			return command_misused(c, "--on %s: must be local or slurm", how->on.v[i]);
+	}
+	if (how->workers == 0 && how->invite == 0 && !slurm)
 		return command_misused(c, "--workers 0 needs --invite: nobody would run the tasks");
 	struct broker_options o = {
 		.dir = dir,
 		.program = self,
-		.workers = (int)how->workers,
+		.workers = local ? (int)how->workers : 0,
+		.slurm = {.requests = slurm ? how->requests : 0,
+			  .processors = how->request_cpus,
+			  .seconds = how->request_time,
+			  .words = how->submit},
+		.warn = on_warn,
 		.invite = (int)how->invite,
 		.cpus = (how->cpus < 0 ? bag_cpus_here() : how->cpus) * BAG_CPU,
 		.gpus = how->gpus,
