@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "bag/adapter.h"
 #include "bag/broker_internal.h"
@@ -69,6 +70,29 @@ void cluster_known(struct broker *b, const struct record *r)
 		vec_push(&b->tags, tag);
 }
 
+/* Files that a broker left when it was killed: credentials, which nobody honours any more, and scripts. */
+static void files_remove(const struct broker *b, const char *tag)
+{
+	static const char *const suffixes[] = {"key", "sh"};
+	struct strbuf path = {0};
+
+	for (int id = 1, gone = 0; gone < 100; id++) { /* numbers have gaps */
+		bool any = false;
+		for (int i = 0; i < 2; i++) {
+			strbuf_clear(&path);
+			strbuf_printf(&path, "%s/%s-%d.%s", b->options->dir, tag, id, suffixes[i]);
+			any = unlink(path.text) == 0 || any;
+		}
+		gone = any ? 0 : gone + 1;
+	}
+	if (b->remote_listener < 0) {
+		strbuf_clear(&path);
+		strbuf_printf(&path, "%s/gate", b->options->dir);
+		unlink(path.text);
+	}
+	strbuf_fini(&path);
+}
+
 /* Those of brokers that were killed. */
 static void tags_clear(struct broker *b)
 {
@@ -77,6 +101,7 @@ static void tags_clear(struct broker *b)
 	for (size_t i = b->tags.n; i-- > 0;) {
 		if (slurm_clear(b->tags.v[i], &err) == 0) {
 			tag_add(b, b->tags.v[i], true);
+			files_remove(b, b->tags.v[i]);
 			free(b->tags.v[i]);
 			vec_remove(&b->tags, i);
 		} else {
