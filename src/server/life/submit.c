@@ -81,9 +81,12 @@ static bool site_queue(void *context, const char *name, struct admit_queue *ret)
 		*ret = (struct admit_queue){.name = name, .attrs = remote_attrs(), .elsewhere = true};
 		return true;
 	}
-	snprintf(here, sizeof here, "%.*s", at ? (int)(at - name) : (int)sizeof here, name);
-	if (!at || server_is_here(context, at + 1))
+	size_t n = at ? (size_t)(at - name) : strlen(name);
+	if (n < sizeof here && (!at || server_is_here(context, at + 1))) {
+		memcpy(here, name, n);
+		here[n] = '\0';
 		q = queue_named(context, here);
+	}
 	if (q)
 		*ret = (struct admit_queue){.name = q->name, .attrs = &q->attrs};
 	return q;
