@@ -129,7 +129,7 @@ static int status(const struct command *c, const void *arguments, const struct o
 }
 
 static const struct option status_options[] = {
-	{"json", OPTION_FLAG, offsetof(struct status_arguments, json), NULL, NULL, NULL, 0, 0, "Print JSON.", 0},
+	{"json", OPTION_FLAG, offsetof(struct status_arguments, json), NULL, NULL, NULL, 0, 0, "print JSON", 0},
 	{0},
 };
 static const char *const status_examples[] = {"shunt bag status", "All bags in the current directory.", NULL};
@@ -265,14 +265,14 @@ static int results(const struct command *c, const void *arguments, const struct 
 
 #define AT(field) offsetof(struct results_arguments, field)
 static const struct option results_options[] = {
-	{"failed", OPTION_FLAG, AT(failed), NULL, NULL, NULL, 0, 0, "Only tasks that failed, with their error output.",
+	{"failed", OPTION_FLAG, AT(failed), NULL, NULL, NULL, 0, 0, "only tasks that failed, with their error output",
 	 0},
 	{"output", OPTION_FLAG, AT(output), NULL, NULL, NULL, 0, 0,
-	 "Print the outputs of tasks that succeeded, in the order of tasks.", 'o'},
+	 "print the outputs of tasks that succeeded, in the order of tasks", 'o'},
 	{"files", OPTION_DIR, AT(files), "DIR", NULL, NULL, 0, 0,
-	 "Write outputs to the files DIR/TASK.out and DIR/TASK.err.", 0},
-	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, "Print a JSON object per line.", 0},
-	{"task", OPTION_NUMBER, AT(task), "N", NULL, NULL, 1, UINT32_MAX, "Only task N.", 't'},
+	 "write outputs to the files DIR/TASK.out and DIR/TASK.err", 0},
+	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, "print a JSON object per line", 0},
+	{"task", OPTION_NUMBER, AT(task), "N", NULL, NULL, 1, UINT32_MAX, "only task N", 't'},
 	{0},
 };
 static const char *const results_examples[] = {
@@ -404,7 +404,7 @@ static int top(const struct command *c, const void *arguments, const struct oper
 }
 
 static const struct option top_options[] = {
-	{"once", OPTION_FLAG, offsetof(struct top_arguments, once), NULL, NULL, NULL, 0, 0, "Print once, as in a pipe.",
+	{"once", OPTION_FLAG, offsetof(struct top_arguments, once), NULL, NULL, NULL, 0, 0, "print once, as in a pipe",
 	 0},
 	{0},
 };

@@ -27,18 +27,17 @@ struct worker_arguments {
 #define WORKER_AT(field) offsetof(struct worker_arguments, field)
 static const struct option worker_options[] = {
 	{"credential", OPTION_FILE, WORKER_AT(credential), "FILE", NULL, NULL, 0, 0,
-	 "Join a broker on another host with a credential that it wrote (see 'shunt bag run --invite').", 0},
+	 "join a broker on another host with a credential that it wrote (see 'shunt bag run --invite')", 0},
 	{"number", OPTION_NUMBER, WORKER_AT(number), "N", "0", NULL, 0, 1000000,
-	 "Use the credential's secret N, counted from 0, if it has several.", 0},
-	{"socket", OPTION_FILE, WORKER_AT(socket), "PATH", NULL, NULL, 0, 0, "The broker's socket, on its own host.",
-	 0},
+	 "use the credential's secret N, counted from 0, if it has several", 0},
+	{"socket", OPTION_FILE, WORKER_AT(socket), "PATH", NULL, NULL, 0, 0, "the broker's socket, on its own host", 0},
 	{"name", OPTION_TEXT, WORKER_AT(name), "NAME", NULL, NULL, 0, 0,
-	 "What the broker calls this worker; otherwise the host's name and a number.", 0},
+	 "what the broker calls this worker; otherwise the host's name and a number", 0},
 	{"milli-cpus", OPTION_NUMBER, WORKER_AT(cpus), "N", NULL, NULL, 1, 1000000000,
-	 "Thousandths of CPUs; otherwise all that this process may use.", 0},
+	 "thousandths of CPUs; otherwise all that this process may use", 0},
 	{"gpus", OPTION_NUMBER, WORKER_AT(gpus), "N", "0", NULL, 0, 64, "GPUs.", 0},
-	{"memory", OPTION_NUMBER, WORKER_AT(memory), "N", NULL, NULL, 1, INT64_MAX / 4, "KiB of memory.", 0},
-	{"seconds", OPTION_NUMBER, WORKER_AT(seconds), "N", NULL, NULL, 1, INT32_MAX, "End after that time.", 0},
+	{"memory", OPTION_NUMBER, WORKER_AT(memory), "N", NULL, NULL, 1, INT64_MAX / 4, "KiB of memory", 0},
+	{"seconds", OPTION_NUMBER, WORKER_AT(seconds), "N", NULL, NULL, 1, INT32_MAX, "end after that time", 0},
 	{0},
 };
 
