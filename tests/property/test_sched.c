@@ -372,13 +372,13 @@ static void test_paced(void **state)
 	EACH(plain, paced, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, 200);
 	EACH(plain, paced, WITH_STARVING | WITH_EARLY | WITH_NODES | WITH_MORE, 300);
 	EACH(plain, paced, WITH_KINDS | WITH_EARLY | WITH_NODES, 200);
-	case_check(paced, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, case_policy("conservative", -1), 600);
-	case_check(paced, WITH_KINDS | WITH_EARLY | WITH_NODES, case_policy("conservative", -1), 600);
+	case_check(paced, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, case_policy("conservative", -1), 300);
+	case_check(paced, WITH_KINDS | WITH_EARLY | WITH_NODES, case_policy("conservative", -1), 300);
 	drive_reserve_depth = 3;
 	case_check(paced, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("conservative", -1), 300);
 	case_check(paced, WITH_STARVING | WITH_EARLY | WITH_NODES, case_policy("easy", -1), 300);
-	case_check(paced_by_weight, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("easy", -1), 600);
-	case_check(paced_by_weight, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("conservative", -1), 600);
+	case_check(paced_by_weight, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("easy", -1), 300);
+	case_check(paced_by_weight, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("conservative", -1), 300);
 	case_check(paced_by_weight, WITH_KINDS | WITH_EARLY | WITH_NODES, case_policy("wfp3", -1), 300);
 	case_check(paced_by_weight, WITH_KINDS | WITH_EARLY | WITH_NODES, case_policy("shunt", 0), 300);
 	case_check(paced, WITH_KINDS | WITH_EARLY | WITH_NODES, case_policy("shunt", 0), 300);
@@ -388,10 +388,10 @@ static void test_paced(void **state)
 static void test_keeps(void **state)
 {
 	(void)state;
-	case_check(keeps, WITH_KINDS | WITH_NODES | WITH_MORE, case_policy("easy", -1), 600);
-	case_check(keeps, WITH_KINDS | WITH_NODES | WITH_MORE, case_policy("conservative", -1), 600);
-	case_check(keeps, WITH_KINDS | WITH_NODES | WITH_MORE, case_policy("shunt", -1), 600);
-	case_check(keeps, WITH_KINDS | WITH_NODES | WITH_STARVING, case_policy("oscar", -1), 600);
+	case_check(keeps, WITH_KINDS | WITH_NODES | WITH_MORE, case_policy("easy", -1), 300);
+	case_check(keeps, WITH_KINDS | WITH_NODES | WITH_MORE, case_policy("conservative", -1), 300);
+	case_check(keeps, WITH_KINDS | WITH_NODES | WITH_MORE, case_policy("shunt", -1), 300);
+	case_check(keeps, WITH_KINDS | WITH_NODES | WITH_STARVING, case_policy("oscar", -1), 300);
 }
 
 static void test_incremental(void **state)
@@ -406,22 +406,22 @@ static void test_easy_no_delay(void **state)
 {
 	(void)state;
 	/* Fragments of one shape: for mixed ones best fit may not find again the place that it had found. */
-	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, case_policy("easy", -1), 600);
-	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, case_policy("easy-sjbf", -1), 600);
+	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, case_policy("easy", -1), 300);
+	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, case_policy("easy-sjbf", -1), 300);
 	case_check(no_delay, WITH_EARLY, case_policy("easy", -1), 300);
-	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_WHOLE, case_policy("easy", -1), 600);
+	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_WHOLE, case_policy("easy", -1), 300);
 }
 
 static void test_conservative_no_delay(void **state)
 {
 	(void)state;
-	case_check(no_delay, WITH_EARLY, case_policy("conservative", -1), 500);
-	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("conservative", -1), 500);
-	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MIXED, case_policy("conservative", -1), 500);
-	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_ADMIN, case_policy("conservative", -1), 500);
-	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_WHOLE, case_policy("conservative", -1), 500);
-	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("artaras", -1), 500);
-	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_WHOLE, case_policy("artaras", -1), 500);
+	case_check(no_delay, WITH_EARLY, case_policy("conservative", -1), 250);
+	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("conservative", -1), 250);
+	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MIXED, case_policy("conservative", -1), 250);
+	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_ADMIN, case_policy("conservative", -1), 250);
+	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_WHOLE, case_policy("conservative", -1), 250);
+	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("artaras", -1), 250);
+	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_WHOLE, case_policy("artaras", -1), 250);
 }
 
 /* As many reservations as the setting allows, and every job gets to its end all the same. */
