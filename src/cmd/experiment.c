@@ -184,7 +184,7 @@ const struct command command_experiment_traces = {
 	.alone = true,
 };
 
-static const char *const bag_examples[] = {"shunt experiment bag traces --quick", "get an impression in ten minutes",
+static const char *const bag_examples[] = {"shunt experiment bag traces --quick", "get an impression from a part of it",
 					   "shunt experiment bag traces --results bags.txt --chart pictures",
 					   "run everything, in several sittings if need be", NULL};
 
