@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +19,7 @@
 #include "base/text.h"
 #include "base/timetext.h"
 #include "base/vec.h"
+#include "server/base/spawn.h"
 
 #define AT_ONCE 4	  /* programs that run */
 #define WAITING_MAX 10000 /* mails that wait */
@@ -251,40 +251,16 @@ static int letter_file(const struct letter *l)
 	return fd < 0 ? -errno : fd;
 }
 
-/* The server's signals are not the program's business. */
-static void attributes_make(posix_spawnattr_t *a)
-{
-	sigset_t none, all;
-
-	sigemptyset(&none);
-	sigfillset(&all);
-	posix_spawnattr_init(a);
-	posix_spawnattr_setsigmask(a, &none);
-	posix_spawnattr_setsigdefault(a, &all);
-	posix_spawnattr_setpgroup(a, 0);
-	posix_spawnattr_setflags(a, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-}
-
-/* posix_spawn, and not uv_spawn: it does not copy the page tables of a large server. */
 static int letter_spawn(const struct letter *l, pid_t *ret)
 {
 	char *argv[] = {l->program, "-i", "-t", "-f", l->from, NULL};
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	int fd = letter_file(l);
+	int fd = letter_file(l), rc;
 
 	if (fd < 0)
 		return fd;
-	attributes_make(&attributes);
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, fd, 0);
-	posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-	int rc = posix_spawn(ret, l->program, &actions, &attributes, argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	posix_spawnattr_destroy(&attributes);
+	rc = spawn_beside(l->program, argv, environ, (int[]){fd, SPAWN_NULL, SPAWN_NULL}, ret);
 	close(fd);
-	return -rc;
+	return rc;
 }
 
 /* Watches a program; -errno: it can't be watched, and so was ended. */

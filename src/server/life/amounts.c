@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +24,7 @@
 #include "sched/sched.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
+#include "server/base/spawn.h"
 #include "server/base/turn.h"
 #include "server/life/foresee.h"
 #include "server/server.h"
@@ -157,13 +157,9 @@ static void on_late(uv_timer_t *timer)
 	kill(-r->pid, SIGKILL); /* its group: it was made the leader of one */
 }
 
-/* The server's signals are not the program's business. */
-static int spawn(const char *program, int out, char *used, pid_t *ret)
+static int spawn(char *program, int out, char *used, pid_t *ret)
 {
-	char *argv[] = {(char *)program, NULL};
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t a;
-	sigset_t none, all;
+	char *argv[] = {program, NULL};
 	VEC(char *) env = {0};
 	int rc;
 
@@ -171,22 +167,9 @@ static int spawn(const char *program, int out, char *used, pid_t *ret)
 		vec_push(&env, *e);
 	vec_push(&env, used);
 	vec_push(&env, NULL);
-	sigemptyset(&none);
-	sigfillset(&all);
-	posix_spawnattr_init(&a);
-	posix_spawnattr_setsigmask(&a, &none);
-	posix_spawnattr_setsigdefault(&a, &all);
-	posix_spawnattr_setpgroup(&a, 0);
-	posix_spawnattr_setflags(&a, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_adddup2(&actions, out, 1);
-	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-	rc = posix_spawn(ret, program, &actions, &a, argv, env.v);
+	rc = spawn_beside(program, argv, env.v, (int[]){SPAWN_NULL, out, SPAWN_NULL}, ret);
 	vec_free(&env);
-	posix_spawn_file_actions_destroy(&actions);
-	posix_spawnattr_destroy(&a);
-	return -rc;
+	return rc;
 }
 
 /* "SHUNT_USED=matlab=6 ansys=0": a program that counts all that are checked out takes these off. */

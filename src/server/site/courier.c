@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +20,7 @@
 #include "server/base/clock.h"
 #include "server/base/instance.h"
 #include "server/base/log.h"
+#include "server/base/spawn.h"
 #include "server/server.h"
 #include "server/site/realm.h"
 
@@ -71,27 +71,10 @@ static int process_start(const struct server *s, int fd, pid_t *ret)
 	const char *slash = strrchr(s->instance->rsh, '/');
 	char path[PATH_MAX], socket[PATH_MAX + 32];
 	char *argv[] = {"shunt", "courier", socket, NULL};
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t a;
-	sigset_t none, all;
-	int rc;
 
 	snprintf(path, sizeof path, "%.*s/shunt", slash ? (int)(slash - s->instance->rsh) : 0, s->instance->rsh);
 	snprintf(socket, sizeof socket, "%s/shuntd.sock", s->instance->where.run);
-	sigemptyset(&none);
-	sigfillset(&all);
-	posix_spawnattr_init(&a);
-	posix_spawnattr_setsigmask(&a, &none);
-	posix_spawnattr_setsigdefault(&a, &all);
-	posix_spawnattr_setpgroup(&a, 0);
-	posix_spawnattr_setflags(&a, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, fd, 0);
-	posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-	rc = posix_spawn(ret, path, &actions, &a, argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	posix_spawnattr_destroy(&a);
-	return -rc;
+	return spawn_beside(path, argv, environ, (int[]){fd, SPAWN_NULL, SPAWN_SHARE}, ret);
 }
 
 static void courier_start(struct courier *c)

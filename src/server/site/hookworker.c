@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +24,7 @@
 #include "server/base/clock.h"
 #include "server/base/instance.h"
 #include "server/base/log.h"
+#include "server/base/spawn.h"
 #include "server/base/turn.h"
 #include "server/server.h"
 #include "server/site/hooks.h"
@@ -300,32 +300,14 @@ static void program_find(const struct server *s, char path[PATH_MAX], bool *ret_
 		snprintf(path, PATH_MAX, "%s", program);
 }
 
-/* posix_spawn, as it does not copy the page tables of a large server. -errno. */
 static int process_start(const struct server *s, int fd, pid_t *ret)
 {
-	char path[PATH_MAX], *argv[] = {path, NULL, NULL}, *const environ_[] = {NULL};
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t a;
-	sigset_t none, all;
+	char path[PATH_MAX], *argv[] = {path, NULL, NULL}, *const none[] = {NULL};
 	bool own;
-	int rc;
 
 	program_find(s, path, &own);
 	argv[1] = own ? "--hook" : NULL;
-	sigemptyset(&none);
-	sigfillset(&all);
-	posix_spawnattr_init(&a);
-	posix_spawnattr_setsigmask(&a, &none);
-	posix_spawnattr_setsigdefault(&a, &all);
-	posix_spawnattr_setpgroup(&a, 0);
-	posix_spawnattr_setflags(&a, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, fd, 0);
-	posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-	rc = posix_spawn(ret, path, &actions, &a, argv, environ_);
-	posix_spawn_file_actions_destroy(&actions);
-	posix_spawnattr_destroy(&a);
-	return -rc;
+	return spawn_beside(path, argv, none, (int[]){fd, SPAWN_NULL, SPAWN_SHARE}, ret);
 }
 
 static int worker_start(struct hook_crew *c, struct hook_worker **ret)
