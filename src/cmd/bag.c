@@ -153,6 +153,26 @@ static int memory_here(const char *text, int64_t *ret, struct err *err)
 	return rc < 0 ? err_prefix(err, rc, "--memory %s", text) : 0;
 }
 
+static bool runs_on(const struct bag_how *how, const char *place)
+{
+	bool found = false;
+
+	for (int i = 0; i < how->on.n && !found; i++)
+		found = strcmp(how->on.v[i], place) == 0;
+	return found;
+}
+
+/* What no single option can know; before anything is made. */
+static int how_check(const struct command *c, const struct bag_how *how)
+{
+	for (int i = 0; i < how->on.n; i++)
+		if (strcmp(how->on.v[i], "local") != 0 && strcmp(how->on.v[i], "slurm") != 0)
+			return command_misused(c, "--on %s: must be local or slurm", how->on.v[i]);
+	if (how->workers == 0 && how->invite == 0 && !runs_on(how, "slurm"))
+		return command_misused(c, "--workers 0 needs --invite: nobody would run the tasks");
+	return EXIT_OK;
+}
+
 int bag_drive(const struct command *c, const struct bag_how *how, const char *dir, bool retry)
 {
 	struct show show = {.command = c, .stream = how->stream, .terminal = isatty(STDERR_FILENO)};
@@ -164,15 +184,10 @@ int bag_drive(const struct command *c, const struct bag_how *how, const char *di
 	if (n <= 0)
 		return command_fail(c, "/proc/self/exe: %s", strerror(errno));
 	self[n] = '\0';
-	bool local = how->on.n == 0, slurm = false;
-	for (int i = 0; i < how->on.n; i++) {
-		local = local || strcmp(how->on.v[i], "local") == 0;
-		slurm = slurm || strcmp(how->on.v[i], "slurm") == 0;
-		if (strcmp(how->on.v[i], "local") != 0 && strcmp(how->on.v[i], "slurm") != 0)
-			return command_misused(c, "--on %s: must be local or slurm", how->on.v[i]);
-	}
-	if (how->workers == 0 && how->invite == 0 && !slurm)
-		return command_misused(c, "--workers 0 needs --invite: nobody would run the tasks");
+	int code = how_check(c, how);
+	if (code != EXIT_OK)
+		return code;
+	bool local = how->on.n == 0 || runs_on(how, "local"), slurm = runs_on(how, "slurm");
 	struct broker_options o = {
 		.dir = dir,
 		.program = self,
@@ -280,10 +295,13 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	if (!a.source.file && !a.source.globs.n && !a.source.csv && !a.dir)
 		return command_misused(c,
 				       "give a FILE of commands, or --command with --glob, --csv or a FILE of values");
+	int code = how_check(c, &a.how);
+	if (code != EXIT_OK)
+		return code;
 	int rc = bag_make(&a.source, a.dir, a.restart, &dir, &err);
 	for (int i = 0; rc == 0 && i < a.after.n; i++)
 		rc = await(c, a.after.v[i], &err);
-	int code = rc < 0 ? command_fail(c, "%s", err.text) : bag_drive(c, &a.how, dir.text, false);
+	code = rc < 0 ? command_fail(c, "%s", err.text) : bag_drive(c, &a.how, dir.text, false);
 	strbuf_fini(&dir);
 	return code;
 }

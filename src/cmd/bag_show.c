@@ -255,9 +255,12 @@ static int results(const struct command *c, const void *arguments, const struct 
 		    (a->failed || a->task >= 0 || !a->output || x.kind == RECORD_DONE))
 			rc = print_one(a, &r, &x, &err);
 	bool missing = a->task >= 0 && !results_get(&r, (uint32_t)a->task, &x);
+	uint32_t tasks = r.fold.tasks;
 	results_close(&r);
 	if (rc < 0)
 		return command_fail(c, "%s", err.text);
+	if (missing && a->task > tasks)
+		return command_fail(c, "there is no task %" PRId64 ": the bag has %" PRIu32, a->task, tasks);
 	if (missing)
 		return command_fail(c, "task %" PRId64 " is not finished", a->task);
 	return EXIT_OK;

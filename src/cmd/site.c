@@ -52,7 +52,7 @@ static int add(const struct command *c, const void *arguments, const struct oper
 	struct err err;
 	json_t *body;
 
-	if (!a->server)
+	if (!a->server || !*a->server)
 		return command_misused(c, "--server is missing: where the server of site %s is reached", o->v[0]);
 	if ((!a->token || strcmp(a->token, "-") == 0) && !(asked = token_read("-", &err)))
 		return command_fail(c, "%s", err.text);
