@@ -9,7 +9,6 @@
  */
 #include "sim/experiment_bag.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -271,20 +270,6 @@ static int results_open(struct experiment *x, struct err *err)
 }
 
 /* ---- traces ---- */
-
-static bool trace_find(const char *dir, const char *begin, char *path, size_t size)
-{
-	DIR *d = opendir(dir);
-	struct dirent *e;
-	bool found = false;
-
-	while (d && !found && (e = readdir(d)) != NULL)
-		if (strncmp(e->d_name, begin, strlen(begin)) == 0 && strstr(e->d_name, ".swf"))
-			found = snprintf(path, size, "%s/%s", dir, e->d_name) < (int)size;
-	if (d)
-		closedir(d);
-	return found;
-}
 
 static int sites_choose(const struct bag_options *o, bool ret[BAG_SITES], struct err *err)
 {

@@ -93,21 +93,6 @@ static void cell_name(void *context, int task, char *buf, size_t size)
 	snprintf(buf, size, "%s, policy %s, copy %d", published[trace].file, policy_names[policy], copy);
 }
 
-/* The file of a trace in the directory, whatever version and packing its name ends with. */
-static bool trace_find(const char *dir, const char *begin, char *path, size_t size)
-{
-	DIR *d = opendir(dir);
-	struct dirent *e;
-	bool found = false;
-
-	while (d && !found && (e = readdir(d)) != NULL)
-		if (strncmp(e->d_name, begin, strlen(begin)) == 0 && strstr(e->d_name, ".swf"))
-			found = snprintf(path, size, "%s/%s", dir, e->d_name) < (int)size;
-	if (d)
-		closedir(d);
-	return found;
-}
-
 static int traces_read(struct traces *t, const char *dir, struct err *err)
 {
 	char path[PATH_MAX];

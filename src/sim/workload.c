@@ -4,6 +4,7 @@
 #include "sim/workload.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -287,4 +288,18 @@ void workload_flatten(struct workload *w)
 			j->procs += (int32_t)(t->chunk[k].count * t->chunk[k].need.v[RES_CPU]);
 		j->text = -1;
 	}
+}
+
+bool trace_find(const char *dir, const char *begin, char *path, size_t size)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	bool found = false;
+
+	while (d && !found && (e = readdir(d)) != NULL)
+		if (strncmp(e->d_name, begin, strlen(begin)) == 0 && strstr(e->d_name, ".swf"))
+			found = snprintf(path, size, "%s/%s", dir, e->d_name) < (int)size;
+	if (d)
+		closedir(d);
+	return found;
 }

@@ -128,6 +128,9 @@ struct workload workload_borrow(const struct workload *w);
  * the first so many jobs that the rules keep. -EINVAL when it is none of them, saying why. */
 int workload_read(const char *path, enum rules rules, int64_t limit, struct workload **ret, struct err *err);
 
+/* The file of a trace in a directory, whatever version and packing its name ends with. */
+bool trace_find(const char *dir, const char *begin, char *path, size_t size);
+
 /* The same over lines already opened; what was read goes to `w`, which is fresh. */
 struct lines;
 int workload_read_lines(struct lines *in, enum rules rules, int64_t limit, struct workload *w, struct err *err);
