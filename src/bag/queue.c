@@ -22,6 +22,7 @@ struct item {
 
 struct line {
 	uint32_t head, tail; /* tasks; 0: empty */
+	uint32_t n;	     /* of them */
 	uint32_t passed;     /* over, since its head was taken */
 	int kept;	     /* worker that takes nothing else until the head fits there; -1: none */
 };
@@ -43,6 +44,7 @@ struct queue {
 	struct map voted; /* task -> its first vote, position from 1 */
 	VEC(struct vote) votes;
 	uint32_t free_votes; /* linked by next */
+	struct map wanted;   /* task -> seconds without which it is not begun, since it was cut off */
 };
 
 struct queue *queue_create(const struct bag *bag, const struct queue_rules *rules)
@@ -64,6 +66,7 @@ void queue_destroy(struct queue *q)
 	if (!q)
 		return;
 	map_fini(&q->voted);
+	map_fini(&q->wanted);
 	vec_free(&q->votes);
 	free(q->item);
 	free(q->line);
@@ -100,6 +103,7 @@ static void line_append(struct queue *q, uint32_t task)
 	struct line *l = line_of(q, task);
 
 	q->item[task].next = 0;
+	l->n++;
 	if (l->tail)
 		q->item[l->tail].next = task;
 	else
@@ -112,6 +116,7 @@ static void line_prepend(struct queue *q, uint32_t task)
 	struct line *l = line_of(q, task);
 
 	q->item[task].next = l->head;
+	l->n++;
 	l->head = task;
 	l->tail = l->tail ? l->tail : task;
 }
@@ -121,6 +126,7 @@ static uint32_t line_remove(struct queue *q, struct line *l, uint32_t before)
 {
 	uint32_t task = before ? q->item[before].next : l->head;
 
+	l->n--;
 	*(before ? &q->item[before].next : &l->head) = q->item[task].next;
 	if (l->tail == task)
 		l->tail = before;
@@ -164,7 +170,7 @@ uint32_t queue_retry(struct queue *q)
 static bool fits(const struct bag_need *need, int64_t cpus, int64_t gpus, const struct offer *o)
 {
 	return need->cpus <= cpus && need->gpus <= gpus && (o->memory < 0 || need->memory <= o->memory) &&
-	       (o->seconds < 0 || need->seconds <= o->seconds);
+	       (o->seconds < 0 || (need->seconds ? need->seconds : o->usual) <= o->seconds);
 }
 
 /* Whether it has given a result of the task, and others could. */
@@ -181,6 +187,13 @@ static bool has_voted(const struct queue *q, uint32_t task, const struct offer *
 	return own && votes < o->workers;
 }
 
+static bool has_time(const struct queue *q, uint32_t task, const struct offer *o)
+{
+	uint64_t seconds;
+
+	return o->seconds < 0 || !map_get(&q->wanted, task, &seconds) || (uint64_t)o->seconds >= seconds;
+}
+
 /* The task before the one that this worker may take from the line; false: it may take none. */
 static bool line_find(const struct queue *q, const struct line *l, const struct offer *o, uint32_t *ret_before)
 {
@@ -188,10 +201,10 @@ static bool line_find(const struct queue *q, const struct line *l, const struct 
 	int looked = 0;
 
 	*ret_before = 0;
-	if (q->rules.agree <= 1)
+	if (q->rules.agree <= 1 && (o->seconds < 0 || !q->wanted.n))
 		return true;
 	for (uint32_t task = l->head; task && looked < LOOK; before = task, task = q->item[task].next, looked++)
-		if (!has_voted(q, task, o)) {
+		if (!has_voted(q, task, o) && has_time(q, task, o)) {
 			*ret_before = before;
 			return true;
 		}
@@ -222,8 +235,10 @@ uint32_t queue_take(struct queue *q, const struct offer *o)
 		struct line *l = &q->line[i];
 		bool fit = l->head && fits(&q->bag->needs.v[i], o->cpus, o->gpus, o);
 		if (l->head && l->kept == o->worker) { /* this one or none */
-			if (!fit || !line_find(q, l, o, &before))
+			if (!fit)
 				return 0;
+			if (!line_find(q, l, o, &before))
+				continue;
 			best = l, best_before = before;
 			break;
 		}
@@ -249,7 +264,7 @@ bool queue_copy(struct queue *q, uint32_t task, const struct offer *o)
 	const struct bag_need *need = &q->bag->needs.v[q->bag->tasks.v[task - 1].need];
 
 	if (x->state != TASK_FLYING || x->copies >= q->rules.replicas || x->copies == UINT8_MAX ||
-	    !fits(need, o->cpus, o->gpus, o) || has_voted(q, task, o))
+	    !fits(need, o->cpus, o->gpus, o) || has_voted(q, task, o) || !has_time(q, task, o))
 		return false;
 	x->copies++;
 	q->counts.copies++;
@@ -367,6 +382,21 @@ enum verdict queue_lost(struct queue *q, uint32_t task, int worker)
 	return x->losses >= q->rules.losses ? finished(q, task, TASK_ASIDE) : again(q, task, false);
 }
 
+enum verdict queue_cut(struct queue *q, uint32_t task, int64_t stay, int64_t longest)
+{
+	struct item *x = landed(q, task);
+
+	if (x->state != TASK_FLYING)
+		return VERDICT_IGNORE;
+	if (longest >= 0 && stay >= longest - longest / 10)
+		return x->copies ? VERDICT_AGAIN : finished(q, task, TASK_ASIDE);
+	int64_t seconds = 2 * stay;
+	if (longest >= 0 && seconds > longest - longest / 10)
+		seconds = longest - longest / 10;
+	map_set(&q->wanted, task, (uint64_t)seconds);
+	return again(q, task, false);
+}
+
 void queue_gone(struct queue *q, int worker)
 {
 	for (size_t i = 0; i < q->bag->needs.n; i++)
@@ -377,6 +407,13 @@ void queue_gone(struct queue *q, int worker)
 struct queue_counts queue_counts(const struct queue *q)
 {
 	return q->counts;
+}
+
+uint32_t queue_waits(struct queue *q, uint32_t need)
+{
+	if (!q->begun)
+		begin(q);
+	return q->line[need].n;
 }
 
 enum task_state queue_state(const struct queue *q, uint32_t task)
@@ -406,7 +443,7 @@ uint32_t queue_too_large(const struct queue *q, int64_t all_cpus, int64_t all_gp
 
 void queue_check(const struct queue *q)
 {
-	uint32_t n[4] = {0}, lined = 0;
+	uint32_t n[4] = {0}, lined = 0, all = 0;
 	uint64_t copies = 0;
 
 	for (uint32_t task = 1; task <= q->bag->tasks.n; task++) {
@@ -424,6 +461,7 @@ void queue_check(const struct queue *q)
 			assert(q->item[task].state == TASK_WAITING && ++lined <= n[0]);
 		}
 		assert(last == q->line[i].tail);
+		all += q->line[i].n;
 	}
-	assert(!q->begun || lined == n[0]);
+	assert(!q->begun || (lined == n[0] && all == n[0]));
 }

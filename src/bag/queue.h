@@ -43,6 +43,7 @@ uint32_t queue_retry(struct queue *q);
 struct offer {
 	int64_t cpus, gpus, memory; /* free now; memory -1: unknown */
 	int64_t seconds;	    /* until its end; -1: it has none */
+	int64_t usual;		    /* seconds that a task takes which states no time; 0: unknown */
 	int64_t all_cpus, all_gpus; /* when it is empty */
 	int worker;		    /* from 0 */
 	int workers;		    /* that there are: with --agree nobody gives a second result before all gave one */
@@ -66,6 +67,10 @@ enum verdict queue_result(struct queue *q, uint32_t task, int worker, bool good,
 /* The worker vanished while it ran the task. */
 enum verdict queue_lost(struct queue *q, uint32_t task, int worker);
 
+/* Its worker's time ended while it ran the task, for `stay` seconds: not its fault, but it needs more than that. `longest`: seconds that a worker can have at most,
+ * -1: without end. A task that needs more than any worker has is set aside. */
+enum verdict queue_cut(struct queue *q, uint32_t task, int64_t stay, int64_t longest);
+
 /* The worker is gone: nothing is kept free on it any more. */
 void queue_gone(struct queue *q, int worker);
 
@@ -75,6 +80,8 @@ struct queue_counts {
 	uint64_t copies;   /* in flight, of all tasks */
 };
 struct queue_counts queue_counts(const struct queue *q);
+/* Tasks with that need that wait. */
+uint32_t queue_waits(struct queue *q, uint32_t need);
 enum task_state queue_state(const struct queue *q, uint32_t task);
 int queue_failures(const struct queue *q, uint32_t task);
 int queue_copies(const struct queue *q, uint32_t task);

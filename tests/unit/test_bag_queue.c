@@ -189,6 +189,36 @@ static void time_left(void **state)
 	done(q);
 }
 
+/* A task that was cut off needs more than it had; one that outlasts every worker is set aside. */
+static void cut_off(void **state)
+{
+	(void)state;
+	struct queue *q = made("one\ntwo\n", plain);
+	struct offer o = room(0, 1, 1);
+
+	o.seconds = 20;
+	o.usual = 30;
+	assert_int_equal(queue_take(q, &o), 0); /* usually a task takes longer */
+	o.usual = 0;
+	assert_int_equal(queue_take(q, &o), 1);
+	assert_int_equal(queue_cut(q, 1, 15, 100), VERDICT_AGAIN);
+	assert_int_equal(queue_waits(q, 0), 2);
+	assert_int_equal(queue_take(q, &o), 2);
+	assert_int_equal(queue_take(q, &o), 0); /* 30 s for the first one */
+	o.seconds = 30;
+	assert_int_equal(queue_take(q, &o), 1);
+	assert_int_equal(queue_cut(q, 1, 60, 100), VERDICT_AGAIN);
+	o.seconds = 89;
+	assert_int_equal(queue_take(q, &o), 0);
+	o.seconds = 90; /* not more than there can be */
+	assert_int_equal(queue_take(q, &o), 1);
+	assert_int_equal(queue_cut(q, 1, 90, 100), VERDICT_ASIDE);
+	assert_int_equal(queue_cut(q, 2, 1000, -1), VERDICT_AGAIN); /* others have no end */
+	o.seconds = -1;
+	assert_int_equal(queue_take(q, &o), 2);
+	done(q);
+}
+
 /* Whatever happens in whatever order, every task ends, and is counted once. */
 static void random_lives(void **state)
 {
@@ -222,7 +252,10 @@ static void random_lives(void **state)
 				uint32_t t = flying.v[at].task;
 				int w = flying.v[at].worker;
 				vec_remove(&flying, at);
-				switch (rng_below(&r, 6)) {
+				switch (rng_below(&r, 7)) {
+				case 2:
+					queue_cut(q, t, (int64_t)rng_below(&r, 100), 100);
+					break;
 				case 0:
 					queue_return(q, t, w);
 					break;
@@ -246,7 +279,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(retries),   cmocka_unit_test(restored),     cmocka_unit_test(copies),
 		cmocka_unit_test(agreement), cmocka_unit_test(disagreement), cmocka_unit_test(large),
-		cmocka_unit_test(time_left), cmocka_unit_test(random_lives),
+		cmocka_unit_test(time_left), cmocka_unit_test(cut_off),	     cmocka_unit_test(random_lives),
 	};
 	return cmocka_run_group_tests_name("bag_queue", tests, NULL, NULL);
 }
