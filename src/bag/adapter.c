@@ -39,12 +39,17 @@ struct adapter *adapter_create(enum adapter_heuristic h, const struct adapter_li
 	assert(limits->requests >= 1 && limits->requests <= ADAPTER_REQUESTS && limits->procs >= 1 &&
 	       limits->time >= 1);
 	a->heuristic = h;
-	a->limits = *limits;
-	if (a->limits.first_guess <= 0)
-		a->limits.first_guess = FIRST_GUESS;
+	adapter_limit(a, limits);
 	a->began = now;
 	a->reviewed = -1;
 	return a;
+}
+
+void adapter_limit(struct adapter *a, const struct adapter_limits *limits)
+{
+	a->limits = *limits;
+	if (a->limits.first_guess <= 0)
+		a->limits.first_guess = FIRST_GUESS;
 }
 
 void adapter_destroy(struct adapter *a)

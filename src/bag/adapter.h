@@ -85,6 +85,8 @@ struct adapter;
 
 struct adapter *adapter_create(enum adapter_heuristic h, const struct adapter_limits *limits, int64_t now);
 void adapter_destroy(struct adapter *a);
+/* Other limits hold from now on: the cluster refused what was allowed before. */
+void adapter_limit(struct adapter *a, const struct adapter_limits *limits);
 
 /* What is learnt: a task took that long; or its worker's request ended first, after the task had been there that long. */
 void adapter_task_done(struct adapter *a, int64_t seconds);

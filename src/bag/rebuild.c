@@ -1,0 +1,48 @@
+/*
+ * rebuild.c - puts the jobs of a queue into a plan.
+ */
+#include "bag/rebuild.h"
+
+#include "bag/adapter_internal.h"
+
+void rebuild_clear(struct rebuild *r)
+{
+	r->processors = r->queued = 0;
+	vec_clear(&r->jobs);
+	vec_clear(&r->free);
+}
+
+void rebuild_fini(struct rebuild *r)
+{
+	vec_free(&r->jobs);
+	vec_free(&r->free);
+}
+
+void rebuild_plan(struct rebuild *r, int64_t now)
+{
+	span_vec s = {0};
+	int64_t end;
+
+	vec_push(&s, (struct adapter_span){now, TIME_NEVER, most(0, r->processors)});
+	r->queued = 0;
+	for (size_t i = 0; i < r->jobs.n; i++) /* one that is past its end goes on for a while */
+		if (r->jobs.v[i].running)
+			holes_take(&s, now, most(r->jobs.v[i].end, now + 60), r->jobs.v[i].processors);
+	for (size_t i = 0; i < r->jobs.n; i++) {
+		struct rebuild_job *j = &r->jobs.v[i];
+		if (j->running)
+			continue;
+		if (++r->queued > REBUILD_WAITING)
+			continue;
+		if (j->start < now)
+			j->start = holes_earliest(&s, j->processors, j->seconds, &end);
+		if (j->start == TIME_NEVER) /* it waits for something else */
+			j->start = 0;
+		else
+			holes_take(&s, j->start, j->start + j->seconds, j->processors);
+	}
+	vec_clear(&r->free);
+	for (size_t i = 0; i < s.n; i++)
+		vec_push(&r->free, s.v[i]);
+	vec_free(&s);
+}
