@@ -1,0 +1,686 @@
+/*
+ * batch.c - requests to a batch system: what is asked of its commands, and when.
+ */
+#include "bag/batch.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bag/credential.h"
+#include "bag/own.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "base/vec.h"
+
+enum {
+	PATIENCE = 6, /* times the pace that a command may take, and a job may be missing from the listing */
+	CLEAR_SECONDS = 30,
+	PAUSE_MOST = 600,
+	OUTPUT_MOST = 64 << 20,
+	REQUESTS_MOST = 9999, /* of a run: numbers that fit into the name of a job of PBS */
+	SECONDS_LEAST = 60,   /* that are requested, whatever is refused */
+};
+
+enum action { NOTHING, SUBMIT, LIST, CANCEL, PLAN };
+
+struct request {
+	struct provider_request r;
+	bool sent;	/* it was submitted */
+	bool known;	/* its job was named */
+	bool unwanted;	/* it should not be there any more */
+	int64_t unseen; /* since when it is not listed; 0: it is */
+};
+
+struct batch {
+	struct provider base;
+	const struct batch_dialect *dialect;
+	struct provider_user user;
+	struct provider_options options; /* processors and seconds shrink when the cluster refuses */
+	const char *name;		 /* of the tag */
+	VEC(struct request) all;	 /* by number - 1 */
+	VEC(int) cancels;		 /* numbers */
+	enum action action;		 /* what the running command does, and for which number */
+	int number;
+	pid_t pid;
+	int output;
+	int64_t deadline;
+	int64_t listed, wait; /* when it was listed last; seconds until it is again */
+	int64_t pause, until; /* after a failure: its length, and when it ends */
+	struct rebuild plan;
+	int64_t plan_wanted, planned; /* when it was asked for, and read; 0: never */
+};
+
+void words_add(word_list *l, const char *option, const char *text)
+{
+	struct strbuf b = {0};
+
+	strbuf_printf(&b, "%s%s", option, text);
+	vec_push(l, mem_strdup(b.text));
+	strbuf_fini(&b);
+}
+
+void words_number(word_list *l, const char *option, int64_t number)
+{
+	char text[32];
+
+	snprintf(text, sizeof text, "%" PRId64, number);
+	words_add(l, option, text);
+}
+
+static void words_free(word_list *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		free(l->v[i]);
+	vec_free(l);
+}
+
+static void warn(const struct batch *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void warn(const struct batch *s, const char *format, ...)
+{
+	struct strbuf text = {0};
+	va_list args;
+
+	strbuf_printf(&text, "%s: ", s->dialect->kind);
+	va_start(args, format);
+	strbuf_vprintf(&text, format, args);
+	va_end(args);
+	s->user.warn(s->user.arg, text.text);
+	strbuf_fini(&text);
+}
+
+static void path_of(const struct batch *s, int number, const char *suffix, struct strbuf *ret)
+{
+	char *dir = realpath(s->user.dir, NULL); /* the job may begin elsewhere */
+
+	strbuf_printf(ret, "%s/%s-%d.%s", dir ? dir : s->user.dir, s->name, number, suffix);
+	free(dir);
+}
+
+static void file_remove(const struct batch *s, int number, const char *suffix)
+{
+	struct strbuf path = {0};
+
+	path_of(s, number, suffix, &path);
+	unlink(path.text);
+	strbuf_fini(&path);
+}
+
+/* Takes the words; they end with NULL. */
+static int command_start(struct batch *s, enum action action, int number, word_list *words, int64_t now)
+{
+	vec_push(words, NULL);
+	s->output = memfd_create("output", MFD_CLOEXEC);
+	pid_t pid = s->output < 0 ? -errno : own_start(words->v[0], words->v, -1, s->output);
+	if (pid > 0) {
+		s->action = action;
+		s->number = number;
+		s->pid = pid;
+		s->deadline = now + PATIENCE * s->user.pace;
+	} else if (s->output >= 0) {
+		close(s->output);
+	}
+	words_free(words);
+	return pid > 0 ? 0 : (int)pid;
+}
+
+static void output_read(int fd, struct strbuf *ret)
+{
+	char piece[16384];
+	ssize_t n;
+
+	lseek(fd, 0, SEEK_SET);
+	while (ret->n < OUTPUT_MOST && (n = read(fd, piece, sizeof piece)) > 0)
+		strbuf_add(ret, piece, (size_t)n);
+}
+
+/* The last line that a command printed. */
+static const char *last_line(struct strbuf *text)
+{
+	while (text->n && (text->text[text->n - 1] == '\n' || text->text[text->n - 1] == '\r'))
+		text->text[--text->n] = '\0';
+	char *line = strrchr(strbuf_text(text), '\n');
+	char *last = line ? line + 1 : text->n ? text->text : NULL;
+	for (char *c = last; c && *c; c++)
+		if ((unsigned char)*c < ' ')
+			*c = '?';
+	if (last && strlen(last) > 400)
+		last[400] = '\0';
+	return last && *last ? last : "it printed nothing";
+}
+
+/* Pauses before the next request, longer each time. */
+static void failure(struct batch *s, int64_t now, const char *what, const char *why)
+{
+	s->pause = s->pause == 0 ? s->user.pace : s->pause * 2 > PAUSE_MOST ? PAUSE_MOST : s->pause * 2;
+	s->until = now + s->pause;
+	warn(s, "%s: %s; the next request is made in %" PRId64 " s at the earliest", what, why, s->pause);
+}
+
+/* The last line of what a job printed. */
+static void job_output(const struct batch *s, int number, struct strbuf *ret)
+{
+	struct strbuf path = {0}, text = {0};
+	char piece[4096];
+
+	path_of(s, number, "out", &path);
+	FILE *f = fopen(path.text, "re");
+	if (f && fseek(f, -(long)sizeof piece, SEEK_END) < 0)
+		rewind(f);
+	strbuf_add(&text, piece, f ? fread(piece, 1, sizeof piece, f) : 0);
+	if (f)
+		fclose(f);
+	strbuf_puts(ret, last_line(&text));
+	strbuf_fini(&path);
+	strbuf_fini(&text);
+}
+
+static bool over(const struct request *q)
+{
+	return q->r.state == REQUEST_ENDED || q->r.state == REQUEST_FAILED;
+}
+
+static void request_end(struct batch *s, struct request *q, enum request_state state, int64_t now)
+{
+	if (over(q))
+		return;
+	q->r.state = state;
+	q->r.ended = now;
+	s->user.over(s->user.arg, q->r.id);
+	file_remove(s, q->r.id, "key");
+	file_remove(s, q->r.id, "sh");
+	if (state == REQUEST_ENDED && !q->r.joined && !q->unwanted) {
+		struct strbuf why = {0};
+		char what[160];
+		snprintf(what, sizeof what, "job %s ended before a worker came", q->r.name);
+		job_output(s, q->r.id, &why);
+		snprintf(q->r.failure, sizeof q->r.failure, "%s: %s", what, why.text);
+		failure(s, now, what, why.text);
+		strbuf_fini(&why);
+	}
+	file_remove(s, q->r.id, "out");
+}
+
+/* ---- submission ---- */
+
+/* Chunks into each of which the largest thing fits that must not be divided. */
+static int64_t chunks_of(const struct batch *s, const struct request *q)
+{
+	return (q->r.processors + s->options.each - 1) / s->options.each;
+}
+
+static int script_write(struct batch *s, const struct request *q, struct err *err)
+{
+	struct strbuf text = {0}, key = {0}, path = {0}, command = {0};
+
+	path_of(s, q->r.id, "key", &key);
+	path_of(s, q->r.id, "sh", &path);
+	int rc = s->user.prepare(s->user.arg, &q->r, chunks_of(s, q), key.text, &command, err);
+	strbuf_puts(&text, "#!/bin/sh\nscript=");
+	text_quote(path.text, &text);
+	strbuf_printf(&text, " seconds=%" PRId64 "\nif [ \"$1\" != node ]; then\n%s\nfi\nSHUNT_END=$2\nSHUNT_KEY=",
+		      q->r.seconds, s->dialect->launch);
+	text_quote(key.text, &text);
+	strbuf_printf(&text, "\n%s\nexport SHUNT_KEY SHUNT_END SHUNT_NODE SHUNT_CPUS SHUNT_ALLOCATION\n%s\n",
+		      s->dialect->node, strbuf_text(&command));
+	rc = rc < 0 ? rc : credential_write(path.text, text.text, text.n, err);
+	strbuf_fini(&text);
+	strbuf_fini(&key);
+	strbuf_fini(&path);
+	strbuf_fini(&command);
+	return rc;
+}
+
+static void submit_failed(struct batch *s, struct request *q, const char *why, int64_t now)
+{
+	snprintf(q->r.failure, sizeof q->r.failure, "%s: %s", s->dialect->submit, why);
+	request_end(s, q, REQUEST_FAILED, now); /* if its job exists after all, it will be listed */
+}
+
+static void submit(struct batch *s, struct request *q, int64_t now)
+{
+	struct strbuf path = {0}, out = {0};
+	word_list w = {0};
+	struct err err;
+
+	q->sent = true;
+	q->r.submitted = now;
+	int rc = script_write(s, q, &err);
+	if (rc < 0) {
+		failure(s, now, "a script can't be written", err.text);
+		submit_failed(s, q, err.text, now);
+		return;
+	}
+	path_of(s, q->r.id, "sh", &path);
+	path_of(s, q->r.id, "out", &out);
+	struct batch_request r = {.name = s->name,
+				  .id = q->r.id,
+				  .chunks = chunks_of(s, q),
+				  .each = s->options.each,
+				  .seconds = q->r.seconds,
+				  .memory = s->options.memory,
+				  .script = path.text,
+				  .output = out.text};
+	s->dialect->submit_words(&r, &w);
+	if (s->options.words) {
+		char *copy = mem_strdup(s->options.words), *rest = copy;
+		for (char *word; (word = strsep(&rest, " \t")) != NULL;)
+			if (*word)
+				words_add(&w, "", word);
+		free(copy);
+	}
+	words_add(&w, "", path.text);
+	rc = command_start(s, SUBMIT, q->r.id, &w, now);
+	if (rc < 0) {
+		failure(s, now, s->dialect->submit, strerror(-rc));
+		submit_failed(s, q, strerror(-rc), now);
+	}
+	strbuf_fini(&path);
+	strbuf_fini(&out);
+}
+
+static bool speaks_of(const char *text, const char *const *words)
+{
+	for (; *words; words++)
+		if (strcasestr(text, *words))
+			return true;
+	return false;
+}
+
+/* A limit that a message names behind a word such as "limit": seconds as [D-]HH:MM:SS, or a number; 0: none. */
+static int64_t named_limit(const char *text, bool time)
+{
+	static const char *const words[] = {"limit", "max", "most", "allowed", "only", NULL};
+	const char *from = NULL;
+
+	for (int i = 0; words[i]; i++) {
+		const char *at = strcasestr(text, words[i]);
+		if (at && (!from || at < from))
+			from = at;
+	}
+	for (const char *at = from; at && *at; at++) {
+		int day = 0, hour, minute, second, used = 0;
+		if (*at < '0' || *at > '9')
+			continue;
+		if (time && (sscanf(at, "%6d-%3d:%2d:%2d%n", &day, &hour, &minute, &second, &used) == 4 ||
+			     (day = 0, sscanf(at, "%6d:%2d:%2d%n", &hour, &minute, &second, &used) == 3)))
+			return ((int64_t)day * 24 + hour) * 3600 + minute * 60 + second;
+		size_t n = strspn(at, "0123456789");
+		if (!time && n < 8 && at[n] != ':' && at[n] != '-')
+			return atoll(at);
+		at += n - 1;
+	}
+	return 0;
+}
+
+static int64_t smaller(int64_t now, int64_t named, int64_t least)
+{
+	int64_t to = named >= least && named < now ? named : now / 2;
+
+	return to > least ? to : least;
+}
+
+/* Whether the cluster takes only smaller requests, or fewer: then it gets those, without a pause. */
+static bool shrink(struct batch *s, const struct request *q, const char *why)
+{
+	static const char *const number[] = {"submit limit", "too many jobs", "maximum number of jobs", "max_queu",
+					     NULL};
+	static const char *const time[] = {"time limit", "timelimit", "walltime", NULL};
+	static const char *const size[] = {"node config", "cpu", "processor", "ppn", "nodes", "size", "nodect", NULL};
+	static const char *const any[] = {"policy", "exceed", "resource limit", NULL};
+	struct provider_options *o = &s->options;
+	int64_t out = 0, procs = o->processors, seconds = o->seconds, requests = o->requests;
+
+	for (size_t i = 0; i < s->all.n; i++)
+		out += s->all.v[i].known && !over(&s->all.v[i]);
+	bool late = speaks_of(why, time), large = speaks_of(why, size), some = speaks_of(why, any);
+	if (speaks_of(why, number) && out > 0) {
+		o->requests = out;
+	} else if (late || large || some) {
+		if (late || !large)
+			o->seconds = smaller(q->r.seconds, named_limit(why, true), SECONDS_LEAST);
+		if (large || !late)
+			o->processors = smaller(q->r.processors, named_limit(why, false), o->each);
+	}
+	if (o->requests == requests && o->processors >= procs && o->seconds >= seconds)
+		return false;
+	warn(s, "%s: %s; from now on at most %" PRId64 " requests of %" PRId64 " CPUs and %" PRId64 " s are made",
+	     s->dialect->submit, why, o->requests, o->processors, o->seconds);
+	return true;
+}
+
+static void submitted(struct batch *s, bool good, struct strbuf *text, int64_t now)
+{
+	struct request *q = &s->all.v[s->number - 1];
+	const char *line = last_line(text);
+
+	if (good && s->dialect->submit_parse(line, q->r.name)) {
+		q->known = true;
+		if (q->unwanted)
+			vec_push(&s->cancels, s->number);
+		return;
+	}
+	strcpy(q->r.name, "?");
+	if (!shrink(s, q, line))
+		failure(s, now, s->dialect->submit, line);
+	submit_failed(s, q, line, now);
+}
+
+/* ---- listing, plan, cancelling ---- */
+
+static void list(struct batch *s, int64_t now)
+{
+	word_list w = {0};
+
+	s->dialect->list_words(s->name, &w);
+	s->listed = now;
+	if (command_start(s, LIST, 0, &w, now) < 0)
+		s->wait = PAUSE_MOST;
+}
+
+static void seen(struct batch *s, const struct batch_line *l, int64_t now)
+{
+	if (l->number < 1 || (size_t)l->number > s->all.n)
+		return;
+	struct request *q = &s->all.v[l->number - 1];
+	snprintf(q->r.name, sizeof q->r.name, "%s", l->job);
+	q->known = true;
+	q->unseen = 0;
+	q->r.planned = l->planned;
+	if (l->state == REQUEST_ENDED) {
+		request_end(s, q, REQUEST_ENDED, now);
+	} else if (over(q) || q->unwanted) {
+		vec_push(&s->cancels, l->number);
+	} else {
+		q->r.state = l->state;
+		if (l->state == REQUEST_RUNNING && !q->r.started)
+			q->r.started = now;
+	}
+}
+
+static void missing(struct batch *s, struct request *q, int64_t now)
+{
+	if (over(q) || (s->user.alive && s->user.alive(s->user.arg, q->r.id)))
+		return;
+	if (q->known)
+		vec_push(&s->cancels, q->r.id);
+	request_end(s, q, REQUEST_ENDED, now);
+}
+
+static void listed(struct batch *s, bool good, struct strbuf *text, int64_t now)
+{
+	struct batch_line l;
+	size_t at = 0;
+
+	if (!good) {
+		s->wait = s->wait * 2 > PAUSE_MOST ? PAUSE_MOST : s->wait * 2;
+		warn(s, "%s: %s; it is called again in %" PRId64 " s", s->dialect->list, last_line(text), s->wait);
+		return;
+	}
+	s->wait = s->user.pace;
+	for (size_t i = 0; i < s->all.n; i++)
+		if (s->all.v[i].sent && !s->all.v[i].unseen)
+			s->all.v[i].unseen = now;
+	while (s->dialect->next(s->name, strbuf_text(text), text->n, &at, &l))
+		seen(s, &l, now);
+	for (size_t i = 0; i < s->all.n; i++)
+		if (s->all.v[i].unseen && now - s->all.v[i].unseen >= PATIENCE * s->user.pace)
+			missing(s, &s->all.v[i], now);
+}
+
+static void plan_ask(struct batch *s, int64_t now)
+{
+	word_list w = {0};
+
+	s->dialect->plan_words(&s->options, &w);
+	s->plan_wanted = 0;
+	s->planned = now;
+	if (command_start(s, PLAN, 0, &w, now) < 0)
+		s->planned = now + PAUSE_MOST;
+}
+
+static void plan_read(struct batch *s, bool good, struct strbuf *text, int64_t now)
+{
+	rebuild_clear(&s->plan);
+	if (!good || s->dialect->plan_parse(s->name, strbuf_text(text), text->n, now, &s->plan) < 0) {
+		rebuild_clear(&s->plan);
+		return;
+	}
+	rebuild_plan(&s->plan, now);
+	for (size_t i = 0; i < s->plan.jobs.n; i++) {
+		const struct rebuild_job *j = &s->plan.jobs.v[i];
+		if (j->number > 0 && (size_t)j->number <= s->all.n && !j->running)
+			s->all.v[j->number - 1].r.planned = j->start;
+	}
+}
+
+static void cancel_send(struct batch *s, int64_t now)
+{
+	word_list w = {0};
+
+	words_add(&w, "", s->dialect->cancel);
+	for (size_t i = 0; i < s->cancels.n; i++)
+		words_add(&w, "", s->all.v[s->cancels.v[i] - 1].r.name);
+	vec_clear(&s->cancels);
+	if (command_start(s, CANCEL, 0, &w, now) < 0)
+		s->wait = PAUSE_MOST; /* they are listed again */
+}
+
+/* ---- what a provider does ---- */
+
+/* Whether no command runs any more. */
+static bool command_done(struct batch *s, int64_t now)
+{
+	struct strbuf text = {0};
+	int status = -1;
+
+	if (s->action == NOTHING)
+		return true;
+	if (!own_ended(s->pid, &status)) {
+		if (now >= s->deadline)
+			kill(-s->pid, SIGKILL); /* reaped next time */
+		return false;
+	}
+	output_read(s->output, &text);
+	close(s->output);
+	bool good = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	if (WIFSIGNALED(status))
+		strbuf_printf(&text, "\nno answer in %" PRId64 " s", PATIENCE * s->user.pace);
+	enum action action = s->action;
+	s->action = NOTHING;
+	if (action == SUBMIT)
+		submitted(s, good, &text, now);
+	else if (action == LIST)
+		listed(s, good, &text, now);
+	else if (action == PLAN)
+		plan_read(s, good, &text, now);
+	strbuf_fini(&text);
+	return true;
+}
+
+static void poll_all(struct provider *p, int64_t now)
+{
+	struct batch *s = (struct batch *)p;
+	bool out = false;
+
+	if (!command_done(s, now))
+		return;
+	if (s->cancels.n > 0) {
+		cancel_send(s, now);
+		return;
+	}
+	for (size_t i = 0; i < s->all.n; i++) {
+		struct request *q = &s->all.v[i];
+		if (!q->sent && q->r.state == REQUEST_PENDING && now >= s->until) {
+			submit(s, q, now);
+			return;
+		}
+		/* What has failed is looked for, too, for some time. */
+		out = out || (q->sent && (!q->r.ended || now - q->r.ended < 2 * PATIENCE * s->user.pace));
+	}
+	if (out && now - s->listed >= s->wait)
+		list(s, now);
+	else if (s->plan_wanted && now - s->planned >= (s->plan.processors ? PATIENCE : 1) * s->user.pace)
+		plan_ask(s, now);
+}
+
+static void limits(struct provider *p, struct provider_limits *ret)
+{
+	const struct batch *s = (const struct batch *)p;
+
+	*ret = (struct provider_limits){.elastic = true,
+					.pending = time(NULL) < s->until ? 0 : s->options.requests,
+					.processors = s->options.processors,
+					.seconds = s->options.seconds};
+}
+
+static int request(struct provider *p, int64_t processors, int64_t seconds, struct err *err)
+{
+	struct batch *s = (struct batch *)p;
+	int64_t out = 0;
+
+	for (size_t i = 0; i < s->all.n; i++)
+		out += !over(&s->all.v[i]);
+	if (out >= s->options.requests)
+		return err_set(err, -EAGAIN, "%" PRId64 " requests are out, as many as allowed", out);
+	if (s->all.n >= REQUESTS_MOST)
+		return err_set(err, -EAGAIN, "%d requests were made: no more in this run", REQUESTS_MOST);
+	struct request q = {.r = {.id = (int)s->all.n + 1, .processors = processors, .seconds = seconds}};
+	strcpy(q.r.name, "?");
+	vec_push(&s->all, q);
+	return q.r.id;
+}
+
+static void cancel(struct provider *p, int id)
+{
+	struct batch *s = (struct batch *)p;
+
+	if (id < 1 || (size_t)id > s->all.n)
+		return;
+	struct request *q = &s->all.v[id - 1];
+	q->unwanted = true;
+	if (q->known)
+		vec_push(&s->cancels, id);
+	request_end(s, q, REQUEST_ENDED, (int64_t)time(NULL));
+}
+
+static bool look(struct provider *p, int id, struct provider_request *ret)
+{
+	const struct batch *s = (const struct batch *)p;
+
+	if (id < 1 || (size_t)id > s->all.n)
+		return false;
+	*ret = s->all.v[id - 1].r;
+	return true;
+}
+
+static int plan(struct provider *p, struct provider_plan *ret, struct err *err)
+{
+	struct batch *s = (struct batch *)p;
+
+	s->plan_wanted = s->dialect->plan_words != NULL;
+	if (!s->plan.processors)
+		return err_set(err, -ENOTSUP, "the plan of the cluster is not known");
+	*ret = (struct provider_plan){.processors = s->plan.processors,
+				      .queued = s->plan.queued,
+				      .free = s->plan.free.v,
+				      .nfree = s->plan.free.n};
+	return 0;
+}
+
+static void joined(struct provider *p, int id)
+{
+	struct batch *s = (struct batch *)p;
+
+	if (id < 1 || (size_t)id > s->all.n)
+		return;
+	s->all.v[id - 1].r.joined = true;
+	s->pause = 0;
+}
+
+static void command_kill(struct batch *s)
+{
+	int status;
+
+	kill(-s->pid, SIGKILL);
+	for (int i = 0; i < 1000 && !own_ended(s->pid, &status); i++)
+		usleep(1000);
+}
+
+static void destroy(struct provider *p)
+{
+	struct batch *s = (struct batch *)p;
+
+	if (s->action != NOTHING) {
+		command_kill(s);
+		close(s->output);
+	}
+	for (size_t i = 0; i < s->all.n; i++) {
+		s->all.v[i].unwanted = true;
+		request_end(s, &s->all.v[i], REQUEST_ENDED, (int64_t)time(NULL));
+	}
+	vec_free(&s->all);
+	vec_free(&s->cancels);
+	rebuild_fini(&s->plan);
+	free(s);
+}
+
+int batch_clear(const struct batch_dialect *d, const char *name, struct err *err)
+{
+	struct batch s = {.action = NOTHING};
+	struct strbuf text = {0};
+	word_list w = {0};
+	int status = -1;
+
+	d->clear_words(name, &w);
+	int rc = command_start(&s, CANCEL, 0, &w, 0);
+	if (rc < 0)
+		return err_set(err, rc, "%s: %s", d->cancel, strerror(-rc));
+	for (int i = 0; i < CLEAR_SECONDS * 100 && !own_ended(s.pid, &status); i++)
+		usleep(10000);
+	if (own_has(s.pid)) {
+		command_kill(&s);
+		status = -1;
+	}
+	output_read(s.output, &text);
+	close(s.output);
+	rc = status == 0 ? 0 : err_set(err, -EIO, "%s, jobs %s: %s", d->cancel, name, last_line(&text));
+	strbuf_fini(&text);
+	return rc;
+}
+
+static const struct provider_kind batch_kind = {
+	.name = "batch",
+	.limits = limits,
+	.request = request,
+	.cancel = cancel,
+	.look = look,
+	.poll = poll_all,
+	.plan = plan,
+	.joined = joined,
+	.destroy = destroy,
+};
+
+struct provider *batch_create(const struct batch_dialect *d, const struct provider_user *user,
+			      const struct provider_options *options)
+{
+	struct batch *s = mem_zalloc(sizeof *s);
+	const char *name = strchr(user->tag, ':');
+
+	*s = (struct batch){.base.kind = &batch_kind, .dialect = d, .user = *user, .options = *options};
+	s->name = name ? name + 1 : user->tag;
+	s->options.each = options->each > 1 ? options->each : 1;
+	s->wait = user->pace;
+	return &s->base;
+}
