@@ -85,9 +85,9 @@ static int needs_check(const struct broker *b, struct err *err)
 		return 0;
 	int workers = o->workers > 0 ? o->workers : 1;
 	int64_t cpus = o->workers ? o->cpus / workers : 0, gpus = o->workers ? o->gpus / workers : 0;
-	int64_t memory = o->memory < 0 || o->slurm.requests ? INT64_MAX : o->memory / workers;
-	if (o->slurm.requests && o->slurm.processors * BAG_CPU > cpus)
-		cpus = o->slurm.processors * BAG_CPU;
+	int64_t memory = o->memory < 0 || o->nplaces ? INT64_MAX : o->memory / workers;
+	if (o->nplaces && o->request.processors * BAG_CPU > cpus)
+		cpus = o->request.processors * BAG_CPU;
 
 	for (size_t i = 0; i < b->bag.tasks.n; i++) {
 		const struct bag_need *need = &b->bag.needs.v[b->bag.tasks.v[i].need];
@@ -291,8 +291,9 @@ static int finish(struct broker *b, struct err *err)
 
 static int run(struct broker *b, const char *socket, struct err *err)
 {
-	struct provider_broker where = {.program = b->options->program, .socket = socket};
-	struct local_options local = {.workers = b->options->workers,
+	struct local_options local = {.program = b->options->program,
+				      .socket = socket,
+				      .workers = b->options->workers,
 				      .cpus = b->options->cpus,
 				      .gpus = b->options->gpus,
 				      .memory = b->options->memory};
@@ -308,11 +309,11 @@ static int run(struct broker *b, const char *socket, struct err *err)
 		return b->listener;
 	descriptors_raise();
 	b->signals = signals_open(&before);
-	int rc = b->options->invite > 0 || b->options->slurm.requests > 0 ? remote_open(b, err) : 0;
+	int rc = b->options->invite > 0 || b->options->nplaces > 0 ? remote_open(b, err) : 0;
 	if (rc == 0)
-		rc = cluster_open(b, &where, err);
+		rc = cluster_open(b, err);
 	if (rc == 0 && !over(b) && local.workers > 0) {
-		b->provider = provider_local(&where, &local);
+		b->provider = provider_local(&local);
 		rc = b->provider->kind->request(b->provider, local.cpus / BAG_CPU, -1, err);
 	}
 	rc = rc < 0 ? rc : loop(b, err);

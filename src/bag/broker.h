@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "bag/journal.h"
+#include "bag/provider.h"
 #include "bag/queue.h"
 #include "base/err.h"
 
@@ -41,11 +42,10 @@ struct broker_options {
 	int64_t cpus, gpus;  /* of this host, for all local workers; thousandths of CPUs */
 	int64_t memory;	     /* the same, KiB; -1: unknown */
 	struct queue_rules rules;
-	/* Requests to a Slurm cluster: at once (0: none), processors and seconds of one, and more words for sbatch (NULL: none). */
-	struct {
-		int64_t requests, processors, seconds;
-		const char *words;
-	} slurm;
+	const char *const *places; /* clusters that give processors on request (provider_known()) */
+	int nplaces;
+	struct provider_options request; /* to each of them, at most */
+	enum adapter_heuristic adapter;
 	bool retry; /* tasks that were set aside wait again */
 	/* A task is done, or set aside; it is in the journal. NULL: nobody wants to know. */
 	void (*finished)(void *arg, const struct record *r);

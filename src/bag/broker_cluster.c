@@ -1,10 +1,12 @@
 /*
- * broker_cluster.c - workers from a cluster that gives processors on request: when to request more, and that nothing is left.
+ * broker_cluster.c - workers from clusters that give processors on request: when to request more, when to let go, and that nothing is left.
  *
  * The tag of all requests is in the journal before the first one is made, and closed after they were cancelled: a broker that finds an open one, since the one
  * before it was killed, cancels its requests first.
  */
+#include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,39 +15,93 @@
 
 #include "bag/adapter.h"
 #include "bag/broker_internal.h"
-#include "bag/slurm.h"
+#include "base/text.h"
 #include "base/timetext.h"
 
 enum {
-	WAIT_US = 1000000, /* tasks that wait shorter find a worker by themselves */
+	WAIT_US = 1000000,    /* tasks that wait shorter find a worker by themselves */
+	JOIN_SECONDS = 120,   /* workers of a request that runs come within */
+	NUMBERS = 10000,      /* of one cluster's requests; see cluster_of() */
+	END_US = 30 * 1000000 /* a worker that goes so shortly before its end goes because of it */
+};
+
+/* What a request has brought. */
+struct account {
+	double used;	    /* processor seconds of tasks that finished there */
+	int64_t idle_since; /* microseconds; 0: it has something to do */
+	bool told;	    /* its end is in the journal */
 };
 
 struct cluster {
+	struct broker *broker;
+	const char *place;
+	int number; /* position among the clusters */
+	struct provider_user user;
 	struct provider *provider;
 	struct adapter *adapter;
+	struct adapter_limits limits; /* as the adapter knows them */
 	char tag[TAG_SIZE];
-	int64_t each;	 /* processors of the largest task */
-	int64_t mean;	 /* thousandths of a task */
-	int64_t waiting; /* since when tasks wait, microseconds; 0: none does */
-	int requests;	 /* that were made */
+	VEC(struct account) accounts; /* by request - 1 */
+	int64_t opened;		      /* microseconds */
+	int64_t waiting;	      /* since when tasks wait; 0: none does */
+	int64_t decided;	      /* when the adapter was asked last */
+	uint64_t digest;	      /* of the requests' states then */
 };
 
 static void warn(void *arg, const char *text)
 {
-	const struct broker *b = arg;
+	const struct broker *b = ((struct cluster *)arg)->broker;
 
 	if (b->options->warn)
 		b->options->warn(b->options->arg, text);
 }
 
-static int invite(void *arg, const char *path, int64_t workers, int id, struct err *err)
+/* Requests of all clusters have one row of numbers, from 1; 0 is somebody who was invited by hand. */
+static int allocation_of(const struct cluster *c, int id)
 {
-	return remote_invite(arg, path, workers, id, err);
+	return c->number * NUMBERS + id;
+}
+
+static struct cluster *cluster_of(const struct broker *b, int allocation, int *ret_id)
+{
+	size_t at = (size_t)(allocation / NUMBERS);
+
+	*ret_id = allocation % NUMBERS;
+	return allocation > 0 && at < b->clusters.n ? b->clusters.v[at] : NULL;
+}
+
+static int prepare(void *arg, const struct provider_request *r, int64_t nodes, const char *key, struct strbuf *command,
+		   struct err *err)
+{
+	struct cluster *c = arg;
+	struct broker *b = c->broker;
+
+	strbuf_puts(command, "exec ");
+	text_quote(b->options->program, command);
+	strbuf_printf(command,
+		      " bag worker --credential \"$SHUNT_KEY\" --number \"$SHUNT_NODE\" --name "
+		      "\"%.*s-$SHUNT_ALLOCATION-$SHUNT_NODE\" ${SHUNT_CPUS:+--milli-cpus ${SHUNT_CPUS}000} "
+		      "${SHUNT_END:+--end \"$SHUNT_END\"}",
+		      (int)strcspn(c->place, ":"), c->place);
+	return remote_invite(b, key, nodes, allocation_of(c, r->id), err);
 }
 
 static void uninvite(void *arg, int id)
 {
-	remote_uninvite(arg, id);
+	struct cluster *c = arg;
+
+	remote_uninvite(c->broker, allocation_of(c, id));
+}
+
+static bool alive(void *arg, int id)
+{
+	struct cluster *c = arg;
+	const struct broker *b = c->broker;
+
+	for (size_t i = 0; i < b->peers.n; i++)
+		if (b->peers.v[i] && b->peers.v[i]->worker && b->peers.v[i]->request == allocation_of(c, id))
+			return true;
+	return false;
 }
 
 static void tag_add(struct broker *b, const char *tag, bool last)
@@ -64,33 +120,33 @@ void cluster_known(struct broker *b, const struct record *r)
 			free(b->tags.v[i]);
 			vec_remove(&b->tags, i);
 		}
-	if (r->last || strncmp(tag, "shunt-bag-", 10) != 0)
+	if (r->last || r->nworker >= TAG_SIZE)
 		free(tag);
 	else
 		vec_push(&b->tags, tag);
 }
 
-/* Files that a broker left when it was killed: credentials, which nobody honours any more, and scripts. */
+/* Files that a broker left when it was killed: credentials, which nobody honours any more, scripts and outputs. */
 static void files_remove(const struct broker *b, const char *tag)
 {
-	static const char *const suffixes[] = {"key", "sh"};
-	struct strbuf path = {0};
+	const char *colon = strchr(tag, ':'), *name = colon ? colon + 1 : tag;
+	DIR *d = opendir(b->options->dir);
 
-	for (int id = 1, gone = 0; gone < 100; id++) { /* numbers have gaps */
-		bool any = false;
-		for (int i = 0; i < 2; i++) {
-			strbuf_clear(&path);
-			strbuf_printf(&path, "%s/%s-%d.%s", b->options->dir, tag, id, suffixes[i]);
-			any = unlink(path.text) == 0 || any;
-		}
-		gone = any ? 0 : gone + 1;
-	}
-	if (b->remote_listener < 0) {
-		strbuf_clear(&path);
-		strbuf_printf(&path, "%s/gate", b->options->dir);
-		unlink(path.text);
-	}
-	strbuf_fini(&path);
+	for (const struct dirent *e; d && (e = readdir(d)) != NULL;)
+		if (strncmp(e->d_name, name, strlen(name)) == 0)
+			unlinkat(dirfd(d), e->d_name, 0);
+	if (d && b->remote_listener < 0)
+		unlinkat(dirfd(d), "gate", 0);
+	if (d)
+		closedir(d);
+}
+
+static void tag_drop(struct broker *b, size_t at)
+{
+	tag_add(b, b->tags.v[at], true);
+	files_remove(b, b->tags.v[at]);
+	free(b->tags.v[at]);
+	vec_remove(&b->tags, at);
 }
 
 /* Those of brokers that were killed. */
@@ -99,159 +155,319 @@ static void tags_clear(struct broker *b)
 	struct err err;
 
 	for (size_t i = b->tags.n; i-- > 0;) {
-		if (slurm_clear(b->tags.v[i], &err) == 0) {
-			tag_add(b, b->tags.v[i], true);
-			files_remove(b, b->tags.v[i]);
-			free(b->tags.v[i]);
-			vec_remove(&b->tags, i);
-		} else {
-			struct strbuf text = {0};
-			strbuf_printf(&text, "requests of an earlier run may still be there: %s", err.text);
-			warn(b, text.text);
-			strbuf_fini(&text);
+		if (provider_clear(b->tags.v[i], &err) == 0) {
+			tag_drop(b, i);
+			continue;
 		}
+		err_prefix(&err, 0, "requests of an earlier run may still be there");
+		warn(&(struct cluster){.broker = b}, err.text);
 	}
 }
 
-int cluster_open(struct broker *b, const struct provider_broker *where, struct err *err)
+/* Whether a request of that size could run such a task. */
+static bool suits(const struct bag_need *need, int64_t processors, int64_t seconds)
+{
+	return need->cpus <= processors * BAG_CPU && need->gpus == 0 && (seconds < 0 || need->seconds <= seconds);
+}
+
+static int cluster_start(struct broker *b, const char *place, struct err *err)
 {
 	const struct broker_options *o = b->options;
-	char secret[SECRET_SIZE];
 	const char *pace = getenv("SHUNT_BAG_PACE");
+	struct cluster *c = mem_zalloc(sizeof *c);
 
-	tags_clear(b);
-	if (!o->slurm.requests)
-		return journal_flush(b->journal, err);
-	struct cluster *c = b->cluster = mem_zalloc(sizeof *c);
-	c->each = 1;
-	for (size_t i = 0; i < b->bag.tasks.n; i++) {
-		int64_t cpus = b->bag.needs.v[b->bag.tasks.v[i].need].cpus;
-		c->each = (cpus + BAG_CPU - 1) / BAG_CPU > c->each ? (cpus + BAG_CPU - 1) / BAG_CPU : c->each;
-		c->mean += cpus;
-	}
-	c->mean = b->bag.tasks.n ? c->mean / (int64_t)b->bag.tasks.n + 1 : BAG_CPU;
-	secret_make(secret);
-	snprintf(c->tag, sizeof c->tag, "shunt-bag-%.12s", secret);
+	*c = (struct cluster){.broker = b, .place = place, .number = (int)b->clusters.n, .opened = b->now};
+	vec_push(&b->clusters, c);
+	provider_tag(place, c->tag);
 	tag_add(b, c->tag, false);
 	int rc = journal_sync(b->journal, err);
 	if (rc < 0)
 		return rc;
-	struct slurm_options s = {.dir = o->dir,
-				  .tag = c->tag,
-				  .words = o->slurm.words,
-				  .requests = o->slurm.requests,
-				  .processors = o->slurm.processors,
-				  .seconds = o->slurm.seconds,
-				  .each = c->each,
-				  .pace = pace && atoi(pace) > 0 ? atoi(pace) : 10,
-				  .invite = invite,
-				  .uninvite = uninvite,
-				  .warn = warn,
-				  .arg = b};
-	c->provider = provider_slurm(where, &s);
-	struct adapter_limits limits = {.requests = (int)s.requests, .procs = s.processors, .time = s.seconds};
-	c->adapter = adapter_create(ADAPTER_STATIC, &limits, (int64_t)time(NULL));
+	struct provider_options p = o->request;
+	p.each = 1;
+	for (size_t i = 0; i < b->bag.needs.n; i++) {
+		const struct bag_need *need = &b->bag.needs.v[i];
+		int64_t cpus = (need->cpus + BAG_CPU - 1) / BAG_CPU;
+		if (!suits(need, p.processors, p.seconds) || (i == 0 && b->bag.tasks.n && !queue_waits(b->queue, 0)))
+			continue;
+		p.each = cpus > p.each ? cpus : p.each;
+		p.memory = need->memory / cpus > p.memory ? need->memory / cpus + 1 : p.memory;
+	}
+	c->user = (struct provider_user){.dir = o->dir,
+					 .tag = c->tag,
+					 .pace = pace && atoi(pace) > 0 ? atoi(pace) : 10,
+					 .prepare = prepare,
+					 .over = uninvite,
+					 .alive = alive,
+					 .warn = warn,
+					 .arg = c};
+	c->provider = provider_create(place, &c->user, &p, err);
+	if (!c->provider)
+		return -EINVAL;
+	c->limits = (struct adapter_limits){.requests = (int)p.requests, .procs = p.processors, .time = p.seconds};
+	c->adapter = adapter_create(o->adapter, &c->limits, (int64_t)time(NULL));
 	return 0;
 }
 
-/* Those that are out, and how many processors are still to come from them. */
-static size_t requests_out(struct cluster *c, struct adapter_request *ret, int64_t *ret_coming)
+int cluster_open(struct broker *b, struct err *err)
+{
+	int rc = 0;
+
+	tags_clear(b);
+	for (int i = 0; rc == 0 && i < b->options->nplaces; i++)
+		rc = cluster_start(b, b->options->places[i], err);
+	return rc < 0 ? rc : journal_flush(b->journal, err);
+}
+
+/* What a request has now: processors that joined, tasks that they run. */
+static void joined_count(const struct broker *b, int allocation, int64_t *ret_procs, int64_t *ret_tasks)
+{
+	*ret_procs = *ret_tasks = 0;
+	for (size_t i = 0; i < b->peers.n; i++) {
+		const struct peer *p = b->peers.v[i];
+		if (p && p->worker && p->request == allocation) {
+			*ret_procs += p->cpus / BAG_CPU;
+			*ret_tasks += (int64_t)p->flights.n;
+		}
+	}
+}
+
+/* The requests that are out. */
+struct view {
+	struct adapter_request request[ADAPTER_REQUESTS];
+	size_t n;
+	int64_t coming; /* processors that have not joined yet */
+	int64_t flying; /* tasks at their workers */
+	uint64_t digest;
+};
+
+static void requests_look(struct cluster *c, int64_t now, struct view *ret)
 {
 	struct provider_request r;
-	size_t n = 0;
 
-	*ret_coming = 0;
-	for (int id = 1; id <= c->requests && n < ADAPTER_REQUESTS; id++) {
-		if (!c->provider->kind->look(c->provider, id, &r) || r.state == REQUEST_ENDED ||
-		    r.state == REQUEST_FAILED)
+	*ret = (struct view){0};
+	for (int id = 1; c->provider->kind->look(c->provider, id, &r) && ret->n < ADAPTER_REQUESTS; id++) {
+		ret->digest += (uint64_t)id * 7 + (uint64_t)r.state * 1000003 * (uint64_t)id;
+		if (r.state == REQUEST_ENDED || r.state == REQUEST_FAILED)
 			continue;
-		bool running = r.state == REQUEST_RUNNING;
-		if (!slurm_has_joined(c->provider, id))
-			*ret_coming += r.processors;
-		ret[n++] = (struct adapter_request){.id = id,
-						    .procs = r.processors,
-						    .time = r.seconds,
-						    .start = running ? r.started : TIME_NEVER,
-						    .running = running};
+		int64_t procs, tasks;
+		bool running = r.state == REQUEST_RUNNING || r.joined;
+		joined_count(c->broker, allocation_of(c, id), &procs, &tasks);
+		if (!running || (r.started && now - r.started < JOIN_SECONDS))
+			ret->coming += r.processors > procs ? r.processors - procs : 0;
+		ret->flying += tasks;
+		int64_t start = r.started ? r.started : running ? now : r.planned > now ? r.planned : now + 60;
+		ret->request[ret->n++] = (struct adapter_request){.id = id,
+								  .procs = r.processors,
+								  .time = r.seconds,
+								  .start = start,
+								  .busy = tasks,
+								  .running = running};
 	}
-	return n;
+}
+
+/* Processors that the waiting tasks want which this cluster could run. */
+static int64_t demand_of(const struct cluster *c)
+{
+	const struct broker *b = c->broker;
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < b->bag.needs.n; i++)
+		if (suits(&b->bag.needs.v[i], c->limits.procs, c->limits.time))
+			sum += queue_waits(b->queue, (uint32_t)i) * b->bag.needs.v[i].cpus;
+	return (sum + BAG_CPU - 1) / BAG_CPU;
+}
+
+/* What the adapter knows of the cluster; without a plan, that it is free. */
+static bool view_of(struct cluster *c, const struct view *out, int64_t now, struct adapter_span *guess,
+		    struct adapter_view *ret)
+{
+	struct provider_plan plan = {0};
+	struct err err;
+
+	*guess = (struct adapter_span){now, TIME_NEVER, c->limits.procs * c->limits.requests};
+	*ret = (struct adapter_view){
+		.now = now, .free = guess, .nfree = 1, .request = out->request, .nrequests = out->n};
+	if (c->provider->kind->plan(c->provider, &plan, &err) == 0) {
+		ret->free = plan.free;
+		ret->nfree = plan.nfree;
+		ret->queued = plan.queued;
+		return true;
+	}
+	/* It is read soon, if it can be. */
+	return c->broker->now - c->opened >= c->user.pace * 1000000 || c->broker->options->adapter == ADAPTER_STATIC;
+}
+
+static void limits_set(struct cluster *c, const struct provider_limits *l)
+{
+	struct adapter_limits now = {.requests = (int)l->pending, .procs = l->processors, .time = l->seconds};
+
+	if (now.requests == c->limits.requests && now.procs == c->limits.procs && now.time == c->limits.time)
+		return;
+	c->limits = now;
+	adapter_limit(c->adapter, &now);
+}
+
+/* Processors of one chunk more or less are not worth a request that no task fits into. */
+static int64_t whole(const struct cluster *c, int64_t procs)
+{
+	const struct broker *b = c->broker;
+	int64_t each = 1;
+
+	for (size_t i = 0; i < b->bag.needs.n; i++)
+		if (queue_waits(b->queue, (uint32_t)i) && suits(&b->bag.needs.v[i], c->limits.procs, c->limits.time))
+			each = b->bag.needs.v[i].cpus > each * BAG_CPU
+				       ? (b->bag.needs.v[i].cpus + BAG_CPU - 1) / BAG_CPU
+				       : each;
+	procs = (procs + each - 1) / each * each;
+	return procs > c->limits.procs ? c->limits.procs / each * each : procs;
+}
+
+static void orders_do(struct cluster *c, const struct adapter_order *orders, int n, int64_t lacking)
+{
+	struct provider_request r;
+	struct err err;
+
+	for (int i = 0; i < n; i++) {
+		const struct adapter_order *o = &orders[i];
+		if (o->what == ADAPTER_CANCEL || o->what == ADAPTER_RELEASE) {
+			if (o->what == ADAPTER_CANCEL && c->provider->kind->look(c->provider, (int)o->id, &r))
+				lacking += r.processors;
+			c->provider->kind->cancel(c->provider, (int)o->id);
+		} else if (o->what == ADAPTER_SUBMIT && lacking > 0) {
+			int64_t procs = whole(c, o->procs);
+			if (c->provider->kind->request(c->provider, procs, o->time, &err) < 0)
+				return;
+			vec_push(&c->accounts, (struct account){0});
+			lacking -= procs;
+		}
+	}
 }
 
 /* Free workers take what fits them before anybody looks here: so what has waited for a while needs more of them. */
-static void decide(struct broker *b, struct cluster *c)
+static void decide(struct cluster *c)
 {
-	struct adapter_request out[ADAPTER_REQUESTS];
+	struct broker *b = c->broker;
 	struct adapter_order orders[ADAPTER_ORDERS];
 	struct provider_limits limits;
-	struct err err;
-	uint32_t waiting = queue_counts(b->queue).waiting;
+	struct adapter_view v;
+	struct adapter_span guess;
+	struct view out;
+	int64_t now = (int64_t)time(NULL), demand = demand_of(c);
 
-	c->waiting = waiting == 0 ? 0 : c->waiting ? c->waiting : b->now;
-	if (waiting == 0 || b->now - c->waiting < WAIT_US)
+	c->waiting = demand == 0 ? 0 : c->waiting ? c->waiting : b->now;
+	if (demand == 0 || b->now - c->waiting < WAIT_US || b->now - c->decided < WAIT_US)
 		return;
 	c->provider->kind->limits(c->provider, &limits);
 	if (limits.pending == 0)
 		return;
-	int64_t coming;
-	struct adapter_view v = {.now = (int64_t)time(NULL), .request = out};
-	v.nrequests = requests_out(c, out, &coming);
-	v.pending = v.idle = ((int64_t)waiting * c->mean + BAG_CPU - 1) / BAG_CPU - coming;
-	if (v.pending <= 0)
+	limits_set(c, &limits);
+	requests_look(c, now, &out);
+	bool open = out.coming < demand && (int)out.n < c->limits.requests, changed = out.digest != c->digest;
+	if (!open && !(adapter_reviews(c->adapter) && (changed || adapter_next(c->adapter, now) <= now)))
 		return;
-	int n = adapter_decide(c->adapter, &v, orders);
-	for (int i = 0; i < n && v.pending > 0; i++) {
-		if (orders[i].what != ADAPTER_SUBMIT)
+	if (!view_of(c, &out, now, &guess, &v))
+		return;
+	v.pending = demand + out.flying;
+	v.idle = demand;
+	v.oldest = peers_oldest(b) / 1000000;
+	orders_do(c, orders, adapter_decide(c->adapter, &v, orders), demand - out.coming);
+	requests_look(c, now, &out);
+	c->digest = out.digest;
+	c->decided = b->now;
+}
+
+/* Lets go what nobody needs: an allocation without a task for a while, since no task fits into it; a request that waits though no task does. */
+static void release(struct cluster *c)
+{
+	struct broker *b = c->broker;
+	struct provider_request r;
+	bool wanted = demand_of(c) > 0;
+
+	for (int id = 1; c->provider->kind->look(c->provider, id, &r); id++) {
+		struct account *a = &c->accounts.v[id - 1];
+		int64_t procs, tasks;
+		if (r.state == REQUEST_ENDED || r.state == REQUEST_FAILED)
 			continue;
-		int64_t procs = (orders[i].procs + c->each - 1) / c->each * c->each;
-		if (c->provider->kind->request(c->provider, procs, orders[i].time, &err) < 0)
-			return;
-		c->requests++;
-		v.pending -= procs;
+		joined_count(b, allocation_of(c, id), &procs, &tasks);
+		bool idle = procs > 0 ? tasks == 0 : !wanted;
+		a->idle_since = !idle ? 0 : a->idle_since ? a->idle_since : b->now;
+		if (idle && b->now - a->idle_since >= c->user.pace * 1000000)
+			c->provider->kind->cancel(c->provider, id);
 	}
-	c->waiting = b->now; /* not again at once */
 }
 
 void cluster_look(struct broker *b)
 {
-	struct cluster *c = b->cluster;
-
-	if (!c || !c->provider)
-		return;
-	c->provider->kind->poll(c->provider, (int64_t)time(NULL));
-	decide(b, c);
+	for (size_t i = 0; i < b->clusters.n; i++) {
+		struct cluster *c = b->clusters.v[i];
+		c->provider->kind->poll(c->provider, (int64_t)time(NULL));
+		decide(c);
+		release(c);
+	}
 }
 
-void cluster_joined(struct broker *b, int id)
+void cluster_joined(struct broker *b, int allocation)
 {
-	if (b->cluster && id > 0)
-		slurm_joined(b->cluster->provider, id);
+	int id;
+	struct cluster *c = cluster_of(b, allocation, &id);
+
+	if (c && c->provider->kind->joined)
+		c->provider->kind->joined(c->provider, id);
+}
+
+void cluster_done(struct broker *b, int allocation, int64_t took, int64_t cpus)
+{
+	int id;
+	struct cluster *c = cluster_of(b, allocation, &id);
+
+	if (c && id >= 1 && (size_t)id <= c->accounts.n)
+		c->accounts.v[id - 1].used += (double)took / 1e6 * (double)cpus / BAG_CPU;
+	for (size_t i = 0; i < b->clusters.n; i++)
+		adapter_task_done(b->clusters.v[i]->adapter, (took + 999999) / 1000000);
+}
+
+bool cluster_cut(struct broker *b, const struct peer *p, int64_t stay)
+{
+	int id;
+	struct cluster *c = cluster_of(b, p->request, &id);
+
+	if (!c || p->end < 0 || b->now < p->end - END_US)
+		return false;
+	adapter_task_cut(c->adapter, stay / 1000000);
+	return true;
+}
+
+int64_t cluster_longest(const struct broker *b)
+{
+	int64_t longest = 0;
+
+	if (b->options->workers > 0 || b->options->invite > 0)
+		return -1;
+	for (size_t i = 0; i < b->clusters.n; i++)
+		longest = b->clusters.v[i]->limits.time > longest ? b->clusters.v[i]->limits.time : longest;
+	return longest;
 }
 
 void cluster_close(struct broker *b)
 {
-	struct cluster *c = b->cluster;
 	struct err err;
 
-	if (c && c->provider) {
-		c->provider->kind->destroy(c->provider);
-		adapter_destroy(c->adapter);
-		if (c->requests > 0)
-			vec_push(&b->tags, mem_strdup(c->tag));
-		else
-			tag_add(b, c->tag, true);
-		for (size_t i = b->tags.n; c->requests > 0 && i-- > 0;) {
-			if (strcmp(b->tags.v[i], c->tag) != 0)
-				continue;
-			if (slurm_clear(c->tag, &err) == 0) {
-				tag_add(b, c->tag, true);
-				free(b->tags.v[i]);
-				vec_remove(&b->tags, i);
-			} else {
-				warn(b, err.text);
-				warn(b, "its requests may still be there: the next run of this bag cancels them");
-			}
+	for (size_t i = 0; i < b->clusters.n; i++) {
+		struct cluster *c = b->clusters.v[i];
+		if (c->provider)
+			c->provider->kind->destroy(c->provider);
+		if (c->adapter)
+			adapter_destroy(c->adapter);
+		vec_push(&b->tags, mem_strdup(c->tag));
+		if (c->accounts.n == 0 || provider_clear(c->tag, &err) == 0) {
+			tag_drop(b, b->tags.n - 1);
+		} else {
+			warn(c, err.text);
+			warn(c, "its requests may still be there: the next run of this bag cancels them");
 		}
+		vec_free(&c->accounts);
+		free(c);
 	}
-	free(c);
-	b->cluster = NULL;
+	vec_free(&b->clusters);
 }

@@ -64,14 +64,16 @@ struct broker {
 	int remote_listener; /* behind the gate; -1: none */
 	struct gate_link gate;
 	VEC(struct invitation) invitations;
-	struct cluster *cluster; /* NULL: none */
-	VEC(char *) tags;	 /* of requests that may still be at a cluster, from runs before this one */
+	VEC(struct cluster *) clusters;
+	VEC(char *) tags; /* of requests that may still be at a cluster, from runs before this one */
 	VEC(struct peer *) peers;
 	struct broker_summary summary;
 	struct strbuf finished; /* records to be reported after the next flush */
 	int64_t began, now;	/* microseconds, CLOCK_MONOTONIC; now: of this turn */
 	int64_t measured;	/* when the rate was */
 	uint32_t measured_done;
+	double usual; /* seconds that tasks took, together */
+	uint64_t nusual;
 	bool retried;
 };
 
@@ -83,7 +85,8 @@ void peer_read(struct broker *b, struct peer *p);
 void peer_write(struct broker *b, struct peer *p);
 void peer_close(struct broker *b, struct peer *p); /* a worker: its tasks are lost, or return */
 uint32_t peers_running(const struct broker *b);	   /* tasks that have begun */
-void peers_fill(struct broker *b);		   /* gives tasks to workers */
+int64_t peers_oldest(const struct broker *b); /* microseconds that the longest of them has been there; 0: none is */
+void peers_fill(struct broker *b);	      /* gives tasks to workers */
 
 /* In broker_remote.c. */
 int remote_open(struct broker *b, struct err *err); /* the gate, and the files of those who are invited */
@@ -99,10 +102,15 @@ void session_end(struct broker *b, const struct peer *p);
 
 /* In broker_cluster.c. */
 void cluster_known(struct broker *b, const struct record *r); /* a record of earlier requests */
-int cluster_open(struct broker *b, const struct provider_broker *where, struct err *err);
+int cluster_open(struct broker *b, struct err *err);
 void cluster_look(struct broker *b);
 void cluster_joined(struct broker *b, int request); /* a worker of that request came */
-void cluster_close(struct broker *b);		    /* cancels all requests */
+/* A task was done by a worker of that request (0: of none), in so many microseconds. */
+void cluster_done(struct broker *b, int request, int64_t took, int64_t cpus);
+/* Whether a worker went because its request ended, with a task that it had for `stay` microseconds. */
+bool cluster_cut(struct broker *b, const struct peer *p, int64_t stay);
+int64_t cluster_longest(const struct broker *b); /* seconds that a worker can have at most; -1: without end */
+void cluster_close(struct broker *b);		 /* cancels all requests */
 
 /* In broker_ask.c: answers one word. */
 void ask_answer(struct broker *b, struct peer *p, const char *word, size_t n);

@@ -2,6 +2,7 @@
  * broker_peer.c - workers as the broker sees them: what they run, what they get next, what becomes of their results.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -144,6 +145,11 @@ static int result(struct broker *b, struct peer *p, const struct wire *m)
 	int64_t took = m->took < 0 ? 0 : m->took;
 	p->usual = p->usual < 0 ? took : (p->usual * 7 + took) / 8;
 	p->results++;
+	if (good) {
+		cluster_done(b, p->request, took, need_of(b, f->task)->cpus);
+		b->usual += (double)took / 1e6;
+		b->nusual++;
+	}
 	uint64_t hash = b->options->rules.agree > 1 ? hash_bytes(r.out, r.nout) : 0;
 	verdict_apply(b, queue_result(b->queue, f->task, p->number, good, hash), &r);
 	flight_remove(b, p, at);
@@ -247,9 +253,21 @@ uint32_t peers_running(const struct broker *b)
 	return (uint32_t)n;
 }
 
-/* What was running is lost; what had not begun returns. */
+int64_t peers_oldest(const struct broker *b)
+{
+	int64_t oldest = b->now;
+
+	for (size_t i = 0; i < b->peers.n; i++)
+		if (b->peers.v[i] && b->peers.v[i]->flights.n && b->peers.v[i]->flights.v[0].since < oldest)
+			oldest = b->peers.v[i]->flights.v[0].since;
+	return b->now - oldest;
+}
+
+/* What was running is lost, or was cut off by the end of its worker's time; what had not begun returns. */
 static void flights_lose(struct broker *b, struct peer *p)
 {
+	char why[160];
+
 	for (size_t begun = running(b, p); p->flights.n; begun -= begun > 0) {
 		struct flight *f = &p->flights.v[0];
 		struct record r = {.kind = RECORD_DONE,
@@ -258,7 +276,17 @@ static void flights_lose(struct broker *b, struct peer *p)
 				   .attempt = f->attempt,
 				   .worker = p->name,
 				   .nworker = strlen(p->name)};
-		if (begun && !f->dropped)
+		int64_t stay = b->now - f->since;
+		if (begun && !f->dropped && cluster_cut(b, p, stay)) {
+			snprintf(why, sizeof why,
+				 "shunt: cut off after %" PRId64
+				 " s by the end of its allocation; none lasts longer than %" PRId64
+				 " s (see --request-time)\n",
+				 stay / 1000000, cluster_longest(b));
+			r.err = why;
+			r.nerr = strlen(why);
+			verdict_apply(b, queue_cut(b->queue, f->task, stay / 1000000, cluster_longest(b)), &r);
+		} else if (begun && !f->dropped)
 			verdict_apply(b, queue_lost(b->queue, f->task, p->number), &r);
 		else
 			queue_return(b->queue, f->task, p->number);
@@ -371,6 +399,7 @@ static struct offer offer_of(const struct broker *b, const struct peer *p)
 		.seconds = p->end < 0	     ? -1
 			   : p->end > b->now ? (p->end - b->now) / 1000000
 					     : 0,
+		.usual = b->nusual ? (int64_t)(b->usual / (double)b->nusual) : 0,
 		.all_cpus = p->cpus,
 		.all_gpus = p->gpus,
 		.worker = p->number,

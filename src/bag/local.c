@@ -29,7 +29,6 @@ struct child {
 
 struct local {
 	struct provider base;
-	struct provider_broker broker;
 	struct local_options options;
 	struct child *child; /* options.workers of them */
 	struct provider_request request;
@@ -55,7 +54,7 @@ static int start(struct local *l, int i)
 	snprintf(gpus, sizeof gpus, "%" PRId64, l->options.gpus / l->options.workers);
 	snprintf(memory, sizeof memory, "%" PRId64, l->options.memory / l->options.workers);
 	char *words[] = {
-		"shunt",	"bag", "worker", "--socket", (char *)(uintptr_t)l->broker.socket,	"--name", name,
+		"shunt",	"bag", "worker", "--socket", (char *)(uintptr_t)l->options.socket,	"--name", name,
 		"--milli-cpus", cpus,  "--gpus", gpus,	     l->options.memory > 0 ? "--memory" : NULL, memory,	  NULL};
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
@@ -65,7 +64,7 @@ static int start(struct local *l, int i)
 	posix_spawn_file_actions_init(&files);
 	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", 0, 0);
 	posix_spawn_file_actions_addopen(&files, 1, "/dev/null", 1, 0);
-	int rc = posix_spawn(&pid, l->broker.program, &files, &attr, words, environ);
+	int rc = posix_spawn(&pid, l->options.program, &files, &attr, words, environ);
 	posix_spawn_file_actions_destroy(&files);
 	posix_spawnattr_destroy(&attr);
 	if (rc != 0)
@@ -99,7 +98,7 @@ static int request(struct provider *p, int64_t processors, int64_t seconds, stru
 		int rc = start(l, i);
 		if (rc < 0) {
 			p->kind->cancel(p, 1);
-			return err_set(err, rc, "%s: can't start a worker: %s", l->broker.program, strerror(-rc));
+			return err_set(err, rc, "%s: can't start a worker: %s", l->options.program, strerror(-rc));
 		}
 	}
 	return 1;
@@ -203,9 +202,9 @@ static void cancel(struct provider *p, int id)
 	}
 }
 
-static int holes(struct provider *p, struct provider_hole *ret, int most, struct err *err)
+static int plan(struct provider *p, struct provider_plan *ret, struct err *err)
 {
-	(void)p, (void)ret, (void)most;
+	(void)p, (void)ret;
 	return err_set(err, -ENOTSUP, "this host has no plan");
 }
 
@@ -224,16 +223,16 @@ static const struct provider_kind local_kind = {
 	.cancel = cancel,
 	.look = look,
 	.poll = poll_children,
-	.holes = holes,
+	.plan = plan,
 	.destroy = destroy,
 };
 
-struct provider *provider_local(const struct provider_broker *broker, const struct local_options *options)
+struct provider *provider_local(const struct local_options *options)
 {
 	struct local *l = mem_zalloc(sizeof *l);
 
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	*l = (struct local){.base.kind = &local_kind, .broker = *broker, .options = *options};
+	*l = (struct local){.base.kind = &local_kind, .options = *options};
 	l->child = mem_zalloc((size_t)options->workers * sizeof *l->child);
 	return &l->base;
 }

@@ -162,11 +162,18 @@ static int limits(struct worker *w)
 	return next == INT64_MAX ? -1 : (int)((next - now) / 1000 > 60000 ? 60000 : (next - now) / 1000 + 1);
 }
 
-static int loop(struct worker *w, struct spawner *s, struct strbuf *in)
+static int loop(struct worker *w, struct spawner *s, struct strbuf *in, int64_t end)
 {
 	for (;;) {
+		int64_t left = end < 0 ? INT64_MAX : end - now_us(CLOCK_MONOTONIC);
+		if (left <= 0)
+			return TOLD;
 		pthread_mutex_lock(&w->lock);
 		int timeout = limits(w);
+		if (left < INT64_C(60000000) && (timeout < 0 || left / 1000 < timeout))
+			timeout = (int)(left / 1000) + 1;
+		else if (timeout < 0 && end >= 0)
+			timeout = 60000;
 		bool more = w->out.n > 0, broken = w->broken;
 		pthread_mutex_unlock(&w->lock);
 		if (broken)
@@ -232,7 +239,7 @@ int worker_run(int fd, const struct worker_offer *offer, struct err *err)
 				  .err = key,
 				  .nerr = strlen(key)});
 	pthread_mutex_unlock(&w->lock);
-	int rc = loop(w, &s, &in);
+	int rc = loop(w, &s, &in, offer->seconds < 0 ? -1 : now_us(CLOCK_MONOTONIC) + offer->seconds * 1000000);
 	pthread_mutex_lock(&w->lock);
 	w->broken = true;
 	vec_clear(&w->list);

@@ -18,7 +18,7 @@ struct worker_offer {
 	const char *name;	/* shown to users; NULL: host and pid */
 	int64_t cpus;		/* thousandths */
 	int64_t gpus, memory;	/* KiB; -1: unknown */
-	int64_t seconds;	/* until it must end; -1: no such time */
+	int64_t seconds;	/* until it ends by itself; -1: no such time */
 	const char *credential; /* NULL: the socket's permissions suffice */
 	char *session;		/* SECRET_SIZE bytes for a key with which this worker may come back; NULL: not wanted */
 };

@@ -22,7 +22,7 @@
 #include "cmd/commands.h"
 #include "cmd/screen.h"
 
-enum { FAILURES_SHOWN = 10 };
+enum { FAILURES_SHOWN = 10, PLACES_MOST = 16 };
 
 void bag_dir(const char *operand, struct strbuf *ret)
 {
@@ -153,22 +153,32 @@ static int memory_here(const char *text, int64_t *ret, struct err *err)
 	return rc < 0 ? err_prefix(err, rc, "--memory %s", text) : 0;
 }
 
-static bool runs_on(const struct bag_how *how, const char *place)
+/* The places other than this host, as broker_options wants them; how many. */
+static int places_of(const struct bag_how *how, const char **ret)
 {
-	bool found = false;
+	int n = 0;
 
-	for (int i = 0; i < how->on.n && !found; i++)
-		found = strcmp(how->on.v[i], place) == 0;
-	return found;
+	for (int i = 0; i < how->on.n && n < PLACES_MOST; i++)
+		if (strcmp(how->on.v[i], "local") != 0)
+			ret[n++] = how->on.v[i];
+	return n;
 }
 
 /* What no single option can know; before anything is made. */
 static int how_check(const struct command *c, const struct bag_how *how)
 {
+	const char *places[PLACES_MOST];
+	enum adapter_heuristic adapter;
+	struct err err;
+
 	for (int i = 0; i < how->on.n; i++)
-		if (strcmp(how->on.v[i], "local") != 0 && strcmp(how->on.v[i], "slurm") != 0)
-			return command_misused(c, "--on %s: must be local or slurm", how->on.v[i]);
-	if (how->workers == 0 && how->invite == 0 && !runs_on(how, "slurm"))
+		if (strcmp(how->on.v[i], "local") != 0 && !provider_known(how->on.v[i]))
+			return command_misused(c, "--on %s: must be %s", how->on.v[i], provider_places());
+	if (how->on.n > PLACES_MOST)
+		return command_misused(c, "--on: at most %d places", PLACES_MOST);
+	if (adapter_find(how->adapter, &adapter, &err) < 0)
+		return command_misused(c, "--adapter %s", err.text);
+	if (how->workers == 0 && how->invite == 0 && places_of(how, places) == 0)
 		return command_misused(c, "--workers 0 needs --invite: nobody would run the tasks");
 	return EXIT_OK;
 }
@@ -187,15 +197,18 @@ int bag_drive(const struct command *c, const struct bag_how *how, const char *di
 	int code = how_check(c, how);
 	if (code != EXIT_OK)
 		return code;
-	bool local = how->on.n == 0 || runs_on(how, "local"), slurm = runs_on(how, "slurm");
+	const char *places[PLACES_MOST];
+	int nplaces = places_of(how, places);
 	struct broker_options o = {
 		.dir = dir,
 		.program = self,
-		.workers = local ? (int)how->workers : 0,
-		.slurm = {.requests = slurm ? how->requests : 0,
-			  .processors = how->request_cpus,
-			  .seconds = how->request_time,
-			  .words = how->submit},
+		.workers = how->on.n == 0 || nplaces < how->on.n ? (int)how->workers : 0,
+		.places = places,
+		.nplaces = nplaces,
+		.request = {.requests = how->requests,
+			    .processors = how->request_cpus,
+			    .seconds = how->request_time,
+			    .words = how->submit},
 		.warn = on_warn,
 		.invite = (int)how->invite,
 		.cpus = (how->cpus < 0 ? bag_cpus_here() : how->cpus) * BAG_CPU,
@@ -210,6 +223,7 @@ int bag_drive(const struct command *c, const struct bag_how *how, const char *di
 		.arg = &show,
 	};
 	fflush(stdout);
+	adapter_find(how->adapter, &o.adapter, &err);
 	int rc = memory_here(how->memory, &o.memory, &err);
 	rc = rc < 0 ? rc : broker_run(&o, &summary, &err);
 	wipe(&show);

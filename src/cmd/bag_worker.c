@@ -21,7 +21,7 @@
 
 struct worker_arguments {
 	const char *socket, *credential, *name;
-	int64_t number, cpus, gpus, memory, seconds;
+	int64_t number, cpus, gpus, memory, seconds, end;
 };
 
 #define WORKER_AT(field) offsetof(struct worker_arguments, field)
@@ -37,7 +37,9 @@ static const struct option worker_options[] = {
 	 "thousandths of CPUs; otherwise all that this process may use", 0},
 	{"gpus", OPTION_NUMBER, WORKER_AT(gpus), "N", "0", NULL, 0, 64, "GPUs.", 0},
 	{"memory", OPTION_NUMBER, WORKER_AT(memory), "N", NULL, NULL, 1, INT64_MAX / 4, "KiB of memory", 0},
-	{"seconds", OPTION_NUMBER, WORKER_AT(seconds), "N", NULL, NULL, 1, INT32_MAX, "end after that time", 0},
+	{"seconds", OPTION_NUMBER, WORKER_AT(seconds), "N", NULL, NULL, 1, INT32_MAX, "end after N seconds", 0},
+	{"end", OPTION_NUMBER, WORKER_AT(end), "TIME", NULL, NULL, 1, INT64_MAX / 4,
+	 "end at TIME, in seconds since 1970", 0},
 	{0},
 };
 
@@ -66,10 +68,18 @@ static int worker_fork(const struct command *c, int fd, const struct worker_offe
 	return WIFEXITED(status) ? WEXITSTATUS(status) : CODE_CUT;
 }
 
+static int64_t clock_now(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (int64_t)t.tv_sec;
+}
+
 /* Joins with the credential's secret, and comes back with its session key while that is good. */
 static int worker_remote(const struct command *c, struct credential *where, struct worker_offer *offer)
 {
-	struct timespec last, now;
+	int64_t last = clock_now(CLOCK_MONOTONIC), end = offer->seconds < 0 ? -1 : last + offer->seconds;
 	struct err err;
 	bool joined = false;
 
@@ -77,7 +87,6 @@ static int worker_remote(const struct command *c, struct credential *where, stru
 	offer->session = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (offer->session == MAP_FAILED)
 		return command_fail(c, "mmap: %s", strerror(errno));
-	clock_gettime(CLOCK_MONOTONIC, &last);
 	for (;; sleep(1)) {
 		pid_t pid;
 		int status, fd = link_open(where, &pid, &err);
@@ -85,6 +94,9 @@ static int worker_remote(const struct command *c, struct credential *where, stru
 			return command_fail(c, "%s", err.text);
 		if (fd >= 0) {
 			offer->credential = where->secret;
+			if (end >= 0) /* it may have come back */
+				offer->seconds =
+					end > clock_now(CLOCK_MONOTONIC) ? end - clock_now(CLOCK_MONOTONIC) : 0;
 			int code = worker_fork(c, fd, offer);
 			kill(pid, SIGKILL);
 			for (int i = 0; i < 1000 && !own_ended(pid, &status); i++)
@@ -95,11 +107,12 @@ static int worker_remote(const struct command *c, struct credential *where, stru
 				return command_fail(
 					c, "the broker refuses this worker: its credential is unknown, or was used");
 			snprintf(where->secret, sizeof where->secret, "%s", offer->session);
-			clock_gettime(CLOCK_MONOTONIC, &last);
+			last = clock_now(CLOCK_MONOTONIC);
 			joined = true;
 		}
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		if (now.tv_sec - last.tv_sec >= RETURN_SECONDS)
+		if (end >= 0 && clock_now(CLOCK_MONOTONIC) >= end)
+			return EXIT_OK;
+		if (clock_now(CLOCK_MONOTONIC) - last >= RETURN_SECONDS)
 			return command_fail(c, "the connection to the broker ended, and it did not come back");
 	}
 }
@@ -115,6 +128,10 @@ static int worker(const struct command *c, const void *arguments, const struct o
 	struct credential where;
 	struct err err;
 
+	if (a->end > 0) {
+		int64_t left = a->end - clock_now(CLOCK_REALTIME);
+		offer.seconds = left < 0 ? 0 : left > INT32_MAX ? INT32_MAX : left;
+	}
 	if (!a->socket == !a->credential)
 		return command_misused(c, "give a --credential, or the --socket of a broker on this host");
 	if (a->credential) {

@@ -1,22 +1,30 @@
 /*
- * fuzz_bag_slurm.c - any bytes as what squeue prints: what is taken is a job's number and a request's, and it comes to an end.
+ * fuzz_bag_slurm.c - any bytes as what squeue and sinfo print: what is taken is a job's number and a request's, it comes to an end, and the plan has no gap.
  */
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "bag/slurm.h"
+#include "bag/batch.h"
+#include "base/timetext.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct slurm_line l;
+	struct batch_line l;
+	struct rebuild r = {0};
 	size_t at = 0, before = 0;
 
-	while (slurm_next((const char *)data, size, &at, &l)) {
+	while (dialect_slurm.next("tag", (const char *)data, size, &at, &l)) {
 		assert(at > before && at <= size);
 		assert(l.job[0] && strspn(l.job, "0123456789") == strlen(l.job) && l.number >= 0);
 		before = at;
 	}
 	assert(at == size);
+	dialect_slurm.plan_parse("tag", (const char *)data, size, 1000, &r);
+	rebuild_plan(&r, 1000);
+	assert(r.free.v[0].start == 1000 && r.free.v[r.free.n - 1].end == TIME_NEVER);
+	for (size_t i = 1; i < r.free.n; i++)
+		assert(r.free.v[i].start == r.free.v[i - 1].end && r.free.v[i].procs >= 0);
+	rebuild_fini(&r);
 	return 0;
 }

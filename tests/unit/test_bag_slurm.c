@@ -1,5 +1,5 @@
 /*
- * test_bag_slurm.c - what squeue prints, and what else may be there.
+ * test_bag_slurm.c - what Slurm's commands print, and what else may be there.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,8 @@
 
 #include <cmocka.h>
 
-#include "bag/slurm.h"
+#include "bag/batch.h"
+#include "base/timetext.h"
 
 static void lines(void **state)
 {
@@ -23,14 +24,14 @@ static void lines(void **state)
 		"15|4|COMPLETED\n"
 		"16|5|NEWER_STATE\n"
 		"17|6|RUNNING";
-	static const struct slurm_line wanted[] = {
-		{"12", 1, REQUEST_PENDING}, {"13", 2, REQUEST_RUNNING}, {"14", 3, REQUEST_PENDING},
-		{"15", 4, REQUEST_ENDED},   {"16", 5, REQUEST_ENDED},	{"17", 6, REQUEST_RUNNING},
+	static const struct batch_line wanted[] = {
+		{.job = "12", 1, REQUEST_PENDING}, {.job = "13", 2, REQUEST_RUNNING}, {.job = "14", 3, REQUEST_PENDING},
+		{.job = "15", 4, REQUEST_ENDED},   {.job = "16", 5, REQUEST_ENDED},   {.job = "17", 6, REQUEST_RUNNING},
 	};
-	struct slurm_line l;
+	struct batch_line l;
 	size_t at = 0, n = 0;
 
-	for (; slurm_next(text, sizeof text - 1, &at, &l); n++) {
+	for (; dialect_slurm.next("x", text, sizeof text - 1, &at, &l); n++) {
 		assert_true(n < sizeof wanted / sizeof *wanted);
 		assert_string_equal(l.job, wanted[n].job);
 		assert_int_equal(l.number, wanted[n].number);
@@ -40,9 +41,57 @@ static void lines(void **state)
 	assert_int_equal(at, sizeof text - 1);
 }
 
+static void numbers(void **state)
+{
+	(void)state;
+	char job[64];
+
+	assert_true(dialect_slurm.submit_parse("123", job));
+	assert_string_equal(job, "123");
+	assert_true(dialect_slurm.submit_parse("124;big", job));
+	assert_string_equal(job, "124");
+	assert_false(dialect_slurm.submit_parse("", job));
+	assert_false(dialect_slurm.submit_parse("sbatch: error: 12", job));
+	assert_false(dialect_slurm.submit_parse("12 jobs", job));
+}
+
+/* 16 CPUs of which 4 are down: 8 are held until 600, 2 more by jobs of another partition; behind it waits a job of 10 CPUs, and our own request of 2. */
+static void plan(void **state)
+{
+	(void)state;
+	static const char text[] = "cpus|0/64/0/64|other\n"
+				   "cpus|10/2/4/16|main*\n"
+				   "job|RUNNING|8|10:00|1:00:00|900|(null)|a name | with a bar\n"
+				   "job|PENDING|10|N/A|1-00:00:00|N/A|(null)|wide\n"
+				   "job|PENDING|2|N/A|5:00|N/A|3|shunt-bag-1\n"
+				   "job|PENDING|x|N/A|5:00|N/A|3|shunt-bag-1\n"
+				   "not a job\n";
+	struct rebuild r = {0};
+
+	assert_int_equal(dialect_slurm.plan_parse("shunt-bag-1", text, sizeof text - 1, 1000, &r), 0);
+	rebuild_plan(&r, 1000);
+	assert_int_equal(r.processors, 10);
+	assert_int_equal(r.queued, 2);
+	assert_int_equal(r.jobs.n, 3);
+	assert_int_equal(r.jobs.v[1].start, 1600);
+	assert_int_equal(r.jobs.v[2].number, 3);
+	assert_int_equal(r.jobs.v[2].start, 1000);
+	static const struct adapter_span wanted[] = {
+		{1000, 1300, 0}, {1300, 1600, 2}, {1600, 88000, 0}, {88000, TIME_NEVER, 10}};
+	assert_int_equal(r.free.n, 4);
+	for (size_t i = 0; i < r.free.n; i++) {
+		assert_int_equal(r.free.v[i].start, wanted[i].start);
+		assert_int_equal(r.free.v[i].end, wanted[i].end);
+		assert_int_equal(r.free.v[i].procs, wanted[i].procs);
+	}
+	rebuild_clear(&r);
+	assert_int_equal(dialect_slurm.plan_parse("x", "sinfo: error\n", 13, 1000, &r), -22);
+	rebuild_fini(&r);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(lines)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(lines), cmocka_unit_test(numbers), cmocka_unit_test(plan)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,66 @@
+/*
+ * provider.c - the kinds of providers by name.
+ */
+#include "bag/provider.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bag/batch.h"
+#include "bag/credential.h"
+
+static const struct batch_dialect *const dialects[] = {&dialect_slurm};
+enum { DIALECTS = sizeof dialects / sizeof *dialects };
+
+/* By the word before a colon. Tags of earlier versions have none: they were Slurm's. */
+static const struct batch_dialect *dialect_of(const char *text)
+{
+	size_t n = strcspn(text, ":");
+
+	if (!text[n] && strncmp(text, dialect_slurm.prefix, strlen(dialect_slurm.prefix)) == 0)
+		return &dialect_slurm;
+	for (int i = 0; i < DIALECTS; i++)
+		if (strlen(dialects[i]->kind) == n && memcmp(dialects[i]->kind, text, n) == 0)
+			return dialects[i];
+	return NULL;
+}
+
+const char *provider_places(void)
+{
+	return "local or slurm";
+}
+
+bool provider_known(const char *place)
+{
+	return dialect_of(place) != NULL && !strchr(place, ':');
+}
+
+void provider_tag(const char *place, char ret[TAG_SIZE])
+{
+	const struct batch_dialect *d = dialect_of(place);
+	char secret[SECRET_SIZE];
+
+	secret_make(secret);
+	snprintf(ret, TAG_SIZE, "%.*s:%s%.*s", (int)strcspn(place, ":"), place, d ? d->prefix : "shunt-",
+		 d ? d->digits : 12, secret);
+}
+
+struct provider *provider_create(const char *place, const struct provider_user *user,
+				 const struct provider_options *options, struct err *err)
+{
+	const struct batch_dialect *d = dialect_of(place);
+
+	if (d)
+		return batch_create(d, user, options);
+	err_set(err, -EINVAL, "%s: must be %s", place, provider_places());
+	return NULL;
+}
+
+int provider_clear(const char *tag, struct err *err)
+{
+	const struct batch_dialect *d = dialect_of(tag);
+	const char *name = strchr(tag, ':');
+
+	return d ? batch_clear(d, name ? name + 1 : tag, err) : 0;
+}
