@@ -261,7 +261,7 @@ static bool asking_admits(struct listener *l, const struct guest *g)
 	return l->asking.n < l->limits.strangers || room_ask(l, NULL);
 }
 
-static void guest_pump(struct guest *g)
+static void guest_pump(struct guest *g, void (*serve)(void *context, int fd, const char *address))
 {
 	struct listener *l = g->listener;
 	int pair[2];
@@ -278,7 +278,7 @@ static void guest_pump(struct guest *g)
 	crowd_leave(g);
 	crowd_enter(&l->asking, g);
 	g->pump = pump_start(l->loop, guest_move(g), pair[0], l->limits.idle_seconds, on_pump_ended, g);
-	l->e.http(l->context, pair[1], g->address);
+	serve(l->context, pair[1], g->address);
 }
 
 static void guest_welcome(struct guest *g)
@@ -292,8 +292,10 @@ static void guest_welcome(struct guest *g)
 			guest_link(g, names.name);
 		else
 			guest_drop(g);
-	} else if (e->http) {
-		guest_pump(g);
+	} else if (strcmp(tls_alpn(g->tls), TLS_SPOOL) == 0 && e->spool) {
+		guest_pump(g, e->spool);
+	} else if (strcmp(tls_alpn(g->tls), TLS_HTTP) == 0 && e->http) {
+		guest_pump(g, e->http);
 	} else {
 		guest_drop(g);
 	}

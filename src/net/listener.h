@@ -1,5 +1,5 @@
 /*
- * listener.h - one TCP port for everything that comes over TLS: frames (agents) and HTTP (the API), told apart by ALPN.
+ * listener.h - one TCP port for everything that comes over TLS: frames (agents), HTTP (the API), and users at an agent's spool, told apart by ALPN.
  *
  * HTTP is decrypted here and pumped through a socket pair, whose other end is handed to http_adopt(): one TLS library, one certificate, one
  * port to open in a firewall.
@@ -27,6 +27,8 @@ struct listener_events {
 	void (*link)(void *context, struct link *l);
 	/* A decrypted connection, to be given to http_adopt(). NULL: HTTP is not served. */
 	void (*http)(void *context, int fd, const char *address);
+	/* The same of one that wants to speak TLS_SPOOL. NULL: that is not served. */
+	void (*spool)(void *context, int fd, const char *address);
 	/* There are too many of HTTP, of this address or (NULL) of all, or no descriptor is left: closes one that idles. False: none does. NULL:
 	 * none ever does. */
 	bool (*room)(void *context, const char *address);

@@ -1,9 +1,9 @@
 /*
  * connect.c - `shunt-connect`: TLS for a command that must start fast and does not load OpenSSL itself.
  *
- *	shunt-connect (--ca FILE | --fingerprint HEX) WHERE...
+ *	shunt-connect [--agent] (--ca FILE | --fingerprint HEX) WHERE...
  *
- * Descriptor 0 is a stream socket. Tries the addresses in turn, checks that it is this cluster's server, says "ok WHERE\n", or
+ * Descriptor 0 is a stream socket. Tries the addresses in turn, checks that it is this cluster's server (--agent: a node of it, whose spool is wanted), says "ok WHERE\n", or
  * "error SENTENCE\n" and ends with 1 ("absent SENTENCE\n": none of them accepts connections now; "silent SENTENCE\n": nor do all of their machines answer); then carries bytes both ways until either side ends. It ends with its client, and not by the
  * signals of the terminal, since the client may want to say something after them.
  *
@@ -81,12 +81,15 @@ static int address_connect(const struct addrinfo *a, int64_t deadline, struct er
 	return rc;
 }
 
+static bool agents; /* not servers */
+
 static int address_try(struct tls_context *c, const struct addrinfo *a, struct tls **ret, struct err *err)
 {
 	int64_t deadline = now_ms() + PATIENCE;
 	struct tls *t;
 	int fd = address_connect(a, deadline, err);
-	int rc = fd < 0 ? fd : tls_start(c, fd, TLS_HTTP, CERT_SERVER, &t, err);
+	int rc = fd < 0 ? fd
+			: tls_start(c, fd, agents ? TLS_SPOOL : TLS_HTTP, agents ? CERT_NODE : CERT_SERVER, &t, err);
 
 	if (rc < 0) {
 		if (fd >= 0)
@@ -326,12 +329,17 @@ int main(int argc, char **argv)
 	setenv("RES_OPTIONS", "timeout:2 attempts:2", 0); /* a name that nobody answers for must not cost a minute */
 	if (argc == 2 && strcmp(argv[1], "--seal") == 0)
 		return seal();
+	if (argc >= 5 && strcmp(argv[1], "--agent") == 0) {
+		agents = true;
+		argv++;
+		argc--;
+	}
 	if (argc >= 4 && strcmp(argv[1], "--ca") == 0 && !(o.ca = file_read(argv[2])))
 		return fail("error", "the file with the authority's certificate can't be read");
 	if (argc >= 4 && strcmp(argv[1], "--fingerprint") == 0)
 		o.fingerprint = argv[2];
 	if (!o.ca && !o.fingerprint) {
-		fputs("usage: shunt-connect (--ca FILE | --fingerprint HEX) WHERE...\n"
+		fputs("usage: shunt-connect [--agent] (--ca FILE | --fingerprint HEX) WHERE...\n"
 		      "       shunt-connect --seal\n"
 		      "Commands start it to reach a server over TLS; descriptor 0 is their socket.\n",
 		      stderr);

@@ -44,7 +44,7 @@ struct tls {
 	short events;
 	bool open, broken; /* the handshake is done; nothing more can be said */
 	enum cert_role expect;
-	const char *alpn;      /* the only one, or NULL: a server takes both of ours */
+	const char *alpn;      /* the only one, or NULL: a server takes all of ours */
 	char protocol[16];     /* that was agreed upon */
 	struct strbuf peer_ca; /* PEM, when matched by fingerprint */
 	int why_code;	       /* what peer_check() found, and its sentence */
@@ -142,15 +142,25 @@ static int peer_check(X509_STORE_CTX *store, void *context)
 
 /* ---- contexts ---- */
 
-/* What a server speaks: the one of the other side's wishes that it was started with, or both. */
+static const char *const known[] = {TLS_HTTP, TLS_FRAMES, TLS_SPOOL};
+
+/* The constant of that name; NULL: none was named. */
+static const char *alpn_known(const char *alpn)
+{
+	for (size_t k = 1; alpn && k < sizeof known / sizeof *known; k++)
+		if (strcmp(alpn, known[k]) == 0)
+			return known[k];
+	return alpn ? TLS_HTTP : NULL;
+}
+
+/* What a server speaks: the one of the other side's wishes that it was started with, or all of ours. */
 static int alpn_select(SSL *ssl, const unsigned char **out, unsigned char *outlen, const unsigned char *in,
 		       unsigned inlen, void *context)
 {
 	const struct tls *t = SSL_get_app_data(ssl);
 
 	for (unsigned i = 0; i < inlen && i + 1 + in[i] <= inlen; i += 1 + in[i]) {
-		const char *known[] = {TLS_FRAMES, TLS_HTTP};
-		for (int k = 0; k < 2; k++)
+		for (size_t k = 0; k < sizeof known / sizeof *known; k++)
 			if (in[i] == strlen(known[k]) && memcmp(in + i + 1, known[k], in[i]) == 0 &&
 			    (!t->alpn || strcmp(t->alpn, known[k]) == 0)) {
 				*out = in + i + 1;
@@ -285,7 +295,7 @@ int tls_start(struct tls_context *c, int fd, const char *alpn, enum cert_role ex
 	c->refs++;
 	t->fd = -1;
 	t->expect = expect;
-	t->alpn = !alpn ? NULL : strcmp(alpn, TLS_FRAMES) == 0 ? TLS_FRAMES : TLS_HTTP;
+	t->alpn = alpn_known(alpn);
 	t->events = c->server ? POLLIN : POLLOUT;
 	t->ssl = SSL_new(c->ssl);
 	if (!t->ssl || fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) < 0 || SSL_set_fd(t->ssl, fd) != 1 ||

@@ -18,8 +18,9 @@
 struct tls_context; /* an identity and whom it trusts; sessions keep their own reference */
 struct tls;	    /* one connection */
 
-#define TLS_FRAMES "shunt/1" /* ALPN: frames (net/link.h); */
-#define TLS_HTTP "http/1.1"  /* ... the API: also for those who ask for nothing */
+#define TLS_FRAMES "shunt/1"	  /* ALPN: frames (net/link.h); */
+#define TLS_HTTP "http/1.1"	  /* ... the API: also for those who ask for nothing; */
+#define TLS_SPOOL "shunt-spool/1" /* ... frames of a user who has no certificate, with an agent (agent/callers.c) */
 
 /* `cert` and `key` may be NULL for a client without an identity. Trust: the authority's certificate `ca`, or, when that is not known
  * yet, the first digits of its fingerprint: then the authority's certificate must be in the chain that the server sends (ours does),
