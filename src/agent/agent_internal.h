@@ -11,6 +11,7 @@
  *	streams.c	files that the server wants to read
  *	spool.c		what users of this host leave while the server is down
  *	views.c		the queue as last seen, for them
+ *	callers.c	users of machines without an agent, for both
  *	home.c		directories and files; facts.c, health.c: this machine
  *
  * Everything belongs to one loop in one thread.
@@ -28,6 +29,8 @@
 #include "net/listener.h"
 
 struct health;
+struct kept;
+struct offer;
 
 struct agent {
 	uv_loop_t *loop;
@@ -68,6 +71,10 @@ struct agent {
 	/* spool.c */
 	struct spool *spool;
 	struct views *views; /* views.c */
+
+	/* callers.c */
+	struct caller *callers;
+	int ncallers;
 
 	/* streams.c */
 	struct reader *readers;
@@ -131,12 +138,21 @@ void spool_lease(struct agent *a, struct link *server,
 		 const json_t *lease); /* a welcome; `lease` NULL: it says nothing of it */
 void spool_done(struct agent *a, struct link *server, const json_t *head); /* it has a change, or refuses it */
 void spool_turn(struct agent *a, struct link *server);			   /* at each heartbeat */
+const struct offer *spool_offer(const struct agent *a);			   /* NULL: there is none */
+/* Keeps a change that came from elsewhere, as a command here would. -ESTALE: it is sealed for another lease. */
+int spool_keep(struct agent *a, const struct kept *x, uint64_t *ret_number, struct err *err);
 void spool_stop(struct agent *a);
 
 /* views.c */
 void views_start(struct agent *a);
 void views_frame(struct agent *a, const json_t *head, const char *data, size_t n); /* a piece of one */
+bool views_has(const struct agent *a, const char *name);
+int views_read(const struct agent *a, const char *name, struct strbuf *ret);
 void views_stop(struct agent *a);
+
+/* callers.c */
+void caller_serve(struct agent *a, int fd); /* a connection, decrypted; taken over */
+void callers_stop(struct agent *a);
 
 /* streams.c: what the server asks for by `dial`; `where` it is called */
 void streams_dial(struct agent *a, const json_t *head, const char *where);

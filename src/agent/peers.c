@@ -76,6 +76,11 @@ static void on_link(void *context, struct link *l)
 	link_events_set(l, &events, c);
 }
 
+static void on_spool(void *context, int fd, const char *address)
+{
+	caller_serve(context, fd);
+}
+
 static int port_open(struct agent *a, int port, struct err *err)
 {
 	static const struct listener_limits limits = {.connections = 4096,
@@ -84,7 +89,7 @@ static int port_open(struct agent *a, int port, struct err *err)
 						      .links_per_host = 1024,
 						      .handshake_seconds = 10,
 						      .idle_seconds = 30};
-	struct listener_events events = {.link = on_link};
+	struct listener_events events = {.link = on_link, .spool = on_spool};
 	char where[16];
 
 	snprintf(where, sizeof where, "%d", port);
@@ -147,6 +152,7 @@ void peers_stop(struct agent *a)
 {
 	if (a->tasks)
 		tasks_stop(a->tasks);
+	callers_stop(a);
 	if (a->listener)
 		listener_close(a->listener);
 	a->tasks = NULL;

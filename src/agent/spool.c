@@ -23,6 +23,8 @@
 
 #define WINDOW 32 /* changes that are under way */
 #define PIECE (512 * 1024)
+#define FAR_MOST 20000
+#define FAR_BYTES (512u << 20)
 #define AHEAD                                                                                                          \
 	100 /* numbers between what was seen in a tray, and those of the next: some may come before it is closed */
 
@@ -45,6 +47,8 @@ struct spool {
 	VEC(struct item) items; /* by number */
 	size_t under_way, over;
 	bool telling; /* something was brought since the welcome: the server learns when that was all */
+	/* Of changes that came from elsewhere, in the tray of now: whoever fills it must not fill the disk. */
+	size_t far, far_bytes;
 };
 
 static int64_t now_us(void)
@@ -91,7 +95,7 @@ static int offer_renew(struct spool *p, struct offer *fresh, struct err *err)
 	if (rc == 0)
 		rc = offer_write(p->dir, fresh, err);
 	if (rc == 0)
-		p->offer = *fresh;
+		p->offer = *fresh, p->far = p->far_bytes = 0;
 	return rc;
 }
 
@@ -307,6 +311,32 @@ void spool_turn(struct agent *a, struct link *server)
 	}
 	vec_free(&names);
 	spool_more(p, server);
+}
+
+const struct offer *spool_offer(const struct agent *a)
+{
+	return a->spool && *a->spool->offer.tray && *a->spool->offer.lease ? &a->spool->offer : NULL;
+}
+
+int spool_keep(struct agent *a, const struct kept *x, uint64_t *ret_number, struct err *err)
+{
+	struct spool *p = a->spool;
+	struct change c = {.path = x->path, .body = x->sealed, .nonce = x->nonce, .token = x->token, .seal = x->seal};
+	size_t n = x->sealed ? strlen(x->sealed) : 0;
+	int rc;
+
+	if (!spool_offer(a) || !x->sealed || strcmp(x->lease, p->offer.lease) != 0)
+		return err_set(err, -ESTALE, "it is not sealed for the present lease of this host");
+	if (p->far >= FAR_MOST || p->far_bytes + n > FAR_BYTES)
+		return err_set(err, -ENOSPC,
+			       "%s keeps %zu requests of other machines for the server already, and takes no more",
+			       a->member.name, p->far);
+	rc = tray_put(p->dir, &p->offer, &c, ret_number, err);
+	if (rc == 0) {
+		p->far++;
+		p->far_bytes += n;
+	}
+	return rc;
 }
 
 int spool_start(struct agent *a, struct err *err)

@@ -118,6 +118,33 @@ static void views_sweep(const struct views *v)
 		closedir(dir);
 }
 
+bool views_has(const struct agent *a, const char *name)
+{
+	char path[PATH_MAX + NAME_MOST + 8];
+	struct stat st;
+
+	if (!name_is_right(name))
+		return false;
+	path_of(a->views, name, "", path);
+	return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+int views_read(const struct agent *a, const char *name, struct strbuf *ret)
+{
+	char path[PATH_MAX + NAME_MOST + 8], part[65536];
+	ssize_t n = 0;
+	int fd;
+
+	path_of(a->views, name, "", path);
+	fd = name_is_right(name) ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+	if (fd < 0)
+		return -ENOENT;
+	while ((n = read(fd, part, sizeof part)) > 0)
+		strbuf_add(ret, part, (size_t)n);
+	close(fd);
+	return n < 0 ? -EIO : 0;
+}
+
 void views_start(struct agent *a)
 {
 	struct views *v = mem_zalloc(sizeof *v);

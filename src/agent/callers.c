@@ -1,0 +1,165 @@
+/*
+ * callers.c - users of machines that have no agent leave their changes in this host's spool, over TLS, while they can't reach the server (docs/protocol.md, client/far.h).
+ *
+ * Who knows the name of a view is a user of the cluster: only the server and that user, by the login token, can work it out. More is not known here of who calls, nor needed: a
+ * change is sealed, and the server looks at the seal. So all that a caller can do is to read one view, and to fill the spool, up to a limit.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/agent_internal.h"
+#include "client/tray.h"
+
+#define CALLERS_MOST 64
+#define LIMIT_MS 60000 /* for all that one wants */
+#define PIECE (512u * 1024)
+
+struct caller {
+	struct agent *a;
+	struct link *link;
+	uv_timer_t limit;
+	struct caller *prev, *next;
+	bool known;
+	struct strbuf in; /* pieces of a change */
+};
+
+/* ---- what is read ---- */
+
+static void view_give(struct caller *c, const char *name)
+{
+	struct strbuf text = {0};
+
+	if (views_read(c->a, name, &text) == 0)
+		for (size_t at = 0; at < text.n; at += PIECE)
+			link_pack(c->link, text.text + at, text.n - at < PIECE ? text.n - at : PIECE,
+				  "{s:s,s:s,s:I,s:I}", "t", "view", "name", name, "size", (json_int_t)text.n, "at",
+				  (json_int_t)at);
+	strbuf_fini(&text);
+}
+
+static void offer_give(struct caller *c)
+{
+	const struct offer *o = spool_offer(c->a);
+
+	if (!o) {
+		link_close(c->link, "this host keeps nothing for the server");
+		return;
+	}
+	link_pack(c->link, NULL, 0, "{s:s,s:s,s:I,s:I,s:s,s:b,s:i,s:s,s:s}", "t", "offer", "tray", o->tray, "next",
+		  (json_int_t)o->next, "end", (json_int_t)o->end, "server", o->server, "shared", o->shared, "wait",
+		  o->wait, "lease", o->lease, "cluster", o->cluster);
+}
+
+static void caller_know(struct caller *c, const json_t *head)
+{
+	const char *view = json_string_value(json_object_get(head, "view"));
+
+	if (!view || strcmp(view, "all") == 0 || !views_has(c->a, view)) {
+		link_pack(c->link, NULL, 0, "{s:s,s:s}", "t", "refused", "why",
+			  "the server has told this host nothing of you");
+		link_close(c->link, "it is not known here");
+		return;
+	}
+	c->known = true;
+	link_trust(c->link);
+	offer_give(c);
+	view_give(c, "all");
+	view_give(c, view);
+	link_pack(c->link, NULL, 0, "{s:s}", "t", "ready");
+}
+
+/* ---- what is kept ---- */
+
+static void change_keep(struct caller *c)
+{
+	struct kept x = {0};
+	struct err err = {.text = ""};
+	uint64_t number = 0;
+	int rc = kept_parse(strbuf_text(&c->in), c->in.n, &x, &err);
+
+	if (rc == 0)
+		rc = spool_keep(c->a, &x, &number, &err);
+	if (rc == 0)
+		link_pack(c->link, NULL, 0, "{s:s,s:I}", "t", "kept", "number", (json_int_t)number);
+	else
+		link_pack(c->link, NULL, 0, "{s:s,s:s,s:b}", "t", "refused", "why", err.text, "stale", rc == -ESTALE);
+	kept_fini(&x);
+	strbuf_clear(&c->in);
+}
+
+static void on_frame(void *context, struct link *l, json_t *head, const char *data, size_t n)
+{
+	struct caller *c = context;
+	const char *t = json_string_value(json_object_get(head, "t"));
+	json_int_t size = json_integer_value(json_object_get(head, "size"));
+
+	if (!c->known && t && strcmp(t, "spool") == 0)
+		caller_know(c, head);
+	else if (!c->known || !t || strcmp(t, "keep") != 0 || size < 1 || size > TRAY_MOST || n == 0 ||
+		 c->in.n + n > (size_t)size)
+		link_close(l, "the message is none that is expected");
+	else {
+		strbuf_add(&c->in, data, n);
+		if (c->in.n == (size_t)size)
+			change_keep(c);
+	}
+}
+
+/* ---- coming and going ---- */
+
+static void on_limit_closed(uv_handle_t *h)
+{
+	free(h->data);
+}
+
+static void on_closed(void *context, struct link *l, const char *reason)
+{
+	struct caller *c = context;
+
+	if (c->prev)
+		c->prev->next = c->next;
+	else
+		c->a->callers = c->next;
+	if (c->next)
+		c->next->prev = c->prev;
+	c->a->ncallers--;
+	strbuf_fini(&c->in);
+	uv_close((uv_handle_t *)&c->limit, on_limit_closed);
+}
+
+static void on_limit(uv_timer_t *t)
+{
+	struct caller *c = t->data;
+
+	link_abort(c->link, "it took too long");
+}
+
+void caller_serve(struct agent *a, int fd)
+{
+	static const struct link_events events = {.frame = on_frame, .closed = on_closed};
+	struct caller *c;
+
+	if (a->ncallers >= CALLERS_MOST) {
+		close(fd);
+		return;
+	}
+	c = mem_zalloc(sizeof *c);
+	*c = (struct caller){.a = a, .next = a->callers};
+	if (a->callers)
+		a->callers->prev = c;
+	a->callers = c;
+	a->ncallers++;
+	uv_timer_init(a->loop, &c->limit);
+	c->limit.data = c;
+	uv_timer_start(&c->limit, on_limit, LIMIT_MS, 0);
+	c->link = link_open(a->loop, fd, NULL, &events, c);
+}
+
+void callers_stop(struct agent *a)
+{
+	for (struct caller *c = a->callers; c; c = c->next)
+		link_abort(c->link, "this agent stops");
+}
