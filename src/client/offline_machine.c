@@ -55,9 +55,12 @@ json_t *offline_quotas(const char *dir, const struct offer *l)
 	char path[PATH_MAX];
 
 	json_decref(head);
-	if (quotas || *l->lease)
+	if (quotas)
 		return quotas;
-	snprintf(path, sizeof path, "%s/view.%u", dir, (unsigned)getuid());
+	if (*l->lease)
+		snprintf(path, sizeof path, "%s/views/%s", dir, l->view);
+	else
+		snprintf(path, sizeof path, "%s/view.%u", dir, (unsigned)getuid());
 	head = head_read(fopen(path, "re"));
 	quotas = json_incref(json_object_get(head, "quotas"));
 	json_decref(head);

@@ -24,6 +24,7 @@
 #include "server/api/call.h"
 #include "server/api/request.h"
 #include "server/api/schemas.h"
+#include "server/api/view_share.h"
 #include "server/base/asker.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
@@ -484,6 +485,11 @@ static const struct field whoami_fields[] = {
 	{"uid", .is = REQUIRED | IS_INT},
 	{"role", .is = REQUIRED | IS_TEXT, .words = "user|operator|manager"},
 	{"by", .is = REQUIRED | IS_TEXT, .words = "socket|token|job|site"},
+	{"spools", .is = IS_LIST,
+	 "of a login token: agents that keep the user's changes, and show the queue, while no server runs",
+	 .item = IS_TEXT},
+	{"spool_wait", .is = IS_INT,
+	 "of a login token: how many seconds commands wait for a server before they use those"},
 	{0},
 };
 const struct schema whoami_answer = {.fields = whoami_fields};
@@ -492,6 +498,7 @@ void api_whoami(struct server *s, const struct call *c)
 {
 	static const char *const role[] = {"user", "operator", "manager"}, *const by[] = {"socket", "token", "job",
 											  "site"};
+	const struct token_record *t = c->w->by == BY_TOKEN ? token_find(s, c->w->token) : NULL;
 	struct strbuf out = {0};
 	struct json j;
 
@@ -501,6 +508,10 @@ void api_whoami(struct server *s, const struct call *c)
 	json_int(&j, "uid", c->w->uid);
 	json_text(&j, "role", role[c->w->role]);
 	json_text(&j, "by", by[c->w->by]);
+	if (t) {
+		view_spools(s, t, &j, "spools");
+		json_int(&j, "spool_wait", s->conf->offline_wait);
+	}
 	json_close_object(&j);
 	http_reply_strbuf(c->r, 200, "application/json", &out);
 	strbuf_fini(&out);
