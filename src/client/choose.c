@@ -35,6 +35,7 @@ static void login_open(struct login *l, struct client **ret)
 	l->ca = l->token = NULL;
 	*ret = client_create(called, r);
 	(*ret)->offline = agent_spool();
+	(*ret)->far = far_create(l->name, r->ca, r->token);
 	login_fini(l);
 }
 

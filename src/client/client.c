@@ -112,6 +112,7 @@ void client_close(struct client *c)
 	free(c->standby);
 	free(c->name);
 	free(c->offline);
+	far_free(c->far);
 	offline_forget(&c->seen);
 	free(c);
 }
@@ -582,8 +583,10 @@ static int patience_of(const struct client *c)
 {
 	struct offer l;
 
-	if (c->waits_anyway || c->doubt || !offer_find(c, &l))
+	if (c->waits_anyway || c->doubt)
 		return c->wait;
+	if (!offer_find(c, &l))
+		return c->far && far_wait(c->far) >= 0 ? far_wait(c->far) : c->wait;
 	return offline_used(c->offline, &l) ? 0 : l.wait;
 }
 
@@ -649,10 +652,24 @@ enum presence { SERVER_UNKNOWN, SERVER_DOWN, SERVER_BACK };
 
 /* After no answer came, and what was asked for is certain not to have been done: SERVER_DOWN if nobody listens and the spool can be used; SERVER_BACK if one listens meanwhile,
  * as when this command was stopped. The offer is read first: see tray.h. On other hosts *ret was read before the server was asked, if `offered`: to try all servers again takes its time. */
-static enum presence server_look(struct client *c, int rc, bool offered, struct offer *ret)
+static enum presence server_look(struct client *c, int rc, bool offered, struct offer *ret, struct err *err)
 {
+	struct err why;
+
+	c->far_used = false;
+	if (c->route && (c->doubt || (rc != -ECONNREFUSED && rc != -EHOSTDOWN)))
+		return SERVER_UNKNOWN;
+	if (c->route && !offered && c->far && far_wait(c->far) >= 0) {
+		int far = far_open(c->far, ret, &why);
+		c->far_used = far == 0;
+		if (far < 0 && err) {
+			struct err before = *err;
+			err_set(err, rc, "%.250s. No agent keeps requests for it either: %.200s", before.text,
+				why.text);
+		}
+	}
 	if (c->route)
-		return offered && !c->doubt && (rc == -ECONNREFUSED || rc == -EHOSTDOWN) ? SERVER_DOWN : SERVER_UNKNOWN;
+		return offered || c->far_used ? SERVER_DOWN : SERVER_UNKNOWN;
 	if ((rc != -ECONNREFUSED && rc != -ENOENT) || !c->offline || c->doubt)
 		return SERVER_UNKNOWN;
 	offered = offer_find(c, ret);
@@ -683,9 +700,10 @@ static int question_keep(struct client *c, const struct offer *l, const struct q
 				     .path = q->path,
 				     .body = q->body,
 				     .token = c->route ? c->route->token : NULL,
+				     .far = c->far_used ? c->far : NULL,
 				     .tsv = q->accept && strncmp(q->accept, "text/tab", 8) == 0};
 	struct err why = {.text = ""};
-	int rc = offline_answer(c->offline, l, &x, &c->seen, ret, &why);
+	int rc = offline_answer(c->far_used ? far_dir(c->far) : c->offline, l, &x, &c->seen, ret, &why);
 
 	if (rc < 0 && *why.text)
 		*err = why;
@@ -709,7 +727,7 @@ static int question_settle(struct client *c, const struct question *q, struct re
 		rc = client_request(c, q, ret, err);
 		if (rc >= 0 || ret->status || q->upgrade || i == RETURNS)
 			return rc;
-		enum presence found = server_look(c, rc, offered, &l);
+		enum presence found = server_look(c, rc, offered, &l, err);
 		if (found == SERVER_BACK)
 			continue;
 		if (found == SERVER_UNKNOWN)
@@ -723,6 +741,19 @@ static int question_settle(struct client *c, const struct question *q, struct re
 	}
 }
 
+/* Now and then, while the server answers: whom to ask when it does not. */
+static void far_refresh(struct client *c)
+{
+	const struct question q = {.method = "GET", .path = "/v1/whoami"};
+	struct reply reply = {0};
+
+	if (!c->route || !c->far || c->answer.status / 100 != 2 || !far_is_due(c->far))
+		return;
+	if (client_request(c, &q, &reply, NULL) == 0 && answer_take(c, &reply, NULL) == 0)
+		far_learn(c->far, reply.json);
+	reply_fini(&reply);
+}
+
 static int question_ask(struct client *c, const struct question *q, struct reply *ret, struct err *err)
 {
 	struct reply reply;
@@ -731,6 +762,8 @@ static int question_ask(struct client *c, const struct question *q, struct reply
 
 	if (rc == 0 && !here)
 		rc = answer_take(c, &reply, err);
+	if (rc == 0 && !here)
+		far_refresh(c);
 	if (ret)
 		*ret = reply;
 	else

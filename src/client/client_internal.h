@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "client/client.h"
 #include "client/clusters.h"
+#include "client/far.h"
 #include "client/offline.h"
 #include "client/response.h"
 
@@ -34,6 +35,10 @@ void route_end(struct route *r); /* ends shunt-connect */
 /* The server that answered does not lead. `leader`: who does, or "". Returns how long to wait (ms) before the next is tried. */
 int route_follow(struct route *r, const char *leader);
 
+/* Starts shunt-connect with these arguments: the socket to it, or -errno. `ca_text`: a certificate that it gets as ARGUMENT_CA, or NULL. */
+#define ARGUMENT_CA "/proc/self/fd/3"
+int connect_start(char *const *argv, const char *ca_text, pid_t *ret, struct err *err);
+
 /* The seal of a change (tray.h), which shunt-connect makes: commands don't load OpenSSL. */
 #define SEAL_SIZE 64
 struct token;
@@ -44,6 +49,8 @@ struct client {
 	char *socket;		  /* its path; of a route: what to call it */
 	struct route *route;	  /* or NULL: a socket of this host */
 	char *offline;		  /* the directory of the spool, for when it does not run; or NULL */
+	struct far *far;	  /* the spool of another host's agent, if this one has none; or NULL */
+	bool far_used;		  /* that is the spool that answers */
 	struct offline_seen seen; /* what is in it */
 	char *name;		  /* of the server that does not run, after an answer without it; or NULL */
 	char *user;		  /* for whom a site asks; or NULL */

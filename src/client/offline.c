@@ -80,7 +80,7 @@ static int put(const char *dir, const struct offer *l, const struct offline_ques
 		c.seal = seal;
 	}
 	if (rc == 0)
-		rc = tray_put(dir, l, &c, ret_number, err);
+		rc = q->far ? far_put(q->far, l, &c, ret_number, err) : tray_put(dir, l, &c, ret_number, err);
 	explicit_bzero(&t, sizeof t);
 	return rc;
 }

@@ -13,11 +13,14 @@
 #include "client/client.h"
 #include "client/tray.h"
 
+struct far;
+
 struct offline_question {
 	const char *method, *path;
 	const char *body;  /* JSON, or NULL */
 	bool tsv;	   /* of a list: lines */
 	const char *token; /* with which changes are sealed where the offer asks for that; or NULL */
+	struct far *far;   /* the agent whose spool it is; NULL: it is this host's */
 };
 
 /* The queue as it was read last, for the next question. {0} is empty. */

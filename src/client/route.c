@@ -23,7 +23,6 @@
 
 #define SERVERS_MOST 32
 #define PAUSE 500 /* ms, when no server leads: another is about to take over */
-#define ARGUMENT_CA "/proc/self/fd/3"
 
 extern char **environ;
 
@@ -129,8 +128,7 @@ static int program_start(char *const *argv, const char *program, int fd, int ca,
 	return err_set(err, -rc, "can't start %.200s: %s", program, strerror(rc));
 }
 
-/* Starts shunt-connect with these arguments: the socket to it, or -errno. `ca_text`: a certificate that it gets, or NULL. */
-static int program_talk(char *const *argv, const char *ca_text, pid_t *ret, struct err *err)
+int connect_start(char *const *argv, const char *ca_text, pid_t *ret, struct err *err)
 {
 	char program[PATH_MAX + 64];
 	int fd[2], high = -1, ca = -1, rc = program_find(program, sizeof program, err);
@@ -167,7 +165,7 @@ int route_start(struct route *r, struct err *err)
 	for (size_t i = 0; i < r->servers.n; i++)
 		vec_push(&argv, r->servers.v[i]);
 	vec_push(&argv, NULL);
-	int fd = program_talk(argv.v, r->ca, &r->pid, err);
+	int fd = connect_start(argv.v, r->ca, &r->pid, err);
 	vec_free(&argv);
 	return fd;
 }
@@ -205,7 +203,7 @@ int text_seal(const struct token *t, const char *text, char ret[SEAL_SIZE], stru
 	static char *const argv[] = {(char *)"shunt-connect", (char *)"--seal", NULL};
 	struct strbuf all = {0};
 	pid_t pid = 0;
-	int fd = program_talk(argv, NULL, &pid, err), rc = 0;
+	int fd = connect_start(argv, NULL, &pid, err), rc = 0;
 	size_t n = 0;
 
 	if (fd < 0)

@@ -273,7 +273,7 @@ int kept_parse(const char *text, size_t n, struct kept *ret, struct err *err)
 	return rc;
 }
 
-static void request_format(const struct offer *l, const struct change *c, struct strbuf *out)
+void change_format(const struct offer *l, const struct change *c, struct strbuf *out)
 {
 	if (!*l->lease) {
 		strbuf_printf(out, "{\"path\":\"%s\",\"body\":%s}", c->path, c->body);
@@ -293,7 +293,7 @@ static int request_write(int dir, const struct offer *l, const struct change *c,
 	struct strbuf text = {0};
 	int fd = openat(dir, REQUEST, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, l->shared ? 0640 : 0600);
 
-	request_format(l, c, &text);
+	change_format(l, c, &text);
 	int rc = fd < 0 ? -errno : text.n > TRAY_MOST ? -EFBIG : write_all(fd, text.text, text.n);
 	if (fd >= 0)
 		close(fd);

@@ -82,6 +82,8 @@ struct change {
 	const char *path, *body;	  /* as in struct kept; the body's text */
 	const char *nonce, *token, *seal; /* for an offer with a lease, as in struct kept; else NULL */
 };
+/* The text of `request`. */
+void change_format(const struct offer *l, const struct change *c, struct strbuf *out);
 /* What a seal covers. */
 void seal_text(const char *lease, const char *nonce, const char *path, const char *body, struct strbuf *ret);
 

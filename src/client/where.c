@@ -157,6 +157,14 @@ int where_find(struct where *ret, struct err *err)
 	return rc;
 }
 
+int where_spools(char ret[WHERE_PATH], struct err *err)
+{
+	const char *state = path_of("XDG_STATE_HOME"), *home = "";
+	int rc = state ? 0 : home_find(&home, err);
+
+	return rc < 0 ? rc : path_set(ret, WHERE_PATH, err, "%s%s/shunt/spool", home, state ? state : "/.local/state");
+}
+
 int where_clusters(char ret[WHERE_PATH], struct err *err)
 {
 	const char *conf = path_of("XDG_CONFIG_HOME"), *home = "";

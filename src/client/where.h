@@ -35,5 +35,7 @@ int where_find(struct where *ret, struct err *err); /* as commands do */
 bool where_has_socket(const struct where *w);
 /* The directory of the clusters that a user has logged in to: $XDG_CONFIG_HOME/shunt/clusters. */
 int where_clusters(char ret[WHERE_PATH], struct err *err);
+/* Of what is known of them while they can't be reached: $XDG_STATE_HOME/shunt/spool. */
+int where_spools(char ret[WHERE_PATH], struct err *err);
 
 #endif

@@ -15,6 +15,7 @@
 #include "base/table.h"
 #include "base/timetext.h"
 #include "client/clusters.h"
+#include "client/far.h"
 #include "cmd/commands.h"
 #include "cmd/show.h"
 #include "tls/pki.h"
@@ -126,6 +127,16 @@ static int login_store(const struct login *l, struct err *err)
 	return login_write(l, err);
 }
 
+/* Which agents keep what this user asks for while no server runs. */
+static void spools_store(const struct login *l, const json_t *who)
+{
+	struct far *f = far_create(l->name, l->ca, l->token);
+
+	if (f)
+		far_learn(f, who);
+	far_free(f);
+}
+
 static int login_ask(const char *where, const char *token, const char *name, struct login *ret, struct reply *who,
 		     struct err *err)
 {
@@ -181,6 +192,8 @@ static int login(const struct command *c, const void *arguments, const struct op
 		rc = login_ask(where, token, a->name, &l, &who, &err);
 	if (rc == 0)
 		rc = login_store(&l, &err);
+	if (rc == 0)
+		spools_store(&l, who.json);
 	if (rc < 0)
 		code = command_fail(c, "%s", err.text);
 	else
@@ -253,6 +266,7 @@ static int logout(const struct command *c, const void *arguments, const struct o
 		return command_fail(c, "%s", err.text);
 	bool told = token_revoke(&l, &err);
 	struct err removal;
+	far_forget(l.name);
 	if (login_remove(l.name, &removal) < 0)
 		code = command_fail(c, "%s", removal.text);
 	else if (told)
