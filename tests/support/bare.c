@@ -51,6 +51,7 @@
 #include "server/recover.h"
 #include "server/server.h"
 #include "server/settings/conf.h"
+#include "server/site/courier.h"
 #include "store/store.h"
 
 struct http_request {
@@ -472,6 +473,14 @@ void tasks_revoke(struct tasks *t, const struct revoked *r)
 {
 }
 void files_revoke(struct files *f)
+{
+}
+
+/* Nobody talks to other sites. */
+void courier_turn(struct server *s, bool work)
+{
+}
+void courier_end(struct server *s)
 {
 }
 

@@ -180,6 +180,15 @@ static struct away *away_of(struct entry *x)
 	return x->away;
 }
 
+void entry_leaves(struct server *s, uint32_t id)
+{
+	struct entry *x = &s->jobs->entries.v[id];
+
+	if (!x->leaving) /* it may have been there before, and come back */
+		vec_push(&s->jobs->leaving, id);
+	x->leaving = true;
+}
+
 void entry_through(struct server *s, uint32_t id, uint32_t queue)
 {
 	if (queue)
@@ -218,8 +227,10 @@ static void apply_alter(struct server *s, struct entry *x, struct job *job, cons
 		x->limited = true;
 	}
 	if (old->queue != p->spec->queue && queue_is_remote(word(s, p->spec->queue))) {
-		away_of(x)->from = queue_is_remote(word(s, old->queue)) ? x->away->from : old->queue;
-		vec_push(&s->jobs->leaving, job->id);
+		struct away *a = away_of(x);
+		if (!queue_is_remote(word(s, old->queue))) /* else it returns to where it was before that */
+			a->from = old->queue;
+		entry_leaves(s, job->id);
 	}
 	if (old->queue != p->spec->queue && queue_routes(s, p->spec->queue))
 		vec_push(&s->jobs->routed.jobs, job->id);

@@ -112,6 +112,7 @@ struct entry {
 	bool foreign; /* deleted by another than its owner */
 	bool billed;  /* of one that runs: its owner wants it run again, and pays for this attempt */
 	bool broken;  /* a part of its history could not be read */
+	bool leaving; /* it is in jobs.leaving; derived */
 	bool fresh;   /* being submitted: its record, written last, says whether it began as held */
 };
 
@@ -179,7 +180,9 @@ void payload_write(const struct server *s, int type, const struct payload *p, st
 /* From the store. `data` must outlive it, and may be NULL; the spec, if there is one, is the caller's to unref. -EINVAL. */
 int payload_read(struct server *s, int type, const json_t *data, struct payload *ret, struct err *err);
 
-/* It came into a queue of another site by that routing queue: it returns there. */
+/* It came into a queue of another site: it is one of jobs.leaving from now on. */
+void entry_leaves(struct server *s, uint32_t id);
+/* ... by that routing queue: it returns there. */
 void entry_through(struct server *s, uint32_t id, uint32_t queue);
 /* Whether another site has it, or may have. */
 static inline bool entry_away(const struct entry *x)

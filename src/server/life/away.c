@@ -74,6 +74,8 @@ bool away_any(struct server *s)
 	for (size_t i = 0; i < v->n && kept == 0; i++) /* the first that is still there will do */
 		if (in_remote(s, v->v[i]))
 			kept = i + 1;
+		else
+			s->jobs->entries.v[v->v[i]].leaving = false;
 	if (kept > 1) {
 		memmove(v->v, v->v + kept - 1, (v->n - kept + 1) * sizeof *v->v);
 		v->n -= kept - 1;

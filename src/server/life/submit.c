@@ -396,7 +396,7 @@ void entry_fill(struct server *s, uint32_t id, uint64_t key, struct spec *p)
 	job->rank = p->rank;
 	job->by = JOB_NONE;
 	if (queue_is_remote(word(s, p->queue))) {
-		vec_push(&s->jobs->leaving, id);
+		entry_leaves(s, id);
 		entry_through(s, id, p->rare->through);
 	}
 	if (p->rare->restart)

@@ -1,0 +1,113 @@
+/*
+ * test_away.c - jobs in queues of other sites (server/life/away.h): what the courier is told to do, and what changes of the cluster here mean for them.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "server/loop.h"
+#include "support/bare.h"
+#include "support/site.h"
+
+#define EPOCH INT64_C(1800000000)
+
+static int ask(struct site *f, const char *method, const char *path, const char *body)
+{
+	int status = site_ask(f, getuid(), method, path, body);
+
+	server_turn(f->s);
+	return status;
+}
+
+static int setup(void **state)
+{
+	static const char body[] =
+		"{\"servers\":\"x.example.org\",\"token\":\"s1.secret.0123456789abcdef0123456789abcdef\"}";
+
+	if (site_setup(state, "n[1-2]:cpus=4:mem=8gb", EPOCH) != 0)
+		return -1;
+	assert_int_equal(ask(*state, "PUT", "/v1/sites/east", body), 201);
+	assert_int_equal(ask(*state, "PUT", "/v1/sites/west", body), 201);
+	return 0;
+}
+
+static void submit(struct site *f, const char *queue, const char *resources)
+{
+	char body[300];
+
+	snprintf(body, sizeof body,
+		 "{\"script\":\"true\",\"hold\":\"u\",\"queue\":\"%s\",\"resources\":[\"%s\",\"walltime=60\"]}", queue,
+		 resources);
+	assert_int_equal(ask(f, "POST", "/v1/jobs", body), 201);
+}
+
+static void move(struct site *f, const char *queue)
+{
+	char body[100];
+
+	snprintf(body, sizeof body, "{\"ids\":[\"1\"],\"queue\":\"%s\"}", queue);
+	assert_int_equal(ask(f, "POST", "/v1/jobs/move", body), 200);
+	assert_null(strstr(f->a.body.text, "error"));
+}
+
+/* What an answer says, now and after a restart. */
+static void says(struct site *f, const char *path, const char *text)
+{
+	for (int i = 0; i < 2; i++, site_reopen(f)) {
+		assert_int_equal(ask(f, "GET", path, NULL), 200);
+		if (!strstr(f->a.body.text, text))
+			fail_msg("%s is not in %s", text, f->a.body.text);
+	}
+}
+
+/* Work of the courier: one row of one job, as often as that job came here. */
+static void offered_once(struct site *f, int number)
+{
+	char body[100], text[32];
+
+	snprintf(body, sizeof body, "{\"ids\":[\"%d\"],\"holds\":\"u\"}", number);
+	snprintf(text, sizeof text, "\"number\":%d,", number);
+	assert_int_equal(ask(f, "POST", "/v1/jobs/release", body), 200);
+	assert_int_equal(ask(f, "POST", "/v1/courier", "{}"), 200);
+	const char *row = strstr(f->a.body.text, text);
+	assert_non_null(row);
+	assert_null(strstr(row + 1, text));
+}
+
+/* One that was never in a queue here has no queue to return to. */
+static void from_site_to_site(void **state)
+{
+	struct site *f = *state;
+
+	submit(f, "long@east", "ncpus=1");
+	move(f, "short@west");
+	says(f, "/v1/jobs/1", "\"queue\":\"short@west\"");
+	says(f, "/v1/sites", "\"name\":\"east\",\"servers\":\"x.example.org\",\"jobs\":0");
+	offered_once(f, 1);
+}
+
+static void there_and_back(void **state)
+{
+	struct site *f = *state;
+
+	submit(f, "long@west", "ncpus=1"); /* which stays: those behind it are not forgotten */
+	submit(f, "long@east", "ncpus=1");
+	assert_int_equal(ask(f, "POST", "/v1/jobs/move", "{\"ids\":[\"2\"],\"queue\":\"batch\"}"), 200);
+	assert_int_equal(ask(f, "POST", "/v1/jobs/move", "{\"ids\":[\"2\"],\"queue\":\"long@east\"}"), 200);
+	says(f, "/v1/sites", "\"name\":\"east\",\"servers\":\"x.example.org\",\"jobs\":1");
+	offered_once(f, 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(from_site_to_site, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(there_and_back, setup, site_teardown),
+	};
+
+	return cmocka_run_group_tests_name("away", tests, NULL, NULL);
+}
