@@ -102,11 +102,28 @@ static void there_and_back(void **state)
 	offered_once(f, 2);
 }
 
+/* A partition that goes, or whatever else changes here, is nothing to a job that waits to be handed over. */
+static void fits_elsewhere(void **state)
+{
+	struct site *f = *state;
+
+	assert_int_equal(ask(f, "PUT", "/v1/partitions/A", "{}"), 201);
+	assert_int_equal(ask(f, "PATCH", "/v1/partitions/A",
+			     "{\"changes\":[{\"op\":\"set\",\"name\":\"nodes\",\"value\":\"n1\"}]}"),
+			 200);
+	submit(f, "batch", "ncpus=2,partition=A");
+	move(f, "@east");
+	assert_int_equal(ask(f, "DELETE", "/v1/partitions/A", "{}"), 200);
+	says(f, "/v1/jobs/1", "\"blocks\":\"user,queue\"");
+	offered_once(f, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(from_site_to_site, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(there_and_back, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(fits_elsewhere, setup, site_teardown),
 	};
 
 	return cmocka_run_group_tests_name("away", tests, NULL, NULL);

@@ -55,14 +55,21 @@ static bool find(void *context, const struct jobid *id, uint32_t *ret_job, bool 
 	return *ret_whole || entry_find(s, id->number, id->index, ret_job);
 }
 
+/* No nodes here could hold it. Whether it fits at another site, nobody here knows. */
+static bool misfits(const struct server *s, const struct spec *p)
+{
+	return !queue_is_remote(word(s, p->queue)) &&
+	       (p->request == UINT32_MAX || world_could_hold((struct server *)s, p) != FIT_YES);
+}
+
 static unsigned standing(const struct server *s, const struct spec *p)
 {
 	const struct queue *q = queue_of(s, p->queue);
 	unsigned bits = 0;
 
 	if (queue_is_remote(word(s, p->queue)))
-		return BLOCK_QUEUE; /* whether it fits there, nobody here knows */
-	if (p->request == UINT32_MAX || world_could_hold((struct server *)s, p) != FIT_YES)
+		return BLOCK_QUEUE;
+	if (misfits(s, p))
 		bits |= BLOCK_MISFIT;
 	if (!q || !attrs_bool(&q->attrs, "started") || admit_routes(&q->attrs))
 		bits |= BLOCK_QUEUE;
@@ -128,6 +135,14 @@ void block_clear(struct server *s, uint32_t id, unsigned bits)
 		return;
 	gate_unblock(s->gate, id, bits);
 	settle(s, id);
+}
+
+void block_fit(struct server *s, uint32_t id)
+{
+	if (misfits(s, s->jobs->entries.v[id].spec))
+		block_set(s, id, BLOCK_MISFIT);
+	else
+		block_clear(s, id, BLOCK_MISFIT);
 }
 
 void block_running(struct server *s, uint32_t id)

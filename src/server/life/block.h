@@ -18,6 +18,7 @@ struct spec;
 void block_begin(struct server *s, uint32_t id); /* a job begins to wait, or does so by another spec */
 void block_set(struct server *s, uint32_t id, unsigned bits);
 void block_clear(struct server *s, uint32_t id, unsigned bits);
+void block_fit(struct server *s, uint32_t id);	   /* after a change of nodes: whether they could hold it */
 void block_running(struct server *s, uint32_t id); /* a job runs, whatever blocked it */
 void block_due(struct server *s);		   /* jobs whose time has come */
 /* What jobs that have started or ended mean for others: as many steps of it; the rest becomes a work. False: there was nothing. */

@@ -494,14 +494,10 @@ void world_changed(struct server *s)
 			spec_lay(s, s->jobs->arrays.v[i]->spec);
 	world_rebuild(s);
 	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
-		const struct spec *p = s->jobs->entries.v[id].spec;
 		if (!waits(s, id))
 			continue;
 		failures_update(s, id); /* its nodes, in the new scheduler */
-		if (p->request == UINT32_MAX || world_could_hold(s, p) != FIT_YES)
-			block_set(s, id, BLOCK_MISFIT);
-		else
-			block_clear(s, id, BLOCK_MISFIT);
+		block_fit(s, id);
 	}
 	s->turn->route = true;
 }
