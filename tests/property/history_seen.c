@@ -213,6 +213,7 @@ void dump(struct history *h, struct strbuf *out)
 				      entry_job(s, id)->rank, entry_job(s, id)->guaranteed,
 				      (long long)entry_job(s, id)->since);
 			running_see(h, id, out);
+			away_see(h, id, out);
 			job_check(entry_job(s, id));
 		}
 	for (uint64_t number = 1; number < s->jobs->next_number; number++) /* which is not the order they came in */
@@ -228,6 +229,7 @@ void dump(struct history *h, struct strbuf *out)
 	see(h, "/v1/accounts", out);
 	see(h, "/v1/qos", out);
 	see(h, "/v1/reservations", out);
+	see(h, "/v1/sites", out);
 	see(h, "/v1/quota?all=1", out);
 	see(h, "/v1/credits", out);
 	credits_check(h);

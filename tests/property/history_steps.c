@@ -132,6 +132,8 @@ void step(struct history *h)
 		op_process(h);
 		break;
 	}
+	if (rng_below(&h->sites, 5) == 1)
+		op_sites(h);
 	server_turn(h->s);
 	waiting_end(h, false);
 	accepted_note(h);

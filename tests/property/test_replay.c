@@ -177,6 +177,7 @@ static bool drain(struct history *h)
 	attribute(h, "/v1/queues/slow", "nodes", "all");
 	attribute(h, "/v1/server", "resources_available.matlab", "5");
 	assert_int_equal(amounts_reported(h->s, "matlab 5\n", 9, NULL), 0);
+	sites_add(h);
 	ask(h, getuid(), "POST", "/v1/jobs/release", "{\"filter\":{},\"holds\":\"uos\"}");
 	for (int i = 0; i < 2000 && unfinished(h); i++) {
 		const struct bare_attempt *all;
@@ -185,6 +186,7 @@ static bool drain(struct history *h)
 			divide(h, (int[]){1, 0, 2, 0}[i / 40 % 4]);
 		for (int n = 1; i % 40 == 20 && n <= 2; n++) /* while they have no jobs, and are in no partition */
 			ask(h, getuid(), "PATCH", n == 1 ? "/v1/nodes/n1" : "/v1/nodes/n2", "{\"shared\":false}");
+		sites_drain(h);
 		h->now_us += 30000000;
 		bare_clock(h->now_us);
 		server_turn(h->s);
@@ -233,8 +235,10 @@ static bool live_through(uint64_t seed, bool loud)
 	assert_non_null(mkdtemp(h.dir));
 	rng_seed(&h.rng, seed);
 	rng_seed(&h.extra, rng_seed_of(seed, 1));
+	rng_seed(&h.sites, rng_seed_of(seed, 2));
 	bare_clock(h.now_us);
 	h.s = server_open(&h);
+	sites_add(&h);
 	ask(&h, getuid(), "PUT", "/v1/classes/own", "{}");
 	attribute(&h, "/v1/classes/own", "preempt_signal", "15");
 	ask(&h, getuid(), "PUT", "/v1/queues/fast", "{}");
