@@ -236,6 +236,34 @@ static void rerun_before_it_runs(void **state)
 	shows(f, "\"failures\":0");
 }
 
+/* The pause after a failure goes on under a hold, where the state is that of the hold, and ends at the same instant with and without a restart. */
+static void pause_under_hold(void **state)
+{
+	struct site *f = *state;
+	const struct bare_attempt *all;
+
+	assert_int_equal(site_set(f, "start_retry", "5"), 200);
+	assert_int_equal(ask(f, "POST", "/v1/jobs", "{\"script\":\"true\",\"resources\":[\"nodes=1:ppn=1\"]}"), 201);
+	pass(f, 1);
+	assert_int_equal(bare_attempts(&all), 1);
+	char *tag = strdup(all[0].tag);
+	bare_forget(tag);
+	dispatch_engine.attempt_refused(f->s, &(struct refusal){.tag = tag, .reason = "it can't"});
+	free(tag);
+	server_turn(f->s);
+	shows(f, "\"state\":\"W\"");
+	assert_int_equal(ask(f, "POST", "/v1/jobs/hold", "{\"ids\":[\"1\"]}"), 200);
+	for (int second = 0; second < 5; second++, pass(f, 1)) {
+		shows(f, "\"state\":\"H\"");
+		shows(f, "\"blocks\":\"user,retry\"");
+		site_reopen(f);
+		shows(f, "\"blocks\":\"user,retry\"");
+	}
+	shows(f, "\"blocks\":\"user\"");
+	site_reopen(f);
+	shows(f, "\"blocks\":\"user\"");
+}
+
 /* A start that waits until others' processes are gone keeps nobody busy. */
 static void waits_for_cpus(void **state)
 {
@@ -259,6 +287,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(deleted_while_saving, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(saved_is_stopped, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(rerun_before_it_runs, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(pause_under_hold, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(waits_for_cpus, setup, site_teardown),
 	};
 
