@@ -817,6 +817,17 @@ void limits_wait(struct limits *l, uint32_t class, const struct limit_need *need
 	heap_push(&l->lines.v[at].waiting, rank, job, 0);
 }
 
+void limits_rerank(struct limits *l, int64_t (*rank)(void *context, uint32_t job, int64_t old), void *context)
+{
+	for (size_t i = 0; i < l->lines.n; i++) {
+		struct heap old = l->lines.v[i].waiting, fresh = {0};
+		for (size_t k = 0; k < old.n; k++)
+			heap_push(&fresh, rank(context, (uint32_t)old.v[k].tie, old.v[k].time), old.v[k].tie, 0);
+		heap_fini(&old);
+		l->lines.v[i].waiting = fresh;
+	}
+}
+
 /* Nobody waits in it any more, and it is behind no counter. */
 static void line_drop(struct limits *l, uint32_t i)
 {

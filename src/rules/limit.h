@@ -133,6 +133,9 @@ void limits_stir(struct limits *l, uint32_t class);
 /* Nobody counts, and nobody waits. */
 void limits_clear(struct limits *l);
 
+/* Who is first among those that wait has changed: each of them gets another rank. `old`: what it has, also of one that has gone. */
+void limits_rerank(struct limits *l, int64_t (*rank)(void *context, uint32_t job, int64_t old), void *context);
+
 /* A job waits until its limits allow another. `shape`: a hash of what it asks for. */
 void limits_wait(struct limits *l, uint32_t class, const struct limit_need *need, uint64_t shape, int64_t rank,
 		 uint32_t job);

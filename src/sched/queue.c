@@ -513,6 +513,36 @@ static bool is_sorted(const struct sched *s, size_t at)
 	return w->sorted && !w->line && cluster_job(s->c, w->job)->waiting == at;
 }
 
+/* ... or of one that waits behind a limit, where priorities are its order. */
+static bool is_lined(const struct sched *s, size_t at)
+{
+	const struct waiting *w = &s->line.waiting.v[at];
+
+	return w->line && s->order == ORDER_PRIORITY && cluster_job(s->c, w->job)->waiting == at;
+}
+
+static int64_t line_rank_again(void *context, uint32_t id, int64_t old)
+{
+	const struct sched *s = context;
+
+	return queue_in_line(s, id) ? line_rank(s, cluster_job(s->c, id), queue_get(s, id)) : old;
+}
+
+/* Those behind limits came there at different instants: only priorities of one instant can be compared. */
+static void lines_weighed(struct sched *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->line.waiting.n && s->limits; i++)
+		if (is_lined(s, i)) {
+			s->line.waiting.v[i].key = s->line.waiting.v[i].next;
+			n++;
+		}
+	if (n)
+		limits_rerank(s->limits, line_rank_again, s);
+	s->p->work += n * SORT_NODES;
+}
+
 /* All have been weighed: the array is made anew. The records lie in the order of jobs in memory, the array does not. */
 static void weigh_end(struct sched *s)
 {
@@ -537,6 +567,7 @@ static void weigh_end(struct sched *s)
 	assert(v->n == n);
 	if (!sorted)
 		entries_sort(v);
+	lines_weighed(s);
 	s->line.weighing = false;
 	s->line.ordered = true;
 	s->p->work += n * SORT_NODES;
@@ -551,7 +582,7 @@ bool queue_weigh(struct sched *s)
 	while (l->weighed_to < l->waiting.n) {
 		size_t i = l->weighed_to++;
 		struct waiting *w = &l->waiting.v[i];
-		if (!is_sorted(s, i))
+		if (!is_sorted(s, i) && !is_lined(s, i))
 			continue;
 		w->next = order_key(s, s->order, cluster_job(s->c, w->job), w->length);
 		s->p->work += WEIGH_NODES;

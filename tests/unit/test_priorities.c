@@ -198,6 +198,37 @@ static void others_are_not_shown(void **state)
 	listed(f, "/v1/priority", "1 2 3"); /* but to managers */
 }
 
+static void turn_at(struct site *f, int64_t second)
+{
+	f->now = NOW + second;
+	bare_clock(f->now * 1000000);
+	server_turn(f->s);
+}
+
+/* Two wait for the same limit since different instants; the one that came first is the first when the limit allows one more. */
+static void behind_a_limit(void **state)
+{
+	struct site *f = *state;
+
+	assert_int_equal(site_set(f, "priority_order", "sum"), 200);
+	assert_int_equal(site_set(f, "priority_weight.expansion", "10"), 200);
+	assert_int_equal(site_set(f, "max_user_run", "1"), 200);
+	submit(f, "ncpus=1,walltime=1:00:00");
+	turn_at(f, 0);
+	submit(f, "ncpus=1,walltime=1:00:00");
+	turn_at(f, 1);
+	assert_int_equal(site_ask(f, USER, "POST", "/v1/jobs",
+				  "{\"script\":\"true\",\"hold\":\"u\",\"resources\":[\"ncpus=1,walltime=1:00:00\"]}"),
+			 201);
+	turn_at(f, 100);
+	assert_int_equal(site_ask(f, USER, "POST", "/v1/jobs/release", "{\"ids\":[\"3\"],\"holds\":\"u\"}"), 200);
+	turn_at(f, 101);
+	listed(f, "/v1/priority", "2 3");
+	assert_int_equal(site_set(f, "max_user_run", "2"), 200);
+	turn_at(f, 102);
+	listed(f, "/v1/priority", "3");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -206,6 +237,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(parties, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(changed_while_they_wait, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(tried_before_it_is_set, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(behind_a_limit, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(impossible_settings_are_refused, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(others_are_not_shown, setup, site_teardown),
 	};
