@@ -235,12 +235,12 @@ enum live_state live_look(const char *live, const char *tag, struct arena *a, st
 		close(dir);
 	if (r) {
 		state = r == -ENOENT ? LIVE_NONE : LIVE_LOST;
+	} else if (c->result && !result_read(c->result, strlen(c->result), a, ret, NULL)) {
+		state = LIVE_ENDED; /* its shepherd may still be on its way out, and has said so already */
 	} else if (c->locked) {
 		state = LIVE_RUNNING;
 		*ret_pid = c->pid;
 		*ret = (struct result){.tag = tag, .session = c->session, .ready = c->ready, .saves = c->saves};
-	} else if (c->result && !result_read(c->result, strlen(c->result), a, ret, NULL)) {
-		state = LIVE_ENDED;
 	} else if (!c->pid && !c->result) {
 		state = LIVE_NEVER;
 	} else {

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -300,21 +301,26 @@ static void test_torn(void **state)
 {
 	const struct {
 		const char *text;
-		enum live_state state;
+		enum live_state state, locked; /* locked: its shepherd is there */
 	} cases[] = {
-		{"", LIVE_NEVER},
-		{"pid 1 x\n", LIVE_LOST},
-		{"pid 1 x\nsession 2 y\n{\"tag\":\"1.1\",\"how\":\"exited\",\"status\":1}", LIVE_LOST},
-		{"pid 1 x\nsession 2 y\n{\"tag\":\"1.1\",\"how\":\"exi\n", LIVE_LOST},
-		{"pid 1 x\nsession 2 y\n{\"tag\":\"1.1\",\"how\":\"exited\",\"status\":1}\n", LIVE_ENDED},
+		{"", LIVE_NEVER, LIVE_RUNNING},
+		{"pid 1 x\n", LIVE_LOST, LIVE_RUNNING},
+		{"pid 1 x\nsession 2 y\n{\"tag\":\"1.1\",\"how\":\"exited\",\"status\":1}", LIVE_LOST, LIVE_RUNNING},
+		{"pid 1 x\nsession 2 y\n{\"tag\":\"1.1\",\"how\":\"exi\n", LIVE_LOST, LIVE_RUNNING},
+		{"pid 1 x\nsession 2 y\n{\"tag\":\"1.1\",\"how\":\"exited\",\"status\":1}\n", LIVE_ENDED, LIVE_ENDED},
 	};
 	struct nest *n = *state;
 	struct result r;
 	pid_t pid;
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		nest_write(n, arena_printf(n->a, "%s/1.1", n->live), cases[i].text, strlen(cases[i].text), 0600);
+		char *file = arena_printf(n->a, "%s/1.1", n->live);
+		nest_write(n, file, cases[i].text, strlen(cases[i].text), 0600);
 		assert_int_equal(live_look(n->live, "1.1", n->a, &r, &pid), cases[i].state);
+		int fd = open(file, O_RDONLY | O_CLOEXEC);
+		assert_int_equal(flock(fd, LOCK_EX), 0);
+		assert_int_equal(live_look(n->live, "1.1", n->a, &r, &pid), cases[i].locked);
+		close(fd);
 	}
 }
 
