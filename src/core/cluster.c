@@ -65,11 +65,20 @@ void cluster_destroy(struct cluster *c)
 	free(c);
 }
 
-static void cluster_use_dims(struct cluster *c, const struct res *r)
+void cluster_count(struct cluster *c, const struct res *r)
 {
 	for (int i = c->nres; i < RES_MAX; i++)
 		if (r->v[i])
 			c->nres = i + 1;
+}
+
+/* Of what a node has: disk and swap count once a job asks for them. */
+static void node_count(struct cluster *c, const struct res *total)
+{
+	struct res r = *total;
+
+	r.v[RES_DISK] = r.v[RES_SWAP] = 0;
+	cluster_count(c, &r);
 }
 
 int cluster_add_node(struct cluster *c, const char *name, const struct res *total, struct err *err)
@@ -86,7 +95,7 @@ int cluster_add_node(struct cluster *c, const char *name, const struct res *tota
 					  .speed = SPEED_USUAL,
 					  .leaf = topology_leaf(c->topology, name),
 					  .up = true});
-	cluster_use_dims(c, total);
+	node_count(c, total);
 	res_add(&c->total, total);
 	return 0;
 }
@@ -140,7 +149,7 @@ void cluster_resize_node(struct cluster *c, uint32_t node, const struct res *tot
 		res_add(&c->total, total);
 	}
 	n->total = *total;
-	cluster_use_dims(c, total);
+	node_count(c, total);
 }
 
 int cluster_add_feature(struct cluster *c, uint32_t node, const char *feature, struct err *err)
@@ -228,7 +237,7 @@ uint32_t cluster_shape(struct cluster *c, const struct shape *shape)
 	}
 	map_set(&c->shape_index, hash, c->shapes.n);
 	vec_push(&c->shapes, key);
-	cluster_use_dims(c, &key.need);
+	cluster_count(c, &key.need);
 	return c->shapes.n - 1;
 }
 
@@ -481,10 +490,9 @@ static int shape_refuse(const struct cluster *c, const struct shape *s, struct e
 		char need[32], have[32];
 		if (most.v[d] >= s->need.v[d])
 			continue;
-		if (d == RES_MEM)
-			return err_set(err, -EINVAL,
-				       "it needs %s of memory on one node; the largest suitable node has %s",
-				       memory_format(s->need.v[d], need, sizeof need),
+		if (res_kib(d))
+			return err_set(err, -EINVAL, "it needs %s of %s on one node; the largest suitable node has %s",
+				       memory_format(s->need.v[d], need, sizeof need), res_kib(d),
 				       memory_format(most.v[d], have, sizeof have));
 		return err_set(err, -EINVAL, "it needs %lld %s on one node; the largest suitable node has %lld",
 			       (long long)s->need.v[d],

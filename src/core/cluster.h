@@ -147,6 +147,8 @@ void cluster_share_host(struct cluster *c, uint32_t a, uint32_t b);
 void cluster_make_ring(struct cluster *c, const bool *has);
 /* It has more, or less, than before; plans made earlier don't know. */
 void cluster_resize_node(struct cluster *c, uint32_t node, const struct res *total);
+/* What has some of this is counted from now on; plans made earlier don't know (plan_widen). */
+void cluster_count(struct cluster *c, const struct res *r);
 /* The dimension of a named resource, made if new; -ENOSPC when all RES_MAX are taken. */
 int cluster_resource(struct cluster *c, const char *name, struct err *err);
 
@@ -172,6 +174,7 @@ uint32_t cluster_intern_with(struct cluster *c, struct frag *frag, uint32_t nfra
 /* How much a request takes of an amount; 0: nothing. */
 int64_t request_portion(const struct request *r, uint32_t amount);
 bool requests_share(const struct request *a, const struct request *b); /* both take of some amount */
+/* Interned; what it needs some of is counted from now on (cluster_count). */
 uint32_t cluster_shape(struct cluster *c, const struct shape *shape);
 /* The same fragments, keeping to themselves what `whole` says. */
 uint32_t cluster_request_whole(struct cluster *c, uint32_t request, enum wholeness whole);

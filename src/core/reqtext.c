@@ -20,7 +20,7 @@
 #define TERM_MAX 64 /* characters of a deadline or a budget */
 #define QOS_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 #define RESOURCES                                                                                                      \
-	"walltime nodes select ncpus procs mem pmem gpus ngpus place partition qos advres estimate deadline budget"
+	"walltime nodes select ncpus procs mem pmem disk swap gpus ngpus place partition qos advres estimate deadline budget"
 #define SHOWN 80 /* characters of a faulty part that its message repeats */
 
 void reqtext_init(struct reqtext *r)
@@ -133,14 +133,30 @@ static int chunk_add_other(struct chunk *k, const char *name, const char *value,
 	return rc < 0 ? rc : named_set(k->named, &k->nnamed, name, amount, err);
 }
 
+/* The dimension of what is given in bytes; -1: something else. */
+static int kib_dim(const char *name)
+{
+	return same(name, "mem") ? RES_MEM : same(name, "disk") ? RES_DISK : same(name, "swap") ? RES_SWAP : -1;
+}
+
+static int kib_parse(const char *name, const char *value, struct res *ret, struct err *err)
+{
+	int rc = memory_parse(value, &ret->v[kib_dim(name)], err);
+
+	return rc < 0 && kib_dim(name) != RES_MEM
+		       ? err_set(err, rc, "it must be a whole number with b, kb, mb, gb or tb (as in %s=20gb)",
+				 res_kib(kib_dim(name)))
+		       : rc;
+}
+
 static int chunk_set(struct chunk *k, const char *name, const char *value, struct err *err)
 {
 	if (same(name, "ppn") || same(name, "ncpus"))
 		return number_parse(name, value, 1, CPUS_MAX, &k->need.v[RES_CPU], err);
 	if (same(name, "gpus") || same(name, "ngpus"))
 		return number_parse(name, value, 0, CPUS_MAX, &k->need.v[RES_GPU], err);
-	if (same(name, "mem"))
-		return memory_parse(value, &k->need.v[RES_MEM], err);
+	if (kib_dim(name) >= 0)
+		return kib_parse(name, value, &k->need, err);
 	if (same(name, "mpiprocs"))
 		return number_parse(name, value, 0, CPUS_MAX, &k->mpiprocs, err);
 	if (same(name, "ompthreads"))
@@ -387,8 +403,8 @@ static int part_parse(struct reqtext *r, const char *key, char *value, struct ar
 		return single_chunk(r, key, value, arena, err);
 	if (same(key, "walltime"))
 		return walltime_parse(r, value, err);
-	if (same(key, "mem"))
-		return memory_parse(value, &r->job.v[RES_MEM], err);
+	if (kib_dim(key) >= 0)
+		return kib_parse(key, value, &r->job, err);
 	if (same(key, "gpus") || same(key, "ngpus"))
 		return number_parse(key, value, 0, CPUS_MAX, &r->job.v[RES_GPU], err);
 	if (same(key, "pmem"))
@@ -425,7 +441,8 @@ static bool says_chunks(const char *key)
 
 static int sums_check(const struct reqtext *r, struct err *err)
 {
-	int64_t frags = 0, cpus = 0, mem = 0, ranks = 0;
+	int64_t frags = 0, cpus = 0, ranks = 0;
+	struct res sum = {0};
 
 	for (int i = 0; i < r->nchunks; i++) {
 		const struct chunk *k = &r->chunk[i];
@@ -438,9 +455,13 @@ static int sums_check(const struct reqtext *r, struct err *err)
 		ranks += k->count * k->mpiprocs;
 		if (ranks > FRAGS_MAX)
 			return err_set(err, -EINVAL, "more than %d MPI processes (mpiprocs) in all", FRAGS_MAX);
-		if (k->need.v[RES_MEM] > (MEMORY_MAX - mem) / k->count)
-			return err_set(err, -EINVAL, "more memory in all than there can be");
-		mem += k->count * k->need.v[RES_MEM];
+		for (int d = 0; d < RES_NAMED; d++) {
+			if (!res_kib(d))
+				continue;
+			if (k->need.v[d] > (MEMORY_MAX - sum.v[d]) / k->count)
+				return err_set(err, -EINVAL, "more %s in all than there can be", res_kib(d));
+			sum.v[d] += k->count * k->need.v[d];
+		}
 	}
 	if (cpus && r->pmem > MEMORY_MAX / cpus)
 		return err_set(err, -EINVAL, "pmem: more memory in all than there can be");
@@ -523,6 +544,10 @@ static void chunk_format(const struct reqtext *r, const struct chunk *k, struct 
 	strbuf_printf(out, ":%s=%lld", r->select ? "ncpus" : "ppn", (long long)k->need.v[RES_CPU]);
 	if (k->need.v[RES_MEM])
 		strbuf_printf(out, ":mem=%s", memory_format(k->need.v[RES_MEM], buf, sizeof buf));
+	if (k->need.v[RES_DISK])
+		strbuf_printf(out, ":disk=%s", memory_format(k->need.v[RES_DISK], buf, sizeof buf));
+	if (k->need.v[RES_SWAP])
+		strbuf_printf(out, ":swap=%s", memory_format(k->need.v[RES_SWAP], buf, sizeof buf));
 	if (k->need.v[RES_GPU])
 		strbuf_printf(out, ":%s=%lld", r->select ? "ngpus" : "gpus", (long long)k->need.v[RES_GPU]);
 	if (k->mpiprocs)
@@ -552,6 +577,10 @@ void reqtext_format(const struct reqtext *r, struct strbuf *out)
 	}
 	if (r->job.v[RES_MEM])
 		PART("mem=%s", memory_format(r->job.v[RES_MEM], buf, sizeof buf));
+	if (r->job.v[RES_DISK])
+		PART("disk=%s", memory_format(r->job.v[RES_DISK], buf, sizeof buf));
+	if (r->job.v[RES_SWAP])
+		PART("swap=%s", memory_format(r->job.v[RES_SWAP], buf, sizeof buf));
 	if (r->job.v[RES_GPU])
 		PART("gpus=%lld", (long long)r->job.v[RES_GPU]);
 	if (r->pmem)

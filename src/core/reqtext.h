@@ -11,13 +11,14 @@
  *	a count, a node's name, or neither (then one)	host=NAME and vnode=NAME name it too
  *	ppn= ncpus=	CPUs, 1 unless said		mem=	memory
  *	gpus= ngpus=	GPUs				e	exclusive
+ *	disk= swap=	of the node, as memory
  *	mpiprocs= ompthreads=	lines in the node file, and OMP_NUM_THREADS
  *	NAME=NUMBER	a named resource		NAME=WORD	the feature WORD
  *	WORD, NAME=true	a feature
  * Plain ncpus=4 is nodes=1:ppn=4, and procs=4 is nodes=4:ppn=1. What differs between nodes= and select= is the node file: a
  * line for each CPU, as TORQUE has it, or one for each chunk unless mpiprocs says otherwise, as PBS Pro has it.
  *
- * For the whole job: walltime=; mem=, gpus= or ngpus=, and NAME=NUMBER for named resources; pmem=, for each CPU;
+ * For the whole job: walltime=; mem=, disk=, swap=, gpus= or ngpus=, and NAME=NUMBER for named resources; pmem=, for each CPU;
  * place=free, pack or scatter (vscatter is the same), and whether the job shares its nodes with others: shared, excl (it has
  * its nodes alone) or exclhost (their machines, too), as in place=scatter:excl; naccesspolicy=singlejob or shared, of Moab, says the latter alone;
  * partition=NAME or any (rules/partition.h); qos=NAME, advres=NAME (rules/access.h); estimate=, deadline= and budget= (rules/libra.h). TORQUE's vmem=, pvmem=, cput=, pcput= and
@@ -62,7 +63,7 @@ struct named_amount {
 struct chunk {
 	int64_t count;
 	const char *node; /* NULL: any */
-	struct res need;  /* CPUs, memory, GPUs; per fragment */
+	struct res need;  /* CPUs, memory, GPUs, disk, swap; per fragment */
 	bool exclusive;	  /* the only fragment of its job on its node */
 	int64_t mpiprocs; /* lines of a fragment in the node file; 0: not said */
 	int64_t ompthreads;

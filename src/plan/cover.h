@@ -16,7 +16,7 @@
 
 #define COVER_NODES_MAX 256 /* of an instance: more jobs than that, or nodes, are left out by the caller */
 #define COVER_JOBS_MAX 256
-#define COVER_DIMS 4
+#define COVER_DIMS 6 /* those that have no names of the site */
 #define COVER_NONE (-1)
 
 struct cover {

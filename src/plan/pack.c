@@ -657,9 +657,9 @@ static int refuse_sum(const struct cluster *c, const struct request *r, const st
 		char need[32], have[32];
 		if (r->total.v[d] <= sum->v[d])
 			continue;
-		if (d == RES_MEM)
-			return err_set(err, -EINVAL, "it requests %s of memory, but all nodes together have %s",
-				       memory_format(r->total.v[d], need, sizeof need),
+		if (res_kib(d))
+			return err_set(err, -EINVAL, "it requests %s of %s, but all nodes together have %s",
+				       memory_format(r->total.v[d], need, sizeof need), res_kib(d),
 				       memory_format(sum->v[d], have, sizeof have));
 		return err_set(err, -EINVAL, "it requests %lld %s, but all nodes together have %lld",
 			       (long long)r->total.v[d],

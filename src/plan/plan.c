@@ -546,6 +546,58 @@ bool plan_cut(struct plan *p, uint32_t job, int64_t end)
 	return fits;
 }
 
+/* ---- what else is counted ---- */
+
+static void line_anew(struct plan *p, uint32_t node)
+{
+	const struct node *n = &p->cluster->nodes.v[node];
+	struct plan_node *at = &p->node[node];
+	struct res none = {0};
+
+	timeline_fini(&at->line);
+	timeline_init(&at->line, p->cluster->nres, n->up ? &p->total[node] : &none);
+	for (size_t i = 0; n->up && at->bookings && i < at->bookings->n; i++) {
+		const struct booking *b = &at->bookings->v[i];
+		timeline_change(&at->line, b->start, b->end, &p->total[node], -1);
+		if (p->nnodes > 1)
+			sum_change(p, b->start, b->end, &p->total[node], -1);
+	}
+}
+
+void plan_widen(struct plan *p)
+{
+	struct res total = {0};
+	int32_t *free_now;
+
+	if (p->scratch.stride == 1 + (uint32_t)p->cluster->nres)
+		return;
+	assert(!p->depth);
+	plan_settle(p);
+	for (uint32_t n = 0; n < p->nnodes; n++)
+		if (p->cluster->nodes.v[n].up)
+			res_add(&total, &p->total[n]);
+	timeline_fini(&p->sum);
+	timeline_init(&p->sum, p->cluster->nres, &total);
+	timeline_fini(&p->scratch);
+	timeline_init(&p->scratch, p->cluster->nres, &total);
+	free_now = mem_alloc((p->nnodes + 1) * sizeof *free_now);
+	memcpy(free_now, p->free_now, p->nnodes * sizeof *free_now);
+	for (uint32_t n = 0; n < p->nnodes; n++)
+		line_anew(p, n);
+	for (uint32_t n = 0; n < p->nnodes; n++)
+		for (size_t i = 0; i < p->node[n].pieces.n; i++) {
+			const struct piece *x = &p->node[n].pieces.v[i];
+			if (!x->whole)
+				line_count(p, (int32_t)n, x, shape_need(p, x->shape), -1);
+			else if (plan_whole_first(p, x, (int32_t)n) == x->frag)
+				whole_count(p, (int32_t)n, x, -1);
+		}
+	plan_settle(p);
+	memcpy(p->free_now, free_now, p->nnodes * sizeof *free_now);
+	free(free_now);
+	p->version++;
+}
+
 /* ---- what the site has ---- */
 
 void plan_set_amount(struct plan *p, uint32_t amount)

@@ -231,6 +231,8 @@ void plan_apply(struct plan *p, const struct event *event);
 /* A node goes down or comes up: what it has is taken out of, or put back into, what is free. It must hold no piece. */
 void plan_node_up(struct plan *p, uint32_t node, bool up);
 
+/* The cluster counts more than it did when the plan was made (cluster_count): the plan follows, outside a transaction. */
+void plan_widen(struct plan *p);
 /* What the cluster has of an amount is other than it was, or it is new: the plan follows, outside a transaction. What is planned and has no room any more is for
  * the caller to take out. */
 void plan_set_amount(struct plan *p, uint32_t amount);

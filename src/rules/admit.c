@@ -23,7 +23,7 @@ struct amount {
 };
 
 struct amounts {
-	struct amount v[5 + WORDS_MAX];
+	struct amount v[7 + WORDS_MAX];
 	int n;
 };
 
@@ -65,6 +65,8 @@ static void amounts_of(const struct reqtext *t, struct amounts *ret)
 	ret->v[ret->n++] = (struct amount){"nodect", t->pack ? 1 : nodes};
 	ret->v[ret->n++] = (struct amount){"mem", sum.v[RES_MEM]};
 	ret->v[ret->n++] = (struct amount){"ngpus", sum.v[RES_GPU]};
+	ret->v[ret->n++] = (struct amount){"disk", sum.v[RES_DISK]};
+	ret->v[ret->n++] = (struct amount){"swap", sum.v[RES_SWAP]};
 	for (int i = 0; i < nchunks; i++)
 		for (int k = 0; k < chunk[i].nnamed; k++)
 			named_add(ret, chunk[i].named[k].name, chunk_count(&chunk[i]) * chunk[i].named[k].amount);
@@ -76,7 +78,7 @@ static const char *amount_text(const char *resource, int64_t amount, char *buf, 
 {
 	if (strcmp(resource, "walltime") == 0)
 		return duration_format(amount, buf, size);
-	if (strcmp(resource, "mem") == 0)
+	if (strcmp(resource, "mem") == 0 || strcmp(resource, "disk") == 0 || strcmp(resource, "swap") == 0)
 		return memory_format(amount, buf, size);
 	snprintf(buf, size, "%lld", (long long)amount);
 	return buf;
@@ -171,6 +173,10 @@ static bool is_asked(const struct reqtext *t, const char *resource)
 		return t->nchunks > 0;
 	if (strcmp(resource, "mem") == 0)
 		return asks_for(t, RES_MEM);
+	if (strcmp(resource, "disk") == 0)
+		return asks_for(t, RES_DISK);
+	if (strcmp(resource, "swap") == 0)
+		return asks_for(t, RES_SWAP);
 	if (strcmp(resource, "ngpus") == 0 || strcmp(resource, "gpus") == 0)
 		return asks_for(t, RES_GPU);
 	if (strcmp(resource, "partition") == 0)
@@ -181,7 +187,8 @@ static bool is_asked(const struct reqtext *t, const char *resource)
 /* What one object adds to a request that does not say it. */
 static int defaults_add(const struct attrs *a, struct reqtext *text, struct arena *arena, struct err *err)
 {
-	static const char *const resources[] = {"nodes", "select", "ncpus", "mem", "ngpus", "gpus", "partition"};
+	static const char *const resources[] = {"nodes", "select", "ncpus", "mem",	"disk",
+						"swap",	 "ngpus",  "gpus",  "partition"};
 	int rc = 0;
 
 	for (size_t i = 0; i < sizeof resources / sizeof *resources && rc == 0; i++) {

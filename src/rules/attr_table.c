@@ -71,7 +71,8 @@ const struct attr attr_table[] = {
 	{"resources_default", QUEUE, .type = ATTR_AMOUNTS,
 	 .about = "What a job of the queue gets that did not ask for it, in the words of -l."},
 	{"resources_max", BOTH, .type = ATTR_AMOUNTS,
-	 .about = "The most that a job may ask for: walltime, ncpus, nodect, ngpus, mem, or a resource of the site."},
+	 .about =
+		 "The most that a job may ask for: walltime, ncpus, nodect, ngpus, mem, disk, swap, or a resource of the site."},
 	{"resources_min", BOTH, .type = ATTR_AMOUNTS, .about = "The least that a job must ask for, as resources_max."},
 	{"resources_available", SERVER, .type = ATTR_AMOUNTS,
 	 .about = "What the site has of something that jobs use wherever they run, such as software licences "

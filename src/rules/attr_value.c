@@ -63,7 +63,7 @@ static enum form amount_form(const struct attr *attr, const char *resource)
 		return FORM_NUMBER;
 	if (word_is(resource, "walltime cput pcput"))
 		return FORM_CLOCK;
-	if (word_is(resource, "mem pmem vmem pvmem"))
+	if (word_is(resource, "mem pmem vmem pvmem disk swap"))
 		return FORM_MEMORY;
 	return is_default(attr) ? FORM_REQUEST : FORM_NUMBER;
 }

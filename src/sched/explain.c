@@ -497,10 +497,60 @@ static const char *dim_name(const struct sched *s, enum res_dim d, int64_t n)
 		return "KiB of memory";
 	case RES_GPU:
 		return n == 1 ? "GPU" : "GPUs";
+	case RES_DISK:
+		return "KiB of disk";
+	case RES_SWAP:
+		return "KiB of swap";
 	case RES_SHARE:
 		return "thousandths of a shared node's CPU";
 	default:
 		return names_get(&s->c->res_names, (uint32_t)d - RES_NAMED);
+	}
+}
+
+/* The most of each resource that a single node has free for as long as the job takes. */
+static void node_most(const struct sched *s, uint32_t job, struct res *ret)
+{
+	const struct nodeset *on = cluster_job_nodes(s->c, cluster_job(s->c, job));
+	int64_t length = cluster_length(s->c, cluster_job(s->c, job));
+
+	*ret = (struct res){0};
+	for (uint32_t n = 0; n < s->p->nnodes; n++) {
+		struct res least = {0};
+		if (!s->c->nodes.v[n].up || !sched_node_open(s, n) || (on && !nodeset_has(on, n)))
+			continue;
+		timeline_least(&s->p->node[n].line, s->now, s->now + length, &least);
+		for (int d = 0; d < s->c->nres; d++)
+			if (least.v[d] > ret->v[d])
+				ret->v[d] = least.v[d];
+	}
+}
+
+/* Where no node at all has enough of something other than CPUs, that is named. */
+static void text_scattered(const struct sched *s, uint32_t job, struct strbuf *out)
+{
+	const struct request *q = cluster_job_request(s->c, cluster_job(s->c, job));
+	struct res most, need = {0};
+	char asked[32], free[32];
+
+	strbuf_puts(out, "enough is free in total, but not enough on single nodes");
+	node_most(s, job, &most);
+	for (uint32_t i = 0; i < (q->uniform ? 1 : q->nfrags); i++)
+		for (int d = 0; d < s->c->nres; d++)
+			if (s->c->shapes.v[q->frag[i].shape].need.v[d] > need.v[d])
+				need.v[d] = s->c->shapes.v[q->frag[i].shape].need.v[d];
+	for (int d = 0; d < s->c->nres; d++) {
+		if (need.v[d] <= most.v[d] || d == RES_CPU || d == RES_SHARE)
+			continue;
+		if (res_kib(d))
+			strbuf_printf(out, ": one node must have %s of %s, and the most that is free on one is %s",
+				      memory_format(need.v[d], asked, sizeof asked), res_kib(d),
+				      memory_format(most.v[d], free, sizeof free));
+		else
+			strbuf_printf(out, ": one node must have %lld %s, and the most that is free on one is %lld",
+				      (long long)need.v[d], dim_name(s, (enum res_dim)d, need.v[d]),
+				      (long long)most.v[d]);
+		return;
 	}
 }
 
@@ -718,7 +768,7 @@ void reason_text(const struct sched *s, uint32_t job, const struct reason *r, jo
 		text_holders(s, r, name, context, out);
 		break;
 	case WHY_SCATTERED:
-		strbuf_printf(out, "enough is free in total, but not enough on single nodes");
+		text_scattered(s, job, out);
 		text_holders(s, r, name, context, out);
 		break;
 	case WHY_RESERVED_FOR:

@@ -162,7 +162,7 @@ struct node_words {
 	uint32_t speed; /* 0: not said */
 };
 
-/* One word of a node line: cpus=8, mem=16gb, gpus=1, speed=1.5, features=a,b, partition=A or a named resource. */
+/* One word of a node line: cpus=8, mem=16gb, disk=1tb, swap=4gb, gpus=1, speed=1.5, features=a,b, partition=A or a named resource. */
 static int node_word(struct cluster *c, char *word, struct res *total, struct node_words *ret, struct err *err)
 {
 	char *value = strchr(word, '=');
@@ -184,6 +184,10 @@ static int node_word(struct cluster *c, char *word, struct res *total, struct no
 		return speed_parse(value, &ret->speed, err);
 	if (strcmp(word, "mem") == 0)
 		return memory_parse(value, &total->v[RES_MEM], err);
+	if (strcmp(word, "disk") == 0)
+		return memory_parse(value, &total->v[RES_DISK], err);
+	if (strcmp(word, "swap") == 0)
+		return memory_parse(value, &total->v[RES_SWAP], err);
 	if (sscanf(value, "%lld%c", &n, &rest) != 1 || n < 0 || n > MACHINE_CPUS_MAX)
 		return err_set(err, -EINVAL, "%s=%s: must be a whole number from 0 to %d", word, value,
 			       MACHINE_CPUS_MAX);
@@ -221,6 +225,7 @@ static int node_line(struct cluster *c, struct named_parts *parts, char *line, s
 		rc = err_set(err, -EINVAL, "node %s: needs cpus=N, at least 1", hosts);
 	if (rc == 0)
 		rc = hostlist_parse(hosts, &names, err);
+	cluster_count(c, &total);
 	for (size_t i = 0; i < names.n && rc == 0; i++) {
 		rc = cluster_add_node(c, names.v[i], &total, err);
 		if (rc == 0 && more.speed)

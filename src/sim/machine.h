@@ -14,7 +14,7 @@
  *	nodes:40x8	40 nodes of 8 CPUs, n1 to n40
  *	nodes:40x8+2x64	and 2 of 64, n41 and n42
  *	parts:8,8,16	partitions A, B and C of 8, 8 and 16 nodes of one CPU, n1 to n32
- *	FILE		lines "node n[1-40] cpus=8 mem=16gb gpus=1 speed=1.5 features=big,fast licence=2 partition=A"; # comments
+ *	FILE		lines "node n[1-40] cpus=8 mem=16gb disk=1tb swap=4gb gpus=1 speed=1.5 features=big,fast licence=2 partition=A"; # comments
  * or the text of such a file, which begins with "node ".
  * -EINVAL with a sentence otherwise. */
 int machine_build(struct cluster *c, const char *text, struct err *err);

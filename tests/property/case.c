@@ -29,7 +29,7 @@ static void random_node(struct rng *r, struct case_amounts *n, unsigned flavour)
 		return;
 	n->mem = rng_range(r, 4, 32);
 	n->gpus = chance(r, 0.4) ? rng_range(r, 1, 4) : 0;
-	n->licences = chance(r, 0.4) ? rng_range(r, 1, 3) : 0;
+	n->disk = chance(r, 0.4) ? rng_range(r, 1, 3) : 0;
 	n->features = (unsigned)rng_below(r, 4);
 }
 
@@ -43,7 +43,7 @@ static void random_frag(struct rng *r, const struct tcase *t, struct case_frag *
 	if (flavour & WITH_MORE) {
 		f->need.mem = chance(r, 0.5) ? rng_range(r, 0, n->mem) : 0;
 		f->need.gpus = chance(r, 0.3) ? rng_range(r, 0, n->gpus) : 0;
-		f->need.licences = chance(r, 0.2) ? rng_range(r, 0, n->licences) : 0;
+		f->need.disk = chance(r, 0.2) ? rng_range(r, 0, n->disk) : 0;
 		f->need.features = chance(r, 0.2) ? n->features : 0;
 	}
 	f->exclusive = chance(r, 0.15);
@@ -149,7 +149,7 @@ void case_random(struct tcase *t, uint64_t seed, unsigned flavour)
 
 static bool frag_fits(const struct case_amounts *n, const struct case_amounts *f)
 {
-	return n->cpus >= f->cpus && n->mem >= f->mem && n->gpus >= f->gpus && n->licences >= f->licences &&
+	return n->cpus >= f->cpus && n->mem >= f->mem && n->gpus >= f->gpus && n->disk >= f->disk &&
 	       (n->features & f->features) == f->features;
 }
 
@@ -174,8 +174,8 @@ static void print_amounts(const struct case_amounts *a)
 		print_message(" mem=%d", (int)a->mem);
 	if (a->gpus)
 		print_message(" gpus=%d", (int)a->gpus);
-	if (a->licences)
-		print_message(" licences=%d", (int)a->licences);
+	if (a->disk)
+		print_message(" disk=%d", (int)a->disk);
 	if (a->features)
 		print_message(" features=%u", a->features);
 }

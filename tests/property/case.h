@@ -18,7 +18,7 @@
 #define NOT_AT_ALL (-1)
 
 struct case_amounts {
-	int64_t cpus, mem, gpus, licences;
+	int64_t cpus, mem, gpus, disk;
 	unsigned features; /* 2 bits */
 };
 
@@ -76,7 +76,7 @@ enum flavour {
 	WITH_ACCIDENTS = 1 << 2, /* nodes go down, starts fail */
 	WITH_ADMIN = 1 << 3,	 /* holds and deletions */
 	WITH_MIXED = 1 << 4,	 /* fragments of several shapes in one job, fixed ones */
-	WITH_MORE = 1 << 5,	 /* memory, GPUs, licences, features */
+	WITH_MORE = 1 << 5,	 /* memory, GPUs, disk, features */
 	WITH_EARLY = 1 << 6,	 /* jobs that end before their walltime */
 	WITH_NODES = 1 << 7,	 /* more than one node */
 	WITH_WHOLE = 1 << 8,	 /* jobs with whole nodes or machines, machines of several nodes */

@@ -262,6 +262,11 @@ static const char *rollback(const struct tcase *t, const struct policy *policy)
 		random_booking(&b);
 		random_fence(&b);
 		plan_check(b.p);
+		if (i == t->njobs / 2) { /* somebody asks for swap, which was not counted so far */
+			cluster_shape(b.c, &(struct shape){.need = {.v = {[RES_SWAP] = 1}}});
+			plan_widen(b.p);
+			plan_check(b.p);
+		}
 		wrong = random_change(&b);
 		plan_check(b.p);
 		if (!wrong)

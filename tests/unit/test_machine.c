@@ -149,7 +149,7 @@ static void file_of_nodes(void **state)
 	(void)state;
 	char path[32];
 	struct cluster *c = built(file_with("# two kinds\n"
-					    "node n[1-2] cpus=8 mem=16gb features=old,small\n"
+					    "node n[1-2] cpus=8 mem=16gb disk=1tb swap=4gb features=old,small\n"
 					    "\n"
 					    "node big cpus=64 gpus=2 licence=3\n",
 					    path));
@@ -159,6 +159,8 @@ static void file_of_nodes(void **state)
 	node_is(c, 1, "n2", 8);
 	node_is(c, 2, "big", 64);
 	assert_int_equal(c->nodes.v[1].total.v[RES_GPU], 0);
+	assert_int_equal(c->nodes.v[1].total.v[RES_DISK], INT64_C(1) << 30);
+	assert_int_equal(c->nodes.v[1].total.v[RES_SWAP], 4 << 20);
 	assert_int_equal(c->nodes.v[2].total.v[RES_GPU], 2);
 	assert_true(c->nodes.v[0].features != 0);
 	assert_int_equal(c->nodes.v[2].features, 0);

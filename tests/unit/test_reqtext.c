@@ -74,6 +74,8 @@ static void test_canonical(void **state)
 		{"select=1:ncpus=1:mem=14GB,walltime=3:45", "select=1:ncpus=1:mem=14gb,walltime=00:03:45"},
 		{"select=1:e=true", "select=1:ncpus=1:e"},
 		{"ncpus=4,mem=8gb", "nodes=1:ppn=4,mem=8gb"},
+		{"ncpus=4,swap=2gb,DISK=2048mb", "nodes=1:ppn=4,disk=2gb,swap=2gb"},
+		{"select=2:ncpus=1:swap=1gb:disk=1tb:mem=1gb", "select=2:ncpus=1:mem=1gb:disk=1tb:swap=1gb"},
 		{"procs=16,pmem=1000kb", "nodes=16:ppn=1,pmem=1000kb"},
 		{"nodes=1:ppn=2,mem=1gb,walltime=1d12h", "nodes=1:ppn=2,mem=1gb,walltime=36:00:00"},
 		{"ngpus=2, matlab=3 ,walltime=90", "gpus=2,matlab=3,walltime=00:01:30"},

@@ -170,6 +170,8 @@ int spec_fill(struct server *s, const struct reqtext *text, struct spec *spec, s
 
 	if (rc == 0)
 		rc = request_divide(s, spec, err);
+	if (s->plan)
+		plan_widen(s->plan);
 
 	spec->layout = s->hosts->layout;
 	if (rc == 0)
@@ -210,6 +212,8 @@ static void spec_resolve(struct server *s, const struct reqtext *text, struct sp
 	full.estimate = p->rare->libra.estimate; /* its own text has none */
 	partition_resolve(s->cluster, &full, &p->request, &p->allowed, &err);
 	request_divide(s, p, &err);
+	if (s->plan)
+		plan_widen(s->plan);
 }
 
 void spec_lay(struct server *s, struct spec *p)
