@@ -214,12 +214,16 @@ static bool v2_init(struct cgroup *c, const char *instance)
 static int v2_create(const struct cgroup *c, const struct order *o, const char *cpus, const char *bytes)
 {
 	const char *dir = c->dir[0];
+	char swap[32];
 
 	if (c->cpuset && o->ncpus)
 		value_write(dir, o->tag, "cpuset.cpus", cpus);
+	if (c->memory && (o->memory > 0 || o->swap > 0)) {
+		snprintf(swap, sizeof swap, "%lld", (long long)o->swap * 1024);
+		value_write(dir, o->tag, "memory.swap.max", swap);
+	}
 	if (!c->memory || o->memory <= 0)
 		return 0;
-	value_write(dir, o->tag, "memory.swap.max", "0");
 	value_write(dir, o->tag, "memory.oom.group", "1");
 	return value_write(dir, o->tag, "memory.max", bytes);
 }
@@ -257,6 +261,7 @@ static bool v1_init(struct cgroup *c, const char *instance)
 static int v1_create(const struct cgroup *c, const struct order *o, const char *cpus, const char *bytes)
 {
 	const char *memory = c->dir[CGROUP_MEMORY], *cpuset = c->dir[CGROUP_CPUSET];
+	char both[32];
 
 	if (cpuset) {
 		v1_inherit(cpuset, cpuset, o->tag, "cpuset.mems");
@@ -267,7 +272,8 @@ static int v1_create(const struct cgroup *c, const struct order *o, const char *
 	if (!memory || o->memory <= 0)
 		return 0;
 	int r = value_write(memory, o->tag, "memory.limit_in_bytes", bytes);
-	value_write(memory, o->tag, "memory.memsw.limit_in_bytes", bytes);
+	snprintf(both, sizeof both, "%lld", (long long)(o->memory + o->swap) * 1024);
+	value_write(memory, o->tag, "memory.memsw.limit_in_bytes", both);
 	return r;
 }
 

@@ -59,6 +59,7 @@ const struct field order_fields[] = {
 	FIELD(order, INT64, walltime),
 	FIELD(order, INT64, grace),
 	FIELD(order, INT64, memory),
+	FIELD(order, INT64, swap),
 	FIELD(order, INT64, files),
 	LIST(order, INTS, cpus, ncpus),
 	INSIDE(INT64, share, share),

@@ -551,6 +551,48 @@ static void share_try(const char *version)
 	nest_destroy(n);
 }
 
+/* What is written to a file of a job's group; the group is a plain directory here. */
+static void swap_is(struct cgroup *c, int dir, const char *file, int64_t memory, int64_t swap, const char *expected)
+{
+	struct order o = {.tag = "probe", .memory = memory, .swap = swap};
+	const char *const files[] = {"memory.max", "memory.limit_in_bytes", file};
+	char root[] = "/tmp/shunt-test-XXXXXX", path[PATH_MAX], got[64] = "";
+	FILE *f;
+
+	assert_non_null(mkdtemp(root));
+	c->dir[dir] = root;
+	snprintf(path, sizeof path, "%s/probe", root);
+	assert_int_equal(mkdir(path, 0755), 0);
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		snprintf(path, sizeof path, "%s/probe/%s", root, files[i]);
+		assert_int_equal(close(open(path, O_CREAT | O_WRONLY, 0644)), 0);
+	}
+	assert_int_equal(cgroup_create(c, &o, NULL), 0);
+	assert_non_null(f = fopen(path, "re"));
+	assert_non_null(fgets(got, sizeof got, f));
+	fclose(f);
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		snprintf(path, sizeof path, "%s/probe/%s", root, files[i]);
+		unlink(path);
+	}
+	snprintf(path, sizeof path, "%s/probe", root);
+	assert_int_equal(rmdir(path) || rmdir(root), 0);
+	assert_string_equal(got, expected);
+}
+
+/* Swap beyond the memory that was asked for: none, unless a job asks for it. */
+static void test_swap(void **state)
+{
+	struct cgroup two = {.kind = CGROUP_V2, .memory = true}, one = {.kind = CGROUP_V1, .memory = true};
+
+	(void)state;
+	swap_is(&two, 0, "memory.swap.max", 1 << 16, 0, "0");
+	swap_is(&two, 0, "memory.swap.max", 1 << 16, 1 << 10, "1048576");
+	swap_is(&two, 0, "memory.swap.max", 0, 1 << 10, "1048576");
+	swap_is(&one, CGROUP_MEMORY, "memory.memsw.limit_in_bytes", 1 << 16, 0, "67108864");
+	swap_is(&one, CGROUP_MEMORY, "memory.memsw.limit_in_bytes", 1 << 16, 1 << 10, "68157440");
+}
+
 static void test_share_v2(void **state)
 {
 	share_try("v2");
@@ -631,6 +673,7 @@ static int tests(void)
 		cmocka_unit_test(test_group_v2),
 		cmocka_unit_test(test_group_v1),
 		cmocka_unit_test(test_group_names),
+		TEST(test_swap),
 		TEST(test_share_v2),
 		TEST(test_share_v1),
 		TEST(test_share_none),
