@@ -18,6 +18,7 @@
 #include <utmpx.h>
 
 #include "base/names.h"
+#include "run/capacity.h"
 #include "run/cgroup.h"
 
 #define GPUS_MOST 256
@@ -229,7 +230,7 @@ static const char *cgroup_found(const char *wish)
 	return kind;
 }
 
-int facts_collect(const char *cgroup, json_t **ret, struct err *err)
+int facts_collect(const char *cgroup, const char *directory, json_t **ret, struct err *err)
 {
 	json_t *facts = json_object();
 	struct utsname u;
@@ -246,6 +247,8 @@ int facts_collect(const char *cgroup, json_t **ret, struct err *err)
 	gpus(facts);
 	json_object_set_new(facts, "memory",
 			    json_integer((json_int_t)sysconf(_SC_PHYS_PAGES) * (sysconf(_SC_PAGESIZE) / 1024)));
+	json_object_set_new(facts, "disk", json_integer((json_int_t)capacity_disk(directory)));
+	json_object_set_new(facts, "swap", json_integer((json_int_t)capacity_swap()));
 	json_object_set_new(facts, "speed", json_integer(speed_measure()));
 	json_object_set_new(facts, "kernel", json_string(u.release));
 	json_object_set_new(facts, "os", json_string(os));

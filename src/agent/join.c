@@ -172,7 +172,7 @@ int join(struct home *h, const struct join_options *o, struct err *err)
 		rc = ask_where(o->where, SERVER_PORT, where, sizeof where, err);
 	if (rc < 0 || (rc = joined_already(h, &t, o->name, err)) != 0)
 		return rc < 0 ? rc : 0;
-	if ((rc = home_make(h, err)) < 0 || (rc = facts_collect("auto", &facts, err)) < 0)
+	if ((rc = home_make(h, err)) < 0 || (rc = facts_collect("auto", h->state, &facts, err)) < 0)
 		return rc;
 	m.joined_by = mem_strdup(where);
 	m.cgroup = mem_strdup("auto");

@@ -140,7 +140,7 @@ static void on_hang_up(uv_signal_t *s, int number)
 
 	if (all->arguments->logs)
 		log_open(&a->home);
-	if (facts_collect(a->member.cgroup, &facts, NULL) < 0)
+	if (facts_collect(a->member.cgroup, a->home.state, &facts, NULL) < 0)
 		return;
 	if (facts_differ(a->facts, facts)) {
 		json_decref(a->facts);
@@ -189,7 +189,8 @@ static int bring_up(struct agent *a, struct err *err)
 	int rc;
 
 	a->loop = uv_default_loop();
-	if ((rc = credential_load(a, err)) < 0 || (rc = facts_collect(a->member.cgroup, &a->facts, err)) < 0)
+	if ((rc = credential_load(a, err)) < 0 ||
+	    (rc = facts_collect(a->member.cgroup, a->home.state, &a->facts, err)) < 0)
 		return rc;
 	views_start(a);
 	a->health = health_create(a->loop, on_health, a);

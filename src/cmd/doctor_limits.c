@@ -41,7 +41,7 @@ static int64_t amount(const json_t *of, const char *name)
 		return json_integer_value(v);
 	if (!text || !*text)
 		return -1;
-	if (strstr(resource, "mem"))
+	if (strstr(resource, "mem") || strcmp(resource, "disk") == 0 || strcmp(resource, "swap") == 0)
 		return memory_parse(text, &n, &err) < 0 ? -1 : n;
 	if (strcmp(resource, "walltime") == 0 || strcmp(resource, "cput") == 0)
 		return duration_parse(text, &n, &err) < 0 ? -1 : n;
@@ -52,7 +52,8 @@ static int64_t amount(const json_t *of, const char *name)
 /* What all nodes have together; -1: not known. */
 static int64_t capacity(const struct doctor *d, const char *resource)
 {
-	static const char *const fields[][2] = {{"ncpus", "cpus"}, {"ngpus", "gpus"}, {"mem", "memory"}};
+	static const char *const fields[][2] = {
+		{"ncpus", "cpus"}, {"ngpus", "gpus"}, {"mem", "memory"}, {"disk", "disk"}, {"swap", "swap"}};
 	const json_t *list = json_object_get(d->nodes, "nodes"), *n;
 	const char *field = NULL;
 	int64_t sum = 0;

@@ -41,7 +41,7 @@ static const char *const examples[] = {
 
 /* What there is to show, over all nodes. */
 struct shape {
-	bool load, memory, gpus, speed, jobs, features, note;
+	bool load, memory, disk, swap, gpus, speed, jobs, features, note;
 	int bar; /* characters */
 };
 
@@ -67,6 +67,8 @@ static void shape_see(struct shape *s, const json_t *node)
 {
 	s->load |= json_is_number(json_object_get(node, "load"));
 	s->memory |= object_number(node, "memory", 0) > 0;
+	s->disk |= object_number(node, "disk_used", 0) > 0; /* almost every node has some: shown where jobs use it */
+	s->swap |= object_number(node, "swap_used", 0) > 0;
 	s->gpus |= object_number(node, "gpus", 0) > 0;
 	s->speed |= speed_of_node(node) != 1;
 	s->jobs |= json_array_size(json_object_get(node, "jobs")) > 0;
@@ -76,7 +78,7 @@ static void shape_see(struct shape *s, const json_t *node)
 
 static struct table *shape_table(const struct shape *s)
 {
-	const char *column[12];
+	const char *column[14];
 	int n = 0;
 
 	column[n++] = "node";
@@ -89,6 +91,10 @@ static struct table *shape_table(const struct shape *s)
 		column[n++] = ">memory";
 		column[n++] = "used";
 	}
+	if (s->disk)
+		column[n++] = ">disk";
+	if (s->swap)
+		column[n++] = ">swap";
 	if (s->gpus)
 		column[n++] = ">gpus";
 	if (s->speed)
@@ -102,16 +108,25 @@ static struct table *shape_table(const struct shape *s)
 	return table_create(column, n);
 }
 
-static void memory_cells(const struct shape *s, struct table *t, const json_t *node)
+/* "20g/1t" */
+static void kib_cell(struct table *t, const json_t *node, const char *all_key, const char *used_key)
 {
-	int64_t all = object_number(node, "memory", 0), used = object_number(node, "memory_used", 0);
-	char first[64], second[64], buf[BAR_WIDE + 1];
+	int64_t all = object_number(node, all_key, 0), used = object_number(node, used_key, 0);
+	char first[64], second[64];
 
 	if (all > 0)
 		table_cell(t, "%s/%s", used ? memory_human(used, first, sizeof first) : "0",
 			   memory_human(all, second, sizeof second));
 	else
 		table_cell(t, " ");
+}
+
+static void memory_cells(const struct shape *s, struct table *t, const json_t *node)
+{
+	int64_t all = object_number(node, "memory", 0), used = object_number(node, "memory_used", 0);
+	char buf[BAR_WIDE + 1];
+
+	kib_cell(t, node, "memory", "memory_used");
 	table_cell(t, "%s", all > 0 ? bar(used, all, s->bar, buf) : " ");
 }
 
@@ -188,6 +203,10 @@ static void node_row(const struct shape *s, struct table *t, const json_t *node)
 		table_cell(t, " ");
 	if (s->memory)
 		memory_cells(s, t, node);
+	if (s->disk)
+		kib_cell(t, node, "disk", "disk_used");
+	if (s->swap)
+		kib_cell(t, node, "swap", "swap_used");
 	if (s->gpus && gpus > 0)
 		table_cell(t, "%lld/%lld", (long long)object_number(node, "gpus_used", 0), (long long)gpus);
 	else if (s->gpus)

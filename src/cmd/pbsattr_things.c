@@ -167,6 +167,7 @@ const char *pbs_node_state(const char *state, const char *full, char *buf, size_
 void pbsattr_node(struct pbsattrs *a, const json_t *node, enum pbs_family family)
 {
 	char state[64];
+	static const char *const kib[][2] = {{"disk", "disk_used"}, {"swap", "swap_used"}};
 	int64_t cpus = object_number(node, "cpus", 0), memory = object_number(node, "memory", 0);
 
 	/* What is full, PBS calls so; its own "busy" is about load. */
@@ -185,6 +186,13 @@ void pbsattr_node(struct pbsattrs *a, const json_t *node, enum pbs_family family
 		pbsattr_add(a, "resources_available", "ncpus", PBSATTR_NUMBER, "%" PRId64, cpus);
 		if (memory > 0)
 			pbsattr_add(a, "resources_available", "mem", PBSATTR_TEXT, "%" PRId64 "kb", memory);
+		for (size_t i = 0; i < sizeof kib / sizeof *kib; i++)
+			if (object_number(node, kib[i][0], 0) > 0) {
+				pbsattr_add(a, "resources_available", kib[i][0], PBSATTR_TEXT, "%" PRId64 "kb",
+					    object_number(node, kib[i][0], 0));
+				pbsattr_add(a, "resources_assigned", kib[i][0], PBSATTR_TEXT, "%" PRId64 "kb",
+					    object_number(node, kib[i][1], 0));
+			}
 		pbsattr_add(a, "resources_assigned", "ncpus", PBSATTR_NUMBER, "%" PRId64,
 			    object_number(node, "cpus_used", 0));
 	}

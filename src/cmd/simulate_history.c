@@ -172,11 +172,15 @@ static void jobs_order(struct workload *w, int64_t limit)
 static void node_add(struct strbuf *out, const json_t *node)
 {
 	const json_t *features = json_object_get(node, "features");
+	static const char *const kib[] = {"disk", "swap"};
 	int64_t memory = object_number(node, "memory", 0), gpus = object_number(node, "gpus", 0);
 
 	strbuf_printf(out, "node %s cpus=%lld", object_text(node, "name"), (long long)object_number(node, "cpus", 0));
 	/* The server takes a node of unknown memory to have enough; so a petabyte. */
 	strbuf_printf(out, " mem=%lldkb", memory > 0 ? (long long)memory : 1LL << 40);
+	for (size_t i = 0; i < sizeof kib / sizeof *kib; i++)
+		if (object_number(node, kib[i], 0) > 0)
+			strbuf_printf(out, " %s=%lldkb", kib[i], (long long)object_number(node, kib[i], 0));
 	if (gpus > 0)
 		strbuf_printf(out, " gpus=%lld", (long long)gpus);
 	for (size_t i = 0; i < json_array_size(features); i++)

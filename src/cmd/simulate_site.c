@@ -102,6 +102,10 @@ static char *machine_text(const struct conf_nodes *nodes)
 		strbuf_printf(&out, "%snode %s cpus=%lld mem=%lldkb gpus=%lld", i ? "\n" : "", n->name,
 			      (long long)n->cpus, (long long)(n->memory ? n->memory : INT64_C(1) << 40),
 			      (long long)n->gpus);
+		if (n->disk)
+			strbuf_printf(&out, " disk=%lldkb", (long long)n->disk);
+		if (n->swap)
+			strbuf_printf(&out, " swap=%lldkb", (long long)n->swap);
 		for (char **f = n->feature; f && *f; f++)
 			strbuf_printf(&out, "%s%s", f == n->feature ? " features=" : ",", *f);
 	}

@@ -52,7 +52,7 @@ static void test_facts(void **state)
 	json_t *v;
 
 	setenv("SHUNT_FAKE_GPUS", "2", 1);
-	assert_int_equal(facts_collect("none", &facts, NULL), 0);
+	assert_int_equal(facts_collect("none", "/", &facts, NULL), 0);
 	assert_in_range(number(facts, "cpus"), 1, 1 << 20);
 	assert_int_equal(json_array_size(json_object_get(facts, "os_cpus")), number(facts, "cpus"));
 	json_array_foreach(json_object_get(facts, "os_cpus"), i, v) assert_true(json_is_integer(v));
@@ -75,7 +75,7 @@ static void test_facts(void **state)
 	json_decref(again);
 	json_decref(facts);
 	setenv("SHUNT_FAKE_GPUS", "0", 1);
-	assert_int_equal(facts_collect("none", &facts, NULL), 0);
+	assert_int_equal(facts_collect("none", "/", &facts, NULL), 0);
 	assert_int_equal(number(facts, "gpus"), 0);
 	json_decref(facts);
 	unsetenv("SHUNT_FAKE_GPUS");

@@ -280,7 +280,7 @@ static void test_nodes(void **state)
 		{"0x8", "needs cpus=N"},
 		{"n1:cpus=0", "from 1 to"},
 		{"n1:cpus=8:mem=lots", "mem=lots"},
-		{"n1:cpus=8:speed=3", "cpus=, mem=, gpus="},
+		{"n1:cpus=8:speed=3", "cpus=, mem=, disk=, swap=, gpus="},
 		{"n1:cpus=8:a b:cpus=2:c/d", "is no feature"},
 		{"n[1-:cpus=8", "n[1-"},
 		{"n1:cpus=8 n1:cpus=8", "named twice"},

@@ -177,6 +177,10 @@ static const struct field node_fields[] = {
 	{"cpus_used", .is = REQUIRED | IS_INT},
 	{"memory", .is = REQUIRED | IS_INT | IS_NULL, "KiB"},
 	{"memory_used", .is = REQUIRED | IS_INT, "KiB that jobs have asked for"},
+	{"disk", .is = IS_INT, "KiB, of a node that has some for jobs"},
+	{"disk_used", .is = IS_INT, "KiB that jobs have asked for"},
+	{"swap", .is = IS_INT, "KiB, of a node that has some for jobs"},
+	{"swap_used", .is = IS_INT, "KiB that jobs have asked for"},
 	{"gpus", .is = REQUIRED | IS_INT},
 	{"gpus_used", .is = REQUIRED | IS_INT},
 	{"speed", .is = REQUIRED | IS_REAL, "beside a usual node"},
@@ -224,7 +228,15 @@ static void node_show(const struct server *s, uint32_t node, struct json *j)
 		json_int(j, "memory", n->total.v[RES_MEM]);
 	else
 		json_text(j, "memory", NULL);
-	json_int(j, "memory_used", info->memory_used);
+	json_int(j, "memory_used", info->used.memory);
+	if (n->total.v[RES_DISK] || info->used.disk) {
+		json_int(j, "disk", n->total.v[RES_DISK]);
+		json_int(j, "disk_used", info->used.disk);
+	}
+	if (n->total.v[RES_SWAP] || info->used.swap) {
+		json_int(j, "swap", n->total.v[RES_SWAP]);
+		json_int(j, "swap_used", info->used.swap);
+	}
 	json_int(j, "gpus", n->total.v[RES_GPU]);
 	json_int(j, "gpus_used", world_gpus_used(s, node));
 	json_double(j, "speed", (double)n->speed / SPEED_USUAL);

@@ -124,6 +124,25 @@ static const struct res *frag_need(const struct server *s, uint32_t id, uint32_t
 	return &frag_shape(s, id, frag)->need;
 }
 
+static struct kib kib_of(const struct res *r)
+{
+	return (struct kib){r->v[RES_MEM], r->v[RES_DISK], r->v[RES_SWAP]};
+}
+
+static void kib_add(struct kib *a, const struct kib *b, int sign)
+{
+	a->memory += sign * b->memory;
+	a->disk += sign * b->disk;
+	a->swap += sign * b->swap;
+}
+
+/* Whether a node has what is used there; of what this attempt has nothing of, others may have too much. */
+static bool kib_room(const struct kib *own, const struct kib *used, const struct res *total)
+{
+	return (!own->memory || used->memory <= total->v[RES_MEM]) &&
+	       (!own->disk || used->disk <= total->v[RES_DISK]) && (!own->swap || used->swap <= total->v[RES_SWAP]);
+}
+
 /* Hosts that the server can't see for long must end by themselves what is to be run elsewhere. */
 static void lease_set(const struct server *s, struct attempt *t)
 {
@@ -147,10 +166,10 @@ struct attempt *attempt_create(struct server *s, uint32_t id, uint32_t number, c
 	t->ncpus = mem_zalloc(n * sizeof *t->ncpus);
 	t->gpu = mem_zalloc(n * sizeof *t->gpu);
 	t->ngpus = mem_zalloc(n * sizeof *t->ngpus);
-	t->memory = mem_zalloc(n * sizeof *t->memory);
+	t->kib = mem_zalloc(n * sizeof *t->kib);
 	memcpy(t->node, nodes, n * sizeof *nodes);
 	for (uint32_t i = 0; i < n; i++)
-		t->memory[i] = frag_need(s, id, i)->v[RES_MEM];
+		t->kib[i] = kib_of(frag_need(s, id, i));
 	lease_set(s, t);
 	map_set(&s->jobs->attempts, attempt_key(id, number), (uint64_t)(uintptr_t)t);
 	return t;
@@ -159,7 +178,7 @@ struct attempt *attempt_create(struct server *s, uint32_t id, uint32_t number, c
 static void memory_count(struct server *s, struct attempt *t, bool held)
 {
 	for (uint32_t i = 0; i < t->nfrags && t->held != held; i++)
-		s->hosts->nodes.v[t->node[i]].memory_used += held ? t->memory[i] : -t->memory[i];
+		kib_add(&s->hosts->nodes.v[t->node[i]].used, &t->kib[i], held ? 1 : -1);
 	t->held = held;
 }
 
@@ -189,7 +208,7 @@ void attempt_free(struct server *s, struct attempt *t)
 	free(t->ncpus);
 	free(t->gpu);
 	free(t->ngpus);
-	free(t->memory);
+	free(t->kib);
 	free(t);
 }
 
@@ -303,8 +322,8 @@ bool attempt_place(struct server *s, struct attempt *t)
 		take_nodes(s, t);
 	memory_count(s, t, true);
 	for (uint32_t i = 0; i < t->nfrags; i++)
-		if (t->memory[i] &&
-		    s->hosts->nodes.v[t->node[i]].memory_used > s->cluster->nodes.v[t->node[i]].total.v[RES_MEM]) {
+		if (!kib_room(&t->kib[i], &s->hosts->nodes.v[t->node[i]].used,
+			      &s->cluster->nodes.v[t->node[i]].total)) {
 			attempt_release(s, t);
 			return false;
 		}

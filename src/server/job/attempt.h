@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "core/res.h"
+
 struct json;
 struct server;
 struct strbuf;
@@ -25,7 +27,7 @@ struct attempt {
 	int32_t *ncpus;
 	int32_t **gpu; /* and GPUs */
 	int32_t *ngpus;
-	int64_t *memory; /* KiB of each */
+	struct kib *kib; /* of each */
 	bool held;	 /* those are counted in their nodes */
 	int64_t lease,
 		grace; /* seconds: silent for so long, its hosts end it (0: they don't); and so long that takes */

@@ -362,7 +362,9 @@ static void draft_devices(const struct server *s, const struct draft *p, struct 
 			o->gpu.gpus[o->gpu.ngpus++] = t->gpu[i][k];
 		o->gpu.hide_gpus |= n->gpu_room > 0;
 		if (attrs_bool(s->attrs, "mem_enforce"))
-			o->memory += t->memory[i];
+			o->memory += t->kib[i].memory;
+		if (attrs_bool(s->attrs, "mem_enforce"))
+			o->swap += t->kib[i].swap;
 	}
 }
 

@@ -32,6 +32,7 @@
 #include "rules/limit.h"
 #include "rules/partition.h"
 #include "rules/queue.h"
+#include "run/capacity.h"
 #include "sched/entrance.h"
 #include "sched/policy.h"
 #include "sched/sched.h"
@@ -58,13 +59,6 @@
 #include "server/node/world_node.h"
 #include "server/server.h"
 #include "server/settings/conf.h"
-
-static int node_add(struct server *s, const char *name, int64_t cpus, int64_t memory, int64_t gpus, struct err *err)
-{
-	struct res total = {.v = {[RES_CPU] = cpus, [RES_MEM] = memory, [RES_GPU] = gpus}};
-
-	return world_node_add(s, name, &total, err);
-}
 
 /* This machine as one node: the CPUs this process may use, neighbours first as hwloc orders them. */
 static int real_node(struct server *s, struct err *err)
@@ -96,7 +90,13 @@ static int real_node(struct server *s, struct err *err)
 		s->instance->cpu_os = NULL;
 	}
 	s->instance->real = true;
-	return node_add(s, s->instance->host, n, memory, 0, err);
+
+	struct res total = {.v = {[RES_CPU] = n,
+				  [RES_MEM] = memory,
+				  [RES_DISK] = capacity_disk(s->instance->where.state),
+				  [RES_SWAP] = capacity_swap()}};
+
+	return world_node_add(s, s->instance->host, &total, err);
 }
 
 int world_nodes(struct server *s, struct err *err)
@@ -113,7 +113,12 @@ int world_nodes(struct server *s, struct err *err)
 		rc = real_node(s, err);
 	for (size_t i = 0; i < nodes.node.n && rc == 0; i++) {
 		const struct conf_node *n = &nodes.node.v[i];
-		rc = node_add(s, n->name, n->cpus, n->memory ? n->memory : INT64_C(1) << 40, n->gpus, err);
+		struct res total = {.v = {[RES_CPU] = n->cpus,
+					  [RES_MEM] = n->memory ? n->memory : INT64_C(1) << 40,
+					  [RES_GPU] = n->gpus,
+					  [RES_DISK] = n->disk,
+					  [RES_SWAP] = n->swap}};
+		rc = world_node_add(s, n->name, &total, err);
 		for (char **f = n->feature; f && *f && rc == 0; f++)
 			rc = cluster_add_feature(s->cluster, (uint32_t)s->cluster->nodes.n - 1, *f, err);
 	}

@@ -77,7 +77,9 @@ int facts_check(const json_t *facts, struct err *err)
 	if (!json_is_object(facts) || json_dumpb(facts, NULL, 0, JSON_COMPACT) > FACTS_MAX)
 		return err_set(err, -EINVAL, "the facts about a node must be an object of at most %d bytes", FACTS_MAX);
 	if (fact_check(facts, "cpus", 1, 65536, err) < 0 || fact_check(facts, "memory", 1, MEMORY_MAX, err) < 0 ||
-	    (json_object_get(facts, "gpus") && fact_check(facts, "gpus", 0, 1024, err) < 0))
+	    (json_object_get(facts, "gpus") && fact_check(facts, "gpus", 0, 1024, err) < 0) ||
+	    (json_object_get(facts, "disk") && fact_check(facts, "disk", 0, MEMORY_MAX, err) < 0) ||
+	    (json_object_get(facts, "swap") && fact_check(facts, "swap", 0, MEMORY_MAX, err) < 0))
 		return -EINVAL;
 	if (os && json_array_size(os) != (size_t)json_integer_value(json_object_get(facts, "cpus")))
 		return err_set(err, -EINVAL, "os_cpus must have a number for each of the node's CPUs");
@@ -98,8 +100,10 @@ static int64_t least(int64_t limit, const json_t *facts, const char *name)
 /* What the administrator lets it give, of what it has. */
 static struct res node_total(const struct node_info *n, const json_t *facts)
 {
-	struct res total = {
-		.v = {[RES_MEM] = least(-1, facts, "memory"), [RES_GPU] = least(n->gpus_limit, facts, "gpus")}};
+	struct res total = {.v = {[RES_MEM] = least(-1, facts, "memory"),
+				  [RES_GPU] = least(n->gpus_limit, facts, "gpus"),
+				  [RES_DISK] = least(-1, facts, "disk"),
+				  [RES_SWAP] = least(-1, facts, "swap")}};
 
 	world_node_total(n, least(n->cpus_limit, facts, "cpus"), &total);
 	return total;

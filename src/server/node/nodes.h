@@ -10,6 +10,7 @@
 
 #include "base/vec.h"
 #include "core/node.h"
+#include "core/res.h"
 
 struct err;
 struct json;
@@ -53,7 +54,7 @@ struct node_info {
 	bool mentioned;			/* by an event that the store has */
 	bool *cpu_used;			/* by index */
 	int64_t cpu_room, gpu_room;	/* how many those have room for: more than there are if it had more */
-	int64_t memory_used;		/* KiB, by attempts */
+	struct kib used;		/* by attempts */
 	int64_t cpus_limit, gpus_limit; /* the administrator's, of a joined one; -1: all there are */
 	bool shared;			/* its CPUs are divided among jobs with a price (docs/libra.md) */
 	char *features;			/* of a joined one, joined by commas, without its class; or NULL */

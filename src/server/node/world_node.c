@@ -172,7 +172,9 @@ int world_node_restore(struct server *s, const char *name, const json_t *o, stru
 	bool joined = json_is_true(json_object_get(o, "joined"));
 	struct res total = {.v = {[RES_CPU] = cpus,
 				  [RES_MEM] = json_integer_value(json_object_get(o, "memory")),
-				  [RES_GPU] = json_integer_value(json_object_get(o, "gpus"))}};
+				  [RES_GPU] = json_integer_value(json_object_get(o, "gpus")),
+				  [RES_DISK] = json_integer_value(json_object_get(o, "disk")),
+				  [RES_SWAP] = json_integer_value(json_object_get(o, "swap"))}};
 	uint32_t node;
 
 	if (!names_find(&s->cluster->node_names, name, &node)) {
@@ -213,6 +215,10 @@ void world_node_store(struct server *s, uint32_t node)
 	json_int(&j, "cpus", node_cpus(n));
 	json_int(&j, "memory", n->total.v[RES_MEM]);
 	json_int(&j, "gpus", n->total.v[RES_GPU]);
+	if (n->total.v[RES_DISK])
+		json_int(&j, "disk", n->total.v[RES_DISK]);
+	if (n->total.v[RES_SWAP])
+		json_int(&j, "swap", n->total.v[RES_SWAP]);
 	if (n->speed != SPEED_USUAL)
 		json_int(&j, "speed", n->speed);
 	if (info->shared)

@@ -116,7 +116,8 @@ void conf_write_example(struct strbuf *out);
 struct conf_node {
 	char *name;
 	int64_t cpus;
-	int64_t memory; /* KiB; 0: not said */
+	int64_t memory;	    /* KiB; 0: not said */
+	int64_t disk, swap; /* KiB */
 	int64_t gpus;
 	char **feature;	 /* NULL-terminated, or NULL */
 	char *partition; /* NULL: it is shared */
@@ -128,7 +129,7 @@ struct conf_nodes {
 	VEC(struct conf_node) node;
 };
 
-/* "auto"; "none"; "4x8", four nodes n1 to n4 of eight CPUs; "n[1-4]:cpus=8:mem=16gb:gpus=1:fast:partition=A"; "parts:8,8,16", partitions A, B and C of
+/* "auto"; "none"; "4x8", four nodes n1 to n4 of eight CPUs; "n[1-4]:cpus=8:mem=16gb:disk=1tb:swap=4gb:gpus=1:fast:partition=A"; "parts:8,8,16", partitions A, B and C of
  * so many nodes of one CPU; groups of the last three joined by blanks or '+'. Overwrites *ret, which the caller gives to conf_nodes_fini(). -EINVAL leaves it as it was.
  * */
 int conf_nodes_parse(const char *text, struct conf_nodes *ret, struct err *err);

@@ -76,7 +76,7 @@ static int partition_read(struct group *g, char *name, struct err *err)
 	return 0;
 }
 
-/* cpus=8, mem=16gb, gpus=1, partition=A, or a feature. */
+/* cpus=8, mem=16gb, disk=1tb, swap=4gb, gpus=1, partition=A, or a feature. */
 static int group_word(struct group *g, char *word, struct err *err)
 {
 	char *value = strchr(word, '=');
@@ -93,13 +93,18 @@ static int group_word(struct group *g, char *word, struct err *err)
 				       ? 0
 				       : err_set(err, -EINVAL, "gpus=%.*s: must be a whole number from 0 to %lld",
 						 SHOWN, value, (long long)CPUS_MAX);
-		if (strcmp(word, "mem") == 0) {
-			int rc = memory_parse(value, &g->like.memory, err);
-			return rc < 0 ? err_prefix(err, rc, "mem=%.*s", SHOWN, value) : 0;
+		int64_t *kib = strcmp(word, "mem") == 0	   ? &g->like.memory
+			       : strcmp(word, "disk") == 0 ? &g->like.disk
+			       : strcmp(word, "swap") == 0 ? &g->like.swap
+							   : NULL;
+		if (kib) {
+			int rc = memory_parse(value, kib, err);
+			return rc < 0 ? err_prefix(err, rc, "%s=%.*s", word, SHOWN, value) : 0;
 		}
 		if (strcmp(word, "partition") == 0)
 			return partition_read(g, value, err);
-		return err_set(err, -EINVAL, "%.*s: a node has cpus=, mem=, gpus=, partition= and features", SHOWN,
+		return err_set(err, -EINVAL,
+			       "%.*s: a node has cpus=, mem=, disk=, swap=, gpus=, partition= and features", SHOWN,
 			       word);
 	}
 	if (!word_ok(word))
