@@ -10,7 +10,7 @@
 #include "server/server.h"
 #include "support/bare.h"
 
-#define NODES "n[1-2]:cpus=4:mem=8gb n3:cpus=8:mem=8gb:big"
+#define NODES "n[1-2]:cpus=4:mem=8gb:disk=100gb n3:cpus=8:mem=8gb:disk=100gb:swap=4gb:big"
 
 struct server *server_open(struct history *h)
 {

@@ -28,14 +28,15 @@ static const char *usual_resources(struct history *h)
 		    "nodes=4:ppn=1,place=excl", "nodes=2:ppn=1,place=scatter:excl", "ncpus=1,place=exclhost");
 }
 
-/* Also licences: some that the site may have, and some that it never has. */
+/* Also disk, swap and licences: some that the site may have, and some that it never has. */
 static const char *resources(struct history *h)
 {
-	static const char *const licensed[] = {"ncpus=1,matlab=1", "nodes=2:ppn=1:matlab=1", "nodes=1:ppn=3,Matlab=2",
-					       "ncpus=2,matlab=4", "ncpus=1,other=1"};
+	static const char *const licensed[] = {
+		"ncpus=1,matlab=1", "nodes=2:ppn=1:matlab=1", "nodes=1:ppn=3,Matlab=2",	 "ncpus=2,matlab=4",
+		"ncpus=1,other=1",  "ncpus=1,disk=60gb",      "nodes=2:ppn=1:disk=50gb", "ncpus=1,swap=3gb"};
 	const char *usual = usual_resources(h);
 
-	return rng_below(&h->extra, 6) == 1 ? licensed[rng_below(&h->extra, 5)] : usual;
+	return rng_below(&h->extra, 6) == 1 ? licensed[rng_below(&h->extra, 8)] : usual;
 }
 
 static void some_job(struct history *h, char ret[64])

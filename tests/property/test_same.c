@@ -51,7 +51,8 @@
 
 #define EPOCH INT64_C(1800000000)
 #define MACHINE "nodes:2x4+1x8"
-#define NODES "n[1-2]:cpus=4:mem=8gb n3:cpus=8:mem=8gb"
+#define MACHINE_LINES "node n[1-2] cpus=4 mem=8gb disk=100gb\nnode n3 cpus=8 mem=8gb disk=20gb swap=4gb"
+#define NODES "n[1-2]:cpus=4:mem=8gb:disk=100gb n3:cpus=8:mem=8gb:disk=20gb:swap=4gb"
 #define LINES 40
 
 /* One line of the workload, as both are told it. */
@@ -378,8 +379,9 @@ static int64_t request_make(struct same *x, struct line *l, struct strbuf *body)
 	bool said = below(x, 8) != 0;
 
 	if (x->licensed && *request && rng_below(&x->extra, 2)) { /* at times more than there are, which both refuse */
-		static const char *const words[] = {"matlab=1", "matlab=1", "matlab=2", "MATLAB=2", "matlab=4"};
-		snprintf(licensed, sizeof licensed, "%s,%s", request, words[rng_below(&x->extra, 5)]);
+		static const char *const words[] = {"matlab=1", "matlab=1",  "matlab=2",  "MATLAB=2",
+						    "matlab=4", "disk=60gb", "disk=20gb", "swap=3gb"};
+		snprintf(licensed, sizeof licensed, "%s,%s", request, words[rng_below(&x->extra, 8)]);
 		request = licensed;
 	}
 	l->run = below(x, 8) ? 1 + below(x, walltime - 1) : walltime + below(x, 60); /* killed */
@@ -787,7 +789,7 @@ static bool live_through(uint64_t seed, bool loud)
 
 	snprintf(path, sizeof path, "%s/same.work", x.dir);
 	workload_save(&x, path);
-	if (same_simulate(path, x.policy, MACHINE, &x.site, &x.s->cluster->settings, jobs, n, &err) < 0)
+	if (same_simulate(path, x.policy, MACHINE_LINES, &x.site, &x.s->cluster->settings, jobs, n, &err) < 0)
 		fail_msg("%s", err.text);
 	good = compare(&x, jobs);
 	free(jobs);
