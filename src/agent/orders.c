@@ -465,6 +465,11 @@ int orders_start(struct agent *a, struct err *err)
 	snprintf(socket, sizeof socket, "%s/engine.sock", a->home.run);
 	snprintf(spool, sizeof spool, "%s/spool", a->home.state);
 	rc = errands_start(a->loop, &o, spool, &l, &a->errands, err);
+	if (rc == -ECANCELED) { /* it must hear when the site changes its mind */
+		on_failed(a, err->text);
+		o.cgroup = "none";
+		rc = errands_start(a->loop, &o, spool, &l, &a->errands, err);
+	}
 	if (rc < 0)
 		return rc;
 	a->local = errands_local(a->errands);

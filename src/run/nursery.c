@@ -582,9 +582,11 @@ int nursery_main(const struct nursery_options *o)
 	struct err err;
 
 	if (nest_init(&n, &err)) {
-		dprintf(STDERR_FILENO, "shuntd: nursery: %s\n", err.text);
+		dprintf(o->fd, "%c%s", NURSERY_FAILED, err.text);
 		return 1;
 	}
+	if (send(o->fd, &(char){NURSERY_READY}, 1, MSG_NOSIGNAL) != 1)
+		return 1;
 	n.lookups = (struct lookups){.child = on_child, .unpark = on_unpark, .context = &n};
 	nest_serve(&n);
 	lookups_finish(&n.lookups);

@@ -28,8 +28,11 @@
 
 /* ---- the process: called by main() of shuntd when started as "shuntd --nursery" ---- */
 
+#define NURSERY_READY '+'
+#define NURSERY_FAILED '-' /* then why, up to the end */
+
 struct nursery_options {
-	int fd; /* stream socket to the server: frames of 4 bytes length (little endian), a letter, and JSON */
+	int fd; /* stream socket to the server: a byte that says whether it can work here; frames of 4 bytes length (little endian), a letter, and JSON */
 	const char *live;   /* directory of live files */
 	const char *socket; /* datagram socket of the server */
 	const char *cgroup; /* "auto", "v2", "v1" or "none" */
@@ -42,7 +45,7 @@ int nursery_command(int argc, char **argv);
 
 /* ---- the server's side ---- */
 
-/* Spawns it: `program` is this executable. Waits for LIVE/.nursery to be free first (at most `wait_ms`; -ETIMEDOUT). Returns the
+/* Spawns it: `program` is this executable. Waits for LIVE/.nursery to be free first (at most `wait_ms`; -ETIMEDOUT), and until it can work (-ECANCELED: it never will, with the reason). Returns the
  * server's end of the socket, non-blocking, and the pid. */
 struct nursery {
 	int fd;

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@
 
 #define NURSERY_FD 3 /* where the new process finds its end of the socket, and the lock */
 #define NURSERY_LOCK 4
+#define READY_MS 60000 /* what an earlier one left may have to be swept first */
 
 extern char **environ;
 
@@ -92,6 +94,29 @@ static int fd_raise(int fd)
 	return high;
 }
 
+/* Its first byte says whether it can work here; what follows NURSERY_FAILED is why not. */
+static int nursery_await(int fd, pid_t pid, struct err *err)
+{
+	char said[sizeof err->text] = "";
+	size_t n = 0;
+	ssize_t got = 1;
+
+	while (got > 0 && n < sizeof said - 1 && !(n && said[0] == NURSERY_READY)) {
+		struct pollfd p = {.fd = fd, .events = POLLIN};
+		int rc = poll(&p, 1, READY_MS);
+		if (rc < 0 && errno == EINTR)
+			continue;
+		got = rc > 0 ? recv(fd, said + n, n ? sizeof said - 1 - n : 1, 0) : -1;
+		n += got > 0 ? (size_t)got : 0;
+	}
+	if (said[0] == NURSERY_READY)
+		return 0;
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return err_set(err, -ECANCELED, "jobs can't be started here: %s",
+		       n > 1 ? said + 1 : "the nursery ended without a word");
+}
+
 int nursery_start(const char *program, const struct nursery_options *o, int wait_ms, struct nursery *ret,
 		  struct err *err)
 {
@@ -111,6 +136,8 @@ int nursery_start(const char *program, const struct nursery_options *o, int wait
 		close(pair[1]);
 	}
 	close(lock);
+	if (!r)
+		r = nursery_await(pair[0], pid, err);
 	if (r) {
 		if (pair[0] >= 0)
 			close(pair[0]);

@@ -409,6 +409,20 @@ static void test_one_nursery(void **state)
 	contains(err.text, "still holds it");
 }
 
+/* Who starts it learns that it can't work, and why. */
+static void test_cannot_work(void **state)
+{
+	struct nest *n = *state;
+	char *live = arena_printf(n->a, "%s/live2", n->dir);
+	struct nursery_options o = {.live = live, .socket = n->socket, .cgroup = "v9"};
+	struct nursery none;
+	struct err err;
+
+	assert_int_equal(mkdir(live, 0700), 0);
+	assert_int_equal(nursery_start("/proc/self/exe", &o, 50, &none, &err), -ECANCELED);
+	contains(err.text, "jobs can't be started here: cgroup = v9: it is auto, v2, v1 or none");
+}
+
 static void test_open(void **state)
 {
 	struct nest *n = *state;
@@ -666,6 +680,7 @@ static int tests(void)
 		TEST(test_litter),
 		TEST(test_torn),
 		TEST(test_one_nursery),
+		TEST(test_cannot_work),
 		TEST(test_recycled),
 		TEST(test_server_account),
 		TEST(test_open),
