@@ -79,6 +79,20 @@ void words_number(word_list *l, const char *option, int64_t number)
 	words_add(l, option, text);
 }
 
+bool line_next(const char *text, size_t n, size_t *at, char *ret, size_t size)
+{
+	if (*at >= n)
+		return false;
+	const char *line = text + *at, *end = memchr(line, '\n', n - *at);
+	size_t length = end ? (size_t)(end - line) : n - *at;
+
+	*at += length + (end != NULL);
+	length = length < size ? length : size - 1;
+	memcpy(ret, line, length);
+	ret[length] = '\0';
+	return true;
+}
+
 static void words_free(word_list *l)
 {
 	for (size_t i = 0; i < l->n; i++)
@@ -435,7 +449,8 @@ static void listed(struct batch *s, bool good, struct strbuf *text, int64_t now)
 	while (s->dialect->next(s->name, strbuf_text(text), text->n, &at, &l))
 		seen(s, &l, now);
 	for (size_t i = 0; i < s->all.n; i++)
-		if (s->all.v[i].unseen && now - s->all.v[i].unseen >= PATIENCE * s->user.pace)
+		if (s->all.v[i].unseen && (now - s->all.v[i].unseen >= PATIENCE * s->user.pace ||
+					   (s->all.v[i].r.joined && s->user.alive))) /* those who came have gone, too */
 			missing(s, &s->all.v[i], now);
 }
 
@@ -469,7 +484,7 @@ static void cancel_send(struct batch *s, int64_t now)
 {
 	word_list w = {0};
 
-	words_add(&w, "", s->dialect->cancel);
+	s->dialect->cancel_words(&w);
 	for (size_t i = 0; i < s->cancels.n; i++)
 		words_add(&w, "", s->all.v[s->cancels.v[i] - 1].r.name);
 	vec_clear(&s->cancels);

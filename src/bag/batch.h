@@ -21,6 +21,8 @@
 typedef VEC(char *) word_list;
 void words_add(word_list *l, const char *option, const char *text);
 void words_number(word_list *l, const char *option, int64_t number);
+/* The next line of a text, at most `size` - 1 bytes of it; false: there are no more. */
+bool line_next(const char *text, size_t n, size_t *at, char *ret, size_t size);
 
 /* A job of ours in a listing. */
 struct batch_line {
@@ -51,12 +53,13 @@ struct batch_dialect {
 	void (*list_words)(const char *name, word_list *ret);
 	/* The next job in a listing whose name is `name`; false: there are no more. Whatever else is there is passed over. */
 	bool (*next)(const char *name, const char *text, size_t n, size_t *at, struct batch_line *ret);
+	void (*cancel_words)(word_list *ret);		       /* ids follow */
 	void (*clear_words)(const char *name, word_list *ret); /* ends all of that name */
 	/* Everything that is needed to rebuild the plan, and what becomes of it; NULL: it can't be known. */
 	void (*plan_words)(const struct provider_options *o, word_list *ret);
 	int (*plan_parse)(const char *name, const char *text, size_t n, int64_t now, struct rebuild *ret);
 };
-extern const struct batch_dialect dialect_slurm;
+extern const struct batch_dialect dialect_slurm, dialect_pbs, dialect_shunt;
 
 struct provider *batch_create(const struct batch_dialect *d, const struct provider_user *user,
 			      const struct provider_options *options);

@@ -50,21 +50,6 @@ static int split(char *line, int most, char **ret)
 	return n;
 }
 
-/* The next line of a text, at most `size` - 1 bytes of it; false: there are no more. */
-static bool line_next(const char *text, size_t n, size_t *at, char *ret, size_t size)
-{
-	if (*at >= n)
-		return false;
-	const char *line = text + *at, *end = memchr(line, '\n', n - *at);
-	size_t length = end ? (size_t)(end - line) : n - *at;
-
-	*at += length + (end != NULL);
-	length = length < size ? length : size - 1;
-	memcpy(ret, line, length);
-	ret[length] = '\0';
-	return true;
-}
-
 static bool digits(const char *text, size_t most)
 {
 	size_t n = strspn(text, "0123456789");
@@ -151,6 +136,11 @@ static void list_words(const char *name, word_list *w)
 	words_add(w, "", "--states=all");
 	words_add(w, "--name=", name);
 	words_add(w, "", "--format=%i|%k|%T");
+}
+
+static void cancel_words(word_list *w)
+{
+	words_add(w, "", "scancel");
 }
 
 static void clear_words(const char *name, word_list *w)
@@ -253,6 +243,7 @@ const struct batch_dialect dialect_slurm = {
 	.submit_parse = submit_parse,
 	.list_words = list_words,
 	.next = next,
+	.cancel_words = cancel_words,
 	.clear_words = clear_words,
 	.plan_words = plan_words,
 	.plan_parse = plan_parse,

@@ -1,0 +1,397 @@
+/*
+ * pbs.c - the commands of PBS and its relatives: qsub, qstat, qselect, qdel, pbsnodes; and the same of a Shunt server, whose plan need not be rebuilt.
+ *
+ * Names of jobs have 15 characters at most in some of them: the requests of a run are called TAG-NUMBER. Everything is read from `qstat -f`, which all of them
+ * print alike: a job's attributes as "    name = value", long ones folded.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "bag/batch.h"
+
+/* $1: the program of which the commands are subcommands; "": they are programs. $2: a name. */
+#define SHELL "run() { if [ -n \"$program\" ]; then \"$program\" \"$@\"; else \"$@\"; fi; }\nprogram=$1 name=$2\n"
+#define OWN "ids=$(run qselect -u \"$(id -un)\") || exit\n[ -n \"$ids\" ] || exit 0\n"
+
+static const char list_script[] = SHELL OWN "out=$(run qstat -f $ids)\ncode=$?\n"
+					    "[ -n \"$out\" ] || exit $code\n" /* some may have ended meanwhile */
+					    "printf '%s\\n' \"$out\"\n";
+/* Until none is left that waits or runs. */
+static const char clear_script[] = SHELL
+	"for try in 1 2 3 4 5; do\n" OWN
+	"ids=$(run qstat -f $ids | awk -v name=\"$name-\" '/^Job Id:/ { id = $3; ours = 0 } $1 == \"Job_Name\" { ours = index($3, name) == 1 }\n"
+	"$1 == \"job_state\" && ours && index(\"QHWTRSB\", $3) { print id }')\n"
+	"[ -n \"$ids\" ] || exit 0\n"
+	"[ $try = 1 ] || sleep 1\n"
+	"run qdel $ids\n"
+	"done\nexit 1\n";
+static const char plan_script[] = SHELL "run pbsnodes -a && run qstat -f\n";
+
+static const char *own_program(void)
+{
+	static char path[PATH_MAX];
+	ssize_t n = path[0] ? 0 : readlink("/proc/self/exe", path, sizeof path - 1);
+
+	if (n > 0)
+		path[n] = '\0';
+	return path;
+}
+
+static void script_words(const char *script, const char *program, const char *name, word_list *w)
+{
+	words_add(w, "", "sh");
+	words_add(w, "", "-c");
+	words_add(w, "", script);
+	words_add(w, "", "sh");
+	words_add(w, "", program);
+	words_add(w, "", name);
+}
+
+static void submit_words(const struct batch_request *r, word_list *w)
+{
+	char text[256];
+
+	snprintf(text, sizeof text, "%s-%d", r->name, r->id);
+	words_add(w, "", "qsub");
+	words_add(w, "", "-N");
+	words_add(w, "", text);
+	words_add(w, "", "-r");
+	words_add(w, "", "n");
+	words_add(w, "", "-j");
+	words_add(w, "", "oe");
+	words_add(w, "", "-o");
+	words_add(w, "", r->output);
+	words_add(w, "", "-l");
+	snprintf(text, sizeof text, "nodes=%" PRId64 ":ppn=%" PRId64 ",walltime=%" PRId64, r->chunks, r->each,
+		 r->seconds);
+	words_add(w, text, "");
+	if (r->memory > 0) {
+		snprintf(text, sizeof text, "mem=%" PRId64 "kb", r->memory * r->chunks * r->each);
+		words_add(w, "", "-l");
+		words_add(w, "", text);
+	}
+}
+
+static void own_submit_words(const struct batch_request *r, word_list *w)
+{
+	words_add(w, "", own_program());
+	submit_words(r, w);
+}
+
+/* "12.server", "12[1].server" is not one of ours. */
+static bool submit_parse(const char *line, char ret[64])
+{
+	size_t n = strcspn(line, " \t");
+
+	if (*line < '0' || *line > '9' || line[n] || n >= 64 ||
+	    strspn(line, "0123456789.-_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") != n)
+		return false;
+	snprintf(ret, 64, "%s", line);
+	return true;
+}
+
+static void list_words(const char *name, word_list *w)
+{
+	script_words(list_script, "", name, w);
+}
+
+static void own_list_words(const char *name, word_list *w)
+{
+	script_words(list_script, own_program(), name, w);
+}
+
+static void cancel_words(word_list *w)
+{
+	words_add(w, "", "qdel");
+}
+
+static void own_cancel_words(word_list *w)
+{
+	words_add(w, "", own_program());
+	words_add(w, "", "qdel");
+}
+
+static void clear_words(const char *name, word_list *w)
+{
+	script_words(clear_script, "", name, w);
+}
+
+static void own_clear_words(const char *name, word_list *w)
+{
+	script_words(clear_script, own_program(), name, w);
+}
+
+/* ---- what qstat -f and pbsnodes print ---- */
+
+struct job {
+	char id[64], state;
+	int number; /* 0: not ours */
+	int64_t processors, walltime, used;
+};
+
+/* "2:ppn=4+n3:ppn=2": processors. */
+static int64_t nodes_count(const char *text)
+{
+	int64_t sum = 0;
+
+	for (const char *at = text; *at; at += *at == '+') {
+		size_t n = strcspn(at, "+"), digits = strspn(at, "0123456789");
+		int64_t count = digits > 0 && digits < 7 && (at[digits] == ':' || digits == n) ? atoll(at) : 1;
+		const char *ppn = strstr(at, "ppn=");
+		sum += count * (ppn && ppn < at + n && strspn(ppn + 4, "0123456789") < 7 && atoll(ppn + 4) > 0
+					? atoll(ppn + 4)
+					: 1);
+		at += n;
+	}
+	return sum;
+}
+
+/* "HH:MM:SS" or seconds; 0: neither. */
+static int64_t walltime(const char *text)
+{
+	int64_t sum = 0;
+
+	while (*text >= '0' && *text <= '9' && strspn(text, "0123456789") < 10) {
+		int64_t part = strtoll(text, (char **)&text, 10);
+		sum = sum * 60 + part;
+		if (*text != ':')
+			break;
+		text++;
+	}
+	return sum > INT32_MAX ? INT32_MAX : sum;
+}
+
+static int number_of(const char *name, const char *value)
+{
+	size_t n = strlen(name);
+
+	if (strncmp(value, name, n) != 0 || value[n] != '-')
+		return 0;
+	size_t digits = strspn(value + n + 1, "0123456789");
+	return digits > 0 && digits < 8 && !value[n + 1 + digits] ? atoi(value + n + 1) : 0;
+}
+
+static void attribute(const char *name, const char *key, const char *value, struct job *j)
+{
+	if (strcmp(key, "Job_Name") == 0)
+		j->number = number_of(name, value);
+	else if (strcmp(key, "job_state") == 0)
+		j->state = *value;
+	else if (strcmp(key, "Resource_List.walltime") == 0)
+		j->walltime = walltime(value);
+	else if (strcmp(key, "resources_used.walltime") == 0)
+		j->used = walltime(value);
+	else if (strcmp(key, "Resource_List.ncpus") == 0 && atoll(value) > 0 && strlen(value) < 9)
+		j->processors = atoll(value);
+	else if (strcmp(key, "Resource_List.nodes") == 0 && !j->processors)
+		j->processors = nodes_count(value);
+}
+
+/* Cuts a line "    key = value" in two; false: it is something else. */
+static bool pair(char *line, char **ret_key, char **ret_value)
+{
+	char *key = line + strspn(line, " \t"), *equal = strstr(key, " = ");
+
+	if (!equal || key == line || *line == '\t') /* folded: part of the line before */
+		return false;
+	*equal = '\0';
+	*ret_key = key;
+	*ret_value = equal + 3;
+	return true;
+}
+
+/* The next job; lines before the first one go to `other`, which may be NULL. */
+static bool job_next(const char *name, const char *text, size_t n, size_t *at, void (*other)(void *arg, char *line),
+		     void *arg, struct job *ret)
+{
+	char line[1024], *key, *value;
+	bool inside = false;
+
+	for (size_t before = *at; line_next(text, n, at, line, sizeof line); before = *at) {
+		if (strncmp(line, "Job Id:", 7) == 0) {
+			if (inside) {
+				*at = before;
+				return true;
+			}
+			*ret = (struct job){0};
+			inside = submit_parse(line + 7 + strspn(line + 7, " "), ret->id);
+		} else if (inside && pair(line, &key, &value)) {
+			attribute(name, key, value, ret);
+		} else if (!inside && other) {
+			other(arg, line);
+		}
+	}
+	return inside;
+}
+
+static bool next(const char *name, const char *text, size_t n, size_t *at, struct batch_line *ret)
+{
+	struct job j;
+
+	while (job_next(name, text, n, at, NULL, NULL, &j)) {
+		if (j.number == 0 || !j.state)
+			continue;
+		*ret = (struct batch_line){.number = j.number,
+					   .state = strchr("QHWT", j.state)   ? REQUEST_PENDING
+						    : strchr("RSBU", j.state) ? REQUEST_RUNNING
+									      : REQUEST_ENDED};
+		memcpy(ret->job, j.id, sizeof ret->job);
+		return true;
+	}
+	return false;
+}
+
+static void plan_words(const struct provider_options *o, word_list *w)
+{
+	(void)o;
+	script_words(plan_script, "", "", w);
+}
+
+/* Nodes, before the first job. */
+struct nodes {
+	int64_t processors, here; /* of all in service; of the node that is read */
+	bool down;
+};
+
+static void node_end(struct nodes *s)
+{
+	s->processors += s->down ? 0 : s->here;
+	s->here = 0;
+	s->down = false;
+}
+
+static void node_line(void *arg, char *line)
+{
+	struct nodes *s = arg;
+	char *key, *value;
+
+	if (*line && *line != ' ' && *line != '\t')
+		node_end(s);
+	if (!pair(line, &key, &value))
+		return;
+	if (strcmp(key, "state") == 0)
+		s->down = strstr(value, "down") || strstr(value, "offline") || strstr(value, "unknown");
+	else if ((strcmp(key, "np") == 0 || strcmp(key, "resources_available.ncpus") == 0) && strlen(value) < 7)
+		s->here = atoll(value) > 0 ? atoll(value) : 0;
+}
+
+static int plan_parse(const char *name, const char *text, size_t n, int64_t now, struct rebuild *ret)
+{
+	struct nodes nodes = {0};
+	struct job j;
+
+	for (size_t at = 0; ret->jobs.n < REBUILD_JOBS && job_next(name, text, n, &at, node_line, &nodes, &j);) {
+		if (!j.state || !strchr("QTRSBE", j.state)) /* those on hold have no place in the plan */
+			continue;
+		bool waits = strchr("QT", j.state) != NULL;
+		int64_t limit = j.walltime ? j.walltime : INT32_MAX;
+		vec_push(&ret->jobs, (struct rebuild_job){.processors = j.processors ? j.processors : 1,
+							  .running = !waits,
+							  .end = now + (limit > j.used ? limit - j.used : 0),
+							  .seconds = limit,
+							  .number = j.number});
+	}
+	node_end(&nodes);
+	ret->processors = nodes.processors;
+	return nodes.processors ? 0 : -EINVAL;
+}
+
+/* ---- a Shunt server: its plan says when jobs start ---- */
+
+static void own_plan_words(const struct provider_options *o, word_list *w)
+{
+	(void)o;
+	words_add(w, "", own_program());
+	words_add(w, "", "plan");
+	words_add(w, "", "--json");
+}
+
+static int64_t integer(const json_t *o, const char *key)
+{
+	return json_integer_value(json_object_get(o, key));
+}
+
+static int own_plan_parse(const char *name, const char *text, size_t n, int64_t now, struct rebuild *ret)
+{
+	const json_t *x;
+	size_t i;
+	json_t *all = json_loadb(text, n, 0, NULL);
+
+	json_array_foreach(json_object_get(all, "nodes"), i, x) if (json_is_true(json_object_get(x, "up")))
+		ret->processors += integer(x, "cpus");
+	json_array_foreach(json_object_get(all, "pieces"), i, x)
+	{
+		int64_t start = integer(x, "start"), end = integer(x, "end"), cpus = integer(x, "cpus");
+		const char *job = json_string_value(json_object_get(x, "name"));
+		if (cpus < 1 || cpus > 1000000 || end <= start || end <= now || ret->jobs.n >= REBUILD_JOBS)
+			continue;
+		vec_push(&ret->jobs, (struct rebuild_job){.processors = cpus,
+							  .running = start <= now,
+							  .end = end,
+							  .seconds = end - start,
+							  .start = start,
+							  .number = job ? number_of(name, job) : 0});
+	}
+	json_decref(all);
+	return ret->processors > 0 && ret->processors < INT32_MAX ? 0 : -EINVAL;
+}
+
+/* One node needs no help; several are reached by pbsdsh, which starts once on each. */
+#define LAUNCH(pbsdsh)                                                                                                 \
+	"end=$(($(date +%s) + seconds))\n"                                                                             \
+	"nodes=$(sort -u \"$PBS_NODEFILE\" 2>/dev/null | wc -l)\n"                                                     \
+	"if [ \"$nodes\" -gt 1 ]; then exec " pbsdsh " -u /bin/sh \"$script\" node \"$end\"; fi\n"                     \
+	"set -- node \"$end\""
+#define NODE                                                                                                           \
+	"here=$(hostname)\n"                                                                                           \
+	"SHUNT_CPUS=$(sed 's/[.].*//' \"$PBS_NODEFILE\" 2>/dev/null | grep -cx \"${here%%.*}\")\n"                     \
+	"nodes=$(sort -u \"$PBS_NODEFILE\" 2>/dev/null | wc -l) lines=$(wc -l < \"$PBS_NODEFILE\")\n"                  \
+	"[ \"${SHUNT_CPUS:-0}\" -gt 0 ] || SHUNT_CPUS=$((lines / (nodes > 0 ? nodes : 1)))\n"                          \
+	"[ \"$nodes\" -gt 1 ] || SHUNT_CPUS=$lines\n"                                                                  \
+	"[ \"${SHUNT_CPUS:-0}\" -gt 0 ] || SHUNT_CPUS=${PBS_NUM_PPN:-${NCPUS:-1}}\n"                                   \
+	"SHUNT_NODE=${PBS_NODENUM:-${PBS_VNODENUM:-0}} SHUNT_ALLOCATION=${PBS_JOBID%%.*}"
+
+const struct batch_dialect dialect_pbs = {
+	.kind = "pbs",
+	.submit = "qsub",
+	.list = "qstat",
+	.cancel = "qdel",
+	.prefix = "sb",
+	.digits = 8,
+	.launch = LAUNCH("pbsdsh"),
+	.node = NODE,
+	.submit_words = submit_words,
+	.submit_parse = submit_parse,
+	.list_words = list_words,
+	.next = next,
+	.cancel_words = cancel_words,
+	.clear_words = clear_words,
+	.plan_words = plan_words,
+	.plan_parse = plan_parse,
+};
+
+const struct batch_dialect dialect_shunt = {
+	.kind = "shunt",
+	.submit = "qsub",
+	.list = "qstat",
+	.cancel = "qdel",
+	.prefix = "sb",
+	.digits = 8,
+	.launch = LAUNCH("pbsdsh"),
+	.node = NODE,
+	.submit_words = own_submit_words,
+	.submit_parse = submit_parse,
+	.list_words = own_list_words,
+	.next = next,
+	.cancel_words = own_cancel_words,
+	.clear_words = own_clear_words,
+	.plan_words = own_plan_words,
+	.plan_parse = own_plan_parse,
+};

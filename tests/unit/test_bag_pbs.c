@@ -1,0 +1,112 @@
+/*
+ * test_bag_pbs.c - what PBS's commands and a Shunt server's plan look like, and what else may be there.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bag/batch.h"
+#include "base/timetext.h"
+
+static const char queue[] = "n1\n     state = free\n     np = 8\n\n"
+			    "n2\n     state = down,offline\n     np = 8\n\n"
+			    "n3\n     state = job-exclusive\n     resources_available.ncpus = 4\n\n"
+			    "Job Id: 7.pine\n"
+			    "    Job_Name = other\n"
+			    "    resources_used.walltime = 00:10:00\n"
+			    "    job_state = R\n"
+			    "    Resource_List.nodes = 2:ppn=2+n3:ppn=6:big\n"
+			    "    Resource_List.walltime = 01:00:00\n"
+			    "    submit_args = -l nodes=2:ppn=2\n\t Job_Name = sb12-9\n"
+			    "\n"
+			    "Job Id: 8.pine\n"
+			    "    Job_Name = sb12-3\n"
+			    "    job_state = Q\n"
+			    "    Resource_List.ncpus = 4\n"
+			    "    Resource_List.walltime = 600\n"
+			    "Job Id: 9.pine\n"
+			    "    Job_Name = sb12-4\n"
+			    "    job_state = H\n"
+			    "Job Id: [x]\n"
+			    "    Job_Name = sb12-5\n"
+			    "    job_state = Q\n"
+			    "Job Id: 10.pine\n"
+			    "    Job_Name = sb12-6\n"
+			    "    job_state = C\n";
+
+static void lines(void **state)
+{
+	(void)state;
+	static const struct batch_line wanted[] = {{.job = "8.pine", 3, REQUEST_PENDING},
+						   {.job = "9.pine", 4, REQUEST_PENDING},
+						   {.job = "10.pine", 6, REQUEST_ENDED}};
+	struct batch_line l;
+	size_t at = 0, n = 0;
+
+	for (; dialect_pbs.next("sb12", queue, sizeof queue - 1, &at, &l); n++) {
+		assert_true(n < 3);
+		assert_string_equal(l.job, wanted[n].job);
+		assert_int_equal(l.number, wanted[n].number);
+		assert_int_equal(l.state, wanted[n].state);
+	}
+	assert_int_equal(n, 3);
+}
+
+static void check_free(const struct rebuild *r, const struct adapter_span *wanted, size_t n)
+{
+	assert_int_equal(r->free.n, n);
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(r->free.v[i].start, wanted[i].start);
+		assert_int_equal(r->free.v[i].end, wanted[i].end);
+		assert_int_equal(r->free.v[i].procs, wanted[i].procs);
+	}
+}
+
+/* 12 processors in service, 10 of them held for 50 minutes more; our request of 4 comes after that. */
+static void plan(void **state)
+{
+	(void)state;
+	static const struct adapter_span wanted[] = {{1000, 4000, 2}, {4000, 4600, 8}, {4600, TIME_NEVER, 12}};
+	struct rebuild r = {0};
+
+	assert_int_equal(dialect_pbs.plan_parse("sb12", queue, sizeof queue - 1, 1000, &r), 0);
+	rebuild_plan(&r, 1000);
+	assert_int_equal(r.processors, 12);
+	check_free(&r, wanted, 3);
+	assert_int_equal(r.jobs.v[1].number, 3);
+	assert_int_equal(r.jobs.v[1].start, 4000);
+	rebuild_fini(&r);
+}
+
+static void own_plan(void **state)
+{
+	(void)state;
+	static const char text[] =
+		"{\"nodes\": [{\"name\": \"n1\", \"cpus\": 4, \"up\": true}, {\"name\": \"n2\", \"cpus\": 4, \"up\": false}],"
+		"\"pieces\": [{\"name\": \"a\", \"cpus\": 3, \"start\": 900, \"end\": 2000, \"state\": \"running\"},"
+		"{\"name\": \"sb12-2\", \"cpus\": 4, \"start\": 2500, \"end\": 3000, \"state\": \"planned\"},"
+		"{\"name\": \"b\", \"cpus\": -4, \"start\": 2500, \"end\": 3000}, 7]}";
+	static const struct adapter_span wanted[] = {
+		{1000, 2000, 1}, {2000, 2500, 4}, {2500, 3000, 0}, {3000, TIME_NEVER, 4}};
+	struct rebuild r = {0};
+
+	assert_int_equal(dialect_shunt.plan_parse("sb12", text, sizeof text - 1, 1000, &r), 0);
+	rebuild_plan(&r, 1000);
+	assert_int_equal(r.queued, 1);
+	assert_int_equal(r.jobs.v[1].number, 2);
+	check_free(&r, wanted, 4);
+	rebuild_clear(&r);
+	assert_int_equal(dialect_shunt.plan_parse("sb12", "no plan", 7, 1000, &r), -22);
+	rebuild_fini(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(lines), cmocka_unit_test(plan), cmocka_unit_test(own_plan)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
