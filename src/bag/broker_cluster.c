@@ -39,7 +39,8 @@ struct cluster {
 	struct provider_user user;
 	struct provider *provider;
 	struct adapter *adapter;
-	struct adapter_limits limits; /* as the adapter knows them */
+	struct adapter_limits limits; /* as the adapter knows them; time -1: without end */
+	bool elastic;
 	char tag[TAG_SIZE];
 	VEC(struct account) accounts; /* by request - 1 */
 	int64_t opened;		      /* microseconds */
@@ -206,6 +207,13 @@ static int cluster_start(struct broker *b, const char *place, struct err *err)
 		return -EINVAL;
 	c->limits = (struct adapter_limits){.requests = (int)p.requests, .procs = p.processors, .time = p.seconds};
 	c->adapter = adapter_create(o->adapter, &c->limits, (int64_t)time(NULL));
+	struct provider_limits limits;
+	c->provider->kind->limits(c->provider, &limits);
+	c->elastic = limits.elastic;
+	if (!c->elastic) { /* what hosts have is known when their workers come */
+		c->limits.procs = INT32_MAX;
+		c->limits.time = -1;
+	}
 	return 0;
 }
 
@@ -344,6 +352,15 @@ static void orders_do(struct cluster *c, const struct adapter_order *orders, int
 	}
 }
 
+/* Hosts are there, and only need to be used. */
+static void hosts_use(struct cluster *c, int64_t free)
+{
+	struct err err;
+
+	while (free-- > 0 && c->provider->kind->request(c->provider, 1, -1, &err) > 0)
+		vec_push(&c->accounts, (struct account){0});
+}
+
 /* Free workers take what fits them before anybody looks here: so what has waited for a while needs more of them. */
 static void decide(struct cluster *c)
 {
@@ -361,6 +378,10 @@ static void decide(struct cluster *c)
 	c->provider->kind->limits(c->provider, &limits);
 	if (limits.pending == 0)
 		return;
+	if (!c->elastic) {
+		hosts_use(c, limits.pending);
+		return;
+	}
 	limits_set(c, &limits);
 	requests_look(c, now, &out);
 	bool open = out.coming < demand && (int)out.n < c->limits.requests, changed = out.digest != c->digest;
@@ -403,7 +424,8 @@ void cluster_look(struct broker *b)
 		struct cluster *c = b->clusters.v[i];
 		c->provider->kind->poll(c->provider, (int64_t)time(NULL));
 		decide(c);
-		release(c);
+		if (c->elastic)
+			release(c);
 	}
 }
 
@@ -444,6 +466,9 @@ int64_t cluster_longest(const struct broker *b)
 
 	if (b->options->workers > 0 || b->options->invite > 0)
 		return -1;
+	for (size_t i = 0; i < b->clusters.n; i++)
+		if (!b->clusters.v[i]->elastic)
+			return -1;
 	for (size_t i = 0; i < b->clusters.n; i++)
 		longest = b->clusters.v[i]->limits.time > longest ? b->clusters.v[i]->limits.time : longest;
 	return longest;

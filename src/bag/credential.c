@@ -97,11 +97,12 @@ int credential_read(const char *path, int64_t number, struct credential *ret, st
 	struct stat st;
 	char piece[4096];
 	ssize_t n = 1;
-	int fd = open(path, O_RDONLY | O_CLOEXEC), rc = 0;
+	bool standard = strcmp(path, "-") == 0;
+	int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC), rc = 0;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		rc = err_set(err, -errno, "%s: %s", path, strerror(errno));
-	else if (S_ISREG(st.st_mode) && (st.st_mode & 077))
+	else if (!standard && S_ISREG(st.st_mode) && (st.st_mode & 077))
 		rc = err_set(err, -EACCES, "%s may be read by others: its mode must be 600", path);
 	while (rc == 0 && n > 0 && text.n <= CREDENTIAL_MOST) {
 		n = read(fd, piece, sizeof piece);
@@ -109,7 +110,7 @@ int credential_read(const char *path, int64_t number, struct credential *ret, st
 			rc = err_set(err, -errno, "%s: %s", path, strerror(errno));
 		strbuf_add(&text, piece, n > 0 ? (size_t)n : 0);
 	}
-	if (fd >= 0)
+	if (fd >= 0 && !standard)
 		close(fd);
 	if (rc == 0) {
 		rc = credential_parse(strbuf_text(&text), text.n, number, ret, err);

@@ -34,7 +34,7 @@ void secret_make(char ret[SECRET_SIZE]);
 void credential_put(const struct credential *c, const char (*secrets)[SECRET_SIZE], size_t n, struct strbuf *out);
 /* With the secret in line `number`, from 0. -EINVAL, with the line; -ENOENT: it has no such secret. */
 int credential_parse(const char *text, size_t n, int64_t number, struct credential *ret, struct err *err);
-/* Of a file. -EACCES: others may read it. */
+/* Of a file; "-": standard input. -EACCES: others may read it. */
 int credential_read(const char *path, int64_t number, struct credential *ret, struct err *err);
 /* Writes a file that only its owner may read, over one that may be there. */
 int credential_write(const char *path, const char *text, size_t n, struct err *err);

@@ -9,8 +9,9 @@
 
 #include "bag/batch.h"
 #include "bag/credential.h"
+#include "base/hostlist.h"
 
-static const struct batch_dialect *const dialects[] = {&dialect_slurm};
+static const struct batch_dialect *const dialects[] = {&dialect_slurm, &dialect_pbs, &dialect_shunt};
 enum { DIALECTS = sizeof dialects / sizeof *dialects };
 
 /* By the word before a colon. Tags of earlier versions have none: they were Slurm's. */
@@ -28,12 +29,19 @@ static const struct batch_dialect *dialect_of(const char *text)
 
 const char *provider_places(void)
 {
-	return "local or slurm";
+	return "local, slurm, pbs, shunt or ssh:HOSTS, as in ssh:n[1-4],big";
 }
 
 bool provider_known(const char *place)
 {
-	return dialect_of(place) != NULL && !strchr(place, ':');
+	name_list hosts = {0};
+	struct err err;
+
+	if (strncmp(place, "ssh:", 4) != 0)
+		return dialect_of(place) != NULL && !strchr(place, ':');
+	bool good = hostlist_parse(place + 4, &hosts, &err) == 0 && hosts.n >= 1 && hosts.n <= SSH_HOSTS_MOST;
+	name_list_free(&hosts);
+	return good;
 }
 
 void provider_tag(const char *place, char ret[TAG_SIZE])
@@ -53,6 +61,8 @@ struct provider *provider_create(const char *place, const struct provider_user *
 
 	if (d)
 		return batch_create(d, user, options);
+	if (strncmp(place, "ssh:", 4) == 0)
+		return provider_ssh(place + 4, user, err);
 	err_set(err, -EINVAL, "%s: must be %s", place, provider_places());
 	return NULL;
 }

@@ -21,7 +21,10 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 
-enum { TAG_SIZE = 64 };
+enum {
+	TAG_SIZE = 64,
+	SSH_HOSTS_MOST = 64,
+};
 
 struct provider_limits {
 	bool elastic; /* processors come for a time, by request; false: they are there, and one request takes them all */
@@ -121,6 +124,9 @@ struct provider *provider_create(const char *place, const struct provider_user *
 				 const struct provider_options *options, struct err *err);
 /* Ends all requests of a tag, also of a process that was killed, and waits for it up to half a minute. -errno with a sentence: they may still be there. */
 int provider_clear(const char *tag, struct err *err);
+
+/* One command on each of the hosts, a list as in base/hostlist.h, through ssh with the key on its standard input; each host is a request, and has no end. */
+struct provider *provider_ssh(const char *hosts, const struct provider_user *user, struct err *err);
 
 /* Workers of a broker on this host: `workers` processes that share `cpus` (thousandths) evenly. A worker that dies is started again, at most ten times in a
  * row without a result. The strings are borrowed. */

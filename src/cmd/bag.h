@@ -27,12 +27,12 @@ struct bag_how {
 	{"losses", OPTION_NUMBER, offsetof(TYPE, how.losses), "N", "5", NULL, 1, 200, "Set a task aside when N workers have vanished while they ran it.", 0}, \
 	{"replicas", OPTION_NUMBER, offsetof(TYPE, how.replicas), "N", "1", NULL, 1, 100, "When no task waits, run up to N copies of a task on idle workers; the first to succeed counts.", 0}, \
 	{"agree", OPTION_NUMBER, offsetof(TYPE, how.agree), "N", "1", NULL, 1, 20, "Run each task until N results have the same output, on different workers if there are enough.", 0}, \
-	{"on", OPTION_TEXTS, offsetof(TYPE, how.on), "PLACE", NULL, NULL, 0, 0, "Run tasks on PLACE: 'local', this host, or 'slurm', a Slurm cluster; may be given more than once. Otherwise local.", 0}, \
+	{"on", OPTION_TEXTS, offsetof(TYPE, how.on), "PLACE", NULL, NULL, 0, 0, "Run tasks on PLACE: 'local', this host; 'slurm', 'pbs' or 'shunt', a cluster; 'ssh:HOSTS', as in ssh:n[1-4]. May be given more than once. Otherwise local.", 0}, \
 	{"requests", OPTION_NUMBER, offsetof(TYPE, how.requests), "N", "3", NULL, 1, 64, "Have at most N requests at the cluster at once.", 0}, \
 	{"request-cpus", OPTION_NUMBER, offsetof(TYPE, how.request_cpus), "N", "16", NULL, 1, 10000, "Request at most N CPUs at a time.", 0}, \
 	{"request-time", OPTION_SECONDS, offsetof(TYPE, how.request_time), "TIME", "1h", NULL, 60, 31536000, "Request CPUs for at most TIME.", 0}, \
 	{"adapter", OPTION_TEXT, offsetof(TYPE, how.adapter), "NAME", "ours", NULL, 0, 0, "How requests are chosen: static, initial, adaptive, mixed or ours.", 0}, \
-	{"submit", OPTION_TEXT, offsetof(TYPE, how.submit), "OPTIONS", NULL, NULL, 0, 0, "More options for sbatch, separated by blanks: '-p long -A me'.", 0}, \
+	{"submit", OPTION_TEXT, offsetof(TYPE, how.submit), "OPTIONS", NULL, NULL, 0, 0, "More options for sbatch or qsub, separated by blanks: '-p long -A me'.", 0}, \
 	{"invite", OPTION_NUMBER, offsetof(TYPE, how.invite), "N", "0", NULL, 0, 10000, "Write N credentials, DIR/worker-1.key and so on: each lets one 'shunt bag worker --credential FILE' on another host join.", 0}, \
 	{"stream", OPTION_FLAG, offsetof(TYPE, how.stream), NULL, NULL, NULL, 0, 0, "Print the outputs of tasks as they finish.", 's'}
 /* clang-format on */
