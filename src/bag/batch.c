@@ -356,6 +356,8 @@ static bool shrink(struct batch *s, const struct request *q, const char *why)
 	struct provider_options *o = &s->options;
 	int64_t out = 0, procs = o->processors, seconds = o->seconds, requests = o->requests;
 
+	if (q->r.seconds > seconds || q->r.processors > procs) /* it was made before that was known */
+		return true;
 	for (size_t i = 0; i < s->all.n; i++)
 		out += s->all.v[i].known && !over(&s->all.v[i]);
 	bool late = speaks_of(why, time), large = speaks_of(why, size), some = speaks_of(why, any);
@@ -411,11 +413,16 @@ static void seen(struct batch *s, const struct batch_line *l, int64_t now)
 	snprintf(q->r.name, sizeof q->r.name, "%s", l->job);
 	q->known = true;
 	q->unseen = 0;
-	q->r.planned = l->planned;
 	if (l->state == REQUEST_ENDED) {
 		request_end(s, q, REQUEST_ENDED, now);
 	} else if (over(q) || q->unwanted) {
 		vec_push(&s->cancels, l->number);
+	} else if (l->never[0]) {
+		if (!shrink(s, q, l->never))
+			failure(s, now, "its job can't start", l->never);
+		snprintf(q->r.failure, sizeof q->r.failure, "its job can't start: %s", l->never);
+		vec_push(&s->cancels, l->number);
+		request_end(s, q, REQUEST_FAILED, now);
 	} else {
 		q->r.state = l->state;
 		if (l->state == REQUEST_RUNNING && !q->r.started)

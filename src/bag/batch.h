@@ -29,7 +29,7 @@ struct batch_line {
 	char job[64];
 	int number;
 	enum request_state state;
-	int64_t planned; /* 0: unknown */
+	char never[64]; /* of one that waits: why it can never start as it is, such as a limit's name; "": it can */
 };
 
 struct batch_request {

@@ -85,16 +85,30 @@ static int64_t duration(const char *text)
 	return days * 86400 + seconds;
 }
 
+/* Limits of a job, of which its partition, account or QoS will never allow more; others, as those of all jobs of a user, are a matter of time. */
+static void never(const char *reason, char *ret, size_t size)
+{
+	size_t n = strlen(reason);
+	bool limit = n > 5 && strcmp(reason + n - 5, "Limit") == 0;
+
+	if (limit && (strncmp(reason, "Partition", 9) == 0 || strstr(reason, "PerJob")))
+		snprintf(ret, size, "%s%s", reason,
+			 strstr(reason, "Time") || strstr(reason, "Wall") ? " (time limit)" : " (nodes)");
+}
+
 static bool next(const char *name, const char *text, size_t n, size_t *at, struct batch_line *ret)
 {
 	char line[512], *field[FIELDS_MOST];
 
 	(void)name; /* squeue shows no others */
 	while (line_next(text, n, at, line, sizeof line)) {
-		if (split(line, 4, field) < 3 || !digits(field[0], sizeof ret->job - 1) || !digits(field[1], 7))
+		int fields = split(line, 4, field);
+		if (fields < 3 || !digits(field[0], sizeof ret->job - 1) || !digits(field[1], 7))
 			continue;
 		*ret = (struct batch_line){.number = atoi(field[1]), .state = state_of(field[2], strlen(field[2]))};
 		snprintf(ret->job, sizeof ret->job, "%s", field[0]);
+		if (fields == 4 && ret->state == REQUEST_PENDING)
+			never(field[3], ret->never, sizeof ret->never);
 		return true;
 	}
 	return false;
@@ -135,7 +149,7 @@ static void list_words(const char *name, word_list *w)
 	words_add(w, "", "--noheader");
 	words_add(w, "", "--states=all");
 	words_add(w, "--name=", name);
-	words_add(w, "", "--format=%i|%k|%T");
+	words_add(w, "", "--format=%i|%k|%T|%r");
 }
 
 static void cancel_words(word_list *w)
@@ -234,7 +248,8 @@ const struct batch_dialect dialect_slurm = {
 	.cancel = "scancel",
 	.prefix = "shunt-bag-",
 	.digits = 12,
-	.launch = "end=${SLURM_JOB_END_TIME:-$(($(date +%s) + seconds))}\n"
+	.launch = "unset SLURM_CPUS_PER_TASK SRUN_CPUS_PER_TASK\n" /* the step has all CPUs of the job */
+		  "end=${SLURM_JOB_END_TIME:-$(($(date +%s) + seconds))}\n"
 		  "nodes=${SLURM_JOB_NUM_NODES:-1}\n"
 		  "exec srun --nodes=\"$nodes\" --ntasks=\"$nodes\" --ntasks-per-node=1 --cpu-bind=none /bin/sh "
 		  "\"$script\" node \"$end\"",

@@ -23,10 +23,17 @@ static void lines(void **state)
 		"14|3|CONFIGURING\n"
 		"15|4|COMPLETED\n"
 		"16|5|NEWER_STATE\n"
-		"17|6|RUNNING";
+		"17|6|RUNNING|None\n"
+		"18|7|PENDING|Resources\n"
+		"19|8|PENDING|PartitionTimeLimit\n"
+		"20|9|PENDING|QOSMaxCpuPerUserLimit\n"
+		"21|10|PENDING|QOSMaxCpuPerJobLimit";
 	static const struct batch_line wanted[] = {
-		{.job = "12", 1, REQUEST_PENDING}, {.job = "13", 2, REQUEST_RUNNING}, {.job = "14", 3, REQUEST_PENDING},
-		{.job = "15", 4, REQUEST_ENDED},   {.job = "16", 5, REQUEST_ENDED},   {.job = "17", 6, REQUEST_RUNNING},
+		{.job = "12", 1, REQUEST_PENDING}, {.job = "13", 2, REQUEST_RUNNING},
+		{.job = "14", 3, REQUEST_PENDING}, {.job = "15", 4, REQUEST_ENDED},
+		{.job = "16", 5, REQUEST_ENDED},   {.job = "17", 6, REQUEST_RUNNING},
+		{.job = "18", 7, REQUEST_PENDING}, {.job = "19", 8, REQUEST_PENDING, "PartitionTimeLimit (time limit)"},
+		{.job = "20", 9, REQUEST_PENDING}, {.job = "21", 10, REQUEST_PENDING, "QOSMaxCpuPerJobLimit (nodes)"},
 	};
 	struct batch_line l;
 	size_t at = 0, n = 0;
@@ -36,6 +43,7 @@ static void lines(void **state)
 		assert_string_equal(l.job, wanted[n].job);
 		assert_int_equal(l.number, wanted[n].number);
 		assert_int_equal(l.state, wanted[n].state);
+		assert_string_equal(l.never, wanted[n].never);
 	}
 	assert_int_equal(n, sizeof wanted / sizeof *wanted);
 	assert_int_equal(at, sizeof text - 1);
