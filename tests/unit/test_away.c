@@ -118,12 +118,30 @@ static void fits_elsewhere(void **state)
 	offered_once(f, 1);
 }
 
+/* A site that says of a job's end what no job can have. */
+static void ended_absurdly(void **state)
+{
+	struct site *f = *state;
+
+	submit(f, "long@east", "ncpus=1");
+	offered_once(f, 1);
+	assert_int_equal(ask(f, "POST", "/v1/courier/1", "{\"try\":1,\"result\":\"accepted\",\"there\":\"7.east\"}"),
+			 200);
+	assert_int_equal(ask(f, "POST", "/v1/courier/1",
+			     "{\"try\":1,\"result\":\"ended\",\"job\":{\"exit_status\":9223372036854775807,"
+			     "\"started\":-9223372036854775808,\"ended\":9223372036854775807,\"used\":{"
+			     "\"cput\":9223372036854775807,\"memory\":-1,\"walltime\":9223372036854775807}}}"),
+			 200);
+	says(f, "/v1/jobs/1", "ran at site east as job 7.east");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(from_site_to_site, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(there_and_back, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(fits_elsewhere, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(ended_absurdly, setup, site_teardown),
 	};
 
 	return cmocka_run_group_tests_name("away", tests, NULL, NULL);

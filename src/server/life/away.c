@@ -232,9 +232,13 @@ void away_state(struct server *s, uint32_t id, uint32_t try, char state)
 	away_put(s, id, &a, &(struct payload){.text = text, .comment = text});
 }
 
-static int64_t number(const json_t *o, const char *key)
+#define SPAN_MOST INT64_C(1000000000000) /* seconds or KiB: what another site says may be anything */
+
+static int64_t span(const json_t *o, const char *key, int64_t scale)
 {
-	return json_integer_value(json_object_get(o, key));
+	int64_t v = json_integer_value(json_object_get(o, key));
+
+	return (v < 0 ? 0 : v > SPAN_MOST ? SPAN_MOST : v) * scale;
 }
 
 void away_ended(struct server *s, uint32_t id, uint32_t try, const json_t *job, const char *comment)
@@ -242,7 +246,8 @@ void away_ended(struct server *s, uint32_t id, uint32_t try, const json_t *job, 
 	const char *cause = json_string_value(json_object_get(job, "cause")),
 		   *said = json_string_value(json_object_get(job, "comment"));
 	const json_t *used = json_object_get(job, "used");
-	struct payload p = {.exit_status = (int32_t)number(job, "exit_status"), .cause = END_ITSELF};
+	struct payload p = {.exit_status = (int32_t)json_integer_value(json_object_get(job, "exit_status")),
+			    .cause = END_ITSELF};
 	char text[700];
 
 	if (!is_try(s, id, try, 1u << AWAY_THERE))
@@ -252,11 +257,11 @@ void away_ended(struct server *s, uint32_t id, uint32_t try, const json_t *job, 
 			p.cause = (uint8_t)i;
 	if (json_is_object(used)) {
 		p.used = true;
-		p.cpu_ms = number(used, "cput") * 1000;
-		p.memory_kib = number(used, "memory");
-		p.ran_ms = number(used, "walltime") * 1000;
-		p.started_us = number(job, "started") * 1000000;
-		p.ended_us = number(job, "ended") * 1000000;
+		p.cpu_ms = span(used, "cput", 1000);
+		p.memory_kib = span(used, "memory", 1);
+		p.ran_ms = span(used, "walltime", 1000);
+		p.started_us = span(job, "started", 1000000);
+		p.ended_us = span(job, "ended", 1000000);
 	}
 	snprintf(text, sizeof text, "ran at site %.60s as job %.80s%s%.240s%s%.240s", site_name(s, id),
 		 s->jobs->entries.v[id].away->id, said ? ": " : "", said ? said : "", comment ? "; " : "",
