@@ -12,9 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "net/address.h"
 #include "net/http_internal.h"
 
 #define CONNECTION_MEMORY 65536	 /* a connection's: bounds request line and headers, and a chunk of a stream */
@@ -220,21 +222,45 @@ static void on_rested(uv_timer_t *timer)
 	struct http *h = timer->data;
 
 	uv_poll_start(&h->accepts, UV_READABLE, on_accepts);
+	if (h->page >= 0)
+		uv_poll_start(&h->page_accepts, UV_READABLE, on_accepts);
+}
+
+/* One of the page's: who is behind it shows by what it sends. */
+static void page_add(struct http *h, int fd)
+{
+	struct sockaddr_storage from = {.ss_family = AF_UNSPEC};
+	socklen_t n = sizeof from;
+	char address[ADDRESS_SIZE];
+
+	socket_tune(fd);
+	getpeername(fd, (struct sockaddr *)&from, &n);
+	address_text(&from, address, sizeof address);
+	h->adopts = address;
+	h->adopts_page = true;
+	MHD_add_connection(h->daemon, fd, (const struct sockaddr *)&from, n);
+	h->adopts = NULL;
+	h->adopts_page = false;
 }
 
 static void on_accepts(uv_poll_t *poll, int status, int events)
 {
 	const struct sockaddr_un nobody = {.sun_family = AF_UNIX};
 	struct http *h = poll->data;
+	bool page = poll == &h->page_accepts;
 
 	for (int i = 0; i < ACCEPTS; i++) {
-		int fd = accept4(h->listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-		if (fd >= 0) {
+		int fd = accept4(page ? h->page : h->listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd >= 0 && page) {
+			page_add(h, fd);
+		} else if (fd >= 0) {
 			MHD_add_connection(h->daemon, fd, (const struct sockaddr *)&nobody, sizeof nobody.sun_family);
 		} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
 			/* It stays in the queue, and would be told again and again. */
 			connections_evict(h, EVICTED);
 			uv_poll_stop(&h->accepts);
+			if (h->page >= 0)
+				uv_poll_stop(&h->page_accepts);
 			uv_timer_start(&h->rest, on_rested, REST_MS, 0);
 			break;
 		} else if (errno == EAGAIN) {
@@ -318,7 +344,8 @@ int http_start(uv_loop_t *loop, int fd, const struct http_limits *limits, http_h
 	struct http *h = mem_zalloc(sizeof *h);
 	int rc = 0;
 
-	*h = (struct http){.loop = loop, .limits = *limits, .handler = handler, .context = context, .listening = fd};
+	*h = (struct http){
+		.loop = loop, .limits = *limits, .handler = handler, .context = context, .listening = fd, .page = -1};
 	h->leaves_fd = epoll_create1(EPOLL_CLOEXEC);
 	/* We accept until there are no more, and must not wait then. */
 	if (h->leaves_fd < 0 || fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) < 0)
@@ -334,6 +361,15 @@ int http_start(uv_loop_t *loop, int fd, const struct http_limits *limits, http_h
 	loop_join(h);
 	*ret = h;
 	return 0;
+}
+
+void http_listen_page(struct http *h, int fd)
+{
+	h->page = fd;
+	uv_poll_init(h->loop, &h->page_accepts, fd);
+	h->page_accepts.data = h;
+	h->handles++;
+	uv_poll_start(&h->page_accepts, UV_READABLE, on_accepts);
 }
 
 int http_adopt(struct http *h, int fd, const char *address, struct err *err)
@@ -377,6 +413,8 @@ void http_stop(struct http *h)
 			MHD_resume_connection(c->r->mhd);
 	}
 	uv_close((uv_handle_t *)&h->accepts, on_closed);
+	if (h->page >= 0)
+		uv_close((uv_handle_t *)&h->page_accepts, on_closed);
 	uv_close((uv_handle_t *)&h->rest, on_closed);
 	uv_close((uv_handle_t *)&h->poll, on_closed);
 	uv_close((uv_handle_t *)&h->leaves, on_closed);
@@ -385,6 +423,8 @@ void http_stop(struct http *h)
 	uv_close((uv_handle_t *)&h->sweep, on_closed);
 	MHD_stop_daemon(h->daemon);
 	close(h->listening);
+	if (h->page >= 0)
+		close(h->page);
 	close(h->leaves_fd);
 }
 

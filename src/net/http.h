@@ -56,6 +56,9 @@ int http_start(uv_loop_t *loop, int fd, const struct http_limits *limits, http_h
 /* Serves one more connection, that came decrypted through net/listener.h; `fd` is taken over. Nobody's uid is behind it:
  * request_remote() is then the address, and request_peer() gives uid and gid -1. */
 int http_adopt(struct http *h, int fd, const char *address, struct err *err);
+/* Listens on one more socket, which is then owned: TCP of the loopback interface, for the page. Nobody's uid is behind its connections:
+ * request_remote() is their address, and request_page() is true. */
+void http_listen_page(struct http *h, int fd);
 /* Closes a connection that idles: one of this address, or of any user or address (NULL). False: none idles. */
 bool http_make_room(struct http *h, const char *address);
 /* Closes all connections, and the streams' sources; what was flushed has one try to leave. Memory is freed by the
@@ -73,6 +76,7 @@ const char *request_body(const struct http_request *r, size_t *ret_n);	    /* NU
 struct peer request_peer(const struct http_request *r);
 const char *
 request_remote(const struct http_request *r);	     /* the address of one that came by TLS; NULL: the local socket */
+bool request_page(const struct http_request *r);     /* it came by the page's own port */
 struct arena *request_arena(struct http_request *r); /* lives as long as the request */
 void request_again(struct http_request *r);	     /* hands one that has no answer yet to the handler once more */
 

@@ -39,7 +39,8 @@ struct connection {
 	struct connection *prev, *next;
 	int fd;
 	struct peer peer;
-	char *remote; /* the address of one that came through TLS; NULL: of the local socket, with a user behind it */
+	char *remote; /* the address of one that came through TLS or by the page's port; NULL: of the local socket, with a user behind it */
+	bool page; /* by the page's port */
 	struct share *share;
 	bool reserved;		/* it is one of http->reserved */
 	enum code refusal;	/* or CODE_NONE: what each of its requests gets: one connection too many */
@@ -83,10 +84,11 @@ struct http {
 	struct http_limits limits;
 	http_handler handler;
 	void *context;
-	int listening;
-	uv_poll_t accepts; /* the listening socket: MHD stops accepting for good once it had no descriptor left */
-	uv_timer_t rest;   /* without accepting, when there is none */
-	uv_poll_t poll;	   /* MHD's epoll descriptor */
+	int listening, page; /* page -1: it has no port */
+	uv_poll_t accepts;   /* the listening socket: MHD stops accepting for good once it had no descriptor left */
+	uv_poll_t page_accepts;
+	uv_timer_t rest; /* without accepting, when there is none */
+	uv_poll_t poll;	 /* MHD's epoll descriptor */
 	uv_poll_t
 		leaves; /* of sleeping streams: clients that hang up (MHD does not look while a connection is suspended) */
 	int leaves_fd;
@@ -98,6 +100,7 @@ struct http {
 	bool resumed; /* a connection was, and MHD must run for it */
 	struct connection *connections;
 	const char *adopts;  /* the address of the connection that is just being added */
+	bool adopts_page;    /* it came by the page's port */
 	struct map share_of; /* uid, or the key of an address -> struct share */
 	struct share *users, *addresses;
 	int leaving;			  /* connections that were cut off, and are not gone yet */

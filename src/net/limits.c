@@ -174,6 +174,7 @@ struct connection *connection_create(struct http *h, int fd)
 	if (h->adopts) {
 		c->peer = (struct peer){.uid = (uid_t)-1, .gid = (gid_t)-1};
 		c->remote = mem_strdup(h->adopts);
+		c->page = h->adopts_page;
 	} else {
 		c->peer = peer_of(fd);
 	}

@@ -87,6 +87,11 @@ const char *request_remote(const struct http_request *r)
 	return r->inner ? NULL : r->connection->remote;
 }
 
+bool request_page(const struct http_request *r)
+{
+	return !r->inner && r->connection->page;
+}
+
 struct arena *request_arena(struct http_request *r)
 {
 	return r->arena;

@@ -102,6 +102,7 @@ static void echo(struct http_request *r)
 	json_int(&j, "gid", peer.gid);
 	json_int(&j, "pid", peer.pid);
 	json_text(&j, "remote", request_remote(r));
+	json_bool(&j, "page", request_page(r));
 	json_close_object(&j);
 	http_reply_strbuf(r, 200, "application/json", &out);
 	strbuf_fini(&body);

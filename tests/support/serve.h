@@ -2,7 +2,7 @@
  * serve.h - a small HTTP server over net/http, for the tests of both ends: in the test's own loop, or in a child
  * process.
  *
- *	/echo		the request as JSON: method, path, query (q), header (X-Test), body (base64), uid, gid, pid, remote
+ *	/echo		the request as JSON: method, path, query (q), header (X-Test), body (base64), uid, gid, pid, remote, page
  *	/hello		"hello"
  *	/big?n=N	N bytes
  *	/error		409 with code "bad_state"

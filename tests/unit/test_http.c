@@ -3,6 +3,7 @@
  * the test's process and turn by turn its loop, so that every moment can be chosen.
  */
 #include <errno.h>
+#include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,6 +21,7 @@
 
 #include "base/unixsock.h"
 #include "client/response.h"
+#include "net/address.h"
 #include "net/url.h"
 #include "support/serve.h"
 
@@ -142,6 +144,31 @@ static void until(struct serve *s, const int *counter, int value)
 }
 
 #define GET(path) "GET " path " HTTP/1.1\r\nHost: x\r\n\r\n"
+
+/* Of the page's port nobody's uid is known, whoever connects. */
+static void listens_for_the_page(void **state)
+{
+	struct serve *s = *state;
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct end *e = mem_zalloc(sizeof *e), *local = dial(s);
+	struct strbuf body = {0};
+	struct err err;
+	int fd[2], port;
+
+	assert_int_equal(sockets_listen("127.0.0.1:0", fd, &port, &err), 1);
+	http_listen_page(s->http, fd[0]);
+	to.sin_port = htons((uint16_t)port);
+	e->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(connect(e->fd, (struct sockaddr *)&to, sizeof to), 0);
+	assert_int_equal(ask(s, e, GET("/echo"), &body), 200);
+	assert_non_null(strstr(body.text, "\"uid\":4294967295"));
+	assert_non_null(strstr(body.text, "\"remote\":\"127.0.0.1\",\"page\":true"));
+	assert_int_equal(ask(s, local, GET("/echo"), &body), 200);
+	assert_non_null(strstr(body.text, "\"remote\":null,\"page\":false"));
+	strbuf_fini(&body);
+	hang_up(e);
+	hang_up(local);
+}
 
 static int setup(void **state)
 {
@@ -825,6 +852,7 @@ int main(void)
 		WITH_SERVER(serves_ten_thousand_on_a_connection),
 		WITH_SERVER(answers_pipelines_in_order),
 		WITH_SERVER(serves_a_thousand_connections),
+		WITH_SERVER(listens_for_the_page),
 		WITH_SERVER(streams_yield),
 		WITH_SERVER(streams_much_and_little),
 		WITH_SERVER(bears_leaving_at_every_byte),
