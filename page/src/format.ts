@@ -1,0 +1,72 @@
+/* format.ts - times, durations and amounts as people read them, in the browser's own time zone. */
+import { language, t } from "./text";
+
+/* The server's clock minus the browser's, seconds: instants are compared by the server's. */
+let ahead = 0;
+
+export function clockSet(now: number): void {
+  ahead = now - Date.now() / 1000;
+}
+
+export function serverNow(): number {
+  return Date.now() / 1000 + ahead;
+}
+
+export function duration(seconds: number): string {
+  const s = Math.max(0, Math.round(seconds));
+  if (s < 60) return `${s} s`;
+  if (s < 3600) return `${Math.floor(s / 60)} min${s < 600 && s % 60 ? ` ${s % 60} s` : ""}`;
+  if (s < 86400) return `${Math.floor(s / 3600)} h${s % 3600 >= 60 ? ` ${Math.floor((s % 3600) / 60)} min` : ""}`;
+  return `${Math.floor(s / 86400)} d${s % 86400 >= 3600 ? ` ${Math.floor((s % 86400) / 3600)} h` : ""}`;
+}
+
+export function clock(seconds: number): string {
+  const s = Math.max(0, Math.round(seconds)),
+    two = (n: number) => String(n).padStart(2, "0");
+  return `${Math.floor(s / 3600)}:${two(Math.floor((s % 3600) / 60))}:${two(s % 60)}`;
+}
+
+const instants = new Map<string, Intl.DateTimeFormat>();
+
+function format(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const key = language() + JSON.stringify(options);
+  let f = instants.get(key);
+  if (!f) instants.set(key, (f = new Intl.DateTimeFormat(language(), options)));
+  return f;
+}
+
+/* "14:05" of today, "17 Nov, 14:05" of another day. */
+export function instant(at: number | null | undefined): string {
+  if (!at) return "";
+  const d = new Date(at * 1000);
+  const today = new Date(serverNow() * 1000).toDateString() === d.toDateString();
+  return format(today ? { hour: "2-digit", minute: "2-digit" } : { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" }).format(d);
+}
+
+export function instantFull(at: number): string {
+  return format({ dateStyle: "medium", timeStyle: "medium" }).format(new Date(at * 1000));
+}
+
+/* "in 5 min", "3 min ago" */
+export function relative(at: number | null | undefined, now: number): string {
+  if (!at) return "";
+  const d = at - now;
+  if (Math.abs(d) < 2) return t("time.now");
+  return d > 0 ? t("time.in", { span: duration(d) }) : t("time.ago", { span: duration(-d) });
+}
+
+export function memory(kib: number): string {
+  return kib < 1024 ? `${kib} KiB` : kib < 1 << 20 ? `${(kib / 1024).toFixed(0)} MiB` : `${(kib / (1 << 20)).toFixed(1)} GiB`;
+}
+
+export function number(n: number): string {
+  return new Intl.NumberFormat(language()).format(n);
+}
+
+/* "1:30:00", "90:00" and "45" as seconds; NaN: it is none of these. */
+export function durationParse(text: string): number {
+  const parts = text.trim().split(":");
+  if (parts.length > 4 || !parts.every((x) => /^\d{1,9}$/.test(x))) return NaN;
+  const scale = [1, 60, 3600, 86400];
+  return parts.reverse().reduce((sum, x, i) => sum + Number(x) * scale[i], 0);
+}
