@@ -1,0 +1,158 @@
+/* parts.tsx - what several views are made of. */
+import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { get, Refused, type Job } from "./api";
+import { duration, instant, instantFull, relative, serverNow } from "./format";
+import { listen, type Change } from "./live";
+import { t, type Sentence } from "./text";
+
+/* The server's time, anew every `seconds`. */
+export function useNow(seconds = 1): number {
+  const [now, set] = useState(serverNow());
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || set(serverNow()), seconds * 1000);
+    return () => clearInterval(timer);
+  }, [seconds]);
+  return now;
+}
+
+/* An answer that is read anew when an event concerns it: one request at a time, and never more than two a second. */
+export function useLive<T>(path: string, concerns: (c: Change) => boolean): { data: T | null; error: Refused | null; reload: () => void } {
+  const [data, setData] = useState<T | null>(null);
+  const [error, setError] = useState<Refused | null>(null);
+  const reload = useRef(() => {});
+  const judge = useRef(concerns);
+  judge.current = concerns;
+  useEffect(() => {
+    const stop = new AbortController();
+    let busy = false,
+      again = false,
+      timer = 0;
+    const read = async () => {
+      if (busy) {
+        again = true;
+        return;
+      }
+      busy = true;
+      try {
+        setData(await get<T>(path, stop.signal));
+        setError(null);
+      } catch (e) {
+        if (!stop.signal.aborted && e instanceof Refused) setError(e);
+      }
+      timer = window.setTimeout(() => {
+        busy = false;
+        if (again) {
+          again = false;
+          void read();
+        }
+      }, 500);
+    };
+    reload.current = () => void read();
+    void read();
+    const quiet = listen((all) => {
+      if (all.some((c) => c.gap || judge.current(c))) void read();
+    });
+    return () => {
+      stop.abort();
+      clearTimeout(timer);
+      quiet();
+    };
+  }, [path]);
+  return { data, error, reload: () => reload.current() };
+}
+
+export function Problem({ error }: { error: Refused | Error | null }): JSX.Element | null {
+  return error ? (
+    <p class="problem" role="alert">
+      {error.message}
+    </p>
+  ) : null;
+}
+
+export function Card(p: { title: string; id?: string; class?: string; children: ComponentChildren; aside?: ComponentChildren }): JSX.Element {
+  const id = p.id ?? p.title.replace(/\W+/g, "-").toLowerCase();
+  return (
+    <section class={`card ${p.class ?? ""}`} aria-labelledby={id}>
+      <header>
+        <h2 id={id}>{p.title}</h2>
+        {p.aside}
+      </header>
+      {p.children}
+    </section>
+  );
+}
+
+export function short(id: string): string {
+  return id.split(".")[0];
+}
+
+export function jobLink(id: string): string {
+  return `#/jobs/${encodeURIComponent(short(id))}`;
+}
+
+/* How a job ended, or its state. */
+export function outcome(job: Job): { word: string; kind: string } {
+  if (job.state !== "C") return { word: t(`state.${job.state}` as Sentence) ?? job.state, kind: job.state };
+  const status = job.exit_status ?? null;
+  if (job.cause === "deleted") return { word: t("ended.deleted"), kind: "deleted" };
+  if (status === 0) return { word: t("ended.ok"), kind: "ok" };
+  if (status !== null && status >= 256) return { word: t("ended.signal", { signal: status - 256 }), kind: "failed" };
+  if (status !== null) return { word: t("ended.failed", { status }), kind: "failed" };
+  return { word: t("state.C"), kind: "C" };
+}
+
+export function State({ job }: { job: Job }): JSX.Element {
+  const o = outcome(job);
+  return <span class={`state state-${o.kind}`}>{o.word}</span>;
+}
+
+export function Instant({ at }: { at: number | null | undefined }): JSX.Element | null {
+  return at ? (
+    <time dateTime={new Date(at * 1000).toISOString()} title={instantFull(at)}>
+      {instant(at)}
+    </time>
+  ) : null;
+}
+
+export function Relative({ at, now }: { at: number | null | undefined; now: number }): JSX.Element | null {
+  return at ? (
+    <time dateTime={new Date(at * 1000).toISOString()} title={instantFull(at)}>
+      {relative(at, now)}
+    </time>
+  ) : null;
+}
+
+/* A part of a whole, for eyes and for screen readers. */
+export function Meter({ value, all, label }: { value: number; all: number; label: string }): JSX.Element {
+  return <meter min={0} max={all || 1} value={value} aria-label={label} />;
+}
+
+/* How far a running job is into its time limit. */
+export function Progress({ job, now }: { job: Job; now: number }): JSX.Element | null {
+  if (!job.started || !job.walltime || job.state !== "R") return null;
+  const ran = now - job.started;
+  return <progress max={job.walltime} value={Math.min(ran, job.walltime)} title={duration(ran)} aria-label={t("job.running", { span: duration(ran), at: instant(job.started + job.walltime) })} />;
+}
+
+/* Asks before something that can't be undone: the browser's own dialog keeps the keyboard inside. */
+export function Confirm(p: { title: string; text: string; action: string; onYes: () => void; onNo: () => void }): JSX.Element {
+  const box = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    box.current?.showModal();
+  }, []);
+  return (
+    <dialog ref={box} aria-labelledby="confirm-title" onCancel={p.onNo}>
+      <h2 id="confirm-title">{p.title}</h2>
+      <p>{p.text}</p>
+      <div class="buttons">
+        <button type="button" onClick={p.onNo} autofocus>
+          {t("action.cancel")}
+        </button>
+        <button type="button" class="danger" onClick={p.onYes}>
+          {p.action}
+        </button>
+      </div>
+    </dialog>
+  );
+}
