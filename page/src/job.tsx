@@ -1,0 +1,214 @@
+/* job.tsx - one job: what is happening to it in plain words, its output as it grows, and what has happened so far. */
+import type { JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { post, Refused, send, type Job, type JobEvent } from "./api";
+import { clock, duration, instant, memory, relative } from "./format";
+import { Card, Confirm, Instant, Problem, Progress, short, State, useLive, useNow } from "./parts";
+import { t, type Sentence } from "./text";
+
+const SHOWN = 200_000; /* characters of output */
+
+/* Reads on until the job ends. What it writes is text for the page, never more. */
+function Output({ id, stream, live }: { id: string; stream: "out" | "err"; live: boolean }): JSX.Element {
+  const [text, setText] = useState("");
+  const [note, setNote] = useState<string | null>(null);
+  const box = useRef<HTMLPreElement>(null);
+  const bottom = useRef(true);
+  useEffect(() => {
+    const stop = new AbortController();
+    (async () => {
+      try {
+        const r = await send("GET", `/v1/jobs/${encodeURIComponent(id)}/output?stream=${stream}&follow=1`, { signal: stop.signal });
+        const reader = r.body!.pipeThrough(new TextDecoderStream()).getReader();
+        for (let part = await reader.read(); !part.done; part = await reader.read()) {
+          const more = part.value;
+          setText((before) => (before + more).slice(-SHOWN));
+        }
+      } catch (e) {
+        if (!stop.signal.aborted && e instanceof Refused) setNote(e.message);
+      }
+    })();
+    return () => stop.abort();
+  }, [id, stream]);
+  useEffect(() => {
+    if (box.current && bottom.current) box.current.scrollTop = box.current.scrollHeight;
+  }, [text]);
+  if (!text) return <p class="empty">{note ?? (live ? t("job.output.none") : t("job.output.later"))}</p>;
+  return (
+    <>
+      {text.length >= SHOWN && <p class="quiet">{t("job.output.cut")}</p>}
+      <pre
+        class="output"
+        ref={box}
+        tabIndex={0}
+        role="log"
+        aria-label={t(`job.output.${stream}` as Sentence)}
+        onScroll={(e) => {
+          const b = e.currentTarget;
+          bottom.current = b.scrollTop + b.clientHeight >= b.scrollHeight - 4;
+        }}
+      >
+        {text}
+      </pre>
+    </>
+  );
+}
+
+function Outputs({ job }: { job: Job }): JSX.Element {
+  const [stream, set] = useState<"out" | "err">("out");
+  const begun = job.state === "R" || job.state === "E" || job.state === "S" || job.state === "C";
+  return (
+    <Card
+      title={t("job.output")}
+      class="wide"
+      aside={
+        <span class="tabs" role="tablist">
+          {(["out", "err"] as const).map((s) => (
+            <button key={s} type="button" role="tab" aria-selected={s === stream} onClick={() => set(s)}>
+              {t(`job.output.${s}`)}
+            </button>
+          ))}
+        </span>
+      }
+    >
+      {begun ? <Output key={`${stream} ${job.started}`} id={short(job.id)} stream={stream} live={job.state !== "C"} /> : <p class="empty">{t("job.output.later")}</p>}
+    </Card>
+  );
+}
+
+function Now({ job, now }: { job: Job; now: number }): JSX.Element {
+  const start = job.expected_start ?? job.planned_start;
+  return (
+    <Card title={t("job.now")}>
+      <p class="now">
+        <State job={job} />
+        {job.state === "R" && job.started && <span>{t("job.running", { span: duration(now - job.started), at: instant(job.started + (job.walltime ?? 0)) })}</span>}
+        {job.comment && <span>{job.comment}</span>}
+        {start && job.state !== "R" && job.state !== "C" && <span>{t("job.expected", { when: relative(start, now), at: instant(start) })}</span>}
+        {job.no_estimate && job.no_estimate !== job.comment && <span class="quiet">{job.no_estimate}</span>}
+        {job.deadline && <span>{t(job.guaranteed ? "job.guaranteed" : "job.deadline", { at: instant(job.deadline) })}</span>}
+      </p>
+      <Progress job={job} now={now} />
+    </Card>
+  );
+}
+
+function Details({ job }: { job: Job }): JSX.Element {
+  const rows: [Sentence, JSX.Element | string | null | undefined][] = [
+    ["field.owner", job.owner],
+    ["field.queue", job.queue],
+    ["field.resources", job.resources],
+    ["field.walltime", job.walltime ? clock(job.walltime) : null],
+    ["field.hosts", job.exec_host],
+    ["field.used", job.used ? t("job.used", { cpu: duration(job.used.cput), memory: memory(job.used.memory) }) : null],
+    ["field.account", job.account],
+    ["field.workdir", job.workdir],
+    ["field.output", job.output],
+    ["field.submitted", job.created ? <Instant at={job.created} /> : null],
+    ["field.started", job.started ? <Instant at={job.started} /> : null],
+    ["field.ended", job.ended ? <Instant at={job.ended} /> : null],
+  ];
+  return (
+    <Card title={t("job.details")}>
+      <dl class="fields">
+        {rows
+          .filter((r) => r[1])
+          .map(([key, value]) => (
+            <div key={key}>
+              <dt>{t(key)}</dt>
+              <dd>{value}</dd>
+            </div>
+          ))}
+      </dl>
+    </Card>
+  );
+}
+
+function Script({ id }: { id: string }): JSX.Element | null {
+  const [text, set] = useState<string | null>(null);
+  useEffect(() => {
+    const stop = new AbortController();
+    send("GET", `/v1/jobs/${encodeURIComponent(id)}/script`, { signal: stop.signal })
+      .then((r) => r.text())
+      .then(set)
+      .catch(() => undefined); /* it is for its owner alone, and goes with the job */
+    return () => stop.abort();
+  }, [id]);
+  return text === null ? null : (
+    <Card title={t("job.script")} aside={<a href={`#/submit/${encodeURIComponent(id)}`}>{t("action.resubmit")}</a>}>
+      <pre class="script" tabIndex={0}>
+        {text}
+      </pre>
+    </Card>
+  );
+}
+
+export function JobView({ id }: { id: string }): JSX.Element {
+  const about = (job?: string) => !!job && (short(job) === id || short(job).startsWith(`${id.split("[")[0]}[`));
+  const path = `/v1/jobs/${encodeURIComponent(id)}`;
+  const { data: job, error, reload } = useLive<Job>(path, (c) => about(c.job));
+  const { data: past } = useLive<{ events: JobEvent[] }>(`${path}/events`, (c) => about(c.job));
+  const [asked, setAsked] = useState(false);
+  const [failure, setFailure] = useState<Error | null>(null);
+  const now = useNow();
+  const act = async (action: string, more: object = {}) => {
+    setAsked(false);
+    try {
+      const r = await post<{ results: { error?: { message: string } }[] }>(`/v1/jobs/${action}`, { ids: [id], ...more });
+      setFailure(r.results[0].error ? new Error(r.results[0].error.message) : null);
+    } catch (e) {
+      setFailure(e as Error);
+    }
+    reload();
+  };
+  if (!job)
+    return (
+      <main id="content" tabIndex={-1}>
+        <h1>{t("job.title", { id })}</h1>
+        {error ? <p class="problem">{error.status === 404 ? t("job.unknown") : error.message}</p> : <p class="empty">{t("loading")}</p>}
+      </main>
+    );
+  return (
+    <main id="content" tabIndex={-1}>
+      <h1>
+        {job.name} <small>{t("job.title", { id })}</small>
+      </h1>
+      <Problem error={failure} />
+      {job.state !== "C" && (
+        <div class="actions">
+          {job.state === "H" ? (
+            <button type="button" onClick={() => void act("release", { holds: "u" })}>
+              {t("action.release")}
+            </button>
+          ) : (
+            job.state !== "R" &&
+            job.state !== "E" && (
+              <button type="button" onClick={() => void act("hold", { holds: "u" })}>
+                {t("action.hold")}
+              </button>
+            )
+          )}
+          <button type="button" class="danger" onClick={() => setAsked(true)}>
+            {t("action.delete")}
+          </button>
+        </div>
+      )}
+      {asked && <Confirm title={t("confirm.delete.title", { n: 1 })} text={t("confirm.delete.text")} action={t("action.delete")} onYes={() => void act("delete")} onNo={() => setAsked(false)} />}
+      <div class="cards">
+        <Now job={job} now={now} />
+        <Card title={t("job.timeline")}>
+          <ol class="timeline">
+            {(past?.events ?? []).map((e) => (
+              <li key={e.seq}>
+                <Instant at={e.time} /> <span>{e.text}</span>
+              </li>
+            ))}
+          </ol>
+        </Card>
+        <Outputs job={job} />
+        <Details job={job} />
+        <Script id={id} />
+      </div>
+    </main>
+  );
+}

@@ -1,0 +1,199 @@
+/* jobs.tsx - jobs as a table: filtered, sorted, live, with actions on several at once. */
+import type { JSX } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import { post, type Job, type Refused } from "./api";
+import { number } from "./format";
+import { Confirm, Instant, jobLink, Problem, short, State, useLive } from "./parts";
+import { t, type Sentence } from "./text";
+
+const FIELDS = "id,name,owner,queue,state,cpus,created,started,ended,exit_status,cause,comment,expected_start,planned_start,array_counts";
+const LOADED = 2000;
+const PAGE = 100;
+
+const STATES: Record<string, string> = { active: "completed=0", running: "state=R,E,S,B&completed=0", waiting: "state=Q,H,W&completed=0", ended: "state=C", all: "completed=1" };
+
+type Column = "id" | "name" | "owner" | "queue" | "state" | "cpus" | "created" | "when";
+
+function when(job: Job): number | null | undefined {
+  return job.ended ?? job.started ?? job.expected_start ?? job.planned_start;
+}
+
+function valueOf(job: Job, column: Column): string | number {
+  switch (column) {
+    case "id":
+      return Number.parseInt(job.id, 10);
+    case "when":
+      return when(job) ?? Number.MAX_SAFE_INTEGER;
+    case "cpus":
+      return job.cpus ?? 0;
+    case "created":
+      return job.created ?? 0;
+    default:
+      return job[column] ?? "";
+  }
+}
+
+function sorted(jobs: Job[], column: Column, down: boolean): Job[] {
+  const sign = down ? -1 : 1;
+  return [...jobs].sort((a, b) => {
+    const x = valueOf(a, column),
+      y = valueOf(b, column);
+    return sign * (x < y ? -1 : x > y ? 1 : 0) || Number.parseInt(b.id, 10) - Number.parseInt(a.id, 10);
+  });
+}
+
+function fits(job: Job, words: string[]): boolean {
+  const text = `${short(job.id)} ${job.name} ${job.owner} ${job.queue}`.toLowerCase();
+  return words.every((w) => text.includes(w));
+}
+
+export function JobsView({ user }: { user: string }): JSX.Element {
+  const [state, setState] = useState("active");
+  const [mine, setMine] = useState(false);
+  const [filter, setFilter] = useState("");
+  const [order, setOrder] = useState<{ column: Column; down: boolean }>({ column: "id", down: true });
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const [shown, setShown] = useState(PAGE);
+  const [asked, setAsked] = useState(false);
+  const [failure, setFailure] = useState<Error | null>(null);
+  const path = `/v1/jobs?${STATES[state]}&fields=${FIELDS}&limit=${LOADED}${mine ? `&user=${encodeURIComponent(user)}` : ""}`;
+  const { data, error, reload } = useLive<{ jobs: Job[]; next: string | null }>(path, (c) => !!c.job);
+
+  const rows = useMemo(() => {
+    const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+    return sorted(
+      (data?.jobs ?? []).filter((j) => fits(j, words)),
+      order.column,
+      order.down,
+    );
+  }, [data, filter, order]);
+  const page = rows.slice(0, shown);
+
+  const toggle = (id: string) => {
+    const next = new Set(selected);
+    if (!next.delete(id)) next.add(id);
+    setSelected(next);
+  };
+  const act = async (action: string, more: object = {}) => {
+    setAsked(false);
+    try {
+      const r = await post<{ results: { id: string; error?: { message: string } }[] }>(`/v1/jobs/${action}`, { ids: [...selected].map(short), ...more });
+      const wrong = r.results.filter((x) => x.error);
+      setFailure(wrong.length ? new Error(wrong.map((x) => `${x.id}: ${x.error!.message}`).join(" ")) : null);
+      setSelected(new Set());
+    } catch (e) {
+      setFailure(e as Refused);
+    }
+    reload();
+  };
+  const head = (column: Column, label: Sentence, n = false) => (
+    <th scope="col" class={n ? "n" : ""} aria-sort={order.column === column ? (order.down ? "descending" : "ascending") : undefined}>
+      <button type="button" class="sort" onClick={() => setOrder({ column, down: order.column === column ? !order.down : false })}>
+        {t(label)}
+      </button>
+    </th>
+  );
+
+  return (
+    <main id="content" tabIndex={-1}>
+      <h1>{t("jobs.title")}</h1>
+      <form class="filters" role="search" onSubmit={(e) => e.preventDefault()}>
+        <label>
+          {t("jobs.filter")}
+          <input type="search" value={filter} placeholder={t("jobs.filter.hint")} onInput={(e) => setFilter(e.currentTarget.value)} />
+        </label>
+        <label>
+          {t("jobs.state")}
+          <select value={state} onChange={(e) => setState(e.currentTarget.value)}>
+            {Object.keys(STATES).map((s) => (
+              <option key={s} value={s}>
+                {t(`jobs.state.${s}` as Sentence)}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label class="check">
+          <input type="checkbox" checked={mine} onChange={(e) => setMine(e.currentTarget.checked)} /> {t("jobs.mine")}
+        </label>
+        <span class="quiet" role="status">
+          {data ? t("jobs.shown", { shown: number(page.length), all: number(rows.length) }) : t("loading")}
+        </span>
+      </form>
+      <Problem error={error ?? failure} />
+      <div class="actions" role="toolbar" aria-label={t("jobs.selected", { n: selected.size })}>
+        <span>{t("jobs.selected", { n: selected.size })}</span>
+        <button type="button" disabled={!selected.size} onClick={() => void act("hold", { holds: "u" })}>
+          {t("action.hold")}
+        </button>
+        <button type="button" disabled={!selected.size} onClick={() => void act("release", { holds: "u" })}>
+          {t("action.release")}
+        </button>
+        <button type="button" class="danger" disabled={!selected.size} onClick={() => setAsked(true)}>
+          {t("action.delete")}
+        </button>
+      </div>
+      {asked && (
+        <Confirm title={t("confirm.delete.title", { n: selected.size })} text={t("confirm.delete.text")} action={t("action.delete")} onYes={() => void act("delete")} onNo={() => setAsked(false)} />
+      )}
+      {data && !rows.length ? (
+        <p class="empty">{t("jobs.none")}</p>
+      ) : (
+        <div class="scroll" tabIndex={0} role="region" aria-label={t("jobs.title")}>
+          <table class="jobs">
+            <thead>
+              <tr>
+                <th>
+                  <input
+                    type="checkbox"
+                    aria-label={t("jobs.select.all")}
+                    checked={page.length > 0 && page.every((j) => selected.has(j.id))}
+                    onChange={(e) => setSelected(e.currentTarget.checked ? new Set(page.map((j) => j.id)) : new Set())}
+                  />
+                </th>
+                {head("id", "col.id", true)}
+                {head("name", "col.name")}
+                {head("owner", "col.owner")}
+                {head("queue", "col.queue")}
+                {head("cpus", "col.cpus", true)}
+                {head("state", "col.state")}
+                {head("when", "col.when")}
+                <th scope="col">{t("col.why")}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {page.map((job) => (
+                <tr key={job.id} class={selected.has(job.id) ? "selected" : ""}>
+                  <td>
+                    <input type="checkbox" aria-label={t("jobs.select", { id: short(job.id) })} checked={selected.has(job.id)} onChange={() => toggle(job.id)} />
+                  </td>
+                  <td class="n">{short(job.id)}</td>
+                  <td>
+                    <a href={jobLink(job.id)}>{job.name}</a>
+                  </td>
+                  <td>{job.owner}</td>
+                  <td>{job.queue}</td>
+                  <td class="n">{job.cpus}</td>
+                  <td>
+                    <State job={job} />
+                  </td>
+                  <td>
+                    <Instant at={when(job)} />
+                  </td>
+                  <td class="why">{job.state === "R" ? "" : job.comment}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {rows.length > shown && (
+        <p>
+          <button type="button" onClick={() => setShown(shown + PAGE)}>
+            {t("jobs.more")}
+          </button>
+        </p>
+      )}
+      {data?.next && <p class="quiet">{t("jobs.limited", { n: number(LOADED) })}</p>}
+    </main>
+  );
+}
