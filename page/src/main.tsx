@@ -1,0 +1,135 @@
+/* main.tsx - the frame of the page: signing in, which view is shown, the connection. */
+import "./style.css";
+import { render, type JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { get, sessionToken, signIn, signOut } from "./api";
+import { JobView } from "./job";
+import { JobsView } from "./jobs";
+import { follow, isConnected, unfollow } from "./live";
+import { OverviewView } from "./overview";
+import { SubmitView } from "./submit";
+import { t, type Sentence } from "./text";
+
+interface User {
+  user: string;
+  role: string;
+}
+
+const VIEWS: [string, Sentence][] = [
+  ["#/", "nav.overview"],
+  ["#/jobs", "nav.jobs"],
+  ["#/submit", "nav.submit"],
+];
+
+function useHash(): string {
+  const [hash, set] = useState(location.hash);
+  useEffect(() => {
+    const changed = () => set(location.hash);
+    window.addEventListener("hashchange", changed);
+    return () => window.removeEventListener("hashchange", changed);
+  }, []);
+  return hash;
+}
+
+function View({ hash, user }: { hash: string; user: User }): JSX.Element {
+  const [, view, name] = hash.split("/").map(decodeURIComponent);
+  /* The new view is announced, and the keyboard goes on from its beginning. */
+  useEffect(() => {
+    document.getElementById("content")?.focus({ preventScroll: true });
+    window.scrollTo(0, 0);
+  }, [hash]);
+  if (view === "jobs" && name) return <JobView key={name} id={name} />;
+  if (view === "jobs") return <JobsView user={user.user} />;
+  if (view === "submit") return <SubmitView key={name ?? ""} from={name} />;
+  return <OverviewView />;
+}
+
+function Connection(): JSX.Element {
+  const [good, set] = useState(isConnected());
+  useEffect(() => {
+    const changed = () => set(isConnected());
+    window.addEventListener("connection", changed);
+    return () => window.removeEventListener("connection", changed);
+  }, []);
+  return (
+    <div role="status" class={good ? "" : "lost"}>
+      {good ? "" : t("connection.lost")}
+    </div>
+  );
+}
+
+function Frame({ user }: { user: User }): JSX.Element {
+  const hash = useHash();
+  const here = hash.startsWith("#/jobs") ? "#/jobs" : hash.startsWith("#/submit") ? "#/submit" : "#/";
+  useEffect(() => {
+    void follow();
+    return unfollow;
+  }, []);
+  return (
+    <>
+      <a class="skip" href="#content" onClick={(e) => (e.preventDefault(), document.getElementById("content")?.focus())}>
+        {t("app.skip")}
+      </a>
+      <header class="top">
+        <a class="brand" href="#/">
+          <img src="/icon.svg" alt="" width="26" height="26" /> {t("app.name")}
+        </a>
+        <nav aria-label={t("nav.main")}>
+          {VIEWS.map(([to, label]) => (
+            <a key={to} href={to} aria-current={to === here ? "page" : undefined}>
+              {t(label)}
+            </a>
+          ))}
+        </nav>
+        <span class="user">
+          {user.user}{" "}
+          <button type="button" class="plain" onClick={() => void signOut()}>
+            {t("nav.signout")}
+          </button>
+        </span>
+      </header>
+      <Connection />
+      <View hash={hash} user={user} />
+    </>
+  );
+}
+
+function SignIn({ failed }: { failed: string | null }): JSX.Element {
+  return (
+    <main id="content" class="signin" tabIndex={-1}>
+      <h1>{t("signin.title")}</h1>
+      {failed && (
+        <p class="problem" role="alert">
+          {failed}
+        </p>
+      )}
+      <p>{t("signin.how")}</p>
+      <pre>shunt page</pre>
+    </main>
+  );
+}
+
+function App(): JSX.Element {
+  const [user, setUser] = useState<User | null | undefined>(undefined);
+  const [failed, setFailed] = useState<string | null>(null);
+  useEffect(() => {
+    const out = () => setUser(null);
+    const enter = async () => {
+      const key = /^#key=([0-9a-zA-Z_-]+)$/.exec(location.hash)?.[1];
+      try {
+        if (key) await signIn(key);
+        setUser(sessionToken() ? await get<User>("/v1/whoami") : null);
+      } catch (e) {
+        setFailed(key ? t("signin.failed") : (e as Error).message);
+        setUser(null);
+      }
+    };
+    window.addEventListener("signed-out", out);
+    void enter();
+    return () => window.removeEventListener("signed-out", out);
+  }, []);
+  if (user === undefined) return <main id="content" aria-busy="true" />;
+  return user ? <Frame user={user} /> : <SignIn failed={failed} />;
+}
+
+render(<App />, document.getElementById("page")!);

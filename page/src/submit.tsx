@@ -1,0 +1,324 @@
+/* submit.tsx - a form that writes the script, shows it, and says what would become of the job before it is submitted. */
+import type { ComponentChildren, InputHTMLAttributes, JSX, TargetedEvent } from "preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { get, post, Refused, send, type Forecast } from "./api";
+import { durationParse, instant, relative, serverNow } from "./format";
+import { Card, jobLink, Problem, short } from "./parts";
+import { t } from "./text";
+
+interface Form {
+  commands: string;
+  name: string;
+  nodes: string;
+  ppn: string;
+  memory: string;
+  walltime: string;
+  queue: string;
+  deadline: string;
+  array: string;
+  after: string;
+  depend: string;
+  account: string;
+  priority: string;
+  mail: string;
+  env: string;
+}
+
+const EMPTY: Form = {
+  commands: "",
+  name: "job",
+  nodes: "1",
+  ppn: "1",
+  memory: "",
+  walltime: "1:00:00",
+  queue: "",
+  deadline: "",
+  array: "",
+  after: "",
+  depend: "",
+  account: "",
+  priority: "",
+  mail: "a",
+  env: "",
+};
+
+type Faults = Partial<Record<keyof Form, string>>;
+
+/* What the form itself can judge; the server judges the rest in its forecast. */
+function faultsOf(f: Form): Faults {
+  const faults: Faults = {};
+  if (!f.commands.trim()) faults.commands = t("invalid.commands");
+  if (!/^[^\s/]{1,236}$/.test(f.name)) faults.name = t("invalid.name");
+  for (const k of ["nodes", "ppn"] as const) if (!/^[1-9]\d{0,8}$/.test(f[k])) faults[k] = t("invalid.number");
+  if (f.memory && !/^\d+([kmgt]?b)?$/i.test(f.memory)) faults.memory = t("invalid.memory");
+  if (!(durationParse(f.walltime) > 0)) faults.walltime = t("invalid.walltime");
+  return faults;
+}
+
+function instantOf(local: string): number | null {
+  const at = Date.parse(local);
+  return Number.isNaN(at) ? null : Math.floor(at / 1000);
+}
+
+function resourcesOf(f: Form): string[] {
+  return [`nodes=${f.nodes}:ppn=${f.ppn}`, `walltime=${f.walltime}`, ...(f.memory ? [`mem=${f.memory}`] : [])];
+}
+
+function two(n: number): string {
+  return String(n).padStart(2, "0");
+}
+
+/* As qsub reads it: [[CC]YY]MMDDhhmm, in the user's own time. */
+function stamp(at: number): string {
+  const d = new Date(at * 1000);
+  return `${d.getFullYear()}${two(d.getMonth() + 1)}${two(d.getDate())}${two(d.getHours())}${two(d.getMinutes())}`;
+}
+
+/* The same job as a file for qsub. */
+function scriptOf(f: Form): string {
+  const lines = [`-N ${f.name}`, ...resourcesOf(f).map((r) => `-l ${r}`)];
+  const after = instantOf(f.after),
+    deadline = instantOf(f.deadline);
+  if (f.queue) lines.push(`-q ${f.queue}`);
+  if (f.array) lines.push(`-t ${f.array}`);
+  if (after) lines.push(`-a ${stamp(after)}`);
+  if (deadline) lines.push(`-l deadline=${stamp(deadline)}`);
+  if (f.depend) lines.push(`-W depend=${f.depend}`);
+  if (f.account) lines.push(`-A ${f.account}`);
+  if (f.priority) lines.push(`-p ${f.priority}`);
+  if (f.mail !== "a") lines.push(`-m ${f.mail || "n"}`);
+  const set = f.env
+    .split("\n")
+    .filter((x) => x.includes("="))
+    .map((x) => `export ${x.slice(0, x.indexOf("="))}='${x.slice(x.indexOf("=") + 1).replaceAll("'", "'\\''")}'\n`)
+    .join("");
+  return `#!/bin/sh\n${lines.map((x) => `#PBS ${x}\n`).join("")}\n${set}${f.commands.replace(/\s*$/, "")}\n`;
+}
+
+function bodyOf(f: Form, home: string): Record<string, unknown> {
+  const body: Record<string, unknown> = { script: scriptOf(f), name: f.name, resources: resourcesOf(f), mail: f.mail || "n" };
+  if (home) body.workdir = home;
+  if (f.queue) body.queue = f.queue;
+  if (f.array) body.array = f.array;
+  if (f.depend) body.depend = f.depend;
+  if (f.account) body.account = f.account;
+  if (f.priority) body.priority = Number(f.priority);
+  if (f.after) body.at = instantOf(f.after);
+  if (f.deadline) body.deadline = instantOf(f.deadline);
+  return body;
+}
+
+/* A moment after the last key, since every question costs the server a little. */
+function useForecast(body: Record<string, unknown> | null): { forecast: Forecast | null; error: Refused | null } {
+  const [state, set] = useState<{ forecast: Forecast | null; error: Refused | null }>({ forecast: null, error: null });
+  const text = body ? JSON.stringify(body) : "";
+  useEffect(() => {
+    set({ forecast: null, error: null });
+    if (!text) return;
+    const stop = new AbortController();
+    const timer = setTimeout(() => {
+      post<Forecast>("/v1/whatif", JSON.parse(text), stop.signal).then(
+        (forecast) => set({ forecast, error: null }),
+        (error) => stop.signal.aborted || set({ forecast: null, error: error as Refused }),
+      );
+    }, 300);
+    return () => {
+      clearTimeout(timer);
+      stop.abort();
+    };
+  }, [text]);
+  return state;
+}
+
+function Answer({ valid, forecast, error }: { valid: boolean; forecast: Forecast | null; error: Refused | null }): JSX.Element {
+  const now = serverNow();
+  return (
+    <Card title={t("submit.forecast")}>
+      <div class="forecast" role="status">
+        {error ? (
+          <p class="problem">{error.message}</p>
+        ) : !valid ? (
+          <p class="empty">–</p>
+        ) : !forecast ? (
+          <p class="empty">{t("submit.forecast.wait")}</p>
+        ) : !forecast.possible ? (
+          <p class="problem">{forecast.reason}</p>
+        ) : (
+          <>
+            <p>
+              {forecast.start && forecast.start <= now + 1
+                ? t("submit.forecast.now")
+                : t("submit.forecast.at", { when: relative(forecast.start, now), at: instant(forecast.start), end: instant(forecast.end) })}{" "}
+              {forecast.nodes?.length ? t("submit.forecast.nodes", { nodes: forecast.nodes.join(", ") }) : ""}
+            </p>
+            {forecast.guaranteed !== null && forecast.guaranteed !== undefined && (
+              <p class={forecast.guaranteed ? "good" : "problem"}>{t(forecast.guaranteed ? "submit.forecast.guaranteed" : "submit.forecast.unguaranteed")}</p>
+            )}
+            {forecast.reason && <p class="quiet">{forecast.reason}</p>}
+          </>
+        )}
+      </div>
+    </Card>
+  );
+}
+
+function Field(p: { id: keyof Form; label: string; hint?: string; fault?: string; children: ComponentChildren }): JSX.Element {
+  return (
+    <div class={`field ${p.fault ? "wrong" : ""}`}>
+      <label for={p.id}>{p.label}</label>
+      {p.children}
+      <small id={`${p.id}-hint`}>{p.fault ?? p.hint ?? ""}</small>
+    </div>
+  );
+}
+
+/* The script of an earlier job, without the lines that the form writes itself. */
+async function again(id: string): Promise<Partial<Form>> {
+  const job = await get<{ name: string; walltime?: number; nodect?: number; ppn?: number }>(`/v1/jobs/${encodeURIComponent(id)}`);
+  const text = await (await send("GET", `/v1/jobs/${encodeURIComponent(id)}/script`)).text();
+  const commands = text
+    .split("\n")
+    .filter((x) => !x.startsWith("#PBS") && !x.startsWith("#!"))
+    .join("\n")
+    .trim();
+  return {
+    commands,
+    name: job.name,
+    nodes: String(job.nodect || 1),
+    ppn: String(job.ppn || 1),
+    ...(job.walltime ? { walltime: [Math.floor(job.walltime / 3600), two(Math.floor((job.walltime % 3600) / 60)), two(job.walltime % 60)].join(":") } : {}),
+  };
+}
+
+export function SubmitView({ from }: { from?: string }): JSX.Element {
+  const [form, setForm] = useState<Form>(EMPTY);
+  const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
+  const [queues, setQueues] = useState<string[]>([]);
+  const [home, setHome] = useState("");
+  const [busy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<Error | null>(null);
+  const faults = faultsOf(form);
+  const valid = Object.keys(faults).length === 0;
+  const script = useMemo(() => scriptOf(form), [form]);
+  const asked = valid || (Object.keys(faults).length === 1 && faults.commands); /* the forecast needs no commands */
+  const { forecast, error } = useForecast(asked ? bodyOf(form, home) : null);
+
+  useEffect(() => {
+    get<{ queues: { name: string }[] }>("/v1/queues").then((r) => setQueues(r.queues.map((q) => q.name)), () => undefined);
+    get<{ home?: string }>("/v1/whoami").then((r) => setHome(r.home ?? ""), () => undefined);
+    if (from) again(from).then((old) => setForm((f) => ({ ...f, ...old })), setFailure);
+  }, [from]);
+
+  const set = (key: keyof Form) => (e: TargetedEvent<HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement>) => {
+    setForm({ ...form, [key]: e.currentTarget.value });
+    setTouched(new Set([...touched, key]));
+  };
+  const input = (key: keyof Form, more: InputHTMLAttributes = {}) => (
+    <input id={key} value={form[key]} onInput={set(key)} aria-describedby={`${key}-hint`} aria-invalid={touched.has(key) && !!faults[key]} autocomplete="off" spellcheck={false} {...more} />
+  );
+  const fault = (key: keyof Form) => (touched.has(key) ? faults[key] : undefined);
+  const submit = async (e: Event) => {
+    e.preventDefault();
+    setTouched(new Set(Object.keys(EMPTY)));
+    if (!valid || busy) return;
+    setBusy(true);
+    try {
+      const r = await post<{ id: string }>("/v1/jobs", bodyOf(form, home));
+      location.hash = jobLink(short(r.id));
+    } catch (x) {
+      setFailure(x as Error);
+      setBusy(false);
+    }
+  };
+  const mail = (letter: string) => {
+    const has = form.mail.includes(letter);
+    setForm({ ...form, mail: has ? form.mail.replace(letter, "") : form.mail + letter });
+  };
+
+  return (
+    <main id="content" tabIndex={-1}>
+      <h1>{t("submit.title")}</h1>
+      <Problem error={failure} />
+      <form class="submit" onSubmit={(e) => void submit(e)} noValidate>
+        <Card title={t("submit.form")}>
+          <Field id="commands" label={t("submit.commands")} hint={t("submit.commands.hint")} fault={fault("commands")}>
+            <textarea id="commands" rows={6} value={form.commands} onInput={set("commands")} aria-describedby="commands-hint" aria-invalid={!!fault("commands")} spellcheck={false} autofocus />
+          </Field>
+          <div class="fields-row">
+            <Field id="name" label={t("submit.name")} fault={fault("name")}>
+              {input("name")}
+            </Field>
+            <Field id="walltime" label={t("submit.walltime")} hint={t("submit.walltime.hint")} fault={fault("walltime")}>
+              {input("walltime")}
+            </Field>
+            <Field id="nodes" label={t("submit.nodes")} fault={fault("nodes")}>
+              {input("nodes", { type: "number", min: 1 })}
+            </Field>
+            <Field id="ppn" label={t("submit.ppn")} fault={fault("ppn")}>
+              {input("ppn", { type: "number", min: 1 })}
+            </Field>
+            <Field id="memory" label={t("submit.memory")} hint={t("submit.memory.hint")} fault={fault("memory")}>
+              {input("memory")}
+            </Field>
+            <Field id="queue" label={t("submit.queue")}>
+              <select id="queue" value={form.queue} onChange={set("queue")}>
+                <option value="">{t("submit.queue.default")}</option>
+                {queues.map((q) => (
+                  <option key={q}>{q}</option>
+                ))}
+              </select>
+            </Field>
+          </div>
+          <details>
+            <summary>{t("submit.more")}</summary>
+            <div class="fields-row">
+              <Field id="deadline" label={t("submit.deadline")}>
+                {input("deadline", { type: "datetime-local" })}
+              </Field>
+              <Field id="after" label={t("submit.after")}>
+                {input("after", { type: "datetime-local" })}
+              </Field>
+              <Field id="array" label={t("submit.array")} hint={t("submit.array.hint")}>
+                {input("array")}
+              </Field>
+              <Field id="depend" label={t("submit.depend")} hint={t("submit.depend.hint")}>
+                {input("depend")}
+              </Field>
+              <Field id="account" label={t("submit.account")}>
+                {input("account")}
+              </Field>
+              <Field id="priority" label={t("submit.priority")}>
+                {input("priority", { type: "number", min: -1024, max: 1023 })}
+              </Field>
+            </div>
+            <fieldset>
+              <legend>{t("submit.mail")}</legend>
+              {(["b", "e", "a"] as const).map((m) => (
+                <label key={m} class="check">
+                  <input type="checkbox" checked={form.mail.includes(m)} onChange={() => mail(m)} /> {t(`submit.mail.${m}`)}
+                </label>
+              ))}
+            </fieldset>
+            <Field id="env" label={t("submit.env")} hint={t("submit.env.hint")}>
+              <textarea id="env" rows={3} value={form.env} onInput={set("env")} aria-describedby="env-hint" spellcheck={false} />
+            </Field>
+          </details>
+          <div class="buttons">
+            <button type="submit" class="primary" disabled={busy}>
+              {busy ? t("submit.busy") : t("submit.button")}
+            </button>
+          </div>
+        </Card>
+        <div class="beside">
+          <Answer valid={!!asked} forecast={forecast} error={error} />
+          <Card title={t("submit.script")}>
+            <pre class="script" tabIndex={0} aria-label={t("submit.script")}>
+              {script}
+            </pre>
+            <p class="quiet">{t("submit.script.hint")}</p>
+          </Card>
+        </div>
+      </form>
+    </main>
+  );
+}
