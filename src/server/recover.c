@@ -72,6 +72,7 @@
 #include "server/settings/setting.h"
 #include "server/site/realm.h"
 #include "server/site/revoke.h"
+#include "server/site/sessions.h"
 #include "server/site/tokens.h"
 #include "store/store.h"
 
@@ -127,6 +128,8 @@ static int on_object(void *context, const char *kind, const char *name, const ch
 		rc = realm_object(s, name, o, err);
 	} else if (strcmp(kind, "token") == 0) {
 		rc = token_restore(s, name, o, err);
+	} else if (strcmp(kind, "session") == 0) {
+		rc = session_restore(s, name, o, err);
 	} else if (strcmp(kind, "site") == 0) {
 		rc = remote_restore(s, name, o, err);
 	} else if (strcmp(kind, "spooled") == 0) {

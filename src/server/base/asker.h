@@ -14,9 +14,9 @@ struct asker {
 	gid_t gid;
 	char user[64];
 	enum role role;
-	enum { BY_SOCKET, BY_TOKEN, BY_JOB, BY_SITE } by;
+	enum { BY_SOCKET, BY_TOKEN, BY_JOB, BY_SITE, BY_PAGE } by;
 	char address[64];      /* of another machine; "" by the local socket */
-	char token[64];	       /* the id of his token */
+	char token[64];	       /* the id of his token, or of his session */
 	uint32_t party;	       /* under which his queues and accounts are kept (site/coordinators.h); 0: he has none */
 	struct {	       /* of the owner of a job that somebody alters, who may do more than the owner */
 		uint8_t holds; /* that it may have: it had them before, or they are for him who alters it to set */

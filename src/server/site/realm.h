@@ -24,6 +24,7 @@ struct listener;
 struct revocations;
 struct tasks;
 struct courier;
+struct sessions;
 struct tokens;
 
 /* The cluster's own (realm.c). */
@@ -37,6 +38,8 @@ struct realm {
 	struct identity *identity;	 /* realm.c: this server's certificate */
 	struct courier *courier;	 /* courier.c; NULL: there has been none */
 	struct tokens *tokens;		 /* tokens.c */
+	struct sessions *sessions;	 /* sessions.c */
+	int page_port;			 /* where the page is served; 0: nowhere */
 	struct revocations *revocations; /* revoke.c */
 	struct listener *listener;	 /* TLS; NULL: none */
 	struct tasks *tasks;		 /* of jobs on this machine and others; NULL: none */

@@ -36,6 +36,7 @@
 #include "server/job/spec.h"
 #include "server/server.h"
 #include "server/site/realm.h"
+#include "server/site/sessions.h"
 #include "server/site/tokens.h"
 #include "store/store.h"
 #include "tls/pki.h"
@@ -522,6 +523,8 @@ bool token_holds(struct server *s, const struct asker *w)
 
 	if (w->by == BY_SOCKET)
 		return true;
+	if (w->by == BY_PAGE)
+		return session_holds(s, w->token);
 	if (w->token[0] == 'p')
 		return pass_read(s, w->token, &until, &uid);
 	if (w->by == BY_JOB)

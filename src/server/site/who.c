@@ -1,5 +1,5 @@
 /*
- * who.c - who asks, and what they may. By the local socket the kernel says who it is, over TLS a token; the server's attributes say what
+ * who.c - who asks, and what they may. By the local socket the kernel says who it is, over TLS a token, of the page a session; the server's attributes say what
  * role that is.
  */
 #include <errno.h>
@@ -19,6 +19,7 @@
 #include "server/job/spec.h"
 #include "server/server.h"
 #include "server/site/coordinators.h"
+#include "server/site/sessions.h"
 #include "server/site/tokens.h"
 #include "server/site/who.h"
 
@@ -35,7 +36,7 @@ static const char *bearer(const struct http_request *r)
 /* Where he asks from, as lists of users have it. */
 static const char *host_of(const struct server *s, const struct asker *w)
 {
-	return w->by == BY_SOCKET ? s->instance->host : w->address;
+	return w->by == BY_SOCKET || w->by == BY_PAGE ? s->instance->host : w->address;
 }
 
 /* For whom a site asks. */
@@ -57,7 +58,11 @@ int who_asks(struct server *s, struct http_request *r, struct asker *ret, struct
 {
 	const char *remote = request_remote(r);
 
-	if (remote) {
+	if (request_page(r)) {
+		int rc = session_check(s, r, ret, err);
+		if (rc < 0)
+			return rc;
+	} else if (remote) {
 		int rc = token_site(s, bearer(r))
 				 ? token_check_site(s, bearer(r), request_header(r, SITE_USER), remote, ret, err)
 				 : token_check(s, bearer(r), remote, ret, err);
@@ -92,6 +97,12 @@ enum lookup who_awaits(struct server *s, struct http_request *r, struct user_key
 	const struct user *u = NULL;
 	enum lookup l;
 
+	if (request_page(r)) {
+		if (!session_whose(s, r, &peer.uid))
+			return LOOKUP_NONE; /* who_asks() refuses it */
+		*ret = (struct user_key){USER_BY_ID, peer.uid, NULL};
+		return users_find(s, *ret, &u, err);
+	}
 	if (request_remote(r) && token_site(s, bearer(r))) {
 		const char *name = request_header(r, SITE_USER);
 		*ret = (struct user_key){USER_BY_NAME, 0, name};
@@ -115,6 +126,8 @@ bool who_known(void *server, const struct http_request *r)
 	uid_t uid;
 	gid_t gid;
 
+	if (request_page(r))
+		return session_whose(server, r, &uid);
 	return token_site(server, bearer(r)) || token_whose(server, bearer(r), &uid, &gid);
 }
 
