@@ -484,12 +484,13 @@ static const struct field whoami_fields[] = {
 	{"user", .is = REQUIRED | IS_TEXT},
 	{"uid", .is = REQUIRED | IS_INT},
 	{"role", .is = REQUIRED | IS_TEXT, .words = "user|operator|manager"},
-	{"by", .is = REQUIRED | IS_TEXT, .words = "socket|token|job|site"},
 	{"spools", .is = IS_LIST,
 	 "of a login token: agents that keep the user's changes, and show the queue, while no server runs",
 	 .item = IS_TEXT},
 	{"spool_wait", .is = IS_INT,
 	 "of a login token: how many seconds commands wait for a server before they use those"},
+	{"by", .is = REQUIRED | IS_TEXT, .words = "socket|token|job|site|page"},
+	{"home", .is = REQUIRED | IS_TEXT | IS_NULL, "the user's directory on the server's machine"},
 	{0},
 };
 const struct schema whoami_answer = {.fields = whoami_fields};
@@ -497,8 +498,9 @@ const struct schema whoami_answer = {.fields = whoami_fields};
 void api_whoami(struct server *s, const struct call *c)
 {
 	static const char *const role[] = {"user", "operator", "manager"}, *const by[] = {"socket", "token", "job",
-											  "site"};
+											  "site", "page"};
 	const struct token_record *t = c->w->by == BY_TOKEN ? token_find(s, c->w->token) : NULL;
+	const struct user *u = user_known(s, c->w->uid);
 	struct strbuf out = {0};
 	struct json j;
 
@@ -512,6 +514,7 @@ void api_whoami(struct server *s, const struct call *c)
 		view_spools(s, t, &j, "spools");
 		json_int(&j, "spool_wait", s->conf->offline_wait);
 	}
+	json_text(&j, "home", u ? u->home : NULL);
 	json_close_object(&j);
 	http_reply_strbuf(c->r, 200, "application/json", &out);
 	strbuf_fini(&out);

@@ -13,6 +13,7 @@
 #include "server/api/events.h"
 #include "server/api/machine.h"
 #include "server/api/output.h"
+#include "server/api/overview.h"
 #include "server/api/schemas.h"
 #include "server/api/terminal.h"
 
@@ -332,6 +333,10 @@ const struct route routes[] = {
 	 .result =
 		 "{\"name\": \"pine\", \"now\": 1767225600, \"up\": true, \"scheduling\": true, \"policy\": \"push\", "
 		 "\"nodes\": 4, \"nodes_up\": 4, \"cpus\": 32, \"partitions\": [], \"shared\": 32, \"shutdown\": null}"},
+	{"GET", "/v1/overview", "getOverview", .handle = api_overview, .tag = "server",
+	 .summary = "The cluster and its queue in one answer of bounded size",
+	 .about = "What the page shows first. Members of jobs that have no value are left out.",
+	 .answer = &overview_answer, .answered = "The overview."},
 	{"GET", "/v1/backfill", "getBackfill", .query = backfill_query, .handle = api_backfill, .tag = "server",
 	 .summary = "The largest jobs that would start at once", .answer = &backfill_answer,
 	 .answered = "The windows, wider and shorter ones first.", .codes = CODE(UNKNOWN_QUEUE),
@@ -470,7 +475,8 @@ const struct route routes[] = {
 	 .codes = CODE(FORBIDDEN) | CODE(BAD_STATE)},
 	{"GET", "/v1/whoami", "whoAmI", .handle = api_whoami, .tag = "tokens",
 	 .summary = "Whom the server takes one for", .answer = &whoami_answer, .answered = "The user.",
-	 .result = "{\"user\": \"ann\", \"uid\": 1000, \"role\": \"user\", \"by\": \"token\"}"},
+	 .result =
+		 "{\"user\": \"ann\", \"uid\": 1000, \"role\": \"user\", \"by\": \"token\", \"home\": \"/home/ann\"}"},
 
 	{"GET", "/v1/sites", "listSites", .handle = api_sites, .tag = "sites",
 	 .summary = "Other sites that jobs can be handed over to", .answer = &sites_answer, .answered = "The sites."},
