@@ -20,6 +20,7 @@ extern const struct command command_manual;	 /* manual.c */
 
 /* What submits and changes jobs. */
 extern const struct command command_up, command_down, command_shutdown, command_status;		      /* instance.c */
+extern const struct command command_page;							      /* page.c */
 extern const struct command command_qsub, command_submit;					      /* qsub.c */
 extern const struct command command_qdel, command_qalter;					      /* qdel.c */
 extern const struct command command_qhold, command_qrls, command_qmove, command_qmsg, command_qorder; /* qjobs.c */

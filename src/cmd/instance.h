@@ -22,5 +22,6 @@ bool server_ask(const struct where *w, struct reply *ret, struct err *err);
 bool server_lives(const struct where *w);
 /* What it is and does, for people. */
 void server_print(const json_t *server);
+void page_print(const struct where *w); /* a link to the page, if there is one */
 
 #endif

@@ -19,6 +19,7 @@ const struct command *const commands[] = {
 	&command_down,
 	&command_shutdown,
 	&command_status,
+	&command_page,
 	&command_submit,
 	&command_qsub,
 	&command_qdel,

@@ -147,6 +147,8 @@ static int up(const struct command *c, const void *arguments, const struct opera
 		server_print(r.json);
 		printf("\nSubmit a job with 'qsub script.sh' or 'shunt submit -- hostname', see it with 'shunt queue',\n"
 		       "stop the server with 'shunt down'.\n");
+		if (!a->system)
+			page_print(&w);
 	}
 	reply_fini(&r);
 	return code;

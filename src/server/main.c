@@ -43,6 +43,7 @@
 #include "server/api/journal.h"
 #include "server/api/offline.h"
 #include "server/api/output.h"
+#include "server/api/page.h"
 #include "server/api/spool.h"
 #include "server/api/terminal.h"
 #include "server/base/clock.h"
@@ -526,6 +527,7 @@ static int serve(struct server *s, struct arguments *a)
 		return failed(a, err.text);
 	server_say(s, "up: %zu nodes, %lld jobs, store %s, policy %s", (size_t)s->hosts->nodes.n,
 		   (long long)s->jobs->total, store_kind(s->store), attrs_text(s->attrs, "policy"));
+	page_open(s);
 	belongings_mark(s);
 	journal_startup(s);
 	say_ready(s, a);

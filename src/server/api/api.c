@@ -8,6 +8,7 @@
 #include "rules/role.h"
 #include "server/api/api.h"
 #include "server/api/call.h"
+#include "server/api/page.h"
 #include "server/api/query.h"
 #include "server/api/request.h"
 #include "server/api/route.h"
@@ -71,11 +72,17 @@ static bool asker_admit(struct server *s, const struct route *route, struct http
 	struct err err;
 
 	if (route && route->may == MAY_ANYONE) {
-		if (!request_remote(r))
+		bool other = request_remote(r) && !request_page(r);
+		if (!other)
 			http_error(r, CODE_FORBIDDEN,
 				   "%s is for other machines, over TLS: who asks by this socket is known.",
 				   route->path);
-		return request_remote(r);
+		return other;
+	}
+	if (route && route->may == MAY_VISITOR) {
+		if (!request_page(r))
+			http_error(r, CODE_FORBIDDEN, "%s is for the page alone.", route->path);
+		return request_page(r);
 	}
 	if (who_asks(s, r, ret, &err) < 0) {
 		api_refuse(r, &err);
@@ -140,13 +147,13 @@ static void api_handle(struct server *s, struct http_request *r)
 	const struct route *near;
 
 	c.route = route_find(r, name, sizeof name, &near);
-	if ((c.route || !near || near->may != MAY_ANYONE) && !asker_admit(s, c.route, r, &w))
+	if ((c.route || !near || near->may < MAY_ANYONE) && !asker_admit(s, c.route, r, &w))
 		return;
 	if (!c.route) {
 		route_missing(r, near);
 		return;
 	}
-	c.w = c.route->may == MAY_ANYONE ? NULL : &w;
+	c.w = c.route->may >= MAY_ANYONE ? NULL : &w;
 	c.name = strchr(c.route->path, '*') ? name : NULL;
 	if (!store_admits(s, &c))
 		return;
@@ -197,6 +204,8 @@ void api_receive(void *context, struct http_request *r)
 	struct server *s = context;
 
 	clock_read(s);
+	if (request_page(r) && page_answers(s, r))
+		return;
 	if (!refuse_merging(s, r) && asker_ready(s, r) && !lead_answers(s, r))
 		api_handle(s, r);
 }

@@ -383,8 +383,15 @@ static void catch_up(struct stream *t, uint64_t after)
 void api_events(struct server *s, const struct call *c)
 {
 	int64_t after = query_number(c, "after", -1);
-	struct stream *t = mem_zalloc(sizeof *t);
+	struct stream *t;
 
+	if (after >= 0 && (uint64_t)after >= s->jobs->next_seq && after > 0) {
+		http_error(c->r, CODE_BAD_REQUEST,
+			   "after (Last-Event-ID) is %lld, which no event has had: the last one had %lld.",
+			   (long long)after, (long long)s->jobs->next_seq - 1);
+		return;
+	}
+	t = mem_zalloc(sizeof *t);
 	if (!s->audience->ring)
 		s->audience->ring = mem_zalloc(sizeof *s->audience->ring);
 	t->s = s;

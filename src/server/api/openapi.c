@@ -414,7 +414,7 @@ static void responses_write(struct description *d, const struct route *x)
 
 static void operation_write(struct description *d, const struct route *x)
 {
-	static const char *const may[] = {"user", "owner", "coordinator", "operator", "manager", "anyone"};
+	static const char *const may[] = {"user", "owner", "coordinator", "operator", "manager", "anyone", "visitor"};
 	struct json *j = &d->j;
 	char method[8] = "";
 
@@ -430,7 +430,7 @@ static void operation_write(struct description *d, const struct route *x)
 		json_text(j, "description", x->about);
 	json_text(j, "x-role", may[x->may]);
 	json_bool(j, "x-changes", x->changes);
-	if (x->may == MAY_ANYONE) {
+	if (x->may >= MAY_ANYONE) {
 		json_open_array(j, "security");
 		json_open_object(j, NULL);
 		json_close_object(j);

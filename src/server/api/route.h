@@ -20,7 +20,8 @@ enum may {
 	MAY_COORDINATOR, /* of the queue or the account that it is about, or whoever stands above him */
 	MAY_OPERATOR,	 /* and managers */
 	MAY_MANAGER,
-	MAY_ANYONE, /* of other machines, over TLS: the request itself is to prove who it is */
+	MAY_ANYONE,  /* of other machines, over TLS: the request itself is to prove who it is */
+	MAY_VISITOR, /* of the page, the same */
 };
 
 #define CODE(word) (UINT32_C(1) << CODE_##word)

@@ -14,6 +14,7 @@
 #include "server/api/machine.h"
 #include "server/api/output.h"
 #include "server/api/overview.h"
+#include "server/api/page.h"
 #include "server/api/schemas.h"
 #include "server/api/terminal.h"
 
@@ -477,6 +478,18 @@ const struct route routes[] = {
 	 .summary = "Whom the server takes one for", .answer = &whoami_answer, .answered = "The user.",
 	 .result =
 		 "{\"user\": \"ann\", \"uid\": 1000, \"role\": \"user\", \"by\": \"token\", \"home\": \"/home/ann\"}"},
+
+	{"POST", "/v1/page", "linkPage", .handle = api_page_link, .tag = "page",
+	 .summary = "A link that signs its caller in to the page, once", .about = "By the local socket only.",
+	 .status = 201, .answer = &page_link_answer, .answered = "The link.",
+	 .codes = CODE(FORBIDDEN) | CODE(BAD_STATE)},
+	{"POST", "/v1/session", "signIn", MAY_VISITOR, .changes = true, .body = &session_body,
+	 .handle = api_session_begin, .tag = "page", .summary = "Sign in to the page, by the key of a link",
+	 .about = "By the page's own port only. Every request there needs the cookie that is set, and the token.",
+	 .status = 201, .answer = &session_answer, .answered = "Signed in.",
+	 .example = "{\"key\": \"0123456789abcdef0123456789abcdef\"}"},
+	{"DELETE", "/v1/session", "signOut", .changes = true, .handle = api_session_end, .tag = "page",
+	 .summary = "Sign out of the page"},
 
 	{"GET", "/v1/sites", "listSites", .handle = api_sites, .tag = "sites",
 	 .summary = "Other sites that jobs can be handed over to", .answer = &sites_answer, .answered = "The sites."},
