@@ -119,6 +119,10 @@ const char *request_remote(const struct http_request *r)
 {
 	return NULL;
 }
+bool request_page(const struct http_request *r)
+{
+	return false;
+}
 struct arena *request_arena(struct http_request *r)
 {
 	return r->arena;
