@@ -103,7 +103,8 @@ struct settings {
 	bool interactive_breaks; /* interactive jobs may break deadlines that were guaranteed */
 	int64_t long_saving;	 /* jobs whose checkpoints take more seconds than this, ... */
 	struct hours nights;	 /* ... run only in these hours, under the policy artaras; none: at any time */
-	int64_t migrate_cost;	 /* seconds to move a running job; < 0: never */
+	int64_t time_slice; /* seconds for which a job has its partition while others wait for it, under the policy artaras; 0: to its end */
+	int64_t migrate_cost; /* seconds to move a running job; < 0: never */
 	int64_t reserve_depth; /* waiting jobs that hold reservations at once, of a policy by which all do; 0: any number */
 };
 

@@ -84,6 +84,9 @@ int job_apply(struct job *job, const struct event *event, enum job_kind by_kind,
 	case EVENT_PREEMPT:
 	case EVENT_MIGRATE:
 		job->by = event->by;
+		if (event->type == EVENT_PREEMPT &&
+		    event->by == job->id)		     /* its time slice is over: it is the last again */
+			job->rank = (double)event->time + 1; /* others have come within this second */
 		break;
 	default:
 		break;

@@ -107,6 +107,7 @@ void settings_of_server(struct settings *x, const struct attrs *server)
 	x->migrate_cost = -1;
 	x->interactive_breaks = attrs_bool(server, "interactive_breaks_deadlines");
 	leave_settings(x, server);
+	x->time_slice = attrs_number(server, "time_slice");
 	x->reserve_depth = attrs_number(server, "reservation_depth");
 }
 

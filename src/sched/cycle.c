@@ -30,6 +30,7 @@ static void start_job(struct sched *s, uint32_t job)
 	sched_emit(s, EVENT_START, job, end, JOB_NONE);
 	plan_run(s->p, job);
 	nights_note(s, cluster_job(s->c, job));
+	slices_note(s, cluster_job(s->c, job));
 	if (s->due.dates)
 		history_start(s, cluster_job(s->c, job));
 	if (s->policy->know == KNOW_PREDICTION)
@@ -234,6 +235,8 @@ int64_t sched_next_wake(const struct sched *s)
 		next = victims_wake(s);
 	if (nights_wake(s) < next)
 		next = nights_wake(s);
+	if (slices_wake(s) < next)
+		next = slices_wake(s);
 	if (s->outage.begin != TIME_NEVER && s->outage.until < next)
 		next = s->outage.until;
 	if (s->next_edge < next)

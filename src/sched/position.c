@@ -344,6 +344,7 @@ void position_pass(struct sched *s)
 	victims_stop(s);
 	nights_stop(s);
 	queue_settle(s);
+	slices_stop(s);
 	restarts_review(s);
 	for (size_t i = 0; i < s->line.fresh.n && !s->position.nices; i++)
 		s->position.nices = item_is_nice(s, cluster_job(s->c, s->line.fresh.v[i]));

@@ -59,7 +59,8 @@ struct sched *sched_clone(const struct sched *s, struct cluster *c, struct plan 
 	vec_copy(&t->special, &s->special);
 	vec_copy(&t->victims, &s->victims);
 	vec_copy(&t->position.restarts, &s->position.restarts);
-	t->position.nights = (struct heap){0}; /* see nights.c */
+	t->position.nights = t->position.slices = (struct heap){0}; /* see nights.c, slices.c */
+	memset(&t->position.over, 0, sizeof t->position.over);
 	vec_copy(&t->line.fresh, &s->line.fresh);
 	vec_copy(&t->line.came, &s->line.came);
 	vec_copy(&t->newcomers, &s->newcomers);
@@ -94,6 +95,8 @@ void sched_destroy(struct sched *s)
 	vec_free(&s->victims);
 	vec_free(&s->position.restarts);
 	heap_fini(&s->position.nights);
+	heap_fini(&s->position.slices);
+	vec_free(&s->position.over);
 	vec_free(&s->line.fresh);
 	vec_free(&s->line.came);
 	vec_free(&s->newcomers);
@@ -660,6 +663,7 @@ void sched_restore(struct sched *s, uint32_t id, int64_t now)
 	}
 	victims_restore(s, job);
 	nights_note(s, job);
+	slices_note(s, job);
 	if (s->starving)
 		queue_count(s, job, 1);
 	sched_refresh(s);

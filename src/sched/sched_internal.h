@@ -79,6 +79,11 @@ struct restart {
 /* What position.c knows. */
 struct position {
 	VEC(struct restart) restarts;
+	struct heap slices; /* (when its time slice is over, job, attempt), and ... */
+	VEC(struct slice {
+		uint32_t job;
+		uint16_t attempt;
+	}) over;	    /* ... those that go on until somebody waits for their partitions: slices.c */
 	struct heap nights; /* (when it is stopped, job, attempt) of those whose hours end before they do: nights.c */
 	bool recount;	    /* a job that waited was removed */
 	bool moved;	    /* ... or has another rank */
@@ -329,6 +334,11 @@ void nights_note(struct sched *s, const struct job *job); /* it was started, or 
 bool nights_keep(const struct sched *s, const struct job *job, int64_t *ret_begin);
 void nights_stop(struct sched *s); /* those whose hours end */
 int64_t nights_wake(const struct sched *s);
+
+/* slices.c: jobs that hold their partitions for a time at once */
+void slices_note(struct sched *s, const struct job *job); /* it was started, or found running */
+void slices_stop(struct sched *s);			  /* those whose time is over, if another waits */
+int64_t slices_wake(const struct sched *s);
 
 /* outage.c: jobs that can't end before an announced shutdown, and are saved then, start all the same. */
 void outage_fill(struct sched *s);

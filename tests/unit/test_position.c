@@ -203,6 +203,68 @@ static void a_displaced_job_runs_again_right_afterwards(void **state)
 	world_fini(&w);
 }
 
+/* A job that makes checkpoints. */
+static uint32_t saving(int64_t now, int64_t walltime)
+{
+	uint32_t id = normal(now, walltime);
+
+	world_job(&w, id)->saving = 5;
+	return id;
+}
+
+static void partitions_are_shared_by_time_slices(void **state)
+{
+	(void)state;
+	open_world("parts:4");
+	uint32_t first = normal(0, 10), a = saving(0, 1000), b = normal(5, 300), c = saving(6, 1000);
+
+	w.c->settings.time_slice = 100;
+	finish(first, 10);
+	runs(a);
+	starts(b, 1010);
+	world_cycle(&w, 109);
+	runs(a);
+	assert_int_equal(sched_next_wake(w.s), 110);
+	world_cycle(&w, 110); /* its slice is over, and b waits */
+	runs(b);
+	starts(c, 410);
+	starts(a, 1410); /* behind all that wait */
+	world_cycle(&w, 300);
+	runs(b); /* it could not save its work */
+	finish(b, 400);
+	runs(c);
+	world_cycle(&w, 500);
+	runs(a); /* by turns */
+	sched_delete(w.s, c, 510, NULL);
+	world_cycle(&w, 700);
+	runs(a); /* nobody waits */
+	uint32_t d = normal(710, 50);
+	runs(d); /* its slice was over long ago */
+	starts(a, 760);
+	assert_int_equal(world_count(&w, a, EVENT_PREEMPT), 2);
+	assert_int_equal(world_last(&w, a, EVENT_PREEMPT)->by, a);
+	world_fini(&w);
+}
+
+static void one_that_waits_ends_one_slice(void **state)
+{
+	(void)state;
+	open_world("parts:4,4,4");
+	uint32_t first = normal(0, 10), next = normal(0, 10), last = normal(0, 10), a = saving(0, 1000),
+		 b = saving(0, 1000), c = saving(0, 107);
+
+	w.c->settings.time_slice = 100;
+	finish(first, 10);
+	finish(next, 10);
+	finish(last, 10);
+	uint32_t d = normal(30, 40);
+	world_cycle(&w, 110);
+	runs(c); /* it ends before its work would be saved */
+	runs(d);
+	assert_int_equal(world_count(&w, a, EVENT_PREEMPT) + world_count(&w, b, EVENT_PREEMPT), 1);
+	world_fini(&w);
+}
+
 static void a_job_that_saved_its_work_is_displaced_first(void **state)
 {
 	(void)state;
@@ -439,6 +501,8 @@ int main(void)
 		cmocka_unit_test(removal_returns_them_to_their_positions),
 		cmocka_unit_test(a_deadline_that_cannot_be_met),
 		cmocka_unit_test(a_displaced_job_runs_again_right_afterwards),
+		cmocka_unit_test(partitions_are_shared_by_time_slices),
+		cmocka_unit_test(one_that_waits_ends_one_slice),
 		cmocka_unit_test(a_job_that_saved_its_work_is_displaced_first),
 		cmocka_unit_test(a_victim_is_spared_when_another_ends),
 		cmocka_unit_test(a_larger_partition_stays_free),

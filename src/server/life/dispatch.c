@@ -80,7 +80,8 @@ static const struct attempt *on_start(struct server *s, const struct event *e)
 /* A job without precedence takes a running one's place only when that has another one: sched/migrate.c. */
 static bool is_move(const struct server *s, const struct event *e)
 {
-	return e->type == EVENT_PREEMPT && e->by != JOB_NONE && entry_job(s, e->by)->deadline == TIME_NEVER;
+	return e->type == EVENT_PREEMPT && e->by != JOB_NONE && e->by != e->job &&
+	       entry_job(s, e->by)->deadline == TIME_NEVER;
 }
 
 /* A job lost its place to another: its processes must go. The reason goes into `why`. */
@@ -92,13 +93,15 @@ static void on_stopped(struct server *s, const struct event *e, struct strbuf *w
 		return;
 	if (e->by == JOB_NONE)
 		strbuf_puts(why, "its checkpoints take long: it runs in the hours of long_checkpoint_hours");
+	else if (e->by == e->job)
+		strbuf_puts(why, "its time slice is over, and others wait");
 	else
 		strbuf_puts(why, is_move(s, e)			    ? "moved to make room for job "
 				 : entry_job(s, e->by)->interactive ? "stopped to make room for interactive job "
 				 : entry_job(s, e->by)->kind == KIND_EMERGENCY
 					 ? "stopped to make room for emergency job "
 					 : "stopped to make room for job ");
-	if (e->by != JOB_NONE)
+	if (e->by != JOB_NONE && e->by != e->job)
 		entry_id(s, e->by, why);
 	if (t->ordered && save_before(s, e->job, e->by) &&
 	    attempt_save(s, t, is_move(s, e) ? SAVE_MOVE : SAVE_PREEMPTED))
