@@ -77,6 +77,9 @@ class Server:
         """Returns when the API answers."""
         program = os.path.join(self.build, "src", "server", "shuntd")
         subprocess.run([program, "--nodes", self.nodes], env=self.environment, check=True, timeout=WAIT)
+        self.attach()
+
+    def attach(self):
         self.connection = Connection(self.socket)
         wait_until(self.answers)
         with open(os.path.join(self.home, "run", "shuntd.pid")) as f:
