@@ -493,6 +493,46 @@ int64_t limits_room_hard(const struct limits *l, uint32_t class, const struct li
 	return class_room(l, class, need, HARD);
 }
 
+static bool counter_allows(const struct limits *l, const struct counter *c, const struct limit_need *need,
+			   enum firm firm, int first)
+{
+	const struct rule *r = &l->rules.v[c->rule];
+	uint32_t set = r->set | (r->fallback == INDEX_NONE ? 0 : l->rules.v[r->fallback].set);
+
+	for (set = set >> first << first; set; set &= set - 1) {
+		int m = __builtin_ctz(set);
+		int64_t most = need->v[m] > 0 ? rule_most(l, r, m, firm) : -1;
+		if (most >= 0 && most - counter_active(l, c, m) < need->v[m])
+			return false;
+	}
+	return true;
+}
+
+static bool class_allows(const struct limits *l, uint32_t class, const struct limit_need *need, enum firm firm)
+{
+	const struct class *k = &l->classes.v[class];
+	bool exempt = k->qos != INDEX_NONE && l->rules.v[k->qos].exempt;
+
+	for (uint32_t i = 0; limits_any(l) && i < k->n; i++)
+		for (uint32_t at = k->counter[i]; at != INDEX_NONE; at = l->counters.v[at].up) {
+			const struct counter *c = &l->counters.v[at];
+			bool free = exempt && l->rules.v[c->rule].kind != LIMIT_ARRAY;
+			if (!counter_allows(l, c, need, firm, free ? LIMIT_CREDIT : 0))
+				return false;
+		}
+	return true;
+}
+
+bool limits_allow(const struct limits *l, uint32_t class, const struct limit_need *need)
+{
+	return class_allows(l, class, need, SOFT);
+}
+
+bool limits_allow_hard(const struct limits *l, uint32_t class, const struct limit_need *need)
+{
+	return class_allows(l, class, need, HARD);
+}
+
 bool limits_reached(const struct limits *l, uint32_t class, const struct limit_need *need, struct limit_reached *ret)
 {
 	int64_t room;

@@ -100,6 +100,9 @@ bool limits_any(const struct limits *l); /* false: nothing is limited, and every
 /* How many more such jobs of a class may start now; INT64_MAX: any number. */
 int64_t limits_room(const struct limits *l, uint32_t class, const struct limit_need *need);
 int64_t limits_room_hard(const struct limits *l, uint32_t class, const struct limit_need *need); /* soft ones yield */
+/* Whether that is at least one: asked of each job of a long queue. */
+bool limits_allow(const struct limits *l, uint32_t class, const struct limit_need *need);
+bool limits_allow_hard(const struct limits *l, uint32_t class, const struct limit_need *need);
 
 struct limit_reached {
 	enum limit_kind kind;
