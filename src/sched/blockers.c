@@ -445,7 +445,7 @@ static bool starts(struct inquiry *q)
 /* The scheduler has looked at it as it is, and did not start it. */
 static bool was_passed_over(const struct inquiry *q)
 {
-	return q->reasons->n == 0 && !q->ask->released && q->job->waiting != WAITING_NONE &&
+	return q->reasons->n == 0 && !q->ask->released && q->job->waiting != WAITING_NONE && !q->s->effort.unfinished &&
 	       !queue_get(q->s, q->ask->job)->fresh;
 }
 

@@ -3,8 +3,8 @@
  * forward; then everything placed at now is started.
  *
  * A cycle that may not take long (sched_pace) ends early, after some special jobs or some starts, and the next one goes on: common jobs
- * wait until special ones have been asked about, and a pass begins anew without those that it has started; where every job reserves, it goes on behind the last
- * one. If something was freed meanwhile, special jobs come first again.
+ * wait until special ones have been asked about, and a pass begins anew without those that it has started; where every job reserves, or what reservations leave free
+ * is being filled, it goes on behind the last one. If something was freed meanwhile, special jobs come first again.
  */
 #include "sched/sched_internal.h"
 
@@ -122,7 +122,7 @@ static void common_pass(struct sched *s)
 		pass_run(s);
 	migrate_start(s);
 	if (s->effort.unfinished && !s->due.dates)
-		s->head = JOB_NONE; /* the next one begins anew */
+		s->head = JOB_NONE; /* the next one begins anew, or knows it (struct fill) */
 }
 
 /* Whether that was all. What was given back since the first of several cycles may be enough for a deadline that was in vain, or for
@@ -166,6 +166,11 @@ static void cycle_decide(struct sched *s)
 	expire_predictions(s);
 	if (s->starving)
 		special_starve(s);
+	if (s->effort.stage != STAGE_SPECIAL &&
+	    special_asks(s)) { /* some starve since the cycle that this one goes on from */
+		s->effort.stage = STAGE_SPECIAL;
+		s->effort.starving = 0;
+	}
 	if (s->policy->position)
 		position_pass(s);
 	else if (!s->effort.unfinished)

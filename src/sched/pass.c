@@ -17,6 +17,7 @@
 #define GREEDY_JOBS 512 /* that are chosen from */
 #define COVER_JOBS 64
 #define COVER_MORE 8	   /* jobs behind those that start anyway which are tried together with them */
+#define SCANNED_A_NODE 16  /* entries of the queue whose scan costs about as much as a look at a node */
 #define GREEDY_CPUS 131072 /* of a machine that has more free, the last ones are filled in order */
 
 void window_build(struct sched *s)
@@ -341,14 +342,31 @@ static void pass_cover(struct sched *s)
 	vec_free(&lead);
 }
 
-void pass_fill(struct sched *s, queued_vec *queue, size_t i)
+/* Where a scan that ends early has come to: the next cycle goes on there, unless it begins anew. */
+static void fill_leave(struct sched *s, const queued_vec *queue, size_t i)
 {
-	window_renew(s);
-	if (s->policy->cover && !fill_cover(s, queue, i))
-		return;
-	if (s->policy->greedy && !fill_best(s, queue, i))
-		return;
-	while (s->window.cpus[0] > 0) {
+	s->fill.on = !s->due.dates;
+	s->fill.head = s->head;
+	s->fill.over = i >= queue->n;
+	if (!s->fill.over) {
+		s->fill.key = queue->v[i].key;
+		s->fill.job = queue->v[i].job;
+	}
+}
+
+/* Whether a scan that has started nobody may end early, too: not where the next one would have to begin anew, and would get no further. */
+static bool fill_tired(struct sched *s)
+{
+	return !s->fill.whole && !s->due.dates && cycle_tired(s);
+}
+
+/* Starts whoever fits, from a place in the queue on. */
+static void fill_scan(struct sched *s, queued_vec *queue, size_t i)
+{
+	size_t counted = i;
+	bool tired = false;
+
+	while (s->window.cpus[0] > 0 && !tired) {
 		int64_t most = s->window.cpus[0];
 		const struct queued *e;
 
@@ -359,18 +377,49 @@ void pass_fill(struct sched *s, queued_vec *queue, size_t i)
 			break;
 		e = &queue->v[i];
 		s->line.scanned = i;
-		if (!sched_may(s, e->job) && !plan_holds(s->p, e->job)) {
-			queue_line_up(s, e->job);
-			if (cycle_tired(s))
-				break;
-		} else if (!window_allows(&s->window, e->cpus, s->now + e->length) || plan_holds(s->p, e->job) ||
-			   !pass_try_now(s, e->job, e->length))
+		if (!window_allows(&s->window, e->cpus, s->now + e->length) || plan_holds(s->p, e->job)) {
 			i++;
-		else if (cycle_tired(s))
-			break;
-		else
-			window_build(s);
+		} else if (!sched_may(s, e->job)) {
+			queue_line_up(s, e->job);
+			tired = cycle_tired(s);
+		} else if (pass_try_now(s, e->job, e->length)) {
+			tired = cycle_tired(s);
+			if (!tired)
+				window_build(s);
+		} else {
+			i++;
+			tired = fill_tired(s);
+		}
+		if (i >= counted + SCANNED_A_NODE) {
+			s->p->work += (i - counted) / SCANNED_A_NODE;
+			counted = i;
+			tired = tired || fill_tired(s);
+		}
 	}
+	if (tired)
+		fill_leave(s, queue, i);
+}
+
+void pass_fill(struct sched *s, queued_vec *queue, size_t i)
+{
+	window_renew(s);
+	if (s->policy->cover && !fill_cover(s, queue, i))
+		return;
+	if (s->policy->greedy && !fill_best(s, queue, i))
+		return;
+	fill_scan(s, queue, i);
+}
+
+/* Nothing was freed since the last cycle, which ended within its scan: those before have been asked. */
+static void fill_resume(struct sched *s)
+{
+	queued_vec *queue = queue_has_fill(s) ? &s->line.by_fill : &s->line.by_key;
+
+	s->fill.on = false;
+	if (s->fill.over)
+		return;
+	window_renew(s);
+	fill_scan(s, queue, queued_find(queue, s->fill.key, s->fill.job));
 }
 
 /* What was freed may leave the head where it is: then its reservation need not be made again. */
@@ -390,6 +439,8 @@ static void pass_full(struct sched *s)
 	int reserved = 0;
 
 	s->stats.full_passes++;
+	s->fill.whole = s->fill.on;
+	s->fill.on = false;
 	if (pass_head_stays(s)) {
 		vec_clear(&s->failures);
 		window_build(s);
@@ -500,6 +551,8 @@ void pass_sort_fresh(struct sched *s)
 
 void pass_run(struct sched *s)
 {
+	if (s->fill.on && queue_has(s, s->fill.head))
+		s->head = s->fill.head;
 	/* priorities that only time has changed wait for something to be freed */
 	bool moved = s->order == ORDER_WFP3 || s->line.reweigh || s->line.weighing;
 	bool full = s->freed || s->head == JOB_NONE || moved || pass_reached(s) || !sched_may(s, s->head);
@@ -514,6 +567,10 @@ void pass_run(struct sched *s)
 		pass_full(s);
 		return;
 	}
+	if (s->fill.on)
+		fill_resume(s);
+	if (s->fill.on)
+		return;
 	pass_sort_fresh(s);
 	for (size_t i = 0; i < s->line.fresh.n && s->backfill != ORDER_NONE; i++) {
 		uint32_t job = s->line.fresh.v[i];

@@ -91,6 +91,11 @@ static size_t entry_find(const queued_vec *v, double key, uint32_t job, size_t g
 	return lo;
 }
 
+size_t queued_find(const queued_vec *v, double key, uint32_t job)
+{
+	return entry_find(v, key, job, v->n);
+}
+
 size_t queue_find(const struct sched *s, uint32_t job)
 {
 	return entry_find(&s->line.by_key, queue_get(s, job)->key, job, s->line.scanned);
@@ -128,9 +133,9 @@ size_t queue_size(const struct sched *s)
 	return s->line.waiting.n - s->line.spare.n;
 }
 
-static bool queue_has(const struct sched *s, uint32_t job)
+bool queue_has(const struct sched *s, uint32_t job)
 {
-	return cluster_job(s->c, job)->waiting != WAITING_NONE && !queue_get(s, job)->line;
+	return job != JOB_NONE && cluster_job(s->c, job)->waiting != WAITING_NONE && !queue_get(s, job)->line;
 }
 
 /* With nobody who starts jobs, thousands may come and leave again before a cycle. */

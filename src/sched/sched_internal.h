@@ -167,6 +167,16 @@ struct sweep {
 	failure_vec nowhere;  /* who has no place at all, and keeps nobody else from one */
 };
 
+/* A scan for jobs that fill what reservations leave free, which takes several cycles (pass.c). */
+struct fill {
+	bool on;    /* it goes on, if nothing was freed meanwhile, ... */
+	double key; /* ... with the first job that is not before this one */
+	uint32_t job;
+	uint32_t head; /* ... the head that has the first reservation; JOB_NONE: it begins anew */
+	bool over;     /* ... that was the last one */
+	bool whole;    /* one that ended early was given up for the present one, which therefore does not */
+};
+
 /* Who is told, and asked. */
 struct ears {
 	sched_listener listener;
@@ -215,10 +225,11 @@ struct sched { /* what owns memory here is copied by sched_clone() and freed by 
 	bool stirred;		 /* something was freed or reserved since special_to_now() */
 	job_vec starting;	 /* placed at now in this cycle */
 	VEC(struct moved) moved; /* running jobs that were given another place in this pass */
-	job_vec reserved;	 /* transient reservations of common jobs: not promises */
-	int64_t next_planned;	 /* the earliest of the kept reservations */
-	int64_t next_edge;	 /* when a fence begins or ends next */
-	uint32_t head;		 /* the first job that could not start, or JOB_NONE */
+	struct fill fill;
+	job_vec reserved;     /* transient reservations of common jobs: not promises */
+	int64_t next_planned; /* the earliest of the kept reservations */
+	int64_t next_edge;    /* when a fence begins or ends next */
+	uint32_t head;	      /* the first job that could not start, or JOB_NONE */
 	struct window window;
 	failure_vec failures;
 	bool freed;    /* something ended, moved or changed since the last full pass */
@@ -268,6 +279,8 @@ void queue_leave(struct sched *s, uint32_t job);
 void queue_settle(struct sched *s);
 size_t queue_size(const struct sched *s);
 size_t queue_find(const struct sched *s, uint32_t job);		     /* its position in by_key */
+bool queue_has(const struct sched *s, uint32_t job);		     /* it waits, and not in the line of a limit */
+size_t queued_find(const queued_vec *v, double key, uint32_t job);   /* the first that is not before it */
 size_t queue_after(const struct sched *s, double key, uint32_t job); /* that of who comes next, also if it has left */
 bool queue_is_stale(const struct sched *s);			     /* its keys may be other ones by now: */
 /* ... they are computed again, and the queue is sorted by them. False: the cycle has done enough, and the next one goes on. */
@@ -420,8 +433,8 @@ static inline bool sched_may(const struct sched *s, uint32_t job)
 		return true;
 	need = sched_need(s, x);
 	if (s->line.yields || x->kind != KIND_COMMON) /* those that reserve by right are held by hard limits alone */
-		return limits_room_hard(s->limits, x->limits, &need) > 0;
-	return limits_room(s->limits, x->limits, &need) > 0;
+		return limits_allow_hard(s->limits, x->limits, &need);
+	return limits_allow(s->limits, x->limits, &need);
 }
 
 static inline int64_t sched_length(const struct sched *s, const struct job *job)
