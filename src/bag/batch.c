@@ -627,7 +627,12 @@ static void joined(struct provider *p, int id)
 
 	if (id < 1 || (size_t)id > s->all.n)
 		return;
-	s->all.v[id - 1].r.joined = true;
+	struct provider_request *r = &s->all.v[id - 1].r;
+	r->joined = true;
+	if (r->state == REQUEST_PENDING) { /* its listing comes later */
+		r->state = REQUEST_RUNNING;
+		r->started = (int64_t)time(NULL);
+	}
 	s->pause = 0;
 }
 

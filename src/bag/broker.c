@@ -20,10 +20,11 @@
 #include "base/unixsock.h"
 
 enum {
-	TICK_US = 100000,    /* providers and progress */
-	SYNC_US = 1000000,   /* the disk; a crash of the machine costs at most the results of that time */
-	REST_US = 1000,	     /* between turns that found something, so that many results share a turn */
-	MEASURE_US = 500000, /* the rate */
+	TICK_US = 100000,	 /* providers and progress */
+	SYNC_US = 1000000,	 /* the disk; a crash of the machine costs at most the results of that time */
+	REST_US = 1000,		 /* between turns that found something, so that many results share a turn */
+	MEASURE_US = 500000,	 /* the rate */
+	ALLOCATIONS_KEPT = 1000, /* in the journal of a complete bag */
 };
 
 int64_t monotonic(void)
@@ -46,6 +47,7 @@ static void known_record(void *arg, const struct record *r)
 	fold_record(&k->fold, r, 0);
 	if (r->kind == RECORD_REQUESTS)
 		cluster_known(k->broker, r);
+	k->broker->allocations += r->kind == RECORD_ALLOCATION;
 }
 
 static int journal_begin(struct broker *b, const char *path, struct err *err)
@@ -255,12 +257,15 @@ struct keeper {
 	uint8_t *kept;
 	uint32_t tasks;
 	bool requests; /* some may still be at a cluster */
+	int64_t past;  /* allocations that are dropped: the oldest */
 };
 
 static bool keep(void *arg, const struct record *r)
 {
 	struct keeper *k = arg;
 
+	if (r->kind == RECORD_ALLOCATION)
+		return k->past-- <= 0;
 	if (r->kind == RECORD_BAG || r->kind == RECORD_CANCEL || (r->kind == RECORD_REQUESTS && k->requests))
 		return true;
 	if ((r->kind != RECORD_DONE && !(r->kind == RECORD_FAILED && r->last)) || r->task < 1 || r->task > k->tasks)
@@ -281,7 +286,10 @@ static int finish(struct broker *b, struct err *err)
 	int rc = journal_sync(b->journal, err);
 	report(b);
 	if (rc == 0 && c.waiting + c.flying == 0) {
-		struct keeper k = {.queue = b->queue, .tasks = (uint32_t)b->bag.tasks.n, .requests = b->tags.n > 0};
+		struct keeper k = {.queue = b->queue,
+				   .tasks = (uint32_t)b->bag.tasks.n,
+				   .requests = b->tags.n > 0,
+				   .past = b->allocations - ALLOCATIONS_KEPT};
 		k.kept = mem_zalloc(b->bag.tasks.n + 1);
 		rc = journal_compact(b->journal, keep, &k, err);
 		free(k.kept);

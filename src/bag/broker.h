@@ -59,7 +59,7 @@ struct broker_options {
 /* Runs the bag to its end, or until SIGINT or SIGTERM. -EBUSY: another broker does. */
 int broker_run(const struct broker_options *options, struct broker_summary *ret, struct err *err);
 
-/* Asks the broker of a directory: "status", "workers", "cancel", "retry". -ENOENT: none runs. `ret` is the caller's to free. */
+/* Asks the broker of a directory: "status", "workers", "allocations", "cancel", "retry". -ENOENT: none runs. `ret` is the caller's to free. */
 int broker_ask(const char *dir, const char *word, char **ret, struct err *err);
 
 #endif

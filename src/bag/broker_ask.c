@@ -12,6 +12,8 @@
 #include "base/json.h"
 #include "base/unixsock.h"
 
+enum { ANSWER_MOST = WIRE_MOST - 4096 };
+
 static void put_counts(struct broker *b, struct json *j)
 {
 	struct queue_counts c = queue_counts(b->queue);
@@ -29,11 +31,17 @@ static void put_counts(struct broker *b, struct json *j)
 
 static void put_workers(struct broker *b, struct json *j)
 {
+	int64_t omitted = 0;
+
 	json_open_array(j, "workers");
 	for (size_t i = 0; i < b->peers.n; i++) {
 		const struct peer *p = b->peers.v[i];
 		if (!p || !p->worker)
 			continue;
+		if (j->out->n > ANSWER_MOST) { /* a message has an end */
+			omitted++;
+			continue;
+		}
 		json_open_object(j, NULL);
 		json_text(j, "name", p->name);
 		json_int(j, "pid", p->pid);
@@ -46,6 +54,7 @@ static void put_workers(struct broker *b, struct json *j)
 		json_close_object(j);
 	}
 	json_close_array(j);
+	json_int(j, "workers_omitted", omitted);
 }
 
 void ask_answer(struct broker *b, struct peer *p, const char *word, size_t n)
@@ -66,10 +75,10 @@ void ask_answer(struct broker *b, struct peer *p, const char *word, size_t n)
 	put_counts(b, &j);
 	if (n == 7 && memcmp(word, "workers", n) == 0)
 		put_workers(b, &j);
+	if (n == 11 && memcmp(word, "allocations", n) == 0)
+		cluster_put(b, &j);
 	json_close_object(&j);
-	size_t most = WIRE_MOST - 64;
-	wire_add(&p->out,
-		 &(struct wire){.kind = WIRE_ANSWER, .text = text.text, .ntext = text.n < most ? text.n : most});
+	wire_add(&p->out, &(struct wire){.kind = WIRE_ANSWER, .text = text.text, .ntext = text.n});
 	strbuf_fini(&text);
 }
 

@@ -19,8 +19,9 @@
 #include "base/timetext.h"
 
 enum {
-	WAIT_US = 1000000,    /* tasks that wait shorter find a worker by themselves */
-	JOIN_SECONDS = 120,   /* workers of a request that runs come within */
+	WAIT_US = 1000000,  /* tasks that wait shorter find a worker by themselves */
+	JOIN_SECONDS = 120, /* workers of a request that runs come within */
+	PAUSE_MOST = 600,
 	NUMBERS = 10000,      /* of one cluster's requests; see cluster_of() */
 	END_US = 30 * 1000000 /* a worker that goes so shortly before its end goes because of it */
 };
@@ -47,6 +48,7 @@ struct cluster {
 	int64_t waiting;	      /* since when tasks wait; 0: none does */
 	int64_t decided;	      /* when the adapter was asked last */
 	uint64_t digest;	      /* of the requests' states then */
+	int64_t pause, until;	      /* after an allocation that finished no task: its length and end, seconds */
 };
 
 static void warn(void *arg, const char *text)
@@ -249,6 +251,108 @@ struct view {
 	uint64_t digest;
 };
 
+/* Processors that the waiting tasks want which this cluster could run. */
+static int64_t demand_of(const struct cluster *c)
+{
+	const struct broker *b = c->broker;
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < b->bag.needs.n; i++)
+		if (suits(&b->bag.needs.v[i], c->limits.procs, c->limits.time))
+			sum += queue_waits(b->queue, (uint32_t)i) * b->bag.needs.v[i].cpus;
+	return (sum + BAG_CPU - 1) / BAG_CPU;
+}
+
+/* One request as `shunt allocations` shows it. */
+static void request_put(const struct cluster *c, const struct provider_request *r, int64_t now, struct json *j)
+{
+	static const char *const states[] = {"requested", "running", "ended", "failed"};
+	int64_t procs, tasks, until = r->ended ? r->ended : now;
+	bool ran = r->started || r->joined;
+
+	joined_count(c->broker, allocation_of(c, r->id), &procs, &tasks);
+	double held = r->started ? (double)(until - r->started) * (double)r->processors : 0;
+	double used = c->accounts.v[r->id - 1].used;
+	json_open_object(j, NULL);
+	json_text(j, "place", c->place);
+	json_text(j, "id", r->name);
+	json_text(j, "state", r->state == REQUEST_PENDING && ran ? "running" : states[r->state]);
+	json_int(j, "cpus", r->processors);
+	json_int(j, "seconds", r->seconds);
+	json_int(j, "submitted", r->submitted);
+	json_int(j, "started", r->started);
+	json_int(j, "ended", r->ended);
+	json_int(j, "workers_cpus", procs);
+	json_int(j, "tasks", tasks);
+	json_double(j, "held_seconds", held);
+	json_double(j, "used_seconds", used);
+	json_double(j, "wasted_seconds", held > used ? held - used : 0);
+	json_text(j, "reason", r->failure);
+	json_close_object(j);
+}
+
+/* An allocation in which no task was finished though some wait: the next one will hardly do better. */
+static void fruitless(struct cluster *c, const struct provider_request *r, int64_t now)
+{
+	char text[256];
+
+	if (!r->joined || c->accounts.v[r->id - 1].used > 0 || demand_of(c) == 0 || !c->elastic)
+		return;
+	c->pause = c->pause ? c->pause * 2 : c->user.pace;
+	c->pause = c->pause > PAUSE_MOST ? PAUSE_MOST : c->pause;
+	c->until = now + c->pause;
+	snprintf(
+		text, sizeof text,
+		"%s: allocation %s finished no task: they need more time than it had (see --request-time and time=); the next "
+		"request is made in %" PRId64 " s at the earliest",
+		c->place, r->name, c->pause);
+	warn(c, text);
+}
+
+static void request_tell(struct cluster *c, struct provider_request *r, int64_t now)
+{
+	struct account *a = &c->accounts.v[r->id - 1];
+	struct strbuf text = {0};
+	struct json j;
+
+	if (a->told || !r->submitted) /* it never left */
+		return;
+	a->told = true;
+	if (r->state == REQUEST_ENDED)
+		fruitless(c, r, now);
+	r->ended = r->ended ? r->ended : now;
+	r->state = r->state == REQUEST_FAILED ? REQUEST_FAILED : REQUEST_ENDED;
+	json_init(&j, &text, false);
+	request_put(c, r, now, &j);
+	journal_add(c->broker->journal, &(struct record){.kind = RECORD_ALLOCATION, .out = text.text, .nout = text.n});
+	c->broker->allocations++;
+	strbuf_fini(&text);
+}
+
+/* What is over goes to the journal; all of them: whatever there is. */
+static void requests_tell(struct cluster *c, bool all)
+{
+	struct provider_request r;
+
+	for (int id = 1; c->provider->kind->look(c->provider, id, &r); id++)
+		if (all || r.state == REQUEST_ENDED || r.state == REQUEST_FAILED)
+			request_tell(c, &r, (int64_t)time(NULL));
+}
+
+void cluster_put(struct broker *b, struct json *j)
+{
+	struct provider_request r;
+
+	json_open_array(j, "allocations");
+	for (size_t i = 0; i < b->clusters.n; i++) {
+		struct cluster *c = b->clusters.v[i];
+		for (int id = 1; c->provider->kind->look(c->provider, id, &r); id++)
+			if (r.state == REQUEST_PENDING || r.state == REQUEST_RUNNING)
+				request_put(c, &r, (int64_t)time(NULL), j);
+	}
+	json_close_array(j);
+}
+
 static void requests_look(struct cluster *c, int64_t now, struct view *ret)
 {
 	struct provider_request r;
@@ -272,18 +376,6 @@ static void requests_look(struct cluster *c, int64_t now, struct view *ret)
 								  .busy = tasks,
 								  .running = running};
 	}
-}
-
-/* Processors that the waiting tasks want which this cluster could run. */
-static int64_t demand_of(const struct cluster *c)
-{
-	const struct broker *b = c->broker;
-	int64_t sum = 0;
-
-	for (size_t i = 0; i < b->bag.needs.n; i++)
-		if (suits(&b->bag.needs.v[i], c->limits.procs, c->limits.time))
-			sum += queue_waits(b->queue, (uint32_t)i) * b->bag.needs.v[i].cpus;
-	return (sum + BAG_CPU - 1) / BAG_CPU;
 }
 
 /* What the adapter knows of the cluster; without a plan, that it is free. */
@@ -376,7 +468,7 @@ static void decide(struct cluster *c)
 	if (demand == 0 || b->now - c->waiting < WAIT_US || b->now - c->decided < WAIT_US)
 		return;
 	c->provider->kind->limits(c->provider, &limits);
-	if (limits.pending == 0)
+	if (limits.pending == 0 || now < c->until)
 		return;
 	if (!c->elastic) {
 		hosts_use(c, limits.pending);
@@ -426,6 +518,7 @@ void cluster_look(struct broker *b)
 		decide(c);
 		if (c->elastic)
 			release(c);
+		requests_tell(c, false);
 	}
 }
 
@@ -443,8 +536,10 @@ void cluster_done(struct broker *b, int allocation, int64_t took, int64_t cpus)
 	int id;
 	struct cluster *c = cluster_of(b, allocation, &id);
 
-	if (c && id >= 1 && (size_t)id <= c->accounts.n)
-		c->accounts.v[id - 1].used += (double)took / 1e6 * (double)cpus / BAG_CPU;
+	if (c && id >= 1 && (size_t)id <= c->accounts.n) {
+		c->accounts.v[id - 1].used += (double)(took + 1) / 1e6 * (double)cpus / BAG_CPU;
+		c->pause = 0;
+	}
 	for (size_t i = 0; i < b->clusters.n; i++)
 		adapter_task_done(b->clusters.v[i]->adapter, (took + 999999) / 1000000);
 }
@@ -480,8 +575,10 @@ void cluster_close(struct broker *b)
 
 	for (size_t i = 0; i < b->clusters.n; i++) {
 		struct cluster *c = b->clusters.v[i];
-		if (c->provider)
+		if (c->provider) {
+			requests_tell(c, true);
 			c->provider->kind->destroy(c->provider);
+		}
 		if (c->adapter)
 			adapter_destroy(c->adapter);
 		vec_push(&b->tags, mem_strdup(c->tag));

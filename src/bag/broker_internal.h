@@ -9,6 +9,7 @@
 #include "bag/link.h"
 #include "bag/provider.h"
 #include "bag/wire.h"
+#include "base/json.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 
@@ -65,7 +66,8 @@ struct broker {
 	struct gate_link gate;
 	VEC(struct invitation) invitations;
 	VEC(struct cluster *) clusters;
-	VEC(char *) tags; /* of requests that may still be at a cluster, from runs before this one */
+	int64_t allocations; /* in the journal */
+	VEC(char *) tags;    /* of requests that may still be at a cluster, from runs before this one */
 	VEC(struct peer *) peers;
 	struct broker_summary summary;
 	struct strbuf finished; /* records to be reported after the next flush */
@@ -109,8 +111,9 @@ void cluster_joined(struct broker *b, int request); /* a worker of that request 
 void cluster_done(struct broker *b, int request, int64_t took, int64_t cpus);
 /* Whether a worker went because its request ended, with a task that it had for `stay` microseconds. */
 bool cluster_cut(struct broker *b, const struct peer *p, int64_t stay);
-int64_t cluster_longest(const struct broker *b); /* seconds that a worker can have at most; -1: without end */
-void cluster_close(struct broker *b);		 /* cancels all requests */
+int64_t cluster_longest(const struct broker *b);    /* seconds that a worker can have at most; -1: without end */
+void cluster_put(struct broker *b, struct json *j); /* an array of the requests that are out */
+void cluster_close(struct broker *b);		    /* cancels all requests */
 
 /* In broker_ask.c: answers one word. */
 void ask_answer(struct broker *b, struct peer *p, const char *word, size_t n);

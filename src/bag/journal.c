@@ -95,7 +95,7 @@ size_t record_next(const char *bytes, size_t n, struct record *ret)
 	if (crc32_z(0, (const unsigned char *)b, size) != get32(bytes + 4))
 		return 0;
 	size_t nworker = (unsigned char)b[2], nerr = get32(b + 12);
-	if (b[0] < RECORD_BAG || b[0] > RECORD_REQUESTS || nworker + nerr > size - FIXED)
+	if (b[0] < RECORD_BAG || b[0] > RECORD_ALLOCATION || nworker + nerr > size - FIXED)
 		return 0;
 	*ret = (struct record){
 		.kind = (enum record_kind)b[0],

@@ -26,6 +26,7 @@ enum record_kind {
 	RECORD_CANCEL = 5,   /* the user cancelled the rest */
 	RECORD_RUN = 6,	     /* a broker began, at `began` */
 	RECORD_REQUESTS = 7, /* requests with the tag `worker` may be at a cluster; with `last`, they were cancelled */
+	RECORD_ALLOCATION = 8, /* a request is over: `out` is what it was, JSON */
 };
 
 enum {

@@ -71,6 +71,7 @@ void fold_record(struct fold *f, const struct record *r, uint64_t offset)
 		f->cancelled = true;
 		break;
 	case RECORD_REQUESTS:
+	case RECORD_ALLOCATION:
 		break;
 	case RECORD_RUN:
 		f->cancelled = false;

@@ -27,7 +27,8 @@ struct worker_arguments {
 #define WORKER_AT(field) offsetof(struct worker_arguments, field)
 static const struct option worker_options[] = {
 	{"credential", OPTION_FILE, WORKER_AT(credential), "FILE", NULL, NULL, 0, 0,
-	 "join a broker on another host with a credential that it wrote (see 'shunt bag run --invite')", 0},
+	 "join a broker on another host with a credential that it wrote (see 'shunt bag run --invite'); - is standard input",
+	 0},
 	{"number", OPTION_NUMBER, WORKER_AT(number), "N", "0", NULL, 0, 1000000,
 	 "use the credential's secret N, counted from 0, if it has several", 0},
 	{"socket", OPTION_FILE, WORKER_AT(socket), "PATH", NULL, NULL, 0, 0, "the broker's socket, on its own host", 0},
@@ -160,6 +161,5 @@ const struct command command_bag_worker = {
 	.options = worker_options,
 	.size = sizeof(struct worker_arguments),
 	.run = worker,
-	.hidden = 1,
 	.alone = true,
 };

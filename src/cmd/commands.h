@@ -52,7 +52,8 @@ extern const struct command command_launch, command_pmix;		    /* launch.c */
 extern const struct command command_bag_run, command_bag_retry; /* bag.c */
 extern const struct command command_bag_worker;			/* bag_worker.c */
 extern const struct command command_bag_status, command_bag_results, command_bag_cancel,
-	command_bag_top; /* bag_show.c */
+	command_bag_top;			 /* bag_show.c */
+extern const struct command command_allocations; /* allocations.c */
 
 /* What shows things. */
 extern const struct command command_qstat, command_qselect, command_pbsnodes, command_tracejob;

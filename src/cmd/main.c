@@ -71,6 +71,7 @@ const struct command *const commands[] = {
 	&command_bag_cancel,
 	&command_bag_top,
 	&command_bag_worker,
+	&command_allocations,
 	/* What shows things. */
 	&command_qstat,
 	&command_qselect,

@@ -1,0 +1,188 @@
+/*
+ * allocations.c - `shunt allocations`: what bags requested from clusters, what they got, and what of it was wasted.
+ *
+ * Requests that are over are in a bag's journal, the others are known to its broker.
+ */
+#include <glob.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bag/results.h"
+#include "base/table.h"
+#include "base/timetext.h"
+#include "cmd/bag.h"
+#include "cmd/commands.h"
+
+struct arguments {
+	bool json;
+};
+
+static void add(json_t *all, const char *dir, json_t *one)
+{
+	if (!json_is_object(one))
+		return;
+	json_object_set_new(one, "bag", json_string(dir));
+	json_array_append(all, one);
+}
+
+static int collect(const char *dir, json_t *all, struct err *err)
+{
+	struct results r;
+	struct record record;
+	char *answer = NULL;
+	struct err none;
+	size_t i;
+	json_t *x;
+	int rc = results_open(dir, &r, err);
+
+	if (rc < 0)
+		return rc;
+	/* The journal first: what ends meanwhile is missing rather than there twice. */
+	json_t *live = broker_ask(dir, "allocations", &answer, &none) == 0 ? json_loads(answer, 0, NULL) : NULL;
+	for (size_t at = 0, step; (step = record_next(r.view.bytes + at, r.view.n - at, &record)) > 0; at += step) {
+		if (record.kind != RECORD_ALLOCATION)
+			continue;
+		json_t *one = json_loadb(record.out, record.nout, 0, NULL);
+		add(all, dir, one);
+		json_decref(one);
+	}
+	json_array_foreach(json_object_get(live, "allocations"), i, x) add(all, dir, x);
+	json_decref(live);
+	free(answer);
+	results_close(&r);
+	return 0;
+}
+
+static int64_t member(const json_t *o, const char *name)
+{
+	return json_integer_value(json_object_get(o, name));
+}
+
+static const char *text(const json_t *o, const char *name)
+{
+	const char *value = json_string_value(json_object_get(o, name));
+
+	return value && *value ? value : "-";
+}
+
+static const char *span(int64_t seconds, char *buf, size_t size)
+{
+	return seconds < 0 ? "-" : duration_human(seconds, buf, size);
+}
+
+struct sum {
+	int64_t requested, granted, running, ended, failed;
+	double held, wasted;
+};
+
+static void row(struct table *t, const json_t *x, int64_t now, struct sum *sum)
+{
+	char buf[32];
+	int64_t submitted = member(x, "submitted"), started = member(x, "started"), ended = member(x, "ended");
+	int64_t until = ended ? ended : now;
+	double held = json_number_value(json_object_get(x, "held_seconds"));
+	double wasted = json_number_value(json_object_get(x, "wasted_seconds"));
+	const char *state = text(x, "state");
+
+	sum->requested++;
+	sum->granted += started > 0;
+	sum->running += strcmp(state, "running") == 0;
+	sum->ended += strcmp(state, "ended") == 0;
+	sum->failed += strcmp(state, "failed") == 0;
+	sum->held += held;
+	sum->wasted += wasted;
+	table_cell(t, "%s", text(x, "bag"));
+	table_cell(t, "%s", text(x, "place"));
+	table_cell(t, "%s", text(x, "id"));
+	table_cell(t, "%s", state);
+	table_cell(t, "%" PRId64, member(x, "cpus"));
+	table_cell(t, "%s", span(member(x, "seconds"), buf, sizeof buf));
+	table_cell(t, "%s", span(submitted ? (started ? started : until) - submitted : -1, buf, sizeof buf));
+	table_cell(t, "%s", span(started ? until - started : -1, buf, sizeof buf));
+	if (held > 0)
+		table_cell(t, "%.0f%%", 100 * wasted / held);
+	else
+		table_cell(t, "-");
+	table_cell(t, "%s", text(x, "reason"));
+}
+
+static void print(const json_t *all)
+{
+	static const char *const columns[] = {"~BAG",	"PLACE",   "~ID",  "STATE",   ">CPUS",
+					      ">LIMIT", ">WAITED", ">RAN", ">WASTED", "~REASON"};
+	struct table *t = table_create(columns, 10);
+	struct sum sum = {0};
+	const json_t *x;
+	size_t i;
+	char held[32], wasted[32];
+
+	table_rule(t);
+	json_array_foreach(all, i, x) row(t, x, (int64_t)time(NULL), &sum);
+	table_print(t, stdout, 0);
+	table_destroy(t);
+	printf("\n%" PRId64 " requested, %" PRId64 " granted, %" PRId64 " running, %" PRId64 " ended, %" PRId64
+	       " failed; %s of CPU time, %s of it wasted\n",
+	       sum.requested, sum.granted, sum.running, sum.ended, sum.failed,
+	       duration_human((int64_t)sum.held, held, sizeof held),
+	       duration_human((int64_t)sum.wasted, wasted, sizeof wasted));
+}
+
+static int allocations(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct arguments *a = arguments;
+	json_t *all = json_array();
+	struct err err;
+	glob_t found = {0};
+	int code = EXIT_OK;
+
+	if (!operands->n)
+		glob("*.bag", 0, NULL, &found);
+	size_t n = operands->n ? (size_t)operands->n : found.gl_pathc;
+	for (size_t i = 0; i < n; i++) {
+		struct strbuf dir = {0};
+		bag_dir(operands->n ? operands->v[i] : found.gl_pathv[i], &dir);
+		if (collect(dir.text, all, &err) < 0)
+			code = command_fail(c, "%s", err.text);
+		strbuf_fini(&dir);
+	}
+	globfree(&found);
+	if (a->json) {
+		char *dump = json_dumps(all, JSON_INDENT(2));
+		printf("%s\n", dump);
+		free(dump);
+	} else if (json_array_size(all)) {
+		print(all);
+	} else if (code == EXIT_OK) {
+		printf("Nothing was requested from a cluster.\n");
+	}
+	json_decref(all);
+	return code;
+}
+
+static const struct option options[] = {
+	{"json", OPTION_FLAG, offsetof(struct arguments, json), NULL, NULL, NULL, 0, 0, "print JSON", 0},
+	{0},
+};
+static const char *const examples[] = {
+	"shunt allocations tasks.txt", "What 'shunt bag run tasks.txt --on slurm' has requested, and what it got.",
+	"shunt allocations --json", "The requests of all bags in the current directory, for programs.", NULL};
+
+const struct command command_allocations = {
+	.name = "allocations",
+	.operands = "[BAG...]",
+	.operand_kind = OPTION_FILE,
+	.operands_max = INT32_MAX,
+	.about = "Show what bags requested from clusters, what they got, and what was wasted.",
+	.details =
+		"BAG is a bag's directory or its file of commands; without one, all bags in the current directory are shown. STATE is requested, running, ended or failed. "
+		"WAITED is the time from the request to its start, RAN the time since then, and WASTED the part of the CPU time that no task which succeeded has used. "
+		"A complete bag keeps its last 1000 requests.",
+	.examples = examples,
+	.options = options,
+	.size = sizeof(struct arguments),
+	.run = allocations,
+	.alone = true,
+};
