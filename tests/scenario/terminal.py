@@ -60,6 +60,7 @@ class Terminal:
             else:
                 self.read("\0never", 0.02)
                 time.sleep(0.02)
+        self.read("\0never", 5)  # what it wrote last; ends when nobody has the terminal open any more
         restored = termios.tcgetattr(self.fd) == self.before
         self.close(code is None)
         return code, restored
