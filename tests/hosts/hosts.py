@@ -18,7 +18,7 @@ import subprocess
 import tempfile
 import time
 
-LIMIT = 30  # seconds that a command may take
+LIMIT = 60  # seconds that a command may take
 USERS = {"alice": 42001, "bob": 42002, "carol": 42003}  # of every host; nobody else knows them
 SANITIZERS = {"ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1",
               "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}

@@ -23,7 +23,7 @@ import time
 import traceback
 
 FORKS = threading.Lock()  # while a pipe is open for writing here: a child of another thread would keep it open
-LIMIT = 20  # seconds that a command may take, on a usual machine
+LIMIT = 60  # seconds that a command may take, on a usual machine that is busy
 PATIENCE = int(os.environ.get("SHUNT_PATIENCE", "1"))  # times as long on a slow one
 HOST = socket.gethostname().split(".")[0]
 ME = pwd.getpwuid(os.geteuid()).pw_name
