@@ -333,7 +333,7 @@ static const struct row {
 static void test_sound(void **state)
 {
 	(void)state;
-	EACH(all, sound, WITH_ALL, 400);
+	EACH(all, sound, WITH_ALL, 100);
 }
 
 static void test_sound_one_node(void **state)
@@ -345,7 +345,7 @@ static void test_sound_one_node(void **state)
 static void test_sound_cpus_only(void **state)
 {
 	(void)state;
-	EACH(all, sound, WITH_ALL & ~WITH_MORE & ~WITH_ACCIDENTS, 300);
+	EACH(all, sound, WITH_ALL & ~WITH_MORE & ~WITH_ACCIDENTS, 150);
 }
 
 static void test_repeatable(void **state)
@@ -358,9 +358,9 @@ static void test_moved(void **state)
 {
 	(void)state;
 	moves = 0;
-	EACH(plain, moved, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, 300);
-	EACH(plain, moved, WITH_KINDS | WITH_EARLY | WITH_NODES, 200);
-	EACH(plain, moved, WITH_STARVING | WITH_KINDS | WITH_EARLY | WITH_MORE, 200);
+	EACH(plain, moved, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, 150);
+	EACH(plain, moved, WITH_KINDS | WITH_EARLY | WITH_NODES, 100);
+	EACH(plain, moved, WITH_STARVING | WITH_KINDS | WITH_EARLY | WITH_MORE, 100);
 	print_message("# %d moves\n", moves);
 	if (!getenv("SHUNT_SEED"))
 		assert_true(moves > 100);
@@ -371,29 +371,29 @@ static void test_paced(void **state)
 	(void)state;
 	/* Without pushes: what a slice has started is not pushed by the next one, so that a reserved job may start later than after a whole cycle (policy shunt, seeds
 	 * 70 and 74). */
-	EACH(plain, paced, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, 200);
-	EACH(plain, paced, WITH_STARVING | WITH_EARLY | WITH_NODES | WITH_MORE, 300);
-	EACH(plain, paced, WITH_KINDS | WITH_EARLY | WITH_NODES, 200);
-	case_check(paced, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, case_policy("conservative", -1), 300);
-	case_check(paced, WITH_KINDS | WITH_EARLY | WITH_NODES, case_policy("conservative", -1), 300);
+	EACH(plain, paced, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, 100);
+	EACH(plain, paced, WITH_STARVING | WITH_EARLY | WITH_NODES | WITH_MORE, 150);
+	EACH(plain, paced, WITH_KINDS | WITH_EARLY | WITH_NODES, 100);
+	case_check(paced, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, case_policy("conservative", -1), 150);
+	case_check(paced, WITH_KINDS | WITH_EARLY | WITH_NODES, case_policy("conservative", -1), 150);
 	drive_reserve_depth = 3;
-	case_check(paced, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("conservative", -1), 300);
-	case_check(paced, WITH_STARVING | WITH_EARLY | WITH_NODES, case_policy("easy", -1), 300);
-	case_check(paced_by_weight, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("easy", -1), 300);
-	case_check(paced_by_weight, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("conservative", -1), 300);
-	case_check(paced_by_weight, WITH_KINDS | WITH_EARLY | WITH_NODES, case_policy("wfp3", -1), 300);
-	case_check(paced_by_weight, WITH_KINDS | WITH_EARLY | WITH_NODES, case_policy("shunt", 0), 300);
-	case_check(paced, WITH_KINDS | WITH_EARLY | WITH_NODES, case_policy("shunt", 0), 300);
+	case_check(paced, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("conservative", -1), 150);
+	case_check(paced, WITH_STARVING | WITH_EARLY | WITH_NODES, case_policy("easy", -1), 150);
+	case_check(paced_by_weight, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("easy", -1), 150);
+	case_check(paced_by_weight, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("conservative", -1), 150);
+	case_check(paced_by_weight, WITH_KINDS | WITH_EARLY | WITH_NODES, case_policy("wfp3", -1), 150);
+	case_check(paced_by_weight, WITH_KINDS | WITH_EARLY | WITH_NODES, case_policy("shunt", 0), 150);
+	case_check(paced, WITH_KINDS | WITH_EARLY | WITH_NODES, case_policy("shunt", 0), 150);
 	drive_reserve_depth = 0;
 }
 
 static void test_keeps(void **state)
 {
 	(void)state;
-	case_check(keeps, WITH_KINDS | WITH_NODES | WITH_MORE, case_policy("easy", -1), 300);
-	case_check(keeps, WITH_KINDS | WITH_NODES | WITH_MORE, case_policy("conservative", -1), 300);
-	case_check(keeps, WITH_KINDS | WITH_NODES | WITH_MORE, case_policy("shunt", -1), 300);
-	case_check(keeps, WITH_KINDS | WITH_NODES | WITH_STARVING, case_policy("oscar", -1), 300);
+	case_check(keeps, WITH_KINDS | WITH_NODES | WITH_MORE, case_policy("easy", -1), 150);
+	case_check(keeps, WITH_KINDS | WITH_NODES | WITH_MORE, case_policy("conservative", -1), 150);
+	case_check(keeps, WITH_KINDS | WITH_NODES | WITH_MORE, case_policy("shunt", -1), 150);
+	case_check(keeps, WITH_KINDS | WITH_NODES | WITH_STARVING, case_policy("oscar", -1), 150);
 }
 
 static void test_incremental(void **state)
@@ -408,10 +408,10 @@ static void test_easy_no_delay(void **state)
 {
 	(void)state;
 	/* Fragments of one shape: for mixed ones best fit may not find again the place that it had found. */
-	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, case_policy("easy", -1), 300);
-	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, case_policy("easy-sjbf", -1), 300);
-	case_check(no_delay, WITH_EARLY, case_policy("easy", -1), 300);
-	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_WHOLE, case_policy("easy", -1), 300);
+	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, case_policy("easy", -1), 150);
+	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, case_policy("easy-sjbf", -1), 150);
+	case_check(no_delay, WITH_EARLY, case_policy("easy", -1), 150);
+	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_WHOLE, case_policy("easy", -1), 150);
 }
 
 static void test_conservative_no_delay(void **state)
