@@ -24,6 +24,23 @@ static bool leave(void *context, uint32_t job)
 	return true;
 }
 
+/* How many of them there is room for, which the quick question must agree with. */
+static int64_t room_for(const struct limits *l, uint32_t class, const struct limit_need *need)
+{
+	int64_t n = limits_room(l, class, need);
+
+	assert_int_equal(limits_allow(l, class, need), n > 0);
+	return n;
+}
+
+static int64_t room_hard(const struct limits *l, uint32_t class, const struct limit_need *need)
+{
+	int64_t n = limits_room_hard(l, class, need);
+
+	assert_int_equal(limits_allow_hard(l, class, need), n > 0);
+	return n;
+}
+
 static uint32_t class_of(struct limits *l, uint32_t user, uint32_t queue, uint64_t array)
 {
 	return limits_class(l, &(struct limit_party){.user = user, .queue = queue, .array = array});
@@ -44,8 +61,8 @@ static void no_limit_is_any_number(void **state)
 {
 	struct limits *l = limits_create();
 
-	assert_int_equal(limits_room(l, LIMITS_NONE, &one), INT64_MAX);
-	assert_int_equal(limits_room(l, class_of(l, 1, 1, 0), &one), INT64_MAX);
+	assert_int_equal(room_for(l, LIMITS_NONE, &one), INT64_MAX);
+	assert_int_equal(room_for(l, class_of(l, 1, 1, 0), &one), INT64_MAX);
 	limits_destroy(l);
 }
 
@@ -59,12 +76,12 @@ static void whether_anything_is_limited_follows_the_limits(void **state)
 	assert_false(limits_any(l));
 	limits_cap(l, LIMIT_OF_USER, 0, LIMIT_CPUS, 3);
 	assert_true(limits_any(l));
-	assert_int_equal(limits_room(l, class, &(struct limit_need){{1, 2}}), 1); /* as all users have it */
+	assert_int_equal(room_for(l, class, &(struct limit_need){{1, 2}}), 1); /* as all users have it */
 	limits_soft(l, LIMIT_OF_USER, 1, LIMIT_JOBS, 0);
 	limits_cap(l, LIMIT_OF_USER, 0, LIMIT_CPUS, -1);
 	assert_true(limits_any(l));
-	assert_int_equal(limits_room(l, class, &one), 0);
-	assert_int_equal(limits_room_hard(l, class, &one), INT64_MAX);
+	assert_int_equal(room_for(l, class, &one), 0);
+	assert_int_equal(room_hard(l, class, &one), INT64_MAX);
 	limits_soft(l, LIMIT_OF_USER, 1, LIMIT_JOBS, -1);
 	assert_false(limits_any(l));
 	limits_set(l, LIMIT_ARRAY, 7, 2);
@@ -86,16 +103,16 @@ static void every_limit_counts_its_own(void **state)
 	limits_set(l, LIMIT_QUEUE, 1, 3);
 	limits_set(l, LIMIT_ARRAY, 7, 1);
 	count(l, d, 1);
-	assert_int_equal(limits_room(l, d, &one), 0);
+	assert_int_equal(room_for(l, d, &one), 0);
 	assert_true(limits_reached(l, d, &one, &r));
 	assert_int_equal(r.kind, LIMIT_ARRAY);
 	assert_int_equal(r.most, 1);
-	assert_int_equal(limits_room(l, a, &one), 1);
+	assert_int_equal(room_for(l, a, &one), 1);
 	count(l, c, 1);
-	assert_int_equal(limits_room(l, a, &one), 0);
-	assert_int_equal(limits_room(l, b, &one), 2);
+	assert_int_equal(room_for(l, a, &one), 0);
+	assert_int_equal(room_for(l, b, &one), 2);
 	count(l, d, -1);
-	assert_int_equal(limits_room(l, a, &one), 1);
+	assert_int_equal(room_for(l, a, &one), 1);
 	assert_false(limits_reached(l, a, &one, &r));
 	limits_destroy(l);
 }
@@ -107,8 +124,8 @@ static void a_limit_holds_for_classes_to_come(void **state)
 
 	limits_set(l, LIMIT_QUEUE_USER, 4, 1);
 	count(l, class_of(l, 9, 4, 0), 1);
-	assert_int_equal(limits_room(l, class_of(l, 9, 4, 12), &one), 0);
-	assert_int_equal(limits_room(l, class_of(l, 8, 4, 0), &one), 1);
+	assert_int_equal(room_for(l, class_of(l, 9, 4, 12), &one), 0);
+	assert_int_equal(room_for(l, class_of(l, 8, 4, 0), &one), 1);
 	limits_destroy(l);
 }
 
@@ -184,7 +201,7 @@ static void a_clone_goes_on_by_itself(void **state)
 	count(t, a, -1);
 	limits_offer(t, SIZE_MAX, leave, &v);
 	assert_int_equal(v.n, 1);
-	assert_int_equal(limits_room(l, a, &one), 0);
+	assert_int_equal(room_for(l, a, &one), 0);
 	limits_offer(l, SIZE_MAX, leave, &v);
 	assert_int_equal(v.n, 1);
 	vec_free(&v);
@@ -202,7 +219,7 @@ static void what_is_dropped_is_used_again(void **state)
 		struct limit_party p = {.user = 1, .queue = 1, .array = n};
 		limits_set(l, LIMIT_ARRAY, n, 2);
 		assert_int_equal(limits_class(l, &p), first);
-		assert_int_equal(limits_room(l, first, &one), 2);
+		assert_int_equal(room_for(l, first, &one), 2);
 		limits_drop_array(l, &p);
 		class_of(l, 1, 1, n + 1);
 	}
@@ -223,8 +240,8 @@ static void amounts_count(void **state)
 	limits_cap(l, LIMIT_OF_USER, 0, LIMIT_CPUS, 16);
 	limits_cap(l, LIMIT_OF_USER, 2, LIMIT_CPUS, 64);
 	limits_cap(l, LIMIT_OF_GROUP, 5, LIMIT_MEMORY, 4 * 1024);
-	assert_int_equal(limits_room(l, a, &wide), 2);
-	assert_int_equal(limits_room(l, b, &wide), 4);
+	assert_int_equal(room_for(l, a, &wide), 2);
+	assert_int_equal(room_for(l, b, &wide), 4);
 	limits_take(l, 10, a, &wide);
 	limits_take(l, 11, a, &wide);
 	assert_true(limits_reached(l, a, &wide, &r));
@@ -233,13 +250,13 @@ static void amounts_count(void **state)
 	assert_int_equal(r.most, 16);
 	assert_int_equal(r.used, 16);
 	assert_int_equal(r.of, 1);
-	assert_int_equal(limits_room(l, b, &wide), 2);
+	assert_int_equal(room_for(l, b, &wide), 2);
 	limits_cap(l, LIMIT_OF_USER, 1, LIMIT_CPUS, -1); /* its own: any number */
-	assert_int_equal(limits_room(l, a, &wide), 2);
+	assert_int_equal(room_for(l, a, &wide), 2);
 	limits_cap(l, LIMIT_OF_USER, 1, LIMIT_CPUS, LIMIT_INHERIT);
-	assert_int_equal(limits_room(l, a, &wide), 0);
+	assert_int_equal(room_for(l, a, &wide), 0);
 	limits_give(l, 10);
-	assert_int_equal(limits_room(l, a, &wide), 1);
+	assert_int_equal(room_for(l, a, &wide), 1);
 	assert_int_equal(limits_used(l, LIMIT_OF_GROUP, 5, LIMIT_MEMORY), 1024);
 	limits_destroy(l);
 }
@@ -256,13 +273,13 @@ static void accounts_count_what_is_below(void **state)
 	limits_cap(l, LIMIT_OF_ACCOUNT, 1, LIMIT_CPUS, 10);
 	limits_take(l, 10, low, &wide);
 	assert_int_equal(limits_used(l, LIMIT_OF_ACCOUNT, 1, LIMIT_CPUS), 8);
-	assert_int_equal(limits_room(l, top, &wide), 0);
+	assert_int_equal(room_for(l, top, &wide), 0);
 	assert_true(limits_reached(l, low, &wide, &r));
 	assert_int_equal(r.of, 1);
 	limits_parent(l, 2, 0); /* what it has goes with it */
 	assert_int_equal(limits_used(l, LIMIT_OF_ACCOUNT, 1, LIMIT_CPUS), 0);
 	assert_int_equal(limits_used(l, LIMIT_OF_ACCOUNT, 2, LIMIT_CPUS), 8);
-	assert_int_equal(limits_room(l, top, &wide), 1);
+	assert_int_equal(room_for(l, top, &wide), 1);
 	limits_parent(l, 3, 1);
 	assert_int_equal(limits_used(l, LIMIT_OF_ACCOUNT, 2, LIMIT_CPUS), 0);
 	assert_int_equal(limits_used(l, LIMIT_OF_ACCOUNT, 1, LIMIT_CPUS), 8);
@@ -279,12 +296,12 @@ static void an_exempt_qos_ignores_limits(void **state)
 
 	limits_cap(l, LIMIT_OF_USER, 0, LIMIT_CPUS, 4);
 	limits_set(l, LIMIT_ARRAY, 9, 1);
-	assert_int_equal(limits_room(l, a, &wide), 0);
+	assert_int_equal(room_for(l, a, &wide), 0);
 	limits_exempt(l, 4, true);
-	assert_int_equal(limits_room(l, a, &wide), INT64_MAX);
-	assert_int_equal(limits_room(l, b, &wide), 1);
+	assert_int_equal(room_for(l, a, &wide), INT64_MAX);
+	assert_int_equal(room_for(l, b, &wide), 1);
 	limits_exempt(l, 4, false);
-	assert_int_equal(limits_room(l, a, &wide), 0);
+	assert_int_equal(room_for(l, a, &wide), 0);
 	limits_destroy(l);
 }
 
@@ -298,7 +315,7 @@ static void cpu_seconds_fall_as_jobs_run(void **state)
 
 	limits_cap(l, LIMIT_OF_USER, 0, LIMIT_CPU_SECONDS, 1000);
 	limits_advance(l, 50);
-	assert_int_equal(limits_room(l, a, &need), 2);
+	assert_int_equal(room_for(l, a, &need), 2);
 	limits_take(l, 1, a, &need);
 	limits_take(l, 2, a, &need);
 	limits_wait(l, a, &need, 1, 1, 3);
@@ -349,8 +366,8 @@ static void soft_limits_yield_and_hard_ones_do_not(void **state)
 	limits_cap(l, LIMIT_OF_USER, 0, LIMIT_JOBS, 3);
 	assert_true(limits_yields(l));
 	limits_take(l, 100, a, &one);
-	assert_int_equal(limits_room(l, a, &one), 0);
-	assert_int_equal(limits_room_hard(l, a, &one), 2);
+	assert_int_equal(room_for(l, a, &one), 0);
+	assert_int_equal(room_hard(l, a, &one), 2);
 	assert_true(limits_reached(l, a, &one, &r));
 	assert_true(r.soft && r.most == 1 && r.used == 1);
 	for (uint32_t job = 1; job <= 4; job++)
@@ -483,7 +500,7 @@ static void world_cycle(struct world *w)
 	for (int i = 0; i < JOBS; i++) {
 		if (w->job[i].state != QUEUED)
 			continue;
-		bool room = limits_room(w->l, w->job[i].class, &w->job[i].need) > 0;
+		bool room = room_for(w->l, w->job[i].class, &w->job[i].need) > 0;
 		assert_int_equal(room, world_fits(w, i));
 		if (room) {
 			w->job[i].state = RUNS;
