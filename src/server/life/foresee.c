@@ -88,6 +88,7 @@ static void coming_begin(struct server *s, struct coming *c)
 	vec_clear(&c->pieces);
 	c->jobs = 0;
 	c->starts.made = s->clock->now;
+	c->starts.partial = false;
 	c->starts.version = s->plan->version;
 	c->starts.commits = s->stats->commits;
 }
@@ -114,6 +115,7 @@ static void coming_show(struct coming *c, struct starts *to, foreseen_pieces *pi
 	map_fini(&to->at);
 	map_copy(&to->at, &c->starts.at);
 	to->made = c->starts.made;
+	to->partial = c->starts.partial;
 	to->version = c->starts.version;
 	to->commits = c->starts.commits;
 	vec_free(pieces);
@@ -143,6 +145,7 @@ static void whole_over(void *context, bool complete)
 	c->seer = NULL;
 	f->idle_until = c->starts.made + (2 * took > REST_WHOLE ? 2 * took : REST_WHOLE);
 	if (complete || c->jobs > 0) {
+		c->starts.partial = !complete;
 		map_fini(&s->outlook->whole.at);
 		s->outlook->whole = c->starts;
 		c->starts.at = (struct map){0};
@@ -367,6 +370,23 @@ static void not_depends(const struct server *s, const struct depends *d, struct 
 	}
 }
 
+/* Nothing else says why it is not in the forecast. */
+static void not_reached(const struct server *s, unsigned block, struct strbuf *why)
+{
+	const struct outlook *o = s->outlook;
+
+	if (o->whole.partial && s->clock->now - o->whole.made <= FORECAST_OLDEST)
+		strbuf_printf(why, "very many jobs are ahead of it; the forecast reaches only the next %zu starts",
+			      o->whole.at.n);
+	else if (o->foresight && (o->foresight->run || o->foresight->whole.seer))
+		strbuf_puts(why, "very many jobs are ahead of it; it is being computed");
+	else if (s->clock->now - o->whole.made > FORECAST_OLDEST)
+		strbuf_puts(why, "it has not been computed yet");
+	else
+		strbuf_puts(why,
+			    block ? "what it waits for has no estimate" : "the nodes that are up could not hold it");
+}
+
 bool foresee_not(const struct server *s, uint32_t id, struct strbuf *why)
 {
 	const struct entry *e = &s->jobs->entries.v[id];
@@ -397,9 +417,6 @@ bool foresee_not(const struct server *s, uint32_t id, struct strbuf *why)
 	if (why->n > before ||
 	    (!block && amounts_missing(s->cluster, cluster_job_request(s->cluster, entry_job(s, id)), why)))
 		return true;
-	strbuf_puts(why, s->outlook->foresight && (s->outlook->foresight->run || s->outlook->foresight->whole.seer)
-				 ? "very many jobs are ahead of it; it is being computed"
-			 : block ? "what it waits for has no estimate"
-				 : "the nodes that are up could not hold it");
+	not_reached(s, block, why);
 	return true;
 }

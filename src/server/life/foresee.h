@@ -26,6 +26,7 @@ typedef VEC(struct foreseen_piece) foreseen_pieces;
 struct starts {
 	struct map at;	  /* core id -> when it will start */
 	int64_t made;	  /* 0: none */
+	bool partial;	  /* the time for it was up: later starts are not in it */
 	uint64_t version; /* of the plan */
 	uint64_t commits; /* before it */
 };
