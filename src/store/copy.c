@@ -39,6 +39,7 @@ static const struct {
 	{"life", "event of a node or queue", "events of nodes and queues", GET_LIVES, PUT_LIFE},
 	{"damaged", "damaged record", "damaged records", GET_RECORDS, PUT_RECORD},
 	{"history", "job of the history", "jobs of the history", GET_HISTORY, PUT_HISTORY},
+	{"pile", "batch of jobs for the history", "batches of jobs for the history", GET_BLOCKS, PUT_PILE},
 	{"ledger", "entry of the ledger", "entries of the ledger", GET_LEDGER, ADD_LEDGER},
 	{"outbox", "batch of accounting lines", "batches of accounting lines", GET_LINES, PUT_OUTBOX},
 	{"journal", "batch of lines of the event log", "batches of lines of the event log", GET_JOURNAL_LINES,

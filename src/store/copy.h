@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 
-#define COPY_TABLES 14
+#define COPY_TABLES 15
 
 struct store_copied {
 	char from[320], to[320]; /* their names */

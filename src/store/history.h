@@ -1,7 +1,7 @@
 /*
  * history.h - jobs that have ended, for years after the server has forgotten them; and the ledger: what was used, summed up by day.
  *
- * A row is written in the same commit as the event that ended an attempt, or the job; so is what it adds to the ledger. Neither is
+ * A row is written in the same commit as the event that ended an attempt, or the job (pile.h); so is what it adds to the ledger. Neither is
  * read at the start of a server: they cost it nothing, however many there are. Reading is by index, newest first. It is done on a connection of its own
  * (store_open_reader), which another thread than the server's may use.
  */
@@ -43,7 +43,11 @@ struct ledger_row {
 };
 
 void store_put_history(struct store *s,
-		       const struct history_row *row);		      /* replaces the one of the same key and attempt */
+		       const struct history_row *row); /* replaces the one of the same key and attempt */
+/* Rows are written quickly first, and filed, with all their indexes, when there is time: some `most` of what is committed, to be committed again. Who reads
+ * the history does not notice. 1: there are more. */
+int store_file(struct store *s, int64_t most, struct err *err);
+bool store_unfiled(const struct store *s);			      /* of who leads: there are such */
 void store_add_ledger(struct store *s, const struct ledger_row *row); /* adds to what is there */
 /* The same of a job of another system: unless there is a row of that key and attempt. The row is put after what it adds to the ledger. */
 void store_put_foreign(struct store *s, const struct history_row *row);

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "store/pile.h"
 #include "store/store_internal.h"
 
 #define POLITE_MS 300
@@ -94,6 +95,8 @@ static int row_take(struct store *s, const struct value *in, int64_t *ret_epoch,
 		rc = s->back->hold(s->db, 0, *ret_epoch, err);
 	if (rc == 0 && *ret_epoch)
 		rc = meta_get(s->back, s->db, META_COMMIT, &s->number, err);
+	if (rc == 0 && *ret_epoch)
+		rc = pile_look(s, err);
 	if ((rc < 0 || !*ret_epoch) && s->back->hold)
 		s->back->release(s->db);
 	return rc;

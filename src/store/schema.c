@@ -100,6 +100,9 @@
 	" name TEXT NOT NULL, action TEXT NOT NULL, change TEXT, undo TEXT);"                                          \
 	"CREATE INDEX audit_time ON audit (time);"
 
+/* Rows of the history that are not filed yet. */
+#define VERSION_13(KEY, BYTES) "CREATE TABLE pile (seq " KEY " PRIMARY KEY, \"rows\" " BYTES " NOT NULL);"
+
 static const char *const migrations[][2] = {
 	{VERSION_1("INTEGER", "BLOB"), VERSION_1("BIGINT", "BYTEA")},
 	{VERSION_2("INTEGER"), VERSION_2("BIGSERIAL")},
@@ -114,6 +117,7 @@ static const char *const migrations[][2] = {
 	{VERSION_10, VERSION_10},
 	{VERSION_11("INTEGER", "BLOB"), VERSION_11("BIGINT", "BYTEA")},
 	{VERSION_12("INTEGER"), VERSION_12("BIGINT")},
+	{VERSION_13("INTEGER", "BLOB"), VERSION_13("BIGINT", "BYTEA")},
 };
 #define VERSION ((int64_t)(sizeof migrations / sizeof *migrations))
 
@@ -179,6 +183,8 @@ const struct statement_row statements[STATEMENT_COUNT] = {
 	[ADD_FOREIGN] = {"INSERT INTO ledger (" LEDGER_COLUMNS ") SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10"
 			 " WHERE NOT EXISTS (SELECT 1 FROM history WHERE key = $11 AND attempt = $12)" LEDGER_CONFLICT,
 			 LEDGER_TYPES "ii", ""},
+	[PUT_PILE] = {"INSERT INTO pile (seq, \"rows\") VALUES ($1, $2)", "ib", ""},
+	[TRIM_PILE] = {"DELETE FROM pile WHERE seq <= $1", "i", ""},
 	[PUT_OUTBOX] = {"INSERT INTO outbox (seq, day, lines) VALUES ($1, $2, $3)", "iib", ""},
 	[TRIM_OUTBOX] = {"DELETE FROM outbox WHERE seq <= $1", "i", ""},
 	[PUT_JOURNAL] = {"INSERT INTO journal (seq, day, lines) VALUES ($1, $2, $3)", "iib", ""},
@@ -268,6 +274,9 @@ const struct statement_row statements[STATEMENT_COUNT] = {
 	[GET_HISTORY] = {"SELECT " HISTORY_COLUMNS " FROM history ORDER BY key, attempt", "", HISTORY_TYPES},
 	[GET_LEDGER] = {"SELECT " LEDGER_COLUMNS " FROM ledger ORDER BY day, \"user\", \"group\", account, queue", "",
 			LEDGER_TYPES},
+	[GET_PILE] = {"SELECT seq, \"rows\" FROM pile WHERE seq > $1 ORDER BY seq", "i", "ib"},
+	[GET_PILE_ENDS] = {"SELECT coalesce(min(seq) - 1, 0), coalesce(max(seq), 0) FROM pile", "", "ii"},
+	[GET_BLOCKS] = {"SELECT seq, \"rows\" FROM pile ORDER BY seq", "", "ib"},
 	[GET_OUTBOX] = {"SELECT seq, day, lines FROM outbox WHERE seq > $1 ORDER BY seq LIMIT $2", "ii", "iib"},
 	[GET_LINES] = {"SELECT seq, day, lines FROM outbox ORDER BY seq", "", "iib"},
 	[GET_JOURNAL] = {"SELECT seq, day, lines FROM journal WHERE seq > $1 ORDER BY seq LIMIT $2", "ii", "iib"},

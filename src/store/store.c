@@ -25,6 +25,7 @@
 #include "base/strbuf.h"
 #include "base/utf8.h"
 #include "store/fault.h"
+#include "store/pile.h"
 #include "store/store_internal.h"
 
 #define TAG_BITS 24
@@ -141,6 +142,7 @@ void store_close(struct store *s)
 	vec_free(&s->changes);
 	map_fini(&s->latest);
 	arena_destroy(s->arena);
+	pile_fini(s);
 	free(s->lost);
 	free(s);
 }
@@ -354,7 +356,7 @@ void store_keep_life(struct store *s, const char *what, const char *reason, uint
 
 size_t store_pending(const struct store *s)
 {
-	return s->changes.n - s->done + (s->lost != NULL);
+	return s->changes.n - s->done + (s->pile.rows != 0) + (s->lost != NULL);
 }
 
 static int64_t number_next(const struct store *s)
@@ -449,6 +451,7 @@ int store_commit(struct store *s, struct err *err)
 		return err_set(err, -EPERM, "store %s: this server does not lead, so it can't write",
 			       s->back->name(s->db));
 	int rc = lost_check(s, err);
+	pile_close(s);
 	if (rc == 0 && s->doubt)
 		rc = commit_resolve(s, err);
 	if (rc == 0 && s->changes.n > s->done)

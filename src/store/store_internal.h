@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/map.h"
+#include "base/strbuf.h"
 #include "base/vec.h"
 #include "store/store.h"
 
@@ -38,6 +39,8 @@ enum statement {
 	ADD_LEDGER,
 	PUT_FOREIGN, /* of another system, unless it is there */
 	ADD_FOREIGN, /* to the ledger, unless that is */
+	PUT_PILE,
+	TRIM_PILE,
 	PUT_OUTBOX,
 	TRIM_OUTBOX,
 	PUT_JOURNAL,
@@ -80,10 +83,13 @@ enum statement {
 	PUT_RECORD,
 	GET_HISTORY,
 	GET_LEDGER,
+	GET_PILE,
+	GET_PILE_ENDS,
 	GET_OUTBOX,
 	GET_LINES,
 	GET_JOURNAL,
 	GET_JOURNAL_LINES,
+	GET_BLOCKS,
 	GET_QUOTA,
 	GET_MOVES, /* of a month */
 	GET_USER_MOVES,
@@ -104,6 +110,31 @@ extern const char *const postgres_statements[STATEMENT_COUNT]; /* NULL: the same
 	"key, attempt, last, id, \"user\", \"group\", account, project, queue, name, resources, hosts, state, text,"   \
 	" exit_status, submitted, started, ended, nodes, cpus, gpus, memory_kib, walltime, ran_ms, cpu_ms, peak_kib, lost_ms"
 #define HISTORY_TYPES "iiitttttttttttiiiiiiiiiiiii"
+#define HISTORY_WIDTH ((int)sizeof HISTORY_TYPES - 1)
+/* Where some of them are. */
+enum {
+	HISTORY_KEY,
+	HISTORY_ATTEMPT,
+	HISTORY_LAST,
+	HISTORY_ID,
+	HISTORY_USER,
+	HISTORY_GROUP,
+	HISTORY_ACCOUNT,
+	HISTORY_PROJECT,
+	HISTORY_QUEUE,
+	HISTORY_NAME,
+	HISTORY_RESOURCES,
+	HISTORY_STATE = 12,
+	HISTORY_SUBMITTED = 15,
+	HISTORY_STARTED,
+	HISTORY_ENDED,
+	HISTORY_CPUS = 19,
+	HISTORY_GPUS,
+	HISTORY_WALLTIME = 22,
+	HISTORY_RAN,
+	HISTORY_CPU,
+	HISTORY_LOST = 26,
+};
 #define LEDGER_COLUMNS "day, \"user\", \"group\", account, queue, attempts, ran_ms, alloc_ms, gpu_ms, cpu_ms"
 #define LEDGER_TYPES "ittttiiiii"
 
@@ -126,6 +157,7 @@ struct backend {
 	const char *kind;
 	int dialect;	  /* which text of a migration is for it */
 	const char *read; /* begins a transaction that sees one moment */
+	bool pile;	  /* rows of the history are filed later: see pile.h */
 	bool groups;	  /* it sums up rows in groups in one scan; else that is done here, from the rows */
 	int (*open)(const char *where, int how, void **ret, struct err *err);
 	void (*close)(void *db);
@@ -154,6 +186,17 @@ struct backend {
 };
 extern const struct backend sqlite_backend, postgres_backend;
 
+/* Rows of the history that are not filed yet: see pile.h. */
+struct pile {
+	struct strbuf block; /* of this commit */
+	int rows;	     /* in it */
+	struct pile_last {
+		int64_t n; /* a number; of a text its length, -1: NULL */
+		size_t at; /* where the text is in the block */
+	} last[HISTORY_WIDTH];
+	int64_t filed, newest; /* blocks: the last one that was filed, and the last one */
+};
+
 struct store {
 	const struct backend *back;
 	void *db; /* the back end's */
@@ -161,9 +204,10 @@ struct store {
 	int64_t number; /* of the last commit; see store.c */
 	int64_t tag;	/* the low bits of ours */
 	VEC(struct change) changes;
-	struct map latest;   /* record_slot() -> index + 1 of the newest change of a body or a script */
-	size_t dropped;	     /* index + 1 of the newest change that dropped a job's bodies; 0: none has */
-	size_t ledger;	     /* index + 1 of the newest addition to the ledger; 0: there is none */
+	struct map latest; /* record_slot() -> index + 1 of the newest change of a body or a script */
+	size_t dropped;	   /* index + 1 of the newest change that dropped a job's bodies; 0: none has */
+	size_t ledger;	   /* index + 1 of the newest addition to the ledger; 0: there is none */
+	struct pile pile;
 	struct arena *arena; /* owns their values */
 	size_t done, doubt;  /* see store.c */
 	char *lost;	     /* the sentence that says so; NULL: it is where it was */

@@ -96,6 +96,7 @@ static void fill(const struct world *w)
 	run_sql(w,
 		"INSERT INTO ledger VALUES (1, 'ana', 'g', '', 'q', 1, 2, 3, 4, 5), (1, 'Bo', 'g', '', 'q', 6, 7, 8, 9, 10),"
 		" (1, 'a-b', 'g', 'x', 'q', 1, 1, 1, 1, 1), (1, 'ab', 'g', 'x', 'q', 1, 1, 1, 1, 1)");
+	run_sql(w, "INSERT INTO pile VALUES (4, 'rows')");
 	store_close(s);
 	run_sql(w, "UPDATE lead SET until = 0, epoch = 7000000000000");
 }
@@ -152,6 +153,7 @@ static void expect_all(const struct world *w, const char *id)
 	expect_sql(w, "SELECT what || reason || record || time FROM damaged", "job 9it is rottenr5");
 	expect_sql(w, "SELECT count(*) FROM history WHERE account IS NULL AND id IS NULL AND exit_status = -1", "1");
 	expect_sql(w, "SELECT sum(ran_ms * 100 + cpu_ms) FROM ledger", "1117");
+	expect_sql(w, "SELECT count(*) FROM pile WHERE seq = 4", "1");
 	expect_sql(w, "SELECT count(*) FROM audit WHERE seq = 8 AND time = 10 AND who = 'ann' AND change IS NULL", "1");
 	expect_sql(w, "SELECT count(*) FROM life WHERE at = 11 AND who IS NULL AND reason = 'why'", "1");
 	run_sql(w, "UPDATE lead SET until = 0");
