@@ -74,7 +74,9 @@ int main(int argc, char **argv)
 	for (int64_t i = 1; i <= rows; i++) {
 		struct history_row row = row_make(&rng, i, rows, now, text);
 		store_put_history(s, &row);
-		if ((i % BATCH == 0 || i == rows) && store_commit(s, &err) < 0)
+		if (i % BATCH != 0 && i != rows)
+			continue;
+		if (store_commit(s, &err) < 0 || store_file(s, BATCH, &err) < 0 || store_commit(s, &err) < 0)
 			bench_fail("%s", err.text);
 	}
 	store_close(s);

@@ -56,6 +56,7 @@
 #include "server/book/books.h"
 #include "server/book/credits.h"
 #include "server/book/ended.h"
+#include "server/book/history.h"
 #include "server/book/outbox.h"
 #include "server/book/retention.h"
 #include "server/book/sharing.h"
@@ -266,6 +267,8 @@ static void sleep_set(struct server *s)
 		ms = (next - s->clock->now_us) / 1000 + 1;
 	if ((next = offline_next(s)) != TIME_NEVER && (next - s->clock->now_us) / 1000 + 1 < ms)
 		ms = (next - s->clock->now_us) / 1000 + 1;
+	if ((next = history_next(s)) != TIME_NEVER && (next - s->clock->now_us) / 1000 + 1 < ms)
+		ms = (next - s->clock->now_us) / 1000 + 1;
 	if ((next = retention_next(s)) != TIME_NEVER && (next * 1000000 - s->clock->now_us) / 1000 + 1 < ms)
 		ms = (next * 1000000 - s->clock->now_us) / 1000 + 1;
 	if (s->audience->waiters.n && ms > 200)
@@ -333,8 +336,10 @@ void server_turn(struct server *s)
 	turn_spent(s, TURN_COMMIT);
 	if (stored) {
 		turn_tell(s);
-		if (!store_pending(s->store))
+		if (!store_pending(s->store)) {
 			sharing_committed(s);
+			history_file(s);
+		}
 	} else
 		give_up_replies(s);
 	if (s->turn->terminating && store_lost(s->store)) /* all is saved, and it won't get better */

@@ -14,46 +14,46 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "store/pile.h"
 #include "store/store_internal.h"
 
 /* ---- writing ---- */
 
+static struct value borrowed(const char *text)
+{
+	return text ? (struct value){(int64_t)strlen(text), text} : (struct value){0};
+}
+
+static struct pile_row row_values(const struct history_row *row)
+{
+	return (struct pile_row){.v = {{.n = (int64_t)row->key}, {.n = row->attempt},	   {.n = row->last},
+				       borrowed(row->id),	 borrowed(row->user),	   borrowed(row->group),
+				       borrowed(row->account),	 borrowed(row->project),   borrowed(row->queue),
+				       borrowed(row->name),	 borrowed(row->resources), borrowed(row->hosts),
+				       borrowed(row->state),	 borrowed(row->text),	   {.n = row->exit_status},
+				       {.n = row->submitted},	 {.n = row->started},	   {.n = row->ended},
+				       {.n = row->nodes},	 {.n = row->cpus},	   {.n = row->gpus},
+				       {.n = row->memory_kib},	 {.n = row->walltime},	   {.n = row->ran_ms},
+				       {.n = row->cpu_ms},	 {.n = row->peak_kib},	   {.n = row->lost_ms}}};
+}
+
 static void row_change(struct store *s, enum statement what, const struct history_row *row)
 {
-	const struct value v[] = {{.n = (int64_t)row->key},
-				  {.n = row->attempt},
-				  {.n = row->last},
-				  store_text(s, row->id),
-				  store_text(s, row->user),
-				  store_text(s, row->group),
-				  store_text(s, row->account),
-				  store_text(s, row->project),
-				  store_text(s, row->queue),
-				  store_text(s, row->name),
-				  store_text(s, row->resources),
-				  store_text(s, row->hosts),
-				  store_text(s, row->state),
-				  store_text(s, row->text),
-				  {.n = row->exit_status},
-				  {.n = row->submitted},
-				  {.n = row->started},
-				  {.n = row->ended},
-				  {.n = row->nodes},
-				  {.n = row->cpus},
-				  {.n = row->gpus},
-				  {.n = row->memory_kib},
-				  {.n = row->walltime},
-				  {.n = row->ran_ms},
-				  {.n = row->cpu_ms},
-				  {.n = row->peak_kib},
-				  {.n = row->lost_ms}};
+	struct pile_row x = row_values(row);
 
-	change_add(s, what, v);
+	for (int i = 0; i < HISTORY_WIDTH; i++)
+		if (HISTORY_TYPES[i] == 't')
+			x.v[i] = store_text(s, x.v[i].text);
+	change_add(s, what, x.v);
 }
 
 void store_put_history(struct store *s, const struct history_row *row)
 {
-	row_change(s, PUT_HISTORY, row);
+	if (s->back->pile || pile_used(s)) {
+		struct pile_row x = row_values(row);
+		pile_put(s, &x);
+	} else
+		row_change(s, PUT_HISTORY, row);
 }
 
 void store_put_foreign(struct store *s, const struct history_row *row)
@@ -76,7 +76,7 @@ static void ledger_change(struct store *s, enum statement what, const struct led
 
 static bool is_text(const struct value *v, const char *text)
 {
-	return v->n == (int64_t)strlen(text) && memcmp(v->text, text, (size_t)v->n) == 0;
+	return v->text && v->n == (int64_t)strlen(text) && memcmp(v->text, text, (size_t)v->n) == 0;
 }
 
 /* The addition of the same entry that is queued last, so that thousands of jobs that end together are one; NULL: it is another's, or may be on disk. */
@@ -116,7 +116,10 @@ void store_set_lost(struct store *s, uint64_t key, int64_t attempt, int64_t lost
 {
 	const struct value v[] = {{.n = lost_ms}, {.n = (int64_t)key}, {.n = attempt}};
 
-	change_add(s, SET_LOST, v);
+	if (pile_used(s)) /* its row may lie there */
+		pile_lost(s, key, attempt, lost_ms);
+	else
+		change_add(s, SET_LOST, v);
 }
 
 void store_trim_history(struct store *s, int64_t before, int64_t most)
@@ -227,9 +230,8 @@ struct telling {
 	void *context;
 };
 
-static int tell_row(void *context, const struct value *v)
+static int row_tell(const struct telling *t, const struct value *v)
 {
-	struct telling *t = context;
 	struct history_row row = {
 		.key = (uint64_t)v[0].n,
 		.attempt = v[1].n,
@@ -263,17 +265,150 @@ static int tell_row(void *context, const struct value *v)
 	return t->row(t->context, &row);
 }
 
+/* ---- of history and pile, as if they were one ---- */
+
+/* The same as list_condition(). */
+static bool in_list(const char *list, const struct value *v)
+{
+	struct strbuf word = {0};
+
+	if (!list || !v->text)
+		return false;
+	strbuf_printf(&word, ",%s,", v->text);
+	bool found = strstr(list, strbuf_text(&word)) != NULL;
+	strbuf_fini(&word);
+	return found;
+}
+
+static bool in_sight(const struct history_sight *w, const struct value *v)
+{
+	return !w->user || is_text(&v[HISTORY_USER], w->user) || in_list(w->queues, &v[HISTORY_QUEUE]) ||
+	       in_list(w->accounts, &v[HISTORY_ACCOUNT]);
+}
+
+/* By end, key and attempt. */
+static int order_of(const struct value *v, int64_t ended, int64_t key, int64_t attempt)
+{
+	if (v[HISTORY_ENDED].n != ended)
+		return v[HISTORY_ENDED].n < ended ? -1 : 1;
+	if (v[HISTORY_KEY].n != key)
+		return v[HISTORY_KEY].n < key ? -1 : 1;
+	return (v[HISTORY_ATTEMPT].n > attempt) - (v[HISTORY_ATTEMPT].n < attempt);
+}
+
+/* The same as filter_add(). */
+static bool filter_fits(const struct history_filter *f, const struct value *v)
+{
+	const struct {
+		const char *wanted;
+		int column;
+	} texts[] = {
+		{f->user, HISTORY_USER},       {f->group, HISTORY_GROUP}, {f->account, HISTORY_ACCOUNT},
+		{f->project, HISTORY_PROJECT}, {f->queue, HISTORY_QUEUE}, {f->state, HISTORY_STATE},
+		{f->name, HISTORY_NAME},       {f->id, HISTORY_ID},
+	};
+
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+		if (texts[i].wanted && !is_text(&v[texts[i].column], texts[i].wanted))
+			return false;
+	return (f->attempts || v[HISTORY_LAST].n == 1) && in_sight(&f->sight, v) &&
+	       (!f->prefix || strncmp(v[HISTORY_NAME].text, f->prefix, strlen(f->prefix)) == 0) &&
+	       (!f->last || (v[HISTORY_KEY].n >= (int64_t)f->first && v[HISTORY_KEY].n <= (int64_t)f->last)) &&
+	       (!f->since || v[HISTORY_ENDED].n >= f->since) && (!f->until || v[HISTORY_ENDED].n < f->until) &&
+	       (!f->after_ended || order_of(v, f->after_ended, (int64_t)f->after_key, f->after_attempt) < 0);
+}
+
+static int newest_first(const void *a, const void *b)
+{
+	const struct value *y = ((const struct pile_row *)b)->v;
+
+	return -order_of(((const struct pile_row *)a)->v, y[HISTORY_ENDED].n, y[HISTORY_KEY].n, y[HISTORY_ATTEMPT].n);
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct value *x = ((const struct pile_row *)a)->v, *y = ((const struct pile_row *)b)->v;
+
+	if (x[HISTORY_KEY].n != y[HISTORY_KEY].n)
+		return x[HISTORY_KEY].n < y[HISTORY_KEY].n ? -1 : 1;
+	return (x[HISTORY_ATTEMPT].n > y[HISTORY_ATTEMPT].n) - (x[HISTORY_ATTEMPT].n < y[HISTORY_ATTEMPT].n);
+}
+
+#define ENOUGH INT32_MAX /* rows were told */
+
+/* Rows of the history, with those of the pile between them. */
+struct merging {
+	struct telling telling;
+	struct pile_rows pile;
+	VEC(struct pile_row) fit; /* of the pile, in order */
+	size_t next;
+	int (*order)(const void *a, const void *b);
+	int64_t told, most;
+};
+
+static int merge_tell(struct merging *m, const struct value *v)
+{
+	if (m->most && m->told == m->most)
+		return ENOUGH;
+	m->told++;
+	return row_tell(&m->telling, v);
+}
+
+/* Those of the pile that come before a row; NULL: all. */
+static int merge_until(struct merging *m, const void *row)
+{
+	int rc = 0;
+
+	while (rc == 0 && m->next < m->fit.n && (!row || m->order(&m->fit.v[m->next], row) < 0))
+		rc = merge_tell(m, m->fit.v[m->next++].v);
+	return rc;
+}
+
+static int merge_row(void *context, const struct value *v)
+{
+	struct merging *m = context;
+
+	if (m->pile.v.n == 0)
+		return merge_tell(m, v);
+	if (pile_has(&m->pile, v[HISTORY_KEY].n, v[HISTORY_ATTEMPT].n))
+		return 0;
+	int rc = merge_until(m, v);
+	return rc == 0 ? merge_tell(m, v) : rc;
+}
+
+static int merge_run(struct store *s, struct merging *m, const struct history_filter *f, struct query *q,
+		     struct err *err)
+{
+	int rc = pile_read(s, &m->pile, err);
+
+	if (rc < 0) {
+		strbuf_fini(&q->sql);
+		return rc;
+	}
+	for (size_t i = 0; i < m->pile.v.n; i++)
+		if (filter_fits(f, m->pile.v.v[i].v))
+			vec_push(&m->fit, m->pile.v.v[i]);
+	if (m->fit.n)
+		qsort(m->fit.v, m->fit.n, sizeof *m->fit.v, m->order);
+	if (m->most)
+		strbuf_printf(&q->sql, " LIMIT %lld", (long long)m->most + (long long)m->pile.v.n);
+	rc = query_run(s, q, HISTORY_TYPES, merge_row, m, err);
+	if (rc == 0)
+		rc = merge_until(m, NULL);
+	vec_free(&m->fit);
+	pile_done(s, &m->pile);
+	return rc == ENOUGH ? 0 : rc;
+}
+
 int history_read(struct store *s, const struct history_filter *f, history_fn one, void *context, struct err *err)
 {
-	struct telling t = {.row = one, .context = context};
+	struct merging m = {.telling = {.row = one, .context = context}, .order = newest_first, .most = f->most};
 	struct query q = {0};
 
 	strbuf_puts(&q.sql, "SELECT " HISTORY_COLUMNS " FROM history");
 	filter_add(&q, f);
 	strbuf_puts(&q.sql, " ORDER BY ended DESC, key DESC, attempt DESC");
-	if (f->most)
-		strbuf_printf(&q.sql, " LIMIT %lld", (long long)f->most);
-	return query_run(s, &q, HISTORY_TYPES, tell_row, &t, err);
+	return merge_run(s, &m, f, &q, err);
 }
 
 static int take_ended(void *context, const struct value *v)
@@ -282,7 +417,7 @@ static int take_ended(void *context, const struct value *v)
 	return 0;
 }
 
-int history_oldest(struct store *s, int64_t *ret_ended, struct err *err)
+static int oldest_filed(struct store *s, int64_t *ret_ended, struct err *err)
 {
 	struct query q = {0};
 
@@ -291,17 +426,33 @@ int history_oldest(struct store *s, int64_t *ret_ended, struct err *err)
 	return query_run(s, &q, "i", take_ended, ret_ended, err);
 }
 
+int history_oldest(struct store *s, int64_t *ret_ended, struct err *err)
+{
+	struct pile_rows pile;
+	int rc = pile_read(s, &pile, err);
+
+	if (rc < 0)
+		return rc;
+	rc = oldest_filed(s, ret_ended, err);
+	for (size_t i = 0; i < pile.v.n; i++)
+		if (*ret_ended == 0 || pile.v.v[i].v[HISTORY_ENDED].n < *ret_ended)
+			*ret_ended = pile.v.v[i].v[HISTORY_ENDED].n;
+	pile_done(s, &pile);
+	return rc;
+}
+
 int history_job(struct store *s, uint64_t key, history_fn one, void *context, struct err *err)
 {
-	struct telling t = {.row = one, .context = context};
+	struct merging m = {.telling = {.row = one, .context = context}, .order = by_key};
 	uint64_t last = job_key_index(key) < 0 ? job_key(job_key_number(key), JOB_INDEX_MAX) : key;
+	const struct history_filter f = {.first = key, .last = last, .attempts = true};
 	struct query q = {0};
 
 	strbuf_puts(&q.sql, "SELECT " HISTORY_COLUMNS " FROM history WHERE 1 = 1");
 	number_condition(&q, "key >= ?", (int64_t)key);
 	number_condition(&q, "key <= ?", (int64_t)last);
 	strbuf_puts(&q.sql, " ORDER BY key, attempt");
-	return query_run(s, &q, HISTORY_TYPES, tell_row, &t, err);
+	return merge_run(s, &m, &f, &q, err);
 }
 
 static int take_count(void *context, const struct value *v)
@@ -379,6 +530,7 @@ static int sum_by_it(struct store *s, const struct history_filter *f, enum histo
 struct sums {
 	VEC(struct history_sum) v; /* the names are ours */
 	struct map at; /* hash of the name -> index + 1; the next free slot for another name of the same hash */
+	const struct pile_rows *pile;
 };
 
 static bool same_name(const char *a, const struct value *b)
@@ -399,9 +551,9 @@ static struct history_sum *sum_of(struct sums *x, const struct value *name)
 	return &x->v.v[*at - 1];
 }
 
-static int row_add(void *context, const struct value *v)
+static void row_add(struct sums *x, const struct value *v)
 {
-	struct history_sum *sum = sum_of(context, &v[0]);
+	struct history_sum *sum = sum_of(x, &v[0]);
 	int64_t ran = v[1].n, cpus = v[2].n, started = v[6].n;
 
 	sum->jobs++;
@@ -414,7 +566,39 @@ static int row_add(void *context, const struct value *v)
 		sum->asked += cpus * v[5].n;
 		sum->waited += started - v[7].n;
 	}
+}
+
+static int row_sum(void *context, const struct value *v)
+{
+	struct sums *x = context;
+
+	if (x->pile->v.n == 0 || !pile_has(x->pile, v[8].n, v[9].n))
+		row_add(x, v);
 	return 0;
+}
+
+/* Those of the pile, too. */
+static void pile_sum(struct sums *x, const struct history_filter *f, enum history_by by)
+{
+	static const int column[HISTORY_BY_COUNT] = {[BY_USER] = HISTORY_USER,
+						     [BY_GROUP] = HISTORY_GROUP,
+						     [BY_ACCOUNT] = HISTORY_ACCOUNT,
+						     [BY_QUEUE] = HISTORY_QUEUE,
+						     [BY_STATE] = HISTORY_STATE};
+
+	for (size_t i = 0; i < x->pile->v.n; i++) {
+		const struct value *r = x->pile->v.v[i].v;
+		const struct value v[] = {columns[by] ? r[column[by]] : (struct value){0},
+					  r[HISTORY_RAN],
+					  r[HISTORY_CPUS],
+					  r[HISTORY_GPUS],
+					  r[HISTORY_CPU],
+					  r[HISTORY_WALLTIME],
+					  r[HISTORY_STARTED],
+					  r[HISTORY_SUBMITTED]};
+		if (filter_fits(f, r))
+			row_add(x, v);
+	}
 }
 
 static int by_name(const void *a, const void *b)
@@ -425,24 +609,27 @@ static int by_name(const void *a, const void *b)
 }
 
 /* From the rows. A filter that leaves none out is none: the index is no good for it. */
-static int sum_here(struct store *s, const struct history_filter *f, enum history_by by, struct telling *t,
-		    struct err *err)
+static int sum_here(struct store *s, const struct history_filter *f, enum history_by by, const struct pile_rows *pile,
+		    struct telling *t, struct err *err)
 {
 	struct history_filter all = *f;
-	struct sums sums = {0};
+	struct sums sums = {.pile = pile};
 	struct query q = {0};
 	int64_t oldest = 0;
-	int rc = f->since ? history_oldest(s, &oldest, err) : 0;
+	int rc = f->since ? oldest_filed(s, &oldest, err) : 0;
 
 	if (oldest >= f->since)
 		all.since = 0;
-	strbuf_printf(&q.sql, "SELECT %s, ran_ms, cpus, gpus, cpu_ms, walltime, started, submitted FROM history",
-		      columns[by]);
+	if (!columns[by])
+		sum_of(&sums, &(struct value){0}); /* there is one, also of no rows */
+	strbuf_printf(&q.sql, "SELECT %s, ran_ms, cpus, gpus, cpu_ms, walltime, started, submitted%s FROM history",
+		      columns[by] ? columns[by] : "CAST(NULL AS TEXT)", pile->v.n ? ", key, attempt" : "");
 	filter_add(&q, &all);
 	if (rc == 0)
-		rc = query_run(s, &q, "tiiiiiii", row_add, &sums, err);
+		rc = query_run(s, &q, pile->v.n ? "tiiiiiiiii" : "tiiiiiii", row_sum, &sums, err);
 	else
 		strbuf_fini(&q.sql);
+	pile_sum(&sums, f, by);
 	if (sums.v.n)
 		qsort(sums.v.v, sums.v.n, sizeof *sums.v.v, by_name);
 	for (size_t i = 0; i < sums.v.n; i++) {
@@ -459,8 +646,15 @@ int history_sum(struct store *s, const struct history_filter *f, enum history_by
 		int (*one)(void *context, const struct history_sum *sum), void *context, struct err *err)
 {
 	struct telling t = {.sum = one, .context = context};
+	struct pile_rows pile;
+	int rc = pile_read(s, &pile, err);
 
-	return columns[by] && !s->back->groups ? sum_here(s, f, by, &t, err) : sum_by_it(s, f, by, &t, err);
+	if (rc < 0)
+		return rc;
+	rc = pile.v.n || (columns[by] && !s->back->groups) ? sum_here(s, f, by, &pile, &t, err)
+							   : sum_by_it(s, f, by, &t, err);
+	pile_done(s, &pile);
+	return rc;
 }
 
 static int tell_entry(void *context, const struct value *v)

@@ -388,6 +388,7 @@ const struct backend sqlite_backend = {
 	.kind = "sqlite",
 	.dialect = 0,
 	.read = "BEGIN",
+	.pile = true,
 	.open = sqlite_open,
 	.close = sqlite_close,
 	.name = sqlite_name,

@@ -6,11 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "store/history.h"
+#include "store/pile.h"
 #include "support/stores.h"
 
 static struct history_row row_of(int i)
@@ -45,11 +47,34 @@ static struct history_row row_of(int i)
 				    .peak_kib = INT64_C(1) << 40};
 }
 
+static void file_all(struct store *s)
+{
+	struct err err;
+
+	while (store_file(s, 1, &err) > 0)
+		;
+	commit(s);
+	assert_false(store_unfiled(s));
+}
+
+/* PostgreSQL has a pile only when a SQLite store with one was copied into it. */
+static void pile_up(struct store *s)
+{
+	if (!store_unfiled(s))
+		s->pile.newest++;
+}
+
+/* A half is filed. */
 static void fill(struct store *s, int n)
 {
 	for (int i = 1; i <= n; i++) {
 		struct history_row row = row_of(i);
 		store_put_history(s, &row);
+		if (i == n / 2) {
+			commit(s);
+			file_all(s);
+			pile_up(s);
+		}
 	}
 	commit(s);
 }
@@ -227,12 +252,128 @@ static void trimmed_oldest_first(void **state)
 	fill(s, 12);
 	assert_int_equal(history_oldest(s, &oldest, &err), 0);
 	assert_int_equal(oldest, 2000);
+	file_all(s); /* only what was filed is trimmed */
 	store_trim_history(s, 2003, 3);
 	commit(s);
 	expect_rows(s, &(struct history_filter){0}, "12 11 10 9 8 7 6 5 4 ");
 	store_trim_history(s, 2003, 100);
 	commit(s);
 	expect_rows(s, &(struct history_filter){0}, "12 11 10 9 ");
+	store_close(s);
+}
+
+static int add_lost(void *context, const struct history_row *row)
+{
+	strbuf_printf(context, "%llu %s lost %lld\n", (unsigned long long)job_key_number(row->key), row->state,
+		      (long long)row->lost_ms);
+	return 0;
+}
+
+static void expect_lost(struct store *s, const char *text)
+{
+	struct strbuf out = {0};
+	struct err err;
+
+	assert_int_equal(history_read(s, &(struct history_filter){.attempts = true}, add_lost, &out, &err), 0);
+	assert_string_equal(strbuf_text(&out), text);
+	strbuf_fini(&out);
+}
+
+/* What comes later counts, whether the row that it is about was filed or not. */
+static void later_rows_replace(void **state)
+{
+	struct store *s = open_store(((struct world *)*state)->url);
+	struct history_row row = row_of(1);
+
+	for (int filed = 0; filed < 2; filed++) {
+		pile_up(s);
+		row.key = job_key((uint64_t)filed + 1, -1);
+		row.state = "lost";
+		store_put_history(s, &row);
+		commit(s);
+		if (filed)
+			file_all(s);
+		pile_up(s);
+		row.state = "rerun";
+		row.ended++;
+		store_put_history(s, &row);
+		commit(s);
+		store_set_lost(s, row.key, row.attempt, 7);
+		commit(s);
+	}
+	expect_lost(s, "2 rerun lost 7\n1 rerun lost 7\n");
+	file_all(s);
+	expect_lost(s, "2 rerun lost 7\n1 rerun lost 7\n");
+	store_set_lost(s, row.key, row.attempt, 8);
+	commit(s);
+	expect_lost(s, "2 rerun lost 8\n1 rerun lost 7\n");
+	store_close(s);
+}
+
+/* A commit of many rows makes several blocks. A server that is started again goes on where the last one was. */
+static void filed_once(void **state)
+{
+	struct world *w = *state;
+	struct store *s = open_store(w->url);
+	struct err err;
+
+	pile_up(s);
+	for (int i = 1; i <= 1201; i++) {
+		struct history_row row = row_of(i);
+		store_put_history(s, &row);
+	}
+	commit(s);
+	expect_sql(w, "SELECT count(*) FROM pile", "3");
+	assert_int_equal(store_file(s, 1, &err), 1);
+	store_close(s); /* what was to be filed and is not committed is there again */
+	s = open_store(w->url);
+	assert_true(store_unfiled(s));
+	file_all(s);
+	expect_sql(w, "SELECT count(*) FROM history", "1201");
+	expect_sql(w, "SELECT count(*) FROM pile", "0");
+	for (int i = 1; i <= 1201; i += 100) {
+		int at = i;
+		assert_int_equal(history_job(s, row_of(i).key, compare_row, &at, &err), 0);
+		assert_int_equal(at, i + 1000);
+	}
+	store_close(s);
+}
+
+/* Nothing is read beyond a block, whatever it has become. */
+static void block_try(const char *block, size_t n)
+{
+	char *part = malloc(n + 1); /* the sanitizer sees where it ends */
+	struct pile_reader r;
+
+	memcpy(part, block, n);
+	for (int flip = 0; flip < (n ? 9 : 1); flip++) {
+		if (flip)
+			part[n - 1] ^= (char)(1 << (flip - 1));
+		pile_begin(&r, part, n);
+		for (enum pile_item x = PILE_ROW; x == PILE_ROW || x == PILE_LOSS;)
+			x = pile_next(&r);
+	}
+	free(part);
+}
+
+/* What can be read is filed, the whole is set aside. */
+static void damaged_block_is_kept(void **state)
+{
+	struct world *w = *state;
+	struct store *s = open_store(w->url);
+	struct history_row row = row_of(1);
+
+	pile_up(s);
+	row.text = "broken \xff text";
+	store_put_history(s, &row);
+	store_set_lost(s, row.key, row.attempt, -1);
+	for (size_t n = 0; n <= s->pile.block.n; n++)
+		block_try(s->pile.block.text, n);
+	commit(s);
+	run_sql(w, "UPDATE pile SET \"rows\" = substr(\"rows\", 1, length(\"rows\") - 1)");
+	file_all(s);
+	expect_sql(w, "SELECT reason FROM damaged", "it can't be read to its end");
+	expect_sql(w, "SELECT text || lost_ms FROM history", "broken \xef\xbf\xbd text0");
 	store_close(s);
 }
 
@@ -390,6 +531,9 @@ int main(void)
 		BOTH(attempts_are_apart),
 		BOTH(who_sees_some_finds_these),
 		BOTH(trimmed_oldest_first),
+		BOTH(later_rows_replace),
+		BOTH(filed_once),
+		BOTH(damaged_block_is_kept),
 		BOTH(sums_up),
 		BOTH(ledger_adds),
 		BOTH(foreign_once),

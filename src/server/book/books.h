@@ -20,6 +20,7 @@ struct books {
 	struct mailer *mailer;
 	struct retention retention;
 	struct audit audit;
+	int64_t filing_us;	 /* CLOCK_REALTIME: when rows of the history are filed; 0: there are none */
 	struct credits *credits; /* what accounts pay with */
 	struct quotas *quotas;	 /* what users may use in a month */
 	struct sharing *sharing; /* who has used how much of late */

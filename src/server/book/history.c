@@ -5,12 +5,17 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/map.h"
+#include "base/timetext.h"
 #include "core/cluster.h"
 #include "core/job.h"
 #include "core/res.h"
 #include "server/base/clock.h"
+#include "server/base/log.h"
 #include "server/base/words.h"
+#include "server/base/work.h"
+#include "server/book/books.h"
 #include "server/book/ended.h"
 #include "server/book/history.h"
 #include "server/book/ledger.h"
@@ -20,6 +25,11 @@
 #include "server/server.h"
 #include "store/history.h"
 #include "store/store.h"
+
+#define FILE_AFTER_US 1000000	/* the more rows are filed together, the less each costs */
+#define FILE_LATEST_US 10000000 /* ... although a long request is at work */
+#define FILE_RETRY_US 60000000
+#define FILE_ROWS 1000 /* of a turn */
 
 static const char *state_of(const struct entry *e)
 {
@@ -145,4 +155,27 @@ void history_begin(struct server *s)
 		if (s->jobs->entries.v[id].spec && entry_ended(s, id))
 			history_ended(s, id);
 	store_put_object(s->store, "history", "begun", "{}");
+}
+
+void history_file(struct server *s)
+{
+	int64_t now = s->clock->now_us, *due = &s->books->filing_us;
+	struct err err;
+
+	if (!store_unfiled(s->store))
+		*due = 0;
+	else if (*due == 0)
+		*due = now + FILE_AFTER_US;
+	if (*due == 0 || now < *due || (s->slices->works.n && now < *due + FILE_LATEST_US))
+		return;
+	int rc = store_file(s->store, FILE_ROWS, &err);
+	if (rc < 0)
+		server_say(s, "rows of the history can't be filed: %s", err.text);
+	if (rc <= 0)
+		*due = now + (rc < 0 ? FILE_RETRY_US : FILE_AFTER_US);
+}
+
+int64_t history_next(const struct server *s)
+{
+	return s->books->filing_us ? s->books->filing_us : TIME_NEVER;
 }

@@ -17,5 +17,7 @@ void history_stopped(struct server *s, const struct event *e,
 		     const struct payload *p);	   /* PREEMPT, before it is applied */
 void history_ended(struct server *s, uint32_t id); /* the job has ended */
 void history_begin(struct server *s);		   /* a store that is older than the history */
+void history_file(struct server *s);	      /* all is committed: rows that wait for it are filed, if it is time */
+int64_t history_next(const struct server *s); /* microseconds: when that is, or TIME_NEVER */
 
 #endif
