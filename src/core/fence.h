@@ -18,6 +18,7 @@ typedef VEC(struct fence) fence_vec;
 struct node_fence {
 	uint32_t node;
 	struct fence fence;
+	int64_t keep; /* more than 0: not a node, but so many of the amount with that number (cluster.amounts) */
 };
 
 typedef VEC(struct node_fence) node_fence_vec;

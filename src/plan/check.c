@@ -185,6 +185,28 @@ static void check_amounts(const struct plan *p)
 	}
 }
 
+/* What is left of what is kept for others. */
+static void check_kept(const struct plan *p)
+{
+	const struct cluster *c = p->cluster;
+
+	for (size_t i = 0; i < p->kept.n; i++) {
+		const struct kept_amount *k = &p->kept.v[i];
+		struct timeline line;
+		timeline_init(&line, 1, &(struct res){.v = {p->amount_total.v[k->amount] - k->count}});
+		for (uint32_t n = 0; n < p->nnodes; n++)
+			for (size_t x = 0; x < p->node[n].pieces.n; x++) {
+				const struct piece *y = &p->node[n].pieces.v[x];
+				struct res need = {.v = {request_portion(cluster_job_request(c, cluster_job(c, y->job)),
+									 k->amount)}};
+				if (y->frag == 0 && !plan_has_key(p, p->holds.v[y->job].keys, k->fence.id))
+					timeline_change(&line, y->live ? TIME_BEGIN : y->start, y->end, &need, -1);
+			}
+		assert(timeline_equal(&line, &k->room));
+		timeline_fini(&line);
+	}
+}
+
 void plan_check(const struct plan *p)
 {
 	struct timeline sum;
@@ -204,6 +226,7 @@ void plan_check(const struct plan *p)
 		}
 	assert(machines == p->machines && wholes == p->wholes);
 	check_amounts(p);
+	check_kept(p);
 	assert(p->nnodes == 1 || timeline_equal(&sum, settled_sum(p)));
 	timeline_fini(&sum);
 	for (size_t j = 0; j < p->holds.n; j++) {

@@ -66,7 +66,42 @@ void plan_unfence(struct plan *p)
 	for (uint32_t i = 0; i < p->nnodes; i++)
 		if (p->node[i].fences)
 			vec_clear(p->node[i].fences);
+	for (size_t i = 0; i < p->kept.n; i++)
+		timeline_fini(&p->kept.v[i].room);
+	vec_clear(&p->kept);
 	vec_clear(&p->edges);
+	p->version++;
+}
+
+/* What the jobs in the plan take of an amount, less or more in a room if they have no key to it. */
+static void room_count(struct plan *p, struct kept_amount *k)
+{
+	for (size_t j = 0; j < p->holds.n; j++) {
+		struct res need = {0};
+		const struct piece *x;
+		if (!plan_holds(p, (uint32_t)j) || plan_place(p, (uint32_t)j, 0)->node == NODE_ANY)
+			continue;
+		need.v[0] = request_portion(cluster_job_request(p->cluster, cluster_job(p->cluster, (uint32_t)j)),
+					    k->amount);
+		if (!need.v[0] || plan_has_key(p, p->holds.v[j].keys, k->fence.id))
+			continue;
+		x = plan_piece(p, (uint32_t)j, 0);
+		timeline_change(&k->room, x->live ? TIME_BEGIN : x->start, x->end, &need, -1);
+	}
+}
+
+void plan_keep(struct plan *p, uint32_t amount, int64_t count, const struct fence *f)
+{
+	struct kept_amount k = {.amount = amount, .count = count, .fence = *f};
+
+	assert(!p->depth && f->start < f->end && f->id && amount < p->amount.n);
+	for (size_t j = 0; j < p->holds.n && p->kept.n == 0; j++) /* nothing was counted by them so far */
+		p->holds.v[j].keys = cluster_job(p->cluster, (uint32_t)j)->keys;
+	timeline_init(&k.room, 1, &(struct res){.v = {p->amount_total.v[amount] - count}});
+	room_count(p, &k);
+	vec_push(&p->kept, k);
+	edge_add(p, f->start);
+	edge_add(p, f->end);
 	p->version++;
 }
 
@@ -77,9 +112,14 @@ int64_t plan_next_edge(const struct plan *p, int64_t when)
 	return i < p->edges.n ? p->edges.v[i] : TIME_NEVER;
 }
 
+bool plan_has_key(const struct plan *p, uint32_t keys, uint32_t id)
+{
+	return keys != KEYS_NONE && nodeset_has(&p->cluster->nodesets.v[keys], id);
+}
+
 static bool has_key(const struct plan *p, const struct job *job, uint32_t id)
 {
-	return job->keys != KEYS_NONE && nodeset_has(&p->cluster->nodesets.v[job->keys], id);
+	return plan_has_key(p, job->keys, id);
 }
 
 /* Whether the job's own fences cover the interval without a gap. */

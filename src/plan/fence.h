@@ -5,6 +5,8 @@
  * bound to an id (job.bound) is put nowhere but behind the fences of that id, from its start to its end. A job that was running when a fence was put up
  * may last into it. Fences of one node don't overlap: the caller resolves what holds where two reservations meet.
  *
+ * Amounts of the site are kept in the same way: a number of them over an interval. Jobs without the key have the rest together, and those with it may use all.
+ *
  * Lookups are logarithmic in the number of fences of a node.
  */
 #ifndef PLAN_FENCE_H
@@ -14,6 +16,9 @@
 
 /* Puts up a fence, outside a transaction; the node has no other in its interval. Jobs that don't pass and have a place there that is not live have to leave it. */
 void plan_fence(struct plan *p, uint32_t node, const struct fence *f);
+/* Over an interval so many of an amount are kept for those with the key: others have the rest of it together. Outside a transaction. */
+void plan_keep(struct plan *p, uint32_t amount, int64_t count, const struct fence *f);
+bool plan_has_key(const struct plan *p, uint32_t keys, uint32_t id);
 /* Takes all fences down. */
 void plan_unfence(struct plan *p);
 

@@ -61,6 +61,9 @@ void plan_destroy(struct plan *p)
 		timeline_fini(&p->amount.v[i]);
 	vec_free(&p->amount);
 	vec_free(&p->amount_total);
+	for (size_t i = 0; i < p->kept.n; i++)
+		timeline_fini(&p->kept.v[i].room);
+	vec_free(&p->kept);
 	free(p->dead);
 	map_fini(&p->packs);
 	free(p->node);
@@ -85,6 +88,11 @@ struct plan *plan_clone(const struct plan *p)
 	timeline_copy(&q->sum, p->nnodes == 1 ? &p->sum : plan_sum((struct plan *)p));
 	for (size_t i = 0; i < p->amount.n; i++)
 		timeline_copy(&q->amount.v[i], &p->amount.v[i]);
+	for (size_t i = 0; i < p->kept.n; i++) {
+		vec_push(&q->kept, p->kept.v[i]);
+		timeline_init(&q->kept.v[i].room, 1, &(struct res){0});
+		timeline_copy(&q->kept.v[i].room, &p->kept.v[i].room);
+	}
 	memcpy(q->total, p->total, p->nnodes * sizeof *p->total);
 	memcpy(q->free_now, p->free_now, p->nnodes * sizeof *p->free_now);
 	for (uint32_t i = 0; i < p->nnodes; i++) {
@@ -234,10 +242,18 @@ static void portions_count(struct plan *p, const struct piece *x, int sign)
 {
 	const struct request *r = cluster_job_request(p->cluster, cluster_job(p->cluster, x->job));
 
-	for (uint32_t i = 0; i < r->nportions && x->frag == 0; i++) {
+	if (x->frag || !r->nportions)
+		return;
+	if (sign < 0)
+		p->holds.v[x->job].keys = cluster_job(p->cluster, x->job)->keys;
+	for (uint32_t i = 0; i < r->nportions; i++) {
 		struct res need = {.v = {r->portion[i].count}};
-		timeline_change(&p->amount.v[r->portion[i].amount], x->live ? TIME_BEGIN : x->start, x->end, &need,
-				sign);
+		int64_t start = x->live ? TIME_BEGIN : x->start;
+		timeline_change(&p->amount.v[r->portion[i].amount], start, x->end, &need, sign);
+		for (size_t k = 0; k < p->kept.n; k++)
+			if (p->kept.v[k].amount == r->portion[i].amount &&
+			    !plan_has_key(p, p->holds.v[x->job].keys, p->kept.v[k].fence.id))
+				timeline_change(&p->kept.v[k].room, start, x->end, &need, sign);
 	}
 }
 
@@ -615,6 +631,9 @@ void plan_set_amount(struct plan *p, uint32_t amount)
 	more.v[0] -= p->amount_total.v[amount];
 	p->amount_total.v[amount] += more.v[0];
 	timeline_change(&p->amount.v[amount], TIME_BEGIN, TIME_NEVER, &more, 1);
+	for (size_t i = 0; i < p->kept.n; i++)
+		if (p->kept.v[i].amount == amount)
+			timeline_change(&p->kept.v[i].room, TIME_BEGIN, TIME_NEVER, &more, 1);
 	p->version++;
 }
 
@@ -626,15 +645,82 @@ int64_t plan_amount_free(const struct plan *p, uint32_t amount, int64_t start, i
 	return least.v[0];
 }
 
+/* Whether what is kept leaves a job something of an amount over [start, end), as long as fences count at all. */
+static bool kept_from(const struct plan *p, uint32_t job, uint32_t amount, int64_t start, int64_t end,
+		      const struct kept_amount *k)
+{
+	return p->edges.n && k->amount == amount && k->fence.start < end && k->fence.end > start &&
+	       !plan_has_key(p, cluster_job(p->cluster, job)->keys, k->fence.id);
+}
+
+static int64_t max_of(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int64_t min_of(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+int64_t plan_amount_open(const struct plan *p, uint32_t job, uint32_t amount, int64_t start, int64_t end,
+			 const struct kept_amount **ret)
+{
+	int64_t free = plan_amount_free(p, amount, start, end);
+
+	if (ret)
+		*ret = NULL;
+	for (size_t i = 0; i < p->kept.n; i++) {
+		const struct kept_amount *k = &p->kept.v[i];
+		struct res least;
+		if (!kept_from(p, job, amount, start, end, k))
+			continue;
+		timeline_least(&k->room, max_of(start, k->fence.start), min_of(end, k->fence.end), &least);
+		if (least.v[0] >= free)
+			continue;
+		free = least.v[0];
+		if (ret)
+			*ret = k;
+	}
+	return free;
+}
+
 bool plan_amounts_fit(const struct plan *p, uint32_t job, int64_t start, int64_t end)
 {
 	const struct request *r = cluster_job_request(p->cluster, cluster_job(p->cluster, job));
 
-	for (uint32_t i = 0; i < r->nportions; i++)
-		if (!timeline_fits(&p->amount.v[r->portion[i].amount], start, end,
-				   &(struct res){.v = {r->portion[i].count}}))
+	for (uint32_t i = 0; i < r->nportions; i++) {
+		struct res need = {.v = {r->portion[i].count}};
+		if (!timeline_fits(&p->amount.v[r->portion[i].amount], start, end, &need) ||
+		    (p->kept.n &&
+		     plan_amount_open(p, job, r->portion[i].amount, start, end, NULL) < r->portion[i].count))
 			return false;
+	}
 	return true;
+}
+
+/* The first instant >= from at which what is kept leaves it enough: that of a change in the room, or the end of the interval. */
+static int64_t kept_earliest(const struct plan *p, uint32_t job, const struct portion *x, int64_t from, int64_t length)
+{
+	struct res need = {.v = {x->count}};
+
+	for (size_t i = 0; i < p->kept.n; i++) {
+		const struct kept_amount *k = &p->kept.v[i];
+		int64_t at = from;
+		for (uint32_t step = timeline_find(&k->room, max_of(from, k->fence.start));
+		     kept_from(p, job, x->amount, at, at + length, k) &&
+		     !timeline_fits(&k->room, max_of(at, k->fence.start), min_of(at + length, k->fence.end), &need);)
+			at = ++step < k->room.n && timeline_step(&k->room, step)[0] < k->fence.end
+				     ? timeline_step(&k->room, step)[0]
+				     : k->fence.end;
+		if (at == TIME_NEVER)
+			return at;
+		if (at != from) {
+			from = at;
+			i = (size_t)-1; /* those before it may be in the way there */
+		}
+	}
+	return from;
 }
 
 int64_t plan_amounts_earliest(const struct plan *p, uint32_t job, int64_t from, int64_t length)
@@ -644,6 +730,8 @@ int64_t plan_amounts_earliest(const struct plan *p, uint32_t job, int64_t from, 
 	for (uint32_t i = 0, settled = 0; settled < r->nportions && from != TIME_NEVER; i = (i + 1) % r->nportions) {
 		struct res need = {.v = {r->portion[i].count}};
 		int64_t at = timeline_earliest(&p->amount.v[r->portion[i].amount], from, length, &need);
+		if (p->kept.n && at != TIME_NEVER)
+			at = kept_earliest(p, job, &r->portion[i], at, length);
 		settled = at == from ? settled + 1 : 1;
 		from = at;
 	}

@@ -76,6 +76,14 @@ struct plan_node {
 	uint32_t features;
 };
 
+/* So many of an amount that are kept for some jobs over an interval (fence.h). */
+struct kept_amount {
+	uint32_t amount;
+	int64_t count;
+	struct fence fence;
+	struct timeline room; /* what is left for those without the key; counts only in that interval */
+};
+
 /* Where a fragment is: its node, and its index among the node's pieces. */
 struct place {
 	int32_t node; /* NODE_ANY: nowhere */
@@ -86,6 +94,7 @@ struct place {
 struct hold {
 	uint32_t nfrags; /* 0: the job was never here */
 	uint32_t placed; /* fragments that have a place */
+	uint32_t keys;	 /* the job's, when what it takes of amounts was counted last */
 	union {
 		struct place one;
 		struct place *many;
@@ -112,12 +121,13 @@ struct plan {
 		int64_t start, end; /* equal: nothing */
 		struct res change;
 	} pending; /* a change of the sum, gathered over the fragments of a job; none is left outside transactions */
-	VEC(struct timeline) amount; /* by cluster.amounts: what is free of each, of one dimension ... */
-	VEC(int64_t) amount_total;   /* ... and what there is, as this plan knows it */
-	uint32_t loose;		     /* over all nodes */
-	uint32_t wholes;	     /* pieces of jobs with whole nodes or machines ... */
-	uint32_t machines;	     /* ... and with whole machines */
-	uint32_t nreserved;	     /* pieces that are not live */
+	VEC(struct timeline) amount;  /* by cluster.amounts: what is free of each, of one dimension ... */
+	VEC(int64_t) amount_total;    /* ... and what there is, as this plan knows it */
+	VEC(struct kept_amount) kept; /* of them, for some jobs */
+	uint32_t loose;		      /* over all nodes */
+	uint32_t wholes;	      /* pieces of jobs with whole nodes or machines ... */
+	uint32_t machines;	      /* ... and with whole machines */
+	uint32_t nreserved;	      /* pieces that are not live */
 	int64_t horizon;	/* no reserved piece or booking starts after it: from there on the sum only grows */
 	int64_t last_booking;	/* when the last one starts; TIME_BEGIN: there is none */
 	VEC(int64_t) edges;	/* when fences begin and end, each instant once, sorted */
@@ -241,6 +251,9 @@ bool plan_amounts_fit(const struct plan *p, uint32_t job, int64_t start, int64_t
 int64_t plan_amounts_earliest(const struct plan *p, uint32_t job, int64_t from, int64_t length);
 /* What of an amount is free at every instant of [start, end). */
 int64_t plan_amount_free(const struct plan *p, uint32_t amount, int64_t start, int64_t end);
+/* The same for a job: less what is kept for others. *ret (unless NULL) is what keeps the most from it; NULL: nothing does. */
+int64_t plan_amount_open(const struct plan *p, uint32_t job, uint32_t amount, int64_t start, int64_t end,
+			 const struct kept_amount **ret);
 
 /* Asserts the invariants, by computing everything again from the pieces. Slow: for tests. */
 void plan_check(const struct plan *p);

@@ -220,6 +220,22 @@ static void booked_ask(struct inquiry *q)
 	free(usable);
 }
 
+/* Whether so much of an amount is kept for others that the rest would not do, if nobody else used it. */
+static bool amounts_kept(const struct inquiry *q)
+{
+	const struct plan *p = q->s->p;
+	const struct request *r = cluster_job_request(q->s->c, q->job);
+
+	for (size_t i = 0; i < p->kept.n && r->nportions; i++) {
+		const struct kept_amount *k = &p->kept.v[i];
+		if (k->fence.start < q->s->now + q->length && k->fence.end > q->s->now &&
+		    !plan_has_key(p, q->job->keys, k->fence.id) &&
+		    p->amount_total.v[k->amount] - k->count < request_portion(r, k->amount))
+			return true;
+	}
+	return false;
+}
+
 /* Reservations that keep it out, or that it is bound to. */
 static void fenced_ask(struct inquiry *q)
 {
@@ -229,7 +245,7 @@ static void fenced_ask(struct inquiry *q)
 
 	for (uint32_t i = 0; i < n; i++)
 		usable[i] = q->open[i] && plan_passes(q->s->p, q->job, i, q->s->now, q->s->now + q->length, NULL);
-	q->unfenced = plan_has_fences(q->s->p, q->job) && !could_hold(q, usable);
+	q->unfenced = plan_has_fences(q->s->p, q->job) && (!could_hold(q, usable) || amounts_kept(q));
 	if (q->unfenced) {
 		struct reason *r = reason_add(q, WHY_RESERVATION);
 		r->by_start = r->by_end = TIME_NEVER;

@@ -197,7 +197,7 @@ bool amount_short(struct sched *s, uint32_t job, int64_t length, struct reason *
 
 	for (uint32_t i = 0; i < q->nportions; i++) {
 		const struct portion *x = &q->portion[i];
-		int64_t free = plan_amount_free(s->p, x->amount, s->now, s->now + length);
+		int64_t free = plan_amount_open(s->p, job, x->amount, s->now, s->now + length, NULL);
 		if (free >= x->count)
 			continue;
 		r->why = WHY_AMOUNT;
@@ -614,6 +614,21 @@ static void text_job(uint32_t job, job_namer name, void *context, struct strbuf 
 }
 
 /* "it is kept out by reservation course, which begins in 2h" */
+/* What a reservation keeps from a job of the site's amounts, if that is too much; NULL: nothing. */
+static const struct kept_amount *kept_by(const struct sched *s, uint32_t id, uint32_t reservation)
+{
+	const struct job *job = cluster_job(s->c, id);
+	const struct request *q = cluster_job_request(s->c, job);
+	const struct kept_amount *k;
+
+	for (uint32_t i = 0; i < q->nportions; i++)
+		if (plan_amount_open(s->p, id, q->portion[i].amount, s->now, s->now + cluster_length(s->c, job), &k) <
+			    q->portion[i].count &&
+		    k && k->fence.id == reservation)
+			return k;
+	return NULL;
+}
+
 static void text_reservation(const struct sched *s, uint32_t job, const struct reason *r, struct strbuf *out)
 {
 	const char *name = r->reservation ? names_get(&s->c->reservation_names, r->reservation - 1) : NULL;
@@ -633,7 +648,14 @@ static void text_reservation(const struct sched *s, uint32_t job, const struct r
 		strbuf_printf(out, "it is bound to reservation %s, which begins in %s", name,
 			      duration_human(r->by_start - s->now, when, sizeof when));
 	} else if (begun) {
-		strbuf_printf(out, "reservation %s blocks nodes that it needs", name ? name : "?");
+		const struct kept_amount *k = kept_by(s, job, r->reservation);
+		strbuf_printf(out, "reservation %s ", name ? name : "?");
+		if (k)
+			strbuf_printf(out, "keeps %lld of %lld %s from it", (long long)k->count,
+				      (long long)s->c->amounts.v[k->amount].total,
+				      names_get(&s->c->amount_names, k->amount));
+		else
+			strbuf_puts(out, "blocks nodes that it needs");
 		if (r->by_end != TIME_NEVER)
 			strbuf_printf(out, " for another %s", duration_human(r->by_end - s->now, when, sizeof when));
 	} else {
@@ -668,9 +690,10 @@ static void text_holders(const struct sched *s, const struct reason *r, job_name
 }
 
 /* "it needs 2 matlab and 1 of 20 is free: 1 is missing (5 are in use outside the cluster)" */
-static void text_amount(const struct sched *s, const struct reason *r, struct strbuf *out)
+static void text_amount(const struct sched *s, uint32_t job, const struct reason *r, struct strbuf *out)
 {
 	const struct amount *a = &s->c->amounts.v[r->amount];
+	const struct kept_amount *k;
 
 	strbuf_printf(out, "it needs %lld %s and %lld of %lld %s free: %lld %s missing", (long long)r->needed,
 		      names_get(&s->c->amount_names, r->amount), (long long)r->free, (long long)a->total,
@@ -678,6 +701,10 @@ static void text_amount(const struct sched *s, const struct reason *r, struct st
 	if (a->elsewhere > 0)
 		strbuf_printf(out, " (%lld %s in use outside the cluster)", (long long)a->elsewhere,
 			      a->elsewhere == 1 ? "is" : "are");
+	plan_amount_open(s->p, job, r->amount, s->now, s->now + cluster_length(s->c, cluster_job(s->c, job)), &k);
+	if (k)
+		strbuf_printf(out, " (%lld %s kept for reservation %s)", (long long)k->count,
+			      k->count == 1 ? "is" : "are", names_get(&s->c->reservation_names, k->fence.id - 1));
 }
 
 static void text_nodes(const struct sched *s, const struct reason *r, struct strbuf *out)
@@ -756,7 +783,7 @@ void reason_text(const struct sched *s, uint32_t job, const struct reason *r, jo
 		text_holders(s, r, name, context, out);
 		break;
 	case WHY_AMOUNT:
-		text_amount(s, r, out);
+		text_amount(s, job, r, out);
 		if (r->holders.n)
 			text_holders(s, r, name, context, out);
 		break;

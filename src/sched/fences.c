@@ -6,6 +6,17 @@
 #include "plan/fence.h"
 #include "sched/sched_internal.h"
 
+/* Whether a job that has a place has too much of what is kept for others, in it and with the rest of those without the key. */
+static bool amounts_exceed(const struct sched *s, const struct piece *x)
+{
+	const struct request *r = cluster_job_request(s->c, cluster_job(s->c, x->job));
+
+	for (uint32_t i = 0; i < r->nportions && s->p->kept.n; i++)
+		if (plan_amount_open(s->p, x->job, r->portion[i].amount, x->start, x->end, NULL) < 0)
+			return true;
+	return false;
+}
+
 /* Takes the places, on nodes of the plan, of jobs that have not started and do not pass any more. */
 static void places_review(struct sched *s)
 {
@@ -14,7 +25,8 @@ static void places_review(struct sched *s)
 		for (size_t i = 0; i < v->n;) {
 			const struct piece *x = &v->v[i];
 			const struct job *job = cluster_job(s->c, x->job);
-			if (x->running || plan_piece_passes(s->p, job, x->whole, (int32_t)n, x->start, x->end)) {
+			if (x->running || (plan_piece_passes(s->p, job, x->whole, (int32_t)n, x->start, x->end) &&
+					   !amounts_exceed(s, x))) {
 				i++;
 				continue;
 			}
@@ -33,7 +45,10 @@ void sched_fences(struct sched *s, const struct node_fence *fences, size_t n, in
 	places_ease(s);
 	plan_unfence(s->p);
 	for (size_t i = 0; i < n; i++)
-		plan_fence(s->p, fences[i].node, &fences[i].fence);
+		if (fences[i].keep)
+			plan_keep(s->p, fences[i].node, fences[i].keep, &fences[i].fence);
+		else
+			plan_fence(s->p, fences[i].node, &fences[i].fence);
 	places_review(s);
 	s->next_edge = plan_next_edge(s->p, now);
 	sched_refresh(s);
@@ -63,7 +78,7 @@ void sched_keys(struct sched *s, uint32_t id, uint32_t keys, uint32_t bound, int
 	s->now = now;
 	plan_advance(s->p, now);
 	places_ease(s);
-	if (plan_holds(s->p, id) && !passes(s, job))
+	if (plan_holds(s->p, id) && (!passes(s, job) || (s->p->kept.n && cluster_job_request(s->c, job)->nportions)))
 		place_lose(s, id, JOB_NONE);
 	sched_refresh(s);
 }
@@ -95,6 +110,14 @@ bool fences_find(const struct sched *s, uint32_t id, int64_t length, struct fenc
 		}
 		if (f && (!found || f->start < ret->start)) {
 			*ret = *f;
+			found = true;
+		}
+	}
+	for (uint32_t i = 0; i < cluster_job_request(s->c, job)->nportions && !found && !job->bound; i++) {
+		const struct portion *x = &cluster_job_request(s->c, job)->portion[i];
+		const struct kept_amount *k;
+		if (plan_amount_open(s->p, id, x->amount, s->now, s->now + length, &k) < x->count && k) {
+			*ret = k->fence;
 			found = true;
 		}
 	}

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "plan/fence.h"
 #include "plan/pack.h"
 #include "rules/amounts.h"
 #include "sched/blockers.h"
@@ -202,6 +203,51 @@ static void overrun(void **state_)
 	world_fini(&w);
 }
 
+/* Three of four are kept for some over an interval: the others have one together, and wait for its end; those with the key take any. */
+static void kept_in(const char *policy)
+{
+	bool key[4] = {0};
+	struct world w;
+
+	open_world(&w, policy, 2, 4);
+	uint32_t course = names_add(&w.c->reservation_names, "course") + 1;
+	struct node_fence f = {.node = 0, .fence = {60, 2 * HOUR, course}, .keep = 3};
+
+	key[course] = true;
+	sched_fences(w.s, &f, 1, 0);
+	uint32_t one = world_common(&w, 0, "ncpus=1,matlab=1", HOUR),
+		 inside = world_common(&w, 0, "ncpus=1,matlab=3", HOUR / 2),
+		 two = world_common(&w, 0, "ncpus=1,matlab=2", HOUR),
+		 more = world_common(&w, 0, "ncpus=1,matlab=1", HOUR);
+	sched_keys(w.s, inside, cluster_nodeset(w.c, key, 4, false), 0, 0);
+	world_cycle(&w, 0);
+	assert_int_equal(state(&w, one), STATE_RUNNING);
+	assert_int_equal(state(&w, inside), STATE_RUNNING);
+	assert_int_not_equal(state(&w, two), STATE_RUNNING);
+	assert_int_not_equal(state(&w, more), STATE_RUNNING);
+	plan_check(w.p);
+	sched_finish(w.s, one, 100, NULL);
+	world_cycle(&w, 100);
+	assert_int_equal(state(&w, more), STATE_RUNNING); /* the one that is left for those without the key */
+	assert_int_not_equal(state(&w, two), STATE_RUNNING);
+	sched_finish(w.s, inside, 200, NULL);
+	world_cycle(&w, 200);
+	assert_int_not_equal(state(&w, two), STATE_RUNNING); /* kept, though nobody uses them */
+	world_because(&w, two, WHY_RESERVATION, "reservation course keeps 3 of 4 matlab from it for another 1h 56m");
+	sched_fences(w.s, NULL, 0, 300);
+	world_cycle(&w, 300);
+	assert_int_equal(state(&w, two), STATE_RUNNING);
+	plan_check(w.p);
+	world_fini(&w);
+}
+
+static void kept_for_some(void **state_)
+{
+	(void)state_;
+	kept_in("easy");
+	kept_in("conservative");
+}
+
 static void requests_are_judged(void **state_)
 {
 	struct world w;
@@ -291,6 +337,7 @@ int main(void)
 		cmocka_unit_test(used_elsewhere),
 		cmocka_unit_test(every_reason),
 		cmocka_unit_test(overrun),
+		cmocka_unit_test(kept_for_some),
 		cmocka_unit_test(requests_are_judged),
 		cmocka_unit_test(set_by_attributes),
 		cmocka_unit_test(reports_are_read),
