@@ -11,16 +11,25 @@
 #include "cmd/commands.h"
 #include "cmd/show.h"
 
-/* n[1-8] */
-static void nodes_cell(struct table *t, const char *list)
+/* n[1-8] matlab=3 */
+static void nodes_cell(struct table *t, const json_t *attributes)
 {
+	const char *list = object_text(attributes, "nodes"), *name;
 	name_list names = {0};
 	struct strbuf text = {0};
+	json_t *amount;
 
-	if (strcasecmp(list, "all") == 0 || hostlist_parse(list, &names, NULL) < 0)
+	if (!*list)
+		;
+	else if (strcasecmp(list, "all") == 0 || hostlist_parse(list, &names, NULL) < 0)
 		strbuf_puts(&text, list);
 	else
 		hostlist_format(names.v, names.n, &text);
+	json_object_foreach((json_t *)attributes, name, amount)
+	{
+		if (strncmp(name, "amounts.", 8) == 0)
+			strbuf_printf(&text, "%s%s=%s", text.n ? " " : "", name + 8, value_text(amount));
+	}
 	table_cell(t, "%s", strbuf_text(&text));
 	strbuf_fini(&text);
 	name_list_free(&names);
@@ -64,7 +73,7 @@ static void row(struct table *t, const json_t *x, int64_t now)
 	when_cell(t, x, "begins", now);
 	when_cell(t, x, "ends", now);
 	table_cell(t, "%s", object_text(a, "hours"));
-	nodes_cell(t, object_text(a, "nodes"));
+	nodes_cell(t, a);
 	table_cell(t, "%s", access.text);
 	table_cell(t, "%s", object_text(a, "comment"));
 	strbuf_fini(&access);

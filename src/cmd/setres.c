@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -15,7 +16,7 @@
 #include "cmd/show.h"
 
 struct arguments {
-	const char *name, *nodes, *start, *end, *duration, *hours, *except, *comment, *features;
+	const char *name, *nodes, *start, *end, *duration, *hours, *except, *comment, *features, *amounts;
 	const char *users, *groups, *accounts, *queues, *qos, *jobs;
 	bool maintenance, ignore_jobs, force, dry_run, json;
 };
@@ -46,6 +47,8 @@ struct arguments {
 		TEXT('j', "jobs", jobs, "NUMBER[,NUMBER...]", "Jobs that may run inside."),                            \
 		TEXT('f', "features", features, "FEATURE[:FEATURE...]",                                                \
 		     "Features of the nodes to choose, if a number is given."),                                        \
+		TEXT('r', "amounts", amounts, "NAME=N[,NAME=N...]",                                                    \
+		     "Amounts to keep of what the site has (resources_available), such as licences."),                 \
 		TEXT('m', "comment", comment, "TEXT", "Comment."),                                                     \
 		FLAG('M', "maintenance", maintenance, "Admit no job; may overlap other reservations."),                \
 		FLAG(0, "ignore-jobs", ignore_jobs, "Create it even if running jobs extend into it."),                 \
@@ -138,13 +141,35 @@ static void nodes_add(json_t *list, const char *text)
 		change_add(list, "nodes", text);
 }
 
+/* matlab=3,comsol=1 */
+static int amounts_add(const struct command *c, json_t *list, const char *text)
+{
+	char *copy = text ? strdup(text) : NULL, *rest = copy, *one, name[128];
+	int code = EXIT_OK;
+
+	while (code == EXIT_OK && (one = strsep(&rest, ","))) {
+		char *value = strchr(one, '=');
+		if (!value || value == one || !value[1] || value - one > 60) {
+			code = command_misused(c, "--amounts %s: use NAME=N, such as matlab=3", text);
+			break;
+		}
+		*value++ = '\0';
+		snprintf(name, sizeof name, "amounts.%s", one);
+		change_add(list, name, value);
+	}
+	free(copy);
+	return code;
+}
+
 static int changes_make(const struct command *c, const struct arguments *a, const char *nodes, bool now, json_t *list)
 {
 	int code;
 
 	nodes_add(list, nodes);
 	change_add(list, "features", a->features);
-	code = time_add(c, list, "start", a->start ? a->start : now && !a->hours ? "+0s" : NULL);
+	code = amounts_add(c, list, a->amounts);
+	if (code == EXIT_OK)
+		code = time_add(c, list, "start", a->start ? a->start : now && !a->hours ? "+0s" : NULL);
 	if (code == EXIT_OK)
 		code = time_add(c, list, "end", a->end);
 	change_add(list, "duration", a->duration);
@@ -253,9 +278,10 @@ static int add(const struct command *c, const void *arguments, const struct oper
 {
 	const struct arguments *a = arguments;
 
-	if (!a->nodes)
+	if (!a->nodes && !a->amounts)
 		return command_misused(
-			c, "--nodes is missing: give nodes, such as --nodes n[1-4], or a number, such as --nodes 4");
+			c,
+			"--nodes is missing: give nodes, such as --nodes n[1-4], or a number, such as --nodes 4; or --amounts");
 	if (!a->hours && !a->end && !a->duration)
 		return command_misused(
 			c, "the end is missing: give --end or --duration, or --hours for a weekly reservation");
@@ -275,6 +301,8 @@ static int setres(const struct command *c, const void *arguments, const struct o
 	struct strbuf name = {0};
 	int code;
 
+	if (!operands->n && !a->amounts)
+		return command_misused(c, "what to reserve is missing: give nodes, such as n[1-4], or -r NAME=N");
 	if (!a->hours && !a->end && !a->duration)
 		return command_misused(c, "the end is missing: give -e or -d, or --hours for a weekly reservation");
 	if (a->name)
@@ -287,7 +315,7 @@ static int setres(const struct command *c, const void *arguments, const struct o
 			      (long long)time(NULL) % 100000);
 	for (char *p = name.text; *p; p++)
 		*p = *p == ',' || *p == '*' || *p == '@' ? '_' : *p;
-	code = make(c, a, name.text, operands->v[0], true);
+	code = make(c, a, name.text, operands->n ? operands->v[0] : NULL, true);
 	strbuf_fini(&name);
 	return code;
 }
@@ -373,6 +401,8 @@ static const char *const setres_examples[] = {
 	"Reserve two nodes for two users for the next four hours.",
 	"setres -g course -n exam -s 08:00_12/24 -e 12:00_12/24 TASKS==4",
 	"Reserve any four nodes for one morning.",
+	"setres -a chem -n licences -d 8:00:00 -r matlab=3",
+	"Keep three licences for an account.",
 	"setres -M -n disks -s +2h -d 1h --dry-run ALL",
 	"List the jobs that a maintenance of all nodes would affect.",
 	NULL,
@@ -380,8 +410,8 @@ static const char *const setres_examples[] = {
 
 const struct command command_setres = {
 	.name = "setres",
-	.operands = "NODES",
-	.operands_min = 1,
+	.operands = "[NODES]",
+	.operands_min = 0,
 	.operands_max = 1,
 	.about = "Reserve nodes as Maui does: a list of nodes, ALL, or TASKS==NUMBER.",
 	.details = ABOUT,

@@ -392,6 +392,8 @@ const struct attr attr_table[] =
 		/* Reservations. */
 		{"nodes", RESERVATION, .type = ATTR_NODES,
 		 .about = "The reserved nodes, separated by commas. n[1-8] stands for eight nodes, all for every node."},
+		{"amounts", RESERVATION, .type = ATTR_AMOUNTS,
+		 .about = "What it keeps of resources_available, as in amounts.matlab = 3."},
 		{"node_count", RESERVATION, .type = ATTR_NUMBER, .min = 1, .max = 1000000,
 		 .about =
 			 "Number of nodes to choose when the times are set, if nodes is not given. The nodes with the fewest jobs in the way are taken."},

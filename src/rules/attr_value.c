@@ -44,7 +44,7 @@ static bool is_default(const struct attr *attr)
 /* Of the site as a whole: all of its resources are numbers, and none has two names. */
 static bool is_available(const struct attr *attr)
 {
-	return strcmp(attr->name, "resources_available") == 0;
+	return strcmp(attr->name, "resources_available") == 0 || strcmp(attr->name, "amounts") == 0;
 }
 
 static bool word_is(const char *word, const char *words)

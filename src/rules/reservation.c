@@ -36,12 +36,30 @@ static int64_t end_of(const struct object *x)
 	return number_or(&x->attrs, "end", TIME_NEVER);
 }
 
+static bool is_amount(const struct attr_value *v)
+{
+	return strcmp(v->attr->name, "amounts") == 0;
+}
+
+static bool has_amounts(const struct attrs *a)
+{
+	for (size_t i = 0; i < a->set.n; i++)
+		if (is_amount(&a->set.v[i]))
+			return true;
+	return false;
+}
+
 bool reservation_holds(const struct object *x)
 {
 	const struct attrs *a = &x->attrs;
 	bool times = attrs_is_set(a, "start") && (attrs_is_set(a, "end") || attrs_is_set(a, "duration"));
 
-	return attrs_is_set(a, "nodes") && (times || reservation_weekly(x));
+	return (attrs_is_set(a, "nodes") || has_amounts(a)) && (times || reservation_weekly(x));
+}
+
+bool reservation_binds(const struct object *x)
+{
+	return attrs_is_set(&x->attrs, "nodes") || !reservation_holds(x);
 }
 
 bool reservation_over(const struct object *x, int64_t now)
@@ -179,6 +197,25 @@ int reservation_nodes(const struct object *x, const struct cluster *c, bool *has
 	return rc;
 }
 
+int reservation_amounts(const struct object *x, const struct cluster *c, reservation_amount_vec *ret, struct err *err)
+{
+	for (size_t i = 0; i < x->attrs.set.n; i++) {
+		const struct attr_value *v = &x->attrs.set.v[i];
+		uint32_t id;
+		if (!is_amount(v))
+			continue;
+		bool known = cluster_find_amount(c, v->resource, &id);
+		int64_t count = attrs_amount(&x->attrs, "amounts", v->resource),
+			total = known ? c->amounts.v[id].total : 0;
+		if (err && count > total)
+			return err_set(err, -EINVAL, "amounts.%.60s: the site has %lld (resources_available)",
+				       v->resource, (long long)total);
+		if (known && count > 0)
+			vec_push(ret, (struct reservation_amount){id, count});
+	}
+	return 0;
+}
+
 /* ---- who ---- */
 
 static bool list_names(const struct object *x, const char *list, const char *name, const char *host)
@@ -280,6 +317,25 @@ static void lay(const struct object *x, struct cluster *c, int64_t now, fence_ve
 	free(has);
 }
 
+/* With maintenance they are nobody's. */
+static void lay_amounts(const struct object *x, struct cluster *c, int64_t now, node_fence_vec *ret)
+{
+	reservation_amount_vec amounts = {0};
+	uint32_t id = reservation_id(c, x->name);
+	span_vec spans = {0};
+
+	reservation_amounts(x, c, &amounts, NULL);
+	if (amounts.n && reservation_holds(x))
+		reservation_spans(x, now, layout_end(now), &spans);
+	for (size_t i = 0; i < spans.n; i++)
+		for (size_t k = 0; k < amounts.n; k++)
+			vec_push(ret, (struct node_fence){.node = amounts.v[k].amount,
+							  .fence = {spans.v[i].start, spans.v[i].end, id},
+							  .keep = amounts.v[k].count});
+	vec_free(&amounts);
+	vec_free(&spans);
+}
+
 void reservations_fences(const struct objects *o, struct cluster *c, int64_t now, node_fence_vec *ret)
 {
 	fence_vec *of = mem_zalloc((c->nodes.n + 1) * sizeof *of);
@@ -292,18 +348,21 @@ void reservations_fences(const struct objects *o, struct cluster *c, int64_t now
 		}
 	for (uint32_t n = 0; n < c->nodes.n; n++) {
 		for (size_t i = 0; i < of[n].n; i++)
-			vec_push(ret, (struct node_fence){n, of[n].v[i]});
+			vec_push(ret, (struct node_fence){.node = n, .fence = of[n].v[i]});
 		vec_free(&of[n]);
 	}
 	free(of);
+	for (size_t i = 0; i < o->of[OBJECT_RESERVATION].n; i++)
+		lay_amounts(o->of[OBJECT_RESERVATION].v[i], c, now, ret);
 }
 
-static bool spans_meet(const span_vec *a, const span_vec *b, int64_t *ret)
+bool reservation_spans_meet(const span_vec *a, const span_vec *b, int64_t *ret)
 {
 	for (size_t i = 0; i < a->n; i++)
 		for (size_t k = 0; k < b->n; k++)
 			if (a->v[i].start < b->v[k].end && b->v[k].start < a->v[i].end) {
-				*ret = a->v[i].start > b->v[k].start ? a->v[i].start : b->v[k].start;
+				if (ret)
+					*ret = a->v[i].start > b->v[k].start ? a->v[i].start : b->v[k].start;
 				return true;
 			}
 	return false;
@@ -329,7 +388,7 @@ int reservations_overlap(const struct objects *o, const struct cluster *c, const
 		reservation_nodes(x, c, other, NULL);
 		vec_clear(&theirs);
 		reservation_spans(x, now, layout_end(now), &theirs);
-		for (uint32_t n = 0; n < c->nodes.n && rc == 0 && spans_meet(&mine, &theirs, &at); n++)
+		for (uint32_t n = 0; n < c->nodes.n && rc == 0 && reservation_spans_meet(&mine, &theirs, &at); n++)
 			if (has[n] && other[n])
 				rc = err_code(
 					err, CODE_BAD_STATE,

@@ -1,7 +1,7 @@
 /*
  * reservation.h - nodes that are kept for some users, groups, accounts, queues, QoS or jobs, at a time or weekly: objects of the kind "reservation" (object.h).
  *
- * One has `nodes`, and either `start` with `end` or `duration`, or `hours` of the week in local time with dates left out (`except`); `start` and `end` then bound the weeks.
+ * One has `nodes`, or `amounts` of what the site has (rules/amounts.h), or both, and either `start` with `end` or `duration`, or `hours` of the week in local time with dates left out (`except`); `start` and `end` then bound the weeks.
  * It holds as soon as both are set. Jobs that one of its lists names may run in it and outside; others neither start in it nor last into it. One with `maintenance` is for
  * nobody. Reservations don't overlap on a node, except that maintenance may lie over others and prevails there.
  *
@@ -21,18 +21,29 @@ struct span {
 };
 typedef VEC(struct span) span_vec;
 
-bool reservation_holds(const struct object *x);	 /* its nodes and its times are set */
+bool reservation_holds(const struct object *x);	 /* its nodes, or amounts, and its times are set */
+bool reservation_binds(const struct object *x);	 /* a job can be bound to it: it is not one of amounts alone */
 bool reservation_weekly(const struct object *x); /* it has `hours` */
 /* Whether its attributes go together. -EINVAL. */
 int reservation_check(const struct object *x, struct err *err);
 /* When it holds within [from, until), in order; borders are its own. */
 void reservation_spans(const struct object *x, int64_t from, int64_t until, span_vec *ret);
+/* Whether some of two overlap; *ret (unless NULL): where first. */
+bool reservation_spans_meet(const span_vec *a, const span_vec *b, int64_t *ret);
 /* When it holds, or will next, within RESERVATION_DAYS. False: not at all. */
 bool reservation_next(const struct object *x, int64_t now, struct span *ret);
 /* Whether it has gone by for good. */
 bool reservation_over(const struct object *x, int64_t now);
 /* Marks its nodes. -EINVAL (unless err is NULL): one is not there. */
 int reservation_nodes(const struct object *x, const struct cluster *c, bool *has, struct err *err);
+
+/* What it keeps of the site's amounts. -EINVAL: the site has none of that name, or not that many. */
+struct reservation_amount {
+	uint32_t amount; /* in cluster.amounts */
+	int64_t count;
+};
+typedef VEC(struct reservation_amount) reservation_amount_vec;
+int reservation_amounts(const struct object *x, const struct cluster *c, reservation_amount_vec *ret, struct err *err);
 
 /* Whose job it is. */
 struct reservation_party {

@@ -241,7 +241,9 @@ static void keys_give(struct terms *t, const struct wjob *j, uint32_t queue, con
 	snprintf(number, sizeof number, "%lld", (long long)j->id);
 	job->keys = reservations_keys(&t->site->objects, t->c, &p);
 	if (r)
-		job->bound = reservation_admits(r, &p) ? reservation_id(t->c, r->name) : BOUND_NOWHERE;
+		job->bound = !reservation_admits(r, &p) ? BOUND_NOWHERE
+			     : reservation_binds(r)	? reservation_id(t->c, r->name)
+							: 0;
 }
 
 void terms_lay(struct terms *t, int64_t now)

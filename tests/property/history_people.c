@@ -517,6 +517,8 @@ static void reservation_change(struct history *h)
 		attribute(h, path, "hours", "Mon-Sun 00:00-12:00, Mon-Sun 13:00-20:00");
 		return;
 	default:
+		if (rng_below(&h->extra, 2))
+			attribute(h, path, "amounts.matlab", rng_below(&h->extra, 2) ? "1" : "2");
 		snprintf(
 			body, sizeof body,
 			"{\"changes\":[{\"op\":\"set\",\"name\":\"nodes\",\"value\":\"%s\"},{\"op\":\"set\",\"name\":\"start\","

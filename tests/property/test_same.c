@@ -356,6 +356,8 @@ static void site_make(struct same *x)
 		set(x, NULL, "resources_available.matlab", rng_below(&x->extra, 2) ? "3" : "5");
 	parties_make(x);
 	reservations_make(x);
+	if (x->licensed && x->reserved && rng_below(&x->extra, 2))
+		object_set(x, OBJECT_RESERVATION, "course", "amounts.matlab", rng_below(&x->extra, 2) ? "2" : "3");
 }
 
 /* ---- the workload, told to both ---- */

@@ -44,5 +44,7 @@ uint32_t reserved_bound(const struct server *s, const struct spec *p, uint64_t j
 	party = reserved_party(s, p, job, number);
 	if (x && !reservation_admits(x, &party))
 		return BOUND_NOWHERE;
+	if (x && !reservation_binds(x))
+		return 0;
 	return reservation_id(s->cluster, word(s, p->reservation));
 }

@@ -156,7 +156,35 @@ static void concern(struct server *s, const struct object *next, const struct pi
 					 .guaranteed = !x->running && job->guaranteed});
 }
 
-void reservation_concerns(struct server *s, const struct object *next, concerned_vec *ret)
+/* Those that it does not admit have more of an amount than it leaves them. */
+static void amounts_concern(struct server *s, const struct object *next, const span_vec *spans, struct map *seen,
+			    concerned_vec *ret)
+{
+	reservation_amount_vec amounts = {0};
+
+	reservation_amounts(next, s->cluster, &amounts, NULL);
+	for (size_t a = 0; a < amounts.n && spans->n; a++) {
+		int64_t left = s->cluster->amounts.v[amounts.v[a].amount].total - amounts.v[a].count;
+		for (int pass = 0; pass < 2; pass++)
+			for (uint32_t id = 1; id < s->jobs->entries.n && (pass == 0 || left < 0); id++) {
+				int64_t has =
+					!s->jobs->entries.v[id].spec || !plan_holds(s->plan, id)
+						? 0
+						: request_portion(cluster_job_request(s->cluster, entry_job(s, id)),
+								  amounts.v[a].amount);
+				const struct piece *x = has ? plan_piece(s->plan, id, 0) : NULL;
+				if (!x || !meets(spans, x) || (!x->running && !entry_job(s, id)->guaranteed) ||
+				    admitted(s, next, id))
+					continue;
+				left -= pass == 0 ? has : 0;
+				if (pass == 1)
+					concern(s, next, x, seen, ret);
+			}
+	}
+	vec_free(&amounts);
+}
+
+static void concerns(struct server *s, const struct object *next, bool amounts, concerned_vec *ret)
 {
 	bool *has = calloc(s->cluster->nodes.n + 1, sizeof *has);
 	struct map seen = {0};
@@ -169,9 +197,16 @@ void reservation_concerns(struct server *s, const struct object *next, concerned
 		for (size_t i = 0; has[n] && i < s->plan->node[n].pieces.n; i++)
 			if (meets(&spans, &s->plan->node[n].pieces.v[i]))
 				concern(s, next, &s->plan->node[n].pieces.v[i], &seen, ret);
+	if (amounts)
+		amounts_concern(s, next, &spans, &seen, ret);
 	map_fini(&seen);
 	vec_free(&spans);
 	free(has);
+}
+
+void reservation_concerns(struct server *s, const struct object *next, concerned_vec *ret)
+{
+	concerns(s, next, true, ret);
 }
 
 /* "job 12.host", "jobs 12.host, 13.host and 4 more" of those that run, or have guarantees. */
@@ -192,6 +227,45 @@ static size_t concerned_text(struct server *s, const concerned_vec *v, bool runs
 	return n;
 }
 
+/* What reservations at the same time keep of an amount must be there for all of them together. */
+static int amounts_allowed(struct server *s, const struct object *next, struct err *err)
+{
+	reservation_amount_vec mine = {0}, theirs = {0};
+	int64_t until = s->clock->now + (int64_t)RESERVATION_DAYS * 86400;
+	span_vec spans = {0}, other = {0};
+	int rc = reservation_amounts(next, s->cluster, &mine, err);
+
+	if (rc == 0 && mine.n && reservation_holds(next))
+		reservation_spans(next, s->clock->now, until, &spans);
+	for (size_t m = 0; m < mine.n && rc == 0; m++) {
+		int64_t sum = mine.v[m].count, total = s->cluster->amounts.v[mine.v[m].amount].total;
+		for (size_t i = 0; i < s->objects->of[OBJECT_RESERVATION].n; i++) {
+			const struct object *x = s->objects->of[OBJECT_RESERVATION].v[i];
+			vec_clear(&theirs);
+			vec_clear(&other);
+			if (strcmp(x->name, next->name) == 0 || !reservation_holds(x))
+				continue;
+			reservation_amounts(x, s->cluster, &theirs, NULL);
+			reservation_spans(x, s->clock->now, until, &other);
+			for (size_t t = 0; t < theirs.n; t++)
+				if (theirs.v[t].amount == mine.v[m].amount &&
+				    reservation_spans_meet(&spans, &other, NULL))
+					sum += theirs.v[t].count;
+		}
+		if (sum > total)
+			rc = err_code(
+				err, CODE_BAD_STATE,
+				"amounts.%.60s: reservations at the same time would keep %lld, but the site has %lld",
+				names_get(&s->cluster->amount_names, mine.v[m].amount), (long long)sum,
+				(long long)total);
+	}
+	vec_free(&mine);
+	vec_free(&theirs);
+	vec_free(&spans);
+	vec_free(&other);
+	return rc;
+}
+
 int reservation_allowed(struct server *s, const struct object *next, struct err *err)
 {
 	bool *has = calloc(s->cluster->nodes.n + 1, sizeof *has);
@@ -199,6 +273,8 @@ int reservation_allowed(struct server *s, const struct object *next, struct err 
 	struct strbuf names = {0};
 	int rc = reservation_nodes(next, s->cluster, has, err);
 
+	if (rc == 0)
+		rc = amounts_allowed(s, next, err);
 	if (rc == 0)
 		rc = reservations_overlap(s->objects, s->cluster, next, s->clock->now, err);
 	if (rc == 0)
@@ -251,7 +327,7 @@ static bool node_suits(struct server *s, const struct object *next, uint32_t nod
 	attrs_copy(&one.attrs, &next->attrs);
 	suits = attrs_change(&one.attrs, ATTR_SET, "nodes", names_get(&s->cluster->node_names, node), NULL) == 0 &&
 		reservations_overlap(s->objects, s->cluster, &one, s->clock->now, NULL) == 0;
-	reservation_concerns(s, &one, &jobs);
+	concerns(s, &one, false, &jobs);
 	*ret_jobs = jobs.n;
 	vec_free(&jobs);
 	attrs_fini(&one.attrs);
