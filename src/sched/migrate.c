@@ -1,8 +1,8 @@
 /*
  * migrate.c - moving one running job to make room for a blocked one: what checkpoints make possible.
  *
- * A job of one fragment may go on elsewhere, at a cost in seconds. For a job that can't be placed now, nodes are tried in the order of what they are short of,
- * and on each the fragment that, once gone, lets the job in; the smallest that does is moved. At most one move per blocked job, and some tries per cycle.
+ * A job may go on elsewhere, at a cost in seconds, with all of its fragments: its checkpoint is one of the whole job. For a job that can't be placed now, running jobs that, once gone from a node that is
+ * short, let it in are tried, the least CPU-seconds first. At most one move per blocked job, and some tries per cycle.
  *
  * A move must be worth it: the job that is moved has run for as long as the move costs, so that it gets on between two moves, and would run for twice as long
  * still. Jobs with deadlines stay where they are, and so does what was promised to others: both new places are free.
@@ -52,11 +52,24 @@ static bool may_move(const struct sched *s, const struct piece *x, int64_t *ret_
 {
 	const struct job *job = cluster_job(s->c, x->job);
 
-	if (!x->running || x->fixed || s->p->holds.v[x->job].nfrags > 1 || job->state != STATE_RUNNING ||
-	    job->deadline != TIME_NEVER || is_special(job) || victims_has(s, x->job) || is_moved(s, x->job))
+	if (!x->running || x->fixed || job->state != STATE_RUNNING || job->deadline != TIME_NEVER || is_special(job) ||
+	    victims_has(s, x->job) || is_moved(s, x->job))
 		return false;
 	*ret_cost = cost_of(s, x->job);
 	return *ret_cost >= 0 && s->now - job->start >= *ret_cost && x->end - s->now >= 2 * *ret_cost;
+}
+
+/* What all of its fragments have. */
+static int64_t cpus_of(const struct sched *s, uint32_t job)
+{
+	return cluster_job_request(s->c, cluster_job(s->c, job))->total.v[RES_CPU];
+}
+
+static bool is_candidate(const struct move *v, size_t n, uint32_t job)
+{
+	while (n > 0 && v[n - 1].job != job)
+		n--;
+	return n > 0;
 }
 
 /* Tries to move a running job so that the blocked one fits. */
@@ -68,7 +81,7 @@ static bool migrate_one(struct sched *s, const struct move *move, uint32_t job, 
 	struct manner m = s->plain;
 
 	m.push_depth = 0;
-	plan_take(s->p, move->job, 0);
+	plan_take_job(s->p, move->job);
 	if (!plan_insert(s->p, &m, job, s->now, s->now + length) || !plan_insert(s->p, &m, move->job, s->now, end)) {
 		plan_rollback(s->p, mark);
 		return false;
@@ -105,8 +118,12 @@ bool migrate_for(struct sched *s, uint32_t job, int64_t length)
 		for (size_t i = 0; i < v->n; i++) {
 			const struct piece *x = &v->v[i];
 			int64_t cpus = s->c->shapes.v[x->shape].need.v[RES_CPU];
-			if (s->p->free_now[n] + cpus >= enough && may_move(s, x, &cost))
-				vec_push(&moves, (struct move){(double)cpus * (double)(x->end - s->now), cost, x->job});
+			if (s->p->free_now[n] + cpus < enough || !may_move(s, x, &cost))
+				continue;
+			if (s->p->holds.v[x->job].nfrags > 1 && is_candidate(moves.v, moves.n, x->job))
+				continue;
+			vec_push(&moves,
+				 (struct move){(double)cpus_of(s, x->job) * (double)(x->end - s->now), cost, x->job});
 		}
 	}
 	if (moves.n > 1)

@@ -70,6 +70,38 @@ static void moved_elsewhere(void **state)
 	world_fini(&h.w);
 }
 
+/* One on several nodes goes with all of its parts. */
+static void moved_with_all_parts(void **state)
+{
+	(void)state;
+	struct world w;
+	uint32_t stays = JOB_NONE, id[4], a, wide;
+
+	world_init(&w, "oscar");
+	world_add_nodes(&w, 3, 4);
+	world_open(&w);
+	sched_on_move(w.s, cost_of, &stays);
+	const char *const request[] = {"nodes=1:ppn=2", "nodes=2:ppn=2", "nodes=1:ppn=2", "nodes=1:ppn=2"};
+	for (int i = 0; i < 4; i++) {
+		id[i] = world_common(&w, 0, request[i], LONG);
+		world_cycle(&w, 0);
+	}
+	a = id[1];
+	stays = id[3];
+	assert_int_not_equal(world_node(&w, a, 0), world_node(&w, a, 1));
+	sched_finish(w.s, id[0], 1, NULL);
+	sched_finish(w.s, id[2], 1, NULL);
+	wide = world_common(&w, 100, "nodes=1:ppn=4", 50);
+	world_cycle(&w, 100);
+	assert_int_equal(world_job(&w, wide)->state, STATE_RUNNING);
+	assert_int_equal(world_job(&w, a)->state, STATE_RUNNING);
+	assert_int_equal(world_job(&w, a)->attempt, 2);
+	assert_int_equal(world_count(&w, stays, EVENT_PREEMPT), 0);
+	for (uint32_t i = 0; i < 2; i++)
+		assert_int_not_equal(world_node(&w, a, i), world_node(&w, wide, 0));
+	world_fini(&w);
+}
+
 /* It may not have run long enough for another move, or end soon, so that a move would cost more than waiting. */
 static void not_worth_it(void **state)
 {
@@ -122,9 +154,8 @@ static void one_move_for_each(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(moved_elsewhere),
-		cmocka_unit_test(not_worth_it),
-		cmocka_unit_test(who_has_a_deadline_stays),
+		cmocka_unit_test(moved_elsewhere),   cmocka_unit_test(moved_with_all_parts),
+		cmocka_unit_test(not_worth_it),	     cmocka_unit_test(who_has_a_deadline_stays),
 		cmocka_unit_test(one_move_for_each),
 	};
 
