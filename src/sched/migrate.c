@@ -47,8 +47,8 @@ static bool is_moved(const struct sched *s, uint32_t job)
 	return false;
 }
 
-/* Whether a running job may make room, and what that costs. */
-static bool may_move(const struct sched *s, const struct piece *x, int64_t *ret_cost)
+/* Whether a running job may make room, and what that costs. One that has only just begun is looked at again. */
+static bool may_move(struct sched *s, const struct piece *x, int64_t *ret_cost)
 {
 	const struct job *job = cluster_job(s->c, x->job);
 
@@ -56,7 +56,12 @@ static bool may_move(const struct sched *s, const struct piece *x, int64_t *ret_
 	    victims_has(s, x->job) || is_moved(s, x->job))
 		return false;
 	*ret_cost = cost_of(s, x->job);
-	return *ret_cost >= 0 && s->now - job->start >= *ret_cost && x->end - s->now >= 2 * *ret_cost;
+	if (*ret_cost < 0 || x->end - s->now < 2 * *ret_cost)
+		return false;
+	int64_t from = job->start + *ret_cost;
+	if (from > s->now && x->end - from >= 2 * *ret_cost && from < s->move_at)
+		s->move_at = from;
+	return from <= s->now;
 }
 
 /* What all of its fragments have. */

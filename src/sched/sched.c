@@ -16,7 +16,7 @@ struct sched *sched_create(struct cluster *c, struct plan *p, const struct polic
 	s->p = p;
 	s->policy = policy;
 	s->head = s->effort.search.job = JOB_NONE;
-	s->next_planned = s->next_edge = s->outage.begin = TIME_NEVER;
+	s->next_planned = s->next_edge = s->move_at = s->outage.begin = TIME_NEVER;
 	s->plain = (struct manner){
 		.push_depth = policy->push_depth,
 		.alloc = policy->alloc,

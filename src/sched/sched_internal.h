@@ -224,6 +224,7 @@ struct sched { /* what owns memory here is copied by sched_clone() and freed by 
 	struct position position;
 	bool stirred;		 /* something was freed or reserved since special_to_now() */
 	job_vec starting;	 /* placed at now in this cycle */
+	int64_t move_at;	 /* when a running job that could make room has run for as long as its move costs */
 	VEC(struct moved) moved; /* running jobs that were given another place in this pass */
 	struct fill fill;
 	job_vec reserved;     /* transient reservations of common jobs: not promises */

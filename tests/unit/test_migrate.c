@@ -119,6 +119,22 @@ static void not_worth_it(void **state)
 	}
 }
 
+/* Time alone lets it be moved: the scheduler wakes for it. */
+static void soon_worth_it(void **state)
+{
+	(void)state;
+	struct halves h;
+
+	halves_open(&h, KIND_COMMON, TIME_NEVER);
+	uint32_t wide = world_common(&h.w, 5, "nodes=1:ppn=4", 50);
+	world_cycle(&h.w, 5);
+	assert_int_equal(world_job(&h.w, wide)->state, STATE_CANDIDATE);
+	assert_int_equal(sched_next_wake(h.w.s), COST);
+	world_cycle(&h.w, COST);
+	assert_int_equal(world_job(&h.w, wide)->state, STATE_RUNNING);
+	world_fini(&h.w);
+}
+
 static void who_has_a_deadline_stays(void **state)
 {
 	(void)state;
@@ -154,8 +170,11 @@ static void one_move_for_each(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(moved_elsewhere),   cmocka_unit_test(moved_with_all_parts),
-		cmocka_unit_test(not_worth_it),	     cmocka_unit_test(who_has_a_deadline_stays),
+		cmocka_unit_test(moved_elsewhere),
+		cmocka_unit_test(moved_with_all_parts),
+		cmocka_unit_test(not_worth_it),
+		cmocka_unit_test(soon_worth_it),
+		cmocka_unit_test(who_has_a_deadline_stays),
 		cmocka_unit_test(one_move_for_each),
 	};
 
