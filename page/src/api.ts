@@ -126,6 +126,7 @@ export interface JobEvent {
 }
 
 export interface Forecast {
+  now: number;
   possible: boolean;
   start: number | null;
   end: number | null;

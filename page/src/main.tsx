@@ -1,12 +1,13 @@
 /* main.tsx - the frame of the page: signing in, which view is shown, the connection. */
 import "./style.css";
 import { render, type JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { get, sessionToken, signIn, signOut } from "./api";
 import { JobView } from "./job";
 import { JobsView } from "./jobs";
 import { follow, isConnected, unfollow } from "./live";
 import { OverviewView } from "./overview";
+import { PlanView } from "./plan";
 import { SubmitView } from "./submit";
 import { t, type Sentence } from "./text";
 
@@ -18,6 +19,7 @@ interface User {
 const VIEWS: [string, Sentence][] = [
   ["#/", "nav.overview"],
   ["#/jobs", "nav.jobs"],
+  ["#/plan", "nav.plan"],
   ["#/submit", "nav.submit"],
 ];
 
@@ -31,15 +33,27 @@ function useHash(): string {
   return hash;
 }
 
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 function View({ hash, user }: { hash: string; user: User }): JSX.Element {
-  const [, view, name] = hash.split("/").map(decodeURIComponent);
-  /* The new view is announced, and the keyboard goes on from its beginning. */
+  const [, view, name] = hash.split("/").map(decoded);
+  const before = useRef(hash);
+  /* A new view is announced, and the keyboard goes on from its beginning. */
   useEffect(() => {
+    if (before.current === hash) return;
+    before.current = hash;
     document.getElementById("content")?.focus({ preventScroll: true });
     window.scrollTo(0, 0);
   }, [hash]);
   if (view === "jobs" && name) return <JobView key={name} id={name} />;
   if (view === "jobs") return <JobsView user={user.user} />;
+  if (view === "plan") return <PlanView />;
   if (view === "submit") return <SubmitView key={name ?? ""} from={name} />;
   return <OverviewView />;
 }
@@ -60,7 +74,7 @@ function Connection(): JSX.Element {
 
 function Frame({ user }: { user: User }): JSX.Element {
   const hash = useHash();
-  const here = hash.startsWith("#/jobs") ? "#/jobs" : hash.startsWith("#/submit") ? "#/submit" : "#/";
+  const here = VIEWS.findLast(([to]) => hash.startsWith(to))?.[0] ?? "#/";
   useEffect(() => {
     void follow();
     return unfollow;
@@ -124,9 +138,15 @@ function App(): JSX.Element {
         setUser(null);
       }
     };
+    /* A link that is opened where the page is open already changes only what is behind the #. */
+    const linked = () => void (location.hash.startsWith("#key=") && enter());
     window.addEventListener("signed-out", out);
+    window.addEventListener("hashchange", linked);
     void enter();
-    return () => window.removeEventListener("signed-out", out);
+    return () => {
+      window.removeEventListener("signed-out", out);
+      window.removeEventListener("hashchange", linked);
+    };
   }, []);
   if (user === undefined) return <main id="content" aria-busy="true" />;
   return user ? <Frame user={user} /> : <SignIn failed={failed} />;

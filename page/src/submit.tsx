@@ -146,8 +146,8 @@ function Answer({ valid, forecast, error }: { valid: boolean; forecast: Forecast
         ) : (
           <>
             <p>
-              {forecast.start && forecast.start <= now + 1
-                ? t("submit.forecast.now")
+              {forecast.start && forecast.start <= forecast.now + 5
+                ? `${t("submit.forecast.now")} ${t("submit.forecast.end", { end: instant(forecast.end) })}`
                 : t("submit.forecast.at", { when: relative(forecast.start, now), at: instant(forecast.start), end: instant(forecast.end) })}{" "}
               {forecast.nodes?.length ? t("submit.forecast.nodes", { nodes: forecast.nodes.join(", ") }) : ""}
             </p>
