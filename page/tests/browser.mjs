@@ -1,0 +1,190 @@
+/*
+ * browser.mjs - drives the page in Chromium. Started by tests/scenario/browser, which has the server: a line "do WORD" on standard output asks it for
+ * something, and it answers with a line; "ok NAME" and "not ok NAME: WHY" are results.
+ */
+import { readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { chromium } from "playwright-core";
+
+const url = process.argv[2];
+const origin = new URL(url).origin;
+const axe = readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+const answers = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+
+function ok(name, good, why = "") {
+  console.log(good ? `ok ${name}` : `not ok ${name}: ${String(why).replaceAll("\n", " ").slice(0, 900)}`);
+}
+
+async function ask(word) {
+  console.log(`do ${word}`);
+  return (await answers.next()).value;
+}
+
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
+const context = await browser.newContext({ viewport: { width: 1280, height: 850 }, colorScheme: "light" });
+context.setDefaultTimeout(Number(process.env.PATIENCE ?? 120000));
+const page = await context.newPage();
+const strangers = [],
+  faults = [];
+let down = false;
+page.on("request", (r) => new URL(r.url()).origin === origin || strangers.push(r.url()));
+page.on("pageerror", (e) => faults.push(e.message));
+page.on("console", (m) => m.type() === "error" && !down && faults.push(m.text()));
+
+async function accessible(name) {
+  await page.evaluate(axe);
+  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  const bad = found.violations.filter((v) => v.impact === "serious" || v.impact === "critical");
+  ok(`axe finds nothing serious: ${name}`, bad.length === 0, bad.map((v) => `${v.id}: ${v.nodes[0].html}`).join("; "));
+}
+
+async function fits(name) {
+  const [wide, room] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
+  ok(`nothing sticks out on a phone: ${name}`, wide <= room, `${wide} > ${room}`);
+}
+
+async function go(hash, heading) {
+  await page.evaluate((h) => (location.hash = h), hash);
+  await page.getByRole("heading", { level: 1, name: heading }).waitFor();
+}
+
+async function signIn() {
+  await page.goto(url);
+  await page.getByText("You have no jobs yet.").waitFor();
+  ok("the link signs in, and its key is out of the address", !page.url().includes("key="), page.url());
+  await page.keyboard.press("Tab");
+  ok("the first stop of the keyboard skips the head", (await page.evaluate(() => document.activeElement.className)) === "skip");
+  await accessible("overview");
+}
+
+/* From the link to a finished job, by the form alone. */
+async function firstJob() {
+  await page.getByRole("link", { name: "Submit your first job" }).click();
+  await page.getByLabel("Name").fill("no good");
+  await page.getByText("A name has no blanks").waitFor();
+  await page.getByLabel("Name").fill("first");
+  await page.getByLabel("Commands").fill(`echo "<img src=x onerror=document.title='hacked'>"\nwhile [ ! -e "${process.env.MARK}" ]; do sleep 0.2; done\necho "the ${"end"}"`);
+  await page.getByText("It would start at once.").waitFor();
+  ok("the form writes the script", (await page.getByLabel("The script").last().textContent()).includes("#PBS -N first\n"));
+  await accessible("submit");
+  await page.getByLabel("Nodes", { exact: true }).fill("99");
+  await page.locator(".forecast .problem").waitFor();
+  ok("what can't be is said before it is submitted", true);
+  await page.getByLabel("Nodes", { exact: true }).fill("1");
+  await page.getByText("It would start at once.").waitFor();
+  await page.getByRole("button", { name: "Submit", exact: true }).click();
+  await page.getByRole("heading", { level: 1, name: /^first/ }).waitFor();
+  await page.locator(".now .state-R").waitFor();
+  const output = page.getByRole("log");
+  await output.getByText("<img src=x").waitFor();
+  ok("markup in output is text", (await page.locator(".output img").count()) === 0 && (await page.title()) === "Shunt", await page.title());
+  await accessible("a running job");
+  await ask("mark");
+  await output.getByText("the end").waitFor();
+  await page.locator(".now .state-ok").waitFor();
+  ok("its end shows by itself", true);
+  ok("the timeline", (await page.locator(".timeline").textContent()).includes("submitted"));
+}
+
+async function list() {
+  await go("#/jobs", "Jobs");
+  await page.getByText("No job matches.").waitFor();
+  const names = JSON.parse(await ask("jobs"));
+  for (const name of names) await page.getByRole("link", { name, exact: true }).waitFor();
+  ok("jobs appear as they are submitted", true);
+  ok("markup in a name is text", (await page.locator("td b").count()) === 0);
+  const wide = page.getByRole("row", { name: /wide/ });
+  await wide.getByText(/needs|waits/).waitFor();
+  ok("a waiting job says why", true);
+  await accessible("jobs");
+  await page.getByRole("searchbox").fill("held2");
+  await page.getByText("1 of 1 jobs").waitFor();
+  await page.getByRole("checkbox", { name: /^Select job/ }).check();
+  await page.getByRole("button", { name: "Delete" }).click();
+  const dialog = page.getByRole("dialog");
+  ok("deleting is confirmed first", (await dialog.textContent()).includes("can't be undone"));
+  await dialog.getByRole("button", { name: "Delete" }).click();
+  await page.getByText("No job matches.").waitFor();
+  ok("it is gone from the list", true);
+  await page.getByRole("searchbox").fill("");
+  await page.getByRole("button", { name: "Name" }).click();
+  const shown = await page.locator("table.jobs tbody tr td:nth-child(3)").allTextContents();
+  ok("sorted by name", shown.length > 2 && shown.join() === [...shown].sort((a, b) => (a < b ? -1 : 1)).join(), shown.join());
+}
+
+async function plan() {
+  await go("#/plan", "Plan");
+  const canvas = page.locator("canvas.plan");
+  await canvas.focus();
+  await page.keyboard.press("n");
+  await page.locator(".described").getByText(/CPUs of n/).waitFor();
+  const colours = await canvas.evaluate((c) => new Set(new Uint32Array(c.getContext("2d").getImageData(0, 0, c.width, c.height).data.buffer)).size);
+  ok("the plan is drawn", colours > 8, colours);
+  await page.keyboard.press("+");
+  await page.keyboard.press("ArrowRight");
+  await accessible("plan");
+  await page.keyboard.press("Enter");
+  await page.locator(".now").waitFor();
+  ok("and opens a job by the keyboard", true);
+}
+
+async function phone() {
+  await page.setViewportSize({ width: 390, height: 780 });
+  await page.emulateMedia({ colorScheme: "dark" });
+  for (const [hash, heading] of [["#/", /./], ["#/jobs", "Jobs"], ["#/jobs/1", /first/], ["#/plan", "Plan"], ["#/submit", "Submit a job"]]) {
+    await go(hash, heading);
+    await page.waitForFunction(() => !document.querySelector("[aria-busy=true]"));
+    await fits(hash);
+  }
+  await accessible("submit, on a phone, dark");
+  await page.setViewportSize({ width: 1280, height: 850 });
+}
+
+async function connection() {
+  await go("#/jobs", "Jobs");
+  down = true;
+  await ask("kill");
+  await page.getByText("The connection to the server is lost.").waitFor();
+  ok("a lost connection is shown", true);
+  await ask("start");
+  await page.getByText("The connection to the server is lost.").waitFor({ state: "hidden" });
+  down = false;
+  const name = await ask("another");
+  await page.getByRole("link", { name, exact: true }).waitFor();
+  ok("it comes back by itself, and the list goes on", true);
+}
+
+async function framed() {
+  const other = await context.newPage();
+  await other.setContent(`<iframe src="${origin}/"></iframe>`);
+  const frame = await other.waitForSelector("iframe").then((f) => f.contentFrame());
+  await frame.waitForURL(/chrome-error/).catch(() => undefined);
+  ok("another site can't frame the page (clickjacking)", frame.url().startsWith("chrome-error"), frame.url());
+  await other.close();
+}
+
+async function signOut() {
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  await page.goto(url);
+  await page.getByText("This link no longer works").waitFor();
+  ok("signed out; the link does not work again", true);
+}
+
+try {
+  await signIn();
+  await firstJob();
+  await list();
+  await plan();
+  await phone();
+  await framed();
+  await connection();
+  ok("no code failed, and nothing was forbidden by the policy", faults.length === 0, faults.join("; "));
+  await signOut();
+  ok("nothing was asked of another site", strangers.length === 0, strangers.join(" "));
+} catch (e) {
+  ok("every step could be taken", false, `${e.message} | ${await page.locator("main").innerText().catch(() => "")}`);
+} finally {
+  await browser.close();
+  process.exit(0);
+}
