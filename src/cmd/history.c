@@ -19,7 +19,7 @@
 #define ROWS_MOST 200000 /* that are read for it: the elements of an array are one line */
 
 struct arguments {
-	const char *user, *group, *account, *project, *queue, *state, *name, *since, *until, *sum;
+	const char *user, *group, *account, *project, *queue, *qos, *state, *name, *since, *until, *sum;
 	bool all, attempts, elements, json, csv, swf;
 };
 
@@ -41,6 +41,7 @@ static const struct option options[] = {
 	TEXT(account, "NAME", 'A', "jobs charged to this account"),
 	TEXT(project, "NAME", 'P', "jobs of this project"),
 	TEXT(queue, "NAME", 'q', "jobs of this queue"),
+	TEXT(qos, "NAME", 'Q', "jobs of this QoS"),
 	{"state", OPTION_WORD, offsetof(struct arguments, state), "STATE", NULL, STATES, 0, 0,
 	 "jobs that ended like this", 's'},
 	TEXT(name, "NAME", 'N', "jobs of this name; 'sim*' are all that begin with sim"),
@@ -48,8 +49,8 @@ static const struct option options[] = {
 	 "jobs that ended at that time or later: 7d (ago), a date, or a date and a time", 'S'},
 	TEXT(until, "WHEN", 'E', "jobs that ended before that time"),
 	{"sum", OPTION_WORD, offsetof(struct arguments, sum), "COLUMN", NULL,
-	 "user group account queue state month all", 0, 0, "instead of jobs: what they used, summed up by that column",
-	 0},
+	 "user group account queue qos state month all", 0, 0,
+	 "instead of jobs: what they used, summed up by that column", 0},
 	FLAG(attempts, 0, "also attempts that were followed by another"),
 	FLAG(elements, 't', "list the elements of arrays one by one; JSON and CSV always do"),
 	FLAG(json, 0, "print a JSON object for each job, newest first"),
@@ -87,6 +88,7 @@ static void filter_add(const struct arguments *a, struct strbuf *path)
 	query_add(path, "account", a->account);
 	query_add(path, "project", a->project);
 	query_add(path, "queue", a->queue);
+	query_add(path, "qos", a->qos);
 	query_add(path, "state", a->state);
 	query_add(path, "name", a->name);
 	if (a->attempts)
@@ -106,9 +108,9 @@ static void period_add(struct strbuf *path, int64_t since, int64_t until)
 /* ---- jobs ---- */
 
 static const char *const fields[] = {
-	"id",	       "attempt",   "owner",	"group",     "account", "project", "queue",  "name",	   "state",
-	"exit_status", "submitted", "started",	"ended",     "nodes",	"cpus",	   "gpus",   "memory_kib", "walltime",
-	"ran_ms",      "cpu_ms",    "peak_kib", "resources", "hosts",	"comment", "lost_ms"};
+	"id",	       "attempt",   "owner",	"group",     "account", "project", "queue",   "name",	    "state",
+	"exit_status", "submitted", "started",	"ended",     "nodes",	"cpus",	   "gpus",    "memory_kib", "walltime",
+	"ran_ms",      "cpu_ms",    "peak_kib", "resources", "hosts",	"comment", "lost_ms", "qos"};
 #define NFIELDS (sizeof fields / sizeof *fields)
 
 /* What is collected before it is printed. */

@@ -34,7 +34,8 @@ static struct pile_row row_values(const struct history_row *row)
 				       {.n = row->submitted},	 {.n = row->started},	   {.n = row->ended},
 				       {.n = row->nodes},	 {.n = row->cpus},	   {.n = row->gpus},
 				       {.n = row->memory_kib},	 {.n = row->walltime},	   {.n = row->ran_ms},
-				       {.n = row->cpu_ms},	 {.n = row->peak_kib},	   {.n = row->lost_ms}}};
+				       {.n = row->cpu_ms},	 {.n = row->peak_kib},	   {.n = row->lost_ms},
+				       borrowed(row->qos)}};
 }
 
 static void row_change(struct store *s, enum statement what, const struct history_row *row)
@@ -188,6 +189,7 @@ static void filter_add(struct query *q, const struct history_filter *f)
 	text_condition(q, "account = ?", f->account);
 	text_condition(q, "project = ?", f->project);
 	text_condition(q, "queue = ?", f->queue);
+	text_condition(q, "qos = ?", f->qos);
 	text_condition(q, "state = ?", f->state);
 	sight_add(q, &f->sight);
 	text_condition(q, "name = ?", f->name);
@@ -260,6 +262,7 @@ static int row_tell(const struct telling *t, const struct value *v)
 		.cpu_ms = v[24].n,
 		.peak_kib = v[25].n,
 		.lost_ms = v[26].n,
+		.qos = v[HISTORY_QOS].text,
 	};
 
 	return t->row(t->context, &row);
@@ -305,7 +308,7 @@ static bool filter_fits(const struct history_filter *f, const struct value *v)
 	} texts[] = {
 		{f->user, HISTORY_USER},       {f->group, HISTORY_GROUP}, {f->account, HISTORY_ACCOUNT},
 		{f->project, HISTORY_PROJECT}, {f->queue, HISTORY_QUEUE}, {f->state, HISTORY_STATE},
-		{f->name, HISTORY_NAME},       {f->id, HISTORY_ID},
+		{f->name, HISTORY_NAME},       {f->id, HISTORY_ID},	  {f->qos, HISTORY_QOS},
 	};
 
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
@@ -482,11 +485,9 @@ int history_known(struct store *s, const uint64_t *keys, size_t n, int64_t *ret,
 
 /* ---- sums ---- */
 
-static const char *const columns[HISTORY_BY_COUNT] = {[BY_USER] = "\"user\"",
-						      [BY_GROUP] = "\"group\"",
-						      [BY_ACCOUNT] = "account",
-						      [BY_QUEUE] = "queue",
-						      [BY_STATE] = "state"};
+static const char *const columns[HISTORY_BY_COUNT] = {
+	[BY_USER] = "\"user\"", [BY_GROUP] = "\"group\"", [BY_ACCOUNT] = "account",
+	[BY_QUEUE] = "queue",	[BY_STATE] = "state",	  [BY_QOS] = "qos"};
 
 static struct usage usage_of(const struct value v[4])
 {
@@ -580,11 +581,9 @@ static int row_sum(void *context, const struct value *v)
 /* Those of the pile, too. */
 static void pile_sum(struct sums *x, const struct history_filter *f, enum history_by by)
 {
-	static const int column[HISTORY_BY_COUNT] = {[BY_USER] = HISTORY_USER,
-						     [BY_GROUP] = HISTORY_GROUP,
-						     [BY_ACCOUNT] = HISTORY_ACCOUNT,
-						     [BY_QUEUE] = HISTORY_QUEUE,
-						     [BY_STATE] = HISTORY_STATE};
+	static const int column[HISTORY_BY_COUNT] = {
+		[BY_USER] = HISTORY_USER,   [BY_GROUP] = HISTORY_GROUP, [BY_ACCOUNT] = HISTORY_ACCOUNT,
+		[BY_QUEUE] = HISTORY_QUEUE, [BY_STATE] = HISTORY_STATE, [BY_QOS] = HISTORY_QOS};
 
 	for (size_t i = 0; i < x->pile->v.n; i++) {
 		const struct value *r = x->pile->v.v[i].v;

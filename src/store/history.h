@@ -16,7 +16,7 @@ struct history_row {
 	int64_t attempt; /* 0: it was never started */
 	bool last;	 /* with it the job ended; the others were followed by another attempt */
 	const char *id;	 /* of a job of another system, whose key says nothing; or NULL */
-	const char *user, *group, *account, *project, *queue, *name;
+	const char *user, *group, *account, *project, *queue, *name, *qos;
 	const char *resources; /* as they were requested */
 	const char *hosts;     /* where it ran, "n1/0+n1/1"; or NULL */
 	const char *state;     /* how it ended: "completed", "failed", "walltime", ... */
@@ -65,7 +65,7 @@ struct history_sight {
 
 /* What is looked for: NULL and 0 do not matter. */
 struct history_filter {
-	const char *user, *group, *account, *project, *queue, *state, *name;
+	const char *user, *group, *account, *project, *queue, *state, *name, *qos;
 	struct history_sight sight; /* who looks */
 	const char *prefix;	    /* of the name */
 	const char *id;		    /* of a job of another system */
@@ -91,7 +91,7 @@ int history_known(struct store *s, const uint64_t *keys, size_t n, int64_t *ret,
 int history_job(struct store *s, uint64_t key, history_fn one, void *context, struct err *err);
 
 /* Sums of what a filter finds (not: most, after), a row for each value of a column. */
-enum history_by { BY_ALL, BY_USER, BY_GROUP, BY_ACCOUNT, BY_QUEUE, BY_STATE, HISTORY_BY_COUNT };
+enum history_by { BY_ALL, BY_USER, BY_GROUP, BY_ACCOUNT, BY_QUEUE, BY_STATE, BY_QOS, HISTORY_BY_COUNT };
 struct history_sum {
 	const char *name; /* the column's value; BY_ALL: NULL */
 	int64_t jobs;

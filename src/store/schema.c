@@ -103,6 +103,9 @@
 /* Rows of the history that are not filed yet. */
 #define VERSION_13(KEY, BYTES) "CREATE TABLE pile (seq " KEY " PRIMARY KEY, \"rows\" " BYTES " NOT NULL);"
 
+/* The QoS of jobs that have ended. */
+#define VERSION_14 "ALTER TABLE history ADD COLUMN qos TEXT;"
+
 static const char *const migrations[][2] = {
 	{VERSION_1("INTEGER", "BLOB"), VERSION_1("BIGINT", "BYTEA")},
 	{VERSION_2("INTEGER"), VERSION_2("BIGSERIAL")},
@@ -118,6 +121,7 @@ static const char *const migrations[][2] = {
 	{VERSION_11("INTEGER", "BLOB"), VERSION_11("BIGINT", "BYTEA")},
 	{VERSION_12("INTEGER"), VERSION_12("BIGINT")},
 	{VERSION_13("INTEGER", "BLOB"), VERSION_13("BIGINT", "BYTEA")},
+	{VERSION_14, VERSION_14},
 };
 #define VERSION ((int64_t)(sizeof migrations / sizeof *migrations))
 
@@ -158,7 +162,7 @@ const struct statement_row statements[STATEMENT_COUNT] = {
 	[DROP_SCRIPT] = {"DELETE FROM script WHERE id = $1", "i", ""},
 	[PUT_HISTORY] =
 		{"INSERT INTO history (" HISTORY_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,"
-		 " $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27)"
+		 " $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28)"
 		 " ON CONFLICT (key, attempt) DO UPDATE SET last = excluded.last, id = excluded.id,"
 		 " \"user\" = excluded.\"user\", \"group\" = excluded.\"group\", account = excluded.account,"
 		 " project = excluded.project, queue = excluded.queue, name = excluded.name,"
@@ -167,7 +171,7 @@ const struct statement_row statements[STATEMENT_COUNT] = {
 		 " started = excluded.started, ended = excluded.ended, nodes = excluded.nodes, cpus = excluded.cpus,"
 		 " gpus = excluded.gpus, memory_kib = excluded.memory_kib, walltime = excluded.walltime,"
 		 " ran_ms = excluded.ran_ms, cpu_ms = excluded.cpu_ms, peak_kib = excluded.peak_kib,"
-		 " lost_ms = excluded.lost_ms",
+		 " lost_ms = excluded.lost_ms, qos = excluded.qos",
 		 HISTORY_TYPES, ""},
 	[SET_LOST] = {"UPDATE history SET lost_ms = $1 WHERE key = $2 AND attempt = $3", "iii", ""},
 	[TRIM_HISTORY] = {"DELETE FROM history WHERE (key, attempt) IN"
@@ -178,7 +182,7 @@ const struct statement_row statements[STATEMENT_COUNT] = {
 			LEDGER_TYPES, ""},
 	[PUT_FOREIGN] =
 		{"INSERT INTO history (" HISTORY_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,"
-		 " $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27) ON CONFLICT DO NOTHING",
+		 " $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28) ON CONFLICT DO NOTHING",
 		 HISTORY_TYPES, ""},
 	[ADD_FOREIGN] = {"INSERT INTO ledger (" LEDGER_COLUMNS ") SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10"
 			 " WHERE NOT EXISTS (SELECT 1 FROM history WHERE key = $11 AND attempt = $12)" LEDGER_CONFLICT,

@@ -108,8 +108,8 @@ extern const char *const postgres_statements[STATEMENT_COUNT]; /* NULL: the same
 
 #define HISTORY_COLUMNS                                                                                                \
 	"key, attempt, last, id, \"user\", \"group\", account, project, queue, name, resources, hosts, state, text,"   \
-	" exit_status, submitted, started, ended, nodes, cpus, gpus, memory_kib, walltime, ran_ms, cpu_ms, peak_kib, lost_ms"
-#define HISTORY_TYPES "iiitttttttttttiiiiiiiiiiiii"
+	" exit_status, submitted, started, ended, nodes, cpus, gpus, memory_kib, walltime, ran_ms, cpu_ms, peak_kib, lost_ms, qos"
+#define HISTORY_TYPES "iiitttttttttttiiiiiiiiiiiiit"
 #define HISTORY_WIDTH ((int)sizeof HISTORY_TYPES - 1)
 /* Where some of them are. */
 enum {
@@ -134,6 +134,7 @@ enum {
 	HISTORY_RAN,
 	HISTORY_CPU,
 	HISTORY_LOST = 26,
+	HISTORY_QOS,
 };
 #define LEDGER_COLUMNS "day, \"user\", \"group\", account, queue, attempts, ran_ms, alloc_ms, gpu_ms, cpu_ms"
 #define LEDGER_TYPES "ittttiiiii"

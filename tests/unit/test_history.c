@@ -44,7 +44,8 @@ static struct history_row row_of(int i)
 				    .walltime = 3600,
 				    .ran_ms = i % 11 == 0 ? 0 : 1000 * i,
 				    .cpu_ms = 10 * i,
-				    .peak_kib = INT64_C(1) << 40};
+				    .peak_kib = INT64_C(1) << 40,
+				    .qos = i % 3 == 0 ? "high" : NULL};
 }
 
 static void file_all(struct store *s)
@@ -108,7 +109,7 @@ static bool fits(const struct history_row *r, const struct history_filter *f)
 	       (!f->account || (r->account && !strcmp(f->account, r->account))) &&
 	       (!f->state || !strcmp(f->state, r->state)) && (!f->name || !strcmp(f->name, r->name)) &&
 	       (!f->prefix || !strncmp(f->prefix, r->name, strlen(f->prefix))) && (!f->since || r->ended >= f->since) &&
-	       (!f->until || r->ended < f->until);
+	       (!f->until || r->ended < f->until) && (!f->qos || (r->qos && !strcmp(f->qos, r->qos)));
 }
 
 static void finds_what_is_asked_for(void **state)
@@ -116,7 +117,7 @@ static void finds_what_is_asked_for(void **state)
 	struct store *s = open_store(((struct world *)*state)->url);
 
 	fill(s, 200);
-	for (int mask = 0; mask < 256; mask++) {
+	for (int mask = 0; mask < 512; mask += mask < 256 ? 1 : 37) {
 		struct history_filter f = {.user = mask & 1 ? "carol \"'\xc3\xa9" : NULL,
 					   .queue = mask & 2 ? "batch" : NULL,
 					   .account = mask & 4 ? "physics" : NULL,
@@ -124,7 +125,8 @@ static void finds_what_is_asked_for(void **state)
 					   .name = mask & 16 ? "simulation" : NULL,
 					   .prefix = mask & 32 ? "a_b%" : NULL,
 					   .since = mask & 64 ? 2020 : 0,
-					   .until = mask & 128 ? 2050 : 0};
+					   .until = mask & 128 ? 2050 : 0,
+					   .qos = mask & 256 ? "high" : NULL};
 		struct strbuf expected = {0};
 		for (int i = 200; i > 0; i--) {
 			struct history_row row = row_of(i);

@@ -62,6 +62,7 @@ static const struct field past_fields[] = {
 	{"group", .is = REQUIRED | IS_TEXT},
 	{"account", .is = REQUIRED | IS_TEXT | IS_NULL},
 	{"project", .is = REQUIRED | IS_TEXT | IS_NULL},
+	{"qos", .is = REQUIRED | IS_TEXT | IS_NULL},
 	{"queue", .is = REQUIRED | IS_TEXT},
 	{"state", .is = REQUIRED | IS_TEXT, .words = STATES_ENDED},
 	{"exit_status", .is = REQUIRED | IS_INT},
@@ -147,6 +148,7 @@ static void row_members(struct question *q, const struct history_row *row)
 	json_text(j, "group", row->group);
 	json_text(j, "account", row->account);
 	json_text(j, "project", row->project);
+	json_text(j, "qos", row->qos);
 	json_text(j, "queue", row->queue);
 	json_text(j, "state", row->state);
 	json_int(j, "exit_status", row->exit_status);
@@ -433,6 +435,7 @@ static bool filter_read(struct question *q, const struct call *c)
 	f->account = request_query(r, "account");
 	f->project = request_query(r, "project");
 	f->queue = request_query(r, "queue");
+	f->qos = request_query(r, "qos");
 	f->state = request_query(r, "state");
 	if (n && name[n - 1] == '*')
 		f->prefix = copy_of(r, name, n - 1);
@@ -453,7 +456,8 @@ static bool filter_read(struct question *q, const struct call *c)
 
 static void question_begin(struct server *s, const struct call *c, enum question_kind kind)
 {
-	static const char *const columns[HISTORY_BY_COUNT] = {"all", "user", "group", "account", "queue", "state"};
+	static const char *const columns[HISTORY_BY_COUNT] = {"all",   "user",	"group", "account",
+							      "queue", "state", "qos"};
 	struct question *q = mem_zalloc(sizeof *q);
 	const char *by = request_query(c->r, "by"), *form = request_query(c->r, "form");
 

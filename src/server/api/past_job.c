@@ -84,6 +84,7 @@ static void members_write(const struct history_row *row, struct json *j)
 	json_text(j, "queue", row->queue);
 	json_text(j, "account", row->account);
 	json_text(j, "project", row->project);
+	json_text(j, "qos", row->qos);
 	json_text(j, "state", "C");
 	json_text(j, "substate", row->started ? "done" : "deleted");
 	json_text(j, "holds", "n");
@@ -168,6 +169,7 @@ static void row_keep(struct past_job *p, const struct history_row *row)
 	to->account = keep(p, row->account);
 	to->project = keep(p, row->project);
 	to->queue = keep(p, row->queue);
+	to->qos = keep(p, row->qos);
 	to->name = keep(p, row->name);
 	to->resources = keep(p, row->resources);
 	to->hosts = keep(p, row->hosts);

@@ -89,7 +89,8 @@ static const struct field log_query[] = {
 /* What chooses jobs of the history. */
 #define PAST_QUERY                                                                                                     \
 	{"user", .is = IS_TEXT}, {"group", .is = IS_TEXT}, {"account", .is = IS_TEXT}, {"project", .is = IS_TEXT},     \
-		{"queue", .is = IS_TEXT}, {"state", .is = IS_TEXT, "how it ended", .example = "failed"},               \
+		{"qos", .is = IS_TEXT}, {"queue", .is = IS_TEXT},                                                      \
+		{"state", .is = IS_TEXT, "how it ended", .example = "failed"},                                         \
 		{"name", .is = IS_TEXT, "with * at its end: all that begin with it", .example = "sim*"},               \
 		{"since", .is = IS_INT, "ended at this instant or later", .most = TIME_MOST},                          \
 		{"until", .is = IS_INT, "ended before this instant", .most = TIME_MOST},                               \
@@ -108,7 +109,7 @@ static const struct field history_query[] = {
 };
 
 static const struct field sums_query[] = {
-	{"by", .is = IS_TEXT, "the column", .words = "all|user|group|account|queue|state", .otherwise = "all"},
+	{"by", .is = IS_TEXT, "the column", .words = "all|user|group|account|queue|state|qos", .otherwise = "all"},
 	PAST_QUERY,
 	{0},
 };

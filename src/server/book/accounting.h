@@ -25,7 +25,7 @@ struct record {
 	int64_t time;	/* instant */
 	char type;	/* Q queued, S started, E ended, D deleted, A aborted, R rerun, C checkpointed */
 	const char *id; /* "12[3].server" */
-	const char *user, *group, *account, *project, *name, *queue;
+	const char *user, *group, *account, *project, *qos, *name, *queue;
 	const char *owner;	     /* user@host that submitted it */
 	const char *requestor;	     /* D, R, C: user@host that asked for it */
 	const char *reason;	     /* D, A, R: a sentence */

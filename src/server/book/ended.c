@@ -74,6 +74,7 @@ void book_event(struct server *s, uint32_t id, char type)
 	r.group = group_name(s, e->spec, group, sizeof group);
 	r.account = e->spec->account ? word(s, e->spec->account) : NULL;
 	r.project = e->spec->project ? word(s, e->spec->project) : NULL;
+	r.qos = e->spec->qos ? word(s, e->spec->qos) : NULL;
 	r.name = e->spec->name;
 	r.queue = word(s, e->spec->queue);
 	r.owner = r.requestor = owner;

@@ -90,6 +90,7 @@ static void row_put(struct server *s, uint32_t id, struct history_row *row)
 	row->account = p->account ? word(s, p->account) : NULL;
 	row->project = p->project ? word(s, p->project) : NULL;
 	row->queue = word(s, p->queue);
+	row->qos = p->qos ? word(s, p->qos) : NULL;
 	row->name = p->name;
 	row->resources = word(s, p->resources);
 	row->submitted = p->created;

@@ -26,6 +26,7 @@ static const struct {
 	{"group", FIELD_TEXT, offsetof(struct record, group), "SE"},
 	{"account", FIELD_TEXT, offsetof(struct record, account), "SE"},
 	{"project", FIELD_TEXT, offsetof(struct record, project), "SE"},
+	{"qos", FIELD_TEXT, offsetof(struct record, qos), "SE"},
 	{"jobname", FIELD_TEXT, offsetof(struct record, name), "SE"},
 	{"queue", FIELD_TEXT, offsetof(struct record, queue), "QSE"},
 	{"ctime", FIELD_NUMBER, offsetof(struct record, ctime), "SE"},
