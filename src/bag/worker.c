@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -82,6 +83,7 @@ static void drop(struct worker *w, uint64_t task)
 	}
 }
 
+enum { MEMORY_MS = 250 };   /* between looks at the memory of tasks that state it */
 enum { TOLD = 1, CUT = 2 }; /* why it ends: by a message, or without one */
 
 /* TOLD: the broker wants us to end; 0; -EPROTO. */
@@ -162,14 +164,57 @@ static int limits(struct worker *w)
 	return next == INT64_MAX ? -1 : (int)((next - now) / 1000 > 60000 ? 60000 : (next - now) / 1000 + 1);
 }
 
+/* KiB of a process and all below it. */
+static int64_t memory_of(pid_t pid)
+{
+	char path[48];
+	int64_t pages = 0;
+
+	snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
+	FILE *f = fopen(path, "re");
+	if (!f || fscanf(f, "%*s %" SCNd64, &pages) != 1)
+		pages = 0;
+	if (f)
+		fclose(f);
+	return pages * (sysconf(_SC_PAGESIZE) / 1024) + tree_memory(pid, false);
+}
+
+/* Kills what has more memory than it stated; whether to look again soon. The lock is not held while /proc is read. */
+static bool memory_look(struct worker *w)
+{
+	bool any = false;
+
+	pthread_mutex_lock(&w->lock);
+	for (size_t i = 0; i < w->slots.n; i++) {
+		struct slot *s = w->slots.v[i];
+		pid_t pid = s->pid;
+		int64_t most = s->task ? s->task->w.memory : 0;
+		if (!pid || most <= 0)
+			continue;
+		any = true;
+		pthread_mutex_unlock(&w->lock);
+		int64_t has = memory_of(pid);
+		pthread_mutex_lock(&w->lock);
+		if (has > most && s->pid == pid && s->task && s->task->w.memory == most) {
+			s->large = has;
+			slot_kill(s);
+		}
+	}
+	pthread_mutex_unlock(&w->lock);
+	return any;
+}
+
 static int loop(struct worker *w, struct spawner *s, struct strbuf *in, int64_t end)
 {
 	for (;;) {
 		int64_t left = end < 0 ? INT64_MAX : end - now_us(CLOCK_MONOTONIC);
 		if (left <= 0)
 			return TOLD;
+		bool watched = memory_look(w);
 		pthread_mutex_lock(&w->lock);
 		int timeout = limits(w);
+		if (watched && (timeout < 0 || timeout > MEMORY_MS))
+			timeout = MEMORY_MS;
 		if (left < INT64_C(60000000) && (timeout < 0 || left / 1000 < timeout))
 			timeout = (int)(left / 1000) + 1;
 		else if (timeout < 0 && end >= 0)

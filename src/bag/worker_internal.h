@@ -38,6 +38,7 @@ struct slot {
 	pid_t pid;	  /* 0: nothing runs */
 	bool dropped;	  /* nobody wants the result */
 	bool late;	  /* it was killed at its limit */
+	int64_t large;	  /* it was killed since it had so many KiB; 0: it was not */
 	int64_t deadline; /* microseconds, CLOCK_MONOTONIC; 0: none */
 	uint64_t gpus;	  /* mask */
 	char **env;	  /* the list of CUDA's devices comes first, then `own` */

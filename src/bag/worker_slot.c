@@ -184,7 +184,7 @@ static int start(struct slot *s, const struct task *t, char *const *env, struct 
 	if (s->dropped || w->broken)
 		kill(-pid, SIGKILL);
 	s->deadline = t->w.seconds ? now_us(CLOCK_MONOTONIC) + t->w.seconds * 1000000 : 0;
-	if (s->deadline) {
+	if (s->deadline || t->w.memory) {
 		uint64_t one = 1;
 		(void)!write(w->wake, &one, sizeof one);
 	}
@@ -205,6 +205,9 @@ static void run(struct slot *s, struct task *t)
 	output_send(s, s->err, true, &err, &cut);
 	if (s->late)
 		strbuf_printf(&note, "shunt: killed at its limit, time=%" PRId64 "s\n", t->w.seconds);
+	if (s->large)
+		strbuf_printf(&note, "shunt: killed with %" PRId64 " KiB of memory, its limit is mem=%" PRId64 "kb\n",
+			      s->large, t->w.memory);
 	strbuf_add(&err, strbuf_text(&note), note.n);
 
 	pthread_mutex_lock(&w->lock);
@@ -228,6 +231,7 @@ static void run(struct slot *s, struct task *t)
 	w->gpus_used &= ~s->gpus;
 	s->task = NULL;
 	s->dropped = s->late = false;
+	s->large = 0;
 	s->deadline = 0;
 	pthread_mutex_unlock(&w->lock);
 	strbuf_fini(&out);
