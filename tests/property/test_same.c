@@ -9,6 +9,10 @@
  *	SHUNT_SEED=7 build-test/tests/test_property_same		one, with the workload and what became of each job
  *	SHUNT_SEED=1000 SHUNT_CASES=400 ...			many from there on
  *
+ * Not compared, because the simulator can't know it: interactive jobs, whose users are asked and may take their time to agree, and checkpoints, since how long one takes and what it covers is
+ * up to the program; the simulator takes the duration that the job names, the server what its shepherd reports. What both decide from is the same code: test_property_month has it in
+ * virtual time, tests/scenario/displace and checkpoint have it with processes.
+ *
  * At one instant, in both: what opens by time, then submissions, then ends. Each case is a process of its own: a server has no way to be taken down whole.
  */
 #include <pwd.h>
