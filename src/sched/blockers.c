@@ -16,11 +16,9 @@
 #include "sched/forecast.h"
 #include "sched/sched_internal.h"
 
-#define PRUNE_MOST 64	 /* holders and nodes of which each is asked whether it matters */
-#define CYCLES_MOST 64	 /* of the copy */
-#define COPY_MOST 2000	 /* waiting jobs: with more, a copy is made only if there is no other way */
-#define TRIES_MOST 64	 /* jobs that are asked whether they leave room ... */
-#define LOOKS_MOST 20000 /* ... of so many that are looked at */
+#define PRUNE_MOST 64  /* holders and nodes of which each is asked whether it matters */
+#define CYCLES_MOST 64 /* of the copy */
+#define TRIES_MOST 64  /* jobs that are asked whether they leave room */
 
 struct kept {
 	uint32_t node;
@@ -465,59 +463,53 @@ static bool was_passed_over(const struct inquiry *q)
 	       !queue_get(q->s, q->ask->job)->fresh;
 }
 
-/* Whether another one, with a smaller key, is asked before it in every order that the policy has. */
-static bool comes_first(const struct inquiry *q, const struct queued *e)
+/* Whether the first of one order is that of all others, too, and comes before the job in each of them. */
+static bool is_first(const struct inquiry *q, const struct queued *e, size_t i)
 {
 	struct sched *s = q->s;
 	const struct waiting *w = queue_get(s, q->ask->job), *x = queue_get(s, e->job);
 
-	return !(queue_has_fill(s) && x->fill > w->fill) && !(s->due.dates && x->due > w->due) && sched_may(s, e->job);
+	if (x->key > w->key || (x->key == w->key && e->job >= q->ask->job))
+		return false;
+	if (queue_has_fill(s) && (s->line.by_fill.v[i].job != e->job || x->fill > w->fill))
+		return false;
+	return !s->due.dates || (s->line.by_due.v[i].job == e->job && x->due <= w->due);
 }
 
-/* Whether it would start then and leave no room for the job. It stays in the plan if it would: the next ones have what it leaves. Not where limits count, since those may
- * keep the next ones from starting. */
-static bool leaves_none(struct inquiry *q, const struct queued *e, bool stays, int64_t *most)
+/* It starts, and stays in the plan; whether it leaves no room for the job. */
+static bool leaves_none(struct inquiry *q, const struct queued *e)
 {
-	struct sched *s = q->s;
-	plan_mark mark = plan_begin(s->p);
-	bool in = plan_insert(s->p, &s->plain, e->job, s->now, s->now + e->length),
-	     none = in && !explain_fits(s, q->ask->job, q->length);
+	plan_mark mark = plan_begin(q->s->p);
 
-	if (!in || !stays) {
-		plan_rollback(s->p, mark);
-	} else {
-		plan_commit(s->p, mark);
-		*most -= e->cpus;
+	if (!plan_insert(q->s->p, &q->s->plain, e->job, q->s->now, q->s->now + e->length)) {
+		plan_rollback(q->s->p, mark);
+		return false;
 	}
-	return none;
+	plan_commit(q->s->p, mark);
+	return !explain_fits(q->s, q->ask->job, q->length);
 }
 
-/* A long queue is not copied if that answers it. False: it is not known. */
+/* The scheduler need not be copied where the jobs that are asked first, whatever the policy, start one after the other until nothing is left for this one. False: it
+ * is not known. As soon as one of them does not start, what follows depends on reservations, and where limits count on what the others take of them. */
 static bool surely_later(struct inquiry *q)
 {
 	struct sched *s = q->s;
-	bool later = false, unlimited = !s->limits || !limits_any(s->limits);
-	int tries = 0;
+	bool later = false, sure = true;
 
-	if (sched_waiting(s) < COPY_MOST || q->job->waiting == WAITING_NONE || is_special(q->job) || q->reopen.n ||
-	    q->kept.n || q->unfenced || q->unavoided || q->nightly)
+	if (q->job->waiting == WAITING_NONE || s->special.n || q->reopen.n || q->kept.n || q->unfenced ||
+	    q->unavoided || q->nightly || (s->limits && limits_any(s->limits)) || s->line.reweigh ||
+	    s->policy->position || (q->ask->along && q->ask->along->n))
 		return false;
 	queue_settle(s);
 	plan_mark mark = plan_begin(s->p);
 	plan_ease(q);
 	for (size_t i = 0; i < q->holders.n; i++)
 		plan_take_job(s->p, q->holders.v[i]);
-	const struct timeline *sum = plan_sum(s->p);
-	int64_t most = timeline_step(sum, timeline_find(sum, s->now))[1 + RES_CPU];
-	double key = queue_get(s, q->ask->job)->key;
-	for (size_t i = 0; i < s->line.by_key.n && i < LOOKS_MOST && !later && tries < TRIES_MOST; i++) {
+	for (size_t i = 0; i < s->line.by_key.n && i < TRIES_MOST && sure && !later; i++) {
 		const struct queued *e = &s->line.by_key.v[i];
-		if (e->key > key || (e->key == key && e->job >= q->ask->job))
-			break;
-		if (e->cpus > most || !comes_first(q, e))
-			continue;
-		tries++;
-		later = leaves_none(q, e, unlimited, &most);
+		sure = is_first(q, e, i);
+		later = sure && leaves_none(q, e);
+		sure = sure && plan_holds(s->p, e->job);
 	}
 	plan_rollback(s->p, mark);
 	return later;
