@@ -203,6 +203,30 @@ static void overrun(void **state_)
 	world_fini(&w);
 }
 
+/* Nobody is stopped for the sake of an amount, not even for an emergency job with every power: it waits until they are free, or has no guarantee. */
+static void emergency_takes_none(void **state_)
+{
+	struct world w;
+
+	(void)state_;
+	open_world(&w, "shunt", 1, 8);
+	uint32_t holder = world_common(&w, 0, "ncpus=2,matlab=3", HOUR),
+		 other = world_common(&w, 0, "ncpus=6", 3 * HOUR);
+	world_cycle(&w, 0);
+	assert_int_equal(state(&w, other), STATE_RUNNING);
+	uint32_t late = world_submit(&w, 10, KIND_EMERGENCY, "ncpus=6,matlab=2", HOUR, 3 * HOUR, 255),
+		 soon = world_submit(&w, 10, KIND_EMERGENCY, "ncpus=1,matlab=2", HOUR / 4, HOUR / 2, 255);
+	world_cycle(&w, 10);
+	assert_int_equal(state(&w, holder), STATE_RUNNING);
+	assert_int_equal(plan_piece(w.p, holder, 0)->end, HOUR);
+	assert_true(world_job(&w, late)->guaranteed); /* by CPUs of the other, once the licences are free */
+	assert_true(sched_planned(w.s, late) >= HOUR);
+	assert_true(plan_piece(w.p, other, 0)->end < 3 * HOUR);
+	assert_false(world_job(&w, soon)->guaranteed);
+	plan_check(w.p);
+	world_fini(&w);
+}
+
 /* Three of four are kept for some over an interval: the others have one together, and wait for its end; those with the key take any. */
 static void kept_in(const char *policy)
 {
@@ -337,6 +361,7 @@ int main(void)
 		cmocka_unit_test(used_elsewhere),
 		cmocka_unit_test(every_reason),
 		cmocka_unit_test(overrun),
+		cmocka_unit_test(emergency_takes_none),
 		cmocka_unit_test(kept_for_some),
 		cmocka_unit_test(requests_are_judged),
 		cmocka_unit_test(set_by_attributes),
