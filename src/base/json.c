@@ -129,18 +129,8 @@ void json_text(struct json *j, const char *key, const char *value)
 
 void json_int(struct json *j, const char *key, int64_t value)
 {
-	uint64_t rest = value < 0 ? -(uint64_t)value : (uint64_t)value;
-	char buf[24];
-	size_t at = sizeof buf;
-
 	element(j, key);
-	do {
-		buf[--at] = (char)('0' + rest % 10);
-		rest /= 10;
-	} while (rest);
-	if (value < 0)
-		buf[--at] = '-';
-	strbuf_add(j->out, buf + at, sizeof buf - at);
+	strbuf_int(j->out, value);
 }
 
 void json_double(struct json *j, const char *key, double value)

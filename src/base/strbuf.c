@@ -49,6 +49,21 @@ void strbuf_puts(struct strbuf *b, const char *s)
 	strbuf_add(b, s, strlen(s));
 }
 
+void strbuf_int(struct strbuf *b, int64_t n)
+{
+	uint64_t rest = n < 0 ? -(uint64_t)n : (uint64_t)n;
+	char buf[24];
+	size_t at = sizeof buf;
+
+	do {
+		buf[--at] = (char)('0' + rest % 10);
+		rest /= 10;
+	} while (rest);
+	if (n < 0)
+		buf[--at] = '-';
+	strbuf_add(b, buf + at, sizeof buf - at);
+}
+
 void strbuf_vprintf(struct strbuf *b, const char *fmt, va_list ap)
 {
 	va_list again;

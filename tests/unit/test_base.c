@@ -315,6 +315,21 @@ static void test_rng_distributions(void **state)
 	assert_int_equal(rng_geometric(&r, 1), 1);
 }
 
+static void test_strbuf_int(void **state)
+{
+	static const int64_t numbers[] = {0, 9, 10, -1, -10, 1234567890123, INT64_MAX, INT64_MIN};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		struct strbuf b = {0};
+		char expected[32];
+		snprintf(expected, sizeof expected, "%lld", (long long)numbers[i]);
+		strbuf_int(&b, numbers[i]);
+		assert_string_equal(strbuf_text(&b), expected);
+		strbuf_fini(&b);
+	}
+}
+
 static void test_strbuf(void **state)
 {
 	struct strbuf b = {0};
@@ -921,6 +936,7 @@ int main(void)
 		cmocka_unit_test(test_rng_seeds),
 		cmocka_unit_test(test_rng_distributions),
 		cmocka_unit_test(test_strbuf),
+		cmocka_unit_test(test_strbuf_int),
 		cmocka_unit_test(test_lines_buffer),
 		cmocka_unit_test(test_lines_long),
 		cmocka_unit_test(test_lines_files),

@@ -487,12 +487,6 @@ static long memory_kib(void)
 	return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-static void metric(struct strbuf *out, const char *name, const char *type, const char *help, double value)
-{
-	strbuf_printf(out, "# HELP shunt_%s %s\n# TYPE shunt_%s %s\nshunt_%s %.15g\n", name, help, name, type, name,
-		      value);
-}
-
 static void amounts_metrics(const struct server *s, struct strbuf *out)
 {
 	static const char *const what[][2] = {{"", "What the site has of an amount, such as licences."},
@@ -528,29 +522,31 @@ void api_metrics(struct server *s, const struct call *c)
 		strbuf_printf(&out, "shunt_jobs{state=\"%c\"} %lld\n", *p, (long long)counts[(unsigned char)*p]);
 	nodes_metrics(s, &out);
 	metrics_write(s, &out);
-	metric(&out, "cpus", "gauge", "CPUs of all nodes.", (double)cpus);
-	metric(&out, "cpus_used", "gauge", "CPUs that jobs hold.", (double)used);
+	metric_write(&out, "cpus", "gauge", "CPUs of all nodes.", (double)cpus);
+	metric_write(&out, "cpus_used", "gauge", "CPUs that jobs hold.", (double)used);
 	amounts_metrics(s, &out);
-	metric(&out, "jobs_submitted_total", "counter", "Jobs accepted since the server started.",
-	       (double)s->stats->submitted);
-	metric(&out, "jobs_started_total", "counter", "Attempts started since the server started.",
-	       (double)s->stats->started);
-	metric(&out, "jobs_ended_total", "counter", "Jobs ended since the server started.", (double)s->stats->finished);
-	metric(&out, "cycles_total", "counter", "Scheduling cycles.", (double)sched->cycles);
-	metric(&out, "full_passes_total", "counter", "Cycles that looked at the whole queue.",
-	       (double)sched->full_passes);
-	metric(&out, "cycle_seconds", "gauge", "Duration of the last scheduling cycle.",
-	       (double)s->stats->cycle_us / 1e6);
-	metric(&out, "cycle_seconds_max", "gauge", "Duration of the longest scheduling cycle.",
-	       (double)s->stats->max_cycle_us / 1e6);
-	metric(&out, "turns_total", "counter", "Turns of the server's loop.", (double)s->stats->turns);
-	metric(&out, "turns_long_total", "counter", "Turns that kept everything else waiting for more than 50 ms.",
-	       (double)s->stats->long_turns);
-	metric(&out, "turn_seconds_max", "gauge", "Duration of the longest turn since the metrics were read last.",
-	       (double)s->stats->turn_max_us / 1e6);
-	metric(&out, "turn_cpu_seconds_max", "gauge",
-	       "Processor time of the turn that used most since the metrics were read last.",
-	       (double)s->stats->turn_cpu_max_us / 1e6);
+	metric_write(&out, "jobs_submitted_total", "counter", "Jobs accepted since the server started.",
+		     (double)s->stats->submitted);
+	metric_write(&out, "jobs_started_total", "counter", "Attempts started since the server started.",
+		     (double)s->stats->started);
+	metric_write(&out, "jobs_ended_total", "counter", "Jobs ended since the server started.",
+		     (double)s->stats->finished);
+	metric_write(&out, "cycles_total", "counter", "Scheduling cycles.", (double)sched->cycles);
+	metric_write(&out, "full_passes_total", "counter", "Cycles that looked at the whole queue.",
+		     (double)sched->full_passes);
+	metric_write(&out, "cycle_seconds", "gauge", "Duration of the last scheduling cycle.",
+		     (double)s->stats->cycle_us / 1e6);
+	metric_write(&out, "cycle_seconds_max", "gauge", "Duration of the longest scheduling cycle.",
+		     (double)s->stats->max_cycle_us / 1e6);
+	metric_write(&out, "turns_total", "counter", "Turns of the server's loop.", (double)s->stats->turns);
+	metric_write(&out, "turns_long_total", "counter",
+		     "Turns that kept everything else waiting for more than 50 ms.", (double)s->stats->long_turns);
+	metric_write(&out, "turn_seconds_max", "gauge",
+		     "Duration of the longest turn since the metrics were read last.",
+		     (double)s->stats->turn_max_us / 1e6);
+	metric_write(&out, "turn_cpu_seconds_max", "gauge",
+		     "Processor time of the turn that used most since the metrics were read last.",
+		     (double)s->stats->turn_cpu_max_us / 1e6);
 	strbuf_puts(&out, "# HELP shunt_turn_part_cpu_seconds What that turn used it for.\n"
 			  "# TYPE shunt_turn_part_cpu_seconds gauge\n");
 	for (enum turn_part i = 0; i < TURN_PARTS; i++)
@@ -558,23 +554,25 @@ void api_metrics(struct server *s, const struct call *c)
 			      (double)s->stats->turn_parts_us[i] / 1e6);
 	s->stats->turn_max_us = s->stats->turn_cpu_max_us = 0;
 	memset(s->stats->turn_parts_us, 0, sizeof s->stats->turn_parts_us);
-	metric(&out, "pushed_starts_total", "counter",
-	       "Jobs that could start only because planned parts of others were pushed.", (double)sched->rescued);
-	metric(&out, "starts_foreseen_total", "counter", "Jobs that started and whose start had been foreseen.",
-	       (double)s->stats->foreseen);
-	metric(&out, "start_error_seconds_total", "counter",
-	       "By how much those starts differed from what was foreseen first, either way.", s->stats->foreseen_error);
-	metric(&out, "starts_late_total", "counter", "Of those, how many came later than foreseen.",
-	       (double)s->stats->foreseen_late);
-	metric(&out, "commits_total", "counter", "Commits to the store.", (double)s->stats->commits);
-	metric(&out, "commit_seconds_total", "counter", "Time spent in commits.", (double)s->stats->commit_us / 1e6);
-	metric(&out, "commits_failed_total", "counter", "Commits that failed and were tried again.",
-	       (double)s->stats->failed_commits);
-	metric(&out, "requests_total", "counter", "Requests to the API.", (double)http.requests);
-	metric(&out, "requests_rejected_total", "counter", "Requests refused by a bound.", (double)http.rejected);
-	metric(&out, "connections", "gauge", "Open connections.", http.connections);
-	metric(&out, "memory_kib", "gauge", "Resident memory of the server.", (double)memory_kib());
-	metric(&out, "start_time_seconds", "gauge", "When the server started.", (double)s->stats->began);
+	metric_write(&out, "pushed_starts_total", "counter",
+		     "Jobs that could start only because planned parts of others were pushed.", (double)sched->rescued);
+	metric_write(&out, "starts_foreseen_total", "counter", "Jobs that started and whose start had been foreseen.",
+		     (double)s->stats->foreseen);
+	metric_write(&out, "start_error_seconds_total", "counter",
+		     "By how much those starts differed from what was foreseen first, either way.",
+		     s->stats->foreseen_error);
+	metric_write(&out, "starts_late_total", "counter", "Of those, how many came later than foreseen.",
+		     (double)s->stats->foreseen_late);
+	metric_write(&out, "commits_total", "counter", "Commits to the store.", (double)s->stats->commits);
+	metric_write(&out, "commit_seconds_total", "counter", "Time spent in commits.",
+		     (double)s->stats->commit_us / 1e6);
+	metric_write(&out, "commits_failed_total", "counter", "Commits that failed and were tried again.",
+		     (double)s->stats->failed_commits);
+	metric_write(&out, "requests_total", "counter", "Requests to the API.", (double)http.requests);
+	metric_write(&out, "requests_rejected_total", "counter", "Requests refused by a bound.", (double)http.rejected);
+	metric_write(&out, "connections", "gauge", "Open connections.", http.connections);
+	metric_write(&out, "memory_kib", "gauge", "Resident memory of the server.", (double)memory_kib());
+	metric_write(&out, "start_time_seconds", "gauge", "When the server started.", (double)s->stats->began);
 	http_reply_strbuf(c->r, 200, "text/plain; version=0.0.4", &out);
 	strbuf_fini(&out);
 }

@@ -18,13 +18,44 @@
 
 static void head(struct strbuf *out, const char *name, const char *type, const char *help)
 {
-	strbuf_printf(out, "# HELP shunt_%s %s\n# TYPE shunt_%s %s\n", name, help, name, type);
+	const char *const words[] = {"# HELP shunt_", name, " ", help, "\n# TYPE shunt_", name, " ", type, "\n"};
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		strbuf_puts(out, words[i]);
+}
+
+/* Most are whole numbers. */
+static void number(struct strbuf *out, double value)
+{
+	if (value > -1e15 && value < 1e15 && (double)(int64_t)value == value)
+		strbuf_int(out, (int64_t)value);
+	else
+		strbuf_printf(out, "%.15g", value);
+	strbuf_puts(out, "\n");
+}
+
+void metric_write(struct strbuf *out, const char *name, const char *type, const char *help, double value)
+{
+	head(out, name, type, help);
+	strbuf_puts(out, "shunt_");
+	strbuf_puts(out, name);
+	strbuf_puts(out, " ");
+	number(out, value);
+}
+
+static void node_line(struct strbuf *out, const char *name, const char *node, int64_t value)
+{
+	const char *const words[] = {"shunt_", name, "{node=\"", node, "\"} "};
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		strbuf_puts(out, words[i]);
+	strbuf_int(out, value);
+	strbuf_puts(out, "\n");
 }
 
 static void total(struct strbuf *out, const char *name, const char *help, double value)
 {
-	head(out, name, "counter", help);
-	strbuf_printf(out, "shunt_%s %.15g\n", name, value);
+	metric_write(out, name, "counter", help, value);
 }
 
 /* A line for each node that there is. */
@@ -34,8 +65,7 @@ static void by_node(const struct server *s, struct strbuf *out, const char *name
 	head(out, name, "gauge", help);
 	for (uint32_t i = 0; i < s->hosts->nodes.n; i++)
 		if (!world_node_past(s, i))
-			strbuf_printf(out, "shunt_%s{node=\"%s\"} %lld\n", name, names_get(&s->cluster->node_names, i),
-				      (long long)value(s, i));
+			node_line(out, name, names_get(&s->cluster->node_names, i), value(s, i));
 }
 
 static int64_t cpus(const struct server *s, uint32_t node)

@@ -46,6 +46,7 @@ struct turn {
 	struct {
 		int64_t at_us, idle_us, cpu_us;
 		int64_t part_us; /* ... and that of the processor when the last part ended */
+		int64_t read_us; /* when it was read; CLOCK_MONOTONIC */
 		int64_t parts_us[TURN_PARTS];
 	} held; /* the three clocks at the last poll, and what has been done since */
 };
@@ -53,7 +54,7 @@ struct turn {
 /* First in every callback but requests: reads the clock, lets the scheduler decide. */
 void turn_wake(struct server *s);
 
-/* A part has ended: the processor time since the last one was its. */
+/* A part has ended: the processor time since the last one was its, unless that was a moment ago. */
 void turn_spent(struct server *s, enum turn_part part);
 /* The turn is over, the loop waits for what comes. */
 void turn_count(struct server *s);
