@@ -8,7 +8,7 @@
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 
-.PHONY: build up down test test-vm test-displace bench fuzz format install clean help
+.PHONY: build up down test test-vm test-displace bench fuzz format screenshots install clean help
 
 build: packages-run moved-build build/build.ninja
 	@ninja -C build
@@ -64,6 +64,10 @@ build-fuzz/build.ninja: | packages-ci moved-build-fuzz
 format: packages-ci
 	@tools/format
 
+# Pictures of the page, with Chromium.
+screenshots: packages-test build
+	@tools/screenshots build docs/images
+
 install: build
 	@meson configure build -Dprefix=$(PREFIX)
 	@meson install -C build
@@ -80,6 +84,7 @@ help:
 	@echo "make test-vm boots a machine with full control groups and systemd, and tests jobs and units in it"
 	@echo "make test-displace  stops and restarts counting programs 1,000 times"
 	@echo "make fuzz    feeds the parsers with noise for FUZZ_SECONDS=60 each"
+	@echo "make screenshots  takes pictures of the page into docs/images"
 	@echo "make format  lays out the sources by .clang-format"
 	@echo "make install PREFIX=/usr/local DESTDIR="
 	@echo "make down    stops what make up started"

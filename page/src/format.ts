@@ -29,9 +29,11 @@ export function clock(seconds: number): string {
 const instants = new Map<string, Intl.DateTimeFormat>();
 
 function format(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
-  const key = language() + JSON.stringify(options);
+  /* The user's own form of the page's language: whether hours are counted to 12 or to 24. */
+  const own = navigator.languages.find((l) => l.split("-")[0] === language()) ?? language();
+  const key = own + JSON.stringify(options);
   let f = instants.get(key);
-  if (!f) instants.set(key, (f = new Intl.DateTimeFormat(language(), options)));
+  if (!f) instants.set(key, (f = new Intl.DateTimeFormat(own, options)));
   return f;
 }
 

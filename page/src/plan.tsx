@@ -20,7 +20,7 @@ interface Window {
   row: number; /* height of a node */
 }
 
-/* A hue by the owner, the same in every view and on every day. */
+/* A hue by owner and name, the same every day: jobs of one kind look alike. */
 function hue(text: string): number {
   let h = 0;
   for (const c of text) h = (h * 31 + c.charCodeAt(0)) % 360;
@@ -108,7 +108,7 @@ class Picture {
 
   piece(c: CanvasRenderingContext2D, p: Placed, w: Window, width: number, chosen: Placed | null): void {
     const [x, y, bw, bh] = this.box(p, w, width);
-    const h = hue(p.piece.owner ?? ""),
+    const h = hue(`${p.piece.owner}${p.piece.name}`),
       solid = p.piece.state === "running",
       expected = p.piece.state === "expected";
     const light = this.dark ? (solid ? 38 : 24) : solid ? 72 : 88;
@@ -162,7 +162,7 @@ function Canvas({ picture }: { picture: Picture }): JSX.Element {
   const nodes = picture.plan.nodes.length;
   const initial = (): Window => {
     const [from, to] = span(picture.plan);
-    return { from, to, y: 0, row: Math.max(3, Math.min(64, Math.floor((size.current.height - TOP) / Math.max(1, nodes)))) };
+    return { from, to, y: 0, row: Math.max(3, Math.min(120, Math.floor((size.current.height - TOP) / Math.max(1, nodes)))) };
   };
   const w = window_ ?? initial();
   const bounded = (n: Window): Window => ({ ...n, y: Math.max(0, Math.min(n.y, Math.max(0, nodes * n.row - size.current.height + TOP))) });

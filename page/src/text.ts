@@ -123,7 +123,7 @@ const en = {
   "plan.title": "Plan",
   "plan.hint": "Point at a job to see what it is; click to open it.",
   "plan.keys": "Keyboard: arrows move, + and - zoom, n and p choose a job, Enter opens it, Home shows all.",
-  "plan.legend": "Filled: running. Pale: reserved. Dashed: expected, not a promise. Thick frame: its deadline is guaranteed; a brown line marks the deadline. Grey bands: reservations. The red line is now.",
+  "plan.legend": "Strong colour: running. Faint colour: reserved. Dashed: expected, not a promise. Thick frame: its deadline is guaranteed; a brown line marks the deadline. Grey bands: reservations. The red line is now.",
   "plan.in": "Zoom in",
   "plan.out": "Zoom out",
   "plan.all": "Show all",
