@@ -17,9 +17,19 @@ enum {
 	LONG_US = 1000000, /* tasks that take longer are sent one by one */
 	STUCK_US = 50000,  /* a task that runs longer than this should have nothing behind it while others are idle */
 	PEERS_MOST = 10000,
+	STRANGERS_MOST = 256, /* connections through the gate that have not said who they are */
 	READ_PIECE = 256 << 10,
 	HELLO_MOST = 4096, /* bytes of a remote worker's first message */
 };
+
+static size_t strangers(const struct broker *b)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < b->peers.n; i++)
+		n += b->peers.v[i] && b->peers.v[i]->remote && !b->peers.v[i]->worker;
+	return n;
+}
 
 void peer_accept(struct broker *b, int listener)
 {
@@ -36,7 +46,7 @@ void peer_accept(struct broker *b, int listener)
 	}
 	while (at < b->peers.n && b->peers.v[at])
 		at++;
-	if (at >= PEERS_MOST) {
+	if (at >= PEERS_MOST || (listener == b->remote_listener && strangers(b) >= STRANGERS_MOST)) {
 		close(fd);
 		return;
 	}
