@@ -4,10 +4,13 @@
 #include "core/cluster.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#include "base/mem.h"
 
 void settings_default(struct settings *s)
 {
@@ -197,8 +200,13 @@ int cluster_amount(struct cluster *c, const char *name, struct err *err)
 		return err_set(err, -EEXIST, "%s: nodes have a resource of that name", name);
 	if (c->amounts.n == AMOUNTS_MAX)
 		return err_set(err, -ENOSPC, "%s: a site can have at most %d named amounts", name, AMOUNTS_MAX);
+	char *lower = mem_strdup(name); /* as attributes have it, whoever spells it first */
+	for (char *p = lower; *p; p++)
+		*p = (char)tolower((unsigned char)*p);
 	vec_push(&c->amounts, (struct amount){0});
-	return (int)names_add(&c->amount_names, name);
+	id = names_add(&c->amount_names, lower);
+	free(lower);
+	return (int)id;
 }
 
 int64_t request_portion(const struct request *r, uint32_t amount)

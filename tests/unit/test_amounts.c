@@ -308,6 +308,9 @@ static void set_by_attributes(void **state_)
 	assert_true(amounts_of_server(c, &a));
 	assert_false(amounts_of_server(c, &a));
 	assert_int_equal(c->amounts.v[0].total, 20);
+	assert_string_equal(names_get(&c->amount_names, 0), "matlab");
+	assert_int_equal(cluster_amount(c, "Other", &err), 1); /* by a job, after a restart */
+	assert_string_equal(names_get(&c->amount_names, 1), "other");
 	assert_int_equal(attrs_change(&a, ATTR_REMOVE, "resources_available.matlab", "5", &err), 0);
 	assert_true(amounts_of_server(c, &a));
 	assert_int_equal(c->amounts.v[0].total, 15);
