@@ -48,6 +48,7 @@
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
 #include "server/life/dispatch.h"
+#include "server/life/reservations.h"
 #include "server/loop.h"
 #include "server/server.h"
 #include "store/store.h"
@@ -708,7 +709,7 @@ static void serve(struct same *x)
 		if (at > x->now) {
 			x->now = at;
 			bare_clock(x->now * 1000000);
-			bool due = gate_next(x->s->gate) <= x->now;
+			bool due = gate_next(x->s->gate) <= x->now || reservations_wake(x->s) <= x->now;
 			clock_read(x->s);
 			if (release(x) || due)
 				pump(x);
