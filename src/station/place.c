@@ -1,0 +1,91 @@
+/*
+ * place.c - see place.h.
+ */
+#include "station/place.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* Of the two-level cost; the source gives no values. One batch process, which keeps a processor busy, weighs as much as two of ours; one interactive process, which mostly
+ * waits for its owner, as one. */
+#define K1 1.0
+#define K2 2.0
+#define IDLE_LEAST 0.05 /* fractions are no less: they divide */
+
+static const struct {
+	const char *name;
+	bool counts, priorities;
+} policies[PLACE_POLICIES] = {
+	[PLACE_ROUND_ROBIN] = {"round-robin", false, false},
+	[PLACE_FI] = {"fi", false, false},
+	[PLACE_FIM] = {"fim", true, false},
+	[PLACE_FI_P] = {"fi/p", false, true},
+	[PLACE_FIM_P] = {"fim/p", true, true},
+	[PLACE_TWO_LEVEL] = {"two-level", true, false},
+	[PLACE_OURS] = {"ours", true, true},
+};
+
+const char *place_name(enum place_policy p)
+{
+	return policies[p].name;
+}
+
+bool place_find(const char *name, enum place_policy *ret)
+{
+	for (int p = 0; p < PLACE_POLICIES; p++)
+		if (strcmp(policies[p].name, name) == 0) {
+			*ret = (enum place_policy)p;
+			return true;
+		}
+	return false;
+}
+
+bool place_counts(enum place_policy p)
+{
+	return policies[p].counts;
+}
+
+bool place_priorities(enum place_policy p)
+{
+	return policies[p].priorities;
+}
+
+static double least(double fraction)
+{
+	return fraction > IDLE_LEAST ? fraction : IDLE_LEAST;
+}
+
+double place_cost(enum place_policy p, const struct load *l)
+{
+	double n = l->ours + l->interactive + l->batch;
+
+	if (p == PLACE_TWO_LEVEL)
+		n = l->ours + K1 * l->interactive * l->interactive + K2 * l->batch * l->batch * l->batch;
+	if (p ==
+	    PLACE_OURS) /* of what its owner leaves, shared with our others; a batch process of the owner's leaves nothing while it lasts */
+		return (l->ours + 1) * (1 + l->batch) / (l->speed * least(l->free));
+	return n / (l->speed * least(l->idle)) + 1 / l->speed;
+}
+
+int place_choose(enum place_policy p, struct load *table, const bool *usable, int n, int *turn)
+{
+	int best = PLACE_NOWHERE;
+	double cost = 0;
+
+	for (int k = 0; k < n; k++) {
+		int i = p == PLACE_ROUND_ROBIN ? (*turn + k) % n : k;
+		double c = p == PLACE_ROUND_ROBIN ? 0 : place_cost(p, &table[i]);
+		if ((usable && !usable[i]) || (p == PLACE_OURS && table[i].ours))
+			continue;
+		if (best == PLACE_NOWHERE || c < cost) {
+			best = i;
+			cost = c;
+		}
+	}
+	if (best == PLACE_NOWHERE)
+		return best;
+	*turn = (best + 1) % n;
+	if (policies[p].counts)
+		table[best].ours++;
+	return best;
+}

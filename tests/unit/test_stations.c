@@ -1,0 +1,128 @@
+/*
+ * test_stations.c - where tasks go on workstations, and that the simulated network does what the model says.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "sim/stations.h"
+
+static const struct load quiet = {.speed = 1, .idle = 1, .free = 1};
+
+static void names(void **state)
+{
+	enum place_policy p;
+
+	for (int i = 0; i < PLACE_POLICIES; i++) {
+		assert_true(place_find(place_name((enum place_policy)i), &p));
+		assert_int_equal(p, i);
+	}
+	assert_false(place_find("pvm", &p));
+}
+
+/* A burst of three: round robin goes on, FI puts all on the fastest idle one, FIM counts its own. */
+static void bursts(void **state)
+{
+	static const struct {
+		enum place_policy policy;
+		int to[3];
+	} cases[] = {
+		{PLACE_ROUND_ROBIN, {0, 1, 2}}, {PLACE_FI, {1, 1, 1}}, {PLACE_FIM, {1, 1, 2}}, {PLACE_OURS, {1, 2, 0}}};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct load table[3] = {quiet, quiet, quiet};
+		int turn = 0;
+		table[1].speed = 4;
+		table[2].speed = 2;
+		for (int k = 0; k < 3; k++)
+			assert_int_equal(place_choose(cases[i].policy, table, NULL, 3, &turn), cases[i].to[k]);
+	}
+}
+
+/* The owner's batch work weighs more than as many tasks of ours in the two-level cost, and the same in FIM's. */
+static void owners_weigh(void **state)
+{
+	struct load ours = quiet, owner = quiet;
+
+	ours.ours = 2;
+	owner.batch = 2;
+	assert_true(place_cost(PLACE_FIM, &ours) == place_cost(PLACE_FIM, &owner));
+	assert_true(place_cost(PLACE_TWO_LEVEL, &ours) < place_cost(PLACE_TWO_LEVEL, &owner));
+	owner.idle = owner.free = 0; /* nothing divides by it */
+	for (int p = 0; p < PLACE_POLICIES; p++)
+		assert_true(isfinite(place_cost((enum place_policy)p, &owner)));
+}
+
+/* While every station has one of ours, ours lets a task wait; stations that may not be used are not. */
+static void nowhere(void **state)
+{
+	struct load table[2] = {quiet, quiet};
+	bool usable[2] = {false, false};
+	int turn = 0;
+
+	assert_int_equal(place_choose(PLACE_FIM, table, usable, 2, &turn), PLACE_NOWHERE);
+	table[0].ours = table[1].ours = 1;
+	assert_int_equal(place_choose(PLACE_OURS, table, NULL, 2, &turn), PLACE_NOWHERE);
+	assert_int_equal(place_choose(PLACE_FIM, table, NULL, 2, &turn), 0);
+}
+
+static struct stations_result run(enum place_policy policy, enum discipline d, double load, bool alone)
+{
+	return stations_run(&(struct stations_case){.policy = policy,
+						    .discipline = d,
+						    .load = load,
+						    .share = {0.02, 0.18, 0.8},
+						    .alone = alone,
+						    .quantum = 0.5,
+						    .interval = 5,
+						    .seed = 3,
+						    .jobs = 60});
+}
+
+/* Owners who are served at once notice nothing at all; sharing they do; a quantum lies between. */
+static void owners_notice(void **state)
+{
+	struct stations_result alone = run(PLACE_FIM, DISCIPLINE_AT_ONCE, 0.8, true),
+			       at_once = run(PLACE_FIM, DISCIPLINE_AT_ONCE, 0.8, false),
+			       quantum = run(PLACE_FIM, DISCIPLINE_QUANTUM, 0.8, false),
+			       shared = run(PLACE_FIM, DISCIPLINE_SHARED, 0.8, false);
+
+	assert_int_equal(at_once.ended[CLASS_PARALLEL], 60);
+	assert_true(fabs(at_once.response[CLASS_INTERACTIVE] / alone.response[CLASS_INTERACTIVE] - 1) < 0.05);
+	assert_true(quantum.response[CLASS_INTERACTIVE] > at_once.response[CLASS_INTERACTIVE]);
+	assert_true(shared.response[CLASS_INTERACTIVE] > quantum.response[CLASS_INTERACTIVE]);
+	assert_true(shared.response[CLASS_BATCH] > quantum.response[CLASS_BATCH]);
+}
+
+static void better_than_two_level(void **state)
+{
+	for (double load = 0.3; load < 0.9; load += 0.25) {
+		struct stations_result source = run(PLACE_TWO_LEVEL, DISCIPLINE_QUANTUM, load, false),
+				       ours = run(PLACE_OURS, DISCIPLINE_AT_ONCE, load, false);
+		assert_true(ours.response[CLASS_INTERACTIVE] <= source.response[CLASS_INTERACTIVE]);
+		assert_true(ours.response[CLASS_PARALLEL] < source.response[CLASS_PARALLEL]);
+	}
+}
+
+static void repeats(void **state)
+{
+	struct stations_result a = run(PLACE_OURS, DISCIPLINE_AT_ONCE, 0.7, false),
+			       b = run(PLACE_OURS, DISCIPLINE_AT_ONCE, 0.7, false);
+
+	assert_memory_equal(&a, &b, sizeof a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names),   cmocka_unit_test(bursts),	    cmocka_unit_test(owners_weigh),
+		cmocka_unit_test(nowhere), cmocka_unit_test(owners_notice), cmocka_unit_test(better_than_two_level),
+		cmocka_unit_test(repeats),
+	};
+
+	return cmocka_run_group_tests_name("stations", tests, NULL, NULL);
+}
