@@ -91,6 +91,11 @@ static int cover(const struct command *c, const void *arguments, const struct op
 	return generated(c, arguments, experiment_cover);
 }
 
+static int owners(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	return generated(c, arguments, experiment_owners);
+}
+
 static int traces(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	const struct arguments *a = arguments;
@@ -168,6 +173,15 @@ const struct command command_experiment_cover = {
 		"Generated workloads of jobs that fit on one node, under easy with node_allocation = cover, min_resource and first_available, on nodes of equal and of "
 		"different speeds, at three arrival rates: mean waits, turnarounds and nodes in use, with 95% intervals of the differences.",
 	GENERATED(cover),
+};
+
+const struct command command_experiment_owners = {
+	.name = "experiment owners",
+	.about = "Measure what owners of workstations notice of parallel jobs there.",
+	.details =
+		"20 workstations of different speeds, whose owners use them, and parallel jobs that are graphs of 20 tasks, at five loads: where tasks go by fim, by the source's "
+		"two-level cost, and by ours; who is served first on a station; and the interval at which loads are exchanged. Mean responses as ratios, with 90% intervals.",
+	GENERATED(owners),
 };
 
 const struct command command_experiment_traces = {

@@ -133,6 +133,7 @@ const struct command *const commands[] = {
 	&command_simulate,
 	&command_experiment_bag,
 	&command_experiment_cover,
+	&command_experiment_owners,
 	&command_experiment_move,
 	&command_experiment_push,
 	&command_experiment_traces,

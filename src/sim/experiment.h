@@ -31,6 +31,9 @@ int experiment_move(const struct push_options *o, FILE *out, bool *ret_claims, s
 /* Node allocation by the smallest cover beside two others, over spreads of node speed and arrival rates; nothing is claimed of it. */
 int experiment_cover(const struct push_options *o, FILE *out, bool *ret_claims, struct err *err);
 
+/* Parallel jobs on workstations whose owners use them, under the source's two-level scheduler and under ours; nothing is claimed of it. */
+int experiment_owners(const struct push_options *o, FILE *out, bool *ret_claims, struct err *err);
+
 struct traces_options {
 	const char *dir; /* where the traces are */
 	int workers;
