@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -209,6 +210,30 @@ static void dry_run_in_slices(void **state)
 	bare_clock(0);
 }
 
+/* A job that had a share of a node keeps its request when no node is shared any more. */
+static void share_outlives_nodes(void **state)
+{
+	struct site *f = *state;
+	char body[200];
+
+	snprintf(
+		body, sizeof body,
+		"{\"script\":\"true\",\"resources\":[\"nodes=1:ppn=2\"],\"estimate\":60,\"deadline\":%lld,\"budget\":100000}",
+		(long long)time(NULL) + 2 * HOUR);
+	assert_int_equal(site_ask(f, getuid(), "PATCH", "/v1/nodes/n1", "{\"shared\":true}"), 200);
+	assert_int_equal(ask(f, getuid(), "/v1/jobs", body), 201);
+	server_turn(f->s);
+	assert_int_equal(ask(f, getuid(), "/v1/jobs/delete", "{\"ids\":[\"1\"],\"purge\":true}"), 200);
+	server_turn(f->s);
+	assert_int_equal(site_ask(f, getuid(), "PATCH", "/v1/nodes/n1", "{\"shared\":false}"), 200);
+	server_turn(f->s);
+	for (int i = 0; i < 2; i++, site_reopen(f)) {
+		assert_int_equal(site_ask(f, getuid(), "GET", "/v1/jobs/1", NULL), 200);
+		if (!strstr(f->a.body.text, "\"cpus\":2,") || strstr(f->a.body.text, "\"share\":null"))
+			fail_msg("%s", f->a.body.text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -217,6 +242,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(altered_by_another, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(overdue, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(dry_run_in_slices, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(share_outlives_nodes, setup, site_teardown),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

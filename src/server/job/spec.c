@@ -150,13 +150,11 @@ bool shares_offered(const struct server *s)
 	return false;
 }
 
-/* One with a share asks for that instead of CPUs. */
-static int request_divide(struct server *s, struct spec *p, struct err *err)
+/* One with a share asks for that instead of CPUs; if no node is shared any more it still does, and fits nowhere. */
+static void request_divide(struct server *s, struct spec *p)
 {
-	if (!p->rare->share || p->request == UINT32_MAX)
-		return 0;
-	p->request = shares_offered(s) ? cluster_request_divided(s->cluster, p->request, p->rare->share) : UINT32_MAX;
-	return p->request == UINT32_MAX ? err_set(err, -EINVAL, "no node is shared any more") : 0;
+	if (p->rare->share && p->request != UINT32_MAX)
+		p->request = cluster_request_divided(s->cluster, p->request, p->rare->share);
 }
 
 int spec_fill(struct server *s, const struct reqtext *text, struct spec *spec, struct err *err)
@@ -168,8 +166,12 @@ int spec_fill(struct server *s, const struct reqtext *text, struct spec *spec, s
 	full.estimate = text->estimate ? text->estimate : spec->rare->libra.estimate;
 	rc = partition_resolve(s->cluster, &full, &spec->request, &spec->allowed, err);
 
+	if (rc == 0 && spec->rare->share && !shares_offered(s))
+		rc = err_set(err, -EINVAL, "no node is shared any more");
 	if (rc == 0)
-		rc = request_divide(s, spec, err);
+		request_divide(s, spec);
+	if (rc == 0 && spec->request == UINT32_MAX)
+		rc = err_set(err, -EINVAL, "a job with a share has one part, on any node");
 	if (s->plan)
 		plan_widen(s->plan);
 
@@ -211,7 +213,7 @@ static void spec_resolve(struct server *s, const struct reqtext *text, struct sp
 		plan_set_amount(s->plan, i);
 	full.estimate = p->rare->libra.estimate; /* its own text has none */
 	partition_resolve(s->cluster, &full, &p->request, &p->allowed, &err);
-	request_divide(s, p, &err);
+	request_divide(s, p);
 	if (s->plan)
 		plan_widen(s->plan);
 }
