@@ -246,8 +246,10 @@ class Clients:
         if not found or (found[0].steps and rng.random() < 0.8):
             return False
         job, id, index = found
-        job.reruns[index] += 1
-        self.change("rerun", job, id)
+        def asked():
+            job.reruns[index] += 1
+        asked()
+        self.change("rerun", job, id, repeated=asked)  # one without an answer may have been done
 
     def do_holds(self, rng, mine):
         """Of jobs that wait or run, by whoever released them or did not."""
@@ -391,7 +393,7 @@ class Clients:
         self.keys += 1
         return self.keys % 2
 
-    def change(self, action, job, id=None, **more):
+    def change(self, action, job, id=None, repeated=lambda: None, **more):
         """Until there is an answer: 'done', or the code of the error. None if it was accepted is not known."""
         if not job.id:
             return None
@@ -402,6 +404,7 @@ class Clients:
                 status, answer = self.instance.request("POST", "/v1/jobs/" + action, {"ids": [id or job.id], **more})
             except Gone:
                 asked += 1
+                repeated()
                 time.sleep(0.05)
                 continue
             self.record.write(action + " answered", job, status=status, answer=answer, before=asked)
