@@ -1,6 +1,6 @@
 /*
  * test_dispatch.c - running jobs that an emergency job stops while something else was asked of them: what was asked holds, even where the scheduler finds another place for them at
- * once.
+ * once; and jobs that hold their places for longer than was planned.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -278,6 +278,32 @@ static void waits_for_cpus(void **state)
 	assert_false(f->s->turn->dirty);
 }
 
+/* The planned end of job 1 has come, but it is still there when a job with a deadline comes, about which the scheduler decides before the next turn: nobody is started in its place. */
+static void there_after_its_end(void **state)
+{
+	struct site *f = *state;
+	char body[200];
+
+	assert_int_equal(site_set(f, "tolerance", "0"), 200);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(ask(f, "POST", "/v1/jobs",
+				     "{\"script\":\"true\",\"resources\":[\"nodes=2:ppn=4\",\"walltime=60\"]}"),
+				 201);
+	server_turn(f->s);
+	all_start(f);
+	shows(f, "\"state\":\"R\"");
+	f->now += 60;
+	bare_clock(f->now * 1000000);
+	snprintf(body, sizeof body,
+		 "{\"script\":\"true\",\"type\":\"Q\",\"deadline\":%lld,\"resources\":[\"nodes=1:ppn=1\","
+		 "\"walltime=60\"]}",
+		 (long long)f->now + 86400);
+	assert_int_equal(ask(f, "POST", "/v1/jobs", body), 201);
+	assert_int_equal(ask(f, "GET", "/v1/jobs/2", NULL), 200);
+	if (!strstr(f->a.body.text, "\"state\":\"Q\""))
+		fail_msg("it does not wait: %s", f->a.body.text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -289,6 +315,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(rerun_before_it_runs, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(pause_under_hold, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(waits_for_cpus, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(there_after_its_end, setup, site_teardown),
 	};
 
 	return cmocka_run_group_tests_name("dispatch", tests, NULL, NULL);

@@ -28,6 +28,7 @@ void decide(struct server *s)
 
 	if (s->turn->merging)
 		return;
+	dispatch_overruns(s); /* a request may come before the turn has seen that an end was due */
 	sched_pace(s->sched, s->slices->slice_steps ? (uint64_t)s->slices->slice_steps : PACE);
 	s->turn->undecided = !sched_cycle(s->sched, s->clock->now);
 	s->turn->cycled = true;
