@@ -586,7 +586,7 @@ static void pump(struct same *x)
 	do {
 		x->s->turn->commit_us = 1; /* do not wait for company */
 		server_turn(x->s);
-		any = x->s->turn->dirty || gate_has_news(x->s->gate) || x->s->slices->works.n;
+		any = x->s->turn->dirty || x->s->turn->undecided || gate_has_news(x->s->gate) || x->s->slices->works.n;
 		while (obey(x))
 			any = true;
 	} while (any);
