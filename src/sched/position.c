@@ -299,6 +299,14 @@ static void add_commons(struct sched *s)
 		vec_clear(&s->line.fresh);
 }
 
+/* Room was left since they were asked about: those without a place are asked about again. */
+static void commons_untry(struct sched *s)
+{
+	for (size_t i = 0; i < s->line.by_key.n && s->effort.tried.n; i++)
+		if (s->line.by_key.v[i].planned == TIME_NEVER)
+			cycle_untry(s, s->line.by_key.v[i].job);
+}
+
 /* Those whose time has come start. Whether a limit kept any of them from it, which leaves room for others. */
 static bool start_due(struct sched *s)
 {
@@ -363,7 +371,9 @@ void position_pass(struct sched *s)
 		add_commons(s);
 	if (!s->effort.unfinished) /* else the next cycle goes on, at once */
 		outage_fill(s);
-	while (!s->effort.unfinished && start_due(s))
+	while (!s->effort.unfinished && start_due(s)) {
+		commons_untry(s);
 		add_commons(s);
+	}
 	places_tell(s);
 }

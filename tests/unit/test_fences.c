@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "plan/fence.h"
+#include "rules/limit.h"
 #include "sched/explain.h"
 #include "sched/forecast.h"
 #include "sched/policy.h"
@@ -147,10 +148,52 @@ static void test_put_up(void **state)
 	world_fini(&w);
 }
 
+/* A limit keeps a job from the place that it had in the reservation: one that had none behind it is asked about again, also by a scheduler that may not take long. */
+static void test_left(void **state)
+{
+	(void)state;
+	for (int pace = 0; pace < 2; pace++) {
+		struct limits *l = limits_create();
+		open_world("artaras");
+		sched_limit(w.s, l);
+		sched_pace(w.s, pace ? 1000000 : 0);
+		limits_cap(l, LIMIT_OF_USER, 1, LIMIT_JOBS, 1);
+
+		uint32_t first = world_common(&w, 0, "nodes=n1:ppn=8", 100),
+			 class = limits_class(l, &(struct limit_party){.user = 1});
+
+		w.limits_of_next = class;
+		uint32_t member = world_common(&w, 0, "nodes=n1:ppn=8", 100);
+
+		give(member, 0);
+		w.limits_of_next = 0;
+		world_cycle(&w, 0);
+
+		uint32_t inside = world_common(&w, 0, "nodes=1:ppn=4", 60);
+
+		give(inside, course);
+		world_cycle(&w, 0);
+		is(first, STATE_RUNNING);
+		assert_int_equal(sched_planned(w.s, member), 100);
+		assert_int_equal(sched_planned(w.s, inside), TIME_NEVER);
+		w.limits_of_next = class;
+		uint32_t other = world_common(&w, 50, "nodes=n2:ppn=8", 500);
+
+		world_cycle(&w, 50);
+		is(other, STATE_RUNNING);
+		sched_finish(w.s, first, 100, NULL);
+		world_cycle(&w, 100);
+		is(member, STATE_CANDIDATE);
+		is(inside, STATE_RUNNING);
+		world_fini(&w);
+		limits_destroy(l);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_common), cmocka_unit_test(test_passed),
-					   cmocka_unit_test(test_put_up)};
+					   cmocka_unit_test(test_put_up), cmocka_unit_test(test_left)};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
