@@ -78,7 +78,7 @@ void sched_keys(struct sched *s, uint32_t id, uint32_t keys, uint32_t bound, int
 	s->now = now;
 	plan_advance(s->p, now);
 	places_ease(s);
-	if (plan_holds(s->p, id) && (!passes(s, job) || (s->p->kept.n && cluster_job_request(s->c, job)->nportions)))
+	if (plan_holds(s->p, id) && !passes(s, job))
 		place_lose(s, id, JOB_NONE);
 	sched_refresh(s);
 }

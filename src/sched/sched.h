@@ -110,7 +110,7 @@ void sched_outage(struct sched *s, int64_t begin, int64_t until, bool saves, int
 /* Nodes that only some jobs may use over an interval (plan/fence.h), in the place of those that were there before; sorted or not, those of a node apart from each other. Jobs that
  * run go on; those that are reserved where they may not be lose their places. */
 void sched_fences(struct sched *s, const struct node_fence *fences, size_t n, int64_t now);
-/* The keys of a job to them, and the one that it is bound to. */
+/* The keys of a job to them, and the one that it is bound to. Whether it has more of what is kept for others now is asked by sched_fences(), which follows. */
 void sched_keys(struct sched *s, uint32_t job, uint32_t keys, uint32_t bound, int64_t now);
 
 /* The site has another amount of something (cluster_amount) than it had, or others use another part of it. What runs goes on; what is reserved and has no room

@@ -272,6 +272,34 @@ static void kept_for_some(void **state_)
 	kept_in("conservative");
 }
 
+/* The reservation is over, and with it the keys to it: who had one keeps the place that was promised. */
+static void a_place_outlives_the_key(void **state_)
+{
+	bool key[4] = {0};
+	struct world w;
+
+	(void)state_;
+	open_world(&w, "artaras", 2, 4);
+	uint32_t course = names_add(&w.c->reservation_names, "course") + 1;
+	struct node_fence f = {.node = 0, .fence = {0, 60, course}, .keep = 3};
+
+	key[course] = true;
+	sched_fences(w.s, &f, 1, 0);
+	uint32_t one = world_common(&w, 0, "ncpus=1,matlab=1", HOUR),
+		 next = world_common(&w, 0, "ncpus=1,matlab=4", HOUR);
+	sched_keys(w.s, next, cluster_nodeset(w.c, key, 4, false), 0, 0);
+	world_cycle(&w, 0);
+	assert_int_equal(state(&w, one), STATE_RUNNING);
+	assert_int_equal(sched_planned(w.s, next), HOUR);
+	sched_keys(w.s, next, KEYS_NONE, 0, 60);
+	sched_fences(w.s, NULL, 0, 60);
+	assert_int_equal(sched_planned(w.s, next), HOUR);
+	plan_check(w.p);
+	world_cycle(&w, 60);
+	assert_int_equal(world_count(&w, next, EVENT_KEEP), 1);
+	world_fini(&w);
+}
+
 static void requests_are_judged(void **state_)
 {
 	struct world w;
@@ -366,6 +394,7 @@ int main(void)
 		cmocka_unit_test(overrun),
 		cmocka_unit_test(emergency_takes_none),
 		cmocka_unit_test(kept_for_some),
+		cmocka_unit_test(a_place_outlives_the_key),
 		cmocka_unit_test(requests_are_judged),
 		cmocka_unit_test(set_by_attributes),
 		cmocka_unit_test(reports_are_read),
