@@ -693,6 +693,7 @@ static void serve(struct same *x)
 		int64_t at = sched_next_wake(x->s->sched);
 		uint32_t id = 0;
 		earlier(&at, gate_next(x->s->gate));
+		earlier(&at, reservations_wake(x->s));
 		if (next_end(x, &id)) {
 			earlier(&at, end_of(x, id));
 			idle = 0;
