@@ -67,11 +67,13 @@ bool window_allows(const struct window *w, int64_t cpus, int64_t end)
 bool failure_known(const struct sched *s, const failure_vec *v, const struct job *job, int64_t length)
 {
 	const struct request *r = cluster_job_request(s->c, job);
+	bool parted = v->n && plan_in_partition(s->p, job->id);
 
 	for (size_t i = 0; i < v->n; i++) {
 		const struct failure *f = &v->v[i];
-		if (length < f->length || (f->allowed != NODES_ALL && f->allowed != job->allowed) ||
-		    f->keys != job->keys || f->bound != job->bound)
+		if (length < f->length || f->parted != parted ||
+		    (f->allowed != NODES_ALL && f->allowed != job->allowed) || f->keys != job->keys ||
+		    f->bound != job->bound)
 			continue;
 		if (f->request == job->request)
 			return true;
@@ -91,7 +93,7 @@ static void failures_prune(failure_vec *v, const struct failure *f)
 		const struct failure *g = &v->v[i];
 		bool implied = g->uniform && g->nfrags >= f->nfrags && g->length >= f->length &&
 			       (f->allowed == NODES_ALL || f->allowed == g->allowed) && f->keys == g->keys &&
-			       f->bound == g->bound && res_covers(&g->need, &f->need);
+			       f->bound == g->bound && f->parted == g->parted && res_covers(&g->need, &f->need);
 		if (!implied)
 			v->v[kept++] = *g;
 	}
@@ -113,6 +115,7 @@ void failure_note(const struct sched *s, failure_vec *v, const struct job *job, 
 		.length = length,
 		/* a request without features, exclusivity, whole nodes or amounts of the site stands for all that ask for more */
 		.uniform = r->uniform && !shape->features && !shape->exclusive && !shape->whole && !r->nportions,
+		.parted = plan_in_partition(s->p, job->id),
 	};
 
 	failures_prune(v, &f);

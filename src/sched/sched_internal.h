@@ -59,6 +59,7 @@ struct failure {
 	struct res need; /* per fragment, if uniform */
 	int64_t length;
 	bool uniform;
+	bool parted; /* in a partition, where jobs without one are not: neither says anything of the other */
 };
 
 typedef VEC(struct failure) failure_vec;

@@ -15,6 +15,7 @@
 #include "plan/insert.h"
 #include "rules/partition.h"
 #include "sim/machine.h"
+#include "support/world.h"
 
 static struct cluster *machine(const char *text)
 {
@@ -336,6 +337,40 @@ static void a_partition_without_a_node_takes_what_fits(void **state)
 	cluster_destroy(c);
 }
 
+/* That a job without a partition has to wait says nothing of one that comes later and asks for more in a partition, which is empty. */
+static void shared_jobs_keep_nobody_off_partitions(void **state)
+{
+	static const char *const names[] = {"easy", "shunt"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		struct partition_ask ask = {.name = "A", .any = true};
+		struct partition_choice got;
+		struct world w;
+		struct job *job;
+
+		world_init(&w, names[i]);
+		world_add_nodes(&w, 3, 4);
+		assert_int_equal(cluster_add_partition(w.c, "A", (uint32_t[]){0}, 1, NULL), 0);
+		world_open(&w);
+		uint32_t runs = world_common(&w, 0, "nodes=2:ppn=4", 100);
+		world_cycle(&w, 0);
+		uint32_t waits = world_common(&w, 0, "ncpus=1", 50);
+		assert_int_equal(partition_choose(w.c, &ask, &got, NULL), 0);
+		job = cluster_add_job(w.c);
+		job->request = partition_request(w.c, &got);
+		job->allowed = got.allowed;
+		job->walltime = 200;
+		job->deadline = TIME_NEVER;
+		sched_submit(w.s, job->id, 0);
+		world_cycle(&w, 0);
+		assert_int_equal(world_job(&w, runs)->state, STATE_RUNNING);
+		assert_int_equal(world_job(&w, waits)->state, STATE_CANDIDATE);
+		assert_int_equal(job->state, STATE_RUNNING);
+		world_fini(&w);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -354,6 +389,7 @@ int main(void)
 		cmocka_unit_test(a_job_has_a_partition_to_itself),
 		cmocka_unit_test(a_named_partition_is_waited_for),
 		cmocka_unit_test(shared_jobs_stay_off_partitions),
+		cmocka_unit_test(shared_jobs_keep_nobody_off_partitions),
 		cmocka_unit_test(a_partition_without_a_node_takes_what_fits),
 	};
 
