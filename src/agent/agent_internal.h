@@ -88,6 +88,9 @@ void agent_stop(struct agent *a);					    /* leaves the loop; jobs go on */
 struct join_options {
 	const char *where, *token, *name;
 	int port; /* of the agent's own listener; -1: as it was, or the usual */
+	int cpus; /* as in struct member, */
+	bool guest;
+	int64_t leaves; /* when the machine is not ours any more; 0: never */
 };
 int join(struct home *h, const struct join_options *o, struct err *err);
 

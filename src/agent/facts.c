@@ -258,6 +258,20 @@ int facts_collect(const char *cgroup, const char *directory, json_t **ret, struc
 	return 0;
 }
 
+void facts_limit(json_t *facts, int cpus)
+{
+	json_int_t there = json_integer_value(json_object_get(facts, "cpus")),
+		   memory = json_integer_value(json_object_get(facts, "memory"));
+
+	if (cpus <= 0 || cpus == there)
+		return;
+	json_object_set_new(facts, "cpus", json_integer(cpus));
+	json_object_del(facts, "os_cpus");
+	json_object_del(facts, "numa_cpus");
+	if (cpus < there)
+		json_object_set_new(facts, "memory", json_integer(memory / there * cpus));
+}
+
 void facts_say(const json_t *facts, char *ret, size_t size)
 {
 	json_int_t cpus = json_integer_value(json_object_get(facts, "cpus"));

@@ -43,6 +43,8 @@ struct member {
 	char *joined_by;      /* where it was when this node joined: tried when no other is there */
 	uint64_t epoch;	      /* the highest seen */
 	int port;	      /* of our own; 0: any that is free */
+	int cpus;	      /* that it may use here; 0: all */
+	bool guest;	      /* it is here for a time: it ends when no server answers any more, and with its node */
 	int last_port;	      /* what that was: running jobs know it */
 	/* What the server said last, for a start without it. */
 	char *cgroup;

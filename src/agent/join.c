@@ -141,6 +141,8 @@ static int join_ask(const struct home *h, const struct join_options *o, const st
 		rc = err_set(err, -EINVAL, "%s: that is no name for a node", name);
 	if (rc == 0) {
 		before_add(h, body, &csr);
+		if (o->leaves)
+			json_object_set_new(body, "leaves", json_integer(o->leaves));
 		rc = ask_post(m->joined_by, t->fingerprint, "/v1/join", body, &answer, err);
 	}
 	if (rc == -EPERM && !o->name) { /* a token may be for one node, whose name it knows */
@@ -162,7 +164,10 @@ static int join_ask(const struct home *h, const struct join_options *o, const st
 
 int join(struct home *h, const struct join_options *o, struct err *err)
 {
-	struct member m = {.port = o->port >= 0 ? o->port : AGENT_PORT};
+	struct member m = {.port = o->port >= 0 ? o->port : AGENT_PORT,
+			   .cpus = o->cpus,
+			   .guest = o->guest,
+			   .root_jobs = o->guest}; /* as a user's own server has it */
 	char where[512], machine[128];
 	json_t *facts = NULL;
 	struct token t;
@@ -174,6 +179,7 @@ int join(struct home *h, const struct join_options *o, struct err *err)
 		return rc < 0 ? rc : 0;
 	if ((rc = home_make(h, err)) < 0 || (rc = facts_collect("auto", h->state, &facts, err)) < 0)
 		return rc;
+	facts_limit(facts, o->cpus);
 	m.joined_by = mem_strdup(where);
 	m.cgroup = mem_strdup("auto");
 	rc = join_ask(h, o, &t, facts, &m, err);

@@ -38,7 +38,8 @@ struct arguments {
 };
 
 static const char usage[] =
-	"usage: shunt-agent --join SERVER[:PORT] [TOKEN | - | --token-file FILE] [--name NAME] [--port PORT] [--foreground | --no-start]\n"
+	"usage: shunt-agent --join SERVER[:PORT] [TOKEN | - | --token-file FILE] [--name NAME] [--port PORT]\n"
+	"                   [--cpus N] [--leaves INSTANT] [--guest] [--foreground | --no-start]\n"
 	"       shunt-agent [--port PORT] [--foreground]\n"
 	"\n"
 	"The agent of a node: runs parts of jobs for the server of a cluster. 'shunt token create' on the server prints a token.\n"
@@ -48,6 +49,9 @@ static const char usage[] =
 	"  --token-file FILE  read the token from FILE\n"
 	"  --name NAME        the node's name; the host's if not given\n"
 	"  --port PORT        where other nodes reach this one; 7723 if not given, 0: any that is free\n"
+	"  --cpus N           let jobs use N of this machine's CPUs; which ones is not decided here\n"
+	"  --leaves INSTANT   no job lasts longer than until then, in seconds since 1970\n"
+	"  --guest            end as soon as the node is removed, and ten minutes after the last answer of a server\n"
 	"  --foreground       stay, and log to standard error\n"
 	"  --no-start         join only\n";
 
@@ -142,6 +146,7 @@ static void on_hang_up(uv_signal_t *s, int number)
 		log_open(&a->home);
 	if (facts_collect(a->member.cgroup, a->home.state, &facts, NULL) < 0)
 		return;
+	facts_limit(facts, a->member.cpus);
 	if (facts_differ(a->facts, facts)) {
 		json_decref(a->facts);
 		a->facts = json_incref(facts);
@@ -192,6 +197,7 @@ static int bring_up(struct agent *a, struct err *err)
 	if ((rc = credential_load(a, err)) < 0 ||
 	    (rc = facts_collect(a->member.cgroup, a->home.state, &a->facts, err)) < 0)
 		return rc;
+	facts_limit(a->facts, a->member.cpus);
 	views_start(a);
 	a->health = health_create(a->loop, on_health, a);
 	if ((rc = spool_start(a, err)) < 0 || (rc = orders_start(a, err)) < 0 || (rc = peers_start(a, err)) < 0 ||
@@ -271,6 +277,15 @@ static int number_of(const char *text, int *ret)
 	return 0;
 }
 
+static int instant_of(const char *text, int64_t *ret)
+{
+	char *end;
+
+	errno = 0;
+	*ret = strtoll(text, &end, 10);
+	return errno || *end || end == text || *ret <= 0 ? -1 : 0;
+}
+
 /* Everybody sees the command line: what is secret there goes at once. */
 static void token_take(struct arguments *a, char *word)
 {
@@ -288,6 +303,9 @@ static int parse(int argc, char **argv, struct arguments *a)
 		{"join", required_argument, NULL, 'j'},
 		{"name", required_argument, NULL, 'n'},
 		{"port", required_argument, NULL, 'p'},
+		{"cpus", required_argument, NULL, 'c'},
+		{"leaves", required_argument, NULL, 'e'},
+		{"guest", no_argument, NULL, 'g'},
 		{"foreground", no_argument, NULL, 'f'},
 		{"no-start", no_argument, NULL, 's'},
 		{"token-file", required_argument, NULL, 't'},
@@ -309,6 +327,15 @@ static int parse(int argc, char **argv, struct arguments *a)
 			break;
 		case 'p':
 			bad |= number_of(optarg, &a->join.port);
+			break;
+		case 'c':
+			bad |= number_of(optarg, &a->join.cpus);
+			break;
+		case 'e':
+			bad |= instant_of(optarg, &a->join.leaves);
+			break;
+		case 'g':
+			a->join.guest = true;
 			break;
 		case 'f':
 			a->foreground = true;
@@ -337,7 +364,9 @@ static int parse(int argc, char **argv, struct arguments *a)
 		}
 	if (a->join.where && !a->token_file)
 		token_take(a, optind < argc ? argv[optind++] : NULL);
-	if (bad || optind != argc || (!a->join.where && (a->join.name || a->no_start || a->token_file))) {
+	if (bad || optind != argc ||
+	    (!a->join.where &&
+	     (a->join.name || a->join.cpus || a->join.leaves || a->join.guest || a->no_start || a->token_file))) {
 		fputs(usage, stderr);
 		return -1;
 	}

@@ -28,9 +28,10 @@
 #define CALL_MS 3000 /* until a server is given up for another; not for ever, or a busy one would never be reached */
 #define HEARTBEAT 5  /* seconds, if the server does not say */
 #define SILENCE_LEAST 3000
-#define PINGS 16       /* that may be under way */
-#define SAID_MS 600000 /* then the log says again why there is no connection */
-#define SAID_MOST 16   /* different reasons in that time */
+#define PINGS 16	/* that may be under way */
+#define SAID_MS 600000	/* then the log says again why there is no connection */
+#define GUEST_MS 600000 /* for which a guest looks for a server */
+#define SAID_MOST 16	/* different reasons in that time */
 
 enum stage { AWAY, CALLS, GREETS, LISTENS };
 
@@ -42,6 +43,7 @@ struct session {
 	char leader[512];	     /* whom it was sent to, or "" */
 	size_t next;		     /* of the servers */
 	size_t failures;	     /* since the last welcome */
+	uint64_t left;		     /* uv_now() when the last server was lost, or this began */
 	int64_t pause;		     /* ms that a server has asked for; -1: none did */
 	int heartbeat;		     /* seconds */
 	uint64_t n;		     /* of the last ping */
@@ -98,12 +100,28 @@ static void on_call(uv_timer_t *t)
 	session_call(t->data);
 }
 
+/* A guest does not wait for ever on a machine that is not its own. */
+static bool guest_over(struct session *s)
+{
+	struct agent *a = s->a;
+
+	if (!a->member.guest || uv_now(a->loop) - s->left < GUEST_MS)
+		return false;
+	agent_say("no server has answered for %d s: what runs here is ended", GUEST_MS / 1000);
+	s->stopping = true;
+	orders_abandon(a);
+	agent_stop(a);
+	return true;
+}
+
 /* All servers are tried at short intervals, then the pause doubles; half of it is chance, so that a thousand agents don't come at once. */
 static void call_later(struct session *s)
 {
 	size_t n = servers_count(&s->a->member), round = s->failures / (n ? n : 1);
 	uint64_t wait = WAIT_LEAST;
 
+	if (guest_over(s))
+		return;
 	if (s->failures % (n ? n : 1) == 0)
 		wait = round > 7 ? WAIT_MOST : (uint64_t)WAIT_LEAST << round;
 	wait = wait > WAIT_MOST ? WAIT_MOST : wait;
@@ -159,9 +177,10 @@ static void link_over(struct session *s, const char *reason)
 {
 	if (s->stopping)
 		;
-	else if (s->stage == LISTENS)
+	else if (s->stage == LISTENS) {
+		s->left = uv_now(s->a->loop);
 		agent_say("the connection to %s is lost: %s; jobs go on", s->where, reason);
-	else
+	} else
 		failure_say(s, reason);
 	s->link = NULL;
 	s->stage = AWAY;
@@ -500,7 +519,7 @@ void session_start(struct agent *a)
 {
 	struct session *s = mem_zalloc(sizeof *s);
 
-	*s = (struct session){.a = a, .pause = -1, .heartbeat = HEARTBEAT};
+	*s = (struct session){.a = a, .pause = -1, .heartbeat = HEARTBEAT, .left = uv_now(a->loop)};
 	rng_seed(&s->rng, (uint64_t)boot_now() ^ (uint64_t)getpid() << 40);
 	uv_timer_init(a->loop, &s->timer);
 	s->timer.data = s;

@@ -19,6 +19,7 @@
 #include "base/strbuf.h"
 #include "core/cluster.h"
 #include "net/http.h"
+#include "rules/attr.h"
 #include "server/api/api.h"
 #include "server/api/attributes.h"
 #include "server/api/call.h"
@@ -32,8 +33,10 @@
 #include "server/base/post.h"
 #include "server/base/users.h"
 #include "server/book/audit.h"
+#include "server/life/lives.h"
 #include "server/link/nodes.h"
 #include "server/node/nodes.h"
+#include "server/node/world_node.h"
 #include "server/server.h"
 #include "server/settings/conf.h"
 #include "server/site/realm.h"
@@ -421,6 +424,31 @@ static void join_reply(struct server *s, struct http_request *r, const char *nam
 	reply_later(s, r, 200, &out);
 }
 
+/* Jobs there end so long before its end that the slowest has ended by then. */
+static int64_t leaves_at(const struct server *s, int64_t end)
+{
+	return end - attrs_number(s->attrs, "kill_delay") - LEAVES_EARLY;
+}
+
+static int leaves_check(const struct server *s, int64_t end, struct err *err)
+{
+	if (end && leaves_at(s, end) <= s->clock->now)
+		return err_code(err, CODE_BAD_STATE, "the machine leaves in %lld s, which is too soon for any job",
+				(long long)(end - s->clock->now));
+	return 0;
+}
+
+static void leaves_set(struct server *s, const char *name, int64_t end, const char *by)
+{
+	uint32_t node;
+
+	if (!end || !names_find(&s->cluster->node_names, name, &node))
+		return;
+	node_maybe(s, node, NODE_DRAIN,
+		   &(struct cause){.who = by, .at = leaves_at(s, end), .reason = "the machine is here for a time"});
+	world_node_gate(s, node);
+}
+
 /* The use is counted in the turn that makes the node, and its answer leaves after their commit. */
 void api_join(struct server *s, const struct call *c)
 {
@@ -453,7 +481,11 @@ void api_join(struct server *s, const struct call *c)
 	strbuf_clear(&cert);
 	snprintf(by, sizeof by, "token j%llu of %.60s", (unsigned long long)t->number, t->user ? t->user : "?");
 	number = join_before(s, c->body, name, csr);
-	rc = nodes_join(s, name, json_object_get(c->body, "facts"), by, &number, &err);
+	rc = leaves_check(s, number_of(c->body, "leaves", 0), &err);
+	if (rc == 0)
+		rc = nodes_join(s, name, json_object_get(c->body, "facts"), by, &number, &err);
+	if (rc == 0)
+		leaves_set(s, name, number_of(c->body, "leaves", 0), by);
 	if (rc == 0)
 		rc = realm_certify(s, csr, strlen(csr), name, number, &cert, &err);
 	if (rc < 0) {

@@ -221,6 +221,8 @@ static const struct field join_fields[] = {
 	{"csr", .is = REQUIRED | IS_TEXT, "a request for a certificate, PEM", .most = 16384},
 	{"name", .is = IS_TEXT | IS_NULL, "of the node; may be left out if the token is for one name", .most = 255},
 	{"facts", .is = REQUIRED | IS_OBJECT, "what docs/protocol.md lists"},
+	{"leaves", .is = IS_INSTANT | IS_NULL,
+	 "when the machine is not there any more: the node is drained so long before that its jobs have ended by then"},
 	{"before", .is = IS_TEXT | IS_NULL,
 	 "the certificate that the node had, PEM, if it joins again: it keeps the number of its join, and with it its jobs' files"},
 	{"proof", .is = IS_TEXT | IS_NULL,

@@ -27,6 +27,7 @@
 #include "engine/tasks.h"
 #include "net/link.h"
 #include "server/base/clock.h"
+#include "server/base/instance.h"
 #include "server/base/log.h"
 #include "server/life/lives.h"
 #include "server/link/agents.h"
@@ -72,10 +73,10 @@ static struct node_info *info_of(const struct visit *v)
 
 static json_t *settings(const struct server *s)
 {
-	return json_pack("{s:s,s:b,s:s,s:I,s:I,s:I}", "cgroup", s->conf->cgroup, "root_jobs", s->conf->root_jobs,
-			 "health_program", s->conf->health, "health_every", (json_int_t)s->conf->health_every,
-			 "health_seconds", (json_int_t)s->conf->health_timeout, "certificate_life",
-			 (json_int_t)s->conf->certificate_life);
+	return json_pack("{s:s,s:b,s:s,s:I,s:I,s:I}", "cgroup", s->conf->cgroup, "root_jobs",
+			 s->conf->root_jobs || !s->instance->multi, "health_program", s->conf->health, "health_every",
+			 (json_int_t)s->conf->health_every, "health_seconds", (json_int_t)s->conf->health_timeout,
+			 "certificate_life", (json_int_t)s->conf->certificate_life);
 }
 
 void agents_tell(struct server *s, const char *type, const char *key, json_t *value)

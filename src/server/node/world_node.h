@@ -13,6 +13,9 @@ struct node_info;
 struct res;
 struct server;
 
+/* Of a node that is here for a time: seconds between the end of its last job and its own. */
+#define LEAVES_EARLY 15
+
 int world_node_restore(struct server *s, const char *name, const json_t *o, struct err *err);
 void world_node_store(struct server *s, uint32_t node);
 int world_node_add(struct server *s, const char *name, const struct res *total, struct err *err); /* -EEXIST */
