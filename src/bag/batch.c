@@ -699,6 +699,24 @@ static const struct provider_kind batch_kind = {
 	.destroy = destroy,
 };
 
+/* What an earlier process has requested: it is there until it is listed no more. */
+static void adopt(struct batch *s)
+{
+	const struct provider_options *o = &s->options;
+
+	for (int id = 1; id <= o->last && id <= REQUESTS_MOST; id++) {
+		struct request q = {.r = {.id = id, .state = REQUEST_ENDED, .seconds = o->seconds, .joined = true},
+				    .sent = true};
+		for (size_t i = 0; i < o->nlive; i++)
+			q.r.state = o->live[i] == id ? REQUEST_PENDING : q.r.state;
+		q.r.ended = q.r.state == REQUEST_ENDED;
+		q.r.processors = s->options.each;
+		strcpy(q.r.name, "?");
+		vec_push(&s->all, q);
+	}
+	s->options.live = NULL;
+}
+
 struct provider *batch_create(const struct batch_dialect *d, const struct provider_user *user,
 			      const struct provider_options *options)
 {
@@ -709,5 +727,6 @@ struct provider *batch_create(const struct batch_dialect *d, const struct provid
 	s->name = name ? name + 1 : user->tag;
 	s->options.each = options->each > 1 ? options->each : 1;
 	s->wait = user->pace;
+	adopt(s);
 	return &s->base;
 }

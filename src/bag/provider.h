@@ -111,6 +111,10 @@ struct provider_options {
 	int64_t requests, processors, seconds; /* at once; of one; of one */
 	int64_t each;			       /* processors that must be on one node */
 	int64_t memory;			       /* KiB for each of them; 0: not stated */
+	/* An earlier process of the same tag has used ids up to `last`. Those in `live` are looked for and go on as this one's. */
+	int last;
+	const int *live;
+	size_t nlive;
 };
 
 /* The kinds that there are, for messages and completions: "local, slurm or ...". */
