@@ -484,10 +484,15 @@ static bool node_could_share(const struct cluster *c, const struct node *n, cons
 	       res_covers(&n->total, &need);
 }
 
+static bool coming_can(const struct cluster *c, const struct shape *s)
+{
+	return c->coming.v[RES_CPU] > 0 && s->features == FEATURES_NONE && res_covers(&c->coming, &s->need);
+}
+
 /* Why no node at all could ever hold this shape. */
 static int shape_refuse(const struct cluster *c, const struct shape *s, struct err *err)
 {
-	struct res most = {0};
+	struct res most = s->features == FEATURES_NONE ? c->coming : (struct res){0};
 
 	for (size_t i = 0; i < c->nodes.n; i++)
 		for (int d = 0; d < RES_MAX; d++)
@@ -581,7 +586,7 @@ int cluster_request(struct cluster *c, const struct reqtext *text, uint32_t *ret
 				break;
 			}
 		}
-		bool possible = f.node != NODE_ANY;
+		bool possible = f.node != NODE_ANY || coming_can(c, &s);
 		for (size_t n = 0; n < c->nodes.n && !possible; n++)
 			possible = node_can(c, &c->nodes.v[n], &s) ||
 				   (text->estimate > 0 && node_could_share(c, &c->nodes.v[n], &s));
@@ -598,7 +603,7 @@ int cluster_request(struct cluster *c, const struct reqtext *text, uint32_t *ret
 	}
 	if (rc == 0 && text->pack && frags.n > 1) {
 		struct frag f = {.node = frags.v[0].node};
-		bool possible = false;
+		bool possible = coming_can(c, &packed);
 		for (size_t n = 0; n < c->nodes.n && !possible; n++)
 			possible = node_can(c, &c->nodes.v[n], &packed);
 		if (!possible)

@@ -127,8 +127,9 @@ struct cluster {
 	struct map shape_index, request_index, nodeset_index; /* hash -> id + 1, chained by re-hashing */
 	VEC(struct job *) pages;
 	uint32_t njobs;
-	int nres;	  /* dimensions in use */
-	struct res total; /* of the nodes that are up */
+	int nres;	   /* dimensions in use */
+	struct res total;  /* of the nodes that are up */
+	struct res coming; /* the most that a node has which may come from elsewhere; without CPUs: none may */
 	struct settings settings;
 	struct topology *topology; /* by which the nodes of a job are kept close together; NULL: they are not */
 };
