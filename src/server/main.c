@@ -522,6 +522,7 @@ static int serve(struct server *s, struct arguments *a)
 		server_say(s, "stopped");
 		return 0;
 	}
+	s->realm->open = serve_others;
 	if (rc < 0 || bring_up(s, &err) < 0 || open_socket(s, &err) < 0 || serve_others(s, &err) < 0 ||
 	    lead_start(s, &err) < 0 || offline_begin(s, &err) < 0 || offline_open(s, &err) < 0)
 		return failed(a, err.text);

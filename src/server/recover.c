@@ -68,6 +68,7 @@
 #include "server/server.h"
 #include "server/settings/conf.h"
 #include "server/settings/objects.h"
+#include "server/settings/overlays.h"
 #include "server/settings/remotes.h"
 #include "server/settings/setting.h"
 #include "server/site/realm.h"
@@ -132,6 +133,8 @@ static int on_object(void *context, const char *kind, const char *name, const ch
 		rc = session_restore(s, name, o, err);
 	} else if (strcmp(kind, "site") == 0) {
 		rc = remote_restore(s, name, o, err);
+	} else if (strcmp(kind, "overlay") == 0) {
+		rc = overlay_restore(s, name, o, err);
 	} else if (strcmp(kind, "spooled") == 0) {
 		rc = spool_restore_mark(s, name, o, err);
 	} else if (strcmp(kind, "spool") == 0) {

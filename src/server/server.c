@@ -25,6 +25,7 @@
 #include "server/life/world.h"
 #include "server/node/nodes.h"
 #include "server/settings/conf.h"
+#include "server/settings/overlays.h"
 #include "server/settings/remotes.h"
 #include "server/site/coordinators.h"
 #include "server/site/realm.h"
@@ -46,6 +47,7 @@ struct server *server_create(void)
 	s->attrs = mem_zalloc(sizeof *s->attrs);
 	s->objects = mem_zalloc(sizeof *s->objects);
 	s->remotes = mem_zalloc(sizeof *s->remotes);
+	s->overlays = mem_zalloc(sizeof *s->overlays);
 	s->jobs = mem_zalloc(sizeof *s->jobs);
 	s->agenda = mem_zalloc(sizeof *s->agenda);
 	s->hosts = mem_zalloc(sizeof *s->hosts);

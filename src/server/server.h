@@ -37,6 +37,7 @@ struct outlook;
 struct plan;
 struct post;
 struct reader;
+struct overlays;
 struct remotes;
 struct realm;
 struct sched;
@@ -73,6 +74,7 @@ struct server {
 	struct attrs *attrs;
 	struct objects *objects;
 	struct remotes *remotes;
+	struct overlays *overlays;
 	struct jobs *jobs; /* job/ */
 	struct agenda *agenda;
 	struct hosts *hosts; /* node/ */

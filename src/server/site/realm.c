@@ -39,6 +39,7 @@
 #include "server/node/nodes.h"
 #include "server/server.h"
 #include "server/settings/conf.h"
+#include "server/settings/overlays.h"
 #include "server/site/realm.h"
 #include "server/site/revoke.h"
 #include "store/store.h"
@@ -432,7 +433,7 @@ static const char *listen_where(const struct server *s)
 		return NULL;
 	if (*s->conf->listen)
 		return s->conf->listen;
-	return s->instance->where.system ? PORT : NULL;
+	return s->instance->where.system ? PORT : overlays_listen(s);
 }
 
 /* Address and port as others need them: those of the configuration; else the address that it listens on, if that is one; else the host's name. */
@@ -491,8 +492,13 @@ int realm_listen(struct server *s, void (*link)(void *context, struct link *l), 
 	if ((rc = identity_make(s, err)) < 0)
 		return rc;
 	rc = listener_open(s->loop, where, s->realm->identity->tls, &limits, &events, s, &s->realm->listener, err);
+	if (rc < 0 && !*s->conf->listen && !s->instance->where.system) /* somebody has the port that it was */
+		rc = listener_open(s->loop, "0", s->realm->identity->tls, &limits, &events, s, &s->realm->listener,
+				   err);
 	if (rc < 0)
 		return err_prefix(err, rc, "listen in section [cluster]");
+	if (!*s->conf->listen && !s->instance->where.system)
+		overlays_opened(s, listener_port(s->realm->listener));
 	realm_locate(s);
 	uv_timer_init(s->loop, &s->realm->identity->renewal);
 	s->realm->identity->renewal.data = s;

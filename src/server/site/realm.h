@@ -35,17 +35,18 @@ struct authority {
 
 struct realm {
 	struct authority authority;
-	struct identity *identity;	 /* realm.c: this server's certificate */
-	struct courier *courier;	 /* courier.c; NULL: there has been none */
-	struct tokens *tokens;		 /* tokens.c */
-	struct sessions *sessions;	 /* sessions.c */
-	int page_port;			 /* where the page is served; 0: nowhere */
-	struct revocations *revocations; /* revoke.c */
-	struct listener *listener;	 /* TLS; NULL: none */
-	struct tasks *tasks;		 /* of jobs on this machine and others; NULL: none */
-	char owner[320];		 /* what the store calls us: the same after a restart, another's never */
-	struct lead *lead;		 /* standby.c; NULL: nobody has asked who leads */
-	int64_t lead_us;		 /* boot_us when this server began to lead */
+	struct identity *identity;			/* realm.c: this server's certificate */
+	struct courier *courier, *keeper;		/* courier.c; NULL: there has been none */
+	int (*open)(struct server *s, struct err *err); /* opens the port, where it is needed only now */
+	struct tokens *tokens;				/* tokens.c */
+	struct sessions *sessions;			/* sessions.c */
+	int page_port;					/* where the page is served; 0: nowhere */
+	struct revocations *revocations;		/* revoke.c */
+	struct listener *listener;			/* TLS; NULL: none */
+	struct tasks *tasks;				/* of jobs on this machine and others; NULL: none */
+	char owner[320];   /* what the store calls us: the same after a restart, another's never */
+	struct lead *lead; /* standby.c; NULL: nobody has asked who leads */
+	int64_t lead_us;   /* boot_us when this server began to lead */
 	uint64_t epoch;
 	uint64_t next_token;
 	uint64_t

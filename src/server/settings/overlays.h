@@ -1,0 +1,63 @@
+/*
+ * overlays.h - overlays: nodes that come from another cluster for a time, while jobs wait for them (docs/overlay.md).
+ *
+ * An overlay has as many *slots* as it may have nodes; the node in a slot is called NAME-1, NAME-2 and so on, whichever machine it is. A slot is taken when an
+ * allocation is requested for it, and free again when that is over. What is requested and when is for life/overlay.h; the process that talks to the other
+ * cluster is `shunt keeper` (site/courier.h).
+ */
+#ifndef SERVER_OVERLAYS_H
+#define SERVER_OVERLAYS_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/vec.h"
+
+struct err;
+struct server;
+
+#define OVERLAY_NODES_MOST 1000
+#define OVERLAY_NAME_MOST 48
+
+struct overlay_slot {
+	int64_t request; /* for which it is taken; 0: it is free */
+	uint64_t token;	 /* by which its node joins; 0: none */
+	int64_t idle;	 /* since when its node has nothing to do; 0: it has, or there is none. Not stored */
+};
+
+/* As the keeper last reported it; not stored. */
+struct overlay_request {
+	int64_t id, planned; /* 0: when it starts is not known */
+	char state[12], job[64];
+};
+
+struct overlay {
+	char *name;
+	char *place, *words, *tag;	    /* of bag/provider.h; words "": none */
+	int64_t nodes, seconds, cpus, idle; /* at once; of an allocation; of a node; after which a node is released */
+	bool paused, removed;		    /* nothing is requested; and what there is, is ended */
+	char *why;			    /* it was paused since ...; NULL: by a user */
+	int64_t last;			    /* request */
+	VEC(struct overlay_slot) slots;
+	int64_t granted; /* seconds that the other cluster is known to grant at most; 0: not known. Not stored */
+	char *trouble;	 /* what went wrong last; NULL: nothing. Not stored */
+	VEC(struct overlay_request) requests;
+};
+
+struct overlays {
+	VEC(struct overlay *) list; /* by name */
+	int port;		    /* that was opened for them, where none is configured; 0: none yet */
+};
+
+struct overlay *overlay_find(const struct server *s, const char *name); /* NULL: not known */
+struct overlay *overlay_add(struct server *s, const char *name, const char *place, const char *words, const char *tag);
+void overlay_store(struct server *s, struct overlay *o); /* also after its number of nodes was set */
+void overlay_drop(struct server *s, struct overlay *o);
+/* What would be opened for them: "PORT"; NULL: there are none. Borrowed until the next call. */
+const char *overlays_listen(const struct server *s);
+void overlays_opened(struct server *s, int port);
+int overlay_restore(struct server *s, const char *name, const json_t *o, struct err *err); /* at recovery */
+void overlay_text(char **at, const char *text);						   /* NULL or "": none */
+
+#endif
