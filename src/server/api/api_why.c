@@ -31,6 +31,7 @@
 #include "server/life/block.h"
 #include "server/life/foresee.h"
 #include "server/life/grounds.h"
+#include "server/life/overlay.h"
 #include "server/life/world.h"
 #include "server/server.h"
 #include "server/settings/remotes.h"
@@ -254,6 +255,7 @@ void api_why(struct server *s, const struct call *c)
 		if (reason_of_nodes(reason.why))
 			world_tie(s, s->jobs->entries.v[id].spec, &sentence);
 		failures_text(s, id, &sentence);
+		overlays_why(s, id, &sentence);
 	}
 	if (entry_job(s, id)->state < STATE_NOW && reason.why != WHY_NEXT)
 		why_expected(s, id, known, at, &sentence);

@@ -50,6 +50,7 @@
 #include "server/life/dispatch.h"
 #include "server/life/foresee.h"
 #include "server/life/migrate.h"
+#include "server/life/overlay.h"
 #include "server/life/priority.h"
 #include "server/life/reservations.h"
 #include "server/life/save.h"
@@ -257,6 +258,8 @@ static enum fit could_hold(struct server *s, const struct spec *p, uint32_t allo
 				  s->world->policy.scatter, usable, err);
 
 	if (fit == FIT_UNKNOWN && could_insert(s, p, usable))
+		fit = FIT_YES;
+	if (fit != FIT_YES && overlays_could_hold(s, p->request, allowed))
 		fit = FIT_YES;
 	free(usable);
 	return fit;
