@@ -20,6 +20,11 @@ void api_submit(struct server *s, const struct call *c);
 void api_tokens(struct server *s, const struct call *c);
 void api_token_create(struct server *s, const struct call *c);
 void api_token_revoke(struct server *s, const struct call *c);
+/* api_overlays.c */
+void api_overlays(struct server *s, const struct call *c);
+void api_overlay_put(struct server *s, const struct call *c);
+void api_overlay_change(struct server *s, const struct call *c);
+void api_overlay_delete(struct server *s, const struct call *c);
 /* api_sites.c */
 void api_sites(struct server *s, const struct call *c);
 void api_site_put(struct server *s, const struct call *c);

@@ -492,6 +492,22 @@ const struct route routes[] = {
 	{"DELETE", "/v1/session", "signOut", .changes = true, .handle = api_session_end, .tag = "page",
 	 .summary = "Sign out of the page"},
 
+	{"GET", "/v1/overlays", "listOverlays", .handle = api_overlays, .tag = "overlays",
+	 .summary = "Clusters that nodes come from while jobs wait", .answer = &overlays_answer,
+	 .answered = "The overlays, with the allocations that are requested or running."},
+	{"PUT", "/v1/overlays/*", "putOverlay", MAY_MANAGER, .changes = true, .body = &overlay_body,
+	 .handle = api_overlay_put, .tag = "overlays", .summary = "Let nodes come from another cluster while jobs wait",
+	 .status = 201, .codes = CODE(BAD_REQUEST) | CODE(BAD_STATE),
+	 .example =
+		 "{\"place\": \"slurm\", \"words\": \"-p long\", \"tag\": \"slurm:shunt-bag-0123456789ab\", \"max_nodes\": 16, "
+		 "\"time\": 14400, \"cpus\": 8}"},
+	{"PATCH", "/v1/overlays/*", "changeOverlay", MAY_MANAGER, .changes = true, .body = &overlay_patch,
+	 .handle = api_overlay_change, .tag = "overlays", .summary = "Pause or resume an overlay",
+	 .codes = CODE(NOT_FOUND), .example = "{\"paused\": true}"},
+	{"DELETE", "/v1/overlays/*", "deleteOverlay", MAY_MANAGER, .changes = true, .bodiless = true,
+	 .body = &overlay_delete_body, .handle = api_overlay_delete, .tag = "overlays",
+	 .summary = "Remove an overlay: its allocations are cancelled", .codes = CODE(NOT_FOUND) | CODE(BAD_STATE)},
+
 	{"GET", "/v1/sites", "listSites", .handle = api_sites, .tag = "sites",
 	 .summary = "Other sites that jobs can be handed over to", .answer = &sites_answer, .answered = "The sites."},
 	{"PUT", "/v1/sites/*", "putSite", MAY_MANAGER, .changes = true, .body = &site_body, .handle = api_site_put,

@@ -1,0 +1,353 @@
+/*
+ * api_overlays.c - the API's side of overlays: which there are, what is changed about them; what their keeper (`shunt keeper`, site/courier.h) is to do and reports.
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/names.h"
+#include "base/strbuf.h"
+#include "core/cluster.h"
+#include "net/http.h"
+#include "server/api/api.h"
+#include "server/api/attributes.h"
+#include "server/api/call.h"
+#include "server/api/request.h"
+#include "server/api/schemas.h"
+#include "server/base/asker.h"
+#include "server/base/clock.h"
+#include "server/base/instance.h"
+#include "server/base/post.h"
+#include "server/book/audit.h"
+#include "server/life/overlay.h"
+#include "server/life/world.h"
+#include "server/link/nodes.h"
+#include "server/node/nodes.h"
+#include "server/node/world_node.h"
+#include "server/server.h"
+#include "server/settings/conf.h"
+#include "server/settings/overlays.h"
+#include "server/site/realm.h"
+#include "server/site/tokens.h"
+
+#define BY_OVERLAY "its overlay"
+
+static const char *text_of(const json_t *o, const char *key)
+{
+	const char *text = json_string_value(json_object_get(o, key));
+
+	return text ? text : "";
+}
+
+static int64_t number_of(const json_t *o, const char *key, int64_t otherwise)
+{
+	const json_t *v = json_object_get(o, key);
+
+	return json_is_integer(v) ? json_integer_value(v) : otherwise;
+}
+
+static void reply_empty(struct server *s, struct http_request *r, int status)
+{
+	struct strbuf out = {0};
+
+	strbuf_puts(&out, "{}");
+	reply_later(s, r, status, &out);
+}
+
+/* The overlay of the path; NULL: it was answered. */
+static struct overlay *named(struct server *s, const struct call *c)
+{
+	struct overlay *o = overlay_find(s, c->name);
+
+	if (!o)
+		http_error(c->r, CODE_NOT_FOUND, "There is no overlay %.60s ('shunt overlay list' shows them).",
+			   c->name);
+	return o;
+}
+
+static void record(struct server *s, const struct call *c, const char *what, const char *change, const char *undo)
+{
+	struct strbuf text = {0};
+
+	if (undo)
+		strbuf_printf(&text, "shunt overlay %s %s", undo, c->name);
+	audit_record(s, c->w, "server", c->name, what, change, undo ? text.text : NULL);
+	strbuf_fini(&text);
+}
+
+/* ---- which there are ---- */
+
+static const struct field request_fields[] = {
+	{"id", .is = REQUIRED | IS_INT},
+	{"state", .is = REQUIRED | IS_TEXT, .words = "unknown|pending|running|ended"},
+	{"job", .is = REQUIRED | IS_TEXT | IS_NULL, "what the other cluster calls it"},
+	{"nodes", .is = REQUIRED | IS_LIST, "nodes of this server that it is for", .item = IS_TEXT},
+	{"joined", .is = REQUIRED | IS_INT, "of these, how many are there"},
+	{"expected", .is = REQUIRED | IS_INT, "... and how many have not been there yet"},
+	{"planned", .is = REQUIRED | IS_INSTANT | IS_NULL, "when the other cluster plans to start it"},
+	{0},
+};
+static const struct schema request_row = {"OverlayRequest", .fields = request_fields};
+static const struct field overlay_fields[] = {
+	{"name", .is = REQUIRED | IS_TEXT},
+	{"place", .is = REQUIRED | IS_TEXT, "the other cluster's batch system", .example = "slurm"},
+	{"words", .is = REQUIRED | IS_TEXT, "options for its submit command", .example = "-p long"},
+	{"max_nodes", .is = REQUIRED | IS_INT},
+	{"time", .is = REQUIRED | IS_INT, "seconds of an allocation"},
+	{"cpus", .is = REQUIRED | IS_INT, "CPUs of a node"},
+	{"idle", .is = REQUIRED | IS_INT, "seconds after which an idle node is released"},
+	{"state", .is = REQUIRED | IS_TEXT, .words = "active|paused|removed"},
+	{"why", .is = REQUIRED | IS_TEXT | IS_NULL, "why it was paused, if not by a user"},
+	{"trouble", .is = REQUIRED | IS_TEXT | IS_NULL, "what last went wrong"},
+	{"nodes", .is = REQUIRED | IS_INT, "nodes that are there"},
+	{"requests", .is = REQUIRED | IS_LIST, "allocations that are requested or running", .of = &request_row,
+	 .item = IS_OBJECT},
+	{0},
+};
+static const struct schema overlay_row = {"Overlay", .fields = overlay_fields};
+static const struct field overlays_fields[] = {
+	{"overlays", .is = REQUIRED | IS_LIST, .of = &overlay_row, .item = IS_OBJECT},
+	{0},
+};
+const struct schema overlays_answer = {.fields = overlays_fields};
+
+static const struct overlay_request *reported(const struct overlay *o, int64_t id)
+{
+	static const struct overlay_request unknown = {.state = "unknown"};
+
+	for (size_t i = 0; i < o->requests.n; i++)
+		if (o->requests.v[i].id == id)
+			return &o->requests.v[i];
+	return &unknown;
+}
+
+/* It is the first slot of its request. */
+static bool slot_first(const struct overlay *o, size_t slot)
+{
+	for (size_t i = 0; i < slot; i++)
+		if (o->slots.v[i].request == o->slots.v[slot].request)
+			return false;
+	return o->slots.v[slot].request > 0;
+}
+
+static bool slot_here(const struct server *s, const struct overlay *o, size_t slot)
+{
+	uint32_t node;
+
+	return overlay_node(s, o, slot, &node) && agent_connected(&s->hosts->nodes.v[node]);
+}
+
+/* Nobody has joined by its token. */
+static bool slot_expects(struct server *s, const struct overlay *o, size_t slot)
+{
+	const struct token_record *t;
+	char id[32];
+
+	snprintf(id, sizeof id, "j%llu", (unsigned long long)o->slots.v[slot].token);
+	t = o->slots.v[slot].token ? token_find(s, id) : NULL;
+	return t && t->uses > 0;
+}
+
+static void request_write(struct server *s, const struct overlay *o, int64_t id, struct json *j)
+{
+	const struct overlay_request *r = reported(o, id);
+	int64_t joined = 0, expected = 0;
+	char name[64];
+
+	json_open_object(j, NULL);
+	json_int(j, "id", id);
+	json_text(j, "state", r->state);
+	json_text(j, "job", *r->job ? r->job : NULL);
+	json_open_array(j, "nodes");
+	for (size_t i = 0; i < o->slots.n; i++)
+		if (o->slots.v[i].request == id) {
+			overlay_node_name(o, i, name);
+			json_text(j, NULL, name);
+			joined += slot_here(s, o, i);
+			expected += slot_expects(s, o, i);
+		}
+	json_close_array(j);
+	json_int(j, "joined", joined);
+	json_int(j, "expected", expected);
+	if (r->planned)
+		json_int(j, "planned", r->planned);
+	else
+		json_text(j, "planned", NULL);
+	json_close_object(j);
+}
+
+static void overlay_write(struct server *s, const struct overlay *o, struct json *j)
+{
+	int64_t here = 0;
+
+	for (size_t i = 0; i < o->slots.n; i++)
+		here += slot_here(s, o, i);
+	json_text(j, "name", o->name);
+	json_text(j, "place", o->place);
+	json_text(j, "words", o->words);
+	json_int(j, "max_nodes", o->nodes);
+	json_int(j, "time", o->seconds);
+	json_int(j, "cpus", o->cpus);
+	json_int(j, "idle", o->idle);
+	json_text(j, "state", o->removed ? "removed" : o->paused ? "paused" : "active");
+	json_text(j, "why", o->why);
+	json_text(j, "trouble", o->trouble);
+	json_int(j, "nodes", here);
+	json_open_array(j, "requests");
+	for (size_t i = 0; i < o->slots.n; i++)
+		if (slot_first(o, i))
+			request_write(s, o, o->slots.v[i].request, j);
+	json_close_array(j);
+}
+
+void api_overlays(struct server *s, const struct call *c)
+{
+	struct strbuf out = {0};
+	struct json j;
+
+	json_init(&j, &out, false);
+	json_open_object(&j, NULL);
+	json_open_array(&j, "overlays");
+	for (size_t i = 0; i < s->overlays->list.n; i++) {
+		json_open_object(&j, NULL);
+		overlay_write(s, s->overlays->list.v[i], &j);
+		json_close_object(&j);
+	}
+	json_close_array(&j);
+	json_close_object(&j);
+	http_reply_strbuf(c->r, 200, "application/json", &out);
+	strbuf_fini(&out);
+}
+
+/* ---- changing them ---- */
+
+static const struct field overlay_body_fields[] = {
+	{"place", .is = REQUIRED | IS_TEXT, "the other cluster's batch system", .least = 1, .most = 60,
+	 .example = "slurm"},
+	{"words", .is = IS_TEXT, "options for its submit command", .most = 4000, .example = "-p long"},
+	{"tag", .is = REQUIRED | IS_TEXT, "by which its requests are found there", .least = 1, .most = 63},
+	{"max_nodes", .is = REQUIRED | IS_INT, .least = 1, .most = OVERLAY_NODES_MOST},
+	{"time", .is = REQUIRED | IS_INT, "seconds of an allocation", .least = 60, .most = 31536000},
+	{"cpus", .is = REQUIRED | IS_INT, "CPUs of a node", .least = 1, .most = 65536},
+	{"idle", .is = IS_INT, "seconds after which an idle node is released", .least = 1, .most = 31536000,
+	 .otherwise = "120"},
+	{0},
+};
+const struct schema overlay_body = {.fields = overlay_body_fields};
+
+/* A port for its agents, if there is none. */
+static bool port_open(struct server *s, const struct call *c)
+{
+	struct err err = {.text = "this server has no port for other machines"};
+
+	if (*realm_address(s))
+		return true;
+	if (strcmp(s->conf->listen, "none") != 0 && s->realm->open && s->realm->open(s, &err) == 0 && *realm_address(s))
+		return true;
+	http_error(c->r, CODE_BAD_STATE, "Nodes can't connect: %s. Set listen in section [cluster] of %s, and restart.",
+		   err.text, s->instance->where.conf);
+	return false;
+}
+
+void api_overlay_put(struct server *s, const struct call *c)
+{
+	struct strbuf change = {0};
+	struct overlay *o;
+
+	if (!name_is_good(c->name) || strlen(c->name) > OVERLAY_NAME_MOST || !conf_node_name_good(c->name)) {
+		http_error(
+			c->r, CODE_BAD_REQUEST,
+			"An overlay's name has up to %d letters, digits, '.', '-' and '_', with a letter or digit first.",
+			OVERLAY_NAME_MOST);
+		return;
+	}
+	if (overlay_find(s, c->name)) {
+		http_error(c->r, CODE_BAD_STATE,
+			   "There is an overlay %.60s already: remove it first, or choose another name.", c->name);
+		return;
+	}
+	o = overlay_add(s, c->name, text_of(c->body, "place"), text_of(c->body, "words"), text_of(c->body, "tag"));
+	if (!port_open(s, c)) {
+		overlay_drop(s, o);
+		return;
+	}
+	o->nodes = number_of(c->body, "max_nodes", 1);
+	o->seconds = number_of(c->body, "time", 0);
+	o->cpus = number_of(c->body, "cpus", 1);
+	o->idle = number_of(c->body, "idle", 120);
+	overlay_store(s, o);
+	world_changed(s);
+	strbuf_printf(&change, "up to %lld nodes from %s", (long long)o->nodes, o->place);
+	record(s, c, "overlay added", change.text, "remove");
+	strbuf_fini(&change);
+	reply_empty(s, c->r, 201);
+}
+
+static const struct field overlay_patch_fields[] = {
+	{"paused", .is = IS_BOOL, "no more allocations are requested; those that there are stay"},
+	{"why", .is = IS_TEXT | IS_NULL, "why it is paused", .most = 500},
+	{0},
+};
+const struct schema overlay_patch = {.fields = overlay_patch_fields};
+
+void api_overlay_change(struct server *s, const struct call *c)
+{
+	struct overlay *o = named(s, c);
+	const json_t *paused = json_object_get(c->body, "paused");
+
+	if (!o)
+		return;
+	if (paused && json_is_true(paused) != o->paused) {
+		o->paused = json_is_true(paused);
+		overlay_text(&o->why, o->paused ? text_of(c->body, "why") : NULL);
+		overlay_text(&o->trouble, NULL);
+		overlay_store(s, o);
+		record(s, c, o->paused ? "overlay paused" : "overlay resumed", o->why, o->paused ? "resume" : "pause");
+	}
+	reply_empty(s, c->r, 200);
+}
+
+/* Jobs run on its nodes. */
+static bool is_used(const struct server *s, const struct overlay *o)
+{
+	uint32_t node;
+
+	for (size_t i = 0; i < o->slots.n; i++)
+		if (overlay_node(s, o, i, &node) && world_cpus_used(s, node) > 0)
+			return true;
+	return false;
+}
+
+/* The keeper cancels what is requested; then it is gone. */
+void api_overlay_delete(struct server *s, const struct call *c)
+{
+	struct overlay *o = named(s, c);
+
+	if (!o)
+		return;
+	if (is_used(s, o) && !json_is_true(json_object_get(c->body, "force"))) {
+		http_error(
+			c->r, CODE_BAD_STATE,
+			"Jobs run on nodes of overlay %.60s: pause it and wait for their end, or remove it by force, "
+			"which sends them back to the queue.",
+			c->name);
+		return;
+	}
+	o->removed = true;
+	overlay_store(s, o);
+	world_changed(s);
+	record(s, c, "overlay removed", NULL, NULL);
+	reply_empty(s, c->r, 200);
+}
+
+static const struct field overlay_delete_fields[] = {
+	{"force", .is = IS_BOOL, "jobs on its nodes go back to the queue"},
+	{0},
+};
+const struct schema overlay_delete_body = {.fields = overlay_delete_fields};
