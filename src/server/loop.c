@@ -81,6 +81,7 @@
 #include "server/node/nodes.h"
 #include "server/server.h"
 #include "server/settings/conf.h"
+#include "server/settings/overlays.h"
 #include "server/settings/remotes.h"
 #include "server/site/courier.h"
 #include "server/site/realm.h"
@@ -314,6 +315,8 @@ void server_turn(struct server *s)
 	spool_turn(s);
 	if (!s->turn->trouble && !s->turn->merging && s->remotes->list.n)
 		courier_turn(s, away_any(s));
+	if (!s->turn->trouble && !s->turn->merging && s->overlays->list.n)
+		keeper_turn(s, true);
 	if (!s->turn->trouble && !s->turn->merging) { /* the keys of the spool's changes are needed, however old */
 		subkeys_turn(s);
 		acted_turn(s);

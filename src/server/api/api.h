@@ -25,6 +25,8 @@ void api_overlays(struct server *s, const struct call *c);
 void api_overlay_put(struct server *s, const struct call *c);
 void api_overlay_change(struct server *s, const struct call *c);
 void api_overlay_delete(struct server *s, const struct call *c);
+void api_keeper(struct server *s, const struct call *c);
+void api_keeper_change(struct server *s, const struct call *c);
 /* api_sites.c */
 void api_sites(struct server *s, const struct call *c);
 void api_site_put(struct server *s, const struct call *c);

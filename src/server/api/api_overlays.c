@@ -351,3 +351,237 @@ static const struct field overlay_delete_fields[] = {
 	{0},
 };
 const struct schema overlay_delete_body = {.fields = overlay_delete_fields};
+
+/* ---- for the keeper: this server's own process ---- */
+
+static bool keeper_admit(const struct server *s, const struct call *c)
+{
+	bool own = c->w->by == BY_SOCKET && c->w->uid == s->instance->uid;
+
+	if (!own)
+		http_error(c->r, CODE_FORBIDDEN,
+			   "This is for the server's own process that requests nodes from other clusters.");
+	return own;
+}
+
+static const struct field seen_fields[] = {
+	{"id", .is = REQUIRED | IS_INT, .least = 1, .most = INT32_MAX},
+	{"state", .is = REQUIRED | IS_TEXT, .words = "pending|running|ended"},
+	{"job", .is = IS_TEXT | IS_NULL, .most = 63},
+	{"planned", .is = IS_INT | IS_NULL},
+	{0},
+};
+static const struct schema seen_row = {.fields = seen_fields};
+static const struct field report_fields[] = {
+	{"name", .is = REQUIRED | IS_TEXT},
+	{"trouble", .is = IS_TEXT | IS_NULL, .most = 1000},
+	{"time", .is = IS_INT, "seconds that the cluster grants at most", .least = 0},
+	{"requests", .is = IS_LIST, .of = &seen_row, .item = IS_OBJECT},
+	{0},
+};
+static const struct schema report_row = {.fields = report_fields};
+static const struct field keeper_fields[] = {
+	{"overlays", .is = IS_LIST, .of = &report_row, .item = IS_OBJECT},
+	{0},
+};
+const struct schema keeper_body = {.fields = keeper_fields};
+
+static void report_take(struct server *s, const json_t *report)
+{
+	struct overlay *o = overlay_find(s, text_of(report, "name"));
+	const json_t *v;
+	size_t i;
+
+	if (!o)
+		return;
+	overlay_text(&o->trouble, text_of(report, "trouble"));
+	o->granted = number_of(report, "time", 0);
+	vec_clear(&o->requests);
+	json_array_foreach(json_object_get(report, "requests"), i, v)
+	{
+		struct overlay_request r = {.id = number_of(v, "id", 0), .planned = number_of(v, "planned", 0)};
+		snprintf(r.state, sizeof r.state, "%s", text_of(v, "state"));
+		snprintf(r.job, sizeof r.job, "%s", text_of(v, "job"));
+		vec_push(&o->requests, r);
+	}
+}
+
+/* Releases nodes whose time has come, or that nobody needs. */
+static void slots_tend(struct server *s, struct overlay *o, bool keep)
+{
+	struct err err;
+	uint32_t node;
+
+	for (size_t i = 0; i < o->slots.n; i++) {
+		struct overlay_slot *slot = &o->slots.v[i];
+		if (!overlay_node(s, o, i, &node) || !agent_connected(&s->hosts->nodes.v[node]) ||
+		    world_cpus_used(s, node) > 0) {
+			slot->idle = 0;
+			continue;
+		}
+		bool over = s->hosts->nodes.v[node].life.service == SERVICE_DRAINED;
+		if (!slot->idle || keep)
+			slot->idle = s->clock->now;
+		if (over || (s->clock->now - slot->idle >= o->idle && s->plan->node[node].pieces.n == 0))
+			nodes_remove(s, node, false, BY_OVERLAY, &err); /* refused, if a job has just been started */
+	}
+}
+
+static void work_write(struct server *s, struct overlay *o, struct json *j)
+{
+	overlay_sizes wants = {0};
+	bool keep = false;
+
+	if (!o->removed)
+		overlay_wants(s, o, &wants, &keep);
+	slots_tend(s, o, keep || wants.n > 0);
+	json_open_object(j, NULL);
+	overlay_write(s, o, j);
+	json_text(j, "tag", o->tag);
+	json_int(j, "last", o->last);
+	json_open_array(j, "wants");
+	for (size_t i = 0; i < wants.n && !o->paused; i++)
+		json_int(j, NULL, wants.v[i]);
+	json_close_array(j);
+	json_close_object(j);
+	vec_free(&wants);
+}
+
+/* It tells what the other clusters do, and gets what to ask of them. */
+void api_keeper(struct server *s, const struct call *c)
+{
+	struct strbuf out = {0}, dir = {0};
+	struct json j;
+	json_t *v;
+	size_t i;
+
+	if (!keeper_admit(s, c))
+		return;
+	json_array_foreach(json_object_get(c->body, "overlays"), i, v) report_take(s, v);
+	json_init(&j, &out, false);
+	json_open_object(&j, NULL);
+	json_text(&j, "server", realm_address(s));
+	strbuf_printf(&dir, "%s/overlays", s->instance->where.state);
+	json_text(&j, "dir", dir.text);
+	strbuf_fini(&dir);
+	json_open_array(&j, "overlays");
+	for (i = 0; i < s->overlays->list.n; i++)
+		work_write(s, s->overlays->list.v[i], &j);
+	json_close_array(&j);
+	json_close_object(&j);
+	reply_later(s, c->r, 200, &out);
+}
+
+static const struct field keeper_change_fields[] = {
+	{"request", .is = IS_INT, "that is about to be made, or is over", .least = 1, .most = INT32_MAX},
+	{"nodes", .is = IS_INT, "nodes that it is for", .least = 1, .most = OVERLAY_NODES_MOST},
+	{"over", .is = IS_BOOL, "nobody comes from it any more"},
+	{"gone", .is = IS_BOOL, "nothing of the overlay is left on the other cluster"},
+	{0},
+};
+const struct schema keeper_change_body = {.fields = keeper_change_fields};
+
+static void token_end(struct server *s, struct overlay_slot *slot)
+{
+	struct token_record *t;
+	char id[32];
+
+	snprintf(id, sizeof id, "j%llu", (unsigned long long)slot->token);
+	t = slot->token ? token_find(s, id) : NULL;
+	if (t)
+		token_drop(s, t);
+	slot->token = 0;
+}
+
+/* A request is over: so are its nodes, and whatever runs there goes back to the queue. */
+static void request_over(struct server *s, struct overlay *o, int64_t id)
+{
+	struct err err;
+	uint32_t node;
+
+	for (size_t i = 0; i < o->slots.n; i++) {
+		if (o->slots.v[i].request != id)
+			continue;
+		token_end(s, &o->slots.v[i]);
+		if (overlay_node(s, o, i, &node))
+			nodes_remove(s, node, true, BY_OVERLAY, &err);
+		o->slots.v[i] = (struct overlay_slot){0};
+	}
+	overlay_store(s, o);
+}
+
+/* The node that was there last, and its jobs, are over. */
+static bool slot_free(const struct server *s, const struct overlay *o, size_t slot)
+{
+	char name[64];
+	uint32_t node;
+
+	overlay_node_name(o, slot, name);
+	return o->slots.v[slot].request == 0 && (int64_t)slot < o->nodes &&
+	       (!names_find(&s->cluster->node_names, name, &node) || world_node_past(s, node));
+}
+
+/* A token for each of its nodes: it joins by that name only, once. */
+static void request_begin(struct server *s, const struct call *c, struct overlay *o, int64_t id, int64_t nodes)
+{
+	struct strbuf out = {0};
+	struct json j;
+	size_t room = 0;
+
+	for (size_t i = 0; i < o->slots.n; i++)
+		room += slot_free(s, o, i);
+	if (o->paused || o->removed || (int64_t)room < nodes || id <= o->last) {
+		http_error(c->r, CODE_BAD_STATE, "Overlay %.60s has no room for %lld nodes more.", o->name,
+			   (long long)nodes);
+		return;
+	}
+	json_init(&j, &out, false);
+	json_open_object(&j, NULL);
+	json_open_array(&j, "tokens");
+	for (size_t i = 0; i < o->slots.n && nodes > 0; i++) {
+		struct token_record t = {.kind = TOKEN_JOIN, .uses = 1, .expires = s->clock->now + JOIN_LIFE_MAX};
+		char name[64], text[TOKEN_SIZE];
+		if (!slot_free(s, o, i))
+			continue;
+		overlay_node_name(o, i, name);
+		t.user = mem_strdup(c->w->user);
+		t.name = mem_strdup(name);
+		t.label = mem_strdup(BY_OVERLAY);
+		o->slots.v[i] = (struct overlay_slot){.request = id, .token = token_add(s, &t, text)->number};
+		json_text(&j, NULL, text);
+		explicit_bzero(text, sizeof text);
+		nodes--;
+	}
+	json_close_array(&j);
+	json_close_object(&j);
+	o->last = id;
+	overlay_store(s, o);
+	http_header(c->r, "Cache-Control", "no-store");
+	reply_later(s, c->r, 200, &out);
+}
+
+static void overlay_gone(struct server *s, struct overlay *o)
+{
+	for (size_t i = 0; i < o->slots.n; i++)
+		if (o->slots.v[i].request)
+			request_over(s, o, o->slots.v[i].request);
+	overlay_drop(s, o);
+}
+
+void api_keeper_change(struct server *s, const struct call *c)
+{
+	int64_t id = number_of(c->body, "request", 0);
+	struct overlay *o;
+
+	if (!keeper_admit(s, c) || !(o = named(s, c)))
+		return;
+	if (id && !json_is_true(json_object_get(c->body, "over"))) {
+		request_begin(s, c, o, id, number_of(c->body, "nodes", 1));
+		return;
+	}
+	if (id)
+		request_over(s, o, id);
+	else if (o->removed && json_is_true(json_object_get(c->body, "gone")))
+		overlay_gone(s, o);
+	reply_empty(s, c->r, 200);
+}

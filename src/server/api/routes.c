@@ -507,6 +507,10 @@ const struct route routes[] = {
 	{"DELETE", "/v1/overlays/*", "deleteOverlay", MAY_MANAGER, .changes = true, .bodiless = true,
 	 .body = &overlay_delete_body, .handle = api_overlay_delete, .tag = "overlays",
 	 .summary = "Remove an overlay: its allocations are cancelled", .codes = CODE(NOT_FOUND) | CODE(BAD_STATE)},
+	{"POST", "/v1/keeper", NULL, MAY_MANAGER, .changes = true, .bodiless = true, .body = &keeper_body,
+	 .handle = api_keeper, .tag = "overlays"},
+	{"POST", "/v1/keeper/*", NULL, MAY_MANAGER, .changes = true, .body = &keeper_change_body,
+	 .handle = api_keeper_change, .tag = "overlays"},
 
 	{"GET", "/v1/sites", "listSites", .handle = api_sites, .tag = "sites",
 	 .summary = "Other sites that jobs can be handed over to", .answer = &sites_answer, .answered = "The sites."},

@@ -29,7 +29,8 @@
 /* Owned by the realm; once there was one. */
 struct courier {
 	struct server *s;
-	pid_t pid; /* 0: none runs */
+	const char *command, *what; /* `shunt` with this word; what it is, for messages */
+	pid_t pid;		    /* 0: none runs */
 	uv_pipe_t *pipe;
 	int64_t again; /* instant before which none is started */
 	char buf[16];
@@ -66,11 +67,11 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 		courier_gone(c);
 }
 
-static int process_start(const struct server *s, int fd, pid_t *ret)
+static int process_start(const struct server *s, const char *command, int fd, pid_t *ret)
 {
 	const char *slash = strrchr(s->instance->rsh, '/');
 	char path[PATH_MAX], socket[PATH_MAX + 32];
-	char *argv[] = {"shunt", "courier", socket, NULL};
+	char *argv[] = {"shunt", (char *)command, socket, NULL};
 
 	snprintf(path, sizeof path, "%.*s/shunt", slash ? (int)(slash - s->instance->rsh) : 0, s->instance->rsh);
 	snprintf(socket, sizeof socket, "%s/shuntd.sock", s->instance->where.run);
@@ -84,12 +85,12 @@ static void courier_start(struct courier *c)
 	c->again = c->s->clock->now + PAUSE;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
 		return;
-	rc = process_start(c->s, fds[1], &c->pid);
+	rc = process_start(c->s, c->command, fds[1], &c->pid);
 	close(fds[1]);
 	if (rc < 0) {
 		c->pid = 0;
 		close(fds[0]);
-		server_say(c->s, "the process that talks to other sites can't be started: %s", strerror(-rc));
+		server_say(c->s, "%s can't be started: %s", c->what, strerror(-rc));
 		c->again = c->s->clock->now + 60;
 		return;
 	}
@@ -101,24 +102,35 @@ static void courier_start(struct courier *c)
 	uv_unref((uv_handle_t *)c->pipe);
 }
 
-void courier_turn(struct server *s, bool work)
+static void turn(struct server *s, struct courier **at, const char *command, const char *what, bool work)
 {
-	struct courier *c = s->realm->courier;
+	struct courier *c = *at;
 
 	if (!work)
 		return;
 	if (!c) {
-		c = s->realm->courier = mem_zalloc(sizeof *c);
-		c->s = s;
+		c = *at = mem_zalloc(sizeof *c);
+		*c = (struct courier){.s = s, .command = command, .what = what};
 	}
 	if (!c->pid && s->clock->now >= c->again)
 		courier_start(c);
 }
 
+void courier_turn(struct server *s, bool work)
+{
+	turn(s, &s->realm->courier, "courier", "the process that talks to other sites", work);
+}
+
+void keeper_turn(struct server *s, bool work)
+{
+	turn(s, &s->realm->keeper, "keeper", "the process that requests nodes from other clusters", work);
+}
+
 void courier_end(struct server *s)
 {
-	struct courier *c = s->realm->courier;
+	struct courier *both[] = {s->realm->courier, s->realm->keeper};
 
-	if (c && c->pid)
-		courier_gone(c);
+	for (int i = 0; i < 2; i++)
+		if (both[i] && both[i]->pid)
+			courier_gone(both[i]);
 }

@@ -12,6 +12,8 @@ struct server;
 
 /* Once a turn. `work`: some job is to leave, or is away. */
 void courier_turn(struct server *s, bool work);
+/* The same of `shunt keeper`, which requests nodes from other clusters (settings/overlays.h). `work`: there are overlays. */
+void keeper_turn(struct server *s, bool work);
 void courier_end(struct server *s);
 
 #endif
