@@ -35,6 +35,7 @@ extern const struct command command_artaras2qmgr;
 
 /* Other machines. */
 extern const struct command command_token_create, command_token_list, command_token_revoke;	       /* token.c */
+extern const struct command command_keeper;							       /* keeper.c */
 extern const struct command command_site_add, command_site_list, command_site_remove, command_courier; /* site.c */
 extern const struct command command_join;							       /* join.c */
 extern const struct command command_login, command_logout, command_clusters;			       /* login.c */

@@ -50,6 +50,7 @@ const struct command *const commands[] = {
 	&command_site_list,
 	&command_site_remove,
 	&command_courier,
+	&command_keeper,
 	&command_join,
 	&command_login,
 	&command_logout,
