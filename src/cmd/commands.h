@@ -34,7 +34,9 @@ extern const struct command command_nqs2pbs; /* nqs2pbs.c */
 extern const struct command command_artaras2qmgr;
 
 /* Other machines. */
-extern const struct command command_token_create, command_token_list, command_token_revoke;	       /* token.c */
+extern const struct command command_token_create, command_token_list, command_token_revoke; /* token.c */
+extern const struct command command_overlay_add, command_overlay_list, command_overlay_pause, command_overlay_resume,
+	command_overlay_remove;									       /* overlay.c */
 extern const struct command command_keeper;							       /* keeper.c */
 extern const struct command command_site_add, command_site_list, command_site_remove, command_courier; /* site.c */
 extern const struct command command_join;							       /* join.c */
