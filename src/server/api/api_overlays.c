@@ -143,12 +143,19 @@ static bool slot_here(const struct server *s, const struct overlay *o, size_t sl
 	return overlay_node(s, o, slot, &node) && agent_connected(&s->hosts->nodes.v[node]);
 }
 
-/* Nobody has joined by its token. */
+/* Nobody has joined by its token; or somebody has, but is not connected yet, or not again after a restart of this server. */
 static bool slot_expects(struct server *s, const struct overlay *o, size_t slot)
 {
 	const struct token_record *t;
+	uint32_t node;
 	char id[32];
 
+	if (overlay_node(s, o, slot, &node)) {
+		const struct node_info *n = &s->hosts->nodes.v[node];
+		bool absent = n->life.link == LINK_CONNECTED && !agent_connected(n);
+		return (n->life.link == LINK_JOINED || absent) && !node_withdrawn(&n->life) &&
+		       world_cpus_used(s, node) == 0;
+	}
 	snprintf(id, sizeof id, "j%llu", (unsigned long long)o->slots.v[slot].token);
 	t = o->slots.v[slot].token ? token_find(s, id) : NULL;
 	return t && t->uses > 0;
@@ -228,8 +235,7 @@ void api_overlays(struct server *s, const struct call *c)
 /* ---- changing them ---- */
 
 static const struct field overlay_body_fields[] = {
-	{"place", .is = REQUIRED | IS_TEXT, "the other cluster's batch system", .least = 1, .most = 60,
-	 .example = "slurm"},
+	{"place", .is = REQUIRED | IS_TEXT, "the other cluster's batch system", .words = "slurm|pbs|shunt"},
 	{"words", .is = IS_TEXT, "options for its submit command", .most = 4000, .example = "-p long"},
 	{"tag", .is = REQUIRED | IS_TEXT, "by which its requests are found there", .least = 1, .most = 63},
 	{"max_nodes", .is = REQUIRED | IS_INT, .least = 1, .most = OVERLAY_NODES_MOST},
@@ -531,8 +537,7 @@ static void request_begin(struct server *s, const struct call *c, struct overlay
 	for (size_t i = 0; i < o->slots.n; i++)
 		room += slot_free(s, o, i);
 	if (o->paused || o->removed || (int64_t)room < nodes || id <= o->last) {
-		http_error(c->r, CODE_BAD_STATE, "Overlay %.60s has no room for %lld nodes more.", o->name,
-			   (long long)nodes);
+		http_error(c->r, CODE_BAD_STATE, "Overlay %.60s is paused, removed or full.", o->name);
 		return;
 	}
 	json_init(&j, &out, false);
