@@ -258,7 +258,7 @@ static int script_write(struct batch *s, const struct request *q, struct err *er
 
 static void submit_failed(struct batch *s, struct request *q, const char *why, int64_t now)
 {
-	snprintf(q->r.failure, sizeof q->r.failure, "%s: %s", s->dialect->submit, why);
+	snprintf(q->r.failure, sizeof q->r.failure, "%s: %.200s", s->dialect->submit, why);
 	request_end(s, q, REQUEST_FAILED, now); /* if its job exists after all, it will be listed */
 }
 
