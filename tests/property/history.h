@@ -1,7 +1,7 @@
 /*
  * history.h - a random history of a whole server, with a real store: what people and processes do in it, and what is to be seen of it.
  *
- * history.c asks the server; history_people.c, history_sites.c, history_steps.c say what happens; history_seen.c shows everything; history_books.c compares the books.
+ * history.c asks the server; history_people.c, history_sites.c, history_overlays.c, history_steps.c say what happens; history_seen.c shows everything; history_books.c compares the books.
  */
 #ifndef SHUNT_TESTS_HISTORY_H
 #define SHUNT_TESTS_HISTORY_H
@@ -28,6 +28,7 @@ struct history {
 	struct rng rng;
 	struct rng extra; /* for what came later: seeds mean what they meant before. Not seeded, none of it happens */
 	struct rng sites; /* the same, for what happens to jobs at other sites */
+	struct rng overlays;
 	char dir[64];
 	int64_t now_us;
 	uint64_t submitted;  /* the highest number given */
@@ -72,6 +73,7 @@ void op_admin(struct history *h);
 void sites_add(struct history *h);
 void op_sites(struct history *h);
 void sites_drain(struct history *h);
+void op_overlays(struct history *h);
 void away_see(const struct history *h, uint32_t id, struct strbuf *out);
 
 /* One of everything that can happen, and a turn of the server. */

@@ -230,6 +230,7 @@ void dump(struct history *h, struct strbuf *out)
 	see(h, "/v1/qos", out);
 	see(h, "/v1/reservations", out);
 	see(h, "/v1/sites", out);
+	see(h, "/v1/overlays", out);
 	see(h, "/v1/quota?all=1", out);
 	see(h, "/v1/credits", out);
 	credits_check(h);

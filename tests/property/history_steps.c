@@ -134,6 +134,8 @@ void step(struct history *h)
 	}
 	if (rng_below(&h->sites, 5) == 1)
 		op_sites(h);
+	if (rng_below(&h->overlays, 6) == 1)
+		op_overlays(h);
 	server_turn(h->s);
 	waiting_end(h, false);
 	accepted_note(h);

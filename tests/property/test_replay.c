@@ -236,6 +236,7 @@ static bool live_through(uint64_t seed, bool loud)
 	rng_seed(&h.rng, seed);
 	rng_seed(&h.extra, rng_seed_of(seed, 1));
 	rng_seed(&h.sites, rng_seed_of(seed, 2));
+	rng_seed(&h.overlays, rng_seed_of(seed, 3));
 	bare_clock(h.now_us);
 	h.s = server_open(&h);
 	sites_add(&h);

@@ -480,8 +480,11 @@ void files_revoke(struct files *f)
 {
 }
 
-/* Nobody talks to other sites. */
+/* Nobody talks to other sites and clusters. */
 void courier_turn(struct server *s, bool work)
+{
+}
+void keeper_turn(struct server *s, bool work)
 {
 }
 void courier_end(struct server *s)
