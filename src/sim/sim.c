@@ -551,7 +551,8 @@ static void run(struct sim *m, const struct policy *policy)
 				terms_lay(&m->terms, m->now);
 		} else if (next < n && m->w->jobs.v[next].submit <= m->now) {
 			next += submit(m, next, policy, &accepted);
-			if (!accepted && !overruns(m)) /* a server has seen the time, whatever it answered */
+			/* a server has seen the time, whatever it answered, and perhaps started others before it did */
+			if (!accepted && !overruns(m) && !confirm(m))
 				continue;
 		} else if (ends && end.time <= m->now) {
 			heap_pop(&m->ends, &end);
