@@ -236,7 +236,7 @@ void queue_remove(struct sched *s, uint32_t id)
 /* Jobs of which one fits if another does. */
 static uint64_t job_shape(const struct job *job)
 {
-	uint64_t of[4] = {job->request, (uint64_t)job->walltime, job->allowed, job->attempt > 0};
+	uint64_t of[6] = {job->request, (uint64_t)job->walltime, job->allowed, job->attempt > 0, job->keys, job->bound};
 
 	return hash_bytes(of, sizeof of);
 }

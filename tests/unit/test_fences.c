@@ -190,10 +190,47 @@ static void test_left(void **state)
 	}
 }
 
+/* One that waits for its reservation, and comes first when a limit has room again, keeps nobody waiting who asks for the same outside. */
+static void lined_up(const char *policy)
+{
+	struct limits *l = limits_create();
+
+	open_world(policy);
+	sched_limit(w.s, l);
+	limits_cap(l, LIMIT_OF_USER, 1, LIMIT_JOBS, 1);
+	w.limits_of_next = limits_class(l, &(struct limit_party){.user = 1});
+
+	uint32_t first = world_common(&w, 0, "nodes=1:ppn=8", 90);
+
+	world_cycle(&w, 0);
+
+	uint32_t inside = world_common(&w, 1, "nodes=1:ppn=4", 60), next = world_common(&w, 1, "nodes=1:ppn=4", 60);
+
+	give(inside, course);
+	give(next, 0);
+	world_cycle(&w, 1);
+	is(first, STATE_RUNNING);
+	sched_finish(w.s, first, 10, NULL);
+	world_cycle(&w, 10);
+	is(inside, STATE_CANDIDATE);
+	is(next, STATE_RUNNING);
+	world_fini(&w);
+	limits_destroy(l);
+}
+
+static void test_lined_up(void **state)
+{
+	(void)state;
+	lined_up("easy");
+	lined_up("conservative");
+	lined_up("artaras");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_common), cmocka_unit_test(test_passed),
-					   cmocka_unit_test(test_put_up), cmocka_unit_test(test_left)};
+					   cmocka_unit_test(test_put_up), cmocka_unit_test(test_left),
+					   cmocka_unit_test(test_lined_up)};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
