@@ -170,6 +170,7 @@ void overlay_wants(struct server *s, const struct overlay *o, overlay_sizes *ret
 {
 	int64_t longest = overlay_longest(s, o), wanted = 0, room = 0, needs = 0;
 	uint32_t request = UINT32_MAX, allowed = UINT32_MAX; /* that `needs` is of */
+	const struct spec *limited = NULL;		     /* whose elements a limit keeps from starting */
 	struct supply idle = {0};
 	struct strbuf limit = {0};
 
@@ -184,8 +185,13 @@ void overlay_wants(struct server *s, const struct overlay *o, overlay_sizes *ret
 			needs = overlay_needs(s, o, job->request, job->allowed);
 		request = job->request;
 		allowed = job->allowed;
-		if (needs == 0 || sched_limit_text(s->sched, id, &limit))
+		if (needs == 0 || s->jobs->entries.v[id].spec == limited)
 			continue;
+		strbuf_clear(&limit);
+		if (sched_limit_text(s->sched, id, &limit)) {
+			limited = s->jobs->entries.v[id].spec;
+			continue;
+		}
 		int64_t there = supply_take(&idle, needs,
 					    s->clock->now + job->walltime + s->cluster->settings.tolerance),
 			cpus = s->cluster->requests.v[request].total.v[RES_CPU];
