@@ -16,9 +16,10 @@ class Terminal:
         self.text = ""
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
+            self.fd = 0  # the size is there before the command is, and nobody changes it while that runs
+            self.size(rows, columns)
             os.chdir(cwd)
             os.execvpe(args[0], args, dict(env, TERM=term))
-        self.size(rows, columns)
         self.before = termios.tcgetattr(self.fd)
 
     def size(self, rows, columns):
