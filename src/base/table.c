@@ -20,6 +20,7 @@
 
 #define GAP 2	    /* blanks between columns */
 #define NARROWEST 3 /* no column is cut below */
+#define AT_ONCE (1 << 16)
 
 enum rank { RANK_FIRST, RANK_TEXT, RANK_LAST, RANK_NUMBER, RANK_END }; /* which columns are cut first */
 
@@ -96,6 +97,20 @@ void table_destroy(struct table *t)
 	free(t);
 }
 
+/* A text of printable ASCII: as wide as it is long, and it stays as it is. */
+static bool plain_cell(struct table *t, const char *text)
+{
+	size_t n = 0;
+
+	while (text[n] >= ' ' && text[n] < 0x7f)
+		n++;
+	if (text[n])
+		return false;
+	vec_push(&t->cells, (struct cell){.at = t->text.n, .length = (uint32_t)n, .width = (int)n});
+	strbuf_add(&t->text, text, n + 1);
+	return true;
+}
+
 void table_cell(struct table *t, const char *fmt, ...)
 {
 	struct strbuf cell = {0};
@@ -103,8 +118,12 @@ void table_cell(struct table *t, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	if (strcmp(fmt, "%s") == 0) { /* most are */
+	if (fmt[0] == '%' && fmt[1] == 's' && !fmt[2]) { /* most are */
 		const char *text = va_arg(ap, const char *);
+		if (plain_cell(t, text)) {
+			va_end(ap);
+			return;
+		}
 		text_clean(&t->text, text, strlen(text), TEXT_LINE);
 	} else {
 		strbuf_vprintf(&cell, fmt, ap);
@@ -201,69 +220,81 @@ static void cut_add(struct strbuf *line, const char *s, int width)
 	blanks(line, width - used - 1);
 }
 
+/* What is printed: many lines are written at once. */
+struct paper {
+	struct strbuf text;
+	size_t line; /* where the last one begins */
+	int blanks;  /* before what comes next on it, if anything does */
+	FILE *out;
+};
+
 /* `own` is its width. */
-static void cell_add(struct strbuf *line, const char *s, size_t n, int own, int width, bool right)
+static void cell_add(struct paper *p, const char *s, size_t n, int own, int width, bool right)
 {
-	if (own > width) {
-		cut_add(line, s, width);
-		return;
-	}
-	if (right)
-		blanks(line, width - own);
-	strbuf_add(line, s, n);
-	if (!right)
-		blanks(line, width - own);
+	int room = width > own ? width - own : 0;
+
+	blanks(&p->text, p->blanks + (right ? room : 0));
+	p->blanks = GAP + (right ? 0 : room);
+	if (own > width)
+		cut_add(&p->text, s, width);
+	else
+		strbuf_add(&p->text, s, n);
 }
 
-static void line_print(struct strbuf *line, FILE *out)
+static void paper_write(struct paper *p)
 {
-	while (line->n > 0 && line->text[line->n - 1] == ' ')
-		line->n--;
-	strbuf_add(line, "\n", 1);
-	fwrite(strbuf_text(line), 1, line->n, out);
-	strbuf_clear(line);
+	fwrite(strbuf_text(&p->text), 1, p->text.n, p->out);
+	strbuf_clear(&p->text);
+	p->line = 0;
 }
 
-static void rule_print(const struct table *t, const int *width, struct strbuf *line, FILE *out)
+static void line_end(struct paper *p)
+{
+	while (p->text.n > p->line && p->text.text[p->text.n - 1] == ' ')
+		p->text.n--;
+	strbuf_add(&p->text, "\n", 1);
+	p->line = p->text.n;
+	p->blanks = 0;
+	if (p->text.n >= AT_ONCE)
+		paper_write(p);
+}
+
+static void rule_print(const struct table *t, const int *width, struct paper *p)
 {
 	for (int i = 0; i < t->n; i++) {
-		blanks(line, i ? GAP : 0);
+		blanks(&p->text, i ? GAP : 0);
 		for (int k = 0; k < width[i]; k++)
-			strbuf_puts(line, "-");
+			strbuf_puts(&p->text, "-");
 	}
-	line_print(line, out);
+	line_end(p);
 }
 
-static void row_print(const struct table *t, const int *width, size_t row, struct strbuf *line, FILE *out)
+static void row_print(const struct table *t, const int *width, size_t row, struct paper *p)
 {
-	size_t at = row * (size_t)t->n;
+	const struct cell *cell = &t->cells.v[row * (size_t)t->n], *end = t->cells.v + t->cells.n;
 
-	for (int i = 0; i < t->n && at < t->cells.n; i++, at++) {
-		blanks(line, i ? GAP : 0);
-		cell_add(line, t->text.text + t->cells.v[at].at, t->cells.v[at].length, t->cells.v[at].width, width[i],
-			 t->column[i].right);
-	}
-	line_print(line, out);
+	for (int i = 0; i < t->n && cell < end; i++, cell++)
+		cell_add(p, t->text.text + cell->at, cell->length, cell->width, width[i], t->column[i].right);
+	line_end(p);
 }
 
 void table_print(const struct table *t, FILE *out, int width)
 {
 	int *w = widths_find(t, width ? width : terminal_width(out));
 	size_t rows = (t->cells.n + (size_t)t->n - 1) / (size_t)t->n, rule = 0;
-	struct strbuf line = {0};
+	struct paper paper = {.out = out};
 
-	for (int i = 0; i < t->n; i++) {
-		blanks(&line, i ? GAP : 0);
-		cell_add(&line, t->column[i].title, strlen(t->column[i].title), width_of(t->column[i].title), w[i],
+	for (int i = 0; i < t->n; i++)
+		cell_add(&paper, t->column[i].title, strlen(t->column[i].title), width_of(t->column[i].title), w[i],
 			 t->column[i].right);
-	}
-	line_print(&line, out);
+	line_end(&paper);
 	for (size_t row = 0; row <= rows; row++) {
 		for (; rule < t->rules.n && t->rules.v[rule] == row; rule++)
-			rule_print(t, w, &line, out);
+			rule_print(t, w, &paper);
 		if (row < rows)
-			row_print(t, w, row, &line, out);
+			row_print(t, w, row, &paper);
 	}
-	strbuf_fini(&line);
+	paper_write(&paper);
+	strbuf_fini(&paper.text);
 	free(w);
 }

@@ -730,6 +730,26 @@ static void test_table_ranks(void **state)
 	table_destroy(t);
 }
 
+/* More than is written at once; blanks at the end of a line are left out, also where the next line follows at once. */
+static void test_table_long(void **state)
+{
+	static const char *const columns[] = {">n", "name", "empty"};
+	struct table *t = table_create(columns, 3);
+	struct strbuf want = {0};
+
+	(void)state;
+	strbuf_puts(&want, "   n  name    empty\n");
+	for (int i = 0; i < 9000; i++) {
+		table_cell(t, "%d", i);
+		table_cell(t, "%s", i % 3 ? "abcdef" : i % 2 ? "" : "ä  ");
+		table_cell(t, "%s", "");
+		strbuf_printf(&want, "%4d%s\n", i, i % 3 ? "  abcdef" : i % 2 ? "" : "  ä");
+	}
+	expect_table(t, 0, want.text);
+	strbuf_fini(&want);
+	table_destroy(t);
+}
+
 static void test_table(void **state)
 {
 	static const char *const columns[] = {"id", "~name", ">cpus"};
@@ -947,6 +967,7 @@ int main(void)
 		cmocka_unit_test(test_utf8),
 		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_table_long),
 		cmocka_unit_test(test_table_ranks),
 		cmocka_unit_test(test_hostlist),
 	};
