@@ -130,6 +130,15 @@ const char *duration_format(int64_t seconds, char *buf, size_t size)
 {
 	unsigned long long s = magnitude(seconds);
 
+	if (seconds >= 0 && s < 100 * HOUR && size > 8) { /* most are, and lists have very many */
+		unsigned part[] = {(unsigned)(s / HOUR), (unsigned)(s / MINUTE % 60), (unsigned)(s % 60)};
+		for (int i = 0; i < 3; i++) {
+			buf[3 * i] = (char)('0' + part[i] / 10);
+			buf[3 * i + 1] = (char)('0' + part[i] % 10);
+			buf[3 * i + 2] = i < 2 ? ':' : '\0';
+		}
+		return buf;
+	}
 	snprintf(buf, size, "%s%02llu:%02llu:%02llu", seconds < 0 ? "-" : "", s / HOUR, s / MINUTE % 60, s % 60);
 	return buf;
 }

@@ -3,6 +3,7 @@
  */
 #include "cmd/object.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -61,19 +62,48 @@ const char *instant_ctime(int64_t instant, char *buf, size_t size)
 	return buf;
 }
 
+static bool is_near(int64_t instant, int64_t now)
+{
+	return instant - now < 6 * 86400 && now - instant < 6 * 86400;
+}
+
+/* As much of the text as there is room for. */
+static void text_copy(char *buf, size_t size, const char *text, size_t n)
+{
+	if (n >= size)
+		n = size - 1;
+	memcpy(buf, text, n);
+	buf[n] = '\0';
+}
+
 const char *instant_near(int64_t instant, int64_t now, char *buf, size_t size)
 {
+	/* The latest answer: neighbours in a list are often of one minute, and the calendar takes longer than the rest of their rows. */
+	static struct {
+		int64_t minute, now; /* `minute`: its first second */
+		bool known, near;
+		char text[40];
+	} last;
 	time_t t = (time_t)instant, n = (time_t)now;
 	struct tm tm, today;
 
-	if (!localtime_r(&t, &tm) || !localtime_r(&n, &today))
+	if (last.known && now == last.now && instant >= last.minute && instant < last.minute + 60 &&
+	    is_near(instant, now) == last.near) {
+		text_copy(buf, size, last.text, strlen(last.text));
+		return buf;
+	}
+	if (!localtime_r(&t, &tm) || !localtime_r(&n, &today)) {
 		snprintf(buf, size, "?");
-	else if (tm.tm_yday == today.tm_yday && tm.tm_year == today.tm_year)
-		strftime(buf, size, "%H:%M", &tm);
-	else if (instant - now < 6 * 86400 && now - instant < 6 * 86400)
-		strftime(buf, size, "%a %H:%M", &tm);
-	else
-		strftime(buf, size, "%Y-%m-%d %H:%M", &tm);
+		return buf;
+	}
+	bool same_day = tm.tm_yday == today.tm_yday && tm.tm_year == today.tm_year;
+	bool near = is_near(instant, now);
+	strftime(last.text, sizeof last.text, same_day ? "%H:%M" : near ? "%a %H:%M" : "%Y-%m-%d %H:%M", &tm);
+	last.minute = instant - tm.tm_sec;
+	last.now = now;
+	last.near = near;
+	last.known = true;
+	text_copy(buf, size, last.text, strlen(last.text));
 	return buf;
 }
 
@@ -102,6 +132,6 @@ const char *state_word(const char *letter)
 
 const char *id_short(const char *id, char *buf, size_t size)
 {
-	snprintf(buf, size, "%.*s", (int)strcspn(id, "."), id);
+	text_copy(buf, size, id, strcspn(id, "."));
 	return buf;
 }

@@ -110,18 +110,20 @@ static void state_cell(struct list *l, char *const *cell)
 /* "12m of 1h" */
 static void time_cell(struct list *l, char *const *cell)
 {
-	int64_t used = *cell[C_USED] ? number_in(cell[C_USED], "walltime") : 0,
-		limit = strtoll(cell[C_WALLTIME], NULL, 10);
+	bool began = strchr("RSEC", cell[C_STATE][0]) != NULL;
 	char a[40], b[40];
 
+	duration_human(strtoll(cell[C_WALLTIME], NULL, 10), b, sizeof b);
+	if (*cell[C_WALLTIME] && !began) { /* most of a long list: what it used is not looked at */
+		table_cell(l->table, "%s", b);
+		return;
+	}
+	int64_t used = *cell[C_USED] ? number_in(cell[C_USED], "walltime") : 0;
 	duration_human(used, a, sizeof a);
-	duration_human(limit, b, sizeof b);
 	if (!*cell[C_WALLTIME])
 		table_cell(l->table, "%s", used > 0 ? a : "");
-	else if (strchr("RSEC", cell[C_STATE][0]))
-		table_cell(l->table, l->tight ? "%s" : "%s of %s", a, b);
 	else
-		table_cell(l->table, "%s", b);
+		table_cell(l->table, l->tight ? "%s" : "%s of %s", a, b);
 }
 
 static void start_cell(struct list *l, char *const *cell)

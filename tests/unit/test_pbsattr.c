@@ -300,7 +300,17 @@ static void test_near(void **state)
 	assert_string_equal(instant_near(1600000000, 1600000500, buf, sizeof buf), "12:26");
 	assert_string_equal(instant_near(1600100000, 1600000500, buf, sizeof buf), "Mon 16:13");
 	assert_string_equal(instant_near(1500000000, 1600000500, buf, sizeof buf), "2017-07-14 02:40");
+	/* Neighbours: the same minute, the next one, and one that a second makes far. */
+	assert_string_equal(instant_near(1599999959, 1600000500, buf, sizeof buf), "12:25");
+	assert_string_equal(instant_near(1599999960, 1600000500, buf, sizeof buf), "12:26");
+	assert_string_equal(instant_near(1600000019, 1600000500, buf, sizeof buf), "12:26");
+	assert_string_equal(instant_near(1600000020, 1600000500, buf, sizeof buf), "12:27");
+	assert_string_equal(instant_near(1600000020, 1600100000, buf, sizeof buf), "Sun 12:27");
+	assert_string_equal(instant_near(1600000021, 1600000020 + 6 * 86400, buf, sizeof buf), "Sun 12:27");
+	assert_string_equal(instant_near(1600000020, 1600000020 + 6 * 86400, buf, sizeof buf), "2020-09-13 12:27");
+	assert_string_equal(instant_near(1600000020, 1600100000, buf, 4), "Sun");
 	assert_string_equal(memory_human(1536, buf, sizeof buf), "1.5 MB");
+	assert_string_equal(id_short("123456.lab", buf, 4), "123");
 	assert_string_equal(id_short("12[3].lab", buf, sizeof buf), "12[3]");
 }
 
