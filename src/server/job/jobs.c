@@ -53,9 +53,12 @@ static void number_add(struct strbuf *out, uint64_t n)
 void key_id(const struct server *s, uint64_t key, struct strbuf *out)
 {
 	number_add(out, job_key_number(key));
-	if (job_key_index(key) >= 0)
-		strbuf_printf(out, "[%lld]", (long long)job_key_index(key));
-	strbuf_puts(out, ".");
+	if (job_key_index(key) >= 0) {
+		strbuf_add(out, "[", 1);
+		number_add(out, (uint64_t)job_key_index(key));
+		strbuf_add(out, "]", 1);
+	}
+	strbuf_add(out, ".", 1);
 	strbuf_puts(out, s->instance->name);
 }
 
