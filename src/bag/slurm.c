@@ -106,7 +106,7 @@ static bool next(const char *name, const char *text, size_t n, size_t *at, struc
 		if (fields < 3 || !digits(field[0], sizeof ret->job - 1) || !digits(field[1], 7))
 			continue;
 		*ret = (struct batch_line){.number = atoi(field[1]), .state = state_of(field[2], strlen(field[2]))};
-		snprintf(ret->job, sizeof ret->job, "%s", field[0]);
+		snprintf(ret->job, sizeof ret->job, "%.63s", field[0]);
 		if (fields == 4 && ret->state == REQUEST_PENDING)
 			never(field[3], ret->never, sizeof ret->never);
 		return true;

@@ -129,11 +129,13 @@ struct order {
 	const char *tmpdir;	   /* made 0700 for the job, TMPDIR; removed at the end; NULL: none */
 	int64_t walltime;	   /* seconds until SIGTERM (with tolerance added); < 0: no limit */
 	int64_t grace;		   /* seconds from SIGTERM to SIGKILL */
-	int64_t memory;		   /* KiB; <= 0: no limit */
-	int64_t swap;		   /* KiB beyond that; only where control groups can limit it */
-	int64_t files;		   /* open files; <= 0: as they are */
-	int *cpus;		   /* OS indexes of the CPUs to bind to */
-	int ncpus;		   /* 0: no binding */
+	struct {
+		int64_t memory; /* KiB; <= 0: no limit */
+		int64_t swap;	/* KiB beyond that; only where control groups can limit it */
+	};
+	int64_t files; /* open files; <= 0: as they are */
+	int *cpus;     /* OS indexes of the CPUs to bind to */
+	int ncpus;     /* 0: no binding */
 	struct order_share share;
 	struct order_terminal terminal;
 	struct order_site site;
