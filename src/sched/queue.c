@@ -233,10 +233,10 @@ void queue_remove(struct sched *s, uint32_t id)
 
 /* ---- limits ---- */
 
-/* Jobs of which one fits if another does. */
+/* Jobs of which one fits if another does, but for keys to reservations that name jobs: others of one class have the same. */
 static uint64_t job_shape(const struct job *job)
 {
-	uint64_t of[6] = {job->request, (uint64_t)job->walltime, job->allowed, job->attempt > 0, job->keys, job->bound};
+	uint64_t of[5] = {job->request, (uint64_t)job->walltime, job->allowed, job->attempt > 0, job->bound};
 
 	return hash_bytes(of, sizeof of);
 }
