@@ -39,7 +39,8 @@ static const char estimate_fields[] = WIDE "expected_start,expected_made"; /* wh
 struct list {
 	struct qstat *q;
 	struct strbuf out;
-	bool wide; /* the list of -a */
+	bool wide;     /* the list of -a */
+	bool terminal; /* is what it is printed on */
 	int64_t rows, of_operand;
 	int64_t made; /* the oldest forecast of those that are shown; 0: none */
 };
@@ -59,6 +60,8 @@ static void column_add(struct strbuf *out, const char *text, int width)
 	size_t n = 0;
 	int32_t c;
 
+	for (; used < most && text[n] >= ' ' && text[n] < 0x7f; n++) /* most texts are no more than that */
+		used++;
 	for (int k; (k = utf8_next(text + n, &c)) > 0 && used + 1 <= most; n += (size_t)k)
 		used += utf8_columns(c);
 	if (width < 0)
@@ -74,6 +77,8 @@ static int64_t used_find(const char *cell, const char *key)
 {
 	char quoted[40];
 
+	if (!*cell)
+		return -1;
 	snprintf(quoted, sizeof quoted, "\"%s\":", key);
 	const char *at = strstr(cell, quoted);
 	if (!at)
@@ -97,10 +102,10 @@ static const char *name_cut(const char *name, char buf[NAME_WIDTH + 1])
 }
 
 /* On a terminal without the blanks of the last column, which would wrap on 80 columns; programs get them as from TORQUE. */
-static void line_end(struct strbuf *out)
+static void line_end(struct strbuf *out, bool terminal)
 {
 	out->n--;
-	while (terminal_columns() > 0 && out->n > 0 && out->text[out->n - 1] == ' ')
+	while (terminal && out->n > 0 && out->text[out->n - 1] == ' ')
 		out->n--;
 	strbuf_puts(out, "\n");
 }
@@ -125,7 +130,7 @@ static void plain_row(struct list *l, char *const *cell)
 	column_add(&l->out, cput > 0 ? duration_format(cput, buf, sizeof buf) : "0", -8);
 	column_add(&l->out, cell[FIELD_STATE], 1);
 	column_add(&l->out, cell[FIELD_QUEUE], 15);
-	line_end(&l->out);
+	line_end(&l->out, l->terminal);
 }
 
 /* Memory as -G and -M want it, rounded up. */
@@ -350,6 +355,7 @@ void qstat_list(struct qstat *q)
 {
 	const struct qstat_arguments *a = q->a;
 	struct list l = {.q = q,
+			 .terminal = terminal_columns() > 0,
 			 .wide = a->all || a->nodes || a->comments || a->running || a->idle || a->estimate || a->user ||
 				 a->giga || a->mega};
 
