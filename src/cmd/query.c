@@ -109,31 +109,36 @@ static char *cell_clean(struct tsv *t, char *cell)
 	return clean.text;
 }
 
-/* Whether nothing of the line has to be changed but its tabs. */
-static bool line_is_plain(const char *line)
+/* The cells of a line of which nothing has to be changed but its tabs, in one pass: most lines of a long list. False: it is none, and
+ * as it was. */
+static bool line_split(struct tsv *t, char *line, char *none)
 {
-	while ((*line >= ' ' && *line < 0x7f && *line != '\\') || *line == '\t')
-		line++;
-	return !*line;
-}
+	int n = 0;
 
-/* Its cells as they are: most lines of a long list. */
-static void line_split(struct tsv *t, char *line, char *none)
-{
-	for (int i = 0; i < t->columns; i++) {
-		t->cell[i] = line ? line : none;
-		if (line && (line = strchr(line, '\t')))
-			*line++ = '\0';
+	t->cell[n++] = line;
+	for (; *line; line++) {
+		if (*line == '\t') {
+			if (n < t->columns)
+				t->cell[n] = line + 1;
+			n++;
+		} else if (*line < ' ' || *line >= 0x7f || *line == '\\') {
+			return false;
+		}
 	}
+	for (int i = 1; i < n && i < t->columns; i++)
+		t->cell[i][-1] = '\0';
+	if (n > t->columns) /* more than were asked for */
+		*strchr(t->cell[t->columns - 1], '\t') = '\0';
+	for (; n < t->columns; n++)
+		t->cell[n] = none;
+	return true;
 }
 
 static void tsv_line(struct tsv *t, char *line)
 {
 	static char none[1];
-	bool plain = line_is_plain(line);
+	bool plain = line_split(t, line, none);
 
-	if (plain)
-		line_split(t, line, none);
 	for (int i = 0; i < t->columns && !plain; i++) {
 		t->cell[i] = line ? line : none;
 		if (!line)

@@ -140,7 +140,9 @@ static int64_t number(const char *cell)
 
 static enum section section_of(char *const *cell)
 {
-	if (strchr("RSE", cell[C_STATE][0]))
+	char state = cell[C_STATE][0];
+
+	if (state == 'R' || state == 'S' || state == 'E')
 		return ACTIVE;
 	return *cell[C_BLOCKS] ? BLOCKED : IDLE;
 }
@@ -158,6 +160,8 @@ static const char *state_name(char *const *cell)
 	case 'E':
 		return "Completing";
 	}
+	if (!*blocks)
+		return "Idle";
 	return strstr(blocks, "system") || strstr(blocks, "misfit") ? "SystemHold"
 	       : strstr(blocks, "other")			    ? "BatchHold"
 	       : strstr(blocks, "user")				    ? "UserHold"
