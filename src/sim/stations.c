@@ -26,6 +26,7 @@ struct pjob {
 	int64_t number;
 	double arrived;
 	int home, left; /* tasks that have not ended */
+	double work;	/* what these need */
 	double need[GRAPH_TASKS], path[GRAPH_TASKS];
 	uint32_t after[GRAPH_TASKS]; /* tasks that wait for this one */
 	int before[GRAPH_TASKS];     /* tasks that this one waits for */
@@ -211,7 +212,15 @@ static void task_place(struct network *n, int home, struct process p)
 	}
 }
 
-/* A station of ours that has nothing to do takes the most urgent task that waits; else one that would end sooner here than where it runs. */
+/* Of the job that has least to do; within a job by the longest path. */
+static bool goes_first(const struct process *a, const struct process *b)
+{
+	if (a->job != b->job)
+		return a->job->work < b->job->work;
+	return a->urgency > b->urgency;
+}
+
+/* A station of ours that has nothing to do takes the first of the tasks that wait; else one that would end sooner here than where it runs. */
 static void station_pull(struct network *n, int at)
 {
 	struct station *s = &n->s[at];
@@ -220,7 +229,7 @@ static void station_pull(struct network *n, int at)
 	if (n->c->policy != PLACE_OURS || s->count[CLASS_PARALLEL] || s->count[CLASS_BATCH])
 		return;
 	for (size_t i = 1; i < n->waiting.n; i++)
-		if (n->waiting.v[i].urgency > n->waiting.v[best].urgency)
+		if (goes_first(&n->waiting.v[i], &n->waiting.v[best]))
 			best = i;
 	if (n->waiting.n) {
 		struct process p = n->waiting.v[best];
@@ -295,8 +304,10 @@ static void parallel_arrives(struct network *n)
 
 	*j = (struct pjob){.number = n->jobs_arrived++, .arrived = n->now, .left = GRAPH_TASKS};
 	j->home = (int)rng_below(r, STATIONS);
-	for (int i = 0; i < GRAPH_TASKS; i++)
+	for (int i = 0; i < GRAPH_TASKS; i++) {
 		j->need[i] = rng_exponential(r, demand[CLASS_PARALLEL] / GRAPH_TASKS);
+		j->work += j->need[i];
+	}
 	for (int i = 0; i < GRAPH_TASKS; i++)
 		for (int k = i + 1; k < GRAPH_TASKS; k++)
 			if (rng_unit(r) < edge) {
@@ -333,6 +344,7 @@ static void task_ended(struct network *n, const struct process *p)
 	struct pjob *j = p->job;
 	int64_t warm = n->c->jobs / 10;
 
+	j->work -= j->need[p->task];
 	for (int k = 0; k < GRAPH_TASKS; k++)
 		if (j->after[p->task] & 1u << k && --j->before[k] == 0)
 			task_ready(n, j, k);

@@ -3,8 +3,8 @@
  *
  * FI (the source's name: instantaneous photograph) takes the table as it is; the M policies count what they themselves have placed since, so that a burst does not land on one
  * station. The P policies know how urgent a task is, which the station's own queue goes by. The two-level cost counts the owner's work more than ours. Ours goes by how fast the
- * station would run one more task with its owner served first, and lets a task wait where it came from while every station has one of ours: the first that is free takes the most
- * urgent.
+ * station would run one more task with its owner served first, and lets a task wait where it came from while every station has one of ours: the first that is free takes one
+ * of the job that has least to do.
  */
 #ifndef STATION_PLACE_H
 #define STATION_PLACE_H
