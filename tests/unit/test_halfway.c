@@ -210,7 +210,7 @@ static void dry_run_in_slices(void **state)
 	bare_clock(0);
 }
 
-/* A job that had a share of a node keeps its request when no node is shared any more. */
+/* A job that had a share of a node keeps its request when no node is shared any more, and all are in a partition. */
 static void share_outlives_nodes(void **state)
 {
 	struct site *f = *state;
@@ -226,6 +226,11 @@ static void share_outlives_nodes(void **state)
 	assert_int_equal(ask(f, getuid(), "/v1/jobs/delete", "{\"ids\":[\"1\"],\"purge\":true}"), 200);
 	server_turn(f->s);
 	assert_int_equal(site_ask(f, getuid(), "PATCH", "/v1/nodes/n1", "{\"shared\":false}"), 200);
+	server_turn(f->s);
+	assert_int_equal(site_ask(f, getuid(), "PUT", "/v1/partitions/A", "{}"), 201);
+	assert_int_equal(site_ask(f, getuid(), "PATCH", "/v1/partitions/A",
+				  "{\"changes\":[{\"op\":\"set\",\"name\":\"nodes\",\"value\":\"n[1-4]\"}]}"),
+			 200);
 	server_turn(f->s);
 	for (int i = 0; i < 2; i++, site_reopen(f)) {
 		assert_int_equal(site_ask(f, getuid(), "GET", "/v1/jobs/1", NULL), 200);

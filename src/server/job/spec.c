@@ -150,10 +150,16 @@ bool shares_offered(const struct server *s)
 	return false;
 }
 
-/* One with a share asks for that instead of CPUs; if no node is shared any more it still does, and fits nowhere. */
-static void request_divide(struct server *s, struct spec *p)
+/* One with a share asks for that instead of CPUs, and of nodes in no partition. If no node is shared any more it still does, and fits nowhere. */
+static void request_divide(struct server *s, const struct reqtext *text, struct spec *p)
 {
-	if (p->rare->share && p->request != UINT32_MAX)
+	struct err err;
+
+	if (!p->rare->share)
+		return;
+	p->request = UINT32_MAX;
+	p->allowed = NODES_ALL;
+	if (cluster_request(s->cluster, text, &p->request, &err) == 0)
 		p->request = cluster_request_divided(s->cluster, p->request, p->rare->share);
 }
 
@@ -169,7 +175,7 @@ int spec_fill(struct server *s, const struct reqtext *text, struct spec *spec, s
 	if (rc == 0 && spec->rare->share && !shares_offered(s))
 		rc = err_set(err, -EINVAL, "no node is shared any more");
 	if (rc == 0)
-		request_divide(s, spec);
+		request_divide(s, &full, spec);
 	if (rc == 0 && spec->request == UINT32_MAX)
 		rc = err_set(err, -EINVAL, "a job with a share has one part, on any node");
 	if (s->plan)
@@ -213,7 +219,7 @@ static void spec_resolve(struct server *s, const struct reqtext *text, struct sp
 		plan_set_amount(s->plan, i);
 	full.estimate = p->rare->libra.estimate; /* its own text has none */
 	partition_resolve(s->cluster, &full, &p->request, &p->allowed, &err);
-	request_divide(s, p);
+	request_divide(s, &full, p);
 	if (s->plan)
 		plan_widen(s->plan);
 }
