@@ -89,7 +89,8 @@ static int add(const struct command *c, const void *arguments, const struct oper
 	int64_t cpus = a->cpus > 0 ? a->cpus : strcmp(place, "slurm") == 0 ? smallest_node(o) : -1;
 	if (cpus < 1) {
 		strbuf_fini(&words);
-		return command_misused(c, "give the number of CPUs of a node with --cpus");
+		return command_misused(
+			c, "the CPUs of a node there are not known (only sinfo is asked): give them with --cpus");
 	}
 	provider_tag(place, tag);
 	json_t *body = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I}", "place", place, "words", strbuf_text(&words),
@@ -146,11 +147,16 @@ static void list_print(const json_t *answer)
 	static const char *const columns[] = {"name",  "from",	   ">nodes",   ">max", ">CPUs",
 					      ">time", ">running", ">pending", "state"};
 	const json_t *all = json_object_get(answer, "overlays");
-	struct table *t = table_create(columns, 9);
+	struct table *t;
 	char time[32];
 	json_t *x;
 	size_t i;
 
+	if (json_array_size(all) == 0) {
+		printf("No overlays: 'shunt overlay add' makes one.\n");
+		return;
+	}
+	t = table_create(columns, 9);
 	json_array_foreach(all, i, x)
 	{
 		table_cell(t, "%s", object_text(x, "name"));
