@@ -141,7 +141,7 @@ void spool_lease(struct agent *a, struct link *server,
 		 const json_t *lease); /* a welcome; `lease` NULL: it says nothing of it */
 void spool_done(struct agent *a, struct link *server, const json_t *head); /* it has a change, or refuses it */
 void spool_turn(struct agent *a, struct link *server);			   /* at each heartbeat */
-const struct offer *spool_offer(const struct agent *a);			   /* NULL: there is none */
+const struct offer *spool_offer(const struct agent *a);			   /* NULL: none */
 /* Keeps a change that came from elsewhere, as a command here would. -ESTALE: it is sealed for another lease. */
 int spool_keep(struct agent *a, const struct kept *x, uint64_t *ret_number, struct err *err);
 void spool_stop(struct agent *a);

@@ -47,7 +47,7 @@ struct spool {
 	VEC(struct item) items; /* by number */
 	size_t under_way, over;
 	bool telling; /* something was brought since the welcome: the server learns when that was all */
-	/* Of changes that came from elsewhere, in the tray of now: whoever fills it must not fill the disk. */
+	/* Of changes that came from elsewhere, in the tray of now: nobody may fill the disk through it. */
 	size_t far, far_bytes;
 };
 
