@@ -13,6 +13,10 @@
 
 #define BLOCK_ROWS 500 /* a block is filed as a whole */
 
+_Static_assert(
+	HISTORY_WIDTH < 31,
+	"a column has a bit of the mask, and the last one is PILE_LOST; new columns come last: blocks of older versions lack them");
+
 /* ---- writing ---- */
 
 static void varint_add(struct strbuf *out, uint64_t n)
