@@ -27,7 +27,7 @@ static void add(struct history *h)
 
 	o->nodes = 1 + (int64_t)some(h, 4);
 	o->seconds = 300;
-	o->cpus = 1; /* what fits it fits other nodes, too: they do come */
+	o->cpus = 1; /* what fits it fits NODES (history.c), too */
 	o->idle = 60;
 	overlay_store(h->s, o);
 	pause_set(h, some(h, 4) == 0);
