@@ -3,12 +3,12 @@
  *
  * A policy is one text, the node's setting `workstation`:
  *
- *	share			our tasks always run, behind everything else; they stop when the owner needs the whole machine
- *	idle[,quiet=300]	they stop at the owner's first input, and go on after that many seconds without any
- *	hours,hours=mon-fri@8-18+sat@9-12	they never run in those hours; outside them as with idle
+ *	share				our tasks always run, behind everything else; they stop when the owner needs the whole machine
+ *	idle				they stop at the owner's first input, and go on after a quiet time
+ *	hours=Mon-Fri 08:00-18:00	they never run in those hours (base/hours.h), and outside them as with idle
  *
- * with return=60 (seconds after which the memory of stopped tasks is given back: their jobs leave), keep=10 (percent of the memory that stays
- * free) and owners=ana+bo (who may pause it, and whose terminals count; without it everybody who is logged in).
+ * and after it, each behind a semicolon, quiet=5m (without input), return=1m (after which the memory of stopped tasks is given back: their jobs leave),
+ * keep=10 (percent of the memory that stays free) and owners=ana+bo (who may pause it, and whose terminals count; without it whoever is logged in).
  *
  * Pure: what was seen and the time are arguments. Two thresholds and a calm time keep our tasks from being stopped and continued all the time.
  */
@@ -20,16 +20,17 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/hours.h"
 
 enum owner_policy { OWNER_SHARE, OWNER_IDLE, OWNER_HOURS, OWNER_POLICIES };
 
 struct owner_rules {
 	enum owner_policy policy;
-	int quiet;	   /* seconds without input */
-	int give_back;	   /* seconds that stopped tasks may hold their memory */
-	int keep;	   /* percent of the memory */
-	uint32_t hours[7]; /* the owner's: by weekday (0: Sunday), a bit for each hour */
-	char owners[256];  /* joined by '+'; "": whoever is logged in */
+	int64_t quiet;	    /* seconds without input */
+	int64_t give_back;  /* seconds that stopped tasks may hold their memory */
+	int64_t keep;	    /* percent of the memory */
+	struct hours hours; /* the owner's; none unless that is the policy */
+	char owners[256];   /* joined by '+'; "": whoever is logged in */
 };
 
 /* -EINVAL, and *ret untouched: the sentence says what is allowed. */
@@ -40,7 +41,7 @@ const char *owner_policy_name(enum owner_policy p);
 /* What is seen of the machine at an instant. */
 struct owner_view {
 	int64_t now;	      /* ms, on a clock that is never set */
-	int weekday, hour;    /* local */
+	int64_t instant;      /* seconds since 1970 */
 	int64_t input;	      /* ms: the last input of a person; -1: none since this began */
 	bool paused;	      /* by the owner */
 	int running, cpus;    /* threads that run or are ready and are not ours; processors */

@@ -1,0 +1,219 @@
+/*
+ * test_owner.c - the owner of a workstation comes first: policies, hysteresis, learned hours.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "station/habit.h"
+#include "station/owner.h"
+
+static struct owner_rules rules(const char *text)
+{
+	struct owner_rules r;
+	struct err err;
+
+	if (owner_rules_parse(text, &r, &err) < 0)
+		fail_msg("%s", err.text);
+	return r;
+}
+
+static void test_text(void **state)
+{
+	struct owner_rules r = rules("idle");
+	struct err err;
+	static const char *const bad[] = {
+		"",	      "often",	      "idle;quiet=",	 "idle;quiet=-1", "share;keep=91", "share;keep=",
+		"hours=8-18", "idle;owners=", "idle;owners=a b", "idle;;",	  "hours",	   "idle;share"};
+
+	assert_int_equal(r.quiet, 300);
+	assert_int_equal(r.give_back, 60);
+	assert_int_equal(r.keep, 10);
+	r = rules("hours=Mon-Fri 08:00-18:00, Sat 09:00-12:00; quiet=2m;return=5; keep=20 ;owners=ana+bo");
+	assert_int_equal(r.policy, OWNER_HOURS);
+	assert_int_equal(r.hours.n, 6);
+	assert_int_equal(r.quiet, 120);
+	assert_int_equal(r.give_back, 5);
+	assert_int_equal(r.keep, 20);
+	assert_true(owner_named(&r, "ana") && owner_named(&r, "bo"));
+	assert_false(owner_named(&r, "an") || owner_named(&r, "anab") || owner_named(&r, "") ||
+		     owner_named(&r, "ana+bo"));
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		err.text[0] = '\0';
+		r.quiet = 7;
+		if (owner_rules_parse(bad[i], &r, &err) != -EINVAL)
+			fail_msg("\"%s\" is accepted", bad[i]);
+		assert_true(err.text[0]);
+		assert_int_equal(r.quiet, 7);
+	}
+}
+
+/* A quiet machine with two processors. */
+static struct owner_view view(int64_t now)
+{
+	return (struct owner_view){.now = now, .input = -1, .cpus = 2, .memory_free = 50};
+}
+
+static void test_input(void **state)
+{
+	struct owner_rules r = rules("idle;quiet=10;return=5");
+	struct owner o = {0};
+	struct owner_view v = view(1000);
+
+	assert_int_equal(owner_decide(&o, &r, &v), OWNER_RUN);
+	v = view(2000);
+	v.input = 2000;
+	assert_int_equal(owner_decide(&o, &r, &v), OWNER_STOP);
+	assert_int_equal(o.cause, OWNER_INPUT);
+	v.now = 6999;
+	assert_int_equal(owner_decide(&o, &r, &v), OWNER_STOP);
+	v.now = 7000;
+	assert_int_equal(owner_decide(&o, &r, &v), OWNER_RETURN);
+	v.now = 11999;
+	assert_int_equal(owner_decide(&o, &r, &v), OWNER_RETURN);
+	v.now = 12000;
+	assert_int_equal(owner_decide(&o, &r, &v), OWNER_RUN);
+	r = rules("share"); /* where input alone stops nothing */
+	v.now = v.input = 20000;
+	assert_int_equal(owner_decide(&o, &r, &v), OWNER_RUN);
+}
+
+static void test_pause(void **state)
+{
+	struct owner_rules r = rules("share;return=1h");
+	struct owner o = {0};
+	struct owner_view v = view(1000);
+
+	v.paused = true;
+	assert_int_equal(owner_decide(&o, &r, &v), OWNER_STOP);
+	assert_int_equal(o.cause, OWNER_PAUSED);
+	v.paused = false;
+	v.now++;
+	assert_int_equal(owner_decide(&o, &r, &v), OWNER_RUN);
+}
+
+static void test_hours(void **state)
+{
+	struct owner_rules r = rules("hours=Mon-Fri 08:00-18:00");
+	struct owner o = {0};
+	struct owner_view v = view(1000);
+	struct tm tm = {.tm_year = 126, .tm_mon = 10, .tm_mday = 17, .tm_hour = 8, .tm_isdst = -1}; /* a Tuesday */
+
+	v.instant = mktime(&tm);
+	assert_int_equal(owner_decide(&o, &r, &v), OWNER_STOP);
+	assert_int_equal(o.cause, OWNER_HOUR);
+	v.instant += 10 * 3600 - 1;
+	assert_int_equal(owner_decide(&o, &r, &v), OWNER_STOP);
+	v.instant++;
+	assert_int_equal(owner_decide(&o, &r, &v), OWNER_RUN);
+	v.input = v.now; /* in the evening as with idle */
+	assert_int_equal(owner_decide(&o, &r, &v), OWNER_STOP);
+}
+
+/* How often our tasks are stopped while what is seen goes up and down every second. */
+static int stops(const char *policy, void (*seen)(struct owner_view *v, int second))
+{
+	struct owner_rules r = rules(policy);
+	struct owner o = {0};
+	enum owner_act before = OWNER_RUN;
+	int n = 0;
+
+	for (int i = 0; i < 600; i++) {
+		struct owner_view v = view(i * 1000 + 1);
+		seen(&v, i);
+		enum owner_act act = owner_decide(&o, &r, &v);
+		n += before == OWNER_RUN && act != OWNER_RUN;
+		before = act;
+	}
+	return n;
+}
+
+static void load_swings(struct owner_view *v, int second)
+{
+	v->running = second % 20 < 10 ? 3 : 0;
+}
+
+static void load_blips(struct owner_view *v, int second)
+{
+	v->running = second % 2 ? 5 : 0;
+}
+
+static void memory_swings(struct owner_view *v, int second)
+{
+	v->memory_free = second % 2 ? 9.5 : 11;
+}
+
+static void memory_stalls(struct owner_view *v, int second)
+{
+	v->memory_stalls = second >= 100 && second < 200 ? 40 : 0;
+}
+
+static void test_hysteresis(void **state)
+{
+	assert_int_equal(stops("share;return=1h", load_swings), 1);
+	assert_int_equal(stops("share", load_blips), 0);
+	assert_int_equal(stops("share", memory_swings), 1);
+	assert_int_equal(stops("share", memory_stalls), 1);
+}
+
+static void test_memory_comes_back(void **state)
+{
+	struct owner_rules r = rules("share;return=1h");
+	struct owner o = {0};
+	struct owner_view v = view(1000);
+
+	v.memory_free = 5;
+	assert_int_equal(owner_decide(&o, &r, &v), OWNER_STOP);
+	v.memory_free = 50;
+	assert_int_equal(owner_decide(&o, &r, &v), OWNER_STOP);
+	v.now += 29999;
+	assert_int_equal(owner_decide(&o, &r, &v), OWNER_STOP);
+	v.now++;
+	assert_int_equal(owner_decide(&o, &r, &v), OWNER_RUN);
+}
+
+static void test_habit(void **state)
+{
+	char text[HABIT_HOURS + 1], again[HABIT_HOURS + 1];
+	struct habit h, copy;
+	int64_t sunday = 3 * 86400; /* 1970-01-04 */
+
+	habit_init(&h);
+	assert_true(habit_expect(&h, sunday, 86400, 0) == 0);
+	habit_learn(&h, 9, 100); /* Sunday, 9:00 to 10:00 */
+	assert_true(habit_expect(&h, sunday + 9 * 3600, 3600, 0) == 1);
+	assert_true(habit_expect(&h, sunday + 9 * 3600 + 1800, 3600, 0) == 0.5);
+	assert_true(habit_expect(&h, sunday + 8 * 3600, 3600, 3600) == 1);
+	assert_true(habit_expect(&h, sunday + 10 * 3600, 3600, 0) == 0);
+	assert_true(habit_expect(&h, sunday + 7 * 86400 + 9 * 3600, 60, 0) == 1);
+	assert_true(habit_expect(&h, sunday, 1000 * INT64_C(86400), 0) > 0);
+	habit_learn(&h, 9, 0);
+	assert_true(habit_expect(&h, sunday + 9 * 3600, 3600, 0) == 0.6);
+	habit_text(&h, text);
+	assert_true(habit_read(text, &copy));
+	habit_text(&copy, again);
+	assert_string_equal(text, again);
+	text[3] = 'z';
+	assert_false(habit_read(text, &copy));
+	assert_false(habit_read("abc", &copy));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_text),	   cmocka_unit_test(test_input),
+		cmocka_unit_test(test_pause),	   cmocka_unit_test(test_hours),
+		cmocka_unit_test(test_hysteresis), cmocka_unit_test(test_memory_comes_back),
+		cmocka_unit_test(test_habit),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
