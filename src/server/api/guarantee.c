@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "core/cluster.h"
+#include "rules/attr.h"
 #include "sched/forecast.h"
 #include "sched/sched.h"
 #include "server/api/guarantee.h"
@@ -51,7 +52,7 @@ static bool decided(struct server *s, bool begins)
 		dispatch_settle(s);
 		decide(s);
 	}
-	return !s->turn->undecided;
+	return !s->turn->undecided && !s->slices->queue_stops;
 }
 
 /* Where every job has a position (policy artaras) one more may move all of them: a cycle of a copy tells. */
@@ -71,6 +72,12 @@ static enum keep position_keeps(struct server *s, const struct spec *p, int64_t 
 	return x.guaranteed ? KEEP_YES : KEEP_NO;
 }
 
+/* Of several jobs the sentence says which one. */
+static int refused(const struct submit_work *w, int rc, struct err *err)
+{
+	return w->bulk ? err_prefix(err, rc, "jobs[%zu]", w->asked) : rc;
+}
+
 int guarantee_ask(struct server *s, struct submit_work *w, struct err *err)
 {
 	const struct submission *x = &w->jobs.v[w->asked];
@@ -78,6 +85,13 @@ int guarantee_ask(struct server *s, struct submit_work *w, struct err *err)
 	enum keep keep = KEEP_YES;
 	int64_t done = TIME_NEVER;
 
+	if (x->guarantee && !attrs_bool(s->attrs, "scheduling"))
+		return refused(
+			w,
+			err_code(
+				err, CODE_REFUSED,
+				"the deadline can't be guaranteed now: the server starts no jobs (scheduling is False)"),
+			err);
 	if (begins)
 		w->until = x->spec->now ? 1 : x->spec->deadline;
 	w->work.waits = !decided(s, begins);
@@ -98,15 +112,15 @@ int guarantee_ask(struct server *s, struct submit_work *w, struct err *err)
 	if (x->spec->rare->libra.estimate && (keep == KEEP_NO || prices_check(s, x->spec, true, done, err) < 0)) {
 		if (!s->world->policy.position)
 			done = sched_soonest(s->sched, s->world->scratch, s->clock->now, SOON_WORK);
-		int rc = prices_check(s, x->spec, keep != KEEP_NO, done, err);
-		return w->bulk ? err_prefix(err, rc, "jobs[%zu]", w->asked) : rc;
+		return refused(w, prices_check(s, x->spec, keep != KEEP_NO, done, err), err);
 	}
-	if (keep == KEEP_NO) {
-		int rc = err_code(
-			err, CODE_REFUSED,
-			"the deadline can't be guaranteed now: ask for less, for a later deadline, or leave out --require-guarantee");
-		return w->bulk ? err_prefix(err, rc, "jobs[%zu]", w->asked) : rc;
-	}
+	if (keep == KEEP_NO)
+		return refused(
+			w,
+			err_code(
+				err, CODE_REFUSED,
+				"the deadline can't be guaranteed now: ask for less, for a later deadline, or leave out --require-guarantee"),
+			err);
 	w->until = 0;
 	return ++w->asked < w->jobs.n;
 }

@@ -22,11 +22,17 @@
 
 #define PACE 30000 /* nodes that a cycle looks at in one turn: some milliseconds */
 
+bool decide_may(const struct server *s)
+{
+	return attrs_bool(s->attrs, "scheduling") && !s->turn->terminating && !s->turn->emptying &&
+	       !s->slices->queue_stops;
+}
+
 void decide(struct server *s)
 {
 	int64_t begin = clock_us(CLOCK_MONOTONIC), took;
 
-	if (s->turn->merging)
+	if (s->turn->merging || !decide_may(s))
 		return;
 	dispatch_overruns(s); /* a request may come before the turn has seen that an end was due */
 	sched_pace(s->sched, s->slices->slice_steps ? (uint64_t)s->slices->slice_steps : PACE);
@@ -51,8 +57,7 @@ void turn_decide(struct server *s)
 		if (!s->turn->dirty)
 			break;
 		s->turn->dirty = false;
-		if (!attrs_bool(s->attrs, "scheduling") || s->turn->terminating || s->turn->emptying ||
-		    s->slices->queue_stops)
+		if (!decide_may(s))
 			s->turn->undecided = false;
 		else if (!s->turn->undecided || (!s->slices->sliced && !s->turn->cycled))
 			decide(s);
