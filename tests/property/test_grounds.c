@@ -484,9 +484,21 @@ static void every_reason(void **state)
 	assert_int_equal(wrong, 0);
 }
 
+/* As where a submission was refused: the history is asked, beside the loop. */
+static void no_such_job(void **state)
+{
+	struct scene x = {0};
+
+	world(&x, 1);
+	snprintf(x.subject, sizeof x.subject, "99[2]");
+	assert_int_equal(state_of(&x), '?');
+	assert_int_equal(x.f->a.status, 404);
+	site_teardown((void **)&x.f);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(every_reason)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(no_such_job), cmocka_unit_test(every_reason)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

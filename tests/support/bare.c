@@ -36,6 +36,7 @@
 #include "server/base/clock.h"
 #include "server/base/instance.h"
 #include "server/base/post.h"
+#include "server/base/reader.h"
 #include "server/base/users.h"
 #include "server/book/accounting.h"
 #include "server/book/books.h"
@@ -519,6 +520,17 @@ static void users_settle(struct server *s)
 		uv_run(s->loop, UV_RUN_ONCE);
 }
 
+/* Nor does reading in the store. Its connection is of this server, which may be dropped after any answer. */
+static void reader_settle(struct server *s)
+{
+	for (struct lane *l = s->reader->lane; l < s->reader->lane + LANE_COUNT; l++) {
+		while (l->busy)
+			uv_run(s->loop, UV_RUN_ONCE);
+		store_close(l->store);
+		l->store = NULL;
+	}
+}
+
 static void owners_find(struct server *s)
 {
 	const struct user *u;
@@ -558,6 +570,7 @@ struct server *bare_open(const char *dir, const char *nodes)
 		mkdir(path, 0700);
 	}
 	snprintf(path, sizeof path, "%s/shunt.db", dir);
+	s->reader->url = mem_strdup(path);
 	assert(store_open(path, &s->store, &err) == 0);
 	assert(store_lead(s->store, "bare", "", 1, 0, &(struct store_leader){0}, &err) == 0);
 	snprintf(path, sizeof path, "%s/accounting", dir);
@@ -631,8 +644,12 @@ static int request_end(struct server *s, struct http_request *r)
 {
 	int status;
 
-	for (int i = 0; i < 1000 && !bare_answered(r); i++)
+	for (int i = 0; i < 1000 && !bare_answered(r); i++) {
 		server_turn(s);
+		reader_settle(s);
+	}
+	if (!bare_answered(r))
+		fprintf(stderr, "# no answer to %s %s %s\n", r->method, r->path, r->body);
 	assert(bare_answered(r));
 	status = r->answer->status;
 	bare_end(r);
