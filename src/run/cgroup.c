@@ -108,11 +108,13 @@ static char *mount_find(const char *controller)
 	return found;
 }
 
-/* The group that this process is in: "0::/a/b" or "4:cpu,cpuacct:/a/b". To be freed. */
-static char *own_group(const char *controller)
+/* The group that a process (0: this one) is in: "0::/a/b" or "4:cpu,cpuacct:/a/b". To be freed. */
+static char *group_name(pid_t pid, const char *controller)
 {
-	FILE *f = fopen("/proc/self/cgroup", "re");
-	char line[4096], *found = NULL;
+	char file[40], line[4096], *found = NULL;
+
+	snprintf(file, sizeof file, "/proc/%d/cgroup", pid ? pid : getpid());
+	FILE *f = fopen(file, "re");
 
 	while (f && !found && fgets(line, sizeof line, f)) {
 		char *names = strchr(line, ':'), *path = names ? strchr(names + 1, ':') : NULL;
@@ -129,6 +131,17 @@ static char *own_group(const char *controller)
 	if (f)
 		fclose(f);
 	return found;
+}
+
+char *cgroup_of(pid_t pid, const char *controller)
+{
+	char *mount = mount_find(controller), *name = mount ? group_name(pid, controller) : NULL, *dir = NULL;
+
+	if (name && asprintf(&dir, "%s%s", mount, strcmp(name, "/") ? name : "") < 0)
+		dir = NULL;
+	free(mount);
+	free(name);
+	return dir;
 }
 
 static bool is_delegated(const char *dir)
@@ -157,7 +170,7 @@ static char *jobs_unit(const char *mount, const char *own)
 /* Makes this instance's group below our own, or in version 2 that of the jobs' unit, if that is ours to use. *ret_base is what it is below. */
 static char *instance_make(const char *controller, const char *instance, char **ret_base)
 {
-	char *mount = mount_find(controller), *own = mount ? own_group(controller) : NULL, *dir = NULL;
+	char *mount = mount_find(controller), *own = mount ? group_name(0, controller) : NULL, *dir = NULL;
 	char *base = own && *own == '/' && !controller ? jobs_unit(mount, own) : NULL;
 
 	if (own && !base && asprintf(&base, "%s%s", mount, strcmp(own, "/") ? own : "") < 0)
@@ -209,6 +222,17 @@ static bool v2_init(struct cgroup *c, const char *instance)
 	c->cpuset = v2_enable(base, "+cpuset") && !value_write(c->dir[0], ".", "cgroup.subtree_control", "+cpuset");
 	free(base);
 	return true;
+}
+
+/* A controller that was not needed before: to the group of all jobs, and to theirs. */
+static void v2_hand_on(const struct cgroup *c, const char *controller)
+{
+	char *base = mem_strdup(c->dir[0]);
+
+	*strrchr(base, '/') = '\0';
+	v2_enable(base, controller);
+	free(base);
+	value_write(c->dir[0], ".", "cgroup.subtree_control", controller);
 }
 
 static int v2_create(const struct cgroup *c, const struct order *o, const char *cpus, const char *bytes)
@@ -279,6 +303,26 @@ static int v1_create(const struct cgroup *c, const struct order *o, const char *
 
 /* ---- both ---- */
 
+/* Behind everything that is not ours: the group of a job, and that of all jobs, whose weight would count among its neighbours. */
+static void background_set(const struct cgroup *c, const char *tag)
+{
+	const char *dir = c->dir[c->kind == CGROUP_V2 ? 0 : CGROUP_CPU], *places[] = {".", tag};
+
+	if (!dir)
+		return;
+	if (c->kind == CGROUP_V2) {
+		v2_hand_on(c, "+cpu");
+		v2_hand_on(c, "+io");
+	}
+	for (int i = 0; i < 2; i++) {
+		value_write(dir, places[i], c->kind == CGROUP_V2 ? "cpu.weight" : "cpu.shares",
+			    c->kind == CGROUP_V2 ? "1" : "2");
+		value_write(dir, places[i], "cpu.idle", "1");
+		if (c->kind == CGROUP_V2)
+			value_write(dir, places[i], "io.weight", "1");
+	}
+}
+
 void cgroup_fini(struct cgroup *c)
 {
 	for (int i = 0; i < CGROUP_DIRS; i++) {
@@ -348,10 +392,11 @@ int cgroup_create(const struct cgroup *c, const struct order *o, struct err *err
 	strbuf_fini(&cpus);
 	if (r)
 		cgroup_remove(c, o->tag);
+	else if (o->share.background)
+		background_set(c, o->tag);
 	return r;
 }
 
-/* The controller is handed on when the first job needs it. */
 static int v2_share(const struct cgroup *c, const char *tag, int64_t quota, int64_t weight)
 {
 	char text[48];
@@ -359,11 +404,7 @@ static int v2_share(const struct cgroup *c, const char *tag, int64_t quota, int6
 	snprintf(text, sizeof text, "%lld %d", (long long)quota * (PERIOD_US / 1000), PERIOD_US);
 	int r = value_write(c->dir[0], tag, "cpu.max", text);
 	if (r == -ENOENT) {
-		char *base = mem_strdup(c->dir[0]);
-		*strrchr(base, '/') = '\0';
-		v2_enable(base, "+cpu");
-		free(base);
-		value_write(c->dir[0], ".", "cgroup.subtree_control", "+cpu");
+		v2_hand_on(c, "+cpu");
 		r = value_write(c->dir[0], tag, "cpu.max", text);
 	}
 	weight /= 10; /* 100 is usual, and a whole CPU's */

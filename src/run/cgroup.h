@@ -36,13 +36,16 @@ bool cgroup_kill(const struct cgroup *c, const char *tag);  /* SIGKILL to all in
 /* What is in it still is killed: logins that were adopted (pam/), which are nobody's children here. */
 void cgroup_remove(const struct cgroup *c, const char *tag);
 
-/* Whether a job is in that group of version 1: CGROUP_CPU is for those with shares. */
+/* Whether a job is in that group of version 1: CGROUP_CPU is for those with shares, and on workstations. */
 static inline bool cgroup_has(const struct cgroup *c, int i, const struct order *o)
 {
-	return c->kind != CGROUP_NONE && c->dir[i] && (i != CGROUP_CPU || o->share.share > 0);
+	return c->kind != CGROUP_NONE && c->dir[i] && (i != CGROUP_CPU || o->share.share > 0 || o->share.background);
 }
 /* A job with a share (share.h): its quota and weight in thousandths of a CPU. -ENOTSUP: they can't be set here. */
 int cgroup_share(const struct cgroup *c, const char *tag, int64_t quota, int64_t weight);
+
+/* The directory of the group that a process is in: of version 2 if `controller` is NULL. NULL: none; to be freed. */
+char *cgroup_of(pid_t pid, const char *controller);
 
 struct cgroup_usage {
 	int64_t cpu_ms, memory_kib; /* -1: not known here */

@@ -7,6 +7,8 @@
 #include "run/launch.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/ioprio.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -15,6 +17,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -73,6 +76,21 @@ static void cpus_bind(const struct order *o)
 	CPU_FREE(set);
 }
 
+/* Behind everything else, for processors and disks; children are born so. Where sessions are weighed against each other (autogroup) this one weighs least. */
+static void background_enter(void)
+{
+	struct sched_param none = {0};
+	int fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0 && write(fd, "19", 2) < 0)
+		errno = 0; /* it is only one of the means */
+	if (fd >= 0)
+		close(fd);
+	if (sched_setscheduler(0, SCHED_IDLE, &none) && setpriority(PRIO_PROCESS, 0, 19))
+		job_say("it can't be put behind the owner's programs: %s", strerror(errno));
+	syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
+}
+
 static void directory_enter(const char *workdir, const char *home)
 {
 	const char *places[] = {workdir, home, "/"};
@@ -101,6 +119,8 @@ void launch_place(const struct launch *l)
 	cgroup_enter(l->cgroup, l->o->tag);
 	files_limit(l->o->files);
 	cpus_bind(l->o);
+	if (l->o->share.background)
+		background_enter();
 }
 
 /* From root's child to the user's own process; -errno if it can't be the user's. */

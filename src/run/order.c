@@ -66,6 +66,7 @@ const struct field order_fields[] = {
 	INSIDE(INT64, share, share_most),
 	INSIDE(INT64, share, share_work),
 	INSIDE(INT64, share, share_time),
+	INSIDE(FLAG, share, background),
 	INSIDE(TEXT, terminal, pty),
 	INSIDE(INT64, terminal, patience),
 	INSIDE(INT64, terminal, warning),

@@ -69,6 +69,7 @@ struct order_share {
 	int64_t share_most; /* ... of the CPUs that it asked for: what it may have to catch up */
 	int64_t share_work; /* milliseconds of CPU time that it is to have ... */
 	int64_t share_time; /* ... in so many seconds from its start */
+	bool background;    /* on a workstation: it runs behind everything that is not ours; said by the host itself */
 };
 
 struct order_gpus {

@@ -40,11 +40,12 @@ const char *owner_policy_name(enum owner_policy p);
 
 /* What is seen of the machine at an instant. */
 struct owner_view {
-	int64_t now;	      /* ms, on a clock that is never set */
-	int64_t instant;      /* seconds since 1970 */
-	int64_t input;	      /* ms: the last input of a person; -1: none since this began */
-	bool paused;	      /* by the owner */
-	int running, cpus;    /* threads that run or are ready and are not ours; processors */
+	int64_t now;	 /* ms, on a clock that is never set */
+	int64_t instant; /* seconds since 1970 */
+	int64_t input;	 /* ms: the last input of a person; -1: none since this began */
+	bool paused;	 /* by the owner */
+	double running;	 /* threads that run or are ready and are not ours, over the last seconds */
+	int cpus;
 	double memory_free;   /* percent */
 	double memory_stalls; /* percent of the last 10 s in which somebody waited for memory */
 };

@@ -248,6 +248,18 @@ static void test_exit(void **state)
 	assert_int_equal(live_look(n->live, "1.1", n->a, &r, &pid), LIVE_NONE);
 }
 
+/* On a workstation: SCHED_IDLE, for what it starts, too. */
+static void test_background(void **state)
+{
+	struct nest *n = *state;
+	struct order o = nest_order(n, "1.1", "cut -d ' ' -f 41 /proc/self/stat");
+
+	o.share.background = true;
+	nest_send(n, &o);
+	ends(nest_result(n, "1.1"), RESULT_EXITED, 0, CAUSE_ITSELF);
+	assert_string_equal(nest_read(n, nest_path(n, "1.1.out")), "5\n");
+}
+
 static void test_signals(void **state)
 {
 	struct nest *n = *state;
@@ -911,6 +923,7 @@ static int tests(void)
 		cmocka_unit_test(test_order_hosts),
 		cmocka_unit_test(test_order_settle),
 		TEST(test_exit),
+		TEST(test_background),
 		TEST(test_signals),
 		TEST(test_walltime),
 		TEST(test_other_walltime),

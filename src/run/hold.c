@@ -1,0 +1,247 @@
+/*
+ * hold.c - see hold.h.
+ *
+ * Nothing is remembered: the group of an attempt is the one that its processes are in and that is called by its tag, so that attempts of an earlier
+ * agent, or nursery, are stopped like any other.
+ */
+#include "run/hold.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "run/cgroup.h"
+#include "run/tree.h"
+
+static bool file_write(const char *dir, const char *file, const char *text)
+{
+	char path[4400];
+
+	snprintf(path, sizeof path, "%s/%s", dir, file);
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool done = fd >= 0 && write(fd, text, strlen(text)) >= 0;
+	if (fd >= 0)
+		close(fd);
+	return done;
+}
+
+static bool file_has(const char *dir, const char *file, const char *text)
+{
+	char path[4400], got[512];
+	ssize_t n;
+
+	snprintf(path, sizeof path, "%s/%s", dir, file);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, got, sizeof got - 1);
+	close(fd);
+	got[n > 0 ? n : 0] = '\0';
+	return strstr(got, text);
+}
+
+/* ---- its group ---- */
+
+struct group {
+	char *dir; /* NULL: it has none */
+	bool v2;
+};
+
+static bool is_called(const char *dir, const char *tag)
+{
+	const char *name = dir ? strrchr(dir, '/') : NULL;
+
+	return name && strcmp(name + 1, tag) == 0;
+}
+
+/* Of a process that has just been forked it may not be in the group yet: so any of them that is. */
+static struct group group_find(const pid_list *all, const char *tag)
+{
+	for (size_t i = 0; i < all->n; i++)
+		for (int v2 = 1; v2 >= 0; v2--) {
+			char *dir = cgroup_of(all->v[i], v2 ? NULL : "freezer");
+			if (is_called(dir, tag))
+				return (struct group){dir, v2};
+			free(dir);
+		}
+	return (struct group){NULL, false};
+}
+
+static void group_freeze(const struct group *g, bool freeze)
+{
+	if (g->v2)
+		file_write(g->dir, "cgroup.freeze", freeze ? "1" : "0");
+	else
+		file_write(g->dir, "freezer.state", freeze ? "FROZEN" : "THAWED");
+}
+
+static bool group_frozen(const struct group *g)
+{
+	return g->v2 ? file_has(g->dir, "cgroup.events", "frozen 1") : file_has(g->dir, "freezer.state", "FROZEN");
+}
+
+/* ---- its processes ---- */
+
+struct process {
+	char state;
+	long long ticks; /* of its own and of those that it has waited for */
+};
+
+static bool process_read(pid_t pid, pid_t thread, struct process *ret)
+{
+	char path[64], text[1024], *end;
+	long long user, system, children_user, children_system;
+
+	if (thread)
+		snprintf(path, sizeof path, "/proc/%d/task/%d/stat", pid, thread);
+	else
+		snprintf(path, sizeof path, "/proc/%d/stat", pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	ssize_t n = read(fd, text, sizeof text - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	end = strrchr(text, ')');
+	if (!end || sscanf(end + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lld %lld %lld %lld", &ret->state,
+			   &user, &system, &children_user, &children_system) != 5)
+		return false;
+	ret->ticks = user + system + children_user + children_system;
+	return true;
+}
+
+static bool is_still(pid_t pid)
+{
+	struct process p;
+
+	return !process_read(pid, 0, &p) || strchr("TtZX", p.state);
+}
+
+static bool signals_stop(const pid_list *all)
+{
+	bool still = true;
+
+	for (size_t i = 0; i < all->n; i++)
+		if (!is_still(all->v[i])) {
+			still = false;
+			kill(all->v[i], SIGSTOP);
+		}
+	return still;
+}
+
+/* ---- for others ---- */
+
+bool hold_stop(pid_t shepherd, const char *tag)
+{
+	pid_list all = {0};
+	bool still;
+
+	tree_list(shepherd, &all);
+	struct group g = group_find(&all, tag);
+	if (g.dir) {
+		group_freeze(&g, true);
+		still = group_frozen(&g);
+	} else {
+		still = signals_stop(&all);
+		/* A fork under way is met by a second look, at once. */
+		for (int i = 0; i < 8 && !still; i++) {
+			tree_list(shepherd, &all);
+			still = signals_stop(&all);
+		}
+	}
+	free(g.dir);
+	vec_free(&all);
+	return still;
+}
+
+void hold_continue(pid_t shepherd, const char *tag, bool stopped)
+{
+	pid_list all = {0};
+
+	tree_list(shepherd, &all);
+	struct group g = group_find(&all, tag);
+	if (g.dir)
+		group_freeze(&g, false);
+	else
+		for (size_t i = 0; i < all.n && !stopped; i++)
+			kill(all.v[i], SIGCONT);
+	free(g.dir);
+	vec_free(&all);
+}
+
+/* Of version 2: that of the attempt, or of all. To be freed. */
+static char *memory_group(pid_t shepherd, bool of_all)
+{
+	pid_list all = {0};
+	char *dir = NULL, path[4400];
+
+	tree_list(shepherd, &all);
+	for (size_t i = 0; i < all.n && !dir; i++)
+		dir = cgroup_of(all.v[i], NULL);
+	vec_free(&all);
+	if (dir && of_all && strrchr(dir, '/'))
+		*strrchr(dir, '/') = '\0';
+	snprintf(path, sizeof path, "%s/memory.high", dir ? dir : "");
+	if (dir && !access(path, W_OK))
+		return dir;
+	free(dir);
+	return NULL;
+}
+
+void hold_reclaim(pid_t shepherd)
+{
+	char *dir = memory_group(shepherd, false);
+
+	if (dir)
+		file_write(dir, "memory.reclaim", "64M");
+	free(dir);
+}
+
+void hold_memory_high(pid_t shepherd, int64_t bytes)
+{
+	char *dir = memory_group(shepherd, true), text[32] = "max";
+
+	if (bytes >= 0)
+		snprintf(text, sizeof text, "%lld", (long long)bytes);
+	if (dir)
+		file_write(dir, "memory.high", text);
+	free(dir);
+}
+
+static int threads_running(pid_t pid)
+{
+	char path[64];
+	struct process p;
+	int n = 0;
+
+	snprintf(path, sizeof path, "/proc/%d/task", pid);
+	DIR *d = opendir(path);
+	for (struct dirent *e; d && (e = readdir(d));)
+		if (e->d_name[0] != '.' && process_read(pid, (pid_t)atoi(e->d_name), &p) && p.state == 'R')
+			n++;
+	if (d)
+		closedir(d);
+	return n;
+}
+
+int hold_running(pid_t shepherd, int64_t *ret_cpu_ms)
+{
+	pid_list all = {0};
+	struct process p;
+	long long ticks = process_read(shepherd, 0, &p) ? p.ticks : 0;
+	int n = 0;
+
+	tree_list(shepherd, &all);
+	for (size_t i = 0; i < all.n; i++) {
+		if (process_read(all.v[i], 0, &p))
+			ticks += p.ticks;
+		n += threads_running(all.v[i]);
+	}
+	vec_free(&all);
+	*ret_cpu_ms = ticks * 1000 / sysconf(_SC_CLK_TCK);
+	return n;
+}
