@@ -22,6 +22,7 @@
 
 #define DIRECTORY "/var/lib/shunt/criu"
 #define LOG "criu.log"
+#define PLACES ".first"	  /* of the directory of images: where first processes are */
 #define FILES "files"	  /* of a checkpoint: "f 120 /home/ada/data", "o 0 /home/ada/run.o12", each with a NUL */
 #define GHOSTS "67108864" /* bytes of a deleted file that is open, and is saved with the rest */
 
@@ -66,9 +67,16 @@ static void directory_make(const char *path)
 	mkdir(part, 0700);
 }
 
+static const char *images(void)
+{
+	const char *given = getenv("SHUNT_IMAGES");
+
+	return given && *given == '/' ? given : DIRECTORY;
+}
+
 int images_path(const char *named, char *ret, size_t size, struct err *err)
 {
-	const char *given = getenv("SHUNT_IMAGES"), *dir = given && *given == '/' ? given : DIRECTORY;
+	const char *dir = images();
 
 	if (!images_named(named) || strlen(dir) + strlen(named) >= size || strlen(dir) > 3000)
 		return err_set(err, -EINVAL, "%.200s can't be the place of images", named);
@@ -83,7 +91,7 @@ int images_path(const char *named, char *ret, size_t size, struct err *err)
 
 /* ---- the program ---- */
 
-const char *criu_init(void)
+static char *init_path(void)
 {
 	static char path[PATH_MAX + 16];
 	ssize_t n = readlink("/proc/self/exe", path, PATH_MAX);
@@ -93,6 +101,30 @@ const char *criu_init(void)
 	path[n] = '\0';
 	strcpy(strrchr(path, '/') + 1, "shunt-init");
 	return access(path, X_OK) ? NULL : path;
+}
+
+/* CRIU makes a directory where the first process is, and mounts a /proc there. So that is a place where only root can write, and not one that goes with a job's images: a job
+ * that was restored from another's images has it, too. There are some, for dumps at the same time. */
+static char *place_make(const char *tag)
+{
+	static char path[PATH_MAX];
+
+	snprintf(path, sizeof path, "%.3000s/" PLACES "/%ld", images(), strtol(tag, NULL, 10) % 1000);
+	directory_make(path);
+	return path;
+}
+
+char **criu_init(const struct identity *who, const char *tag)
+{
+	static char uid[16], gid[16], *words[5];
+	char *path = init_path();
+
+	if (!path)
+		return NULL;
+	snprintf(uid, sizeof uid, "%u", (unsigned)(who->change ? who->uid : geteuid()));
+	snprintf(gid, sizeof gid, "%u", (unsigned)(who->change ? who->gid : getegid()));
+	memcpy(words, (char *[]){path, uid, gid, place_make(tag), NULL}, sizeof words);
+	return words;
 }
 
 /* "Error (criu/vdso.c:381): vdso: Unexpected ..." without what only its authors need. */
@@ -173,7 +205,7 @@ int criu_check(struct err *err)
 
 	if (geteuid())
 		return err_set(err, -EPERM, "CRIU needs a server or an agent that runs as root");
-	if (!criu_init())
+	if (!init_path())
 		return err_set(err, -ENOENT, "the program shunt-init, which belongs to Shunt, is missing on this host");
 	int r = program_run(argv, why);
 	if (r)

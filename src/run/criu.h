@@ -5,7 +5,7 @@
  * $SHUNT_IMAGES of the daemon, else /var/lib/shunt/criu. A server names a job's place in it, no more: "@IMAGES@/12-x5f3a9c01".
  *
  * Such a job has a PID namespace of its own from the beginning, whose first process (shunt-init) is saved with it: CRIU makes a new namespace for those that it restores, so numbers
- * never clash. A dump leaves the processes stopped: the shepherd lets them go on, or kills them, when it is known what became of the dump.
+ * never clash. That process is root's, as CRIU has it mount the namespace's /proc for a moment, which no user may. A dump leaves the processes stopped: the shepherd lets them go on, or kills them, when it is known what became of the dump.
  */
 #ifndef RUN_CRIU_H
 #define RUN_CRIU_H
@@ -26,8 +26,9 @@ bool images_named(const char *path); /* it is IMAGES and a name */
 int images_path(const char *named, char *ret, size_t size, struct err *err);
 /* Whether this host can: root, a program `criu`, a kernel that it knows. -errno and a sentence. */
 int criu_check(struct err *err);
-/* The path of shunt-init, beside the program that runs; NULL: it is missing. */
-const char *criu_init(void);
+/* What stands before the program of a job: the path of shunt-init, which is beside the program that runs, and whose user the program is to be. NULL: it is missing. Overwritten
+ * by the next call. */
+char **criu_init(const struct identity *who, const char *tag);
 
 /* Saves the processes from `first` down into the directory, and notes the length of files that they write. They are stopped then, as far as they are there. `output`: the
  * attempt's output and error output. 0 or -errno, and why (CRIU_WHY bytes). */

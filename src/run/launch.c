@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "run/criu.h"
 #include "run/live.h"
 #include "run/rights.h"
 #include "run/script.h"
@@ -132,8 +133,19 @@ static int user_become(const struct launch *l)
 		return r;
 	/* Only now: a change of user takes it away. If the shepherd is gone already, nobody would send it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != (launch_has_init(l) ? 0 : l->parent)) /* which is in another PID namespace */
+	if (getppid() != l->parent)
 		_exit(126);
+	return 0;
+}
+
+/* shunt-init, which `ret` begins with, stays root's, and makes the job's program the user's. Until it runs, files are touched with the user's rights. */
+static int init_become(const struct launch *l, char ***ret)
+{
+	launch_place(l);
+	*ret = criu_init(l->who, l->o->tag);
+	if (!*ret)
+		return -ENOENT;
+	rights_begin(l->who);
 	return 0;
 }
 
@@ -160,14 +172,15 @@ void launch_job(const struct launch *l)
 	setsid();
 	session_say(l);
 	streams_set(l);
-	int r = user_become(l);
+	char **init = NULL;
+	int r = launch_has_init(l) ? init_become(l, &init) : user_become(l);
 	if (r) {
 		snprintf(l->trouble, TROUBLE_SIZE, "it can't become user %s: %s", l->o->user, strerror(-r));
 		_exit(126);
 	}
 	directory_enter(l->o->workdir, l->o->home);
 	signals_clear();
-	_exit(script_exec(l->o, l->env));
+	_exit(script_exec(l->o, init, l->env));
 }
 
 /* ---- tasks ---- */

@@ -16,7 +16,6 @@
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "run/criu.h"
 #include "run/launch.h"
 #include "run/rights.h"
 #include "run/script.h"
@@ -156,11 +155,11 @@ static bool is_shell(const char *program)
 typedef VEC(char *) word_list;
 
 /* What stands before a script that is run on every CPU of the job: its text goes to all hosts, and signals of its checkpoints reach each rank. */
-static void launcher_add(const struct order *o, word_list *argv)
+static void launcher_add(const struct order *o, char **before, word_list *argv)
 {
-	if (o->checkpoint.method == CHECKPOINT_CRIU)
-		vec_push(argv, (char *)criu_init());
-	if (!o->launcher)
+	for (; before && *before; before++)
+		vec_push(argv, *before);
+	if (!o->launcher || !o->script)
 		return;
 
 	static char pass[64];
@@ -181,13 +180,13 @@ static void launcher_add(const struct order *o, word_list *argv)
 	vec_push(argv, "--");
 }
 
-static int program_exec(const struct order *o, const char *program, char *argument, char **env)
+static int program_exec(const struct order *o, char **before, const char *program, char *argument, char **env)
 {
 	word_list argv = {0};
 
-	bool launched = o->script && (o->launcher || o->checkpoint.method == CHECKPOINT_CRIU);
+	bool launched = before || (o->script && o->launcher);
 	if (launched)
-		launcher_add(o, &argv);
+		launcher_add(o, before, &argv);
 	vec_push(&argv, argv0(program, o->manner.login && is_shell(program) && !launched));
 	if (argument)
 		vec_push(&argv, argument);
@@ -207,11 +206,11 @@ static int program_exec(const struct order *o, const char *program, char *argume
 }
 
 /* A program instead of a script. */
-static int binary_exec(const struct order *o, char **env)
+static int binary_exec(const struct order *o, char **before, char **env)
 {
 	word_list argv = {0};
 
-	launcher_add(o, &argv);
+	launcher_add(o, before, &argv);
 	vec_push(&argv, (char *)o->script);
 	for (char **a = o->argv; a && *a; a++)
 		vec_push(&argv, *a);
@@ -222,18 +221,18 @@ static int binary_exec(const struct order *o, char **env)
 	return 126;
 }
 
-int script_exec(const struct order *o, char **env)
+int script_exec(const struct order *o, char **before, char **env)
 {
 	const char *shell = o->shell && *o->shell ? o->shell : "/bin/sh";
 	struct head h = {0};
 
 	if (!o->script)
-		return program_exec(o, shell, NULL, env);
+		return program_exec(o, before, shell, NULL, env);
 	int code = head_read(o->script, &h);
 	if (code)
 		return code;
 	if (h.n >= 4 && !memcmp(h.text, "\177ELF", 4) && !o->manner.shell_given)
-		return binary_exec(o, env);
+		return binary_exec(o, before, env);
 	size_t line = strcspn(h.text, "\n");
 	if (line < h.n && !h.text[line]) { /* the text stops at a NUL before a newline */
 		job_say("the script is a binary file (its first line holds a NUL byte), not a text that %s could run",
@@ -244,5 +243,5 @@ int script_exec(const struct order *o, char **env)
 		job_say("the script is empty: there is nothing to do");
 	if (!strncmp(h.text, "#!", 2) && !o->manner.shell_given)
 		line_split(&h);
-	return program_exec(o, h.interpreter ? h.interpreter : shell, h.argument, env);
+	return program_exec(o, before, h.interpreter ? h.interpreter : shell, h.argument, env);
 }

@@ -25,8 +25,8 @@ void order_print_set(struct order *o, const struct script_print *p, struct arena
 bool order_print_matches(const struct order *o, const void *text, size_t n);
 /* 0: the file is the text that the order means. Else -errno and the sentence: it is not run. With the rights of `who`. */
 int script_check(const struct order *o, const struct identity *who, struct err *err);
-/* Replaces the process by the script's interpreter, or, without a script, the shell. Returns the exit code to leave with if it can't, after a line
- * on standard error. */
-int script_exec(const struct order *o, char **env);
+/* Replaces the process by the script's interpreter, or, without a script, the shell. `before`: words that stand before the script, or NULL. Returns the exit code to
+ * leave with if it can't, after a line on standard error. */
+int script_exec(const struct order *o, char **before, char **env);
 
 #endif
