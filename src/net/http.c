@@ -372,21 +372,33 @@ void http_listen_page(struct http *h, int fd)
 	uv_poll_start(&h->page_accepts, UV_READABLE, on_accepts);
 }
 
-int http_adopt(struct http *h, int fd, const char *address, struct err *err)
+static int adopt(struct http *h, int fd, const char *address, bool page, struct err *err)
 {
 	const struct sockaddr_un nobody = {.sun_family = AF_UNIX};
 
 	h->adopts = address;
+	h->adopts_page = page;
 	enum MHD_Result rc = h->stopping ? MHD_NO
 					 : MHD_add_connection(h->daemon, fd, (const struct sockaddr *)&nobody,
 							      sizeof nobody.sun_family);
 	h->adopts = NULL;
+	h->adopts_page = false;
 	if (h->stopping)
 		close(fd);
 	if (rc != MHD_YES) /* MHD has closed it */
 		return err_set(err, -EMFILE, "can't take one more connection: there are too many");
 	http_again(h); /* what is there to read shows in MHD's epoll set only when it has run */
 	return 0;
+}
+
+int http_adopt(struct http *h, int fd, const char *address, struct err *err)
+{
+	return adopt(h, fd, address, false, err);
+}
+
+int http_adopt_page(struct http *h, int fd, const char *address, struct err *err)
+{
+	return adopt(h, fd, address, true, err);
 }
 
 static void on_closed(uv_handle_t *handle)

@@ -56,6 +56,8 @@ int http_start(uv_loop_t *loop, int fd, const struct http_limits *limits, http_h
 /* Serves one more connection, that came decrypted through net/listener.h; `fd` is taken over. Nobody's uid is behind it:
  * request_remote() is then the address, and request_peer() gives uid and gid -1. */
 int http_adopt(struct http *h, int fd, const char *address, struct err *err);
+/* The same of one that wants the page: request_page() is then true. */
+int http_adopt_page(struct http *h, int fd, const char *address, struct err *err);
 /* Listens on one more socket, which is then owned: TCP of the loopback interface, for the page. Nobody's uid is behind its connections:
  * request_remote() is their address, and request_page() is true. */
 void http_listen_page(struct http *h, int fd);

@@ -30,6 +30,8 @@ struct tls_options {
 	const struct revoked *revoked; /* nodes that are refused; borrowed, and may change. NULL: none */
 };
 int tls_context_create(const struct tls_options *o, bool server, struct tls_context **ret, struct err *err);
+/* For browsers: a certificate that others have signed, and its key, from files (PEM; the chain in the first). The other side is asked for none. */
+int tls_site_create(const char *chain, const char *key, struct tls_context **ret, struct err *err);
 struct tls_context *tls_context_ref(struct tls_context *c); /* one more owner, who calls tls_context_free() too */
 void tls_context_free(struct tls_context *c);
 
