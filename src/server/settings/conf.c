@@ -115,6 +115,17 @@ const struct conf_option conf_table[] = {
 	 .about = "Users of other machines may prove who they are by munge, instead of a token."},
 	{"cluster", "connections", CONF_NUMBER, AT(connections), .initial = "10000", .min = 16, .max = 1000000,
 	 .about = "Connections over TLS at once."},
+
+	{"page", "listen", CONF_LISTEN, AT(page_listen), .initial = "",
+	 .about =
+		 "[ADDRESS:]PORT at which a system's server shows the page to browsers, over TLS. Users sign in by their password (PAM's "
+		 "service shunt), by a token, or by the link that 'shunt page' prints. Unset: no page."},
+	{"page", "certificate", CONF_PATH, AT(page_certificate), .initial = "",
+	 .about =
+		 "File with the certificate of that port, and with what is between it and the authority that browsers know (PEM). Read at the start and "
+		 "on SIGHUP (systemctl reload), by the server's account."},
+	{"page", "key", CONF_PATH, AT(page_key), .initial = "",
+	 .about = "File with the certificate's key (PEM), which the server's account must be able to read."},
 };
 const int nconf = sizeof conf_table / sizeof *conf_table;
 

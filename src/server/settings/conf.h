@@ -51,7 +51,8 @@ struct conf {
 	char *health;	/* program, or "" */
 	int64_t health_every, health_timeout;
 	bool munge;
-	int64_t connections; /* over TLS */
+	char *page_listen, *page_certificate, *page_key; /* or "" */
+	int64_t connections;				 /* over TLS */
 };
 
 enum conf_type {

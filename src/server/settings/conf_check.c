@@ -110,6 +110,11 @@ static void contradictions_check(struct check *k, bool system)
 		warn(k, LINE(health), "health is for nodes that join, but no port is open (listen in [cluster])");
 	if (silent && c->munge)
 		warn(k, LINE(munge), "munge is for other machines, but no port is open (listen in [cluster])");
+	if (*c->page_listen && (!*c->page_certificate || !*c->page_key))
+		warn(k, LINE(page_listen), "the page is shown over TLS: listen in [page] needs certificate and key");
+	if (!*c->page_listen && (LINE(page_certificate) || LINE(page_key)))
+		warn(k, LINE(page_certificate) ? LINE(page_certificate) : LINE(page_key),
+		     "certificate and key in [page] mean nothing without listen");
 	if (c->health_timeout > c->health_every)
 		warn(k, LINE(health_timeout) ? LINE(health_timeout) : LINE(health_every),
 		     "health_timeout (%lld s) is longer than health_every (%lld s)", (long long)c->health_timeout,

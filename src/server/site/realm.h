@@ -25,6 +25,7 @@ struct revocations;
 struct tasks;
 struct courier;
 struct sessions;
+struct signin;
 struct tokens;
 
 /* The cluster's own (realm.c). */
@@ -41,6 +42,8 @@ struct realm {
 	struct tokens *tokens;				/* tokens.c */
 	struct sessions *sessions;			/* sessions.c */
 	int page_port;					/* where the page is served; 0: nowhere */
+	struct listener *page;				/* over TLS; NULL: not, or not so */
+	struct signin *signin;				/* signin.c; NULL: passwords can't be checked */
 	struct revocations *revocations;		/* revoke.c */
 	struct listener *listener;			/* TLS; NULL: none */
 	struct tasks *tasks;				/* of jobs on this machine and others; NULL: none */

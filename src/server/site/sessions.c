@@ -22,6 +22,7 @@
 #include "server/base/users.h"
 #include "server/server.h"
 #include "server/site/realm.h"
+#include "server/site/tokens.h"
 #include "store/store.h"
 #include "tls/pki.h"
 
@@ -33,7 +34,8 @@ struct session {
 	char cookie[FINGERPRINT_SIZE]; /* hashes */
 	char token[FINGERPRINT_SIZE];
 	uid_t uid;
-	char user[64]; /* his name then: the number may become another's */
+	char user[64];	/* his name then: the number may become another's */
+	char proof[32]; /* the login token by which he signed in, or "" */
 	int64_t expires;
 };
 
@@ -66,7 +68,10 @@ static void session_id(uint64_t number, char ret[32])
 
 void session_cookie_name(const struct server *s, char ret[32])
 {
-	snprintf(ret, 32, "shunt-%d", s->realm->page_port);
+	if (s->realm->page) /* a name that browsers take over TLS alone, and from this host alone */
+		snprintf(ret, 32, "__Host-shunt");
+	else
+		snprintf(ret, 32, "shunt-%d", s->realm->page_port);
 }
 
 /* ---- the store ---- */
@@ -84,6 +89,8 @@ static void session_store(struct server *s, const struct session *x)
 	json_text(&j, "token", x->token);
 	json_int(&j, "uid", x->uid);
 	json_text(&j, "user", x->user);
+	if (*x->proof)
+		json_text(&j, "proof", x->proof);
 	json_int(&j, "expires", x->expires);
 	json_close_object(&j);
 	store_put_object(s->store, "session", id, text.text);
@@ -103,7 +110,8 @@ int session_restore(struct server *s, const char *id, const json_t *o, struct er
 {
 	const char *cookie = json_string_value(json_object_get(o, "cookie")),
 		   *token = json_string_value(json_object_get(o, "token")),
-		   *user = json_string_value(json_object_get(o, "user"));
+		   *user = json_string_value(json_object_get(o, "user")),
+		   *proof = json_string_value(json_object_get(o, "proof"));
 	struct sessions *all = sessions_of(s);
 	struct session x = {.uid = (uid_t)json_integer_value(json_object_get(o, "uid")),
 			    .expires = json_integer_value(json_object_get(o, "expires"))};
@@ -115,6 +123,7 @@ int session_restore(struct server *s, const char *id, const json_t *o, struct er
 	snprintf(x.cookie, sizeof x.cookie, "%s", cookie);
 	snprintf(x.token, sizeof x.token, "%s", token);
 	snprintf(x.user, sizeof x.user, "%s", user);
+	snprintf(x.proof, sizeof x.proof, "%s", proof ? proof : "");
 	if (x.number >= all->next)
 		all->next = x.number + 1;
 	vec_push(&all->list, x);
@@ -189,18 +198,15 @@ static void session_make_room(struct server *s, uid_t uid)
 		session_drop(s, first);
 }
 
-int session_begin(struct server *s, const char *key, char ret_cookie[SESSION_SECRET], char ret_token[SESSION_SECRET],
-		  struct err *err)
+void session_grant(struct server *s, const struct session_grant *g, char ret_cookie[SESSION_SECRET],
+		   char ret_token[SESSION_SECRET])
 {
 	struct sessions *all = sessions_of(s);
-	struct session x = {.expires = s->clock->now + SESSION_LIFE};
-	struct offer o;
+	struct session x = {.uid = g->uid, .expires = s->clock->now + SESSION_LIFE};
 
-	if (!offer_take(s, key, &o))
-		return session_failed(s, err);
-	session_make_room(s, o.uid);
-	x.uid = o.uid;
-	snprintf(x.user, sizeof x.user, "%s", o.user);
+	session_make_room(s, g->uid);
+	snprintf(x.user, sizeof x.user, "%s", g->user);
+	snprintf(x.proof, sizeof x.proof, "%s", g->proof ? g->proof : "");
 	x.number = all->next ? all->next : 1;
 	all->next = x.number + 1;
 	secret_random(ret_cookie);
@@ -209,6 +215,16 @@ int session_begin(struct server *s, const char *key, char ret_cookie[SESSION_SEC
 	secret_hash(ret_token, x.token);
 	vec_push(&all->list, x);
 	session_store(s, &x);
+}
+
+int session_begin(struct server *s, const char *key, char ret_cookie[SESSION_SECRET], char ret_token[SESSION_SECRET],
+		  struct err *err)
+{
+	struct offer o;
+
+	if (!offer_take(s, key, &o))
+		return session_failed(s, err);
+	session_grant(s, &(struct session_grant){.uid = o.uid, .user = o.user}, ret_cookie, ret_token);
 	return 0;
 }
 
@@ -236,6 +252,13 @@ static void cookie_find(const struct server *s, const char *header, char ret[SES
 	}
 }
 
+static bool session_counts(struct server *s, const struct session *x)
+{
+	const struct token_record *t = *x->proof ? token_find(s, x->proof) : NULL;
+
+	return x->expires > s->clock->now && (!*x->proof || (t && t->expires > s->clock->now));
+}
+
 static struct session *session_shown(struct server *s, const struct http_request *r)
 {
 	const char *token = request_header(r, SESSION_HEADER);
@@ -251,7 +274,7 @@ static struct session *session_shown(struct server *s, const struct http_request
 	for (size_t i = 0; i < all->list.n; i++) {
 		bool right = secret_equal(cookie_hash, all->list.v[i].cookie);
 		right &= secret_equal(token_hash, all->list.v[i].token);
-		if (right && all->list.v[i].expires > s->clock->now)
+		if (right && session_counts(s, &all->list.v[i]))
 			found = &all->list.v[i];
 	}
 	return found;
@@ -272,8 +295,8 @@ int session_check(struct server *s, const struct http_request *r, struct asker *
 	const struct user *u = x ? user_known(s, x->uid) : NULL;
 
 	if (!u || strcmp(u->name, x->user) != 0)
-		return err_code(err, CODE_UNAUTHORIZED,
-				"Not signed in: run 'shunt page' for a link that signs you in.");
+		return err_code(err, CODE_UNAUTHORIZED, "Not signed in%s",
+				s->realm->page ? "." : ": run 'shunt page' for a link that signs you in.");
 	*ret = (struct asker){.uid = x->uid, .gid = u->gid, .by = BY_PAGE};
 	snprintf(ret->user, sizeof ret->user, "%s", u->name);
 	snprintf(ret->address, sizeof ret->address, "%.63s", request_remote(r));
@@ -289,7 +312,7 @@ bool session_holds(struct server *s, const char *id)
 	for (size_t i = 0; i < all->list.n; i++) {
 		session_id(all->list.v[i].number, own);
 		if (strcmp(own, id) == 0)
-			return all->list.v[i].expires > s->clock->now;
+			return session_counts(s, &all->list.v[i]);
 	}
 	return false;
 }

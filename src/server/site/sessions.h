@@ -31,6 +31,15 @@ void session_offer(struct server *s, const struct asker *w, char ret_key[SESSION
 /* Signs in by it, with new secrets in any case. CODE_UNAUTHORIZED: it is wrong, used, or too old; CODE_TOO_MANY. */
 int session_begin(struct server *s, const char *key, char ret_cookie[SESSION_SECRET], char ret_token[SESSION_SECRET],
 		  struct err *err);
+/* The same of one who has proved who he is otherwise. */
+struct session_grant {
+	uid_t uid;
+	const char *user;
+	const char
+		*proof; /* the id of the login token that he showed: the session ends with it. NULL: he showed none */
+};
+void session_grant(struct server *s, const struct session_grant *g, char ret_cookie[SESSION_SECRET],
+		   char ret_token[SESSION_SECRET]);
 void session_end(struct server *s, const struct asker *w); /* the one that he asks by */
 bool session_whose(struct server *s, const struct http_request *r, uid_t *ret_uid);
 /* The user has been looked up. CODE_UNAUTHORIZED: nobody is signed in by what the request shows. */

@@ -212,17 +212,36 @@ static struct failures *failures_of(struct server *s, uint64_t from)
 	return &all->failures.v[oldest];
 }
 
-int token_failed(struct server *s, const char *address, struct err *err)
+/* Of one that is not there yet, too: no guess makes the list longer before it was wrong. */
+bool failures_many(struct server *s, uint64_t from)
 {
-	struct failures *f = failures_of(s, address_key(address));
+	const struct tokens *all = tokens_of(s);
+
+	for (size_t i = 0; i < all->failures.n; i++)
+		if (all->failures.v[i].from == from)
+			return all->failures.v[i].count >= FAILURES_MAX &&
+			       s->clock->now - all->failures.v[i].since < FAILURES_SECONDS;
+	return false;
+}
+
+int failures_add(struct server *s, uint64_t from)
+{
+	struct failures *f = failures_of(s, from);
 
 	if (s->clock->now - f->since >= FAILURES_SECONDS) {
 		f->since = s->clock->now;
 		f->count = 0;
 	}
-	if (++f->count == FAILURES_MAX + 1)
+	return ++f->count;
+}
+
+int token_failed(struct server *s, const char *address, struct err *err)
+{
+	int count = failures_add(s, address_key(address));
+
+	if (count == FAILURES_MAX + 1)
 		server_say(s, "more than %d wrong tokens from %s within a minute", FAILURES_MAX, address);
-	if (f->count > FAILURES_MAX)
+	if (count > FAILURES_MAX)
 		return err_code(err, CODE_TOO_MANY, "Too many wrong tokens came from %.60s: wait a minute.", address);
 	return err_code(err, CODE_UNAUTHORIZED,
 			"No valid token was shown: it is missing, wrong, used up, revoked, or has expired "

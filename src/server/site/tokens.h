@@ -73,6 +73,10 @@ int token_check_join(struct server *s, const char *text, const char *address, st
 		     struct err *err);
 /* Somebody from there failed to prove who he is: CODE_UNAUTHORIZED, or CODE_TOO_MANY if that was too often. */
 int token_failed(struct server *s, const char *address, struct err *err);
+/* Wrong proofs from one place, an address_key() or a hash of something else that is guessed at: one more (how many of this minute), and whether there
+ * were so many that the next is not looked at. */
+int failures_add(struct server *s, uint64_t from);
+bool failures_many(struct server *s, uint64_t from);
 /* Whether a user may have login tokens at all: never root, nor the server's own account where it has many users. */
 int token_user_check(struct server *s, uid_t uid, const char *user, struct err *err);
 /* Makes a login token and answers with it, after the commit. w: who made it, for the audit log; NULL: not recorded. `label` may be NULL. */

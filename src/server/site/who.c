@@ -36,7 +36,9 @@ static const char *bearer(const struct http_request *r)
 /* Where he asks from, as lists of users have it. */
 static const char *host_of(const struct server *s, const struct asker *w)
 {
-	return w->by == BY_SOCKET || w->by == BY_PAGE ? s->instance->host : w->address;
+	bool here = w->by == BY_SOCKET || (w->by == BY_PAGE && !s->instance->multi);
+
+	return here ? s->instance->host : w->address;
 }
 
 /* For whom a site asks. */
