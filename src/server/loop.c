@@ -41,6 +41,7 @@
 #include "server/api/journal.h"
 #include "server/api/offline.h"
 #include "server/api/output.h"
+#include "server/api/page.h"
 #include "server/api/spool.h"
 #include "server/api/terminal.h"
 #include "server/base/agenda.h"
@@ -429,6 +430,7 @@ static void on_hangup(uv_signal_t *h, int signal)
 {
 	server_say(h->data, "signal %d: users and groups are looked up anew", signal);
 	users_forget(h->data);
+	page_renew(h->data);
 }
 
 /* What was said to the agents last leaves before we do, unless they don't listen. */

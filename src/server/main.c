@@ -73,6 +73,7 @@
 #include "server/site/courier.h"
 #include "server/site/hooks.h"
 #include "server/site/realm.h"
+#include "server/site/signin.h"
 #include "store/store.h"
 
 #define THREADS "12" /* users.c may have eight of them; the others read and sync */
@@ -385,6 +386,7 @@ static int prepare(struct server *s, struct err *err)
 	s->hosts->here = (uint32_t)s->hosts->nodes.n;
 	if ((rc = engine_create(s->loop, &o, &listener, &s->engine, err)) < 0) /* while we are root */
 		return rc;
+	signin_start(s); /* the same */
 	if ((rc = drop_root(s, err)) < 0)
 		return rc;
 	snprintf(path, sizeof path, "sqlite:%s/shunt.db", s->instance->where.state);
@@ -502,6 +504,7 @@ static void stop(struct server *s)
 	if (s->turn->dismissed)
 		unlink(path);
 	terminals_end(s);
+	page_close(s);
 	realm_close(s);
 	if (s->realm->tasks)
 		tasks_stop(s->realm->tasks);

@@ -22,14 +22,19 @@ struct page_file {
 extern const struct page_file page_files[];
 extern const size_t npage_files;
 
-/* Opens the port of a personal instance: the one that it had before, if it is free. That there is none is logged, and no error. */
+/* Opens the port: of a personal instance the one that it had before, if it is free; of a system's that of the configuration. That there is none is logged, and
+ * no error. */
 void page_open(struct server *s);
+void page_renew(struct server *s); /* reads the certificate anew */
+void page_close(struct server *s);
+void page_url(const struct server *s, char *ret, size_t size); /* where it is */
 /* Of a request by the page's port: refuses what does not come from the page, sends files. True: it was answered. */
 bool page_answers(struct server *s, struct http_request *r);
 
 void api_page_link(struct server *s, const struct call *c);
-void api_session_begin(struct server *s, const struct call *c); /* without an asker */
+void api_session_ways(struct server *s, const struct call *c);	/* without an asker */
+void api_session_begin(struct server *s, const struct call *c); /* the same */
 void api_session_end(struct server *s, const struct call *c);
-extern const struct schema page_link_answer, session_body, session_answer;
+extern const struct schema page_link_answer, session_body, session_answer, session_ways_answer;
 
 #endif
