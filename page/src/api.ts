@@ -53,10 +53,17 @@ export async function post<T>(path: string, body: unknown, signal?: AbortSignal)
   return (await send("POST", path, { body, signal, headers: { "Idempotency-Key": crypto.randomUUID() } })).json();
 }
 
-/* The link's key becomes a session. It is taken out of the address at once, so that it stays in no history. */
-export async function signIn(key: string): Promise<void> {
-  history.replaceState(null, "", location.pathname);
-  const r = await send("POST", "/v1/session", { body: { key } });
+export interface Ways {
+  name: string;
+  token: boolean;
+  password: boolean;
+}
+export type Proof = { key: string } | { token: string } | { user: string; password: string };
+
+/* A proof becomes a session. A link's key is taken out of the address at once, so that it stays in no history. */
+export async function signIn(proof: Proof): Promise<void> {
+  if ("key" in proof) history.replaceState(null, "", location.pathname);
+  const r = await send("POST", "/v1/session", { body: proof });
   localStorage.setItem(KEY, ((await r.json()) as { token: string }).token);
 }
 

@@ -8,6 +8,7 @@ import { JobsView } from "./jobs";
 import { follow, isConnected, unfollow } from "./live";
 import { OverviewView } from "./overview";
 import { PlanView } from "./plan";
+import { SignIn } from "./signin";
 import { SubmitView } from "./submit";
 import { t, type Sentence } from "./text";
 
@@ -108,30 +109,16 @@ function Frame({ user }: { user: User }): JSX.Element {
   );
 }
 
-function SignIn({ failed }: { failed: string | null }): JSX.Element {
-  return (
-    <main id="content" class="signin" tabIndex={-1}>
-      <h1>{t("signin.title")}</h1>
-      {failed && (
-        <p class="problem" role="alert">
-          {failed}
-        </p>
-      )}
-      <p>{t("signin.how")}</p>
-      <pre>shunt page</pre>
-    </main>
-  );
-}
-
 function App(): JSX.Element {
   const [user, setUser] = useState<User | null | undefined>(undefined);
   const [failed, setFailed] = useState<string | null>(null);
+  const entered = useRef(async () => {});
   useEffect(() => {
     const out = () => setUser(null);
     const enter = async () => {
       const key = /^#key=([0-9a-zA-Z_-]+)$/.exec(location.hash)?.[1];
       try {
-        if (key) await signIn(key);
+        if (key) await signIn({ key });
         setUser(sessionToken() ? await get<User>("/v1/whoami") : null);
       } catch (e) {
         setFailed(key ? t("signin.failed") : (e as Error).message);
@@ -142,6 +129,7 @@ function App(): JSX.Element {
     const linked = () => void (location.hash.startsWith("#key=") && enter());
     window.addEventListener("signed-out", out);
     window.addEventListener("hashchange", linked);
+    entered.current = enter;
     void enter();
     return () => {
       window.removeEventListener("signed-out", out);
@@ -149,7 +137,7 @@ function App(): JSX.Element {
     };
   }, []);
   if (user === undefined) return <main id="content" aria-busy="true" />;
-  return user ? <Frame user={user} /> : <SignIn failed={failed} />;
+  return user ? <Frame user={user} /> : <SignIn failed={failed} onIn={() => entered.current()} />;
 }
 
 render(<App />, document.getElementById("page")!);

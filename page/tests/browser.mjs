@@ -31,9 +31,9 @@ page.on("request", (r) => new URL(r.url()).origin === origin || strangers.push(r
 page.on("pageerror", (e) => faults.push(e.message));
 page.on("console", (m) => m.type() === "error" && !down && faults.push(m.text()));
 
-async function accessible(name) {
-  await page.evaluate(axe);
-  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+async function accessible(name, p = page) {
+  await p.evaluate(axe);
+  const found = await p.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
   const bad = found.violations.filter((v) => v.impact === "serious" || v.impact === "critical");
   ok(`axe finds nothing serious: ${name}`, bad.length === 0, bad.map((v) => `${v.id}: ${v.nodes[0].html}`).join("; "));
 }
@@ -171,6 +171,24 @@ async function signOut() {
   ok("signed out; the link does not work again", true);
 }
 
+/* A system's server: by a password, over TLS. */
+async function site() {
+  const other = await browser.newContext({ ignoreHTTPSErrors: true });
+  const p = await other.newPage();
+  await p.goto(process.env.SITE);
+  await p.getByLabel("User name").fill("nobody");
+  await p.getByLabel("Password").fill("wrong");
+  await p.getByRole("button", { name: "Sign in" }).click();
+  await p.getByText("The name or the password is wrong.").waitFor();
+  await accessible("signing in", p);
+  await p.getByLabel("Password").fill("right");
+  await p.getByRole("button", { name: "Sign in" }).click();
+  await p.getByText("You have no jobs yet.").waitFor();
+  const [cookie] = await other.cookies();
+  ok("signed in by a password, over TLS", cookie.secure && cookie.httpOnly && cookie.sameSite === "Strict" && cookie.name.startsWith("__Host-"), JSON.stringify(cookie));
+  await other.close();
+}
+
 try {
   await signIn();
   await firstJob();
@@ -178,6 +196,7 @@ try {
   await plan();
   await phone();
   await framed();
+  if (process.env.SITE) await site();
   await connection();
   ok("no code failed, and nothing was forbidden by the policy", faults.length === 0, faults.join("; "));
   await signOut();

@@ -1,0 +1,53 @@
+"""A system's server with a page: its certificate, and what PAM says of passwords."""
+import os
+import re
+import shutil
+import subprocess
+
+from lib import Instance, server
+
+# What PAM is asked here: the account "nobody" has the password "right"; "crash" kills whoever asks.
+PAM = """auth [success=1 default=ignore] pam_exec.so expose_authtok quiet %s
+auth requisite pam_deny.so
+auth required pam_permit.so
+account required pam_permit.so
+"""
+PASSWORD = """#!/bin/sh
+read -r password
+case "$PAM_USER $password" in
+"nobody right"|"root right"|"daemon right") exit 0 ;;
+*crash) kill -9 $PPID ;;
+esac
+exit 1
+"""
+
+
+def system_files(root):
+    """A certificate for this machine, and a service of PAM."""
+    os.mkdir(root + "/pam")
+    with open(root + "/password", "w") as f:
+        f.write(PASSWORD)
+    os.chmod(root + "/password", 0o755)
+    with open(root + "/pam/shunt", "w") as f:
+        f.write(PAM % (root + "/password"))
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+        "-keyout", root + "/key.pem", "-out", root + "/cert.pem"], check=True, capture_output=True)
+    shutil.chown(root + "/key.pem", "daemon")
+
+
+def system_start():
+    i = Instance("4x8", system=True, up=False)
+    system_files(i.root)
+    with open(i.home + "/shunt.conf", "w") as f:
+        f.write("account = daemon\n[cluster]\nlisten = 127.0.0.1:0\n[page]\nlisten = 127.0.0.1:0\ncertificate = %s/cert.pem\nkey = %s/key.pem\n" % (i.root, i.root))
+    i.env["SHUNT_PAM_DIR"] = i.root + "/pam"
+    i.start()
+    return i
+
+
+def system_port(i):
+    return int(re.findall(r"page: port (\d+)", open(i.home + "/log").read())[-1])
+
+
+def system_possible():
+    return os.geteuid() == 0 and shutil.which("openssl") and os.path.exists(os.path.dirname(server) + "/shunt-signin")
