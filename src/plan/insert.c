@@ -48,14 +48,12 @@ bool plan_is_simple(const struct plan *p, const struct manner *m, uint32_t id)
 	return features_cover(&p->cluster->features, p->node[0].features, features);
 }
 
-bool goal_allowed(const struct insertion *in, const struct goal *g, int32_t node)
+bool goal_admitted(const struct insertion *in, const struct goal *g, int32_t node)
 {
 	const struct cluster *c = in->p->cluster;
 	const struct shape *s = &c->shapes.v[g->shape];
-	const struct plan_node *n = &in->p->node[node];
 
-	if (!n->up || c->nodes.v[node].partition != g->partition ||
-	    !features_cover(&c->features, n->features, s->features) || (g->on && !nodeset_has(g->on, (uint32_t)node)) ||
+	if (c->nodes.v[node].partition != g->partition || (g->on && !nodeset_has(g->on, (uint32_t)node)) ||
 	    (in->m->on && !nodeset_has(in->m->on, (uint32_t)node)))
 		return false;
 	if (in->p->edges.n && !plan_piece_passes(in->p, cluster_job(c, g->job), g->whole, node, g->start, g->end))
@@ -63,7 +61,7 @@ bool goal_allowed(const struct insertion *in, const struct goal *g, int32_t node
 	if (!in->m->scatter && !g->apart)
 		return true;
 
-	const piece_vec *v = &n->pieces;
+	const piece_vec *v = &in->p->node[node].pieces;
 
 	for (size_t i = 0; i < v->n; i++)
 		if (v->v[i].job == g->job && v->v[i].frag != g->frag &&
@@ -105,6 +103,8 @@ bool goal_fits(const struct insertion *in, const struct goal *g, int32_t node)
 
 int32_t goal_best_fit(const struct insertion *in, const struct goal *g)
 {
+	bool plain = !in->p->cluster->topology && !offer_divides(in, g);
+	bool any = plain && in->m->alloc == ALLOC_FIRST, by_area = plain && in->m->alloc == ALLOC_BEST;
 	struct offer best = {.node = NODE_ANY};
 
 	in->p->work += in->p->nnodes;
@@ -112,8 +112,10 @@ int32_t goal_best_fit(const struct insertion *in, const struct goal *g)
 		double area;
 		if (node_in_chain(in, n) || !node_measure(in, g, n, &area))
 			continue;
-		if (in->m->alloc == ALLOC_FIRST && !in->p->cluster->topology && !offer_divides(in, g))
+		if (any)
 			return n;
+		if (by_area && best.node != NODE_ANY && area >= best.area)
+			continue; /* what offer_before() would say, at less cost: this is the loop that passes spend their time in */
 		struct offer o = offer_make(in, g, n, area, 0);
 		if (best.node == NODE_ANY || offer_before(&o, &best))
 			best = o;
@@ -333,7 +335,8 @@ bool plan_insert(struct plan *p, const struct manner *m, uint32_t job, int64_t s
 			       .m = m,
 			       .job = job,
 			       .work = m->may_remove ? POWER_WORK : PUSH_WORK,
-			       .live_only = !end_reached(p)};
+			       .live_only = !end_reached(p),
+			       .plain = !p->cluster->partitions.n && !p->edges.n && !m->on && !m->scatter};
 	struct goal g = {.job = job,
 			 .start = start,
 			 .end = end,

@@ -32,6 +32,7 @@ struct dead_end {
 struct insertion {
 	struct plan *p;
 	bool live_only; /* what is free now is what no live piece holds */
+	bool plain; /* no partitions, fences or sets of nodes, and fragments may share a node: what mostly is the case */
 	const struct manner *m;
 	uint32_t job;			   /* the one being inserted: its powers count, also in deep pushes */
 	uint32_t last;			   /* the shape of its fragment that was placed last, or could not be */
@@ -41,8 +42,17 @@ struct insertion {
 	int dead, ndead; /* in plan.dead: the first that is true now, and how many there are */
 };
 
+/* The part of goal_allowed() that is seldom needed. */
+bool goal_admitted(const struct insertion *in, const struct goal *g, int32_t node);
 /* Whether the node may hold the fragment at all: up, allowed, features, exclusivity towards the job's other fragments. */
-bool goal_allowed(const struct insertion *in, const struct goal *g, int32_t node);
+static inline bool goal_allowed(const struct insertion *in, const struct goal *g, int32_t node)
+{
+	const struct cluster *c = in->p->cluster;
+	const struct plan_node *n = &in->p->node[node];
+
+	return n->up && features_cover(&c->features, n->features, c->shapes.v[g->shape].features) &&
+	       ((in->plain && !g->on && !g->apart) || goal_admitted(in, g, node));
+}
 
 bool node_in_chain(const struct insertion *in, int32_t node);
 

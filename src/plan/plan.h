@@ -68,12 +68,12 @@ typedef VEC(struct booking) booking_vec;
 
 struct plan_node {
 	struct timeline line;
+	bool up; /* this and the features as the cluster has them: what a scan reads lies together */
+	uint32_t features;
+	uint32_t loose;	       /* pieces that can be pushed: neither running nor fixed */
 	piece_vec pieces;      /* in no order */
 	booking_vec *bookings; /* by their starts, apart from each other; NULL: it never had one */
 	fence_vec *fences;     /* the same */
-	uint32_t loose;	       /* pieces that can be pushed: neither running nor fixed */
-	bool up;	       /* this and the features as the cluster has them: what a scan reads lies together */
-	uint32_t features;
 };
 
 /* So many of an amount that are kept for some jobs over an interval (fence.h). */

@@ -23,13 +23,11 @@ void timeline_fini(struct timeline *t)
 	t->buf = NULL;
 }
 
-uint32_t timeline_find(const struct timeline *t, int64_t when)
+uint32_t timeline_search(const struct timeline *t, int64_t when)
 {
 	const int64_t *base = timeline_step(t, 0);
 	uint32_t lo = 0, len = t->n;
 
-	if (len < 2 || base[t->stride] > when) /* mostly `now`, which is in the first step */
-		return 0;
 	while (len > 1) { /* branch-free: the compiler makes this a conditional move */
 		uint32_t half = len / 2;
 		lo = base[(uint64_t)(lo + half) * t->stride] <= when ? lo + half : lo;

@@ -29,8 +29,14 @@ static inline int64_t *timeline_step(const struct timeline *t, uint32_t i)
 	return t->buf + (uint64_t)i * t->stride;
 }
 
-/* The step that holds at `when`. */
-uint32_t timeline_find(const struct timeline *t, int64_t when);
+/* The step that holds at `when`; timeline_search() is its second half. */
+uint32_t timeline_search(const struct timeline *t, int64_t when);
+static inline uint32_t timeline_find(const struct timeline *t, int64_t when)
+{
+	if (t->n < 2 || t->buf[t->stride] > when) /* mostly `now`, which is in the first step */
+		return 0;
+	return timeline_search(t, when);
+}
 
 /* Takes `need` away (sign -1) or gives it back (sign 1) over [start, end). */
 void timeline_change(struct timeline *t, int64_t start, int64_t end, const struct res *need, int sign);
