@@ -49,6 +49,7 @@ struct batch {
 	struct provider_user user;
 	struct provider_options options; /* processors and seconds shrink when the cluster refuses */
 	const char *name;		 /* of the tag */
+	char server[WHERE_MOST + 32];	 /* for env: which Shunt server is asked; "": whichever commands ask */
 	VEC(struct request) all;	 /* by number - 1 */
 	VEC(int) cancels;		 /* numbers */
 	enum action action;		 /* what the running command does, and for which number */
@@ -131,9 +132,40 @@ static void file_remove(const struct batch *s, int number, const char *suffix)
 	strbuf_fini(&path);
 }
 
+/* The parts of "KIND:NAME", "KIND@CLUSTER:NAME" and "KIND@/HOME:NAME". */
+static void tag_read(struct batch *s, const char *tag)
+{
+	const char *name = strchr(tag, ':'), *at = strchr(tag, '@');
+
+	s->name = name ? name + 1 : tag;
+	if (at && name && at < name && name - at <= WHERE_MOST + 1)
+		snprintf(s->server, sizeof s->server, "%s=%.*s", at[1] == '/' ? "SHUNT_HOME" : "SHUNT_CLUSTER",
+			 (int)(name - at - 1), at + 1);
+}
+
+/* Before the others. */
+static void server_words(const struct batch *s, word_list *words)
+{
+	word_list w = {0};
+
+	if (!s->server[0])
+		return;
+	words_add(&w, "", "env");
+	if (s->server[6] == 'H') {
+		words_add(&w, "", "-u");
+		words_add(&w, "", "SHUNT_CLUSTER");
+	}
+	words_add(&w, "", s->server);
+	for (size_t i = 0; i < words->n; i++)
+		vec_push(&w, words->v[i]);
+	vec_free(words);
+	*words = w;
+}
+
 /* Takes the words; they end with NULL. */
 static int command_start(struct batch *s, enum action action, int number, word_list *words, int64_t now)
 {
+	server_words(s, words);
 	vec_push(words, NULL);
 	s->output = memfd_create("output", MFD_CLOEXEC);
 	pid_t pid = s->output < 0 ? -errno : own_start(words->v[0], words->v, -1, s->output);
@@ -663,14 +695,15 @@ static void destroy(struct provider *p)
 	free(s);
 }
 
-int batch_clear(const struct batch_dialect *d, const char *name, struct err *err)
+int batch_clear(const struct batch_dialect *d, const char *tag, struct err *err)
 {
 	struct batch s = {.action = NOTHING};
 	struct strbuf text = {0};
 	word_list w = {0};
 	int status = -1;
 
-	d->clear_words(name, &w);
+	tag_read(&s, tag);
+	d->clear_words(s.name, &w);
 	int rc = command_start(&s, CANCEL, 0, &w, 0);
 	if (rc < 0)
 		return err_set(err, rc, "%s: %s", d->cancel, strerror(-rc));
@@ -682,7 +715,7 @@ int batch_clear(const struct batch_dialect *d, const char *name, struct err *err
 	}
 	output_read(s.output, &text);
 	close(s.output);
-	rc = status == 0 ? 0 : err_set(err, -EIO, "%s, jobs %s: %s", d->cancel, name, last_line(&text));
+	rc = status == 0 ? 0 : err_set(err, -EIO, "%s, jobs %s: %s", d->cancel, s.name, last_line(&text));
 	strbuf_fini(&text);
 	return rc;
 }
@@ -721,10 +754,9 @@ struct provider *batch_create(const struct batch_dialect *d, const struct provid
 			      const struct provider_options *options)
 {
 	struct batch *s = mem_zalloc(sizeof *s);
-	const char *name = strchr(user->tag, ':');
 
 	*s = (struct batch){.base.kind = &batch_kind, .dialect = d, .user = *user, .options = *options};
-	s->name = name ? name + 1 : user->tag;
+	tag_read(s, user->tag);
 	s->options.each = options->each > 1 ? options->each : 1;
 	s->wait = user->pace;
 	adopt(s);

@@ -63,6 +63,6 @@ extern const struct batch_dialect dialect_slurm, dialect_pbs, dialect_shunt;
 
 struct provider *batch_create(const struct batch_dialect *d, const struct provider_user *user,
 			      const struct provider_options *options);
-int batch_clear(const struct batch_dialect *d, const char *name, struct err *err);
+int batch_clear(const struct batch_dialect *d, const char *tag, struct err *err);
 
 #endif

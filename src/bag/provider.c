@@ -14,10 +14,10 @@
 static const struct batch_dialect *const dialects[] = {&dialect_slurm, &dialect_pbs, &dialect_shunt};
 enum { DIALECTS = sizeof dialects / sizeof *dialects };
 
-/* By the word before a colon. Tags of earlier versions have none: they were Slurm's. */
+/* By the word before a colon or, in a tag, an at sign. Tags of earlier versions have none: they were Slurm's. */
 static const struct batch_dialect *dialect_of(const char *text)
 {
-	size_t n = strcspn(text, ":");
+	size_t n = strcspn(text, ":@");
 
 	if (!text[n] && strncmp(text, dialect_slurm.prefix, strlen(dialect_slurm.prefix)) == 0)
 		return &dialect_slurm;
@@ -29,7 +29,14 @@ static const struct batch_dialect *dialect_of(const char *text)
 
 const char *provider_places(void)
 {
-	return "local, slurm, pbs, shunt or ssh:HOSTS, as in ssh:n[1-4],big";
+	return "local, slurm, pbs, shunt, shunt:CLUSTER or ssh:HOSTS, as in ssh:n[1-4],big";
+}
+
+/* Which Shunt server: a name of `shunt clusters`, or the absolute path of a personal one. */
+static bool where_good(const char *text)
+{
+	return *text && strlen(text) <= WHERE_MOST && !strpbrk(text, ":@ \t\n=") &&
+	       (*text == '/' || !strchr(text, '/'));
 }
 
 bool provider_known(const char *place)
@@ -37,6 +44,8 @@ bool provider_known(const char *place)
 	name_list hosts = {0};
 	struct err err;
 
+	if (strncmp(place, "shunt:", 6) == 0)
+		return where_good(place + 6);
 	if (strncmp(place, "ssh:", 4) != 0)
 		return dialect_of(place) != NULL && !strchr(place, ':');
 	bool good = hostlist_parse(place + 4, &hosts, &err) == 0 && hosts.n >= 1 && hosts.n <= SSH_HOSTS_MOST;
@@ -50,8 +59,10 @@ void provider_tag(const char *place, char ret[TAG_SIZE])
 	char secret[SECRET_SIZE];
 
 	secret_make(secret);
-	snprintf(ret, TAG_SIZE, "%.*s:%s%.*s", (int)strcspn(place, ":"), place, d ? d->prefix : "shunt-",
-		 d ? d->digits : 12, secret);
+	size_t n = strcspn(place, ":");
+	bool elsewhere = d && place[n];
+	snprintf(ret, TAG_SIZE, "%.*s%s%.*s:%s%.*s", (int)n, place, elsewhere ? "@" : "", elsewhere ? WHERE_MOST : 0,
+		 elsewhere ? place + n + 1 : "", d ? d->prefix : "shunt-", d ? d->digits : 12, secret);
 }
 
 struct provider *provider_create(const char *place, const struct provider_user *user,
@@ -70,7 +81,6 @@ struct provider *provider_create(const char *place, const struct provider_user *
 int provider_clear(const char *tag, struct err *err)
 {
 	const struct batch_dialect *d = dialect_of(tag);
-	const char *name = strchr(tag, ':');
 
-	return d ? batch_clear(d, name ? name + 1 : tag, err) : 0;
+	return d ? batch_clear(d, tag, err) : 0;
 }

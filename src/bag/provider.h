@@ -22,7 +22,8 @@
 #include "base/strbuf.h"
 
 enum {
-	TAG_SIZE = 64,
+	TAG_SIZE = 192,
+	WHERE_MOST = 128,
 	SSH_HOSTS_MOST = 64,
 };
 
@@ -119,7 +120,8 @@ struct provider_options {
 
 /* The kinds that there are, for messages and completions: "local, slurm or ...". */
 const char *provider_places(void);
-/* Whether `place` is one of them other than local: "slurm", "pbs", "shunt", "ssh:n[1-4]". */
+/* Whether `place` is one of them other than local: "slurm", "pbs", "shunt", "shunt:pine" (a name of `shunt clusters`), "shunt:/home/me/other" (a personal
+ * server's SHUNT_HOME), "ssh:n[1-4]". */
 bool provider_known(const char *place);
 /* A new name for the requests of a run. It goes to a file that survives, before the first request. */
 void provider_tag(const char *place, char ret[TAG_SIZE]);

@@ -129,11 +129,16 @@ static int job_open(const struct in_job *j, struct client **ret, struct err *err
 
 /* ---- the order ---- */
 
-static int local_open(const struct where *w, struct client **ret)
+static int local_open(const struct where *w, struct client **ret, struct err *err)
 {
 	char socket[sizeof w->run + 16];
+	const char *keeper = getenv("SHUNT_KEEPER");
 
 	snprintf(socket, sizeof socket, "%s/shuntd.sock", w->run);
+	if (keeper && strcmp(keeper, socket) == 0) /* its jobs would wait for nodes, for which it would submit jobs */
+		return err_set(err, -ELOOP,
+			       "an overlay can't request nodes from its own server: name another one, as in "
+			       "'shunt overlay add shunt:CLUSTER' ('shunt clusters' lists them)");
 	*ret = client_create(socket, NULL);
 	(*ret)->offline = mem_zalloc(sizeof w->state + 16);
 	snprintf((*ret)->offline, sizeof w->state + 16, "%s/offline", w->state);
@@ -157,9 +162,9 @@ int client_open(struct client **ret, struct err *err)
 	if ((rc = where_find(&w, err)) < 0)
 		return rc;
 	if (w.home[0] || where_has_socket(&w))
-		return local_open(&w, ret);
+		return local_open(&w, ret, err);
 	rc = login_choose(&l, err);
 	if (rc == 0)
 		login_open(&l, ret);
-	return rc == -ENOENT ? local_open(&w, ret) : rc;
+	return rc == -ENOENT ? local_open(&w, ret, err) : rc;
 }

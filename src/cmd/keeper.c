@@ -410,6 +410,7 @@ static int keeper(const struct command *c, const void *arguments, const struct o
 		return command_fail(c, "shunt-agent is not found beside this program nor in $PATH");
 	if (client_open_at(o->v[0], &k.home, &err) < 0)
 		return command_fail(c, "%s", err.text);
+	setenv("SHUNT_KEEPER", o->v[0], 1); /* commands of other clusters don't ask that server */
 	client_patience(k.home, 0);
 	for (int look = 0; n > 0 && poll(&server, 1, REST_MS) == 0; look++) {
 		if (look % LOOKS == 0)

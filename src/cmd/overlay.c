@@ -74,16 +74,25 @@ static void overlay_path(struct strbuf *path, const char *name)
 	url_quote(name, path);
 }
 
+/* "slurm"; "pine" of "shunt:pine", "other" of "shunt:/home/me/other". */
+static const char *place_name(const char *place)
+{
+	const char *colon = strchr(place, ':'), *slash = strrchr(place, '/');
+
+	return slash ? slash + 1 : colon ? colon + 1 : place;
+}
+
 static int add(const struct command *c, const void *arguments, const struct operands *o)
 {
 	const struct add_arguments *a = arguments;
-	const char *place = o->v[0], *name = a->name ? a->name : place;
+	const char *place = o->v[0], *name = a->name ? a->name : place_name(place);
 	struct strbuf path = {0}, words = {0};
 	char tag[TAG_SIZE];
 	struct change ch = {.code = EXIT_FAILED};
 
-	if (!provider_known(place) || strchr(place, ':'))
-		return command_misused(c, "%s: must be slurm, pbs or shunt", place);
+	if (!provider_known(place) || strncmp(place, "ssh:", 4) == 0 || strcmp(place, "shunt") == 0)
+		return command_misused(c, "%s: must be slurm, pbs, or shunt:CLUSTER as 'shunt clusters' lists them",
+				       place);
 	for (int i = 1; i < o->n; i++)
 		strbuf_printf(&words, "%s%s", i > 1 ? " " : "", o->v[i]);
 	int64_t cpus = a->cpus > 0 ? a->cpus : strcmp(place, "slurm") == 0 ? smallest_node(o) : -1;
@@ -114,12 +123,12 @@ const struct command command_overlay_add = {
 	.name = "overlay add",
 	.operands = "PLACE [-- OPTION...]",
 	.operand_kind = OPTION_WORD,
-	.operand_words = "slurm pbs shunt",
+	.operand_words = "slurm pbs shunt:",
 	.operands_min = 1,
 	.operands_max = 200,
 	.about = "Let nodes come from another batch system while jobs wait.",
 	.details =
-		"PLACE is slurm, pbs or shunt, whose commands must be in the server's PATH. OPTIONs go to sbatch or qsub. Allocations are requested as the user of this server, "
+		"PLACE is slurm or pbs, whose commands must be in the server's PATH, or shunt:CLUSTER, a Shunt server that 'shunt clusters' lists. OPTIONs go to sbatch or qsub. Allocations are requested as the user of this server, "
 		"in whose name jobs run there. No job is started that would outlast its node's allocation.",
 	.examples = add_examples,
 	.options = add_options,

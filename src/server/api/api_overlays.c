@@ -235,9 +235,10 @@ void api_overlays(struct server *s, const struct call *c)
 /* ---- changing them ---- */
 
 static const struct field overlay_body_fields[] = {
-	{"place", .is = REQUIRED | IS_TEXT, "the other cluster's batch system", .words = "slurm|pbs|shunt"},
+	{"place", .is = REQUIRED | IS_TEXT, "the other cluster's batch system: slurm, pbs or shunt:CLUSTER", .least = 1,
+	 .most = 140, .example = "slurm"},
 	{"words", .is = IS_TEXT, "options for its submit command", .most = 4000, .example = "-p long"},
-	{"tag", .is = REQUIRED | IS_TEXT, "by which its requests are found there", .least = 1, .most = 63},
+	{"tag", .is = REQUIRED | IS_TEXT, "by which its requests are found there", .least = 1, .most = 191},
 	{"max_nodes", .is = REQUIRED | IS_INT, .least = 1, .most = OVERLAY_NODES_MOST},
 	{"time", .is = REQUIRED | IS_INT, "seconds of an allocation", .least = 60, .most = 31536000},
 	{"cpus", .is = REQUIRED | IS_INT, "CPUs of a node", .least = 1, .most = 65536},
@@ -246,6 +247,12 @@ static const struct field overlay_body_fields[] = {
 	{0},
 };
 const struct schema overlay_body = {.fields = overlay_body_fields};
+
+static bool place_good(const char *place)
+{
+	return strcmp(place, "slurm") == 0 || strcmp(place, "pbs") == 0 ||
+	       (strncmp(place, "shunt:", 6) == 0 && place[6]);
+}
 
 /* A port for its agents, if there is none. */
 static bool port_open(struct server *s, const struct call *c)
@@ -271,6 +278,10 @@ void api_overlay_put(struct server *s, const struct call *c)
 			c->r, CODE_BAD_REQUEST,
 			"An overlay's name has up to %d letters, digits, '.', '-' and '_', with a letter or digit first.",
 			OVERLAY_NAME_MOST);
+		return;
+	}
+	if (!place_good(text_of(c->body, "place"))) {
+		http_error(c->r, CODE_BAD_REQUEST, "place: must be slurm, pbs or shunt:CLUSTER.");
 		return;
 	}
 	if (overlay_find(s, c->name)) {
