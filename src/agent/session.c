@@ -19,12 +19,13 @@
 #include "agent/health.h"
 #include "base/rng.h"
 #include "engine/files.h"
+#include "run/lease.h"
 #include "run/live.h"
 
 #define PROTOCOL 1
-#define WAIT_LEAST 200	/* ms between two calls, at first, */
-#define WAIT_MOST 15000 /* ... and at most */
-#define WELCOME_MS 20000
+#define WAIT_LEAST 200			   /* ms between two calls, at first, */
+#define WAIT_MOST (CALL_PAUSE_MOST * 1000) /* ... and at most */
+#define WELCOME_MS (CALL_WELCOME_MOST * 1000)
 #define CALL_MS 3000 /* until a server is given up for another; not for ever, or a busy one would never be reached */
 #define HEARTBEAT 5  /* seconds, if the server does not say */
 #define SILENCE_LEAST 3000

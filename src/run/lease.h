@@ -13,6 +13,9 @@
 
 #include "base/err.h"
 
+#define CALL_PAUSE_MOST 15   /* seconds: longest time between two calls of an agent to its servers, ... */
+#define CALL_WELCOME_MOST 20 /* ... and until it is welcome, or gives that one up */
+
 int64_t boot_us(void); /* the time since this machine started */
 int lease_write(const char *live, int64_t asked, bool suspend, struct err *err);
 int64_t

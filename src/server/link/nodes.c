@@ -29,6 +29,7 @@
 #include "engine/engine.h"
 #include "plan/plan.h"
 #include "rules/attr.h"
+#include "run/lease.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/base/stats.h"
@@ -393,14 +394,19 @@ static int64_t lost_at(const struct server *s, uint32_t node)
 {
 	const struct agent *a = s->hosts->nodes.v[node].agent;
 	int64_t from = a->heard_us > s->realm->lead_us ? a->heard_us : s->realm->lead_us;
-	int64_t after = attrs_number(s->attrs, "node_lost_after");
+	int64_t after = attrs_number(s->attrs, "node_lost_after"), soonest, at;
 	struct leases l = {.s = s, .node = node};
 
 	if (s->hosts->nodes.v[node].life.link == LINK_LOST || a->bye || after <= 0)
 		return INT64_MAX;
 	l.longest = after + attrs_number(s->attrs, "kill_delay");
 	attempts_each(s, lease_one, &l);
-	return l.n == 0 || l.endless ? INT64_MAX : from + (l.longest + MARGIN) * SECOND;
+	if (l.n == 0 || l.endless)
+		return INT64_MAX;
+	at = from + (l.longest + MARGIN) * SECOND;
+	/* a host whose server was away calls it seldom: a new one waits for the first call */
+	soonest = from + (CALL_PAUSE_MOST + CALL_WELCOME_MOST) * SECOND;
+	return from == s->realm->lead_us && at < soonest ? soonest : at;
 }
 
 static void node_lose(struct server *s, uint32_t node)
