@@ -1,0 +1,185 @@
+/*
+ * test_senses.c - who uses a machine: devices and terminals that the test makes in a directory of its own.
+ */
+#include <fcntl.h>
+#include <linux/input.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "agent/senses.h"
+
+struct place {
+	char dev[64];
+	uv_loop_t loop;
+	struct senses *s;
+	int inputs;	 /* that were told */
+	bool none_count; /* no terminal is the owner's */
+};
+
+static void on_input(void *context)
+{
+	((struct place *)context)->inputs++;
+}
+
+static bool counts(void *context, dev_t device, uid_t user)
+{
+	return !((struct place *)context)->none_count;
+}
+
+/* A path below the place's directory; good until the next call. */
+static const char *at(const struct place *p, const char *name)
+{
+	static char path[128];
+
+	snprintf(path, sizeof path, "%s/%s", p->dev, name);
+	return path;
+}
+
+/* A file that stands for a terminal, typed at so many seconds ago. */
+static void terminal(const struct place *p, const char *name, int ago)
+{
+	struct timespec t[2] = {{.tv_sec = time(NULL) - ago}, {.tv_nsec = UTIME_OMIT}};
+	int fd = open(at(p, name), O_WRONLY | O_CREAT, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(futimens(fd, t), 0);
+	close(fd);
+}
+
+static int setup(void **state)
+{
+	struct place *p = calloc(1, sizeof *p);
+	struct senses_listener l = {.input = on_input, .counts = counts, .context = p};
+
+	strcpy(p->dev, "/tmp/shunt-senses-XXXXXX");
+	if (!mkdtemp(p->dev) || mkdir(at(p, "input"), 0700) || mkdir(at(p, "pts"), 0700) || uv_loop_init(&p->loop))
+		return -1;
+	p->s = senses_create(&p->loop, p->dev, &l);
+	*state = p;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct place *p = *state;
+	static const char *const names[] = {"input/event0", "input/event1", "input", "pts/0", "pts/3",
+					    "pts",	    "tty1",	    "ttyS0", "."};
+
+	senses_destroy(p->s);
+	uv_run(&p->loop, UV_RUN_DEFAULT);
+	assert_int_equal(uv_loop_close(&p->loop), 0);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		remove(i + 1 < sizeof names / sizeof *names ? at(p, names[i]) : p->dev);
+	free(p);
+	return 0;
+}
+
+static struct seen seen(const struct place *p)
+{
+	struct seen v;
+
+	senses_get(p->s, &v);
+	return v;
+}
+
+static void event(int fd, unsigned short type)
+{
+	struct input_event e = {.type = type, .value = 1};
+
+	assert_int_equal(write(fd, &e, sizeof e), sizeof e);
+}
+
+static void test_devices(void **state)
+{
+	struct place *p = *state;
+
+	assert_int_equal(mkfifo(at(p, "input/event0"), 0600), 0);
+	int fd = open(at(p, "input/event0"), O_RDWR | O_NONBLOCK);
+	assert_true(fd >= 0);
+	senses_look(p->s);
+	assert_int_equal(senses_devices(p->s), 1);
+	assert_true(seen(p).input < 0);
+	event(fd, EV_SYN); /* nobody does that */
+	uv_run(&p->loop, UV_RUN_ONCE);
+	assert_int_equal(p->inputs, 0);
+	event(fd, EV_KEY);
+	uv_run(&p->loop, UV_RUN_ONCE);
+	assert_int_equal(p->inputs, 1);
+	assert_true(seen(p).input >= 0);
+	close(fd); /* unplugged */
+	remove(at(p, "input/event0"));
+	uv_run(&p->loop, UV_RUN_ONCE);
+	uv_run(&p->loop, UV_RUN_NOWAIT);
+}
+
+static void test_terminals(void **state)
+{
+	struct place *p = *state;
+
+	terminal(p, "pts/0", 100);
+	terminal(p, "ttyS0", 0);
+	senses_look(p->s);
+	assert_true(uv_now(&p->loop) - (uint64_t)seen(p).input >= 99000); /* it was before this began */
+	assert_int_equal(p->inputs, 1);
+	senses_look(p->s);
+	assert_int_equal(p->inputs, 1);
+	terminal(p, "pts/0", 50); /* somebody typed: when exactly does not count, it is seen now */
+	senses_look(p->s);
+	assert_int_equal(p->inputs, 2);
+	assert_true((uint64_t)seen(p).input == uv_now(&p->loop));
+	assert_string_equal(seen(p).where, "pts/0");
+	terminal(p, "pts/3", 1000); /* a login */
+	senses_look(p->s);
+	assert_int_equal(p->inputs, 3);
+	assert_string_equal(seen(p).where, "pts/3");
+	assert_true(senses_logged_in(p->s, getuid()));
+	assert_false(senses_logged_in(p->s, 4242));
+	terminal(p, "tty1", 0);
+	senses_look(p->s);
+	assert_string_equal(seen(p).where, "tty1");
+}
+
+static void test_not_the_owner(void **state)
+{
+	struct place *p = *state;
+
+	p->none_count = true;
+	terminal(p, "pts/0", 100);
+	senses_look(p->s);
+	terminal(p, "pts/0", 0);
+	senses_look(p->s);
+	assert_int_equal(p->inputs, 0);
+	assert_true(seen(p).input < 0);
+	assert_false(senses_logged_in(p->s, getuid()));
+}
+
+static void test_machine(void **state)
+{
+	struct seen v = seen(*state);
+
+	assert_true(v.memory_free > 0 && v.memory_free <= 100);
+	assert_true(v.memory_stalls >= 0 && v.runnable >= 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_devices, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_terminals, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_not_the_owner, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_machine, setup, teardown),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
