@@ -12,6 +12,7 @@
  *	spool.c		what users of this host leave while the server is down
  *	views.c		the queue as last seen, for them
  *	callers.c	users of machines without an agent, for both
+ *	guard.c		the owner of a workstation comes first
  *	home.c		directories and files; facts.c, health.c: this machine
  *
  * Everything belongs to one loop in one thread.
@@ -28,6 +29,7 @@
 #include "net/link.h"
 #include "net/listener.h"
 
+struct guard;
 struct health;
 struct kept;
 struct offer;
@@ -79,6 +81,8 @@ struct agent {
 	/* streams.c */
 	struct reader *readers;
 	int nreaders;
+
+	struct guard *guard; /* guard.h */
 };
 
 void agent_say(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* to the log */

@@ -233,6 +233,7 @@ int member_load(const struct home *h, struct member *ret, struct err *err)
 		.last_port = (int)json_integer_value(json_object_get(o, "last_port")),
 		.cpus = (int)json_integer_value(json_object_get(o, "cpus")),
 		.guest = json_is_true(json_object_get(o, "guest")),
+		.workstation = text_of(o, "workstation", ""),
 		.cgroup = text_of(o, "cgroup", "auto"),
 		.root_jobs = json_is_true(json_object_get(o, "root_jobs")),
 		.certificate_life = json_integer_value(json_object_get(o, "certificate_life")),
@@ -256,10 +257,11 @@ int member_store(const struct home *h, const struct member *m, struct err *err)
 
 	for (size_t i = 0; i < m->servers.n; i++)
 		json_array_append_new(servers, json_string(m->servers.v[i]));
-	o = json_pack("{s:s,s:s,s:o,s:s,s:I,s:i,s:i,s:i,s:b,s:s,s:b,s:I,s:O*}", "name", m->name, "cluster", m->cluster,
-		      "servers", servers, "joined_by", m->joined_by, "epoch", (json_int_t)m->epoch, "port", m->port,
-		      "last_port", m->last_port, "cpus", m->cpus, "guest", m->guest, "cgroup", m->cgroup, "root_jobs",
-		      m->root_jobs, "certificate_life", (json_int_t)m->certificate_life, "revoked", m->revoked);
+	o = json_pack("{s:s,s:s,s:o,s:s,s:I,s:i,s:i,s:i,s:b,s:s*,s:s,s:b,s:I,s:O*}", "name", m->name, "cluster",
+		      m->cluster, "servers", servers, "joined_by", m->joined_by, "epoch", (json_int_t)m->epoch, "port",
+		      m->port, "last_port", m->last_port, "cpus", m->cpus, "guest", m->guest, "workstation",
+		      m->workstation, "cgroup", m->cgroup, "root_jobs", m->root_jobs, "certificate_life",
+		      (json_int_t)m->certificate_life, "revoked", m->revoked);
 	text = json_dumps(o, JSON_INDENT(2));
 	json_decref(o);
 	if (!text)
@@ -274,6 +276,7 @@ void member_fini(struct member *m)
 	free(m->name);
 	free(m->cluster);
 	free(m->joined_by);
+	free(m->workstation);
 	free(m->cgroup);
 	name_list_free(&m->servers);
 	json_decref(m->revoked);

@@ -45,6 +45,7 @@ struct member {
 	int port;	      /* of our own; 0: any that is free */
 	int cpus;	      /* that it may use here; 0: all */
 	bool guest;	      /* it is here for a time: it ends when no server answers any more, and with its node */
+	char *workstation;    /* its policy (station/owner.h); "": it is none */
 	int last_port;	      /* what that was: running jobs know it */
 	/* What the server said last, for a start without it. */
 	char *cgroup;
