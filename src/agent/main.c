@@ -20,6 +20,7 @@
 
 #include "agent/agent_internal.h"
 #include "agent/facts.h"
+#include "agent/guard.h"
 #include "agent/health.h"
 #include "base/descriptors.h"
 #include "base/text.h"
@@ -201,7 +202,7 @@ static int bring_up(struct agent *a, struct err *err)
 	views_start(a);
 	a->health = health_create(a->loop, on_health, a);
 	if ((rc = spool_start(a, err)) < 0 || (rc = orders_start(a, err)) < 0 || (rc = peers_start(a, err)) < 0 ||
-	    (rc = terminal_start(a, err)) < 0)
+	    (rc = terminal_start(a, err)) < 0 || (rc = guard_start(a, err)) < 0)
 		return rc;
 	facts_say(a->facts, machine, sizeof machine);
 	agent_say("up: version %s, node %s of %s, %s, port %d", SHUNT_VERSION, a->member.name, a->member.cluster,
@@ -213,6 +214,7 @@ static int bring_up(struct agent *a, struct err *err)
 static void tear_down(struct agent *a)
 {
 	session_stop(a);
+	guard_stop(a);
 	terminal_stop(a);
 	spool_stop(a);
 	views_stop(a);

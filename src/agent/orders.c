@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "agent/agent_internal.h"
+#include "agent/guard.h"
 #include "base/json.h"
 #include "run/nursery.h"
 #include "run/script.h"
@@ -177,6 +178,7 @@ static void ended_tell(struct agent *a, const struct result *r)
 		forget(a, tag);
 		return;
 	}
+	guard_ended(a, r);
 	result_write(r, &result);
 	frame_open(&j, &out, "ended");
 	json_raw(&j, "result", strbuf_text(&result));
@@ -294,8 +296,10 @@ static void on_order(struct agent *a, const json_t *head, const char *script, si
 		rc = order_take(a, script, n, arena, &o, &err);
 	if (rc < 0) /* EPERM: it names files of this host's own */
 		refused_tell(a, tag ? tag : "", text ? err.text : "that is not an order", rc == -EPERM);
-	else
+	else {
+		o.share.background = guard_background(a);
 		errands_order(a->errands, &o);
+	}
 	arena_destroy(arena);
 	free(text);
 }
@@ -318,6 +322,16 @@ static void on_clean(struct agent *a, const char *tag)
 	}
 }
 
+/* One that is to end must run; one that its user stops must not go on when the owner of a workstation leaves. */
+static void on_signal(struct agent *a, const char *tag, int signal)
+{
+	if (signal == SIGTERM || signal == SIGKILL)
+		guard_leaves(a, tag);
+	else if (signal == SIGSTOP || signal == SIGCONT)
+		guard_suspends(a, tag, signal == SIGSTOP);
+	errands_signal(a->errands, tag, signal);
+}
+
 /* A cause of a newer server is like the others that end a job. */
 static void on_save(struct agent *a, const char *tag, const json_t *head)
 {
@@ -326,6 +340,8 @@ static void on_save(struct agent *a, const char *tag, const json_t *head)
 
 	while (cause < SAVE_CAUSES && !(word && strcmp(save_words[cause], word) == 0))
 		cause++;
+	if (word)
+		guard_leaves(a, tag);
 	if (word)
 		errands_save(a->errands, tag, cause < SAVE_CAUSES ? (enum checkpoint_cause)cause : SAVE_PREEMPTED,
 			     json_integer_value(json_object_get(head, "seconds")));
@@ -340,7 +356,7 @@ bool orders_frame(struct agent *a, const char *type, const json_t *head, const c
 	else if (!tag || !*tag || *tag == '.' || strchr(tag, '/'))
 		return false;
 	else if (strcmp(type, "signal") == 0)
-		errands_signal(a->errands, tag, (int)json_integer_value(json_object_get(head, "signal")));
+		on_signal(a, tag, (int)json_integer_value(json_object_get(head, "signal")));
 	else if (strcmp(type, "limit") == 0)
 		errands_limit(a->errands, tag, json_integer_value(json_object_get(head, "walltime")));
 	else if (strcmp(type, "save") == 0)

@@ -16,6 +16,7 @@
 
 #include "agent/agent_internal.h"
 #include "agent/facts.h"
+#include "agent/guard.h"
 #include "agent/health.h"
 #include "base/rng.h"
 #include "engine/files.h"
@@ -234,6 +235,8 @@ static void ping(struct session *s)
 	struct strbuf head = {0};
 	struct facts_now now;
 	struct json j;
+	json_t *owner;
+	char *text = NULL;
 
 	facts_now(a->home.state, &now);
 	s->n++;
@@ -249,6 +252,10 @@ static void ping(struct session *s)
 		json_int(&j, "disk_free", now.disk_free);
 	json_int(&j, "now", (int64_t)time(NULL));
 	json_text(&j, "health", a->trouble ? a->trouble : health_text(a->health));
+	if ((owner = guard_news(a)) && (text = json_dumps(owner, JSON_COMPACT)))
+		json_raw(&j, "owner", text);
+	json_decref(owner);
+	free(text);
 	json_close_object(&j);
 	link_send(s->link, head.text, head.n, NULL, 0);
 	strbuf_fini(&head);
@@ -286,7 +293,8 @@ static bool settings_take(struct agent *a, const json_t *o)
 {
 	struct member *m = &a->member;
 	const char *cgroup = json_string_value(json_object_get(o, "cgroup"));
-	const json_t *root_jobs = json_object_get(o, "root_jobs"), *life = json_object_get(o, "certificate_life");
+	const json_t *root_jobs = json_object_get(o, "root_jobs"), *life = json_object_get(o, "certificate_life"),
+		     *workstation = json_object_get(o, "workstation");
 	bool anew = false;
 
 	if (cgroup && *cgroup && strcmp(cgroup, m->cgroup) != 0) {
@@ -297,6 +305,12 @@ static bool settings_take(struct agent *a, const json_t *o)
 	if (json_is_boolean(root_jobs) && json_is_true(root_jobs) != m->root_jobs) {
 		m->root_jobs = json_is_true(root_jobs);
 		anew = true;
+	}
+	if (json_is_string(workstation) &&
+	    strcmp(json_string_value(workstation), m->workstation ? m->workstation : "") != 0) {
+		free(m->workstation);
+		m->workstation = mem_strdup(json_string_value(workstation));
+		guard_set(a, m->workstation);
 	}
 	if (json_is_integer(life))
 		m->certificate_life = json_integer_value(life);

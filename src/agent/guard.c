@@ -1,0 +1,423 @@
+/*
+ * guard.c - see guard.h.
+ *
+ * A tick of a quarter of a second looks, decides and acts; input at a device does so at once. What is stopped is stopped again at each tick: a program that was
+ * just being started, or that somebody continued, does not get far.
+ */
+#include "agent/guard.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/guard_internal.h"
+#include "run/hold.h"
+#include "run/nursery.h"
+#include "run/tree.h"
+
+#define TICK_MS 250
+#define WEIGH_MS 1000
+#define AVERAGE 0.25 /* what the last second counts of others' threads */
+
+/* ---- parts ---- */
+
+static struct guarded *part_find(struct guard *g, const char *tag)
+{
+	for (size_t i = 0; i < g->parts.n; i++)
+		if (strcmp(g->parts.v[i].tag, tag) == 0)
+			return &g->parts.v[i];
+	return NULL;
+}
+
+static void part_note(void *context, const char *tag)
+{
+	struct guard *g = context;
+	struct arena *arena = arena_create();
+	char live[PATH_MAX + 16];
+	struct guarded *p;
+	struct result r;
+	pid_t pid;
+
+	snprintf(live, sizeof live, "%s/live", g->a->home.state);
+	if (strlen(tag) < sizeof p->tag && live_look(live, tag, arena, &r, &pid) == LIVE_RUNNING && pid > 0) {
+		if (!(p = part_find(g, tag))) {
+			/* One that an earlier agent has counted begins anew. */
+			vec_push(&g->parts, (struct guarded){.cpu_ms = g->counted ? 0 : INT64_MAX});
+			p = &g->parts.v[g->parts.n - 1];
+			snprintf(p->tag, sizeof p->tag, "%s", tag);
+		}
+		p->shepherd = pid;
+		p->here = true;
+	}
+	arena_destroy(arena);
+}
+
+/* Those that run now. */
+static void parts_look(struct guard *g)
+{
+	char live[PATH_MAX + 16];
+	size_t kept = 0;
+
+	for (size_t i = 0; i < g->parts.n; i++)
+		g->parts.v[i].here = false;
+	snprintf(live, sizeof live, "%s/live", g->a->home.state);
+	live_list(live, part_note, g, NULL);
+	for (size_t i = 0; i < g->parts.n; i++)
+		if (g->parts.v[i].here)
+			g->parts.v[kept++] = g->parts.v[i];
+	g->parts.n = kept;
+}
+
+bool guard_ours(const struct guard *g, pid_t pid)
+{
+	pid_list all = {0};
+	bool found = false;
+
+	for (size_t i = 0; i < g->parts.n && !found; i++) {
+		tree_list(g->parts.v[i].shepherd, &all);
+		for (size_t k = 0; k < all.n && !found; k++)
+			found = all.v[k] == pid;
+	}
+	vec_free(&all);
+	return found;
+}
+
+/* ---- what is seen ---- */
+
+/* The terminal that a process is attached to, as stat() has it; 0: none. */
+static dev_t terminal_of(pid_t pid)
+{
+	char path[40], text[1024], *end;
+	unsigned n;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", pid);
+	FILE *f = fopen(path, "re");
+	size_t got = f ? fread(text, 1, sizeof text - 1, f) : 0;
+	if (f)
+		fclose(f);
+	text[got] = '\0';
+	end = strrchr(text, ')');
+	if (!end || sscanf(end + 1, " %*c %*d %*d %*d %u", &n) != 1)
+		return 0;
+	return makedev(n >> 8 & 0xfff, (n & 0xff) | (n >> 12 & 0xfff00));
+}
+
+static bool terminal_ours(struct guard *g, dev_t device)
+{
+	pid_list all = {0};
+	bool found = false;
+
+	parts_look(g);
+	for (size_t i = 0; i < g->parts.n && !found; i++) {
+		tree_list(g->parts.v[i].shepherd, &all);
+		for (size_t k = 0; k < all.n && !found; k++)
+			found = terminal_of(all.v[k]) == device;
+	}
+	vec_free(&all);
+	return found;
+}
+
+/* Without names everybody who has a terminal is one. */
+bool guard_owns(const struct guard *g, uid_t user)
+{
+	for (size_t i = 0; i < g->owners.n; i++)
+		if (g->owners.v[i] == user)
+			return true;
+	return !*g->rules.owners;
+}
+
+static bool on_counts(void *context, dev_t device, uid_t user)
+{
+	struct guard *g = context;
+
+	return guard_owns(g, user) && !(device && terminal_ours(g, device));
+}
+
+static void on_input(void *context)
+{
+	struct guard *g = context;
+
+	if (g->act == OWNER_RUN && g->counted) /* not from within the first look */
+		guard_turn(g);
+}
+
+/* ---- what follows ---- */
+
+static void part_stop(struct guarded *p)
+{
+	if (p->leaves)
+		return;
+	hold_stop(p->shepherd, p->tag);
+	p->held = true;
+}
+
+static void part_continue(struct guarded *p)
+{
+	if (p->shepherd > 0)
+		hold_continue(p->shepherd, p->tag, p->suspended);
+	p->held = false;
+}
+
+static void act(struct guard *g, enum owner_act now)
+{
+	bool stops = now != OWNER_RUN && g->act == OWNER_RUN, goes_on = now == OWNER_RUN && g->act != OWNER_RUN,
+	     changed = now != g->act;
+
+	g->act = now;
+	if (stops)
+		g->claimed_at = (int64_t)time(NULL);
+	if (now != OWNER_RUN || goes_on)
+		parts_look(g);
+	for (size_t i = 0; i < g->parts.n; i++) {
+		if (now != OWNER_RUN)
+			part_stop(&g->parts.v[i]);
+		else if (goes_on)
+			part_continue(&g->parts.v[i]);
+	}
+	if (!changed)
+		return;
+	g->book.stops += stops && g->parts.n;
+	agent_say("%s (%zu part%s of jobs here)",
+		  stops			? owner_cause_text(g->owner.cause)
+		  : now == OWNER_RETURN ? "the owner stays: jobs leave"
+		  : goes_on		? "the owner is away: jobs may run"
+					: owner_cause_text(g->owner.cause),
+		  g->parts.n, g->parts.n == 1 ? "" : "s");
+	guard_book_store(g);
+	session_health(g->a);
+}
+
+/* What our tasks use, and what others want of the processors; memory that is kept free. */
+static void weigh(struct guard *g)
+{
+	int running = 0;
+
+	parts_look(g);
+	for (size_t i = 0; i < g->parts.n; i++) {
+		struct guarded *p = &g->parts.v[i];
+		int64_t ms;
+		running += hold_running(p->shepherd, &ms);
+		if (ms > p->cpu_ms)
+			g->book.given_ms += ms - p->cpu_ms;
+		p->cpu_ms = ms;
+		if (g->act != OWNER_RUN && !p->leaves)
+			hold_reclaim(p->shepherd);
+	}
+	running = g->seen.runnable - running;
+	g->running += AVERAGE * ((running > 0 ? running : 0) - g->running);
+}
+
+static bool is_paused(struct guard *g)
+{
+	if (g->pause_until && g->pause_until <= (int64_t)time(NULL)) {
+		g->pause_until = 0;
+		guard_book_store(g);
+	}
+	return g->pause_until != 0;
+}
+
+void guard_turn(struct guard *g)
+{
+	int64_t now = (int64_t)uv_now(g->a->loop);
+	struct owner_view v = {.now = now, .instant = (int64_t)time(NULL), .cpus = (int)sysconf(_SC_NPROCESSORS_ONLN)};
+
+	senses_get(g->senses, &g->seen);
+	if (now - g->weighed >= WEIGH_MS) {
+		weigh(g);
+		g->weighed = now;
+	}
+	guard_book_count(g, g->counted ? now - g->counted : 0);
+	g->counted = now ? now : 1;
+	v.paused = is_paused(g);
+	v.input = g->seen.input;
+	v.running = g->running;
+	v.memory_free = g->seen.memory_free;
+	v.memory_stalls = g->seen.memory_stalls;
+	act(g, owner_decide(&g->owner, &g->rules, &v));
+}
+
+static void on_tick(uv_timer_t *t)
+{
+	struct guard *g = t->data;
+
+	senses_look(g->senses);
+	guard_turn(g);
+}
+
+/* ---- the policy ---- */
+
+static void on_owners(void *context, const uid_t *v, int n)
+{
+	struct guard *g = context;
+
+	g->look = NULL;
+	g->owners.n = 0;
+	for (int i = 0; i < n; i++)
+		vec_push(&g->owners, v[i]);
+}
+
+/* Where devices are: a test has its own, beside an agent that touches nothing of the system's. */
+static const char *devices(const struct agent *a)
+{
+	const char *given = a->home.given ? getenv("SHUNT_OWNER_DEV") : NULL;
+
+	return given && *given ? given : "/dev";
+}
+
+static void guard_off(struct guard *g)
+{
+	if (!g->on)
+		return;
+	uv_timer_stop(&g->timer);
+	senses_destroy(g->senses);
+	g->senses = NULL;
+	if (g->act != OWNER_RUN) {
+		g->owner = (struct owner){0};
+		act(g, OWNER_RUN);
+	}
+	g->on = false;
+}
+
+static void guard_on(struct guard *g)
+{
+	struct senses_listener l = {.input = on_input, .counts = on_counts, .context = g};
+
+	if (g->on)
+		return;
+	g->on = true;
+	g->counted = 0;
+	g->senses = senses_create(g->a->loop, devices(g->a), &l);
+	uv_timer_start(&g->timer, on_tick, 0, TICK_MS);
+}
+
+void guard_set(struct agent *a, const char *policy)
+{
+	struct guard *g = a->guard;
+	struct owner_rules r;
+	struct err err;
+
+	if (!g)
+		return;
+	if (!policy || !*policy) {
+		guard_off(g);
+		return;
+	}
+	if (owner_rules_parse(policy, &r, &err) < 0) {
+		agent_say("the policy for this workstation can't be used: %s", err.text);
+		return;
+	}
+	if (strcmp(r.owners, g->rules.owners) != 0) {
+		owners_cancel(g->look);
+		g->owners.n = 0;
+		g->look = *r.owners ? owners_look(a->loop, r.owners, on_owners, g) : NULL;
+	}
+	g->rules = r;
+	guard_on(g);
+}
+
+bool guard_background(const struct agent *a)
+{
+	return a->guard && a->guard->on;
+}
+
+/* ---- what the server orders ---- */
+
+void guard_leaves(struct agent *a, const char *tag)
+{
+	struct guarded *p = a->guard ? part_find(a->guard, tag) : NULL;
+
+	if (!p || p->leaves)
+		return;
+	p->leaves = true;
+	if (p->held)
+		part_continue(p);
+}
+
+void guard_suspends(struct agent *a, const char *tag, bool suspended)
+{
+	struct guarded *p;
+
+	if (!a->guard || !a->guard->on)
+		return;
+	parts_look(a->guard);
+	if ((p = part_find(a->guard, tag)) && p->suspended != suspended) {
+		p->suspended = suspended;
+		guard_book_store(a->guard);
+	}
+}
+
+void guard_ended(struct agent *a, const struct result *r)
+{
+	struct guarded *p = a->guard ? part_find(a->guard, r->tag) : NULL;
+	int64_t kept;
+
+	if (!p || !p->leaves || a->guard->act == OWNER_RUN)
+		return;
+	/* Of its time, what is in its last checkpoint was not lost. */
+	kept = r->ran_ms > 0 ? r->cpu_ms * (r->saves.covers_ms < r->ran_ms ? r->saves.covers_ms : r->ran_ms) / r->ran_ms
+			     : 0;
+	a->guard->book.lost_ms += r->cpu_ms - kept;
+	a->guard->book.left++;
+	guard_book_store(a->guard);
+}
+
+json_t *guard_news(const struct agent *a)
+{
+	const struct guard *g = a->guard;
+	json_t *o;
+
+	if (!g || !g->on)
+		return NULL;
+	o = guard_book_json(g);
+	json_object_set_new(o, "claims", json_boolean(g->act != OWNER_RUN));
+	json_object_set_new(o, "leave", json_boolean(g->act == OWNER_RETURN));
+	if (g->act != OWNER_RUN)
+		json_object_set_new(o, "why", json_string(owner_cause_text(g->owner.cause)));
+	return o;
+}
+
+/* ---- life ---- */
+
+int guard_start(struct agent *a, struct err *err)
+{
+	struct guard *g = mem_zalloc(sizeof *g);
+
+	g->a = a;
+	g->handles = 1;
+	uv_timer_init(a->loop, &g->timer);
+	g->timer.data = g;
+	a->guard = g;
+	guard_book_load(g);
+	guard_set(a, a->member.workstation);
+	return guard_door_open(g, err);
+}
+
+void guard_closed(uv_handle_t *h)
+{
+	struct guard *g = h->data;
+
+	if (--g->handles)
+		return;
+	vec_free(&g->parts);
+	vec_free(&g->owners);
+	free(g);
+}
+
+void guard_stop(struct agent *a)
+{
+	struct guard *g = a->guard;
+
+	if (!g)
+		return;
+	guard_book_store(g);
+	owners_cancel(g->look);
+	guard_door_close(g);
+	if (g->on)
+		senses_destroy(g->senses);
+	a->guard = NULL;
+	uv_close((uv_handle_t *)&g->timer, guard_closed);
+}
