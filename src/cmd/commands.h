@@ -40,6 +40,7 @@ extern const struct command command_overlay_add, command_overlay_list, command_o
 extern const struct command command_keeper;							       /* keeper.c */
 extern const struct command command_site_add, command_site_list, command_site_remove, command_courier; /* site.c */
 extern const struct command command_join;							       /* join.c */
+extern const struct command command_owner, command_owner_pause, command_owner_resume;		       /* owner.c */
 extern const struct command command_login, command_logout, command_clusters;			       /* login.c */
 extern const struct command command_config_check;						       /* config.c */
 extern const struct command command_import_config; /* importconfig.c */
