@@ -4,8 +4,8 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-#include "base/mem.h"
 #include "cmd/change.h"
 #include "cmd/commands.h"
 #include "cmd/show.h"
@@ -35,30 +35,36 @@ static const char *const examples[] = {
 	NULL,
 };
 
-/* Whose jobs --all means: the name to be freed; NULL: that of one who may remove everybody's is not clear, or nobody answered; both were said. */
-static char *all_of(struct change *ch)
+/* Whether "all" is clear: of one who may remove everybody's jobs it is not. Without a server nobody knows what the caller may do; then they are his own. */
+static bool all_is_clear(struct change *ch)
 {
-	struct reply reply;
-	char *user = NULL;
+	struct reply reply = {0};
+	struct err err;
+	bool clear = client_ask(ch->client, "GET", "/v1/whoami", NULL, 0, &reply, &err) < 0 ||
+		     strcmp(object_text(reply.json, "role"), "user") == 0;
 
-	if (!change_ask(ch, "GET", "/v1/whoami", NULL, NULL, &reply))
-		return NULL;
-	if (strcmp(object_text(reply.json, "role"), "user") == 0)
-		user = mem_strdup(object_text(reply.json, "user"));
-	else
+	reply_fini(&reply);
+	if (!clear)
 		ch->code = command_misused(
 			ch->c, "you may remove everybody's jobs: say whose with --user USER, or --everyone");
-	reply_fini(&reply);
-	return user;
+	return clear;
 }
 
-static void kill_of(struct change *ch, json_t *body, const char *user)
+static void kill_of(struct change *ch, json_t *body, const char *name, json_t *value)
 {
 	json_t *filter = json_pack("{s:s}", "state", "Q,H,W,R,S,B,E");
 
-	if (user)
-		json_object_set_new(filter, "user", json_string(user));
+	if (value)
+		json_object_set_new(filter, name, value);
 	change_matching(ch, "delete", json_incref(body), filter);
+}
+
+static bool says_all(const struct operands *o)
+{
+	for (int i = 0; i < o->n; i++)
+		if (strcasecmp(o->v[i], "all") == 0)
+			return true;
+	return false;
 }
 
 static int run(const struct command *c, const void *arguments, const struct operands *o)
@@ -66,8 +72,10 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	const struct arguments *a = arguments;
 	json_t *body;
 	struct change ch;
-	char *user;
+	bool all = a->all || (o->n == 1 && says_all(o));
 
+	if (o->n > 1 && says_all(o))
+		return command_misused(c, "name jobs, or say all, not both");
 	if ((o->n > 0) + a->all + (a->user != NULL) + a->everyone != 1)
 		return command_misused(c, "name jobs, or say one of --all, --user and --everyone");
 	if (!change_open(&ch, c))
@@ -75,15 +83,13 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	body = json_object();
 	if (a->message)
 		json_object_set_new(body, "message", json_string(a->message));
-	if (o->n) {
+	if (all) {
+		if (all_is_clear(&ch))
+			kill_of(&ch, body, "mine", json_true());
+	} else if (o->n) {
 		change_jobs(&ch, "delete", json_incref(body), o->v, o->n);
-	} else if (a->all) {
-		user = all_of(&ch);
-		if (user)
-			kill_of(&ch, body, user);
-		free(user);
 	} else {
-		kill_of(&ch, body, a->user); /* NULL: of everyone */
+		kill_of(&ch, body, "user", a->user ? json_string(a->user) : NULL); /* NULL: of everyone */
 	}
 	json_decref(body);
 	return change_close(&ch);

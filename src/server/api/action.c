@@ -241,7 +241,8 @@ static bool filter_fits(const struct action *a, uint32_t id)
 	if (!p || entry_ended(s, id) || !may(s, &a->who, a->kind->act, p))
 		return false;
 	/* "All" of a coordinator are his own, unless he says whose. */
-	if (!user && !queue && a->who.uid != p->uid && a->who.role < ROLE_OPERATOR)
+	bool own = json_is_true(json_object_get(a->filter, "mine")) || (!user && !queue && a->who.role < ROLE_OPERATOR);
+	if (own && a->who.uid != p->uid)
 		return false;
 	return (!user || strcmp(user, word(s, p->owner)) == 0) && (!queue || strcmp(queue, word(s, p->queue)) == 0) &&
 	       (!state || strchr(state, entry_state(s, id))) && (!name || strcmp(name, p->name) == 0);

@@ -101,6 +101,7 @@ const struct schema alteration_body = {
 
 static const struct field filter_fields[] = {
 	{"user", .is = IS_TEXT},
+	{"mine", .is = IS_BOOL, "only the caller's own jobs"},
 	{"state", .is = IS_TEXT, "letters"},
 	{"queue", .is = IS_TEXT},
 	{"name", .is = IS_TEXT},
