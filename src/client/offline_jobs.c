@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "client/offline.h"
+#include "core/reqtext.h"
 
 struct queue {
 	json_t *jobs;
@@ -97,17 +98,35 @@ static void row_copy(json_t *row, const json_t *body, const char *from, const ch
 		json_object_set(row, to, value);
 }
 
+static int64_t cpus_of(const struct reqtext *r)
+{
+	int64_t cpus = r->nchunks ? 0 : 1;
+
+	for (int i = 0; i < r->nchunks; i++)
+		cpus += r->chunk[i].count * r->chunk[i].need.v[RES_CPU];
+	return cpus;
+}
+
 static void resources_join(json_t *row, const json_t *body)
 {
+	struct arena *a = arena_create();
 	struct strbuf all = {0};
+	struct reqtext r;
 	json_t *one;
 	size_t i;
 
+	reqtext_init(&r);
 	json_array_foreach(json_object_get(body, "resources"), i, one) if (json_is_string(one))
+	{
 		strbuf_printf(&all, "%s%s", all.n ? "," : "", json_string_value(one));
+		reqtext_parse(&r, json_string_value(one), a, NULL); /* what is wrong with it the server will say */
+	}
 	if (all.n)
 		json_object_set_new(row, "resources", json_string(all.text));
+	if (r.nchunks || (!json_object_get(row, "cpus") && !r.partition)) /* which may have more */
+		json_object_set_new(row, "cpus", json_integer(cpus_of(&r)));
 	strbuf_fini(&all);
+	arena_destroy(a);
 }
 
 static const char *owner_of(struct queue *q, uid_t uid)
@@ -207,14 +226,43 @@ static void row_change(json_t *jobs, const char *id, json_t *row, const char *ac
 	}
 }
 
+/* Whether a filter means it. `owner`: whose jobs are meant where it names nobody; NULL: everybody's. What others than root may do to others' jobs the server knows. */
+static bool fits(const json_t *filter, const json_t *row, const char *owner)
+{
+	static const char *const same[] = {"queue", "name"};
+	const char *user = text_of(filter, "user"), *states = text_of(filter, "state"), *state = text_of(row, "state");
+	const char *whose = text_of(row, "owner"), *wanted_of = user ? user : owner;
+
+	for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+		const char *wanted = text_of(filter, same[i]), *has = text_of(row, same[i]);
+		if (wanted && strcmp(wanted, has ? has : "") != 0)
+			return false;
+	}
+	return (!wanted_of || (whose && strcmp(whose, wanted_of) == 0)) &&
+	       (!states || (state && strchr(states, *state)));
+}
+
+static void filter_apply(struct queue *q, const struct kept *x, const json_t *filter)
+{
+	bool everybody = x->uid == 0 && !json_is_true(json_object_get(filter, "mine"));
+	const char *owner = everybody ? NULL : owner_of(q, x->uid), *key;
+	json_t *row;
+	void *next;
+
+	json_object_foreach_safe(q->jobs, next, key, row) if (fits(filter, row, owner))
+		row_change(q->jobs, key, row, x->path + strlen("/v1/jobs/"), x->body);
+}
+
 static void change_apply(struct queue *q, const struct kept *x)
 {
-	const json_t *body = x->body;
+	const json_t *body = x->body, *filter = json_object_get(body, "filter");
 	json_t *id;
 	size_t i;
 
 	if (strcmp(x->path, "/v1/jobs") == 0)
 		row_add(q->jobs, submission_row(q, x, body));
+	else if (json_is_object(filter))
+		filter_apply(q, x, filter);
 	else
 		json_array_foreach(json_object_get(body, "ids"), i, id)
 		{

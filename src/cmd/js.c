@@ -263,10 +263,10 @@ static void more_print(const struct row *x, int width)
 	struct strbuf out = {0};
 	char when[40];
 
-	strbuf_printf(&out, "    Class %s, %s processor%s, submitted %s",
-		      *x->cell[C_CLASS] ? x->cell[C_CLASS] : "script", x->cell[C_CPUS],
-		      strcmp(x->cell[C_CPUS], "1") == 0 ? "" : "s",
-		      date_text(strtoll(x->cell[C_CREATED], NULL, 10), when, sizeof when));
+	strbuf_printf(&out, "    Class %s, ", *x->cell[C_CLASS] ? x->cell[C_CLASS] : "script");
+	if (*x->cell[C_CPUS]) /* else only the server knows */
+		strbuf_printf(&out, "%s processor%s, ", x->cell[C_CPUS], strcmp(x->cell[C_CPUS], "1") == 0 ? "" : "s");
+	strbuf_printf(&out, "submitted %s", date_text(strtoll(x->cell[C_CREATED], NULL, 10), when, sizeof when));
 	if (*x->cell[C_DEADLINE])
 		strbuf_printf(&out, ", deadline %s",
 			      date_text(strtoll(x->cell[C_DEADLINE], NULL, 10), when, sizeof when));
