@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import type { Job, Overview } from "./api";
 import { clockSet, instant, number } from "./format";
-import { Card, Instant, jobLink, Meter, Problem, Progress, Relative, short, State, useLive, useNow } from "./parts";
+import { Card, Instant, JobName, Meter, Problem, Progress, Relative, State, Table, useLive, useNow, type Column } from "./parts";
 import { t } from "./text";
 
 function Load({ o }: { o: Overview }): JSX.Element {
@@ -39,14 +39,6 @@ function Load({ o }: { o: Overview }): JSX.Element {
   );
 }
 
-function Name({ job }: { job: Job }): JSX.Element {
-  return (
-    <>
-      <a href={jobLink(job.id)}>{job.name}</a> <small>{short(job.id)}</small>
-    </>
-  );
-}
-
 function Own({ jobs, now }: { jobs: Job[]; now: number }): JSX.Element {
   if (!jobs.length)
     return (
@@ -62,7 +54,7 @@ function Own({ jobs, now }: { jobs: Job[]; now: number }): JSX.Element {
       {jobs.map((job) => (
         <li key={job.id}>
           <span class="grow">
-            <Name job={job} />
+            <JobName job={job} />
           </span>
           <Progress job={job} now={now} />
           <State job={job} />
@@ -75,99 +67,52 @@ function Own({ jobs, now }: { jobs: Job[]; now: number }): JSX.Element {
   );
 }
 
+/* By now, not once: the language may change. */
+const who = (): Column<Job>[] => [
+  { head: t("col.name"), cell: (job) => <JobName job={job} /> },
+  { head: t("col.owner"), cell: (job) => job.owner },
+  { head: t("col.cpus"), class: "n", cell: (job) => job.cpus },
+];
+
 function Running({ jobs, now }: { jobs: Job[]; now: number }): JSX.Element {
-  if (!jobs.length) return <p class="empty">{t("overview.running.none")}</p>;
-  return (
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">{t("col.name")}</th>
-          <th scope="col">{t("col.owner")}</th>
-          <th scope="col" class="n">
-            {t("col.cpus")}
-          </th>
-          <th scope="col">{t("col.ends")}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {jobs.map((job) => (
-          <tr key={job.id}>
-            <td>
-              <Name job={job} />
-            </td>
-            <td>{job.owner}</td>
-            <td class="n">{job.cpus}</td>
-            <td>
-              <Instant at={job.expected_end} /> <Progress job={job} now={now} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
+  const ends: Column<Job> = {
+    head: t("col.ends"),
+    cell: (job) => (
+      <>
+        <Instant at={job.expected_end} /> <Progress job={job} now={now} />
+      </>
+    ),
+  };
+  return <Table rows={jobs} id={(job) => job.id} columns={[...who(), ends]} none={t("overview.running.none")} />;
 }
 
 function Waiting({ jobs }: { jobs: Job[] }): JSX.Element {
-  if (!jobs.length) return <p class="empty">{t("overview.waiting.none")}</p>;
-  return (
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">{t("col.name")}</th>
-          <th scope="col">{t("col.owner")}</th>
-          <th scope="col" class="n">
-            {t("col.cpus")}
-          </th>
-          <th scope="col">{t("col.why")}</th>
-          <th scope="col">{t("col.start")}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {jobs.map((job) => (
-          <tr key={job.id}>
-            <td>
-              <Name job={job} />
-            </td>
-            <td>{job.owner}</td>
-            <td class="n">{job.cpus}</td>
-            <td class="why">{job.comment}</td>
-            <td>{job.expected_start || job.planned_start ? <Instant at={job.expected_start ?? job.planned_start} /> : <span class="quiet">{job.no_estimate}</span>}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
+  const columns: Column<Job>[] = [
+    ...who(),
+    { head: t("col.why"), class: "why", cell: (job) => job.comment },
+    {
+      head: t("col.start"),
+      cell: (job) => (job.expected_start || job.planned_start ? <Instant at={job.expected_start ?? job.planned_start} /> : <span class="quiet">{job.no_estimate}</span>),
+    },
+  ];
+  return <Table rows={jobs} id={(job) => job.id} columns={columns} none={t("overview.waiting.none")} />;
 }
 
 function Users({ o }: { o: Overview }): JSX.Element {
-  return (
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">{t("col.user")}</th>
-          <th scope="col" class="n">
-            {t("col.running")}
-          </th>
-          <th scope="col">{t("col.cpus")}</th>
-          <th scope="col" class="n">
-            {t("col.waiting")}
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {o.users.map((u) => (
-          <tr key={u.user}>
-            <td>{u.user}</td>
-            <td class="n">{number(u.running)}</td>
-            <td>
-              {number(u.cpus)} <Meter value={u.cpus} all={o.machine.cpus} label={t("load.of", { used: u.cpus, all: o.machine.cpus })} />
-            </td>
-            <td class="n">{number(u.waiting)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
+  const columns: Column<Overview["users"][number]>[] = [
+    { head: t("col.user"), cell: (u) => u.user },
+    { head: t("col.running"), class: "n", cell: (u) => number(u.running) },
+    {
+      head: t("col.cpus"),
+      cell: (u) => (
+        <>
+          {number(u.cpus)} <Meter value={u.cpus} all={o.machine.cpus} label={t("load.of", { used: u.cpus, all: o.machine.cpus })} />
+        </>
+      ),
+    },
+    { head: t("col.waiting"), class: "n", cell: (u) => number(u.waiting) },
+  ];
+  return <Table rows={o.users} id={(u) => u.user} columns={columns} />;
 }
 
 export function OverviewView(): JSX.Element {

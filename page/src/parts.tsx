@@ -83,6 +83,48 @@ export function Card(p: { title: string; id?: string; class?: string; children: 
   );
 }
 
+export interface Column<T> {
+  head: string;
+  cell: (row: T) => ComponentChildren;
+  class?: string; /* "n": numbers; "why": long text */
+}
+
+export function Table<T>(p: { rows: T[]; id: (row: T) => string; columns: Column<T>[]; none?: string; class?: string }): JSX.Element {
+  if (!p.rows.length && p.none) return <p class="empty">{p.none}</p>;
+  return (
+    <table class={p.class}>
+      <thead>
+        <tr>
+          {p.columns.map((c) => (
+            <th key={c.head} scope="col" class={c.class}>
+              {c.head}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {p.rows.map((row) => (
+          <tr key={p.id(row)}>
+            {p.columns.map((c) => (
+              <td key={c.head} class={c.class}>
+                {c.cell(row)}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+export function JobName({ job }: { job: { id: string; name: string } }): JSX.Element {
+  return (
+    <>
+      <a href={jobLink(job.id)}>{job.name}</a> <small>{short(job.id)}</small>
+    </>
+  );
+}
+
 export function short(id: string): string {
   return id.split(".")[0];
 }
