@@ -125,6 +125,24 @@ export interface Overview {
   users: { user: string; running: number; cpus: number; waiting: number }[];
 }
 
+export interface PastJob {
+  id: string;
+  name: string;
+  owner: string;
+  queue: string;
+  state: string;
+  exit_status: number;
+  submitted: number;
+  started: number | null;
+  ended: number;
+  cpus: number;
+  memory_kib: number;
+  walltime: number;
+  ran_ms: number;
+  cpu_ms: number;
+  peak_kib: number;
+}
+
 export interface JobEvent {
   seq: number;
   time: number;

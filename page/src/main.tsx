@@ -3,6 +3,7 @@ import "./style.css";
 import { render, type JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get, sessionToken, signIn, signOut } from "./api";
+import { HistoryView } from "./history";
 import { JobView } from "./job";
 import { JobsView } from "./jobs";
 import { follow, isConnected, unfollow } from "./live";
@@ -11,6 +12,7 @@ import { PlanView } from "./plan";
 import { SignIn } from "./signin";
 import { SubmitView } from "./submit";
 import { t, type Sentence } from "./text";
+import { UsageView } from "./usage";
 
 interface User {
   user: string;
@@ -21,6 +23,8 @@ const VIEWS: [string, Sentence][] = [
   ["#/", "nav.overview"],
   ["#/jobs", "nav.jobs"],
   ["#/plan", "nav.plan"],
+  ["#/history", "nav.history"],
+  ["#/usage", "nav.usage"],
   ["#/submit", "nav.submit"],
 ];
 
@@ -54,6 +58,8 @@ function View({ hash, user }: { hash: string; user: User }): JSX.Element {
   }, [hash]);
   if (view === "jobs" && name) return <JobView key={name} id={name} />;
   if (view === "jobs") return <JobsView user={user.user} />;
+  if (view === "history") return <HistoryView user={user.user} />;
+  if (view === "usage") return <UsageView user={user.user} />;
   if (view === "plan") return <PlanView />;
   if (view === "submit") return <SubmitView key={name ?? ""} from={name} />;
   return <OverviewView />;

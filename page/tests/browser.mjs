@@ -112,6 +112,25 @@ async function list() {
   ok("sorted by name", shown.length > 2 && shown.join() === [...shown].sort((a, b) => (a < b ? -1 : 1)).join(), shown.join());
 }
 
+async function past() {
+  await go("#/history", "History");
+  const row = page.getByRole("row", { name: /first/ });
+  await row.getByText("succeeded").waitFor();
+  ok("a finished job is in the history, with what it used", (await row.getByRole("meter").count()) >= 2);
+  await accessible("history");
+  await row.getByRole("button", { name: /Clear job/ }).click();
+  await row.waitFor({ state: "hidden" });
+  await page.getByRole("button", { name: /cleared ones again/ }).click();
+  await row.getByRole("link", { name: "Submit again" }).click();
+  await page.getByText("#PBS -N first").waitFor();
+  ok("cleared, shown again, and submitted again with what it was", (await page.getByLabel("Commands").inputValue()).includes("the end"));
+  await go("#/usage", "Usage");
+  await page.getByText(/CPU hours had/).waitFor();
+  await page.locator(".chart canvas").waitFor();
+  await page.getByText("There is no quota for you").waitFor();
+  await accessible("usage");
+}
+
 async function plan() {
   await go("#/plan", "Plan");
   const canvas = page.locator("canvas.plan");
@@ -131,7 +150,7 @@ async function plan() {
 async function phone() {
   await page.setViewportSize({ width: 390, height: 780 });
   await page.emulateMedia({ colorScheme: "dark" });
-  for (const [hash, heading] of [["#/", /./], ["#/jobs", "Jobs"], ["#/jobs/1", /first/], ["#/plan", "Plan"], ["#/submit", "Submit a job"]]) {
+  for (const [hash, heading] of [["#/", /./], ["#/jobs", "Jobs"], ["#/jobs/1", /first/], ["#/plan", "Plan"], ["#/history", "History"], ["#/usage", "Usage"], ["#/submit", "Submit a job"]]) {
     await go(hash, heading);
     await page.waitForFunction(() => !document.querySelector("[aria-busy=true]"));
     await fits(hash);
@@ -192,6 +211,7 @@ async function site() {
 try {
   await signIn();
   await firstJob();
+  await past();
   await list();
   await plan();
   await phone();
