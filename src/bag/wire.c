@@ -30,6 +30,8 @@ static const int fields[] = {
 	[WIRE_END] = 0,
 	[WIRE_ASK] = HAS_TEXT,
 	[WIRE_ANSWER] = HAS_TEXT,
+	[WIRE_APART] = HAS_TASK | HAS_TEXT,
+	[WIRE_FILE] = HAS_TASK | HAS_ATTEMPT | HAS_STREAM | HAS_TEXT | HAS_ERR,
 };
 enum { KINDS = sizeof fields / sizeof *fields };
 

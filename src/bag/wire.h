@@ -3,6 +3,7 @@
  *
  *	worker -> broker: HELLO first; then RESULT, CHUNK (before its RESULT, where output is large), RETURNED
  *	broker -> worker: TASK, DROP (end this copy), RECALL (give back what has not begun), END
+ *	either way, files of a task that runs where the broker's are not seen (files.h): APART, FILE
  *	command -> broker: ASK; broker -> command: ANSWER, a line of JSON
  *	broker -> worker on another host: ANSWER to its HELLO, a key with which it may come back for ten minutes after its connection broke
  *
@@ -30,6 +31,8 @@ enum wire_kind {
 	WIRE_END = 8,
 	WIRE_ASK = 9,
 	WIRE_ANSWER = 10,
+	WIRE_APART = 11,
+	WIRE_FILE = 12,
 };
 
 enum {
@@ -42,18 +45,19 @@ enum {
 struct wire {
 	enum wire_kind kind;
 	uint32_t version;	    /* HELLO */
-	uint64_t task;		    /* TASK, RESULT, CHUNK, DROP, RETURNED */
-	uint32_t attempt;	    /* TASK, RESULT */
+	uint64_t task;		    /* TASK, RESULT, CHUNK, DROP, RETURNED, APART, FILE */
+	uint32_t attempt;	    /* TASK, RESULT; FILE: its mode */
 	int64_t cpus, gpus, memory; /* HELLO: all it has; TASK: what it needs */
 	int64_t seconds;	    /* HELLO: until its end, -1: none; TASK: limit, 0: none */
 	int32_t status;		    /* RESULT: as waitpid() reports it */
 	int64_t began, took;	    /* RESULT, microseconds */
 	bool cut;		    /* RESULT: there was more output than may be sent */
-	bool to_err;		    /* CHUNK: of which stream */
+	bool to_err;		    /* CHUNK: of which stream; FILE: more of the same file */
 	uint32_t pid;		    /* HELLO */
-	const char *text;	    /* HELLO: name; TASK: command; ASK: word; ANSWER: JSON; CHUNK, RESULT: output */
+	const char *
+		text; /* HELLO: name; TASK: command; ASK: word; ANSWER: JSON; CHUNK, RESULT: output; APART: patterns of files that come back; FILE: path */
 	size_t ntext;
-	const char *err; /* HELLO: credential; RESULT: error output */
+	const char *err; /* HELLO: credential; RESULT: error output; FILE: bytes */
 	size_t nerr;
 };
 

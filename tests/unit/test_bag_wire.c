@@ -49,6 +49,15 @@ static const struct wire samples[] = {
 	{.kind = WIRE_END},
 	{.kind = WIRE_ASK, .text = "status", .ntext = 6},
 	{.kind = WIRE_ANSWER, .text = "{}", .ntext = 2},
+	{.kind = WIRE_APART, .task = 3, .text = "out.*", .ntext = 5},
+	{.kind = WIRE_FILE,
+	 .task = 3,
+	 .attempt = 0755,
+	 .to_err = true,
+	 .text = "out.1",
+	 .ntext = 5,
+	 .err = "a\0b",
+	 .nerr = 3},
 };
 
 static void round_trip(void **state)

@@ -1,0 +1,113 @@
+/*
+ * test_bag_files.c - files that go with tasks: which are found and sent, and what is taken from others.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "bag/files.h"
+
+static void matched(void **state)
+{
+	struct strbuf out = {0};
+
+	(void)state;
+	files_patterns("a{#}.csv,b{#}{#}", 12, &out);
+	assert_string_equal(out.text, "a12.csv,b1212");
+	strbuf_fini(&out);
+	assert_true(files_match("x,out.*", "out.1"));
+	assert_true(files_match("d/*", "d/a"));
+	assert_false(files_match("d/*", "d/a/b"));
+	assert_false(files_match("*", "../a"));
+	assert_false(files_match("*/*", "../a"));
+	assert_false(files_match("../*", "../a"));
+	assert_false(files_match("/tmp/*", "/tmp/a"));
+	assert_false(files_match("", "a"));
+}
+
+static void keep(void *arg, const struct wire *m)
+{
+	wire_add(arg, m);
+}
+
+/* From one directory to another, with its mode and all of its pieces. */
+static void there_and_back(void **state)
+{
+	char from[] = "/tmp/shunt-test-XXXXXX", to[] = "/tmp/shunt-test-XXXXXX", path[64];
+	size_t size = 3 * WIRE_OUTPUT + 5, at = 0;
+	char *bytes = calloc(1, size);
+	struct strbuf out = {0};
+	file_list list = {0};
+	int64_t left = FILES_BYTES;
+	struct err err;
+	struct wire m;
+	ssize_t step;
+
+	(void)state;
+	assert_true(mkdtemp(from) && mkdtemp(to));
+	assert_int_equal(
+		files_write(from, &(struct wire){.text = "d/a b", .ntext = 5, .attempt = 0750, .err = "x", .nerr = 1}),
+		0);
+	assert_int_equal(
+		files_write(from,
+			    &(struct wire){.text = "d/a b", .ntext = 5, .to_err = true, .err = bytes, .nerr = size}),
+		0);
+	assert_int_equal(files_find(from, "d/a*", &list, &err), 0);
+	assert_int_equal(list.n, 1);
+	assert_string_equal(list.v[0], "d/a b");
+	assert_int_equal(files_send(from, list.v[0], 7, &left, keep, &out, &err), 0);
+	assert_int_equal(FILES_BYTES - left, size + 1);
+	for (; (step = wire_next(out.text + at, out.n - at, &m)) > 0; at += (size_t)step)
+		assert_int_equal(files_write(to, &m), 0);
+	snprintf(path, sizeof path, "%s/d/a b", to);
+	assert_int_equal(access(path, X_OK), 0);
+	FILE *f = fopen(path, "r");
+	assert_int_equal(fseek(f, 0, SEEK_END), 0);
+	assert_int_equal(ftell(f), size + 1);
+	fclose(f);
+	left = 10;
+	assert_int_equal(files_send(from, list.v[0], 7, &left, keep, &out, &err), -EFBIG);
+	file_list_free(&list);
+	assert_int_equal(files_find(from, "none", &list, &err), -ENOENT);
+	assert_int_equal(files_find(from, "d", &list, &err), -EINVAL);
+	strbuf_fini(&out);
+	free(bytes);
+	files_remove(from);
+	files_remove(to);
+	assert_int_equal(access(from, F_OK), -1);
+}
+
+static void refused(void **state)
+{
+	static const char *const bad[] = {"../x", "/x", "a/../../x", "", ".."};
+	char dir[] = "/tmp/shunt-test-XXXXXX", path[64];
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		assert_int_equal(files_write(dir, &(struct wire){.text = bad[i], .ntext = strlen(bad[i])}), -EPROTO);
+	assert_int_equal(files_write(dir, &(struct wire){.text = "a\0b", .ntext = 3}), -EPROTO);
+	snprintf(path, sizeof path, "%s/link", dir);
+	assert_int_equal(symlink("/tmp/elsewhere", path), 0);
+	assert_int_equal(files_write(dir, &(struct wire){.text = "link", .ntext = 4}), -ELOOP);
+	files_remove(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(matched),
+		cmocka_unit_test(there_and_back),
+		cmocka_unit_test(refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
