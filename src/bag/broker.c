@@ -317,6 +317,7 @@ static int run(struct broker *b, const char *socket, struct err *err)
 		return b->listener;
 	descriptors_raise();
 	b->signals = signals_open(&before);
+	task_files_clear(b);
 	int rc = b->options->invite > 0 || b->options->nplaces > 0 ? remote_open(b, err) : 0;
 	if (rc == 0)
 		rc = cluster_open(b, err);
@@ -340,6 +341,7 @@ static int run(struct broker *b, const char *socket, struct err *err)
 			peer_close(b, b->peers.v[i]);
 	close(b->listener);
 	unlink(socket);
+	task_files_clear(b);
 	remote_close(b);
 	if (b->provider) {
 		b->provider->kind->cancel(b->provider, 1);

@@ -39,6 +39,7 @@ struct broker_options {
 	const char *program; /* starts workers: the executable of `shunt` */
 	int workers;	     /* local ones; 0: none */
 	int invite;	     /* workers on other hosts that are started by hand */
+	bool apart;	     /* these, and those of clusters, don't see our files: in= and out= are copied */
 	int64_t cpus, gpus;  /* of this host, for all local workers; thousandths of CPUs */
 	int64_t memory;	     /* the same, KiB; -1: unknown */
 	struct queue_rules rules;

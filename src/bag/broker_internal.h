@@ -24,6 +24,8 @@ struct flight {
 	int64_t since;		      /* microseconds, CLOCK_MONOTONIC */
 	bool dropped;		      /* nobody wants its result */
 	struct flight_output *output; /* owned; NULL: none */
+	int64_t received;	      /* bytes of files, and one for each piece */
+	int unwritten;		      /* -errno: one of them could not be kept */
 };
 
 /* A connection: a worker after its HELLO, or a command that asks. Its position in `peers` is the worker's number; NULL: free. */
@@ -33,6 +35,7 @@ struct peer {
 	bool worker, closing;	   /* closing: when everything is sent */
 	int request;		   /* of a cluster, that brought it; 0: none */
 	bool remote;		   /* it came through the gate: it is nobody before its HELLO with a secret */
+	bool apart;		   /* it does not see our files */
 	int64_t since;		   /* it is connected; microseconds, CLOCK_MONOTONIC */
 	char session[SECRET_SIZE]; /* with which it may come back; "": not at all */
 	char name[128];
@@ -88,7 +91,17 @@ void peer_write(struct broker *b, struct peer *p);
 void peer_close(struct broker *b, struct peer *p); /* a worker: its tasks are lost, or return */
 uint32_t peers_running(const struct broker *b);	   /* tasks that have begun */
 int64_t peers_oldest(const struct broker *b); /* microseconds that the longest of them has been there; 0: none is */
-void peers_fill(struct broker *b);	      /* gives tasks to workers */
+void peers_fill(
+	struct broker *
+		b); /* Files of a task for a worker that does not see ours: those that it needs, before it is sent; -errno with a sentence: nothing was sent. */
+int task_files_send(const struct broker *b, struct peer *p, uint32_t task, struct err *err);
+int task_file_take(const struct broker *b, const struct peer *p, struct flight *f, const struct wire *m);
+int task_files_settle(const struct broker *b, const struct peer *p, const struct flight *f,
+		      struct err *err); /* to their places */
+void task_files_drop(const struct broker *b, const struct peer *p, const struct flight *f);
+void task_files_clear(const struct broker *b); /* what a broker that was killed has left */
+
+/* gives tasks to workers */
 
 /* In broker_remote.c. */
 int remote_open(struct broker *b, struct err *err); /* the gate, and the files of those who are invited */

@@ -19,7 +19,8 @@ enum {
 	PEERS_MOST = 10000,
 	STRANGERS_MOST = 256, /* connections through the gate that have not said who they are */
 	READ_PIECE = 256 << 10,
-	HELLO_MOST = 4096, /* bytes of a remote worker's first message */
+	OUT_MOST = 64 << 20, /* bytes that wait to be sent, before it gets no more tasks */
+	HELLO_MOST = 4096,   /* bytes of a remote worker's first message */
 };
 
 static size_t strangers(const struct broker *b)
@@ -71,6 +72,7 @@ static void flight_remove(struct broker *b, struct peer *p, size_t at)
 	p->load -= need->cpus;
 	p->gpu_load -= need->gpus;
 	p->memory_load -= need->memory;
+	task_files_drop(b, p, f);
 	if (f->output) {
 		strbuf_fini(&f->output->out);
 		strbuf_fini(&f->output->err);
@@ -129,11 +131,14 @@ static int result(struct broker *b, struct peer *p, const struct wire *m)
 
 	if (!f)
 		return -EPROTO;
+	struct err lost;
 	bool good = WIFEXITED(m->status) && WEXITSTATUS(m->status) == 0;
+	bool missing = good && p->apart && task_files_settle(b, p, f, &lost) < 0;
+	good = good && !missing;
 	struct record r = {
 		.kind = good ? RECORD_DONE : RECORD_FAILED,
 		.task = m->task,
-		.status = m->status,
+		.status = missing ? 1 << 8 : m->status,
 		.attempt = f->attempt,
 		.began = m->began,
 		.took = m->took,
@@ -152,6 +157,8 @@ static int result(struct broker *b, struct peer *p, const struct wire *m)
 		r.out = out->text, r.nout = out->n;
 		r.err = err->text, r.nerr = err->n;
 	}
+	if (missing)
+		r.err = lost.text, r.nerr = strlen(lost.text);
 	int64_t took = m->took < 0 ? 0 : m->took;
 	p->usual = p->usual < 0 ? took : (p->usual * 7 + took) / 8;
 	p->results++;
@@ -182,6 +189,14 @@ static int chunk(struct peer *p, const struct wire *m)
 	return 0;
 }
 
+static int file(struct broker *b, struct peer *p, const struct wire *m)
+{
+	size_t at;
+	struct flight *f = flight_find(p, m->task, &at);
+
+	return f ? task_file_take(b, p, f, m) : -EPROTO;
+}
+
 static int returned(struct broker *b, struct peer *p, const struct wire *m)
 {
 	size_t at;
@@ -201,6 +216,7 @@ static int hello(struct broker *b, struct peer *p, const struct wire *m)
 	if (p->remote && !invitation_take(b, m->err, m->nerr, &p->request))
 		return -EACCES;
 	p->worker = true;
+	p->apart = p->remote && b->options->apart;
 	if (p->remote)
 		session_begin(b, p);
 	cluster_joined(b, p->request);
@@ -230,6 +246,8 @@ static int handle(struct broker *b, struct peer *p, const struct wire *m)
 		return result(b, p, m);
 	case WIRE_CHUNK:
 		return chunk(p, m);
+	case WIRE_FILE:
+		return file(b, p, m);
 	case WIRE_RETURNED:
 		return returned(b, p, m);
 	default:
@@ -366,12 +384,32 @@ void peer_write(struct broker *b, struct peer *p)
 		peer_close(b, p);
 }
 
+/* A task whose files can't be read has failed. */
+static void give_fails(struct broker *b, const struct peer *p, const struct flight *f, struct err *why)
+{
+	struct record r = {.kind = RECORD_FAILED,
+			   .task = f->task,
+			   .status = 126 << 8,
+			   .attempt = f->attempt,
+			   .worker = p->name,
+			   .nworker = strlen(p->name),
+			   .err = why->text,
+			   .nerr = strlen(why->text)};
+
+	verdict_apply(b, queue_result(b->queue, f->task, p->number, false, 0), &r);
+}
+
 static void give(struct broker *b, struct peer *p, uint32_t task)
 {
 	const struct bag_task *t = &b->bag.tasks.v[task - 1];
 	const struct bag_need *need = need_of(b, task);
 	struct flight f = {.task = task, .attempt = (uint32_t)queue_failures(b->queue, task) + 1, .since = b->now};
+	struct err err;
 
+	if (p->apart && task_files_send(b, p, task, &err) < 0) {
+		give_fails(b, p, &f, &err);
+		return;
+	}
 	p->load += need->cpus;
 	p->gpu_load += need->gpus;
 	p->memory_load += need->memory;
@@ -423,14 +461,14 @@ static void peer_fill(struct broker *b, struct peer *p)
 	uint32_t task;
 	size_t waiting = 0, most = ahead(p);
 
-	while (o = offer_of(b, p), o.cpus > 0 && (task = queue_take(b->queue, &o)) != 0)
+	while (o = offer_of(b, p), o.cpus > 0 && p->out.n < OUT_MOST && (task = queue_take(b->queue, &o)) != 0)
 		give(b, p, task);
 	/* Beyond what it runs: as if it were empty. */
 	o.cpus = p->cpus;
 	o.gpus = p->gpus;
 	o.memory = p->memory;
 	waiting = p->flights.n - running(b, p);
-	for (; waiting < most && (task = queue_take(b->queue, &o)) != 0; waiting++)
+	for (; waiting < most && p->out.n < OUT_MOST && (task = queue_take(b->queue, &o)) != 0; waiting++)
 		give(b, p, task);
 }
 

@@ -120,6 +120,10 @@ run(const char *path, char *const *words, const struct spawn_files *files, char 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(127);
+	if (files->dir && chdir(files->dir) < 0) {
+		*ret_failed = errno;
+		_exit(127);
+	}
 	if ((files->in == 0 || dup2(files->in, 0) == 0) && dup2(files->out, 1) == 1 && dup2(files->err, 2) == 2)
 		execve(path, words, env);
 	*ret_failed = errno;

@@ -25,6 +25,7 @@ size_t spawner_split(struct spawner *s, const char *command, size_t n);
 
 struct spawn_files {
 	int in, out, err; /* descriptors of the child's standard streams */
+	const char *dir;  /* where it begins; NULL: here */
 };
 /* Starts it in a process group of its own, with the environment `env`; the kernel kills it when the calling thread ends. Returns its pid or -errno. A
  * program that can't be found or executed is left to the shell, which reports it with exit code 126 or 127. */

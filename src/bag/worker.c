@@ -12,10 +12,12 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "bag/credential.h"
+#include "bag/files.h"
 #include "bag/worker_internal.h"
 #include "base/descriptors.h"
 #include "run/tree.h"
@@ -28,9 +30,61 @@ static bool is_noop(struct spawner *s, const struct wire *m)
 	return m->ntext == 1 || (spawner_split(s, m->text, m->ntext) > 0 && strcmp(s->words[0], ":") == 0);
 }
 
+void task_dir(const struct worker *w, uint64_t task, struct strbuf *ret)
+{
+	strbuf_printf(ret, "%s/%" PRIu64, w->scratch, task);
+}
+
+void task_free(struct worker *w, struct task *t)
+{
+	struct strbuf dir = {0};
+
+	if (t->apart) {
+		task_dir(w, t->w.task, &dir);
+		files_remove(dir.text);
+	}
+	strbuf_fini(&dir);
+	free(t->apart);
+	free(t);
+}
+
+/* The next task has a directory of its own. */
+static int apart_begin(struct worker *w, const struct wire *m)
+{
+	struct strbuf dir = {0};
+
+	if (!w->scratch || w->next.task || m->task == 0)
+		return -EPROTO;
+	w->next = (struct apart){.task = m->task, .patterns = mem_zalloc(m->ntext + 1)};
+	memcpy(w->next.patterns, m->text, m->ntext);
+	task_dir(w, m->task, &dir);
+	if (!w->scratched && mkdir(w->scratch, 0700) < 0) /* nobody else's */
+		w->next.broken = -errno;
+	w->scratched = w->scratched || !w->next.broken;
+	files_remove(dir.text);
+	if (mkdir(dir.text, 0700) < 0 && !w->next.broken)
+		w->next.broken = -errno;
+	strbuf_fini(&dir);
+	return 0;
+}
+
+static int apart_file(struct worker *w, const struct wire *m)
+{
+	struct strbuf dir = {0};
+
+	if (m->task == 0 || m->task != w->next.task)
+		return -EPROTO;
+	task_dir(w, m->task, &dir);
+	int rc = w->next.broken ? 0 : files_write(dir.text, m);
+	strbuf_fini(&dir);
+	if (rc < 0 && rc != -EPROTO)
+		w->next.broken = rc;
+	return rc == -EPROTO ? rc : 0;
+}
+
 static void task_add(struct worker *w, struct spawner *s, const struct wire *m)
 {
-	if (is_noop(s, m)) {
+	if (!w->next.task && is_noop(s, m)) {
 		wire_add(&w->out, &(struct wire){.kind = WIRE_RESULT,
 						 .task = m->task,
 						 .attempt = m->attempt,
@@ -38,7 +92,8 @@ static void task_add(struct worker *w, struct spawner *s, const struct wire *m)
 		return;
 	}
 	struct task *t = mem_alloc(sizeof *t + m->ntext);
-	t->w = *m;
+	*t = (struct task){.w = *m, .apart = w->next.patterns, .broken = w->next.broken};
+	w->next = (struct apart){0};
 	memcpy(t->command, m->text, m->ntext);
 	t->w.text = t->command;
 	vec_push(&w->list, t);
@@ -57,7 +112,7 @@ static bool list_return(struct worker *w, uint64_t task)
 			continue;
 		}
 		wire_add(&w->out, &(struct wire){.kind = WIRE_RETURNED, .task = t->w.task});
-		free(t);
+		task_free(w, t);
 		any = true;
 	}
 	w->list.n = to;
@@ -91,10 +146,15 @@ static int handle(struct worker *w, struct spawner *s, const struct wire *m)
 {
 	switch (m->kind) {
 	case WIRE_TASK:
-		if (m->cpus < 0 || m->gpus < 0 || m->memory < 0 || m->seconds < 0 || m->ntext == 0)
+		if (m->cpus < 0 || m->gpus < 0 || m->memory < 0 || m->seconds < 0 || m->ntext == 0 ||
+		    (w->next.task && w->next.task != m->task))
 			return -EPROTO;
 		task_add(w, s, m);
 		return 0;
+	case WIRE_APART:
+		return apart_begin(w, m);
+	case WIRE_FILE:
+		return apart_file(w, m);
 	case WIRE_DROP:
 		drop(w, m->task);
 		return 0;
@@ -262,6 +322,7 @@ int worker_run(int fd, const struct worker_offer *offer, struct err *err)
 			     .cpus = offer->cpus,
 			     .gpus = offer->gpus,
 			     .session = offer->session,
+			     .scratch = offer->scratch,
 			     .memory = offer->memory < 0 ? INT64_MAX / 2 : offer->memory};
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->work, NULL);

@@ -21,6 +21,8 @@ struct worker_offer {
 	int64_t seconds;	/* until it ends by itself; -1: no such time */
 	const char *credential; /* NULL: the socket's permissions suffice */
 	char *session;		/* SECRET_SIZE bytes for a key with which this worker may come back; NULL: not wanted */
+	const char
+		*scratch; /* a directory that it makes if need be, for tasks that run apart (files.h); NULL: none do */
 };
 
 /* Runs tasks of the broker at the other end of `fd` until that ends. 0: it was told to end; 1: the connection ended; -errno with what went wrong. */

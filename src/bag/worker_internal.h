@@ -24,7 +24,16 @@ enum {
 /* Owned by the list it is in, then by the thread that runs it. */
 struct task {
 	struct wire w; /* text: its command, which follows the struct */
+	char *apart; /* it runs in a directory of its own: patterns of the files that go back, owned; NULL: it runs here */
+	int broken; /* -errno: a file that it needs could not be written */
 	char command[];
+};
+
+/* What came of a task before it did. */
+struct apart {
+	uint64_t task; /* 0: none */
+	char *patterns;
+	int broken;
 };
 
 struct worker;
@@ -56,12 +65,19 @@ struct worker {
 	VEC(struct task *) list; /* from `first` on */
 	size_t first;
 	VEC(struct slot *) slots;
-	int idle, starting; /* threads */
-	struct strbuf out;  /* for the broker */
-	size_t sent;	    /* of it */
-	bool broken;	    /* the connection is */
-	char *session;	    /* as in worker.h */
+	int idle, starting;  /* threads */
+	struct strbuf out;   /* for the broker */
+	size_t sent;	     /* of it */
+	bool broken;	     /* the connection is */
+	char *session;	     /* as in worker.h */
+	const char *scratch; /* the same */
+	bool scratched;	     /* it is there */
+	struct apart next;   /* of the task that comes next */
 };
+
+/* The directory of a task that runs apart. */
+void task_dir(const struct worker *w, uint64_t task, struct strbuf *ret);
+void task_free(struct worker *w, struct task *t); /* with its directory */
 
 int64_t now_us(clockid_t clock);
 

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bag/files.h"
 #include "bag/journal.h"
 
 int64_t now_us(clockid_t clock)
@@ -165,12 +166,44 @@ static int reap(struct slot *s)
 	return status;
 }
 
-static int start(struct slot *s, const struct task *t, char *const *env, struct strbuf *err)
+/* A file of a task that goes back. Waits for room. */
+static void file_put(void *arg, const struct wire *m)
+{
+	struct worker *w = arg;
+
+	pthread_mutex_lock(&w->lock);
+	while (w->out.n - w->sent > OUT_MOST && !w->broken)
+		pthread_cond_wait(&w->drained, &w->lock);
+	out_put(w, m);
+	pthread_mutex_unlock(&w->lock);
+}
+
+/* What a task that runs apart has made; 0, or a status and why. */
+static int files_return(struct slot *s, const struct task *t, const char *dir, struct strbuf *note)
+{
+	file_list list = {0};
+	int64_t left = FILES_BYTES;
+	struct err err;
+	int rc = files_find(dir, t->apart, &list, &err);
+
+	for (size_t i = 0; rc == 0 && i < list.n; i++)
+		rc = files_send(dir, list.v[i], t->w.task, &left, file_put, s->worker, &err);
+	file_list_free(&list);
+	if (rc < 0)
+		strbuf_printf(note, "shunt: out=%s\n", err.text);
+	return rc < 0 ? 1 << 8 : 0;
+}
+
+static int start(struct slot *s, const struct task *t, const char *dir, char *const *env, struct strbuf *err)
 {
 	struct worker *w = s->worker;
-	struct spawn_files files = {.in = 0, .out = s->out, .err = s->err};
+	struct spawn_files files = {.in = 0, .out = s->out, .err = s->err, .dir = dir};
 	pid_t pid;
 
+	if (t->broken) {
+		strbuf_printf(err, "shunt: its files can't be written on its worker: %s\n", strerror(-t->broken));
+		return 126 << 8;
+	}
 	/* Without room for a process: others end soon. */
 	for (int tries = 0;
 	     (pid = spawner_start(&s->spawner, t->w.text, t->w.ntext, &files, env)) == -EAGAIN && tries < 50; tries++)
@@ -195,12 +228,21 @@ static int start(struct slot *s, const struct task *t, char *const *env, struct 
 static void run(struct slot *s, struct task *t)
 {
 	struct worker *w = s->worker;
-	struct strbuf out = {0}, err = {0}, note = {0};
+	struct strbuf out = {0}, err = {0}, note = {0}, dir = {0};
 	bool cut = false;
 	int64_t began = now_us(CLOCK_REALTIME), since = now_us(CLOCK_MONOTONIC);
 
-	int status = start(s, t, environment(s, t), &note);
+	if (t->apart)
+		task_dir(w, t->w.task, &dir);
+	int status = start(s, t, t->apart ? dir.text : NULL, environment(s, t), &note);
 	int64_t took = now_us(CLOCK_MONOTONIC) - since;
+	if (t->apart && status == 0)
+		status = files_return(s, t, dir.text, &note);
+	if (t->apart) { /* before the result: the task may come again */
+		files_remove(dir.text);
+		free(t->apart);
+		t->apart = NULL;
+	}
 	output_send(s, s->out, false, &out, &cut);
 	output_send(s, s->err, true, &err, &cut);
 	if (s->late)
@@ -237,7 +279,8 @@ static void run(struct slot *s, struct task *t)
 	strbuf_fini(&out);
 	strbuf_fini(&err);
 	strbuf_fini(&note);
-	free(t);
+	strbuf_fini(&dir);
+	task_free(w, t);
 }
 
 static void *slot_main(void *arg)

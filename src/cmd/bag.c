@@ -211,6 +211,7 @@ int bag_drive(const struct command *c, const struct bag_how *how, const char *di
 			    .words = how->submit},
 		.warn = on_warn,
 		.invite = (int)how->invite,
+		.apart = how->apart,
 		.cpus = (how->cpus < 0 ? bag_cpus_here() : how->cpus) * BAG_CPU,
 		.gpus = how->gpus,
 		.rules = {.attempts = (int)how->retries + 1,

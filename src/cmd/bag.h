@@ -12,7 +12,7 @@
 struct bag_how {
 	int64_t workers, cpus, gpus, retries, losses, replicas, agree, invite;
 	const char *memory;
-	bool stream;
+	bool stream, apart;
 	struct texts on;
 	int64_t requests, request_cpus, request_time;
 	const char *submit, *adapter;
@@ -34,6 +34,7 @@ struct bag_how {
 	{"adapter", OPTION_TEXT, offsetof(TYPE, how.adapter), "NAME", "ours", NULL, 0, 0, "How requests are chosen: static, initial, adaptive, mixed or ours.", 0}, \
 	{"submit", OPTION_TEXT, offsetof(TYPE, how.submit), "OPTIONS", NULL, NULL, 0, 0, "More options for sbatch or qsub, separated by blanks: '-p long -A me'.", 0}, \
 	{"invite", OPTION_NUMBER, offsetof(TYPE, how.invite), "N", "0", NULL, 0, 10000, "Write N credentials, DIR/worker-1.key and so on: each lets one 'shunt bag worker --credential FILE' on another host join.", 0}, \
+	{"copy-files", OPTION_FLAG, offsetof(TYPE, how.apart), NULL, NULL, NULL, 0, 0, "Workers on other hosts and clusters share no files with this one: each task runs there in a directory of its own, with the files of its in=, and those of its out= come back.", 0}, \
 	{"stream", OPTION_FLAG, offsetof(TYPE, how.stream), NULL, NULL, NULL, 0, 0, "Print the outputs of tasks as they finish.", 's'}
 /* clang-format on */
 

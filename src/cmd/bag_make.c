@@ -33,12 +33,25 @@ static int file_read(const char *path, struct strbuf *ret, struct err *err)
 	return rc;
 }
 
+/* Values have places in it: files per task. */
+static bool need_differs(const struct bag_source *s)
+{
+	return s->command && s->need && strchr(s->need, '{');
+}
+
 /* One task more, with these values. */
 static int add(const struct bag_source *s, const struct values *names, const struct values *values, int64_t *number,
 	       struct strbuf *out, struct err *err)
 {
-	int rc = expand_command(s->command, names, values, ++*number, out, err);
+	int rc = 0;
 
+	++*number;
+	if (need_differs(s)) {
+		strbuf_puts(out, "#bag ");
+		rc = expand_command(s->need, names, values, *number, out, err);
+		strbuf_puts(out, "\n");
+	}
+	rc = rc < 0 ? rc : expand_command(s->command, names, values, *number, out, err);
 	strbuf_puts(out, "\n");
 	return rc < 0 ? err_prefix(err, rc, "task %" PRId64, *number) : 0;
 }
@@ -105,7 +118,8 @@ static int collect(const struct bag_source *s, struct strbuf *out, struct err *e
 		if (rc < 0)
 			return err_prefix(err, rc, "--need");
 		need_fini(&need);
-		strbuf_printf(out, "#bag %s\n", s->need);
+		if (!need_differs(s))
+			strbuf_printf(out, "#bag %s\n", s->need);
 	}
 	if (!s->command) {
 		if (s->globs.n || s->csv)

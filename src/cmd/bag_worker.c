@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "bag/bagfile.h"
+#include "bag/files.h"
 #include "bag/link.h"
 #include "bag/own.h"
 #include "bag/worker.h"
@@ -66,6 +67,7 @@ static int worker_fork(const struct command *c, int fd, const struct worker_offe
 	close(fd);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
+	files_remove(offer->scratch);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : CODE_CUT;
 }
 
@@ -81,9 +83,12 @@ static int64_t clock_now(clockid_t clock)
 static int worker_remote(const struct command *c, struct credential *where, struct worker_offer *offer)
 {
 	int64_t last = clock_now(CLOCK_MONOTONIC), end = offer->seconds < 0 ? -1 : last + offer->seconds;
+	struct strbuf scratch = {0};
 	struct err err;
 	bool joined = false;
 
+	strbuf_printf(&scratch, "%s/shunt-bag-%d", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", (int)getpid());
+	offer->scratch = scratch.text;
 	/* The process that works writes the key; this one, which has no threads, keeps it. */
 	offer->session = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (offer->session == MAP_FAILED)
