@@ -16,6 +16,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/strbuf.h"
 #include "station/place.h"
 
 #define PEER_NAME_SIZE 64
@@ -66,12 +67,14 @@ struct peer_done {
 /* Heads as text for link_send(); the caller's. */
 char *peer_hello_write(const struct peer_hello *h);
 char *peer_report_write(const struct peer_report *r);
-char *peer_start_write(const struct peer_start *s);
+/* Directory, arguments and environment, which may hold any bytes, are the frame's data: added to `ret_data`. */
+char *peer_start_write(const struct peer_start *s, struct strbuf *ret_data);
 
 /* 0 or -EINVAL and a sentence. What they point to is the arena's. */
 int peer_hello_read(const json_t *head, struct arena *a, struct peer_hello *ret, struct err *err);
 int peer_report_read(const json_t *head, struct peer_report *ret, struct err *err);
-int peer_start_read(const json_t *head, struct arena *a, struct peer_start *ret, struct err *err);
+int peer_start_read(const json_t *head, const char *data, size_t n, struct arena *a, struct peer_start *ret,
+		    struct err *err);
 int peer_done_read(const json_t *head, struct peer_done *ret, struct err *err);
 
 #endif

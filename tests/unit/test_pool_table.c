@@ -1,0 +1,129 @@
+/*
+ * test_pool_table.c - what a station knows of a pool: frames of its members, the table and its ages, where tasks go.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "station/pool_table.h"
+
+#define INTERVAL 1000
+
+static struct peer_report report_of(double speed, int cpus)
+{
+	return (struct peer_report){.run = 7,
+				    .seq = 1,
+				    .load = {.speed = speed, .idle = 1, .free = 1},
+				    .cpus = cpus,
+				    .memory = 1 << 20,
+				    .arch = "x86_64"};
+}
+
+static void frames(void **state)
+{
+	const char *argv[] = {"prog", "", "\xff\xfe", NULL}, *env[] = {"A=1", NULL};
+	struct peer_start s = {.id = 9, .priority = -3, .argv = argv, .env = env, .dir = "/tmp", .memory = 5}, got;
+	struct peer_report r = report_of(2.5, 4), back;
+	struct arena *a = arena_create();
+	struct strbuf data = {0};
+	char *text = peer_start_write(&s, &data);
+	json_t *head = json_loads(text, 0, NULL);
+	struct err err;
+
+	assert_int_equal(peer_start_read(head, data.text, data.n, a, &got, &err), 0);
+	assert_int_equal(got.id, 9);
+	assert_int_equal(got.priority, -3);
+	assert_string_equal(got.dir, "/tmp");
+	assert_string_equal(got.argv[2], "\xff\xfe");
+	assert_null(got.argv[3]);
+	assert_string_equal(got.env[0], "A=1");
+	assert_null(got.env[1]);
+	assert_int_equal(peer_start_read(head, data.text, data.n - 1, a, &got, &err), -EINVAL);
+	json_decref(head);
+	free(text);
+
+	text = peer_report_write(&r);
+	head = json_loads(text, 0, NULL);
+	assert_int_equal(peer_report_read(head, &back, &err), 0);
+	assert_true(back.load.speed == 2.5 && back.cpus == 4 && !back.closed);
+	assert_string_equal(back.arch, "x86_64");
+	json_object_set_new(head, "idle", json_real(1.5));
+	assert_int_equal(peer_report_read(head, &back, &err), -EINVAL);
+	json_decref(head);
+	free(text);
+	strbuf_fini(&data);
+	arena_destroy(a);
+}
+
+static void needs(void **state)
+{
+	struct pool_need need;
+	struct err err;
+
+	assert_int_equal(pool_need_parse("arch=arm64,mem=2gb", &need, &err), 0);
+	assert_string_equal(need.arch, "arm64");
+	assert_int_equal(need.memory, 2 << 20);
+	assert_int_equal(pool_need_parse("", &need, &err), 0);
+	assert_int_equal(pool_need_parse("cpus=2", &need, &err), -EINVAL);
+	assert_int_equal(pool_need_parse("mem=lots", &need, &err), -EINVAL);
+}
+
+static const struct pool_entry *chosen(struct pool_table *t, int64_t now)
+{
+	return pool_table_choose(t, &(struct pool_need){0}, now, INTERVAL);
+}
+
+/* Only who was heard lately, takes tasks and has what is needed gets one. */
+static void ages(void **state)
+{
+	struct pool_table t = {.policy = PLACE_FIM};
+	struct peer_report fast = report_of(2, 1), slow = report_of(1, 2);
+	struct pool_entry *e;
+
+	assert_null(chosen(&t, 0));
+	e = pool_table_add(&t, "slow", "h:1");
+	e->linked = true;
+	assert_null(chosen(&t, 0));
+	assert_true(pool_table_report(e, &slow, 0));
+	assert_false(pool_table_report(e, &slow, 500));
+	e = pool_table_add(&t, "fast", "h:2");
+	e->linked = true;
+	pool_table_report(e, &fast, 2000);
+	assert_ptr_equal(pool_table_add(&t, "fast", "h:3"), e);
+	assert_int_equal(t.entries.n, 2);
+	assert_string_equal(chosen(&t, 2000)->member.name, "fast");
+	assert_string_equal(chosen(&t, 2000)->member.name,
+			    "fast"); /* one of ours there costs as much as the slow one */
+	assert_string_equal(chosen(&t, 2000)->member.name, "slow");
+	assert_int_equal(e->placed, 2);
+	pool_table_ended(&t, e);
+	assert_int_equal(e->placed, 1);
+	assert_string_equal(chosen(&t, 3500)->member.name,
+			    "fast"); /* the other has been silent for more than three intervals */
+	assert_null(chosen(&t, 6000));
+	fast.seq++;
+	fast.closed = true;
+	pool_table_report(e, &fast, 6000);
+	assert_null(chosen(&t, 6000));
+	assert_true(pool_band_left(&slow, &fast));
+	assert_false(pool_band_left(&fast, &fast));
+	pool_table_fini(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(frames),
+		cmocka_unit_test(needs),
+		cmocka_unit_test(ages),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
