@@ -1,0 +1,127 @@
+/*
+ * test_pool_task.c - a task of a pool on its host: what it gets and leaves, and that nothing of it outlives its lease or its daemon.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "run/lease.h"
+#include "station/pool_task.h"
+
+static void start(const char *script, struct pool_lease *lease, struct pool_task *ret)
+{
+	const char *argv[] = {"sh", "-c", script, NULL}, *env[] = {"PATH=/usr/bin:/bin", "X=1", NULL};
+	struct peer_start s = {.id = 1, .argv = argv, .env = env, .dir = "/tmp"};
+	struct err err;
+
+	assert_int_equal(pool_task_start(&s, &(struct pool_user){0}, lease, ret, &err), 0);
+}
+
+/* All up to the end. */
+static size_t drain(int fd, char *buf, size_t size)
+{
+	size_t n = 0;
+
+	for (;;) {
+		poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, -1);
+		ssize_t got = read(fd, buf + n, size - 1 - n);
+		if (got == 0)
+			break;
+		n += got > 0 ? (size_t)got : 0;
+	}
+	buf[n] = '\0';
+	close(fd);
+	return n;
+}
+
+/* Waits for the end of its keeper: the bytes of the result. */
+static size_t finish(struct pool_task *t, struct pool_result *ret, char *out, size_t size)
+{
+	char text[1024];
+	size_t n;
+
+	drain(t->out, out, size);
+	drain(t->err, text, sizeof text);
+	n = drain(t->result, text, sizeof text);
+	memcpy(ret, text, sizeof *ret);
+	assert_int_equal(waitpid(t->keeper, NULL, 0), t->keeper);
+	if (t->control >= 0)
+		close(t->control);
+	return n;
+}
+
+static void streams(void **state)
+{
+	struct pool_lease *lease = pool_lease_create();
+	struct pool_task t;
+	struct pool_result r;
+	char out[1024];
+
+	lease->until = INT64_MAX;
+	start("cat; echo $X `pwd`; exit 3", lease, &t);
+	assert_int_equal(write(t.in, "hello\n", 6), 6);
+	close(t.in);
+	assert_int_equal(finish(&t, &r, out, sizeof out), sizeof r);
+	assert_string_equal(out, "hello\n1 /tmp\n");
+	assert_int_equal(WEXITSTATUS(r.status), 3);
+
+	start("trap 'echo got; exit 0' USR1; echo up; while :; do sleep 0.01; done", lease, &t);
+	poll(&(struct pollfd){.fd = t.out, .events = POLLIN}, 1, -1);
+	assert_int_equal(write(t.control, &(char){SIGUSR1}, 1), 1);
+	close(t.in);
+	finish(&t, &r, out, sizeof out);
+	assert_true(WIFEXITED(r.status) || WTERMSIG(r.status) == SIGUSR1);
+	pool_lease_free(lease);
+}
+
+/* A process that has left its group, its session and its parent ends with the task all the same. */
+static void nothing_is_left(void **state)
+{
+	static const char script[] = "(setsid sh -c 'echo $$; exec sleep 1000' &) ; sleep 1000";
+	struct pool_lease *lease = pool_lease_create();
+	struct pool_task t;
+	struct pool_result r;
+	char out[1024];
+
+	for (int how = 0; how < 3; how++) {
+		lease->until = INT64_MAX;
+		start(script, lease, &t);
+		poll(&(struct pollfd){.fd = t.out, .events = POLLIN}, 1, -1);
+		if (how == 0) { /* the daemon dies */
+			close(t.control);
+			t.control = -1;
+		} else if (how == 1) { /* it says so */
+			assert_int_equal(write(t.control, &(char){SIGKILL}, 1), 1);
+		} else { /* the lease ends; the daemon only wakes the keeper, which else looks at the end that it knows */
+			lease->until = boot_us();
+			assert_int_equal(write(t.control, &(char){SIGCONT}, 1), 1);
+		}
+		close(t.in);
+		assert_int_equal(finish(&t, &r, out, sizeof out), how == 1 ? sizeof r : 0);
+		assert_int_equal(kill(atoi(out), 0), -1);
+	}
+	pool_lease_free(lease);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(streams),
+		cmocka_unit_test(nothing_is_left),
+	};
+
+	signal(SIGPIPE, SIG_IGN);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
