@@ -1,0 +1,165 @@
+/*
+ * pool_home.c - see pool_home.h.
+ */
+#include "station/pool_home.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tls/pki.h"
+
+#define FILE_MOST (4 << 20)
+#define PATH_ROOM 64 /* for what is put behind the directory */
+
+/* ---- directory and files ---- */
+
+int pool_home_find(struct pool_home *h, struct err *err)
+{
+	const char *given = getenv("SHUNT_POOL_HOME"), *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+	int n;
+
+	if (given && *given)
+		n = snprintf(h->dir, sizeof h->dir, "%s", given);
+	else if (geteuid() == 0)
+		n = snprintf(h->dir, sizeof h->dir, "/var/lib/shunt-pool");
+	else if (data && *data == '/')
+		n = snprintf(h->dir, sizeof h->dir, "%s/shunt/pool", data);
+	else
+		n = snprintf(h->dir, sizeof h->dir, "%s/.local/share/shunt/pool", home && *home ? home : "");
+	if (h->dir[0] != '/' || n > PATH_MAX - PATH_ROOM)
+		return err_set(err, -EINVAL,
+			       "SHUNT_POOL_HOME=%.200s: it must be an absolute path of at most %d characters", h->dir,
+			       PATH_MAX - PATH_ROOM);
+	return 0;
+}
+
+void pool_home_path(const struct pool_home *h, const char *name, struct strbuf *ret)
+{
+	strbuf_clear(ret);
+	strbuf_printf(ret, "%s/%s", h->dir, name);
+}
+
+int pool_home_make(const struct pool_home *h, struct err *err)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof path, "%s", h->dir);
+	for (char *slash = path + 1;; *slash++ = '/') {
+		slash += strcspn(slash, "/");
+		bool last = !*slash;
+		*slash = '\0';
+		if (mkdir(path, 0700) < 0 && errno != EEXIST)
+			return err_set(err, -errno, "%.300s: the directory can't be created: %s", path,
+				       strerror(errno));
+		if (last)
+			return 0;
+	}
+}
+
+int pool_home_read(const struct pool_home *h, const char *name, struct strbuf *ret, struct err *err)
+{
+	struct strbuf path = {0};
+	char part[4096];
+	ssize_t n = -1;
+	int fd, rc = 0;
+
+	pool_home_path(h, name, &path);
+	strbuf_clear(ret);
+	fd = open(path.text, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		rc = err_set(err, -errno, "%.300s: %s", path.text, strerror(errno));
+	while (rc == 0 && (n = read(fd, part, sizeof part)) > 0 && ret->n < FILE_MOST)
+		strbuf_add(ret, part, (size_t)n);
+	if (rc == 0 && n != 0)
+		rc = err_set(err, -EIO, "%.300s: can't be read", path.text);
+	if (fd >= 0)
+		close(fd);
+	strbuf_fini(&path);
+	return rc;
+}
+
+int pool_home_write(const struct pool_home *h, const char *name, int mode, const char *text, struct err *err)
+{
+	struct strbuf path = {0}, fresh = {0};
+	size_t n = strlen(text);
+	int fd, rc = 0;
+
+	pool_home_path(h, name, &path);
+	strbuf_printf(&fresh, "%s.new", path.text);
+	unlink(fresh.text);
+	fd = open(fresh.text, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+	if (fd < 0 || write(fd, text, n) != (ssize_t)n || fsync(fd) < 0 || rename(fresh.text, path.text) < 0)
+		rc = err_set(err, errno ? -errno : -EIO, "%.300s: can't be written: %s", path.text, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	strbuf_fini(&path);
+	strbuf_fini(&fresh);
+	return rc;
+}
+
+/* ---- pool.json ---- */
+
+static void text_take(const json_t *o, const char *key, char *to, size_t size)
+{
+	const char *text = json_string_value(json_object_get(o, key));
+
+	if (text && strlen(text) < size)
+		snprintf(to, size, "%s", text);
+}
+
+static void number_take(const json_t *o, const char *key, int min, int max, int *to)
+{
+	json_int_t n = json_integer_value(json_object_get(o, key));
+
+	if (n >= min && n <= max)
+		*to = (int)n;
+}
+
+int pool_conf_load(const struct pool_home *h, struct pool_conf *ret, struct err *err)
+{
+	struct pool_conf c = POOL_CONF_DEFAULT;
+	struct strbuf text = {0};
+	int rc = pool_home_read(h, "pool.json", &text, err);
+	json_t *o = rc == 0 ? json_loads(strbuf_text(&text), 0, NULL) : NULL;
+	const char *policy = json_string_value(json_object_get(o, "policy"));
+
+	if (rc == -ENOENT)
+		err_set(err, rc, "this machine is in no pool: run 'shunt pool create', or 'shunt pool join'");
+	text_take(o, "name", c.name, sizeof c.name);
+	text_take(o, "pool", c.pool, sizeof c.pool);
+	text_take(o, "listen", c.listen, sizeof c.listen);
+	text_take(o, "cgroup", c.cgroup, sizeof c.cgroup);
+	text_take(o, "user", c.user, sizeof c.user);
+	number_take(o, "interval_ms", 10, 3600000, &c.interval_ms);
+	number_take(o, "lease_ms", 100, 3600000, &c.lease_ms);
+	number_take(o, "cpus", 1, 65536, &c.cpus);
+	c.speed = json_number_value(json_object_get(o, "speed"));
+	if (rc == 0 && !c.name[0])
+		rc = err_set(err, -EINVAL, "%.300s/pool.json is damaged: it has no name", h->dir);
+	if (rc == 0 && policy && !place_find(policy, &c.policy))
+		rc = err_set(err, -EINVAL, "%.300s/pool.json: no policy is called %s", h->dir, policy);
+	if (rc == 0)
+		*ret = c;
+	json_decref(o);
+	strbuf_fini(&text);
+	return rc;
+}
+
+int pool_conf_store(const struct pool_home *h, const struct pool_conf *c, struct err *err)
+{
+	json_t *o = json_pack("{s:s,s:s,s:s,s:s,s:i,s:i,s:i,s:f,s:s,s:s}", "name", c->name, "pool", c->pool, "listen",
+			      c->listen, "policy", place_name(c->policy), "interval_ms", c->interval_ms, "lease_ms",
+			      c->lease_ms, "cpus", c->cpus, "speed", c->speed, "cgroup", c->cgroup, "user", c->user);
+	char *text = o ? json_dumps(o, JSON_INDENT(2)) : NULL;
+	int rc = text ? pool_home_write(h, "pool.json", 0644, text, err)
+		      : err_set(err, -EINVAL, "names and paths must be UTF-8");
+
+	free(text);
+	json_decref(o);
+	return rc;
+}

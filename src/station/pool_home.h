@@ -1,0 +1,61 @@
+/*
+ * pool_home.h - a station's directory: what it is called, how it works (pool.json), key and certificate, and on the station that created the pool the authority, which lets others join.
+ *
+ * $SHUNT_POOL_HOME, else /var/lib/shunt-pool for root, else ~/.local/share/shunt/pool ($XDG_DATA_HOME).
+ */
+#ifndef STATION_POOL_HOME_H
+#define STATION_POOL_HOME_H
+
+#include <jansson.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "station/peer.h"
+#include "station/place.h"
+
+#define POOL_PORT 7724
+
+struct pool_home {
+	char dir[PATH_MAX];
+};
+
+struct pool_conf {
+	char name[PEER_NAME_SIZE], pool[PEER_NAME_SIZE];
+	char listen[PEER_WHERE_SIZE]; /* "7724", "127.0.0.1:0" */
+	enum place_policy policy;
+	int interval_ms; /* of heartbeats */
+	int lease_ms;
+	int cpus;	       /* tasks at a time; 0: as many as there are processors */
+	double speed;	       /* 0: measured */
+	char cgroup[PATH_MAX]; /* "": the machine is this station's */
+	char user[64];	       /* as whom tasks run if the daemon is root */
+};
+#define POOL_CONF_DEFAULT                                                                                              \
+	{                                                                                                              \
+		.listen = "7724", .policy = PLACE_FIM_P, .interval_ms = 1000, .lease_ms = 15000, .user = "nobody"      \
+	}
+
+int pool_home_find(struct pool_home *h, struct err *err);
+int pool_home_make(const struct pool_home *h, struct err *err);
+void pool_home_path(const struct pool_home *h, const char *name, struct strbuf *ret);		      /* "DIR/name" */
+int pool_home_read(const struct pool_home *h, const char *name, struct strbuf *ret, struct err *err); /* -ENOENT */
+/* Never half there. */
+int pool_home_write(const struct pool_home *h, const char *name, int mode, const char *text, struct err *err);
+
+int pool_conf_load(const struct pool_home *h, struct pool_conf *ret, struct err *err); /* -ENOENT: in no pool */
+int pool_conf_store(const struct pool_home *h, const struct pool_conf *c, struct err *err);
+
+/* ---- the authority ---- */
+
+/* Makes it, and this station its first member. */
+int pool_authority_create(const struct pool_home *h, const struct pool_conf *c, struct err *err);
+/* A token with which one station can join within `seconds`. */
+int pool_token_create(const struct pool_home *h, int64_t now, int64_t seconds, char *ret, struct err *err);
+/* Uses a token up: the certificate of a station `name` for that request. -EACCES: wrong, used or expired; -ENOTSUP: the authority is elsewhere. */
+int pool_token_use(const struct pool_home *h, const char *id, const char *secret, const char *name, const char *csr,
+		   int64_t now, struct strbuf *ret_cert, struct err *err);
+
+#endif
