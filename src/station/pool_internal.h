@@ -1,0 +1,125 @@
+/*
+ * pool_internal.h - the state of shunt-pool. Everything belongs to one loop in one thread.
+ */
+#ifndef STATION_POOL_INTERNAL_H
+#define STATION_POOL_INTERNAL_H
+
+#include <uv.h>
+
+#include "net/link.h"
+#include "net/listener.h"
+#include "station/pool_home.h"
+#include "station/pool_load.h"
+#include "station/pool_table.h"
+#include "station/pool_task.h"
+
+struct pool;
+
+/* ---- links that we opened: to hosts of our tasks (pool_links.c) ---- */
+
+struct host {
+	struct pool *pool;
+	struct host *next;
+	char name[PEER_NAME_SIZE];
+	struct link *link; /* NULL: not now */
+	bool welcome;	   /* it takes tasks */
+	int64_t answered; /* ms: when we last answered its ping; what it runs of ours ends a lease later at the latest */
+	int64_t retry_at; /* ms */
+	int failures;	  /* to connect, in a row */
+};
+int links_start(struct pool *p, struct err *err);
+void links_stop(struct pool *p);
+void links_tick(struct pool *p); /* once an interval */
+struct host *host_find(struct pool *p, const char *name);
+/* When nothing of ours can run there any more, if we don't answer again. */
+int64_t pool_lease_end(const struct pool *p, const struct host *h);
+int64_t pool_now(void); /* ms since the machine started, asleep or not */
+
+/* ---- tasks of ours (pool_origin.c) ---- */
+
+struct client;
+struct errand; /* a task, from its client's frame to its result */
+/* `start` is copied. `input`: more comes by errand_input(). */
+void errand_add(struct pool *p, struct client *c, int number, const struct peer_start *start,
+		const struct pool_need *need, bool live, bool input);
+void errand_input(struct pool *p, struct client *c, int number, const char *data, size_t n); /* n 0: that was all */
+void errands_signal(struct pool *p, struct client *c, int signal);
+void errands_drop(struct pool *p, struct client *c); /* it is gone, and nobody wants their results */
+void errands_drained(struct pool *p, struct client *c);
+bool errands_flooded(const struct pool *p, const struct client *c); /* more input waits than should */
+void origin_frame(struct host *h, const char *t, json_t *head, const char *data, size_t n);
+void origin_lost(struct host *h);  /* its link is closed */
+void origin_place(struct pool *p); /* whatever can be placed now */
+size_t origin_waiting(const struct pool *p);
+void origin_stop(struct pool *p);
+
+/* ---- tasks of others (pool_host.c) ---- */
+
+struct guest { /* a link that another station opened */
+	struct pool *pool;
+	struct guest *next;
+	struct link *link;
+	char name[PEER_NAME_SIZE];
+	bool hello;
+	int lease_ms;
+	struct pool_lease *lease;
+	int tasks; /* that hold the lease's memory */
+	bool gone;
+};
+void guest_serve(void *context, struct link *l);
+void guests_tick(struct pool *p);
+void guests_stop(struct pool *p);
+void host_frame(struct guest *g, const char *t, json_t *head, const char *data, size_t n);
+void host_drop(struct guest *g);			   /* it is gone: its tasks end */
+void host_drained(struct guest *g);			   /* its link takes more */
+int host_tasks(const struct pool *p, int64_t *ret_cpu_ms); /* that wait or run here; what all have used so far */
+void host_stop(struct pool *p);
+void guest_release(struct guest *g);
+
+/* ---- commands of this machine (pool_client.c) ---- */
+
+int clients_start(struct pool *p, struct err *err);
+void clients_stop(struct pool *p);
+struct link *client_link(struct client *c);
+void clients_tick(struct pool *p);
+
+/* ---- joining (pool_join.c) ---- */
+
+void joiner_serve(void *context, int fd, const char *address); /* who has no certificate, and may ask for one */
+int pool_join(const struct pool_home *h, struct pool_conf *c, const char *seed, const char *token, struct err *err);
+
+/* ---- all ---- */
+
+struct pool {
+	uv_loop_t *loop;
+	struct pool_home home;
+	struct pool_conf conf;
+	struct tls_context *calls, *listens;
+	struct listener *listener;
+	int port;
+	uint64_t run;
+	struct pool_table table;
+	struct pool_load *load;
+	struct peer_report mine, told; /* now; what was sent last */
+	int64_t looked;
+	struct pool_user user; /* as whom tasks run */
+	uv_timer_t tick;
+	struct host *hosts;
+	struct guest *guests;
+	struct errand *errands; /* all */
+	struct errand *waiting; /* those without a place, the most urgent first */
+	uint64_t next_id;
+	struct host_task *tasks; /* of others, here */
+	int64_t spent_ms;	 /* processor time of those that have ended */
+	struct client *clients;
+	int socket;
+	uv_poll_t accepts;
+	uv_signal_t term, interrupt;
+	bool stopping;
+};
+/* The members as we know them changed: remembered for the next start. */
+void pool_leave(struct pool *p); /* the daemon ends */
+void members_store(struct pool *p);
+void pool_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,360 @@
+/*
+ * pool_links.c - the links among stations. Each connects to all that it knows of, itself included, so that a task is placed here as anywhere else; what it learns of others
+ * comes in by their links.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/address.h"
+#include "run/lease.h"
+#include "station/pool_internal.h"
+
+#define RETRY_MOST 30 /* intervals */
+#define KILL_MS 500   /* what a keeper may need to end all processes of a task */
+
+int64_t pool_now(void)
+{
+	return boot_us() / 1000;
+}
+
+int64_t pool_lease_end(const struct pool *p, const struct host *h)
+{
+	return h->answered + p->conf.lease_ms + p->conf.lease_ms / 10 + KILL_MS;
+}
+
+struct host *host_find(struct pool *p, const char *name)
+{
+	struct host *h = p->hosts;
+
+	while (h && strcmp(h->name, name) != 0)
+		h = h->next;
+	return h;
+}
+
+/* ---- members ---- */
+
+void members_store(struct pool *p)
+{
+	json_t *list = json_object();
+	struct err err;
+	char *text;
+
+	for (size_t i = 0; i < p->table.entries.n; i++)
+		json_object_set_new(list, p->table.entries.v[i].member.name,
+				    json_string(p->table.entries.v[i].member.where));
+	text = json_dumps(list, JSON_INDENT(1));
+	if (pool_home_write(&p->home, "members.json", 0644, text, &err) < 0)
+		pool_say("%s", err.text);
+	free(text);
+	json_decref(list);
+}
+
+static bool member_learn(struct pool *p, const char *name, const char *where)
+{
+	size_t before = p->table.entries.n;
+	struct pool_entry *e = pool_table_add(&p->table, name, where);
+	bool moved = strcmp(e->member.where, where) != 0 && !e->linked;
+
+	if (p->table.entries.n == before && !moved)
+		return false;
+	snprintf(e->member.where, sizeof e->member.where, "%s", where);
+	if (!host_find(p, name)) {
+		struct host *h = mem_zalloc(sizeof *h);
+		*h = (struct host){.pool = p, .next = p->hosts};
+		snprintf(h->name, sizeof h->name, "%s", name);
+		p->hosts = h;
+	}
+	return true;
+}
+
+/* ---- out: to a host ---- */
+
+static void hello_send(struct host *h)
+{
+	struct pool *p = h->pool;
+	size_t n = p->table.entries.n;
+	struct peer_hello hello = {.port = p->port, .run = p->run, .lease_ms = p->conf.lease_ms};
+	char *text;
+
+	hello.members = mem_realloc(NULL, n + 1, sizeof *hello.members);
+	for (size_t i = 0; i < n; i++) /* but ourselves: where we are is seen by whoever gets it */
+		if (strcmp(p->table.entries.v[i].member.name, p->conf.name) != 0)
+			hello.members[hello.nmembers++] = p->table.entries.v[i].member;
+	text = peer_hello_write(&hello);
+	link_send(h->link, text, strlen(text), NULL, 0);
+	free(text);
+	free(hello.members);
+}
+
+static void report_send(struct host *h)
+{
+	char *text = peer_report_write(&h->pool->told);
+
+	link_send(h->link, text, strlen(text), NULL, 0);
+	free(text);
+}
+
+static void on_ready(void *context, struct link *l)
+{
+	struct host *h = context;
+	struct cert_names who;
+
+	link_peer(l, &who);
+	if (strcmp(who.name, h->name) != 0) { /* another station has this address now */
+		link_close(l, "another station answers there");
+		return;
+	}
+	link_trust(l);
+	hello_send(h);
+	report_send(h);
+}
+
+static void on_frame(void *context, struct link *l, json_t *head, const char *data, size_t n)
+{
+	struct host *h = context;
+	const char *t = json_string_value(json_object_get(head, "t"));
+	struct pool_entry *e = pool_table_find(&h->pool->table, h->name);
+
+	if (!t) {
+		link_close(l, "a frame without a type");
+	} else if (strcmp(t, "ping") == 0) {
+		h->answered = pool_now();
+		link_pack(l, NULL, 0, "{s:s,s:O}", "t", "pong", "at", json_object_get(head, "at"));
+	} else if (strcmp(t, "welcome") == 0) {
+		h->welcome = e->linked = true;
+		h->failures = 0;
+		origin_place(h->pool);
+	} else {
+		origin_frame(h, t, head, data, n);
+	}
+}
+
+static void on_closed(void *context, struct link *l, const char *reason)
+{
+	struct host *h = context;
+	struct pool *p = h->pool;
+	struct pool_entry *e = pool_table_find(&p->table, h->name);
+
+	if (h->welcome)
+		pool_say("%s: the link is closed: %s", h->name, reason);
+	h->link = NULL;
+	h->welcome = e->linked = false;
+	if (h->failures < RETRY_MOST)
+		h->failures++;
+	h->retry_at = pool_now() + (int64_t)h->failures * p->conf.interval_ms;
+	origin_lost(h);
+}
+
+static void host_tick(struct host *h, int64_t now, bool news)
+{
+	static const struct link_events events = {.ready = on_ready, .frame = on_frame, .closed = on_closed};
+	struct pool *p = h->pool;
+
+	if (!h->link) {
+		const struct pool_entry *e = pool_table_find(&p->table, h->name);
+		if (now >= h->retry_at)
+			h->link = link_connect(p->loop, p->calls, e->member.where, CERT_NODE, &events, h);
+		return;
+	}
+	if (!h->welcome)
+		return;
+	if (now > pool_lease_end(p, h)) {
+		link_abort(h->link, "it asks for no word of ours any more");
+		return;
+	}
+	if (news)
+		report_send(h);
+	else
+		link_pack(h->link, NULL, 0, "{s:s}", "t", "beat");
+}
+
+/* ---- in: from an origin ---- */
+
+static void guest_learn(struct guest *g, const struct peer_hello *hello)
+{
+	char address[ADDRESS_SIZE], where[PEER_WHERE_SIZE];
+	struct pool *p = g->pool;
+	bool news;
+
+	link_address(g->link, address, sizeof address);
+	snprintf(where, sizeof where, strchr(address, ':') ? "[%s]:%d" : "%s:%d", address, hello->port);
+	news = strcmp(g->name, p->conf.name) != 0 && member_learn(p, g->name, where);
+	for (int i = 0; i < hello->nmembers; i++)
+		if (!pool_table_find(&p->table, hello->members[i].name))
+			news |= member_learn(p, hello->members[i].name, hello->members[i].where);
+	if (news) {
+		members_store(p);
+		for (struct host *h = p->hosts; h; h = h->next)
+			if (h->welcome)
+				hello_send(h);
+	}
+}
+
+static void guest_ping(struct guest *g)
+{
+	link_pack(g->link, NULL, 0, "{s:s,s:I}", "t", "ping", "at", (json_int_t)boot_us());
+}
+
+static void on_hello(struct guest *g, const json_t *head)
+{
+	struct arena *a = arena_create();
+	struct peer_hello hello;
+	struct err err;
+
+	if (peer_hello_read(head, a, &hello, &err) < 0) {
+		link_close(g->link, err.text);
+	} else {
+		guest_learn(g, &hello);
+		if (!g->hello) {
+			g->hello = true;
+			g->lease_ms = hello.lease_ms;
+			guest_ping(g);
+			link_pack(g->link, NULL, 0, "{s:s}", "t", "welcome");
+		}
+	}
+	arena_destroy(a);
+}
+
+static void on_report(struct guest *g, const json_t *head)
+{
+	struct pool_entry *e = pool_table_find(&g->pool->table, g->name);
+	struct peer_report r;
+	struct err err;
+
+	if (peer_report_read(head, &r, &err) < 0)
+		link_close(g->link, err.text);
+	else if (e && pool_table_report(e, &r, pool_now()))
+		origin_place(g->pool);
+}
+
+static void on_guest_frame(void *context, struct link *l, json_t *head, const char *data, size_t n)
+{
+	struct guest *g = context;
+	struct pool_entry *e = pool_table_find(&g->pool->table, g->name);
+	const char *t = json_string_value(json_object_get(head, "t"));
+
+	if (e)
+		e->heard = pool_now();
+	if (!t || (!g->hello && strcmp(t, "hello") != 0))
+		link_close(l, "it did not begin with hello");
+	else if (strcmp(t, "hello") == 0)
+		on_hello(g, head);
+	else if (strcmp(t, "report") == 0)
+		on_report(g, head);
+	else if (strcmp(t, "pong") == 0)
+		g->lease->until = json_integer_value(json_object_get(head, "at")) + (int64_t)g->lease_ms * 1000;
+	else if (strcmp(t, "beat") != 0)
+		host_frame(g, t, head, data, n);
+}
+
+void guest_release(struct guest *g)
+{
+	if (!g->gone || g->tasks)
+		return;
+	pool_lease_free(g->lease);
+	free(g);
+}
+
+static void on_guest_closed(void *context, struct link *l, const char *reason)
+{
+	struct guest *g = context;
+
+	for (struct guest **at = &g->pool->guests; *at; at = &(*at)->next)
+		if (*at == g) {
+			*at = g->next;
+			break;
+		}
+	g->gone = true;
+	g->link = NULL;
+	g->lease->until = 0;
+	g->tasks++; /* it stays while its tasks are gone through */
+	host_drop(g);
+	g->tasks--;
+	guest_release(g);
+}
+
+static void on_guest_drained(void *context, struct link *l)
+{
+	host_drained(context);
+}
+
+void guest_serve(void *context, struct link *l)
+{
+	static const struct link_events events = {
+		.frame = on_guest_frame, .drained = on_guest_drained, .closed = on_guest_closed};
+	struct pool *p = context;
+	struct guest *g = mem_zalloc(sizeof *g);
+	struct cert_names who;
+
+	link_peer(l, &who);
+	*g = (struct guest){.pool = p, .next = p->guests, .link = l, .lease = pool_lease_create()};
+	snprintf(g->name, sizeof g->name, "%.*s", PEER_NAME_SIZE - 1, who.name);
+	p->guests = g;
+	link_events_set(l, &events, g);
+	link_trust(l);
+	if (who.role != CERT_NODE || !g->lease)
+		link_close(l, "only stations of the pool are served");
+}
+
+/* ---- all of them ---- */
+
+void guests_tick(struct pool *p)
+{
+	for (struct guest *g = p->guests; g; g = g->next)
+		if (g->hello)
+			guest_ping(g);
+}
+
+void guests_stop(struct pool *p)
+{
+	for (struct guest *g = p->guests; g; g = g->next)
+		link_close(g->link, "this station leaves");
+}
+
+void links_tick(struct pool *p)
+{
+	int64_t now = pool_now();
+	bool news = pool_band_left(&p->told, &p->mine);
+
+	if (news) {
+		p->mine.seq++;
+		p->told = p->mine;
+	}
+	for (struct host *h = p->hosts; h; h = h->next)
+		host_tick(h, now, news);
+}
+
+int links_start(struct pool *p, struct err *err)
+{
+	struct strbuf text = {0};
+	char self[PEER_WHERE_SIZE];
+	const char *name, *colon = strrchr(p->conf.listen, ':');
+	json_t *list = pool_home_read(&p->home, "members.json", &text, NULL) == 0
+			       ? json_loads(strbuf_text(&text), 0, NULL)
+			       : NULL,
+	       *where;
+
+	(void)err;
+	snprintf(self, sizeof self, "%.*s:%d", colon ? (int)(colon - p->conf.listen) : 9,
+		 colon ? p->conf.listen : "127.0.0.1", p->port);
+	if (strncmp(self, "0.0.0.0:", 8) == 0)
+		snprintf(self, sizeof self, "127.0.0.1:%d", p->port);
+	member_learn(p, p->conf.name, self);
+	json_object_foreach(list, name, where)
+	{
+		if (json_is_string(where) && strcmp(name, p->conf.name) != 0 && strlen(name) < PEER_NAME_SIZE)
+			member_learn(p, name, json_string_value(where));
+	}
+	json_decref(list);
+	strbuf_fini(&text);
+	return 0;
+}
+
+void links_stop(struct pool *p)
+{
+	for (struct host *h = p->hosts; h; h = h->next)
+		if (h->link)
+			link_close(h->link, "this station leaves");
+}
