@@ -1,0 +1,375 @@
+/*
+ * pool_host.c - tasks of other stations (and of our own) here: they wait for a free processor, run below their keepers, and what they write and how they end goes to their origin.
+ *
+ * A task's end is told after its whole output has been sent. When its origin's link is gone, it is killed, and nobody is told: the origin counts on that.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "station/pool_internal.h"
+
+#define WINDOW (1 << 20) /* bytes of output that may be on their way */
+#define INPUT_MOST (4 << 20)
+
+enum stage {
+	QUEUED,
+	RUNNING,
+	LEAVING, /* killed for our own reasons: its origin may start it elsewhere */
+	DROPPED	 /* killed since nobody wants it */
+};
+
+struct host_task {
+	struct pool *pool;
+	struct host_task *next;
+	struct guest *guest;
+	struct arena *arena; /* of `start` */
+	struct peer_start start;
+	enum stage stage;
+	struct pool_task task;
+	uv_poll_t in, out, err, result;
+	int open;	     /* of these four */
+	int64_t window;	     /* bytes of output that may be sent yet */
+	bool out_on, err_on; /* not at their end */
+	struct strbuf input; /* that the task has not read */
+	size_t input_at;
+	bool input_end, input_on;
+	struct pool_result got;
+	size_t ngot;
+};
+
+static void next_start(struct pool *p);
+
+int host_tasks(const struct pool *p, int64_t *ret_cpu_ms)
+{
+	int n = 0;
+
+	for (const struct host_task *t = p->tasks; t; t = t->next)
+		n++;
+	*ret_cpu_ms = p->spent_ms;
+	return n;
+}
+
+static struct host_task *task_of(struct guest *g, json_t *head)
+{
+	json_int_t id = json_integer_value(json_object_get(head, "id"));
+	struct host_task *t = g->pool->tasks;
+
+	while (t && (t->guest != g || t->start.id != (uint64_t)id))
+		t = t->next;
+	return t;
+}
+
+static void task_free(struct host_task *t)
+{
+	struct guest *g = t->guest;
+
+	for (struct host_task **at = &t->pool->tasks; *at; at = &(*at)->next)
+		if (*at == t) {
+			*at = t->next;
+			break;
+		}
+	g->tasks--;
+	guest_release(g);
+	arena_destroy(t->arena);
+	strbuf_fini(&t->input);
+	free(t);
+}
+
+/* ---- its end ---- */
+
+static void end_tell(struct host_task *t)
+{
+	struct guest *g = t->guest;
+
+	if (g->gone || t->stage == DROPPED)
+		return;
+	if (t->ngot == sizeof t->got && t->stage != LEAVING)
+		link_pack(g->link, NULL, 0, "{s:s,s:I,s:i,s:I}", "t", "done", "id", (json_int_t)t->start.id, "status",
+			  t->got.status & 0xffff, "cpu", (json_int_t)t->got.cpu_ms);
+	else
+		link_pack(g->link, NULL, 0, "{s:s,s:I}", "t", "lost", "id", (json_int_t)t->start.id);
+}
+
+static void on_poll_closed(uv_handle_t *h)
+{
+	struct host_task *t = h->data;
+	struct pool *p = t->pool;
+
+	if (--t->open)
+		return;
+	close(t->task.control);
+	waitpid(t->task.keeper, NULL, 0);
+	p->spent_ms += t->got.cpu_ms;
+	end_tell(t);
+	task_free(t);
+	next_start(p);
+}
+
+static void poll_end(uv_poll_t *u, int fd)
+{
+	if (uv_is_closing((uv_handle_t *)u))
+		return;
+	uv_close((uv_handle_t *)u, on_poll_closed);
+	close(fd);
+}
+
+/* When keeper and output are at their end, input is of no use any more. */
+static void task_check(struct host_task *t)
+{
+	if (!t->out_on && !t->err_on && uv_is_closing((uv_handle_t *)&t->result))
+		poll_end(&t->in, t->task.in);
+}
+
+static void on_result(uv_poll_t *u, int status, int events)
+{
+	struct host_task *t = u->data;
+	ssize_t n = read(t->task.result, (char *)&t->got + t->ngot, sizeof t->got - t->ngot);
+
+	if (n > 0) {
+		t->ngot += (size_t)n;
+		if (t->ngot < sizeof t->got)
+			return;
+	} else if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+		return;
+	}
+	poll_end(u, t->task.result);
+	task_check(t);
+}
+
+/* ---- output ---- */
+
+static void on_output(uv_poll_t *u, int status, int events);
+
+static void output_watch(struct host_task *t)
+{
+	bool room = t->window > 0 && (t->guest->gone || link_queued(t->guest->link) < LINK_LOW);
+
+	if (t->out_on && room)
+		uv_poll_start(&t->out, UV_READABLE, on_output);
+	else if (t->out_on)
+		uv_poll_stop(&t->out);
+	if (t->err_on && room)
+		uv_poll_start(&t->err, UV_READABLE, on_output);
+	else if (t->err_on)
+		uv_poll_stop(&t->err);
+}
+
+static void on_output(uv_poll_t *u, int status, int events)
+{
+	static char buf[PEER_PIECE];
+	struct host_task *t = u->data;
+	bool err = u == &t->err;
+	ssize_t n = read(err ? t->task.err : t->task.out, buf, sizeof buf);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		*(err ? &t->err_on : &t->out_on) = false;
+		poll_end(u, err ? t->task.err : t->task.out);
+		task_check(t);
+		return;
+	}
+	if (t->guest->gone || t->stage != RUNNING)
+		return;
+	t->window -= n;
+	link_pack(t->guest->link, buf, (size_t)n, "{s:s,s:I,s:i}", "t", "out", "id", (json_int_t)t->start.id, "fd",
+		  err ? 2 : 1);
+	output_watch(t);
+}
+
+void host_drained(struct guest *g)
+{
+	for (struct host_task *t = g->pool->tasks; t; t = t->next)
+		if (t->guest == g && t->stage == RUNNING)
+			output_watch(t);
+}
+
+/* ---- input ---- */
+
+static void on_input(uv_poll_t *u, int status, int events)
+{
+	struct host_task *t = u->data;
+	ssize_t n = 0;
+
+	if (t->input_at < t->input.n) {
+		n = write(t->task.in, t->input.text + t->input_at, t->input.n - t->input_at);
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			return;
+		if (n < 0) /* it does not read: the rest is thrown away */
+			n = (ssize_t)(t->input.n - t->input_at);
+		t->input_at += (size_t)n;
+	}
+	if (!t->guest->gone && n)
+		link_pack(t->guest->link, NULL, 0, "{s:s,s:I,s:I}", "t", "took", "id", (json_int_t)t->start.id, "n",
+			  (json_int_t)n);
+	if (t->input_at < t->input.n)
+		return;
+	strbuf_clear(&t->input);
+	t->input_at = 0;
+	uv_poll_stop(u);
+	if (t->input_end)
+		poll_end(u, t->task.in);
+}
+
+static void input_add(struct host_task *t, const char *data, size_t n)
+{
+	if (t->input.n + n > INPUT_MOST) {
+		link_close(t->guest->link, "it sends more input than was asked for");
+		return;
+	}
+	if (n)
+		strbuf_add(&t->input, data, n);
+	else
+		t->input_end = true;
+	if (t->stage == RUNNING && !uv_is_closing((uv_handle_t *)&t->in))
+		uv_poll_start(&t->in, UV_WRITABLE, on_input);
+}
+
+/* ---- its beginning ---- */
+
+static void task_run(struct host_task *t)
+{
+	struct pool *p = t->pool;
+	struct err err;
+
+	if (pool_task_start(&t->start, &p->user, t->guest->lease, &t->task, &err) < 0) {
+		pool_say("%s", err.text);
+		end_tell(t);
+		task_free(t);
+		return;
+	}
+	t->stage = RUNNING;
+	t->out_on = t->err_on = true;
+	t->open = 4;
+	uv_poll_init(p->loop, &t->in, t->task.in);
+	uv_poll_init(p->loop, &t->out, t->task.out);
+	uv_poll_init(p->loop, &t->err, t->task.err);
+	uv_poll_init(p->loop, &t->result, t->task.result);
+	t->in.data = t->out.data = t->err.data = t->result.data = t;
+	uv_poll_start(&t->result, UV_READABLE, on_result);
+	output_watch(t);
+	if (t->input.n || t->input_end)
+		uv_poll_start(&t->in, UV_WRITABLE, on_input);
+	link_pack(t->guest->link, NULL, 0, "{s:s,s:I}", "t", "began", "id", (json_int_t)t->start.id);
+}
+
+/* The list begins with the newest. */
+static void next_start(struct pool *p)
+{
+	for (;;) {
+		struct host_task *best = NULL;
+		int running = 0;
+		for (struct host_task *t = p->tasks; t; t = t->next) {
+			running += t->stage != QUEUED;
+			if (t->stage == QUEUED &&
+			    (!best || !place_priorities(p->conf.policy) || t->start.priority >= best->start.priority))
+				best = t;
+		}
+		if (!best || running >= p->mine.cpus || p->mine.closed || p->stopping)
+			return;
+		task_run(best);
+	}
+}
+
+static void on_start(struct guest *g, const json_t *head, const char *data, size_t n)
+{
+	struct host_task *t = mem_zalloc(sizeof *t);
+	struct err err;
+
+	*t = (struct host_task){.pool = g->pool, .guest = g, .arena = arena_create(), .window = WINDOW};
+	if (peer_start_read(head, data, n, t->arena, &t->start, &err) < 0) {
+		link_close(g->link, err.text);
+		arena_destroy(t->arena);
+		free(t);
+		return;
+	}
+	t->next = g->pool->tasks;
+	g->pool->tasks = t;
+	g->tasks++;
+	next_start(g->pool);
+}
+
+static void task_end(struct host_task *t, enum stage why)
+{
+	t->stage = why;
+	t->window = INT64_MAX;
+	if (write(t->task.control, &(char){SIGKILL}, 1) != 1)
+		kill(t->task.keeper, SIGKILL);
+	output_watch(t);
+}
+
+static void task_drop(struct host_task *t)
+{
+	if (t->stage == QUEUED)
+		task_free(t);
+	else
+		task_end(t, DROPPED);
+}
+
+static void task_signal(struct host_task *t, json_int_t number)
+{
+	if (number < 1 || number > 64)
+		return;
+	if (t->stage == RUNNING) {
+		if (write(t->task.control, &(char){(char)number}, 1) != 1)
+			pool_say("a signal can't be passed on: %s", strerror(errno));
+	} else if (t->stage == QUEUED && (number == SIGKILL || number == SIGTERM || number == SIGINT)) {
+		t->got.status = (int)number;
+		t->ngot = sizeof t->got;
+		end_tell(t);
+		task_free(t);
+	}
+}
+
+void host_frame(struct guest *g, const char *type, json_t *head, const char *data, size_t n)
+{
+	struct host_task *t = task_of(g, head);
+	json_int_t number = json_integer_value(json_object_get(head, "n"));
+
+	if (strcmp(type, "start") == 0 && !t)
+		on_start(g, head, data, n);
+	else if (!t)
+		return; /* it has ended, and the origin does not know yet */
+	else if (strcmp(type, "input") == 0)
+		input_add(t, data, n);
+	else if (strcmp(type, "signal") == 0)
+		task_signal(t, number);
+	else if (strcmp(type, "forget") == 0)
+		task_drop(t);
+	else if (strcmp(type, "more") == 0 && number > 0 && t->window < WINDOW) {
+		t->window += number;
+		if (t->stage == RUNNING)
+			output_watch(t);
+	}
+}
+
+void host_drop(struct guest *g)
+{
+	struct pool *p = g->pool;
+	struct host_task *next;
+
+	for (struct host_task *t = p->tasks; t; t = next) {
+		next = t->next;
+		if (t->guest == g)
+			task_drop(t);
+	}
+}
+
+void host_stop(struct pool *p)
+{
+	struct host_task *next;
+
+	for (struct host_task *t = p->tasks; t; t = next) {
+		next = t->next;
+		if (t->stage == QUEUED) {
+			end_tell(t);
+			task_free(t);
+		} else if (t->stage == RUNNING) {
+			task_end(t, LEAVING);
+		}
+	}
+}
