@@ -1,0 +1,387 @@
+/*
+ * pool_origin.c - tasks that commands of this machine have started: kept until their result is known, wherever they run meanwhile.
+ *
+ *	WAITING --place--> PLACED --done--> FINISHED --output delivered--> gone
+ *	   ^                 |  link closed
+ *	   +---- lost -------+----> LIMBO: it may run still, until its lease is over
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "station/pool_internal.h"
+
+#define INPUT_WINDOW (256 << 10) /* bytes of input on their way */
+#define INPUT_KEPT (16 << 20)	 /* of one task: if it had more, it can't be started again */
+#define OUTPUT_KEPT (256 << 20)
+#define ATTEMPTS_MOST 20
+
+enum stage { WAITING, PLACED, LIMBO, FINISHED };
+
+struct errand {
+	struct pool *pool;
+	struct errand *next, *after; /* of all; of those that wait */
+	struct client *client;
+	int number;
+	struct arena *arena;
+	struct peer_start start;
+	struct pool_need need;
+	enum stage stage;
+	struct host *host;
+	char where[PEER_NAME_SIZE];
+	int64_t free_at; /* LIMBO: when nothing of it can run any more */
+	int attempts, killed;
+	bool live, shown; /* output is delivered as it comes; some was */
+	int64_t owed;	  /* bytes of output that its host may send again once the client has taken them */
+	struct strbuf out[2];
+	size_t out_at[2];
+	struct strbuf input;
+	int64_t dropped, sent, taken; /* bytes of input: not kept any more; sent; read by the task */
+	bool input_end, end_sent;
+	struct peer_done done;
+};
+
+/* ---- lists ---- */
+
+static void waiting_add(struct errand *e)
+{
+	struct errand **at = &e->pool->waiting;
+
+	while (*at && (*at)->start.priority >= e->start.priority)
+		at = &(*at)->after;
+	e->after = *at;
+	*at = e;
+	e->stage = WAITING;
+	e->host = NULL;
+}
+
+static void waiting_remove(struct errand *e)
+{
+	struct errand **at = &e->pool->waiting;
+
+	while (*at && *at != e)
+		at = &(*at)->after;
+	if (*at)
+		*at = e->after;
+}
+
+static void errand_free(struct errand *e)
+{
+	struct errand **at = &e->pool->errands;
+
+	while (*at && *at != e)
+		at = &(*at)->next;
+	if (*at)
+		*at = e->next;
+	waiting_remove(e);
+	arena_destroy(e->arena);
+	strbuf_fini(&e->out[0]);
+	strbuf_fini(&e->out[1]);
+	strbuf_fini(&e->input);
+	free(e);
+}
+
+size_t origin_waiting(const struct pool *p)
+{
+	size_t n = 0;
+
+	for (const struct errand *e = p->waiting; e; e = e->after)
+		n++;
+	return n;
+}
+
+/* ---- its end ---- */
+
+/* Output in pieces, as the client takes it, then the result. */
+static void deliver(struct errand *e)
+{
+	struct link *l = client_link(e->client);
+
+	for (int i = 0; i < 2; i++)
+		while (e->out_at[i] < e->out[i].n) {
+			size_t n = e->out[i].n - e->out_at[i];
+			if (link_queued(l) >= LINK_LOW)
+				return;
+			n = n < PEER_PIECE ? n : PEER_PIECE;
+			link_pack(l, e->out[i].text + e->out_at[i], n, "{s:s,s:i,s:i}", "t", "out", "task", e->number,
+				  "fd", i + 1);
+			e->out_at[i] += n;
+		}
+	link_pack(l, NULL, 0, "{s:s,s:i,s:i,s:I,s:s,s:i}", "t", "done", "task", e->number, "status", e->done.status,
+		  "cpu", (json_int_t)e->done.cpu_ms, "where", e->where, "attempts", e->attempts);
+	errand_free(e);
+}
+
+static void finish(struct errand *e, const struct peer_done *done)
+{
+	e->stage = FINISHED;
+	e->done = *done;
+	deliver(e);
+}
+
+static void fail(struct errand *e, const char *why)
+{
+	link_pack(client_link(e->client), NULL, 0, "{s:s,s:i,s:s,s:s}", "t", "failed", "task", e->number, "why", why,
+		  "where", e->where);
+	errand_free(e);
+}
+
+/* Nothing of it runs, and it has no result. */
+static void again(struct errand *e)
+{
+	if (e->killed)
+		finish(e, &(struct peer_done){.status = e->killed});
+	else if (e->shown)
+		fail(e, "its station was lost, and it can't be started again since some of its output was shown");
+	else if (e->dropped)
+		fail(e, "its station was lost, and it can't be started again since its input was too large to be kept");
+	else if (e->attempts >= ATTEMPTS_MOST)
+		fail(e, "its stations were lost again and again");
+	else {
+		strbuf_clear(&e->out[0]);
+		strbuf_clear(&e->out[1]);
+		e->sent = e->taken = e->owed = 0;
+		e->end_sent = false;
+		waiting_add(e);
+	}
+}
+
+/* ---- input ---- */
+
+static void input_send(struct errand *e)
+{
+	int64_t have = e->dropped + (int64_t)e->input.n;
+
+	if (e->stage != PLACED)
+		return;
+	while (e->sent < have && e->sent - e->taken < INPUT_WINDOW) {
+		size_t n = (size_t)(have - e->sent) < PEER_PIECE ? (size_t)(have - e->sent) : PEER_PIECE;
+		link_pack(e->host->link, e->input.text + (e->sent - e->dropped), n, "{s:s,s:I}", "t", "input", "id",
+			  (json_int_t)e->start.id);
+		e->sent += (int64_t)n;
+	}
+	if (e->sent == have && e->input_end && !e->end_sent) {
+		e->end_sent = true;
+		link_pack(e->host->link, NULL, 0, "{s:s,s:I}", "t", "input", "id", (json_int_t)e->start.id);
+	}
+	if (e->input.n > INPUT_KEPT && e->sent > e->dropped) {
+		size_t gone = (size_t)(e->sent - e->dropped);
+		memmove(e->input.text, e->input.text + gone, e->input.n - gone);
+		e->input.n -= gone;
+		e->dropped = e->sent;
+	}
+}
+
+void errand_input(struct pool *p, struct client *c, int number, const char *data, size_t n)
+{
+	for (struct errand *e = p->errands; e; e = e->next)
+		if (e->client == c && e->number == number) {
+			if (n)
+				strbuf_add(&e->input, data, n);
+			else
+				e->input_end = true;
+			input_send(e);
+			return;
+		}
+}
+
+bool errands_flooded(const struct pool *p, const struct client *c)
+{
+	for (const struct errand *e = p->errands; e; e = e->next)
+		if (e->client == c && e->dropped + (int64_t)e->input.n - e->sent > 4 * INPUT_WINDOW)
+			return true;
+	return false;
+}
+
+/* ---- its way to a host ---- */
+
+static void place_at(struct errand *e, struct host *h)
+{
+	struct strbuf data = {0};
+	char *text;
+
+	waiting_remove(e);
+	e->stage = PLACED;
+	e->host = h;
+	e->attempts++;
+	e->start.id = ++e->pool->next_id;
+	strcpy(e->where, h->name);
+	text = peer_start_write(&e->start, &data);
+	link_send(h->link, text, strlen(text), data.text, data.n);
+	free(text);
+	strbuf_fini(&data);
+	input_send(e);
+}
+
+void origin_place(struct pool *p)
+{
+	int64_t now = pool_now();
+	struct errand *next;
+
+	for (struct errand *e = p->errands; e; e = next) {
+		next = e->next;
+		if (e->stage == LIMBO && now >= e->free_at)
+			again(e);
+	}
+	for (struct errand *e = p->waiting; e && !p->stopping; e = next) {
+		struct pool_entry *entry = pool_table_choose(&p->table, &e->need, now, p->conf.interval_ms);
+		next = e->after;
+		if (entry)
+			place_at(e, host_find(p, entry->member.name));
+		else if (!e->need.arch[0] && !e->need.memory)
+			break; /* nobody takes any */
+	}
+}
+
+void errand_add(struct pool *p, struct client *c, int number, const struct peer_start *start,
+		const struct pool_need *need, bool live, bool input)
+{
+	struct errand *e = mem_zalloc(sizeof *e), **end = &p->errands;
+	struct strbuf data = {0};
+	char *text = peer_start_write(start, &data);
+	json_t *head = json_loads(text, 0, NULL);
+	struct err err;
+
+	*e = (struct errand){.pool = p,
+			     .client = c,
+			     .number = number,
+			     .arena = arena_create(),
+			     .need = *need,
+			     .live = live,
+			     .input_end = !input};
+	if (data.n > LINK_DATA_MAX || peer_start_read(head, data.text, data.n, e->arena, &e->start, &err) < 0) {
+		e->next = NULL;
+		fail(e, data.n > LINK_DATA_MAX ? "its arguments and its environment are longer than 1 MiB" : err.text);
+	} else {
+		while (*end)
+			end = &(*end)->next;
+		*end = e;
+		waiting_add(e);
+	}
+	json_decref(head);
+	free(text);
+	strbuf_fini(&data);
+}
+
+/* ---- what the host says ---- */
+
+static void owed_pay(struct errand *e)
+{
+	if (e->stage == PLACED && e->owed && (!e->live || link_queued(client_link(e->client)) < LINK_LOW)) {
+		link_pack(e->host->link, NULL, 0, "{s:s,s:I,s:I}", "t", "more", "id", (json_int_t)e->start.id, "n",
+			  (json_int_t)e->owed);
+		e->owed = 0;
+	}
+}
+
+static void on_out(struct errand *e, int fd, const char *data, size_t n)
+{
+	e->owed += (int64_t)n;
+	if (e->live) {
+		e->shown = true;
+		link_pack(client_link(e->client), data, n, "{s:s,s:i,s:i}", "t", "out", "task", e->number, "fd", fd);
+	} else {
+		strbuf_add(&e->out[fd - 1], data, n);
+	}
+	owed_pay(e);
+	if (e->out[fd - 1].n > OUTPUT_KEPT) {
+		link_pack(e->host->link, NULL, 0, "{s:s,s:I}", "t", "forget", "id", (json_int_t)e->start.id);
+		fail(e, "it writes more than 256 MiB: use --live, which keeps nothing");
+	}
+}
+
+void origin_frame(struct host *h, const char *t, json_t *head, const char *data, size_t n)
+{
+	struct pool *p = h->pool;
+	struct pool_entry *entry = pool_table_find(&p->table, h->name);
+	json_int_t id = json_integer_value(json_object_get(head, "id"));
+	json_int_t fd = json_integer_value(json_object_get(head, "fd"));
+	struct errand *e = p->errands;
+	struct peer_done done;
+	struct err err;
+
+	while (e && (e->stage != PLACED || e->host != h || e->start.id != (uint64_t)id))
+		e = e->next;
+	if (!e)
+		return; /* of an attempt that nobody believes in any more */
+	if (strcmp(t, "out") == 0 && (fd == 1 || fd == 2)) {
+		on_out(e, (int)fd, data, n);
+	} else if (strcmp(t, "took") == 0) {
+		e->taken += json_integer_value(json_object_get(head, "n"));
+		input_send(e);
+	} else if (strcmp(t, "done") == 0 && peer_done_read(head, &done, &err) == 0) {
+		pool_table_ended(&p->table, entry);
+		finish(e, &done);
+		origin_place(p);
+	} else if (strcmp(t, "lost") == 0) {
+		pool_table_ended(&p->table, entry);
+		again(e);
+	}
+}
+
+void origin_lost(struct host *h)
+{
+	for (struct errand *e = h->pool->errands; e; e = e->next)
+		if (e->stage == PLACED && e->host == h) {
+			e->stage = LIMBO;
+			e->free_at = pool_lease_end(h->pool, h);
+			e->host = NULL;
+		}
+}
+
+/* ---- what the client says ---- */
+
+void errands_drained(struct pool *p, struct client *c)
+{
+	struct errand *next;
+
+	for (struct errand *e = p->errands; e; e = next) {
+		next = e->next;
+		if (e->client == c && e->stage == FINISHED)
+			deliver(e);
+		else if (e->client == c)
+			owed_pay(e);
+	}
+}
+
+void errands_signal(struct pool *p, struct client *c, int signal)
+{
+	bool ends = signal == SIGINT || signal == SIGTERM || signal == SIGKILL;
+	struct errand *next;
+
+	for (struct errand *e = p->errands; e; e = next) {
+		next = e->next;
+		if (e->client != c || e->stage == FINISHED)
+			continue;
+		if (ends)
+			e->killed = signal;
+		if (e->stage == PLACED)
+			link_pack(e->host->link, NULL, 0, "{s:s,s:I,s:i}", "t", "signal", "id", (json_int_t)e->start.id,
+				  "n", signal);
+		else if (e->stage == WAITING && ends)
+			again(e);
+	}
+}
+
+void errands_drop(struct pool *p, struct client *c)
+{
+	struct errand *next;
+
+	for (struct errand *e = p->errands; e; e = next) {
+		next = e->next;
+		if (e->client != c)
+			continue;
+		if (e->stage == PLACED) {
+			link_pack(e->host->link, NULL, 0, "{s:s,s:I}", "t", "forget", "id", (json_int_t)e->start.id);
+			pool_table_ended(&p->table, pool_table_find(&p->table, e->host->name));
+		}
+		errand_free(e);
+	}
+}
+
+void origin_stop(struct pool *p)
+{
+	while (p->errands)
+		errand_free(p->errands);
+}
