@@ -1,0 +1,275 @@
+/*
+ * pool_join.c - how a station becomes a member: one question over TLS to the station that has the authority, with a token that works once. Both ends.
+ *
+ *	-> join {token id, secret, name, csr}     <- joined {certificate, pool, members} or refused {why}
+ */
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "net/address.h"
+#include "station/pool_internal.h"
+
+#define JOINERS_MOST 16
+#define LIMIT_MS 30000
+
+/* ---- the station that has the authority ---- */
+
+struct joiner {
+	struct pool *pool;
+	struct link *link;
+	uv_timer_t limit;
+	char address[ADDRESS_SIZE];
+};
+static int njoiners;
+
+static json_t *members_pack(const struct pool *p)
+{
+	json_t *list = json_object();
+
+	for (size_t i = 0; i < p->table.entries.n; i++) {
+		const struct peer_member *m = &p->table.entries.v[i].member;
+		if (strcmp(m->name, p->conf.name) != 0)
+			json_object_set_new(list, m->name, json_string(m->where));
+	}
+	return list;
+}
+
+static bool name_good(const char *name)
+{
+	size_t n = name ? strlen(name) : 0;
+
+	return n && n < PEER_NAME_SIZE &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == n;
+}
+
+static int join_grant(struct joiner *j, const json_t *head, struct strbuf *ret, struct err *err)
+{
+	const char *id = json_string_value(json_object_get(head, "id")),
+		   *secret = json_string_value(json_object_get(head, "secret")),
+		   *name = json_string_value(json_object_get(head, "name")),
+		   *csr = json_string_value(json_object_get(head, "csr"));
+
+	if (!id || !secret || !csr)
+		return err_set(err, -EINVAL, "this is not a request to join");
+	if (!name_good(name))
+		return err_set(err, -EINVAL, "a station's name has 1 to %d letters, digits, -, _ and .",
+			       PEER_NAME_SIZE - 1);
+	if (pool_table_find(&j->pool->table, name))
+		return err_set(err, -EEXIST, "a station called %s is in the pool already: choose another with --name",
+			       name);
+	return pool_token_use(&j->pool->home, id, secret, name, csr, (int64_t)time(NULL), ret, err);
+}
+
+static void on_ask(void *context, struct link *l, json_t *head, const char *data, size_t n)
+{
+	struct joiner *j = context;
+	struct strbuf cert = {0};
+	struct err err;
+	int rc = join_grant(j, head, &cert, &err);
+
+	if (rc == 0)
+		link_pack(l, NULL, 0, "{s:s,s:s,s:s,s:s,s:o}", "t", "joined", "certificate", strbuf_text(&cert), "pool",
+			  j->pool->conf.pool, "name", j->pool->conf.name, "members", members_pack(j->pool));
+	else
+		link_pack(l, NULL, 0, "{s:s,s:s}", "t", "refused", "why", err.text);
+	pool_say("%s %s", j->address, rc == 0 ? "has joined" : err.text);
+	link_close(l, "answered");
+	strbuf_fini(&cert);
+}
+
+static void on_limit_closed(uv_handle_t *h)
+{
+	free(h->data);
+}
+
+static void on_gone(void *context, struct link *l, const char *reason)
+{
+	struct joiner *j = context;
+
+	njoiners--;
+	uv_close((uv_handle_t *)&j->limit, on_limit_closed);
+}
+
+static void on_limit(uv_timer_t *t)
+{
+	struct joiner *j = t->data;
+
+	link_abort(j->link, "it took too long");
+}
+
+void joiner_serve(void *context, int fd, const char *address)
+{
+	static const struct link_events events = {.frame = on_ask, .closed = on_gone};
+	struct pool *p = context;
+	struct joiner *j;
+
+	if (njoiners >= JOINERS_MOST) {
+		close(fd);
+		return;
+	}
+	njoiners++;
+	j = mem_zalloc(sizeof *j);
+	j->pool = p;
+	snprintf(j->address, sizeof j->address, "%s", address);
+	uv_timer_init(p->loop, &j->limit);
+	j->limit.data = j;
+	uv_timer_start(&j->limit, on_limit, LIMIT_MS, 0);
+	j->link = link_open(p->loop, fd, NULL, &events, j);
+}
+
+/* ---- the station that joins ---- */
+
+struct asking {
+	const char *name;
+	const struct token *token;
+	struct strbuf csr;
+	json_t *answer;
+	char why[512];
+	bool over;
+};
+
+static void on_ready(void *context, struct link *l)
+{
+	struct asking *a = context;
+
+	link_pack(l, NULL, 0, "{s:s,s:s,s:s,s:s,s:s}", "t", "join", "id", a->token->id, "secret", a->token->secret,
+		  "name", a->name, "csr", strbuf_text(&a->csr));
+}
+
+static void on_answer(void *context, struct link *l, json_t *head, const char *data, size_t n)
+{
+	struct asking *a = context;
+	const char *why = json_string_value(json_object_get(head, "why"));
+
+	if (why)
+		snprintf(a->why, sizeof a->why, "%.500s", why);
+	else if (!a->answer)
+		a->answer = json_incref(head);
+	link_close(l, "answered");
+}
+
+static void on_over(void *context, struct link *l, const char *reason)
+{
+	struct asking *a = context;
+
+	if (!a->why[0])
+		snprintf(a->why, sizeof a->why, "%.500s", reason);
+	a->over = true;
+}
+
+static int seed_connect(const char *host, const char *port, struct err *err)
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list;
+	int rc = getaddrinfo(host, port, &hints, &list), fd = -1;
+
+	if (rc)
+		return err_set(err, -EHOSTUNREACH, "%s: %s", host, gai_strerror(rc));
+	for (const struct addrinfo *i = list; i && fd < 0; i = i->ai_next) {
+		fd = socket(i->ai_family, i->ai_socktype | SOCK_CLOEXEC, 0);
+		if (fd >= 0 && connect(fd, i->ai_addr, i->ai_addrlen) < 0) {
+			rc = errno;
+			close(fd);
+			fd = -1;
+		}
+	}
+	freeaddrinfo(list);
+	return fd < 0 ? err_set(err, -rc, "%s:%s can't be reached: %s", host, port, strerror(rc)) : fd;
+}
+
+/* The answer, and the authority that the token names. */
+static int ask(const char *host, const char *port, struct asking *a, struct strbuf *ret_ca, struct err *err)
+{
+	static const struct link_events events = {.ready = on_ready, .frame = on_answer, .closed = on_over};
+	struct tls_options o = {.fingerprint = a->token->fingerprint};
+	struct tls_context *c = NULL;
+	struct tls *t;
+	uv_loop_t loop;
+	int fd, rc = tls_context_create(&o, false, &c, err);
+
+	if (rc < 0)
+		return rc;
+	fd = seed_connect(host, port, err);
+	rc = fd < 0 ? fd : tls_start(c, fd, TLS_SPOOL, CERT_NODE, &t, err);
+	for (int done = 0; rc == 0 && !done;) { /* the socket blocks: so does the handshake */
+		done = tls_handshake(t, err);
+		if (done < 0) {
+			rc = done;
+			tls_free(t);
+		}
+	}
+	tls_context_free(c);
+	if (rc < 0)
+		return rc;
+	strbuf_puts(ret_ca, tls_peer_ca(t) ? tls_peer_ca(t) : "");
+	uv_loop_init(&loop);
+	link_trust(link_open(&loop, fd, t, &events, a));
+	while (!a->over && uv_run(&loop, UV_RUN_ONCE))
+		;
+	uv_run(&loop, UV_RUN_NOWAIT);
+	uv_loop_close(&loop);
+	return a->answer ? 0 : err_set(err, -EACCES, "%s", a->why);
+}
+
+static int answer_store(const struct pool_home *h, struct pool_conf *c, const struct asking *a, const char *key,
+			const char *ca, const char *where, struct err *err)
+{
+	const char *cert = json_string_value(json_object_get(a->answer, "certificate")),
+		   *pool = json_string_value(json_object_get(a->answer, "pool")),
+		   *seed = json_string_value(json_object_get(a->answer, "name"));
+	json_t *members = json_object_get(a->answer, "members");
+	struct cert_names who;
+	char *text;
+	int rc;
+
+	if (!cert || !pool || !seed || !json_is_object(members) || pki_names(cert, &who, err) < 0)
+		return err_set(err, -EPROTO, "the answer has no certificate");
+	json_object_set_new(members, seed, json_string(where));
+	snprintf(c->pool, sizeof c->pool, "%.*s", PEER_NAME_SIZE - 1, pool);
+	text = json_dumps(members, JSON_INDENT(1));
+	rc = pool_home_write(h, "members.json", 0644, text, err);
+	free(text);
+	if (rc == 0)
+		rc = pool_home_write(h, "ca.crt", 0644, ca, err);
+	if (rc == 0)
+		rc = pool_home_write(h, "node.key", 0600, key, err);
+	if (rc == 0)
+		rc = pool_home_write(h, "node.crt", 0644, cert, err);
+	return rc < 0 ? rc : pool_conf_store(h, c, err);
+}
+
+int pool_join(const struct pool_home *h, struct pool_conf *c, const char *seed, const char *token, struct err *err)
+{
+	struct strbuf key = {0}, ca = {0};
+	struct token t;
+	struct asking a = {.name = c->name, .token = &t};
+	char host[256], port[8], where[PEER_WHERE_SIZE];
+	bool bare = !strchr(seed, ':');
+	int rc = token_parse(token, &t, err);
+
+	if (rc == 0 && bare) {
+		snprintf(host, sizeof host, "%s", seed);
+		snprintf(port, sizeof port, "%d", POOL_PORT);
+	} else if (rc == 0) {
+		rc = where_parse(seed, host, sizeof host, port, sizeof port, err);
+	}
+	if (rc == 0 && (rc = pki_key(&key, err)) == 0)
+		rc = pki_request(strbuf_text(&key), &a.csr, err);
+	if (rc == 0)
+		rc = ask(host, port, &a, &ca, err);
+	snprintf(where, sizeof where, strchr(host, ':') ? "[%s]:%s" : "%s:%s", host, port);
+	if (rc == 0)
+		rc = answer_store(h, c, &a, strbuf_text(&key), strbuf_text(&ca), where, err);
+	json_decref(a.answer);
+	strbuf_fini(&a.csr);
+	strbuf_fini(&key);
+	strbuf_fini(&ca);
+	return rc;
+}
