@@ -22,6 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/descriptors.h"
 #include "run/lease.h"
 #include "run/tree.h"
 
@@ -50,6 +51,7 @@ static _Noreturn void task_exec(const struct peer_start *s, const struct pool_us
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	descriptors_lower();
 	setpgid(0, 0);
 	dup2(end[IN], STDIN_FILENO);
 	dup2(end[OUT], STDOUT_FILENO);

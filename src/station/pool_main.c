@@ -1,0 +1,441 @@
+/*
+ * pool_main.c - shunt-pool: a station's daemon, and what makes and joins pools. `shunt pool` calls it, so that `shunt` itself need not load TLS.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/descriptors.h"
+#include "base/text.h"
+#include "station/pool_internal.h"
+
+static const char usage[] = "usage: shunt-pool create|join|token|run [options]; see 'shunt pool --help'\n";
+
+void pool_say(const char *fmt, ...)
+{
+	char text[1024], when[32];
+	time_t now = time(NULL);
+	struct tm tm;
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	strftime(when, sizeof when, "%F %T", localtime_r(&now, &tm));
+	text_print(stderr, "", "%s %s", when, text);
+}
+
+/* ---- the daemon ---- */
+
+static void on_tick(uv_timer_t *t)
+{
+	struct pool *p = t->data;
+	int64_t now = pool_now(), spent;
+
+	p->mine.load.ours = host_tasks(p, &spent);
+	if (now - p->looked >= 1000) {
+		pool_load_look(p->load, now, spent);
+		p->looked = now;
+	}
+	pool_load_report(p->load, &p->mine);
+	guests_tick(p);
+	links_tick(p);
+	clients_tick(p);
+	origin_place(p);
+}
+
+void pool_leave(struct pool *p)
+{
+	if (p->stopping)
+		return;
+	p->stopping = true;
+	host_stop(p);
+	clients_stop(p);
+	links_stop(p);
+	listener_close(p->listener);
+	uv_close((uv_handle_t *)&p->tick, NULL);
+	uv_close((uv_handle_t *)&p->term, NULL);
+	uv_close((uv_handle_t *)&p->interrupt, NULL);
+}
+
+static void on_end(uv_signal_t *s, int number)
+{
+	pool_leave(s->data);
+}
+
+static int contexts_create(struct pool *p, struct err *err)
+{
+	struct strbuf key = {0}, cert = {0}, ca = {0};
+	int rc = pool_home_read(&p->home, "node.key", &key, err);
+
+	if (rc == 0)
+		rc = pool_home_read(&p->home, "node.crt", &cert, err);
+	if (rc == 0)
+		rc = pool_home_read(&p->home, "ca.crt", &ca, err);
+	struct tls_options o = {.cert = strbuf_text(&cert), .key = strbuf_text(&key), .ca = strbuf_text(&ca)};
+
+	if (rc == 0)
+		rc = tls_context_create(&o, false, &p->calls, err);
+	if (rc == 0)
+		rc = tls_context_create(&o, true, &p->listens, err);
+	strbuf_fini(&key);
+	strbuf_fini(&cert);
+	strbuf_fini(&ca);
+	return rc;
+}
+
+static int user_find(struct pool *p, struct err *err)
+{
+	const struct passwd *pw = geteuid() == 0 ? getpwnam(p->conf.user) : NULL;
+
+	if (geteuid() != 0)
+		return 0;
+	if (!pw || pw->pw_uid == 0)
+		return err_set(err, -EINVAL, "tasks can't run as %s: name another user with 'shunt pool start --user'",
+			       p->conf.user);
+	p->user = (struct pool_user){.uid = pw->pw_uid, .gid = pw->pw_gid, .name = p->conf.user};
+	return 0;
+}
+
+static int bring_up(struct pool *p, struct err *err)
+{
+	static const struct listener_limits limits = {.connections = 20000,
+						      .strangers = 64,
+						      .strangers_per_address = 64,
+						      .links_per_host = 4,
+						      .handshake_seconds = 10,
+						      .idle_seconds = 60};
+	static const struct listener_events events = {.link = guest_serve, .spool = joiner_serve};
+	struct timespec t;
+	int rc = contexts_create(p, err);
+
+	p->loop = uv_default_loop();
+	clock_gettime(CLOCK_REALTIME, &t);
+	p->run = (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+	p->table.policy = p->conf.policy;
+	if (rc == 0)
+		rc = user_find(p, err);
+	if (rc == 0)
+		rc = listener_open(p->loop, p->conf.listen, p->listens, &limits, &events, p, &p->listener, err);
+	if (rc < 0)
+		return rc;
+	p->port = listener_port(p->listener);
+	p->load = pool_load_create(p->conf.cgroup[0] ? p->conf.cgroup : NULL, p->conf.speed, p->conf.cpus);
+	p->mine = (struct peer_report){.run = p->run, .seq = 1};
+	pool_load_look(p->load, pool_now(), 0);
+	pool_load_report(p->load, &p->mine);
+	p->told = p->mine;
+	if ((rc = links_start(p, err)) < 0 || (rc = clients_start(p, err)) < 0)
+		return rc;
+	uv_timer_init(p->loop, &p->tick);
+	uv_signal_init(p->loop, &p->term);
+	uv_signal_init(p->loop, &p->interrupt);
+	p->tick.data = p->term.data = p->interrupt.data = p;
+	uv_timer_start(&p->tick, on_tick, 0, (uint64_t)p->conf.interval_ms);
+	uv_signal_start(&p->term, on_end, SIGTERM);
+	uv_signal_start(&p->interrupt, on_end, SIGINT);
+	return 0;
+}
+
+static void tear_down(struct pool *p)
+{
+	struct host *next;
+
+	guests_stop(p);
+	for (int i = 0; i < 10; i++)
+		uv_run(p->loop, UV_RUN_NOWAIT);
+	origin_stop(p);
+	for (struct host *h = p->hosts; h; h = next) {
+		next = h->next;
+		free(h);
+	}
+	pool_table_fini(&p->table);
+	pool_load_free(p->load);
+	tls_context_free(p->calls);
+	tls_context_free(p->listens);
+}
+
+static int lock_take(const struct pool_home *h, struct err *err)
+{
+	struct strbuf path = {0};
+	int fd;
+
+	pool_home_path(h, "lock", &path);
+	fd = open(path.text, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		err_set(err, -errno, "%.300s: %s", path.text, strerror(errno));
+	else if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		close(fd);
+		fd = err_set(err, -EBUSY, "the pool's daemon runs here already");
+	}
+	strbuf_fini(&path);
+	return fd;
+}
+
+static int serve(struct pool *p, int ready, struct err *err)
+{
+	int lock = lock_take(&p->home, err);
+
+	if (lock < 0)
+		return lock;
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	int rc = bring_up(p, err);
+
+	if (rc < 0)
+		return rc;
+	pool_say("up: station %s of pool %s, port %d, policy %s", p->conf.name, p->conf.pool, p->port,
+		 place_name(p->conf.policy));
+	if (ready >= 0) {
+		if (write(ready, "+", 1) != 1)
+			return err_set(err, -EIO, "nobody waits for it");
+		close(ready);
+	}
+	uv_run(p->loop, UV_RUN_DEFAULT);
+	tear_down(p);
+	return 0;
+}
+
+/* In the background, with DIR/log; returns when it is up. */
+static int daemonise(struct pool *p, struct err *err)
+{
+	struct strbuf log = {0};
+	char text[600] = "";
+	int fds[2], null, fd;
+	ssize_t n;
+	pid_t pid;
+
+	pool_home_path(&p->home, "log", &log);
+	if (pipe2(fds, O_CLOEXEC) < 0 || (pid = fork()) < 0)
+		return err_set(err, -errno, "%s", strerror(errno));
+	if (pid) {
+		close(fds[1]);
+		n = read(fds[0], text, sizeof text - 1);
+		close(fds[0]);
+		if (n <= 0)
+			snprintf(text, sizeof text, "-it ended before it was up: see %.500s", log.text);
+		strbuf_fini(&log);
+		return text[0] == '+' ? 0 : err_set(err, -ECANCELED, "%s", text + 1);
+	}
+	close(fds[0]);
+	setsid();
+	null = open("/dev/null", O_RDWR);
+	fd = open(log.text, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	dup2(fd >= 0 ? fd : null, STDERR_FILENO);
+	strbuf_fini(&log);
+	if (chdir("/") < 0 || serve(p, fds[1], err) < 0) {
+		dprintf(fds[1], "-%s", err->text);
+		_exit(1);
+	}
+	_exit(0);
+}
+
+/* ---- the command line ---- */
+
+struct arguments {
+	struct pool *pool;
+	bool foreground, no_start;
+	const char *token_file;
+	int64_t seconds;
+};
+
+static int whole_of(const char *option, const char *text, int min, int max, int *ret, struct err *err)
+{
+	char *end;
+	long n = strtol(text, &end, 10);
+
+	if (*end || end == text || n < min || n > max)
+		return err_set(err, -EINVAL, "--%s %s: it must be a number from %d to %d", option, text, min, max);
+	*ret = (int)n;
+	return 0;
+}
+
+static int text_of(const char *option, const char *text, char *ret, size_t size, struct err *err)
+{
+	if (strlen(text) >= size)
+		return err_set(err, -EINVAL, "--%s: at most %zu characters", option, size - 1);
+	strcpy(ret, text);
+	return 0;
+}
+
+static int option_take(int c, const char *name, struct arguments *a, struct err *err)
+{
+	struct pool_conf *conf = &a->pool->conf;
+	char *end;
+
+	switch (c) {
+	case 'n':
+		return text_of(name, optarg, conf->name, sizeof conf->name, err);
+	case 'o':
+		return text_of(name, optarg, conf->pool, sizeof conf->pool, err);
+	case 'l':
+		return text_of(name, optarg, conf->listen, sizeof conf->listen, err);
+	case 'u':
+		return text_of(name, optarg, conf->user, sizeof conf->user, err);
+	case 'g':
+		return text_of(name, optarg, conf->cgroup, sizeof conf->cgroup, err);
+	case 'i':
+		return whole_of(name, optarg, 10, 3600000, &conf->interval_ms, err);
+	case 'e':
+		return whole_of(name, optarg, 100, 3600000, &conf->lease_ms, err);
+	case 'c':
+		return whole_of(name, optarg, 1, 65536, &conf->cpus, err);
+	case 's':
+		conf->speed = strtod(optarg, &end);
+		return *end || !(conf->speed > 0.001 && conf->speed < 1e6)
+			       ? err_set(err, -EINVAL, "--speed %s: it must be a number above 0.001", optarg)
+			       : 0;
+	case 'p':
+		return place_find(optarg, &conf->policy) ? 0 : err_set(err, -EINVAL, "no policy is called %s", optarg);
+	case 't':
+		a->token_file = optarg;
+		return 0;
+	case 'v':
+		a->seconds = strtoll(optarg, NULL, 10);
+		return 0;
+	case 'f':
+		a->foreground = true;
+		return 0;
+	case 'x':
+		a->no_start = true;
+		return 0;
+	default:
+		return err_set(err, -EINVAL, "see 'shunt pool --help'");
+	}
+}
+
+static int parse(int argc, char **argv, struct arguments *a, struct err *err)
+{
+	static const struct option options[] = {
+		{"name", required_argument, NULL, 'n'},
+		{"pool", required_argument, NULL, 'o'},
+		{"listen", required_argument, NULL, 'l'},
+		{"user", required_argument, NULL, 'u'},
+		{"cgroup", required_argument, NULL, 'g'},
+		{"interval-ms", required_argument, NULL, 'i'},
+		{"lease-ms", required_argument, NULL, 'e'},
+		{"cpus", required_argument, NULL, 'c'},
+		{"speed", required_argument, NULL, 's'},
+		{"policy", required_argument, NULL, 'p'},
+		{"token-file", required_argument, NULL, 't'},
+		{"valid", required_argument, NULL, 'v'},
+		{"foreground", no_argument, NULL, 'f'},
+		{"no-start", no_argument, NULL, 'x'},
+		{0},
+	};
+	int c, at = 0, rc = 0;
+
+	while (rc == 0 && (c = getopt_long(argc, argv, "", options, &at)) != -1)
+		rc = option_take(c, options[at].name, a, err);
+	return rc;
+}
+
+/* What create and join have in common: a name, and that there is no pool yet. */
+static int begin(struct pool *p, struct err *err)
+{
+	struct pool_conf old;
+	char host[256] = "localhost";
+	int rc = pool_conf_load(&p->home, &old, NULL);
+
+	if (rc != -ENOENT)
+		return err_set(err, -EEXIST, "this machine is in a pool already: remove %.300s to leave it",
+			       p->home.dir);
+	gethostname(host, sizeof host - 1);
+	if (!p->conf.name[0])
+		snprintf(p->conf.name, sizeof p->conf.name, "%.*s", (int)strcspn(host, ".") % PEER_NAME_SIZE, host);
+	if (!p->conf.pool[0])
+		snprintf(p->conf.pool, sizeof p->conf.pool, "%s", p->conf.name);
+	return pool_home_make(&p->home, err);
+}
+
+static int run(struct arguments *a, struct err *err)
+{
+	return a->no_start ? 0 : a->foreground ? serve(a->pool, -1, err) : daemonise(a->pool, err);
+}
+
+static int create(struct arguments *a, struct err *err)
+{
+	struct pool *p = a->pool;
+	int rc = begin(p, err);
+
+	if (rc == 0)
+		rc = pool_authority_create(&p->home, &p->conf, err);
+	if (rc == 0)
+		printf("Created pool %s; this machine is its station %s.\n", p->conf.pool, p->conf.name);
+	fflush(stdout);
+	return rc < 0 ? rc : run(a, err);
+}
+
+static int join(struct arguments *a, const char *seed, struct err *err)
+{
+	struct pool *p = a->pool;
+	char *token = seed ? token_read(a->token_file ? a->token_file : "-", err) : NULL;
+	int rc = !seed	  ? err_set(err, -EINVAL, "whom to ask? Give HOST or HOST:PORT")
+		 : !token ? -EINVAL
+			  : begin(p, err);
+
+	if (rc == 0)
+		rc = pool_join(&p->home, &p->conf, seed, token, err);
+	free(token);
+	if (rc == 0)
+		printf("This machine is station %s of pool %s.\n", p->conf.name, p->conf.pool);
+	fflush(stdout);
+	return rc < 0 ? rc : run(a, err);
+}
+
+static int token(struct arguments *a, struct err *err)
+{
+	char text[TOKEN_SIZE];
+	int rc = pool_token_create(&a->pool->home, (int64_t)time(NULL), a->seconds, text, err);
+
+	if (rc == 0)
+		puts(text);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	static struct pool p = {.conf = POOL_CONF_DEFAULT};
+	struct arguments a = {.pool = &p, .seconds = 86400};
+	const char *what = argc > 1 ? argv[1] : "";
+	bool fresh = strcmp(what, "create") == 0 || strcmp(what, "join") == 0, runs = strcmp(what, "run") == 0;
+	struct err err = {.text = ""};
+	int rc;
+
+	if (!fresh && !runs && strcmp(what, "token") != 0) {
+		fputs(usage, stderr);
+		return 2;
+	}
+	signal(SIGPIPE, SIG_IGN);
+	descriptors_raise();
+	umask(077);
+	rc = pool_home_find(&p.home, &err);
+	if (rc == 0 && !fresh)
+		rc = pool_conf_load(&p.home, &p.conf, &err);
+	if (rc == 0)
+		rc = parse(argc - 1, argv + 1, &a, &err);
+	if (rc == 0 && runs && (rc = pool_conf_store(&p.home, &p.conf, &err)) == 0)
+		rc = run(&a, &err);
+	else if (rc == 0 && strcmp(what, "create") == 0)
+		rc = create(&a, &err);
+	else if (rc == 0 && fresh)
+		rc = join(&a, optind + 1 < argc ? argv[optind + 1] : NULL, &err);
+	else if (rc == 0 && !runs)
+		rc = token(&a, &err);
+	if (rc < 0)
+		text_print(stderr, "shunt-pool: ", "%s", err.text);
+	return rc < 0;
+}
