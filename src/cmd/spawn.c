@@ -1,0 +1,316 @@
+/*
+ * spawn.c - `shunt spawn`: programs on the stations of a pool. The daemon of this machine places them and keeps them until they have a result (station/pool_origin.c); this passes on input,
+ * output and signals.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "cmd/commands.h"
+#include "cmd/pool_wire.h"
+#include "cmd/program.h"
+#include "station/pool_table.h"
+
+struct arguments {
+	int64_t n, priority;
+	const char *need;
+	bool live, label, verbose;
+};
+
+static const struct option options[] = {
+	{"tasks", OPTION_NUMBER, offsetof(struct arguments, n), "N", "1", NULL, 1, 1000000, "start it N times", 'n'},
+	{"priority", OPTION_NUMBER, offsetof(struct arguments, priority), "P", "0", NULL, -1000000, 1000000,
+	 "start it before tasks of a lower priority", 'p'},
+	{"need", OPTION_TEXT, offsetof(struct arguments, need), "LIST", NULL, NULL, 0, 0,
+	 "use only stations that have this: arch=NAME, mem=SIZE", 'l'},
+	{"live", OPTION_FLAG, offsetof(struct arguments, live), NULL, NULL, NULL, 0, 0,
+	 "show output at once; a task whose station is lost then fails instead of being started again", 0},
+	{"label", OPTION_FLAG, offsetof(struct arguments, label), NULL, NULL, NULL, 0, 0,
+	 "put the task's number before each line of output", 0},
+	{"verbose", OPTION_FLAG, offsetof(struct arguments, verbose), NULL, NULL, NULL, 0, 0,
+	 "report on standard error where each task ran", 'v'},
+	{0},
+};
+
+struct spawn {
+	const struct command *command;
+	const struct arguments *a;
+	struct pool_wire wire;
+	int64_t left;	/* tasks without a result */
+	int64_t failed; /* the number of the first that failed; -1: none */
+	int code;
+	bool input;	 /* standard input is passed on */
+	bool midline[3]; /* of fd 1 and 2: the last line has no end yet */
+};
+
+/* ---- signals ---- */
+
+static int signal_pipe[2];
+static volatile sig_atomic_t interrupts;
+
+/* Who presses Ctrl-C three times does not want to wait. */
+static void on_signal(int number)
+{
+	int saved = errno;
+
+	if (number == SIGINT && ++interrupts > 2)
+		_exit(128 + SIGINT);
+	if (write(signal_pipe[1], &(char){(char)number}, 1) < 0)
+		_exit(128 + number);
+	errno = saved;
+}
+
+static int signals_catch(void)
+{
+	static const int caught[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+	struct sigaction action = {.sa_handler = on_signal};
+
+	if (pipe(signal_pipe) < 0)
+		return -errno;
+	for (size_t i = 0; i < sizeof caught / sizeof *caught; i++)
+		sigaction(caught[i], &action, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	return 0;
+}
+
+/* ---- what comes ---- */
+
+static void all_write(int fd, const char *data, size_t n)
+{
+	while (n) {
+		ssize_t done = write(fd, data, n);
+		if (done < 0 && errno != EINTR)
+			return; /* nobody reads it: the tasks go on, and their exit codes count */
+		data += done > 0 ? done : 0;
+		n -= done > 0 ? (size_t)done : 0;
+	}
+}
+
+static void output_show(struct spawn *s, int64_t task, int fd, const char *data, size_t n)
+{
+	struct strbuf out = {0};
+
+	if (!s->a->label) {
+		all_write(fd, data, n);
+		return;
+	}
+	for (const char *end = data + n; data < end;) {
+		const char *line = memchr(data, '\n', (size_t)(end - data));
+		const char *next = line ? line + 1 : end;
+		if (!s->midline[fd])
+			strbuf_printf(&out, "%lld: ", (long long)task);
+		strbuf_add(&out, data, (size_t)(next - data));
+		s->midline[fd] = !line;
+		data = next;
+	}
+	all_write(fd, strbuf_text(&out), out.n);
+	strbuf_fini(&out);
+}
+
+static void result_count(struct spawn *s, int64_t task, int code)
+{
+	s->left--;
+	for (int fd = 1; fd <= 2; fd++)
+		if (s->midline[fd]) {
+			all_write(fd, "\n", 1);
+			s->midline[fd] = false;
+		}
+	if (code && (s->failed < 0 || task < s->failed)) {
+		s->failed = task;
+		s->code = code;
+	}
+}
+
+static void on_done(struct spawn *s, const json_t *head, int64_t task)
+{
+	int status = (int)json_integer_value(json_object_get(head, "status"));
+	int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+
+	if (s->a->verbose)
+		fprintf(stderr, "shunt spawn: task %lld on %s: exit code %d, %lld ms of processor time, attempt %lld\n",
+			(long long)task, json_string_value(json_object_get(head, "where")), code,
+			(long long)json_integer_value(json_object_get(head, "cpu")),
+			(long long)json_integer_value(json_object_get(head, "attempts")));
+	result_count(s, task, code);
+}
+
+static void frame_take(struct spawn *s, const json_t *head, const char *data, size_t n)
+{
+	const char *t = json_string_value(json_object_get(head, "t"));
+	int64_t task = json_integer_value(json_object_get(head, "task")) - 1;
+	json_int_t fd = json_integer_value(json_object_get(head, "fd"));
+
+	if (t && strcmp(t, "out") == 0 && (fd == 1 || fd == 2)) {
+		output_show(s, task, (int)fd, data, n);
+	} else if (t && strcmp(t, "done") == 0) {
+		on_done(s, head, task);
+	} else if (t && strcmp(t, "failed") == 0) {
+		command_fail(s->command, "task %lld: %s", (long long)task,
+			     json_string_value(json_object_get(head, "why")));
+		result_count(s, task, EXIT_FAILED);
+	}
+}
+
+/* ---- what goes ---- */
+
+static void input_pass(struct spawn *s)
+{
+	char part[32768];
+	ssize_t n = read(STDIN_FILENO, part, sizeof part);
+
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	s->input = n > 0;
+	pool_wire_send(&s->wire, json_pack("{s:s,s:i}", "t", "input", "id", 1), part, n > 0 ? (size_t)n : 0);
+}
+
+static void signal_pass(struct spawn *s)
+{
+	char number;
+
+	if (read(signal_pipe[0], &number, 1) == 1)
+		pool_wire_send(&s->wire, json_pack("{s:s,s:i}", "t", "signal", "n", (int)number), NULL, 0);
+}
+
+static int task_send(struct spawn *s, int64_t number, char **argv, const char **env, const char *dir)
+{
+	struct peer_start start = {.id = (uint64_t)number + 1,
+				   .priority = s->a->priority,
+				   .argv = (const char **)argv,
+				   .env = env,
+				   .dir = dir};
+	struct strbuf data = {0};
+	char *text = peer_start_write(&start, &data);
+	json_t *head = json_loads(text, 0, NULL);
+	int rc;
+
+	if (s->a->need)
+		json_object_set_new(head, "need", json_string(s->a->need));
+	json_object_set_new(head, "live", json_boolean(s->a->live));
+	json_object_set_new(head, "input", json_boolean(number == 0));
+	rc = pool_wire_send(&s->wire, head, data.text, data.n);
+	free(text);
+	strbuf_fini(&data);
+	return rc;
+}
+
+extern char **environ;
+
+/* The environment of this command, and which of the tasks it is. */
+static int tasks_send(struct spawn *s, char **argv)
+{
+	char dir[PATH_MAX], which[64], count[64];
+	const char **env;
+	size_t n = 0;
+	int rc = getcwd(dir, sizeof dir) ? 0 : -errno;
+
+	while (environ[n])
+		n++;
+	env = mem_realloc(NULL, n + 3, sizeof *env);
+	n = 0;
+	for (char **e = environ; *e; e++)
+		if (strncmp(*e, "SHUNT_TASK=", 11) != 0 && strncmp(*e, "SHUNT_TASKS=", 12) != 0)
+			env[n++] = *e;
+	env[n] = which;
+	env[n + 1] = count;
+	env[n + 2] = NULL;
+	snprintf(count, sizeof count, "SHUNT_TASKS=%lld", (long long)s->a->n);
+	for (int64_t i = 0; i < s->a->n && rc == 0; i++) {
+		snprintf(which, sizeof which, "SHUNT_TASK=%lld", (long long)i);
+		rc = task_send(s, i, argv, env, dir);
+	}
+	free(env);
+	return rc < 0 ? rc : pool_wire_send(&s->wire, json_pack("{s:s}", "t", "go"), NULL, 0);
+}
+
+static int serve(struct spawn *s)
+{
+	while (s->left) {
+		struct pollfd fds[3] = {{.fd = s->wire.fd, .events = POLLIN},
+					{.fd = signal_pipe[0], .events = POLLIN},
+					{.fd = s->input ? STDIN_FILENO : -1, .events = POLLIN}};
+		json_t *head;
+		const char *data;
+		size_t n;
+		int rc;
+		if (poll(fds, 3, -1) < 0)
+			continue;
+		if (fds[1].revents)
+			signal_pass(s);
+		if (fds[2].revents)
+			input_pass(s);
+		if (!fds[0].revents)
+			continue;
+		if (pool_wire_fill(&s->wire) <= 0)
+			return command_fail(s->command, "the pool's daemon has ended: %lld tasks have no result",
+					    (long long)s->left);
+		while ((rc = pool_wire_next(&s->wire, &head, &data, &n)) > 0) {
+			frame_take(s, head, data, n);
+			json_decref(head);
+		}
+		if (rc < 0)
+			return command_fail(s->command, "what the pool's daemon says can't be understood");
+	}
+	return s->code;
+}
+
+static int spawn(const struct command *c, const void *arguments, char **argv)
+{
+	struct spawn s = {.command = c, .a = arguments, .failed = -1, .input = true};
+	struct pool_need need;
+	struct err err;
+	int code;
+
+	s.left = s.a->n;
+	if (s.a->need && pool_need_parse(s.a->need, &need, &err) < 0)
+		return command_misused(c, "-l %s", err.text);
+	if (pool_wire_open(&s.wire, &err) < 0)
+		return command_fail(c, "%s", err.text);
+	code = signals_catch() < 0 || tasks_send(&s, argv) < 0
+		       ? command_fail(c, "the tasks can't be given to the pool's daemon: %s", strerror(errno))
+		       : serve(&s);
+	pool_wire_close(&s.wire);
+	return code;
+}
+
+static int spawn_main(const struct command *c, int argc, char **argv)
+{
+	return program_main(c, argc, argv, spawn);
+}
+
+static const char *const examples[] = {
+	"shunt spawn ./simulate --seed 7",
+	"Runs it on the station that is best for it now, in the current directory there.",
+	"shunt spawn -n 500 --label sh -c 'echo $SHUNT_TASK'",
+	"Runs 500 tasks, and puts a task's number before each line of its output.",
+	"shunt spawn -l arch=x86_64,mem=2gb ./render < scene",
+	"Uses only stations of that kind; standard input goes to the task.",
+	NULL,
+};
+
+const struct command command_spawn = {
+	.name = "spawn",
+	.operands = "[--] PROGRAM [ARGUMENT...]",
+	.operands_min = 1,
+	.operands_max = INT_MAX,
+	.about = "Run a program on the stations of a pool of workstations, without a server.",
+	.details =
+		"This machine must be a station of a pool ('shunt pool create', 'shunt pool join'). Its daemon decides by the pool's policy where a task "
+		"runs. Tasks have this command's environment, with SHUNT_TASK (0 to N-1) and SHUNT_TASKS added, and start in this directory if the station has it, else in /. "
+		"Standard input goes to the first task. The output of a task is written when the task has ended, so that a task whose station is lost can be "
+		"started again elsewhere, and its output still appears once. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are passed on to all tasks. The "
+		"exit code is 0 if all succeeded, else that of the first task that failed, 128 and the signal's number where it was a signal.",
+	.examples = examples,
+	.options = options,
+	.size = sizeof(struct arguments),
+	.main = spawn_main,
+	.alone = true,
+};
