@@ -59,6 +59,11 @@ extern const struct command command_bag_status, command_bag_results, command_bag
 	command_bag_top;			 /* bag_show.c */
 extern const struct command command_allocations; /* allocations.c */
 
+/* Pools of workstations. */
+extern const struct command command_pool_create, command_pool_join, command_pool_token, command_pool_start,
+	command_pool_stop, command_pool_status; /* pool.c */
+extern const struct command command_spawn;	/* spawn.c */
+
 /* What shows things. */
 extern const struct command command_qstat, command_qselect, command_pbsnodes, command_tracejob;
 extern const struct command command_js, command_queue, command_nodes, command_whatif, command_plan, command_top;

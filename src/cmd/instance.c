@@ -25,7 +25,7 @@ static bool program_at(struct strbuf *path, const char *dir, const char *below, 
 
 bool program_find(const char *name, struct strbuf *ret_path)
 {
-	static const char *const beside[] = {"../server/", "../agent/",		"../pmix/",
+	static const char *const beside[] = {"../server/", "../agent/",		"../pmix/", "../station/",
 					     "../sbin/",   "../libexec/shunt/", ""};
 	const char *list = getenv("PATH");
 	char self[PATH_MAX];

@@ -66,6 +66,14 @@ const struct command *const commands[] = {
 	&command_config_check,
 	&command_import_config,
 	&command_store_copy,
+	/* Pools of workstations. */
+	&command_pool_create,
+	&command_pool_join,
+	&command_pool_token,
+	&command_pool_start,
+	&command_pool_stop,
+	&command_pool_status,
+	&command_spawn,
 	/* Inside of jobs. */
 	&command_launch,
 	&command_rsh,

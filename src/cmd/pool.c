@@ -1,0 +1,373 @@
+/*
+ * pool.c - `shunt pool`: a pool of workstations without a server. The program shunt-pool does what needs TLS.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/amount.h"
+#include "base/table.h"
+#include "base/vec.h"
+#include "cmd/commands.h"
+#include "cmd/instance.h"
+#include "cmd/pool_wire.h"
+
+struct arguments {
+	const char *name, *pool, *listen, *policy, *user, *cgroup, *speed, *token_file;
+	int64_t interval, lease, cpus, valid;
+	bool foreground, no_start;
+};
+
+#define AT(field) offsetof(struct arguments, field)
+#define POLICIES "round-robin fi fim fi/p fim/p two-level ours"
+#define WORKING                                                                                                        \
+	{"listen", OPTION_TEXT, AT(listen),                                                                            \
+	 "WHERE",  NULL,	NULL,                                                                                  \
+	 0,	   0,		"take links at this port or ADDRESS:PORT; 7724 if not given",                          \
+	 0},                                                                                                           \
+		{"policy", OPTION_WORD, AT(policy),                                                                    \
+		 "NAME",   NULL,	POLICIES,                                                                      \
+		 0,	   0,		"place tasks of this machine by this policy; fim/p if not given",              \
+		 0},                                                                                                   \
+		{"cpus", OPTION_NUMBER, AT(cpus),                                                                      \
+		 "N",	 NULL,		NULL,                                                                          \
+		 1,	 65536,		"run at most N tasks at a time; as many as there are processors if not given", \
+		 0},                                                                                                   \
+		{"speed", OPTION_TEXT, AT(speed),                                                                      \
+		 "X",	  NULL,	       NULL,                                                                           \
+		 0,	  0,	       "the speed of a processor; measured if not given",                              \
+		 0},                                                                                                   \
+		{"interval-ms",                                                                                        \
+		 OPTION_NUMBER,                                                                                        \
+		 AT(interval),                                                                                         \
+		 "MS",                                                                                                 \
+		 NULL,                                                                                                 \
+		 NULL,                                                                                                 \
+		 10,                                                                                                   \
+		 3600000,                                                                                              \
+		 "exchange loads once in that time; 1000 if not given",                                                \
+		 0},                                                                                                   \
+		{"lease-ms",                                                                                           \
+		 OPTION_NUMBER,                                                                                        \
+		 AT(lease),                                                                                            \
+		 "MS",                                                                                                 \
+		 NULL,                                                                                                 \
+		 NULL,                                                                                                 \
+		 100,                                                                                                  \
+		 3600000,                                                                                              \
+		 "start a task elsewhere when its station has been silent for that long; 15000 if not given",          \
+		 0},                                                                                                   \
+		{"user", OPTION_TEXT, AT(user),                                                                        \
+		 "NAME", NULL,	      NULL,                                                                            \
+		 0,	 0,	      "as root: run tasks as this user; nobody if not given",                          \
+		 0},                                                                                                   \
+		{"cgroup", OPTION_DIR, AT(cgroup),                                                                     \
+		 "DIR",	   NULL,       NULL,                                                                           \
+		 0,	   0,	       "measure the load and the quota of this control group, not the machine's",      \
+		 0},                                                                                                   \
+	{                                                                                                              \
+		"foreground", OPTION_FLAG, AT(foreground), NULL, NULL, NULL, 0, 0, "stay, and log to standard error",  \
+			0                                                                                              \
+	}
+
+static const struct option create_options[] = {
+	{"name", OPTION_TEXT, AT(name), "STATION", NULL, NULL, 0, 0,
+	 "what this station is called; if not given: as the host is", 0},
+	{"pool", OPTION_TEXT, AT(pool), "NAME", NULL, NULL, 0, 0,
+	 "what the pool is called; if not given: as the station is", 0},
+	{"no-start", OPTION_FLAG, AT(no_start), NULL, NULL, NULL, 0, 0, "don't start the daemon", 0},
+	WORKING,
+	{0},
+};
+static const struct option join_options[] = {
+	{"name", OPTION_TEXT, AT(name), "STATION", NULL, NULL, 0, 0,
+	 "what this station is called; if not given: as the host is", 0},
+	{"token-file", OPTION_FILE, AT(token_file), "FILE", NULL, NULL, 0, 0, "read the token from FILE", 0},
+	{"no-start", OPTION_FLAG, AT(no_start), NULL, NULL, NULL, 0, 0, "don't start the daemon", 0},
+	WORKING,
+	{0},
+};
+static const struct option start_options[] = {WORKING, {0}};
+static const struct option token_options[] = {
+	{"valid", OPTION_SECONDS, AT(valid), "DURATION", "24:00:00", NULL, 0, 0, "how long it can be used", 0},
+	{0},
+};
+
+/* ---- what shunt-pool does ---- */
+
+struct words {
+	VEC(const char *) list;
+	char number[4][32];
+	int nnumbers;
+};
+
+static void word_add(struct words *w, const char *option, const char *value)
+{
+	if (!value)
+		return;
+	vec_push(&w->list, option);
+	vec_push(&w->list, value);
+}
+
+static void number_add(struct words *w, const char *option, int64_t value)
+{
+	char *text = w->number[w->nnumbers];
+
+	if (value <= 0) /* not given, or not an option of this command */
+		return;
+	snprintf(text, sizeof w->number[0], "%lld", (long long)value);
+	w->nnumbers++;
+	word_add(w, option, text);
+}
+
+static int pass_on(const struct command *c, const char *what, const char *operand, const struct arguments *a)
+{
+	struct strbuf program = {0};
+	struct words w = {0};
+
+	if (!program_find("shunt-pool", &program))
+		return command_fail(
+			c, "shunt-pool is not found beside this program nor in $PATH: install it ('make install')");
+	vec_push(&w.list, program.text);
+	vec_push(&w.list, what);
+	if (operand)
+		vec_push(&w.list, operand);
+	word_add(&w, "--name", a->name);
+	word_add(&w, "--pool", a->pool);
+	word_add(&w, "--listen", a->listen);
+	word_add(&w, "--policy", a->policy);
+	word_add(&w, "--user", a->user);
+	word_add(&w, "--cgroup", a->cgroup);
+	word_add(&w, "--speed", a->speed);
+	word_add(&w, "--token-file", a->token_file);
+	number_add(&w, "--interval-ms", a->interval);
+	number_add(&w, "--lease-ms", a->lease);
+	number_add(&w, "--cpus", a->cpus);
+	number_add(&w, "--valid", a->valid);
+	if (a->foreground)
+		vec_push(&w.list, "--foreground");
+	if (a->no_start)
+		vec_push(&w.list, "--no-start");
+	vec_push(&w.list, NULL);
+	fflush(stdout);
+	execv(program.text, (char *const *)w.list.v);
+	return command_fail(c, "%s: %s", program.text, strerror(errno));
+}
+
+static int create(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct arguments *a = arguments;
+
+	return pass_on(c, "create", NULL, a);
+}
+
+static int join(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	return pass_on(c, "join", operands->v[0], arguments);
+}
+
+static int start(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	return pass_on(c, "run", NULL, arguments);
+}
+
+static int token(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	return pass_on(c, "token", NULL, arguments);
+}
+
+/* ---- what the daemon is asked ---- */
+
+static int ask(const struct command *c, const char *what, json_t **ret)
+{
+	struct pool_wire w;
+	const char *data;
+	struct err err;
+	size_t n;
+	int rc = 0;
+
+	*ret = NULL;
+	if (pool_wire_open(&w, &err) < 0) {
+		pool_wire_close(&w);
+		return command_fail(c, "%s", err.text);
+	}
+	if (pool_wire_send(&w, json_pack("{s:s}", "t", what), NULL, 0) == 0)
+		while ((rc = pool_wire_fill(&w)) > 0 && (rc = pool_wire_next(&w, ret, &data, &n)) == 0)
+			;
+	pool_wire_close(&w);
+	return EXIT_OK;
+}
+
+static const char *percent(double part, char *buf, size_t size)
+{
+	snprintf(buf, size, "%.0f%%", 100 * part);
+	return buf;
+}
+
+static void stations_print(const json_t *list)
+{
+	static const char *const columns[] = {"Station", "State", ">Age",    ">Speed", ">Idle", ">Tasks",
+					      ">Owner",	 ">CPUs", ">Memory", "Arch",   "~Where"};
+	struct table *t = table_create(columns, sizeof columns / sizeof *columns);
+	const json_t *s;
+	size_t i;
+
+	json_array_foreach(list, i, s)
+	{
+		json_int_t age = json_integer_value(json_object_get(s, "age_ms"));
+		char text[32];
+		table_cell(t, "%s", json_string_value(json_object_get(s, "name")));
+		table_cell(t, "%s", json_string_value(json_object_get(s, "state")));
+		if (age < 0)
+			table_cell(t, "-");
+		else
+			table_cell(t, "%.1f s", (double)age / 1000);
+		table_cell(t, "%.2f", json_number_value(json_object_get(s, "speed")));
+		table_cell(t, "%s", percent(json_number_value(json_object_get(s, "idle")), text, sizeof text));
+		table_cell(t, "%lld", (long long)json_integer_value(json_object_get(s, "ours")));
+		table_cell(t, "%lld+%lld", (long long)json_integer_value(json_object_get(s, "interactive")),
+			   (long long)json_integer_value(json_object_get(s, "batch")));
+		table_cell(t, "%lld", (long long)json_integer_value(json_object_get(s, "cpus")));
+		table_cell(t, "%s",
+			   memory_human((int64_t)json_integer_value(json_object_get(s, "memory")), text, sizeof text));
+		table_cell(t, "%s", json_string_value(json_object_get(s, "arch")));
+		table_cell(t, "%s", json_string_value(json_object_get(s, "where")));
+	}
+	table_print(t, stdout, 0);
+	table_destroy(t);
+}
+
+struct status_arguments {
+	bool json;
+};
+
+static int status(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct status_arguments *a = arguments;
+	json_t *o;
+	int code = ask(c, "status", &o);
+
+	if (code == EXIT_OK && !o)
+		code = command_fail(c, "the pool's daemon does not answer");
+	if (code == EXIT_OK && a->json) {
+		json_object_del(o, "t");
+		json_dumpf(o, stdout, JSON_INDENT(2));
+		putchar('\n');
+	} else if (code == EXIT_OK) {
+		printf("Pool %s, station %s, policy %s: %lld tasks run or wait here, %lld of this machine's wait for a station.\n",
+		       json_string_value(json_object_get(o, "pool")), json_string_value(json_object_get(o, "name")),
+		       json_string_value(json_object_get(o, "policy")),
+		       (long long)json_integer_value(json_object_get(o, "tasks")),
+		       (long long)json_integer_value(json_object_get(o, "waiting")));
+		stations_print(json_object_get(o, "stations"));
+	}
+	json_decref(o);
+	return code;
+}
+
+/* The daemon closes the connection when it ends. */
+static int stop(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	json_t *o;
+	int code = ask(c, "stop", &o);
+
+	json_decref(o);
+	if (code == EXIT_OK)
+		puts("The pool's daemon has stopped. Its tasks are started on other stations.");
+	return code;
+}
+
+static const struct option status_options[] = {
+	{"json", OPTION_FLAG, offsetof(struct status_arguments, json), NULL, NULL, NULL, 0, 0, "print JSON", 0},
+	{0},
+};
+
+static const char *const create_examples[] = {
+	"shunt pool create --pool lab",
+	"Makes the authority of a pool called lab here, and starts this station.",
+	NULL,
+};
+static const char *const join_examples[] = {
+	"shunt pool join oak",
+	"Makes this machine a station of the pool that was created on oak. Asks for the token that 'shunt pool token' printed there.",
+	NULL,
+};
+static const char *const token_examples[] = {
+	"shunt pool token --valid 1:00:00",
+	"Prints a token with which one machine can join within the next hour.",
+	NULL,
+};
+static const char *const start_examples[] = {
+	"shunt pool start --policy ours",
+	"Starts this station's daemon again, and remembers the policy.",
+	NULL,
+};
+
+const struct command command_pool_create = {
+	.name = "pool create",
+	.operands = "",
+	.about = "Create a pool of workstations, with its own authority and without a server.",
+	.details =
+		"The authority's key stays on this machine: it is needed when a station joins, and at no other time. The daemon shunt-pool runs tasks of other stations here, as the user who "
+		"started it, or, if that is root, as --user. Files are in ~/.local/share/shunt/pool, as root in /var/lib/shunt-pool; $SHUNT_POOL_HOME names "
+		"another directory.",
+	.examples = create_examples,
+	.options = create_options,
+	.size = sizeof(struct arguments),
+	.run = create,
+	.alone = true,
+};
+const struct command command_pool_join = {
+	.name = "pool join",
+	.operands = "STATION[:PORT]",
+	.operands_min = 1,
+	.operands_max = 1,
+	.about = "Make this machine a station of a pool.",
+	.details =
+		"STATION is the machine on which the pool was created. The token is read from the standard input, or from --token-file; it works once, and names the authority that is to be "
+		"trusted. All other stations are then found by themselves.",
+	.examples = join_examples,
+	.options = join_options,
+	.size = sizeof(struct arguments),
+	.run = join,
+	.alone = true,
+};
+const struct command command_pool_token = {
+	.name = "pool token",
+	.operands = "",
+	.about = "Print a token with which one machine can join the pool; on the machine that created it.",
+	.examples = token_examples,
+	.options = token_options,
+	.size = sizeof(struct arguments),
+	.run = token,
+	.alone = true,
+};
+const struct command command_pool_start = {
+	.name = "pool start",
+	.operands = "",
+	.about = "Start this station's daemon.",
+	.examples = start_examples,
+	.options = start_options,
+	.size = sizeof(struct arguments),
+	.run = start,
+	.alone = true,
+};
+const struct command command_pool_stop = {
+	.name = "pool stop",
+	.operands = "",
+	.about = "Stop this station's daemon; tasks that run here are started on other stations.",
+	.run = stop,
+	.alone = true,
+};
+const struct command command_pool_status = {
+	.name = "pool status",
+	.operands = "",
+	.about = "Show the stations of the pool as this one knows them, with the age of what it knows.",
+	.options = status_options,
+	.size = sizeof(struct status_arguments),
+	.run = status,
+	.alone = true,
+};
