@@ -250,8 +250,9 @@ void errand_add(struct pool *p, struct client *c, int number, const struct peer_
 			     .need = *need,
 			     .live = live,
 			     .input_end = !input};
-	if (data.n > LINK_DATA_MAX || peer_start_read(head, data.text, data.n, e->arena, &e->start, &err) < 0) {
-		e->next = NULL;
+	if (!pool_table_has(&p->table, need)) {
+		fail(e, "no station of the pool has what it needs: see 'shunt pool status'");
+	} else if (data.n > LINK_DATA_MAX || peer_start_read(head, data.text, data.n, e->arena, &e->start, &err) < 0) {
 		fail(e, data.n > LINK_DATA_MAX ? "its arguments and its environment are longer than 1 MiB" : err.text);
 	} else {
 		while (*end)

@@ -86,10 +86,23 @@ bool pool_table_report(struct pool_entry *e, const struct peer_report *r, int64_
 	return true;
 }
 
+static bool suits(const struct pool_entry *e, const struct pool_need *need)
+{
+	return (!need->arch[0] || strcmp(need->arch, e->report.arch) == 0) && need->memory <= e->report.memory;
+}
+
+bool pool_table_has(const struct pool_table *t, const struct pool_need *need)
+{
+	for (size_t i = 0; i < t->entries.n; i++)
+		if (suits(&t->entries.v[i], need))
+			return true;
+	return false;
+}
+
 bool pool_entry_usable(const struct pool_entry *e, const struct pool_need *need, int64_t now, int64_t interval)
 {
 	return e->linked && e->report.run && !e->report.closed && now - e->heard <= POOL_SILENT * interval &&
-	       (!need->arch[0] || strcmp(need->arch, e->report.arch) == 0) && need->memory <= e->report.memory;
+	       suits(e, need);
 }
 
 /* The load of one of its processors, which is what the policies speak of. */

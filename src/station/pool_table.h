@@ -41,6 +41,8 @@ struct pool_entry *pool_table_add(struct pool_table *t, const char *name, const 
 /* Takes a report over unless it is older than what is known. True: it was new. */
 bool pool_table_report(struct pool_entry *e, const struct peer_report *r, int64_t now);
 bool pool_entry_usable(const struct pool_entry *e, const struct pool_need *need, int64_t now, int64_t interval);
+/* Whether any station that is known has it, be it ready or not. */
+bool pool_table_has(const struct pool_table *t, const struct pool_need *need);
 /* The station for a task, counted if the policy counts; NULL: it waits here. */
 struct pool_entry *pool_table_choose(struct pool_table *t, const struct pool_need *need, int64_t now, int64_t interval);
 void pool_table_ended(struct pool_table *t, struct pool_entry *e); /* a task that we placed there has ended */

@@ -64,8 +64,10 @@ static _Noreturn void task_exec(const struct peer_start *s, const struct pool_us
 	if (chdir(s->dir) < 0 && chdir("/") < 0)
 		_exit(126);
 	execvpe(s->argv[0], (char *const *)s->argv, (char *const *)s->env);
-	dprintf(STDERR_FILENO, "shunt-pool: %s: %s\n", s->argv[0], strerror(errno));
-	_exit(errno == ENOENT ? 127 : 126);
+	int error = errno;
+
+	dprintf(STDERR_FILENO, "shunt-pool: %s: %s\n", s->argv[0], strerror(error));
+	_exit(error == ENOENT ? 127 : 126);
 }
 
 /* ---- the keeper ---- */

@@ -112,6 +112,8 @@ static void ages(void **state)
 	fast.closed = true;
 	pool_table_report(e, &fast, 6000);
 	assert_null(chosen(&t, 6000));
+	assert_true(pool_table_has(&t, &(struct pool_need){.arch = "x86_64"}));
+	assert_false(pool_table_has(&t, &(struct pool_need){.arch = "pdp11"}));
 	assert_true(pool_band_left(&slow, &fast));
 	assert_false(pool_band_left(&fast, &fast));
 	pool_table_fini(&t);
