@@ -68,29 +68,25 @@ static bool conservative_place(struct sched *s, size_t i)
 	return false;
 }
 
-/* Whether as many reserve as may. */
-static bool deep_enough(const struct sched *s, int64_t reserved)
-{
-	return s->c->settings.reserve_depth > 0 && reserved >= s->c->settings.reserve_depth;
-}
-
 /* Whether a job that has no place may find one. */
-static bool worth_searching(const struct sched *s, uint32_t job, int64_t length, int64_t reserved)
+static bool worth_searching(const struct sched *s, uint32_t job, int64_t length, const struct depth *reserved)
 {
-	return !deep_enough(s, reserved) && !failure_known(s, &s->sweep.nowhere, cluster_job(s->c, job), length);
+	return !depth_reached(reserved, cluster_job(s->c, job)) &&
+	       !failure_known(s, &s->sweep.nowhere, cluster_job(s->c, job), length);
 }
 
-static int64_t reservations(const struct sched *s)
+static struct depth reservations(const struct sched *s)
 {
-	int64_t n = 0;
+	struct depth d = {.most = s->c->settings.reserve_depth};
 
-	for (size_t i = 0; i < s->line.by_key.n && s->c->settings.reserve_depth; i++)
-		n += s->line.by_key.v[i].planned != TIME_NEVER;
-	return n;
+	for (size_t i = 0; i < s->line.by_key.n && d.most; i++)
+		if (s->line.by_key.v[i].planned != TIME_NEVER)
+			depth_count(&d, cluster_job(s->c, s->line.by_key.v[i].job), 1);
+	return d;
 }
 
 /* Whether it is worth asking about the job of entry i; if not, what is known of it is noted. */
-static bool worth_placing(struct sched *s, const struct queued *e, int64_t most, int64_t reserved)
+static bool worth_placing(struct sched *s, const struct queued *e, int64_t most, const struct depth *reserved)
 {
 	if (e->planned == TIME_NEVER)
 		return worth_searching(s, e->job, e->length, reserved);
@@ -105,22 +101,26 @@ static bool worth_placing(struct sched *s, const struct queued *e, int64_t most,
 static void sweep_on(struct sched *s)
 {
 	struct sweep *w = &s->sweep;
-	int64_t reserved = reservations(s), most = most_freed(s, w->dirty);
+	struct depth reserved = reservations(s);
+	int64_t most = most_freed(s, w->dirty);
 	size_t i = w->job == JOB_NONE ? 0 : queue_after(s, w->key, w->job);
+	bool tired = false;
 
-	while (i < s->line.by_key.n) {
+	while (i < s->line.by_key.n && !tired) {
 		struct queued e = s->line.by_key.v[i];
 		w->key = e.key;
 		w->job = e.job;
 		if (!sched_may(s, e.job)) {
-			reserved -= e.planned != TIME_NEVER;
+			depth_count(&reserved, cluster_job(s->c, e.job), -(e.planned != TIME_NEVER));
 			queue_line_up(s, e.job);
 			continue;
 		}
-		if (worth_placing(s, &e, most, reserved)) {
+		if (worth_placing(s, &e, most, &reserved)) {
 			bool started = conservative_place(s, i), moved;
 
-			reserved += (!started && s->line.by_key.v[i].planned != TIME_NEVER) - (e.planned != TIME_NEVER);
+			depth_count(&reserved, cluster_job(s->c, e.job),
+				    (!started && s->line.by_key.v[i].planned != TIME_NEVER) -
+					    (e.planned != TIME_NEVER));
 			moved = started || s->line.by_key.v[i].planned != e.planned;
 			if (moved && e.planned != TIME_NEVER && e.planned + e.length > w->moved)
 				w->moved = e.planned + e.length;
@@ -132,9 +132,11 @@ static void sweep_on(struct sched *s)
 		} else {
 			i++;
 		}
-		if (cycle_tired(s))
-			return;
+		tired = cycle_tired(s);
 	}
+	vec_free(&reserved.bound);
+	if (tired)
+		return;
 	w->on = false;
 	if (w->moved > s->dirty)
 		s->dirty = w->moved; /* those before the ones that moved have not seen what that freed */
@@ -155,19 +157,21 @@ static void sweep_begin(struct sched *s)
 /* Only those that came. */
 static void fresh_place(struct sched *s)
 {
-	int64_t reserved = reservations(s);
+	struct depth reserved = reservations(s);
 	size_t i = 0;
 
-	for (; i < s->line.fresh.n && !deep_enough(s, reserved) && !s->effort.unfinished; i++) {
+	for (; i < s->line.fresh.n && !s->effort.unfinished; i++) {
 		uint32_t job = s->line.fresh.v[i];
-		if (plan_holds(s->p, job))
+		if (plan_holds(s->p, job) || depth_reached(&reserved, cluster_job(s->c, job)))
 			continue;
 		if (!sched_may(s, job))
 			queue_line_up(s, job);
-		else if (worth_searching(s, job, queue_get(s, job)->length, reserved))
-			reserved += !conservative_place(s, queue_find(s, job)) && plan_holds(s->p, job);
+		else if (worth_searching(s, job, queue_get(s, job)->length, &reserved))
+			depth_count(&reserved, cluster_job(s->c, job),
+				    !conservative_place(s, queue_find(s, job)) && plan_holds(s->p, job));
 		cycle_tired(s);
 	}
+	vec_free(&reserved.bound);
 	if (s->effort.unfinished) {
 		for (size_t k = i; k < s->line.fresh.n; k++)
 			s->line.fresh.v[k - i] = s->line.fresh.v[k];

@@ -250,7 +250,7 @@ int64_t sched_next_wake(const struct sched *s)
 		next = slices_wake(s);
 	if (s->outage.begin != TIME_NEVER && s->outage.until < next)
 		next = s->outage.until;
-	if (s->next_edge < next)
-		next = s->next_edge;
+	if (s->fences.next_edge < next)
+		next = s->fences.next_edge;
 	return s->next_planned < next ? s->next_planned : next;
 }

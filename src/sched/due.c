@@ -57,10 +57,27 @@ static bool due_share_drain(struct sched *s)
 		return false;
 	for (size_t i = 0; i < s->line.wide.n; i++) {
 		uint32_t job = s->line.wide.v[i];
-		if (cluster_job_request(s->c, cluster_job(s->c, job))->total.v[RES_CPU] <= s->window.cpus[0])
+		if (cluster_job_request(s->c, cluster_job(s->c, job))->total.v[RES_CPU] <= s->window.cpus[0] &&
+		    !fences_too_early(s, job))
 			return queue_get(s, job)->due <= first->due + SHARE_DRAIN * span && due_start(s, job);
 	}
 	return false;
+}
+
+/* The first of an array whose keys are at most `until`, without those that wait for their reservations to begin. */
+static uint32_t due_first_of(const struct sched *s, const queued_vec *v, double until)
+{
+	for (size_t i = 0; i < v->n && v->v[i].key <= until; i++)
+		if (!s->line.bound || !fences_too_early(s, v->v[i].job))
+			return v->v[i].job;
+	return JOB_NONE;
+}
+
+static uint32_t due_first(const struct sched *s)
+{
+	uint32_t overdue = due_first_of(s, &s->line.by_due, (double)s->now);
+
+	return overdue != JOB_NONE ? overdue : due_first_of(s, &s->line.by_key, INFINITY);
 }
 
 /* Starts whoever is first for as long as that is possible; then the first is the head. */
@@ -69,8 +86,9 @@ static void due_start_heads(struct sched *s)
 	size_t waiting = s->line.by_key.n;
 
 	while (s->line.by_key.n && (s->line.by_key.n == waiting || !cycle_tired(s))) {
-		uint32_t first =
-			s->line.by_due.v[0].key <= (double)s->now ? s->line.by_due.v[0].job : s->line.by_key.v[0].job;
+		uint32_t first = due_first(s);
+		if (first == JOB_NONE)
+			break;
 		if (!sched_may(s, first)) {
 			queue_line_up(s, first);
 			continue;
@@ -131,13 +149,30 @@ static void due_reserve(struct sched *s, uint32_t job, double relax)
 	vec_push(&s->reserved, job);
 }
 
-/* Reservations for the jobs that are overdue, in the order of their due dates. */
-static void due_reserve_overdue(struct sched *s, int overdue)
+/* The first jobs that are overdue, as far as it matters. Their number. */
+static int due_overdue(const struct sched *s, uint32_t jobs[FIRM_MAX])
+{
+	int n = 0, most = s->p->nnodes == 1 ? FIRM_MAX : FIRM_NODES;
+
+	for (size_t i = 0; n < most && i < s->line.by_due.n && s->line.by_due.v[i].key <= (double)s->now; i++)
+		if (!s->line.bound || !fences_too_early(s, s->line.by_due.v[i].job))
+			jobs[n++] = s->line.by_due.v[i].job;
+	return n;
+}
+
+static int due_count(const struct sched *s)
 {
 	uint32_t jobs[FIRM_MAX];
 
-	for (int i = 0; i < overdue; i++)
-		jobs[i] = s->line.by_due.v[i].job;
+	return due_overdue(s, jobs);
+}
+
+/* Reservations for the jobs that are overdue, in the order of their due dates. */
+static void due_reserve_overdue(struct sched *s)
+{
+	uint32_t jobs[FIRM_MAX];
+	int overdue = due_overdue(s, jobs);
+
 	for (int i = 0; i < overdue; i++)
 		due_reserve(s, jobs[i], 0);
 }
@@ -151,22 +186,12 @@ static double due_youth(const struct sched *s)
 	return s->due.overdue || span <= 0 ? 0 : sqrt(fmax(0, 1 - ((double)s->now - submit) / span));
 }
 
-/* How many jobs are overdue, as far as it matters. */
-static int due_count(const struct sched *s)
-{
-	int n = 0, most = s->p->nnodes == 1 ? FIRM_MAX : FIRM_NODES;
-
-	while (n < most && (size_t)n < s->line.by_due.n && s->line.by_due.v[n].key <= (double)s->now)
-		n++;
-	return n;
-}
-
 static void due_reserve_all(struct sched *s)
 {
 	s->due.overdue = due_count(s);
 	s->due.idle_now = timeline_step(plan_sum(s->p), timeline_find(plan_sum(s->p), s->now))[1 + RES_CPU];
 	if (s->due.overdue >= 2)
-		due_reserve_overdue(s, s->due.overdue);
+		due_reserve_overdue(s);
 	else /* one for the head: the younger and the narrower, the more relaxed */
 		due_reserve(s, s->head, RELAX * due_youth(s) * (1 - job_width(s, s->head)));
 	window_build(s);

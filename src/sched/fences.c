@@ -36,6 +36,60 @@ static void places_review(struct sched *s)
 	}
 }
 
+static bool has_begun(const struct sched *s, uint32_t id)
+{
+	for (size_t i = 0; i < s->fences.begun.n; i++)
+		if (s->fences.begun.v[i] == id)
+			return true;
+	return false;
+}
+
+static void edges_find(struct sched *s)
+{
+	s->fences.next_edge = plan_next_edge(s->p, s->now);
+	vec_clear(&s->fences.begun);
+	for (uint32_t n = 0; n < s->p->nnodes; n++) {
+		const fence_vec *v = s->p->node[n].fences;
+		for (size_t i = 0; v && i < v->n && v->v[i].start <= s->now; i++)
+			if (v->v[i].end > s->now && !has_begun(s, v->v[i].id))
+				vec_push(&s->fences.begun, v->v[i].id);
+	}
+}
+
+bool fences_too_early(const struct sched *s, uint32_t job)
+{
+	uint32_t bound = cluster_job(s->c, job)->bound;
+
+	return bound && !has_begun(s, bound);
+}
+
+static struct bound_places *places_of(const struct depth *d, uint32_t bound)
+{
+	for (size_t i = 0; i < d->bound.n; i++)
+		if (d->bound.v[i].bound == bound)
+			return &d->bound.v[i];
+	return NULL;
+}
+
+void depth_count(struct depth *d, const struct job *job, int places)
+{
+	struct bound_places *x = job->bound ? places_of(d, job->bound) : NULL;
+
+	if (!job->bound)
+		d->common += places;
+	else if (x)
+		x->n += places;
+	else
+		vec_push(&d->bound, (struct bound_places){job->bound, places});
+}
+
+bool depth_reached(const struct depth *d, const struct job *job)
+{
+	const struct bound_places *x = job->bound ? places_of(d, job->bound) : NULL;
+
+	return d->most > 0 && (job->bound ? x && x->n >= d->most : d->common >= d->most);
+}
+
 void sched_fences(struct sched *s, const struct node_fence *fences, size_t n, int64_t now)
 {
 	if (n == 0 && s->p->edges.n == 0)
@@ -50,7 +104,7 @@ void sched_fences(struct sched *s, const struct node_fence *fences, size_t n, in
 		else
 			plan_fence(s->p, fences[i].node, &fences[i].fence);
 	places_review(s);
-	s->next_edge = plan_next_edge(s->p, now);
+	edges_find(s);
 	sched_refresh(s);
 }
 
@@ -68,6 +122,7 @@ static bool passes(const struct sched *s, const struct job *job)
 void sched_keys(struct sched *s, uint32_t id, uint32_t keys, uint32_t bound, int64_t now)
 {
 	struct job *job = cluster_job(s->c, id);
+	uint32_t was = job->bound;
 
 	if (job->keys == keys && job->bound == bound)
 		return;
@@ -75,6 +130,9 @@ void sched_keys(struct sched *s, uint32_t id, uint32_t keys, uint32_t bound, int
 	job->bound = bound;
 	if (!job_waits(job))
 		return;
+	s->line.bound |= bound != 0;
+	if (was && !bound && s->starving && job->kind == KIND_COMMON)
+		patience_begin(s, job);
 	s->now = now;
 	plan_advance(s->p, now);
 	places_ease(s);
@@ -85,9 +143,9 @@ void sched_keys(struct sched *s, uint32_t id, uint32_t keys, uint32_t bound, int
 
 void fences_reach(struct sched *s)
 {
-	if (s->next_edge > s->now)
+	if (s->fences.next_edge > s->now)
 		return;
-	s->next_edge = plan_next_edge(s->p, s->now);
+	edges_find(s);
 	sched_refresh(s);
 }
 

@@ -431,15 +431,15 @@ static bool pass_head_stays(struct sched *s)
 	const struct queued *e = &s->line.by_key.v[0];
 
 	return s->policy->reserve == RESERVE_HEAD && s->reserved.n == 1 && s->line.by_key.n &&
-	       e->job == s->reserved.v[0] && s->order != ORDER_WFP3 && !queue_is_stale(s) && !pass_reached(s) &&
-	       sched_may(s, e->job) &&
+	       e->job == s->reserved.v[0] && !cluster_job(s->c, e->job)->bound && s->order != ORDER_WFP3 &&
+	       !queue_is_stale(s) && !pass_reached(s) && sched_may(s, e->job) &&
 	       !pass_could_start_before(s, plan_piece(s->p, e->job, 0)->start, e->cpus, e->length);
 }
 
 static void pass_full(struct sched *s)
 {
+	struct depth reserved = {.most = s->policy->reserve};
 	size_t i = 0;
-	int reserved = 0;
 
 	s->stats.full_passes++;
 	s->fill.whole = s->fill.on;
@@ -465,6 +465,10 @@ static void pass_full(struct sched *s)
 	while (i < s->line.by_key.n) {
 		struct queued e = s->line.by_key.v[i];
 		s->line.scanned = i;
+		if (s->line.bound && fences_too_early(s, e.job)) {
+			i++;
+			continue;
+		}
 		if (!sched_may(s, e.job)) {
 			queue_line_up(s, e.job);
 			if (cycle_tired(s)) /* the next one goes on with those that are left */
@@ -481,21 +485,21 @@ static void pass_full(struct sched *s)
 			i++; /* nobody waits for a reservation but those that are bound to it */
 			continue;
 		}
-		if (s->head == JOB_NONE)
+		if (s->head == JOB_NONE || cluster_job(s->c, s->head)->bound)
 			s->head = e.job;
 		if (s->backfill == ORDER_NONE)
 			break;
-		if (reserved < s->policy->reserve) {
+		if (s->policy->reserve && !depth_reached(&reserved, cluster_job(s->c, e.job))) {
 			bool starts = pass_reserve(s, e.job, e.length);
 			if (starts) {
 				if (s->head == e.job)
 					s->head = JOB_NONE;
 				continue;
 			}
-			reserved++;
+			depth_count(&reserved, cluster_job(s->c, e.job), 1);
 		}
 		i++;
-		if (reserved >= s->policy->reserve) {
+		if (reserved.common >= reserved.most) {
 			if (queue_has_fill(s))
 				pass_fill(s, &s->line.by_fill, 0);
 			else
@@ -505,6 +509,7 @@ static void pass_full(struct sched *s)
 	}
 	s->freed = false;
 	vec_clear(&s->line.fresh);
+	vec_free(&reserved.bound);
 }
 
 bool pass_reached(struct sched *s)

@@ -175,25 +175,23 @@ static void recount(struct sched *s)
 	vec_free(&all);
 }
 
-static bool deep_enough(const struct sched *s, int64_t reserved)
-{
-	return s->c->settings.reserve_depth > 0 && reserved >= s->c->settings.reserve_depth;
-}
-
 /* Those without a place, but for what would be too many: they are where they were. */
 static void cut_to_depth(const struct sched *s, item_vec *all)
 {
-	int64_t commons = 0;
+	struct depth commons = {.most = s->c->settings.reserve_depth};
 	size_t kept = 0;
 
 	for (size_t i = 0; i < all->n; i++) {
 		struct item x = all->v[i];
-		bool common = !is_special(cluster_job(s->c, x.job));
-		if (!common || x.start != TIME_NEVER || !deep_enough(s, commons))
+		const struct job *job = cluster_job(s->c, x.job);
+		bool common = !is_special(job);
+		if (!common || x.start != TIME_NEVER || !depth_reached(&commons, job))
 			all->v[kept++] = x;
-		commons += common;
+		if (common)
+			depth_count(&commons, job, 1);
 	}
 	all->n = kept;
+	vec_free(&commons.bound);
 }
 
 /* When somebody moved jobs: all of them in the order of their ranks, whoever is later for it. */
@@ -253,13 +251,20 @@ static void nices_take(struct sched *s, item_vec *ret)
 	items_take(s, ret, 0);
 }
 
+/* Whether nobody else gets a place. */
+static bool deep_enough(const struct sched *s, const struct depth *d)
+{
+	return d->most > 0 && d->common >= d->most && !s->line.bound;
+}
+
 /* One at least: what it took to get here, such as nice jobs that made way, must not keep all of them from their places for ever. Who starts now, or
  * has to wait for a limit, leaves the queue: only the others count. */
-static void commons_place(struct sched *s, const job_vec *list, bool nice, int64_t *reserved)
+static void commons_place(struct sched *s, const job_vec *list, bool nice, struct depth *reserved)
 {
-	for (size_t i = 0; i < list->n && !s->effort.unfinished && !deep_enough(s, *reserved); i++) {
-		struct item x = item_of(s, cluster_job(s->c, list->v[i]));
-		if (x.nice != nice)
+	for (size_t i = 0; i < list->n && !s->effort.unfinished && !deep_enough(s, reserved); i++) {
+		const struct job *job = cluster_job(s->c, list->v[i]);
+		struct item x = item_of(s, job);
+		if (x.nice != nice || depth_reached(reserved, job))
 			continue;
 		if (!sched_may(s, x.job)) {
 			queue_line_up(s, x.job);
@@ -267,7 +272,8 @@ static void commons_place(struct sched *s, const job_vec *list, bool nice, int64
 			int64_t at = item_place(s, &x);
 			cycle_try(s, x.job, TRIED_PLACE);
 			item_publish_common(s, &x, at);
-			*reserved += at > s->now && at != TIME_NEVER; /* who has no place keeps nobody waiting */
+			depth_count(reserved, job,
+				    at > s->now && at != TIME_NEVER); /* who has no place keeps nobody waiting */
 			cycle_tired(s);
 		}
 	}
@@ -278,16 +284,16 @@ static void add_commons(struct sched *s)
 {
 	job_vec list = {0};
 	item_vec nices = {0};
-	int64_t reserved = 0;
+	struct depth reserved = {.most = s->c->settings.reserve_depth};
 
 	for (size_t i = 0; i < s->line.by_key.n; i++) {
 		const struct queued *e = &s->line.by_key.v[i];
 		if (e->planned == TIME_NEVER)
 			vec_push(&list, e->job);
 		else
-			reserved += e->planned > s->now;
+			depth_count(&reserved, cluster_job(s->c, e->job), e->planned > s->now);
 	}
-	if (list.n && !deep_enough(s, reserved))
+	if (list.n && !deep_enough(s, &reserved))
 		nices_take(s, &nices);
 	commons_place(s, &list, false, &reserved);
 	items_place(s, &nices, 0);
@@ -295,6 +301,7 @@ static void add_commons(struct sched *s)
 	commons_place(s, &list, true, &reserved);
 	vec_free(&nices);
 	vec_free(&list);
+	vec_free(&reserved.bound);
 	if (!s->effort.unfinished)
 		vec_clear(&s->line.fresh);
 }

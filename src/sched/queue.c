@@ -157,6 +157,7 @@ void queue_add(struct sched *s, uint32_t id)
 		job->waiting = (uint32_t)s->line.waiting.n;
 		vec_push(&s->line.waiting, (struct waiting){0});
 	}
+	s->line.bound |= job->bound != 0;
 	w = &s->line.waiting.v[job->waiting];
 	*w = (struct waiting){.job = id, .length = sched_length(s, job), .fresh = true, .kept = TIME_NEVER};
 	if (s->policy->know == KNOW_PREDICTION) {

@@ -64,6 +64,15 @@ struct failure {
 
 typedef VEC(struct failure) failure_vec;
 
+/* Places that waiting jobs hold at once, of `most` (0: any number). Those of jobs that are bound to a reservation are of no use to others: each reservation has as many of its own. */
+struct depth {
+	int64_t most, common;
+	VEC(struct bound_places {
+		uint32_t bound;
+		int64_t n;
+	}) bound;
+};
+
 /* A running job whose place an emergency job needs, later than now: until then it goes on. */
 struct victim {
 	uint32_t job, by;
@@ -125,6 +134,7 @@ struct line {
 	queued_vec by_due;	     /* the same by due date (due.c) */
 	job_vec wide;		     /* those that need more than half of the machine, by arrival (due.c) */
 	struct heap patience;	     /* (when it starves, job) of waiting common jobs, with stale ones */
+	bool bound;		     /* some may be bound to a reservation */
 	bool reweigh;		     /* priorities have changed: the arrays are to be sorted again */
 	bool drifts;		     /* ... and do so with time */
 	int64_t weighed;	     /* the instant for which keys that change with time were computed */
@@ -230,8 +240,11 @@ struct sched { /* what owns memory here is copied by sched_clone() and freed by 
 	struct fill fill;
 	job_vec reserved;     /* transient reservations of common jobs: not promises */
 	int64_t next_planned; /* the earliest of the kept reservations */
-	int64_t next_edge;    /* when a fence begins or ends next */
-	uint32_t head;	      /* the first job that could not start, or JOB_NONE */
+	struct {
+		int64_t next_edge;   /* when one begins or ends next */
+		VEC(uint32_t) begun; /* the ids of those that have begun, and are not over, by then */
+	} fences;
+	uint32_t head; /* the first job that could not start, or JOB_NONE */
 	struct window window;
 	failure_vec failures;
 	bool freed;    /* something ended, moved or changed since the last full pass */
@@ -359,6 +372,10 @@ int64_t slices_wake(const struct sched *s);
 void outage_fill(struct sched *s);
 /* fences.c: reservations */
 void fences_reach(struct sched *s); /* at the beginning of a cycle: some may have begun or ended */
+/* It is bound to a reservation that has not begun, or is over: it can't start now, whatever becomes free. */
+bool fences_too_early(const struct sched *s, uint32_t job);
+void depth_count(struct depth *d, const struct job *job, int places); /* it has one more, or -1 */
+bool depth_reached(const struct depth *d, const struct job *job);
 /* The first fence that would keep a job from running now for that long; of a bound one its own, which it waits for. False: there is none. */
 bool fences_find(const struct sched *s, uint32_t job, int64_t length, struct fence *ret);
 

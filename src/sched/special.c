@@ -199,7 +199,7 @@ static bool starves(const struct sched *s, const struct heap_item *x)
 	const struct job *job = cluster_job(s->c, (uint32_t)x->tie);
 
 	return job->state == STATE_CANDIDATE && job->kind == KIND_COMMON && job->attempt == x->value &&
-	       !queue_in_line(s, job->id); /* that is not the scheduler's fault */
+	       !queue_in_line(s, job->id) && !job->bound; /* that is not the scheduler's fault */
 }
 
 /* Out of the plan, for as long as the transaction lasts. */

@@ -20,9 +20,10 @@ static struct world w;
 static uint32_t course;
 
 /* Two nodes; the first is for `course` in [100, 200). */
-static void open_world(const char *policy)
+static void open_world(const char *policy, int64_t starve_after)
 {
 	world_init(&w, policy);
+	w.c->settings.starve_after = starve_after;
 	world_add_nodes(&w, 2, 8);
 	world_open(&w);
 	course = names_add(&w.c->reservation_names, "course") + 1;
@@ -53,7 +54,7 @@ static void give(uint32_t job, uint32_t bound)
 
 static void under(const char *policy)
 {
-	open_world(policy);
+	open_world(policy, TIME_NEVER);
 
 	uint32_t outside = world_common(&w, 0, "nodes=2:ppn=8", 150), inside = world_common(&w, 0, "nodes=1:ppn=4", 60);
 
@@ -111,7 +112,7 @@ static void test_common(void **state)
 static void test_passed(void **state)
 {
 	(void)state;
-	open_world("fcfs");
+	open_world("fcfs", TIME_NEVER);
 
 	uint32_t inside = world_common(&w, 0, "nodes=1:ppn=4", 60);
 
@@ -154,7 +155,7 @@ static void test_left(void **state)
 	(void)state;
 	for (int pace = 0; pace < 2; pace++) {
 		struct limits *l = limits_create();
-		open_world("artaras");
+		open_world("artaras", TIME_NEVER);
 		sched_limit(w.s, l);
 		sched_pace(w.s, pace ? 1000000 : 0);
 		limits_cap(l, LIMIT_OF_USER, 1, LIMIT_JOBS, 1);
@@ -195,7 +196,7 @@ static void lined_up(const char *policy)
 {
 	struct limits *l = limits_create();
 
-	open_world(policy);
+	open_world(policy, TIME_NEVER);
 	sched_limit(w.s, l);
 	limits_cap(l, LIMIT_OF_USER, 1, LIMIT_JOBS, 1);
 	w.limits_of_next = limits_class(l, &(struct limit_party){.user = 1});
@@ -226,11 +227,97 @@ static void test_lined_up(void **state)
 	lined_up("artaras");
 }
 
+/* Jobs that wait for their reservation to begin take no place from others, however few places there are. */
+static void places_left(const char *policy)
+{
+	open_world(policy, TIME_NEVER);
+	w.c->settings.reserve_depth = 2;
+
+	uint32_t runs = world_common(&w, 0, "nodes=n2:ppn=8", 40);
+
+	world_cycle(&w, 0);
+	for (int i = 0; i < 3; i++)
+		give(world_common(&w, 1, "nodes=1:ppn=4", 60), course);
+
+	uint32_t wide = world_common(&w, 2, "nodes=2:ppn=8", 50), next = world_common(&w, 3, "nodes=n1:ppn=8", 90);
+
+	world_cycle(&w, 3);
+	is(runs, STATE_RUNNING);
+	is(wide, STATE_CANDIDATE);
+	assert_true(plan_holds(w.p, wide));
+	if (strcmp(policy, "shunt") != 0) /* by which places may be a little later */
+		is(next, STATE_CANDIDATE);
+	world_fini(&w);
+}
+
+/* ... nor do others, where all reserve, take those of jobs whose reservation has begun. */
+static void places_inside(const char *policy)
+{
+	uint32_t inside[3];
+
+	open_world(policy, TIME_NEVER);
+	w.c->settings.reserve_depth = 2;
+
+	uint32_t runs = world_common(&w, 0, "nodes=n2:ppn=8", 1000);
+
+	world_cycle(&w, 0);
+	for (int i = 0; i < 3; i++)
+		world_common(&w, 0, "nodes=2:ppn=8", 150);
+	world_cycle(&w, 0);
+	for (int i = 0; i < 3; i++) {
+		inside[i] = world_common(&w, 1, "nodes=1:ppn=8", 30);
+		give(inside[i], course);
+	}
+	world_cycle(&w, 1);
+	world_cycle(&w, 100);
+	is(runs, STATE_RUNNING);
+	is(inside[0], STATE_RUNNING);
+	is(inside[1], STATE_CANDIDATE);
+	sched_finish(w.s, inside[0], 130, NULL);
+	world_cycle(&w, 130);
+	is(inside[1], STATE_RUNNING);
+	plan_check(w.p);
+	world_fini(&w);
+}
+
+static void test_places(void **state)
+{
+	(void)state;
+	places_left("easy");
+	places_left("conservative");
+	places_left("artaras");
+	places_left("shunt");
+	places_inside("easy");
+	places_inside("conservative");
+	places_inside("artaras");
+	places_inside("shunt");
+}
+
+/* Who waits for a reservation does not starve, until it is bound no more. */
+static void test_patient(void **state)
+{
+	(void)state;
+	open_world("oscar", 20);
+
+	uint32_t runs = world_common(&w, 0, "nodes=2:ppn=8", 90), inside = world_common(&w, 0, "nodes=1:ppn=4", 60);
+
+	give(inside, course);
+	world_cycle(&w, 0);
+	is(runs, STATE_RUNNING);
+	world_cycle(&w, 50);
+	assert_int_equal(world_job(&w, inside)->kind, KIND_COMMON);
+	give(inside, 0);
+	world_cycle(&w, 51);
+	assert_int_equal(world_job(&w, inside)->kind, KIND_STARVING);
+	world_fini(&w);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_common), cmocka_unit_test(test_passed),
-					   cmocka_unit_test(test_put_up), cmocka_unit_test(test_left),
-					   cmocka_unit_test(test_lined_up)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_common),   cmocka_unit_test(test_passed),
+					   cmocka_unit_test(test_put_up),   cmocka_unit_test(test_left),
+					   cmocka_unit_test(test_lined_up), cmocka_unit_test(test_places),
+					   cmocka_unit_test(test_patient)};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
