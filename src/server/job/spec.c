@@ -4,7 +4,6 @@
  * What the server keeps in memory of a job is the spec, stored as its `head`; environment, paths and arguments are the `body`, which only the
  * store has until the job starts.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
@@ -17,10 +16,8 @@
 #include <sys/types.h>
 
 #include "base/arena.h"
-#include "base/base64.h"
 #include "base/err.h"
 #include "base/json.h"
-#include "base/map.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/timetext.h"
@@ -46,17 +43,17 @@
 #include "server/base/instance.h"
 #include "server/base/users.h"
 #include "server/base/words.h"
+#include "server/job/body.h"
 #include "server/job/classes.h"
 #include "server/job/jobs.h"
+#include "server/job/members.h"
+#include "server/job/scripts.h"
 #include "server/job/spec.h"
-#include "server/job/stage.h"
 #include "server/node/nodes.h"
 #include "server/server.h"
 #include "server/settings/remotes.h"
-#include "store/store.h"
 
 #define NAME_MAX_CHARS 236
-#define SCRIPT_MAX (16u << 20)
 #define TEXT_MAX 4096
 #define ESTIMATE_MAX (INT64_C(1) << 40)
 #define PROGRAM_MAX 1024 /* the commands cut it there, too */
@@ -72,72 +69,6 @@ static const struct {
 const char *power_name(int i)
 {
 	return i < (int)(sizeof powers / sizeof *powers) ? powers[i].name : NULL;
-}
-
-/* ---- members of the JSON ---- */
-
-/* A string without NULs, or NULL when it is missing or null. */
-static int text_get(const json_t *job, const char *key, size_t max, const char **ret, struct err *err)
-{
-	const json_t *v = json_object_get(job, key);
-
-	*ret = NULL;
-	if (!v || json_is_null(v))
-		return 0;
-	if (!json_is_string(v))
-		return err_set(err, -EINVAL, "%s must be a string", key);
-	if (json_string_length(v) > max)
-		return err_set(err, -EINVAL, "%s has %zu characters: at most %zu are taken", key, json_string_length(v),
-			       max);
-	if (strlen(json_string_value(v)) != json_string_length(v))
-		return err_set(err, -EINVAL, "%s has a NUL character in it", key);
-	*ret = json_string_value(v);
-	return 0;
-}
-
-static int number_get(const json_t *job, const char *key, int64_t min, int64_t max, int64_t *ret, struct err *err)
-{
-	const json_t *v = json_object_get(job, key);
-
-	if (!v || json_is_null(v))
-		return 0;
-	if (!json_is_integer(v) || json_integer_value(v) < min || json_integer_value(v) > max)
-		return err_set(err, -EINVAL, "%s must be a whole number from %lld to %lld", key, (long long)min,
-			       (long long)max);
-	*ret = json_integer_value(v);
-	return 0;
-}
-
-static int bool_get(const json_t *job, const char *key, bool *ret, struct err *err)
-{
-	const json_t *v = json_object_get(job, key);
-
-	if (!v || json_is_null(v))
-		return 0;
-	if (!json_is_boolean(v))
-		return err_set(err, -EINVAL, "%s must be true or false", key);
-	*ret = json_is_true(v);
-	return 0;
-}
-
-/* Every element a string without NULs, or, where `base64` says so, {"base64": ...}. */
-static int list_check(const json_t *job, const char *key, bool base64, struct err *err)
-{
-	const json_t *v = json_object_get(job, key), *x;
-	size_t i;
-
-	if (!v || json_is_null(v))
-		return 0;
-	if (!json_is_array(v))
-		return err_set(err, -EINVAL, "%s must be an array of strings", key);
-	json_array_foreach(v, i, x)
-	{
-		if (base64 && json_is_string(json_object_get(x, "base64")))
-			continue;
-		if (!json_is_string(x) || strlen(json_string_value(x)) != json_string_length(x))
-			return err_set(err, -EINVAL, "%s[%zu] must be a string without NUL characters", key, i);
-	}
-	return 0;
 }
 
 /* ---- resources ---- */
@@ -295,7 +226,7 @@ static int read_deadline(const struct server *s, const json_t *job, const char *
 	*ret = TIME_NEVER;
 	if (json_is_integer(d) && !given)
 		*ret = json_integer_value(d);
-	else if ((given || (rc = text_get(job, "deadline", 64, &text, err)) == 0) && (given || text) &&
+	else if ((given || (rc = member_text(job, "deadline", 64, &text, err)) == 0) && (given || text) &&
 		 (rc = instant_parse(given ? given : text, s->clock->now, ret, err)) < 0)
 		err_prefix(err, rc, "deadline \"%.40s\"", given ? given : text);
 	return rc;
@@ -328,7 +259,7 @@ static int read_kind(struct server *s, const struct asker *who, const json_t *jo
 	const char *type;
 	const json_t *v;
 	size_t i;
-	int rc = text_get(job, "type", 8, &type, err);
+	int rc = member_text(job, "type", 8, &type, err);
 
 	if (rc < 0)
 		return rc;
@@ -386,7 +317,7 @@ const char *whole_name(enum wholeness whole)
 static int read_exclusive(const json_t *job, int *ret, struct err *err)
 {
 	const char *text;
-	int rc = text_get(job, "exclusive", 16, &text, err);
+	int rc = member_text(job, "exclusive", 16, &text, err);
 
 	*ret = -1;
 	for (int i = WHOLE_NOT; i <= WHOLE_HOST && rc == 0 && text; i++)
@@ -419,7 +350,7 @@ static int read_text(struct server *s, const json_t *job, struct arena *a, struc
 	const json_t *list = json_object_get(job, "resources"), *v;
 	char estimate[40], walltime[40];
 	size_t i;
-	int whole, rc = list_check(job, "resources", false, err);
+	int whole, rc = member_list(job, "resources", false, err);
 
 	if (rc == 0)
 		rc = read_exclusive(job, &whole, err);
@@ -433,7 +364,7 @@ static int read_text(struct server *s, const json_t *job, struct arena *a, struc
 		ret->text.whole = (enum wholeness)whole;
 	ret->spec->qos = word_add(s, ret->text.qos);
 	ret->spec->reservation = word_add(s, ret->text.reservation);
-	rc = number_get(job, "estimate", 1, ESTIMATE_MAX, &ret->text.estimate, err);
+	rc = member_number(job, "estimate", 1, ESTIMATE_MAX, &ret->text.estimate, err);
 	if (rc == 0 && ret->text.estimate > ESTIMATE_MAX)
 		rc = err_set(err, -EINVAL, "estimate: at most %lld seconds", (long long)ESTIMATE_MAX);
 	if (rc == 0 && ret->text.estimate && ret->text.walltime < 0)
@@ -464,7 +395,7 @@ static int read_libra(const struct server *s, const json_t *job, struct submissi
 {
 	int64_t budget = LIBRA_NO_BUDGET;
 	struct spec *p = ret->spec;
-	int rc = number_get(job, "budget", 0, CREDIT_MOST, &budget, err);
+	int rc = member_number(job, "budget", 0, CREDIT_MOST, &budget, err);
 
 	if (rc == 0 && budget == LIBRA_NO_BUDGET && ret->text.budget &&
 	    (rc = libra_budget_parse(ret->text.budget, &budget, err)) < 0)
@@ -493,14 +424,14 @@ static int read_libra(const struct server *s, const json_t *job, struct submissi
 
 int throttle_get(const json_t *job, int64_t *ret, struct err *err)
 {
-	return number_get(job, "max_run_subjobs", 0, ARRAY_COUNT_MAX, ret, err);
+	return member_number(job, "max_run_subjobs", 0, ARRAY_COUNT_MAX, ret, err);
 }
 
 static int read_array(struct server *s, const json_t *job, struct submission *ret, struct err *err)
 {
 	const char *text;
 	int64_t limit = -1;
-	int rc = text_get(job, "array", ARRAY_TEXT_MAX, &text, err);
+	int rc = member_text(job, "array", ARRAY_TEXT_MAX, &text, err);
 
 	if (rc == 0)
 		rc = throttle_get(job, &limit, err);
@@ -528,7 +459,7 @@ static int read_depend(const json_t *job, struct spec *p, struct err *err)
 	const char *text;
 	struct depends d = {0};
 	struct strbuf canonical = {0};
-	int rc = text_get(job, "depend", DEPEND_TEXT_MAX, &text, err);
+	int rc = member_text(job, "depend", DEPEND_TEXT_MAX, &text, err);
 
 	if (rc < 0 || !text || !*text)
 		return rc;
@@ -541,118 +472,6 @@ static int read_depend(const json_t *job, struct spec *p, struct err *err)
 	strbuf_fini(&canonical);
 	depends_fini(&d);
 	return 0;
-}
-
-/* The script's text, into the arena; NULL when there is none. */
-static int read_script(const json_t *job, struct arena *a, const char **ret, size_t *ret_n, struct err *err)
-{
-	const json_t *v = json_object_get(job, "script"), *b = json_object_get(job, "script_base64");
-	struct strbuf text = {0};
-
-	*ret = NULL;
-	if (json_is_string(v)) {
-		*ret = json_string_value(v);
-		*ret_n = json_string_length(v);
-	} else if (json_is_string(b)) {
-		if (base64_decode(json_string_value(b), json_string_length(b), &text) < 0)
-			return err_set(err, -EINVAL, "script_base64 is no base64");
-		*ret = memcpy(arena_alloc(a, text.n + 1), strbuf_text(&text), text.n); /* it may hold NULs */
-		*ret_n = text.n;
-		strbuf_fini(&text);
-	} else if (v && !json_is_null(v)) {
-		return err_set(err, -EINVAL, "script must be a string");
-	}
-	if (*ret && *ret_n > SCRIPT_MAX)
-		return err_set(err, -E2BIG, "the script has %zu bytes: at most %u are taken", *ret_n, SCRIPT_MAX);
-	return 0;
-}
-
-/* The same text of the same user is kept once. */
-static uint64_t script_keep(struct server *s, const struct spec *p, const char *text, size_t n)
-{
-	uint64_t hash = hash_bytes(text, n) ^ (uint64_t)p->uid * UINT64_C(0x9e3779b97f4a7c15), id;
-	char *known;
-	size_t known_n;
-
-	hash |= UINT64_C(1) << 63; /* apart from ids */
-	if (map_get(&s->jobs->scripts, hash, &id) && map_get(&s->jobs->scripts, id, &(uint64_t){0}) &&
-	    store_get_script(s->store, id, &known, &known_n, NULL) == 0) {
-		bool same = known_n == n && memcmp(known, text, n) == 0;
-		free(known);
-		if (same) {
-			++*map_at(&s->jobs->scripts, id);
-			return id;
-		}
-	}
-	id = s->jobs->next_script++;
-	map_set(&s->jobs->scripts, hash, id);
-	map_set(&s->jobs->scripts, id, 1);
-	store_put_script(s->store, id, text, n);
-	return id;
-}
-
-/* Everything that is only needed to start it. */
-static int body_write(const json_t *job, struct submission *ret, struct err *err)
-{
-	static const char *const texts[] = {"shell",   "workdir",     "output",	    "error", "join",	"keep",
-					    "mail_to", "umask",	      "checkpoint", "class", "stagein", "stageout",
-					    "comment", "submit_args", "program",    "site",  NULL};
-	json_t *body = json_object();
-	int rc = 0;
-
-	for (int i = 0; texts[i] && rc == 0; i++) {
-		const char *value;
-		rc = text_get(job, texts[i], strcmp(texts[i], "submit_args") == 0 ? 65536 : TEXT_MAX, &value, err);
-		if (rc == 0 && value)
-			json_object_set(body, texts[i], json_object_get(job, texts[i]));
-	}
-	if (rc == 0)
-		rc = list_check(job, "args", false, err);
-	if (rc == 0)
-		rc = list_check(job, "environment", true, err);
-	if (rc == 0 && json_array_size(json_object_get(job, "args")))
-		json_object_set(body, "args", json_object_get(job, "args"));
-	if (rc == 0 && json_array_size(json_object_get(job, "environment")))
-		json_object_set(body, "environment", json_object_get(job, "environment"));
-	if (rc == 0)
-		ret->body = json_dumps(body, JSON_COMPACT);
-	json_decref(body);
-	return rc;
-}
-
-static int body_check(const json_t *job, struct err *err)
-{
-	const char *value;
-	char *end;
-	int rc = text_get(job, "workdir", TEXT_MAX, &value, err);
-
-	if (rc == 0 && value && value[0] != '/')
-		rc = err_set(err, -EINVAL, "workdir \"%.100s\" must be an absolute path", value);
-	if (rc == 0)
-		rc = text_get(job, "join", 4, &value, err);
-	if (rc == 0 && value && strcmp(value, "oe") && strcmp(value, "eo") && strcmp(value, "n"))
-		rc = err_set(err, -EINVAL, "join \"%.10s\" must be oe, eo or n", value);
-	if (rc == 0)
-		rc = text_get(job, "keep", 16, &value, err);
-	if (rc == 0 && value && value[strspn(value, "oedn")])
-		rc = err_set(err, -EINVAL, "keep \"%.10s\" must be of the letters o, e, d, or n", value);
-	if (rc == 0)
-		rc = text_get(job, "umask", 16, &value, err);
-	if (rc == 0 && value && (strtol(value, &end, 8) < 0 || *end || end == value || strtol(value, &end, 8) > 0777))
-		rc = err_set(err, -EINVAL, "umask \"%.10s\" must be octal, 0 to 777", value);
-	if (rc == 0)
-		rc = text_get(job, "stagein", TEXT_MAX, &value, err);
-	if (rc == 0)
-		rc = stage_check("stagein", value, err);
-	if (rc == 0)
-		rc = text_get(job, "stageout", TEXT_MAX, &value, err);
-	if (rc == 0)
-		rc = stage_check("stageout", value, err);
-	if (rc == 0)
-		rc = text_get(job, "shell", TEXT_MAX, &value, err);
-	if (rc == 0 && value && value[0] != '/')
-		rc = err_set(err, -EINVAL, "shell \"%.100s\" must be an absolute path (-S /bin/bash)", value);
-	return rc;
 }
 
 /* What is written of the job's owner, or derived from it, needs no other look at the user database as long as the job lives. */
@@ -669,7 +488,7 @@ static int read_class(struct server *s, const json_t *job, struct spec *p, struc
 {
 	struct strbuf all = {0};
 	const char *name = NULL;
-	int rc = text_get(job, "class", 64, &name, err);
+	int rc = member_text(job, "class", 64, &name, err);
 
 	if (rc < 0 || !name || !*name)
 		return rc;
@@ -695,7 +514,7 @@ static int read_checkpoint(struct server *s, const json_t *job, struct spec *p, 
 	struct checkpoint_wish w = {0};
 	int64_t longest = class_number(s, p, "checkpoint_duration_max");
 	const char *text = NULL;
-	int rc = text_get(job, "checkpoint", TEXT_MAX, &text, err);
+	int rc = member_text(job, "checkpoint", TEXT_MAX, &text, err);
 
 	if (rc == 0)
 		rc = checkpoint_parse(text, a, &w, err);
@@ -718,16 +537,16 @@ static int read_rest(struct server *s, const struct asker *who, const json_t *jo
 
 	p->mail = MAIL_ABORT;
 	p->rerunnable = true;
-	if ((rc = text_get(job, "mail", 8, &mail, err)) < 0 || (rc = text_get(job, "hold", 8, &hold, err)) < 0 ||
-	    (rc = text_get(job, "submit_host", 255, &host, err)) < 0 ||
-	    (rc = text_get(job, "account", 255, &account, err)) < 0 ||
-	    (rc = text_get(job, "project", 255, &project, err)) < 0 ||
-	    (rc = text_get(job, "program", PROGRAM_MAX, &program, err)) < 0 ||
-	    (rc = number_get(job, "priority", -1024, 1023, &priority, err)) < 0 ||
-	    (rc = number_get(job, "at", 0, INT64_C(1) << 40, &at, err)) < 0 ||
-	    (rc = bool_get(job, "rerunnable", &p->rerunnable, err)) < 0 ||
-	    (rc = bool_get(job, "interactive", &p->interactive, err)) < 0 ||
-	    (rc = bool_get(job, "require_guarantee", &ret->guarantee, err)) < 0)
+	if ((rc = member_text(job, "mail", 8, &mail, err)) < 0 || (rc = member_text(job, "hold", 8, &hold, err)) < 0 ||
+	    (rc = member_text(job, "submit_host", 255, &host, err)) < 0 ||
+	    (rc = member_text(job, "account", 255, &account, err)) < 0 ||
+	    (rc = member_text(job, "project", 255, &project, err)) < 0 ||
+	    (rc = member_text(job, "program", PROGRAM_MAX, &program, err)) < 0 ||
+	    (rc = member_number(job, "priority", -1024, 1023, &priority, err)) < 0 ||
+	    (rc = member_number(job, "at", 0, INT64_C(1) << 40, &at, err)) < 0 ||
+	    (rc = member_bool(job, "rerunnable", &p->rerunnable, err)) < 0 ||
+	    (rc = member_bool(job, "interactive", &p->interactive, err)) < 0 ||
+	    (rc = member_bool(job, "require_guarantee", &ret->guarantee, err)) < 0)
 		return rc;
 	if (mail && (rc = mail_parse(mail, &p->mail, err)) < 0)
 		return rc;
@@ -766,7 +585,7 @@ static int read_rest(struct server *s, const struct asker *who, const json_t *jo
 static int read_now(const struct server *s, const json_t *job, struct submission *ret, struct err *err)
 {
 	struct spec *p = ret->spec;
-	int rc = number_get(job, "displace", 0, INT32_MAX, &ret->displace, err);
+	int rc = member_number(job, "displace", 0, INT32_MAX, &ret->displace, err);
 
 	if (rc < 0)
 		return rc;
@@ -792,8 +611,8 @@ int spec_read(struct server *s, const struct asker *who, const json_t *job, bool
 	*ret = (struct submission){0};
 	if (!json_is_object(job))
 		return err_set(err, -EINVAL, "a job must be a JSON object");
-	if ((rc = text_get(job, "name", NAME_MAX_CHARS, &name, err)) < 0 ||
-	    (rc = text_get(job, "queue", 255, &queue, err)) < 0)
+	if ((rc = member_text(job, "name", NAME_MAX_CHARS, &name, err)) < 0 ||
+	    (rc = member_text(job, "queue", 255, &queue, err)) < 0)
 		return rc;
 	if (!name)
 		name = "STDIN";
@@ -827,35 +646,14 @@ int spec_read(struct server *s, const struct asker *who, const json_t *job, bool
 	    (rc = read_text(s, job, a, ret, err)) < 0 || (rc = read_kind(s, who, job, ret, err)) < 0 ||
 	    (rc = read_request(s, queue, a, ret, err)) < 0 || (rc = read_depend(job, p, err)) < 0 ||
 	    (rc = read_libra(s, job, ret, err)) < 0 || (rc = read_now(s, job, ret, err)) < 0 ||
-	    (rc = body_check(job, err)) < 0 || (rc = read_script(job, a, &script, &n, err)) < 0 ||
-	    (rc = body_write(job, ret, err)) < 0)
+	    (rc = body_check(job, err)) < 0 || (rc = script_read(job, a, &script, &n, err)) < 0 ||
+	    (rc = body_write(job, &ret->body, err)) < 0)
 		return rc;
 	if (script_needed && !script && !p->interactive)
 		return err_set(err, -EINVAL, "script is missing");
 	ret->script = script;
 	ret->script_n = n;
 	return 0;
-}
-
-/* Once it is accepted. */
-/* Many that come at once mostly have one script: whether it is the same needs no look into the store. */
-static bool script_is(const struct server *s, const struct submission *x, const struct submission *other)
-{
-	return other && other->script && other->spec->uid == x->spec->uid && other->script_n == x->script_n &&
-	       memcmp(other->script, x->script, x->script_n) == 0 &&
-	       map_get(&s->jobs->scripts, other->spec->script, &(uint64_t){0});
-}
-
-void submission_keep_script(struct server *s, struct submission *x, const struct submission *before)
-{
-	if (!x->script)
-		return;
-	if (script_is(s, x, before)) {
-		x->spec->script = before->spec->script;
-		++*map_at(&s->jobs->scripts, x->spec->script);
-	} else {
-		x->spec->script = script_keep(s, x->spec, x->script, x->script_n);
-	}
 }
 
 void submission_fini(struct submission *x)

@@ -92,7 +92,6 @@ struct submission {
 /* Checks everything that does not depend on the state of the queue. The error's code in *ret_code. */
 int spec_read(struct server *s, const struct asker *who, const json_t *job, bool script_needed, struct arena *a,
 	      struct submission *ret, struct err *err);
-void submission_keep_script(struct server *s, struct submission *x, const struct submission *before);
 /* max_run_subjobs, if it is there: 0 is no limit. */
 int throttle_get(const json_t *job, int64_t *ret, struct err *err);
 void submission_fini(struct submission *x);

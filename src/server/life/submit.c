@@ -43,6 +43,7 @@
 #include "server/book/ended.h"
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
+#include "server/job/scripts.h"
 #include "server/job/spec.h"
 #include "server/life/block.h"
 #include "server/life/depend.h"

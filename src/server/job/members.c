@@ -1,0 +1,74 @@
+/*
+ * members.c - see members.h.
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "server/job/members.h"
+
+int member_text(const json_t *job, const char *key, size_t max, const char **ret, struct err *err)
+{
+	const json_t *v = json_object_get(job, key);
+
+	*ret = NULL;
+	if (!v || json_is_null(v))
+		return 0;
+	if (!json_is_string(v))
+		return err_set(err, -EINVAL, "%s must be a string", key);
+	if (json_string_length(v) > max)
+		return err_set(err, -EINVAL, "%s has %zu characters: at most %zu are taken", key, json_string_length(v),
+			       max);
+	if (strlen(json_string_value(v)) != json_string_length(v))
+		return err_set(err, -EINVAL, "%s has a NUL character in it", key);
+	*ret = json_string_value(v);
+	return 0;
+}
+
+int member_number(const json_t *job, const char *key, int64_t min, int64_t max, int64_t *ret, struct err *err)
+{
+	const json_t *v = json_object_get(job, key);
+
+	if (!v || json_is_null(v))
+		return 0;
+	if (!json_is_integer(v) || json_integer_value(v) < min || json_integer_value(v) > max)
+		return err_set(err, -EINVAL, "%s must be a whole number from %lld to %lld", key, (long long)min,
+			       (long long)max);
+	*ret = json_integer_value(v);
+	return 0;
+}
+
+int member_bool(const json_t *job, const char *key, bool *ret, struct err *err)
+{
+	const json_t *v = json_object_get(job, key);
+
+	if (!v || json_is_null(v))
+		return 0;
+	if (!json_is_boolean(v))
+		return err_set(err, -EINVAL, "%s must be true or false", key);
+	*ret = json_is_true(v);
+	return 0;
+}
+
+int member_list(const json_t *job, const char *key, bool base64, struct err *err)
+{
+	const json_t *v = json_object_get(job, key), *x;
+	size_t i;
+
+	if (!v || json_is_null(v))
+		return 0;
+	if (!json_is_array(v))
+		return err_set(err, -EINVAL, "%s must be an array of strings", key);
+	json_array_foreach(v, i, x)
+	{
+		if (base64 && json_is_string(json_object_get(x, "base64")))
+			continue;
+		if (!json_is_string(x) || strlen(json_string_value(x)) != json_string_length(x))
+			return err_set(err, -EINVAL, "%s[%zu] must be a string without NUL characters", key, i);
+	}
+	return 0;
+}

@@ -1,0 +1,90 @@
+/*
+ * scripts.c - see scripts.h.
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/base64.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/strbuf.h"
+#include "server/job/jobs.h"
+#include "server/job/scripts.h"
+#include "server/job/spec.h"
+#include "server/server.h"
+#include "store/store.h"
+
+#define SCRIPT_MAX (16u << 20)
+
+int script_read(const json_t *job, struct arena *a, const char **ret, size_t *ret_n, struct err *err)
+{
+	const json_t *v = json_object_get(job, "script"), *b = json_object_get(job, "script_base64");
+	struct strbuf text = {0};
+
+	*ret = NULL;
+	if (json_is_string(v)) {
+		*ret = json_string_value(v);
+		*ret_n = json_string_length(v);
+	} else if (json_is_string(b)) {
+		if (base64_decode(json_string_value(b), json_string_length(b), &text) < 0)
+			return err_set(err, -EINVAL, "script_base64 is no base64");
+		*ret = memcpy(arena_alloc(a, text.n + 1), strbuf_text(&text), text.n); /* it may hold NULs */
+		*ret_n = text.n;
+		strbuf_fini(&text);
+	} else if (v && !json_is_null(v)) {
+		return err_set(err, -EINVAL, "script must be a string");
+	}
+	if (*ret && *ret_n > SCRIPT_MAX)
+		return err_set(err, -E2BIG, "the script has %zu bytes: at most %u are taken", *ret_n, SCRIPT_MAX);
+	return 0;
+}
+
+/* The same text of the same user is kept once. */
+static uint64_t script_keep(struct server *s, const struct spec *p, const char *text, size_t n)
+{
+	uint64_t hash = hash_bytes(text, n) ^ (uint64_t)p->uid * UINT64_C(0x9e3779b97f4a7c15), id;
+	char *known;
+	size_t known_n;
+
+	hash |= UINT64_C(1) << 63; /* apart from ids */
+	if (map_get(&s->jobs->scripts, hash, &id) && map_get(&s->jobs->scripts, id, &(uint64_t){0}) &&
+	    store_get_script(s->store, id, &known, &known_n, NULL) == 0) {
+		bool same = known_n == n && memcmp(known, text, n) == 0;
+		free(known);
+		if (same) {
+			++*map_at(&s->jobs->scripts, id);
+			return id;
+		}
+	}
+	id = s->jobs->next_script++;
+	map_set(&s->jobs->scripts, hash, id);
+	map_set(&s->jobs->scripts, id, 1);
+	store_put_script(s->store, id, text, n);
+	return id;
+}
+
+/* Many that come at once mostly have one script: whether it is the same needs no look into the store. */
+static bool script_is(const struct server *s, const struct submission *x, const struct submission *other)
+{
+	return other && other->script && other->spec->uid == x->spec->uid && other->script_n == x->script_n &&
+	       memcmp(other->script, x->script, x->script_n) == 0 &&
+	       map_get(&s->jobs->scripts, other->spec->script, &(uint64_t){0});
+}
+
+void submission_keep_script(struct server *s, struct submission *x, const struct submission *before)
+{
+	if (!x->script)
+		return;
+	if (script_is(s, x, before)) {
+		x->spec->script = before->spec->script;
+		++*map_at(&s->jobs->scripts, x->spec->script);
+	} else {
+		x->spec->script = script_keep(s, x->spec, x->script, x->script_n);
+	}
+}
