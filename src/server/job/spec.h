@@ -103,12 +103,15 @@ struct spec *spec_copy(const struct spec *p); /* a job's own, to be changed: no 
 /* To write what few jobs have: it becomes the spec's own. */
 struct spec_rare *spec_rare(struct spec *p);
 void spec_rare_fini(struct spec *p);
+/* As the store has it (spec_head.c). */
 void spec_head(const struct server *s, const struct spec *p, struct strbuf *out);
 const char *whole_name(enum wholeness whole); /* as the API calls it: none, node, host */
 int spec_restore(struct server *s, const char *head, struct spec **ret, struct err *err);
 /* A request, complete with its defaults, into a spec: its canonical text, its walltime, and the cluster's request. */
 bool shares_offered(const struct server *s); /* there are nodes whose CPUs are divided */
 int spec_fill(struct server *s, const struct reqtext *text, struct spec *spec, struct err *err);
+/* What the cluster as it is has for it. A job that no partition suits any more keeps its request, by which its events are understood, and may use no node. */
+void spec_resolve(struct server *s, const struct reqtext *text, struct spec *spec);
 /* Once partitions are laid out anew: what follows for it, if that was not done before. */
 void spec_lay(struct server *s, struct spec *spec);
 /* Whether a job of this kind can be handed over to another site. CODE_REFUSED. */
