@@ -18,24 +18,18 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "base/timetext.h"
-#include "base/vec.h"
 #include "core/array.h"
 #include "core/cluster.h"
 #include "core/depend.h"
 #include "core/kind.h"
 #include "core/reqtext.h"
-#include "core/res.h"
 #include "plan/pack.h"
 #include "plan/plan.h"
-#include "rules/admit.h"
 #include "rules/amounts.h"
 #include "rules/attr.h"
 #include "rules/checkpoint.h"
 #include "rules/gate.h"
-#include "rules/libra.h"
 #include "rules/partition.h"
-#include "sched/policy.h"
 #include "server/base/asker.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
@@ -47,27 +41,14 @@
 #include "server/job/members.h"
 #include "server/job/scripts.h"
 #include "server/job/spec.h"
+#include "server/job/submission_internal.h"
 #include "server/node/nodes.h"
 #include "server/server.h"
 #include "server/settings/remotes.h"
 
 #define NAME_MAX_CHARS 236
 #define TEXT_MAX 4096
-#define ESTIMATE_MAX (INT64_C(1) << 40)
 #define PROGRAM_MAX 1024 /* the commands cut it there, too */
-
-static const struct {
-	const char *name;
-	uint8_t bit;
-} powers[] = {
-	{"sc_alloc", POWER_SC_ALLOC}, {"q_alloc", POWER_Q_ALLOC}, {"e_alloc", POWER_E_ALLOC}, {"c_exec", POWER_C_EXEC},
-	{"s_exec", POWER_S_EXEC},     {"q_exec", POWER_Q_EXEC},	  {"e_exec", POWER_E_EXEC},
-};
-
-const char *power_name(int i)
-{
-	return i < (int)(sizeof powers / sizeof *powers) ? powers[i].name : NULL;
-}
 
 /* ---- resources ---- */
 
@@ -210,212 +191,6 @@ int holds_parse(const char *text, uint8_t *ret, struct err *err)
 		else if (*p != 'n')
 			return err_set(err, -EINVAL, "holds \"%.20s\" must be of the letters u, o, s, or n", text);
 	*ret = bits;
-	return 0;
-}
-
-/* The instant of "deadline", or TIME_NEVER. `given`: what -l says of it, which wins. */
-static int read_deadline(const struct server *s, const json_t *job, const char *given, int64_t *ret, struct err *err)
-{
-	const json_t *d = json_object_get(job, "deadline");
-	const char *text = NULL;
-	int rc = 0;
-
-	*ret = TIME_NEVER;
-	if (json_is_integer(d) && !given)
-		*ret = json_integer_value(d);
-	else if ((given || (rc = member_text(job, "deadline", 64, &text, err)) == 0) && (given || text) &&
-		 (rc = instant_parse(given ? given : text, s->clock->now, ret, err)) < 0)
-		err_prefix(err, rc, "deadline \"%.40s\"", given ? given : text);
-	return rc;
-}
-
-/* Type N: the deadline is the date on which it stops being nice. It is a common job in all else. */
-static int read_nice(const struct server *s, struct spec *p, struct err *err)
-{
-	const char *policy = attrs_text(s->attrs, "policy");
-
-	if (p->deadline == TIME_NEVER)
-		return err_set(
-			err, -EINVAL,
-			"a nice job (type N) needs a deadline, after which it no longer lets others go first: --deadline +2h, or a date");
-	if (p->deadline < 1 || p->deadline > INT64_C(1) << 40)
-		return err_set(err, -EINVAL, "deadline: %lld must be an instant from 1 to 2^40",
-			       (long long)p->deadline);
-	if (!policy_find(policy)->position)
-		return err_code(err, CODE_REFUSED, "the server's policy (%s) has no nice jobs: artaras has them",
-				policy);
-	p->nice = p->deadline;
-	p->deadline = TIME_NEVER;
-	return 0;
-}
-
-static int read_kind(struct server *s, const struct asker *who, const json_t *job, struct submission *ret,
-		     struct err *err)
-{
-	struct spec *p = ret->spec;
-	const char *type;
-	const json_t *v;
-	size_t i;
-	int rc = member_text(job, "type", 8, &type, err);
-
-	if (rc < 0)
-		return rc;
-	p->kind = KIND_COMMON;
-	p->nice = 0;
-	if (type && strcmp(type, "Q") == 0)
-		p->kind = KIND_QOS;
-	else if (type && strcmp(type, "E") == 0)
-		p->kind = KIND_EMERGENCY;
-	else if (type && strcmp(type, "C") != 0 && strcmp(type, "N") != 0)
-		return err_set(err, -EINVAL,
-			       "type \"%.8s\" must be C (common), Q (with a deadline), E (emergency) or N (nice)",
-			       type);
-	if ((rc = read_deadline(s, job, ret->text.deadline, &p->deadline, err)) < 0)
-		return rc;
-	if (type && *type == 'N')
-		return read_nice(s, p, err);
-	if (p->deadline != TIME_NEVER && p->kind == KIND_COMMON)
-		p->kind = KIND_QOS;
-	if (p->deadline == TIME_NEVER && p->kind != KIND_COMMON)
-		return err_set(err, -EINVAL, "a job of type %s needs a deadline: --deadline +2h, or a date", type);
-	if (p->kind == KIND_COMMON)
-		return 0;
-	if (p->kind == KIND_EMERGENCY && who->role < ROLE_OPERATOR)
-		return err_code(err, CODE_REFUSED,
-				"emergency jobs are for operators and managers: use --type Q for a deadline");
-	if (!policy_find(attrs_text(s->attrs, "policy"))->deadlines)
-		return err_code(err, CODE_REFUSED, "the server's policy (%s) keeps no deadlines",
-				attrs_text(s->attrs, "policy"));
-	json_array_foreach(json_object_get(job, "powers"), i, v)
-	{
-		size_t k = 0;
-		while (k < sizeof powers / sizeof *powers &&
-		       (!json_is_string(v) || strcmp(powers[k].name, json_string_value(v)) != 0))
-			k++;
-		if (k == sizeof powers / sizeof *powers)
-			return err_set(
-				err, -EINVAL,
-				"powers must be of sc_alloc, q_alloc, e_alloc, c_exec, s_exec, q_exec and e_exec");
-		if (p->kind != KIND_EMERGENCY)
-			return err_set(err, -EINVAL, "powers are for emergency jobs (type E)");
-		p->powers |= powers[k].bit;
-	}
-	return 0;
-}
-
-const char *whole_name(enum wholeness whole)
-{
-	static const char *const names[] = {[WHOLE_NOT] = "none", [WHOLE_NODE] = "node", [WHOLE_HOST] = "host"};
-
-	return names[whole];
-}
-
-/* What it wants to itself: -1 as its resources say. */
-static int read_exclusive(const json_t *job, int *ret, struct err *err)
-{
-	const char *text;
-	int rc = member_text(job, "exclusive", 16, &text, err);
-
-	*ret = -1;
-	for (int i = WHOLE_NOT; i <= WHOLE_HOST && rc == 0 && text; i++)
-		if (strcmp(text, whole_name((enum wholeness)i)) == 0)
-			*ret = i;
-	if (rc == 0 && text && *ret < 0)
-		rc = err_set(err, -EINVAL, "exclusive \"%.16s\" must be none, node or host", text);
-	return rc;
-}
-
-/* A job that does not say how many CPUs it wants has those of its partition, if it runs in one. */
-static int read_size(struct server *s, struct reqtext *full, struct submission *ret, struct arena *a, struct err *err)
-{
-	struct reqtext sized = ret->text;
-	int rc;
-
-	sized.partition = full->partition;
-	rc = partition_complete(s->cluster, &sized, a, err);
-	if (rc == 0 && sized.nchunks) {
-		full->chunk = ret->text.chunk = sized.chunk;
-		full->nchunks = ret->text.nchunks = sized.nchunks;
-		full->select = false;
-	}
-	return rc;
-}
-
-/* What it asks for, as far as it says so itself. */
-static int read_text(struct server *s, const json_t *job, struct arena *a, struct submission *ret, struct err *err)
-{
-	const json_t *list = json_object_get(job, "resources"), *v;
-	char estimate[40], walltime[40];
-	size_t i;
-	int whole, rc = member_list(job, "resources", false, err);
-
-	if (rc == 0)
-		rc = read_exclusive(job, &whole, err);
-	if (rc < 0)
-		return rc;
-	reqtext_init(&ret->text);
-	json_array_foreach(list, i, v) if (rc == 0) rc = reqtext_parse(&ret->text, json_string_value(v), a, err);
-	if (rc < 0)
-		return rc;
-	if (whole >= 0)
-		ret->text.whole = (enum wholeness)whole;
-	ret->spec->qos = word_add(s, ret->text.qos);
-	ret->spec->reservation = word_add(s, ret->text.reservation);
-	rc = member_number(job, "estimate", 1, ESTIMATE_MAX, &ret->text.estimate, err);
-	if (rc == 0 && ret->text.estimate > ESTIMATE_MAX)
-		rc = err_set(err, -EINVAL, "estimate: at most %lld seconds", (long long)ESTIMATE_MAX);
-	if (rc == 0 && ret->text.estimate && ret->text.walltime < 0)
-		ret->text.walltime = ret->text.estimate;
-	if (rc == 0 && ret->text.estimate && ret->text.estimate != ret->text.walltime)
-		rc = err_code(
-			err, CODE_REFUSED,
-			"a job with an estimate (%s) pays for that time and may run no longer: leave out walltime=%s",
-			duration_format(ret->text.estimate, estimate, sizeof estimate),
-			duration_format(ret->text.walltime, walltime, sizeof walltime));
-	return rc;
-}
-
-static int read_request(struct server *s, const char *queue, struct arena *a, struct submission *ret, struct err *err)
-{
-	int rc;
-	const struct queue *q = queue_named(s, queue);
-	struct reqtext full = ret->text;
-
-	rc = admit_defaults(q ? &q->attrs : NULL, s->attrs, ret->spec->interactive, &full, a, err);
-	if (rc == 0 && ret->text.nchunks == 0) /* a queue has no defaults for what a partition determines */
-		rc = read_size(s, &full, ret, a, err);
-	return rc < 0 ? rc : spec_fill(s, &full, ret->spec, err);
-}
-
-/* What it may cost; see rules/libra.h. */
-static int read_libra(const struct server *s, const json_t *job, struct submission *ret, struct err *err)
-{
-	int64_t budget = LIBRA_NO_BUDGET;
-	struct spec *p = ret->spec;
-	int rc = member_number(job, "budget", 0, CREDIT_MOST, &budget, err);
-
-	if (rc == 0 && budget == LIBRA_NO_BUDGET && ret->text.budget &&
-	    (rc = libra_budget_parse(ret->text.budget, &budget, err)) < 0)
-		err_prefix(err, rc, "budget=%.40s", ret->text.budget);
-	if (rc < 0 || (!ret->text.estimate && budget == LIBRA_NO_BUDGET))
-		return rc;
-	if (!ret->text.estimate || p->kind != KIND_QOS)
-		return err_set(
-			err, -EINVAL,
-			"%s needs an estimate, a deadline and a budget: -l estimate=1:00:00,deadline=+3h,budget=2",
-			ret->text.estimate ? "an estimate" : "a budget");
-	if (p->array || p->interactive || p->holds || p->at || p->depend)
-		return err_set(
-			err, -EINVAL,
-			"a job with a budget is a single job that may start at once: no array, not interactive, without a hold, -a or dependencies");
-	spec_rare(p)->libra = (struct libra_terms){
-		.estimate = ret->text.estimate,
-		.window = p->deadline > s->clock->now ? p->deadline - s->clock->now : 1,
-		.budget = budget,
-		.alpha = attrs_number(s->attrs, "libra_alpha"),
-		.beta = attrs_number(s->attrs, "libra_beta"),
-	};
-	ret->guarantee = true;
 	return 0;
 }
 
@@ -575,26 +350,6 @@ static int read_rest(struct server *s, const struct asker *who, const json_t *jo
 		if (p->nice)
 			return err_set(err, -EINVAL, "an interactive job can't be nice: it starts at once");
 	}
-	return 0;
-}
-
-/* Under the policy artaras an interactive job starts when it comes. */
-static int read_now(const struct server *s, const json_t *job, struct submission *ret, struct err *err)
-{
-	struct spec *p = ret->spec;
-	int rc = member_number(job, "displace", 0, INT32_MAX, &ret->displace, err);
-
-	if (rc < 0)
-		return rc;
-	if (json_is_null(json_object_get(job, "displace")) || !json_object_get(job, "displace"))
-		ret->displace = -1;
-	p->now = p->interactive && policy_find(attrs_text(s->attrs, "policy"))->position;
-	if (ret->displace >= 0 && !p->interactive)
-		return err_set(err, -EINVAL, "displace is for interactive jobs");
-	if (p->now && (p->kind != KIND_COMMON || p->at || p->holds || p->depend))
-		return err_set(
-			err, -EINVAL,
-			"an interactive job starts at once: it can't have a deadline, a time to start (-a), a hold or dependencies");
 	return 0;
 }
 
