@@ -39,6 +39,7 @@
 #include "server/job/failures.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
+#include "server/job/submission.h"
 #include "server/life/away.h"
 #include "server/life/block.h"
 #include "server/life/dispatch.h"
@@ -557,7 +558,7 @@ static int alter_read(struct change *c, uint32_t id, struct err *err)
 	owner.role = c->w->role;
 	owner.holds = s->jobs->entries.v[id].holds | (may(s, c->w, ACT_HOLD_OTHER, old) ? BLOCK_OTHER : 0);
 	if (rc == 0)
-		rc = spec_read(s, &owner, o, false, c->arena, &x, err);
+		rc = submission_read(s, &owner, o, false, c->arena, &x, err);
 	if (rc == 0)
 		rc = holds_check(c, id, s->jobs->entries.v[id].holds & ~x.spec->holds, err);
 	if (rc == 0 && coordinates_account(s, c->w->party, x.spec->account))

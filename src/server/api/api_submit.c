@@ -35,6 +35,7 @@
 #include "server/job/jobs.h"
 #include "server/job/keys.h"
 #include "server/job/spec.h"
+#include "server/job/submission.h"
 #include "server/life/decide.h"
 #include "server/life/dispatch.h"
 #include "server/life/entrance.h"
@@ -95,7 +96,7 @@ static int read_one(struct server *s, struct submit_work *w, json_t *job, struct
 	int rc = restart_read(s, &w->who, job, request_arena(w->r), &from, err);
 
 	if (rc == 0)
-		rc = spec_read(s, &w->who, from.job, !from.key, request_arena(w->r), &x, err);
+		rc = submission_read(s, &w->who, from.job, !from.key, request_arena(w->r), &x, err);
 	json_decref(from.job); /* its script is the body's, or in the arena */
 	if (rc == 0)
 		submission_date(w->r, x.spec);

@@ -31,6 +31,7 @@
 #include "server/book/prices.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
+#include "server/job/submission.h"
 #include "server/life/block.h"
 #include "server/life/entrance.h"
 #include "server/life/shares.h"
@@ -247,7 +248,7 @@ void api_whatif(struct server *s, const struct call *c)
 	json_t *body = api_body(c->r, &err);
 
 	w->r = c->r;
-	if (!body || spec_read(s, c->w, body, false, request_arena(c->r), &w->x, &err) < 0) {
+	if (!body || submission_read(s, c->w, body, false, request_arena(c->r), &w->x, &err) < 0) {
 		api_refuse(c->r, &err);
 		whatif_free(s, w);
 	} else {

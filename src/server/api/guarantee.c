@@ -21,6 +21,7 @@
 #include "server/book/prices.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
+#include "server/job/submission.h"
 #include "server/life/decide.h"
 #include "server/life/dispatch.h"
 #include "server/life/entrance.h"

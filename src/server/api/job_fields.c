@@ -36,6 +36,7 @@
 #include "server/job/failures.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
+#include "server/job/submission.h"
 #include "server/life/foresee.h"
 #include "server/life/prepare.h"
 #include "server/life/priority.h"

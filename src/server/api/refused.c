@@ -15,6 +15,7 @@
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
+#include "server/job/submission.h"
 #include "server/life/dispatch.h"
 #include "server/life/submit.h"
 #include "server/server.h"
@@ -56,7 +57,7 @@ void refused_keep(struct server *s, struct submit_work *w, const struct err *why
 		submission_fini(&x);
 		json_decref(body);
 		body = refused_body(w->body, i);
-		rc = spec_read(s, &w->who, body, false, request_arena(w->r), &x, NULL);
+		rc = submission_read(s, &w->who, body, false, request_arena(w->r), &x, NULL);
 	}
 	if (rc == 0) {
 		submission_date(w->r, x.spec);

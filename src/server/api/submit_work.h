@@ -18,7 +18,7 @@
 #include "server/base/work.h"
 #include "server/book/quotas.h"
 #include "server/job/keys.h"
-#include "server/job/spec.h"
+#include "server/job/submission.h"
 
 struct hook_ask;
 struct http_request;

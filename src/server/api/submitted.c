@@ -29,6 +29,7 @@
 #include "server/job/jobs.h"
 #include "server/job/keys.h"
 #include "server/job/spec.h"
+#include "server/job/submission.h"
 #include "server/node/nodes.h"
 #include "server/server.h"
 

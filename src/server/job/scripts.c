@@ -17,6 +17,7 @@
 #include "server/job/jobs.h"
 #include "server/job/scripts.h"
 #include "server/job/spec.h"
+#include "server/job/submission.h"
 #include "server/server.h"
 #include "store/store.h"
 

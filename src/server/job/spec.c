@@ -1,56 +1,75 @@
 /*
- * spec.c - a job as people describe it: from the API's JSON to a spec, and what it asks for in the cluster as it is.
+ * spec.c - a job as it was submitted: made, copied, and what it asks for in the cluster as it is now.
  *
  * What the server keeps in memory of a job is the spec, stored as its `head`; environment, paths and arguments are the `body`, which only the
  * store has until the job starts.
  */
 #include <errno.h>
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/types.h>
 
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "core/array.h"
 #include "core/cluster.h"
-#include "core/depend.h"
 #include "core/kind.h"
 #include "core/reqtext.h"
 #include "plan/pack.h"
 #include "plan/plan.h"
 #include "rules/amounts.h"
-#include "rules/attr.h"
-#include "rules/checkpoint.h"
-#include "rules/gate.h"
 #include "rules/partition.h"
-#include "server/base/asker.h"
-#include "server/base/clock.h"
-#include "server/base/instance.h"
-#include "server/base/users.h"
 #include "server/base/words.h"
-#include "server/job/body.h"
-#include "server/job/classes.h"
-#include "server/job/jobs.h"
-#include "server/job/members.h"
-#include "server/job/scripts.h"
 #include "server/job/spec.h"
-#include "server/job/submission_internal.h"
 #include "server/node/nodes.h"
 #include "server/server.h"
-#include "server/settings/remotes.h"
 
-#define NAME_MAX_CHARS 236
-#define TEXT_MAX 4096
-#define PROGRAM_MAX 1024 /* the commands cut it there, too */
+static const struct spec_rare nothing_rare;
 
-/* ---- resources ---- */
+struct spec *spec_create(const char *name)
+{
+	struct spec *p = mem_zalloc(sizeof *p + strlen(name) + 1);
+
+	p->refs = 1;
+	p->rare = &nothing_rare;
+	strcpy(p->name, name);
+	return p;
+}
+
+struct spec_rare *spec_rare(struct spec *p)
+{
+	if (p->rare == &nothing_rare)
+		p->rare = mem_zalloc(sizeof *p->rare);
+	return (struct spec_rare *)p->rare;
+}
+
+void spec_rare_fini(struct spec *p)
+{
+	if (p->rare != &nothing_rare)
+		free((struct spec_rare *)p->rare);
+}
+
+struct spec *spec_copy(const struct spec *p)
+{
+	size_t n = sizeof *p + strlen(p->name) + 1;
+	struct spec *x = memcpy(mem_alloc(n), p, n);
+
+	x->refs = 1;
+	x->array = false;
+	x->array_text = NULL;
+	if (p->rare != &nothing_rare) {
+		x->rare = &nothing_rare;
+		*spec_rare(x) = *p->rare;
+	}
+	x->depend = p->depend ? mem_strdup(p->depend) : NULL;
+	x->program = p->program ? mem_strdup(p->program) : NULL;
+	return x;
+}
+
+/* ---- what it asks for ---- */
 
 bool shares_offered(const struct server *s)
 {
@@ -145,317 +164,6 @@ void spec_lay(struct server *s, struct spec *p)
 	if (spec_request(s, p, a, &text, &err) == 0)
 		spec_resolve(s, &text, p);
 	arena_destroy(a);
-}
-
-/* ---- one field after the other ---- */
-
-static int name_check(const char *name, struct err *err)
-{
-	if (!*name)
-		return err_set(err, -EINVAL, "name is empty: a job's name has 1 to %d characters", NAME_MAX_CHARS);
-	for (const unsigned char *p = (const unsigned char *)name; *p; p++)
-		if (*p <= ' ' || *p == 127 || *p == '/')
-			return err_set(err, -EINVAL, "name \"%.60s\" has a blank, a '/' or a control character in it",
-				       name);
-	return 0;
-}
-
-int mail_parse(const char *text, uint8_t *ret, struct err *err)
-{
-	uint8_t bits = 0;
-
-	for (const char *p = text; *p; p++)
-		if (*p == 'a')
-			bits |= MAIL_ABORT;
-		else if (*p == 'b')
-			bits |= MAIL_BEGIN;
-		else if (*p == 'e')
-			bits |= MAIL_END;
-		else if (*p != 'n' && *p != 'p' && *p != 'f') /* f, p: of TORQUE; no mail of that kind is sent */
-			return err_set(err, -EINVAL, "mail \"%.20s\" must be of the letters a, b, e, or n", text);
-	*ret = bits;
-	return 0;
-}
-
-int holds_parse(const char *text, uint8_t *ret, struct err *err)
-{
-	uint8_t bits = 0;
-
-	for (const char *p = text; *p; p++)
-		if (*p == 'u')
-			bits |= BLOCK_USER;
-		else if (*p == 'o')
-			bits |= BLOCK_OTHER;
-		else if (*p == 's')
-			bits |= BLOCK_SYSTEM;
-		else if (*p != 'n')
-			return err_set(err, -EINVAL, "holds \"%.20s\" must be of the letters u, o, s, or n", text);
-	*ret = bits;
-	return 0;
-}
-
-int throttle_get(const json_t *job, int64_t *ret, struct err *err)
-{
-	return member_number(job, "max_run_subjobs", 0, ARRAY_COUNT_MAX, ret, err);
-}
-
-static int read_array(struct server *s, const json_t *job, struct submission *ret, struct err *err)
-{
-	const char *text;
-	int64_t limit = -1;
-	int rc = member_text(job, "array", ARRAY_TEXT_MAX, &text, err);
-
-	if (rc == 0)
-		rc = throttle_get(job, &limit, err);
-	if (rc == 0 && !text && limit >= 0)
-		rc = err_set(err, -EINVAL, "max_run_subjobs is for arrays: -t 1-10 or -J 1-10 makes one");
-	if (rc < 0 || !text)
-		return rc;
-	rc = array_parse(text, &ret->array, err);
-	if (rc < 0)
-		return rc;
-	if (limit >= 0)
-		ret->array.limit = (uint32_t)limit;
-
-	struct strbuf canonical = {0};
-
-	array_format(&ret->array, &canonical);
-	ret->spec->array = true;
-	ret->spec->array_text = mem_strdup(canonical.text);
-	strbuf_fini(&canonical);
-	return 0;
-}
-
-static int read_depend(const json_t *job, struct spec *p, struct err *err)
-{
-	const char *text;
-	struct depends d = {0};
-	struct strbuf canonical = {0};
-	int rc = member_text(job, "depend", DEPEND_TEXT_MAX, &text, err);
-
-	if (rc < 0 || !text || !*text)
-		return rc;
-	rc = depends_parse(text, &d, err);
-	if (rc < 0)
-		return rc;
-	depends_format(&d, &canonical);
-	if (canonical.n)
-		p->depend = mem_strdup(canonical.text);
-	strbuf_fini(&canonical);
-	depends_fini(&d);
-	return 0;
-}
-
-/* What is written of the job's owner, or derived from it, needs no other look at the user database as long as the job lives. */
-static void owner_keep(struct server *s, struct spec *p)
-{
-	const struct user *u = user_known(s, p->uid);
-
-	p->group = word_add(s, user_group(s, p->uid, p->gid));
-	if (u)
-		p->home = word_add(s, u->home);
-}
-
-static int read_class(struct server *s, const json_t *job, struct spec *p, struct err *err)
-{
-	struct strbuf all = {0};
-	const char *name = NULL;
-	int rc = member_text(job, "class", 64, &name, err);
-
-	if (rc < 0 || !name || !*name)
-		return rc;
-	const char *meant = class_meant(s, name);
-	p->class = word_add(s, meant ? meant : name);
-	if (meant)
-		return 0;
-	strbuf_puts(&all, "script, spmd");
-	for (size_t i = 0; i < s->objects->of[OBJECT_CLASS].n; i++) {
-		const char *other = s->objects->of[OBJECT_CLASS].v[i]->name;
-		if (strcasecmp(other, "script") && strcasecmp(other, "spmd"))
-			strbuf_printf(&all, ", %s", other);
-	}
-	rc = err_set(err, -EINVAL, "class: unknown class %.60s (known: %.300s)", name, strbuf_text(&all));
-	strbuf_fini(&all);
-	return rc;
-}
-
-/* Interactive jobs make none. */
-static int read_checkpoint(struct server *s, const json_t *job, struct spec *p, struct err *err)
-{
-	struct arena *a = arena_create();
-	struct checkpoint_wish w = {0};
-	int64_t longest = class_number(s, p, "checkpoint_duration_max");
-	const char *text = NULL;
-	int rc = member_text(job, "checkpoint", TEXT_MAX, &text, err);
-
-	if (rc == 0)
-		rc = checkpoint_parse(text, a, &w, err);
-	if (rc == 0 && w.duration > longest)
-		rc = err_set(err, -EINVAL, "checkpoint: duration=%lld: the server allows %lld seconds",
-			     (long long)w.duration, (long long)longest);
-	if (rc == 0 && w.makes && !p->interactive)
-		p->checkpoint = word_add(s, text);
-	arena_destroy(a);
-	return rc;
-}
-
-static int read_rest(struct server *s, const struct asker *who, const json_t *job, struct submission *ret,
-		     struct err *err)
-{
-	const char *mail, *hold, *host, *account, *project, *program;
-	int64_t priority = 0, at = 0;
-	struct spec *p = ret->spec;
-	int rc;
-
-	p->mail = MAIL_ABORT;
-	p->rerunnable = true;
-	if ((rc = member_text(job, "mail", 8, &mail, err)) < 0 || (rc = member_text(job, "hold", 8, &hold, err)) < 0 ||
-	    (rc = member_text(job, "submit_host", 255, &host, err)) < 0 ||
-	    (rc = member_text(job, "account", 255, &account, err)) < 0 ||
-	    (rc = member_text(job, "project", 255, &project, err)) < 0 ||
-	    (rc = member_text(job, "program", PROGRAM_MAX, &program, err)) < 0 ||
-	    (rc = member_number(job, "priority", -1024, 1023, &priority, err)) < 0 ||
-	    (rc = member_number(job, "at", 0, INT64_C(1) << 40, &at, err)) < 0 ||
-	    (rc = member_bool(job, "rerunnable", &p->rerunnable, err)) < 0 ||
-	    (rc = member_bool(job, "interactive", &p->interactive, err)) < 0 ||
-	    (rc = member_bool(job, "require_guarantee", &ret->guarantee, err)) < 0)
-		return rc;
-	if (mail && (rc = mail_parse(mail, &p->mail, err)) < 0)
-		return rc;
-	if (hold && (rc = holds_parse(hold, &p->holds, err)) < 0)
-		return rc;
-	if ((p->holds & ~who->holds & BLOCK_SYSTEM && who->role < ROLE_MANAGER) ||
-	    (p->holds & ~who->holds & BLOCK_OTHER && who->role < ROLE_OPERATOR))
-		return err_set(err, -EPERM, "holds of type o are for operators and s for managers: use u");
-	if (program && *program && strcmp(program, p->name) != 0)
-		p->program = mem_strdup(program);
-	p->owner = word_add(s, who->user);
-	p->uid = who->uid;
-	p->gid = who->gid;
-	owner_keep(s, p);
-	p->host = word_add(s, host ? host : *who->address ? who->address : s->instance->host);
-	p->account = word_add(s, account);
-	rc = read_class(s, job, p, err);
-	if (rc == 0)
-		rc = read_checkpoint(s, job, p, err);
-	if (rc < 0)
-		return rc;
-	p->project = word_add(s, project);
-	p->priority = (int16_t)priority;
-	p->at = at;
-	if (p->interactive) {
-		p->rerunnable = false;
-		if (ret->spec->array)
-			return err_set(err, -EINVAL, "an array can't be interactive");
-		if (p->nice)
-			return err_set(err, -EINVAL, "an interactive job can't be nice: it starts at once");
-	}
-	return 0;
-}
-
-int spec_read(struct server *s, const struct asker *who, const json_t *job, bool script_needed, struct arena *a,
-	      struct submission *ret, struct err *err)
-{
-	const char *name, *queue, *script;
-	size_t n = 0;
-	int rc;
-
-	*ret = (struct submission){0};
-	if (!json_is_object(job))
-		return err_set(err, -EINVAL, "a job must be a JSON object");
-	if ((rc = member_text(job, "name", NAME_MAX_CHARS, &name, err)) < 0 ||
-	    (rc = member_text(job, "queue", 255, &queue, err)) < 0)
-		return rc;
-	if (!name)
-		name = "STDIN";
-	if ((rc = name_check(name, err)) < 0)
-		return rc;
-
-	struct spec *p = ret->spec = spec_create(name);
-
-	if (queue && (rc = queue_resolve(s, queue, a, &queue, err)) < 0)
-		return rc;
-	if (!queue || !*queue)
-		queue = attrs_text(s->attrs, "default_queue");
-	if (!queue || (!queue_is_remote(queue) && !queue_named(s, queue))) {
-		struct strbuf all = {0};
-		for (size_t i = 0; i < s->jobs->queues.n; i++)
-			strbuf_printf(&all, "%s%s", i ? ", " : "", s->jobs->queues.v[i]->name);
-		rc = queue ? err_code(err, CODE_UNKNOWN_QUEUE, "Unknown queue %.60s (known: %.300s).", queue,
-				      strbuf_text(&all))
-			   : err_code(err, CODE_UNKNOWN_QUEUE,
-				      "No queue was named and the server has no default_queue (known: %.300s).",
-				      strbuf_text(&all));
-		strbuf_fini(&all);
-		return rc;
-	}
-	p->queue = word_add(s, queue);
-	p->visitor = json_object_get(job, "site");
-	p->created = s->clock->now;
-	p->origin = s->instance->origin;
-	p->rank = (double)s->clock->now_us / 1e6;
-	if ((rc = read_array(s, job, ret, err)) < 0 || (rc = read_rest(s, who, job, ret, err)) < 0 ||
-	    (rc = read_text(s, job, a, ret, err)) < 0 || (rc = read_kind(s, who, job, ret, err)) < 0 ||
-	    (rc = read_request(s, queue, a, ret, err)) < 0 || (rc = read_depend(job, p, err)) < 0 ||
-	    (rc = read_libra(s, job, ret, err)) < 0 || (rc = read_now(s, job, ret, err)) < 0 ||
-	    (rc = body_check(job, err)) < 0 || (rc = script_read(job, a, &script, &n, err)) < 0 ||
-	    (rc = body_write(job, &ret->body, err)) < 0)
-		return rc;
-	if (script_needed && !script && !p->interactive)
-		return err_set(err, -EINVAL, "script is missing");
-	ret->script = script;
-	ret->script_n = n;
-	return 0;
-}
-
-void submission_fini(struct submission *x)
-{
-	spec_unref(x->spec);
-	free(x->body);
-	array_fini(&x->array);
-	*x = (struct submission){0};
-}
-
-static const struct spec_rare nothing_rare;
-
-struct spec *spec_create(const char *name)
-{
-	struct spec *p = mem_zalloc(sizeof *p + strlen(name) + 1);
-
-	p->refs = 1;
-	p->rare = &nothing_rare;
-	strcpy(p->name, name);
-	return p;
-}
-
-struct spec_rare *spec_rare(struct spec *p)
-{
-	if (p->rare == &nothing_rare)
-		p->rare = mem_zalloc(sizeof *p->rare);
-	return (struct spec_rare *)p->rare;
-}
-
-void spec_rare_fini(struct spec *p)
-{
-	if (p->rare != &nothing_rare)
-		free((struct spec_rare *)p->rare);
-}
-
-struct spec *spec_copy(const struct spec *p)
-{
-	size_t n = sizeof *p + strlen(p->name) + 1;
-	struct spec *x = memcpy(mem_alloc(n), p, n);
-
-	x->refs = 1;
-	x->array = false;
-	x->array_text = NULL;
-	if (p->rare != &nothing_rare) {
-		x->rare = &nothing_rare;
-		*spec_rare(x) = *p->rare;
-	}
-	x->depend = p->depend ? mem_strdup(p->depend) : NULL;
-	x->program = p->program ? mem_strdup(p->program) : NULL;
-	return x;
 }
 
 int spec_portable(const struct spec *p, bool array, struct err *err)

@@ -1,22 +1,21 @@
 /*
- * spec.h - a job as it was submitted: from what clients send to specs, and to the store and back.
+ * spec.h - a job as it was submitted (submission.h), in memory and in the store.
  */
 #ifndef SERVER_SPEC_H
 #define SERVER_SPEC_H
 
-#include <jansson.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "core/array.h"
 #include "core/reqtext.h"
 #include "rules/libra.h"
 #include "rules/quota.h"
 
-struct asker;
+struct arena;
+struct err;
 struct server;
+struct strbuf;
 
 enum mail_point { MAIL_ABORT = 1, MAIL_BEGIN = 2, MAIL_END = 4 };
 
@@ -76,28 +75,6 @@ struct spec {
 	char name[]; /* NUL-terminated */
 };
 
-struct submission {
-	struct spec *spec;
-	char *body;		 /* JSON */
-	bool guarantee;		 /* require_guarantee */
-	int64_t displace;	 /* it may displace others if that takes at most so many seconds; < 0: not at all */
-	bool element;		 /* it is an element of an array that is moved, */
-	const struct away *away; /* ... or has been on its way to another site; borrowed */
-	const char *warning;	 /* what its user is to know; NULL: nothing */
-	struct array_spec array;
-	struct reqtext text; /* what it asks for; the spec has the defaults, too */
-	const char *script;  /* in the arena */
-	size_t script_n;
-};
-/* Checks everything that does not depend on the state of the queue. The error's code in *ret_code. */
-int spec_read(struct server *s, const struct asker *who, const json_t *job, bool script_needed, struct arena *a,
-	      struct submission *ret, struct err *err);
-/* max_run_subjobs, if it is there: 0 is no limit. */
-int throttle_get(const json_t *job, int64_t *ret, struct err *err);
-void submission_fini(struct submission *x);
-int mail_parse(const char *text, uint8_t *ret, struct err *err);
-int holds_parse(const char *text, uint8_t *ret, struct err *err);
-const char *power_name(int i);		      /* NULL: there are no more */
 struct spec *spec_create(const char *name);   /* with nothing else */
 struct spec *spec_copy(const struct spec *p); /* a job's own, to be changed: no array's */
 /* To write what few jobs have: it becomes the spec's own. */
@@ -105,7 +82,6 @@ struct spec_rare *spec_rare(struct spec *p);
 void spec_rare_fini(struct spec *p);
 /* As the store has it (spec_head.c). */
 void spec_head(const struct server *s, const struct spec *p, struct strbuf *out);
-const char *whole_name(enum wholeness whole); /* as the API calls it: none, node, host */
 int spec_restore(struct server *s, const char *head, struct spec **ret, struct err *err);
 /* A request, complete with its defaults, into a spec: its canonical text, its walltime, and the cluster's request. */
 bool shares_offered(const struct server *s); /* there are nodes whose CPUs are divided */

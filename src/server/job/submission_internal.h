@@ -1,5 +1,5 @@
 /*
- * submission_internal.h - parts of spec_read().
+ * submission_internal.h - the parts of submission_read().
  */
 #ifndef SERVER_SUBMISSION_INTERNAL_H
 #define SERVER_SUBMISSION_INTERNAL_H

@@ -18,6 +18,7 @@
 #include "server/base/clock.h"
 #include "server/job/members.h"
 #include "server/job/spec.h"
+#include "server/job/submission.h"
 #include "server/job/submission_internal.h"
 #include "server/server.h"
 

@@ -17,6 +17,7 @@
 #include "server/job/jobs.h"
 #include "server/job/members.h"
 #include "server/job/spec.h"
+#include "server/job/submission.h"
 #include "server/job/submission_internal.h"
 #include "server/server.h"
 

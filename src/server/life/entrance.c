@@ -16,6 +16,7 @@
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
+#include "server/job/submission.h"
 #include "server/life/dispatch.h"
 #include "server/life/world.h"
 #include "server/server.h"

@@ -22,6 +22,7 @@
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
+#include "server/job/submission.h"
 #include "server/life/block.h"
 #include "server/life/forget.h"
 #include "server/life/submit.h"

@@ -13,6 +13,7 @@
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
+#include "server/job/submission.h"
 #include "server/life/move.h"
 #include "server/life/order.h"
 #include "server/life/submit.h"

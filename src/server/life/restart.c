@@ -19,6 +19,7 @@
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
+#include "server/job/submission.h"
 #include "server/life/save.h"
 #include "server/server.h"
 #include "store/store.h"
@@ -80,7 +81,7 @@ static void resources_merge(const struct server *s, const struct spec *p, json_t
 	size_t i;
 
 	if (given && !json_is_array(given))
-		goto out; /* spec_read() says what is wrong */
+		goto out; /* submission_read() says what is wrong */
 	json_array_foreach((json_t *)given, i, one) if (json_is_string(one))
 		strbuf_printf(&all, "%s%s", all.n ? "," : "", json_string_value(one));
 	while ((item = strsep(&rest, ",")))

@@ -28,7 +28,7 @@ struct restart {
 /* CODE_REFUSED, with the reason: there is no such job, it is another user's, has not ended, or has no checkpoint. */
 int restart_read(struct server *s, const struct asker *who, json_t *job, struct arena *a, struct restart *ret,
 		 struct err *err);
-/* After spec_read() of ret->job. CODE_REFUSED: it would make no checkpoints. */
+/* After submission_read() of ret->job. CODE_REFUSED: it would make no checkpoints. */
 int restart_apply(struct submission *x, const struct restart *r, struct err *err);
 /* The directory that a job restarts from, absolute; NULL: none. */
 const char *restart_directory(const struct server *s, uint32_t id, struct arena *a);

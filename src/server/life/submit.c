@@ -45,6 +45,7 @@
 #include "server/job/jobs.h"
 #include "server/job/scripts.h"
 #include "server/job/spec.h"
+#include "server/job/submission.h"
 #include "server/life/block.h"
 #include "server/life/depend.h"
 #include "server/life/shares.h"

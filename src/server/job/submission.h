@@ -1,0 +1,50 @@
+/*
+ * submission.h - a job that is submitted: from what clients send to a spec.
+ *
+ * What the server keeps in memory of a job is the spec, stored as its `head`; environment, paths and arguments are the `body`, which only the
+ * store has until the job starts.
+ */
+#ifndef SERVER_SUBMISSION_H
+#define SERVER_SUBMISSION_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/array.h"
+#include "core/reqtext.h"
+
+struct arena;
+struct asker;
+struct away;
+struct err;
+struct server;
+struct spec;
+
+struct submission {
+	struct spec *spec;
+	char *body;		 /* JSON */
+	bool guarantee;		 /* require_guarantee */
+	int64_t displace;	 /* it may displace others if that takes at most so many seconds; < 0: not at all */
+	bool element;		 /* it is an element of an array that is moved, */
+	const struct away *away; /* ... or has been on its way to another site; borrowed */
+	const char *warning;	 /* what its user is to know; NULL: nothing */
+	struct array_spec array;
+	struct reqtext text; /* what it asks for; the spec has the defaults, too */
+	const char *script;  /* in the arena */
+	size_t script_n;
+};
+/* Checks everything that does not depend on the state of the queue. */
+int submission_read(struct server *s, const struct asker *who, const json_t *job, bool script_needed, struct arena *a,
+		    struct submission *ret, struct err *err);
+void submission_fini(struct submission *x);
+
+/* max_run_subjobs, if it is there: 0 is no limit. */
+int throttle_get(const json_t *job, int64_t *ret, struct err *err);
+int mail_parse(const char *text, uint8_t *ret, struct err *err);
+int holds_parse(const char *text, uint8_t *ret, struct err *err);
+const char *power_name(int i);		      /* NULL: there are no more */
+const char *whole_name(enum wholeness whole); /* as the API calls it: none, node, host */
+
+#endif
