@@ -391,3 +391,47 @@ int broker_run(const struct broker_options *options, struct broker_summary *ret,
 	strbuf_fini(&socket);
 	return rc;
 }
+
+/* With its journal, which nobody else writes now. */
+static int cancel(struct broker *b, const char *path, struct err *err)
+{
+	struct known k = {.broker = b};
+	uint32_t over = 0;
+
+	fold_init(&k.fold, &b->bag, false);
+	struct record first = {.kind = RECORD_BAG, .task = k.fold.tasks, .hash = k.fold.hash};
+	int rc = journal_open(path, &first, known_record, &k, &b->journal, err);
+	for (uint32_t i = 1; rc == 0 && i <= k.fold.tasks; i++)
+		over += k.fold.state[i] != TASK_WAITING;
+	bool complete = over == k.fold.tasks;
+	fold_fini(&k.fold);
+	if (rc == 0 && complete && b->tags.n == 0)
+		rc = err_set(err, -EINVAL, "%s is complete", b->options->dir);
+	if (rc < 0)
+		return rc;
+	cluster_clear(b);
+	if (!complete)
+		journal_add(b->journal, &(struct record){.kind = RECORD_CANCEL});
+	rc = journal_sync(b->journal, err);
+	return rc < 0 || b->tags.n == 0 ? rc : err_set(err, -EIO, "its requests could not be cancelled: try again");
+}
+
+int broker_cancel(const char *dir, void (*warn)(void *arg, const char *text), void *arg, struct err *err)
+{
+	struct broker_options options = {.dir = dir, .warn = warn, .arg = arg};
+	struct broker b = {.options = &options, .listener = -1, .signals = -1, .remote_listener = -1, .gate.fd = -1};
+	struct strbuf tasks = {0}, journal = {0};
+
+	strbuf_printf(&tasks, "%s/tasks", dir);
+	strbuf_printf(&journal, "%s/journal", dir);
+	int rc = bag_open(tasks.text, &b.bag, err);
+	rc = rc < 0 ? rc : cancel(&b, journal.text, err);
+	journal_close(b.journal);
+	bag_fini(&b.bag);
+	for (size_t i = 0; i < b.tags.n; i++)
+		free(b.tags.v[i]);
+	vec_free(&b.tags);
+	strbuf_fini(&tasks);
+	strbuf_fini(&journal);
+	return rc;
+}

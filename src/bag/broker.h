@@ -60,6 +60,9 @@ struct broker_options {
 /* Runs the bag to its end, or until SIGINT or SIGTERM. -EBUSY: another broker does. */
 int broker_run(const struct broker_options *options, struct broker_summary *ret, struct err *err);
 
+/* Cancels a bag without a broker, and what one that was killed has requested from clusters. -EINVAL: it is complete, and nothing is left. */
+int broker_cancel(const char *dir, void (*warn)(void *arg, const char *text), void *arg, struct err *err);
+
 /* Asks the broker of a directory: "status", "workers", "allocations", "cancel", "retry". -ENOENT: none runs. `ret` is the caller's to free. */
 int broker_ask(const char *dir, const char *word, char **ret, struct err *err);
 

@@ -152,8 +152,7 @@ static void tag_drop(struct broker *b, size_t at)
 	vec_remove(&b->tags, at);
 }
 
-/* Those of brokers that were killed. */
-static void tags_clear(struct broker *b)
+void cluster_clear(struct broker *b)
 {
 	struct err err;
 
@@ -223,7 +222,7 @@ int cluster_open(struct broker *b, struct err *err)
 {
 	int rc = 0;
 
-	tags_clear(b);
+	cluster_clear(b);
 	for (int i = 0; rc == 0 && i < b->options->nplaces; i++)
 		rc = cluster_start(b, b->options->places[i], err);
 	return rc < 0 ? rc : journal_flush(b->journal, err);

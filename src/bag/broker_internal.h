@@ -118,6 +118,8 @@ void session_end(struct broker *b, const struct peer *p);
 /* In broker_cluster.c. */
 void cluster_known(struct broker *b, const struct record *r); /* a record of earlier requests */
 int cluster_open(struct broker *b, struct err *err);
+void cluster_clear(
+	struct broker *b); /* cancels requests of brokers that were killed; those that it could not remain in `tags` */
 void cluster_look(struct broker *b);
 void cluster_joined(struct broker *b, int request); /* a worker of that request came */
 /* A task was done by a worker of that request (0: of none), in so many microseconds. */

@@ -303,33 +303,22 @@ const struct command command_bag_results = {
 	.alone = true,
 };
 
+static void on_warn(void *arg, const char *text)
+{
+	command_warn(arg, "%s", text);
+}
+
 static int cancel(const struct command *c, const void *arguments, const struct operands *operands)
 {
-	struct strbuf dir = {0}, path = {0};
-	struct results r;
-	struct journal *j = NULL;
+	struct strbuf dir = {0};
 	struct err err;
 
 	(void)arguments;
 	bag_dir(operands->v[0], &dir);
 	json_t *answer = ask(dir.text, "cancel");
-	int rc = answer ? 0 : results_open(dir.text, &r, &err);
-	if (!answer && rc == 0) {
-		if (r.done + r.aside == r.fold.tasks)
-			rc = err_set(&err, -EINVAL, "%s is complete", dir.text);
-		struct record first = {.kind = RECORD_BAG, .task = r.fold.tasks, .hash = r.fold.hash};
-		results_close(&r);
-		strbuf_printf(&path, "%s/journal", dir.text);
-		rc = rc < 0 ? rc : journal_open(path.text, &first, NULL, NULL, &j, &err);
-		if (rc == 0) {
-			journal_add(j, &(struct record){.kind = RECORD_CANCEL});
-			rc = journal_sync(j, &err);
-		}
-		journal_close(j);
-	}
+	int rc = answer ? 0 : broker_cancel(dir.text, on_warn, (void *)c, &err);
 	json_decref(answer);
 	strbuf_fini(&dir);
-	strbuf_fini(&path);
 	return rc < 0 ? command_fail(c, "%s", err.text) : EXIT_OK;
 }
 
@@ -343,7 +332,8 @@ const struct command command_bag_cancel = {
 	.operands_min = 1,
 	.operands_max = 1,
 	.about = "Cancel a bag: its running tasks are killed, finished ones keep their results.",
-	.details = "'shunt bag run' continues a cancelled bag.",
+	.details =
+		"Requests to clusters are cancelled, too, also those of a broker that was killed. 'shunt bag run' continues a cancelled bag.",
 	.examples = cancel_examples,
 	.run = cancel,
 	.alone = true,
