@@ -668,6 +668,13 @@ static void joined(struct provider *p, int id)
 	s->pause = 0;
 }
 
+static void resume(struct provider *p)
+{
+	struct batch *s = (struct batch *)p;
+
+	s->pause = s->until = 0;
+}
+
 static void command_kill(struct batch *s)
 {
 	int status;
@@ -729,6 +736,7 @@ static const struct provider_kind batch_kind = {
 	.poll = poll_all,
 	.plan = plan,
 	.joined = joined,
+	.resume = resume,
 	.destroy = destroy,
 };
 

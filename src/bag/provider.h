@@ -75,6 +75,7 @@ struct provider_kind {
 	/* -ENOTSUP: it has none, or it is not known yet. Asking for it makes poll() keep it up to date. */
 	int (*plan)(struct provider *p, struct provider_plan *ret, struct err *err);
 	void (*joined)(struct provider *p, int id); /* somebody came from that request; NULL: nobody wants to know */
+	void (*resume)(struct provider *p);	    /* ends a pause after failures; NULL: it makes none */
 	/* Forgets all requests without telling the cluster; see provider_clear(). */
 	void (*destroy)(struct provider *p);
 };

@@ -37,10 +37,10 @@ struct keep {
 	int64_t cpus, seconds;
 	struct provider_user user;
 	struct provider *provider;
-	VEC(int) alive; /* requests with a node that is connected */
-	int forgiven;	/* failures of requests up to this one count no more */
-	bool paused;
-	int64_t clear; /* when what is left of it is cleared away again */
+	VEC(int) alive;	 /* requests with a node that is connected */
+	int forgiven;	 /* failures of requests up to this one count no more */
+	int64_t resumed; /* times, as the server last said */
+	int64_t clear;	 /* when what is left of it is cleared away again */
 };
 
 struct keeper {
@@ -175,6 +175,7 @@ static struct keep *keep_open(struct keeper *k, const json_t *x)
 			   .tag = mem_strdup(object_text(x, "tag")),
 			   .cpus = object_number(x, "cpus", 1),
 			   .seconds = object_number(x, "time", 3600),
+			   .resumed = object_number(x, "resumed", 0),
 			   .forgiven = (int)object_number(x, "last", 0)};
 	o->user = (struct provider_user){.dir = k->dir,
 					 .tag = o->tag,
@@ -320,13 +321,14 @@ static void keep_serve(struct keeper *k, const json_t *x)
 	}
 	if (!o->provider)
 		return;
-	if (o->paused && !paused) {
+	if (o->resumed != object_number(x, "resumed", 0)) {
 		for (o->forgiven = 0; request_look(o, o->forgiven + 1, &r); o->forgiven++)
 			;
 		free(o->trouble);
 		o->trouble = NULL;
+		o->provider->kind->resume(o->provider);
 	}
-	o->paused = paused;
+	o->resumed = object_number(x, "resumed", 0);
 	vec_clear(&o->alive);
 	json_array_foreach(json_object_get(x, "requests"), i, v) if (object_number(v, "joined", 0) > 0)
 	{

@@ -243,7 +243,7 @@ const struct command command_overlay_resume = {
 	.operands = "NAME",
 	.operands_min = 1,
 	.operands_max = 1,
-	.about = "Request nodes for a paused overlay again.",
+	.about = "Request nodes for an overlay again that is paused, or that waits after a failure.",
 	.run = resume_run,
 };
 

@@ -1,11 +1,13 @@
 /*
  * test_bag_slurm.c - what Slurm's commands print, and what else may be there.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -95,6 +97,51 @@ static void plan(void **state)
 	rebuild_clear(&r);
 	assert_int_equal(dialect_slurm.plan_parse("x", "sinfo: error\n", 13, 1000, &r), -22);
 	rebuild_fini(&r);
+}
+
+static int prepare(void *arg, const struct provider_request *r, int64_t nodes, const char *key, struct strbuf *command,
+		   struct err *err)
+{
+	(void)arg, (void)r, (void)nodes, (void)key, (void)command;
+	return err_set(err, -EACCES, "not today");
+}
+
+static void over(void *arg, int id)
+{
+	(void)arg, (void)id;
+}
+
+static void warn(void *arg, const char *text)
+{
+	*(int *)arg += strstr(text, "not today") != NULL;
+}
+
+/* A request that fails is followed by a pause, which can be ended. */
+static void paused(void **state)
+{
+	int warnings = 0;
+	struct provider_user user = {.dir = "/tmp",
+				     .tag = "slurm:shunt-bag-test",
+				     .pace = 600,
+				     .prepare = prepare,
+				     .over = over,
+				     .warn = warn,
+				     .arg = &warnings};
+	struct provider_options options = {.requests = 2, .processors = 4, .seconds = 3600};
+	struct provider_limits limits;
+	struct err err;
+
+	(void)state;
+	struct provider *p = provider_create("slurm", &user, &options, &err);
+	assert_int_equal(p->kind->request(p, 1, 60, &err), 1);
+	p->kind->poll(p, (int64_t)time(NULL));
+	p->kind->limits(p, &limits);
+	assert_int_equal(limits.pending, 0);
+	assert_int_equal(warnings, 1);
+	p->kind->resume(p);
+	p->kind->limits(p, &limits);
+	assert_int_equal(limits.pending, 2);
+	p->kind->destroy(p);
 }
 
 int main(void)

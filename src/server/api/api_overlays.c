@@ -320,6 +320,7 @@ void api_overlay_change(struct server *s, const struct call *c)
 
 	if (!o)
 		return;
+	o->resumed += json_is_false(paused);
 	if (paused && json_is_true(paused) != o->paused) {
 		o->paused = json_is_true(paused);
 		overlay_text(&o->why, o->paused ? text_of(c->body, "why") : NULL);
@@ -456,6 +457,7 @@ static void work_write(struct server *s, struct overlay *o, struct json *j)
 	overlay_write(s, o, j);
 	json_text(j, "tag", o->tag);
 	json_int(j, "last", o->last);
+	json_int(j, "resumed", o->resumed);
 	json_open_array(j, "wants");
 	for (size_t i = 0; i < wants.n && !o->paused; i++)
 		json_int(j, NULL, wants.v[i]);

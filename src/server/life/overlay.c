@@ -23,7 +23,8 @@
 #include "server/node/world_node.h"
 #include "server/server.h"
 
-#define LAG 30 /* seconds in which an allocation's agents have joined */
+#define LIMITS_MOST 500 /* jobs that are found behind a limit in one look; the next goes on from there */
+#define LAG 30		/* seconds in which an allocation's agents have joined */
 
 void overlay_node_name(const struct overlay *o, size_t slot, char ret[64])
 {
@@ -166,7 +167,7 @@ static int64_t supply_take(struct supply *p, int64_t n, int64_t end)
 	return taken;
 }
 
-void overlay_wants(struct server *s, const struct overlay *o, overlay_sizes *ret, bool *ret_keep)
+void overlay_wants(struct server *s, struct overlay *o, overlay_sizes *ret, bool *ret_keep)
 {
 	int64_t longest = overlay_longest(s, o), wanted = 0, room = 0, needs = 0;
 	uint32_t request = UINT32_MAX, allowed = UINT32_MAX; /* that `needs` is of */
@@ -176,7 +177,8 @@ void overlay_wants(struct server *s, const struct overlay *o, overlay_sizes *ret
 
 	*ret_keep = false;
 	supply_find(s, o, &idle);
-	for (uint32_t id = 1; id < s->jobs->entries.n && wanted < o->nodes; id++) {
+	uint32_t id = o->from < s->jobs->entries.n ? o->from : 0, asked = 0;
+	for (id = id ? id : 1; id < s->jobs->entries.n && wanted < o->nodes && asked < LIMITS_MOST; id++) {
 		const struct job *job = entry_job(s, id);
 		if (!s->jobs->entries.v[id].spec || !job_waits(job) || gate_blocks(s->gate, id) ||
 		    job->walltime > longest)
@@ -190,6 +192,7 @@ void overlay_wants(struct server *s, const struct overlay *o, overlay_sizes *ret
 		strbuf_clear(&limit);
 		if (sched_limit_text(s->sched, id, &limit)) {
 			limited = s->jobs->entries.v[id].spec;
+			asked++;
 			continue;
 		}
 		int64_t there = supply_take(&idle, needs,
@@ -206,6 +209,7 @@ void overlay_wants(struct server *s, const struct overlay *o, overlay_sizes *ret
 		vec_push(ret, needs - there);
 		wanted += needs - there;
 	}
+	o->from = asked < LIMITS_MOST ? 0 : id;
 	strbuf_fini(&limit);
 	vec_free(&idle.ends);
 }

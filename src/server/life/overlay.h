@@ -26,7 +26,7 @@ int64_t overlay_longest(const struct server *s, const struct overlay *o);
 void overlays_why(const struct server *s, uint32_t id, struct strbuf *out);
 
 /* Allocations that waiting jobs want, by their numbers of nodes, besides what is idle. `ret_keep`: idle nodes are wanted, too. */
-void overlay_wants(struct server *s, const struct overlay *o, overlay_sizes *ret, bool *ret_keep);
+void overlay_wants(struct server *s, struct overlay *o, overlay_sizes *ret, bool *ret_keep);
 
 /* The name of the node in a slot, from 0. */
 void overlay_node_name(const struct overlay *o, size_t slot, char ret[64]);

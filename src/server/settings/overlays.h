@@ -43,6 +43,8 @@ struct overlay {
 	int64_t granted; /* seconds that the other cluster is known to grant at most; 0: not known. Not stored */
 	char *trouble;	 /* what went wrong last; NULL: nothing. Not stored */
 	VEC(struct overlay_request) requests;
+	int64_t resumed; /* times that somebody wanted requests to go on. Not stored */
+	uint32_t from;	 /* the job at which the next look begins, since limits kept too many before it. Not stored */
 };
 
 struct overlays {
