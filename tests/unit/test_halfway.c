@@ -239,6 +239,51 @@ static void share_outlives_nodes(void **state)
 	}
 }
 
+/* Two jobs that come in slices, of which one is to run before job `number` + 1, and one after job `number`, which is forgotten after so many turns. */
+static void dependency_goes(struct site *f, int number, int turns)
+{
+	struct bare_answer a = {0};
+	struct http_request *r;
+	char body[300];
+
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(ask(f, getuid(), "/v1/jobs", "{\"script\":\"x\",\"hold\":\"u\"}"), 201);
+	f->s->slices->slice_steps = 1;
+	snprintf(body, sizeof body,
+		 "{\"jobs\":[{\"script\":\"x\",\"hold\":\"u\",\"depend\":\"afterany:%d\"},"
+		 "{\"script\":\"x\",\"hold\":\"u\",\"depend\":\"before:%d\"}]}",
+		 number, number + 1);
+	r = bare_begin(f->s, getuid(), "POST", "/v1/jobs", NULL, body, &a);
+	for (int i = 0; i < turns; i++)
+		server_turn(f->s);
+	snprintf(body, sizeof body, "{\"ids\":[\"%d\"]}", number);
+	assert_int_equal(ask(f, getuid(), "/v1/jobs/delete", body), 200);
+	finish(f, &r, 1);
+	assert_int_equal(a.status, 201);
+	strbuf_fini(&a.body);
+}
+
+/* What a job depends on may be forgotten after the job's record was written and before it is accepted: a restart knows that, too. */
+static void dependency_gone_meanwhile(void **state)
+{
+	struct site *f = *state;
+
+	bare_clock(NOW * 1000000);
+	site_reopen(f);
+	assert_int_equal(site_set(f, "keep_completed", "0"), 200);
+	for (int turns = 0; turns < 12; turns++) {
+		char path[32], depend[2][32];
+		dependency_goes(f, 1 + 4 * turns, turns);
+		snprintf(path, sizeof path, "/v1/jobs/%d", 3 + 4 * turns);
+		for (int i = 0; i < 2; i++, site_reopen(f)) {
+			assert_int_equal(site_ask(f, getuid(), "GET", path, NULL), 200);
+			snprintf(depend[i], sizeof depend[i], "%s", strstr(f->a.body.text, "\"depend\""));
+		}
+		assert_string_equal(depend[0], depend[1]);
+	}
+	bare_clock(0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -248,6 +293,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(overdue, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(dry_run_in_slices, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(share_outlives_nodes, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(dependency_gone_meanwhile, setup, site_teardown),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -180,9 +180,13 @@ static bool is_before(const struct spec *p)
 static int confirm(struct server *s, const struct submit_work *w, bool before, struct err *err)
 {
 	for (size_t i = 0; i < w->jobs.n && before; i++) {
+		const struct spec *p = w->jobs.v[i].spec;
+		size_t depend = p->depend ? strlen(p->depend) : 0;
 		int rc = depend_check(s, &w->who, w->jobs.v[i].spec, err);
 		if (rc < 0)
 			return w->bulk ? err_prefix(err, rc, "jobs[%zu]", i) : rc;
+		if (i < w->staged && depend != (p->depend ? strlen(p->depend) : 0)) /* less is left of it */
+			intake_record(s, w->first + i, &w->jobs.v[i]);
 	}
 	return quotas_take(s, &w->bill, job_key(w->first, -1), err);
 }

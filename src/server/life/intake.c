@@ -66,17 +66,23 @@ static bool likely_eligible(struct server *s, const struct spec *p)
 	       world_could_hold(s, p) == FIT_YES;
 }
 
-void intake_stage(struct server *s, uint64_t number, struct submission *x, const struct submission *before)
+void intake_record(struct server *s, uint64_t number, const struct submission *x)
 {
 	struct strbuf head = {0};
+
+	spec_head(s, x->spec, &head);
+	store_put_job(s->store, job_key(number, -1), head.text, x->body);
+	strbuf_fini(&head);
+}
+
+void intake_stage(struct server *s, uint64_t number, struct submission *x, const struct submission *before)
+{
 	struct spec *p = x->spec;
 
 	job_came(s, number, p);
 	submission_settle(s, x, before);
 	p->eligible = !likely_eligible(s, p) ? 0 : p->array ? x->array.count : 1;
-	spec_head(s, p, &head);
-	store_put_job(s->store, job_key(number, -1), head.text, x->body);
-	strbuf_fini(&head);
+	intake_record(s, number, x);
 }
 
 void intake_unstage(struct server *s, uint64_t number, const struct submission *x)

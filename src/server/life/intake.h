@@ -26,6 +26,7 @@ struct submission;
 void intake_open(struct server *s, uint64_t first, const struct submission *x, size_t count, uint32_t *ret_id);
 /* The record of a submission. `before`: the one before it with the same request, or NULL. */
 void intake_stage(struct server *s, uint64_t number, struct submission *x, const struct submission *before);
+void intake_record(struct server *s, uint64_t number, const struct submission *x); /* again, as its spec is now */
 void intake_unstage(struct server *s, uint64_t number, const struct submission *x);
 void intake_close(struct server *s, uint64_t first); /* takes the mark away: they are accepted, or all unstaged */
 
