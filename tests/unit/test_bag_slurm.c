@@ -146,7 +146,8 @@ static void paused(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(lines), cmocka_unit_test(numbers), cmocka_unit_test(plan)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(lines), cmocka_unit_test(numbers), cmocka_unit_test(plan),
+					   cmocka_unit_test(paused)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
