@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "property/history.h"
+#include "server/life/world.h"
 #include "server/server.h"
 #include "server/settings/overlays.h"
 
@@ -30,6 +31,7 @@ static void add(struct history *h)
 	o->cpus = 1; /* what fits it fits NODES (history.c), too */
 	o->idle = 60;
 	overlay_store(h->s, o);
+	world_changed(h->s);
 	pause_set(h, some(h, 4) == 0);
 }
 
