@@ -94,7 +94,8 @@ struct join_options {
 	int port; /* of the agent's own listener; -1: as it was, or the usual */
 	int cpus; /* as in struct member, */
 	bool guest;
-	int64_t leaves; /* when the machine is not ours any more; 0: never */
+	const char *workstation; /* its policy (station/owner.h); NULL: it is none */
+	int64_t leaves;		 /* when the machine is not ours any more; 0: never */
 };
 int join(struct home *h, const struct join_options *o, struct err *err);
 

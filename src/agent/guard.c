@@ -276,7 +276,7 @@ static void guard_off(struct guard *g)
 	senses_destroy(g->senses);
 	g->senses = NULL;
 	if (g->act != OWNER_RUN) {
-		g->owner = (struct owner){0};
+		g->owner = (struct owner_claim){0};
 		act(g, OWNER_RUN);
 	}
 	g->on = false;
@@ -291,6 +291,7 @@ static void guard_on(struct guard *g)
 	g->on = true;
 	g->counted = 0;
 	g->senses = senses_create(g->a->loop, devices(g->a), &l);
+	senses_remember(g->senses, g->input_at ? ((int64_t)time(NULL) - g->input_at) * 1000 : -1);
 	uv_timer_start(&g->timer, on_tick, 0, TICK_MS);
 }
 
@@ -333,8 +334,10 @@ void guard_leaves(struct agent *a, const char *tag)
 	if (!p || p->leaves)
 		return;
 	p->leaves = true;
-	if (p->held)
+	if (p->held) {
+		vec_push(&a->guard->leavers, mem_strdup(tag));
 		part_continue(p);
+	}
 }
 
 void guard_suspends(struct agent *a, const char *tag, bool suspended)
@@ -352,11 +355,16 @@ void guard_suspends(struct agent *a, const char *tag, bool suspended)
 
 void guard_ended(struct agent *a, const struct result *r)
 {
-	struct guarded *p = a->guard ? part_find(a->guard, r->tag) : NULL;
+	name_list *l = a->guard ? &a->guard->leavers : NULL;
+	size_t i = 0;
 	int64_t kept;
 
-	if (!p || !p->leaves || a->guard->act == OWNER_RUN)
+	while (l && i < l->n && strcmp(l->v[i], r->tag) != 0)
+		i++;
+	if (!l || i == l->n)
 		return;
+	free(l->v[i]);
+	vec_remove(l, i);
 	/* Of its time, what is in its last checkpoint was not lost. */
 	kept = r->ran_ms > 0 ? r->cpu_ms * (r->saves.covers_ms < r->ran_ms ? r->saves.covers_ms : r->ran_ms) / r->ran_ms
 			     : 0;
@@ -403,6 +411,7 @@ void guard_closed(uv_handle_t *h)
 	if (--g->handles)
 		return;
 	vec_free(&g->parts);
+	name_list_free(&g->leavers);
 	vec_free(&g->owners);
 	free(g);
 }

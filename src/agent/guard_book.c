@@ -68,6 +68,13 @@ static json_t *suspended_json(const struct guard *g)
 	return list;
 }
 
+static int64_t input_instant(const struct guard *g)
+{
+	if (!g->senses || g->seen.input < 0)
+		return g->input_at;
+	return (int64_t)time(NULL) - ((int64_t)uv_now(g->a->loop) - g->seen.input) / 1000;
+}
+
 void guard_book_store(struct guard *g)
 {
 	json_t *o = guard_book_json(g);
@@ -78,6 +85,7 @@ void guard_book_store(struct guard *g)
 	json_object_set_new(o, "hour_ms", json_integer(g->book.hour_ms));
 	json_object_set_new(o, "hour_claimed_ms", json_integer(g->book.hour_claimed_ms));
 	json_object_set_new(o, "pause_until", json_integer(g->pause_until));
+	json_object_set_new(o, "input_at", json_integer(input_instant(g)));
 	json_object_set_new(o, "paused_by", json_integer(g->paused_by));
 	json_object_set_new(o, "suspended", suspended_json(g));
 	json_object_set_new(o, "held", json_boolean(g->act != OWNER_RUN));
@@ -117,6 +125,7 @@ void guard_book_load(struct guard *g)
 		b->hour = -1;
 	if (!habit || !habit_read(habit, &b->habit))
 		habit_init(&b->habit);
+	g->input_at = number(o, "input_at");
 	g->pause_until = number(o, "pause_until");
 	g->paused_by = (uid_t)number(o, "paused_by");
 	json_array_foreach(json_object_get(o, "suspended"), i, v)

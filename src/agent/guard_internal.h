@@ -43,7 +43,7 @@ struct guard {
 	struct agent *a;
 	struct owner_rules rules;
 	bool on; /* this is a workstation */
-	struct owner owner;
+	struct owner_claim owner;
 	enum owner_act act;
 	struct senses *senses;
 	struct seen seen;
@@ -52,9 +52,11 @@ struct guard {
 	int64_t counted; /* uv_now() of the last tick, */
 	int64_t weighed; /* ... and of the last look at what our tasks use */
 	VEC(struct guarded) parts;
+	name_list leavers;   /* tags of parts that had to leave for the owner, until their ends are counted */
 	int64_t pause_until; /* seconds since 1970; 0: it is not paused */
 	uid_t paused_by;
 	struct guard_book book;
+	int64_t input_at;   /* seconds since 1970: the last input, as an earlier agent knew it; 0: none */
 	int64_t claimed_at; /* seconds since 1970: when the claim began */
 	uv_pipe_t door;
 	bool door_open;

@@ -143,6 +143,8 @@ static int join_ask(const struct home *h, const struct join_options *o, const st
 		before_add(h, body, &csr);
 		if (o->leaves)
 			json_object_set_new(body, "leaves", json_integer(o->leaves));
+		if (o->workstation)
+			json_object_set_new(body, "workstation", json_string(o->workstation));
 		rc = ask_post(m->joined_by, t->fingerprint, "/v1/join", body, &answer, err);
 	}
 	if (rc == -EPERM && !o->name) { /* a token may be for one node, whose name it knows */

@@ -40,7 +40,7 @@ struct arguments {
 
 static const char usage[] =
 	"usage: shunt-agent --join SERVER[:PORT] [TOKEN | - | --token-file FILE] [--name NAME] [--port PORT]\n"
-	"                   [--cpus N] [--leaves INSTANT] [--guest] [--foreground | --no-start]\n"
+	"                   [--cpus N] [--leaves INSTANT] [--guest] [--workstation POLICY] [--foreground | --no-start]\n"
 	"       shunt-agent [--port PORT] [--foreground]\n"
 	"\n"
 	"The agent of a node: runs parts of jobs for the server of a cluster. 'shunt token create' on the server prints a token.\n"
@@ -53,6 +53,7 @@ static const char usage[] =
 	"  --cpus N           let jobs use N of this machine's CPUs; which ones is not decided here\n"
 	"  --leaves INSTANT   no job lasts longer than until then, in seconds since 1970\n"
 	"  --guest            end as soon as the node is removed, and ten minutes after the last answer of a server\n"
+	"  --workstation POLICY  its owner comes first: share, idle or hours=..., see docs/workstations.md\n"
 	"  --foreground       stay, and log to standard error\n"
 	"  --no-start         join only\n";
 
@@ -308,6 +309,7 @@ static int parse(int argc, char **argv, struct arguments *a)
 		{"cpus", required_argument, NULL, 'c'},
 		{"leaves", required_argument, NULL, 'e'},
 		{"guest", no_argument, NULL, 'g'},
+		{"workstation", required_argument, NULL, 'w'},
 		{"foreground", no_argument, NULL, 'f'},
 		{"no-start", no_argument, NULL, 's'},
 		{"token-file", required_argument, NULL, 't'},
@@ -339,6 +341,9 @@ static int parse(int argc, char **argv, struct arguments *a)
 		case 'g':
 			a->join.guest = true;
 			break;
+		case 'w':
+			a->join.workstation = optarg;
+			break;
 		case 'f':
 			a->foreground = true;
 			break;
@@ -367,8 +372,8 @@ static int parse(int argc, char **argv, struct arguments *a)
 	if (a->join.where && !a->token_file)
 		token_take(a, optind < argc ? argv[optind++] : NULL);
 	if (bad || optind != argc ||
-	    (!a->join.where &&
-	     (a->join.name || a->join.cpus || a->join.leaves || a->join.guest || a->no_start || a->token_file))) {
+	    (!a->join.where && (a->join.name || a->join.cpus || a->join.leaves || a->join.guest ||
+				a->join.workstation || a->no_start || a->token_file))) {
 		fputs(usage, stderr);
 		return -1;
 	}

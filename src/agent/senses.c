@@ -339,6 +339,16 @@ struct senses *senses_create(uv_loop_t *loop, const char *dev, const struct sens
 	return s;
 }
 
+void senses_remember(struct senses *s, int64_t ago)
+{
+	int64_t when = (int64_t)uv_now(s->loop) - ago;
+
+	if (ago >= 0 && when > s->input)
+		s->input = when;
+	if (ago >= 0 && !*s->where)
+		snprintf(s->where, sizeof s->where, "this machine");
+}
+
 void senses_destroy(struct senses *s)
 {
 	while (s->devices.n)

@@ -25,6 +25,8 @@ struct senses_listener {
 /* `dev`: where devices are, usually /dev. */
 struct senses *senses_create(uv_loop_t *loop, const char *dev, const struct senses_listener *l);
 void senses_destroy(struct senses *s);
+/* What an earlier one has seen: input so many milliseconds ago. */
+void senses_remember(struct senses *s, int64_t ago);
 
 /* Looks at terminals, and for devices that were plugged in. To be called several times a second. */
 void senses_look(struct senses *s);

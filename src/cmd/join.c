@@ -10,7 +10,7 @@
 #include "cmd/instance.h"
 
 struct arguments {
-	const char *name, *token_file;
+	const char *name, *token_file, *workstation;
 };
 
 static const struct option options[] = {
@@ -18,6 +18,10 @@ static const struct option options[] = {
 	 "what the node is called; if not given: as the host is", 0},
 	{"token-file", OPTION_TEXT, offsetof(struct arguments, token_file), "FILE", NULL, NULL, 0, 0,
 	 "read the token from FILE", 0},
+	{"workstation", OPTION_TEXT, offsetof(struct arguments, workstation), "POLICY", NULL, "share idle", 0, 0,
+	 "somebody works at this machine, and comes first: 'share', 'idle' or 'hours=Mon-Fri 08:00-18:00', with "
+	 "options (docs/workstations.md)",
+	 0},
 	{0},
 };
 
@@ -47,7 +51,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 		return command_fail(
 			c, "shunt-agent is not found beside this program nor in $PATH: install it ('make install')");
 
-	const char *word[8] = {program.text, "--join", operands->v[0]};
+	const char *word[10] = {program.text, "--join", operands->v[0]};
 	int n = 3;
 	if (a->token_file) {
 		word[n++] = "--token-file";
@@ -61,6 +65,10 @@ static int run(const struct command *c, const void *arguments, const struct oper
 		word[n++] = "--name";
 		word[n++] = a->name;
 	}
+	if (a->workstation) {
+		word[n++] = "--workstation";
+		word[n++] = a->workstation;
+	}
 	fflush(stdout);
 	execv(program.text, (char *const *)word);
 	return command_fail(c, "%s: %s", program.text, strerror(errno));
@@ -71,6 +79,8 @@ static const char *const examples[] = {
 	"Asks for the token that 'shunt token create' printed on the server's machine. So neither ps nor the shell's history ever shows it.",
 	"shunt join pine:7722 --token-file /root/token",
 	"Reads the token from a file.",
+	"shunt join pine:7722 --workstation idle",
+	"Jobs run here only while nobody uses the machine.",
 	NULL,
 };
 

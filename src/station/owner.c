@@ -46,7 +46,7 @@ static int refuse(const char *part, struct err *err)
 {
 	return err_set(err, -EINVAL,
 		       "\"%.60s\": a workstation is share, idle or hours=Mon-Fri 08:00-18:00, and after a semicolon "
-		       "quiet=5m, return=1m, keep=10 (percent) or owners=ana+bo",
+		       "quiet=5m, return=1m, keep=10 (percent), pressure=no or owners=ana+bo",
 		       part);
 }
 
@@ -90,6 +90,10 @@ static int option_read(const char *part, struct owner_rules *r, struct err *err)
 		snprintf(r->owners, sizeof r->owners, "%s", part + 7);
 		return 0;
 	}
+	if (strcmp(part, "pressure=no") == 0 || strcmp(part, "pressure=yes") == 0) {
+		r->pressure = part[9] == 'y';
+		return 0;
+	}
 	if (strncmp(part, "keep=", 5) != 0)
 		return refuse(part, err);
 	r->keep = part[5] >= '0' && part[5] <= '9' ? strtol(part + 5, &end, 10) : -1;
@@ -100,7 +104,7 @@ static int option_read(const char *part, struct owner_rules *r, struct err *err)
 
 int owner_rules_parse(const char *text, struct owner_rules *ret, struct err *err)
 {
-	struct owner_rules r = {.quiet = QUIET, .give_back = GIVE_BACK, .keep = KEEP};
+	struct owner_rules r = {.quiet = QUIET, .give_back = GIVE_BACK, .keep = KEEP, .pressure = true};
 	char copy[1024], *rest = copy, *part;
 	int rc = 0;
 
@@ -143,14 +147,14 @@ static bool input_now(const struct owner_rules *r, const struct owner_view *v)
 }
 
 /* A claim that was made for it is held by less. */
-static bool memory_now(const struct owner *o, const struct owner_rules *r, const struct owner_view *v)
+static bool memory_now(const struct owner_claim *o, const struct owner_rules *r, const struct owner_view *v)
 {
 	bool held = o->cause == OWNER_MEMORY;
 
 	return v->memory_free * 2 < (double)r->keep * (held ? 3 : 2) || v->memory_stalls > (held ? STALLS / 2 : STALLS);
 }
 
-static bool load_now(struct owner *o, const struct owner_view *v)
+static bool load_now(struct owner_claim *o, const struct owner_view *v)
 {
 	bool held = o->cause == OWNER_LOAD, high = held ? v->running * 2 > v->cpus : v->running >= v->cpus;
 
@@ -161,7 +165,7 @@ static bool load_now(struct owner *o, const struct owner_view *v)
 	return high && (held || v->now - o->loaded >= LOAD_MS);
 }
 
-static enum owner_cause cause_now(struct owner *o, const struct owner_rules *r, const struct owner_view *v)
+static enum owner_cause cause_now(struct owner_claim *o, const struct owner_rules *r, const struct owner_view *v)
 {
 	bool load = load_now(o, v);
 
@@ -171,12 +175,14 @@ static enum owner_cause cause_now(struct owner *o, const struct owner_rules *r, 
 		return OWNER_HOUR;
 	if (input_now(r, v))
 		return OWNER_INPUT;
+	if (!r->pressure)
+		return OWNER_NOTHING;
 	if (memory_now(o, r, v))
 		return OWNER_MEMORY;
 	return load ? OWNER_LOAD : OWNER_NOTHING;
 }
 
-static bool calm_enough(struct owner *o, const struct owner_view *v)
+static bool calm_enough(struct owner_claim *o, const struct owner_view *v)
 {
 	if (o->cause != OWNER_MEMORY && o->cause != OWNER_LOAD)
 		return true;
@@ -185,7 +191,7 @@ static bool calm_enough(struct owner *o, const struct owner_view *v)
 	return v->now - o->calm >= CALM_MS;
 }
 
-enum owner_act owner_decide(struct owner *o, const struct owner_rules *r, const struct owner_view *v)
+enum owner_act owner_decide(struct owner_claim *o, const struct owner_rules *r, const struct owner_view *v)
 {
 	enum owner_cause cause = cause_now(o, r, v);
 
@@ -195,7 +201,7 @@ enum owner_act owner_decide(struct owner *o, const struct owner_rules *r, const 
 		o->cause = cause;
 		o->calm = 0;
 	} else if (o->cause != OWNER_NOTHING && calm_enough(o, v)) {
-		*o = (struct owner){0};
+		*o = (struct owner_claim){0};
 	}
 	if (o->cause == OWNER_NOTHING)
 		return OWNER_RUN;

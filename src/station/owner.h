@@ -8,7 +8,7 @@
  *	hours=Mon-Fri 08:00-18:00	they never run in those hours (base/hours.h), and outside them as with idle
  *
  * and after it, each behind a semicolon, quiet=5m (without input), return=1m (after which the memory of stopped tasks is given back: their jobs leave),
- * keep=10 (percent of the memory that stays free) and owners=ana+bo (who may pause it, and whose terminals count; without it whoever is logged in).
+ * keep=10 (percent of the memory that stays free), pressure=no (how much the owner's programs need does not count, only the owner) and owners=ana+bo (who may pause it, and whose terminals count; without it whoever is logged in).
  *
  * Pure: what was seen and the time are arguments. Two thresholds and a calm time keep our tasks from being stopped and continued all the time.
  */
@@ -30,6 +30,7 @@ struct owner_rules {
 	int64_t give_back;  /* seconds that stopped tasks may hold their memory */
 	int64_t keep;	    /* percent of the memory */
 	struct hours hours; /* the owner's; none unless that is the policy */
+	bool pressure;	    /* load and memory count, too */
 	char owners[256];   /* joined by '+'; "": whoever is logged in */
 };
 
@@ -61,7 +62,7 @@ enum owner_act {
 };
 
 /* Owned by the caller, all zero at first. */
-struct owner {
+struct owner_claim {
 	enum owner_cause cause; /* OWNER_NOTHING: the machine is ours to use */
 	int64_t since;		/* ms: it is claimed since then */
 	int64_t loaded;		/* ms: the owner's load is high since then; 0: it is not */
@@ -69,6 +70,6 @@ struct owner {
 };
 
 /* Folds what is seen into `o`, and returns what to do now. */
-enum owner_act owner_decide(struct owner *o, const struct owner_rules *r, const struct owner_view *v);
+enum owner_act owner_decide(struct owner_claim *o, const struct owner_rules *r, const struct owner_view *v);
 
 #endif

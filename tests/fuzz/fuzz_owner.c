@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char *text = mem_alloc(size + 1);
 	struct err err = {.text = ""};
 	struct owner_view v = {.now = 1, .instant = INT64_C(1790000000), .input = 1, .cpus = 2, .memory_free = 50};
-	struct owner o = {0};
+	struct owner_claim o = {0};
 	struct owner_rules r;
 	struct habit h;
 

@@ -64,7 +64,7 @@ static struct owner_view view(int64_t now)
 static void test_input(void **state)
 {
 	struct owner_rules r = rules("idle;quiet=10;return=5");
-	struct owner o = {0};
+	struct owner_claim o = {0};
 	struct owner_view v = view(1000);
 
 	assert_int_equal(owner_decide(&o, &r, &v), OWNER_RUN);
@@ -88,7 +88,7 @@ static void test_input(void **state)
 static void test_pause(void **state)
 {
 	struct owner_rules r = rules("share;return=1h");
-	struct owner o = {0};
+	struct owner_claim o = {0};
 	struct owner_view v = view(1000);
 
 	v.paused = true;
@@ -102,7 +102,7 @@ static void test_pause(void **state)
 static void test_hours(void **state)
 {
 	struct owner_rules r = rules("hours=Mon-Fri 08:00-18:00");
-	struct owner o = {0};
+	struct owner_claim o = {0};
 	struct owner_view v = view(1000);
 	struct tm tm = {.tm_year = 126, .tm_mon = 10, .tm_mday = 17, .tm_hour = 8, .tm_isdst = -1}; /* a Tuesday */
 
@@ -121,7 +121,7 @@ static void test_hours(void **state)
 static int stops(const char *policy, void (*seen)(struct owner_view *v, int second))
 {
 	struct owner_rules r = rules(policy);
-	struct owner o = {0};
+	struct owner_claim o = {0};
 	enum owner_act before = OWNER_RUN;
 	int n = 0;
 
@@ -161,12 +161,14 @@ static void test_hysteresis(void **state)
 	assert_int_equal(stops("share", load_blips), 0);
 	assert_int_equal(stops("share", memory_swings), 1);
 	assert_int_equal(stops("share", memory_stalls), 1);
+	assert_int_equal(stops("share;pressure=no", memory_stalls), 0);
+	assert_int_equal(stops("share;pressure=no", load_swings), 0);
 }
 
 static void test_memory_comes_back(void **state)
 {
 	struct owner_rules r = rules("share;return=1h");
-	struct owner o = {0};
+	struct owner_claim o = {0};
 	struct owner_view v = view(1000);
 
 	v.memory_free = 5;
