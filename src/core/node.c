@@ -55,7 +55,7 @@ static const uint8_t link_to[LINK_COUNT][NODE_EVENT_COUNT] = {
 };
 
 /* Which sides an event concerns: it must be legal on each. */
-enum { SIDE_SERVICE = 1, SIDE_LINK = 2 };
+enum { SIDE_SERVICE = 1, SIDE_LINK = 2, SIDE_OWNER = 4 };
 
 static const struct {
 	const char *name;
@@ -75,15 +75,24 @@ static const struct {
 	[NODE_FAIL] = {"unhealthy", 0},
 	[NODE_HEAL] = {"healthy", 0},
 	[NODE_ALTER] = {"altered", 0},
+	[NODE_CLAIM] = {"claimed", SIDE_OWNER},
+	[NODE_RELEASE] = {"released", SIDE_OWNER},
 };
 
 static const char *const services[SERVICE_COUNT] = {"none", "in", "closing", "drained", "offline", "leaving", "gone"};
 static const char *const links[LINK_COUNT] = {"none", "joined", "connected", "silent", "lost"};
 
+/* A machine without an agent has no owner. */
+static bool owner_may(const struct node_life *life, enum node_event_type type)
+{
+	return type == NODE_CLAIM ? node_joined(life) && !node_claimed(life) : node_claimed(life);
+}
+
 bool node_may(const struct node_life *life, enum node_event_type type)
 {
 	return (!(events[type].sides & SIDE_SERVICE) || service_to[life->service][type]) &&
-	       (!(events[type].sides & SIDE_LINK) || link_to[life->link][type]);
+	       (!(events[type].sides & SIDE_LINK) || link_to[life->link][type]) &&
+	       (!(events[type].sides & SIDE_OWNER) || owner_may(life, type));
 }
 
 int node_apply(struct node_life *life, const struct node_event *event, struct err *err)
@@ -92,7 +101,11 @@ int node_apply(struct node_life *life, const struct node_event *event, struct er
 		return err_set(err, -EINVAL, "event %s is not legal for a node that is %s, with an agent that is %s",
 			       node_event_name(event->type), node_service_name(life->service),
 			       node_link_name(life->link));
-	if (!events[event->type].sides)
+	if (event->type == NODE_CLAIM)
+		life->claimed = event->time;
+	else if (event->type == NODE_RELEASE || event->type == NODE_JOIN || event->type == NODE_GO)
+		life->claimed = 0;
+	if (!(events[event->type].sides & (SIDE_SERVICE | SIDE_LINK)))
 		return 0;
 	if (events[event->type].sides & SIDE_SERVICE)
 		life->service = (uint8_t)(service_to[life->service][event->type] - 1);

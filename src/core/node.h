@@ -1,7 +1,7 @@
 /*
  * node.h - a node's life is the fold of its events.
  *
- * It has two sides, which change independently of each other:
+ * It has three sides, which change independently of each other:
  *
  *	service: whether jobs may start there, by the administrator's will
  *	          ADD, JOIN         DRAIN               CLOSE
@@ -13,6 +13,8 @@
  *	link: of a node with an agent, whether it is heard
  *	         JOIN          CONNECT               SILENCE           LOSE
  *	(none) --------> JOINED -------> CONNECTED <---------> SILENT -------> LOST
+ *
+ *	owner: of a workstation, whether its owner has it; claimed by CLAIM, free again by RELEASE, and whenever the machine joins or goes
  *
  * node_apply() is the only code that changes them, live and at recovery. What the scheduler does with a node follows from them
  * (server/node/).
@@ -60,6 +62,8 @@ enum node_event_type {
 	NODE_FAIL, /* its health check failed, or jobs could not be started there: the reason says which */
 	NODE_HEAL,
 	NODE_ALTER, /* what it offers was changed: the reason says what */
+	NODE_CLAIM, /* its owner has it, for the reason: nothing new starts there */
+	NODE_RELEASE,
 	NODE_EVENT_COUNT
 };
 
@@ -73,7 +77,8 @@ struct node_life {
 	uint8_t service; /* enum node_service */
 	uint8_t link;	 /* enum node_link */
 	int64_t at;	 /* CLOSING: instant; else 0 */
-	int64_t since;	 /* instant of the last change of either side */
+	int64_t since;	 /* instant of the last change of service or link */
+	int64_t claimed; /* by its owner since that instant; 0: it is not */
 };
 
 /* Whether an event of this type is legal. */
@@ -90,6 +95,11 @@ static inline bool node_joined(const struct node_life *life)
 static inline bool node_leaving(const struct node_life *life)
 {
 	return life->service == SERVICE_LEAVING;
+}
+
+static inline bool node_claimed(const struct node_life *life)
+{
+	return life->claimed != 0;
 }
 
 static inline bool node_gone(const struct node_life *life)

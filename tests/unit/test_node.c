@@ -92,6 +92,31 @@ static void drained_at_a_time(void **state)
 	assert_int_equal(life.at, 0);
 }
 
+/* The owner's side does not touch the others. */
+static void claimed(void **state)
+{
+	(void)state;
+	life = (struct node_life){0};
+	happens(NODE_ADD, 1);
+	assert_false(node_may(&life, NODE_CLAIM)); /* without an agent nobody knows */
+	life = (struct node_life){0};
+	happens(NODE_JOIN, 1);
+	happens(NODE_CONNECT, 2);
+	happens(NODE_CLAIM, 3);
+	is(SERVICE_IN, LINK_CONNECTED);
+	assert_int_equal(life.claimed, 3);
+	assert_int_equal(life.since, 2);
+	assert_false(node_may(&life, NODE_CLAIM));
+	happens(NODE_SILENCE, 4);
+	happens(NODE_OFFLINE, 5);
+	assert_true(node_claimed(&life));
+	happens(NODE_RELEASE, 6);
+	assert_false(node_claimed(&life) || node_may(&life, NODE_RELEASE));
+	happens(NODE_CLAIM, 7);
+	happens(NODE_JOIN, 8); /* another machine, perhaps */
+	assert_false(node_claimed(&life));
+}
+
 /* Whatever happens: what is legal is applied, what is not changes nothing, and a time is known exactly when one is needed. */
 static void anything(void **state)
 {
@@ -129,9 +154,8 @@ static void words(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_machine),
-		cmocka_unit_test(drained_at_a_time),
-		cmocka_unit_test(anything),
+		cmocka_unit_test(a_machine), cmocka_unit_test(drained_at_a_time),
+		cmocka_unit_test(claimed),   cmocka_unit_test(anything),
 		cmocka_unit_test(words),
 	};
 

@@ -90,6 +90,8 @@ static const struct {
 	{"node", "unhealthy", "unhealthy"},
 	{"node", "healthy", "healthy again"},
 	{"node", "altered", "changed"},
+	{"node", "claimed", "claimed by its owner"},
+	{"node", "released", "released by its owner"},
 	{"queue", "created", "created"},
 	{"queue", "deleted", "deleted"},
 	{"queue", "altered", "changed"},

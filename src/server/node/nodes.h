@@ -15,6 +15,7 @@
 struct err;
 struct json;
 struct node_health;
+struct node_owner;
 struct link;
 struct server;
 
@@ -44,6 +45,7 @@ struct node_info {
 	uint64_t base_seq, last_seq; /* ... whose number is greater than the first; the last one, */
 	uint32_t nevents;	     /* and how many there were */
 	char *unwell;		     /* what its health check says, or NULL */
+	struct node_owner *owner;    /* of a workstation (owners.h), or NULL */
 	struct node_health *failing; /* jobs that could not be started there, or NULL (failures.h) */
 	char *class;		     /* or NULL; counts as a feature */
 	struct agent *agent;	     /* of a joined one */

@@ -24,6 +24,7 @@
 #include "server/base/turn.h"
 #include "server/node/health.h"
 #include "server/node/nodes.h"
+#include "server/node/owners.h"
 #include "server/node/world_node.h"
 #include "server/server.h"
 #include "store/store.h"
@@ -106,6 +107,8 @@ static void base_store(const struct node_info *n, struct json *j)
 	json_text(j, "link", node_link_name(n->base.link));
 	json_int(j, "at", n->base.at);
 	json_int(j, "since", n->base.since);
+	if (n->base.claimed)
+		json_int(j, "claimed", n->base.claimed);
 	json_int(j, "seq", (int64_t)n->base_seq);
 	json_close_object(j);
 }
@@ -129,6 +132,7 @@ static void base_restore(struct node_info *n, const json_t *record, bool configu
 		n->base.link = (uint8_t)word_of(base, "link", node_link_named);
 		n->base.at = json_integer_value(json_object_get(base, "at"));
 		n->base.since = json_integer_value(json_object_get(base, "since"));
+		n->base.claimed = json_integer_value(json_object_get(base, "claimed"));
 		n->base_seq = (uint64_t)json_integer_value(json_object_get(base, "seq"));
 	} else {
 		n->base.service = !joined && !configured			     ? SERVICE_GONE
@@ -195,6 +199,7 @@ int world_node_restore(struct server *s, const char *name, const json_t *o, stru
 	s->hosts->nodes.v[node].note = note && *note ? mem_strdup(note) : NULL;
 	s->hosts->nodes.v[node].unwell = unwell && joined ? mem_strdup(unwell) : NULL;
 	health_restore(s, node, o);
+	owner_restore(&s->hosts->nodes.v[node], o);
 	if (speed > 0 && speed <= SPEED_MAX)
 		s->cluster->nodes.v[node].speed = (uint32_t)speed;
 	if (json_is_true(json_object_get(o, "shared")))
@@ -242,6 +247,7 @@ void world_node_store(struct server *s, uint32_t node)
 			json_int(&j, "cpus_limit", info->cpus_limit);
 		if (info->gpus_limit >= 0)
 			json_int(&j, "gpus_limit", info->gpus_limit);
+		owner_store(info, &j);
 		agent_store(info, &j);
 	}
 	json_close_object(&j);
@@ -282,7 +288,8 @@ int world_node_features(struct server *s, uint32_t node, struct err *err)
 void world_node_gate(struct server *s, uint32_t node)
 {
 	struct node_info *n = &s->hosts->nodes.v[node];
-	bool out = node_withdrawn(&n->life) || node_unheard(&n->life) || n->unwell || health_out(n),
+	bool out = node_withdrawn(&n->life) || node_unheard(&n->life) || node_claimed(&n->life) || n->unwell ||
+		   health_out(n),
 	     away = node_joined(&n->life) && !agent_connected(n);
 	int64_t leaves = n->life.at;
 

@@ -1,0 +1,35 @@
+/*
+ * owners.h - workstations: nodes with an owner who comes first. What is kept of them: the policy that the administrator gave the node, and what its agent has counted and
+ * learned. Whether the owner has the machine now is in the node's life.
+ */
+#ifndef SERVER_OWNERS_H
+#define SERVER_OWNERS_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "station/habit.h"
+
+struct json;
+struct node_info;
+
+struct node_owner {
+	char *policy; /* station/owner.h; never NULL */
+	char *why;    /* of the claim, or of the last one; or NULL */
+	int64_t given, claimed, lost, stops,
+		left; /* seconds of processor time, seconds, seconds of processor time, times, parts of jobs */
+	struct habit habit;
+};
+
+/* Makes a node a workstation, or changes its policy; NULL or "": it is none any more. The text is checked already. */
+void owner_policy_set(struct node_info *n, const char *policy);
+const char *owner_policy(const struct node_info *n); /* "": it is none */
+/* What its agent says of it, without the claim. */
+void owner_take(struct node_owner *o, const json_t *news);
+void owner_free(struct node_owner *o);
+
+void owner_store(const struct node_info *n, struct json *j); /* its members of the node's record */
+void owner_restore(struct node_info *n, const json_t *record);
+void owner_show(const struct node_info *n, struct json *j); /* ... and of the API's object */
+
+#endif
