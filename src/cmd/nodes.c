@@ -287,7 +287,7 @@ const struct command command_nodes = {
 	.details =
 		"States: free, busy (no CPU is free), offline (by an administrator), draining (offline, and jobs still run there), "
 		"down (nothing is heard of it), joining (it has joined and not yet connected), unhealthy (its health check "
-		"says so). 'shunt nodes offline', 'drain', 'online', 'set' and 'remove' change nodes.",
+		"says so), claimed (a workstation whose owner uses it). 'shunt nodes offline', 'drain', 'online', 'set' and 'remove' change nodes.",
 	.examples = examples,
 	.options = options,
 	.size = sizeof(struct arguments),

@@ -188,7 +188,7 @@ static bool setting_add(json_t *body, const char *word)
 	snprintf(name, sizeof name, "%.*s", (int)n, word);
 	if (strcmp(name, "features") == 0)
 		json_object_set_new(body, name, list_of(value));
-	else if (strcmp(name, "class") == 0 || strcmp(name, "note") == 0)
+	else if (strcmp(name, "class") == 0 || strcmp(name, "note") == 0 || strcmp(name, "workstation") == 0)
 		json_object_set_new(body, name, *value ? json_string(value) : json_null());
 	else if ((strcmp(name, "cpus") == 0 || strcmp(name, "gpus") == 0) && *value && !*end)
 		json_object_set_new(body, name, json_integer(number));
@@ -213,7 +213,7 @@ static int set(const struct command *c, const void *arguments, const struct oper
 		else if (!setting_add(body, operands->v[i]))
 			code = command_misused(
 				c,
-				"\"%s\": use class=NAME, features=A,B, note=TEXT, cpus=N, gpus=N, speed=N (0.001 to 1000) or shared=true|false",
+				"\"%s\": use class=NAME, features=A,B, note=TEXT, cpus=N, gpus=N, speed=N (0.001 to 1000), shared=true|false or workstation=POLICY",
 				operands->v[i]);
 	if (code == EXIT_OK && (n == 0 || json_object_size(body) == 0))
 		code = command_misused(c, "%s is missing", n == 0 ? "NODE" : "NAME=VALUE");
@@ -231,6 +231,8 @@ static const char *const set_examples[] = {
 	"Give jobs twelve of its CPUs only.",
 	"shunt nodes set n4 shared=true",
 	"Divide its CPUs among jobs with a budget, in shares (docs/libra.md).",
+	"shunt nodes set n5 'workstation=idle; quiet=5m'",
+	"Its owner comes first: jobs stop at the first key, and go on after five quiet minutes (docs/workstations.md).",
 	NULL,
 };
 
@@ -240,8 +242,8 @@ const struct command command_nodes_set = {
 	.operands_min = 2,
 	.operands_max = INT_MAX,
 	.about =
-		"Change nodes: class, features, note, speed, how many of their CPUs and GPUs jobs may use, and whether jobs with a budget share their CPUs.",
-	.details = "An empty value removes a class, the features or a note.",
+		"Change nodes: class, features, note, speed, how many of their CPUs and GPUs jobs may use, whether jobs with a budget share their CPUs, and whether they are workstations.",
+	.details = "An empty value removes a class, the features, a note or the policy of a workstation.",
 	.examples = set_examples,
 	.run = set,
 };

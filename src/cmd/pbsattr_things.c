@@ -144,7 +144,8 @@ static void node_jobs_add(struct pbsattrs *a, const json_t *node, enum pbs_famil
 
 const char *pbs_node_state(const char *state, const char *full, char *buf, size_t size)
 {
-	static const char *const words[][2] = {{"draining", "offline"}, {"joining", "down"}, {"unhealthy", "down"}};
+	static const char *const words[][2] = {
+		{"draining", "offline"}, {"joining", "down"}, {"unhealthy", "down"}, {"claimed", "busy"}};
 	size_t used = 0;
 
 	*buf = '\0';
@@ -152,11 +153,11 @@ const char *pbs_node_state(const char *state, const char *full, char *buf, size_
 		size_t n = strcspn(p, ",");
 		char word[32];
 		snprintf(word, sizeof word, "%.*s", (int)n, p);
+		if (strcmp(word, "busy") == 0)
+			snprintf(word, sizeof word, "%s", full);
 		for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 			if (strcmp(word, words[i][0]) == 0)
 				snprintf(word, sizeof word, "%s", words[i][1]);
-		if (strcmp(word, "busy") == 0)
-			snprintf(word, sizeof word, "%s", full);
 		if (!strstr(buf, word) && used < size)
 			used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? "," : "", word);
 		p += n;

@@ -39,12 +39,15 @@
 #include "server/job/jobs.h"
 #include "server/life/lives.h"
 #include "server/life/world.h"
+#include "server/link/claims.h"
 #include "server/link/nodes.h"
 #include "server/node/health.h"
 #include "server/node/nodes.h"
+#include "server/node/owners.h"
 #include "server/node/partitions.h"
 #include "server/node/world_node.h"
 #include "server/server.h"
+#include "station/owner.h"
 
 /* Nodes that only let their last jobs end count no longer. */
 void cluster_sum(const struct server *s, int64_t *ret_nodes, int64_t *ret_cpus, int64_t *ret_used)
@@ -168,11 +171,26 @@ static const struct field node_job_fields[] = {
 	{0},
 };
 static const struct schema node_job = {.fields = node_job_fields};
+static const struct field node_owner_fields[] = {
+	{"claims", .is = REQUIRED | IS_BOOL, "its owner has it now: no job starts there"},
+	{"since", .is = IS_INSTANT, "of the claim"},
+	{"why", .is = IS_TEXT | IS_NULL, "what speaks for the owner"},
+	{"given", .is = REQUIRED | IS_INT, "seconds of processor time that jobs had there"},
+	{"claimed", .is = REQUIRED | IS_INT, "seconds that its owner had it"},
+	{"lost", .is = REQUIRED | IS_INT,
+	 "seconds of processor time of jobs that had to leave, which are in no checkpoint"},
+	{"stops", .is = REQUIRED | IS_INT, "how often jobs were stopped there"},
+	{"left", .is = REQUIRED | IS_INT, "how many parts of jobs had to leave"},
+	{"habit", .is = REQUIRED | IS_TEXT,
+	 "the owner's usual hours: a letter for each hour of the week from Sunday on, a (never) to u (always), . (not known)"},
+	{0},
+};
+static const struct schema node_owner = {.fields = node_owner_fields};
 static const struct field node_fields[] = {
 	{"name", .is = REQUIRED | IS_TEXT},
 	{"kind", .is = REQUIRED | IS_TEXT, .words = "configured|joined"},
 	{"state", .is = REQUIRED | IS_TEXT,
-	 "of free, busy, offline, draining, down, joining, unhealthy, joined by commas"},
+	 "of free, busy, offline, draining, down, joining, unhealthy, claimed, joined by commas"},
 	{"cpus", .is = REQUIRED | IS_INT},
 	{"cpus_used", .is = REQUIRED | IS_INT},
 	{"memory", .is = REQUIRED | IS_INT | IS_NULL, "KiB"},
@@ -188,6 +206,8 @@ static const struct field node_fields[] = {
 	{"share_used", .is = IS_REAL, "CPUs of a shared node that jobs have shares of"},
 	{"features", .is = REQUIRED | IS_LIST, .item = IS_TEXT},
 	{"class", .is = REQUIRED | IS_TEXT | IS_NULL},
+	{"workstation", .is = REQUIRED | IS_TEXT | IS_NULL, "the policy for its owner: docs/workstations.md"},
+	{"owner", .is = IS_OBJECT, "of a workstation", .of = &node_owner},
 	{"drain_at", .is = REQUIRED | IS_INSTANT | IS_NULL},
 	{"note", .is = REQUIRED | IS_TEXT | IS_NULL},
 	{"health", .is = REQUIRED | IS_TEXT | IS_NULL, "what its health check says is wrong"},
@@ -248,6 +268,7 @@ static void node_show(const struct server *s, uint32_t node, struct json *j)
 		json_text(j, NULL, names_get(&s->cluster->feature_names, i));
 	json_close_array(j);
 	json_text(j, "class", info->class);
+	owner_show(info, j);
 	if (info->life.at)
 		json_int(j, "drain_at", info->life.at);
 	else
@@ -279,11 +300,12 @@ struct node_change {
 	int offline;		/* -1: as it is */
 	struct strbuf features; /* joined by commas */
 	bool has_features;
-	const json_t *class; /* text or null */
-	int64_t cpus, gpus;  /* -1: all there are; -2: as it is */
-	int64_t drain;	     /* instant; 0: not at all; -1: as it is */
-	uint32_t speed;	     /* 0: as it is */
-	int shared;	     /* -1: as it is */
+	const json_t *class;	   /* text or null */
+	int64_t cpus, gpus;	   /* -1: all there are; -2: as it is */
+	int64_t drain;		   /* instant; 0: not at all; -1: as it is */
+	uint32_t speed;		   /* 0: as it is */
+	int shared;		   /* -1: as it is */
+	const json_t *workstation; /* text or null */
 };
 
 static void offline_read(const json_t *body, struct node_change *c)
@@ -364,19 +386,22 @@ static int drain_read(const struct server *s, const struct node_info *n, const j
 static int change_read(const struct server *s, const struct node_info *n, const json_t *body, struct node_change *c,
 		       struct err *err)
 {
-	static const char *const agents[] = {"features", "class", "cpus", "gpus"};
+	static const char *const agents[] = {"features", "class", "cpus", "gpus", "workstation"};
 	const json_t *features = json_object_get(body, "features"), *speed = json_object_get(body, "speed"),
 		     *shared = json_object_get(body, "shared");
 	int rc = 0;
 
 	offline_read(body, c);
 	c->shared = shared ? json_is_true(shared) : -1;
-	for (int i = 0; i < 4 && rc == 0; i++)
+	for (int i = 0; i < 5 && rc == 0; i++)
 		if (!node_joined(&n->life) && json_object_get(body, agents[i]))
 			rc = err_set(err, -EINVAL, "%s of this node is in the server's configuration: change it there",
 				     agents[i]);
 	c->note = json_object_get(body, "note");
 	c->class = json_object_get(body, "class");
+	c->workstation = json_object_get(body, "workstation");
+	if (rc == 0 && json_is_string(c->workstation) && *json_string_value(c->workstation))
+		rc = owner_rules_parse(json_string_value(c->workstation), &(struct owner_rules){0}, err);
 	if (rc == 0 && json_is_string(c->class) && *json_string_value(c->class) &&
 	    !word_good(json_string_value(c->class)))
 		rc = err_set(err, -EINVAL, "class must be of up to 63 letters, digits, '.', '-' and '_'");
@@ -464,6 +489,9 @@ static void alter_record(struct server *s, uint32_t node, const struct node_chan
 		strbuf_printf(&text, " features=%s", strbuf_text(&c->features));
 	if (c->class)
 		strbuf_printf(&text, " class=%s", json_is_string(c->class) ? json_string_value(c->class) : "");
+	if (c->workstation)
+		strbuf_printf(&text, " workstation=%s",
+			      json_is_string(c->workstation) ? json_string_value(c->workstation) : "");
 	if (c->cpus != -2)
 		strbuf_printf(&text, " cpus=%s", c->cpus < 0 ? "all" : "");
 	if (c->cpus >= 0)
@@ -490,6 +518,8 @@ static int change_make(struct server *s, uint32_t node, struct node_change *c, c
 	}
 	if ((c->has_features || c->class) && words_change(s, node, c, err) < 0)
 		return -ENOSPC;
+	if (c->workstation && claim_policy(s, node, json_string_value(c->workstation), err) < 0)
+		return -EINVAL;
 	if (c->cpus != -2)
 		n->cpus_limit = c->cpus;
 	if (c->gpus != -2)
@@ -552,7 +582,7 @@ void api_node(struct server *s, const struct call *c)
 
 /* What can be changed of a node, as words of 'shunt nodes set'. */
 struct node_words {
-	struct strbuf text[7];
+	struct strbuf text[8];
 };
 
 static void words_write(const struct server *s, uint32_t node, struct node_words *w)
@@ -567,11 +597,12 @@ static void words_write(const struct server *s, uint32_t node, struct node_words
 	strbuf_printf(&w->text[4], "gpus=%lld", (long long)s->cluster->nodes.v[node].total.v[RES_GPU]);
 	strbuf_printf(&w->text[5], "speed=%s", speed_format(s->cluster->nodes.v[node].speed, speed, sizeof speed));
 	strbuf_printf(&w->text[6], "shared=%s", n->shared ? "true" : "false");
+	strbuf_printf(&w->text[7], "workstation=%s", owner_policy(n));
 }
 
 static void words_fini(struct node_words *w)
 {
-	for (size_t i = 0; i < 7; i++)
+	for (size_t i = 0; i < 8; i++)
 		strbuf_fini(&w->text[i]);
 }
 
@@ -605,7 +636,7 @@ static void node_audit(struct server *s, const struct asker *w, uint32_t node, c
 	if (service)
 		strbuf_printf(&change, "%s (was %s)", node_service_name(life->service),
 			      node_service_name(was->service));
-	for (size_t i = 0; i < 7; i++)
+	for (size_t i = 0; i < 8; i++)
 		if (strcmp(before->text[i].text, after.text[i].text) != 0) {
 			strbuf_printf(&change, "%s%s (was %s)", change.n ? ", " : "", after.text[i].text,
 				      strchr(before->text[i].text, '=') + 1);

@@ -34,6 +34,7 @@
 #include "server/base/users.h"
 #include "server/book/audit.h"
 #include "server/life/lives.h"
+#include "server/link/claims.h"
 #include "server/link/nodes.h"
 #include "server/node/nodes.h"
 #include "server/node/world_node.h"
@@ -41,6 +42,7 @@
 #include "server/settings/conf.h"
 #include "server/site/realm.h"
 #include "server/site/tokens.h"
+#include "station/owner.h"
 #include "tls/pki.h"
 
 /* A number of the body, which the table allows. */
@@ -449,6 +451,22 @@ static void leaves_set(struct server *s, const char *name, int64_t end, const ch
 	world_node_gate(s, node);
 }
 
+/* Checked before the node is made; without one, a node that joins again stays what it was. */
+static int policy_check(const char *policy, struct err *err)
+{
+	return policy ? owner_rules_parse(policy, &(struct owner_rules){0}, err) : 0;
+}
+
+static void policy_set(struct server *s, const char *name, const char *policy)
+{
+	uint32_t node;
+
+	if (!policy || !names_find(&s->cluster->node_names, name, &node))
+		return;
+	claim_policy(s, node, policy, NULL);
+	world_node_store(s, node);
+}
+
 /* The use is counted in the turn that makes the node, and its answer leaves after their commit. */
 void api_join(struct server *s, const struct call *c)
 {
@@ -483,9 +501,13 @@ void api_join(struct server *s, const struct call *c)
 	number = join_before(s, c->body, name, csr);
 	rc = leaves_check(s, number_of(c->body, "leaves", 0), &err);
 	if (rc == 0)
+		rc = policy_check(text_of(c->body, "workstation"), &err);
+	if (rc == 0)
 		rc = nodes_join(s, name, json_object_get(c->body, "facts"), by, &number, &err);
 	if (rc == 0)
 		leaves_set(s, name, number_of(c->body, "leaves", 0), by);
+	if (rc == 0)
+		policy_set(s, name, text_of(c->body, "workstation"));
 	if (rc == 0)
 		rc = realm_certify(s, csr, strlen(csr), name, number, &cert, &err);
 	if (rc < 0) {

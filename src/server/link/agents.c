@@ -31,9 +31,11 @@
 #include "server/base/log.h"
 #include "server/life/lives.h"
 #include "server/link/agents.h"
+#include "server/link/claims.h"
 #include "server/link/nodes.h"
 #include "server/link/standby.h"
 #include "server/node/nodes.h"
+#include "server/node/owners.h"
 #include "server/node/world_node.h"
 #include "server/server.h"
 #include "server/settings/conf.h"
@@ -71,12 +73,13 @@ static struct node_info *info_of(const struct visit *v)
 	return &v->s->hosts->nodes.v[v->node];
 }
 
-static json_t *settings(const struct server *s)
+static json_t *settings(const struct server *s, uint32_t node)
 {
-	return json_pack("{s:s,s:b,s:s,s:I,s:I,s:I}", "cgroup", s->conf->cgroup, "root_jobs",
+	return json_pack("{s:s,s:b,s:s,s:I,s:I,s:I,s:s}", "cgroup", s->conf->cgroup, "root_jobs",
 			 s->conf->root_jobs || !s->instance->multi, "health_program", s->conf->health, "health_every",
 			 (json_int_t)s->conf->health_every, "health_seconds", (json_int_t)s->conf->health_timeout,
-			 "certificate_life", (json_int_t)s->conf->certificate_life);
+			 "certificate_life", (json_int_t)s->conf->certificate_life, "workstation",
+			 owner_policy(&s->hosts->nodes.v[node]));
 }
 
 void agents_tell(struct server *s, const char *type, const char *key, json_t *value)
@@ -86,12 +89,19 @@ void agents_tell(struct server *s, const char *type, const char *key, json_t *va
 			link_pack(s->hosts->nodes.v[i].agent->visit->link, NULL, 0, "{s:s,s:O}", "t", type, key, value);
 }
 
+void agents_setting(struct server *s, uint32_t node)
+{
+	const struct node_info *n = &s->hosts->nodes.v[node];
+
+	if (agent_connected(n))
+		link_pack(n->agent->visit->link, NULL, 0, "{s:s,s:o,s:o}", "t", "settings", "settings",
+			  settings(s, node), "servers", agents_servers(s));
+}
+
 void agents_settings(struct server *s)
 {
 	for (uint32_t i = 0; i < s->hosts->nodes.n; i++)
-		if (agent_connected(&s->hosts->nodes.v[i]))
-			link_pack(s->hosts->nodes.v[i].agent->visit->link, NULL, 0, "{s:s,s:o,s:o}", "t", "settings",
-				  "settings", settings(s), "servers", agents_servers(s));
+		agents_setting(s, i);
 }
 
 /* ---- coming and going ---- */
@@ -155,7 +165,7 @@ static void welcome(const struct visit *v)
 	link_pack(v->link, NULL, 0, "{s:s,s:i,s:s,s:I,s:s,s:o,s:s,s:I,s:o,s:o,s:o*}", "t", "welcome", "protocol",
 		  PROTOCOL, "version", SHUNT_VERSION, "epoch", (json_int_t)s->realm->epoch, "name", name_of(v),
 		  "servers", agents_servers(s), "ca", s->realm->authority.cert, "heartbeat",
-		  (json_int_t)s->conf->heartbeat, "settings", settings(s), "revoked", revoked_json(s), "spool",
+		  (json_int_t)s->conf->heartbeat, "settings", settings(s, v->node), "revoked", revoked_json(s), "spool",
 		  s->hosts->lease ? s->hosts->lease(s, v->node) : NULL);
 }
 
@@ -229,6 +239,7 @@ static void on_ping(struct visit *v, const json_t *head)
 	a->ahead = a->timed ? json_integer_value(now) - (int64_t)time(NULL)
 			    : 0; /* the clock as it is: clock->now may be ahead */
 	node_heard(v->s, v->node, json_string_value(json_object_get(head, "health")));
+	claim_heard(v->s, v->node, json_object_get(head, "owner"));
 }
 
 static void on_renew(struct visit *v, const json_t *head)

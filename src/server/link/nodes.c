@@ -47,6 +47,7 @@
 #include "server/link/nodes.h"
 #include "server/node/health.h"
 #include "server/node/nodes.h"
+#include "server/node/owners.h"
 #include "server/node/world_node.h"
 #include "server/server.h"
 #include "server/settings/conf.h"
@@ -229,6 +230,8 @@ static void node_leave(struct server *s, uint32_t node)
 	free(n->features);
 	free(n->class);
 	free(n->unwell);
+	owner_free(n->owner);
+	n->owner = NULL;
 	n->features = n->class = n->unwell = NULL;
 	n->cpus_limit = n->gpus_limit = -1;
 	n->shared = false;
@@ -519,14 +522,14 @@ const char *node_state(const struct server *s, uint32_t node)
 	int64_t used = world_cpus_used(s, node);
 	bool out = node_withdrawn(&n->life);
 
-	snprintf(text, sizeof text, "%s%s%s",
+	snprintf(text, sizeof text, "%s%s%s%s",
 		 !out	    ? ""
 		 : used > 0 ? ",draining"
 			    : ",offline",
 		 !node_unheard(&n->life)       ? ""
 		 : n->life.link == LINK_JOINED ? ",joining"
 					       : ",down",
-		 n->unwell || health_out(n) ? ",unhealthy" : "");
+		 n->unwell || health_out(n) ? ",unhealthy" : "", node_claimed(&n->life) ? ",claimed" : "");
 	if (*text)
 		return text + 1;
 	if (node_divided(&s->cluster->nodes.v[node]))

@@ -1,0 +1,117 @@
+/*
+ * claims.c - see claims.h.
+ *
+ * A claim takes the node from the scheduler as an administrator would: what was planned there is planned anew, what runs there is held by the node itself.
+ * When the node says that its parts have to leave, their jobs are put back: from a last checkpoint if they make them, from their beginning else. A job that may not be run again
+ * stays, and waits for the owner to go.
+ */
+#include "server/link/claims.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/names.h"
+#include "base/text.h"
+#include "core/cluster.h"
+#include "server/base/log.h"
+#include "server/job/attempt.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/dispatch.h"
+#include "server/life/kill.h"
+#include "server/life/lives.h"
+#include "server/link/agents.h"
+#include "server/node/nodes.h"
+#include "server/node/owners.h"
+#include "server/node/world_node.h"
+#include "server/server.h"
+#include "station/owner.h"
+
+#define BY_OWNER "the owner of its node"
+
+struct leavers {
+	uint32_t node;
+	job_vec jobs;
+};
+
+static void leaver_note(void *context, struct attempt *t)
+{
+	struct leavers *l = context;
+
+	if (attempt_on(t, l->node))
+		vec_push(&l->jobs, t->job);
+}
+
+static void jobs_leave(struct server *s, uint32_t node)
+{
+	struct leavers l = {.node = node};
+
+	attempts_each(s, leaver_note, &l);
+	for (size_t i = 0; i < l.jobs.n; i++) {
+		const struct entry *e = &s->jobs->entries.v[l.jobs.v[i]];
+		const struct job *job = entry_job(s, l.jobs.v[i]);
+		if (e->spec->rerunnable && !e->intent && (job->state == STATE_NOW || job->state == STATE_RUNNING))
+			job_put_back(s, l.jobs.v[i], true, BY_OWNER);
+	}
+	vec_free(&l.jobs);
+}
+
+/* The reason is another machine's text, and everybody is shown it. */
+static void why_set(struct node_owner *o, const json_t *news)
+{
+	const char *text = json_string_value(json_object_get(news, "why"));
+	struct strbuf clean = {0};
+
+	text_clean(&clean, text ? text : "", text ? strnlen(text, 200) : 0, TEXT_LINE);
+	free(o->why);
+	o->why = clean.n ? mem_strdup(clean.text) : NULL;
+	strbuf_fini(&clean);
+}
+
+/* Once an hour, with a claim, and with its end: not with every heartbeat. */
+static bool is_news(const struct node_owner *o, const json_t *news)
+{
+	const char *habit = json_string_value(json_object_get(news, "habit"));
+	char known[HABIT_HOURS + 1];
+
+	habit_text(&o->habit, known);
+	return habit && strcmp(habit, known) != 0;
+}
+
+void claim_heard(struct server *s, uint32_t node, const json_t *news)
+{
+	struct node_info *n = &s->hosts->nodes.v[node];
+	bool claims = n->owner && json_is_true(json_object_get(news, "claims")),
+	     changed = claims != node_claimed(&n->life);
+
+	if (changed && claims)
+		why_set(n->owner, news);
+	if (changed && node_maybe(s, node, claims ? NODE_CLAIM : NODE_RELEASE,
+				  &(struct cause){.reason = claims ? n->owner->why : NULL})) {
+		server_say(s, "node %s is %s its owner", names_get(&s->cluster->node_names, node),
+			   claims ? "claimed by" : "released by");
+		world_node_gate(s, node);
+	}
+	if (n->owner && news && (changed || is_news(n->owner, news))) {
+		owner_take(n->owner, news);
+		changed = true;
+	}
+	if (changed)
+		world_node_store(s, node);
+	if (claims && json_is_true(json_object_get(news, "leave")))
+		jobs_leave(s, node);
+}
+
+int claim_policy(struct server *s, uint32_t node, const char *policy, struct err *err)
+{
+	struct node_info *n = &s->hosts->nodes.v[node];
+	struct owner_rules r;
+
+	if (policy && *policy && owner_rules_parse(policy, &r, err) < 0)
+		return -EINVAL;
+	owner_policy_set(n, policy);
+	agents_setting(s, node);
+	if (!n->owner)
+		claim_heard(s, node, NULL);
+	return 0;
+}
