@@ -163,7 +163,7 @@ static int report(struct courier *k, const json_t *job, json_t *what)
 	struct strbuf path = {0};
 	struct err err;
 
-	strbuf_printf(&path, "/v1/courier/%lld", (long long)object_number(job, "number", 0));
+	strbuf_printf(&path, "/v1/courier/%s", object_text(job, "name"));
 	json_object_set(what, "try", json_object_get(job, "try"));
 	int rc = client_ask_json(k->home, "POST", path.text, what, NULL, &err);
 	json_decref(what);
@@ -215,7 +215,7 @@ static void offer(struct courier *k, struct client *peer, const json_t *job)
 	struct err err;
 	int rc;
 
-	strbuf_printf(&path, "/v1/courier/%lld", (long long)object_number(job, "number", 0));
+	strbuf_printf(&path, "/v1/courier/%s", object_text(job, "name"));
 	rc = client_ask(k->home, "GET", path.text, NULL, 0, &body, &err);
 	if (rc == 0) {
 		rc = client_submit_key(peer, object_text(job, "key"), body.json, &r, &err);
@@ -250,7 +250,7 @@ static int piece_put(struct homing *h)
 	struct strbuf path = {0}, text = {0};
 	json_t *body;
 
-	strbuf_printf(&path, "/v1/courier/%lld/output", (long long)object_number(h->job, "number", 0));
+	strbuf_printf(&path, "/v1/courier/%s/output", object_text(h->job, "name"));
 	base64_encode(strbuf_text(&h->piece), h->piece.n, &text);
 	body = json_pack("{s:s, s:I, s:s}", "stream", h->stream, "from", (json_int_t)h->at, "data", strbuf_text(&text));
 	int rc = client_ask_json(h->k->home, "POST", path.text, body, NULL, &h->err);
@@ -345,7 +345,9 @@ static void look(struct courier *k, struct client *peer, const json_t *job)
 	} else if (rc == 0) {
 		if (strcmp(object_text(job, "wish"), "delete") == 0)
 			delete_there(peer, job);
-		report(k, job, json_pack("{s:s, s:s}", "result", "state", "state", object_text(r.json, "state")));
+		report(k, job,
+		       json_pack("{s:s, s:s, s:b}", "result", "state", "state", object_text(r.json, "state"),
+				 "guaranteed", json_is_true(json_object_get(r.json, "guaranteed"))));
 	} else if (strcmp(client_code(peer), "unknown_job") == 0) {
 		/* Its store was set back: it has neither the job nor, perhaps, the key. */
 		withdraw(k, peer, job, "the site has lost it");

@@ -73,6 +73,7 @@ void op_admin(struct history *h);
 void sites_add(struct history *h);
 void op_sites(struct history *h);
 void sites_drain(struct history *h);
+void away_check(const struct history *h, const struct array *a); /* the number of elements that are away is right */
 void op_overlays(struct history *h);
 void away_see(const struct history *h, uint32_t id, struct strbuf *out);
 

@@ -217,8 +217,10 @@ void dump(struct history *h, struct strbuf *out)
 			job_check(entry_job(s, id));
 		}
 	for (uint64_t number = 1; number < s->jobs->next_number; number++) /* which is not the order they came in */
-		if (array_find(s, number) && array_find(s, number)->spec)
+		if (array_find(s, number) && array_find(s, number)->spec) {
 			job_see(h, array_find(s, number)->first, array_find(s, number), out);
+			away_check(h, array_find(s, number));
+		}
 	strbuf_printf(out, "priorities %d\n", s->jobs->priorities);
 	see(h, "/v1/queues", out);
 	see(h, "/v1/nodes", out);

@@ -4,6 +4,12 @@
  * A site is only what the courier says of it: reports come in any order, of earlier tries too. All of it is drawn from h->sites, so that seeds mean without it
  * what they meant before.
  */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,6 +68,12 @@ static void submit(struct history *h)
 		strbuf_printf(&b, ",\"at\":%lld", (long long)(h->now_us / 1000000 + (int64_t)some(h, 200)));
 	if (some(h, 6) == 0 && h->submitted)
 		strbuf_printf(&b, ",\"depend\":\"afterany:%lld\"", (long long)(1 + some(h, h->submitted)));
+	if (some(h, 4) == 0)
+		strbuf_printf(&b, ",\"array\":\"%s\"", SOME(h, "0-3%2", "1,5-7", "2-4%1"));
+	if (some(h, 5) == 0)
+		strbuf_printf(&b, ",\"type\":\"Q\",\"deadline\":%lld%s",
+			      (long long)(h->now_us / 1000000 + 400 + (int64_t)some(h, 2000)),
+			      some(h, 2) ? "" : ",\"require_guarantee\":true");
 	strbuf_puts(&b, "}");
 	ask(h, some(h, 3) ? getuid() : 65534, "POST", "/v1/jobs", "%s", b.text);
 	h->submitted = h->s->jobs->next_number - 1;
@@ -116,11 +128,10 @@ static json_t *work_ask(struct history *h)
 
 static void report(struct history *h, const json_t *job, const char *rest)
 {
-	int64_t number = json_integer_value(json_object_get(job, "number")),
-		try = json_integer_value(json_object_get(job, "try"));
+	int64_t try = json_integer_value(json_object_get(job, "try"));
 	char path[64];
 
-	snprintf(path, sizeof path, "/v1/courier/%lld", (long long)number);
+	snprintf(path, sizeof path, "/v1/courier/%s", json_string_value(json_object_get(job, "name")));
 	ask(h, getuid(), "POST", path, "{\"try\":%lld,%s}", (long long)try - (some(h, 12) == 1), rest);
 }
 
@@ -147,7 +158,8 @@ static void courier(struct history *h)
 		case 0:
 		case 1:
 		case 2:
-			snprintf(text, sizeof text, "\"result\":\"accepted\",\"there\":\"%d.there\"", (int)some(h, 90));
+			snprintf(text, sizeof text, "\"result\":\"accepted\",\"there\":\"%d%s.there\"",
+				 (int)some(h, 90), some(h, 2) ? "[]" : "");
 			break;
 		case 3:
 			snprintf(text, sizeof text, "\"result\":\"back\"%s",
@@ -155,7 +167,8 @@ static void courier(struct history *h)
 			break;
 		case 4:
 		case 5:
-			snprintf(text, sizeof text, "\"result\":\"state\",\"state\":\"%c\"", "QRHWSEx"[some(h, 7)]);
+			snprintf(text, sizeof text, "\"result\":\"state\",\"state\":\"%c\",\"guaranteed\":%s",
+				 "QRHWSEx"[some(h, 7)], some(h, 2) ? "true" : "false");
 			break;
 		case 6:
 			ended_write(h, text, sizeof text);
@@ -222,4 +235,13 @@ void away_see(const struct history *h, uint32_t id, struct strbuf *out)
 	for (int i = 0; i < AWAY_REFUSED && a->refused[i]; i++)
 		strbuf_printf(out, " %s", word(h->s, a->refused[i]));
 	strbuf_puts(out, "\n");
+}
+
+void away_check(const struct history *h, const struct array *a)
+{
+	uint32_t n = 0;
+
+	for (uint32_t id = a->first; id < a->first + a->count; id++)
+		n += entry_away(&h->s->jobs->entries.v[id]) && !entry_ended(h->s, id);
+	assert_int_equal(n, a->away);
 }

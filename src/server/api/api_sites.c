@@ -195,14 +195,15 @@ static void work_write(struct server *s, struct json *j, uint32_t id)
 	const struct entry *e = entry_get(s, id);
 	const char *queue = word(s, e->spec->queue), *at = strchr(queue, '@');
 	struct strbuf own = {0};
-	char key[KEY_MAX + 1], name[256];
+	char key[KEY_MAX + 1], name[256], called[AWAY_NAME];
 
 	entry_id(s, id, &own);
 	away_key(s, id, key);
+	away_name(s, id, called);
 	snprintf(name, sizeof name, "%.*s", (int)(at - queue), queue);
 	json_open_object(j, NULL);
 	json_text(j, "id", own.text);
-	json_int(j, "number", (int64_t)job_key_number(e->key));
+	json_text(j, "name", called);
 	json_text(j, "site", at + 1);
 	json_text(j, "queue", name);
 	json_text(j, "user", word(s, e->spec->owner));
@@ -261,8 +262,7 @@ static bool courier_job(struct server *s, const struct call *c, uint32_t *ret)
 {
 	if (!courier_admit(s, c))
 		return false;
-	if (entry_find(s, strtoull(c->name, NULL, 10), -1, ret) && entry_away(entry_get(s, *ret)) &&
-	    !entry_ended(s, *ret))
+	if (away_find(s, c->name, ret))
 		return true;
 	http_error(c->r, CODE_UNKNOWN_JOB, "There is no job %.60s on its way to another site.", c->name);
 	return false;
@@ -271,8 +271,8 @@ static bool courier_job(struct server *s, const struct call *c, uint32_t *ret)
 /* As the other site is to get it: without what has been waited for here, and what means something here alone. */
 void api_courier_job(struct server *s, const struct call *c)
 {
-	static const char *const own[] = {"depend", "at",   "hold", "account", "project",
-					  "powers", "mail", "site", "class",   NULL};
+	static const char *const own[] = {"depend", "at",   "hold",  "account",		"project", "powers",
+					  "mail",   "site", "class", "max_run_subjobs", NULL};
 	json_t *body = NULL, *job;
 	struct strbuf script = {0}, out = {0};
 	char *text, *queue;
@@ -296,6 +296,9 @@ void api_courier_job(struct server *s, const struct call *c)
 			   v) if (strncmp(json_string_value(v), "qos=", 4) == 0 ||
 				  strncmp(json_string_value(v), "advres=", 7) == 0)
 		json_array_remove(json_object_get(job, "resources"), i--);
+	if (job_key_index(entry_get(s, id)->key) >= 0)
+		json_object_set_new(job, "array",
+				    json_sprintf("%lld", (long long)job_key_index(entry_get(s, id)->key)));
 	queue = mem_strdup(word(s, p->queue));
 	*strchr(queue, '@') = '\0';
 	if (*queue)
@@ -321,6 +324,7 @@ static const struct field report_fields[] = {
 	{"result", .is = REQUIRED | IS_TEXT, .words = "accepted|back|state|ended|trouble"},
 	{"there", .is = IS_TEXT | IS_NULL, "accepted: its id there"},
 	{"state", .is = IS_TEXT | IS_NULL},
+	{"guaranteed", .is = IS_BOOL | IS_NULL, "state: its deadline, there"},
 	{"why", .is = IS_TEXT | IS_NULL},
 	{"job", .is = IS_OBJECT | IS_NULL, "ended: as the site shows it"},
 	{0},
@@ -340,7 +344,7 @@ void api_courier_report(struct server *s, const struct call *c)
 	else if (strcmp(result, "back") == 0)
 		away_back(s, id, try, why);
 	else if (strcmp(result, "state") == 0 && state)
-		away_state(s, id, try, *state);
+		away_state(s, id, try, *state, json_is_true(json_object_get(c->body, "guaranteed")));
 	else if (strcmp(result, "ended") == 0)
 		away_ended(s, id, try, json_object_get(c->body, "job"), why);
 	else if (why)

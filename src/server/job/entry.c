@@ -195,11 +195,22 @@ void entry_through(struct server *s, uint32_t id, uint32_t queue)
 		away_of(&s->jobs->entries.v[id])->from = queue;
 }
 
+/* Elements of its array that are away: one more or less. */
+static void away_count(struct server *s, const struct entry *x, bool before, bool now)
+{
+	struct array *whole =
+		before != now && job_key_index(x->key) >= 0 ? array_find(s, job_key_number(x->key)) : NULL;
+
+	if (whole)
+		whole->away += now ? 1 : -1u;
+}
+
 /* NULL is no id. */
-static void apply_away(struct entry *x, const struct payload *p)
+static void apply_away(struct server *s, struct entry *x, const struct payload *p)
 {
 	struct away *a = away_of(x), old = *a;
 
+	away_count(s, x, old.phase != AWAY_NOT, p->away.phase != AWAY_NOT);
 	*a = p->away;
 	a->id = p->away.id ? mem_strdup(p->away.id) : NULL;
 	a->from = p->away.from ? p->away.from : old.from;
@@ -324,11 +335,13 @@ void entry_apply(struct server *s, const struct event *e, const struct payload *
 		apply_saved(x, job, p);
 		break;
 	case EVENT_AWAY:
-		apply_away(x, p);
+		apply_away(s, x, p);
 		break;
 	default:
 		break;
 	}
+	if (e->type == EVENT_DELETE && job_ended(job) && entry_away(x))
+		away_count(s, x, true, false);
 	if (job_ended(job))
 		gate_ended(s->gate, e->job, x->exit_status);
 }

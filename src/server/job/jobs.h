@@ -38,7 +38,8 @@ struct array {
 	struct spec *spec;
 	int64_t limit; /* elements that may run at once; 0: no limit */
 	uint32_t ended;
-	uint32_t due; /* of those that have ended: kept long enough (jobs.c) */
+	uint32_t away; /* elements that are at another site, or on their way: derived */
+	uint32_t due;  /* of those that have ended: kept long enough (jobs.c) */
 };
 
 struct queue {

@@ -166,15 +166,14 @@ void spec_lay(struct server *s, struct spec *p)
 	arena_destroy(a);
 }
 
-int spec_portable(const struct spec *p, bool array, struct err *err)
+int spec_portable(const struct spec *p, struct err *err)
 {
-	const char *what = array			       ? "an array"
-			   : p->interactive		       ? "an interactive job"
-			   : p->kind != KIND_COMMON || p->nice ? "a job with a deadline"
-			   : p->rare->libra.estimate	       ? "a job with a budget"
-			   : p->rare->restart		       ? "a job that starts from a checkpoint"
-			   : p->visitor			       ? "a job that came from another site"
-							       : NULL;
+	const char *what = p->interactive	       ? "an interactive job"
+			   : p->rare->libra.estimate   ? "a job with a budget"
+			   : p->kind == KIND_EMERGENCY ? "an emergency job"
+			   : p->rare->restart	       ? "a job that starts from a checkpoint"
+			   : p->visitor		       ? "a job that came from another site"
+						       : NULL;
 
-	return what ? err_code(err, CODE_REFUSED, "%s can't be handed over to another site", what) : 0;
+	return what ? err_code(err, CODE_REFUSED, "%s can't be handed over to another site: submit it there", what) : 0;
 }

@@ -91,7 +91,7 @@ void spec_resolve(struct server *s, const struct reqtext *text, struct spec *spe
 /* Once partitions are laid out anew: what follows for it, if that was not done before. */
 void spec_lay(struct server *s, struct spec *spec);
 /* Whether a job of this kind can be handed over to another site. CODE_REFUSED. */
-int spec_portable(const struct spec *p, bool array, struct err *err);
+int spec_portable(const struct spec *p, struct err *err);
 /* What a spec asks for, as a text that is complete. */
 int spec_request(struct server *s, const struct spec *spec, struct arena *a, struct reqtext *ret, struct err *err);
 

@@ -85,6 +85,15 @@ bool away_any(struct server *s)
 	return kept > 0;
 }
 
+/* Whether as many elements of its array are away as may run at once. */
+static bool is_throttled(const struct server *s, uint32_t id)
+{
+	uint64_t key = s->jobs->entries.v[id].key;
+	const struct array *whole = job_key_index(key) >= 0 ? array_find(s, job_key_number(key)) : NULL;
+
+	return whole && whole->limit && whole->away >= whole->limit;
+}
+
 bool away_due(struct server *s, uint32_t id)
 {
 	struct away a = away_now(s, id);
@@ -94,7 +103,7 @@ bool away_due(struct server *s, uint32_t id)
 		return false;
 	if (a.phase != AWAY_NOT)
 		return true;
-	if (gate_blocks(s->gate, id) != BLOCK_QUEUE)
+	if (gate_blocks(s->gate, id) != BLOCK_QUEUE || is_throttled(s, id))
 		return false;
 	a = (struct away){.phase = AWAY_OFFERED, .try = a.try + 1};
 	snprintf(text, sizeof text, "offered to site %.60s", site_name(s, id));
@@ -105,9 +114,30 @@ bool away_due(struct server *s, uint32_t id)
 void away_key(const struct server *s, uint32_t id, char ret[KEY_MAX + 1])
 {
 	const struct entry *e = &s->jobs->entries.v[id];
+	char name[AWAY_NAME];
 
-	snprintf(ret, KEY_MAX + 1, "site:%.24s:%llu:%u", s->realm->authority.fingerprint,
-		 (unsigned long long)job_key_number(e->key), e->away ? e->away->try : 0);
+	away_name(s, id, name);
+	snprintf(ret, KEY_MAX + 1, "site:%.24s:%.22s:%u", s->realm->authority.fingerprint, name,
+		 e->away ? e->away->try : 0);
+}
+
+void away_name(const struct server *s, uint32_t id, char ret[AWAY_NAME])
+{
+	uint64_t key = s->jobs->entries.v[id].key;
+	int n = snprintf(ret, AWAY_NAME, "%llu", (unsigned long long)job_key_number(key));
+
+	if (job_key_index(key) >= 0)
+		snprintf(ret + n, AWAY_NAME - (size_t)n, "-%lld", (long long)job_key_index(key));
+}
+
+bool away_find(const struct server *s, const char *name, uint32_t *ret)
+{
+	char *end;
+	uint64_t number = strtoull(name, &end, 10);
+	int64_t index = *end == '-' ? (int64_t)strtoul(end + 1, &end, 10) : -1;
+
+	return *end == '\0' && entry_find(s, number, index, ret) && entry_away(&s->jobs->entries.v[*ret]) &&
+	       !entry_ended(s, *ret);
 }
 
 void away_explain(const struct server *s, uint32_t id, struct strbuf *out)
@@ -168,18 +198,34 @@ static bool is_try(const struct server *s, uint32_t id, uint32_t try, unsigned p
 	return e->spec && !entry_ended(s, id) && e->away && e->away->try == try && phases & 1u << e->away->phase;
 }
 
-void away_accepted(struct server *s, uint32_t id, uint32_t try, const char *there)
+/* An element is there as an array of it alone: of "7[].east" it is "7[3].east". */
+static void element_there(const struct server *s, uint32_t id, const char *there, struct strbuf *ret)
 {
+	int64_t index = job_key_index(s->jobs->entries.v[id].key);
+	const char *open = index >= 0 ? strstr(there, "[]") : NULL;
+
+	if (open)
+		strbuf_printf(ret, "%.*s[%lld]%s", (int)(open - there), there, (long long)index, open + 2);
+	else
+		strbuf_puts(ret, there);
+}
+
+void away_accepted(struct server *s, uint32_t id, uint32_t try, const char *answered)
+{
+	struct strbuf name = {0};
 	char text[200];
 
 	if (!is_try(s, id, try, 1u << AWAY_OFFERED))
 		return;
+	element_there(s, id, answered, &name);
+	const char *there = strbuf_text(&name);
 	struct away a = away_now(s, id);
 	a.phase = AWAY_THERE;
 	a.state = 'Q';
 	a.id = (char *)there;
 	snprintf(text, sizeof text, "at site %.60s as job %.80s", site_name(s, id), there);
 	away_put(s, id, &a, &(struct payload){.text = text, .comment = text});
+	strbuf_fini(&name);
 }
 
 /* Where it goes on: the queue that it came from or is wanted in, if there is one still; else it stays, and is held. */
@@ -220,15 +266,21 @@ void away_back(struct server *s, uint32_t id, uint32_t try, const char *why)
 		settle_back(s, id, wish == WISH_RETURN, text);
 }
 
-void away_state(struct server *s, uint32_t id, uint32_t try, char state)
+void away_state(struct server *s, uint32_t id, uint32_t try, char state, bool guaranteed)
 {
-	if (!is_try(s, id, try, 1u << AWAY_THERE) || s->jobs->entries.v[id].away->state == state ||
-	    !strchr("QRHWSE", state))
+	const struct entry *e = &s->jobs->entries.v[id];
+	char text[240];
+
+	if (!is_try(s, id, try, 1u << AWAY_THERE) || !state || !strchr("QRHWSE", state))
 		return;
 	struct away a = away_now(s, id);
-	char text[200];
+	snprintf(text, sizeof text, "at site %.60s as job %.80s%s", site_name(s, id), a.id,
+		 e->spec->kind == KIND_COMMON ? ""
+		 : guaranteed		      ? ", where its deadline is guaranteed"
+					      : ", where its deadline is not guaranteed");
+	if (a.state == state && e->outcome && e->outcome->comment && strcmp(e->outcome->comment, text) == 0)
+		return;
 	a.state = state;
-	snprintf(text, sizeof text, "at site %.60s as job %.80s", site_name(s, id), a.id);
 	away_put(s, id, &a, &(struct payload){.text = text, .comment = text});
 }
 

@@ -26,7 +26,11 @@ struct strbuf;
 bool away_due(struct server *s, uint32_t id);
 /* The key of the present try. */
 void away_key(const struct server *s, uint32_t id, char ret[KEY_MAX + 1]);
-bool away_any(struct server *s); /* some job may be to be dealt with */
+#define AWAY_NAME 32
+/* How the courier calls it: "12", or "12-3" of an element of an array. */
+void away_name(const struct server *s, uint32_t id, char ret[AWAY_NAME]);
+bool away_find(const struct server *s, const char *name, uint32_t *ret); /* one that is away, by that name */
+bool away_any(struct server *s);					 /* some job may be to be dealt with */
 
 /* Appends where it is, or what it waits for, of one in a queue of another site. */
 void away_explain(const struct server *s, uint32_t id, struct strbuf *out);
@@ -39,10 +43,11 @@ int away_return(struct server *s, uint32_t id, const char *queue, const char *wh
 int away_refuse(const struct server *s, uint32_t id, struct err *err);
 
 /* ---- what the courier reports of that try; anything that does not fit what is known changes nothing ---- */
-void away_accepted(struct server *s, uint32_t id, uint32_t try, const char *there);
+void away_accepted(struct server *s, uint32_t id, uint32_t try, const char *answered);
 /* The site does not have it, and never will under that key. `why`: it was refused; NULL: withdrawn, as was wanted. */
 void away_back(struct server *s, uint32_t id, uint32_t try, const char *why);
-void away_state(struct server *s, uint32_t id, uint32_t try, char state);
+/* `guaranteed`: its deadline, there. */
+void away_state(struct server *s, uint32_t id, uint32_t try, char state, bool guaranteed);
 /* It has ended there, and its output is home, or `comment` says where it is. `job`: as the site's API shows it. */
 void away_ended(struct server *s, uint32_t id, uint32_t try, const json_t *job, const char *comment);
 /* The site can't be reached, or answers something else: for people. */

@@ -135,7 +135,7 @@ static int place(struct server *s, const struct asker *who, struct submission *x
 	/* From another machine the address counts, not what it calls itself. */
 	job->by = (struct admit_party){who->user, *who->address ? who->address : word(s, x->spec->host),
 				       groups_of(s, who, a)};
-	job->stays = spec_portable(x->spec, x->spec->array || x->element, &stays) < 0 ? stays.text : NULL;
+	job->stays = spec_portable(x->spec, &stays) < 0 ? stays.text : NULL;
 	if (x->away) {
 		for (int i = 0; i < AWAY_REFUSED && x->away->refused[i]; i++)
 			refused[i] = word(s, x->away->refused[i]);
@@ -155,6 +155,8 @@ static int place(struct server *s, const struct asker *who, struct submission *x
 	if (in.queue.elsewhere && !job->from && strcmp(in.queue.name, word(s, x->spec->queue)) != 0)
 		spec_rare(x->spec)->through = x->spec->queue;
 	x->spec->queue = word_add(s, in.queue.name);
+	if (in.queue.elsewhere) /* that site decides about it */
+		x->guarantee = false;
 	return rc;
 }
 
