@@ -20,6 +20,7 @@
 
 struct pool_load {
 	char *cgroup;
+	char *beside; /* the same group of cpuacct, where that has a hierarchy of its own */
 	double speed; /* of one processor, as fast as it is when nobody else is there */
 	int cpus;     /* processors, */
 	double share; /* ... or what the quota leaves of them */
@@ -77,7 +78,10 @@ static double busy_read(const struct pool_load *l)
 	if (l->cgroup) {
 		if (number_read(l->cgroup, "cpu.stat", "usage_usec ", &us))
 			return us / 1e3;
-		return number_read(l->cgroup, "cpuacct.usage", "", &us) ? us / 1e6 : 0;
+		return number_read(l->cgroup, "cpuacct.usage", "", &us) ||
+				       number_read(l->beside, "cpuacct.usage", "", &us)
+			       ? us / 1e6
+			       : 0;
 	}
 	f = fopen("/proc/stat", "re");
 	if (!f || fscanf(f, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &v[6],
@@ -108,6 +112,20 @@ static double quota_read(const char *cgroup)
 	return quota > 0 && period > 0 ? quota / period : 0;
 }
 
+static char *beside_find(const char *cgroup)
+{
+	static const char cpu[] = "/cpu/";
+	const char *at = strstr(cgroup, cpu);
+	struct strbuf path = {0};
+
+	strbuf_puts(&path, cgroup);
+	if (at) {
+		strbuf_clear(&path);
+		strbuf_printf(&path, "%.*s/cpuacct/%s", (int)(at - cgroup), cgroup, at + strlen(cpu));
+	}
+	return path.text;
+}
+
 struct pool_load *pool_load_create(const char *cgroup, double speed, int cpus)
 {
 	struct pool_load *l = mem_zalloc(sizeof *l);
@@ -115,6 +133,7 @@ struct pool_load *pool_load_create(const char *cgroup, double speed, int cpus)
 	double quota = cgroup ? quota_read(cgroup) : 0;
 
 	l->cgroup = cgroup ? mem_strdup(cgroup) : NULL;
+	l->beside = cgroup ? beside_find(cgroup) : NULL;
 	l->speed = speed > 0 ? speed : pool_speed_measure();
 	l->share = quota > 0 && quota < (double)online ? quota : (double)(online > 0 ? online : 1);
 	l->cpus = cpus > 0 ? cpus : (int)fmax(1, floor(l->share));
@@ -127,8 +146,10 @@ struct pool_load *pool_load_create(const char *cgroup, double speed, int cpus)
 
 void pool_load_free(struct pool_load *l)
 {
-	if (l)
-		free(l->cgroup);
+	if (!l)
+		return;
+	free(l->cgroup);
+	free(l->beside);
 	free(l);
 }
 

@@ -105,7 +105,7 @@ class World:
         return self.hosts[name]
 
     def program(self, name):
-        for folder in ("cmd", "server", "agent", "tls", "pmix"):
+        for folder in ("cmd", "server", "agent", "station", "tls", "pmix"):
             path = f"{self.build}/src/{folder}/{name}"
             if os.path.exists(path):
                 return path
