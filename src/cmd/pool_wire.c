@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/frame.h"
@@ -39,23 +40,28 @@ void pool_wire_close(struct pool_wire *w)
 	if (w->fd >= 0)
 		close(w->fd);
 	strbuf_fini(&w->in);
+	strbuf_fini(&w->out);
+}
+
+int pool_wire_flush(struct pool_wire *w)
+{
+	while (pool_wire_waits(w)) {
+		ssize_t n = send(w->fd, w->out.text + w->sent, w->out.n - w->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno == EAGAIN ? 0 : -errno;
+		w->sent += (size_t)n;
+	}
+	strbuf_clear(&w->out);
+	w->sent = 0;
+	return 0;
 }
 
 int pool_wire_send_text(struct pool_wire *w, const char *head, const void *data, size_t n)
 {
-	struct strbuf out = {0};
-	int rc = 0;
-
-	frame_put(&out, head, strlen(head), data, n);
-	for (size_t at = 0; at < out.n && rc == 0;) {
-		ssize_t done = write(w->fd, out.text + at, out.n - at);
-		if (done >= 0)
-			at += (size_t)done;
-		else if (errno != EINTR)
-			rc = -errno;
-	}
-	strbuf_fini(&out);
-	return rc;
+	frame_put(&w->out, head, strlen(head), data, n);
+	return pool_wire_flush(w);
 }
 
 int pool_wire_send(struct pool_wire *w, json_t *head, const void *data, size_t n)

@@ -6,7 +6,7 @@
 
 #include "cmd/command.h"
 
-/* Reads the options and calls `run` with the program's words, of which there is at least one. Returns the exit code. */
+/* Reads the options and calls `run` with the program's words, of which there is at least one if the command needs one (operands_min). Returns the exit code. */
 int program_main(const struct command *c, int argc, char **argv,
 		 int (*run)(const struct command *c, const void *arguments, char **argv));
 

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bag/graph.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cmd/commands.h"
@@ -21,7 +22,7 @@
 
 struct arguments {
 	int64_t n, priority;
-	const char *need;
+	const char *need, *graph;
 	bool live, label, verbose;
 };
 
@@ -31,6 +32,8 @@ static const struct option options[] = {
 	 "start it before tasks of a lower priority", 'p'},
 	{"need", OPTION_TEXT, offsetof(struct arguments, need), "LIST", NULL, NULL, 0, 0,
 	 "use only stations that have this: arch=NAME, mem=SIZE", 'l'},
+	{"graph", OPTION_FILE, offsetof(struct arguments, graph), "FILE", NULL, NULL, 0, 0,
+	 "run the commands of FILE, each when those before it have succeeded", 'g'},
 	{"live", OPTION_FLAG, offsetof(struct arguments, live), NULL, NULL, NULL, 0, 0,
 	 "show output at once; a task whose station is lost then fails instead of being started again", 0},
 	{"label", OPTION_FLAG, offsetof(struct arguments, label), NULL, NULL, NULL, 0, 0,
@@ -44,8 +47,13 @@ struct spawn {
 	const struct command *command;
 	const struct arguments *a;
 	struct pool_wire wire;
-	int64_t left;	/* tasks without a result */
-	int64_t failed; /* the number of the first that failed; -1: none */
+	const char **env; /* of all tasks; its last two differ */
+	char which[64], count[64];
+	char dir[PATH_MAX];
+	struct graph graph; /* n 0: none */
+	int64_t left;	    /* tasks that were given to the daemon and have no result */
+	int64_t never;	    /* tasks that were not */
+	int64_t failed;	    /* the number of the first that failed; -1: none */
 	int code;
 	bool input;	 /* standard input is passed on */
 	bool midline[3]; /* of fd 1 and 2: the last line has no end yet */
@@ -115,9 +123,16 @@ static void output_show(struct spawn *s, int64_t task, int fd, const char *data,
 	strbuf_fini(&out);
 }
 
+static int go(struct spawn *s);
+static void task_ready(void *context, int task);
+
 static void result_count(struct spawn *s, int64_t task, int code)
 {
 	s->left--;
+	if (s->graph.n && code == 0) {
+		graph_done(&s->graph, (int)task, task_ready, s);
+		go(s);
+	}
 	for (int fd = 1; fd <= 2; fd++)
 		if (s->midline[fd]) {
 			all_write(fd, "\n", 1);
@@ -180,63 +195,94 @@ static void signal_pass(struct spawn *s)
 		pool_wire_send(&s->wire, json_pack("{s:s,s:i}", "t", "signal", "n", (int)number), NULL, 0);
 }
 
-static int task_send(struct spawn *s, int64_t number, char **argv, const char **env, const char *dir)
+static int task_send(struct spawn *s, int64_t number, const char **argv, int64_t priority, const char *need)
 {
-	struct peer_start start = {.id = (uint64_t)number + 1,
-				   .priority = s->a->priority,
-				   .argv = (const char **)argv,
-				   .env = env,
-				   .dir = dir};
+	struct peer_start start = {
+		.id = (uint64_t)number + 1, .priority = priority, .argv = argv, .env = s->env, .dir = s->dir};
 	struct strbuf data = {0};
-	char *text = peer_start_write(&start, &data);
-	json_t *head = json_loads(text, 0, NULL);
+	json_t *head;
+	char *text;
 	int rc;
 
-	if (s->a->need)
-		json_object_set_new(head, "need", json_string(s->a->need));
+	snprintf(s->which, sizeof s->which, "SHUNT_TASK=%lld", (long long)number);
+	text = peer_start_write(&start, &data);
+	head = json_loads(text, 0, NULL);
+	if (need)
+		json_object_set_new(head, "need", json_string(need));
 	json_object_set_new(head, "live", json_boolean(s->a->live));
-	json_object_set_new(head, "input", json_boolean(number == 0));
+	json_object_set_new(head, "input", json_boolean(number == 0 && s->input));
 	rc = pool_wire_send(&s->wire, head, data.text, data.n);
 	free(text);
 	strbuf_fini(&data);
+	s->left++;
+	s->never--;
 	return rc;
+}
+
+static int go(struct spawn *s)
+{
+	return pool_wire_send(&s->wire, json_pack("{s:s}", "t", "go"), NULL, 0);
+}
+
+static void task_ready(void *context, int task)
+{
+	struct spawn *s = context;
+	const struct graph_task *t = &s->graph.tasks[task];
+	const struct bag_task *b = &s->graph.bag.tasks.v[task];
+	struct strbuf command = {0}, need = {0};
+
+	strbuf_add(&command, s->graph.bag.text + b->at, b->n);
+	if (t->arch[0])
+		strbuf_printf(&need, "arch=%s", t->arch);
+	if (t->memory)
+		strbuf_printf(&need, "%smem=%lldkb", need.n ? "," : "", (long long)t->memory);
+	task_send(s, task, (const char *[]){"sh", "-c", strbuf_text(&command), NULL}, s->a->priority + t->remaining,
+		  need.n ? strbuf_text(&need) : s->a->need);
+	strbuf_fini(&command);
+	strbuf_fini(&need);
 }
 
 extern char **environ;
 
 /* The environment of this command, and which of the tasks it is. */
-static int tasks_send(struct spawn *s, char **argv)
+static void environment_make(struct spawn *s)
 {
-	char dir[PATH_MAX], which[64], count[64];
-	const char **env;
 	size_t n = 0;
-	int rc = getcwd(dir, sizeof dir) ? 0 : -errno;
 
 	while (environ[n])
 		n++;
-	env = mem_realloc(NULL, n + 3, sizeof *env);
+	s->env = mem_realloc(NULL, n + 3, sizeof *s->env);
 	n = 0;
 	for (char **e = environ; *e; e++)
 		if (strncmp(*e, "SHUNT_TASK=", 11) != 0 && strncmp(*e, "SHUNT_TASKS=", 12) != 0)
-			env[n++] = *e;
-	env[n] = which;
-	env[n + 1] = count;
-	env[n + 2] = NULL;
-	snprintf(count, sizeof count, "SHUNT_TASKS=%lld", (long long)s->a->n);
-	for (int64_t i = 0; i < s->a->n && rc == 0; i++) {
-		snprintf(which, sizeof which, "SHUNT_TASK=%lld", (long long)i);
-		rc = task_send(s, i, argv, env, dir);
-	}
-	free(env);
-	return rc < 0 ? rc : pool_wire_send(&s->wire, json_pack("{s:s}", "t", "go"), NULL, 0);
+			s->env[n++] = *e;
+	s->env[n] = s->which;
+	s->env[n + 1] = s->count;
+	s->env[n + 2] = NULL;
+	snprintf(s->count, sizeof s->count, "SHUNT_TASKS=%lld", (long long)s->never);
+}
+
+static int tasks_send(struct spawn *s, char **argv)
+{
+	int64_t n = s->never;
+	int rc = 0;
+
+	environment_make(s);
+	for (int64_t i = 0; i < n && rc == 0; i++)
+		if (!s->graph.n)
+			rc = task_send(s, i, (const char **)argv, s->a->priority, s->a->need);
+		else if (!s->graph.tasks[i].waits)
+			task_ready(s, (int)i);
+	return rc < 0 ? rc : go(s);
 }
 
 static int serve(struct spawn *s)
 {
 	while (s->left) {
-		struct pollfd fds[3] = {{.fd = s->wire.fd, .events = POLLIN},
-					{.fd = signal_pipe[0], .events = POLLIN},
-					{.fd = s->input ? STDIN_FILENO : -1, .events = POLLIN}};
+		struct pollfd fds[3] = {
+			{.fd = s->wire.fd, .events = pool_wire_waits(&s->wire) ? POLLIN | POLLOUT : POLLIN},
+			{.fd = signal_pipe[0], .events = POLLIN},
+			{.fd = s->input && !pool_wire_waits(&s->wire) ? STDIN_FILENO : -1, .events = POLLIN}};
 		json_t *head;
 		const char *data;
 		size_t n;
@@ -247,11 +293,11 @@ static int serve(struct spawn *s)
 			signal_pass(s);
 		if (fds[2].revents)
 			input_pass(s);
-		if (!fds[0].revents)
+		if (pool_wire_flush(&s->wire) < 0 || !(fds[0].revents & ~POLLOUT))
 			continue;
 		if (pool_wire_fill(&s->wire) <= 0)
 			return command_fail(s->command, "the pool's daemon has ended: %lld tasks have no result",
-					    (long long)s->left);
+					    (long long)(s->left + s->never));
 		while ((rc = pool_wire_next(&s->wire, &head, &data, &n)) > 0) {
 			frame_take(s, head, data, n);
 			json_decref(head);
@@ -259,25 +305,55 @@ static int serve(struct spawn *s)
 		if (rc < 0)
 			return command_fail(s->command, "what the pool's daemon says can't be understood");
 	}
+	if (s->never)
+		command_fail(s->command, "tasks that were not started, since one before them failed: %lld",
+			     (long long)s->never);
 	return s->code;
+}
+
+static int graph_read(struct spawn *s, struct strbuf *text, struct err *err)
+{
+	char part[65536];
+	FILE *f = fopen(s->a->graph, "re");
+	int rc;
+
+	if (!f)
+		return err_set(err, -errno, "%s: %s", s->a->graph, strerror(errno));
+	for (size_t n; (n = fread(part, 1, sizeof part, f)) > 0;)
+		strbuf_add(text, part, n);
+	fclose(f);
+	rc = graph_parse(strbuf_text(text), text->n, &s->graph, err);
+	if (rc == 0 && !s->graph.n)
+		rc = err_set(err, -EINVAL, "no command is in it");
+	return rc < 0 ? err_prefix(err, rc, "%s", s->a->graph) : 0;
 }
 
 static int spawn(const struct command *c, const void *arguments, char **argv)
 {
-	struct spawn s = {.command = c, .a = arguments, .failed = -1, .input = true};
+	struct spawn s = {.command = c, .a = arguments, .failed = -1, .wire.fd = -1};
+	struct strbuf text = {0};
 	struct pool_need need;
-	struct err err;
-	int code;
+	struct err err = {.text = ""};
+	int code = 0;
 
-	s.left = s.a->n;
+	if (!s.a->graph == !argv[0])
+		return command_misused(c, "give a program, or --graph FILE");
 	if (s.a->need && pool_need_parse(s.a->need, &need, &err) < 0)
 		return command_misused(c, "-l %s", err.text);
-	if (pool_wire_open(&s.wire, &err) < 0)
-		return command_fail(c, "%s", err.text);
-	code = signals_catch() < 0 || tasks_send(&s, argv) < 0
-		       ? command_fail(c, "the tasks can't be given to the pool's daemon: %s", strerror(errno))
-		       : serve(&s);
+	s.input = !s.a->graph;
+	if ((s.a->graph && graph_read(&s, &text, &err) < 0) || pool_wire_open(&s.wire, &err) < 0)
+		code = command_fail(c, "%s", err.text);
+	s.never = s.a->graph ? s.graph.n : s.a->n;
+	if (!code && !getcwd(s.dir, sizeof s.dir))
+		code = command_fail(c, "the current directory can't be found: %s", strerror(errno));
+	if (!code)
+		code = signals_catch() < 0 || tasks_send(&s, argv) < 0
+			       ? command_fail(c, "the tasks can't be given to the pool's daemon: %s", strerror(errno))
+			       : serve(&s);
 	pool_wire_close(&s.wire);
+	graph_fini(&s.graph);
+	strbuf_fini(&text);
+	free(s.env);
 	return code;
 }
 
@@ -293,19 +369,21 @@ static const char *const examples[] = {
 	"Runs 500 tasks, and puts a task's number before each line of its output.",
 	"shunt spawn -l arch=x86_64,mem=2gb ./render < scene",
 	"Uses only stations of that kind; standard input goes to the task.",
+	"shunt spawn --graph render.tasks",
+	"Runs the commands of a file, in which '#task join after=left,right' before a command says what must have succeeded before it starts.",
 	NULL,
 };
 
 const struct command command_spawn = {
 	.name = "spawn",
-	.operands = "[--] PROGRAM [ARGUMENT...]",
-	.operands_min = 1,
+	.operands = "[--] [PROGRAM [ARGUMENT...]]",
 	.operands_max = INT_MAX,
 	.about = "Run a program on the stations of a pool of workstations, without a server.",
 	.details =
 		"This machine must be a station of a pool ('shunt pool create', 'shunt pool join'). Its daemon decides by the pool's policy where a task "
 		"runs. Tasks have this command's environment, with SHUNT_TASK (0 to N-1) and SHUNT_TASKS added, and start in this directory if the station has it, else in /. "
-		"Standard input goes to the first task. The output of a task is written when the task has ended, so that a task whose station is lost can be "
+		"Standard input goes to the first task. A graph is a bag file ('shunt bag run') with lines '#task NAME after=NAMES time=DURATION mem=SIZE arch=NAME' before commands: a task's priority is the expected time of "
+		"its longest path to an end, and what waits for a task that failed is not started.  The output of a task is written when the task has ended, so that a task whose station is lost can be "
 		"started again elsewhere, and its output still appears once. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are passed on to all tasks. The "
 		"exit code is 0 if all succeeded, else that of the first task that failed, 128 and the signal's number where it was a signal.",
 	.examples = examples,
