@@ -57,6 +57,8 @@ int body_write(const json_t *job, char **ret, struct err *err)
 		json_object_set(body, "args", json_object_get(job, "args"));
 	if (rc == 0 && json_array_size(json_object_get(job, "environment")))
 		json_object_set(body, "environment", json_object_get(job, "environment"));
+	if (rc == 0 && json_is_true(json_object_get(job, "require_guarantee"))) /* another site may have to give it */
+		json_object_set_new(body, "require_guarantee", json_true());
 	if (rc == 0)
 		*ret = json_dumps(body, JSON_COMPACT);
 	json_decref(body);
