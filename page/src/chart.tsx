@@ -1,8 +1,11 @@
 /* chart.tsx - lines and bars over days (in UTC), drawn by uPlot; for those who don't see them, `label` says what they show. */
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
+import { dayText } from "./format";
+
+const DAY = 86400;
 
 export interface Series {
   label: string;
@@ -11,8 +14,21 @@ export interface Series {
   bars?: boolean;
 }
 
+/* A canvas does not follow the style sheet by itself. */
+function useDark(): boolean {
+  const query = matchMedia("(prefers-color-scheme: dark)");
+  const [dark, set] = useState(query.matches);
+  useEffect(() => {
+    const changed = () => set(query.matches);
+    query.addEventListener("change", changed);
+    return () => query.removeEventListener("change", changed);
+  }, []);
+  return dark;
+}
+
 export function Chart({ label, times, series, unit, height = 220 }: { label: string; times: number[]; series: Series[]; unit: string; height?: number }): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
+  const dark = useDark();
   useEffect(() => {
     const at = box.current!;
     const style = getComputedStyle(at);
@@ -23,8 +39,9 @@ export function Chart({ label, times, series, unit, height = 220 }: { label: str
         width: at.clientWidth,
         height,
         tzDate: (at) => uPlot.tzDate(new Date(at * 1000), "Etc/UTC"),
-        scales: { y: { range: (_u, _low, high) => [0, high > 0 ? high * 1.08 : 1] } },
-        axes: [axis, { ...axis, size: 56, values: (_u, all) => all.map((v) => `${v} ${unit}`) }],
+        legend: { live: false },
+        scales: { x: { range: (_u, low, high) => [low - DAY / 2, high + DAY / 2] }, y: { range: (_u, _low, high) => [0, high > 0 ? high * 1.08 : 1] } },
+        axes: [{ ...axis, values: (_u, all) => all.map((at) => dayText(at)) }, { ...axis, size: 56, values: (_u, all) => all.map((v) => `${v} ${unit}`) }],
         series: [
           {},
           ...series.map((s) => ({
@@ -43,14 +60,10 @@ export function Chart({ label, times, series, unit, height = 220 }: { label: str
     );
     const watch = new ResizeObserver(() => plot.setSize({ width: at.clientWidth, height }));
     watch.observe(at);
-    const dark = matchMedia("(prefers-color-scheme: dark)");
-    const redraw = () => plot.redraw();
-    dark.addEventListener("change", redraw);
     return () => {
-      dark.removeEventListener("change", redraw);
       watch.disconnect();
       plot.destroy();
     };
-  }, [times, series, unit, height]);
+  }, [times, series, unit, height, dark]);
   return <div class="chart" role="img" aria-label={label} ref={box} />;
 }

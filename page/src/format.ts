@@ -45,6 +45,11 @@ export function instant(at: number | null | undefined): string {
   return format(today ? { hour: "2-digit", minute: "2-digit" } : { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" }).format(d);
 }
 
+/* "17 Nov", of a day in UTC. */
+export function dayText(at: number): string {
+  return format({ day: "numeric", month: "short", timeZone: "UTC" }).format(new Date(at * 1000));
+}
+
 export function instantFull(at: number): string {
   return format({ dateStyle: "medium", timeStyle: "medium" }).format(new Date(at * 1000));
 }

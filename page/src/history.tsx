@@ -50,8 +50,8 @@ function columns(clear: (job: PastJob) => void): Column<PastJob>[] {
     {
       head: t("col.actions"),
       cell: (job) => (
-        <span class="buttons">
-          <a class="button" href={`#/submit/${encodeURIComponent(short(job.id))}`}>
+        <span class="row-actions">
+          <a href={`#/submit/${encodeURIComponent(short(job.id))}`}>
             {t("action.resubmit")}
           </a>
           <button type="button" class="plain" aria-label={t("history.clear.one", { id: short(job.id) })} onClick={() => clear(job)}>
