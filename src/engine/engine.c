@@ -264,10 +264,10 @@ void engine_sweep(struct engine *e, bool (*known)(void *context, const char *tag
 
 /* ---- this machine ---- */
 
-void engine_open(struct engine *e, uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path)
+void engine_open(struct engine *e, uint64_t id, const struct nursery_user *who, const char *path, int flags, int mode)
 {
 	if (e->here)
-		local_open(errands_local(e->here), id, uid, gid, user, path, O_RDONLY, 0);
+		local_open(errands_local(e->here), id, who->uid, who->gid, who->name, path, flags, mode);
 	else
 		e->l.opened(e->l.context, id, -1, "this machine runs no jobs, and opens no files of users");
 }

@@ -91,8 +91,8 @@ enum attempt_state engine_attach(struct engine *e, const char *tag, const char *
 /* Attempts that no job claims are ended, here and on every host that comes. */
 void engine_sweep(struct engine *e, bool (*known)(void *context, const char *tag), void *context);
 
-/* A file on this machine as a user. */
-void engine_open(struct engine *e, uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path);
+/* A file on this machine as a user; flags and mode as local_open() has them. */
+void engine_open(struct engine *e, uint64_t id, const struct nursery_user *who, const char *path, int flags, int mode);
 /* A job's checkpoint directory, seen from this machine, is deleted as its user. */
 void engine_erase(struct engine *e, const char *name, const struct nursery_user *who, const char *path);
 

@@ -27,6 +27,7 @@
 #include "base/vec.h"
 #include "run/cgroup.h"
 #include "run/identity.h"
+#include "run/listing.h"
 #include "run/live.h"
 #include "run/lookups.h"
 #include "run/message.h"
@@ -322,7 +323,7 @@ static int file_open(const struct identity *who, const struct request *q, struct
 		r = -errno;
 	if (r)
 		return err_set(err, r, "%s: can't be opened: %s", path, strerror(-r));
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+	if (fstat(fd, &st) || (!S_ISREG(st.st_mode) && !(q->flags & O_DIRECTORY))) {
 		close(fd);
 		return err_set(err, -EINVAL, "%s: is not a file", path);
 	}
@@ -330,7 +331,11 @@ static int file_open(const struct identity *who, const struct request *q, struct
 		close(fd);
 		return err_set(err, -EPERM, "%s: is on a file system that is mounted by a user (FUSE)", path);
 	}
-	return fd;
+	if (!(q->flags & O_DIRECTORY))
+		return fd;
+	r = listing_make(fd);
+	close(fd);
+	return r < 0 ? err_set(err, r, "%s: can't be listed: %s", path, strerror(-r)) : r;
 }
 
 static int path_erase(const struct identity *who, const char *path, struct err *err)
@@ -381,8 +386,9 @@ static void path_take(struct nest *n, char kind, const struct request *q)
 	struct identity who;
 	struct err err;
 
-	if ((q->flags & ~(O_WRONLY | O_CREAT | O_EXCL | O_TRUNC | O_APPEND)) || (q->flags && !(q->flags & O_WRONLY)))
-		a.reason = "it can be opened for reading, or for writing, and in no other way";
+	if (q->flags != O_DIRECTORY &&
+	    ((q->flags & ~(O_WRONLY | O_CREAT | O_EXCL | O_TRUNC | O_APPEND)) || (q->flags && !(q->flags & O_WRONLY))))
+		a.reason = "it can be opened for reading, or for writing, or be listed, and in no other way";
 	else if (identity_get(q->uid, q->gid, q->user, n->o->root_jobs, &who, &err))
 		a.reason = err.text;
 	else

@@ -79,7 +79,8 @@ struct nursery_user {
 };
 /* What is at that path, for that user? */
 void nursery_look(uint64_t id, const struct nursery_user *who, const char *path, struct strbuf *out);
-/* Open a (regular) file as that user: O_RDONLY, or O_WRONLY with any of O_CREAT, O_EXCL, O_TRUNC, O_APPEND; a new one gets `mode`. */
+/* Open a (regular) file as that user: O_RDONLY, or O_WRONLY with any of O_CREAT, O_EXCL, O_TRUNC, O_APPEND; a new one gets `mode`. O_DIRECTORY: what comes is
+ * a list of what is in it (run/listing.h). */
 void nursery_open(uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path, int flags, int mode,
 		  struct strbuf *out);
 

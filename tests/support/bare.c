@@ -295,7 +295,7 @@ void engine_limit(struct engine *e, const char *tag, int64_t walltime)
 		x->walltime = walltime;
 }
 
-void engine_open(struct engine *e, uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path)
+void engine_open(struct engine *e, uint64_t id, const struct nursery_user *who, const char *path, int flags, int mode)
 {
 }
 void engine_erase(struct engine *e, const char *name, const struct nursery_user *who, const char *path)

@@ -247,7 +247,8 @@ static void waiter_open(struct waiter *x)
 		return;
 	}
 	if (!t->own && p && p->uid != s->instance->uid) {
-		engine_open(s->engine, x->id, p->uid, p->gid, word(s, p->owner), path);
+		engine_open(s->engine, x->id, &(struct nursery_user){p->uid, p->gid, word(s, p->owner)}, path, O_RDONLY,
+			    0);
 		engine_flush(s->engine);
 		return;
 	}
