@@ -40,6 +40,7 @@
 #include "rules/attr.h"
 #include "run/nursery.h"
 #include "server/api/events.h"
+#include "server/api/files.h"
 #include "server/api/journal.h"
 #include "server/api/offline.h"
 #include "server/api/output.h"
@@ -344,7 +345,8 @@ static void find_nursery(const struct server *s, char path[PATH_MAX])
 
 static void on_opened(void *context, uint64_t id, int fd, const char *reason)
 {
-	output_opened(context, id, fd, reason);
+	if (!files_opened(context, id, fd, reason))
+		output_opened(context, id, fd, reason);
 }
 
 /* What is done leading or not. */

@@ -21,6 +21,8 @@ struct audience {
 	VEC(struct stream *) streams;
 	VEC(struct waiter *) waiters; /* output.c */
 	uint64_t waiter_ids;
+	struct files *files;	    /* files.c */
+	int uploads;		    /* that are under way */
 	struct offline *offline;    /* offline.c */
 	struct spool *spool;	    /* spool.c */
 	struct views *views;	    /* view.c */

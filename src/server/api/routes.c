@@ -11,6 +11,7 @@
 #include "server/api/api_quota.h"
 #include "server/api/backfill.h"
 #include "server/api/events.h"
+#include "server/api/files.h"
 #include "server/api/machine.h"
 #include "server/api/output.h"
 #include "server/api/overview.h"
@@ -97,6 +98,18 @@ static const struct field log_query[] = {
 	{                                                                                                              \
 		"attempts", IS_INT, "1: also attempts that were followed by another", .most = 1, .otherwise = "0"      \
 	}
+
+static const struct field files_query[] = {
+	{"path", .is = IS_TEXT, "below the caller's home if it does not begin with /", .most = 4095,
+	 .example = "results/run1"},
+	{0},
+};
+
+static const struct field upload_query[] = {
+	{"name", .is = REQUIRED | IS_TEXT, "of the directory in the caller's home that the archive is meant for",
+	 .most = 64},
+	{0},
+};
 
 static const struct field history_query[] = {
 	{"id", .is = IS_TEXT, "a job, an element of an array, or an array with all its elements", .example = "12[]"},
@@ -495,6 +508,20 @@ const struct route routes[] = {
 	 .example = "{\"key\": \"0123456789abcdef0123456789abcdef\"}"},
 	{"DELETE", "/v1/session", "signOut", .changes = true, .handle = api_session_end, .tag = "page",
 	 .summary = "Sign out of the page"},
+
+	{"GET", "/v1/files", "listFiles", .query = files_query, .handle = api_files_list, .tag = "files",
+	 .summary = "What is in a directory of the server's machine, as the caller sees it", .answer = &files_answer,
+	 .answered = "The directory.", .codes = CODE(FORBIDDEN) | CODE(NOT_FOUND)},
+	{"GET", "/v1/files/content", "readFile", .query = files_query, .handle = api_files_read, .tag = "files",
+	 .summary = "A file of the server's machine, read as the caller", .type = "application/octet-stream",
+	 .answered = "Its bytes.", .codes = CODE(FORBIDDEN) | CODE(NOT_FOUND)},
+	{"POST", "/v1/uploads", "upload", .query = upload_query, .large = true, .handle = api_upload, .tag = "files",
+	 .summary = "Put a tar file into the caller's home",
+	 .about =
+		 "The body is the archive, plain or compressed by gzip, of at most 64 MiB that unpack to at most 1 GiB. It is refused if something in it would "
+		 "not stay in its directory. A job unpacks it.",
+	 .status = 201, .answer = &upload_answer, .answered = "It is there.",
+	 .codes = CODE(FORBIDDEN) | CODE(BAD_STATE)},
 
 	{"GET", "/v1/overlays", "listOverlays", .handle = api_overlays, .tag = "overlays",
 	 .summary = "Clusters that nodes come from while jobs wait", .answer = &overlays_answer,
