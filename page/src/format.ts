@@ -66,6 +66,10 @@ export function memory(kib: number): string {
   return kib < 1024 ? `${kib} KiB` : kib < 1 << 20 ? `${(kib / 1024).toFixed(0)} MiB` : `${(kib / (1 << 20)).toFixed(1)} GiB`;
 }
 
+export function bytes(n: number): string {
+  return n < 1024 ? `${n} B` : memory(Math.round(n / 1024));
+}
+
 export function number(n: number): string {
   return new Intl.NumberFormat(language()).format(n);
 }

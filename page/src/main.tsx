@@ -3,6 +3,7 @@ import "./style.css";
 import { render, type JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get, sessionToken, signIn, signOut } from "./api";
+import { FilesView } from "./files";
 import { HistoryView } from "./history";
 import { JobView } from "./job";
 import { JobsView } from "./jobs";
@@ -25,6 +26,7 @@ const VIEWS: [string, Sentence][] = [
   ["#/plan", "nav.plan"],
   ["#/history", "nav.history"],
   ["#/usage", "nav.usage"],
+  ["#/files", "nav.files"],
   ["#/submit", "nav.submit"],
 ];
 
@@ -59,6 +61,7 @@ function View({ hash, user }: { hash: string; user: User }): JSX.Element {
   if (view === "jobs" && name) return <JobView key={name} id={name} />;
   if (view === "jobs") return <JobsView user={user.user} />;
   if (view === "history") return <HistoryView user={user.user} />;
+  if (view === "files") return <FilesView key={name ?? ""} path={name} />;
   if (view === "usage") return <UsageView user={user.user} />;
   if (view === "plan") return <PlanView />;
   if (view === "submit") return <SubmitView key={name ?? ""} from={name} />;

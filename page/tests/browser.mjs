@@ -150,7 +150,7 @@ async function plan() {
 async function phone() {
   await page.setViewportSize({ width: 390, height: 780 });
   await page.emulateMedia({ colorScheme: "dark" });
-  for (const [hash, heading] of [["#/", /./], ["#/jobs", "Jobs"], ["#/jobs/1", /first/], ["#/plan", "Plan"], ["#/history", "History"], ["#/usage", "Usage"], ["#/submit", "Submit a job"]]) {
+  for (const [hash, heading] of [["#/", /./], ["#/jobs", "Jobs"], ["#/jobs/1", /first/], ["#/plan", "Plan"], ["#/history", "History"], ["#/usage", "Usage"], ["#/files", "Files"], ["#/submit", "Submit a job"]]) {
     await go(hash, heading);
     await page.waitForFunction(() => !document.querySelector("[aria-busy=true]"));
     await fits(hash);
@@ -195,7 +195,7 @@ async function site() {
   const other = await browser.newContext({ ignoreHTTPSErrors: true });
   const p = await other.newPage();
   await p.goto(process.env.SITE);
-  await p.getByLabel("User name").fill("nobody");
+  await p.getByLabel("User name").fill(process.env.SITE_USER);
   await p.getByLabel("Password").fill("wrong");
   await p.getByRole("button", { name: "Sign in" }).click();
   await p.getByText("The name or the password is wrong.").waitFor();
@@ -205,6 +205,23 @@ async function site() {
   await p.getByText("You have no jobs yet.").waitFor();
   const [cookie] = await other.cookies();
   ok("signed in by a password, over TLS", cookie.secure && cookie.httpOnly && cookie.sameSite === "Strict" && cookie.name.startsWith("__Host-"), JSON.stringify(cookie));
+  await p.evaluate(() => (location.hash = "#/files"));
+  await p.getByText("This directory is empty.").waitFor();
+  await p.getByLabel("Archive").setInputFiles(process.env.ARCHIVE);
+  await p.getByLabel("New directory").fill("code");
+  await accessible("files", p);
+  await p.getByRole("button", { name: "Upload and build" }).click();
+  await p.getByRole("heading", { level: 1, name: /^build-code/ }).waitFor();
+  await p.getByRole("log").getByText("it is all").waitFor();
+  await p.locator(".now .state-ok").waitFor();
+  ok("an archive is unpacked and built by a job of the user, whose output shows", true);
+  await p.evaluate(() => (location.hash = "#/files"));
+  await p.getByRole("link", { name: "code/" }).click();
+  const saved = p.waitForEvent("download");
+  await p.getByRole("button", { name: "Download Makefile" }).click();
+  ok("files are looked at and downloaded", (await saved).suggestedFilename() === "Makefile");
+  await p.getByRole("button", { name: "Show Makefile" }).click();
+  await p.locator("pre.output").getByText("it is").waitFor();
   await other.close();
 }
 

@@ -1,0 +1,172 @@
+/* files.tsx - the user's own files on the cluster: look, download, and upload an archive that a job unpacks and builds. */
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import { post, Refused, send } from "./api";
+import { bytes } from "./format";
+import { Card, Instant, jobLink, Problem, Table, useLive, type Column } from "./parts";
+import { t } from "./text";
+
+interface Entry {
+  name: string;
+  kind: "file" | "directory" | "link" | "other";
+  size: number;
+  modified: number;
+}
+interface Listing {
+  path: string;
+  entries: Entry[];
+  more: boolean;
+}
+
+const SHOWN_MOST = 1 << 20;
+const UPLOAD_MOST = 64 << 20;
+
+const join = (path: string, name: string) => `${path.replace(/\/$/, "")}/${name}`;
+const link = (path: string) => `#/files/${encodeURIComponent(path)}`;
+
+async function content(path: string): Promise<Blob> {
+  return (await send("GET", `/v1/files/content?path=${encodeURIComponent(path)}`)).blob();
+}
+
+/* The session's token is in a header, which a link can't send: so the bytes are fetched, and then saved. */
+async function download(path: string): Promise<void> {
+  const at = URL.createObjectURL(await content(path));
+  const a = document.createElement("a");
+  a.href = at;
+  a.download = path.split("/").pop()!;
+  a.click();
+  setTimeout(() => URL.revokeObjectURL(at), 60000);
+}
+
+function Path({ path }: { path: string }): JSX.Element {
+  const parts = path.split("/").filter(Boolean);
+  return (
+    <nav class="path" aria-label={t("files.path")}>
+      <a href={link("/")}>/</a>
+      {parts.map((name, i) => (
+        <span key={i}>
+          <a href={link(`/${parts.slice(0, i + 1).join("/")}`)} aria-current={i === parts.length - 1 ? "page" : undefined}>
+            {name}
+          </a>
+          /
+        </span>
+      ))}
+    </nav>
+  );
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/* What is uploaded is unpacked by the user's own job, which ends with an error if the directory is there already. */
+function scriptOf(directory: string, archive: string, build: string): string {
+  return `#!/bin/sh\nset -e\nmkdir ${quoted(directory)}\ntar -x --no-same-owner -f ${quoted(archive)} -C ${quoted(directory)}\nrm ${quoted(archive)}\ncd ${quoted(directory)}\n${build.replace(/\s*$/, "")}\n`;
+}
+
+function Upload(): JSX.Element {
+  const [error, setError] = useState<Error | null>(null);
+  const [busy, setBusy] = useState(false);
+  const go = async (e: SubmitEvent) => {
+    e.preventDefault();
+    const form = new FormData(e.currentTarget as HTMLFormElement);
+    const file = form.get("file") as File;
+    const name = String(form.get("name"));
+    if (file.size > UPLOAD_MOST) {
+      setError(new Error(t("files.large")));
+      return;
+    }
+    setBusy(true);
+    setError(null);
+    try {
+      const r = await send("POST", `/v1/uploads?name=${encodeURIComponent(name)}`, { raw: file });
+      const made = (await r.json()) as { archive: string; directory: string };
+      const job = await post<{ id: string }>("/v1/jobs", { script: scriptOf(made.directory, made.archive, String(form.get("build"))), name: `build-${name}`, join: "oe", workdir: made.directory.replace(/\/[^/]*$/, "") || "/" });
+      location.hash = jobLink(job.id);
+    } catch (x) {
+      setError(x as Refused);
+      setBusy(false);
+    }
+  };
+  return (
+    <form class="upload" onSubmit={go}>
+      <p class="quiet">{t("files.upload.how")}</p>
+      <label>
+        {t("files.archive")}
+        <input type="file" name="file" accept=".tar,.tgz,.gz,application/x-tar,application/gzip" required />
+      </label>
+      <label>
+        {t("files.directory")}
+        <input name="name" required pattern="[A-Za-z0-9][A-Za-z0-9._-]{0,63}" title={t("files.directory.hint")} spellcheck={false} />
+        <small>{t("files.directory.hint")}</small>
+      </label>
+      <label>
+        {t("files.build")}
+        <textarea name="build" rows={2} spellcheck={false} defaultValue="make" />
+      </label>
+      <Problem error={error} />
+      <div class="buttons">
+        <button type="submit" class="primary" disabled={busy}>
+          {busy ? t("files.busy") : t("files.upload")}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+export function FilesView({ path }: { path?: string }): JSX.Element {
+  const { data, error, reload } = useLive<Listing>(`/v1/files${path ? `?path=${encodeURIComponent(path)}` : ""}`, () => false);
+  const [failure, setFailure] = useState<Error | null>(null);
+  const [text, setText] = useState<{ name: string; text: string } | null>(null);
+  const here = data?.path ?? path ?? "";
+  const attempt = (what: Promise<unknown>) => void what.then(() => setFailure(null), setFailure);
+  const show = async (e: Entry) => setText({ name: e.name, text: await (await content(join(here, e.name))).text() });
+  const rows = [...(data?.entries ?? [])].sort((a, b) => Number(b.kind === "directory") - Number(a.kind === "directory") || a.name.localeCompare(b.name));
+  const columns: Column<Entry>[] = [
+    { head: t("col.name"), cell: (e) => (e.kind === "directory" ? <a href={link(join(here, e.name))}>{e.name}/</a> : e.name) },
+    { head: t("files.size"), class: "n", cell: (e) => (e.kind === "file" ? bytes(e.size) : "") },
+    { head: t("files.modified"), cell: (e) => <Instant at={e.modified} /> },
+    {
+      head: t("col.actions"),
+      cell: (e) =>
+        (e.kind === "file" || e.kind === "link") && (
+          <span class="row-actions">
+            <button type="button" class="plain" aria-label={t("files.download.one", { name: e.name })} onClick={() => attempt(download(join(here, e.name)))}>
+              {t("files.download")}
+            </button>
+            {e.size <= SHOWN_MOST && (
+              <button type="button" class="plain" aria-label={t("files.show.one", { name: e.name })} onClick={() => attempt(show(e))}>
+                {t("files.show")}
+              </button>
+            )}
+          </span>
+        ),
+    },
+  ];
+  return (
+    <main id="content" tabIndex={-1} aria-busy={!data && !error}>
+      <h1>{t("files.title")}</h1>
+      <Path path={here} />
+      <Problem error={error ?? failure} />
+      {data && (
+        <div class="scroll" tabIndex={0} role="region" aria-label={here}>
+          <Table rows={rows} id={(e) => e.name} columns={columns} none={t("files.none")} class="files" />
+          {data.more && <p class="quiet">{t("files.more")}</p>}
+        </div>
+      )}
+      {text && (
+        <Card title={text.name} id="shown-file" aside={<button type="button" class="plain" onClick={() => setText(null)}>{t("files.close")}</button>}>
+          <pre class="output" tabIndex={0}>{text.text}</pre>
+        </Card>
+      )}
+      <p>
+        <button type="button" onClick={reload}>
+          {t("files.reload")}
+        </button>
+      </p>
+      <Card title={t("files.upload.title")}>
+        <Upload />
+      </Card>
+    </main>
+  );
+}
