@@ -2,7 +2,7 @@
  * arena.c - memory that is freed whole.
  *
  * An arena is a list of blocks, newest first; requests are cut from the newest.
- * What does not fit in a quarter of a block gets one of its own, placed behind
+ * What does not fit in a quarter of the largest block gets one of its own, placed behind
  * the newest, so that the room left in that one is not lost.
  */
 #include "base/arena.h"
@@ -15,7 +15,8 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 
-#define BLOCK_SIZE 16384
+#define BLOCK_FIRST 1024 /* most arenas hold little, and what is given is zeroed ... */
+#define BLOCK_MOST 16384 /* ... each further block is twice as large, up to this */
 #define ALIGN _Alignof(max_align_t)
 
 struct block {
@@ -53,6 +54,18 @@ static struct block *block_create(size_t size)
 	return b;
 }
 
+/* How large the block is to be that a request is cut from. */
+static size_t block_size(const struct arena *a, size_t request)
+{
+	size_t size = a->newest ? 2 * a->newest->size : BLOCK_FIRST;
+
+	if (request > BLOCK_MOST / 4)
+		return request;
+	while (size < 4 * request)
+		size *= 2;
+	return size < BLOCK_MOST ? size : BLOCK_MOST;
+}
+
 void *arena_alloc(struct arena *a, size_t size)
 {
 	struct block *b = a->newest;
@@ -61,7 +74,7 @@ void *arena_alloc(struct arena *a, size_t size)
 		size = SIZE_MAX - ALIGN; /* which block_create() cannot give either */
 	size = (size + ALIGN - 1) / ALIGN * ALIGN;
 	if (!b || size > b->size - b->used) {
-		b = block_create(size > BLOCK_SIZE / 4 ? size : BLOCK_SIZE);
+		b = block_create(block_size(a, size));
 		if (a->newest && b->size == size) {
 			b->next = a->newest->next;
 			a->newest->next = b;

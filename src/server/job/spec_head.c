@@ -115,103 +115,130 @@ void spec_head(const struct server *s, const struct spec *p, struct strbuf *out)
 	json_close_object(&j);
 }
 
-static const char *head_text(const json_t *o, const char *key)
+/* A head with its members, most of which any one job does not have. */
+struct head {
+	json_t *o;
+	uint64_t marks; /* of the keys that are there: to know most of the others without a search */
+};
+
+static inline uint64_t key_mark(const char *key)
 {
-	return json_string_value(json_object_get(o, key));
+	return UINT64_C(1) << (((unsigned char)key[0] * 5u + strlen(key) * 11u) % 64);
 }
 
-static int64_t head_int(const json_t *o, const char *key, int64_t missing)
+static bool head_read(const char *text, struct head *ret, json_error_t *error)
 {
-	const json_t *v = json_object_get(o, key);
+	const char *key;
+	json_t *value;
+
+	*ret = (struct head){.o = json_loads(text, 0, error)};
+	json_object_foreach(ret->o, key, value) ret->marks |= key_mark(key);
+	return ret->o;
+}
+
+static inline json_t *head_member(const struct head *h, const char *key)
+{
+	return h->marks & key_mark(key) ? json_object_get(h->o, key) : NULL;
+}
+
+static inline const char *head_text(const struct head *h, const char *key)
+{
+	return json_string_value(head_member(h, key));
+}
+
+static inline int64_t head_int(const struct head *h, const char *key, int64_t missing)
+{
+	const json_t *v = head_member(h, key);
 
 	return json_is_integer(v) ? json_integer_value(v) : missing;
 }
 
-static void rare_restore(struct spec *p, const json_t *o)
+static void rare_restore(struct spec *p, const struct head *h)
 {
-	uint64_t came = (uint64_t)head_int(o, "came", 0), restart = (uint64_t)head_int(o, "restart", 0);
+	uint64_t came = (uint64_t)head_int(h, "came", 0), restart = (uint64_t)head_int(h, "restart", 0);
 
 	if (came)
 		spec_rare(p)->came = came;
 	if (restart)
 		spec_rare(p)->restart = restart;
-	if (json_object_get(o, "estimate"))
-		spec_rare(p)->libra = (struct libra_terms){.estimate = head_int(o, "estimate", 0),
-							   .window = head_int(o, "window", 1),
-							   .budget = head_int(o, "budget", LIBRA_NO_BUDGET),
-							   .alpha = head_int(o, "libra_alpha", 0),
-							   .beta = head_int(o, "libra_beta", 0)};
-	if (head_int(o, "share", 0) > 0)
-		spec_rare(p)->share = head_int(o, "share", 0);
-	if (json_object_get(o, "quota_month"))
+	if (head_member(h, "estimate"))
+		spec_rare(p)->libra = (struct libra_terms){.estimate = head_int(h, "estimate", 0),
+							   .window = head_int(h, "window", 1),
+							   .budget = head_int(h, "budget", LIBRA_NO_BUDGET),
+							   .alpha = head_int(h, "libra_alpha", 0),
+							   .beta = head_int(h, "libra_beta", 0)};
+	if (head_int(h, "share", 0) > 0)
+		spec_rare(p)->share = head_int(h, "share", 0);
+	if (head_member(h, "quota_month"))
 		spec_rare(p)->claim = (struct quota_claim){
-			(int32_t)head_int(o, "quota_month", 0),
-			(enum quota_type)(head_int(o, "quota_type", 0) % QUOTA_TYPES), head_int(o, "quota", 0)};
+			(int32_t)head_int(h, "quota_month", 0),
+			(enum quota_type)(head_int(h, "quota_type", 0) % QUOTA_TYPES), head_int(h, "quota", 0)};
 }
 
 int spec_restore(struct server *s, const char *head, struct spec **ret, struct err *err)
 {
 	json_error_t error;
-	json_t *o = json_loads(head, 0, &error);
-	const char *name = head_text(o, "name"), *resources = head_text(o, "resources");
+	struct head members, *h = &members;
+	bool read = head_read(head, h, &error);
+	const char *name = head_text(h, "name"), *resources = head_text(h, "resources");
 	struct arena *a = arena_create();
 	struct spec *p = NULL;
 	struct strbuf canonical = {0};
 	struct reqtext text;
 	int rc = 0;
 
-	if (!o || !name || !resources || !head_text(o, "owner") || !head_text(o, "queue") ||
-	    !json_is_integer(json_object_get(o, "created")) || head_int(o, "kind", 0) < 0 ||
-	    head_int(o, "kind", 0) >= KIND_COUNT) {
-		rc = err_set(err, -EINVAL, "%s", o ? "something that a job must have is missing" : error.text);
+	if (!name || !resources || !head_text(h, "owner") || !head_text(h, "queue") ||
+	    !json_is_integer(head_member(h, "created")) || head_int(h, "kind", 0) < 0 ||
+	    head_int(h, "kind", 0) >= KIND_COUNT) {
+		rc = err_set(err, -EINVAL, "%s", read ? "something that a job must have is missing" : error.text);
 		goto out;
 	}
 	p = spec_create(name);
-	p->owner = word_add(s, head_text(o, "owner"));
-	p->uid = (uid_t)head_int(o, "uid", 0);
-	p->gid = (gid_t)head_int(o, "gid", 0);
-	p->group = word_add(s, head_text(o, "group"));
-	p->home = word_add(s, head_text(o, "home"));
-	p->host = word_add(s, head_text(o, "host"));
-	p->queue = word_add(s, head_text(o, "queue"));
-	p->account = word_add(s, head_text(o, "account"));
-	p->project = word_add(s, head_text(o, "project"));
-	p->checkpoint = word_add(s, head_text(o, "checkpoint"));
-	p->class = word_add(s, head_text(o, "class"));
-	p->qos = word_add(s, head_text(o, "qos"));
-	p->reservation = word_add(s, head_text(o, "reservation"));
-	p->files_name = word_add(s, head_text(o, "files_name"));
-	p->created = head_int(o, "created", 0);
-	p->origin = (uint32_t)head_int(o, "origin", 0);
-	p->rank = (double)head_int(o, "rank_us", p->created * 1000000) / 1e6;
-	p->script = (uint64_t)head_int(o, "script", 0);
-	p->kind = (uint8_t)head_int(o, "kind", KIND_COMMON);
-	p->deadline = head_int(o, "deadline", TIME_NEVER);
-	p->nice = head_int(o, "nice", 0);
-	p->powers = (uint8_t)head_int(o, "powers", 0);
-	p->priority = (int16_t)head_int(o, "priority", 0);
-	p->mail = (uint8_t)head_int(o, "mail", MAIL_ABORT);
-	p->holds = (uint8_t)head_int(o, "holds", 0) & BLOCK_HOLDS;
-	p->at = head_int(o, "at", 0);
-	p->rerunnable = !json_is_false(json_object_get(o, "rerunnable"));
-	p->visitor = json_is_true(json_object_get(o, "visitor"));
-	if (head_text(o, "through"))
-		spec_rare(p)->through = word_add(s, head_text(o, "through"));
-	p->interactive = json_is_true(json_object_get(o, "interactive"));
-	p->now = json_is_true(json_object_get(o, "now"));
-	rare_restore(p, o);
-	p->legacy = !json_object_get(o, "eligible");
-	p->eligible = (uint32_t)head_int(o, "eligible", UINT32_MAX);
-	if (head_text(o, "depend"))
-		p->depend = mem_strdup(head_text(o, "depend"));
-	if (head_text(o, "program"))
-		p->program = mem_strdup(head_text(o, "program"));
-	if (head_text(o, "array")) {
+	p->owner = word_add(s, head_text(h, "owner"));
+	p->uid = (uid_t)head_int(h, "uid", 0);
+	p->gid = (gid_t)head_int(h, "gid", 0);
+	p->group = word_add(s, head_text(h, "group"));
+	p->home = word_add(s, head_text(h, "home"));
+	p->host = word_add(s, head_text(h, "host"));
+	p->queue = word_add(s, head_text(h, "queue"));
+	p->account = word_add(s, head_text(h, "account"));
+	p->project = word_add(s, head_text(h, "project"));
+	p->checkpoint = word_add(s, head_text(h, "checkpoint"));
+	p->class = word_add(s, head_text(h, "class"));
+	p->qos = word_add(s, head_text(h, "qos"));
+	p->reservation = word_add(s, head_text(h, "reservation"));
+	p->files_name = word_add(s, head_text(h, "files_name"));
+	p->created = head_int(h, "created", 0);
+	p->origin = (uint32_t)head_int(h, "origin", 0);
+	p->rank = (double)head_int(h, "rank_us", p->created * 1000000) / 1e6;
+	p->script = (uint64_t)head_int(h, "script", 0);
+	p->kind = (uint8_t)head_int(h, "kind", KIND_COMMON);
+	p->deadline = head_int(h, "deadline", TIME_NEVER);
+	p->nice = head_int(h, "nice", 0);
+	p->powers = (uint8_t)head_int(h, "powers", 0);
+	p->priority = (int16_t)head_int(h, "priority", 0);
+	p->mail = (uint8_t)head_int(h, "mail", MAIL_ABORT);
+	p->holds = (uint8_t)head_int(h, "holds", 0) & BLOCK_HOLDS;
+	p->at = head_int(h, "at", 0);
+	p->rerunnable = !json_is_false(head_member(h, "rerunnable"));
+	p->visitor = json_is_true(head_member(h, "visitor"));
+	if (head_text(h, "through"))
+		spec_rare(p)->through = word_add(s, head_text(h, "through"));
+	p->interactive = json_is_true(head_member(h, "interactive"));
+	p->now = json_is_true(head_member(h, "now"));
+	rare_restore(p, h);
+	p->legacy = !head_member(h, "eligible");
+	p->eligible = (uint32_t)head_int(h, "eligible", UINT32_MAX);
+	if (head_text(h, "depend"))
+		p->depend = mem_strdup(head_text(h, "depend"));
+	if (head_text(h, "program"))
+		p->program = mem_strdup(head_text(h, "program"));
+	if (head_text(h, "array")) {
 		p->array = true;
-		p->array_text = mem_strdup(head_text(o, "array"));
+		p->array_text = mem_strdup(head_text(h, "array"));
 	}
 	p->resources = word_add(s, resources);
-	p->walltime = head_int(o, "walltime", 0);
+	p->walltime = head_int(h, "walltime", 0);
 	if (p->walltime < 1)
 		p->walltime = 1;
 	p->request = UINT32_MAX; /* if the nodes have changed: it is kept, and held (block_begin) */
@@ -224,7 +251,7 @@ int spec_restore(struct server *s, const char *head, struct spec **ret, struct e
 	}
 	*ret = p;
 out:
-	json_decref(o);
+	json_decref(h->o);
 	arena_destroy(a);
 	return rc;
 }
