@@ -1,87 +1,11 @@
 /*
- * limit.c - rules, counters, classes and lines.
+ * limit.c - limits: rules, counters, classes and lines.
  */
-#include "rules/limit.h"
-
 #include <assert.h>
 #include <string.h>
 
-#include "base/amount.h"
-#include "base/heap.h"
-#include "base/map.h"
-#include "base/timetext.h"
-#include "base/vec.h"
-
-#define INDEX_NONE UINT32_MAX
-
-struct rule {
-	enum limit_kind kind;
-	uint64_t of;
-	int64_t most[LIMIT_MEASURES]; /* below 0: any number */
-	int64_t soft[LIMIT_MEASURES]; /* the same */
-	uint32_t fallback;	      /* the rule that holds where this one has LIMIT_INHERIT; INDEX_NONE: none */
-	uint32_t set;		      /* a bit for each measure with a limit of its own, hard or soft */
-	bool exempt;		      /* of a QoS */
-};
-
-struct counter {
-	uint32_t rule;
-	uint32_t up;			/* of an account: that of the one above; INDEX_NONE: none */
-	uint32_t line;			/* the first that waits behind it; INDEX_NONE: none */
-	bool fallen;			/* it is among those to be looked at */
-	uint64_t fell;			/* stamp */
-	int64_t active[LIMIT_MEASURES]; /* of CPU-seconds: those that don't fall, see counter_active() */
-	int64_t falling;		/* CPUs of those that fall */
-	int64_t ends;			/* the sum of their CPUs x end */
-	int64_t due;			/* when it is looked at for that; TIME_NEVER: not known */
-};
-
-struct class
-{
-	uint32_t counter[LIMIT_KINDS];
-	uint32_t n;
-	uint32_t qos; /* its rule; INDEX_NONE: none */
-};
-
-/* Jobs of one class that ask for the same, and wait. */
-struct line {
-	uint64_t key;
-	uint32_t class;
-	uint32_t behind;     /* the counter that it waits behind */
-	uint32_t next, prev; /* others there; INDEX_NONE: none */
-	struct limit_need need;
-	uint64_t asked;	     /* stamp; those that fell before have no room for more of it */
-	struct heap waiting; /* (rank, job); also some that have gone since */
-};
-
-/* What a job has taken. */
-struct held {
-	struct limit_need need;
-	uint32_t class, times;
-	bool runs;
-	int64_t end; /* of one that runs, as long as its CPU-seconds fall; TIME_NEVER: none are left */
-};
-
-struct limits {
-	VEC(struct rule) rules;
-	VEC(struct counter) counters;
-	VEC(struct class) classes;
-	VEC(struct line) lines;
-	VEC(struct held) held;
-	VEC(uint32_t) spare_rules, spare_counters, spare_classes, spare_lines, spare_held;
-	uint32_t limiting; /* rules that limit anything: mostly none, and then nothing else is looked at */
-	struct map rule_at, counter_at, class_at, line_at; /* hash of what it is -> index */
-	struct map held_at;				   /* job -> index */
-	VEC(uint32_t) fallen;				   /* counters behind which somebody may leave a line */
-	bool changed;					   /* ... or behind any */
-	bool all;					   /* ... of which some have not been looked at since */
-	uint64_t stamp; /* counts when counters fall and lines are asked: what came later has a larger one */
-	int64_t now;
-	bool yields;	   /* there has been a soft limit */
-	int64_t yield_due; /* when time alone may let somebody go whom only soft limits hold then */
-	struct heap ends;  /* (end, job) of those whose CPU-seconds fall; also some that have gone since */
-	struct heap due;   /* (when, counter) that may have room then; the same */
-};
+#include "base/mem.h"
+#include "rules/limit_internal.h"
 
 struct limits *limits_create(void)
 {
@@ -191,33 +115,11 @@ void limits_clear(struct limits *l)
 
 /* ---- who counts where ---- */
 
-static uint64_t rule_key(enum limit_kind kind, uint64_t of)
-{
-	return hash_bytes((uint64_t[2]){kind, of}, 2 * sizeof(uint64_t));
-}
-
-static uint64_t counter_key(uint32_t rule, uint32_t user)
-{
-	return (uint64_t)rule << 32 | user;
-}
-
 static uint64_t class_key(const struct limit_party *p)
 {
 	return hash_bytes((uint64_t[6]){p->user, p->queue, p->array, p->group, p->account, p->qos},
 			  6 * sizeof(uint64_t));
 }
-
-/* A free index, or one behind the end. */
-#define spare_or_new(spares, list, ...)                                                                                \
-	__extension__({                                                                                                \
-		uint32_t at_ = (uint32_t)(list)->n;                                                                    \
-		if ((spares)->n)                                                                                       \
-			at_ = (spares)->v[--(spares)->n];                                                              \
-		else                                                                                                   \
-			vec_push(list, __VA_ARGS__);                                                                   \
-		(list)->v[at_] = (__VA_ARGS__);                                                                        \
-		at_;                                                                                                   \
-	})
 
 static uint32_t rule_of(struct limits *l, enum limit_kind kind, uint64_t of)
 {
@@ -257,7 +159,7 @@ static uint32_t counter_of(struct limits *l, enum limit_kind kind, uint64_t of, 
 	return (uint32_t)at;
 }
 
-static void counter_fell(struct limits *l, uint32_t at)
+void counter_fell(struct limits *l, uint32_t at)
 {
 	struct counter *c = &l->counters.v[at];
 
@@ -397,256 +299,6 @@ void limits_drop_array(struct limits *l, const struct limit_party *p)
 		map_remove(&l->counter_at, counter);
 		vec_push(&l->spare_counters, (uint32_t)at);
 	}
-}
-
-/* ---- room ---- */
-
-bool limits_any(const struct limits *l)
-{
-	return l->limiting > 0;
-}
-
-/* Which limits count. */
-enum firm { HARD, SOFT };
-
-static int64_t rule_most(const struct limits *l, const struct rule *r, int m, enum firm firm)
-{
-	const struct rule *f = r->fallback == INDEX_NONE ? r : &l->rules.v[r->fallback];
-	int64_t most = r->most[m] == LIMIT_INHERIT ? f->most[m] : r->most[m],
-		soft = r->soft[m] == LIMIT_INHERIT ? f->soft[m] : r->soft[m];
-
-	return firm == SOFT && soft >= 0 && (most < 0 || soft < most) ? soft : most;
-}
-
-/* How much of a measure a counter has now. */
-static int64_t counter_active(const struct limits *l, const struct counter *c, int m)
-{
-	return m == LIMIT_CPU_SECONDS ? c->active[m] + c->ends - c->falling * l->now : c->active[m];
-}
-
-/* How many such jobs a counter has room for; the measure that says so. */
-static int64_t counter_room(const struct limits *l, const struct counter *c, const struct limit_need *need,
-			    enum firm firm, int first, int *ret)
-{
-	const struct rule *r = &l->rules.v[c->rule];
-	uint32_t set = r->set | (r->fallback == INDEX_NONE ? 0 : l->rules.v[r->fallback].set);
-	int64_t room = INT64_MAX;
-
-	for (set = set >> first << first; set; set &= set - 1) {
-		int m = __builtin_ctz(set);
-		int64_t most = rule_most(l, r, m, firm), active, n;
-		if (most < 0 || need->v[m] <= 0)
-			continue;
-		active = counter_active(l, c, m);
-		n = most > active ? (most - active) / need->v[m] : 0;
-		if (n < room) {
-			room = n;
-			*ret = m;
-		}
-	}
-	return room;
-}
-
-/* The counter with the least room for such a job; of several the narrowest, which is the most telling. INDEX_NONE: no limit holds. */
-static uint32_t tightest(const struct limits *l, uint32_t class, const struct limit_need *need, enum firm firm,
-			 int64_t *ret_room, int *ret_measure)
-{
-	const struct class *k = &l->classes.v[class];
-	bool exempt = k->qos != INDEX_NONE && l->rules.v[k->qos].exempt;
-	uint32_t found = INDEX_NONE;
-
-	*ret_room = INT64_MAX;
-	if (!limits_any(l))
-		return INDEX_NONE;
-	for (uint32_t i = k->n; i-- > 0;)
-		for (uint32_t at = k->counter[i]; at != INDEX_NONE; at = l->counters.v[at].up) {
-			const struct counter *c = &l->counters.v[at];
-			int measure = 0;
-			int64_t room;
-			bool free = exempt && l->rules.v[c->rule].kind != LIMIT_ARRAY;
-			room = counter_room(l, c, need, firm, free ? LIMIT_CREDIT : 0, &measure);
-			if (room < *ret_room) {
-				*ret_room = room;
-				*ret_measure = measure;
-				found = at;
-			}
-		}
-	return found;
-}
-
-static int64_t class_room(const struct limits *l, uint32_t class, const struct limit_need *need, enum firm firm)
-{
-	int64_t room;
-	int measure;
-
-	tightest(l, class, need, firm, &room, &measure);
-	return room;
-}
-
-int64_t limits_room(const struct limits *l, uint32_t class, const struct limit_need *need)
-{
-	return class_room(l, class, need, SOFT);
-}
-
-int64_t limits_room_hard(const struct limits *l, uint32_t class, const struct limit_need *need)
-{
-	return class_room(l, class, need, HARD);
-}
-
-static bool counter_allows(const struct limits *l, const struct counter *c, const struct limit_need *need,
-			   enum firm firm, int first)
-{
-	const struct rule *r = &l->rules.v[c->rule];
-	uint32_t set = r->set | (r->fallback == INDEX_NONE ? 0 : l->rules.v[r->fallback].set);
-
-	for (set = set >> first << first; set; set &= set - 1) {
-		int m = __builtin_ctz(set);
-		int64_t most = need->v[m] > 0 ? rule_most(l, r, m, firm) : -1;
-		if (most >= 0 && most - counter_active(l, c, m) < need->v[m])
-			return false;
-	}
-	return true;
-}
-
-static bool class_allows(const struct limits *l, uint32_t class, const struct limit_need *need, enum firm firm)
-{
-	const struct class *k = &l->classes.v[class];
-	bool exempt = k->qos != INDEX_NONE && l->rules.v[k->qos].exempt;
-
-	for (uint32_t i = 0; limits_any(l) && i < k->n; i++)
-		for (uint32_t at = k->counter[i]; at != INDEX_NONE; at = l->counters.v[at].up) {
-			const struct counter *c = &l->counters.v[at];
-			bool free = exempt && l->rules.v[c->rule].kind != LIMIT_ARRAY;
-			if (!counter_allows(l, c, need, firm, free ? LIMIT_CREDIT : 0))
-				return false;
-		}
-	return true;
-}
-
-bool limits_allow(const struct limits *l, uint32_t class, const struct limit_need *need)
-{
-	return class_allows(l, class, need, SOFT);
-}
-
-bool limits_allow_hard(const struct limits *l, uint32_t class, const struct limit_need *need)
-{
-	return class_allows(l, class, need, HARD);
-}
-
-bool limits_reached(const struct limits *l, uint32_t class, const struct limit_need *need, struct limit_reached *ret)
-{
-	int64_t room;
-	int measure = 0;
-	uint32_t at = tightest(l, class, need, HARD, &room, &measure);
-	bool soft = at == INDEX_NONE || room > 0;
-
-	if (soft)
-		at = tightest(l, class, need, SOFT, &room, &measure);
-	if (at == INDEX_NONE || room > 0)
-		return false;
-
-	const struct counter *c = &l->counters.v[at];
-	const struct rule *r = &l->rules.v[c->rule];
-
-	*ret = (struct limit_reached){r->kind,
-				      (enum limit_measure)measure,
-				      r->of,
-				      rule_most(l, r, measure, soft ? SOFT : HARD),
-				      counter_active(l, c, measure),
-				      soft};
-	return true;
-}
-
-bool limits_exceeded(const struct limits *l, uint32_t class, const struct limit_need *need, struct limit_reached *ret)
-{
-	const struct class *k = &l->classes.v[class];
-
-	if (k->qos != INDEX_NONE && l->rules.v[k->qos].exempt)
-		return false;
-	for (uint32_t i = k->n; i-- > 0;)
-		for (uint32_t at = k->counter[i]; at != INDEX_NONE; at = l->counters.v[at].up) {
-			const struct rule *r = &l->rules.v[l->counters.v[at].rule];
-			for (int m = LIMIT_CPUS; m < LIMIT_CREDIT; m++) { /* credits may still come */
-				int64_t most = rule_most(l, r, m, HARD);
-				if (most <= 0 || need->v[m] <= most)
-					continue;
-				*ret = (struct limit_reached){.kind = r->kind, .measure = m, .of = r->of, .most = most};
-				return true;
-			}
-		}
-	return false;
-}
-
-const char *limit_whose(enum limit_kind kind)
-{
-	static const char *const whose[LIMIT_KINDS] = {
-		[LIMIT_ALL] = "of the server",	   [LIMIT_USER] = "of a user",
-		[LIMIT_ARRAY] = "of its array",	   [LIMIT_QUEUE] = "of its queue",
-		[LIMIT_OF_USER] = "of its user",   [LIMIT_QUEUE_USER] = "of a user in its queue",
-		[LIMIT_OF_GROUP] = "of its group", [LIMIT_OF_ACCOUNT] = "of its account, or one above it,",
-		[LIMIT_OF_QOS] = "of its QoS",
-	};
-
-	return whose[kind];
-}
-
-int limits_admit(struct limits *l, const struct limit_party *party, const struct limit_need *need, struct err *err)
-{
-	struct limit_reached r;
-	char asked[32], most[32];
-
-	if (!limits_exceeded(l, limits_class(l, party), need, &r))
-		return 0;
-	if (r.measure == LIMIT_MEMORY)
-		return err_code(err, CODE_REFUSED,
-				"it requests %s of memory and could never start: the limit %s is %s (max_memory)",
-				memory_format(need->v[r.measure], asked, sizeof asked), limit_whose(r.kind),
-				memory_format(r.most, most, sizeof most));
-	return err_code(err, CODE_REFUSED, "it requests %lld %s and could never start: the limit %s is %lld (%s)",
-			(long long)need->v[r.measure],
-			r.measure == LIMIT_CPUS ? "CPUs" : "CPU-seconds (CPUs times walltime)", limit_whose(r.kind),
-			(long long)r.most, r.measure == LIMIT_CPUS ? "max_cpus" : "max_cpu_seconds");
-}
-
-static bool is_exempt(const struct limits *l, const struct class *k, const struct counter *c)
-{
-	return k->qos != INDEX_NONE && l->rules.v[k->qos].exempt && l->rules.v[c->rule].kind != LIMIT_ARRAY;
-}
-
-bool limits_each(const struct limits *l, uint32_t class, const struct limit_need *need, uint32_t *at,
-		 struct limit_reached *ret)
-{
-	const struct class *k = &l->classes.v[class];
-	uint32_t seen = 0;
-
-	for (uint32_t i = k->n; i-- > 0;)
-		for (uint32_t up = k->counter[i]; up != INDEX_NONE; up = l->counters.v[up].up)
-			for (int m = 0; m < LIMIT_MEASURES; m++) {
-				const struct counter *c = &l->counters.v[up];
-				const struct rule *r = &l->rules.v[c->rule];
-				int64_t hard = rule_most(l, r, m, HARD), soft = rule_most(l, r, m, SOFT),
-					left = need->v[m] + counter_active(l, c, m);
-				bool full = hard >= 0 && hard < left;
-				if (seen++ < *at || (is_exempt(l, k, c) && m < LIMIT_CREDIT) || need->v[m] <= 0 ||
-				    !(full || (soft >= 0 && soft < left)))
-					continue;
-				*at = seen;
-				*ret = (struct limit_reached){
-					r->kind, (enum limit_measure)m, r->of, full ? hard : soft, left - need->v[m],
-					!full};
-				return true;
-			}
-	return false;
-}
-
-int64_t limits_used(const struct limits *l, enum limit_kind kind, uint64_t of, enum limit_measure measure)
-{
-	uint64_t at;
-
-	if (!map_get(&l->rule_at, rule_key(kind, of), &at) ||
-	    !map_get(&l->counter_at, counter_key((uint32_t)at, 0), &at))
-		return 0;
-	return counter_active(l, &l->counters.v[at], measure);
 }
 
 /* ---- counting ---- */
@@ -790,12 +442,12 @@ int64_t limits_when(const struct limits *l, uint32_t class, const struct limit_n
 {
 	int64_t room;
 	int measure;
-	uint32_t at = tightest(l, class, need, HARD, &room, &measure);
+	uint32_t at = limits_tightest(l, class, need, HARD, &room, &measure);
 
 	return at != INDEX_NONE && room == 0 ? counter_when(l, &l->counters.v[at], need, HARD) : TIME_NEVER;
 }
 
-static void counter_due(struct limits *l, uint32_t at, const struct limit_need *need)
+void counter_due(struct limits *l, uint32_t at, const struct limit_need *need)
 {
 	int64_t when = counter_when(l, &l->counters.v[at], need, SOFT);
 
@@ -813,7 +465,7 @@ static void line_attach(struct limits *l, uint32_t i)
 	struct line *line = &l->lines.v[i];
 	int64_t room;
 	int measure;
-	uint32_t at = tightest(l, line->class, &line->need, SOFT, &room, &measure);
+	uint32_t at = limits_tightest(l, line->class, &line->need, SOFT, &room, &measure);
 
 	if (at == INDEX_NONE) { /* the limit is gone meanwhile: all are asked about again */
 		at = l->classes.v[line->class].counter[0];
