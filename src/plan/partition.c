@@ -188,7 +188,9 @@ static bool partition_try(struct insertion *in, const struct partition *part, co
 	return done;
 }
 
-/* What speaks against displacing the job that runs in a partition when the goal needs it: the work that is lost. */
+#define UNSAVED 1e12 /* more than any work */
+
+/* What speaks against displacing the job that runs in a partition when the goal needs it: the work that is lost, and first of all that it can't be saved by then. */
 static double partition_cost(const struct insertion *in, const struct partition *part, const struct goal *g)
 {
 	const struct plan *p = in->p;
@@ -201,6 +203,7 @@ static double partition_cost(const struct insertion *in, const struct partition 
 			if (v->v[i].running && v->v[i].end > g->start) {
 				const struct job *job = cluster_job(p->cluster, v->v[i].job);
 				double lost = (double)(g->start - job_unsaved_since(job));
+				lost += job->saving > g->start - p->now ? UNSAVED : 0;
 				cost = lost > cost ? lost : cost;
 			}
 		n = p->cluster->nodes.v[n].peer;

@@ -181,7 +181,9 @@ bool displace(struct sched *s, struct item x, const item_vec *others)
 
 	plan_mark inner = plan_begin(s->p);
 
-	if (plan_insert_latest(s->p, &m, x.job, s->now, job->deadline, x.length) == TIME_NEVER) {
+	int64_t at = plan_insert_latest(s->p, &m, x.job, s->now, job->deadline, x.length);
+
+	if (at == TIME_NEVER || !victims_in_time(s, inner, at)) {
 		plan_rollback(s->p, inner);
 		plan_rollback(s->p, mark);
 		return false;

@@ -415,6 +415,8 @@ void special_allocate(struct sched *s, uint32_t id, int64_t start, plan_mark mar
 
 /* victims.c: running jobs whose places emergency jobs need */
 void victims_note(struct sched *s, uint32_t job, uint32_t by, int64_t before); /* its planned end was changed */
+/* Whether all running jobs that were cut short since the mark, to make room at that time, can have ended by then: only that can be promised. */
+bool victims_in_time(const struct sched *s, plan_mark mark, int64_t at);
 void victims_release(struct sched *s); /* in a transaction: those for whom there is room run to their ends again */
 void victims_review(struct sched *s);  /* spares those whose places are no longer needed */
 void victims_stop(struct sched *s);    /* those whose time has come */

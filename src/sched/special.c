@@ -44,11 +44,13 @@ void special_tell(struct sched *s, plan_mark mark, uint32_t by)
 void special_allocate(struct sched *s, uint32_t id, int64_t start, plan_mark mark)
 {
 	const struct job *job = cluster_job(s->c, id);
+	/* One that has a place without a guarantee may be waiting for a victim to end, which is not in the plan any more. */
+	bool in_time = job->state == STATE_CANDIDATE && victims_in_time(s, mark, start);
 
 	special_tell(s, mark, id);
 	sched_emit(s, EVENT_ALLOCATE, id, start, JOB_NONE);
 	s->stirred = true;
-	if (job->deadline != TIME_NEVER && !job->guaranteed)
+	if (job->deadline != TIME_NEVER && !job->guaranteed && in_time)
 		sched_emit(s, EVENT_GUARANTEE, id, 0, JOB_NONE);
 }
 
@@ -227,13 +229,14 @@ enum keep sched_would_keep(struct sched *s, uint32_t id, int64_t now, uint64_t w
 	mark = plan_begin(s->p);
 	unpromised_take(s);
 	at = plan_insert_latest(s->p, &m, id, now, *until, length);
+	bool in_time = at != TIME_NEVER && victims_in_time(s, mark, at);
 	plan_rollback(s->p, mark);
 	plan_forget(s->p, id); /* the next one may ask for another number of fragments */
 	if (at == TIME_NEVER && x.next != TIME_NEVER) {
 		*until = x.next;
 		return KEEP_UNKNOWN;
 	}
-	return at != TIME_NEVER ? KEEP_YES : KEEP_NO;
+	return in_time ? KEEP_YES : KEEP_NO;
 }
 
 int64_t sched_soonest(struct sched *s, uint32_t id, int64_t now, uint64_t work)

@@ -28,6 +28,34 @@ static int64_t planned_end(const struct sched *s, uint32_t job)
 	return plan_piece(s->p, job, 0)->end;
 }
 
+/* What it takes at most to end it, with a checkpoint if it makes one. */
+static int64_t leaving(const struct sched *s, uint32_t job)
+{
+	return s->ears.delay ? s->ears.delay(s->ears.delay_context, job) : 0;
+}
+
+/* When a victim has to be stopped, so that its place is free when it is needed. */
+static int64_t stop_at(const struct sched *s, uint32_t job)
+{
+	return planned_end(s, job) - leaving(s, job);
+}
+
+bool victims_in_time(const struct sched *s, plan_mark mark, int64_t at)
+{
+	job_vec touched = {0};
+	bool good = true;
+
+	plan_touched(s->p, mark, &touched);
+	for (size_t i = 0; i < touched.n && good; i++) {
+		const struct job *job = cluster_job(s->c, touched.v[i]);
+		bool cut = runs(job) && (!plan_holds(s->p, job->id) ||
+					 planned_end(s, job->id) < plan_end_before(s->p, mark, job->id));
+		good = !cut || at - leaving(s, job->id) >= s->now;
+	}
+	vec_free(&touched);
+	return good;
+}
+
 /* Whether it still runs, in the same attempt, and is cut short: one that was not stopped in time may have gone on past its own end. */
 static bool victim_lives(const struct sched *s, const struct victim *v)
 {
@@ -163,12 +191,6 @@ void victims_review(struct sched *s)
 		    job->kind == KIND_EMERGENCY)
 			place_again(s, job->id, special_granted(job));
 	}
-}
-
-/* When a victim has to be stopped, so that its place is free when it is needed. */
-static int64_t stop_at(const struct sched *s, uint32_t job)
-{
-	return planned_end(s, job) - (s->ears.delay ? s->ears.delay(s->ears.delay_context, job) : 0);
 }
 
 void victims_stop(struct sched *s)

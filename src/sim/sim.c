@@ -581,7 +581,10 @@ static void judge(struct sim *m)
 
 static int64_t kill_delay(void *context, uint32_t job)
 {
-	return terms_delay(&((struct sim *)context)->terms, job);
+	struct sim *m = context;
+	int64_t saving = cluster_job(m->c, job)->saving;
+
+	return saving > 0 ? saving : terms_delay(&m->terms, job);
 }
 
 static double mean_wait(const struct sim_result *r)

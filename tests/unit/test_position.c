@@ -278,6 +278,35 @@ static void a_job_that_saved_its_work_is_displaced_first(void **state)
 	world_fini(&w);
 }
 
+static int64_t saving_of(void *context, uint32_t job)
+{
+	(void)context;
+	return world_job(&w, job)->saving;
+}
+
+/* A guarantee counts the time in which the victim saves its work. */
+static void a_victim_has_time_to_save_its_work(void **state)
+{
+	(void)state;
+	open_world("parts:4,4");
+	sched_on_delay(w.s, saving_of, NULL);
+	uint32_t a = normal(0, 100), b = normal(5, 90);
+
+	world_job(&w, a)->saving = 60;
+	world_job(&w, a)->saved = 6; /* else it would be displaced first */
+	world_job(&w, b)->saving = 20;
+	uint32_t first = priority(7, 10, 40); /* from 30: only b can have ended by then */
+	assert_true(world_job(&w, first)->guaranteed);
+	assert_int_equal(world_last(&w, b, EVENT_MIGRATE)->at, 30);
+	assert_int_equal(sched_next_wake(w.s), 10);
+	uint32_t late = priority(8, 10, 70); /* from 60: a would have had to be stopped at 0 */
+	assert_false(world_job(&w, late)->guaranteed);
+	assert_int_equal(world_count(&w, a, EVENT_MIGRATE), 0);
+	world_cycle(&w, 10);
+	assert_int_equal(world_count(&w, b, EVENT_PREEMPT), 1);
+	world_fini(&w);
+}
+
 static void a_victim_is_spared_when_another_ends(void **state)
 {
 	(void)state;
@@ -504,6 +533,7 @@ int main(void)
 		cmocka_unit_test(partitions_are_shared_by_time_slices),
 		cmocka_unit_test(one_that_waits_ends_one_slice),
 		cmocka_unit_test(a_job_that_saved_its_work_is_displaced_first),
+		cmocka_unit_test(a_victim_has_time_to_save_its_work),
 		cmocka_unit_test(a_victim_is_spared_when_another_ends),
 		cmocka_unit_test(a_larger_partition_stays_free),
 		cmocka_unit_test(a_later_job_starts_where_an_earlier_one_cannot),

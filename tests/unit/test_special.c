@@ -369,6 +369,37 @@ static void test_victim_is_stopped_in_time(void **state)
 	is(e, STATE_RUNNING);
 }
 
+/* What may take too long is not promised: its victim is stopped at once, and it starts when that has gone. */
+static void test_guarantee_counts_the_victims_time(void **state)
+{
+	(void)state;
+	open_world(1);
+	sched_on_delay(w.s, ten_seconds, NULL);
+	uint32_t a = world_common(&w, 0, "nodes=1:ppn=8", 1000);
+	world_cycle(&w, 0);
+	uint32_t e = world_submit(&w, 20, KIND_EMERGENCY, "nodes=1:ppn=8", 100, 129, POWER_C_EXEC);
+	int64_t until = 129;
+	assert_int_equal(sched_would_keep(w.s, e, 20, 0, &until), KEEP_NO);
+	world_cycle(&w, 20);
+	assert_int_equal(world_count(&w, a, EVENT_PREEMPT), 1);
+	assert_false(world_job(&w, e)->guaranteed);
+	world_cycle(&w, 21);
+	assert_false(world_job(&w, e)->guaranteed);
+}
+
+static void test_guarantee_of_a_victim_in_time(void **state)
+{
+	(void)state;
+	open_world(1);
+	sched_on_delay(w.s, ten_seconds, NULL);
+	uint32_t a = world_common(&w, 0, "nodes=1:ppn=8", 1000);
+	world_cycle(&w, 0);
+	uint32_t e = world_submit(&w, 20, KIND_EMERGENCY, "nodes=1:ppn=8", 100, 130, POWER_C_EXEC);
+	world_cycle(&w, 20);
+	assert_true(world_job(&w, e)->guaranteed);
+	assert_int_equal(world_count(&w, a, EVENT_PREEMPT), 1);
+}
+
 /* Who is to be stopped at 200 when three nodes are full since 0, 10 and 20, and the work of one is saved up to some instant. */
 static uint32_t victim_with(int saver, int64_t saved)
 {
@@ -772,6 +803,8 @@ int main(void)
 		TEST(test_each_power_removes_what_it_names),
 		TEST(test_victim_is_spared),
 		TEST(test_victims_one_by_one),
+		TEST(test_guarantee_counts_the_victims_time),
+		TEST(test_guarantee_of_a_victim_in_time),
 		TEST(test_victim_is_stopped_in_time),
 		TEST(test_victim_loses_least),
 		TEST(test_victim_of_none),

@@ -141,12 +141,15 @@ static void settings_apply(struct server *s)
 		server_say(s, "%s", err.text);
 }
 
-/* How long a job may take to end, by its queue. */
+/* How long a job may take to end: the duration of its checkpoint, or what its queue allows. */
 static int64_t kill_delay(void *context, uint32_t job)
 {
 	const struct server *s = context;
 	const struct spec *p = s->jobs->entries.v[job].spec;
+	int64_t saving = entry_job(s, job)->saving;
 
+	if (saving > 0)
+		return saving;
 	return p ? setting_of(s, p, "kill_delay") : attrs_number(s->attrs, "kill_delay");
 }
 
