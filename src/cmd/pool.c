@@ -17,7 +17,7 @@
 
 struct arguments {
 	const char *name, *pool, *listen, *policy, *user, *cgroup, *speed, *token_file;
-	int64_t interval, lease, cpus, valid;
+	int64_t interval, lease, gossip_from, cpus, valid;
 	bool foreground, no_start;
 };
 
@@ -60,6 +60,16 @@ struct arguments {
 		 3600000,                                                                                              \
 		 "start a task elsewhere when its station has been silent for that long; 15000 if not given",          \
 		 0},                                                                                                   \
+		{"gossip-from",                                                                                        \
+		 OPTION_NUMBER,                                                                                        \
+		 AT(gossip_from),                                                                                      \
+		 "N",                                                                                                  \
+		 NULL,                                                                                                 \
+		 NULL,                                                                                                 \
+		 1,                                                                                                    \
+		 20000,                                                                                                \
+		 "with more than N stations, send loads to some that pass them on; 50 if not given",                   \
+		 0},                                                                                                   \
 		{"user", OPTION_TEXT, AT(user),                                                                        \
 		 "NAME", NULL,	      NULL,                                                                            \
 		 0,	 0,	      "as root: run tasks as this user; nobody if not given",                          \
@@ -100,7 +110,7 @@ static const struct option token_options[] = {
 
 struct words {
 	VEC(const char *) list;
-	char number[4][32];
+	char number[8][32];
 	int nnumbers;
 };
 
@@ -145,6 +155,7 @@ static int pass_on(const struct command *c, const char *what, const char *operan
 	word_add(&w, "--token-file", a->token_file);
 	number_add(&w, "--interval-ms", a->interval);
 	number_add(&w, "--lease-ms", a->lease);
+	number_add(&w, "--gossip-from", a->gossip_from);
 	number_add(&w, "--cpus", a->cpus);
 	number_add(&w, "--valid", a->valid);
 	if (a->foreground)

@@ -32,11 +32,11 @@ static json_t *station_pack(const struct pool *p, const struct pool_entry *e, in
 	const struct peer_report *r = &e->report;
 	const struct load *l = &r->load;
 	bool heard = e->heard >= 0;
-	const char *state = !r->run						 ? "unknown"
-			    : now - e->heard > POOL_SILENT * p->conf.interval_ms ? "silent"
-			    : !e->linked					 ? "not linked"
-			    : r->closed						 ? "closed"
-										 : "ready";
+	const char *state = !r->run					      ? "unknown"
+			    : now - e->heard > POOL_SILENT * pool_interval(p) ? "silent"
+			    : !e->linked				      ? "not linked"
+			    : r->closed					      ? "closed"
+									      : "ready";
 
 	return json_pack("{s:s,s:s,s:s,s:I,s:f,s:f,s:f,s:i,s:i,s:i,s:i,s:i,s:I,s:s}", "name", e->member.name, "where",
 			 e->member.where, "state", state, "age_ms", (json_int_t)(heard ? now - e->heard : -1), "speed",

@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "station/gossip.h"
 #include "station/peer.h"
 #include "station/place.h"
 
@@ -28,6 +29,7 @@ struct pool_conf {
 	enum place_policy policy;
 	int interval_ms; /* of heartbeats */
 	int lease_ms;
+	int gossip_from;       /* more stations than these don't talk to all */
 	int cpus;	       /* tasks at a time; 0: as many as there are processors */
 	double speed;	       /* 0: measured */
 	char cgroup[PATH_MAX]; /* "": the machine is this station's */
@@ -35,7 +37,8 @@ struct pool_conf {
 };
 #define POOL_CONF_DEFAULT                                                                                              \
 	{                                                                                                              \
-		.listen = "7724", .policy = PLACE_FIM_P, .interval_ms = 1000, .lease_ms = 15000, .user = "nobody"      \
+		.listen = "7724", .policy = PLACE_FIM_P, .interval_ms = 1000, .lease_ms = 15000,                       \
+		.gossip_from = GOSSIP_FROM, .user = "nobody"                                                           \
 	}
 
 int pool_home_find(struct pool_home *h, struct err *err);

@@ -8,6 +8,7 @@
 
 #include "net/link.h"
 #include "net/listener.h"
+#include "station/gossip.h"
 #include "station/pool_home.h"
 #include "station/pool_load.h"
 #include "station/pool_table.h"
@@ -24,16 +25,28 @@ struct host {
 	struct link *link; /* NULL: not now */
 	bool welcome;	   /* it takes tasks */
 	int64_t answered; /* ms: when we last answered its ping; what it runs of ours ends a lease later at the latest */
-	int64_t retry_at; /* ms */
-	int failures;	  /* to connect, in a row */
+	int64_t retry_at;     /* ms */
+	int failures;	      /* to connect, in a row */
+	int64_t wanted_until; /* of a pool that gossips: then it may be closed */
+	char *rumors;	      /* to be sent once it is open */
 };
 int links_start(struct pool *p, struct err *err);
 void links_stop(struct pool *p);
-void links_tick(struct pool *p); /* once an interval */
+void links_tick(struct pool *p);					/* once an interval */
+bool member_learn(struct pool *p, const char *name, const char *where); /* true: it was new, or has moved */
 struct host *host_find(struct pool *p, const char *name);
 /* When nothing of ours can run there any more, if we don't answer again. */
 int64_t pool_lease_end(const struct pool *p, const struct host *h);
 int64_t pool_now(void); /* ms since the machine started, asleep or not */
+
+/* ---- pools that are too large for that (pool_gossip.c) ---- */
+
+bool pool_gossips(const struct pool *p);
+int64_t pool_interval(const struct pool *p);		  /* ms within which a station that lives is heard of */
+struct host *host_want(struct pool *p, const char *name); /* its link is opened, if it is not, and kept for some time */
+void gossip_tick(struct pool *p, int64_t now);
+void rumors_send(struct host *h);
+void rumors_take(struct pool *p, const json_t *head);
 
 /* ---- tasks of ours (pool_origin.c) ---- */
 
@@ -48,8 +61,10 @@ void errands_drop(struct pool *p, struct client *c); /* it is gone, and nobody w
 void errands_drained(struct pool *p, struct client *c);
 bool errands_flooded(const struct pool *p, const struct client *c); /* more input waits than should */
 void origin_frame(struct host *h, const char *t, json_t *head, const char *data, size_t n);
-void origin_lost(struct host *h);  /* its link is closed */
-void origin_place(struct pool *p); /* whatever can be placed now */
+void origin_welcome(struct host *h);	/* its link is open */
+int origin_tasks(const struct host *h); /* that are there, or on their way */
+void origin_lost(struct host *h);	/* its link is closed */
+void origin_place(struct pool *p);	/* whatever can be placed now */
 size_t origin_waiting(const struct pool *p);
 void origin_stop(struct pool *p);
 
@@ -105,6 +120,12 @@ struct pool {
 	struct pool_user user; /* as whom tasks run */
 	uv_timer_t tick;
 	struct host *hosts;
+	struct gossip gossip;
+	VEC(char *) numbered; /* names, by pool_entry.number; 0 is our own */
+	int64_t next_round;
+	uint64_t gossiped_seq;
+	int quiet_rounds;
+	bool members_new; /* not stored yet */
 	struct guest *guests;
 	struct errand *errands; /* all */
 	struct errand *waiting; /* those without a place, the most urgent first */

@@ -51,7 +51,7 @@ void members_store(struct pool *p)
 	json_decref(list);
 }
 
-static bool member_learn(struct pool *p, const char *name, const char *where)
+bool member_learn(struct pool *p, const char *name, const char *where)
 {
 	size_t before = p->table.entries.n;
 	struct pool_entry *e = pool_table_add(&p->table, name, where);
@@ -60,12 +60,14 @@ static bool member_learn(struct pool *p, const char *name, const char *where)
 	if (p->table.entries.n == before && !moved)
 		return false;
 	snprintf(e->member.where, sizeof e->member.where, "%s", where);
-	if (!host_find(p, name)) {
-		struct host *h = mem_zalloc(sizeof *h);
-		*h = (struct host){.pool = p, .next = p->hosts};
-		snprintf(h->name, sizeof h->name, "%s", name);
-		p->hosts = h;
+	if (p->table.entries.n > before) {
+		e->number = (uint32_t)p->numbered.n;
+		vec_push(&p->numbered, mem_strdup(name));
 	}
+	if (pool_gossips(p))
+		e->linked = true; /* for all we know */
+	else
+		host_want(p, name);
 	return true;
 }
 
@@ -125,6 +127,8 @@ static void on_frame(void *context, struct link *l, json_t *head, const char *da
 	} else if (strcmp(t, "welcome") == 0) {
 		h->welcome = e->linked = true;
 		h->failures = 0;
+		rumors_send(h);
+		origin_welcome(h);
 		origin_place(h->pool);
 	} else {
 		origin_frame(h, t, head, data, n);
@@ -139,10 +143,13 @@ static void on_closed(void *context, struct link *l, const char *reason)
 
 	if (h->welcome)
 		pool_say("%s: the link is closed: %s", h->name, reason);
+	e->linked = h->welcome && pool_gossips(p); /* of many, links are closed that nobody uses */
 	h->link = NULL;
-	h->welcome = e->linked = false;
+	h->welcome = false;
 	if (h->failures < RETRY_MOST)
 		h->failures++;
+	free(h->rumors);
+	h->rumors = NULL;
 	h->retry_at = pool_now() + (int64_t)h->failures * p->conf.interval_ms;
 	origin_lost(h);
 }
@@ -151,10 +158,13 @@ static void host_tick(struct host *h, int64_t now, bool news)
 {
 	static const struct link_events events = {.ready = on_ready, .frame = on_frame, .closed = on_closed};
 	struct pool *p = h->pool;
+	bool gossips = pool_gossips(p);
 
 	if (!h->link) {
-		const struct pool_entry *e = pool_table_find(&p->table, h->name);
-		if (now >= h->retry_at)
+		struct pool_entry *e = pool_table_find(&p->table, h->name);
+		if (now >= h->retry_at && gossips)
+			e->linked = true;
+		if (now >= h->retry_at && (!gossips || h->rumors || origin_tasks(h)))
 			h->link = link_connect(p->loop, p->calls, e->member.where, CERT_NODE, &events, h);
 		return;
 	}
@@ -164,7 +174,9 @@ static void host_tick(struct host *h, int64_t now, bool news)
 		link_abort(h->link, "it asks for no word of ours any more");
 		return;
 	}
-	if (news)
+	if (gossips && now > h->wanted_until && !origin_tasks(h))
+		link_close(h->link, "nothing is left to say");
+	else if (news)
 		report_send(h);
 	else
 		link_pack(h->link, NULL, 0, "{s:s}", "t", "beat");
@@ -186,7 +198,7 @@ static void guest_learn(struct guest *g, const struct peer_hello *hello)
 			news |= member_learn(p, hello->members[i].name, hello->members[i].where);
 	if (news) {
 		members_store(p);
-		for (struct host *h = p->hosts; h; h = h->next)
+		for (struct host *h = p->hosts; h && !pool_gossips(p); h = h->next)
 			if (h->welcome)
 				hello_send(h);
 	}
@@ -243,6 +255,8 @@ static void on_guest_frame(void *context, struct link *l, json_t *head, const ch
 		on_hello(g, head);
 	else if (strcmp(t, "report") == 0)
 		on_report(g, head);
+	else if (strcmp(t, "rumors") == 0)
+		rumors_take(g->pool, head);
 	else if (strcmp(t, "pong") == 0)
 		g->lease->until = json_integer_value(json_object_get(head, "at")) + (int64_t)g->lease_ms * 1000;
 	else if (strcmp(t, "beat") != 0)
@@ -321,6 +335,15 @@ void links_tick(struct pool *p)
 	if (news) {
 		p->mine.seq++;
 		p->told = p->mine;
+	}
+	struct pool_entry *self = pool_table_find(&p->table, p->conf.name);
+
+	pool_table_report(self, &p->told, now);
+	self->heard = now;
+	gossip_tick(p, now);
+	if (p->members_new) {
+		p->members_new = false;
+		members_store(p);
 	}
 	for (struct host *h = p->hosts; h; h = h->next)
 		host_tick(h, now, news);

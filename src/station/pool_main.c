@@ -125,6 +125,7 @@ static int bring_up(struct pool *p, struct err *err)
 	clock_gettime(CLOCK_REALTIME, &t);
 	p->run = (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 	p->table.policy = p->conf.policy;
+	rng_seed(&p->gossip.rng, p->run ^ (uint64_t)getpid() << 40);
 	if (rc == 0)
 		rc = user_find(p, err);
 	if (rc == 0)
@@ -159,8 +160,13 @@ static void tear_down(struct pool *p)
 	origin_stop(p);
 	for (struct host *h = p->hosts; h; h = next) {
 		next = h->next;
+		free(h->rumors);
 		free(h);
 	}
+	for (size_t i = 0; i < p->numbered.n; i++)
+		free(p->numbered.v[i]);
+	vec_free(&p->numbered);
+	gossip_fini(&p->gossip);
 	pool_table_fini(&p->table);
 	pool_load_free(p->load);
 	tls_context_free(p->calls);
@@ -291,6 +297,8 @@ static int option_take(int c, const char *name, struct arguments *a, struct err 
 		return whole_of(name, optarg, 10, 3600000, &conf->interval_ms, err);
 	case 'e':
 		return whole_of(name, optarg, 100, 3600000, &conf->lease_ms, err);
+	case 'm':
+		return whole_of(name, optarg, 1, PEER_MEMBERS_MOST, &conf->gossip_from, err);
 	case 'c':
 		return whole_of(name, optarg, 1, 65536, &conf->cpus, err);
 	case 's':
@@ -320,21 +328,14 @@ static int option_take(int c, const char *name, struct arguments *a, struct err 
 static int parse(int argc, char **argv, struct arguments *a, struct err *err)
 {
 	static const struct option options[] = {
-		{"name", required_argument, NULL, 'n'},
-		{"pool", required_argument, NULL, 'o'},
-		{"listen", required_argument, NULL, 'l'},
-		{"user", required_argument, NULL, 'u'},
-		{"cgroup", required_argument, NULL, 'g'},
-		{"interval-ms", required_argument, NULL, 'i'},
-		{"lease-ms", required_argument, NULL, 'e'},
-		{"cpus", required_argument, NULL, 'c'},
-		{"speed", required_argument, NULL, 's'},
-		{"policy", required_argument, NULL, 'p'},
-		{"token-file", required_argument, NULL, 't'},
-		{"valid", required_argument, NULL, 'v'},
-		{"foreground", no_argument, NULL, 'f'},
-		{"no-start", no_argument, NULL, 'x'},
-		{0},
+		{"name", required_argument, NULL, 'n'},	       {"pool", required_argument, NULL, 'o'},
+		{"listen", required_argument, NULL, 'l'},      {"user", required_argument, NULL, 'u'},
+		{"cgroup", required_argument, NULL, 'g'},      {"interval-ms", required_argument, NULL, 'i'},
+		{"lease-ms", required_argument, NULL, 'e'},    {"cpus", required_argument, NULL, 'c'},
+		{"speed", required_argument, NULL, 's'},       {"policy", required_argument, NULL, 'p'},
+		{"token-file", required_argument, NULL, 't'},  {"valid", required_argument, NULL, 'v'},
+		{"foreground", no_argument, NULL, 'f'},	       {"no-start", no_argument, NULL, 'x'},
+		{"gossip-from", required_argument, NULL, 'm'}, {0},
 	};
 	int c, at = 0, rc = 0;
 

@@ -17,7 +17,13 @@
 #define OUTPUT_KEPT (256 << 20)
 #define ATTEMPTS_MOST 20
 
-enum stage { WAITING, PLACED, LIMBO, FINISHED };
+enum stage {
+	WAITING,
+	RESERVED, /* its host is chosen, and the link to it is not open yet */
+	PLACED,
+	LIMBO,
+	FINISHED
+};
 
 struct errand {
 	struct pool *pool;
@@ -202,8 +208,10 @@ static void place_at(struct errand *e, struct host *h)
 	char *text;
 
 	waiting_remove(e);
-	e->stage = PLACED;
 	e->host = h;
+	e->stage = h->welcome ? PLACED : RESERVED;
+	if (!h->welcome)
+		return;
 	e->attempts++;
 	e->start.id = ++e->pool->next_id;
 	strcpy(e->where, h->name);
@@ -225,10 +233,10 @@ void origin_place(struct pool *p)
 			again(e);
 	}
 	for (struct errand *e = p->waiting; e && !p->stopping; e = next) {
-		struct pool_entry *entry = pool_table_choose(&p->table, &e->need, now, p->conf.interval_ms);
+		struct pool_entry *entry = pool_table_choose(&p->table, &e->need, now, pool_interval(p));
 		next = e->after;
 		if (entry)
-			place_at(e, host_find(p, entry->member.name));
+			place_at(e, host_want(p, entry->member.name));
 		else if (!e->need.arch[0] && !e->need.memory)
 			break; /* nobody takes any */
 	}
@@ -321,10 +329,28 @@ void origin_frame(struct host *h, const char *t, json_t *head, const char *data,
 	}
 }
 
+void origin_welcome(struct host *h)
+{
+	for (struct errand *e = h->pool->errands; e; e = e->next)
+		if (e->stage == RESERVED && e->host == h)
+			place_at(e, h);
+}
+
+int origin_tasks(const struct host *h)
+{
+	int n = 0;
+
+	for (const struct errand *e = h->pool->errands; e; e = e->next)
+		n += e->host == h;
+	return n;
+}
+
 void origin_lost(struct host *h)
 {
 	for (struct errand *e = h->pool->errands; e; e = e->next)
-		if (e->stage == PLACED && e->host == h) {
+		if (e->stage == RESERVED && e->host == h) {
+			waiting_add(e);
+		} else if (e->stage == PLACED && e->host == h) {
 			e->stage = LIMBO;
 			e->free_at = pool_lease_end(h->pool, h);
 			e->host = NULL;
@@ -360,7 +386,7 @@ void errands_signal(struct pool *p, struct client *c, int signal)
 		if (e->stage == PLACED)
 			link_pack(e->host->link, NULL, 0, "{s:s,s:I,s:i}", "t", "signal", "id", (json_int_t)e->start.id,
 				  "n", signal);
-		else if (e->stage == WAITING && ends)
+		else if ((e->stage == WAITING || e->stage == RESERVED) && ends)
 			again(e);
 	}
 }
