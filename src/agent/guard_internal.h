@@ -11,7 +11,7 @@
 #include "agent/agent_internal.h"
 #include "agent/guard.h"
 #include "agent/senses.h"
-#include "station/habit.h"
+#include "core/habit.h"
 #include "station/owner.h"
 
 #define PAUSE_NEVER_ENDS INT64_MAX

@@ -28,6 +28,8 @@
 #define NODE_ANY (-1)
 #define STARVE_AUTO (-1) /* settings.starve_after: the policy sets each job's due date itself */
 
+struct habit;
+
 struct node {
 	uint32_t name; /* in cluster.node_names; equals the node's index */
 	struct res total;
@@ -38,6 +40,8 @@ struct node {
 	uint32_t speed;	    /* thousandths of a usual node's (speed.h) */
 	uint32_t leaf;	    /* the switch that it is at, plus one, as an index into topology.leaf; 0: not known */
 	bool up;
+	const struct habit
+		*habit; /* of a workstation: when its owner usually has it, in hours of UTC; or NULL. Borrowed */
 };
 
 /* What one fragment asks of its node. */
@@ -131,6 +135,7 @@ struct cluster {
 	struct res total;  /* of the nodes that are up */
 	struct res coming; /* the most that a node has which may come from elsewhere; without CPUs: none may */
 	struct settings settings;
+	bool habits;		   /* some node has one (node.habit) */
 	struct topology *topology; /* by which the nodes of a job are kept close together; NULL: they are not */
 };
 

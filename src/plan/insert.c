@@ -103,7 +103,7 @@ bool goal_fits(const struct insertion *in, const struct goal *g, int32_t node)
 
 int32_t goal_best_fit(const struct insertion *in, const struct goal *g)
 {
-	bool plain = !in->p->cluster->topology && !offer_divides(in, g);
+	bool plain = !in->p->cluster->topology && !in->p->cluster->habits && !offer_divides(in, g);
 	bool any = plain && in->m->alloc == ALLOC_FIRST, by_area = plain && in->m->alloc == ALLOC_BEST;
 	struct offer best = {.node = NODE_ANY};
 
@@ -148,7 +148,7 @@ static bool place_run(struct insertion *in, struct goal g, uint32_t count, uint3
 		offers_add(&offers, in, &g, n, here, count, area);
 		copies += here;
 		if (in->m->alloc == ALLOC_FIRST && copies >= count && !in->p->cluster->topology &&
-		    !offer_divides(in, &g))
+		    !in->p->cluster->habits && !offer_divides(in, &g))
 			break;
 	}
 	bool pointless = copies < count && !in->m->push_depth && !in->m->may_remove;

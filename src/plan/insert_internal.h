@@ -58,6 +58,7 @@ bool node_in_chain(const struct insertion *in, int32_t node);
 
 /* offer.c: a node that could take some of a run of equal fragments. The least key comes first, then the least area, then the first node. */
 struct offer {
+	int wanted;	  /* tenths of the time that its owner will want it, by habit: those come last */
 	bool far;	  /* it is at another switch than what the job has already: those come last */
 	double key, area; /* area: free CPU-seconds */
 	int64_t copies;

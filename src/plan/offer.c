@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 
+#include "core/habit.h"
 #include "plan/insert_internal.h"
 #include "plan/near.h"
 
@@ -122,9 +123,17 @@ static bool is_far(const struct insertion *in, const struct goal *g, int32_t nod
 	return any;
 }
 
+static int wanted(const struct insertion *in, const struct goal *g, int32_t node)
+{
+	const struct habit *h = in->p->cluster->nodes.v[node].habit;
+
+	return h ? (int)(habit_expect(h, g->start, g->end - g->start) * 10) : 0;
+}
+
 struct offer offer_make(const struct insertion *in, const struct goal *g, int32_t node, double area, int64_t before)
 {
-	return (struct offer){.far = is_far(in, g, node),
+	return (struct offer){.wanted = wanted(in, g, node),
+			      .far = is_far(in, g, node),
 			      .key = offer_key(in, g, node, area, before),
 			      .area = offer_area(in, area),
 			      .node = node,
@@ -135,6 +144,8 @@ static int offer_cmp(const void *a, const void *b)
 {
 	const struct offer *x = a, *y = b;
 
+	if (x->wanted != y->wanted)
+		return x->wanted - y->wanted;
 	if (x->far != y->far)
 		return x->far ? 1 : -1;
 	if (x->key != y->key)
@@ -256,7 +267,7 @@ void offers_choose(offer_vec *v, const struct insertion *in, const struct goal *
 {
 	if (v->n > 1 && in->p->cluster->topology)
 		offers_near(v, in, count);
-	if (v->n < 2 || (in->m->alloc == ALLOC_FIRST && !offer_divides(in, g)))
+	if (v->n < 2 || (in->m->alloc == ALLOC_FIRST && !offer_divides(in, g) && !in->p->cluster->habits))
 		return;
 	if (in->m->alloc == ALLOC_CONTIGUOUS && !offer_divides(in, g))
 		offers_together(v, in, g, count);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "station/habit.h"
+#include "core/habit.h"
 #include "station/owner.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		owner_decide(&o, &r, &v);
 		owner_named(&r, "ana");
 	}
-	if (habit_read(text, &h) && habit_expect(&h, v.instant, 86400, 3600) > 1)
+	if (habit_read(text, &h) && habit_expect(&h, v.instant, 86400) > 1)
 		abort();
 	free(text);
 	return 0;

@@ -11,6 +11,7 @@
 
 #include "base/lines.h"
 #include "base/rng.h"
+#include "core/habit.h"
 #include "plan/insert.h"
 #include "rules/attr.h"
 #include "sched/policy.h"
@@ -198,6 +199,40 @@ static void methods(void **state)
 			one_case((enum alloc)alloc, seed);
 }
 
+static int placed_at(struct small *x, enum alloc alloc, int64_t from)
+{
+	struct manner m = {.alloc = alloc};
+	uint32_t job = job_add(x, 1, 1);
+	int node = -1;
+
+	if (plan_insert(x->p, &m, job, from, from + 3600))
+		plan_nodes(x->p, job, &node);
+	return node;
+}
+
+/* The owner of n0 usually has it in the first hour of 1970, a Thursday: whatever the method, jobs go there then only if nothing else is free. */
+static void usual_hours(void **state)
+{
+	static const enum alloc methods_[] = {ALLOC_BEST, ALLOC_FIRST, ALLOC_LOAD, ALLOC_FASTEST, ALLOC_SPREAD};
+
+	for (size_t i = 0; i < sizeof methods_ / sizeof *methods_; i++) {
+		struct small x = {.c = cluster_create()};
+		struct habit h;
+		habit_init(&h);
+		habit_learn(&h, 4 * 24, 100);
+		for (int n = 0; n < 2; n++)
+			assert_int_equal(cluster_add_node(x.c, n ? "n1" : "n0", &(struct res){.v = {1}}, NULL), 0);
+		x.c->nodes.v[0].habit = &h;
+		x.c->habits = true;
+		x.p = plan_create(x.c);
+		assert_int_equal(placed_at(&x, methods_[i], 0), 1);
+		assert_int_equal(placed_at(&x, methods_[i], 0), 0);
+		assert_int_equal(placed_at(&x, methods_[i], 0), -1);
+		assert_int_equal(placed_at(&x, methods_[i], 3600), 0);
+		small_close(&x);
+	}
+}
+
 static int altered(const char *policy, const char *method, const char *pack, struct policy *ret)
 {
 	struct err err;
@@ -281,6 +316,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(methods),
+		cmocka_unit_test(usual_hours),
 		cmocka_unit_test(what_goes_together),
 		cmocka_unit_test(cover_starts_more),
 	};

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "station/habit.h"
+#include "core/habit.h"
 #include "station/owner.h"
 
 static struct owner_rules rules(const char *text)
@@ -188,16 +188,20 @@ static void test_habit(void **state)
 	int64_t sunday = 3 * 86400; /* 1970-01-04 */
 
 	habit_init(&h);
-	assert_true(habit_expect(&h, sunday, 86400, 0) == 0);
+	assert_true(habit_expect(&h, sunday, 86400) == 0);
 	habit_learn(&h, 9, 100); /* Sunday, 9:00 to 10:00 */
-	assert_true(habit_expect(&h, sunday + 9 * 3600, 3600, 0) == 1);
-	assert_true(habit_expect(&h, sunday + 9 * 3600 + 1800, 3600, 0) == 0.5);
-	assert_true(habit_expect(&h, sunday + 8 * 3600, 3600, 3600) == 1);
-	assert_true(habit_expect(&h, sunday + 10 * 3600, 3600, 0) == 0);
-	assert_true(habit_expect(&h, sunday + 7 * 86400 + 9 * 3600, 60, 0) == 1);
-	assert_true(habit_expect(&h, sunday, 1000 * INT64_C(86400), 0) > 0);
+	assert_true(habit_expect(&h, sunday + 9 * 3600, 3600) == 1);
+	assert_true(habit_expect(&h, sunday + 9 * 3600 + 1800, 3600) == 0.5);
+	habit_utc(&h, 3600, &copy); /* an hour east */
+	assert_true(habit_expect(&copy, sunday + 8 * 3600, 3600) == 1);
+	habit_utc(&h, -12 * 3600, &copy);
+	assert_true(habit_expect(&copy, sunday + 21 * 3600, 3600) == 1);
+	assert_true(habit_known(&h));
+	assert_true(habit_expect(&h, sunday + 10 * 3600, 3600) == 0);
+	assert_true(habit_expect(&h, sunday + 7 * 86400 + 9 * 3600, 60) == 1);
+	assert_true(habit_expect(&h, sunday, 1000 * INT64_C(86400)) > 0);
 	habit_learn(&h, 9, 0);
-	assert_true(habit_expect(&h, sunday + 9 * 3600, 3600, 0) == 0.6);
+	assert_true(habit_expect(&h, sunday + 9 * 3600, 3600) == 0.6);
 	habit_text(&h, text);
 	assert_true(habit_read(text, &copy));
 	habit_text(&copy, again);

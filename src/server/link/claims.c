@@ -94,6 +94,7 @@ void claim_heard(struct server *s, uint32_t node, const json_t *news)
 	}
 	if (n->owner && news && (changed || is_news(n->owner, news))) {
 		owner_take(n->owner, news);
+		owner_plan(s, node);
 		changed = true;
 	}
 	if (changed)
@@ -110,6 +111,7 @@ int claim_policy(struct server *s, uint32_t node, const char *policy, struct err
 	if (policy && *policy && owner_rules_parse(policy, &r, err) < 0)
 		return -EINVAL;
 	owner_policy_set(n, policy);
+	owner_plan(s, node);
 	agents_setting(s, node);
 	if (!n->owner)
 		claim_heard(s, node, NULL);

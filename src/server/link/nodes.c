@@ -230,8 +230,7 @@ static void node_leave(struct server *s, uint32_t node)
 	free(n->features);
 	free(n->class);
 	free(n->unwell);
-	owner_free(n->owner);
-	n->owner = NULL;
+	owner_forget(s, node);
 	n->features = n->class = n->unwell = NULL;
 	n->cpus_limit = n->gpus_limit = -1;
 	n->shared = false;

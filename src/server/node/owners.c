@@ -5,10 +5,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "core/cluster.h"
+#include "server/base/clock.h"
 #include "server/node/nodes.h"
+#include "server/server.h"
 
 static const struct {
 	const char *name;
@@ -20,7 +24,7 @@ static const struct {
 };
 #define NUMBERS (sizeof numbers / sizeof *numbers)
 
-void owner_free(struct node_owner *o)
+static void owner_free(struct node_owner *o)
 {
 	if (!o)
 		return;
@@ -60,6 +64,26 @@ void owner_take(struct node_owner *o, const json_t *news)
 	}
 	if (habit)
 		habit_read(habit, &o->habit);
+}
+
+void owner_plan(struct server *s, uint32_t node)
+{
+	struct node_owner *o = s->hosts->nodes.v[node].owner;
+	time_t now = (time_t)s->clock->now;
+	struct tm tm;
+
+	if (o)
+		habit_utc(&o->habit, localtime_r(&now, &tm) ? tm.tm_gmtoff : 0, &o->utc);
+	s->cluster->nodes.v[node].habit = o && habit_known(&o->utc) ? &o->utc : NULL;
+	s->cluster->habits = false;
+	for (size_t i = 0; i < s->cluster->nodes.n && !s->cluster->habits; i++)
+		s->cluster->habits = s->cluster->nodes.v[i].habit;
+}
+
+void owner_forget(struct server *s, uint32_t node)
+{
+	owner_policy_set(&s->hosts->nodes.v[node], NULL);
+	owner_plan(s, node);
 }
 
 static void owner_write(const struct node_owner *o, struct json *j)

@@ -8,17 +8,19 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "station/habit.h"
+#include "core/habit.h"
 
 struct json;
 struct node_info;
+struct server;
 
 struct node_owner {
 	char *policy; /* station/owner.h; never NULL */
 	char *why;    /* of the claim, or of the last one; or NULL */
 	int64_t given, claimed, lost, stops,
-		left; /* seconds of processor time, seconds, seconds of processor time, times, parts of jobs */
-	struct habit habit;
+		left;	    /* seconds of processor time, seconds, seconds of processor time, times, parts of jobs */
+	struct habit habit; /* in local time, */
+	struct habit utc;   /* ... and as the plan has it */
 };
 
 /* Makes a node a workstation, or changes its policy; NULL or "": it is none any more. The text is checked already. */
@@ -26,7 +28,9 @@ void owner_policy_set(struct node_info *n, const char *policy);
 const char *owner_policy(const struct node_info *n); /* "": it is none */
 /* What its agent says of it, without the claim. */
 void owner_take(struct node_owner *o, const json_t *news);
-void owner_free(struct node_owner *o);
+/* The plan learns the hours in which its owner will want it. To be called whenever the above have changed. */
+void owner_plan(struct server *s, uint32_t node);
+void owner_forget(struct server *s, uint32_t node); /* a node that goes */
 
 void owner_store(const struct node_info *n, struct json *j); /* its members of the node's record */
 void owner_restore(struct node_info *n, const json_t *record);

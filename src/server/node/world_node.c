@@ -200,6 +200,8 @@ int world_node_restore(struct server *s, const char *name, const json_t *o, stru
 	s->hosts->nodes.v[node].unwell = unwell && joined ? mem_strdup(unwell) : NULL;
 	health_restore(s, node, o);
 	owner_restore(&s->hosts->nodes.v[node], o);
+	if (s->hosts->nodes.v[node].owner)
+		owner_plan(s, node);
 	if (speed > 0 && speed <= SPEED_MAX)
 		s->cluster->nodes.v[node].speed = (uint32_t)speed;
 	if (json_is_true(json_object_get(o, "shared")))

@@ -1,7 +1,7 @@
 /*
  * habit.c - the hours in which a workstation is usually used.
  */
-#include "station/habit.h"
+#include "core/habit.h"
 
 #include <math.h>
 #include <string.h>
@@ -23,16 +23,32 @@ void habit_learn(struct habit *h, int hour, int percent)
 }
 
 /* 1970-01-01 was a Thursday: four days after a Sunday. */
-static int hour_of(int64_t local)
+static int hour_of(int64_t at)
 {
-	int64_t hours = local / 3600 - (local % 3600 < 0);
+	int64_t hours = at / 3600 - (at % 3600 < 0);
 
 	return (int)(((hours + 4 * 24) % HABIT_HOURS + HABIT_HOURS) % HABIT_HOURS);
 }
 
-double habit_expect(const struct habit *h, int64_t from, int64_t seconds, int64_t offset)
+void habit_utc(const struct habit *h, int64_t offset, struct habit *ret)
 {
-	int64_t local = from + offset, end, step;
+	int hours = (int)(offset / 3600);
+
+	for (int i = 0; i < HABIT_HOURS; i++)
+		ret->used[((i - hours) % HABIT_HOURS + HABIT_HOURS) % HABIT_HOURS] = h->used[i];
+}
+
+bool habit_known(const struct habit *h)
+{
+	for (int i = 0; i < HABIT_HOURS; i++)
+		if (h->used[i] != HABIT_UNKNOWN && h->used[i] > 0)
+			return true;
+	return false;
+}
+
+double habit_expect(const struct habit *h, int64_t from, int64_t seconds)
+{
+	int64_t at = from, end, step;
 	double sum = 0;
 
 	if (seconds < 1)
@@ -40,11 +56,11 @@ double habit_expect(const struct habit *h, int64_t from, int64_t seconds, int64_
 	/* After a week it is the same again. */
 	if (seconds > HABIT_HOURS * 3600)
 		seconds = HABIT_HOURS * 3600;
-	for (end = local + seconds; local < end; local += step) {
-		uint8_t u = h->used[hour_of(local)];
-		step = 3600 - ((local % 3600) + 3600) % 3600;
-		if (step > end - local)
-			step = end - local;
+	for (end = at + seconds; at < end; at += step) {
+		uint8_t u = h->used[hour_of(at)];
+		step = 3600 - ((at % 3600) + 3600) % 3600;
+		if (step > end - at)
+			step = end - at;
 		sum += u == HABIT_UNKNOWN ? 0 : (double)step * u / 100;
 	}
 	return sum / (double)seconds;
