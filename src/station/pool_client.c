@@ -13,18 +13,6 @@
 #include "base/unixsock.h"
 #include "station/pool_internal.h"
 
-struct client {
-	struct pool *pool;
-	struct client *next;
-	struct link *link;
-	bool paused;
-};
-
-struct link *client_link(struct client *c)
-{
-	return c->link;
-}
-
 /* ---- status ---- */
 
 static json_t *station_pack(const struct pool *p, const struct pool_entry *e, int64_t now)
@@ -107,7 +95,7 @@ static void on_frame(void *context, struct link *l, json_t *head, const char *da
 	else if (strcmp(t, "status") == 0)
 		status_give(c);
 	else if (strcmp(t, "stop") == 0)
-		pool_leave(c->pool);
+		c->pool->leave(c->pool);
 	flood_watch(c);
 }
 

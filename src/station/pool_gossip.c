@@ -10,37 +10,7 @@
 
 #include "station/pool_internal.h"
 
-#define WANTED_ROUNDS 3	 /* a link that nobody used for so long is closed */
 #define RUMORS_MOST 4000 /* in one frame */
-
-bool pool_gossips(const struct pool *p)
-{
-	return p->table.entries.n > (size_t)p->conf.gossip_from;
-}
-
-static int64_t round_ms(const struct pool *p)
-{
-	return gossip_round_ms(p->conf.interval_ms, p->table.entries.n);
-}
-
-int64_t pool_interval(const struct pool *p)
-{
-	return pool_gossips(p) ? round_ms(p) * GOSSIP_BEAT : p->conf.interval_ms;
-}
-
-struct host *host_want(struct pool *p, const char *name)
-{
-	struct host *h = host_find(p, name);
-
-	if (!h) {
-		h = mem_zalloc(sizeof *h);
-		*h = (struct host){.pool = p, .next = p->hosts};
-		snprintf(h->name, sizeof h->name, "%s", name);
-		p->hosts = h;
-	}
-	h->wanted_until = pool_now() + WANTED_ROUNDS * round_ms(p);
-	return h;
-}
 
 /* ---- out ---- */
 
@@ -91,7 +61,7 @@ void gossip_tick(struct pool *p, int64_t now)
 
 	if (!pool_gossips(p) || now < p->next_round || n < 2)
 		return;
-	p->next_round = now + round_ms(p);
+	p->next_round = now + pool_round(p);
 	if (p->gossiped_seq == p->told.seq && ++p->quiet_rounds >= GOSSIP_BEAT)
 		p->told.seq = ++p->mine.seq;
 	if (p->gossiped_seq != p->told.seq) {

@@ -42,6 +42,7 @@ int64_t pool_now(void); /* ms since the machine started, asleep or not */
 /* ---- pools that are too large for that (pool_gossip.c) ---- */
 
 bool pool_gossips(const struct pool *p);
+int64_t pool_round(const struct pool *p);		  /* ms of a round */
 int64_t pool_interval(const struct pool *p);		  /* ms within which a station that lives is heard of */
 struct host *host_want(struct pool *p, const char *name); /* its link is opened, if it is not, and kept for some time */
 void gossip_tick(struct pool *p, int64_t now);
@@ -50,7 +51,12 @@ void rumors_take(struct pool *p, const json_t *head);
 
 /* ---- tasks of ours (pool_origin.c) ---- */
 
-struct client;
+struct client {
+	struct pool *pool;
+	struct client *next;
+	struct link *link;
+	bool paused;
+};
 struct errand; /* a task, from its client's frame to its result */
 /* `start` is copied. `input`: more comes by errand_input(). */
 void errand_add(struct pool *p, struct client *c, int number, const struct peer_start *start,
@@ -95,7 +101,6 @@ void guest_release(struct guest *g);
 
 int clients_start(struct pool *p, struct err *err);
 void clients_stop(struct pool *p);
-struct link *client_link(struct client *c);
 void clients_tick(struct pool *p);
 
 /* ---- joining (pool_join.c) ---- */
@@ -137,9 +142,9 @@ struct pool {
 	uv_poll_t accepts;
 	uv_signal_t term, interrupt;
 	bool stopping;
+	void (*leave)(struct pool *p); /* the daemon ends */
 };
 /* The members as we know them changed: remembered for the next start. */
-void pool_leave(struct pool *p); /* the daemon ends */
 void members_store(struct pool *p);
 void pool_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

@@ -12,64 +12,6 @@
 #include "station/pool_internal.h"
 
 #define RETRY_MOST 30 /* intervals */
-#define KILL_MS 500   /* what a keeper may need to end all processes of a task */
-
-int64_t pool_now(void)
-{
-	return boot_us() / 1000;
-}
-
-int64_t pool_lease_end(const struct pool *p, const struct host *h)
-{
-	return h->answered + p->conf.lease_ms + p->conf.lease_ms / 10 + KILL_MS;
-}
-
-struct host *host_find(struct pool *p, const char *name)
-{
-	struct host *h = p->hosts;
-
-	while (h && strcmp(h->name, name) != 0)
-		h = h->next;
-	return h;
-}
-
-/* ---- members ---- */
-
-void members_store(struct pool *p)
-{
-	json_t *list = json_object();
-	struct err err;
-	char *text;
-
-	for (size_t i = 0; i < p->table.entries.n; i++)
-		json_object_set_new(list, p->table.entries.v[i].member.name,
-				    json_string(p->table.entries.v[i].member.where));
-	text = json_dumps(list, JSON_INDENT(1));
-	if (pool_home_write(&p->home, "members.json", 0644, text, &err) < 0)
-		pool_say("%s", err.text);
-	free(text);
-	json_decref(list);
-}
-
-bool member_learn(struct pool *p, const char *name, const char *where)
-{
-	size_t before = p->table.entries.n;
-	struct pool_entry *e = pool_table_add(&p->table, name, where);
-	bool moved = strcmp(e->member.where, where) != 0 && !e->linked;
-
-	if (p->table.entries.n == before && !moved)
-		return false;
-	snprintf(e->member.where, sizeof e->member.where, "%s", where);
-	if (p->table.entries.n > before) {
-		e->number = (uint32_t)p->numbered.n;
-		vec_push(&p->numbered, mem_strdup(name));
-	}
-	if (pool_gossips(p))
-		e->linked = true; /* for all we know */
-	else
-		host_want(p, name);
-	return true;
-}
 
 /* ---- out: to a host ---- */
 
@@ -261,14 +203,6 @@ static void on_guest_frame(void *context, struct link *l, json_t *head, const ch
 		g->lease->until = json_integer_value(json_object_get(head, "at")) + (int64_t)g->lease_ms * 1000;
 	else if (strcmp(t, "beat") != 0)
 		host_frame(g, t, head, data, n);
-}
-
-void guest_release(struct guest *g)
-{
-	if (!g->gone || g->tasks)
-		return;
-	pool_lease_free(g->lease);
-	free(g);
 }
 
 static void on_guest_closed(void *context, struct link *l, const char *reason)

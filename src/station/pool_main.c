@@ -6,7 +6,6 @@
 #include <getopt.h>
 #include <pwd.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,20 +21,6 @@
 #include "station/pool_internal.h"
 
 static const char usage[] = "usage: shunt-pool create|join|token|run [options]; see 'shunt pool --help'\n";
-
-void pool_say(const char *fmt, ...)
-{
-	char text[1024], when[32];
-	time_t now = time(NULL);
-	struct tm tm;
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
-	strftime(when, sizeof when, "%F %T", localtime_r(&now, &tm));
-	text_print(stderr, "", "%s %s", when, text);
-}
 
 /* ---- the daemon ---- */
 
@@ -56,7 +41,7 @@ static void on_tick(uv_timer_t *t)
 	origin_place(p);
 }
 
-void pool_leave(struct pool *p)
+static void leave(struct pool *p)
 {
 	if (p->stopping)
 		return;
@@ -72,7 +57,7 @@ void pool_leave(struct pool *p)
 
 static void on_end(uv_signal_t *s, int number)
 {
-	pool_leave(s->data);
+	leave(s->data);
 }
 
 static int contexts_create(struct pool *p, struct err *err)
@@ -122,6 +107,7 @@ static int bring_up(struct pool *p, struct err *err)
 	int rc = contexts_create(p, err);
 
 	p->loop = uv_default_loop();
+	p->leave = leave;
 	clock_gettime(CLOCK_REALTIME, &t);
 	p->run = (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 	p->table.policy = p->conf.policy;

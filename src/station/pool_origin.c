@@ -102,7 +102,7 @@ size_t origin_waiting(const struct pool *p)
 /* Output in pieces, as the client takes it, then the result. */
 static void deliver(struct errand *e)
 {
-	struct link *l = client_link(e->client);
+	struct link *l = e->client->link;
 
 	for (int i = 0; i < 2; i++)
 		while (e->out_at[i] < e->out[i].n) {
@@ -128,8 +128,8 @@ static void finish(struct errand *e, const struct peer_done *done)
 
 static void fail(struct errand *e, const char *why)
 {
-	link_pack(client_link(e->client), NULL, 0, "{s:s,s:i,s:s,s:s}", "t", "failed", "task", e->number, "why", why,
-		  "where", e->where);
+	link_pack(e->client->link, NULL, 0, "{s:s,s:i,s:s,s:s}", "t", "failed", "task", e->number, "why", why, "where",
+		  e->where);
 	errand_free(e);
 }
 
@@ -277,7 +277,7 @@ void errand_add(struct pool *p, struct client *c, int number, const struct peer_
 
 static void owed_pay(struct errand *e)
 {
-	if (e->stage == PLACED && e->owed && (!e->live || link_queued(client_link(e->client)) < LINK_LOW)) {
+	if (e->stage == PLACED && e->owed && (!e->live || link_queued(e->client->link) < LINK_LOW)) {
 		link_pack(e->host->link, NULL, 0, "{s:s,s:I,s:I}", "t", "more", "id", (json_int_t)e->start.id, "n",
 			  (json_int_t)e->owed);
 		e->owed = 0;
@@ -289,7 +289,7 @@ static void on_out(struct errand *e, int fd, const char *data, size_t n)
 	e->owed += (int64_t)n;
 	if (e->live) {
 		e->shown = true;
-		link_pack(client_link(e->client), data, n, "{s:s,s:i,s:i}", "t", "out", "task", e->number, "fd", fd);
+		link_pack(e->client->link, data, n, "{s:s,s:i,s:i}", "t", "out", "task", e->number, "fd", fd);
 	} else {
 		strbuf_add(&e->out[fd - 1], data, n);
 	}

@@ -1,0 +1,125 @@
+/*
+ * pool_members.c - the members of a pool as this station knows them, and what all parts of the daemon stand on.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/text.h"
+#include "run/lease.h"
+#include "station/pool_internal.h"
+
+#define KILL_MS 500	/* what a keeper may need to end all processes of a task */
+#define WANTED_ROUNDS 3 /* a link that nobody used for so long is closed */
+
+void pool_say(const char *fmt, ...)
+{
+	char text[1024], when[32];
+	time_t now = time(NULL);
+	struct tm tm;
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	strftime(when, sizeof when, "%F %T", localtime_r(&now, &tm));
+	text_print(stderr, "", "%s %s", when, text);
+}
+
+int64_t pool_now(void)
+{
+	return boot_us() / 1000;
+}
+
+int64_t pool_lease_end(const struct pool *p, const struct host *h)
+{
+	return h->answered + p->conf.lease_ms + p->conf.lease_ms / 10 + KILL_MS;
+}
+
+struct host *host_find(struct pool *p, const char *name)
+{
+	struct host *h = p->hosts;
+
+	while (h && strcmp(h->name, name) != 0)
+		h = h->next;
+	return h;
+}
+
+/* ---- links ---- */
+
+bool pool_gossips(const struct pool *p)
+{
+	return p->table.entries.n > (size_t)p->conf.gossip_from;
+}
+
+int64_t pool_round(const struct pool *p)
+{
+	return gossip_round_ms(p->conf.interval_ms, p->table.entries.n);
+}
+
+int64_t pool_interval(const struct pool *p)
+{
+	return pool_gossips(p) ? pool_round(p) * GOSSIP_BEAT : p->conf.interval_ms;
+}
+
+struct host *host_want(struct pool *p, const char *name)
+{
+	struct host *h = host_find(p, name);
+
+	if (!h) {
+		h = mem_zalloc(sizeof *h);
+		*h = (struct host){.pool = p, .next = p->hosts};
+		snprintf(h->name, sizeof h->name, "%s", name);
+		p->hosts = h;
+	}
+	h->wanted_until = pool_now() + WANTED_ROUNDS * pool_round(p);
+	return h;
+}
+
+void guest_release(struct guest *g)
+{
+	if (!g->gone || g->tasks)
+		return;
+	pool_lease_free(g->lease);
+	free(g);
+}
+
+/* ---- members ---- */
+
+void members_store(struct pool *p)
+{
+	json_t *list = json_object();
+	struct err err;
+	char *text;
+
+	for (size_t i = 0; i < p->table.entries.n; i++)
+		json_object_set_new(list, p->table.entries.v[i].member.name,
+				    json_string(p->table.entries.v[i].member.where));
+	text = json_dumps(list, JSON_INDENT(1));
+	if (pool_home_write(&p->home, "members.json", 0644, text, &err) < 0)
+		pool_say("%s", err.text);
+	free(text);
+	json_decref(list);
+}
+
+bool member_learn(struct pool *p, const char *name, const char *where)
+{
+	size_t before = p->table.entries.n;
+	struct pool_entry *e = pool_table_add(&p->table, name, where);
+	bool moved = strcmp(e->member.where, where) != 0 && !e->linked;
+
+	if (p->table.entries.n == before && !moved)
+		return false;
+	snprintf(e->member.where, sizeof e->member.where, "%s", where);
+	if (p->table.entries.n > before) {
+		e->number = (uint32_t)p->numbered.n;
+		vec_push(&p->numbered, mem_strdup(name));
+	}
+	if (pool_gossips(p))
+		e->linked = true; /* for all we know */
+	else
+		host_want(p, name);
+	return true;
+}
