@@ -53,6 +53,10 @@ export async function post<T>(path: string, body: unknown, signal?: AbortSignal)
   return (await send("POST", path, { body, signal, headers: { "Idempotency-Key": crypto.randomUUID() } })).json();
 }
 
+export async function change(method: "PATCH" | "PUT" | "DELETE", path: string, body?: unknown): Promise<unknown> {
+  return (await send(method, path, { body })).json().catch(() => null);
+}
+
 export interface Ways {
   name: string;
   token: boolean;

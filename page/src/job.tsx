@@ -1,7 +1,7 @@
 /* job.tsx - one job: what is happening to it in plain words, its output as it grows, and what has happened so far. */
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { post, Refused, send, type Job, type JobEvent } from "./api";
+import { post, Refused, send, type Forecast, type Job, type JobEvent } from "./api";
 import { clock, duration, instant, memory, relative } from "./format";
 import { Card, Confirm, Instant, Problem, Progress, short, State, useLive, useNow } from "./parts";
 import { t, type Sentence } from "./text";
@@ -124,6 +124,46 @@ function Details({ job }: { job: Job }): JSX.Element {
   );
 }
 
+/* What would become of a waiting job if it asked for something else; nothing is changed. */
+function WhatIf({ job, now }: { job: Job; now: number }): JSX.Element {
+  const [resources, setResources] = useState(job.resources ?? "");
+  const [walltime, setWalltime] = useState(job.walltime ? clock(job.walltime) : "");
+  const [answer, setAnswer] = useState<Forecast | null>(null);
+  const [error, setError] = useState<Error | null>(null);
+  const ask = async (e: SubmitEvent) => {
+    e.preventDefault();
+    try {
+      const list = resources.split(",").filter((r) => r.trim() && !/^\s*walltime=/.test(r));
+      setAnswer(await post<Forecast>("/v1/whatif", { resources: [list.join(","), ...(walltime ? [`walltime=${walltime}`] : [])].filter(Boolean), queue: job.queue }));
+      setError(null);
+    } catch (x) {
+      setAnswer(null);
+      setError(x as Error);
+    }
+  };
+  const start = job.expected_start ?? job.planned_start;
+  return (
+    <Card title={t("whatif.title")}>
+      <form class="attribute" onSubmit={ask}>
+        <label>
+          {t("field.resources")} <input value={resources} spellcheck={false} onInput={(e) => setResources(e.currentTarget.value)} />
+        </label>
+        <label>
+          {t("field.walltime")} <input value={walltime} spellcheck={false} onInput={(e) => setWalltime(e.currentTarget.value)} />
+        </label>
+        <button type="submit">{t("whatif.ask")}</button>
+      </form>
+      <Problem error={error} />
+      <p role="status">
+        {answer &&
+          (answer.possible && answer.start
+            ? `${t("whatif.start", { when: relative(answer.start, now), at: instant(answer.start), end: instant(answer.end) })}${start ? ` ${t("whatif.now", { at: instant(start) })}` : ""}`
+            : (answer.reason ?? t("whatif.never")))}
+      </p>
+    </Card>
+  );
+}
+
 function Script({ id }: { id: string }): JSX.Element | null {
   const [text, set] = useState<string | null>(null);
   useEffect(() => {
@@ -205,6 +245,7 @@ export function JobView({ id }: { id: string }): JSX.Element {
             ))}
           </ol>
         </Card>
+        {(job.state === "Q" || job.state === "H" || job.state === "W") && <WhatIf job={job} now={now} />}
         <Outputs job={job} />
         <Details job={job} />
         <Script id={id} />

@@ -1,5 +1,5 @@
 /* jobs.tsx - jobs as a table: filtered, sorted, live, with actions on several at once. */
-import type { JSX } from "preact";
+import { Fragment, type JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { post, type Job, type Refused } from "./api";
 import { number } from "./format";
@@ -9,6 +9,7 @@ import { t, type Sentence } from "./text";
 const FIELDS = "id,name,owner,queue,state,cpus,created,started,ended,exit_status,cause,comment,expected_start,planned_start,array_counts";
 const LOADED = 2000;
 const PAGE = 100;
+const ELEMENTS = 200;
 
 const STATES: Record<string, string> = { active: "completed=0", running: "state=R,E,S,B&completed=0", waiting: "state=Q,H,W&completed=0", ended: "state=C", all: "completed=1" };
 
@@ -42,9 +43,58 @@ function sorted(jobs: Job[], column: Column, down: boolean): Job[] {
   });
 }
 
+function elements(job: Job): string {
+  return number(Object.values(job.array_counts ?? {}).reduce((a, b) => a + b, 0));
+}
+
+function toggled(set: ReadonlySet<string>, id: string): ReadonlySet<string> {
+  const next = new Set(set);
+  if (!next.delete(id)) next.add(id);
+  return next;
+}
+
 function fits(job: Job, words: string[]): boolean {
   const text = `${short(job.id)} ${job.name} ${job.owner} ${job.queue}`.toLowerCase();
   return words.every((w) => text.includes(w));
+}
+
+/* The elements of an array, below its row. */
+function Elements({ id, columns }: { id: string; columns: number }): JSX.Element {
+  const { data, error } = useLive<{ jobs: Job[]; next: string | null }>(`/v1/jobs?ids=${encodeURIComponent(short(id))}&arrays=expand&fields=${FIELDS}&limit=${ELEMENTS}`, (c) => !!c.job && short(c.job).startsWith(short(id).split("[")[0]));
+  if (!data)
+    return (
+      <tr class="element">
+        <td colSpan={columns}>{error ? error.message : t("loading")}</td>
+      </tr>
+    );
+  return (
+    <>
+      {data.jobs.map((job) => (
+        <tr key={job.id} class="element">
+          <td />
+          <td class="n">{short(job.id)}</td>
+          <td>
+            <a href={jobLink(job.id)}>{job.name}</a>
+          </td>
+          <td />
+          <td />
+          <td class="n">{job.cpus}</td>
+          <td>
+            <State job={job} />
+          </td>
+          <td>
+            <Instant at={when(job)} />
+          </td>
+          <td class="why">{job.state === "R" ? "" : job.comment}</td>
+        </tr>
+      ))}
+      {data.next && (
+        <tr class="element">
+          <td colSpan={columns}>{t("jobs.elements.limited", { n: ELEMENTS })}</td>
+        </tr>
+      )}
+    </>
+  );
 }
 
 export function JobsView({ user }: { user: string }): JSX.Element {
@@ -53,6 +103,7 @@ export function JobsView({ user }: { user: string }): JSX.Element {
   const [filter, setFilter] = useState("");
   const [order, setOrder] = useState<{ column: Column; down: boolean }>({ column: "id", down: true });
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const [shown, setShown] = useState(PAGE);
   const [asked, setAsked] = useState(false);
   const [failure, setFailure] = useState<Error | null>(null);
@@ -69,11 +120,7 @@ export function JobsView({ user }: { user: string }): JSX.Element {
   }, [data, filter, order]);
   const page = rows.slice(0, shown);
 
-  const toggle = (id: string) => {
-    const next = new Set(selected);
-    if (!next.delete(id)) next.add(id);
-    setSelected(next);
-  };
+  const toggle = (id: string) => setSelected(toggled(selected, id));
   const act = async (action: string, more: object = {}) => {
     setAsked(false);
     try {
@@ -162,25 +209,33 @@ export function JobsView({ user }: { user: string }): JSX.Element {
             </thead>
             <tbody>
               {page.map((job) => (
-                <tr key={job.id} class={selected.has(job.id) ? "selected" : ""}>
-                  <td>
-                    <input type="checkbox" aria-label={t("jobs.select", { id: short(job.id) })} checked={selected.has(job.id)} onChange={() => toggle(job.id)} />
-                  </td>
-                  <td class="n">{short(job.id)}</td>
-                  <td>
-                    <a href={jobLink(job.id)}>{job.name}</a>
-                  </td>
-                  <td>{job.owner}</td>
-                  <td>{job.queue}</td>
-                  <td class="n">{job.cpus}</td>
-                  <td>
-                    <State job={job} />
-                  </td>
-                  <td>
-                    <Instant at={when(job)} />
-                  </td>
-                  <td class="why">{job.state === "R" ? "" : job.comment}</td>
-                </tr>
+                <Fragment key={job.id}>
+                  <tr class={selected.has(job.id) ? "selected" : ""}>
+                    <td>
+                      <input type="checkbox" aria-label={t("jobs.select", { id: short(job.id) })} checked={selected.has(job.id)} onChange={() => toggle(job.id)} />
+                    </td>
+                    <td class="n">{short(job.id)}</td>
+                    <td>
+                      <a href={jobLink(job.id)}>{job.name}</a>
+                      {job.array_counts && (
+                        <button type="button" class="plain expand" aria-expanded={open.has(job.id)} aria-label={t("jobs.elements.of", { n: elements(job), id: short(job.id) })} onClick={() => setOpen(toggled(open, job.id))}>
+                          {t("jobs.elements", { n: elements(job) })}
+                        </button>
+                      )}
+                    </td>
+                    <td>{job.owner}</td>
+                    <td>{job.queue}</td>
+                    <td class="n">{job.cpus}</td>
+                    <td>
+                      <State job={job} />
+                    </td>
+                    <td>
+                      <Instant at={when(job)} />
+                    </td>
+                    <td class="why">{job.state === "R" ? "" : job.comment}</td>
+                  </tr>
+                  {open.has(job.id) && <Elements id={job.id} columns={9} />}
+                </Fragment>
               ))}
             </tbody>
           </table>

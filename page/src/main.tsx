@@ -3,11 +3,13 @@ import "./style.css";
 import { render, type JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get, sessionToken, signIn, signOut } from "./api";
+import { AdminView } from "./admin";
 import { FilesView } from "./files";
 import { HistoryView } from "./history";
 import { JobView } from "./job";
 import { JobsView } from "./jobs";
 import { follow, isConnected, unfollow } from "./live";
+import { NodesView } from "./nodes";
 import { OverviewView } from "./overview";
 import { PlanView } from "./plan";
 import { SignIn } from "./signin";
@@ -24,11 +26,14 @@ const VIEWS: [string, Sentence][] = [
   ["#/", "nav.overview"],
   ["#/jobs", "nav.jobs"],
   ["#/plan", "nav.plan"],
+  ["#/nodes", "nav.nodes"],
   ["#/history", "nav.history"],
   ["#/usage", "nav.usage"],
   ["#/files", "nav.files"],
   ["#/submit", "nav.submit"],
 ];
+
+const ADMIN: [string, Sentence][] = [["#/admin", "nav.admin"]];
 
 function useHash(): string {
   const [hash, set] = useState(location.hash);
@@ -62,6 +67,8 @@ function View({ hash, user }: { hash: string; user: User }): JSX.Element {
   if (view === "jobs") return <JobsView user={user.user} />;
   if (view === "history") return <HistoryView user={user.user} />;
   if (view === "files") return <FilesView key={name ?? ""} path={name} />;
+  if (view === "nodes") return <NodesView role={user.role} name={name} />;
+  if (view === "admin") return <AdminView role={user.role} section={name} />;
   if (view === "usage") return <UsageView user={user.user} />;
   if (view === "plan") return <PlanView />;
   if (view === "submit") return <SubmitView key={name ?? ""} from={name} />;
@@ -84,7 +91,7 @@ function Connection(): JSX.Element {
 
 function Frame({ user }: { user: User }): JSX.Element {
   const hash = useHash();
-  const here = VIEWS.findLast(([to]) => hash.startsWith(to))?.[0] ?? "#/";
+  const here = [...VIEWS, ...ADMIN].findLast(([to]) => hash.startsWith(to))?.[0] ?? "#/";
   useEffect(() => {
     void follow();
     return unfollow;
@@ -99,7 +106,7 @@ function Frame({ user }: { user: User }): JSX.Element {
           <img src="/icon.svg" alt="" width="26" height="26" /> {t("app.name")}
         </a>
         <nav aria-label={t("nav.main")}>
-          {VIEWS.map(([to, label]) => (
+          {[...VIEWS, ...(user.role === "user" ? [] : ADMIN)].map(([to, label]) => (
             <a key={to} href={to} aria-current={to === here ? "page" : undefined}>
               {t(label)}
             </a>

@@ -178,7 +178,7 @@ export function Progress({ job, now }: { job: Job; now: number }): JSX.Element |
 }
 
 /* Asks before something that can't be undone: the browser's own dialog keeps the keyboard inside. */
-export function Confirm(p: { title: string; text: string; action: string; onYes: () => void; onNo: () => void }): JSX.Element {
+export function Confirm(p: { title: string; text: string; action: string; onYes: () => void; onNo: () => void; children?: ComponentChildren }): JSX.Element {
   const box = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     box.current?.showModal();
@@ -187,6 +187,7 @@ export function Confirm(p: { title: string; text: string; action: string; onYes:
     <dialog ref={box} aria-labelledby="confirm-title" onCancel={p.onNo}>
       <h2 id="confirm-title">{p.title}</h2>
       <p>{p.text}</p>
+      {p.children}
       <div class="buttons">
         <button type="button" onClick={p.onNo} autofocus>
           {t("action.cancel")}

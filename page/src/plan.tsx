@@ -6,7 +6,7 @@ import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { duration, instant } from "./format";
 import { Instant, jobLink, Problem, short, useLive } from "./parts";
-import { layOut, span, tick, type Placed, type Plan } from "./planlayout";
+import { hueOf, layOut, span, tick, type Placed, type Plan } from "./planlayout";
 import { t, type Sentence } from "./text";
 
 const LEFT = 110; /* names of nodes */
@@ -18,13 +18,6 @@ interface Window {
   to: number;
   y: number; /* pixels that are scrolled away */
   row: number; /* height of a node */
-}
-
-/* A hue by owner and name, the same every day: jobs of one kind look alike. */
-function hue(text: string): number {
-  let h = 0;
-  for (const c of text) h = (h * 31 + c.charCodeAt(0)) % 360;
-  return h;
 }
 
 class Picture {
@@ -108,7 +101,7 @@ class Picture {
 
   piece(c: CanvasRenderingContext2D, p: Placed, w: Window, width: number, chosen: Placed | null): void {
     const [x, y, bw, bh] = this.box(p, w, width);
-    const h = hue(`${p.piece.owner}${p.piece.name}`),
+    const h = hueOf(`${p.piece.owner}${p.piece.name}`),
       solid = p.piece.state === "running",
       expected = p.piece.state === "expected";
     const light = this.dark ? (solid ? 38 : 24) : solid ? 72 : 88;

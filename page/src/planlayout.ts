@@ -69,3 +69,10 @@ export function span(plan: Plan): [number, number] {
   const length = Math.min(last - plan.now, 14 * 86400);
   return [plan.now - length * 0.08, plan.now + length * 1.04];
 }
+
+/* A hue by owner and name, the same every day: jobs of one kind look alike. */
+export function hueOf(text: string): number {
+  let h = 0;
+  for (const c of text) h = (h * 31 + c.charCodeAt(0)) % 360;
+  return h;
+}

@@ -96,6 +96,9 @@ async function list() {
   const wide = page.getByRole("row", { name: /wide/ });
   await wide.getByText(/needs|waits/).waitFor();
   ok("a waiting job says why", true);
+  await page.getByRole("button", { name: /elements of job/ }).click();
+  await page.getByRole("row", { name: /\[3\]/ }).getByText("held", { exact: true }).waitFor();
+  ok("an array is one row, which shows its elements", true);
   await accessible("jobs");
   await page.getByRole("searchbox").fill("held2");
   await page.getByText("1 of 1 jobs").waitFor();
@@ -108,7 +111,7 @@ async function list() {
   ok("it is gone from the list", true);
   await page.getByRole("searchbox").fill("");
   await page.getByRole("button", { name: "Name" }).click();
-  const shown = await page.locator("table.jobs tbody tr td:nth-child(3)").allTextContents();
+  const shown = await page.locator("table.jobs tbody tr:not(.element) td:nth-child(3) a").allTextContents();
   ok("sorted by name", shown.length > 2 && shown.join() === [...shown].sort((a, b) => (a < b ? -1 : 1)).join(), shown.join());
 }
 
@@ -131,6 +134,38 @@ async function past() {
   await accessible("usage");
 }
 
+/* What a waiting job would gain, the machine as tiles, and a queue that is stopped. */
+async function machine() {
+  await page.getByRole("link", { name: "wide", exact: true }).click();
+  await page.getByLabel("Requested").fill("nodes=1:ppn=1");
+  await page.getByRole("button", { name: "Foresee" }).click();
+  await page.getByText(/A new job like this would start/).waitFor();
+  ok("what if a waiting job asked for less", true);
+  await go("#/nodes", "Nodes");
+  await page.getByRole("button", { name: /^n1.*busy/ }).click();
+  await accessible("nodes");
+  await page.getByRole("button", { name: "Take out of service" }).click();
+  ok("taking a node out of service says what happens", (await page.getByRole("dialog").textContent()).includes("The 1 job(s) that run there go on"));
+  await page.getByRole("dialog").getByRole("button", { name: "Take out of service" }).click();
+  await page.getByRole("button", { name: /^n1.*out of service/ }).waitFor();
+  await page.getByRole("button", { name: "Put back into service" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Put back into service" }).click();
+  await page.getByRole("button", { name: /^n1.*busy/ }).waitFor();
+  ok("... and back", true);
+  await go("#/admin", "Administration");
+  const batch = page.getByRole("row", { name: /batch/ });
+  await batch.getByRole("button", { name: "Stop" }).click();
+  ok("stopping a queue says what happens", (await page.getByRole("dialog").textContent()).includes("No job of batch starts"));
+  await page.getByRole("button", { name: "Do it" }).click();
+  await batch.getByRole("button", { name: "Start" }).click();
+  await page.getByRole("button", { name: "Do it" }).click();
+  await batch.getByRole("button", { name: "Stop" }).waitFor();
+  await accessible("administration");
+  await go("#/admin/audit", "Administration");
+  await page.getByRole("row", { name: /queue batch/ }).first().waitFor();
+  ok("who changed what, and what undoes it", true);
+}
+
 async function plan() {
   await go("#/plan", "Plan");
   const canvas = page.locator("canvas.plan");
@@ -150,7 +185,7 @@ async function plan() {
 async function phone() {
   await page.setViewportSize({ width: 390, height: 780 });
   await page.emulateMedia({ colorScheme: "dark" });
-  for (const [hash, heading] of [["#/", /./], ["#/jobs", "Jobs"], ["#/jobs/1", /first/], ["#/plan", "Plan"], ["#/history", "History"], ["#/usage", "Usage"], ["#/files", "Files"], ["#/submit", "Submit a job"]]) {
+  for (const [hash, heading] of [["#/", /./], ["#/jobs", "Jobs"], ["#/jobs/1", /first/], ["#/plan", "Plan"], ["#/history", "History"], ["#/usage", "Usage"], ["#/files", "Files"], ["#/nodes", "Nodes"], ["#/admin", "Administration"], ["#/submit", "Submit a job"]]) {
     await go(hash, heading);
     await page.waitForFunction(() => !document.querySelector("[aria-busy=true]"));
     await fits(hash);
@@ -230,6 +265,7 @@ try {
   await firstJob();
   await past();
   await list();
+  await machine();
   await plan();
   await phone();
   await framed();

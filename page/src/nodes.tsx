@@ -1,0 +1,178 @@
+/* nodes.tsx - the cluster as tiles: a node each, coloured by load, state or owner; what is known of one, and taking it out of service. */
+import type { JSX } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import { change } from "./api";
+import { memory, number } from "./format";
+import { Card, Confirm, Instant, jobLink, Problem, short, useLive } from "./parts";
+import { hueOf } from "./planlayout";
+import { t, type Sentence } from "./text";
+
+interface Node {
+  name: string;
+  state: string;
+  cpus: number;
+  cpus_used: number;
+  memory: number | null;
+  memory_used: number;
+  gpus: number;
+  gpus_used: number;
+  features: string[];
+  note: string | null;
+  health: string | null;
+  drain_at: number | null;
+  jobs: { id: string }[];
+}
+interface Piece {
+  job: string;
+  node: string;
+  owner?: string;
+  cpus: number;
+  state: string;
+}
+type By = "load" | "state" | "owner";
+
+/* Who has the most CPUs of each node. */
+function ownersOf(pieces: Piece[]): Map<string, string> {
+  const most = new Map<string, Map<string, number>>();
+  for (const p of pieces) {
+    if (p.state !== "running" || !p.owner) continue;
+    const here = most.get(p.node) ?? new Map<string, number>();
+    most.set(p.node, here.set(p.owner, (here.get(p.owner) ?? 0) + p.cpus));
+  }
+  return new Map([...most].map(([node, all]) => [node, [...all].sort((a, b) => b[1] - a[1])[0][0]]));
+}
+
+const BAD = /offline|draining|down|unhealthy|claimed|joining/;
+
+function Tile({ node, by, owner, chosen, onChoose }: { node: Node; by: By; owner?: string; chosen: boolean; onChoose: () => void }): JSX.Element {
+  const state = BAD.exec(node.state)?.[0] ?? (node.cpus_used >= node.cpus ? "busy" : node.cpus_used ? "partly" : "free");
+  const said = by === "owner" ? (owner ?? "") : by === "state" ? t(`node.${state}` as Sentence) : `${node.cpus_used}/${node.cpus}`;
+  return (
+    <button
+      type="button"
+      class={`tile tile-${by} is-${state}`}
+      aria-pressed={chosen}
+      onClick={onChoose}
+      ref={(e) => {
+        e?.style.setProperty("--load", `${node.cpus ? Math.round((100 * node.cpus_used) / node.cpus) : 0}%`);
+        e?.style.setProperty("--hue", owner ? String(hueOf(owner)) : "0");
+      }}
+    >
+      <b>{node.name}</b>
+      <small>{said}</small>
+      <span class="unseen">{t("nodes.tile", { state: t(`node.${state}` as Sentence), used: node.cpus_used, cpus: node.cpus, owner: owner ?? t("nodes.nobody") })}</span>
+    </button>
+  );
+}
+
+function One({ node, operator, onDone }: { node: Node; operator: boolean; onDone: () => void }): JSX.Element {
+  const { data } = useLive<{ events: { seq: number; time: number; text: string }[] }>(`/v1/nodes/${encodeURIComponent(node.name)}/events`, (c) => !c.job);
+  const [asked, setAsked] = useState(false);
+  const [note, setNote] = useState("");
+  const [error, setError] = useState<Error | null>(null);
+  const off = /offline|draining/.test(node.state);
+  const act = async () => {
+    setAsked(false);
+    try {
+      await change("PATCH", `/v1/nodes/${encodeURIComponent(node.name)}`, off ? { offline: false, note: "" } : { offline: true, ...(note ? { note } : {}) });
+      setError(null);
+    } catch (e) {
+      setError(e as Error);
+    }
+    onDone();
+  };
+  const jobs = [...new Set(node.jobs.map((j) => short(j.id)))];
+  const rows: [Sentence, JSX.Element | string | null][] = [
+    ["nodes.state", node.state.split(",").map((s) => t(`node.${s.trim()}` as Sentence)).join(", ")],
+    ["col.cpus", t("load.of", { used: node.cpus_used, all: node.cpus })],
+    ["submit.memory", node.memory ? t("load.of", { used: memory(node.memory_used), all: memory(node.memory) }) : null],
+    ["nodes.gpus", node.gpus ? t("load.of", { used: node.gpus_used, all: node.gpus }) : null],
+    ["nodes.features", node.features.join(", ")],
+    ["nodes.note", node.note],
+    ["nodes.health", node.health],
+    ["nodes.drain", node.drain_at ? <Instant at={node.drain_at} /> : null],
+  ];
+  return (
+    <Card title={node.name} id="one-node">
+      <Problem error={error} />
+      <dl class="fields">
+        {rows
+          .filter((r) => r[1])
+          .map(([key, value]) => (
+            <div key={key}>
+              <dt>{t(key)}</dt>
+              <dd>{value}</dd>
+            </div>
+          ))}
+        <div>
+          <dt>{t("nav.jobs")}</dt>
+          <dd>{jobs.length ? jobs.map((id) => <a key={id} class="chip" href={jobLink(id)}>{id}</a>) : t("overview.running.none")}</dd>
+        </div>
+      </dl>
+      {operator && (
+        <div class="actions">
+          <button type="button" class={off ? "" : "danger"} onClick={() => setAsked(true)}>
+            {t(off ? "nodes.on" : "nodes.off")}
+          </button>
+        </div>
+      )}
+      {asked && (
+        <Confirm
+          title={t(off ? "nodes.on.title" : "nodes.off.title", { name: node.name })}
+          text={t(off ? "nodes.on.text" : "nodes.off.text", { n: jobs.length })}
+          action={t(off ? "nodes.on" : "nodes.off")}
+          onYes={() => void act()}
+          onNo={() => setAsked(false)}
+        >
+          {!off && (
+            <label>
+              {t("nodes.note")} <input value={note} onInput={(e) => setNote(e.currentTarget.value)} />
+            </label>
+          )}
+        </Confirm>
+      )}
+      <ol class="timeline">
+        {(data?.events ?? []).slice(-30).reverse().map((e) => (
+          <li key={e.seq}>
+            <Instant at={e.time} /> <span>{e.text}</span>
+          </li>
+        ))}
+      </ol>
+    </Card>
+  );
+}
+
+export function NodesView({ role, name }: { role: string; name?: string }): JSX.Element {
+  const [by, setBy] = useState<By>("load");
+  const { data, error, reload } = useLive<{ nodes: Node[] }>("/v1/nodes", () => true);
+  const { data: plan } = useLive<{ pieces: Piece[] }>("/v1/plan", () => by === "owner");
+  const owners = useMemo(() => ownersOf(plan?.pieces ?? []), [plan]);
+  const chosen = data?.nodes.find((n) => n.name === name);
+  return (
+    <main id="content" tabIndex={-1} aria-busy={!data}>
+      <h1>{t("nodes.title")}</h1>
+      <Problem error={error} />
+      <form class="filters" onSubmit={(e) => e.preventDefault()}>
+        <label>
+          {t("nodes.by")}
+          <select value={by} onChange={(e) => setBy(e.currentTarget.value as By)}>
+            {(["load", "state", "owner"] as const).map((b) => (
+              <option key={b} value={b}>
+                {t(`nodes.by.${b}`)}
+              </option>
+            ))}
+          </select>
+        </label>
+        <span class="quiet" role="status">
+          {data ? t("nodes.count", { n: number(data.nodes.length) }) : t("loading")}
+        </span>
+      </form>
+      <div class="tiles">
+        {data?.nodes.map((n) => (
+          <Tile key={n.name} node={n} by={by} owner={owners.get(n.name)} chosen={n.name === name} onChoose={() => (location.hash = `#/nodes/${encodeURIComponent(n.name)}`)} />
+        ))}
+      </div>
+      {chosen && <One key={chosen.name} node={chosen} operator={role !== "user"} onDone={reload} />}
+    </main>
+  );
+}
