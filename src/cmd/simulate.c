@@ -287,6 +287,9 @@ static int simulate(struct simulation *s, const struct operands *operands, struc
 		rc = err_set(err, -EINVAL, "%s: there is no job in it to run", s->workload->name);
 	if (rc == 0 && s->a->config)
 		rc = simulate_site_read(s->a->config, &s->site, err);
+	if (rc == 0 && s->site.hooks)
+		fprintf(stderr, "%s: the site has hooks, which are not simulated: jobs are as they were submitted\n",
+			s->a->config);
 	if (rc == 0)
 		rc = machine_get(s, err);
 	if (rc == 0)

@@ -4,9 +4,11 @@
 #include "cmd/simulate_site.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "client/qmgr.h"
 #include "sched/policy.h"
@@ -47,12 +49,25 @@ static int object_apply(struct ruleset *s, enum object_kind kind, const char *na
 	return rc < 0 ? rc : object_check(&s->objects, x, err);
 }
 
+/* What is set of nodes has no effect, but for one thing that would make all results wrong. */
+static int node_apply(const struct qmgr_command *c, struct err *err)
+{
+	for (int i = 0; i < c->nchanges; i++)
+		if (c->verb != QMGR_UNSET && strcasecmp(c->change[i].name, "shared") == 0 && c->change[i].value &&
+		    strcasecmp(c->change[i].value, "true") == 0)
+			return err_set(
+				err, -EINVAL,
+				"node %.60s is shared, and the simulator does not divide CPUs: leave out this line, and its jobs get whole CPUs",
+				c->nnames ? c->name[0] : "");
+	return 0;
+}
+
 static int command_apply(struct ruleset *s, const struct qmgr_command *c, struct err *err)
 {
 	int rc = 0;
 
 	if (c->object == QMGR_NODE)
-		return 0;
+		return node_apply(c, err);
 	if (c->verb != QMGR_CREATE && c->verb != QMGR_SET && c->verb != QMGR_UNSET)
 		return err_set(err, -EINVAL, "%s: only create, set and unset say what a site is",
 			       qmgr_verb_name(c->verb));
@@ -92,6 +107,28 @@ static int qmgr_read(const char *path, const char *text, size_t n, struct simula
 
 /* ---- the server's configuration file ---- */
 
+/* Whether a directory of hooks, by default the one beside the file, has any. */
+static bool has_hooks(const char *path, const struct conf *c)
+{
+	const char *slash = strrchr(path, '/');
+	struct strbuf dir = {0};
+	bool found = false;
+
+	if (*c->hook_directory)
+		strbuf_puts(&dir, c->hook_directory);
+	else
+		strbuf_printf(&dir, "%.*shooks", slash ? (int)(slash - path + 1) : 0, path);
+	DIR *d = opendir(strbuf_text(&dir));
+	for (const struct dirent *e; d && !found && (e = readdir(d));) {
+		const char *dot = strrchr(e->d_name, '.');
+		found = dot && dot != e->d_name && strcmp(dot, ".lua") == 0;
+	}
+	if (d)
+		closedir(d);
+	strbuf_fini(&dir);
+	return found;
+}
+
 /* A machine of lines "node n1 cpus=8 ...". Memory that is not said is as good as any, as in the server. */
 static char *machine_text(const struct conf_nodes *nodes)
 {
@@ -130,6 +167,7 @@ static int conf_apply(const char *path, const char *text, size_t n, struct simul
 		free(s->machine);
 		s->machine = machine_text(&nodes);
 		conf_nodes_fini(&nodes);
+		s->hooks |= has_hooks(path, &c);
 		if (!s->policy) /* what qmgr has set counts more */
 			s->policy = mem_strdup(c.policy);
 	}
@@ -178,6 +216,7 @@ int simulate_site_parse(const char *path, const char *text, size_t n, struct sim
 	if (is_conf(text, n))
 		return conf_apply(path, text, n, s, err);
 	rc = qmgr_read(path, text, n, s, err);
+	s->hooks |= rc == 0 && attrs_weight(&s->rules.attrs, "priority_weight", "hook", 0) != 0;
 	if (rc < 0 || !attrs_is_set(&s->rules.attrs, "policy"))
 		return rc;
 	policy = attrs_text(&s->rules.attrs, "policy");

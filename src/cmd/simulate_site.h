@@ -12,6 +12,7 @@ struct simulate_site {
 	char *machine;	     /* its nodes, as machine_build() takes them; NULL: not known */
 	const char *unknown; /* why a configuration file did not say them; NULL: there was none */
 	char *policy;	     /* NULL: not said */
+	bool hooks;	     /* it has some (hooks/), which are not simulated */
 };
 
 void simulate_site_init(struct simulate_site *s);
