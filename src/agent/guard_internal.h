@@ -10,9 +10,9 @@
 
 #include "agent/agent_internal.h"
 #include "agent/guard.h"
-#include "agent/senses.h"
 #include "core/habit.h"
 #include "station/owner.h"
+#include "station/senses.h"
 
 #define PAUSE_NEVER_ENDS INT64_MAX
 

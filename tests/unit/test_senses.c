@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "agent/senses.h"
+#include "station/senses.h"
 
 struct place {
 	char dev[64];

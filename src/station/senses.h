@@ -5,8 +5,8 @@
  * What is typed is not looked at. A terminal's time has steps of 8 seconds in the kernel, so the first key after a rest is seen at once, and the time
  * of the last one is known to 8 seconds.
  */
-#ifndef AGENT_SENSES_H
-#define AGENT_SENSES_H
+#ifndef STATION_SENSES_H
+#define STATION_SENSES_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /*
  * senses.c - see senses.h.
  */
-#include "agent/senses.h"
+#include "station/senses.h"
 
 #include <ctype.h>
 #include <dirent.h>
