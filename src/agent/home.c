@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/program.h"
 #include "tls/tls.h"
 
 #define FILE_MOST (1 << 20)
@@ -57,11 +58,10 @@ int home_find(struct home *h, struct err *err)
 {
 	const char *given = getenv("SHUNT_AGENT_HOME");
 	char dir[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", h->program, sizeof h->program - 1);
+	int rc = program_self(h->program, sizeof h->program, err);
 
-	if (n < 0)
-		return err_set(err, -errno, "/proc/self/exe: %s", strerror(errno));
-	h->program[n] = '\0';
+	if (rc < 0)
+		return rc;
 	h->given = given && *given;
 	if (h->given && given[0] != '/')
 		return err_set(err, -EINVAL, "SHUNT_AGENT_HOME=%s: it must be an absolute path", given);

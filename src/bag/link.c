@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <ifaddrs.h>
-#include <libgen.h>
 #include <limits.h>
 #include <net/if.h>
 #include <netdb.h>
@@ -19,29 +18,9 @@
 #include <unistd.h>
 
 #include "bag/own.h"
+#include "base/program.h"
 
 enum { PATIENCE = 120000 }; /* ms: shunt-connect tries each place for five seconds */
-
-/* Beside this program: in the build directory, or as installed. */
-static int program_find(const char *name, char *ret, size_t size, struct err *err)
-{
-	static const char *const beside[] = {"../libexec/shunt/", "../tls/", "../bag/", ""};
-	char self[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-
-	if (n <= 0)
-		return err_set(err, -errno, "can't find out where this program is: %s", strerror(errno));
-	self[n] = '\0';
-	const char *directory = dirname(self);
-	for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
-		snprintf(ret, size, "%s/%s%s", directory, beside[i], name);
-		if (access(ret, X_OK) == 0)
-			return 0;
-	}
-	return err_set(err, -ENOENT,
-		       "the program %s is missing (it belongs into %.200s/../libexec/shunt): install Shunt again", name,
-		       directory);
-}
 
 /* Byte by byte, since what follows the line is not ours. */
 static int line_read(int fd, char *ret, size_t size)
@@ -134,7 +113,7 @@ int gate_open(const char *socket, struct gate_link *ret, struct err *err)
 	int port;
 
 	*ret = (struct gate_link){.fd = -1};
-	int rc = program_find("shunt-bag-gate", program, sizeof program, err);
+	int rc = program_beside("shunt-bag-gate", program, sizeof program, err);
 	if (rc < 0)
 		return rc;
 	int fd = talk(program, words, &ret->pid, line, sizeof line, err);
@@ -172,7 +151,7 @@ int link_open(const struct credential *c, pid_t *ret_pid, struct err *err)
 {
 	char program[PATH_MAX + 64], line[1024];
 	char *words[4 + CREDENTIAL_PLACES] = {"shunt-connect", "--fingerprint", (char *)(uintptr_t)c->fingerprint};
-	int rc = program_find("shunt-connect", program, sizeof program, err);
+	int rc = program_beside("shunt-connect", program, sizeof program, err);
 
 	if (rc < 0)
 		return rc;

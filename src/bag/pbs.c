@@ -15,6 +15,7 @@
 #include <jansson.h>
 
 #include "bag/batch.h"
+#include "base/program.h"
 
 /* $1: the program of which the commands are subcommands; "": they are programs. $2: a name. */
 #define SHELL "run() { if [ -n \"$program\" ]; then \"$program\" \"$@\"; else \"$@\"; fi; }\nprogram=$1 name=$2\n"
@@ -37,10 +38,9 @@ static const char plan_script[] = SHELL "run pbsnodes -a && run qstat -f\n";
 static const char *own_program(void)
 {
 	static char path[PATH_MAX];
-	ssize_t n = path[0] ? 0 : readlink("/proc/self/exe", path, sizeof path - 1);
 
-	if (n > 0)
-		path[n] = '\0';
+	if (!path[0])
+		program_self(path, sizeof path, NULL);
 	return path;
 }
 

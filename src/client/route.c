@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <limits.h>
 #include <signal.h>
 #include <spawn.h>
@@ -18,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/program.h"
 #include "client/client_internal.h"
 #include "tls/pki.h"
 
@@ -66,28 +66,6 @@ void route_end(struct route *r)
 
 /* ---- starting it ---- */
 
-/* Beside this program: in the build directory, or as installed. */
-static int program_find(char *ret, size_t size, struct err *err)
-{
-	static const char *const beside[] = {"../libexec/shunt/", "../tls/", ""};
-	char self[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-
-	if (n <= 0)
-		return err_set(err, -errno, "can't find out where this program is: %s", strerror(errno));
-	self[n] = '\0';
-	const char *directory = dirname(self);
-	for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
-		snprintf(ret, size, "%s/%sshunt-connect", directory, beside[i]);
-		if (access(ret, X_OK) == 0)
-			return 0;
-	}
-	return err_set(
-		err, -ENOENT,
-		"the program shunt-connect is missing, which reaches servers on other hosts (it belongs into %.200s/../libexec/shunt): install Shunt again",
-		directory);
-}
-
 /* A file without a name, with this text; moved away from the descriptors that the program gets. */
 static int text_file(const char *text, struct err *err)
 {
@@ -131,7 +109,7 @@ static int program_start(char *const *argv, const char *program, int fd, int ca,
 int connect_start(char *const *argv, const char *ca_text, pid_t *ret, struct err *err)
 {
 	char program[PATH_MAX + 64];
-	int fd[2], high = -1, ca = -1, rc = program_find(program, sizeof program, err);
+	int fd[2], high = -1, ca = -1, rc = program_beside("shunt-connect", program, sizeof program, err);
 
 	if (rc < 0)
 		return rc;

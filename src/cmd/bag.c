@@ -16,6 +16,7 @@
 
 #include "bag/results.h"
 #include "base/amount.h"
+#include "base/program.h"
 #include "base/text.h"
 #include "base/timetext.h"
 #include "cmd/bag_make.h"
@@ -189,11 +190,9 @@ int bag_drive(const struct command *c, const struct bag_how *how, const char *di
 	struct broker_summary summary;
 	struct err err;
 	char self[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
 
-	if (n <= 0)
-		return command_fail(c, "/proc/self/exe: %s", strerror(errno));
-	self[n] = '\0';
+	if (program_self(self, sizeof self, &err) < 0)
+		return command_fail(c, "%s", err.text);
 	int code = how_check(c, how);
 	if (code != EXIT_OK)
 		return code;

@@ -2,6 +2,7 @@
  * instance.c - the server of this instance as seen from outside, and `shunt status`.
  */
 #include "cmd/instance.h"
+#include "base/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,34 +17,29 @@
 #include "cmd/object.h"
 #include "cmd/show.h"
 
-static bool program_at(struct strbuf *path, const char *dir, const char *below, const char *name)
+static bool program_at(struct strbuf *path, const char *dir, const char *name)
 {
 	strbuf_clear(path);
-	strbuf_printf(path, "%s/%s%s", dir, below, name);
+	strbuf_printf(path, "%s/%s", dir, name);
 	return access(path->text, X_OK) == 0;
 }
 
 bool program_find(const char *name, struct strbuf *ret_path)
 {
-	static const char *const beside[] = {"../server/", "../agent/",		"../pmix/", "../station/",
-					     "../sbin/",   "../libexec/shunt/", ""};
 	const char *list = getenv("PATH");
-	char self[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+	char beside[PATH_MAX];
 
-	if (n > 0) {
-		self[n] = '\0';
-		*strrchr(self, '/') = '\0';
-		for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
-			if (program_at(ret_path, self, beside[i], name))
-				return true;
+	if (program_beside(name, beside, sizeof beside, NULL) == 0) {
+		strbuf_clear(ret_path);
+		strbuf_puts(ret_path, beside);
+		return true;
 	}
 	for (const char *p = list ? list : ""; *p; p += *p == ':') {
 		char dir[PATH_MAX];
 		size_t length = strcspn(p, ":");
 		snprintf(dir, sizeof dir, "%.*s", (int)length, p);
 		p += length;
-		if (program_at(ret_path, dir[0] ? dir : ".", "", name))
+		if (program_at(ret_path, dir[0] ? dir : ".", name))
 			return true;
 	}
 	return false;

@@ -3,11 +3,11 @@
  * every qsub its loading.
  */
 #include <errno.h>
-#include <libgen.h>
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/program.h"
 #include "cmd/commands.h"
 
 struct arguments {
@@ -24,19 +24,6 @@ static const struct option options[] = {
 
 static const char *const examples[] = {"shunt top --mine", "Watch my jobs.", NULL};
 
-/* Runs shunt-top: beside this program, or in libexec next to its directory. */
-static void program_try(const char *where, char *const *argv)
-{
-	char self[PATH_MAX], path[PATH_MAX + 64];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-
-	if (n <= 0)
-		return;
-	self[n] = '\0';
-	snprintf(path, sizeof path, "%s/%sshunt-top", dirname(self), where);
-	execv(path, argv);
-}
-
 static int run(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	const struct arguments *a = arguments;
@@ -45,13 +32,16 @@ static int run(const struct command *c, const void *arguments, const struct oper
 			: a->user ? "--user"
 				  : NULL,
 			(char *)(a->mine ? NULL : a->user), NULL};
+	char path[PATH_MAX];
+	struct err err;
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return command_fail(c, "it fills a terminal, and this is none ('shunt queue' prints a list)");
 	fflush(stdout);
-	program_try("", argv);
-	program_try("../libexec/shunt/", argv);
-	return command_fail(c, "the program shunt-top is missing beside shunt: %s", strerror(errno));
+	if (program_beside("shunt-top", path, sizeof path, &err) < 0)
+		return command_fail(c, "%s", err.text);
+	execv(path, argv);
+	return command_fail(c, "%s: %s", path, strerror(errno));
 }
 
 const struct command command_top = {

@@ -28,6 +28,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/names.h"
+#include "base/program.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "base/unixsock.h"
@@ -689,7 +690,7 @@ int main(int argc, char **argv)
 	umask(022);
 	s->instance->uid = geteuid();
 	s->instance->lock = -1;
-	if (readlink("/proc/self/exe", s->instance->program, sizeof s->instance->program - 1) < 0)
+	if (program_self(s->instance->program, sizeof s->instance->program, NULL) < 0)
 		snprintf(s->instance->program, sizeof s->instance->program, "%s", argv[0]);
 	find_rsh(s);
 	if (configure(s, &a, &err) < 0)

@@ -2,6 +2,7 @@
  * test_base.c - src/base, each against a naive model where there is one.
  */
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,6 +27,7 @@
 #include "base/lines.h"
 #include "base/map.h"
 #include "base/names.h"
+#include "base/program.h"
 #include "base/rng.h"
 #include "base/strbuf.h"
 #include "base/table.h"
@@ -941,9 +943,23 @@ static void test_keysort(void **state)
 	}
 }
 
+static void test_program(void **state)
+{
+	char self[PATH_MAX], other[PATH_MAX];
+	struct err err;
+
+	assert_int_equal(program_self(self, sizeof self, &err), 0);
+	assert_string_equal(strrchr(self, '/'), "/test_base");
+	assert_int_equal(program_beside("test_base", other, sizeof other, &err), 0);
+	assert_string_equal(other, self);
+	assert_int_equal(program_beside("shunt-nothing", other, sizeof other, &err), -ENOENT);
+	assert_non_null(strstr(err.text, "the program shunt-nothing is missing"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_program),
 		cmocka_unit_test(test_keysort),
 		cmocka_unit_test(test_err),
 		cmocka_unit_test(test_code),
