@@ -3,7 +3,6 @@
  *
  * Requests that are over are in a bag's journal, the others are known to its broker.
  */
-#include <glob.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -133,33 +132,9 @@ static void print(const json_t *all)
 static int allocations(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	const struct arguments *a = arguments;
-	json_t *all = json_array();
-	struct err err;
-	glob_t found = {0};
-	int code = EXIT_OK;
 
-	if (!operands->n)
-		glob("*.bag", 0, NULL, &found);
-	size_t n = operands->n ? (size_t)operands->n : found.gl_pathc;
-	for (size_t i = 0; i < n; i++) {
-		struct strbuf dir = {0};
-		bag_dir(operands->n ? operands->v[i] : found.gl_pathv[i], &dir);
-		if (collect(dir.text, all, &err) < 0)
-			code = command_fail(c, "%s", err.text);
-		strbuf_fini(&dir);
-	}
-	globfree(&found);
-	if (a->json) {
-		char *dump = json_dumps(all, JSON_INDENT(2));
-		printf("%s\n", dump);
-		free(dump);
-	} else if (json_array_size(all)) {
-		print(all);
-	} else if (code == EXIT_OK) {
-		printf("Nothing was requested from a cluster.\n");
-	}
-	json_decref(all);
-	return code;
+	return bags_show(c, operands,
+			 &(struct bags_view){collect, print, a->json, "Nothing was requested from a cluster."});
 }
 
 static const struct option options[] = {

@@ -4,6 +4,7 @@
 #include "cmd/bag.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <sched.h>
@@ -34,6 +35,36 @@ void bag_dir(const char *operand, struct strbuf *ret)
 		ret->text[--ret->n] = '\0';
 	if (stat(operand, &st) < 0 || !S_ISDIR(st.st_mode))
 		strbuf_puts(ret, ".bag");
+}
+
+int bags_show(const struct command *c, const struct operands *operands, const struct bags_view *v)
+{
+	json_t *all = json_array();
+	glob_t found = {0};
+	int code = EXIT_OK;
+	struct err err;
+
+	if (!operands->n)
+		glob("*.bag", 0, NULL, &found);
+	for (size_t i = 0; i < (operands->n ? (size_t)operands->n : found.gl_pathc); i++) {
+		struct strbuf dir = {0};
+		bag_dir(operands->n ? operands->v[i] : found.gl_pathv[i], &dir);
+		if (v->add(dir.text, all, &err) < 0)
+			code = command_fail(c, "%s", err.text);
+		strbuf_fini(&dir);
+	}
+	globfree(&found);
+	if (v->json) {
+		char *text = json_dumps(all, JSON_INDENT(2));
+		printf("%s\n", text);
+		free(text);
+	} else if (json_array_size(all)) {
+		v->print(all);
+	} else if (code == EXIT_OK) {
+		printf("%s\n", v->none);
+	}
+	json_decref(all);
+	return code;
 }
 
 const char *bag_status_text(int32_t status, char *buf, size_t size)

@@ -4,6 +4,9 @@
 #ifndef CMD_BAG_H
 #define CMD_BAG_H
 
+#include <jansson.h>
+#include <stdbool.h>
+
 #include "bag/broker.h"
 #include "base/strbuf.h"
 #include "cmd/command.h"
@@ -46,6 +49,15 @@ int64_t bag_cpus_here(void);
 
 /* The directory that an operand means: itself, or that of a bag file. */
 void bag_dir(const char *operand, struct strbuf *ret);
+
+/* What is told of several bags: those that are named, or all in the current directory. */
+struct bags_view {
+	int (*add)(const char *dir, json_t *all, struct err *err); /* what one has of it */
+	void (*print)(const json_t *all);
+	bool json;	  /* print it as it is */
+	const char *none; /* if there is nothing */
+};
+int bags_show(const struct command *c, const struct operands *operands, const struct bags_view *v);
 
 /* "exit code 3", "signal 9 (Killed)", "its worker was lost". Returns buf. */
 const char *bag_status_text(int32_t status, char *buf, size_t size);

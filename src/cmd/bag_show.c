@@ -3,7 +3,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -43,7 +42,7 @@ struct status_arguments {
 };
 
 /* One bag as JSON: the broker's answer, or what its directory says. */
-static int status_of(const char *dir, json_t **ret, struct err *err)
+static int status_add(const char *dir, json_t *all, struct err *err)
 {
 	struct results r;
 	json_t *live = ask(dir, "status");
@@ -64,7 +63,7 @@ static int status_of(const char *dir, json_t **ret, struct err *err)
 		results_close(&r);
 	}
 	json_object_set_new(live, "bag", json_string(dir));
-	*ret = live;
+	json_array_append_new(all, live);
 	return 0;
 }
 
@@ -97,35 +96,9 @@ static void status_print(const json_t *all)
 static int status(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	const struct status_arguments *a = arguments;
-	json_t *all = json_array(), *one;
-	struct err err;
-	glob_t found = {0};
-	int code = EXIT_OK;
 
-	if (!operands->n)
-		glob("*.bag", 0, NULL, &found);
-	size_t n = operands->n ? (size_t)operands->n : found.gl_pathc;
-	for (size_t i = 0; i < n; i++) {
-		struct strbuf dir = {0};
-		bag_dir(operands->n ? operands->v[i] : found.gl_pathv[i], &dir);
-		if (status_of(dir.text, &one, &err) == 0)
-			json_array_append_new(all, one);
-		else
-			code = command_fail(c, "%s", err.text);
-		strbuf_fini(&dir);
-	}
-	globfree(&found);
-	if (a->json) {
-		char *text = json_dumps(all, JSON_INDENT(2));
-		printf("%s\n", text);
-		free(text);
-	} else if (json_array_size(all)) {
-		status_print(all);
-	} else if (n == 0) {
-		printf("No bags in this directory.\n");
-	}
-	json_decref(all);
-	return code;
+	return bags_show(c, operands,
+			 &(struct bags_view){status_add, status_print, a->json, "No bags in this directory."});
 }
 
 static const struct option status_options[] = {
