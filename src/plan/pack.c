@@ -650,24 +650,24 @@ enum fit pack_empty(const struct cluster *c, const struct request *r, bool scatt
 	return fit;
 }
 
-/* More of something than all nodes have together; 0: nothing. */
-static int refuse_sum(const struct cluster *c, const struct request *r, const struct res *sum, struct err *err)
+/* More of something than these nodes have together; 0: nothing. */
+static int refuse_sum(const struct cluster *c, const struct request *r, const char *these, const struct res *sum,
+		      struct err *err)
 {
 	for (int d = 0; d < RES_MAX; d++) {
 		char need[32], have[32];
 		if (r->total.v[d] <= sum->v[d])
 			continue;
 		if (res_kib(d))
-			return err_set(err, -EINVAL, "it requests %s of %s, but all nodes together have %s",
-				       memory_format(r->total.v[d], need, sizeof need), res_kib(d),
+			return err_set(err, -EINVAL, "it requests %s of %s, but %s together have %s",
+				       memory_format(r->total.v[d], need, sizeof need), res_kib(d), these,
 				       memory_format(sum->v[d], have, sizeof have));
-		return err_set(err, -EINVAL, "it requests %lld %s, but all nodes together have %lld",
-			       (long long)r->total.v[d],
+		return err_set(err, -EINVAL, "it requests %lld %s, but %s together have %lld", (long long)r->total.v[d],
 			       d == RES_CPU	? "CPUs"
 			       : d == RES_GPU	? "GPUs"
 			       : d == RES_SHARE ? "thousandths of a CPU"
 						: names_get(&c->res_names, (uint32_t)d - RES_NAMED),
-			       (long long)sum->v[d]);
+			       these, (long long)sum->v[d]);
 	}
 	return 0;
 }
@@ -685,7 +685,7 @@ int pack_refuse(const struct cluster *c, const struct request *r, bool scatter, 
 		}
 	for (uint32_t i = 0; i < r->nfrags; i++)
 		apart += scatter || c->shapes.v[r->frag[i].shape].exclusive;
-	rc = refuse_sum(c, r, &sum, err);
+	rc = refuse_sum(c, r, nodes < c->nodes.n ? "the nodes that it may use" : "all nodes", &sum, err);
 	if (rc == 0 && apart > nodes)
 		rc = err_set(err, -EINVAL, "it needs %u different nodes, but there %s %u%s", apart,
 			     nodes == 1 ? "is" : "are", nodes,

@@ -314,7 +314,10 @@ static int fit_check(struct server *s, const struct spec *p, struct err *err)
 	if (fit == FIT_NO) {
 		struct err why;
 		world_refuse(s, p, &why);
-		return err_code(err, CODE_REFUSED, "%s ('shunt nodes' shows what each node has)", why.text);
+		bool others = s->cluster->partitions.n && p->allowed == NODES_ALL;
+		return err_code(err, CODE_REFUSED, "%s ('shunt nodes' shows what each node has%s)", why.text,
+				others ? "; those in partitions are for jobs that request one: --partition NAME or any"
+				       : "");
 	}
 	if (fit == FIT_UNKNOWN)
 		return err_code(
