@@ -142,7 +142,7 @@ static void device_add(struct senses *s, const char *path, const char *name)
 		return;
 	d = mem_zalloc(sizeof *d);
 	*d = (struct device){.s = s, .fd = fd};
-	snprintf(d->name, sizeof d->name, "%s", name);
+	snprintf(d->name, sizeof d->name, "%.*s", (int)sizeof d->name - 1, name);
 	if (is_sensor(fd) || uv_poll_init(s->loop, &d->poll, fd) < 0) {
 		close(fd);
 		free(d);
@@ -169,7 +169,8 @@ static void devices_scan(struct senses *s)
 	snprintf(path, sizeof path, "%s/input", s->dev);
 	DIR *d = opendir(path);
 	for (struct dirent *e; d && (e = readdir(d));) {
-		if (strncmp(e->d_name, "event", 5) != 0 || device_known(s, e->d_name))
+		if (strncmp(e->d_name, "event", 5) != 0 || strlen(e->d_name) >= sizeof((struct device *)0)->name ||
+		    device_known(s, e->d_name))
 			continue;
 		snprintf(path, sizeof path, "%s/input/%s", s->dev, e->d_name);
 		device_add(s, path, e->d_name);
