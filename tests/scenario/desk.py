@@ -1,0 +1,105 @@
+"""A workstation for scenarios: a server, and a real agent on this machine whose input devices and terminals are files of its own."""
+import struct
+
+from lib import *
+
+BEST = "none"  # the best way to stop jobs that there is here
+if os.geteuid() == 0 and os.path.isdir("/sys/fs/cgroup/freezer"):
+    BEST = "v1"
+if os.geteuid() == 0 and os.path.exists("/sys/fs/cgroup/cgroup.controllers"):
+    BEST = "v2"
+POLICY = "idle; pressure=no; quiet=%s; return=%s"
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Desk(Instance):
+    """A server, and an agent on a machine that somebody works at."""
+
+    def __init__(self, quiet="1h", back="1h", cgroup="none", real=False, policy=None):
+        self.port, self.agent, self.keyboard = free_port(), None, -1
+        Instance.__init__(self, nodes="none", conf="[cluster]\nlisten = 127.0.0.1:%d\naddress = 127.0.0.1:%d\nheartbeat = 1s\n[run]\n"
+            "cgroup = %s\n" % (self.port, self.port, cgroup))
+        self.token = self.api("POST", "/v1/tokens", {"kind": "join", "expires": 3600})[1]["token"]
+        self.desk = self.root + "/desk"
+        self.dev = self.root + "/dev"
+        for d in ("/input", "/pts"):
+            os.makedirs(self.dev + d)
+        os.mkfifo(self.dev + "/input/event0")
+        self.keyboard = os.open(self.dev + "/input/event0", os.O_RDWR | os.O_NONBLOCK)
+        self.env.update(SHUNT_AGENT_HOME=self.desk, **({} if real else {"SHUNT_OWNER_DEV": self.dev}))
+        self.program = os.path.dirname(os.path.dirname(os.path.abspath(sys.argv[1]))) + "/agent/shunt-agent"
+        r = self(self.program, "--join", "127.0.0.1:%d" % self.port, self.token, "--name", "desk", "--port", "0", "--no-start", "--workstation",
+            policy or POLICY % (quiet, back))
+        if r.code:
+            raise RuntimeError("the agent can't join: %r" % r)
+        self.agent_start()
+
+    def agent_start(self):
+        self.log = open(self.root + "/agent.log", "a")
+        self.agent = subprocess.Popen([self.program, "--foreground"], env=self.env, stdout=self.log, stderr=self.log, cwd=self.root)
+        holds("the node is there", until(self.is_up), self.node())
+
+    def is_up(self):
+        try:
+            return self.owner()["connected"] and not re.search("down|joining", self.node()["state"])
+        except OSError:
+            return False
+
+    def agent_end(self, sig=signal.SIGTERM):
+        self.agent.send_signal(sig)
+        self.agent.wait()
+
+    def node(self):
+        return self.api("GET", "/v1/nodes/desk")[1]
+
+    def key(self):
+        os.write(self.keyboard, struct.pack("llHHi", 0, 0, 1, 30, 1))
+
+    def counting(self):
+        """A job whose programs count in a file each; true as long as they do."""
+        job = self.sub("-l", "nodes=1:ppn=1,walltime=1:00:00", script="for i in 1 2; do (n=0; while :; do n=$((n+1)); echo $n >c$i; sleep 0.05; done) & done\nwait\n")
+        holds("it runs", self.counts(), self.job(job))
+        return job
+
+    def counters(self):
+        try:
+            return [int(self.read("c%d" % i) or 0) for i in (1, 2)]
+        except (OSError, ValueError):
+            return [0, 0]
+
+    def counts(self):
+        """All of them go on: at some time, since on a busy machine they come last."""
+        before = self.counters()
+        return until(lambda: all(b > a for a, b in zip(before, self.counters())))
+
+    def stands(self):
+        """None of them did."""
+        before = self.counters()
+        time.sleep(0.3)
+        return before == self.counters()
+
+    def owner(self, *args):
+        """What the agent answers to 'shunt owner', without the command."""
+        with socket.socket(socket.AF_UNIX) as s:
+            s.settimeout(LIMIT)
+            s.connect(self.desk + "/run/owner.sock")
+            s.sendall((" ".join(args) or "show").encode() + b"\n")
+            text = b""
+            while part := s.recv(65536):
+                text += part
+        return json.loads(text)
+
+    def stop(self):
+        self("qdel", "all")
+        until(lambda: not [j for j in self.api("GET", "/v1/jobs")[1]["jobs"] if j["state"] != "C"])
+        if self.agent:
+            self.agent_end()
+            os.close(self.keyboard)
+        text = open(self.root + "/agent.log", errors="replace").read()
+        holds("the agent's log has no fault", not re.search("runtime error|Sanitizer|ssertion", text), text[-4000:])
+        Instance.stop(self)
