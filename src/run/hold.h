@@ -11,6 +11,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* Puts this process behind everything else, for processors and disks; children are born so. False: errno. */
+bool background_enter(void);
+
 /* Stops everything below a shepherd. True: all of it stands still. To be repeated while it is to: programs that are just being started are met by the next call. */
 bool hold_stop(pid_t shepherd, const char *tag);
 /* What was stopped so goes on; `stopped`: it was stopped by its user's order before, and stays so where SIGSTOP is all there is. */

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/ioprio.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -22,6 +21,7 @@
 
 #include "base/mem.h"
 #include "run/criu.h"
+#include "run/hold.h"
 #include "run/live.h"
 #include "run/rights.h"
 #include "run/script.h"
@@ -77,21 +77,6 @@ static void cpus_bind(const struct order *o)
 	CPU_FREE(set);
 }
 
-/* Behind everything else, for processors and disks; children are born so. Where sessions are weighed against each other (autogroup) this one weighs least. */
-static void background_enter(void)
-{
-	struct sched_param none = {0};
-	int fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
-
-	if (fd >= 0 && write(fd, "19", 2) < 0)
-		errno = 0; /* it is only one of the means */
-	if (fd >= 0)
-		close(fd);
-	if (sched_setscheduler(0, SCHED_IDLE, &none) && setpriority(PRIO_PROCESS, 0, 19))
-		job_say("it can't be put behind the owner's programs: %s", strerror(errno));
-	syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
-}
-
 static void directory_enter(const char *workdir, const char *home)
 {
 	const char *places[] = {workdir, home, "/"};
@@ -121,7 +106,8 @@ void launch_place(const struct launch *l)
 	files_limit(l->o->files);
 	cpus_bind(l->o);
 	if (l->o->share.background)
-		background_enter();
+		if (!background_enter())
+			job_say("it can't be put behind the owner's programs: %s", strerror(errno));
 }
 
 /* From root's child to the user's own process; -errno if it can't be the user's. */
