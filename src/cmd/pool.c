@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/amount.h"
@@ -16,7 +17,7 @@
 #include "cmd/pool_wire.h"
 
 struct arguments {
-	const char *name, *pool, *listen, *policy, *user, *cgroup, *speed, *token_file;
+	const char *name, *pool, *listen, *owner, *policy, *user, *cgroup, *speed, *token_file;
 	int64_t interval, lease, gossip_from, cpus, valid;
 	bool foreground, no_start;
 };
@@ -69,6 +70,16 @@ struct arguments {
 		 1,                                                                                                    \
 		 20000,                                                                                                \
 		 "with more than N stations, send loads to some that pass them on; 50 if not given",                   \
+		 0},                                                                                                   \
+		{"owner",                                                                                              \
+		 OPTION_TEXT,                                                                                          \
+		 AT(owner),                                                                                            \
+		 "POLICY",                                                                                             \
+		 NULL,                                                                                                 \
+		 "idle share none",                                                                                    \
+		 0,                                                                                                    \
+		 0,                                                                                                    \
+		 "when tasks may run: idle, share, 'hours=Mon-Fri 08:00-18:00', none; idle if not given",              \
 		 0},                                                                                                   \
 		{"user", OPTION_TEXT, AT(user),                                                                        \
 		 "NAME", NULL,	      NULL,                                                                            \
@@ -150,6 +161,7 @@ static int pass_on(const struct command *c, const char *what, const char *operan
 	word_add(&w, "--listen", a->listen);
 	word_add(&w, "--policy", a->policy);
 	word_add(&w, "--user", a->user);
+	word_add(&w, "--owner", a->owner);
 	word_add(&w, "--cgroup", a->cgroup);
 	word_add(&w, "--speed", a->speed);
 	word_add(&w, "--token-file", a->token_file);
@@ -291,6 +303,51 @@ static int stop(const struct command *c, const void *arguments, const struct ope
 	return code;
 }
 
+struct pause_arguments {
+	int64_t seconds;
+};
+
+static int wish(const struct command *c, int64_t until, const char *done)
+{
+	struct pool_wire w;
+	const char *data;
+	struct err err;
+	json_t *o = NULL;
+	size_t n;
+	int rc = pool_wire_open(&w, &err);
+
+	if (rc == 0 &&
+	    pool_wire_send(&w, json_pack("{s:s,s:I}", "t", "pause", "until", (json_int_t)until), NULL, 0) == 0)
+		while (pool_wire_fill(&w) > 0 && pool_wire_next(&w, &o, &data, &n) == 0)
+			;
+	pool_wire_close(&w);
+	if (rc == 0 && o)
+		puts(done);
+	json_decref(o);
+	return rc < 0 ? command_fail(c, "%s", err.text)
+	       : o    ? EXIT_OK
+		      : command_fail(c, "the pool's daemon does not answer");
+}
+
+static int pause_run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct pause_arguments *a = arguments;
+
+	return wish(c, a->seconds > 0 ? (int64_t)time(NULL) + a->seconds : INT32_MAX,
+		    "Paused: tasks of the pool stand still here. 'shunt pool resume' ends it.");
+}
+
+static int resume_run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	return wish(c, 0, "Resumed: tasks of the pool may run here.");
+}
+
+static const struct option pause_options[] = {
+	{"for", OPTION_SECONDS, offsetof(struct pause_arguments, seconds), "DURATION", NULL, NULL, 0, 0,
+	 "end the pause after this time", 0},
+	{0},
+};
+
 static const struct option status_options[] = {
 	{"json", OPTION_FLAG, offsetof(struct status_arguments, json), NULL, NULL, NULL, 0, 0, "print JSON", 0},
 	{0},
@@ -371,6 +428,24 @@ const struct command command_pool_stop = {
 	.operands = "",
 	.about = "Stop this station's daemon; tasks that run here are started on other stations.",
 	.run = stop,
+	.alone = true,
+};
+const struct command command_pool_pause = {
+	.name = "pool pause",
+	.operands = "",
+	.about = "Stop the tasks that the pool runs on this machine, at once and without a network.",
+	.details =
+		"They stand still, and after a minute (return= in the policy) leave the machine and are started on other stations. The pause survives restarts.",
+	.options = pause_options,
+	.size = sizeof(struct pause_arguments),
+	.run = pause_run,
+	.alone = true,
+};
+const struct command command_pool_resume = {
+	.name = "pool resume",
+	.operands = "",
+	.about = "End a pause: tasks of the pool may run on this machine again.",
+	.run = resume_run,
 	.alone = true,
 };
 const struct command command_pool_status = {

@@ -41,9 +41,10 @@ static void status_give(struct client *c)
 
 	for (size_t i = 0; i < p->table.entries.n; i++)
 		json_array_append_new(stations, station_pack(p, &p->table.entries.v[i], now));
-	link_pack(c->link, NULL, 0, "{s:s,s:s,s:s,s:s,s:i,s:I,s:i,s:o}", "t", "status", "pool", p->conf.pool, "name",
-		  p->conf.name, "policy", place_name(p->conf.policy), "port", p->port, "waiting",
-		  (json_int_t)origin_waiting(p), "tasks", host_tasks(p, &spent), "stations", stations);
+	link_pack(c->link, NULL, 0, "{s:s,s:s,s:s,s:s,s:i,s:I,s:i,s:I,s:s,s:o}", "t", "status", "pool", p->conf.pool,
+		  "name", p->conf.name, "policy", place_name(p->conf.policy), "port", p->port, "waiting",
+		  (json_int_t)origin_waiting(p), "tasks", host_tasks(p, &spent), "paused_until",
+		  (json_int_t)p->guard.pause_until, "owner", p->conf.owner, "stations", stations);
 }
 
 /* ---- frames ---- */
@@ -63,6 +64,12 @@ static void on_start(struct client *c, const json_t *head, const char *data, siz
 		errand_add(c->pool, c, (int)start.id, &start, &what, json_is_true(json_object_get(head, "live")),
 			   json_is_true(json_object_get(head, "input")));
 	arena_destroy(a);
+}
+
+static void pause_take(struct client *c, json_int_t until)
+{
+	pool_pause(c->pool, until > 0 ? (int64_t)until : 0);
+	link_pack(c->link, NULL, 0, "{s:s}", "t", "paused");
 }
 
 static void flood_watch(struct client *c)
@@ -94,6 +101,8 @@ static void on_frame(void *context, struct link *l, json_t *head, const char *da
 		errands_signal(c->pool, c, (int)number);
 	else if (strcmp(t, "status") == 0)
 		status_give(c);
+	else if (strcmp(t, "pause") == 0)
+		pause_take(c, json_integer_value(json_object_get(head, "until")));
 	else if (strcmp(t, "stop") == 0)
 		c->pool->leave(c->pool);
 	flood_watch(c);

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "run/hold.h"
 #include "station/pool_internal.h"
 
 #define WINDOW (1 << 20) /* bytes of output that may be on their way */
@@ -47,9 +48,13 @@ int host_tasks(const struct pool *p, int64_t *ret_cpu_ms)
 {
 	int n = 0;
 
-	for (const struct host_task *t = p->tasks; t; t = t->next)
-		n++;
 	*ret_cpu_ms = p->spent_ms;
+	for (const struct host_task *t = p->tasks; t; t = t->next, n++)
+		if (t->stage == RUNNING) {
+			int64_t ms;
+			hold_running(t->task.keeper, &ms);
+			*ret_cpu_ms += ms;
+		}
 	return n;
 }
 
@@ -359,7 +364,32 @@ void host_drop(struct guest *g)
 	}
 }
 
-void host_stop(struct pool *p)
+void host_hold(struct pool *p, bool hold)
+{
+	for (struct host_task *t = p->tasks; t; t = t->next)
+		if (t->stage == RUNNING && hold)
+			hold_stop(t->task.keeper, "");
+		else if (t->stage == RUNNING)
+			hold_continue(t->task.keeper, "", false);
+}
+
+void host_go(struct pool *p)
+{
+	next_start(p);
+}
+
+int host_running(const struct pool *p)
+{
+	int64_t cpu_ms;
+	int n = 0;
+
+	for (const struct host_task *t = p->tasks; t; t = t->next)
+		if (t->stage == RUNNING)
+			n += hold_running(t->task.keeper, &cpu_ms);
+	return n;
+}
+
+void host_leave(struct pool *p)
 {
 	struct host_task *next;
 
@@ -372,4 +402,9 @@ void host_stop(struct pool *p)
 			task_end(t, LEAVING);
 		}
 	}
+}
+
+void host_stop(struct pool *p)
+{
+	host_leave(p);
 }

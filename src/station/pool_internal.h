@@ -9,10 +9,12 @@
 #include "net/link.h"
 #include "net/listener.h"
 #include "station/gossip.h"
+#include "station/owner.h"
 #include "station/pool_home.h"
 #include "station/pool_load.h"
 #include "station/pool_table.h"
 #include "station/pool_task.h"
+#include "station/senses.h"
 
 struct pool;
 
@@ -95,7 +97,27 @@ void host_drop(struct guest *g);			   /* it is gone: its tasks end */
 void host_drained(struct guest *g);			   /* its link takes more */
 int host_tasks(const struct pool *p, int64_t *ret_cpu_ms); /* that wait or run here; what all have used so far */
 void host_stop(struct pool *p);
+void host_hold(struct pool *p, bool hold); /* tasks stand still; to be repeated while they are to */
+void host_leave(struct pool *p);	   /* tasks end, and are started elsewhere */
+void host_go(struct pool *p);		   /* tasks that wait may start */
+int host_running(const struct pool *p);	   /* threads of tasks that run or are ready */
 void guest_release(struct guest *g);
+
+/* ---- the owner of this machine (pool_guard.c) ---- */
+
+struct guard {
+	struct owner_rules rules;
+	struct owner_claim claim;
+	struct senses *senses; /* NULL: nobody is looked for */
+	enum owner_act act;
+	double running;	     /* threads of others that run or are ready, over the last seconds */
+	int64_t pause_until; /* seconds since 1970; 0: none */
+	uv_timer_t timer;
+	bool up;
+};
+int guard_start(struct pool *p, struct err *err);
+void guard_stop(struct pool *p);
+void pool_pause(struct pool *p, int64_t until); /* 0: it ends */
 
 /* ---- commands of this machine (pool_client.c) ---- */
 
@@ -123,6 +145,7 @@ struct pool {
 	struct peer_report mine, told; /* now; what was sent last */
 	int64_t looked;
 	struct pool_user user; /* as whom tasks run */
+	struct guard guard;
 	uv_timer_t tick;
 	struct host *hosts;
 	struct gossip gossip;

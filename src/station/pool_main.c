@@ -46,6 +46,7 @@ static void leave(struct pool *p)
 	if (p->stopping)
 		return;
 	p->stopping = true;
+	guard_stop(p);
 	host_stop(p);
 	clients_stop(p);
 	links_stop(p);
@@ -124,7 +125,7 @@ static int bring_up(struct pool *p, struct err *err)
 	pool_load_look(p->load, pool_now(), 0);
 	pool_load_report(p->load, &p->mine);
 	p->told = p->mine;
-	if ((rc = links_start(p, err)) < 0 || (rc = clients_start(p, err)) < 0)
+	if ((rc = links_start(p, err)) < 0 || (rc = guard_start(p, err)) < 0 || (rc = clients_start(p, err)) < 0)
 		return rc;
 	uv_timer_init(p->loop, &p->tick);
 	uv_signal_init(p->loop, &p->term);
@@ -277,6 +278,8 @@ static int option_take(int c, const char *name, struct arguments *a, struct err 
 		return text_of(name, optarg, conf->listen, sizeof conf->listen, err);
 	case 'u':
 		return text_of(name, optarg, conf->user, sizeof conf->user, err);
+	case 'w':
+		return text_of(name, optarg, conf->owner, sizeof conf->owner, err);
 	case 'g':
 		return text_of(name, optarg, conf->cgroup, sizeof conf->cgroup, err);
 	case 'i':
@@ -314,14 +317,23 @@ static int option_take(int c, const char *name, struct arguments *a, struct err 
 static int parse(int argc, char **argv, struct arguments *a, struct err *err)
 {
 	static const struct option options[] = {
-		{"name", required_argument, NULL, 'n'},	       {"pool", required_argument, NULL, 'o'},
-		{"listen", required_argument, NULL, 'l'},      {"user", required_argument, NULL, 'u'},
-		{"cgroup", required_argument, NULL, 'g'},      {"interval-ms", required_argument, NULL, 'i'},
-		{"lease-ms", required_argument, NULL, 'e'},    {"cpus", required_argument, NULL, 'c'},
-		{"speed", required_argument, NULL, 's'},       {"policy", required_argument, NULL, 'p'},
-		{"token-file", required_argument, NULL, 't'},  {"valid", required_argument, NULL, 'v'},
-		{"foreground", no_argument, NULL, 'f'},	       {"no-start", no_argument, NULL, 'x'},
-		{"gossip-from", required_argument, NULL, 'm'}, {0},
+		{"name", required_argument, NULL, 'n'},
+		{"pool", required_argument, NULL, 'o'},
+		{"listen", required_argument, NULL, 'l'},
+		{"user", required_argument, NULL, 'u'},
+		{"cgroup", required_argument, NULL, 'g'},
+		{"interval-ms", required_argument, NULL, 'i'},
+		{"lease-ms", required_argument, NULL, 'e'},
+		{"cpus", required_argument, NULL, 'c'},
+		{"speed", required_argument, NULL, 's'},
+		{"policy", required_argument, NULL, 'p'},
+		{"token-file", required_argument, NULL, 't'},
+		{"valid", required_argument, NULL, 'v'},
+		{"foreground", no_argument, NULL, 'f'},
+		{"no-start", no_argument, NULL, 'x'},
+		{"owner", required_argument, NULL, 'w'},
+		{"gossip-from", required_argument, NULL, 'm'},
+		{0},
 	};
 	int c, at = 0, rc = 0;
 

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/descriptors.h"
+#include "run/hold.h"
 #include "run/lease.h"
 #include "run/tree.h"
 
@@ -43,14 +44,13 @@ enum { IN, OUT, ERR, CONTROL, RESULT, PIPES };
 
 /* ---- the task's first process ---- */
 
-static _Noreturn void task_exec(const struct peer_start *s, const struct pool_user *user, const int *end)
+static _Noreturn void task_exec(const struct peer_start *s, const struct pool_user *user, const int *end, pid_t keeper)
 {
 	sigset_t none;
 
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	descriptors_lower();
 	setpgid(0, 0);
 	dup2(end[IN], STDIN_FILENO);
@@ -61,6 +61,11 @@ static _Noreturn void task_exec(const struct peer_start *s, const struct pool_us
 		dprintf(STDERR_FILENO, "shunt-pool: the task can't run as %s: %s\n", user->name, strerror(errno));
 		_exit(126);
 	}
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* only now: a change of user takes it away */
+	if (getppid() != keeper)
+		_exit(126);
+	if (user->background)
+		background_enter(); /* or as near as it gets */
 	if (chdir(s->dir) < 0 && chdir("/") < 0)
 		_exit(126);
 	execvpe(s->argv[0], (char *const *)s->argv, (char *const *)s->env);
@@ -167,9 +172,11 @@ static _Noreturn void keeper_main(const struct peer_start *s, const struct pool_
 	sigemptyset(&all);
 	sigaddset(&all, SIGCHLD);
 	signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+	pid_t keeper = getpid();
+
 	task = fork();
 	if (task == 0)
-		task_exec(s, user, end);
+		task_exec(s, user, end, keeper);
 	for (int i = IN; i <= ERR; i++)
 		close(end[i]);
 	if (task < 0 || signals < 0)

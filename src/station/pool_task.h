@@ -5,6 +5,7 @@
 #ifndef STATION_POOL_TASK_H
 #define STATION_POOL_TASK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -35,6 +36,7 @@ struct pool_user {
 	uid_t uid; /* 0: nobody is changed to */
 	gid_t gid;
 	const char *name;
+	bool background; /* behind everything else on the machine */
 };
 
 /* All descriptors are non-blocking, close-on-exec and the caller's. */

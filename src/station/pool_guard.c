@@ -1,0 +1,135 @@
+/*
+ * pool_guard.c - the owner of this machine comes first: what is seen (senses.h) is judged (owner.h) four times a second and at each input, and tasks of the pool stand still, go on, or leave.
+ *
+ * A pause needs nobody but this daemon, and survives it: DIR/pause has the instant of its end.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "station/pool_internal.h"
+
+#define TICK_MS 250
+#define AVERAGE 0.06 /* what one look counts of others' threads */
+
+static bool is_paused(struct pool *p)
+{
+	if (p->guard.pause_until && p->guard.pause_until <= (int64_t)time(NULL))
+		pool_pause(p, 0);
+	return p->guard.pause_until != 0;
+}
+
+static void act(struct pool *p, enum owner_act now)
+{
+	enum owner_act before = p->guard.act;
+
+	p->guard.act = now;
+	p->mine.closed = now != OWNER_RUN;
+	if (now == OWNER_RETURN && before != OWNER_RETURN)
+		host_leave(p);
+	else if (now != OWNER_RUN || before != OWNER_RUN)
+		host_hold(p, now != OWNER_RUN);
+	if (now == before)
+		return;
+	pool_say("%s", now == OWNER_RUN	     ? "tasks may run"
+		       : now == OWNER_RETURN ? "the owner stays: tasks leave"
+					     : owner_cause_text(p->guard.claim.cause));
+	links_tick(p); /* all hear of it now */
+	if (now == OWNER_RUN)
+		host_go(p);
+}
+
+static void guard_turn(struct pool *p)
+{
+	struct guard *g = &p->guard;
+	struct owner_view v = {.now = (int64_t)uv_now(p->loop),
+			       .instant = (int64_t)time(NULL),
+			       .paused = is_paused(p),
+			       .cpus = (int)sysconf(_SC_NPROCESSORS_ONLN),
+			       .input = -1,
+			       .memory_free = 100};
+	struct seen seen;
+	int others;
+
+	if (g->senses) {
+		senses_get(g->senses, &seen);
+		others = seen.runnable - host_running(p);
+		g->running += AVERAGE * ((others > 0 ? others : 0) - g->running);
+		v.input = seen.input;
+		v.running = g->running;
+		v.memory_free = seen.memory_free;
+		v.memory_stalls = seen.memory_stalls;
+	}
+	act(p, owner_decide(&g->claim, &g->rules, &v));
+}
+
+static void on_look(uv_timer_t *t)
+{
+	struct pool *p = t->data;
+
+	if (p->guard.senses)
+		senses_look(p->guard.senses);
+	guard_turn(p);
+}
+
+static void on_input(void *context)
+{
+	struct pool *p = context;
+
+	if (p->guard.up && p->guard.act == OWNER_RUN)
+		guard_turn(p);
+}
+
+/* Whoever types here is the owner. */
+static bool on_counts(void *context, dev_t device, uid_t user)
+{
+	return true;
+}
+
+void pool_pause(struct pool *p, int64_t until)
+{
+	char text[32];
+	struct err err;
+
+	p->guard.pause_until = until;
+	snprintf(text, sizeof text, "%lld\n", (long long)until);
+	if (pool_home_write(&p->home, "pause", 0600, text, &err) < 0)
+		pool_say("%s", err.text);
+	if (p->guard.up)
+		guard_turn(p);
+}
+
+int guard_start(struct pool *p, struct err *err)
+{
+	struct senses_listener l = {.input = on_input, .counts = on_counts, .context = p};
+	struct guard *g = &p->guard;
+	struct strbuf text = {0};
+	bool none = strcmp(p->conf.owner, "none") == 0;
+	const char *dev = getenv("SHUNT_OWNER_DEV");
+	int rc = owner_rules_parse(none ? "share; pressure=no" : p->conf.owner, &g->rules, err);
+
+	if (rc < 0)
+		return err_prefix(err, rc, "--owner %s", p->conf.owner);
+	if (pool_home_read(&p->home, "pause", &text, NULL) == 0)
+		g->pause_until = strtoll(strbuf_text(&text), NULL, 10);
+	strbuf_fini(&text);
+	if (!none)
+		g->senses = senses_create(p->loop, dev && *dev ? dev : "/dev", &l);
+	p->user.background = !none;
+	uv_timer_init(p->loop, &g->timer);
+	g->timer.data = p;
+	uv_timer_start(&g->timer, on_look, TICK_MS, TICK_MS);
+	g->up = true;
+	guard_turn(p);
+	return 0;
+}
+
+void guard_stop(struct pool *p)
+{
+	uv_close((uv_handle_t *)&p->guard.timer, NULL);
+	if (p->guard.senses)
+		senses_destroy(p->guard.senses);
+	p->guard.senses = NULL;
+}
