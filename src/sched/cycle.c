@@ -18,7 +18,7 @@ static void expire_predictions(struct sched *s)
 		heap_pop(&s->expiry, &x);
 		if (job->state != STATE_RUNNING || job->attempt != x.tie || victims_has(s, job->id))
 			continue;
-		pass_drop_reservations(s);
+		places_drop(s);
 		plan_set_end(s->p, job->id, job->start + sched_length(s, job));
 	}
 }

@@ -263,7 +263,7 @@ static void due_full(struct sched *s)
 	s->stats.full_passes++;
 	do {
 		if (s->reserved.n)
-			pass_drop_reservations(s);
+			places_drop(s);
 		if (s->freed || pass_reached(s))
 			vec_clear(&s->failures);
 		s->freed = false;
@@ -292,7 +292,7 @@ static void due_fresh(struct sched *s)
 		if (job == head || plan_holds(s->p, job) || !due_fits(s, job))
 			continue;
 		if (!renewed && s->p->nnodes == 1) { /* on nodes that costs more than it brings */
-			pass_drop_reservations(s);
+			places_drop(s);
 			s->head = head;
 			s->freed = false;
 			due_reserve_all(s);

@@ -190,6 +190,14 @@ void cycle_try(struct sched *s, uint32_t job, unsigned what)
 	map_set(&s->effort.tried, job, known | what);
 }
 
+void sched_at(struct sched *s, int64_t now)
+{
+	s->now = now;
+	plan_advance(s->p, now);
+	if (s->limits)
+		limits_advance(s->limits, now);
+}
+
 void cycle_untry(struct sched *s, uint32_t job)
 {
 	map_remove(&s->effort.tried, job);

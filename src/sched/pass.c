@@ -201,24 +201,6 @@ bool pass_could_start_before(struct sched *s, int64_t planned, int64_t cpus, int
 	}
 }
 
-void pass_drop_reservations(struct sched *s)
-{
-	for (size_t i = 0; i < s->reserved.n; i++)
-		plan_take_job(s->p, s->reserved.v[i]);
-	vec_clear(&s->reserved);
-	if (s->policy->position) /* restored ones have places before they are in the array */
-		queue_settle(s);
-	for (size_t i = 0; s->policy->keep && i < s->line.by_key.n; i++) {
-		place_forget(s, s->line.by_key.v[i].job);
-		plan_take_job(s->p, s->line.by_key.v[i].job);
-		s->line.by_key.v[i].planned = TIME_NEVER;
-	}
-	s->next_planned = TIME_NEVER;
-	s->head = JOB_NONE;
-	s->sweep.on = false; /* all are to be asked about */
-	sched_refresh(s);
-}
-
 int64_t pass_earliest(struct sched *s, uint32_t job, int64_t from, int64_t length)
 {
 	struct manner m = s->plain;
@@ -453,7 +435,7 @@ static void pass_full(struct sched *s)
 		return;
 	}
 	if (s->reserved.n)
-		pass_drop_reservations(s);
+		places_drop(s);
 	s->head = JOB_NONE;
 	if (queue_is_stale(s) && !queue_weigh(s))
 		return;

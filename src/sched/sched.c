@@ -190,14 +190,6 @@ static void sched_free(struct sched *s, uint32_t job)
 	}
 }
 
-void sched_at(struct sched *s, int64_t now)
-{
-	s->now = now;
-	plan_advance(s->p, now);
-	if (s->limits)
-		limits_advance(s->limits, now);
-}
-
 void sched_submit(struct sched *s, uint32_t job, int64_t when)
 {
 	int64_t now;
@@ -276,29 +268,6 @@ static uint32_t overrun_victim(const struct sched *s, int32_t node)
 			victim = job;
 	}
 	return victim;
-}
-
-/* Before nodes change: what is not promised makes room; what is kept stays, but for what the change concerns (place_lose). */
-void places_ease(struct sched *s)
-{
-	if (s->policy->position)
-		queue_settle(s);
-	else
-		pass_drop_reservations(s);
-}
-
-/* A job that has not started loses its place. */
-void place_lose(struct sched *s, uint32_t job, uint32_t by)
-{
-	if (s->policy->position && cluster_job(s->c, job)->state == STATE_CANDIDATE) {
-		s->line.by_key.v[queue_find(s, job)].planned = TIME_NEVER;
-		place_forget(s, job);
-		cycle_untry(s, job);
-		s->position.recount = true;
-	}
-	plan_take_job(s->p, job);
-	if (cluster_job(s->c, job)->state == STATE_ALLOCATED)
-		sched_emit(s, EVENT_DEALLOCATE, job, 0, by);
 }
 
 /* Reserved jobs that have no room any more where a job holds a node. */
@@ -381,7 +350,7 @@ static void sched_leave(struct sched *s, enum event_type type, uint32_t job, int
 	sched_at(s, now);
 	s->position.recount |= plan_holds(s->p, job) && job_waits(cluster_job(s->c, job));
 	if (!s->policy->keep) /* those that are kept make room by themselves, none later than it was */
-		pass_drop_reservations(s);
+		places_drop(s);
 	sched_free(s, job);
 	if (cluster_job(s->c, job)->state == STATE_ALLOCATED && type == EVENT_HOLD)
 		sched_emit(s, EVENT_DEALLOCATE, job, 0, JOB_NONE);
@@ -412,7 +381,7 @@ void sched_withdraw(struct sched *s, uint32_t id, int64_t now)
 	sched_at(s, now);
 	s->position.recount |= plan_holds(s->p, id);
 	if (!s->policy->keep)
-		pass_drop_reservations(s);
+		places_drop(s);
 	place_forget(s, id);
 	sched_free(s, id);
 	if (job->state == STATE_ALLOCATED)
@@ -451,7 +420,7 @@ void sched_node(struct sched *s, uint32_t node, bool up, int64_t now)
 	if (s->c->nodes.v[node].up == up)
 		return;
 	sched_at(s, now);
-	pass_drop_reservations(s);
+	places_drop(s);
 	while (!up && s->p->node[node].pieces.n) {
 		uint32_t job = s->p->node[node].pieces.v[0].job;
 		enum job_state state = cluster_job(s->c, job)->state;
@@ -619,7 +588,7 @@ bool sched_run(struct sched *s, uint32_t id, uint32_t on, int64_t now)
 	bool fits;
 
 	sched_at(s, now);
-	pass_drop_reservations(s);
+	places_drop(s);
 	mark = plan_begin(s->p);
 	plan_take_job(s->p, id);
 	job->allowed = on == NODES_ALL ? allowed : on;

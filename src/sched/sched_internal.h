@@ -333,7 +333,6 @@ bool pass_reached(struct sched *s); /* a planned end or start was reached that n
 /* Whether the sum leaves room for a job to start before the reservation it has. It needs the CPUs from its start until its
  * end or its planned start, whichever is first: from there on it holds them itself. */
 bool pass_could_start_before(struct sched *s, int64_t planned, int64_t cpus, int64_t length);
-void pass_drop_reservations(struct sched *s); /* of common jobs: what was not promised makes room */
 bool pass_try_now(struct sched *s, uint32_t job, int64_t length);
 /* The earliest place of a job that reserves without a promise; nobody is pushed for it. */
 int64_t pass_earliest(struct sched *s, uint32_t job, int64_t from, int64_t length);
@@ -379,7 +378,8 @@ bool depth_reached(const struct depth *d, const struct job *job);
 /* The first fence that would keep a job from running now for that long; of a bound one its own, which it waits for. False: there is none. */
 bool fences_find(const struct sched *s, uint32_t job, int64_t length, struct fence *ret);
 
-/* sched.c */
+/* places.c */
+void places_drop(struct sched *s);			     /* of common jobs: what was not promised makes room */
 void places_ease(struct sched *s);			     /* before nodes change: what is not promised makes room */
 void place_lose(struct sched *s, uint32_t job, uint32_t by); /* a job that has not started loses its place */
 

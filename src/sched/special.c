@@ -285,7 +285,7 @@ void special_starve(struct sched *s)
 		uint32_t job = (uint32_t)x.tie;
 
 		if (plan_holds(s->p, job))
-			pass_drop_reservations(s); /* its own was a transient one */
+			places_drop(s); /* its own was a transient one */
 		if (s->head == job)
 			s->freed = true;
 		sched_emit(s, EVENT_STARVE, job, 0, JOB_NONE);
@@ -458,7 +458,7 @@ void special_place(struct sched *s)
 	special_drop_missed(s);
 	victims_review(s);
 	if (special_asks(s) || s->freed)
-		pass_drop_reservations(s); /* what was not promised makes room */
+		places_drop(s); /* what was not promised makes room */
 	place_deadlines(s, KIND_EMERGENCY);
 	if (!s->effort.unfinished)
 		place_deadlines(s, KIND_QOS);

@@ -182,7 +182,7 @@ void victims_review(struct sched *s)
 
 	if (!s->victims.n)
 		return;
-	pass_drop_reservations(s); /* what was not promised is no reason to stop anybody */
+	places_drop(s); /* what was not promised is no reason to stop anybody */
 	drop_dead(s);
 	spare_unneeded(s);
 	for (size_t i = 0; i < s->special.n && freed && s->victims.n; i++) {

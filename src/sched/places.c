@@ -1,0 +1,44 @@
+/*
+ * places.c - places that jobs lose: those that were not promised make room, and those that are in the way.
+ */
+#include "sched/sched_internal.h"
+
+void places_drop(struct sched *s)
+{
+	for (size_t i = 0; i < s->reserved.n; i++)
+		plan_take_job(s->p, s->reserved.v[i]);
+	vec_clear(&s->reserved);
+	if (s->policy->position) /* restored ones have places before they are in the array */
+		queue_settle(s);
+	for (size_t i = 0; s->policy->keep && i < s->line.by_key.n; i++) {
+		place_forget(s, s->line.by_key.v[i].job);
+		plan_take_job(s->p, s->line.by_key.v[i].job);
+		s->line.by_key.v[i].planned = TIME_NEVER;
+	}
+	s->next_planned = TIME_NEVER;
+	s->head = JOB_NONE;
+	s->sweep.on = false; /* all are to be asked about */
+	sched_refresh(s);
+}
+
+/* Before nodes change: what is not promised makes room; what is kept stays, but for what the change concerns (place_lose). */
+void places_ease(struct sched *s)
+{
+	if (s->policy->position)
+		queue_settle(s);
+	else
+		places_drop(s);
+}
+
+void place_lose(struct sched *s, uint32_t job, uint32_t by)
+{
+	if (s->policy->position && cluster_job(s->c, job)->state == STATE_CANDIDATE) {
+		s->line.by_key.v[queue_find(s, job)].planned = TIME_NEVER;
+		place_forget(s, job);
+		cycle_untry(s, job);
+		s->position.recount = true;
+	}
+	plan_take_job(s->p, job);
+	if (cluster_job(s->c, job)->state == STATE_ALLOCATED)
+		sched_emit(s, EVENT_DEALLOCATE, job, 0, by);
+}
