@@ -80,7 +80,7 @@ static void place_add(struct credential *c, const char *host, int port)
 }
 
 /* Addresses that others may reach, then our name; this host's own if it has no others. */
-static void places(struct credential *c, int port)
+void places_here(struct credential *c, int port)
 {
 	struct ifaddrs *all = NULL;
 	char host[NI_MAXHOST];
@@ -124,7 +124,7 @@ int gate_open(const char *socket, struct gate_link *ret, struct err *err)
 		gate_close(ret);
 		return err_set(err, -EPROTO, "%s says something that is not expected: %s", program, line);
 	}
-	places(&ret->at, port);
+	places_here(&ret->at, port);
 	return 0;
 }
 

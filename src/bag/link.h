@@ -20,6 +20,9 @@ int gate_open(const char *socket, struct gate_link *ret, struct err *err);
 bool gate_lost(struct gate_link *g); /* it ended by itself */
 void gate_close(struct gate_link *g);
 
+/* Puts where others reach this host at `port` into a credential. */
+void places_here(struct credential *c, int port);
+
 /* Connects to the broker: a descriptor, whose other end is the child *ret_pid. -errno with a sentence. */
 int link_open(const struct credential *c, pid_t *ret_pid, struct err *err);
 

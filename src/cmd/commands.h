@@ -55,6 +55,7 @@ extern const struct command command_launch, command_pmix;		    /* launch.c */
 /* Bags of tasks. */
 extern const struct command command_bag_run, command_bag_retry; /* bag.c */
 extern const struct command command_bag_worker;			/* bag_worker.c */
+extern const struct command command_bag_relay;			/* bag_relay.c */
 extern const struct command command_bag_status, command_bag_results, command_bag_cancel,
 	command_bag_top;			 /* bag_show.c */
 extern const struct command command_allocations; /* allocations.c */

@@ -90,6 +90,7 @@ const struct command *const commands[] = {
 	&command_bag_cancel,
 	&command_bag_top,
 	&command_bag_worker,
+	&command_bag_relay,
 	&command_allocations,
 	/* What shows things. */
 	&command_qstat,
