@@ -17,6 +17,7 @@ struct server *server_open(struct history *h)
 {
 	struct server *s = bare_open(h->dir, NODES);
 
+	visits_realm(s);
 	s->slices->slice_steps = 1 + (int64_t)below(h, 4);
 	return s;
 }

@@ -1,7 +1,7 @@
 /*
  * history.h - a random history of a whole server, with a real store: what people and processes do in it, and what is to be seen of it.
  *
- * history.c asks the server; history_people.c, history_sites.c, history_overlays.c, history_steps.c say what happens; history_seen.c shows everything; history_books.c compares the books.
+ * history.c asks the server; history_people.c, history_sites.c, history_visits.c, history_overlays.c, history_steps.c say what happens; history_seen.c shows everything; history_books.c compares the books.
  */
 #ifndef SHUNT_TESTS_HISTORY_H
 #define SHUNT_TESTS_HISTORY_H
@@ -20,6 +20,7 @@ struct server;
 
 #define EPOCH INT64_C(1800000000)
 
+#define VISITS 12     /* keys of another site's submissions */
 #define WAITING_MAX 4 /* requests that are under way */
 
 struct history {
@@ -29,12 +30,18 @@ struct history {
 	struct rng extra; /* for what came later: seeds mean what they meant before. Not seeded, none of it happens */
 	struct rng sites; /* the same, for what happens to jobs at other sites */
 	struct rng overlays;
+	struct rng visits;
 	char dir[64];
 	int64_t now_us;
 	uint64_t submitted;  /* the highest number given */
 	struct map accepted; /* numbers that became jobs: not those of submissions that a restart cut off */
 	struct map leased;   /* numbers that hosts gave to submissions */
-	int patience;	     /* < 0: a request is begun, and not waited for */
+	char token[256];     /* of another site, that hands jobs over to this one */
+	struct visited {
+		char id[64];	/* what it was told; "": nothing yet */
+		bool withdrawn; /* it was told that there is none, and never will be */
+	} visited[VISITS];
+	int patience; /* < 0: a request is begun, and not waited for */
 	bool loud;
 };
 
@@ -72,6 +79,9 @@ void op_admin(struct history *h);
 /* Jobs that another site may have. In the end all of them have ended there. */
 void sites_add(struct history *h);
 void op_sites(struct history *h);
+void visits_realm(struct server *s); /* a server just opened can have tokens */
+void visits_begin(struct history *h);
+void op_visits(struct history *h);
 void sites_drain(struct history *h);
 void away_check(const struct history *h, const struct array *a); /* the number of elements that are away is right */
 void op_overlays(struct history *h);

@@ -237,8 +237,10 @@ static bool live_through(uint64_t seed, bool loud)
 	rng_seed(&h.extra, rng_seed_of(seed, 1));
 	rng_seed(&h.sites, rng_seed_of(seed, 2));
 	rng_seed(&h.overlays, rng_seed_of(seed, 3));
+	rng_seed(&h.visits, rng_seed_of(seed, 4));
 	bare_clock(h.now_us);
 	h.s = server_open(&h);
+	visits_begin(&h);
 	sites_add(&h);
 	ask(&h, getuid(), "PUT", "/v1/classes/own", "{}");
 	attribute(&h, "/v1/classes/own", "preempt_signal", "15");

@@ -58,6 +58,7 @@
 struct http_request {
 	struct server *s;
 	const char *method, *path, *query, *body, *key;
+	const char *bearer, *user; /* of another site: its token, and for whom it asks; else NULL */
 	size_t n;
 	uid_t uid;
 	uint64_t number;
@@ -89,6 +90,10 @@ const char *request_header(const struct http_request *r, const char *name)
 {
 	if (strcmp(name, "Idempotency-Key") == 0)
 		return r->key;
+	if (strcmp(name, "Authorization") == 0)
+		return r->bearer;
+	if (strcmp(name, "Shunt-User") == 0)
+		return r->user;
 	return strcmp(name, "Accept") == 0 && r->n % 2 ? "text/tab-separated-values" : NULL;
 }
 const char *request_body(const struct http_request *r, size_t *ret_n)
@@ -118,7 +123,7 @@ const char *request_token(const struct http_request *r, const char **ret_address
 
 const char *request_remote(const struct http_request *r)
 {
-	return NULL;
+	return r->bearer ? "192.0.2.7" : NULL;
 }
 bool request_page(const struct http_request *r)
 {
@@ -664,6 +669,17 @@ int bare_ask(struct server *s, uid_t uid, const char *method, const char *path, 
 
 	strbuf_fini(&none.body);
 	return status;
+}
+
+int bare_visit(struct server *s, const char *token, const char *user, const char *path, const char *key,
+	       const char *body, struct bare_answer *ret)
+{
+	struct http_request *r = request_make(s, 0, "POST", path, key, body, ret);
+
+	r->bearer = arena_printf(r->arena, "Bearer %s", token);
+	r->user = user;
+	request_begin(s, r);
+	return request_end(s, r);
 }
 
 int bare_left(struct server *s, uid_t uid, const struct inner *x, struct bare_answer *ret)

@@ -33,6 +33,9 @@ struct server *bare_open(const char *dir, const char *nodes);
 /* Asks as a user, and lets turns pass until it is answered. Returns the status; `ret`, whose body is the caller's, may be NULL. */
 int bare_ask(struct server *s, uid_t uid, const char *method, const char *path, const char *body,
 	     struct bare_answer *ret);
+/* Another site asks by its token, for a user. */
+int bare_visit(struct server *s, const char *token, const char *user, const char *path, const char *key,
+	       const char *body, struct bare_answer *ret);
 /* A submission that was left while there was no server: key, number, time and body of `x` count. */
 int bare_left(struct server *s, uid_t uid, const struct inner *x, struct bare_answer *ret);
 

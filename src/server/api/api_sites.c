@@ -484,6 +484,8 @@ void api_withdraw(struct server *s, const struct call *c)
 	k = subkey_find(s, c->w->uid, key);
 	if (!k)
 		subkey_add(s, c->w->uid, key, &(struct submission_key){.lasting = true, .time = s->clock->now});
+	else if (k->count && k->arrays && *k->arrays == 'a')
+		strbuf_printf(&id, "%llu[].%s", (unsigned long long)k->first, s->instance->name);
 	else if (k->count)
 		key_id(s, job_key(k->first, -1), &id);
 	json_init(&j, &out, false);
