@@ -1,8 +1,8 @@
 /*
  * overview.c - see overview.h.
  *
- * It must cost the same with a million jobs that have ended: running jobs are found in the plan, waiting ones in the scheduler's order, and others
- * by looking at the newest entries only.
+ * It must cost the same with a million jobs that have ended: running jobs are found in the plan, waiting ones in the scheduler's order, the caller's own by
+ * their chain (entry.before), and blocked ones by looking at the newest entries only.
  */
 #include "server/api/overview.h"
 
@@ -36,7 +36,7 @@
 #define ROWS 30	     /* of each list of jobs */
 #define OWN 12	     /* of the caller's own */
 #define PEOPLE 12    /* users */
-#define LOOKED 20000 /* entries that are looked at for own and blocked jobs: the newest */
+#define LOOKED 20000 /* entries that are looked at for own jobs, and for blocked ones: the newest */
 
 #define JOB_FIELDS                                                                                                            \
 	"id,name,owner,queue,state,type,cpus,nodect,walltime,created,started,ended,exit_status,cause,comment,expected_start," \
@@ -204,19 +204,22 @@ static void waiting_write(struct overview *o, struct json *j)
 	map_fini(&listed);
 }
 
+/* An array is passed over in one step: its elements came one after the other. */
 static void own_write(struct overview *o, struct json *j)
 {
 	struct server *s = o->s;
-	int left = OWN;
+	uint32_t id = tally_of(s, word_add(s, o->who->user), 0)->newest;
+	int left = OWN, looked = 0;
 
 	json_open_array(j, "own_jobs");
-	for (uint32_t id = (uint32_t)s->jobs->entries.n; id-- > newest(s) && left > 0;) {
+	for (; id && left > 0 && looked++ < LOOKED; id = s->jobs->entries.v[id].before) {
 		const struct entry *e = &s->jobs->entries.v[id];
 		const struct array *a =
 			e->spec && job_key_index(e->key) >= 0 ? array_find(s, job_key_number(e->key)) : NULL;
-		if (!e->spec || e->spec->uid != o->who->uid || (a && id != a->first))
-			continue;
-		left -= job_write(o, j, id, a);
+		if (a)
+			id = a->first;
+		if (e->spec && e->spec->uid == o->who->uid)
+			left -= job_write(o, j, id, a);
 	}
 	json_close_array(j);
 }

@@ -99,6 +99,8 @@ struct entry {
 	struct outcome *outcome;
 	int64_t modified;
 	int32_t exit_status;
+	uint32_t
+		before; /* the owner's entry that came before this one; 0: none. Derived, and kept when it is forgotten */
 	uint8_t holds;		       /* those of enum block that people set */
 	uint8_t intent;		       /* of one that runs */
 	uint8_t cause;		       /* enum end_cause */

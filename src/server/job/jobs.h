@@ -53,6 +53,7 @@ struct queue {
 /* Someone's jobs, for limits: of a user, or of a user in a queue. */
 struct tally {
 	int64_t total;
+	uint32_t newest; /* of a user, in any queue: the entry that came last; 0: none */
 };
 
 /* Jobs in routing queues, so that those who leave room for one need not look for them among all. It is derived. */

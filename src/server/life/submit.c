@@ -395,9 +395,12 @@ int alter_check(struct server *s, const struct asker *owner, const struct submis
 void entry_fill(struct server *s, uint32_t id, uint64_t key, struct spec *p)
 {
 	struct job *job = entry_job(s, id);
+	struct tally *own = tally_of(s, p->owner, 0);
 
 	p->refs++;
-	s->jobs->entries.v[id] = (struct entry){.key = key, .spec = p, .modified = p->created, .holds = p->holds};
+	s->jobs->entries.v[id] =
+		(struct entry){.key = key, .spec = p, .modified = p->created, .holds = p->holds, .before = own->newest};
+	own->newest = id;
 	job_fill(s, job, p);
 	job->user = names_add(&s->cluster->user_names, word(s, p->owner));
 	job->rank = p->rank;
