@@ -602,53 +602,99 @@ static int64_t idle_cpus(const struct server *s)
 	return x->cpus;
 }
 
+/* Why a job waits: a word, from which clients make sentences in other languages, and the English sentence. */
+struct ground {
+	const char *code;
+	const char *text;     /* NULL: it was written to `out` */
+	int64_t needed, free; /* CPUs, of "cpus" */
+};
+
 /* A plain queued job: what it needs and what there is, without asking the scheduler (that is `why`). */
-static void put_shortage(const struct subject *x, struct value *v)
+static struct ground shortage_of(const struct subject *x, struct strbuf *out)
 {
 	int64_t need = request_of(x)->total.v[RES_CPU], idle = idle_cpus(x->s);
 
-	if (need > idle)
-		strbuf_printf(&v->scratch, "needs %lld CPU%s, %lld %s free", (long long)need, need == 1 ? "" : "s",
+	if (need > idle) {
+		strbuf_printf(out, "needs %lld CPU%s, %lld %s free", (long long)need, need == 1 ? "" : "s",
 			      (long long)idle, idle == 1 ? "is" : "are");
-	else if (request_of(x)->whole)
-		strbuf_puts(&v->scratch,
-			    request_of(x)->whole == WHOLE_HOST ? "waits for empty machines" : "waits for empty nodes");
-	else
-		strbuf_puts(&v->scratch, "waits for its turn");
-	put_scratch(v, VALUE_TEXT);
+		return (struct ground){"cpus", NULL, need, idle};
+	}
+	if (request_of(x)->whole == WHOLE_HOST)
+		return (struct ground){"machines", "waits for empty machines", 0, 0};
+	if (request_of(x)->whole)
+		return (struct ground){"nodes", "waits for empty nodes", 0, 0};
+	return (struct ground){"turn", "waits for its turn", 0, 0};
+}
+
+static struct ground ground_of(const struct subject *x, struct strbuf *out)
+{
+	unsigned block = gate_blocks(x->s->gate, x->id);
+
+	if (block & BLOCK_MISFIT) {
+		world_misfit((struct server *)x->s, x->e->spec, out);
+		return (struct ground){"misfit", NULL, 0, 0};
+	}
+	if (block & BLOCK_HOLDS)
+		return (struct ground){"held", "held: qrls releases it", 0, 0};
+	if (block & BLOCK_DEPEND)
+		return (struct ground){"depend", "waits for jobs that it depends on", 0, 0};
+	if (block & BLOCK_TIME)
+		return (struct ground){"time", "waits for its time (-a)", 0, 0};
+	if (block & BLOCK_RETRY)
+		return (struct ground){"retry", "failed, and is not tried again yet", 0, 0};
+	if (block & BLOCK_QUEUE)
+		return queue_is_started(x->s, x->s->jobs->entries.v[x->id].spec->queue)
+			       ? (struct ground){"route", "no destination of its routing queue accepts it", 0, 0}
+			       : (struct ground){"stopped", "its queue is stopped", 0, 0};
+	if (sched_bound_text(x->s->sched, x->id, out))
+		return (struct ground){"bound", NULL, 0, 0};
+	if (sched_limit_text(x->s->sched, x->id, out))
+		return (struct ground){"limit", NULL, 0, 0};
+	if (json_is_string(json_object_get(x->body, "comment")))
+		return (struct ground){"said", json_string_value(json_object_get(x->body, "comment")), 0, 0};
+	return shortage_of(x, out);
+}
+
+static bool waits(const struct subject *x)
+{
+	return !x->a && !(x->e->outcome && x->e->outcome->comment) && !job_ended(x->job) && x->job->state < STATE_NOW;
 }
 
 static void f_comment(const struct subject *x, struct value *v)
 {
-	unsigned block = gate_blocks(x->s->gate, x->id);
+	struct ground g;
 
-	if (x->a)
-		return;
-	if (x->e->outcome && x->e->outcome->comment)
+	if (!x->a && x->e->outcome && x->e->outcome->comment)
 		put_text(v, x->e->outcome->comment);
-	else if (job_ended(x->job) || x->job->state >= STATE_NOW)
+	if (!waits(x))
 		return;
-	else if (block & BLOCK_MISFIT) {
-		world_misfit((struct server *)x->s, x->e->spec, &v->scratch);
-		put_scratch(v, VALUE_TEXT);
-	} else if (block & BLOCK_HOLDS)
-		put_text(v, "held: qrls releases it");
-	else if (block & BLOCK_DEPEND)
-		put_text(v, "waits for jobs that it depends on");
-	else if (block & BLOCK_TIME)
-		put_text(v, "waits for its time (-a)");
-	else if (block & BLOCK_RETRY)
-		put_text(v, "failed, and is not tried again yet");
-	else if (block & BLOCK_QUEUE)
-		put_text(v, queue_is_started(x->s, x->s->jobs->entries.v[x->id].spec->queue)
-				    ? "no destination of its routing queue accepts it"
-				    : "its queue is stopped");
-	else if (sched_bound_text(x->s->sched, x->id, &v->scratch) || sched_limit_text(x->s->sched, x->id, &v->scratch))
-		put_scratch(v, VALUE_TEXT);
-	else if (json_is_string(json_object_get(x->body, "comment")))
-		put_body(x, v, "comment");
+	g = ground_of(x, &v->scratch);
+	if (g.text)
+		put_text(v, g.text);
 	else
-		put_shortage(x, v);
+		put_scratch(v, VALUE_TEXT);
+}
+
+static void f_reason(const struct subject *x, struct value *v)
+{
+	struct strbuf text = {0};
+	struct ground g;
+	struct json j;
+
+	if (!waits(x))
+		return;
+	g = ground_of(x, &text);
+	json_init(&j, &v->scratch, false);
+	json_open_object(&j, NULL);
+	json_text(&j, "code", g.code);
+	json_text(&j, "text", g.text ? g.text : strbuf_text(&text));
+	if (g.needed) {
+		json_int(&j, "needed", g.needed);
+		json_int(&j, "free", g.free);
+	}
+	json_close_object(&j);
+	put_scratch(v, VALUE_JSON);
+	strbuf_fini(&text);
 }
 
 /* In words, for lists: all that keeps it from being considered. */
@@ -848,6 +894,16 @@ static const struct field checkpoints_fields[] = {
 };
 static const struct schema checkpoints = {.fields = checkpoints_fields};
 
+static const struct field reason_fields[] = {
+	{"code", .is = REQUIRED | IS_TEXT,
+	 .words = "misfit|held|depend|time|retry|route|stopped|bound|limit|said|cpus|machines|nodes|turn"},
+	{"text", .is = REQUIRED | IS_TEXT, "a sentence"},
+	{"needed", .is = IS_INT, "CPUs, of `cpus`"},
+	{"free", .is = IS_INT, "the same"},
+	{0},
+};
+static const struct schema reason_schema = {.fields = reason_fields};
+
 const struct field job_fields[] = {
 	{"id", .is = IS_TEXT, NULL, f_id, .example = "12.host"},
 	{"number", .is = IS_INT, NULL, f_number},
@@ -928,6 +984,8 @@ const struct field job_fields[] = {
 	{"used_walltime", .is = IS_INT | IS_NULL, "as in used; for lists", f_used_walltime},
 	{"used_cput", .is = IS_INT | IS_NULL, "as in used; for lists", f_used_cput},
 	{"comment", .is = IS_TEXT | IS_NULL, "a sentence: why it waits, or how it ended", f_comment},
+	{"reason", .is = IS_OBJECT | IS_NULL, "the same of one that waits, for clients that make sentences themselves",
+	 f_reason, .of = &reason_schema},
 	{"blocks", .is = IS_TEXT | IS_NULL,
 	 "what keeps a waiting job from being considered, joined by commas: user, other, system (holds), time, depend, queue, misfit, retry, limit; null: nothing does",
 	 f_blocks, .example = "user,depend"},

@@ -38,8 +38,8 @@
 #define PEOPLE 12    /* users */
 #define LOOKED 20000 /* entries that are looked at for own jobs, and for blocked ones: the newest */
 
-#define JOB_FIELDS                                                                                                            \
-	"id,name,owner,queue,state,type,cpus,nodect,walltime,created,started,ended,exit_status,cause,comment,expected_start," \
+#define JOB_FIELDS                                                                                                                   \
+	"id,name,owner,queue,state,type,cpus,nodect,walltime,created,started,ended,exit_status,cause,comment,reason,expected_start," \
 	"expected_end,planned_start,deadline,guaranteed,no_estimate,array_counts"
 
 static const struct field person_fields[] = {
