@@ -95,6 +95,7 @@ export interface Job {
   exit_status?: number | null;
   cause?: string | null;
   comment?: string | null;
+  reason?: { code: string; text: string; needed?: number; free?: number } | null;
   expected_start?: number | null;
   expected_end?: number | null;
   planned_start?: number | null;

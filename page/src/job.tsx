@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { post, Refused, send, type Forecast, type Job, type JobEvent } from "./api";
 import { clock, duration, instant, memory, relative } from "./format";
-import { Card, Confirm, Instant, Problem, Progress, short, State, useLive, useNow } from "./parts";
+import { Card, Confirm, Instant, Problem, Progress, short, State, useLive, useNow, whyOf } from "./parts";
 import { t, type Sentence } from "./text";
 
 const SHOWN = 200_000; /* characters of output */
@@ -83,7 +83,7 @@ function Now({ job, now }: { job: Job; now: number }): JSX.Element {
       <p class="now">
         <State job={job} />
         {job.state === "R" && job.started && <span>{t("job.running", { span: duration(now - job.started), at: instant(job.started + (job.walltime ?? 0)) })}</span>}
-        {job.comment && <span>{job.comment}</span>}
+        {whyOf(job) && <span>{whyOf(job)}</span>}
         {start && job.state !== "R" && job.state !== "C" && <span>{t("job.expected", { when: relative(start, now), at: instant(start) })}</span>}
         {job.no_estimate && job.no_estimate !== job.comment && <span class="quiet">{job.no_estimate}</span>}
         {job.deadline && <span>{t(job.guaranteed ? "job.guaranteed" : "job.deadline", { at: instant(job.deadline) })}</span>}

@@ -3,10 +3,10 @@ import { Fragment, type JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { post, type Job, type Refused } from "./api";
 import { number } from "./format";
-import { Confirm, Instant, jobLink, Problem, short, State, useLive } from "./parts";
+import { Confirm, Instant, jobLink, Problem, short, State, useLive, whyOf } from "./parts";
 import { t, type Sentence } from "./text";
 
-const FIELDS = "id,name,owner,queue,state,cpus,created,started,ended,exit_status,cause,comment,expected_start,planned_start,array_counts";
+const FIELDS = "id,name,owner,queue,state,cpus,created,started,ended,exit_status,cause,comment,reason,expected_start,planned_start,array_counts";
 const LOADED = 2000;
 const PAGE = 100;
 const ELEMENTS = 200;
@@ -85,7 +85,7 @@ function Elements({ id, columns }: { id: string; columns: number }): JSX.Element
           <td>
             <Instant at={when(job)} />
           </td>
-          <td class="why">{job.state === "R" ? "" : job.comment}</td>
+          <td class="why">{job.state === "R" ? "" : whyOf(job)}</td>
         </tr>
       ))}
       {data.next && (
@@ -232,7 +232,7 @@ export function JobsView({ user }: { user: string }): JSX.Element {
                     <td>
                       <Instant at={when(job)} />
                     </td>
-                    <td class="why">{job.state === "R" ? "" : job.comment}</td>
+                    <td class="why">{job.state === "R" ? "" : whyOf(job)}</td>
                   </tr>
                   {open.has(job.id) && <Elements id={job.id} columns={9} />}
                 </Fragment>

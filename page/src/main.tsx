@@ -14,7 +14,7 @@ import { OverviewView } from "./overview";
 import { PlanView } from "./plan";
 import { SignIn } from "./signin";
 import { SubmitView } from "./submit";
-import { t, type Sentence } from "./text";
+import { language, LANGUAGES, languageSet, t, type Sentence } from "./text";
 import { UsageView } from "./usage";
 
 interface User {
@@ -89,7 +89,7 @@ function Connection(): JSX.Element {
   );
 }
 
-function Frame({ user }: { user: User }): JSX.Element {
+function Frame({ user, onLanguage }: { user: User; onLanguage: () => void }): JSX.Element {
   const hash = useHash();
   const here = [...VIEWS, ...ADMIN].findLast(([to]) => hash.startsWith(to))?.[0] ?? "#/";
   useEffect(() => {
@@ -113,6 +113,13 @@ function Frame({ user }: { user: User }): JSX.Element {
           ))}
         </nav>
         <span class="user">
+          <select aria-label={t("nav.language")} value={language()} onChange={(e) => (languageSet(e.currentTarget.value), onLanguage())}>
+            {Object.entries(LANGUAGES).map(([code, name]) => (
+              <option key={code} value={code} lang={code}>
+                {name}
+              </option>
+            ))}
+          </select>{" "}
           {user.user}{" "}
           <button type="button" class="plain" onClick={() => void signOut()}>
             {t("nav.signout")}
@@ -128,6 +135,7 @@ function Frame({ user }: { user: User }): JSX.Element {
 function App(): JSX.Element {
   const [user, setUser] = useState<User | null | undefined>(undefined);
   const [failed, setFailed] = useState<string | null>(null);
+  const [spoken, setSpoken] = useState(language());
   const entered = useRef(async () => {});
   useEffect(() => {
     const out = () => setUser(null);
@@ -153,7 +161,7 @@ function App(): JSX.Element {
     };
   }, []);
   if (user === undefined) return <main id="content" aria-busy="true" />;
-  return user ? <Frame user={user} /> : <SignIn failed={failed} onIn={() => entered.current()} />;
+  return user ? <Frame key={spoken} user={user} onLanguage={() => setSpoken(language())} /> : <SignIn failed={failed} onIn={() => entered.current()} />;
 }
 
 render(<App />, document.getElementById("page")!);

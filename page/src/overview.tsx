@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import type { Job, Overview } from "./api";
 import { clockSet, instant, number } from "./format";
-import { Card, Instant, JobName, Meter, Problem, Progress, Relative, State, Table, useLive, useNow, type Column } from "./parts";
+import { Card, Instant, JobName, Meter, Problem, Progress, Relative, State, Table, useLive, useNow, whyOf, type Column } from "./parts";
 import { t } from "./text";
 
 function Load({ o }: { o: Overview }): JSX.Element {
@@ -89,7 +89,7 @@ function Running({ jobs, now }: { jobs: Job[]; now: number }): JSX.Element {
 function Waiting({ jobs }: { jobs: Job[] }): JSX.Element {
   const columns: Column<Job>[] = [
     ...who(),
-    { head: t("col.why"), class: "why", cell: (job) => job.comment },
+    { head: t("col.why"), class: "why", cell: (job) => whyOf(job) },
     {
       head: t("col.start"),
       cell: (job) => (job.expected_start || job.planned_start ? <Instant at={job.expected_start ?? job.planned_start} /> : <span class="quiet">{job.no_estimate}</span>),

@@ -144,6 +144,15 @@ export function outcome(job: Job): { word: string; kind: string } {
   return { word: t("state.C"), kind: "C" };
 }
 
+const REASONS = new Set(["held", "depend", "time", "retry", "route", "stopped", "cpus", "machines", "nodes", "turn"]);
+
+/* Why a job waits, in the page's language; what only the server can put into words is shown as it comes. */
+export function whyOf(job: Job): string {
+  const r = job.reason;
+  if (r && REASONS.has(r.code)) return t(`reason.${r.code}` as Sentence, { needed: r.needed ?? 0, free: r.free ?? 0 });
+  return r?.text ?? job.comment ?? "";
+}
+
 export function State({ job }: { job: Job }): JSX.Element {
   const o = outcome(job);
   return <span class={`state state-${o.kind}`}>{o.word}</span>;

@@ -1,6 +1,9 @@
 /*
- * text.ts - every sentence of the page, in one table. {x} is filled in. What the server says (reasons, messages, events) is shown as it comes.
+ * text.ts - every sentence of the page in English, and the choice of a language (pt.ts: Portuguese). {x} is filled in. Why a job waits comes as a code, from
+ * which a sentence is made here; what else the server says (messages, events) is shown as it comes.
  */
+import { pt } from "./pt";
+
 const en = {
   "app.name": "Shunt",
   "app.skip": "Skip to content",
@@ -14,6 +17,7 @@ const en = {
   "nav.nodes": "Nodes",
   "nav.admin": "Administration",
   "nav.submit": "Submit a job",
+  "nav.language": "Language",
   "nav.signout": "Sign out",
   "connection.lost": "The connection to the server is lost. Trying again …",
   "error.status": "The server answered with status {status}.",
@@ -74,6 +78,16 @@ const en = {
   "state.C": "finished",
   "state.B": "array, active",
   "state.T": "moving",
+  "reason.held": "held: release it to let it start",
+  "reason.depend": "waits for jobs that it depends on",
+  "reason.time": "waits for its time",
+  "reason.retry": "failed, and is not tried again yet",
+  "reason.route": "no destination of its routing queue accepts it",
+  "reason.stopped": "its queue is stopped",
+  "reason.cpus": "needs {needed} CPUs, {free} free",
+  "reason.machines": "waits for empty machines",
+  "reason.nodes": "waits for empty nodes",
+  "reason.turn": "waits for its turn",
   "ended.ok": "succeeded",
   "ended.failed": "failed ({status})",
   "ended.signal": "ended by signal {signal}",
@@ -366,17 +380,30 @@ const en = {
 
 export type Sentence = keyof typeof en;
 
-let chosen = "en";
-const tables: Record<string, Partial<Record<Sentence, string>>> = { en };
+const tables: Record<string, Record<Sentence, string>> = { en, pt };
+export const LANGUAGES: Record<string, string> = { en: "English", pt: "Português" };
+const KEY = "shunt-language";
+
+/* As it was chosen here before, else as the browser prefers. */
+function preferred(): string {
+  const wanted = [localStorage.getItem(KEY) ?? "", ...navigator.languages.map((l) => l.split("-")[0])];
+  return wanted.find((l) => l in tables) ?? "en";
+}
+
+let chosen = preferred();
+document.documentElement.lang = chosen;
 
 export function language(): string {
   return chosen;
 }
 
 export function languageSet(name: string): void {
-  if (tables[name]) chosen = name;
+  if (!(name in tables)) return;
+  chosen = name;
+  localStorage.setItem(KEY, name);
+  document.documentElement.lang = name;
 }
 
 export function t(key: Sentence, values: Record<string, string | number> = {}): string {
-  return (tables[chosen][key] ?? en[key]).replace(/\{(\w+)\}/g, (all, name) => (name in values ? String(values[name]) : all));
+  return (tables[chosen][key] ?? en[key] ?? key).replace(/\{(\w+)\}/g, (all, name) => (name in values ? String(values[name]) : all));
 }

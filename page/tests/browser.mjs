@@ -134,6 +134,15 @@ async function past() {
   await accessible("usage");
 }
 
+async function portuguese() {
+  await page.getByLabel("Language").selectOption("pt");
+  await page.getByRole("heading", { level: 1, name: "Trabalhos" }).waitFor();
+  await page.getByRole("row", { name: /wide/ }).getByText(/precisa de 8 CPUs/).waitFor();
+  ok("the page speaks Portuguese, and so does the reason why a job waits", (await page.evaluate(() => document.documentElement.lang)) === "pt");
+  await page.getByLabel("Idioma").selectOption("en");
+  await page.getByRole("heading", { level: 1, name: "Jobs" }).waitFor();
+}
+
 /* What a waiting job would gain, the machine as tiles, and a queue that is stopped. */
 async function machine() {
   await page.getByRole("link", { name: "wide", exact: true }).click();
@@ -265,6 +274,7 @@ try {
   await firstJob();
   await past();
   await list();
+  await portuguese();
   await machine();
   await plan();
   await phone();
