@@ -197,6 +197,15 @@ static void on_late(uv_timer_t *t)
 	client_close(t->data);
 }
 
+static struct client *client_oldest(const struct guard *g)
+{
+	struct client *c = g->clients;
+
+	while (c->next)
+		c = c->next;
+	return c;
+}
+
 static void on_connection(uv_stream_t *s, int status)
 {
 	struct guard *g = s->data;
@@ -211,10 +220,12 @@ static void on_connection(uv_stream_t *s, int status)
 	uv_timer_init(g->a->loop, &c->limit);
 	c->pipe.data = c->limit.data = c;
 	g->nclients++;
-	if (uv_accept(s, (uv_stream_t *)&c->pipe) < 0 || g->nclients > CLIENTS_MOST) {
+	if (uv_accept(s, (uv_stream_t *)&c->pipe) < 0) {
 		client_close(c);
 		return;
 	}
+	if (g->nclients > CLIENTS_MOST) /* connections that somebody keeps open don't keep the owner out */
+		client_close(client_oldest(g));
 	uv_timer_start(&c->limit, on_late, PATIENCE_MS, 0);
 	uv_read_start((uv_stream_t *)&c->pipe, on_alloc, on_read);
 }
