@@ -113,6 +113,8 @@ json_t *revoked_give(const struct agent *a);
 /* session.c */
 void session_start(struct agent *a);
 void session_stop(struct agent *a);
+
+/* session_link.c */
 /* Sends a frame if the server listens. If not, nothing is kept: the next hello's inventory has it all. */
 void session_tell(struct agent *a, const struct strbuf *head);
 struct link *session_link(const struct agent *a);  /* NULL: no server listens */

@@ -18,6 +18,7 @@
 #include "agent/facts.h"
 #include "agent/guard.h"
 #include "agent/health.h"
+#include "agent/session_internal.h"
 #include "base/rng.h"
 #include "engine/files.h"
 #include "run/lease.h"
@@ -30,43 +31,11 @@
 #define CALL_MS 3000 /* until a server is given up for another; not for ever, or a busy one would never be reached */
 #define HEARTBEAT 5  /* seconds, if the server does not say */
 #define SILENCE_LEAST 3000
-#define PINGS 16	/* that may be under way */
 #define SAID_MS 600000	/* then the log says again why there is no connection */
 #define GUEST_MS 600000 /* for which a guest looks for a server */
 #define SAID_MOST 16	/* different reasons in that time */
 
-enum stage { AWAY, CALLS, GREETS, LISTENS };
-
-struct session {
-	struct agent *a;
-	enum stage stage;
-	struct link *link;
-	char where[512];	     /* whom it calls, or talks to */
-	char leader[512];	     /* whom it was sent to, or "" */
-	size_t next;		     /* of the servers */
-	size_t failures;	     /* since the last welcome */
-	uint64_t left;		     /* uv_now() when the last server was lost, or this began */
-	int64_t pause;		     /* ms that a server has asked for; -1: none did */
-	int heartbeat;		     /* seconds */
-	uint64_t n;		     /* of the last ping */
-	int64_t asked[PINGS], hello; /* CLOCK_BOOTTIME, microseconds: when they were sent */
-	uv_timer_t timer;	     /* AWAY: the next call; GREETS: the welcome's limit; LISTENS: the heartbeat */
-	name_list waiting;	     /* frames, in GREETS */
-	name_list said;		     /* why there is no connection, as the log has it since said_at */
-	uint64_t said_at;	     /* uv_now() */
-	struct rng rng;
-	bool stopping;
-};
-
 static void session_call(struct session *s);
-
-static int64_t boot_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
 
 static const char *text_of(const json_t *o, const char *key)
 {
@@ -220,7 +189,7 @@ static void on_ready(void *context, struct link *l)
 
 	link_trust(l);
 	s->stage = GREETS;
-	s->hello = boot_now();
+	s->hello = boot_us();
 	link_pack(l, NULL, 0, "{s:s,s:i,s:s,s:s,s:i,s:I,s:O,s:o}", "t", "hello", "protocol", PROTOCOL, "version",
 		  SHUNT_VERSION, "boot", live_boot(), "port", listener_port(a->listener), "epoch",
 		  (json_int_t)a->member.epoch, "facts", a->facts, "inventory", orders_inventory(a));
@@ -228,38 +197,6 @@ static void on_ready(void *context, struct link *l)
 }
 
 /* ---- heartbeats ---- */
-
-static void ping(struct session *s)
-{
-	struct agent *a = s->a;
-	struct strbuf head = {0};
-	struct facts_now now;
-	struct json j;
-	json_t *owner;
-	char *text = NULL;
-
-	facts_now(a->home.state, &now);
-	s->n++;
-	s->asked[s->n % PINGS] = boot_now();
-	json_init(&j, &head, false); /* health is some program's text: this makes JSON of whatever it holds */
-	json_open_object(&j, NULL);
-	json_text(&j, "t", "ping");
-	json_int(&j, "n", (int64_t)s->n);
-	json_double(&j, "load", now.load);
-	json_int(&j, "memory_free", now.memory_free);
-	json_int(&j, "users", now.users);
-	if (now.disk_free >= 0)
-		json_int(&j, "disk_free", now.disk_free);
-	json_int(&j, "now", (int64_t)time(NULL));
-	json_text(&j, "health", a->trouble ? a->trouble : health_text(a->health));
-	if ((owner = guard_news(a)) && (text = json_dumps(owner, JSON_COMPACT)))
-		json_raw(&j, "owner", text);
-	json_decref(owner);
-	free(text);
-	json_close_object(&j);
-	link_send(s->link, head.text, head.n, NULL, 0);
-	strbuf_fini(&head);
-}
 
 static void on_heartbeat(uv_timer_t *t)
 {
@@ -270,7 +207,7 @@ static void on_heartbeat(uv_timer_t *t)
 		link_leave(s, "it is silent");
 		return;
 	}
-	ping(s);
+	session_ping(s);
 	credential_turn(s->a);
 	spool_turn(s->a, s->link);
 }
@@ -407,7 +344,7 @@ static void on_welcome(struct session *s, const json_t *head)
 		link_send(s->link, s->waiting.v[i], strlen(s->waiting.v[i]), NULL, 0);
 	waiting_clear(s);
 	uv_timer_start(&s->timer, on_heartbeat, (uint64_t)s->heartbeat * 1000, (uint64_t)s->heartbeat * 1000);
-	ping(s);
+	session_ping(s);
 	member_keep(a, head, json_object_get(head, "settings"));
 	credential_turn(a);
 	revoked_set(s, head);
@@ -467,7 +404,7 @@ static void on_frame(void *context, struct link *l, json_t *head, const char *da
 		if (revoked_take(s->a, json_object_get(head, "nodes")))
 			revoked_keep(s->a);
 	} else if (strcmp(t, "bye") == 0) {
-		local_lease(s->a->local, boot_now(), true);
+		local_lease(s->a->local, boot_us(), true);
 		peers_trust(s->a, true);
 	} else {
 		orders_frame(s->a, t, head, data, n); /* what is not known is of another version */
@@ -498,44 +435,12 @@ static void session_call(struct session *s)
 
 /* ---- for the others ---- */
 
-struct link *session_link(const struct agent *a)
-{
-	return a->session && a->session->stage == LISTENS && !a->session->stopping ? a->session->link : NULL;
-}
-
-const char *session_server(const struct agent *a)
-{
-	return session_link(a) ? a->session->where : NULL;
-}
-
-void session_tell(struct agent *a, const struct strbuf *head)
-{
-	struct session *s = a->session;
-
-	if (session_link(a))
-		link_send(s->link, head->text, head->n, NULL, 0);
-	else if (s && s->stage == GREETS)
-		vec_push(&s->waiting, mem_strdup(head->text));
-}
-
-void session_facts(struct agent *a)
-{
-	if (session_link(a))
-		link_pack(a->session->link, NULL, 0, "{s:s,s:O}", "t", "facts", "facts", a->facts);
-}
-
-void session_health(struct agent *a)
-{
-	if (session_link(a))
-		ping(a->session);
-}
-
 void session_start(struct agent *a)
 {
 	struct session *s = mem_zalloc(sizeof *s);
 
 	*s = (struct session){.a = a, .pause = -1, .heartbeat = HEARTBEAT, .left = uv_now(a->loop)};
-	rng_seed(&s->rng, (uint64_t)boot_now() ^ (uint64_t)getpid() << 40);
+	rng_seed(&s->rng, (uint64_t)boot_us() ^ (uint64_t)getpid() << 40);
 	uv_timer_init(a->loop, &s->timer);
 	s->timer.data = s;
 	a->session = s;
