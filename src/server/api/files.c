@@ -30,6 +30,7 @@
 
 #define OURS (UINT64_C(1) << 62) /* in the numbers of what is asked of the engine: output.c has the others */
 #define ASKED_MAX 64		 /* at once */
+#define LIST_MOST (16 << 20)	 /* bytes of a list: more than 5000 names take */
 
 struct asked {
 	uint64_t id;
@@ -147,13 +148,13 @@ static const struct field files_fields[] = {
 };
 const struct schema files_answer = {.fields = files_fields};
 
-/* What the user's process wrote. NULL: it is not whole. */
+/* What the user's process wrote. NULL: it is not whole, or too long to be believed. */
 static char *list_read(int fd)
 {
 	struct stat st;
 	char *text = NULL;
 
-	if (fstat(fd, &st) == 0 && st.st_size > 2) {
+	if (fstat(fd, &st) == 0 && st.st_size > 2 && st.st_size <= LIST_MOST) {
 		text = mem_zalloc((size_t)st.st_size + 1);
 		if (pread(fd, text, (size_t)st.st_size, 0) != st.st_size) {
 			free(text);
