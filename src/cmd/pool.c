@@ -19,7 +19,7 @@
 struct arguments {
 	const char *name, *pool, *listen, *owner, *policy, *user, *cgroup, *speed, *token_file;
 	int64_t interval, lease, gossip_from, cpus, valid;
-	bool foreground, no_start;
+	bool foreground, no_start, no_multicast;
 };
 
 #define AT(field) offsetof(struct arguments, field)
@@ -80,6 +80,16 @@ struct arguments {
 		 0,                                                                                                    \
 		 0,                                                                                                    \
 		 "when tasks may run: idle, share, 'hours=Mon-Fri 08:00-18:00', none; idle if not given",              \
+		 0},                                                                                                   \
+		{"no-multicast",                                                                                       \
+		 OPTION_FLAG,                                                                                          \
+		 AT(no_multicast),                                                                                     \
+		 NULL,                                                                                                 \
+		 NULL,                                                                                                 \
+		 NULL,                                                                                                 \
+		 0,                                                                                                    \
+		 0,                                                                                                    \
+		 "neither look for stations in this network nor be found",                                             \
 		 0},                                                                                                   \
 		{"user", OPTION_TEXT, AT(user),                                                                        \
 		 "NAME", NULL,	      NULL,                                                                            \
@@ -172,6 +182,8 @@ static int pass_on(const struct command *c, const char *what, const char *operan
 	number_add(&w, "--valid", a->valid);
 	if (a->foreground)
 		vec_push(&w.list, "--foreground");
+	if (a->no_multicast)
+		vec_push(&w.list, "--no-multicast");
 	if (a->no_start)
 		vec_push(&w.list, "--no-start");
 	vec_push(&w.list, NULL);
@@ -189,7 +201,7 @@ static int create(const struct command *c, const void *arguments, const struct o
 
 static int join(const struct command *c, const void *arguments, const struct operands *operands)
 {
-	return pass_on(c, "join", operands->v[0], arguments);
+	return pass_on(c, "join", operands->n ? operands->v[0] : NULL, arguments);
 }
 
 static int start(const struct command *c, const void *arguments, const struct operands *operands)
@@ -390,12 +402,11 @@ const struct command command_pool_create = {
 };
 const struct command command_pool_join = {
 	.name = "pool join",
-	.operands = "STATION[:PORT]",
-	.operands_min = 1,
+	.operands = "[STATION[:PORT]]",
 	.operands_max = 1,
 	.about = "Make this machine a station of a pool.",
 	.details =
-		"STATION is the machine on which the pool was created. The token is read from the standard input, or from --token-file; it works once, and names the authority that is to be "
+		"STATION is the machine on which the pool was created; in the same network it is found without being named. The token is read from the standard input, or from --token-file; it works once, and names the authority that is to be "
 		"trusted. All other stations are then found by themselves.",
 	.examples = join_examples,
 	.options = join_options,

@@ -134,6 +134,7 @@ int pool_conf_load(const struct pool_home *h, struct pool_conf *ret, struct err 
 	text_take(o, "pool", c.pool, sizeof c.pool);
 	text_take(o, "listen", c.listen, sizeof c.listen);
 	text_take(o, "cgroup", c.cgroup, sizeof c.cgroup);
+	c.multicast = !json_is_false(json_object_get(o, "multicast"));
 	text_take(o, "owner", c.owner, sizeof c.owner);
 	text_take(o, "user", c.user, sizeof c.user);
 	number_take(o, "interval_ms", 10, 3600000, &c.interval_ms);
@@ -154,10 +155,11 @@ int pool_conf_load(const struct pool_home *h, struct pool_conf *ret, struct err 
 
 int pool_conf_store(const struct pool_home *h, const struct pool_conf *c, struct err *err)
 {
-	json_t *o = json_pack("{s:s,s:s,s:s,s:s,s:i,s:i,s:i,s:i,s:f,s:s,s:s,s:s}", "name", c->name, "pool", c->pool,
-			      "listen", c->listen, "policy", place_name(c->policy), "interval_ms", c->interval_ms,
-			      "lease_ms", c->lease_ms, "gossip_from", c->gossip_from, "cpus", c->cpus, "speed",
-			      c->speed, "cgroup", c->cgroup, "user", c->user, "owner", c->owner);
+	json_t *o =
+		json_pack("{s:s,s:s,s:s,s:s,s:i,s:i,s:i,s:i,s:f,s:s,s:s,s:s,s:b}", "name", c->name, "pool", c->pool,
+			  "listen", c->listen, "policy", place_name(c->policy), "interval_ms", c->interval_ms,
+			  "lease_ms", c->lease_ms, "gossip_from", c->gossip_from, "cpus", c->cpus, "speed", c->speed,
+			  "cgroup", c->cgroup, "user", c->user, "owner", c->owner, "multicast", c->multicast);
 	char *text = o ? json_dumps(o, JSON_INDENT(2)) : NULL;
 	int rc = text ? pool_home_write(h, "pool.json", 0644, text, err)
 		      : err_set(err, -EINVAL, "names and paths must be UTF-8");

@@ -30,6 +30,7 @@ struct pool_conf {
 	int interval_ms; /* of heartbeats */
 	int lease_ms;
 	char owner[256];       /* policy of owner.h; "none": nobody works here */
+	bool multicast;	       /* stations may be found by it */
 	int gossip_from;       /* more stations than these don't talk to all */
 	int cpus;	       /* tasks at a time; 0: as many as there are processors */
 	double speed;	       /* 0: measured */
@@ -39,7 +40,7 @@ struct pool_conf {
 #define POOL_CONF_DEFAULT                                                                                              \
 	{                                                                                                              \
 		.listen = "7724", .policy = PLACE_FIM_P, .interval_ms = 1000, .lease_ms = 15000,                       \
-		.gossip_from = GOSSIP_FROM, .user = "nobody", .owner = "idle"                                          \
+		.gossip_from = GOSSIP_FROM, .user = "nobody", .owner = "idle", .multicast = true                       \
 	}
 
 int pool_home_find(struct pool_home *h, struct err *err);

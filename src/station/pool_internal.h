@@ -8,6 +8,7 @@
 
 #include "net/link.h"
 #include "net/listener.h"
+#include "station/discover.h"
 #include "station/gossip.h"
 #include "station/owner.h"
 #include "station/pool_home.h"
@@ -119,6 +120,19 @@ int guard_start(struct pool *p, struct err *err);
 void guard_stop(struct pool *p);
 void pool_pause(struct pool *p, int64_t until); /* 0: it ends */
 
+/* ---- finding each other (pool_discover.c) ---- */
+
+struct finder {
+	int fd; /* -1: none */
+	bool authority;
+	struct discover mine;
+	int64_t say_at; /* ms */
+	uv_poll_t poll;
+};
+void discover_start(struct pool *p);
+void discover_stop(struct pool *p);
+void discover_tick(struct pool *p, int64_t now);
+
 /* ---- commands of this machine (pool_client.c) ---- */
 
 int clients_start(struct pool *p, struct err *err);
@@ -146,6 +160,7 @@ struct pool {
 	int64_t looked;
 	struct pool_user user; /* as whom tasks run */
 	struct guard guard;
+	struct finder discover;
 	uv_timer_t tick;
 	struct host *hosts;
 	struct gossip gossip;

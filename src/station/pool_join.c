@@ -3,6 +3,7 @@
  *
  *	-> join {token id, secret, name, csr}     <- joined {certificate, pool, members} or refused {why}
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
@@ -19,6 +20,8 @@
 
 #define JOINERS_MOST 16
 #define LIMIT_MS 30000
+#define FIND_TRIES 6
+#define FIND_MS 500
 
 /* ---- the station that has the authority ---- */
 
@@ -245,17 +248,50 @@ static int answer_store(const struct pool_home *h, struct pool_conf *c, const st
 	return rc < 0 ? rc : pool_conf_store(h, c, err);
 }
 
+/* Asks the network who has the pool of that token. */
+static int seed_find(const struct token *t, char *ret, size_t size, struct err *err)
+{
+	struct discover ask = {.asks = true}, answer;
+	struct sockaddr_in from;
+	int fd = discover_open(false);
+
+	if (fd < 0)
+		return err_set(err, fd, "multicast can't be used: %s", strerror(-fd));
+	snprintf(ask.print, sizeof ask.print, "%.*s", DISCOVER_PRINT, t->fingerprint);
+	for (int i = 0; i < FIND_TRIES; i++) {
+		discover_send(fd, &ask);
+		poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, FIND_MS);
+		while (discover_take(fd, &answer, &from))
+			if (!answer.asks && strcmp(answer.print, ask.print) == 0) {
+				char address[INET_ADDRSTRLEN] = "";
+				inet_ntop(AF_INET, &from.sin_addr, address, sizeof address);
+				snprintf(ret, size, "%s:%d", address, answer.port);
+				close(fd);
+				return 0;
+			}
+	}
+	close(fd);
+	return err_set(
+		err, -EHOSTUNREACH,
+		"no station of that pool answers in this network: name the one that created it, as in 'shunt pool join oak'");
+}
+
 int pool_join(const struct pool_home *h, struct pool_conf *c, const char *seed, const char *token, struct err *err)
 {
 	struct strbuf key = {0}, ca = {0};
 	struct token t;
 	struct asking a = {.name = c->name, .token = &t};
 	char host[256], port[8], where[PEER_WHERE_SIZE];
-	bool bare = !strchr(seed, ':');
 	int rc = token_parse(token, &t, err);
 
-	if (rc == 0 && bare) {
-		snprintf(host, sizeof host, "%s", seed);
+	if (rc == 0 && !seed) {
+		rc = seed_find(&t, where, sizeof where, err);
+		seed = where;
+	}
+	if (rc == 0 && !strchr(seed, ':')) {
+		if (strlen(seed) >= sizeof host)
+			rc = err_set(err, -EINVAL, "a host's name has at most %zu characters", sizeof host - 1);
+		snprintf(host, sizeof host, "%.*s", (int)sizeof host - 1, seed);
 		snprintf(port, sizeof port, "%d", POOL_PORT);
 	} else if (rc == 0) {
 		rc = where_parse(seed, host, sizeof host, port, sizeof port, err);

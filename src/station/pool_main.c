@@ -38,6 +38,7 @@ static void on_tick(uv_timer_t *t)
 	guests_tick(p);
 	links_tick(p);
 	clients_tick(p);
+	discover_tick(p, now);
 	origin_place(p);
 }
 
@@ -47,6 +48,7 @@ static void leave(struct pool *p)
 		return;
 	p->stopping = true;
 	guard_stop(p);
+	discover_stop(p);
 	host_stop(p);
 	clients_stop(p);
 	links_stop(p);
@@ -127,6 +129,7 @@ static int bring_up(struct pool *p, struct err *err)
 	p->told = p->mine;
 	if ((rc = links_start(p, err)) < 0 || (rc = guard_start(p, err)) < 0 || (rc = clients_start(p, err)) < 0)
 		return rc;
+	discover_start(p);
 	uv_timer_init(p->loop, &p->tick);
 	uv_signal_init(p->loop, &p->term);
 	uv_signal_init(p->loop, &p->interrupt);
@@ -303,6 +306,9 @@ static int option_take(int c, const char *name, struct arguments *a, struct err 
 	case 'v':
 		a->seconds = strtoll(optarg, NULL, 10);
 		return 0;
+	case 'y':
+		conf->multicast = false;
+		return 0;
 	case 'f':
 		a->foreground = true;
 		return 0;
@@ -317,23 +323,15 @@ static int option_take(int c, const char *name, struct arguments *a, struct err 
 static int parse(int argc, char **argv, struct arguments *a, struct err *err)
 {
 	static const struct option options[] = {
-		{"name", required_argument, NULL, 'n'},
-		{"pool", required_argument, NULL, 'o'},
-		{"listen", required_argument, NULL, 'l'},
-		{"user", required_argument, NULL, 'u'},
-		{"cgroup", required_argument, NULL, 'g'},
-		{"interval-ms", required_argument, NULL, 'i'},
-		{"lease-ms", required_argument, NULL, 'e'},
-		{"cpus", required_argument, NULL, 'c'},
-		{"speed", required_argument, NULL, 's'},
-		{"policy", required_argument, NULL, 'p'},
-		{"token-file", required_argument, NULL, 't'},
-		{"valid", required_argument, NULL, 'v'},
-		{"foreground", no_argument, NULL, 'f'},
-		{"no-start", no_argument, NULL, 'x'},
-		{"owner", required_argument, NULL, 'w'},
-		{"gossip-from", required_argument, NULL, 'm'},
-		{0},
+		{"name", required_argument, NULL, 'n'},	       {"pool", required_argument, NULL, 'o'},
+		{"listen", required_argument, NULL, 'l'},      {"user", required_argument, NULL, 'u'},
+		{"cgroup", required_argument, NULL, 'g'},      {"interval-ms", required_argument, NULL, 'i'},
+		{"lease-ms", required_argument, NULL, 'e'},    {"cpus", required_argument, NULL, 'c'},
+		{"speed", required_argument, NULL, 's'},       {"policy", required_argument, NULL, 'p'},
+		{"token-file", required_argument, NULL, 't'},  {"valid", required_argument, NULL, 'v'},
+		{"foreground", no_argument, NULL, 'f'},	       {"no-start", no_argument, NULL, 'x'},
+		{"no-multicast", no_argument, NULL, 'y'},      {"owner", required_argument, NULL, 'w'},
+		{"gossip-from", required_argument, NULL, 'm'}, {0},
 	};
 	int c, at = 0, rc = 0;
 
@@ -381,10 +379,8 @@ static int create(struct arguments *a, struct err *err)
 static int join(struct arguments *a, const char *seed, struct err *err)
 {
 	struct pool *p = a->pool;
-	char *token = seed ? token_read(a->token_file ? a->token_file : "-", err) : NULL;
-	int rc = !seed	  ? err_set(err, -EINVAL, "whom to ask? Give HOST or HOST:PORT")
-		 : !token ? -EINVAL
-			  : begin(p, err);
+	char *token = token_read(a->token_file ? a->token_file : "-", err);
+	int rc = !token ? -EINVAL : begin(p, err);
 
 	if (rc == 0)
 		rc = pool_join(&p->home, &p->conf, seed, token, err);

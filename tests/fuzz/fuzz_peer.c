@@ -1,5 +1,5 @@
 /*
- * fuzz_peer.c - any JSON as the head of a station's frame, any bytes behind its first NUL as the data; and any text as a graph of tasks. What is accepted can be written and read again.
+ * fuzz_peer.c - any JSON as the head of a station's frame, any bytes behind its first NUL as the data; and any text as a graph of tasks or as a message of multicast. What is accepted can be written and read again.
  */
 #include <assert.h>
 #include <stdint.h>
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bag/graph.h"
+#include "station/discover.h"
 #include "station/pool_table.h"
 
 static void start_try(const json_t *head, const char *data, size_t n, struct arena *a)
@@ -59,6 +60,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		report_try(head);
 		peer_hello_read(head, a, &hello, &err);
 		peer_done_read(head, &done, &err);
+	}
+	struct discover d;
+	if (size && discover_read(text, size, &d) == 0) {
+		char again[DISCOVER_SIZE];
+		struct discover back;
+		assert(discover_read(again, discover_write(&d, again), &back) == 0 && back.port == d.port);
 	}
 	if (graph_parse(text, size, &g, &err) == 0)
 		graph_fini(&g);

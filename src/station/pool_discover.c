@@ -1,0 +1,84 @@
+/*
+ * pool_discover.c - the daemon's part in finding each other (discover.h): it says where it is from time to time, answers newcomers if it has the authority, and tries stations that it can't
+ * reach where they say that they are.
+ */
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "station/discover.h"
+#include "station/pool_internal.h"
+
+#define SAY_MS 30000
+
+static void on_message(uv_poll_t *u, int status, int events)
+{
+	struct pool *p = u->data;
+	struct sockaddr_in from;
+	struct discover d;
+
+	while (discover_take(p->discover.fd, &d, &from)) {
+		char address[INET_ADDRSTRLEN], where[PEER_WHERE_SIZE];
+		const struct pool_entry *e;
+		if (strcmp(d.print, p->discover.mine.print) != 0 || strcmp(d.name, p->conf.name) == 0)
+			continue;
+		if (d.asks) {
+			if (p->discover.authority)
+				discover_answer(p->discover.fd, &p->discover.mine, &from);
+			continue;
+		}
+		e = pool_table_find(&p->table, d.name);
+		if (!e || e->linked || !inet_ntop(AF_INET, &from.sin_addr, address, sizeof address))
+			continue;
+		snprintf(where, sizeof where, "%s:%d", address, d.port);
+		if (member_learn(p, d.name, where))
+			members_store(p);
+	}
+}
+
+void discover_tick(struct pool *p, int64_t now)
+{
+	if (p->discover.fd < 0 || now < p->discover.say_at)
+		return;
+	p->discover.say_at = now + SAY_MS;
+	discover_send(p->discover.fd, &p->discover.mine);
+}
+
+/* Without it a pool works as well: so trouble is only said. */
+void discover_start(struct pool *p)
+{
+	struct strbuf cert = {0}, path = {0};
+	char print[FINGERPRINT_SIZE] = "";
+
+	p->discover.fd = -1;
+	if (!p->conf.multicast || pool_home_read(&p->home, "ca.crt", &cert, NULL) < 0 ||
+	    pki_fingerprint(strbuf_text(&cert), print, NULL) < 0) {
+		strbuf_fini(&cert);
+		return;
+	}
+	strbuf_fini(&cert);
+	snprintf(p->discover.mine.print, sizeof p->discover.mine.print, "%.*s", DISCOVER_PRINT, print);
+	snprintf(p->discover.mine.name, sizeof p->discover.mine.name, "%s", p->conf.name);
+	p->discover.mine.port = p->port;
+	pool_home_path(&p->home, "ca.key", &path);
+	p->discover.authority = access(path.text, R_OK) == 0;
+	strbuf_fini(&path);
+	p->discover.fd = discover_open(true);
+	if (p->discover.fd < 0) {
+		pool_say("stations can't be found by multicast: %s", strerror(-p->discover.fd));
+		return;
+	}
+	uv_poll_init(p->loop, &p->discover.poll, p->discover.fd);
+	p->discover.poll.data = p;
+	uv_poll_start(&p->discover.poll, UV_READABLE, on_message);
+}
+
+void discover_stop(struct pool *p)
+{
+	if (p->discover.fd < 0)
+		return;
+	uv_close((uv_handle_t *)&p->discover.poll, NULL);
+	close(p->discover.fd);
+	p->discover.fd = -1;
+}
