@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -34,16 +35,22 @@
 struct scene {
 	struct site *f;
 	struct rng rng;
-	struct rng extra; /* for what came later: seeds mean what they meant before */
-	bool licensed;	  /* the site has licences */
-	char subject[32]; /* the job that is asked about */
+	struct rng extra, later; /* for what came later: seeds mean what they meant before */
+	bool licensed;		 /* the site has licences */
+	char subject[32];	 /* the job that is asked about */
 	bool loud;
 };
 
 static unsigned seen[32]; /* how often each code was named */
-static const char *const codes[] = {"hold_user",  "hold_other", "hold_system", "time",	    "depend", "queue",
-				    "scheduling", "limit",	"short",       "scattered", "whole",  "reserved",
-				    "nodes",	  "booked",	"order",       "amount",    NULL};
+static unsigned paid;	  /* ... and credits, among limits */
+static const char *const codes[] = {"hold_user",  "hold_other", "hold_system", "time",	    "depend",	   "queue",
+				    "scheduling", "limit",	"short",       "scattered", "whole",	   "reserved",
+				    "nodes",	  "booked",	"order",       "amount",    "reservation", NULL};
+
+static bool later_one_in(struct scene *x, uint64_t n)
+{
+	return rng_below(&x->later, n) == 0;
+}
 
 static bool one_in(struct scene *x, uint64_t n)
 {
@@ -104,6 +111,10 @@ static void some_request(struct scene *x, char *ret, size_t size)
 	snprintf(ret, size, "\"%s\",\"walltime=%d\"", nodes, (int)rng_range(&x->rng, 1, 10) * 600);
 	if (x->licensed && rng_below(&x->extra, 3))
 		snprintf(ret + strlen(ret), size - strlen(ret), ",\"matlab=%d\"", (int)rng_range(&x->extra, 1, 3));
+	if (later_one_in(x, 4))
+		snprintf(ret + strlen(ret), size - strlen(ret), ",\"%s=%dgb\"",
+			 (const char *[]){"disk", "swap", "mem"}[rng_below(&x->later, 3)],
+			 (int)rng_range(&x->later, 1, 7));
 }
 
 static void submit(struct scene *x, const char *more)
@@ -150,6 +161,52 @@ static void some_limits(struct scene *x)
 		set(x, "/v1/accounts/top", "max_running", value_of(x, v, sizeof v));
 }
 
+/* Limits of people and QoS, and accounts that pay. */
+static void some_more_limits(struct scene *x)
+{
+	static const char *const limits[] = {"max_running", "max_cpus", "max_memory", "max_cpu_seconds"};
+	static const char *const of[] = {"/v1/qos/q", "/v1/users/root", "/v1/groups/root", "/v1/accounts/top"};
+	static const int unit[] = {1, 2, 0, 3600};
+
+	for (int i = 0; i < 4; i++) {
+		int which = (int)rng_below(&x->later, 4), n = (int)rng_range(&x->later, 0, 3);
+		char v[16];
+		snprintf(v, sizeof v, unit[which] ? "%d" : "%dgb", n * (unit[which] ? unit[which] : 3)); /* NOLINT */
+		if (later_one_in(x, 6))
+			set(x, of[i], limits[which], v);
+	}
+	for (int i = 0; i < 2; i++) {
+		char path[40];
+		snprintf(path, sizeof path, "/v1/accounts/%s", i ? "a" : "top");
+		if (!later_one_in(x, 5))
+			continue;
+		set(x, path, "credit_unit", later_one_in(x, 3) ? "node_hours" : "cpu_hours");
+		ask(x, "POST", "/v1/credits", "{\"op\":\"deposit\",\"account\":\"%s\",\"amount\":%d}", path + 13,
+		    (int)rng_range(&x->later, 1, 8) * 1000);
+	}
+}
+
+/* One that admits nobody, now or soon; or one that a QoS is bound to. */
+static void some_reservations(struct scene *x)
+{
+	bool binds = later_one_in(x, 2);
+	time_t at = NOW + 60 * rng_range(&x->later, binds ? 1 : -40, 40);
+	char start[40];
+
+	if (!later_one_in(x, 3))
+		return;
+	strftime(start, sizeof start, "%Y-%m-%dT%H:%M", localtime(&at));
+	ask(x, "PUT", "/v1/reservations/exam", "{}");
+	ask(x, "PATCH", "/v1/reservations/exam",
+	    "{\"changes\":[{\"op\":\"set\",\"name\":\"nodes\",\"value\":\"%s\"},{\"op\":\"set\",\"name\":\"start\",\"value\":\"%s\"},"
+	    "{\"op\":\"set\",\"name\":\"duration\",\"value\":\"%d\"},{\"op\":\"set\",\"name\":\"acl_users\",\"value\":\"%s\"},"
+	    "{\"op\":\"set\",\"name\":\"ignore_jobs\",\"value\":\"True\"},{\"op\":\"set\",\"name\":\"breaks_deadlines\",\"value\":\"True\"}]}",
+	    (const char *[]){"n1", "n[2-3]", "n[1-3]"}[rng_below(&x->later, 3)], start,
+	    (int)rng_range(&x->later, 1, 5) * 3600, binds ? "root" : "nobody");
+	if (binds)
+		set(x, "/v1/qos/q", "reservation", "exam");
+}
+
 static void some_nodes(struct scene *x)
 {
 	if (one_in(x, 4))
@@ -177,6 +234,8 @@ static void subject_submit(struct scene *x)
 	if (one_in(x, 6))
 		snprintf(more + strlen(more), sizeof more - strlen(more), ",\"depend\":\"afterany:%d%s\"",
 			 (int)rng_range(&x->rng, 1, 3), one_in(x, 2) ? ",afterany:4" : "");
+	if (later_one_in(x, 2))
+		strcat(more, ",\"qos\":\"q\"");
 	submit(x, more);
 	const char *p = strstr(strbuf_text(&x->f->a.body), "\"id\":\"");
 	snprintf(id, sizeof id, "%d", p ? atoi(p + 6) : 1);
@@ -208,10 +267,12 @@ static void world(struct scene *x, uint64_t seed)
 	size_t which;
 
 	rng_seed(&x->rng, seed);
-	site_setup((void **)&x->f, "n1:cpus=4:mem=8gb n[2-3]:cpus=4:mem=8gb:fast", NOW);
+	site_setup((void **)&x->f, "n1:cpus=4:mem=8gb:disk=8gb:swap=8gb n[2-3]:cpus=4:mem=8gb:disk=8gb:swap=8gb:fast",
+		   NOW);
 	which = rng_below(&x->rng, 7);
 	set(x, "/v1/server", "policy", policy[which]);
 	rng_seed(&x->extra, rng_seed_of(seed, 1));
+	rng_seed(&x->later, rng_seed_of(seed, 2));
 	x->licensed = rng_below(&x->extra, 2);
 	if (x->licensed)
 		set(x, "/v1/server", "resources_available.matlab", LICENCES_TEXT);
@@ -223,10 +284,16 @@ static void world(struct scene *x, uint64_t seed)
 	ask(x, "PUT", "/v1/accounts/top", "{}");
 	ask(x, "PUT", "/v1/accounts/a", "{}");
 	set(x, "/v1/accounts/a", "parent", "top");
+	ask(x, "PUT", "/v1/qos/q", "{}");
+	ask(x, "PUT", "/v1/users/root", "{}");
+	ask(x, "PUT", "/v1/groups/root", "{}");
 	some_jobs(x, (int)rng_range(&x->rng, 4, 8));
 	if (one_in(x, 2))
 		some_limits(x);
 	some_nodes(x);
+	some_reservations(x);
+	if (later_one_in(x, 2))
+		some_more_limits(x);
 	if (one_in(x, 2))
 		some_jobs(x, (int)rng_range(&x->rng, 1, 4));
 	subject_submit(x);
@@ -305,15 +372,23 @@ static void limit_lift(struct scene *x, const json_t *r)
 	const char *of = json_string_value(json_object_get(limit, "of")),
 		   *name = json_string_value(json_object_get(limit, "name")),
 		   *measure = json_string_value(json_object_get(limit, "measure"));
-	const char *attr = strcmp(measure, "cpus") == 0 ? "max_cpus" : "max_running";
+	const char *attr = strcmp(measure, "cpus") == 0		 ? "max_cpus"
+			   : strcmp(measure, "memory") == 0	 ? "max_memory"
+			   : strcmp(measure, "cpu_seconds") == 0 ? "max_cpu_seconds"
+								 : "max_running";
 	char path[60];
 
+	if (strstr(measure, "_credits")) {
+		ask(x, "POST", "/v1/credits", "{\"op\":\"deposit\",\"account\":\"%s\",\"amount\":10000000}", name);
+		return;
+	}
 	if (strcmp(of, "array") == 0) {
 		ask(x, "POST", "/v1/jobs/alter", "{\"ids\":[\"%d[]\"],\"max_run_subjobs\":0}", atoi(x->subject));
 	} else if (strcmp(of, "server") == 0 || strcmp(of, "users") == 0) {
 		set(x, "/v1/server", *of == 'u' ? "max_user_run" : attr, "");
 	} else {
-		snprintf(path, sizeof path, "/v1/%s/%s", *of == 'q' ? "queues" : "accounts", name);
+		snprintf(path, sizeof path, "/v1/%s%s/%s", strcmp(of, "queue_users") == 0 ? "queue" : of,
+			 strcmp(of, "qos") == 0 ? "" : "s", name);
 		set(x, path, strcmp(of, "queue_users") == 0 ? "max_user_run" : attr, "");
 	}
 }
@@ -355,6 +430,9 @@ static void take_away(struct scene *x, const json_t *r)
 			snprintf(path, sizeof path, "/v1/nodes/%s", json_string_value(one));
 			ask(x, "PATCH", path, "{\"drain_at\":null}");
 		}
+	} else if (strcmp(code, "reservation") == 0) {
+		set(x, "/v1/qos/q", "reservation", "");
+		ask(x, "DELETE", "/v1/reservations/exam", "%s", "");
 	} else if (strcmp(code, "order") == 0) {
 		others_hold(x);
 	} else if (strcmp(code, "amount") == 0 && json_array_size(json_object_get(r, "jobs")) == 0) {
@@ -429,7 +507,13 @@ static void count(const json_t *reasons)
 	const json_t *r;
 	size_t i;
 
-	json_array_foreach(reasons, i, r) for (int k = 0; codes[k]; k++) seen[k] += is_code(r, codes[k]);
+	json_array_foreach(reasons, i, r)
+	{
+		const char *measure = json_string_value(json_object_get(json_object_get(r, "limit"), "measure"));
+		paid += measure && strstr(measure, "_credits");
+		for (int k = 0; codes[k]; k++)
+			seen[k] += is_code(r, codes[k]);
+	}
 }
 
 /* Whether it was a case: a job that waits. */
@@ -480,7 +564,7 @@ static void every_reason(void **state)
 		cases += one_case(i, false, &wrong);
 	for (int k = 0; codes[k] && !seed; k++)
 		printf("# %s: %u\n", codes[k], seen[k]);
-	printf("# %d jobs, %d wrong\n", cases, wrong);
+	printf("# %d jobs, %u without credits, %d wrong\n", cases, paid, wrong);
 	assert_int_equal(wrong, 0);
 }
 
