@@ -15,12 +15,14 @@
 #include <unistd.h>
 
 #include "agent/guard_internal.h"
+#include "agent/owner_gpus.h"
 #include "run/hold.h"
 #include "run/nursery.h"
 #include "run/tree.h"
 
 #define TICK_MS 250
 #define WEIGH_MS 1000
+#define GPUS_MS 5000
 #define AVERAGE 0.25 /* what the last second counts of others' threads */
 
 /* ---- parts ---- */
@@ -211,6 +213,32 @@ static void weigh(struct guard *g)
 	g->running += AVERAGE * ((running > 0 ? running : 0) - g->running);
 }
 
+/* Where devices are: a test has its own, beside an agent that touches nothing of the system's. */
+static const char *devices(const struct agent *a)
+{
+	const char *given = a->home.given ? getenv("SHUNT_OWNER_DEV") : NULL;
+
+	return given && *given ? given : "/dev";
+}
+
+/* Which GPUs others use; the server is told when that changes. */
+static void gpus_look(struct guard *g)
+{
+	pid_list ours = {0}, tree = {0};
+	uint64_t before = g->gpus;
+
+	for (size_t i = 0; i < g->parts.n; i++) {
+		tree_list(g->parts.v[i].shepherd, &tree);
+		for (size_t k = 0; k < tree.n; k++)
+			vec_push(&ours, tree.v[k]);
+	}
+	g->gpus = owner_gpus(devices(g->a), &ours);
+	vec_free(&tree);
+	vec_free(&ours);
+	if (g->gpus != before)
+		session_health(g->a);
+}
+
 static bool is_paused(struct guard *g)
 {
 	if (g->pause_until && g->pause_until <= (int64_t)time(NULL)) {
@@ -229,6 +257,11 @@ void guard_turn(struct guard *g)
 	if (now - g->weighed >= WEIGH_MS) {
 		weigh(g);
 		g->weighed = now;
+	}
+	if (json_integer_value(json_object_get(g->a->facts, "gpus")) > 0 &&
+	    (!g->gpus_at || now - g->gpus_at >= GPUS_MS)) {
+		gpus_look(g);
+		g->gpus_at = now ? now : 1;
 	}
 	guard_book_count(g, g->counted ? now - g->counted : 0);
 	g->counted = now ? now : 1;
@@ -258,14 +291,6 @@ static void on_owners(void *context, const uid_t *v, int n)
 	g->owners.n = 0;
 	for (int i = 0; i < n; i++)
 		vec_push(&g->owners, v[i]);
-}
-
-/* Where devices are: a test has its own, beside an agent that touches nothing of the system's. */
-static const char *devices(const struct agent *a)
-{
-	const char *given = a->home.given ? getenv("SHUNT_OWNER_DEV") : NULL;
-
-	return given && *given ? given : "/dev";
 }
 
 static void guard_off(struct guard *g)
@@ -373,6 +398,16 @@ void guard_ended(struct agent *a, const struct result *r)
 	guard_book_store(a->guard);
 }
 
+static json_t *gpus_json(uint64_t gpus)
+{
+	json_t *list = json_array();
+
+	for (int i = 0; i < OWNER_GPUS_MOST; i++)
+		if (gpus >> i & 1)
+			json_array_append_new(list, json_integer(i));
+	return list;
+}
+
 json_t *guard_news(const struct agent *a)
 {
 	const struct guard *g = a->guard;
@@ -383,6 +418,7 @@ json_t *guard_news(const struct agent *a)
 	o = guard_book_json(g);
 	json_object_set_new(o, "claims", json_boolean(g->act != OWNER_RUN));
 	json_object_set_new(o, "leave", json_boolean(g->act == OWNER_RETURN));
+	json_object_set_new(o, "gpus", gpus_json(g->gpus));
 	if (g->act != OWNER_RUN)
 		json_object_set_new(o, "why", json_string(owner_cause_text(g->owner.cause)));
 	return o;

@@ -47,7 +47,9 @@ struct guard {
 	enum owner_act act;
 	struct senses *senses;
 	struct seen seen;
-	double running; /* others' threads, averaged */
+	double running;	 /* others' threads, averaged */
+	uint64_t gpus;	 /* that the owner uses, a bit each */
+	int64_t gpus_at; /* uv_now() of the look at them */
 	uv_timer_t timer;
 	int64_t counted; /* uv_now() of the last tick, */
 	int64_t weighed; /* ... and of the last look at what our tasks use */

@@ -20,7 +20,7 @@ def free_port():
 class Desk(Instance):
     """A server, and an agent on a machine that somebody works at."""
 
-    def __init__(self, quiet="1h", back="1h", cgroup="none", real=False, policy=None):
+    def __init__(self, quiet="1h", back="1h", cgroup="none", real=False, policy=None, env=None):
         self.port, self.agent, self.keyboard = free_port(), None, -1
         Instance.__init__(self, nodes="none", conf="[cluster]\nlisten = 127.0.0.1:%d\naddress = 127.0.0.1:%d\nheartbeat = 1s\n[run]\n"
             "cgroup = %s\n" % (self.port, self.port, cgroup))
@@ -31,7 +31,7 @@ class Desk(Instance):
             os.makedirs(self.dev + d)
         os.mkfifo(self.dev + "/input/event0")
         self.keyboard = os.open(self.dev + "/input/event0", os.O_RDWR | os.O_NONBLOCK)
-        self.env.update(SHUNT_AGENT_HOME=self.desk, **({} if real else {"SHUNT_OWNER_DEV": self.dev}))
+        self.env.update(SHUNT_AGENT_HOME=self.desk, **({} if real else {"SHUNT_OWNER_DEV": self.dev}), **(env or {}))
         self.program = os.path.dirname(os.path.dirname(os.path.abspath(sys.argv[1]))) + "/agent/shunt-agent"
         r = self(self.program, "--join", "127.0.0.1:%d" % self.port, self.token, "--name", "desk", "--port", "0", "--no-start", "--workstation",
             policy or POLICY % (quiet, back))

@@ -181,6 +181,8 @@ static const struct field node_owner_fields[] = {
 	 "seconds of processor time of jobs that had to leave, which are in no checkpoint"},
 	{"stops", .is = REQUIRED | IS_INT, "how often jobs were stopped there"},
 	{"left", .is = REQUIRED | IS_INT, "how many parts of jobs had to leave"},
+	{"gpus", .is = REQUIRED | IS_LIST, "indexes of those that the owner's programs use: jobs get the others",
+	 .item = IS_INT},
 	{"habit", .is = REQUIRED | IS_TEXT,
 	 "the owner's usual hours: a letter for each hour of the week from Sunday on, a (never) to u (always), . (not known)"},
 	{0},

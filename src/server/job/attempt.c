@@ -33,6 +33,7 @@
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
 #include "server/node/nodes.h"
+#include "server/node/owners.h"
 #include "server/server.h"
 #include "store/store.h"
 
@@ -250,28 +251,39 @@ static bool take_cpus(const struct server *s, uint32_t node, int64_t want, int32
 	return done;
 }
 
-/* The lowest that nobody has. */
-static bool take(bool *used, int64_t total, int64_t want, int32_t **ret, int32_t *ret_n)
+/* Those that the owner of a workstation uses, a bit each. */
+static uint64_t gpus_owned(const struct node_info *n)
+{
+	return n->owner ? n->owner->gpus : 0;
+}
+
+/* The lowest that nobody has, of `total` beside those in `skip`; as many as are wanted, if there are, into a list that has some already. */
+static void take_some(bool *used, int64_t total, uint64_t skip, int64_t want, int32_t *list, int32_t *n)
+{
+	for (int64_t k = 0, seen = 0; seen < total && *n < want; k++) {
+		if (k < 64 && skip >> k & 1)
+			continue;
+		seen++;
+		if (!used[k]) {
+			used[k] = true;
+			list[(*n)++] = (int32_t)k;
+		}
+	}
+}
+
+static bool take(bool *used, int64_t total, uint64_t skip, int64_t want, int32_t **ret, int32_t *ret_n)
 {
 	*ret = mem_zalloc((size_t)(want + 1) * sizeof **ret);
 	*ret_n = 0;
-	for (int64_t k = 0; k < total && *ret_n < want; k++)
-		if (!used[k]) {
-			used[k] = true;
-			(*ret)[(*ret_n)++] = (int32_t)k;
-		}
+	take_some(used, total, skip, want, *ret, ret_n);
 	return *ret_n == want;
 }
 
 /* All that is left, to what a fragment has. */
-static void take_rest(bool *used, int64_t total, int32_t **list, int32_t *n)
+static void take_rest(bool *used, int64_t total, uint64_t skip, int32_t **list, int32_t *n)
 {
 	*list = mem_realloc(*list, (size_t)(total + 1), sizeof **list);
-	for (int64_t k = 0; k < total; k++)
-		if (!used[k]) {
-			used[k] = true;
-			(*list)[(*n)++] = (int32_t)k;
-		}
+	take_some(used, total, skip, INT64_MAX, *list, n);
 }
 
 /* A job with whole nodes has all CPUs and GPUs of each: what it did not ask for goes to its last fragment there. */
@@ -285,8 +297,8 @@ static void take_nodes(struct server *s, struct attempt *t)
 			k++;
 		if (k < t->nfrags)
 			continue;
-		take_rest(n->cpu_used, total->v[RES_CPU], &t->cpu[i], &t->ncpus[i]);
-		take_rest(n->gpu_used, total->v[RES_GPU], &t->gpu[i], &t->ngpus[i]);
+		take_rest(n->cpu_used, total->v[RES_CPU], 0, &t->cpu[i], &t->ncpus[i]);
+		take_rest(n->gpu_used, total->v[RES_GPU], gpus_owned(n), &t->gpu[i], &t->ngpus[i]);
 	}
 }
 
@@ -313,7 +325,7 @@ bool attempt_place(struct server *s, struct attempt *t)
 		if (frag_shape(s, t->job, i)->divided)
 			name_cpus(s, t, i);
 		if ((!t->cpu[i] && !take_cpus(s, (uint32_t)t->node[i], need->v[RES_CPU], &t->cpu[i], &t->ncpus[i])) ||
-		    !take(n->gpu_used, total->v[RES_GPU], need->v[RES_GPU], &t->gpu[i], &t->ngpus[i])) {
+		    !take(n->gpu_used, total->v[RES_GPU], gpus_owned(n), need->v[RES_GPU], &t->gpu[i], &t->ngpus[i])) {
 			attempt_release(s, t);
 			return false;
 		}

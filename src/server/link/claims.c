@@ -21,6 +21,7 @@
 #include "server/life/kill.h"
 #include "server/life/lives.h"
 #include "server/link/agents.h"
+#include "server/link/nodes.h"
 #include "server/node/nodes.h"
 #include "server/node/owners.h"
 #include "server/node/world_node.h"
@@ -68,14 +69,14 @@ static void why_set(struct node_owner *o, const json_t *news)
 	strbuf_fini(&clean);
 }
 
-/* Once an hour, with a claim, and with its end: not with every heartbeat. */
+/* Once an hour, with a claim and its end, and with other GPUs: not with every heartbeat. */
 static bool is_news(const struct node_owner *o, const json_t *news)
 {
 	const char *habit = json_string_value(json_object_get(news, "habit"));
 	char known[HABIT_HOURS + 1];
 
 	habit_text(&o->habit, known);
-	return habit && strcmp(habit, known) != 0;
+	return (habit && strcmp(habit, known) != 0) || owner_gpus_read(json_object_get(news, "gpus")) != o->gpus;
 }
 
 void claim_heard(struct server *s, uint32_t node, const json_t *news)
@@ -95,6 +96,7 @@ void claim_heard(struct server *s, uint32_t node, const json_t *news)
 	if (n->owner && news && (changed || is_news(n->owner, news))) {
 		owner_take(n->owner, news);
 		owner_plan(s, node);
+		node_resize(s, node);
 		changed = true;
 	}
 	if (changed)
@@ -113,6 +115,7 @@ int claim_policy(struct server *s, uint32_t node, const char *policy, struct err
 	owner_policy_set(n, policy);
 	owner_plan(s, node);
 	agents_setting(s, node);
+	node_resize(s, node); /* the owner's GPUs */
 	if (!n->owner)
 		claim_heard(s, node, NULL);
 	return 0;

@@ -102,8 +102,9 @@ static int64_t least(int64_t limit, const json_t *facts, const char *name)
 /* What the administrator lets it give, of what it has. */
 static struct res node_total(const struct node_info *n, const json_t *facts)
 {
+	int64_t gpus = least(n->gpus_limit, facts, "gpus");
 	struct res total = {.v = {[RES_MEM] = least(-1, facts, "memory"),
-				  [RES_GPU] = least(n->gpus_limit, facts, "gpus"),
+				  [RES_GPU] = gpus - __builtin_popcountll(owner_gpus_of(n, gpus)),
 				  [RES_DISK] = least(-1, facts, "disk"),
 				  [RES_SWAP] = least(-1, facts, "swap")}};
 

@@ -64,6 +64,25 @@ void owner_take(struct node_owner *o, const json_t *news)
 	}
 	if (habit)
 		habit_read(habit, &o->habit);
+	o->gpus = owner_gpus_read(json_object_get(news, "gpus"));
+}
+
+uint64_t owner_gpus_read(const json_t *list)
+{
+	uint64_t gpus = 0;
+	const json_t *v;
+	size_t i;
+
+	json_array_foreach(list, i, v) if (json_integer_value(v) >= 0 && json_integer_value(v) < 64) gpus |=
+		UINT64_C(1) << json_integer_value(v);
+	return gpus;
+}
+
+uint64_t owner_gpus_of(const struct node_info *n, int64_t gpus)
+{
+	uint64_t all = gpus >= 64 ? UINT64_MAX : (UINT64_C(1) << (gpus > 0 ? gpus : 0)) - 1;
+
+	return n->owner ? n->owner->gpus & all : 0;
 }
 
 void owner_plan(struct server *s, uint32_t node)
@@ -94,6 +113,11 @@ static void owner_write(const struct node_owner *o, struct json *j)
 		json_int(j, numbers[i].name, *(const int64_t *)((const char *)o + numbers[i].at));
 	habit_text(&o->habit, habit);
 	json_text(j, "habit", habit);
+	json_open_array(j, "gpus");
+	for (int i = 0; i < 64; i++)
+		if (o->gpus >> i & 1)
+			json_int(j, NULL, i);
+	json_close_array(j);
 }
 
 void owner_store(const struct node_info *n, struct json *j)

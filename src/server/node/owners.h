@@ -19,6 +19,7 @@ struct node_owner {
 	char *why;    /* of the claim, or of the last one; or NULL */
 	int64_t given, claimed, lost, stops,
 		left;	    /* seconds of processor time, seconds, seconds of processor time, times, parts of jobs */
+	uint64_t gpus;	    /* that the owner's programs use, a bit each: jobs get the others */
 	struct habit habit; /* in local time, */
 	struct habit utc;   /* ... and as the plan has it */
 };
@@ -28,6 +29,8 @@ void owner_policy_set(struct node_info *n, const char *policy);
 const char *owner_policy(const struct node_info *n); /* "": it is none */
 /* What its agent says of it, without the claim. */
 void owner_take(struct node_owner *o, const json_t *news);
+uint64_t owner_gpus_read(const json_t *list);			 /* a list of indexes below 64 */
+uint64_t owner_gpus_of(const struct node_info *n, int64_t gpus); /* of the first so many */
 /* The plan learns the hours in which its owner will want it. To be called whenever the above have changed. */
 void owner_plan(struct server *s, uint32_t node);
 void owner_forget(struct server *s, uint32_t node); /* a node that goes */

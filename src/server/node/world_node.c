@@ -37,6 +37,8 @@ static void node_room(struct node_info *n, int64_t cpus, int64_t gpus)
 		memset(n->cpu_used + n->cpu_room, 0, (size_t)(cpus + 1 - n->cpu_room) * sizeof *n->cpu_used);
 		n->cpu_room = cpus;
 	}
+	if (n->owner && gpus < 64) /* indexes go on behind its owner's */
+		gpus = 64;
 	if (gpus >= n->gpu_room) {
 		n->gpu_used = mem_realloc(n->gpu_used, (size_t)gpus + 1, sizeof *n->gpu_used);
 		memset(n->gpu_used + n->gpu_room, 0, (size_t)(gpus + 1 - n->gpu_room) * sizeof *n->gpu_used);
@@ -326,7 +328,9 @@ int64_t world_cpus_used(const struct server *s, uint32_t node)
 
 int64_t world_gpus_used(const struct server *s, uint32_t node)
 {
-	return count_used(s->hosts->nodes.v[node].gpu_used, s->cluster->nodes.v[node].total.v[RES_GPU]);
+	const struct node_info *n = &s->hosts->nodes.v[node];
+
+	return count_used(n->gpu_used, n->owner ? n->gpu_room : s->cluster->nodes.v[node].total.v[RES_GPU]);
 }
 
 bool world_node_past(const struct server *s, uint32_t node)
