@@ -314,6 +314,7 @@ static void submit(struct batch *s, struct request *q, int64_t now)
 				  .id = q->r.id,
 				  .chunks = chunks_of(s, q),
 				  .each = s->options.each,
+				  .gpus = s->options.gpus,
 				  .seconds = q->r.seconds,
 				  .memory = s->options.memory,
 				  .script = path.text,

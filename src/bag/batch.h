@@ -36,6 +36,7 @@ struct batch_request {
 	const char *name; /* of the tag */
 	int id;
 	int64_t chunks, each, seconds, memory; /* memory: KiB of a processor; 0: not stated */
+	int64_t gpus;			       /* of a chunk */
 	const char *script, *output;
 };
 

@@ -88,6 +88,8 @@ static int needs_check(const struct broker *b, struct err *err)
 	int workers = o->workers > 0 ? o->workers : 1;
 	int64_t cpus = o->workers ? o->cpus / workers : 0, gpus = o->workers ? o->gpus / workers : 0;
 	int64_t memory = o->memory < 0 || o->nplaces ? INT64_MAX : o->memory / workers;
+	for (int i = 0; i < o->nplaces; i++)
+		gpus = provider_gpus(o->places[i]) ? INT32_MAX : gpus;
 	if (o->nplaces && o->request.processors * BAG_CPU > cpus)
 		cpus = o->request.processors * BAG_CPU;
 

@@ -42,6 +42,7 @@ struct cluster {
 	struct adapter *adapter;
 	struct adapter_limits limits; /* as the adapter knows them; time -1: without end */
 	bool elastic;
+	bool gpus; /* they can be requested there */
 	char tag[TAG_SIZE];
 	VEC(struct account) accounts; /* by request - 1 */
 	int64_t opened;		      /* microseconds */
@@ -84,7 +85,8 @@ static int prepare(void *arg, const struct provider_request *r, int64_t nodes, c
 	strbuf_printf(command,
 		      " bag worker --credential \"$SHUNT_KEY\" --number \"$SHUNT_NODE\" --name "
 		      "\"%.*s-$SHUNT_ALLOCATION-$SHUNT_NODE\" ${SHUNT_CPUS:+--milli-cpus ${SHUNT_CPUS}000} "
-		      "${SHUNT_END:+--end \"$SHUNT_END\"}",
+		      "${SHUNT_END:+--end \"$SHUNT_END\"} ${CUDA_VISIBLE_DEVICES:+--gpus \"$(echo "
+		      "\"$CUDA_VISIBLE_DEVICES\" | tr , '\\n' | grep -c .)\"}",
 		      (int)strcspn(c->place, ":"), c->place);
 	return remote_invite(b, key, nodes, allocation_of(c, r->id), err);
 }
@@ -167,9 +169,10 @@ void cluster_clear(struct broker *b)
 }
 
 /* Whether a request of that size could run such a task. */
-static bool suits(const struct bag_need *need, int64_t processors, int64_t seconds)
+static bool suits(const struct bag_need *need, bool gpus, int64_t processors, int64_t seconds)
 {
-	return need->cpus <= processors * BAG_CPU && need->gpus == 0 && (seconds < 0 || need->seconds <= seconds);
+	return need->cpus <= processors * BAG_CPU && (gpus || need->gpus == 0) &&
+	       (seconds < 0 || need->seconds <= seconds);
 }
 
 static int cluster_start(struct broker *b, const char *place, struct err *err)
@@ -178,7 +181,11 @@ static int cluster_start(struct broker *b, const char *place, struct err *err)
 	const char *pace = getenv("SHUNT_BAG_PACE");
 	struct cluster *c = mem_zalloc(sizeof *c);
 
-	*c = (struct cluster){.broker = b, .place = place, .number = (int)b->clusters.n, .opened = b->now};
+	*c = (struct cluster){.broker = b,
+			      .place = place,
+			      .number = (int)b->clusters.n,
+			      .opened = b->now,
+			      .gpus = provider_gpus(place)};
 	vec_push(&b->clusters, c);
 	provider_tag(place, c->tag);
 	tag_add(b, c->tag, false);
@@ -190,9 +197,11 @@ static int cluster_start(struct broker *b, const char *place, struct err *err)
 	for (size_t i = 0; i < b->bag.needs.n; i++) {
 		const struct bag_need *need = &b->bag.needs.v[i];
 		int64_t cpus = (need->cpus + BAG_CPU - 1) / BAG_CPU;
-		if (!suits(need, p.processors, p.seconds) || (i == 0 && b->bag.tasks.n && !queue_waits(b->queue, 0)))
+		if (!suits(need, c->gpus, p.processors, p.seconds) ||
+		    (i == 0 && b->bag.tasks.n && !queue_waits(b->queue, 0)))
 			continue;
 		p.each = cpus > p.each ? cpus : p.each;
+		p.gpus = need->gpus > p.gpus ? need->gpus : p.gpus;
 		p.memory = need->memory / cpus > p.memory ? need->memory / cpus + 1 : p.memory;
 	}
 	c->user = (struct provider_user){.dir = o->dir,
@@ -257,7 +266,7 @@ static int64_t demand_of(const struct cluster *c)
 	int64_t sum = 0;
 
 	for (size_t i = 0; i < b->bag.needs.n; i++)
-		if (suits(&b->bag.needs.v[i], c->limits.procs, c->limits.time))
+		if (suits(&b->bag.needs.v[i], c->gpus, c->limits.procs, c->limits.time))
 			sum += queue_waits(b->queue, (uint32_t)i) * b->bag.needs.v[i].cpus;
 	return (sum + BAG_CPU - 1) / BAG_CPU;
 }
@@ -414,7 +423,8 @@ static int64_t whole(const struct cluster *c, int64_t procs)
 	int64_t each = 1;
 
 	for (size_t i = 0; i < b->bag.needs.n; i++)
-		if (queue_waits(b->queue, (uint32_t)i) && suits(&b->bag.needs.v[i], c->limits.procs, c->limits.time))
+		if (queue_waits(b->queue, (uint32_t)i) &&
+		    suits(&b->bag.needs.v[i], c->gpus, c->limits.procs, c->limits.time))
 			each = b->bag.needs.v[i].cpus > each * BAG_CPU
 				       ? (b->bag.needs.v[i].cpus + BAG_CPU - 1) / BAG_CPU
 				       : each;

@@ -69,7 +69,10 @@ static void submit_words(const struct batch_request *r, word_list *w)
 	words_add(w, "", "-o");
 	words_add(w, "", r->output);
 	words_add(w, "", "-l");
-	snprintf(text, sizeof text, "nodes=%" PRId64 ":ppn=%" PRId64 ",walltime=%" PRId64, r->chunks, r->each,
+	char gpus[32] = "";
+	if (r->gpus > 0)
+		snprintf(gpus, sizeof gpus, ":gpus=%" PRId64, r->gpus);
+	snprintf(text, sizeof text, "nodes=%" PRId64 ":ppn=%" PRId64 "%s,walltime=%" PRId64, r->chunks, r->each, gpus,
 		 r->seconds);
 	words_add(w, text, "");
 	if (r->memory > 0) {

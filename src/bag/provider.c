@@ -53,6 +53,11 @@ bool provider_known(const char *place)
 	return good;
 }
 
+bool provider_gpus(const char *place)
+{
+	return dialect_of(place) != NULL;
+}
+
 void provider_tag(const char *place, char ret[TAG_SIZE])
 {
 	const struct batch_dialect *d = dialect_of(place);

@@ -112,6 +112,7 @@ struct provider_options {
 	const char *words; /* more options for the cluster's submit command, separated by blanks; NULL: none */
 	int64_t requests, processors, seconds; /* at once; of one; of one */
 	int64_t each;			       /* processors that must be on one node */
+	int64_t gpus;			       /* beside each of these */
 	int64_t memory;			       /* KiB for each of them; 0: not stated */
 	/* An earlier process of the same tag has used ids up to `last`. Those in `live` are looked for and go on as this one's. */
 	int last;
@@ -124,6 +125,7 @@ const char *provider_places(void);
 /* Whether `place` is one of them other than local: "slurm", "pbs", "shunt", "shunt:pine" (a name of `shunt clusters`), "shunt:/home/me/other" (a personal
  * server's SHUNT_HOME), "ssh:n[1-4]". */
 bool provider_known(const char *place);
+bool provider_gpus(const char *place); /* GPUs can be requested from it */
 /* A new name for the requests of a run. It goes to a file that survives, before the first request. */
 void provider_tag(const char *place, char ret[TAG_SIZE]);
 /* Strings and `user` are borrowed, options copied. NULL with a sentence. */

@@ -123,6 +123,8 @@ static void submit_words(const struct batch_request *r, word_list *w)
 	words_number(w, "--comment=", r->id);
 	words_number(w, "--ntasks=", r->chunks);
 	words_number(w, "--cpus-per-task=", r->each);
+	if (r->gpus > 0)
+		words_number(w, "--gpus-per-task=", r->gpus);
 	words_number(w, "--time=", (r->seconds + 59) / 60);
 	if (r->memory > 0) {
 		char text[48];
@@ -248,11 +250,12 @@ const struct batch_dialect dialect_slurm = {
 	.cancel = "scancel",
 	.prefix = "shunt-bag-",
 	.digits = 12,
-	.launch = "unset SLURM_CPUS_PER_TASK SRUN_CPUS_PER_TASK\n" /* the step has all CPUs of the job */
-		  "end=${SLURM_JOB_END_TIME:-$(($(date +%s) + seconds))}\n"
-		  "nodes=${SLURM_JOB_NUM_NODES:-1}\n"
-		  "exec srun --nodes=\"$nodes\" --ntasks=\"$nodes\" --ntasks-per-node=1 --cpu-bind=none /bin/sh "
-		  "\"$script\" node \"$end\"",
+	.launch =
+		"unset SLURM_CPUS_PER_TASK SRUN_CPUS_PER_TASK SLURM_GPUS_PER_TASK\n" /* the step has all CPUs of the job */
+		"end=${SLURM_JOB_END_TIME:-$(($(date +%s) + seconds))}\n"
+		"nodes=${SLURM_JOB_NUM_NODES:-1}\n"
+		"exec srun --nodes=\"$nodes\" --ntasks=\"$nodes\" --ntasks-per-node=1 --cpu-bind=none /bin/sh "
+		"\"$script\" node \"$end\"",
 	.node = "SHUNT_NODE=${SLURM_NODEID:-0} SHUNT_CPUS=$SLURM_CPUS_ON_NODE SHUNT_ALLOCATION=$SLURM_JOB_ID",
 	.submit_words = submit_words,
 	.submit_parse = submit_parse,

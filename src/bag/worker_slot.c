@@ -132,6 +132,20 @@ static void output_send(struct slot *s, int fd, bool to_err, struct strbuf *last
 		*cut = true;
 }
 
+/* The one that our own environment names at that place, if it does: an allocation may have been given any. */
+static void gpu_name(const char *inherited, int at, struct strbuf *out)
+{
+	const char *item = inherited ? strchr(inherited, '=') + 1 : "";
+
+	strbuf_puts(out, out->n ? "," : "");
+	for (int i = 0; i < at && item; i++)
+		item = strchr(item, ',') ? strchr(item, ',') + 1 : NULL;
+	if (item && *item && *item != ',')
+		strbuf_add(out, item, strcspn(item, ","));
+	else
+		strbuf_printf(out, "%d", at);
+}
+
 /* The variables of a task. Returns where its environment begins. */
 static char **environment(struct slot *s, const struct task *t)
 {
@@ -139,7 +153,7 @@ static char **environment(struct slot *s, const struct task *t)
 
 	for (int i = 0; i < GPUS_MOST; i++)
 		if (s->gpus >> i & 1)
-			strbuf_printf(&list, "%s%d", list.n ? "," : "", i);
+			gpu_name(s->inherited, i, &list);
 	snprintf(s->own[0], sizeof s->own[0], "CUDA_VISIBLE_DEVICES=%s", strbuf_text(&list));
 	snprintf(s->own[1], sizeof s->own[1], "SHUNT_TASK=%" PRIu64, t->w.task);
 	snprintf(s->own[2], sizeof s->own[2], "SHUNT_ATTEMPT=%" PRIu32, t->w.attempt);
