@@ -207,8 +207,12 @@ static void weigh(struct guard *g)
 			g->book.given_ms += ms - p->cpu_ms;
 		p->cpu_ms = ms;
 		if (g->act != OWNER_RUN && !p->leaves)
-			hold_reclaim(p->shepherd);
+			hold_reclaim(p->shepherd, p->tag);
 	}
+	if (g->parts.n)
+		hold_memory(g->parts.v[0].shepherd, g->parts.v[0].tag,
+			    (int64_t)((g->seen.memory_free - (double)g->rules.keep) / 100 *
+				      (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE)));
 	running = g->seen.runnable - running;
 	g->running += AVERAGE * ((running > 0 ? running : 0) - g->running);
 }
@@ -304,6 +308,9 @@ static void guard_off(struct guard *g)
 		g->owner = (struct owner_claim){0};
 		act(g, OWNER_RUN);
 	}
+	parts_look(g);
+	if (g->parts.n)
+		hold_memory(g->parts.v[0].shepherd, g->parts.v[0].tag, INT64_C(1) << 60);
 	g->on = false;
 }
 

@@ -192,42 +192,50 @@ void hold_continue(pid_t shepherd, const char *tag, bool stopped)
 	vec_free(&all);
 }
 
-/* Of version 2: that of the attempt, or of all. To be freed. */
-static char *memory_group(pid_t shepherd, bool of_all)
+/* Of version 2, and with a controller of memory. NULL: it has none; to be freed. A process that is in no group of a job's own is in somebody else's, which is left alone. */
+static char *memory_group(pid_t shepherd, const char *tag)
 {
 	pid_list all = {0};
-	char *dir = NULL, path[4400];
+	char path[4400];
 
 	tree_list(shepherd, &all);
-	for (size_t i = 0; i < all.n && !dir; i++)
-		dir = cgroup_of(all.v[i], NULL);
+	struct group g = group_find(&all, tag);
 	vec_free(&all);
-	if (dir && of_all && strrchr(dir, '/'))
-		*strrchr(dir, '/') = '\0';
-	snprintf(path, sizeof path, "%s/memory.high", dir ? dir : "");
-	if (dir && !access(path, W_OK))
-		return dir;
-	free(dir);
+	snprintf(path, sizeof path, "%s/memory.high", g.dir ? g.dir : "");
+	if (g.dir && g.v2 && !access(path, W_OK))
+		return g.dir;
+	free(g.dir);
 	return NULL;
 }
 
-void hold_reclaim(pid_t shepherd)
+void hold_reclaim(pid_t shepherd, const char *tag)
 {
-	char *dir = memory_group(shepherd, false);
+	char *dir = memory_group(shepherd, tag);
 
 	if (dir)
 		file_write(dir, "memory.reclaim", "64M");
 	free(dir);
 }
 
-void hold_memory_high(pid_t shepherd, int64_t bytes)
+void hold_memory(pid_t shepherd, const char *tag, int64_t spare)
 {
-	char *dir = memory_group(shepherd, true), text[32] = "max";
+	char *dir = memory_group(shepherd, tag), path[4400], text[32] = "";
+	long long high;
 
-	if (bytes >= 0)
-		snprintf(text, sizeof text, "%lld", (long long)bytes);
-	if (dir)
+	if (!dir)
+		return;
+	*strrchr(dir, '/') = '\0'; /* that of all jobs */
+	snprintf(path, sizeof path, "%s/memory.current", dir);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	if (n > 0) {
+		high = strtoll(text, NULL, 10) + spare;
+		snprintf(text, sizeof text, "%lld", high > 0 ? high : 0);
 		file_write(dir, "memory.high", text);
+	}
 	free(dir);
 }
 

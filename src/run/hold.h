@@ -20,9 +20,10 @@ bool hold_stop(pid_t shepherd, const char *tag);
 void hold_continue(pid_t shepherd, const char *tag, bool stopped);
 
 /* Asks the kernel for some of its memory, little enough not to take long: caches, and the rest where there is swap space. To be repeated. Version 2 only. */
-void hold_reclaim(pid_t shepherd);
-/* All attempts here together may have so many bytes before they are slowed down and their memory is taken; -1: any number. Version 2 only. */
-void hold_memory_high(pid_t shepherd, int64_t bytes);
+void hold_reclaim(pid_t shepherd, const char *tag);
+/* All attempts here together may have so many bytes more than now before they are slowed down and their memory is taken (memory.high); less than 0: fewer. Version 2 only; any one of them
+ * is named. */
+void hold_memory(pid_t shepherd, const char *tag, int64_t spare);
 
 /* Threads of it that run or are ready; *ret_cpu_ms: processor time of all that it ran so far. */
 int hold_running(pid_t shepherd, int64_t *ret_cpu_ms);
