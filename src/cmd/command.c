@@ -72,7 +72,7 @@ int command_misused(const struct command *c, const char *fmt, ...)
 	return EXIT_USAGE;
 }
 
-int options_answer(const struct command *c, int what)
+int command_answer(const struct command *c, int what)
 {
 	if (what == OPTIONS_HELP)
 		command_help(c, stdout);
@@ -122,7 +122,7 @@ int command_run(const struct command *c, int argc, char **argv)
 	if (rc < 0)
 		code = command_misused(c, "%s", err.text);
 	else if (rc > 0)
-		code = options_answer(c, rc);
+		code = command_answer(c, rc);
 	else
 		code = operands_check(c, &operands);
 	if (rc == 0 && code == EXIT_OK)

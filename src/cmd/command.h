@@ -117,7 +117,7 @@ enum {
 int options_parse(const struct command *c, int argc, char **argv, void *arguments, char **operands, int *ret_n,
 		  struct err *err);
 /* Prints what OPTIONS_HELP or OPTIONS_VERSION ask for. Returns EXIT_OK. */
-int options_answer(const struct command *c, int what);
+int command_answer(const struct command *c, int what);
 
 /* --cluster, which all commands have that ask a server. Ends with a NULL name. */
 extern const struct option options_common[];

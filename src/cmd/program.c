@@ -45,7 +45,7 @@ int program_main(const struct command *c, int argc, char **argv,
 	if (rc < 0)
 		code = command_misused(c, "%s", err.text);
 	else if (rc > 0)
-		code = options_answer(c, rc);
+		code = command_answer(c, rc);
 	else if (n >= argc && c->operands_min > 0)
 		code = command_misused(c, "PROGRAM is missing");
 	else

@@ -450,7 +450,7 @@ static int qsub(const struct command *c, int argc, char **argv)
 	if (rc < 0) {
 		code = command_misused(c, "%s", err.text);
 	} else if (rc > 0) {
-		code = options_answer(c, rc);
+		code = command_answer(c, rc);
 	} else if (call_complete(c, &call, &err) < 0 || prepare(c, &call, &s, &err) < 0) {
 		code = command_fail(c, "%s", err.text);
 	} else {

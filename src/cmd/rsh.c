@@ -195,9 +195,9 @@ static int rsh(const struct command *c, int argc, char **argv)
 	int at, null;
 
 	if (argc > 0 && strcmp(argv[0], "--help") == 0)
-		return options_answer(c, OPTIONS_HELP);
+		return command_answer(c, OPTIONS_HELP);
 	if (argc > 0 && strcmp(argv[0], "--version") == 0)
-		return options_answer(c, OPTIONS_VERSION);
+		return command_answer(c, OPTIONS_VERSION);
 	at = options_read(c, argc, argv, 0, &a);
 	if (at < 0)
 		return EXIT_SSH;

@@ -9,12 +9,21 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "run/live.h"
 
 #define FILE_NAME ".lease"
 #define LOOK_LEAST 200000 /* microseconds between looks, for one that is suspended */
+
+int64_t boot_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
 
 enum word { WORD_NONE, WORD_STAMP, WORD_SUSPENDED };
 

@@ -18,14 +18,6 @@ void shepherd_signals(sigset_t *ret)
 	sigaddset(ret, SIGTERM);
 }
 
-int64_t boot_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return t.tv_sec * SECOND + t.tv_nsec / 1000;
-}
-
 int64_t shepherd_wall_us(void)
 {
 	struct timespec t;

@@ -39,6 +39,7 @@
 #include "hooks/worker.h"
 #include "net/http.h"
 #include "rules/attr.h"
+#include "run/live.h"
 #include "run/nursery.h"
 #include "server/api/events.h"
 #include "server/api/files.h"
@@ -354,7 +355,6 @@ static void on_opened(void *context, uint64_t id, int fd, const char *reason)
 static int prepare(struct server *s, struct err *err)
 {
 	char path[PATH_MAX + 16], live[PATH_MAX], socket[PATH_MAX], nursery[PATH_MAX], spool[PATH_MAX];
-	char boot[64];
 	struct engine_listener listener = dispatch_engine;
 	struct local_options o = {.program = nursery,
 				  .live = live,
@@ -381,7 +381,7 @@ static int prepare(struct server *s, struct err *err)
 	s->post->show_move = journal_move;
 	s->post->heard = journal_heard;
 	clock_read(s);
-	s->instance->boot = hash_bytes(boot_id(boot), strlen(boot)) & INT64_MAX; /* as JSON has numbers */
+	s->instance->boot = hash_bytes(live_boot(), strlen(live_boot())) & INT64_MAX; /* as JSON has numbers */
 	s->stats->began = s->clock->now;
 	attrs_init(s->attrs, ATTR_SERVER);
 	if ((rc = world_nodes(s, err)) < 0)

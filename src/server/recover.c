@@ -31,6 +31,7 @@
 #include "plan/plan.h"
 #include "rules/attr.h"
 #include "rules/gate.h"
+#include "run/live.h"
 #include "sched/sched.h"
 #include "server/api/acted.h"
 #include "server/api/spool.h"
@@ -92,18 +93,6 @@ struct recovery {
 	size_t placed; /* ... and so many of them are restored */
 };
 
-const char *boot_id(char id[64])
-{
-	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
-
-	id[0] = '\0';
-	if (f && fgets(id, 64, f))
-		id[strcspn(id, "\n")] = '\0';
-	if (f)
-		fclose(f);
-	return id;
-}
-
 static int on_object(void *context, const char *kind, const char *name, const char *value, struct err *err)
 {
 	struct recovery *r = context;
@@ -116,8 +105,7 @@ static int on_object(void *context, const char *kind, const char *name, const ch
 		rc = err_set(err, -EINVAL, "%s", o ? "it is no object" : error.text);
 	} else if (strcmp(kind, "meta") == 0 && strcmp(name, "boot") == 0) {
 		const char *id = json_string_value(json_object_get(o, "id"));
-		char now[64];
-		r->rebooted = id && *boot_id(now) && strcmp(id, now) != 0;
+		r->rebooted = id && strcmp(id, live_boot()) != 0;
 	} else if (strcmp(kind, "meta") == 0) {
 		s->jobs->next_number = (uint64_t)json_integer_value(json_object_get(o, "number"));
 		s->jobs->next_seq = (uint64_t)json_integer_value(json_object_get(o, "seq"));
@@ -540,9 +528,9 @@ static void restore_entries(struct server *s)
 
 static void boot_store(struct server *s)
 {
-	char id[64], text[96];
+	char text[96];
 
-	snprintf(text, sizeof text, "{\"id\":\"%s\"}", boot_id(id));
+	snprintf(text, sizeof text, "{\"id\":\"%s\"}", live_boot());
 	store_put_object(s->store, "meta", "boot", text);
 }
 

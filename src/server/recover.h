@@ -7,7 +7,6 @@
 struct err;
 struct server;
 
-const char *boot_id(char id[64]); /* what this start of the machine is called; "": not known */
 int recover(struct server *s, struct err *err);
 void recover_defaults(struct server *s); /* of a new store */
 void recover_attempts(struct server *s); /* once the engine is there */

@@ -1,5 +1,5 @@
 /*
- * log.c - the agent's log.
+ * agent.c - what all of the agent use: its log, and its end.
  */
 #include <stdarg.h>
 #include <stdio.h>
