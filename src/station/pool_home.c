@@ -140,6 +140,7 @@ int pool_conf_load(const struct pool_home *h, struct pool_conf *ret, struct err 
 	number_take(o, "interval_ms", 10, 3600000, &c.interval_ms);
 	number_take(o, "lease_ms", 100, 3600000, &c.lease_ms);
 	number_take(o, "gossip_from", 1, PEER_MEMBERS_MOST, &c.gossip_from);
+	number_take(o, "last_port", 1, 65535, &c.last_port);
 	number_take(o, "cpus", 1, 65536, &c.cpus);
 	c.speed = json_number_value(json_object_get(o, "speed"));
 	if (rc == 0 && !c.name[0])
@@ -155,11 +156,11 @@ int pool_conf_load(const struct pool_home *h, struct pool_conf *ret, struct err 
 
 int pool_conf_store(const struct pool_home *h, const struct pool_conf *c, struct err *err)
 {
-	json_t *o =
-		json_pack("{s:s,s:s,s:s,s:s,s:i,s:i,s:i,s:i,s:f,s:s,s:s,s:s,s:b}", "name", c->name, "pool", c->pool,
-			  "listen", c->listen, "policy", place_name(c->policy), "interval_ms", c->interval_ms,
-			  "lease_ms", c->lease_ms, "gossip_from", c->gossip_from, "cpus", c->cpus, "speed", c->speed,
-			  "cgroup", c->cgroup, "user", c->user, "owner", c->owner, "multicast", c->multicast);
+	json_t *o = json_pack("{s:s,s:s,s:s,s:s,s:i,s:i,s:i,s:i,s:f,s:s,s:s,s:s,s:b,s:i}", "name", c->name, "pool",
+			      c->pool, "listen", c->listen, "policy", place_name(c->policy), "interval_ms",
+			      c->interval_ms, "lease_ms", c->lease_ms, "gossip_from", c->gossip_from, "cpus", c->cpus,
+			      "speed", c->speed, "cgroup", c->cgroup, "user", c->user, "owner", c->owner, "multicast",
+			      c->multicast, "last_port", c->last_port);
 	char *text = o ? json_dumps(o, JSON_INDENT(2)) : NULL;
 	int rc = text ? pool_home_write(h, "pool.json", 0644, text, err)
 		      : err_set(err, -EINVAL, "names and paths must be UTF-8");

@@ -97,7 +97,8 @@ static int user_find(struct pool *p, struct err *err)
 	return 0;
 }
 
-static int bring_up(struct pool *p, struct err *err)
+/* With port 0 the one of the last time, if nobody has it now: all others know that. */
+static int port_open(struct pool *p, struct err *err)
 {
 	static const struct listener_limits limits = {.connections = 20000,
 						      .strangers = 64,
@@ -106,6 +107,28 @@ static int bring_up(struct pool *p, struct err *err)
 						      .handshake_seconds = 10,
 						      .idle_seconds = 60};
 	static const struct listener_events events = {.link = guest_serve, .spool = joiner_serve};
+	size_t n = strlen(p->conf.listen);
+	bool any = strcmp(p->conf.listen, "0") == 0 || (n > 1 && strcmp(p->conf.listen + n - 2, ":0") == 0);
+	char last[PEER_WHERE_SIZE + 8];
+	int rc = -EADDRINUSE;
+
+	snprintf(last, sizeof last, "%.*s%d", (int)n - 1, p->conf.listen, p->conf.last_port);
+	if (any && p->conf.last_port)
+		rc = listener_open(p->loop, last, p->listens, &limits, &events, p, &p->listener, NULL);
+	if (rc < 0)
+		rc = listener_open(p->loop, p->conf.listen, p->listens, &limits, &events, p, &p->listener, err);
+	if (rc < 0)
+		return rc;
+	p->port = listener_port(p->listener);
+	if (any && p->port != p->conf.last_port) {
+		p->conf.last_port = p->port;
+		rc = pool_conf_store(&p->home, &p->conf, err);
+	}
+	return rc;
+}
+
+static int bring_up(struct pool *p, struct err *err)
+{
 	struct timespec t;
 	int rc = contexts_create(p, err);
 
@@ -118,10 +141,9 @@ static int bring_up(struct pool *p, struct err *err)
 	if (rc == 0)
 		rc = user_find(p, err);
 	if (rc == 0)
-		rc = listener_open(p->loop, p->conf.listen, p->listens, &limits, &events, p, &p->listener, err);
+		rc = port_open(p, err);
 	if (rc < 0)
 		return rc;
-	p->port = listener_port(p->listener);
 	p->load = pool_load_create(p->conf.cgroup[0] ? p->conf.cgroup : NULL, p->conf.speed, p->conf.cpus);
 	p->mine = (struct peer_report){.run = p->run, .seq = 1};
 	pool_load_look(p->load, pool_now(), 0);
