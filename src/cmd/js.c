@@ -52,6 +52,7 @@ enum {
 	C_NAME,
 	C_PROGRAM,
 	C_NICE,
+	C_RESOURCES,
 	COLUMNS,
 	C_CPUS = COLUMNS, /* the long form */
 	C_CREATED,
@@ -61,8 +62,9 @@ enum {
 	C_CLASS,
 	COLUMNS_LONG
 };
-#define FIELDS                                                                                                         \
-	"id,owner,state,quitting,type,interactive,partition,started,expected_start,expected_end,name,program,nice_until"
+#define FIELDS                                                                                                            \
+	"id,owner,state,quitting,type,interactive,partition,started,expected_start,expected_end,name,program,nice_until," \
+	"resources"
 #define FIELDS_LONG FIELDS ",cpus,created,deadline,checkpoint,checkpoints,class"
 
 struct row {
@@ -94,6 +96,16 @@ static char type_letter(char *const *cell, int64_t now)
 	if (strtoll(cell[C_NICE], NULL, 10) > now) /* from then on it is a normal one */
 		return 'n';
 	return cell[C_TYPE][0] == 'Q' ? 'P' : cell[C_TYPE][0] == 'E' ? 'E' : 'N';
+}
+
+/* Of "nodes=2:ppn=1,partition=A" that is A: the one that the job waits for, and no other. To be freed. */
+static char *partition_asked(const char *resources)
+{
+	const char *at = resources;
+
+	while (*at && strncmp(at, "partition=", 10) != 0)
+		at += strcspn(at, ","), at += *at == ',';
+	return strndup(*at ? at + 10 : "", *at ? strcspn(at + 10, ",") : 0);
 }
 
 /* Where it runs, or waits to run. */
@@ -162,6 +174,10 @@ static void row_add(void *context, char *const *cell)
 	for (int i = 0; i < l->columns; i++)
 		x.cell[i] = mem_strdup(i == C_ID ? id_short(cell[i], id, sizeof id) : cell[i]);
 	x.runs = strtoll(cell[C_STARTED], NULL, 10) > 0;
+	if (!x.runs) { /* not where it is planned */
+		free(x.cell[C_PARTITION]);
+		x.cell[C_PARTITION] = partition_asked(cell[C_RESOURCES]);
+	}
 	x.start = strtoll(cell[x.runs ? C_STARTED : C_START], NULL, 10);
 	if (x.start <= 0)
 		x.start = TIME_NEVER;
