@@ -107,8 +107,8 @@ static int submit(const char *dir, const struct offer *l, const struct offline_q
 		return rc;
 	snprintf(id, sizeof id, "%" PRIu64 "%s.%s", number, array ? "[]" : "", l->server);
 	reply_set(ret, 202,
-		  json_pack("{s:s, s:I, s:n, s:n, s:[s]}", "id", id, "number", (json_int_t)number, "guaranteed",
-			    "planned_start", "warnings",
+		  json_pack("{s:s, s:I, s:n, s:[s]}", "id", id, "number", (json_int_t)number, "planned_start",
+			    "warnings",
 			    "the server is not running: the job is kept, and submitted when it is started"));
 	return 0;
 }

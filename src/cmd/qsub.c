@@ -165,12 +165,17 @@ static void guarantee_say(const struct jobspec *s, const struct reply *r, FILE *
 {
 	json_int_t deadline = json_integer_value(json_object_get(s->job, "deadline"));
 	int64_t start = object_number(r->json, "planned_start", -1);
+	const json_t *guaranteed = json_object_get(r->json, "guaranteed");
 	char by[40], from[40];
 
-	if (!json_object_get(s->job, "deadline") || strcmp(object_text(s->job, "type"), "N") == 0)
-		return; /* a nice job's is when it stops being nice */
+	/* A nice job's is when it stops being nice; one for which the priority quota is too small has none any more. */
+	if (!json_object_get(s->job, "deadline") || strcmp(object_text(s->job, "type"), "N") == 0 ||
+	    json_is_null(guaranteed))
+		return;
 	instant_format(deadline, by, sizeof by);
-	if (!json_is_true(json_object_get(r->json, "guaranteed")))
+	if (!guaranteed)
+		fprintf(out, "Whether the deadline %s is guaranteed is decided when the server is started.\n", by);
+	else if (!json_is_true(guaranteed))
 		fprintf(out, "The deadline %s is not guaranteed: 'shunt why %s' tells more.\n", by,
 			object_text(r->json, "id"));
 	else if (start > 0)

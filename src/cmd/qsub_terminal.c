@@ -258,7 +258,9 @@ int job_interact(const struct command *c, struct client *client, struct jobspec 
 	struct seat seat = {.c = c, .client = client};
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
-		return command_fail(c, "-I needs a terminal: leave it out to submit a script");
+		return command_fail(
+			c,
+			"an interactive job needs a terminal: leave out -I, or choose another type, to submit a script");
 	json_object_set_new(s->job, "interactive", json_true());
 	int code = seat_submit(c, client, s, &r);
 	if (code == EXIT_OK) {

@@ -788,10 +788,13 @@ void reason_text(const struct sched *s, uint32_t job, const struct reason *r, jo
 			text_holders(s, r, name, context, out);
 		break;
 	case WHY_WHOLE:
-		strbuf_printf(out, "it needs %lld empty %s%s and %lld %s", (long long)r->needed,
-			      cluster_job_request(s->c, cluster_job(s->c, job))->whole == WHOLE_HOST ? "machine"
-												     : "node",
-			      r->needed == 1 ? "" : "s", (long long)r->free, r->free == 1 ? "is" : "are");
+		if (plan_in_partition(s->p, job))
+			strbuf_puts(out, "it needs a partition to itself, and no suitable one is free");
+		else
+			strbuf_printf(out, "it needs %lld empty %s%s and %lld %s", (long long)r->needed,
+				      cluster_job_request(s->c, cluster_job(s->c, job))->whole == WHOLE_HOST ? "machine"
+													     : "node",
+				      r->needed == 1 ? "" : "s", (long long)r->free, r->free == 1 ? "is" : "are");
 		text_holders(s, r, name, context, out);
 		break;
 	case WHY_SCATTERED:

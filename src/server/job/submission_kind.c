@@ -98,7 +98,8 @@ int read_kind(struct server *s, const struct asker *who, const json_t *job, stru
 	if (p->deadline != TIME_NEVER && p->kind == KIND_COMMON)
 		p->kind = KIND_QOS;
 	if (p->deadline == TIME_NEVER && p->kind != KIND_COMMON)
-		return err_set(err, -EINVAL, "a job of type %s needs a deadline: --deadline +2h, or a date", type);
+		return err_set(err, -EINVAL, "%s job (type %s) needs a deadline: --deadline +2h, or a date",
+			       p->kind == KIND_QOS ? "a priority" : "an emergency", type);
 	if (p->kind == KIND_COMMON)
 		return 0;
 	if (p->kind == KIND_EMERGENCY && who->role < ROLE_OPERATOR)
