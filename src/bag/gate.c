@@ -21,6 +21,7 @@
 #include "base/descriptors.h"
 #include "base/unixsock.h"
 #include "base/vec.h"
+#include "tls/lanes.h"
 #include "tls/tls.h"
 
 enum {
@@ -30,14 +31,6 @@ enum {
 	LEAVE_MS = 2000,    /* for what is left to send when the broker has gone */
 	ROUNDS = 16,	    /* of one connection before the others' turn */
 	LIFE = 10 * 365 * 86400,
-};
-
-/* One direction: what was read and not written yet. */
-struct lane {
-	char buf[16384];
-	size_t at, n;
-	bool ended;  /* nothing more comes */
-	short lacks; /* of TLS: what to poll for until it goes on */
 };
 
 struct connection {
@@ -145,50 +138,6 @@ static void connection_shake(struct gate *g, struct connection *c)
 	c->more = !c->over;
 }
 
-static void lane_read(struct lane *l, ssize_t n)
-{
-	l->at = 0;
-	l->n = n > 0 ? (size_t)n : 0;
-	l->ended = n == 0 || (n < 0 && n != -EAGAIN && n != -EINTR);
-}
-
-static ssize_t result(ssize_t n)
-{
-	return n < 0 ? -errno : n;
-}
-
-/* Moves what can be moved without waiting. */
-static void connection_move(struct connection *c)
-{
-	struct lane *in = &c->in, *out = &c->out;
-	ssize_t n = 0;
-
-	c->more = false;
-	out->lacks = in->lacks = 0;
-	if (out->at == out->n && !out->ended) {
-		lane_read(out, result(recv(c->fd, out->buf, sizeof out->buf, MSG_DONTWAIT)));
-		c->more = out->n > 0;
-	}
-	while (out->at < out->n && (n = tls_write(c->tls, out->buf + out->at, out->n - out->at)) > 0)
-		out->at += (size_t)n;
-	if (out->at < out->n) {
-		out->lacks = tls_events(c->tls);
-		c->more = false;
-		c->over = n != -EAGAIN;
-	}
-	if (in->at == in->n && !in->ended) {
-		lane_read(in, tls_read(c->tls, in->buf, sizeof in->buf));
-		in->lacks = in->n == 0 ? tls_events(c->tls) : 0;
-		c->more = c->more || in->n > 0;
-	}
-	while (in->at < in->n &&
-	       (n = result(send(c->fd, in->buf + in->at, in->n - in->at, MSG_DONTWAIT | MSG_NOSIGNAL))) > 0)
-		in->at += (size_t)n;
-	if (in->at < in->n && n != -EAGAIN && n != -EINTR)
-		in->at = in->n; /* the broker has closed it: what it said last still goes out */
-	c->over = c->over || (out->ended && out->at == out->n) || (in->ended && in->at == in->n);
-}
-
 static void connection_close(struct gate *g, size_t at)
 {
 	struct connection *c = g->all.v[at];
@@ -213,7 +162,7 @@ static void connections_serve(struct gate *g, bool leaving)
 			}
 		}
 		for (int k = 0; c->fd >= 0 && !c->over && (k == 0 || (c->more && k < ROUNDS)); k++)
-			connection_move(c);
+			c->over = !lanes_move(c->tls, c->fd, &c->out, &c->in, &c->more);
 		if (c->over)
 			connection_close(g, i);
 	}

@@ -25,6 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tls/lanes.h"
 #include "tls/tls.h"
 
 #define CLIENT 0      /* the descriptor */
@@ -145,60 +146,12 @@ static int where_try(struct tls_context *c, const char *where, struct tls **ret,
 
 /* ---- carrying ---- */
 
-/* One direction: what was read and not written yet. */
-struct lane {
-	char buf[16384];
-	size_t at, n;
-	bool ended;  /* nothing more comes */
-	short lacks; /* of TLS: what to poll for until it goes on */
-};
-
-static void lane_read(struct lane *l, ssize_t n)
-{
-	l->at = 0;
-	l->n = n > 0 ? (size_t)n : 0;
-	l->ended = n == 0 || (n < 0 && n != -EAGAIN && n != -EINTR);
-}
-
-static ssize_t result(ssize_t n)
-{
-	return n < 0 ? -errno : n;
-}
-
-/* Moves what can be moved without waiting. False: it is over. */
-static bool lanes_move(struct tls *t, struct lane *up, struct lane *down)
-{
-	ssize_t n = 0;
-
-	if (up->at == up->n && !up->ended)
-		lane_read(up, result(recv(CLIENT, up->buf, sizeof up->buf, MSG_DONTWAIT)));
-	up->lacks = 0;
-	while (up->at < up->n && (n = tls_write(t, up->buf + up->at, up->n - up->at)) > 0)
-		up->at += (size_t)n;
-	if (up->at < up->n && n != -EAGAIN)
-		return false;
-	if (up->at < up->n)
-		up->lacks = tls_events(t);
-
-	down->lacks = 0;
-	if (down->at == down->n && !down->ended) {
-		lane_read(down, tls_read(t, down->buf, sizeof down->buf));
-		down->lacks = down->n == 0 ? tls_events(t) : 0;
-	}
-	while (down->at < down->n &&
-	       (n = result(send(CLIENT, down->buf + down->at, down->n - down->at, MSG_DONTWAIT | MSG_NOSIGNAL))) > 0)
-		down->at += (size_t)n;
-	if (down->at < down->n && n != -EAGAIN && n != -EINTR)
-		down->at = down->n; /* nobody listens: what goes up may still matter */
-	return !(up->ended && up->at == up->n) && !(down->ended && down->at == down->n);
-}
-
 static void carry(struct tls *t)
 {
 	static struct lane up, down;
 	int64_t deadline = 0; /* since the client has gone */
 
-	while (lanes_move(t, &up, &down)) {
+	while (lanes_move(t, CLIENT, &up, &down, NULL)) {
 		bool idle = up.at == up.n && !up.ended, full = down.at < down.n;
 		/* What went on without waiting goes on: only a lane that lacks something is waited for. */
 		if ((!idle && !up.lacks) || (!full && !down.lacks))
