@@ -3,6 +3,7 @@
  *
  * A pause needs nobody but this daemon, and survives it: DIR/pause has the instant of its end.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,8 @@
 #include "station/pool_internal.h"
 
 #define TICK_MS 250
+#define COUNT_MS 1000
+#define COUNTS 0.2   /* what one count of the owner's processes counts */
 #define AVERAGE 0.06 /* what one look counts of others' threads */
 
 static bool is_paused(struct pool *p)
@@ -41,6 +44,24 @@ static void act(struct pool *p, enum owner_act now)
 		host_go(p);
 }
 
+static void census(struct pool *p, int64_t now)
+{
+	struct guard *g = &p->guard;
+	pid_list ours = {0};
+	int interactive, batch;
+
+	if (now - g->counted < COUNT_MS)
+		return;
+	g->counted = now;
+	host_pids(p, &ours);
+	census_take(&ours, &interactive, &batch);
+	vec_free(&ours);
+	g->interactive += COUNTS * (interactive - g->interactive);
+	g->batch += COUNTS * (batch - g->batch);
+	p->mine.load.interactive = (int)lround(g->interactive);
+	p->mine.load.batch = (int)lround(g->batch);
+}
+
 static void guard_turn(struct pool *p)
 {
 	struct guard *g = &p->guard;
@@ -57,6 +78,7 @@ static void guard_turn(struct pool *p)
 		senses_get(g->senses, &seen);
 		others = seen.runnable - host_running(p);
 		g->running += AVERAGE * ((others > 0 ? others : 0) - g->running);
+		census(p, v.now);
 		v.input = seen.input;
 		v.running = g->running;
 		v.memory_free = seen.memory_free;

@@ -378,6 +378,23 @@ void host_go(struct pool *p)
 	next_start(p);
 }
 
+void host_pids(const struct pool *p, pid_list *ret)
+{
+	pid_list below = {0};
+
+	for (const struct host_task *t = p->tasks; t; t = t->next) {
+		if (t->stage == QUEUED)
+			continue;
+		vec_push(ret, t->task.keeper);
+		below.n = 0;
+		tree_list(t->task.keeper, &below);
+		for (size_t i = 0; i < below.n; i++)
+			vec_push(ret, below.v[i]);
+	}
+	vec_free(&below);
+	census_sort(ret);
+}
+
 int host_running(const struct pool *p)
 {
 	int64_t cpu_ms;

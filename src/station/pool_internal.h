@@ -8,6 +8,7 @@
 
 #include "net/link.h"
 #include "net/listener.h"
+#include "station/census.h"
 #include "station/discover.h"
 #include "station/gossip.h"
 #include "station/owner.h"
@@ -98,10 +99,11 @@ void host_drop(struct guest *g);			   /* it is gone: its tasks end */
 void host_drained(struct guest *g);			   /* its link takes more */
 int host_tasks(const struct pool *p, int64_t *ret_cpu_ms); /* that wait or run here; what all have used so far */
 void host_stop(struct pool *p);
-void host_hold(struct pool *p, bool hold); /* tasks stand still; to be repeated while they are to */
-void host_leave(struct pool *p);	   /* tasks end, and are started elsewhere */
-void host_go(struct pool *p);		   /* tasks that wait may start */
-int host_running(const struct pool *p);	   /* threads of tasks that run or are ready */
+void host_hold(struct pool *p, bool hold);	     /* tasks stand still; to be repeated while they are to */
+void host_leave(struct pool *p);		     /* tasks end, and are started elsewhere */
+void host_go(struct pool *p);			     /* tasks that wait may start */
+void host_pids(const struct pool *p, pid_list *ret); /* of tasks' processes and their keepers, sorted */
+int host_running(const struct pool *p);		     /* threads of tasks that run or are ready */
 void guest_release(struct guest *g);
 
 /* ---- the owner of this machine (pool_guard.c) ---- */
@@ -111,8 +113,10 @@ struct guard {
 	struct owner_claim claim;
 	struct senses *senses; /* NULL: nobody is looked for */
 	enum owner_act act;
-	double running;	     /* threads of others that run or are ready, over the last seconds */
-	int64_t pause_until; /* seconds since 1970; 0: none */
+	double interactive, batch; /* processes of the owner that run or are ready, over the last seconds */
+	int64_t counted;	   /* ms: when they were last counted */
+	double running;		   /* threads of others that run or are ready, over the last seconds */
+	int64_t pause_until;	   /* seconds since 1970; 0: none */
 	uv_timer_t timer;
 	bool up;
 };
