@@ -22,6 +22,7 @@ interface Window {
 
 class Picture {
   readonly rows: Placed[][];
+  readonly hues = new Map<string, number>(); /* of owners and names */
   constructor(
     readonly plan: Plan,
     readonly dark: boolean,
@@ -31,10 +32,10 @@ class Picture {
 
   box(p: Placed, w: Window, width: number): [number, number, number, number] {
     const scale = (width - LEFT) / (w.to - w.from);
-    const lane = (w.row - 4) / this.plan.nodes[p.row].cpus;
+    const lane = (w.row - (w.row > 8 ? 4 : 1)) / this.plan.nodes[p.row].cpus;
     const x = Math.max(LEFT, LEFT + (p.piece.start - w.from) * scale);
     const end = LEFT + (p.piece.end - w.from) * scale;
-    return [x, TOP + p.row * w.row - w.y + 2 + p.cpu * lane, Math.max(1.5, end - x), Math.max(1.5, p.piece.cpus * lane - 1)];
+    return [x, TOP + p.row * w.row - w.y + (w.row > 8 ? 2 : 0) + p.cpu * lane, Math.max(1.5, end - x), Math.max(1.5, p.piece.cpus * lane - 1)];
   }
 
   visible(w: Window, height: number): Placed[] {
@@ -74,9 +75,11 @@ class Picture {
     c.beginPath();
     c.rect(0, TOP, width, height - TOP);
     c.clip();
-    this.plan.nodes.forEach((node, i) => {
-      const y = TOP + i * w.row - w.y;
-      if (y > height || y + w.row < TOP) return;
+    const first = Math.max(0, Math.floor(w.y / w.row)),
+      last = Math.min(this.plan.nodes.length, Math.ceil((w.y + height - TOP) / w.row));
+    for (let i = first; i < last; i++) {
+      const node = this.plan.nodes[i],
+        y = TOP + i * w.row - w.y;
       c.fillStyle = line;
       if (i && node.partition !== this.plan.nodes[i - 1].partition) c.fillRect(0, y - 1, width, 2);
       else if (w.row > 6) c.fillRect(LEFT, y, width, 1);
@@ -89,7 +92,7 @@ class Picture {
         c.fillStyle = node.up ? ink : quiet;
         c.fillText(node.name.length > 15 ? `${node.name.slice(0, 14)}…` : node.name, 4, y + w.row / 2, LEFT - 10);
       }
-    });
+    }
     for (const p of this.visible(w, height)) this.piece(c, p, w, width, chosen);
     const now = LEFT + (this.plan.now - w.from) * scale;
     if (now > LEFT) {
@@ -101,13 +104,15 @@ class Picture {
 
   piece(c: CanvasRenderingContext2D, p: Placed, w: Window, width: number, chosen: Placed | null): void {
     const [x, y, bw, bh] = this.box(p, w, width);
-    const h = hueOf(`${p.piece.owner}${p.piece.name}`),
+    const key = `${p.piece.owner}${p.piece.name}`;
+    if (!this.hues.has(key)) this.hues.set(key, hueOf(key));
+    const h = this.hues.get(key)!,
       solid = p.piece.state === "running",
       expected = p.piece.state === "expected";
     const light = this.dark ? (solid ? 38 : 24) : solid ? 72 : 88;
     c.fillStyle = p.piece.owner ? `hsl(${h} 45% ${light}%)` : this.dark ? "#444" : "#ccc";
     c.fillRect(x, y, bw, bh);
-    if (bh > 4 && bw > 4) {
+    if ((bh > 4 && bw > 4) || p === chosen) {
       c.strokeStyle = `hsl(${h} 45% ${this.dark ? 62 : 38}%)`;
       c.lineWidth = p === chosen ? 3 : p.piece.state === "guaranteed" ? 2 : 1;
       c.setLineDash(expected ? [4, 3] : []);
@@ -115,13 +120,9 @@ class Picture {
       c.setLineDash([]);
     }
     if (bh > 13 && bw > 44 && p.piece.name) {
-      c.save();
-      c.beginPath();
-      c.rect(x, y, bw - 3, bh);
-      c.clip();
+      const most = Math.floor((bw - 8) / 7); /* a clip for each of thousands would cost more than the letters */
       c.fillStyle = this.dark ? "#f4f7f5" : "#16201b";
-      c.fillText(p.piece.name, x + 5, y + Math.min(bh / 2, 12));
-      c.restore();
+      c.fillText(p.piece.name.length > most ? `${p.piece.name.slice(0, most - 1)}…` : p.piece.name, x + 5, y + Math.min(bh / 2, 12), bw - 8);
     }
     if (p.piece.deadline && p.piece.deadline > w.from && p.piece.deadline < w.to) {
       const at = LEFT + ((p.piece.deadline - w.from) * (width - LEFT)) / (w.to - w.from);
@@ -287,7 +288,7 @@ function Canvas({ picture }: { picture: Picture }): JSX.Element {
 }
 
 function Table({ plan }: { plan: Plan }): JSX.Element {
-  const first = [...plan.pieces].sort((a, b) => a.start - b.start).slice(0, LISTED);
+  const first = useMemo(() => [...plan.pieces].sort((a, b) => a.start - b.start).slice(0, LISTED), [plan]);
   return (
     <details>
       <summary>{t("plan.table")}</summary>
