@@ -164,4 +164,5 @@ export interface Forecast {
   guaranteed: boolean | null;
   reason: string | null;
   price?: number | null;
+  price_unit?: string;
 }

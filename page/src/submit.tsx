@@ -2,8 +2,9 @@
 import type { ComponentChildren, InputHTMLAttributes, JSX, TargetedEvent } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { get, post, Refused, send, type Forecast } from "./api";
-import { durationParse, instant, relative, serverNow } from "./format";
+import { duration, durationParse, instant, relative, serverNow } from "./format";
 import { Card, jobLink, Problem, short } from "./parts";
+import { EXTRAS, extraLines, extraMembers, extraNode, extraResources, type Extra, type Extras } from "./submitmore";
 import { t } from "./text";
 
 interface Form {
@@ -22,7 +23,9 @@ interface Form {
   priority: string;
   mail: string;
   env: string;
+  extra: Extras;
 }
+type Key = Exclude<keyof Form, "extra">;
 
 const EMPTY: Form = {
   commands: "",
@@ -40,9 +43,10 @@ const EMPTY: Form = {
   priority: "",
   mail: "a",
   env: "",
+  extra: {},
 };
 
-type Faults = Partial<Record<keyof Form, string>>;
+type Faults = Partial<Record<Key, string>>;
 
 /* What the form itself can judge; the server judges the rest in its forecast. */
 function faultsOf(f: Form): Faults {
@@ -60,8 +64,8 @@ function instantOf(local: string): number | null {
   return Number.isNaN(at) ? null : Math.floor(at / 1000);
 }
 
-function resourcesOf(f: Form): string[] {
-  return [`nodes=${f.nodes}:ppn=${f.ppn}`, `walltime=${f.walltime}`, ...(f.memory ? [`mem=${f.memory}`] : [])];
+function resourcesOf(f: Form, api: boolean): string[] {
+  return [`nodes=${f.nodes}:ppn=${f.ppn}${extraNode(f.extra)}`, `walltime=${f.walltime}`, ...(f.memory ? [`mem=${f.memory}`] : []), ...extraResources(f.extra, api)];
 }
 
 function two(n: number): string {
@@ -76,7 +80,7 @@ function stamp(at: number): string {
 
 /* The same job as a file for qsub. */
 function scriptOf(f: Form): string {
-  const lines = [`-N ${f.name}`, ...resourcesOf(f).map((r) => `-l ${r}`)];
+  const lines = [`-N ${f.name}`, ...resourcesOf(f, false).map((r) => `-l ${r}`)];
   const after = instantOf(f.after),
     deadline = instantOf(f.deadline);
   if (f.queue) lines.push(`-q ${f.queue}`);
@@ -87,6 +91,7 @@ function scriptOf(f: Form): string {
   if (f.account) lines.push(`-A ${f.account}`);
   if (f.priority) lines.push(`-p ${f.priority}`);
   if (f.mail !== "a") lines.push(`-m ${f.mail || "n"}`);
+  lines.push(...extraLines(f.extra));
   const set = f.env
     .split("\n")
     .filter((x) => x.includes("="))
@@ -96,7 +101,7 @@ function scriptOf(f: Form): string {
 }
 
 function bodyOf(f: Form, home: string): Record<string, unknown> {
-  const body: Record<string, unknown> = { script: scriptOf(f), name: f.name, resources: resourcesOf(f), mail: f.mail || "n" };
+  const body: Record<string, unknown> = { script: scriptOf(f), name: f.name, resources: resourcesOf(f, true), mail: f.mail || "n" };
   if (home) body.workdir = home;
   if (f.queue) body.queue = f.queue;
   if (f.array) body.array = f.array;
@@ -105,7 +110,7 @@ function bodyOf(f: Form, home: string): Record<string, unknown> {
   if (f.priority) body.priority = Number(f.priority);
   if (f.after) body.at = instantOf(f.after);
   if (f.deadline) body.deadline = instantOf(f.deadline);
-  return body;
+  return Object.assign(body, extraMembers(f.extra));
 }
 
 /* A moment after the last key, since every question costs the server a little. */
@@ -154,6 +159,7 @@ function Answer({ valid, forecast, error }: { valid: boolean; forecast: Forecast
             {forecast.guaranteed !== null && forecast.guaranteed !== undefined && (
               <p class={forecast.guaranteed ? "good" : "problem"}>{t(forecast.guaranteed ? "submit.forecast.guaranteed" : "submit.forecast.unguaranteed")}</p>
             )}
+            {forecast.price !== undefined && forecast.price !== null && <p>{t("submit.price", { hours: (forecast.price / 3600).toFixed(2), unit: (forecast.price_unit ?? "").replaceAll("_", " ") })}</p>}
             {forecast.reason && <p class="quiet">{forecast.reason}</p>}
           </>
         )}
@@ -162,7 +168,7 @@ function Answer({ valid, forecast, error }: { valid: boolean; forecast: Forecast
   );
 }
 
-function Field(p: { id: keyof Form; label: string; hint?: string; fault?: string; children: ComponentChildren }): JSX.Element {
+function Field(p: { id: string; label: string; hint?: string; fault?: string; children: ComponentChildren }): JSX.Element {
   return (
     <div class={`field ${p.fault ? "wrong" : ""}`}>
       <label for={p.id}>{p.label}</label>
@@ -170,6 +176,81 @@ function Field(p: { id: keyof Form; label: string; hint?: string; fault?: string
       <small id={`${p.id}-hint`}>{p.fault ?? p.hint ?? ""}</small>
     </div>
   );
+}
+
+function ExtraField({ x, value, onValue }: { x: Extra; value: string; onValue: (v: string) => void }): JSX.Element {
+  const id = `extra-${x.key}`;
+  if (x.flag)
+    return (
+      <label class="check">
+        <input type="checkbox" checked={!!value} onChange={(e) => onValue(e.currentTarget.checked ? "1" : "")} /> {t(x.label)}
+      </label>
+    );
+  return (
+    <Field id={id} label={t(x.label)}>
+      {x.words ? (
+        <select id={id} value={value || x.words[0]} onChange={(e) => onValue(e.currentTarget.value)}>
+          {x.words.map((w) => (
+            <option key={w}>{w}</option>
+          ))}
+        </select>
+      ) : (
+        <input id={id} value={value} placeholder={x.example} onInput={(e) => onValue(e.currentTarget.value)} autocomplete="off" spellcheck={false} />
+      )}
+    </Field>
+  );
+}
+
+/* Forms that were kept under a name, by this browser. */
+const TEMPLATES = "shunt-templates";
+
+function templatesRead(): Record<string, Form> {
+  try {
+    return JSON.parse(localStorage.getItem(TEMPLATES) ?? "{}") as Record<string, Form>;
+  } catch {
+    return {};
+  }
+}
+
+function Templates({ form, onForm }: { form: Form; onForm: (f: Form) => void }): JSX.Element {
+  const [all, setAll] = useState(templatesRead);
+  const keep = (next: Record<string, Form>) => (localStorage.setItem(TEMPLATES, JSON.stringify(next)), setAll(next));
+  const names = Object.keys(all);
+  return (
+    <div class="actions">
+      {names.length > 0 && (
+        <label>
+          {t("submit.template")}{" "}
+          <select value="" onChange={(e) => all[e.currentTarget.value] && onForm({ ...EMPTY, ...all[e.currentTarget.value] })}>
+            <option value="">{t("submit.template.choose")}</option>
+            {names.map((n) => (
+              <option key={n}>{n}</option>
+            ))}
+          </select>
+        </label>
+      )}
+      <button type="button" onClick={() => keep({ ...all, [form.name]: form })}>
+        {t("submit.template.keep", { name: form.name })}
+      </button>
+      {all[form.name] && (
+        <button type="button" class="plain" onClick={() => keep(Object.fromEntries(Object.entries(all).filter(([n]) => n !== form.name)))}>
+          {t("submit.template.drop", { name: form.name })}
+        </button>
+      )}
+    </div>
+  );
+}
+
+/* What is left of the month's quota, beside what the job asks for. */
+function Left({ form }: { form: Form }): JSX.Element | null {
+  const [quota, setQuota] = useState<{ limit: Record<string, number>; left: Record<string, number> } | null>(null);
+  useEffect(() => {
+    get<{ counted: boolean; quota: { limit: Record<string, number>; left: Record<string, number> }[] }>("/v1/quota").then((r) => setQuota(r.counted ? (r.quota[0] ?? null) : null), () => undefined);
+  }, []);
+  if (!quota) return null;
+  const asked = durationParse(form.walltime) * Number(form.nodes) * Number(form.ppn);
+  const kind = form.deadline ? "priority" : "normal";
+  return <p class={asked > quota.left[kind] ? "problem" : "quiet"}>{t("submit.quota", { asked: duration(asked), left: duration(quota.left[kind]) })}</p>;
 }
 
 /* The script of an earlier job, without the lines that the form writes itself. */
@@ -209,14 +290,14 @@ export function SubmitView({ from }: { from?: string }): JSX.Element {
     if (from) again(from).then((old) => setForm((f) => ({ ...f, ...old })), setFailure);
   }, [from]);
 
-  const set = (key: keyof Form) => (e: TargetedEvent<HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement>) => {
+  const set = (key: Key) => (e: TargetedEvent<HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement>) => {
     setForm({ ...form, [key]: e.currentTarget.value });
     setTouched(new Set([...touched, key]));
   };
-  const input = (key: keyof Form, more: InputHTMLAttributes = {}) => (
+  const input = (key: Key, more: InputHTMLAttributes = {}) => (
     <input id={key} value={form[key]} onInput={set(key)} aria-describedby={`${key}-hint`} aria-invalid={touched.has(key) && !!faults[key]} autocomplete="off" spellcheck={false} {...more} />
   );
-  const fault = (key: keyof Form) => (touched.has(key) ? faults[key] : undefined);
+  const fault = (key: Key) => (touched.has(key) ? faults[key] : undefined);
   const submit = async (e: Event) => {
     e.preventDefault();
     setTouched(new Set(Object.keys(EMPTY)));
@@ -241,6 +322,7 @@ export function SubmitView({ from }: { from?: string }): JSX.Element {
       <Problem error={failure} />
       <form class="submit" onSubmit={(e) => void submit(e)} noValidate>
         <Card title={t("submit.form")}>
+          <Templates form={form} onForm={setForm} />
           <Field id="commands" label={t("submit.commands")} hint={t("submit.commands.hint")} fault={fault("commands")}>
             <textarea id="commands" rows={6} value={form.commands} onInput={set("commands")} aria-describedby="commands-hint" aria-invalid={!!fault("commands")} spellcheck={false} autofocus />
           </Field>
@@ -299,6 +381,11 @@ export function SubmitView({ from }: { from?: string }): JSX.Element {
                 </label>
               ))}
             </fieldset>
+            <div class="fields-row">
+              {EXTRAS.map((x) => (
+                <ExtraField key={x.key} x={x} value={form.extra[x.key] ?? ""} onValue={(v) => setForm({ ...form, extra: { ...form.extra, [x.key]: v } })} />
+              ))}
+            </div>
             <Field id="env" label={t("submit.env")} hint={t("submit.env.hint")}>
               <textarea id="env" rows={3} value={form.env} onInput={set("env")} aria-describedby="env-hint" spellcheck={false} />
             </Field>
@@ -311,6 +398,7 @@ export function SubmitView({ from }: { from?: string }): JSX.Element {
         </Card>
         <div class="beside">
           <Answer valid={!!asked} forecast={forecast} error={error} />
+          <Left form={form} />
           <Card title={t("submit.script")}>
             <pre class="script" tabIndex={0} aria-label={t("submit.script")}>
               {script}

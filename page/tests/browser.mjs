@@ -67,6 +67,13 @@ async function firstJob() {
   await page.getByText("It would start at once.").waitFor();
   ok("the form writes the script", (await page.getByLabel("The script").last().textContent()).includes("#PBS -N first\n"));
   await accessible("submit");
+  await page.getByText("More options").click();
+  await page.getByLabel("Join output and errors").selectOption("oe");
+  await page.getByLabel("Comment").fill("by the form");
+  await page.getByRole("button", { name: /^Keep as template/ }).click();
+  await page.getByRole("button", { name: "Remove that template" }).waitFor();
+  const written = await page.getByLabel("The script").last().textContent();
+  ok("rarer options are in the script, and the form is kept as a template", /#PBS -j oe\n#PBS --comment "by the form"\n/.test(written), written);
   await page.getByLabel("Nodes", { exact: true }).fill("99");
   await page.locator(".forecast .problem").waitFor();
   ok("what can't be is said before it is submitted", true);
