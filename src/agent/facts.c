@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 #include <utmpx.h>
 
@@ -92,31 +91,6 @@ static int processors(json_t *facts, struct err *err)
 	json_object_set_new(facts, "model", json_string(model));
 	hwloc_topology_destroy(t);
 	return 0;
-}
-
-/* Millions of operations a second of a small fixed loop, each of which needs the one before; the best of some rounds, since others run here, too. */
-static json_int_t speed_measure(void)
-{
-	struct timespec from, to;
-	volatile uint64_t sink;
-	double best = 0;
-
-	for (int round = 0; round < SPEED_ROUNDS; round++) {
-		uint64_t x = 88172645463325252u + (uint64_t)round;
-		clock_gettime(CLOCK_MONOTONIC, &from);
-		for (int i = 0; i < SPEED_STEPS; i++) {
-			x ^= x << 13;
-			x ^= x >> 7;
-			x ^= x << 17;
-		}
-		clock_gettime(CLOCK_MONOTONIC, &to);
-		sink = x;
-		double seconds = (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9;
-		double speed = seconds > 0 ? 6.0 * SPEED_STEPS / 1e6 / seconds : 0;
-		best = speed > best ? speed : best;
-	}
-	(void)sink;
-	return (json_int_t)best;
 }
 
 /* ---- GPUs ---- */
@@ -249,7 +223,8 @@ int facts_collect(const char *cgroup, const char *directory, json_t **ret, struc
 			    json_integer((json_int_t)sysconf(_SC_PHYS_PAGES) * (sysconf(_SC_PAGESIZE) / 1024)));
 	json_object_set_new(facts, "disk", json_integer((json_int_t)capacity_disk(directory)));
 	json_object_set_new(facts, "swap", json_integer((json_int_t)capacity_swap()));
-	json_object_set_new(facts, "speed", json_integer(speed_measure()));
+	json_object_set_new(facts, "speed",
+			    json_integer((json_int_t)(capacity_speed(SPEED_ROUNDS, SPEED_STEPS) / 1e6)));
 	json_object_set_new(facts, "kernel", json_string(u.release));
 	json_object_set_new(facts, "os", json_string(os));
 	json_object_set_new(facts, "hostname", json_string(host));

@@ -1,5 +1,5 @@
 /*
- * capacity.h - how much disk and swap this machine has for jobs.
+ * capacity.h - how much disk and swap this machine has for jobs, and how fast it is.
  */
 #ifndef RUN_CAPACITY_H
 #define RUN_CAPACITY_H
@@ -10,5 +10,7 @@
 int64_t capacity_disk(const char *directory);
 /* KiB of all swap areas that are in use; 0: none, or not known. */
 int64_t capacity_swap(void);
+/* Operations a second of a small fixed loop of so many steps, each of which needs the one before; the best of some rounds, since others run here, too. */
+double capacity_speed(int rounds, int steps);
 
 #endif

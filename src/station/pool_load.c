@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "run/capacity.h"
 
 #define WINDOW_MS 60000.0
 #define SPEED_ROUNDS 5
@@ -28,30 +28,6 @@ struct pool_load {
 	double busy_ms; /* processor time used so far, by all */
 	int64_t looked, ours_ms;
 };
-
-/* The best of some rounds: others run here, too. */
-double pool_speed_measure(void)
-{
-	struct timespec from, to;
-	volatile uint64_t sink;
-	double best = 0;
-
-	for (int round = 0; round < SPEED_ROUNDS; round++) {
-		uint64_t x = 88172645463325252u + (uint64_t)round;
-		clock_gettime(CLOCK_MONOTONIC, &from);
-		for (int i = 0; i < SPEED_STEPS; i++) {
-			x ^= x << 13;
-			x ^= x >> 7;
-			x ^= x << 17;
-		}
-		clock_gettime(CLOCK_MONOTONIC, &to);
-		sink = x;
-		double seconds = (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9;
-		best = fmax(best, seconds > 0 ? 6.0 * SPEED_STEPS / 1e9 / seconds : 0);
-	}
-	(void)sink;
-	return fmax(best, 0.001);
-}
 
 /* The number after a word at the beginning of a line, or of the whole file if the word is "". */
 static bool number_read(const char *dir, const char *name, const char *word, double *ret)
@@ -134,7 +110,7 @@ struct pool_load *pool_load_create(const char *cgroup, double speed, int cpus)
 
 	l->cgroup = cgroup ? mem_strdup(cgroup) : NULL;
 	l->beside = cgroup ? beside_find(cgroup) : NULL;
-	l->speed = speed > 0 ? speed : pool_speed_measure();
+	l->speed = speed > 0 ? speed : fmax(capacity_speed(SPEED_ROUNDS, SPEED_STEPS) / 1e9, 0.001);
 	l->share = quota > 0 && quota < (double)online ? quota : (double)(online > 0 ? online : 1);
 	l->cpus = cpus > 0 ? cpus : (int)fmax(1, floor(l->share));
 	if (speed <= 0 && l->share < 1) /* a part of one processor is a slower processor */

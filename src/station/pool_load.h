@@ -9,13 +9,12 @@
 
 struct pool_load;
 
-/* `cgroup`: a directory of a control group whose processors are all that this station has; NULL: the machine. `speed` <= 0: measured, which takes some 20 ms. */
+/* `cgroup`: a directory of a control group whose processors are all that this station has; NULL: the machine. `speed` <= 0: measured, which takes some 20 ms; 1: a processor that does a thousand million operations a second. */
 struct pool_load *pool_load_create(const char *cgroup, double speed, int cpus);
 void pool_load_free(struct pool_load *l);
 /* Looks; to be called about once a second. `ours_ms`: processor time that tasks of the pool have had so far. */
 void pool_load_look(struct pool_load *l, int64_t now_ms, int64_t ours_ms);
 /* Fills in all but seq, run, closed and what the owner's processes are (station/guard.h knows that). */
 void pool_load_report(const struct pool_load *l, struct peer_report *ret);
-double pool_speed_measure(void); /* 1: a processor that does a thousand million operations a second */
 
 #endif
