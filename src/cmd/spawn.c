@@ -27,7 +27,7 @@ struct arguments {
 };
 
 static const struct option options[] = {
-	{"tasks", OPTION_NUMBER, offsetof(struct arguments, n), "N", "1", NULL, 1, 1000000, "start it N times", 'n'},
+	{"tasks", OPTION_NUMBER, offsetof(struct arguments, n), "N", "1", NULL, 1, 50000, "start it N times", 'n'},
 	{"priority", OPTION_NUMBER, offsetof(struct arguments, priority), "P", "0", NULL, -1000000, 1000000,
 	 "start it before tasks of a lower priority", 'p'},
 	{"need", OPTION_TEXT, offsetof(struct arguments, need), "LIST", NULL, NULL, 0, 0,

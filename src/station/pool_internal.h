@@ -6,6 +6,7 @@
 
 #include <uv.h>
 
+#include "base/map.h"
 #include "net/link.h"
 #include "net/listener.h"
 #include "station/census.h"
@@ -31,6 +32,7 @@ struct host {
 	int64_t answered; /* ms: when we last answered its ping; what it runs of ours ends a lease later at the latest */
 	int64_t retry_at;     /* ms */
 	int failures;	      /* to connect, in a row */
+	int tasks;	      /* of ours, there or on their way */
 	int64_t wanted_until; /* of a pool that gossips: then it may be closed */
 	char *rumors;	      /* to be sent once it is open */
 };
@@ -60,8 +62,16 @@ struct client {
 	struct client *next;
 	struct link *link;
 	bool paused;
+	struct errand *reader; /* who gets its input */
+	bool live;
 };
 struct errand; /* a task, from its client's frame to its result */
+struct errands {
+	struct errand *first, *last;		     /* all, as they came, */
+	struct errand *first_waiting, *last_waiting; /* ... and those without a place, the most urgent first */
+	struct map placed;			     /* by their id */
+	size_t waiting, limbo, finished;	     /* how many are in these stages */
+};
 /* `start` is copied. `input`: more comes by errand_input(). */
 void errand_add(struct pool *p, struct client *c, int number, const struct peer_start *start,
 		const struct pool_need *need, bool live, bool input);
@@ -71,10 +81,9 @@ void errands_drop(struct pool *p, struct client *c); /* it is gone, and nobody w
 void errands_drained(struct pool *p, struct client *c);
 bool errands_flooded(const struct pool *p, const struct client *c); /* more input waits than should */
 void origin_frame(struct host *h, const char *t, json_t *head, const char *data, size_t n);
-void origin_welcome(struct host *h);	/* its link is open */
-int origin_tasks(const struct host *h); /* that are there, or on their way */
-void origin_lost(struct host *h);	/* its link is closed */
-void origin_place(struct pool *p);	/* whatever can be placed now */
+void origin_welcome(struct host *h); /* its link is open */
+void origin_lost(struct host *h);    /* its link is closed */
+void origin_place(struct pool *p);   /* whatever can be placed now */
 size_t origin_waiting(const struct pool *p);
 void origin_stop(struct pool *p);
 
@@ -174,8 +183,7 @@ struct pool {
 	int quiet_rounds;
 	bool members_new; /* not stored yet */
 	struct guest *guests;
-	struct errand *errands; /* all */
-	struct errand *waiting; /* those without a place, the most urgent first */
+	struct errands errands;
 	uint64_t next_id;
 	struct host_task *tasks; /* of others, here */
 	int64_t spent_ms;	 /* processor time of those that have ended */

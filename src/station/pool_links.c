@@ -106,7 +106,7 @@ static void host_tick(struct host *h, int64_t now, bool news)
 		struct pool_entry *e = pool_table_find(&p->table, h->name);
 		if (now >= h->retry_at && gossips)
 			e->linked = true;
-		if (now >= h->retry_at && (!gossips || h->rumors || origin_tasks(h)))
+		if (now >= h->retry_at && (!gossips || h->rumors || h->tasks))
 			h->link = link_connect(p->loop, p->calls, e->member.where, CERT_NODE, &events, h);
 		return;
 	}
@@ -116,7 +116,7 @@ static void host_tick(struct host *h, int64_t now, bool news)
 		link_abort(h->link, "it asks for no word of ours any more");
 		return;
 	}
-	if (gossips && now > h->wanted_until && !origin_tasks(h))
+	if (gossips && now > h->wanted_until && !h->tasks)
 		link_close(h->link, "nothing is left to say");
 	else if (news)
 		report_send(h);

@@ -27,7 +27,8 @@ enum stage {
 
 struct errand {
 	struct pool *pool;
-	struct errand *next, *after; /* of all; of those that wait */
+	struct errand *next, *prev;    /* of all, */
+	struct errand *after, *before; /* ... of those that wait */
 	struct client *client;
 	int number;
 	struct arena *arena;
@@ -50,37 +51,59 @@ struct errand {
 
 /* ---- lists ---- */
 
+static void stage_set(struct errand *e, enum stage stage, struct host *h)
+{
+	struct errands *all = &e->pool->errands;
+
+	if (e->host)
+		e->host->tasks--;
+	if (h)
+		h->tasks++;
+	if (e->stage == PLACED)
+		map_remove(&all->placed, e->start.id);
+	all->limbo += (stage == LIMBO) - (e->stage == LIMBO);
+	all->finished += (stage == FINISHED) - (e->stage == FINISHED);
+	e->stage = stage;
+	e->host = h;
+}
+
+/* Behind those that are as urgent. Usually all are: so it is looked for from the end. */
 static void waiting_add(struct errand *e)
 {
-	struct errand **at = &e->pool->waiting;
+	struct errands *all = &e->pool->errands;
+	struct errand *before = all->last_waiting;
 
-	while (*at && (*at)->start.priority >= e->start.priority)
-		at = &(*at)->after;
-	e->after = *at;
-	*at = e;
-	e->stage = WAITING;
-	e->host = NULL;
+	while (before && before->start.priority < e->start.priority)
+		before = before->before;
+	e->before = before;
+	e->after = before ? before->after : all->first_waiting;
+	*(before ? &before->after : &all->first_waiting) = e;
+	*(e->after ? &e->after->before : &all->last_waiting) = e;
+	all->waiting++;
+	stage_set(e, WAITING, NULL);
 }
 
 static void waiting_remove(struct errand *e)
 {
-	struct errand **at = &e->pool->waiting;
+	struct errands *all = &e->pool->errands;
 
-	while (*at && *at != e)
-		at = &(*at)->after;
-	if (*at)
-		*at = e->after;
+	*(e->before ? &e->before->after : &all->first_waiting) = e->after;
+	*(e->after ? &e->after->before : &all->last_waiting) = e->before;
+	e->before = e->after = NULL;
+	all->waiting--;
 }
 
-static void errand_free(struct errand *e)
+static void all_add(struct errand *e)
 {
-	struct errand **at = &e->pool->errands;
+	struct errands *all = &e->pool->errands;
 
-	while (*at && *at != e)
-		at = &(*at)->next;
-	if (*at)
-		*at = e->next;
-	waiting_remove(e);
+	e->prev = all->last;
+	*(e->prev ? &e->prev->next : &all->first) = e;
+	all->last = e;
+}
+
+static void errand_drop(struct errand *e)
+{
 	arena_destroy(e->arena);
 	strbuf_fini(&e->out[0]);
 	strbuf_fini(&e->out[1]);
@@ -88,13 +111,23 @@ static void errand_free(struct errand *e)
 	free(e);
 }
 
+static void errand_free(struct errand *e)
+{
+	struct errands *all = &e->pool->errands;
+
+	if (e->stage == WAITING)
+		waiting_remove(e);
+	stage_set(e, RESERVED, NULL);
+	*(e->prev ? &e->prev->next : &all->first) = e->next;
+	*(e->next ? &e->next->prev : &all->last) = e->prev;
+	if (e->client->reader == e)
+		e->client->reader = NULL;
+	errand_drop(e);
+}
+
 size_t origin_waiting(const struct pool *p)
 {
-	size_t n = 0;
-
-	for (const struct errand *e = p->waiting; e; e = e->after)
-		n++;
-	return n;
+	return p->errands.waiting;
 }
 
 /* ---- its end ---- */
@@ -121,15 +154,22 @@ static void deliver(struct errand *e)
 
 static void finish(struct errand *e, const struct peer_done *done)
 {
-	e->stage = FINISHED;
+	if (e->stage == WAITING)
+		waiting_remove(e);
+	stage_set(e, FINISHED, NULL);
 	e->done = *done;
 	deliver(e);
 }
 
-static void fail(struct errand *e, const char *why)
+static void fail_tell(const struct errand *e, const char *why)
 {
 	link_pack(e->client->link, NULL, 0, "{s:s,s:i,s:s,s:s}", "t", "failed", "task", e->number, "why", why, "where",
 		  e->where);
+}
+
+static void fail(struct errand *e, const char *why)
+{
+	fail_tell(e, why);
 	errand_free(e);
 }
 
@@ -181,23 +221,22 @@ static void input_send(struct errand *e)
 
 void errand_input(struct pool *p, struct client *c, int number, const char *data, size_t n)
 {
-	for (struct errand *e = p->errands; e; e = e->next)
-		if (e->client == c && e->number == number) {
-			if (n)
-				strbuf_add(&e->input, data, n);
-			else
-				e->input_end = true;
-			input_send(e);
-			return;
-		}
+	struct errand *e = c->reader;
+
+	if (!e || e->number != number)
+		return;
+	if (n)
+		strbuf_add(&e->input, data, n);
+	else
+		e->input_end = true;
+	input_send(e);
 }
 
 bool errands_flooded(const struct pool *p, const struct client *c)
 {
-	for (const struct errand *e = p->errands; e; e = e->next)
-		if (e->client == c && e->dropped + (int64_t)e->input.n - e->sent > 4 * INPUT_WINDOW)
-			return true;
-	return false;
+	const struct errand *e = c->reader;
+
+	return e && e->dropped + (int64_t)e->input.n - e->sent > 4 * INPUT_WINDOW;
 }
 
 /* ---- its way to a host ---- */
@@ -207,13 +246,14 @@ static void place_at(struct errand *e, struct host *h)
 	struct strbuf data = {0};
 	char *text;
 
-	waiting_remove(e);
-	e->host = h;
-	e->stage = h->welcome ? PLACED : RESERVED;
+	if (e->stage == WAITING)
+		waiting_remove(e);
+	stage_set(e, h->welcome ? PLACED : RESERVED, h);
 	if (!h->welcome)
 		return;
 	e->attempts++;
 	e->start.id = ++e->pool->next_id;
+	map_set(&e->pool->errands.placed, e->start.id, (uintptr_t)e);
 	strcpy(e->where, h->name);
 	text = peer_start_write(&e->start, &data);
 	link_send(h->link, text, strlen(text), data.text, data.n);
@@ -227,12 +267,12 @@ void origin_place(struct pool *p)
 	int64_t now = pool_now();
 	struct errand *next;
 
-	for (struct errand *e = p->errands; e; e = next) {
+	for (struct errand *e = p->errands.limbo ? p->errands.first : NULL; e; e = next) {
 		next = e->next;
 		if (e->stage == LIMBO && now >= e->free_at)
 			again(e);
 	}
-	for (struct errand *e = p->waiting; e && !p->stopping; e = next) {
+	for (struct errand *e = p->errands.first_waiting; e && !p->stopping; e = next) {
 		struct pool_entry *entry = pool_table_choose(&p->table, &e->need, now, pool_interval(p));
 		next = e->after;
 		if (entry)
@@ -245,7 +285,7 @@ void origin_place(struct pool *p)
 void errand_add(struct pool *p, struct client *c, int number, const struct peer_start *start,
 		const struct pool_need *need, bool live, bool input)
 {
-	struct errand *e = mem_zalloc(sizeof *e), **end = &p->errands;
+	struct errand *e = mem_zalloc(sizeof *e);
 	struct strbuf data = {0};
 	char *text = peer_start_write(start, &data);
 	json_t *head = json_loads(text, 0, NULL);
@@ -257,16 +297,20 @@ void errand_add(struct pool *p, struct client *c, int number, const struct peer_
 			     .arena = arena_create(),
 			     .need = *need,
 			     .live = live,
+			     .stage = RESERVED,
 			     .input_end = !input};
 	if (!pool_table_has(&p->table, need)) {
-		fail(e, "no station of the pool has what it needs: see 'shunt pool status'");
+		fail_tell(e, "no station of the pool has what it needs: see 'shunt pool status'");
+		errand_drop(e);
 	} else if (data.n > LINK_DATA_MAX || peer_start_read(head, data.text, data.n, e->arena, &e->start, &err) < 0) {
-		fail(e, data.n > LINK_DATA_MAX ? "its arguments and its environment are longer than 1 MiB" : err.text);
+		fail_tell(e, data.n > LINK_DATA_MAX ? "its arguments and its environment are longer than 1 MiB"
+						    : err.text);
+		errand_drop(e);
 	} else {
-		while (*end)
-			end = &(*end)->next;
-		*end = e;
+		all_add(e);
 		waiting_add(e);
+		if (input)
+			c->reader = e;
 	}
 	json_decref(head);
 	free(text);
@@ -288,7 +332,7 @@ static void on_out(struct errand *e, int fd, const char *data, size_t n)
 {
 	e->owed += (int64_t)n;
 	if (e->live) {
-		e->shown = true;
+		e->client->live = e->shown = true;
 		link_pack(e->client->link, data, n, "{s:s,s:i,s:i}", "t", "out", "task", e->number, "fd", fd);
 	} else {
 		strbuf_add(&e->out[fd - 1], data, n);
@@ -306,13 +350,12 @@ void origin_frame(struct host *h, const char *t, json_t *head, const char *data,
 	struct pool_entry *entry = pool_table_find(&p->table, h->name);
 	json_int_t id = json_integer_value(json_object_get(head, "id"));
 	json_int_t fd = json_integer_value(json_object_get(head, "fd"));
-	struct errand *e = p->errands;
+	uint64_t found;
+	struct errand *e = map_get(&p->errands.placed, (uint64_t)id, &found) ? (struct errand *)(uintptr_t)found : NULL;
 	struct peer_done done;
 	struct err err;
 
-	while (e && (e->stage != PLACED || e->host != h || e->start.id != (uint64_t)id))
-		e = e->next;
-	if (!e)
+	if (!e || e->host != h)
 		return; /* of an attempt that nobody believes in any more */
 	if (strcmp(t, "out") == 0 && (fd == 1 || fd == 2)) {
 		on_out(e, (int)fd, data, n);
@@ -331,29 +374,19 @@ void origin_frame(struct host *h, const char *t, json_t *head, const char *data,
 
 void origin_welcome(struct host *h)
 {
-	for (struct errand *e = h->pool->errands; e; e = e->next)
+	for (struct errand *e = h->tasks ? h->pool->errands.first : NULL; e; e = e->next)
 		if (e->stage == RESERVED && e->host == h)
 			place_at(e, h);
 }
 
-int origin_tasks(const struct host *h)
-{
-	int n = 0;
-
-	for (const struct errand *e = h->pool->errands; e; e = e->next)
-		n += e->host == h;
-	return n;
-}
-
 void origin_lost(struct host *h)
 {
-	for (struct errand *e = h->pool->errands; e; e = e->next)
+	for (struct errand *e = h->tasks ? h->pool->errands.first : NULL; e; e = e->next)
 		if (e->stage == RESERVED && e->host == h) {
 			waiting_add(e);
 		} else if (e->stage == PLACED && e->host == h) {
-			e->stage = LIMBO;
+			stage_set(e, LIMBO, NULL);
 			e->free_at = pool_lease_end(h->pool, h);
-			e->host = NULL;
 		}
 }
 
@@ -363,7 +396,7 @@ void errands_drained(struct pool *p, struct client *c)
 {
 	struct errand *next;
 
-	for (struct errand *e = p->errands; e; e = next) {
+	for (struct errand *e = p->errands.finished || c->live ? p->errands.first : NULL; e; e = next) {
 		next = e->next;
 		if (e->client == c && e->stage == FINISHED)
 			deliver(e);
@@ -377,7 +410,7 @@ void errands_signal(struct pool *p, struct client *c, int signal)
 	bool ends = signal == SIGINT || signal == SIGTERM || signal == SIGKILL;
 	struct errand *next;
 
-	for (struct errand *e = p->errands; e; e = next) {
+	for (struct errand *e = p->errands.first; e; e = next) {
 		next = e->next;
 		if (e->client != c || e->stage == FINISHED)
 			continue;
@@ -395,7 +428,7 @@ void errands_drop(struct pool *p, struct client *c)
 {
 	struct errand *next;
 
-	for (struct errand *e = p->errands; e; e = next) {
+	for (struct errand *e = p->errands.first; e; e = next) {
 		next = e->next;
 		if (e->client != c)
 			continue;
@@ -409,6 +442,7 @@ void errands_drop(struct pool *p, struct client *c)
 
 void origin_stop(struct pool *p)
 {
-	while (p->errands)
-		errand_free(p->errands);
+	while (p->errands.first)
+		errand_free(p->errands.first);
+	map_fini(&p->errands.placed);
 }
