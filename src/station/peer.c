@@ -76,7 +76,7 @@ static int whole(const json_t *head, const char *key, int64_t min, int64_t max, 
 
 static int count(const json_t *head, const char *key, int min, int max, int *ret, struct err *err)
 {
-	int64_t n;
+	int64_t n = 0;
 	int rc = whole(head, key, min, max, &n, err);
 
 	if (rc == 0)
@@ -114,7 +114,7 @@ int peer_hello_read(const json_t *head, struct arena *a, struct peer_hello *ret,
 {
 	const json_t *members = json_object_get(head, "members"), *m;
 	struct peer_hello h = {0};
-	int64_t run;
+	int64_t run = 0;
 	size_t i;
 	int rc = count(head, "port", 1, 65535, &h.port, err);
 
