@@ -33,13 +33,14 @@ enum {
 	SECONDS_LEAST = 60,   /* that are requested, whatever is refused */
 };
 
-enum action { NOTHING, SUBMIT, LIST, CANCEL, PLAN };
+enum action { NOTHING, SUBMIT, LIST, CANCEL, SHRINK, PLAN };
 
 struct request {
 	struct provider_request r;
 	bool sent;	/* it was submitted */
 	bool known;	/* its job was named */
 	bool unwanted;	/* it should not be there any more */
+	int64_t wanted; /* processors that it is to be shrunk to; 0: it is as it should be */
 	int64_t unseen; /* since when it is not listed; 0: it is */
 };
 
@@ -532,6 +533,26 @@ static void cancel_send(struct batch *s, int64_t now)
 		s->wait = PAUSE_MOST; /* they are listed again */
 }
 
+static void shrink_send(struct batch *s, struct request *q, int64_t now)
+{
+	struct batch_request r = {.each = s->options.each, .gpus = s->options.gpus, .seconds = q->r.seconds};
+	word_list w = {0};
+
+	r.chunks = (q->wanted + r.each - 1) / r.each;
+	s->dialect->shrink_words(&r, q->r.name, &w);
+	if (command_start(s, SHRINK, q->r.id, &w, now) < 0)
+		q->wanted = 0; /* it stays as it is */
+}
+
+static void shrunk(struct batch *s, bool good)
+{
+	struct request *q = &s->all.v[s->number - 1];
+
+	if (good)
+		q->r.processors = q->wanted;
+	q->wanted = 0; /* a cluster may refuse */
+}
+
 /* ---- what a provider does ---- */
 
 /* Whether no command runs any more. */
@@ -558,6 +579,8 @@ static bool command_done(struct batch *s, int64_t now)
 		submitted(s, good, &text, now);
 	else if (action == LIST)
 		listed(s, good, &text, now);
+	else if (action == SHRINK)
+		shrunk(s, good);
 	else if (action == PLAN)
 		plan_read(s, good, &text, now);
 	strbuf_fini(&text);
@@ -579,6 +602,10 @@ static void poll_all(struct provider *p, int64_t now)
 		struct request *q = &s->all.v[i];
 		if (!q->sent && q->r.state == REQUEST_PENDING && now >= s->until) {
 			submit(s, q, now);
+			return;
+		}
+		if (q->wanted && q->known && q->r.state == REQUEST_PENDING) {
+			shrink_send(s, q, now);
 			return;
 		}
 		/* What has failed is looked for, too, for some time. */
@@ -628,6 +655,21 @@ static void cancel(struct provider *p, int id)
 	if (q->known)
 		vec_push(&s->cancels, id);
 	request_end(s, q, REQUEST_ENDED, (int64_t)time(NULL));
+}
+
+static void shrink_to(struct provider *p, int id, int64_t processors)
+{
+	struct batch *s = (struct batch *)p;
+
+	if (id < 1 || (size_t)id > s->all.n)
+		return;
+	struct request *q = &s->all.v[id - 1];
+	if (q->r.state != REQUEST_PENDING || processors < s->options.each || processors >= q->r.processors)
+		return;
+	if (!q->sent)
+		q->r.processors = processors;
+	else
+		q->wanted = processors;
 }
 
 static bool look(struct provider *p, int id, struct provider_request *ret)
@@ -730,6 +772,7 @@ int batch_clear(const struct batch_dialect *d, const char *tag, struct err *err)
 
 static const struct provider_kind batch_kind = {
 	.name = "batch",
+	.shrink = shrink_to,
 	.limits = limits,
 	.request = request,
 	.cancel = cancel,

@@ -54,7 +54,9 @@ struct batch_dialect {
 	void (*list_words)(const char *name, word_list *ret);
 	/* The next job in a listing whose name is `name`; false: there are no more. Whatever else is there is passed over. */
 	bool (*next)(const char *name, const char *text, size_t n, size_t *at, struct batch_line *ret);
-	void (*cancel_words)(word_list *ret);		       /* ids follow */
+	void (*cancel_words)(word_list *ret); /* ids follow */
+	/* Makes a job that waits as small as `r` is; NULL: it can't be done. */
+	void (*shrink_words)(const struct batch_request *r, const char *job, word_list *ret);
 	void (*clear_words)(const char *name, word_list *ret); /* ends all of that name */
 	/* Everything that is needed to rebuild the plan, and what becomes of it; NULL: it can't be known. */
 	void (*plan_words)(const struct provider_options *o, word_list *ret);

@@ -443,6 +443,8 @@ static void orders_do(struct cluster *c, const struct adapter_order *orders, int
 			if (o->what == ADAPTER_CANCEL && c->provider->kind->look(c->provider, (int)o->id, &r))
 				lacking += r.processors;
 			c->provider->kind->cancel(c->provider, (int)o->id);
+		} else if (o->what == ADAPTER_SHRINK && c->provider->kind->shrink) {
+			c->provider->kind->shrink(c->provider, (int)o->id, whole(c, o->procs));
 		} else if (o->what == ADAPTER_SUBMIT && lacking > 0) {
 			int64_t procs = whole(c, o->procs);
 			if (c->provider->kind->request(c->provider, procs, o->time, &err) < 0)

@@ -54,6 +54,14 @@ static void script_words(const char *script, const char *program, const char *na
 	words_add(w, "", name);
 }
 
+/* "nodes=2:ppn=4:gpus=1". */
+static void nodes_text(const struct batch_request *r, char *ret, size_t size)
+{
+	snprintf(ret, size, "nodes=%" PRId64 ":ppn=%" PRId64, r->chunks, r->each);
+	if (r->gpus > 0)
+		snprintf(ret + strlen(ret), size - strlen(ret), ":gpus=%" PRId64, r->gpus);
+}
+
 static void submit_words(const struct batch_request *r, word_list *w)
 {
 	char text[256];
@@ -69,11 +77,8 @@ static void submit_words(const struct batch_request *r, word_list *w)
 	words_add(w, "", "-o");
 	words_add(w, "", r->output);
 	words_add(w, "", "-l");
-	char gpus[32] = "";
-	if (r->gpus > 0)
-		snprintf(gpus, sizeof gpus, ":gpus=%" PRId64, r->gpus);
-	snprintf(text, sizeof text, "nodes=%" PRId64 ":ppn=%" PRId64 "%s,walltime=%" PRId64, r->chunks, r->each, gpus,
-		 r->seconds);
+	nodes_text(r, text, sizeof text);
+	snprintf(text + strlen(text), sizeof text - strlen(text), ",walltime=%" PRId64, r->seconds);
 	words_add(w, text, "");
 	if (r->memory > 0) {
 		snprintf(text, sizeof text, "mem=%" PRId64 "kb", r->memory * r->chunks * r->each);
@@ -119,6 +124,23 @@ static void own_cancel_words(word_list *w)
 {
 	words_add(w, "", own_program());
 	words_add(w, "", "qdel");
+}
+
+static void shrink_words(const struct batch_request *r, const char *job, word_list *w)
+{
+	char text[128];
+
+	nodes_text(r, text, sizeof text);
+	words_add(w, "", "qalter");
+	words_add(w, "", "-l");
+	words_add(w, "", text);
+	words_add(w, "", job);
+}
+
+static void own_shrink_words(const struct batch_request *r, const char *job, word_list *w)
+{
+	words_add(w, "", own_program());
+	shrink_words(r, job, w);
 }
 
 static void clear_words(const char *name, word_list *w)
@@ -375,6 +397,7 @@ const struct batch_dialect dialect_pbs = {
 	.list_words = list_words,
 	.next = next,
 	.cancel_words = cancel_words,
+	.shrink_words = shrink_words,
 	.clear_words = clear_words,
 	.plan_words = plan_words,
 	.plan_parse = plan_parse,
@@ -394,6 +417,7 @@ const struct batch_dialect dialect_shunt = {
 	.list_words = own_list_words,
 	.next = next,
 	.cancel_words = own_cancel_words,
+	.shrink_words = own_shrink_words,
 	.clear_words = own_clear_words,
 	.plan_words = own_plan_words,
 	.plan_parse = own_plan_parse,

@@ -68,6 +68,8 @@ struct provider_kind {
 	/* Makes a request, and returns its id or -errno with a sentence. */
 	int (*request)(struct provider *p, int64_t processors, int64_t seconds, struct err *err);
 	void (*cancel)(struct provider *p, int id); /* also one that runs */
+	/* One that waits is to have no more than so many processors; it keeps its place. NULL: it can't be done. */
+	void (*shrink)(struct provider *p, int id, int64_t processors);
 	/* The state of request `id` as last known; false: there are none from this id on. */
 	bool (*look)(struct provider *p, int id, struct provider_request *ret);
 	/* Looks after everything; called about ten times a second, and when a child of this process ended. */

@@ -159,6 +159,15 @@ static void cancel_words(word_list *w)
 	words_add(w, "", "scancel");
 }
 
+static void shrink_words(const struct batch_request *r, const char *job, word_list *w)
+{
+	words_add(w, "", "scontrol");
+	words_add(w, "", "update");
+	words_add(w, "JobId=", job);
+	words_number(w, "NumTasks=", r->chunks);
+	words_number(w, "NumCPUs=", r->chunks * r->each);
+}
+
 static void clear_words(const char *name, word_list *w)
 {
 	const struct passwd *me = getpwuid(geteuid());
@@ -262,6 +271,7 @@ const struct batch_dialect dialect_slurm = {
 	.list_words = list_words,
 	.next = next,
 	.cancel_words = cancel_words,
+	.shrink_words = shrink_words,
 	.clear_words = clear_words,
 	.plan_words = plan_words,
 	.plan_parse = plan_parse,

@@ -6,12 +6,17 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "bag/batch.h"
+#include "bag/files.h"
 #include "base/timetext.h"
 
 static void lines(void **state)
@@ -144,10 +149,72 @@ static void paused(void **state)
 	p->kind->destroy(p);
 }
 
+static void script(const char *dir, const char *name, const char *text)
+{
+	char path[256];
+
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	FILE *f = fopen(path, "w");
+	fprintf(f, "#!/bin/sh\n%s", text);
+	fclose(f);
+	chmod(path, 0700);
+}
+
+static int prepared(void *arg, const struct provider_request *r, int64_t nodes, const char *key, struct strbuf *command,
+		    struct err *err)
+{
+	(void)arg, (void)r, (void)nodes, (void)key, (void)command, (void)err;
+	return 0;
+}
+
+/* A request that waits is made smaller where it is; one that the cluster does not change stays as it was. */
+static void shrunk(void **state)
+{
+	char dir[] = "/tmp/shunt-test-XXXXXX", path[4200];
+	int warnings = 0;
+	struct provider_user user = {.dir = dir,
+				     .tag = "slurm:shunt-bag-test",
+				     .pace = 600,
+				     .prepare = prepared,
+				     .over = over,
+				     .warn = warn,
+				     .arg = &warnings};
+	struct provider_options options = {.requests = 2, .processors = 8, .seconds = 3600, .each = 2};
+	struct provider_request r;
+	struct err err;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	script(dir, "sbatch", "echo 12\n");
+	script(dir, "squeue", "");
+	script(dir, "scontrol", "[ \"$*\" = 'update JobId=12 NumTasks=2 NumCPUs=4' ]\n");
+	snprintf(path, sizeof path, "%s:%s", dir, getenv("PATH"));
+	setenv("PATH", path, 1);
+	struct provider *p = provider_create("slurm", &user, &options, &err);
+	assert_int_equal(p->kind->request(p, 8, 60, &err), 1);
+	do {
+		p->kind->poll(p, 1000);
+		usleep(1000);
+	} while (p->kind->look(p, 1, &r) && strcmp(r.name, "12") != 0);
+	p->kind->shrink(p, 1, 4);
+	do {
+		p->kind->poll(p, 1000);
+		usleep(1000);
+	} while (p->kind->look(p, 1, &r) && r.processors == 8);
+	assert_int_equal(r.processors, 4);
+	p->kind->shrink(p, 1, 6); /* it has less already */
+	p->kind->shrink(p, 1, 1); /* nothing would fit into it */
+	p->kind->poll(p, 1000);
+	p->kind->look(p, 1, &r);
+	assert_int_equal(r.processors, 4);
+	p->kind->destroy(p);
+	files_remove(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(lines), cmocka_unit_test(numbers), cmocka_unit_test(plan),
-					   cmocka_unit_test(paused)};
+					   cmocka_unit_test(paused), cmocka_unit_test(shrunk)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
