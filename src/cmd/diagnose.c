@@ -159,9 +159,9 @@ static void fairshare_print(const json_t *answer)
 	const json_t *x;
 	size_t i;
 
-	printf("FairShare: %" PRId64 " windows of %" PRId64 " days, decay %" PRId64 "%%\n\n",
+	printf("FairShare: %" PRId64 " windows of %" PRId64 " day%s, decay %" PRId64 "%%\n\n",
 	       object_number(answer, "depth", 0), object_number(answer, "window", 0),
-	       object_number(answer, "decay", 0));
+	       object_number(answer, "window", 0) == 1 ? "" : "s", object_number(answer, "decay", 0));
 	json_array_foreach(json_object_get(answer, "shares"), i, x)
 	{
 		table_cell(t, "%*s%s:%s", 2 * (int)object_number(x, "depth", 0), "", object_text(x, "level"),

@@ -346,6 +346,16 @@ struct line {
 	int64_t before, all; /* members with use */
 };
 
+/* Of an account or a group: that of the first below it. */
+static double best_below(const struct shares *x, const struct knot *k)
+{
+	double best = 0;
+
+	for (uint32_t i = k->first; i != NONE; i = x->knots.v[i].next)
+		best = x->knots.v[i].standing > best ? x->knots.v[i].standing : best;
+	return best;
+}
+
 static void line_up(struct line *l, struct knot **v, size_t n)
 {
 	VEC(struct knot *) below = {0};
@@ -366,6 +376,9 @@ static void line_up(struct line *l, struct knot **v, size_t n)
 		l->before += here;
 		if (below.n)
 			line_up(l, below.v, below.n);
+		for (size_t k = i; k < end; k++)
+			if (v[k]->first != NONE)
+				v[k]->standing = best_below(l->x, v[k]);
 	}
 	vec_free(&below);
 }
