@@ -5,13 +5,14 @@ import time
 
 import books
 import counting
+import kept
 from instance import Gone
 from work import Job, QUEUES, uptime
 
 # What clients do, how often, and the name by which --ops has it.
 BASIC = "one", "bulk", "array", "depend", "hold", "release", "delete"
 WIDE = ("deadlines", "emergencies", "arrays", "times", "reruns", "alters", "holds", "signals", "moves", "messages", "limits",
-        "stops", "keys", "still", "quotas", "checkpoints", "offline", "credits")
+        "stops", "keys", "still", "quotas", "checkpoints", "offline", "credits", "throttles", "reservations")
 
 
 def ops_parse(text):
@@ -37,7 +38,7 @@ class Clients:
         self.done = {}  # how often each was
         self.still = threading.Condition()  # see pause()
         self.paused = self.moving = 0
-        work = [self.run] * threads + ([self.administer] if ops & {"limits", "stops"} else [])
+        work = [self.run] * threads + ([self.administer] if ops & {"limits", "stops", "reservations"} else [])
         self.threads = [threading.Thread(target=w, args=(random.Random(f"{seed}/{i}"),), daemon=True)
                         for i, w in enumerate(work)]
 
@@ -101,10 +102,10 @@ class Clients:
             self.new(rng, mine, mine.long[-1:])
         table = [(9, "one"), (2, "bulk"), (2, "array"), (2, "depend"), (2, "hold"), (1, "release"), (2, "delete"), (3, "deadlines"),
                  (1, "emergencies"), (2, "arrays"), (1, "times"), (2, "reruns"), (4, "alters"), (2, "holds"), (2, "signals"),
-                 (2, "moves"), (2, "messages"), (5, "checkpoints"), (3, "credits")]
+                 (2, "moves"), (2, "messages"), (5, "checkpoints"), (3, "credits"), (3, "throttles")]
         table = [(weight, name) for weight, name in table if name in self.ops]
         name = rng.choices([n for _, n in table], [w for w, _ in table])[0]
-        if self.outstanding > self.most and name in ("one", "bulk", "array", "depend", "hold", "deadlines", "arrays", "times", "checkpoints"):
+        if self.outstanding > self.most and name in ("one", "bulk", "array", "depend", "hold", "deadlines", "arrays", "times", "checkpoints", "throttles"):
             return
         if getattr(self, "do_" + name)(rng, mine) is not False:
             self.done[name] = self.done.get(name, 0) + 1
@@ -214,6 +215,11 @@ class Clients:
             return
         for text in books.balanced(answer["accounts"]) if status == 200 else ():
             raise AssertionError(text)
+
+    def do_throttles(self, rng, mine):
+        """Of an account that has limits: as a rule more than it may have at once."""
+        self.new(rng, mine, [self.job(rng, account=kept.ACCOUNT, queue="batch", sleep=rng.choice((0.1, 0.3, 0.6)),
+                                      resources=[rng.choice(("nodes=1:ppn=1", "nodes=1:ppn=2", "nodes=2:ppn=2"))]) for _ in range(rng.randrange(1, 4))])
 
     def do_checkpoints(self, rng, mine):
         """It counts for some seconds, on a part of a node: it is stopped for others, and moved when they fit by that."""
@@ -459,6 +465,8 @@ class Clients:
             books.give(self.instance)
         if "credits" in self.ops:
             books.deposit(self)
+        if "throttles" in self.ops:
+            kept.prepare(self)
 
     def administer(self, rng):
         try:
@@ -466,6 +474,7 @@ class Clients:
                 self.stepping(self.administer_once, rng)
                 time.sleep(rng.random())
             self.stepping(self.open)
+            self.stepping(kept.release, self)
             for name in ("max_running", "max_user_run"):
                 self.set("server", name, None)
         except Exception as e:
@@ -480,6 +489,9 @@ class Clients:
             else:
                 self.set("queues/gate", "started", False)
                 self.record.closed.append([uptime(), float("inf")])
+
+        if "reservations" in self.ops and rng.random() < 0.4:
+            kept.turn(self)
 
     def open(self):
         if self.record.closed and self.record.closed[-1][1] == float("inf"):

@@ -10,6 +10,7 @@ import time
 
 import books
 import counting
+import kept
 
 # Times of the record and of the evidence are those of /proc/uptime, which nobody sets.
 SCRIPT = """#!/bin/sh
@@ -167,6 +168,7 @@ class Record:
         self.emergencies = []  # when they were asked for
         self.downs = []  # [since, until] without a server
         self.pauses = []  # [since, until]: the administrator had set scheduling to false
+        self.kept = []  # [since, until]: a node was reserved for others (kept.py)
         self.closed = []  # [since, until]: no job of queue gate may start
         self.lock = threading.Lock()
         os.makedirs(directory + "/evidence")
@@ -309,7 +311,7 @@ class Checks:
     def final(self):
         """Each job against its evidence, when nothing runs any more."""
         rows = {}
-        for row in self.instance.jobs(arrays="expand", fields="id,name,index,state,exit_status,cause,comment,attempt,used_walltime,walltime,checkpoints,account,cpus,price,deadline,ended,substate"):
+        for row in self.instance.jobs(arrays="expand", fields="id,name,index,state,exit_status,cause,comment,attempt,used_walltime,walltime,checkpoints,account,cpus,price,deadline,ended,substate,exec_host,started"):
             rows.setdefault(row["name"].split("_")[0], {})[row["index"]] = row
         collapsed = {r["name"].split("_")[0]: r for r in
                      self.instance.jobs(fields="id,name,priority,walltime,rerunnable,queue,array_spec")}
@@ -335,6 +337,8 @@ class Checks:
             if job.steps:
                 counting.check(self, job, mine[None])
         self.limits()
+        if self.ops & {"throttles", "reservations"}:
+            kept.check(self, rows)
         for op, kind, what in (("quotas", books.Books, "quota"), ("credits", books.Credits, "credits")):
             if op in self.ops:
                 book = kind(self)
