@@ -98,6 +98,8 @@ static void list_print(const json_t *answer)
 	}
 	if (json_array_size(sites))
 		table_print(t, stdout, 0);
+	else
+		puts("No sites. 'shunt site add' adds one that jobs can be handed over to.");
 	table_destroy(t);
 }
 
