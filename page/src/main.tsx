@@ -8,6 +8,7 @@ import { FilesView } from "./files";
 import { HistoryView } from "./history";
 import { JobView } from "./job";
 import { JobsView } from "./jobs";
+import { KioskView } from "./kiosk";
 import { follow, isConnected, unfollow } from "./live";
 import { NodesView } from "./nodes";
 import { OverviewView } from "./overview";
@@ -70,6 +71,7 @@ function View({ hash, user }: { hash: string; user: User }): JSX.Element {
   if (view === "nodes") return <NodesView role={user.role} name={name} />;
   if (view === "admin") return <AdminView role={user.role} section={name} />;
   if (view === "usage") return <UsageView user={user.user} />;
+  if (view === "kiosk") return <KioskView />;
   if (view === "plan") return <PlanView />;
   if (view === "submit") return <SubmitView key={name ?? ""} from={name} />;
   return <OverviewView />;
@@ -101,7 +103,7 @@ function Frame({ user, onLanguage }: { user: User; onLanguage: () => void }): JS
       <a class="skip" href="#content" onClick={(e) => (e.preventDefault(), document.getElementById("content")?.focus())}>
         {t("app.skip")}
       </a>
-      <header class="top">
+      <header class="top" hidden={hash.startsWith("#/kiosk")}>
         <a class="brand" href="#/">
           <img src="/icon.svg" alt="" width="26" height="26" /> {t("app.name")}
         </a>

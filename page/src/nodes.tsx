@@ -7,7 +7,7 @@ import { Card, Confirm, Instant, jobLink, Problem, short, useLive } from "./part
 import { hueOf } from "./planlayout";
 import { t, type Sentence } from "./text";
 
-interface Node {
+export interface Node {
   name: string;
   state: string;
   cpus: number;
@@ -44,24 +44,30 @@ function ownersOf(pieces: Piece[]): Map<string, string> {
 
 const BAD = /offline|draining|down|unhealthy|claimed|joining/;
 
-function Tile({ node, by, owner, chosen, onChoose }: { node: Node; by: By; owner?: string; chosen: boolean; onChoose: () => void }): JSX.Element {
+/* A button where it can be chosen. */
+export function NodeTile({ node, by, owner, chosen, onChoose }: { node: Node; by: By; owner?: string; chosen?: boolean; onChoose?: () => void }): JSX.Element {
   const state = BAD.exec(node.state)?.[0] ?? (node.cpus_used >= node.cpus ? "busy" : node.cpus_used ? "partly" : "free");
   const said = by === "owner" ? (owner ?? "") : by === "state" ? t(`node.${state}` as Sentence) : `${node.cpus_used}/${node.cpus}`;
-  return (
-    <button
-      type="button"
-      class={`tile tile-${by} is-${state}`}
-      aria-pressed={chosen}
-      onClick={onChoose}
-      ref={(e) => {
-        e?.style.setProperty("--load", `${node.cpus ? Math.round((100 * node.cpus_used) / node.cpus) : 0}%`);
-        e?.style.setProperty("--hue", owner ? String(hueOf(owner)) : "0");
-      }}
-    >
+  const colour = (e: HTMLElement | null) => {
+    e?.style.setProperty("--load", `${node.cpus ? Math.round((100 * node.cpus_used) / node.cpus) : 0}%`);
+    e?.style.setProperty("--hue", owner ? String(hueOf(owner)) : "0");
+  };
+  const inside = (
+    <>
       <b>{node.name}</b>
       <small>{said}</small>
       <span class="unseen">{t("nodes.tile", { state: t(`node.${state}` as Sentence), used: node.cpus_used, cpus: node.cpus, owner: owner ?? t("nodes.nobody") })}</span>
+    </>
+  );
+  const look = `tile tile-${by} is-${state}`;
+  return onChoose ? (
+    <button type="button" class={look} aria-pressed={chosen} onClick={onChoose} ref={colour}>
+      {inside}
     </button>
+  ) : (
+    <div class={look} ref={colour}>
+      {inside}
+    </div>
   );
 }
 
@@ -169,7 +175,7 @@ export function NodesView({ role, name }: { role: string; name?: string }): JSX.
       </form>
       <div class="tiles">
         {data?.nodes.map((n) => (
-          <Tile key={n.name} node={n} by={by} owner={owners.get(n.name)} chosen={n.name === name} onChoose={() => (location.hash = `#/nodes/${encodeURIComponent(n.name)}`)} />
+          <NodeTile key={n.name} node={n} by={by} owner={owners.get(n.name)} chosen={n.name === name} onChoose={() => (location.hash = `#/nodes/${encodeURIComponent(n.name)}`)} />
         ))}
       </div>
       {chosen && <One key={chosen.name} node={chosen} operator={role !== "user"} onDone={reload} />}

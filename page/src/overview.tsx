@@ -5,7 +5,7 @@ import { clockSet, instant, number } from "./format";
 import { Card, Instant, JobName, Meter, Problem, Progress, Relative, State, Table, useLive, useNow, whyOf, type Column } from "./parts";
 import { t } from "./text";
 
-function Load({ o }: { o: Overview }): JSX.Element {
+export function Load({ o }: { o: Overview }): JSX.Element {
   const m = o.machine;
   return (
     <dl class="load">
@@ -74,7 +74,7 @@ const who = (): Column<Job>[] => [
   { head: t("col.cpus"), class: "n", cell: (job) => job.cpus },
 ];
 
-function Running({ jobs, now }: { jobs: Job[]; now: number }): JSX.Element {
+export function Running({ jobs, now }: { jobs: Job[]; now: number }): JSX.Element {
   const ends: Column<Job> = {
     head: t("col.ends"),
     cell: (job) => (
@@ -86,7 +86,7 @@ function Running({ jobs, now }: { jobs: Job[]; now: number }): JSX.Element {
   return <Table rows={jobs} id={(job) => job.id} columns={[...who(), ends]} none={t("overview.running.none")} />;
 }
 
-function Waiting({ jobs }: { jobs: Job[] }): JSX.Element {
+export function Waiting({ jobs }: { jobs: Job[] }): JSX.Element {
   const columns: Column<Job>[] = [
     ...who(),
     { head: t("col.why"), class: "why", cell: (job) => whyOf(job) },
@@ -121,7 +121,12 @@ export function OverviewView(): JSX.Element {
   if (data) clockSet(data.machine.now);
   return (
     <main id="content" tabIndex={-1} aria-busy={!data}>
-      <h1>{data ? data.machine.name : t("overview.title")}</h1>
+      <h1>
+        {data ? data.machine.name : t("overview.title")}{" "}
+        <small>
+          <a href="#/kiosk">{t("kiosk.enter")}</a>
+        </small>
+      </h1>
       <Problem error={error} />
       {data ? (
         <>

@@ -42,6 +42,8 @@ export const pt: Record<Sentence, string> = {
   "load.waiting": "Trabalhos em espera",
   "load.stopped": "O escalonamento está desligado: nenhum trabalho começa.",
   "load.shutdown": "Está anunciada uma paragem para {at}.",
+  "kiosk.enter": "Painel de parede",
+  "kiosk.leave": "Sair do painel",
   "overview.title": "Visão geral",
   "overview.own": "Os seus últimos trabalhos",
   "overview.none": "Ainda não tem trabalhos.",

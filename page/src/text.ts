@@ -45,6 +45,8 @@ const en = {
   "load.waiting": "Waiting jobs",
   "load.stopped": "Scheduling is switched off: no job starts.",
   "load.shutdown": "A shutdown is announced for {at}.",
+  "kiosk.enter": "Wall display",
+  "kiosk.leave": "Leave",
   "overview.title": "Overview",
   "overview.own": "Your latest jobs",
   "overview.none": "You have no jobs yet.",

@@ -207,6 +207,12 @@ async function phone() {
     await fits(hash);
   }
   await accessible("submit, on a phone, dark");
+  await page.setViewportSize({ width: 1920, height: 1080 });
+  await go("#/kiosk", /./);
+  await page.locator(".kiosk .tile").first().waitFor();
+  ok("a wall display shows the cluster, and nothing to click but the way out", (await page.getByRole("navigation").count()) === 0);
+  await accessible("wall display");
+  await page.getByRole("link", { name: "Leave" }).click();
   await page.setViewportSize({ width: 1280, height: 850 });
 }
 

@@ -12,6 +12,7 @@ const VIEWS = [
   ["nodes", "#/nodes/n2", 1280, 860, "light"],
   ["admin", "#/admin/reservations", 1280, 860, "light"],
   ["files", "#/files/%2Fetc%2Fapt", 1280, 860, "light"],
+  ["kiosk", "#/kiosk", 1920, 1080, "dark"],
   ["usage-dark", "#/usage", 1280, 860, "dark"],
   ["history-phone", "#/history", 390, 844, "light"],
   ["jobs-dark", "#/jobs", 1280, 860, "dark"],
