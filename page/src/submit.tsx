@@ -322,7 +322,6 @@ export function SubmitView({ from }: { from?: string }): JSX.Element {
       <Problem error={failure} />
       <form class="submit" onSubmit={(e) => void submit(e)} noValidate>
         <Card title={t("submit.form")}>
-          <Templates form={form} onForm={setForm} />
           <Field id="commands" label={t("submit.commands")} hint={t("submit.commands.hint")} fault={fault("commands")}>
             <textarea id="commands" rows={6} value={form.commands} onInput={set("commands")} aria-describedby="commands-hint" aria-invalid={!!fault("commands")} spellcheck={false} autofocus />
           </Field>
@@ -390,6 +389,7 @@ export function SubmitView({ from }: { from?: string }): JSX.Element {
               <textarea id="env" rows={3} value={form.env} onInput={set("env")} aria-describedby="env-hint" spellcheck={false} />
             </Field>
           </details>
+          <Templates form={form} onForm={setForm} />
           <div class="buttons">
             <button type="submit" class="primary" disabled={busy}>
               {busy ? t("submit.busy") : t("submit.button")}
