@@ -107,7 +107,7 @@ export const pt: Record<Sentence, string> = {
   "jobs.select": "Selecionar o trabalho {id}",
   "jobs.select.all": "Selecionar todos os que se veem",
   "jobs.selected": "{n} selecionados",
-  "jobs.limited": "Só estão carregados os {n} trabalhos mais recentes: restrinja o filtro para encontrar outros.",
+  "jobs.limited": "Só estão carregados os primeiros {n} trabalhos, pelo número: escolha um estado, ou só os seus, para ver outros.",
   "jobs.elements": "{n} elementos",
   "jobs.elements.of": "{n} elementos do trabalho {id}",
   "jobs.elements.limited": "Só se veem os primeiros {n} elementos.",

@@ -110,7 +110,7 @@ const en = {
   "jobs.select": "Select job {id}",
   "jobs.select.all": "Select all that are shown",
   "jobs.selected": "{n} selected",
-  "jobs.limited": "Only the newest {n} jobs are loaded: narrow the filter to find others.",
+  "jobs.limited": "Only the first {n} jobs are loaded, by their numbers: choose a state, or only yours, to see others.",
   "action.delete": "Delete",
   "action.hold": "Hold",
   "action.release": "Release",
