@@ -187,6 +187,23 @@ static bool is_urgent(const struct month *m, uint32_t id)
 	return false;
 }
 
+static int64_t saving_of(void *context, uint32_t job)
+{
+	const struct month *m = context;
+
+	return cluster_job(m->c, job)->saving;
+}
+
+/* It is stopped so early that the other is in time even if all of its checkpoint's duration is needed. */
+static void stop_check(struct month *m, const struct event *e)
+{
+	const struct life *by = e->by == JOB_NONE ? NULL : &m->job[m->of[e->by]];
+	int64_t gone = e->time + cluster_job(m->c, e->job)->saving;
+
+	if (by && by->guaranteed && gone + by->walltime > by->deadline)
+		wrong(m, "may have to wait for its victim", m->of[e->by], gone - BEGIN, by->deadline - BEGIN);
+}
+
 static void on_event(void *context, const struct event *e)
 {
 	struct month *m = context;
@@ -208,6 +225,7 @@ static void on_event(void *context, const struct event *e)
 		x->run -= e->time - x->start < x->run ? e->time - x->start : x->run - 1;
 		x->promise = x->end = TIME_NEVER;
 		displaced++;
+		stop_check(m, e);
 	} else if (e->type == EVENT_GUARANTEE) {
 		x->guaranteed = true;
 		guaranteed++;
@@ -410,6 +428,7 @@ static void live(uint64_t seed, bool show)
 	m.p = plan_create(m.c);
 	m.s = sched_create(m.c, m.p, policy_find("artaras"));
 	sched_listen(m.s, on_event, &m);
+	sched_on_delay(m.s, saving_of, &m);
 	while ((at = next_instant(&m)) != TIME_NEVER && !*m.wrong) {
 		if (at > m.now)
 			m.now = at;
