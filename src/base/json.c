@@ -142,6 +142,11 @@ void json_double(struct json *j, const char *key, double value)
 		strbuf_puts(j->out, "null");
 		return;
 	}
+	if (value >= 0 && value < 1e15 && (double)(int64_t)value == value &&
+	    !signbit(value)) { /* as %.15g, in a tenth of its time */
+		strbuf_int(j->out, (int64_t)value);
+		return;
+	}
 	/* As short as reads back the same; most doubles people make need 15 digits. */
 	snprintf(buf, sizeof buf, "%.15g", value);
 	if (strtod(buf, NULL) != value)

@@ -33,9 +33,8 @@ struct column {
 	enum rank rank;
 };
 
-/* Its text is at `at`, and ends with a zero. */
+/* Its text ends with a zero, behind which that of the next one begins. */
 struct cell {
-	size_t at;
 	uint32_t length;
 	int width; /* columns that it takes */
 };
@@ -106,7 +105,7 @@ static bool plain_cell(struct table *t, const char *text)
 		n++;
 	if (text[n])
 		return false;
-	vec_push(&t->cells, (struct cell){.at = t->text.n, .length = (uint32_t)n, .width = (int)n});
+	vec_push(&t->cells, (struct cell){.length = (uint32_t)n, .width = (int)n});
 	strbuf_add(&t->text, text, n + 1);
 	return true;
 }
@@ -114,7 +113,8 @@ static bool plain_cell(struct table *t, const char *text)
 void table_cell(struct table *t, const char *fmt, ...)
 {
 	struct strbuf cell = {0};
-	struct cell x = {.at = t->text.n};
+	size_t at = t->text.n;
+	struct cell x;
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -130,9 +130,9 @@ void table_cell(struct table *t, const char *fmt, ...)
 		text_clean(&t->text, cell.text, cell.n, TEXT_LINE);
 	}
 	va_end(ap);
-	x.length = (uint32_t)(t->text.n - x.at);
+	x.length = (uint32_t)(t->text.n - at);
 	strbuf_add(&t->text, "", 1);
-	x.width = width_of(t->text.text + x.at);
+	x.width = width_of(t->text.text + at);
 	vec_push(&t->cells, x);
 	strbuf_fini(&cell);
 }
@@ -188,11 +188,10 @@ static int *widths_find(const struct table *t, int limit)
 
 	for (int i = 0; i < t->n; i++)
 		width[i] = width_of(t->column[i].title);
-	for (size_t i = 0; i < t->cells.n; i++) {
-		int *most = &width[i % (size_t)t->n];
-		if (t->cells.v[i].width > *most)
-			*most = t->cells.v[i].width;
-	}
+	for (size_t k = 0; k < t->cells.n;)
+		for (int i = 0; i < t->n && k < t->cells.n; i++, k++)
+			if (t->cells.v[k].width > width[i])
+				width[i] = t->cells.v[k].width;
 	if (limit > 0)
 		widths_cut(t, width, limit);
 	return width;
@@ -269,12 +268,15 @@ static void rule_print(const struct table *t, const int *width, struct paper *p)
 	line_end(p);
 }
 
-static void row_print(const struct table *t, const int *width, size_t row, struct paper *p)
+/* Moves *text, that of its cells, to the next one. */
+static void row_print(const struct table *t, const int *width, size_t row, const char **text, struct paper *p)
 {
 	const struct cell *cell = &t->cells.v[row * (size_t)t->n], *end = t->cells.v + t->cells.n;
 
-	for (int i = 0; i < t->n && cell < end; i++, cell++)
-		cell_add(p, t->text.text + cell->at, cell->length, cell->width, width[i], t->column[i].right);
+	for (int i = 0; i < t->n && cell < end; i++, cell++) {
+		cell_add(p, *text, cell->length, cell->width, width[i], t->column[i].right);
+		*text += cell->length + 1;
+	}
 	line_end(p);
 }
 
@@ -283,6 +285,7 @@ void table_print(const struct table *t, FILE *out, int width)
 	int *w = widths_find(t, width ? width : terminal_width(out));
 	size_t rows = (t->cells.n + (size_t)t->n - 1) / (size_t)t->n, rule = 0;
 	struct paper paper = {.out = out};
+	const char *text = t->text.text;
 
 	for (int i = 0; i < t->n; i++)
 		cell_add(&paper, t->column[i].title, strlen(t->column[i].title), width_of(t->column[i].title), w[i],
@@ -292,7 +295,7 @@ void table_print(const struct table *t, FILE *out, int width)
 		for (; rule < t->rules.n && t->rules.v[rule] == row; rule++)
 			rule_print(t, w, &paper);
 		if (row < rows)
-			row_print(t, w, row, &paper);
+			row_print(t, w, row, &text, &paper);
 	}
 	paper_write(&paper);
 	strbuf_fini(&paper.text);

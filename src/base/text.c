@@ -42,6 +42,16 @@ static bool stays(int32_t c, enum text_shape shape)
 	return c >= 0 && (!text_harmful(c) || (shape == TEXT_LINES && (c == '\n' || c == '\t')));
 }
 
+/* Whether eight bytes are all printable ASCII: none has its highest bit set, not even after 0x20 is taken from it (it is below) or 1 added (it is 0x7f). */
+static bool plain_eight(const char *s)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101);
+	uint64_t w;
+
+	memcpy(&w, s, sizeof w);
+	return !((w | (w - ones * 0x20) | (w + ones)) & (ones * 0x80));
+}
+
 /* How many bytes of it, from the beginning, need no change. */
 static size_t clean_bytes(const char *s, size_t n, enum text_shape shape)
 {
@@ -49,7 +59,11 @@ static size_t clean_bytes(const char *s, size_t n, enum text_shape shape)
 	int32_t c;
 
 	while (i < n) {
-		if (s[i] >= ' ' && s[i] < 0x7f) {
+		if (n - i >= 8 && plain_eight(s + i)) {
+			i += 8;
+			continue;
+		}
+		if ((s[i] >= ' ' && s[i] < 0x7f) || (s[i] == '\n' && shape == TEXT_LINES)) {
 			i++;
 			continue;
 		}

@@ -143,10 +143,20 @@ const char *duration_format(int64_t seconds, char *buf, size_t size)
 	return buf;
 }
 
+/* Its digits and a letter, which end before `end`; where they begin. Lists have many: printf() takes several times as long. */
+static char *amount_before(char *end, unsigned long long n, char letter)
+{
+	*--end = letter;
+	do
+		*--end = (char)('0' + n % 10);
+	while (n /= 10);
+	return end;
+}
+
 const char *duration_human(int64_t seconds, char *buf, size_t size)
 {
+	char text[64] = "", *p = text + sizeof text - 1;
 	unsigned long long s = magnitude(seconds);
-	const char *sign = seconds < 0 ? "-" : "";
 	static const struct {
 		unsigned long long seconds;
 		char letter;
@@ -156,11 +166,22 @@ const char *duration_human(int64_t seconds, char *buf, size_t size)
 	while (u < 3 && s < unit[u].seconds)
 		u++;
 	unsigned long long rest = u < 3 ? s % unit[u].seconds / unit[u + 1].seconds : 0;
-	if (rest)
-		snprintf(buf, size, "%s%llu%c %llu%c", sign, s / unit[u].seconds, unit[u].letter, rest,
-			 unit[u + 1].letter);
-	else
-		snprintf(buf, size, "%s%llu%c", sign, s / unit[u].seconds, unit[u].letter);
+	if (rest) {
+		p = amount_before(p, rest, unit[u + 1].letter);
+		*--p = ' ';
+	}
+	p = amount_before(p, s / unit[u].seconds, unit[u].letter);
+	if (seconds < 0)
+		*--p = '-';
+
+	size_t n = (size_t)(text + sizeof text - p); /* with its zero */
+
+	if (n > size)
+		n = size;
+	if (n > 0) {
+		memcpy(buf, p, n);
+		buf[n - 1] = '\0';
+	}
 	return buf;
 }
 

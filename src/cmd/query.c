@@ -189,6 +189,16 @@ int tsv_read(struct client *client, const char *path, int columns, void (*row)(v
 	return rc;
 }
 
+int64_t cell_number(const char *cell)
+{
+	int64_t n = 0;
+	int digits = 0;
+
+	for (; digits < 18 && cell[digits] >= '0' && cell[digits] <= '9'; digits++)
+		n = 10 * n + (cell[digits] - '0');
+	return digits > 0 && digits < 18 ? n : strtoll(cell, NULL, 10);
+}
+
 const char *user_name(void)
 {
 	static char name[64];

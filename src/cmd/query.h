@@ -17,6 +17,8 @@ void users_query(struct strbuf *path, const char *users);
  * client_read(). */
 int tsv_read(struct client *client, const char *path, int columns, void (*row)(void *context, char *const *cell),
 	     void *context, struct err *err);
+/* As strtoll() reads it, in a fifth of the time: a long list has many. */
+int64_t cell_number(const char *cell);
 /* "QUEUE[@SERVER]", or "@SERVER": the queue, perhaps "". -ENOENT: SERVER is not the one that is asked. */
 int queue_here(struct client *client, const char *text, char ret[256], struct err *err);
 /* Who asks, by name. Borrowed. */

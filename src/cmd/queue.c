@@ -113,7 +113,7 @@ static void time_cell(struct list *l, char *const *cell)
 	bool began = strchr("RSEC", cell[C_STATE][0]) != NULL;
 	char a[40], b[40];
 
-	duration_human(strtoll(cell[C_WALLTIME], NULL, 10), b, sizeof b);
+	duration_human(cell_number(cell[C_WALLTIME]), b, sizeof b);
 	if (*cell[C_WALLTIME] && !began) { /* most of a long list: what it used is not looked at */
 		table_cell(l->table, "%s", b);
 		return;
@@ -128,16 +128,16 @@ static void time_cell(struct list *l, char *const *cell)
 
 static void start_cell(struct list *l, char *const *cell)
 {
-	int64_t started = strtoll(cell[C_STARTED], NULL, 10), planned = strtoll(cell[C_PLANNED], NULL, 10);
+	int64_t started = cell_number(cell[C_STARTED]), planned = cell_number(cell[C_PLANNED]);
 	char buf[40];
 
 	if (started > 0)
 		table_cell(l->table, "%s", instant_near(started, l->now, buf, sizeof buf));
 	else if (planned > 0) {
-		l->made = strtoll(cell[C_MADE], NULL, 10);
+		l->made = cell_number(cell[C_MADE]);
 		table_cell(l->table, "~%s", instant_near(planned, l->now, buf, sizeof buf));
 	} else
-		table_cell(l->table, " ");
+		table_cell(l->table, "%s", " ");
 }
 
 static void row(void *context, char *const *cell)

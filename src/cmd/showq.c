@@ -133,11 +133,6 @@ static void fields_choose(struct list *l, struct strbuf *path)
 	strbuf_fini(&names);
 }
 
-static int64_t number(const char *cell)
-{
-	return strtoll(cell, NULL, 10);
-}
-
 static enum section section_of(char *const *cell)
 {
 	char state = cell[C_STATE][0];
@@ -201,8 +196,9 @@ static void tenths_cell(struct table *t, double x)
 /* (time in the queue + walltime) / walltime */
 static void xfactor_cell(struct list *l, struct table *t, char *const *cell)
 {
-	int64_t wall = number(cell[C_WALLTIME]), until = number(cell[C_STARTED]) > 0 ? number(cell[C_STARTED]) : l->now,
-		waited = until - number(*cell[C_QUEUED] ? cell[C_QUEUED] : cell[C_CREATED]);
+	int64_t wall = cell_number(cell[C_WALLTIME]),
+		until = cell_number(cell[C_STARTED]) > 0 ? cell_number(cell[C_STARTED]) : l->now,
+		waited = until - cell_number(*cell[C_QUEUED] ? cell[C_QUEUED] : cell[C_CREATED]);
 
 	tenths_cell(t, wall > 0 ? (double)((waited > 0 ? waited : 0) + wall) / (double)wall : 1.0);
 }
@@ -221,7 +217,7 @@ static void hosts_count(struct list *l, const char *hosts)
 
 static void active_row(struct list *l, struct table *t, char *const *cell)
 {
-	int64_t end = number(cell[C_END]), used = number(cell[C_USED]), cpus = number(cell[C_CPUS]);
+	int64_t end = cell_number(cell[C_END]), used = cell_number(cell[C_USED]), cpus = cell_number(cell[C_CPUS]);
 	char left[40], when[40], host[64];
 
 	l->cpus += cpus;
@@ -230,7 +226,7 @@ static void active_row(struct list *l, struct table *t, char *const *cell)
 	if (l->a->running) {
 		table_cell(t, "%c", cell[C_STATE][0]);
 		table_cell(t, used > 0 ? "%.1f" : "-",
-			   100.0 * (double)number(cell[C_CPUT]) / (double)(used * (cpus > 0 ? cpus : 1)));
+			   100.0 * (double)cell_number(cell[C_CPUT]) / (double)(used * (cpus > 0 ? cpus : 1)));
 		xfactor_cell(l, t, cell);
 		table_cell(t, "%s", *cell[C_QOS] ? cell[C_QOS] : "-");
 	}
@@ -244,12 +240,12 @@ static void active_row(struct list *l, struct table *t, char *const *cell)
 	}
 	table_cell(t, "%s", cell[C_CPUS]);
 	table_cell(t, "%s", end > 0 ? duration_format(end > l->now ? end - l->now : 0, left, sizeof left) : "-");
-	table_cell(t, "%s", instant_near(number(cell[C_STARTED]), l->now, when, sizeof when));
+	table_cell(t, "%s", instant_near(cell_number(cell[C_STARTED]), l->now, when, sizeof when));
 }
 
 static void waiting_row(struct list *l, struct table *t, char *const *cell, enum section section)
 {
-	int64_t queued = number(*cell[C_QUEUED] ? cell[C_QUEUED] : cell[C_CREATED]);
+	int64_t queued = cell_number(*cell[C_QUEUED] ? cell[C_QUEUED] : cell[C_CREATED]);
 	bool more = section == IDLE && l->a->idle;
 	char wall[40], when[40];
 
@@ -265,7 +261,7 @@ static void waiting_row(struct list *l, struct table *t, char *const *cell, enum
 	else
 		table_cell(t, "%s", state_name(cell));
 	table_cell(t, "%s", cell[C_CPUS]);
-	table_cell(t, "%s", duration_format(number(cell[C_WALLTIME]), wall, sizeof wall));
+	table_cell(t, "%s", duration_format(cell_number(cell[C_WALLTIME]), wall, sizeof wall));
 	if (more)
 		table_cell(t, "%s", cell[C_QUEUE]);
 	table_cell(t, "%s", instant_near(queued, l->now, when, sizeof when));

@@ -565,6 +565,7 @@ static void test_duration_format(void **state)
 	assert_string_equal(duration_human(86400 + 4 * 3600 + 59, buf, sizeof buf), "1d 4h");
 	assert_string_equal(duration_human(86400 + 59 * 60, buf, sizeof buf), "1d");
 	assert_string_equal(duration_human(-90, buf, sizeof buf), "-1m 30s");
+	assert_string_equal(duration_human(12300, buf, 4), "3h ");
 	rng_seed(&r, 5);
 	for (int i = 0; i < 10000; i++) {
 		int64_t s = rng_range(&r, 0, DURATION_MAX), back;
@@ -647,6 +648,12 @@ static void test_json(void **state)
 		"  \"empty\": {}\n}",
 	};
 	struct strbuf b = {0};
+	static const struct {
+		double value;
+		const char *text;
+	} doubles[] = {{0, "0"},	{-0.0, "-0"},	  {12, "12"},
+		       {-12, "-12"},	{0.5, "0.5"},	  {999999999999999, "999999999999999"},
+		       {1e15, "1e+15"}, {1e300, "1e+300"}};
 	struct json j;
 
 	(void)state;
@@ -673,6 +680,12 @@ static void test_json(void **state)
 	json_int(&j, NULL, 1);
 	json_int(&j, NULL, 2);
 	assert_string_equal(b.text, "1\n2");
+	for (size_t i = 0; i < sizeof doubles / sizeof *doubles; i++) {
+		strbuf_clear(&b);
+		json_init(&j, &b, false);
+		json_double(&j, NULL, doubles[i].value);
+		assert_string_equal(b.text, doubles[i].text);
+	}
 	strbuf_fini(&b);
 }
 
@@ -904,6 +917,14 @@ static void test_text(void **state)
 	cleaned("\xf3\xa0\x81\x81", 4, TEXT_LINE, "\\udb40\\udc41");
 	cleaned("x\xe2\x80", 3, TEXT_LINE, "x\\xe2\\x80");
 	cleaned("\xc0\x9b\xed\xa0\x80", 5, TEXT_LINE, "\\xc0\\x9b\\xed\\xa0\\x80");
+	for (int i = 0; i < 20; i++) /* eight are looked at together */
+		for (int c = 0; c < 256; c++) {
+			char text[] = "0123456789abcdefghi~";
+			text[i] = (char)c;
+			assert_int_equal(text_is_clean(text, 20, TEXT_LINE), c >= 0x20 && c < 0x7f);
+			assert_int_equal(text_is_clean(text, 20, TEXT_LINES),
+					 (c >= 0x20 && c < 0x7f) || c == '\n' || c == '\t');
+		}
 	assert_int_equal(utf8_unfinished("a\xe2\x80", 3), 2);
 	assert_int_equal(utf8_unfinished("a\xe2\x80\xae", 4), 0);
 	assert_int_equal(utf8_unfinished("\x80\x80\x80\x80", 4), 0);

@@ -102,8 +102,10 @@ void show_whole(struct field_list *ret)
 
 static void escape(struct strbuf *out, const char *text)
 {
-	size_t n = strcspn(text, "\t\n\\");
+	size_t n = 0;
 
+	while (text[n] && text[n] != '\t' && text[n] != '\n' && text[n] != '\\') /* strcspn() takes longer */
+		n++;
 	strbuf_add(out, text, n);
 	for (text += n; *text; text++)
 		switch (*text) {
