@@ -113,7 +113,8 @@ static json_t *order(struct guard *g, struct client *c)
 	if (!may_order(g, &c->pipe, &who))
 		return refusal(*g->rules.owners ? "only root and the owners that this node's policy names may do that"
 						: "only root and users who are logged in at this machine may do that");
-	g->pause_until = resume ? 0 : seconds ? (int64_t)time(NULL) + seconds : PAUSE_NEVER_ENDS;
+	/* The second that has begun does not count: a pause is never shorter than was said. */
+	g->pause_until = resume ? 0 : seconds ? (int64_t)time(NULL) + 1 + seconds : PAUSE_NEVER_ENDS;
 	g->paused_by = who.uid;
 	agent_say("%s by user %u", resume ? "resumed" : "paused", (unsigned)who.uid);
 	guard_book_store(g);

@@ -24,7 +24,7 @@ static void header_add(struct strbuf *out, const char *name, char type, const ch
 	unsigned sum = 8 * ' ';
 
 	snprintf(block, 101, "%s", name);
-	snprintf(block + 124, 13, "%011llo", size);
+	snprintf(block + 124, 13, "%011llo", size & 077777777777);
 	block[156] = type;
 	snprintf(block + 157, 101, "%s", link);
 	memcpy(block + 257,
