@@ -2,7 +2,7 @@
  * tar.h - whether a tar file that somebody sends may be unpacked: nothing in it leads out of the directory, is a device, or is larger than it may be.
  *
  * It is read, not unpacked. ustar, pax and GNU's long names are known, plain or compressed by gzip; what is not known is refused, so that what unpacks it later has
- * nothing to interpret in another way.
+ * nothing to interpret in another way. That is also why it is no work for libarchive, which reads a dozen formats and passes over what is broken.
  */
 #ifndef BASE_TAR_H
 #define BASE_TAR_H

@@ -20,7 +20,7 @@ struct ground {
 typedef VEC(struct ground) ground_vec;
 
 #define GROUND_CODES                                                                                                   \
-	"hold_user|hold_other|hold_system|time|depend|queue|route|misfit|retry|scheduling|limit|short|amount|scattered|whole|reserved|nodes|avoided|booked|reservation|hours|order|never"
+	"hold_user|hold_other|hold_system|time|depend|queue|route|site|misfit|retry|scheduling|limit|short|amount|scattered|whole|reserved|nodes|avoided|booked|reservation|hours|order|never"
 #define GROUNDS_MOST 1000 /* dependencies of a job that are listed */
 
 /* Of a job that waits or is held; none: it starts with the next cycle. */
