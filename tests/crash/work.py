@@ -217,7 +217,7 @@ class Checks:
     """Compares the record and the evidence with what the server says; collects complaints."""
 
     def __init__(self, instance, record, lost_allowed=False, ops=()):
-        self.instance, self.record, self.lost_allowed, self.ops = instance, record, lost_allowed, ops
+        self.instance, self.record, self.lost_allowed, self.ops = instance, record, lost_allowed, set(ops)
         self.complaints = []
         self.seen = {}  # number -> token, for ever
         self.excused = collections.Counter()
