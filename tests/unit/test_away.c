@@ -70,7 +70,7 @@ static void offered_once(struct site *f, int number)
 	char body[100], text[32];
 
 	snprintf(body, sizeof body, "{\"ids\":[\"%d\"],\"holds\":\"u\"}", number);
-	snprintf(text, sizeof text, "\"number\":%d,", number);
+	snprintf(text, sizeof text, "\"name\":\"%d\",", number);
 	assert_int_equal(ask(f, "POST", "/v1/jobs/release", body), 200);
 	assert_int_equal(ask(f, "POST", "/v1/courier", "{}"), 200);
 	const char *row = strstr(f->a.body.text, text);
