@@ -218,17 +218,25 @@ static const char *incremental(const struct tcase *t, const struct policy *polic
 }
 
 /* Backfill never delays a reservation: a job that has had one starts then or before, unless somebody holds or deletes it,
- * or (EASY, where only the head reserves) an older job is released and comes before it. Common jobs only: special ones
- * have precedence. */
+ * or (EASY, where only the head reserves) an older job is released, or the reservation begins that it is bound to, and it
+ * comes before it. Common jobs only: special ones have precedence. */
 struct promises {
 	int64_t start[CASE_JOBS];
 	size_t seen; /* records */
 };
 
+static bool reservation_begins(const struct drive *d)
+{
+	for (int i = 0; i < d->t->nfences; i++)
+		if (d->t->fence[i].start == d->now)
+			return true;
+	return false;
+}
+
 static void promises_check(struct drive *d)
 {
 	struct promises *p = d->context;
-	bool released = false;
+	bool released = reservation_begins(d);
 
 	for (; p->seen < d->record.n; p->seen++)
 		released |= d->record.v[p->seen].e.type == EVENT_RELEASE;
@@ -236,6 +244,9 @@ static void promises_check(struct drive *d)
 		const struct job *job = cluster_job(d->c, i);
 		if (job->state == STATE_HELD || (released && !d->policy->keep))
 			p->start[i] = TIME_NEVER;
+		if (job->bound &&
+		    !d->policy->keep) /* it has a place only while its reservation is on (fences_too_early) */
+			continue;
 		int64_t at = TIME_NEVER;
 		if (d->job[i].runs)
 			at = job->start;
