@@ -207,6 +207,9 @@ bool sched_cycle(struct sched *s, int64_t now)
 		cycle_decide(s);
 	if (!s->effort.unfinished || s->effort.stage != STAGE_SPECIAL || slow) /* else they can still be pushed */
 		start_due(s, now);
+	else
+		cycle_start(
+			s); /* what was decided is done: before the next slice somebody may alter or delete the job */
 	return cycle_end(s, resumed);
 }
 
