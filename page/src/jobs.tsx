@@ -58,6 +58,22 @@ function fits(job: Job, words: string[]): boolean {
   return words.every((w) => text.includes(w));
 }
 
+/* The last cells of a row, of a job or of an element. */
+function StateCells({ job }: { job: Job }): JSX.Element {
+  return (
+    <>
+      <td class="n">{job.cpus}</td>
+      <td>
+        <State job={job} />
+      </td>
+      <td>
+        <Instant at={when(job)} />
+      </td>
+      <td class="why">{job.state === "R" ? "" : whyOf(job)}</td>
+    </>
+  );
+}
+
 /* The elements of an array, below its row. */
 function Elements({ id, columns }: { id: string; columns: number }): JSX.Element {
   const { data, error } = useLive<{ jobs: Job[]; next: string | null }>(`/v1/jobs?ids=${encodeURIComponent(short(id))}&arrays=expand&fields=${FIELDS}&limit=${ELEMENTS}`, (c) => !!c.job && short(c.job).startsWith(short(id).split("[")[0]));
@@ -78,14 +94,7 @@ function Elements({ id, columns }: { id: string; columns: number }): JSX.Element
           </td>
           <td />
           <td />
-          <td class="n">{job.cpus}</td>
-          <td>
-            <State job={job} />
-          </td>
-          <td>
-            <Instant at={when(job)} />
-          </td>
-          <td class="why">{job.state === "R" ? "" : whyOf(job)}</td>
+          <StateCells job={job} />
         </tr>
       ))}
       {data.next && (
@@ -225,14 +234,7 @@ export function JobsView({ user }: { user: string }): JSX.Element {
                     </td>
                     <td>{job.owner}</td>
                     <td>{job.queue}</td>
-                    <td class="n">{job.cpus}</td>
-                    <td>
-                      <State job={job} />
-                    </td>
-                    <td>
-                      <Instant at={when(job)} />
-                    </td>
-                    <td class="why">{job.state === "R" ? "" : whyOf(job)}</td>
+                    <StateCells job={job} />
                   </tr>
                   {open.has(job.id) && <Elements id={job.id} columns={9} />}
                 </Fragment>
