@@ -30,7 +30,7 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* So much of its own processor time: a thought is as long whoever else runs. */
+/* Uses so much processor time of its own: how much work a step is does not depend on who else runs. */
 static void think(int us)
 {
 	struct timespec t;

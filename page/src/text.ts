@@ -196,7 +196,7 @@ const en = {
   "usage.used": "used",
   "usage.sum": "{had} CPU hours had, {used} of them used ({share} %).",
   "usage.quota": "Quota of this month",
-  "usage.quota.none": "There is no quota for you: jobs are not limited by it.",
+  "usage.quota.none": "You have no quota: it does not limit your jobs.",
   "usage.kind": "Jobs",
   "usage.normal": "normal",
   "usage.priority": "priority",

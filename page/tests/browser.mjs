@@ -137,7 +137,7 @@ async function past() {
   await go("#/usage", "Usage");
   await page.getByText(/CPU hours had/).waitFor();
   await page.locator(".chart canvas").waitFor();
-  await page.getByText("There is no quota for you").waitFor();
+  await page.getByText("You have no quota").waitFor();
   await accessible("usage");
 }
 

@@ -31,7 +31,7 @@ int pool_wire_open(struct pool_wire *w, struct err *err)
 	strbuf_fini(&path);
 	if (w->fd == -ENOENT || w->fd == -ECONNREFUSED)
 		return err_set(err, w->fd,
-			       "the pool's daemon does not run on this machine: start it with 'shunt pool start'");
+			       "the pool's daemon does not run on this machine ('shunt pool start' starts it)");
 	return w->fd < 0 ? w->fd : 0;
 }
 

@@ -71,7 +71,9 @@ static _Noreturn void task_exec(const struct peer_start *s, const struct pool_us
 	execvpe(s->argv[0], (char *const *)s->argv, (char *const *)s->env);
 	int error = errno;
 
-	dprintf(STDERR_FILENO, "shunt-pool: %s: %s\n", s->argv[0], strerror(error));
+	/* EACCES also comes of a program that is nowhere, if a directory of PATH is closed to this user. */
+	dprintf(STDERR_FILENO, "shunt-pool: %s: %s\n", s->argv[0],
+		error == EACCES && !strchr(s->argv[0], '/') ? "it is not in PATH, or may not be run" : strerror(error));
 	_exit(error == ENOENT ? 127 : 126);
 }
 

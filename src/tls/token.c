@@ -101,7 +101,8 @@ char *token_read(const char *file, struct err *err)
 		err_set(err, -errno, "%s: the token can't be read: %s", input ? "standard input" : file,
 			strerror(errno));
 	else if (!*begin)
-		err_set(err, -EINVAL, "%s: no token is in it: it is the text that 'shunt token create' prints",
+		err_set(err, -EINVAL,
+			"%s: no token is in it: it is the text that 'shunt token create' prints, for a pool 'shunt pool token'",
 			input ? "standard input" : file);
 	else {
 		begin[strcspn(begin, " \t\r\n")] = '\0';
