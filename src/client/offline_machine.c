@@ -83,12 +83,12 @@ json_t *offline_machine(const char *dir, const struct offer *l)
 
 int64_t offline_since(const char *dir, const struct offer *l, int64_t written)
 {
-	json_t *head = offline_head(dir, l),
-	       *until = json_object_get(json_object_get(json_object_get(head, "machine"), "shutdown"), "until");
-	int64_t end = json_is_integer(until) ? json_integer_value(until) : 0;
+	json_t *head = offline_head(dir, l), *outage = json_object_get(json_object_get(head, "machine"), "shutdown");
+	int64_t begin = json_integer_value(json_object_get(outage, "begin")),
+		end = json_integer_value(json_object_get(outage, "until")); /* 0: not known */
 
 	json_decref(head);
-	return written && end > written ? end : written;
+	return written && begin <= written && end > written ? end : written;
 }
 
 static void put_off(json_t *row, const char *key, int64_t by)

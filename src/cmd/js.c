@@ -359,13 +359,13 @@ static void machine_show(const json_t *m)
 		printf("Scheduler is up and running.\n");
 	else if (json_is_true(json_object_get(m, "up")))
 		printf("Scheduler is up, but starts no jobs (scheduling is False).\n");
-	else if (since && until > now)
+	else if (since && until > now && begin <= since)
 		printf("Scheduler is down since %s, until %s.\n", when, then);
 	else if (since)
 		printf("Scheduler is down since %s.\n", when);
 	else
 		printf("Scheduler is down.\n");
-	if (begin && json_is_true(json_object_get(m, "up")))
+	if (begin && (json_is_true(json_object_get(m, "up")) || begin > since))
 		printf("Shutdown from %s until %s.\n", date_text(begin, when, sizeof when),
 		       until ? then : "an unknown time");
 	if (nodes && !up)

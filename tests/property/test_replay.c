@@ -70,6 +70,10 @@ static bool restart(struct history *h)
 		server_turn(h->s);
 	}
 	dump(h, &before);
+	if (rng_below(&h->extra, 3) == 1) { /* by qterm: what was announced for later is not forgotten */
+		ask(h, getuid(), "POST", "/v1/shutdown", "{\"mode\":\"quick\"}");
+		server_turn(h->s);
+	}
 	store_close(h->s->store);
 	if (h->loud)
 		printf("# restart, %zu works were under way\n", h->s->slices->works.n);

@@ -79,18 +79,27 @@ void outage_set(struct server *s, const struct outage *x)
 {
 	char when[40];
 
-	s->world->outage = *x;
 	if (x->kind && x->begin <= s->clock->now) {
-		outage_store(s);
+		s->world->announced = s->world->outage; /* is in the store, and stays there */
+		s->world->outage = *x;
 		outage_begin(s);
 		return;
 	}
+	s->world->outage = *x;
 	if (x->kind)
 		server_say(s, "%s announced a shutdown for %s", x->who, instant_format(x->begin, when, sizeof when));
 	else
 		server_say(s, "%s called the shutdown off", x->who);
 	outage_store(s);
 	world_outage(s);
+}
+
+const struct outage *outage_expected(const struct server *s)
+{
+	const struct world *w = s->world;
+	bool later = w->outage.begun && w->outage.until == TIME_NEVER && w->announced.kind;
+
+	return later ? &w->announced : &w->outage;
 }
 
 int64_t outage_next(struct server *s)
@@ -129,7 +138,7 @@ int outage_restore(struct server *s, const json_t *o, struct err *err)
 
 void outage_write(const struct server *s, struct json *j, const char *key)
 {
-	const struct outage *x = &s->world->outage;
+	const struct outage *x = outage_expected(s);
 
 	if (x->kind == OUTAGE_NONE) {
 		json_text(j, key, NULL);

@@ -1,7 +1,7 @@
 /*
  * outage.h - the machine is shut down: at once or at a time that was announced, until an end that may be known.
  *
- * One that is announced is kept in the store, so that a restart before its time changes nothing; a server that is started when its time has come ends it.
+ * One that is announced is kept in the store, so that a restart before its time changes nothing, whichever way the server was stopped; a server that is started when its time has come ends it.
  * Until then no job is placed that would last into it, unless running jobs are left alone; expected starts behind it follow from the same plan.
  */
 #ifndef SERVER_OUTAGE_H
@@ -34,8 +34,11 @@ struct outage {
 };
 
 bool outage_kind_parse(const char *word, enum outage_kind *ret);
-/* Announces it, or begins it if its time has come; instead of the one that was announced. OUTAGE_NONE: it is called off. */
+/* Announces it, instead of the one that was announced, or begins it if its time has come: then one that is announced for later still counts after the next start. OUTAGE_NONE: it is called
+ * off. */
 void outage_set(struct server *s, const struct outage *x);
+/* The one that plans are made with: one that has begun without a known end says nothing of the time after it. Borrowed. */
+const struct outage *outage_expected(const struct server *s);
 void outage_turn(struct server *s);    /* begins it when its time has come */
 int64_t outage_next(struct server *s); /* when that will be, or TIME_NEVER */
 int outage_restore(struct server *s, const json_t *o, struct err *err);

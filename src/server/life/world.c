@@ -338,7 +338,7 @@ enum fit world_could_hold(struct server *s, const struct spec *p)
  * comes later by as long as it takes (client/offline.h). */
 void world_outage(struct server *s)
 {
-	const struct outage *x = &s->world->outage;
+	const struct outage *x = outage_expected(s);
 	bool plans = x->kind && (x->begun ? x->until != TIME_NEVER : x->kind != OUTAGE_LEAVE);
 
 	sched_outage(s->sched, plans ? x->begin : TIME_NEVER, x->until, x->kind == OUTAGE_SAVE, s->clock->now);

@@ -26,6 +26,7 @@ struct world {
 	struct hookrank *hookrank; /* NULL: no hook says anything of priorities */
 	uint32_t scratch;	   /* a core job that is never submitted: for what-if */
 	struct outage outage;
+	struct outage announced;   /* for later than the one that has begun */
 	int64_t reservations_next; /* when they are laid out again */
 };
 
