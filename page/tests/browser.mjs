@@ -61,7 +61,7 @@ async function signIn() {
 async function firstJob() {
   await page.getByRole("link", { name: "Submit your first job" }).click();
   await page.getByLabel("Name").fill("no good");
-  await page.getByText("A name has no blanks").waitFor();
+  await page.getByText("A name can't contain blanks").waitFor();
   await page.getByLabel("Name").fill("first");
   await page.getByLabel("Commands").fill(`echo "<img src=x onerror=document.title='hacked'>"\nwhile [ ! -e "${process.env.MARK}" ]; do sleep 0.2; done\necho "the ${"end"}"`);
   await page.getByText("It would start at once.").waitFor();
@@ -130,12 +130,12 @@ async function past() {
   await accessible("history");
   await row.getByRole("button", { name: /Clear job/ }).click();
   await row.waitFor({ state: "hidden" });
-  await page.getByRole("button", { name: /cleared ones again/ }).click();
+  await page.getByRole("button", { name: /cleared jobs again/ }).click();
   await row.getByRole("link", { name: "Submit again" }).click();
   await page.getByText("#PBS -N first").waitFor();
   ok("cleared, shown again, and submitted again with what it was", (await page.getByLabel("Commands").inputValue()).includes("the end"));
   await go("#/usage", "Usage");
-  await page.getByText(/CPU hours had/).waitFor();
+  await page.getByText(/CPU hours allocated/).waitFor();
   await page.locator(".chart canvas").waitFor();
   await page.getByText("You have no quota").waitFor();
   await accessible("usage");
@@ -145,7 +145,7 @@ async function portuguese() {
   await page.getByLabel("Language").selectOption("pt");
   await page.getByRole("heading", { level: 1, name: "Trabalhos" }).waitFor();
   await page.getByRole("row", { name: /wide/ }).getByText(/precisa de 8 CPUs/).waitFor();
-  ok("the page speaks Portuguese, and so does the reason why a job waits", (await page.evaluate(() => document.documentElement.lang)) === "pt");
+  ok("the page speaks Portuguese, and so does the reason why a job waits", (await page.evaluate(() => document.documentElement.lang)) === "pt-BR");
   await page.getByLabel("Idioma").selectOption("en");
   await page.getByRole("heading", { level: 1, name: "Jobs" }).waitFor();
 }
@@ -154,27 +154,27 @@ async function portuguese() {
 async function machine() {
   await page.getByRole("link", { name: "wide", exact: true }).click();
   await page.getByLabel("Requested").fill("nodes=1:ppn=1");
-  await page.getByRole("button", { name: "Foresee" }).click();
+  await page.getByRole("button", { name: "Forecast" }).click();
   await page.getByText(/A new job like this would start/).waitFor();
   ok("what if a waiting job asked for less", true);
   await go("#/nodes", "Nodes");
   await page.getByRole("button", { name: /^n1.*busy/ }).click();
   await accessible("nodes");
   await page.getByRole("button", { name: "Take out of service" }).click();
-  ok("taking a node out of service says what happens", (await page.getByRole("dialog").textContent()).includes("The 1 job(s) that run there go on"));
+  ok("taking a node out of service says what happens", (await page.getByRole("dialog").textContent()).includes("The 1 job(s) running there continue"));
   await page.getByRole("dialog").getByRole("button", { name: "Take out of service" }).click();
   await page.getByRole("button", { name: /^n1.*out of service/ }).waitFor();
-  await page.getByRole("button", { name: "Put back into service" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Put back into service" }).click();
+  await page.getByRole("button", { name: "Return to service" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Return to service" }).click();
   await page.getByRole("button", { name: /^n1.*busy/ }).waitFor();
   ok("... and back", true);
   await go("#/admin", "Administration");
   const batch = page.getByRole("row", { name: /batch/ });
   await batch.getByRole("button", { name: "Stop" }).click();
   ok("stopping a queue says what happens", (await page.getByRole("dialog").textContent()).includes("No job of batch starts"));
-  await page.getByRole("button", { name: "Do it" }).click();
+  await page.getByRole("button", { name: "Confirm" }).click();
   await batch.getByRole("button", { name: "Start" }).click();
-  await page.getByRole("button", { name: "Do it" }).click();
+  await page.getByRole("button", { name: "Confirm" }).click();
   await batch.getByRole("button", { name: "Stop" }).waitFor();
   await accessible("administration");
   await go("#/admin/audit", "Administration");
