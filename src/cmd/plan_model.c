@@ -61,7 +61,8 @@ static void pieces_add(struct plan_view *v, const json_t *pieces)
 				       .cpus = object_number(piece, "cpus", 1),
 				       .start = object_number(piece, "start", v->now),
 				       .end = object_number(piece, "end", INT64_MAX),
-				       .state = state_of(object_text(piece, "state"))};
+				       .state = state_of(object_text(piece, "state")),
+				       .held = json_is_true(json_object_get(piece, "held"))};
 		p.number = atoi(p.job);
 		vec_push(&v->pieces, p);
 	}

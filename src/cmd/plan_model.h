@@ -20,6 +20,7 @@ struct plan_piece {
 	int node;   /* index */
 	int64_t cpus, start, end;
 	enum piece_state state;
+	bool held; /* without a process of the job, which has the whole partition */
 };
 
 struct plan_node {

@@ -70,7 +70,10 @@ static void piece_draw(const struct picture *p, struct lane *l, int index, int f
 		l->piece[i] = index;
 	}
 	id_short(piece->job, id, sizeof id);
-	n = snprintf(label, sizeof label, "%s %s x%" PRId64, id, piece->name, piece->cpus);
+	if (piece->held)
+		n = snprintf(label, sizeof label, "%s held", id);
+	else
+		n = snprintf(label, sizeof label, "%s %s x%" PRId64, id, piece->name, piece->cpus);
 	if (n > room)
 		n = snprintf(label, sizeof label, "%s", id);
 	/* Names of letters beyond ASCII would need more bytes than columns. */
@@ -254,4 +257,9 @@ void plan_picture(const struct plan_view *v, int width, bool colour, FILE *out)
 	}
 	fprintf(out, "\n# running   = start guaranteed   - planned, may change%s\n",
 		colour && width >= 80 ? "   (a color for each job)" : "");
+	for (size_t i = 0; i < v->pieces.n; i++)
+		if (v->pieces.v[i].held) {
+			fprintf(out, "held: kept free, because the job holds the whole partition\n");
+			break;
+		}
 }

@@ -59,14 +59,17 @@ static void part_draw(const struct plan_view *v, const struct plan_piece *p, dou
 
 	if (width < 1)
 		width = 1;
-	strbuf_printf(&text, "%s %s (%s), %" PRId64 " CPU%s, %s", p->job, p->name, p->owner, p->cpus,
-		      p->cpus == 1 ? "" : "s", words[p->state]);
+	strbuf_printf(&text, "%s %s (%s), ", p->job, p->name, p->owner);
+	if (p->held)
+		strbuf_printf(&text, "kept free, because the job holds the whole partition, %s", words[p->state]);
+	else
+		strbuf_printf(&text, "%" PRId64 " CPU%s, %s", p->cpus, p->cpus == 1 ? "" : "s", words[p->state]);
 	fprintf(out, "<g><title>");
 	struct strbuf quoted = {0};
 	xml_quote(text.text, &quoted);
 	fprintf(out,
 		"%s</title><rect x='%.1f' y='%.1f' width='%.1f' height='%.1f' fill='hsl(%d,60%%,55%%)' stroke='hsl(%d,60%%,30%%)' %s/>",
-		quoted.text, x, y, width, height, hue, hue, style[p->state]);
+		quoted.text, x, y, width, height, hue, hue, p->held ? "fill-opacity='0.2'" : style[p->state]);
 	if (width > 40 && height >= 10)
 		fprintf(out, "<text x='%.1f' y='%.1f'>%s</text>", x + 4, y + height / 2 + 4,
 			id_short(p->job, id, sizeof id));

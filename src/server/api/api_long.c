@@ -71,10 +71,12 @@ static const struct field piece_fields[] = {
 	{"name", .is = REQUIRED | IS_TEXT | IS_NULL},
 	{"owner", .is = REQUIRED | IS_TEXT | IS_NULL},
 	{"node", .is = REQUIRED | IS_TEXT},
-	{"cpus", .is = REQUIRED | IS_INT},
+	{"cpus", .is = REQUIRED | IS_INT, "that no other job can have; of a node that the job has to itself, all"},
 	{"start", .is = REQUIRED | IS_INSTANT},
 	{"end", .is = REQUIRED | IS_INSTANT},
 	{"state", .is = REQUIRED | IS_TEXT, .words = "running|reserved|guaranteed|expected"},
+	{"held", .is = IS_BOOL,
+	 "true: the job has no process on this node, which belongs to a partition or machine that it has to itself"},
 	{"deadline", .is = IS_INSTANT},
 	{0},
 };
@@ -94,6 +96,7 @@ struct plan_piece {
 	uint32_t job, node;
 	int64_t cpus, start, end;
 	const char *state;
+	bool held; /* a node of its partition, or machine, where it has no fragment */
 };
 
 /* The pieces are those of one instant. */
@@ -109,25 +112,26 @@ struct plan_work {
 	struct json j;
 };
 
-static void piece_show(const struct server *s, const struct asker *w, struct json *j, uint32_t job, uint32_t node,
-		       int64_t cpus, int64_t start, int64_t end, const char *state)
+static void piece_show(const struct server *s, const struct asker *w, struct json *j, const struct plan_piece *x)
 {
-	const struct entry *e = &s->jobs->entries.v[job];
+	const struct entry *e = &s->jobs->entries.v[x->job];
 	struct strbuf id = {0};
 	bool seen = e->spec && may_see(s, w, e->spec);
 
-	entry_id(s, job, &id);
+	entry_id(s, x->job, &id);
 	json_open_object(j, NULL);
 	json_text(j, "job", seen ? id.text : NULL);
 	json_text(j, "name", seen ? e->spec->name : NULL);
 	json_text(j, "owner", seen ? word(s, e->spec->owner) : NULL);
-	json_text(j, "node", names_get(&s->cluster->node_names, node));
-	json_int(j, "cpus", cpus);
-	json_int(j, "start", start);
-	json_int(j, "end", end);
-	json_text(j, "state", state);
-	if (seen && entry_job(s, job)->deadline != TIME_NEVER)
-		json_int(j, "deadline", entry_job(s, job)->deadline);
+	json_text(j, "node", names_get(&s->cluster->node_names, x->node));
+	json_int(j, "cpus", x->cpus);
+	json_int(j, "start", x->start);
+	json_int(j, "end", x->end);
+	json_text(j, "state", x->state);
+	if (x->held)
+		json_bool(j, "held", true);
+	if (seen && entry_job(s, x->job)->deadline != TIME_NEVER)
+		json_int(j, "deadline", entry_job(s, x->job)->deadline);
 	json_close_object(j);
 	strbuf_fini(&id);
 }
@@ -146,7 +150,49 @@ static int64_t piece_cpus(const struct server *s, const struct piece *x)
 	return cpus;
 }
 
-static void pieces_collect(struct server *s, struct plan_work *w)
+/* A job that has its machines to itself holds their other nodes, too. `x`: one of its pieces; `mark`: zeros, a byte for each node, and zeros again afterwards. */
+static void held_add(const struct server *s, struct plan_work *w, struct plan_piece x, const int32_t *nodes, size_t n,
+		     char *mark)
+{
+	enum { USED = 1, SEEN };
+	const struct node *all = s->cluster->nodes.v;
+
+	x.held = true;
+	for (size_t i = 0; i < n; i++)
+		mark[nodes[i]] = USED;
+	for (size_t i = 0; i < n; i++)
+		for (int32_t k = nodes[i]; mark[k] != SEEN; k = all[k].peer) {
+			x.node = (uint32_t)k;
+			x.cpus = node_cpus(&all[k]);
+			if (mark[k] != USED)
+				vec_push(&w->pieces, x);
+			mark[k] = SEEN;
+		}
+	for (size_t i = 0; i < n; i++)
+		for (int32_t k = nodes[i]; mark[k]; k = all[k].peer)
+			mark[k] = 0;
+}
+
+static bool has_machines(const struct server *s, uint32_t job)
+{
+	return cluster_job_request(s->cluster, entry_job(s, job))->whole == WHOLE_HOST;
+}
+
+/* The plan goes by nodes: the others of a job are added with its first fragment, which is the last piece so far. */
+static void placed_held(const struct server *s, struct plan_work *w, const struct piece *x, char *mark)
+{
+	const struct hold *h = &s->plan->holds.v[x->job];
+	int32_t *nodes;
+
+	if (x->frag != 0 || !has_machines(s, x->job) || h->placed != h->nfrags)
+		return;
+	nodes = mem_alloc(h->nfrags * sizeof *nodes);
+	plan_nodes(s->plan, x->job, nodes);
+	held_add(s, w, w->pieces.v[w->pieces.n - 1], nodes, h->nfrags, mark);
+	free(nodes);
+}
+
+static void placed_collect(const struct server *s, struct plan_work *w, char *mark)
 {
 	for (uint32_t i = 0; i < s->hosts->nodes.n; i++)
 		for (size_t k = 0; k < s->plan->node[i].pieces.n; k++) {
@@ -158,14 +204,41 @@ static void pieces_collect(struct server *s, struct plan_work *w)
 								 x->running ? job->start : x->start, x->end,
 								 x->running	   ? "running"
 								 : job->guaranteed ? "guaranteed"
-										   : "reserved"});
+										   : "reserved",
+								 false});
+			placed_held(s, w, x, mark);
 		}
-	for (size_t i = 0; i < s->outlook->pieces.n; i++) {
-		const struct foreseen_piece *x = &s->outlook->pieces.v[i];
-		if (s->jobs->entries.v[x->job].spec && entry_job(s, x->job)->state == STATE_CANDIDATE)
-			vec_push(&w->pieces,
-				 (struct plan_piece){x->job, x->node, x->cpus, x->start, x->end, "expected"});
+}
+
+/* A job's pieces follow each other. */
+static void foreseen_collect(const struct server *s, struct plan_work *w, char *mark)
+{
+	const foreseen_pieces *all = &s->outlook->pieces;
+	VEC(int32_t) nodes = {0};
+
+	for (size_t i = 0; i < all->n; i++) {
+		const struct foreseen_piece *x = &all->v[i];
+		struct plan_piece p = {x->job, x->node, x->cpus, x->start, x->end, "expected", false};
+		if (!s->jobs->entries.v[x->job].spec || entry_job(s, x->job)->state != STATE_CANDIDATE)
+			continue;
+		vec_push(&w->pieces, p);
+		vec_push(&nodes, (int32_t)x->node);
+		if (i + 1 < all->n && all->v[i + 1].job == x->job)
+			continue;
+		if (has_machines(s, x->job))
+			held_add(s, w, p, nodes.v, nodes.n, mark);
+		vec_clear(&nodes);
 	}
+	vec_free(&nodes);
+}
+
+static void pieces_collect(const struct server *s, struct plan_work *w)
+{
+	char *mark = mem_zalloc(s->cluster->nodes.n + 1);
+
+	placed_collect(s, w, mark);
+	foreseen_collect(s, w, mark);
+	free(mark);
 }
 
 /* The next reservations that hold on a node. */
@@ -231,8 +304,7 @@ static bool plan_step(struct server *s, struct work *work)
 		return true;
 	}
 	for (int i = 0; i < PIECES && w->at < w->pieces.n; i++) {
-		const struct plan_piece *x = &w->pieces.v[w->at++];
-		piece_show(s, &w->who, &w->j, x->job, x->node, x->cpus, x->start, x->end, x->state);
+		piece_show(s, &w->who, &w->j, &w->pieces.v[w->at++]);
 	}
 	if (w->at < w->pieces.n)
 		return true;
