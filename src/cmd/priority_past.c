@@ -160,18 +160,6 @@ static json_t *compare(const struct past *p, int64_t since)
 	return past;
 }
 
-/* Accounts and queues that are gone by now mean nothing to the simulator. */
-static void terms_fit(struct past *p)
-{
-	for (size_t i = 0; i < p->w->terms.n; i++) {
-		struct wterms *t = &p->w->terms.v[i];
-		if (t->queue && ruleset_find(&p->site, t->queue) < 0)
-			t->queue = NULL;
-		if (t->account && !object_find(&p->site.objects, OBJECT_ACCOUNT, t->account))
-			t->account = NULL;
-	}
-}
-
 /* Weights are tried as a sum where priorities do not order jobs yet. */
 static int weights_try(struct attrs *server, const char *try, struct err *err)
 {
@@ -198,7 +186,7 @@ int priority_past(const struct command *c, const char *try, int64_t since, json_
 	if (code == EXIT_OK)
 		code = simulate_history(c, since, 0, false, true, &p.w);
 	if (code == EXIT_OK && p.w->jobs.n && p.w->machine) {
-		terms_fit(&p);
+		workload_fit(p.w, &p.site);
 		rc = replay(&p, 0, &err);
 		if (rc == 0)
 			rc = weights_try(&p.site.attrs, try, &err);

@@ -9,8 +9,10 @@
 #include <time.h>
 
 #include "cmd/commands.h"
+#include "cmd/show.h"
 #include "cmd/simulate_history.h"
 #include "cmd/simulate_site.h"
+#include "cmd/site_live.h"
 #include "cmd/when.h"
 #include "sim/machine.h"
 
@@ -66,6 +68,12 @@ static const struct option options[] = {
 	{"from-history", OPTION_TEXT, AT(from_history), "WHEN", NULL, NULL, 0, 0,
 	 "replay the jobs that ended since then (30d ago, or a date) on the server, as far as you may see them; without --machine they run on the server's nodes",
 	 0},
+	{"live", OPTION_FLAG, AT(live), NULL, NULL, NULL, 0, 0,
+	 "with --from-history: with the queues, limits, priorities and shares that the server has now, and, without --policy, its policy",
+	 0},
+	{"over-time", OPTION_FLAG, AT(over_time), NULL, NULL, NULL, 0, 0,
+	 "with --json: also the use of the machine, the waiting jobs, the distribution of waits and the waits of users",
+	 0},
 	{"generate", OPTION_WORD, AT(generate), "lublin|oscar", NULL, "lublin oscar", 0, 0,
 	 "make the workload instead of reading one; lublin: Lublin and Feitelson's model (10,000 jobs on flat:256); oscar: the bursts of OscarPBS (318 jobs on nodes:40x8)",
 	 0},
@@ -89,6 +97,8 @@ static const char *const examples[] = {
 	"A generated workload, kept for later.",
 	"shunt simulate --from-history 30d --policy shunt,easy",
 	"What another policy would have done with the last 30 days.",
+	"shunt simulate --from-history 30d --live --policy shunt,easy",
+	"The same, with the server's own limits and priorities.",
 	NULL,
 };
 
@@ -258,6 +268,11 @@ static int arguments_check(const struct command *c, const struct simulate_argume
 	if (a->from_history && (a->generate || operands->n > 0))
 		return command_misused(c, "either %s or --from-history, not both",
 				       a->generate ? "--generate" : operands->v[0]);
+	if (a->live && (!a->from_history || a->config))
+		return command_misused(c, a->config ? "either --config or --live, not both"
+						    : "--live goes with --from-history");
+	if (a->over_time && !a->json)
+		return command_misused(c, "--over-time goes with --json");
 	if (!a->generate && !a->from_history && operands->n == 0)
 		return command_misused(
 			c,
@@ -314,6 +329,24 @@ static int simulate(struct simulation *s, const struct operands *operands, struc
 	return rc == 0 ? fault : rc;
 }
 
+/* The rules that the server has now. */
+static int live_get(struct simulation *s)
+{
+	struct client *client;
+	int code;
+
+	if (!show_open(s->command, &client))
+		return EXIT_FAILED;
+	code = site_live(s->command, client, &s->site.rules);
+	client_close(client);
+	if (code == EXIT_OK) {
+		workload_fit(s->workload, &s->site.rules);
+		s->site.ruled = true;
+		s->site.policy = mem_strdup(attrs_text(&s->site.rules.attrs, "policy"));
+	}
+	return code;
+}
+
 static int history_get(struct simulation *s)
 {
 	const struct simulate_arguments *a = s->a;
@@ -321,9 +354,9 @@ static int history_get(struct simulation *s)
 	int64_t since;
 	int code = when_parse(s->command, "from-history", a->from_history, (int64_t)time(NULL), &since);
 
-	return code != EXIT_OK
-		       ? code
-		       : simulate_history(s->command, since, a->limit < 0 ? 0 : a->limit, flat, false, &s->workload);
+	if (code == EXIT_OK)
+		code = simulate_history(s->command, since, a->limit < 0 ? 0 : a->limit, flat, a->live, &s->workload);
+	return code == EXIT_OK && a->live ? live_get(s) : code;
 }
 
 static int run(const struct command *c, const void *arguments, const struct operands *operands)
@@ -336,13 +369,12 @@ static int run(const struct command *c, const void *arguments, const struct oper
 
 	if (code == EXIT_OK && s.a->from_history)
 		code = history_get(&s);
-	if (code != EXIT_OK)
-		return code;
-	if (simulate(&s, operands, &err) < 0)
+	if (code == EXIT_OK && simulate(&s, operands, &err) < 0)
 		code = command_fail(c, "%s", err.text);
 	runs_fini(&s.runs);
 	simulate_site_fini(&s.site);
-	workload_destroy(s.workload);
+	if (s.workload)
+		workload_destroy(s.workload);
 	free(s.policy);
 	free(s.machine);
 	free(s.machine_name);

@@ -12,7 +12,7 @@
 struct simulate_arguments {
 	const char *policy, *machine, *rules, *starts, *chart, *starve_after, *generate, *model, *save, *from_history,
 		*config, *allocation, *topology;
-	bool json;
+	bool json, live, over_time;
 	int64_t shake, seed, limit, push, migrate, tolerance, jobs, cores;
 };
 
@@ -36,6 +36,10 @@ void simulation_tell_dropped(const struct simulation *s);
 int simulation_tell_refused(const struct simulation *s, struct err *err);
 void simulation_print(const struct simulation *s, FILE *out);
 void simulation_json(const struct simulation *s, FILE *out);
+/* What a picture of the runs shows: of the whole in "over_time", ... */
+void simulation_times_json(const struct simulation *s, struct json *j);
+/* ... and members of a run. */
+void simulation_run_json(const struct simulation *s, const struct run *run, struct json *j);
 /* Writes a file by that function. */
 int file_write(const char *path, void (*write)(const void *what, FILE *out), const void *what, struct err *err);
 /* The jobs of every policy, and the picture of all. */

@@ -161,6 +161,7 @@ static void jobs_order(struct workload *w, int64_t limit)
 	if (limit && w->jobs.n > (size_t)limit)
 		w->jobs.n = (size_t)limit;
 	int64_t first = w->jobs.n ? w->jobs.v[0].submit : 0;
+	w->begin = first;
 	for (size_t i = 0; i < w->jobs.n; i++) {
 		w->jobs.v[i].submit -= first;
 		w->jobs.v[i].id = (int64_t)i + 1;
@@ -233,4 +234,15 @@ int simulate_history(const struct command *c, int64_t since, int64_t limit, bool
 	jobs_order(r.w, limit);
 	*ret = r.w;
 	return EXIT_OK;
+}
+
+void workload_fit(struct workload *w, const struct ruleset *site)
+{
+	for (size_t i = 0; i < w->terms.n; i++) {
+		struct wterms *t = &w->terms.v[i];
+		if (t->queue && ruleset_find(site, t->queue) < 0)
+			t->queue = NULL;
+		if (t->account && !object_find(&site->objects, OBJECT_ACCOUNT, t->account))
+			t->account = NULL;
+	}
 }

@@ -247,6 +247,8 @@ void simulation_json(const struct simulation *s, FILE *out)
 	for (int i = 0; i < DROP_COUNT; i++)
 		json_int(&j, drops[i].key, s->workload->dropped[i]);
 	json_close_object(&j);
+	if (s->a->over_time)
+		simulation_times_json(s, &j);
 	json_open_array(&j, "runs");
 	for (int i = 0; i < s->npolicies; i++) {
 		const struct run *run = &s->runs.run[i];
@@ -265,6 +267,8 @@ void simulation_json(const struct simulation *s, FILE *out)
 		json_int(&j, "rescued", (int64_t)run->stats.rescued);
 		json_int(&j, "migrations", (int64_t)run->stats.migrations);
 		metrics_json(&j, &run->metrics);
+		if (s->a->over_time)
+			simulation_run_json(s, run, &j);
 		json_close_object(&j);
 	}
 	json_close_array(&j);

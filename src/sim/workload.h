@@ -91,6 +91,7 @@ struct workload {
 	char *machine; /* "nodes:40x8", "parts:8,8" or "flat:338", where the source says it; else NULL */
 	int64_t procs; /* of the machine, by the header (MaxProcs, else MaxNodes); 0: not said */
 	int64_t nodes; /* MaxNodes; 0: not said */
+	int64_t begin; /* the instant that is second 0 of a history; 0: not said */
 	bool speeds;   /* run times are those of a usual node, and others take them shorter or longer */
 	int64_t dropped[DROP_COUNT];
 	const char *unit;  /* what is left out, when it is not a line */
