@@ -3,16 +3,9 @@
  */
 #include "server/life/amounts.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -22,9 +15,9 @@
 #include "plan/plan.h"
 #include "rules/amounts.h"
 #include "sched/sched.h"
+#include "server/base/child.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
-#include "server/base/spawn.h"
 #include "server/base/turn.h"
 #include "server/life/foresee.h"
 #include "server/server.h"
@@ -79,14 +72,11 @@ int amount_restore(struct server *s, const char *name, const json_t *o, struct e
 
 /* ---- the program ---- */
 
-/* Lives as long as the server; `pid` is 0 while no program runs. */
+/* Lives as long as the server. */
 struct reporter {
 	struct server *s;
-	uv_timer_t due, patience;
-	uv_poll_t ended; /* while it runs */
-	pid_t pid;
-	int pidfd, out; /* its output, a file without a name */
-	bool late;
+	uv_timer_t due;
+	struct child_order order;
 	bool said; /* that it fails: once, until it does not */
 };
 
@@ -98,78 +88,29 @@ static void complain(struct reporter *r, const char *what)
 	r->said = true;
 }
 
-static void take(struct reporter *r, int how)
-{
-	char *text = mem_alloc(OUTPUT_MAX + 1), what[600];
-	ssize_t n = pread(r->out, text, OUTPUT_MAX + 1, 0);
-	struct err err;
-
-	if (r->late)
-		snprintf(what, sizeof what, "took longer than amounts.timeout");
-	else if (how != 0)
-		snprintf(what, sizeof what, "ended with %s %d", WIFSIGNALED(how) ? "signal" : "exit status",
-			 WIFSIGNALED(how) ? WTERMSIG(how) : WEXITSTATUS(how));
-	else if (n < 0 || n > OUTPUT_MAX)
-		snprintf(what, sizeof what, "printed more than %d bytes", OUTPUT_MAX);
-	else if (amounts_reported(r->s, text, (size_t)n, &err) < 0)
-		snprintf(what, sizeof what, "printed something else than amounts: %.500s", err.text);
-	else
-		*what = '\0';
-	if (*what)
-		complain(r, what);
-	else
-		r->said = false;
-	free(text);
-}
-
 static void on_due(uv_timer_t *timer);
 
-static void on_closed(uv_handle_t *h)
+static void later(struct reporter *r)
 {
-	struct reporter *r = h->data;
-
-	close(r->pidfd);
 	uv_timer_start(&r->due, on_due, (uint64_t)r->s->conf->amounts_every * 1000, 0);
 }
 
-static void on_ended(uv_poll_t *poll, int status, int events)
+static void on_done(void *context, const struct child_end *end)
 {
-	struct reporter *r = poll->data;
-	int how = 0;
+	struct reporter *r = context;
+	char what[600];
+	struct err err;
 
-	(void)status;
-	(void)events;
-	if (waitpid(r->pid, &how, WNOHANG) == 0)
-		return;
-	kill(-r->pid, SIGKILL); /* what it left behind */
-	r->pid = 0;
-	uv_timer_stop(&r->patience);
-	take(r, how);
-	close(r->out);
-	uv_close((uv_handle_t *)&r->ended, on_closed);
-}
-
-static void on_late(uv_timer_t *timer)
-{
-	struct reporter *r = timer->data;
-
-	r->late = true;
-	kill(-r->pid, SIGKILL); /* its group: it was made the leader of one */
-}
-
-static int spawn(char *program, int out, char *used, pid_t *ret)
-{
-	char *argv[] = {program, NULL};
-	VEC(char *) env = {0};
-	int rc;
-
-	for (char **e = environ; *e; e++)
-		vec_push(&env, *e);
-	vec_push(&env, used);
-	vec_push(&env, NULL);
-	rc = spawn_beside(program, argv, env.v, (int[]){SPAWN_NULL, out, SPAWN_NULL}, ret);
-	vec_free(&env);
-	return rc;
+	if (end->late)
+		complain(r, "took longer than amounts.timeout");
+	else if (child_fault(&r->order, end, what, sizeof what))
+		complain(r, what);
+	else if (amounts_reported(r->s, end->out, end->n, &err) < 0) {
+		snprintf(what, sizeof what, "printed something else than amounts: %.500s", err.text);
+		complain(r, what);
+	} else
+		r->said = false;
+	later(r);
 }
 
 /* "SHUNT_USED=matlab=6 ansys=0": a program that counts all that are checked out takes these off. */
@@ -186,25 +127,27 @@ static void used_text(const struct server *s, struct strbuf *out)
 
 static int run(struct reporter *r)
 {
+	char *argv[] = {r->s->conf->amounts_program, NULL};
+	VEC(char *) env = {0};
 	struct strbuf used = {0};
+	struct child *child;
 	int rc;
 
-	r->out = memfd_create("amounts", MFD_CLOEXEC);
-	if (r->out < 0)
-		return -errno;
 	used_text(r->s, &used);
-	rc = spawn(r->s->conf->amounts_program, r->out, used.text, &r->pid);
+	for (char **e = environ; *e; e++)
+		vec_push(&env, *e);
+	vec_push(&env, used.text);
+	vec_push(&env, NULL);
+	r->order = (struct child_order){.program = argv[0],
+					.argv = argv,
+					.env = env.v,
+					.seconds = r->s->conf->amounts_timeout,
+					.most = OUTPUT_MAX,
+					.done = on_done,
+					.context = r};
+	rc = child_start(r->s->loop, &r->order, &child);
+	vec_free(&env);
 	strbuf_fini(&used);
-	if (rc == 0) {
-		r->pidfd = (int)syscall(SYS_pidfd_open, r->pid, 0);
-		if (r->pidfd >= 0)
-			return 0;
-		rc = -errno;
-		kill(-r->pid, SIGKILL);
-		waitpid(r->pid, NULL, 0);
-	}
-	close(r->out);
-	r->pid = 0;
 	return rc;
 }
 
@@ -214,17 +157,11 @@ static void on_due(uv_timer_t *timer)
 	char what[200];
 	int rc = run(r);
 
-	if (rc < 0) {
-		snprintf(what, sizeof what, "can't be started: %s", strerror(-rc));
-		complain(r, what);
-		uv_timer_start(&r->due, on_due, (uint64_t)r->s->conf->amounts_every * 1000, 0);
+	if (rc == 0)
 		return;
-	}
-	r->late = false;
-	uv_poll_init(r->s->loop, &r->ended, r->pidfd);
-	r->ended.data = r;
-	uv_poll_start(&r->ended, UV_READABLE, on_ended);
-	uv_timer_start(&r->patience, on_late, (uint64_t)r->s->conf->amounts_timeout * 1000, 0);
+	snprintf(what, sizeof what, "can't be started: %s", strerror(-rc));
+	complain(r, what);
+	later(r);
 }
 
 void amounts_start(struct server *s)
@@ -236,7 +173,6 @@ void amounts_start(struct server *s)
 	r = mem_zalloc(sizeof *r);
 	r->s = s;
 	uv_timer_init(s->loop, &r->due);
-	uv_timer_init(s->loop, &r->patience);
-	r->due.data = r->patience.data = r;
+	r->due.data = r;
 	uv_timer_start(&r->due, on_due, 0, 0);
 }
