@@ -147,12 +147,19 @@ static int local_open(const struct where *w, struct client **ret, struct err *er
 
 int client_open(struct client **ret, struct err *err)
 {
-	const char *name = getenv("SHUNT_CLUSTER");
+	const char *name = getenv("SHUNT_CLUSTER"), *socket = getenv("SHUNT_SOCKET");
 	struct login l = {0};
 	struct in_job job;
 	struct where w;
-	bool in_job = job_find(&job);
-	int rc = name && *name ? client_open_cluster(name, ret, err) : -ENOENT;
+	bool in_job;
+	int rc;
+
+	if (socket && *socket) { /* the server that started this program */
+		*ret = client_create(socket, NULL);
+		return 0;
+	}
+	in_job = job_find(&job);
+	rc = name && *name ? client_open_cluster(name, ret, err) : -ENOENT;
 
 	/* A job inherits the variable, but not the user's files, from where it was submitted. */
 	if (rc != -ENOENT || (name && *name && !in_job))

@@ -77,6 +77,7 @@
 #include "server/site/hooks.h"
 #include "server/site/realm.h"
 #include "server/site/signin.h"
+#include "server/site/simulator.h"
 #include "store/store.h"
 
 #define THREADS "12" /* users.c may have eight of them; the others read and sync */
@@ -502,6 +503,7 @@ static void stop(struct server *s)
 	lead_end(s);
 	hooks_end(s);
 	courier_end(s);
+	simulator_end(s);
 	/* A socket that nobody listens at is what commands see of a server that is being restarted, and wait for. */
 	snprintf(path, sizeof path, "%s/shuntd.sock", s->instance->where.run);
 	if (s->turn->dismissed)

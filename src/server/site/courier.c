@@ -67,13 +67,19 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 		courier_gone(c);
 }
 
-static int process_start(const struct server *s, const char *command, int fd, pid_t *ret)
+void shunt_beside(const struct server *s, char *ret, size_t size)
 {
 	const char *slash = strrchr(s->instance->rsh, '/');
+
+	snprintf(ret, size, "%.*s/shunt", slash ? (int)(slash - s->instance->rsh) : 0, s->instance->rsh);
+}
+
+static int process_start(const struct server *s, const char *command, int fd, pid_t *ret)
+{
 	char path[PATH_MAX], socket[PATH_MAX + 32];
 	char *argv[] = {"shunt", (char *)command, socket, NULL};
 
-	snprintf(path, sizeof path, "%.*s/shunt", slash ? (int)(slash - s->instance->rsh) : 0, s->instance->rsh);
+	shunt_beside(s, path, sizeof path);
 	snprintf(socket, sizeof socket, "%s/shuntd.sock", s->instance->where.run);
 	return spawn_beside(path, argv, environ, (int[]){fd, SPAWN_NULL, SPAWN_SHARE}, ret);
 }

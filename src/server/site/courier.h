@@ -7,6 +7,7 @@
 #define SERVER_COURIER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct server;
 
@@ -15,5 +16,7 @@ void courier_turn(struct server *s, bool work);
 /* The same of `shunt keeper`, which requests nodes from other clusters (settings/overlays.h). `work`: there are overlays. */
 void keeper_turn(struct server *s, bool work);
 void courier_end(struct server *s);
+/* The program `shunt` that belongs to this server. */
+void shunt_beside(const struct server *s, char *ret, size_t size);
 
 #endif

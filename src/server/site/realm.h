@@ -25,6 +25,7 @@ struct revocations;
 struct tasks;
 struct courier;
 struct sessions;
+struct simulator;
 struct signin;
 struct tokens;
 
@@ -38,6 +39,7 @@ struct realm {
 	struct authority authority;
 	struct identity *identity;			/* realm.c: this server's certificate */
 	struct courier *courier, *keeper;		/* courier.c; NULL: there has been none */
+	struct simulator *simulator;			/* simulator.c; NULL: none was asked for */
 	int (*open)(struct server *s, struct err *err); /* opens the port, where it is needed only now */
 	struct tokens *tokens;				/* tokens.c */
 	struct sessions *sessions;			/* sessions.c */
