@@ -27,6 +27,10 @@ void api_overlay_change(struct server *s, const struct call *c);
 void api_overlay_delete(struct server *s, const struct call *c);
 void api_keeper(struct server *s, const struct call *c);
 void api_keeper_change(struct server *s, const struct call *c);
+/* api_simulations.c */
+void api_simulations(struct server *s, const struct call *c);
+void api_simulation(struct server *s, const struct call *c);
+void api_simulate(struct server *s, const struct call *c); /* answers later */
 /* api_sites.c */
 void api_sites(struct server *s, const struct call *c);
 void api_site_put(struct server *s, const struct call *c);

@@ -543,6 +543,21 @@ const struct route routes[] = {
 	{"POST", "/v1/keeper/*", NULL, MAY_MANAGER, .changes = true, .body = &keeper_change_body,
 	 .handle = api_keeper_change, .tag = "overlays"},
 
+	{"GET", "/v1/simulations", "listSimulations", MAY_OPERATOR, .handle = api_simulations, .tag = "history",
+	 .summary = "Simulations of the past that are kept, and what can be simulated", .answer = &simulations_answer,
+	 .answered = "The policies, and the simulations."},
+	{"GET", "/v1/simulations/*", "getSimulation", MAY_OPERATOR, .handle = api_simulation, .tag = "history",
+	 .summary = "One of them", .answer = &simulation_answer, .answered = "The simulation.",
+	 .codes = CODE(NOT_FOUND)},
+	{"POST", "/v1/simulations", "simulate", MAY_OPERATOR, .body = &simulation_body, .handle = api_simulate,
+	 .tag = "history", .summary = "Replay the jobs of the past under policies, and compare them",
+	 .about = "They run on the nodes, and under the limits and priorities, that the server has now; deadlines, "
+		  "dependencies, reservations, hooks and credits are not replayed. One simulation is computed at a "
+		  "time, with the lowest priority, for at most 300 s; the answer comes when it is ready. What was "
+		  "computed within the last hour is answered at once.",
+	 .answer = &simulation_answer, .answered = "The simulation.", .codes = CODE(BAD_STATE),
+	 .example = "{\"days\": 30, \"policies\": [\"shunt\", \"easy\"]}"},
+
 	{"GET", "/v1/sites", "listSites", .handle = api_sites, .tag = "sites",
 	 .summary = "Other sites that jobs can be handed over to", .answer = &sites_answer, .answered = "The sites."},
 	{"PUT", "/v1/sites/*", "putSite", MAY_MANAGER, .changes = true, .body = &site_body, .handle = api_site_put,
