@@ -1,5 +1,5 @@
 /*
- * fuzz_peer.c - any JSON as the head of a station's frame, any bytes behind its first NUL as the data; and any text as a graph of tasks or as a message of multicast. What is accepted can be written and read again.
+ * fuzz_peer.c - any JSON as the head of a station's frame, any bytes behind its first NUL as the data; and any text as a graph of tasks as a message of multicast or as a list of stations that were removed. What is accepted can be written and read again.
  */
 #include <assert.h>
 #include <stdint.h>
@@ -9,6 +9,7 @@
 #include "bag/graph.h"
 #include "station/discover.h"
 #include "station/pool_table.h"
+#include "station/removed.h"
 
 static void start_try(const json_t *head, const char *data, size_t n, struct arena *a)
 {
@@ -44,6 +45,21 @@ static void report_try(const json_t *head)
 		assert(place_cost((enum place_policy)p, &r.load) >= 0);
 }
 
+static void removed_try(const char *text, size_t n)
+{
+	struct strbuf copy = {0};
+	struct revoked all;
+	uint64_t number;
+	struct err err;
+
+	strbuf_add(&copy, text, n);
+	if (removed_parse(strbuf_text(&copy), &number, &all, &err) == 0) {
+		assert(number > 0 && all.joins.n <= REMOVED_MOST);
+		revoked_fini(&all);
+	}
+	strbuf_fini(&copy);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *text = (const char *)data, *nul = size ? memchr(text, '\0', size) : NULL;
@@ -67,6 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		struct discover back;
 		assert(discover_read(again, discover_write(&d, again), &back) == 0 && back.port == d.port);
 	}
+	removed_try(text, size);
 	if (graph_parse(text, size, &g, &err) == 0)
 		graph_fini(&g);
 	json_decref(head);
