@@ -62,8 +62,9 @@ extern const struct command command_allocations; /* allocations.c */
 
 /* Pools of workstations. */
 extern const struct command command_pool_create, command_pool_join, command_pool_token, command_pool_start,
-	command_pool_stop, command_pool_status, command_pool_pause, command_pool_resume; /* pool.c */
-extern const struct command command_spawn;						 /* spawn.c */
+	command_pool_stop, command_pool_status, command_pool_pause, command_pool_resume,
+	command_pool_remove;		   /* pool.c */
+extern const struct command command_spawn; /* spawn.c */
 
 /* What shows things. */
 extern const struct command command_qstat, command_qselect, command_pbsnodes, command_tracejob;

@@ -2,10 +2,12 @@
  * pool.c - `shunt pool`: a pool of workstations without a server. The program shunt-pool does what needs TLS.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,6 +17,8 @@
 #include "cmd/commands.h"
 #include "cmd/instance.h"
 #include "cmd/pool_wire.h"
+
+#define STOP_MS 10000 /* within which a daemon that was asked to has ended */
 
 struct arguments {
 	const char *name, *pool, *listen, *owner, *policy, *user, *cgroup, *speed, *token_file;
@@ -216,7 +220,8 @@ static int token(const struct command *c, const void *arguments, const struct op
 
 /* ---- what the daemon is asked ---- */
 
-static int ask(const struct command *c, const char *what, json_t **ret)
+/* `head` is taken over. *ret NULL: it gave no answer. */
+static int ask(const struct command *c, json_t *head, json_t **ret)
 {
 	struct pool_wire w;
 	const char *data;
@@ -227,9 +232,10 @@ static int ask(const struct command *c, const char *what, json_t **ret)
 	*ret = NULL;
 	if (pool_wire_open(&w, &err) < 0) {
 		pool_wire_close(&w);
+		json_decref(head);
 		return command_fail(c, "%s", err.text);
 	}
-	if (pool_wire_send(&w, json_pack("{s:s}", "t", what), NULL, 0) == 0)
+	if (pool_wire_send(&w, head, NULL, 0) == 0)
 		while ((rc = pool_wire_fill(&w)) > 0 && (rc = pool_wire_next(&w, ret, &data, &n)) == 0)
 			;
 	pool_wire_close(&w);
@@ -283,7 +289,7 @@ static int status(const struct command *c, const void *arguments, const struct o
 {
 	const struct status_arguments *a = arguments;
 	json_t *o;
-	int code = ask(c, "status", &o);
+	int code = ask(c, json_pack("{s:s}", "t", "status"), &o);
 
 	if (code == EXIT_OK && !o)
 		code = command_fail(c, "the pool's daemon does not answer");
@@ -303,13 +309,32 @@ static int status(const struct command *c, const void *arguments, const struct o
 	return code;
 }
 
-/* The daemon closes the connection when it ends. */
+/* The daemon has a lock as long as it lives. */
+static void end_await(void)
+{
+	struct pool_home h;
+	struct strbuf path = {0};
+	int fd = -1;
+
+	if (pool_home_find(&h, NULL) == 0) {
+		pool_home_path(&h, "lock", &path);
+		fd = open(path.text, O_RDONLY | O_CLOEXEC);
+	}
+	for (int i = 0; fd >= 0 && i < STOP_MS / 20 && flock(fd, LOCK_SH | LOCK_NB) < 0; i++)
+		poll(NULL, 0, 20);
+	if (fd >= 0)
+		close(fd);
+	strbuf_fini(&path);
+}
+
 static int stop(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	json_t *o;
-	int code = ask(c, "stop", &o);
+	int code = ask(c, json_pack("{s:s}", "t", "stop"), &o);
 
 	json_decref(o);
+	if (code == EXIT_OK)
+		end_await();
 	if (code == EXIT_OK)
 		puts("The pool's daemon has stopped. Its tasks are started on other stations.");
 	return code;
@@ -319,39 +344,44 @@ struct pause_arguments {
 	int64_t seconds;
 };
 
-static int wish(const struct command *c, int64_t until, const char *done)
+/* What the daemon does, or why it does not. */
+static int order(const struct command *c, json_t *head, const char *done)
 {
-	struct pool_wire w;
-	const char *data;
-	struct err err;
-	json_t *o = NULL;
-	size_t n;
-	int rc = pool_wire_open(&w, &err);
+	const char *error;
+	json_t *o;
+	int code = ask(c, head, &o);
 
-	if (rc == 0 &&
-	    pool_wire_send(&w, json_pack("{s:s,s:I}", "t", "pause", "until", (json_int_t)until), NULL, 0) == 0)
-		while (pool_wire_fill(&w) > 0 && pool_wire_next(&w, &o, &data, &n) == 0)
-			;
-	pool_wire_close(&w);
-	if (rc == 0 && o)
+	error = json_string_value(json_object_get(o, "error"));
+	if (code == EXIT_OK && !o)
+		code = command_fail(c, "the pool's daemon does not answer");
+	else if (code == EXIT_OK && error)
+		code = command_fail(c, "%s", error);
+	else if (code == EXIT_OK)
 		puts(done);
 	json_decref(o);
-	return rc < 0 ? command_fail(c, "%s", err.text)
-	       : o    ? EXIT_OK
-		      : command_fail(c, "the pool's daemon does not answer");
+	return code;
 }
 
 static int pause_run(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	const struct pause_arguments *a = arguments;
 
-	return wish(c, a->seconds > 0 ? (int64_t)time(NULL) + a->seconds : INT32_MAX,
-		    "Paused: tasks of the pool stand still here. 'shunt pool resume' ends it.");
+	json_int_t until = a->seconds > 0 ? (json_int_t)time(NULL) + a->seconds : INT32_MAX;
+
+	return order(c, json_pack("{s:s,s:I}", "t", "pause", "until", until),
+		     "Paused: tasks of the pool stand still here. 'shunt pool resume' ends it.");
 }
 
 static int resume_run(const struct command *c, const void *arguments, const struct operands *operands)
 {
-	return wish(c, 0, "Resumed: tasks of the pool may run here.");
+	return order(c, json_pack("{s:s,s:i}", "t", "pause", "until", 0), "Resumed: tasks of the pool may run here.");
+}
+
+static int remove_run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	return order(
+		c, json_pack("{s:s,s:s}", "t", "remove", "name", operands->v[0]),
+		"Removed: it can place no tasks and gets none. All stations hear of it, those that are off when they are back.");
 }
 
 static const struct option pause_options[] = {
@@ -439,6 +469,24 @@ const struct command command_pool_stop = {
 	.operands = "",
 	.about = "Stop this station's daemon; tasks that run here are started on other stations.",
 	.run = stop,
+	.alone = true,
+};
+static const char *const remove_examples[] = {
+	"shunt pool remove elm",
+	"Ends what elm runs for others and what others run for it, and lets no station talk to it any more. The name can be given again, with a new token.",
+	NULL,
+};
+const struct command command_pool_remove = {
+	.name = "pool remove",
+	.operands = "STATION",
+	.operands_min = 1,
+	.operands_max = 1,
+	.about = "Remove a station from the pool; on the machine that created it.",
+	.details =
+		"The authority signs a list of the stations that were removed, which all stations pass on to each other: also one that was off learns it from the first that it meets. "
+		"A station that is lost or was stolen can be removed, too.",
+	.examples = remove_examples,
+	.run = remove_run,
 	.alone = true,
 };
 const struct command command_pool_pause = {

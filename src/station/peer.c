@@ -24,7 +24,8 @@ char *peer_hello_write(const struct peer_hello *h)
 	json_t *members = json_array();
 
 	for (int i = 0; i < h->nmembers; i++)
-		json_array_append_new(members, json_pack("[s,s]", h->members[i].name, h->members[i].where));
+		json_array_append_new(members, json_pack("[s,s,I]", h->members[i].name, h->members[i].where,
+							 (json_int_t)h->members[i].join));
 	return text_of(json_pack("{s:s,s:i,s:I,s:i,s:o}", "t", "hello", "port", h->port, "run", (json_int_t)h->run,
 				 "lease", h->lease_ms, "members", members));
 }
@@ -110,6 +111,13 @@ static int word(const json_t *v, const char *key, char *ret, size_t size, struct
 	return 0;
 }
 
+uint64_t peer_join_read(const json_t *v)
+{
+	json_int_t n = json_integer_value(v);
+
+	return n > 0 ? (uint64_t)n : 0;
+}
+
 int peer_hello_read(const json_t *head, struct arena *a, struct peer_hello *ret, struct err *err)
 {
 	const json_t *members = json_object_get(head, "members"), *m;
@@ -134,6 +142,7 @@ int peer_hello_read(const json_t *head, struct arena *a, struct peer_hello *ret,
 		if ((rc = word(json_array_get(m, 0), "members", to->name, sizeof to->name, err)) < 0 ||
 		    (rc = word(json_array_get(m, 1), "members", to->where, sizeof to->where, err)) < 0)
 			return rc;
+		to->join = peer_join_read(json_array_get(m, 2));
 	}
 	*ret = h;
 	return 0;

@@ -4,8 +4,8 @@
  * A link has a direction: the station that connected is the *origin*, which sends its load and places tasks; the other is the *host*, which runs them. Two stations
  * therefore have two links. Nothing read here is trusted: every field has bounds, and unknown keys are ignored.
  *
- *	origin -> host   hello, report, beat, pong, start, input, signal, forget
- *	host -> origin   welcome, ping, began, out, done, lost
+ *	origin -> host   hello, report, beat, pong, removed, renew, start, input, signal, forget
+ *	host -> origin   welcome, ping, renewed, refused, began, out, done, lost
  */
 #ifndef STATION_PEER_H
 #define STATION_PEER_H
@@ -38,6 +38,7 @@ struct peer_report {
 
 struct peer_member {
 	char name[PEER_NAME_SIZE], where[PEER_WHERE_SIZE]; /* "10.0.0.2:7724" */
+	uint64_t join;					   /* of its certificate: 1 has the authority; 0: not known */
 };
 
 /* The first frame of an origin. */
@@ -75,6 +76,7 @@ int peer_hello_read(const json_t *head, struct arena *a, struct peer_hello *ret,
 int peer_report_read(const json_t *head, struct peer_report *ret, struct err *err);
 int peer_start_read(const json_t *head, const char *data, size_t n, struct arena *a, struct peer_start *ret,
 		    struct err *err);
+uint64_t peer_join_read(const json_t *v); /* 0: it is no join, or missing */
 int peer_done_read(const json_t *head, struct peer_done *ret, struct err *err);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * pool_authority.c - the authority of a pool: made where no server is, it signs the certificates of stations that show a token.
  *
- * ca.key, ca.crt, and joins.json: the number of the next join, and hashes of the tokens that are not used yet. A token is gone from there before its certificate exists, so that it never
+ * ca.key, ca.crt, and joins.json: the number of the next join, hashes of the tokens that are not used yet, and the last join of each station. A token is gone from there before its certificate exists, so that it never
  * works twice, whenever the machine goes down.
  */
 #include <errno.h>
@@ -85,7 +85,7 @@ int pool_authority_create(const struct pool_home *h, const struct pool_conf *c, 
 	if (rc == 0)
 		rc = pool_home_write(h, "joins.json", 0600, "{\"next\": 2, \"tokens\": {}}\n", err);
 	if (rc == 0 && (rc = pki_key(&own, err)) == 0 && (rc = pki_request(strbuf_text(&own), &csr, err)) == 0)
-		rc = issue(h, strbuf_text(&csr), c->name, 1, &signedby, err);
+		rc = issue(h, strbuf_text(&csr), c->name, JOIN_AUTHORITY, &signedby, err);
 	if (rc == 0)
 		rc = pool_home_write(h, "node.key", 0600, strbuf_text(&own), err);
 	if (rc == 0)
@@ -98,6 +98,17 @@ int pool_authority_create(const struct pool_home *h, const struct pool_conf *c, 
 	strbuf_fini(&csr);
 	strbuf_fini(&signedby);
 	return rc;
+}
+
+uint64_t pool_station_join(const struct pool_home *h, const char *name)
+{
+	json_t *joins = NULL;
+	uint64_t join = 0;
+
+	if (joins_load(h, 0, &joins, NULL) == 0)
+		join = peer_join_read(json_object_get(json_object_get(joins, "stations"), name));
+	json_decref(joins);
+	return join;
 }
 
 int pool_token_create(const struct pool_home *h, int64_t now, int64_t seconds, char *ret, struct err *err)
@@ -150,6 +161,9 @@ int pool_token_use(const struct pool_home *h, const char *id, const char *secret
 			       "the token is wrong, was used, or has expired: 'shunt pool token' prints another");
 	}
 	json_object_del(json_object_get(joins, "tokens"), id);
+	if (!json_is_object(json_object_get(joins, "stations")))
+		json_object_set_new(joins, "stations", json_object());
+	json_object_set_new(json_object_get(joins, "stations"), name, json_integer(strtoll(id + 1, NULL, 10)));
 	rc = joins_store(h, joins, err);
 	if (rc == 0)
 		rc = issue(h, csr, name, strtoull(id + 1, NULL, 10), ret_cert, err);

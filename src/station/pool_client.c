@@ -1,8 +1,8 @@
 /*
  * pool_client.c - commands of this machine, at DIR/socket, which only the daemon's user (and root) can reach. They speak frames as stations do:
  *
- *	-> start (as a station's, with need, live, input), input, signal, status, stop
- *	<- out, done, failed, status
+ *	-> start (as a station's, with need, live, input), input, signal, status, pause, remove, stop
+ *	<- out, done, failed, status, paused, answer
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -40,7 +40,8 @@ static void status_give(struct client *c)
 	int64_t now = pool_now(), spent;
 
 	for (size_t i = 0; i < p->table.entries.n; i++)
-		json_array_append_new(stations, station_pack(p, &p->table.entries.v[i], now));
+		if (!p->table.entries.v[i].removed)
+			json_array_append_new(stations, station_pack(p, &p->table.entries.v[i], now));
 	link_pack(c->link, NULL, 0, "{s:s,s:s,s:s,s:s,s:i,s:I,s:i,s:I,s:s,s:o}", "t", "status", "pool", p->conf.pool,
 		  "name", p->conf.name, "policy", place_name(p->conf.policy), "port", p->port, "waiting",
 		  (json_int_t)origin_waiting(p), "tasks", host_tasks(p, &spent), "paused_until",
@@ -70,6 +71,18 @@ static void pause_take(struct client *c, json_int_t until)
 {
 	pool_pause(c->pool, until > 0 ? (int64_t)until : 0);
 	link_pack(c->link, NULL, 0, "{s:s}", "t", "paused");
+}
+
+static void answer(struct client *c, int rc, const struct err *err)
+{
+	link_pack(c->link, NULL, 0, "{s:s,s:s*}", "t", "answer", "error", rc < 0 ? err->text : NULL);
+}
+
+static void remove_take(struct client *c, const char *name)
+{
+	struct err err = {.text = "it has no name"};
+
+	answer(c, name ? member_remove(c->pool, name, &err) : -1, &err);
 }
 
 static void flood_watch(struct client *c)
@@ -103,6 +116,8 @@ static void on_frame(void *context, struct link *l, json_t *head, const char *da
 		status_give(c);
 	else if (strcmp(t, "pause") == 0)
 		pause_take(c, json_integer_value(json_object_get(head, "until")));
+	else if (strcmp(t, "remove") == 0)
+		remove_take(c, json_string_value(json_object_get(head, "name")));
 	else if (strcmp(t, "stop") == 0)
 		c->pool->leave(c->pool);
 	flood_watch(c);

@@ -29,10 +29,10 @@ static void on_message(uv_poll_t *u, int status, int events)
 			continue;
 		}
 		e = pool_table_find(&p->table, d.name);
-		if (!e || e->linked || !inet_ntop(AF_INET, &from.sin_addr, address, sizeof address))
+		if (!e || e->linked || e->removed || !inet_ntop(AF_INET, &from.sin_addr, address, sizeof address))
 			continue;
 		snprintf(where, sizeof where, "%s:%d", address, d.port);
-		if (member_learn(p, d.name, where))
+		if (member_learn(p, d.name, where, e->member.join))
 			members_store(p);
 	}
 }

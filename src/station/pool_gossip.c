@@ -22,6 +22,7 @@ static json_t *rumor_pack(const struct pool *p, const struct pool_entry *e)
 
 	free(text);
 	json_object_set_new(o, "name", json_string(e->member.name));
+	json_object_set_new(o, "join", json_integer((json_int_t)e->member.join));
 	json_object_set_new(o, "where",
 			    json_string(self ? "" : e->member.where)); /* whoever gets it sees where we are */
 	return o;
@@ -73,8 +74,10 @@ void gossip_tick(struct pool *p, int64_t now)
 		self++;
 	text = rumors_write(p);
 	for (int i = 0; i < GOSSIP_PARTNERS; i++) {
-		uint32_t to = gossip_partner(&p->gossip, n, self);
-		struct host *h = host_want(p, p->table.entries.v[to].member.name);
+		const struct pool_entry *to = &p->table.entries.v[gossip_partner(&p->gossip, n, self)];
+		struct host *h = to->removed ? NULL : host_want(p, to->member.name);
+		if (!h)
+			continue;
 		free(h->rumors);
 		h->rumors = mem_strdup(text);
 		rumors_send(h);
@@ -88,6 +91,7 @@ static void rumor_take(struct pool *p, const json_t *o, int64_t now)
 {
 	const char *name = json_string_value(json_object_get(o, "name")),
 		   *where = json_string_value(json_object_get(o, "where"));
+	uint64_t join = peer_join_read(json_object_get(o, "join"));
 	struct peer_report r;
 	struct pool_entry *e;
 	struct err err;
@@ -96,10 +100,14 @@ static void rumor_take(struct pool *p, const json_t *o, int64_t now)
 	    strcmp(name, p->conf.name) == 0 || peer_report_read(o, &r, &err) < 0)
 		return;
 	e = pool_table_find(&p->table, name);
-	if (!e && (!*where || p->table.entries.n >= PEER_MEMBERS_MOST))
+	if (e && !e->removed && e->member.join > join)
+		join = e->member.join;
+	if (removed_has(&p->removed, name, join))
 		return;
-	if (!e) {
-		member_learn(p, name, where);
+	if (!e || e->removed) {
+		if (!*where || p->table.entries.n >= PEER_MEMBERS_MOST)
+			return;
+		member_learn(p, name, where, join);
 		e = pool_table_find(&p->table, name);
 		p->members_new = true;
 	}

@@ -18,6 +18,7 @@
 #include "station/place.h"
 
 #define POOL_PORT 7724
+#define JOIN_AUTHORITY 1 /* of the station that created the pool */
 
 struct pool_home {
 	char dir[PATH_MAX];
@@ -60,6 +61,8 @@ int pool_conf_store(const struct pool_home *h, const struct pool_conf *c, struct
 int pool_authority_create(const struct pool_home *h, const struct pool_conf *c, struct err *err);
 /* A token with which one station can join within `seconds`. */
 int pool_token_create(const struct pool_home *h, int64_t now, int64_t seconds, char *ret, struct err *err);
+/* The join of the station of that name; 0: none has joined by it. */
+uint64_t pool_station_join(const struct pool_home *h, const char *name);
 /* Uses a token up: the certificate of a station `name` for that request. -EACCES: wrong, used or expired; -ENOTSUP: the authority is elsewhere. */
 int pool_token_use(const struct pool_home *h, const char *id, const char *secret, const char *name, const char *csr,
 		   int64_t now, struct strbuf *ret_cert, struct err *err);

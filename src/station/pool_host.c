@@ -79,6 +79,8 @@ static void task_free(struct host_task *t)
 		}
 	g->tasks--;
 	guest_release(g);
+	if (t->pool->stopping && !t->pool->tasks)
+		guests_stop(t->pool);
 	arena_destroy(t->arena);
 	strbuf_fini(&t->input);
 	free(t);
@@ -421,7 +423,10 @@ void host_leave(struct pool *p)
 	}
 }
 
+/* The origins hear that their tasks are lost: only then their links are closed. */
 void host_stop(struct pool *p)
 {
 	host_leave(p);
+	if (!p->tasks)
+		guests_stop(p);
 }

@@ -17,6 +17,7 @@
 #include "station/pool_load.h"
 #include "station/pool_table.h"
 #include "station/pool_task.h"
+#include "station/removed.h"
 #include "station/senses.h"
 
 struct pool;
@@ -35,11 +36,13 @@ struct host {
 	int tasks;	      /* of ours, there or on their way */
 	int64_t wanted_until; /* of a pool that gossips: then it may be closed */
 	char *rumors;	      /* to be sent once it is open */
+	uint64_t told;	      /* the number of the list of removed stations that was sent there */
 };
 int links_start(struct pool *p, struct err *err);
 void links_stop(struct pool *p);
-void links_tick(struct pool *p);					/* once an interval */
-bool member_learn(struct pool *p, const char *name, const char *where); /* true: it was new, or has moved */
+void links_tick(struct pool *p); /* once an interval */
+/* True: it was new, or has moved. Of a station that was removed nothing is learned unless it has joined again. */
+bool member_learn(struct pool *p, const char *name, const char *where, uint64_t join);
 struct host *host_find(struct pool *p, const char *name);
 /* When nothing of ours can run there any more, if we don't answer again. */
 int64_t pool_lease_end(const struct pool *p, const struct host *h);
@@ -54,6 +57,14 @@ struct host *host_want(struct pool *p, const char *name); /* its link is opened,
 void gossip_tick(struct pool *p, int64_t now);
 void rumors_send(struct host *h);
 void rumors_take(struct pool *p, const json_t *head);
+
+/* ---- stations that were removed (pool_removed.c) ---- */
+
+int removed_load(struct pool *p, struct err *err); /* -EKEYREVOKED: this station was */
+void removed_send(struct host *h);		   /* unless its station knows it from us */
+void removed_hear(struct pool *p, const json_t *head);
+/* By the station that has the authority: all others hear of it. */
+int member_remove(struct pool *p, const char *name, struct err *err);
 
 /* ---- tasks of ours (pool_origin.c) ---- */
 
@@ -167,6 +178,8 @@ struct pool {
 	struct listener *listener;
 	int port;
 	uint64_t run;
+	uint64_t join; /* of our own certificate */
+	struct removed removed;
 	struct pool_table table;
 	struct pool_load *load;
 	struct peer_report mine, told; /* now; what was sent last */

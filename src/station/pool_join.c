@@ -39,10 +39,19 @@ static json_t *members_pack(const struct pool *p)
 
 	for (size_t i = 0; i < p->table.entries.n; i++) {
 		const struct peer_member *m = &p->table.entries.v[i].member;
-		if (strcmp(m->name, p->conf.name) != 0)
-			json_object_set_new(list, m->name, json_string(m->where));
+		if (strcmp(m->name, p->conf.name) != 0 && !p->table.entries.v[i].removed)
+			json_object_set_new(list, m->name, json_pack("[s,I]", m->where, (json_int_t)m->join));
 	}
 	return list;
+}
+
+/* Also if it has not been heard of since it joined. */
+static bool member_known(struct pool *p, const char *name)
+{
+	const struct pool_entry *e = pool_table_find(&p->table, name);
+	uint64_t join = pool_station_join(&p->home, name);
+
+	return (e && !e->removed) || (join && !removed_has(&p->removed, name, join));
 }
 
 static bool name_good(const char *name)
@@ -60,13 +69,19 @@ static int join_grant(struct joiner *j, const json_t *head, struct strbuf *ret, 
 		   *name = json_string_value(json_object_get(head, "name")),
 		   *csr = json_string_value(json_object_get(head, "csr"));
 
-	if (!id || !secret || !csr)
+	if (!id || !*id || !secret || !csr)
 		return err_set(err, -EINVAL, "this is not a request to join");
 	if (!name_good(name))
 		return err_set(err, -EINVAL, "a station's name has 1 to %d letters, digits, -, _ and .",
 			       PEER_NAME_SIZE - 1);
-	if (pool_table_find(&j->pool->table, name))
-		return err_set(err, -EEXIST, "a station called %s is in the pool already: choose another with --name",
+	if (member_known(j->pool, name))
+		return err_set(err, -EEXIST,
+			       "a station called %s is in the pool already: choose another name with --name, or run "
+			       "'shunt pool remove %s' on the station that created the pool",
+			       name, name);
+	if (removed_has(&j->pool->removed, name, strtoull(id + 1, NULL, 10)))
+		return err_set(err, -EACCES,
+			       "station %s was removed after this token was made: 'shunt pool token' prints another",
 			       name);
 	return pool_token_use(&j->pool->home, id, secret, name, csr, (int64_t)time(NULL), ret, err);
 }
@@ -234,7 +249,7 @@ static int answer_store(const struct pool_home *h, struct pool_conf *c, const st
 
 	if (!cert || !pool || !seed || !json_is_object(members) || pki_names(cert, &who, err) < 0)
 		return err_set(err, -EPROTO, "the answer has no certificate");
-	json_object_set_new(members, seed, json_string(where));
+	json_object_set_new(members, seed, json_pack("[s,I]", where, (json_int_t)JOIN_AUTHORITY));
 	snprintf(c->pool, sizeof c->pool, "%.*s", PEER_NAME_SIZE - 1, pool);
 	text = json_dumps(members, JSON_INDENT(1));
 	rc = pool_home_write(h, "members.json", 0644, text, err);

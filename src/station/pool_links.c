@@ -24,7 +24,7 @@ static void hello_send(struct host *h)
 
 	hello.members = mem_realloc(NULL, n + 1, sizeof *hello.members);
 	for (size_t i = 0; i < n; i++) /* but ourselves: where we are is seen by whoever gets it */
-		if (strcmp(p->table.entries.v[i].member.name, p->conf.name) != 0)
+		if (strcmp(p->table.entries.v[i].member.name, p->conf.name) != 0 && !p->table.entries.v[i].removed)
 			hello.members[hello.nmembers++] = p->table.entries.v[i].member;
 	text = peer_hello_write(&hello);
 	link_send(h->link, text, strlen(text), NULL, 0);
@@ -51,7 +51,10 @@ static void on_ready(void *context, struct link *l)
 		return;
 	}
 	link_trust(l);
+	pool_table_find(&h->pool->table, h->name)->member.join = who.join;
+	h->told = 0;
 	hello_send(h);
+	removed_send(h);
 	report_send(h);
 }
 
@@ -85,6 +88,8 @@ static void on_closed(void *context, struct link *l, const char *reason)
 
 	if (h->welcome)
 		pool_say("%s: the link is closed: %s", h->name, reason);
+	else if (h->failures == 0)
+		pool_say("%s: no link: %s", h->name, reason);
 	e->linked = h->welcome && pool_gossips(p); /* of many, links are closed that nobody uses */
 	h->link = NULL;
 	h->welcome = false;
@@ -104,6 +109,8 @@ static void host_tick(struct host *h, int64_t now, bool news)
 
 	if (!h->link) {
 		struct pool_entry *e = pool_table_find(&p->table, h->name);
+		if (e->removed)
+			return;
 		if (now >= h->retry_at && gossips)
 			e->linked = true;
 		if (now >= h->retry_at && (!gossips || h->rumors || h->tasks))
@@ -130,14 +137,19 @@ static void guest_learn(struct guest *g, const struct peer_hello *hello)
 {
 	char address[ADDRESS_SIZE], where[PEER_WHERE_SIZE];
 	struct pool *p = g->pool;
+	struct cert_names who;
 	bool news;
 
+	link_peer(g->link, &who);
 	link_address(g->link, address, sizeof address);
 	snprintf(where, sizeof where, strchr(address, ':') ? "[%s]:%d" : "%s:%d", address, hello->port);
-	news = strcmp(g->name, p->conf.name) != 0 && member_learn(p, g->name, where);
-	for (int i = 0; i < hello->nmembers; i++)
-		if (!pool_table_find(&p->table, hello->members[i].name))
-			news |= member_learn(p, hello->members[i].name, hello->members[i].where);
+	news = strcmp(g->name, p->conf.name) != 0 && member_learn(p, g->name, where, who.join);
+	for (int i = 0; i < hello->nmembers; i++) {
+		const struct peer_member *m = &hello->members[i];
+		const struct pool_entry *e = pool_table_find(&p->table, m->name);
+		if (!e || e->removed)
+			news |= member_learn(p, m->name, m->where, m->join);
+	}
 	if (news) {
 		members_store(p);
 		for (struct host *h = p->hosts; h && !pool_gossips(p); h = h->next)
@@ -197,6 +209,8 @@ static void on_guest_frame(void *context, struct link *l, json_t *head, const ch
 		on_hello(g, head);
 	else if (strcmp(t, "report") == 0)
 		on_report(g, head);
+	else if (strcmp(t, "removed") == 0)
+		removed_hear(g->pool, head);
 	else if (strcmp(t, "rumors") == 0)
 		rumors_take(g->pool, head);
 	else if (strcmp(t, "pong") == 0)
@@ -291,18 +305,20 @@ int links_start(struct pool *p, struct err *err)
 	json_t *list = pool_home_read(&p->home, "members.json", &text, NULL) == 0
 			       ? json_loads(strbuf_text(&text), 0, NULL)
 			       : NULL,
-	       *where;
+	       *m;
 
 	(void)err;
 	snprintf(self, sizeof self, "%.*s:%d", colon ? (int)(colon - p->conf.listen) : 9,
 		 colon ? p->conf.listen : "127.0.0.1", p->port);
 	if (strncmp(self, "0.0.0.0:", 8) == 0)
 		snprintf(self, sizeof self, "127.0.0.1:%d", p->port);
-	member_learn(p, p->conf.name, self);
-	json_object_foreach(list, name, where)
+	member_learn(p, p->conf.name, self, p->join);
+	json_object_foreach(list, name, m)
 	{
+		const json_t *where =
+			json_is_array(m) ? json_array_get(m, 0) : m; /* without its join, as it once was */
 		if (json_is_string(where) && strcmp(name, p->conf.name) != 0 && strlen(name) < PEER_NAME_SIZE)
-			member_learn(p, name, json_string_value(where));
+			member_learn(p, name, json_string_value(where), peer_join_read(json_array_get(m, 1)));
 	}
 	json_decref(list);
 	strbuf_fini(&text);

@@ -72,7 +72,15 @@ static int contexts_create(struct pool *p, struct err *err)
 		rc = pool_home_read(&p->home, "node.crt", &cert, err);
 	if (rc == 0)
 		rc = pool_home_read(&p->home, "ca.crt", &ca, err);
-	struct tls_options o = {.cert = strbuf_text(&cert), .key = strbuf_text(&key), .ca = strbuf_text(&ca)};
+	struct tls_options o = {.cert = strbuf_text(&cert),
+				.key = strbuf_text(&key),
+				.ca = strbuf_text(&ca),
+				.revoked = &p->removed.stations};
+	struct cert_names self;
+
+	if (rc == 0)
+		rc = pki_names(strbuf_text(&cert), &self, err);
+	p->join = rc == 0 ? self.join : 0;
 
 	if (rc == 0)
 		rc = tls_context_create(&o, false, &p->calls, err);
@@ -139,6 +147,8 @@ static int bring_up(struct pool *p, struct err *err)
 	p->table.policy = p->conf.policy;
 	rng_seed(&p->gossip.rng, p->run ^ (uint64_t)getpid() << 40);
 	if (rc == 0)
+		rc = removed_load(p, err);
+	if (rc == 0)
 		rc = user_find(p, err);
 	if (rc == 0)
 		rc = port_open(p, err);
@@ -166,7 +176,6 @@ static void tear_down(struct pool *p)
 {
 	struct host *next;
 
-	guests_stop(p);
 	for (int i = 0; i < 10; i++)
 		uv_run(p->loop, UV_RUN_NOWAIT);
 	origin_stop(p);
@@ -180,6 +189,7 @@ static void tear_down(struct pool *p)
 	vec_free(&p->numbered);
 	gossip_fini(&p->gossip);
 	pool_table_fini(&p->table);
+	removed_fini(&p->removed);
 	pool_load_free(p->load);
 	tls_context_free(p->calls);
 	tls_context_free(p->listens);

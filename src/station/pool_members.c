@@ -94,9 +94,11 @@ void members_store(struct pool *p)
 	struct err err;
 	char *text;
 
-	for (size_t i = 0; i < p->table.entries.n; i++)
-		json_object_set_new(list, p->table.entries.v[i].member.name,
-				    json_string(p->table.entries.v[i].member.where));
+	for (size_t i = 0; i < p->table.entries.n; i++) {
+		const struct peer_member *m = &p->table.entries.v[i].member;
+		if (!p->table.entries.v[i].removed)
+			json_object_set_new(list, m->name, json_pack("[s,I]", m->where, (json_int_t)m->join));
+	}
 	text = json_dumps(list, JSON_INDENT(1));
 	if (pool_home_write(&p->home, "members.json", 0644, text, &err) < 0)
 		pool_say("%s", err.text);
@@ -104,12 +106,18 @@ void members_store(struct pool *p)
 	json_decref(list);
 }
 
-bool member_learn(struct pool *p, const char *name, const char *where)
+bool member_learn(struct pool *p, const char *name, const char *where, uint64_t join)
 {
 	size_t before = p->table.entries.n;
-	struct pool_entry *e = pool_table_add(&p->table, name, where);
-	bool moved = strcmp(e->member.where, where) != 0 && !e->linked;
 
+	if (removed_has(&p->removed, name, join))
+		return false;
+	struct pool_entry *e = pool_table_add(&p->table, name, where);
+	bool moved = e->removed || (strcmp(e->member.where, where) != 0 && !e->linked);
+
+	e->removed = false;
+	if (join > e->member.join)
+		e->member.join = join;
 	if (p->table.entries.n == before && !moved)
 		return false;
 	snprintf(e->member.where, sizeof e->member.where, "%s", where);

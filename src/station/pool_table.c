@@ -101,8 +101,8 @@ bool pool_table_has(const struct pool_table *t, const struct pool_need *need)
 
 bool pool_entry_usable(const struct pool_entry *e, const struct pool_need *need, int64_t now, int64_t interval)
 {
-	return e->linked && e->report.run && !e->report.closed && now - e->heard <= POOL_SILENT * interval &&
-	       suits(e, need);
+	return e->linked && !e->removed && e->report.run && !e->report.closed &&
+	       now - e->heard <= POOL_SILENT * interval && suits(e, need);
 }
 
 /* The load of one of its processors, which is what the policies speak of. */

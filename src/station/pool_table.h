@@ -18,6 +18,7 @@ struct pool_entry {
 	int64_t heard;		   /* ms: its last word, a report or a sign of life */
 	int placed;		   /* by us since that report */
 	bool linked;		   /* we can send it tasks */
+	bool removed;		   /* from the pool: kept for its name, as if it were not there */
 	uint32_t number;	   /* the caller's */
 };
 

@@ -1,0 +1,154 @@
+/*
+ * pool_removed.c - stations that were removed (removed.h), in the daemon: the list in DIR/removed.json is sent over every link that is opened, and at once when it changes, so that it
+ * spreads as fast as reports do.
+ *
+ *	-> removed {text, signature}
+ *
+ * Whoever takes it over closes its links with the stations in it, and TLS refuses them from then on. A station that finds itself in it stops.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "station/pool_internal.h"
+
+static int store(struct pool *p, struct err *err)
+{
+	json_t *o = json_pack("{s:s,s:s}", "text", strbuf_text(&p->removed.text), "signature",
+			      strbuf_text(&p->removed.signature));
+	char *text = json_dumps(o, JSON_INDENT(1));
+	int rc = pool_home_write(&p->home, "removed.json", 0644, text, err);
+
+	free(text);
+	json_decref(o);
+	return rc;
+}
+
+/* 1: it is newer than what we had. */
+static int take(struct pool *p, const json_t *o, struct err *err)
+{
+	const char *text = json_string_value(json_object_get(o, "text")),
+		   *signature = json_string_value(json_object_get(o, "signature"));
+	struct strbuf ca = {0};
+	int rc = pool_home_read(&p->home, "ca.crt", &ca, err);
+
+	if (rc == 0)
+		rc = text && signature ? removed_take(&p->removed, strbuf_text(&ca), text, signature, err)
+				       : err_set(err, -EINVAL, "a list of removed stations has no text");
+	strbuf_fini(&ca);
+	return rc;
+}
+
+static int ourselves(const struct pool *p, struct err *err)
+{
+	return removed_has(&p->removed, p->conf.name, p->join)
+		       ? err_set(err, -EKEYREVOKED,
+				 "this station was removed from pool %s: to join again, remove %.300s, and ask for a token",
+				 p->conf.pool, p->home.dir)
+		       : 0;
+}
+
+int removed_load(struct pool *p, struct err *err)
+{
+	struct strbuf text = {0};
+	int rc = pool_home_read(&p->home, "removed.json", &text, err);
+	json_t *o = rc == 0 ? json_loads(strbuf_text(&text), 0, NULL) : NULL;
+
+	if (rc == 0 && (rc = take(p, o, err)) < 0)
+		err_prefix(err, rc, "%.300s/removed.json", p->home.dir);
+	json_decref(o);
+	strbuf_fini(&text);
+	return rc < 0 && rc != -ENOENT ? rc : ourselves(p, err);
+}
+
+void removed_send(struct host *h)
+{
+	const struct removed *r = &h->pool->removed;
+
+	if (!h->link || h->told >= r->number)
+		return;
+	h->told = r->number;
+	link_pack(h->link, NULL, 0, "{s:s,s:s,s:s}", "t", "removed", "text", strbuf_text(&r->text), "signature",
+		  strbuf_text(&r->signature));
+}
+
+/* All hear of it, those that are in it before they are left. */
+static void spread(struct pool *p)
+{
+	struct err err;
+
+	if (store(p, &err) < 0)
+		pool_say("%s", err.text);
+	for (struct host *h = p->hosts; h; h = h->next)
+		if (h->welcome)
+			removed_send(h);
+	for (size_t i = 0; i < p->table.entries.n; i++) {
+		struct pool_entry *e = &p->table.entries.v[i];
+		struct host *h = host_find(p, e->member.name);
+		if (e->removed || strcmp(e->member.name, p->conf.name) == 0 ||
+		    !removed_has(&p->removed, e->member.name, e->member.join))
+			continue;
+		pool_say("%s was removed from the pool", e->member.name);
+		e->removed = true;
+		e->linked = false;
+		e->report = (struct peer_report){0};
+		if (h && h->link)
+			link_close(h->link, "it was removed from the pool");
+	}
+	listener_revoke(p->listener, &p->removed.stations);
+	members_store(p);
+	if (ourselves(p, &err) < 0) {
+		pool_say("%s", err.text);
+		p->leave(p);
+	}
+}
+
+void removed_hear(struct pool *p, const json_t *head)
+{
+	struct err err;
+	int rc = take(p, head, &err);
+
+	if (rc < 0)
+		pool_say("%s", err.text);
+	else if (rc > 0)
+		spread(p);
+}
+
+/* The join that is removed with all before it: the last of that name. */
+static uint64_t join_of(struct pool *p, const char *name)
+{
+	const struct pool_entry *e = pool_table_find(&p->table, name);
+	uint64_t join = pool_station_join(&p->home, name), seen = e && !e->removed ? e->member.join : 0;
+
+	return join > seen ? join : seen;
+}
+
+int member_remove(struct pool *p, const char *name, struct err *err)
+{
+	struct strbuf key = {0}, text = {0}, signature = {0};
+	uint64_t join = join_of(p, name);
+	int rc = pool_home_read(&p->home, "ca.key", &key, err);
+
+	if (rc == -ENOENT)
+		err_set(err, rc = -ENOTSUP, "only the station that created the pool can remove others");
+	else if (rc == 0 && strcmp(name, p->conf.name) == 0)
+		rc = err_set(err, -EINVAL, "%s is this station, which has the pool's authority", name);
+	else if (rc == 0 && (!join || removed_has(&p->removed, name, join)))
+		rc = err_set(err, -ENOENT, "no station of this pool is called %.64s: 'shunt pool status' lists them",
+			     name);
+	if (rc == 0)
+		rc = removed_next(&p->removed, strbuf_text(&key), name, join, &text, &signature, err);
+	if (key.text)
+		explicit_bzero(key.text, key.n);
+	if (rc == 0) {
+		json_t *o = json_pack("{s:s,s:s}", "text", text.text, "signature", signature.text);
+		rc = take(p, o, err);
+		json_decref(o);
+	}
+	if (rc > 0)
+		spread(p);
+	strbuf_fini(&key);
+	strbuf_fini(&text);
+	strbuf_fini(&signature);
+	return rc < 0 ? rc : 0;
+}
