@@ -226,6 +226,22 @@ static void on_rested(uv_timer_t *timer)
 		uv_poll_start(&h->page_accepts, UV_READABLE, on_accepts);
 }
 
+/* On a personal instance's port. Another user of this machine gets nothing there, not even with the secrets of a session, which a program of his could
+ * have been sent that listened on this port while the server was down. */
+static bool page_refuse(int fd)
+{
+	static const char said[] = "HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
+				   "This page belongs to another user of this machine.\n";
+	int64_t owner = loopback_owner(fd);
+
+	if (owner == 0 || owner == (int64_t)geteuid())
+		return false;
+	send(fd, said, sizeof said - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+	shutdown(fd, SHUT_RDWR);
+	close(fd);
+	return true;
+}
+
 /* One of the page's: who is behind it shows by what it sends. */
 static void page_add(struct http *h, int fd)
 {
@@ -251,7 +267,9 @@ static void on_accepts(uv_poll_t *poll, int status, int events)
 
 	for (int i = 0; i < ACCEPTS; i++) {
 		int fd = accept4(page ? h->page : h->listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-		if (fd >= 0 && page) {
+		if (fd >= 0 && page && page_refuse(fd)) {
+			h->stats.rejected++;
+		} else if (fd >= 0 && page) {
 			page_add(h, fd);
 		} else if (fd >= 0) {
 			MHD_add_connection(h->daemon, fd, (const struct sockaddr *)&nobody, sizeof nobody.sun_family);
