@@ -2,9 +2,10 @@
  * signin.c - the program `shunt-signin`: asks PAM whether a password is right, as root.
  *
  * The server starts it before it gives up root, and has nothing else of root than this question. Each question has a process of its own:
- * modules may take seconds, hang or crash. A process that ends without an answer has one given for it.
+ * modules may take seconds, hang or crash. A process that takes too long is killed with its process group, whatever signals a module has blocked. One that
+ * ends without an answer has one given for it.
  *
- * $SHUNT_PAM_DIR, of whoever starts the server as root, is looked into instead of /etc/pam.d.
+ * Of whoever starts the server as root, for tests: $SHUNT_PAM_DIR is looked into instead of /etc/pam.d, and $SHUNT_PAM_SECONDS is the limit.
  */
 #include "pam/signin.h"
 
@@ -20,13 +21,16 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <security/pam_appl.h>
 
 static struct asked {
-	pid_t pid; /* 0: free */
+	pid_t pid; /* and its process group; 0: free */
 	uint64_t id;
+	int64_t until; /* ms: then it is killed */
+	bool late;
 } asked[SIGNIN_MOST];
 
 static void answer_send(const struct signin_answer *a)
@@ -142,9 +146,10 @@ static void question_child(struct signin_question *q)
 	sigset_t none;
 
 	strcpy(a.user, q->user);
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	alarm(SIGNIN_LIMIT);
 	question_ask(q, &a);
 	answer_send(&a);
 	_exit(0);
@@ -176,12 +181,52 @@ static void children_reap(void)
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
 		struct asked *x = place_find(pid);
 		if (x && (!WIFEXITED(status) || WEXITSTATUS(status) != 0))
-			answer_broken(x->id, WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM
-						     ? "a PAM module took too long"
+			answer_broken(x->id, x->late ? "a PAM module took too long"
 						     : "a PAM module ended the process that asked");
 		if (x)
 			x->pid = 0;
 	}
+}
+
+static int64_t clock_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static int64_t limit_ms(void)
+{
+	const char *text = getenv("SHUNT_PAM_SECONDS");
+	int seconds = text ? atoi(text) : 0;
+
+	return (seconds > 0 ? seconds : SIGNIN_LIMIT) * INT64_C(1000);
+}
+
+static void asked_kill(const struct asked *x)
+{
+	kill(-x->pid, SIGKILL);
+	kill(x->pid, SIGKILL); /* a module may have left the group */
+}
+
+/* Kills what has taken too long. Returns how long the next one has, in ms; -1: none is under way. */
+static int late_kill(void)
+{
+	int64_t now = clock_ms(), next = -1;
+
+	for (int i = 0; i < SIGNIN_MOST; i++) {
+		struct asked *x = &asked[i];
+		if (!x->pid || x->late)
+			continue;
+		if (x->until <= now) {
+			x->late = true;
+			asked_kill(x);
+		} else if (next < 0 || x->until - now < next) {
+			next = x->until - now;
+		}
+	}
+	return (int)next;
 }
 
 /* False: the server has gone. */
@@ -196,12 +241,13 @@ static bool question_take(void)
 	if (n != sizeof q)
 		return false;
 	q.user[sizeof q.user - 1] = q.password[sizeof q.password - 1] = q.address[sizeof q.address - 1] = '\0';
-	x->id = q.id;
-	x->pid = fork();
+	*x = (struct asked){.id = q.id, .until = clock_ms() + limit_ms(), .pid = fork()};
 	if (x->pid == 0)
 		question_child(&q);
 	explicit_bzero(&q, sizeof q);
-	if (x->pid < 0) {
+	if (x->pid > 0) {
+		setpgid(x->pid, x->pid); /* here and there: whichever comes first */
+	} else {
 		x->pid = 0;
 		answer_broken(x->id, "no process could be started for it");
 	}
@@ -223,7 +269,7 @@ int main(void)
 	for (;;) {
 		struct signalfd_siginfo info;
 		p[1].events = place_find(0) ? POLLIN : 0;
-		if (poll(p, 2, -1) < 0 && errno != EINTR)
+		if (poll(p, 2, late_kill()) < 0 && errno != EINTR)
 			return 1;
 		if (p[0].revents && read(p[0].fd, &info, sizeof info) > 0)
 			children_reap();

@@ -7,7 +7,7 @@ import subprocess
 
 from lib import Instance, server, user_remove
 
-# What PAM is asked here: every account has the password "right"; "crash" kills whoever asks.
+# What PAM is asked here: every account has the password "right"; "crash" kills whoever asks; "slow" takes until there is a file "go", "hang" until "hanging" is gone.
 PAM = """auth [success=1 default=ignore] pam_exec.so expose_authtok quiet %s
 auth requisite pam_deny.so
 auth required pam_permit.so
@@ -18,6 +18,8 @@ read -r password
 case "$PAM_USER $password" in
 *" right") exit 0 ;;
 *crash) kill -9 $PPID ;;
+*slow) : >ROOT/asked; while [ ! -e ROOT/go ]; do sleep 0.1; done; exit 0 ;;
+*hang) trap '' TERM ALRM HUP; while [ -e ROOT/hanging ]; do sleep 0.2; done ;;
 esac
 exit 1
 """
@@ -27,10 +29,15 @@ def system_files(root):
     """A certificate for this machine, and a service of PAM."""
     os.mkdir(root + "/pam")
     with open(root + "/password", "w") as f:
-        f.write(PASSWORD)
+        f.write(PASSWORD.replace("ROOT", root))
     os.chmod(root + "/password", 0o755)
     with open(root + "/pam/shunt", "w") as f:
         f.write(PAM % (root + "/password"))
+    system_certificate(root)
+
+
+def system_certificate(root):
+    """A new one each time."""
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
         "-keyout", root + "/key.pem", "-out", root + "/cert.pem"], check=True, capture_output=True)
     shutil.chown(root + "/key.pem", "daemon")
@@ -42,6 +49,7 @@ def system_start():
     with open(i.home + "/shunt.conf", "w") as f:
         f.write("account = daemon\n[cluster]\nlisten = 127.0.0.1:0\n[page]\nlisten = 127.0.0.1:0\ncertificate = %s/cert.pem\nkey = %s/key.pem\n" % (i.root, i.root))
     i.env["SHUNT_PAM_DIR"] = i.root + "/pam"
+    i.env["SHUNT_PAM_SECONDS"] = "8"
     i.start()
     return i
 
