@@ -62,8 +62,8 @@ extern const struct command command_allocations; /* allocations.c */
 
 /* Pools of workstations. */
 extern const struct command command_pool_create, command_pool_join, command_pool_token, command_pool_start,
-	command_pool_stop, command_pool_status, command_pool_pause, command_pool_resume,
-	command_pool_remove;		   /* pool.c */
+	command_pool_stop, command_pool_status, command_pool_pause, command_pool_resume, command_pool_remove,
+	command_pool_renew;		   /* pool.c */
 extern const struct command command_spawn; /* spawn.c */
 
 /* What shows things. */

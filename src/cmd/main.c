@@ -73,6 +73,7 @@ const struct command *const commands[] = {
 	&command_pool_start,
 	&command_pool_stop,
 	&command_pool_remove,
+	&command_pool_renew,
 	&command_pool_pause,
 	&command_pool_resume,
 	&command_pool_status,

@@ -13,6 +13,7 @@
 
 #include "base/amount.h"
 #include "base/table.h"
+#include "base/timetext.h"
 #include "base/vec.h"
 #include "cmd/commands.h"
 #include "cmd/instance.h"
@@ -384,6 +385,23 @@ static int remove_run(const struct command *c, const void *arguments, const stru
 		"Removed: it can place no tasks and gets none. All stations hear of it, those that are off when they are back.");
 }
 
+static int renew_run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const char *error;
+	char when[32];
+	json_t *o;
+	int code = ask(c, json_pack("{s:s}", "t", "renew"), &o);
+
+	error = json_string_value(json_object_get(o, "error"));
+	if (code == EXIT_OK && (!o || error))
+		code = command_fail(c, "%s", error ? error : "the pool's daemon does not answer");
+	else if (code == EXIT_OK)
+		printf("Renewed: the certificate of this station is valid until %s.\n",
+		       instant_format(json_integer_value(json_object_get(o, "until")), when, sizeof when));
+	json_decref(o);
+	return code;
+}
+
 static const struct option pause_options[] = {
 	{"for", OPTION_SECONDS, offsetof(struct pause_arguments, seconds), "DURATION", NULL, NULL, 0, 0,
 	 "end the pause after this time", 0},
@@ -487,6 +505,16 @@ const struct command command_pool_remove = {
 		"A station that is lost or was stolen can be removed, too.",
 	.examples = remove_examples,
 	.run = remove_run,
+	.alone = true,
+};
+const struct command command_pool_renew = {
+	.name = "pool renew",
+	.operands = "",
+	.about = "Renew the certificate of this station.",
+	.details =
+		"A certificate is valid for three years, and renewed by itself when a third of that is left. The station that created the pool must be reached for that. One whose certificate has expired "
+		"joins again.",
+	.run = renew_run,
 	.alone = true,
 };
 const struct command command_pool_pause = {

@@ -12,7 +12,8 @@
 #include "station/pool_home.h"
 #include "tls/pki.h"
 
-#define LIFE (3 * 365 * 86400LL) /* of a station's certificate: joining again brings another */
+#define LIFE (3 * 365 * 86400LL) /* of a station's certificate */
+#define EARLY 86400LL		 /* certificates are valid from that long before they were made (pki.h) */
 #define TOKENS_MOST 1000
 
 static int issue(const struct pool_home *h, const char *csr, const char *name, uint64_t join, struct strbuf *ret,
@@ -169,4 +170,17 @@ int pool_token_use(const struct pool_home *h, const char *id, const char *secret
 		rc = issue(h, csr, name, strtoull(id + 1, NULL, 10), ret_cert, err);
 	json_decref(joins);
 	return rc;
+}
+
+int pool_certificate_renew(const struct pool_home *h, const struct cert_names *who, const char *csr,
+			   struct strbuf *ret_cert, struct err *err)
+{
+	if (who->role != CERT_NODE)
+		return err_set(err, -EACCES, "only certificates of stations are renewed");
+	return issue(h, csr, who->name, who->join, ret_cert, err);
+}
+
+bool pool_certificate_due(int64_t from, int64_t until, int64_t now)
+{
+	return now > until - (until - from - EARLY) / 3;
 }

@@ -1,7 +1,7 @@
 /*
  * pool_client.c - commands of this machine, at DIR/socket, which only the daemon's user (and root) can reach. They speak frames as stations do:
  *
- *	-> start (as a station's, with need, live, input), input, signal, status, pause, remove, stop
+ *	-> start (as a station's, with need, live, input), input, signal, status, pause, remove, renew, stop
  *	<- out, done, failed, status, paused, answer
  */
 #include <errno.h>
@@ -42,10 +42,11 @@ static void status_give(struct client *c)
 	for (size_t i = 0; i < p->table.entries.n; i++)
 		if (!p->table.entries.v[i].removed)
 			json_array_append_new(stations, station_pack(p, &p->table.entries.v[i], now));
-	link_pack(c->link, NULL, 0, "{s:s,s:s,s:s,s:s,s:i,s:I,s:i,s:I,s:s,s:o}", "t", "status", "pool", p->conf.pool,
-		  "name", p->conf.name, "policy", place_name(p->conf.policy), "port", p->port, "waiting",
+	link_pack(c->link, NULL, 0, "{s:s,s:s,s:s,s:s,s:i,s:I,s:i,s:I,s:s,s:I,s:o}", "t", "status", "pool",
+		  p->conf.pool, "name", p->conf.name, "policy", place_name(p->conf.policy), "port", p->port, "waiting",
 		  (json_int_t)origin_waiting(p), "tasks", host_tasks(p, &spent), "paused_until",
-		  (json_int_t)p->guard.pause_until, "owner", p->conf.owner, "stations", stations);
+		  (json_int_t)p->guard.pause_until, "owner", p->conf.owner, "certificate_until",
+		  (json_int_t)p->identity.until, "stations", stations);
 }
 
 /* ---- frames ---- */
@@ -85,6 +86,19 @@ static void remove_take(struct client *c, const char *name)
 	answer(c, name ? member_remove(c->pool, name, &err) : -1, &err);
 }
 
+static void renew_take(struct client *c)
+{
+	struct err err;
+	int rc;
+
+	c->renews = true;
+	rc = identity_renew(c->pool, &err);
+	if (rc < 0) {
+		c->renews = false;
+		answer(c, rc, &err);
+	}
+}
+
 static void flood_watch(struct client *c)
 {
 	bool flooded = errands_flooded(c->pool, c);
@@ -118,6 +132,8 @@ static void on_frame(void *context, struct link *l, json_t *head, const char *da
 		pause_take(c, json_integer_value(json_object_get(head, "until")));
 	else if (strcmp(t, "remove") == 0)
 		remove_take(c, json_string_value(json_object_get(head, "name")));
+	else if (strcmp(t, "renew") == 0)
+		renew_take(c);
 	else if (strcmp(t, "stop") == 0)
 		c->pool->leave(c->pool);
 	flood_watch(c);

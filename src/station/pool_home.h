@@ -16,6 +16,7 @@
 #include "station/gossip.h"
 #include "station/peer.h"
 #include "station/place.h"
+#include "tls/pki.h"
 
 #define POOL_PORT 7724
 #define JOIN_AUTHORITY 1 /* of the station that created the pool */
@@ -66,5 +67,11 @@ uint64_t pool_station_join(const struct pool_home *h, const char *name);
 /* Uses a token up: the certificate of a station `name` for that request. -EACCES: wrong, used or expired; -ENOTSUP: the authority is elsewhere. */
 int pool_token_use(const struct pool_home *h, const char *id, const char *secret, const char *name, const char *csr,
 		   int64_t now, struct strbuf *ret_cert, struct err *err);
+
+/* Another certificate for a station that has one, with the same name and join. */
+int pool_certificate_renew(const struct pool_home *h, const struct cert_names *who, const char *csr,
+			   struct strbuf *ret_cert, struct err *err);
+/* Whether a certificate is to be renewed: a third of its life is left. */
+bool pool_certificate_due(int64_t from, int64_t until, int64_t now);
 
 #endif

@@ -21,6 +21,7 @@
 #include "station/senses.h"
 
 struct pool;
+struct guest;
 
 /* ---- links that we opened: to hosts of our tasks (pool_links.c) ---- */
 
@@ -66,6 +67,22 @@ void removed_hear(struct pool *p, const json_t *head);
 /* By the station that has the authority: all others hear of it. */
 int member_remove(struct pool *p, const char *name, struct err *err);
 
+/* ---- this station's certificate (pool_identity.c) ---- */
+
+struct identity {
+	struct tls_context *calls, *listens;
+	uint64_t join;
+	int64_t from, until; /* seconds since 1970 */
+	int64_t asked;	     /* ms: when another was last asked for; 0: never */
+};
+int identity_load(struct pool *p, struct err *err);
+void identity_drop(struct pool *p);
+void identity_turn(struct pool *p, int64_t now); /* asks for another in time */
+/* Asks now. Clients that wait (`renews`) get the answer. */
+int identity_renew(struct pool *p, struct err *err);
+void renewal_take(struct host *h, const char *type, const json_t *head);
+void renewal_serve(struct guest *g, const json_t *head);
+
 /* ---- tasks of ours (pool_origin.c) ---- */
 
 struct client {
@@ -73,6 +90,7 @@ struct client {
 	struct client *next;
 	struct link *link;
 	bool paused;
+	bool renews;	       /* waits for a new certificate of this station */
 	struct errand *reader; /* who gets its input */
 	bool live;
 };
@@ -174,11 +192,10 @@ struct pool {
 	uv_loop_t *loop;
 	struct pool_home home;
 	struct pool_conf conf;
-	struct tls_context *calls, *listens;
+	struct identity identity;
 	struct listener *listener;
 	int port;
 	uint64_t run;
-	uint64_t join; /* of our own certificate */
 	struct removed removed;
 	struct pool_table table;
 	struct pool_load *load;

@@ -75,6 +75,8 @@ static void on_frame(void *context, struct link *l, json_t *head, const char *da
 		rumors_send(h);
 		origin_welcome(h);
 		origin_place(h->pool);
+	} else if (strcmp(t, "renewed") == 0 || strcmp(t, "refused") == 0) {
+		renewal_take(h, t, head);
 	} else {
 		origin_frame(h, t, head, data, n);
 	}
@@ -114,7 +116,7 @@ static void host_tick(struct host *h, int64_t now, bool news)
 		if (now >= h->retry_at && gossips)
 			e->linked = true;
 		if (now >= h->retry_at && (!gossips || h->rumors || h->tasks))
-			h->link = link_connect(p->loop, p->calls, e->member.where, CERT_NODE, &events, h);
+			h->link = link_connect(p->loop, p->identity.calls, e->member.where, CERT_NODE, &events, h);
 		return;
 	}
 	if (!h->welcome)
@@ -211,6 +213,8 @@ static void on_guest_frame(void *context, struct link *l, json_t *head, const ch
 		on_report(g, head);
 	else if (strcmp(t, "removed") == 0)
 		removed_hear(g->pool, head);
+	else if (strcmp(t, "renew") == 0)
+		renewal_serve(g, head);
 	else if (strcmp(t, "rumors") == 0)
 		rumors_take(g->pool, head);
 	else if (strcmp(t, "pong") == 0)
@@ -312,7 +316,7 @@ int links_start(struct pool *p, struct err *err)
 		 colon ? p->conf.listen : "127.0.0.1", p->port);
 	if (strncmp(self, "0.0.0.0:", 8) == 0)
 		snprintf(self, sizeof self, "127.0.0.1:%d", p->port);
-	member_learn(p, p->conf.name, self, p->join);
+	member_learn(p, p->conf.name, self, p->identity.join);
 	json_object_foreach(list, name, m)
 	{
 		const json_t *where =

@@ -39,6 +39,7 @@ static void on_tick(uv_timer_t *t)
 	links_tick(p);
 	clients_tick(p);
 	discover_tick(p, now);
+	identity_turn(p, now);
 	origin_place(p);
 }
 
@@ -61,35 +62,6 @@ static void leave(struct pool *p)
 static void on_end(uv_signal_t *s, int number)
 {
 	leave(s->data);
-}
-
-static int contexts_create(struct pool *p, struct err *err)
-{
-	struct strbuf key = {0}, cert = {0}, ca = {0};
-	int rc = pool_home_read(&p->home, "node.key", &key, err);
-
-	if (rc == 0)
-		rc = pool_home_read(&p->home, "node.crt", &cert, err);
-	if (rc == 0)
-		rc = pool_home_read(&p->home, "ca.crt", &ca, err);
-	struct tls_options o = {.cert = strbuf_text(&cert),
-				.key = strbuf_text(&key),
-				.ca = strbuf_text(&ca),
-				.revoked = &p->removed.stations};
-	struct cert_names self;
-
-	if (rc == 0)
-		rc = pki_names(strbuf_text(&cert), &self, err);
-	p->join = rc == 0 ? self.join : 0;
-
-	if (rc == 0)
-		rc = tls_context_create(&o, false, &p->calls, err);
-	if (rc == 0)
-		rc = tls_context_create(&o, true, &p->listens, err);
-	strbuf_fini(&key);
-	strbuf_fini(&cert);
-	strbuf_fini(&ca);
-	return rc;
 }
 
 static int user_find(struct pool *p, struct err *err)
@@ -122,9 +94,10 @@ static int port_open(struct pool *p, struct err *err)
 
 	snprintf(last, sizeof last, "%.*s%d", (int)n - 1, p->conf.listen, p->conf.last_port);
 	if (any && p->conf.last_port)
-		rc = listener_open(p->loop, last, p->listens, &limits, &events, p, &p->listener, NULL);
+		rc = listener_open(p->loop, last, p->identity.listens, &limits, &events, p, &p->listener, NULL);
 	if (rc < 0)
-		rc = listener_open(p->loop, p->conf.listen, p->listens, &limits, &events, p, &p->listener, err);
+		rc = listener_open(p->loop, p->conf.listen, p->identity.listens, &limits, &events, p, &p->listener,
+				   err);
 	if (rc < 0)
 		return rc;
 	p->port = listener_port(p->listener);
@@ -138,7 +111,7 @@ static int port_open(struct pool *p, struct err *err)
 static int bring_up(struct pool *p, struct err *err)
 {
 	struct timespec t;
-	int rc = contexts_create(p, err);
+	int rc = identity_load(p, err);
 
 	p->loop = uv_default_loop();
 	p->leave = leave;
@@ -191,8 +164,7 @@ static void tear_down(struct pool *p)
 	pool_table_fini(&p->table);
 	removed_fini(&p->removed);
 	pool_load_free(p->load);
-	tls_context_free(p->calls);
-	tls_context_free(p->listens);
+	identity_drop(p);
 }
 
 static int lock_take(const struct pool_home *h, struct err *err)

@@ -41,7 +41,7 @@ static int take(struct pool *p, const json_t *o, struct err *err)
 
 static int ourselves(const struct pool *p, struct err *err)
 {
-	return removed_has(&p->removed, p->conf.name, p->join)
+	return removed_has(&p->removed, p->conf.name, p->identity.join)
 		       ? err_set(err, -EKEYREVOKED,
 				 "this station was removed from pool %s: to join again, remove %.300s, and ask for a token",
 				 p->conf.pool, p->home.dir)

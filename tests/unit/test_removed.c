@@ -1,5 +1,5 @@
 /*
- * test_removed.c - the list of stations that were removed from a pool: who signs it, which of two counts, and that a name can be given again.
+ * test_removed.c - the list of stations that were removed from a pool: who signs it, which of two counts, and that a name can be given again; when certificates are renewed.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "station/pool_home.h"
 #include "station/removed.h"
 
 struct authority {
@@ -96,11 +97,23 @@ static void damaged(void **state)
 	revoked_fini(&r);
 }
 
+static void renewal(void **state)
+{
+	const int64_t day = 86400, made = 1000 * day, until = made + 900 * day; /* and valid a day before it was made */
+
+	(void)state;
+	assert_false(pool_certificate_due(made - day, until, made));
+	assert_false(pool_certificate_due(made - day, until, made + 600 * day));
+	assert_true(pool_certificate_due(made - day, until, made + 600 * day + 1));
+	assert_true(pool_certificate_due(made - day, until, until + day));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lists),
 		cmocka_unit_test(damaged),
+		cmocka_unit_test(renewal),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
