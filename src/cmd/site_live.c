@@ -19,7 +19,8 @@ static bool is_left_out(const char *name)
 
 	for (int i = 0; left_out[i] && !out; i++)
 		out = strncmp(name, left_out[i], strlen(left_out[i])) == 0;
-	return out && strcmp(name, "reservation_depth") != 0;
+	/* Jobs of another system, or of a queue that is gone, go to the default queue. */
+	return out && strcmp(name, "reservation_depth") != 0 && strcmp(name, "default_queue") != 0;
 }
 
 /* One that this program does not know, being older than the server, is left out as well. */

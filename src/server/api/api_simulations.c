@@ -29,10 +29,17 @@ static const struct field user_fields[] = {
 	{0},
 };
 static const struct schema user = {.fields = user_fields};
+static const struct field refusal_fields[] = {
+	{"reason", .is = REQUIRED | IS_TEXT, "of the first of them"},
+	{"jobs", .is = REQUIRED | IS_INT},
+	{0},
+};
+static const struct schema refusal = {.fields = refusal_fields};
 static const struct field run_fields[] = {
 	{"policy", .is = REQUIRED | IS_TEXT},
 	{"jobs", .is = REQUIRED | IS_INT, "that ran"},
 	{"refused", .is = REQUIRED | IS_INT, "jobs that the nodes or rules of today do not take"},
+	{"refusals", .is = REQUIRED | IS_LIST, "why, the first reasons", .of = &refusal, .item = IS_OBJECT},
 	{"wait_mean", .is = REQUIRED | IS_REAL, "seconds, as all waits"},
 	{"wait_median", .is = REQUIRED | IS_REAL},
 	{"wait_p90", .is = REQUIRED | IS_REAL},
