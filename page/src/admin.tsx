@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { change, type Refused } from "./api";
 import { instant } from "./format";
 import { Card, Confirm, Instant, jobLink, Problem, short, Table, useLive, type Column } from "./parts";
+import { SimulationSection } from "./simulation";
 import { t, type Sentence } from "./text";
 
 interface Thing {
@@ -47,7 +48,7 @@ const KINDS: Record<string, { path: string; list: string; of: string }> = {
   accounts: { path: "/v1/accounts", list: "accounts", of: "account" },
   qos: { path: "/v1/qos", list: "qos", of: "qos" },
 };
-const SECTIONS = [...Object.keys(KINDS), "server", "audit"];
+const SECTIONS = [...Object.keys(KINDS), "server", "audit", "simulation"];
 
 const textOf = (value: unknown): string => (Array.isArray(value) ? value.map(textOf).join(", ") : value !== null && typeof value === "object" ? Object.entries(value).map(([k, v]) => `${k}=${textOf(v)}`).join(", ") : String(value));
 
@@ -260,7 +261,7 @@ export function AdminView({ role, section = "queues" }: { role: string; section?
       </nav>
       <Problem error={error} />
       <div key={`${section} ${version}`}>
-        {section === "audit" ? <Audit /> : section === "server" ? <Server known={known} onWish={setWish} /> : KINDS[section] && <Things kind={section} manager={role === "manager"} known={known} onWish={setWish} />}
+        {section === "simulation" ? <SimulationSection /> : section === "audit" ? <Audit /> : section === "server" ? <Server known={known} onWish={setWish} /> : KINDS[section] && <Things kind={section} manager={role === "manager"} known={known} onWish={setWish} />}
       </div>
       {wish && (
         <Confirm title={wish.title} text={wish.text} action={t("admin.do")} onYes={() => void run()} onNo={() => setWish(null)}>

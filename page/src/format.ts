@@ -45,9 +45,14 @@ export function instant(at: number | null | undefined): string {
   return format(today ? { hour: "2-digit", minute: "2-digit" } : { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" }).format(d);
 }
 
-/* "17 Nov", of a day in UTC. */
-export function dayText(at: number): string {
-  return format({ day: "numeric", month: "short", timeZone: "UTC" }).format(new Date(at * 1000));
+/* "17 Nov", of a day in UTC, or here. */
+export function dayText(at: number, utc = true): string {
+  return format({ day: "numeric", month: "short", ...(utc ? { timeZone: "UTC" } : {}) }).format(new Date(at * 1000));
+}
+
+/* "14:05" of any day. */
+export function clockText(at: number, seconds = false): string {
+  return format({ hour: "2-digit", minute: "2-digit", ...(seconds ? { second: "2-digit" } : {}) }).format(new Date(at * 1000));
 }
 
 export function instantFull(at: number): string {

@@ -80,7 +80,7 @@ function Days({ user, days }: { user: string; days: number }): JSX.Element {
     <>
       <Problem error={error} />
       <p>{data ? text : t("loading")}</p>
-      <Chart label={text} times={times} series={series} unit="h" />
+      <Chart label={text} times={times} series={series} value={(v) => `${v} h`} />
     </>
   );
 }

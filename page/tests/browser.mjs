@@ -182,6 +182,16 @@ async function machine() {
   ok("who changed what, and what undoes it", true);
 }
 
+/* The past under another policy, computed beside the server. */
+async function simulation() {
+  await page.getByRole("link", { name: "Simulation" }).click();
+  await page.getByLabel(/^Compare shunt/).selectOption("fcfs");
+  await page.getByRole("button", { name: "Simulate" }).click();
+  await page.locator(".verdict").getByText(/With fcfs, jobs would have waited/).waitFor();
+  ok("the past under another policy, as charts", (await page.locator(".chart canvas").count()) === 3 && (await page.getByRole("row", { name: /Longest wait/ }).count()) === 1);
+  await accessible("simulation");
+}
+
 async function plan() {
   await go("#/plan", "Plan");
   const canvas = page.locator("canvas.plan");
@@ -201,7 +211,7 @@ async function plan() {
 async function phone() {
   await page.setViewportSize({ width: 390, height: 780 });
   await page.emulateMedia({ colorScheme: "dark" });
-  for (const [hash, heading] of [["#/", /./], ["#/jobs", "Jobs"], ["#/jobs/1", /first/], ["#/plan", "Plan"], ["#/history", "History"], ["#/usage", "Usage"], ["#/files", "Files"], ["#/nodes", "Nodes"], ["#/admin", "Administration"], ["#/submit", "Submit a job"]]) {
+  for (const [hash, heading] of [["#/", /./], ["#/jobs", "Jobs"], ["#/jobs/1", /first/], ["#/plan", "Plan"], ["#/history", "History"], ["#/usage", "Usage"], ["#/files", "Files"], ["#/nodes", "Nodes"], ["#/admin", "Administration"], ["#/admin/simulation", "Administration"], ["#/submit", "Submit a job"]]) {
     await go(hash, heading);
     await page.waitForFunction(() => !document.querySelector("[aria-busy=true]"));
     await fits(hash);
@@ -289,6 +299,7 @@ try {
   await list();
   await portuguese();
   await machine();
+  await simulation();
   await plan();
   await phone();
   await framed();
