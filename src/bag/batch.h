@@ -37,6 +37,7 @@ struct batch_request {
 	int id;
 	int64_t chunks, each, seconds, memory; /* memory: KiB of a processor; 0: not stated */
 	int64_t gpus;			       /* of a chunk */
+	bool last;			       /* behind all other jobs */
 	const char *script, *output;
 };
 
@@ -62,6 +63,11 @@ struct batch_dialect {
 	void (*plan_words)(const struct provider_options *o, word_list *ret);
 	int (*plan_parse)(const char *name, const char *text, size_t n, int64_t now, struct rebuild *ret);
 };
+/* Of a job called NAME-NUMBER, as PBS's are; 0: it is none of this name. */
+int tag_number(const char *name, const char *value);
+/* What `shunt plan --json` prints. */
+int server_plan_parse(const char *name, const char *text, size_t n, int64_t now, struct rebuild *ret);
+
 extern const struct batch_dialect dialect_slurm, dialect_pbs, dialect_shunt;
 
 struct provider *batch_create(const struct batch_dialect *d, const struct provider_user *user,

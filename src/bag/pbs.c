@@ -12,8 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <jansson.h>
-
 #include "bag/batch.h"
 #include "base/program.h"
 
@@ -91,6 +89,10 @@ static void own_submit_words(const struct batch_request *r, word_list *w)
 {
 	words_add(w, "", own_program());
 	submit_words(r, w);
+	if (r->last) {
+		words_add(w, "", "-p");
+		words_add(w, "", "-1024");
+	}
 }
 
 /* "12.server", "12[1].server" is not one of ours. */
@@ -193,7 +195,7 @@ static int64_t walltime(const char *text)
 	return sum > INT32_MAX ? INT32_MAX : sum;
 }
 
-static int number_of(const char *name, const char *value)
+int tag_number(const char *name, const char *value)
 {
 	size_t n = strlen(name);
 
@@ -206,7 +208,7 @@ static int number_of(const char *name, const char *value)
 static void attribute(const char *name, const char *key, const char *value, struct job *j)
 {
 	if (strcmp(key, "Job_Name") == 0)
-		j->number = number_of(name, value);
+		j->number = tag_number(name, value);
 	else if (strcmp(key, "job_state") == 0)
 		j->state = *value;
 	else if (strcmp(key, "Resource_List.walltime") == 0)
@@ -338,36 +340,6 @@ static void own_plan_words(const struct provider_options *o, word_list *w)
 	words_add(w, "", "--json");
 }
 
-static int64_t integer(const json_t *o, const char *key)
-{
-	return json_integer_value(json_object_get(o, key));
-}
-
-static int own_plan_parse(const char *name, const char *text, size_t n, int64_t now, struct rebuild *ret)
-{
-	const json_t *x;
-	size_t i;
-	json_t *all = json_loadb(text, n, 0, NULL);
-
-	json_array_foreach(json_object_get(all, "nodes"), i, x) if (json_is_true(json_object_get(x, "up")))
-		ret->processors += integer(x, "cpus");
-	json_array_foreach(json_object_get(all, "pieces"), i, x)
-	{
-		int64_t start = integer(x, "start"), end = integer(x, "end"), cpus = integer(x, "cpus");
-		const char *job = json_string_value(json_object_get(x, "name"));
-		if (cpus < 1 || cpus > 1000000 || end <= start || end <= now || ret->jobs.n >= REBUILD_JOBS)
-			continue;
-		vec_push(&ret->jobs, (struct rebuild_job){.processors = cpus,
-							  .running = start <= now,
-							  .end = end,
-							  .seconds = end - start,
-							  .start = start,
-							  .number = job ? number_of(name, job) : 0});
-	}
-	json_decref(all);
-	return ret->processors > 0 && ret->processors < INT32_MAX ? 0 : -EINVAL;
-}
-
 /* One node needs no help; several are reached by pbsdsh, which starts once on each. */
 #define LAUNCH(pbsdsh)                                                                                                 \
 	"end=$(($(date +%s) + seconds))\n"                                                                             \
@@ -378,7 +350,10 @@ static int own_plan_parse(const char *name, const char *text, size_t n, int64_t 
 	"here=$(hostname)\n"                                                                                           \
 	"SHUNT_CPUS=$(sed 's/[.].*//' \"$PBS_NODEFILE\" 2>/dev/null | grep -cx \"${here%%.*}\")\n"                     \
 	"nodes=$(sort -u \"$PBS_NODEFILE\" 2>/dev/null | wc -l) lines=$(wc -l < \"$PBS_NODEFILE\")\n"                  \
-	"[ \"${SHUNT_CPUS:-0}\" -gt 0 ] || SHUNT_CPUS=$((lines / (nodes > 0 ? nodes : 1)))\n"                          \
+	"if [ \"${SHUNT_CPUS:-0}\" -eq 0 ]; then\n"                                                                    \
+	"here=$(awk -v n=\"${PBS_NODENUM:-0}\" '!seen[$0]++ && n-- == 0' \"$PBS_NODEFILE\")\n"                         \
+	"SHUNT_CPUS=$(grep -cxF -e \"$here\" \"$PBS_NODEFILE\")\n"                                                     \
+	"fi\n"                                                                                                         \
 	"[ \"$nodes\" -gt 1 ] || SHUNT_CPUS=$lines\n"                                                                  \
 	"[ \"${SHUNT_CPUS:-0}\" -gt 0 ] || SHUNT_CPUS=${PBS_NUM_PPN:-${NCPUS:-1}}\n"                                   \
 	"SHUNT_NODE=${PBS_NODENUM:-${PBS_VNODENUM:-0}} SHUNT_ALLOCATION=${PBS_JOBID%%.*}"
@@ -420,5 +395,5 @@ const struct batch_dialect dialect_shunt = {
 	.shrink_words = own_shrink_words,
 	.clear_words = own_clear_words,
 	.plan_words = own_plan_words,
-	.plan_parse = own_plan_parse,
+	.plan_parse = server_plan_parse,
 };

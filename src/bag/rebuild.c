@@ -10,12 +10,16 @@ void rebuild_clear(struct rebuild *r)
 	r->processors = r->queued = 0;
 	vec_clear(&r->jobs);
 	vec_clear(&r->free);
+	vec_clear(&r->places.nodes);
+	vec_clear(&r->places.pieces);
 }
 
 void rebuild_fini(struct rebuild *r)
 {
 	vec_free(&r->jobs);
 	vec_free(&r->free);
+	vec_free(&r->places.nodes);
+	vec_free(&r->places.pieces);
 }
 
 void rebuild_plan(struct rebuild *r, int64_t now)

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "bag/adapter.h"
+#include "bag/filler.h"
 #include "base/vec.h"
 
 enum {
@@ -31,6 +32,7 @@ struct rebuild_job {
 struct rebuild {
 	int64_t processors; /* that are in service */
 	VEC(struct rebuild_job) jobs;
+	struct filler_plan places; /* of a Shunt server: which nodes they are on; otherwise empty */
 	/* by rebuild_plan(): */
 	VEC(struct adapter_span) free;
 	int64_t queued;

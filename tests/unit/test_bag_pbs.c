@@ -100,13 +100,45 @@ static void own_plan(void **state)
 	assert_int_equal(r.jobs.v[1].number, 2);
 	check_free(&r, wanted, 4);
 	rebuild_clear(&r);
+	assert_int_equal(r.places.nodes.n, 0);
 	assert_int_equal(dialect_shunt.plan_parse("sb12", "no plan", 7, 1000, &r), -22);
+	rebuild_fini(&r);
+}
+
+/* Which nodes jobs are on, for fillers. */
+static void own_places(void **state)
+{
+	(void)state;
+	static const char text[] =
+		"{\"now\": 1000, \"foreseen\": 995, \"nodes\": [{\"name\": \"n1\", \"cpus\": 4, \"up\": true, \"drain_at\": 9000},"
+		"{\"name\": \"n2\", \"cpus\": 4, \"up\": false}, {\"name\": \"n3\", \"cpus\": 8, \"up\": true,"
+		"\"reservations\": [{\"name\": \"r\", \"start\": 5000, \"end\": null}]}],"
+		"\"pieces\": [{\"job\": \"7.a\", \"name\": \"x\", \"node\": \"n3\", \"cpus\": 3, \"start\": 900, \"end\": 2000, \"state\": \"running\"},"
+		"{\"job\": \"8.a\", \"node\": \"n1\", \"cpus\": 2, \"start\": 2500, \"end\": 3000, \"state\": \"expected\"},"
+		"{\"job\": \"8.a\", \"node\": \"n3\", \"cpus\": 2, \"start\": 2500, \"end\": 3000, \"state\": \"expected\"},"
+		"{\"job\": \"9.a\", \"name\": \"sb12-2\", \"node\": \"n3\", \"cpus\": 1, \"start\": 950, \"end\": 3000, \"state\": \"running\"},"
+		"{\"job\": \"6.a\", \"node\": \"n3\", \"cpus\": 1, \"start\": 950, \"end\": 1000, \"state\": \"running\"},"
+		"{\"job\": \"5.a\", \"node\": \"n9\", \"cpus\": 1, \"start\": 950, \"end\": 3000, \"state\": \"running\"}]}";
+	struct rebuild r = {0};
+	const struct filler_plan *p = &r.places;
+
+	assert_int_equal(dialect_shunt.plan_parse("sb12", text, sizeof text - 1, 1000, &r), 0);
+	assert_int_equal(p->nodes.n, 3);
+	assert_int_equal(p->nodes.v[0].until, 9000);
+	assert_int_equal(p->nodes.v[1].cpus, 0);
+	assert_int_equal(p->nodes.v[2].until, 5000);
+	assert_int_equal(p->pieces.n, 4);
+	assert_true(p->pieces.v[0].running && !p->pieces.v[0].ours);
+	assert_true(!p->pieces.v[1].running && p->pieces.v[1].job == p->pieces.v[2].job && p->pieces.v[2].node == 2);
+	assert_true(p->pieces.v[3].ours && p->pieces.v[3].running);
+	assert_true(p->whole);
 	rebuild_fini(&r);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(lines), cmocka_unit_test(plan), cmocka_unit_test(own_plan)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(lines), cmocka_unit_test(plan), cmocka_unit_test(own_plan),
+					   cmocka_unit_test(own_places)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

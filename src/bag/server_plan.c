@@ -1,0 +1,122 @@
+/*
+ * server_plan.c - the plan of a Shunt server, as `shunt plan --json` prints it: when jobs start, and on which nodes.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "bag/batch.h"
+#include "base/timetext.h"
+
+static int64_t integer(const json_t *o, const char *key)
+{
+	return json_integer_value(json_object_get(o, key));
+}
+
+#define PLAN_LATEST (INT64_C(1) << 60) /* instants are before */
+
+enum {
+	PLAN_NODES = 100000,
+	PLAN_CPUS = 1000000, /* of a node */
+	PLAN_EXPECTED = 500, /* a server shows where so many jobs will start, and not more */
+	PLAN_OLD = 10,	     /* seconds: of a long queue a forecast may be as old, and newer jobs are not in it */
+};
+
+/* With which can be computed. */
+static int64_t instant(int64_t t)
+{
+	return t < 0 ? 0 : t > PLAN_LATEST ? PLAN_LATEST : t;
+}
+
+/* Until when jobs may run on a node: it leaves, or it is kept for some. */
+static int64_t node_until(const json_t *node)
+{
+	int64_t until = integer(node, "drain_at") > 0 ? instant(integer(node, "drain_at")) : TIME_NEVER;
+	const json_t *x;
+	size_t i;
+
+	json_array_foreach(json_object_get(node, "reservations"), i, x) if (instant(integer(x, "start")) < until)
+		until = instant(integer(x, "start"));
+	return until;
+}
+
+/* Nodes by their names, jobs by their ids: numbers. */
+static json_int_t number(json_t *names, const json_t *name, bool add)
+{
+	const char *text = json_string_value(name);
+	const json_t *known = text ? json_object_get(names, text) : NULL;
+
+	if (known || !text || !add)
+		return known ? json_integer_value(known) : -1;
+	json_int_t next = (json_int_t)json_object_size(names);
+	return json_object_set_new(names, text, json_integer(next)) == 0 ? next : -1;
+}
+
+static void places_parse(const char *name, const json_t *all, int64_t now, struct filler_plan *ret)
+{
+	json_t *nodes = json_object(), *jobs = json_object(), *expected = json_object();
+	const json_t *x;
+	size_t i;
+
+	json_array_foreach(json_object_get(all, "nodes"), i, x)
+	{
+		int64_t cpus = json_is_true(json_object_get(x, "up")) ? integer(x, "cpus") : 0;
+		if (ret->nodes.n < PLAN_NODES &&
+		    number(nodes, json_object_get(x, "name"), true) == (json_int_t)ret->nodes.n)
+			vec_push(&ret->nodes,
+				 (struct filler_node){cpus > 0 && cpus < PLAN_CPUS ? cpus : 0, node_until(x)});
+	}
+	json_array_foreach(json_object_get(all, "pieces"), i, x)
+	{
+		const char *state = json_string_value(json_object_get(x, "state"));
+		const char *job = json_string_value(json_object_get(x, "name"));
+		struct filler_piece k = {.cpus = integer(x, "cpus"),
+					 .start = instant(integer(x, "start")),
+					 .end = instant(integer(x, "end"))};
+		json_int_t node = number(nodes, json_object_get(x, "node"), false);
+		json_int_t at = number(jobs, json_object_get(x, "job"), ret->pieces.n < REBUILD_JOBS);
+		if (node < 0 || at < 0 || !state || k.cpus < 1 || k.cpus > PLAN_CPUS || k.end <= k.start ||
+		    k.end <= now)
+			continue;
+		k.node = (uint32_t)node;
+		k.job = (uint32_t)at;
+		k.running = strcmp(state, "running") == 0;
+		k.ours = job && tag_number(name, job) > 0;
+		if (strcmp(state, "expected") == 0)
+			number(expected, json_object_get(x, "job"), true);
+		vec_push(&ret->pieces, k);
+	}
+	ret->whole = json_object_size(expected) < PLAN_EXPECTED && ret->pieces.n < REBUILD_JOBS &&
+		     ret->nodes.n < PLAN_NODES &&
+		     instant(integer(all, "now")) - instant(integer(all, "foreseen")) < PLAN_OLD;
+	json_decref(nodes);
+	json_decref(jobs);
+	json_decref(expected);
+}
+
+int server_plan_parse(const char *name, const char *text, size_t n, int64_t now, struct rebuild *ret)
+{
+	const json_t *x;
+	size_t i;
+	json_t *all = json_loadb(text, n, 0, NULL);
+
+	json_array_foreach(json_object_get(all, "nodes"), i, x) if (json_is_true(json_object_get(x, "up")))
+		ret->processors += integer(x, "cpus");
+	places_parse(name, all, now, &ret->places);
+	json_array_foreach(json_object_get(all, "pieces"), i, x)
+	{
+		int64_t start = integer(x, "start"), end = integer(x, "end"), cpus = integer(x, "cpus");
+		const char *job = json_string_value(json_object_get(x, "name"));
+		if (cpus < 1 || cpus > 1000000 || end <= start || end <= now || ret->jobs.n >= REBUILD_JOBS)
+			continue;
+		vec_push(&ret->jobs, (struct rebuild_job){.processors = cpus,
+							  .running = start <= now,
+							  .end = end,
+							  .seconds = end - start,
+							  .start = start,
+							  .number = job ? tag_number(name, job) : 0});
+	}
+	json_decref(all);
+	return ret->processors > 0 && ret->processors < INT32_MAX ? 0 : -EINVAL;
+}
