@@ -61,7 +61,9 @@ struct batch {
 	int64_t listed, wait; /* when it was listed last; seconds until it is again */
 	int64_t pause, until; /* after a failure: its length, and when it ends */
 	struct rebuild plan;
-	int64_t plan_wanted, planned; /* when it was asked for, and read; 0: never */
+	int64_t plan_wanted, planned; /* when it was wanted, and asked for; 0: never */
+	int64_t known;		      /* when the plan was asked for that is known */
+	int64_t changed; /* when a command has changed something at the cluster that a plan from before does not have */
 };
 
 void words_add(word_list *l, const char *option, const char *text)
@@ -318,6 +320,7 @@ static void submit(struct batch *s, struct request *q, int64_t now)
 				  .gpus = s->options.gpus,
 				  .seconds = q->r.seconds,
 				  .memory = s->options.memory,
+				  .last = s->options.filler,
 				  .script = path.text,
 				  .output = out.text};
 	s->dialect->submit_words(&r, &w);
@@ -514,6 +517,7 @@ static void plan_read(struct batch *s, bool good, struct strbuf *text, int64_t n
 		return;
 	}
 	rebuild_plan(&s->plan, now);
+	s->known = s->planned;
 	for (size_t i = 0; i < s->plan.jobs.n; i++) {
 		const struct rebuild_job *j = &s->plan.jobs.v[i];
 		if (j->number > 0 && (size_t)j->number <= s->all.n && !j->running)
@@ -575,6 +579,8 @@ static bool command_done(struct batch *s, int64_t now)
 		strbuf_printf(&text, "\nno answer in %" PRId64 " s", PATIENCE * s->user.pace);
 	enum action action = s->action;
 	s->action = NOTHING;
+	if (action != LIST && action != PLAN)
+		s->changed = now;
 	if (action == SUBMIT)
 		submitted(s, good, &text, now);
 	else if (action == LIST)
@@ -585,6 +591,16 @@ static bool command_done(struct batch *s, int64_t now)
 		plan_read(s, good, &text, now);
 	strbuf_fini(&text);
 	return true;
+}
+
+/* Whether the plan is read now: once in PATIENCE times the pace, and for a filler five times in one. */
+static bool plan_due(const struct batch *s, int64_t now)
+{
+	int64_t every = (s->plan.processors ? PATIENCE : 1) * s->user.pace;
+
+	if (s->options.filler)
+		every = s->user.pace > 5 ? s->user.pace / 5 : 1;
+	return s->plan_wanted && now - s->planned >= every;
 }
 
 static void poll_all(struct provider *p, int64_t now)
@@ -611,9 +627,10 @@ static void poll_all(struct provider *p, int64_t now)
 		/* What has failed is looked for, too, for some time. */
 		out = out || (q->sent && (!q->r.ended || now - q->r.ended < 2 * PATIENCE * s->user.pace));
 	}
-	if (out && now - s->listed >= s->wait)
+	bool due = plan_due(s, now);
+	if (out && now - s->listed >= s->wait && !(due && s->options.filler && s->planned < s->listed)) /* by turns */
 		list(s, now);
-	else if (s->plan_wanted && now - s->planned >= (s->plan.processors ? PATIENCE : 1) * s->user.pace)
+	else if (due)
 		plan_ask(s, now);
 }
 
@@ -687,12 +704,14 @@ static int plan(struct provider *p, struct provider_plan *ret, struct err *err)
 	struct batch *s = (struct batch *)p;
 
 	s->plan_wanted = s->dialect->plan_words != NULL;
-	if (!s->plan.processors)
+	if (!s->plan.processors || (s->options.filler && s->known <= s->changed))
 		return err_set(err, -ENOTSUP, "the plan of the cluster is not known");
 	*ret = (struct provider_plan){.processors = s->plan.processors,
 				      .queued = s->plan.queued,
 				      .free = s->plan.free.v,
-				      .nfree = s->plan.free.n};
+				      .nfree = s->plan.free.n,
+				      .places = s->plan.places.nodes.n ? &s->plan.places : NULL,
+				      .read = s->known};
 	return 0;
 }
 
@@ -807,7 +826,7 @@ struct provider *batch_create(const struct batch_dialect *d, const struct provid
 {
 	struct batch *s = mem_zalloc(sizeof *s);
 
-	*s = (struct batch){.base.kind = &batch_kind, .dialect = d, .user = *user, .options = *options};
+	*s = (struct batch){.base.kind = &batch_kind, .dialect = d, .user = *user, .options = *options, .changed = -1};
 	tag_read(s, user->tag);
 	s->options.each = options->each > 1 ? options->each : 1;
 	s->wait = user->pace;

@@ -47,7 +47,8 @@ struct broker_options {
 	int nplaces;
 	struct provider_options request; /* to each of them, at most */
 	enum adapter_heuristic adapter;
-	bool retry; /* tasks that were set aside wait again */
+	bool filler; /* only what nobody else would have is requested (filler.h); Shunt servers only */
+	bool retry;  /* tasks that were set aside wait again */
 	/* A task is done, or set aside; it is in the journal. NULL: nobody wants to know. */
 	void (*finished)(void *arg, const struct record *r);
 	/* About ten times a second. NULL: the same. */

@@ -15,6 +15,7 @@
 
 #include "bag/adapter.h"
 #include "bag/broker_internal.h"
+#include "bag/filler.h"
 #include "base/text.h"
 #include "base/timetext.h"
 
@@ -22,6 +23,7 @@ enum {
 	WAIT_US = 1000000,  /* tasks that wait shorter find a worker by themselves */
 	JOIN_SECONDS = 120, /* workers of a request that runs come within */
 	PAUSE_MOST = 600,
+	FILLER_GUESS = 60,    /* seconds that a task is assumed to take before one has finished */
 	NUMBERS = 10000,      /* of one cluster's requests; see cluster_of() */
 	END_US = 30 * 1000000 /* a worker that goes so shortly before its end goes because of it */
 };
@@ -31,6 +33,7 @@ struct account {
 	double used;	    /* processor seconds of tasks that finished there */
 	int64_t idle_since; /* microseconds; 0: it has something to do */
 	bool told;	    /* its end is in the journal */
+	bool yielded;	    /* it was given back for a job of others */
 };
 
 struct cluster {
@@ -50,6 +53,8 @@ struct cluster {
 	int64_t decided;	      /* when the adapter was asked last */
 	uint64_t digest;	      /* of the requests' states then */
 	int64_t pause, until;	      /* after an allocation that finished no task: its length and end, seconds */
+	int64_t each;		      /* processors that must be on one node */
+	int64_t read;		      /* of the plan that a filler looked at last */
 };
 
 static void warn(void *arg, const char *text)
@@ -88,6 +93,8 @@ static int prepare(void *arg, const struct provider_request *r, int64_t nodes, c
 		      "${SHUNT_END:+--end \"$SHUNT_END\"} ${CUDA_VISIBLE_DEVICES:+--gpus \"$(echo "
 		      "\"$CUDA_VISIBLE_DEVICES\" | tr , '\\n' | grep -c .)\"}",
 		      (int)strcspn(c->place, ":"), c->place);
+	if (b->options->filler) /* without a broker nobody gives it back */
+		strbuf_printf(command, " --patience %" PRId64, c->user.pace);
 	return remote_invite(b, key, nodes, allocation_of(c, r->id), err);
 }
 
@@ -194,6 +201,7 @@ static int cluster_start(struct broker *b, const char *place, struct err *err)
 		return rc;
 	struct provider_options p = o->request;
 	p.each = 1;
+	p.filler = o->filler;
 	for (size_t i = 0; i < b->bag.needs.n; i++) {
 		const struct bag_need *need = &b->bag.needs.v[i];
 		int64_t cpus = (need->cpus + BAG_CPU - 1) / BAG_CPU;
@@ -212,6 +220,7 @@ static int cluster_start(struct broker *b, const char *place, struct err *err)
 					 .alive = alive,
 					 .warn = warn,
 					 .arg = c};
+	c->each = p.each;
 	c->provider = provider_create(place, &c->user, &p, err);
 	if (!c->provider)
 		return -EINVAL;
@@ -295,7 +304,7 @@ static void request_put(const struct cluster *c, const struct provider_request *
 	json_double(j, "held_seconds", held);
 	json_double(j, "used_seconds", used);
 	json_double(j, "wasted_seconds", held > used ? held - used : 0);
-	json_text(j, "reason", r->failure);
+	json_text(j, "reason", c->accounts.v[r->id - 1].yielded ? "given back for other jobs" : r->failure);
 	json_close_object(j);
 }
 
@@ -304,7 +313,8 @@ static void fruitless(struct cluster *c, const struct provider_request *r, int64
 {
 	char text[256];
 
-	if (!r->joined || c->accounts.v[r->id - 1].used > 0 || demand_of(c) == 0 || !c->elastic)
+	if (!r->joined || c->accounts.v[r->id - 1].used > 0 || demand_of(c) == 0 || !c->elastic ||
+	    c->accounts.v[r->id - 1].yielded)
 		return;
 	c->pause = c->pause ? c->pause * 2 : c->user.pace;
 	c->pause = c->pause > PAUSE_MOST ? PAUSE_MOST : c->pause;
@@ -501,6 +511,68 @@ static void decide(struct cluster *c)
 	c->decided = b->now;
 }
 
+/* ---- a filler ---- */
+
+/* Gives back what it has: all of it, or only requests that wait, since their hole has gone. */
+static void filler_yield(struct cluster *c, bool all)
+{
+	struct provider_request r;
+
+	for (int id = 1; c->provider->kind->look(c->provider, id, &r); id++) {
+		bool waits = r.state == REQUEST_PENDING && !r.joined && r.submitted;
+		if (r.state == REQUEST_ENDED || r.state == REQUEST_FAILED || (!all && !waits))
+			continue;
+		c->accounts.v[id - 1].yielded = true;
+		c->provider->kind->cancel(c->provider, id);
+	}
+}
+
+static bool filler_waits(const struct filler_plan *p)
+{
+	for (size_t i = 0; i < p->pieces.n; i++)
+		if (p->pieces.v[i].ours && !p->pieces.v[i].running)
+			return true;
+	return false;
+}
+
+static void filler_request(struct cluster *c, const struct filler_plan *p, int64_t now)
+{
+	int64_t demand = demand_of(c);
+	struct provider_limits limits;
+	struct err err;
+
+	c->provider->kind->limits(c->provider, &limits);
+	if (demand == 0 || limits.pending == 0 || now < c->until)
+		return;
+	struct filler_wish w = {.each = c->each,
+				.task = c->broker->nusual ? adapter_estimate(c->adapter) : FILLER_GUESS,
+				.tasks = demand,
+				.cpus = limits.processors,
+				.seconds = limits.seconds};
+	w.task = w.task > w.seconds ? w.seconds : w.task;
+	struct filler_hole hole = filler_hole(p, now, &w);
+	if (hole.cpus > 0 && c->provider->kind->request(c->provider, hole.cpus, hole.seconds, &err) > 0)
+		vec_push(&c->accounts, (struct account){0});
+}
+
+/* After each reading of the plan. */
+static void filler_look(struct cluster *c)
+{
+	struct provider_plan plan = {0};
+	int64_t now = (int64_t)time(NULL);
+	struct err err;
+
+	if (c->provider->kind->plan(c->provider, &plan, &err) < 0 || !plan.places || plan.read == c->read)
+		return;
+	c->read = plan.read;
+	if (filler_in_the_way(plan.places, now))
+		filler_yield(c, true);
+	else if (filler_waits(plan.places))
+		filler_yield(c, false);
+	else
+		filler_request(c, plan.places, now);
+}
+
 /* Lets go what nobody needs: an allocation without a task for a while, since no task fits into it; a request that waits though no task does. */
 static void release(struct cluster *c)
 {
@@ -526,7 +598,10 @@ void cluster_look(struct broker *b)
 	for (size_t i = 0; i < b->clusters.n; i++) {
 		struct cluster *c = b->clusters.v[i];
 		c->provider->kind->poll(c->provider, (int64_t)time(NULL));
-		decide(c);
+		if (b->options->filler)
+			filler_look(c);
+		else
+			decide(c);
 		if (c->elastic)
 			release(c);
 		requests_tell(c, false);
@@ -564,6 +639,14 @@ bool cluster_cut(struct broker *b, const struct peer *p, int64_t stay)
 		return false;
 	adapter_task_cut(c->adapter, stay / 1000000);
 	return true;
+}
+
+bool cluster_dropped(const struct broker *b, const struct peer *p)
+{
+	int id;
+	const struct cluster *c = cluster_of(b, p->request, &id);
+
+	return c && id >= 1 && (size_t)id <= c->accounts.n && c->accounts.v[id - 1].yielded;
 }
 
 int64_t cluster_longest(const struct broker *b)

@@ -126,6 +126,8 @@ void cluster_joined(struct broker *b, int request); /* a worker of that request 
 void cluster_done(struct broker *b, int request, int64_t took, int64_t cpus);
 /* Whether a worker went because its request ended, with a task that it had for `stay` microseconds. */
 bool cluster_cut(struct broker *b, const struct peer *p, int64_t stay);
+/* Whether it went because its request was cancelled by us. */
+bool cluster_dropped(const struct broker *b, const struct peer *p);
 int64_t cluster_longest(const struct broker *b);    /* seconds that a worker can have at most; -1: without end */
 void cluster_put(struct broker *b, struct json *j); /* an array of the requests that are out */
 void cluster_close(struct broker *b);		    /* cancels all requests */

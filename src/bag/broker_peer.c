@@ -305,7 +305,9 @@ static void flights_lose(struct broker *b, struct peer *p)
 				   .worker = p->name,
 				   .nworker = strlen(p->name)};
 		int64_t stay = b->now - f->since;
-		if (begun && !f->dropped && cluster_cut(b, p, stay)) {
+		if (begun && cluster_dropped(b, p)) {
+			queue_return(b->queue, f->task, p->number);
+		} else if (begun && !f->dropped && cluster_cut(b, p, stay)) {
 			snprintf(why, sizeof why,
 				 "shunt: cut off after %" PRId64
 				 " s by the end of its allocation; none lasts longer than %" PRId64

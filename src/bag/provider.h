@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "bag/adapter.h"
+#include "bag/filler.h"
 #include "base/err.h"
 #include "base/strbuf.h"
 
@@ -59,6 +60,8 @@ struct provider_plan {
 	const struct adapter_span
 		*free; /* as struct adapter_view wants it, in seconds since 1970; valid until the next poll() */
 	size_t nfree;
+	const struct filler_plan *places; /* the same on its nodes, as long valid; NULL: they are not known */
+	int64_t read;			  /* when it was asked for */
 };
 
 struct provider;
@@ -116,6 +119,7 @@ struct provider_options {
 	int64_t each;			       /* processors that must be on one node */
 	int64_t gpus;			       /* beside each of these */
 	int64_t memory;			       /* KiB for each of them; 0: not stated */
+	bool filler; /* they come last in its queue, and its plan is read five times as often: it is for filler.h */
 	/* An earlier process of the same tag has used ids up to `last`. Those in `live` are looked for and go on as this one's. */
 	int last;
 	const int *live;

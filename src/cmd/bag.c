@@ -210,7 +210,17 @@ static int how_check(const struct command *c, const struct bag_how *how)
 		return command_misused(c, "--on: at most %d places", PLACES_MOST);
 	if (adapter_find(how->adapter, &adapter, &err) < 0)
 		return command_misused(c, "--adapter %s", err.text);
-	if (how->workers == 0 && how->invite == 0 && places_of(how, places) == 0)
+	int clusters = places_of(how, places);
+	for (int i = 0; how->filler && i < clusters; i++)
+		if (strncmp(places[i], "shunt", 5) != 0)
+			return command_misused(c,
+					       "--filler works on Shunt servers only: give --on shunt or --on "
+					       "shunt:CLUSTER, not --on %s",
+					       places[i]);
+	if (how->filler && clusters == 0)
+		return command_misused(c,
+				       "--filler needs --on shunt or --on shunt:CLUSTER: whose idle CPUs it may use");
+	if (how->workers == 0 && how->invite == 0 && clusters == 0)
 		return command_misused(c, "--workers 0 needs --invite: nobody would run the tasks");
 	return EXIT_OK;
 }
@@ -242,6 +252,7 @@ int bag_drive(const struct command *c, const struct bag_how *how, const char *di
 		.warn = on_warn,
 		.invite = (int)how->invite,
 		.apart = how->apart,
+		.filler = how->filler,
 		.cpus = (how->cpus < 0 ? bag_cpus_here() : how->cpus) * BAG_CPU,
 		.gpus = how->gpus,
 		.rules = {.attempts = (int)how->retries + 1,

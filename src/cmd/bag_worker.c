@@ -20,9 +20,14 @@
 #include "cmd/bag.h"
 #include "cmd/commands.h"
 
+enum {
+	RETURN_SECONDS = 600, /* a session key is good for */
+	CODE_CUT = 77,	      /* of the process that works: its connection ended */
+};
+
 struct worker_arguments {
 	const char *socket, *credential, *name;
-	int64_t number, cpus, gpus, memory, seconds, end;
+	int64_t number, cpus, gpus, memory, seconds, end, patience;
 };
 
 #define WORKER_AT(field) offsetof(struct worker_arguments, field)
@@ -42,12 +47,9 @@ static const struct option worker_options[] = {
 	{"seconds", OPTION_NUMBER, WORKER_AT(seconds), "N", NULL, NULL, 1, INT32_MAX, "end after N seconds", 0},
 	{"end", OPTION_NUMBER, WORKER_AT(end), "TIME", NULL, NULL, 1, INT64_MAX / 4,
 	 "end at TIME, in seconds since 1970", 0},
+	{"patience", OPTION_NUMBER, WORKER_AT(patience), "N", "600", NULL, 0, RETURN_SECONDS,
+	 "if the connection breaks, try to come back for N seconds", 0},
 	{0},
-};
-
-enum {
-	RETURN_SECONDS = 600, /* a session key is good for */
-	CODE_CUT = 77,	      /* of the process that works: its connection ended */
 };
 
 /* The process that works, at a connection; it ends with this one. Returns how it ended. */
@@ -79,8 +81,9 @@ static int64_t clock_now(clockid_t clock)
 	return (int64_t)t.tv_sec;
 }
 
-/* Joins with the credential's secret, and comes back with its session key while that is good. */
-static int worker_remote(const struct command *c, struct credential *where, struct worker_offer *offer)
+/* Joins with the credential's secret, and comes back with its session key for so many seconds. */
+static int worker_remote(const struct command *c, struct credential *where, struct worker_offer *offer,
+			 int64_t patience)
 {
 	int64_t last = clock_now(CLOCK_MONOTONIC), end = offer->seconds < 0 ? -1 : last + offer->seconds;
 	struct strbuf scratch = {0};
@@ -118,7 +121,7 @@ static int worker_remote(const struct command *c, struct credential *where, stru
 		}
 		if (end >= 0 && clock_now(CLOCK_MONOTONIC) >= end)
 			return EXIT_OK;
-		if (clock_now(CLOCK_MONOTONIC) - last >= RETURN_SECONDS)
+		if (clock_now(CLOCK_MONOTONIC) - last >= patience)
 			return command_fail(c, "the connection to the broker ended, and it did not come back");
 	}
 }
@@ -142,7 +145,7 @@ static int worker(const struct command *c, const void *arguments, const struct o
 		return command_misused(c, "give a --credential, or the --socket of a broker on this host");
 	if (a->credential) {
 		int rc = credential_read(a->credential, a->number, &where, &err);
-		return rc < 0 ? command_fail(c, "%s", err.text) : worker_remote(c, &where, &offer);
+		return rc < 0 ? command_fail(c, "%s", err.text) : worker_remote(c, &where, &offer, a->patience);
 	}
 	int fd = unix_connect(a->socket, 10000, &err);
 	if (fd < 0)
@@ -161,7 +164,7 @@ const struct command command_bag_worker = {
 	.about = "Run tasks for a broker on this or another host.",
 	.details =
 		"Brokers start it by themselves on their own host. On other hosts, give it a credential from 'shunt bag run --invite'. It connects to the broker, so no port needs to be open here. "
-		"If the connection breaks, its tasks are killed, and it tries to come back for ten minutes. It ends with the bag.",
+		"If the connection breaks, its tasks are killed, and it tries to come back, for ten minutes unless --patience says otherwise. It ends with the bag.",
 	.examples = worker_examples,
 	.options = worker_options,
 	.size = sizeof(struct worker_arguments),
