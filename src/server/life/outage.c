@@ -94,14 +94,6 @@ void outage_set(struct server *s, const struct outage *x)
 	world_outage(s);
 }
 
-const struct outage *outage_expected(const struct server *s)
-{
-	const struct world *w = s->world;
-	bool later = w->outage.begun && w->outage.until == TIME_NEVER && w->announced.kind;
-
-	return later ? &w->announced : &w->outage;
-}
-
 int64_t outage_next(struct server *s)
 {
 	const struct outage *x = &s->world->outage;
@@ -138,7 +130,7 @@ int outage_restore(struct server *s, const json_t *o, struct err *err)
 
 void outage_write(const struct server *s, struct json *j, const char *key)
 {
-	const struct outage *x = outage_expected(s);
+	const struct outage *x = world_expects(s);
 
 	if (x->kind == OUTAGE_NONE) {
 		json_text(j, key, NULL);

@@ -37,8 +37,6 @@ bool outage_kind_parse(const char *word, enum outage_kind *ret);
 /* Announces it, instead of the one that was announced, or begins it if its time has come: then one that is announced for later still counts after the next start. OUTAGE_NONE: it is called
  * off. */
 void outage_set(struct server *s, const struct outage *x);
-/* The one that plans are made with: one that has begun without a known end says nothing of the time after it. Borrowed. */
-const struct outage *outage_expected(const struct server *s);
 void outage_turn(struct server *s);    /* begins it when its time has come */
 int64_t outage_next(struct server *s); /* when that will be, or TIME_NEVER */
 int outage_restore(struct server *s, const json_t *o, struct err *err);

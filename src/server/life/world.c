@@ -334,11 +334,19 @@ enum fit world_could_hold(struct server *s, const struct spec *p)
 	return (enum fit)fit;
 }
 
+const struct outage *world_expects(const struct server *s)
+{
+	const struct world *w = s->world;
+	bool later = w->outage.begun && w->outage.until == TIME_NEVER && w->announced.kind;
+
+	return later ? &w->announced : &w->outage;
+}
+
 /* What was announced is known to the plan, unless jobs may last into it. Once it has begun nothing is planned before its end; if that is not known, what is expected
  * comes later by as long as it takes (client/offline.h). */
 void world_outage(struct server *s)
 {
-	const struct outage *x = outage_expected(s);
+	const struct outage *x = world_expects(s);
 	bool plans = x->kind && (x->begun ? x->until != TIME_NEVER : x->kind != OUTAGE_LEAVE);
 
 	sched_outage(s->sched, plans ? x->begin : TIME_NEVER, x->until, x->kind == OUTAGE_SAVE, s->clock->now);

@@ -49,6 +49,8 @@ void world_rebuild(
 	struct server *s); /* the policy, a setting or the nodes have changed: the same places under other rules */
 void world_savings(struct server *s); /* a class was changed */
 void world_outage(struct server *s);  /* a shutdown was announced, has begun or was called off */
+/* The shutdown that plans are made with: one that has begun without a known end says nothing of the time after it. Borrowed. */
+const struct outage *world_expects(const struct server *s);
 void world_gates(struct server *s);   /* all of them, with a new scheduler */
 void world_changed(struct server *s); /* nodes were added, changed or removed, or partitions */
 /* What a job that waits asks for follows from the nodes and partitions that there are now. Where that is something else than before, it loses its place. */
