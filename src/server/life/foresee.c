@@ -370,8 +370,8 @@ static void not_depends(const struct server *s, const struct depends *d, struct 
 	}
 }
 
-/* Nothing else says why it is not in the forecast. */
-static void not_reached(const struct server *s, unsigned block, struct strbuf *why)
+/* Nothing else says why it is not in the forecast. `changed`: when the job was, or came. */
+static void not_reached(const struct server *s, unsigned block, int64_t changed, struct strbuf *why)
 {
 	const struct outlook *o = s->outlook;
 
@@ -380,7 +380,7 @@ static void not_reached(const struct server *s, unsigned block, struct strbuf *w
 			      o->whole.at.n);
 	else if (o->foresight && (o->foresight->run || o->foresight->whole.seer))
 		strbuf_puts(why, "very many jobs are ahead of it; it is being computed");
-	else if (s->clock->now - o->whole.made > FORECAST_OLDEST)
+	else if (s->clock->now - o->whole.made > FORECAST_OLDEST || o->whole.made <= changed)
 		strbuf_puts(why, "it has not been computed yet");
 	else
 		strbuf_puts(why,
@@ -417,6 +417,6 @@ bool foresee_not(const struct server *s, uint32_t id, struct strbuf *why)
 	if (why->n > before ||
 	    (!block && amounts_missing(s->cluster, cluster_job_request(s->cluster, entry_job(s, id)), why)))
 		return true;
-	not_reached(s, block, why);
+	not_reached(s, block, e->modified, why);
 	return true;
 }
