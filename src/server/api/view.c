@@ -27,6 +27,7 @@
 #include "server/api/counts.h"
 #include "server/api/machine.h"
 #include "server/api/show.h"
+#include "server/api/view_plan.h"
 #include "server/api/view_share.h"
 #include "server/base/asker.h"
 #include "server/base/clock.h"
@@ -81,6 +82,8 @@ struct view {
 	struct strbuf all;
 	VEC(struct page) pages;
 	struct map of_uid; /* uid + 1 -> index + 1 */
+	struct view_plan plan;
+	struct strbuf last; /* the line that all end with; empty: not yet */
 	int64_t cpu_us;
 	struct err err; /* of the thread */
 };
@@ -130,6 +133,7 @@ static struct page *page_of(struct view *v, uid_t uid, const char *user)
 		vec_push(&v->pages, (struct page){.uid = uid});
 		*at = v->pages.n;
 		head_write(v->s, &v->pages.v[v->pages.n - 1].text, user ? ONES : NOBODYS, user);
+		strbuf_add(&v->pages.v[v->pages.n - 1].text, strbuf_text(&v->last), v->last.n);
 	}
 	return &v->pages.v[*at - 1];
 }
@@ -142,6 +146,8 @@ static void job_write(struct server *s, struct view *v, uint32_t id)
 	size_t before = v->all.n;
 	struct json j;
 
+	if (e->spec)
+		view_plan_add(s, &v->plan, id);
 	if (!e->spec || (a && a->first != id))
 		return;
 	if ((a ? array_state(s, a) : entry_state(s, id)) == 'C' && entry_job(s, id)->since < v->ended_since)
@@ -158,6 +164,15 @@ static void job_write(struct server *s, struct view *v, uint32_t id)
 		page_of(v, e->spec->uid, word(s, e->spec->owner));
 }
 
+/* All jobs are in it. */
+static void view_close(struct server *s, struct view *v)
+{
+	view_plan_write(s, &v->plan, &v->last);
+	strbuf_add(&v->all, v->last.text, v->last.n);
+	for (size_t i = 0; i < v->pages.n; i++)
+		strbuf_add(&v->pages.v[i].text, v->last.text, v->last.n);
+}
+
 static struct view *view_create(struct server *s)
 {
 	struct view *v = mem_zalloc(sizeof *v);
@@ -172,6 +187,7 @@ static struct view *view_create(struct server *s)
 	snprintf(v->dir, sizeof v->dir, "%s/offline", s->instance->where.state);
 	show_fields_parse(names, &v->fields, NULL);
 	v->fields.sparse = true;
+	view_plan_begin(s, &v->plan);
 	head_write(s, &v->all, v->open && v->shared ? NOBODYS : ALL, NULL);
 	return v;
 }
@@ -182,6 +198,8 @@ static void view_free(struct view *v)
 		strbuf_fini(&v->pages.v[i].text);
 	vec_free(&v->pages);
 	map_fini(&v->of_uid);
+	view_plan_fini(&v->plan);
+	strbuf_fini(&v->last);
 	strbuf_fini(&v->all);
 	free(v);
 }
@@ -305,6 +323,7 @@ static bool view_step(struct server *s, struct work *work)
 	v->cpu_us += clock_us(CLOCK_THREAD_CPUTIME_ID) - begin;
 	if (v->at < s->jobs->entries.n)
 		return true;
+	view_close(s, v);
 	v->request.data = v;
 	uv_queue_work(s->loop, &v->request, on_work, on_written);
 	return false;
@@ -354,6 +373,7 @@ void view_end(struct server *s)
 		uv_run(s->loop, UV_RUN_ONCE);
 	while (v->at < s->jobs->entries.n)
 		job_write(s, v, v->at++);
+	view_close(s, v);
 	view_write(v);
 	view_done(v);
 }
