@@ -85,8 +85,8 @@ static int put(const char *dir, const struct offer *l, const struct offline_ques
 	return rc;
 }
 
-static int submit(const char *dir, const struct offer *l, const struct offline_question *q, struct reply *ret,
-		  struct err *err)
+static int submit(const char *dir, const struct offer *l, const struct offline_question *q, struct offline_seen *seen,
+		  struct reply *ret, struct err *err)
 {
 	json_t *body = json_loads(q->body, JSON_ALLOW_NUL, NULL);
 	bool array = json_is_string(json_object_get(body, "array"));
@@ -106,6 +106,7 @@ static int submit(const char *dir, const struct offer *l, const struct offline_q
 	if (rc < 0)
 		return rc;
 	snprintf(id, sizeof id, "%" PRIu64 "%s.%s", number, array ? "[]" : "", l->server);
+	seen->told = true; /* by the warning */
 	reply_set(ret, 202,
 		  json_pack("{s:s, s:I, s:n, s:[s]}", "id", id, "number", (json_int_t)number, "planned_start",
 			    "warnings",
@@ -328,7 +329,7 @@ int offline_answer(const char *dir, const struct offer *offer, const struct offl
 	size_t n = strlen("/v1/jobs");
 
 	if (post && strcmp(q->path, "/v1/jobs") == 0)
-		return submit(dir, l, q, ret, err);
+		return submit(dir, l, q, seen, ret, err);
 	view_find(&mine, q->token);
 	if (post && action_is_kept(q->path))
 		return act(dir, l, q, seen, ret, err);

@@ -17,12 +17,14 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "client/offline.h"
+#include "client/offline_internal.h"
 #include "core/reqtext.h"
 
 struct queue {
 	json_t *jobs;
 	const struct offer *offer;
 	VEC(struct kept) changes;
+	struct line line;
 	uid_t uid;	 /* whose name this is: mostly there is one user */
 	char owner[256]; /* or "": nobody's yet */
 };
@@ -63,7 +65,7 @@ static void row_add(json_t *jobs, json_t *row)
 
 /* ---- what the server wrote down ---- */
 
-void offline_written(const char *dir, const struct offer *l, json_t *jobs, int64_t *ret_time)
+void offline_written(const char *dir, const struct offer *l, json_t *jobs, int64_t *ret_time, json_t **ret_plan)
 {
 	FILE *f = offline_view(dir, l);
 	char *line = NULL;
@@ -74,6 +76,8 @@ void offline_written(const char *dir, const struct offer *l, json_t *jobs, int64
 		json_t *o = json_loadb(line, (size_t)n, 0, NULL);
 		if (json_is_integer(json_object_get(o, "as_of")))
 			*ret_time = json_integer_value(json_object_get(o, "as_of"));
+		else if (json_is_object(json_object_get(o, "plan")) && ret_plan && !*ret_plan)
+			*ret_plan = json_incref(json_object_get(o, "plan"));
 		else if (json_is_object(o))
 			row_add(jobs, json_incref(o));
 		json_decref(o);
@@ -107,22 +111,32 @@ static int64_t cpus_of(const struct reqtext *r)
 	return cpus;
 }
 
+/* On top of what it asked for before. */
 static void resources_join(json_t *row, const json_t *body)
 {
+	const json_t *list = json_object_get(body, "resources"), *one;
+	const char *before = text_of(row, "resources");
 	struct arena *a = arena_create();
 	struct strbuf all = {0};
 	struct reqtext r;
-	json_t *one;
 	size_t i;
 
 	reqtext_init(&r);
-	json_array_foreach(json_object_get(body, "resources"), i, one) if (json_is_string(one))
+	if (before)
+		reqtext_parse(&r, before, a, NULL);
+	json_array_foreach(list, i, one) if (json_is_string(one))
 	{
 		strbuf_printf(&all, "%s%s", all.n ? "," : "", json_string_value(one));
 		reqtext_parse(&r, json_string_value(one), a, NULL); /* what is wrong with it the server will say */
 	}
+	if (before && all.n) {
+		strbuf_clear(&all);
+		reqtext_format(&r, &all);
+	}
 	if (all.n)
 		json_object_set_new(row, "resources", json_string(all.text));
+	if (all.n && r.walltime >= 0)
+		json_object_set_new(row, "walltime", json_integer(r.walltime));
 	if (r.nchunks || (!json_object_get(row, "cpus") && !r.partition)) /* which may have more */
 		json_object_set_new(row, "cpus", json_integer(cpus_of(&r)));
 	strbuf_fini(&all);
@@ -180,6 +194,8 @@ static json_t *submission_row(struct queue *q, const struct kept *x, const json_
 			"created", time, "queued", time, "modified", time);
 	for (size_t i = 0; i < sizeof same / sizeof *same; i++)
 		row_copy(row, body, same[i], same[i]);
+	if (json_object_get(row, "deadline") && !text_of(row, "type"))
+		json_object_set_new(row, "type", json_string("Q"));
 	row_nice(row);
 	row_copy(row, body, "hold", "holds");
 	row_copy(row, body, "array", "array_spec");
@@ -195,14 +211,23 @@ static bool waits(const json_t *row)
 	return state && strchr("QHW", *state);
 }
 
-static void row_change(json_t *jobs, const char *id, json_t *row, const char *action, const json_t *body)
+/* It goes behind the job that was named, or to the front. */
+static void row_move(struct queue *q, json_t *row, const json_t *body)
+{
+	const char *after = text_of(body, "after");
+
+	line_move(&q->line, row, after && strcmp(after, "0") != 0 ? offline_find(q->jobs, after) : NULL);
+	json_object_set_new(row, "comment", json_string("it is moved when the server is started"));
+}
+
+static void row_change(struct queue *q, const char *id, json_t *row, const char *action, const json_t *body)
 {
 	static const char *const altered[] = {"name",	 "priority", "at",   "depend",
 					      "account", "deadline", "type", "comment"};
 	char key[ID_MOST];
 
 	if (strcmp(action, "delete") == 0 && waits(row))
-		json_object_del(jobs, key_of(id, key));
+		json_object_del(q->jobs, key_of(id, key));
 	else if (strcmp(action, "delete") == 0)
 		json_object_set_new(row, "comment", json_string("it is deleted when the server is started"));
 	else if (strcmp(action, "hold") == 0 && waits(row))
@@ -211,12 +236,9 @@ static void row_change(json_t *jobs, const char *id, json_t *row, const char *ac
 		json_object_set_new(row, "state", json_string("Q"));
 	else if (strcmp(action, "move") == 0 && waits(row))
 		row_copy(row, body, "queue", "queue");
-	else if (strcmp(action, "place") == 0 && waits(row)) {
-		/* When it will start there is for the scheduler to say. */
-		json_object_set_new(row, "expected_start", json_null());
-		json_object_set_new(row, "expected_end", json_null());
-		json_object_set_new(row, "comment", json_string("it is moved when the server is started"));
-	} else if (strcmp(action, "alter") == 0) {
+	else if (strcmp(action, "place") == 0 && waits(row))
+		row_move(q, row, body);
+	else if (strcmp(action, "alter") == 0) {
 		row_retype(row, body);
 		for (size_t i = 0; i < sizeof altered / sizeof *altered; i++)
 			row_copy(row, body, altered[i], altered[i]);
@@ -224,6 +246,8 @@ static void row_change(json_t *jobs, const char *id, json_t *row, const char *ac
 		if (waits(row))
 			resources_join(row, body);
 	}
+	if (waits(row) && strcmp(action, "place") != 0)
+		line_changed(row);
 }
 
 /* Whether a filter means it. `owner`: whose jobs are meant where it names nobody; NULL: everybody's. What others than root may do to others' jobs the server knows. */
@@ -250,7 +274,7 @@ static void filter_apply(struct queue *q, const struct kept *x, const json_t *fi
 	void *next;
 
 	json_object_foreach_safe(q->jobs, next, key, row) if (fits(filter, row, owner))
-		row_change(q->jobs, key, row, x->path + strlen("/v1/jobs/"), x->body);
+		row_change(q, key, row, x->path + strlen("/v1/jobs/"), x->body);
 }
 
 static void change_apply(struct queue *q, const struct kept *x)
@@ -259,16 +283,18 @@ static void change_apply(struct queue *q, const struct kept *x)
 	json_t *id;
 	size_t i;
 
-	if (strcmp(x->path, "/v1/jobs") == 0)
-		row_add(q->jobs, submission_row(q, x, body));
-	else if (json_is_object(filter))
+	if (strcmp(x->path, "/v1/jobs") == 0) {
+		json_t *row = submission_row(q, x, body);
+		line_add(&q->line, row);
+		row_add(q->jobs, row);
+	} else if (json_is_object(filter))
 		filter_apply(q, x, filter);
 	else
 		json_array_foreach(json_object_get(body, "ids"), i, id)
 		{
 			json_t *row = json_is_string(id) ? offline_find(q->jobs, json_string_value(id)) : NULL;
 			if (row)
-				row_change(q->jobs, json_string_value(id), row, x->path + strlen("/v1/jobs/"), body);
+				row_change(q, json_string_value(id), row, x->path + strlen("/v1/jobs/"), body);
 		}
 }
 
@@ -311,27 +337,43 @@ static int by_number(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
+/* Makes the changes, and works out when jobs start then. */
+static void changes_make(struct queue *q, const char *dir, const json_t *plan, int64_t since, int64_t now)
+{
+	json_t *machine = offline_machine(dir, q->offer);
+
+	line_begin(&q->line, q->jobs);
+	qsort(q->changes.v, q->changes.n, sizeof *q->changes.v, by_number);
+	for (size_t i = 0; i < q->changes.n; i++) {
+		change_apply(q, &q->changes.v[i]);
+		kept_fini(&q->changes.v[i]);
+	}
+	line_foresee(&q->line, q->jobs, plan, machine, since > now ? since : now, now > since ? now - since : 0);
+	line_fini(&q->line);
+	json_decref(machine);
+}
+
 int offline_jobs(const char *dir, const struct offer *l, json_t **ret, int64_t *ret_time, struct err *err)
 {
 	struct queue q = {.jobs = json_object(), .offer = l};
+	int64_t now = (int64_t)time(NULL), since;
+	json_t *plan = NULL;
 	DIR *open = opendir(dir);
 	const struct dirent *d;
 
 	*ret = q.jobs;
 	*ret_time = 0;
-	offline_written(dir, l, q.jobs, ret_time);
-	offline_put_off(q.jobs, offline_since(dir, l, *ret_time), (int64_t)time(NULL));
+	offline_written(dir, l, q.jobs, ret_time, &plan);
+	since = offline_since(dir, l, *ret_time);
+	offline_put_off(q.jobs, since, now);
 	while (open && (d = readdir(open)))
 		if (d->d_name[0] == 'g' && strlen(d->d_name) < TRAY_NAME)
 			tray_collect(&q, dir, d->d_name);
 	if (open)
 		closedir(open);
 	if (q.changes.n)
-		qsort(q.changes.v, q.changes.n, sizeof *q.changes.v, by_number);
-	for (size_t i = 0; i < q.changes.n; i++) {
-		change_apply(&q, &q.changes.v[i]);
-		kept_fini(&q.changes.v[i]);
-	}
+		changes_make(&q, dir, plan, since, now);
 	vec_free(&q.changes);
+	json_decref(plan);
 	return 0;
 }

@@ -127,7 +127,7 @@ int offline_quota(const char *dir, const struct offer *l, const json_t *jobs, co
 	size_t i;
 	int rc = 0;
 
-	offline_written(dir, l, before, &(int64_t){0});
+	offline_written(dir, l, before, &(int64_t){0}, NULL);
 	json_array_foreach(json_object_get(written, "quota"), i, one)
 	{
 		const char *whose = text_of(one, "user");

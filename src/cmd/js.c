@@ -453,7 +453,7 @@ const struct command command_js = {
 	.details =
 		"S is the status: R running, W waiting, Q quitting (it makes its last checkpoint, or ends). T is the type: N normal, P priority (it has a "
 		"deadline), I interactive, E emergency, n nice. L is the partition, or - for none. Times of waiting jobs are expected ones; a time of today "
-		"has - instead of a date. While the server is down, the queue is shown as it was, with your changes since.",
+		"has - instead of a date. While the server is down, the queue is shown as it was, with your changes since; when jobs will start then is estimated from the last plan.",
 	.examples = examples,
 	.options = options,
 	.size = sizeof(struct arguments),

@@ -192,8 +192,6 @@ static void expected_say(struct client *client, const char *id)
 	struct reply r = {0};
 	char start[40], end[40];
 
-	if (client_absent(client)) /* that was said */
-		return;
 	show_job_path(&path, id, "");
 	if (client_ask(client, "GET", path.text, NULL, 0, &r, NULL) == 0) {
 		int64_t from = object_number(r.json, "started", object_number(r.json, "expected_start", 0)),
@@ -217,7 +215,7 @@ static void quota_say(const struct command *c, struct client *client, bool prior
 	struct reply r = {0};
 	char left[40], all[40];
 
-	if (!client_absent(client) && client_ask(client, "GET", "/v1/quota", NULL, 0, &r, NULL) == 0 &&
+	if (client_ask(client, "GET", "/v1/quota", NULL, 0, &r, NULL) == 0 &&
 	    json_is_true(json_object_get(r.json, "counted"))) {
 		const json_t *quota = json_array_get(json_object_get(r.json, "quota"), 0);
 		int64_t limit = object_number(json_object_get(quota, "limit"), type, 0),
