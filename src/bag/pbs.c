@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bag/batch.h"
@@ -31,7 +33,7 @@ static const char clear_script[] = SHELL
 	"[ $try = 1 ] || sleep 1\n"
 	"run qdel $ids\n"
 	"done\nexit 1\n";
-static const char plan_script[] = SHELL "run pbsnodes -a && run qstat -f\n";
+static const char plan_script[] = SHELL "run pbsnodes -a && run qstat -f -t\n"; /* elements of arrays, too */
 
 static const char *own_program(void)
 {
@@ -161,7 +163,23 @@ struct job {
 	char id[64], state;
 	int number; /* 0: not ours */
 	int64_t processors, walltime, used;
+	int64_t start; /* as the scheduler expects it; 0: unknown */
+	char comment[64];
 };
+
+/* "Tue Nov 17 12:00:00 2026", by the local clock; 0: something else. */
+static int64_t instant(const char *text)
+{
+	struct tm tm = {.tm_isdst = -1};
+	const char *end = strptime(text, "%a %b %d %H:%M:%S %Y", &tm);
+
+	return end && !*end && tm.tm_year >= 70 && tm.tm_year < 1000 ? (int64_t)mktime(&tm) : 0;
+}
+
+static void at_least(int64_t *n, int64_t value)
+{
+	*n = value > *n ? value : *n;
+}
 
 /* "2:ppn=4+n3:ppn=2": processors. */
 static int64_t nodes_count(const char *text)
@@ -215,10 +233,15 @@ static void attribute(const char *name, const char *key, const char *value, stru
 		j->walltime = walltime(value);
 	else if (strcmp(key, "resources_used.walltime") == 0)
 		j->used = walltime(value);
-	else if (strcmp(key, "Resource_List.ncpus") == 0 && atoll(value) > 0 && strlen(value) < 9)
-		j->processors = atoll(value);
-	else if (strcmp(key, "Resource_List.nodes") == 0 && !j->processors)
-		j->processors = nodes_count(value);
+	else if ((strcmp(key, "Resource_List.ncpus") == 0 || strcmp(key, "Resource_List.procs") == 0) &&
+		 strlen(value) < 9)
+		at_least(&j->processors, atoll(value));
+	else if (strcmp(key, "Resource_List.nodes") == 0) /* TORQUE may show ncpus = 1 beside it */
+		at_least(&j->processors, nodes_count(value));
+	else if (strcmp(key, "estimated.start_time") == 0)
+		j->start = instant(value);
+	else if (strcmp(key, "comment") == 0)
+		snprintf(j->comment, sizeof j->comment, "%s", value);
 }
 
 /* Cuts a line "    key = value" in two; false: it is something else. */
@@ -232,6 +255,19 @@ static bool pair(char *line, char **ret_key, char **ret_value)
 	*ret_key = key;
 	*ret_value = equal + 3;
 	return true;
+}
+
+/* "12.server", also "12[3].server" of an array; "12[].server" stands for its elements, which are listed, too. */
+static bool job_id(const char *text, char ret[64])
+{
+	size_t n = strlen(text), digits = strspn(text, "0123456789");
+	const char *open = text + digits;
+
+	if (*open == '[' && open[1] != ']' && open[1 + strspn(open + 1, "0123456789")] == ']' && n < 64) {
+		memcpy(ret, text, n + 1);
+		return digits > 0;
+	}
+	return submit_parse(text, ret);
 }
 
 /* The next job; lines before the first one go to `other`, which may be NULL. */
@@ -248,7 +284,7 @@ static bool job_next(const char *name, const char *text, size_t n, size_t *at, v
 				return true;
 			}
 			*ret = (struct job){0};
-			inside = submit_parse(line + 7 + strspn(line + 7, " "), ret->id);
+			inside = job_id(line + 7 + strspn(line + 7, " "), ret->id);
 		} else if (inside && pair(line, &key, &value)) {
 			attribute(name, key, value, ret);
 		} else if (!inside && other) {
@@ -270,6 +306,10 @@ static bool next(const char *name, const char *text, size_t n, size_t *at, struc
 						    : strchr("RSBU", j.state) ? REQUEST_RUNNING
 									      : REQUEST_ENDED};
 		memcpy(ret->job, j.id, sizeof ret->job);
+		if (j.state == 'H') /* not by us: its start has failed too often, for example */
+			snprintf(ret->never, sizeof ret->never, "%s", j.comment[0] ? j.comment : "it is held");
+		else if (j.state == 'Q' && strncasecmp(j.comment, "Can Never Run", 13) == 0)
+			memcpy(ret->never, j.comment, sizeof ret->never);
 		return true;
 	}
 	return false;
@@ -303,9 +343,12 @@ static void node_line(void *arg, char *line)
 		node_end(s);
 	if (!pair(line, &key, &value))
 		return;
-	if (strcmp(key, "state") == 0)
-		s->down = strstr(value, "down") || strstr(value, "offline") || strstr(value, "unknown");
-	else if ((strcmp(key, "np") == 0 || strcmp(key, "resources_available.ncpus") == 0) && strlen(value) < 7)
+	static const char *const out[] = {"down",	 "offline",	 "unknown", "stale",
+					  "maintenance", "provisioning", "sleep",   "unresolvable"};
+
+	for (size_t i = 0; strcmp(key, "state") == 0 && i < sizeof out / sizeof *out; i++)
+		s->down = s->down || strcasestr(value, out[i]);
+	if ((strcmp(key, "np") == 0 || strcmp(key, "resources_available.ncpus") == 0) && strlen(value) < 7)
 		s->here = atoll(value) > 0 ? atoll(value) : 0;
 }
 
@@ -323,6 +366,7 @@ static int plan_parse(const char *name, const char *text, size_t n, int64_t now,
 							  .running = !waits,
 							  .end = now + (limit > j.used ? limit - j.used : 0),
 							  .seconds = limit,
+							  .start = waits ? j.start : 0,
 							  .number = j.number});
 	}
 	node_end(&nodes);
@@ -340,23 +384,32 @@ static void own_plan_words(const struct provider_options *o, word_list *w)
 	words_add(w, "", "--json");
 }
 
-/* One node needs no help; several are reached by pbsdsh, which starts once on each. */
-#define LAUNCH(pbsdsh)                                                                                                 \
-	"end=$(($(date +%s) + seconds))\n"                                                                             \
-	"nodes=$(sort -u \"$PBS_NODEFILE\" 2>/dev/null | wc -l)\n"                                                     \
-	"if [ \"$nodes\" -gt 1 ]; then exec " pbsdsh " -u /bin/sh \"$script\" node \"$end\"; fi\n"                     \
-	"set -- node \"$end\""
-#define NODE                                                                                                           \
-	"here=$(hostname)\n"                                                                                           \
-	"SHUNT_CPUS=$(sed 's/[.].*//' \"$PBS_NODEFILE\" 2>/dev/null | grep -cx \"${here%%.*}\")\n"                     \
-	"nodes=$(sort -u \"$PBS_NODEFILE\" 2>/dev/null | wc -l) lines=$(wc -l < \"$PBS_NODEFILE\")\n"                  \
-	"if [ \"${SHUNT_CPUS:-0}\" -eq 0 ]; then\n"                                                                    \
-	"here=$(awk -v n=\"${PBS_NODENUM:-0}\" '!seen[$0]++ && n-- == 0' \"$PBS_NODEFILE\")\n"                         \
-	"SHUNT_CPUS=$(grep -cxF -e \"$here\" \"$PBS_NODEFILE\")\n"                                                     \
-	"fi\n"                                                                                                         \
-	"[ \"$nodes\" -gt 1 ] || SHUNT_CPUS=$lines\n"                                                                  \
-	"[ \"${SHUNT_CPUS:-0}\" -gt 0 ] || SHUNT_CPUS=${PBS_NUM_PPN:-${NCPUS:-1}}\n"                                   \
-	"SHUNT_NODE=${PBS_NODENUM:-${PBS_VNODENUM:-0}} SHUNT_ALLOCATION=${PBS_JOBID%%.*}"
+/* One node needs no help. Several are reached by pbs_tmrsh, which OpenPBS has, or by pbsdsh, which in TORQUE and here starts once on each. They may not have the file of the
+ * nodes: what is in it goes along, as "n1=4,n2=3," in its order. */
+#define LAUNCH                                                                                                                  \
+	"end=$(($(date +%s) + seconds))\n"                                                                                      \
+	"table=$(awk '!n[$1]++ { order[++k] = $1 } END { for (i = 1; i <= k; i++) printf \"%s=%d,\", order[i], n[order[i]] }' " \
+	"\"$PBS_NODEFILE\" 2>/dev/null)\n"                                                                                      \
+	"case $table in\n"                                                                                                      \
+	"*,*,) if command -v pbs_tmrsh > /dev/null; then\n"                                                                     \
+	"i=0\n"                                                                                                                 \
+	"for item in $(echo \"$table\" | tr , ' '); do\n"                                                                       \
+	"pbs_tmrsh \"${item%=*}\" /bin/sh \"$script\" node \"$end\" \"$table\" $i \"$PBS_JOBID\" &\n"                           \
+	"i=$((i + 1))\n"                                                                                                        \
+	"done\n"                                                                                                                \
+	"wait\n"                                                                                                                \
+	"exit\n"                                                                                                                \
+	"fi\n"                                                                                                                  \
+	"exec pbsdsh -u /bin/sh \"$script\" node \"$end\" \"$table\";;\n"                                                       \
+	"esac\n"                                                                                                                \
+	"set -- node \"$end\" \"$table\""
+#define NODE                                                                                                                                       \
+	"PBS_JOBID=${5:-$PBS_JOBID} SHUNT_NODE=${4:-${PBS_NODENUM:-${PBS_VNODENUM:-0}}}\n"                                                         \
+	"SHUNT_CPUS=$(echo \"$3\" | tr , '\\n' | awk -F= -v here=\"$(hostname)\" -v at=\"$SHUNT_NODE\" '\n"                                        \
+	"NF == 2 { k++; sub(/[.].*/, \"\", $1); sub(/[.].*/, \"\", here); own += $1 == here ? $2 : 0; nth = k == at + 1 ? $2 : nth; last = $2 }\n" \
+	"END { print (k == 1 ? last : own ? own : nth + 0) }')\n"                                                                                  \
+	"[ \"${SHUNT_CPUS:-0}\" -gt 0 ] || SHUNT_CPUS=${PBS_NUM_PPN:-${NCPUS:-1}}\n"                                                               \
+	"SHUNT_ALLOCATION=${PBS_JOBID%%.*}"
 
 const struct batch_dialect dialect_pbs = {
 	.kind = "pbs",
@@ -365,7 +418,7 @@ const struct batch_dialect dialect_pbs = {
 	.cancel = "qdel",
 	.prefix = "sb",
 	.digits = 8,
-	.launch = LAUNCH("pbsdsh"),
+	.launch = LAUNCH,
 	.node = NODE,
 	.submit_words = submit_words,
 	.submit_parse = submit_parse,
@@ -385,7 +438,7 @@ const struct batch_dialect dialect_shunt = {
 	.cancel = "qdel",
 	.prefix = "sb",
 	.digits = 8,
-	.launch = LAUNCH("pbsdsh"),
+	.launch = LAUNCH,
 	.node = NODE,
 	.submit_words = own_submit_words,
 	.submit_parse = submit_parse,

@@ -5,7 +5,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -19,6 +21,7 @@ static const char queue[] = "n1\n     state = free\n     np = 8\n\n"
 			    "    Job_Name = other\n"
 			    "    resources_used.walltime = 00:10:00\n"
 			    "    job_state = R\n"
+			    "    Resource_List.ncpus = 1\n"
 			    "    Resource_List.nodes = 2:ppn=2+n3:ppn=6:big\n"
 			    "    Resource_List.walltime = 01:00:00\n"
 			    "    submit_args = -l nodes=2:ppn=2\n\t Job_Name = sb12-9\n"
@@ -54,6 +57,59 @@ static void lines(void **state)
 		assert_int_equal(l.state, wanted[n].state);
 	}
 	assert_int_equal(n, 3);
+}
+
+/* OpenPBS: what `pbsnodes -a` and `qstat -f -t` print, shortened. */
+static const char openpbs[] =
+	"n1\n     Mom = n1.cluster.org\n     ntype = PBS\n     state = job-busy\n     pcpus = 16\n"
+	"     resources_available.host = n1\n     resources_available.mem = 131072kb\n"
+	"     resources_available.ncpus = 16\n     resources_assigned.ncpus = 16\n     sharing = default_shared\n\n"
+	"n2\n     Mom = n2.cluster.org\n     state = free\n     pcpus = 16\n     resources_available.ncpus = 16\n\n"
+	"n3\n     state = state-unknown,down\n     resources_available.ncpus = 16\n\n"
+	"n4\n     state = maintenance\n     resources_available.ncpus = 16\n\n"
+	"n5\n     state = Stale\n     resources_available.ncpus = 16\n\n"
+	"Job Id: 101.pbs01\n    Job_Name = solve\n    Job_Owner = ann@login1\n"
+	"    resources_used.cpupercent = 1599\n    resources_used.ncpus = 16\n    resources_used.walltime = 00:30:00\n"
+	"    job_state = R\n    queue = workq\n    server = pbs01\n    exec_host = n1/0*16\n"
+	"    exec_vnode = (n1:ncpus=16)\n    Resource_List.mpiprocs = 16\n    Resource_List.ncpus = 16\n"
+	"    Resource_List.nodect = 1\n    Resource_List.place = pack\n"
+	"    Resource_List.select = 1:ncpus=16:mpiprocs=16\n    Resource_List.walltime = 01:00:00\n"
+	"    substate = 42\n    Variable_List = PBS_O_HOME=/home/ann,PBS_O_LANG=C,\n\tPBS_O_PATH=/usr/bin,job_state = Q\n"
+	"    comment = Job run at Tue Nov 17 at 11:00 on (n1:ncpus=16)\n    eligible_time = 00:00:01\n\n"
+	"Job Id: 102[].pbs01\n    Job_Name = many\n    job_state = B\n    Resource_List.ncpus = 2\n"
+	"    Resource_List.walltime = 00:10:00\n    array = True\n    array_indices_submitted = 1-2\n\n"
+	"Job Id: 102[1].pbs01\n    Job_Name = many\n    resources_used.walltime = 00:05:00\n    job_state = R\n"
+	"    Resource_List.ncpus = 2\n    Resource_List.walltime = 00:10:00\n    array_id = 102[].pbs01\n\n"
+	"Job Id: 102[2].pbs01\n    Job_Name = many\n    job_state = X\n    Resource_List.ncpus = 2\n\n"
+	"Job Id: 103.pbs01\n    Job_Name = sb12-1\n    job_state = Q\n    Resource_List.ncpus = 32\n"
+	"    Resource_List.nodect = 2\n    Resource_List.nodes = 2:ppn=16\n    Resource_List.select = 2:ncpus=16:mpiprocs=16\n"
+	"    Resource_List.walltime = 00:20:00\n    estimated.exec_vnode = (n1:ncpus=16)+(n2:ncpus=16)\n"
+	"    estimated.start_time = Fri Jan  2 00:00:00 1970\n    comment = Not Running: Insufficient amount of resource: ncpus\n\n"
+	"Job Id: 104.pbs01\n    Job_Name = sb12-2\n    job_state = Q\n    Resource_List.ncpus = 64\n"
+	"    comment = Can Never Run: Insufficient amount of resource: ncpus (R: 64 A: \n\t32 T: 32)\n\n"
+	"Job Id: 105.pbs01\n    Job_Name = sb12-3\n    job_state = H\n    Hold_Types = s\n    Resource_List.ncpus = 1\n"
+	"    comment = job held, too many failed attempts to run\n\n"
+	"Job Id: 106.pbs01\n    Job_Name = sb12-4\n    job_state = F\n    Exit_status = 0\n    Resource_List.ncpus = 1\n";
+
+static void openpbs_lines(void **state)
+{
+	(void)state;
+	static const struct batch_line wanted[] = {
+		{"103.pbs01", 1, REQUEST_PENDING, ""},
+		{"104.pbs01", 2, REQUEST_PENDING, "Can Never Run: Insufficient amount of resource: ncpus (R: 64 A:"},
+		{"105.pbs01", 3, REQUEST_PENDING, "job held, too many failed attempts to run"},
+		{"106.pbs01", 4, REQUEST_ENDED, ""}};
+	struct batch_line l;
+	size_t at = 0, n = 0;
+
+	for (; dialect_pbs.next("sb12", openpbs, sizeof openpbs - 1, &at, &l); n++) {
+		assert_true(n < 4);
+		assert_string_equal(l.job, wanted[n].job);
+		assert_int_equal(l.number, wanted[n].number);
+		assert_int_equal(l.state, wanted[n].state);
+		assert_string_equal(l.never, wanted[n].never);
+	}
+	assert_int_equal(n, 4);
 }
 
 static void check_free(const struct rebuild *r, const struct adapter_span *wanted, size_t n)
@@ -105,6 +161,33 @@ static void own_plan(void **state)
 	rebuild_fini(&r);
 }
 
+/* Two nodes of five are in service; elements of arrays count, and the expected start of a job is its place. */
+static void openpbs_plan(void **state)
+{
+	(void)state;
+	static const struct rebuild_job wanted[] = {{.processors = 16, .end = 1000 + 1800, .running = true},
+						    {.processors = 2, .end = 1000 + 300, .running = true},
+						    {.processors = 32, .seconds = 1200, .start = 86400, .number = 1}};
+	struct rebuild r = {0};
+
+	setenv("TZ", "UTC", 1);
+	tzset();
+	assert_int_equal(dialect_pbs.plan_parse("sb12", openpbs, sizeof openpbs - 1, 1000, &r), 0);
+	assert_int_equal(r.processors, 32);
+	assert_int_equal(r.jobs.n, 4);
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(r.jobs.v[i].processors, wanted[i].processors);
+		assert_int_equal(r.jobs.v[i].running, wanted[i].running);
+		assert_int_equal(r.jobs.v[i].start, wanted[i].start);
+		assert_int_equal(r.jobs.v[i].number, wanted[i].number);
+		if (wanted[i].running)
+			assert_int_equal(r.jobs.v[i].end, wanted[i].end);
+		else
+			assert_int_equal(r.jobs.v[i].seconds, wanted[i].seconds);
+	}
+	rebuild_fini(&r);
+}
+
 /* Which nodes jobs are on, for fillers. */
 static void own_places(void **state)
 {
@@ -137,8 +220,9 @@ static void own_places(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(lines), cmocka_unit_test(plan), cmocka_unit_test(own_plan),
-					   cmocka_unit_test(own_places)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(lines),	   cmocka_unit_test(openpbs_lines),
+					   cmocka_unit_test(openpbs_plan), cmocka_unit_test(plan),
+					   cmocka_unit_test(own_plan),	   cmocka_unit_test(own_places)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
