@@ -25,7 +25,8 @@
 #include "server/server.h"
 
 #define BOOKINGS_MOST 5000 /* that are counted one by one */
-#define STEPS_MOST 200	   /* of a pool: each user's view has them */
+#define STEPS_MOST 800	   /* of all pools: each user's view has them, ... */
+#define STEPS_LEAST 8	   /* ... but of each this many */
 #define POOLS_MOST 100
 
 struct step {
@@ -109,11 +110,11 @@ static int step_cmp(const void *a, const void *b)
 }
 
 /* Some steps that follow each other are one, as high as the highest of them; the last, from which on nothing is in use, stays. */
-static void steps_thin(step_vec *v)
+static void steps_thin(step_vec *v, size_t most)
 {
-	size_t each = v->n / STEPS_MOST + 1, n = 0, last = v->n - 1;
+	size_t each = v->n / most + 1, n = 0, last = v->n - 1;
 
-	if (v->n <= STEPS_MOST)
+	if (v->n <= most)
 		return;
 	for (size_t i = 0; i < last; n++) {
 		struct step x = v->v[i];
@@ -125,7 +126,8 @@ static void steps_thin(step_vec *v)
 	v->n = n;
 }
 
-static void steps_write(const struct in_use *all, size_t n, uint32_t pool, struct json *j, const char *key)
+static void steps_write(const struct in_use *all, size_t n, uint32_t pool, size_t npools, struct json *j,
+			const char *key)
 {
 	step_vec v = {0};
 	int64_t used = 0;
@@ -144,7 +146,7 @@ static void steps_write(const struct in_use *all, size_t n, uint32_t pool, struc
 			v.v[k++] = (struct step){v.v[i].at, used};
 	}
 	v.n = k;
-	steps_thin(&v);
+	steps_thin(&v, STEPS_MOST / (npools + 1) > STEPS_LEAST ? STEPS_MOST / (npools + 1) : STEPS_LEAST);
 	json_open_array(j, key);
 	for (size_t i = 0; i < v.n; i++) {
 		json_open_array(j, NULL);
@@ -194,8 +196,8 @@ void view_plan_write(const struct server *s, struct view_plan *p, struct strbuf 
 	for (uint32_t i = 0; i <= c->partitions.n && i <= POOLS_MOST; i++) {
 		json_open_object(&j, NULL);
 		json_text(&j, "partition", i ? cluster_partition_name(c, &c->partitions.v[i - 1]) : NULL);
-		steps_write(p->runs.v, p->runs.n, i, &j, "runs");
-		steps_write(p->waits.v, p->waits.n, i, &j, "waits");
+		steps_write(p->runs.v, p->runs.n, i, c->partitions.n, &j, "runs");
+		steps_write(p->waits.v, p->waits.n, i, c->partitions.n, &j, "waits");
 		json_close_object(&j);
 	}
 	json_close_array(&j);
