@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #include "agent/guard_internal.h"
-#include "agent/owner_gpus.h"
 #include "run/hold.h"
 #include "run/nursery.h"
 #include "run/tree.h"
+#include "station/gpus.h"
 
 #define TICK_MS 250
 #define WEIGH_MS 1000
@@ -438,7 +438,6 @@ int guard_start(struct agent *a, struct err *err)
 	struct guard *g = mem_zalloc(sizeof *g);
 
 	g->a = a;
-	g->handles = 1;
 	uv_timer_init(a->loop, &g->timer);
 	g->timer.data = g;
 	a->guard = g;
@@ -447,12 +446,10 @@ int guard_start(struct agent *a, struct err *err)
 	return guard_door_open(g, err);
 }
 
-void guard_closed(uv_handle_t *h)
+static void on_closed(uv_handle_t *h)
 {
 	struct guard *g = h->data;
 
-	if (--g->handles)
-		return;
 	vec_free(&g->parts);
 	name_list_free(&g->leavers);
 	vec_free(&g->owners);
@@ -467,9 +464,9 @@ void guard_stop(struct agent *a)
 		return;
 	guard_book_store(g);
 	owners_cancel(g->look);
-	guard_door_close(g);
+	door_close(g->door);
 	if (g->on)
 		senses_destroy(g->senses);
 	a->guard = NULL;
-	uv_close((uv_handle_t *)&g->timer, guard_closed);
+	uv_close((uv_handle_t *)&g->timer, on_closed);
 }

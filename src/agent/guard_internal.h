@@ -11,7 +11,9 @@
 #include "agent/agent_internal.h"
 #include "agent/guard.h"
 #include "core/habit.h"
+#include "station/door.h"
 #include "station/owner.h"
+#include "station/people.h"
 #include "station/senses.h"
 
 #define PAUSE_NEVER_ENDS INT64_MAX
@@ -60,13 +62,9 @@ struct guard {
 	struct guard_book book;
 	int64_t input_at;   /* seconds since 1970: the last input, as an earlier agent knew it; 0: none */
 	int64_t claimed_at; /* seconds since 1970: when the claim began */
-	uv_pipe_t door;
-	bool door_open;
+	struct door *door;
 	VEC(uid_t) owners; /* of rules.owners, as far as they are known */
 	struct owners_look *look;
-	struct client *clients; /* guard_door.c */
-	int nclients;
-	int handles; /* not closed yet */
 };
 
 /* guard.c */
@@ -82,12 +80,5 @@ json_t *guard_book_json(const struct guard *g);
 
 /* guard_door.c */
 int guard_door_open(struct guard *g, struct err *err);
-void guard_door_close(struct guard *g); /* clients that wait go with it */
-void guard_closed(uv_handle_t *h);	/* of each handle of its own: the last one frees it */
-
-/* owners.c: the uids of names, joined by '+', asked for on a thread. The callback is not called after owners_cancel(). */
-struct owners_look *owners_look(uv_loop_t *loop, const char *names, void (*found)(void *context, const uid_t *v, int n),
-				void *context);
-void owners_cancel(struct owners_look *l);
 
 #endif

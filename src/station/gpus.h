@@ -1,8 +1,8 @@
 /*
- * owner_gpus.h - GPUs that the owner of a workstation uses: those whose devices a process has open that is not a job's. A display that runs on a GPU counts.
+ * gpus.h - GPUs that the owner of a workstation uses: those whose devices a process has open that is not a job's or a task's. A display that runs on a GPU counts.
  */
-#ifndef AGENT_OWNER_GPUS_H
-#define AGENT_OWNER_GPUS_H
+#ifndef STATION_GPUS_H
+#define STATION_GPUS_H
 
 #include <stdint.h>
 

@@ -1,12 +1,14 @@
 /*
- * owners.c - the uids of a workstation's owners. A directory may take seconds to answer: a thread waits for it.
+ * people.c - see people.h. A directory may take seconds to answer: a thread waits for it.
  */
+#include "station/people.h"
+
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/guard_internal.h"
+#include "base/mem.h"
 
 #define OWNERS_MOST 32
 

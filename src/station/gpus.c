@@ -1,7 +1,7 @@
 /*
- * owner_gpus.c - see owner_gpus.h.
+ * gpus.c - see gpus.h.
  */
-#include "agent/owner_gpus.h"
+#include "station/gpus.h"
 
 #include <dirent.h>
 #include <limits.h>
