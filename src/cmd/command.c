@@ -181,6 +181,14 @@ static void option_help(const struct option *o, FILE *out)
 	strbuf_fini(&about);
 }
 
+void command_examples(const struct command *c, FILE *out)
+{
+	for (const char *const *e = c->examples; e && *e; e += 2) {
+		fprintf(out, "  %s\n%*s", e[0], HELP_INDENT + 4, "");
+		print_wrapped(out, e[1], HELP_INDENT + 4, HELP_INDENT + 4);
+	}
+}
+
 void command_help(const struct command *c, FILE *out)
 {
 	usage_print(c, out);
@@ -198,8 +206,5 @@ void command_help(const struct command *c, FILE *out)
 		option_help(o, out);
 	if (c->examples)
 		fprintf(out, "\nexamples:\n");
-	for (const char *const *e = c->examples; e && *e; e += 2) {
-		fprintf(out, "  %s\n%*s", e[0], HELP_INDENT + 4, "");
-		print_wrapped(out, e[1], HELP_INDENT + 4, HELP_INDENT + 4);
-	}
+	command_examples(c, out);
 }

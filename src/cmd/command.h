@@ -133,6 +133,7 @@ static inline bool option_long(const struct option *o)
 	return o->name[0] != '-';
 }
 
+void command_examples(const struct command *c, FILE *out);
 void command_help(const struct command *c, FILE *out);
 /* "[WORKLOAD] [options]" */
 void command_synopsis(const struct command *c, struct strbuf *out);

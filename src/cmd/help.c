@@ -25,15 +25,28 @@ void commands_help(FILE *out)
 	fprintf(out, "\n'shunt COMMAND --help' tells more.\n");
 }
 
-int commands_help_group(const char *word, FILE *out)
+/* The next command of a group, from number `i` on; ncommands: none. */
+static int group_next(const char *word, int i)
 {
 	size_t n = strlen(word);
 
-	for (int i = 0; i < ncommands; i++)
-		if (strncmp(commands[i]->name, word, n) == 0 && commands[i]->name[n] == ' ' && !commands[i]->hidden) {
-			command_help(commands[i], out);
-			fputc('\n', out);
-		}
+	while (i < ncommands &&
+	       (commands[i]->hidden || strncmp(commands[i]->name, word, n) != 0 || commands[i]->name[n] != ' '))
+		i++;
+	return i;
+}
+
+int commands_help_group(const char *word, FILE *out)
+{
+	fprintf(out, "usage: shunt %s COMMAND [options]\n\ncommands:\n", word);
+	for (int i = group_next(word, 0); i < ncommands; i = group_next(word, i + 1))
+		fprintf(out, "  %-10s  %s\n", commands[i]->name + strlen(word) + 1, commands[i]->about);
+	for (int i = group_next(word, 0), n = 0; i < ncommands; i = group_next(word, i + 1)) {
+		if (commands[i]->examples && n++ == 0)
+			fprintf(out, "\nexamples:\n");
+		command_examples(commands[i], out);
+	}
+	fprintf(out, "\n'shunt %s COMMAND --help' tells more.\n", word);
 	return EXIT_OK;
 }
 
@@ -45,6 +58,8 @@ static int help(const struct command *c, const void *arguments, const struct ope
 	}
 	const char *first = operands->v[0], *second = operands->n > 1 ? operands->v[1] : NULL;
 	const struct command *about = command_find(first, second);
+	if (!about && !second && group_next(first, 0) < ncommands)
+		return commands_help_group(first, stdout);
 	if (!about)
 		return command_unknown(first, second);
 	command_help(about, stdout);

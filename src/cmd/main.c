@@ -287,13 +287,16 @@ static int dispatch(int argc, char **argv)
 		first = "version";
 
 	const struct command *c = command_find(first, second);
+	struct strbuf group = {0};
+	bool has = group_find(first, &group);
+	strbuf_fini(&group);
+	if (c && has && !c->main && c->operands_max == 0 && second && *second != '-' && !strchr(c->name, ' '))
+		return command_unknown(first, second); /* "owner stop" */
 	if (c) {
 		int words = strchr(c->name, ' ') ? 3 : 2;
 		return command_run(c, argc - words, argv + words);
 	}
-	struct strbuf group = {0};
-	bool asks = second && (strcmp(second, "--help") == 0 || strcmp(second, "-h") == 0) && group_find(first, &group);
-	strbuf_fini(&group);
+	bool asks = has && second && (strcmp(second, "--help") == 0 || strcmp(second, "-h") == 0);
 	return asks ? commands_help_group(first, stdout) : command_unknown(first, second);
 }
 

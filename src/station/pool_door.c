@@ -1,0 +1,166 @@
+/*
+ * pool_door.c - `shunt owner` on a station of a pool (door.h): who uses the machine, what was given away, pausing it. It needs neither root nor a network.
+ *
+ * Everybody may look. Root, the user who runs the daemon, and the machine's owners may order: those that the policy names, or, if it names none, whoever has a terminal here; never a process of a task.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "station/pool_internal.h"
+
+#define SYSTEM_DIR "/run/shunt-pool"
+
+/* ---- the books: DIR/owner.json ---- */
+
+static int64_t number(const json_t *o, const char *key)
+{
+	json_int_t n = json_integer_value(json_object_get(o, key));
+
+	return n > 0 ? (int64_t)n : 0;
+}
+
+static json_t *book_json(const struct owner_book *b)
+{
+	return json_pack("{s:I,s:I,s:I,s:I,s:I}", "given", (json_int_t)(b->given_ms / 1000), "claimed",
+			 (json_int_t)(b->claimed_ms / 1000), "lost", (json_int_t)(b->lost_ms / 1000), "stops",
+			 (json_int_t)b->stops, "left", (json_int_t)b->left);
+}
+
+void book_load(struct pool *p)
+{
+	struct strbuf text = {0};
+	json_t *o = pool_home_read(&p->home, "owner.json", &text, NULL) == 0 ? json_loads(strbuf_text(&text), 0, NULL)
+									     : NULL;
+
+	p->guard.book = (struct owner_book){.given_ms = number(o, "given") * 1000,
+					    .claimed_ms = number(o, "claimed") * 1000,
+					    .lost_ms = number(o, "lost") * 1000,
+					    .stops = number(o, "stops"),
+					    .left = number(o, "left")};
+	json_decref(o);
+	strbuf_fini(&text);
+}
+
+void book_store(struct pool *p)
+{
+	json_t *o = book_json(&p->guard.book);
+	char *text = json_dumps(o, JSON_INDENT(1));
+	struct err err;
+
+	if (pool_home_write(&p->home, "owner.json", 0600, text, &err) < 0)
+		pool_say("%s", err.text);
+	free(text);
+	json_decref(o);
+}
+
+/* ---- the door ---- */
+
+static bool is_alone(const struct pool *p)
+{
+	for (const struct host *h = p->hosts; h; h = h->next)
+		if (h->welcome && strcmp(h->name, p->conf.name) != 0)
+			return false;
+	return true;
+}
+
+static json_t *show(struct pool *p)
+{
+	static const char *const states[] = {
+		[OWNER_RUN] = "free", [OWNER_STOP] = "stopped", [OWNER_RETURN] = "leaving"};
+	const struct guard *g = &p->guard;
+	json_t *o = book_json(&g->book);
+
+	json_object_update_new(o, json_pack("{s:s,s:s,s:s,s:b,s:s,s:o}", "pool", p->conf.pool, "station", p->conf.name,
+					    "policy", p->conf.owner, "connected", !is_alone(p), "state", states[g->act],
+					    "tasks", host_list(p)));
+	if (g->act != OWNER_RUN)
+		json_object_update_new(o, json_pack("{s:s,s:I}", "why", owner_cause_text(g->claim.cause), "since",
+						    (json_int_t)g->claimed_at));
+	if (g->pause_until && g->pause_until != PAUSE_NEVER_ENDS)
+		json_object_set_new(o, "pause_until", json_integer(g->pause_until));
+	if (!g->senses)
+		return o;
+	if (g->seen.input >= 0)
+		json_object_set_new(o, "input_ago", json_integer(((int64_t)uv_now(p->loop) - g->seen.input) / 1000));
+	json_object_update_new(o, json_pack("{s:s,s:s,s:i}", "who", g->seen.who, "where", g->seen.where, "devices",
+					    senses_devices(g->senses)));
+	return o;
+}
+
+static bool is_task(const struct pool *p, pid_t pid)
+{
+	pid_list ours = {0};
+	bool found = false;
+
+	host_pids(p, &ours);
+	for (size_t i = 0; i < ours.n && !found; i++)
+		found = ours.v[i] == pid;
+	vec_free(&ours);
+	return found;
+}
+
+static bool may_order(const struct pool *p, const struct ucred *who)
+{
+	if (!who->pid || is_task(p, who->pid))
+		return false;
+	if (who->uid == 0 || who->uid == geteuid())
+		return true;
+	return *p->guard.rules.owners ? guard_owns(p, who->uid)
+				      : p->guard.senses && senses_logged_in(p->guard.senses, who->uid);
+}
+
+static json_t *on_line(void *context, const char *line, const struct ucred *who)
+{
+	struct pool *p = context;
+	int64_t seconds;
+
+	if (strcmp(line, "show") == 0)
+		return show(p);
+	if (!door_order(line, &seconds))
+		return json_pack("{s:s}", "error", "the pool's daemon does not know that order");
+	if (!may_order(p, who))
+		return json_pack("{s:s}", "error",
+				 *p->guard.rules.owners
+					 ? "only root and the owners that this station's policy names may do that"
+					 : "only root and users who are logged in at this machine may do that");
+	pool_pause(p, seconds == 0 ? 0 : seconds == INT64_MAX ? PAUSE_NEVER_ENDS : (int64_t)time(NULL) + 1 + seconds);
+	return show(p);
+}
+
+/* Of the system's daemon it is where everybody gets. */
+static void path_find(const struct pool *p, struct strbuf *ret)
+{
+	if (strcmp(p->home.dir, POOL_HOME_SYSTEM) == 0) {
+		if (mkdir(SYSTEM_DIR, 0755) == 0)
+			chmod(SYSTEM_DIR, 0755); /* whatever the umask */
+		strbuf_puts(ret, POOL_DOOR_SYSTEM);
+	} else {
+		pool_home_path(&p->home, POOL_DOOR, ret);
+	}
+}
+
+void pool_door_open(struct pool *p)
+{
+	struct strbuf path = {0};
+	struct err err;
+
+	path_find(p, &path);
+	if (door_open(p->loop, path.text, on_line, p, &p->guard.door, &err) < 0)
+		pool_say("%s", err.text); /* 'shunt pool pause' works as well */
+	strbuf_fini(&path);
+}
+
+void pool_door_close(struct pool *p)
+{
+	struct strbuf path = {0};
+
+	path_find(p, &path);
+	if (p->guard.door)
+		unlink(path.text);
+	door_close(p->guard.door);
+	p->guard.door = NULL;
+	strbuf_fini(&path);
+}
