@@ -367,7 +367,7 @@ static int pause_run(const struct command *c, const void *arguments, const struc
 {
 	const struct pause_arguments *a = arguments;
 
-	json_int_t until = a->seconds > 0 ? (json_int_t)time(NULL) + a->seconds : INT32_MAX;
+	json_int_t until = a->seconds > 0 ? (json_int_t)time(NULL) + a->seconds : INT64_MAX;
 
 	return order(c, json_pack("{s:s,s:I}", "t", "pause", "until", until),
 		     "Paused: tasks of the pool stand still here. 'shunt pool resume' ends it.");
@@ -482,10 +482,36 @@ const struct command command_pool_start = {
 	.run = start,
 	.alone = true,
 };
+static const char *const stop_examples[] = {
+	"shunt pool stop",
+	"Ends the daemon. The machine stays a station: 'shunt pool start' brings it back.",
+	NULL,
+};
+static const char *const pause_examples[] = {
+	"shunt pool pause --for 2:00:00",
+	"Tasks of others stand still here, and leave after a minute; in two hours the machine takes tasks again.",
+	NULL,
+};
+static const char *const resume_examples[] = {
+	"shunt pool resume",
+	"The machine takes tasks again now.",
+	NULL,
+};
+static const char *const status_examples[] = {
+	"shunt pool status",
+	"Which stations there are, how loaded they are, and which take tasks.",
+	NULL,
+};
+static const char *const renew_examples[] = {
+	"shunt pool renew",
+	"Asks the station that created the pool for a new certificate.",
+	NULL,
+};
 const struct command command_pool_stop = {
 	.name = "pool stop",
 	.operands = "",
 	.about = "Stop this station's daemon; tasks that run here are started on other stations.",
+	.examples = stop_examples,
 	.run = stop,
 	.alone = true,
 };
@@ -514,6 +540,7 @@ const struct command command_pool_renew = {
 	.details =
 		"A certificate is valid for three years, and renewed by itself when a third of that is left. The station that created the pool must be reached for that. One whose certificate has expired "
 		"joins again.",
+	.examples = renew_examples,
 	.run = renew_run,
 	.alone = true,
 };
@@ -523,6 +550,7 @@ const struct command command_pool_pause = {
 	.about = "Stop the tasks that the pool runs on this machine, at once and without a network.",
 	.details =
 		"They stand still, and after a minute (return= in the policy) leave the machine and are started on other stations. The pause survives restarts.",
+	.examples = pause_examples,
 	.options = pause_options,
 	.size = sizeof(struct pause_arguments),
 	.run = pause_run,
@@ -532,6 +560,7 @@ const struct command command_pool_resume = {
 	.name = "pool resume",
 	.operands = "",
 	.about = "End a pause: tasks of the pool may run on this machine again.",
+	.examples = resume_examples,
 	.run = resume_run,
 	.alone = true,
 };
@@ -539,6 +568,7 @@ const struct command command_pool_status = {
 	.name = "pool status",
 	.operands = "",
 	.about = "Show the stations of the pool as this one knows them, with the age of what it knows.",
+	.examples = status_examples,
 	.options = status_options,
 	.size = sizeof(struct status_arguments),
 	.run = status,

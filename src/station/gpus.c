@@ -93,3 +93,11 @@ uint64_t owner_gpus(const char *dev, const pid_list *ours)
 		closedir(d);
 	return found;
 }
+
+int gpus_count(const char *dev)
+{
+	struct gpus g;
+
+	gpus_find(&g, dev);
+	return g.n;
+}

@@ -24,24 +24,62 @@ static bool is_paused(struct pool *p)
 	return p->guard.pause_until != 0;
 }
 
+static void leave(struct pool *p)
+{
+	struct owner_book *b = &p->guard.book;
+	int64_t ms;
+
+	b->left += host_leave(p, &ms);
+	b->lost_ms += ms;
+}
+
+void guard_spent(struct pool *p, int64_t ms)
+{
+	if (ms > p->guard.spent_ms)
+		p->guard.book.given_ms += ms - p->guard.spent_ms;
+	p->guard.spent_ms = ms;
+}
+
+static void book_count(struct pool *p, int64_t now)
+{
+	struct guard *g = &p->guard;
+	int64_t passed = now - g->counted_to;
+
+	if (g->counted_to && g->act != OWNER_RUN && passed > 0 && passed < 60000) /* else the machine slept */
+		g->book.claimed_ms += passed;
+	g->counted_to = now;
+}
+
 static void act(struct pool *p, enum owner_act now)
 {
 	enum owner_act before = p->guard.act;
 
 	p->guard.act = now;
 	p->mine.closed = now != OWNER_RUN;
+	if (now != OWNER_RUN && before == OWNER_RUN) {
+		p->guard.claimed_at = (int64_t)time(NULL);
+		p->guard.book.stops += p->tasks != NULL;
+	}
 	if (now == OWNER_RETURN && before != OWNER_RETURN)
-		host_leave(p);
+		leave(p);
 	else if (now != OWNER_RUN || before != OWNER_RUN)
 		host_hold(p, now != OWNER_RUN);
 	if (now == before)
 		return;
+	book_store(p);
 	pool_say("%s", now == OWNER_RUN	     ? "tasks may run"
 		       : now == OWNER_RETURN ? "the owner stays: tasks leave"
 					     : owner_cause_text(p->guard.claim.cause));
 	links_tick(p); /* all hear of it now */
 	if (now == OWNER_RUN)
 		host_go(p);
+}
+
+static const char *devices(void)
+{
+	const char *dev = getenv("SHUNT_OWNER_DEV"); /* a test has its own */
+
+	return dev && *dev ? dev : "/dev";
 }
 
 static void census(struct pool *p, int64_t now)
@@ -71,18 +109,20 @@ static void guard_turn(struct pool *p)
 			       .cpus = (int)sysconf(_SC_NPROCESSORS_ONLN),
 			       .input = -1,
 			       .memory_free = 100};
-	struct seen seen;
+	const struct seen *seen = &g->seen;
 	int others;
 
+	book_count(p, pool_now());
 	if (g->senses) {
-		senses_get(g->senses, &seen);
-		others = seen.runnable - host_running(p);
+		senses_get(g->senses, &g->seen);
+		others = seen->runnable - host_running(p);
 		g->running += AVERAGE * ((others > 0 ? others : 0) - g->running);
 		census(p, v.now);
-		v.input = seen.input;
+		station_gpus_look(p, devices(), pool_now());
+		v.input = seen->input;
 		v.running = g->running;
-		v.memory_free = seen.memory_free;
-		v.memory_stalls = seen.memory_stalls;
+		v.memory_free = seen->memory_free;
+		v.memory_stalls = seen->memory_stalls;
 	}
 	act(p, owner_decide(&g->claim, &g->rules, &v));
 }
@@ -104,10 +144,29 @@ static void on_input(void *context)
 		guard_turn(p);
 }
 
-/* Whoever types here is the owner. */
+bool guard_owns(const struct pool *p, uid_t user)
+{
+	for (size_t i = 0; i < p->guard.owners.n; i++)
+		if (p->guard.owners.v[i] == user)
+			return true;
+	return false;
+}
+
+/* Whoever types here is the owner, unless the policy names them. */
 static bool on_counts(void *context, dev_t device, uid_t user)
 {
-	return true;
+	const struct pool *p = context;
+
+	return !*p->guard.rules.owners || guard_owns(p, user);
+}
+
+static void on_owners(void *context, const uid_t *v, int n)
+{
+	struct pool *p = context;
+
+	p->guard.look = NULL;
+	for (int i = 0; i < n; i++)
+		vec_push(&p->guard.owners, v[i]);
 }
 
 void pool_pause(struct pool *p, int64_t until)
@@ -129,7 +188,6 @@ int guard_start(struct pool *p, struct err *err)
 	struct guard *g = &p->guard;
 	struct strbuf text = {0};
 	bool none = strcmp(p->conf.owner, "none") == 0;
-	const char *dev = getenv("SHUNT_OWNER_DEV");
 	int rc = owner_rules_parse(none ? "share; pressure=no" : p->conf.owner, &g->rules, err);
 
 	if (rc < 0)
@@ -137,20 +195,29 @@ int guard_start(struct pool *p, struct err *err)
 	if (pool_home_read(&p->home, "pause", &text, NULL) == 0)
 		g->pause_until = strtoll(strbuf_text(&text), NULL, 10);
 	strbuf_fini(&text);
+	book_load(p);
+	g->seen.input = -1;
+	if (*g->rules.owners)
+		g->look = owners_look(p->loop, g->rules.owners, on_owners, p);
 	if (!none)
-		g->senses = senses_create(p->loop, dev && *dev ? dev : "/dev", &l);
+		g->senses = senses_create(p->loop, devices(), &l);
 	p->user.background = !none;
 	uv_timer_init(p->loop, &g->timer);
 	g->timer.data = p;
 	uv_timer_start(&g->timer, on_look, TICK_MS, TICK_MS);
 	g->up = true;
 	guard_turn(p);
+	pool_door_open(p);
 	return 0;
 }
 
 void guard_stop(struct pool *p)
 {
 	uv_close((uv_handle_t *)&p->guard.timer, NULL);
+	book_store(p);
+	pool_door_close(p);
+	owners_cancel(p->guard.look);
+	p->guard.look = NULL;
 	if (p->guard.senses)
 		senses_destroy(p->guard.senses);
 	p->guard.senses = NULL;

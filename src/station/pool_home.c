@@ -26,7 +26,7 @@ int pool_home_find(struct pool_home *h, struct err *err)
 	if (given && *given)
 		n = snprintf(h->dir, sizeof h->dir, "%s", given);
 	else if (geteuid() == 0)
-		n = snprintf(h->dir, sizeof h->dir, "/var/lib/shunt-pool");
+		n = snprintf(h->dir, sizeof h->dir, POOL_HOME_SYSTEM);
 	else if (data && *data == '/')
 		n = snprintf(h->dir, sizeof h->dir, "%s/shunt/pool", data);
 	else

@@ -19,7 +19,10 @@
 #include "tls/pki.h"
 
 #define POOL_PORT 7724
-#define JOIN_AUTHORITY 1 /* of the station that created the pool */
+#define POOL_HOME_SYSTEM "/var/lib/shunt-pool"
+#define POOL_DOOR "owner.sock"			      /* in a station's directory: 'shunt owner'; */
+#define POOL_DOOR_SYSTEM "/run/shunt-pool/owner.sock" /* ... of root's daemon, whose directory nobody else can enter */
+#define JOIN_AUTHORITY 1			      /* of the station that created the pool */
 
 struct pool_home {
 	char dir[PATH_MAX];

@@ -243,6 +243,7 @@ static void task_run(struct host_task *t)
 	struct pool *p = t->pool;
 	struct err err;
 
+	t->start.env = station_gpus_environment(p, t->arena, t->start.env);
 	if (pool_task_start(&t->start, &p->user, t->guest->lease, &t->task, &err) < 0) {
 		pool_say("%s", err.text);
 		end_tell(t);
@@ -408,25 +409,51 @@ int host_running(const struct pool *p)
 	return n;
 }
 
-void host_leave(struct pool *p)
+int host_leave(struct pool *p, int64_t *ret_cpu_ms)
 {
 	struct host_task *next;
+	int n = 0;
 
+	*ret_cpu_ms = 0;
 	for (struct host_task *t = p->tasks; t; t = next) {
 		next = t->next;
 		if (t->stage == QUEUED) {
 			end_tell(t);
 			task_free(t);
 		} else if (t->stage == RUNNING) {
+			int64_t ms;
+			hold_running(t->task.keeper, &ms);
+			*ret_cpu_ms += ms;
+			n++;
 			task_end(t, LEAVING);
 		}
 	}
+	return n;
+}
+
+json_t *host_list(const struct pool *p)
+{
+	json_t *all = json_object(), *list = json_array(), *n;
+	const char *name;
+
+	for (const struct host_task *t = p->tasks; t; t = t->next)
+		if (t->stage != QUEUED)
+			json_object_set_new(all, t->guest->name,
+					    json_integer(1 + json_integer_value(json_object_get(all, t->guest->name))));
+	json_object_foreach(all, name, n)
+	{
+		json_array_append_new(list, json_pack("{s:s,s:O}", "from", name, "tasks", n));
+	}
+	json_decref(all);
+	return list;
 }
 
 /* The origins hear that their tasks are lost: only then their links are closed. */
 void host_stop(struct pool *p)
 {
-	host_leave(p);
+	int64_t ms;
+
+	host_leave(p, &ms);
 	if (!p->tasks)
 		guests_stop(p);
 }

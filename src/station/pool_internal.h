@@ -11,8 +11,10 @@
 #include "net/listener.h"
 #include "station/census.h"
 #include "station/discover.h"
+#include "station/door.h"
 #include "station/gossip.h"
 #include "station/owner.h"
+#include "station/people.h"
 #include "station/pool_home.h"
 #include "station/pool_load.h"
 #include "station/pool_table.h"
@@ -137,15 +139,27 @@ void host_drop(struct guest *g);			   /* it is gone: its tasks end */
 void host_drained(struct guest *g);			   /* its link takes more */
 int host_tasks(const struct pool *p, int64_t *ret_cpu_ms); /* that wait or run here; what all have used so far */
 void host_stop(struct pool *p);
-void host_hold(struct pool *p, bool hold);	     /* tasks stand still; to be repeated while they are to */
-void host_leave(struct pool *p);		     /* tasks end, and are started elsewhere */
+void host_hold(struct pool *p, bool hold); /* tasks stand still; to be repeated while they are to */
+/* Tasks end, and are started elsewhere. Returns how many had begun. */
+int host_leave(struct pool *p, int64_t *ret_cpu_ms);
+json_t *host_list(const struct pool *p);	     /* of tasks that run here: [{from, tasks}] */
 void host_go(struct pool *p);			     /* tasks that wait may start */
 void host_pids(const struct pool *p, pid_list *ret); /* of tasks' processes and their keepers, sorted */
 int host_running(const struct pool *p);		     /* threads of tasks that run or are ready */
 void guest_release(struct guest *g);
 
-/* ---- the owner of this machine (pool_guard.c) ---- */
+/* ---- the owner of this machine (pool_guard.c, pool_door.c) ---- */
 
+#define PAUSE_NEVER_ENDS INT64_MAX
+
+/* All that was counted since this machine is a station; kept. */
+struct owner_book {
+	int64_t given_ms;   /* processor time of tasks */
+	int64_t claimed_ms; /* in which the owner had the machine */
+	int64_t lost_ms;    /* processor time of tasks that had to leave, */
+	int64_t left;	    /* ... how many those were, */
+	int64_t stops;	    /* ... and how often tasks were stopped */
+};
 struct guard {
 	struct owner_rules rules;
 	struct owner_claim claim;
@@ -155,12 +169,32 @@ struct guard {
 	int64_t counted;	   /* ms: when they were last counted */
 	double running;		   /* threads of others that run or are ready, over the last seconds */
 	int64_t pause_until;	   /* seconds since 1970; 0: none */
+	int64_t claimed_at;	   /* seconds since 1970: when the claim began */
+	struct seen seen;
+	struct owner_book book;
+	int64_t counted_to; /* ms: the books are kept up to then */
+	int64_t spent_ms;   /* of all tasks, as last seen */
+	VEC(uid_t) owners;  /* that the policy names, as far as they are known */
+	struct owners_look *look;
+	struct door *door;
+	uint64_t gpus;	 /* that the owner uses, a bit each, */
+	int ngpus;	 /* ... of so many; 0 where nobody is looked for */
+	int64_t gpus_at; /* ms: when they were last looked at */
 	uv_timer_t timer;
 	bool up;
 };
 int guard_start(struct pool *p, struct err *err);
 void guard_stop(struct pool *p);
 void pool_pause(struct pool *p, int64_t until); /* 0: it ends */
+bool guard_owns(const struct pool *p, uid_t user);
+void guard_spent(struct pool *p, int64_t ms); /* what all tasks have used so far */
+void station_gpus_look(struct pool *p, const char *dev, int64_t now);
+/* The environment of a task, with the GPUs that it may use. */
+const char **station_gpus_environment(const struct pool *p, struct arena *a, const char **env);
+void pool_door_open(struct pool *p);
+void pool_door_close(struct pool *p);
+void book_load(struct pool *p);
+void book_store(struct pool *p);
 
 /* ---- finding each other (pool_discover.c) ---- */
 

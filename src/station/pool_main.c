@@ -32,6 +32,7 @@ static void on_tick(uv_timer_t *t)
 	p->mine.load.ours = host_tasks(p, &spent);
 	if (now - p->looked >= 1000) {
 		pool_load_look(p->load, now, spent);
+		guard_spent(p, spent);
 		p->looked = now;
 	}
 	pool_load_report(p->load, &p->mine);
@@ -160,6 +161,7 @@ static void tear_down(struct pool *p)
 	for (size_t i = 0; i < p->numbered.n; i++)
 		free(p->numbered.v[i]);
 	vec_free(&p->numbered);
+	vec_free(&p->guard.owners);
 	gossip_fini(&p->gossip);
 	pool_table_fini(&p->table);
 	removed_fini(&p->removed);

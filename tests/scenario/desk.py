@@ -1,4 +1,5 @@
 """A workstation for scenarios: a server, and a real agent on this machine whose input devices and terminals are files of its own."""
+import fcntl
 import struct
 
 from lib import *
@@ -15,6 +16,21 @@ def free_port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return s.getsockname()[1]
+
+
+class Keyboard:
+    """One that the kernel has, by uinput."""
+
+    def __init__(self):
+        self.fd = os.open("/dev/uinput", os.O_WRONLY | os.O_NONBLOCK)
+        fcntl.ioctl(self.fd, 0x40045564, 1)   # UI_SET_EVBIT, EV_KEY
+        fcntl.ioctl(self.fd, 0x40045565, 30)  # UI_SET_KEYBIT, KEY_A
+        fcntl.ioctl(self.fd, 0x405C5503, struct.pack("HHHH80sI", 3, 1, 1, 1, b"a keyboard", 0))  # UI_DEV_SETUP
+        fcntl.ioctl(self.fd, 0x5501)          # UI_DEV_CREATE
+
+    def key(self):
+        for e in ((1, 30, 1), (0, 0, 0), (1, 30, 0), (0, 0, 0)):
+            os.write(self.fd, struct.pack("llHHi", 0, 0, *e))
 
 
 class Desk(Instance):
