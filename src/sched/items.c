@@ -43,6 +43,7 @@ struct item item_of(const struct sched *s, const struct job *job)
 	}
 	if (job->guaranteed)
 		x.latest = job->deadline - x.length;
+	x.ahead = is_special(job) && !job->guaranteed;
 	return x;
 }
 
@@ -57,6 +58,8 @@ int items_by_arrival(const void *a, const void *b)
 {
 	const struct item *x = a, *y = b;
 
+	if (x->ahead != y->ahead)
+		return x->ahead ? -1 : 1;
 	return x->nice != y->nice ? x->nice - y->nice : by_rank(x, y);
 }
 

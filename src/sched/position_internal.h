@@ -13,16 +13,16 @@ struct item {
 	int64_t latest; /* start that its deadline needs, if that was guaranteed; else TIME_NEVER */
 	double rank;
 	uint32_t job;
-	int32_t node; /* of its first fragment, before */
-	bool nice;
-	uint64_t where; /* of all fragments, before */
+	int32_t node;	  /* of its first fragment, before */
+	bool nice, ahead; /* behind all others; before normal jobs, since its deadline can't be met */
+	uint64_t where;	  /* of all fragments, before */
 };
 typedef VEC(struct item) item_vec;
 
 struct item item_of(const struct sched *s, const struct job *job);
 bool item_is_nice(const struct sched *s, const struct job *job);
 
-/* Orders: FIFO, nice jobs behind; as they are scheduled; guaranteed ones by their latest starts, then the others as they are scheduled. */
+/* Orders: FIFO, those that can't meet their deadlines first, nice jobs behind; as they are scheduled; guaranteed ones by their latest starts, then the others as they are scheduled. */
 int items_by_arrival(const void *a, const void *b);
 int items_by_start(const void *a, const void *b);
 int items_by_latest(const void *a, const void *b);

@@ -179,6 +179,32 @@ static void a_deadline_that_cannot_be_met(void **state)
 	world_fini(&w);
 }
 
+/* Whoever moves others, or removes them, does not put it behind normal jobs. */
+static void a_late_job_stays_ahead(void **state)
+{
+	(void)state;
+	open_world("parts:4");
+	uint32_t a = normal(0, 100), b = normal(0, 20), c = normal(0, 30), p = priority(1, 10, 5), d = normal(2, 40);
+
+	runs(a);
+	starts(p, 100);
+	starts(b, 110);
+	starts(d, 160);
+	world_job(&w, d)->rank = -1;
+	sched_rank(w.s);
+	world_cycle(&w, 3);
+	starts(p, 100);
+	starts(d, 110);
+	starts(b, 150);
+	starts(c, 170);
+	sched_delete(w.s, b, 4, NULL);
+	world_cycle(&w, 4);
+	starts(p, 100);
+	starts(d, 110);
+	starts(c, 150);
+	world_fini(&w);
+}
+
 static void a_displaced_job_runs_again_right_afterwards(void **state)
 {
 	(void)state;
@@ -529,6 +555,7 @@ int main(void)
 		cmocka_unit_test(those_that_are_passed_are_moved_up_in_turn),
 		cmocka_unit_test(removal_returns_them_to_their_positions),
 		cmocka_unit_test(a_deadline_that_cannot_be_met),
+		cmocka_unit_test(a_late_job_stays_ahead),
 		cmocka_unit_test(a_displaced_job_runs_again_right_afterwards),
 		cmocka_unit_test(partitions_are_shared_by_time_slices),
 		cmocka_unit_test(one_that_waits_ends_one_slice),
