@@ -210,25 +210,42 @@ bool amount_short(struct sched *s, uint32_t job, int64_t length, struct reason *
 	return false;
 }
 
-/* The same of those alone that hold amounts which the job takes of. If that is enough they become the list; else nothing is changed. */
-static size_t sharers_take(struct sched *s, uint32_t job, int64_t length, claim_vec *v)
+static bool shares_amount(const struct sched *s, uint32_t job, uint32_t other)
 {
-	const struct request *q = cluster_job_request(s->c, cluster_job(s->c, job));
+	return requests_share(cluster_job_request(s->c, cluster_job(s->c, job)),
+			      cluster_job_request(s->c, cluster_job(s->c, other)));
+}
+
+/* Whether it is on a node that the job may use: another partition's jobs do not matter. */
+static bool shares_nodes(const struct sched *s, uint32_t job, uint32_t other)
+{
+	const struct nodeset *on = cluster_job_nodes(s->c, cluster_job(s->c, job));
+	bool any = !on;
+
+	for (uint32_t i = 0; i < s->p->holds.v[other].nfrags && !any; i++)
+		any = nodeset_has(on, (uint32_t)plan_place(s->p, other, i)->node);
+	return any;
+}
+
+/* Those of them that concern the job, if they suffice: then `v` has no others. */
+static size_t some_take(struct sched *s, uint32_t job, int64_t length, claim_vec *v,
+			bool (*concerns)(const struct sched *, uint32_t, uint32_t))
+{
 	plan_mark mark = plan_begin(s->p);
-	claim_vec sharers = {0};
+	claim_vec some = {0};
 	size_t taken;
 
 	for (size_t i = 0; i < v->n; i++)
-		if (requests_share(q, cluster_job_request(s->c, cluster_job(s->c, v->v[i].job))))
-			vec_push(&sharers, v->v[i]);
-	taken = claims_take(s, job, length, &sharers, true);
+		if (concerns(s, job, v->v[i].job))
+			vec_push(&some, v->v[i]);
+	taken = claims_take(s, job, length, &some, true);
 	if (taken) {
 		plan_commit(s->p, mark);
 		vec_free(v);
-		*v = sharers;
+		*v = some;
 	} else {
 		plan_rollback(s->p, mark);
-		vec_free(&sharers);
+		vec_free(&some);
 	}
 	return taken;
 }
@@ -253,7 +270,8 @@ bool explain_running(struct sched *s, uint32_t job, int64_t length, struct reaso
 			r->missing = r->needed - r->free;
 		}
 	claims_collect(s->p, true, &running);
-	size_t taken = r->why == WHY_AMOUNT ? sharers_take(s, job, length, &running) : 0;
+	bool nodes = r->why != WHY_AMOUNT, all = nodes && !cluster_job_nodes(s->c, cluster_job(s->c, job));
+	size_t taken = all ? 0 : some_take(s, job, length, &running, nodes ? shares_nodes : shares_amount);
 	if (!taken)
 		taken = claims_take(s, job, length, &running, true);
 	fits = taken > 0;
@@ -865,7 +883,11 @@ void reason_text(const struct sched *s, uint32_t job, const struct reason *r, jo
 	if (s->policy->position && job_waits(cluster_job(s->c, job)) && cluster_job(s->c, job)->nice > s->now)
 		strbuf_printf(out, "; for another %s it is nice, and jobs submitted later go first",
 			      duration_human(cluster_job(s->c, job)->nice - s->now, when, sizeof when));
-	if (r->allocated && r->when != TIME_NEVER && cluster_job(s->c, job)->deadline != TIME_NEVER)
+	if (r->allocated && r->when != TIME_NEVER && cluster_job(s->c, job)->deadline != TIME_NEVER &&
+	    !cluster_job(s->c, job)->guaranteed)
+		strbuf_printf(out, "; its deadline can't be met, so it starts as soon as it can, in %s",
+			      duration_human(r->when - s->now, when, sizeof when));
+	else if (r->allocated && r->when != TIME_NEVER && cluster_job(s->c, job)->deadline != TIME_NEVER)
 		strbuf_printf(out,
 			      "; its slot in %s is the latest that meets its deadline, and it starts earlier if it can",
 			      duration_human(r->when - s->now, when, sizeof when));

@@ -11,7 +11,9 @@
 
 #include <cmocka.h>
 
+#include "base/strbuf.h"
 #include "rules/partition.h"
+#include "sched/explain.h"
 #include "sim/machine.h"
 #include "sim/sim.h"
 #include "support/world.h"
@@ -202,6 +204,49 @@ static void a_late_job_stays_ahead(void **state)
 	starts(p, 100);
 	starts(d, 110);
 	starts(c, 150);
+	world_fini(&w);
+}
+
+static void number_job(void *context, uint32_t job, struct strbuf *out)
+{
+	strbuf_printf(out, "%u", job);
+}
+
+static void why(uint32_t job, const char *want)
+{
+	struct strbuf text = {0};
+	struct reason r;
+
+	sched_explain(w.s, job, &r);
+	reason_text(w.s, job, &r, number_job, NULL, &text);
+	assert_string_equal(text.text, want);
+	strbuf_fini(&text);
+	reason_fini(&r);
+}
+
+/* Jobs in partitions that do not suit it are not in its way; and a deadline that can't be met is not said to be. */
+static void what_keeps_it_waiting(void **state)
+{
+	(void)state;
+	open_world("parts:4,8");
+	uint32_t a = submit(0, "A", 0, 100, TIME_NEVER, 0), b = submit(0, "B", 0, 50, TIME_NEVER, 0), p, q;
+	char want[300];
+
+	runs(b);
+	p = submit(1, "A", 0, 10, 5, 0);
+	q = submit(1, "A", 0, 10, 300, 0);
+	snprintf(
+		want, sizeof want,
+		"it needs a partition to itself, and no suitable one is free; held by job %u, which is planned to end in 1m 39s; "
+		"its deadline can't be met, so it starts as soon as it can, in 1m 39s",
+		a);
+	why(p, want);
+	snprintf(
+		want, sizeof want,
+		"it needs a partition to itself, and no suitable one is free; held by job %u, which is planned to end in 1m 39s; "
+		"its slot in 1m 49s is the latest that meets its deadline, and it starts earlier if it can",
+		a);
+	why(q, want);
 	world_fini(&w);
 }
 
@@ -556,6 +601,7 @@ int main(void)
 		cmocka_unit_test(removal_returns_them_to_their_positions),
 		cmocka_unit_test(a_deadline_that_cannot_be_met),
 		cmocka_unit_test(a_late_job_stays_ahead),
+		cmocka_unit_test(what_keeps_it_waiting),
 		cmocka_unit_test(a_displaced_job_runs_again_right_afterwards),
 		cmocka_unit_test(partitions_are_shared_by_time_slices),
 		cmocka_unit_test(one_that_waits_ends_one_slice),
