@@ -16,6 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/loopback.h"
 #include "net/address.h"
 #include "net/http_internal.h"
 
