@@ -167,6 +167,21 @@ static void saved_tell(struct agent *a, const char *tag, const struct saves *v)
 	frame_tell(a, &j, &out);
 }
 
+/* Kept by nobody: a server that is away does without. */
+static void used_tell(struct agent *a, const struct result *r)
+{
+	struct strbuf out = {0};
+	struct json j;
+
+	if (tags_have(&a->unclaimed, r->tag))
+		return;
+	frame_open(&j, &out, "used");
+	json_text(&j, "tag", r->tag);
+	json_int(&j, "cpu_ms", r->cpu_ms);
+	json_int(&j, "memory_kib", r->memory_kib);
+	frame_tell(a, &j, &out);
+}
+
 static void ended_tell(struct agent *a, const struct result *r)
 {
 	struct strbuf out = {0}, result = {0};
@@ -210,6 +225,9 @@ static void on_news(void *context, const struct news *n)
 		break;
 	case SAYS_SAVED:
 		saved_tell(a, n->tag, n->saves);
+		break;
+	case SAYS_USED:
+		used_tell(a, n->r);
 		break;
 	case SAYS_REFUSED:
 		script_drop(a, n->tag);

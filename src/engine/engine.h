@@ -49,6 +49,8 @@ struct engine_listener {
 	void (*attempt_saved)(
 		void *context, const char *tag,
 		const struct saves *saves); /* of the part with the script; may be told again. May be NULL */
+	void (*attempt_used)(void *context, const char *tag, int64_t cpu_ms,
+			     int64_t memory_kib); /* so far, and now; of all parts. May be NULL */
 	void (*erased)(void *context, const char *name,
 		       const char *reason); /* engine_erase(); reason: it is there still */
 	void (*opened)(void *context, uint64_t id, int fd,

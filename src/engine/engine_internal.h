@@ -40,19 +40,20 @@ struct part {
 	struct host *host;
 	struct part *before, *after; /* the host's other parts */
 	enum part_state state;
-	bool asked;	       /* the server asked it to end: if a room does before the script, that is no accident */
-	uint32_t seen;	       /* the inventory that had it last */
-	uint64_t wanted;       /* signals to be sent: SIGNAL_BIT() */
-	int64_t limit;	       /* its walltime, if that was changed; 0: its order's. Repeated when the host was away */
-	int save;	       /* save_word(), or 0. The same */
-	struct saves saves;    /* what was heard of it */
-	uint64_t given;	       /* sent, and to be repeated when the host was away */
-	struct strbuf order;   /* JSON, while it WAITS */
-	struct strbuf script;  /* its text, while it WAITS */
-	struct result *result; /* ENDED; its tag is the gang's, its reason its own */
-	char *why;	       /* NEVER, LOST: a sentence, or NULL */
-	bool refused;	       /* NEVER: by its host, or since that was not there; not only with the others */
-	bool unclear;	       /* ... for a reason that may be the job's */
+	bool asked;	    /* the server asked it to end: if a room does before the script, that is no accident */
+	uint32_t seen;	    /* the inventory that had it last */
+	uint64_t wanted;    /* signals to be sent: SIGNAL_BIT() */
+	int64_t limit;	    /* its walltime, if that was changed; 0: its order's. Repeated when the host was away */
+	int save;	    /* save_word(), or 0. The same */
+	struct saves saves; /* what was heard of it */
+	int64_t cpu_ms, memory_kib; /* the same: used so far, and now */
+	uint64_t given;		    /* sent, and to be repeated when the host was away */
+	struct strbuf order;	    /* JSON, while it WAITS */
+	struct strbuf script;	    /* its text, while it WAITS */
+	struct result *result;	    /* ENDED; its tag is the gang's, its reason its own */
+	char *why;		    /* NEVER, LOST: a sentence, or NULL */
+	bool refused;		    /* NEVER: by its host, or since that was not there; not only with the others */
+	bool unclear;		    /* ... for a reason that may be the job's */
 };
 
 /* An attempt: the engine's, from engine_start() or engine_attach() until it was refused or is forgotten. */
@@ -108,6 +109,7 @@ struct gang *gang_find(const struct engine *e, const char *tag); /* NULL: there 
 void gang_forget(struct engine *e, struct gang *g);		 /* its hosts may, too */
 void gang_drop(struct engine *e, struct gang *g);
 void gang_touch(struct engine *e, struct gang *g);
+void gang_used(struct engine *e, const struct gang *g); /* a part has said what it uses */
 void engine_settle(struct engine *e);
 void gang_kill_due(struct engine *e); /* SIGKILL to those whose time is over */
 

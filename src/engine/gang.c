@@ -310,6 +310,18 @@ void gang_touch(struct engine *e, struct gang *g)
 	g->touched = e->touched.n;
 }
 
+void gang_used(struct engine *e, const struct gang *g)
+{
+	int64_t cpu_ms = 0, memory_kib = 0;
+
+	for (int i = 0; i < g->n; i++) {
+		cpu_ms += g->part[i].cpu_ms;
+		memory_kib += g->part[i].memory_kib;
+	}
+	if (!g->told && e->l.attempt_used)
+		e->l.attempt_used(e->l.context, g->tag, cpu_ms, memory_kib);
+}
+
 /* Before its end: that tells the last of them itself. */
 static void saves_tell(struct engine *e, struct gang *g)
 {

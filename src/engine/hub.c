@@ -206,7 +206,7 @@ static bool news_read(const json_t *o, const char *word, struct arena *a, struct
 		enum report report;
 	} words[] = {{"started", SAYS_STARTED}, {"runs", SAYS_STARTED}, {"ready", SAYS_READY},
 		     {"refused", SAYS_REFUSED}, {"ended", SAYS_ENDED},	{"lost", SAYS_LOST},
-		     {"saved", SAYS_SAVED}};
+		     {"saved", SAYS_SAVED},	{"used", SAYS_USED}};
 	const char *says = json_string_value(json_object_get(o, word));
 	char *text;
 
@@ -221,10 +221,14 @@ static bool news_read(const json_t *o, const char *word, struct arena *a, struct
 				     .saves = &r->saves};
 		if (ret->report == SAYS_SAVED && !saves_of(o, &r->saves))
 			return false;
+		if (ret->report == SAYS_USED) {
+			r->cpu_ms = json_integer_value(json_object_get(o, "cpu_ms"));
+			r->memory_kib = json_integer_value(json_object_get(o, "memory_kib"));
+		}
 		if (ret->report != SAYS_ENDED)
 			return true;
 		text = json_dumps(json_object_get(o, "result"), JSON_COMPACT);
-		if (!text || result_read(text, strlen(text), a, r, NULL) < 0)
+		if (!text || result_read(text, strlen(text), a, r, NULL) < 0 || r->how == RESULT_RUNS)
 			ret->report = SAYS_LOST; /* it is over, and nobody will ever know more */
 		else
 			r->reason = reason_cut(r->reason, a);
@@ -346,7 +350,7 @@ bool engine_frame(struct engine *e, const char *host, const json_t *head, const 
 		p = host_part(e, h, tag);
 		if (p)
 			part_hear(e, p, &news);
-		else if (news.report != SAYS_REFUSED && news.report != SAYS_SAVED)
+		else if (news.report != SAYS_REFUSED && news.report != SAYS_SAVED && news.report != SAYS_USED)
 			stranger_meet(e, h, tag, head);
 		engine_settle(e);
 	}

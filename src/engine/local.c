@@ -501,6 +501,8 @@ static void on_result(uv_poll_t *poll, int status, int events)
 			say_saved(e, r.tag, &r.saves);
 		else if (r.saved)
 			;
+		else if (r.how == RESULT_RUNS)
+			say(e, &(struct news){.report = SAYS_USED, .tag = r.tag, .r = &r});
 		else if (!is_forgotten(e, r.tag))
 			say_ended(e, &r);
 		arena_destroy(a);

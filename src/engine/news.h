@@ -16,6 +16,7 @@ enum report {
 	SAYS_STARTED,
 	SAYS_READY,    /* a room (order.h) is open: its prologue is over */
 	SAYS_SAVED,    /* its checkpoints have changed (run/checkpoint.h) */
+	SAYS_USED,     /* what it has used so far */
 	SAYS_REFUSED,  /* it never ran */
 	SAYS_ENDED,    /* until it is forgotten this may be said again */
 	SAYS_LOST,     /* its shepherd was killed; nothing of it runs any more */
@@ -29,7 +30,7 @@ struct news {
 	pid_t pid;		   /* STARTED; 0: not known */
 	const char *reason;	   /* REFUSED; NULL: not its fault */
 	bool unclear;		   /* REFUSED: the cause may be the job or its user as well as the host */
-	const struct result *r;	   /* ENDED */
+	const struct result *r;	   /* ENDED; USED: cpu_ms and memory_kib count */
 	const struct saves *saves; /* SAVED */
 };
 

@@ -175,6 +175,12 @@ void part_hear(struct engine *e, struct part *p, const struct news *n)
 		gang_touch(e, p->gang);
 		return;
 	}
+	if (n->report == SAYS_USED) {
+		p->cpu_ms = n->r->cpu_ms;
+		p->memory_kib = n->r->memory_kib;
+		gang_used(e, p->gang);
+		return;
+	}
 	if (part_is_over(p)) {
 		part_hear_late(e, p, n);
 		return;
@@ -205,6 +211,7 @@ void part_hear(struct engine *e, struct part *p, const struct news *n)
 		p->state = PART_LOST;
 		break;
 	case SAYS_SAVED:
+	case SAYS_USED:
 		break;
 	case SAYS_NOTHING: /* the order was lost with a connection; or the host's memory of it */
 		p->state = ran ? PART_LOST : PART_NEVER;

@@ -107,7 +107,7 @@ const struct field order_fields[] = {
 	{0},
 };
 
-static const char *const how_words[] = {"exited", "signaled", "not_started", NULL};
+static const char *const how_words[] = {"exited", "signaled", "not_started", "runs", NULL};
 static const char *const cause_words[] = {"itself",  "walltime", "memory",   "ordered",
 					  "hung_up", "lease",	 "shutdown", NULL};
 

@@ -157,6 +157,7 @@ enum result_how {
 	RESULT_EXITED,	    /* `status` is the exit code */
 	RESULT_SIGNALED,    /* `status` is the signal */
 	RESULT_NOT_STARTED, /* `reason` says why; it never ran: another attempt may */
+	RESULT_RUNS,	    /* it is none yet: what it has used so far, and the memory that it has now */
 };
 
 enum result_cause { /* why it ended, when not by itself */

@@ -230,13 +230,22 @@ static int64_t cpu_us(const struct rusage *u)
 	return (u->ru_utime.tv_sec + u->ru_stime.tv_sec) * SECOND + u->ru_utime.tv_usec + u->ru_stime.tv_usec;
 }
 
+int64_t shepherd_cpu_ms(const struct shepherd *s)
+{
+	struct cgroup_usage group = cgroup_usage(s->place->cgroup, s->o->tag);
+	struct rusage u;
+
+	getrusage(RUSAGE_CHILDREN, &u);
+	return group.cpu_ms >= 0 ? group.cpu_ms : (cpu_us(&u) - cpu_us(&s->before)) / 1000 + tree_cpu(getpid());
+}
+
 static void usage_take(struct shepherd *s)
 {
 	struct cgroup_usage group = cgroup_usage(s->place->cgroup, s->o->tag);
 	struct rusage u;
 
 	getrusage(RUSAGE_CHILDREN, &u);
-	s->r.cpu_ms = group.cpu_ms >= 0 ? group.cpu_ms : (cpu_us(&u) - cpu_us(&s->before)) / 1000;
+	s->r.cpu_ms = shepherd_cpu_ms(s);
 	if (u.ru_maxrss > s->r.memory_kib)
 		s->r.memory_kib = u.ru_maxrss;
 	if (group.memory_kib >= 0)

@@ -42,6 +42,7 @@ struct shepherd {
 	int ordered;					   /* the last signal by order */
 	bool paused;					   /* by order: SIGSTOP, and no SIGCONT since */
 	int64_t started, kill_at, sample_at, sample_every; /* boot_us() */
+	int64_t told_at;				   /* when the server was told last what it uses */
 	int64_t share_at;				   /* its quota is set anew then (share.h) */
 	int64_t warned, warn_again;			   /* the end its terminal was warned of; not before */
 	struct rusage before;				   /* of children that were not the job's */
@@ -49,6 +50,7 @@ struct shepherd {
 
 int64_t shepherd_wall_us(void);
 int64_t shepherd_walltime(const struct order *o);		/* the order's, or what it was changed to since */
+int64_t shepherd_cpu_ms(const struct shepherd *s);		/* used so far, by all of it */
 void shepherd_ended(struct shepherd *s);			/* notes when, and how long it ran */
 int shepherd_watch_begin(struct shepherd *s, struct err *err);	/* descriptors that shepherd_watch() needs */
 void shepherd_watch(struct shepherd *s);			/* until nothing of it is left */

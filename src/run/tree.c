@@ -203,6 +203,32 @@ static int64_t pss_of(pid_t pid)
 	return kib;
 }
 
+/* Ticks of user and system, its own and those of children that it has waited for, out of /proc/PID/stat. */
+static int64_t ticks_of(pid_t pid)
+{
+	char path[32], text[1024], *name_end;
+	long long user, system, waited_user, waited_system;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", pid);
+	if (file_read(path, text, sizeof text) <= 0 || !(name_end = strrchr(text, ')')) ||
+	    sscanf(name_end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lld %lld %lld %lld", &user, &system,
+		   &waited_user, &waited_system) != 4)
+		return 0;
+	return user + system + waited_user + waited_system;
+}
+
+int64_t tree_cpu(pid_t root)
+{
+	pid_list l = {0};
+	int64_t ticks = 0;
+
+	tree_list(root, &l);
+	for (size_t i = 0; i < l.n; i++)
+		ticks += ticks_of(l.v[i]);
+	vec_free(&l);
+	return ticks * 1000 / sysconf(_SC_CLK_TCK);
+}
+
 int64_t tree_memory(pid_t root, bool exact)
 {
 	pid_list l = {0};

@@ -24,6 +24,9 @@ void tree_kill(pid_t root);
 /* KiB of memory that they hold. Pages that processes share are counted in each of them unless `exact`, which costs more. */
 int64_t tree_memory(pid_t root, bool exact);
 
+/* Milliseconds of processor time that they have used, with their children that have ended. */
+int64_t tree_cpu(pid_t root);
+
 /* SIGKILL to every process whose environment holds SHUNT_TAG=TAG@INSTANCE (several instances may run on a host), or which is in that
  * session (0: none). Returns how many, and counts those that are in the middle of an exec, whose environment does not show: 0 is certain. */
 int tree_kill_tagged(const char *tag, const char *instance, pid_t session);

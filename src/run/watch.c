@@ -156,6 +156,27 @@ static void signal_give(struct shepherd *s, int signal)
 
 /* ---- watching ---- */
 
+/* The server keeps some dozens of these of each job: often at first, then ever more seldom. */
+static void used_tell(struct shepherd *s, int64_t now, int64_t kib)
+{
+	int64_t gap = (now - s->started) / 32;
+	struct strbuf text = {0};
+
+	if (gap > SAMPLE_MOST)
+		gap = SAMPLE_MOST;
+	if (!is_open(s) || now < s->told_at + gap)
+		return;
+	s->told_at = now;
+	result_write(&(struct result){.tag = s->o->tag,
+				      .how = RESULT_RUNS,
+				      .ran_ms = (now - s->started) / 1000,
+				      .cpu_ms = shepherd_cpu_ms(s),
+				      .memory_kib = kib},
+		     &text);
+	shepherd_send(s, text.text, text.n);
+	strbuf_fini(&text);
+}
+
 static void memory_look(struct shepherd *s, int64_t now)
 {
 	bool limited = s->o->memory > 0 && !s->place->cgroup->memory;
@@ -170,6 +191,7 @@ static void memory_look(struct shepherd *s, int64_t now)
 		cause_set(s, CAUSE_MEMORY);
 		tree_finish(s);
 	}
+	used_tell(s, now, kib);
 	s->sample_at = now + s->sample_every;
 	s->sample_every = limited ? SAMPLE_LIMITED : s->sample_every < SAMPLE_MOST ? s->sample_every * 2 : SAMPLE_MOST;
 }

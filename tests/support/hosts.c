@@ -103,6 +103,9 @@ static void on_far_news(void *context, const struct news *n)
 		link_pack(l, NULL, 0, "{s:s,s:s}", "t", n->report == SAYS_READY ? "ready" : "lost", "tag", n->tag);
 	else if (n->report == SAYS_SAVED)
 		far_saved(l, n->tag, n->saves);
+	else if (n->report == SAYS_USED)
+		link_pack(l, NULL, 0, "{s:s,s:s,s:I,s:I}", "t", "used", "tag", n->tag, "cpu_ms",
+			  (json_int_t)n->r->cpu_ms, "memory_kib", (json_int_t)n->r->memory_kib);
 	else if (n->report == SAYS_REFUSED)
 		link_pack(l, NULL, 0, "{s:s,s:s,s:s?,s:b}", "t", "refused", "tag", n->tag, "reason", n->reason,
 			  "unclear", n->unclear);

@@ -259,7 +259,9 @@ static void results_take(struct nest *n)
 
 	assert_true(got > 0);
 	assert_int_equal(result_read(buf, (size_t)got, n->a, &r, NULL), 0);
-	if (r.ready)
+	if (r.how == RESULT_RUNS)
+		n->used = r;
+	else if (r.ready)
 		vec_push(&n->ready, r);
 	else if (r.saved)
 		vec_push(&n->saved, r);

@@ -21,6 +21,7 @@ struct nest {
 	struct arena *a;
 	VEC(struct answer) answers; /* that nobody asked for yet */
 	VEC(struct result) got, ready, saved;
+	struct result used; /* what a running job said last of that */
 	VEC(int) fds;
 };
 

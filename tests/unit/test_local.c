@@ -49,6 +49,8 @@ static void on_news(void *context, const struct news *n)
 					    [SAYS_REFUSED] = "refused", [SAYS_ENDED] = "ended", [SAYS_LOST] = "lost"};
 	struct ear *a = context;
 
+	if (n->report == SAYS_USED)
+		return;
 	if (n->report == SAYS_REFUSED)
 		snprintf(a->reason, sizeof a->reason, "%s", n->reason ? n->reason : "");
 	if (n->report == SAYS_ENDED) {

@@ -308,13 +308,16 @@ static void test_walltime(void **state)
 		2);
 	assert_true(used >= 1 && limit == 1);
 
-	o = nest_order(n, "2.1", "trap '' TERM; while :; do sleep 1; done");
+	o = nest_order(n, "2.1",
+		       "trap '' TERM; i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done; while :; do sleep 1; done");
 	o.walltime = 2;
 	o.grace = 1;
 	o.err = NULL; /* joined */
 	ends(nest_run(n, &o), RESULT_SIGNALED, SIGKILL, CAUSE_WALLTIME);
 	contains(nest_read(n, o.out), "=>> PBS: job killed: walltime ");
 	contains(nest_read(n, o.out), " exceeded limit 2\n");
+	/* What it uses is told while it runs. */
+	assert_true(n->used.how == RESULT_RUNS && n->used.cpu_ms > 0 && n->used.memory_kib > 0);
 
 	/* One that is stopped hears it, too. */
 	o = nest_order(n, "3.1", "kill -STOP $$");
