@@ -201,6 +201,7 @@ static void turn_tell(struct server *s)
 	hooks_send(s);
 	stream_flush(s);
 	output_turn(s);
+	usage_turn(s);
 	terminals_turn(s);
 }
 

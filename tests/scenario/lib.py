@@ -239,7 +239,7 @@ class Instance:
                 headers or {})
             r = c.getresponse()
             data = r.read()
-            return r.status, json.loads(data) if "json" in (r.getheader("Content-Type") or "") else data
+            return r.status, json.loads(data) if (r.getheader("Content-Type") or "").startswith("application/json") else data
         finally:
             c.close()
 

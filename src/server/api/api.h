@@ -56,6 +56,8 @@ void api_list(struct server *s, const struct call *c);
 void api_get(struct server *s, const struct call *c);
 void api_script(struct server *s, const struct call *c);
 void api_job_events(struct server *s, const struct call *c);
+void api_job_usage(struct server *s, const struct call *c);
+void usage_turn(struct server *s); /* readers of jobs that have new samples, or have ended */
 void api_why(struct server *s, const struct call *c);
 void api_action(struct server *s, const struct call *c);
 void api_action_unknown(struct server *s, const struct call *c);

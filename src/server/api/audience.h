@@ -19,7 +19,8 @@ struct audience {
 	struct idle_cpus idle;	 /* job_fields.c */
 	struct event_ring *ring; /* events.c */
 	VEC(struct stream *) streams;
-	VEC(struct waiter *) waiters; /* output.c */
+	VEC(struct waiter *) waiters;		  /* output.c */
+	VEC(struct usage_reader *) usage_readers; /* api_job_usage.c */
 	uint64_t waiter_ids;
 	struct files *files;	    /* files.c */
 	int uploads;		    /* that are under way */

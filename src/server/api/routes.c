@@ -66,6 +66,11 @@ static const struct field output_query[] = {
 	{0},
 };
 
+static const struct field usage_follow_query[] = {
+	{"follow", .is = IS_INT, "1: go on until the job ends", .most = 1, .otherwise = "0"},
+	{0},
+};
+
 static const struct field terminal_query[] = {
 	{"key", .is = IS_TEXT, "the client's own, not to be guessed; up to 39 characters"},
 	{0},
@@ -316,6 +321,14 @@ const struct route routes[] = {
 	 .answered = "Its events, oldest first; at most 1,000.", .codes = CODE(UNKNOWN_JOB),
 	 .result = "{\"events\": [{\"seq\": 7, \"time\": 1767225600, \"type\": \"submit\", \"text\": \"submitted by "
 		   "ann\"}]}"},
+	{"GET", "/v1/jobs/*/usage", "getJobUsage", .query = usage_follow_query, .handle = api_job_usage, .tag = "jobs",
+	 .summary = "What the job's last attempt uses, over time",
+	 .about = "Up to 64 samples that cover the whole run, more of them at its beginning; the server has them in "
+		  "memory while the job runs and of the last 500 that have ended.",
+	 .type = "application/x-ndjson",
+	 .answered = "A line for each sample: `time`, `cpu_ms` (processor time used so far, on all hosts) and `memory` "
+		     "(KiB held then).",
+	 .codes = CODE(BAD_REQUEST) | CODE(UNKNOWN_JOB)},
 	{"GET", "/v1/jobs/*/why", "getWhy", .handle = api_why, .tag = "jobs", .summary = "Why the job waits",
 	 .answer = &why_answer, .answered = "The reason, for people and for programs.",
 	 .codes = CODE(BAD_REQUEST) | CODE(UNKNOWN_JOB),

@@ -32,6 +32,7 @@
 #include "server/job/attempt.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
+#include "server/job/usage.h"
 #include "server/node/nodes.h"
 #include "server/node/owners.h"
 #include "server/server.h"
@@ -203,6 +204,7 @@ void attempt_free(struct server *s, struct attempt *t)
 {
 	s->turn->dirty |= t->held || t->ordered; /* else nothing is free that was not */
 	attempt_release(s, t);
+	usage_close(s, t);
 	map_remove(&s->jobs->attempts, attempt_key(t->job, t->attempt));
 	free(t->node);
 	free(t->cpu);

@@ -14,6 +14,7 @@
 struct json;
 struct server;
 struct strbuf;
+struct usage;
 
 /* Processes that were ordered and have not ended. */
 struct attempt {
@@ -27,8 +28,9 @@ struct attempt {
 	int32_t *ncpus;
 	int32_t **gpu; /* and GPUs */
 	int32_t *ngpus;
-	struct kib *kib; /* of each */
-	bool held;	 /* those are counted in their nodes */
+	struct kib *kib;     /* of each */
+	struct usage *usage; /* usage.h; NULL: nothing was heard */
+	bool held;	     /* those are counted in their nodes */
 	int64_t lease,
 		grace; /* seconds: silent for so long, its hosts end it (0: they don't); and so long that takes */
 };

@@ -65,8 +65,9 @@ struct routed {
 struct jobs {
 	VEC(struct entry) entries;
 	VEC(struct array *) arrays;
-	struct map by_number; /* number -> core id, or ARRAY_BIT | index in arrays */
-	struct map attempts;  /* attempt_key() -> struct attempt * */
+	struct map by_number;	    /* number -> core id, or ARRAY_BIT | index in arrays */
+	struct map attempts;	    /* attempt_key() -> struct attempt * */
+	VEC(struct usage *) usages; /* usage.c: of attempts that have ended, oldest first */
 	VEC(struct queue *) queues;
 	struct routed routed; /* queues.c */
 	job_vec leaving; /* life/away.c: that came into a queue of another site; derived, and some have left it since */

@@ -45,6 +45,7 @@
 #include "server/job/failures.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
+#include "server/job/usage.h"
 #include "server/life/block.h"
 #include "server/life/dispatch.h"
 #include "server/life/erase.h"
@@ -675,6 +676,8 @@ static void on_attempt_ended(void *context, const struct result *r)
 
 	int64_t node = t->nfrags ? t->node[0] : NODE_ANY;
 
+	if (t->usage) /* the last of them */
+		usage_note(s, t, r->cpu_ms, t->usage->v[t->usage->n - 1].memory_kib);
 	if (r->how != RESULT_NOT_STARTED) {
 		failures_ran(s, t);
 		saves_ended(s, id, attempt, r,
@@ -757,6 +760,17 @@ static void on_attempt_saved(void *context, const char *tag, const struct saves 
 		saves_note(s, id, attempt, v, 0);
 }
 
+static void on_attempt_used(void *context, const char *tag, int64_t cpu_ms, int64_t memory_kib)
+{
+	struct server *s = context;
+	struct attempt *t;
+	uint32_t id, attempt;
+
+	clock_read(s);
+	if (tag_parse(s, tag, &id, &attempt) && (t = attempt_find(s, id, attempt)))
+		usage_note(s, t, cpu_ms, memory_kib);
+}
+
 static void on_erased(void *context, const char *name, const char *reason)
 {
 	erase_done(context, name, reason);
@@ -777,6 +791,7 @@ const struct engine_listener dispatch_engine = {
 	.attempt_ended = on_attempt_ended,
 	.attempt_lost = on_attempt_lost,
 	.attempt_saved = on_attempt_saved,
+	.attempt_used = on_attempt_used,
 	.erased = on_erased,
 	.failed = on_failed,
 };
