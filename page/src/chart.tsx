@@ -6,7 +6,7 @@ import "uplot/dist/uPlot.min.css";
 import { clockText, dayText, duration } from "./format";
 
 const DAY = 86400;
-/* Seconds between two lines of a chart of durations. */
+/* Seconds between two lines of a chart, of durations or instants. */
 const SPANS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, DAY, 2 * DAY, 5 * DAY, 10 * DAY, 30 * DAY, 100 * DAY];
 
 export interface Series {
@@ -67,7 +67,7 @@ export function Chart({ label, times, series, value, below = "days", belowUnit =
         cursor: { drag: { x: false, y: false } },
         scales: { x: { time: below !== "numbers", range: (_u, low, high) => [low - pad, (high > low ? high : low + 1) + pad] }, y: { range: (_u, _low, high) => [0, high > 0 ? high * 1.08 : 1] } },
         axes: [
-          { ...axis, space: 70, values: (_u, all) => all.map((x) => tick(below, x, times[times.length - 1] - times[0], belowUnit)) },
+          { ...axis, space: 70, ...(below === "instants" ? { incrs: SPANS } : {}), values: (_u, all) => all.map((x) => tick(below, x, times[times.length - 1] - times[0], belowUnit)) },
           { ...axis, size: 64, ...(said.current === duration ? { incrs: SPANS } : {}), values: (_u, all) => all.map((v) => said.current(v)) },
         ],
         series: [

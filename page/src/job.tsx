@@ -5,6 +5,7 @@ import { post, Refused, send, type Forecast, type Job, type JobEvent } from "./a
 import { clock, duration, instant, memory, relative } from "./format";
 import { Card, Confirm, Instant, Problem, Progress, short, State, useLive, useNow, whyOf } from "./parts";
 import { t, type Sentence } from "./text";
+import { Use } from "./use";
 
 const SHOWN = 200_000; /* characters of output */
 
@@ -100,7 +101,7 @@ function Details({ job }: { job: Job }): JSX.Element {
     ["field.resources", job.resources],
     ["field.walltime", job.walltime ? clock(job.walltime) : null],
     ["field.hosts", job.exec_host],
-    ["field.used", job.used ? t("job.used", { cpu: duration(job.used.cput), memory: memory(job.used.memory) }) : null],
+    ["field.used", job.used && job.state === "C" ? t("job.used", { cpu: duration(job.used.cput), memory: memory(job.used.memory) }) : null],
     ["field.account", job.account],
     ["field.workdir", job.workdir],
     ["field.output", job.output],
@@ -247,6 +248,7 @@ export function JobView({ id }: { id: string }): JSX.Element {
         </Card>
         {(job.state === "Q" || job.state === "H" || job.state === "W") && <WhatIf job={job} now={now} />}
         <Outputs job={job} />
+        <Use job={job} now={now} />
         <Details job={job} />
         <Script id={id} />
       </div>

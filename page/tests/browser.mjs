@@ -85,6 +85,8 @@ async function firstJob() {
   const output = page.getByRole("log");
   await output.getByText("<img src=x").waitFor();
   ok("markup in output is text", (await page.locator(".output img").count()) === 0 && (await page.title()) === "Shunt", await page.title());
+  await page.locator(".pair .chart canvas").nth(1).waitFor();
+  ok("what the job requested and uses, as charts that grow", (await page.getByText("Memory, at most").count()) === 1);
   await accessible("a running job");
   await ask("mark");
   await output.getByText("the end").waitFor();

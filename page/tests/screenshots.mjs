@@ -41,6 +41,6 @@ for (const [name, hash, width, height, colorScheme] of VIEWS.filter((v) => v[0].
     await page.locator(".verdict").waitFor();
   }
   await page.waitForTimeout(1500); /* the newest data, and a drawn canvas */
-  await page.screenshot({ path: `${directory}/${name}.png` });
+  await page.screenshot({ path: `${directory}/${name}.png`, fullPage: !!process.env.WHOLE });
 }
 await browser.close();
