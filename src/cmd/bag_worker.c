@@ -2,11 +2,14 @@
  * bag_worker.c - `shunt bag worker`: runs tasks of a broker, on its host or on another one.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,10 +18,12 @@
 #include "bag/files.h"
 #include "bag/link.h"
 #include "bag/own.h"
+#include "bag/scratch.h"
 #include "bag/worker.h"
 #include "base/unixsock.h"
 #include "cmd/bag.h"
 #include "cmd/commands.h"
+#include "run/tree.h"
 
 enum {
 	RETURN_SECONDS = 600, /* a session key is good for */
@@ -52,6 +57,14 @@ static const struct option worker_options[] = {
 	{0},
 };
 
+/* Kills everything that tasks have left, which this process has inherited (PR_SET_CHILD_SUBREAPER), and removes their files. */
+static void clean(const char *dir)
+{
+	tree_kill(getpid());
+	if (dir)
+		files_remove(dir);
+}
+
 /* The process that works, at a connection; it ends with this one. Returns how it ended. */
 static int worker_fork(const struct command *c, int fd, const struct worker_offer *offer)
 {
@@ -69,7 +82,7 @@ static int worker_fork(const struct command *c, int fd, const struct worker_offe
 	close(fd);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	files_remove(offer->scratch);
+	clean(offer->scratch);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : CODE_CUT;
 }
 
@@ -86,12 +99,9 @@ static int worker_remote(const struct command *c, struct credential *where, stru
 			 int64_t patience)
 {
 	int64_t last = clock_now(CLOCK_MONOTONIC), end = offer->seconds < 0 ? -1 : last + offer->seconds;
-	struct strbuf scratch = {0};
 	struct err err;
 	bool joined = false;
 
-	strbuf_printf(&scratch, "%s/shunt-bag-%d", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", (int)getpid());
-	offer->scratch = scratch.text;
 	/* The process that works writes the key; this one, which has no threads, keeps it. */
 	offer->session = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (offer->session == MAP_FAILED)
@@ -126,6 +136,66 @@ static int worker_remote(const struct command *c, struct credential *where, stru
 	}
 }
 
+/* Waits until a process ends, and kills it when nobody has the other end of `alive` any more. Its exit code. */
+static int attend(pid_t pid, int alive)
+{
+	struct pollfd either[] = {{.fd = alive}, {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN}};
+	int status, n;
+
+	while (either[1].fd >= 0 && poll(either, 2, -1) < 0 && errno == EINTR)
+		;
+	if (either[0].revents)
+		kill(pid, SIGKILL);
+	while ((n = waitpid(pid, &status, 0)) < 0 && errno == EINTR)
+		;
+	return n == pid && WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILED;
+}
+
+/*
+ * Three processes: this one, which others know and may kill; one in a session of its own that cleans up behind both others; and the one that works. Whichever
+ * of them is killed, the rest ends, and neither files nor processes of tasks stay. Where all are killed at once, as at the end of a cluster's job, the next worker there
+ * removes the files.
+ */
+static int worker_guarded(const struct command *c, struct credential *where, struct worker_offer *offer,
+			  int64_t patience)
+{
+	struct strbuf dir = {0}, scratch = {0};
+	struct err err;
+	int alive[2], status, n;
+	bool made = scratch_make("shunt-bag", &dir, &err) == 0;
+
+	if (!made)
+		command_warn(c, "no task can run in a directory of its own: %s", err.text);
+	strbuf_printf(&scratch, "%s/tasks", dir.text);
+	offer->scratch = scratch.text;
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	if (pipe2(alive, O_CLOEXEC) < 0)
+		return command_fail(c, "pipe: %s", strerror(errno));
+	pid_t guard = fork(), pid;
+	if (guard == 0) {
+		close(alive[1]);
+		setsid();
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
+		pid = fork();
+		if (pid == 0) {
+			close(alive[0]);
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			prctl(PR_SET_CHILD_SUBREAPER, 1);
+			_exit(worker_remote(c, where, offer, patience));
+		}
+		int code = pid > 0 ? attend(pid, alive[0]) : EXIT_FAILED;
+		clean(made ? dir.text : NULL);
+		_exit(code);
+	}
+	close(alive[0]);
+	while ((n = waitpid(guard, &status, 0)) < 0 && errno == EINTR)
+		;
+	clean(made ? dir.text : NULL);
+	strbuf_fini(&dir);
+	strbuf_fini(&scratch);
+	return n > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILED;
+}
+
 static int worker(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	const struct worker_arguments *a = arguments;
@@ -145,7 +215,7 @@ static int worker(const struct command *c, const void *arguments, const struct o
 		return command_misused(c, "give a --credential, or the --socket of a broker on this host");
 	if (a->credential) {
 		int rc = credential_read(a->credential, a->number, &where, &err);
-		return rc < 0 ? command_fail(c, "%s", err.text) : worker_remote(c, &where, &offer, a->patience);
+		return rc < 0 ? command_fail(c, "%s", err.text) : worker_guarded(c, &where, &offer, a->patience);
 	}
 	int fd = unix_connect(a->socket, 10000, &err);
 	if (fd < 0)
