@@ -72,6 +72,19 @@ static json_t *keep_tell(struct keep *o, json_t *body, struct err *err)
 	return answer;
 }
 
+/* The agent's home on its node. It holds a file that is locked as long as this shell or the agent lives: when both were killed, a process beside them removes it, or if that was killed, too, the next
+ * agent of the same user there (as bag/scratch.h does). */
+static const char home_script[] =
+	"umask 077; tmp=${TMPDIR:-/tmp}\n"
+	"if command -v flock > /dev/null; then for old in \"$tmp\"/shunt-agent-??????; do\n"
+	"[ ! -d \"$old\" ] || [ -L \"$old\" ] || [ ! -O \"$old\" ] || [ ! -f \"$old/lock\" ] || flock -n \"$old/lock\" rm -rf \"$old\"\n"
+	"done; fi\n"
+	"home=$(mktemp -d \"$tmp/shunt-agent-XXXXXX\") || exit 1\n"
+	"if command -v flock > /dev/null; then\n"
+	"exec 9> \"$home/lock\" && flock -n 9 && [ -e \"$home/lock\" ] || exit 1\n"
+	"(setsid sh -c 'flock \"$1/lock\" rm -rf \"$1\"' sh \"$home\" 9>&- < /dev/null > /dev/null 2>&1 &)\n"
+	"fi\n";
+
 /* One token in each line of the file, and the agent that joins with its own. */
 static int prepare(void *arg, const struct provider_request *r, int64_t nodes, const char *key, struct strbuf *command,
 		   struct err *err)
@@ -89,8 +102,8 @@ static int prepare(void *arg, const struct provider_request *r, int64_t nodes, c
 	int rc = credential_write(key, strbuf_text(&text), text.n, err);
 	explicit_bzero(text.text, text.n);
 	strbuf_fini(&text);
-	strbuf_puts(command, "umask 077; home=$(mktemp -d \"${TMPDIR:-/tmp}/shunt-agent-XXXXXX\") || exit 1; "
-			     "trap 'rm -rf \"$home\"' EXIT; trap 'exit 1' TERM INT; "
+	strbuf_puts(command, home_script);
+	strbuf_puts(command, "trap 'rm -rf \"$home\"' EXIT; trap 'exit 1' TERM INT; "
 			     "sed -n \"$((SHUNT_NODE + 1))p\" \"$SHUNT_KEY\" | SHUNT_AGENT_HOME=\"$home\" ");
 	text_quote(o->k->agent.text, command);
 	strbuf_puts(command, " --join ");
