@@ -95,6 +95,9 @@ int read_kind(struct server *s, const struct asker *who, const json_t *job, stru
 		return rc;
 	if (type && *type == 'N')
 		return read_nice(s, p, err);
+	if (p->deadline != TIME_NEVER && type && *type == 'C')
+		return err_set(err, -EINVAL,
+			       "a normal job (type C) has no deadline: leave it out, or choose type priority (Q)");
 	if (p->deadline != TIME_NEVER && p->kind == KIND_COMMON)
 		p->kind = KIND_QOS;
 	if (p->deadline == TIME_NEVER && p->kind != KIND_COMMON)
