@@ -37,10 +37,25 @@
 
 /* ---- what is special to a kind ---- */
 
+/* A job whose class has another path could not be started. */
+static int class_paths_check(const struct object *x, struct err *err)
+{
+	static const char *const names[] = {"saver", "restarter"};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		const char *path = attrs_text(&x->attrs, names[i]);
+		if (path && *path != '/')
+			return err_set(err, -EINVAL, "%s: must be an absolute path, not \"%.200s\"", names[i], path);
+	}
+	return 0;
+}
+
 static int class_check(struct server *s, const struct object *x, const struct object *next, void **ret, struct err *err)
 {
 	int64_t jobs = next ? 0 : class_jobs(s, x);
 
+	if (next && class_paths_check(next, err) < 0)
+		return -EINVAL;
 	if (jobs)
 		return err_code(err, CODE_BAD_STATE, "class %s has %lld job%s that did not end yet", x->name,
 				(long long)jobs, jobs == 1 ? "" : "s");

@@ -170,6 +170,13 @@ static int read_class(struct server *s, const json_t *job, struct spec *p, struc
 	return rc;
 }
 
+static bool class_lacks_saver(const struct server *s, const struct spec *p)
+{
+	const struct attrs *class = class_attrs(s, p);
+
+	return strcmp(attrs_text(class, "method"), "script") == 0 && !attrs_text(class, "saver");
+}
+
 /* Interactive jobs make none. */
 static int read_checkpoint(struct server *s, const json_t *job, struct spec *p, struct err *err)
 {
@@ -184,6 +191,11 @@ static int read_checkpoint(struct server *s, const json_t *job, struct spec *p, 
 	if (rc == 0 && w.duration > longest)
 		rc = err_set(err, -EINVAL, "checkpoint: duration=%lld: the server allows %lld seconds",
 			     (long long)w.duration, (long long)longest);
+	if (rc == 0 && w.makes && !w.saver && class_lacks_saver(s, p))
+		rc = err_set(
+			err, -EINVAL,
+			"checkpoint: jobs of class %.60s are saved by a program, and the class has none: give one with saver=PATH",
+			word(s, p->class));
 	if (rc == 0 && w.makes && !p->interactive)
 		p->checkpoint = word_add(s, text);
 	arena_destroy(a);
