@@ -117,6 +117,37 @@ void hook_chain_call(const struct hook_chain *c, const struct hook_subject *subj
 	json_decref(own);
 }
 
+/* Whether another job is to be looked at. */
+static bool job_call(const struct hook_chain *c, const struct hook_inquiry *q, const json_t *job, const json_t *asked)
+{
+	struct hook_subject x = {.event = q->event, .job = job, .asked = asked, .facts = q->facts, .site = q->site};
+	struct hook_answer a;
+	bool accepted;
+
+	hook_chain_call(c, &x, &a);
+	accepted = a.result == HOOK_ACCEPTED;
+	return q->tell(q->context, &a) && accepted;
+}
+
+size_t hook_chain_body(const struct hook_chain *c, const struct hook_inquiry *q)
+{
+	const json_t *list = json_object_get(q->body, "jobs"), *asked = json_object_get(q->body, "asked"), *job;
+	size_t answered = 0;
+
+	if (!json_is_object(q->body))
+		return 0;
+	if (q->event == HOOK_SUBMIT && json_is_array(list)) {
+		for (bool more = true; more && json_is_object(job = json_array_get(list, answered)); answered++)
+			more = job_call(c, q, job, asked);
+		return answered;
+	}
+	job = q->event == HOOK_SUBMIT ? q->body : json_object_get(q->body, "job");
+	if (!json_is_object(job) || (q->event == HOOK_MODIFY && !json_is_object(asked)))
+		return 0;
+	job_call(c, q, job, asked);
+	return 1;
+}
+
 /* ---- as JSON ---- */
 
 void hook_answer_write(const struct hook_answer *a, struct strbuf *out)

@@ -45,6 +45,19 @@ struct hook_chain {
 
 void hook_chain_call(const struct hook_chain *c, const struct hook_subject *subject, struct hook_answer *ret);
 
+/* What is asked about: `job` and `asked` come from the body, which is as in worker.h. */
+struct hook_inquiry {
+	enum hook_event event;
+	const json_t *facts, *site;
+	const json_t *body;
+	bool (*tell)(void *context,
+		     struct hook_answer *a); /* gets each answer, and owns it; false: no more is wanted */
+	void *context;
+};
+
+/* Calls the hooks with each job of a body, up to the first that is not accepted; how many there were. */
+size_t hook_chain_body(const struct hook_chain *c, const struct hook_inquiry *q);
+
 void hook_answer_fini(struct hook_answer *a);
 void hook_answer_write(const struct hook_answer *a, struct strbuf *out); /* as JSON */
 /* From JSON that another process wrote: everything is checked. -EINVAL leaves *ret empty. */

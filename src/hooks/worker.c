@@ -190,22 +190,18 @@ static void file_begins(void *context, size_t file)
 	say_json(json_pack("{s:s}", "at", w->called[file].source.name));
 }
 
-/* Whether the next job is to be looked at. */
-static bool call_one(struct worker *w, const struct hook_chain *c, const struct hook_subject *subject)
+/* Says what became of a job; whether another job is to be looked at. */
+static bool answer_say(void *context, struct hook_answer *a)
 {
-	struct hook_answer a;
 	struct strbuf text = {0};
-	bool more;
 
-	hook_chain_call(c, subject, &a);
 	strbuf_puts(&text, "{\"answer\":");
-	hook_answer_write(&a, &text);
+	hook_answer_write(a, &text);
 	strbuf_puts(&text, "}");
 	say(text.text);
-	more = a.result == HOOK_ACCEPTED && !voice.lost;
 	strbuf_fini(&text);
-	hook_answer_fini(&a);
-	return more;
+	hook_answer_fini(a);
+	return !voice.lost;
 }
 
 static struct hook_chain chain_of(struct worker *w, const json_t *head, const struct hook_file *files, size_t n)
@@ -220,36 +216,18 @@ static struct hook_chain chain_of(struct worker *w, const json_t *head, const st
 				   .context = w};
 }
 
-/* Calls the hooks with each job of a body; how many there were. What is no job, the server refuses. */
-static size_t body_call(struct worker *w, const struct hook_chain *c, const json_t *head, const json_t *body)
+static size_t body_call(const struct hook_chain *c, const json_t *head, const json_t *body)
 {
 	const char *name = json_string_value(json_object_get(head, "event"));
 	int event = name ? hook_event_find(name) : -1;
-	const json_t *list = json_object_get(body, "jobs");
-	struct hook_subject x = {.asked = json_object_get(body, "asked"),
-				 .facts = json_object_get(head, "facts"),
-				 .site = json_object_get(head, "site")};
-	size_t i, answered = 0;
 
-	if (event < 0 || !json_is_object(body))
+	if (event < 0)
 		return 0;
-	x.event = (enum hook_event)event;
-	if (event == HOOK_SUBMIT && json_is_array(list)) {
-		json_array_foreach((json_t *)list, i, x.job)
-		{
-			if (!json_is_object(x.job))
-				break;
-			answered++;
-			if (!call_one(w, c, &x))
-				break;
-		}
-		return answered;
-	}
-	x.job = event == HOOK_SUBMIT ? body : json_object_get(body, "job");
-	if (!json_is_object(x.job) || (event == HOOK_MODIFY && !json_is_object(x.asked)))
-		return 0;
-	call_one(w, c, &x);
-	return 1;
+	return hook_chain_body(c, &(struct hook_inquiry){.event = (enum hook_event)event,
+							 .facts = json_object_get(head, "facts"),
+							 .site = json_object_get(head, "site"),
+							 .body = body,
+							 .tell = answer_say});
 }
 
 static void do_call(struct worker *w, const json_t *head, const char *data, size_t n)
@@ -258,7 +236,7 @@ static void do_call(struct worker *w, const json_t *head, const char *data, size
 	/* a member that is there twice is not for us to choose from: no answer, and the server refuses it */
 	json_t *body = json_loadb(data, n, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, NULL);
 
-	say_json(json_pack("{s:I}", "done", (json_int_t)body_call(w, &c, head, body)));
+	say_json(json_pack("{s:I}", "done", (json_int_t)body_call(&c, head, body)));
 	json_decref(body);
 }
 
@@ -275,7 +253,7 @@ static void do_try(struct worker *w, const json_t *head, const char *data, size_
 	if (hook_check(&f.source, &c.limits, &f.events, &err) < 0)
 		say_json(json_pack("{s:s}", "error", err.text));
 	else
-		say_json(json_pack("{s:I, s:i}", "done", (json_int_t)body_call(w, &c, head, body), "events",
+		say_json(json_pack("{s:I, s:i}", "done", (json_int_t)body_call(&c, head, body), "events",
 				   (int)f.events));
 	json_decref(body);
 }
