@@ -1,7 +1,7 @@
 /*
  * history.h - a random history of a whole server, with a real store: what people and processes do in it, and what is to be seen of it.
  *
- * history.c asks the server; history_people.c, history_sites.c, history_visits.c, history_overlays.c, history_steps.c say what happens; history_seen.c shows everything; history_books.c compares the books.
+ * history.c asks the server; history_people.c, history_sites.c, history_visits.c, history_overlays.c, history_hooks.c, history_steps.c say what happens; history_seen.c shows everything; history_books.c compares the books.
  */
 #ifndef SHUNT_TESTS_HISTORY_H
 #define SHUNT_TESTS_HISTORY_H
@@ -31,6 +31,7 @@ struct history {
 	struct rng sites; /* the same, for what happens to jobs at other sites */
 	struct rng overlays;
 	struct rng visits;
+	struct rng hooks;
 	char dir[64];
 	int64_t now_us;
 	uint64_t submitted;  /* the highest number given */
@@ -41,6 +42,7 @@ struct history {
 		char id[64];	/* what it was told; "": nothing yet */
 		bool withdrawn; /* it was told that there is none, and never will be */
 	} visited[VISITS];
+	bool hooked;  /* the site may have hooks */
 	int patience; /* < 0: a request is begun, and not waited for */
 	bool loud;
 };
@@ -85,6 +87,8 @@ void op_visits(struct history *h);
 void sites_drain(struct history *h);
 void away_check(const struct history *h, const struct array *a); /* the number of elements that are away is right */
 void op_overlays(struct history *h);
+void hooks_change(struct history *h); /* the site has other hooks, or none */
+void op_hooks(struct history *h);
 void away_see(const struct history *h, uint32_t id, struct strbuf *out);
 
 /* One of everything that can happen, and a turn of the server. */

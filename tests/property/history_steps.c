@@ -138,6 +138,8 @@ void step(struct history *h)
 		op_overlays(h);
 	if (*h->token && rng_below(&h->visits, 6) == 1)
 		op_visits(h);
+	if (h->hooked)
+		op_hooks(h);
 	server_turn(h->s);
 	waiting_end(h, false);
 	accepted_note(h);

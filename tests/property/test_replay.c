@@ -23,6 +23,7 @@
 
 #include <cmocka.h>
 
+#include "hooks/hook.h"
 #include "property/history.h"
 #include "rules/gate.h"
 #include "run/order.h"
@@ -36,6 +37,7 @@
 #include "server/server.h"
 #include "store/store.h"
 #include "support/bare.h"
+#include "support/lua.h"
 
 #define STEPS 60
 
@@ -80,6 +82,7 @@ static bool restart(struct history *h)
 	waiting_end(h, true);
 	if (one_in(h, 2))
 		lines_cut(h);
+	lua_forget();
 	h->s = server_open(h);
 	quota_check(h);
 	dump(h, &after);
@@ -194,6 +197,7 @@ static bool drain(struct history *h)
 		h->now_us += 30000000;
 		bare_clock(h->now_us);
 		server_turn(h->s);
+		lua_answer(h->s, 1);
 		while (bare_attempts(&all)) {
 			struct result r = {.how = RESULT_EXITED,
 					   .started_us = h->now_us - 1000000,
@@ -242,6 +246,7 @@ static bool live_through(uint64_t seed, bool loud)
 	rng_seed(&h.sites, rng_seed_of(seed, 2));
 	rng_seed(&h.overlays, rng_seed_of(seed, 3));
 	rng_seed(&h.visits, rng_seed_of(seed, 4));
+	rng_seed(&h.hooks, rng_seed_of(seed, 5));
 	bare_clock(h.now_us);
 	h.s = server_open(&h);
 	visits_begin(&h);
@@ -260,12 +265,18 @@ static bool live_through(uint64_t seed, bool loud)
 	attribute(&h, "/v1/queues/entry", "route_destinations", "fast,slow");
 	attribute(&h, "/v1/queues/entry", "enabled", "True");
 	attribute(&h, "/v1/queues/entry", "started", "True");
+	h.hooked = rng_below(&h.hooks, 2);
+	if (h.hooked)
+		hooks_change(&h);
 	for (int i = 0; i < STEPS && good; i++) {
 		step(&h);
 		good = overtakes_right(&h, i);
 		if (good && one_in(&h, 12))
 			good = restart(&h);
 	}
+	if (loud)
+		printf("# hooks were called %u times for submit, %u modify, %u start, %u end\n",
+		       lua_called(HOOK_SUBMIT), lua_called(HOOK_MODIFY), lua_called(HOOK_START), lua_called(HOOK_END));
 	good = good && restart(&h) && drain(&h) && restart(&h) && books_balance(&h) && lines_balance(&h);
 	store_close(h.s->store);
 	map_fini(&h.accepted);

@@ -644,6 +644,8 @@ void bare_end(struct http_request *r)
 	arena_destroy(r->arena);
 }
 
+void (*bare_between)(struct server *s);
+
 /* The status of its answer; it is gone then. */
 static int request_end(struct server *s, struct http_request *r)
 {
@@ -652,6 +654,8 @@ static int request_end(struct server *s, struct http_request *r)
 	for (int i = 0; i < 1000 && !bare_answered(r); i++) {
 		server_turn(s);
 		reader_settle(s);
+		if (bare_between)
+			bare_between(s);
 	}
 	if (!bare_answered(r))
 		fprintf(stderr, "# no answer to %s %s %s\n", r->method, r->path, r->body);

@@ -30,6 +30,8 @@ struct bare_attempt {
 
 /* A server on the store in `dir`, new or as it was left, up to the first turn of its loop. */
 struct server *bare_open(const char *dir, const char *nodes);
+/* Called between turns while an answer is waited for; NULL: nothing is. */
+extern void (*bare_between)(struct server *s);
 /* Asks as a user, and lets turns pass until it is answered. Returns the status; `ret`, whose body is the caller's, may be NULL. */
 int bare_ask(struct server *s, uid_t uid, const char *method, const char *path, const char *body,
 	     struct bare_answer *ret);
