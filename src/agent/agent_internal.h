@@ -93,6 +93,7 @@ struct join_options {
 	const char *where, *token, *name;
 	int port; /* of the agent's own listener; -1: as it was, or the usual */
 	int cpus; /* as in struct member, */
+	int64_t memory;
 	bool guest;
 	const char *workstation; /* its policy (station/owner.h); NULL: it is none */
 	int64_t leaves;		 /* when the machine is not ours any more; 0: never */

@@ -219,8 +219,9 @@ int facts_collect(const char *cgroup, const char *directory, json_t **ret, struc
 	gethostname(host, sizeof host - 1);
 	line_of("/etc/os-release", "PRETTY_NAME", os, sizeof os);
 	gpus(facts);
-	json_object_set_new(facts, "memory",
-			    json_integer((json_int_t)sysconf(_SC_PHYS_PAGES) * (sysconf(_SC_PAGESIZE) / 1024)));
+	int64_t there = (int64_t)sysconf(_SC_PHYS_PAGES) * (sysconf(_SC_PAGESIZE) / 1024),
+		limit = capacity_limit("/proc/self/cgroup", "/sys/fs/cgroup");
+	json_object_set_new(facts, "memory", json_integer((json_int_t)(limit >= 0 && limit < there ? limit : there)));
 	json_object_set_new(facts, "disk", json_integer((json_int_t)capacity_disk(directory)));
 	json_object_set_new(facts, "swap", json_integer((json_int_t)capacity_swap()));
 	json_object_set_new(facts, "speed",
@@ -233,18 +234,32 @@ int facts_collect(const char *cgroup, const char *directory, json_t **ret, struc
 	return 0;
 }
 
-void facts_limit(json_t *facts, int cpus)
+/* Of what all processors of the machine share, a part. */
+static void part_set(json_t *facts, const char *key, json_int_t cpus, json_int_t there)
+{
+	json_int_t all = json_integer_value(json_object_get(facts, key));
+
+	if (cpus < there)
+		json_object_set_new(facts, key, json_integer(all / there * cpus));
+}
+
+void facts_limit(json_t *facts, int cpus, int64_t memory)
 {
 	json_int_t there = json_integer_value(json_object_get(facts, "cpus")),
-		   memory = json_integer_value(json_object_get(facts, "memory"));
+		   limit = json_integer_value(json_object_get(facts, "memory"));
+	bool whole = (int64_t)sysconf(_SC_PHYS_PAGES) * (sysconf(_SC_PAGESIZE) / 1024) == limit;
 
-	if (cpus <= 0 || cpus == there)
-		return;
-	json_object_set_new(facts, "cpus", json_integer(cpus));
-	json_object_del(facts, "os_cpus");
-	json_object_del(facts, "numa_cpus");
-	if (cpus < there)
-		json_object_set_new(facts, "memory", json_integer(memory / there * cpus));
+	if (cpus > 0 && cpus != there) {
+		json_object_set_new(facts, "cpus", json_integer(cpus));
+		json_object_del(facts, "os_cpus");
+		json_object_del(facts, "numa_cpus");
+		if (whole && memory <= 0) /* otherwise it is known what it has */
+			part_set(facts, "memory", cpus, there);
+		part_set(facts, "disk", cpus, there);
+		part_set(facts, "swap", cpus, there);
+	}
+	if (memory > 0 && memory < limit)
+		json_object_set_new(facts, "memory", json_integer((json_int_t)memory));
 }
 
 void facts_say(const json_t *facts, char *ret, size_t size)

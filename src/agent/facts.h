@@ -12,8 +12,9 @@
 
 /* What does not change while a machine runs. `cgroup`: the setting of that name; `directory`: one on the file system that jobs have for temporary files. Takes some 20 ms, for `speed`. The caller's. */
 int facts_collect(const char *cgroup, const char *directory, json_t **ret, struct err *err);
-/* It may use only so many processors, and which ones is for others to decide: their numbers are left out, and of the memory it has its part. 0: all. */
-void facts_limit(json_t *facts, int cpus);
+/* It may use only so many processors, and which ones is for others to decide: their numbers are left out, and of disk and swap it has its part; so it has of the memory, unless it is known how many KiB
+ * it has. 0: all. */
+void facts_limit(json_t *facts, int cpus, int64_t memory);
 /* "8 CPUs, 31 GiB, no GPUs": for people. */
 void facts_say(const json_t *facts, char *ret, size_t size);
 /* Whether the server should be told of the new ones: all but `speed`, which differs with each measurement. */

@@ -232,6 +232,7 @@ int member_load(const struct home *h, struct member *ret, struct err *err)
 		.port = (int)json_integer_value(json_object_get(o, "port")),
 		.last_port = (int)json_integer_value(json_object_get(o, "last_port")),
 		.cpus = (int)json_integer_value(json_object_get(o, "cpus")),
+		.memory = json_integer_value(json_object_get(o, "memory")),
 		.guest = json_is_true(json_object_get(o, "guest")),
 		.workstation = text_of(o, "workstation", ""),
 		.cgroup = text_of(o, "cgroup", "auto"),
@@ -257,11 +258,11 @@ int member_store(const struct home *h, const struct member *m, struct err *err)
 
 	for (size_t i = 0; i < m->servers.n; i++)
 		json_array_append_new(servers, json_string(m->servers.v[i]));
-	o = json_pack("{s:s,s:s,s:o,s:s,s:I,s:i,s:i,s:i,s:b,s:s*,s:s,s:b,s:I,s:O*}", "name", m->name, "cluster",
+	o = json_pack("{s:s,s:s,s:o,s:s,s:I,s:i,s:i,s:i,s:I,s:b,s:s*,s:s,s:b,s:I,s:O*}", "name", m->name, "cluster",
 		      m->cluster, "servers", servers, "joined_by", m->joined_by, "epoch", (json_int_t)m->epoch, "port",
-		      m->port, "last_port", m->last_port, "cpus", m->cpus, "guest", m->guest, "workstation",
-		      m->workstation, "cgroup", m->cgroup, "root_jobs", m->root_jobs, "certificate_life",
-		      (json_int_t)m->certificate_life, "revoked", m->revoked);
+		      m->port, "last_port", m->last_port, "cpus", m->cpus, "memory", (json_int_t)m->memory, "guest",
+		      m->guest, "workstation", m->workstation, "cgroup", m->cgroup, "root_jobs", m->root_jobs,
+		      "certificate_life", (json_int_t)m->certificate_life, "revoked", m->revoked);
 	text = json_dumps(o, JSON_INDENT(2));
 	json_decref(o);
 	if (!text)

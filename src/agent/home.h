@@ -44,6 +44,7 @@ struct member {
 	uint64_t epoch;	      /* the highest seen */
 	int port;	      /* of our own; 0: any that is free */
 	int cpus;	      /* that it may use here; 0: all */
+	int64_t memory;	      /* KiB of it; 0: not known */
 	bool guest;	      /* it is here for a time: it ends when no server answers any more, and with its node */
 	char *workstation;    /* its policy (station/owner.h); "": it is none */
 	int last_port;	      /* what that was: running jobs know it */

@@ -168,6 +168,7 @@ int join(struct home *h, const struct join_options *o, struct err *err)
 {
 	struct member m = {.port = o->port >= 0 ? o->port : AGENT_PORT,
 			   .cpus = o->cpus,
+			   .memory = o->memory,
 			   .guest = o->guest,
 			   .root_jobs = o->guest}; /* as a user's own server has it */
 	char where[512], machine[128];
@@ -181,7 +182,7 @@ int join(struct home *h, const struct join_options *o, struct err *err)
 		return rc < 0 ? rc : 0;
 	if ((rc = home_make(h, err)) < 0 || (rc = facts_collect("auto", h->state, &facts, err)) < 0)
 		return rc;
-	facts_limit(facts, o->cpus);
+	facts_limit(facts, o->cpus, o->memory);
 	m.joined_by = mem_strdup(where);
 	m.cgroup = mem_strdup("auto");
 	rc = join_ask(h, o, &t, facts, &m, err);

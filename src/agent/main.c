@@ -40,7 +40,7 @@ struct arguments {
 
 static const char usage[] =
 	"usage: shunt-agent --join SERVER[:PORT] [TOKEN | - | --token-file FILE] [--name NAME] [--port PORT]\n"
-	"                   [--cpus N] [--leaves INSTANT] [--guest] [--workstation POLICY] [--foreground | --no-start]\n"
+	"                   [--cpus N] [--memory KIB] [--leaves INSTANT] [--guest] [--workstation POLICY] [--foreground | --no-start]\n"
 	"       shunt-agent [--port PORT] [--foreground]\n"
 	"\n"
 	"The agent of a node: runs parts of jobs for the server of a cluster. 'shunt token create' on the server prints a token.\n"
@@ -51,6 +51,7 @@ static const char usage[] =
 	"  --name NAME        the node's name; the host's if not given\n"
 	"  --port PORT        where other nodes reach this one; 7723 if not given, 0: any that is free\n"
 	"  --cpus N           let jobs use N of this machine's CPUs; which ones is not decided here\n"
+	"  --memory KIB       let jobs use so much of its memory; otherwise all, or with --cpus a part\n"
 	"  --leaves INSTANT   no job lasts longer than until then, in seconds since 1970\n"
 	"  --guest            end as soon as the node is removed, and ten minutes after the last answer of a server\n"
 	"  --workstation POLICY  its owner comes first: share, idle or hours=..., see docs/workstations.md\n"
@@ -148,7 +149,7 @@ static void on_hang_up(uv_signal_t *s, int number)
 		log_open(&a->home);
 	if (facts_collect(a->member.cgroup, a->home.state, &facts, NULL) < 0)
 		return;
-	facts_limit(facts, a->member.cpus);
+	facts_limit(facts, a->member.cpus, a->member.memory);
 	if (facts_differ(a->facts, facts)) {
 		json_decref(a->facts);
 		a->facts = json_incref(facts);
@@ -199,7 +200,7 @@ static int bring_up(struct agent *a, struct err *err)
 	if ((rc = credential_load(a, err)) < 0 ||
 	    (rc = facts_collect(a->member.cgroup, a->home.state, &a->facts, err)) < 0)
 		return rc;
-	facts_limit(a->facts, a->member.cpus);
+	facts_limit(a->facts, a->member.cpus, a->member.memory);
 	views_start(a);
 	a->health = health_create(a->loop, on_health, a);
 	if ((rc = spool_start(a, err)) < 0 || (rc = orders_start(a, err)) < 0 || (rc = peers_start(a, err)) < 0 ||
@@ -307,6 +308,7 @@ static int parse(int argc, char **argv, struct arguments *a)
 		{"name", required_argument, NULL, 'n'},
 		{"port", required_argument, NULL, 'p'},
 		{"cpus", required_argument, NULL, 'c'},
+		{"memory", required_argument, NULL, 'm'},
 		{"leaves", required_argument, NULL, 'e'},
 		{"guest", no_argument, NULL, 'g'},
 		{"workstation", required_argument, NULL, 'w'},
@@ -334,6 +336,9 @@ static int parse(int argc, char **argv, struct arguments *a)
 			break;
 		case 'c':
 			bad |= number_of(optarg, &a->join.cpus);
+			break;
+		case 'm':
+			bad |= instant_of(optarg, &a->join.memory);
 			break;
 		case 'e':
 			bad |= instant_of(optarg, &a->join.leaves);
@@ -372,7 +377,7 @@ static int parse(int argc, char **argv, struct arguments *a)
 	if (a->join.where && !a->token_file)
 		token_take(a, optind < argc ? argv[optind++] : NULL);
 	if (bad || optind != argc ||
-	    (!a->join.where && (a->join.name || a->join.cpus || a->join.leaves || a->join.guest ||
+	    (!a->join.where && (a->join.name || a->join.cpus || a->join.memory || a->join.leaves || a->join.guest ||
 				a->join.workstation || a->no_start || a->token_file))) {
 		fputs(usage, stderr);
 		return -1;

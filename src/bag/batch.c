@@ -281,7 +281,8 @@ static int script_write(struct batch *s, const struct request *q, struct err *er
 	strbuf_printf(&text, " seconds=%" PRId64 "\nif [ \"$1\" != node ]; then\n%s\nfi\nSHUNT_END=$2\nSHUNT_KEY=",
 		      q->r.seconds, s->dialect->launch);
 	text_quote(key.text, &text);
-	strbuf_printf(&text, "\n%s\nexport SHUNT_KEY SHUNT_END SHUNT_NODE SHUNT_CPUS SHUNT_ALLOCATION\n%s\n",
+	strbuf_printf(&text,
+		      "\n%s\nexport SHUNT_KEY SHUNT_END SHUNT_NODE SHUNT_CPUS SHUNT_MEMORY SHUNT_ALLOCATION\n%s\n",
 		      s->dialect->node, strbuf_text(&command));
 	rc = rc < 0 ? rc : credential_write(path.text, text.text, text.n, err);
 	strbuf_fini(&text);

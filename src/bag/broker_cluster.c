@@ -90,6 +90,7 @@ static int prepare(void *arg, const struct provider_request *r, int64_t nodes, c
 	strbuf_printf(command,
 		      " bag worker --credential \"$SHUNT_KEY\" --number \"$SHUNT_NODE\" --name "
 		      "\"%.*s-$SHUNT_ALLOCATION-$SHUNT_NODE\" ${SHUNT_CPUS:+--milli-cpus ${SHUNT_CPUS}000} "
+		      "${SHUNT_MEMORY:+--memory \"$SHUNT_MEMORY\"} "
 		      "${SHUNT_END:+--end \"$SHUNT_END\"} ${CUDA_VISIBLE_DEVICES:+--gpus \"$(echo "
 		      "\"$CUDA_VISIBLE_DEVICES\" | tr , '\\n' | grep -c .)\"}",
 		      (int)strcspn(c->place, ":"), c->place);

@@ -101,6 +101,7 @@ struct provider_user {
 	 *	SHUNT_KEY		the file; "-": it is on standard input
 	 *	SHUNT_NODE		which node of the allocation, from 0
 	 *	SHUNT_CPUS		that it may use there; empty: all
+	 *	SHUNT_MEMORY		KiB that it may use there; empty: not known
 	 *	SHUNT_END		when the allocation ends, seconds since 1970; empty: never
 	 *	SHUNT_ALLOCATION	what the cluster calls it
 	 */

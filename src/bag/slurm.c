@@ -265,7 +265,9 @@ const struct batch_dialect dialect_slurm = {
 		"nodes=${SLURM_JOB_NUM_NODES:-1}\n"
 		"exec srun --nodes=\"$nodes\" --ntasks=\"$nodes\" --ntasks-per-node=1 --cpu-bind=none /bin/sh "
 		"\"$script\" node \"$end\"",
-	.node = "SHUNT_NODE=${SLURM_NODEID:-0} SHUNT_CPUS=$SLURM_CPUS_ON_NODE SHUNT_ALLOCATION=$SLURM_JOB_ID",
+	.node = "SHUNT_NODE=${SLURM_NODEID:-0} SHUNT_CPUS=$SLURM_CPUS_ON_NODE SHUNT_ALLOCATION=$SLURM_JOB_ID SHUNT_MEMORY=\n"
+		"if [ \"${SLURM_MEM_PER_NODE:-0}\" -gt 0 ]; then SHUNT_MEMORY=$((SLURM_MEM_PER_NODE * 1024))\n"
+		"elif [ \"${SLURM_MEM_PER_CPU:-0}\" -gt 0 ]; then SHUNT_MEMORY=$((SLURM_MEM_PER_CPU * SHUNT_CPUS * 1024)); fi",
 	.submit_words = submit_words,
 	.submit_parse = submit_parse,
 	.list_words = list_words,

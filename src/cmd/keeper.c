@@ -109,6 +109,7 @@ static int prepare(void *arg, const struct provider_request *r, int64_t nodes, c
 	strbuf_puts(command, " --join ");
 	text_quote(o->k->server, command);
 	strbuf_puts(command, " - --port 0 --guest --foreground ${SHUNT_CPUS:+--cpus \"$SHUNT_CPUS\"} "
+			     "${SHUNT_MEMORY:+--memory \"$SHUNT_MEMORY\"} "
 			     "${SHUNT_END:+--leaves \"$SHUNT_END\"}");
 	return rc;
 }

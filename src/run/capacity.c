@@ -3,9 +3,13 @@
  */
 #include "run/capacity.h"
 
+#include <stdio.h>
+#include <string.h>
 #include <sys/statvfs.h>
 #include <sys/sysinfo.h>
 #include <time.h>
+
+#define LIMIT_NONE (INT64_C(1) << 60) /* bytes: version 1 of control groups has some such number for "any" */
 
 int64_t capacity_disk(const char *directory)
 {
@@ -14,6 +18,59 @@ int64_t capacity_disk(const char *directory)
 	if (statvfs(directory, &fs) != 0)
 		return 0;
 	return (int64_t)((double)(fs.f_blocks - fs.f_bfree + fs.f_bavail) * (double)fs.f_frsize / 1024);
+}
+
+/* The number in a file of a group; -1: none, such as "max". */
+static int64_t limit_read(const char *root, const char *group, const char *name)
+{
+	char path[4096 + 256];
+	long long bytes = -1;
+
+	snprintf(path, sizeof path, "%s%s/%s", root, group, name);
+	FILE *f = fopen(path, "re");
+	if (f && fscanf(f, "%lld", &bytes) != 1)
+		bytes = -1;
+	if (f)
+		fclose(f);
+	return bytes < 0 || bytes >= LIMIT_NONE ? -1 : bytes / 1024;
+}
+
+/* The least of a group and of those above it. */
+static int64_t limit_least(const char *root, char *group, const char *name)
+{
+	int64_t least = -1, here;
+
+	for (char *end; *group; *end = '\0') {
+		here = limit_read(root, group, name);
+		least = here >= 0 && (least < 0 || here < least) ? here : least;
+		end = strrchr(group, '/');
+		if (!end)
+			break;
+	}
+	return least;
+}
+
+int64_t capacity_limit(const char *groups, const char *root)
+{
+	char line[4096], old[512];
+	int64_t least = -1, here;
+	FILE *f = fopen(groups, "re");
+
+	snprintf(old, sizeof old, "%s/memory", root);
+	while (f && fgets(line, sizeof line, f)) {
+		char *kind = strchr(line, ':'), *group = kind ? strchr(kind + 1, ':') : NULL;
+		line[strcspn(line, "\n")] = '\0';
+		if (!group || group[1] != '/')
+			continue;
+		*group++ = '\0';
+		here = !kind[1]				 ? limit_least(root, group, "memory.max")
+		       : strcmp(kind + 1, "memory") == 0 ? limit_least(old, group, "memory.limit_in_bytes")
+							 : -1;
+		least = here >= 0 && (least < 0 || here < least) ? here : least;
+	}
+	if (f)
+		fclose(f);
+	return least;
 }
 
 int64_t capacity_swap(void)

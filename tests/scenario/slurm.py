@@ -24,7 +24,7 @@ if [ $state = RUNNING ]; then
     case $fault in *empty*) script=/bin/true;; esac
     cd "$HERE"
     case $fault in *brief*) SLURM_JOB_END_TIME=$(($(date +%s) + 3)); export SLURM_JOB_END_TIME;; esac
-    SLURM_JOB_ID=$id SLURM_JOB_NUM_NODES=1 SLURM_CPUS_ON_NODE=$((tasks * each)) setsid sh -c 'echo "$1|$2|RUNNING|$$" > "$CLUSTER/jobs/$SLURM_JOB_ID"; sh "$0"; echo "$1|$2|COMPLETED|" > "$CLUSTER/jobs/$SLURM_JOB_ID"' "$script" "$name" "$comment" > "$output" 2>&1 < /dev/null &
+    SLURM_JOB_ID=$id SLURM_JOB_NUM_NODES=1 SLURM_CPUS_ON_NODE=$((tasks * each)) SLURM_MEM_PER_CPU=512 setsid sh -c 'echo "$1|$2|RUNNING|$$" > "$CLUSTER/jobs/$SLURM_JOB_ID"; sh "$0"; echo "$1|$2|COMPLETED|" > "$CLUSTER/jobs/$SLURM_JOB_ID"' "$script" "$name" "$comment" > "$output" 2>&1 < /dev/null &
 fi
 case $fault in *lose*) echo "sbatch: error: Socket timed out" >&2; exit 1;; esac
 echo "$id"

@@ -18,6 +18,7 @@
 #include "agent/facts.h"
 #include "agent/health.h"
 #include "agent/home.h"
+#include "run/capacity.h"
 #include "tls/pki.h"
 
 static char dir[64];
@@ -43,6 +44,68 @@ static int teardown(void **state)
 static json_int_t number(const json_t *facts, const char *key)
 {
 	return json_integer_value(json_object_get(facts, key));
+}
+
+static void file_make(const char *under, const char *name, const char *text)
+{
+	char path[256];
+
+	snprintf(path, sizeof path, "%s/%s", dir, under);
+	mkdir(path, 0755);
+	snprintf(path, sizeof path, "%s/%s/%s", dir, under, name);
+	FILE *f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+/* What control groups leave of the memory: the least of a group and of those above it. */
+static void test_limit(void **state)
+{
+	char groups[128], root[128];
+
+	snprintf(groups, sizeof groups, "%s/groups/self", dir);
+	snprintf(root, sizeof root, "%s/groups", dir);
+	file_make("groups", "self", "0::/job/step\n");
+	assert_int_equal(capacity_limit(groups, root), -1);
+	file_make("groups/job", "memory.max", "8388608\n");
+	file_make("groups/job/step", "memory.max", "max\n");
+	assert_int_equal(capacity_limit(groups, root), 8192);
+	file_make("groups/job/step", "memory.max", "4194304\n");
+	assert_int_equal(capacity_limit(groups, root), 4096);
+	file_make("groups", "self", "7:cpu,cpuacct:/\n5:memory:/job\n0::/\n");
+	file_make("groups/memory", "memory.limit_in_bytes", "9223372036854771712\n");
+	assert_int_equal(capacity_limit(groups, root), -1);
+	file_make("groups/memory/job", "memory.limit_in_bytes", "1048576\n");
+	assert_int_equal(capacity_limit(groups, root), 1024);
+	file_make("groups", "self", "nonsense\n:\n0::relative\n");
+	assert_int_equal(capacity_limit(groups, root), -1);
+}
+
+/* A part of a machine: of its processors, and of the memory as much as is known, or a part. */
+static void test_part(void **state)
+{
+	json_int_t all = (json_int_t)sysconf(_SC_PHYS_PAGES) * (sysconf(_SC_PAGESIZE) / 1024);
+	json_t *whole = json_pack("{s:i,s:I,s:i,s:i}", "cpus", 8, "memory", all, "disk", 8000, "swap", 800), *part;
+
+	part = json_deep_copy(whole);
+	facts_limit(part, 0, 0);
+	assert_true(json_equal(part, whole));
+	facts_limit(part, 2, 0);
+	assert_int_equal(number(part, "memory"), all / 8 * 2);
+	assert_int_equal(number(part, "disk"), 2000);
+	assert_int_equal(number(part, "swap"), 200);
+	json_decref(part);
+	part = json_deep_copy(whole);
+	facts_limit(part, 2, all / 2);
+	assert_int_equal(number(part, "memory"), all / 2);
+	json_decref(part);
+	json_object_set_new(whole, "memory", json_integer(5000)); /* as its control group has it */
+	facts_limit(whole, 2, 0);
+	assert_int_equal(number(whole, "memory"), 5000);
+	facts_limit(whole, 2, 4000);
+	assert_int_equal(number(whole, "memory"), 4000);
+	json_decref(whole);
 }
 
 static void test_facts(void **state)
@@ -375,9 +438,10 @@ static void test_where(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_facts), cmocka_unit_test(test_facts_say), cmocka_unit_test(test_facts_now),
-		WITH_DIRECTORY(test_health),  WITH_DIRECTORY(test_health_late), WITH_DIRECTORY(test_home),
-		WITH_DIRECTORY(test_member),  WITH_DIRECTORY(test_keys),	cmocka_unit_test(test_where),
+		cmocka_unit_test(test_limit),	  cmocka_unit_test(test_part),	    cmocka_unit_test(test_facts),
+		cmocka_unit_test(test_facts_say), cmocka_unit_test(test_facts_now), WITH_DIRECTORY(test_health),
+		WITH_DIRECTORY(test_health_late), WITH_DIRECTORY(test_home),	    WITH_DIRECTORY(test_member),
+		WITH_DIRECTORY(test_keys),	  cmocka_unit_test(test_where),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
