@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/amount.h"
 #include "base/mem.h"
 #include "base/names.h"
 #include "base/strbuf.h"
@@ -89,6 +90,33 @@ int64_t overlay_needs(const struct server *s, const struct overlay *o, uint32_t 
 	return pack(s, o, r);
 }
 
+/* Something of which a fragment needs more than any node had that has come: others would come in vain. RES_MAX: nothing. */
+static int lacks(const struct server *s, const struct overlay *o, uint32_t request, int64_t *ret_needs)
+{
+	static const int dims[] = {RES_MEM, RES_DISK, RES_SWAP};
+	const struct request *r = &s->cluster->requests.v[request];
+
+	for (uint32_t i = 0; i < r->nfrags && o->most.v[RES_CPU] > 0; i++)
+		for (size_t k = 0;
+		     k < sizeof dims / sizeof *dims && (i == 0 || r->frag[i].shape != r->frag[i - 1].shape); k++) {
+			*ret_needs = s->cluster->shapes.v[r->frag[i].shape].need.v[dims[k]];
+			if (*ret_needs > o->most.v[dims[k]])
+				return dims[k];
+		}
+	return RES_MAX;
+}
+
+/* What nodes have is known when they are there. */
+static void most_note(const struct server *s, struct overlay *o)
+{
+	uint32_t node;
+
+	for (size_t i = 0; i < o->slots.n; i++)
+		for (int d = 0; overlay_node(s, o, i, &node) && d < RES_MAX; d++)
+			if (s->cluster->nodes.v[node].total.v[d] > o->most.v[d])
+				o->most.v[d] = s->cluster->nodes.v[node].total.v[d];
+}
+
 bool overlays_could_hold(const struct server *s, uint32_t request, uint32_t allowed)
 {
 	for (size_t i = 0; i < s->overlays->list.n; i++)
@@ -108,6 +136,8 @@ void overlays_why(const struct server *s, uint32_t id, struct strbuf *out)
 {
 	const struct job *job = entry_job(s, id);
 	char needs[32], most[32];
+	int64_t amount;
+	int what;
 
 	if (!job_waits(job) || gate_blocks(s->gate, id))
 		return;
@@ -122,6 +152,12 @@ void overlays_why(const struct server *s, uint32_t id, struct strbuf *out)
 				"; no allocation is requested from overlay %s: it needs %s, and an allocation of %s has %s for jobs",
 				o->name, duration_human(job->walltime, needs, sizeof needs), o->name,
 				duration_human(longest > 0 ? longest : 0, most, sizeof most));
+		else if ((what = lacks(s, o, job->request, &amount)) != RES_MAX)
+			strbuf_printf(
+				out,
+				"; no allocation is requested from overlay %s: it needs %s of %s on a node, and nodes of %s had %s",
+				o->name, memory_human(amount, needs, sizeof needs), res_kib(what), o->name,
+				memory_human(o->most.v[what], most, sizeof most));
 		else if (o->paused)
 			strbuf_printf(out, "; overlay %s is paused%s%s: 'shunt overlay resume %s'", o->name,
 				      o->why ? ", since " : "", o->why ? o->why : "", o->name);
@@ -169,13 +205,14 @@ static int64_t supply_take(struct supply *p, int64_t n, int64_t end)
 
 void overlay_wants(struct server *s, struct overlay *o, overlay_sizes *ret, bool *ret_keep)
 {
-	int64_t longest = overlay_longest(s, o), wanted = 0, room = 0, needs = 0;
+	int64_t longest = overlay_longest(s, o), wanted = 0, room = 0, needs = 0, amount;
 	uint32_t request = UINT32_MAX, allowed = UINT32_MAX; /* that `needs` is of */
 	const struct spec *limited = NULL;		     /* whose elements a limit keeps from starting */
 	struct supply idle = {0};
 	struct strbuf limit = {0};
 
 	*ret_keep = false;
+	most_note(s, o);
 	supply_find(s, o, &idle);
 	uint32_t id = o->from < s->jobs->entries.n ? o->from : 0, asked = 0;
 	for (id = id ? id : 1; id < s->jobs->entries.n && wanted < o->nodes && asked < LIMITS_MOST; id++) {
@@ -184,7 +221,9 @@ void overlay_wants(struct server *s, struct overlay *o, overlay_sizes *ret, bool
 		    job->walltime > longest)
 			continue;
 		if (job->request != request || job->allowed != allowed)
-			needs = overlay_needs(s, o, job->request, job->allowed);
+			needs = lacks(s, o, job->request, &amount) == RES_MAX
+					? overlay_needs(s, o, job->request, job->allowed)
+					: 0;
 		request = job->request;
 		allowed = job->allowed;
 		if (needs == 0 || s->jobs->entries.v[id].spec == limited)

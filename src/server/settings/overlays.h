@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
+#include "core/res.h"
 
 struct err;
 struct server;
@@ -41,6 +42,7 @@ struct overlay {
 	int64_t last;			    /* request */
 	VEC(struct overlay_slot) slots;
 	int64_t granted; /* seconds that the other cluster is known to grant at most; 0: not known. Not stored */
+	struct res most; /* that a node of it had, of memory, disk and swap; 0: none has come yet. Not stored */
 	char *trouble;	 /* what went wrong last; NULL: nothing. Not stored */
 	VEC(struct overlay_request) requests;
 	int64_t resumed; /* times that somebody wanted requests to go on. Not stored */
