@@ -31,7 +31,7 @@ static const struct option options[] = {
 	{"priority", OPTION_NUMBER, offsetof(struct arguments, priority), "P", "0", NULL, -1000000, 1000000,
 	 "start it before tasks of a lower priority", 'p'},
 	{"need", OPTION_TEXT, offsetof(struct arguments, need), "LIST", NULL, NULL, 0, 0,
-	 "use only stations that have this: arch=NAME, mem=SIZE", 'l'},
+	 "use only stations that have this: arch=NAME, mem=SIZE, which a task may use", 'l'},
 	{"graph", OPTION_FILE, offsetof(struct arguments, graph), "FILE", NULL, NULL, 0, 0,
 	 "run the commands of FILE, each when those before it have succeeded", 'g'},
 	{"live", OPTION_FLAG, offsetof(struct arguments, live), NULL, NULL, NULL, 0, 0,

@@ -98,6 +98,8 @@ static void census(struct pool *p, int64_t now)
 	g->batch += COUNTS * (batch - g->batch);
 	p->mine.load.interactive = (int)lround(g->interactive);
 	p->mine.load.batch = (int)lround(g->batch);
+	host_memory(p, (int64_t)((g->seen.memory_free - (double)g->rules.keep) / 100 * (double)sysconf(_SC_PHYS_PAGES) *
+				 (double)sysconf(_SC_PAGESIZE)));
 }
 
 static void guard_turn(struct pool *p)

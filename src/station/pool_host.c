@@ -303,10 +303,14 @@ static void on_start(struct guest *g, const json_t *head, const char *data, size
 
 static void task_end(struct host_task *t, enum stage why)
 {
+	char tag[POOL_TAG_SIZE];
+
 	t->stage = why;
 	t->window = INT64_MAX;
 	if (write(t->task.control, &(char){SIGKILL}, 1) != 1)
 		kill(t->task.keeper, SIGKILL);
+	if (t->pool->mine.closed) /* what a group of version 1 holds does not die */
+		hold_continue(t->task.keeper, pool_task_tag(t->task.keeper, tag), false);
 	output_watch(t);
 }
 
@@ -369,11 +373,30 @@ void host_drop(struct guest *g)
 
 void host_hold(struct pool *p, bool hold)
 {
+	char tag[POOL_TAG_SIZE];
+
 	for (struct host_task *t = p->tasks; t; t = t->next)
 		if (t->stage == RUNNING && hold)
-			hold_stop(t->task.keeper, "");
+			hold_stop(t->task.keeper, pool_task_tag(t->task.keeper, tag));
 		else if (t->stage == RUNNING)
-			hold_continue(t->task.keeper, "", false);
+			hold_continue(t->task.keeper, pool_task_tag(t->task.keeper, tag), false);
+}
+
+void host_memory(struct pool *p, int64_t spare)
+{
+	char tag[POOL_TAG_SIZE];
+	bool first = true;
+
+	for (struct host_task *t = p->tasks; t; t = t->next) {
+		if (t->stage != RUNNING)
+			continue;
+		pool_task_tag(t->task.keeper, tag);
+		if (first)
+			hold_memory(t->task.keeper, tag, spare);
+		if (p->guard.act != OWNER_RUN)
+			hold_reclaim(t->task.keeper, tag);
+		first = false;
+	}
 }
 
 void host_go(struct pool *p)

@@ -142,8 +142,10 @@ void host_stop(struct pool *p);
 void host_hold(struct pool *p, bool hold); /* tasks stand still; to be repeated while they are to */
 /* Tasks end, and are started elsewhere. Returns how many had begun. */
 int host_leave(struct pool *p, int64_t *ret_cpu_ms);
-json_t *host_list(const struct pool *p);	     /* of tasks that run here: [{from, tasks}] */
-void host_go(struct pool *p);			     /* tasks that wait may start */
+json_t *host_list(const struct pool *p); /* of tasks that run here: [{from, tasks}] */
+void host_go(struct pool *p);		 /* tasks that wait may start */
+/* Tasks together may use so many bytes more than now; those that stand still are asked for theirs (run/hold.h). */
+void host_memory(struct pool *p, int64_t spare);
 void host_pids(const struct pool *p, pid_list *ret); /* of tasks' processes and their keepers, sorted */
 int host_running(const struct pool *p);		     /* threads of tasks that run or are ready */
 void guest_release(struct guest *g);
@@ -236,6 +238,7 @@ struct pool {
 	struct peer_report mine, told; /* now; what was sent last */
 	int64_t looked;
 	struct pool_user user; /* as whom tasks run */
+	struct cgroup cgroup;  /* in which those are that have one */
 	struct guard guard;
 	struct finder discover;
 	uv_timer_t tick;

@@ -126,8 +126,11 @@ static int bring_up(struct pool *p, struct err *err)
 		rc = user_find(p, err);
 	if (rc == 0)
 		rc = port_open(p, err);
+	if (rc == 0)
+		rc = cgroup_init(&p->cgroup, "auto", p->home.dir, err);
 	if (rc < 0)
 		return rc;
+	p->user.cgroup = &p->cgroup;
 	p->load = pool_load_create(p->conf.cgroup[0] ? p->conf.cgroup : NULL, p->conf.speed, p->conf.cpus);
 	p->mine = (struct peer_report){.run = p->run, .seq = 1};
 	pool_load_look(p->load, pool_now(), 0);
@@ -165,6 +168,7 @@ static void tear_down(struct pool *p)
 	gossip_fini(&p->gossip);
 	pool_table_fini(&p->table);
 	removed_fini(&p->removed);
+	cgroup_fini(&p->cgroup);
 	pool_load_free(p->load);
 	identity_drop(p);
 }

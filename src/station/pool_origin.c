@@ -307,6 +307,7 @@ void errand_add(struct pool *p, struct client *c, int number, const struct peer_
 						    : err.text);
 		errand_drop(e);
 	} else {
+		e->start.memory = need->memory; /* it gets what it asked for, and not more */
 		all_add(e);
 		waiting_add(e);
 		if (input)

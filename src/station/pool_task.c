@@ -22,6 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/amount.h"
 #include "base/descriptors.h"
 #include "run/hold.h"
 #include "run/lease.h"
@@ -40,18 +41,51 @@ void pool_lease_free(struct pool_lease *l)
 		munmap(l, sizeof *l);
 }
 
+#define LOOK_MS 500 /* between two looks at a task's memory */
+
 enum { IN, OUT, ERR, CONTROL, RESULT, PIPES };
+
+/* ---- its control group ---- */
+
+const char *pool_task_tag(pid_t keeper, char buf[POOL_TAG_SIZE])
+{
+	snprintf(buf, POOL_TAG_SIZE, "t%d", keeper);
+	return buf;
+}
+
+/* NULL: it has none. */
+static const struct cgroup *group_create(const struct peer_start *s, const struct pool_user *user, char *tag)
+{
+	struct order o = {.tag = tag, .memory = s->memory, .share.background = user->background};
+
+	if (!user->cgroup || user->cgroup->kind == CGROUP_NONE || (!s->memory && !user->background))
+		return NULL;
+	return cgroup_create(user->cgroup, &o, NULL) == 0 ? user->cgroup : NULL;
+}
+
+static void group_enter(const struct cgroup *c, const char *tag)
+{
+	int dir = cgroup_open(c, tag), fd = dir < 0 ? -1 : openat(dir, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0 && write(fd, "0", 1) != 1)
+		errno = 0; /* then looking has to do */
+	cgroup_enter(c, tag);
+}
 
 /* ---- the task's first process ---- */
 
-static _Noreturn void task_exec(const struct peer_start *s, const struct pool_user *user, const int *end, pid_t keeper)
+static _Noreturn void task_exec(const struct peer_start *s, const struct pool_user *user, const struct cgroup *group,
+				const int *end, pid_t keeper)
 {
+	char tag[POOL_TAG_SIZE];
 	sigset_t none;
 
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
 	descriptors_lower();
+	if (group)
+		group_enter(group, pool_task_tag(keeper, tag));
 	setpgid(0, 0);
 	dup2(end[IN], STDIN_FILENO);
 	dup2(end[OUT], STDOUT_FILENO);
@@ -92,10 +126,50 @@ static void reap_all(void)
 		;
 }
 
-static void kill_all(void)
+/* What a keeper keeps. */
+struct kept {
+	pid_t task;
+	const struct pool_lease *lease;
+	const struct cgroup *group; /* NULL: none */
+	char tag[POOL_TAG_SIZE];
+	int64_t memory; /* KiB; 0: not limited */
+	int err;	/* where the task's errors go; -1 */
+};
+
+static void kill_all(const struct kept *k)
 {
+	if (k->group)
+		cgroup_kill(k->group, k->tag); /* also what stands still in it */
 	tree_kill(getpid());
 	reap_all();
+}
+
+static void memory_tell(const struct kept *k, int64_t kib)
+{
+	char limit[32], used[32];
+
+	if (kib)
+		dprintf(k->err, "shunt-pool: the task was ended: it used %s of memory, and may use %s (mem=)\n",
+			memory_human(kib, used, sizeof used), memory_human(k->memory, limit, sizeof limit));
+	else
+		dprintf(k->err, "shunt-pool: the task was ended: it used more than %s of memory (mem=)\n",
+			memory_human(k->memory, limit, sizeof limit));
+}
+
+/* Pages that processes share count once if it comes to that. */
+static void memory_look(const struct kept *k, bool *told)
+{
+	int64_t kib = tree_memory(getpid(), false);
+
+	if (kib > k->memory)
+		kib = tree_memory(getpid(), true);
+	if (kib <= k->memory || *told)
+		return;
+	*told = true;
+	memory_tell(k, kib);
+	if (k->group)
+		cgroup_kill(k->group, k->tag);
+	tree_kill(getpid());
 }
 
 /* What the daemon says: false when it is gone. */
@@ -129,34 +203,44 @@ static bool reaped(int signals, pid_t task, int *ret_status)
 	return ended;
 }
 
-static _Noreturn void keep(pid_t task, const struct pool_lease *lease, const int *end, int signals)
+static _Noreturn void keep(const struct kept *k, const int *end, int signals)
 {
 	struct pollfd fds[2] = {{.fd = signals, .events = POLLIN}, {.fd = end[CONTROL], .events = POLLIN}};
 	struct pool_result result = {0};
 	struct rusage used;
+	bool told = false;
 
 	for (;;) {
-		int ms = until_lease(lease);
-		if (ms == 0 || (poll(fds, 2, ms) > 0 && fds[1].revents && !control_take(end[CONTROL]))) {
-			kill_all();
+		int ms = until_lease(k->lease), wait = k->memory && ms > LOOK_MS ? LOOK_MS : ms;
+		if (ms == 0 || (poll(fds, 2, wait) > 0 && fds[1].revents && !control_take(end[CONTROL]))) {
+			kill_all(k);
+			if (k->group)
+				cgroup_remove(k->group, k->tag);
 			_exit(1);
 		}
-		if (reaped(signals, task, &result.status))
+		if (reaped(signals, k->task, &result.status))
 			break;
+		if (k->memory)
+			memory_look(k, &told);
 	}
-	kill_all();
+	kill_all(k);
+	if (k->group) {
+		if (k->memory && !told && cgroup_usage(k->group, k->tag).out_of_memory)
+			memory_tell(k, 0);
+		cgroup_remove(k->group, k->tag);
+	}
 	getrusage(RUSAGE_CHILDREN, &used);
 	result.cpu_ms = (int64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000 +
 			(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1000;
-	_exit(lease->until > boot_us() && write(end[RESULT], &result, sizeof result) == sizeof result ? 0 : 1);
+	_exit(k->lease->until > boot_us() && write(end[RESULT], &result, sizeof result) == sizeof result ? 0 : 1);
 }
 
 static _Noreturn void keeper_main(const struct peer_start *s, const struct pool_user *user,
 				  const struct pool_lease *lease, int end[PIPES])
 {
+	struct kept k = {.lease = lease, .memory = s->memory, .err = -1};
 	sigset_t all;
 	int signals;
-	pid_t task;
 
 	setsid();
 	prctl(PR_SET_NAME, "shunt-keeper");
@@ -176,14 +260,19 @@ static _Noreturn void keeper_main(const struct peer_start *s, const struct pool_
 	signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
 	pid_t keeper = getpid();
 
-	task = fork();
-	if (task == 0)
-		task_exec(s, user, end, keeper);
+	pool_task_tag(keeper, k.tag);
+	k.group = group_create(s, user, k.tag);
+	k.task = fork();
+	if (k.task == 0)
+		task_exec(s, user, k.group, end, keeper);
+	if (k.memory)
+		k.err = end[ERR];
 	for (int i = IN; i <= ERR; i++)
-		close(end[i]);
-	if (task < 0 || signals < 0)
+		if (end[i] != k.err)
+			close(end[i]);
+	if (k.task < 0 || signals < 0)
 		_exit(1);
-	keep(task, lease, end, signals);
+	keep(&k, end, signals);
 }
 
 /* ---- the daemon's side ---- */

@@ -1,6 +1,9 @@
 /*
  * pool_task.h - one task on its host: its processes below a keeper, a small fork of the daemon that ends them all when the daemon dies, when it says so, or when the lease of the
  * task's origin ends, also while the daemon itself is frozen.
+ *
+ * A task that has a limit of memory, or an owner to be kept from, has a control group where there are some (run/cgroup.h), called as pool_task_tag() says. The keeper holds it to its memory also where there are
+ * none, by looking.
  */
 #ifndef STATION_POOL_TASK_H
 #define STATION_POOL_TASK_H
@@ -10,6 +13,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "run/cgroup.h"
 #include "station/peer.h"
 
 /* The instant (boot_us() of run/lease.h) at which the tasks of an origin end unless it is heard; in memory that daemon and keepers share. */
@@ -37,7 +41,11 @@ struct pool_user {
 	gid_t gid;
 	const char *name;
 	bool background; /* behind everything else on the machine */
+	const struct cgroup *cgroup;
 };
+
+#define POOL_TAG_SIZE 16
+const char *pool_task_tag(pid_t keeper, char buf[POOL_TAG_SIZE]);
 
 /* All descriptors are non-blocking, close-on-exec and the caller's. */
 int pool_task_start(const struct peer_start *s, const struct pool_user *user, const struct pool_lease *lease,

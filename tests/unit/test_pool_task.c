@@ -20,13 +20,18 @@
 #include "run/lease.h"
 #include "station/pool_task.h"
 
-static void start(const char *script, struct pool_lease *lease, struct pool_task *ret)
+static void start_within(const char *script, int64_t memory, struct pool_lease *lease, struct pool_task *ret)
 {
 	const char *argv[] = {"sh", "-c", script, NULL}, *env[] = {"PATH=/usr/bin:/bin", "X=1", NULL};
-	struct peer_start s = {.id = 1, .argv = argv, .env = env, .dir = "/tmp"};
+	struct peer_start s = {.id = 1, .argv = argv, .env = env, .dir = "/tmp", .memory = memory};
 	struct err err;
 
 	assert_int_equal(pool_task_start(&s, &(struct pool_user){0}, lease, ret, &err), 0);
+}
+
+static void start(const char *script, struct pool_lease *lease, struct pool_task *ret)
+{
+	start_within(script, 0, lease, ret);
 }
 
 /* All up to the end. */
@@ -115,11 +120,32 @@ static void nothing_is_left(void **state)
 	pool_lease_free(lease);
 }
 
+/* Without a control group: the keeper looks. */
+static void memory(void **state)
+{
+	struct pool_lease *lease = pool_lease_create();
+	struct pool_task t;
+	struct pool_result r;
+	char out[1024];
+
+	lease->until = INT64_MAX;
+	start_within("head -c 100m /dev/zero | tail | sleep 1000", 50 << 10, lease, &t);
+	close(t.in);
+	assert_int_equal(finish(&t, &r, out, sizeof out), sizeof r);
+	assert_int_equal(r.status, SIGKILL);
+	start_within("head -c 1m /dev/zero | tail | wc -c", 50 << 10, lease, &t);
+	close(t.in);
+	assert_int_equal(finish(&t, &r, out, sizeof out), sizeof r);
+	assert_string_equal(out, "1048576\n");
+	pool_lease_free(lease);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(streams),
 		cmocka_unit_test(nothing_is_left),
+		cmocka_unit_test(memory),
 	};
 
 	signal(SIGPIPE, SIG_IGN);
