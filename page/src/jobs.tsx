@@ -2,11 +2,12 @@
 import { Fragment, type JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { post, type Job, type Refused } from "./api";
+import { Bags } from "./bags";
 import { number } from "./format";
 import { Confirm, Instant, jobLink, Problem, short, State, useLive, whyOf } from "./parts";
 import { t, type Sentence } from "./text";
 
-const FIELDS = "id,name,owner,queue,state,cpus,created,started,ended,exit_status,cause,comment,reason,expected_start,planned_start,array_counts";
+const FIELDS = "id,name,owner,queue,state,cpus,created,started,ended,exit_status,cause,comment,reason,expected_end,expected_start,planned_start,array_counts";
 const LOADED = 2000;
 const PAGE = 100;
 const ELEMENTS = 200;
@@ -176,6 +177,7 @@ export function JobsView({ user }: { user: string }): JSX.Element {
         </span>
       </form>
       <Problem error={error ?? failure} />
+      {data && <Bags jobs={data.jobs} onChoose={setFilter} />}
       <div class="actions" role="toolbar" aria-label={t("jobs.selected", { n: selected.size })}>
         <span>{t("jobs.selected", { n: selected.size })}</span>
         <button type="button" disabled={!selected.size} onClick={() => void act("hold", { holds: "u" })}>

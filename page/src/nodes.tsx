@@ -5,6 +5,7 @@ import { change } from "./api";
 import { memory, number } from "./format";
 import { Card, Confirm, Instant, jobLink, Problem, short, useLive } from "./parts";
 import { hueOf } from "./planlayout";
+import { Habit, Workstations, type Owner } from "./workstations";
 import { t, type Sentence } from "./text";
 
 export interface Node {
@@ -21,6 +22,8 @@ export interface Node {
   health: string | null;
   drain_at: number | null;
   jobs: { id: string }[];
+  workstation?: string | null;
+  owner?: Owner;
 }
 interface Piece {
   job: string;
@@ -137,6 +140,7 @@ function One({ node, operator, onDone }: { node: Node; operator: boolean; onDone
           )}
         </Confirm>
       )}
+      {node.owner && <Habit habit={node.owner.habit} />}
       <ol class="timeline">
         {(data?.events ?? []).slice(-30).reverse().map((e) => (
           <li key={e.seq}>
@@ -178,6 +182,7 @@ export function NodesView({ role, name }: { role: string; name?: string }): JSX.
           <NodeTile key={n.name} node={n} by={by} owner={owners.get(n.name)} chosen={n.name === name} onChoose={() => (location.hash = `#/nodes/${encodeURIComponent(n.name)}`)} />
         ))}
       </div>
+      {data && <Workstations nodes={data.nodes} />}
       {chosen && <One key={chosen.name} node={chosen} operator={role !== "user"} onDone={reload} />}
     </main>
   );

@@ -105,6 +105,10 @@ async function list() {
   const wide = page.getByRole("row", { name: /wide/ });
   await wide.getByText(/needs|waits/).waitFor();
   ok("a waiting job says why", true);
+  await page.getByRole("region", { name: "Bags of tasks" }).getByRole("button", { name: "sb0123abcd" }).click();
+  await page.getByText("1 of 1 jobs").waitFor();
+  ok("a bag is one row, which shows its jobs", true);
+  await page.getByRole("searchbox").fill("");
   await page.getByRole("button", { name: /elements of job/ }).click();
   await page.getByRole("row", { name: /\[3\]/ }).getByText("held", { exact: true }).waitFor();
   ok("an array is one row, which shows its elements", true);
@@ -192,6 +196,22 @@ async function simulation() {
   await page.locator(".verdict").getByText(/With fcfs, jobs would have waited/).waitFor();
   ok("the past under another policy, as charts", (await page.locator(".chart canvas").count()) === 3 && (await page.getByRole("row", { name: /Longest wait/ }).count()) === 1);
   await accessible("simulation");
+}
+
+/* Nodes that somebody works at: what an agent would have reported is added to the server's answer. */
+async function workstations() {
+  const habit = Array.from({ length: 168 }, (_, h) => (h % 24 > 8 && h % 24 < 18 && h > 23 && h < 144 ? "r" : h % 24 > 6 && h % 24 < 22 ? "c" : "a")).join("");
+  const owner = { claims: true, since: Math.floor(Date.now() / 1000) - 600, why: "input at this machine", given: 40000, claimed: 90000, lost: 300, stops: 7, left: 2, gpus: [], habit };
+  await page.route("**/v1/nodes", async (route) => {
+    const answer = await (await route.fetch()).json();
+    Object.assign(answer.nodes[0], { workstation: "idle", owner });
+    await route.fulfill({ json: answer });
+  });
+  await go("#/nodes/n1", "Nodes");
+  await page.getByRole("row", { name: /n1.*idle.*works there.*input at this machine/ }).waitFor();
+  ok("workstations: whose they are now, and the owner's hours", (await page.getByRole("img", { name: /Mon 9–18; Tue 9–18/ }).count()) === 1);
+  await accessible("workstations");
+  await page.unroute("**/v1/nodes");
 }
 
 async function plan() {
@@ -302,6 +322,7 @@ try {
   await portuguese();
   await machine();
   await simulation();
+  await workstations();
   await plan();
   await phone();
   await framed();
