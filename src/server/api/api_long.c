@@ -192,9 +192,22 @@ static void placed_held(const struct server *s, struct plan_work *w, const struc
 	free(nodes);
 }
 
+/* Where jobs that will be displaced go on afterwards. */
+static void restarts_collect(const struct server *s, struct plan_work *w, uint32_t node)
+{
+	const booking_vec *v = s->plan->node[node].bookings;
+
+	for (size_t i = 0; v && i < v->n; i++)
+		if (v->v[i].owner.kind == OWNER_RESTART)
+			vec_push(&w->pieces,
+				 (struct plan_piece){v->v[i].owner.id, node, node_cpus(&s->cluster->nodes.v[node]),
+						     v->v[i].start, v->v[i].end, "reserved", false});
+}
+
 static void placed_collect(const struct server *s, struct plan_work *w, char *mark)
 {
-	for (uint32_t i = 0; i < s->hosts->nodes.n; i++)
+	for (uint32_t i = 0; i < s->hosts->nodes.n; i++) {
+		restarts_collect(s, w, i);
 		for (size_t k = 0; k < s->plan->node[i].pieces.n; k++) {
 			const struct piece *x = &s->plan->node[i].pieces.v[k];
 			const struct job *job = entry_job(s, x->job);
@@ -208,6 +221,7 @@ static void placed_collect(const struct server *s, struct plan_work *w, char *ma
 								 false});
 			placed_held(s, w, x, mark);
 		}
+	}
 }
 
 /* A job's pieces follow each other. */
