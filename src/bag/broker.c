@@ -17,6 +17,7 @@
 #include "bag/results.h"
 #include "base/amount.h"
 #include "base/descriptors.h"
+#include "base/timetext.h"
 #include "base/unixsock.h"
 
 enum {
@@ -79,34 +80,72 @@ static int journal_begin(struct broker *b, const char *path, struct err *err)
 	return journal_flush(b->journal, err);
 }
 
+/* What a worker can have at most. */
+struct room {
+	int64_t cpus, gpus, memory, seconds; /* INT64_MAX: any */
+};
+
+static bool room_holds(const struct room *r, const struct bag_need *need)
+{
+	return need->cpus <= r->cpus && need->gpus <= r->gpus && need->memory <= r->memory &&
+	       need->seconds <= r->seconds;
+}
+
+static struct room room_here(const struct broker_options *o)
+{
+	if (o->workers == 0)
+		return (struct room){0};
+	return (struct room){o->cpus / o->workers, o->gpus / o->workers,
+			     o->memory < 0 ? INT64_MAX : o->memory / o->workers, INT64_MAX};
+}
+
+/* Of hosts it is not known before their workers come. */
+static struct room room_there(const struct broker_options *o, const char *place)
+{
+	if (!provider_gpus(place))
+		return (struct room){INT64_MAX, 0, INT64_MAX, INT64_MAX};
+	return (struct room){o->request.processors * BAG_CPU, INT64_MAX, INT64_MAX, o->request.seconds};
+}
+
+static int room_refuse(const struct room *r, bool here, size_t task, const struct bag_need *need, struct err *err)
+{
+	struct strbuf text = {0}, has = {0};
+	char part[32];
+
+	need_format(need, &text);
+	strbuf_printf(&has, "%g CPUs", (double)r->cpus / BAG_CPU);
+	if (r->gpus != INT64_MAX)
+		strbuf_printf(&has, ", %d GPUs", (int)r->gpus);
+	strbuf_printf(&has, " and %s of memory",
+		      r->memory == INT64_MAX ? "any amount" : memory_human(r->memory, part, sizeof part));
+	if (r->seconds != INT64_MAX)
+		strbuf_printf(&has, ", for at most %s", duration_human(r->seconds, part, sizeof part));
+	int rc = err_set(err, -E2BIG, "task %zu needs %s, but a worker has %s (see %s)", task, strbuf_text(&text),
+			 has.text,
+			 here ? "--cpus, --gpus, --memory and --workers" : "--request-cpus and --request-time");
+	strbuf_fini(&text);
+	strbuf_fini(&has);
+	return rc;
+}
+
 /* What no worker could ever run is refused before anything starts. */
 static int needs_check(const struct broker *b, struct err *err)
 {
 	const struct broker_options *o = b->options;
+	struct room room = room_here(o);
+
 	if (o->invite > 0) /* somebody may come who is large enough */
 		return 0;
-	int workers = o->workers > 0 ? o->workers : 1;
-	int64_t cpus = o->workers ? o->cpus / workers : 0, gpus = o->workers ? o->gpus / workers : 0;
-	int64_t memory = o->memory < 0 || o->nplaces ? INT64_MAX : o->memory / workers;
-	for (int i = 0; i < o->nplaces; i++)
-		gpus = provider_gpus(o->places[i]) ? INT32_MAX : gpus;
-	if (o->nplaces && o->request.processors * BAG_CPU > cpus)
-		cpus = o->request.processors * BAG_CPU;
-
 	for (size_t i = 0; i < b->bag.tasks.n; i++) {
 		const struct bag_need *need = &b->bag.needs.v[b->bag.tasks.v[i].need];
-		if (need->cpus <= cpus && need->gpus <= gpus && need->memory <= memory)
-			continue;
-		struct strbuf text = {0};
-		char room[32];
-		need_format(need, &text);
-		int rc = err_set(
-			err, -E2BIG,
-			"task %zu needs %s, but a worker has %g CPUs, %d GPUs and %s of memory (see --cpus, --gpus, --memory and --workers)",
-			i + 1, strbuf_text(&text), (double)cpus / BAG_CPU, (int)gpus,
-			memory == INT64_MAX ? "any amount" : memory_human(memory, room, sizeof room));
-		strbuf_fini(&text);
-		return rc;
+		bool held = o->workers > 0 && room_holds(&room, need);
+		struct room there = room;
+		for (int k = 0; k < o->nplaces && !held; k++) {
+			there = room_there(o, o->places[k]);
+			held = room_holds(&there, need);
+		}
+		if (!held)
+			return room_refuse(&there, o->nplaces == 0, i + 1, need, err);
 	}
 	return 0;
 }

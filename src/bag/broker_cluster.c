@@ -417,12 +417,31 @@ static bool view_of(struct cluster *c, const struct view *out, int64_t now, stru
 	return c->broker->now - c->opened >= c->user.pace * 1000000 || c->broker->options->adapter == ADAPTER_STATIC;
 }
 
+/* What was found out of the cluster leaves no room for tasks: they wait for somebody else. */
+static void outgrown(struct cluster *c, const struct bag_need *need, const struct adapter_limits *now)
+{
+	struct strbuf text = {0}, words = {0};
+	char most[32];
+
+	need_format(need, &words);
+	strbuf_printf(&text, "%s: tasks that need %s can't run there: it grants %" PRId64 " CPUs for %s at most",
+		      c->place, strbuf_text(&words), now->procs, duration_human(now->time, most, sizeof most));
+	warn(c, text.text);
+	strbuf_fini(&text);
+	strbuf_fini(&words);
+}
+
 static void limits_set(struct cluster *c, const struct provider_limits *l)
 {
 	struct adapter_limits now = {.requests = (int)l->pending, .procs = l->processors, .time = l->seconds};
 
 	if (now.requests == c->limits.requests && now.procs == c->limits.procs && now.time == c->limits.time)
 		return;
+	for (size_t i = 0; i < c->broker->bag.needs.n; i++)
+		if (suits(&c->broker->bag.needs.v[i], c->gpus, c->limits.procs, c->limits.time) &&
+		    !suits(&c->broker->bag.needs.v[i], c->gpus, now.procs, now.time) &&
+		    queue_waits(c->broker->queue, (uint32_t)i))
+			outgrown(c, &c->broker->bag.needs.v[i], &now);
 	c->limits = now;
 	adapter_limit(c->adapter, &now);
 }
