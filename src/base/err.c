@@ -17,6 +17,8 @@ static void text_set(struct err *err, enum code code, const char *fmt, va_list a
 	vsnprintf(fresh, sizeof fresh, fmt, ap);
 	strcpy(err->text, fresh);
 	err->code = code;
+	err->form = fmt;
+	err->begins = 0;
 }
 
 int err_set(struct err *err, int rc, const char *fmt, ...)
@@ -59,6 +61,7 @@ int err_prefix(struct err *err, int rc, const char *fmt, ...)
 	va_end(ap);
 
 	append(&fresh, ": ");
+	err->begins = (unsigned short)(err->begins + strlen(fresh.text));
 	append(&fresh, err->text);
 	strcpy(err->text, fresh.text);
 	return rc;

@@ -12,6 +12,9 @@
 struct err {
 	char text[512];
 	enum code code; /* for the API's clients; CODE_NONE unless err_code() set it */
+	/* For clients that speak another language (base/phrase.h). Whatever writes `text` by itself sets it to NULL. */
+	const char *form;      /* what it was printed by: a literal */
+	unsigned short begins; /* where in `text`: prefixes come before it */
 };
 
 /* Writes the sentence and returns `rc`, so that callers can `return err_set(...)`. */

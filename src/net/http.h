@@ -85,7 +85,8 @@ void request_again(struct http_request *r);	     /* hands one that has no answer
 /* Answers. `body` is copied; a strbuf is emptied into the answer, without a copy. */
 void http_reply(struct http_request *r, int status, const char *type, const void *body, size_t n);
 void http_reply_strbuf(struct http_request *r, int status, const char *type, struct strbuf *body);
-/* {"error":{"code":...,"message":...}}, with the status of the code */
+/* {"error":{"code":...,"message":...}}, with the status of the code, and what the message was made of (base/phrase.h) */
+void http_refuse(struct http_request *r, const struct err *err);
 void http_error(struct http_request *r, enum code code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void http_header(struct http_request *r, const char *name, const char *value); /* for the answer that follows */
 

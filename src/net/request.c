@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/json.h"
+#include "base/phrase.h"
 #include "net/http_internal.h"
 
 struct http_request *request_create(struct connection *c, struct MHD_Connection *mhd, const char *target)
@@ -150,6 +152,20 @@ void request_again(struct http_request *r)
 	r->http->handler(r->http->context, r);
 }
 
+void http_refuse(struct http_request *r, const struct err *err)
+{
+	struct strbuf body = {0};
+	struct json j;
+
+	json_init(&j, &body, false);
+	json_open_object(&j, NULL);
+	json_open_object(&j, "error");
+	err_json(&j, err);
+	json_close_object(&j);
+	json_close_object(&j);
+	http_reply_strbuf(r, code_row(err->code)->status, "application/json", &body);
+}
+
 static void error_reply(struct http_request *r, enum code code, const char *fmt, va_list ap)
 {
 	struct strbuf message = {0}, body = {0};
@@ -161,6 +177,7 @@ static void error_reply(struct http_request *r, enum code code, const char *fmt,
 	json_open_object(&j, "error");
 	json_text(&j, "code", code_row(code)->word);
 	json_text(&j, "message", strbuf_text(&message));
+	phrase_json(&j, fmt, strbuf_text(&message));
 	json_close_object(&j);
 	json_close_object(&j);
 	http_reply_strbuf(r, code_row(code)->status, "application/json", &body);

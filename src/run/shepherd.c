@@ -299,7 +299,7 @@ static void job_finished(struct shepherd *s)
 	killed_say(s);
 	cgroup_remove(s->place->cgroup, s->o->tag);
 	if (s->trouble[0]) { /* it never became the user's */
-		snprintf(err.text, sizeof err.text, "%s", s->trouble);
+		err_set(&err, 0, "%s", s->trouble);
 		not_started(s, &err);
 	}
 	if (s->o->site.epilogue) {

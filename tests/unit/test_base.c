@@ -27,6 +27,7 @@
 #include "base/lines.h"
 #include "base/map.h"
 #include "base/names.h"
+#include "base/phrase.h"
 #include "base/program.h"
 #include "base/rng.h"
 #include "base/strbuf.h"
@@ -57,6 +58,51 @@ static void test_err(void **state)
 	assert_int_equal(strlen(err.text), sizeof err.text - 1);
 	err_prefix(&err, -1, "%s", longer);
 	assert_int_equal(strlen(err.text), sizeof err.text - 1);
+}
+
+static void assert_phrase(const char *form, const char *text, const char *expected)
+{
+	struct strbuf out = {0};
+	struct json j;
+
+	json_init(&j, &out, false);
+	json_open_object(&j, NULL);
+	phrase_json(&j, form, text);
+	json_close_object(&j);
+	assert_string_equal(out.text, expected);
+	strbuf_fini(&out);
+}
+
+static void test_phrase(void **state)
+{
+	struct strbuf out = {0};
+	struct err err;
+	struct json j;
+
+	(void)state;
+	assert_phrase("There is no queue %.64s.", "There is no queue a.b.",
+		      "{\"template\":\"There is no queue {1}.\",\"values\":[\"a.b\"]}");
+	assert_phrase("%s=%lld is %zu%% of it", "x=1 is 50% of it",
+		      "{\"template\":\"{1}={2} is {3}% of it\",\"values\":[\"x\",\"1\",\"50\"]}");
+	assert_phrase("the node is up", "the node is up", "{\"template\":\"the node is up\",\"values\":[]}");
+	assert_phrase("%s is empty", "", "{}");
+	assert_phrase("%s%s is empty", "ab is empty", "{}"); /* which is which? */
+	assert_phrase("%s: %s", "a: b", "{}");		     /* no words of its own */
+	assert_phrase("it is cut %s short", "it is cut at 500 by", "{}");
+	assert_phrase("100%", "100%", "{}");
+	assert_phrase(NULL, "x", "{}");
+
+	err_code(&err, CODE_UNKNOWN_QUEUE, "unknown queue %s", "x: y");
+	err_prefix(&err, -EINVAL, "job %d", 2);
+	err_prefix(&err, -EINVAL, "line 7");
+	json_init(&j, &out, false);
+	json_open_object(&j, NULL);
+	err_json(&j, &err);
+	json_close_object(&j);
+	assert_string_equal(out.text,
+			    "{\"code\":\"unknown_queue\",\"message\":\"line 7: job 2: unknown queue x: y\","
+			    "\"where\":\"line 7: job 2\",\"template\":\"unknown queue {1}\",\"values\":[\"x: y\"]}");
+	strbuf_fini(&out);
 }
 
 /* A code stays with its sentence until another sentence is set, and every code is a word that only it has. */
@@ -983,6 +1029,7 @@ int main(void)
 		cmocka_unit_test(test_program),
 		cmocka_unit_test(test_keysort),
 		cmocka_unit_test(test_err),
+		cmocka_unit_test(test_phrase),
 		cmocka_unit_test(test_code),
 		cmocka_unit_test(test_arena),
 		cmocka_unit_test(test_vec),

@@ -18,6 +18,7 @@
 #include "base/json.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/phrase.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "core/job.h"
@@ -54,6 +55,8 @@ struct item {
 	struct array *array; /* all of its elements are meant */
 	enum code code;	     /* CODE_NONE: no error */
 	char *message;	     /* of an error, or NULL */
+	const char *form;    /* of the message, or NULL */
+	unsigned short begins;
 	uint32_t jobs, done;
 	bool skipped; /* it does not fit the filter any more */
 };
@@ -114,6 +117,8 @@ static void item_fail(struct action *a, struct item *x, uint64_t key, const stru
 	enum code code = err->code ? err->code : CODE_BAD_REQUEST;
 
 	item_error(x, code, err->text);
+	x->form = err->form;
+	x->begins = err->begins;
 	if (a->acted)
 		acted_add(a->acted, item_number(a, x), key, code, err->text);
 }
@@ -463,12 +468,15 @@ static bool change_all(struct action *a)
 static const struct field error_fields[] = {
 	{"code", .is = REQUIRED | IS_TEXT},
 	{"message", .is = REQUIRED | IS_TEXT, "a sentence"},
+	{"where", .is = IS_TEXT, "what the sentence is about, if the message begins with it"},
+	{"template", .is = IS_TEXT, "the sentence with `{1}`, `{2}` for the values"},
+	{"values", .is = IS_LIST, "the same: for clients that make sentences in another language", .item = IS_TEXT},
 	{0},
 };
-static const struct schema error = {.fields = error_fields};
+const struct schema error_schema = {.fields = error_fields};
 static const struct field result_fields[] = {
 	{"id", .is = REQUIRED | IS_TEXT, "as it was given", .example = "12"},
-	{"error", .is = IS_OBJECT, "why this one was not changed", .of = &error},
+	{"error", .is = IS_OBJECT, "why this one was not changed", .of = &error_schema},
 	{0},
 };
 static const struct schema result = {"Result", .fields = result_fields};
@@ -485,7 +493,7 @@ static void error_write(struct json *j, const struct item *x)
 {
 	json_open_object(j, "error");
 	json_text(j, "code", code_row(x->code)->word);
-	json_text(j, "message", x->message);
+	sentence_json(j, x->message, x->form, x->begins);
 	json_close_object(j);
 }
 

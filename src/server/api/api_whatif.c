@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/names.h"
+#include "base/phrase.h"
 #include "base/strbuf.h"
 #include "base/timetext.h"
 #include "core/cluster.h"
@@ -47,7 +48,8 @@ struct whatif_work {
 	struct work work;
 	struct http_request *r;
 	struct submission x;
-	char *rule;		   /* that would refuse it; NULL: none */
+	struct err rule;	   /* that would refuse it, */
+	bool refused;		   /* ... if there is one */
 	struct forecast *forecast; /* NULL: not begun */
 	const struct gate *gate;   /* of the forecast */
 	struct whatif known;
@@ -75,6 +77,8 @@ static const struct field whatif_fields[] = {
 	{"price", .is = IS_INT, "what a job with an estimate and a deadline costs: unit-seconds"},
 	{"price_unit", .is = IS_TEXT, .words = CREDIT_UNIT_WORDS},
 	{"reason", .is = REQUIRED | IS_TEXT | IS_NULL, "why it is not possible"},
+	{"error", .is = IS_OBJECT, "the same, if a rule would refuse the job: as the answer of `submitJobs`",
+	 .of = &error_schema},
 	{"displaces", .is = IS_LIST,
 	 "of an interactive job that starts at once: running jobs that have to make room for it", .item = IS_TEXT},
 	{"delay", .is = IS_INT, "... and how many seconds that takes, at most"},
@@ -82,6 +86,15 @@ static const struct field whatif_fields[] = {
 	{0},
 };
 const struct schema whatif_answer = {.fields = whatif_fields};
+
+static void rule_json(const struct whatif_work *w, struct json *j)
+{
+	if (!w->refused)
+		return;
+	json_open_object(j, "error");
+	err_json(j, &w->rule);
+	json_close_object(j);
+}
 
 static void answer(struct server *s, struct whatif_work *w)
 {
@@ -91,15 +104,14 @@ static void answer(struct server *s, struct whatif_work *w)
 	bool unblocked = !gate_blocks(w->gate, s->world->scratch);
 	struct strbuf out = {0};
 	struct price price;
-	struct err err;
 	struct json j;
 
-	if (!w->rule && p->rare->libra.estimate && !w->known.open && unblocked &&
-	    prices_check(s, p, w->known.guaranteed, at == TIME_NEVER ? TIME_NEVER : at + p->walltime, &err) < 0)
-		w->rule = mem_strdup(err.text);
+	if (!w->refused && p->rare->libra.estimate && !w->known.open && unblocked &&
+	    prices_check(s, p, w->known.guaranteed, at == TIME_NEVER ? TIME_NEVER : at + p->walltime, &w->rule) < 0)
+		w->refused = true;
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
-	json_bool(&j, "possible", (at != TIME_NEVER || w->known.open || !unblocked) && !w->rule);
+	json_bool(&j, "possible", (at != TIME_NEVER || w->known.open || !unblocked) && !w->refused);
 	if (at != TIME_NEVER) {
 		json_int(&j, "start", at);
 		json_int(&j, "end", at + p->walltime);
@@ -122,11 +134,12 @@ static void answer(struct server *s, struct whatif_work *w)
 		json_text(&j, "price_unit", credit_unit_name(price.tariff.unit));
 	}
 	json_text(&j, "reason",
-		  w->rule	     ? w->rule
+		  w->refused	     ? w->rule.text
 		  : w->known.open    ? "it would start later than can be foreseen: very many jobs are ahead of it"
 		  : !unblocked	     ? "it would be held, or wait for jobs whose end or outcome is not known"
 		  : at == TIME_NEVER ? "the nodes that are up could not hold it even if they were empty"
 				     : NULL);
+	rule_json(w, &j);
 	json_int(&j, "now", w->asked);
 	json_close_object(&j);
 	http_reply_strbuf(w->r, 200, "application/json", &out);
@@ -138,13 +151,12 @@ static void answer_now(struct server *s, struct whatif_work *w)
 {
 	struct entrance e = {.way = ENTRANCE_FULL};
 	struct strbuf out = {0}, id = {0};
-	struct err err = {.text = ""};
 	bool possible;
 	struct json j;
 
-	if (!w->rule && entrance_look(s, w->x.spec, &e, &err) < 0)
-		w->rule = mem_strdup(err.text);
-	possible = !w->rule;
+	if (!w->refused && entrance_look(s, w->x.spec, &e, &w->rule) < 0)
+		w->refused = true;
+	possible = !w->refused;
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
 	json_bool(&j, "possible", possible);
@@ -158,7 +170,8 @@ static void answer_now(struct server *s, struct whatif_work *w)
 	json_open_array(&j, "nodes");
 	json_close_array(&j);
 	json_text(&j, "guaranteed", NULL);
-	json_text(&j, "reason", w->rule);
+	json_text(&j, "reason", w->refused ? w->rule.text : NULL);
+	rule_json(w, &j);
 	json_open_array(&j, "displaces");
 	for (size_t i = 0; i < e.victims.n; i++) {
 		strbuf_clear(&id);
@@ -181,7 +194,6 @@ static void whatif_free(struct server *s, struct whatif_work *w)
 		s->slices->asking = NULL;
 	forecast_destroy(w->forecast);
 	submission_fini(&w->x);
-	free(w->rule);
 	free(w->nodes);
 	free(w);
 }
@@ -252,8 +264,7 @@ void api_whatif(struct server *s, const struct call *c)
 		api_refuse(c->r, &err);
 		whatif_free(s, w);
 	} else {
-		if (submit_check(s, c->w, &w->x, request_arena(c->r), &err) < 0)
-			w->rule = mem_strdup(err.text);
+		w->refused = submit_check(s, c->w, &w->x, request_arena(c->r), &w->rule) < 0;
 		work_add(s, &w->work, &kind);
 	}
 	json_decref(body);

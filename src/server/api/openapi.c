@@ -494,6 +494,13 @@ static void error_schema_write(struct description *d)
 	json_close_array(j);
 	json_close_object(j);
 	json_raw(j, "message", "{\"type\":\"string\",\"description\":\"a sentence\"}");
+	json_raw(j, "where",
+		 "{\"type\":\"string\",\"description\":\"what the sentence is about, if the message begins with it\"}");
+	json_raw(
+		j, "template",
+		"{\"type\":\"string\",\"description\":\"the sentence with `{1}`, `{2}` for the values, for clients that make "
+		"sentences in another language\"}");
+	json_raw(j, "values", "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}");
 	json_close_object(j);
 	json_close_object(j);
 	json_raw(j, "Error",

@@ -35,7 +35,7 @@ void api_refuse(struct http_request *r, const struct err *err)
 		http_header(r, "WWW-Authenticate", "Bearer");
 	if (err->code == CODE_TOO_MANY)
 		http_header(r, "Retry-After", "60");
-	http_error(r, err->code, "%s", err->text);
+	http_refuse(r, err);
 }
 
 int subkey_given(struct http_request *r, char ret[KEY_MAX + 1], struct err *err)

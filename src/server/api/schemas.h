@@ -21,6 +21,7 @@ extern const struct schema node_body;
 extern const struct schema token_body, join_body, join_known, login_body;
 extern const struct schema import_body;
 
+extern const struct schema error_schema; /* "code", "message" and what that was made of: base/phrase.h */
 extern const struct schema job_schema, list_answer, job_events_answer, why_answer;
 extern const struct schema submitted_answer, whatif_answer, results_answer, placed_answer;
 extern const struct schema server_answer, site_answer, audit_answer, attributes_answer, cluster_answer;
