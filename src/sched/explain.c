@@ -735,15 +735,18 @@ static void text_nodes(const struct sched *s, const struct reason *r, struct str
 	name_list_free(&names);
 }
 
-bool sched_bound_text(const struct sched *s, uint32_t id, struct strbuf *out)
+bool sched_bound_text(const struct sched *s, uint32_t id, struct fence *ret, struct strbuf *out)
 {
 	const struct job *job = cluster_job(s->c, id);
 	struct reason r = {.why = WHY_RESERVATION, .by_start = TIME_NEVER, .by_end = TIME_NEVER};
 	struct fence f;
 
+	*ret = (struct fence){
+		.id = job->bound == BOUND_NOWHERE ? 0 : job->bound, .start = TIME_NEVER, .end = TIME_NEVER};
 	if (!job->bound || !job_waits(job))
 		return false;
 	if (fences_find(s, id, sched_length(s, job), &f)) {
+		*ret = f;
 		r.reservation = f.id;
 		r.by_start = f.start;
 		r.by_end = f.end;
@@ -754,14 +757,12 @@ bool sched_bound_text(const struct sched *s, uint32_t id, struct strbuf *out)
 	return true;
 }
 
-bool sched_limit_text(const struct sched *s, uint32_t id, struct strbuf *out)
+bool sched_limit_text(const struct sched *s, uint32_t id, struct limit_reached *ret, int64_t *ret_asked,
+		      struct strbuf *out)
 {
-	struct limit_reached reached;
-	int64_t asked;
-
-	if (!limit_explain(s, cluster_job(s->c, id), &reached, &asked))
+	if (!limit_explain(s, cluster_job(s->c, id), ret, ret_asked))
 		return false;
-	limit_text(&reached, asked, out);
+	limit_text(ret, *ret_asked, out);
 	return true;
 }
 

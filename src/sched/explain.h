@@ -61,9 +61,11 @@ struct reason {
 void sched_explain(struct sched *s, uint32_t job, struct reason *ret);
 void reason_fini(struct reason *r);
 /* Which limit keeps it waiting, in words; false: none does. It takes no time. */
-bool sched_limit_text(const struct sched *s, uint32_t job, struct strbuf *out);
-/* The same of a job that is bound to a reservation: what it waits for, as far as that goes. */
-bool sched_bound_text(const struct sched *s, uint32_t job, struct strbuf *out);
+bool sched_limit_text(const struct sched *s, uint32_t job, struct limit_reached *ret, int64_t *ret_asked,
+		      struct strbuf *out);
+/* The same of a job that is bound to a reservation: what it waits for, as far as that goes, and the reservation's number (0: none admits it) and times
+ * (TIME_NEVER: it is over). */
+bool sched_bound_text(const struct sched *s, uint32_t job, struct fence *ret, struct strbuf *out);
 
 /* In plain words: what it waits for, who holds it, until when, and what would change it. */
 typedef void (*job_namer)(void *context, uint32_t job, struct strbuf *out); /* NULL: jobs are called by their numbers */

@@ -55,6 +55,7 @@ static int event_write(void *context, const struct store_event *e)
 	json_text(h->j, "text", strbuf_text(&text));
 	if (e->nodes)
 		json_text(h->j, "nodes", e->nodes);
+	event_values(h->s, e, h->j);
 	json_close_object(h->j);
 	strbuf_fini(&text);
 	return 0;
@@ -66,6 +67,15 @@ static const struct field event_fields[] = {
 	{"type", .is = REQUIRED | IS_TEXT},
 	{"text", .is = REQUIRED | IS_TEXT, "a sentence"},
 	{"nodes", .is = IS_TEXT, "where it has a place, or runs, joined by `+`", .example = "n1+n2"},
+	{"at", .is = IS_INSTANT, "when it is planned to start, or until when it goes on"},
+	{"who", .is = IS_TEXT, "who did it"},
+	{"by", .is = IS_TEXT, "the job for which it was done"},
+	{"exit_status", .is = IS_INT, "of `finish`; 256 and the number of a signal; -2: its processes were lost"},
+	{"moves", .is = IS_BOOL, "of `preempt`: it goes on elsewhere"},
+	{"checkpoint", .is = IS_TEXT, "of `checkpoint`", .words = "none|begun|good|failed"},
+	{"cause", .is = IS_TEXT | IS_NULL, "the same", .words = "periodic|asked|preempted|time_limit|shutdown|move"},
+	{"restarted", .is = IS_INT, "the same: the checkpoint that it began with; 0: none"},
+	{"detail", .is = IS_TEXT, "what else is known of it, in English"},
 	{0},
 };
 static const struct schema event = {.fields = event_fields};

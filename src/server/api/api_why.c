@@ -19,6 +19,7 @@
 #include "sched/explain.h"
 #include "server/api/api.h"
 #include "server/api/call.h"
+#include "server/api/limit_json.h"
 #include "server/api/request.h"
 #include "server/api/schemas.h"
 #include "server/base/clock.h"
@@ -49,7 +50,9 @@ static void why_blocked(struct server *s, uint32_t id, struct strbuf *out)
 	char when[32];
 
 	if (block & BLOCK_MISFIT) {
-		world_misfit(s, e->spec, out);
+		struct err err;
+		world_misfit(s, e->spec, &err);
+		strbuf_puts(out, err.text);
 		strbuf_puts(out,
 			    e->spec->request != UINT32_MAX &&
 					    pack_refuse_amounts(s->cluster, &s->cluster->requests.v[e->spec->request],
@@ -106,18 +109,6 @@ static void why_expected(const struct server *s, uint32_t id, bool known, int64_
 	}
 }
 
-static const struct field limit_fields[] = {
-	{"of", .is = REQUIRED | IS_TEXT, "whose limit it is",
-	 .words = "server|users|array|queue|queue_users|user|group|account|qos"},
-	{"name", .is = REQUIRED | IS_TEXT | IS_NULL,
-	 "of the queue, user, group, account or QoS; null: the default, or none"},
-	{"measure", .is = REQUIRED | IS_TEXT,
-	 .words = "jobs|cpus|memory|cpu_seconds|cpu_credits|gpu_credits|memory_credits|node_credits"},
-	{"most", .is = REQUIRED | IS_INT},
-	{"used", .is = REQUIRED | IS_INT},
-	{0},
-};
-static const struct schema limit = {.fields = limit_fields};
 static const struct field reason_fields[] = {
 	{"code", .is = REQUIRED | IS_TEXT, "in a word", .words = GROUND_CODES},
 	{"text", .is = REQUIRED | IS_TEXT, "a sentence"},
@@ -126,7 +117,7 @@ static const struct field reason_fields[] = {
 	{"jobs", .is = REQUIRED | IS_LIST, "other jobs that it is about, as far as the user may see them",
 	 .item = IS_TEXT},
 	{"nodes", .is = REQUIRED | IS_LIST, "nodes that it is about", .item = IS_TEXT},
-	{"limit", .is = IS_OBJECT, .of = &limit},
+	{"limit", .is = IS_OBJECT, .of = &limit_schema},
 	{0},
 };
 static const struct schema one_reason = {.fields = reason_fields};
@@ -147,32 +138,6 @@ static const struct field why_fields[] = {
 	{0},
 };
 const struct schema why_answer = {.fields = why_fields};
-
-static void limit_write(struct server *s, const struct limit_reached *l, struct json *j)
-{
-	static const char *const of[LIMIT_KINDS] = {
-		[LIMIT_ALL] = "server",
-		[LIMIT_USER] = "users",
-		[LIMIT_ARRAY] = "array",
-		[LIMIT_QUEUE] = "queue",
-		[LIMIT_QUEUE_USER] = "queue_users",
-		[LIMIT_OF_USER] = "user",
-		[LIMIT_OF_GROUP] = "group",
-		[LIMIT_OF_ACCOUNT] = "account",
-		[LIMIT_OF_QOS] = "qos",
-	};
-	static const char *const measure[LIMIT_MEASURES] = {"jobs",	      "cpus",	     "memory",
-							    "cpu_seconds",    "cpu_credits", "gpu_credits",
-							    "memory_credits", "node_credits"};
-
-	json_open_object(j, "limit");
-	json_text(j, "of", of[l->kind]);
-	json_text(j, "name", l->kind == LIMIT_ARRAY || l->of == 0 ? NULL : word(s, (uint32_t)l->of));
-	json_text(j, "measure", measure[l->measure]);
-	json_int(j, "most", l->most);
-	json_int(j, "used", l->used);
-	json_close_object(j);
-}
 
 static void id_write(struct server *s, const struct asker *w, uint32_t job, struct json *j)
 {
@@ -209,7 +174,7 @@ static void reasons_write(struct server *s, const struct asker *w, uint32_t job,
 			json_text(j, NULL, names_get(&s->cluster->node_names, g->detail.nodes.v[k]));
 		json_close_array(j);
 		if (g->detail.why == WHY_LIMIT)
-			limit_write(s, &g->detail.limit, j);
+			limit_json(s, &g->detail.limit, g->detail.needed, j);
 		json_close_object(j);
 	}
 	json_close_array(j);

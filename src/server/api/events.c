@@ -220,6 +220,37 @@ void event_words(const struct server *s, const struct store_event *e, struct str
 	json_decref(data);
 }
 
+/* What the sentence says, for clients that make sentences themselves. */
+void event_values(const struct server *s, const struct store_event *e, struct json *j)
+{
+	json_t *data = e->data ? json_loads(e->data, 0, NULL) : NULL;
+	const json_t *saves = json_object_get(data, "saves");
+	struct strbuf id = {0};
+	uint32_t by;
+
+	if (e->type == EVENT_ALLOCATE || e->type == EVENT_MIGRATE || (e->type == EVENT_KEEP && e->nodes))
+		json_int(j, "at", e->at);
+	if (data_text(data, "who"))
+		json_text(j, "who", data_text(data, "who"));
+	if (e->by && entry_find(s, job_key_number(e->by), job_key_index(e->by), &by)) {
+		entry_id(s, by, &id);
+		json_text(j, "by", id.text);
+	}
+	if (e->type == EVENT_FINISH)
+		json_int(j, "exit_status", json_integer_value(json_object_get(data, "exit_status")));
+	if (e->type == EVENT_PREEMPT)
+		json_bool(j, "moves", json_is_true(json_object_get(data, "moves")));
+	if (e->type == EVENT_SAVED) {
+		json_text(j, "checkpoint", data_text(saves, "state") ? data_text(saves, "state") : "none");
+		json_text(j, "cause", data_text(saves, "cause"));
+		json_int(j, "restarted", json_integer_value(json_object_get(saves, "restarted")));
+	}
+	if (data_text(data, "text"))
+		json_text(j, "detail", data_text(data, "text"));
+	strbuf_fini(&id);
+	json_decref(data);
+}
+
 static void line_write(const struct server *s, const struct store_event *e, uint32_t id, struct strbuf *out)
 {
 	struct strbuf data = {0}, text = {0};

@@ -5,6 +5,7 @@
 #define SERVER_EVENTS_H
 
 struct call;
+struct json;
 struct server;
 struct store_event;
 struct store_life;
@@ -16,6 +17,7 @@ void stream_event(struct server *s, const struct store_event *e); /* remembered 
 void stream_flush(struct server *s);
 void stream_tick(struct server *s);
 void event_words(const struct server *s, const struct store_event *e, struct strbuf *out); /* a sentence */
+void event_values(const struct server *s, const struct store_event *e, struct json *j);	   /* the same as members */
 const char *event_name(int type);
 
 #endif

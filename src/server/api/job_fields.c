@@ -10,20 +10,25 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/err.h"
 #include "base/json.h"
+#include "base/phrase.h"
 #include "base/strbuf.h"
 #include "base/timetext.h"
 #include "core/cluster.h"
+#include "core/fence.h"
 #include "core/job.h"
 #include "core/reqtext.h"
 #include "core/res.h"
 #include "plan/near.h"
 #include "plan/plan.h"
 #include "rules/gate.h"
+#include "rules/limit.h"
 #include "sched/explain.h"
 #include "sched/sched.h"
 #include "server/api/audience.h"
 #include "server/api/counts.h"
+#include "server/api/limit_json.h"
 #include "server/api/schemas.h"
 #include "server/api/show.h"
 #include "server/api/show_internal.h"
@@ -606,7 +611,11 @@ static int64_t idle_cpus(const struct server *s)
 struct ground {
 	const char *code;
 	const char *text;     /* NULL: it was written to `out` */
-	int64_t needed, free; /* CPUs, of "cpus" */
+	int64_t needed, free; /* CPUs, of "cpus"; needed: also what it asks for, of "limit" */
+	struct limit_reached limit;
+	struct fence bound;
+	const char *form; /* of "misfit" (struct err) */
+	size_t begins;
 };
 
 /* A plain queued job: what it needs and what there is, without asking the scheduler (that is `why`). */
@@ -617,41 +626,47 @@ static struct ground shortage_of(const struct subject *x, struct strbuf *out)
 	if (need > idle) {
 		strbuf_printf(out, "needs %lld CPU%s, %lld %s free", (long long)need, need == 1 ? "" : "s",
 			      (long long)idle, idle == 1 ? "is" : "are");
-		return (struct ground){"cpus", NULL, need, idle};
+		return (struct ground){.code = "cpus", .needed = need, .free = idle};
 	}
 	if (request_of(x)->whole == WHOLE_HOST)
-		return (struct ground){"machines", "waits for empty machines", 0, 0};
+		return (struct ground){.code = "machines", .text = "waits for empty machines"};
 	if (request_of(x)->whole)
-		return (struct ground){"nodes", "waits for empty nodes", 0, 0};
-	return (struct ground){"turn", "waits for its turn", 0, 0};
+		return (struct ground){.code = "nodes", .text = "waits for empty nodes"};
+	return (struct ground){.code = "turn", .text = "waits for its turn"};
 }
 
 static struct ground ground_of(const struct subject *x, struct strbuf *out)
 {
 	unsigned block = gate_blocks(x->s->gate, x->id);
+	struct ground g = {0};
+	struct err err;
 
 	if (block & BLOCK_MISFIT) {
-		world_misfit((struct server *)x->s, x->e->spec, out);
-		return (struct ground){"misfit", NULL, 0, 0};
+		world_misfit((struct server *)x->s, x->e->spec, &err);
+		strbuf_puts(out, err.text);
+		return (struct ground){.code = "misfit", .form = err.form, .begins = err.begins};
 	}
 	if (block & BLOCK_HOLDS)
-		return (struct ground){"held", "held: qrls releases it", 0, 0};
+		return (struct ground){.code = "held", .text = "held: qrls releases it"};
 	if (block & BLOCK_DEPEND)
-		return (struct ground){"depend", "waits for jobs that it depends on", 0, 0};
+		return (struct ground){.code = "depend", .text = "waits for jobs that it depends on"};
 	if (block & BLOCK_TIME)
-		return (struct ground){"time", "waits for its time (-a)", 0, 0};
+		return (struct ground){.code = "time", .text = "waits for its time (-a)"};
 	if (block & BLOCK_RETRY)
-		return (struct ground){"retry", "failed, and is not tried again yet", 0, 0};
+		return (struct ground){.code = "retry", .text = "failed, and is not tried again yet"};
 	if (block & BLOCK_QUEUE)
 		return queue_is_started(x->s, x->s->jobs->entries.v[x->id].spec->queue)
-			       ? (struct ground){"route", "no destination of its routing queue accepts it", 0, 0}
-			       : (struct ground){"stopped", "its queue is stopped", 0, 0};
-	if (sched_bound_text(x->s->sched, x->id, out))
-		return (struct ground){"bound", NULL, 0, 0};
-	if (sched_limit_text(x->s->sched, x->id, out))
-		return (struct ground){"limit", NULL, 0, 0};
+			       ? (struct ground){.code = "route",
+						 .text = "no destination of its routing queue accepts it"}
+			       : (struct ground){.code = "stopped", .text = "its queue is stopped"};
+	g.code = "bound";
+	if (sched_bound_text(x->s->sched, x->id, &g.bound, out))
+		return g;
+	g.code = "limit";
+	if (sched_limit_text(x->s->sched, x->id, &g.limit, &g.needed, out))
+		return g;
 	if (json_is_string(json_object_get(x->body, "comment")))
-		return (struct ground){"said", json_string_value(json_object_get(x->body, "comment")), 0, 0};
+		return (struct ground){.code = "said", .text = json_string_value(json_object_get(x->body, "comment"))};
 	return shortage_of(x, out);
 }
 
@@ -675,6 +690,26 @@ static void f_comment(const struct subject *x, struct value *v)
 		put_scratch(v, VALUE_TEXT);
 }
 
+/* What the sentence says, for sentences in other languages. */
+static void ground_values(const struct server *s, const struct ground *g, const char *text, struct json *j)
+{
+	if (strcmp(g->code, "cpus") == 0) {
+		json_int(j, "needed", g->needed);
+		json_int(j, "free", g->free);
+	} else if (strcmp(g->code, "limit") == 0) {
+		limit_json(s, &g->limit, g->needed, j);
+	} else if (strcmp(g->code, "bound") == 0) {
+		if (g->bound.id)
+			json_text(j, "reservation", names_get(&s->cluster->reservation_names, g->bound.id - 1));
+		if (g->bound.start != TIME_NEVER)
+			json_int(j, "begins", g->bound.start);
+		if (g->bound.end != TIME_NEVER)
+			json_int(j, "ends", g->bound.end);
+	} else if (g->form && g->begins < strlen(text)) {
+		phrase_json(j, g->form, text + g->begins);
+	}
+}
+
 static void f_reason(const struct subject *x, struct value *v)
 {
 	struct strbuf text = {0};
@@ -688,10 +723,7 @@ static void f_reason(const struct subject *x, struct value *v)
 	json_open_object(&j, NULL);
 	json_text(&j, "code", g.code);
 	json_text(&j, "text", g.text ? g.text : strbuf_text(&text));
-	if (g.needed) {
-		json_int(&j, "needed", g.needed);
-		json_int(&j, "free", g.free);
-	}
+	ground_values(x->s, &g, strbuf_text(&text), &j);
 	json_close_object(&j);
 	put_scratch(v, VALUE_JSON);
 	strbuf_fini(&text);
@@ -900,6 +932,12 @@ static const struct field reason_fields[] = {
 	{"text", .is = REQUIRED | IS_TEXT, "a sentence"},
 	{"needed", .is = IS_INT, "CPUs, of `cpus`"},
 	{"free", .is = IS_INT, "the same"},
+	{"limit", .is = IS_OBJECT, "of `limit`", .of = &limit_schema},
+	{"reservation", .is = IS_TEXT, "of `bound`; not given: none admits the job"},
+	{"begins", .is = IS_INSTANT, "the reservation; neither `begins` nor `ends` is given: it is over"},
+	{"ends", .is = IS_INSTANT},
+	{"template", .is = IS_TEXT, "of `misfit`: the sentence with `{1}`, `{2}` for the values"},
+	{"values", .is = IS_LIST, .item = IS_TEXT},
 	{0},
 };
 static const struct schema reason_schema = {.fields = reason_fields};

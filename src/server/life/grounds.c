@@ -143,7 +143,9 @@ static void find_place(struct finding *f, unsigned block)
 	}
 	strbuf_clear(&text);
 	if (block & BLOCK_MISFIT) {
-		world_misfit(f->s, f->e->spec, &text);
+		struct err err;
+		world_misfit(f->s, f->e->spec, &err);
+		strbuf_puts(&text, err.text);
 		add(f, "misfit", &text, "change the request with qalter -l, or add nodes that are large enough");
 	}
 	strbuf_fini(&text);

@@ -209,7 +209,9 @@ void overlay_wants(struct server *s, struct overlay *o, overlay_sizes *ret, bool
 	uint32_t request = UINT32_MAX, allowed = UINT32_MAX; /* that `needs` is of */
 	const struct spec *limited = NULL;		     /* whose elements a limit keeps from starting */
 	struct supply idle = {0};
+	struct limit_reached reached;
 	struct strbuf limit = {0};
+	int64_t over;
 
 	*ret_keep = false;
 	most_note(s, o);
@@ -229,7 +231,7 @@ void overlay_wants(struct server *s, struct overlay *o, overlay_sizes *ret, bool
 		if (needs == 0 || s->jobs->entries.v[id].spec == limited)
 			continue;
 		strbuf_clear(&limit);
-		if (sched_limit_text(s->sched, id, &limit)) {
+		if (sched_limit_text(s->sched, id, &reached, &over, &limit)) {
 			limited = s->jobs->entries.v[id].spec;
 			asked++;
 			continue;

@@ -294,24 +294,22 @@ int world_refuse(struct server *s, const struct spec *p, struct err *err)
 	return -EINVAL;
 }
 
-void world_misfit(struct server *s, const struct spec *p, struct strbuf *out)
+void world_misfit(struct server *s, const struct spec *p, struct err *ret)
 {
 	struct arena *a = arena_create();
 	uint32_t request, allowed;
 	struct reqtext text;
-	struct err err;
+	bool read = spec_request(s, p, a, &text, ret) == 0;
 
-	if (spec_request(s, p, a, &text, &err) == 0 &&
-	    partition_resolve(s->cluster, &text, &request, &allowed, &err) < 0)
-		strbuf_puts(out, err.text);
+	if (read && partition_resolve(s->cluster, &text, &request, &allowed, ret) < 0)
+		;
 	else if (p->request != UINT32_MAX &&
-		 pack_refuse_amounts(s->cluster, &s->cluster->requests.v[p->request], &err) < 0)
-		strbuf_puts(out, err.text);
-	else if (p->request != UINT32_MAX && spec_nodes(s, p) != p->allowed) {
-		world_refuse(s, p, &err);
-		strbuf_puts(out, err.text);
-	} else
-		strbuf_puts(out, "no node could hold it, since the nodes have changed");
+		 pack_refuse_amounts(s->cluster, &s->cluster->requests.v[p->request], ret) < 0)
+		;
+	else if (p->request != UINT32_MAX && spec_nodes(s, p) != p->allowed)
+		world_refuse(s, p, ret);
+	else
+		err_set(ret, -EINVAL, "no node could hold it, since the nodes have changed");
 	arena_destroy(a);
 }
 

@@ -37,7 +37,7 @@ void world_begin(struct server *s); /* plan and scheduler, once all nodes are kn
 /* Whether its nodes could hold what it asks for if all were up and empty, and why not: -EINVAL; and whether those of a set alone could. */
 enum fit world_could_hold(struct server *s, const struct spec *p);
 int world_refuse(struct server *s, const struct spec *p, struct err *err);
-void world_misfit(struct server *s, const struct spec *p, struct strbuf *out); /* why it is held (BLOCK_MISFIT) */
+void world_misfit(struct server *s, const struct spec *p, struct err *ret); /* why it is held (BLOCK_MISFIT) */
 /* Appends which nodes a job's queue leaves it, if not all. */
 void world_tie(const struct server *s, const struct spec *p, struct strbuf *out);
 enum fit world_could_hold_on(struct server *s, const struct spec *p, uint32_t allowed);
