@@ -1,4 +1,5 @@
 /* api.ts - requests to the server: the same API that the commands use, with the session's token in a header. */
+import { errorText, type Reason, type Said } from "./said";
 import { t } from "./text";
 
 const KEY = "shunt-session";
@@ -20,7 +21,8 @@ export function sessionToken(): string | null {
 
 async function refusal(r: Response): Promise<Refused> {
   const body = await r.json().catch(() => null);
-  return new Refused(r.status, body?.error?.code ?? "", body?.error?.message ?? t("error.status", { status: r.status }));
+  const said = body?.error as (Said & { code: string }) | undefined;
+  return new Refused(r.status, said?.code ?? "", said?.message ? errorText(said) : t("error.status", { status: r.status }));
 }
 
 /* Any request; the answer's status is good. */
@@ -95,7 +97,7 @@ export interface Job {
   exit_status?: number | null;
   cause?: string | null;
   comment?: string | null;
-  reason?: { code: string; text: string; needed?: number; free?: number } | null;
+  reason?: Reason | null;
   expected_start?: number | null;
   expected_end?: number | null;
   planned_start?: number | null;
@@ -148,13 +150,6 @@ export interface PastJob {
   peak_kib: number;
 }
 
-export interface JobEvent {
-  seq: number;
-  time: number;
-  type: string;
-  text: string;
-}
-
 export interface Forecast {
   now: number;
   possible: boolean;
@@ -163,6 +158,7 @@ export interface Forecast {
   nodes: string[] | null;
   guaranteed: boolean | null;
   reason: string | null;
+  error?: Said;
   price?: number | null;
   price_unit?: string;
 }

@@ -1,9 +1,10 @@
 /* job.tsx - one job: what is happening to it in plain words, its output as it grows, and what has happened so far. */
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { post, Refused, send, type Forecast, type Job, type JobEvent } from "./api";
+import { post, Refused, send, type Forecast, type Job } from "./api";
 import { clock, duration, instant, memory, relative } from "./format";
 import { Card, Confirm, Instant, Problem, Progress, short, State, useLive, useNow, whyOf } from "./parts";
+import { errorText, eventText, plain, type JobEvent, type Said } from "./said";
 import { t, type Sentence } from "./text";
 import { Use } from "./use";
 
@@ -86,7 +87,7 @@ function Now({ job, now }: { job: Job; now: number }): JSX.Element {
         {job.state === "R" && job.started && <span>{t("job.running", { span: duration(now - job.started), at: instant(job.started + (job.walltime ?? 0)) })}</span>}
         {whyOf(job) && <span>{whyOf(job)}</span>}
         {start && job.state !== "R" && job.state !== "C" && <span>{t("job.expected", { when: relative(start, now), at: instant(start) })}</span>}
-        {job.no_estimate && job.no_estimate !== job.comment && <span class="quiet">{job.no_estimate}</span>}
+        {job.no_estimate && job.no_estimate !== job.comment && <span class="quiet">{plain(job.no_estimate)}</span>}
         {job.deadline && <span>{t(job.guaranteed ? "job.guaranteed" : "job.deadline", { at: instant(job.deadline) })}</span>}
       </p>
       <Progress job={job} now={now} />
@@ -125,6 +126,10 @@ function Details({ job }: { job: Job }): JSX.Element {
   );
 }
 
+function reasonOf(f: Forecast): string {
+  return f.error ? errorText(f.error) : f.reason ? plain(f.reason) : t("whatif.never");
+}
+
 /* What would become of a waiting job if it asked for something else; nothing is changed. */
 function WhatIf({ job, now }: { job: Job; now: number }): JSX.Element {
   const [resources, setResources] = useState(job.resources ?? "");
@@ -159,7 +164,7 @@ function WhatIf({ job, now }: { job: Job; now: number }): JSX.Element {
         {answer &&
           (answer.possible && answer.start
             ? `${t("whatif.start", { when: relative(answer.start, now), at: instant(answer.start), end: instant(answer.end) })}${start ? ` ${t("whatif.now", { at: instant(start) })}` : ""}`
-            : (answer.reason ?? t("whatif.never")))}
+            : reasonOf(answer))}
       </p>
     </Card>
   );
@@ -195,8 +200,8 @@ export function JobView({ id }: { id: string }): JSX.Element {
   const act = async (action: string, more: object = {}) => {
     setAsked(false);
     try {
-      const r = await post<{ results: { error?: { message: string } }[] }>(`/v1/jobs/${action}`, { ids: [id], ...more });
-      setFailure(r.results[0].error ? new Error(r.results[0].error.message) : null);
+      const r = await post<{ results: { error?: Said }[] }>(`/v1/jobs/${action}`, { ids: [id], ...more });
+      setFailure(r.results[0].error ? new Error(errorText(r.results[0].error)) : null);
     } catch (e) {
       setFailure(e as Error);
     }
@@ -241,7 +246,7 @@ export function JobView({ id }: { id: string }): JSX.Element {
           <ol class="timeline">
             {(past?.events ?? []).map((e) => (
               <li key={e.seq}>
-                <Instant at={e.time} /> <span>{e.text}</span>
+                <Instant at={e.time} /> <span>{eventText(e)}</span>
               </li>
             ))}
           </ol>

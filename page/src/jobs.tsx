@@ -5,6 +5,7 @@ import { post, type Job, type Refused } from "./api";
 import { Bags } from "./bags";
 import { number } from "./format";
 import { Confirm, Instant, jobLink, Problem, short, State, useLive, whyOf } from "./parts";
+import { errorText, type Said } from "./said";
 import { t, type Sentence } from "./text";
 
 const FIELDS = "id,name,owner,queue,state,cpus,created,started,ended,exit_status,cause,comment,reason,expected_end,expected_start,planned_start,array_counts";
@@ -134,9 +135,9 @@ export function JobsView({ user }: { user: string }): JSX.Element {
   const act = async (action: string, more: object = {}) => {
     setAsked(false);
     try {
-      const r = await post<{ results: { id: string; error?: { message: string } }[] }>(`/v1/jobs/${action}`, { ids: [...selected].map(short), ...more });
+      const r = await post<{ results: { id: string; error?: Said }[] }>(`/v1/jobs/${action}`, { ids: [...selected].map(short), ...more });
       const wrong = r.results.filter((x) => x.error);
-      setFailure(wrong.length ? new Error(wrong.map((x) => `${x.id}: ${x.error!.message}`).join(" ")) : null);
+      setFailure(wrong.length ? new Error(wrong.map((x) => `${x.id}: ${errorText(x.error!)}`).join(" ")) : null);
       setSelected(new Set());
     } catch (e) {
       setFailure(e as Refused);

@@ -6,6 +6,7 @@ import { memory, number } from "./format";
 import { Card, Confirm, Instant, jobLink, Problem, short, useLive } from "./parts";
 import { hueOf } from "./planlayout";
 import { Habit, Workstations, type Owner } from "./workstations";
+import { lifeText, type LifeEvent } from "./said";
 import { t, type Sentence } from "./text";
 
 export interface Node {
@@ -75,7 +76,7 @@ export function NodeTile({ node, by, owner, chosen, onChoose }: { node: Node; by
 }
 
 function One({ node, operator, onDone }: { node: Node; operator: boolean; onDone: () => void }): JSX.Element {
-  const { data } = useLive<{ events: { seq: number; time: number; text: string }[] }>(`/v1/nodes/${encodeURIComponent(node.name)}/events`, (c) => !c.job);
+  const { data } = useLive<{ events: LifeEvent[] }>(`/v1/nodes/${encodeURIComponent(node.name)}/events`, (c) => !c.job);
   const [asked, setAsked] = useState(false);
   const [note, setNote] = useState("");
   const [error, setError] = useState<Error | null>(null);
@@ -144,7 +145,7 @@ function One({ node, operator, onDone }: { node: Node; operator: boolean; onDone
       <ol class="timeline">
         {(data?.events ?? []).slice(-30).reverse().map((e) => (
           <li key={e.seq}>
-            <Instant at={e.time} /> <span>{e.text}</span>
+            <Instant at={e.time} /> <span>{lifeText(e)}</span>
           </li>
         ))}
       </ol>

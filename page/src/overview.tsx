@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import type { Job, Overview } from "./api";
 import { clockSet, instant, number } from "./format";
 import { Card, Instant, JobName, Meter, Problem, Progress, Relative, State, Table, useLive, useNow, whyOf, type Column } from "./parts";
+import { plain } from "./said";
 import { t } from "./text";
 
 export function Load({ o }: { o: Overview }): JSX.Element {
@@ -92,7 +93,7 @@ export function Waiting({ jobs }: { jobs: Job[] }): JSX.Element {
     { head: t("col.why"), class: "why", cell: (job) => whyOf(job) },
     {
       head: t("col.start"),
-      cell: (job) => (job.expected_start || job.planned_start ? <Instant at={job.expected_start ?? job.planned_start} /> : <span class="quiet">{job.no_estimate}</span>),
+      cell: (job) => (job.expected_start || job.planned_start ? <Instant at={job.expected_start ?? job.planned_start} /> : <span class="quiet">{job.no_estimate && plain(job.no_estimate)}</span>),
     },
   ];
   return <Table rows={jobs} id={(job) => job.id} columns={columns} none={t("overview.waiting.none")} />;

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { get, Refused, type Job } from "./api";
 import { duration, instant, instantFull, relative, serverNow } from "./format";
 import { listen, type Change } from "./live";
+import { plain, reasonText } from "./said";
 import { t, type Sentence } from "./text";
 
 /* The server's time, anew every `seconds`. */
@@ -144,13 +145,9 @@ export function outcome(job: Job): { word: string; kind: string } {
   return { word: t("state.C"), kind: "C" };
 }
 
-const REASONS = new Set(["held", "depend", "time", "retry", "route", "stopped", "cpus", "machines", "nodes", "turn"]);
-
-/* Why a job waits, in the page's language; what only the server can put into words is shown as it comes. */
+/* Why a job waits, in the page's language. */
 export function whyOf(job: Job): string {
-  const r = job.reason;
-  if (r && REASONS.has(r.code)) return t(`reason.${r.code}` as Sentence, { needed: r.needed ?? 0, free: r.free ?? 0 });
-  return r?.text ?? job.comment ?? "";
+  return job.reason ? reasonText(job.reason) : job.comment ? plain(job.comment) : "";
 }
 
 export function State({ job }: { job: Job }): JSX.Element {

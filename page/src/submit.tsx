@@ -5,6 +5,7 @@ import { get, post, Refused, send, type Forecast } from "./api";
 import { duration, durationParse, instant, relative, serverNow } from "./format";
 import { Card, jobLink, Problem, short } from "./parts";
 import { EXTRAS, extraLines, extraMembers, extraNode, extraResources, type Extra, type Extras } from "./submitmore";
+import { errorText, plain } from "./said";
 import { t } from "./text";
 
 interface Form {
@@ -147,7 +148,7 @@ function Answer({ valid, forecast, error }: { valid: boolean; forecast: Forecast
         ) : !forecast ? (
           <p class="empty">{t("submit.forecast.wait")}</p>
         ) : !forecast.possible ? (
-          <p class="problem">{forecast.reason}</p>
+          <p class="problem">{forecast.error ? errorText(forecast.error) : forecast.reason && plain(forecast.reason)}</p>
         ) : (
           <>
             <p>
@@ -160,7 +161,7 @@ function Answer({ valid, forecast, error }: { valid: boolean; forecast: Forecast
               <p class={forecast.guaranteed ? "good" : "problem"}>{t(forecast.guaranteed ? "submit.forecast.guaranteed" : "submit.forecast.unguaranteed")}</p>
             )}
             {forecast.price !== undefined && forecast.price !== null && <p>{t("submit.price", { hours: (forecast.price / 3600).toFixed(2), unit: (forecast.price_unit ?? "").replaceAll("_", " ") })}</p>}
-            {forecast.reason && <p class="quiet">{forecast.reason}</p>}
+            {forecast.reason && <p class="quiet">{plain(forecast.reason)}</p>}
           </>
         )}
       </div>

@@ -1,6 +1,6 @@
 /*
- * text.ts - every sentence of the page in English, and the choice of a language (pt.ts: Portuguese). {x} is filled in. Why a job waits comes as a code, from
- * which a sentence is made here; what else the server says (messages, events) is shown as it comes.
+ * text.ts - every sentence of the page in English, and the choice of a language (pt.ts: Portuguese). {x} is filled in. What the server
+ * says comes as codes and values, from which said.ts makes sentences.
  */
 import { pt } from "./pt";
 
@@ -90,6 +90,60 @@ const en = {
   "reason.machines": "waits for empty machines",
   "reason.nodes": "waits for empty nodes",
   "reason.turn": "waits for its turn",
+  "limit.of.server": "of the server",
+  "limit.of.users": "of each user",
+  "limit.of.array": "of the array",
+  "limit.of.queue": "of queue {name}",
+  "limit.of.queue_users": "of each user in queue {name}",
+  "limit.of.user": "of user {name}",
+  "limit.of.group": "of group {name}",
+  "limit.of.account": "of account {name}",
+  "limit.of.qos": "of quality of service {name}",
+  "limit.jobs": "the limit {whose} is reached: {most} running jobs",
+  "limit.cpus": "the limit {whose} is reached: {most} CPUs; it asks for {asked}, and {used} are in use",
+  "limit.memory": "the limit {whose} is reached: {most} of memory; it asks for {asked}, and {used} are in use",
+  "limit.cpu_seconds": "the limit {whose} is reached: {most} of CPU time; it asks for {asked}, and running jobs have {used} left",
+  "limit.credits": "the credit {whose} is used up: {used} of {most}; it asks for {asked}",
+  "limit.soft": "it starts when no other job can use the CPUs that it needs",
+  "bound.nowhere": "it is bound to a reservation that does not admit it",
+  "bound.over": "it is bound to reservation {name}, which is over",
+  "bound.begins": "it is bound to reservation {name}, which begins at {at}",
+  "bound.ends": "it is bound to reservation {name}, which ends at {at}, before the job would",
+  "event.submit": "submitted",
+  "event.starve": "has waited too long: it reserves from now on",
+  "event.allocate": "planned to start at {at} on {nodes}",
+  "event.keep": "will start by {at}, on {nodes}",
+  "event.keep.none": "has no expected start",
+  "event.deallocate": "lost its planned place",
+  "event.guarantee": "its deadline is guaranteed",
+  "event.start": "ordered to start on {nodes}",
+  "event.started": "running",
+  "event.start-failed": "could not be started",
+  "event.preempt": "stopped, to run again",
+  "event.preempt.moves": "stopped, to continue elsewhere",
+  "event.migrate": "continues until {at}",
+  "event.migrate.by": "continues until {at}, when its place is needed",
+  "event.finish": "ended with exit status {status}",
+  "event.finish.signal": "ended by signal {signal}",
+  "event.finish.lost": "ended: its processes were lost",
+  "event.expire": "its deadline could no longer be met",
+  "event.delete": "deleted before it ran",
+  "event.rank": "moved within the queue",
+  "event.asked.rerun": "asked to run again",
+  "event.asked.delete": "asked to be deleted",
+  "event.checkpoint.good": "checkpoint saved ({cause})",
+  "event.checkpoint.failed": "checkpoint failed ({cause})",
+  "event.checkpoint.begun": "checkpoint begun ({cause})",
+  "event.restarted": "restarted from checkpoint {n}",
+  "event.work.lost": "work was lost that no checkpoint covers",
+  "event.who": "by {who}",
+  "event.by": "for job {job}",
+  "cause.periodic": "periodic",
+  "cause.asked": "requested",
+  "cause.preempted": "preempted",
+  "cause.time_limit": "time limit",
+  "cause.shutdown": "shutdown",
+  "cause.move": "move",
   "ended.ok": "succeeded",
   "ended.failed": "failed ({status})",
   "ended.signal": "ended by signal {signal}",
@@ -505,6 +559,10 @@ export function languageSet(name: string): void {
   chosen = name;
   localStorage.setItem(KEY, name);
   document.documentElement.lang = tag();
+}
+
+export function knows(key: string): boolean {
+  return key in en;
 }
 
 export function t(key: Sentence, values: Record<string, string | number> = {}): string {

@@ -152,6 +152,16 @@ async function portuguese() {
   await page.getByRole("heading", { level: 1, name: "Trabalhos" }).waitFor();
   await page.getByRole("row", { name: /wide/ }).getByText(/precisa de 8 CPUs/).waitFor();
   ok("the page speaks Portuguese, and so does the reason why a job waits", (await page.evaluate(() => document.documentElement.lang)) === "pt-BR");
+  await page.getByRole("link", { name: "wide", exact: true }).click();
+  await page.locator(".timeline").getByText("submetido", { exact: true }).waitFor();
+  await page.getByLabel("Solicitado").fill("nodes=99:ppn=4");
+  await page.getByRole("button", { name: "Prever" }).click();
+  await page.getByText("pede 396 CPUs, mas os nós juntos têm 8").waitFor();
+  await page.getByLabel("Solicitado").fill("nodes=1:ppn=x");
+  await page.getByRole("button", { name: "Prever" }).click();
+  await page.getByText("nodes=1:ppn=x: ppn deve ser um número inteiro de 1 a 1000000").waitFor();
+  ok("events, refusals and errors are said in Portuguese", true);
+  await go("#/jobs", "Trabalhos");
   await page.getByLabel("Idioma").selectOption("en");
   await page.getByRole("heading", { level: 1, name: "Jobs" }).waitFor();
 }
