@@ -103,7 +103,7 @@ export const pt: Record<Sentence, string> = {
   "limit.credits": "o crédito {whose} acabou: {used} de {most}; ele pede {asked}",
   "limit.soft": "começa quando nenhum outro trabalho puder usar as CPUs de que precisa",
   "bound.nowhere": "está vinculado a uma reserva que não o admite",
-  "bound.over": "está vinculado à reserva {name}, que já terminou",
+  "bound.over": "está vinculado à reserva {name}, que já terminou ou está distante demais para ser planejada",
   "bound.begins": "está vinculado à reserva {name}, que começa em {at}",
   "bound.ends": "está vinculado à reserva {name}, que termina em {at}, antes do trabalho",
   "event.submit": "submetido",

@@ -106,7 +106,7 @@ const en = {
   "limit.credits": "the credit {whose} is used up: {used} of {most}; it asks for {asked}",
   "limit.soft": "it starts when no other job can use the CPUs that it needs",
   "bound.nowhere": "it is bound to a reservation that does not admit it",
-  "bound.over": "it is bound to reservation {name}, which is over",
+  "bound.over": "it is bound to reservation {name}, which is over, or too far ahead to be planned",
   "bound.begins": "it is bound to reservation {name}, which begins at {at}",
   "bound.ends": "it is bound to reservation {name}, which ends at {at}, before the job would",
   "event.submit": "submitted",

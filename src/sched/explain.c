@@ -658,7 +658,8 @@ static void text_reservation(const struct sched *s, uint32_t job, const struct r
 		strbuf_puts(out, "it is bound to a reservation that does not admit it");
 	} else if (bound && !name) {
 		name = names_get(&s->c->reservation_names, bound - 1);
-		strbuf_printf(out, "it is bound to reservation %s, which is over", name ? name : "?");
+		strbuf_printf(out, "it is bound to reservation %s, which is over, or too far ahead to be planned",
+			      name ? name : "?");
 	} else if (bound && begun) {
 		strbuf_printf(out, "it is bound to reservation %s, which ends in %s, before the job would", name,
 			      duration_human(r->by_end - s->now, when, sizeof when));
