@@ -15,6 +15,8 @@
 
 #define STEPS_A_NODE 16 /* steps of the sum that take as long to look at as a node */
 
+enum { CLOSED = 64 };
+
 /* The most CPUs free at any instant of [now, dirty). */
 static int64_t most_freed(struct sched *s, int64_t dirty)
 {
@@ -27,17 +29,64 @@ static int64_t most_freed(struct sched *s, int64_t dirty)
 	return most;
 }
 
-/* Whether the sum leaves room to start before `planned`, given what was freed. */
-static bool could_improve(struct sched *s, const struct queued *e, int64_t dirty, int64_t most)
-{
-	const struct timeline *t = plan_sum(s->p);
+/* What a sweep has found: no job of so many CPUs that is at least that long, and planned no earlier, can start before an instant. One entry for each number of CPUs and
+ * about each length. */
+struct closed {
+	int64_t cpus[CLOSED], length[CLOSED], planned[CLOSED], before[CLOSED];
+};
 
-	s->p->work += 1 + (timeline_find(t, e->planned) - timeline_find(t, s->now)) / STEPS_A_NODE;
-	if (e->cpus > most) { /* it could only be shifted, if what it holds itself lies among what was freed */
-		if (e->planned >= dirty || timeline_step(t, timeline_find(t, e->planned - 1))[1 + RES_CPU] < e->cpus)
-			return false;
-	}
-	return pass_could_start_before(s, e->planned, e->cpus, e->length);
+static unsigned closed_at(const struct queued *e)
+{
+	unsigned bits = 64 - (unsigned)__builtin_clzll((unsigned long long)e->length | 1);
+
+	return ((unsigned)e->cpus * 31 + bits) % CLOSED;
+}
+
+static int64_t closed_until(const struct closed *k, const struct queued *e)
+{
+	unsigned i = closed_at(e);
+
+	return k->cpus[i] == e->cpus && k->length[i] <= e->length && k->planned[i] <= e->planned ? k->before[i]
+												 : TIME_BEGIN;
+}
+
+static void closed_note(struct closed *k, const struct queued *e, int64_t before)
+{
+	unsigned i = closed_at(e);
+
+	k->cpus[i] = e->cpus;
+	k->length[i] = e->length;
+	k->planned[i] = e->planned;
+	k->before[i] = before;
+}
+
+/* A job has left its place from `start` on: a start remains impossible only if what it would meet lies before that. */
+static void closed_moved(struct closed *k, int64_t start)
+{
+	for (unsigned i = 0; i < CLOSED; i++)
+		k->before[i] = k->before[i] < start - k->length[i] ? k->before[i] : start - k->length[i];
+}
+
+/* Whether the sum leaves room to start before `planned`, given what was freed. */
+static bool could_improve(struct sched *s, const struct queued *e, int64_t dirty, int64_t most, struct closed *k)
+{
+	struct opening o = {e->cpus, e->length, e->planned, e->planned < dirty ? e->planned : dirty};
+	int64_t closed;
+	uint32_t from, step;
+	bool found;
+
+	s->p->work++;
+	if (e->cpus > most)
+		return false;
+	closed = closed_until(k, e);
+	if (closed >= o.before)
+		return false;
+	from = step = timeline_find(plan_sum(s->p), closed > s->now ? closed : s->now);
+	found = pass_could_start(s, &o, &step);
+	s->p->work += (step - from) / STEPS_A_NODE;
+	if (!found)
+		closed_note(k, e, o.before);
+	return found;
 }
 
 /* Puts the job of entry i at its earliest place; a place at now starts it. Whether it left the queue. It stays where it is
@@ -86,11 +135,12 @@ static struct depth reservations(const struct sched *s)
 }
 
 /* Whether it is worth asking about the job of entry i; if not, what is known of it is noted. */
-static bool worth_placing(struct sched *s, const struct queued *e, int64_t most, const struct depth *reserved)
+static bool worth_placing(struct sched *s, const struct queued *e, int64_t most, const struct depth *reserved,
+			  struct closed *k)
 {
 	if (e->planned == TIME_NEVER)
 		return worth_searching(s, e->job, e->length, reserved);
-	if (e->planned <= s->now || could_improve(s, e, s->sweep.dirty, most))
+	if (e->planned <= s->now || could_improve(s, e, s->sweep.dirty, most, k))
 		return true;
 	if (e->planned < s->next_planned)
 		s->next_planned = e->planned;
@@ -102,6 +152,7 @@ static void sweep_on(struct sched *s)
 {
 	struct sweep *w = &s->sweep;
 	struct depth reserved = reservations(s);
+	struct closed closed = {0};
 	int64_t most = most_freed(s, w->dirty);
 	size_t i = w->job == JOB_NONE ? 0 : queue_after(s, w->key, w->job);
 	bool tired = false;
@@ -115,7 +166,7 @@ static void sweep_on(struct sched *s)
 			queue_line_up(s, e.job);
 			continue;
 		}
-		if (worth_placing(s, &e, most, &reserved)) {
+		if (worth_placing(s, &e, most, &reserved, &closed)) {
 			bool started = conservative_place(s, i), moved;
 
 			depth_count(&reserved, cluster_job(s->c, e.job),
@@ -126,8 +177,10 @@ static void sweep_on(struct sched *s)
 				w->moved = e.planned + e.length;
 			if (moved && w->moved > w->dirty)
 				w->dirty = w->moved;
-			if (moved)
+			if (moved) {
 				most = most_freed(s, w->dirty);
+				closed_moved(&closed, e.planned);
+			}
 			i += !started;
 		} else {
 			i++;

@@ -180,25 +180,27 @@ static bool pass_start_on(struct sched *s, uint32_t id, int64_t length, int32_t 
 	return true;
 }
 
-bool pass_could_start_before(struct sched *s, int64_t planned, int64_t cpus, int64_t length)
+bool pass_could_start(struct sched *s, const struct opening *o, uint32_t *step)
 {
 	const struct timeline *t = plan_sum(s->p);
-	const int64_t *step = timeline_step(t, timeline_find(t, s->now)), *stop = timeline_step(t, t->n);
+	const int64_t *at = timeline_step(t, *step), *stop = timeline_step(t, t->n);
+	bool found = false;
 
-	for (;;) {
-		while (step < stop && step[1 + RES_CPU] < cpus)
-			step += t->stride;
-		if (step >= stop || step[0] >= planned)
-			return false;
+	while (!found) {
+		while (at < stop && at[1 + RES_CPU] < o->cpus && at[0] < o->before)
+			at += t->stride;
+		if (at >= stop || at[0] >= o->before)
+			break;
 
-		int64_t start = step[0] > s->now ? step[0] : s->now;
-		int64_t until = start + length < planned ? start + length : planned;
+		int64_t start = at[0] > s->now ? at[0] : s->now;
+		int64_t until = start + o->length < o->planned ? start + o->length : o->planned;
 
-		while (step < stop && step[1 + RES_CPU] >= cpus && step[0] < until)
-			step += t->stride;
-		if (step >= stop || step[0] >= until)
-			return true;
+		while (at < stop && at[1 + RES_CPU] >= o->cpus && at[0] < until)
+			at += t->stride;
+		found = at >= stop || at[0] >= until;
 	}
+	*step = (uint32_t)((uint64_t)(at - t->buf) / t->stride);
+	return found;
 }
 
 int64_t pass_earliest(struct sched *s, uint32_t job, int64_t from, int64_t length)
@@ -407,6 +409,15 @@ static void fill_resume(struct sched *s)
 	fill_scan(s, queue, queued_find(queue, s->fill.key, s->fill.job));
 }
 
+static bool pass_head_could_improve(struct sched *s, const struct queued *e)
+{
+	int64_t planned = plan_piece(s->p, e->job, 0)->start;
+	struct opening o = {.cpus = e->cpus, .length = e->length, .planned = planned, .before = planned};
+	uint32_t step = timeline_find(plan_sum(s->p), s->now);
+
+	return pass_could_start(s, &o, &step);
+}
+
 /* What was freed may leave the head where it is: then its reservation need not be made again. */
 static bool pass_head_stays(struct sched *s)
 {
@@ -414,8 +425,7 @@ static bool pass_head_stays(struct sched *s)
 
 	return s->policy->reserve == RESERVE_HEAD && s->reserved.n == 1 && s->line.by_key.n &&
 	       e->job == s->reserved.v[0] && !cluster_job(s->c, e->job)->bound && s->order != ORDER_WFP3 &&
-	       !queue_is_stale(s) && !pass_reached(s) && sched_may(s, e->job) &&
-	       !pass_could_start_before(s, plan_piece(s->p, e->job, 0)->start, e->cpus, e->length);
+	       !queue_is_stale(s) && !pass_reached(s) && sched_may(s, e->job) && !pass_head_could_improve(s, e);
 }
 
 static void pass_full(struct sched *s)

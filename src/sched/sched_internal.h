@@ -330,9 +330,13 @@ void cover_choose(struct sched *s, const struct queued *jobs, size_t n, int32_t 
 /* greedy.c: those of `jobs` that together use the most of `room` CPUs, as indexes; how many they are */
 size_t greedy_choose(const struct queued *jobs, size_t n, int64_t room, uint16_t *ret);
 bool pass_reached(struct sched *s); /* a planned end or start was reached that no event has told of yet */
-/* Whether the sum leaves room for a job to start before the reservation it has. It needs the CPUs from its start until its
- * end or its planned start, whichever is first: from there on it holds them itself. */
-bool pass_could_start_before(struct sched *s, int64_t planned, int64_t cpus, int64_t length);
+/* A place earlier than the one that a job has. It needs the CPUs from its start until its end or its planned start, whichever is first: from there on it holds them itself. */
+struct opening {
+	int64_t cpus, length, planned;
+	int64_t before; /* when it would have to start, at most the planned start */
+};
+/* Whether the sum has such a place that begins in *step or behind it; *step: where the search ended. */
+bool pass_could_start(struct sched *s, const struct opening *o, uint32_t *step);
 bool pass_try_now(struct sched *s, uint32_t job, int64_t length);
 /* The earliest place of a job that reserves without a promise; nobody is pushed for it. */
 int64_t pass_earliest(struct sched *s, uint32_t job, int64_t from, int64_t length);
