@@ -50,8 +50,9 @@ struct bag_options {
 	const char *heuristics; /* names, with commas; NULL: all. static is always among them */
 	const char *sites;	/* the same */
 	int repetitions, more;	/* instants for all bags, and further ones for small bags */
-	int64_t most_tasks;	/* larger bags are left out; 0: none is */
-	int64_t limit;		/* jobs of a trace that are read; 0: all */
+	double precision; /* percent: a scenario whose mean times are known to this is simulated no further; 0: at all instants */
+	int64_t most_tasks; /* larger bags are left out; 0: none is */
+	int64_t limit;	    /* jobs of a trace that are read; 0: all */
 	int workers;
 	bool quick;	  /* a part of the types and requests */
 	bool report_only; /* of what is in the file */

@@ -5,6 +5,9 @@
  * A repetition is an instant of the trace. The trace is simulated from its beginning up to there, once; then a child process for each bag goes on from that very state, which
  * the system copies as it is written to. So nothing is approximated by a window, and all heuristics meet the same queue with the same tasks.
  *
+ * A scenario whose mean times are known well enough is not simulated further (bag_options.precision). The workers see each other's results, in memory that they share; at how many
+ * instants a scenario was simulated may therefore depend on which of them is faster, and what comes out of a bag does not.
+ *
  * Every repetition that is complete is one block of lines at the end of the file of results; what is there is not simulated again.
  */
 #include "sim/experiment_bag.h"
@@ -72,6 +75,14 @@ static bool is_wanted(const struct bag_options *o, int repetition, int type, int
 	    (o->most_tasks && bag_type_of(type).tasks > o->most_tasks))
 		return false;
 	return !o->quick || (bag_type_of(type).spread == 2 && (pending == 0 || pending == 2 || pending == 5));
+}
+
+/* Whether a bag is still to be simulated at an instant. */
+static bool is_open(const struct experiment *x, int site, int repetition, int type, int pending)
+{
+	return is_wanted(x->o, repetition, type, pending) &&
+	       !bag_cell_at(&x->r, site, repetition, type, pending)->run &&
+	       !(x->o->precision > 0 && bag_is_known(&x->r, site, type, pending, x->o->precision / 100));
 }
 
 /* initial makes a request for every few tasks: large bags would take it centuries. */
@@ -161,23 +172,28 @@ static int repetition_work(void *context, int task, void *ret, struct err *err)
 	const struct experiment *x = context;
 	int site = x->todo.v[task] / x->r.repetitions, repetition = x->todo.v[task] % x->r.repetitions, rc = 0;
 	int64_t seed, at = instant_of(x->w[site], site, repetition, &seed);
-	struct bagsim *b = bagsim_create(x->w[site], bag_sites[site].procs);
+	struct bagsim *b = NULL; /* made for the first bag */
 
-	bagsim_advance(b, at);
 	for (int i = 0; i < BAG_TYPES * BAG_PENDING && rc == 0; i++) {
 		int type = i / BAG_PENDING, pending = i % BAG_PENDING;
 		struct bag_cell *cell = bag_cell_at(&x->r, site, repetition, type, pending);
 
 		pool_step(i);
-		if (!is_wanted(x->o, repetition, type, pending) || cell->run)
+		if (!is_open(x, site, repetition, type, pending))
 			continue;
+		if (!b) {
+			b = bagsim_create(x->w[site], bag_sites[site].procs);
+			bagsim_advance(b, at);
+		}
 		for (int h = 0; h < ADAPTER_HEURISTICS && rc == 0; h++)
-			if (is_run(&x->r, type, h))
+			if (is_run(&x->r, type, h) && !(cell->seconds[h] > 0))
 				rc = in_child(b, site, type, pending, h, seed, cell, err);
 		cell->run = rc == 0;
 	}
+	if (rc == 0 && b)
+		rc = block_write(x, site, repetition, err);
 	bagsim_destroy(b);
-	return rc < 0 ? rc : block_write(x, site, repetition, err);
+	return rc;
 }
 
 static void repetition_name(void *context, int task, char *buf, size_t n)
@@ -367,8 +383,7 @@ static void todo_list(struct experiment *x)
 		for (int site = 0; site < BAG_SITES; site++) {
 			int64_t missing = 0;
 			for (int i = 0; i < BAG_TYPES * BAG_PENDING && x->r.cell[site]; i++)
-				missing += is_wanted(x->o, repetition, i / BAG_PENDING, i % BAG_PENDING) &&
-					   !bag_cell_at(&x->r, site, repetition, i / BAG_PENDING, i % BAG_PENDING)->run;
+				missing += is_open(x, site, repetition, i / BAG_PENDING, i % BAG_PENDING);
 			if (missing && !x->o->report_only)
 				vec_push(&x->todo, site * x->r.repetitions + repetition);
 			x->r.missing += missing;

@@ -50,6 +50,8 @@ static inline struct bag_cell *bag_cell_at(const struct bag_results *r, int site
 	return &r->cell[site][((size_t)repetition * BAG_TYPES + (size_t)type) * BAG_PENDING + (size_t)pending];
 }
 
+/* Whether the mean times of all heuristics in a scenario are known to such a share of them, from enough bags to say so. */
+bool bag_is_known(const struct bag_results *r, int site, int type, int pending, double share);
 void bag_report(const struct bag_results *r, bool types, FILE *out);
 void bag_report_json(const struct bag_results *r, FILE *out);
 int bag_charts(const struct bag_results *r, const char *dir, struct err *err);

@@ -15,7 +15,8 @@
 
 #define WIDTH 130
 #define GROUPS 20 /* of the jackknife, at most */
-#define SURE 5	  /* bags without which nothing is sure */
+#define SURE 5	  /* bags without which nothing is sure, ... */
+#define KNOWN 10  /* ... and before which no scenario is known well enough */
 
 /* Static and another heuristic in the same bags. */
 struct pairs {
@@ -50,22 +51,40 @@ static struct pairs pairs_of(const struct bag_results *r, int site, int type, in
 	return p;
 }
 
+/* Student's t for 95%, by the degrees of freedom. */
+static double student(double f)
+{
+	return 1.96 + 2.37 / f + 2.82 / (f * f) + 2.56 / (f * f * f);
+}
+
 /* The speed-up of a scenario, and half of its interval. */
 static double speedup(const struct pairs *p, double *ret_half)
 {
 	double ratio = p->base / p->time, n = (double)p->n;
 	double squares = p->base2 - 2 * ratio * p->both + ratio * ratio * p->time2;
 
-	*ret_half = p->n > 1 ? 1.96 * sqrt(fmax(0, squares) / (n - 1) * n) / p->time : 0;
+	*ret_half = p->n > 1 ? student(n - 1) * sqrt(fmax(0, squares) / (n - 1) * n) / p->time : 0;
 	return ratio;
 }
 
 /* Half of the interval of the mean time, as a share of it. */
 static double spread_of(const struct pairs *p)
 {
-	double n = (double)p->n, mean = p->time / n, var = p->n > 1 ? (p->time2 - p->time * mean) / (n - 1) : 0;
+	double n = (double)p->n, mean = p->time / n;
 
-	return 1.96 * sqrt(fmax(0, var) / n) / mean;
+	return p->n > 1 ? student(n - 1) * sqrt(fmax(0, p->time2 - p->time * mean) / (n - 1) / n) / mean : 0;
+}
+
+bool bag_is_known(const struct bag_results *r, int site, int type, int pending, double share)
+{
+	bool known = true;
+
+	for (int h = 0; h < ADAPTER_HEURISTICS && known; h++) {
+		struct pairs p = pairs_of(r, site, type, pending, h, -1);
+		if (r->heuristic[h] && (p.n || h == ADAPTER_STATIC))
+			known = p.n >= KNOWN && spread_of(&p) <= share;
+	}
+	return known;
 }
 
 enum number {
@@ -126,7 +145,7 @@ static void numbers_of(const struct bag_results *r, int site, int h, int without
 static double mean_half(const struct bag_results *r, int site, int h)
 {
 	int n = r->repetitions < GROUPS ? r->repetitions : GROUPS;
-	double x[GROUPS], mean = 0, squares = 0, f = n - 1, t = 1.96 + 2.37 / f + 2.82 / (f * f) + 2.56 / (f * f * f);
+	double x[GROUPS], mean = 0, squares = 0, f = n - 1;
 
 	for (int g = 0; g < n; g++) {
 		double v[NUMBERS];
@@ -136,7 +155,7 @@ static double mean_half(const struct bag_results *r, int site, int h)
 	}
 	for (int g = 0; g < n; g++)
 		squares += (x[g] - mean) * (x[g] - mean);
-	return t * sqrt(squares * f / n);
+	return student(f) * sqrt(squares * f / n);
 }
 
 /* Scenarios in which it is slower than another heuristic for certain, or wastes more than static; and how many there are. */

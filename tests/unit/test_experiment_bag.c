@@ -111,9 +111,42 @@ static void goes_on_from_its_results(void **state)
 	free(kept);
 }
 
+/* Times are known to within any error after ten instants; another heuristic is simulated at those, and static is not simulated again. */
+static void stops_when_enough_is_known(void **state)
+{
+	struct bag_options o = {.dir = folder,
+				.results = results,
+				.heuristics = "adaptive",
+				.sites = "SDSC-SP2",
+				.repetitions = 12,
+				.precision = 1e6,
+				.most_tasks = 100,
+				.workers = 1,
+				.quick = true};
+	char *all, *kept;
+
+	unlink(results);
+	all = report(&o);
+	kept = contents(results);
+	assert_non_null(strstr(kept, "SDSC-SP2 9 done\n"));
+	assert_null(strstr(kept, "SDSC-SP2 10 "));
+	free(all);
+	free(kept);
+	o.heuristics = "adaptive,mixed";
+	all = report(&o);
+	kept = contents(results);
+	assert_non_null(strstr(all, "mixed"));
+	assert_null(strstr(kept, "SDSC-SP2 10 "));
+	free(all);
+	free(kept);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(goes_on_from_its_results)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(goes_on_from_its_results),
+		cmocka_unit_test(stops_when_enough_is_known),
+	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
 }
