@@ -62,7 +62,7 @@ static int ask(const struct command *c, const char *path, const char *line, json
 	int fd = unix_connect(path, WAIT_MS, &err);
 
 	*ret = NULL;
-	if (fd == -ENOENT || fd == -ECONNREFUSED || fd == -ENOTDIR)
+	if (fd == -ENOENT || fd == -ECONNREFUSED || fd == -ENOTDIR || fd == -EACCES) /* or it is not this user's */
 		return EXIT_OK;
 	if (fd < 0)
 		return command_fail(c, "%s", err.text);
