@@ -15,7 +15,7 @@
 #define FEW 16		 /* records that are added or removed one by one rather than by going through everything */
 #define MANY 4096	 /* entries that are sorted by their digits */
 #define WEIGH_EVERY 10	 /* seconds after which priorities are asked for again */
-#define LINE_NODES 8	 /* a line is asked while so many nodes are looked at */
+#define LINE_NODES 8	 /* a line is asked, or a job goes into it, while so many nodes are looked at */
 #define WEIGH_NODES 4	 /* a job is weighed while so many nodes are looked at, */
 #define SORT_NODES 1	 /* ... and sorted in its turn */
 #define STALE                                                                                                          \
@@ -119,12 +119,55 @@ static struct queued entry_of(const struct waiting *w, double key, int32_t cpus)
 	return (struct queued){key, w->length, w->kept, w->job, cpus};
 }
 
+void queued_copy(queued_vec *to, const queued_vec *from)
+{
+	vec_copy(to, from);
+	to->before = 0;
+}
+
+void queued_free(queued_vec *v)
+{
+	if (v->v)
+		free(v->v - v->before);
+	*v = (queued_vec){0};
+}
+
+/* Before it grows: the block is all its own again. */
+static void queued_settle(queued_vec *v)
+{
+	if (v->before == 0)
+		return;
+	memmove(v->v - v->before, v->v, v->n * sizeof *v->v);
+	v->v -= v->before;
+	v->cap += v->before;
+	v->before = 0;
+}
+
+/* What it moves: those before it, or those behind it. */
+static size_t queued_remove(queued_vec *v, size_t at)
+{
+	size_t moved = v->n - at - 1;
+
+	if (at >= moved) {
+		vec_remove(v, at);
+		return moved;
+	}
+	memmove(v->v + 1, v->v, at * sizeof *v->v);
+	v->v++;
+	v->n--;
+	v->cap--;
+	v->before++;
+	return at;
+}
+
 static void entry_insert(queued_vec *v, double key, const struct waiting *w, int32_t cpus)
 {
 	size_t at = v->n;
 
 	if (v->n && !(v->v[v->n - 1].key < key || (v->v[v->n - 1].key == key && v->v[v->n - 1].job < w->job)))
 		at = entry_find(v, key, w->job, v->n);
+	if (v->n == v->cap)
+		queued_settle(v);
 	vec_insert(v, at, entry_of(w, key, cpus));
 }
 
@@ -181,8 +224,7 @@ static void entry_drop(struct sched *s, queued_vec *v, double key, uint32_t job,
 {
 	size_t at = entry_find(v, key, job, guess);
 
-	s->p->work += (v->n - at) / ENTRIES_A_NODE;
-	vec_remove(v, at);
+	s->p->work += (queued_remove(v, at) + 1) / ENTRIES_A_NODE;
 }
 
 /* Out of the sorted arrays. */
@@ -266,6 +308,7 @@ void queue_line_up(struct sched *s, uint32_t id)
 	if (s->head == id)
 		s->head = JOB_NONE;
 	struct waiting *w = queue_get(s, id);
+	s->p->work += LINE_NODES;
 	queue_take_out(s, w);
 	w->sorted = w->fresh = false;
 	w->line = s->line.mixed = true;
@@ -402,6 +445,7 @@ static void entries_merge(queued_vec *v, queued_vec *batch)
 			entries_sort(batch);
 			break;
 		}
+	queued_settle(v);
 	vec_reserve(v, old + k);
 	v->n = old + k;
 	for (size_t to = v->n; k > 0;) /* from the end, so that nothing is overwritten */

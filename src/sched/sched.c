@@ -52,8 +52,8 @@ struct sched *sched_clone(const struct sched *s, struct cluster *c, struct plan 
 	t->own_limits = true;
 	vec_copy(&t->line.waiting, &s->line.waiting);
 	vec_copy(&t->line.spare, &s->line.spare);
-	vec_copy(&t->line.by_key, &s->line.by_key);
-	vec_copy(&t->line.by_fill, &s->line.by_fill);
+	queued_copy(&t->line.by_key, &s->line.by_key);
+	queued_copy(&t->line.by_fill, &s->line.by_fill);
 	vec_copy(&t->line.left, &s->line.left);
 	vec_copy(&t->line.patience, &s->line.patience);
 	vec_copy(&t->special, &s->special);
@@ -70,7 +70,7 @@ struct sched *sched_clone(const struct sched *s, struct cluster *c, struct plan 
 	vec_copy(&t->fences.begun, &s->fences.begun);
 	vec_copy(&t->failures, &s->failures);
 	vec_copy(&t->sweep.nowhere, &s->sweep.nowhere);
-	vec_copy(&t->line.by_due, &s->line.by_due);
+	queued_copy(&t->line.by_due, &s->line.by_due);
 	vec_copy(&t->line.wide, &s->line.wide);
 	vec_copy(&t->nodes, &s->nodes);
 	vec_copy(&t->expiry, &s->expiry);
@@ -88,8 +88,8 @@ void sched_destroy(struct sched *s)
 	free(s->open.word);
 	vec_free(&s->line.waiting);
 	vec_free(&s->line.spare);
-	vec_free(&s->line.by_key);
-	vec_free(&s->line.by_fill);
+	queued_free(&s->line.by_key);
+	queued_free(&s->line.by_fill);
 	vec_free(&s->line.left);
 	heap_fini(&s->line.patience);
 	vec_free(&s->special);
@@ -109,7 +109,7 @@ void sched_destroy(struct sched *s)
 	vec_free(&s->sweep.nowhere);
 	map_fini(&s->due.pred);
 	map_fini(&s->effort.tried);
-	vec_free(&s->line.by_due);
+	queued_free(&s->line.by_due);
 	vec_free(&s->line.wide);
 	vec_free(&s->nodes);
 	history_fini(&s->history);

@@ -37,7 +37,13 @@ struct queued {
 	uint32_t job;
 	int32_t cpus; /* -1: it has left (queue_settle() takes it out) */
 };
-typedef VEC(struct queued) queued_vec;
+/* A VEC of them, in front of whose first element others were: where jobs leave near the beginning, those before them move, not the many behind. Only queue.c makes one of
+ * the queue longer. */
+typedef struct {
+	struct queued *v;
+	size_t n, cap;
+	size_t before; /* elements of the block in front of `v`, which nobody uses */
+} queued_vec;
 
 /* The most CPUs that stay free from now until an instant: falls step by step. Exact on one node, else an upper bound. */
 #define WINDOW_STEPS 8
@@ -286,6 +292,8 @@ void sched_at(struct sched *s, int64_t now);
 void patience_begin(struct sched *s, const struct job *job); /* a common job waits: when will it starve? */
 
 /* queue.c */
+void queued_copy(queued_vec *to, const queued_vec *from); /* `to` holds nothing that is its own */
+void queued_free(queued_vec *v);
 void queue_add(struct sched *s, uint32_t job);
 void queue_remove(struct sched *s, uint32_t job);
 /* The same between cycles, where thousands may be deleted at once. Those that come are not sorted in at once, either: before a scan
