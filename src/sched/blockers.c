@@ -416,7 +416,7 @@ static void running_ask(struct inquiry *q)
 /* In a copy where none of the other reasons is left: whether it starts at once. */
 static bool starts(struct inquiry *q)
 {
-	struct forecast *f = forecast_create(q->s);
+	struct forecast *f = forecast_create_in(q->s, q->ask->scratch);
 	struct sched *s = forecast_sched(f);
 	uint32_t id = q->ask->job;
 	bool done = false;

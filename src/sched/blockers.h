@@ -10,16 +10,18 @@
 
 #include "sched/explain.h"
 
+struct scratch;
 typedef VEC(struct reason) reason_vec;
 
 /* What is asked. */
 struct blockers_ask {
-	uint32_t job;	      /* that waits, or is held */
-	uint32_t allowed;     /* nodes that it may use, including those that it avoids after failures */
-	const bool *there;    /* by node: it belongs to the cluster, up or not */
-	const job_vec *along; /* held ones that are released together with it; or NULL */
-	bool released;	      /* something else than the scheduler keeps it waiting, and is taken to be gone */
-	bool parted;	      /* it runs in a partition */
+	uint32_t job;		 /* that waits, or is held */
+	uint32_t allowed;	 /* nodes that it may use, including those that it avoids after failures */
+	const bool *there;	 /* by node: it belongs to the cluster, up or not */
+	const job_vec *along;	 /* held ones that are released together with it; or NULL */
+	bool released;		 /* something else than the scheduler keeps it waiting, and is taken to be gone */
+	bool parted;		 /* it runs in a partition */
+	struct scratch *scratch; /* for a copy of the scheduler; or NULL */
 };
 
 /* Appends the scheduler's reasons. Nothing is changed. Nothing is appended: it starts with the next cycle. */

@@ -7,6 +7,7 @@
 
 struct forecast {
 	struct cluster c; /* jobs, nodes, shapes and requests of its own; what they point to is never changed */
+	size_t borrowed;  /* of its pages, the first ones, are in a scratch */
 	struct plan *p;
 	struct sched *s;
 	struct map known;   /* jobs that `told` was told of: the first start counts */
@@ -20,8 +21,11 @@ struct forecast {
 	bool goes_on; /* ... but for what it left to the next one */
 };
 
-static void cluster_copy(struct cluster *c, const struct cluster *from)
+static void cluster_copy(struct forecast *f, const struct cluster *from, struct scratch *scratch)
 {
+	const size_t page = JOBS_PER_PAGE * sizeof(struct job);
+	struct cluster *c = &f->c;
+
 	*c = *from;
 	vec_copy(&c->nodes, &from->nodes);
 	vec_copy(&c->partitions, &from->partitions);
@@ -32,9 +36,10 @@ static void cluster_copy(struct cluster *c, const struct cluster *from)
 	vec_copy(&c->features.sets, &from->features.sets);
 	c->pages.v = mem_alloc((from->pages.n + 1) * sizeof *c->pages.v);
 	c->pages.cap = from->pages.n;
+	f->borrowed = scratch ? from->pages.n : 0;
 	for (size_t i = 0; i < from->pages.n; i++) {
-		c->pages.v[i] = mem_alloc(JOBS_PER_PAGE * sizeof(struct job));
-		memcpy(c->pages.v[i], from->pages.v[i], JOBS_PER_PAGE * sizeof(struct job));
+		c->pages.v[i] = scratch ? scratch_take(scratch, page) : mem_alloc(page);
+		memcpy(c->pages.v[i], from->pages.v[i], page);
 	}
 }
 
@@ -81,12 +86,19 @@ static void confirm(struct forecast *f)
 
 struct forecast *forecast_create(const struct sched *s)
 {
+	return forecast_create_in(s, NULL);
+}
+
+struct forecast *forecast_create_in(const struct sched *s, struct scratch *scratch)
+{
 	struct forecast *f = mem_zalloc(sizeof *f);
 
-	cluster_copy(&f->c, s->c);
+	if (scratch)
+		scratch_begin(scratch, s->c->pages.n * JOBS_PER_PAGE * sizeof(struct job) + line_bytes(s));
+	cluster_copy(f, s->c, scratch);
 	f->p = plan_clone(s->p);
 	f->p->cluster = &f->c;
-	f->s = sched_clone(s, &f->c, f->p);
+	f->s = sched_clone(s, &f->c, f->p, scratch);
 	f->now = s->now;
 	sched_listen(f->s, on_event, f);
 	for (uint32_t n = 0; n < f->p->nnodes; n++)
@@ -116,7 +128,7 @@ void forecast_destroy(struct forecast *f)
 		return;
 	sched_destroy(f->s);
 	plan_destroy(f->p);
-	for (size_t i = 0; i < f->c.pages.n; i++)
+	for (size_t i = f->borrowed; i < f->c.pages.n; i++)
 		free(f->c.pages.v[i]);
 	free(f->c.pages.v);
 	vec_free(&f->c.nodes);

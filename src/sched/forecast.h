@@ -8,6 +8,7 @@
 #ifndef SCHED_FORECAST_H
 #define SCHED_FORECAST_H
 
+#include "base/scratch.h"
 #include "rules/gate.h"
 #include "sched/sched.h"
 
@@ -27,6 +28,8 @@ struct forecast;
 
 /* A copy of the scheduler's world, at its instant. It shares nothing that changes with it: another thread may run it. */
 struct forecast *forecast_create(const struct sched *s);
+/* The same for a moment, with what is large in `scratch`, which is not used otherwise before it is destroyed. */
+struct forecast *forecast_create_in(const struct sched *s, struct scratch *scratch);
 void forecast_destroy(struct forecast *f);
 /* The copy itself, for what is to be changed before it is run. */
 struct sched *forecast_sched(struct forecast *f);

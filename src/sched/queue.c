@@ -11,6 +11,7 @@
 #include "base/keysort.h"
 #include "sched/sched_internal.h"
 
+#define ROOM 64		 /* jobs that may come to a queue in a scratch before it is copied again */
 #define ENTRIES_A_NODE 8 /* entries that can be moved while a node is looked at */
 #define FEW 16		 /* records that are added or removed one by one rather than by going through everything */
 #define MANY 4096	 /* entries that are sorted by their digits */
@@ -119,28 +120,91 @@ static struct queued entry_of(const struct waiting *w, double key, int32_t cpus)
 	return (struct queued){key, w->length, w->kept, w->job, cpus};
 }
 
-void queued_copy(queued_vec *to, const queued_vec *from)
+/* ---- copies ---- */
+
+static void queued_copy(queued_vec *to, const queued_vec *from, struct scratch *scratch)
 {
-	vec_copy(to, from);
+	if (!scratch) {
+		vec_copy(to, from);
+	} else {
+		to->n = from->n;
+		to->cap = from->n + ROOM;
+		to->v = scratch_take(scratch, to->cap * sizeof *to->v);
+		if (from->n)
+			memcpy(to->v, from->v, from->n * sizeof *to->v);
+	}
 	to->before = 0;
+	to->borrowed = scratch != NULL;
 }
 
-void queued_free(queued_vec *v)
+static void queued_free(queued_vec *v)
 {
-	if (v->v)
+	if (v->v && !v->borrowed)
 		free(v->v - v->before);
 	*v = (queued_vec){0};
 }
 
+void line_copy(struct line *to, const struct line *from, struct scratch *scratch)
+{
+	queued_copy(&to->by_key, &from->by_key, scratch);
+	queued_copy(&to->by_fill, &from->by_fill, scratch);
+	queued_copy(&to->by_due, &from->by_due, scratch);
+	to->borrowed = scratch != NULL;
+	if (!scratch) {
+		vec_copy(&to->waiting, &from->waiting);
+		return;
+	}
+	to->waiting.n = from->waiting.n;
+	to->waiting.cap = from->waiting.n + ROOM;
+	to->waiting.v = scratch_take(scratch, to->waiting.cap * sizeof *to->waiting.v);
+	if (from->waiting.n)
+		memcpy(to->waiting.v, from->waiting.v, from->waiting.n * sizeof *to->waiting.v);
+}
+
+void line_free(struct line *l)
+{
+	queued_free(&l->by_key);
+	queued_free(&l->by_fill);
+	queued_free(&l->by_due);
+	if (l->borrowed)
+		l->waiting.v = NULL;
+	vec_free(&l->waiting);
+}
+
+size_t line_bytes(const struct sched *s)
+{
+	const struct line *l = &s->line;
+
+	return (l->by_key.n + l->by_fill.n + l->by_due.n + 3 * ROOM) * sizeof(struct queued) +
+	       (l->waiting.n + ROOM) * sizeof(struct waiting) + 4 * SCRATCH_ALIGN;
+}
+
+/* Before a record is added. */
+static void waiting_own(struct line *l)
+{
+	struct line old = *l;
+
+	if (!l->borrowed || l->waiting.n < l->waiting.cap)
+		return;
+	vec_copy(&l->waiting, &old.waiting);
+	l->borrowed = false;
+}
+
+/* ---- the sorted arrays ---- */
+
 /* Before it grows: the block is all its own again. */
 static void queued_settle(queued_vec *v)
 {
-	if (v->before == 0)
-		return;
-	memmove(v->v - v->before, v->v, v->n * sizeof *v->v);
-	v->v -= v->before;
-	v->cap += v->before;
-	v->before = 0;
+	queued_vec old = *v;
+
+	if (v->borrowed) {
+		queued_copy(v, &old, NULL);
+	} else if (v->before) {
+		memmove(v->v - v->before, v->v, v->n * sizeof *v->v);
+		v->v -= v->before;
+		v->cap += v->before;
+		v->before = 0;
+	}
 }
 
 /* What it moves: those before it, or those behind it. */
@@ -197,6 +261,7 @@ void queue_add(struct sched *s, uint32_t id)
 	if (s->line.spare.n) {
 		job->waiting = s->line.spare.v[--s->line.spare.n];
 	} else {
+		waiting_own(&s->line);
 		job->waiting = (uint32_t)s->line.waiting.n;
 		vec_push(&s->line.waiting, (struct waiting){0});
 	}
@@ -445,7 +510,8 @@ static void entries_merge(queued_vec *v, queued_vec *batch)
 			entries_sort(batch);
 			break;
 		}
-	queued_settle(v);
+	if (v->cap < old + k)
+		queued_settle(v);
 	vec_reserve(v, old + k);
 	v->n = old + k;
 	for (size_t to = v->n; k > 0;) /* from the end, so that nothing is overwritten */

@@ -33,7 +33,7 @@ struct sched *sched_create(struct cluster *c, struct plan *p, const struct polic
 	return s;
 }
 
-struct sched *sched_clone(const struct sched *s, struct cluster *c, struct plan *p)
+struct sched *sched_clone(const struct sched *s, struct cluster *c, struct plan *p, struct scratch *scratch)
 {
 	struct sched *t = mem_alloc(sizeof *t);
 
@@ -50,10 +50,8 @@ struct sched *sched_clone(const struct sched *s, struct cluster *c, struct plan 
 	}
 	t->limits = s->limits ? limits_clone(s->limits) : NULL;
 	t->own_limits = true;
-	vec_copy(&t->line.waiting, &s->line.waiting);
+	line_copy(&t->line, &s->line, scratch);
 	vec_copy(&t->line.spare, &s->line.spare);
-	queued_copy(&t->line.by_key, &s->line.by_key);
-	queued_copy(&t->line.by_fill, &s->line.by_fill);
 	vec_copy(&t->line.left, &s->line.left);
 	vec_copy(&t->line.patience, &s->line.patience);
 	vec_copy(&t->special, &s->special);
@@ -70,7 +68,6 @@ struct sched *sched_clone(const struct sched *s, struct cluster *c, struct plan 
 	vec_copy(&t->fences.begun, &s->fences.begun);
 	vec_copy(&t->failures, &s->failures);
 	vec_copy(&t->sweep.nowhere, &s->sweep.nowhere);
-	queued_copy(&t->line.by_due, &s->line.by_due);
 	vec_copy(&t->line.wide, &s->line.wide);
 	vec_copy(&t->nodes, &s->nodes);
 	vec_copy(&t->expiry, &s->expiry);
@@ -86,10 +83,8 @@ void sched_destroy(struct sched *s)
 	if (!s)
 		return;
 	free(s->open.word);
-	vec_free(&s->line.waiting);
+	line_free(&s->line);
 	vec_free(&s->line.spare);
-	queued_free(&s->line.by_key);
-	queued_free(&s->line.by_fill);
 	vec_free(&s->line.left);
 	heap_fini(&s->line.patience);
 	vec_free(&s->special);
@@ -109,7 +104,6 @@ void sched_destroy(struct sched *s)
 	vec_free(&s->sweep.nowhere);
 	map_fini(&s->due.pred);
 	map_fini(&s->effort.tried);
-	queued_free(&s->line.by_due);
 	vec_free(&s->line.wide);
 	vec_free(&s->nodes);
 	history_fini(&s->history);

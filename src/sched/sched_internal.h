@@ -8,6 +8,7 @@
 
 #include "base/heap.h"
 #include "base/map.h"
+#include "base/scratch.h"
 #include "rules/limit.h"
 #include "sched/entrance.h"
 #include "sched/sched.h"
@@ -43,6 +44,7 @@ typedef struct {
 	struct queued *v;
 	size_t n, cap;
 	size_t before; /* elements of the block in front of `v`, which nobody uses */
+	bool borrowed; /* ... the block is in a scratch */
 } queued_vec;
 
 /* The most CPUs that stay free from now until an instant: falls step by step. Exact on one node, else an upper bound. */
@@ -129,6 +131,7 @@ struct history {
 /* Waiting common jobs. */
 struct line {
 	VEC(struct waiting) waiting; /* by job->waiting */
+	bool borrowed;		     /* ... in a scratch */
 	VEC(uint32_t) spare;	     /* free records of it */
 	queued_vec by_key;	     /* all waiting common jobs in the policy's order */
 	queued_vec by_fill;	     /* the same in backfill order, when that is another one */
@@ -272,8 +275,8 @@ struct sched { /* what owns memory here is copied by sched_clone() and freed by 
 	struct ears ears;
 };
 
-/* A copy over a copy of its cluster and plan, without a listener. */
-struct sched *sched_clone(const struct sched *s, struct cluster *c, struct plan *p);
+/* A copy over a copy of its cluster and plan, without a listener. With a scratch, the queue is in it. */
+struct sched *sched_clone(const struct sched *s, struct cluster *c, struct plan *p, struct scratch *scratch);
 
 /* The only way a job changes: applies, keeps the queues true, tells the listener. */
 void sched_emit(struct sched *s, enum event_type type, uint32_t job, int64_t at, uint32_t by);
@@ -292,8 +295,9 @@ void sched_at(struct sched *s, int64_t now);
 void patience_begin(struct sched *s, const struct job *job); /* a common job waits: when will it starve? */
 
 /* queue.c */
-void queued_copy(queued_vec *to, const queued_vec *from); /* `to` holds nothing that is its own */
-void queued_free(queued_vec *v);
+void line_copy(struct line *to, const struct line *from, struct scratch *scratch); /* what is large of it */
+void line_free(struct line *l);							   /* ... is given back */
+size_t line_bytes(const struct sched *s); /* what it takes of a scratch, at most */
 void queue_add(struct sched *s, uint32_t job);
 void queue_remove(struct sched *s, uint32_t job);
 /* The same between cycles, where thousands may be deleted at once. Those that come are not sorted in at once, either: before a scan

@@ -22,6 +22,7 @@ struct wait {
 };
 
 static int all_foreseen;
+static struct scratch scratch; /* for about one half of the copies */
 
 static bool one(void *context, const struct foreseen *f)
 {
@@ -48,7 +49,7 @@ static void ask(struct drive *d)
 	w->at = d->now;
 	w->from = d->record.n;
 	before = plan_clone(d->p);
-	f = forecast_create(d->s);
+	f = forecast_create_in(d->s, all_foreseen % 2 ? &scratch : NULL);
 	while (!forecast_run(f, 3, one, w)) /* in slices */
 		;
 	forecast_destroy(f);

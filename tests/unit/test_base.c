@@ -30,6 +30,7 @@
 #include "base/phrase.h"
 #include "base/program.h"
 #include "base/rng.h"
+#include "base/scratch.h"
 #include "base/strbuf.h"
 #include "base/table.h"
 #include "base/text.h"
@@ -156,6 +157,25 @@ static void test_arena(void **state)
 	vec_free(&size);
 	arena_destroy(a);
 	arena_destroy(NULL);
+}
+
+static void test_scratch(void **state)
+{
+	struct scratch x = {0};
+	char *a, *b;
+
+	(void)state;
+	scratch_begin(&x, 1000 + SCRATCH_ALIGN);
+	a = scratch_take(&x, 1000);
+	b = scratch_take(&x, 1);
+	assert_true(b >= a + 1000 && (uintptr_t)b % SCRATCH_ALIGN == 0);
+	memset(a, 'x', 1000);
+	scratch_begin(&x, 500);
+	assert_ptr_equal(scratch_take(&x, 500), a); /* the same again */
+	scratch_begin(&x, x.size + 1);
+	memset(scratch_take(&x, x.size), 'x', x.size);
+	scratch_fini(&x);
+	assert_null(x.block);
 }
 
 static void test_vec(void **state)
@@ -1032,6 +1052,7 @@ int main(void)
 		cmocka_unit_test(test_phrase),
 		cmocka_unit_test(test_code),
 		cmocka_unit_test(test_arena),
+		cmocka_unit_test(test_scratch),
 		cmocka_unit_test(test_vec),
 		cmocka_unit_test(test_map_model),
 		cmocka_unit_test(test_names),

@@ -164,6 +164,45 @@ static void forecasts_know_limits(void **state)
 	close_world();
 }
 
+static bool count(void *context, const struct foreseen *f)
+{
+	(void)f;
+	++*(int *)context;
+	return true;
+}
+
+/* More come to the queue of a copy than its scratch has room for; the scheduler itself knows nothing of it. */
+static void copies_in_a_scratch_grow(void **state)
+{
+	struct scratch scratch = {0};
+	enum { JOBS = 200 };
+
+	(void)state;
+	for (size_t i = 0; i < POLICIES; i++) {
+		open_world(tried[i], 1);
+		for (uint32_t k = 0; k < JOBS; k++) {
+			uint32_t job = common(0, 1, "ncpus=3", 100 + k);
+			if (k % 10)
+				sched_hold(w.s, job, 0);
+		}
+		world_cycle(&w, 0);
+
+		struct forecast *f = forecast_create_in(w.s, &scratch);
+		int n = 0;
+
+		for (uint32_t k = 0; k < JOBS; k++)
+			if (k % 10)
+				sched_release(forecast_sched(f), k, 0);
+		while (!forecast_run(f, 100, count, &n))
+			;
+		forecast_destroy(f);
+		assert_int_equal(n, JOBS - 2); /* two have started */
+		assert_int_equal(sched_waiting(w.s), JOBS / 10 - 2);
+		close_world();
+	}
+	scratch_fini(&scratch);
+}
+
 static int running(uint32_t class)
 {
 	int n = 0;
@@ -264,6 +303,7 @@ int main(void)
 		cmocka_unit_test(a_limited_job_is_nobodys_head),
 		cmocka_unit_test(a_guarantee_has_a_slot),
 		cmocka_unit_test(forecasts_know_limits),
+		cmocka_unit_test(copies_in_a_scratch_grow),
 		cmocka_unit_test(limits_hold_in_random_histories),
 	};
 

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
+#include "base/scratch.h"
 #include "base/vec.h"
 
 struct foresight;
@@ -36,6 +37,7 @@ struct outlook {
 	struct starts first; /* of a long queue: of the jobs that come first, perhaps newer */
 	foreseen_pieces pieces;	     /* the newest of both, with nodes, of those that come first */
 	struct foresight *foresight; /* the next ones, while they are made */
+	struct scratch scratch;	     /* for copies of the scheduler that answer at once: grounds.c */
 };
 
 #define FORECAST_OLD 10		      /* seconds, from which its age is mentioned */

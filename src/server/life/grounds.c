@@ -24,6 +24,7 @@
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
 #include "server/life/block.h"
+#include "server/life/foresee.h"
 #include "server/life/world.h"
 #include "server/node/nodes.h"
 #include "server/server.h"
@@ -233,8 +234,13 @@ static void find_scheduled(struct finding *f, unsigned block, bool released)
 	struct server *s = f->s;
 	bool *there = mem_zalloc((s->cluster->nodes.n + 1) * sizeof *there);
 	job_vec along = {0};
-	struct blockers_ask ask = {f->id,    spec_nodes(s, f->e->spec),	      there, &along,
-				   released, f->e->spec->allowed != NODES_ALL};
+	struct blockers_ask ask = {f->id,
+				   spec_nodes(s, f->e->spec),
+				   there,
+				   &along,
+				   released,
+				   f->e->spec->allowed != NODES_ALL,
+				   &s->outlook->scratch};
 	struct strbuf text = {0}, change = {0};
 	reason_vec reasons = {0};
 
