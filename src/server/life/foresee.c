@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
+#include <uv.h>
 
 #include "base/map.h"
 #include "base/mem.h"
@@ -70,6 +71,7 @@ struct foresight {
 	int64_t idle_until;	  /* no other is begun here, or of the whole queue beside it, */
 	int64_t first_idle_until; /* ... or of the jobs that come first */
 	bool stopped;		  /* nothing starts at all (the attribute scheduling), when that was looked at last */
+	uv_timer_t later;	  /* begins a process after an answer; `data` is NULL before the first */
 };
 
 static int64_t monotonic_us(void)
@@ -244,6 +246,25 @@ static void foresee_slice(struct server *s, struct foresight *f)
 		finish(f, s->clock->now);
 }
 
+static void on_later(uv_timer_t *t)
+{
+	struct server *s = t->data;
+	struct foresight *f = s->outlook->foresight;
+
+	if (!f->run && !s->turn->terminating && !foresee_beside(s, f))
+		foresee_slice(s, f);
+}
+
+/* To fork takes milliseconds, and then every page that is written is copied: no answer waits for that. */
+static void foresee_later(struct server *s, struct foresight *f)
+{
+	if (!f->later.data) {
+		uv_timer_init(s->loop, &f->later);
+		f->later.data = s;
+	}
+	uv_timer_start(&f->later, on_later, 0, 0);
+}
+
 void foresee(struct server *s)
 {
 	struct foresight *f =
@@ -253,8 +274,10 @@ void foresee(struct server *s)
 	f->stopped = !attrs_bool(s->attrs, "scheduling");
 	if (s->turn->terminating && s->clock->now - s->outlook->whole.made <= FORECAST_OLDEST)
 		return;
-	if (f->run || !beside || !s->loop || s->turn->terminating || !foresee_beside(s, f))
+	if (f->run || !beside || !s->loop || s->turn->terminating)
 		foresee_slice(s, f);
+	else
+		foresee_later(s, f);
 }
 
 void foresee_again(struct server *s)
