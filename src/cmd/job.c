@@ -77,7 +77,7 @@ static void line_checkpoints(const json_t *job, int64_t now)
 {
 	int64_t saved = object_number(job, "checkpoints.saved", 0), lost = object_number(job, "checkpoints.lost", 0),
 		from = object_number(job, "checkpoints.restarted", 0),
-		bad = object_number(job, "checkpoints.failed", 0);
+		bad = object_number(job, "checkpoints.failed", 0), moves = object_number(job, "checkpoints.moves", 0);
 	struct strbuf text = {0};
 	char when[40], buf[40];
 
@@ -96,6 +96,10 @@ static void line_checkpoints(const json_t *job, int64_t now)
 		strbuf_printf(&text, "; %" PRId64 " failed", bad);
 	if (from > 0)
 		strbuf_printf(&text, "; restarted from number %" PRId64, from);
+	if (moves == 1)
+		strbuf_puts(&text, "; moved once");
+	else if (moves > 1)
+		strbuf_printf(&text, "; moved %" PRId64 " times", moves);
 	if (lost > 0)
 		strbuf_printf(&text, "; %s of work lost", duration_human(lost, buf, sizeof buf));
 	line("checkpoints", "%s", text.text);

@@ -216,6 +216,7 @@ static const struct row rows[] = {
 	{"restart_of", NULL, "restart", FORM_TEXT, PBS_BOTH, NULL},
 	{"last_checkpoint", NULL, "checkpoints.saved", FORM_INSTANT, PBS_BOTH, NULL},
 	{"lost_work", NULL, "checkpoints.lost", FORM_DURATION, PBS_BOTH, NULL},
+	{"moves", NULL, "checkpoints.moves", FORM_COUNT, PBS_BOTH, NULL},
 	{"ctime", NULL, "created", FORM_INSTANT, PBS_BOTH, NULL},
 	{"depend", NULL, "depend", FORM_TEXT, PBS_BOTH, NULL},
 	{"Error_Path", NULL, "error", FORM_PATH, PBS_BOTH, NULL},

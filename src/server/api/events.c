@@ -210,7 +210,7 @@ void event_words(const struct server *s, const struct store_event *e, struct str
 	}
 	if (who)
 		strbuf_printf(out, " by %s", who);
-	if (e->by) {
+	if (e->by && !(e->type == EVENT_PREEMPT && text)) { /* which names it */
 		uint32_t by;
 		if (entry_find(s, job_key_number(e->by), job_key_index(e->by), &by)) {
 			strbuf_puts(out, " for job ");

@@ -473,14 +473,15 @@ static void f_expected_end(const struct subject *x, struct value *v)
 		put_instant(v, end_after(x, at));
 }
 
-/* Asked to end, or to make room for another: its processes are still there. */
+/* Asked to end, or to make room for another: its processes are still there. One that is moved has its next attempt already, which waits for the end of the last. */
 static void f_quitting(const struct subject *x, struct value *v)
 {
 	bool runs = x->job->state == STATE_NOW || x->job->state == STATE_RUNNING;
+	uint32_t stopped = x->job->attempt - runs;
 
 	put_bool(v, !x->a && !job_ended(x->job) &&
-			    (runs ? x->e->intent != INTENT_NONE
-				  : x->job->attempt && attempt_find(x->s, x->id, x->job->attempt)));
+			    ((runs && x->e->intent != INTENT_NONE) ||
+			     (x->job->attempt > 0 && stopped > 0 && attempt_find(x->s, x->id, stopped))));
 }
 
 static void f_no_estimate(const struct subject *x, struct value *v)
