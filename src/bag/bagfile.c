@@ -249,6 +249,18 @@ int bag_open(const char *path, struct bag *ret, struct err *err)
 	return 0;
 }
 
+int bag_open_in(const char *dir, struct bag *ret, struct err *err)
+{
+	struct strbuf path = {0};
+
+	strbuf_printf(&path, "%s/tasks", dir);
+	int rc = bag_open(path.text, ret, err);
+	strbuf_fini(&path);
+	return rc == -ENOENT || rc == -ENOTDIR
+		       ? err_set(err, -ENOENT, "%s is not a bag: it has no file 'tasks' (see 'shunt bag run')", dir)
+		       : rc;
+}
+
 void bag_fini(struct bag *b)
 {
 	for (size_t i = 0; i < b->needs.n; i++)

@@ -55,6 +55,8 @@ struct bag {
 int bag_parse(const char *text, size_t n, struct bag *ret, struct err *err);
 /* The same for a file, which is mapped and must not change. */
 int bag_open(const char *path, struct bag *ret, struct err *err);
+/* The file `tasks` of a bag's directory. -ENOENT: it has none. */
+int bag_open_in(const char *dir, struct bag *ret, struct err *err);
 void bag_fini(struct bag *b);
 
 /* The words after `#bag`: "cpus=0.5 gpus=1 mem=2gb time=10m in=a.csv out=b.txt". `ret` is owned by the caller. */

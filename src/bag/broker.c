@@ -399,12 +399,11 @@ static int run(struct broker *b, const char *socket, struct err *err)
 int broker_run(const struct broker_options *options, struct broker_summary *ret, struct err *err)
 {
 	struct broker b = {.options = options, .listener = -1, .signals = -1, .remote_listener = -1, .gate.fd = -1};
-	struct strbuf tasks = {0}, journal = {0}, socket = {0};
+	struct strbuf journal = {0}, socket = {0};
 
-	strbuf_printf(&tasks, "%s/tasks", options->dir);
 	strbuf_printf(&journal, "%s/journal", options->dir);
 	strbuf_printf(&socket, "%s/socket", options->dir);
-	int rc = bag_open(tasks.text, &b.bag, err);
+	int rc = bag_open_in(options->dir, &b.bag, err);
 	if (rc == 0) {
 		b.queue = queue_create(&b.bag, &options->rules);
 		rc = needs_check(&b, err);
@@ -427,7 +426,6 @@ int broker_run(const struct broker_options *options, struct broker_summary *ret,
 		free(b.tags.v[i]);
 	vec_free(&b.tags);
 	strbuf_fini(&b.finished);
-	strbuf_fini(&tasks);
 	strbuf_fini(&journal);
 	strbuf_fini(&socket);
 	return rc;
@@ -461,18 +459,16 @@ int broker_cancel(const char *dir, void (*warn)(void *arg, const char *text), vo
 {
 	struct broker_options options = {.dir = dir, .warn = warn, .arg = arg};
 	struct broker b = {.options = &options, .listener = -1, .signals = -1, .remote_listener = -1, .gate.fd = -1};
-	struct strbuf tasks = {0}, journal = {0};
+	struct strbuf journal = {0};
 
-	strbuf_printf(&tasks, "%s/tasks", dir);
 	strbuf_printf(&journal, "%s/journal", dir);
-	int rc = bag_open(tasks.text, &b.bag, err);
+	int rc = bag_open_in(dir, &b.bag, err);
 	rc = rc < 0 ? rc : cancel(&b, journal.text, err);
 	journal_close(b.journal);
 	bag_fini(&b.bag);
 	for (size_t i = 0; i < b.tags.n; i++)
 		free(b.tags.v[i]);
 	vec_free(&b.tags);
-	strbuf_fini(&tasks);
 	strbuf_fini(&journal);
 	return rc;
 }

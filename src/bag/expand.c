@@ -85,7 +85,8 @@ static int put_place(struct strbuf *out, const char *form, const struct values *
 	for (size_t i = 0; names && i < names->v.n; i++)
 		if (*form && strcmp(names->v.v[i], form) == 0) {
 			if (i >= values->v.n)
-				return err_set(err, -EINVAL, "{%s}: the line has only %zu values", form, values->v.n);
+				return err_set(err, -EINVAL, "{%s}: the line has only %zu value%s", form, values->v.n,
+					       values->v.n == 1 ? "" : "s");
 			text_quote(values->v.v[i], out);
 			return 1;
 		}
@@ -129,6 +130,24 @@ int expand_command(const char *command, const struct values *names, const struct
 		strbuf_add(out, strbuf_text(&line), line.n);
 	strbuf_fini(&line);
 	return rc;
+}
+
+bool expand_unknown(const char *command, const struct values *names, char ret[64])
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+
+	for (const char *at = strchr(command, '{'); at; at = strchr(at + 1, '{')) {
+		size_t n = strspn(at + 1, letters);
+		bool known = n == 0 || n >= 64 || at[1 + n] != '}' || (at[1] >= '0' && at[1] <= '9');
+		for (size_t i = 0; i < names->v.n && !known; i++)
+			known = strlen(names->v.v[i]) == n && memcmp(names->v.v[i], at + 1, n) == 0;
+		if (known)
+			continue;
+		memcpy(ret, at + 1, n);
+		ret[n] = '\0';
+		return true;
+	}
+	return false;
 }
 
 int csv_split(const char *line, struct values *ret, struct err *err)

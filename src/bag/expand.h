@@ -11,6 +11,8 @@
 #ifndef BAG_EXPAND_H
 #define BAG_EXPAND_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
@@ -26,6 +28,9 @@ void values_fini(struct values *x);
  * value, or the result would be more than a line. */
 int expand_command(const char *command, const struct values *names, const struct values *values, int64_t number,
 		   struct strbuf *out, struct err *err);
+
+/* The first word in braces that no column is called: it remains as it is, and may be a mistake. False: none. */
+bool expand_unknown(const char *command, const struct values *names, char ret[64]);
 
 /* One line of a CSV file (RFC 4180: quotes, doubled quotes inside; commas, or tabs if the line has any outside of quotes). -EINVAL: a quote is not closed. */
 int csv_split(const char *line, struct values *ret, struct err *err);

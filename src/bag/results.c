@@ -86,10 +86,7 @@ int results_open(const char *dir, struct results *ret, struct err *err)
 	struct strbuf path = {0};
 	struct record record;
 
-	strbuf_printf(&path, "%s/tasks", dir);
-	int rc = bag_open(path.text, &r.bag, err);
-	if (rc == -ENOENT || rc == -ENOTDIR)
-		rc = err_set(err, -ENOENT, "%s is not a bag: it has no file 'tasks' (see 'shunt bag run')", dir);
+	int rc = bag_open_in(dir, &r.bag, err);
 	if (rc == 0) {
 		fold_init(&r.fold, &r.bag, true);
 		strbuf_clear(&path);

@@ -16,6 +16,7 @@
 #include "bag/expand.h"
 #include "base/lines.h"
 #include "base/map.h"
+#include "cmd/commands.h"
 
 static int file_read(const char *path, struct strbuf *ret, struct err *err)
 {
@@ -56,6 +57,20 @@ static int add(const struct bag_source *s, const struct values *names, const str
 	return rc < 0 ? err_prefix(err, rc, "task %" PRId64, *number) : 0;
 }
 
+/* A program's own braces, or the name of a column misspelt. */
+static void unknown_tell(const char *command, const char *path, const struct values *names)
+{
+	struct strbuf list = {0};
+	char word[64];
+
+	for (size_t i = 0; i < names->v.n; i++)
+		strbuf_printf(&list, "%s%s", i ? ", " : "", names->v.v[i]);
+	if (expand_unknown(command, names, word))
+		command_warn(&command_bag_run, "{%s} is left as it is: the columns of %s are %s", word, path,
+			     strbuf_text(&list));
+	strbuf_fini(&list);
+}
+
 static int from_lines(const struct bag_source *s, const char *path, bool csv, int64_t *number, struct strbuf *out,
 		      struct err *err)
 {
@@ -75,6 +90,8 @@ static int from_lines(const struct bag_source *s, const char *path, bool csv, in
 			vec_push(&values.v, mem_strdup(line));
 		else
 			rc = csv_split(line, first ? &names : &values, err);
+		if (rc == 0 && first)
+			unknown_tell(s->command, path, &names);
 		if (rc == 0 && !first)
 			rc = add(s, csv ? &names : NULL, &values, number, out, err);
 		if (rc < 0)
