@@ -72,6 +72,7 @@ static void on_frame(void *context, struct link *l, json_t *head, const char *da
 	} else if (strcmp(t, "welcome") == 0) {
 		h->welcome = e->linked = true;
 		h->failures = 0;
+		removed_send(h); /* of which we have heard since the link was opened */
 		rumors_send(h);
 		origin_welcome(h);
 		origin_place(h->pool);
