@@ -1,7 +1,7 @@
 /*
  * history.h - a random history of a whole server, with a real store: what people and processes do in it, and what is to be seen of it.
  *
- * history.c asks the server; history_people.c, history_sites.c, history_visits.c, history_overlays.c, history_hooks.c, history_steps.c say what happens; history_seen.c shows everything; history_books.c compares the books.
+ * history.c asks the server; history_people.c, history_sites.c, history_visits.c, history_overlays.c, history_owners.c, history_hooks.c, history_steps.c say what happens; history_seen.c shows everything; history_books.c compares the books.
  */
 #ifndef SHUNT_TESTS_HISTORY_H
 #define SHUNT_TESTS_HISTORY_H
@@ -30,6 +30,7 @@ struct history {
 	struct rng extra; /* for what came later: seeds mean what they meant before. Not seeded, none of it happens */
 	struct rng sites; /* the same, for what happens to jobs at other sites */
 	struct rng overlays;
+	struct rng owners;
 	struct rng visits;
 	struct rng hooks;
 	char dir[64];
@@ -87,6 +88,11 @@ void op_visits(struct history *h);
 void sites_drain(struct history *h);
 void away_check(const struct history *h, const struct array *a); /* the number of elements that are away is right */
 void op_overlays(struct history *h);
+void owners_begin(struct history *h);
+void op_owners(struct history *h);
+void owners_hear(struct history *h); /* the machine is there, and nobody uses it */
+void owners_silence(struct history *h);
+void owners_go(struct history *h);    /* it has no owner any more */
 void hooks_change(struct history *h); /* the site has other hooks, or none */
 void op_hooks(struct history *h);
 void away_see(const struct history *h, uint32_t id, struct strbuf *out);

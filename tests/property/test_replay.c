@@ -71,6 +71,7 @@ static bool restart(struct history *h)
 		bare_clock(h->now_us);
 		server_turn(h->s);
 	}
+	owners_silence(h);
 	dump(h, &before);
 	if (rng_below(&h->extra, 3) == 1) { /* by qterm: what was announced for later is not forgotten */
 		ask(h, getuid(), "POST", "/v1/shutdown", "{\"mode\":\"quick\"}");
@@ -172,6 +173,7 @@ static bool drain(struct history *h)
 		snprintf(path, sizeof path, "/v1/nodes/n%c", *p);
 		ask(h, getuid(), "PATCH", path, "{\"offline\":false}");
 	}
+	owners_go(h);
 	/* jobs that are bound to it run in it, all others too */
 	ask(h, getuid(), "DELETE", "/v1/reservations/course", "{}");
 	ask(h, getuid(), "DELETE", "/v1/reservations/disks", "{}");
@@ -196,6 +198,7 @@ static bool drain(struct history *h)
 		sites_drain(h);
 		h->now_us += 30000000;
 		bare_clock(h->now_us);
+		owners_hear(h);
 		server_turn(h->s);
 		lua_answer(h->s, 1);
 		while (bare_attempts(&all)) {
@@ -246,10 +249,12 @@ static bool live_through(uint64_t seed, bool loud)
 	rng_seed(&h.sites, rng_seed_of(seed, 2));
 	rng_seed(&h.overlays, rng_seed_of(seed, 3));
 	rng_seed(&h.visits, rng_seed_of(seed, 4));
+	rng_seed(&h.owners, rng_seed_of(seed, 6));
 	rng_seed(&h.hooks, rng_seed_of(seed, 5));
 	bare_clock(h.now_us);
 	h.s = server_open(&h);
 	visits_begin(&h);
+	owners_begin(&h);
 	sites_add(&h);
 	ask(&h, getuid(), "PUT", "/v1/classes/own", "{}");
 	attribute(&h, "/v1/classes/own", "preempt_signal", "15");

@@ -1,0 +1,121 @@
+/*
+ * history_owners.c - a machine of somebody joins, n4: its heartbeats come and cease, its owner claims it, stays until jobs would have to leave, and gives it back; it becomes an ordinary node and a workstation
+ * again. Nobody is connected to it, so no job goes there: what counts here is that claims, policies and habits are the same after a restart. Drawn from h->owners.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "core/habit.h"
+#include "property/history.h"
+#include "server/base/clock.h"
+#include "server/link/claims.h"
+#include "server/link/nodes.h"
+#include "server/node/nodes.h"
+#include "server/node/owners.h"
+#include "server/server.h"
+
+#define DESK 3 /* its number */
+
+static uint64_t some(struct history *h, uint64_t n)
+{
+	return rng_below(&h->owners, n);
+}
+
+static json_t *facts(void)
+{
+	return json_pack("{s:i,s:i}", "cpus", 2, "memory", 1 << 21);
+}
+
+static struct node_info *desk(struct history *h)
+{
+	return h->s->hosts->nodes.n > DESK ? &h->s->hosts->nodes.v[DESK] : NULL;
+}
+
+void owners_begin(struct history *h)
+{
+	json_t *f = facts();
+	uint64_t join = 0;
+	struct err err;
+
+	assert_int_equal(nodes_join(h->s, "n4", f, "root", &join, &err), 0);
+	json_decref(f);
+}
+
+/* Its agent is there, and says whether its owner is. */
+static void heartbeat(struct history *h, const json_t *news)
+{
+	json_t *f = facts();
+
+	if (node_unheard(&desk(h)->life))
+		node_arrived(h->s, DESK, f, false);
+	else
+		node_heard(h->s, DESK, NULL);
+	claim_heard(h->s, DESK, news);
+	json_decref(f);
+}
+
+static json_t *news_make(struct history *h, bool claims)
+{
+	char hours[HABIT_HOURS + 1];
+	json_t *o =
+		json_pack("{s:b,s:b,s:I,s:I,s:I,s:I,s:I}", "claims", claims, "leave", claims && some(h, 3) == 0,
+			  "given", (json_int_t)some(h, 9000), "claimed", (json_int_t)some(h, 9000), "lost",
+			  (json_int_t)some(h, 900), "stops", (json_int_t)some(h, 90), "left", (json_int_t)some(h, 9));
+	struct habit habit;
+
+	if (claims && some(h, 4))
+		json_object_set_new(o, "why", json_string(some(h, 2) ? "input at this machine" : "paused\033by \"x\""));
+	if (some(h, 3))
+		return o;
+	habit_init(&habit);
+	for (int i = 0; i < 5; i++)
+		habit_learn(&habit, (int)some(h, HABIT_HOURS), (int)some(h, 101));
+	habit_text(&habit, hours);
+	json_object_set_new(o, "habit", json_string(hours));
+	return o;
+}
+
+static void policy_set(struct history *h, const char *policy)
+{
+	ask(h, getuid(), "PATCH", "/v1/nodes/n4", "{\"workstation\":\"%s\"}", policy);
+}
+
+void owners_go(struct history *h)
+{
+	policy_set(h, "");
+}
+
+void owners_hear(struct history *h)
+{
+	heartbeat(h, NULL);
+}
+
+/* When it was last heard is not kept, and a server that starts counts from then. */
+void owners_silence(struct history *h)
+{
+	desk(h)->agent->heard = 0;
+	desk(h)->agent->since = h->s->clock->now;
+}
+
+void op_owners(struct history *h)
+{
+	static const char *const policies[] = {"idle", "share; keep=20", "hours=Mon-Fri 08:00-18:00; return=2m"};
+	bool owned = desk(h)->owner;
+
+	if (some(h, owned ? 8 : 2) == 0) {
+		policy_set(h, owned && some(h, 2) ? "" : policies[some(h, 3)]);
+		return;
+	}
+	json_t *news = some(h, 9) ? news_make(h, some(h, 2)) : NULL; /* one that says nothing of an owner */
+	if (h->loud)
+		printf("# heartbeat of n4%s\n", json_is_true(json_object_get(news, "claims")) ? ": claimed" : "");
+	heartbeat(h, news);
+	json_decref(news);
+}
