@@ -51,6 +51,8 @@ void page_print(const struct where *w)
 static const char *const page_examples[] = {
 	"shunt page",
 	"Print a link; open it in a browser on this machine.",
+	"shunt page --cluster pine",
+	"The same for a cluster that you are logged in to.",
 	NULL,
 };
 
@@ -60,11 +62,10 @@ const struct command command_page = {
 	.about = "Print a link to the page in the browser that signs you in.",
 	.details =
 		"The page shows the cluster, its jobs and their output, and submits jobs. The link works once, within ten "
-		"minutes, and only in a browser on this machine; from elsewhere, forward the port over ssh: "
+		"minutes. That of your own server works only in a browser on this machine; from elsewhere, forward the port over ssh: "
 		"ssh -L PORT:127.0.0.1:PORT HOST.",
 	.examples = page_examples,
 	.options = page_options,
 	.size = 1,
 	.run = page,
-	.alone = true, /* only this machine's server has a page that this machine's browsers reach */
 };

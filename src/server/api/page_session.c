@@ -84,8 +84,9 @@ void api_page_link(struct server *s, const struct call *c)
 	struct json j;
 	struct err err;
 
-	if (c->w->by != BY_SOCKET) {
-		http_error(c->r, CODE_FORBIDDEN, "Links to the page are made on the server's machine (%s) only.",
+	/* A login token signs in to a page over TLS anyway; a session can't make itself last longer. */
+	if (c->w->by != BY_SOCKET && !(c->w->by == BY_TOKEN && s->realm->page)) {
+		http_error(c->r, CODE_FORBIDDEN, "Links to this page are made on the server's machine (%s) only.",
 			   s->instance->host);
 		return;
 	}

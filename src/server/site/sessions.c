@@ -43,6 +43,7 @@ struct offer {
 	char key[FINGERPRINT_SIZE]; /* its hash */
 	uid_t uid;
 	char user[64];
+	char proof[32]; /* the login token by which the link was asked for, or "" */
 	int64_t expires;
 };
 
@@ -138,6 +139,8 @@ void session_offer(struct server *s, const struct asker *w, char ret_key[SESSION
 	struct offer x = {.uid = w->uid, .expires = s->clock->now + LINK_LIFE};
 
 	snprintf(x.user, sizeof x.user, "%s", w->user);
+	if (w->by == BY_TOKEN)
+		snprintf(x.proof, sizeof x.proof, "%.31s", w->token);
 	secret_random(ret_key);
 	secret_hash(ret_key, x.key);
 	if (all->offers.n == OFFERS_MAX)
@@ -224,7 +227,8 @@ int session_begin(struct server *s, const char *key, char ret_cookie[SESSION_SEC
 
 	if (!offer_take(s, key, &o))
 		return session_failed(s, err);
-	session_grant(s, &(struct session_grant){.uid = o.uid, .user = o.user}, ret_cookie, ret_token);
+	session_grant(s, &(struct session_grant){.uid = o.uid, .user = o.user, .proof = *o.proof ? o.proof : NULL},
+		      ret_cookie, ret_token);
 	return 0;
 }
 

@@ -26,7 +26,7 @@ struct sessions;
 #define SESSIONS_PER_USER 20 /* the oldest one ends for a new one */
 
 struct sessions *sessions_of(struct server *s);
-/* A link's secret: whoever shows it first is signed in as this user. */
+/* A link's secret: whoever shows it first is signed in as this user. The session of one who asks by a token ends with that. */
 void session_offer(struct server *s, const struct asker *w, char ret_key[SESSION_SECRET]);
 /* Signs in by it, with new secrets in any case. CODE_UNAUTHORIZED: it is wrong, used, or too old; CODE_TOO_MANY. */
 int session_begin(struct server *s, const char *key, char ret_cookie[SESSION_SECRET], char ret_token[SESSION_SECRET],
