@@ -2,7 +2,7 @@
 import "./style.css";
 import { render, type JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { get, sessionToken, signIn, signOut } from "./api";
+import { get, post, sessionToken, signIn, signOut } from "./api";
 import { AdminView } from "./admin";
 import { FilesView } from "./files";
 import { HistoryView } from "./history";
@@ -91,8 +91,52 @@ function Connection(): JSX.Element {
   );
 }
 
+interface Cluster {
+  name: string;
+  trouble: string | null;
+}
+
+/* This cluster, and the others that the user is logged in to: choosing one asks it for a link that signs in once. Nothing where there are no others. */
+function Clusters({ onError }: { onError: (e: Error | null) => void }): JSX.Element | null {
+  const [others, setOthers] = useState<Cluster[]>([]);
+  const [going, setGoing] = useState("");
+  const [here, setHere] = useState("");
+  useEffect(() => {
+    get<{ clusters: Cluster[] }>("/v1/clusters").then(
+      (r) => setOthers(r.clusters.filter((c) => !c.trouble)),
+      () => undefined,
+    );
+    get<{ name: string }>("/v1/server").then(
+      (r) => setHere(r.name),
+      () => undefined,
+    );
+  }, []);
+  const go = async (name: string) => {
+    setGoing(name);
+    onError(null);
+    try {
+      location.assign((await post<{ url: string }>(`/v1/clusters/${encodeURIComponent(name)}`, {})).url);
+    } catch (e) {
+      onError(e as Error);
+      setGoing("");
+    }
+  };
+  if (!others.length) return null;
+  return (
+    <select aria-label={t("nav.cluster")} value={going} disabled={!!going} onChange={(e) => e.currentTarget.value && void go(e.currentTarget.value)}>
+      <option value="">{here}</option>
+      {others.map((c) => (
+        <option key={c.name} value={c.name}>
+          {c.name}
+        </option>
+      ))}
+    </select>
+  );
+}
+
 function Frame({ user, onLanguage }: { user: User; onLanguage: () => void }): JSX.Element {
   const hash = useHash();
+  const [failure, setFailure] = useState<Error | null>(null);
   const here = [...VIEWS, ...ADMIN].findLast(([to]) => hash.startsWith(to))?.[0] ?? "#/";
   useEffect(() => {
     void follow();
@@ -115,6 +159,7 @@ function Frame({ user, onLanguage }: { user: User; onLanguage: () => void }): JS
           ))}
         </nav>
         <span class="user">
+          <Clusters onError={setFailure} />{" "}
           <select aria-label={t("nav.language")} value={language()} onChange={(e) => (languageSet(e.currentTarget.value), onLanguage())}>
             {Object.entries(LANGUAGES).map(([code, name]) => (
               <option key={code} value={code} lang={code}>
@@ -129,6 +174,11 @@ function Frame({ user, onLanguage }: { user: User; onLanguage: () => void }): JS
         </span>
       </header>
       <Connection />
+      {failure && (
+        <div class="lost" role="alert">
+          {failure.message}
+        </div>
+      )}
       <View hash={hash} user={user} />
     </>
   );

@@ -14,6 +14,7 @@ export const pt: Record<Sentence, string> = {
   "nav.nodes": "Nós",
   "nav.admin": "Administração",
   "nav.submit": "Submeter um trabalho",
+  "nav.cluster": "Cluster",
   "nav.language": "Idioma",
   "nav.signout": "Sair",
   "connection.lost": "A conexão com o servidor caiu. Tentando novamente …",

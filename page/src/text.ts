@@ -17,6 +17,7 @@ const en = {
   "nav.nodes": "Nodes",
   "nav.admin": "Administration",
   "nav.submit": "Submit a job",
+  "nav.cluster": "Cluster",
   "nav.language": "Language",
   "nav.signout": "Sign out",
   "connection.lost": "The connection to the server is lost. Reconnecting …",

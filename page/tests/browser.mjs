@@ -21,7 +21,7 @@ async function ask(word) {
 }
 
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
-const context = await browser.newContext({ viewport: { width: 1280, height: 850 }, colorScheme: "light" });
+const context = await browser.newContext({ viewport: { width: 1280, height: 850 }, colorScheme: "light", ignoreHTTPSErrors: true });
 context.setDefaultTimeout(Number(process.env.PATIENCE ?? 120000));
 const page = await context.newPage();
 const strangers = [],
@@ -291,6 +291,17 @@ async function signOut() {
   ok("signed out; the link does not work again", true);
 }
 
+/* To another cluster that the user is logged in to, and signed in there. */
+async function switched() {
+  const p = await context.newPage();
+  await p.goto(origin);
+  await p.getByLabel("Cluster", { exact: true }).selectOption("pine");
+  await p.waitForURL(/^https:/);
+  await p.getByText("You have no jobs yet.").waitFor();
+  ok("from one cluster to another, signed in by a link", (await p.locator(".user").textContent()).includes(process.env.SITE_USER) && !p.url().includes("key="), p.url());
+  await p.close();
+}
+
 /* A system's server: by a password, over TLS. */
 async function site() {
   const other = await browser.newContext({ ignoreHTTPSErrors: true });
@@ -338,7 +349,10 @@ try {
   await plan();
   await phone();
   await framed();
-  if (process.env.SITE) await site();
+  if (process.env.SITE) {
+    await switched();
+    await site();
+  }
   await connection();
   ok("no code failed, and nothing was forbidden by the policy", faults.length === 0, faults.join("; "));
   await signOut();

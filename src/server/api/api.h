@@ -27,6 +27,9 @@ void api_overlay_change(struct server *s, const struct call *c);
 void api_overlay_delete(struct server *s, const struct call *c);
 void api_keeper(struct server *s, const struct call *c);
 void api_keeper_change(struct server *s, const struct call *c);
+/* api_clusters.c: both answer later */
+void api_clusters(struct server *s, const struct call *c);
+void api_cluster_link(struct server *s, const struct call *c);
 /* api_simulations.c */
 void api_simulations(struct server *s, const struct call *c);
 void api_simulation(struct server *s, const struct call *c);

@@ -24,6 +24,7 @@ struct audience {
 	uint64_t waiter_ids;
 	struct files *files;	    /* files.c */
 	int uploads;		    /* that are under way */
+	int asking;		    /* api_clusters.c: programs that ask other clusters */
 	struct offline *offline;    /* offline.c */
 	struct spool *spool;	    /* spool.c */
 	struct views *views;	    /* view.c */

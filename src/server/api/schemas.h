@@ -35,6 +35,7 @@ extern const struct schema site_body, sites_answer, withdraw_body, withdrawn_ans
 	courier_report_body, courier_piece_body;
 extern const struct schema new_token_answer, tokens_answer, joined_answer, whoami_answer;
 extern const struct schema hooks_answer, trial_body, tried_answer;
+extern const struct schema clusters_answer, cluster_link_answer;
 extern const struct schema simulation_body, simulation_answer, simulations_answer;
 extern const struct schema plan_answer, priority_answer, fairshare_answer;
 extern const struct schema past_answer, sums_answer, usage_answer, added_answer;
