@@ -3,18 +3,20 @@
  *
  * A set of requests is judged by when it would complete the bag: the logarithm of that, on average over what a task may take. Once tasks have finished that is known; before,
  * all powers of two are as likely that are longer than any stay without an end. Until then all slots but one hold requests as static makes them, so that long
- * tasks lose nothing, and the last one probes what is free at once.
+ * tasks lose nothing, and the last one probes.
  *
- * Open slots are filled with the candidate that helps most. Then a waiting request is replaced if another in its place helps by more than a threshold: what is
- * planned changes as jobs end early, and whoever resubmits too often always waits. For the same reason a planned wait counts only a part. When the bag is
- * much larger than all requests together, only throughput matters, and adaptive decides.
+ * Open slots are filled with the candidate that helps most. A slot costs nothing, so there it also counts how soon tasks are finished on average, though the last one may be
+ * no earlier for it, and how soon it is known what a task takes. While the requests that are out have no room for all tasks, no slot stays open: who submits later waits
+ * longer. Then a waiting request is replaced if another in its place helps by more than a threshold: what is
+ * planned changes as jobs end early, and whoever resubmits too often always waits. For the same reason a planned wait counts only a part. When more work is left than the largest
+ * requests in the open slots can hold, only throughput matters, and adaptive decides.
  */
 #include <math.h>
 
 #include "bag/adapter_internal.h"
 
 #define WAIT_COUNTS 0.7 /* of a planned wait: many jobs end before their time */
-#define ENOUGH 0.01	/* what a request for an open slot must bring, as a logarithm */
+#define ENOUGH 0.002	/* what a request for an open slot must bring, as a logarithm */
 #define REPLACE 0.03	/* ... and one for a waiting request */
 #define GRID 1.4	/* processors of candidates */
 #define STRETCH 2	/* a candidate is made longer, up to this, where its hole is */
@@ -22,9 +24,10 @@
 #define SHORTEST 50	/* seconds of a task that are thought of, at least */
 #define MARGIN 1.1	/* over the longest task seen */
 #define SMALL 8		/* such a part of the largest request holds a small bag */
-#define MUCH 1.0	/* of what all requests can hold: more work than that is much */
+#define AHEAD 0.2	/* what the mean time of a task counts, beside the last one's */
+#define LEARN 0.2	/* ... and the time until one is finished, while none is */
 
-enum { SCENES = 16, LENGTHS = 24 };
+enum { SCENES = 16, LENGTHS = 24, SAMPLES = 8 };
 
 /* What a task may take: the longest, and usually. */
 struct scene {
@@ -38,6 +41,7 @@ struct ours {
 	int nscenes;
 	struct adapter_request set[ADAPTER_REQUESTS]; /* what is out, and what was chosen */
 	int n;
+	bool filling; /* open slots */
 	span_vec holes;
 };
 
@@ -88,6 +92,12 @@ static double all_finished(const struct ours *o, const struct scene *e, double t
 	return sum;
 }
 
+/* Tasks that what is out has no room for, by the first scene. */
+static double uncovered(const struct ours *o)
+{
+	return fmax(0, (double)o->v->pending - all_finished(o, &o->scene[0], INFINITY));
+}
+
 /* When the bag is complete, if a task takes that long. */
 static double completion(const struct ours *o, const struct scene *e)
 {
@@ -119,12 +129,42 @@ static double completion(const struct ours *o, const struct scene *e)
 	return high;
 }
 
+/* When a task is finished on average, from now on, if the bag is complete at `end`. */
+static double average(const struct ours *o, const struct scene *e, double end)
+{
+	double now = (double)o->v->now, pending = (double)o->v->pending, left = 0;
+
+	for (int i = 0; i < SAMPLES; i++)
+		left += 1 - fmin(1, all_finished(o, e, now + (end - now) * (i + 1) / SAMPLES) / pending);
+	return left / SAMPLES * (end - now);
+}
+
+/* When it is known how long a task takes, from now on, if it takes that long. */
+static double known(const struct ours *o, const struct scene *e, double end)
+{
+	double first = end;
+
+	for (int i = 0; i < o->n; i++)
+		if ((double)o->set[i].time >= e->longest)
+			first = fmin(first, fmax(start_of(o, &o->set[i]), (double)o->v->now) + e->longest);
+	return first - (double)o->v->now;
+}
+
+/* The set, by when the bag is complete; for an open slot, which costs nothing, also by how soon tasks are finished before, and by how soon it is known what they take. */
 static double judge(const struct ours *o)
 {
 	double sum = 0;
 
-	for (int i = 0; i < o->nscenes; i++)
-		sum += log(completion(o, &o->scene[i]) - (double)o->a->began + 1);
+	for (int i = 0; i < o->nscenes; i++) {
+		const struct scene *e = &o->scene[i];
+		double end = completion(o, e);
+
+		sum += log(end - (double)o->a->began + 1);
+		if (o->filling)
+			sum += AHEAD * log(average(o, e, end) + 1);
+		if (o->filling && !o->a->done)
+			sum += LEARN * log(known(o, e, end) + 1);
+	}
 	return sum / o->nscenes;
 }
 
@@ -146,12 +186,12 @@ static int lengths_list(const struct ours *o, int64_t *ret)
 	return n;
 }
 
-/* Whether a request that is planned to start then can't finish a task before the bag would be complete anyway. */
-static bool too_late(const struct ours *o, int64_t start, double best)
+/* Whether a request that is planned to start then can't finish a task before the bag is complete anyway. */
+static bool too_late(const struct ours *o, int64_t start, double complete)
 {
 	struct adapter_request r = {.start = start};
 
-	return o->nscenes == 1 && log(start_of(o, &r) + o->scene[0].longest - (double)o->a->began + 1) >= best;
+	return o->nscenes == 1 && start_of(o, &r) + o->scene[0].longest >= complete;
 }
 
 /* The best candidate for one more request: what it is judged by; INFINITY: there is none that brings anything. */
@@ -159,7 +199,7 @@ static double candidate_best(struct ours *o, struct candidate *ret)
 {
 	int64_t length[LENGTHS], most_procs = least(o->a->limits.procs, o->v->pending);
 	int n = lengths_list(o, length);
-	double best = INFINITY;
+	double best = INFINITY, complete = uncovered(o) > 0 ? INFINITY : completion(o, &o->scene[0]);
 
 	for (int i = 0; i < n; i++) {
 		int64_t procs = 0;
@@ -169,7 +209,7 @@ static double candidate_best(struct ours *o, struct candidate *ret)
 
 			procs = least(most_procs, most(procs + 1, (int64_t)((double)procs * GRID)));
 			start = holes_earliest(&o->holes, procs, length[i], &end);
-			if (start == TIME_NEVER || too_late(o, start, best))
+			if (start == TIME_NEVER || too_late(o, start, complete))
 				break;
 
 			int64_t time = least(o->a->limits.time, least(STRETCH * length[i], end - start));
@@ -209,18 +249,21 @@ static int secure(struct ours *o, int slots, struct adapter_order *ret, int n)
 
 static int fill(struct ours *o, int slots, struct adapter_order *ret, int n)
 {
-	double now = judge(o);
+	double now;
 
+	o->filling = true;
+	now = judge(o);
 	while (slots-- > 0) {
 		struct candidate c;
 		double x = candidate_best(o, &c);
-		if (!(x < now - ENOUGH) && o->n > 0)
+		if (!(x < now - ENOUGH) && o->n > 0 && !(o->a->done && uncovered(o) > 0))
 			break;
 		if (x == INFINITY)
 			break;
 		n = chosen(o, &c, ret, n);
 		now = x;
 	}
+	o->filling = false;
 	return n;
 }
 
@@ -312,12 +355,12 @@ static bool is_lone_guess(const struct ours *o, int slots)
 	       (double)o->v->pending * (double)l->first_guess < (double)l->procs * (double)l->time / SMALL;
 }
 
-static bool is_much(const struct ours *o)
+/* Work is left for which even the largest requests in all open slots have no room. */
+static bool is_much(const struct ours *o, int slots)
 {
 	const struct adapter_limits *l = &o->a->limits;
 
-	return o->a->done &&
-	       (double)o->v->pending * o->scene[0].usual > MUCH * l->requests * (double)l->procs * (double)l->time;
+	return o->a->done && uncovered(o) * o->scene[0].usual > slots * (double)l->procs * (double)l->time;
 }
 
 int ours_decide(struct adapter *a, const struct adapter_view *v, struct adapter_order *ret)
@@ -332,7 +375,7 @@ int ours_decide(struct adapter *a, const struct adapter_view *v, struct adapter_
 	n = release(&o, ret, n);
 	n = shrink(&o, ret, n);
 	slots = a->limits.requests - o.n;
-	if (is_much(&o) || is_lone_guess(&o, slots)) {
+	if (is_much(&o, slots) || is_lone_guess(&o, slots)) {
 		struct adapter_view rest = *v;
 		rest.request = o.set;
 		rest.nrequests = (size_t)o.n;

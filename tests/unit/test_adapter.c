@@ -172,6 +172,42 @@ static void ours_replaces(void **state)
 	adapter_destroy(a);
 }
 
+/* An old bag, and work for more than the request that waits: the other slot is filled, however little that is beside the bag's age. */
+static void ours_keeps_its_slots_filled(void **state)
+{
+	struct adapter_order o[ADAPTER_ORDERS];
+	const int64_t now = 1000000000;
+	struct adapter_request out = {.id = 7, .procs = 10, .time = 10 * HOUR, .start = now + 50 * HOUR};
+	const struct adapter_span spans[] = {{now, now + 60 * HOUR, 0}, {now + 60 * HOUR, TIME_NEVER, 10}};
+	struct adapter_view v = {
+		.now = now, .free = spans, .nfree = 2, .pending = 150, .idle = 150, .request = &out, .nrequests = 1};
+	struct adapter *a = create(ADAPTER_OURS, 2);
+
+	adapter_task_done(a, HOUR);
+	assert_int_equal(adapter_decide(a, &v, o), 1);
+	assert_int_equal(o[0].what, ADAPTER_SUBMIT);
+	assert_true(o[0].procs * (o[0].time / HOUR) >= 50);
+	adapter_destroy(a);
+}
+
+/* A hole that can't complete the bag still takes tasks off the request that can, at the end of the queue. */
+static void ours_takes_what_it_can_get_meanwhile(void **state)
+{
+	struct adapter_order o[ADAPTER_ORDERS];
+	struct adapter_request out = {.id = 7, .procs = 10, .time = 10 * HOUR, .start = 100 * HOUR};
+	static const struct adapter_span spans[] = {
+		{0, 3 * HOUR, 2}, {3 * HOUR, 110 * HOUR, 0}, {110 * HOUR, TIME_NEVER, 10}};
+	struct adapter_view v = {.free = spans, .nfree = 3, .pending = 10, .idle = 10, .request = &out, .nrequests = 1};
+	struct adapter *a = create(ADAPTER_OURS, 2);
+
+	adapter_task_done(a, HOUR);
+	assert_int_equal(adapter_decide(a, &v, o), 1);
+	assert_int_equal(o[0].what, ADAPTER_SUBMIT);
+	assert_int_equal(o[0].procs, 2);
+	assert_in_range(o[0].time, 2 * HOUR, 3 * HOUR);
+	adapter_destroy(a);
+}
+
 static void ours_releases_what_is_idle(void **state)
 {
 	struct adapter_order o[ADAPTER_ORDERS];
@@ -284,6 +320,8 @@ int main(void)
 		cmocka_unit_test(initial_takes_what_is_free),
 		cmocka_unit_test(ours_probes),
 		cmocka_unit_test(ours_replaces),
+		cmocka_unit_test(ours_keeps_its_slots_filled),
+		cmocka_unit_test(ours_takes_what_it_can_get_meanwhile),
 		cmocka_unit_test(ours_releases_what_is_idle),
 		cmocka_unit_test(limits_are_kept),
 	};
