@@ -3,7 +3,7 @@ import { Fragment, type JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { post, type Job, type Refused } from "./api";
 import { Bags } from "./bags";
-import { number } from "./format";
+import { durationParse, number } from "./format";
 import { Confirm, Instant, jobLink, Problem, short, State, useLive, whyOf } from "./parts";
 import { errorText, type Said } from "./said";
 import { t, type Sentence } from "./text";
@@ -108,6 +108,51 @@ function Elements({ id, columns }: { id: string; columns: number }): JSX.Element
   );
 }
 
+interface Wanted {
+  action: string;
+  body: object;
+}
+
+/* To which queue the selected jobs go. */
+function Move({ n, onDo, onNo }: { n: number; onDo: (w: Wanted) => void; onNo: () => void }): JSX.Element {
+  const { data } = useLive<{ queues: { name: string }[] }>("/v1/queues", () => false);
+  const [queue, setQueue] = useState("");
+  return (
+    <Confirm title={t("bulk.move.title", { n })} text={t("bulk.move.text")} action={t("bulk.move.do")} onYes={() => queue && onDo({ action: "move", body: { queue } })} onNo={onNo}>
+      <label>
+        {t("col.queue")}
+        <select value={queue} onChange={(e) => setQueue(e.currentTarget.value)}>
+          <option value="" />
+          {data?.queues.map((q) => (
+            <option key={q.name} value={q.name}>
+              {q.name}
+            </option>
+          ))}
+        </select>
+      </label>
+    </Confirm>
+  );
+}
+
+/* What is empty stays as it is. */
+function Alter({ n, onDo, onNo }: { n: number; onDo: (w: Wanted) => void; onNo: () => void }): JSX.Element {
+  const [priority, setPriority] = useState("");
+  const [walltime, setWalltime] = useState("");
+  const body = { ...(priority === "" ? {} : { priority: Number(priority) }), ...(walltime === "" ? {} : { resources: [`walltime=${walltime}`] }) };
+  const wrong = walltime !== "" && Number.isNaN(durationParse(walltime));
+  return (
+    <Confirm title={t("bulk.alter.title", { n })} text={t("bulk.alter.text")} action={t("bulk.alter.do")} onYes={() => !wrong && Object.keys(body).length && onDo({ action: "alter", body })} onNo={onNo}>
+      <label>
+        {t("submit.priority")} <input type="number" min={-1024} max={1023} value={priority} onInput={(e) => setPriority(e.currentTarget.value)} />
+      </label>
+      <label>
+        {t("field.walltime")} <input value={walltime} placeholder="1:00:00" spellcheck={false} aria-invalid={wrong} onInput={(e) => setWalltime(e.currentTarget.value)} />
+      </label>
+      {wrong && <p class="problem">{t("invalid.walltime")}</p>}
+    </Confirm>
+  );
+}
+
 export function JobsView({ user }: { user: string }): JSX.Element {
   const [state, setState] = useState("active");
   const [mine, setMine] = useState(false);
@@ -116,7 +161,7 @@ export function JobsView({ user }: { user: string }): JSX.Element {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
   const [shown, setShown] = useState(PAGE);
-  const [asked, setAsked] = useState(false);
+  const [asked, setAsked] = useState<"delete" | "rerun" | "move" | "alter" | null>(null);
   const [failure, setFailure] = useState<Error | null>(null);
   const path = `/v1/jobs?${STATES[state]}&fields=${FIELDS}&limit=${LOADED}${mine ? `&user=${encodeURIComponent(user)}` : ""}`;
   const { data, error, reload } = useLive<{ jobs: Job[]; next: string | null }>(path, (c) => !!c.job);
@@ -133,7 +178,7 @@ export function JobsView({ user }: { user: string }): JSX.Element {
 
   const toggle = (id: string) => setSelected(toggled(selected, id));
   const act = async (action: string, more: object = {}) => {
-    setAsked(false);
+    setAsked(null);
     try {
       const r = await post<{ results: { id: string; error?: Said }[] }>(`/v1/jobs/${action}`, { ids: [...selected].map(short), ...more });
       const wrong = r.results.filter((x) => x.error);
@@ -187,12 +232,24 @@ export function JobsView({ user }: { user: string }): JSX.Element {
         <button type="button" disabled={!selected.size} onClick={() => void act("release", { holds: "u" })}>
           {t("action.release")}
         </button>
-        <button type="button" class="danger" disabled={!selected.size} onClick={() => setAsked(true)}>
+        <button type="button" disabled={!selected.size} onClick={() => setAsked("alter")}>
+          {t("bulk.alter")}
+        </button>
+        <button type="button" disabled={!selected.size} onClick={() => setAsked("move")}>
+          {t("bulk.move")}
+        </button>
+        <button type="button" disabled={!selected.size} onClick={() => setAsked("rerun")}>
+          {t("bulk.rerun")}
+        </button>
+        <button type="button" class="danger" disabled={!selected.size} onClick={() => setAsked("delete")}>
           {t("action.delete")}
         </button>
       </div>
-      {asked && (
-        <Confirm title={t("confirm.delete.title", { n: selected.size })} text={t("confirm.delete.text")} action={t("action.delete")} onYes={() => void act("delete")} onNo={() => setAsked(false)} />
+      {asked === "move" && <Move n={selected.size} onDo={(w) => void act(w.action, w.body)} onNo={() => setAsked(null)} />}
+      {asked === "alter" && <Alter n={selected.size} onDo={(w) => void act(w.action, w.body)} onNo={() => setAsked(null)} />}
+      {asked === "rerun" && <Confirm title={t("bulk.rerun.title", { n: selected.size })} text={t("bulk.rerun.text")} action={t("bulk.rerun.do")} onYes={() => void act("rerun")} onNo={() => setAsked(null)} />}
+      {asked === "delete" && (
+        <Confirm title={t("confirm.delete.title", { n: selected.size })} text={t("confirm.delete.text")} action={t("action.delete")} onYes={() => void act("delete")} onNo={() => setAsked(null)} />
       )}
       {data && !rows.length ? (
         <p class="empty">{t("jobs.none")}</p>

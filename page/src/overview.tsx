@@ -150,6 +150,11 @@ export function OverviewView(): JSX.Element {
             </Card>
             <Card title={t("overview.waiting")} class="wide">
               <Waiting jobs={data.waiting_jobs} />
+              {data.waiting > data.waiting_jobs.length && (
+                <p class="quiet">
+                  {t("overview.waiting.more", { shown: number(data.waiting_jobs.length), all: number(data.waiting) })} <a href="#/jobs">{t("overview.all")}</a>
+                </p>
+              )}
             </Card>
             {data.users.length > 0 && (
               <Card title={t("overview.users")}>

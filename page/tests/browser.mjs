@@ -200,8 +200,73 @@ async function machine() {
   ok("who changed what, and what undoes it", true);
 }
 
+async function confirmed(button) {
+  await button.click();
+  await page.getByRole("dialog").getByRole("button", { name: "Confirm" }).click();
+}
+
+/* Actions on selected jobs; the answer says what became of them. */
+async function bulk(action, fill) {
+  await page.getByRole("checkbox", { name: /^Select job/ }).check();
+  await page.getByRole("button", { name: `${action} …` }).click();
+  const dialog = page.getByRole("dialog");
+  await fill(dialog);
+  const [answer] = await Promise.all([page.waitForResponse((r) => r.request().method() === "POST" && r.url().includes("/v1/jobs/")), dialog.getByRole("button", { name: action, exact: true }).click()]);
+  return (await answer.json()).results[0].error?.message ?? "done";
+}
+
+/* A queue and a reservation from nothing and back, and jobs that are changed together. */
+async function changes() {
+  await go("#/nodes", "Nodes");
+  await page.getByLabel("Colour by").selectOption("owner");
+  await page.locator(".tile-owner small").first().getByText(/./).waitFor();
+  await page.getByLabel("Colour by").selectOption("state");
+  ok("tiles by owner and by state", (await page.locator(".tile-state small").allTextContents()).join() === "busy,busy");
+  await go("#/admin/queues", "Administration");
+  const night = page.getByRole("row", { name: /^night/ });
+  await page.getByLabel("New").fill("night");
+  await confirmed(page.getByRole("button", { name: "Create …" }));
+  await confirmed(night.getByRole("button", { name: "Open" }));
+  await night.getByRole("button", { name: "Close" }).waitFor();
+  await night.getByRole("button", { name: "night", exact: true }).click();
+  await page.getByLabel("Attribute", { exact: true }).fill("max_running");
+  await page.getByLabel("Value", { exact: true }).fill("5");
+  await page.getByRole("button", { name: "Set …" }).click();
+  ok("what a change means is said", (await page.getByRole("dialog").textContent()).includes("max_running changes from not set to 5."));
+  await page.getByRole("dialog").getByRole("button", { name: "Confirm" }).click();
+  await night.getByText("max_running = 5").waitFor();
+  await go("#/jobs", "Jobs");
+  await page.getByRole("searchbox").fill("held1");
+  await page.getByText("1 of 1 jobs").waitFor();
+  const moved = await bulk("Move", (d) => d.getByLabel("Queue").selectOption("night"));
+  await page.getByRole("row", { name: /held1/ }).getByText("night").waitFor();
+  const altered = await bulk("Change", (d) => d.getByLabel("Priority").fill("7"));
+  const again = await bulk("Run again", async () => undefined);
+  await page.locator(".problem").waitFor();
+  const back = await bulk("Move", (d) => d.getByLabel("Queue").selectOption("batch"));
+  ok("jobs are moved, changed, and what can't be is told", moved === "done" && altered === "done" && back === "done" && again !== "done", [moved, altered, again, back].join("; "));
+  await go("#/admin/queues", "Administration");
+  await confirmed(page.getByRole("button", { name: "Delete night" }));
+  await night.waitFor({ state: "hidden" });
+  await go("#/admin/reservations", "Administration");
+  await page.getByLabel("New").fill("mended");
+  await confirmed(page.getByRole("button", { name: "Create …" }));
+  const mended = page.getByRole("row", { name: /^mended/ });
+  await mended.getByRole("button", { name: "mended", exact: true }).click();
+  await page.getByLabel("Attribute", { exact: true }).fill("nodes");
+  await page.getByLabel("Value", { exact: true }).fill("n1");
+  await page.getByRole("button", { name: "Set …" }).click();
+  await page.getByRole("dialog").getByText(/job\(s\) would start later|No job would start later/).waitFor();
+  await page.getByRole("dialog").getByRole("button", { name: "Confirm" }).click();
+  await mended.getByText("nodes = n1").waitFor();
+  await confirmed(page.getByRole("button", { name: "Delete mended" }));
+  await mended.waitFor({ state: "hidden" });
+  ok("a reservation says whom it would delay, before it is made", true);
+}
+
 /* The past under another policy, computed beside the server. */
 async function simulation() {
+  await go("#/admin", "Administration");
   await page.getByRole("link", { name: "Simulation" }).click();
   await page.getByLabel(/^Compare shunt/).selectOption("fcfs");
   await page.getByRole("button", { name: "Simulate" }).click();
@@ -344,6 +409,7 @@ try {
   await list();
   await portuguese();
   await machine();
+  await changes();
   await simulation();
   await workstations();
   await plan();
