@@ -20,6 +20,8 @@
 #include "cmd/program.h"
 #include "station/pool_table.h"
 
+#define PATIENCE_MS 3000 /* after which it is looked why nothing happens */
+
 struct arguments {
 	int64_t n, priority;
 	const char *need, *graph;
@@ -56,6 +58,7 @@ struct spawn {
 	int64_t failed;	    /* the number of the first that failed; -1: none */
 	int code;
 	bool input;	 /* standard input is passed on */
+	bool asked;	 /* why nothing happens, or something did */
 	bool midline[3]; /* of fd 1 and 2: the last line has no end yet */
 };
 
@@ -157,13 +160,40 @@ static void on_done(struct spawn *s, const json_t *head, int64_t task)
 	result_count(s, task, code);
 }
 
+/* Whoever has just made a pool types at all of its stations: that is why they take no tasks. */
+static void wait_explain(const struct spawn *s, const json_t *stations)
+{
+	struct strbuf states = {0};
+	const json_t *o;
+	size_t i;
+
+	json_array_foreach(stations, i, o)
+	{
+		const char *state = json_string_value(json_object_get(o, "state"));
+		if (state && strcmp(state, "ready") == 0)
+			break; /* it only takes its time */
+		if (i < 5)
+			strbuf_printf(&states, "%s%s is %s", i ? ", " : "",
+				      json_string_value(json_object_get(o, "name")), state ? state : "");
+	}
+	if (i == json_array_size(stations))
+		command_fail(
+			s->command,
+			"waiting: no station takes tasks now (%s%s); one is closed while its owner uses it: see 'shunt owner', 'shunt pool status'",
+			strbuf_text(&states), i > 5 ? ", ..." : "");
+	strbuf_fini(&states);
+}
+
 static void frame_take(struct spawn *s, const json_t *head, const char *data, size_t n)
 {
 	const char *t = json_string_value(json_object_get(head, "t"));
 	int64_t task = json_integer_value(json_object_get(head, "task")) - 1;
 	json_int_t fd = json_integer_value(json_object_get(head, "fd"));
 
-	if (t && strcmp(t, "out") == 0 && (fd == 1 || fd == 2)) {
+	s->asked = true;
+	if (t && strcmp(t, "status") == 0) {
+		wait_explain(s, json_object_get(head, "stations"));
+	} else if (t && strcmp(t, "out") == 0 && (fd == 1 || fd == 2)) {
 		output_show(s, task, (int)fd, data, n);
 	} else if (t && strcmp(t, "done") == 0) {
 		on_done(s, head, task);
@@ -286,8 +316,12 @@ static int serve(struct spawn *s)
 		json_t *head;
 		const char *data;
 		size_t n;
-		int rc;
-		if (poll(fds, 3, -1) < 0)
+		int rc = poll(fds, 3, s->asked ? -1 : PATIENCE_MS);
+		if (rc == 0) {
+			s->asked = true;
+			pool_wire_send(&s->wire, json_pack("{s:s}", "t", "status"), NULL, 0);
+		}
+		if (rc <= 0)
 			continue;
 		if (fds[1].revents)
 			signal_pass(s);
