@@ -438,7 +438,7 @@ static void test_where(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_limit),	  cmocka_unit_test(test_part),	    cmocka_unit_test(test_facts),
+		WITH_DIRECTORY(test_limit),	  cmocka_unit_test(test_part),	    cmocka_unit_test(test_facts),
 		cmocka_unit_test(test_facts_say), cmocka_unit_test(test_facts_now), WITH_DIRECTORY(test_health),
 		WITH_DIRECTORY(test_health_late), WITH_DIRECTORY(test_home),	    WITH_DIRECTORY(test_member),
 		WITH_DIRECTORY(test_keys),	  cmocka_unit_test(test_where),
