@@ -4,7 +4,7 @@ import { chromium } from "playwright-core";
 const [url, directory, only = ""] = process.argv.slice(2); /* only: the beginning of names */
 const VIEWS = [
   ["overview", "#/", 1280, 860, "light"],
-  ["job", "#/jobs/running", 1280, 860, "light"],
+  ["job", "#/jobs/running", 1280, 1240, "light"],
   ["plan", "#/plan", 1280, 860, "light"],
   ["submit", "#/submit", 1280, 860, "light"],
   ["history", "#/history", 1280, 860, "light"],
@@ -14,8 +14,6 @@ const VIEWS = [
   ["kiosk", "#/kiosk", 1920, 1080, "dark"],
   ["jobs-dark", "#/jobs", 1280, 860, "dark"],
   ["plan-dark", "#/plan", 1280, 860, "dark"],
-  ["simulation-dark", "#/admin/simulation", 1280, 1000, "dark"],
-  ["simulation-phone", "#/admin/simulation", 390, 844, "light"],
   ["overview-phone", "#/", 390, 844, "light"],
   ["job-phone", "#/jobs/running", 390, 844, "dark"],
 ];
@@ -41,6 +39,6 @@ for (const [name, hash, width, height, colorScheme] of VIEWS.filter((v) => v[0].
     await page.locator(".verdict").waitFor();
   }
   await page.waitForTimeout(1500); /* the newest data, and a drawn canvas */
-  await page.screenshot({ path: `${directory}/${name}.png`, fullPage: !!process.env.WHOLE });
+  await page.screenshot({ path: `${directory}/${name}.png` });
 }
 await browser.close();
