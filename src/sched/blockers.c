@@ -237,12 +237,14 @@ static bool amounts_kept(const struct inquiry *q)
 /* Reservations that keep it out, or that it is bound to. */
 static void fenced_ask(struct inquiry *q)
 {
+	enum wholeness whole = cluster_job_request(q->s->c, q->job)->whole;
 	uint32_t n = (uint32_t)q->s->c->nodes.n;
 	bool *usable = mem_zalloc((n + 1) * sizeof *usable);
 	struct fence f = {0};
 
 	for (uint32_t i = 0; i < n; i++)
-		usable[i] = q->open[i] && plan_passes(q->s->p, q->job, i, q->s->now, q->s->now + q->length, NULL);
+		usable[i] = q->open[i] &&
+			    plan_piece_passes(q->s->p, q->job, whole, (int32_t)i, q->s->now, q->s->now + q->length);
 	q->unfenced = plan_has_fences(q->s->p, q->job) && (!could_hold(q, usable) || amounts_kept(q));
 	if (q->unfenced) {
 		struct reason *r = reason_add(q, WHY_RESERVATION);

@@ -8,12 +8,15 @@
 
 #define SPANS_MOST 2000 /* nights that are looked at for a place */
 
-/* A place that ends by `until`: of the whole length or, if it may be cut, of what is left, but of more than `least`. */
-static int64_t place_until(struct sched *s, uint32_t id, int64_t from, int64_t until, int64_t length, int64_t least)
+/* A place that ends by `until`: of the whole length or, if it may be cut, of what is left, but of more than `least`. *ret_never: there is none at any time. */
+static int64_t place_until(struct sched *s, uint32_t id, int64_t from, int64_t until, int64_t length, int64_t least,
+			   bool *ret_never)
 {
+	*ret_never = false;
 	while (until - from > least) {
 		int64_t part = length < until - from ? length : until - from;
 		int64_t at = plan_insert_earliest(s->p, &s->plain, id, from, part);
+		*ret_never = at == TIME_NEVER;
 		if (at == TIME_NEVER || at + part <= until)
 			return at;
 		plan_take_job(s->p, id);
@@ -26,6 +29,7 @@ int64_t place_earliest(struct sched *s, uint32_t id, int64_t from, int64_t lengt
 {
 	const struct job *job = cluster_job(s->c, id);
 	int64_t begin, end, least, at = TIME_NEVER;
+	bool never;
 
 	if (!cluster_nightly(s->c, job))
 		return plan_insert_earliest(s->p, &s->plain, id, from, length);
@@ -35,8 +39,8 @@ int64_t place_earliest(struct sched *s, uint32_t id, int64_t from, int64_t lengt
 			begin = from;
 		if (end == TIME_NEVER)
 			return plan_insert_earliest(s->p, &s->plain, id, begin, length);
-		at = place_until(s, id, begin, end, length, least);
-		if (at != TIME_NEVER)
+		at = place_until(s, id, begin, end, length, least, &never);
+		if (at != TIME_NEVER || never)
 			return at;
 		from = end;
 	}

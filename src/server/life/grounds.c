@@ -25,6 +25,7 @@
 #include "server/job/spec.h"
 #include "server/life/block.h"
 #include "server/life/foresee.h"
+#include "server/life/overlay.h"
 #include "server/life/world.h"
 #include "server/node/nodes.h"
 #include "server/server.h"
@@ -115,7 +116,8 @@ static void find_times(struct finding *f, unsigned block)
 		strbuf_printf(&text, "its last attempt could not be started or was lost (failure %u)",
 			      f->e->failures ? f->e->failures->total : 0);
 		if (f->e->failures)
-			strbuf_printf(&change, "it will be retried at %s",
+			strbuf_printf(&change,
+				      "it will be retried at %s; a manager has it tried at once with qrls -h s",
 				      instant_format(f->e->failures->until, when, sizeof when));
 		add(f, "retry", &text, strbuf_text(&change));
 	}
@@ -188,7 +190,7 @@ static void change_of(const struct finding *f, const struct reason *r, struct st
 		strbuf_puts(out, "bring the nodes back (see 'shunt nodes'; an operator uses 'shunt nodes online')");
 		break;
 	case WHY_AVOIDED:
-		strbuf_puts(out, "wait until the pause is over, or let it try them again with qhold and qrls");
+		strbuf_puts(out, "wait until the pause is over; a manager has them tried at once with qrls -h s");
 		break;
 	case WHY_BOOKED:
 		strbuf_puts(out,
@@ -201,7 +203,11 @@ static void change_of(const struct finding *f, const struct reason *r, struct st
 		strbuf_puts(out, "wait until then, or have an administrator change long_checkpoint_hours");
 		break;
 	case WHY_NEVER:
-		strbuf_puts(out, "change the request with qalter -l");
+		strbuf_puts(
+			out,
+			overlays_could_hold(f->s, f->e->spec->request, f->e->spec->allowed)
+				? "wait until nodes of an overlay come (see 'shunt overlay'), or change the request with qalter -l"
+				: "change the request with qalter -l");
 		break;
 	case WHY_ORDER:
 		strbuf_puts(
@@ -221,8 +227,8 @@ static void along_collect(const struct finding *f, unsigned block, job_vec *ret)
 {
 	const struct server *s = f->s;
 
-	if (queue_is_remote(word(s, f->e->spec->queue)))
-		return;
+	if (queue_is_remote(word(s, f->e->spec->queue)) || queue_is_started(s, f->e->spec->queue))
+		return; /* to move it to another queue releases nobody else */
 	for (uint32_t id = 1; block & BLOCK_QUEUE && id < s->jobs->entries.n; id++)
 		if (id != f->id && gate_blocks(s->gate, id) == BLOCK_QUEUE && s->jobs->entries.v[id].spec &&
 		    s->jobs->entries.v[id].spec->queue == f->e->spec->queue && entry_job(s, id)->state == STATE_HELD)
@@ -264,9 +270,12 @@ static void find_scheduled(struct finding *f, unsigned block, bool released)
 	free(there);
 }
 
-/* Who depends on a job that holds what it needs waits for one event, not for two. */
-static void find_implied(struct finding *f)
+/* Who depends on a job that holds what it needs waits for one event, not for two; and who releases it for the system forgets its failures. */
+static void find_implied(struct finding *f, unsigned block)
 {
+	for (size_t i = 0; i < f->list->n && block & BLOCK_SYSTEM; i++)
+		f->list->v[i].detail.implied |=
+			strcmp(f->list->v[i].code, "retry") == 0 || strcmp(f->list->v[i].code, "avoided") == 0;
 	for (size_t i = 0; i < f->list->n; i++) {
 		struct ground *g = &f->list->v[i];
 		for (size_t k = 0; strcmp(g->code, "depend") == 0 && k < f->list->n; k++)
@@ -291,5 +300,5 @@ void grounds_find(struct server *s, uint32_t id, ground_vec *ret)
 		    "a manager runs qmgr -c 'set server scheduling = True'");
 	if (!(block & BLOCK_MISFIT))
 		find_scheduled(&f, block, block || off || s->turn->dirty);
-	find_implied(&f);
+	find_implied(&f, block);
 }
