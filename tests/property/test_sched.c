@@ -233,6 +233,16 @@ static bool reservation_begins(const struct drive *d)
 	return false;
 }
 
+/* Under EASY a job has a place only while the reservation is on that it is bound to (fences_too_early): until then it competes with nobody but those who may use it,
+ * and in between it has been promised nothing. */
+static bool reservation_is_on(const struct drive *d, uint32_t id)
+{
+	for (int i = 0; i < d->t->nfences; i++)
+		if (d->t->fence[i].id == id && d->t->fence[i].start <= d->now && d->now < d->t->fence[i].end)
+			return true;
+	return false;
+}
+
 static void promises_check(struct drive *d)
 {
 	struct promises *p = d->context;
@@ -244,9 +254,10 @@ static void promises_check(struct drive *d)
 		const struct job *job = cluster_job(d->c, i);
 		if (job->state == STATE_HELD || (released && !d->policy->keep))
 			p->start[i] = TIME_NEVER;
-		if (job->bound &&
-		    !d->policy->keep) /* it has a place only while its reservation is on (fences_too_early) */
+		if (job->bound && !d->policy->keep && !d->job[i].runs && !reservation_is_on(d, job->bound)) {
+			p->start[i] = TIME_NEVER;
 			continue;
+		}
 		int64_t at = TIME_NEVER;
 		if (d->job[i].runs)
 			at = job->start;
