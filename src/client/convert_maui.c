@@ -378,10 +378,23 @@ static const struct {
 	{"STATDIR", "statistics come from the history: shunt history, shunt usage"},
 	{"FEATURENODETYPEHEADER", "features are set by 'shunt nodes set N features=...'"},
 	{"FEATUREPROCSPEEDHEADER", "features are set by 'shunt nodes set N features=...'"},
+	{"PREEMPTPOLICY", "stopped jobs are requeued, after a checkpoint if they make any: see may_preempt of a QoS"},
 	{"CHECKPOINTFILE", "the state is in the store, written as it changes"},
 	{"CHECKPOINTINTERVAL", "the state is in the store, written as it changes"},
 	{"CHECKPOINTEXPIRATIONTIME", "the state is in the store, written as it changes"},
 };
+
+/* Nodes are not objects of qmgr's language: what can be set of them is said. */
+static void node_read(struct conversion *c, const char *node, char *rest)
+{
+	for (char *save, *pair = strtok_r(rest, " \t", &save); pair; pair = strtok_r(NULL, " \t", &save)) {
+		if (strncasecmp(pair, "SPEED=", 6) == 0)
+			convert_remark(c, "speed of node %.60s: 'shunt nodes set %.60s speed=%.20s'", node, node,
+				       pair + 6);
+		else
+			convert_remark(c, "%.60s of node %.60s has no equivalent", pair, node);
+	}
+}
 
 void convert_maui(struct conversion *c, char *line)
 {
@@ -419,6 +432,8 @@ void convert_maui(struct conversion *c, char *line)
 		convert_set(c, server, "tolerance", value);
 	else if (strcasecmp(key, "FSPOLICY") == 0) {
 		convert_remark(c, "FSPOLICY %.40s: fairshare counts CPUs x time, whatever was used of them", value);
+	} else if (strcasecmp(key, "NODECFG") == 0 && index) {
+		node_read(c, index, value);
 	} else {
 		for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
 			if (strcasecmp(key, elsewhere[i].key) == 0) {

@@ -144,7 +144,7 @@ static void partition_pair(struct conversion *c, struct attrs *a, const char *na
 			convert_remark(
 				c, "%s=%s of %.60s: CPUs are never shared; jobs that want whole nodes say place=excl",
 				key, value, name);
-	} else
+	} else if (strncasecmp(key, "Allow", 5) != 0 || strcasecmp(value, "ALL") != 0)
 		convert_remark(c, "%.60s=%.80s of partition %.60s has no equivalent", key, value, name);
 }
 
@@ -239,6 +239,7 @@ static const struct {
 	{"ControlMachine", NULL, "the machine where 'shunt up' runs; a second server stands by on one PostgreSQL"},
 	{"BackupController", NULL, "a second server stands by on one PostgreSQL"},
 	{"SlurmUser", NULL, "the server's account is made by 'make install'"},
+	{"JobSubmitPlugins", NULL, "hooks in Lua decide at submission: see 'shunt hooks' and docs/hooks.md"},
 	{"Prolog", NULL, "prologue in shunt.conf"},
 	{"Epilog", NULL, "epilogue in shunt.conf"},
 	{"TaskProlog", NULL, "prologue in shunt.conf"},
