@@ -140,19 +140,23 @@ int ids_add(name_list *ids, const char *text, struct err *err)
 	return 0;
 }
 
-void change_matching(struct change *ch, const char *action, json_t *body, json_t *filter)
+bool change_matching(struct change *ch, const char *action, json_t *body, json_t *filter)
 {
 	json_t *all = body ? body : json_object();
+	bool any = true;
 	struct strbuf path = {0};
 	struct reply r;
 
 	strbuf_printf(&path, "/v1/jobs/%s", action);
 	json_object_set_new(all, "filter", filter);
-	if (change_ask(ch, "POST", path.text, all, NULL, &r))
+	if (change_ask(ch, "POST", path.text, all, NULL, &r)) {
 		results_tell(ch, json_object_get(r.json, "results"), NULL, 0);
+		any = r.status == 202 || json_array_size(json_object_get(r.json, "results")) > 0;
+	}
 	reply_fini(&r);
 	strbuf_fini(&path);
 	json_decref(all);
+	return any;
 }
 
 void change_jobs(struct change *ch, const char *action, json_t *body, char *const *id, int n)

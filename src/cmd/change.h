@@ -27,8 +27,8 @@ int change_close(struct change *ch);
 /* Does `action` to these jobs; "12[1-3]" is three of them, and "all" those that the user may touch. `body` is taken:
  * what goes beside the ids. */
 void change_jobs(struct change *ch, const char *action, json_t *body, char *const *id, int n);
-/* Does it to the jobs that match the filter, which is taken, too. */
-void change_matching(struct change *ch, const char *action, json_t *body, json_t *filter);
+/* Does it to the jobs that match the filter, which is taken, too. False: there are none. */
+bool change_matching(struct change *ch, const char *action, json_t *body, json_t *filter);
 /* PATCHes attributes: `op` set, add, remove, unset; `path` is /v1/server or /v1/queues/NAME. False: it failed, and
  * that was said. */
 bool change_attribute(struct change *ch, const char *path, const char *op, const char *name, const char *value);

@@ -35,28 +35,33 @@ static const char *const examples[] = {
 	NULL,
 };
 
-/* Whether "all" is clear: of one who may remove everybody's jobs it is not. Without a server nobody knows what the caller may do; then they are his own. */
-static bool all_is_clear(struct change *ch)
+/* Whether that is clear: "all" of one who may remove everybody's jobs is not, nor is "everyone" of a user. Without a server nobody knows what the caller may do; then they are his own. */
+static bool all_is_clear(struct change *ch, bool everyone)
 {
 	struct reply reply = {0};
 	struct err err;
-	bool clear = client_ask(ch->client, "GET", "/v1/whoami", NULL, 0, &reply, &err) < 0 ||
-		     strcmp(object_text(reply.json, "role"), "user") == 0;
+	bool known = client_ask(ch->client, "GET", "/v1/whoami", NULL, 0, &reply, &err) == 0,
+	     plain = strcmp(object_text(reply.json, "role"), "user") == 0;
 
 	reply_fini(&reply);
-	if (!clear)
+	if (known && plain && everyone)
+		ch->code = command_misused(ch->c, "you may remove your own jobs only: --all removes all of them");
+	else if (known && !plain && !everyone)
 		ch->code = command_misused(
 			ch->c, "you may remove everybody's jobs: say whose with --user USER, or --everyone");
-	return clear;
+	return !known || plain != everyone;
 }
 
 static void kill_of(struct change *ch, json_t *body, const char *name, json_t *value)
 {
 	json_t *filter = json_pack("{s:s}", "state", "Q,H,W,R,S,B,E");
+	char *user = mem_strdup(json_is_string(value) ? json_string_value(value) : "");
 
 	if (value)
 		json_object_set_new(filter, name, value);
-	change_matching(ch, "delete", json_incref(body), filter);
+	if (!change_matching(ch, "delete", json_incref(body), filter) && *user)
+		ch->code = command_fail(ch->c, "%.100s has no jobs that you may remove", user);
+	free(user);
 }
 
 static bool says_all(const struct operands *o)
@@ -84,12 +89,14 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	if (a->message)
 		json_object_set_new(body, "message", json_string(a->message));
 	if (all) {
-		if (all_is_clear(&ch))
+		if (all_is_clear(&ch, false))
 			kill_of(&ch, body, "mine", json_true());
 	} else if (o->n) {
 		change_jobs(&ch, "delete", json_incref(body), o->v, o->n);
-	} else {
-		kill_of(&ch, body, "user", a->user ? json_string(a->user) : NULL); /* NULL: of everyone */
+	} else if (a->user) {
+		kill_of(&ch, body, "user", json_string(a->user));
+	} else if (all_is_clear(&ch, true)) {
+		kill_of(&ch, body, NULL, NULL);
 	}
 	json_decref(body);
 	return change_close(&ch);

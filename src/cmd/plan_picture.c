@@ -69,11 +69,14 @@ static void piece_draw(const struct picture *p, struct lane *l, int index, int f
 		l->text[i] = fill[piece->state];
 		l->piece[i] = index;
 	}
-	id_short(piece->job, id, sizeof id);
+	snprintf(id, sizeof id, "another's");
+	if (*piece->job) /* else it is not shown */
+		id_short(piece->job, id, sizeof id);
 	if (piece->held)
 		n = snprintf(label, sizeof label, "%s held", id);
 	else
-		n = snprintf(label, sizeof label, "%s %s x%" PRId64, id, piece->name, piece->cpus);
+		n = snprintf(label, sizeof label, "%s%s%s x%" PRId64, id, *piece->name ? " " : "", piece->name,
+			     piece->cpus);
 	if (n > room)
 		n = snprintf(label, sizeof label, "%s", id);
 	/* Names of letters beyond ASCII would need more bytes than columns. */

@@ -59,7 +59,10 @@ static void part_draw(const struct plan_view *v, const struct plan_piece *p, dou
 
 	if (width < 1)
 		width = 1;
-	strbuf_printf(&text, "%s %s (%s), ", p->job, p->name, p->owner);
+	if (*p->job)
+		strbuf_printf(&text, "%s %s (%s), ", p->job, p->name, p->owner);
+	else
+		strbuf_puts(&text, "another user's job, ");
 	if (p->held)
 		strbuf_printf(&text, "kept free, because the job holds the whole partition, %s", words[p->state]);
 	else
