@@ -385,8 +385,10 @@ int ours_decide(struct adapter *a, const struct adapter_view *v, struct adapter_
 			n = secure(&o, slots - 1, ret, n);
 			slots = 1;
 		}
+		int before = n;
 		n = fill(&o, slots, ret, n);
-		n = replace(&o, ret, n);
+		if (n == before) /* what was submitted may let a waiting one start, which then can't be replaced */
+			n = replace(&o, ret, n);
 	}
 	vec_free(&o.holes);
 	return n;

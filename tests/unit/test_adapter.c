@@ -259,7 +259,7 @@ static struct adapter_view random_view(struct rng *r, struct adapter_span *span,
 static void check_orders(const struct adapter_view *v, const struct adapter_limits *l, const struct adapter_order *o,
 			 int n)
 {
-	bool gone[ADAPTER_REQUESTS] = {0};
+	bool gone[ADAPTER_REQUESTS] = {0}, submitted = false;
 	int out = (int)v->nrequests;
 
 	assert_in_range(n, 0, ADAPTER_ORDERS);
@@ -268,8 +268,10 @@ static void check_orders(const struct adapter_view *v, const struct adapter_limi
 			assert_in_range(o[i].procs, 1, l->procs);
 			assert_in_range(o[i].time, 1, l->time);
 			assert_in_range(++out, 1, l->requests);
+			submitted = true;
 			continue;
 		}
+		assert_false(submitted); /* whoever waited may run by then */
 		assert_in_range(o[i].id, 0, v->nrequests - 1);
 		assert_false(gone[o[i].id]);
 		assert_int_equal(v->request[o[i].id].running, o[i].what == ADAPTER_RELEASE);
