@@ -35,12 +35,24 @@ struct step {
 
 typedef VEC(struct step) step_vec;
 
+/* Jobs that will be displaced have their partition again afterwards. */
+static void restarts_add(const struct server *s, struct view_plan *p, uint32_t partition)
+{
+	const booking_vec *v = s->plan->node[s->cluster->partitions.v[partition].first].bookings;
+
+	for (size_t i = 0; v && i < v->n; i++)
+		if (v->v[i].owner.kind == OWNER_RESTART)
+			vec_push(&p->waits, (struct in_use){partition + 1, 1, v->v[i].start, v->v[i].end});
+}
+
 void view_plan_begin(const struct server *s, struct view_plan *p)
 {
 	const foreseen_pieces *all = &s->outlook->pieces;
 
 	for (size_t i = all->n; i-- > 0;)
 		map_set(&p->nodes, all->v[i].job, (uint64_t)all->v[i].node + 1);
+	for (size_t i = 0; i < s->cluster->partitions.n; i++)
+		restarts_add(s, p, (uint32_t)i);
 }
 
 void view_plan_fini(struct view_plan *p)
@@ -58,9 +70,11 @@ static int64_t amount_of(const struct server *s, uint32_t id, uint32_t pool)
 static void add_running(const struct server *s, struct view_plan *p, uint32_t id)
 {
 	const struct job *job = entry_job(s, id);
-	uint32_t pool = plan_holds(s->plan, id) ? s->cluster->nodes.v[plan_place(s->plan, id, 0)->node].partition : 0;
+	bool placed = plan_holds(s->plan, id);
+	uint32_t pool = placed ? s->cluster->nodes.v[plan_place(s->plan, id, 0)->node].partition : 0;
 	struct in_use x = {pool, amount_of(s, id, pool), job->start,
-			   job->start + s->jobs->entries.v[id].spec->walltime};
+			   placed ? plan_piece(s->plan, id, 0)->end
+				  : job->start + s->jobs->entries.v[id].spec->walltime};
 
 	if (p->runs.n < BOOKINGS_MOST) {
 		vec_push(&p->runs, x);
