@@ -127,6 +127,8 @@ static void ranked_write(struct server *s, const struct priority_settings *x, co
 
 	entry_id(s, job, &id);
 	job_prioritized(s, job, x, &known);
+	if (known.rank > (double)s->clock->now) /* it came, or came back, within this second: it has not waited yet */
+		known.rank = (double)s->clock->now;
 	priority_weigh(x, &known, s->clock->now, &w);
 	json_open_object(j, NULL);
 	json_text(j, "id", id.text);
