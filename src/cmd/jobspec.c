@@ -92,6 +92,7 @@ static int resources_add(struct jobspec *s, const struct texts *texts, struct er
 	for (int i = 0; i < texts->n && rc == 0; i++) {
 		struct reqtext r;
 		reqtext_init(&r);
+		r.reservation = s->alters ? "" : NULL;
 		rc = reqtext_parse(&r, texts->v[i], arena, err);
 		if (rc < 0)
 			err_prefix(err, rc, "-l");

@@ -51,6 +51,7 @@ struct jobspec {
 	VEC(struct variable) variables;
 	bool interactive, silent, block, export_all, x11, command;
 	bool answered; /* whether others may be displaced for it */
+	bool alters;   /* a job that is there: what it is bound to is known to the server */
 	bool workdir;  /* was given: output goes where the job was submitted all the same */
 };
 

@@ -151,6 +151,7 @@ static int alter(const struct command *c, const void *arguments, const struct op
 	int code;
 
 	jobspec_init(&s);
+	s.alters = true;
 	if (jobspec_add(&s, arguments, &err) < 0) {
 		code = command_misused(c, "%s", err.text);
 	} else if (json_object_size(s.job) == 0) {

@@ -308,6 +308,10 @@ static int qos_parse(struct reqtext *r, const char *text, struct arena *arena, s
 
 static int advres_parse(struct reqtext *r, const char *text, struct arena *arena, struct err *err)
 {
+	if (!*text && r->reservation) { /* qalter of a job that is bound to one */
+		r->reservation = NULL;
+		return 0;
+	}
 	if (!*text || strlen(text) > QOS_NAME_MAX || text[strspn(text, QOS_LETTERS)])
 		return err_set(err, -EINVAL,
 			       "it must be the name of a reservation: up to %d letters, digits, '_', '.' and '-'",

@@ -219,7 +219,8 @@ void op_alter(struct history *h)
 		strbuf_printf(&b, ",\"resources\":[\"%s\"]", resources(h));
 		break;
 	case 3:
-		strbuf_printf(&b, ",\"resources\":[\"walltime=%d\"]", (int)(1 + below(h, 500)));
+		strbuf_printf(&b, ",\"resources\":[\"walltime=%d%s\"]", (int)(1 + below(h, 500)),
+			      rng_below(&h->extra, 3) == 1 ? ",advres=" : ""); /* some are not bound, and refuse it */
 		break;
 	case 4:
 		strbuf_printf(&b, ",\"name\":\"a%d\",\"mail\":\"be\"", (int)below(h, 9));
