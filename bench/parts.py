@@ -51,15 +51,40 @@ class Connection(http.client.HTTPConnection):
         self.sock.connect(self.path)
 
 
+def guard(home):
+    """Ends the server of a bench that is killed, and removes its directory: a process that waits for this one's end, and finds nothing to do after an orderly one."""
+    reads, writes = os.pipe()
+    if os.fork() != 0:
+        os.close(reads)  # the other end is closed with this process, however it ends
+        return
+    os.setsid()
+    for fd in (0, 1, 2, writes):
+        os.close(fd)
+    os.read(reads, 1)
+    try:
+        with open(os.path.join(home, "run", "shuntd.pid")) as f:
+            os.kill(int(f.read()), signal.SIGKILL)
+    except (OSError, ValueError):
+        pass
+    shutil.rmtree(home, ignore_errors=True)
+    os._exit(0)
+
+
 class Server:
     """One server in a directory of its own."""
 
-    def __init__(self, build, nodes):
+    def __init__(self, build, nodes, *options, conf=""):
         self.build = build
         self.nodes = nodes
+        self.options = options
         self.home = tempfile.mkdtemp(prefix="shunt-bench-")
         self.environment = dict(os.environ, SHUNT_HOME=self.home)
         self.socket = os.path.join(self.home, "run", "shuntd.sock")
+        guard(self.home)
+        if conf:  # users of this machine connect
+            os.chmod(self.home, 0o755)
+            with open(os.path.join(self.home, "shunt.conf"), "w") as f:
+                f.write(conf)
         self.start()
 
     def __enter__(self):
@@ -76,7 +101,7 @@ class Server:
     def start(self):
         """Returns when the API answers."""
         program = os.path.join(self.build, "src", "server", "shuntd")
-        subprocess.run([program, "--nodes", self.nodes], env=self.environment, check=True, timeout=WAIT)
+        subprocess.run([program, "--nodes", self.nodes, *self.options], env=self.environment, check=True, timeout=WAIT)
         self.attach()
 
     def attach(self):
