@@ -181,7 +181,7 @@ function Script({ id }: { id: string }): JSX.Element | null {
     return () => stop.abort();
   }, [id]);
   return text === null ? null : (
-    <Card title={t("job.script")} aside={<a href={`#/submit/${encodeURIComponent(id)}`}>{t("action.resubmit")}</a>}>
+    <Card title={t("job.script")}>
       <pre class="script" tabIndex={0}>
         {text}
       </pre>
@@ -220,25 +220,27 @@ export function JobView({ id }: { id: string }): JSX.Element {
         {job.name} <small>{t("job.title", { id })}</small>
       </h1>
       <Problem error={failure} />
-      {job.state !== "C" && (
-        <div class="actions">
-          {job.state === "H" ? (
-            <button type="button" onClick={() => void act("release", { holds: "u" })}>
-              {t("action.release")}
-            </button>
-          ) : (
-            job.state !== "R" &&
-            job.state !== "E" && (
-              <button type="button" onClick={() => void act("hold", { holds: "u" })}>
-                {t("action.hold")}
-              </button>
-            )
-          )}
+      <div class="actions">
+        {job.state === "H" && (
+          <button type="button" onClick={() => void act("release", { holds: "u" })}>
+            {t("action.release")}
+          </button>
+        )}
+        {"HREC".includes(job.state) || (
+          <button type="button" onClick={() => void act("hold", { holds: "u" })}>
+            {t("action.hold")}
+          </button>
+        )}
+        {job.state === "C" ? (
+          <a class="button" href={`#/submit/${encodeURIComponent(id)}`}>
+            {t("action.resubmit")}
+          </a>
+        ) : (
           <button type="button" class="danger" onClick={() => setAsked(true)}>
             {t("action.delete")}
           </button>
-        </div>
-      )}
+        )}
+      </div>
       {asked && <Confirm title={t("confirm.delete.title", { n: 1 })} text={t("confirm.delete.text")} action={t("action.delete")} onYes={() => void act("delete")} onNo={() => setAsked(false)} />}
       <div class="cards">
         <Now job={job} now={now} />
@@ -251,11 +253,11 @@ export function JobView({ id }: { id: string }): JSX.Element {
             ))}
           </ol>
         </Card>
-        {(job.state === "Q" || job.state === "H" || job.state === "W") && <WhatIf job={job} now={now} />}
         <Outputs job={job} />
         <Use job={job} now={now} />
         <Details job={job} />
         <Script id={id} />
+        {(job.state === "Q" || job.state === "H" || job.state === "W") && <WhatIf job={job} now={now} />}
       </div>
     </main>
   );

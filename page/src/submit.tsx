@@ -302,6 +302,7 @@ export function SubmitView({ from }: { from?: string }): JSX.Element {
   const submit = async (e: Event) => {
     e.preventDefault();
     setTouched(new Set(Object.keys(EMPTY)));
+    if (!valid) document.getElementById(Object.keys(faults)[0])?.focus();
     if (!valid || busy) return;
     setBusy(true);
     try {

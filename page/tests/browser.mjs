@@ -24,6 +24,12 @@ const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, ar
 const context = await browser.newContext({ viewport: { width: 1280, height: 850 }, colorScheme: "light", ignoreHTTPSErrors: true });
 context.setDefaultTimeout(Number(process.env.PATIENCE ?? 120000));
 const page = await context.newPage();
+/* What moves on the page without having been touched. */
+await page.addInitScript(() => {
+  window.shifts = [];
+  const add = (e) => e.hadRecentInput || window.shifts.push({ value: e.value, what: e.sources.map((s) => s.node?.className ?? s.node?.nodeName).join(" ") });
+  new PerformanceObserver((list) => list.getEntries().forEach(add)).observe({ type: "layout-shift", buffered: true });
+});
 const strangers = [],
   faults = [];
 let down = false;
@@ -92,6 +98,8 @@ async function firstJob() {
   await output.getByText("the end").waitFor();
   await page.locator(".now .state-ok").waitFor();
   ok("its end shows by itself", true);
+  const shifts = await page.evaluate(() => window.shifts);
+  ok("little has moved by itself from the link to the end of the first job", shifts.reduce((sum, s) => sum + s.value, 0) < 0.1, JSON.stringify(shifts));
   ok("the timeline", (await page.locator(".timeline").textContent()).includes("submitted"));
 }
 
