@@ -68,7 +68,7 @@ export function relative(at: number | null | undefined, now: number): string {
 }
 
 export function memory(kib: number): string {
-  return kib < 1024 ? `${kib} KiB` : kib < 1 << 20 ? `${(kib / 1024).toFixed(0)} MiB` : `${(kib / (1 << 20)).toFixed(1)} GiB`;
+  return kib < 1024 ? `${kib} KiB` : kib < 1 << 20 ? `${(kib / 1024).toFixed(0)} MiB` : `${decimal(kib / (1 << 20))} GiB`;
 }
 
 export function bytes(n: number): string {
@@ -77,6 +77,11 @@ export function bytes(n: number): string {
 
 export function number(n: number): string {
   return new Intl.NumberFormat(language()).format(n);
+}
+
+/* With so many digits behind the point, or the comma. */
+export function decimal(n: number, digits = 1): string {
+  return new Intl.NumberFormat(language(), { minimumFractionDigits: digits, maximumFractionDigits: digits }).format(n);
 }
 
 /* "1:30:00", "90:00" and "45" as seconds; NaN: it is none of these. */

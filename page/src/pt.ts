@@ -341,7 +341,7 @@ export const pt: Record<Sentence, string> = {
   "nodes.by.owner": "dono da maioria das CPUs",
   "nodes.count": "{n} nós",
   "nodes.tile": "{state}, {used} de {cpus} CPUs em uso, {owner}",
-  "nodes.nobody": "sem uso",
+  "nodes.nobody": "sem dono",
   "nodes.state": "Estado",
   "nodes.gpus": "GPUs",
   "nodes.features": "Características",

@@ -178,5 +178,5 @@ export interface LifeEvent {
 
 export function lifeText(e: LifeEvent): string {
   if (language() !== "pt" || !life[e.type]) return e.text;
-  return `${life[e.type]}${e.at ? ` ${instant(e.at)}` : ""}${e.who ? `, ${t("event.who", { who: e.who })}` : ""}${e.reason ? `: ${e.reason}` : ""}`;
+  return `${life[e.type]}${e.at ? ` ${instant(e.at)}` : ""}${e.who ? `, ${e.who === "the server" ? "pelo servidor" : t("event.who", { who: e.who })}` : ""}${e.reason ? `: ${e.reason}` : ""}`;
 }

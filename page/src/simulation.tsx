@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { get, post, type Refused } from "./api";
 import { Chart, type Series } from "./chart";
-import { duration, instant, number, serverNow } from "./format";
+import { decimal, duration, instant, number, serverNow } from "./format";
 import { Card, Problem, Table, useLive, useNow, type Column } from "./parts";
 import { t, type Sentence } from "./text";
 
@@ -54,8 +54,8 @@ const MEASURES: [keyof Run & string, Sentence, (v: number) => string, "less" | "
   ["wait_max", "simulation.wait.max", duration, "less"],
   ["user_wait_worst", "simulation.wait.worst", duration, "less"],
   ["turnaround_mean", "simulation.turnaround", duration, "less"],
-  ["bslow_mean", "simulation.slowdown", (v) => v.toFixed(1), "less"],
-  ["utilisation", "simulation.use", (v) => `${(100 * v).toFixed(1)} %`, "more"],
+  ["bslow_mean", "simulation.slowdown", (v) => decimal(v), "less"],
+  ["utilisation", "simulation.use", (v) => `${decimal(100 * v)} %`, "more"],
 ];
 
 function changed(before: number, after: number): string {

@@ -2,7 +2,7 @@
 import type { ComponentChildren, InputHTMLAttributes, JSX, TargetedEvent } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { get, post, Refused, send, type Forecast } from "./api";
-import { duration, durationParse, instant, relative, serverNow } from "./format";
+import { decimal, duration, durationParse, instant, relative, serverNow } from "./format";
 import { Card, jobLink, Problem, short } from "./parts";
 import { EXTRAS, extraLines, extraMembers, extraNode, extraResources, type Extra, type Extras } from "./submitmore";
 import { errorText, plain } from "./said";
@@ -160,7 +160,7 @@ function Answer({ valid, forecast, error }: { valid: boolean; forecast: Forecast
             {forecast.guaranteed !== null && forecast.guaranteed !== undefined && (
               <p class={forecast.guaranteed ? "good" : "problem"}>{t(forecast.guaranteed ? "submit.forecast.guaranteed" : "submit.forecast.unguaranteed")}</p>
             )}
-            {forecast.price !== undefined && forecast.price !== null && <p>{t("submit.price", { hours: (forecast.price / 3600).toFixed(2), unit: (forecast.price_unit ?? "").replaceAll("_", " ") })}</p>}
+            {forecast.price !== undefined && forecast.price !== null && <p>{t("submit.price", { hours: decimal(forecast.price / 3600, 2), unit: (forecast.price_unit ?? "").replaceAll("_", " ") })}</p>}
             {forecast.reason && <p class="quiet">{plain(forecast.reason)}</p>}
           </>
         )}

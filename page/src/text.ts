@@ -344,7 +344,7 @@ const en = {
   "nodes.by.owner": "owner of most CPUs",
   "nodes.count": "{n} nodes",
   "nodes.tile": "{state}, {used} of {cpus} CPUs in use, {owner}",
-  "nodes.nobody": "not in use by anyone",
+  "nodes.nobody": "no owner",
   "nodes.state": "State",
   "nodes.gpus": "GPUs",
   "nodes.features": "Features",

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { get, Refused } from "./api";
 import { Chart, type Series } from "./chart";
-import { duration, number, serverNow } from "./format";
+import { decimal, duration, number, serverNow } from "./format";
 import { Card, Meter, Problem, Table, type Column } from "./parts";
 import { t, type Sentence } from "./text";
 
@@ -75,7 +75,7 @@ function Days({ user, days }: { user: string; days: number }): JSX.Element {
       { had: sum(had), used: sum(used) },
     ];
   }, [data, all]);
-  const text = t("usage.sum", { had: total.had.toFixed(1), used: total.used.toFixed(1), share: total.had > 0 ? Math.round((100 * total.used) / total.had) : 0 });
+  const text = t("usage.sum", { had: decimal(total.had), used: decimal(total.used), share: total.had > 0 ? Math.round((100 * total.used) / total.had) : 0 });
   return (
     <>
       <Problem error={error} />
@@ -99,10 +99,10 @@ function QuotaTable({ quota }: { quota: Quota }): JSX.Element {
 function Shares({ lines }: { lines: Line[] }): JSX.Element {
   const columns: Column<Line>[] = [
     { head: t("usage.who"), cell: (x) => <span class={`depth-${Math.min(x.depth, 3)}`}>{x.name || t("usage.nobody")}</span> },
-    { head: t("usage.target"), class: "n", cell: (x) => `${x.target.toFixed(1)} %` },
-    { head: t("usage.share"), class: "n", cell: (x) => `${x.used.toFixed(1)} %` },
+    { head: t("usage.target"), class: "n", cell: (x) => `${decimal(x.target)} %` },
+    { head: t("usage.share"), class: "n", cell: (x) => `${decimal(x.used)} %` },
     { head: t("usage.hours"), class: "n", cell: (x) => number(Math.round(x.cpu_hours)) },
-    { head: t("usage.balance"), cell: (x) => <Meter value={x.used} all={Math.max(100, x.used)} label={t("usage.balance.of", { name: x.name, used: x.used.toFixed(1), target: x.target.toFixed(1) })} /> },
+    { head: t("usage.balance"), cell: (x) => <Meter value={x.used} all={Math.max(100, x.used)} label={t("usage.balance.of", { name: x.name, used: decimal(x.used), target: decimal(x.target) })} /> },
   ];
   return <Table rows={lines} id={(x) => `${x.depth} ${x.level} ${x.name}`} columns={columns} none={t("usage.shares.none")} />;
 }

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { send, type Job } from "./api";
 import { Chart, type Series } from "./chart";
-import { duration, memory, number } from "./format";
+import { decimal, duration, memory, number } from "./format";
 import { Card, Meter, short } from "./parts";
 import { t } from "./text";
 
@@ -66,7 +66,7 @@ function Charts({ job, samples }: { job: Job; samples: Sample[] }): JSX.Element 
     <div class="pair">
       <figure>
         <figcaption>{t("use.cpus")}</figcaption>
-        <Chart label={t("use.cpus.label", { n: cpus[0].values[times.length - 1]!.toFixed(1), all: job.cpus ?? 0 })} times={times} series={cpus} value={number} below="instants" height={180} />
+        <Chart label={t("use.cpus.label", { n: decimal(cpus[0].values[times.length - 1]!), all: job.cpus ?? 0 })} times={times} series={cpus} value={number} below="instants" height={180} />
       </figure>
       <figure>
         <figcaption>{t("use.memory")}</figcaption>
