@@ -35,7 +35,7 @@ const strangers = [],
 let down = false;
 page.on("request", (r) => new URL(r.url()).origin === origin || strangers.push(r.url()));
 page.on("pageerror", (e) => faults.push(e.message));
-page.on("console", (m) => m.type() === "error" && !down && faults.push(m.text()));
+page.on("console", (m) => m.type() === "error" && !down && faults.push(`${m.text()} ${m.location().url}`));
 
 async function accessible(name, p = page) {
   await p.evaluate(axe);
