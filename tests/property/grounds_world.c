@@ -287,10 +287,11 @@ static void subject_fail(struct scene *x)
 		return;
 	set(x, "/v1/server", "scheduling", "False");
 	bare_forget(tag);
-	dispatch_engine.attempt_refused(x->f->s, &(struct refusal){.tag = tag,
-								   .host = theme_one_in(x, 3) ? NULL : HOST_HERE,
-								   .reason = "no such program",
-								   .unclear = theme_one_in(x, 2)});
+	dispatch_engine.attempt_refused(x->f->s,
+					&(struct refusal){.tag = tag,
+							  .host = rng_below(&x->theme_rng, 5) < 3 ? HOST_HERE : NULL,
+							  .reason = "no such program",
+							  .unclear = theme_one_in(x, 2)});
 	if (x->loud)
 		printf("# %s failed\n", tag);
 	if (!theme_one_in(x, 4)) { /* only where it failed it could run */
