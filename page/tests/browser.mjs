@@ -35,7 +35,9 @@ const strangers = [],
 let down = false;
 page.on("request", (r) => new URL(r.url()).origin === origin || strangers.push(r.url()));
 page.on("pageerror", (e) => faults.push(e.message));
-page.on("console", (m) => m.type() === "error" && !down && faults.push(`${m.text()} ${m.location().url}`));
+/* That there is no output, or no samples of a job that is over, is an answer. */
+const answered = (m) => /\b404\b/.test(m.text()) && /\/(usage|output)\?/.test(m.location().url);
+page.on("console", (m) => m.type() === "error" && !down && !answered(m) && faults.push(`${m.text()} ${m.location().url}`));
 
 async function accessible(name, p = page) {
   await p.evaluate(axe);
