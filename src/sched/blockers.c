@@ -45,7 +45,8 @@ struct inquiry {
 	job_vec holders;       /* running ones */
 	VEC(struct limit_reached) limits;
 	VEC(struct lifted) lifted; /* amounts that others use too much of */
-	bool unfenced;		   /* reservations are in its way */
+	bool unfenced;		   /* the reservation that it is bound to is in its way, */
+	VEC(struct fence) fences;  /* ... or these ones are */
 	bool unavoided;		   /* nodes that it avoids are needed */
 	bool nightly;		   /* it is not its time */
 	reason_vec *reasons;
@@ -218,6 +219,21 @@ static void booked_ask(struct inquiry *q)
 	free(usable);
 }
 
+static bool is_released(const struct inquiry *q, const struct fence *f)
+{
+	for (size_t i = 0; i < q->fences.n; i++)
+		if (q->fences.v[i].id == f->id)
+			return true;
+	return false;
+}
+
+/* Whether a fence would keep it out if it started now. */
+static bool is_fenced(const struct inquiry *q, const struct fence *f)
+{
+	return f->start < q->s->now + q->length && f->end > q->s->now && !plan_has_key(q->s->p, q->job->keys, f->id) &&
+	       !is_released(q, f);
+}
+
 /* Whether so much of an amount is kept for others that the rest would not do, if nobody else used it. */
 static bool amounts_kept(const struct inquiry *q)
 {
@@ -226,36 +242,95 @@ static bool amounts_kept(const struct inquiry *q)
 
 	for (size_t i = 0; i < p->kept.n && r->nportions; i++) {
 		const struct kept_amount *k = &p->kept.v[i];
-		if (k->fence.start < q->s->now + q->length && k->fence.end > q->s->now &&
-		    !plan_has_key(p, q->job->keys, k->fence.id) &&
-		    p->amount_total.v[k->amount] - k->count < request_portion(r, k->amount))
+		if (is_fenced(q, &k->fence) && p->amount_total.v[k->amount] - k->count < request_portion(r, k->amount))
 			return true;
 	}
 	return false;
 }
 
-/* Reservations that keep it out, or that it is bound to. */
-static void fenced_ask(struct inquiry *q)
+/* Its own keys, and those to the reservations in its way. */
+static uint32_t keys_with(const struct inquiry *q)
 {
-	enum wholeness whole = cluster_job_request(q->s->c, q->job)->whole;
-	uint32_t n = (uint32_t)q->s->c->nodes.n;
-	bool *usable = mem_zalloc((n + 1) * sizeof *usable);
-	struct fence f = {0};
+	uint32_t n = (uint32_t)q->s->c->reservation_names.n + 1, keys;
+	bool *has;
 
+	if (q->fences.n == 0)
+		return q->job->keys;
+	has = mem_zalloc((n + 1) * sizeof *has);
+	for (uint32_t id = 1; id <= n; id++)
+		has[id] = plan_has_key(q->s->p, q->job->keys, id);
+	for (size_t i = 0; i < q->fences.n; i++)
+		has[q->fences.v[i].id] = true;
+	keys = cluster_nodeset(q->s->c, has, n + 1, false);
+	free(has);
+	return keys;
+}
+
+/* Whether nodes, if they were empty, and what is not kept of amounts would do beside the reservations that are left. */
+static bool fences_allow(const struct inquiry *q)
+{
+	struct job *job = cluster_job(q->s->c, q->ask->job);
+	enum wholeness whole = cluster_job_request(q->s->c, job)->whole;
+	uint32_t n = (uint32_t)q->s->c->nodes.n, keys = job->keys;
+	bool *usable = mem_zalloc((n + 1) * sizeof *usable), fits;
+
+	job->keys = keys_with(q);
 	for (uint32_t i = 0; i < n; i++)
 		usable[i] = q->open[i] &&
-			    plan_piece_passes(q->s->p, q->job, whole, (int32_t)i, q->s->now, q->s->now + q->length);
-	q->unfenced = plan_has_fences(q->s->p, q->job) && (!could_hold(q, usable) || amounts_kept(q));
-	if (q->unfenced) {
-		struct reason *r = reason_add(q, WHY_RESERVATION);
-		r->by_start = r->by_end = TIME_NEVER;
-		if (fences_find(q->s, q->ask->job, q->length, &f)) {
-			r->reservation = f.id;
-			r->by_start = f.start;
-			r->by_end = f.end;
-		}
-	}
+			    plan_piece_passes(q->s->p, job, whole, (int32_t)i, q->s->now, q->s->now + q->length);
+	job->keys = keys;
+	fits = could_hold(q, usable) && !amounts_kept(q);
 	free(usable);
+	return fits;
+}
+
+static struct reason *fence_add(struct inquiry *q, const struct fence *f)
+{
+	struct reason *r = reason_add(q, WHY_RESERVATION);
+
+	r->reservation = f->id;
+	r->by_start = f->start;
+	r->by_end = f->end;
+	return r;
+}
+
+/* All that keep it out of nodes (closed ones, too, may be parts of whole machines), or something from it that it asks for: each once. */
+static void fences_collect(struct inquiry *q)
+{
+	const struct plan *p = q->s->p;
+	const struct request *r = cluster_job_request(q->s->c, q->job);
+
+	for (uint32_t i = 0; i < q->s->c->nodes.n; i++)
+		for (size_t k = 0; p->node[i].fences && k < p->node[i].fences->n; k++)
+			if (is_fenced(q, &p->node[i].fences->v[k]))
+				vec_push(&q->fences, p->node[i].fences->v[k]);
+	for (size_t i = 0; i < p->kept.n && r->nportions; i++)
+		if (request_portion(r, p->kept.v[i].amount) && is_fenced(q, &p->kept.v[i].fence))
+			vec_push(&q->fences, p->kept.v[i].fence);
+}
+
+/* Reservations that keep it out, or the one that it is bound to. */
+static void fenced_ask(struct inquiry *q)
+{
+	struct fence f = {.start = TIME_NEVER, .end = TIME_NEVER};
+
+	if (!plan_has_fences(q->s->p, q->job) || fences_allow(q))
+		return;
+	if (q->job->bound) {
+		q->unfenced = true;
+		fences_find(q->s, q->ask->job, q->length, &f);
+		fence_add(q, &f);
+		return;
+	}
+	fences_collect(q);
+	for (size_t i = q->fences.n; i-- > 0 && q->fences.n <= PRUNE_MOST;) { /* those that it can bear stay */
+		f = q->fences.v[i];
+		vec_remove(&q->fences, i);
+		if (!fences_allow(q))
+			vec_insert(&q->fences, i, f);
+	}
+	for (size_t i = 0; i < q->fences.n; i++)
+		fence_add(q, &q->fences.v[i]);
 }
 
 static void hours_ask(struct inquiry *q)
@@ -415,6 +490,25 @@ static void running_ask(struct inquiry *q)
 
 /* ---- the order ---- */
 
+/* All but those that are in its way hold in the copy. */
+static void fences_release(const struct inquiry *q, struct sched *s)
+{
+	node_fence_vec stay = {0};
+
+	for (uint32_t n = 0; n < s->p->nnodes && q->fences.n; n++)
+		for (size_t i = 0; s->p->node[n].fences && i < s->p->node[n].fences->n; i++)
+			if (!is_released(q, &s->p->node[n].fences->v[i]))
+				vec_push(&stay, (struct node_fence){.node = n, .fence = s->p->node[n].fences->v[i]});
+	for (size_t i = 0; i < s->p->kept.n && q->fences.n; i++)
+		if (!is_released(q, &s->p->kept.v[i].fence))
+			vec_push(&stay, (struct node_fence){.node = s->p->kept.v[i].amount,
+							    .keep = s->p->kept.v[i].count,
+							    .fence = s->p->kept.v[i].fence});
+	if (q->fences.n)
+		sched_fences(s, stay.v, stay.n, s->now);
+	vec_free(&stay);
+}
+
 /* In a copy where none of the other reasons is left: whether it starts at once. */
 static bool starts(struct inquiry *q)
 {
@@ -442,6 +536,7 @@ static bool starts(struct inquiry *q)
 		plan_lift_fences(s->p);
 		cluster_job(s->c, id)->bound = 0;
 	}
+	fences_release(q, s);
 	if (q->nightly)
 		s->c->settings.nights = (struct hours){0};
 	if (q->unavoided)
@@ -498,7 +593,7 @@ static bool surely_later(struct inquiry *q)
 	struct sched *s = q->s;
 	bool later = false, sure = true;
 
-	if (q->job->waiting == WAITING_NONE || s->special.n || q->reopen.n || q->kept.n || q->unfenced ||
+	if (q->job->waiting == WAITING_NONE || s->special.n || q->reopen.n || q->kept.n || q->unfenced || q->fences.n ||
 	    q->unavoided || q->nightly || (s->limits && limits_any(s->limits)) || s->line.reweigh ||
 	    s->policy->position || (q->ask->along && q->ask->along->n))
 		return false;
@@ -571,7 +666,7 @@ static void plan_ask(struct inquiry *q)
 	struct manner plain = s->plain;
 	struct nodeset on = nodeset_make(q->open, (uint32_t)s->c->nodes.n, false);
 	struct job *job = cluster_job(s->c, q->ask->job);
-	uint32_t allowed = job->allowed, bound = job->bound;
+	uint32_t allowed = job->allowed, bound = job->bound, keys = job->keys;
 	size_t edges;
 
 	s->plain.on = &on;
@@ -580,9 +675,11 @@ static void plan_ask(struct inquiry *q)
 	job->bound = 0;
 	promised_ask(q);
 	job->bound = q->unfenced ? 0 : bound;
+	job->keys = keys_with(q);
 	edges = q->unfenced ? plan_lift_fences(s->p) : s->p->edges.n;
 	running_ask(q);
 	plan_lower_fences(s->p, edges);
+	job->keys = keys;
 	job->bound = bound;
 	job->allowed = allowed;
 	s->plain = plain;
@@ -632,6 +729,7 @@ void sched_blockers(struct sched *s, const struct blockers_ask *ask, reason_vec 
 		amounts_restore(&q);
 	}
 	vec_free(&q.reopen);
+	vec_free(&q.fences);
 	vec_free(&q.raised);
 	vec_free(&q.kept);
 	vec_free(&q.promised);
