@@ -243,6 +243,19 @@ static bool level_counts(const struct shares *x, enum share_level level)
 	return level == SHARE_USER || x->rest[level] >= 0;
 }
 
+/* A target of the first level of the tree counts also while nobody uses it. On the levels below, nobody knows where it would be. */
+static void targets_place(struct shares *x, struct map *at, enum share_level first)
+{
+	for (uint32_t i = 0; i < x->wishes[first].n; i++) {
+		if (x->wishes[first].v[i].target < 0)
+			continue;
+		if (first == SHARE_ACCOUNT)
+			account_knot(x, at, i);
+		else
+			knot_below(x, at, 0, first, i);
+	}
+}
+
 static void tree_make(struct shares *x)
 {
 	bool accounts = level_counts(x, SHARE_ACCOUNT), groups = level_counts(x, SHARE_GROUP);
@@ -257,9 +270,7 @@ static void tree_make(struct shares *x)
 		m->knot = knot_below(x, &at, k, SHARE_USER, m->name[SHARE_USER]);
 		x->knots.v[m->knot].leaf = true;
 	}
-	for (uint32_t a = 0; a < x->wishes[SHARE_ACCOUNT].n; a++) /* its target counts also while nobody uses it */
-		if (x->wishes[SHARE_ACCOUNT].v[a].target >= 0)
-			account_knot(x, &at, a);
+	targets_place(x, &at, accounts ? SHARE_ACCOUNT : groups ? SHARE_GROUP : SHARE_USER);
 	map_fini(&at);
 }
 

@@ -9,7 +9,8 @@
  * of a member is the percentage of all users with use that come behind it: 100 if it has used nothing, 0 if it is the last.
  *
  * A target is a percentage of what the siblings use together. Siblings with use but without a target divide equally what the targets leave of 100. Accounts form
- * a level of the tree only if one of them has a target or a parent, groups only if one has a target; so where nobody has a target, all users are equal.
+ * a level of the tree only if one of them has a target or a parent, groups only if one has a target; so where nobody has a target, all users are equal. On the
+ * first level of the tree a target counts also while nobody uses it; further down only where there are jobs.
  *
  * All sums are whole numbers, so that nothing depends on the order in which use was counted: a server that was restarted has the same standings.
  */
@@ -71,7 +72,7 @@ struct share_row {
 	double cpu_hours; /* with decay */
 	double standing;  /* of a user, or the first of those below */
 };
-/* Every line with use or a target, those above before those below, siblings in their order. */
+/* Every line with use or a target that counts, those above before those below, siblings in their order. */
 void shares_list(const struct shares *x, void (*row)(void *context, const struct share_row *r), void *context);
 
 #endif

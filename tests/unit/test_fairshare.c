@@ -54,10 +54,29 @@ static void no_targets(void **state)
 	shares_destroy(x);
 }
 
+struct expected {
+	const char *name;
+	double target;
+};
+
+/* The groups, in the order of the tree. */
+static void see_group(void *context, const struct share_row *r)
+{
+	const struct expected **next = context;
+
+	if (r->level != SHARE_GROUP)
+		return;
+	assert_string_equal(r->name, (*next)->name);
+	assert_float_equal(r->target, (*next)->target, 1e-9);
+	++*next;
+}
+
 /* Group A gets 40 percent: it is behind once it has more, though each of its users has less than others have. */
 static void targets(void **state)
 {
 	(void)state;
+	static const struct expected groups[] = {{"idle", 40}, {"A", 40}, {"C", 10}, {"B", 10}, {NULL, 0}};
+	const struct expected *next = groups;
 	struct shares *x = shares_create();
 
 	shares_target(x, SHARE_GROUP, "A", 40);
@@ -73,6 +92,12 @@ static void targets(void **state)
 	assert_true(standing(x, "", "A", "a2") < standing(x, "", "C", "c1"));
 	assert_true(standing(x, "", "A", "a2") > standing(x, "", "A", "a1"));
 	assert_true(standing(x, "", "B", "b1") < standing(x, "", "A", "a1"));
+	/* a target of a group that has used nothing is kept free of the others' shares, and listed */
+	shares_target(x, SHARE_GROUP, "idle", 40);
+	shares_rank(x, &WEEK, TODAY);
+	shares_list(x, see_group, &next);
+	assert_null(next->name);
+	shares_target(x, SHARE_GROUP, "idle", -1);
 	/* a target of 0 is behind everybody */
 	shares_target(x, SHARE_GROUP, "B", 0);
 	shares_rank(x, &WEEK, TODAY);

@@ -36,7 +36,8 @@ static const struct field fairshare_fields[] = {
 	{"depth", .is = REQUIRED | IS_INT, "windows"},
 	{"decay", .is = REQUIRED | IS_INT, "percent"},
 	{"complete", .is = REQUIRED | IS_BOOL, "false: the ledger is still being read"},
-	{"shares", .is = REQUIRED | IS_LIST, "who has used something or has a target, first those who come first",
+	{"shares", .is = REQUIRED | IS_LIST,
+	 "who has used something or has a target on the first level of the tree, first those who come first",
 	 .of = &share, .item = IS_OBJECT},
 	{0},
 };
