@@ -31,6 +31,7 @@
 #include "base/program.h"
 #include "base/rng.h"
 #include "base/scratch.h"
+#include "base/slab.h"
 #include "base/strbuf.h"
 #include "base/table.h"
 #include "base/text.h"
@@ -157,6 +158,33 @@ static void test_arena(void **state)
 	vec_free(&size);
 	arena_destroy(a);
 	arena_destroy(NULL);
+}
+
+static void test_slab(void **state)
+{
+	static char zeros[3000];
+	struct slab x = {0};
+	char *p[2000];
+
+	for (size_t i = 0; i < 2000; i++) {
+		p[i] = slab_take(&x, 1 + i); /* from 1 byte to those that are malloc()'s */
+		assert_int_equal((uintptr_t)p[i] % sizeof(void *), 0);
+		assert_memory_equal(p[i], zeros, 1 + i);
+		memset(p[i], (int)(i % 251) + 1, 1 + i);
+	}
+	for (size_t i = 0; i < 2000; i++) {
+		assert_int_equal((unsigned char)p[i][0], i % 251 + 1); /* no other was written over it */
+		assert_int_equal((unsigned char)p[i][i], i % 251 + 1);
+	}
+	slab_give(&x, p[99], 100);
+	assert_ptr_equal(slab_take(&x, 97), p[99]); /* the same step */
+	assert_memory_equal(p[99], zeros, 97);
+	slab_give(&x, p[99], 97);
+	for (size_t i = 0; i < 2000; i++)
+		if (i != 99)
+			slab_give(&x, p[i], 1 + i);
+	slab_give(&x, NULL, 100);
+	slab_fini(&x);
 }
 
 static void test_scratch(void **state)
@@ -1053,6 +1081,7 @@ int main(void)
 		cmocka_unit_test(test_code),
 		cmocka_unit_test(test_arena),
 		cmocka_unit_test(test_scratch),
+		cmocka_unit_test(test_slab),
 		cmocka_unit_test(test_vec),
 		cmocka_unit_test(test_map_model),
 		cmocka_unit_test(test_names),

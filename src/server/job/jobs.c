@@ -266,17 +266,6 @@ struct tally *tally_of(struct server *s, uint32_t user, uint32_t queue)
 	return &s->jobs->tally.v[*at - 1];
 }
 
-void spec_unref(struct spec *p)
-{
-	if (!p || --p->refs)
-		return;
-	free(p->depend);
-	free(p->array_text);
-	free(p->program);
-	spec_rare_fini(p);
-	free(p);
-}
-
 int jobs_named(const struct server *s, const char *text, job_vec *ret, struct array **ret_array, struct err *err)
 {
 	struct jobid id;

@@ -136,7 +136,6 @@ int64_t setting_of(const struct server *s, const struct spec *p, const char *nam
 int64_t keep_of(const struct server *s, const struct spec *p); /* seconds that it is kept after its end */
 /* By the words of their names, queue 0: in any. Made if new; valid until the next call. */
 struct tally *tally_of(struct server *s, uint32_t user, uint32_t queue);
-void spec_unref(struct spec *p);
 void total_count(struct server *s, const struct spec *p, int64_t change); /* jobs that have not ended, for limits */
 /* Jobs that a text of the API means. Arrays give all their elements. -ENOENT, -EINVAL. */
 int jobs_named(const struct server *s, const char *text, job_vec *ret, struct array **ret_array, struct err *err);

@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/slab.h"
 #include "base/strbuf.h"
 #include "core/cluster.h"
 #include "core/kind.h"
@@ -28,10 +29,16 @@
 #include "server/server.h"
 
 static const struct spec_rare nothing_rare;
+static struct slab specs; /* of all servers of this process: lists read them one after the other */
+
+static size_t spec_size(const char *name)
+{
+	return sizeof(struct spec) + strlen(name) + 1;
+}
 
 struct spec *spec_create(const char *name)
 {
-	struct spec *p = mem_zalloc(sizeof *p + strlen(name) + 1);
+	struct spec *p = slab_take(&specs, spec_size(name));
 
 	p->refs = 1;
 	p->rare = &nothing_rare;
@@ -46,16 +53,22 @@ struct spec_rare *spec_rare(struct spec *p)
 	return (struct spec_rare *)p->rare;
 }
 
-void spec_rare_fini(struct spec *p)
+void spec_unref(struct spec *p)
 {
+	if (!p || --p->refs)
+		return;
+	free(p->depend);
+	free(p->array_text);
+	free(p->program);
 	if (p->rare != &nothing_rare)
 		free((struct spec_rare *)p->rare);
+	slab_give(&specs, p, spec_size(p->name));
 }
 
 struct spec *spec_copy(const struct spec *p)
 {
-	size_t n = sizeof *p + strlen(p->name) + 1;
-	struct spec *x = memcpy(mem_alloc(n), p, n);
+	size_t n = spec_size(p->name);
+	struct spec *x = memcpy(slab_take(&specs, n), p, n);
 
 	x->refs = 1;
 	x->array = false;

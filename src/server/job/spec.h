@@ -77,9 +77,9 @@ struct spec {
 
 struct spec *spec_create(const char *name);   /* with nothing else */
 struct spec *spec_copy(const struct spec *p); /* a job's own, to be changed: no array's */
+void spec_unref(struct spec *p);	      /* gone with the last one; NULL is none */
 /* To write what few jobs have: it becomes the spec's own. */
 struct spec_rare *spec_rare(struct spec *p);
-void spec_rare_fini(struct spec *p);
 /* As the store has it (spec_head.c). */
 void spec_head(const struct server *s, const struct spec *p, struct strbuf *out);
 int spec_restore(struct server *s, const char *head, struct spec **ret, struct err *err);
