@@ -65,7 +65,7 @@ enum {
 enum section { ACTIVE, IDLE, BLOCKED, SECTIONS };
 
 /* Which of the lists has a use for a field: of a hundred thousand jobs each costs both sides milliseconds. */
-enum need { FOR_ALL, FOR_ACTIVE, FOR_RUNNING, FOR_IDLE, FOR_STARTED, FOR_MORE };
+enum need { FOR_ALL, FOR_ACTIVE, FOR_RUNNING, FOR_IDLE, FOR_MORE };
 static const struct {
 	const char *name;
 	enum need need;
@@ -78,7 +78,7 @@ static const struct {
 	[C_STATE] = {"state", FOR_ALL},
 	[C_CPUS] = {"cpus", FOR_ALL},
 	[C_WALLTIME] = {"walltime", FOR_ALL},
-	[C_STARTED] = {"started", FOR_STARTED},
+	[C_STARTED] = {"started", FOR_ACTIVE},
 	[C_QUEUED] = {"queued", FOR_ALL},
 	[C_CREATED] = {"created", FOR_ALL},
 	[C_END] = {"expected_end", FOR_ACTIVE},
@@ -110,8 +110,6 @@ static bool is_needed(const struct list *l, enum need need)
 		return l->a->running;
 	case FOR_IDLE:
 		return l->a->idle;
-	case FOR_STARTED:
-		return l->shown[ACTIVE] || l->a->idle;
 	case FOR_MORE:
 		return l->a->running || l->a->idle;
 	}

@@ -17,7 +17,9 @@
 #include "base/vec.h"
 #include "net/http.h"
 #include "rules/attr.h"
+#include "rules/gate.h"
 #include "sched/order.h"
+#include "sched/sched.h"
 #include "server/api/api.h"
 #include "server/api/call.h"
 #include "server/api/counts.h"
@@ -43,7 +45,7 @@
 /* Which jobs a list has. */
 struct filter {
 	const char *user, *queue, *state, *name;
-	bool completed, expand;
+	bool completed, expand, blocked;
 	int64_t ended_since; /* without `completed`: those that ended later are listed all the same */
 };
 
@@ -69,6 +71,12 @@ static bool filter_fits(const struct server *s, const struct filter *f, const st
 	if (f->name && strcmp(f->name, p->name) != 0)
 		return false;
 	return !f->state || strchr(f->state, state) != NULL;
+}
+
+/* It waits, and not for its turn alone. */
+static bool is_blocked(const struct server *s, uint32_t id)
+{
+	return entry_job(s, id)->state < STATE_NOW && (gate_blocks(s->gate, id) || sched_limited(s->sched, id));
 }
 
 /* It has ended, and so long ago that the list leaves it out. */
@@ -100,6 +108,7 @@ struct listing {
 	uint64_t last;	     /* key of the latest row: of an array that is one, of its last element */
 	uint64_t next;	     /* the next page begins after this key; 0: this was the last */
 	struct arena *arena; /* of the filter's texts */
+	struct strbuf scratch;
 	bool tsv, first, begun, closed;
 	struct http_request *r;
 };
@@ -127,7 +136,7 @@ static bool listing_next(struct listing *l, uint32_t *ret, const struct array **
 		}
 		if (!may_see(s, &l->who, e->spec) ||
 		    !filter_fits(s, &l->f, e->spec, *ret_array ? array_state(s, a) : entry_state(s, id)) ||
-		    is_too_old(s, &l->f, id, *ret_array))
+		    is_too_old(s, &l->f, id, *ret_array) || (l->f.blocked && (*ret_array || !is_blocked(s, id))))
 			continue;
 		if (l->limit == 0) {
 			l->next = l->last;
@@ -147,6 +156,7 @@ static void listing_free(void *context)
 	struct listing *l = context;
 
 	vec_free(&l->ids);
+	strbuf_fini(&l->scratch);
 	arena_destroy(l->arena);
 	free(l);
 }
@@ -157,7 +167,7 @@ static void listing_item(struct listing *l, struct strbuf *out, uint32_t id, con
 	json_t *body = NULL;
 
 	if (l->tsv) {
-		show_row(l->s, out, id, a, &l->fields);
+		show_row(l->s, out, id, a, &l->fields, &l->scratch);
 		return;
 	}
 	if (l->fields.whole)
@@ -349,6 +359,7 @@ void api_list(struct server *s, const struct call *c)
 			       keep(l, request_query(c->r, "name")),
 			       true,
 			       false,
+			       query_number(c, "blocked", 0) == 1,
 			       INT64_MAX};
 	x = request_query(c->r, "completed");
 	l->f.completed = !x || strcmp(x, "1") == 0;

@@ -32,6 +32,8 @@ static const struct field list_query[] = {
 	{"name", .is = IS_TEXT},
 	{"completed", .is = IS_TEXT, "with those that have ended; recent: in the last show_completed seconds",
 	 .words = "0|1|recent", .otherwise = "1"},
+	{"blocked", .is = IS_INT, "1: only waiting jobs that have `blocks`; elements of arrays only one by one",
+	 .most = 1, .otherwise = "0"},
 	{"arrays", .is = IS_TEXT, "an array as one row, or its elements", .words = "collapse|expand",
 	 .otherwise = "collapse"},
 	{"order", .is = IS_TEXT,

@@ -138,10 +138,10 @@ static void decimal(struct strbuf *out, int64_t n)
 }
 
 void show_row(const struct server *s, struct strbuf *out, uint32_t id, const struct array *a,
-	      const struct field_list *f)
+	      const struct field_list *f, struct strbuf *scratch)
 {
 	struct subject x = subject_of(s, id, a, NULL);
-	struct value v = {0};
+	struct value v = {.scratch = *scratch};
 
 	for (int i = 0; i < f->n; i++) {
 		v.kind = VALUE_NULL;
@@ -155,7 +155,7 @@ void show_row(const struct server *s, struct strbuf *out, uint32_t id, const str
 			escape(out, v.text);
 	}
 	strbuf_add(out, "\n", 1);
-	strbuf_fini(&v.scratch);
+	*scratch = v.scratch;
 }
 
 /* The words of qsub are as private as the environment: -v is among them. */

@@ -28,8 +28,9 @@ void show_members(const struct server *s, struct json *j, uint32_t id, const str
 		  const struct field_list *f, const json_t *body);
 /* Takes out of a body what this user may not see. */
 void show_close(const struct server *s, const struct asker *w, uint32_t id, json_t *body);
+/* A line of tab-separated values. `scratch` is the caller's, for values on their way, so that not every row needs memory of its own. */
 void show_row(const struct server *s, struct strbuf *out, uint32_t id, const struct array *a,
-	      const struct field_list *f);
+	      const struct field_list *f, struct strbuf *scratch);
 void vnodes_format(const char *exec_host, struct strbuf *out); /* (n1:ncpus=2)+(n2:ncpus=2) of n1/0+n1/1+n2/0+n2/1 */
 
 #endif
