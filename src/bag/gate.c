@@ -235,5 +235,10 @@ int main(int argc, char **argv)
 	}
 	dprintf(BROKER, "%d %s\n", port, fingerprint);
 	serve(&g);
+	while (g.all.n > 0)
+		connection_close(&g, g.all.n - 1);
+	vec_free(&g.all);
+	close(g.listener);
+	tls_context_free(g.context);
 	return 0;
 }
