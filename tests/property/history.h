@@ -43,8 +43,10 @@ struct history {
 		char id[64];	/* what it was told; "": nothing yet */
 		bool withdrawn; /* it was told that there is none, and never will be */
 	} visited[VISITS];
-	bool hooked;  /* the site may have hooks */
-	int patience; /* < 0: a request is begun, and not waited for */
+	uint64_t join; /* of n4 (history_owners.c) */
+	bool connects; /* its agent does, and jobs go there */
+	bool hooked;   /* the site may have hooks */
+	int patience;  /* < 0: a request is begun, and not waited for */
 	bool loud;
 };
 
@@ -91,6 +93,7 @@ void op_overlays(struct history *h);
 void owners_begin(struct history *h);
 void op_owners(struct history *h);
 void owners_hear(struct history *h); /* the machine is there, and nobody uses it */
+void owners_away(struct history *h); /* its connection is lost */
 void owners_silence(struct history *h);
 void owners_go(struct history *h);    /* it has no owner any more */
 void hooks_change(struct history *h); /* the site has other hooks, or none */

@@ -1,6 +1,7 @@
 /*
  * history_owners.c - a machine of somebody joins, n4: its heartbeats come and cease, its owner claims it, stays until jobs would have to leave, and gives it back; it becomes an ordinary node and a workstation
- * again. Nobody is connected to it, so no job goes there: what counts here is that claims, policies and habits are the same after a restart. Drawn from h->owners.
+ * again. In some histories its agent connects, and jobs go there: its claims freeze them and chase them away, its connection is lost, with orders that were under way,
+ * and its silence lasts until its jobs are given up. Claims, policies, habits and jobs are the same after a restart. Drawn from h->owners.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,20 +18,19 @@
 #include "server/base/clock.h"
 #include "server/link/claims.h"
 #include "server/link/nodes.h"
+#include "server/loop.h"
 #include "server/node/nodes.h"
 #include "server/node/owners.h"
 #include "server/server.h"
+#include "support/bare.h"
+#include "tls/pki.h"
 
 #define DESK 3 /* its number */
+#define FACTS "{\"cpus\":2,\"memory\":2097152}"
 
 static uint64_t some(struct history *h, uint64_t n)
 {
 	return rng_below(&h->owners, n);
-}
-
-static json_t *facts(void)
-{
-	return json_pack("{s:i,s:i}", "cpus", 2, "memory", 1 << 21);
 }
 
 static struct node_info *desk(struct history *h)
@@ -40,18 +40,22 @@ static struct node_info *desk(struct history *h)
 
 void owners_begin(struct history *h)
 {
-	json_t *f = facts();
-	uint64_t join = 0;
+	json_t *f = json_loads(FACTS, 0, NULL);
 	struct err err;
 
-	assert_int_equal(nodes_join(h->s, "n4", f, "root", &join, &err), 0);
+	assert_int_equal(nodes_join(h->s, "n4", f, "root", &h->join, &err), 0);
 	json_decref(f);
 }
 
 /* Its agent is there, and says whether its owner is. */
 static void heartbeat(struct history *h, const json_t *news)
 {
-	json_t *f = facts();
+	if (h->connects) {
+		bare_agent_hear(h->s, &(struct cert_names){CERT_NODE, "n4", h->join}, FACTS, news);
+		return;
+	}
+
+	json_t *f = json_loads(FACTS, 0, NULL);
 
 	if (node_unheard(&desk(h)->life))
 		node_arrived(h->s, DESK, f, false);
@@ -104,11 +108,39 @@ void owners_silence(struct history *h)
 	desk(h)->agent->since = h->s->clock->now;
 }
 
+void owners_away(struct history *h)
+{
+	if (h->connects)
+		bare_agent_go(some(h, 2));
+}
+
+/* No word from it, while the server listens; perhaps so long that its jobs are given up. */
+static void stay_silent(struct history *h)
+{
+	if (h->loud)
+		printf("# n4 is silent\n");
+	for (uint64_t n = some(h, 40); n > 0; n--) {
+		h->now_us += 25000000;
+		bare_clock(h->now_us);
+		server_turn(h->s);
+	}
+}
+
 void op_owners(struct history *h)
 {
 	static const char *const policies[] = {"idle", "share; keep=20", "hours=Mon-Fri 08:00-18:00; return=2m"};
 	bool owned = desk(h)->owner;
 
+	if (h->connects && some(h, 5) == 0) {
+		if (h->loud)
+			printf("# n4 loses its connection\n");
+		owners_away(h);
+		return;
+	}
+	if (h->connects && some(h, 15) == 0) {
+		stay_silent(h);
+		return;
+	}
 	if (some(h, owned ? 8 : 2) == 0) {
 		policy_set(h, owned && some(h, 2) ? "" : policies[some(h, 3)]);
 		return;

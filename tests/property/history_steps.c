@@ -39,6 +39,8 @@ static void op_process(struct history *h)
 	if (!n)
 		return;
 	x = all[below(h, (int64_t)n)];
+	if (!bare_reached(&x))
+		return;
 	if (h->loud)
 		printf("# process %s%s\n", x.tag, x.started ? " runs" : "");
 	if (!x.started && !one_in(h, 4)) {

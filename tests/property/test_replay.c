@@ -62,6 +62,7 @@ static bool restart(struct history *h)
 	struct strbuf before = {0}, after = {0};
 	bool same;
 
+	owners_away(h);
 	/* Actions are not waited for, but what recovery would derive is. */
 	for (int i = 0; i == 0 || ((store_pending(h->s->store) || gate_has_news(h->s->gate) ||
 				    h->s->slices->queue_works || h->s->turn->route || h->s->slices->accepted) &&
@@ -204,7 +205,7 @@ static bool drain(struct history *h)
 		owners_hear(h);
 		server_turn(h->s);
 		lua_answer(h->s, 1);
-		while (bare_attempts(&all)) {
+		while (bare_attempts(&all) && bare_reached(&all[0])) {
 			struct result r = {.how = RESULT_EXITED,
 					   .started_us = h->now_us - 1000000,
 					   .ended_us = h->now_us,
@@ -254,6 +255,7 @@ static bool live_through(uint64_t seed, bool loud)
 	rng_seed(&h.visits, rng_seed_of(seed, 4));
 	rng_seed(&h.owners, rng_seed_of(seed, 6));
 	rng_seed(&h.hooks, rng_seed_of(seed, 5));
+	h.connects = seed % 5 > 2; /* the others mean what they meant before there was one */
 	bare_clock(h.now_us);
 	h.s = server_open(&h);
 	visits_begin(&h);

@@ -46,6 +46,7 @@
 #include "server/job/spec.h"
 #include "server/life/dispatch.h"
 #include "server/life/world.h"
+#include "server/link/agents.h"
 #include "server/loop.h"
 #include "server/node/nodes.h"
 #include "server/node/world_node.h"
@@ -231,7 +232,8 @@ void http_stop(struct http *h)
 /* ---- processes ---- */
 
 typedef VEC(struct bare_attempt) attempt_vec;
-static attempt_vec attempts; /* of this process's one world; it outlives the servers */
+static attempt_vec attempts;  /* of this process's one world; it outlives the servers */
+static struct server *served; /* the last one opened */
 
 static struct bare_attempt *attempt_at(const char *tag)
 {
@@ -260,6 +262,84 @@ void bare_clear(void)
 	vec_clear(&attempts);
 }
 
+/* ---- a host with an agent ---- */
+
+/* The only one; NULL or not its host's: it is not connected. */
+struct link {
+	struct server *s;
+	struct cert_names who;
+	const struct link_events *events;
+	void *context;
+	bool closed; /* by the server */
+};
+static struct link *agent;
+
+/* What became of these is told when it connects: attempts that a server found under way while it was not there, and orders that got lost. */
+struct awaited {
+	char tag[64];
+};
+static VEC(struct awaited) awaited;
+
+static bool host_there(const char *host)
+{
+	return strcmp(host, HOST_HERE) == 0 || (agent && !agent->closed && strcmp(agent->who.name, host) == 0);
+}
+
+bool bare_reached(const struct bare_attempt *x)
+{
+	return host_there(x->host);
+}
+
+void bare_agent_hear(struct server *s, const struct cert_names *who, const char *facts, const json_t *owner)
+{
+	json_t *hello = json_pack("{s:s,s:o}", "t", "hello", "facts", json_loads(facts, 0, NULL)),
+	       *ping = json_pack("{s:s,s:O*}", "t", "ping", "owner", owner);
+
+	assert(hello && ping);
+	if (agent && agent->closed)
+		bare_agent_go(false);
+	if (!agent) {
+		agent = mem_zalloc(sizeof *agent);
+		*agent = (struct link){.s = s, .who = *who};
+		agents_link(s, agent);
+		agent->events->frame(agent->context, agent, hello, NULL, 0);
+	}
+	if (!agent->closed)
+		agent->events->frame(agent->context, agent, ping, NULL, 0);
+	json_decref(hello);
+	json_decref(ping);
+}
+
+static void await(const char *tag)
+{
+	struct awaited w;
+
+	snprintf(w.tag, sizeof w.tag, "%s", tag);
+	vec_push(&awaited, w);
+}
+
+void bare_agent_go(bool lossy)
+{
+	if (!agent)
+		return;
+	agent->events->closed(agent->context, agent, "the connection is lost");
+	for (size_t i = attempts.n; lossy && i-- > 0;)
+		if (!attempts.v[i].started && strcmp(attempts.v[i].host, agent->who.name) == 0) {
+			await(attempts.v[i].tag);
+			vec_remove(&attempts, i);
+		}
+	free(agent);
+	agent = NULL;
+}
+
+/* Its server is gone, and with it whatever there was on both sides of the connection. */
+static void agent_forget(void)
+{
+	free(agent);
+	agent = NULL;
+	vec_clear(&awaited);
+}
+
 void bare_started(struct server *s, const char *tag)
 {
 	attempt_at(tag)->started = true;
@@ -274,6 +354,9 @@ void engine_start(struct engine *e, const struct part_order *parts, int n)
 		fprintf(stderr, "ordered twice: %s\n", parts[0].order.tag);
 	assert(!attempt_at(parts[0].order.tag));
 	snprintf(x.tag, sizeof x.tag, "%s", parts[0].order.tag);
+	for (int i = n; i-- > 0 && !*x.host;)
+		snprintf(x.host, sizeof x.host, "%s", parts[i].host);
+	assert(host_there(x.host));
 	x.walltime = parts[0].order.walltime;
 	vec_push(&attempts, x);
 }
@@ -324,24 +407,56 @@ enum attempt_state engine_attach(struct engine *e, const char *tag, const char *
 {
 	const struct bare_attempt *x = attempt_at(tag);
 
+	for (int i = 0; i < n; i++)
+		if (!host_there(hosts[i])) {
+			await(tag);
+			return ATTEMPT_UNKNOWN;
+		}
 	return !x ? ATTEMPT_NEVER : x->started ? ATTEMPT_RUNS : ATTEMPT_UNKNOWN;
 }
 
+/* One that the host has never heard of was not started. */
 void engine_host_up(struct engine *e, const char *host, struct link *link, const json_t *inventory)
 {
+	struct awaited w;
+
+	while (awaited.n) {
+		const struct bare_attempt *x = attempt_at(awaited.v[0].tag);
+		w = awaited.v[0];
+		vec_remove(&awaited, 0);
+		if (!x)
+			dispatch_engine.attempt_refused(link->s, &(struct refusal){.tag = w.tag});
+		else if (x->started)
+			dispatch_engine.attempt_started(link->s, w.tag, 4711);
+	}
 }
 void engine_host_down(struct engine *e, const char *host)
 {
 }
 void engine_host_lost(struct engine *e, const char *host)
 {
+	char tag[64];
+
+	for (size_t i = awaited.n; i-- > 0;)
+		if (!attempt_at(awaited.v[i].tag)) {
+			memcpy(tag, awaited.v[i].tag, sizeof tag);
+			vec_remove(&awaited, i);
+			dispatch_engine.attempt_lost(served, tag, host, NULL);
+		}
+	for (size_t i = attempts.n; i-- > 0;)
+		if (strcmp(attempts.v[i].host, host) == 0) {
+			memcpy(tag, attempts.v[i].tag, sizeof tag);
+			vec_remove(&attempts, i);
+			dispatch_engine.attempt_lost(served, tag, host, NULL);
+		}
+	vec_clear(&awaited);
 }
 bool engine_frame(struct engine *e, const char *host, const json_t *head, const char *data, size_t n)
 {
 	return false;
 }
 
-/* No host ever connects. */
+/* Nobody connects but bare_agent_hear(). */
 int http_adopt(struct http *h, int fd, const char *address, struct err *err)
 {
 	return 0;
@@ -370,18 +485,23 @@ void link_pack(struct link *l, const void *data, size_t n, const char *fmt, ...)
 }
 void link_close(struct link *l, const char *reason)
 {
+	l->closed = true;
 }
 void link_peer(const struct link *l, struct cert_names *ret)
 {
+	*ret = l->who;
 }
 void link_events_set(struct link *l, const struct link_events *e, void *context)
 {
+	l->events = e;
+	l->context = context;
 }
 void link_trust(struct link *l)
 {
 }
 void link_address(const struct link *l, char *ret, size_t size)
 {
+	*ret = '\0';
 }
 size_t link_queued(const struct link *l)
 {
@@ -552,6 +672,9 @@ struct server *bare_open(const char *dir, const char *nodes)
 	struct server *s = server_create();
 	struct err err;
 	char path[256];
+
+	agent_forget();
+	served = s;
 
 	snprintf(s->instance->where.state, sizeof s->instance->where.state, "%s", dir);
 	snprintf(s->instance->where.run, sizeof s->instance->where.run, "%s", dir);

@@ -5,6 +5,7 @@
 #ifndef SUPPORT_BARE_H
 #define SUPPORT_BARE_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -12,6 +13,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 
+struct cert_names;
 struct inner;
 
 struct bare_answer {
@@ -22,6 +24,7 @@ struct bare_answer {
 /* An attempt that was ordered, and of which the server was not told the end. */
 struct bare_attempt {
 	char tag[64];
+	char host[64];	  /* with an agent; "": it is all here */
 	bool started;	  /* and that was told */
 	int signal;	  /* the last one sent */
 	int64_t walltime; /* it may run for so many seconds */
@@ -49,6 +52,11 @@ bool bare_answered(const struct http_request *r);
 void bare_end(struct http_request *r); /* it is answered, or its server is gone */
 
 void bare_clock(int64_t us); /* what every clock shows from now on; 0: the machine's */
+
+/* An agent says what it is and has, if it was not connected, and then how its owner is (NULL: it says nothing). One at a time. */
+void bare_agent_hear(struct server *s, const struct cert_names *who, const char *facts, const json_t *owner);
+void bare_agent_go(bool lossy); /* the connection is lost, if there was one; and what was ordered and not begun */
+bool bare_reached(const struct bare_attempt *x); /* its host can tell what becomes of it */
 
 size_t bare_attempts(const struct bare_attempt **ret);
 void bare_started(struct server *s, const char *tag); /* tells the server */
