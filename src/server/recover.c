@@ -358,6 +358,9 @@ static void fold_attempt(struct server *s, const struct event *x, const json_t *
 		if (!p->lingers)
 			attempt_discard(s, x->job, number);
 		break;
+	case EVENT_GONE:
+		attempt_discard(s, x->job, p->gone);
+		break;
 	default:
 		break;
 	}

@@ -42,7 +42,7 @@ static int event_write(void *context, const struct store_event *e)
 	if (e->type == EVENT_HOLD ||
 	    e->type == EVENT_RELEASE) /* how blocks look to the core: 'why' says what they are */
 		return 0;
-	if (e->type == EVENT_PLACED)
+	if (e->type == EVENT_PLACED || e->type == EVENT_GONE)
 		return 0;
 	if (h->n++ == EVENTS_PAGE)
 		return 1;

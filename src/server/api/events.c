@@ -84,6 +84,8 @@ const char *event_name(int type)
 		return "checkpoint";
 	case EVENT_AWAY:
 		return "site";
+	case EVENT_GONE:
+		return "gone";
 	default:
 		return event_type_name((enum event_type)type);
 	}
@@ -194,6 +196,9 @@ void event_words(const struct server *s, const struct store_event *e, struct str
 		break;
 	case EVENT_PLACED:
 		strbuf_puts(out, "got its CPUs");
+		break;
+	case EVENT_GONE:
+		strbuf_puts(out, "its CPUs are free");
 		break;
 	case EVENT_RANK:
 		strbuf_puts(out, text ? text : "moved within the queue");

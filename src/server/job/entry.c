@@ -273,7 +273,8 @@ void entry_apply(struct server *s, const struct event *e, const struct payload *
 	struct entry *x = &s->jobs->entries.v[e->job];
 	struct job *job = entry_job(s, e->job);
 
-	if (e->type != EVENT_KEEP) /* which is the scheduler's, and changes often */
+	if (e->type != EVENT_KEEP &&
+	    e->type != EVENT_GONE) /* the scheduler's, which changes often; and the processes' */
 		x->modified = e->time;
 	switch ((int)e->type) {
 	case EVENT_START:
@@ -602,6 +603,9 @@ void payload_write(const struct server *s, int type, const struct payload *p, st
 	case EVENT_AWAY:
 		away_write(s, &j, p);
 		break;
+	case EVENT_GONE:
+		json_int(&j, "attempt", p->gone);
+		break;
 	case EVENT_RANK:
 		json_int(&j, "rank_us", llround(p->rank * 1e6));
 		break;
@@ -745,6 +749,9 @@ int payload_read(struct server *s, int type, const json_t *data, struct payload 
 		return saved_read(data, &ret->saves, err);
 	case EVENT_AWAY:
 		return away_read(s, data, ret, err);
+	case EVENT_GONE:
+		ret->gone = (uint32_t)number_of(data, "attempt");
+		break;
 	case EVENT_RANK:
 		ret->rank = (double)number_of(data, "rank_us") / 1e6;
 		break;

@@ -39,6 +39,7 @@ enum server_event {
 	EVENT_RANK,	   /* it has another place in the queue */
 	EVENT_SAVED,	   /* what is known of its checkpoints */
 	EVENT_AWAY,	   /* how far it is on its way to another site, or what it does there */
+	EVENT_GONE, /* of an attempt that is not its last, or that lingered when it ended, nothing runs any more */
 	SERVER_EVENT_END
 };
 
@@ -149,6 +150,7 @@ struct payload {
 	bool refused;		       /* ... the site does not accept it */
 	double rank;		       /* RANK */
 	const struct attempt *attempt; /* START, PLACED: the CPUs it was given, or NULL */
+	uint32_t gone;		       /* GONE: the attempt's number */
 	struct spec *spec;	       /* ALTER */
 	bool throttled;		       /* ALTER of an array as a whole: `limit` is set, and nothing else */
 	uint32_t limit;		       /* ... elements that run at once; 0: all may */

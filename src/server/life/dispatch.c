@@ -85,6 +85,21 @@ static bool is_move(const struct server *s, const struct event *e)
 	       entry_job(s, e->by)->deadline == TIME_NEVER;
 }
 
+/* Of one that lingered nothing runs any more. A host that is away after a restart could not tell that, and its CPUs would be held, and its job
+ * not be started, until it is back; this machine can. */
+static void attempt_gone(struct server *s, struct attempt *t)
+{
+	struct payload p = {.gone = t->attempt};
+	uint32_t id = t->job;
+	bool elsewhere = false;
+
+	for (uint32_t i = 0; i < t->nfrags; i++)
+		elsewhere |= node_joined(&s->hosts->nodes.v[t->node[i]].life);
+	attempt_free(s, t);
+	if (elsewhere)
+		entry_event(s, id, EVENT_GONE, &p);
+}
+
 /* A job lost its place to another: its processes must go. The reason goes into `why`. */
 static void on_stopped(struct server *s, const struct event *e, struct strbuf *why)
 {
@@ -110,7 +125,7 @@ static void on_stopped(struct server *s, const struct event *e, struct strbuf *w
 	if (t->ordered)
 		attempt_kill(s, t, setting_of(s, s->jobs->entries.v[e->job].spec, "kill_delay"));
 	else
-		attempt_free(s, t);
+		attempt_gone(s, t);
 }
 
 /* What it was deleted with outlasts what has come between. */
@@ -568,9 +583,11 @@ static void on_attempt_refused(void *context, const struct refusal *r)
 		return;
 	}
 	f.node = failures_node(s, t, r->host);
-	attempt_free(s, t);
-	if (!is_current(s, id, attempt))
+	if (!is_current(s, id, attempt)) {
+		attempt_gone(s, t);
 		return;
+	}
+	attempt_free(s, t);
 	if (s->jobs->entries.v[id].intent == INTENT_DELETE || (!r->reason && !r->host)) /* it was withdrawn */
 		start_undo(s, id, NULL);
 	else
@@ -684,9 +701,11 @@ static void on_attempt_ended(void *context, const struct result *r)
 			    !is_current(s, id, attempt) || s->jobs->entries.v[id].intent == INTENT_RERUN ||
 				    r->cause == CAUSE_WALLTIME);
 	}
-	attempt_free(s, t);
-	if (!is_current(s, id, attempt))
+	if (!is_current(s, id, attempt)) {
+		attempt_gone(s, t);
 		return;
+	}
+	attempt_free(s, t);
 	if (r->how == RESULT_NOT_STARTED) {
 		if (s->jobs->entries.v[id].intent == INTENT_DELETE)
 			start_undo(s, id, NULL);
@@ -718,7 +737,10 @@ static void on_attempt_lost(void *context, const char *tag, const char *host, co
 
 	struct failure f = {.node = failures_node(s, t, host), .lost = true};
 
-	attempt_free(s, t);
+	if (is_current(s, id, attempt))
+		attempt_free(s, t);
+	else
+		attempt_gone(s, t);
 	saves_ended(s, id, attempt, NULL, true);
 	if (!is_current(s, id, attempt))
 		return;
