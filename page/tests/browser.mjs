@@ -77,6 +77,7 @@ async function firstJob() {
   await accessible("submit");
   await page.getByText("More options").click();
   await page.getByLabel("Join output and errors").selectOption("oe");
+  await page.getByLabel("Directory", { exact: true }).fill(process.env.WORK); // not the home, which other runs share
   await page.getByLabel("Comment").fill("by the form");
   await page.getByRole("button", { name: /^Keep as template/ }).click();
   await page.getByRole("button", { name: "Remove that template" }).waitFor();
