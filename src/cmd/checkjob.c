@@ -118,8 +118,11 @@ void reasons_print(const json_t *reasons)
 
 	json_array_foreach(reasons, i, r)
 	{
+		const char *why = object_text(r, "text");
+		size_t n = strlen(why);
 		strbuf_clear(&text);
-		strbuf_printf(&text, "%s. To resolve: %s.", object_text(r, "text"), object_text(r, "change"));
+		strbuf_printf(&text, "%s%s To resolve: %s.", why, n && why[n - 1] == '.' ? "" : ".",
+			      object_text(r, "change"));
 		if (json_is_true(json_object_get(r, "implied")))
 			strbuf_puts(&text, " (Implied by the others.)");
 		printf("%3zu. %-11s ", i + 1, object_text(r, "code"));

@@ -18,6 +18,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "core/job.h"
 #include "engine/engine.h"
@@ -124,10 +125,28 @@ static const struct field site_body_fields[] = {
 };
 const struct schema site_body = {.fields = site_body_fields};
 
+/* A token that was replaced is not stored anywhere: to undo that, somebody enters it again. */
+static void put_record(struct server *s, const struct call *c, const char *servers)
+{
+	const struct remote *before = remote_find(s, c->name);
+	struct strbuf undo = {0}, change = {0};
+
+	strbuf_printf(&change, "jobs can be handed over to %s", servers);
+	if (before) {
+		strbuf_printf(&change, " (was %s)", before->servers);
+		strbuf_printf(&undo, "shunt site add %s --server ", c->name);
+		text_quote(before->servers, &undo);
+	} else {
+		strbuf_printf(&undo, "shunt site remove %s", c->name);
+	}
+	audit_record(s, c->w, "server", c->name, before ? "site changed" : "site added", change.text, undo.text);
+	strbuf_fini(&undo);
+	strbuf_fini(&change);
+}
+
 void api_site_put(struct server *s, const struct call *c)
 {
 	const char *servers = text_of(c->body, "servers");
-	struct strbuf undo = {0}, change = {0};
 	struct token t;
 	struct err err;
 
@@ -148,11 +167,7 @@ void api_site_put(struct server *s, const struct call *c)
 		http_error(c->r, CODE_BAD_REQUEST, "servers must be HOST[:PORT], several joined by blanks.");
 		return;
 	}
-	strbuf_printf(&undo, "shunt site remove %s", c->name);
-	strbuf_printf(&change, "jobs can be handed over to %s", servers);
-	audit_record(s, c->w, "server", c->name, "site added", change.text, undo.text);
-	strbuf_fini(&undo);
-	strbuf_fini(&change);
+	put_record(s, c, servers);
 	remote_put(s, c->name, servers, text_of(c->body, "token"));
 	explicit_bzero(&t, sizeof t);
 	reply_empty(s, c->r, 201);
