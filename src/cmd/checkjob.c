@@ -54,9 +54,14 @@ static const char *forecast_age(const json_t *job, int64_t now, char *buf, size_
 	int64_t made = object_number(job, "expected_made", 0);
 	char age[40];
 
+	bool rough = json_is_true(json_object_get(job, "expected_rough"));
+
 	*buf = '\0';
 	if (made > 0 && now - made >= FORECAST_OLD)
-		snprintf(buf, size, " (as of %s ago)", duration_human(now - made, age, sizeof age));
+		snprintf(buf, size, " (%sas of %s ago)", rough ? "roughly, " : "",
+			 duration_human(now - made, age, sizeof age));
+	else if (rough)
+		snprintf(buf, size, " (roughly)");
 	return buf;
 }
 

@@ -191,6 +191,8 @@ static void line_expected(const json_t *job, int64_t now)
 		return;
 	line_instant("expected start", job, "expected_start", now);
 	line_instant("expected end", job, "expected_end", now);
+	if (json_is_true(json_object_get(job, "expected_rough")))
+		line("", "a rough estimate: very many jobs are ahead of it");
 	if (object_number(job, "expected_start", 0) > 0 && made > 0 && now - made >= FORECAST_OLD)
 		line("", "as of %s ago", duration_human(now - made, age, sizeof age));
 	if (*object_text(job, "no_estimate"))

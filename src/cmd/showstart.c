@@ -42,6 +42,8 @@ static void starts_print(const char *what, int64_t cpus, int64_t walltime, const
 	       duration_format(walltime, wall, sizeof wall));
 	line_when("Earliest start", start, now);
 	line_when("Earliest completion", end > 0 ? end : start + walltime, now);
+	if (json_is_true(json_object_get(answer, "expected_rough")))
+		printf("(a rough estimate: very many jobs are ahead of it)\n");
 	if (made > 0 && now - made >= FORECAST_OLD)
 		printf("(as of %s ago)\n", duration_human(now - made, age, sizeof age));
 }

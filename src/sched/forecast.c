@@ -3,6 +3,7 @@
  */
 #include "sched/forecast.h"
 
+#include "sched/order.h"
 #include "sched/sched_internal.h"
 
 struct forecast {
@@ -283,6 +284,92 @@ bool forecast_run(struct forecast *f, size_t cycles, forecast_told told, void *c
 	while (more && f->told && anyone_waits(f) && cycles-- > 0)
 		more = step(f);
 	return !more || !anyone_waits(f);
+}
+
+/* ---- the rest, roughly ---- */
+
+/* The CPUs of all nodes as if they were one. */
+struct pool {
+	int64_t now, free, all;
+	struct heap ends; /* (end, job, CPUs) */
+};
+
+static void pool_begin(struct pool *x, struct forecast *f)
+{
+	struct heap_item end;
+
+	x->now = f->now;
+	for (uint32_t n = 0; n < f->c.nodes.n; n++)
+		if (sched_node_open(f->s, n))
+			x->all += f->c.nodes.v[n].total.v[RES_CPU];
+	x->free = x->all;
+	while (next_end(f, &end)) {
+		int64_t cpus = request_cpus(cluster_job_request(&f->c, cluster_job(&f->c, (uint32_t)end.tie)));
+		heap_pop(&f->ends, &end);
+		heap_push(&x->ends, end.time, end.tie, (uint64_t)cpus);
+		x->free -= cpus;
+	}
+}
+
+/* Time passes until there is room; false: there never is. */
+static bool pool_wait(struct pool *x, int64_t cpus)
+{
+	struct heap_item end;
+
+	if (cpus > x->all)
+		return false;
+	while (x->free < cpus && heap_pop(&x->ends, &end)) {
+		x->free += (int64_t)end.value;
+		x->now = end.time > x->now ? end.time : x->now;
+	}
+	return x->free >= cpus;
+}
+
+/* Those that wait, in the scheduler's order. One that waits for a limit has no place in it, and gets one by its number. */
+static void rest_order(struct forecast *f, job_vec *ret)
+{
+	job_vec order = {0};
+	struct map listed = {0};
+	uint64_t known;
+	size_t at = 0;
+
+	sched_order(f->s, &order);
+	for (size_t i = 0; i < order.n; i++)
+		map_set(&listed, order.v[i], 1);
+	for (uint32_t id = 0; id < f->c.njobs; id++) {
+		if (!job_waits(cluster_job(&f->c, id)) || map_get(&listed, id, &known))
+			continue;
+		while (at < order.n && order.v[at] < id)
+			vec_push(ret, order.v[at++]);
+		vec_push(ret, id);
+	}
+	while (at < order.n)
+		vec_push(ret, order.v[at++]);
+	vec_free(&order);
+	map_fini(&listed);
+}
+
+void forecast_rest(struct forecast *f, forecast_told told, void *context)
+{
+	struct pool pool = {0};
+	job_vec rest = {0};
+	bool more = true;
+
+	rest_order(f, &rest);
+	pool_begin(&pool, f);
+	for (size_t i = 0; i < rest.n && more; i++) {
+		const struct job *job = cluster_job(&f->c, rest.v[i]);
+		int64_t cpus = request_cpus(cluster_job_request(&f->c, job)), end;
+		uint64_t known;
+		if (map_get(&f->known, job->id, &known) || !pool_wait(&pool, cpus))
+			continue;
+		end = pool.now + sched_length(f->s, job);
+		pool.free -= cpus;
+		heap_push(&pool.ends, end, job->id, (uint64_t)cpus);
+		more = told(context, &(struct foreseen){.start = pool.now, .end = end, .job = job->id, .rough = true});
+	}
+	heap_fini(&pool.ends);
+	vec_free(&rest);
 }
 
 /* The one job that is asked about. */

@@ -19,6 +19,7 @@ struct foreseen {
 	uint32_t nnodes;
 	uint32_t job;
 	bool guaranteed;
+	bool rough; /* forecast_rest() */
 };
 
 /* Told of every start, in the order of time. False: that was enough. */
@@ -45,6 +46,10 @@ void forecast_rank(struct forecast *f, uint32_t job, double rank);
 /* Runs until every waiting job has started, `told` has had enough, or after `cycles` cycles; then it may be run on. Whether nothing is
  * left to run. */
 bool forecast_run(struct forecast *f, size_t cycles, forecast_told told, void *context);
+
+/* The starts of those that still wait, without placing them: in the scheduler's order, each when as many CPUs are free in all as it asks for, and none before the one ahead of it.
+ * For a queue of which the rest would take too long; without nodes, and told as `rough`. What the gate holds is left out. Nothing can be run afterwards. */
+void forecast_rest(struct forecast *f, forecast_told told, void *context);
 
 struct whatif {
 	int64_t start;	 /* TIME_NEVER: none was foreseen */

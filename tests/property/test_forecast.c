@@ -33,6 +33,40 @@ static bool one(void *context, const struct foreseen *f)
 	return true;
 }
 
+/* Of one that is cut short. */
+struct rest {
+	bool told[CASE_JOBS];
+	int64_t last; /* start */
+	bool twice, early;
+};
+
+static bool one_of_rest(void *context, const struct foreseen *f)
+{
+	struct rest *r = context;
+
+	r->twice |= r->told[f->job];
+	r->told[f->job] = true;
+	r->early |= f->start < r->last;
+	r->last = f->start;
+	return true;
+}
+
+/* After a few cycles the rest is estimated roughly: every job that can be foreseen has a start then, once and in the order of time. */
+static void ask_rest(struct drive *d, const struct wait *whole)
+{
+	struct forecast *f = forecast_create(d->s);
+	struct rest r = {.last = d->now};
+
+	if (!forecast_run(f, 2, one_of_rest, &r))
+		forecast_rest(f, one_of_rest, &r);
+	forecast_destroy(f);
+	for (int i = 0; i < CASE_JOBS; i++)
+		if (whole->start[i] >= 0 && !r.told[i] && job_waits(cluster_job(d->c, (uint32_t)i)))
+			drive_wrong(d, "a job that can be foreseen has no rough start");
+	if (r.twice || r.early)
+		drive_wrong(d, "rough starts are told twice or out of order");
+}
+
 /* Asks once, when the last job has come. */
 static void ask(struct drive *d)
 {
@@ -53,6 +87,7 @@ static void ask(struct drive *d)
 	while (!forecast_run(f, 3, one, w)) /* in slices */
 		;
 	forecast_destroy(f);
+	ask_rest(d, w);
 	if (!plan_equal(before, d->p) || d->hash != hash)
 		drive_wrong(d, "the forecast changed something");
 	plan_destroy(before);

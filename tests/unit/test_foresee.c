@@ -47,6 +47,11 @@ static void behind_what_was_foreseen(void **state)
 	whole->made = NOW;
 	whole->partial = true;
 	says(f, "very many jobs are ahead of it; the forecast reaches only the next 1 starts");
+	whole->rough = NOW + 3601;
+	assert_false(foresee_rough(f->s, 2));
+	whole->rough = NOW + 3600;
+	assert_true(foresee_rough(f->s, 2));
+	assert_false(foresee_rough(f->s, 3)); /* it has no start at all */
 	bare_clock((NOW + FORECAST_OLDEST + 1) * 1000000);
 	server_turn(f->s);
 	says(f, "it has not been computed yet");

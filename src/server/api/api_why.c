@@ -94,7 +94,7 @@ static void why_expected(const struct server *s, uint32_t id, bool known, int64_
 	char when[32], age[32];
 
 	if (known) {
-		strbuf_printf(out, "; it is expected to start in %s",
+		strbuf_printf(out, "; it is expected to start in %s%s", foresee_rough(s, id) ? "roughly " : "",
 			      duration_human(at > s->clock->now ? at - s->clock->now : 0, when, sizeof when));
 		if (gate_blocks(s->gate, id) & BLOCK_DEPEND)
 			strbuf_puts(out, ", if the jobs it waits for succeed");

@@ -452,6 +452,14 @@ static void f_expected_made(const struct subject *x, struct value *v)
 		put_instant(v, foresee_made(x->s, job));
 }
 
+static void f_expected_rough(const struct subject *x, struct value *v)
+{
+	uint32_t job;
+	int64_t at;
+
+	put_bool(v, expected(x, &at, &job) && foresee_rough(x->s, job));
+}
+
 /* One that is longer than the hours in which it may run needs several of them. */
 static int64_t end_after(const struct subject *x, int64_t start)
 {
@@ -1005,6 +1013,9 @@ const struct field job_fields[] = {
 	 "when a waiting job would start if those ahead of it ran as long as they may and succeeded; not a promise",
 	 f_expected_start},
 	{"expected_made", .is = IS_INSTANT | IS_NULL, "the instant of that forecast", f_expected_made},
+	{"expected_rough", .is = IS_BOOL,
+	 "very many jobs are ahead of it, which that start takes as a sum of CPUs only: it may be off by far",
+	 f_expected_rough},
 	{"expected_end", .is = IS_INSTANT | IS_NULL,
 	 "the latest end of a running job, and of a waiting one that starts as expected", f_expected_end},
 	{"no_estimate", .is = IS_TEXT | IS_NULL, "why a waiting job has no expected start", f_no_estimate,

@@ -3,7 +3,7 @@
  *
  * It is made when it is asked for. Of a short queue in slices, so that nobody waits: a slice for each request until it is complete, and no new one before twenty times as
  * long has passed as the last one took; what has no complete forecast yet is shown what is known so far. Of a long queue by processes beside the server
- * (seer.h): one for the whole queue, which is ended after LIMIT seconds, and while that goes on another one for the jobs that come first. What
+ * (seer.h): one for the whole queue, which has LIMIT seconds and estimates roughly what it did not get to, and while that goes on another one for the jobs that come first. What
  * is shown is never older than FORECAST_OLDEST: a forecast of the whole begins REST_WHOLE after the last one did, or when as much time has passed as it took, at most
  * 2 * LIMIT after it began, and is there LIMIT later.
  *
@@ -91,6 +91,7 @@ static void coming_begin(struct server *s, struct coming *c)
 	c->jobs = 0;
 	c->starts.made = s->clock->now;
 	c->starts.partial = false;
+	c->starts.rough = TIME_NEVER;
 	c->starts.version = s->plan->version;
 	c->starts.commits = s->stats->commits;
 }
@@ -102,6 +103,10 @@ static void coming_add(struct server *s, struct coming *c, const struct foreseen
 	uint64_t known;
 
 	map_set(&c->starts.at, x->job, (uint64_t)x->start);
+	if (x->rough) {
+		c->starts.rough = x->start < c->starts.rough ? x->start : c->starts.rough;
+		return;
+	}
 	if (job_waits(entry_job(s, x->job)) && !map_get(&f->first, x->job, &known))
 		map_set(&f->first, x->job, (uint64_t)x->start);
 	for (uint32_t i = 0; i < x->nnodes && x->nnodes == r->nfrags && c->jobs < FIRST_JOBS; i++)
@@ -118,6 +123,7 @@ static void coming_show(struct coming *c, struct starts *to, foreseen_pieces *pi
 	map_copy(&to->at, &c->starts.at);
 	to->made = c->starts.made;
 	to->partial = c->starts.partial;
+	to->rough = c->starts.rough;
 	to->version = c->starts.version;
 	to->commits = c->starts.commits;
 	vec_free(pieces);
@@ -352,6 +358,15 @@ bool foresee_start(const struct server *s, uint32_t id, int64_t *ret)
 int64_t foresee_last(const struct server *s)
 {
 	return s->outlook->first.made > s->outlook->whole.made ? s->outlook->first.made : s->outlook->whole.made;
+}
+
+bool foresee_rough(const struct server *s, uint32_t id)
+{
+	const struct starts *x;
+	uint64_t at;
+
+	x = starts_of(s, id, &at);
+	return x && (int64_t)at >= x->rough;
 }
 
 int64_t foresee_made(const struct server *s, uint32_t id)

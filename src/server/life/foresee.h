@@ -28,6 +28,7 @@ struct starts {
 	struct map at;	  /* core id -> when it will start */
 	int64_t made;	  /* 0: none */
 	bool partial;	  /* the time for it was up: later starts are not in it */
+	int64_t rough;	  /* starts from this instant on are rough (forecast_rest()); TIME_NEVER: none are */
 	uint64_t version; /* of the plan */
 	uint64_t commits; /* before it */
 };
@@ -47,7 +48,9 @@ void foresee_again(struct server *s); /* the rules have changed: what was forese
 void foresee_started(struct server *s, uint32_t id, int64_t now);
 void foresee_forget(struct server *s, uint32_t id);
 int64_t foresee_made(const struct server *s,
-		     uint32_t id);	      /* the instant of the forecast that foresee_start() is from */
+		     uint32_t id); /* the instant of the forecast that foresee_start() is from */
+bool foresee_rough(const struct server *s,
+		   uint32_t id);	      /* that start takes the jobs ahead of it only as a sum of CPUs */
 int64_t foresee_last(const struct server *s); /* of the newest one; 0: none yet */
 bool foresee_start(const struct server *s, uint32_t id, int64_t *ret); /* false: it is not known, */
 bool foresee_not(const struct server *s, uint32_t id,

@@ -30,12 +30,13 @@
 #include "server/server.h"
 
 #define NICE 10
-#define BUFFER 32768   /* bytes, before they are sent */
-#define CYCLES 1000000 /* of the forecast at once: nobody waits for this process */
+#define BUFFER 32768 /* bytes, before they are sent */
+#define CYCLES 20    /* of the forecast, between looks at the clock */
 
 struct record {
 	int64_t start, end;
 	uint32_t job, nnodes; /* JOB_NONE: it is complete */
+	uint64_t rough;
 };
 
 struct seer {
@@ -73,7 +74,7 @@ static void flush(struct sender *x)
 static bool send_one(void *context, const struct foreseen *f)
 {
 	struct sender *x = context;
-	struct record r = {f->start, f->end, f->job, x->told < x->nodes ? f->nnodes : 0};
+	struct record r = {f->start, f->end, f->job, x->told < x->nodes ? f->nnodes : 0, f->rough};
 
 	strbuf_add(&x->out, (const char *)&r, sizeof r);
 	strbuf_add(&x->out, (const char *)f->nodes, r.nnodes * sizeof *f->nodes);
@@ -109,6 +110,8 @@ static void child_begin(int fd, pid_t parent)
 
 static _Noreturn void child_run(const struct server *s, struct sender *x, int seconds)
 {
+	int64_t until = clock_us(CLOCK_MONOTONIC) + (int64_t)seconds * 1000000 / 4 * 3;
+	bool done = false;
 	struct rlimit cpu = {(rlim_t)seconds + 1, (rlim_t)seconds + 1};
 	struct record end = {.job = JOB_NONE};
 	struct forecast *f;
@@ -116,8 +119,10 @@ static _Noreturn void child_run(const struct server *s, struct sender *x, int se
 	setrlimit(RLIMIT_CPU, &cpu);
 	f = forecast_create(s->sched);
 	forecast_gate(f, s->gate);
-	while (!forecast_run(f, CYCLES, send_one, x) && x->told != x->most)
-		;
+	while (!done && clock_us(CLOCK_MONOTONIC) < until)
+		done = forecast_run(f, CYCLES, send_one, x) || x->told == x->most;
+	if (!done)
+		forecast_rest(f, send_one, x);
 	strbuf_add(&x->out, (const char *)&end, sizeof end);
 	flush(x);
 	_exit(0);
@@ -162,7 +167,12 @@ static void records_take(struct seer *x)
 			break;
 		int32_t *list = mem_alloc(nodes + 1);
 		memcpy(list, x->in.text + at + sizeof r, nodes);
-		struct foreseen f = {.job = r.job, .start = r.start, .end = r.end, .nodes = list, .nnodes = r.nnodes};
+		struct foreseen f = {.job = r.job,
+				     .start = r.start,
+				     .end = r.end,
+				     .nodes = list,
+				     .nnodes = r.nnodes,
+				     .rough = r.rough};
 		x->calls.told(x->calls.context, &f);
 		free(list);
 		at += sizeof r + nodes;

@@ -20,7 +20,7 @@ struct seer_calls {
 	void *context;
 };
 
-/* The first `most` starts (0: all), with nodes of the first `nodes` of them. It is ended after `seconds`. NULL: the system lets us have no process. */
+/* The first `most` starts (0: all), with nodes of the first `nodes` of them; what it did not get to in three quarters of `seconds` roughly. It is ended after `seconds`. NULL: the system lets us have no process. */
 struct seer *seer_start(struct server *s, size_t most, size_t nodes, int seconds, const struct seer_calls *calls);
 void seer_stop(struct seer *x);		    /* nothing is told any more; NULL is none */
 int64_t seer_fork_us(const struct seer *x); /* how long the server was held by it */
