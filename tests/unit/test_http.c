@@ -220,7 +220,8 @@ static void hands_over_whole_requests(void **state)
 	assert_non_null(strstr(strbuf_text(&body), "\"DELETE\""));
 	assert_int_equal(ask(s, e, GET("/error"), &body), 409);
 	assert_string_equal(strbuf_text(&body),
-			    "{\"error\":{\"code\":\"bad_state\",\"message\":\"Job 12 is \\\"running\\\".\"}}");
+			    "{\"error\":{\"code\":\"bad_state\",\"message\":\"Job 12 is \\\"running\\\".\","
+			    "\"template\":\"Job {1} is \\\"running\\\".\",\"values\":[\"12\"]}}");
 	assert_int_equal(ask(s, e, GET("/later"), &body), 200);
 	assert_int_equal(ask(s, e, "GET /hello HTTP/1.0\r\n\r\n", &body), 200); /* which closes */
 	assert_string_equal(strbuf_text(&body), "hello");

@@ -56,6 +56,7 @@ static void forget(struct server *s, size_t at)
 	}
 	for (size_t i = 0; i < x->done.n; i++) {
 		free(x->done.v[i].message);
+		free(x->done.v[i].form);
 	}
 	vec_free(&x->done);
 	free(x);
@@ -115,11 +116,17 @@ void acted_turn(struct server *s)
 			forget(s, i);
 }
 
-void acted_add(struct acted *x, uint32_t item, uint64_t key, enum code code, const char *message)
+void acted_add(struct acted *x, uint32_t item, uint64_t key, const struct err *err)
 {
-	vec_push(&x->done,
-		 (struct acted_job){
-			 .key = key, .item = item, .code = code, .message = code ? mem_strdup(message) : NULL});
+	struct acted_job d = {.key = key, .item = item};
+
+	if (err) {
+		d.code = err->code ? err->code : CODE_BAD_REQUEST;
+		d.message = mem_strdup(err->text);
+		d.form = err->form ? mem_strdup(err->form) : NULL;
+		d.begins = err->begins;
+	}
+	vec_push(&x->done, d);
 }
 
 /* ---- in the store ---- */
@@ -149,6 +156,10 @@ void acted_keep(struct server *s, struct acted *x, bool complete)
 			json_text(&j, NULL, code_row(d->code)->word);
 			json_text(&j, NULL, d->message);
 		}
+		if (d->form) {
+			json_text(&j, NULL, d->form);
+			json_int(&j, NULL, d->begins);
+		}
 		json_close_array(&j);
 	}
 	json_close_array(&j);
@@ -163,13 +174,16 @@ static int job_restore(struct acted *x, const json_t *v)
 	const json_t *item = json_array_get(v, 0), *key = json_array_get(v, 1);
 	const char *word = json_string_value(json_array_get(v, 2)), *message = json_string_value(json_array_get(v, 3));
 
+	struct err err = {.form = json_string_value(json_array_get(v, 4)),
+			  .begins = (unsigned short)json_integer_value(json_array_get(v, 5))};
+
 	if (!json_is_integer(item) || !json_is_integer(key) || !word != !message)
 		return -EINVAL;
-	acted_add(x, (uint32_t)json_integer_value(item), (uint64_t)json_integer_value(key),
-		  !word		    ? CODE_NONE
-		  : code_find(word) ? code_find(word)
-				    : CODE_BAD_REQUEST,
-		  message);
+	if (word) {
+		err.code = code_find(word);
+		snprintf(err.text, sizeof err.text, "%s", message);
+	}
+	acted_add(x, (uint32_t)json_integer_value(item), (uint64_t)json_integer_value(key), word ? &err : NULL);
 	return 0;
 }
 

@@ -18,10 +18,12 @@ struct err;
 struct server;
 
 struct acted_job {
-	uint64_t key;	/* 0: the item as a whole */
-	uint32_t item;	/* which of the request's ids; ITEM_FILTER: it was not by an id */
-	enum code code; /* CODE_NONE: no error */
-	char *message;	/* of an error, or NULL */
+	uint64_t key;	       /* 0: the item as a whole */
+	uint32_t item;	       /* which of the request's ids; ITEM_FILTER: it was not by an id */
+	enum code code;	       /* CODE_NONE: no error */
+	char *message;	       /* of an error, or NULL */
+	char *form;	       /* what that was printed by, or NULL, */
+	unsigned short begins; /* ... and where in it: base/err.h */
 };
 #define ITEM_FILTER UINT32_MAX
 struct acted {
@@ -37,7 +39,8 @@ struct acted {
 };
 struct acted *acted_find(const struct server *s, uid_t uid, const char *text); /* NULL: not known */
 struct acted *acted_begin(struct server *s, uid_t uid, const char *text, uint64_t print);
-void acted_add(struct acted *x, uint32_t item, uint64_t key, enum code code, const char *message);
+/* `err`: why nothing was done, or NULL. */
+void acted_add(struct acted *x, uint32_t item, uint64_t key, const struct err *err);
 void acted_keep(struct server *s, struct acted *x, bool complete); /* what was added goes into this turn's commit */
 int acted_restore(struct server *s, const char *name, const json_t *o, struct err *err); /* at recovery */
 void acted_turn(struct server *s);							 /* forgets old ones */

@@ -55,7 +55,7 @@ struct item {
 	struct array *array; /* all of its elements are meant */
 	enum code code;	     /* CODE_NONE: no error */
 	char *message;	     /* of an error, or NULL */
-	const char *form;    /* of the message, or NULL */
+	char *form;	     /* of the message, or NULL */
 	unsigned short begins;
 	uint32_t jobs, done;
 	bool skipped; /* it does not fit the filter any more */
@@ -105,22 +105,20 @@ static uint32_t item_number(const struct action *a, const struct item *x)
 	return a->filter ? ITEM_FILTER : (uint32_t)(x - a->items.v);
 }
 
-static void item_error(struct item *x, enum code code, const char *message)
+static void item_error(struct item *x, enum code code, const char *message, const char *form, unsigned short begins)
 {
 	x->code = code;
 	x->message = mem_strdup(message);
+	x->form = form ? mem_strdup(form) : NULL;
+	x->begins = begins;
 }
 
 /* Of one job of it, or as a whole (key 0). */
 static void item_fail(struct action *a, struct item *x, uint64_t key, const struct err *err)
 {
-	enum code code = err->code ? err->code : CODE_BAD_REQUEST;
-
-	item_error(x, code, err->text);
-	x->form = err->form;
-	x->begins = err->begins;
+	item_error(x, err->code ? err->code : CODE_BAD_REQUEST, err->text, err->form, err->begins);
 	if (a->acted)
-		acted_add(a->acted, item_number(a, x), key, code, err->text);
+		acted_add(a->acted, item_number(a, x), key, err);
 }
 
 /* ---- what was done before by the same request ---- */
@@ -152,7 +150,7 @@ static void before_read(struct action *a)
 			continue;
 		vec_push(&a->items, (struct item){.key = d->key});
 		if (d->code)
-			item_error(&a->items.v[a->items.n - 1], d->code, d->message);
+			item_error(&a->items.v[a->items.n - 1], d->code, d->message, d->form, d->begins);
 		vec_push(&a->targets, (struct target){.item = (uint32_t)a->items.n - 1, .done = true});
 	}
 }
@@ -209,7 +207,7 @@ static void lookup_id(struct action *a, const char *text)
 	vec_push(&a->items, (struct item){.text = text ? text : ""});
 	x = &a->items.v[number];
 	if (failed)
-		item_error(x, failed->code, failed->message);
+		item_error(x, failed->code, failed->message, failed->form, failed->begins);
 	if (failed || (a->repeats && a->acted->complete))
 		return;
 	rc = text ? jobs_named(s, text, &v, &x->array, &err) : err_set(&err, -EINVAL, "an id must be a string");
@@ -402,7 +400,7 @@ static bool target_change(struct action *a, struct item *x, uint32_t id)
 	}
 	x->done++;
 	if (a->acted)
-		acted_add(a->acted, item_number(a, x), s->jobs->entries.v[id].key, CODE_NONE, NULL);
+		acted_add(a->acted, item_number(a, x), s->jobs->entries.v[id].key, NULL);
 	if (x->array && a->kind->whole) {
 		spec_unref(a->altered);
 		a->altered = s->jobs->entries.v[id].spec;
@@ -528,6 +526,7 @@ static void action_free(struct action *a)
 	arena_destroy(a->c.arena);
 	for (size_t i = 0; i < a->items.n; i++) {
 		free(a->items.v[i].message);
+		free(a->items.v[i].form);
 	}
 	if (a->acted)
 		a->acted->running = NULL;
@@ -550,7 +549,9 @@ static void answer_one(struct action *a, struct http_request *r, bool again)
 	if (again)
 		http_header(r, "Idempotency-Replayed", "true");
 	if (a->one && x->code) {
-		http_error(r, x->code, "%s", x->message);
+		struct err err = {.code = x->code, .form = x->form, .begins = x->begins};
+		snprintf(err.text, sizeof err.text, "%s", x->message);
+		api_refuse(r, &err);
 		return;
 	}
 	if (a->one)
