@@ -344,7 +344,7 @@ static void test_signal_away(void **state)
 	hosts_start(w, "2.1", "trap 'echo x >>usr' USR1; echo x >on; while :; do sleep 0.01; done", "1");
 	hosts_await(w, hosts_file(w, 1, "on"));
 	engine_signal(w->e, "2.1", SIGUSR1);
-	hosts_await(w, hosts_file(w, 1, "usr"));
+	hosts_await(w, hosts_file(w, 1, "usr") && *hosts_file(w, 1, "usr"));
 	engine_signal(w->e, "2.1", SIGTERM);
 	host_cut(w, 1); /* before it is read */
 	host_heal(w, 1);
