@@ -2,7 +2,8 @@
  * adapter_ours.c - our own heuristic: the set of requests that makes the bag complete first, by what is known.
  *
  * A set of requests is judged by when it would complete the bag: the logarithm of that, on average over what a task may take. Once tasks have finished that is known; before,
- * all powers of two are as likely that are longer than any stay without an end. Until then all slots but one hold requests as static makes them, so that long
+ * all powers of two are as likely that are longer than any stay without an end. What the requests have no room for is submitted when the first of them has ended, and waits as long as
+ * if it were submitted now. Until something is known all slots but one hold requests as static makes them, so that long
  * tasks lose nothing, and the last one probes.
  *
  * Open slots are filled with the candidate that helps most. A slot costs nothing, so there it also counts how soon tasks are finished on average, though the last one may be
@@ -110,10 +111,10 @@ static double completion(const struct ours *o, const struct scene *e)
 	}
 	sum = all_finished(o, e, last);
 	if (sum < pending) { /* what is left goes into requests that come later */
-		double behind = now + WAIT_COUNTS * (double)(holes_horizon(&o->holes) - o->v->now);
+		double wait = WAIT_COUNTS * (double)(holes_horizon(&o->holes) - o->v->now), behind = now + wait;
 		double rest = (pending - sum) * e->usual / ((double)o->a->limits.procs * DUTY);
 		if (o->n >= o->a->limits.requests)
-			behind = fmax(behind, first);
+			behind = fmax(now, first) + wait; /* the queue will be as long then */
 		return fmax(fmax(behind, now) + fmax(e->longest, rest), sum > 0 ? fmin(last, first + rest) : now);
 	}
 

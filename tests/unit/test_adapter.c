@@ -208,6 +208,24 @@ static void ours_takes_what_it_can_get_meanwhile(void **state)
 	adapter_destroy(a);
 }
 
+/* The hole has room for 60 of 62 tasks of an hour. The other two would wait for the whole queue again, so the request that holds all keeps its place. */
+static void ours_leaves_no_rest_for_a_second_wait(void **state)
+{
+	struct adapter_order o[ADAPTER_ORDERS];
+	const int64_t begin = 10 * HOUR, time = 72 * HOUR / 10;
+	const struct adapter_span spans[] = {{0, 65 * HOUR / 10, 10},
+					     {65 * HOUR / 10, begin, 0},
+					     {begin, begin + time, 0},
+					     {begin + time, TIME_NEVER, 10}};
+	struct adapter_request out = {.id = 7, .procs = 10, .time = time, .start = begin};
+	struct adapter_view v = {.free = spans, .nfree = 4, .pending = 62, .idle = 62, .request = &out, .nrequests = 1};
+	struct adapter *a = create(ADAPTER_OURS, 1);
+
+	adapter_task_done(a, HOUR);
+	assert_int_equal(adapter_decide(a, &v, o), 0);
+	adapter_destroy(a);
+}
+
 static void ours_releases_what_is_idle(void **state)
 {
 	struct adapter_order o[ADAPTER_ORDERS];
@@ -324,6 +342,7 @@ int main(void)
 		cmocka_unit_test(ours_replaces),
 		cmocka_unit_test(ours_keeps_its_slots_filled),
 		cmocka_unit_test(ours_takes_what_it_can_get_meanwhile),
+		cmocka_unit_test(ours_leaves_no_rest_for_a_second_wait),
 		cmocka_unit_test(ours_releases_what_is_idle),
 		cmocka_unit_test(limits_are_kept),
 	};
