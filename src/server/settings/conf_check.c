@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/topology.h"
 #include "server/settings/conf.h"
 
 struct check {
@@ -96,6 +97,22 @@ static void program_check(struct check *k, const char *name, const char *path, s
 
 #define LINE(field) line_of(k, offsetof(struct conf, field))
 
+/* The number of mistakes: a server does not start with a file of switches that it can't read. */
+static int topology_check(struct check *k)
+{
+	struct topology *t = NULL;
+	struct err err;
+
+	if (!*k->conf->topology)
+		return 0;
+	if (topology_open(k->conf->topology, &t, &err) == 0) {
+		topology_free(t);
+		return 0;
+	}
+	strbuf_printf(k->out, "%s:%lld: topology: %s\n", k->path, (long long)LINE(topology), err.text);
+	return 1;
+}
+
 static void contradictions_check(struct check *k, bool system)
 {
 	const struct conf *c = k->conf;
@@ -145,7 +162,7 @@ int conf_check(const char *path, bool system, struct strbuf *out, struct err *er
 		program_check(&k, "health", conf.health, offsetof(struct conf, health), false);
 		if (report.mistakes == 0)
 			contradictions_check(&k, system);
-		rc = report.mistakes;
+		rc = report.mistakes + topology_check(&k);
 		if (rc == 0)
 			strbuf_printf(out, "%s: %d options, %s\n", path, report.options,
 				      k.warnings ? "which the server takes" : "all right");
