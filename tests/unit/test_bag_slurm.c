@@ -211,10 +211,82 @@ static void shrunk(void **state)
 	files_remove(dir);
 }
 
+static void count_over(void *arg, int id)
+{
+	*(int *)arg += id == 1;
+}
+
+static void ignore(void *arg, const char *text)
+{
+	(void)arg, (void)text;
+}
+
+/* Polls at `now` until scancel was called that many times. */
+static void poll_until_cancelled(struct provider *p, const char *dir, int64_t now, int times)
+{
+	char path[256], line[64];
+
+	snprintf(path, sizeof path, "%s/cancelled", dir);
+	for (int n = 0; n < times; usleep(1000)) {
+		p->kind->poll(p, now);
+		FILE *f = fopen(path, "r");
+		for (n = 0; f && fgets(line, sizeof line, f); n++)
+			assert_memory_equal(line, "12", 2);
+		if (f)
+			fclose(f);
+	}
+}
+
+/* A request that is cancelled as one that waits has started meanwhile: it is over, its workers may not come any more, and it is cancelled for as long as the cluster lists it. */
+static void cancelled_when_it_starts(void **state)
+{
+	char dir[] = "/tmp/shunt-test-XXXXXX", path[4200], text[128];
+	int told = 0;
+	int64_t now = (int64_t)time(NULL);
+	struct provider_user user = {.dir = dir,
+				     .tag = "slurm:shunt-bag-test",
+				     .pace = 600,
+				     .prepare = prepared,
+				     .over = count_over,
+				     .warn = ignore,
+				     .arg = &told};
+	struct provider_options options = {.requests = 1, .processors = 8, .seconds = 3600, .each = 1};
+	struct provider_request r;
+	struct provider_limits limits;
+	struct err err;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	script(dir, "sbatch", "echo 12\n");
+	script(dir, "squeue", "echo '12|1|RUNNING|None'\n");
+	snprintf(text, sizeof text, "echo \"$*\" >> %s/cancelled\n", dir);
+	script(dir, "scancel", text);
+	snprintf(path, sizeof path, "%s:%s", dir, getenv("PATH"));
+	setenv("PATH", path, 1);
+	struct provider *p = provider_create("slurm", &user, &options, &err);
+	assert_int_equal(p->kind->request(p, 8, 60, &err), 1);
+	do {
+		p->kind->poll(p, now);
+		usleep(1000);
+	} while (p->kind->look(p, 1, &r) && strcmp(r.name, "12") != 0);
+	assert_int_equal(r.state, REQUEST_PENDING);
+	p->kind->cancel(p, 1);
+	p->kind->limits(p, &limits);
+	assert_int_equal(limits.pending, 1); /* another may take its place */
+	poll_until_cancelled(p, dir, now, 1);
+	poll_until_cancelled(p, dir, now + 600, 2);
+	p->kind->look(p, 1, &r);
+	assert_int_equal(r.state, REQUEST_ENDED);
+	assert_int_equal(told, 1);
+	p->kind->destroy(p);
+	files_remove(dir);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(lines), cmocka_unit_test(numbers), cmocka_unit_test(plan),
-					   cmocka_unit_test(paused), cmocka_unit_test(shrunk)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(lines),  cmocka_unit_test(numbers),
+					   cmocka_unit_test(plan),   cmocka_unit_test(paused),
+					   cmocka_unit_test(shrunk), cmocka_unit_test(cancelled_when_it_starts)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
