@@ -288,13 +288,16 @@ int token_check_join(struct server *s, const char *text, const char *address, st
 int token_user_check(struct server *s, uid_t uid, const char *user, struct err *err)
 {
 	if (uid == 0)
-		return err_code(err, CODE_FORBIDDEN,
-				"There are no login tokens for root: nobody is root from another machine.");
+		return err_code(
+			err, CODE_FORBIDDEN,
+			"Nobody is root from another machine, neither by a login token nor by another site's word.");
 	if (!s->instance->multi && uid != s->instance->uid)
 		return err_code(err, CODE_FORBIDDEN, "This is a personal instance: only its own user can have tokens.");
 	if (s->instance->multi && uid == s->instance->uid)
-		return err_code(err, CODE_FORBIDDEN, "There are no login tokens for %s, the server's own account.",
-				user);
+		return err_code(
+			err, CODE_FORBIDDEN,
+			"Nobody is %s, the server's own account, from another machine, neither by a login token nor by another site's word.",
+			user);
 	return 0;
 }
 
