@@ -2,6 +2,7 @@
  * diagnose.c - `diagnose`: Maui's views of the scheduler's insides: priorities, fairshare, nodes, blocked jobs, and objects with their limits.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,34 +53,50 @@ static double real(const json_t *x, const char *key)
 	return json_number_value(json_object_get(x, key));
 }
 
-/* What a factor adds, and its part of all that is added, as Maui has it: 12.0(60.0%). */
-static void factor_cell(struct table *t, const json_t *factors, const json_t *f)
-{
-	double all = 0, part = real(f, "part");
-	const json_t *x;
-	size_t i;
+#define FACTORS_MOST 22
 
-	json_array_foreach(factors, i, x) all += real(x, "part") < 0 ? -real(x, "part") : real(x, "part");
-	table_cell(t, "%.1f(%.1f%%)", part, all > 0 ? 100 * (part < 0 ? -part : part) / all : 0);
+struct priorities {
+	struct table *table;
+	int columns;
+	int64_t jobs;
+};
+
+/* What a factor adds is shown with its part of all that is added, as Maui has it: 12.0(60.0%). */
+static void priority_row(void *context, char *const *cell)
+{
+	struct priorities *x = context;
+	double part[FACTORS_MOST], all = 0;
+	char id[64];
+
+	x->jobs++;
+	table_cell(x->table, "%s", id_short(cell[0], id, sizeof id));
+	table_cell(x->table, "%.1f", strtod(cell[1], NULL));
+	for (int i = 0; i < x->columns - 2; i++) {
+		part[i] = strtod(cell[i + 2], NULL);
+		all += fabs(part[i]);
+	}
+	for (int i = 0; i < x->columns - 2; i++)
+		table_cell(x->table, "%.1f(%.1f%%)", part[i], all > 0 ? 100 * fabs(part[i]) / all : 0);
 }
 
-static void priority_print(const json_t *answer)
+/* `answer` has the first job, with the names of its factors; the others follow as rows. */
+static int priority_print(struct client *client, const json_t *answer, struct err *err)
 {
-	const char *columns[32] = {"=Job", ">PRIORITY"};
-	const json_t *jobs = json_object_get(answer, "jobs"), *of = json_object_get(json_array_get(jobs, 0), "factors"),
-		     *v, *job;
-	char heading[24][40], id[64];
-	int n = 2;
-	size_t i, f;
+	const char *columns[FACTORS_MOST + 2] = {"=Job", ">PRIORITY"};
+	const json_t *of = json_object_get(json_array_get(json_object_get(answer, "jobs"), 0), "factors"), *v;
+	char heading[FACTORS_MOST + 2][40], path[64];
+	int n = 2, rc;
+	size_t i;
 
 	printf("diagnosing job priority information (order: %s)\n\n", object_text(answer, "order"));
-	json_array_foreach(of, i, v) if (n < 24)
+	json_array_foreach(of, i, v) if (n < FACTORS_MOST + 2)
 	{
 		snprintf(heading[n], sizeof heading[n], ">%s", object_text(v, "name"));
 		columns[n] = heading[n];
 		n++;
 	}
 	struct table *t = table_create(columns, n);
+	struct priorities x = {t, n, 0};
 	table_cell(t, "Weights");
 	table_cell(t, "-");
 	json_array_foreach(of, i, v)
@@ -90,19 +107,33 @@ static void priority_print(const json_t *answer)
 				   w) if (strcmp(object_text(w, "name"), object_text(v, "name")) == 0)
 			table_cell(t, "%" PRId64, object_number(w, "weight", 0));
 	}
-	json_array_foreach(jobs, i, job)
-	{
-		const json_t *factors = json_object_get(job, "factors");
-		table_cell(t, "%s", id_short(object_text(job, "id"), id, sizeof id));
-		table_cell(t, "%.1f", real(job, "priority"));
-		json_array_foreach(factors, f, v) factor_cell(t, factors, v);
-	}
+	snprintf(path, sizeof path, "/v1/priority?limit=%d", PRIORITIES_MOST);
+	rc = tsv_read(client, path, n, priority_row, &x, err);
 	table_print(t, stdout, 0);
 	printf("\nIdle Jobs: %" PRId64, object_number(answer, "waiting", 0));
-	if (object_number(answer, "waiting", 0) > PRIORITIES_MOST && json_array_size(jobs) == PRIORITIES_MOST)
+	if (object_number(answer, "waiting", 0) > PRIORITIES_MOST && x.jobs == PRIORITIES_MOST)
 		printf(" (the first %d are shown)", PRIORITIES_MOST);
 	printf("\n");
 	table_destroy(t);
+	return rc;
+}
+
+static int priority_show(const struct command *c)
+{
+	struct client *client;
+	struct reply reply;
+	int code = EXIT_OK;
+	struct err err;
+
+	if (!show_open(c, &client))
+		return EXIT_FAILED;
+	if (show_get(c, client, "/v1/priority?limit=1", &reply, &code)) {
+		if (priority_print(client, reply.json, &err) < 0)
+			code = command_fail(c, "%s", err.text);
+		reply_fini(&reply);
+	}
+	client_close(client);
+	return code;
 }
 
 /* ---- nodes ---- */
@@ -294,7 +325,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 		const char *path;
 		void (*print)(const json_t *answer);
 	} views[] = {
-		{a->priority, "/v1/priority?limit=10000", priority_print},
+		{a->priority && a->json, "/v1/priority?limit=10000", show_json},
 		{a->fairshare, "/v1/fairshare", fairshare_print},
 		{a->nodes, "/v1/nodes", nodes_print},
 		{a->users, "/v1/users", objects_print},
@@ -306,8 +337,8 @@ static int run(const struct command *c, const void *arguments, const struct oper
 		{a->partitions, "/v1/partitions", objects_print},
 		{(a->jobs || a->blocked) && a->json, "/v1/jobs?order=schedule&completed=0", show_json},
 	};
-	int code = EXIT_OK;
-	bool any = false;
+	int code = a->priority && !a->json ? priority_show(c) : EXIT_OK;
+	bool any = a->priority && !a->json;
 
 	for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
 		if (!views[i].asked)

@@ -116,6 +116,15 @@ static void ranking_try(struct server *s, const struct priority_settings *x, str
 		ret->tried[ret->first.v[i].at] = (uint32_t)i + 1;
 }
 
+static void job_weigh(struct server *s, const struct priority_settings *x, uint32_t job, struct prioritized *known,
+		      struct weighing *ret)
+{
+	job_prioritized(s, job, x, known);
+	if (known->rank > (double)s->clock->now) /* it came, or came back, within this second: it has not waited yet */
+		known->rank = (double)s->clock->now;
+	priority_weigh(x, known, s->clock->now, ret);
+}
+
 static void ranked_write(struct server *s, const struct priority_settings *x, const struct ranking *r, size_t i,
 			 struct json *j)
 {
@@ -126,10 +135,7 @@ static void ranked_write(struct server *s, const struct priority_settings *x, co
 	struct weighing w;
 
 	entry_id(s, job, &id);
-	job_prioritized(s, job, x, &known);
-	if (known.rank > (double)s->clock->now) /* it came, or came back, within this second: it has not waited yet */
-		known.rank = (double)s->clock->now;
-	priority_weigh(x, &known, s->clock->now, &w);
+	job_weigh(s, x, job, &known, &w);
 	json_open_object(j, NULL);
 	json_text(j, "id", id.text);
 	json_text(j, "user", word(s, p->owner));
@@ -153,6 +159,21 @@ static void ranked_write(struct server *s, const struct priority_settings *x, co
 	strbuf_fini(&id);
 }
 
+/* A line of tab-separated values: its id, its priority, and the part of each factor that has a weight. */
+static void row_write(struct server *s, const struct priority_settings *x, uint32_t job, struct strbuf *out)
+{
+	struct prioritized known;
+	struct weighing w;
+
+	job_weigh(s, x, job, &known, &w);
+	entry_id(s, job, out);
+	strbuf_printf(out, "\t%.15g", w.priority);
+	for (int k = 0; k < FACTOR_COUNT; k++)
+		if (x->weight[k] != 0)
+			strbuf_printf(out, "\t%.15g", w.part[k]);
+	strbuf_add(out, "\n", 1);
+}
+
 static void factors_write(const struct priority_settings *x, struct json *j)
 {
 	json_open_array(j, "factors");
@@ -169,8 +190,23 @@ static void factors_write(const struct priority_settings *x, struct json *j)
 	json_close_array(j);
 }
 
+static void rows_answer(struct server *s, const struct call *c, const struct priority_settings *x,
+			const struct ranking *list, int64_t left)
+{
+	struct strbuf out = {0};
+
+	for (size_t i = 0; i < list->first.n && left > 0; i++)
+		if (may_see(s, c->w, s->jobs->entries.v[list->first.v[i].at].spec)) {
+			row_write(s, x, list->first.v[i].at, &out);
+			left--;
+		}
+	http_reply_strbuf(c->r, 200, "text/tab-separated-values", &out);
+	strbuf_fini(&out);
+}
+
 void api_priority(struct server *s, const struct call *c)
 {
+	const char *accept = request_header(c->r, "Accept");
 	static const char *const order[] = {
 		[PRIORITY_POLICY] = "policy", [PRIORITY_SUM] = "sum", [PRIORITY_PRODUCT] = "product"};
 	const struct priority_settings *x = &s->world->priority;
@@ -190,6 +226,12 @@ void api_priority(struct server *s, const struct call *c)
 	if (try)
 		ranking_try(s, &tried, &list);
 	ranking_make(s, x, &list);
+	if (accept && strncmp(accept, "text/tab-separated-values", 25) == 0) {
+		rows_answer(s, c, x, &list, left);
+		vec_free(&list.first);
+		free(list.tried);
+		return;
+	}
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
 	json_text(&j, "order", order[priority_rules(s) ? x->order : PRIORITY_POLICY]);

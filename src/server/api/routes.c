@@ -373,7 +373,10 @@ const struct route routes[] = {
 	 .result = "{\"now\": 1767225600, \"windows\": [{\"cpus\": 8, \"nodes\": 2, \"duration\": 3600}, {\"cpus\": 4, "
 		   "\"nodes\": 1, \"duration\": null}]}"},
 	{"GET", "/v1/priority", "getPriority", .query = priority_query, .handle = api_priority, .tag = "server",
-	 .summary = "The priorities of waiting jobs, factor by factor", .answer = &priority_answer,
+	 .summary = "The priorities of waiting jobs, factor by factor", .also = "text/tab-separated-values",
+	 .about =
+		 "As tab-separated values, for long lists: the job, its priority, and the part of each factor that has a weight.",
+	 .answer = &priority_answer,
 	 .answered = "The jobs, the highest priority first. With `try` each has the place that it would have.",
 	 .codes = CODE(UNKNOWN_ATTRIBUTE)},
 	{"GET", "/v1/fairshare", "getFairshare", .handle = api_fairshare, .tag = "server",
