@@ -45,6 +45,7 @@ struct history {
 	} visited[VISITS];
 	uint64_t join; /* of n4 (history_owners.c) */
 	bool connects; /* its agent does, and jobs go there */
+	bool owned;    /* ... and it is a workstation from the beginning, whose owner comes and goes often */
 	bool hooked;   /* the site may have hooks */
 	int patience;  /* < 0: a request is begun, and not waited for */
 	bool loud;

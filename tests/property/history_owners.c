@@ -38,15 +38,6 @@ static struct node_info *desk(struct history *h)
 	return h->s->hosts->nodes.n > DESK ? &h->s->hosts->nodes.v[DESK] : NULL;
 }
 
-void owners_begin(struct history *h)
-{
-	json_t *f = json_loads(FACTS, 0, NULL);
-	struct err err;
-
-	assert_int_equal(nodes_join(h->s, "n4", f, "root", &h->join, &err), 0);
-	json_decref(f);
-}
-
 /* Its agent is there, and says whether its owner is. */
 static void heartbeat(struct history *h, const json_t *news)
 {
@@ -89,6 +80,19 @@ static json_t *news_make(struct history *h, bool claims)
 static void policy_set(struct history *h, const char *policy)
 {
 	ask(h, getuid(), "PATCH", "/v1/nodes/n4", "{\"workstation\":\"%s\"}", policy);
+}
+
+void owners_begin(struct history *h)
+{
+	json_t *f = json_loads(FACTS, 0, NULL);
+	struct err err;
+
+	assert_int_equal(nodes_join(h->s, "n4", f, "root", &h->join, &err), 0);
+	json_decref(f);
+	if (!h->owned)
+		return;
+	policy_set(h, "idle");
+	heartbeat(h, NULL);
 }
 
 void owners_go(struct history *h)

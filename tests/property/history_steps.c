@@ -138,7 +138,7 @@ void step(struct history *h)
 		op_sites(h);
 	if (rng_below(&h->overlays, 6) == 1)
 		op_overlays(h);
-	if (rng_below(&h->owners, 6) == 1)
+	if (rng_below(&h->owners, h->owned ? 2 : 6) == 1)
 		op_owners(h);
 	if (*h->token && rng_below(&h->visits, 6) == 1)
 		op_visits(h);

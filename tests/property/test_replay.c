@@ -256,6 +256,7 @@ static bool live_through(uint64_t seed, bool loud)
 	rng_seed(&h.owners, rng_seed_of(seed, 6));
 	rng_seed(&h.hooks, rng_seed_of(seed, 5));
 	h.connects = seed % 5 > 2; /* the others mean what they meant before there was one */
+	h.owned = seed % 5 == 4;
 	bare_clock(h.now_us);
 	h.s = server_open(&h);
 	visits_begin(&h);
