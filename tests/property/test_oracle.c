@@ -373,7 +373,7 @@ static void test_pushes(void **state)
 {
 	(void)state;
 	for (int depth = 0; depth <= 3; depth++) {
-		char what[40];
+		char what[48];
 		snprintf(what, sizeof what, "re-placements that help, push depth %d", depth);
 		case_check(pushes, WITH_NODES | WITH_KINDS | WITH_MORE | WITH_MIXED, case_policy("oscar", depth), 600);
 		case_check(pushes, WITH_NODES, case_policy("oscar", depth), 600);

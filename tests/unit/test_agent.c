@@ -476,7 +476,7 @@ static void test_order(void **state)
 	tag_send(w, "forget", "7.1", 0);
 	TURN_UNTIL(&w->loop, !there(w, "live/7.1") && !there(w, "scripts/7.1.SC"));
 	for (int older = 0; older < 2; older++) {
-		char tag[8], quoted[16];
+		char tag[16], quoted[24];
 		snprintf(tag, sizeof tag, "6.%d", older + 1);
 		snprintf(quoted, sizeof quoted, "\"%s\"", tag);
 		order_is_older = older;

@@ -205,7 +205,7 @@ static void ten_years(void **state)
 		shares_target(x, SHARE_USER, "u0", 100);
 		for (int64_t day = TODAY - 3700; day <= TODAY; day++)
 			for (int u = 0; u < 3; u++) {
-				char name[8];
+				char name[16];
 				snprintf(name, sizeof name, "u%d", u);
 				use(x, "", "g", name, day, 24 * HOUR * 1000000 * (u + 1));
 			}

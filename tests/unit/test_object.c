@@ -102,7 +102,7 @@ static void accounts_are_a_tree(void **state)
 {
 	struct objects o = {0};
 	struct err err;
-	char name[8], above[8];
+	char name[16], above[16];
 
 	made(&o, OBJECT_ACCOUNT, "a");
 	made(&o, OBJECT_ACCOUNT, "b");
