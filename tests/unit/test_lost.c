@@ -39,14 +39,14 @@ static struct node_info *far(struct site *f)
 
 static void node_join(struct site *f)
 {
-	json_t *facts = json_pack("{s:i,s:i}", "cpus", 2, "memory", 1 << 20);
+	static const char facts[] = "{\"cpus\": 2, \"memory\": 1048576}";
+	json_t *known = json_loads(facts, 0, NULL);
 	uint64_t join = 0;
 	struct err err;
 
-	assert_int_equal(nodes_join(f->s, "far", facts, "root", &join, &err), 0);
-	far(f)->agent->visit = (struct visit *)f; /* nobody talks to it */
-	node_arrived(f->s, (uint32_t)(far(f) - f->s->hosts->nodes.v), facts, false);
-	json_decref(facts);
+	assert_int_equal(nodes_join(f->s, "far", known, "root", &join, &err), 0);
+	bare_agent_hear(f->s, &(struct cert_names){CERT_NODE, "far", join}, facts, NULL);
+	json_decref(known);
 }
 
 /* A job runs on a host that falls silent then. */
@@ -66,7 +66,7 @@ static void job_start(struct site *f)
 	assert_int_equal(bare_attempts(&all), 1);
 	bare_started(f->s, all[0].tag);
 	server_turn(f->s);
-	far(f)->agent->visit = NULL;
+	bare_agent_go(false);
 }
 
 /* Seconds of its lead after which the host is lost, at most `most`. */
