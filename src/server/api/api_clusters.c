@@ -16,6 +16,7 @@
 #include "server/api/api.h"
 #include "server/api/audience.h"
 #include "server/api/call.h"
+#include "server/api/request.h"
 #include "server/api/schemas.h"
 #include "server/base/asker.h"
 #include "server/base/child.h"
@@ -54,15 +55,6 @@ struct asking {
 	void (*answer)(struct asking *x, const char *out, size_t n);
 };
 
-static void reply(struct http_request *r, int status, json_t *o)
-{
-	char *text = json_dumps(o, JSON_COMPACT);
-
-	http_reply(r, status, "application/json", text, strlen(text));
-	free(text);
-	json_decref(o);
-}
-
 static void on_done(void *context, const struct child_end *end)
 {
 	struct asking *x = context;
@@ -99,7 +91,6 @@ static void ask(struct server *s, struct http_request *r, char *const argv[],
 	x->answer = answer;
 	x->order = (struct child_order){.program = program,
 					.argv = argv,
-					.env = environ,
 					.seconds = SECONDS,
 					.most = OUTPUT_MOST,
 					.done = on_done,
@@ -136,7 +127,7 @@ static void clusters_tell(struct asking *x, const char *out, size_t n)
 		json_array_append_new(list, one);
 	}
 	json_decref(from);
-	reply(x->r, 200, json_pack("{s:o}", "clusters", list));
+	api_answer(x->r, 200, json_pack("{s:o}", "clusters", list));
 }
 
 void api_clusters(struct server *s, const struct call *c)
@@ -146,7 +137,7 @@ void api_clusters(struct server *s, const struct call *c)
 	if (is_own(s, c->w))
 		ask(s, c->r, argv, clusters_tell);
 	else
-		reply(c->r, 200, json_pack("{s:[]}", "clusters"));
+		api_answer(c->r, 200, json_pack("{s:[]}", "clusters"));
 }
 
 /* ---- a link ---- */
@@ -163,7 +154,7 @@ static void link_tell(struct asking *x, const char *out, size_t n)
 
 	snprintf(url, sizeof url, "%.*s", (int)strcspn(out, "\n"), out);
 	if (is_page(url))
-		reply(x->r, 201, json_pack("{s:s}", "url", url));
+		api_answer(x->r, 201, json_pack("{s:s}", "url", url));
 	else
 		http_error(x->r, CODE_BAD_STATE, "That cluster's link is not the address of a page.");
 }

@@ -170,12 +170,8 @@ static json_t *tried_json(const struct hook_ask *a)
 static void on_tried(struct server *s, void *context)
 {
 	struct trial *t = context;
-	json_t *o = tried_json(t->ask);
-	char *text = json_dumps(o, JSON_COMPACT);
 
-	http_reply(t->r, 200, "application/json", text, strlen(text));
-	free(text);
-	json_decref(o);
+	api_answer(t->r, 200, tried_json(t->ask));
 	hook_ask_free(t->ask);
 	strbuf_fini(&t->data);
 	free(t);

@@ -148,21 +148,12 @@ static json_t *described(const struct schema *t, const json_t *from)
 	return o;
 }
 
-static void reply_json(struct http_request *r, json_t *o)
-{
-	char *text = json_dumps(o, JSON_COMPACT);
-
-	http_reply(r, 200, "application/json", text, strlen(text));
-	free(text);
-	json_decref(o);
-}
-
 static void simulation_reply(struct http_request *r, const struct simulated_past *x)
 {
 	json_t *o = head_json(x);
 
 	json_object_set_new(o, "result", described(&result, x->result));
-	reply_json(r, o);
+	api_answer(r, 200, o);
 }
 
 /* ---- requests ---- */
@@ -177,8 +168,9 @@ void api_simulations(struct server *s, const struct call *c)
 				      json_pack("{s:s, s:s}", "name", policies[i].name, "about", policies[i].about));
 	for (size_t i = 0; (x = simulator_kept(s, i)); i++)
 		json_array_append_new(kept, head_json(x));
-	reply_json(c->r, json_pack("{s:s, s:o, s:o, s:o}", "policy", attrs_text(s->attrs, "policy"), "policies", all,
-				   "running", now, "simulations", kept));
+	api_answer(c->r, 200,
+		   json_pack("{s:s, s:o, s:o, s:o}", "policy", attrs_text(s->attrs, "policy"), "policies", all,
+			     "running", now, "simulations", kept));
 }
 
 void api_simulation(struct server *s, const struct call *c)

@@ -29,6 +29,15 @@ json_t *api_body(struct http_request *r, struct err *err)
 	return body;
 }
 
+void api_answer(struct http_request *r, int status, json_t *o)
+{
+	char *text = json_dumps(o, JSON_COMPACT);
+
+	http_reply(r, status, "application/json", text, strlen(text));
+	free(text);
+	json_decref(o);
+}
+
 void api_refuse(struct http_request *r, const struct err *err)
 {
 	if (err->code == CODE_UNAUTHORIZED)

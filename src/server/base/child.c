@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/vec.h"
 #include "server/base/spawn.h"
 
 #define ERRORS_MOST 2000
@@ -107,13 +108,19 @@ static void on_late(uv_timer_t *timer)
 
 static int process_start(struct child *c)
 {
+	VEC(char *) env = {0};
 	int rc;
 
 	c->out = memfd_create("out", MFD_CLOEXEC);
 	c->errors = memfd_create("errors", MFD_CLOEXEC);
 	if (c->out < 0 || c->errors < 0)
 		return -errno;
-	rc = spawn_beside(c->o.program, c->o.argv, c->o.env, (int[]){SPAWN_NULL, c->out, c->errors}, &c->pid);
+	for (char **e = environ; *e; e++)
+		vec_push(&env, *e);
+	vec_push(&env, c->o.also); /* or the end */
+	vec_push(&env, NULL);
+	rc = spawn_beside(c->o.program, c->o.argv, env.v, (int[]){SPAWN_NULL, c->out, c->errors}, &c->pid);
+	vec_free(&env);
 	if (rc < 0)
 		return rc;
 	if (c->o.nice)

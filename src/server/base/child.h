@@ -24,7 +24,8 @@ struct child_end {
 
 struct child_order {
 	const char *program;
-	char *const *argv, *const *env;
+	char *const *argv;
+	char *also;	 /* "NAME=value" beside the server's environment, or NULL */
 	int64_t seconds; /* that it has */
 	size_t most;	 /* bytes of its output */
 	int nice;	 /* 0: as the server */
@@ -33,7 +34,7 @@ struct child_order {
 	void *context;
 };
 
-/* 0 with the child, or -errno. All but env, argv and program is kept. */
+/* 0 with the child, or -errno. All but also, argv and program is kept. */
 int child_start(uv_loop_t *loop, const struct child_order *o, struct child **ret);
 /* The server stops: kills it, with all that it started. */
 void child_stop(struct child *c);

@@ -6,7 +6,6 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 #include <uv.h>
 
 #include "base/mem.h"
@@ -128,25 +127,19 @@ static void used_text(const struct server *s, struct strbuf *out)
 static int run(struct reporter *r)
 {
 	char *argv[] = {r->s->conf->amounts_program, NULL};
-	VEC(char *) env = {0};
 	struct strbuf used = {0};
 	struct child *child;
 	int rc;
 
 	used_text(r->s, &used);
-	for (char **e = environ; *e; e++)
-		vec_push(&env, *e);
-	vec_push(&env, used.text);
-	vec_push(&env, NULL);
 	r->order = (struct child_order){.program = argv[0],
 					.argv = argv,
-					.env = env.v,
+					.also = used.text,
 					.seconds = r->s->conf->amounts_timeout,
 					.most = OUTPUT_MAX,
 					.done = on_done,
 					.context = r};
 	rc = child_start(r->s->loop, &r->order, &child);
-	vec_free(&env);
 	strbuf_fini(&used);
 	return rc;
 }

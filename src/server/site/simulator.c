@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/vec.h"
@@ -117,27 +116,19 @@ static int run(struct simulator *m, const struct past_run *r)
 	char program[PATH_MAX], socket[PATH_MAX + 40], days[32];
 	char *argv[] = {"shunt",  "simulate",	 "--from-history", days, "--live", "--policy", (char *)r->x.policies,
 			"--json", "--over-time", "--cores",	   "1",	 NULL};
-	VEC(char *) env = {0};
-	int rc;
 
 	shunt_beside(m->s, program, sizeof program);
 	snprintf(socket, sizeof socket, "SHUNT_SOCKET=%s/shuntd.sock", m->s->instance->where.run);
 	snprintf(days, sizeof days, "%lldd", (long long)r->x.days);
-	for (char **e = environ; *e; e++)
-		vec_push(&env, *e);
-	vec_push(&env, socket);
-	vec_push(&env, NULL);
 	m->order = (struct child_order){.program = program,
 					.argv = argv,
-					.env = env.v,
+					.also = socket,
 					.seconds = SIMULATION_SECONDS,
 					.most = RESULT_MOST,
 					.nice = LOWEST,
 					.done = on_done,
 					.context = m};
-	rc = child_start(m->s->loop, &m->order, &m->child);
-	vec_free(&env);
-	return rc;
+	return child_start(m->s->loop, &m->order, &m->child);
 }
 
 /* Starts the first that waits, unless one runs. */
