@@ -18,7 +18,7 @@
 #include "bag/files.h"
 #include "bag/link.h"
 #include "bag/own.h"
-#include "bag/scratch.h"
+#include "bag/workdir.h"
 #include "bag/worker.h"
 #include "base/unixsock.h"
 #include "cmd/bag.h"
@@ -162,7 +162,7 @@ static int worker_guarded(const struct command *c, struct credential *where, str
 	struct strbuf dir = {0}, scratch = {0};
 	struct err err;
 	int alive[2], status, n;
-	bool made = scratch_make("shunt-bag", &dir, &err) == 0;
+	bool made = workdir_make("shunt-bag", &dir, &err) == 0;
 
 	if (!made)
 		command_warn(c, "no task can run in a directory of its own: %s", err.text);

@@ -73,7 +73,7 @@ static json_t *keep_tell(struct keep *o, json_t *body, struct err *err)
 }
 
 /* The agent's home on its node. It holds a file that is locked as long as this shell or the agent lives: when both were killed, a process beside them removes it, or if that was killed, too, the next
- * agent of the same user there (as bag/scratch.h does). */
+ * agent of the same user there (as bag/workdir.h does). */
 static const char home_script[] =
 	"umask 077; tmp=${TMPDIR:-/tmp}\n"
 	"if command -v flock > /dev/null; then for old in \"$tmp\"/shunt-agent-??????; do\n"

@@ -1,7 +1,7 @@
 /*
- * scratch.c - directories that are locked while somebody has them.
+ * workdir.c - directories that are locked while somebody has them.
  */
-#include "bag/scratch.h"
+#include "bag/workdir.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -63,7 +63,7 @@ static int lock_make(const char *dir)
 	return rc; /* the file stays open as long as this process and those that it forks are there */
 }
 
-int scratch_make(const char *prefix, struct strbuf *ret, struct err *err)
+int workdir_make(const char *prefix, struct strbuf *ret, struct err *err)
 {
 	const char *tmp = getenv("TMPDIR");
 
