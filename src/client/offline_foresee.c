@@ -34,34 +34,22 @@ struct demand {
 	int64_t walltime;
 };
 
-static int64_t number_of(const json_t *o, const char *key)
-{
-	return json_integer_value(json_object_get(o, key));
-}
-
-static const char *text_of(const json_t *o, const char *key)
-{
-	const char *text = json_string_value(json_object_get(o, key));
-
-	return text ? text : "";
-}
-
 /* ---- the order ---- */
 
 static bool waits(const json_t *row)
 {
-	return strchr("QHW", *text_of(row, "state")) && *text_of(row, "state");
+	return strchr("QHW", *member_text(row, "state")) && *member_text(row, "state");
 }
 
 static int row_cmp(const void *a, const void *b)
 {
 	const json_t *x = *(json_t *const *)a, *y = *(json_t *const *)b;
-	int64_t s = number_of(x, "expected_start"), t = number_of(y, "expected_start");
+	int64_t s = member_number(x, "expected_start"), t = member_number(y, "expected_start");
 
 	if (s != t) /* 0: not known */
 		return s && (!t || s < t) ? -1 : 1;
-	s = number_of(x, "number");
-	t = number_of(y, "number");
+	s = member_number(x, "number");
+	t = member_number(y, "number");
 	return (s > t) - (s < t);
 }
 
@@ -124,7 +112,7 @@ static size_t line_dirty(const struct line *l, const json_t *jobs)
 	for (; i < l->rows.n && i < l->before.n; i++) {
 		json_t *row = l->rows.v[i];
 		if (row != l->before.v[i] || json_object_get(row, CHANGED) || !waits(row) ||
-		    offline_find(jobs, text_of(row, "id")) != row)
+		    offline_find(jobs, member_text(row, "id")) != row)
 			break;
 	}
 	return i;
@@ -135,23 +123,23 @@ static size_t line_dirty(const struct line *l, const json_t *jobs)
 /* What is not said, as the server would take it. */
 static int64_t walltime_usual(const json_t *plan, const json_t *row)
 {
-	const char *queue = *text_of(row, "queue") ? text_of(row, "queue") : text_of(plan, "queue");
-	int64_t walltime = number_of(json_object_get(plan, "walltimes"), queue);
+	const char *queue = *member_text(row, "queue") ? member_text(row, "queue") : member_text(plan, "queue");
+	int64_t walltime = member_number(json_object_get(plan, "walltimes"), queue);
 
-	return walltime > 0 ? walltime : number_of(plan, "walltime");
+	return walltime > 0 ? walltime : member_number(plan, "walltime");
 }
 
 static struct demand demand_of(const struct outlook *o, const json_t *row)
 {
-	struct demand d = {.cpus = number_of(row, "cpus"), .walltime = number_of(row, "walltime")};
+	struct demand d = {.cpus = member_number(row, "cpus"), .walltime = member_number(row, "walltime")};
 	struct arena *a = arena_create();
 	struct reqtext r;
 
 	reqtext_init(&r);
-	reqtext_parse(&r, text_of(row, "resources"), a, NULL);
+	reqtext_parse(&r, member_text(row, "resources"), a, NULL);
 	if (r.partition && strcmp(r.partition, PARTITION_WORD_ANY) != 0)
 		snprintf(d.partition, sizeof d.partition, "%s", r.partition);
-	d.parted = r.partition || number_of(o->plan, "shared") == 0;
+	d.parted = r.partition || member_number(o->plan, "shared") == 0;
 	if (d.parted && !r.nchunks && json_object_get(row, CHANGED))
 		d.cpus = 0; /* those of its partition */
 	if (d.walltime <= 0)
@@ -205,9 +193,9 @@ static int64_t depends_ready(const struct outlook *o, const char *text)
 			struct strbuf id = {0};
 			jobid_format(&d.v[i].id[k], NULL, &id);
 			const json_t *other = offline_find(o->jobs, id.text);
-			bool starts = d.v[i].type == DEPEND_AFTER && !number_of(other, "started");
-			int64_t at = number_of(other, starts ? "expected_start" : "expected_end");
-			if (other && *text_of(other, "state") != 'C')
+			bool starts = d.v[i].type == DEPEND_AFTER && !member_number(other, "started");
+			int64_t at = member_number(other, starts ? "expected_start" : "expected_end");
+			if (other && *member_text(other, "state") != 'C')
 				ready = at == 0 ? TIME_NEVER : at > ready ? at : ready;
 			strbuf_fini(&id);
 		}
@@ -219,10 +207,10 @@ static int64_t depends_ready(const struct outlook *o, const char *text)
 /* Before that it may not start; TIME_NEVER: it is held, or waits for something else that is not known. */
 static int64_t ready_at(const struct outlook *o, const json_t *row)
 {
-	int64_t ready = *text_of(row, "depend") ? depends_ready(o, text_of(row, "depend")) : 0,
-		at = number_of(row, "at");
+	int64_t ready = *member_text(row, "depend") ? depends_ready(o, member_text(row, "depend")) : 0,
+		at = member_number(row, "at");
 
-	if (*text_of(row, "state") == 'H' && !*text_of(row, "depend"))
+	if (*member_text(row, "state") == 'H' && !*member_text(row, "depend"))
 		return TIME_NEVER;
 	ready = ready > at ? ready : at;
 	return ready > o->base ? ready : o->base;
@@ -252,7 +240,7 @@ static int64_t elements_of(const json_t *row)
 	struct array_spec a = {0};
 	int64_t n = 1;
 
-	if (*text_of(row, "array_spec") && array_parse(text_of(row, "array_spec"), &a, NULL) == 0)
+	if (*member_text(row, "array_spec") && array_parse(member_text(row, "array_spec"), &a, NULL) == 0)
 		n = a.count < ELEMENTS_MOST ? a.count : ELEMENTS_MOST;
 	array_fini(&a);
 	return n;
@@ -261,7 +249,7 @@ static int64_t elements_of(const json_t *row)
 /* Of one with a deadline that it would miss so, the start by which it keeps it: the server moves it up that far, if it can. */
 static int64_t in_time(const struct outlook *o, const json_t *row, int64_t start, int64_t walltime)
 {
-	int64_t deadline = number_of(row, "deadline");
+	int64_t deadline = member_number(row, "deadline");
 
 	return deadline && start + walltime > deadline && deadline - walltime >= o->base ? deadline - walltime : start;
 }
@@ -312,8 +300,8 @@ static void row_lift(struct outlook *o, const json_t *row, int64_t start, int64_
 /* An array of the server's is left where it is: its elements are not here. */
 static bool is_placed(const json_t *row, const json_t *jobs)
 {
-	return waits(row) && offline_find(jobs, text_of(row, "id")) == row &&
-	       (!strchr(text_of(row, "id"), '[') || json_object_get(row, CHANGED));
+	return waits(row) && offline_find(jobs, member_text(row, "id")) == row &&
+	       (!strchr(member_text(row, "id"), '[') || json_object_get(row, CHANGED));
 }
 
 typedef VEC(json_t *) row_vec;
@@ -326,7 +314,7 @@ static void line_place(struct line *l, struct outlook o, const json_t *machine, 
 
 	pools_read(&o.pools, o.plan, machine, o.base, late);
 	for (size_t i = dirty; i < l->before.n; i++)
-		if (!strchr(text_of(l->before.v[i], "id"), '['))
+		if (!strchr(member_text(l->before.v[i], "id"), '['))
 			row_lift(&o, l->before.v[i], was[i].at, was[i].used);
 	for (size_t i = 0; i < n; i++)
 		row_place(&o, urgent->v[i]);
@@ -349,8 +337,8 @@ void line_foresee(struct line *l, json_t *jobs, const json_t *plan, const json_t
 	row_vec urgent = {0};
 
 	for (size_t i = 0; i < l->before.n; i++)
-		vec_push(&was, (struct step){number_of(l->before.v[i], "expected_start"),
-					     number_of(l->before.v[i], "expected_end")});
+		vec_push(&was, (struct step){member_number(l->before.v[i], "expected_start"),
+					     member_number(l->before.v[i], "expected_end")});
 	if (plan && json_is_true(json_object_get(machine, "scheduling")) && l->rows.n - dirty <= REPLACED_MOST) {
 		line_place(l, o, machine, late, dirty, was.v, &urgent);
 		if (urgent.n && urgent.n <= URGENT_MOST && l->rows.n <= REPLACED_MOST)

@@ -59,4 +59,8 @@ void line_changed(json_t *row);				    /* what it asks for, or whether it is hel
 void line_foresee(struct line *l, json_t *jobs, const json_t *plan, const json_t *machine, int64_t base, int64_t late);
 void line_fini(struct line *l);
 
+/* Members of what was read; 0 and "": it has none. */
+int64_t member_number(const json_t *o, const char *key);
+const char *member_text(const json_t *o, const char *key);
+
 #endif

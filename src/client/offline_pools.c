@@ -7,12 +7,12 @@
 #include "base/timetext.h"
 #include "client/offline_internal.h"
 
-static int64_t number_of(const json_t *o, const char *key)
+int64_t member_number(const json_t *o, const char *key)
 {
 	return json_integer_value(json_object_get(o, key));
 }
 
-static const char *text_of(const json_t *o, const char *key)
+const char *member_text(const json_t *o, const char *key)
 {
 	const char *text = json_string_value(json_object_get(o, key));
 
@@ -97,9 +97,9 @@ bool steps_cover(const steps *v, int64_t start, int64_t end, int64_t amount)
 /* No job lasts into a shutdown that is announced, unless those that run are left alone. */
 static void outage_use(struct pool *p, const json_t *outage, int64_t base)
 {
-	int64_t begin = number_of(outage, "begin"), until = number_of(outage, "until");
+	int64_t begin = member_number(outage, "begin"), until = member_number(outage, "until");
 
-	if (begin > base && strcmp(text_of(outage, "kind"), "quick") != 0)
+	if (begin > base && strcmp(member_text(outage, "kind"), "quick") != 0)
 		steps_use(&p->used, begin, until ? until : TIME_NEVER, p->size);
 }
 
@@ -109,7 +109,7 @@ static const json_t *partition_find(const json_t *machine, const char *name)
 	size_t i;
 
 	json_array_foreach(json_object_get(machine, "partitions"), i,
-			   x) if (strcmp(text_of(x, "name"), name) == 0) return x;
+			   x) if (strcmp(member_text(x, "name"), name) == 0) return x;
 	return NULL;
 }
 
@@ -122,14 +122,14 @@ void pools_read(pool_vec *ret, const json_t *plan, const json_t *machine, int64_
 	{
 		const char *name = json_string_value(json_object_get(x, "partition"));
 		struct pool p = {.partition = name};
-		p.procs = name ? number_of(partition_find(machine, name), "cpus") : number_of(plan, "shared");
+		p.procs = name ? member_number(partition_find(machine, name), "cpus") : member_number(plan, "shared");
 		p.size = name ? 1 : p.procs;
 		steps_read(json_object_get(x, "runs"), 0, &p.used);
 		steps_read(json_object_get(x, "waits"), late, &p.used);
 		steps_read(json_object_get(x, "waits"), late, &p.waits);
 		outage_use(&p, json_object_get(machine, "shutdown"), base);
-		if (number_of(plan, "after"))
-			p.from = number_of(plan, "after") + late;
+		if (member_number(plan, "after"))
+			p.from = member_number(plan, "after") + late;
 		vec_push(ret, p);
 	}
 }
