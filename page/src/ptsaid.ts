@@ -58,7 +58,7 @@ export const sentences: Record<string, string> = {
   'the archive has a member "{1}", which would not stay in its directory': 'o arquivo contém "{1}", que sairia do diretório',
   "the archive has more than {1} members": "o arquivo contém mais de {1} entradas",
   "the archive unpacks to more than {1} MB": "descompactado, o arquivo tem mais de {1} MB",
-  "this is no tar file, or it is broken": "não é um arquivo tar, ou está danificado",
+  "this is not a tar file, or it is damaged": "não é um arquivo tar, ou está danificado",
   "Job {1} has no script.": "O trabalho {1} não tem script.",
   "Only its owner and managers may read that.": "Somente o dono e os administradores podem ler isso.",
   /* requests for resources */

@@ -284,7 +284,7 @@ static int block_take(struct check *c, struct err *err)
 	if (is_zero(block))
 		return 1;
 	if (!sum_right(block))
-		return err_set(err, -EINVAL, "this is no tar file, or it is broken");
+		return err_set(err, -EINVAL, "this is not a tar file, or it is damaged");
 	header_read(m, block);
 	if (m->type == 'L')
 		return name_take(c, m->name, &m->has_name, err);

@@ -345,19 +345,28 @@ struct pause_arguments {
 	int64_t seconds;
 };
 
-/* What the daemon does, or why it does not. */
-static int order(const struct command *c, json_t *head, const char *done)
+/* What the daemon answers to an order; a failure is told, and *ret is NULL then. */
+static int answer(const struct command *c, json_t *head, json_t **ret)
 {
 	const char *error;
-	json_t *o;
-	int code = ask(c, head, &o);
+	int code = ask(c, head, ret);
 
-	error = json_string_value(json_object_get(o, "error"));
-	if (code == EXIT_OK && !o)
-		code = command_fail(c, "the pool's daemon does not answer");
-	else if (code == EXIT_OK && error)
-		code = command_fail(c, "%s", error);
-	else if (code == EXIT_OK)
+	error = json_string_value(json_object_get(*ret, "error"));
+	if (code == EXIT_OK && (!*ret || error))
+		code = command_fail(c, "%s", error ? error : "the pool's daemon does not answer");
+	if (code != EXIT_OK) {
+		json_decref(*ret);
+		*ret = NULL;
+	}
+	return code;
+}
+
+static int order(const struct command *c, json_t *head, const char *done)
+{
+	json_t *o;
+	int code = answer(c, head, &o);
+
+	if (code == EXIT_OK)
 		puts(done);
 	json_decref(o);
 	return code;
@@ -387,15 +396,11 @@ static int remove_run(const struct command *c, const void *arguments, const stru
 
 static int renew_run(const struct command *c, const void *arguments, const struct operands *operands)
 {
-	const char *error;
 	char when[32];
 	json_t *o;
-	int code = ask(c, json_pack("{s:s}", "t", "renew"), &o);
+	int code = answer(c, json_pack("{s:s}", "t", "renew"), &o);
 
-	error = json_string_value(json_object_get(o, "error"));
-	if (code == EXIT_OK && (!o || error))
-		code = command_fail(c, "%s", error ? error : "the pool's daemon does not answer");
-	else if (code == EXIT_OK)
+	if (code == EXIT_OK)
 		printf("Renewed: the certificate of this station is valid until %s.\n",
 		       instant_format(json_integer_value(json_object_get(o, "until")), when, sizeof when));
 	json_decref(o);

@@ -146,7 +146,7 @@ void renewal_take(struct host *h, const char *type, const json_t *head)
 	const char *cert = json_string_value(json_object_get(head, "certificate")),
 		   *why = json_string_value(json_object_get(head, "why"));
 
-	if (!p->identity.asked || e->member.join != JOIN_AUTHORITY)
+	if (!p->identity.asked || !e || e->member.join != JOIN_AUTHORITY)
 		return; /* it was not asked */
 	if (strcmp(type, "renewed") == 0 && cert)
 		finish(p, cert, NULL);
