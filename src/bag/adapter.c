@@ -1,5 +1,5 @@
 /*
- * adapter.c - the heuristics by name, what is learnt of tasks, and the two simple ones.
+ * adapter.c - the heuristics by name, when they are asked, and the two simple ones.
  */
 #include "bag/adapter.h"
 
@@ -55,20 +55,6 @@ void adapter_limit(struct adapter *a, const struct adapter_limits *limits)
 void adapter_destroy(struct adapter *a)
 {
 	free(a);
-}
-
-void adapter_task_done(struct adapter *a, int64_t seconds)
-{
-	a->longest = most(a->longest, seconds);
-	a->shortest = a->done ? least(a->shortest, seconds) : seconds;
-	a->sum += (double)seconds;
-	a->done++;
-}
-
-void adapter_task_cut(struct adapter *a, int64_t seconds)
-{
-	a->longest_cut = most(a->longest_cut, seconds);
-	a->cut++;
 }
 
 /* As a sender learns what a network bears: a little more after a success, twice as much after a failure. */

@@ -8,6 +8,13 @@
 #include "base/timetext.h"
 #include "base/vec.h"
 
+/* Tasks by how long they took, or were there until they were cut off: in steps, so many for each power of two. */
+enum { STEPS_OCTAVE = 4, STEPS = 96 };
+struct adapter_step {
+	int64_t done, cut;
+	double sum; /* seconds of those that are done */
+};
+
 struct adapter {
 	enum adapter_heuristic heuristic;
 	struct adapter_limits limits;
@@ -16,8 +23,8 @@ struct adapter {
 	int64_t done, cut;   /* tasks that finished, and that were cut off */
 	int64_t longest;     /* of those that finished, seconds */
 	int64_t shortest;    /* ... */
-	double sum;	     /* ... */
 	int64_t longest_cut; /* of those that were cut off */
+	struct adapter_step step[STEPS];
 };
 
 /* A request that could be made. */
@@ -50,6 +57,9 @@ static inline int order_submit(struct adapter_order *ret, int n, int64_t procs, 
 	ret[n] = (struct adapter_order){.what = ADAPTER_SUBMIT, .procs = procs, .time = time};
 	return n + 1;
 }
+
+/* adapter_tasks.c: what a task takes on average, in seconds; `more` tasks are at workers besides, which have been there for `stay` seconds */
+double adapter_mean(const struct adapter *a, int64_t more, int64_t stay);
 
 /* adapter_holes.c: free processors over time, from now on */
 /* A copy of the view's, which begins at now. */

@@ -24,6 +24,7 @@
 #define DUTY 0.5	/* of the machine that later requests are thought to get */
 #define SHORTEST 50	/* seconds of a task that are thought of, at least */
 #define MARGIN 1.1	/* over the longest task seen */
+#define UNSEEN 0.5	/* ... and over the mean, while longer ones were cut off */
 #define SMALL 8		/* such a part of the largest request holds a small bag */
 #define AHEAD 0.2	/* what the mean time of a task counts, beside the last one's */
 #define LEARN 0.2	/* ... and the time until one is finished, while none is */
@@ -46,15 +47,28 @@ struct ours {
 	span_vec holes;
 };
 
+static int64_t busy_count(const struct adapter_view *v)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < v->nrequests; i++)
+		n += v->request[i].busy;
+	return n;
+}
+
 static void scenes_set(struct ours *o)
 {
 	const struct adapter *a = o->a;
-	double stay = MARGIN * (double)most(o->v->oldest, a->longest_cut), limit = (double)a->limits.time;
+	int64_t stayed = most(o->v->oldest, a->longest_cut), busy = busy_count(o->v);
+	double stay = MARGIN * (double)stayed, limit = (double)a->limits.time;
 
 	o->nscenes = 0;
 	if (a->done) {
-		double longest = fmin(limit, fmax(MARGIN * (double)a->longest, stay));
-		double usual = a->sum / (double)a->done;
+		double usual = fmax(1, adapter_mean(a, a->done < busy ? busy : 0, o->v->oldest));
+		double above = 1 / sqrt((double)a->done); /* a few tasks say little, */
+		if (stayed >= a->longest)
+			above = fmax(above, UNSEEN); /* and these were the shortest */
+		double longest = fmin(limit, fmax(fmax(MARGIN * (double)a->longest, stay), (1 + above) * usual));
 		o->scene[o->nscenes++] = (struct scene){longest, fmin(usual, longest)};
 		return;
 	}

@@ -1,6 +1,7 @@
 /*
  * test_adapter.c - what the adapter of bags requests, in cases that can be followed by hand, and that it keeps its limits in random ones.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "bag/adapter.h"
+#include "bag/adapter_internal.h"
 #include "base/rng.h"
 #include "base/timetext.h"
 
@@ -60,6 +61,22 @@ static void estimate_is_learnt(void **state)
 	assert_int_equal(adapter_estimate(a), 2200);
 	adapter_task_cut(a, 100 * HOUR); /* a request can't be longer than is allowed */
 	assert_int_equal(adapter_estimate(a), 10 * HOUR);
+	adapter_destroy(a);
+}
+
+/* Whatever was cut off is longer than it was there: the mean of those that finished alone would be too short. */
+static void mean_counts_what_was_cut_off(void **state)
+{
+	struct adapter *a = create(ADAPTER_OURS, 1);
+
+	for (int i = 0; i < 10; i++)
+		adapter_task_done(a, 1000);
+	assert_true(fabs(adapter_mean(a, 0, 0) - 1000) < 1);
+	assert_true(fabs(adapter_mean(a, 10, 500) - 1000) < 1); /* they will take as long */
+	assert_in_range(adapter_mean(a, 10, 3000), 2000, 2500);
+	for (int i = 0; i < 10; i++)
+		adapter_task_cut(a, 3000);
+	assert_in_range(adapter_mean(a, 0, 0), 2000, 2500);
 	adapter_destroy(a);
 }
 
@@ -333,6 +350,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names),
 		cmocka_unit_test(estimate_is_learnt),
+		cmocka_unit_test(mean_counts_what_was_cut_off),
 		cmocka_unit_test(static_shares_the_tasks),
 		cmocka_unit_test(adaptive_takes_the_hole_for_few),
 		cmocka_unit_test(adaptive_asks_for_no_more_processors_than_tasks),
