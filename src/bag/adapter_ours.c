@@ -4,7 +4,7 @@
  * A set of requests is judged by when it would complete the bag: the logarithm of that, on average over what a task may take. Once tasks have finished that is known; before,
  * all powers of two are as likely that are longer than any stay without an end. What the requests have no room for is submitted when the first of them has ended, and waits as long as
  * if it were submitted now. Until something is known all slots but one hold requests as static makes them, so that long
- * tasks lose nothing, and the last one probes.
+ * tasks lose nothing, and the last one probes. In a bag that is large those stay until then; where only one request may be out, adapter_lone.c decides.
  *
  * Open slots are filled with the candidate that helps most. A slot costs nothing, so there it also counts how soon tasks are finished on average, though the last one may be
  * no earlier for it, and how soon it is known what a task takes. While the requests that are out have no room for all tasks, no slot stays open: who submits later waits
@@ -14,38 +14,20 @@
  */
 #include <math.h>
 
-#include "bag/adapter_internal.h"
+#include "bag/adapter_ours.h"
 
 #define WAIT_COUNTS 0.7 /* of a planned wait: many jobs end before their time */
-#define ENOUGH 0.002	/* what a request for an open slot must bring, as a logarithm */
-#define REPLACE 0.03	/* ... and one for a waiting request */
+#define ENOUGH 0.01	/* what a request for an open slot must bring, as a logarithm */
 #define GRID 1.4	/* processors of candidates */
-#define STRETCH 2	/* a candidate is made longer, up to this, where its hole is */
 #define DUTY 0.5	/* of the machine that later requests are thought to get */
 #define SHORTEST 50	/* seconds of a task that are thought of, at least */
 #define MARGIN 1.1	/* over the longest task seen */
 #define UNSEEN 0.5	/* ... and over the mean, while longer ones were cut off */
-#define SMALL 8		/* such a part of the largest request holds a small bag */
-#define AHEAD 0.2	/* what the mean time of a task counts, beside the last one's */
+#define ROOM 1.1	/* for how many tasks more than are left there must be room, if they are more than processors */
+#define AHEAD 0.1	/* what the mean time of a task counts, beside the last one's */
 #define LEARN 0.2	/* ... and the time until one is finished, while none is */
 
-enum { SCENES = 16, LENGTHS = 24, SAMPLES = 8 };
-
-/* What a task may take: the longest, and usually. */
-struct scene {
-	double longest, usual;
-};
-
-struct ours {
-	const struct adapter *a;
-	const struct adapter_view *v;
-	struct scene scene[SCENES];
-	int nscenes;
-	struct adapter_request set[ADAPTER_REQUESTS]; /* what is out, and what was chosen */
-	int n;
-	bool filling; /* open slots */
-	span_vec holes;
-};
+enum { SAMPLES = 8 };
 
 static int64_t busy_count(const struct adapter_view *v)
 {
@@ -79,18 +61,27 @@ static void scenes_set(struct ours *o)
 		o->scene[o->nscenes++] = (struct scene){limit, limit};
 }
 
-/* When a request is thought to start. */
-static double start_of(const struct ours *o, const struct adapter_request *r)
+bool ours_large(const struct ours *o)
+{
+	return ceil_div(o->v->pending, o->a->limits.requests) >= o->a->limits.procs;
+}
+
+/* Tasks for which there must be room: how many fit into a request is not known exactly, and a few that are left over wait behind the queue again. */
+static double demand_of(const struct ours *o)
+{
+	return (o->v->pending > o->a->limits.procs ? ROOM : 1) * (double)o->v->pending;
+}
+
+double ours_start(const struct ours *o, const struct adapter_request *r)
 {
 	if (r->running)
 		return (double)r->start;
 	return (double)o->v->now + WAIT_COUNTS * (double)(r->start - o->v->now);
 }
 
-/* Tasks that one processor of a request finishes until `t`, from now on. */
-static double finished(const struct ours *o, const struct adapter_request *r, const struct scene *e, double t)
+double ours_finished(const struct ours *o, const struct adapter_request *r, const struct scene *e, double t)
 {
-	double start = start_of(o, r), end = fmin(t, start + (double)r->time);
+	double start = ours_start(o, r), end = fmin(t, start + (double)r->time);
 	double n = end - start >= e->longest ? 1 + floor((end - start - e->longest) / e->usual) : 0;
 
 	if (r->running && n > 0)
@@ -103,23 +94,22 @@ static double all_finished(const struct ours *o, const struct scene *e, double t
 	double sum = 0;
 
 	for (int i = 0; i < o->n; i++)
-		sum += (double)o->set[i].procs * finished(o, &o->set[i], e, t);
+		sum += (double)o->set[i].procs * ours_finished(o, &o->set[i], e, t);
 	return sum;
 }
 
 /* Tasks that what is out has no room for, by the first scene. */
 static double uncovered(const struct ours *o)
 {
-	return fmax(0, (double)o->v->pending - all_finished(o, &o->scene[0], INFINITY));
+	return fmax(0, demand_of(o) - all_finished(o, &o->scene[0], INFINITY));
 }
 
-/* When the bag is complete, if a task takes that long. */
-static double completion(const struct ours *o, const struct scene *e)
+double ours_completion(const struct ours *o, const struct scene *e)
 {
-	double now = (double)o->v->now, last = now, first = INFINITY, pending = (double)o->v->pending, sum;
+	double now = (double)o->v->now, last = now, first = INFINITY, pending = demand_of(o), sum;
 
 	for (int i = 0; i < o->n; i++) {
-		double end = start_of(o, &o->set[i]) + (double)o->set[i].time;
+		double end = ours_start(o, &o->set[i]) + (double)o->set[i].time;
 		last = fmax(last, end);
 		first = fmin(first, end);
 	}
@@ -161,7 +151,7 @@ static double known(const struct ours *o, const struct scene *e, double end)
 
 	for (int i = 0; i < o->n; i++)
 		if ((double)o->set[i].time >= e->longest)
-			first = fmin(first, fmax(start_of(o, &o->set[i]), (double)o->v->now) + e->longest);
+			first = fmin(first, fmax(ours_start(o, &o->set[i]), (double)o->v->now) + e->longest);
 	return first - (double)o->v->now;
 }
 
@@ -172,7 +162,7 @@ static double judge(const struct ours *o)
 
 	for (int i = 0; i < o->nscenes; i++) {
 		const struct scene *e = &o->scene[i];
-		double end = completion(o, e);
+		double end = ours_completion(o, e);
 
 		sum += log(end - (double)o->a->began + 1);
 		if (o->filling)
@@ -183,8 +173,8 @@ static double judge(const struct ours *o)
 	return sum / o->nscenes;
 }
 
-/* The lengths of candidates: so many tasks one after another, by what a task may take. */
-static int lengths_list(const struct ours *o, int64_t *ret)
+/* So many tasks one after another, by what a task may take. */
+int ours_lengths(const struct ours *o, int64_t ret[LENGTHS])
 {
 	int n = 0;
 	double limit = (double)o->a->limits.time;
@@ -201,20 +191,25 @@ static int lengths_list(const struct ours *o, int64_t *ret)
 	return n;
 }
 
+int64_t ours_wider(int64_t procs, int64_t limit)
+{
+	return least(limit, most(procs + 1, (int64_t)((double)procs * GRID)));
+}
+
 /* Whether a request that is planned to start then can't finish a task before the bag is complete anyway. */
 static bool too_late(const struct ours *o, int64_t start, double complete)
 {
 	struct adapter_request r = {.start = start};
 
-	return o->nscenes == 1 && start_of(o, &r) + o->scene[0].longest >= complete;
+	return o->nscenes == 1 && ours_start(o, &r) + o->scene[0].longest >= complete;
 }
 
 /* The best candidate for one more request: what it is judged by; INFINITY: there is none that brings anything. */
 static double candidate_best(struct ours *o, struct candidate *ret)
 {
 	int64_t length[LENGTHS], most_procs = least(o->a->limits.procs, o->v->pending);
-	int n = lengths_list(o, length);
-	double best = INFINITY, complete = uncovered(o) > 0 ? INFINITY : completion(o, &o->scene[0]);
+	int n = ours_lengths(o, length);
+	double best = INFINITY, complete = uncovered(o) > 0 ? INFINITY : ours_completion(o, &o->scene[0]);
 
 	for (int i = 0; i < n; i++) {
 		int64_t procs = 0;
@@ -222,7 +217,7 @@ static double candidate_best(struct ours *o, struct candidate *ret)
 		while (procs < most_procs) {
 			int64_t end = 0, start;
 
-			procs = least(most_procs, most(procs + 1, (int64_t)((double)procs * GRID)));
+			procs = ours_wider(procs, most_procs);
 			start = holes_earliest(&o->holes, procs, length[i], &end);
 			if (start == TIME_NEVER || too_late(o, start, complete))
 				break;
@@ -241,7 +236,7 @@ static double candidate_best(struct ours *o, struct candidate *ret)
 	return best;
 }
 
-static int chosen(struct ours *o, const struct candidate *c, struct adapter_order *ret, int n)
+int ours_submit(struct ours *o, const struct candidate *c, struct adapter_order *ret, int n)
 {
 	o->set[o->n++] = (struct adapter_request){.id = -1, .procs = c->procs, .time = c->time, .start = c->start};
 	holes_take(&o->holes, c->start, c->start + c->time, c->procs);
@@ -257,7 +252,7 @@ static int secure(struct ours *o, int slots, struct adapter_order *ret, int n)
 				      o->a->limits.time};
 		if (c.start == TIME_NEVER)
 			break;
-		n = chosen(o, &c, ret, n);
+		n = ours_submit(o, &c, ret, n);
 	}
 	return n;
 }
@@ -275,14 +270,14 @@ static int fill(struct ours *o, int slots, struct adapter_order *ret, int n)
 			break;
 		if (x == INFINITY)
 			break;
-		n = chosen(o, &c, ret, n);
+		n = ours_submit(o, &c, ret, n);
 		now = x;
 	}
 	o->filling = false;
 	return n;
 }
 
-static void set_remove(struct ours *o, int at)
+void ours_remove(struct ours *o, int at)
 {
 	const struct adapter_request r = o->set[at];
 
@@ -290,10 +285,17 @@ static void set_remove(struct ours *o, int at)
 	o->set[at] = o->set[--o->n];
 }
 
+/* Nothing is known of a large bag: what static would have requested keeps its place. */
+static bool is_secured(const struct ours *o, const struct adapter_request *r)
+{
+	return !o->a->done && o->a->limits.requests > 1 && ours_large(o) && r->time == o->a->limits.time &&
+	       r->procs == o->a->limits.procs;
+}
+
 /* Replaces the waiting request for which another would help most, if it helps enough. */
 static int replace(struct ours *o, struct adapter_order *ret, int n)
 {
-	double now = judge(o), best = now - REPLACE;
+	double now = judge(o), best = now - (ours_large(o) ? REPLACE_LARGE : REPLACE);
 	struct candidate with = {0};
 	int at = -1;
 
@@ -301,9 +303,10 @@ static int replace(struct ours *o, struct adapter_order *ret, int n)
 		struct adapter_request was = o->set[i];
 		struct candidate c;
 
-		if (was.running || was.id < 0 || was.start == TIME_NEVER || was.start <= o->v->now)
+		if (was.running || was.id < 0 || was.start == TIME_NEVER || was.start <= o->v->now ||
+		    is_secured(o, &was))
 			continue;
-		set_remove(o, i);
+		ours_remove(o, i);
 		double x = candidate_best(o, &c);
 		holes_take(&o->holes, was.start, was.start + was.time, was.procs);
 		o->set[o->n++] = o->set[i];
@@ -317,8 +320,8 @@ static int replace(struct ours *o, struct adapter_order *ret, int n)
 	if (at < 0)
 		return n;
 	ret[n++] = (struct adapter_order){.what = ADAPTER_CANCEL, .id = o->set[at].id};
-	set_remove(o, at);
-	return chosen(o, &with, ret, n);
+	ours_remove(o, at);
+	return ours_submit(o, &with, ret, n);
 }
 
 /* Requests that run and have nothing to do, unless a task may soon be cut off that they could take. */
@@ -342,7 +345,7 @@ static int release(struct ours *o, struct adapter_order *ret, int n)
 		if (needed)
 			continue;
 		ret[n++] = (struct adapter_order){.what = ADAPTER_RELEASE, .id = r->id};
-		set_remove(o, i);
+		ours_remove(o, i);
 	}
 	return n;
 }
@@ -361,13 +364,10 @@ static int shrink(struct ours *o, struct adapter_order *ret, int n)
 	return n;
 }
 
-/* Nothing is known, and it all hangs on one request: if the bag may be small, the best throughput by the first guess. */
-static bool is_lone_guess(const struct ours *o, int slots)
+/* Nothing is known, and it all depends on one request. */
+static bool is_lone(const struct ours *o)
 {
-	const struct adapter_limits *l = &o->a->limits;
-
-	return slots == 1 && l->requests == 1 && !o->a->done && !o->a->cut &&
-	       (double)o->v->pending * (double)l->first_guess < (double)l->procs * (double)l->time / SMALL;
+	return o->a->limits.requests == 1 && !o->a->done;
 }
 
 /* Work is left for which even the largest requests in all open slots have no room. */
@@ -390,7 +390,9 @@ int ours_decide(struct adapter *a, const struct adapter_view *v, struct adapter_
 	n = release(&o, ret, n);
 	n = shrink(&o, ret, n);
 	slots = a->limits.requests - o.n;
-	if (is_much(&o, slots) || is_lone_guess(&o, slots)) {
+	if (is_lone(&o) && ours_large(&o)) {
+		n = lone_decide(&o, ret, n);
+	} else if (is_much(&o, slots) || (is_lone(&o) && slots == 1 && !a->cut)) { /* adaptive has its first guess */
 		struct adapter_view rest = *v;
 		rest.request = o.set;
 		rest.nrequests = (size_t)o.n;

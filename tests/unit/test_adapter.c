@@ -243,6 +243,77 @@ static void ours_leaves_no_rest_for_a_second_wait(void **state)
 	adapter_destroy(a);
 }
 
+/* Nothing is known of a bag that fills the machine. What static would have requested keeps its place, though the hole could take short tasks sooner; once tasks are known to
+ * be short, it does not. */
+static void ours_keeps_the_place_of_a_large_bag(void **state)
+{
+	struct adapter_order o[ADAPTER_ORDERS];
+	static const struct adapter_span spans[] = {
+		{0, 20 * HOUR, 8}, {20 * HOUR, 120 * HOUR, 0}, {120 * HOUR, TIME_NEVER, 10}};
+	struct adapter_request out[2] = {
+		{.id = 1, .procs = 10, .time = 10 * HOUR, .start = 100 * HOUR},
+		{.id = 2, .procs = 10, .time = 10 * HOUR, .start = 110 * HOUR},
+	};
+	struct adapter_view v = {.free = spans, .nfree = 3, .pending = 50, .idle = 50, .request = out, .nrequests = 2};
+	struct adapter *a = create(ADAPTER_OURS, 2);
+
+	assert_int_equal(adapter_decide(a, &v, o), 0);
+	for (int i = 0; i < 20; i++)
+		adapter_task_done(a, 600);
+	assert_int_equal(adapter_decide(a, &v, o), 2);
+	assert_int_equal(o[0].what, ADAPTER_CANCEL);
+	assert_int_equal(o[1].what, ADAPTER_SUBMIT);
+	adapter_destroy(a);
+}
+
+/* One request may be out, and nothing is known. */
+static int lone(int64_t now, int64_t begin, struct adapter_order *ret)
+{
+	const struct adapter_span spans[] = {{now, now + begin, 0},
+					     {now + begin, now + begin + HOUR, 4},
+					     {now + begin + HOUR, now + 20 * HOUR, 0},
+					     {now + 20 * HOUR, TIME_NEVER, 10}};
+	struct adapter_view v = {.now = now, .free = spans, .nfree = 4, .pending = 50, .idle = 50};
+	struct adapter *a = create(ADAPTER_OURS, 1);
+	int n = adapter_decide(a, &v, ret);
+
+	adapter_destroy(a);
+	return n;
+}
+
+/* A short probe costs a large bag little; one that starts late would cost it much if its tasks are long, and so would one more when it has waited for long. */
+static void ours_probes_a_large_bag_only_if_it_costs_little(void **state)
+{
+	struct adapter_order o[ADAPTER_ORDERS];
+
+	assert_int_equal(lone(0, 1, o), 1);
+	assert_int_equal(o[0].what, ADAPTER_SUBMIT);
+	assert_in_range(o[0].procs, 1, 4);
+	assert_in_range(o[0].time, 50, HOUR);
+	assert_int_equal(lone(0, 10 * HOUR, o), 1);
+	assert_submit(&o[0], 10, 10 * HOUR);
+	assert_int_equal(lone(10 * HOUR, 1, o), 1);
+	assert_submit(&o[0], 10, 10 * HOUR);
+}
+
+/* Ten processors finish 90 tasks in ten hours, if a task takes no longer than it did so far: room for 80, not quite for 85. */
+static void ours_leaves_room_for_chance(void **state)
+{
+	struct adapter_order o[ADAPTER_ORDERS];
+	struct adapter_request out = {.id = 7, .procs = 10, .time = 10 * HOUR, .start = 50 * HOUR};
+	const struct adapter_span spans[] = {{0, 70 * HOUR, 0}, {70 * HOUR, TIME_NEVER, 10}};
+	struct adapter_view v = {.free = spans, .nfree = 2, .pending = 85, .idle = 85, .request = &out, .nrequests = 1};
+	struct adapter *a = create(ADAPTER_OURS, 2);
+
+	for (int i = 0; i < 1000; i++)
+		adapter_task_done(a, HOUR);
+	assert_int_equal(adapter_decide(a, &v, o), 1);
+	assert_int_equal(o[0].what, ADAPTER_SUBMIT);
+	v.pending = v.idle = 80;
+	assert_int_equal(adapter_decide(a, &v, o), 0);
+	adapter_destroy(a);
+}
+
 static void ours_releases_what_is_idle(void **state)
 {
 	struct adapter_order o[ADAPTER_ORDERS];
@@ -361,6 +432,9 @@ int main(void)
 		cmocka_unit_test(ours_keeps_its_slots_filled),
 		cmocka_unit_test(ours_takes_what_it_can_get_meanwhile),
 		cmocka_unit_test(ours_leaves_no_rest_for_a_second_wait),
+		cmocka_unit_test(ours_keeps_the_place_of_a_large_bag),
+		cmocka_unit_test(ours_probes_a_large_bag_only_if_it_costs_little),
+		cmocka_unit_test(ours_leaves_room_for_chance),
 		cmocka_unit_test(ours_releases_what_is_idle),
 		cmocka_unit_test(limits_are_kept),
 	};
