@@ -134,14 +134,15 @@ static off_t scan(int fd, const char *path, each_record each, void *arg, struct 
 	if (fstat(fd, &st) < 0)
 		return err_set(err, -errno, "%s: %s", path, strerror(errno));
 	size_t n = (size_t)st.st_size, at = sizeof magic;
-	if (n < sizeof magic)
+	if (n == 0)
 		return 0;
 	char *map = mmap(NULL, n, PROT_READ, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED)
 		return err_set(err, -errno, "%s: %s", path, strerror(errno));
-	if (memcmp(map, magic, sizeof magic) != 0) {
+	if (n < sizeof magic || memcmp(map, magic, sizeof magic) != 0) {
+		bool begun = n < sizeof magic && memcmp(map, magic, n) == 0;
 		munmap(map, n);
-		return err_set(err, -EINVAL, "%s is not the journal of a bag", path);
+		return begun ? 0 : err_set(err, -EINVAL, "%s is not the journal of a bag", path);
 	}
 	struct record r;
 	for (size_t step; (step = record_next(map + at, n - at, &r)) > 0; at += step)
@@ -152,11 +153,11 @@ static off_t scan(int fd, const char *path, each_record each, void *arg, struct 
 }
 
 /* -EBUSY: somebody has it. A file that was replaced in the meantime (compacted) is not the journal any more. */
-static int lock_open(const char *path, struct err *err)
+static int lock_open(const char *path, int flags, struct err *err)
 {
 	for (;;) {
 		struct stat mine, there;
-		int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+		int fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC | flags, 0666);
 		if (fd < 0)
 			return err_set(err, -errno, "%s: %s", path, strerror(errno));
 		struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -173,7 +174,7 @@ static int lock_open(const char *path, struct err *err)
 int journal_open(const char *path, const struct record *first, each_record each, void *arg, struct journal **ret,
 		 struct err *err)
 {
-	int fd = lock_open(path, err);
+	int fd = lock_open(path, O_CREAT, err);
 
 	if (fd < 0)
 		return fd;
@@ -198,6 +199,18 @@ int journal_open(const char *path, const struct record *first, each_record each,
 	}
 	*ret = j;
 	return 0;
+}
+
+int journal_remove(const char *path, struct err *err)
+{
+	int fd = lock_open(path, 0, err);
+
+	if (fd < 0)
+		return fd == -ENOENT ? 0 : fd;
+	off_t end = scan(fd, path, NULL, NULL, err);
+	int rc = end < 0 ? (int)end : unlink(path) < 0 ? err_set(err, -errno, "%s: %s", path, strerror(errno)) : 0;
+	close(fd);
+	return rc;
 }
 
 int journal_view(const char *path, struct journal_view *ret, struct err *err)

@@ -8,13 +8,14 @@
 #include <glob.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "bag/bagfile.h"
 #include "bag/expand.h"
-#include "base/lines.h"
+#include "bag/journal.h"
 #include "base/map.h"
 #include "cmd/commands.h"
 
@@ -71,36 +72,55 @@ static void unknown_tell(const char *command, const char *path, const struct val
 	strbuf_fini(&list);
 }
 
+/* One line, NUL-terminated. */
+static int from_line(const struct bag_source *s, const char *line, struct values *names, bool first, int64_t *number,
+		     struct strbuf *out, struct err *err)
+{
+	struct values values = {0};
+	int rc = 0;
+
+	if (!names)
+		vec_push(&values.v, mem_strdup(line));
+	else
+		rc = csv_split(line, first ? names : &values, err);
+	if (rc == 0 && first)
+		unknown_tell(s->command, s->csv, names);
+	else if (rc == 0)
+		rc = add(s, names, &values, number, out, err);
+	values_fini(&values);
+	return rc;
+}
+
 static int from_lines(const struct bag_source *s, const char *path, bool csv, int64_t *number, struct strbuf *out,
 		      struct err *err)
 {
-	struct values names = {0}, values = {0};
-	struct lines *l;
-	char *line;
-	int rc = lines_open(path, &l, err), more = 0;
+	static const char mark[] = "\xef\xbb\xbf"; /* with which some programs begin UTF-8 */
+	struct values names = {0};
+	struct strbuf text = {0};
+	int64_t at = 0;
+	int rc = file_read(path, &text, err);
+	char *line = text.text, *end = line ? line + text.n : NULL;
+	bool first = csv;
 
-	if (rc < 0)
-		return rc;
-	for (bool first = csv; rc == 0 && (more = lines_next(l, &line, err)) > 0; first = false) {
-		line[strcspn(line, "\r")] = '\0';
-		if (!*line)
-			continue;
-		values_clear(&values);
-		if (!csv)
-			vec_push(&values.v, mem_strdup(line));
-		else
-			rc = csv_split(line, first ? &names : &values, err);
-		if (rc == 0 && first)
-			unknown_tell(s->command, path, &names);
-		if (rc == 0 && !first)
-			rc = add(s, csv ? &names : NULL, &values, number, out, err);
+	if (rc == 0 && text.n > 3 && memcmp(line, mark, 3) == 0)
+		line += 3;
+	for (char *next; rc == 0 && line < end; line = next + 1) {
+		at++;
+		next = memchr(line, '\n', (size_t)(end - line));
+		next = next ? next : end; /* where strbuf has a NUL */
+		if (memchr(line, '\0', (size_t)(next - line)))
+			rc = err_set(err, -EINVAL, "the line contains a NUL byte");
+		next[next > line && next[-1] == '\r' ? -1 : 0] = '\0';
+		if (rc == 0 && *line) {
+			rc = from_line(s, line, csv ? &names : NULL, first, number, out, err);
+			first = false;
+		}
 		if (rc < 0)
-			err_prefix(err, rc, "%s:%" PRId64, path, lines_number(l));
+			err_prefix(err, rc, "%s:%" PRId64, path, at);
 	}
-	lines_close(l);
+	strbuf_fini(&text);
 	values_fini(&names);
-	values_fini(&values);
-	return rc < 0 ? rc : more < 0 ? more : 0;
+	return rc;
 }
 
 static int from_glob(const struct bag_source *s, const char *pattern, int64_t *number, struct strbuf *out,
@@ -154,60 +174,88 @@ static int collect(const struct bag_source *s, struct strbuf *out, struct err *e
 	return rc;
 }
 
-/* Whole, or not there. */
-static int tasks_write(const char *dir, const char *path, const struct strbuf *text, struct err *err)
+/* The mode of a new file that open() would give. */
+static mode_t mode_new(void)
+{
+	mode_t mask = umask(0);
+
+	umask(mask);
+	return 0666 & ~mask;
+}
+
+/* Whole, or not there. -EEXIST: it is there, and must not be replaced. */
+static int tasks_write(const char *path, const struct strbuf *text, bool replace, struct err *err)
 {
 	struct strbuf new = {0};
-	int rc = 0;
 
-	if (mkdir(dir, 0777) < 0 && errno != EEXIST)
-		return err_set(err, -errno, "%s: %s", dir, strerror(errno));
-	strbuf_printf(&new, "%s.new", path);
-	FILE *f = fopen(new.text, "we");
-	bool good = f && fwrite(text->text, 1, text->n, f) == text->n && fflush(f) == 0 && fdatasync(fileno(f)) == 0;
-	rc = good ? 0 : -errno;
+	strbuf_printf(&new, "%s.XXXXXX", path);
+	int fd = mkostemp(new.text, O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+	bool good = f && fwrite(text->text, 1, text->n, f) == text->n && fflush(f) == 0 && fdatasync(fd) == 0 &&
+		    fchmod(fd, mode_new()) == 0;
+	int rc = good ? 0 : -errno;
 	if (f && fclose(f) != 0)
 		rc = -errno;
-	if (rc == 0 && rename(new.text, path) < 0)
+	if (rc == 0 && (replace ? rename(new.text, path) : link(new.text, path)) < 0)
 		rc = -errno;
 	if (rc < 0)
-		err_set(err, rc, "%s: %s", new.text, strerror(-rc));
+		err_set(err, rc, "%s: %s", path, strerror(-rc));
+	if (fd >= 0)
+		unlink(new.text);
 	strbuf_fini(&new);
 	return rc;
 }
 
-static void journal_remove(const char *dir)
+static int journal_drop(const char *dir, struct err *err)
 {
 	struct strbuf path = {0};
 
 	strbuf_printf(&path, "%s/journal", dir);
-	unlink(path.text);
+	int rc = journal_remove(path.text, err);
 	strbuf_fini(&path);
+	return rc;
+}
+
+static bool tasks_same(const char *path, const struct strbuf *text)
+{
+	struct strbuf there = {0};
+	bool same = file_read(path, &there, NULL) == 0 && there.n == text->n &&
+		    memcmp(strbuf_text(&there), text->text, text->n) == 0;
+
+	strbuf_fini(&there);
+	return same;
+}
+
+static int check(const struct bag_source *s, const struct strbuf *text, struct err *err)
+{
+	struct bag bag;
+	int rc = bag_parse(strbuf_text(text), text->n, &bag, err);
+
+	if (rc == 0) {
+		rc = bag.tasks.n ? 0 : err_set(err, -EINVAL, "there are no tasks");
+		bag_fini(&bag);
+	}
+	return rc < 0 ? err_prefix(err, rc, "%s", s->file ? s->file : s->csv ? s->csv : "the tasks") : 0;
 }
 
 /* The directory has these tasks, or gets them. */
 static int settle(const char *dir, const struct strbuf *text, bool restart, struct err *err)
 {
-	struct strbuf path = {0}, there = {0};
-	struct bag bag;
+	struct strbuf path = {0};
+	int rc = restart ? journal_drop(dir, err) : 0;
 
-	int rc = bag_parse(strbuf_text(text), text->n, &bag, err);
-	if (rc == 0) {
-		rc = bag.tasks.n ? 0 : err_set(err, -EINVAL, "there are no tasks");
-		bag_fini(&bag);
-	}
 	strbuf_printf(&path, "%s/tasks", dir);
-	bool known = rc == 0 && access(path.text, F_OK) == 0 && file_read(path.text, &there, NULL) == 0;
-	bool same = known && there.n == text->n && memcmp(there.text, text->text, text->n) == 0;
-	if (rc == 0 && known && !same && !restart)
-		rc = err_set(err, -EEXIST,
-			     "%s has results of other tasks: use --restart to drop them, or another --dir", dir);
-	if (rc == 0 && restart)
-		journal_remove(dir);
-	if (rc == 0 && !same)
-		rc = tasks_write(dir, path.text, text, err);
+	if (rc == 0 && mkdir(dir, 0777) < 0 && errno != EEXIST)
+		rc = err_set(err, -errno, "%s: %s", dir, strerror(errno));
+	if (rc == 0 && !tasks_same(path.text, text))
+		rc = tasks_write(path.text, text, restart, err);
+	if (rc == -EEXIST) /* of an earlier run, or of one that began at the same time */
+		rc = tasks_same(path.text, text)
+			     ? 0
+			     : err_set(err, rc,
+				       "%s has results of other tasks: use --restart to drop them, or another --dir",
+				       dir);
 	strbuf_fini(&path);
-	strbuf_fini(&there);
 	return rc;
 }
 
@@ -220,9 +268,7 @@ int bag_make(const struct bag_source *s, const char *dir, bool restart, struct s
 		strbuf_puts(ret_dir, dir);
 		while (ret_dir->n > 1 && ret_dir->text[ret_dir->n - 1] == '/')
 			ret_dir->text[--ret_dir->n] = '\0';
-		if (restart)
-			journal_remove(dir);
-		return 0;
+		return restart ? journal_drop(dir, err) : 0;
 	}
 	int rc = collect(s, &text, err);
 	if (dir)
@@ -231,11 +277,8 @@ int bag_make(const struct bag_source *s, const char *dir, bool restart, struct s
 		strbuf_printf(ret_dir, "%s.bag", file);
 	else /* the same tasks, the same bag */
 		strbuf_printf(ret_dir, "%08" PRIx64 ".bag", hash_bytes(strbuf_text(&text), text.n) >> 32);
-	if (rc == 0) {
-		rc = settle(ret_dir->text, &text, restart, err);
-		if (rc == -EINVAL || rc == -E2BIG)
-			err_prefix(err, rc, "%s", s->file ? s->file : "the tasks");
-	}
+	rc = rc < 0 ? rc : check(s, &text, err);
+	rc = rc < 0 ? rc : settle(ret_dir->text, &text, restart, err);
 	strbuf_fini(&text);
 	return rc;
 }
