@@ -24,13 +24,31 @@ void values_fini(struct values *x)
 	vec_free(&x->v);
 }
 
-static void put(struct strbuf *out, const char *text, size_t n)
+/* What a value is put into. */
+struct target {
+	struct strbuf *out;
+	bool pattern; /* of files, rather than a command for the shell */
+	bool wrong;   /* a value can't be there */
+};
+
+/* As itself in a list of patterns. */
+static void put_pattern(struct target *to, const char *text)
+{
+	to->wrong = to->wrong || strpbrk(text, " \t\r\n,");
+	for (; *text; text++)
+		strbuf_printf(to->out, "%s%c", strchr("*?[\\", *text) ? "\\" : "", *text);
+}
+
+static void put(struct target *to, const char *text, size_t n)
 {
 	char *copy = mem_alloc(n + 1);
 
 	memcpy(copy, text, n);
 	copy[n] = '\0';
-	text_quote(copy, out);
+	if (to->pattern)
+		put_pattern(to, copy);
+	else
+		text_quote(copy, to->out);
 	free(copy);
 }
 
@@ -44,42 +62,42 @@ static size_t stem(const char *value)
 }
 
 /* One of the forms that change a value; false: it is none. */
-static bool put_form(struct strbuf *out, const char *form, const char *value)
+static bool put_form(struct target *to, const char *form, const char *value)
 {
 	const char *slash = strrchr(value, '/'), *name = slash ? slash + 1 : value;
 
 	if (strcmp(form, "") == 0)
-		put(out, value, strlen(value));
+		put(to, value, strlen(value));
 	else if (strcmp(form, ".") == 0)
-		put(out, value, stem(value));
+		put(to, value, stem(value));
 	else if (strcmp(form, "/") == 0)
-		put(out, name, strlen(name));
+		put(to, name, strlen(name));
 	else if (strcmp(form, "/.") == 0)
-		put(out, name, stem(value) - (size_t)(name - value));
+		put(to, name, stem(value) - (size_t)(name - value));
 	else if (strcmp(form, "//") == 0)
-		put(out, slash == value ? "/" : slash ? value : ".", slash > value ? (size_t)(slash - value) : 1);
+		put(to, slash == value ? "/" : slash ? value : ".", slash > value ? (size_t)(slash - value) : 1);
 	else
 		return false;
 	return true;
 }
 
 /* 1: put; 0: what is in the braces is not a place. */
-static int put_place(struct strbuf *out, const char *form, const struct values *names, const struct values *values,
+static int put_place(struct target *to, const char *form, const struct values *names, const struct values *values,
 		     int64_t number, struct err *err)
 {
 	const char *first = values->v.n ? values->v.v[0] : NULL, *at = form;
 	int64_t column;
 
 	if (strcmp(form, "#") == 0) {
-		strbuf_printf(out, "%" PRId64, number);
+		strbuf_printf(to->out, "%" PRId64, number);
 		return 1;
 	}
-	if (first && put_form(out, form, first))
+	if (first && put_form(to, form, first))
 		return 1;
 	if (digits_scan(&at, 100000, &column) && !*at) {
 		if (column < 1 || (size_t)column > values->v.n)
 			return err_set(err, -EINVAL, "{%s}: there are %zu values, from {1} on", form, values->v.n);
-		text_quote(values->v.v[column - 1], out);
+		put(to, values->v.v[column - 1], strlen(values->v.v[column - 1]));
 		return 1;
 	}
 	for (size_t i = 0; names && i < names->v.n; i++)
@@ -87,37 +105,44 @@ static int put_place(struct strbuf *out, const char *form, const struct values *
 			if (i >= values->v.n)
 				return err_set(err, -EINVAL, "{%s}: the line has only %zu value%s", form, values->v.n,
 					       values->v.n == 1 ? "" : "s");
-			text_quote(values->v.v[i], out);
+			put(to, values->v.v[i], strlen(values->v.v[i]));
 			return 1;
 		}
 	return 0;
+}
+
+/* Whether some place was in it; or -errno. */
+static int expand(const char *text, const struct values *names, const struct values *values, int64_t number,
+		  struct target *to, struct err *err)
+{
+	int any = 0, rc = 0;
+
+	for (const char *at = text; *at && rc >= 0;) {
+		char form[64];
+		const char *close = *at == '{' ? strchr(at, '}') : NULL;
+		size_t n = close ? (size_t)(close - at - 1) : sizeof form;
+		rc = 0;
+		if (n < sizeof form) {
+			memcpy(form, at + 1, n);
+			form[n] = '\0';
+			rc = put_place(to, form, names, values, number, err);
+		}
+		any = any || rc > 0;
+		if (rc > 0)
+			at = close + 1;
+		else
+			strbuf_add(to->out, at++, 1);
+	}
+	return rc < 0 ? rc : any;
 }
 
 int expand_command(const char *command, const struct values *names, const struct values *values, int64_t number,
 		   struct strbuf *out, struct err *err)
 {
 	struct strbuf line = {0};
-	bool any = false;
-	int rc = 0;
+	int rc = expand(command, names, values, number, &(struct target){.out = &line}, err);
 
-	for (const char *at = command; *at && rc >= 0;) {
-		char form[64];
-		const char *close = *at == '{' ? strchr(at, '}') : NULL;
-		size_t n = close ? (size_t)(close - at - 1) : sizeof form;
-		if (n < sizeof form) {
-			memcpy(form, at + 1, n);
-			form[n] = '\0';
-			rc = put_place(&line, form, names, values, number, err);
-		} else {
-			rc = 0;
-		}
-		any = any || rc > 0;
-		if (rc > 0)
-			at = close + 1;
-		else
-			strbuf_add(&line, at++, 1);
-	}
-	if (rc >= 0 && !any && values->v.n) {
+	if (rc == 0 && values->v.n) {
 		strbuf_puts(&line, " ");
 		text_quote(values->v.v[0], &line);
 	}
@@ -130,6 +155,17 @@ int expand_command(const char *command, const struct values *names, const struct
 		strbuf_add(out, strbuf_text(&line), line.n);
 	strbuf_fini(&line);
 	return rc;
+}
+
+int expand_need(const char *need, const struct values *names, const struct values *values, int64_t number,
+		struct strbuf *out, struct err *err)
+{
+	struct target to = {.out = out, .pattern = true};
+	int rc = expand(need, names, values, number, &to, err);
+
+	if (rc >= 0 && to.wrong)
+		rc = err_set(err, -EINVAL, "files that go with tasks can't have blanks or commas in their names");
+	return rc < 0 ? rc : 0;
 }
 
 bool expand_unknown(const char *command, const struct values *names, char ret[64])

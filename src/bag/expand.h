@@ -29,6 +29,10 @@ void values_fini(struct values *x);
 int expand_command(const char *command, const struct values *names, const struct values *values, int64_t number,
 		   struct strbuf *out, struct err *err);
 
+/* The same for what a task needs: values are names of files in its lists. -EINVAL also if such a name can't be in one. */
+int expand_need(const char *need, const struct values *names, const struct values *values, int64_t number,
+		struct strbuf *out, struct err *err);
+
 /* The first word in braces that no column is called: it remains as it is, and may be a mistake. False: none. */
 bool expand_unknown(const char *command, const struct values *names, char ret[64]);
 

@@ -279,10 +279,13 @@ int journal_flush(struct journal *j, struct err *err)
 
 int journal_sync(struct journal *j, struct err *err)
 {
+	struct stat st;
 	int rc = journal_flush(j, err);
 
 	if (rc == 0 && fdatasync(j->fd) < 0)
 		rc = err_set(err, -errno, "%s: %s", j->path, strerror(errno));
+	if (rc == 0 && fstat(j->fd, &st) == 0 && st.st_nlink == 0)
+		rc = err_set(err, -ENOENT, "%s was removed: nothing can be kept any more", j->path);
 	return rc;
 }
 

@@ -18,6 +18,7 @@
 
 #include "bag/credential.h"
 #include "bag/files.h"
+#include "bag/journal.h"
 #include "bag/worker_internal.h"
 #include "base/descriptors.h"
 #include "run/tree.h"
@@ -139,6 +140,7 @@ static void drop(struct worker *w, uint64_t task)
 }
 
 enum { MEMORY_MS = 250 };   /* between looks at the memory of tasks that state it */
+enum { OUTPUT_MS = 500 };   /* between looks at how much tasks have printed */
 enum { TOLD = 1, CUT = 2 }; /* why it ends: by a message, or without one */
 
 /* TOLD: the broker wants us to end; 0; -EPROTO. */
@@ -264,6 +266,31 @@ static bool memory_look(struct worker *w)
 	return any;
 }
 
+/* What a task prints beyond what is kept would fill the disk. It is written at the end of its file, so that can be cut. */
+static void output_trim(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) == 0 && st.st_size > RECORD_OUTPUT_MOST + 1)
+		(void)!ftruncate(fd, RECORD_OUTPUT_MOST + 1); /* one byte more: some is missing */
+}
+
+/* Whether something runs or will. */
+static bool outputs_trim(struct worker *w)
+{
+	bool busy = w->first < w->list.n;
+
+	for (size_t i = 0; i < w->slots.n; i++) {
+		const struct slot *s = w->slots.v[i];
+		busy = busy || s->task;
+		if (s->pid) {
+			output_trim(s->out);
+			output_trim(s->err);
+		}
+	}
+	return busy;
+}
+
 static int loop(struct worker *w, struct spawner *s, struct strbuf *in, int64_t end)
 {
 	for (;;) {
@@ -273,6 +300,8 @@ static int loop(struct worker *w, struct spawner *s, struct strbuf *in, int64_t 
 		bool watched = memory_look(w);
 		pthread_mutex_lock(&w->lock);
 		int timeout = limits(w);
+		if (outputs_trim(w) && (timeout < 0 || timeout > OUTPUT_MS))
+			timeout = OUTPUT_MS;
 		if (watched && (timeout < 0 || timeout > MEMORY_MS))
 			timeout = MEMORY_MS;
 		if (left < INT64_C(60000000) && (timeout < 0 || left / 1000 < timeout))

@@ -33,7 +33,8 @@ void bag_dir(const char *operand, struct strbuf *ret)
 	strbuf_puts(ret, operand);
 	while (ret->n > 1 && ret->text[ret->n - 1] == '/')
 		ret->text[--ret->n] = '\0';
-	if (stat(operand, &st) < 0 || !S_ISDIR(st.st_mode))
+	bool named = ret->n > 4 && strcmp(ret->text + ret->n - 4, ".bag") == 0;
+	if (stat(operand, &st) < 0 ? !named : !S_ISDIR(st.st_mode))
 		strbuf_puts(ret, ".bag");
 }
 
@@ -301,14 +302,20 @@ static const struct option run_options[] = {
 	{0},
 };
 
-/* Waits until a bag is complete. -ECANCELED: it will never be what the user wants. */
-static int await(const struct command *c, const char *operand, struct err *err)
+/* Waits until a bag is complete, before `own` begins. -ECANCELED: it will never be what the user wants. */
+static int await(const struct command *c, const char *operand, const char *own, struct err *err)
 {
+	struct stat that, this;
 	struct strbuf dir = {0};
 	bool told = false;
 	int rc;
 
 	bag_dir(operand, &dir);
+	if (stat(dir.text, &that) == 0 && stat(own, &this) == 0 && that.st_dev == this.st_dev &&
+	    that.st_ino == this.st_ino) {
+		strbuf_fini(&dir);
+		return err_set(err, -EINVAL, "--after %s: a bag can't wait for itself", operand);
+	}
 	for (;; sleep(1)) {
 		struct results r;
 		char *live = NULL;
@@ -356,7 +363,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 		return code;
 	int rc = bag_make(&a.source, a.dir, a.restart, &dir, &err);
 	for (int i = 0; rc == 0 && i < a.after.n; i++)
-		rc = await(c, a.after.v[i], &err);
+		rc = await(c, a.after.v[i], dir.text, &err);
 	code = rc < 0 ? command_fail(c, "%s", err.text) : bag_drive(c, &a.how, dir.text, false);
 	strbuf_fini(&dir);
 	return code;

@@ -50,7 +50,7 @@ static int add(const struct bag_source *s, const struct values *names, const str
 	++*number;
 	if (need_differs(s)) {
 		strbuf_puts(out, "#bag ");
-		rc = expand_command(s->need, names, values, *number, out, err);
+		rc = expand_need(s->need, names, values, *number, out, err);
 		strbuf_puts(out, "\n");
 	}
 	rc = rc < 0 ? rc : expand_command(s->command, names, values, *number, out, err);

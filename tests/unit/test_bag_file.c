@@ -122,6 +122,35 @@ static void places(void **state)
 	expands("a { {} }", "x", "a { x }");
 }
 
+static int file_need(const char *need, const char *value, struct strbuf *ret)
+{
+	struct values v = {0};
+	struct err err;
+
+	vec_push(&v.v, mem_strdup(value));
+	strbuf_clear(ret);
+	int rc = expand_need(need, NULL, &v, 7, ret, &err);
+	values_fini(&v);
+	return rc;
+}
+
+static void needs_of_files(void **state)
+{
+	(void)state;
+	struct strbuf out = {0};
+
+	assert_int_equal(file_need("in={} out={.}.txt,{#}", "a/b.csv", &out), 0);
+	assert_string_equal(out.text, "in=a/b.csv out=a/b.txt,7");
+	assert_int_equal(file_need("in={}", "it's(1)", &out), 0);
+	assert_string_equal(out.text, "in=it's(1)"); /* no shell reads it */
+	assert_int_equal(file_need("in={},{.}*", "a[1]*.x", &out), 0);
+	assert_string_equal(out.text, "in=a\\[1]\\*.x,a\\[1]\\**"); /* itself, not a pattern */
+	assert_int_equal(file_need("in={}", "a b", &out), -EINVAL);
+	assert_int_equal(file_need("in={}", "a,b", &out), -EINVAL);
+	assert_int_equal(file_need("in=x{#}", "a b", &out), 0);
+	strbuf_fini(&out);
+}
+
 static void columns(void **state)
 {
 	(void)state;
@@ -153,8 +182,8 @@ static void columns(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines),  cmocka_unit_test(mistakes), cmocka_unit_test(needs),
-		cmocka_unit_test(places), cmocka_unit_test(columns),
+		cmocka_unit_test(lines),  cmocka_unit_test(mistakes),	    cmocka_unit_test(needs),
+		cmocka_unit_test(places), cmocka_unit_test(needs_of_files), cmocka_unit_test(columns),
 	};
 	return cmocka_run_group_tests_name("bag_file", tests, NULL, NULL);
 }
