@@ -168,10 +168,33 @@ static void sum_change(struct plan *p, int64_t start, int64_t end, const struct 
 		plan_settle(p);
 }
 
-/* A job in a partition has all of its fragments there: who asks about one of the nodes asks about all. */
+/* A partition may have very many nodes: instead of walking its ring, a job's fragments are asked where they are. All are there, unless the server was started with other
+ * partitions while the job ran. */
 static bool parted(const struct plan *p, enum wholeness whole, int32_t node)
 {
 	return whole == WHOLE_HOST && p->cluster->nodes.v[node].partition != PARTITION_NONE;
+}
+
+static bool in_partition_of(const struct plan *p, uint32_t job, uint32_t frag, int32_t node)
+{
+	const struct node *all = p->cluster->nodes.v;
+	int32_t at = plan_place(p, job, frag)->node;
+
+	return at != NODE_ANY && all[at].partition == all[node].partition;
+}
+
+/* The neighbours first: fragments are put and taken in their order. */
+static bool partition_held(const struct plan *p, uint32_t job, uint32_t frag, int32_t node)
+{
+	uint32_t n = plan_holds(p, job) ? p->holds.v[job].nfrags : 0;
+
+	if ((frag > 0 && frag - 1 < n && in_partition_of(p, job, frag - 1, node)) ||
+	    (frag + 1 < n && in_partition_of(p, job, frag + 1, node)))
+		return true;
+	for (uint32_t i = 0; i < n; i++)
+		if (i != frag && in_partition_of(p, job, i, node))
+			return true;
+	return false;
 }
 
 bool plan_whole_held(const struct plan *p, enum wholeness whole, uint32_t job, uint32_t frag, int32_t node)
@@ -179,7 +202,7 @@ bool plan_whole_held(const struct plan *p, enum wholeness whole, uint32_t job, u
 	int32_t n = node;
 
 	if (parted(p, whole, node))
-		return plan_holds(p, job) && p->holds.v[job].placed > (plan_place(p, job, frag)->node != NODE_ANY);
+		return partition_held(p, job, frag, node);
 	do {
 		const piece_vec *v = &p->node[n].pieces;
 		for (size_t i = 0; i < v->n; i++)
@@ -197,7 +220,7 @@ uint32_t plan_whole_first(const struct plan *p, const struct piece *x, int32_t n
 
 	if (parted(p, x->whole, node)) {
 		for (uint32_t i = 0; i < first; i++)
-			if (plan_place(p, x->job, i)->node != NODE_ANY)
+			if (in_partition_of(p, x->job, i, node))
 				return i;
 		return first;
 	}

@@ -371,6 +371,28 @@ static void shared_jobs_keep_nobody_off_partitions(void **state)
 	}
 }
 
+/* The server was started with other partitions while the job ran: each of them is taken and given back, once. */
+static void a_running_job_in_two_partitions(void **state)
+{
+	(void)state;
+	static const int32_t nodes[][3] = {{0, 1, 3}, {3, 1, 0}, {0, 3, 1}, {5, 0, 1}, {1, 5, 4}};
+	struct cluster *c = machine("node n[1-3] cpus=4 partition=A\nnode n[4-5] cpus=4 partition=B\nnode n6 cpus=4\n");
+	struct plan *p = plan_create(c);
+	uint32_t a = job(c, "A", 0);
+
+	for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) {
+		for (uint32_t k = 0; k < 3; k++)
+			plan_put(p, a, k, nodes[i][k], 0, 100);
+		plan_run(p, a);
+		plan_set_end(p, a, 150);
+		plan_check(p);
+		plan_take_job(p, a);
+		plan_check(p);
+	}
+	plan_destroy(p);
+	cluster_destroy(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -391,6 +413,7 @@ int main(void)
 		cmocka_unit_test(shared_jobs_stay_off_partitions),
 		cmocka_unit_test(shared_jobs_keep_nobody_off_partitions),
 		cmocka_unit_test(a_partition_without_a_node_takes_what_fits),
+		cmocka_unit_test(a_running_job_in_two_partitions),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
