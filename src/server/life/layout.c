@@ -58,8 +58,7 @@ int layout_check(struct server *s, const bool *nodes, struct err *err)
 void layout_change(struct server *s, const bool *nodes)
 {
 	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
-		if (!s->jobs->entries.v[id].spec || entry_job(s, id)->state != STATE_ALLOCATED ||
-		    node_held(s, id, nodes) == NODE_ANY)
+		if (!s->jobs->entries.v[id].spec || !job_waits(entry_job(s, id)) || node_held(s, id, nodes) == NODE_ANY)
 			continue;
 		sched_withdraw(s->sched, id, s->clock->now);
 		sched_readmit(s->sched, id, s->clock->now);
