@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -336,6 +337,33 @@ int chart_run_draw(const char *path, const char *title, const struct chart_run *
 	return script_run(f, path, err);
 }
 
+/* The colour of a series, the later ones of a row of shades paler. */
+static void series_colour(FILE *f, const struct chart_bars *b, int i)
+{
+	int shades = b->shades ? b->shades : 1;
+	unsigned long c = strtoul(colours[i / shades % COLOURS] + 1, NULL, 16), paler = (unsigned long)(i % shades);
+
+	for (int bit = 16; bit >= 0; bit -= 8) {
+		unsigned long part = c >> bit & 255;
+		fprintf(f, "%s%02lx", bit == 16 ? "#" : "", part + (255 - part) * paler / (unsigned long)shades);
+	}
+}
+
+/* Powers of two from the lowest to the highest value, by their ratios. */
+static void ratio_tics(FILE *f, const struct chart_bars *b)
+{
+	int low = -1, high = 1;
+
+	for (int i = 0; i < b->ngroups * b->nseries; i++) {
+		low = log2(b->value[i]) < low ? (int)floor(log2(b->value[i])) : low;
+		high = log2(b->value[i]) > high ? (int)ceil(log2(b->value[i])) : high;
+	}
+	fprintf(f, "set yrange [%d:%d]\nset xzeroaxis lt 1 lc rgb '#555555'\nset ytics (", low, high);
+	for (int i = low; i <= high; i++)
+		fprintf(f, "%s'%g' %d", i > low ? ", " : "", i < -2 ? round(1000 * exp2(i)) / 1000 : exp2(i), i);
+	fprintf(f, ")\n");
+}
+
 int chart_bars_draw(const char *path, const struct chart_bars *b, struct err *err)
 {
 	FILE *f;
@@ -347,7 +375,8 @@ int chart_bars_draw(const char *path, const struct chart_bars *b, struct err *er
 	for (int g = 0; g < b->ngroups; g++) {
 		fprintf(f, "\"%s\"", b->group[g]);
 		for (int i = g * b->nseries; i < (g + 1) * b->nseries; i++)
-			fprintf(f, " %.6g %.6g", b->value[i], b->deviation ? b->deviation[i] : 0);
+			fprintf(f, " %.6g %.6g", b->ratios ? log2(b->value[i]) : b->value[i],
+				b->deviation ? b->deviation[i] : 0);
 		fprintf(f, "\n");
 	}
 	fprintf(f, "END\nset title ");
@@ -359,11 +388,15 @@ int chart_bars_draw(const char *path, const struct chart_bars *b, struct err *er
 		"set boxwidth 0.9 relative\nset yrange [0:*]\nset bars 0.6\n"
 		"set key bmargin center horizontal samplen 1.5\nset xrange [-0.6:%g]\n",
 		b->deviation ? "errorbars gap 1 lw 1.2" : "clustered gap 1", b->ngroups - 0.4);
+	if (b->ratios)
+		ratio_tics(f, b);
 	for (int i = 0; i < b->nseries; i++) {
 		fprintf(f, "%s$bars using %d:", i ? ", " : "plot ", 2 * i + 2);
 		if (b->deviation)
 			fprintf(f, "%d:", 2 * i + 3);
-		fprintf(f, "xtic(1) lc rgb '%s' title ", colours[i % COLOURS]);
+		fprintf(f, "xtic(1) lc rgb '");
+		series_colour(f, b, i);
+		fprintf(f, "' title ");
 		quote(f, b->series[i]);
 	}
 	fprintf(f, "\n");

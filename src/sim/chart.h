@@ -26,6 +26,8 @@ struct chart_bars {
 	const char *const *series;
 	int ngroups, nseries;
 	const double *value, *deviation; /* deviation may be NULL */
+	bool ratios; /* above 0, on a logarithmic scale, as far from 1 as they are; without deviation */
+	int shades;  /* so many series in a row have shades of one colour; 0: each has its own */
 };
 int chart_bars_draw(const char *path, const struct chart_bars *b, struct err *err);
 

@@ -185,10 +185,19 @@ static struct counts counts_of(const struct bag_results *r, int site, int h)
 	return c;
 }
 
+static void number_cell(struct table *t, bool shown, int digits, double x)
+{
+	if (shown)
+		table_cell(t, "%.*f", digits, x);
+	else
+		table_cell(t, "%s", "");
+}
+
 static void site_rows(const struct bag_results *r, int site, struct table *t)
 {
 	for (int h = 1; h < ADAPTER_HEURISTICS; h++) {
 		struct counts c = counts_of(r, site, h);
+		bool all = h != ADAPTER_INITIAL; /* which has small bags only: not to be compared with the others */
 		double v[NUMBERS];
 
 		if (!c.scenarios)
@@ -196,21 +205,21 @@ static void site_rows(const struct bag_results *r, int site, struct table *t)
 		numbers_of(r, site, h, -1, v);
 		table_cell(t, "%s", bag_sites[site].name);
 		table_cell(t, "%s", adapter_name((enum adapter_heuristic)h));
-		table_cell(t, "%.2f", v[MEAN_SPEEDUP]);
-		table_cell(t, "%.2f", mean_half(r, site, h));
+		number_cell(t, all, 2, v[MEAN_SPEEDUP]);
+		number_cell(t, all, 2, mean_half(r, site, h));
 		if (bag_sites[site].source[h == ADAPTER_MIXED] > 0 && (h == ADAPTER_ADAPTIVE || h == ADAPTER_MIXED))
 			table_cell(t, "%.2f", bag_sites[site].source[h == ADAPTER_MIXED]);
 		else
 			table_cell(t, "%s", "");
-		table_cell(t, "%.2f", v[MEAN_RATIO]);
-		table_cell(t, "%.3f", v[SUM_RATIO]);
-		table_cell(t, "%.2f", v[SMALL]);
-		table_cell(t, "%.2f", v[FEW_LONG]);
+		number_cell(t, all, 2, v[MEAN_RATIO]);
+		number_cell(t, all, 3, v[SUM_RATIO]);
+		number_cell(t, true, 2, v[SMALL]);
+		number_cell(t, all, 2, v[FEW_LONG]);
 		table_cell(t, "%d/%d", c.slower, c.scenarios);
 		table_cell(t, "%d", c.surely);
 		table_cell(t, "%.2f", c.worst);
-		table_cell(t, "%.2f", v[WASTE]);
-		table_cell(t, "%.2f", v[WASTE_MEAN]);
+		number_cell(t, all, 2, v[WASTE]);
+		number_cell(t, all, 2, v[WASTE_MEAN]);
 		table_cell(t, "%d", c.wasteful);
 		table_cell(t, "%d", c.wide);
 	}
@@ -269,7 +278,7 @@ void bag_report(const struct bag_results *r, bool types, FILE *out)
 		"\nspeed-up: static's mean time over the heuristic's, mean over types of bags and numbers of requests; ±: half of its 95%% interval; source: published; of ratios: the same of the\n"
 		"ratios of single bags; of sums: of all times together; small: up to 1,000 tasks of up to 1,000 s; few long: up to 1,000 tasks of 10,000 s; slower: scenarios with a speed-up\n"
 		"below 1; surely: with their whole interval below; waste: processor time allocated and not used, over static's, all together and mean of types; more: scenarios that waste more\n"
-		"than under static; wide: scenarios whose mean time is known to 5%% or worse\n");
+		"than under static; wide: scenarios whose mean time is known to 5%% or worse; initial ran small bags only\n");
 	for (int site = 0; site < BAG_SITES; site++)
 		if (r->cell[site])
 			fprintf(out, "%s: %lld processors, offered load %.0f%%\n", bag_sites[site].name,
@@ -317,42 +326,53 @@ void bag_report_json(const struct bag_results *r, FILE *out)
 	strbuf_fini(&text);
 }
 
-/* ---- charts: as in the source a group for each number of requests, a bar for each kind of bag; logarithms, since gains reach from 1 to 100 ---- */
+/* ---- charts: as in the source a group for each number of requests, a bar for each kind of bag; on a logarithmic scale, since gains reach from 1 to 100 ---- */
 
 static int site_chart(const struct bag_results *r, int site, int h, bool waste, const char *dir, struct err *err)
 {
 	enum { KINDS = BAG_SIZES * BAG_MEANS };
-	static const char *const group[BAG_PENDING] = {"1", "2", "3", "4", "5", "6"};
+	static const char *const requests[BAG_PENDING] = {"1", "2", "3", "4", "5", "6"};
 	char names[KINDS][48], name[64], title[160];
-	const char *series[KINDS];
+	const char *series[KINDS], *group[BAG_PENDING];
 	double value[BAG_PENDING * KINDS];
+	int groups = 0;
 
 	for (int k = 0; k < KINDS; k++) {
 		struct bag_type t = bag_type_of(k * BAG_SPREADS);
 		snprintf(names[k], sizeof names[k], "%lld x %lld s", (long long)t.tasks, (long long)t.mean);
 		series[k] = names[k];
-		for (int p = 0; p < BAG_PENDING; p++) {
+	}
+	for (int p = 0; p < BAG_PENDING; p++) {
+		double any = 0;
+		for (int k = 0; k < KINDS; k++) {
 			double base = 0, x = 0;
 			for (int s = 0; s < BAG_SPREADS; s++) {
 				struct pairs a = pairs_of(r, site, k * BAG_SPREADS + s, p, h, -1);
 				base += waste ? a.waste_base : a.base;
 				x += waste ? a.waste : a.time;
 			}
-			value[p * KINDS + k] = base > 0 && x > 0 ? log2(base / x) : 0;
+			value[groups * KINDS + k] = base > 0 && x > 0 ? base / x : 1;
+			any += x;
 		}
+		group[groups] = requests[p];
+		groups += any > 0;
 	}
+	if (!groups)
+		return 0;
 	snprintf(name, sizeof name, "bag-%s-%s%s", bag_sites[site].name, adapter_name((enum adapter_heuristic)h),
 		 waste ? "-waste" : "");
 	snprintf(title, sizeof title, "%s: %s, static over %s, by requests at a time", bag_sites[site].name,
 		 waste ? "wasted processor time" : "time of a bag", adapter_name((enum adapter_heuristic)h));
 	return charts_draw(dir, name,
 			   &(struct chart_bars){.title = title,
-						.ylabel = "log2 of the ratio",
+						.ylabel = "ratio",
 						.group = group,
 						.series = series,
-						.ngroups = BAG_PENDING,
+						.ngroups = groups,
 						.nseries = KINDS,
-						.value = value},
+						.value = value,
+						.ratios = true,
+						.shades = BAG_MEANS},
 			   err);
 }
 
@@ -363,7 +383,7 @@ static int summary_chart(const struct bag_results *r, const char *dir, struct er
 	int groups = 0, n = 0;
 
 	for (int h = 1; h < ADAPTER_HEURISTICS; h++)
-		if (r->heuristic[h])
+		if (r->heuristic[h] && h != ADAPTER_INITIAL) /* which has small bags only */
 			series[n++] = adapter_name((enum adapter_heuristic)h);
 	for (int site = 0; site < BAG_SITES && n; site++) {
 		int k = 0;
@@ -372,7 +392,7 @@ static int summary_chart(const struct bag_results *r, const char *dir, struct er
 		group[groups] = bag_sites[site].name;
 		for (int h = 1; h < ADAPTER_HEURISTICS; h++) {
 			double v[NUMBERS];
-			if (!r->heuristic[h])
+			if (!r->heuristic[h] || h == ADAPTER_INITIAL)
 				continue;
 			numbers_of(r, site, h, -1, v);
 			value[groups * n + k] = v[MEAN_SPEEDUP];

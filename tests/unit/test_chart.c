@@ -129,7 +129,14 @@ static void pictures_are_drawn(void **state)
 	struct chart_run runs[] = {{"it's one", jobs, JOBS, 256}, {"two", jobs, JOBS, 256}, {"empty", jobs, 0, 256}};
 	const char *group[] = {"a", "b"}, *series[] = {"x", "y"};
 	const double value[] = {1, 2, 3, 4}, deviation[] = {.1, .2, .3, .4};
-	struct chart_bars bars = {"bars", "times", group, series, 2, 2, value, deviation};
+	struct chart_bars bars = {.title = "bars",
+				  .ylabel = "times",
+				  .group = group,
+				  .series = series,
+				  .ngroups = 2,
+				  .nseries = 2,
+				  .value = value,
+				  .deviation = deviation};
 	char path[64];
 	struct err err = {.text = ""};
 
@@ -146,6 +153,16 @@ static void pictures_are_drawn(void **state)
 	assert_true(size > 10000 && size < 300000);
 	assert_int_equal(chart_bars_draw(path, &bars, &err), 0);
 	assert_true(size_and_remove(path) > 1000);
+
+	/* What is below 1 is drawn, too: to 0.125 at the bottom. */
+	bars.value = (const double[]){0.2, 3, 1, 15};
+	bars.deviation = NULL;
+	bars.ratios = true;
+	bars.shades = 2;
+	assert_int_equal(chart_bars_draw(path, &bars, &err), 0);
+	assert_true(file_has(path, ">0.125<"));
+	assert_true(file_has(path, ">16<"));
+	size_and_remove(path);
 
 	assert_int_equal(chart_run_draw("x.gif", "title", runs, 1, &err), -EINVAL);
 	assert_int_equal(chart_run_draw("/proc/x.svg", "title", runs, 1, &err), -ENOENT);
