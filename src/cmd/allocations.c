@@ -1,7 +1,7 @@
 /*
- * allocations.c - `shunt allocations`: what bags requested from clusters, what they got, and what of it was wasted.
+ * allocations.c - `shunt allocations`: what bags and overlays requested from clusters, what they got, and what of it was wasted.
  *
- * Requests that are over are in a bag's journal, the others are known to its broker.
+ * Requests that are over are in a bag's journal, the others are known to its broker. Those of overlays are known to the server, if there is one.
  */
 #include <inttypes.h>
 #include <jansson.h>
@@ -12,8 +12,10 @@
 #include "bag/results.h"
 #include "base/table.h"
 #include "base/timetext.h"
+#include "client/client.h"
 #include "cmd/bag.h"
 #include "cmd/commands.h"
+#include "cmd/object.h"
 
 struct arguments {
 	bool json;
@@ -60,6 +62,46 @@ static int64_t member(const json_t *o, const char *name)
 	return json_integer_value(json_object_get(o, name));
 }
 
+/* As a broker writes its own. */
+static json_t *overlay_row(const json_t *o, const json_t *a, int64_t now)
+{
+	int64_t started = member(a, "started"), ended = member(a, "ended"),
+		cpus = member(a, "nodes") * member(o, "cpus");
+	double held = started ? (double)((ended ? ended : now) - started) * (double)cpus : 0,
+	       used = (double)member(a, "used");
+	const char *job = object_text(a, "job");
+
+	return json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:s}", "overlay",
+			 object_text(o, "name"), "place", object_text(o, "place"), "id", job, "state",
+			 ended	   ? "ended"
+			 : started ? "running"
+				   : "requested",
+			 "cpus", (json_int_t)cpus, "seconds", (json_int_t)member(o, "time"), "submitted",
+			 (json_int_t)member(a, "submitted"), "started", (json_int_t)started, "ended", (json_int_t)ended,
+			 "held_seconds", held, "used_seconds", used, "wasted_seconds", held > used ? held - used : 0.0,
+			 "reason", "");
+}
+
+/* Without a server, or one that says nothing of them, there are none. */
+static void overlays(json_t *all)
+{
+	struct client *client;
+	struct reply r = {0};
+	struct err err;
+	size_t i, k;
+	json_t *o, *a;
+
+	if (client_open(&client, &err) < 0)
+		return;
+	client_patience(client, 0);
+	if (client_ask(client, "GET", "/v1/overlays", NULL, 0, &r, &err) == 0)
+		json_array_foreach(json_object_get(r.json, "overlays"), i, o)
+			json_array_foreach(json_object_get(o, "allocations"), k, a)
+				json_array_append_new(all, overlay_row(o, a, (int64_t)time(NULL)));
+	reply_fini(&r);
+	client_close(client);
+}
+
 static const char *text(const json_t *o, const char *name)
 {
 	const char *value = json_string_value(json_object_get(o, name));
@@ -93,7 +135,8 @@ static void row(struct table *t, const json_t *x, int64_t now, struct sum *sum)
 	sum->failed += strcmp(state, "failed") == 0;
 	sum->held += held;
 	sum->wasted += wasted;
-	table_cell(t, "%s", text(x, "bag"));
+	table_cell(t, "%s%s", json_object_get(x, "overlay") ? "overlay " : "",
+		   text(x, json_object_get(x, "overlay") ? "overlay" : "bag"));
 	table_cell(t, "%s", text(x, "place"));
 	table_cell(t, "%s", text(x, "id"));
 	table_cell(t, "%s", state);
@@ -110,7 +153,7 @@ static void row(struct table *t, const json_t *x, int64_t now, struct sum *sum)
 
 static void print(const json_t *all)
 {
-	static const char *const columns[] = {"~BAG",	"PLACE",   "~ID",  "STATE",   ">CPUS",
+	static const char *const columns[] = {"~FOR",	"PLACE",   "~ID",  "STATE",   ">CPUS",
 					      ">LIMIT", ">WAITED", ">RAN", ">WASTED", "~REASON"};
 	struct table *t = table_create(columns, 10);
 	struct sum sum = {0};
@@ -134,7 +177,11 @@ static int allocations(const struct command *c, const void *arguments, const str
 	const struct arguments *a = arguments;
 
 	return bags_show(c, operands,
-			 &(struct bags_view){collect, print, a->json, "Nothing was requested from a cluster."});
+			 &(struct bags_view){.add = collect,
+					     .print = print,
+					     .json = a->json,
+					     .none = "Nothing was requested from a cluster.",
+					     .others = overlays});
 }
 
 static const struct option options[] = {
@@ -143,18 +190,19 @@ static const struct option options[] = {
 };
 static const char *const examples[] = {
 	"shunt allocations tasks.txt", "What 'shunt bag run tasks.txt --on slurm' has requested, and what it got.",
-	"shunt allocations --json", "The requests of all bags in the current directory, for programs.", NULL};
+	"shunt allocations --json", "The requests of all bags in the current directory and of overlays, for programs.",
+	NULL};
 
 const struct command command_allocations = {
 	.name = "allocations",
 	.operands = "[BAG...]",
 	.operand_kind = OPTION_FILE,
 	.operands_max = INT32_MAX,
-	.about = "Show what bags requested from clusters, what they got, and what was wasted.",
+	.about = "Show what bags and overlays requested from clusters, what they got, and what was wasted.",
 	.details =
-		"BAG is a bag's directory or its file of commands; without one, all bags in the current directory are shown. STATE is requested, running, ended or failed. "
-		"WAITED is the time from the request to its start, RAN the time since then, and WASTED the part of the CPU time that no task which succeeded has used. "
-		"A complete bag keeps its last 1000 requests.",
+		"BAG is a bag's directory or its file of commands; without one, all bags in the current directory and the overlays of the server are shown. STATE is requested, running, ended or failed. "
+		"WAITED is the time from the request to its start, RAN the time since then, and WASTED the part of the CPU time that no task which succeeded has used, or, of an overlay, no job. "
+		"A complete bag keeps its last 1000 requests, an overlay its last 100.",
 	.examples = examples,
 	.options = options,
 	.size = sizeof(struct arguments),

@@ -55,6 +55,8 @@ int bags_show(const struct command *c, const struct operands *operands, const st
 		strbuf_fini(&dir);
 	}
 	globfree(&found);
+	if (v->others && !operands->n)
+		v->others(all);
 	if (v->json) {
 		char *text = json_dumps(all, JSON_INDENT(2));
 		printf("%s\n", text);

@@ -55,8 +55,9 @@ void bag_dir(const char *operand, struct strbuf *ret);
 struct bags_view {
 	int (*add)(const char *dir, json_t *all, struct err *err); /* what one has of it */
 	void (*print)(const json_t *all);
-	bool json;	  /* print it as it is */
-	const char *none; /* if there is nothing */
+	bool json;		     /* print it as it is */
+	const char *none;	     /* if there is nothing */
+	void (*others)(json_t *all); /* what there is besides, if no bag is named; NULL: nothing */
 };
 int bags_show(const struct command *c, const struct operands *operands, const struct bags_view *v);
 

@@ -98,7 +98,10 @@ static int status(const struct command *c, const void *arguments, const struct o
 	const struct status_arguments *a = arguments;
 
 	return bags_show(c, operands,
-			 &(struct bags_view){status_add, status_print, a->json, "No bags in this directory."});
+			 &(struct bags_view){.add = status_add,
+					     .print = status_print,
+					     .json = a->json,
+					     .none = "No bags in this directory."});
 }
 
 static const struct option status_options[] = {

@@ -37,6 +37,8 @@
 #include "server/site/tokens.h"
 
 #define BY_OVERLAY "its overlay"
+#define STORE_AGAIN 60	 /* seconds: what jobs use is stored no more often, */
+#define ABSENCE_MOST 600 /* ... and allocations last without the server for as long */
 
 static const char *text_of(const json_t *o, const char *key)
 {
@@ -94,6 +96,17 @@ static const struct field request_fields[] = {
 	{0},
 };
 static const struct schema request_row = {"OverlayRequest", .fields = request_fields};
+static const struct field allocation_fields[] = {
+	{"id", .is = REQUIRED | IS_INT},
+	{"job", .is = REQUIRED | IS_TEXT | IS_NULL, "what the other cluster calls it"},
+	{"nodes", .is = REQUIRED | IS_INT},
+	{"submitted", .is = REQUIRED | IS_INSTANT},
+	{"started", .is = REQUIRED | IS_INSTANT | IS_NULL},
+	{"ended", .is = REQUIRED | IS_INSTANT | IS_NULL},
+	{"used", .is = REQUIRED | IS_INT, "seconds of CPUs that jobs had there"},
+	{0},
+};
+static const struct schema allocation_row = {"OverlayAllocation", .fields = allocation_fields};
 static const struct field overlay_fields[] = {
 	{"name", .is = REQUIRED | IS_TEXT},
 	{"place", .is = REQUIRED | IS_TEXT, "the other cluster's batch system", .example = "slurm"},
@@ -107,6 +120,8 @@ static const struct field overlay_fields[] = {
 	{"trouble", .is = REQUIRED | IS_TEXT | IS_NULL, "what last went wrong"},
 	{"nodes", .is = REQUIRED | IS_INT, "nodes that are there"},
 	{"requests", .is = REQUIRED | IS_LIST, "allocations that are requested or running", .of = &request_row,
+	 .item = IS_OBJECT},
+	{"allocations", .is = REQUIRED | IS_LIST, "these, and the last 100 that are over", .of = &allocation_row,
 	 .item = IS_OBJECT},
 	{0},
 };
@@ -161,6 +176,14 @@ static bool slot_expects(struct server *s, const struct overlay *o, size_t slot)
 	return t && t->uses > 0;
 }
 
+static void instant_write(struct json *j, const char *name, int64_t at)
+{
+	if (at)
+		json_int(j, name, at);
+	else
+		json_text(j, name, NULL);
+}
+
 static void request_write(struct server *s, const struct overlay *o, int64_t id, struct json *j)
 {
 	const struct overlay_request *r = reported(o, id);
@@ -182,10 +205,7 @@ static void request_write(struct server *s, const struct overlay *o, int64_t id,
 	json_close_array(j);
 	json_int(j, "joined", joined);
 	json_int(j, "expected", expected);
-	if (r->planned)
-		json_int(j, "planned", r->planned);
-	else
-		json_text(j, "planned", NULL);
+	instant_write(j, "planned", r->planned);
 	json_close_object(j);
 }
 
@@ -213,6 +233,24 @@ static void overlay_write(struct server *s, const struct overlay *o, struct json
 	json_close_array(j);
 }
 
+static void allocations_write(const struct overlay *o, struct json *j)
+{
+	json_open_array(j, "allocations");
+	for (size_t i = 0; i < o->allocations.n; i++) {
+		const struct overlay_allocation *a = &o->allocations.v[i];
+		json_open_object(j, NULL);
+		json_int(j, "id", a->id);
+		json_text(j, "job", *a->job ? a->job : NULL);
+		json_int(j, "nodes", a->nodes);
+		json_int(j, "submitted", a->submitted);
+		instant_write(j, "started", a->started);
+		instant_write(j, "ended", a->ended);
+		json_int(j, "used", a->used);
+		json_close_object(j);
+	}
+	json_close_array(j);
+}
+
 void api_overlays(struct server *s, const struct call *c)
 {
 	struct strbuf out = {0};
@@ -224,6 +262,7 @@ void api_overlays(struct server *s, const struct call *c)
 	for (size_t i = 0; i < s->overlays->list.n; i++) {
 		json_open_object(&j, NULL);
 		overlay_write(s, s->overlays->list.v[i], &j);
+		allocations_write(s->overlays->list.v[i], &j);
 		json_close_object(&j);
 	}
 	json_close_array(&j);
@@ -320,7 +359,11 @@ void api_overlay_change(struct server *s, const struct call *c)
 
 	if (!o)
 		return;
-	o->resumed += json_is_false(paused);
+	if (json_is_false(paused)) {
+		o->resumed++;
+		o->most = (struct res){0}; /* others may come now */
+		overlay_store(s, o);
+	}
 	if (paused && json_is_true(paused) != o->paused) {
 		o->paused = json_is_true(paused);
 		overlay_text(&o->why, o->paused ? text_of(c->body, "why") : NULL);
@@ -404,9 +447,22 @@ static const struct field keeper_fields[] = {
 };
 const struct schema keeper_body = {.fields = keeper_fields};
 
+/* Whether something is new. */
+static bool allocation_note(const struct server *s, struct overlay_allocation *a, const struct overlay_request *r)
+{
+	bool runs = a && !a->started && strcmp(r->state, "running") == 0;
+
+	if (!a || (!runs && strcmp(a->job, r->job) == 0))
+		return false;
+	a->started = runs ? s->clock->now : a->started;
+	memcpy(a->job, r->job, sizeof a->job);
+	return true;
+}
+
 static void report_take(struct server *s, const json_t *report)
 {
 	struct overlay *o = overlay_find(s, text_of(report, "name"));
+	bool news = false;
 	const json_t *v;
 	size_t i;
 
@@ -421,7 +477,10 @@ static void report_take(struct server *s, const json_t *report)
 		snprintf(r.state, sizeof r.state, "%s", text_of(v, "state"));
 		snprintf(r.job, sizeof r.job, "%s", text_of(v, "job"));
 		vec_push(&o->requests, r);
+		news = allocation_note(s, overlay_allocation(o, r.id), &r) || news;
 	}
+	if (news)
+		overlay_store(s, o);
 }
 
 /* Releases nodes whose time has come, or that nobody needs. */
@@ -445,11 +504,34 @@ static void slots_tend(struct server *s, struct overlay *o, bool keep)
 	}
 }
 
+/* What jobs have used on its nodes since the last turn, perhaps of an earlier process. */
+static void used_count(struct server *s, struct overlay *o)
+{
+	int64_t now = s->clock->now, passed = o->counted && now > o->counted ? now - o->counted : 0;
+	bool news = false;
+	uint32_t node;
+
+	passed = passed < ABSENCE_MOST ? passed : ABSENCE_MOST;
+	o->counted = now;
+	for (size_t i = 0; i < o->slots.n; i++) {
+		struct overlay_allocation *a = overlay_allocation(o, o->slots.v[i].request);
+		if (!a || !overlay_node(s, o, i, &node))
+			continue;
+		int64_t used = passed * world_cpus_used(s, node);
+		news = news || !a->started || (used > 0 && now - o->stored >= STORE_AGAIN);
+		a->started = a->started ? a->started : now;
+		a->used += used;
+	}
+	if (news)
+		overlay_store(s, o);
+}
+
 static void work_write(struct server *s, struct overlay *o, struct json *j)
 {
 	overlay_sizes wants = {0};
 	bool keep = false;
 
+	used_count(s, o);
 	if (!o->removed)
 		overlay_wants(s, o, &wants, &keep);
 	slots_tend(s, o, keep || wants.n > 0);
@@ -515,9 +597,12 @@ static void token_end(struct server *s, struct overlay_slot *slot)
 /* A request is over: so are its nodes, and whatever runs there goes back to the queue. */
 static void request_over(struct server *s, struct overlay *o, int64_t id)
 {
+	struct overlay_allocation *a = overlay_allocation(o, id);
 	struct err err;
 	uint32_t node;
 
+	if (a && !a->ended)
+		a->ended = s->clock->now;
 	for (size_t i = 0; i < o->slots.n; i++) {
 		if (o->slots.v[i].request != id)
 			continue;
@@ -553,6 +638,7 @@ static void request_begin(struct server *s, const struct call *c, struct overlay
 		http_error(c->r, CODE_BAD_STATE, "Overlay %.60s is paused, removed or full.", o->name);
 		return;
 	}
+	vec_push(&o->allocations, (struct overlay_allocation){.id = id, .nodes = nodes, .submitted = s->clock->now});
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
 	json_open_array(&j, "tokens");

@@ -107,14 +107,19 @@ static int lacks(const struct server *s, const struct overlay *o, uint32_t reque
 }
 
 /* What nodes have is known when they are there. */
-static void most_note(const struct server *s, struct overlay *o)
+static void most_note(struct server *s, struct overlay *o)
 {
+	bool more = false;
 	uint32_t node;
 
 	for (size_t i = 0; i < o->slots.n; i++)
 		for (int d = 0; overlay_node(s, o, i, &node) && d < RES_MAX; d++)
-			if (s->cluster->nodes.v[node].total.v[d] > o->most.v[d])
+			if (s->cluster->nodes.v[node].total.v[d] > o->most.v[d]) {
 				o->most.v[d] = s->cluster->nodes.v[node].total.v[d];
+				more = true;
+			}
+	if (more)
+		overlay_store(s, o);
 }
 
 bool overlays_could_hold(const struct server *s, uint32_t request, uint32_t allowed)
@@ -130,6 +135,17 @@ int64_t overlay_longest(const struct server *s, const struct overlay *o)
 	int64_t seconds = o->granted && o->granted < o->seconds ? o->granted : o->seconds;
 
 	return seconds - attrs_number(s->attrs, "kill_delay") - LEAVES_EARLY - LAG - s->cluster->settings.tolerance;
+}
+
+/* Nodes that were requested, and have not come yet. */
+static int64_t nodes_coming(const struct server *s, const struct overlay *o)
+{
+	int64_t n = 0;
+	uint32_t node;
+
+	for (size_t i = 0; i < o->slots.n; i++)
+		n += o->slots.v[i].request && o->slots.v[i].token && !overlay_node(s, o, i, &node);
+	return n;
 }
 
 void overlays_why(const struct server *s, uint32_t id, struct strbuf *out)
@@ -163,6 +179,9 @@ void overlays_why(const struct server *s, uint32_t id, struct strbuf *out)
 				      o->why ? ", since " : "", o->why ? o->why : "", o->name);
 		else if (o->trouble)
 			strbuf_printf(out, "; overlay %s: %s", o->name, o->trouble);
+		else if ((amount = nodes_coming(s, o)) > 0)
+			strbuf_printf(out, "; %lld node%s requested from overlay %s and not here yet",
+				      (long long)amount, amount == 1 ? " is" : "s are", o->name);
 	}
 }
 

@@ -11,10 +11,12 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "core/cluster.h"
+#include "server/base/clock.h"
 #include "server/server.h"
 #include "store/store.h"
 
-#define PORT_OBJECT ":port" /* no overlay has such a name */
+#define ALLOCATIONS_MOST 100 /* that are kept, unless more are not over */
+#define PORT_OBJECT ":port"  /* no overlay has such a name */
 
 void overlay_text(char **at, const char *text)
 {
@@ -70,19 +72,74 @@ static void slots_fit(struct overlay *o)
 		o->slots.n--;
 }
 
+struct overlay_allocation *overlay_allocation(struct overlay *o, int64_t id)
+{
+	for (size_t i = o->allocations.n; i-- > 0;)
+		if (o->allocations.v[i].id == id)
+			return &o->allocations.v[i];
+	return NULL;
+}
+
+/* The oldest that are over go. */
+static void allocations_fit(struct overlay *o)
+{
+	for (size_t i = 0; i < o->allocations.n && o->allocations.n > ALLOCATIONS_MOST;)
+		if (o->allocations.v[i].ended)
+			vec_remove(&o->allocations, i);
+		else
+			i++;
+}
+
+static json_t *allocations_pack(const struct overlay *o)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < o->allocations.n; i++) {
+		const struct overlay_allocation *a = &o->allocations.v[i];
+		json_array_append_new(all, json_pack("[I, I, I, I, I, I, s]", (json_int_t)a->id, (json_int_t)a->nodes,
+						     (json_int_t)a->submitted, (json_int_t)a->started,
+						     (json_int_t)a->ended, (json_int_t)a->used, a->job));
+	}
+	return all;
+}
+
+static void allocations_restore(struct overlay *o, const json_t *all)
+{
+	const json_t *x;
+	size_t i;
+
+	json_array_foreach(all, i, x)
+	{
+		struct overlay_allocation a = {.id = json_integer_value(json_array_get(x, 0)),
+					       .nodes = json_integer_value(json_array_get(x, 1)),
+					       .submitted = json_integer_value(json_array_get(x, 2)),
+					       .started = json_integer_value(json_array_get(x, 3)),
+					       .ended = json_integer_value(json_array_get(x, 4)),
+					       .used = json_integer_value(json_array_get(x, 5))};
+		const char *job = json_string_value(json_array_get(x, 6));
+		snprintf(a.job, sizeof a.job, "%s", job ? job : "");
+		vec_push(&o->allocations, a);
+	}
+}
+
 void overlay_store(struct server *s, struct overlay *o)
 {
 	json_t *slots = json_array(), *x;
 
 	slots_fit(o);
 	coming_set(s);
+	allocations_fit(o);
+	o->stored = s->clock->now;
 	for (size_t i = 0; i < o->slots.n; i++)
 		json_array_append_new(
 			slots, json_pack("[I, I]", (json_int_t)o->slots.v[i].request, (json_int_t)o->slots.v[i].token));
-	x = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:b, s:b, s:s?, s:I, s:o}", "place", o->place, "words",
-		      o->words, "tag", o->tag, "nodes", (json_int_t)o->nodes, "seconds", (json_int_t)o->seconds, "cpus",
-		      (json_int_t)o->cpus, "idle", (json_int_t)o->idle, "paused", o->paused, "removed", o->removed,
-		      "why", o->why, "last", (json_int_t)o->last, "slots", slots);
+	x = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:b, s:b, s:s?, s:I, s:o, s:[I, I, I, I], s:o, s:I}",
+		      "place", o->place, "words", o->words, "tag", o->tag, "nodes", (json_int_t)o->nodes, "seconds",
+		      (json_int_t)o->seconds, "cpus", (json_int_t)o->cpus, "idle", (json_int_t)o->idle, "paused",
+		      o->paused, "removed", o->removed, "why", o->why, "last", (json_int_t)o->last, "slots", slots,
+		      "most", (json_int_t)o->most.v[RES_CPU], (json_int_t)o->most.v[RES_MEM],
+		      (json_int_t)o->most.v[RES_DISK], (json_int_t)o->most.v[RES_SWAP], "allocations",
+		      allocations_pack(o), "counted", (json_int_t)o->counted);
 	char *text = json_dumps(x, JSON_COMPACT);
 	store_put_object(s->store, "overlay", o->name, text);
 	free(text);
@@ -105,6 +162,7 @@ void overlay_drop(struct server *s, struct overlay *o)
 	free(o->trouble);
 	vec_free(&o->slots);
 	vec_free(&o->requests);
+	vec_free(&o->allocations);
 	free(o);
 	coming_set(s);
 }
@@ -138,8 +196,9 @@ int overlay_restore(struct server *s, const char *name, const json_t *o, struct 
 	const char *place = json_string_value(json_object_get(o, "place")),
 		   *words = json_string_value(json_object_get(o, "words")),
 		   *tag = json_string_value(json_object_get(o, "tag"));
+	static const int dims[] = {RES_CPU, RES_MEM, RES_DISK, RES_SWAP};
 	struct overlay *x;
-	json_t *slot;
+	json_t *slot, *most;
 	size_t i;
 
 	if (strcmp(name, PORT_OBJECT) == 0) {
@@ -163,6 +222,11 @@ int overlay_restore(struct server *s, const char *name, const json_t *o, struct 
 					     .token = (uint64_t)json_integer_value(json_array_get(slot, 1))};
 		vec_push(&x->slots, fresh);
 	}
+	most = json_object_get(o, "most");
+	for (i = 0; i < json_array_size(most) && i < sizeof dims / sizeof *dims; i++)
+		x->most.v[dims[i]] = json_integer_value(json_array_get(most, i));
+	allocations_restore(x, json_object_get(o, "allocations"));
+	x->counted = number_of(o, "counted");
 	slots_fit(x);
 	coming_set(s);
 	return 0;

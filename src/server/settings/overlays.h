@@ -33,6 +33,14 @@ struct overlay_request {
 	char state[12], job[64];
 };
 
+/* What was requested, and what became of it. CPU time of jobs is counted once in a keeper's turn. */
+struct overlay_allocation {
+	int64_t id, nodes;
+	int64_t submitted, started, ended; /* 0: not yet */
+	int64_t used;			   /* seconds of CPUs that jobs had */
+	char job[64];			   /* what the other cluster calls it */
+};
+
 struct overlay {
 	char *name;
 	char *place, *words, *tag;	    /* of bag/provider.h; words "": none */
@@ -42,11 +50,14 @@ struct overlay {
 	int64_t last;			    /* request */
 	VEC(struct overlay_slot) slots;
 	int64_t granted; /* seconds that the other cluster is known to grant at most; 0: not known. Not stored */
-	struct res most; /* that a node of it had, of memory, disk and swap; 0: none has come yet. Not stored */
+	struct res most; /* that a node of it had, of memory, disk and swap; 0: none has come yet */
 	char *trouble;	 /* what went wrong last; NULL: nothing. Not stored */
 	VEC(struct overlay_request) requests;
-	int64_t resumed; /* times that somebody wanted requests to go on. Not stored */
-	uint32_t from;	 /* the job at which the next look begins, since limits kept too many before it. Not stored */
+	VEC(struct overlay_allocation) allocations; /* by id; of those that are over the last ones */
+	int64_t counted;			    /* until when what jobs use was counted; 0: never */
+	int64_t stored;				    /* when all of this was. Not stored */
+	int64_t resumed;			    /* times that somebody wanted requests to go on. Not stored */
+	uint32_t from; /* the job at which the next look begins, since limits kept too many before it. Not stored */
 };
 
 struct overlays {
@@ -57,6 +68,7 @@ struct overlays {
 struct overlay *overlay_find(const struct server *s, const char *name); /* NULL: not known */
 struct overlay *overlay_add(struct server *s, const char *name, const char *place, const char *words, const char *tag);
 void overlay_store(struct server *s, struct overlay *o); /* also after its number of nodes was set */
+struct overlay_allocation *overlay_allocation(struct overlay *o, int64_t id); /* NULL: not known */
 void overlay_drop(struct server *s, struct overlay *o);
 /* What would be opened for them: "PORT"; NULL: there are none. Borrowed until the next call. */
 const char *overlays_listen(const struct server *s);
