@@ -41,6 +41,9 @@ struct batch_request {
 	const char *script, *output;
 };
 
+#define FILLER_PREFIX "sf" /* of tags of fillers (filler.h), by which they know each other */
+enum { TAG_DIGITS = 8 };   /* random ones of tags where names of jobs are short */
+
 struct batch_dialect {
 	const char *kind;		    /* "slurm" */
 	const char *submit, *list, *cancel; /* how its commands are called */

@@ -195,7 +195,7 @@ static int cluster_start(struct broker *b, const char *place, struct err *err)
 			      .opened = b->now,
 			      .gpus = provider_gpus(place)};
 	vec_push(&b->clusters, c);
-	provider_tag(place, c->tag);
+	provider_tag(place, o->filler, c->tag);
 	tag_add(b, c->tag, false);
 	int rc = journal_sync(b->journal, err);
 	if (rc < 0)
@@ -550,7 +550,7 @@ static void filler_yield(struct cluster *c, bool all)
 static bool filler_waits(const struct filler_plan *p)
 {
 	for (size_t i = 0; i < p->pieces.n; i++)
-		if (p->pieces.v[i].ours && !p->pieces.v[i].running)
+		if (p->pieces.v[i].own && !p->pieces.v[i].running)
 			return true;
 	return false;
 }

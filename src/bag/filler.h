@@ -2,7 +2,7 @@
  * filler.h - a bag that uses what is idle on a Shunt server, and delays nobody: which hole of the plan it may request, and when it has to give back what it has.
  *
  * A request goes only into a hole that begins now, and ends before anybody is planned there. That is not enough, since jobs come, and others end early: so as soon as a
- * job of others would be planned earlier without what the bag has, all of that is given back. CPUs of nodes are counted. A job that waits for something
+ * job of others would be planned earlier without what fillers have, all of them give that back: together they may keep away what none of them would alone. CPUs of nodes are counted. A job that waits for something
  * else although there is room for it, such as a limit or memory, can't be told from one that waits for the bag: then nothing is requested. Pure.
  */
 #ifndef BAG_FILLER_H
@@ -27,7 +27,9 @@ struct filler_node {
 struct filler_piece {
 	uint32_t node, job; /* job: a number that its pieces share, from 0 without gaps */
 	int64_t cpus, start, end;
-	bool running, ours;
+	bool running;
+	bool ours; /* a filler's: this bag's, or that of another, which gives way to the same jobs */
+	bool own;  /* this bag's */
 };
 
 struct filler_plan {

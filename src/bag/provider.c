@@ -58,7 +58,7 @@ bool provider_gpus(const char *place)
 	return dialect_of(place) != NULL;
 }
 
-void provider_tag(const char *place, char ret[TAG_SIZE])
+void provider_tag(const char *place, bool filler, char ret[TAG_SIZE])
 {
 	const struct batch_dialect *d = dialect_of(place);
 	char secret[SECRET_SIZE];
@@ -67,7 +67,11 @@ void provider_tag(const char *place, char ret[TAG_SIZE])
 	size_t n = strcspn(place, ":");
 	bool elsewhere = d && place[n];
 	snprintf(ret, TAG_SIZE, "%.*s%s%.*s:%s%.*s", (int)n, place, elsewhere ? "@" : "", elsewhere ? WHERE_MOST : 0,
-		 elsewhere ? place + n + 1 : "", d ? d->prefix : "shunt-", d ? d->digits : 12, secret);
+		 elsewhere ? place + n + 1 : "",
+		 filler ? FILLER_PREFIX
+		 : d	? d->prefix
+			: "shunt-",
+		 d ? d->digits : 12, secret);
 }
 
 struct provider *provider_create(const char *place, const struct provider_user *user,

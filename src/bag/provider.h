@@ -134,7 +134,7 @@ const char *provider_places(void);
 bool provider_known(const char *place);
 bool provider_gpus(const char *place); /* GPUs can be requested from it */
 /* A new name for the requests of a run. It goes to a file that survives, before the first request. */
-void provider_tag(const char *place, char ret[TAG_SIZE]);
+void provider_tag(const char *place, bool filler, char ret[TAG_SIZE]);
 /* Strings and `user` are borrowed, options copied. NULL with a sentence. */
 struct provider *provider_create(const char *place, const struct provider_user *user,
 				 const struct provider_options *options, struct err *err);

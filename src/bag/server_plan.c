@@ -53,6 +53,15 @@ static json_int_t number(json_t *names, const json_t *name, bool add)
 	return json_object_set_new(names, text, json_integer(next)) == 0 ? next : -1;
 }
 
+/* A request of a filler, whichever bag's it is: its tag and a number. */
+static bool filler_names(const char *job)
+{
+	size_t n = strlen(FILLER_PREFIX);
+
+	return strncmp(job, FILLER_PREFIX, n) == 0 && strspn(job + n, "0123456789abcdef") == TAG_DIGITS &&
+	       job[n + TAG_DIGITS] == '-';
+}
+
 static void places_parse(const char *name, const json_t *all, int64_t now, struct filler_plan *ret)
 {
 	json_t *nodes = json_object(), *jobs = json_object(), *expected = json_object();
@@ -82,7 +91,8 @@ static void places_parse(const char *name, const json_t *all, int64_t now, struc
 		k.node = (uint32_t)node;
 		k.job = (uint32_t)at;
 		k.running = strcmp(state, "running") == 0;
-		k.ours = job && tag_number(name, job) > 0;
+		k.own = job && tag_number(name, job) > 0;
+		k.ours = k.own || (job && filler_names(job));
 		if (strcmp(state, "expected") == 0)
 			number(expected, json_object_get(x, "job"), true);
 		vec_push(&ret->pieces, k);

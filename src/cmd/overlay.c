@@ -101,7 +101,7 @@ static int add(const struct command *c, const void *arguments, const struct oper
 		return command_misused(
 			c, "the CPUs of a node there are not known (only sinfo is asked): give them with --cpus");
 	}
-	provider_tag(place, tag);
+	provider_tag(place, false, tag);
 	json_t *body = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I}", "place", place, "words", strbuf_text(&words),
 				 "tag", tag, "max_nodes", (json_int_t)a->nodes, "time", (json_int_t)a->seconds, "cpus",
 				 (json_int_t)cpus, "idle", (json_int_t)a->idle);

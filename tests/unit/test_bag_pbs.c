@@ -138,6 +138,27 @@ static void plan(void **state)
 	rebuild_fini(&r);
 }
 
+static void fillers(void **state)
+{
+	(void)state;
+#define PIECE(name, job)                                                                                               \
+	"{\"name\": \"" name "\", \"job\": \"" job                                                                     \
+	"\", \"node\": \"n1\", \"cpus\": 1, \"start\": 900, \"end\": 2000, \"state\": \"running\"}"
+	static const char text[] = "{\"nodes\": [{\"name\": \"n1\", \"cpus\": 8, \"up\": true}], \"pieces\": [" PIECE(
+		"sf0123abcd-2", "1") ", " PIECE("sf89abcdef-1", "2") ", " PIECE("sb89abcdef-1",
+										"3") ", " PIECE("sfx", "4") "]}";
+	static const bool ours[] = {true, true, false, false}, own[] = {true, false, false, false};
+	struct rebuild r = {0};
+
+	assert_int_equal(dialect_shunt.plan_parse("sf0123abcd", text, sizeof text - 1, 1000, &r), 0);
+	assert_int_equal(r.places.pieces.n, 4);
+	for (size_t i = 0; i < 4; i++) {
+		assert_int_equal(r.places.pieces.v[i].ours, ours[i]);
+		assert_int_equal(r.places.pieces.v[i].own, own[i]);
+	}
+	rebuild_fini(&r);
+}
+
 static void own_plan(void **state)
 {
 	(void)state;
@@ -222,7 +243,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(lines),	   cmocka_unit_test(openpbs_lines),
 					   cmocka_unit_test(openpbs_plan), cmocka_unit_test(plan),
-					   cmocka_unit_test(own_plan),	   cmocka_unit_test(own_places)};
+					   cmocka_unit_test(fillers),	   cmocka_unit_test(own_plan),
+					   cmocka_unit_test(own_places)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
