@@ -8,7 +8,8 @@
 
 #include "bag/adapter_internal.h"
 
-#define TAIL 1.2 /* what is longer than anything seen, over the longest stay */
+#define TAIL                                                                                                           \
+	0.8 /* tasks that are longer than any stay take by so much more than the longest of these, if all are; less if fewer */
 
 static int step_of(int64_t seconds)
 {
@@ -48,5 +49,5 @@ double adapter_mean(const struct adapter *a, int64_t more, int64_t stay)
 		longer -= share;
 		left -= done + (double)a->step[i].cut + (i == step_of(stay) ? (double)more : 0);
 	}
-	return mean + fmax(0, longer) * TAIL * (double)longest;
+	return mean + fmax(0, longer) * (1 + TAIL * longer) * (double)longest;
 }
