@@ -133,8 +133,8 @@ static bool put(struct filler_plan *p, const struct job *j, uint32_t number, int
 	for (uint32_t node = 0; node < NODES; node++)
 		for (int64_t free = room(p, node, at, at + j->length);
 		     free >= j->cpus && p->pieces.n - before < (size_t)j->fragments; free -= j->cpus)
-			vec_push(&p->pieces,
-				 (struct filler_piece){node, number, j->cpus, at, at + j->length, running, ours});
+			vec_push(&p->pieces, (struct filler_piece){node, number, j->cpus, at, at + j->length,
+								   .running = running, .ours = ours});
 	if (p->pieces.n - before == (size_t)j->fragments)
 		return true;
 	p->pieces.n = before;
