@@ -645,6 +645,14 @@ static void limits(struct provider *p, struct provider_limits *ret)
 					.seconds = s->options.seconds};
 }
 
+/* What the cluster makes of a time, within what may be requested. */
+static int64_t granted(const struct batch *s, int64_t seconds)
+{
+	int64_t grain = s->dialect->grain > 0 ? s->dialect->grain : 1, up = (seconds + grain - 1) / grain * grain;
+
+	return up <= s->options.seconds ? up : seconds;
+}
+
 static int request(struct provider *p, int64_t processors, int64_t seconds, struct err *err)
 {
 	struct batch *s = (struct batch *)p;
@@ -656,7 +664,7 @@ static int request(struct provider *p, int64_t processors, int64_t seconds, stru
 		return err_set(err, -EAGAIN, "%" PRId64 " requests are out, as many as allowed", out);
 	if (s->all.n >= REQUESTS_MOST)
 		return err_set(err, -EAGAIN, "%d requests were made: no more in this run", REQUESTS_MOST);
-	struct request q = {.r = {.id = (int)s->all.n + 1, .processors = processors, .seconds = seconds}};
+	struct request q = {.r = {.id = (int)s->all.n + 1, .processors = processors, .seconds = granted(s, seconds)}};
 	strcpy(q.r.name, "?");
 	vec_push(&s->all, q);
 	return q.r.id;

@@ -49,6 +49,7 @@ struct batch_dialect {
 	const char *submit, *list, *cancel; /* how its commands are called */
 	const char *prefix;		    /* of tags */
 	int digits;			    /* random ones of tags */
+	int64_t grain;			    /* seconds of which the time of a job is a multiple; 0: any */
 	/* For the script of a job: starts `/bin/sh "$script" node "$end"` on each node; then, there, sets SHUNT_NODE, SHUNT_CPUS and SHUNT_ALLOCATION. The shell
 	 * variables script and seconds are set. */
 	const char *launch, *node;

@@ -122,6 +122,7 @@ struct journal {
 	int fd;
 	char *path;
 	struct strbuf added;
+	int broken; /* -errno: something could not be written, and nothing may follow it */
 };
 
 typedef void (*each_record)(void *arg, const struct record *r);
@@ -268,7 +269,8 @@ int journal_flush(struct journal *j, struct err *err)
 {
 	if (j->added.n == 0)
 		return 0;
-	int rc = write_all(j->fd, j->added.text, j->added.n);
+	int rc = j->broken ? j->broken : write_all(j->fd, j->added.text, j->added.n);
+	j->broken = rc;
 	if (rc < 0)
 		return err_set(err, rc, "%s: %s", j->path, strerror(-rc));
 	if (j->added.cap > (4 << 20)) /* a task with much output came by */

@@ -259,6 +259,7 @@ const struct batch_dialect dialect_slurm = {
 	.cancel = "scancel",
 	.prefix = "shunt-bag-",
 	.digits = 12,
+	.grain = 60,
 	.launch =
 		"unset SLURM_CPUS_PER_TASK SRUN_CPUS_PER_TASK SLURM_GPUS_PER_TASK\n" /* the step has all CPUs of the job */
 		"end=${SLURM_JOB_END_TIME:-$(($(date +%s) + seconds))}\n"

@@ -37,6 +37,7 @@ static int collect(const char *dir, json_t *all, struct err *err)
 	struct err none;
 	size_t i;
 	json_t *x;
+	int open = 0; /* runs whose requests were not seen to end */
 	int rc = results_open(dir, &r, err);
 
 	if (rc < 0)
@@ -44,6 +45,7 @@ static int collect(const char *dir, json_t *all, struct err *err)
 	/* The journal first: what ends meanwhile is missing rather than there twice. */
 	json_t *live = broker_ask(dir, "allocations", &answer, &none) == 0 ? json_loads(answer, 0, NULL) : NULL;
 	for (size_t at = 0, step; (step = record_next(r.view.bytes + at, r.view.n - at, &record)) > 0; at += step) {
+		open += record.kind == RECORD_REQUESTS ? record.last ? -1 : 1 : 0;
 		if (record.kind != RECORD_ALLOCATION)
 			continue;
 		json_t *one = json_loadb(record.out, record.nout, 0, NULL);
@@ -51,6 +53,11 @@ static int collect(const char *dir, json_t *all, struct err *err)
 		json_decref(one);
 	}
 	json_array_foreach(json_object_get(live, "allocations"), i, x) add(all, dir, x);
+	if (!live && open > 0)
+		command_warn(
+			&command_allocations,
+			"%s was interrupted, and its requests may still be there: 'shunt bag cancel %s' cancels them",
+			dir, dir);
 	json_decref(live);
 	free(answer);
 	results_close(&r);
