@@ -225,6 +225,8 @@ int journal_view(const char *path, struct journal_view *ret, struct err *err)
 		return err_set(err, -errno, "%s: %s", path, strerror(errno));
 	if (fstat(fd, &st) == 0 && st.st_size > 0)
 		end = scan(fd, path, NULL, NULL, err);
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+	bool held = fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 	if (end > (off_t)sizeof magic) {
 		void *map = mmap(NULL, (size_t)end, PROT_READ, MAP_SHARED, fd, 0);
 		if (map == MAP_FAILED)
@@ -235,6 +237,7 @@ int journal_view(const char *path, struct journal_view *ret, struct err *err)
 						     .map = map,
 						     .nmap = (size_t)end};
 	}
+	ret->held = held;
 	close(fd);
 	return end < 0 ? (int)end : 0;
 }

@@ -71,6 +71,7 @@ struct journal_view {
 	size_t n;
 	void *map;
 	size_t nmap;
+	bool held; /* by a broker, perhaps another user's or on another host */
 };
 int journal_view(const char *path, struct journal_view *ret, struct err *err);
 void journal_view_close(struct journal_view *v);

@@ -12,6 +12,7 @@
 #include "bag/results.h"
 #include "base/table.h"
 #include "base/timetext.h"
+#include "base/vec.h"
 #include "client/client.h"
 #include "cmd/bag.h"
 #include "cmd/commands.h"
@@ -21,16 +22,45 @@ struct arguments {
 	bool json;
 };
 
-static void add(json_t *all, const char *dir, json_t *one)
+static int64_t member(const json_t *o, const char *name)
+{
+	return json_integer_value(json_object_get(o, name));
+}
+
+typedef VEC(json_t *) row_vec; /* owned */
+
+static void add(row_vec *rows, const char *dir, json_t *one)
 {
 	if (!json_is_object(one))
 		return;
 	json_object_set_new(one, "bag", json_string(dir));
-	json_array_append(all, one);
+	vec_push(rows, json_incref(one));
+}
+
+/* In the order in which they were made: a row keeps its place when it ends. */
+static int compare(const void *a, const void *b)
+{
+	const json_t *x = *(json_t *const *)a, *y = *(json_t *const *)b;
+	int64_t first = member(x, "submitted"), second = member(y, "submitted");
+	const char *one = object_text(x, "id"), *other = object_text(y, "id");
+
+	if (first != second)
+		return first < second ? -1 : 1;
+	return strlen(one) != strlen(other) ? (strlen(one) < strlen(other) ? -1 : 1) : strcmp(one, other);
+}
+
+static void rows_put(row_vec *rows, json_t *all)
+{
+	if (rows->n)
+		qsort(rows->v, rows->n, sizeof *rows->v, compare);
+	for (size_t i = 0; i < rows->n; i++)
+		json_array_append_new(all, rows->v[i]);
+	vec_free(rows);
 }
 
 static int collect(const char *dir, json_t *all, struct err *err)
 {
+	row_vec rows = {0};
 	struct results r;
 	struct record record;
 	char *answer = NULL;
@@ -49,11 +79,12 @@ static int collect(const char *dir, json_t *all, struct err *err)
 		if (record.kind != RECORD_ALLOCATION)
 			continue;
 		json_t *one = json_loadb(record.out, record.nout, 0, NULL);
-		add(all, dir, one);
+		add(&rows, dir, one);
 		json_decref(one);
 	}
-	json_array_foreach(json_object_get(live, "allocations"), i, x) add(all, dir, x);
-	if (!live && open > 0)
+	json_array_foreach(json_object_get(live, "allocations"), i, x) add(&rows, dir, x);
+	rows_put(&rows, all);
+	if (!live && !r.view.held && open > 0)
 		command_warn(
 			&command_allocations,
 			"%s was interrupted, and its requests may still be there: 'shunt bag cancel %s' cancels them",
@@ -62,11 +93,6 @@ static int collect(const char *dir, json_t *all, struct err *err)
 	free(answer);
 	results_close(&r);
 	return 0;
-}
-
-static int64_t member(const json_t *o, const char *name)
-{
-	return json_integer_value(json_object_get(o, name));
 }
 
 /* As a broker writes its own. */

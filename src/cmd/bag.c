@@ -328,13 +328,15 @@ static int await(const struct command *c, const char *operand, const char *own, 
 			break;
 		if (runs)
 			continue;
-		bool complete = r.done + r.aside == r.fold.tasks;
-		if (r.aside || r.fold.cancelled)
+		bool held = r.view.held, complete = r.done + r.aside == r.fold.tasks;
+		if (!held && (r.aside || r.fold.cancelled))
 			rc = err_set(err, -ECANCELED, "--after %s: %s", operand,
 				     r.aside ? "some of its tasks failed" : "it was cancelled");
 		results_close(&r);
-		if (rc < 0 || complete)
+		if (rc < 0 || (complete && !held))
 			break;
+		if (held)
+			continue;
 		if (!told)
 			command_warn(c, "waiting for %s, which is not running", dir.text);
 		told = true;

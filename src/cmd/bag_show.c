@@ -54,9 +54,10 @@ static int status_add(const char *dir, json_t *all, struct err *err)
 		json_object_set_new(live, "state", json_string("running"));
 	} else {
 		uint32_t tasks = r.fold.tasks, rest = tasks - r.done - r.aside;
-		const char *state = r.fold.cancelled ? "cancelled"
-				    : rest	     ? (r.fold.began ? "interrupted" : "new")
-						     : "complete";
+		const char *state = r.view.held	       ? "running"
+				    : r.fold.cancelled ? "cancelled"
+				    : rest	       ? (r.fold.began ? "interrupted" : "new")
+						       : "complete";
 		live = json_pack("{s:I, s:I, s:i, s:I, s:I, s:s}", "tasks", (json_int_t)tasks, "waiting",
 				 (json_int_t)rest, "running", 0, "done", (json_int_t)r.done, "failed",
 				 (json_int_t)r.aside, "state", state);
@@ -346,6 +347,19 @@ static void top_print(const json_t *all)
 	fflush(stdout);
 }
 
+/* A broker has it, which can't be asked from here. */
+static bool held(const char *dir)
+{
+	struct results r;
+	struct err err;
+
+	if (results_open(dir, &r, &err) < 0)
+		return false;
+	bool found = r.view.held;
+	results_close(&r);
+	return found;
+}
+
 static int top(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	const struct top_arguments *a = arguments;
@@ -367,7 +381,13 @@ static int top(const struct command *c, const void *arguments, const struct oper
 			break;
 		sleep(1);
 	}
-	int code = any ? EXIT_OK : command_fail(c, "%s is not running", dir.text);
+	int code =
+		any ? EXIT_OK
+		    : command_fail(c,
+				   held(dir.text)
+					   ? "%s runs on another host, or for another user: its workers are shown there"
+					   : "%s is not running",
+				   dir.text);
 	strbuf_fini(&dir);
 	return code;
 }
