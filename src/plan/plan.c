@@ -260,15 +260,13 @@ static void whole_count(struct plan *p, int32_t node, const struct piece *x, int
 	} while (n != node);
 }
 
-/* What a job takes of the site's amounts is held by its first fragment. */
+/* What a job takes of the site's amounts is held by its first fragment, and counts by the keys that the job had then. */
 static void portions_count(struct plan *p, const struct piece *x, int sign)
 {
 	const struct request *r = cluster_job_request(p->cluster, cluster_job(p->cluster, x->job));
 
 	if (x->frag || !r->nportions)
 		return;
-	if (sign < 0)
-		p->holds.v[x->job].keys = cluster_job(p->cluster, x->job)->keys;
 	for (uint32_t i = 0; i < r->nportions; i++) {
 		struct res need = {.v = {r->portion[i].count}};
 		int64_t start = x->live ? TIME_BEGIN : x->start;
@@ -309,8 +307,13 @@ static void books_count(struct plan *p, int32_t node, const struct piece *x, int
 	}
 }
 
+static uint32_t keys_of(const struct plan *p, uint32_t job)
+{
+	return cluster_job(p->cluster, job)->keys;
+}
+
 /* Adds a piece at a slot: whoever was there goes to the end (the exact inverse of piece_remove). */
-static void piece_add(struct plan *p, int32_t node, uint32_t slot, const struct piece *x)
+static void piece_add(struct plan *p, int32_t node, uint32_t slot, const struct piece *x, uint32_t keys)
 {
 	piece_vec *v = &p->node[node].pieces;
 
@@ -322,6 +325,8 @@ static void piece_add(struct plan *p, int32_t node, uint32_t slot, const struct 
 	}
 	*place_of(p, x->job, x->frag) = (struct place){node, slot};
 	p->holds.v[x->job].placed++;
+	if (x->frag == 0)
+		p->holds.v[x->job].keys = keys;
 	lines_count(p, node, x, -1);
 	portions_count(p, x, -1);
 	books_count(p, node, x, -1);
@@ -373,7 +378,7 @@ void plan_rollback(struct plan *p, plan_mark mark)
 		if (u.what == UNDO_PUT)
 			piece_remove(p, u.node, u.slot);
 		else
-			piece_add(p, u.node, u.slot, &u.piece);
+			piece_add(p, u.node, u.slot, &u.piece, u.keys);
 	}
 	plan_close(p);
 }
@@ -387,7 +392,7 @@ void plan_commit(struct plan *p, plan_mark mark)
 static void plan_log(struct plan *p, int what, int32_t node, uint32_t slot, const struct piece *x)
 {
 	if (p->depth)
-		vec_push(&p->log, (struct undo){*x, node, slot, what});
+		vec_push(&p->log, (struct undo){*x, node, slot, p->holds.v[x->job].keys, what});
 }
 
 static void put(struct plan *p, uint32_t job, uint32_t frag, int32_t node, int64_t start, int64_t end, bool live)
@@ -409,7 +414,7 @@ static void put(struct plan *p, uint32_t job, uint32_t frag, int32_t node, int64
 	};
 	uint32_t slot = (uint32_t)p->node[node].pieces.n;
 
-	piece_add(p, node, slot, &x);
+	piece_add(p, node, slot, &x, keys_of(p, job));
 	plan_log(p, UNDO_PUT, node, slot, &x);
 }
 
@@ -497,6 +502,8 @@ static void piece_replace(struct plan *p, struct place at, const struct piece *y
 	portions_count(p, x, 1);
 	books_count(p, at.node, x, 1);
 	*x = *y;
+	if (x->frag == 0)
+		p->holds.v[x->job].keys = keys_of(p, x->job);
 	portions_count(p, x, -1);
 	if (lines)
 		lines(p, at.node, x, -1);
@@ -574,7 +581,7 @@ bool plan_cut(struct plan *p, uint32_t job, int64_t end)
 	for (uint32_t i = 0; i < nfrags && fits; i++) {
 		uint32_t slot = (uint32_t)p->node[was[i].node].pieces.n;
 		fits = piece_fits(p, was[i].node, &was[i].piece) && (i > 0 || plan_amounts_fit(p, job, p->now, end));
-		piece_add(p, was[i].node, slot, &was[i].piece);
+		piece_add(p, was[i].node, slot, &was[i].piece, keys_of(p, job));
 		plan_log(p, UNDO_PUT, was[i].node, slot, &was[i].piece);
 	}
 	free(was);

@@ -106,6 +106,7 @@ struct undo {
 	struct piece piece;
 	int32_t node;
 	uint32_t slot;
+	uint32_t keys; /* of the job's hold */
 	enum { UNDO_PUT, UNDO_TAKE } what;
 };
 

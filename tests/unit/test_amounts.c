@@ -272,6 +272,33 @@ static void kept_for_some(void **state_)
 	kept_in("conservative");
 }
 
+/* Why a job waits is asked as if it had the key to what is kept: afterwards its place counts as before, and so does what is left for others. */
+static void the_question_changes_nothing(void **state_)
+{
+	struct world w;
+	reason_vec reasons = {0};
+	bool there[] = {true, true};
+
+	(void)state_;
+	open_world(&w, "artaras", 2, 4);
+	uint32_t course = names_add(&w.c->reservation_names, "course") + 1;
+	struct node_fence f[] = {{.node = 0, .fence = {0, 2 * HOUR, course}, .keep = 3},
+				 {.node = 0, .fence = {2 * HOUR, 4 * HOUR, course}, .keep = 2}};
+
+	sched_fences(w.s, f, 2, 0);
+	uint32_t a = world_common(&w, 0, "ncpus=1,matlab=2", HOUR), b = world_common(&w, 0, "ncpus=1,matlab=2", HOUR);
+	world_cycle(&w, 0);
+	assert_int_equal(sched_planned(w.s, a), 2 * HOUR);
+	assert_int_equal(plan_amount_open(w.p, b, 0, 2 * HOUR, 3 * HOUR, NULL), 0);
+	sched_blockers(w.s, &(struct blockers_ask){.job = a, .allowed = NODES_ALL, .there = there}, &reasons);
+	assert_int_equal(reasons.n, 1);
+	assert_int_equal(reasons.v[0].why, WHY_RESERVATION);
+	reasons_fini(&reasons);
+	assert_int_equal(plan_amount_open(w.p, b, 0, 2 * HOUR, 3 * HOUR, NULL), 0);
+	plan_check(w.p);
+	world_fini(&w);
+}
+
 /* The reservation is over, and with it the keys to it: who had one keeps the place that was promised. */
 static void a_place_outlives_the_key(void **state_)
 {
@@ -394,6 +421,7 @@ int main(void)
 		cmocka_unit_test(overrun),
 		cmocka_unit_test(emergency_takes_none),
 		cmocka_unit_test(kept_for_some),
+		cmocka_unit_test(the_question_changes_nothing),
 		cmocka_unit_test(a_place_outlives_the_key),
 		cmocka_unit_test(requests_are_judged),
 		cmocka_unit_test(set_by_attributes),
