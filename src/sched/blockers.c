@@ -6,6 +6,7 @@
  */
 #include "sched/blockers.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "plan/booking.h"
@@ -248,22 +249,34 @@ static bool amounts_kept(const struct inquiry *q)
 	return false;
 }
 
-/* Its own keys, and those to the reservations in its way. */
-static uint32_t keys_with(const struct inquiry *q)
+/* The job has keys to the reservations in its way, too, until keys_return(). */
+static void keys_lend(const struct inquiry *q, struct job *job)
 {
-	uint32_t n = (uint32_t)q->s->c->reservation_names.n + 1, keys;
+	struct cluster *c = q->s->c;
+	uint32_t n = (uint32_t)c->reservation_names.n + 1;
 	bool *has;
 
 	if (q->fences.n == 0)
-		return q->job->keys;
+		return;
 	has = mem_zalloc((n + 1) * sizeof *has);
 	for (uint32_t id = 1; id <= n; id++)
-		has[id] = plan_has_key(q->s->p, q->job->keys, id);
+		has[id] = plan_has_key(q->s->p, job->keys, id);
 	for (size_t i = 0; i < q->fences.n; i++)
 		has[q->fences.v[i].id] = true;
-	keys = cluster_nodeset(q->s->c, has, n + 1, false);
+	vec_push(&c->nodesets, nodeset_make(has, n + 1, false)); /* not interned, since it is gone soon */
+	job->keys = (uint32_t)c->nodesets.n - 1;
 	free(has);
-	return keys;
+}
+
+static void keys_return(const struct inquiry *q, struct job *job, uint32_t keys)
+{
+	struct cluster *c = q->s->c;
+
+	if (q->fences.n == 0)
+		return;
+	assert(job->keys == c->nodesets.n - 1);
+	free(c->nodesets.v[--c->nodesets.n].word);
+	job->keys = keys;
 }
 
 /* Whether nodes, if they were empty, and what is not kept of amounts would do beside the reservations that are left. */
@@ -274,11 +287,11 @@ static bool fences_allow(const struct inquiry *q)
 	uint32_t n = (uint32_t)q->s->c->nodes.n, keys = job->keys;
 	bool *usable = mem_zalloc((n + 1) * sizeof *usable), fits;
 
-	job->keys = keys_with(q);
+	keys_lend(q, job);
 	for (uint32_t i = 0; i < n; i++)
 		usable[i] = q->open[i] &&
 			    plan_piece_passes(q->s->p, job, whole, (int32_t)i, q->s->now, q->s->now + q->length);
-	job->keys = keys;
+	keys_return(q, job, keys);
 	fits = could_hold(q, usable) && !amounts_kept(q);
 	free(usable);
 	return fits;
@@ -675,11 +688,11 @@ static void plan_ask(struct inquiry *q)
 	job->bound = 0;
 	promised_ask(q);
 	job->bound = q->unfenced ? 0 : bound;
-	job->keys = keys_with(q);
+	keys_lend(q, job);
 	edges = q->unfenced ? plan_lift_fences(s->p) : s->p->edges.n;
 	running_ask(q);
 	plan_lower_fences(s->p, edges);
-	job->keys = keys;
+	keys_return(q, job, keys);
 	job->bound = bound;
 	job->allowed = allowed;
 	s->plain = plain;

@@ -290,7 +290,9 @@ static void the_question_changes_nothing(void **state_)
 	world_cycle(&w, 0);
 	assert_int_equal(sched_planned(w.s, a), 2 * HOUR);
 	assert_int_equal(plan_amount_open(w.p, b, 0, 2 * HOUR, 3 * HOUR, NULL), 0);
+	size_t sets = w.c->nodesets.n;
 	sched_blockers(w.s, &(struct blockers_ask){.job = a, .allowed = NODES_ALL, .there = there}, &reasons);
+	assert_int_equal(w.c->nodesets.n, sets);
 	assert_int_equal(reasons.n, 1);
 	assert_int_equal(reasons.v[0].why, WHY_RESERVATION);
 	reasons_fini(&reasons);
