@@ -679,13 +679,13 @@ int main(int argc, char **argv)
 		return nursery_command(argc, argv);
 	if (argc > 1 && strcmp(argv[1], "--hook") == 0)
 		return hook_command();
-	s = server_create();
 	if (parse(argc, argv, &a) < 0)
 		return 2;
 	if (a.check)
 		return check_conf(a.check, a.system);
 	if (a.copy_from)
 		return copy_store(a.copy_from, a.copy_to, a.json, &err) < 0 ? die("%s", err.text) : 0;
+	s = server_create();
 	mallopt(M_MXFAST, 0); /* else one free() puts together what thousands have left, and takes 40 ms */
 	signal(SIGPIPE, SIG_IGN);
 	descriptors_raise();
