@@ -167,16 +167,17 @@ static void test_all_mistakes(void **state)
 
 	(void)state;
 	assert_int_not_equal(fd, -1);
-	dprintf(fd, "nodes = 4x\nname = pine\n[apy]\nrate = x\n[api]\nrate = x\nidle = 7\n");
+	dprintf(fd, "nodes = 4x\nname = pine\nnodes = 2x8\n[apy]\nrate = x\n[api]\nrate = x\nidle = 7\n");
 	close(fd);
 	conf_init(&c);
 	assert_int_equal(conf_load_all(&c, path, &report, &err), 0);
 	assert_int_equal(report.mistakes, 3);
 	assert_non_null(strstr(report.text.text, ":1: nodes: "));
-	assert_non_null(strstr(report.text.text, ":3: unknown section [apy]; did you mean [api]?"));
-	assert_non_null(strstr(report.text.text, ":6: rate: "));
-	assert_null(strstr(report.text.text, ":4: "));
+	assert_non_null(strstr(report.text.text, ":4: unknown section [apy]; did you mean [api]?"));
+	assert_non_null(strstr(report.text.text, ":7: rate: "));
+	assert_null(strstr(report.text.text, ":5: "));
 	assert_string_equal(c.name, "pine");
+	assert_string_equal(c.nodes, "2x8");
 	assert_int_equal(c.api_idle, 7);
 	strbuf_fini(&report.text);
 	conf_fini(&c);

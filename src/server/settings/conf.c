@@ -399,6 +399,7 @@ struct reading {
 	char section[64];
 	int64_t now;			    /* the line's number */
 	int64_t *line;			    /* of each option that was given */
+	bool nodes;			    /* some were read, and are right */
 	int64_t own_line[CONF_OPTIONS_MAX]; /* if nobody wants to know */
 };
 
@@ -483,12 +484,13 @@ static int line_read(struct reading *r, char *line, struct err *err)
 	if (!o)
 		return option_unknown(r->section, name, err);
 	int64_t *line_of = &r->line[o - conf_table];
-	bool again = *line_of;
-	if (again && o->type != CONF_NODES)
+	if (*line_of && o->type != CONF_NODES)
 		return err_set(err, -EINVAL, "%s is given twice, first in line %lld", name, (long long)*line_of);
-	if (!again)
+	if (!*line_of)
 		*line_of = r->now;
-	int rc = again ? nodes_more(r, o, value, err) : option_set(r->conf, o, value, err);
+	bool more = o->type == CONF_NODES && r->nodes;
+	int rc = more ? nodes_more(r, o, value, err) : option_set(r->conf, o, value, err);
+	r->nodes |= o->type == CONF_NODES && rc == 0;
 	return rc < 0 ? err_prefix(err, rc, "%s", name) : 0;
 }
 
