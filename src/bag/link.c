@@ -9,7 +9,6 @@
 #include <net/if.h>
 #include <netdb.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,11 +62,8 @@ static int talk(const char *program, char *const *words, pid_t *ret_pid, char *l
 		*ret_pid = pid;
 		return fd[0];
 	}
-	int status;
 	close(fd[0]);
-	kill(pid, SIGKILL);
-	for (int tries = 0; !own_ended(pid, &status) && tries < 1000; tries++)
-		usleep(1000);
+	own_kill(pid);
 	return rc < 0 ? err_set(err, rc, "%s does not answer: %s", program, strerror(-rc))
 		      : err_set(err, -EIO, "%s", line + 6);
 }
@@ -162,7 +158,8 @@ int link_open(const struct credential *c, pid_t *ret_pid, struct err *err)
 		return fd;
 	if (strncmp(line, "ok ", 3) == 0)
 		return fd;
-	close(fd); /* it has ended by itself */
+	close(fd);
+	own_kill(*ret_pid);
 	const char *text = strchr(line, ' ');
 	return err_set(err, -ECONNREFUSED, "the broker is not there: %s", text ? text + 1 : line);
 }

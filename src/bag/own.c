@@ -89,3 +89,12 @@ bool own_ended(pid_t pid, int *ret_status)
 		vec_free(&all);
 	return true;
 }
+
+void own_kill(pid_t pid)
+{
+	int status;
+
+	kill(pid, SIGKILL);
+	for (int tries = 0; !own_ended(pid, &status) && tries < 1000; tries++)
+		usleep(1000);
+}

@@ -15,5 +15,6 @@ bool own_has(pid_t pid);
 bool own_note(pid_t pid, int status);
 /* Whether it has ended, and how; then it is forgotten. */
 bool own_ended(pid_t pid, int *ret_status);
+void own_kill(pid_t pid); /* and waits for its end, a second at most */
 
 #endif

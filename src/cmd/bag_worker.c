@@ -108,7 +108,7 @@ static int worker_remote(const struct command *c, struct credential *where, stru
 		return command_fail(c, "mmap: %s", strerror(errno));
 	for (;; sleep(1)) {
 		pid_t pid;
-		int status, fd = link_open(where, &pid, &err);
+		int fd = link_open(where, &pid, &err);
 		if (fd < 0 && !joined)
 			return command_fail(c, "%s", err.text);
 		if (fd >= 0) {
@@ -117,9 +117,9 @@ static int worker_remote(const struct command *c, struct credential *where, stru
 				offer->seconds =
 					end > clock_now(CLOCK_MONOTONIC) ? end - clock_now(CLOCK_MONOTONIC) : 0;
 			int code = worker_fork(c, fd, offer);
-			kill(pid, SIGKILL);
-			for (int i = 0; i < 1000 && !own_ended(pid, &status); i++)
-				usleep(1000);
+			own_kill(pid);
+			while (waitpid(-1, NULL, WNOHANG) > 0) /* what tasks have left, and clean() has killed */
+				;
 			if (code != CODE_CUT)
 				return code;
 			if (!offer->session[0] || strcmp(offer->session, where->secret) == 0)
