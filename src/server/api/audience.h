@@ -16,7 +16,7 @@ struct idle_cpus {
 };
 
 struct audience {
-	struct idle_cpus idle;	 /* job_fields.c */
+	struct idle_cpus idle;	 /* job_reason.c */
 	struct event_ring *ring; /* events.c */
 	VEC(struct stream *) streams;
 	VEC(struct waiter *) waiters;		  /* output.c */

@@ -36,6 +36,10 @@ struct subject {
 	const json_t *body; /* or NULL */
 };
 
+/* Why a job waits (job_reason.c). The sentence is borrowed, or in `out`; as JSON it comes with a word for it, and its values. */
+const char *job_reason_text(const struct subject *x, struct strbuf *out);
+void job_reason_json(const struct subject *x, struct strbuf *out);
+
 extern const struct field job_fields[]; /* each has get() */
 extern const int job_nfields;
 
