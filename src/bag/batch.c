@@ -63,6 +63,7 @@ struct batch {
 	struct rebuild plan;
 	int64_t plan_wanted, planned; /* when it was wanted, and asked for; 0: never */
 	int64_t known;		      /* when the plan was asked for that is known */
+	bool unplanned;		      /* the last answer was none */
 	int64_t changed; /* when a command has changed something at the cluster that a plan from before does not have */
 };
 
@@ -506,14 +507,17 @@ static void plan_ask(struct batch *s, int64_t now)
 	s->dialect->plan_words(&s->options, &w);
 	s->plan_wanted = 0;
 	s->planned = now;
-	if (command_start(s, PLAN, 0, &w, now) < 0)
+	if (command_start(s, PLAN, 0, &w, now) < 0) {
 		s->planned = now + PAUSE_MOST;
+		s->unplanned = true;
+	}
 }
 
 static void plan_read(struct batch *s, bool good, struct strbuf *text, int64_t now)
 {
 	rebuild_clear(&s->plan);
-	if (!good || s->dialect->plan_parse(s->name, strbuf_text(text), text->n, now, &s->plan) < 0) {
+	s->unplanned = !good || s->dialect->plan_parse(s->name, strbuf_text(text), text->n, now, &s->plan) < 0;
+	if (s->unplanned) {
 		rebuild_clear(&s->plan);
 		return;
 	}
@@ -713,6 +717,8 @@ static int plan(struct provider *p, struct provider_plan *ret, struct err *err)
 	struct batch *s = (struct batch *)p;
 
 	s->plan_wanted = s->dialect->plan_words != NULL;
+	if (s->plan_wanted && !s->known && !s->unplanned)
+		return err_set(err, -EAGAIN, "the plan of the cluster is being read");
 	if (!s->plan.processors || (s->options.filler && s->known <= s->changed))
 		return err_set(err, -ENOTSUP, "the plan of the cluster is not known");
 	*ret = (struct provider_plan){.processors = s->plan.processors,

@@ -48,7 +48,6 @@ struct cluster {
 	bool gpus; /* they can be requested there */
 	char tag[TAG_SIZE];
 	VEC(struct account) accounts; /* by request - 1 */
-	int64_t opened;		      /* microseconds */
 	int64_t waiting;	      /* since when tasks wait; 0: none does */
 	int64_t decided;	      /* when the adapter was asked last */
 	uint64_t digest;	      /* of the requests' states then */
@@ -189,11 +188,7 @@ static int cluster_start(struct broker *b, const char *place, struct err *err)
 	const char *pace = getenv("SHUNT_BAG_PACE");
 	struct cluster *c = mem_zalloc(sizeof *c);
 
-	*c = (struct cluster){.broker = b,
-			      .place = place,
-			      .number = (int)b->clusters.n,
-			      .opened = b->now,
-			      .gpus = provider_gpus(place)};
+	*c = (struct cluster){.broker = b, .place = place, .number = (int)b->clusters.n, .gpus = provider_gpus(place)};
 	vec_push(&b->clusters, c);
 	provider_tag(place, o->filler, c->tag);
 	tag_add(b, c->tag, false);
@@ -407,14 +402,14 @@ static bool view_of(struct cluster *c, const struct view *out, int64_t now, stru
 	*guess = (struct adapter_span){now, TIME_NEVER, c->limits.procs * c->limits.requests};
 	*ret = (struct adapter_view){
 		.now = now, .free = guess, .nfree = 1, .request = out->request, .nrequests = out->n};
-	if (c->provider->kind->plan(c->provider, &plan, &err) == 0) {
+	int rc = c->provider->kind->plan(c->provider, &plan, &err);
+	if (rc == 0) {
 		ret->free = plan.free;
 		ret->nfree = plan.nfree;
 		ret->queued = plan.queued;
 		return true;
 	}
-	/* It is read soon, if it can be. */
-	return c->broker->now - c->opened >= c->user.pace * 1000000 || c->broker->options->adapter == ADAPTER_STATIC;
+	return rc != -EAGAIN || c->broker->options->adapter == ADAPTER_STATIC; /* whoever needs the plan waits for it */
 }
 
 /* What was found out of the cluster leaves no room for tasks: they wait for somebody else. */

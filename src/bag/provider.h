@@ -77,7 +77,7 @@ struct provider_kind {
 	bool (*look)(struct provider *p, int id, struct provider_request *ret);
 	/* Looks after everything; called about ten times a second, and when a child of this process ended. */
 	void (*poll)(struct provider *p, int64_t now);
-	/* -ENOTSUP: it has none, or it is not known yet. Asking for it makes poll() keep it up to date. */
+	/* -EAGAIN: it is not known yet; -ENOTSUP: it can't be known now. Asking for it makes poll() keep it up to date. */
 	int (*plan)(struct provider *p, struct provider_plan *ret, struct err *err);
 	void (*joined)(struct provider *p, int id); /* somebody came from that request; NULL: nobody wants to know */
 	void (*resume)(struct provider *p);	    /* ends a pause after failures; NULL: it makes none */
