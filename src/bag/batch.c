@@ -521,7 +521,7 @@ static void plan_read(struct batch *s, bool good, struct strbuf *text, int64_t n
 		rebuild_clear(&s->plan);
 		return;
 	}
-	rebuild_plan(&s->plan, now);
+	rebuild_plan(&s->plan, now, s->user.pace + s->dialect->grain);
 	s->known = s->planned;
 	for (size_t i = 0; i < s->plan.jobs.n; i++) {
 		const struct rebuild_job *j = &s->plan.jobs.v[i];

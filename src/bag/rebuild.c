@@ -22,7 +22,7 @@ void rebuild_fini(struct rebuild *r)
 	vec_free(&r->places.pieces);
 }
 
-void rebuild_plan(struct rebuild *r, int64_t now)
+void rebuild_plan(struct rebuild *r, int64_t now, int64_t margin)
 {
 	span_vec s = {0};
 	int64_t end;
@@ -44,6 +44,12 @@ void rebuild_plan(struct rebuild *r, int64_t now)
 			j->start = 0;
 		else
 			holes_take(&s, j->start, j->start + j->seconds, j->processors);
+	}
+	for (size_t i = 0, n = 0; i < r->jobs.n && n <= REBUILD_WAITING; i++) {
+		const struct rebuild_job *j = &r->jobs.v[i];
+		n += !j->running;
+		if (!j->running && j->start > now)
+			holes_take(&s, most(now, j->start - margin), j->start, j->processors);
 	}
 	vec_clear(&r->free);
 	for (size_t i = 0; i < s.n; i++)

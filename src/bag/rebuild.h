@@ -40,7 +40,8 @@ struct rebuild {
 
 void rebuild_clear(struct rebuild *r);
 void rebuild_fini(struct rebuild *r);
-/* Derives what is free, and the starts of waiting jobs. */
-void rebuild_plan(struct rebuild *r, int64_t now);
+/* Derives what is free, and the starts of waiting jobs. What they will have is not free for `margin` seconds before: a request that fills a hole starts some seconds later than it
+ * is thought of, and may be longer. */
+void rebuild_plan(struct rebuild *r, int64_t now, int64_t margin);
 
 #endif

@@ -27,14 +27,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	assert(at == size);
 	dialect_pbs.plan_parse("tag", (const char *)data, size, 1000, &r);
-	rebuild_plan(&r, 1000);
+	rebuild_plan(&r, 1000, 70);
 	check(&r);
 	rebuild_clear(&r);
 	dialect_shunt.plan_parse("tag", (const char *)data, size, 1000, &r);
 	filler_in_the_way(&r.places, 1000);
 	filler_hole(&r.places, 1000,
 		    &(struct filler_wish){.each = 2, .task = 10, .tasks = 50, .cpus = 20, .seconds = 600});
-	rebuild_plan(&r, 1000);
+	rebuild_plan(&r, 1000, 70);
 	check(&r);
 	rebuild_fini(&r);
 	return 0;

@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	assert(at == size);
 	dialect_slurm.plan_parse("tag", (const char *)data, size, 1000, &r);
-	rebuild_plan(&r, 1000);
+	rebuild_plan(&r, 1000, 70);
 	assert(r.free.v[0].start == 1000 && r.free.v[r.free.n - 1].end == TIME_NEVER);
 	for (size_t i = 1; i < r.free.n; i++)
 		assert(r.free.v[i].start == r.free.v[i - 1].end && r.free.v[i].procs >= 0);

@@ -130,7 +130,7 @@ static void plan(void **state)
 	struct rebuild r = {0};
 
 	assert_int_equal(dialect_pbs.plan_parse("sb12", queue, sizeof queue - 1, 1000, &r), 0);
-	rebuild_plan(&r, 1000);
+	rebuild_plan(&r, 1000, 0);
 	assert_int_equal(r.processors, 12);
 	check_free(&r, wanted, 3);
 	assert_int_equal(r.jobs.v[1].number, 3);
@@ -172,7 +172,7 @@ static void own_plan(void **state)
 	struct rebuild r = {0};
 
 	assert_int_equal(dialect_shunt.plan_parse("sb12", text, sizeof text - 1, 1000, &r), 0);
-	rebuild_plan(&r, 1000);
+	rebuild_plan(&r, 1000, 0);
 	assert_int_equal(r.queued, 1);
 	assert_int_equal(r.jobs.v[1].number, 2);
 	check_free(&r, wanted, 4);

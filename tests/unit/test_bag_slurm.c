@@ -84,7 +84,7 @@ static void plan(void **state)
 	struct rebuild r = {0};
 
 	assert_int_equal(dialect_slurm.plan_parse("shunt-bag-1", text, sizeof text - 1, 1000, &r), 0);
-	rebuild_plan(&r, 1000);
+	rebuild_plan(&r, 1000, 0);
 	assert_int_equal(r.processors, 10);
 	assert_int_equal(r.queued, 2);
 	assert_int_equal(r.jobs.n, 3);
@@ -99,6 +99,14 @@ static void plan(void **state)
 		assert_int_equal(r.free.v[i].end, wanted[i].end);
 		assert_int_equal(r.free.v[i].procs, wanted[i].procs);
 	}
+	rebuild_clear(&r);
+	assert_int_equal(dialect_slurm.plan_parse("shunt-bag-1", text, sizeof text - 1, 1000, &r), 0);
+	rebuild_plan(&r, 1000, 70); /* the hole ends in time for who comes behind it */
+	assert_int_equal(r.jobs.v[1].start, 1600);
+	assert_int_equal(r.free.v[1].start, 1300);
+	assert_int_equal(r.free.v[1].end, 1530);
+	assert_int_equal(r.free.v[1].procs, 2);
+	assert_int_equal(r.free.v[2].procs, 0);
 	rebuild_clear(&r);
 	assert_int_equal(dialect_slurm.plan_parse("x", "sinfo: error\n", 13, 1000, &r), -22);
 	rebuild_fini(&r);
