@@ -27,6 +27,17 @@ struct pairs {
 	double waste_base, waste;
 };
 
+static void pairs_add(struct pairs *p, double base, double time)
+{
+	p->n++;
+	p->base += base;
+	p->time += time;
+	p->base2 += base * base;
+	p->time2 += time * time;
+	p->both += base * time;
+	p->ratios += base / time;
+}
+
 /* The repetitions of a group left out; -1: of none. */
 static struct pairs pairs_of(const struct bag_results *r, int site, int type, int pending, int h, int without)
 {
@@ -38,15 +49,29 @@ static struct pairs pairs_of(const struct bag_results *r, int site, int type, in
 
 		if (!c->run || x <= 0 || i % GROUPS == without)
 			continue;
-		p.n++;
-		p.base += s;
-		p.time += x;
-		p.base2 += s * s;
-		p.time2 += x * x;
-		p.both += s * x;
-		p.ratios += s / x;
+		pairs_add(&p, s, x);
 		p.waste_base += c->wasted[ADAPTER_STATIC];
 		p.waste += c->wasted[h];
+	}
+	return p;
+}
+
+/* A type of bags with all numbers of requests together: in each repetition the sum of their times. */
+static struct pairs type_pairs(const struct bag_results *r, int site, int type, int h)
+{
+	struct pairs p = {0};
+
+	for (int i = 0; i < r->repetitions; i++) {
+		double base = 0, time = 0;
+		for (int k = 0; k < BAG_PENDING; k++) {
+			const struct bag_cell *c = bag_cell_at(r, site, i, type, k);
+			if (c->run && c->seconds[h] > 0) {
+				base += c->seconds[ADAPTER_STATIC];
+				time += c->seconds[h];
+			}
+		}
+		if (time > 0)
+			pairs_add(&p, base, time);
 	}
 	return p;
 }
@@ -161,8 +186,16 @@ static double mean_half(const struct bag_results *r, int site, int h)
 /* Scenarios in which it is slower than another heuristic for certain, or wastes more than static; and how many there are. */
 struct counts {
 	int scenarios, slower, surely, wasteful, wide;
+	int types; /* that are slower for certain, with all numbers of requests together */
 	double worst;
 };
+
+static bool is_slower(const struct pairs *p)
+{
+	double half, ratio = speedup(p, &half);
+
+	return p->n >= SURE && ratio + half < 1;
+}
 
 static struct counts counts_of(const struct bag_results *r, int site, int h)
 {
@@ -177,10 +210,14 @@ static struct counts counts_of(const struct bag_results *r, int site, int h)
 		ratio = speedup(&p, &half);
 		c.scenarios++;
 		c.slower += ratio < 1;
-		c.surely += p.n >= SURE && ratio + half < 1;
+		c.surely += is_slower(&p);
 		c.wasteful += p.waste > p.waste_base;
 		c.wide += p.n < SURE || spread_of(&p) > 0.05;
 		c.worst = fmin(c.worst, ratio);
+	}
+	for (int type = 0; type < BAG_TYPES; type++) {
+		struct pairs p = type_pairs(r, site, type, h);
+		c.types += is_slower(&p);
 	}
 	return c;
 }
@@ -217,6 +254,7 @@ static void site_rows(const struct bag_results *r, int site, struct table *t)
 		number_cell(t, all, 2, v[FEW_LONG]);
 		table_cell(t, "%d/%d", c.slower, c.scenarios);
 		table_cell(t, "%d", c.surely);
+		table_cell(t, "%d", c.types);
 		table_cell(t, "%.2f", c.worst);
 		number_cell(t, all, 2, v[WASTE]);
 		number_cell(t, all, 2, v[WASTE_MEAN]);
@@ -262,9 +300,9 @@ static void types_print(const struct bag_results *r, int site, FILE *out)
 void bag_report(const struct bag_results *r, bool types, FILE *out)
 {
 	static const char *const columns[] = {"trace",	  "heuristic", ">speed-up", ">±",      ">source", ">of ratios",
-					      ">of sums", ">small",    ">few long", ">slower", ">surely", ">worst",
-					      ">waste",	  ">of types", ">more",	    ">wide"};
-	struct table *t = table_create(columns, 16);
+					      ">of sums", ">small",    ">few long", ">slower", ">surely", ">types",
+					      ">worst",	  ">waste",    ">of types", ">more",   ">wide"};
+	struct table *t = table_create(columns, 17);
 
 	for (int site = 0; site < BAG_SITES; site++) {
 		if (!r->cell[site])
@@ -277,8 +315,9 @@ void bag_report(const struct bag_results *r, bool types, FILE *out)
 	fprintf(out,
 		"\nspeed-up: static's mean time over the heuristic's, mean over types of bags and numbers of requests; ±: half of its 95%% interval; source: published; of ratios: the same of the\n"
 		"ratios of single bags; of sums: of all times together; small: up to 1,000 tasks of up to 1,000 s; few long: up to 1,000 tasks of 10,000 s; slower: scenarios with a speed-up\n"
-		"below 1; surely: with their whole interval below; waste: processor time allocated and not used, over static's, all together and mean of types; more: scenarios that waste more\n"
-		"than under static; wide: scenarios whose mean time is known to 5%% or worse; initial ran small bags only\n");
+		"below 1; surely: with their whole interval below; types: types of bags whose interval is below 1 with all numbers of requests together; waste: processor time allocated and not\n"
+		"used, over static's, all together and mean of types; more: scenarios that waste more than under static; wide: scenarios whose mean time is known to 5%% or worse; initial runs small\n"
+		"bags only\n");
 	for (int site = 0; site < BAG_SITES; site++)
 		if (r->cell[site])
 			fprintf(out, "%s: %lld processors, offered load %.0f%%\n", bag_sites[site].name,
@@ -317,6 +356,7 @@ void bag_report_json(const struct bag_results *r, FILE *out)
 		json_int(&j, "scenarios", c.scenarios);
 		json_int(&j, "slower", c.slower);
 		json_int(&j, "surely_slower", c.surely);
+		json_int(&j, "types_surely_slower", c.types);
 		json_double(&j, "worst", c.worst);
 		json_int(&j, "waste_more", c.wasteful);
 		json_close_object(&j);
