@@ -275,15 +275,18 @@ static void output_trim(int fd)
 		(void)!ftruncate(fd, RECORD_OUTPUT_MOST + 1); /* one byte more: some is missing */
 }
 
-/* Whether something runs or will. */
+/* Whether something runs or will. Not at each message: there may be thousands of them in a second. */
 static bool outputs_trim(struct worker *w)
 {
-	bool busy = w->first < w->list.n;
+	int64_t now = now_us(CLOCK_MONOTONIC);
+	bool busy = w->first < w->list.n, due = now - w->trimmed >= OUTPUT_MS * 1000;
+
+	w->trimmed = due ? now : w->trimmed;
 
 	for (size_t i = 0; i < w->slots.n; i++) {
 		const struct slot *s = w->slots.v[i];
 		busy = busy || s->task;
-		if (s->pid) {
+		if (due && s->pid) {
 			output_trim(s->out);
 			output_trim(s->err);
 		}

@@ -73,6 +73,7 @@ struct worker {
 	const char *scratch; /* the same */
 	bool scratched;	     /* it is there */
 	struct apart next;   /* of the task that comes next */
+	int64_t trimmed;     /* microseconds: when outputs were looked at last */
 };
 
 /* The directory of a task that runs apart. */
