@@ -45,10 +45,9 @@ void rebuild_plan(struct rebuild *r, int64_t now, int64_t margin)
 		else
 			holes_take(&s, j->start, j->start + j->seconds, j->processors);
 	}
-	for (size_t i = 0, n = 0; i < r->jobs.n && n <= REBUILD_WAITING; i++) {
+	for (size_t i = 0, n = 0; i < r->jobs.n; i++) {
 		const struct rebuild_job *j = &r->jobs.v[i];
-		n += !j->running;
-		if (!j->running && j->start > now)
+		if (!j->running && ++n <= REBUILD_WAITING && j->start > now)
 			holes_take(&s, most(now, j->start - margin), j->start, j->processors);
 	}
 	vec_clear(&r->free);
