@@ -1,9 +1,9 @@
 /*
  * adapter_lone.c - the only request that may be out, of a large bag, while nothing is known of its tasks.
  *
- * It is either static's, the whole machine for the longest time, or it probes first: then static's comes later by as much, and waits behind whoever was submitted meanwhile. For short
- * tasks a probe is worth a factor of 3 to 100; if they are long it is lost. So of the requests after which the bag takes hardly longer than under static, whatever a
- * task takes, the best on average is made.
+ * There are two ways to begin. Static's way is the whole machine for the longest time. The other is a probe first, and static's request after it, which then has a later place in
+ * the queue. If tasks are short, a probe makes the bag 3 to 100 times as fast; if they are long, its time is lost. Only probes are allowed after which the bag takes hardly longer
+ * than under static, however long its tasks are; of these, and static's request, the best on average is made.
  */
 #include <math.h>
 

@@ -368,8 +368,10 @@ static int run(struct broker *b, const char *socket, struct err *err)
 	}
 	rc = rc < 0 ? rc : loop(b, err);
 	cluster_close(b);
-	struct err other; /* what became of requests is kept after errors, too */
-	int last = rc < 0 ? (journal_sync(b->journal, &other), 0) : finish(b, err);
+	struct err other;
+	if (rc < 0) /* what became of requests is kept after an error, too */
+		journal_sync(b->journal, &other);
+	int last = rc < 0 ? 0 : finish(b, err);
 	for (size_t i = 0; i < b->peers.n; i++) {
 		struct peer *p = b->peers.v[i];
 		if (p && p->remote && p->worker) /* those at a gate could not tell this from a broken connection */

@@ -409,7 +409,7 @@ static bool view_of(struct cluster *c, const struct view *out, int64_t now, stru
 		ret->queued = plan.queued;
 		return true;
 	}
-	return rc != -EAGAIN || c->broker->options->adapter == ADAPTER_STATIC; /* whoever needs the plan waits for it */
+	return rc != -EAGAIN || c->broker->options->adapter == ADAPTER_STATIC; /* only static needs no plan */
 }
 
 /* What was found out of the cluster leaves no room for tasks: they wait for somebody else. */

@@ -62,7 +62,7 @@ struct journal;
 int journal_open(const char *path, const struct record *first, void (*each)(void *arg, const struct record *r),
 		 void *arg, struct journal **ret, struct err *err);
 
-/* One that nobody has; 0 also if there is none. -EBUSY: a broker has it. -EINVAL: the file is something else, and stays. */
+/* Removes a journal; it is no error if there is none. -EBUSY: a broker uses it. -EINVAL: the file is not a journal, and is left alone. */
 int journal_remove(const char *path, struct err *err);
 
 /* A journal's good records as they are now, to be walked through with record_next(); also while a broker writes. */

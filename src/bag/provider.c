@@ -66,12 +66,11 @@ void provider_tag(const char *place, bool filler, char ret[TAG_SIZE])
 	secret_make(secret);
 	size_t n = strcspn(place, ":");
 	bool elsewhere = d && place[n];
+	const char *prefix = d ? d->prefix : "shunt-";
+	if (filler)
+		prefix = FILLER_PREFIX;
 	snprintf(ret, TAG_SIZE, "%.*s%s%.*s:%s%.*s", (int)n, place, elsewhere ? "@" : "", elsewhere ? WHERE_MOST : 0,
-		 elsewhere ? place + n + 1 : "",
-		 filler ? FILLER_PREFIX
-		 : d	? d->prefix
-			: "shunt-",
-		 d ? d->digits : 12, secret);
+		 elsewhere ? place + n + 1 : "", prefix, d ? d->digits : 12, secret);
 }
 
 struct provider *provider_create(const char *place, const struct provider_user *user,

@@ -40,8 +40,8 @@ struct rebuild {
 
 void rebuild_clear(struct rebuild *r);
 void rebuild_fini(struct rebuild *r);
-/* Derives what is free, and the starts of waiting jobs. What they will have is not free for `margin` seconds before: a request that fills a hole starts some seconds later than it
- * is thought of, and may be longer. */
+/* Derives what is free, and the starts of waiting jobs. Their processors count as taken `margin` seconds before they start: a request that fills a hole starts some seconds after it
+ * was decided, and the cluster may round its time up. */
 void rebuild_plan(struct rebuild *r, int64_t now, int64_t margin);
 
 #endif

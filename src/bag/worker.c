@@ -282,7 +282,6 @@ static bool outputs_trim(struct worker *w)
 	bool busy = w->first < w->list.n, due = now - w->trimmed >= OUTPUT_MS * 1000;
 
 	w->trimmed = due ? now : w->trimmed;
-
 	for (size_t i = 0; i < w->slots.n; i++) {
 		const struct slot *s = w->slots.v[i];
 		busy = busy || s->task;

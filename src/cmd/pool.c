@@ -345,7 +345,7 @@ struct pause_arguments {
 	int64_t seconds;
 };
 
-/* What the daemon answers to an order; a failure is told, and *ret is NULL then. */
+/* Gives the daemon an order. If that fails it says why, and *ret is NULL. */
 static int answer(const struct command *c, json_t *head, json_t **ret)
 {
 	const char *error;

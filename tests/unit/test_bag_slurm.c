@@ -101,7 +101,7 @@ static void plan(void **state)
 	}
 	rebuild_clear(&r);
 	assert_int_equal(dialect_slurm.plan_parse("shunt-bag-1", text, sizeof text - 1, 1000, &r), 0);
-	rebuild_plan(&r, 1000, 70); /* the hole ends in time for who comes behind it */
+	rebuild_plan(&r, 1000, 70); /* the hole ends 70 s before the next job starts */
 	assert_int_equal(r.jobs.v[1].start, 1600);
 	assert_int_equal(r.free.v[1].start, 1300);
 	assert_int_equal(r.free.v[1].end, 1530);
