@@ -200,14 +200,27 @@ int job_access(struct server *s, const struct asker *owner, struct spec *p, stru
 	return dedicate(s, p, a, err);
 }
 
+/* Refuses a job that asks for more than its user, group, account, QoS or queue may have at once. */
+static int limit_check(struct server *s, const struct spec *p, struct err *err)
+{
+	struct limit_party party = spec_party(p, 0);
+	struct limit_need need = limit_need_of(&s->cluster->requests.v[p->request], p->walltime,
+					       p->rare->libra.estimate ? libra_seconds(&p->rare->libra) : p->walltime);
+
+	return limits_admit(s->limits, &party, &need, err);
+}
+
 int walltime_allowed(struct server *s, const struct spec *p, int64_t walltime, struct err *err)
 {
 	struct admit_site site = site_of(s);
+	struct spec longer = *p;
 	struct reqtext text;
+	int rc;
 
 	reqtext_init(&text);
-	text.walltime = walltime;
-	return admit_request(&site, word(s, p->queue), &text, p->interactive, "walltime", err);
+	text.walltime = longer.walltime = walltime;
+	rc = admit_request(&site, word(s, p->queue), &text, p->interactive, "walltime", err);
+	return rc < 0 || p->request == UINT32_MAX ? rc : limit_check(s, &longer, err);
 }
 
 /* One job that another is to wait for, or to run before. Settled: it is forgotten, and ended as was asked. */
@@ -286,16 +299,6 @@ int depend_check(struct server *s, const struct asker *who, struct spec *p, stru
 	}
 	depends_fini(&d);
 	return rc;
-}
-
-/* Whether it asks for more than its user, group, account, QoS or queue may have at once. */
-static int limit_check(struct server *s, const struct spec *p, struct err *err)
-{
-	struct limit_party party = spec_party(p, 0);
-	struct limit_need need = limit_need_of(&s->cluster->requests.v[p->request], p->walltime,
-					       p->rare->libra.estimate ? libra_seconds(&p->rare->libra) : p->walltime);
-
-	return limits_admit(s->limits, &party, &need, err);
 }
 
 /* Whether the nodes could ever hold it, and nothing else forbids that it waits here. */

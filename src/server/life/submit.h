@@ -46,7 +46,7 @@ int alter_check(struct server *s, const struct asker *owner, const struct submis
 		struct err *err);
 /* Which account and QoS a job has: what its spec names, if its owner may use it, else the defaults. Its spec is made so. */
 int job_access(struct server *s, const struct asker *owner, struct spec *p, struct arena *a, struct err *err);
-/* resources_max of queue and server. */
+/* Checks another walltime against resources_max of queue and server, and against the limits of the job's parties. */
 int walltime_allowed(struct server *s, const struct spec *p, int64_t walltime, struct err *err);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * walltime.c - another walltime for a job that runs: who may ask for how much, and what follows.
  *
- * Its owner may shorten it, though not below what it has used; extend it as far as the limits of its queue allow and nobody who has a place in the plan is
- * delayed (sched_may_extend). Operators may extend it in any case. The plan has its new end at once; its hosts are told after the commit, and again after a restart
+ * Its owner may shorten it, though not below what it has used; extend it as far as the limits of its queue, its limits on CPU-seconds and its
+ * account's credits allow, and nobody who has a place in the plan is delayed (sched_may_extend). Operators may extend it in any case. The plan has its new end at once; its hosts are told after the commit, and again after a restart
  * or when they were away (engine_limit).
  */
 #include <errno.h>
@@ -16,6 +16,8 @@
 #include "base/vec.h"
 #include "core/cluster.h"
 #include "core/job.h"
+#include "rules/credit.h"
+#include "rules/limit.h"
 #include "sched/sched.h"
 #include "server/base/asker.h"
 #include "server/base/clock.h"
@@ -72,6 +74,35 @@ static int in_the_way(struct server *s, uint32_t id, int64_t walltime, const str
 	return rc;
 }
 
+/* Refuses added time that the job's limits or its account's credits do not allow. What it holds already stays counted. */
+static int limits_extend(struct server *s, uint32_t id, int64_t walltime, struct err *err)
+{
+	const struct job *job = entry_job(s, id);
+	int64_t added = walltime - job->walltime;
+	struct limit_need more = limit_need_of(cluster_job_request(s->cluster, job), added, added);
+	char asked[32], need[32], left[32];
+	struct limit_reached r;
+
+	more.v[LIMIT_JOBS] = more.v[LIMIT_CPUS] = more.v[LIMIT_MEMORY] = 0;
+	if (limits_allow_hard(s->limits, job->limits, &more) || !limits_reached(s->limits, job->limits, &more, &r))
+		return 0;
+	duration_format(walltime, asked, sizeof asked);
+	if (r.measure >= LIMIT_CREDIT) {
+		struct credit_tariff t = {(enum credit_unit)(r.measure - LIMIT_CREDIT), 100};
+		return err_code(
+			err, CODE_REFUSED,
+			"walltime=%s needs %s more of its account's credits (%s), and %s is available; operators may give more",
+			asked, duration_format(credit_price(&t, more.v[r.measure]), need, sizeof need),
+			credit_unit_name(t.unit),
+			duration_format(r.most > r.used ? credit_price(&t, r.most - r.used) : 0, left, sizeof left));
+	}
+	return err_code(
+		err, CODE_REFUSED,
+		"walltime=%s needs %lld more CPU-seconds, and the limit %s leaves %lld (max_cpu_seconds); operators may give more",
+		asked, (long long)more.v[r.measure], limit_whose(r.kind),
+		(long long)(r.most > r.used ? r.most - r.used : 0));
+}
+
 int walltime_check(struct server *s, uint32_t id, const struct asker *w, int64_t walltime, struct err *err)
 {
 	const struct spec *p = s->jobs->entries.v[id].spec;
@@ -97,6 +128,9 @@ int walltime_check(struct server *s, uint32_t id, const struct asker *w, int64_t
 		server_decide(s);
 	if (!entry_running(s, id))
 		return err_code(err, CODE_REFUSED, "it does not run any more");
+	rc = limits_extend(s, id, walltime, err);
+	if (rc < 0)
+		return rc;
 	if (!sched_may_extend(s->sched, id, end_with(s, id, walltime), s->clock->now, &o))
 		return in_the_way(s, id, walltime, &o, err);
 	return 0;
