@@ -30,7 +30,7 @@ export const sentences: Record<string, string> = {
   "This password has expired: log in to the cluster in the usual way to change it.": "Esta senha expirou: entre no cluster da forma habitual para trocá-la.",
   "Passwords can't be checked now: sign in by a token.": "Não é possível verificar senhas agora: entre com um token.",
   "Passwords can't be checked here: sign in by a token.": "Não é possível verificar senhas aqui: entre com um token.",
-  "Too many wrong passwords: wait a minute.": "Senhas erradas demais: aguarde um minuto.",
+  "Too many attempts to sign in failed: wait a minute.": "Tentativas de entrar demais falharam: aguarde um minuto.",
   "Too many failed attempts to sign in: wait a minute.": "Tentativas de entrada demais: aguarde um minuto.",
   "Too many wrong tokens came from {1}: wait a minute.": "Tokens errados demais vindos de {1}: aguarde um minuto.",
   "Too many sign in at this moment: try again.": "Muitas pessoas estão entrando neste momento: tente novamente.",

@@ -125,19 +125,22 @@ static void question_ask(struct signin_question *q, struct signin_answer *a)
 	pam_handle_t *pam = NULL;
 	int rc = pam_begin(q, &conv, &pam);
 
-	if (rc == PAM_SUCCESS)
-		rc = pam_set_item(pam, PAM_RHOST, q->address);
+	if (rc != PAM_SUCCESS) {
+		a->verdict = SIGNIN_UNASKED;
+		snprintf(a->why, sizeof a->why, "PAM can't be used: %s", pam_strerror(pam, rc));
+		return;
+	}
+	rc = pam_set_item(pam, PAM_RHOST, q->address);
 	if (rc == PAM_SUCCESS)
 		rc = pam_authenticate(pam, PAM_SILENT | PAM_DISALLOW_NULL_AUTHTOK);
 	explicit_bzero(q->password, sizeof q->password);
 	if (rc == PAM_SUCCESS)
 		rc = pam_acct_mgmt(pam, PAM_SILENT | PAM_DISALLOW_NULL_AUTHTOK);
 	a->verdict = verdict_of(rc);
-	snprintf(a->why, sizeof a->why, "%s", pam ? pam_strerror(pam, rc) : "PAM can't be used");
+	snprintf(a->why, sizeof a->why, "%s", pam_strerror(pam, rc));
 	if (a->verdict == SIGNIN_RIGHT)
 		account_fill(pam, a);
-	if (pam)
-		pam_end(pam, rc);
+	pam_end(pam, rc);
 }
 
 static void question_child(struct signin_question *q)
@@ -145,7 +148,6 @@ static void question_child(struct signin_question *q)
 	struct signin_answer a = {.id = q->id};
 	sigset_t none;
 
-	strcpy(a.user, q->user);
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	sigemptyset(&none);
@@ -165,9 +167,9 @@ static struct asked *place_find(pid_t pid)
 	return NULL;
 }
 
-static void answer_broken(uint64_t id, const char *why)
+static void answer_fail(uint64_t id, enum signin_verdict verdict, const char *why)
 {
-	struct signin_answer a = {.id = id, .verdict = SIGNIN_BROKEN};
+	struct signin_answer a = {.id = id, .verdict = verdict};
 
 	snprintf(a.why, sizeof a.why, "%s", why);
 	answer_send(&a);
@@ -181,8 +183,9 @@ static void children_reap(void)
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
 		struct asked *x = place_find(pid);
 		if (x && (!WIFEXITED(status) || WEXITSTATUS(status) != 0))
-			answer_broken(x->id, x->late ? "a PAM module took too long"
-						     : "a PAM module ended the process that asked");
+			answer_fail(x->id, SIGNIN_BROKEN,
+				    x->late ? "a PAM module took too long"
+					    : "a PAM module ended the process that asked");
 		if (x)
 			x->pid = 0;
 	}
@@ -229,28 +232,44 @@ static int late_kill(void)
 	return (int)next;
 }
 
-/* False: the server has gone. */
+static void question_give_up(uint64_t id)
+{
+	for (int i = 0; i < SIGNIN_MOST; i++)
+		if (asked[i].pid && asked[i].id == id)
+			asked_kill(&asked[i]);
+}
+
+static void question_start(struct signin_question *q)
+{
+	struct asked *x = place_find(0);
+	pid_t pid = x ? fork() : -1;
+
+	if (pid == 0)
+		question_child(q);
+	if (pid < 0) {
+		answer_fail(q->id, SIGNIN_UNASKED, "no process could be started for it");
+		return;
+	}
+	setpgid(pid, pid); /* here and there: whichever comes first */
+	*x = (struct asked){.id = q->id, .until = clock_ms() + limit_ms(), .pid = pid};
+}
+
+/* Returns false if the server has gone. */
 static bool question_take(void)
 {
 	struct signin_question q;
 	ssize_t n = recv(SIGNIN_FD, &q, sizeof q, 0);
-	struct asked *x = place_find(0);
 
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return true;
 	if (n != sizeof q)
 		return false;
 	q.user[sizeof q.user - 1] = q.password[sizeof q.password - 1] = q.address[sizeof q.address - 1] = '\0';
-	*x = (struct asked){.id = q.id, .until = clock_ms() + limit_ms(), .pid = fork()};
-	if (x->pid == 0)
-		question_child(&q);
+	if (q.gives_up)
+		question_give_up(q.gives_up);
+	else
+		question_start(&q);
 	explicit_bzero(&q, sizeof q);
-	if (x->pid > 0) {
-		setpgid(x->pid, x->pid); /* here and there: whichever comes first */
-	} else {
-		x->pid = 0;
-		answer_broken(x->id, "no process could be started for it");
-	}
 	return true;
 }
 
@@ -268,12 +287,11 @@ int main(void)
 		return 1;
 	for (;;) {
 		struct signalfd_siginfo info;
-		p[1].events = place_find(0) ? POLLIN : 0;
 		if (poll(p, 2, late_kill()) < 0 && errno != EINTR)
 			return 1;
 		if (p[0].revents && read(p[0].fd, &info, sizeof info) > 0)
 			children_reap();
-		if (p[1].revents && (!place_find(0) ? p[1].revents & POLLHUP : !question_take()))
+		if (p[1].revents && !question_take())
 			return 0;
 	}
 }

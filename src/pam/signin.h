@@ -9,13 +9,15 @@
 #include <stdint.h>
 
 #define SIGNIN_FD 3	       /* of the program: its end of the pair */
-#define SIGNIN_MOST 16	       /* questions that it asks PAM at once; more wait in the socket */
+#define SIGNIN_MOST 96	       /* questions at once, with those that are being given up */
 #define SIGNIN_LIMIT 60	       /* seconds that one may take */
 #define SIGNIN_SERVICE "shunt" /* PAM's: /etc/pam.d/shunt */
 
 /* Texts end with NUL. */
 struct signin_question {
 	uint64_t id;
+	uint64_t
+		gives_up; /* id of a question whose answer is not needed any more; this message then asks nothing. 0: none */
 	char user[64];
 	char password[512];
 	char address[64]; /* of the browser's machine */
@@ -25,14 +27,15 @@ enum signin_verdict {
 	SIGNIN_WRONG, /* also: there is no such user */
 	SIGNIN_RIGHT,
 	SIGNIN_EXPIRED, /* right, but PAM wants it changed first */
-	SIGNIN_BROKEN,	/* PAM could not be asked: `why` is for the log */
+	SIGNIN_BROKEN, /* PAM was asked and gave no verdict (an error, a crash, no answer in time): `why` is for the log */
+	SIGNIN_UNASKED, /* PAM could not be asked: `why` is for the log */
 };
 
 struct signin_answer {
 	uint64_t id;
 	enum signin_verdict verdict;
 	uint32_t uid;  /* of SIGNIN_RIGHT */
-	char user[64]; /* the same: the name of the account; else as it was asked */
+	char user[64]; /* the same: the name of the account */
 	char why[128];
 };
 

@@ -49,7 +49,7 @@ def system_start():
     with open(i.home + "/shunt.conf", "w") as f:
         f.write("account = daemon\n[cluster]\nlisten = 127.0.0.1:0\n[page]\nlisten = 127.0.0.1:0\ncertificate = %s/cert.pem\nkey = %s/key.pem\n" % (i.root, i.root))
     i.env["SHUNT_PAM_DIR"] = i.root + "/pam"
-    i.env["SHUNT_PAM_SECONDS"] = "8"
+    i.env["SHUNT_PAM_SECONDS"] = "30"
     i.start()
     return i
 

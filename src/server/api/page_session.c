@@ -4,6 +4,7 @@
  * A link signs in once. Its secret is behind the #, which browsers do not send: it gets into no log and no Referer. Passwords are checked by PAM
  * in a process of its own (site/signin.h). What is wrong with a proof is never said.
  */
+#include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -195,28 +196,31 @@ static void by_token(struct server *s, const struct call *c, const char *text)
 
 /* ---- by a password ---- */
 
-/* Guesses are counted by where they come from, and by the name that is guessed at. */
+/* Guesses are counted by where they come from, and by the name that is guessed at, which directories may know in capitals as well. */
 static uint64_t name_key(const char *user)
 {
-	return hash_bytes(user, strlen(user)) ^ 0x7061;
+	char lower[64];
+	size_t n = 0;
+
+	for (; user[n] && n < sizeof lower; n++)
+		lower[n] = (char)tolower((unsigned char)user[n]);
+	return hash_bytes(lower, n) ^ 0x7061;
 }
 
-static void password_wrong(struct server *s, struct http_request *r, const char *user)
+/* Every question that PAM got and did not answer with success is a guess: modules refuse wrong passwords by all kinds of codes. */
+static void on_checked(struct server *s, struct http_request *r, const char *user, const struct signin_answer *a)
 {
-	failures_add(s, name_key(user));
-	failures_add(s, address_key(request_remote(r)));
-	server_say(s, "a wrong password for the page came from %s", request_remote(r));
-	http_error(r, CODE_UNAUTHORIZED, "The name or the password is wrong.");
-}
-
-static void on_checked(struct server *s, struct http_request *r, const struct signin_answer *a)
-{
+	if (a->verdict != SIGNIN_RIGHT && a->verdict != SIGNIN_UNASKED) {
+		failures_add(s, name_key(user));
+		failures_add(s, address_key(request_remote(r)));
+	}
 	switch (a->verdict) {
 	case SIGNIN_RIGHT:
 		grant_reply(s, r, &(struct session_grant){.uid = a->uid, .user = a->user});
 		break;
 	case SIGNIN_WRONG:
-		password_wrong(s, r, a->user);
+		server_say(s, "a wrong password for the page came from %s", request_remote(r));
+		http_error(r, CODE_UNAUTHORIZED, "The name or the password is wrong.");
 		break;
 	case SIGNIN_EXPIRED:
 		http_error(r, CODE_UNAUTHORIZED,
@@ -233,7 +237,7 @@ static void by_password(struct server *s, const struct call *c, const char *user
 	struct err err;
 
 	if (failures_many(s, address_key(request_remote(c->r))) || failures_many(s, name_key(user)))
-		http_error(c->r, CODE_TOO_MANY, "Too many wrong passwords: wait a minute.");
+		http_error(c->r, CODE_TOO_MANY, "Too many attempts to sign in failed: wait a minute.");
 	else if (signin_ask(s, c->r, user, password, on_checked, &err) < 0)
 		api_refuse(c->r, &err);
 }

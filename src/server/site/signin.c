@@ -2,6 +2,9 @@
  * signin.c - see signin.h.
  *
  * The program is started while the server is root, and can't be started again after that: when it is lost, tokens and links are left.
+ *
+ * PAM's modules may hang, and users can make them (a directory server that does not answer for one account). A new question therefore takes the
+ * place of the oldest one of its user, its address, or of all, whichever has its share: nobody is kept out by questions that hang.
  */
 #include "server/site/signin.h"
 
@@ -21,6 +24,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "net/address.h"
 #include "net/http.h"
 #include "server/base/instance.h"
 #include "server/base/log.h"
@@ -29,8 +33,10 @@
 #include "server/settings/conf.h"
 #include "server/site/realm.h"
 
-#define WAITING_MAX 64	      /* in all, */
-#define WAITING_PER_ADDRESS 4 /* ... and from one address */
+/* Questions at once: the program has places for more (SIGNIN_MOST), until those given up have ended. */
+#define WAITING_MAX 64
+#define WAITING_PER_ADDRESS 16
+#define WAITING_PER_USER 2
 
 extern char **environ;
 
@@ -38,6 +44,7 @@ struct waiting {
 	uint64_t id;
 	struct http_request *r; /* valid until it is answered */
 	signin_done done;
+	char user[sizeof((struct signin_question *)0)->user];
 };
 
 struct signin {
@@ -45,20 +52,25 @@ struct signin {
 	int fd; /* -1: the program is lost */
 	uv_poll_t poll;
 	uint64_t next;
-	VEC(struct waiting) waiting;
+	VEC(struct waiting) waiting; /* the oldest first */
 };
 
 /* ---- the program ---- */
 
+static void question_end(struct signin *g, size_t i, const struct signin_answer *a)
+{
+	struct waiting x = g->waiting.v[i];
+
+	vec_remove(&g->waiting, i);
+	x.done(g->s, x.r, x.user, a);
+}
+
 static void all_fail(struct signin *g)
 {
-	const struct signin_answer a = {.verdict = SIGNIN_BROKEN};
+	const struct signin_answer a = {.verdict = SIGNIN_UNASKED, .why = "shunt-signin ended"};
 
-	while (g->waiting.n) {
-		struct waiting x = g->waiting.v[0];
-		vec_remove(&g->waiting, 0);
-		x.done(g->s, x.r, &a);
-	}
+	while (g->waiting.n)
+		question_end(g, 0, &a);
 }
 
 static void on_closed(uv_handle_t *handle)
@@ -75,11 +87,9 @@ static void on_closed(uv_handle_t *handle)
 static void answer_hand(struct signin *g, const struct signin_answer *a)
 {
 	for (size_t i = 0; i < g->waiting.n; i++) {
-		struct waiting x = g->waiting.v[i];
-		if (x.id != a->id)
+		if (g->waiting.v[i].id != a->id)
 			continue;
-		vec_remove(&g->waiting, i);
-		x.done(g->s, x.r, a);
+		question_end(g, i, a);
 		return;
 	}
 }
@@ -161,15 +171,42 @@ bool signin_works(const struct server *s)
 	return s->realm->signin && s->realm->signin->fd >= 0;
 }
 
-static int room_check(const struct signin *g, const char *address, struct err *err)
+static bool question_send(const struct signin *g, const struct signin_question *q)
 {
-	int here = 0;
+	return send(g->fd, q, sizeof *q, MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof *q;
+}
 
-	for (size_t i = 0; i < g->waiting.n; i++)
-		here += strcmp(request_remote(g->waiting.v[i].r), address) == 0;
-	if (here >= WAITING_PER_ADDRESS || g->waiting.n >= WAITING_MAX)
-		return err_code(err, CODE_TOO_MANY, "Too many sign in at this moment: try again.");
-	return 0;
+/* Returns the question whose place a new one of this user and address takes; -1: there is room. */
+static ssize_t victim_find(const struct signin *g, const char *user, const char *address)
+{
+	ssize_t oldest_of_user = -1, oldest_here = -1;
+	int of_user = 0, here = 0;
+
+	for (size_t i = g->waiting.n; i-- > 0;) {
+		if (strcmp(g->waiting.v[i].user, user) == 0 && ++of_user)
+			oldest_of_user = (ssize_t)i;
+		if (address_key(request_remote(g->waiting.v[i].r)) == address_key(address) && ++here)
+			oldest_here = (ssize_t)i;
+	}
+	if (of_user >= WAITING_PER_USER)
+		return oldest_of_user;
+	if (here >= WAITING_PER_ADDRESS)
+		return oldest_here;
+	return g->waiting.n >= WAITING_MAX ? 0 : -1;
+}
+
+/* Returns false if the program can't be told. */
+static bool room_make(struct signin *g, const char *user, const char *address)
+{
+	const struct signin_answer a = {.verdict = SIGNIN_BROKEN, .why = "PAM had not answered when others signed in"};
+	ssize_t victim = victim_find(g, user, address);
+
+	if (victim < 0)
+		return true;
+	if (!question_send(g, &(struct signin_question){.gives_up = g->waiting.v[victim].id}))
+		return false;
+	question_end(g, (size_t)victim, &a);
+	return true;
 }
 
 int signin_ask(struct server *s, struct http_request *r, const char *user, const char *password, signin_done done,
@@ -177,23 +214,22 @@ int signin_ask(struct server *s, struct http_request *r, const char *user, const
 {
 	struct signin *g = s->realm->signin;
 	struct signin_question q = {0};
-	int rc;
+	struct waiting x = {.r = r, .done = done};
 
 	if (!signin_works(s))
 		return err_code(err, CODE_UNAVAILABLE, "Passwords can't be checked here: sign in by a token.");
 	if (!*user || strlen(user) >= sizeof q.user || strlen(password) >= sizeof q.password)
 		return err_code(err, CODE_BAD_REQUEST, "A user's name has at most %zu characters, a password %zu.",
 				sizeof q.user - 1, sizeof q.password - 1);
-	if ((rc = room_check(g, request_remote(r), err)) < 0)
-		return rc;
-	q.id = ++g->next;
+	q.id = x.id = ++g->next;
 	strcpy(q.user, user);
+	strcpy(x.user, user);
 	strcpy(q.password, password);
 	snprintf(q.address, sizeof q.address, "%.63s", request_remote(r));
-	ssize_t n = send(g->fd, &q, sizeof q, MSG_DONTWAIT | MSG_NOSIGNAL);
+	bool sent = room_make(g, user, request_remote(r)) && question_send(g, &q);
 	explicit_bzero(&q, sizeof q);
-	if (n < 0)
+	if (!sent)
 		return err_code(err, CODE_TOO_MANY, "Too many sign in at this moment: try again.");
-	vec_push(&g->waiting, (struct waiting){g->next, r, done});
+	vec_push(&g->waiting, x);
 	return 0;
 }

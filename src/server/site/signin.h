@@ -15,9 +15,10 @@ struct server;
 /* While the server is root still. A server that has no page for others, or no such program, does without: signin_works() is then false. */
 void signin_start(struct server *s);
 bool signin_works(const struct server *s);
-/* `done` is called once, later, with the answer to this request; also when the program is lost. CODE_TOO_MANY: too many are being asked, in all or from
- * there. CODE_BAD_REQUEST: no account can be called so, or have that password. */
-typedef void (*signin_done)(struct server *s, struct http_request *r, const struct signin_answer *a);
+/* `done` is called once, later, with the answer to this request and the name that was asked about; also when the program is lost, and when the
+ * question is given up for newer ones. CODE_TOO_MANY: the program does not take questions fast enough. CODE_BAD_REQUEST: no account can be
+ * called so, or have that password. */
+typedef void (*signin_done)(struct server *s, struct http_request *r, const char *user, const struct signin_answer *a);
 int signin_ask(struct server *s, struct http_request *r, const char *user, const char *password, signin_done done,
 	       struct err *err);
 
