@@ -283,7 +283,7 @@ const struct attr attr_table[] =
 		{"method", CLASS, .type = ATTR_WORD, .initial = "signal", .words = "signal script criu",
 		 .about =
 			 "signal: the program saves itself when it gets a signal. script: `saver` runs beside it and saves it. criu: CRIU saves it, and it need not know; "
-			 "on one host whose server or agent runs as root, with the program criu; not with start = spmd."},
+			 "on one host whose server or agent runs as root, with the program criu; for root's jobs only, unless users are trusted with root's rights; not with start = spmd."},
 		{"periodic_signal", CLASS, .type = ATTR_NUMBER, .initial = "10", .min = 0, .max = 64,
 		 .about =
 			 "The number of the signal for a checkpoint after which the program goes on; 0: it makes none of them."},

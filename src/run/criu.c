@@ -199,12 +199,24 @@ static int program_run(char **argv, char *why)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
-int criu_check(struct err *err)
+static bool users_trusted(void)
+{
+	const char *given = getenv("SHUNT_CRIU_TRUSTS_USERS");
+
+	return given && strcmp(given, "yes") == 0;
+}
+
+int criu_check(const struct identity *who, struct err *err)
 {
 	char *argv[] = {"criu", "check", NULL}, why[CRIU_WHY] = "";
 
 	if (geteuid())
 		return err_set(err, -EPERM, "CRIU needs a server or an agent that runs as root");
+	if (who->change && who->uid != 0 && !users_trusted())
+		return err_set(
+			err, -EPERM,
+			"CRIU would open this job's files with root's rights when it restores the job, so it saves root's jobs only "
+			"(SHUNT_CRIU_TRUSTS_USERS in the administrator's guide)");
 	if (!init_path())
 		return err_set(err, -ENOENT, "the program shunt-init, which belongs to Shunt, is missing on this host");
 	int r = program_run(argv, why);

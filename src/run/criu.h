@@ -24,8 +24,10 @@
 bool images_named(const char *path); /* it is IMAGES and a name */
 /* The path on this host. -EPERM: somebody else than root could write there. */
 int images_path(const char *named, char *ret, size_t size, struct err *err);
-/* Whether this host can: root, a program `criu`, a kernel that it knows. -errno and a sentence. */
-int criu_check(struct err *err);
+/* Checks that this host can save jobs of that user: root, a program `criu`, a kernel that it knows. -errno and a sentence.
+ * CRIU opens everything that a job had open again by its path, as root and following links: a user who puts links in the place of his files gets root's. So
+ * jobs of others than root are refused, unless $SHUNT_CRIU_TRUSTS_USERS of the daemon is "yes". */
+int criu_check(const struct identity *who, struct err *err);
 /* What stands before the program of a job: the path of shunt-init, which is beside the program that runs, and whose user the program is to be. NULL: it is missing. Overwritten
  * by the next call. */
 char **criu_init(const struct identity *who, const char *tag);

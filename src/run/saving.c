@@ -78,7 +78,7 @@ static int images_open(struct shepherd *s, struct err *err)
 {
 	static char dir[4096], other[4096];
 	struct saving *v = &s->saving;
-	int r = criu_check(err);
+	int r = criu_check(s->place->who, err);
 
 	if (!r && s->o->nhosts)
 		r = err_set(err, -ENOTSUP, "CRIU can save jobs on one host only");
