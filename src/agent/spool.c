@@ -116,7 +116,7 @@ static void items_clear(struct spool *p)
 	p->trays.n = p->items.n = p->under_way = p->over = 0;
 }
 
-static void tray_close(struct spool *p, const char *name)
+static void tray_empty(struct spool *p, const char *name)
 {
 	struct closed_tray t = {.fd = -1};
 	char path[PATH_MAX + TRAY_NAME];
@@ -127,10 +127,9 @@ static void tray_close(struct spool *p, const char *name)
 	t.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (t.fd < 0)
 		return;
-	fchmod(t.fd, 0700);
-	if (tray_list(p->dir, name, &names, NULL) == 0)
+	if (tray_close(t.fd) == 0 && tray_list(p->dir, name, &names, NULL) == 0)
 		for (size_t i = 0; i < names.n; i++)
-			if (tray_take(t.fd, &names.v[i]) == 0)
+			if (tray_take(t.fd, &names.v[i], names.v[i].number, 0) == 0)
 				vec_push(&p->items, (struct item){.tray = (uint32_t)p->trays.n, .name = names.v[i]});
 	tray_sweep(t.fd);
 	vec_free(&names);
@@ -157,7 +156,7 @@ static void trays_collect(struct spool *p)
 	items_clear(p);
 	while (dir && (d = readdir(dir)))
 		if (is_tray(d->d_name) && strcmp(d->d_name, p->offer.tray) != 0)
-			tray_close(p, d->d_name);
+			tray_empty(p, d->d_name);
 	if (dir)
 		closedir(dir);
 	if (p->items.n)

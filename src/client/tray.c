@@ -490,16 +490,19 @@ static int by_number(const void *a, const void *b)
 	return x->number != y->number ? (x->number > y->number) - (x->number < y->number) : x->taken - y->taken;
 }
 
-int tray_list(const char *dir, const char *tray, tray_names *ret, struct err *err)
+/* Lists a tray by number; closes `fd`, its descriptor, which may be negative after a failure to open it. */
+static int names_read(int fd, tray_names *ret)
 {
-	char path[PATH_MAX];
+	DIR *open = fd < 0 ? NULL : fdopendir(fd);
 	struct tray_name x;
 	const struct dirent *d;
 
-	snprintf(path, sizeof path, "%s/%s", dir, tray);
-	DIR *open = opendir(path);
-	if (!open)
-		return err_set(err, -errno, "%.300s: %s", path, strerror(errno));
+	if (!open) {
+		int rc = -errno;
+		if (fd >= 0)
+			close(fd);
+		return rc;
+	}
 	while ((d = readdir(open)))
 		if (name_parse(d->d_name, &x))
 			vec_push(ret, x);
@@ -507,6 +510,15 @@ int tray_list(const char *dir, const char *tray, tray_names *ret, struct err *er
 	if (ret->n)
 		qsort(ret->v, ret->n, sizeof *ret->v, by_number);
 	return 0;
+}
+
+int tray_list(const char *dir, const char *tray, tray_names *ret, struct err *err)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof path, "%s/%s", dir, tray);
+	int rc = names_read(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), ret);
+	return rc < 0 ? err_set(err, rc, "%.300s: %s", path, strerror(-rc)) : 0;
 }
 
 /* Nobody but its owner, and the server, can have put anything into it. */
@@ -576,9 +588,43 @@ int tray_read(int tray, const struct tray_name *name, gid_t group, struct kept *
 	return rc;
 }
 
-int tray_take(int tray, struct tray_name *name)
+/* Takes the m from a name. An older server left such names in an open tray as well, so it may be a change that its user was promised. */
+static int name_untake(int tray, const struct tray_name *x)
 {
-	struct tray_name to = {name->number, true, name->time_us};
+	char from[TRAY_NAME], to[TRAY_NAME];
+
+	tray_name_format(x, from);
+	snprintf(to, sizeof to, "%" PRIu64, number_free(tray, x->number));
+	return renameat(tray, from, tray, to) < 0 ? -errno : 0;
+}
+
+static int names_untake(int tray)
+{
+	tray_names names = {0};
+	int rc = names_read(openat(tray, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), &names);
+
+	for (size_t i = 0; i < names.n && rc == 0; i++)
+		if (names.v[i].taken)
+			rc = name_untake(tray, &names.v[i]);
+	vec_free(&names);
+	return rc;
+}
+
+int tray_close(int tray)
+{
+	struct stat st;
+
+	if (fstat(tray, &st) < 0)
+		return -errno;
+	if (!(st.st_mode & S_ISVTX)) /* closed before, or of a server for one user */
+		return 0;
+	int rc = fchmod(tray, 01755) < 0 ? -errno : names_untake(tray);
+	return rc == 0 && fchmod(tray, 0755) < 0 ? -errno : rc;
+}
+
+int tray_take(int tray, struct tray_name *name, uint64_t number, int64_t least_us)
+{
+	struct tray_name to = {number, true, name->time_us};
 	char old[TRAY_NAME], new[TRAY_NAME];
 	struct stat st;
 
@@ -587,7 +633,7 @@ int tray_take(int tray, struct tray_name *name)
 	tray_name_format(name, old);
 	if (fstatat(tray, old, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
-	to.time_us = time_of(&st);
+	to.time_us = time_of(&st) > least_us ? time_of(&st) : least_us;
 	tray_name_format(&to, new);
 	if (renameat(tray, old, tray, new) < 0)
 		return -errno;

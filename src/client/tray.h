@@ -15,6 +15,9 @@
  * that belongs to another user. A file would not do: its owner may have left it where others can move it. In system mode the tray belongs to the server's
  * account and has its group, which the changes inherit (set-group-ID): only their owner and the server can read them.
  *
+ * While a tray is open to all users, each can make any name in it, m13-T included. So the server closes it before it takes anything over, and the sticky bit
+ * says which names can be trusted: while it is set users may have made them all; without it only the server made those with an m.
+ *
  * The order of events by which nothing is lost: the server listens, and then writes the offer; the next server removes the offer, and then looks what is in the
  * tray. A command reads the offer, then finds that no server listens, puts its change into the tray, and then finds that the offer is still the same: so the
  * next server has not looked yet. If the offer is another one, the command takes its change back, unless the server was faster.
@@ -108,7 +111,10 @@ int tray_text(int tray, const struct tray_name *name, gid_t group, struct kept *
 	      struct err *err);
 /* Makes a tray with a random name. `shared`: for everybody. */
 int tray_make(const char *dir, bool shared, char ret[TRAY_NAME], struct err *err);
-int tray_take(int tray, struct tray_name *name);	 /* -ENOENT: it was taken back */
+/* Closes a tray to its users, who can still read it. A name with an m that is not the server's becomes that of a change without it. */
+int tray_close(int tray);
+/* Takes a change over from a closed tray, under `number`; it was not made before `least_us`. -ENOENT: it was taken back. */
+int tray_take(int tray, struct tray_name *name, uint64_t number, int64_t least_us);
 int tray_remove(int tray, const struct tray_name *name); /* one that was taken */
 void tray_sweep(int tray);				 /* removes what commands began and never finished */
 

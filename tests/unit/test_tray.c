@@ -135,7 +135,7 @@ static void test_life(void **state)
 	assert_string_equal(x.path, "/v1/jobs");
 	assert_int_equal(x.uid, geteuid());
 	kept_fini(&x);
-	assert_int_equal(tray_take(tray, &name), 0);
+	assert_int_equal(tray_take(tray, &name, 13, 0), 0);
 	assert_true(name.taken);
 	assert_int_equal(tray_read(tray, &name, getegid(), &x, &err), 0);
 	assert_int_equal(x.time_us, time_us);
@@ -144,8 +144,8 @@ static void test_life(void **state)
 	vec_clear(&list);
 	assert_int_equal(tray_list(dir, offer.tray, &list, &err), 0);
 	assert_true(list.v[0].number == 13 && list.v[0].taken && list.v[0].time_us == time_us);
-	assert_int_equal(tray_take(tray, &list.v[0]), 0);
-	assert_int_equal(tray_take(tray, &(struct tray_name){.number = 13}), -ENOENT);
+	assert_int_equal(tray_take(tray, &list.v[0], 13, 0), 0);
+	assert_int_equal(tray_take(tray, &(struct tray_name){.number = 13}, 13, 0), -ENOENT);
 	assert_int_equal(tray_remove(tray, &name), 0);
 	assert_int_equal(names(), 1);
 	vec_free(&list);
@@ -318,6 +318,51 @@ static void test_hostile(void **state)
 	assert_int_equal(names(), 0);
 }
 
+static void list_is(const char *expected)
+{
+	tray_names list = {0};
+	char all[512] = "", name[TRAY_NAME];
+
+	assert_int_equal(tray_list(dir, offer.tray, &list, NULL), 0);
+	for (size_t i = 0; i < list.n; i++) {
+		tray_name_format(&list.v[i], name);
+		snprintf(all + strlen(all), sizeof all - strlen(all), "%s ", name);
+	}
+	assert_string_equal(all, expected);
+	vec_free(&list);
+}
+
+/* Names that only the server makes, in a tray where everybody can make names: they take no number from others, and their times do not count. */
+static void test_planted(void **state)
+{
+	struct tray_name name = {.number = 13};
+	struct stat st;
+
+	assert_int_equal(chmod(at(""), 03777), 0);
+	assert_int_equal(put(), 13);
+	assert_int_equal(mkdir(at("m13-1000000000000000"), 0700), 0);
+	assert_int_equal(mkdir(at("m13"), 0700), 0);
+	assert_int_equal(put(), 14);
+	assert_int_equal(symlink("/", at("m20-5")), 0);
+	assert_int_equal(tray_close(tray), 0);
+	list_is("13 14 15 16 20 ");
+	assert_int_equal(stat(at(""), &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0755);
+	assert_int_equal(tray_take(tray, &name, 13, 0), 0);
+	assert_true(name.time_us > 1000000000000000);
+	name = (struct tray_name){.number = 14};
+	assert_int_equal(tray_take(tray, &name, 30, 3000000000000000), 0);
+	/* what the server took over it finds again, whether it was killed or not */
+	assert_int_equal(tray_close(tray), 0);
+	assert_int_equal(name.number, 30);
+	assert_int_equal(name.time_us, 3000000000000000);
+	assert_int_equal(tray_remove(tray, &name), 0);
+	assert_int_equal(tray_remove(tray, &(struct tray_name){.number = 15}), 0);
+	assert_int_equal(tray_remove(tray, &(struct tray_name){.number = 16}), 0);
+	assert_int_equal(tray_remove(tray, &(struct tray_name){.number = 20}), 0);
+	assert_int_equal(names(), 1);
+}
+
 static void test_parse(void **state)
 {
 	static const char *const wrong[] = {
@@ -391,6 +436,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_crowd, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_killed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hostile, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_planted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sealed, setup, teardown),
 		cmocka_unit_test(test_parse),
 	};

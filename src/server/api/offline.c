@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -29,7 +30,9 @@
 #include "server/base/turn.h"
 #include "server/base/users.h"
 #include "server/base/work.h"
+#include "server/job/entry.h"
 #include "server/job/jobs.h"
+#include "server/job/spec.h"
 #include "server/link/standby.h"
 #include "server/server.h"
 #include "server/settings/conf.h"
@@ -51,6 +54,7 @@ struct taken {
 	uint32_t tray;
 	uid_t uid;
 	int64_t time_us; /* when it was asked for */
+	bool late;	 /* its number was in use */
 	bool submission, asked, done;
 };
 
@@ -155,11 +159,34 @@ static int by_number(const void *a, const void *b)
 {
 	const struct taken *x = *(struct taken *const *)a, *y = *(struct taken *const *)b;
 
-	return x->name.number != y->name.number ? (x->name.number > y->name.number) - (x->name.number < y->name.number)
-						: (int)x->tray - (int)y->tray;
+	if (x->name.number != y->name.number)
+		return (x->name.number > y->name.number) - (x->name.number < y->name.number);
+	return x->name.taken != y->name.taken ? y->name.taken - x->name.taken : (int)x->tray - (int)y->tray;
 }
 
-static int tray_close(struct server *s, struct offline *o, const char *name, struct err *err)
+static void changes_sort(struct offline *o)
+{
+	if (o->changes.n)
+		qsort(o->changes.v, o->changes.n, sizeof *o->changes.v, by_number);
+}
+
+/* When the server was last up, as far as that is known, in microseconds: changes were made later. Users can leave names in the tray while the server is up. */
+static int64_t up_until(struct server *s, const struct offline *o)
+{
+	char path[PATH_MAX + 8];
+	struct stat st;
+	int64_t last = 0;
+
+	snprintf(path, sizeof path, "%s/offer", o->dir);
+	if (stat(path, &st) == 0)
+		last = (int64_t)st.st_mtim.tv_sec * 1000000 + st.st_mtim.tv_nsec / 1000;
+	for (uint32_t i = 1; i < s->jobs->entries.n; i++)
+		if (s->jobs->entries.v[i].spec && s->jobs->entries.v[i].spec->created * 1000000 > last)
+			last = s->jobs->entries.v[i].spec->created * 1000000;
+	return last < s->clock->now_us ? last : s->clock->now_us;
+}
+
+static int tray_collect(struct server *s, struct offline *o, const char *name, struct err *err)
 {
 	struct tray t = {.fd = -1};
 	char path[PATH_MAX + TRAY_NAME];
@@ -168,12 +195,14 @@ static int tray_close(struct server *s, struct offline *o, const char *name, str
 	snprintf(t.name, sizeof t.name, "%s", name);
 	snprintf(path, sizeof path, "%s/%s", o->dir, t.name);
 	t.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	if (t.fd < 0)
-		return err_set(err, -errno, "%.300s: %s", path, strerror(errno));
-	int rc = tray_list(o->dir, t.name, &names, err);
+	int rc = t.fd < 0 ? -errno : tray_close(t.fd);
+	if (rc < 0) {
+		if (t.fd >= 0)
+			close(t.fd);
+		return err_set(err, rc, "%.300s: %s", path, strerror(-rc));
+	}
+	rc = tray_list(o->dir, t.name, &names, err);
 	for (size_t i = 0; i < names.n && rc == 0; i++) {
-		if (tray_take(t.fd, &names.v[i]) < 0)
-			continue;
 		struct taken *c = mem_zalloc(sizeof *c);
 		*c = (struct taken){.s = s, .name = names.v[i], .tray = (uint32_t)o->trays.n, .uid = (uid_t)-1};
 		vec_push(&o->changes, c);
@@ -183,6 +212,49 @@ static int tray_close(struct server *s, struct offline *o, const char *name, str
 	vec_free(&names);
 	vec_push(&o->trays, t);
 	return rc;
+}
+
+/* Returns true if change `i` has its number alone, and not one below `next`, which jobs have had. */
+static bool number_counts(const struct offline *o, size_t i, uint64_t next)
+{
+	const struct taken *c = o->changes.v[i];
+
+	return c->name.taken ||
+	       (c->name.number >= next && (i == 0 || o->changes.v[i - 1]->name.number != c->name.number));
+}
+
+/* Finds the last number that counts. Junk with numbers of its own making must not move the server's. */
+static void last_find(struct server *s, struct offline *o)
+{
+	o->last = s->jobs->next_number - 1;
+	for (size_t i = 0; i < o->changes.n; i++)
+		if (o->changes.v[i]->name.number > o->last && o->changes.v[i]->name.number - o->last <= GAP)
+			o->last = o->changes.v[i]->name.number;
+}
+
+/* Takes the changes over, in the order of their numbers. One whose number is in use gets one behind all others, whose users know theirs already. */
+static void changes_take(struct server *s, struct offline *o, int64_t least_us)
+{
+	size_t kept = 0;
+
+	changes_sort(o);
+	last_find(s, o);
+	for (size_t i = 0; i < o->changes.n; i++)
+		o->changes.v[i]->late = !number_counts(o, i, s->jobs->next_number);
+	for (size_t i = 0; i < o->changes.n; i++) {
+		struct taken *c = o->changes.v[i];
+		uint64_t old = c->name.number, number = c->late ? ++o->last : old;
+		if (tray_take(o->trays.v[c->tray].fd, &c->name, number, least_us) < 0) {
+			free(c);
+			continue;
+		}
+		if (c->late)
+			server_say(s, "change %" PRIu64 " in the spool is number %" PRIu64 " now: the other was in use",
+				   old, number);
+		o->changes.v[kept++] = c;
+	}
+	o->changes.n = kept;
+	changes_sort(o);
 }
 
 /* Of this machine's changes the order of the numbers counts. Their owners can make a time later, but not earlier; so one is not later than those that follow. */
@@ -197,19 +269,11 @@ static void times_settle(struct server *s, struct offline *o)
 	}
 }
 
-/* Junk with numbers of its own making must not move the server's. */
-static void last_find(struct server *s, struct offline *o)
-{
-	o->last = s->jobs->next_number - 1;
-	for (size_t i = 0; i < o->changes.n; i++)
-		if (o->changes.v[i]->name.number > o->last && o->changes.v[i]->name.number - o->last <= GAP)
-			o->last = o->changes.v[i]->name.number;
-}
-
 int offline_begin(struct server *s, struct err *err)
 {
 	struct offline *o = offline_of(s);
 	const struct dirent *d;
+	int64_t least_us;
 	int rc = 0;
 
 	if (lead_leased(s))
@@ -217,16 +281,15 @@ int offline_begin(struct server *s, struct err *err)
 	DIR *dir = opendir(o->dir);
 	if (!dir)
 		return err_set(err, -errno, "%.300s: %s", o->dir, strerror(errno));
+	least_us = up_until(s, o);
 	rc = offer_remove(o->dir, err);
 	while (rc == 0 && (d = readdir(dir)))
 		if (d->d_name[0] == 'g' && strlen(d->d_name) < TRAY_NAME)
-			rc = tray_close(s, o, d->d_name, err);
+			rc = tray_collect(s, o, d->d_name, err);
 	closedir(dir);
 	if (rc < 0)
 		return rc;
-	if (o->changes.n)
-		qsort(o->changes.v, o->changes.n, sizeof *o->changes.v, by_number);
-	last_find(s, o);
+	changes_take(s, o, least_us);
 	times_settle(s, o);
 	s->turn->merging = o->changes.n > 0; /* else nobody need wait */
 	return 0;
