@@ -66,7 +66,7 @@ static bool is_tray(const char *name)
 
 /* ---- the offer ---- */
 
-/* The highest number that anybody here was given, or is about to be. */
+/* Returns the highest number that anybody here was given, or is about to be. Names that users plant far away do not use the host's numbers up. */
 static uint64_t number_highest(const struct spool *p)
 {
 	uint64_t highest = p->offer.next ? p->offer.next - 1 : 0;
@@ -75,9 +75,11 @@ static uint64_t number_highest(const struct spool *p)
 
 	while (dir && (d = readdir(dir))) {
 		tray_names names = {0};
-		if (is_tray(d->d_name) && tray_list(p->dir, d->d_name, &names, NULL) == 0 && names.n &&
-		    names.v[names.n - 1].number < p->offer.end && names.v[names.n - 1].number > highest)
-			highest = names.v[names.n - 1].number;
+		if (is_tray(d->d_name) && tray_list(p->dir, d->d_name, &names, NULL) == 0)
+			for (size_t i = 0; i < names.n; i++)
+				if (names.v[i].number > highest && names.v[i].number - highest <= TRAY_GAP &&
+				    names.v[i].number < p->offer.end)
+					highest = names.v[i].number;
 		vec_free(&names);
 	}
 	if (dir)

@@ -45,6 +45,7 @@
 #define TRAY_LEASE 128
 #define TRAY_VIEW "shunt view" /* whose seal is the name of a user's view at an agent */
 #define TRAY_MOST (16u << 20)  /* bytes of a change */
+#define TRAY_GAP 20000	       /* a number that is further from the one before was not given by our commands */
 
 struct offer {
 	char tray[TRAY_NAME];	  /* the directory's name */

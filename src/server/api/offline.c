@@ -41,7 +41,6 @@
 #define AHEAD 100	 /* numbers between those of jobs and those of the spool: so often the offer is written anew */
 #define BATCH 64	 /* changes that are committed together */
 #define PAUSE_US 1000000 /* until users are looked up again, when that failed */
-#define GAP 20000	 /* numbers: a change that is further from the one before was not numbered by our commands */
 
 struct tray {
 	char name[TRAY_NAME];
@@ -228,7 +227,7 @@ static void last_find(struct server *s, struct offline *o)
 {
 	o->last = s->jobs->next_number - 1;
 	for (size_t i = 0; i < o->changes.n; i++)
-		if (o->changes.v[i]->name.number > o->last && o->changes.v[i]->name.number - o->last <= GAP)
+		if (o->changes.v[i]->name.number > o->last && o->changes.v[i]->name.number - o->last <= TRAY_GAP)
 			o->last = o->changes.v[i]->name.number;
 }
 

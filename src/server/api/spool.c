@@ -464,7 +464,7 @@ static void brought_add(struct server *s, struct spool_host *h, uint32_t node, i
 		brought_refuse(s, b, "it has no lease of this cluster for that host");
 	else if (b->number < first || b->number - first >= LEASED_EACH)
 		brought_refuse(s, b, "its number is not that host's");
-	if (b->number >= h->next && b->number - first < LEASED_EACH)
+	if (b->number >= h->next && b->number - h->next <= TRAY_GAP && b->number - first < LEASED_EACH)
 		h->next = b->number + 1;
 	b->time_us = time_settle(s, h, b->lease, age_us);
 }
