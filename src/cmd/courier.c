@@ -42,7 +42,8 @@ static void strange(struct courier *k, const json_t *job)
 	       json_pack("{s:s, s:s}", "result", "trouble", "why", "its answer is not one of a Shunt server's"));
 }
 
-/* Whether an error is the site's last word on what was asked, and not a matter of the connection or of the moment. */
+/* Returns true if an error is the site's last word on what was asked, not a matter of the connection or of the moment.
+ * "forbidden" may be about the user: it is a refusal, but says nothing of what the site has. */
 static bool is_final(const struct client *c, int rc)
 {
 	const char *code = client_code(c);
@@ -59,12 +60,9 @@ static void withdraw(struct courier *k, struct client *peer, const json_t *job, 
 	struct reply r = {0};
 	struct err err;
 
+	/* An error proves nothing: a site whose accounts can't be looked up says of any user that there is none. */
 	if (client_ask_json(peer, "POST", "/v1/jobs/withdraw", body, &r, &err) < 0)
-		/* One that asks for nobody there has nothing there: it was refused for the same reason. */
-		if (is_final(peer, -1) && strcmp(client_code(peer), "forbidden") == 0 && why)
-			report(k, job, json_pack("{s:s, s:s}", "result", "back", "why", why));
-		else
-			trouble(k, job, &err);
+		trouble(k, job, &err);
 	else if (*object_text(r.json, "id"))
 		report(k, job, json_pack("{s:s, s:s}", "result", "accepted", "there", object_text(r.json, "id")));
 	else if (!json_is_null(json_object_get(r.json, "id"))) /* it did not say that it has none */
@@ -160,7 +158,8 @@ static int output_fetch(struct courier *k, struct client *peer, const json_t *jo
 		strbuf_printf(lost, "%sits output can't be written (%s): it is kept there", lost->n ? "; " : "",
 			      h.err.text);
 		rc = 0;
-	} else if (is_final(peer, rc) && strcmp(client_code(peer), "bad_state") != 0) {
+	} else if (is_final(peer, rc) && strcmp(client_code(peer), "bad_state") != 0 &&
+		   strcmp(client_code(peer), "forbidden") != 0) {
 		strbuf_printf(lost, "%sthe site has no output of it: %s", lost->n ? "; " : "", err.text);
 		rc = 0;
 	} else if (rc < 0 && strcmp(client_code(peer), "bad_state") == 0) {

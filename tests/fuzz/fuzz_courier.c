@@ -1,7 +1,7 @@
 /*
  * fuzz_courier.c - any answers of another site to the process that talks to it (cmd/courier.h). The clients are functions of this file: the server's own
  * answers are right, those of the site are the input. What is reported must follow from what was answered: a job is back only if the site said that it has
- * none, or that its user may have none there; it is there only under an id.
+ * none; it is there only under an id.
  *
  * Input: answers separated by NUL bytes, each "CODE\nBODY": an empty code is a success.
  */
@@ -19,7 +19,7 @@
 struct client {
 	bool home;
 	char code[32];
-	bool has_none; /* its last answer was {"id": null}, or forbade its user everything */
+	bool has_none; /* its last answer was {"id": null} */
 };
 
 static struct client home = {.home = true}, peer;
@@ -37,7 +37,7 @@ static int answer(struct client *c, struct reply *ret, struct err *err)
 	snprintf(c->code, sizeof c->code, "%.*s", line ? (int)(line - next) : 0, next);
 	json = line ? json_loadb(line + 1, n - (size_t)(line + 1 - next), 0, NULL) : NULL;
 	next = stop ? stop + 1 : end;
-	c->has_none = *c->code ? strcmp(c->code, "forbidden") == 0 : json_is_null(json_object_get(json, "id"));
+	c->has_none = !*c->code && json_is_null(json_object_get(json, "id"));
 	if (ret)
 		ret->json = json;
 	else

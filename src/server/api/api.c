@@ -84,7 +84,8 @@ static bool asker_admit(struct server *s, const struct route *route, struct http
 			http_error(r, CODE_FORBIDDEN, "%s is for the page alone.", route->path);
 		return request_page(r);
 	}
-	if (who_asks(s, r, ret, &err) < 0) {
+	bool site = route && route->may == MAY_SITE;
+	if ((site ? who_site(s, r, ret, &err) : who_asks(s, r, ret, &err)) < 0) {
 		api_refuse(r, &err);
 		return false;
 	}

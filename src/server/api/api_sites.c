@@ -488,17 +488,13 @@ void api_withdraw(struct server *s, const struct call *c)
 	struct err err;
 	struct json j;
 
-	if (c->w->by != BY_SITE) {
-		http_error(c->r, CODE_FORBIDDEN, "Only another site withdraws what it has handed over.");
-		return;
-	}
 	if (subkey_read(text_of(c->body, "key"), key, &err) < 0) {
 		api_refuse(c->r, &err);
 		return;
 	}
-	k = subkey_find(s, c->w->uid, key);
+	k = subkey_find(s, SUBKEY_SITE, key);
 	if (!k)
-		subkey_add(s, c->w->uid, key, &(struct submission_key){.lasting = true, .time = s->clock->now});
+		subkey_add(s, SUBKEY_SITE, key, &(struct submission_key){.lasting = true, .time = s->clock->now});
 	else if (k->count && k->arrays && *k->arrays == 'a')
 		strbuf_printf(&id, "%llu[].%s", (unsigned long long)k->first, s->instance->name);
 	else if (k->count)

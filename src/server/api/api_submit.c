@@ -367,7 +367,7 @@ static bool read_step(struct server *s, struct submit_work *w)
 
 static bool phase_step(struct server *s, struct submit_work *w)
 {
-	const struct submission_key *known = w->keyed ? subkey_find(s, w->who.uid, w->key) : NULL;
+	const struct submission_key *known = w->keyed ? submitted_find(s, &w->who, w->key) : NULL;
 
 	if (s->slices->submitting != w && w->phase <= SUBMIT_STAGE) {
 		if (s->slices->submitting) { /* it may have the same key; and memory is for one */
@@ -457,8 +457,8 @@ static bool submit_now(struct server *s, struct submit_work *w)
 	w->bulk = json_is_array(list);
 	if (!w->body) {
 		submit_refuse(s, w, &err);
-	} else if (w->keyed && subkey_find(s, w->who.uid, w->key)) {
-		submitted_again(s, w->r, subkey_find(s, w->who.uid, w->key), w->bulk);
+	} else if (w->keyed && submitted_find(s, &w->who, w->key)) {
+		submitted_again(s, w->r, submitted_find(s, &w->who, w->key), w->bulk);
 		submit_free(s, w);
 	} else if (w->bulk && (json_array_size(list) == 0 || json_array_size(list) > BULK_MAX)) {
 		err_set(&err, -EINVAL, "jobs must hold 1 to %d jobs, and there are %zu", BULK_MAX,
@@ -549,7 +549,7 @@ void api_submit(struct server *s, const struct call *c)
 	w->phase = SUBMIT_READ;
 	if (keyed < 0) {
 		submit_refuse(s, w, &err);
-	} else if (hooks_want(s, HOOK_SUBMIT) && !(w->keyed && subkey_find(s, w->who.uid, w->key))) {
+	} else if (hooks_want(s, HOOK_SUBMIT) && !(w->keyed && submitted_find(s, &w->who, w->key))) {
 		w->phase = SUBMIT_HOOK;
 		hook_begin(s, w);
 		work_add(s, &w->work, &submit_kind);

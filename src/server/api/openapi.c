@@ -414,7 +414,8 @@ static void responses_write(struct description *d, const struct route *x)
 
 static void operation_write(struct description *d, const struct route *x)
 {
-	static const char *const may[] = {"user", "owner", "coordinator", "operator", "manager", "anyone", "visitor"};
+	static const char *const may[] = {"user",    "owner", "coordinator", "operator",
+					  "manager", "site",  "anyone",	     "visitor"};
 	struct json *j = &d->j;
 	char method[8] = "";
 

@@ -20,6 +20,7 @@ enum may {
 	MAY_COORDINATOR, /* of the queue or the account that it is about, or whoever stands above him */
 	MAY_OPERATOR,	 /* and managers */
 	MAY_MANAGER,
+	MAY_SITE,    /* another site, also while the user for whom it asks is not known here */
 	MAY_ANYONE,  /* of other machines, over TLS: the request itself is to prove who it is */
 	MAY_VISITOR, /* of the page, the same */
 };

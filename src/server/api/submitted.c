@@ -127,12 +127,17 @@ void forgotten_write(const struct server *s, struct json *j, uint64_t number, bo
 	json_close_object(j);
 }
 
+const struct submission_key *submitted_find(struct server *s, const struct asker *w, const char *key)
+{
+	return subkey_find(s, w->by == BY_SITE ? SUBKEY_SITE : w->uid, key);
+}
+
 bool submit_repeats(struct server *s, struct http_request *r, const struct asker *w)
 {
 	char key[KEY_MAX + 1];
 
 	return strcmp(request_method(r), "POST") == 0 && strcmp(request_path(r), "/v1/jobs") == 0 &&
-	       subkey_given(r, key, NULL) > 0 && subkey_find(s, w->uid, key);
+	       subkey_given(r, key, NULL) > 0 && submitted_find(s, w, key);
 }
 
 void submitted_again(struct server *s, struct http_request *r, const struct submission_key *k, bool bulk)

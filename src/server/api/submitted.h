@@ -22,6 +22,8 @@ void forgotten_write(const struct server *s, struct json *j, uint64_t number,
 
 /* The same answer again, once what it reports is on disk. */
 void submitted_again(struct server *s, struct http_request *r, const struct submission_key *k, bool bulk);
+/* Returns the submission that this client has made with the key; NULL: none is known. */
+const struct submission_key *submitted_find(struct server *s, const struct asker *w, const char *key);
 /* So that it can be: `n` jobs, the first of this number. */
 void submitted_key(struct server *s, struct http_request *r, const struct asker *w, const char *key,
 		   const struct submission *x, size_t n, uint64_t first);

@@ -2,8 +2,8 @@
  * keys.c - submissions by their idempotency key, so that a client can repeat one whose answer it did not get.
  *
  * A key and the numbers of the jobs that it made are one object of the store, written in the same commit as those jobs: after a crash or
- * a take-over either both are there, or neither is. A key belongs to its user. It is kept for a day, even if the jobs have been
- * forgotten by then; of one user at most KEYS_PER_USER, and the oldest goes first.
+ * a take-over either both are there, or neither is. A key belongs to its user, that of another site to all sites: what a site asks about it must not depend on
+ * whether the user can be looked up. It is kept for a day, even if the jobs have been forgotten by then; of one user at most KEYS_PER_USER, and the oldest goes first.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -28,11 +28,10 @@
 #include "server/server.h"
 #include "store/store.h"
 
-#define KEEP 86400		 /* seconds */
-#define KEEP_LASTING 34560000	 /* 400 days: a site that was down asks again */
-#define RING_LASTING ((uid_t)-1) /* where these are, of all users: nobody has this id */
-#define KEYS_PER_USER 50000	 /* some 150 bytes each */
-#define SWEEP 60		 /* seconds between two looks for old ones */
+#define KEEP 86400	      /* seconds */
+#define KEEP_LASTING 34560000 /* 400 days: a site that was down asks again */
+#define KEYS_PER_USER 50000   /* some 150 bytes each */
+#define SWEEP 60	      /* seconds between two looks for old ones */
 
 /* The keys of one user, in the order of `time`. */
 struct ring {
@@ -55,6 +54,12 @@ static struct keys *keys_of(struct server *s)
 	if (!s->jobs->keys)
 		s->jobs->keys = mem_zalloc(sizeof *s->jobs->keys);
 	return s->jobs->keys;
+}
+
+/* Returns whose key it is: that of the user who submitted, or of all sites. */
+static uid_t key_owner(const struct submission_key *k)
+{
+	return k->lasting ? SUBKEY_SITE : k->uid;
 }
 
 static uint64_t key_hash(uid_t uid, const char *text)
@@ -94,7 +99,7 @@ const struct submission_key *subkey_find(struct server *s, uid_t uid, const char
 	if (!map_get(&keys_of(s)->by_text, key_hash(uid, text), &at))
 		return NULL;
 	const struct submission_key *k = (const struct submission_key *)(uintptr_t)at;
-	return k->uid == uid && strcmp(k->text, text) == 0 ? k : NULL;
+	return key_owner(k) == uid && strcmp(k->text, text) == 0 ? k : NULL;
 }
 
 /* ---- forgetting ---- */
@@ -102,7 +107,7 @@ const struct submission_key *subkey_find(struct server *s, uid_t uid, const char
 static void oldest_forget(struct server *s, struct ring *r)
 {
 	struct submission_key *k = r->v.v[r->first++];
-	uint64_t at, hash = key_hash(k->uid, k->text);
+	uint64_t at, hash = key_hash(key_owner(k), k->text);
 	char name[KEY_MAX + 16];
 
 	if (map_get(&s->jobs->keys->by_text, hash, &at) && at == (uint64_t)(uintptr_t)k)
@@ -144,7 +149,7 @@ void subkeys_turn(struct server *s)
 		struct ring *r = &keys->rings.v[i];
 		ring_sort(r);
 		for (; budget > 0 && r->first < r->v.n &&
-		       r->v.v[r->first]->time + (r->uid == RING_LASTING ? KEEP_LASTING : KEEP) <= s->clock->now;
+		       r->v.v[r->first]->time + (r->uid == SUBKEY_SITE ? KEEP_LASTING : KEEP) <= s->clock->now;
 		     budget--)
 			oldest_forget(s, r);
 	}
@@ -167,21 +172,20 @@ static struct ring *ring_of(struct keys *keys, uid_t uid)
 static struct submission_key *key_put(struct server *s, uid_t uid, const char *text, bool lasting)
 {
 	struct keys *keys = keys_of(s);
-	struct ring *r = ring_of(keys, lasting ? RING_LASTING : uid);
 	struct submission_key *k = mem_zalloc(sizeof *k + strlen(text) + 1);
 
 	k->uid = uid;
 	k->lasting = lasting;
 	strcpy(k->text, text);
-	map_set(&keys->by_text, key_hash(uid, text), (uint64_t)(uintptr_t)k);
-	vec_push(&r->v, k);
+	map_set(&keys->by_text, key_hash(key_owner(k), text), (uint64_t)(uintptr_t)k);
+	vec_push(&ring_of(keys, key_owner(k))->v, k);
 	return k;
 }
 
 void subkey_add(struct server *s, uid_t uid, const char *text, const struct submission_key *given)
 {
 	struct submission_key *k = key_put(s, uid, text, given->lasting);
-	struct ring *r = ring_of(s->jobs->keys, given->lasting ? RING_LASTING : uid);
+	struct ring *r = ring_of(s->jobs->keys, key_owner(k));
 	struct strbuf value = {0};
 	char name[KEY_MAX + 16], print[24];
 	struct json j;
@@ -231,6 +235,6 @@ int subkey_restore(struct server *s, const char *name, const json_t *o, struct e
 	k->time = json_integer_value(json_object_get(o, "time"));
 	k->print = strtoull(print, NULL, 16);
 	k->arrays = arrays ? mem_strdup(arrays) : NULL;
-	ring_of(s->jobs->keys, lasting ? RING_LASTING : (uid_t)uid)->unsorted = true;
+	ring_of(s->jobs->keys, key_owner(k))->unsorted = true;
 	return 0;
 }

@@ -88,6 +88,16 @@ int who_asks(struct server *s, struct http_request *r, struct asker *ret, struct
 	return 0;
 }
 
+int who_site(struct server *s, struct http_request *r, struct asker *ret, struct err *err)
+{
+	if (request_page(r) || !request_remote(r) || !token_site(s, bearer(r))) {
+		int rc = who_asks(s, r, ret, err);
+		return rc < 0 ? rc : err_code(err, CODE_FORBIDDEN, "Only another site may ask for this.");
+	}
+	*ret = (struct asker){.uid = (uid_t)-1, .gid = (gid_t)-1, .by = BY_SITE};
+	return 0;
+}
+
 void who_renew(const struct server *s, struct asker *w)
 {
 	w->role = role_of(s, w);

@@ -20,6 +20,8 @@ struct spec;
 enum lookup who_awaits(struct server *s, struct http_request *r, struct user_key *ret, struct err *err);
 /* By the local socket the kernel says who; over TLS the token. CODE_FORBIDDEN: the account has no name; else as token_check(). */
 int who_asks(struct server *s, struct http_request *r, struct asker *ret, struct err *err);
+/* The same of a request that another site makes in its own name; `ret` has no user. CODE_FORBIDDEN: it is a user's. */
+int who_site(struct server *s, struct http_request *r, struct asker *ret, struct err *err);
 bool who_known(void *server,
 	       const struct http_request *r); /* over TLS: by the head alone, and without counting failures */
 void who_renew(const struct server *s, struct asker *w); /* his role, as the attributes are now */
