@@ -21,10 +21,10 @@
 #include "agent/session_internal.h"
 #include "base/rng.h"
 #include "engine/files.h"
+#include "net/protocol.h"
 #include "run/lease.h"
 #include "run/live.h"
 
-#define PROTOCOL 1
 #define WAIT_LEAST 200			   /* ms between two calls, at first, */
 #define WAIT_MOST (CALL_PAUSE_MOST * 1000) /* ... and at most */
 #define WELCOME_MS (CALL_WELCOME_MOST * 1000)
@@ -327,7 +327,16 @@ static void on_welcome(struct session *s, const json_t *head)
 	struct agent *a = s->a;
 	uint64_t epoch = (uint64_t)json_integer_value(json_object_get(head, "epoch"));
 	int heartbeat = (int)json_integer_value(json_object_get(head, "heartbeat"));
+	json_int_t protocol = json_integer_value(json_object_get(head, "protocol"));
+	char text[120];
 
+	if (protocol < PROTOCOL_OLDEST) {
+		snprintf(text, sizeof text,
+			 "it has protocol %lld, and this agent works with %d or newer: upgrade the server",
+			 (long long)protocol, PROTOCOL_OLDEST);
+		link_leave(s, text);
+		return;
+	}
 	if (epoch < a->member.epoch) {
 		link_leave(s, "it does not lead any more");
 		return;
@@ -339,7 +348,8 @@ static void on_welcome(struct session *s, const json_t *head)
 	s->next = 1; /* the one that welcomes is first in its list: once it falls silent, others are asked before it */
 	s->heartbeat = heartbeat > 0 ? heartbeat : HEARTBEAT;
 	local_lease(a->local, s->hello, false);
-	agent_say("connected to %s (version %s)", s->where, text_of(head, "version"));
+	agent_say("connected to %s (version %s, protocol %lld)", s->where, text_of(head, "version"),
+		  (long long)protocol);
 	for (size_t i = 0; i < s->waiting.n; i++)
 		link_send(s->link, s->waiting.v[i], strlen(s->waiting.v[i]), NULL, 0);
 	waiting_clear(s);

@@ -61,7 +61,8 @@ static void agent(struct doctor *d, const json_t *n, json_t *clocks, json_t *dis
 		   *ours = object_text(d->server, "version");
 	int64_t ahead = object_number(n, "clock_ahead", 0), free_ = object_number(n, "disk_free", -1),
 		until = object_number(n, "certified_until", 0), life = object_number(d->site, "certificate_life", 0),
-		left = until - d->now;
+		left = until - d->now, protocol = object_number(n, "protocol", 0),
+		theirs = object_number(d->server, "protocol", 0);
 	char text[40];
 
 	if (llabs(ahead) >= CLOCK_OFF)
@@ -79,7 +80,13 @@ static void agent(struct doctor *d, const json_t *n, json_t *clocks, json_t *dis
 			name,
 			left <= 0 ? "its certificate has expired"
 				  : "its certificate was not renewed, and expires soon");
-	if (*version && *ours && strcmp(version, ours) != 0)
+	if (protocol && theirs && protocol != theirs)
+		doctor_collect(versions, LEVEL_WARNING,
+			       protocol < theirs ? "install the server's version there, and restart shunt-agent"
+						 : "upgrade the server, which should be the first to be upgraded",
+			       name, "its agent has protocol %lld, the server %lld", (long long)protocol,
+			       (long long)theirs);
+	else if (*version && *ours && strcmp(version, ours) != 0)
 		doctor_collect(versions, LEVEL_WARNING, "install the same version there, and restart shunt-agent", name,
 			       "its agent has version %s, the server %s", version, ours);
 }

@@ -73,7 +73,8 @@ static void shape_see(struct shape *s, const json_t *node)
 	s->speed |= speed_of_node(node) != 1;
 	s->jobs |= json_array_size(json_object_get(node, "jobs")) > 0;
 	s->features |= json_array_size(json_object_get(node, "features")) > 0 || *object_text(node, "class");
-	s->note |= *object_text(node, "note") || *object_text(node, "health") || object_number(node, "drain_at", 0) > 0;
+	s->note |= *object_text(node, "note") || *object_text(node, "health") ||
+		   object_number(node, "drain_at", 0) > 0 || json_is_true(json_object_get(node, "outdated"));
 }
 
 static struct table *shape_table(const struct shape *s)
@@ -182,6 +183,9 @@ static void note_cell(struct table *t, const json_t *node)
 		strbuf_printf(&text, "%s%s", text.n ? ": " : "", note);
 	if (*health)
 		strbuf_printf(&text, "%s%s", text.n ? "; " : "", health);
+	if (json_is_true(json_object_get(node, "outdated")))
+		strbuf_printf(&text, "%solder agent (protocol %lld)", text.n ? "; " : "",
+			      (long long)object_number(node, "protocol", 0));
 	table_cell(t, "%s", strbuf_text(&text));
 	strbuf_fini(&text);
 }

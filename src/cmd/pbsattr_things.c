@@ -206,6 +206,11 @@ void pbsattr_node(struct pbsattrs *a, const json_t *node, enum pbs_family family
 	}
 	if (json_is_number(json_object_get(node, "load")))
 		pbsattr_add(a, "loadave", NULL, PBSATTR_TEXT, "%.2f", json_number_value(json_object_get(node, "load")));
+	if (*object_text(node, "version"))
+		pbsattr_add(a, "pbs_version", NULL, PBSATTR_TEXT, "%s", object_text(node, "version"));
+	if (object_number(node, "protocol", 0))
+		pbsattr_add(a, "protocol", NULL, PBSATTR_TEXT, "%" PRId64 "%s", object_number(node, "protocol", 0),
+			    json_is_true(json_object_get(node, "outdated")) ? " (older than the server's)" : "");
 	if (*object_text(node, "note"))
 		pbsattr_add(a, family == PBS_PRO ? "comment" : "note", NULL, PBSATTR_TEXT, "%s",
 			    object_text(node, "note"));

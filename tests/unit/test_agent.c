@@ -22,8 +22,10 @@
 
 #include "engine/watch.h"
 #include "net/listener.h"
+#include "net/protocol.h"
 #include "run/order.h"
 #include "run/script.h"
+#include "support/paths.h"
 #include "support/wire.h"
 
 static const char *program; /* shunt-agent */
@@ -286,6 +288,20 @@ static long size_of(const struct world *w, const char *name)
 	return stat(path, &st) == 0 ? (long)st.st_size : 0;
 }
 
+static bool logged(const struct world *w, const char *text)
+{
+	char path[96], line[512];
+	bool found = false;
+
+	snprintf(path, sizeof path, "%s.log", w->home);
+	FILE *f = fopen(path, "r");
+	while (f && !found && fgets(line, sizeof line, f))
+		found = strstr(line, text) != NULL;
+	if (f)
+		fclose(f);
+	return found;
+}
+
 static void assert_holds(const char *text, const char *part)
 {
 	if (!text || !strstr(text, part))
@@ -448,7 +464,7 @@ static void test_order(void **state)
 	struct world *w = *state;
 	json_t *hello = greet(w, 1);
 
-	assert_int_equal(json_integer_value(json_object_get(hello, "protocol")), 1);
+	assert_int_equal(json_integer_value(json_object_get(hello, "protocol")), PROTOCOL);
 	assert_true(json_integer_value(json_object_get(hello, "port")) > 0);
 	assert_true(json_string_length(json_object_get(hello, "boot")) > 10);
 	assert_int_equal(json_integer_value(json_object_get(json_object_get(hello, "facts"), "gpus")), 2);
@@ -490,6 +506,46 @@ static void test_order(void **state)
 	TURN_UNTIL(&w->loop, frame_with(w, "refused", "\"8.1\""));
 	assert_holds(frame_with(w, "refused", "\"8.1\""), "not known on this host");
 	assert_false(there(w, "scripts/8.1.SC"));
+}
+
+/* Plays what a server of protocol 1 sent; only names and directories are this test's. */
+static void test_order_of_older_server(void **state)
+{
+	static const char script[] = "[ \"$(cat $PBS_NODEFILE)\" = n1 ] && exit 3\n";
+	struct world *w = *state;
+	json_t *frames = json_load_file(SHUNT_ROOT "/tests/fixtures/frames/server-1.json", 0, NULL);
+	json_t *hello = json_array_get(frames, 0), *o = json_object_get(json_array_get(frames, 1), "order");
+	char path[160];
+
+	assert_non_null(o);
+	json_decref(hello_await(w, 1));
+	json_object_set_new(hello, "servers", json_pack("[s]", w->where));
+	json_object_set_new(json_object_get(hello, "settings"), "root_jobs", json_boolean(geteuid() != 0));
+	json_object_set_new(o, "user", json_string(w->user));
+	json_object_set_new(o, "shell", json_string("/bin/sh"));
+	json_object_set_new(o, "shell_given", json_true());
+	json_object_set_new(o, "workdir", json_string(w->work));
+	snprintf(path, sizeof path, "%s/older", w->work);
+	json_object_set_new(o, "out", json_string(path));
+	json_object_set_new(o, "err", json_string(path));
+	link_pack(now(w)->link, NULL, 0, "O", hello);
+	TURN_UNTIL(&w->loop, frame_with(w, "ping", ""));
+	link_pack(now(w)->link, script, strlen(script), "O", json_array_get(frames, 1));
+	TURN_UNTIL(&w->loop, frame_with(w, "ended", "\"1.1\"") || frame_with(w, "refused", "\"1.1\""));
+	assert_holds(frame_with(w, "ended", "\"1.1\""), "\"status\":3");
+	json_decref(frames);
+}
+
+/* A server without a version is too old: the agent leaves, and says why. */
+static void test_server_too_old(void **state)
+{
+	struct world *w = *state;
+
+	json_decref(hello_await(w, 1));
+	link_pack(now(w)->link, NULL, 0, "{s:s,s:I,s:s}", "t", "welcome", "epoch", (json_int_t)1000, "name", "n1");
+	TURN_UNTIL(&w->loop, w->ends.v[0]->closes);
+	TURN_UNTIL(&w->loop, logged(w, "it has protocol 0, and this agent works with 1 or newer: upgrade the server"));
+	assert_null(frame_with(w, "ping", ""));
 }
 
 static void test_signal_and_clean(void **state)
@@ -752,9 +808,20 @@ static void test_anew(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		WORLD(test_join),     WORLD(test_join_impostor), JOINED(test_order),   JOINED(test_signal_and_clean),
-		JOINED(test_restart), JOINED(test_lost),	 JOINED(test_lease),   JOINED(test_epoch),
-		JOINED(test_sorry),   JOINED(test_removed),	 JOINED(test_renewal), JOINED(test_health),
+		WORLD(test_join),
+		WORLD(test_join_impostor),
+		JOINED(test_order),
+		JOINED(test_order_of_older_server),
+		JOINED(test_server_too_old),
+		JOINED(test_signal_and_clean),
+		JOINED(test_restart),
+		JOINED(test_lost),
+		JOINED(test_lease),
+		JOINED(test_epoch),
+		JOINED(test_sorry),
+		JOINED(test_removed),
+		JOINED(test_renewal),
+		JOINED(test_health),
 		JOINED(test_anew),
 	};
 

@@ -16,6 +16,7 @@
 #include "base/strbuf.h"
 #include "core/job.h"
 #include "net/http.h"
+#include "net/protocol.h"
 #include "plan/plan.h"
 #include "rules/attr.h"
 #include "sched/sched.h"
@@ -103,6 +104,7 @@ static const struct schema amount = {.fields = amount_fields};
 static const struct field server_fields[] = {
 	{"name", .is = REQUIRED | IS_TEXT},
 	{"version", .is = REQUIRED | IS_TEXT},
+	{"protocol", .is = REQUIRED | IS_INT, "what it speaks with agents: docs/protocol.md"},
 	{"state", .is = REQUIRED | IS_TEXT, .words = "active|idle|terminating"},
 	{"policy", .is = REQUIRED | IS_TEXT},
 	{"store", .is = REQUIRED | IS_TEXT, "sqlite or postgres"},
@@ -165,6 +167,7 @@ void api_server(struct server *s, const struct call *c)
 	json_open_object(&j, NULL);
 	json_text(&j, "name", s->instance->name);
 	json_text(&j, "version", VERSION_TEXT);
+	json_int(&j, "protocol", PROTOCOL);
 	json_text(&j, "state",
 		  s->turn->terminating || s->turn->emptying ? "terminating"
 		  : attrs_bool(s->attrs, "scheduling")	    ? "active"

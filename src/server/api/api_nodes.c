@@ -22,6 +22,7 @@
 #include "core/feature.h"
 #include "core/res.h"
 #include "net/http.h"
+#include "net/protocol.h"
 #include "plan/plan.h"
 #include "server/api/api.h"
 #include "server/api/call.h"
@@ -146,6 +147,10 @@ static void agent_show(const struct node_info *n, struct json *j)
 		json_int(j, "certified_until", n->certified);
 	json_text(j, "address", *a->address ? a->address : NULL);
 	json_text(j, "version", *a->version ? a->version : NULL);
+	if (a->protocol) {
+		json_int(j, "protocol", a->protocol);
+		json_bool(j, "outdated", a->protocol < PROTOCOL);
+	}
 	if (a->heard)
 		json_int(j, "heard", a->heard);
 	json_int(j, "since", a->since);
@@ -221,6 +226,8 @@ static const struct field node_fields[] = {
 	{"certified_until", .is = IS_INSTANT, "when its certificate expires"},
 	{"address", .is = IS_TEXT | IS_NULL, "its agent's"},
 	{"version", .is = IS_TEXT | IS_NULL, "its agent's"},
+	{"protocol", .is = IS_INT, "its agent's: docs/protocol.md"},
+	{"outdated", .is = IS_BOOL, "its agent has an older protocol than the server: some jobs can't run there"},
 	{"heard", .is = IS_INSTANT, "when its agent was heard last"},
 	{"since", .is = IS_INSTANT, "when its agent was connected, or lost"},
 	{"connected", .is = IS_BOOL, "its agent"},

@@ -22,6 +22,7 @@
 #include "core/cluster.h"
 #include "core/job.h"
 #include "engine/engine.h"
+#include "net/protocol.h"
 #include "plan/plan.h"
 #include "rules/attr.h"
 #include "rules/gate.h"
@@ -35,12 +36,14 @@
 #include "server/base/stats.h"
 #include "server/base/turn.h"
 #include "server/base/users.h"
+#include "server/base/words.h"
 #include "server/base/work.h"
 #include "server/book/credits.h"
 #include "server/book/ended.h"
 #include "server/book/history.h"
 #include "server/book/quotas.h"
 #include "server/job/attempt.h"
+#include "server/job/classes.h"
 #include "server/job/entry.h"
 #include "server/job/failures.h"
 #include "server/job/jobs.h"
@@ -370,6 +373,19 @@ void dispatch_starts(struct server *s)
 	s->agenda->starts.n = kept;
 }
 
+/* Refuses what an older agent would run otherwise: it ignores the launcher, so that the program
+ * would run once and succeed. */
+static int launcher_check(const struct server *s, const struct attempt *t, struct err *err)
+{
+	const struct agent *a = s->hosts->nodes.v[t->node[0]].agent;
+
+	if (!a || a->protocol >= PROTOCOL_LAUNCHER || !class_is_spmd(s, s->jobs->entries.v[t->job].spec))
+		return 0;
+	return err_set(err, -EPROTO,
+		       "its agent has protocol %d, and jobs of class %s need %d: upgrade shunt-agent there",
+		       a->protocol, word(s, s->jobs->entries.v[t->job].spec->class), PROTOCOL_LAUNCHER);
+}
+
 static void attempt_order(struct server *s, struct attempt *t)
 {
 	struct arena *a = arena_create();
@@ -380,7 +396,13 @@ static void attempt_order(struct server *s, struct attempt *t)
 
 	attempt_tag(s, t->job, t->attempt, tag);
 	t->ordered = true;
-	if (attempt_prepare(s, t, a, &parts, &n, &err) == 0)
+	if (launcher_check(s, t, &err) < 0)
+		dispatch_engine.attempt_refused(
+			s, &(struct refusal){.tag = tag,
+					     .host = names_get(&s->cluster->node_names, (uint32_t)t->node[0]),
+					     .reason = err.text,
+					     .unclear = true});
+	else if (attempt_prepare(s, t, a, &parts, &n, &err) == 0)
 		engine_start(s->engine, parts, n);
 	else
 		dispatch_engine.attempt_refused(s, &(struct refusal){.tag = tag, .reason = err.text});

@@ -26,6 +26,7 @@
 #include "core/reqtext.h"
 #include "core/res.h"
 #include "engine/engine.h"
+#include "net/protocol.h"
 #include "rules/attr.h"
 #include "run/order.h"
 #include "run/script.h"
@@ -406,6 +407,17 @@ static void draft_hosts(const struct server *s, const struct draft *p, struct or
 	}
 }
 
+/* Returns a path that ends in the job's name, as Open MPI expects; agents of protocol 1 would not
+ * make its directory. */
+static const char *nodefile_path(const struct server *s, const struct draft *p, const struct order *o)
+{
+	const struct agent *a = s->hosts->nodes.v[p->t->node[draft_first(p)]].agent;
+
+	if (a && a->protocol < PROTOCOL_NODEFILE)
+		return arena_printf(p->a, "%s/nodes/%s", p->state, p->tag);
+	return arena_printf(p->a, "%s/nodes/%s/%s", p->state, p->tag, o->id);
+}
+
 /* What is different on each host. */
 static int draft_prepare(struct server *s, const struct draft *p, struct part_order *ret, struct err *err)
 {
@@ -419,8 +431,7 @@ static int draft_prepare(struct server *s, const struct draft *p, struct part_or
 	o->foreign.by_name = !p->here;
 	o->lease = p->here ? 0 : p->t->lease;
 	o->spare = arena_printf(p->a, "%s/%s", p->state, p->here ? "undelivered" : "spool");
-	o->nodefile_path =
-		arena_printf(p->a, "%s/nodes/%s/%s", p->state, p->tag, o->id); /* Open MPI wants it named by the job */
+	o->nodefile_path = nodefile_path(s, p, o);
 	if (!p->here || s->instance->multi)
 		o->tmpdir = arena_printf(p->a, "%s/tmp/%s", p->state, p->tag);
 	else if (draft_spans_virtual(s,

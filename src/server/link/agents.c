@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,6 +27,7 @@
 #include "engine/files.h"
 #include "engine/tasks.h"
 #include "net/link.h"
+#include "net/protocol.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
 #include "server/base/log.h"
@@ -45,7 +47,6 @@
 #include "tls/revoked.h"
 
 #define NODE_NONE UINT32_MAX
-#define PROTOCOL 1
 
 /* A link. It outlives its host's claim on it: whoever connects again takes that over. */
 struct visit {
@@ -189,9 +190,18 @@ static void on_hello(struct visit *v, const json_t *hello)
 	struct agent *a = info_of(v)->agent;
 	const json_t *facts = json_object_get(hello, "facts");
 	const char *version = json_string_value(json_object_get(hello, "version"));
+	json_int_t protocol = json_integer_value(json_object_get(hello, "protocol"));
 	struct err err;
 	char from[64];
 
+	if (protocol < PROTOCOL_OLDEST) {
+		err_set(&err, 0,
+			"the agent has protocol %lld, and this server works with %d or newer: upgrade shunt-agent",
+			(long long)protocol, PROTOCOL_OLDEST);
+		server_say(s, "node %s is turned away: %s", name_of(v), err.text);
+		refuse(v, 60, err.text);
+		return;
+	}
 	if (facts_check(facts, &err) < 0) {
 		server_say(s, "node %s says what can't be of itself: %s", name_of(v), err.text);
 		refuse(v, 60, err.text);
@@ -213,11 +223,13 @@ static void on_hello(struct visit *v, const json_t *hello)
 	a->visit = v;
 	v->greeted = true;
 	snprintf(a->version, sizeof a->version, "%s", version ? version : "");
+	a->protocol = protocol < INT_MAX ? (int)protocol : INT_MAX;
 	bool moved = address_set(v, hello);
 
 	welcome(v);
 	node_arrived(s, v->node, facts, moved);
-	server_say(s, "node %s is connected (%s, version %s)", name_of(v), a->address, a->version);
+	server_say(s, "node %s is connected (%s, version %s, protocol %d)", name_of(v), a->address, a->version,
+		   a->protocol);
 	engine_host_up(s->engine, name_of(v), v->link, json_object_get(hello, "inventory"));
 }
 

@@ -26,6 +26,7 @@ struct agent {
 	json_t *facts;	     /* docs/protocol.md; never NULL */
 	char address[80];    /* where its tasks are reached; "": not known */
 	char version[32];    /* of its program */
+	int protocol;	     /* of its last hello (net/protocol.h); 0: none since the server started */
 	int64_t heard_us;    /* its last ping, on the clock that is never set (clock.boot_us) */
 	int64_t heard;	     /* the same as an instant; 0: never */
 	int64_t since;	     /* when the connection began, or was lost */
