@@ -104,12 +104,14 @@ class World:
                 h.write_hosts()
         return self.hosts[name]
 
-    def program(self, name):
+    def program(self, name, build=None):
+        """The path of one of our programs, of this build or of another."""
+        build = build or self.build
         for folder in ("cmd", "server", "agent", "station", "tls", "pmix"):
-            path = f"{self.build}/src/{folder}/{name}"
+            path = f"{build}/src/{folder}/{name}"
             if os.path.exists(path):
                 return path
-        raise RuntimeError(f"there is no {name} in {self.build}")
+        raise RuntimeError(f"there is no {name} in {build}")
 
     def wire_program(self):
         """Built by meson with the tests, else here."""
@@ -396,9 +398,9 @@ def token_of(text):
 class Server(Daemon):
     """shuntd in system mode on a host."""
 
-    def __init__(self, world, host, name="test", nodes="none", heartbeat=1, conf="", store=None, settings=None, up=True):
+    def __init__(self, world, host, name="test", nodes="none", heartbeat=1, conf="", store=None, settings=None, up=True, build=None):
         home = f"{host.base}/server"
-        args = [world.program("shuntd"), "--system", "--foreground", "--nodes", nodes] + (["--store", store] if store else [])
+        args = [world.program("shuntd", build), "--system", "--foreground", "--nodes", nodes] + (["--store", store] if store else [])
         super().__init__(host, f"shuntd@{host.name}", home, args, {"SHUNT_HOME": home})
         os.chmod(home, 0o755)
         with open(home + "/shunt.conf", "w") as f:
@@ -408,7 +410,8 @@ class Server(Daemon):
             self.start()
             self.wait_up()
             for k, v in self.settings.items():
-                self.root("qmgr", "-c", f"set server {k} = {v}")
+                if v is not None:
+                    self.root("qmgr", "-c", f"set server {k} = {v}")
 
     def __call__(self, *args, user=None, host=None, env=None, **more):
         """A command on the server's host (or another), as root or as a user."""
@@ -471,14 +474,14 @@ class Server(Daemon):
 class Agent(Daemon):
     """shunt-agent on a host, joined to a server."""
 
-    def __init__(self, server, host, name=None, env=None, up=True, cpus=None):
+    def __init__(self, server, host, name=None, env=None, up=True, build=None):
         home = f"{host.base}/agent"
         world = host.world
-        super().__init__(host, f"agent@{host.name}", home, [world.program("shunt-agent"), "--foreground"],
+        super().__init__(host, f"agent@{host.name}", home, [world.program("shunt-agent", build), "--foreground"],
                          {"SHUNT_AGENT_HOME": home, **(env or {})})
         os.chmod(home, 0o755)
         self.server = server
-        r = host.run(world.program("shunt-agent"), "--join", f"{server.host.name}:7722", server.token(), "--name", name or host.name,
+        r = host.run(world.program("shunt-agent", build), "--join", f"{server.host.name}:7722", server.token(), "--name", name or host.name,
                      "--no-start", env=self.env)
         if r.code != 0:
             raise RuntimeError(repr(r))

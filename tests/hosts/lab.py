@@ -22,9 +22,10 @@ labs = []
 
 
 class Lab:
-    """A server s1, and hosts n1, n2, ... with agents. BASE in the configuration, and in programs that it names, is the world's directory."""
+    """A server s1, and hosts n1, n2, ... with agents. BASE in the configuration, and in programs that it names, is the world's directory. `builds`: directories of
+    other builds, by the names of the hosts whose daemon is from there."""
 
-    def __init__(self, conf="", programs={}, settings={}, agents=True, hosts=3):
+    def __init__(self, conf="", programs={}, settings={}, agents=True, hosts=3, builds={}):
         self.world = World(BUILD)
         labs.append(self)
         self.names = [f"n{i + 1}" for i in range(hosts)]
@@ -32,9 +33,10 @@ class Lab:
         self.agents = []
         for name, text in programs.items():
             self.program(name, text)
-        self.server = Server(self.world, self.world.host("s1"), conf=conf.replace("BASE", self.world.base), settings={"kill_delay": 1, "start_retry": 1, **settings})
+        self.server = Server(self.world, self.world.host("s1"), conf=conf.replace("BASE", self.world.base), settings={"kill_delay": 1, "start_retry": 1, **settings},
+                             build=builds.get("s1"))
         if agents:
-            self.agents += [Agent(self.server, h) for h in self.hosts]
+            self.agents += [Agent(self.server, h, build=builds.get(h.name)) for h in self.hosts]
 
     def program(self, name, text):
         """A program that is root's, seen from all hosts."""
