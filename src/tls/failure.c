@@ -11,6 +11,11 @@
 #include "base/timetext.h"
 #include "tls/pki_internal.h"
 
+/* Newer than OpenSSL 3.0.2, the oldest that is supported (Ubuntu 22.04; the last two are not in 24.04 either). */
+#undef SSL_R_LEGACY_SIGALG_DISALLOWED_OR_UNSUPPORTED
+#undef SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL
+#undef SSL_R_TLSV1_ALERT_UNKNOWN_PSK_IDENTITY
+
 static int out_of_time(X509_STORE_CTX *store, bool expired, struct err *err)
 {
 	X509 *cert = X509_STORE_CTX_get_current_cert(store);
@@ -87,7 +92,7 @@ static int failure_of_reason(int reason, struct err *err)
 	case SSL_R_UNSUPPORTED_PROTOCOL:
 	case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
 		return err_set(err, -EPROTO, "the other side does not speak TLS 1.3");
-	case SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL:
+	case SSL_AD_REASON_OFFSET + SSL_AD_NO_APPLICATION_PROTOCOL:
 	case SSL_R_NO_APPLICATION_PROTOCOL:
 		return err_set(err, -EPROTO,
 			       "the other side is no Shunt, or of another version: we have no protocol in common");
