@@ -169,6 +169,15 @@ int depends_parse(const char *text, struct depends *ret, struct err *err)
 	return rc;
 }
 
+int depends_count(const char *text)
+{
+	int n = 0;
+
+	for (; *text; text++)
+		n += *text == ':';
+	return n;
+}
+
 void depends_format(const struct depends *d, struct strbuf *out)
 {
 	for (uint32_t i = 0; i < d->n; i++) {

@@ -55,6 +55,8 @@ struct depends {
  * which part, leaves it as it was. */
 int depends_parse(const char *text, struct depends *ret, struct err *err);
 void depends_fini(struct depends *d); /* {0} is empty */
+/* Returns the number of ids in a canonical text. */
+int depends_count(const char *text);
 /* The canonical text, without names of servers. */
 void depends_format(const struct depends *d, struct strbuf *out);
 

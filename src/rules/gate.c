@@ -1,10 +1,15 @@
 /*
  * gate.c - reasons, timers and relations.
  *
- * Whatever a job was told to wait for belongs to its generation: gate_enter() and gate_leave() begin another one, and timers and relations of earlier ones
- * are passed over when they are met.
+ * Jobs wait for others through a waiter: it has the relations, and they are its members. Jobs that share their dependencies, as the elements of an array do,
+ * share one waiter, so that memory is proportional to elements plus relations. A relation belongs to its waiter; until it is met it is in the list of
+ * the job or array that it is about. A waiter without members is freed with all of its relations.
+ *
+ * A timer belongs to its job's generation: gate_enter() and gate_leave() begin another one, and timers of earlier ones are passed over when they are met.
  */
 #include "rules/gate.h"
+
+#include <errno.h>
 
 #include "base/heap.h"
 #include "base/timetext.h"
@@ -19,19 +24,34 @@ struct relations {
 	uint32_t head, tail; /* index + 1; 0: none */
 };
 
+struct target {
+	uint32_t job, group; /* one of them is NONE */
+};
+
 struct relation {
 	uint64_t number; /* what it is about, as it was written */
 	int32_t index;
 	uint8_t kind; /* enum jobid_kind */
 	uint8_t type; /* enum depend_type */
-	uint32_t job, generation;
-	uint32_t next; /* of the same list: index + 1 */
+	bool met;     /* it is in no list any more */
+	struct target about;
+	uint32_t waiter;     /* index + 1 */
+	uint32_t prev, next; /* neighbours in the list of what it is about: index + 1 */
+	uint32_t sibling;    /* next one of the same waiter: index + 1 */
+};
+
+struct waiter {
+	uint32_t unmet;	      /* relations that are not fulfilled */
+	uint32_t relations;   /* the first one, index + 1 */
+	uint32_t first, last; /* members: job + 1; 0: none */
+	uint32_t generation;  /* a share of an earlier one does not count */
 };
 
 struct gate_job {
 	struct relations about;
-	uint32_t unmet; /* relations that are not fulfilled */
-	uint32_t group; /* its array, or NONE */
+	uint32_t waiter;     /* index + 1; 0: it waits for no other job */
+	uint32_t prev, next; /* neighbours among its members: job + 1 */
+	uint32_t group;	     /* its array, or NONE */
 	uint32_t generation;
 	int32_t status;
 	uint16_t block;
@@ -41,24 +61,27 @@ struct gate_job {
 /* An array as a whole. */
 struct group {
 	struct relations about;
+	uint32_t first, count; /* its jobs */
 	uint32_t unstarted, unended;
 	int32_t status; /* the first that is not 0 */
-};
-
-struct target {
-	uint32_t job, group; /* one of them is NONE */
 };
 
 struct gate {
 	VEC(struct gate_job) jobs;
 	VEC(struct group) groups;
 	VEC(struct relation) relations;
-	VEC(uint32_t) spare; /* of relations */
-	struct heap timers;  /* (when, job, generation << 16 | bit) */
+	VEC(uint32_t) spare; /* unused relations */
+	VEC(struct waiter) waiters;
+	VEC(uint32_t) spare_waiters;
+	struct heap timers; /* (when, job, generation << 16 | bit) */
 	VEC(struct target) news;
-	size_t read;	   /* of the news */
+	size_t read;	   /* number of news read */
 	struct target now; /* what is being looked at: */
-	uint32_t at;	   /* the next relation of it, index + 1; 0: none */
+	uint32_t at;	   /* its next relation, index + 1; 0: none */
+	uint32_t parting;  /* the waiter whose members are being freed or doomed, index + 1; 0: none */
+	bool doomed;	   /* they can't run any more, since this relation can't be met: */
+	struct relation fatal;
+	struct depend_fate fate;
 	size_t pending;
 	uint32_t freed; /* see gate_freed() */
 };
@@ -80,6 +103,8 @@ struct gate *gate_clone(const struct gate *g)
 	vec_copy(&t->groups, &g->groups);
 	vec_copy(&t->relations, &g->relations);
 	vec_copy(&t->spare, &g->spare);
+	vec_copy(&t->waiters, &g->waiters);
+	vec_copy(&t->spare_waiters, &g->spare_waiters);
 	vec_copy(&t->timers, &g->timers);
 	vec_copy(&t->news, &g->news);
 	return t;
@@ -93,6 +118,8 @@ void gate_destroy(struct gate *g)
 	vec_free(&g->groups);
 	vec_free(&g->relations);
 	vec_free(&g->spare);
+	vec_free(&g->waiters);
+	vec_free(&g->spare_waiters);
 	heap_fini(&g->timers);
 	vec_free(&g->news);
 	free(g);
@@ -126,12 +153,111 @@ static void block_change(struct gate *g, uint32_t job, unsigned block)
 	x->block = (uint16_t)block;
 }
 
-/* ---- what became of jobs ---- */
+/* ---- waiters ---- */
 
 static struct relations *relations_of(struct gate *g, struct target t)
 {
 	return t.group != NONE ? &g->groups.v[t.group].about : &job_of(g, t.job)->about;
 }
+
+/* Takes a relation out of the list of what it is about. */
+static void relation_unlist(struct gate *g, uint32_t at)
+{
+	struct relation *r = &g->relations.v[at];
+	struct relations *list = relations_of(g, r->about);
+
+	if (r->met)
+		return;
+	r->met = true;
+	*(r->prev ? &g->relations.v[r->prev - 1].next : &list->head) = r->next;
+	*(r->next ? &g->relations.v[r->next - 1].prev : &list->tail) = r->prev;
+	if (g->at == at + 1)
+		g->at = r->next;
+}
+
+static void relation_add(struct gate *g, struct relation r)
+{
+	struct relations *list = relations_of(g, r.about);
+	struct waiter *w = &g->waiters.v[r.waiter - 1];
+	uint32_t at = (uint32_t)g->relations.n;
+
+	r.prev = list->tail;
+	r.sibling = w->relations;
+	if (g->spare.n) {
+		at = g->spare.v[--g->spare.n];
+		g->relations.v[at] = r;
+	} else {
+		vec_push(&g->relations, r);
+	}
+	*(r.prev ? &g->relations.v[r.prev - 1].next : &list->head) = at + 1;
+	list->tail = at + 1;
+	w->relations = at + 1;
+	w->unmet++;
+}
+
+/* Returns index + 1. */
+static uint32_t waiter_create(struct gate *g)
+{
+	uint32_t at = (uint32_t)g->waiters.n;
+
+	if (g->spare_waiters.n)
+		at = g->spare_waiters.v[--g->spare_waiters.n];
+	else
+		vec_push(&g->waiters, (struct waiter){0});
+	return at + 1;
+}
+
+static void waiter_destroy(struct gate *g, uint32_t waiter)
+{
+	struct waiter *w = &g->waiters.v[waiter - 1];
+
+	for (uint32_t at = w->relations; at; at = g->relations.v[at - 1].sibling) {
+		relation_unlist(g, at - 1);
+		vec_push(&g->spare, at - 1);
+	}
+	*w = (struct waiter){.generation = w->generation + 1};
+	vec_push(&g->spare_waiters, waiter - 1);
+}
+
+static void member_add(struct gate *g, uint32_t job, uint32_t waiter)
+{
+	struct gate_job *x = job_of(g, job);
+	struct waiter *w = &g->waiters.v[waiter - 1];
+
+	x->waiter = waiter;
+	x->next = 0;
+	x->prev = w->last;
+	*(w->last ? &g->jobs.v[w->last - 1].next : &w->first) = job + 1;
+	w->last = job + 1;
+}
+
+static void member_remove(struct gate *g, uint32_t job)
+{
+	struct gate_job *x = job_of(g, job);
+	uint32_t waiter = x->waiter;
+	struct waiter *w;
+
+	if (!waiter)
+		return;
+	w = &g->waiters.v[waiter - 1];
+	*(x->prev ? &g->jobs.v[x->prev - 1].next : &w->first) = x->next;
+	*(x->next ? &g->jobs.v[x->next - 1].prev : &w->last) = x->prev;
+	x->waiter = x->prev = x->next = 0;
+	if (w->first)
+		return;
+	if (g->parting == waiter)
+		g->parting = 0;
+	waiter_destroy(g, waiter);
+}
+
+/* From now on its members leave it, one in each step, and no other job joins. */
+static void waiter_part(struct gate *g, uint32_t waiter)
+{
+	g->parting = waiter;
+	g->waiters.v[waiter - 1].generation++;
+}
+
+/* ---- what became of jobs ---- */
 
 static struct depend_fate fate_of(const struct gate *g, struct target t)
 {
@@ -153,7 +279,7 @@ void gate_array(struct gate *g, uint32_t first, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		job_of(g, first + i)->group = (uint32_t)g->groups.n;
-	vec_push(&g->groups, (struct group){.unstarted = count, .unended = count});
+	vec_push(&g->groups, (struct group){.first = first, .count = count, .unstarted = count, .unended = count});
 }
 
 static void tell(struct gate *g, uint32_t job)
@@ -187,6 +313,7 @@ void gate_ended(struct gate *g, uint32_t job, int status)
 	x->fate |= FATE_ENDED;
 	x->status = status;
 	x->generation++;
+	member_remove(g, job);
 	block_change(g, job, 0);
 	if (x->group != NONE) {
 		struct group *a = &g->groups.v[x->group];
@@ -242,46 +369,21 @@ static bool target_find(const struct gate *g, const struct gate_terms *terms, co
 	return true;
 }
 
-static void relation_add(struct gate *g, struct target t, const struct relation *r)
-{
-	struct relations *list;
-	uint32_t at;
-
-	if (g->spare.n) {
-		at = g->spare.v[--g->spare.n];
-		g->relations.v[at] = *r;
-	} else {
-		at = (uint32_t)g->relations.n;
-		vec_push(&g->relations, *r);
-	}
-	g->relations.v[at].next = 0;
-	list = relations_of(g, t);
-	if (list->tail)
-		g->relations.v[list->tail - 1].next = at + 1;
-	else
-		list->head = at + 1;
-	list->tail = at + 1;
-}
-
-static void relate(struct gate *g, uint32_t job, const struct gate_terms *terms, enum depend_type type,
+static void relate(struct gate *g, uint32_t waiter, const struct gate_terms *terms, enum depend_type type,
 		   const struct jobid *id)
 {
 	struct relation r = {.number = id->number,
 			     .index = (int32_t)id->index,
 			     .kind = (uint8_t)id->kind,
 			     .type = (uint8_t)type,
-			     .job = job,
-			     .generation = job_of(g, job)->generation};
-	struct target t;
+			     .waiter = waiter};
 	struct depend_fate fate;
 
-	if (!target_find(g, terms, id, &t))
+	if (!target_find(g, terms, id, &r.about))
 		return; /* judged already */
-	fate = fate_of(g, t);
-	if (depend_judge(type, &fate) != DEPEND_WAITING)
-		return;
-	job_of(g, job)->unmet++;
-	relation_add(g, t, &r);
+	fate = fate_of(g, r.about);
+	if (depend_judge(type, &fate) == DEPEND_WAITING)
+		relation_add(g, r);
 }
 
 struct asked {
@@ -346,22 +448,132 @@ void gate_unmet(const struct gate *g, const struct gate_terms *terms, gate_relat
 }
 
 /* Those that wait until others have been submitted that are to run before them (on:3) wait for another text. */
+static uint32_t waiter_of(struct gate *g, const struct gate_terms *terms, const struct depends *d)
+{
+	uint32_t waiter = waiter_create(g);
+
+	for (uint32_t i = 0; i < d->n; i++) {
+		g->waiters.v[waiter - 1].unmet += d->v[i].type == DEPEND_ON;
+		for (uint32_t k = 0; k < d->v[i].nids && d->v[i].type < DEPEND_BEFORE; k++)
+			relate(g, waiter, terms, d->v[i].type, &d->v[i].id[k]);
+	}
+	return waiter;
+}
+
 static enum depend_state depend_enter(struct gate *g, uint32_t job, const struct gate_terms *terms, struct strbuf *why)
 {
 	enum depend_state state = DEPEND_SATISFIED;
+	struct gate_share *share = terms->share;
 	struct depends d = {0};
 
+	if (share && share->waiter && g->waiters.v[share->waiter - 1].generation == share->generation) {
+		member_add(g, job, share->waiter);
+		return DEPEND_WAITING;
+	}
 	if (depends_parse(terms->depend, &d, NULL) == 0)
 		state = judge(g, terms, &d, NULL);
 	if (state == DEPEND_IMPOSSIBLE && why)
 		judge(g, terms, &d, why);
-	for (uint32_t i = 0; i < d.n && state == DEPEND_WAITING; i++) {
-		job_of(g, job)->unmet += d.v[i].type == DEPEND_ON;
-		for (uint32_t k = 0; k < d.v[i].nids && d.v[i].type < DEPEND_BEFORE; k++)
-			relate(g, job, terms, d.v[i].type, &d.v[i].id[k]);
+	if (state == DEPEND_WAITING) {
+		uint32_t waiter = waiter_of(g, terms, &d);
+		member_add(g, job, waiter);
+		if (share)
+			*share = (struct gate_share){waiter, g->waiters.v[waiter - 1].generation};
 	}
 	depends_fini(&d);
 	return state;
+}
+
+size_t gate_relations(const struct gate *g)
+{
+	return g->relations.n - g->spare.n;
+}
+
+/* ---- circles ---- */
+
+/* A walk along what jobs wait for. Each job, array and waiter is visited once. */
+struct walk {
+	const struct gate *g;
+	bool *job, *group, *waiter; /* those that were visited */
+	const bool *goal;
+	VEC(struct target) next;
+	int64_t steps; /* left */
+};
+
+/* Returns true if it is one of those that are looked for. */
+static bool walk_job(struct walk *w, uint32_t job)
+{
+	const struct gate *g = w->g;
+	uint32_t waiter;
+
+	w->steps--;
+	if (job >= g->jobs.n || w->job[job])
+		return false;
+	w->job[job] = true;
+	waiter = g->jobs.v[job].waiter;
+	if (waiter && !w->waiter[waiter - 1]) {
+		w->waiter[waiter - 1] = true;
+		for (uint32_t at = g->waiters.v[waiter - 1].relations; at; at = g->relations.v[at - 1].sibling) {
+			w->steps--;
+			if (!g->relations.v[at - 1].met)
+				vec_push(&w->next, g->relations.v[at - 1].about);
+		}
+	}
+	return w->goal[job];
+}
+
+static bool walk_group(struct walk *w, uint32_t group)
+{
+	const struct group *x = &w->g->groups.v[group];
+	bool found = false;
+
+	if (w->group[group])
+		return false;
+	w->group[group] = true;
+	for (uint32_t i = 0; i < x->count && !found && w->steps > 0; i++)
+		found = walk_job(w, x->first + i);
+	return found;
+}
+
+static void walk_begin(struct walk *w, const struct gate_terms *terms)
+{
+	struct depends d = {0};
+	struct target t;
+
+	if (!terms->depend || depends_parse(terms->depend, &d, NULL) < 0)
+		return;
+	for (uint32_t i = 0; i < d.n; i++)
+		for (uint32_t k = 0; k < d.v[i].nids && d.v[i].type < DEPEND_BEFORE; k++)
+			if (target_find(w->g, terms, &d.v[i].id[k], &t))
+				vec_push(&w->next, t);
+	depends_fini(&d);
+}
+
+int gate_reaches(const struct gate *g, const struct gate_terms *terms, const uint32_t *jobs, size_t njobs,
+		 int64_t steps)
+{
+	bool *goal = mem_zalloc(g->jobs.n + 1), found = false;
+	struct walk w = {.g = g,
+			 .job = mem_zalloc(g->jobs.n + 1),
+			 .group = mem_zalloc(g->groups.n + 1),
+			 .waiter = mem_zalloc(g->waiters.n + 1),
+			 .goal = goal,
+			 .steps = steps};
+
+	for (size_t i = 0; i < njobs; i++)
+		if (jobs[i] < g->jobs.n)
+			goal[jobs[i]] = true;
+	walk_begin(&w, terms);
+	while (w.next.n && !found && w.steps > 0) {
+		struct target t = w.next.v[--w.next.n];
+		found = t.group != NONE ? walk_group(&w, t.group) : walk_job(&w, t.job);
+	}
+	free(goal);
+	free(w.job);
+	free(w.group);
+	free(w.waiter);
+	vec_free(&w.next);
+	return found ? 1 : w.steps > 0 ? 0 : -E2BIG;
 }
 
 /* ---- who waits ---- */
@@ -376,7 +588,7 @@ void gate_leave(struct gate *g, uint32_t job)
 	struct gate_job *x = job_of(g, job);
 
 	x->generation++;
-	x->unmet = 0;
+	member_remove(g, job);
 	block_change(g, job, 0);
 }
 
@@ -437,14 +649,12 @@ int64_t gate_next(const struct gate *g)
 
 bool gate_has_news(const struct gate *g)
 {
-	return g->at || g->read < g->news.n;
+	return g->parting || g->at || g->read < g->news.n;
 }
 
-/* The next list that is to be looked at, taken from its owner. */
+/* The next list that is to be looked at. */
 static bool news_open(struct gate *g)
 {
-	struct relations *list;
-
 	if (g->read == g->news.n)
 		return false;
 	g->now = g->news.v[g->read++];
@@ -452,9 +662,7 @@ static bool news_open(struct gate *g)
 		vec_clear(&g->news);
 		g->read = 0;
 	}
-	list = relations_of(g, g->now);
-	g->at = list->head;
-	*list = (struct relations){0};
+	g->at = relations_of(g, g->now)->head;
 	return true;
 }
 
@@ -465,38 +673,43 @@ static void why_doomed(const struct relation *r, const struct depend_fate *fate,
 	depend_explain(r->type, &id, fate, DEPEND_IMPOSSIBLE, why);
 }
 
+/* One of the jobs whose waiter has nothing left to wait for. */
+static enum gate_news member_part(struct gate *g, uint32_t *ret_job, struct strbuf *why)
+{
+	bool doomed = g->doomed;
+
+	*ret_job = g->waiters.v[g->parting - 1].first - 1;
+	member_remove(g, *ret_job);
+	if (doomed && why)
+		why_doomed(&g->fatal, &g->fate, why);
+	if (!doomed)
+		gate_unblock(g, *ret_job, BLOCK_DEPEND);
+	return doomed ? NEWS_DOOMED : NEWS_FREED;
+}
+
 enum gate_news gate_news(struct gate *g, uint32_t *ret_job, struct strbuf *why)
 {
-	struct depend_fate fate;
 	enum depend_state state;
-	struct relation r;
-	uint32_t at;
+	struct relation *r;
+	struct waiter *w;
 
+	if (g->parting)
+		return member_part(g, ret_job, why);
 	if (!g->at)
 		return news_open(g) ? NEWS_STEP : NEWS_NONE;
-	at = g->at - 1;
-	r = g->relations.v[at];
-	g->at = r.next;
-	fate = fate_of(g, g->now);
-	state = depend_judge(r.type, &fate);
-	vec_push(&g->spare, at);
-
-	struct gate_job *x = &g->jobs.v[r.job];
-
-	if (x->generation != r.generation)
-		return NEWS_STEP;
+	r = &g->relations.v[g->at - 1];
+	g->fate = fate_of(g, g->now);
+	state = depend_judge(r->type, &g->fate);
 	if (state == DEPEND_WAITING) {
-		relation_add(g, g->now, &r);
+		g->at = r->next;
 		return NEWS_STEP;
 	}
-	*ret_job = r.job;
-	if (state == DEPEND_IMPOSSIBLE) {
-		if (why)
-			why_doomed(&r, &fate, why);
-		return NEWS_DOOMED;
-	}
-	if (--x->unmet > 0)
+	relation_unlist(g, g->at - 1);
+	w = &g->waiters.v[r->waiter - 1];
+	g->doomed = state == DEPEND_IMPOSSIBLE;
+	if (--w->unmet > 0 && !g->doomed)
 		return NEWS_STEP;
-	gate_unblock(g, r.job, BLOCK_DEPEND);
-	return NEWS_FREED;
+	g->fatal = *r;
+	waiter_part(g, r->waiter);
+	return member_part(g, ret_job, why);
 }

@@ -6,7 +6,8 @@
  * in the scheduler accordingly. How many of the eligible ones may run at once is another matter: limit.h.
  *
  * A dependency is taken apart into relations to single jobs or whole arrays. Each waits in the list of the one it is about and is judged when that starts or
- * ends: the work is proportional to the relations, and comes in steps, so that thousands that wait for one job hold nobody up.
+ * ends: the work is proportional to the relations, and comes in steps, so that thousands that wait for one job hold nobody up. Jobs with the same dependencies
+ * share their relations.
  *
  * Jobs are numbers from 0, as in core/cluster.h. Everything is derived: nothing of it is stored. A clone goes on by itself, as a forecast does.
  */
@@ -54,6 +55,11 @@ typedef bool (*gate_find)(void *context, const struct jobid *id, uint32_t *ret_j
 /* What became of a job that find() does not know; `gone` if nobody does. */
 typedef struct depend_fate (*gate_past)(void *context, const struct jobid *id);
 
+/* Where jobs with the same dependencies find each other: {0} at first, then the gate's. */
+struct gate_share {
+	uint32_t waiter, generation;
+};
+
 /* A job as it begins to wait. */
 struct gate_terms {
 	unsigned block;	    /* reasons that are not in what follows */
@@ -62,11 +68,17 @@ struct gate_terms {
 	gate_find find;
 	gate_past past; /* or NULL: nothing is known of others */
 	void *context;
+	struct gate_share *share; /* of all jobs with this very text, which wait for the others together; or NULL */
 };
 
 /* A job begins to wait, or waits under other terms from now on. IMPOSSIBLE: its dependencies can't be fulfilled any more, and `why` (may be NULL) says which. */
 enum depend_state gate_enter(struct gate *g, uint32_t job, const struct gate_terms *terms, int64_t now,
 			     struct strbuf *why);
+size_t gate_relations(const struct gate *g); /* number of relations in memory */
+/* Returns 1 if a job with these dependencies would wait, through any number of others, for one of `jobs`, 0 if not; -E2BIG after that many steps, which are
+ * jobs and relations. Relations that are fulfilled do not count: they stay so. */
+int gate_reaches(const struct gate *g, const struct gate_terms *terms, const uint32_t *jobs, size_t njobs,
+		 int64_t steps);
 /* It waits no longer: nothing blocks it. */
 void gate_leave(struct gate *g, uint32_t job);
 unsigned gate_blocks(const struct gate *g, uint32_t job); /* enum block; 0: it is eligible */

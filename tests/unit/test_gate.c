@@ -1,6 +1,7 @@
 /*
  * test_gate.c - what keeps jobs from the scheduler: reasons, times, dependencies.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -173,6 +174,122 @@ static void altered_terms_replace_the_old(void **state)
 	gate_destroy(g);
 }
 
+/* The elements of an array wait by one list, whatever becomes of some of them. */
+static void elements_share_their_relations(void **state)
+{
+	struct gate_share share = {0};
+	struct gate_terms terms = {.depend = "afterok:1:2:3:4", .find = find, .share = &share};
+	struct gate *g = gate_create();
+	struct heard h;
+
+	gate_array(g, 10, 20);
+	for (uint32_t i = 10; i < 30; i++)
+		assert_int_equal(gate_enter(g, i, &terms, 1000, NULL), DEPEND_WAITING);
+	assert_int_equal(gate_relations(g), 4);
+	gate_leave(g, 12);
+	enter(g, 13, 0, 0, "afterany:1", NULL); /* altered: alone from now on */
+	assert_int_equal(gate_relations(g), 5);
+	for (uint32_t i = 1; i < 4; i++)
+		gate_ended(g, i, 0);
+	h = hear(g);
+	assert_int_equal(h.freed, 1);
+	assert_int_equal(h.last_freed, 13);
+	gate_ended(g, 4, 0);
+	h = hear(g);
+	assert_int_equal(h.freed, 18);
+	assert_int_equal(h.last_freed, 29);
+	assert_int_equal(gate_relations(g), 0);
+	assert_int_equal(gate_enter(g, 12, &terms, 1000, NULL), DEPEND_SATISFIED); /* the share is of the past */
+	gate_destroy(g);
+}
+
+static void elements_are_doomed_together(void **state)
+{
+	struct gate_share share = {0};
+	struct gate_terms terms = {.depend = "afterok:1:2", .find = find, .share = &share};
+	struct gate *g = gate_create();
+	struct heard h;
+
+	for (uint32_t i = 10; i < 15; i++)
+		gate_enter(g, i, &terms, 1000, NULL);
+	gate_started(g, 1);
+	gate_ended(g, 1, 3);
+	h = hear(g);
+	assert_int_equal(h.doomed, 5);
+	assert_int_equal(h.last_doomed, 14);
+	assert_int_equal(gate_relations(g), 0);
+	strbuf_fini(&h.why);
+	gate_destroy(g);
+}
+
+/* However often a job is altered, it has one list. */
+static void altering_keeps_nothing(void **state)
+{
+	struct gate *g = gate_create();
+
+	for (int i = 0; i < 1000; i++)
+		enter(g, 10, 0, 0, "afterok:1:2:3", NULL);
+	assert_int_equal(gate_relations(g), 3);
+	gate_leave(g, 10);
+	assert_int_equal(gate_relations(g), 0);
+	gate_destroy(g);
+}
+
+/* Number n is job n. */
+static bool find_single(void *context, const struct jobid *id, uint32_t *ret_job, bool *ret_whole)
+{
+	*ret_whole = false;
+	*ret_job = (uint32_t)id->number;
+	return true;
+}
+
+#define LEVELS 14
+#define WIDE 6
+
+/* Levels of jobs, each of which waits for all of the level before: the ways through them are 6^14, the relations few. */
+static void circles_are_found_in_a_step_for_each_relation(void **state)
+{
+	char text[200];
+	struct gate_terms terms = {.find = find_single, .depend = text};
+	struct gate *g = gate_create();
+
+	for (uint32_t level = 1; level < LEVELS; level++)
+		for (uint32_t k = 0; k < WIDE; k++) {
+			int n = snprintf(text, sizeof text, "afterok");
+			for (uint32_t i = 0; i < WIDE; i++)
+				n += snprintf(text + n, sizeof text - (size_t)n, ":%u", (level - 1) * WIDE + i + 1);
+			gate_enter(g, level * WIDE + k + 1, &terms, 1000, NULL);
+		}
+	snprintf(text, sizeof text, "afterok:%d", LEVELS * WIDE);
+	assert_int_equal(gate_reaches(g, &terms, &(uint32_t){1}, 1, 2 * LEVELS * WIDE * WIDE), 1);
+	assert_int_equal(gate_reaches(g, &terms, &(uint32_t){LEVELS * WIDE - 1}, 1, 2 * LEVELS * WIDE * WIDE), 0);
+	assert_int_equal(gate_reaches(g, &terms, &(uint32_t){99}, 1, 10), -E2BIG);
+	gate_ended(g, 1, 0);
+	hear(g);
+	assert_int_equal(gate_reaches(g, &terms, &(uint32_t){1}, 1, 2 * LEVELS * WIDE * WIDE), 0);
+	gate_destroy(g);
+}
+
+/* A chain of any length; through an array that is meant as a whole, whichever element goes on. */
+static void circles_of_any_length_are_found(void **state)
+{
+	struct gate_terms terms = {.find = find, .depend = "afterok:49"};
+	struct gate *g = gate_create();
+	char text[20];
+
+	gate_array(g, 50, 3);
+	for (uint32_t i = 2; i < 50; i++) {
+		snprintf(text, sizeof text, "afterok:%u", i - 1);
+		enter(g, i, 0, 0, text, NULL);
+	}
+	enter(g, 1, 0, 0, "afterany:50[]", NULL);
+	enter(g, 52, 0, 0, "after:60", NULL);
+	assert_int_equal(gate_reaches(g, &terms, &(uint32_t){60}, 1, 1000), 1);
+	assert_int_equal(gate_reaches(g, &terms, &(uint32_t){51}, 1, 1000), 1);
+	assert_int_equal(gate_reaches(g, &terms, &(uint32_t){61}, 1, 1000), 0);
+	gate_destroy(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -182,6 +299,11 @@ int main(void)
 		cmocka_unit_test(what_is_impossible_is_doomed_once),
 		cmocka_unit_test(an_array_counts_as_one_job),
 		cmocka_unit_test(altered_terms_replace_the_old),
+		cmocka_unit_test(elements_share_their_relations),
+		cmocka_unit_test(elements_are_doomed_together),
+		cmocka_unit_test(altering_keeps_nothing),
+		cmocka_unit_test(circles_are_found_in_a_step_for_each_relation),
+		cmocka_unit_test(circles_of_any_length_are_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,7 +56,7 @@
 #include "server/site/who.h"
 #include "store/store.h"
 
-#define DEPTH_MAX 32 /* of a chain of dependencies, when looking for a circle */
+#define RELATIONS_MAX 1000000 /* relations to other jobs that one request may set */
 
 static bool runs(const struct server *s, uint32_t id)
 {
@@ -485,27 +485,6 @@ static int overlay(json_t *o, const json_t *args, bool running, struct err *err)
 	return 0;
 }
 
-/* Whether those jobs wait for this one, in the end. */
-static bool waits_for(struct server *s, const char *depend, uint64_t number, int depth)
-{
-	struct depends d = {0};
-	bool found = false;
-
-	if (!depend || depth == 0 || depends_parse(depend, &d, NULL) < 0)
-		return false;
-	for (uint32_t i = 0; i < d.n && !found; i++)
-		for (uint32_t k = 0; k < d.v[i].nids && !found && d.v[i].type < DEPEND_BEFORE; k++) {
-			const struct jobid *id = &d.v[i].id[k];
-			struct array *a = array_find(s, id->number);
-			uint32_t other = a ? a->first : 0;
-			found = id->number == number;
-			if (!found && (a || entry_find(s, id->number, id->index, &other)) && !entry_ended(s, other))
-				found = waits_for(s, s->jobs->entries.v[other].spec->depend, number, depth - 1);
-		}
-	depends_fini(&d);
-	return found;
-}
-
 static void last_forget(struct change *c)
 {
 	spec_unref(c->last.from);
@@ -536,6 +515,20 @@ static int terms_keep(const struct spec *old, struct spec *p, struct err *err)
 			"what a job with a budget asks for was agreed when it was submitted: submit another one");
 	spec_rare(p)->libra = old->rare->libra;
 	return 0;
+}
+
+/* Jobs that are altered one by one have texts of their own, unlike the elements of an array. */
+static int relations_count(struct change *c, const struct spec *old, struct spec *p, struct err *err)
+{
+	if (p->depend && (!old->depend || strcmp(old->depend, p->depend) != 0))
+		c->relations += depends_count(p->depend);
+	if (p->depend && c->model && c->model->depend && strcmp(c->model->depend, p->depend) == 0)
+		p->share = c->model->share;
+	return c->relations <= RELATIONS_MAX
+		       ? 0
+		       : err_code(err, CODE_REFUSED,
+				  "depend: one request sets at most %d relations: alter fewer jobs at once",
+				  RELATIONS_MAX);
 }
 
 /* Works out what a job is altered to, into c->last. */
@@ -575,9 +568,9 @@ static int alter_read(struct change *c, uint32_t id, struct err *err)
 	else if (rc == 0 && x.spec->qos)
 		access_preempt(s->objects, word(s, x.spec->qos), &x.spec->kind, &x.spec->powers);
 	if (rc == 0 && !runs(s, id))
-		rc = alter_check(s, &owner, &x, may(s, c->w, ACT_EXCEED, old), c->arena, err);
-	if (rc == 0 && waits_for(s, x.spec->depend, job_key_number(s->jobs->entries.v[id].key), DEPTH_MAX))
-		rc = err_code(err, CODE_REFUSED, "depend: it would wait for itself");
+		rc = alter_check(s, &owner, id, &x, may(s, c->w, ACT_EXCEED, old), c->arena, err);
+	if (rc == 0)
+		rc = relations_count(c, old, x.spec, err);
 	if (rc == 0) {
 		x.spec->created = old->created;
 		x.spec->origin = old->origin;
@@ -665,6 +658,9 @@ static int do_alter(struct change *c, uint32_t id, struct err *err)
 	if (p.spec->priority != e->spec->priority)
 		owner_add(c, p.spec->owner);
 	entry_alter(s, id, &p);
+	p.spec->refs++;
+	spec_unref(c->model);
+	c->model = p.spec;
 	hookrank_again(s, id);
 	c->last.as = e->key;
 	return 0;
@@ -683,6 +679,8 @@ void change_end(struct change *c)
 	for (size_t i = 0; i < c->owners.n; i++)
 		reorder_later(c->s, c->owners.v[i]);
 	vec_free(&c->owners);
+	spec_unref(c->model);
+	c->model = NULL;
 }
 
 /* ---- which ---- */

@@ -182,12 +182,15 @@ static int confirm(struct server *s, const struct submit_work *w, bool before, s
 	for (size_t i = 0; i < w->jobs.n && before; i++) {
 		const struct spec *p = w->jobs.v[i].spec;
 		size_t depend = p->depend ? strlen(p->depend) : 0;
-		int rc = depend_check(s, &w->who, w->jobs.v[i].spec, err);
+		int rc = depend_check(s, &w->who, w->jobs.v[i].spec, submission_count(&w->jobs.v[i]), err);
 		if (rc < 0)
 			return w->bulk ? err_prefix(err, rc, "jobs[%zu]", i) : rc;
 		if (i < w->staged && depend != (p->depend ? strlen(p->depend) : 0)) /* less is left of it */
 			intake_record(s, w->first + i, &w->jobs.v[i]);
 	}
+	int rc = before ? before_check(s, w->jobs.v, w->jobs.n, err) : 0;
+	if (rc < 0)
+		return rc;
 	return quotas_take(s, &w->bill, job_key(w->first, -1), err);
 }
 

@@ -31,6 +31,8 @@ struct change {
 		bool running;
 	} last;
 	VEC(uint32_t) owners; /* words: users whose jobs have other priorities now */
+	struct spec *model; /* what a job was altered to last: one with the same dependencies waits together with it */
+	int64_t relations;  /* relations to other jobs that it has set so far */
 };
 
 struct action_kind {

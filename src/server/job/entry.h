@@ -116,6 +116,7 @@ struct entry {
 	bool billed;  /* of one that runs: its owner wants it run again, and pays for this attempt */
 	bool broken;  /* a part of its history could not be read */
 	bool leaving; /* it is in jobs.leaving; derived */
+	bool watches; /* those it depends on are kept for it (jobs.dependents); derived */
 	bool fresh;   /* being submitted: its record, written last, says whether it began as held */
 };
 

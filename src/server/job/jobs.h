@@ -74,8 +74,8 @@ struct jobs {
 	VEC(struct queue *) queue_by_word; /* the same by their names' words; NULL: no queue */
 	struct map tallies;		   /* words of queue and user -> index + 1 into tally */
 	VEC(struct tally) tally;
-	struct map dependents; /* number -> index + 1 into dependent_lists */
-	VEC(job_vec) dependent_lists;
+	struct map dependents;	 /* number -> how many specs of jobs that have not ended depend on it */
+	int64_t related;	 /* sum of these */
 	struct map restarts;	 /* number -> core id of the latest job that restarts from its checkpoint */
 	struct keys *keys;	 /* keys.c */
 	struct map script_files; /* id -> struct script_file * of the file that this server wrote (prepare.c) */

@@ -71,6 +71,7 @@ struct spec *spec_copy(const struct spec *p)
 	struct spec *x = memcpy(slab_take(&specs, n), p, n);
 
 	x->refs = 1;
+	x->watchers = 0;
 	x->array = false;
 	x->array_text = NULL;
 	if (p->rare != &nothing_rare) {

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "core/reqtext.h"
+#include "rules/gate.h"
 #include "rules/libra.h"
 #include "rules/quota.h"
 
@@ -57,8 +58,10 @@ struct spec {
 	const struct spec_rare *rare; /* shared by those that have nothing of it; written by spec_rare() */
 	uint64_t script;	      /* in the store; 0: none */
 	uint32_t request;	      /* UINT32_MAX: the cluster has nothing of the kind */
-	uint32_t allowed; /* nodes that suit it (rules/partition.h): a partition's, or NODES_ALL for shared ones */
-	uint32_t layout;  /* hosts.layout by which these two were found */
+	uint32_t allowed;  /* nodes that suit it (rules/partition.h): a partition's, or NODES_ALL for shared ones */
+	uint32_t layout;   /* hosts.layout by which these two were found */
+	uint32_t watchers; /* jobs that count in jobs.dependents by `depend`; derived */
+	struct gate_share share; /* by which jobs with this very `depend` wait together; derived */
 	int16_t priority;
 	uint8_t kind, powers;
 	uint8_t mail; /* enum mail_point */

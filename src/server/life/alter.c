@@ -14,6 +14,7 @@
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
 #include "server/life/block.h"
+#include "server/life/depend.h"
 #include "server/life/walltime.h"
 #include "server/server.h"
 #include "store/store.h"
@@ -22,10 +23,12 @@ void entry_alter(struct server *s, uint32_t id, const struct payload *p)
 {
 	const struct job *job = entry_job(s, id);
 	const struct spec *old = s->jobs->entries.v[id].spec;
+	bool watched = s->jobs->entries.v[id].watches;
 	bool longer = entry_running(s, id) && old->walltime != p->spec->walltime;
 	bool waits = job->state <= STATE_ALLOCATED, queued = job_waits(job) && asks_otherwise(old, p->spec);
 
 	total_count(s, old, -1);
+	depend_unwatch(s, id);
 	if (queued)
 		sched_withdraw(s->sched, id, s->clock->now);
 	entry_event(s, id, EVENT_ALTER, p);
@@ -34,6 +37,8 @@ void entry_alter(struct server *s, uint32_t id, const struct payload *p)
 	if (longer)
 		walltime_changed(s, id);
 	total_count(s, p->spec, 1);
+	if (watched)
+		depend_watch(s, id);
 	if (waits)
 		block_begin(s, id);
 }

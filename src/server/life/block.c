@@ -42,6 +42,8 @@
 #include "server/server.h"
 #include "server/settings/remotes.h"
 
+#define WALK_MAX 1000000 /* jobs and relations that are looked at for a circle: some 30 ms */
+
 /* ---- what is asked of the gate ---- */
 
 static bool find(void *context, const struct jobid *id, uint32_t *ret_job, bool *ret_whole)
@@ -112,8 +114,8 @@ void block_begin(struct server *s, uint32_t id)
 	t.block = e->holds | standing(s, e->spec);
 	if (failures_update(s, id))
 		t.retry = e->failures->until;
-	if (t.depend)
-		depend_watch(s, id);
+	t.share = &e->spec->share;
+	depend_watch(s, id);
 	if (gate_enter(s->gate, id, &t, s->clock->now, &why) == DEPEND_IMPOSSIBLE)
 		job_end_waiting(s, id, END_DEPEND, &(struct payload){.text = strbuf_text(&why)});
 	else
@@ -170,6 +172,21 @@ void block_unmet(struct server *s, uint32_t id, gate_relation relation, void *co
 	struct gate_terms t = terms_of(s, s->jobs->entries.v[id].spec);
 
 	gate_unmet(s->gate, &t, relation, context);
+}
+
+int block_circle_check(struct server *s, const struct spec *p, const uint32_t *jobs, size_t njobs, struct err *err)
+{
+	struct gate_terms t = terms_of(s, p);
+	int rc = gate_reaches(s->gate, &t, jobs, njobs, WALK_MAX);
+
+	if (rc > 0)
+		return err_code(err, CODE_REFUSED, "depend: it would wait for itself");
+	if (rc < 0)
+		return err_code(
+			err, CODE_REFUSED,
+			"depend: what those jobs wait for is too much to look for a circle: more than %d relations",
+			WALK_MAX);
+	return 0;
 }
 
 const struct gate *block_foresee(struct server *s, struct forecast *f, const struct spec *p)

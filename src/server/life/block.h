@@ -5,6 +5,7 @@
 #define SERVER_LIFE_BLOCK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "rules/gate.h"
@@ -12,6 +13,7 @@
 struct object;
 struct server;
 struct array;
+struct err;
 struct forecast;
 struct spec;
 
@@ -32,6 +34,9 @@ void block_unmet(struct server *s, uint32_t id, gate_relation relation, void *co
 void block_limits(struct server *s);
 void block_forget(struct server *s, const struct object *x); /* one that is about to be removed has none any more */
 void block_array(struct server *s, const struct array *a);
+
+/* Refuses dependencies by which a job would wait, through others, for one of `jobs`. */
+int block_circle_check(struct server *s, const struct spec *p, const uint32_t *jobs, size_t njobs, struct err *err);
 
 /* The job server.scratch is submitted to a forecast by its spec, as it would be to the server. Returns the forecast's gate, which is the forecast's. */
 const struct gate *block_foresee(struct server *s, struct forecast *f, const struct spec *p);

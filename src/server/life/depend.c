@@ -4,9 +4,8 @@
 #include <stdint.h>
 
 #include "base/map.h"
-#include "base/vec.h"
 #include "core/depend.h"
-#include "plan/plan.h"
+#include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
 #include "server/life/depend.h"
@@ -41,20 +40,42 @@ struct depend_fate depend_past(void *context, const struct jobid *id)
 	return rc == 0 && p.rows > 0 ? p.fate : (struct depend_fate){.gone = true};
 }
 
-void depend_watch(struct server *s, uint32_t id)
+/* Adds to what each job counts that a text names. */
+static void dependents_count(struct server *s, const char *depend, int change)
 {
 	struct depends d = {0};
 
-	if (depends_parse(s->jobs->entries.v[id].spec->depend, &d, NULL) < 0)
+	if (depends_parse(depend, &d, NULL) < 0)
 		return;
 	for (uint32_t i = 0; i < d.n; i++)
 		for (uint32_t k = 0; k < d.v[i].nids; k++) {
-			uint64_t *at = map_at(&s->jobs->dependents, d.v[i].id[k].number);
-			if (*at == 0) {
-				vec_push(&s->jobs->dependent_lists, (job_vec){0});
-				*at = s->jobs->dependent_lists.n;
-			}
-			vec_push(&s->jobs->dependent_lists.v[*at - 1], id);
+			uint64_t *n = map_at(&s->jobs->dependents, d.v[i].id[k].number);
+			*n += (uint64_t)(int64_t)change;
+			s->jobs->related += change;
+			if (*n == 0)
+				map_remove(&s->jobs->dependents, d.v[i].id[k].number);
 		}
 	depends_fini(&d);
+}
+
+void depend_watch(struct server *s, uint32_t id)
+{
+	struct entry *e = &s->jobs->entries.v[id];
+
+	if (e->watches || !e->spec->depend)
+		return;
+	e->watches = true;
+	if (e->spec->watchers++ == 0)
+		dependents_count(s, e->spec->depend, 1);
+}
+
+void depend_unwatch(struct server *s, uint32_t id)
+{
+	struct entry *e = &s->jobs->entries.v[id];
+
+	if (!e->watches)
+		return;
+	e->watches = false;
+	if (--e->spec->watchers == 0)
+		dependents_count(s, e->spec->depend, -1);
 }

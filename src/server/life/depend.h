@@ -10,7 +10,9 @@
 
 struct server;
 
-void depend_watch(struct server *s, uint32_t id); /* those it depends on are not forgotten before it has ended */
+/* Keeps the jobs that it depends on from being forgotten, until depend_unwatch(): it has ended, or its spec is about to be replaced. */
+void depend_watch(struct server *s, uint32_t id);
+void depend_unwatch(struct server *s, uint32_t id);
 /* What became of a job that is forgotten, by the history; `gone`: that does not have it either. `context` is the server (rules/gate.h). */
 struct depend_fate depend_past(void *context, const struct jobid *id);
 

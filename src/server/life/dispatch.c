@@ -50,6 +50,7 @@
 #include "server/job/spec.h"
 #include "server/job/usage.h"
 #include "server/life/block.h"
+#include "server/life/depend.h"
 #include "server/life/dispatch.h"
 #include "server/life/erase.h"
 #include "server/life/foresee.h"
@@ -265,6 +266,7 @@ static void settle_once(struct server *s)
 		struct entry *e = &s->jobs->entries.v[id];
 		struct array *a = array_find(s, job_key_number(e->key));
 		foresee_forget(s, id);
+		depend_unwatch(s, id);
 		total_count(s, e->spec, -1);
 		s->turn->route = true; /* its queue has room for another */
 		if (a)

@@ -50,18 +50,10 @@ static void output_forget(const struct server *s, uint32_t id)
 	}
 }
 
-/* A job nobody waits for may go. Those that have ended leave the list for good, so that however many there were, each is looked at once. */
-static bool is_awaited(struct server *s, uint64_t number)
+/* A job that others depend on stays. */
+static bool is_awaited(const struct server *s, uint64_t number)
 {
-	uint64_t at;
-	job_vec *v;
-
-	if (!map_get(&s->jobs->dependents, number, &at) || at == 0)
-		return false;
-	v = &s->jobs->dependent_lists.v[at - 1];
-	while (v->n && (!s->jobs->entries.v[v->v[v->n - 1]].spec || entry_ended(s, v->v[v->n - 1])))
-		v->n--;
-	return v->n > 0;
+	return map_get(&s->jobs->dependents, number, &(uint64_t){0});
 }
 
 void script_unref(struct server *s, uint64_t script)

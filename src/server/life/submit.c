@@ -57,6 +57,11 @@
 #include "server/site/who.h"
 #include "store/store.h"
 
+#define DEPEND_PRODUCT_MAX 10000000 /* jobs x ids that one text may relate */
+#define RELATIONS_MAX 20000000	    /* relations in memory: with their texts some 60 bytes each */
+#define BEFORE_MAX 1000		    /* ids after before... in one request, */
+#define BEFORE_JOBS_MAX 2000	    /* ... and its jobs: all of them begin in one turn */
+#define BEFORE_TEXT_MAX 1048576	    /* characters of what those that are named depend on already */
 #define PAST_MOST 100 /* jobs of a dependency that are looked for in the history: each is a question to the database */
 
 /* ---- the site, as rules/admit.h sees it ---- */
@@ -271,14 +276,33 @@ static char *depend_text(const struct depends *d)
 	return text.text; /* its own buffer, or NULL */
 }
 
-int depend_check(struct server *s, const struct asker *who, struct spec *p, struct err *err)
+/* What was accepted can be restored: what it takes in memory is bounded before it is stored. */
+static int relations_check(const struct server *s, const struct depends *d, int64_t count, struct err *err)
+{
+	int64_t ids = 0;
+
+	for (uint32_t i = 0; i < d->n; i++)
+		ids += d->v[i].nids;
+	if (ids * count > DEPEND_PRODUCT_MAX)
+		return err_code(err, CODE_REFUSED,
+				"depend: %lld jobs that each depend on %lld others are too many: at most %d relations",
+				(long long)count, (long long)ids, DEPEND_PRODUCT_MAX);
+	if (s->jobs->related + ids > RELATIONS_MAX)
+		return err_code(err, CODE_REFUSED,
+				"depend: the server has no memory for more dependencies (%d) until jobs have ended",
+				RELATIONS_MAX);
+	return 0;
+}
+
+int depend_check(struct server *s, const struct asker *who, struct spec *p, int64_t count, struct err *err)
 {
 	struct depends d = {0};
 	bool any = false;
-	int looks = 0, rc = 0;
+	int looks = 0, rc;
 
 	if (!p->depend || depends_parse(p->depend, &d, NULL) < 0)
 		return 0;
+	rc = relations_check(s, &d, count, err);
 	for (uint32_t i = 0; i < d.n && rc == 0; i++) {
 		struct depend *x = &d.v[i];
 		for (uint32_t k = 0; k < x->nids && rc == 0;) {
@@ -354,7 +378,7 @@ int submit_check(struct server *s, const struct asker *who, struct submission *x
 	if ((rc = place(s, who, x, &(struct admit_job){0}, a, err)) < 0 ||
 	    (rc = job_access(s, who, x->spec, a, err)) < 0 || (rc = wait_check(s, x->spec, err)) < 0)
 		return rc;
-	return depend_check(s, who, x->spec, err);
+	return depend_check(s, who, x->spec, submission_count(x), err);
 }
 
 struct asker owner_of(const struct server *s, const struct spec *p)
@@ -380,8 +404,23 @@ int move_check(struct server *s, const struct asker *owner, struct submission *x
 	return exempt ? 0 : fit_check(s, x->spec, err); /* one whose deadline has passed expires in any queue */
 }
 
-int alter_check(struct server *s, const struct asker *owner, const struct submission *x, bool exempt, struct arena *a,
-		struct err *err)
+/* Whether a job may have other dependencies: those that are named are there, and do not wait for it. */
+static int redepend_check(struct server *s, const struct asker *owner, uint32_t id, struct spec *p, struct err *err)
+{
+	const struct entry *e = &s->jobs->entries.v[id];
+	const struct array *a = array_find(s, job_key_number(e->key));
+	int rc;
+
+	if (p->depend && e->spec->depend && strcmp(p->depend, e->spec->depend) == 0) {
+		p->share = e->spec->share;
+		return 0;
+	}
+	rc = depend_check(s, owner, p, a ? a->count : 1, err);
+	return rc < 0 ? rc : block_circle_check(s, p, &id, 1, err);
+}
+
+int alter_check(struct server *s, const struct asker *owner, uint32_t id, const struct submission *x, bool exempt,
+		struct arena *a, struct err *err)
 {
 	struct admit_site site = site_of(s);
 	struct reqtext text;
@@ -392,7 +431,7 @@ int alter_check(struct server *s, const struct asker *owner, const struct submis
 	     (rc = admit_request(&site, word(s, x->spec->queue), &text, x->spec->interactive, NULL, err)) < 0 ||
 	     (rc = wait_check(s, x->spec, err)) < 0))
 		return rc;
-	return depend_check(s, owner, x->spec, err); /* what isn't there nobody can wait for */
+	return redepend_check(s, owner, id, x->spec, err);
 }
 
 void entry_fill(struct server *s, uint32_t id, uint64_t key, struct spec *p)
@@ -460,7 +499,12 @@ static void mirror_before(struct server *s, uint32_t other, enum depend_type typ
 	const char *depend = s->jobs->entries.v[other].spec->depend;
 	struct depends d = {0};
 	struct strbuf text = {0};
+	char relation[48];
 
+	snprintf(relation, sizeof relation, "%s:%llu", depend_type_name(depend_mirror(type)),
+		 (unsigned long long)number);
+	if (depend && strstr(depend, relation)) /* named twice; nobody else could know this number */
+		return;
 	if (depend)
 		depends_parse(depend, &d, NULL);
 	for (uint32_t i = 0; i < d.n; i++)
@@ -472,12 +516,12 @@ static void mirror_before(struct server *s, uint32_t other, enum depend_type typ
 			strbuf_puts(&text, text.n ? "," : "");
 			depends_format(&one, &text);
 		}
-	strbuf_printf(&text, "%s%s:%llu", text.n ? "," : "", depend_type_name(depend_mirror(type)),
-		      (unsigned long long)number);
+	strbuf_printf(&text, "%s%s", text.n ? "," : "", relation);
 	struct spec *p = spec_copy(s->jobs->entries.v[other].spec);
 
 	free(p->depend);
 	p->depend = mem_strdup(text.text);
+	p->share = (struct gate_share){0};
 	p->holds = s->jobs->entries.v[other].holds;
 	entry_alter(s, other, &(struct payload){.spec = p, .text = "another job is to run before it"});
 	spec_unref(p);
@@ -497,6 +541,74 @@ static void apply_before(struct server *s, const struct spec *p, uint64_t number
 			if (entry_find(s, d.v[i].id[k].number, d.v[i].id[k].index, &other))
 				mirror_before(s, other, d.v[i].type, number);
 	depends_fini(&d);
+}
+
+/* What of a request goes before other jobs. */
+struct ahead {
+	job_vec jobs; /* those that are named, */
+	int64_t text; /* ... and what they depend on, characters */
+	int both;     /* submissions that also wait for others */
+	const struct spec *one;
+};
+
+static int ahead_add(struct server *s, const struct spec *p, struct ahead *x, struct err *err)
+{
+	struct depends d = {0};
+	bool before = false, after = false;
+	uint32_t other;
+	int rc = 0;
+
+	if (!p->depend || depends_parse(p->depend, &d, NULL) < 0)
+		return 0;
+	for (uint32_t i = 0; i < d.n; i++) {
+		after |= d.v[i].type < DEPEND_BEFORE;
+		before |= depend_is_before(d.v[i].type);
+		for (uint32_t k = 0; depend_is_before(d.v[i].type) && k < d.v[i].nids && rc == 0; k++) {
+			const char *depend;
+			if (!entry_find(s, d.v[i].id[k].number, d.v[i].id[k].index, &other))
+				continue;
+			depend = s->jobs->entries.v[other].spec->depend;
+			vec_push(&x->jobs, other);
+			x->text += depend ? (int64_t)strlen(depend) : 0;
+			if (depend && depends_count(depend) + BEFORE_MAX > DEPEND_JOBS_MAX)
+				rc = err_code(err, CODE_REFUSED, "depend: job %llu depends on %d jobs already",
+					      (unsigned long long)d.v[i].id[k].number, depends_count(depend));
+			else if (x->jobs.n > BEFORE_MAX || x->text > BEFORE_TEXT_MAX)
+				rc = err_code(
+					err, CODE_REFUSED,
+					"depend: one request goes before at most %d jobs, which depend on few others",
+					BEFORE_MAX);
+		}
+	}
+	x->both += before && after;
+	if (before && after)
+		x->one = p;
+	depends_fini(&d);
+	return rc;
+}
+
+int before_check(struct server *s, const struct submission *x, size_t n, struct err *err)
+{
+	struct ahead ahead = {0};
+	int64_t jobs = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		jobs += submission_count(&x[i]);
+		rc = ahead_add(s, x[i].spec, &ahead, err);
+	}
+	if (rc == 0 && ahead.jobs.n && jobs > BEFORE_JOBS_MAX)
+		rc = err_code(err, CODE_REFUSED,
+			      "depend: a request with before dependencies has at most %d jobs, and this one has %lld",
+			      BEFORE_JOBS_MAX, (long long)jobs);
+	if (rc == 0 && ahead.both > 1)
+		rc = err_code(
+			err, CODE_REFUSED,
+			"depend: of the jobs of one request only one may have both before and after dependencies");
+	if (rc == 0 && ahead.both)
+		rc = block_circle_check(s, ahead.one, ahead.jobs.v, ahead.jobs.n, err);
+	vec_free(&ahead.jobs);
+	return rc;
 }
 
 void submission_settle(struct server *s, struct submission *x, const struct submission *before)

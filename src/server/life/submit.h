@@ -34,7 +34,10 @@ void entry_fill(struct server *s, uint32_t id, uint64_t key, struct spec *p);
 struct array *array_add(struct server *s, uint64_t number, struct spec *p, const struct array_spec *spec,
 			uint32_t first);
 /* What it depends on can be waited for. Relations to forgotten jobs that are kept, by the history, are taken out of its text. */
-int depend_check(struct server *s, const struct asker *who, struct spec *p, struct err *err);
+/* `count`: jobs that share its spec. */
+int depend_check(struct server *s, const struct asker *who, struct spec *p, int64_t count, struct err *err);
+/* Whether the jobs of a request may go before those that they name: no job would wait for itself, and it is not too much for a turn. */
+int before_check(struct server *s, const struct submission *x, size_t n, struct err *err);
 /* Whether the rules take a new job, in which queue and with which defaults: its spec is made so. */
 int submit_check(struct server *s, const struct asker *who, struct submission *x, struct arena *a, struct err *err);
 struct asker owner_of(const struct server *s, const struct spec *p); /* a job's, as one who asks */
@@ -42,8 +45,8 @@ struct asker owner_of(const struct server *s, const struct spec *p); /* a job's,
 int move_check(struct server *s, const struct asker *owner, struct submission *x, const char *queue, enum mover by,
 	       struct arena *a, struct err *err);
 /* Whether a job that waits may become what x->spec asks for, in the queue where it is. */
-int alter_check(struct server *s, const struct asker *owner, const struct submission *x, bool exempt, struct arena *a,
-		struct err *err);
+int alter_check(struct server *s, const struct asker *owner, uint32_t id, const struct submission *x, bool exempt,
+		struct arena *a, struct err *err);
 /* Which account and QoS a job has: what its spec names, if its owner may use it, else the defaults. Its spec is made so. */
 int job_access(struct server *s, const struct asker *owner, struct spec *p, struct arena *a, struct err *err);
 /* Checks another walltime against resources_max of queue and server, and against the limits of the job's parties. */

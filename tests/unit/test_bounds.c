@@ -1,0 +1,192 @@
+/*
+ * test_bounds.c - what one request of a plain user may cost: memory that stays, and work that multiplies two sizes which the user gives.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/strbuf.h"
+#include "rules/gate.h"
+#include "server/job/jobs.h"
+#include "server/server.h"
+#include "support/bare.h"
+#include "support/site.h"
+
+#define USER 65534
+#define LEVELS 14
+#define WIDE 6
+
+static int setup(void **state)
+{
+	return site_setup(state, "n[1-4]:cpus=8:mem=8gb", 0);
+}
+
+/* Submits a held job with more members; returns its number, 0: it was refused. */
+static unsigned submit(struct site *f, const char *more)
+{
+	struct strbuf body = {0};
+	unsigned number = 0;
+
+	strbuf_printf(&body, "{\"script\":\"true\",\"hold\":\"u\"%s%s}", *more ? "," : "", more);
+	if (site_ask(f, USER, "POST", "/v1/jobs", body.text) == 201)
+		sscanf(strstr(f->a.body.text, "\"id\":\"") + 6, "%u", &number);
+	strbuf_fini(&body);
+	return number;
+}
+
+static unsigned submit_after(struct site *f, const char *depend)
+{
+	struct strbuf more = {0};
+	unsigned number;
+
+	strbuf_printf(&more, "\"depend\":\"%s\"", depend);
+	number = submit(f, more.text);
+	strbuf_fini(&more);
+	return number;
+}
+
+static int alter(struct site *f, const char *job, const char *body)
+{
+	char path[80];
+
+	snprintf(path, sizeof path, "/v1/jobs/%s", job);
+	return site_ask(f, USER, "PATCH", path, body);
+}
+
+static int depend(struct site *f, unsigned job, const char *text)
+{
+	char id[16], body[100];
+
+	snprintf(id, sizeof id, "%u", job);
+	snprintf(body, sizeof body, "{\"depend\":\"%s\"}", text);
+	return alter(f, id, body);
+}
+
+static void says(const struct site *f, const char *text)
+{
+	if (!strstr(strbuf_text(&f->a.body), text))
+		fail_msg("\"%s\" is not in %s", text, strbuf_text(&f->a.body));
+}
+
+/* "afterok:FIRST:..." of `n` jobs. */
+static char *list(const char *type, unsigned first, unsigned n)
+{
+	struct strbuf text = {0};
+
+	strbuf_puts(&text, type);
+	for (unsigned i = 0; i < n; i++)
+		strbuf_printf(&text, ":%u", first + i);
+	return text.text;
+}
+
+/* Levels of jobs, each of which waits for all of the level before: there are 6^14 ways through them. */
+static void a_layered_workflow_is_altered(void **state)
+{
+	struct site *f = *state;
+	unsigned first = submit(f, ""), last = 0;
+
+	for (unsigned k = 1; k < WIDE; k++)
+		submit(f, "");
+	for (unsigned level = 1; level < LEVELS; level++)
+		for (unsigned k = 0; k < WIDE; k++) {
+			char *text = list("afterok", first + (level - 1) * WIDE, WIDE);
+			last = submit_after(f, text);
+			free(text);
+		}
+	char id[16], text[40];
+	snprintf(id, sizeof id, "%u", last);
+	assert_int_equal(alter(f, id, "{\"name\":\"x\"}"), 200);
+	snprintf(text, sizeof text, "afterok:%u", last);
+	assert_int_equal(depend(f, first, text), 422);
+	says(f, "it would wait for itself");
+	assert_int_equal(depend(f, last, "afterany:1"), 200);
+	assert_int_equal(depend(f, first, text), 422);
+	assert_int_equal(depend(f, last, "afterany:2"), 200);
+	assert_int_equal(depend(f, first, text), 200);
+	site_reopen(f);
+	assert_int_equal(depend(f, 2, text), 422);
+}
+
+static void long_circles_are_refused(void **state)
+{
+	struct site *f = *state;
+	unsigned first = submit(f, ""), last = first;
+	char text[40];
+
+	for (int i = 0; i < 100; i++) {
+		snprintf(text, sizeof text, "afterok:%u", last);
+		last = submit_after(f, text);
+	}
+	snprintf(text, sizeof text, "afterok:%u", last);
+	assert_int_equal(depend(f, first, text), 422);
+	says(f, "it would wait for itself");
+	/* Through a new job, which comes before one that it waits for. */
+	snprintf(text, sizeof text, "afterok:%u,before:%u", last, first);
+	assert_int_equal(submit_after(f, text), 0);
+	says(f, "it would wait for itself");
+	snprintf(text, sizeof text, "afterok:%u,before:%u", first, first);
+	assert_int_equal(submit_after(f, text), 0);
+	snprintf(text, sizeof text, "afterok:%u,before:%u", first, last);
+	assert_int_not_equal(submit_after(f, text), 0);
+}
+
+/* The elements of an array share what they depend on, in memory and when they are restored; altering keeps nothing of what was before. */
+static void an_array_shares_its_dependencies(void **state)
+{
+	struct site *f = *state;
+	unsigned first = submit(f, "");
+	struct strbuf more = {0};
+	char *text, id[16];
+
+	for (int i = 1; i < 100; i++)
+		submit(f, "");
+	text = list("afterok", first, 100);
+	strbuf_printf(&more, "\"array\":\"1-300\",\"depend\":\"%s\"", text);
+	snprintf(id, sizeof id, "%u[]", submit(f, more.text));
+	assert_int_equal(gate_relations(f->s->gate), 100);
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(alter(f, id, i % 2 ? "{\"name\":\"a\"}" : "{\"name\":\"b\"}"), 200);
+	assert_int_equal(gate_relations(f->s->gate), 100);
+	strbuf_clear(&more);
+	strbuf_printf(&more, "{\"depend\":\"afterany:%u\"}", first);
+	assert_int_equal(alter(f, id, more.text), 200);
+	assert_int_equal(gate_relations(f->s->gate), 1);
+	int64_t related = f->s->jobs->related;
+	site_reopen(f);
+	assert_int_equal(f->s->jobs->related, related); /* what was counted before the commit is what recovery needs */
+	assert_true((int64_t)gate_relations(f->s->gate) <= related);
+	strbuf_fini(&more);
+	free(text);
+}
+
+static void elements_times_ids_are_bounded(void **state)
+{
+	struct site *f = *state;
+	unsigned first = submit(f, "");
+	struct strbuf more = {0};
+
+	strbuf_puts(&more, "\"array\":\"1-20000\",\"depend\":\"afterok");
+	for (int i = 0; i < 10000; i++)
+		strbuf_printf(&more, ":%u", first);
+	strbuf_puts(&more, "\"");
+	assert_int_equal(submit(f, more.text), 0);
+	says(f, "20000 jobs that each depend on 10000 others are too many: at most 10000000 relations");
+	assert_int_equal(gate_relations(f->s->gate), 0);
+	strbuf_fini(&more);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_layered_workflow_is_altered, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(long_circles_are_refused, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(an_array_shares_its_dependencies, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(elements_times_ids_are_bounded, setup, site_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
