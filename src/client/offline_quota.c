@@ -75,7 +75,8 @@ static void take(struct quota *q, const json_t *row)
 
 	if (type == QUOTA_PRIORITY && q->left[type] < seconds)
 		type = QUOTA_NORMAL;
-	q->left[type] = q->left[type] > seconds ? q->left[type] - seconds : 0;
+	if (q->left[type] > 0)
+		q->left[type] = q->left[type] > seconds ? q->left[type] - seconds : 0;
 }
 
 /* ---- the answer ---- */

@@ -200,14 +200,16 @@ static int merge(const struct command *c, const struct set_arguments *a, const j
 	return EXIT_OK;
 }
 
-static int put(const struct command *c, struct client *client, json_t *list)
+/* Sends `body`, and takes it. *ret_removed: entries that went. */
+static int put(const struct command *c, struct client *client, json_t *body, int64_t *ret_removed)
 {
-	json_t *body = json_pack("{s:o}", "quota", list);
 	struct reply reply;
 	int code = EXIT_OK;
 
-	if (show_post(c, client, "/v1/quota", body, &reply, &code))
+	if (show_post(c, client, "/v1/quota", body, &reply, &code)) {
+		*ret_removed = object_number(reply.json, "removed", 0);
 		reply_fini(&reply);
+	}
 	json_decref(body);
 	return code;
 }
@@ -218,6 +220,7 @@ static int set(const struct command *c, const void *arguments, const struct oper
 	struct quota_line line = {.user = operands->v[0]};
 	struct client *client;
 	struct reply reply;
+	int64_t removed;
 	int code = EXIT_OK;
 	bool counted;
 
@@ -230,7 +233,7 @@ static int set(const struct command *c, const void *arguments, const struct oper
 		code = merge(c, a, json_array_get(json_object_get(reply.json, "quota"), 0), &line);
 		reply_fini(&reply);
 		if (code == EXIT_OK)
-			code = put(c, client, json_pack("[o]", wanted(&line)));
+			code = put(c, client, json_pack("{s:[o]}", "quota", wanted(&line)), &removed);
 		if (code == EXIT_OK && !counted)
 			command_warn(
 				c,
@@ -247,7 +250,7 @@ const struct command command_quota_set = {
 	.operands_max = 1,
 	.about = "Set what a user may use in a month.",
 	.details =
-		"What is left of this month changes by as much as the limit does. Jobs are counted as soon as any user has quota; users without have "
+		"What is left of this month changes by as much as the limit does, and what was taken stays taken. Jobs are counted as soon as any user has quota; users without have "
 		"none then. 'set server quota = False' in qmgr turns that off.",
 	.examples = set_examples,
 	.options = set_options,
@@ -292,8 +295,19 @@ static int collect(void *context, const struct quota_line *line)
 	return 0;
 }
 
+struct import_arguments {
+	bool keep;
+};
+
+static const struct option import_options[] = {
+	{"keep", OPTION_FLAG, offsetof(struct import_arguments, keep), NULL, NULL, NULL, 0, 0,
+	 "keep the entries of users who are not in the file", 0},
+	{0},
+};
+
 static int import(const struct command *c, const void *arguments, const struct operands *operands)
 {
+	const struct import_arguments *a = arguments;
 	json_t *list = json_array();
 	struct client *client;
 	struct lines *in;
@@ -314,11 +328,12 @@ static int import(const struct command *c, const void *arguments, const struct o
 		code = EXIT_FAILED;
 	else {
 		size_t n = json_array_size(list);
+		int64_t removed = 0;
 
-		code = put(c, client, json_incref(list));
+		code = put(c, client, json_pack("{s:O, s:b}", "quota", list, "replace", !a->keep), &removed);
 		client_close(client);
 		if (code == EXIT_OK)
-			printf("Quota of %zu user%s set.\n", n, n == 1 ? "" : "s");
+			printf("Quota of %zu user%s set, of %lld removed.\n", n, n == 1 ? "" : "s", (long long)removed);
 	}
 	json_decref(list);
 	return code;
@@ -338,8 +353,11 @@ const struct command command_quota_import = {
 	.operands_max = 1,
 	.about = "Set the quota of many users from a file.",
 	.details =
-		"The file is that of Artaras, and what 'shunt quota export' prints. All of it is taken, or nothing; users that are not in it keep theirs.",
+		"The file is that of Artaras, and what 'shunt quota export' prints. It replaces all entries, or nothing: users who are not in it have no quota "
+		"afterwards, unless --keep is given.",
 	.examples = import_examples,
+	.options = import_options,
+	.size = sizeof(struct import_arguments),
 	.run = import,
 };
 

@@ -55,11 +55,8 @@ void quota_set(struct quota *q, const int64_t limit[QUOTA_TYPES], int32_t end, i
 	quota_turn(q, month, ret);
 	for (int type = 0; type < QUOTA_TYPES; type++) {
 		bool was = !over(q), is = !end || q->month <= end;
-		int64_t change = (is ? limit[type] : 0) - (was ? q->limit[type] : 0);
 
-		if (q->left[type] + change < 0 || !is)
-			change = -q->left[type];
-		move(q, QUOTA_LIMIT, type, change, ret);
+		move(q, QUOTA_LIMIT, type, (is ? limit[type] : 0) - (was ? q->limit[type] : 0), ret);
 		q->limit[type] = limit[type];
 	}
 	q->end = end;
@@ -77,7 +74,8 @@ static int enough(const struct quota *q, enum quota_type type, int64_t seconds, 
 		return err_code(err, CODE_REFUSED, "it needs %s of %s quota, and this user's quota ended with %02d/%d",
 				asked, quota_type_name(type), q->end % 100, q->end / 100);
 	return err_code(err, CODE_REFUSED, "it needs %s of %s quota, and %s of %s is left this month", asked,
-			quota_type_name(type), duration_format(q->left[type], left, sizeof left),
+			quota_type_name(type),
+			duration_format(q->left[type] > 0 ? q->left[type] : 0, left, sizeof left),
 			duration_format(q->limit[type], (char[32]){0}, 32));
 }
 
@@ -95,13 +93,13 @@ int quota_take(struct quota *q, enum quota_type type, int64_t seconds, int32_t m
 	return 0;
 }
 
-/* Gives back to a type what was taken from it. Never more is left than the limit allows, which may have been lowered meanwhile. */
+/* Gives back to a type what was taken from it, at most what is still taken: the month's book may have begun after the job. */
 static void give(struct quota *q, enum quota_cause cause, enum quota_type type, int64_t seconds,
 		 struct quota_moves *ret)
 {
-	int64_t room = q->limit[type] > q->left[type] ? q->limit[type] - q->left[type] : 0;
+	int64_t taken = q->limit[type] > q->left[type] ? q->limit[type] - q->left[type] : 0;
 
-	move(q, cause, type, seconds < room ? seconds : room, ret);
+	move(q, cause, type, seconds < taken ? seconds : taken, ret);
 }
 
 /* Of another type: all of it is taken there, as if it were submitted now, and what it had taken is returned. */
@@ -119,15 +117,18 @@ static int retype(struct quota *q, struct quota_claim *claim, enum quota_type ty
 	return 0;
 }
 
-int quota_alter(struct quota *q, struct quota_claim *claim, enum quota_type type, int64_t seconds, int32_t month,
-		struct quota_moves *ret, struct err *err)
+int quota_alter(struct quota *q, struct quota_claim *claim, enum quota_type type, int64_t seconds, bool started,
+		int32_t month, struct quota_moves *ret, struct err *err)
 {
-	int64_t more = seconds - claim->seconds;
+	int64_t more;
 	int rc;
 
 	quota_turn(q, month, ret);
 	if (!claim->month)
 		return 0;
+	if (started && seconds < claim->seconds)
+		seconds = claim->seconds;
+	more = seconds - claim->seconds;
 	if (type != claim->type)
 		return retype(q, claim, type, seconds, ret, err);
 	if (more > 0) {

@@ -25,7 +25,7 @@ struct quota {
 	int64_t limit[QUOTA_TYPES]; /* a month */
 	int32_t end;		    /* the last month with any; 0: no end */
 	int32_t month;		    /* the one that `left` belongs to; 0: none yet */
-	int64_t left[QUOTA_TYPES];
+	int64_t left[QUOTA_TYPES];  /* limit less what was taken; below 0 if the limit was lowered since */
 };
 
 /* What a job has taken. It stays with the job until the job has ended. */
@@ -57,16 +57,17 @@ struct quota_moves {
  * that was set back). */
 void quota_turn(struct quota *q, int32_t month, struct quota_moves *ret);
 
-/* Other limits, another end. What is left changes by as much as the limit does, and is never below 0. */
+/* Sets other limits and another end. What is left changes by as much as the limit does; what was taken stays taken. */
 void quota_set(struct quota *q, const int64_t limit[QUOTA_TYPES], int32_t end, int32_t month, struct quota_moves *ret);
 
 /* A job with this walltime is submitted. -EDQUOT: less is left, and the sentence says how much. */
 int quota_take(struct quota *q, enum quota_type type, int64_t seconds, int32_t month, struct quota_claim *ret_claim,
 	       struct quota_moves *ret, struct err *err);
 
-/* Its walltime limit, or its type, is altered. More is taken; less is returned in full if it was taken this month. -EDQUOT as above. */
-int quota_alter(struct quota *q, struct quota_claim *claim, enum quota_type type, int64_t seconds, int32_t month,
-		struct quota_moves *ret, struct err *err);
+/* Takes more for another walltime limit or type. Less is returned in full if it was taken this month and the job has not
+ * started: else what it did not use is settled at its end, whatever its walltime is by then. -EDQUOT as above. */
+int quota_alter(struct quota *q, struct quota_claim *claim, enum quota_type type, int64_t seconds, bool started,
+		int32_t month, struct quota_moves *ret, struct err *err);
 
 /* How a job ended, as far as quota go. */
 struct quota_use {

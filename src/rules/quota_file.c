@@ -20,7 +20,9 @@ static const enum quota_type columns[QUOTA_TYPES] = {QUOTA_NORMAL, QUOTA_INTERAC
 
 const char *quota_hours(int64_t seconds, char *buf, size_t size)
 {
-	snprintf(buf, size, "%lld:%02lld", (long long)(seconds / 3600), (long long)(seconds / 60 % 60));
+	long long minutes = llabs((long long)seconds) / 60;
+
+	snprintf(buf, size, "%s%lld:%02lld", seconds <= -60 ? "-" : "", minutes / 60, minutes % 60);
 	return buf;
 }
 

@@ -84,7 +84,7 @@ static void running_see(struct history *h, uint32_t id, struct strbuf *out)
 /* A user's quota as the store has them, and what the book adds up to. */
 struct balance {
 	char user[64];
-	int64_t month, limit[QUOTA_TYPES], left[QUOTA_TYPES], added[QUOTA_TYPES];
+	int64_t month, limit[QUOTA_TYPES], left[QUOTA_TYPES], added[QUOTA_TYPES], taken[QUOTA_TYPES];
 };
 struct balances {
 	struct balance v[4];
@@ -99,7 +99,8 @@ static int quota_add(void *context, const struct store_quota *q)
 	assert_true(all->n <= 4);
 	snprintf(b->user, sizeof b->user, "%s", q->user);
 	b->month = q->month;
-	memcpy(b->limit, q->limit, sizeof b->limit);
+	if (!q->end || q->month <= q->end)
+		memcpy(b->limit, q->limit, sizeof b->limit);
 	memcpy(b->left, q->left, sizeof b->left);
 	return 0;
 }
@@ -109,8 +110,11 @@ static int move_add(void *context, const struct store_move *m)
 	struct balance *b = context;
 
 	for (int type = 0; type < QUOTA_TYPES; type++)
-		if (strcmp(m->type, quota_type_name(type)) == 0)
+		if (strcmp(m->type, quota_type_name(type)) == 0) {
 			b->added[type] += m->seconds;
+			if (strcmp(m->cause, "month") != 0 && strcmp(m->cause, "limit") != 0)
+				b->taken[type] -= m->seconds;
+		}
 	return 0;
 }
 
@@ -125,7 +129,7 @@ void quota_check(struct history *h)
 		assert_int_equal(store_get_moves(h->s->store, b->month, b->user, move_add, b, NULL), 0);
 		assert_memory_equal(b->added, b->left, sizeof b->left);
 		for (int type = 0; type < QUOTA_TYPES; type++)
-			assert_true(b->left[type] >= 0 && b->left[type] <= b->limit[type]);
+			assert_true(b->taken[type] >= 0 && b->left[type] == b->limit[type] - b->taken[type]);
 	}
 }
 

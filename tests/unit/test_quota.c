@@ -159,11 +159,11 @@ static void a_walltime_that_is_altered_takes_more_or_less(void **state)
 	struct quota_moves m;
 	struct err err;
 
-	assert_int_equal(quota_alter(&q, &c, QUOTA_NORMAL, 4 * HOUR, 200504, &m, &err), 0);
+	assert_int_equal(quota_alter(&q, &c, QUOTA_NORMAL, 4 * HOUR, false, 200504, &m, &err), 0);
 	assert_int_equal(q.left[QUOTA_NORMAL], 196 * HOUR);
-	assert_int_equal(quota_alter(&q, &c, QUOTA_NORMAL, 300 * HOUR, 200504, &m, &err), -EDQUOT);
+	assert_int_equal(quota_alter(&q, &c, QUOTA_NORMAL, 300 * HOUR, false, 200504, &m, &err), -EDQUOT);
 	assert_int_equal(c.seconds, 4 * HOUR);
-	assert_int_equal(quota_alter(&q, &c, QUOTA_NORMAL, 200 * HOUR, 200504, &m, &err), 0);
+	assert_int_equal(quota_alter(&q, &c, QUOTA_NORMAL, 200 * HOUR, false, 200504, &m, &err), 0);
 	assert_int_equal(q.left[QUOTA_NORMAL], 0);
 }
 
@@ -175,27 +175,55 @@ static void another_type_is_charged_as_that_one(void **state)
 	struct quota_moves m;
 	struct err err;
 
-	assert_int_equal(quota_alter(&q, &c, QUOTA_PRIORITY, 4 * HOUR, 200504, &m, &err), 0);
+	assert_int_equal(quota_alter(&q, &c, QUOTA_PRIORITY, 4 * HOUR, false, 200504, &m, &err), 0);
 	assert_int_equal(q.left[QUOTA_NORMAL], 200 * HOUR);
 	assert_int_equal(q.left[QUOTA_PRIORITY], priority - 4 * HOUR);
 	assert_int_equal(c.type, QUOTA_PRIORITY);
-	assert_int_equal(quota_alter(&q, &c, QUOTA_NORMAL, 300 * HOUR, 200504, &m, &err), -EDQUOT);
+	assert_int_equal(quota_alter(&q, &c, QUOTA_NORMAL, 300 * HOUR, false, 200504, &m, &err), -EDQUOT);
 	assert_int_equal(c.type, QUOTA_PRIORITY);
-	assert_int_equal(quota_alter(&q, &c, QUOTA_NORMAL, 4 * HOUR, 200504, &m, &err), 0);
+	assert_int_equal(quota_alter(&q, &c, QUOTA_NORMAL, 4 * HOUR, false, 200504, &m, &err), 0);
 	assert_int_equal(q.left[QUOTA_PRIORITY], priority);
 	assert_int_equal(q.left[QUOTA_NORMAL], 196 * HOUR);
 }
 
-static void a_lower_limit_is_never_below_nothing(void **state)
+static void a_lower_limit_keeps_what_was_taken(void **state)
 {
 	struct quota q = april();
-	struct quota_claim c = taken(&q, QUOTA_NORMAL, 150 * HOUR);
+	struct quota_claim c = taken(&q, QUOTA_NORMAL, 150 * HOUR), other;
 	struct quota_moves m;
+	struct err err;
 
 	quota_set(&q, (int64_t[]){100 * HOUR, 0, 0}, 0, 200504, &m);
-	assert_int_equal(q.left[QUOTA_NORMAL], 0);
+	assert_int_equal(q.left[QUOTA_NORMAL], -50 * HOUR);
+	assert_int_equal(quota_take(&q, QUOTA_NORMAL, 1, 200504, &other, &m, &err), -EDQUOT);
+	assert_string_equal(err.text,
+			    "it needs 00:00:01 of normal quota, and 00:00:00 of 100:00:00 is left this month");
+	quota_set(&q, limits, 0, 200504, &m);
+	assert_int_equal(q.left[QUOTA_NORMAL], 50 * HOUR);
+	quota_set(&q, limits, 200503, 200504, &m); /* so does an end that is taken back */
+	quota_set(&q, limits, 0, 200504, &m);
+	assert_int_equal(q.left[QUOTA_NORMAL], 50 * HOUR);
+	quota_set(&q, (int64_t[]){100 * HOUR, 0, 0}, 0, 200504, &m);
 	quota_settle(&q, &c, &(struct quota_use){.percent = 75}, 200504, &m);
 	assert_int_equal(q.left[QUOTA_NORMAL], 100 * HOUR); /* not 150 */
+}
+
+static void a_shorter_walltime_of_a_started_job_returns_nothing_before_its_end(void **state)
+{
+	struct quota q = april();
+	struct quota_claim c = taken(&q, QUOTA_NORMAL, 10 * HOUR);
+	struct quota_moves m;
+	struct err err;
+
+	assert_int_equal(quota_alter(&q, &c, QUOTA_NORMAL, 6 * HOUR, true, 200504, &m, &err), 0);
+	assert_int_equal(q.left[QUOTA_NORMAL], 190 * HOUR);
+	assert_int_equal(quota_alter(&q, &c, QUOTA_NORMAL, 9 * HOUR, true, 200504, &m, &err), 0);
+	assert_int_equal(q.left[QUOTA_NORMAL], 190 * HOUR); /* it has been taken already */
+	assert_int_equal(quota_alter(&q, &c, QUOTA_NORMAL, 12 * HOUR, true, 200504, &m, &err), 0);
+	assert_int_equal(q.left[QUOTA_NORMAL], 188 * HOUR);
+	assert_int_equal(quota_alter(&q, &c, QUOTA_NORMAL, 8 * HOUR, true, 200504, &m, &err), 0);
+	quota_settle(&q, &c, &(struct quota_use){.seconds = 8 * HOUR, .started = true, .percent = 75}, 200504, &m);
+	assert_int_equal(q.left[QUOTA_NORMAL], 191 * HOUR); /* 12 taken, 3 of 4 returned */
 }
 
 static void months_turn_at_local_midnight(void **state)
@@ -309,15 +337,18 @@ static void write_down(struct book *b, const struct quota_moves *m)
 
 static void agree(const struct book *b, const struct quota *q)
 {
-	int64_t left[QUOTA_TYPES] = {0};
+	int64_t left[QUOTA_TYPES] = {0}, taken[QUOTA_TYPES] = {0};
 
 	for (size_t i = 0; i < b->moves.n; i++)
-		if (b->moves.v[i].month == q->month)
+		if (b->moves.v[i].month == q->month) {
 			left[b->moves.v[i].type] += b->moves.v[i].seconds;
+			if (b->moves.v[i].cause > QUOTA_LIMIT)
+				taken[b->moves.v[i].type] -= b->moves.v[i].seconds;
+		}
 	for (int t = 0; t < QUOTA_TYPES; t++) {
 		assert_int_equal(left[t], q->left[t]);
-		assert_true(q->left[t] >= 0);
-		assert_true(q->left[t] <= (q->end && q->month > q->end ? 0 : q->limit[t]));
+		assert_true(taken[t] >= 0);
+		assert_int_equal(q->left[t], (q->end && q->month > q->end ? 0 : q->limit[t]) - taken[t]);
 	}
 }
 
@@ -351,7 +382,7 @@ static void books_balance(void **state)
 			case 1:
 				if (claims.n)
 					quota_alter(&q, &claims.v[i], rng_below(&r, QUOTA_TYPES), rng_range(&r, 1, 300),
-						    month, &m, &err);
+						    rng_below(&r, 2), month, &m, &err);
 				break;
 			case 2:
 				if (claims.n)
@@ -387,7 +418,8 @@ int main(void)
 		cmocka_unit_test(unless_normal_is_too_small),
 		cmocka_unit_test(a_walltime_that_is_altered_takes_more_or_less),
 		cmocka_unit_test(another_type_is_charged_as_that_one),
-		cmocka_unit_test(a_lower_limit_is_never_below_nothing),
+		cmocka_unit_test(a_lower_limit_keeps_what_was_taken),
+		cmocka_unit_test(a_shorter_walltime_of_a_started_job_returns_nothing_before_its_end),
 		cmocka_unit_test(months_turn_at_local_midnight),
 		cmocka_unit_test(the_file_of_figure_3_3_is_read),
 		cmocka_unit_test(a_wrong_file_is_refused_as_a_whole),

@@ -222,18 +222,22 @@ static int do_signal(struct change *c, uint32_t id, struct err *err)
 
 static int do_rerun(struct change *c, uint32_t id, struct err *err)
 {
+	struct payload p = {.intent = INTENT_RERUN, .drops = true, .who = c->w->user};
+	const struct spec *spec = c->s->jobs->entries.v[id].spec;
+	int rc = 0;
+
 	if (entry_ended(c->s, id))
 		return ended_error(err);
 	if (!runs(c->s, id))
 		return state_error(c->s, id, "only a running job can be run again", err);
-	if (!c->s->jobs->entries.v[id].spec->rerunnable)
+	if (!spec->rerunnable)
 		return state_error(c->s, id, "it is not rerunnable (-r n)", err);
-	job_kill(c->s, id,
-		 &(struct payload){.intent = INTENT_RERUN,
-				   .drops = true,
-				   .billed = c->w->uid == c->s->jobs->entries.v[id].spec->uid,
-				   .who = c->w->user});
-	return 0;
+	p.billed = c->w->uid == spec->uid;
+	if (p.billed)
+		rc = quotas_rerun(c->s, id, &p.paid, err);
+	if (rc == 0)
+		job_kill(c->s, id, &p);
+	return rc;
 }
 
 /* "n1+n2": the set of nodes that a job is to start on; NODES_ALL: none was given. */
@@ -649,7 +653,7 @@ static int do_alter(struct change *c, uint32_t id, struct err *err)
 	if (runs(s, id) && (rc = walltime_check(s, id, c->w, c->last.to->walltime, err)) < 0)
 		return rc;
 	p.spec = c->last.to;
-	if ((rc = quotas_alter(s, e->key, e->spec, p.spec, err)) < 0)
+	if ((rc = quotas_alter(s, id, p.spec, err)) < 0)
 		return rc;
 	if (runs(s, id) && p.spec->walltime != e->spec->walltime)
 		p.text = walltime_words(e->spec->walltime, p.spec->walltime, c->arena);

@@ -38,6 +38,17 @@ static const struct field times_fields[] = {
 static const struct schema times = {
 	.name = "QuotaTimes", .about = "Seconds for each type of job.", .fields = times_fields};
 
+static const struct field left_fields[] = {
+	{"normal", .is = REQUIRED | IS_INT, .least = -DURATION_MAX, .most = DURATION_MAX},
+	{"priority", .is = REQUIRED | IS_INT, .least = -DURATION_MAX, .most = DURATION_MAX},
+	{"interactive", .is = REQUIRED | IS_INT, .least = -DURATION_MAX, .most = DURATION_MAX},
+	{0},
+};
+static const struct schema left = {
+	.name = "QuotaLeft",
+	.about = "Seconds for each type of job; below 0 if the limit was lowered to less than was taken.",
+	.fields = left_fields};
+
 static const struct field wanted_fields[] = {
 	{"user", .is = REQUIRED | IS_TEXT, .least = 1, .most = 255},
 	{"limit", .is = REQUIRED | IS_OBJECT, "a month", .of = &times},
@@ -48,6 +59,7 @@ static const struct schema wanted = {.fields = wanted_fields};
 
 static const struct field body_fields[] = {
 	{"quota", .is = REQUIRED | IS_LIST, .of = &wanted, .item = IS_OBJECT, .least = 1, .most = 100000},
+	{"replace", .is = IS_BOOL, "the entries of users who are not in the list are removed"},
 	{0},
 };
 const struct schema quota_body = {.name = "QuotaChange", .fields = body_fields};
@@ -55,7 +67,7 @@ const struct schema quota_body = {.name = "QuotaChange", .fields = body_fields};
 static const struct field quota_fields[] = {
 	{"user", .is = REQUIRED | IS_TEXT},
 	{"limit", .is = REQUIRED | IS_OBJECT, "a month", .of = &times},
-	{"left", .is = REQUIRED | IS_OBJECT, "of this month", .of = &times},
+	{"left", .is = REQUIRED | IS_OBJECT, "of this month", .of = &left},
 	{"month", .is = REQUIRED | IS_INT, "this one, as 202704"},
 	{"end", .is = REQUIRED | IS_INT | IS_NULL, "the last month with any"},
 	{0},
@@ -69,6 +81,12 @@ static const struct field answer_fields[] = {
 	{0},
 };
 const struct schema quota_answer = {.fields = answer_fields};
+
+static const struct field set_fields[] = {
+	{"removed", .is = REQUIRED | IS_INT, "entries of users who were not in the list, with `replace`"},
+	{0},
+};
+const struct schema quota_set_answer = {.fields = set_fields};
 
 static const struct field move_fields[] = {
 	{"seq", .is = REQUIRED | IS_INT},
@@ -184,8 +202,9 @@ void api_quota(struct server *s, const struct call *c)
 void api_quota_set(struct server *s, const struct call *c)
 {
 	const json_t *list = json_object_get(c->body, "quota"), *q;
+	json_t *listed = json_object();
 	struct strbuf out = {0};
-	size_t i;
+	size_t i, removed = 0;
 
 	json_array_foreach((json_t *)list, i, q)
 	{
@@ -196,8 +215,13 @@ void api_quota_set(struct server *s, const struct call *c)
 				json_integer_value(json_object_get(json_object_get(q, "limit"), quota_type_name(type)));
 		quotas_set(s, json_string_value(json_object_get(q, "user")), limit,
 			   (int32_t)json_integer_value(json_object_get(q, "end")));
+		json_object_set_new(listed, json_string_value(json_object_get(q, "user")), json_true());
 	}
-	strbuf_puts(&out, "{}");
+	for (i = 0; json_is_true(json_object_get(c->body, "replace")) && i < quotas_users(s); i++)
+		if (quotas_user(s, i) && !json_object_get(listed, quotas_user(s, i)))
+			removed += quotas_drop(s, quotas_user(s, i));
+	json_decref(listed);
+	strbuf_printf(&out, "{\"removed\":%zu}", removed);
 	reply_later(s, c->r, 200, &out);
 }
 

@@ -10,7 +10,7 @@ struct call;
 struct json;
 struct server;
 
-extern const struct schema quota_body, quota_answer, moves_answer;
+extern const struct schema quota_body, quota_answer, quota_set_answer, moves_answer;
 
 /* As GET /v1/quota answers; user NULL: all. */
 void quotas_write(struct server *s, struct json *j, const char *key, const char *user);

@@ -609,7 +609,10 @@ const struct route routes[] = {
 	 .answered = "One's own; or another's, or all users'.", .codes = CODE(FORBIDDEN)},
 	{"POST", "/v1/quota", "setQuota", MAY_MANAGER, .changes = true, .body = &quota_body, .handle = api_quota_set,
 	 .tag = "quota", .summary = "Set the quota of users",
-	 .about = "Users that are not in the list keep theirs. Jobs are counted as soon as any user has quota.",
+	 .about =
+		 "Users that are not in the list keep theirs, unless `replace` is true. Jobs are counted as soon as any user has "
+		 "quota.",
+	 .answer = &quota_set_answer,
 	 .example = "{\"quota\": [{\"user\": \"ann\", \"limit\": {\"normal\": 720000, \"priority\": 72000, "
 		    "\"interactive\": 36000}, \"end\": 202704}]}"},
 	{"DELETE", "/v1/quota/*", "dropQuota", MAY_MANAGER, .changes = true, .handle = api_quota_drop, .tag = "quota",

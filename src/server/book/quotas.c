@@ -25,14 +25,18 @@
 #include "store/quota.h"
 #include "store/store.h"
 
+/* The end of an entry that was removed. It stays, since what was taken this month stays taken if the user is added again. */
+#define END_DROPPED 1
+
 struct of_user {
-	uint32_t user; /* a word; 0: it was dropped */
+	uint32_t user; /* a word */
 	struct quota quota;
 };
 
 struct quotas {
 	VEC(struct of_user) v;
 	struct map at; /* word -> index + 1 */
+	size_t n;      /* entries that were not removed */
 	uint32_t
 		none; /* no job below could be started when quotas_overtakes() looked last, nor could any since unless it was eased or freed */
 	uint32_t seen; /* a job that could be started then; 0: none */
@@ -59,13 +63,18 @@ static struct quota *find(const struct server *s, uint32_t user)
 	struct quotas *q = s->books->quotas;
 	uint64_t at;
 
-	return map_get(&q->at, user, &at) ? &q->v.v[at - 1].quota : NULL;
+	return map_get(&q->at, user, &at) && q->v.v[at - 1].quota.end != END_DROPPED ? &q->v.v[at - 1].quota : NULL;
 }
 
+/* Returns the entry of a user who has none: a new one, or the one that was removed. */
 static struct quota *add(struct server *s, uint32_t user)
 {
 	struct quotas *q = s->books->quotas;
+	uint64_t at;
 
+	q->n++;
+	if (map_get(&q->at, user, &at))
+		return &q->v.v[at - 1].quota;
 	vec_push(&q->v, (struct of_user){user, {{0}, 0, 0, {0}}});
 	map_set(&q->at, user, q->v.n);
 	return &q->v.v[q->v.n - 1].quota;
@@ -77,6 +86,7 @@ static int restore(void *context, const struct store_quota *row)
 	struct quota *q = add(s, word_add(s, row->user));
 
 	q->end = (int32_t)row->end;
+	s->books->quotas->n -= q->end == END_DROPPED;
 	q->month = (int32_t)row->month;
 	for (int i = 0; i < QUOTA_TYPES; i++) {
 		q->limit[i] = row->limit[i];
@@ -124,7 +134,7 @@ static void keep(struct server *s, uint32_t user, const struct quota *q, const s
 
 bool quotas_count(const struct server *s)
 {
-	return s->books->quotas->at.n && attrs_bool(s->attrs, "quota");
+	return s->books->quotas->n && attrs_bool(s->attrs, "quota");
 }
 
 bool quotas_get(struct server *s, const char *user, struct quota *ret)
@@ -144,9 +154,9 @@ size_t quotas_users(const struct server *s)
 
 const char *quotas_user(const struct server *s, size_t i)
 {
-	uint32_t user = s->books->quotas->v.v[i].user;
+	const struct of_user *x = &s->books->quotas->v.v[i];
 
-	return user ? word(s, user) : NULL;
+	return x->quota.end != END_DROPPED ? word(s, x->user) : NULL;
 }
 
 void quotas_set(struct server *s, const char *user, const int64_t limit[QUOTA_TYPES], int32_t end)
@@ -163,15 +173,17 @@ void quotas_set(struct server *s, const char *user, const int64_t limit[QUOTA_TY
 
 bool quotas_drop(struct server *s, const char *user)
 {
-	uint32_t who = word_add(s, user);
-	uint64_t at;
+	const struct quota *q = find(s, word_add(s, user));
+	bool taken = false;
 
-	if (!map_get(&s->books->quotas->at, who, &at))
+	if (!q)
 		return false;
-	quotas_set(s, user, (int64_t[QUOTA_TYPES]){0}, 0); /* the book says so */
-	s->books->quotas->v.v[at - 1].user = 0;
-	map_remove(&s->books->quotas->at, who);
-	store_drop_quota(s->store, user);
+	quotas_set(s, user, (int64_t[QUOTA_TYPES]){0}, END_DROPPED);
+	s->books->quotas->n--;
+	for (int i = 0; i < QUOTA_TYPES; i++)
+		taken |= q->left[i] < 0;
+	if (!taken)
+		store_drop_quota(s->store, user);
 	return true;
 }
 
@@ -261,20 +273,42 @@ bool quotas_low(struct server *s, const struct spec *p, char *ret, size_t size)
 	return true;
 }
 
-int quotas_alter(struct server *s, uint64_t key, const struct spec *old, struct spec *spec, struct err *err)
+int quotas_alter(struct server *s, uint32_t id, struct spec *spec, struct err *err)
 {
+	const struct entry *e = &s->jobs->entries.v[id];
+	const struct spec *old = e->spec;
 	struct quota *q = find(s, old->owner);
 	struct quota_claim claim = old->rare->claim;
 	struct quota_moves moves;
 	int rc = 0;
 
 	if (claim.month && q) {
-		rc = quota_alter(q, &claim, type_of(spec), spec->walltime, this_month(s), &moves, err);
+		rc = quota_alter(q, &claim, type_of(spec), spec->walltime, e->ran, this_month(s), &moves, err);
 		if (moves.n)
-			keep(s, old->owner, q, &moves, key);
+			keep(s, old->owner, q, &moves, e->key);
 	}
 	if (rc == 0 && claim.month)
 		spec_rare(spec)->claim = claim; /* not before: other elements of its array may have this spec already */
+	return rc;
+}
+
+int quotas_rerun(struct server *s, uint32_t id, int64_t *ret_paid, struct err *err)
+{
+	const struct entry *e = &s->jobs->entries.v[id];
+	struct quota_claim claim = e->spec->rare->claim;
+	struct quota *q = claim.month && !e->billed ? find(s, e->spec->owner) : NULL;
+	int64_t used = ran_until_now(s, e) / 1000;
+	struct quota_moves moves;
+	int rc;
+
+	*ret_paid = 0;
+	if (!q)
+		return 0;
+	rc = quota_take(q, claim.type, used, this_month(s), &claim, &moves, err);
+	if (moves.n)
+		keep(s, e->spec->owner, q, &moves, e->key);
+	if (rc == 0)
+		*ret_paid = used;
 	return rc;
 }
 
@@ -327,14 +361,14 @@ void quotas_settle(struct server *s, uint32_t id)
 	struct quota *q = find(s, e->spec->owner);
 	struct quota_claim claim = e->spec->rare->claim; /* the job has ended: nobody asks for it again */
 	struct quota_moves moves;
-	int64_t ran_ms = 0;
+	int64_t ran_ms = o ? o->spent_ms : 0;
 
 	if (!claim.month || !q)
 		return;
 	if (job->state == STATE_DONE)
-		ran_ms = o && o->ended_us ? o->ran_ms : ran_until_now(s, e);
+		ran_ms += o && o->ended_us ? o->ran_ms : ran_until_now(s, e);
 	quota_settle(q, &claim,
-		     &(struct quota_use){.seconds = (ran_ms + (o ? o->spent_ms : 0)) / 1000,
+		     &(struct quota_use){.seconds = ran_ms > 0 ? ran_ms / 1000 : 0,
 					 .started = e->ran,
 					 .urgent = e->urgent,
 					 .percent = (int)attrs_number(s->attrs, "quota_returned")},

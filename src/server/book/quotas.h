@@ -49,8 +49,11 @@ int quotas_take(struct server *s, const struct quota_bill *bill, uint64_t key, s
 /* What is to be said to one who has little left, after a submission; false: nothing is. */
 bool quotas_low(struct server *s, const struct spec *p, char *ret, size_t size);
 
-/* A job gets another spec, whose walltime may be another: its claim is written into it. -EDQUOT. */
-int quotas_alter(struct server *s, uint64_t key, const struct spec *old, struct spec *spec, struct err *err);
+/* Settles the claim of a job that gets another spec, whose walltime may be another, and writes it into that. -EDQUOT. */
+int quotas_alter(struct server *s, uint32_t id, struct spec *spec, struct err *err);
+/* Takes what an attempt has used that its owner wants rerun, since the next one has the whole walltime before it again; once
+ * for an attempt. *ret_paid: seconds, which count no more at the job's end (payload.paid). -EDQUOT. */
+int quotas_rerun(struct server *s, uint32_t id, int64_t *ret_paid, struct err *err);
 /* Whether a job that takes priority quota, and starts now, goes before others that came first and could be started, too. */
 bool quotas_urgent(const struct server *s, uint32_t id);
 /* Whether a common job that came before it could be started. */

@@ -157,7 +157,8 @@ static void apply_intent(struct entry *x, const struct event *e, const struct pa
 {
 	x->intent = p->intent;
 	x->foreign = p->foreign;
-	x->billed = p->billed;
+	x->billed |= p->billed;
+	outcome_of(x)->spent_ms -= p->paid * 1000;
 	if (p->drops && x->spec->checkpoint)
 		saves_of(x)->from_start = true;
 	outcome_of(x)->kill_at = e->time + p->delay;
@@ -585,6 +586,8 @@ void payload_write(const struct server *s, int type, const struct payload *p, st
 			json_bool(&j, "drops", true);
 		if (p->billed)
 			json_bool(&j, "billed", true);
+		if (p->paid)
+			json_int(&j, "paid", p->paid);
 		if (p->foreign)
 			json_bool(&j, "foreign", true);
 		break;
@@ -736,6 +739,7 @@ int payload_read(struct server *s, int type, const json_t *data, struct payload 
 		ret->delay = number_of(data, "delay");
 		ret->drops = json_is_true(json_object_get(data, "drops"));
 		ret->billed = json_is_true(json_object_get(data, "billed"));
+		ret->paid = number_of(data, "paid");
 		break;
 	case EVENT_ALTER:
 		return alter_read(s, data, ret, err);

@@ -86,7 +86,7 @@ struct outcome {
 	int64_t cpu_ms, memory_kib;
 	int64_t started_us, ended_us; /* wall clock: when, not how long */
 	int64_t ran_ms;		      /* how long it ran */
-	int64_t spent_ms;	      /* how long earlier attempts ran, which were stopped */
+	int64_t spent_ms;	      /* how long earlier attempts ran, which were stopped, less what was paid for */
 	int64_t began_us;	      /* of one that runs: clock.boot_us when it began */
 	int64_t kill_at;	      /* instant: SIGKILL if SIGTERM was not enough; 0: nobody wants it ended */
 	pid_t session;
@@ -143,6 +143,7 @@ struct payload {
 	bool foreign;		       /* ... by another than its owner */
 	bool drops;		       /* ... without its checkpoints */
 	bool billed;		       /* ... by its owner: what the attempt used is charged */
+	int64_t paid;		       /* ... seconds of it that were taken from the owner's quota at once */
 	int64_t delay;		       /* ... seconds from SIGTERM to SIGKILL */
 	struct job_saves saves;	       /* SAVED; lost_ms is added to what there is */
 	uint8_t holds;		       /* HOLDS */
