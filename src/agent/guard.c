@@ -323,7 +323,9 @@ static void guard_on(struct guard *g)
 	g->on = true;
 	g->counted = 0;
 	g->senses = senses_create(g->a->loop, devices(g->a), &l);
-	senses_remember(g->senses, g->input_at ? ((int64_t)time(NULL) - g->input_at) * 1000 : -1);
+	if (g->input_at)
+		senses_remember(g->senses, ((int64_t)time(NULL) - g->input_at) * 1000);
+	senses_get(g->senses, &g->seen); /* the book may be stored before the first look */
 	uv_timer_start(&g->timer, on_tick, 0, TICK_MS);
 }
 

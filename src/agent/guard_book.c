@@ -70,7 +70,7 @@ static json_t *suspended_json(const struct guard *g)
 
 static int64_t input_instant(const struct guard *g)
 {
-	if (!g->senses || g->seen.input < 0)
+	if (!g->senses || g->seen.input == OWNER_NO_INPUT)
 		return g->input_at;
 	return (int64_t)time(NULL) - ((int64_t)uv_now(g->a->loop) - g->seen.input) / 1000;
 }

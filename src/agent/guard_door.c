@@ -45,7 +45,7 @@ static json_t *show(const struct guard *g)
 		json_object_set_new(o, "why", json_string(owner_cause_text(g->owner.cause)));
 		json_object_set_new(o, "since", json_integer(g->claimed_at));
 	}
-	if (g->seen.input >= 0)
+	if (g->seen.input != OWNER_NO_INPUT)
 		json_object_set_new(o, "input_ago", json_integer(((int64_t)uv_now(g->a->loop) - g->seen.input) / 1000));
 	json_object_set_new(o, "who", json_string(g->seen.who));
 	json_object_set_new(o, "where", json_string(g->seen.where));

@@ -143,7 +143,7 @@ static bool hours_now(const struct owner_rules *r, int64_t instant)
 
 static bool input_now(const struct owner_rules *r, const struct owner_view *v)
 {
-	return r->policy != OWNER_SHARE && v->input >= 0 && v->now - v->input < r->quiet * 1000;
+	return r->policy != OWNER_SHARE && v->input != OWNER_NO_INPUT && v->now - v->input < r->quiet * 1000;
 }
 
 /* A claim that was made for it is held by less. */

@@ -22,6 +22,8 @@
 #include "base/err.h"
 #include "base/hours.h"
 
+#define OWNER_NO_INPUT INT64_MIN /* no input of a person is known */
+
 enum owner_policy { OWNER_SHARE, OWNER_IDLE, OWNER_HOURS, OWNER_POLICIES };
 
 struct owner_rules {
@@ -43,7 +45,7 @@ const char *owner_policy_name(enum owner_policy p);
 struct owner_view {
 	int64_t now;	 /* ms, on a clock that is never set */
 	int64_t instant; /* seconds since 1970 */
-	int64_t input;	 /* ms: the last input of a person; -1: none since this began */
+	int64_t input;	 /* ms: last input of a person, negative if before the boot; or OWNER_NO_INPUT */
 	bool paused;	 /* by the owner */
 	double running;	 /* threads that run or are ready and are not ours, over the last seconds */
 	int cpus;

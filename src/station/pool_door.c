@@ -83,7 +83,7 @@ static json_t *show(struct pool *p)
 		json_object_set_new(o, "pause_until", json_integer(g->pause_until));
 	if (!g->senses)
 		return o;
-	if (g->seen.input >= 0)
+	if (g->seen.input != OWNER_NO_INPUT)
 		json_object_set_new(o, "input_ago", json_integer(((int64_t)uv_now(p->loop) - g->seen.input) / 1000));
 	json_object_update_new(o, json_pack("{s:s,s:s,s:i}", "who", g->seen.who, "where", g->seen.where, "devices",
 					    senses_devices(g->senses)));

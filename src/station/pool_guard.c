@@ -109,7 +109,7 @@ static void guard_turn(struct pool *p)
 			       .instant = (int64_t)time(NULL),
 			       .paused = is_paused(p),
 			       .cpus = (int)sysconf(_SC_NPROCESSORS_ONLN),
-			       .input = -1,
+			       .input = OWNER_NO_INPUT,
 			       .memory_free = 100};
 	const struct seen *seen = &g->seen;
 	int others;
@@ -198,7 +198,7 @@ int guard_start(struct pool *p, struct err *err)
 		g->pause_until = strtoll(strbuf_text(&text), NULL, 10);
 	strbuf_fini(&text);
 	book_load(p);
-	g->seen.input = -1;
+	g->seen.input = OWNER_NO_INPUT;
 	if (*g->rules.owners)
 		g->look = owners_look(p->loop, g->rules.owners, on_owners, p);
 	if (!none)

@@ -208,6 +208,13 @@ static void terminal_typed(struct senses *s, const struct terminal_seen *t)
 	input_note(s, now - (ago > 0 ? ago : 0), t->name, who);
 }
 
+/* Returns true if somebody typed at a terminal since it exists. The kernel makes all consoles (ttyN) at boot, and a new
+ * node's time of access is that of its making; a pseudoterminal exists only while it is used. */
+static bool is_used(const char *name, const struct stat *st)
+{
+	return strncmp(name, "tty", 3) != 0 || st->st_atime > st->st_ctime;
+}
+
 static void terminal_look(struct senses *s, const char *name)
 {
 	struct terminal_seen *known = terminal_find(s, name), t = {.here = true};
@@ -223,7 +230,8 @@ static void terminal_look(struct senses *s, const char *name)
 	t.typed = st.st_atime;
 	if (!known) {
 		vec_push(&s->terminals, t);
-		terminal_typed(s, &t);
+		if (s->looked || is_used(name, &st))
+			terminal_typed(s, &t);
 		return;
 	}
 	bool typed = known->typed != t.typed || known->user != t.user;
@@ -335,18 +343,18 @@ struct senses *senses_create(uv_loop_t *loop, const char *dev, const struct sens
 	s->loop = loop;
 	s->dev = mem_strdup(dev);
 	s->l = *l;
-	s->input = -1;
+	s->input = OWNER_NO_INPUT;
 	s->open = 1;
 	return s;
 }
 
 void senses_remember(struct senses *s, int64_t ago)
 {
-	int64_t when = (int64_t)uv_now(s->loop) - ago;
+	int64_t when = (int64_t)uv_now(s->loop) - (ago > 0 ? ago : 0);
 
-	if (ago >= 0 && when > s->input)
+	if (when > s->input)
 		s->input = when;
-	if (ago >= 0 && !*s->where)
+	if (!*s->where)
 		snprintf(s->where, sizeof s->where, "this machine");
 }
 

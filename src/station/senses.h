@@ -13,6 +13,8 @@
 #include <sys/types.h>
 #include <uv.h>
 
+#include "station/owner.h"
+
 struct senses;
 
 struct senses_listener {
@@ -25,14 +27,14 @@ struct senses_listener {
 /* `dev`: where devices are, usually /dev. */
 struct senses *senses_create(uv_loop_t *loop, const char *dev, const struct senses_listener *l);
 void senses_destroy(struct senses *s);
-/* What an earlier one has seen: input so many milliseconds ago. */
+/* Takes over what an earlier one has seen: input `ago` milliseconds ago; negative (a clock was set back) is now. */
 void senses_remember(struct senses *s, int64_t ago);
 
 /* Looks at terminals, and for devices that were plugged in. To be called several times a second. */
 void senses_look(struct senses *s);
 
 struct seen {
-	int64_t input;	      /* uv_now() of the last input; -1: none */
+	int64_t input;	      /* uv_now() of the last input, negative if before the boot; or OWNER_NO_INPUT */
 	char where[64];	      /* "a keyboard or mouse", "pts/3"; "": nowhere */
 	char who[64];	      /* at that terminal, as far as it is known */
 	double memory_free;   /* percent */

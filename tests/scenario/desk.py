@@ -1,4 +1,5 @@
 """A workstation for scenarios: a server, and a real agent on this machine whose input devices and terminals are files of its own."""
+import ctypes
 import fcntl
 import struct
 
@@ -33,11 +34,32 @@ class Keyboard:
             os.write(self.fd, struct.pack("llHHi", 0, 0, *e))
 
 
-class Desk(Instance):
-    """A server, and an agent on a machine that somebody works at."""
+def booted(ago):
+    """Moves this process into a time namespace whose boot was `ago` seconds ago."""
+    offset = ago - int(time.clock_gettime(time.CLOCK_BOOTTIME))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(0x80) != 0:  # CLONE_NEWTIME: for children; this process follows by setns()
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    with open("/proc/self/timens_offsets", "w") as f:
+        f.write("monotonic %d 0\nboottime %d 0\n" % (offset, offset))
+    fd = os.open("/proc/self/ns/time_for_children", os.O_RDONLY)
+    if libc.setns(fd, 0x80) != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    os.close(fd)
 
-    def __init__(self, quiet="1h", back="1h", cgroup="none", real=False, policy=None, env=None):
-        self.port, self.agent, self.keyboard = free_port(), None, -1
+
+def can_boot():
+    try:
+        return subprocess.run(["true"], preexec_fn=lambda: booted(60)).returncode == 0
+    except subprocess.SubprocessError:
+        return False
+
+
+class Desk(Instance):
+    """A server, and an agent on a machine that somebody works at. `boot`: seconds since the agent's machine was booted, as it sees it."""
+
+    def __init__(self, quiet="1h", back="1h", cgroup="none", real=False, policy=None, env=None, boot=None):
+        self.port, self.agent, self.keyboard, self.boot = free_port(), None, -1, boot
         Instance.__init__(self, nodes="none", conf="[cluster]\nlisten = 127.0.0.1:%d\naddress = 127.0.0.1:%d\nheartbeat = 1s\n[run]\n"
             "cgroup = %s\n" % (self.port, self.port, cgroup))
         self.token = self.api("POST", "/v1/tokens", {"kind": "join", "expires": 3600})[1]["token"]
@@ -57,7 +79,8 @@ class Desk(Instance):
 
     def agent_start(self):
         self.log = open(self.root + "/agent.log", "a")
-        self.agent = subprocess.Popen([self.program, "--foreground"], env=self.env, stdout=self.log, stderr=self.log, cwd=self.root)
+        self.agent = subprocess.Popen([self.program, "--foreground"], env=self.env, stdout=self.log, stderr=self.log, cwd=self.root,
+            preexec_fn=self.boot and (lambda: booted(self.boot)))
         holds("the node is there", until(self.is_up), self.node())
 
     def is_up(self):

@@ -58,7 +58,7 @@ static void test_text(void **state)
 /* A quiet machine with two processors. */
 static struct owner_view view(int64_t now)
 {
-	return (struct owner_view){.now = now, .input = -1, .cpus = 2, .memory_free = 50};
+	return (struct owner_view){.now = now, .input = OWNER_NO_INPUT, .cpus = 2, .memory_free = 50};
 }
 
 static void test_input(void **state)
@@ -79,6 +79,11 @@ static void test_input(void **state)
 	v.now = 11999;
 	assert_int_equal(owner_decide(&o, &r, &v), OWNER_RETURN);
 	v.now = 12000;
+	assert_int_equal(owner_decide(&o, &r, &v), OWNER_RUN);
+	v = view(1000);
+	v.input = -8999; /* before the boot */
+	assert_int_equal(owner_decide(&o, &r, &v), OWNER_STOP);
+	v.now = 1001;
 	assert_int_equal(owner_decide(&o, &r, &v), OWNER_RUN);
 	r = rules("share"); /* where input alone stops nothing */
 	v.now = v.input = 20000;

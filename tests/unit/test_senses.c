@@ -108,14 +108,14 @@ static void test_devices(void **state)
 	assert_true(fd >= 0);
 	senses_look(p->s);
 	assert_int_equal(senses_devices(p->s), 1);
-	assert_true(seen(p).input < 0);
+	assert_true(seen(p).input == OWNER_NO_INPUT);
 	event(fd, EV_SYN); /* nobody does that */
 	uv_run(&p->loop, UV_RUN_ONCE);
 	assert_int_equal(p->inputs, 0);
 	event(fd, EV_KEY);
 	uv_run(&p->loop, UV_RUN_ONCE);
 	assert_int_equal(p->inputs, 1);
-	assert_true(seen(p).input >= 0);
+	assert_true(seen(p).input == (int64_t)uv_now(&p->loop));
 	close(fd); /* unplugged */
 	remove(at(p, "input/event0"));
 	uv_run(&p->loop, UV_RUN_ONCE);
@@ -149,6 +149,39 @@ static void test_terminals(void **state)
 	assert_string_equal(seen(p).where, "tty1");
 }
 
+/* What was typed before the boot counts; that the kernel made a console at boot does not. */
+static void test_boot(void **state)
+{
+	struct place *p = *state;
+	int64_t up = (int64_t)uv_now(&p->loop) / 1000;
+
+	terminal(p, "tty1", 0);
+	senses_look(p->s);
+	assert_int_equal(p->inputs, 0);
+	assert_true(seen(p).input == OWNER_NO_INPUT);
+	senses_remember(p->s, (up + 500) * 1000);
+	assert_in_range(-seen(p).input, 499000, 501000);
+	assert_string_equal(seen(p).where, "this machine");
+	senses_remember(p->s, -1000); /* the clock was set back */
+	assert_true(seen(p).input == (int64_t)uv_now(&p->loop));
+}
+
+static void test_console(void **state)
+{
+	struct place *p = *state;
+	int64_t up = (int64_t)uv_now(&p->loop) / 1000;
+
+	terminal(p, "pts/0", up + 500);
+	terminal(p, "tty1", 0);
+	senses_look(p->s);
+	assert_in_range(-seen(p).input, 498000, 502000);
+	assert_string_equal(seen(p).where, "pts/0");
+	terminal(p, "tty1", -8); /* a key after its node was made */
+	senses_look(p->s);
+	assert_int_equal(p->inputs, 2);
+	assert_string_equal(seen(p).where, "tty1");
+}
+
 static void test_not_the_owner(void **state)
 {
 	struct place *p = *state;
@@ -159,7 +192,7 @@ static void test_not_the_owner(void **state)
 	terminal(p, "pts/0", 0);
 	senses_look(p->s);
 	assert_int_equal(p->inputs, 0);
-	assert_true(seen(p).input < 0);
+	assert_true(seen(p).input == OWNER_NO_INPUT);
 	assert_false(senses_logged_in(p->s, getuid()));
 }
 
@@ -176,6 +209,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_devices, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_terminals, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_boot, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_console, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_not_the_owner, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_machine, setup, teardown),
 	};
