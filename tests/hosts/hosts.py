@@ -369,6 +369,16 @@ class Daemon:
         self.kill()
         self.start()
 
+    def clock(self, seconds):
+        """Its wall clock is that far ahead (crash/clock.c): from now on, or from its next start if it has none yet."""
+        program, path = f"{self.world.base}/clock.so", f"{self.host.base}/{self.name.split('@')[0]}.clock"
+        if not os.path.exists(program):
+            source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "crash", "clock.c")
+            sh("cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-O1", "-o", program, source)
+        with open(path, "r+b" if os.path.exists(path) else "wb") as f:
+            f.write(int(seconds).to_bytes(8, "little", signed=True))
+        self.env.update(LD_PRELOAD=program, SHUNT_TEST_CLOCK=path, ASAN_OPTIONS=SANITIZERS["ASAN_OPTIONS"] + ":verify_asan_link_order=0")
+
     def log_text(self):
         try:
             return open(self.log, errors="replace").read()

@@ -58,16 +58,26 @@ static const char *text_of(const json_t *body, const char *key)
 	return json_string_value(json_object_get(body, key));
 }
 
+static size_t login_count(const struct tokens *all, uid_t uid)
+{
+	size_t own = 0;
+
+	for (size_t i = 0; i < all->list.n; i++)
+		own += all->list.v[i].kind == TOKEN_LOGIN && all->list.v[i].uid == uid;
+	return own;
+}
+
 static bool room_check(struct server *s, struct http_request *r, enum token_kind kind, uid_t uid)
 {
 	const struct tokens *all = tokens_of(s);
 	size_t own = 0;
 
-	tokens_expire(s);
-	for (size_t i = 0; i < all->list.n; i++)
-		own += all->list.v[i].kind == TOKEN_LOGIN && all->list.v[i].uid == uid;
-	if (all->list.n < TOKENS_MAX && (kind != TOKEN_LOGIN || own < TOKENS_PER_USER))
-		return true;
+	for (int64_t since = EXPIRED_KEPT; since >= 0; since -= EXPIRED_KEPT) {
+		tokens_expire(s, since);
+		own = login_count(all, uid);
+		if (all->list.n < TOKENS_MAX && (kind != TOKEN_LOGIN || own < TOKENS_PER_USER))
+			return true;
+	}
 	http_error(r, CODE_BAD_STATE, "There are %zu tokens already: revoke some ('shunt token list').",
 		   kind != TOKEN_LOGIN || own < TOKENS_PER_USER ? all->list.n : own);
 	return false;

@@ -44,7 +44,8 @@
 /* What is known of a host, by the number of its join. */
 struct spool_host {
 	uint64_t join;
-	int64_t closed;	   /* leases that were given before this are closed */
+	int64_t closed;	   /* leases with numbers below this are closed */
+	int64_t given;	   /* the number of the last lease that this server gave */
 	uint64_t next;	   /* numbers below this were used */
 	int64_t last_us;   /* the time of the last change that it brought */
 	size_t waiting;	   /* changes in the queue */
@@ -111,26 +112,34 @@ static const char *name_of(const struct server *s, uint32_t node)
 
 /* ---- leases ---- */
 
-static void lease_format(const struct server *s, uint64_t join, int64_t time_us, char ret[TRAY_LEASE])
+static void lease_format(const struct server *s, uint64_t join, int64_t number, char ret[TRAY_LEASE])
 {
 	char text[96], mac[64];
 
-	snprintf(text, sizeof text, "lease %" PRIu64 " %" PRId64, join, time_us);
+	snprintf(text, sizeof text, "lease %" PRIu64 " %" PRId64, join, number);
 	secret_mac(s->realm->authority.secret, text, mac);
-	snprintf(ret, TRAY_LEASE, "%" PRIu64 "-%" PRId64 "-%s", join, time_us, mac);
+	snprintf(ret, TRAY_LEASE, "%" PRIu64 "-%" PRId64 "-%s", join, number, mac);
 }
 
-/* When it was given to that host; -1: never. */
+/* Returns the number of a lease of that host; -1: it was not given one like this. */
 static int64_t lease_check(const struct server *s, uint64_t join, const char *lease)
 {
 	uint64_t whose;
-	int64_t time_us;
+	int64_t number;
 	char right[TRAY_LEASE];
 
-	if (!lease || sscanf(lease, "%" SCNu64 "-%" SCNd64, &whose, &time_us) != 2 || whose != join || time_us < 0)
+	if (!lease || sscanf(lease, "%" SCNu64 "-%" SCNd64, &whose, &number) != 2 || whose != join || number < 0)
 		return -1;
-	lease_format(s, join, time_us, right);
-	return secret_equal(right, lease) ? time_us : -1;
+	lease_format(s, join, number, right);
+	return secret_equal(right, lease) ? number : -1;
+}
+
+/* Returns the number of a new lease: the time in microseconds, unless a clock that was ahead has got there before. It is above all that are closed. */
+static int64_t lease_next(const struct server *s, const struct spool_host *h)
+{
+	int64_t last = h->given > h->closed ? h->given : h->closed;
+
+	return s->clock->now_us > last ? s->clock->now_us : last + 1;
 }
 
 json_t *spool_lease(struct server *s, uint32_t node)
@@ -144,7 +153,8 @@ json_t *spool_lease(struct server *s, uint32_t node)
 	strbuf_clear(&h->in);
 	if (!s->conf->offline || end > INT64_MAX >> JOB_KEY_SHIFT || h->next >= end)
 		return json_object();
-	lease_format(s, join, s->clock->now_us, lease);
+	h->given = lease_next(s, h);
+	lease_format(s, join, h->given, lease);
 	snprintf(print, sizeof print, "%.*s", SHOWN_DIGITS, s->realm->authority.fingerprint);
 	return json_pack("{s:s, s:s, s:I, s:I, s:s, s:b, s:I}", "lease", lease, "cluster", print, "next",
 			 (json_int_t)h->next, "end", (json_int_t)end, "server", s->instance->name, "shared",
@@ -374,8 +384,8 @@ static bool brought_ask(struct server *s, struct brought *b)
 	seal_text(b->x.lease, b->x.nonce, b->x.path, b->x.sealed, &text);
 	if (b->lease < host_of(s, b->join)->closed)
 		brought_refuse(s, b, "its host had said that it has no more of that time");
-	else if (!token_sealed(s, b->x.token, text.text, b->x.seal, &uid, &name))
-		brought_refuse(s, b, "its seal is not that of a valid login token");
+	else if (!token_sealed(s, b->x.token, text.text, b->x.seal, b->time_us / 1000000, &uid, &name))
+		brought_refuse(s, b, "its seal is not that of a login token that was valid then");
 	else if (mark_find(s, b->x.seal)) {
 		brought_answer(s, b, NULL, false);
 		brought_end(s, b);
@@ -503,7 +513,8 @@ void spool_frame(struct server *s, uint32_t node, const json_t *head, const char
 		on_kept(s, h, node, head, data, n);
 		return;
 	}
+	/* not one that another server gave, which may be above those of this one */
 	lease = lease_check(s, h->join, json_string_value(json_object_get(head, "lease")));
-	if (lease > h->closed && h->waiting == 0)
+	if (lease > h->closed && lease == h->given && h->waiting == 0)
 		host_close(s, h, lease);
 }

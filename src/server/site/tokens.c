@@ -163,12 +163,12 @@ void token_drop(struct server *s, struct token_record *t)
 	vec_remove(&all->list, (size_t)(t - all->list.v));
 }
 
-void tokens_expire(struct server *s)
+void tokens_expire(struct server *s, int64_t since)
 {
 	struct tokens *all = tokens_of(s);
 
 	for (size_t i = all->list.n; i-- > 0;)
-		if (all->list.v[i].expires <= s->clock->now)
+		if (all->list.v[i].expires <= s->clock->now - since)
 			token_drop(s, &all->list.v[i]);
 }
 
@@ -317,14 +317,14 @@ static bool login_right(struct server *s, const struct token *shown, struct aske
 	return true;
 }
 
-bool token_sealed(struct server *s, const char *id, const char *text, const char *seal, uid_t *ret_uid,
+bool token_sealed(struct server *s, const char *id, const char *text, const char *seal, int64_t at, uid_t *ret_uid,
 		  const char **ret_user)
 {
 	struct token_record *t = token_find(s, id);
 	char right[64];
 
 	secret_mac(t ? t->hash : "nobody", text, right);
-	if (!secret_equal(right, seal) || !t || t->kind != TOKEN_LOGIN || t->expires <= s->clock->now || !t->user ||
+	if (!secret_equal(right, seal) || !t || t->kind != TOKEN_LOGIN || t->expires <= at || !t->user ||
 	    token_user_check(s, t->uid, t->user, NULL) < 0)
 		return false;
 	t->used = s->clock->now;

@@ -20,6 +20,7 @@ struct server;
 #define JOIN_LIFE_MAX 2592000	/* 30 days */
 #define LOGIN_LIFE 2592000	/* 30 days */
 #define LOGIN_LIFE_MAX 31536000 /* a year */
+#define EXPIRED_KEPT 2592000 /* 30 days: changes sealed while it was valid may still come, and a clock may be ahead */
 #define MUNGE_LIFE 86400
 #define SITE_LIFE 31536000 /* a year, also at most */
 #define USES_MAX 10000
@@ -64,7 +65,7 @@ void token_id(const struct token_record *t, char ret[32]);
 struct token_record *token_find(struct server *s, const char *id); /* valid until the next change; NULL */
 void token_store(struct server *s, const struct token_record *t);
 void token_drop(struct server *s, struct token_record *t); /* revoked */
-void tokens_expire(struct server *s);			   /* drops what is out of date */
+void tokens_expire(struct server *s, int64_t since);	   /* drops what has been out of date for that many seconds */
 
 /* Makes one: `t` has all but number, hash and created; its texts are taken over. */
 struct token_record *token_add(struct server *s, struct token_record *t, char ret_text[TOKEN_SIZE]);
@@ -91,8 +92,8 @@ int token_restore(struct server *s, const char *id, const json_t *o, struct err 
 bool token_whose(struct server *s, const char *text, uid_t *ret_uid, gid_t *ret_gid);
 /* Whom a token stands for: token_whose() has been looked up. CODE_UNAUTHORIZED: nobody (the sentence does not say which part was wrong); CODE_TOO_MANY: too many wrong ones from there. */
 int token_check(struct server *s, const char *text, const char *address, struct asker *ret, struct err *err);
-/* Whether that seal of a text is a login token's, by its id: then whose, with the name that he had when it was made. */
-bool token_sealed(struct server *s, const char *id, const char *text, const char *seal, uid_t *ret_uid,
+/* Returns true if a text was sealed by a login token, by its id, that was valid at instant `at`: then whose, with the name that the user had when it was made. */
+bool token_sealed(struct server *s, const char *id, const char *text, const char *seal, int64_t at, uid_t *ret_uid,
 		  const char **ret_user);
 /* The name of a user's view at an agent (agent/views.c), of a login token. */
 void token_view(const struct token_record *t, char ret[64]);
