@@ -23,6 +23,7 @@
 #include "net/http.h"
 #include "server/api/api.h"
 #include "server/api/audience.h"
+#include "server/api/regrets.h"
 #include "server/api/view.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
@@ -52,8 +53,9 @@ struct taken {
 	struct tray_name name;
 	uint32_t tray;
 	uid_t uid;
-	int64_t time_us; /* when it was asked for */
-	bool late;	 /* its number was in use */
+	int64_t time_us;	/* when it was asked for */
+	uint64_t given;		/* the number that its user was told; it has another if that was in use */
+	char what[REGRET_NAME]; /* for its user */
 	bool submission, asked, done;
 };
 
@@ -83,6 +85,7 @@ struct offline {
 	bool lookup;	     /* the owner of the next one is being looked up */
 	int64_t pause_us;    /* nothing is done until then: users can't be looked up */
 	size_t made, refused;
+	struct regrets regrets;
 	bool open; /* the offer is there */
 	struct offer offer;
 };
@@ -203,7 +206,12 @@ static int tray_collect(struct server *s, struct offline *o, const char *name, s
 	rc = tray_list(o->dir, t.name, &names, err);
 	for (size_t i = 0; i < names.n && rc == 0; i++) {
 		struct taken *c = mem_zalloc(sizeof *c);
-		*c = (struct taken){.s = s, .name = names.v[i], .tray = (uint32_t)o->trays.n, .uid = (uid_t)-1};
+		*c = (struct taken){.s = s,
+				    .name = names.v[i],
+				    .tray = (uint32_t)o->trays.n,
+				    .uid = (uid_t)-1,
+				    .given = names.v[i].number,
+				    .what = "a request that can't be read"};
 		vec_push(&o->changes, c);
 	}
 	if (rc == 0)
@@ -218,8 +226,7 @@ static bool number_counts(const struct offline *o, size_t i, uint64_t next)
 {
 	const struct taken *c = o->changes.v[i];
 
-	return c->name.taken ||
-	       (c->name.number >= next && (i == 0 || o->changes.v[i - 1]->name.number != c->name.number));
+	return c->name.taken || (c->given >= next && (i == 0 || o->changes.v[i - 1]->given != c->given));
 }
 
 /* Finds the last number that counts. Junk with numbers of its own making must not move the server's. */
@@ -238,20 +245,17 @@ static void changes_take(struct server *s, struct offline *o, int64_t least_us)
 
 	changes_sort(o);
 	last_find(s, o);
-	for (size_t i = 0; i < o->changes.n; i++)
-		o->changes.v[i]->late = !number_counts(o, i, s->jobs->next_number);
 	for (size_t i = 0; i < o->changes.n; i++) {
 		struct taken *c = o->changes.v[i];
-		uint64_t old = c->name.number, number = c->late ? ++o->last : old;
-		if (tray_take(o->trays.v[c->tray].fd, &c->name, number, least_us) < 0) {
-			free(c);
-			continue;
-		}
-		if (c->late)
-			server_say(s, "change %" PRIu64 " in the spool is number %" PRIu64 " now: the other was in use",
-				   old, number);
-		o->changes.v[kept++] = c;
+		uint64_t number = number_counts(o, i, s->jobs->next_number) ? c->given : ++o->last;
+		if (tray_take(o->trays.v[c->tray].fd, &c->name, number, least_us) < 0)
+			c->done = true; /* taken back */
 	}
+	for (size_t i = 0; i < o->changes.n; i++)
+		if (o->changes.v[i]->done)
+			free(o->changes.v[i]);
+		else
+			o->changes.v[kept++] = o->changes.v[i];
 	o->changes.n = kept;
 	changes_sort(o);
 }
@@ -306,8 +310,9 @@ static void number_use(struct server *s, const struct taken *c)
 static void change_refuse(struct server *s, struct taken *c, const char *why)
 {
 	struct offline *o = s->audience->offline;
+	struct fate x = {.uid = c->uid, .number = c->given, .what = c->what, .why = why};
 
-	server_say(s, "change %" PRIu64 " of uid %d in the spool was refused: %s", c->name.number, (int)c->uid, why);
+	regrets_add(s, &o->regrets, &x);
 	number_use(s, c);
 	o->refused++;
 	c->done = true;
@@ -317,9 +322,10 @@ static void change_refuse(struct server *s, struct taken *c, const char *why)
 static void number_lost(struct server *s, struct taken *c, uint64_t number)
 {
 	char why[100];
+	struct fate x = {.uid = c->uid, .number = c->given, .what = c->what, .why = why};
 
-	snprintf(why, sizeof why, "the number was in use, and it became job %" PRIu64, number);
-	server_say(s, "change %" PRIu64 " of uid %d in the spool: %s", c->name.number, (int)c->uid, why);
+	snprintf(why, sizeof why, "its number was in use, and it became job %" PRIu64, number);
+	regrets_add(s, &s->audience->offline->regrets, &x);
 }
 
 static void on_answer(void *context, int status, const char *body, size_t n)
@@ -337,9 +343,12 @@ static void on_answer(void *context, int status, const char *body, size_t n)
 	} else if (status / 100 != 2) {
 		change_refuse(c->s, c, why ? why : "the reason is not known");
 	} else {
-		if (c->submission && (uint64_t)number != c->name.number)
+		struct fate x = {.uid = c->uid, .number = c->given, .what = c->what, .answer = json};
+		if (c->submission && (uint64_t)number != c->given)
 			number_lost(c->s, c, (uint64_t)number);
+		regrets_add(c->s, &o->regrets, &x);
 		o->made++;
+		turn_wake(c->s);
 	}
 	json_decref(json);
 }
@@ -406,6 +415,8 @@ static bool change_ask(struct server *s, struct taken *c)
 
 	c->uid = x.uid;
 	c->submission = rc == 0 && strcmp(x.path, "/v1/jobs") == 0;
+	if (rc == 0)
+		regrets_name(x.path, x.body, c->what);
 	if (rc == -ENODATA)
 		c->done = true;
 	else if (rc < 0)
@@ -475,6 +486,7 @@ static void merge_end(struct server *s, struct offline *o)
 	uv_queue_work(s->loop, &w->request, on_sweep, on_swept);
 	if (w->changes.n)
 		server_say(s, "done what was in the spool: %zu changes were made, %zu refused", o->made, o->refused);
+	regrets_send(s, &o->regrets);
 	s->turn->merging = false;
 	s->turn->dirty = true;
 }

@@ -21,6 +21,7 @@
 #include "net/link.h"
 #include "server/api/api.h"
 #include "server/api/audience.h"
+#include "server/api/regrets.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
 #include "server/base/log.h"
@@ -67,6 +68,7 @@ struct brought {
 	uint64_t join, number;
 	int64_t time_us, lease;
 	struct kept x;
+	uid_t uid; /* its user's, once the seal is known to be right; before that (uid_t)-1 */
 	bool submission, asked, over;
 };
 
@@ -81,6 +83,7 @@ struct spool {
 	size_t waiting; /* asked for, and not answered */
 	bool lookup;
 	int64_t pause_us;
+	struct regrets regrets;
 };
 
 static struct spool *spool_of(struct server *s)
@@ -272,9 +275,22 @@ static void brought_end(struct server *s, struct brought *b)
 	turn_wake(s);
 }
 
+static void brought_regret(struct server *s, const struct brought *b, const char *why, const json_t *answer)
+{
+	char what[REGRET_NAME];
+	struct fate x = {.uid = b->uid, .number = b->number, .what = what, .why = why, .answer = answer};
+
+	regrets_name(b->x.path, b->x.body, what);
+	regrets_add(s, &spool_of(s)->regrets, &x);
+}
+
 static void brought_refuse(struct server *s, struct brought *b, const char *why)
 {
-	server_say(s, "change %" PRIu64 " that node %s brought was refused: %s", b->number, name_of(s, b->node), why);
+	if (b->uid == (uid_t)-1)
+		server_say(s, "change %" PRIu64 " that node %s brought was refused: %s", b->number, name_of(s, b->node),
+			   why);
+	else
+		brought_regret(s, b, why, NULL);
 	brought_answer(s, b, why, false);
 	brought_end(s, b);
 }
@@ -296,11 +312,10 @@ static void on_answer(void *context, int status, const char *body, size_t n)
 		if (status / 100 != 2) {
 			brought_refuse(s, b, why ? why : "the reason is not known");
 		} else {
-			if (b->submission && (uint64_t)number != b->number)
-				server_say(s,
-					   "change %" PRIu64
-					   " that node %s brought: the number was in use, and it became job %" PRIu64,
-					   b->number, name_of(s, b->node), (uint64_t)number);
+			char lost[100];
+			snprintf(lost, sizeof lost, "its number was in use, and it became job %" PRIu64,
+				 (uint64_t)number);
+			brought_regret(s, b, b->submission && (uint64_t)number != b->number ? lost : NULL, json);
 			brought_answer(s, b, NULL, false);
 			brought_end(s, b);
 		}
@@ -359,8 +374,10 @@ static bool brought_begin(struct server *s, struct brought *b, uid_t uid, const 
 	}
 	if (!user || strcmp(user->name, name) != 0) /* the number may belong to another by now */
 		brought_refuse(s, b, "its owner has no account any more");
-	else
+	else {
+		b->uid = uid;
 		brought_send(s, b, user);
+	}
 	return true;
 }
 
@@ -436,6 +453,8 @@ void spool_turn(struct server *s)
 		if (!p->queue.v[p->next]->over && !brought_ask(s, p->queue.v[p->next]))
 			break;
 	queue_sweep(p);
+	if (p->queue.n == 0)
+		regrets_send(s, &p->regrets);
 }
 
 /* ---- frames ---- */
@@ -464,6 +483,7 @@ static void brought_add(struct server *s, struct spool_host *h, uint32_t node, i
 	b->node = node;
 	b->join = h->join;
 	b->number = h->incoming;
+	b->uid = (uid_t)-1;
 	b->submission = rc == 0 && strcmp(b->x.path, "/v1/jobs") == 0;
 	b->lease = rc == 0 ? lease_check(s, h->join, b->x.lease) : -1;
 	h->waiting++;
