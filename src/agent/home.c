@@ -9,18 +9,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/program.h"
 #include "tls/tls.h"
 
 #define FILE_MOST (1 << 20)
-#define PATH_ROOM 64  /* for what is put behind a directory */
-#define LOCK_TRIES 20 /* tenths of a second */
+#define PATH_ROOM 64 /* for what is put behind a directory */
 
 /* ---- directories ---- */
 
@@ -110,21 +109,17 @@ int home_make(const struct home *h, struct err *err)
 
 int home_lock(const struct home *h, struct err *err)
 {
-	char path[PATH_MAX + 16], pid[32] = "";
+	char path[PATH_MAX + 16], pid[LOCK_PID_SIZE];
 	int fd, rc;
 
 	snprintf(path, sizeof path, "%s/agent.pid", h->run);
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return err_set(err, -errno, "%s: %s", path, strerror(errno));
-	/* Of one that was killed a moment ago a child may have the lock, until it gets to its exec. */
-	for (int i = 0; (rc = flock(fd, LOCK_EX | LOCK_NB)) < 0 && i < LOCK_TRIES; i++)
-		nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
-	if (rc < 0) {
-		ssize_t n = read(fd, pid, sizeof pid - 1);
-		pid[n > 0 ? strcspn(pid, "\n") : 0] = '\0';
+	if ((rc = lock_take(fd, pid)) < 0) {
 		close(fd);
-		return err_set(err, -EBUSY, "an agent runs here already (process %s, %s)", *pid ? pid : "?", path);
+		return rc == -EBUSY ? err_set(err, rc, "an agent runs here already (process %s, %s)", pid, path)
+				    : err_set(err, rc, "%s: %s", path, strerror(-rc));
 	}
 	if (ftruncate(fd, 0) == 0)
 		dprintf(fd, "%d\n", getpid());

@@ -11,6 +11,7 @@
 #include "cmd/instance.h"
 #include "cmd/object.h"
 
+#define ENDING_SECONDS 10 /* for a server that does not answer to be gone */
 #define DOWN_SECONDS 120  /* that it may take; */
 #define STOP_SECONDS 7200 /* ... and with the checkpoints of its jobs */
 
@@ -185,7 +186,7 @@ static int down(const struct command *c, const void *arguments, const struct ope
 		return EXIT_USAGE;
 	if (server_ask(&w, &r, &err)) {
 		code = server_stop(c, &w, body, begin, r.json);
-	} else if (server_lives(&w)) {
+	} else if (!end_await(&w, ENDING_SECONDS)) { /* one that was killed a moment ago is not gone yet */
 		code = command_fail(c, "the server is there but does not answer: %s", err.text);
 	} else {
 		printf("No server runs.\n");

@@ -88,41 +88,45 @@ static int program_start(const struct command *c, const char *path, const struct
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? EXIT_OK : EXIT_FAILED;
 }
 
-/* Until it answers. */
-static bool server_await(const struct where *w, int seconds, struct reply *ret, struct err *err)
-{
-	for (int i = 0; i < seconds * 1000 / LOOK_MS; i++) {
-		if (server_ask(w, ret, err))
-			return true;
-		reply_fini(ret);
-		poll(NULL, 0, LOOK_MS);
-	}
-	return false;
-}
-
-static int server_start(const struct command *c, const struct up_arguments *a, const struct where *w, struct reply *ret)
+static int program_run(const struct command *c, const struct up_arguments *a, const struct where *w)
 {
 	char *before = a->system || a->nodes ? NULL : nodes_recall(w);
 	struct strbuf path = {0};
-	struct err err;
-	int code = EXIT_OK;
+	int code;
 
-	/* One that was started a moment ago may not listen yet. */
-	if (!server_lives(w)) {
-		if (!program_find("shuntd", &path))
-			code = command_fail(
-				c, "shuntd is not found beside this program nor in $PATH: install it ('make install')");
-		else
-			code = program_start(c, path.text, a, a->nodes ? a->nodes : before);
-		if (code == EXIT_OK && a->nodes && !a->system)
-			nodes_remember(w, a->nodes);
-	}
-	if (code == EXIT_OK && !server_await(w, UP_SECONDS, ret, &err))
-		code = command_fail(c, "the server was started but does not answer: %s; its log is %s", err.text,
-				    w->log);
+	if (!program_find("shuntd", &path))
+		code = command_fail(
+			c, "shuntd is not found beside this program nor in $PATH: install it ('make install')");
+	else
+		code = program_start(c, path.text, a, a->nodes ? a->nodes : before);
+	if (code == EXIT_OK && a->nodes && !a->system)
+		nodes_remember(w, a->nodes);
 	strbuf_fini(&path);
 	free(before);
 	return code;
+}
+
+/* Waits for an answer, and starts the server once nobody holds its lock: one that was started a moment ago may not listen yet, and one that was killed
+ * a moment ago is not gone yet. */
+static int server_start(const struct command *c, const struct up_arguments *a, const struct where *w, struct reply *ret)
+{
+	bool started = false;
+	struct err err;
+	int code;
+
+	for (int i = 0; i < UP_SECONDS * 1000 / LOOK_MS; i++) {
+		if (!started && !server_lives(w)) {
+			if ((code = program_run(c, a, w)) != EXIT_OK)
+				return code;
+			started = true;
+		}
+		if (server_ask(w, ret, &err))
+			return EXIT_OK;
+		reply_fini(ret);
+		poll(NULL, 0, LOOK_MS);
+	}
+	return command_fail(c, "%s but does not answer: %s; its log is %s",
+			    started ? "the server was started" : "a server is there", err.text, w->log);
 }
 
 static int up(const struct command *c, const void *arguments, const struct operands *operands)

@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <time.h>
@@ -25,6 +24,7 @@
 
 #include "base/descriptors.h"
 #include "base/err.h"
+#include "base/lock.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/names.h"
@@ -183,45 +183,21 @@ static int make_directories(struct server *s, struct err *err)
 	return rc;
 }
 
-/* Nothing of it runs any more, but for threads or children that are just ending with it. */
-static bool process_is_dying(const char *pid)
-{
-	char path[64], text[512] = "", *state;
-	int fd, n;
-
-	snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
-	fd = *pid ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-	if (fd < 0)
-		return *pid != '\0';
-	n = (int)read(fd, text, sizeof text - 1);
-	close(fd);
-	state = n > 0 ? strrchr(text, ')') : NULL;
-	return !state || state[1] == '\0' || state[2] == 'Z' || state[2] == 'X';
-}
-
-#define DYING_MS 2000 /* so long the lock of a server that was killed is waited for */
-
 /* One server for an instance: the lock lives as long as the process does. */
 static int lock_instance(struct server *s, struct err *err)
 {
-	char path[PATH_MAX], pid[32] = "";
-	int fd;
-	ssize_t n;
+	char path[PATH_MAX], pid[LOCK_PID_SIZE];
+	int fd, rc;
 
 	snprintf(path, sizeof path, "%s/shuntd.pid", s->instance->where.run);
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
 		  0644); /* the directory is the account's, and we may be root */
 	if (fd < 0)
 		return err_set(err, -errno, "%s: %s", path, strerror(errno));
-	for (int waited = 0; flock(fd, LOCK_EX | LOCK_NB) < 0; waited += 20) {
-		n = pread(fd, pid, sizeof pid - 1, 0);
-		pid[n > 0 ? strcspn(pid, "\n") : 0] = '\0';
-		if (waited >= DYING_MS || !process_is_dying(pid)) {
-			close(fd);
-			return err_set(err, -EBUSY, "a server runs here already (process %s, %s)", *pid ? pid : "?",
-				       path);
-		}
-		nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+	if ((rc = lock_take(fd, pid)) < 0) {
+		close(fd);
+		return rc == -EBUSY ? err_set(err, rc, "a server runs here already (process %s, %s)", pid, path)
+				    : err_set(err, rc, "%s: %s", path, strerror(-rc));
 	}
 	s->instance->lock = fd;
 	return 0;

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/descriptors.h"
+#include "base/lock.h"
 #include "base/text.h"
 #include "station/pool_internal.h"
 
@@ -173,26 +173,29 @@ static void tear_down(struct pool *p)
 	identity_drop(p);
 }
 
-static int lock_take(const struct pool_home *h, struct err *err)
+static int pool_lock(const struct pool_home *h, struct err *err)
 {
+	char pid[LOCK_PID_SIZE];
 	struct strbuf path = {0};
-	int fd;
+	int fd, rc;
 
 	pool_home_path(h, "lock", &path);
 	fd = open(path.text, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0)
 		err_set(err, -errno, "%.300s: %s", path.text, strerror(errno));
-	else if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+	else if ((rc = lock_take(fd, pid)) < 0) {
 		close(fd);
-		fd = err_set(err, -EBUSY, "the pool's daemon runs here already");
-	}
+		fd = rc == -EBUSY ? err_set(err, rc, "the pool's daemon runs here already (process %s)", pid)
+				  : err_set(err, rc, "%.300s: %s", path.text, strerror(-rc));
+	} else if (ftruncate(fd, 0) == 0)
+		dprintf(fd, "%d\n", getpid());
 	strbuf_fini(&path);
 	return fd;
 }
 
 static int serve(struct pool *p, int ready, struct err *err)
 {
-	int lock = lock_take(&p->home, err);
+	int lock = pool_lock(&p->home, err);
 
 	if (lock < 0)
 		return lock;
