@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "server/base/schema.h"
+#include "base/schema.h"
 
 static const struct field inner_fields[] = {{"op", .is = REQUIRED | IS_TEXT, .words = "set|unset"}, {0}};
 static const struct schema inner = {.fields = inner_fields};

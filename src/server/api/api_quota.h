@@ -4,7 +4,7 @@
 #ifndef SERVER_API_QUOTA_H
 #define SERVER_API_QUOTA_H
 
-#include "server/base/schema.h"
+#include "base/schema.h"
 
 struct call;
 struct json;

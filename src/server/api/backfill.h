@@ -4,7 +4,7 @@
 #ifndef SERVER_BACKFILL_H
 #define SERVER_BACKFILL_H
 
-#include "server/base/schema.h"
+#include "base/schema.h"
 
 struct call;
 struct server;

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "server/base/schema.h"
+#include "base/schema.h"
 
 struct asker;
 struct call;

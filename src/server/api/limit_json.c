@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "rules/limit.h"
-#include "server/base/schema.h"
+#include "base/schema.h"
 #include "server/base/words.h"
 #include "server/server.h"
 

@@ -4,7 +4,7 @@
 #ifndef SERVER_MACHINE_H
 #define SERVER_MACHINE_H
 
-#include "server/base/schema.h"
+#include "base/schema.h"
 
 struct call;
 struct json;

@@ -4,7 +4,7 @@
 #ifndef SERVER_OVERVIEW_H
 #define SERVER_OVERVIEW_H
 
-#include "server/base/schema.h"
+#include "base/schema.h"
 
 struct call;
 struct server;

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "server/base/schema.h"
+#include "base/schema.h"
 
 struct call;
 struct http_request;

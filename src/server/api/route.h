@@ -11,7 +11,7 @@
 
 #include "base/code.h"
 #include "server/api/call.h"
-#include "server/base/schema.h"
+#include "base/schema.h"
 
 /* The least that one must be. What is finer than that is decided by the handler, and said in `about`. */
 enum may {

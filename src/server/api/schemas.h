@@ -4,7 +4,7 @@
 #ifndef SERVER_SCHEMAS_H
 #define SERVER_SCHEMAS_H
 
-#include "server/base/schema.h"
+#include "base/schema.h"
 
 #define STATES_ENDED                                                                                                   \
 	"completed|failed|walltime|memory|deleted|lost|expired|dependency|not_started|hung_up|refused|preempted|rerun"

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/strbuf.h"
-#include "server/base/schema.h"
+#include "base/schema.h"
 
 struct array;
 struct entry;

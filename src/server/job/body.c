@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "server/job/body.h"
 #include "server/job/jobs.h"
-#include "server/job/members.h"
+#include "base/members.h"
 #include "server/job/stage.h"
 #include "server/server.h"
 #include "store/store.h"

@@ -28,7 +28,7 @@
 #include "server/job/body.h"
 #include "server/job/classes.h"
 #include "server/job/jobs.h"
-#include "server/job/members.h"
+#include "base/members.h"
 #include "server/job/scripts.h"
 #include "server/job/spec.h"
 #include "server/job/submission.h"

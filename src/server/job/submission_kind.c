@@ -16,7 +16,7 @@
 #include "sched/policy.h"
 #include "server/base/asker.h"
 #include "server/base/clock.h"
-#include "server/job/members.h"
+#include "base/members.h"
 #include "server/job/spec.h"
 #include "server/job/submission.h"
 #include "server/job/submission_internal.h"

@@ -15,7 +15,7 @@
 #include "rules/partition.h"
 #include "server/base/words.h"
 #include "server/job/jobs.h"
-#include "server/job/members.h"
+#include "base/members.h"
 #include "server/job/spec.h"
 #include "server/job/submission.h"
 #include "server/job/submission_internal.h"

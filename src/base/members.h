@@ -2,8 +2,8 @@
  * members.h - members of a JSON object that a client sent: of the right type, or -EINVAL with a sentence that names the member. One that is missing or null leaves *ret
  * as it is.
  */
-#ifndef SERVER_MEMBERS_H
-#define SERVER_MEMBERS_H
+#ifndef BASE_MEMBERS_H
+#define BASE_MEMBERS_H
 
 #include <jansson.h>
 #include <stdbool.h>

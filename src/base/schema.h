@@ -4,8 +4,8 @@
  *
  * Members that are not in the table are ignored, so that newer clients can talk to older servers. Where null is allowed it is as good as not given.
  */
-#ifndef SERVER_SCHEMA_H
-#define SERVER_SCHEMA_H
+#ifndef BASE_SCHEMA_H
+#define BASE_SCHEMA_H
 
 #include <jansson.h>
 #include <stdbool.h>

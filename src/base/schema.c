@@ -1,7 +1,7 @@
 /*
  * schema.c - values against their tables.
  */
-#include "server/base/schema.h"
+#include "base/schema.h"
 
 #include <errno.h>
 #include <stdlib.h>

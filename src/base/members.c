@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "server/job/members.h"
+#include "base/members.h"
 
 int member_text(const json_t *job, const char *key, size_t max, const char **ret, struct err *err)
 {
