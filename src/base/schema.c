@@ -139,11 +139,19 @@ static int field_check(const struct field *f, const json_t *v, struct err *err)
 	}
 }
 
+const struct field *schema_next(const struct schema *t, const struct field *f)
+{
+	for (f = f ? f + 1 : t->fields; f && f->name; f++)
+		if ((!t->in || f->in & t->in) && !(f->in & t->without))
+			return f;
+	return NULL;
+}
+
 static int members_check(const struct schema *t, const json_t *v, struct err *err)
 {
 	int rc = t->base ? members_check(t->base, v, err) : 0;
 
-	for (const struct field *f = t->late ? NULL : t->fields; rc == 0 && f && f->name; f++)
+	for (const struct field *f = t->late ? NULL : schema_next(t, NULL); rc == 0 && f; f = schema_next(t, f))
 		rc = field_check(f, json_object_get(v, f->name), err);
 	return rc;
 }

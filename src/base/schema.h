@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct err;
@@ -30,6 +31,25 @@ enum {
 	OF_BODY = 1 << 10, /* job_fields.c: only of one job, since it needs the job's body */
 };
 
+#define ALWAYS (UINT32_C(1) << 31) /* stored even if it is missing: a record without it is damaged */
+
+/* How a C struct keeps a member (codec.h). */
+enum form {
+	FORM_NONE, /* it does not */
+	FORM_BOOL,
+	FORM_U8,
+	FORM_I16,
+	FORM_I32,
+	FORM_U32,
+	FORM_I64,
+	FORM_U64,
+	FORM_MICROS,  /* double, in seconds; whole microseconds in JSON */
+	FORM_LETTERS, /* uint8_t: a bit for each of `letters` up to `n`; stored as a number, otherwise a text */
+	FORM_TEXT,    /* char *, owned by the struct; NULL: none */
+	FORM_INLINE,  /* char[], NUL-terminated; it can be written only */
+	FORM_WORD,    /* uint32_t, the number of a text in a struct names; 0: none */
+};
+
 struct field {
 	const char *name;
 	unsigned is;
@@ -43,18 +63,25 @@ struct field {
 	const char *otherwise;	 /* what it is if it is not given */
 	const char *header;	 /* of a parameter: the header that says the same, and comes first */
 	const char *example;
+	enum form form;
+	uint16_t at;	 /* offset in its struct */
+	uint32_t in;	 /* what it is used for: bits that its table defines, and ALWAYS */
+	int64_t missing; /* the number that a missing member stands for */
 };
 
 struct schema {
 	const char *name; /* in the description; NULL: written out where it is used */
 	const char *about;
 	const struct field *fields;  /* up to one without a name */
+	uint32_t in, without;	     /* only fields with one of these bits, and none of those; in 0: all */
 	const struct schema *base;   /* has the members of this one, too */
 	const struct schema *either; /* or is like this one */
 	bool late;		     /* its own fields are checked by their reader */
 	const char *example;	     /* JSON */
 };
 
+/* Returns the first field of the schema itself after `f` (NULL: from the beginning), or NULL. */
+const struct field *schema_next(const struct schema *t, const struct field *f);
 /* -EINVAL with what is wrong and what is allowed. */
 int schema_check(const struct schema *t, const json_t *v, struct err *err);
 /* A parameter's text: a number, or a word. */

@@ -20,6 +20,7 @@
 
 #include "base/strbuf.h"
 #include "core/depend.h"
+#include "core/spec.h"
 
 /* Why a waiting job is not the scheduler's to consider (then it is held in the core). */
 enum block {
@@ -54,11 +55,6 @@ typedef bool (*gate_find)(void *context, const struct jobid *id, uint32_t *ret_j
 
 /* What became of a job that find() does not know; `gone` if nobody does. */
 typedef struct depend_fate (*gate_past)(void *context, const struct jobid *id);
-
-/* Where jobs with the same dependencies find each other: {0} at first, then the gate's. */
-struct gate_share {
-	uint32_t waiter, generation;
-};
 
 /* A job as it begins to wait. */
 struct gate_terms {

@@ -16,19 +16,12 @@
 
 #include "base/err.h"
 #include "core/cluster.h"
+#include "core/spec.h"
 #include "rules/credit.h"
 
 #define LIBRA_UNIT 3600		    /* seconds of a unit that one of beta is */
 #define LIBRA_PERCENT_MAX 1000000   /* of alpha and beta */
 #define LIBRA_NO_BUDGET INT64_C(-1) /* only the price is asked for */
-
-/* What was agreed; without an estimate: the job has no price. */
-struct libra_terms {
-	int64_t estimate;    /* seconds */
-	int64_t window;	     /* seconds from its submission to its deadline, at least 1 */
-	int64_t budget;	     /* unit-seconds, or LIBRA_NO_BUDGET */
-	int64_t alpha, beta; /* percent */
-};
 
 /* "2", "1:30" or "1:30:15": hours of the unit, minutes and seconds. */
 int libra_budget_parse(const char *text, int64_t *ret, struct err *err);

@@ -16,8 +16,8 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "core/spec.h"
 
-enum quota_type { QUOTA_NORMAL, QUOTA_PRIORITY, QUOTA_INTERACTIVE, QUOTA_TYPES };
 const char *quota_type_name(enum quota_type type); /* "normal", ... */
 
 /* Of one user. */
@@ -26,13 +26,6 @@ struct quota {
 	int32_t end;		    /* the last month with any; 0: no end */
 	int32_t month;		    /* the one that `left` belongs to; 0: none yet */
 	int64_t left[QUOTA_TYPES];  /* limit less what was taken; below 0 if the limit was lowered since */
-};
-
-/* What a job has taken. It stays with the job until the job has ended. */
-struct quota_claim {
-	int32_t month; /* 0: nothing was taken */
-	enum quota_type type;
-	int64_t seconds;
 };
 
 enum quota_cause { QUOTA_MONTH, QUOTA_LIMIT, QUOTA_TAKEN, QUOTA_ALTERED, QUOTA_RETURNED, QUOTA_UNNEEDED, QUOTA_CAUSES };

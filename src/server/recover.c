@@ -275,11 +275,15 @@ static int on_job(void *context, uint64_t key, const char *head, struct err *err
 {
 	struct recovery *r = context;
 	uint64_t number = job_key_number(key);
+	json_error_t error;
 	struct spec *p;
+	json_t *o;
 	int rc;
 
 	world_begin(r->s);
-	rc = spec_restore(r->s, head, &p, err);
+	o = json_loads(head, 0, &error);
+	rc = o ? spec_restore(r->s, o, &p, err) : err_set(err, -EINVAL, "%s", error.text);
+	json_decref(o);
 	if (!number_leased(number) && number > r->highest) /* also a damaged one's: ids never repeat */
 		r->highest = number;
 	if (rc < 0)

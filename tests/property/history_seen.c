@@ -18,6 +18,7 @@
 #include "property/history.h"
 #include "rules/access.h"
 #include "rules/gate.h"
+#include "rules/quota.h"
 #include "rules/role.h"
 #include "sched/sched.h"
 #include "server/api/show.h"

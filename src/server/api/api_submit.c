@@ -18,6 +18,7 @@
 #include "core/job.h"
 #include "core/kind.h"
 #include "net/http.h"
+#include "rules/libra.h"
 #include "server/api/api.h"
 #include "server/api/call.h"
 #include "server/api/guarantee.h"

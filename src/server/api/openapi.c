@@ -194,17 +194,17 @@ static void properties_write(struct description *d, const struct schema *t)
 	bool needed = false;
 
 	json_text(j, "type", "object");
-	for (const struct field *f = t->fields; f && f->name; f++)
+	for (const struct field *f = schema_next(t, NULL); f; f = schema_next(t, f))
 		needed |= f->is & REQUIRED;
 	if (needed) {
 		json_open_array(j, "required");
-		for (const struct field *f = t->fields; f->name; f++)
+		for (const struct field *f = schema_next(t, NULL); f; f = schema_next(t, f))
 			if (f->is & REQUIRED)
 				json_text(j, NULL, f->name);
 		json_close_array(j);
 	}
 	json_open_object(j, "properties");
-	for (const struct field *f = t->fields; f && f->name; f++) {
+	for (const struct field *f = schema_next(t, NULL); f; f = schema_next(t, f)) {
 		json_open_object(j, f->name);
 		field_members(d, &(struct field){.is = f->is & ~(unsigned)(REQUIRED | OF_BODY),
 						 .about = f->about,

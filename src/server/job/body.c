@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/members.h"
 #include "server/job/body.h"
 #include "server/job/jobs.h"
-#include "base/members.h"
 #include "server/job/stage.h"
 #include "server/server.h"
 #include "store/store.h"
@@ -45,14 +45,15 @@ int body_write(const json_t *job, char **ret, struct err *err)
 
 	for (int i = 0; texts[i] && rc == 0; i++) {
 		const char *value;
-		rc = member_text(job, texts[i], strcmp(texts[i], "submit_args") == 0 ? 65536 : TEXT_MAX, &value, err);
+		rc = member_read_text(job, texts[i], strcmp(texts[i], "submit_args") == 0 ? 65536 : TEXT_MAX, &value,
+				      err);
 		if (rc == 0 && value)
 			json_object_set(body, texts[i], json_object_get(job, texts[i]));
 	}
 	if (rc == 0)
-		rc = member_list(job, "args", false, err);
+		rc = member_read_list(job, "args", false, err);
 	if (rc == 0)
-		rc = member_list(job, "environment", true, err);
+		rc = member_read_list(job, "environment", true, err);
 	if (rc == 0 && json_array_size(json_object_get(job, "args")))
 		json_object_set(body, "args", json_object_get(job, "args"));
 	if (rc == 0 && json_array_size(json_object_get(job, "environment")))
@@ -69,32 +70,32 @@ int body_check(const json_t *job, struct err *err)
 {
 	const char *value;
 	char *end;
-	int rc = member_text(job, "workdir", TEXT_MAX, &value, err);
+	int rc = member_read_text(job, "workdir", TEXT_MAX, &value, err);
 
 	if (rc == 0 && value && value[0] != '/')
 		rc = err_set(err, -EINVAL, "workdir \"%.100s\" must be an absolute path", value);
 	if (rc == 0)
-		rc = member_text(job, "join", 4, &value, err);
+		rc = member_read_text(job, "join", 4, &value, err);
 	if (rc == 0 && value && strcmp(value, "oe") && strcmp(value, "eo") && strcmp(value, "n"))
 		rc = err_set(err, -EINVAL, "join \"%.10s\" must be oe, eo or n", value);
 	if (rc == 0)
-		rc = member_text(job, "keep", 16, &value, err);
+		rc = member_read_text(job, "keep", 16, &value, err);
 	if (rc == 0 && value && value[strspn(value, "oedn")])
 		rc = err_set(err, -EINVAL, "keep \"%.10s\" must be of the letters o, e, d, or n", value);
 	if (rc == 0)
-		rc = member_text(job, "umask", 16, &value, err);
+		rc = member_read_text(job, "umask", 16, &value, err);
 	if (rc == 0 && value && (strtol(value, &end, 8) < 0 || *end || end == value || strtol(value, &end, 8) > 0777))
 		rc = err_set(err, -EINVAL, "umask \"%.10s\" must be octal, 0 to 777", value);
 	if (rc == 0)
-		rc = member_text(job, "stagein", TEXT_MAX, &value, err);
+		rc = member_read_text(job, "stagein", TEXT_MAX, &value, err);
 	if (rc == 0)
 		rc = stage_check("stagein", value, err);
 	if (rc == 0)
-		rc = member_text(job, "stageout", TEXT_MAX, &value, err);
+		rc = member_read_text(job, "stageout", TEXT_MAX, &value, err);
 	if (rc == 0)
 		rc = stage_check("stageout", value, err);
 	if (rc == 0)
-		rc = member_text(job, "shell", TEXT_MAX, &value, err);
+		rc = member_read_text(job, "shell", TEXT_MAX, &value, err);
 	if (rc == 0 && value && value[0] != '/')
 		rc = err_set(err, -EINVAL, "shell \"%.100s\" must be an absolute path (-S /bin/bash)", value);
 	return rc;

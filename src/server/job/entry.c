@@ -653,8 +653,6 @@ static int alter_read(struct server *s, const json_t *data, struct payload *p, s
 {
 	const json_t *spec = json_object_get(data, "spec");
 	uint32_t other;
-	char *head;
-	int rc;
 
 	p->throttled = json_is_integer(json_object_get(data, "limit"));
 	p->limit = (uint32_t)number_of(data, "limit");
@@ -670,10 +668,7 @@ static int alter_read(struct server *s, const json_t *data, struct payload *p, s
 	}
 	if (!json_is_object(spec))
 		return err_set(err, -EINVAL, "what it was altered to is missing");
-	head = json_dumps(spec, JSON_COMPACT);
-	rc = spec_restore(s, head, &p->spec, err);
-	free(head);
-	return rc;
+	return spec_restore(s, spec, &p->spec, err);
 }
 
 static int saved_read(const json_t *data, struct job_saves *ret, struct err *err)

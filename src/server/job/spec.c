@@ -5,6 +5,7 @@
  * store has until the job starts.
  */
 #include <errno.h>
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,10 +14,12 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/slab.h"
 #include "base/strbuf.h"
 #include "core/cluster.h"
+#include "core/jobschema.h"
 #include "core/kind.h"
 #include "core/reqtext.h"
 #include "plan/pack.h"
@@ -81,6 +84,62 @@ struct spec *spec_copy(const struct spec *p)
 	x->depend = p->depend ? mem_strdup(p->depend) : NULL;
 	x->program = p->program ? mem_strdup(p->program) : NULL;
 	return x;
+}
+
+/* ---- in the store ---- */
+
+void spec_head(const struct server *s, const struct spec *p, struct strbuf *out)
+{
+	struct json j;
+
+	json_init(&j, out, false);
+	json_open_object(&j, NULL);
+	spec_store(p, s->words, &j);
+	json_close_object(&j);
+}
+
+/* The request in today's words, if it can be read: if the nodes have changed it is kept, and held (block_begin). */
+static void resources_restore(struct server *s, struct spec *p)
+{
+	struct arena *a = arena_create();
+	struct strbuf canonical = {0};
+	struct reqtext text;
+	struct err err;
+
+	p->request = UINT32_MAX;
+	if (spec_request(s, p, a, &text, &err) == 0) {
+		spec_resolve(s, &text, p);
+		text.walltime = -1;
+		reqtext_format(&text, &canonical);
+		p->resources = word_add(s, strbuf_text(&canonical));
+		strbuf_fini(&canonical);
+	}
+	arena_destroy(a);
+}
+
+int spec_restore(struct server *s, const json_t *head, struct spec **ret, struct err *err)
+{
+	static const struct spec_rare none;
+	const char *name = json_string_value(json_object_get(head, "name"));
+	struct spec *p = spec_create(name ? name : "");
+	struct spec_rare rare;
+	int rc = spec_load(head, p, &rare, s->words, err);
+
+	if (rc < 0) {
+		spec_unref(p);
+		return rc;
+	}
+	if (memcmp(&rare, &none, sizeof rare) != 0)
+		*spec_rare(p) = rare;
+	if (p->rank == 0) /* older servers' did not have it */
+		p->rank = (double)p->created;
+	p->legacy = p->eligible == UINT32_MAX;
+	p->array = p->array_text;
+	if (p->walltime < 1)
+		p->walltime = 1;
+	resources_restore(s, p);
+	*ret = p;
+	return 0;
 }
 
 /* ---- what it asks for ---- */

@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/members.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "core/array.h"
@@ -28,7 +29,6 @@
 #include "server/job/body.h"
 #include "server/job/classes.h"
 #include "server/job/jobs.h"
-#include "base/members.h"
 #include "server/job/scripts.h"
 #include "server/job/spec.h"
 #include "server/job/submission.h"
@@ -87,14 +87,14 @@ int holds_parse(const char *text, uint8_t *ret, struct err *err)
 
 int throttle_get(const json_t *job, int64_t *ret, struct err *err)
 {
-	return member_number(job, "max_run_subjobs", 0, ARRAY_COUNT_MAX, ret, err);
+	return member_read_number(job, "max_run_subjobs", 0, ARRAY_COUNT_MAX, ret, err);
 }
 
 static int read_array(struct server *s, const json_t *job, struct submission *ret, struct err *err)
 {
 	const char *text;
 	int64_t limit = -1;
-	int rc = member_text(job, "array", ARRAY_TEXT_MAX, &text, err);
+	int rc = member_read_text(job, "array", ARRAY_TEXT_MAX, &text, err);
 
 	if (rc == 0)
 		rc = throttle_get(job, &limit, err);
@@ -122,7 +122,7 @@ static int read_depend(const json_t *job, struct spec *p, struct err *err)
 	const char *text;
 	struct depends d = {0};
 	struct strbuf canonical = {0};
-	int rc = member_text(job, "depend", DEPEND_TEXT_MAX, &text, err);
+	int rc = member_read_text(job, "depend", DEPEND_TEXT_MAX, &text, err);
 
 	if (rc < 0 || !text || !*text)
 		return rc;
@@ -151,7 +151,7 @@ static int read_class(struct server *s, const json_t *job, struct spec *p, struc
 {
 	struct strbuf all = {0};
 	const char *name = NULL;
-	int rc = member_text(job, "class", 64, &name, err);
+	int rc = member_read_text(job, "class", 64, &name, err);
 
 	if (rc < 0 || !name || !*name)
 		return rc;
@@ -184,7 +184,7 @@ static int read_checkpoint(struct server *s, const json_t *job, struct spec *p, 
 	struct checkpoint_wish w = {0};
 	int64_t longest = class_number(s, p, "checkpoint_duration_max");
 	const char *text = NULL;
-	int rc = member_text(job, "checkpoint", TEXT_MAX, &text, err);
+	int rc = member_read_text(job, "checkpoint", TEXT_MAX, &text, err);
 
 	if (rc == 0)
 		rc = checkpoint_parse(text, a, &w, err);
@@ -212,16 +212,17 @@ static int read_rest(struct server *s, const struct asker *who, const json_t *jo
 
 	p->mail = MAIL_ABORT;
 	p->rerunnable = true;
-	if ((rc = member_text(job, "mail", 8, &mail, err)) < 0 || (rc = member_text(job, "hold", 8, &hold, err)) < 0 ||
-	    (rc = member_text(job, "submit_host", 255, &host, err)) < 0 ||
-	    (rc = member_text(job, "account", 255, &account, err)) < 0 ||
-	    (rc = member_text(job, "project", 255, &project, err)) < 0 ||
-	    (rc = member_text(job, "program", PROGRAM_MAX, &program, err)) < 0 ||
-	    (rc = member_number(job, "priority", -1024, 1023, &priority, err)) < 0 ||
-	    (rc = member_number(job, "at", 0, INT64_C(1) << 40, &at, err)) < 0 ||
-	    (rc = member_bool(job, "rerunnable", &p->rerunnable, err)) < 0 ||
-	    (rc = member_bool(job, "interactive", &p->interactive, err)) < 0 ||
-	    (rc = member_bool(job, "require_guarantee", &ret->guarantee, err)) < 0)
+	if ((rc = member_read_text(job, "mail", 8, &mail, err)) < 0 ||
+	    (rc = member_read_text(job, "hold", 8, &hold, err)) < 0 ||
+	    (rc = member_read_text(job, "submit_host", 255, &host, err)) < 0 ||
+	    (rc = member_read_text(job, "account", 255, &account, err)) < 0 ||
+	    (rc = member_read_text(job, "project", 255, &project, err)) < 0 ||
+	    (rc = member_read_text(job, "program", PROGRAM_MAX, &program, err)) < 0 ||
+	    (rc = member_read_number(job, "priority", -1024, 1023, &priority, err)) < 0 ||
+	    (rc = member_read_number(job, "at", 0, INT64_C(1) << 40, &at, err)) < 0 ||
+	    (rc = member_read_bool(job, "rerunnable", &p->rerunnable, err)) < 0 ||
+	    (rc = member_read_bool(job, "interactive", &p->interactive, err)) < 0 ||
+	    (rc = member_read_bool(job, "require_guarantee", &ret->guarantee, err)) < 0)
 		return rc;
 	if (mail && (rc = mail_parse(mail, &p->mail, err)) < 0)
 		return rc;
@@ -266,8 +267,8 @@ int submission_read(struct server *s, const struct asker *who, const json_t *job
 	*ret = (struct submission){0};
 	if (!json_is_object(job))
 		return err_set(err, -EINVAL, "a job must be a JSON object");
-	if ((rc = member_text(job, "name", NAME_MAX_CHARS, &name, err)) < 0 ||
-	    (rc = member_text(job, "queue", 255, &queue, err)) < 0)
+	if ((rc = member_read_text(job, "name", NAME_MAX_CHARS, &name, err)) < 0 ||
+	    (rc = member_read_text(job, "queue", 255, &queue, err)) < 0)
 		return rc;
 	if (!name)
 		name = "STDIN";

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/members.h"
 #include "base/timetext.h"
 #include "core/kind.h"
 #include "rules/attr.h"
@@ -16,7 +17,6 @@
 #include "sched/policy.h"
 #include "server/base/asker.h"
 #include "server/base/clock.h"
-#include "base/members.h"
 #include "server/job/spec.h"
 #include "server/job/submission.h"
 #include "server/job/submission_internal.h"
@@ -45,7 +45,7 @@ static int read_deadline(const struct server *s, const json_t *job, const char *
 	*ret = TIME_NEVER;
 	if (json_is_integer(d) && !given)
 		*ret = json_integer_value(d);
-	else if ((given || (rc = member_text(job, "deadline", 64, &text, err)) == 0) && (given || text) &&
+	else if ((given || (rc = member_read_text(job, "deadline", 64, &text, err)) == 0) && (given || text) &&
 		 (rc = instant_parse(given ? given : text, s->clock->now, ret, err)) < 0)
 		err_prefix(err, rc, "deadline \"%.40s\"", given ? given : text);
 	return rc;
@@ -77,7 +77,7 @@ int read_kind(struct server *s, const struct asker *who, const json_t *job, stru
 	const char *type;
 	const json_t *v;
 	size_t i;
-	int rc = member_text(job, "type", 8, &type, err);
+	int rc = member_read_text(job, "type", 8, &type, err);
 
 	if (rc < 0)
 		return rc;
@@ -132,7 +132,7 @@ int read_libra(const struct server *s, const json_t *job, struct submission *ret
 {
 	int64_t budget = LIBRA_NO_BUDGET;
 	struct spec *p = ret->spec;
-	int rc = member_number(job, "budget", 0, CREDIT_MOST, &budget, err);
+	int rc = member_read_number(job, "budget", 0, CREDIT_MOST, &budget, err);
 
 	if (rc == 0 && budget == LIBRA_NO_BUDGET && ret->text.budget &&
 	    (rc = libra_budget_parse(ret->text.budget, &budget, err)) < 0)
@@ -163,7 +163,7 @@ int read_libra(const struct server *s, const json_t *job, struct submission *ret
 int read_now(const struct server *s, const json_t *job, struct submission *ret, struct err *err)
 {
 	struct spec *p = ret->spec;
-	int rc = member_number(job, "displace", 0, INT32_MAX, &ret->displace, err);
+	int rc = member_read_number(job, "displace", 0, INT32_MAX, &ret->displace, err);
 
 	if (rc < 0)
 		return rc;

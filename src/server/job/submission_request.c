@@ -9,13 +9,13 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/members.h"
 #include "base/timetext.h"
 #include "core/reqtext.h"
 #include "rules/admit.h"
 #include "rules/partition.h"
 #include "server/base/words.h"
 #include "server/job/jobs.h"
-#include "base/members.h"
 #include "server/job/spec.h"
 #include "server/job/submission.h"
 #include "server/job/submission_internal.h"
@@ -34,7 +34,7 @@ const char *whole_name(enum wholeness whole)
 static int read_exclusive(const json_t *job, int *ret, struct err *err)
 {
 	const char *text;
-	int rc = member_text(job, "exclusive", 16, &text, err);
+	int rc = member_read_text(job, "exclusive", 16, &text, err);
 
 	*ret = -1;
 	for (int i = WHOLE_NOT; i <= WHOLE_HOST && rc == 0 && text; i++)
@@ -66,7 +66,7 @@ int read_text(struct server *s, const json_t *job, struct arena *a, struct submi
 	const json_t *list = json_object_get(job, "resources"), *v;
 	char estimate[40], walltime[40];
 	size_t i;
-	int whole, rc = member_list(job, "resources", false, err);
+	int whole, rc = member_read_list(job, "resources", false, err);
 
 	if (rc == 0)
 		rc = read_exclusive(job, &whole, err);
@@ -80,7 +80,7 @@ int read_text(struct server *s, const json_t *job, struct arena *a, struct submi
 		ret->text.whole = (enum wholeness)whole;
 	ret->spec->qos = word_add(s, ret->text.qos);
 	ret->spec->reservation = word_add(s, ret->text.reservation);
-	rc = member_number(job, "estimate", 1, ESTIMATE_MAX, &ret->text.estimate, err);
+	rc = member_read_number(job, "estimate", 1, ESTIMATE_MAX, &ret->text.estimate, err);
 	if (rc == 0 && ret->text.estimate > ESTIMATE_MAX)
 		rc = err_set(err, -EINVAL, "estimate: at most %lld seconds", (long long)ESTIMATE_MAX);
 	if (rc == 0 && ret->text.estimate && ret->text.walltime < 0)

@@ -1,0 +1,315 @@
+/*
+ * codec.c - see codec.h.
+ */
+#include "base/codec.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/members.h"
+#include "base/names.h"
+#include "base/timetext.h"
+
+static const void *place(const struct field *f, const void *record)
+{
+	return (const char *)record + f->at;
+}
+
+int64_t field_number(const struct field *f, const void *record)
+{
+	const void *at = place(f, record);
+
+	switch (f->form) {
+	case FORM_BOOL:
+		return *(const bool *)at;
+	case FORM_U8:
+	case FORM_LETTERS:
+		return *(const uint8_t *)at;
+	case FORM_I16:
+		return *(const int16_t *)at;
+	case FORM_I32:
+		return *(const int32_t *)at;
+	case FORM_U32:
+	case FORM_WORD:
+		return *(const uint32_t *)at;
+	case FORM_I64:
+		return *(const int64_t *)at;
+	case FORM_U64:
+		return (int64_t) * (const uint64_t *)at;
+	case FORM_MICROS:
+		return llround(*(const double *)at * 1e6);
+	default:
+		return 0;
+	}
+}
+
+static void number_set(const struct field *f, void *record, int64_t n)
+{
+	void *at = (char *)record + f->at;
+
+	switch (f->form) {
+	case FORM_BOOL:
+		*(bool *)at = n;
+		break;
+	case FORM_U8:
+	case FORM_LETTERS:
+		*(uint8_t *)at = (uint8_t)n;
+		break;
+	case FORM_I16:
+		*(int16_t *)at = (int16_t)n;
+		break;
+	case FORM_I32:
+		*(int32_t *)at = (int32_t)n;
+		break;
+	case FORM_U32:
+	case FORM_WORD:
+		*(uint32_t *)at = (uint32_t)n;
+		break;
+	case FORM_I64:
+		*(int64_t *)at = n;
+		break;
+	case FORM_U64:
+		*(uint64_t *)at = (uint64_t)n;
+		break;
+	case FORM_MICROS:
+		*(double *)at = (double)n / 1e6;
+		break;
+	default:
+		break;
+	}
+}
+
+static bool is_text(const struct field *f)
+{
+	return f->form >= FORM_TEXT;
+}
+
+const char *field_text(const struct field *f, const void *record, const struct names *words)
+{
+	const void *at = place(f, record);
+
+	switch (f->form) {
+	case FORM_TEXT:
+		return *(char *const *)at;
+	case FORM_INLINE:
+		return at;
+	case FORM_WORD:
+		return *(const uint32_t *)at ? names_get(words, *(const uint32_t *)at) : NULL;
+	default:
+		return NULL;
+	}
+}
+
+bool field_missing(const struct field *f, const void *record)
+{
+	if (f->form == FORM_TEXT)
+		return !*(char *const *)place(f, record);
+	return f->form != FORM_INLINE && field_number(f, record) == f->missing;
+}
+
+void field_reset(const struct field *f, void *record)
+{
+	if (f->form == FORM_TEXT)
+		*(char **)((char *)record + f->at) = NULL;
+	else
+		number_set(f, record, f->missing);
+}
+
+bool field_same(const struct field *f, const void *a, const void *b)
+{
+	const char *x, *y;
+
+	if (f->form != FORM_TEXT && f->form != FORM_INLINE)
+		return field_number(f, a) == field_number(f, b);
+	x = field_text(f, a, NULL);
+	y = field_text(f, b, NULL);
+	return x && y ? strcmp(x, y) == 0 : x == y;
+}
+
+/* ---- letters ---- */
+
+static size_t letters_count(const char *letters)
+{
+	return strcspn(letters, "n");
+}
+
+int letters_parse(const char *name, const char *letters, const char *text, uint8_t *ret, struct err *err)
+{
+	size_t n = letters_count(letters);
+	uint8_t bits = 0;
+
+	for (const char *p = text; *p; p++) {
+		const char *found = strchr(letters, *p);
+		if (!found) {
+			struct strbuf known = {0};
+			for (size_t i = 0; i < n; i++)
+				strbuf_printf(&known, "%c, ", letters[i]);
+			err_set(err, -EINVAL, "%s \"%.20s\" must be of the letters %sor n", name, text,
+				strbuf_text(&known));
+			strbuf_fini(&known);
+			return -EINVAL;
+		}
+		if ((size_t)(found - letters) < n)
+			bits |= (uint8_t)(1 << (found - letters));
+	}
+	*ret = bits;
+	return 0;
+}
+
+void letters_format(const char *letters, uint8_t bits, struct strbuf *out)
+{
+	size_t n = letters_count(letters);
+
+	for (size_t i = 0; i < n; i++)
+		if (bits & 1 << i)
+			strbuf_add(out, letters + i, 1);
+	if (!bits)
+		strbuf_puts(out, "n");
+}
+
+/* ---- into JSON ---- */
+
+void value_write(const struct value *v, const char *key, struct json *j)
+{
+	switch (v->kind) {
+	case VALUE_NULL:
+		json_text(j, key, NULL);
+		break;
+	case VALUE_INT:
+		json_int(j, key, v->number);
+		break;
+	case VALUE_BOOL:
+		json_bool(j, key, v->number != 0);
+		break;
+	case VALUE_TEXT:
+		json_text(j, key, v->text);
+		break;
+	case VALUE_JSON:
+		json_raw(j, key, v->text);
+		break;
+	}
+}
+
+static bool is_never(const struct field *f, int64_t n)
+{
+	return f->is & IS_INSTANT && (n <= 0 || n == TIME_NEVER);
+}
+
+void field_get(const struct field *f, const void *record, const struct names *words, struct value *v)
+{
+	v->kind = VALUE_NULL;
+	if (is_text(f)) {
+		v->text = field_text(f, record, words);
+		v->kind = v->text && *v->text ? VALUE_TEXT : VALUE_NULL;
+		return;
+	}
+	v->number = field_number(f, record);
+	if (f->form == FORM_LETTERS) {
+		strbuf_clear(&v->scratch);
+		letters_format(f->letters, (uint8_t)v->number, &v->scratch);
+		v->text = strbuf_text(&v->scratch);
+		v->kind = VALUE_TEXT;
+	} else if (f->form == FORM_BOOL) {
+		v->kind = VALUE_BOOL;
+	} else if (f->form != FORM_NONE && !is_never(f, v->number) && !(f->is & IS_NULL && v->number == f->missing)) {
+		v->kind = VALUE_INT;
+	}
+}
+
+void field_store(const struct field *f, const void *record, const struct names *words, struct json *j)
+{
+	if (f->form == FORM_NONE || (field_missing(f, record) && !(f->in & ALWAYS)))
+		return;
+	if (is_text(f))
+		json_text(j, f->name, field_text(f, record, words) ? field_text(f, record, words) : "");
+	else if (f->form == FORM_BOOL)
+		json_bool(j, f->name, field_number(f, record));
+	else
+		json_int(j, f->name, field_number(f, record));
+}
+
+/* ---- and back ---- */
+
+/* What the form can hold, where the field itself has no bounds. */
+static void bounds(const struct field *f, int64_t *ret_least, int64_t *ret_most)
+{
+	static const struct {
+		int64_t least, most;
+	} range[] = {
+		[FORM_U8] = {0, UINT8_MAX},
+		[FORM_I16] = {INT16_MIN, INT16_MAX},
+		[FORM_I32] = {INT32_MIN, INT32_MAX},
+		[FORM_U32] = {0, UINT32_MAX},
+		[FORM_I64] = {INT64_MIN, INT64_MAX},
+		[FORM_U64] = {INT64_MIN, INT64_MAX},
+		[FORM_MICROS] = {INT64_MIN, INT64_MAX},
+		[FORM_LETTERS] = {0, UINT8_MAX},
+	};
+	bool own = f->least || f->most;
+
+	*ret_least = own ? f->least : range[f->form].least;
+	*ret_most = own ? f->most : range[f->form].most;
+}
+
+static int text_read(const struct field *f, const json_t *value, void *record, struct names *words, struct err *err)
+{
+	const char *text = NULL;
+	int rc = value_read_text(value, f->name, f->most ? (size_t)f->most : SIZE_MAX, &text, err);
+	char **at = (char **)((char *)record + f->at);
+
+	if (rc < 0 || f->form == FORM_INLINE)
+		return rc;
+	if (f->form == FORM_WORD) {
+		if (words->n == 0)
+			names_add(words, ""); /* so that 0 is none */
+		*(uint32_t *)(void *)at = *text ? names_add(words, text) : 0;
+		return 0;
+	}
+	free(*at);
+	*at = *text ? mem_strdup(text) : NULL;
+	return 0;
+}
+
+int field_read(const struct field *f, const json_t *value, void *record, struct names *words, struct err *err)
+{
+	int64_t number = 0, least, most;
+	uint8_t bits;
+	bool flag;
+	int rc;
+
+	if (!value || json_is_null(value) || f->form == FORM_NONE)
+		return 0;
+	if (is_text(f))
+		return text_read(f, value, record, words, err);
+	if (f->form == FORM_BOOL) {
+		rc = value_read_bool(value, f->name, &flag, err);
+		number = rc == 0 && flag;
+	} else if (f->form == FORM_LETTERS && json_is_string(value)) {
+		rc = letters_parse(f->name, f->letters, json_string_value(value), &bits, err);
+		number = rc == 0 ? bits : 0;
+	} else {
+		bounds(f, &least, &most);
+		rc = value_read_number(value, f->name, least, most, &number, err);
+	}
+	if (f->form == FORM_LETTERS)
+		number &= (1 << letters_count(f->letters)) - 1;
+	if (rc == 0)
+		number_set(f, record, number);
+	return rc;
+}
+
+const struct field *field_find(const struct field *rows, uint32_t in, const char *name, const struct field *hint)
+{
+	for (const struct field *f = hint ? hint + 1 : rows; f->name; f++)
+		if (f->in & in && strcmp(f->name, name) == 0)
+			return f;
+	for (const struct field *f = rows; hint && f <= hint; f++)
+		if (f->in & in && strcmp(f->name, name) == 0)
+			return f;
+	return NULL;
+}

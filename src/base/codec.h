@@ -1,0 +1,71 @@
+/*
+ * codec.h - members of C structs as JSON and back, each by its row (schema.h).
+ *
+ * A record is a struct whose rows say where each member is and in which form. Texts that many records share are words:
+ * numbers in a struct names, where 0 is the empty text.
+ */
+#ifndef BASE_CODEC_H
+#define BASE_CODEC_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/schema.h"
+#include "base/strbuf.h"
+
+struct err;
+struct json;
+struct names;
+
+/* For rows: the member's place and form. A word looks like any other number, so it is named. */
+#define FORM_OF(type, member)                                                                                          \
+	_Generic(((type *)NULL)->member,                                                                               \
+		bool: FORM_BOOL,                                                                                       \
+		uint8_t: FORM_U8,                                                                                      \
+		int16_t: FORM_I16,                                                                                     \
+		int32_t: FORM_I32,                                                                                     \
+		uint32_t: FORM_U32,                                                                                    \
+		int64_t: FORM_I64,                                                                                     \
+		uint64_t: FORM_U64,                                                                                    \
+		double: FORM_MICROS,                                                                                   \
+		char *: FORM_TEXT)
+#define MEMBER(type, member) .form = FORM_OF(type, member), .at = offsetof(type, member)
+#define MEMBER_AS(form_, type, member) .form = (form_), .at = offsetof(type, member)
+
+/* A member's value on its way into JSON or a list. */
+enum value_kind { VALUE_NULL, VALUE_INT, VALUE_BOOL, VALUE_TEXT, VALUE_JSON };
+struct value {
+	enum value_kind kind;
+	int64_t number;
+	const char *text; /* borrowed, or in `scratch` */
+	struct strbuf scratch;
+};
+void value_write(const struct value *v, const char *key, struct json *j);
+
+/* The number of a member that is kept as one, and its words' texts. */
+int64_t field_number(const struct field *f, const void *record);
+const char *field_text(const struct field *f, const void *record, const struct names *words); /* NULL: none */
+/* As people and programs read it: null where there is none. */
+void field_get(const struct field *f, const void *record, const struct names *words, struct value *v);
+/* Returns true if the member has the value of a missing one. */
+bool field_missing(const struct field *f, const void *record);
+/* Sets the member to what a missing one stands for; the struct must not own a text there. */
+void field_reset(const struct field *f, void *record);
+/* As the store has it: a missing one is left out unless it is there ALWAYS. */
+void field_store(const struct field *f, const void *record, const struct names *words, struct json *j);
+/* Reads a value that was stored or sent into the record. Null changes nothing. -EINVAL with what is wrong and what is
+ * allowed: the type, and the field's bounds. */
+int field_read(const struct field *f, const json_t *value, void *record, struct names *words, struct err *err);
+/* Returns true if both records have the same value; words must be of one struct names. */
+bool field_same(const struct field *f, const void *a, const void *b);
+
+/* The bits of a text of letters, by their places in `letters`: those from `n` on have none. */
+int letters_parse(const char *name, const char *letters, const char *text, uint8_t *ret, struct err *err);
+void letters_format(const char *letters, uint8_t bits, struct strbuf *out); /* no bit: "n" */
+
+/* A row by its name among those with a bit of `in`, beginning behind `hint`, which may be NULL: rows that are asked for in
+ * their order are found at once. NULL: none. */
+const struct field *field_find(const struct field *rows, uint32_t in, const char *name, const struct field *hint);
+
+#endif
