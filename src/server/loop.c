@@ -44,6 +44,7 @@
 #include "server/api/page.h"
 #include "server/api/spool.h"
 #include "server/api/terminal.h"
+#include "server/api/view.h"
 #include "server/base/agenda.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
@@ -340,6 +341,8 @@ void server_turn(struct server *s)
 	bool stored = turn_commit(s);
 	turn_spent(s, TURN_COMMIT);
 	if (stored) {
+		if (!store_pending(s->store))
+			view_append(s);
 		turn_tell(s);
 		if (!store_pending(s->store)) {
 			sharing_committed(s);

@@ -116,6 +116,7 @@ int offline_open(struct server *s, struct err *err)
 	o->offer.next = (s->jobs->next_number > o->last ? s->jobs->next_number : o->last + 1) + AHEAD;
 	rc = offer_write(o->dir, &o->offer, err);
 	o->open = rc == 0;
+	view_begin(s);
 	return rc;
 }
 

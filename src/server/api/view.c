@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
@@ -48,6 +49,7 @@
 #include "store/store.h"
 
 #define STEP 32				 /* jobs */
+#define APPEND 64			 /* jobs that are appended in one turn */
 #define FIRST_US 1000000		 /* after the start, when others wait for answers */
 #define EVERY_US (10 * INT64_C(1000000)) /* between two, at least, ... */
 #define SHARE 100			 /* ... and as many times what one takes, ... */
@@ -95,6 +97,8 @@ struct views {
 	int64_t due_us;
 	int64_t own_due_us, latest_us; /* processor time of the server by which it is worth it, and when it is anyway */
 	bool said;		       /* that it can't be written */
+	bool there, open;	       /* the files exist; everybody may read the whole */
+	uint32_t told;		       /* entries below this are in the files */
 };
 
 static struct views *views_of(struct server *s)
@@ -138,25 +142,35 @@ static struct page *page_of(struct view *v, uid_t uid, const char *user)
 	return &v->pages.v[*at - 1];
 }
 
-/* An array is one line, at its first element. */
-static void job_write(struct server *s, struct view *v, uint32_t id)
+/* Adds a job's line; false: it has none. An array is one line, at its first element. */
+static bool row_write(struct server *s, uint32_t id, int64_t ended_since, const struct field_list *fields,
+		      struct strbuf *out)
 {
 	const struct entry *e = &s->jobs->entries.v[id];
 	const struct array *a = e->spec && job_key_index(e->key) >= 0 ? array_find(s, job_key_number(e->key)) : NULL;
-	size_t before = v->all.n;
 	struct json j;
+
+	if (!e->spec || (a && a->first != id))
+		return false;
+	if ((a ? array_state(s, a) : entry_state(s, id)) == 'C' && entry_job(s, id)->since < ended_since)
+		return false;
+	json_init(&j, out, false);
+	json_open_object(&j, NULL);
+	show_members(s, &j, id, a, fields, NULL);
+	json_close_object(&j);
+	strbuf_puts(out, "\n");
+	return true;
+}
+
+static void job_write(struct server *s, struct view *v, uint32_t id)
+{
+	const struct entry *e = &s->jobs->entries.v[id];
+	size_t before = v->all.n;
 
 	if (e->spec)
 		view_plan_add(s, &v->plan, id);
-	if (!e->spec || (a && a->first != id))
+	if (!row_write(s, id, v->ended_since, &v->fields, &v->all))
 		return;
-	if ((a ? array_state(s, a) : entry_state(s, id)) == 'C' && entry_job(s, id)->since < v->ended_since)
-		return;
-	json_init(&j, &v->all, false);
-	json_open_object(&j, NULL);
-	show_members(s, &j, id, a, &v->fields, NULL);
-	json_close_object(&j);
-	strbuf_puts(&v->all, "\n");
 	if (!v->open)
 		strbuf_add(&page_of(v, e->spec->uid, word(s, e->spec->owner))->text, v->all.text + before,
 			   v->all.n - before);
@@ -173,20 +187,32 @@ static void view_close(struct server *s, struct view *v)
 		strbuf_add(&v->pages.v[i].text, v->last.text, v->last.n);
 }
 
+/* Returns true if everybody may read the whole. */
+static bool view_is_open(struct server *s)
+{
+	struct asker anybody = {.uid = (uid_t)-1, .role = ROLE_USER};
+
+	return !s->instance->multi || may_see_all(s, &anybody);
+}
+
+static void fields_find(struct field_list *ret)
+{
+	show_fields_parse(names, ret, NULL);
+	ret->sparse = true;
+}
+
 static struct view *view_create(struct server *s)
 {
 	struct view *v = mem_zalloc(sizeof *v);
-	struct asker anybody = {.uid = (uid_t)-1, .role = ROLE_USER};
 
 	foresee(s);
 	v->s = s;
 	v->at = 1;
 	v->ended_since = s->clock->now - attrs_number(s->attrs, "show_completed");
 	v->shared = s->instance->multi;
-	v->open = !v->shared || may_see_all(s, &anybody);
+	v->open = view_is_open(s);
 	snprintf(v->dir, sizeof v->dir, "%s/offline", s->instance->where.state);
-	show_fields_parse(names, &v->fields, NULL);
-	v->fields.sparse = true;
+	fields_find(&v->fields);
 	view_plan_begin(s, &v->plan);
 	head_write(s, &v->all, v->open && v->shared ? NOBODYS : ALL, NULL);
 	return v;
@@ -288,11 +314,94 @@ static void view_done(struct view *v)
 		server_say(v->s, "the queue can't be written down for the time when the server is down: %s",
 			   v->err.text);
 	all->said = *v->err.text != '\0';
+	all->there = !all->said;
+	all->open = v->open;
+	all->told = v->at; /* what was appended meanwhile went with the old files */
 	all->running = false;
 	all->due_us = v->s->clock->now_us + (v->cpu_us * SHARE > EVERY_US ? v->cpu_us * SHARE : EVERY_US);
 	all->own_due_us = v->cpu_us > CHEAP_US ? clock_us(CLOCK_PROCESS_CPUTIME_ID) + v->cpu_us * OWN_SHARE : 0;
 	all->latest_us = v->s->clock->now_us + v->cpu_us * LATEST_SHARE;
 	view_free(v);
+}
+
+/* ---- jobs that are accepted meanwhile ---- */
+
+void view_begin(struct server *s)
+{
+	struct views *all = views_of(s);
+	struct strbuf text = {0};
+	char path[PATH_MAX + 16];
+	struct stat st;
+
+	snprintf(path, sizeof path, "%s/offline/view", s->instance->where.state);
+	all->told = (uint32_t)s->jobs->entries.n;
+	all->open = view_is_open(s);
+	if (stat(path, &st) == 0) {
+		all->there = true;
+		all->open = !s->instance->multi || st.st_mode & 0004;
+		return;
+	}
+	head_write(s, &text, all->open && s->instance->multi ? NOBODYS : ALL, NULL);
+	all->there = file_replace(path, all->open && s->instance->multi ? 0644 : 0600, (uid_t)-1, &text) == 0;
+	strbuf_fini(&text);
+}
+
+/* Adds lines to a file; -ENOENT: there is none. */
+static int file_append(const char *path, const struct strbuf *text)
+{
+	int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+	off_t end = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
+	int rc = 0;
+
+	if (fd < 0 || end < 0)
+		rc = -errno;
+	else if (write(fd, text->text, text->n) != (ssize_t)text->n)
+		rc = ftruncate(fd, end) < 0 ? -errno : -ENOSPC; /* no line without its end */
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+/* Adds a job's line to its user's own file. */
+static void page_append(struct server *s, const char *whole, const struct spec *p, const struct strbuf *row)
+{
+	char path[PATH_MAX + 32];
+	struct strbuf text = {0};
+
+	snprintf(path, sizeof path, "%s.%u", whole, (unsigned)p->uid);
+	if (file_append(path, row) == -ENOENT) {
+		head_write(s, &text, ONES, word(s, p->owner));
+		strbuf_add(&text, row->text, row->n);
+		file_replace(path, 0600, p->uid, &text);
+		strbuf_fini(&text);
+	}
+}
+
+void view_append(struct server *s)
+{
+	struct views *all = s->audience->views;
+	struct field_list fields = {0};
+	struct strbuf rows = {0}, row = {0};
+	char path[PATH_MAX + 16];
+
+	if (!all || !all->there || all->told >= s->jobs->entries.n || all->open != view_is_open(s))
+		return;
+	fields_find(&fields);
+	snprintf(path, sizeof path, "%s/offline/view", s->instance->where.state);
+	for (int i = 0; i < APPEND && all->told < s->jobs->entries.n; i++, all->told++) {
+		strbuf_clear(&row);
+		if (!row_write(s, all->told, INT64_MAX, &fields, &row))
+			continue;
+		strbuf_add(&rows, row.text, row.n);
+		if (!all->open)
+			page_append(s, path, s->jobs->entries.v[all->told].spec, &row);
+	}
+	if (rows.n)
+		file_append(path, &rows);
+	if (all->told < s->jobs->entries.n)
+		turn_wake(s);
+	strbuf_fini(&rows);
+	strbuf_fini(&row);
 }
 
 static const struct strbuf *page_text(void *context, uid_t uid)
