@@ -74,9 +74,9 @@ static void request_begin(struct http_request *r, const char *method)
 	r->http->stats.requests++;
 	r->method = method_find(method);
 	r->head = strcmp(method, "HEAD") == 0;
+	request_identify(r);
 	if (!request_admit(r))
 		return;
-	r->stranger = r->connection->remote && r->http->limits.known && !r->http->limits.known(r->http->context, r);
 	if (!r->method) {
 		http_header(r, "Allow", "GET, HEAD, POST, PUT, PATCH, DELETE");
 		request_refuse(r, CODE_METHOD_NOT_ALLOWED, "There is no method %.20s.", method);

@@ -34,17 +34,19 @@ struct peer {
 };
 
 /* Bounds: what goes past them is answered by http itself, with JSON. A connection that has been idle for a second makes room for a new
- * one: of the same user at his limit; at the limit of all, or when there are no descriptors left, of the user who has the most. */
+ * one: of the same user at his limit; at the limit of all, or when there are no descriptors left, of the user who has the most.
+ * Each door (the local socket, TLS, the page) keeps an eighth of all connections, which the others can't take. */
 struct http_limits {
 	size_t body;	 /* bytes of a body: 413 */
 	int connections; /* at once: 503 */
-	int per_uid;	 /* connections of one user, or of one address that came by TLS: 429 */
+	int per_uid;	 /* connections of one user by all doors, or of one address whose users are not known: 429 */
 	int reserve;	 /* connections beyond `connections` that root, and the user of this process, can have */
 	double rate; /* requests a second and user, 0: no limit; with a burst of ten seconds' worth: 429 with Retry-After */
 	int idle_seconds; /* without a complete request, however many bytes trickle in, or without reading the answer: closed */
-	/* Whether the head of a request that came by TLS shows who sends it: asked before its body is kept. A stranger's, if it is larger than
-	 * STRANGER_BODY, is dropped, and the request handed over without it, to be refused. NULL: nobody is a stranger. */
-	bool (*known)(void *context, const struct http_request *r);
+	/* Returns true if the head of a request that came by TLS or to the page shows who sends it: asked before its body is kept. *ret_uid stays -1 if
+	 * that is not a user of this machine. A stranger's body, if it is larger than STRANGER_BODY, is dropped, and the request handed over without it,
+	 * to be refused. NULL: nobody is a stranger. */
+	bool (*known)(void *context, const struct http_request *r, uid_t *ret_uid);
 };
 #define STRANGER_BODY (1u << 20)
 
@@ -61,8 +63,8 @@ int http_adopt_page(struct http *h, int fd, const char *address, struct err *err
 /* Listens on one more socket, which is then owned: TCP of the loopback interface, for the page. Nobody's uid is behind its connections:
  * request_remote() is their address, and request_page() is true. */
 void http_listen_page(struct http *h, int fd);
-/* Closes a connection that idles: one of this address, or of any user or address (NULL). False: none idles. */
-bool http_make_room(struct http *h, const char *address);
+/* Closes a connection that idles, of those over TLS or of the page's. False: none idles. */
+bool http_make_room(struct http *h, bool page);
 /* Closes all connections, and the streams' sources; what was flushed has one try to leave. Memory is freed by the
  * loop's next turn. */
 void http_stop(struct http *h);

@@ -24,6 +24,8 @@
 
 enum stage { STAGE_HEAD, STAGE_BODY, STAGE_HANDED, STAGE_ANSWERED, STAGE_SENDING };
 
+enum door { DOOR_LOCAL, DOOR_TLS, DOOR_PAGE, DOORS };
+
 /* The share of a user of this machine, kept for good, since they are few; or that of an address, kept while it is in use. */
 struct share {
 	uint64_t key;
@@ -40,7 +42,8 @@ struct connection {
 	int fd;
 	struct peer peer;
 	char *remote; /* the address of one that came through TLS or by the page's port; NULL: of the local socket, with a user behind it */
-	bool page; /* by the page's port */
+	enum door door;
+	bool known; /* a request has shown who is behind it; `share` is then that user's, if it is one of this machine */
 	struct share *share;
 	bool reserved;		/* it is one of http->reserved */
 	enum code refusal;	/* or CODE_NONE: what each of its requests gets: one connection too many */
@@ -103,8 +106,8 @@ struct http {
 	bool adopts_page;    /* it came by the page's port */
 	struct map share_of; /* uid, or the key of an address -> struct share */
 	struct share *users, *addresses;
-	int leaving;			  /* connections that were cut off, and are not gone yet */
-	int reserved;			  /* connections in the reserve */
+	int at[DOORS]; /* connections of each door, but for those that were cut off and are not gone yet */
+	int reserved;  /* connections in the reserve */
 	VEC(struct http_request *) ready; /* answered or woken since the last flush */
 	struct http_stats stats;
 };
@@ -118,7 +121,9 @@ void connection_destroy(struct connection *c);
 void connections_sweep(struct http *h);	       /* cuts off those that idle */
 void connections_evict(struct http *h, int n); /* cuts off up to n that are idle, since descriptors are needed */
 void shares_free(struct http *h);
-/* Whether the request may go on: false after an answer was made. */
+/* Finds out who sends a request, and counts its connection as that user's. */
+void request_identify(struct http_request *r);
+/* Returns false after it has made an answer: the request is refused. */
 bool request_admit(struct http_request *r);
 
 /* request.c */

@@ -4,7 +4,10 @@
  * A connection too many takes the place of one that idles: of the same user if he has his share, else of the user who has the most, so that
  * nobody keeps others out by holding connections; root has some of its own. If none idles it is let in and told so (503, 429),
  * because a closed one tells a user nothing; but not without end: a flood is cut off without a word. Requests a second are a token bucket for each user, or,
- * of those who came over TLS, for each address.
+ * of those whom nobody knows, for each address.
+ *
+ * Connections come by three doors. Each keeps an eighth of all, so that a crowd at one of them shuts none of the others. What comes by TLS or to the page
+ * counts as its address's, until a request shows whose it is: then it counts as that user's, together with those by other doors and from other addresses.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -17,7 +20,8 @@
 #include "net/http_internal.h"
 
 #define BURST_SECONDS 10
-#define IDLE_MS 1000 /* without a complete request: it may have to go for another's sake */
+#define IDLE_MS 1000	  /* without a complete request: it may have to go for another's sake */
+#define STRANGER_MS 15000 /* without a complete request, of one that has never shown who it is: it goes */
 
 /* Beyond the limits so many connections are told why they are refused. */
 static int spare(int limit)
@@ -106,9 +110,35 @@ static struct share *share_of(struct connection *c)
 
 /* ---- room for one more ---- */
 
+/* Returns how many connections of a door are more than it keeps for itself. */
+static int door_beyond(const struct http *h, enum door d)
+{
+	int n = h->at[d] - (d == DOOR_LOCAL ? h->reserved : 0) - h->limits.connections / 8;
+
+	return n > 0 ? n : 0;
+}
+
+/* Returns true if a door has one connection more than there is room for. */
+static bool door_full(const struct http *h, enum door d)
+{
+	int beyond = 0;
+
+	for (int i = 0; i < DOORS; i++)
+		beyond += door_beyond(h, i);
+	return door_beyond(h, d) > 0 && beyond > h->limits.connections - h->limits.connections / 8 * DOORS;
+}
+
+static bool is_stranger(const struct connection *c)
+{
+	return c->remote && c->http->limits.known && !c->known;
+}
+
+/* Strangers get nothing but small answers: to read one slowly is to idle. */
 static bool connection_idles(const struct connection *c, uint64_t now)
 {
-	return !c->evicted && (!c->r || c->r->stage < STAGE_HANDED) && now - c->since >= IDLE_MS;
+	bool waits = !c->r || c->r->stage < STAGE_HANDED || (is_stranger(c) && c->r->stage == STAGE_SENDING);
+
+	return !c->evicted && waits && now - c->since >= IDLE_MS;
 }
 
 /* Who goes first: one that is only told to go, then one of the share that has the most, then the one that idles for longest. */
@@ -121,36 +151,52 @@ static bool goes_before(const struct connection *a, const struct connection *b)
 	return a->since < b->since;
 }
 
-/* Cuts one off: of this share, or of any (NULL). False: none idles. */
-static bool evict(struct http *h, const struct share *of)
+/* Cuts off one that idles, of those that `may` go. False: there is none. */
+static bool evict(struct http *h, bool (*may)(const struct connection *c, const void *of), const void *of)
 {
 	uint64_t now = uv_now(h->loop);
 	struct connection *first = NULL;
 
 	for (struct connection *c = h->connections; c; c = c->next)
-		if ((!of || c->share == of) && connection_idles(c, now) && (!first || goes_before(c, first)))
+		if (connection_idles(c, now) && may(c, of) && (!first || goes_before(c, first)))
 			first = c;
 	if (!first)
 		return false;
 	first->evicted = true;
 	first->share->leaving++;
-	h->leaving++;
+	h->at[first->door]--;
 	shutdown(first->fd, SHUT_RDWR);
 	return true;
 }
 
-bool http_make_room(struct http *h, const char *address)
+static bool any_may(const struct connection *c, const void *of)
 {
-	uint64_t at;
+	return true;
+}
 
-	if (!address)
-		return evict(h, NULL);
-	return map_get(&h->share_of, address_share(address), &at) && evict(h, (const struct share *)(uintptr_t)at);
+static bool of_share(const struct connection *c, const void *of)
+{
+	return c->share == of;
+}
+
+static bool of_door(const struct connection *c, const void *of)
+{
+	return c->door == *(const enum door *)of;
+}
+
+static bool of_full_door(const struct connection *c, const void *of)
+{
+	return door_beyond(c->http, c->door) > 0;
+}
+
+bool http_make_room(struct http *h, bool page)
+{
+	return evict(h, of_door, &(enum door){page ? DOOR_PAGE : DOOR_TLS});
 }
 
 void connections_evict(struct http *h, int n)
 {
-	while (n-- > 0 && evict(h, NULL))
+	while (n-- > 0 && evict(h, any_may, NULL))
 		;
 }
 
@@ -165,16 +211,26 @@ static bool reserve_take(struct http *h, struct connection *c)
 	return c->reserved = true;
 }
 
+/* Cuts off what goes on coming although it is refused. */
+static void flood_cut(struct http *h, const struct connection *c)
+{
+	int user = h->limits.per_uid, door = h->limits.connections - h->limits.connections / 8 * (DOORS - 1);
+
+	if (c->share->connections <= user + spare(user) && h->at[c->door] <= door + spare(door))
+		return;
+	h->stats.rejected++;
+	shutdown(c->fd, SHUT_RDWR);
+}
+
 struct connection *connection_create(struct http *h, int fd)
 {
 	struct connection *c = mem_zalloc(sizeof *c);
-	const struct http_limits *limits = &h->limits;
 
 	*c = (struct connection){.http = h, .fd = fd, .next = h->connections, .since = uv_now(h->loop)};
 	if (h->adopts) {
 		c->peer = (struct peer){.uid = (uid_t)-1, .gid = (gid_t)-1};
 		c->remote = mem_strdup(h->adopts);
-		c->page = h->adopts_page;
+		c->door = h->adopts_page ? DOOR_PAGE : DOOR_TLS;
 	} else {
 		c->peer = peer_of(fd);
 	}
@@ -183,17 +239,44 @@ struct connection *connection_create(struct http *h, int fd)
 	h->connections = c;
 	c->share = share_of(c);
 
-	int all = ++h->stats.connections, own = ++c->share->connections;
-	/* Over TLS the listener has made room already. */
-	if (own - c->share->leaving > limits->per_uid && !evict(h, c->share))
+	h->stats.connections++;
+	h->at[c->door]++;
+	if (++c->share->connections - c->share->leaving > h->limits.per_uid && !evict(h, of_share, c->share))
 		c->refusal = CODE_TOO_MANY;
-	else if (all - h->reserved - h->leaving > limits->connections && !evict(h, NULL) && !reserve_take(h, c))
+	else if (door_full(h, c->door) && !evict(h, of_full_door, NULL) && !reserve_take(h, c))
 		c->refusal = CODE_UNAVAILABLE;
-	if (own > limits->per_uid + spare(limits->per_uid) || all > limits->connections + spare(limits->connections)) {
-		h->stats.rejected++;
-		shutdown(fd, SHUT_RDWR);
-	}
+	flood_cut(h, c);
 	return c;
+}
+
+/* Counts a connection as a user's: it has a place if he has one left, even if its address has none. */
+static void connection_move(struct connection *c, struct share *to)
+{
+	if (c->share == to)
+		return;
+	if (to->connections - to->leaving >= c->http->limits.per_uid && !evict(c->http, of_share, to))
+		c->refusal = CODE_TOO_MANY;
+	else if (c->refusal == CODE_TOO_MANY)
+		c->refusal = CODE_NONE;
+	c->share->connections--;
+	c->share->leaving -= c->evicted;
+	to->connections++;
+	to->leaving += c->evicted;
+	c->share = to;
+}
+
+void request_identify(struct http_request *r)
+{
+	struct connection *c = r->connection;
+	struct http *h = r->http;
+	uid_t uid = (uid_t)-1;
+
+	if (!c->remote || !h->limits.known)
+		return;
+	r->stranger = !h->limits.known(h->context, r, &uid);
+	c->known = c->known || !r->stranger;
+	if (!r->stranger && uid != (uid_t)-1)
+		connection_move(c, share_find(h, uid, &h->users));
 }
 
 void connection_destroy(struct connection *c)
@@ -207,10 +290,10 @@ void connection_destroy(struct connection *c)
 	else
 		h->connections = c->next;
 	h->stats.connections--;
+	h->at[c->door] -= !c->evicted;
 	h->reserved -= c->reserved;
 	c->share->connections--;
 	c->share->leaving -= c->evicted;
-	h->leaving -= c->evicted;
 	free(c->remote);
 	free(c);
 }
@@ -220,9 +303,11 @@ void connections_sweep(struct http *h)
 {
 	uint64_t now = uv_now(h->loop), most = (uint64_t)h->limits.idle_seconds * 1000;
 
-	for (struct connection *c = h->connections; c; c = c->next)
-		if ((!c->r || c->r->stage < STAGE_HANDED) && now - c->since > (c->refusal ? most / 8 : most))
+	for (struct connection *c = h->connections; c; c = c->next) {
+		uint64_t own = is_stranger(c) && most > STRANGER_MS ? STRANGER_MS : most;
+		if ((!c->r || c->r->stage < STAGE_HANDED) && now - c->since > (c->refusal ? most / 8 : own))
 			shutdown(c->fd, SHUT_RDWR);
+	}
 	addresses_sweep(h);
 }
 
@@ -255,7 +340,7 @@ static bool connection_admit(struct http_request *r)
 	}
 	if (c->refusal == CODE_TOO_MANY) {
 		request_refuse(r, CODE_TOO_MANY, "%s more than %d connections to the server: close some.",
-			       c->remote ? "Your host has" : "You have", r->http->limits.per_uid);
+			       c->remote && !c->known ? "Your host has" : "You have", r->http->limits.per_uid);
 	} else if (c->refusal) {
 		request_refuse(r, CODE_UNAVAILABLE,
 			       "The server has %d connections, as many as it takes: try again soon.",
@@ -265,7 +350,7 @@ static bool connection_admit(struct http_request *r)
 		request_refuse(
 			r, CODE_TOO_MANY,
 			"%s sent more than %g requests a second: slow down, or ask for many jobs in one request.",
-			c->remote ? "Your host" : "You", r->http->limits.rate);
+			c->remote && !c->known ? "Your host" : "You", r->http->limits.rate);
 	}
 	return r->stage < STAGE_ANSWERED;
 }

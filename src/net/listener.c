@@ -52,7 +52,6 @@ struct listener {
 	struct port port[2];
 	int nports, number;
 	uv_timer_t rest;
-	int connections;
 	struct crowd shaking, asking, linked;
 	struct map families; /* key of a name -> struct family */
 	bool closed;
@@ -165,7 +164,6 @@ static void guest_free(struct guest *g)
 {
 	struct listener *l = g->listener;
 
-	l->connections--;
 	free(g);
 	listener_unref(l);
 }
@@ -231,7 +229,7 @@ static void guest_link(struct guest *g, const char *name)
 	struct listener *l = g->listener;
 	struct link *link;
 
-	g->family = family_enter(l, name);
+	g->family = l->linked.n < l->limits.connections ? family_enter(l, name) : NULL;
 	if (!g->family) {
 		guest_drop(g);
 		return;
@@ -248,17 +246,24 @@ static void guest_link(struct guest *g, const char *name)
 	l->e.link(l->context, link);
 }
 
-static bool room_ask(struct listener *l, const char *address)
+/* Closes one that asks by HTTP: first one that has its answer and does not hang up. */
+static bool room_ask(struct listener *l)
 {
-	return l->e.room && l->e.room(l->context, address);
+	for (struct guest *g = l->asking.last; g; g = g->prev) {
+		if (pump_lingers(g->pump)) {
+			pump_stop(g->pump);
+			return true;
+		}
+	}
+	return l->e.room && l->e.room(l->context);
 }
 
-/* Whether there is room for one more that asks by HTTP: the one that goes for its sake is still counted. */
+/* Returns true if there is room for one more that asks by HTTP: the one that goes for its sake is still counted. */
 static bool asking_admits(struct listener *l, const struct guest *g)
 {
-	if (crowd_has_share(l, &l->asking, g->key))
-		return room_ask(l, g->address);
-	return l->asking.n < l->limits.strangers || room_ask(l, NULL);
+	if (!l->limits.askers_by_user && crowd_has_share(l, &l->asking, g->key))
+		return false;
+	return l->asking.n < l->limits.strangers || room_ask(l);
 }
 
 static void guest_pump(struct guest *g, void (*serve)(void *context, int fd, const char *address))
@@ -271,7 +276,7 @@ static void guest_pump(struct guest *g, void (*serve)(void *context, int fd, con
 		return;
 	}
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) < 0) {
-		room_ask(l, NULL);
+		room_ask(l);
 		guest_drop(g);
 		return;
 	}
@@ -324,7 +329,7 @@ static bool room_make(struct listener *l, uint64_t key)
 	bool share = crowd_has_share(l, c, key);
 	struct guest *g = c->last;
 
-	if (!share && c->n < l->limits.strangers && l->connections < l->limits.connections)
+	if (!share && c->n < l->limits.strangers)
 		return true;
 	while (g && share && g->key != key)
 		g = g->prev;
@@ -347,7 +352,6 @@ static void guest_create(struct listener *l, int fd, const char *address)
 	*g = (struct guest){.listener = l, .tls = tls, .handles = 2, .key = key};
 	strcpy(g->address, address);
 	l->refs++;
-	l->connections++;
 	crowd_enter(&l->shaking, g);
 	socket_tune(fd);
 	uv_poll_init(l->loop, &g->poll, fd);
@@ -386,7 +390,7 @@ static void on_accept(uv_poll_t *poll, int status, int events)
 		int fd = accept4(port->fd, (struct sockaddr *)&from, &n, SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
 			/* The connection stays in the queue, and would be told again and again. */
-			room_ask(l, NULL);
+			room_ask(l);
 			listener_listen(l, false);
 			uv_timer_start(&l->rest, on_rested, REST_MS, 0);
 			return;

@@ -13,9 +13,11 @@
 struct listener;
 
 struct listener_limits {
-	int connections; /* in all; more are closed at once */
+	/* Each crowd has a bound of its own, so that none keeps another out. */
+	int connections; /* links; more are closed at once */
 	int strangers; /* in the handshake: if there are more, who has been in it for longest is closed; and as many of HTTP: more are closed, unless one that idles makes room; */
-	int strangers_per_address; /* ... from one address (of IPv6: /64) */
+	int strangers_per_address; /* ... from one address (of IPv6: /64), */
+	bool askers_by_user;	   /* ... but for HTTP: who serves it bounds users and addresses */
 	int links_per_host;	   /* with one name in the certificate; more are closed. 0: as many as there may be */
 	int handshake_seconds;
 	int idle_seconds; /* HTTP: without taking what is sent to it. Silence is for http to end, which knows streams and requests */
@@ -29,9 +31,8 @@ struct listener_events {
 	void (*http)(void *context, int fd, const char *address);
 	/* The same of one that wants to speak TLS_SPOOL. NULL: that is not served. */
 	void (*spool)(void *context, int fd, const char *address);
-	/* There are too many of HTTP, of this address or (NULL) of all, or no descriptor is left: closes one that idles. False: none does. NULL:
-	 * none ever does. */
-	bool (*room)(void *context, const char *address);
+	/* There are too many of HTTP, or no descriptor is left: closes one that idles. False: none does. NULL: none ever does. */
+	bool (*room)(void *context);
 };
 
 /* `c` gets one more reference. `where`: "7722", "0.0.0.0:7722", "[::]:7722", "127.0.0.1:0". All addresses of both families if none is named. */

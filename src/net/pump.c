@@ -84,6 +84,11 @@ void pump_stop(struct pump *p)
 	uv_close((uv_handle_t *)&p->stall, on_handle_closed);
 }
 
+bool pump_lingers(const struct pump *p)
+{
+	return p->flow[OUTWARD].ended && !p->stopped;
+}
+
 struct pump *pump_start(uv_loop_t *loop, struct tls *tls, int fd, int stall_seconds, void (*ended)(void *context),
 			void *context)
 {

@@ -15,5 +15,7 @@ struct pump;
 struct pump *pump_start(uv_loop_t *loop, struct tls *tls, int fd, int stall_seconds, void (*ended)(void *context),
 			void *context);
 void pump_stop(struct pump *p); /* `ended` follows */
+/* Returns true if the plain side has ended, and only the client's hang-up is waited for. */
+bool pump_lingers(const struct pump *p);
 
 #endif

@@ -91,7 +91,7 @@ const char *request_remote(const struct http_request *r)
 
 bool request_page(const struct http_request *r)
 {
-	return !r->inner && r->connection->page;
+	return !r->inner && r->connection->door == DOOR_PAGE;
 }
 
 struct arena *request_arena(struct http_request *r)

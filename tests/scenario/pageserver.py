@@ -43,11 +43,12 @@ def system_certificate(root):
     shutil.chown(root + "/key.pem", "daemon")
 
 
-def system_start():
+def system_start(more=""):
+    """more: text behind the configuration."""
     i = Instance("4x8", system=True, up=False)
     system_files(i.root)
     with open(i.home + "/shunt.conf", "w") as f:
-        f.write("account = daemon\n[cluster]\nlisten = 127.0.0.1:0\n[page]\nlisten = 127.0.0.1:0\ncertificate = %s/cert.pem\nkey = %s/key.pem\n" % (i.root, i.root))
+        f.write("account = daemon\n[cluster]\nlisten = 127.0.0.1:0\n[page]\nlisten = 127.0.0.1:0\ncertificate = %s/cert.pem\nkey = %s/key.pem\n%s" % (i.root, i.root, more))
     i.env["SHUNT_PAM_DIR"] = i.root + "/pam"
     i.env["SHUNT_PAM_SECONDS"] = "30"
     i.start()

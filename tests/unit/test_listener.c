@@ -585,9 +585,13 @@ static void test_links_of_a_host(void **state)
 		end_fini(&there[i]);
 }
 
-static bool is_known(void *context, const struct http_request *r)
+static bool is_known(void *context, const struct http_request *r, uid_t *ret_uid)
 {
-	return request_header(r, "Authorization") != NULL;
+	const char *shown = request_header(r, "Authorization");
+
+	if (shown)
+		*ret_uid = (uid_t)atoi(shown);
+	return shown;
 }
 
 /* A body as large as the limit is kept only if the head says whose it is; else the request comes without it. */
@@ -644,6 +648,73 @@ static void test_share_of_http(void **state)
 	raw_close(&user);
 	settle();
 	strbuf_fini(&body);
+}
+
+static struct raw dial_from(const char *address)
+{
+	struct raw r = raw_connect_from(loop, address, port(), trust.stranger, TLS_HTTP);
+
+	assert_true(raw_shake(&r));
+	return r;
+}
+
+#define GET_AS(uid, path) "GET " path " HTTP/1.1\r\nHost: x\r\nAuthorization: " uid "\r\n\r\n"
+
+/* A user who is known has a share of his own, whatever addresses he comes from; it is not taken from others at these addresses. */
+static void test_share_of_a_user(void **state)
+{
+	struct http_limits few = serve_limits;
+	struct strbuf body = {0};
+	struct raw r[4], other[3], stranger;
+
+	few.per_uid = 3;
+	few.known = is_known;
+	again(&usual, &few);
+	for (int i = 0; i < 4; i++) {
+		r[i] = dial_from(i % 2 ? "127.0.0.2" : "127.0.0.3");
+		assert_int_equal(ask(&r[i], GET_AS("70001", "/hello"), &body), i < 3 ? 200 : 429);
+	}
+	assert_non_null(strstr(strbuf_text(&body), "You have more than 3 connections"));
+	for (int i = 0; i < 3; i++) {
+		other[i] = dial_from("127.0.0.2");
+		assert_int_equal(ask(&other[i], GET_AS("70002", "/hello"), NULL), 200);
+	}
+	stranger = dial_from("127.0.0.2");
+	assert_int_equal(ask(&stranger, GET("/hello"), NULL), 200);
+	for (int i = 0; i < 4; i++)
+		raw_close(&r[i]);
+	for (int i = 0; i < 3; i++)
+		raw_close(&other[i]);
+	raw_close(&stranger);
+	settle();
+	strbuf_fini(&body);
+}
+
+/* Connections over TLS that are all in use shut neither the local socket, nor can those of the local socket take what is kept for TLS. */
+static void test_doors(void **state)
+{
+	enum { ALL = 16, MOST = 12 };
+	struct http_limits few = serve_limits;
+	struct raw r[ALL], late;
+
+	few.connections = ALL;
+	few.per_uid = ALL;
+	for (int tls = 0; tls < 2; tls++) {
+		again(&usual, &few);
+		for (int i = 0; i < MOST; i++) {
+			r[i] = tls ? dial(trust.stranger, TLS_HTTP) : local();
+			assert_true(raw_write(&r[i], GET("/never"), strlen(GET("/never"))));
+		}
+		late = tls ? dial(trust.stranger, TLS_HTTP) : local();
+		assert_int_equal(ask(&late, GET("/hello"), NULL), 503);
+		for (int i = MOST; i < MOST + 2; i++) {
+			r[i] = tls ? local() : dial(trust.stranger, TLS_HTTP);
+			assert_int_equal(ask(&r[i], GET("/hello"), NULL), 200);
+		}
+		for (int i = 0; i < MOST + 2; i++)
+			raw_close(&r[i]);
+		raw_close(&late);
+	}
 }
 
 /* All places are taken by those who say nothing: the one who has been silent for longest makes room. */
@@ -865,6 +936,8 @@ int main(void)
 		TEST(test_links_of_a_host),
 		TEST(test_body_of_a_stranger),
 		TEST(test_share_of_http),
+		TEST(test_share_of_a_user),
+		TEST(test_doors),
 		TEST(test_the_oldest_makes_room),
 		TEST(test_dawdlers),
 		TEST(test_never_reads),

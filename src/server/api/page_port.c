@@ -79,11 +79,11 @@ static void on_http(void *context, int fd, const char *address)
 }
 
 /* One that idles makes room for another. */
-static bool on_room(void *context, const char *address)
+static bool on_room(void *context)
 {
 	struct server *s = context;
 
-	return s->http && http_make_room(s->http, address);
+	return s->http && http_make_room(s->http, true);
 }
 
 static int certificate_read(struct server *s, struct tls_context **ret, struct err *err)
@@ -97,9 +97,9 @@ static void system_open(struct server *s)
 {
 	const struct listener_events events = {.http = on_http, .room = on_room};
 	const struct listener_limits limits = {
-		.connections = (int)s->conf->api_connections,
 		.strangers = (int)s->conf->api_connections,
 		.strangers_per_address = (int)s->conf->api_connections_per_user,
+		.askers_by_user = true,
 		.handshake_seconds = HANDSHAKE,
 		.idle_seconds = (int)s->conf->api_idle,
 	};

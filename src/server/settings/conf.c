@@ -56,10 +56,11 @@ const struct conf_option conf_table[] = {
 	 .about = "Size of one request."},
 	{"api", "connections", CONF_NUMBER, AT(api_connections), .initial = "1000", .min = 4, .max = 100000,
 	 .about =
-		 "Connections at once. At the limit a connection that idles is closed for a new one; root has some in reserve."},
+		 "Connections at once. The local socket, TLS and the page each keep an eighth of them. At the limit a connection that idles is closed for a new one; root has some in reserve."},
 	{"api", "connections_per_user", CONF_NUMBER, AT(api_connections_per_user), .initial = "200", .min = 2,
 	 .max = 100000,
-	 .about = "Connections of one user at once. At the limit one that idles is closed for a new one."},
+	 .about =
+		 "Connections of one user at once, from everywhere; and of one address whose users are not known. At the limit one that idles is closed for a new one."},
 	{"api", "rate", CONF_NUMBER, AT(api_rate), .initial = "5000", .min = 0, .max = 1000000,
 	 .about = "Requests of one user in a second; 0 for any number."},
 	{"api", "idle", CONF_SECONDS, AT(api_idle), .initial = "60", .min = 1, .max = 86400,
@@ -114,7 +115,7 @@ const struct conf_option conf_table[] = {
 	{"cluster", "munge", CONF_BOOL, AT(munge), .initial = "no",
 	 .about = "Users of other machines may prove who they are by munge, instead of a token."},
 	{"cluster", "connections", CONF_NUMBER, AT(connections), .initial = "10000", .min = 16, .max = 1000000,
-	 .about = "Connections over TLS at once."},
+	 .about = "Connections of nodes and other servers over TLS at once."},
 
 	{"page", "listen", CONF_LISTEN, AT(page_listen), .initial = "",
 	 .about =

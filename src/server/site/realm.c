@@ -465,11 +465,11 @@ void realm_locate(struct server *s)
 }
 
 /* One that idles makes room for another. */
-static bool on_room(void *context, const char *address)
+static bool on_room(void *context)
 {
 	struct server *s = context;
 
-	return s->http && http_make_room(s->http, address);
+	return s->http && http_make_room(s->http, false);
 }
 
 int realm_listen(struct server *s, void (*link)(void *context, struct link *l), struct err *err)
@@ -480,6 +480,7 @@ int realm_listen(struct server *s, void (*link)(void *context, struct link *l), 
 		.connections = (int)s->conf->connections,
 		.strangers = room < s->conf->api_connections ? room : (int)s->conf->api_connections,
 		.strangers_per_address = (int)s->conf->api_connections_per_user,
+		.askers_by_user = true,
 		.links_per_host = (int)(s->conf->connections / 8 > 64 ? s->conf->connections / 8 : 64),
 		.handshake_seconds = HANDSHAKE,
 		.idle_seconds = (int)s->conf->api_idle,

@@ -133,14 +133,13 @@ enum lookup who_awaits(struct server *s, struct http_request *r, struct user_key
 	return users_find(s, *ret, &u, err);
 }
 
-bool who_known(void *server, const struct http_request *r)
+bool who_known(void *server, const struct http_request *r, uid_t *ret_uid)
 {
-	uid_t uid;
 	gid_t gid;
 
 	if (request_page(r))
-		return session_whose(server, r, &uid);
-	return token_site(server, bearer(r)) || token_whose(server, bearer(r), &uid, &gid);
+		return session_whose(server, r, ret_uid);
+	return token_site(server, bearer(r)) || token_whose(server, bearer(r), ret_uid, &gid);
 }
 
 /* What the table of roles asks about a job. Cheap: lists ask it of every job. */

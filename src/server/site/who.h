@@ -22,8 +22,8 @@ enum lookup who_awaits(struct server *s, struct http_request *r, struct user_key
 int who_asks(struct server *s, struct http_request *r, struct asker *ret, struct err *err);
 /* The same of a request that another site makes in its own name; `ret` has no user. CODE_FORBIDDEN: it is a user's. */
 int who_site(struct server *s, struct http_request *r, struct asker *ret, struct err *err);
-bool who_known(void *server,
-	       const struct http_request *r); /* over TLS: by the head alone, and without counting failures */
+/* Over TLS: by the head alone, and without counting failures. *ret_uid stays as it is if another site sends it. */
+bool who_known(void *server, const struct http_request *r, uid_t *ret_uid);
 void who_renew(const struct server *s, struct asker *w); /* his role, as the attributes are now */
 
 /* Whether the table of roles (rules/role.h) lets him do that to a job. */
