@@ -232,7 +232,7 @@ static void dry_print(const json_t *answer)
 		printf("It would be refused: %s\n", refused);
 }
 
-static int reserve(const struct command *c, const struct arguments *a, const char *name, json_t *list)
+static int reserve(const struct command *c, const struct arguments *a, const char *name, bool new, json_t *list)
 {
 	struct strbuf path = {0};
 	json_t *body = json_pack("{s:O}", "changes", list);
@@ -245,14 +245,13 @@ static int reserve(const struct command *c, const struct arguments *a, const cha
 	}
 	strbuf_puts(&path, "/v1/reservations/");
 	url_quote(name, &path);
-	if (a->dry_run)
-		strbuf_puts(&path, "?dry_run=true");
+	strbuf_printf(&path, "?new=%s%s", new ? "true" : "false", a->dry_run ? "&dry_run=true" : "");
 	if (change_ask(&ch, "PATCH", path.text, body, NULL, &reply)) {
 		if (a->dry_run && a->json)
 			show_json(reply.json);
 		else if (a->dry_run)
 			dry_print(reply.json);
-		else if (c->own)
+		else if (c->own && new)
 			printf("reservation %s created\n", name);
 		reply_fini(&reply);
 	}
@@ -269,7 +268,7 @@ static int make(const struct command *c, const struct arguments *a, const char *
 	if (code == EXIT_OK && json_array_size(list) == 0)
 		code = command_misused(c, "nothing to change: give an option");
 	if (code == EXIT_OK)
-		code = reserve(c, a, name, list);
+		code = reserve(c, a, name, new, list);
 	json_decref(list);
 	return code;
 }
@@ -295,6 +294,38 @@ static int change(const struct command *c, const void *arguments, const struct o
 	return make(c, a, operands->v[0], a->nodes, false);
 }
 
+static bool name_is_used(const struct command *c, const char *name)
+{
+	struct strbuf path = {0};
+	struct reply reply = {0};
+	struct change ch;
+	bool used = false;
+
+	if (change_open(&ch, c)) {
+		strbuf_puts(&path, "/v1/reservations/");
+		url_quote(name, &path);
+		used = client_ask(ch.client, "GET", path.text, NULL, 0, &reply, NULL) == 0;
+		reply_fini(&reply);
+		strbuf_fini(&path);
+		change_close(&ch);
+	}
+	return used;
+}
+
+/* Makes a name for a reservation that was given none: who may use it, and a number. */
+static void name_make(const struct command *c, const struct arguments *a, struct strbuf *out)
+{
+	const char *whose = a->users && *a->users ? a->users : a->groups && *a->groups ? a->groups : "system";
+	long long number = (long long)time(NULL);
+
+	do {
+		strbuf_clear(out);
+		strbuf_printf(out, "%.40s.%lld", whose, number++ % 100000);
+		for (char *p = out->text; *p; p++)
+			*p = *p == ',' || *p == '*' || *p == '@' ? '_' : *p;
+	} while (name_is_used(c, out->text));
+}
+
 static int setres(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	const struct arguments *a = arguments;
@@ -308,13 +339,7 @@ static int setres(const struct command *c, const void *arguments, const struct o
 	if (a->name)
 		strbuf_puts(&name, a->name);
 	else
-		strbuf_printf(&name, "%.40s.%lld",
-			      a->users && *a->users	? a->users
-			      : a->groups && *a->groups ? a->groups
-							: "system",
-			      (long long)time(NULL) % 100000);
-	for (char *p = name.text; *p; p++)
-		*p = *p == ',' || *p == '*' || *p == '@' ? '_' : *p;
+		name_make(c, a, &name);
 	code = make(c, a, name.text, operands->n ? operands->v[0] : NULL, true);
 	strbuf_fini(&name);
 	return code;

@@ -285,8 +285,12 @@ static struct object *changed_find(struct server *s, const struct call *c, bool 
 	enum object_kind kind = (enum object_kind)c->route->kind;
 	const struct object_row *row = &object_table[kind];
 	bool meant = row->implicit || (row->defaults && strcmp(c->name, OBJECT_DEFAULT) == 0);
+	bool there = object_find(s->objects, kind, c->name) != NULL;
+	const char *wanted = request_query(c->r, "new");
 
-	*ret_new = meant && !object_find(s->objects, kind, c->name);
+	if (there && wanted && strcmp(wanted, "true") == 0)
+		return create(s, c); /* which refuses */
+	*ret_new = meant && !there && !(wanted && strcmp(wanted, "false") == 0);
 	return *ret_new ? create(s, c) : api_object_find(s, c);
 }
 

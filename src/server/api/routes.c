@@ -178,7 +178,10 @@ static const struct field statement_query[] = {
 	{0},
 };
 
-static const struct field dry_query[] = {
+static const struct field change_query[] = {
+	{"new", .is = IS_TEXT,
+	 "true: refuse if there is one of that name; false: refuse if there is none. Where `PATCH` creates objects, it does either if this is not given",
+	 .words = "true|false"},
 	{"dry_run", .is = IS_TEXT, "true: change nothing, and answer what would happen", .words = "true|false"},
 	{0},
 };
@@ -229,7 +232,7 @@ static const struct field dry_query[] = {
 		 "/v1/" plural "/*",                                                                                   \
 		 "change" Name,                                                                                        \
 		 changer,                                                                                              \
-		 .query = dry_query,                                                                                   \
+		 .query = change_query,                                                                                \
 		 .changes = true,                                                                                      \
 		 .body = &changes_body,                                                                                \
 		 .handle = api_object_change,                                                                          \
