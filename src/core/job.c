@@ -66,6 +66,7 @@ int job_apply(struct job *job, const struct event *event, enum job_kind by_kind,
 		break;
 	case EVENT_DEALLOCATE:
 		job->by = event->by;
+		job->guaranteed = false;
 		if (job->kind == KIND_STARVING && event->by != JOB_NONE && by_kind == KIND_QOS &&
 		    job->deallocations < UINT8_MAX)
 			job->deallocations++;
@@ -84,9 +85,16 @@ int job_apply(struct job *job, const struct event *event, enum job_kind by_kind,
 	case EVENT_PREEMPT:
 	case EVENT_MIGRATE:
 		job->by = event->by;
+		job->guaranteed = job->guaranteed && event->type == EVENT_MIGRATE;
 		if (event->type == EVENT_PREEMPT &&
 		    event->by == job->id)		     /* its time slice is over: it is the last again */
 			job->rank = (double)event->time + 1; /* others have come within this second */
+		break;
+	case EVENT_EXPIRE:
+		job->guaranteed = false;
+		break;
+	case EVENT_FINISH:
+		job->guaranteed = job->guaranteed && event->time <= job->deadline;
 		break;
 	default:
 		break;

@@ -98,9 +98,38 @@ static void test_a_life(void **state)
 	apply(&job, EVENT_PREEMPT, 60, 0, 3, KIND_EMERGENCY);
 	assert_int_equal(job.by, 3);
 	assert_int_equal(job.state, STATE_CANDIDATE);
-	assert_true(job.guaranteed); /* what was promised is not forgotten */
+	assert_false(job.guaranteed); /* it has no place any more */
 	apply(&job, EVENT_EXPIRE, 401, 0, JOB_NONE, 0);
 	assert_true(job_ended(&job));
+}
+
+/* The promise lasts as long as the place, and until the deadline. */
+static void test_guarantee_ends(void **state)
+{
+	static const struct {
+		enum event_type type;
+		int64_t time;
+		bool runs, kept;
+	} row[] = {
+		{EVENT_DEALLOCATE, 10, false, false}, {EVENT_EXPIRE, 401, false, false},
+		{EVENT_ALLOCATE, 10, false, true},    {EVENT_START_FAILED, 10, true, false},
+		{EVENT_MIGRATE, 10, true, true},      {EVENT_FINISH, 500, true, true},
+		{EVENT_FINISH, 501, true, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		struct job job = {.walltime = 100, .deadline = 500, .kind = KIND_QOS, .by = JOB_NONE};
+		apply(&job, EVENT_SUBMIT, 0, 0, JOB_NONE, 0);
+		apply(&job, EVENT_ALLOCATE, 0, 400, JOB_NONE, 0);
+		apply(&job, EVENT_GUARANTEE, 0, 0, JOB_NONE, 0);
+		if (row[i].runs)
+			apply(&job, EVENT_START, 5, 105, JOB_NONE, 0);
+		if (row[i].type == EVENT_FINISH)
+			apply(&job, EVENT_STARTED, 5, 0, JOB_NONE, 0);
+		apply(&job, row[i].type, row[i].time, 400, JOB_NONE, 0);
+		assert_int_equal(job.guaranteed, row[i].kept);
+	}
 }
 
 /* Only a starving job counts, and only what QoS jobs did to it. */
@@ -171,8 +200,10 @@ static void test_attempts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_pair),    cmocka_unit_test(test_attempts), cmocka_unit_test(test_a_life),
-		cmocka_unit_test(test_deallocations), cmocka_unit_test(test_starve),   cmocka_unit_test(test_names),
+		cmocka_unit_test(test_every_pair),    cmocka_unit_test(test_attempts),
+		cmocka_unit_test(test_a_life),	      cmocka_unit_test(test_guarantee_ends),
+		cmocka_unit_test(test_deallocations), cmocka_unit_test(test_starve),
+		cmocka_unit_test(test_names),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
