@@ -244,16 +244,34 @@ static inline const struct nodeset *cluster_job_nodes(const struct cluster *c, c
 	return job->allowed == NODES_ALL ? NULL : &c->nodesets.v[job->allowed];
 }
 
-/* Seconds that a job holds its place in the plan. */
+/* Seconds from its start until a job is ended, if it does not end by itself before. */
+static inline int64_t cluster_run(const struct cluster *c, const struct job *job)
+{
+	return job->starting + job->walltime + c->settings.tolerance;
+}
+
+/* Seconds that a job holds its place in the plan: until it is ended, and what its end may take then. */
 static inline int64_t cluster_length(const struct cluster *c, const struct job *job)
 {
-	return job->walltime + c->settings.tolerance;
+	return cluster_run(c, job) + job->ending;
+}
+
+/* The latest start at which a job meets its deadline, whatever it does. */
+static inline int64_t cluster_latest(const struct cluster *c, const struct job *job)
+{
+	return job->deadline - cluster_run(c, job);
+}
+
+/* Instant until which a place that meets the deadline may last: a job is ended by then, though its end takes longer. */
+static inline int64_t cluster_until(const struct job *job)
+{
+	return job->deadline + job->ending;
 }
 
 /* Seconds of what it asks for that its account pays for, at most. */
 static inline int64_t cluster_paid(const struct cluster *c, const struct job *job)
 {
-	return job->has_price ? job->priced : cluster_length(c, job);
+	return job->has_price ? job->priced : job->walltime + c->settings.tolerance;
 }
 
 /* It runs only in settings.nights; ... and is longer than any of them: then it is stopped at their end, and goes on in the next. */

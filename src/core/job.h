@@ -76,7 +76,9 @@ struct job {
 	int64_t deadline; /* instant, or TIME_NEVER */
 	int64_t start;	  /* planned (ALLOCATED) or real (NOW, RUNNING and after) */
 	int64_t saved; /* instant: what it did before is in a checkpoint; one before `start`, or 0: nothing of this attempt is */
-	int64_t saving; /* seconds that a checkpoint of it may take; 0: it makes none */
+	int64_t saving;	  /* seconds that a checkpoint of it may take; 0: it makes none */
+	int64_t starting; /* seconds before its walltime counts, at most: the prologue */
+	int64_t ending; /* seconds from its walltime and the tolerance until its place is free, at most: kill_delay, epilogue */
 	int64_t since;	/* instant of the last change of state */
 	int64_t priced; /* of one with a price: seconds for which its account pays, whatever it uses (rules/libra.h) */
 	int64_t nice;	/* until this instant jobs submitted later may pass it; 0: never */
@@ -97,7 +99,7 @@ struct job {
 	uint8_t deallocations; /* of a starving job, by QoS jobs */
 	bool has_price;	       /* `priced` counts; else it pays as long as it runs */
 	bool interactive;      /* it starts when it comes, or not at all (sched/entrance.h) */
-	bool guaranteed;       /* the submitter was told that the deadline will be met */
+	bool guaranteed; /* it has, or had when it started, a place in which it meets its deadline whatever others do */
 };
 
 /* Whether an event of this type is legal in this state, and the state after it. */

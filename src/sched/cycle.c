@@ -232,7 +232,7 @@ int64_t sched_next_wake(const struct sched *s)
 		if (job->state == STATE_ALLOCATED)
 			at = job->start;
 		else if (job->deadline != TIME_NEVER && !s->policy->position) /* when it expires */
-			at = job->deadline - sched_length(s, job) + 1;
+			at = cluster_latest(s->c, job) + 1;
 		if (at < next)
 			next = at;
 		at = job->state == STATE_CANDIDATE ? sched_limit_ends(s, job) : TIME_NEVER;

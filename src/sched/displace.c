@@ -181,7 +181,7 @@ bool displace(struct sched *s, struct item x, const item_vec *others)
 
 	plan_mark inner = plan_begin(s->p);
 
-	int64_t at = plan_insert_latest(s->p, &m, x.job, s->now, job->deadline, x.length);
+	int64_t at = plan_insert_latest(s->p, &m, x.job, s->now, cluster_until(job), x.length);
 
 	if (at == TIME_NEVER || !victims_in_time(s, inner, at)) {
 		plan_rollback(s->p, inner);

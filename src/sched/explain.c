@@ -99,12 +99,12 @@ void claims_collect(const struct plan *p, bool live, claim_vec *ret)
 /* The longest the job could run without touching any reservation, if it started now. Who fits for long fits for less. */
 static int64_t longest_now(struct sched *s, uint32_t job, const claim_vec *reserved)
 {
-	int64_t tolerance = s->c->settings.tolerance, longest = 0;
+	int64_t overhead = sched_overhead(s, cluster_job(s->c, job)), longest = 0;
 
 	for (size_t lo = 0, hi = reserved->n; lo < hi;) {
 		size_t mid = lo + (hi - lo) / 2;
-		int64_t length = reserved->v[mid].start - s->now - tolerance;
-		if (length > 0 && !explain_fits(s, job, length + tolerance)) {
+		int64_t length = reserved->v[mid].start - s->now - overhead;
+		if (length > 0 && !explain_fits(s, job, length + overhead)) {
 			hi = mid;
 			continue;
 		}
@@ -423,7 +423,7 @@ static void leavers_book(struct plan *p, const leaver_vec *v, bool book)
 /* Whether a node that leaves is why: would it start now, or ever, if none did? */
 static void explain_leaving(struct sched *s, uint32_t id, const leaver_vec *leavers, struct reason *r)
 {
-	int64_t tolerance = s->c->settings.tolerance;
+	int64_t overhead = sched_overhead(s, cluster_job(s->c, id));
 	struct reason other;
 
 	leavers_book(s->p, leavers, false);
@@ -441,12 +441,12 @@ static void explain_leaving(struct sched *s, uint32_t id, const leaver_vec *leav
 		plan_mark mark = plan_begin(s->p);
 		plan_take_job(s->p, id);
 		for (size_t i = 0; i < leavers->n; i++) {
-			int64_t length = leavers->v[i].at - s->now - tolerance;
+			int64_t length = leavers->v[i].at - s->now - overhead;
 			if (leavers->v[i].at < r->by_start) {
 				r->by_start = leavers->v[i].at;
 				r->node = leavers->v[i].node;
 			}
-			if (length > r->shorter && explain_fits(s, id, length + tolerance))
+			if (length > r->shorter && explain_fits(s, id, length + overhead))
 				r->shorter = length;
 		}
 		plan_rollback(s->p, mark);
@@ -459,7 +459,7 @@ static void explain_fences(struct sched *s, uint32_t id, struct reason *r)
 {
 	struct job *job = cluster_job(s->c, id);
 	uint32_t bound = job->bound;
-	int64_t length = sched_length(s, job), tolerance = s->c->settings.tolerance;
+	int64_t length = sched_length(s, job), overhead = sched_overhead(s, job);
 	struct reason other;
 	struct fence f = {0};
 	size_t lifted = plan_lift_fences(s->p);
@@ -482,8 +482,8 @@ static void explain_fences(struct sched *s, uint32_t id, struct reason *r)
 		}
 		plan_mark mark = plan_begin(s->p);
 		plan_take_job(s->p, id);
-		if (!bound && f.id && f.start - s->now > tolerance && explain_fits(s, id, f.start - s->now))
-			why.shorter = f.start - s->now - tolerance;
+		if (!bound && f.id && f.start - s->now > overhead && explain_fits(s, id, f.start - s->now))
+			why.shorter = f.start - s->now - overhead;
 		plan_rollback(s->p, mark);
 		reason_fini(r);
 		*r = why;

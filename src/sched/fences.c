@@ -104,6 +104,7 @@ void sched_fences(struct sched *s, const struct node_fence *fences, size_t n, in
 		else
 			plan_fence(s->p, fences[i].node, &fences[i].fence);
 	places_review(s);
+	places_again(s);
 	edges_find(s);
 	sched_refresh(s);
 }
@@ -138,6 +139,7 @@ void sched_keys(struct sched *s, uint32_t id, uint32_t keys, uint32_t bound, int
 	places_ease(s);
 	if (plan_holds(s->p, id) && !passes(s, job))
 		place_lose(s, id, JOB_NONE);
+	places_again(s);
 	sched_refresh(s);
 }
 

@@ -62,6 +62,15 @@ static void tell(struct forecast *f, const struct event *e)
 		f->told = NULL;
 }
 
+/* When a job ends whose place lasts until an instant: at its walltime, unless that is over and nobody knows. */
+static int64_t end_of(const struct forecast *f, uint32_t id, int64_t until)
+{
+	const struct job *job = cluster_job(&f->c, id);
+	int64_t end = job->start + cluster_run(&f->c, job);
+
+	return end < until && end > f->now ? end : until;
+}
+
 static void on_event(void *context, const struct event *e)
 {
 	struct forecast *f = context;
@@ -72,7 +81,7 @@ static void on_event(void *context, const struct event *e)
 		gate_started(f->gate, e->job);
 	if (e->type != EVENT_START)
 		return;
-	heap_push(&f->ends, e->at, e->job, cluster_job(&f->c, e->job)->attempt);
+	heap_push(&f->ends, end_of(f, e->job, e->at), e->job, cluster_job(&f->c, e->job)->attempt);
 	vec_push(&f->ordered, e->job);
 	tell(f, e);
 }
@@ -108,7 +117,7 @@ struct forecast *forecast_create_in(const struct sched *s, struct scratch *scrat
 			const struct job *job = cluster_job(&f->c, x->job);
 			if (!x->running || x->frag != 0)
 				continue;
-			heap_push(&f->ends, victims_end(f->s, x->job), x->job, job->attempt);
+			heap_push(&f->ends, end_of(f, x->job, victims_end(f->s, x->job)), x->job, job->attempt);
 			if (job->state == STATE_NOW)
 				vec_push(&f->ordered, x->job);
 		}
@@ -363,7 +372,7 @@ void forecast_rest(struct forecast *f, forecast_told told, void *context)
 		uint64_t known;
 		if (map_get(&f->known, job->id, &known) || !pool_wait(&pool, cpus))
 			continue;
-		end = pool.now + sched_length(f->s, job);
+		end = pool.now + cluster_run(&f->c, job);
 		pool.free -= cpus;
 		heap_push(&pool.ends, end, job->id, (uint64_t)cpus);
 		more = told(context, &(struct foreseen){.start = pool.now, .end = end, .job = job->id, .rough = true});

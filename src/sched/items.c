@@ -42,7 +42,7 @@ struct item item_of(const struct sched *s, const struct job *job)
 			x.where = places_hash(s, job->id);
 	}
 	if (job->guaranteed)
-		x.latest = job->deadline - x.length;
+		x.latest = cluster_latest(s->c, job);
 	x.ahead = is_special(job) && !job->guaranteed;
 	return x;
 }
@@ -236,7 +236,7 @@ static void publish_special(struct sched *s, const struct item *x, int64_t start
 	if (job->state == STATE_CANDIDATE || start != x->start || places_hash(s, x->job) != x->where)
 		sched_emit(s, EVENT_ALLOCATE, x->job, start, JOB_NONE);
 	if (job->deadline != TIME_NEVER && !job->interactive && !job->guaranteed && !cluster_nights_short(s->c, job) &&
-	    start + x->length <= job->deadline)
+	    start <= cluster_latest(s->c, job))
 		sched_emit(s, EVENT_GUARANTEE, x->job, 0, JOB_NONE);
 }
 

@@ -1,6 +1,8 @@
 /*
  * places.c - places that jobs lose: those that were not promised make room, and those that are in the way.
  */
+#include <stdlib.h>
+
 #include "sched/sched_internal.h"
 
 void places_drop(struct sched *s)
@@ -39,6 +41,27 @@ void place_lose(struct sched *s, uint32_t job, uint32_t by)
 		s->position.recount = true;
 	}
 	plan_take_job(s->p, job);
-	if (cluster_job(s->c, job)->state == STATE_ALLOCATED)
+	if (cluster_job(s->c, job)->state != STATE_ALLOCATED)
+		return;
+	if (cluster_job(s->c, job)->guaranteed && !s->policy->position)
+		vec_push(&s->lost, (struct lost){job, by});
+	else
 		sched_emit(s, EVENT_DEALLOCATE, job, 0, by);
+}
+
+static int lost_cmp(const void *a, const void *b)
+{
+	const struct lost *x = a, *y = b;
+
+	return x->job < y->job ? -1 : x->job > y->job;
+}
+
+void places_again(struct sched *s)
+{
+	if (s->lost.n > 1)
+		qsort(s->lost.v, s->lost.n, sizeof *s->lost.v, lost_cmp);
+	for (size_t i = 0; i < s->lost.n; i++)
+		if (!special_replace(s, s->lost.v[i].job))
+			sched_emit(s, EVENT_DEALLOCATE, s->lost.v[i].job, 0, s->lost.v[i].by);
+	vec_clear(&s->lost);
 }

@@ -69,7 +69,7 @@ static void add_special(struct sched *s, const struct job *job)
 	item_vec all = {0};
 
 	items_collect(s, job->id, &all);
-	x.latest = job->deadline - x.length;
+	x.latest = cluster_latest(s->c, job);
 	vec_push(&all, x);
 	if (x.latest < s->now || cluster_nights_short(s->c, job) ||
 	    (!try_order(s, &all, NULL) && !try_order(s, &all, items_by_latest))) {

@@ -270,7 +270,7 @@ void queue_add(struct sched *s, uint32_t id)
 	*w = (struct waiting){.job = id, .length = sched_length(s, job), .fresh = true, .kept = TIME_NEVER};
 	if (s->policy->know == KNOW_PREDICTION) {
 		w->pred = history_predict(s, job);
-		w->length = (int64_t)w->pred + s->c->settings.tolerance;
+		w->length = (int64_t)w->pred + sched_overhead(s, job);
 	}
 	if (s->due.dates) {
 		due_submit(s, w);

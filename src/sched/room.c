@@ -56,13 +56,14 @@ static int64_t node_drops(struct sched *s, const struct job *job, uint32_t node,
 	return first;
 }
 
-static void rooms_make(const struct sched *s, const drop_vec *drops, struct room all, room_vec *ret)
+static void rooms_make(const struct sched *s, const struct job *job, const drop_vec *drops, struct room all,
+		       room_vec *ret)
 {
-	int64_t tolerance = s->c->settings.tolerance;
+	int64_t overhead = sched_overhead(s, job);
 
 	for (size_t i = 0; i < drops->n && all.cpus > 0;) {
 		int64_t at = drops->v[i].at;
-		all.length = at - s->now - tolerance;
+		all.length = at - s->now - overhead;
 		if (all.length > 0)
 			vec_push(ret, all);
 		for (; i < drops->n && drops->v[i].at == at; i++) {
@@ -89,6 +90,6 @@ void sched_room(struct sched *s, const struct job *job, const bool *may, room_ve
 	}
 	if (drops.n > 1)
 		qsort(drops.v, drops.n, sizeof *drops.v, by_instant);
-	rooms_make(s, &drops, all, ret);
+	rooms_make(s, job, &drops, all, ret);
 	vec_free(&drops);
 }

@@ -56,6 +56,7 @@ struct sched *sched_clone(const struct sched *s, struct cluster *c, struct plan 
 	vec_copy(&t->line.patience, &s->line.patience);
 	vec_copy(&t->special, &s->special);
 	vec_copy(&t->victims, &s->victims);
+	vec_copy(&t->lost, &s->lost);
 	vec_copy(&t->position.restarts, &s->position.restarts);
 	t->position.nights = t->position.slices = (struct heap){0}; /* see nights.c, slices.c */
 	memset(&t->position.over, 0, sizeof t->position.over);
@@ -89,6 +90,7 @@ void sched_destroy(struct sched *s)
 	heap_fini(&s->line.patience);
 	vec_free(&s->special);
 	vec_free(&s->victims);
+	vec_free(&s->lost);
 	vec_free(&s->position.restarts);
 	heap_fini(&s->position.nights);
 	heap_fini(&s->position.slices);
@@ -227,7 +229,21 @@ void sched_requeue(struct sched *s, uint32_t job, int64_t now, const void *detai
 	sched_emit_detail(s, EVENT_PREEMPT, job, 0, JOB_NONE, detail);
 }
 
-/* The youngest job that has not started, has a place at an instant and holds something of a node; also one that has the node's machine to itself, from another of its nodes. */
+/* Returns the one of two reserved jobs that loses its place first: one without a guarantee, then the younger; JOB_NONE is nobody. */
+static uint32_t loser(const struct sched *s, uint32_t a, uint32_t b)
+{
+	bool kept_a, kept_b;
+
+	if (a == JOB_NONE || b == JOB_NONE)
+		return a == JOB_NONE ? b : a;
+	kept_a = cluster_job(s->c, a)->guaranteed;
+	kept_b = cluster_job(s->c, b)->guaranteed;
+	if (kept_a != kept_b)
+		return kept_a ? b : a;
+	return a > b ? a : b;
+}
+
+/* A job that has not started, has a place at an instant and holds something of a node; also one that has the node's machine to itself, from another of its nodes. */
 static uint32_t reserved_at(const struct sched *s, int32_t node, int64_t at)
 {
 	uint32_t found = JOB_NONE;
@@ -237,16 +253,15 @@ static uint32_t reserved_at(const struct sched *s, int32_t node, int64_t at)
 		const piece_vec *v = &s->p->node[n].pieces;
 		for (size_t k = 0; k < v->n; k++) {
 			const struct piece *x = &v->v[k];
-			if (!x->running && x->start <= at && at < x->end && (n == node || x->whole == WHOLE_HOST) &&
-			    (found == JOB_NONE || x->job > found))
-				found = x->job;
+			if (!x->running && x->start <= at && at < x->end && (n == node || x->whole == WHOLE_HOST))
+				found = loser(s, found, x->job);
 		}
 		n = plan_next_whole(s->p, s->p->machines ? WHOLE_HOST : WHOLE_NOT, node, n);
 	} while (n != node);
 	return found;
 }
 
-/* A job on the node that has not started and can stay no longer, since more is held than there is; the youngest. JOB_NONE: none. */
+/* A job on the node that has not started and can stay no longer, since more is held than there is. JOB_NONE: none. */
 static uint32_t overrun_victim(const struct sched *s, int32_t node)
 {
 	const struct timeline *line = &s->p->node[node].line;
@@ -257,9 +272,8 @@ static uint32_t overrun_victim(const struct sched *s, int32_t node)
 		bool short_ = false;
 		for (uint32_t d = 1; d < line->stride; d++)
 			short_ |= step[d] < 0;
-		uint32_t job = short_ ? reserved_at(s, node, step[0] > s->now ? step[0] : s->now) : JOB_NONE;
-		if (job != JOB_NONE && (victim == JOB_NONE || job > victim))
-			victim = job;
+		if (short_)
+			victim = loser(s, victim, reserved_at(s, node, step[0] > s->now ? step[0] : s->now));
 	}
 	return victim;
 }
@@ -277,7 +291,7 @@ static void overrun_remove(struct sched *s, int32_t node, uint8_t whole, uint32_
 	} while (n != node);
 }
 
-/* A job that has not started and holds of an amount where more is held than there is; the youngest. JOB_NONE: none. */
+/* A job that has not started and holds of an amount where more is held than there is. JOB_NONE: none. */
 static uint32_t amount_victim(const struct sched *s, uint32_t amount)
 {
 	const struct timeline *line = &s->p->amount.v[amount];
@@ -287,11 +301,11 @@ static uint32_t amount_victim(const struct sched *s, uint32_t amount)
 		for (size_t i = 0; i < s->p->node[n].pieces.n; i++) {
 			const struct piece *x = &s->p->node[n].pieces.v[i];
 			const struct request *r = cluster_job_request(s->c, cluster_job(s->c, x->job));
-			if (x->running || x->frag != 0 || (victim != JOB_NONE && x->job < victim))
+			if (x->running || x->frag != 0)
 				continue;
 			if (request_portion(r, amount) &&
 			    !timeline_fits(line, x->start > s->now ? x->start : s->now, x->end, &(struct res){0}))
-				victim = x->job;
+				victim = loser(s, victim, x->job);
 		}
 	return victim;
 }
@@ -317,6 +331,7 @@ void sched_amount(struct sched *s, uint32_t amount, const struct amount *a, int6
 	s->c->amounts.v[amount] = *a;
 	plan_set_amount(s->p, amount);
 	amount_ease(s, amount, JOB_NONE);
+	places_again(s);
 	sched_refresh(s);
 }
 
@@ -333,6 +348,7 @@ bool sched_overrun(struct sched *s, uint32_t job, int64_t until, int64_t now)
 		overrun_remove(s, plan_place(s->p, job, i)->node, plan_piece(s->p, job, i)->whole, job);
 	for (uint32_t i = 0; i < r->nportions; i++)
 		amount_ease(s, r->portion[i].amount, job);
+	places_again(s);
 	sched_emit(s, EVENT_MIGRATE, job, until, JOB_NONE);
 	sched_refresh(s);
 	return true;
@@ -418,16 +434,17 @@ void sched_node(struct sched *s, uint32_t node, bool up, int64_t now)
 	while (!up && s->p->node[node].pieces.n) {
 		uint32_t job = s->p->node[node].pieces.v[0].job;
 		enum job_state state = cluster_job(s->c, job)->state;
+		if (state == STATE_ALLOCATED) {
+			place_lose(s, job, JOB_NONE);
+			continue;
+		}
 		plan_take_job(s->p, job);
-		sched_emit(s,
-			   state == STATE_RUNNING ? EVENT_PREEMPT
-			   : state == STATE_NOW	  ? EVENT_START_FAILED
-						  : EVENT_DEALLOCATE,
-			   job, 0, JOB_NONE);
+		sched_emit(s, state == STATE_RUNNING ? EVENT_PREEMPT : EVENT_START_FAILED, job, 0, JOB_NONE);
 	}
 	s->c->nodes.v[node].up = up;
 	(up ? res_add : res_sub)(&s->c->total, &s->c->nodes.v[node].total);
 	plan_node_up(s->p, node, up);
+	places_again(s);
 	sched_refresh(s);
 }
 
@@ -476,6 +493,7 @@ void sched_drain(struct sched *s, uint32_t node, bool drain, int64_t now)
 	if (drain)
 		node_unplan(s, node, TIME_BEGIN);
 	node_close(s, node, drain);
+	places_again(s);
 	sched_refresh(s);
 }
 
@@ -520,6 +538,7 @@ void sched_outage(struct sched *s, int64_t begin, int64_t until, bool saves, int
 	s->outage.saves = saves;
 	for (uint32_t node = 0; node < s->p->nnodes; node++)
 		node_outage(s, node);
+	places_again(s);
 	sched_refresh(s);
 }
 
@@ -537,6 +556,7 @@ void sched_leaves(struct sched *s, uint32_t node, int64_t at, int64_t now)
 		node_book(s, node, owner, at, TIME_NEVER);
 	}
 	node_outage(s, node);
+	places_again(s);
 	sched_refresh(s);
 }
 
@@ -570,6 +590,7 @@ void sched_allow(struct sched *s, uint32_t id, uint32_t allowed, int64_t now)
 	places_ease(s);
 	if (plan_holds(s->p, id) && !placed_within(s, id, &s->c->nodesets.v[allowed]))
 		place_lose(s, id, JOB_NONE);
+	places_again(s);
 	sched_refresh(s);
 }
 

@@ -88,6 +88,11 @@ struct victim {
 	uint16_t attempt;
 };
 
+/* A guaranteed job that has lost its place to another (places.c). */
+struct lost {
+	uint32_t job, by;
+};
+
 /* A running job that will be displaced, and then has a partition booked to start again (position.c). */
 struct restart {
 	uint32_t job, partition;
@@ -240,6 +245,7 @@ struct sched { /* what owns memory here is copied by sched_clone() and freed by 
 	struct due due;
 	job_vec special;	    /* waiting starving, QoS and emergency jobs, FIFO */
 	job_vec newcomers;	    /* special jobs that came since the last cycle */
+	VEC(struct lost) lost;	    /* guaranteed jobs that are not in the plan for the moment (places_again) */
 	VEC(struct victim) victims; /* of emergency jobs, to be stopped when their places are needed (victims.c) */
 	struct position position;
 	bool stirred;		 /* something was freed or reserved since special_to_now() */
@@ -398,6 +404,8 @@ bool fences_find(const struct sched *s, uint32_t job, int64_t length, struct fen
 void places_drop(struct sched *s);			     /* of common jobs: what was not promised makes room */
 void places_ease(struct sched *s);			     /* before nodes change: what is not promised makes room */
 void place_lose(struct sched *s, uint32_t job, uint32_t by); /* a job that has not started loses its place */
+/* After one or more of those: guaranteed jobs among them get another place in time, before anybody else; without one the guarantee is lost. */
+void places_again(struct sched *s);
 
 /* extend.c: ... and have their full time again if it is called off, or put off. */
 void extend_after_outage(struct sched *s);
@@ -426,6 +434,8 @@ void special_tell(struct sched *s, plan_mark mark, uint32_t by);
 
 /* Whom an emergency job may remove by the powers that the administrator granted. */
 unsigned special_granted(const struct job *job);
+/* Gives a guaranteed job that was taken out of the plan the latest place in time; false: there is none. */
+bool special_replace(struct sched *s, uint32_t id);
 /* Gives a job the place it was just inserted at. */
 void special_allocate(struct sched *s, uint32_t id, int64_t start, plan_mark mark);
 
@@ -477,6 +487,12 @@ static inline bool sched_may(const struct sched *s, uint32_t job)
 static inline int64_t sched_length(const struct sched *s, const struct job *job)
 {
 	return cluster_length(s->c, job);
+}
+
+/* Seconds of its place beyond its walltime. */
+static inline int64_t sched_overhead(const struct sched *s, const struct job *job)
+{
+	return sched_length(s, job) - job->walltime;
 }
 
 #endif

@@ -9,6 +9,8 @@
 #include "sched/sched_internal.h"
 
 #define STARVE_MOST 500 /* in a cycle that may not take long */
+#define REPLACE_WORK                                                                                                   \
+	50000 /* nodes looked at for another place of a guaranteed job; beyond that the next cycle searches on */
 
 void special_tell(struct sched *s, plan_mark mark, uint32_t by)
 {
@@ -41,6 +43,12 @@ void special_tell(struct sched *s, plan_mark mark, uint32_t by)
 	vec_free(&before);
 }
 
+/* Returns true if places in the plan can be promised: not where running jobs are planned to end before their walltimes. */
+static bool special_promises(const struct sched *s)
+{
+	return s->policy->know != KNOW_PREDICTION;
+}
+
 void special_allocate(struct sched *s, uint32_t id, int64_t start, plan_mark mark)
 {
 	const struct job *job = cluster_job(s->c, id);
@@ -50,7 +58,7 @@ void special_allocate(struct sched *s, uint32_t id, int64_t start, plan_mark mar
 	special_tell(s, mark, id);
 	sched_emit(s, EVENT_ALLOCATE, id, start, JOB_NONE);
 	s->stirred = true;
-	if (job->deadline != TIME_NEVER && !job->guaranteed && in_time)
+	if (job->deadline != TIME_NEVER && !job->guaranteed && in_time && special_promises(s))
 		sched_emit(s, EVENT_GUARANTEE, id, 0, JOB_NONE);
 }
 
@@ -85,7 +93,7 @@ static bool place_latest(struct sched *s, uint32_t id, unsigned may)
 	struct manner m = s->plain;
 	struct search x;
 	plan_mark mark = plan_begin(s->p);
-	int64_t until = job->deadline, at;
+	int64_t until = cluster_until(job), at;
 
 	m.may_remove = may;
 	m.search = search_begin(s, &x, id, may, &until);
@@ -93,6 +101,25 @@ static bool place_latest(struct sched *s, uint32_t id, unsigned may)
 	if (at == TIME_NEVER) {
 		plan_rollback(s->p, mark);
 		search_pauses(s, m.search, id, may);
+		return false;
+	}
+	special_allocate(s, id, at, mark);
+	return true;
+}
+
+bool special_replace(struct sched *s, uint32_t id)
+{
+	const struct job *job = cluster_job(s->c, id);
+	struct search x = {.stop = s->p->work + REPLACE_WORK, .next = TIME_NEVER};
+	struct manner m = s->plain;
+	plan_mark mark = plan_begin(s->p);
+	int64_t at;
+
+	m.may_remove = REMOVE_STARVING;
+	m.search = &x;
+	at = plan_insert_latest(s->p, &m, id, s->now, cluster_until(job), sched_length(s, job));
+	if (at == TIME_NEVER) {
+		plan_rollback(s->p, mark);
 		return false;
 	}
 	special_allocate(s, id, at, mark);
@@ -156,7 +183,7 @@ static void place_deadlines(struct sched *s, enum job_kind kind)
 		if (asked && cycle_tired(s))
 			break;
 		asked = true;
-		if (job->deadline - sched_length(s, job) < s->now)
+		if (cluster_latest(s->c, job) < s->now)
 			sched_emit(s, EVENT_EXPIRE, job->id, 0, JOB_NONE);
 		else if (sched_may(s, job->id))
 			place_in_time(s, job);
@@ -222,18 +249,18 @@ enum keep sched_would_keep(struct sched *s, uint32_t id, int64_t now, uint64_t w
 	int64_t length = sched_length(s, job), at;
 	plan_mark mark;
 
-	if (job->deadline - length < now || !sched_may(s, id))
+	if (cluster_latest(s->c, job) < now || !sched_may(s, id) || !special_promises(s))
 		return KEEP_NO;
 	m.may_remove = job->kind == KIND_EMERGENCY ? special_granted(job) : REMOVE_STARVING;
 	m.search = work ? &x : NULL;
 	mark = plan_begin(s->p);
 	unpromised_take(s);
-	at = plan_insert_latest(s->p, &m, id, now, *until, length);
+	at = plan_insert_latest(s->p, &m, id, now, *until + job->ending, length);
 	bool in_time = at != TIME_NEVER && victims_in_time(s, mark, at);
 	plan_rollback(s->p, mark);
 	plan_forget(s->p, id); /* the next one may ask for another number of fragments */
 	if (at == TIME_NEVER && x.next != TIME_NEVER) {
-		*until = x.next;
+		*until = x.next - job->ending;
 		return KEEP_UNKNOWN;
 	}
 	return in_time ? KEEP_YES : KEEP_NO;
@@ -258,7 +285,7 @@ int64_t sched_soonest(struct sched *s, uint32_t id, int64_t now, uint64_t work)
 	at = plan_insert_earliest(s->p, &m, id, now, length);
 	plan_rollback(s->p, mark);
 	plan_forget(s->p, id);
-	return at == TIME_NEVER ? TIME_NEVER : at + length;
+	return at == TIME_NEVER ? TIME_NEVER : at + cluster_run(s->c, job);
 }
 
 void special_starve(struct sched *s)
@@ -433,7 +460,8 @@ void special_drop_missed(struct sched *s)
 {
 	for (size_t i = 0; i < s->special.n; i++) {
 		const struct job *job = cluster_job(s->c, s->special.v[i]);
-		if (job->state != STATE_ALLOCATED || s->now + job->walltime <= plan_piece(s->p, job->id, 0)->end ||
+		int64_t needs = sched_length(s, job) - s->c->settings.tolerance;
+		if (job->state != STATE_ALLOCATED || s->now + needs <= plan_piece(s->p, job->id, 0)->end ||
 		    (cluster_nights_short(s->c, job) && s->now <= job->start))
 			continue;
 		plan_take_job(s->p, job->id);

@@ -145,6 +145,9 @@ void case_random(struct tcase *t, uint64_t seed, unsigned flavour)
 			t->job[i].whole = chance(&r, 0.6) ? WHOLE_NODE : WHOLE_HOST;
 	if (flavour & WITH_FENCES)
 		random_fences(&r, t);
+	t->ending = (flavour & WITH_OVERRUN) ? rng_range(&r, 1, 12) : 0;
+	for (int i = 0; i < t->njobs; i++)
+		t->job[i].over = (flavour & WITH_OVERRUN) && chance(&r, 0.6) ? rng_range(&r, 0, t->ending) : -1;
 }
 
 static bool frag_fits(const struct case_amounts *n, const struct case_amounts *f)
@@ -369,9 +372,11 @@ static bool smaller(struct tcase *t, int i)
 		t->ends_first = true;
 	else if (i == 5)
 		t->kill_delay = 0;
-	else if (i - 6 < t->nnodes)
-		t->beside[i - 6] = false;
-	return i < 6 + t->nnodes;
+	else if (i - 6 < t->njobs)
+		t->job[i - 6].over = -1;
+	else if (i - 6 - t->njobs < t->nnodes)
+		t->beside[i - 6 - t->njobs] = false;
+	return i < 6 + t->njobs + t->nnodes;
 }
 
 static void shrink(case_property property, struct tcase *t, const struct policy *policy)

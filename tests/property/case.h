@@ -30,6 +30,7 @@ struct case_frag {
 
 struct case_job {
 	int64_t submit, walltime, runtime;
+	int64_t over;	  /* seconds that it is there longer than it may; -1: it ends by itself, after runtime */
 	int64_t deadline; /* TIME_NEVER unless kind is QOS or EMERGENCY */
 	int kind;
 	unsigned powers;
@@ -63,6 +64,7 @@ struct tcase {
 	struct case_accident accident[CASE_ACCIDENTS];
 	struct case_fence fence[CASE_FENCES];
 	int64_t tolerance, starve_after, kill_delay;
+	int64_t ending; /* seconds that the end of a job may take, at most */
 	int max_deallocations;
 	bool ends_first; /* at one instant ends come before submissions; else as in the simulator */
 	bool batch;	 /* one cycle per instant, else one after each thing that happens */
@@ -81,7 +83,8 @@ enum flavour {
 	WITH_NODES = 1 << 7,	 /* more than one node */
 	WITH_WHOLE = 1 << 8,	 /* jobs with whole nodes or machines, machines of several nodes */
 	WITH_ALL = (1 << 9) - 1,
-	WITH_FENCES = 1 << 9, /* and reservations */
+	WITH_FENCES = 1 << 9,	/* and reservations */
+	WITH_OVERRUN = 1 << 10, /* and jobs that have to be ended, which takes a while */
 };
 
 void case_random(struct tcase *t, uint64_t seed, unsigned flavour);

@@ -79,18 +79,20 @@ uint32_t drive_request(struct cluster *c, const struct case_job *j)
 	return cluster_intern(c, frag, (uint32_t)j->nfrags);
 }
 
-struct job *drive_add_job(struct cluster *c, const struct case_job *j, const struct policy *policy)
+struct job *drive_add_job(struct cluster *c, const struct tcase *t, int i, const struct policy *policy)
 {
+	const struct case_job *j = &t->job[i];
 	uint32_t request = drive_request(c, j);
 	struct job *job = cluster_add_job(c);
 
 	job->request = request;
 	job->walltime = j->walltime;
+	job->ending = t->ending;
 	job->user = job->id % 3;
 	if (j->keys) {
 		bool key[CASE_KEYS + 1];
-		for (int i = 0; i <= CASE_KEYS; i++)
-			key[i] = j->keys >> i & 1;
+		for (int k = 0; k <= CASE_KEYS; k++)
+			key[k] = j->keys >> k & 1;
 		job->keys = cluster_nodeset(c, key, CASE_KEYS + 1, false);
 	}
 	job->bound = j->bound;
@@ -212,7 +214,7 @@ static void on_start(struct drive *d, const struct event *e)
 	struct drive_job *x = &d->job[e->job];
 	const struct case_job *j = &d->t->job[x->of];
 	const struct job *job = cluster_job(d->c, e->job);
-	int64_t length = j->walltime + d->t->tolerance;
+	int64_t length = j->walltime + d->t->tolerance + d->t->ending;
 
 	check_nodes(d, e);
 	check_fences(d, e);
@@ -221,14 +223,14 @@ static void on_start(struct drive *d, const struct event *e)
 	if (d->policy->know != KNOW_PREDICTION && (e->at < e->time + j->walltime || e->at > e->time + length))
 		drive_wrong(d, "job %u starts at %lld and is planned to end at %lld", e->job, (long long)e->time,
 			    (long long)e->at);
-	if (x->guaranteed && !x->excused && e->at > job->deadline)
+	if (x->guaranteed && !x->excused && e->at > job->deadline + d->t->ending)
 		drive_wrong(d, "job %u starts too late for its guaranteed deadline", e->job);
 	if (*d->wrong)
 		return;
 	x->runs = true;
 	x->confirmed = false;
 	x->starts++;
-	x->end = e->time + j->runtime;
+	x->end = e->time + (j->over < 0 ? j->runtime : j->walltime + d->t->tolerance + j->over);
 	if (d->t->slow_start) {
 		x->confirm = e->time + 1;
 		if (x->end <= x->confirm)
@@ -305,12 +307,13 @@ static void on_end(struct drive *d, const struct event *e)
 	const struct job *job = cluster_job(d->c, e->job);
 	const struct drive_job *x = &d->job[e->job];
 
-	if (x->guaranteed && !x->excused && (e->type == EVENT_EXPIRE || e->time > job->deadline))
+	int64_t over = d->t->job[x->of].over > 0 ? d->t->job[x->of].over : 0; /* its own doing */
+
+	if (x->guaranteed && !x->excused && (e->type == EVENT_EXPIRE || e->time - over > job->deadline))
 		drive_wrong(d, "job %u misses its guaranteed deadline %lld", e->job, (long long)job->deadline);
 	/* One that could not wait at all, as interactive ones, may be refused when it comes. */
-	if (e->type == EVENT_EXPIRE && d->now + cluster_length(d->c, job) <= job->deadline &&
-	    !(d->policy->position && e->time == job->submit &&
-	      job->deadline <= job->submit + cluster_length(d->c, job)))
+	if (e->type == EVENT_EXPIRE && d->now <= cluster_latest(d->c, job) &&
+	    !(d->policy->position && e->time == job->submit && cluster_latest(d->c, job) <= job->submit))
 		drive_wrong(d, "job %u expires although it could still start", e->job);
 	on_stop(d, e);
 }
@@ -377,7 +380,7 @@ static void drive_check(struct drive *d)
 					    plan_place(d->p, i, k)->node);
 		if (!x->guaranteed || x->excused || job_ended(job))
 			continue;
-		if (!plan_holds(d->p, i) || plan_piece(d->p, i, 0)->end > job->deadline)
+		if (!plan_holds(d->p, i) || plan_piece(d->p, i, 0)->end > job->deadline + d->t->ending)
 			drive_wrong(d, "job %u was guaranteed and has no place in time", i);
 	}
 	if (waiting != sched_waiting(d->s))
@@ -423,10 +426,21 @@ static bool drive_answer(struct drive *d)
 	return failed;
 }
 
+/* Jobs that are still there when their places end, as the server says it. */
+static void drive_overruns(struct drive *d)
+{
+	for (uint32_t i = 0; i < d->c->njobs; i++)
+		if (d->job[i].runs && d->job[i].end > d->now && plan_holds(d->p, i) &&
+		    plan_piece(d->p, i, 0)->end <= d->now && cluster_job(d->c, i)->state == STATE_RUNNING)
+			sched_overrun(d->s, i, d->now + SCHED_OVERRUN, d->now);
+}
+
 static void drive_cycle(struct drive *d)
 {
 	bool done;
 
+	if (d->t->ending)
+		drive_overruns(d);
 	do {
 		if (d->refresh)
 			sched_refresh(d->s);
@@ -483,7 +497,7 @@ static void step_do(struct drive *d, enum step step, int i)
 
 	switch (step) {
 	case STEP_SUBMIT:
-		job = drive_add_job(d->c, &d->t->job[i], d->policy);
+		job = drive_add_job(d->c, d->t, i, d->policy);
 		d->id_of[i] = (int)job->id;
 		d->job[job->id] = (struct drive_job){.of = i};
 		sched_submit(d->s, job->id, d->now);

@@ -67,6 +67,6 @@ uint32_t drive_request(struct cluster *c, const struct case_job *j);
 /* How long a job takes to end once it is stopped: some longer than others. */
 int64_t drive_delay(void *context, uint32_t job);
 /* A job in STATE_NEW like the case's. */
-struct job *drive_add_job(struct cluster *c, const struct case_job *j, const struct policy *policy);
+struct job *drive_add_job(struct cluster *c, const struct tcase *t, int i, const struct policy *policy);
 
 #endif

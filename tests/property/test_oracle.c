@@ -172,7 +172,7 @@ static void bench_open(struct bench *b, const struct tcase *t)
 	*b = (struct bench){.c = drive_cluster(t, &known)};
 	rng_seed(&b->r, t->seed);
 	for (int i = 0; i < t->njobs; i++)
-		drive_add_job(b->c, &t->job[i], &known)->allowed = random_nodes(b);
+		drive_add_job(b->c, t, i, &known)->allowed = random_nodes(b);
 	b->p = plan_create(b->c);
 	plan_advance(b->p, NOW);
 	b->last = b->c->njobs - 1;

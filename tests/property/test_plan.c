@@ -37,7 +37,7 @@ static void bench_open(struct bench *b, const struct tcase *t)
 	*b = (struct bench){.t = t, .c = drive_cluster(t, &known)};
 	rng_seed(&b->r, t->seed);
 	for (int i = 0; i < t->njobs; i++) {
-		struct job *job = drive_add_job(b->c, &t->job[i], &known);
+		struct job *job = drive_add_job(b->c, t, i, &known);
 		if (job->kind == KIND_COMMON && rng_below(&b->r, 2))
 			job->kind = KIND_STARVING;
 		job->state = rng_below(&b->r, 2) ? STATE_ALLOCATED : STATE_RUNNING;

@@ -162,7 +162,7 @@ static const char *keeps(const struct tcase *t, const struct policy *policy)
 	sched_on_delay(s, drive_delay, &d);
 	sched_pace(s, (uint64_t)(t->njobs % 2));
 	for (int i = 0; i < t->njobs && !wrong; i++) {
-		struct job *job = drive_add_job(c, &t->job[i], policy);
+		struct job *job = drive_add_job(c, t, i, policy);
 		cycle_whole(s, 0);				       /* the last one may have made room for some */
 		bool asks = job->kind != KIND_COMMON && !s->victims.n; /* a cycle reviews those */
 		job->submit = 0;
@@ -292,7 +292,7 @@ static void replay_check(struct drive *d)
 		drive_request(c, &d->t->job[i]);
 	q = plan_create(c);
 	for (uint32_t i = 0; i < d->c->njobs; i++)
-		drive_add_job(c, &d->t->job[d->job[i].of], d->policy);
+		drive_add_job(c, d->t, d->job[i].of, d->policy);
 	for (size_t i = 0; i < d->record.n; i++) {
 		struct event e = d->record.v[i].e;
 		plan_advance(q, e.time);
@@ -491,6 +491,16 @@ static void test_fences(void **state)
 	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_FENCES, case_policy("artaras", -1), 400);
 }
 
+/* Jobs that have to be ended are there longer than their walltimes: no guarantee is broken by that. */
+static void test_overrun(void **state)
+{
+	(void)state;
+	EACH(all, sound, WITH_KINDS | WITH_NODES | WITH_EARLY | WITH_OVERRUN, 150);
+	EACH(all, sound, WITH_ALL | WITH_OVERRUN, 60);
+	EACH(all, sound, WITH_KINDS | WITH_STARVING | WITH_FENCES | WITH_NODES | WITH_OVERRUN, 100);
+	case_check(keeps, WITH_KINDS | WITH_NODES | WITH_OVERRUN, case_policy("shunt", -1), 150);
+}
+
 static void test_replay(void **state)
 {
 	(void)state;
@@ -512,6 +522,7 @@ int main(void)
 		cmocka_unit_test(test_conservative_no_delay),
 		cmocka_unit_test(test_conservative_depth),
 		cmocka_unit_test(test_fences),
+		cmocka_unit_test(test_overrun),
 		cmocka_unit_test(test_replay),
 	};
 

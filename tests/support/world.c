@@ -76,6 +76,7 @@ uint32_t world_submit(struct world *w, int64_t now, enum job_kind kind, const ch
 	job->deadline = deadline;
 	job->powers = (uint8_t)powers;
 	job->limits = w->limits_of_next;
+	job->ending = w->ending_of_next;
 	sched_submit(w->s, job->id, now);
 	return job->id;
 }

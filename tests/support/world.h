@@ -27,6 +27,7 @@ struct world {
 	VEC(struct record) record;
 	VEC(int32_t) nodes;
 	uint32_t limits_of_next; /* job.limits of those that are submitted */
+	int64_t ending_of_next;	 /* and job.ending */
 	size_t confirmed;	 /* records whose START was answered */
 };
 

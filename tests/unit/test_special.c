@@ -629,6 +629,61 @@ static void test_overrun(void **state)
 	is(next, STATE_RUNNING);
 }
 
+/* A place lasts until the job's end is over, kill_delay and all: what may still be there when a guaranteed job is to start does not start. */
+static void test_endings_count(void **state)
+{
+	(void)state;
+	open_patient(1, TIME_NEVER);
+	uint32_t r = world_common(&w, 0, "nodes=1:ppn=4", 10), q, y;
+	world_cycle(&w, 0);
+	w.ending_of_next = 10;
+	q = qos(0, "nodes=1:ppn=8", 10, 45);
+	world_cycle(&w, 0);
+	reserved_at(q, 35); /* its own end may take longer than its deadline */
+	assert_true(world_job(&w, q)->guaranteed);
+	y = world_common(&w, 0, "nodes=1:ppn=4", 26);
+	world_cycle(&w, 0);
+	is(y, STATE_CANDIDATE);
+	sched_delete(w.s, y, 0, NULL);
+	y = world_common(&w, 0, "nodes=1:ppn=4", 25);
+	world_cycle(&w, 0);
+	is(y, STATE_RUNNING);
+	assert_int_equal(plan_piece(w.p, y, 0)->end, 35);
+	sched_finish(w.s, r, 9, NULL);
+	world_cycle(&w, 9);
+	sched_finish(w.s, y, 35, NULL); /* it has taken all of it */
+	world_cycle(&w, 35);
+	is(q, STATE_RUNNING);
+}
+
+/* Another place in time is found at once, before anybody else is asked; without one the guarantee is lost. */
+static void test_overrun_moves_a_guarantee(void **state)
+{
+	(void)state;
+	open_patient(2, TIME_NEVER);
+	uint32_t late = world_common(&w, 0, "nodes=1:ppn=8", 100), other = world_common(&w, 0, "nodes=1:ppn=8", 150);
+	world_cycle(&w, 0);
+	uint32_t q = qos(1, "nodes=1:ppn=8", 100, 210), first = qos(1, "nodes=1:ppn=8", 100, 310);
+	world_cycle(&w, 1);
+	reserved_at(q, 110);
+	reserved_at(first, 210);
+	sched_overrun(w.s, late, 112, 110);
+	is(q, STATE_CANDIDATE);
+	assert_false(world_job(&w, q)->guaranteed);
+	reserved_at(first, 210);
+	uint32_t z = world_common(&w, 110, "nodes=1:ppn=8", 60);
+	sched_finish(w.s, other, 110, NULL); /* in the same second: q is first */
+	world_cycle(&w, 110);
+	is(q, STATE_RUNNING);
+	assert_true(world_job(&w, q)->guaranteed);
+	is(z, STATE_CANDIDATE);
+	sched_overrun(w.s, late, 212, 200);
+	assert_true(world_job(&w, first)->guaranteed);
+	reserved_at(first, 210);
+	assert_int_equal(world_node(&w, first, 0), world_node(&w, q, 0)); /* behind it, on the other node */
+	assert_int_equal(world_count(&w, first, EVENT_DEALLOCATE), 0);
+}
+
 static void test_hold_and_release(void **state)
 {
 	(void)state;
@@ -815,6 +870,8 @@ int main(void)
 		TEST(test_start_failure),
 		TEST(test_node_down_and_up),
 		TEST(test_overrun),
+		TEST(test_endings_count),
+		TEST(test_overrun_moves_a_guarantee),
 		TEST(test_victim_is_not_an_overrun),
 		TEST(test_hold_and_release),
 		TEST(test_release_of_one_that_starves_at_once),

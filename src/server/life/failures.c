@@ -99,7 +99,7 @@ static int64_t retry_at(const struct server *s, uint32_t id, uint32_t step)
 	int64_t pause = pause_of(attrs_number(s->attrs, "start_retry"), step);
 
 	if (job->deadline != TIME_NEVER) {
-		int64_t left = (job->deadline - cluster_length(s->cluster, job) - s->clock->now) / 2;
+		int64_t left = (cluster_latest(s->cluster, job) - s->clock->now) / 2;
 		pause = left < 1 ? 1 : left < pause ? left : pause;
 	}
 	return s->clock->now + pause;
