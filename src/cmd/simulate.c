@@ -65,6 +65,9 @@ static const struct option options[] = {
 	{"tolerance", OPTION_SECONDS, AT(tolerance), "SECONDS", NULL, NULL, 0, 0,
 	 "how long a job may overrun its walltime before it is killed; the plan allows for it; otherwise as the site has it (--config), else 0",
 	 0},
+	{"overrun", OPTION_SECONDS, AT(overrun), "SECONDS", NULL, NULL, 0, 0,
+	 "let jobs that use up their walltime take up to this long to end, as with kill_delay on a server; the plan allows for it",
+	 0},
 	{"from-history", OPTION_TEXT, AT(from_history), "WHEN", NULL, NULL, 0, 0,
 	 "replay the jobs that ended since then (30d ago, or a date) on the server, as far as you may see them; without --machine they run on the server's nodes",
 	 0},
@@ -246,6 +249,8 @@ static int options_get(const struct simulation *s, struct sim_options *o, struct
 		o->site = &s->site.rules;
 		settings_of_server(&o->settings, &s->site.rules.attrs);
 	}
+	if (a->overrun > 0)
+		o->overrun = a->overrun;
 	if (a->tolerance >= 0)
 		o->settings.tolerance = a->tolerance;
 	o->settings.migrate_cost = a->migrate;

@@ -13,7 +13,7 @@ struct simulate_arguments {
 	const char *policy, *machine, *rules, *starts, *chart, *starve_after, *generate, *model, *save, *from_history,
 		*config, *allocation, *topology;
 	bool json, live, over_time;
-	int64_t shake, seed, limit, push, migrate, tolerance, jobs, cores;
+	int64_t shake, seed, limit, push, migrate, tolerance, overrun, jobs, cores;
 };
 
 /* What was simulated, and what came of it. */

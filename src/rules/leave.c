@@ -7,6 +7,9 @@
 
 #include "base/hours.h"
 
+#define LATE 5	/* seconds for orders and results on their way, and clocks in whole seconds */
+#define LOOK 10 /* seconds for the last look at a checkpoint (run/saving.c) */
+
 static bool rule_is(const struct attrs *server, const char *word)
 {
 	const char *rule = attrs_text(server, "long_checkpoint_rule");
@@ -35,6 +38,11 @@ struct leave leave_of(const struct attrs *server, int64_t saving, int64_t delay,
 	    !(hours_of(server, "long_checkpoint_times", &times) && hours_next(&times, now, &x.from, &end)))
 		x.from = TIME_NEVER;
 	return x;
+}
+
+int64_t leave_ending(int64_t delay, int64_t saving, int64_t epilogue)
+{
+	return delay + LATE + (saving > 0 ? LOOK : 0) + epilogue;
 }
 
 void leave_settings(struct settings *x, const struct attrs *server)

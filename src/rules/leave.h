@@ -22,6 +22,9 @@ struct leave {
 
 /* Of a job whose checkpoint takes `saving` seconds (0: it makes none), and which otherwise ends within `delay`. */
 struct leave leave_of(const struct attrs *server, int64_t saving, int64_t delay, int64_t now);
+/* Seconds from its walltime and the tolerance until the place of a job is free, at most: its end may take `delay`, a last look at the checkpoint of one that makes them, and the
+ * epilogue's limit (0: there is none). */
+int64_t leave_ending(int64_t delay, int64_t saving, int64_t epilogue);
 /* What the scheduler has to know: settings.long_saving and settings.nights. */
 void leave_settings(struct settings *x, const struct attrs *server);
 

@@ -68,7 +68,7 @@ static int64_t end_of(const struct forecast *f, uint32_t id, int64_t until)
 	const struct job *job = cluster_job(&f->c, id);
 	int64_t end = job->start + cluster_run(&f->c, job);
 
-	return end < until && end > f->now ? end : until;
+	return end < until && end >= f->now ? end : until;
 }
 
 static void on_event(void *context, const struct event *e)
@@ -243,7 +243,7 @@ static bool next_end(struct forecast *f, struct heap_item *ret)
 	while (heap_peek(&f->ends, ret)) {
 		const struct job *job = cluster_job(&f->c, (uint32_t)ret->tie);
 		bool runs = job->state == STATE_RUNNING && job->attempt == ret->value;
-		int64_t end = runs ? victims_end(f->s, job->id) : 0;
+		int64_t end = runs ? end_of(f, job->id, victims_end(f->s, job->id)) : 0;
 		if (runs && end <= ret->time)
 			return true;
 		heap_pop(&f->ends, ret);

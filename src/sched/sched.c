@@ -568,6 +568,33 @@ void sched_pause(struct sched *s, uint32_t node, bool pause, int64_t now)
 	sched_refresh(s);
 }
 
+/* Returns true if a job that has not started has a place of another length than it would get now. */
+static bool is_odd(const struct sched *s, uint32_t id)
+{
+	const struct job *job = cluster_job(s->c, id);
+
+	return plan_holds(s->p, id) && job_waits(job) &&
+	       plan_piece(s->p, id, 0)->end != cluster_end(s->c, job, plan_piece(s->p, id, 0)->start);
+}
+
+void sched_resize(struct sched *s, int64_t now)
+{
+	sched_at(s, now);
+	places_ease(s);
+	for (size_t i = 0; i < s->line.by_key.n; i++)
+		if (s->line.by_key.v[i].cpus >= 0 && is_odd(s, s->line.by_key.v[i].job))
+			place_lose(s, s->line.by_key.v[i].job, JOB_NONE);
+	for (size_t i = 0; i < s->special.n; i++)
+		if (is_odd(s, s->special.v[i]))
+			place_lose(s, s->special.v[i], JOB_NONE);
+	for (uint32_t n = 0; n < s->p->nnodes; n++)
+		overrun_remove(s, (int32_t)n, WHOLE_NOT, JOB_NONE);
+	for (uint32_t i = 0; i < s->p->amount.n; i++)
+		amount_ease(s, i, JOB_NONE);
+	places_again(s);
+	sched_refresh(s);
+}
+
 /* Whether all that a job holds is on nodes of a set. */
 static bool placed_within(const struct sched *s, uint32_t id, const struct nodeset *on)
 {

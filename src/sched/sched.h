@@ -117,6 +117,10 @@ void sched_keys(struct sched *s, uint32_t job, uint32_t keys, uint32_t bound, in
  * any more loses its place. */
 void sched_amount(struct sched *s, uint32_t amount, const struct amount *a, int64_t now);
 
+/* Places have other lengths than before, since the settings or job->ending have changed: what is reserved gets a place of its new length. What has no room any more loses
+ * its place. */
+void sched_resize(struct sched *s, int64_t now);
+
 /* Whether it is up, and neither drained nor paused. */
 bool sched_node_open(const struct sched *s, uint32_t node);
 

@@ -616,6 +616,7 @@ int recover(struct server *s, struct err *err)
 		if (s->jobs->arrays.v[i]->spec->legacy)
 			legacy_end(s, job_key(s->jobs->arrays.v[i]->number, -1), s->jobs->arrays.v[i]->spec);
 	world_gates(s);
+	sched_resize(s->sched, s->clock->now); /* other settings, or an older server's places */
 	queues_route(s);
 	if (!r.history)
 		history_begin(s);

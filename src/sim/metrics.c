@@ -179,7 +179,7 @@ static void promises_compute(struct metrics *m, const struct simulated *o, int64
 {
 	for (int64_t i = 0; i < n; i++) {
 		bool ran = o[i].start >= 0, due = o[i].deadline != TIME_NEVER;
-		bool met = ran && due && o[i].end <= o[i].deadline;
+		bool met = ran && due && o[i].end - o[i].over <= o[i].deadline;
 		m->deadlines += due;
 		m->deadlines_met += met;
 		m->expired += due && !ran;

@@ -17,6 +17,7 @@ struct simulated {
 	int64_t submit, start, end; /* start -1: never ran; the last attempt's */
 	int64_t runtime;	    /* that it ran in its last attempt, and before as far as that was saved */
 	int64_t estimate;
+	int64_t over;	  /* seconds of them beyond its walltime and the tolerance, in its last attempt */
 	int64_t deadline; /* TIME_NEVER: none */
 	int64_t lost;	  /* seconds run in attempts that were preempted, and not saved */
 	int64_t saved;	  /* ... and saved in a checkpoint */

@@ -93,6 +93,12 @@ static int64_t scaled(const struct sim *m, uint32_t job, int64_t run)
 	return (run * SPEED_USUAL + speed - 1) / speed;
 }
 
+/* Seconds that the end of a job takes which runs into its walltime. */
+static int64_t overrun_of(const struct sim *m, uint32_t job)
+{
+	return m->o->overrun ? (int64_t)((uint64_t)(job + 1) * 2654435761u % (uint64_t)(m->o->overrun + 1)) : 0;
+}
+
 /* A started job's end: its run time, unless it is killed at walltime + tolerance first. */
 static void on_start(struct sim *m, const struct event *e)
 {
@@ -102,14 +108,15 @@ static void on_start(struct sim *m, const struct event *e)
 
 	span_count(m, e);
 	x->killed = run > limit;
-	run = run < limit ? run : limit;
+	x->over = run >= x->estimate ? overrun_of(m, e->job) : 0;
+	run = run < limit && !x->over ? run : limit;
 	terms_started(&m->terms, m->p, e->job);
 	x->start = e->time;
-	x->runtime = x->saved + run;
-	x->end = e->time + run;
+	x->runtime = x->saved + run + x->over;
+	x->end = e->time + run + x->over;
 	heap_push(&m->ends, x->end, (uint64_t)e->job, cluster_job(m->c, e->job)->attempt);
 	if (m->ruled)
-		heap_push(&m->due, e->time + limit, (uint64_t)e->job, cluster_job(m->c, e->job)->attempt);
+		heap_push(&m->due, e->at, (uint64_t)e->job, cluster_job(m->c, e->job)->attempt);
 	vec_push(&m->id, e->job);
 }
 
@@ -181,6 +188,8 @@ static void on_event(void *context, const struct event *e)
 			x->broken_by_power = true;
 		break;
 	case EVENT_MIGRATE:
+		if (m->ruled)
+			heap_push(&m->due, e->at, (uint64_t)e->job, cluster_job(m->c, e->job)->attempt);
 		if (e->by == JOB_NONE || by != KIND_COMMON)
 			break; /* it goes on where it is; how long it runs is another matter */
 		x->end += m->c->settings.migrate_cost;
@@ -410,6 +419,9 @@ static uint32_t add(struct sim *m, int64_t i, const struct policy *policy, const
 	vec_push(&m->index, i);
 	if (m->ruled)
 		terms_fill(&m->terms, w, taken->queue, &taken->access, job);
+	job->ending = m->o->site ? leave_ending(terms_delay(&m->terms, job->id), job->saving, 0) : 0;
+	if (job->ending < m->o->overrun)
+		job->ending = m->o->overrun;
 	if (m->of_user.n)
 		vec_push(&m->of_user.v[w->user], job->id);
 	return job->id;
@@ -573,7 +585,7 @@ static void judge(struct sim *m)
 	}
 	for (int64_t i = 0; i < (int64_t)m->w->jobs.n; i++) {
 		struct simulated *x = &m->outcome[i];
-		bool met = x->deadline == TIME_NEVER || (x->start >= 0 && x->end <= x->deadline);
+		bool met = x->deadline == TIME_NEVER || (x->start >= 0 && x->end - x->over <= x->deadline);
 		x->broken = x->guaranteed && !met;
 		x->broken_by_power = x->broken && x->broken_by_power;
 	}
@@ -674,7 +686,7 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 	if (priority.order != PRIORITY_POLICY)
 		sched_on_weigh(m.sched, terms_weigh, m.terms.shares ? terms_prepare : NULL, priority_drifts(&priority),
 			       &m.terms);
-	m.ruled = o->site || w->terms.n;
+	m.ruled = o->site || w->terms.n || o->overrun;
 	if (w->jobs.n)
 		terms_lay(&m.terms, w->jobs.v[0].submit);
 	m.outcome = mem_zalloc(sizeof *m.outcome * (w->jobs.n + 1));

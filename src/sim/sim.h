@@ -25,8 +25,9 @@ struct sim_options {
 	bool apart;	   /* ... it is only measured: the nodes of a job are not kept close together */
 	const char *allocation; /* node_allocation, instead of the policy's or the site's; NULL: none */
 	int push_depth;		/* instead of the policy's; -1: as the policy says */
-	bool check;		/* every invariant after each cycle: slow */
-	uint64_t pace;		/* sched_pace() */
+	int64_t overrun; /* seconds that jobs are there beyond their walltimes, at most, if they do not end before */
+	bool check;	 /* every invariant after each cycle: slow */
+	uint64_t pace;	 /* sched_pace() */
 	void (*progress)(void *context, int64_t jobs_done);
 	void *progress_context;
 	sched_listener listener; /* sees every event */

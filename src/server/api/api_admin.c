@@ -452,6 +452,7 @@ void api_queue_change(struct server *s, const struct call *c)
 		queue_toggled(s, q);
 	if (queues_lay(s))
 		world_changed(s);
+	world_endings(s);
 	block_limits(s);
 	queues_route(s);
 	strbuf_puts(&out, "{}");

@@ -36,6 +36,7 @@
 #include "server/job/reserved.h"
 #include "server/job/spec.h"
 #include "server/server.h"
+#include "server/settings/conf.h"
 #include "server/settings/remotes.h"
 #include "store/store.h"
 
@@ -376,6 +377,8 @@ void job_fill(const struct server *s, struct job *job, const struct spec *p)
 	job->has_price = p->rare->libra.estimate > 0;
 	job->priced = p->rare->libra.estimate ? libra_seconds(&p->rare->libra) : 0;
 	job->saving = class_saving(s, p);
+	job->starting = *s->conf->prologue ? s->conf->program_limit : 0;
+	job->ending = ending_of(s, p, job->saving);
 	job->kind = p->now ? KIND_EMERGENCY : p->kind;
 	job->interactive = p->now;
 	job->powers = p->powers;

@@ -21,6 +21,7 @@
 #include "rules/admit.h"
 #include "rules/attr.h"
 #include "rules/gate.h"
+#include "rules/leave.h"
 #include "rules/queue.h"
 #include "server/base/instance.h"
 #include "server/base/turn.h"
@@ -28,6 +29,7 @@
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
 #include "server/server.h"
+#include "server/settings/conf.h"
 #include "server/settings/remotes.h"
 #include "store/store.h"
 
@@ -246,6 +248,11 @@ int64_t setting_of(const struct server *s, const struct spec *p, const char *nam
 	int64_t value = q ? attrs_number(&q->attrs, name) : -1;
 
 	return value >= 0 ? value : attrs_number(s->attrs, name);
+}
+
+int64_t ending_of(const struct server *s, const struct spec *p, int64_t saving)
+{
+	return leave_ending(setting_of(s, p, "kill_delay"), saving, *s->conf->epilogue ? s->conf->program_limit : 0);
 }
 
 int64_t keep_of(const struct server *s, const struct spec *p)

@@ -133,6 +133,8 @@ uint32_t spec_nodes(const struct server *s, const struct spec *p);
 void queue_destroy(struct server *s, struct queue *q);
 /* A number that holds for a job: its queue's, else the server's. */
 int64_t setting_of(const struct server *s, const struct spec *p, const char *name);
+/* job.ending of a job whose checkpoints take `saving` seconds. */
+int64_t ending_of(const struct server *s, const struct spec *p, int64_t saving);
 int64_t keep_of(const struct server *s, const struct spec *p); /* seconds that it is kept after its end */
 /* By the words of their names, queue 0: in any. Made if new; valid until the next call. */
 struct tally *tally_of(struct server *s, uint32_t user, uint32_t queue);

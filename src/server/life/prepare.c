@@ -559,6 +559,7 @@ static void order_common(struct server *s, const struct draft *x, struct order *
 	o->walltime = p->walltime + s->cluster->settings.tolerance;
 	o->site.prologue = *s->conf->prologue ? s->conf->prologue : NULL;
 	o->site.epilogue = *s->conf->epilogue ? s->conf->epilogue : NULL;
+	o->site.site_seconds = s->conf->program_limit;
 	o->site.name = p->name;
 	o->site.queue = word(s, p->queue);
 	o->site.resources = word(s, p->resources);

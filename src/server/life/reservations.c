@@ -131,10 +131,16 @@ static bool admitted(const struct server *s, const struct object *next, uint32_t
 	return reservation_admits(next, &p);
 }
 
-static bool meets(const span_vec *spans, const struct piece *x)
+/* Until when a job has its place; of a running one the walltime counts, though its end may take a little longer. */
+static int64_t until(const struct server *s, const struct piece *x)
+{
+	return x->running ? x->end - entry_job(s, x->job)->ending : x->end;
+}
+
+static bool meets(const struct server *s, const span_vec *spans, const struct piece *x)
 {
 	for (size_t i = 0; i < spans->n; i++)
-		if (spans->v[i].start < x->end && (x->live || spans->v[i].end > x->start))
+		if (spans->v[i].start < until(s, x) && (x->live || spans->v[i].end > x->start))
 			return true;
 	return false;
 }
@@ -151,7 +157,7 @@ static void concern(struct server *s, const struct object *next, const struct pi
 	if (!s->jobs->entries.v[x->job].spec || admitted(s, next, x->job))
 		return;
 	vec_push(ret, (struct concerned){.job = x->job,
-					 .end = x->end,
+					 .end = until(s, x),
 					 .runs = x->running,
 					 .guaranteed = !x->running && job->guaranteed});
 }
@@ -173,7 +179,7 @@ static void amounts_concern(struct server *s, const struct object *next, const s
 						: request_portion(cluster_job_request(s->cluster, entry_job(s, id)),
 								  amounts.v[a].amount);
 				const struct piece *x = has ? plan_piece(s->plan, id, 0) : NULL;
-				if (!x || !meets(spans, x) || (!x->running && !entry_job(s, id)->guaranteed) ||
+				if (!x || !meets(s, spans, x) || (!x->running && !entry_job(s, id)->guaranteed) ||
 				    admitted(s, next, id))
 					continue;
 				left -= pass == 0 ? has : 0;
@@ -195,7 +201,7 @@ static void concerns(struct server *s, const struct object *next, bool amounts, 
 		reservation_spans(next, s->clock->now, s->clock->now + (int64_t)RESERVATION_DAYS * 86400, &spans);
 	for (uint32_t n = 0; n < s->plan->nnodes && spans.n; n++)
 		for (size_t i = 0; has[n] && i < s->plan->node[n].pieces.n; i++)
-			if (meets(&spans, &s->plan->node[n].pieces.v[i]))
+			if (meets(s, &spans, &s->plan->node[n].pieces.v[i]))
 				concern(s, next, &s->plan->node[n].pieces.v[i], &seen, ret);
 	if (amounts)
 		amounts_concern(s, next, &spans, &seen, ret);

@@ -43,14 +43,16 @@ static int64_t used(const struct server *s, uint32_t id)
 
 static int64_t end_with(const struct server *s, uint32_t id, int64_t walltime)
 {
-	int64_t end = entry_job(s, id)->start + walltime + s->cluster->settings.tolerance;
+	const struct job *job = entry_job(s, id);
+	int64_t end = job->start + walltime + s->cluster->settings.tolerance + job->ending;
 
 	return end > s->clock->now ? end : s->clock->now + 1; /* the clock may have been set */
 }
 
 static int in_the_way(struct server *s, uint32_t id, int64_t walltime, const struct obstacle *o, struct err *err)
 {
-	int64_t most = o->until - entry_job(s, id)->start - s->cluster->settings.tolerance;
+	const struct job *job = entry_job(s, id);
+	int64_t most = o->until - job->start - s->cluster->settings.tolerance - job->ending;
 	char asked[32], text[32], when[64], may[64] = "it can't be extended now";
 	struct strbuf other = {0};
 	int rc;

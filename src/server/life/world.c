@@ -363,6 +363,30 @@ void world_gates(struct server *s)
 	reservations_lay(s);
 }
 
+/* Returns true if the ends of waiting jobs may take another time than before; running ones are ended as they were started. */
+static bool endings_update(struct server *s)
+{
+	bool any = false;
+
+	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
+		const struct spec *p = s->jobs->entries.v[id].spec;
+		struct job *job = entry_job(s, id);
+		int64_t ending;
+		if (!p || entry_ended(s, id) || entry_running(s, id))
+			continue;
+		ending = ending_of(s, p, job->saving);
+		any |= ending != job->ending;
+		job->ending = ending;
+	}
+	return any;
+}
+
+void world_endings(struct server *s)
+{
+	if (endings_update(s))
+		world_rebuild(s);
+}
+
 /* Whether checkpoints of some jobs take another time than they did; most jobs have the same words as the one before. */
 static bool savings_update(struct server *s)
 {
@@ -410,14 +434,15 @@ void world_settings(struct server *s)
 {
 	struct settings settings = s->cluster->settings;
 	struct policy policy = s->world->policy;
-	bool prioritized = priority_rules(s);
+	bool prioritized = priority_rules(s), endings;
 
 	settings_apply(s);
 	policy_now(s);
+	endings = endings_update(s);
 	if (amounts_configure(s))
 		foresee_again(s);
 	else if (memcmp(&settings, &s->cluster->settings, sizeof settings) != 0 ||
-		 memcmp(&policy, &s->world->policy, sizeof policy) != 0 || prioritized != priority_rules(s))
+		 memcmp(&policy, &s->world->policy, sizeof policy) != 0 || prioritized != priority_rules(s) || endings)
 		world_rebuild(s);
 	else
 		foresee_again(s); /* limits count there, and weights */
@@ -469,6 +494,7 @@ void world_rebuild(struct server *s)
 		if (s->jobs->entries.v[id].spec)
 			sched_restore(s->sched, id, s->clock->now);
 	world_gates(s);
+	sched_resize(s->sched, s->clock->now);
 	s->turn->undecided = s->turn->cycled = true; /* that was enough for one turn */
 }
 

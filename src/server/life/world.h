@@ -48,6 +48,7 @@ void world_folded(struct server *s);
 void world_rebuild(
 	struct server *s); /* the policy, a setting or the nodes have changed: the same places under other rules */
 void world_savings(struct server *s); /* a class was changed */
+void world_endings(struct server *s); /* a queue was changed: jobs may take another time to end */
 void world_outage(struct server *s);  /* a shutdown was announced, has begun or was called off */
 /* The shutdown that plans are made with: one that has begun without a known end says nothing of the time after it. Borrowed. */
 const struct outage *world_expects(const struct server *s);

@@ -51,6 +51,8 @@ const struct conf_option conf_table[] = {
 	{"run", "prologue", CONF_PATH, AT(prologue), .initial = "",
 	 .about = "Program to run before each job, as root where the server is."},
 	{"run", "epilogue", CONF_PATH, AT(epilogue), .initial = "", .about = "The same after each job."},
+	{"run", "program_limit", CONF_SECONDS, AT(program_limit), .initial = "300", .min = 1, .max = 86400,
+	 .about = "How long a prologue or an epilogue may take. Guaranteed deadlines are planned with it."},
 
 	{"api", "body", CONF_BYTES, AT(api_body), .initial = "64mb", .min = 1 << 20, .max = INT64_C(1) << 30,
 	 .about = "Size of one request."},

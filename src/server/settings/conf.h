@@ -33,7 +33,8 @@ struct conf {
 	char *cgroup; /* auto, v2, v1, none */
 	char *bind;   /* auto, yes, no */
 	char *prologue, *epilogue;
-	int64_t api_body; /* bytes */
+	int64_t program_limit; /* seconds that each of them may take */
+	int64_t api_body;      /* bytes */
 	int64_t api_connections, api_connections_per_user;
 	int64_t api_rate; /* requests a second and user; 0: any */
 	int64_t api_idle; /* seconds */
