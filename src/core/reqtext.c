@@ -566,6 +566,24 @@ static void chunk_format(const struct reqtext *r, const struct chunk *k, struct 
 		strbuf_printf(out, ":%s", k->feature[i]);
 }
 
+void reqtext_sum(const struct reqtext *r, struct res *ret, int64_t *ret_nodes)
+{
+	static const struct chunk one = {.count = 1, .need = {.v = {1}}};
+
+	*ret = r->job;
+	*ret_nodes = 0;
+	for (int i = 0; i < (r->nchunks ? r->nchunks : 1); i++) {
+		const struct chunk *k = r->nchunks ? &r->chunk[i] : &one;
+		int64_t n = k->node ? 1 : k->count;
+		*ret_nodes += n;
+		for (int d = 0; d < RES_NAMED; d++)
+			ret->v[d] += n * k->need.v[d];
+		ret->v[RES_MEM] += n * k->need.v[RES_CPU] * r->pmem;
+	}
+	if (r->pack)
+		*ret_nodes = 1;
+}
+
 void reqtext_format(const struct reqtext *r, struct strbuf *out)
 {
 	char buf[32];

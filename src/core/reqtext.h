@@ -103,6 +103,9 @@ int reqtext_parse(struct reqtext *r, const char *text, struct arena *arena, stru
 /* The canonical text, which parses back to the same request. */
 void reqtext_format(const struct reqtext *r, struct strbuf *out);
 
+/* What a request adds up to over all nodes, without named resources; and on how many nodes that is. */
+void reqtext_sum(const struct reqtext *r, struct res *ret, int64_t *ret_nodes);
+
 /* "unknown resource 'wallclock'; did you mean walltime?" `more`: names of the site's own, with blanks between. -EINVAL. */
 int resource_unknown(const char *name, const char *more, struct err *err);
 

@@ -49,20 +49,14 @@ static void amounts_of(const struct reqtext *t, struct amounts *ret)
 {
 	const struct chunk *chunk = t->nchunks ? t->chunk : &single;
 	int nchunks = t->nchunks ? t->nchunks : 1;
-	struct res sum = t->job;
-	int64_t nodes = 0;
+	struct res sum;
+	int64_t nodes;
 
 	*ret = (struct amounts){.n = 0};
-	for (int i = 0; i < nchunks; i++) {
-		int64_t n = chunk_count(&chunk[i]);
-		nodes += n;
-		for (int d = 0; d < RES_NAMED; d++)
-			sum.v[d] += n * chunk[i].need.v[d];
-		sum.v[RES_MEM] += n * chunk[i].need.v[RES_CPU] * t->pmem;
-	}
+	reqtext_sum(t, &sum, &nodes);
 	ret->v[ret->n++] = (struct amount){"walltime", t->walltime};
 	ret->v[ret->n++] = (struct amount){"ncpus", sum.v[RES_CPU]};
-	ret->v[ret->n++] = (struct amount){"nodect", t->pack ? 1 : nodes};
+	ret->v[ret->n++] = (struct amount){"nodect", nodes};
 	ret->v[ret->n++] = (struct amount){"mem", sum.v[RES_MEM]};
 	ret->v[ret->n++] = (struct amount){"ngpus", sum.v[RES_GPU]};
 	ret->v[ret->n++] = (struct amount){"disk", sum.v[RES_DISK]};
@@ -409,6 +403,9 @@ static int step_to(struct walk *w, const struct step *s, struct err *err)
 		return rc;
 	if (routes && attrs_bool(s->queue.attrs, "started"))
 		return route(w, s, err);
+	if (s->before && !routes && !s->queue.elsewhere && w->job->fits &&
+	    (rc = w->job->fits(w->job->context, s->queue.name, &text, err)) < 0)
+		return rc;
 	*w->ret = (struct admitted){s->queue, text};
 	return 0;
 }

@@ -50,6 +50,9 @@ struct admit_job {
 	bool granted; /* a coordinator of the queue that is named moves it there: the queue's lists of who may submit do not count */
 	const char *stays;	    /* why it can't be handed over to another server; NULL: it can */
 	const char *const *refused; /* names of queues elsewhere that did not accept it, NULL at the end; NULL: none */
+	/* Whether the nodes here could hold it in a queue that a routing queue offers it to: 0, or why not. NULL: not asked. */
+	int (*fits)(void *context, const char *queue, const struct reqtext *text, struct err *err);
+	void *context; /* of fits */
 	bool exempt; /* an operator moves it: the queue that is named takes it whatever its limits, unless it is a routing queue */
 };
 

@@ -99,7 +99,7 @@ static void rule_json(const struct whatif_work *w, struct json *j)
 static void answer(struct server *s, struct whatif_work *w)
 {
 	const struct spec *p = w->x.spec;
-	uint32_t n = s->cluster->requests.v[p->request].nfrags;
+	uint32_t n = spec_asked(s, p)->nfrags;
 	int64_t at = w->known.start;
 	bool unblocked = !gate_blocks(w->gate, s->world->scratch);
 	struct strbuf out = {0};
@@ -203,7 +203,7 @@ static void begin(struct server *s, struct whatif_work *w)
 	s->slices->asking = w;
 	shares_choose(s, w->x.spec);
 	world_scratch(s, w->x.spec);
-	w->nodes = mem_zalloc((s->cluster->requests.v[w->x.spec->request].nfrags + 1) * sizeof *w->nodes);
+	w->nodes = mem_zalloc((spec_asked(s, w->x.spec)->nfrags + 1) * sizeof *w->nodes);
 	w->asked = s->clock->now;
 	w->forecast = forecast_create(s->sched);
 	forecast_pace(w->forecast, PACE);

@@ -59,7 +59,7 @@ static bool decided(struct server *s, bool begins)
 /* Where every job has a position (policy artaras) one more may move all of them: a cycle of a copy tells. */
 static enum keep position_keeps(struct server *s, const struct spec *p, int64_t *ret_done)
 {
-	uint32_t n = s->cluster->requests.v[p->request].nfrags;
+	uint32_t n = spec_asked(s, p)->nfrags;
 	int32_t *nodes = mem_zalloc((n + 1) * sizeof *nodes);
 	struct forecast *f = forecast_create(s->sched);
 	struct whatif x;
@@ -98,7 +98,9 @@ int guarantee_ask(struct server *s, struct submit_work *w, struct err *err)
 	w->work.waits = !decided(s, begins);
 	if (w->work.waits)
 		return 1;
-	if (x->guarantee) {
+	if (x->guarantee && x->spec->request == UINT32_MAX) {
+		keep = KEEP_NO;
+	} else if (x->guarantee) {
 		if (w->until == x->spec->deadline) /* the search has not begun */
 			shares_choose(s, x->spec);
 		world_scratch(s, x->spec);

@@ -305,28 +305,51 @@ static const struct request *request_of(const struct subject *x)
 	return cluster_job_request(x->s->cluster, x->job);
 }
 
+struct asked {
+	struct res total; /* over all its nodes */
+	int64_t nodes;
+	int64_t ppn; /* CPUs on the first of them */
+};
+
+/* What it asks for. Where no node here has the like of it, only its text says so. */
+static struct asked asked_of(const struct subject *x)
+{
+	const struct request *r = request_of(x);
+	const struct shape *first = r->nfrags ? &x->s->cluster->shapes.v[r->frag[0].shape] : NULL;
+	struct asked ret = {r->total, r->nfrags, first ? first->need.v[RES_CPU] + first->divided : 1};
+	struct reqtext text;
+	struct arena *a;
+
+	ret.total.v[RES_CPU] = request_cpus(r);
+	if (x->p->request != UINT32_MAX)
+		return ret;
+	a = arena_create();
+	if (spec_request((struct server *)x->s, x->p, a, &text, NULL) == 0) {
+		reqtext_sum(&text, &ret.total, &ret.nodes);
+		ret.ppn = text.nchunks ? text.chunk[0].need.v[RES_CPU] : 1;
+	}
+	arena_destroy(a);
+	return ret;
+}
+
 static void f_cpus(const struct subject *x, struct value *v)
 {
-	put_int(v, request_cpus(request_of(x)));
+	put_int(v, asked_of(x).total.v[RES_CPU]);
 }
 
 static void f_nodect(const struct subject *x, struct value *v)
 {
-	put_int(v, request_of(x)->nfrags);
+	put_int(v, asked_of(x).nodes);
 }
 
 static void f_ppn(const struct subject *x, struct value *v)
 {
-	const struct request *q = request_of(x);
-	const struct shape *first = q->nfrags ? &x->s->cluster->shapes.v[q->frag[0].shape] : NULL;
-
-	put_int(v, first ? first->need.v[RES_CPU] + first->divided : 1);
+	put_int(v, asked_of(x).ppn);
 }
 
 static void f_exclusive(const struct subject *x, struct value *v)
 {
-	const struct request *r =
-		x->p->request == UINT32_MAX ? request_of(x) : &x->s->cluster->requests.v[x->p->request];
+	const struct request *r = spec_asked(x->s, x->p);
 
 	if (r->whole)
 		put_text(v, whole_name(r->whole));
@@ -334,14 +357,18 @@ static void f_exclusive(const struct subject *x, struct value *v)
 
 static void f_memory(const struct subject *x, struct value *v)
 {
-	if (request_of(x)->total.v[RES_MEM] > 0)
-		put_int(v, request_of(x)->total.v[RES_MEM]);
+	int64_t memory = asked_of(x).total.v[RES_MEM];
+
+	if (memory > 0)
+		put_int(v, memory);
 }
 
 static void f_gpus(const struct subject *x, struct value *v)
 {
-	if (request_of(x)->total.v[RES_GPU] > 0)
-		put_int(v, request_of(x)->total.v[RES_GPU]);
+	int64_t gpus = asked_of(x).total.v[RES_GPU];
+
+	if (gpus > 0)
+		put_int(v, gpus);
 }
 
 static void f_created(const struct subject *x, struct value *v)

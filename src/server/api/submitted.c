@@ -24,6 +24,7 @@
 #include "server/base/clock.h"
 #include "server/base/instance.h"
 #include "server/base/post.h"
+#include "server/base/words.h"
 #include "server/book/quotas.h"
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
@@ -32,11 +33,12 @@
 #include "server/job/submission.h"
 #include "server/node/nodes.h"
 #include "server/server.h"
+#include "server/settings/remotes.h"
 
 /* Virtual nodes have whatever memory the configuration says, or none to speak of; the machine has what it has. */
 static void memory_warn(const struct server *s, const struct spec *p, struct json *j)
 {
-	const struct request *r = &s->cluster->requests.v[p->request];
+	const struct request *r = spec_asked(s, p);
 	int64_t real, most = 0, nodes = 0;
 	char need[32], share[32], text[200];
 
@@ -44,7 +46,8 @@ static void memory_warn(const struct server *s, const struct spec *p, struct jso
 		int64_t n = s->cluster->shapes.v[r->frag[i].shape].need.v[RES_MEM];
 		most = n > most ? n : most;
 	}
-	if (s->instance->real || most == 0) /* mostly, and the others take a system call and all nodes */
+	if (s->instance->real || most == 0 ||
+	    queue_is_remote(word(s, p->queue))) /* mostly, and the others take a system call and all nodes */
 		return;
 	real = (int64_t)sysconf(_SC_PHYS_PAGES) * (sysconf(_SC_PAGESIZE) / 1024);
 	for (size_t i = 0; i < s->hosts->nodes.n; i++)

@@ -20,11 +20,6 @@
 #include "server/job/spec.h"
 #include "server/server.h"
 
-static const struct request *request_of(const struct server *s, const struct spec *p)
-{
-	return &s->cluster->requests.v[p->request == UINT32_MAX ? s->jobs->fallback : p->request];
-}
-
 static const struct object *account_of(const struct server *s, const struct spec *p)
 {
 	return p->account ? object_find(s->objects, OBJECT_ACCOUNT, word(s, p->account)) : NULL;
@@ -38,7 +33,7 @@ bool prices_get(const struct server *s, const struct spec *p, struct price *ret)
 	for (const struct object *x = account_of(s, p); x && !ret->account; x = account_above(s->objects, x))
 		if (credits_tariff(x, &ret->tariff))
 			ret->account = x;
-	ret->amount = libra_price(&p->rare->libra, &ret->tariff, request_of(s, p));
+	ret->amount = libra_price(&p->rare->libra, &ret->tariff, spec_asked(s, p));
 	return true;
 }
 
@@ -49,7 +44,7 @@ static const struct object *account_short(struct server *s, const struct spec *p
 	for (const struct object *x = account_of(s, p); x; x = account_above(s->objects, x)) {
 		if (!credits_get(s, x, ret))
 			continue;
-		*ret_price = libra_price(&p->rare->libra, &ret->tariff, request_of(s, p));
+		*ret_price = libra_price(&p->rare->libra, &ret->tariff, spec_asked(s, p));
 		if (*ret_price > ret->balance - ret->escrow)
 			return x;
 	}
@@ -76,7 +71,7 @@ static void done_add(const struct spec *p, int64_t done, struct strbuf *out)
 /* The deadline that the budget covers, if that is after the one that was given. */
 static void cheaper_add(struct server *s, const struct spec *p, const struct price *x, int64_t done, struct strbuf *out)
 {
-	int64_t window = p->rare->libra.budget > 0 ? libra_window(&p->rare->libra, &x->tariff, request_of(s, p)) : 0,
+	int64_t window = p->rare->libra.budget > 0 ? libra_window(&p->rare->libra, &x->tariff, spec_asked(s, p)) : 0,
 		at = s->clock->now + window;
 	char when[40];
 
@@ -100,7 +95,7 @@ static void later_add(struct server *s, const struct spec *p, const struct price
 		later.window = done - s->clock->now;
 	strbuf_printf(out, "; a deadline of %s or later would be accepted, for %s or less",
 		      instant_format(done, when, sizeof when),
-		      amount(libra_price(&later, &x->tariff, request_of(s, p)), x, cost));
+		      amount(libra_price(&later, &x->tariff, spec_asked(s, p)), x, cost));
 }
 
 int prices_check(struct server *s, const struct spec *p, bool kept, int64_t done, struct err *err)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,12 +25,16 @@
 #include "core/reqtext.h"
 #include "plan/pack.h"
 #include "plan/plan.h"
+#include "rules/admit.h"
 #include "rules/amounts.h"
+#include "rules/attr.h"
 #include "rules/partition.h"
 #include "server/base/words.h"
+#include "server/job/jobs.h"
 #include "server/job/spec.h"
 #include "server/node/nodes.h"
 #include "server/server.h"
+#include "server/settings/remotes.h"
 
 static const struct spec_rare nothing_rare;
 static struct slab specs; /* of all servers of this process: lists read them one after the other */
@@ -165,6 +170,43 @@ static void request_divide(struct server *s, const struct reqtext *text, struct 
 		p->request = cluster_request_divided(s->cluster, p->request, p->rare->share);
 }
 
+const struct request *spec_asked(const struct server *s, const struct spec *p)
+{
+	return &s->cluster->requests.v[p->request == UINT32_MAX ? s->jobs->fallback : p->request];
+}
+
+/* Circles end at the depth at which jobs are not routed on. */
+static bool queue_leads_away(const struct server *s, const char *name, int depth)
+{
+	const char *at = strchr(name, '@');
+	char here[256];
+	bool away = false;
+
+	if (at && remote_find(s, at + 1))
+		return true;
+	snprintf(here, sizeof here, "%.*s", at ? (int)(at - name) : (int)strlen(name), name);
+	const struct queue *q = (!at || server_is_here(s, at + 1)) ? queue_named(s, here) : NULL;
+	if (!q || !admit_routes(&q->attrs) || depth == ADMIT_DEPTH)
+		return false;
+	const char *list = attrs_text(&q->attrs, "route_destinations");
+	for (const char *p = list ? list : ""; *p && !away; p += *p == ',') {
+		size_t n = strcspn(p, ",");
+		char next[256];
+		snprintf(next, sizeof next, "%.*s", (int)n, p);
+		away = queue_leads_away(s, next, depth + 1);
+		p += n;
+	}
+	return away;
+}
+
+bool spec_may_leave(const struct server *s, const struct spec *p)
+{
+	struct err err;
+
+	return queue_is_remote(word(s, p->queue)) ||
+	       (spec_portable(p, &err) == 0 && queue_leads_away(s, word(s, p->queue), 0));
+}
+
 int spec_fill(struct server *s, const struct reqtext *text, struct spec *spec, struct err *err)
 {
 	struct strbuf canonical = {0};
@@ -173,18 +215,22 @@ int spec_fill(struct server *s, const struct reqtext *text, struct spec *spec, s
 
 	full.estimate = text->estimate ? text->estimate : spec->rare->libra.estimate;
 	rc = partition_resolve(s->cluster, &full, &spec->request, &spec->allowed, err);
-
+	if (rc < 0 && !full.estimate && spec_may_leave(s, spec)) { /* another site may have such nodes */
+		spec->request = UINT32_MAX;
+		spec->allowed = NODES_ALL;
+		rc = 0;
+	}
 	if (rc == 0 && spec->rare->share && !shares_offered(s))
 		rc = err_set(err, -EINVAL, "no node is shared any more");
 	if (rc == 0)
 		request_divide(s, &full, spec);
-	if (rc == 0 && spec->request == UINT32_MAX)
+	if (rc == 0 && spec->rare->share && spec->request == UINT32_MAX)
 		rc = err_set(err, -EINVAL, "a job with a share has one part, on any node");
 	if (s->plan)
 		plan_widen(s->plan);
 
 	spec->layout = s->hosts->layout;
-	if (rc == 0)
+	if (rc == 0 && spec->request != UINT32_MAX)
 		rc = pack_refuse_amounts(s->cluster, &s->cluster->requests.v[spec->request], err);
 	if (rc < 0)
 		return rc;

@@ -32,6 +32,10 @@ int spec_fill(struct server *s, const struct reqtext *text, struct spec *spec, s
 void spec_resolve(struct server *s, const struct reqtext *text, struct spec *spec);
 /* Once partitions are laid out anew: what follows for it, if that was not done before. */
 void spec_lay(struct server *s, struct spec *spec);
+/* The cluster's request of a spec; if the cluster has nothing of the kind, one CPU. */
+const struct request *spec_asked(const struct server *s, const struct spec *p);
+/* Whether its queue is another site's, or may pass it on to one: then nodes here need not be able to hold it. */
+bool spec_may_leave(const struct server *s, const struct spec *p);
 /* Whether a job of this kind can be handed over to another site. CODE_REFUSED. */
 int spec_portable(const struct spec *p, struct err *err);
 /* What a spec asks for, as a text that is complete. */

@@ -61,7 +61,8 @@ static bool find(void *context, const struct jobid *id, uint32_t *ret_job, bool 
 static bool misfits(const struct server *s, const struct spec *p)
 {
 	return !queue_is_remote(word(s, p->queue)) &&
-	       (p->request == UINT32_MAX || world_could_hold((struct server *)s, p) != FIT_YES);
+	       (p->request == UINT32_MAX || world_could_hold((struct server *)s, p) != FIT_YES) &&
+	       !spec_may_leave(s, p);
 }
 
 static unsigned standing(const struct server *s, const struct spec *p)

@@ -127,12 +127,59 @@ static const char *const *groups_of(const struct server *s, const struct asker *
 	return names;
 }
 
+/* ---- whether it fits ---- */
+
+/* Whether the nodes could ever hold it. */
+static int room_check(struct server *s, const struct spec *p, struct err *err)
+{
+	enum fit fit = p->request == UINT32_MAX ? FIT_YES : world_could_hold(s, p);
+
+	if (p->request == UINT32_MAX)
+		return err_code(err, CODE_REFUSED, "the cluster no longer has what it asks for: %s",
+				word(s, p->resources));
+	if (fit != FIT_YES && shares_could(s, p))
+		fit = FIT_YES;
+	if (fit == FIT_NO) {
+		struct err why;
+		world_refuse(s, p, &why);
+		bool others = s->cluster->partitions.n && p->allowed == NODES_ALL;
+		return err_code(err, CODE_REFUSED, "%s ('shunt nodes' shows what each node has%s)", why.text,
+				others ? "; those in partitions are for jobs that request one: --partition NAME or any"
+				       : "");
+	}
+	if (fit == FIT_UNKNOWN)
+		return err_code(
+			err, CODE_REFUSED,
+			"no way was found to place it, even with all nodes empty, though there may be one: request fewer different kinds of parts");
+	return 0;
+}
+
+struct fitting {
+	struct server *s;
+	const struct spec *spec;
+};
+
+static int fits_here(void *context, const char *queue, const struct reqtext *text, struct err *err)
+{
+	const struct fitting *f = context;
+	struct spec *p = spec_copy(f->spec);
+	int rc;
+
+	p->queue = word_add(f->s, queue);
+	rc = spec_fill(f->s, text, p, err);
+	if (rc == 0)
+		rc = room_check(f->s, p, err);
+	spec_unref(p);
+	return rc;
+}
+
 /* Asks for a queue for a job, and makes its spec what it is there. */
 static int place(struct server *s, const struct asker *who, struct submission *x, struct admit_job *job,
 		 struct arena *a, struct err *err)
 {
 	struct admit_site site = site_of(s);
 	const char *refused[AWAY_REFUSED + 1] = {0};
+	struct fitting fitting = {s, x->spec};
 	struct admitted in;
 	struct err stays;
 	int rc;
@@ -146,6 +193,8 @@ static int place(struct server *s, const struct asker *who, struct submission *x
 			refused[i] = word(s, x->away->refused[i]);
 		job->refused = refused;
 	}
+	job->fits = fits_here;
+	job->context = &fitting;
 	job->text = &x->text;
 	job->count = submission_count(x);
 	job->array = x->spec->array;
@@ -153,13 +202,13 @@ static int place(struct server *s, const struct asker *who, struct submission *x
 	rc = admit(&site, word(s, x->spec->queue), job, a, &in, err);
 	if (rc < 0)
 		return rc;
-	/* The spec of a new job has the defaults of the queue that it named; one that is moved has had all of its own before. */
-	if (job->from ? memcmp(&in.text, &x->text, sizeof in.text) != 0
-		      : strcmp(in.queue.name, word(s, x->spec->queue)) != 0)
-		rc = spec_fill(s, &in.text, x->spec, err);
-	if (in.queue.elsewhere && !job->from && strcmp(in.queue.name, word(s, x->spec->queue)) != 0)
-		spec_rare(x->spec)->through = x->spec->queue;
+	uint32_t named = x->spec->queue;
 	x->spec->queue = word_add(s, in.queue.name);
+	/* The spec of a new job has the defaults of the queue that it named; one that is moved has had all of its own before. */
+	if (job->from ? memcmp(&in.text, &x->text, sizeof in.text) != 0 : x->spec->queue != named)
+		rc = spec_fill(s, &in.text, x->spec, err);
+	if (in.queue.elsewhere && !job->from && x->spec->queue != named)
+		spec_rare(x->spec)->through = named;
 	if (in.queue.elsewhere) /* that site decides about it */
 		x->guarantee = false;
 	return rc;
@@ -328,29 +377,9 @@ int depend_check(struct server *s, const struct asker *who, struct spec *p, int6
 /* Whether the nodes could ever hold it, and nothing else forbids that it waits here. */
 static int fit_check(struct server *s, const struct spec *p, struct err *err)
 {
-	enum fit fit;
+	int rc = spec_may_leave(s, p) ? 0 : room_check(s, p, err);
 
-	if (queue_is_remote(word(s, p->queue)))
-		return 0;
-	fit = p->request == UINT32_MAX ? FIT_YES : world_could_hold(s, p);
-	if (p->request == UINT32_MAX)
-		return err_code(err, CODE_REFUSED, "the cluster no longer has what it asks for: %s",
-				word(s, p->resources));
-	if (fit != FIT_YES && shares_could(s, p))
-		fit = FIT_YES;
-	if (fit == FIT_NO) {
-		struct err why;
-		world_refuse(s, p, &why);
-		bool others = s->cluster->partitions.n && p->allowed == NODES_ALL;
-		return err_code(err, CODE_REFUSED, "%s ('shunt nodes' shows what each node has%s)", why.text,
-				others ? "; those in partitions are for jobs that request one: --partition NAME or any"
-				       : "");
-	}
-	if (fit == FIT_UNKNOWN)
-		return err_code(
-			err, CODE_REFUSED,
-			"no way was found to place it, even with all nodes empty, though there may be one: request fewer different kinds of parts");
-	return limit_check(s, p, err);
+	return rc < 0 || queue_is_remote(word(s, p->queue)) || p->request == UINT32_MAX ? rc : limit_check(s, p, err);
 }
 
 static int wait_check(struct server *s, const struct spec *p, struct err *err)
