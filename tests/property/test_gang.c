@@ -83,7 +83,7 @@ struct model {
 	struct job job[JOBS];
 };
 
-static VEC(uv_loop_t *) loops; /* left as they are when a server is killed */
+static VEC(uv_loop_t *) loops; /* of servers that were killed, until their links are closed */
 
 #define check(m, condition, ...)                                                                                       \
 	do {                                                                                                           \
@@ -345,6 +345,20 @@ static bool tag_known(void *context, const char *tag)
 	return attempt == j->attempt && (j->state == JOB_ORDERED || j->state == JOB_TOLD);
 }
 
+/* Lets links that are being closed come to their end, and frees the loops that have none left. */
+static void loops_sweep(void)
+{
+	for (size_t i = 0; i < loops.n;) {
+		uv_run(loops.v[i], UV_RUN_NOWAIT);
+		if (uv_loop_close(loops.v[i]) == 0) {
+			free(loops.v[i]);
+			vec_remove(&loops, i);
+		} else {
+			i++;
+		}
+	}
+}
+
 static void engine_begin(struct model *m)
 {
 	struct engine_listener l = {.attempt_started = on_started,
@@ -355,7 +369,6 @@ static void engine_begin(struct model *m)
 
 	m->server = mem_zalloc(sizeof *m->server);
 	uv_loop_init(m->server);
-	vec_push(&loops, m->server);
 	assert_int_equal(engine_create(m->server, NULL, &l, &m->e, NULL), 0);
 	m->swept = false;
 }
@@ -386,6 +399,8 @@ static void server_restart(struct model *m)
 	for (int i = 0; i < HOSTS; i++)
 		host_cut(&m->host[i]);
 	engine_stop(m->e);
+	vec_push(&loops, m->server);
+	loops_sweep();
 	engine_begin(m);
 	for (int i = 0; i < JOBS; i++) {
 		struct job *j = &m->job[i];
@@ -515,7 +530,6 @@ static void run(uint64_t seed)
 	m->seed = seed;
 	m->agents = mem_zalloc(sizeof *m->agents);
 	uv_loop_init(m->agents);
-	vec_push(&loops, m->agents);
 	engine_begin(m);
 	for (int i = 0; i < HOSTS; i++) {
 		m->host[i].m = m;
@@ -542,10 +556,13 @@ static void run(uint64_t seed)
 		vec_free(&m->host[i].files);
 	}
 	engine_stop(m->e);
-	for (int i = 0; i < 20; i++) {
-		uv_run(m->server, UV_RUN_NOWAIT);
-		uv_run(m->agents, UV_RUN_NOWAIT);
+	vec_push(&loops, m->server);
+	vec_push(&loops, m->agents);
+	for (int i = 0; i < 10000 && loops.n; i++) {
+		loops_sweep();
+		usleep(1000);
 	}
+	assert_int_equal(loops.n, 0);
 	free(m);
 }
 

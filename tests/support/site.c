@@ -8,6 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "server/server.h"
+#include "store/store.h"
+
 int site_setup(void **state, const char *nodes, int64_t now)
 {
 	struct site *x = calloc(1, sizeof *x);
@@ -34,6 +37,7 @@ int site_teardown(void **state)
 	char command[100];
 
 	strbuf_fini(&x->a.body);
+	store_close(x->s->store);
 	bare_clear();
 	bare_clock(0);
 	snprintf(command, sizeof command, "rm -rf %s", x->dir);
@@ -44,6 +48,8 @@ int site_teardown(void **state)
 
 void site_reopen(struct site *x)
 {
+	if (x->s)
+		store_close(x->s->store);
 	x->s = bare_open(x->dir, x->nodes);
 }
 
