@@ -215,6 +215,15 @@ class Instance:
         Instance.open.discard(self)
 
 
+def has_ended(server, seconds=20):
+    """A process that dies closes its connections before it can be waited for."""
+    try:
+        server.wait(seconds)
+        return True
+    except subprocess.TimeoutExpired:
+        return False
+
+
 def remove_all(*_):
     """When we are told to end, by a signal: nothing stays behind."""
     Instance.ending = True
