@@ -17,14 +17,9 @@ def missing(name, programs):
 	"""The case is skipped, with the reason, unless the programs are there."""
 	for p in programs:
 		if not shutil.which(p):
-			skipped(name, "%s is not installed" % p)
+			skip(name, p + " is not installed")
 			return True
 	return False
-
-
-def skipped(name, reason):
-	lib.count += 1
-	print("ok %d - %s # SKIP %s" % (lib.count, name, reason))
 
 
 def job(i, resources, script, limit=60):

@@ -1,6 +1,9 @@
 """What users and accounts were charged: the lines of the books of quota and of credits against the record and the evidence."""
 import collections
+import os
+import pwd
 
+ME = pwd.getpwuid(os.geteuid()).pw_name
 LIMIT = 10**9  # seconds: nothing is refused
 RETURNED = 75  # percent of what was not used
 SAVING = 2     # seconds at the end of an attempt that counted, in which it may have saved its work to make room
@@ -8,7 +11,7 @@ SLACK = 8      # seconds of an attempt before its first line and after its last
 
 
 def give(instance):
-    status, answer = instance.request("POST", "/v1/quota", {"quota": [{"user": "root", "limit": {
+    status, answer = instance.request("POST", "/v1/quota", {"quota": [{"user": ME, "limit": {
         "normal": LIMIT, "priority": LIMIT, "interactive": LIMIT}}]})
     assert status == 200, f"quota: {status} {answer}"
 
@@ -47,8 +50,8 @@ class Books:
     def __init__(self, checks):
         self.checks, self.record = checks, checks.record
         instance = checks.instance
-        moves = instance.get("/v1/quota/moves?user=root")["moves"]
-        quota = [q for q in instance.get("/v1/quota?user=root")["quota"] if q["user"] == "root"][0]
+        moves = instance.get(f"/v1/quota/moves?user={ME}")["moves"]
+        quota = [q for q in instance.get(f"/v1/quota?user={ME}")["quota"] if q["user"] == ME][0]
         for type, left in quota["left"].items():
             total = sum(m["seconds"] for m in moves if m["type"] == type)
             if total != left:
