@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -66,8 +67,44 @@ static const char *method_find(const char *method)
 	return strcmp(method, "HEAD") == 0 ? "GET" : NULL;
 }
 
+/* What is ambiguous in a request's header: a proxy before us may have understood it otherwise. */
+struct header_check {
+	const char *length; /* the first Content-Length; NULL: none yet */
+	bool encoded;	    /* there is a Transfer-Encoding */
+	const char *wrong;  /* NULL: nothing is */
+};
+
+static bool is_token(const char *name, size_t n)
+{
+	static const char token[] = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+	return n > 0 && strspn(name, token) == n;
+}
+
+static enum MHD_Result header_check(void *context, enum MHD_ValueKind kind, const char *name, size_t name_n,
+				    const char *value, size_t value_n)
+{
+	struct header_check *c = context;
+
+	if (!is_token(name, name_n)) {
+		c->wrong = "The name of a header has a space or another character that is not allowed there.";
+	} else if (strcasecmp(name, "Transfer-Encoding") == 0) {
+		c->encoded = true;
+	} else if (strcasecmp(name, "Content-Length") == 0) {
+		if (!value || value_n == 0 || strspn(value, "0123456789") != value_n)
+			c->wrong = "Content-Length must be a number.";
+		else if (c->length && strcmp(c->length, value) != 0)
+			c->wrong = "There are two different Content-Lengths.";
+		c->length = value;
+	}
+	if (!c->wrong && c->encoded && c->length)
+		c->wrong = "Content-Length and Transfer-Encoding exclude each other.";
+	return c->wrong ? MHD_NO : MHD_YES;
+}
+
 static void request_begin(struct http_request *r, const char *method)
 {
+	struct header_check check = {0};
 	struct err err;
 
 	r->stage = STAGE_BODY;
@@ -77,6 +114,12 @@ static void request_begin(struct http_request *r, const char *method)
 	request_identify(r);
 	if (!request_admit(r))
 		return;
+	MHD_get_connection_values_n(r->mhd, MHD_HEADER_KIND, header_check, &check);
+	if (check.wrong) {
+		http_header(r, "Connection", "close"); /* where the next request begins is not known */
+		request_refuse(r, CODE_BAD_REQUEST, "%s", check.wrong);
+		return;
+	}
 	if (!r->method) {
 		http_header(r, "Allow", "GET, HEAD, POST, PUT, PATCH, DELETE");
 		request_refuse(r, CODE_METHOD_NOT_ALLOWED, "There is no method %.20s.", method);
@@ -332,7 +375,11 @@ static int daemon_start(struct http *h, struct err *err)
 		flags, 0, NULL, NULL, on_access, h, MHD_OPTION_CONNECTION_LIMIT, (unsigned)(2 * l->connections + 64),
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)l->idle_seconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 		(size_t)CONNECTION_MEMORY, MHD_OPTION_NOTIFY_CONNECTION, on_connection, h, MHD_OPTION_URI_LOG_CALLBACK,
-		on_target, h, MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_END);
+		on_target, h, MHD_OPTION_NOTIFY_COMPLETED, on_completed, h,
+#if MHD_VERSION >= 0x00097701
+		MHD_OPTION_CLIENT_DISCIPLINE_LVL, 1, /* folded lines are refused, which earlier versions join unseen */
+#endif
+		MHD_OPTION_END);
 	return h->daemon ? 0 : err_set(err, -EINVAL, "can't start the HTTP server: libmicrohttpd refused");
 }
 

@@ -18,6 +18,7 @@
 
 #include <cmocka.h>
 #include <jansson.h>
+#include <microhttpd.h>
 
 #include "base/unixsock.h"
 #include "client/response.h"
@@ -521,6 +522,16 @@ static void refuses_what_is_malformed(void **state)
 		{"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999999\r\n\r\n", 413},
 		{"POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nxx\r\n", 400},
 		{"POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffffff\r\n", 413},
+		{"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd", 400},
+		{"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3, 3\r\n\r\nabc", 400},
+		{"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+		 400},
+		{"GET /hello HTTP/1.1\r\nHost : x\r\n\r\n", 400},
+		{"GET /hello HTTP/1.1\r\nHost: x\r\nX\tY: x\r\n\r\n", 400},
+		{"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length : 3\r\n\r\nabc", 400},
+#if MHD_VERSION >= 0x00097701
+		{"GET /hello HTTP/1.1\r\nHost: x\r\nX: a\r\n b\r\n\r\n", 400},
+#endif
 		{"GET\r\n\r\n", 0},
 		{"\r\n\r\n\r\nGET\r\n\r\n", 0},
 		{"GET /hello SPDY/9\r\n\r\n", 0},
