@@ -109,10 +109,10 @@ static void errand_tell(struct errand *e)
 	struct arena *a = arena_create();
 	struct result r;
 
-	if (e->lost)
+	if (e->lost || result_read(strbuf_text(&e->result), e->result.n, a, &r, NULL) < 0)
 		all->l.heard(all->l.context,
 			     &(struct news){.report = SAYS_LOST, .tag = arena_printf(a, "%s", e->o.tag)});
-	else if (result_read(strbuf_text(&e->result), e->result.n, a, &r, NULL) == 0) {
+	else {
 		r.reason = reason_join(e, r.reason, a);
 		r.reason = r.reason ? arena_printf(a, "%s", r.reason) : NULL; /* whoever is told may forget it */
 		all->l.heard(all->l.context, &(struct news){.report = SAYS_ENDED, .tag = r.tag, .r = &r});

@@ -224,6 +224,8 @@ static bool news_read(const json_t *o, const char *word, struct arena *a, struct
 		if (ret->report == SAYS_USED) {
 			r->cpu_ms = json_integer_value(json_object_get(o, "cpu_ms"));
 			r->memory_kib = json_integer_value(json_object_get(o, "memory_kib"));
+			if (!result_has(r->cpu_ms) || !result_has(r->memory_kib))
+				return false;
 		}
 		if (ret->report != SAYS_ENDED)
 			return true;

@@ -170,6 +170,16 @@ enum result_cause { /* why it ended, when not by itself */
 		    CAUSE_SHUTDOWN, /* the host is being shut down: the same */
 };
 
+#define RESULT_EXIT_MAX 255
+#define RESULT_SIGNAL_MAX 127		  /* as wait(2) has it */
+#define RESULT_USE_MAX 1000000000000000LL /* milliseconds or KiB: sums of many stay within 64 bits */
+
+/* Returns true if an attempt can have used that many milliseconds or KiB. */
+static inline bool result_has(int64_t amount)
+{
+	return amount >= 0 && amount <= RESULT_USE_MAX;
+}
+
 struct result {
 	const char *tag;
 	enum result_how how;

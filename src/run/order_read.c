@@ -349,6 +349,12 @@ int result_read(const char *text, size_t n, struct arena *a, struct result *ret,
 
 	if (!r && !res.tag)
 		r = err_set(err, -EINVAL, "result: tag is missing");
+	if (!r && (res.status < (res.how == RESULT_SIGNALED) ||
+		   res.status > (res.how == RESULT_SIGNALED ? RESULT_SIGNAL_MAX : RESULT_EXIT_MAX)))
+		r = err_set(err, -EINVAL, "result: status %d is not an exit code (0-%d) or a signal (1-%d)", res.status,
+			    RESULT_EXIT_MAX, RESULT_SIGNAL_MAX);
+	if (!r && !(result_has(res.ran_ms) && result_has(res.cpu_ms) && result_has(res.memory_kib)))
+		r = err_set(err, -EINVAL, "result: ran_ms, cpu_ms and memory_kib must be 0-%lld", RESULT_USE_MAX);
 	if (!r)
 		*ret = res;
 	return r;

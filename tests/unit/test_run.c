@@ -561,6 +561,33 @@ static void test_cpus(void **state)
 	contains(nest_read(n, o.err), "can't be bound to its CPUs");
 }
 
+/* ---- results ---- */
+
+/* A node is not believed everything. */
+static void test_results_in_bounds(void **state)
+{
+	static const struct {
+		const char *text;
+		int rc;
+	} cases[] = {
+		{"{\"tag\": \"1.1\", \"how\": \"exited\", \"status\": 255}", 0},
+		{"{\"tag\": \"1.1\", \"how\": \"exited\", \"status\": 256}", -EINVAL},
+		{"{\"tag\": \"1.1\", \"how\": \"exited\", \"status\": -1}", -EINVAL},
+		{"{\"tag\": \"1.1\", \"how\": \"signaled\", \"status\": 127}", 0},
+		{"{\"tag\": \"1.1\", \"how\": \"signaled\", \"status\": 128}", -EINVAL},
+		{"{\"tag\": \"1.1\", \"how\": \"signaled\", \"status\": 0}", -EINVAL},
+		{"{\"tag\": \"1.1\", \"how\": \"signaled\", \"status\": 2147483647}", -EINVAL},
+		{"{\"tag\": \"1.1\", \"how\": \"exited\", \"status\": 0, \"cpu_ms\": 9223372036854775807}", -EINVAL},
+		{"{\"tag\": \"1.1\", \"how\": \"exited\", \"status\": 0, \"ran_ms\": -1}", -EINVAL},
+	};
+	const struct nest *n = *state;
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct result r;
+		assert_int_equal(result_read(cases[i].text, strlen(cases[i].text), n->a, &r, NULL), cases[i].rc);
+	}
+}
+
 /* ---- scripts ---- */
 
 static void test_scripts(void **state)
@@ -939,6 +966,7 @@ static int tests(void)
 		TEST(test_tmpdir),
 		TEST(test_workdir),
 		TEST(test_cpus),
+		TEST(test_results_in_bounds),
 		TEST(test_scripts),
 		TEST(test_shells),
 		TEST(test_script_changed),
