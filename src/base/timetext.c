@@ -185,7 +185,7 @@ const char *duration_human(int64_t seconds, char *buf, size_t size)
 	return buf;
 }
 
-static int days_of(int64_t month, int64_t year)
+int month_days(int64_t month, int64_t year)
 {
 	static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
 	bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
@@ -206,8 +206,8 @@ static int date_read(const char **at, struct tm *tm, struct err *err)
 		return err_set(err, -EINVAL, "the year must be 1970-9999");
 	if (b < 1 || b > 12)
 		return err_set(err, -EINVAL, "the month must be 1-12 (use DD-MM-YYYY or YYYY-MM-DD)");
-	if (day < 1 || day > days_of(b, year))
-		return err_set(err, -EINVAL, "the day must be 1-%d in that month", days_of(b, year));
+	if (day < 1 || day > month_days(b, year))
+		return err_set(err, -EINVAL, "the day must be 1-%d in that month", month_days(b, year));
 	tm->tm_year = (int)year - 1900;
 	tm->tm_mon = (int)b - 1;
 	tm->tm_mday = (int)day;

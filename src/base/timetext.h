@@ -28,6 +28,8 @@ int instant_parse(const char *text, int64_t now, int64_t *ret_instant, struct er
 /* "2013-07-03 23:31:00" in local time. Returns buf. */
 const char *instant_format(int64_t instant, char *buf, size_t size);
 
+int month_days(int64_t month, int64_t year); /* days of a month, which is 1-12 */
+
 /* The month of an instant in local time, like 200504; when the one after it begins. */
 int32_t month_of(int64_t instant);
 int64_t month_end(int64_t instant);

@@ -93,12 +93,12 @@ static bool maui_time(const char *text, int64_t now, int64_t *ret)
 	tm.tm_isdst = -1;
 	if (date) {
 		int n = sscanf(date, "_%2d/%2d/%4d", &month, &day, &year);
-		if (n < 2 || month < 1 || month > 12 || day < 1 || day > 31)
+		if (n == 3)
+			tm.tm_year = year < 100 ? year + 100 : year - 1900;
+		if (n < 2 || month < 1 || month > 12 || day < 1 || day > month_days(month, tm.tm_year + 1900))
 			return false;
 		tm.tm_mon = month - 1;
 		tm.tm_mday = day;
-		if (n == 3)
-			tm.tm_year = year < 100 ? year + 100 : year - 1900;
 	}
 	*ret = mktime(&tm);
 	if (!date && *ret < now) {

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/timetext.h"
 #include "cmd/change.h"
 
 bool show_open(const struct command *c, struct client **ret)
@@ -158,7 +159,9 @@ int stamp_parse(const char *text, int64_t *ret, struct err *err)
 	sscanf(p, "%2d%2d%2d%2d", &tm.tm_mon, &tm.tm_mday, &tm.tm_hour, &tm.tm_min);
 	tm.tm_mon--;
 	tm.tm_sec = seconds;
-	if (tm.tm_mon > 11 || tm.tm_mday < 1 || tm.tm_mday > 31 || tm.tm_hour > 23 || tm.tm_min > 59 || seconds > 59)
+	if (tm.tm_mon < 0 || tm.tm_mon > 11 || tm.tm_mday < 1 ||
+	    tm.tm_mday > month_days(tm.tm_mon + 1, tm.tm_year + 1900) || tm.tm_hour > 23 || tm.tm_min > 59 ||
+	    seconds > 59)
 		return err_set(err, -EINVAL, "\"%.60s\": there is no such date or time", text);
 	*ret = (int64_t)mktime(&tm);
 	return 0;
