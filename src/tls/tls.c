@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <openssl/err.h>
@@ -267,11 +268,26 @@ static int no_password(char *buf, int size, int writing, void *context)
 	return 0;
 }
 
+/* Refuses what a read could wait for, such as a FIFO: the server reads these files in its loop. */
+static int regular_check(const char *path, struct err *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return err_set(err, -errno, "%s: %s", path, strerror(errno));
+	return S_ISREG(st.st_mode) ? 0 : err_set(err, -EINVAL, "%s: it is not a regular file", path);
+}
+
 int tls_site_create(const char *chain, const char *key, struct tls_context **ret, struct err *err)
 {
-	struct tls_context *c = mem_zalloc(sizeof *c);
-	int rc = 0;
+	struct tls_context *c;
+	int rc = regular_check(chain, err);
 
+	if (rc == 0)
+		rc = regular_check(key, err);
+	if (rc < 0)
+		return rc;
+	c = mem_zalloc(sizeof *c);
 	*c = (struct tls_context){.refs = 1, .server = true, .ssl = SSL_CTX_new(TLS_server_method())};
 	ERR_clear_error();
 	if (!c->ssl)

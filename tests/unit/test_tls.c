@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -185,6 +186,27 @@ static void right_on_both_ends(void **state)
 	tls_free(e.client);
 	assert_int_equal(tls_read(e.server, buf, sizeof buf), 0);
 	tls_free(e.server);
+}
+
+/* A FIFO has nobody at its other end: reading it would not end. */
+static void files_that_are_none(void **state)
+{
+	char dir[] = "/tmp/shunt-tls-XXXXXX", fifo[64];
+	struct tls_context *c = NULL;
+	struct err err;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(fifo, sizeof fifo, "%s/fifo", dir);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	alarm(30);
+	assert_int_equal(tls_site_create(fifo, "/dev/null", &c, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "it is not a regular file"));
+	assert_int_equal(tls_site_create("/etc/passwd", "/dev/zero", &c, &err), -EINVAL);
+	assert_int_equal(tls_site_create("/etc/passwd", dir, &c, &err), -EINVAL);
+	assert_int_equal(tls_site_create("/nosuchfile", fifo, &c, &err), -ENOENT);
+	alarm(0);
+	assert_int_equal(unlink(fifo), 0);
+	assert_int_equal(rmdir(dir), 0);
 }
 
 static void no_certificate(void **state)
@@ -681,6 +703,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(right_on_both_ends),
+		cmocka_unit_test(files_that_are_none),
 		cmocka_unit_test(no_certificate),
 		cmocka_unit_test(broken_off),
 		cmocka_unit_test(by_fingerprint),
