@@ -26,6 +26,7 @@ struct sqlite {
 	sqlite3_stmt *prepared[STATEMENT_COUNT];
 	dev_t log_dev; /* of the write-ahead log, once it is there */
 	ino_t log;
+	sqlite3_int64 size; /* largest size of the file that was seen, bytes */
 };
 
 /* How long a commit waits for a lock before it fails with -EBUSY, and the caller tries again later. */
@@ -169,6 +170,39 @@ static bool sqlite_is_there(void *context)
 
 	sqlite3_file_control(s->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
 	return !moved && log_is_there(s);
+}
+
+/* Refuses to go on with a file that somebody has cut short: SQLite would not notice, and add to a log whose file is gone. A
+ * smaller file whose header says so was made smaller by SQLite. The file is read through SQLite: to close a descriptor of
+ * our own would release its locks. */
+static int sqlite_whole(struct sqlite *s, struct err *err)
+{
+	sqlite3_file *file = NULL;
+	sqlite3_int64 size;
+	unsigned char head[32];
+	uint64_t pages, page;
+
+	sqlite3_file_control(s->db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+	if (!file || !file->pMethods || file->pMethods->xFileSize(file, &size) != SQLITE_OK)
+		return 0;
+	if (size >= s->size) {
+		s->size = size;
+		return 0;
+	}
+	if (file->pMethods->xRead(file, head, sizeof head, 0) == SQLITE_OK) {
+		page = (uint64_t)head[16] << 8 | head[17];
+		page = page == 1 ? 65536 : page;
+		pages = (uint64_t)head[28] << 24 | (uint64_t)head[29] << 16 | (uint64_t)head[30] << 8 | head[31];
+		if (page && pages && (uint64_t)size >= pages * page) {
+			s->size = size;
+			return 0;
+		}
+	}
+	return err_set(
+		err, -EIO,
+		"store %s was cut from %lld to %lld bytes while the server ran, and nothing is accepted any more. Stop the server "
+		"and restore a copy of the store",
+		s->path, (long long)s->size, (long long)size);
 }
 
 /* On disk, whatever SQLite thinks of a file that it was asked to make. */
@@ -364,8 +398,11 @@ static int sqlite_write(void *context, const struct change *changes, size_t n, c
 {
 	struct sqlite *s = context;
 
+	int rc = sqlite_whole(s, err);
+
 	errno = 0;
-	int rc = sqlite_exec(s, "BEGIN IMMEDIATE", err);
+	if (rc == 0)
+		rc = sqlite_exec(s, "BEGIN IMMEDIATE", err);
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < n && rc == 0; i++) {
@@ -378,8 +415,10 @@ static int sqlite_write(void *context, const struct change *changes, size_t n, c
 	if (rc == 0 && sqlite3_changes(s->db) != 1)
 		rc = -ESTALE;
 	if (rc == 0)
-		return sqlite_exec(s, "COMMIT", err);
-	if (!sqlite3_get_autocommit(s->db)) /* some failures have rolled back already */
+		rc = sqlite_exec(s, "COMMIT", err);
+	if (rc == 0)
+		return sqlite_whole(s, err); /* while it was written */
+	if (!sqlite3_get_autocommit(s->db))  /* some failures have rolled back already */
 		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 	return rc;
 }

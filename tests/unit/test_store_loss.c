@@ -256,6 +256,29 @@ static void disk_full(void **state)
 	store_close(s);
 }
 
+/* Somebody writes over the file of a running server. */
+static void cut_short(void **state)
+{
+	struct world *w = *state;
+	struct store *s = open_store(w->url);
+
+	store_put_job(s, job_key(1, -1), "1", "b");
+	commit(s);
+	run_sql(w, "PRAGMA wal_checkpoint(PASSIVE)");
+	store_put_job(s, job_key(2, -1), "2", "b");
+	commit(s);
+	run_sql(w, "PRAGMA wal_checkpoint(TRUNCATE)"); /* smaller by right */
+	store_put_job(s, job_key(3, -1), "3", "b");
+	commit(s);
+	assert_int_equal(truncate(w->url, 4096), 0);
+	store_put_job(s, job_key(4, -1), "4", "b");
+	expect_failure(s, -EIO, "bytes while the server ran, and nothing is accepted any more");
+	expect_failure(s, -EIO, "restore a copy");
+	assert_int_equal(truncate(w->url, 0), 0);
+	expect_failure(s, -EIO, "to 0 bytes");
+	store_close(s);
+}
+
 /* PostgreSQL alone. */
 
 static void lost_connection(void **state)
@@ -316,11 +339,17 @@ static void commits_in_doubt(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		BOTH(damaged_on_a_full_disk),	   BOTH(failed_commits_are_tried_again),
-		BOTH(locked_by_another),	   BOTH(another_writer_is_noticed),
-		BOTH(anothers_commit_is_not_ours), BOTH(crash_points),
-		BOTH(killed_at_any_moment),	   SQLITE(disk_full),
-		POSTGRES(lost_connection),	   POSTGRES(commits_in_doubt),
+		BOTH(damaged_on_a_full_disk),
+		BOTH(failed_commits_are_tried_again),
+		BOTH(locked_by_another),
+		BOTH(another_writer_is_noticed),
+		BOTH(anothers_commit_is_not_ours),
+		BOTH(crash_points),
+		BOTH(killed_at_any_moment),
+		SQLITE(disk_full),
+		SQLITE(cut_short),
+		POSTGRES(lost_connection),
+		POSTGRES(commits_in_doubt),
 	};
 
 	if (argc == 3)
