@@ -213,7 +213,8 @@ static void give_up_replies(struct server *s)
 
 	for (size_t i = 0; i < s->post->replies.n; i++) {
 		struct reply_later *x = &s->post->replies.v[i];
-		if (s->clock->boot_us - x->since < WAIT_FOR_STORE * INT64_C(1000000) && !store_lost(s->store)) {
+		if (s->clock->boot_us - x->since < WAIT_FOR_STORE * INT64_C(1000000) && !store_lost(s->store) &&
+		    !s->turn->terminating) {
 			s->post->replies.v[kept++] = *x;
 			continue;
 		}
@@ -350,8 +351,13 @@ void server_turn(struct server *s)
 		}
 	} else
 		give_up_replies(s);
-	if (s->turn->terminating && store_lost(s->store)) /* all is saved, and it won't get better */
+	/* What could not be written was acknowledged to nobody, so it may be dropped, as after a crash. */
+	if (s->turn->terminating && !stored) {
+		server_say(
+			s,
+			"stopping although the store can't be written: changes that were not acknowledged are dropped");
 		loop_end(s);
+	}
 }
 
 /* Another server may lead. What was changed and is not in the store was told to nobody. */
@@ -428,6 +434,7 @@ static void on_signal(uv_signal_t *h, int signal)
 
 	server_say(s, "signal %d: stopping; running jobs go on", signal);
 	s->turn->terminating = true;
+	s->turn->retry_us = 0;
 }
 
 static void on_hangup(uv_signal_t *h, int signal)
