@@ -113,9 +113,10 @@ void show_json(const json_t *value)
 	free(text);
 }
 
+/* A spreadsheet takes a text for a formula that begins with one of these, unless a ' comes first. */
 static void csv_text(const char *text)
 {
-	putchar('"');
+	printf(*text && strchr("=+-@\t\r", *text) ? "\"'" : "\"");
 	for (; *text; text++)
 		printf(*text == '"' ? "\"\"" : "%c", *text);
 	putchar('"');
