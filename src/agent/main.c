@@ -138,6 +138,19 @@ static void on_end(uv_signal_t *s, int number)
 	agent_stop(all->a);
 }
 
+/* Collects what the server is to know of this node. */
+static int facts_of(const struct agent *a, json_t **ret, struct err *err)
+{
+	int rc = facts_collect(a->member.cgroup, a->home.state, ret, err);
+
+	if (rc < 0)
+		return rc;
+	facts_limit(*ret, a->member.cpus, a->member.memory);
+	if (a->member.guest)
+		json_object_set_new(*ret, "guest", json_true());
+	return 0;
+}
+
 /* The log was moved away, and processors may have been added. */
 static void on_hang_up(uv_signal_t *s, int number)
 {
@@ -147,9 +160,8 @@ static void on_hang_up(uv_signal_t *s, int number)
 
 	if (all->arguments->logs)
 		log_open(&a->home);
-	if (facts_collect(a->member.cgroup, a->home.state, &facts, NULL) < 0)
+	if (facts_of(a, &facts, NULL) < 0)
 		return;
-	facts_limit(facts, a->member.cpus, a->member.memory);
 	if (facts_differ(a->facts, facts)) {
 		json_decref(a->facts);
 		a->facts = json_incref(facts);
@@ -197,10 +209,8 @@ static int bring_up(struct agent *a, struct err *err)
 	int rc;
 
 	a->loop = uv_default_loop();
-	if ((rc = credential_load(a, err)) < 0 ||
-	    (rc = facts_collect(a->member.cgroup, a->home.state, &a->facts, err)) < 0)
+	if ((rc = credential_load(a, err)) < 0 || (rc = facts_of(a, &a->facts, err)) < 0)
 		return rc;
-	facts_limit(a->facts, a->member.cpus, a->member.memory);
 	views_start(a);
 	a->health = health_create(a->loop, on_health, a);
 	if ((rc = spool_start(a, err)) < 0 || (rc = orders_start(a, err)) < 0 || (rc = peers_start(a, err)) < 0 ||

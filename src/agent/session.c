@@ -31,9 +31,9 @@
 #define CALL_MS 3000 /* until a server is given up for another; not for ever, or a busy one would never be reached */
 #define HEARTBEAT 5  /* seconds, if the server does not say */
 #define SILENCE_LEAST 3000
-#define SAID_MS 600000	/* then the log says again why there is no connection */
-#define GUEST_MS 600000 /* for which a guest looks for a server */
-#define SAID_MOST 16	/* different reasons in that time */
+#define SAID_MS 600000 /* then the log says again why there is no connection */
+#define GUEST_MS (GUEST_ALONE_MOST * 1000)
+#define SAID_MOST 16 /* different reasons in that time */
 
 static void session_call(struct session *s);
 
@@ -469,6 +469,8 @@ void session_stop(struct agent *a)
 	if (!s)
 		return;
 	s->stopping = true;
+	if (s->link && a->member.guest) /* it does not come back */
+		link_pack(s->link, NULL, 0, "{s:s}", "t", "stops");
 	if (s->link)
 		link_leave(s, "this agent stops");
 	waiting_clear(s);

@@ -283,18 +283,13 @@ static int64_t unprepared(const struct keep *o, int last)
 
 static void keep_want(struct keep *o, const json_t *x)
 {
-	int64_t coming = unprepared(o, (int)object_number(x, "last", 0)),
-		room = object_number(x, "max_nodes", 0) - coming;
+	int64_t coming = unprepared(o, (int)object_number(x, "last", 0)), room = object_number(x, "room", 0) - coming;
 	struct provider_limits limits;
 	struct err err;
 	json_t *v;
 	size_t i;
 
-	json_array_foreach(json_object_get(x, "requests"), i, v)
-	{
-		coming += object_number(v, "expected", 0);
-		room -= (int64_t)json_array_size(json_object_get(v, "nodes"));
-	}
+	json_array_foreach(json_object_get(x, "requests"), i, v) coming += object_number(v, "expected", 0);
 	json_array_foreach(json_object_get(x, "wants"), i, v)
 	{
 		int64_t nodes = json_integer_value(v) - coming;

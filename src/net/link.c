@@ -342,6 +342,11 @@ void link_notice_end(struct link *l)
 
 /* ---- out ---- */
 
+bool link_orphaned(const struct link *l)
+{
+	return l->tls && tls_ended(l->tls);
+}
+
 size_t link_queued(const struct link *l)
 {
 	return l->out.n - l->sent;

@@ -59,6 +59,7 @@ void link_send(struct link *l, const char *head, size_t nhead, const void *data,
 /* The usual: {"t": type, ...} by jansson's json_pack(), "t" included: link_pack(l, data, n, "{s:s,s:i}", "t", "pong", "n", 3). */
 void link_pack(struct link *l, const void *data, size_t n, const char *fmt, ...);
 size_t link_queued(const struct link *l); /* bytes that wait */
+bool link_orphaned(const struct link *l); /* for `closed`: the other program ended without closing the link */
 int64_t link_heard(const struct link *l); /* uv_now() of the last byte that came in */
 
 /* A connection without its link: what another loop, or another process after a fork, needs to go on with it. */

@@ -15,6 +15,7 @@
 
 #define CALL_PAUSE_MOST 15   /* seconds: longest time between two calls of an agent to its servers, ... */
 #define CALL_WELCOME_MOST 20 /* ... and until it is welcome, or gives that one up */
+#define GUEST_ALONE_MOST 600 /* seconds for which a guest looks for a server before it ends what it runs */
 
 int64_t boot_us(void); /* the time since this machine started */
 int lease_write(const char *live, int64_t asked, bool suspend, struct err *err);

@@ -44,6 +44,7 @@ struct tls {
 	int fd;
 	short events;
 	bool open, broken; /* the handshake is done; nothing more can be said */
+	bool ended;	   /* by the other side's system, without a goodbye of its program */
 	enum cert_role expect;
 	const char *alpn;      /* the only one, or NULL: a server takes all of ours */
 	char protocol[16];     /* that was agreed upon */
@@ -380,10 +381,13 @@ static int outcome(struct tls *t, int rc, struct err *err)
 		t->broken = true;
 		if (saved != 0)
 			return err_set(err, -saved, "the connection broke: %s", strerror(saved));
+		t->ended = true;
 		return err_set(err, -ECONNRESET, "the other side closed the connection");
 	default:
 		t->broken = true;
-		return failure_of_queue(err);
+		saved = failure_of_queue(err);
+		t->ended = saved == -ECONNRESET;
+		return saved;
 	}
 }
 
@@ -443,6 +447,11 @@ ssize_t tls_read(struct tls *t, void *buf, size_t n)
 		return (ssize_t)got;
 	}
 	return outcome(t, 0, &t->why);
+}
+
+bool tls_ended(const struct tls *t)
+{
+	return t->ended;
 }
 
 const char *tls_why(const struct tls *t)

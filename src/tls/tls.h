@@ -44,6 +44,8 @@ int tls_start(struct tls_context *c, int fd, const char *alpn, enum cert_role ex
 int tls_handshake(struct tls *t, struct err *err);
 ssize_t tls_read(struct tls *t, void *buf, size_t n);	     /* 0: the end; -EAGAIN; -errno */
 ssize_t tls_write(struct tls *t, const void *buf, size_t n); /* -EAGAIN: the same bytes again later; -errno */
+/* Returns true if the connection ended in order, but without a goodbye: the other program has ended. */
+bool tls_ended(const struct tls *t);
 const char *
 tls_why(const struct tls *t); /* the sentence for an -errno of these: a server may refuse us after our handshake */
 bool tls_pending(const struct tls *t); /* read has more without polling */

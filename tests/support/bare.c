@@ -503,6 +503,10 @@ void link_address(const struct link *l, char *ret, size_t size)
 {
 	*ret = '\0';
 }
+bool link_orphaned(const struct link *l)
+{
+	return false;
+}
 size_t link_queued(const struct link *l)
 {
 	return 0;

@@ -707,7 +707,7 @@ void api_node_remove(struct server *s, const struct call *c)
 			c->name, partition_of_node(s, node)->name, partition_of_node(s, node)->name, c->name);
 		return;
 	}
-	if (nodes_remove(s, node, query_number(c, "force", 0), c->w->user, &err) < 0) {
+	if (nodes_remove(s, node, query_number(c, "force", 0) ? REMOVE_DEAD : REMOVE_IDLE, c->w->user, &err) < 0) {
 		api_refuse(c->r, &err);
 		return;
 	}

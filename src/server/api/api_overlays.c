@@ -500,7 +500,8 @@ static void slots_tend(struct server *s, struct overlay *o, bool keep)
 		if (!slot->idle || keep)
 			slot->idle = s->clock->now;
 		if (over || (s->clock->now - slot->idle >= o->idle && s->plan->node[node].pieces.n == 0))
-			nodes_remove(s, node, false, BY_OVERLAY, &err); /* refused, if a job has just been started */
+			nodes_remove(s, node, REMOVE_IDLE, BY_OVERLAY,
+				     &err); /* refused, if a job has just been started */
 	}
 }
 
@@ -526,6 +527,26 @@ static void used_count(struct server *s, struct overlay *o)
 		overlay_store(s, o);
 }
 
+/* The node that was there last, and its jobs, are over. */
+static bool slot_free(const struct server *s, const struct overlay *o, size_t slot)
+{
+	char name[64];
+	uint32_t node;
+
+	overlay_node_name(o, slot, name);
+	return o->slots.v[slot].request == 0 && (int64_t)slot < o->nodes &&
+	       (!names_find(&s->cluster->node_names, name, &node) || world_node_past(s, node));
+}
+
+static int64_t slots_free(const struct server *s, const struct overlay *o)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < o->slots.n; i++)
+		n += slot_free(s, o, i);
+	return n;
+}
+
 static void work_write(struct server *s, struct overlay *o, struct json *j)
 {
 	overlay_sizes wants = {0};
@@ -540,6 +561,7 @@ static void work_write(struct server *s, struct overlay *o, struct json *j)
 	json_text(j, "tag", o->tag);
 	json_int(j, "last", o->last);
 	json_int(j, "resumed", o->resumed);
+	json_int(j, "room", slots_free(s, o));
 	json_open_array(j, "wants");
 	for (size_t i = 0; i < wants.n && !o->paused; i++)
 		json_int(j, NULL, wants.v[i]);
@@ -594,7 +616,8 @@ static void token_end(struct server *s, struct overlay_slot *slot)
 	slot->token = 0;
 }
 
-/* A request is over: so are its nodes, and whatever runs there goes back to the queue. */
+/* A request is over: so are its nodes, and whatever runs there goes back to the queue. That the other cluster says so proves nothing of a node that neither
+ * can reach: what it runs is waited for as on any node that is silent. */
 static void request_over(struct server *s, struct overlay *o, int64_t id)
 {
 	struct overlay_allocation *a = overlay_allocation(o, id);
@@ -608,21 +631,10 @@ static void request_over(struct server *s, struct overlay *o, int64_t id)
 			continue;
 		token_end(s, &o->slots.v[i]);
 		if (overlay_node(s, o, i, &node))
-			nodes_remove(s, node, true, BY_OVERLAY, &err);
+			nodes_remove(s, node, REMOVE_ENDED, BY_OVERLAY, &err);
 		o->slots.v[i] = (struct overlay_slot){0};
 	}
 	overlay_store(s, o);
-}
-
-/* The node that was there last, and its jobs, are over. */
-static bool slot_free(const struct server *s, const struct overlay *o, size_t slot)
-{
-	char name[64];
-	uint32_t node;
-
-	overlay_node_name(o, slot, name);
-	return o->slots.v[slot].request == 0 && (int64_t)slot < o->nodes &&
-	       (!names_find(&s->cluster->node_names, name, &node) || world_node_past(s, node));
 }
 
 /* A token for each of its nodes: it joins by that name only, once. */
@@ -630,11 +642,8 @@ static void request_begin(struct server *s, const struct call *c, struct overlay
 {
 	struct strbuf out = {0};
 	struct json j;
-	size_t room = 0;
 
-	for (size_t i = 0; i < o->slots.n; i++)
-		room += slot_free(s, o, i);
-	if (o->paused || o->removed || (int64_t)room < nodes || id <= o->last) {
+	if (o->paused || o->removed || slots_free(s, o) < nodes || id <= o->last) {
 		http_error(c->r, CODE_BAD_STATE, "Overlay %.60s is paused, removed or full.", o->name);
 		return;
 	}

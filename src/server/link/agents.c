@@ -221,6 +221,7 @@ static void on_hello(struct visit *v, const json_t *hello)
 	}
 	agents_cut(s, v->node, 0, "the host has connected again");
 	a->visit = v;
+	a->ended = false;
 	v->greeted = true;
 	snprintf(a->version, sizeof a->version, "%s", version ? version : "");
 	a->protocol = protocol < INT_MAX ? (int)protocol : INT_MAX;
@@ -323,6 +324,8 @@ static void on_frame(void *context, struct link *l, json_t *head, const char *da
 		return;
 	else if (strcmp(type, "ping") == 0)
 		on_ping(v, head);
+	else if (strcmp(type, "stops") == 0)
+		info_of(v)->agent->ended = true;
 	else if (strcmp(type, "renew") == 0)
 		on_renew(v, head);
 	else if (strcmp(type, "facts") == 0)
@@ -340,6 +343,7 @@ static void on_closed(void *context, struct link *l, const char *reason)
 	clock_read(v->s);
 	if (v->greeted && info_of(v)->agent && info_of(v)->agent->visit == v) {
 		server_say(v->s, "node %s has left: %s", name_of(v), reason);
+		info_of(v)->agent->ended |= link_orphaned(l);
 		part_from(v);
 	}
 	free(v);
@@ -393,7 +397,8 @@ void agents_link(struct server *s, struct link *l)
 		return;
 	}
 	if (who.role != CERT_NODE || !names_find(&s->cluster->node_names, who.name, &node) ||
-	    !node_joined(&s->hosts->nodes.v[node].life) || s->hosts->nodes.v[node].join != who.join) {
+	    !node_joined(&s->hosts->nodes.v[node].life) || s->hosts->nodes.v[node].join != who.join ||
+	    node_expelled(s, node)) {
 		server_say(s, "a host with the certificate of node %.60s, which is no node any more, was turned away",
 			   who.name);
 		refuse(v, -1, "this node was removed from the cluster");

@@ -144,7 +144,89 @@ static void agent_free(struct agent *a)
 	free(a);
 }
 
+/* ---- leases ---- */
+
+struct leases {
+	const struct server *s;
+	uint32_t node;
+	size_t n;
+	int64_t longest; /* seconds until the last of them has ended */
+	bool again;	 /* one may be run again */
+	bool endless;	 /* one that may be run again does not end by itself */
+};
+
+static void lease_one(void *context, struct attempt *t)
+{
+	struct leases *l = context;
+
+	if (!attempt_on(t, l->node))
+		return;
+	l->n++;
+	if (t->lease + t->grace > l->longest)
+		l->longest = t->lease + t->grace;
+	if (!l->s->jobs->entries.v[t->job].spec->rerunnable)
+		return;
+	l->again = true;
+	l->endless = l->endless || t->lease == 0;
+}
+
+static struct leases node_leases(const struct server *s, uint32_t node)
+{
+	struct leases l = {.s = s, .node = node};
+
+	attempts_each(s, lease_one, &l);
+	return l;
+}
+
+/* Returns true if the agent is here for a time, and does not come back once it has ended. */
+static bool is_guest(const struct agent *a)
+{
+	return json_is_true(json_object_get(a->facts, "guest"));
+}
+
+/* Returns the instant of boot_us at which the attempts on a node may be given up; INT64_MAX: not by itself. A host that was told "bye" lets leases not run;
+ * a guest ends what it has all the same, a while after it has heard its last server. */
+static int64_t lost_at(const struct server *s, uint32_t node)
+{
+	const struct agent *a = s->hosts->nodes.v[node].agent;
+	int64_t from = a->heard_us > s->realm->lead_us ? a->heard_us : s->realm->lead_us;
+	int64_t after = attrs_number(s->attrs, "node_lost_after"), least, soonest, at;
+	struct leases l = node_leases(s, node);
+
+	if (s->hosts->nodes.v[node].life.link == LINK_LOST || (a->bye && !is_guest(a)) || after <= 0 || l.n == 0 ||
+	    l.endless)
+		return INT64_MAX;
+	if (a->bye && after < GUEST_ALONE_MOST)
+		after = GUEST_ALONE_MOST;
+	least = after + attrs_number(s->attrs, "kill_delay");
+	at = from + ((l.longest > least ? l.longest : least) + MARGIN) * SECOND;
+	/* a host whose server was away calls it seldom: a new one waits for the first call */
+	soonest = from + (CALL_PAUSE_MOST + CALL_WELCOME_MOST) * SECOND;
+	return from == s->realm->lead_us && at < soonest ? soonest : at;
+}
+
 /* ---- joining, and leaving ---- */
+
+/* Refuses a machine the name of a node on which jobs may still run: its agent can't know of them. */
+static int join_check_jobs(const struct server *s, uint32_t node, struct err *err)
+{
+	const struct node_info *n = &s->hosts->nodes.v[node];
+	const char *name = names_get(&s->cluster->node_names, node);
+	size_t jobs = node_joined(&n->life) && n->life.link != LINK_LOST ? node_leases(s, node).n : 0;
+	int64_t at;
+	char wait[80] = "";
+
+	if (jobs == 0)
+		return 0;
+	if ((at = lost_at(s, node)) != INT64_MAX)
+		snprintf(wait, sizeof wait, ", which are given up in %lld s",
+			 (long long)(at > s->clock->boot_us ? (at - s->clock->boot_us) / SECOND + 1 : 1));
+	return err_code(
+		err, CODE_BAD_STATE,
+		"%zu job%s may still run on the machine that was node %s before%s: try again later, join by another name, "
+		"or, if nothing of them runs, remove that node by force",
+		jobs, jobs == 1 ? "" : "s", name, wait);
+}
 
 static int join_check(struct server *s, const char *name, const json_t *facts, struct err *err)
 {
@@ -179,6 +261,8 @@ int nodes_join(struct server *s, const char *name, const json_t *facts, const ch
 	uint32_t node;
 	int rc = join_check(s, name, facts, err);
 
+	if (rc == 0 && *join == 0 && names_find(&s->cluster->node_names, name, &node))
+		rc = join_check_jobs(s, node, err);
 	if (rc < 0)
 		return rc;
 	if (!names_find(&s->cluster->node_names, name, &node)) {
@@ -278,7 +362,7 @@ static void node_empty(struct server *s, const struct found *f)
 	}
 }
 
-int nodes_remove(struct server *s, uint32_t node, bool force, const char *by, struct err *err)
+int nodes_remove(struct server *s, uint32_t node, enum removal how, const char *by, struct err *err)
 {
 	struct node_info *n = &s->hosts->nodes.v[node];
 	const char *name = names_get(&s->cluster->node_names, node);
@@ -288,7 +372,7 @@ int nodes_remove(struct server *s, uint32_t node, bool force, const char *by, st
 		return err_set(err, -EINVAL, "node %s is in the server's configuration: change nodes there", name);
 	dispatch_withdraw(s, node);
 	attempts_each(s, find_one, &f);
-	if (f.jobs.n && !force) {
+	if (f.jobs.n && how == REMOVE_IDLE) {
 		vec_free(&f.attempts);
 		size_t jobs = f.jobs.n;
 		vec_free(&f.jobs);
@@ -297,10 +381,10 @@ int nodes_remove(struct server *s, uint32_t node, bool force, const char *by, st
 			"%zu job%s on node %s: take it offline and wait for the end, or remove it by force, which ends them",
 			jobs, jobs == 1 ? " runs" : "s run", name);
 	}
-	node_maybe(s, node, NODE_LEAVE, &(struct cause){.who = by, .reason = force ? "by force" : NULL});
+	node_maybe(s, node, NODE_LEAVE, &(struct cause){.who = by, .reason = how == REMOVE_DEAD ? "by force" : NULL});
 	if (agent_connected(n) && !node_unheard(&n->life)) {
 		node_empty(s, &f);
-	} else if (f.jobs.n) { /* away, or silent: whoever removes it by force says that nothing of it runs any more */
+	} else if (f.jobs.n && how == REMOVE_DEAD) {
 		node_maybe(s, node, NODE_LOSE,
 			   &(struct cause){.who = by, .reason = "removed by force while it was not connected"});
 		s->stats->hosts_lost++;
@@ -371,47 +455,6 @@ void node_heard(struct server *s, uint32_t node, const char *says)
 
 /* ---- silence ---- */
 
-struct leases {
-	const struct server *s;
-	uint32_t node;
-	size_t n;
-	int64_t longest; /* seconds until the last of them has ended */
-	bool endless;	 /* one that may be run again does not end by itself */
-};
-
-static void lease_one(void *context, struct attempt *t)
-{
-	struct leases *l = context;
-
-	if (!attempt_on(t, l->node))
-		return;
-	l->n++;
-	if (t->lease + t->grace > l->longest)
-		l->longest = t->lease + t->grace;
-	if (t->lease == 0 && l->s->jobs->entries.v[t->job].spec->rerunnable)
-		l->endless = true;
-}
-
-/* When its attempts may be given up, on the clock of boot_us. INT64_MAX: not by itself. */
-static int64_t lost_at(const struct server *s, uint32_t node)
-{
-	const struct agent *a = s->hosts->nodes.v[node].agent;
-	int64_t from = a->heard_us > s->realm->lead_us ? a->heard_us : s->realm->lead_us;
-	int64_t after = attrs_number(s->attrs, "node_lost_after"), soonest, at;
-	struct leases l = {.s = s, .node = node};
-
-	if (s->hosts->nodes.v[node].life.link == LINK_LOST || a->bye || after <= 0)
-		return INT64_MAX;
-	l.longest = after + attrs_number(s->attrs, "kill_delay");
-	attempts_each(s, lease_one, &l);
-	if (l.n == 0 || l.endless)
-		return INT64_MAX;
-	at = from + (l.longest + MARGIN) * SECOND;
-	/* a host whose server was away calls it seldom: a new one waits for the first call */
-	soonest = from + (CALL_PAUSE_MOST + CALL_WELCOME_MOST) * SECOND;
-	return from == s->realm->lead_us && at < soonest ? soonest : at;
-}
-
 static void node_lose(struct server *s, uint32_t node)
 {
 	struct agent *a = s->hosts->nodes.v[node].agent;
@@ -425,8 +468,16 @@ static void node_lose(struct server *s, uint32_t node)
 	engine_host_lost(s->engine, name);
 }
 
-/* A node that is to be removed ends what runs there, and then is. One that does not, though it was told, is no better than one that is silent: a node
- * that was broken into must not stay by keeping a job. True: it is gone. */
+bool node_expelled(const struct server *s, uint32_t node)
+{
+	const struct node_info *n = &s->hosts->nodes.v[node];
+
+	return node_leaving(&n->life) && n->leave_by && n->leave_by <= s->clock->boot_us;
+}
+
+/* A node that is to be removed ends what runs there, and then is. One that does not, though it was told, is shut out: a node that was broken into must not stay
+ * by keeping a job. What may be run again is given up when its lease has ended, as that of any node that is silent; that of a guest at once if its agent is known
+ * to have ended, since the cluster that lent the machine ends the rest with the allocation. True: it is gone. */
 static bool node_depart(struct server *s, uint32_t node)
 {
 	struct node_info *n = &s->hosts->nodes.v[node];
@@ -443,13 +494,19 @@ static bool node_depart(struct server *s, uint32_t node)
 	}
 	if (!n->leave_by)
 		n->leave_by = s->clock->boot_us + (f.grace + MARGIN) * SECOND;
-	if (n->leave_by <= s->clock->boot_us && n->life.link != LINK_LOST) {
-		server_say(s, "node %s was told to end its jobs and has not: they are given up",
+	bool ended = !agent_connected(n) && n->agent->ended && is_guest(n->agent);
+	if ((!ended && !node_expelled(s, node)) || n->life.link == LINK_LOST)
+		return false;
+	if (agent_connected(n))
+		server_say(s, "node %s was told to end its jobs and has not: it is shut out",
 			   names_get(&s->cluster->node_names, node));
+	agents_cut(s, node, -1, "this node was removed from the cluster");
+	if (ended || !node_leases(s, node).again) {
 		node_maybe(s, node, NODE_LOSE,
-			   &(struct cause){.who = BY_SERVER, .reason = "it was to end its jobs and has not"});
+			   &(struct cause){.who = BY_SERVER,
+					   .reason = ended ? "its agent has ended"
+							   : "it was to end its jobs and has not"});
 		s->stats->hosts_lost++;
-		agents_cut(s, node, -1, "this node was removed from the cluster");
 		engine_host_lost(s->engine, names_get(&s->cluster->node_names, node));
 	}
 	return false;

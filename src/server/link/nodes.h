@@ -11,11 +11,18 @@
 #include "server/node/nodes.h"
 
 /* A node that has just been given a certificate: made, or its facts renewed. *join: the number that it has from before; 0: it is given one.
- * -EEXIST: a node of the configuration has that name, or one that is connected; -EINVAL: bad name or facts. */
+ * CODE_BAD_STATE: a node of the configuration has that name, one that is connected, or one on which jobs may still run. */
 int nodes_join(struct server *s, const char *name, const json_t *facts, const char *by, uint64_t *join,
 	       struct err *err);
-int nodes_remove(struct server *s, uint32_t node, bool force, const char *by,
+enum removal {
+	REMOVE_IDLE,  /* refused while jobs run there */
+	REMOVE_ENDED, /* its jobs are ended first; those of a node that is not heard end with their leases */
+	REMOVE_DEAD,  /* the same, but the caller vouches that nothing runs on a node that is not heard */
+};
+int nodes_remove(struct server *s, uint32_t node, enum removal how, const char *by,
 		 struct err *err); /* -EBUSY: jobs run there */
+bool node_expelled(const struct server *s,
+		   uint32_t node); /* it was to end its jobs for its removal, and has not in time */
 void nodes_turn(struct server *s); /* who has been silent for too long */
 int64_t nodes_next(const struct server *s);
 void nodes_farewell(struct server *s);		       /* the server is about to stop: written down before it is told */

@@ -36,7 +36,8 @@ struct agent {
 	int64_t disk_free; /* KiB where it keeps its state; -1: not told */
 	int64_t ahead;	   /* seconds by which its clock was ahead of this machine's at the last ping, if `timed` */
 	bool timed;
-	bool bye; /* it was told that the server stops: its leases don't run until it is welcomed again */
+	bool ended; /* the agent's process was, when its last connection went */
+	bool bye;   /* it was told that the server stops: its leases don't run until it is welcomed again */
 };
 
 struct node_info {
