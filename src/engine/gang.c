@@ -6,9 +6,9 @@
  * gang_step() looks at the states and says which of these is next, whatever happened in between. Nothing is concluded from a host's silence: a
  * part counts as under way until its host, or engine_host_lost(), says otherwise, and nothing is told before all parts are over.
  *
- * Who ended first decides what it was. The script: its result counts. A room: the attempt is lost, unless the server had asked it to end. What
- * can't be known any more (the server was started in between) is taken as the script's own end, unless that was ended by a signal while a
- * room has a better reason.
+ * What ended first decides what it was. The script: its result counts. A room: the attempt is lost, unless the server had asked it to end. Which was first is not
+ * always known: a script whose program fails with a host ends long before the host is known to be lost, or the server was started in between. Then the script's
+ * own success counts, and of a failure or an end by a signal the room's reason, if that has one.
  */
 #include <assert.h>
 #include <signal.h>
@@ -20,16 +20,32 @@
 
 /* ---- deciding ---- */
 
+/* Returns true if the end of the script may have been the consequence of another one. */
+static bool script_failed(const struct part *script)
+{
+	const struct result *r = script->result;
+
+	if (script->state != PART_ENDED || r->cause != CAUSE_ITSELF)
+		return script->state == PART_ENDED && r->cause == CAUSE_ORDERED;
+	return r->how == RESULT_SIGNALED || (r->how == RESULT_EXITED && r->status);
+}
+
+/* Returns the number of the room with which the attempt was lost; 0: none. */
+static int gang_breaker(const struct gang *g)
+{
+	if (g->broken || !script_failed(&g->part[0]))
+		return g->broken;
+	for (int i = 1; i < g->n; i++)
+		if (part_failed(&g->part[i]))
+			return i;
+	return 0;
+}
+
 static bool script_counts(const struct gang *g)
 {
 	const struct part *script = &g->part[0];
 
-	if (script->state != PART_ENDED || cause_is_hosts(script->result->cause) || g->broken)
-		return false;
-	for (int i = 1; i < g->n && script->result->cause == CAUSE_ORDERED; i++)
-		if (part_failed(&g->part[i]))
-			return false;
-	return true;
+	return script->state == PART_ENDED && !cause_is_hosts(script->result->cause) && !gang_breaker(g);
 }
 
 static enum gang_move step_starting(const struct gang *g)
@@ -172,19 +188,6 @@ void gang_kill_due(struct engine *e)
 
 /* ---- telling ---- */
 
-/* The part that the attempt was lost with. */
-static const struct part *gang_culprit(const struct gang *g)
-{
-	const struct part *script = &g->part[0];
-
-	if (g->broken)
-		return &g->part[g->broken];
-	for (int i = 1; i < g->n && script->state == PART_ENDED && script->result->cause == CAUSE_ORDERED; i++)
-		if (part_failed(&g->part[i]))
-			return &g->part[i];
-	return script;
-}
-
 static int64_t sum(int64_t a, int64_t b) /* what another host says is not to be trusted to be small */
 {
 	int64_t total;
@@ -254,7 +257,7 @@ static void tell_ended(struct engine *e, struct gang *g)
 
 static void tell_lost(struct engine *e, struct gang *g)
 {
-	const struct part *culprit = gang_culprit(g);
+	const struct part *culprit = &g->part[gang_breaker(g)];
 	/* the usual loss of an attempt on one host is the listener's to put into words */
 	char *why = g->n == 1 && culprit->state == PART_LOST && !culprit->why ? NULL : part_epitaph(culprit);
 

@@ -190,6 +190,20 @@ static void test_host_lost(void **state)
 	engine_forget(w->e, "4.1");
 	hosts_await(w, hosts_empty(w));
 	assert_int_equal(hosts_told(w, TOLD_ENDED, "4.1"), 0);
+	run_until_go(w, "5.1", "12"); /* its program fails with a room's host, which is known to be lost only later */
+	host_cut(w, 2);
+	go(w, 1, "5.1");
+	hosts_await(w, hosts_live(w, 1, "5.1") == LIVE_ENDED);
+	for (int i = 0; i < 20; i++)
+		hosts_turn(w);
+	assert_int_equal(hosts_told(w, TOLD_ENDED, "5.1"), 0);
+	engine_host_lost(w->e, "n2");
+	t = hosts_tale(w, "5.1");
+	assert_int_equal(t.what, TOLD_LOST);
+	contains(t.text, "no word came from n2");
+	engine_forget(w->e, "5.1");
+	host_heal(w, 2);
+	hosts_await(w, hosts_empty(w));
 	engine_host_lost(w->e, "n9"); /* nobody */
 	engine_host_down(w->e, "n9");
 }
