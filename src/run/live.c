@@ -18,13 +18,15 @@
 
 #include "base/mem.h"
 #include "run/cgroup.h"
+#include "run/lease.h"
 #include "run/nursery.h"
 
 #define LIVE_BYTES 65536 /* a result's reason is bounded, so this is plenty */
 #define SPARES 64
 
 struct content {
-	bool locked, ready;
+	bool locked, ready, gone;
+	int64_t lease, since; /* seconds; boot_us() */
 	pid_t pid, session;
 	struct saves saves;
 	char *result; /* in `text`, ends in NUL; NULL: none */
@@ -120,6 +122,8 @@ int live_owner(int fd, off_t *at, const struct order *o, uid_t uid, const struct
 	clock_gettime(CLOCK_REALTIME, &now);
 	strbuf_printf(&text, "user %lu %lld %.*s\n", (unsigned long)uid,
 		      (long long)now.tv_sec * 1000000 + now.tv_nsec / 1000, (int)strcspn(o->id, "\n"), o->id);
+	if (o->lease > 0)
+		strbuf_printf(&text, "lease %lld %lld\n", (long long)(o->lease + o->grace), (long long)boot_us());
 	for (int i = 0; i < CGROUP_DIRS; i++)
 		if (cgroup_has(c, i, o))
 			strbuf_printf(&text, "group %s/%s\n", c->dir[i], o->tag);
@@ -154,6 +158,7 @@ const char *live_boot(void)
 static void content_parse(struct content *c)
 {
 	char *end, boot[40];
+	long long lease, since;
 
 	for (char *line = c->text; (end = strchr(line, '\n')); line = end + 1) {
 		*end = '\0';
@@ -163,8 +168,13 @@ static void content_parse(struct content *c)
 			saves_read(line + 6, strlen(line + 6), &c->saves);
 		else if (!strcmp(line, "ready"))
 			c->ready = true;
-		else if (sscanf(line, "pid %d", &c->pid) != 1 &&
-			 sscanf(line, "session %d %39s", &c->session, boot) == 2 && strcmp(boot, live_boot()))
+		else if (!strcmp(line, "gone"))
+			c->gone = true;
+		else if (sscanf(line, "lease %lld %lld", &lease, &since) == 2) {
+			c->lease = lease;
+			c->since = since;
+		} else if (sscanf(line, "pid %d", &c->pid) != 1 &&
+			   sscanf(line, "session %d %39s", &c->session, boot) == 2 && strcmp(boot, live_boot()))
 			c->session = 0;
 	}
 }
@@ -177,7 +187,8 @@ static int content_read(int dir, const char *tag, struct content *c)
 	if (fd < 0)
 		return -errno;
 	c->pid = c->session = 0;
-	c->ready = false;
+	c->ready = c->gone = false;
+	c->lease = c->since = 0;
 	c->saves = (struct saves){0};
 	c->result = NULL;
 	c->locked = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
@@ -213,6 +224,17 @@ int live_shepherd(int dir, const char *tag)
 	}
 	free(c);
 	return r;
+}
+
+int64_t live_lease_end(int dir, const char *tag, int64_t word)
+{
+	struct content *c = mem_alloc(sizeof *c);
+	int64_t end = INT64_MAX;
+
+	if (!content_read(dir, tag, c) && c->locked && c->lease > 0 && !c->gone)
+		end = (word == INT64_MIN ? c->since : word) + c->lease * 1000000;
+	free(c);
+	return end;
 }
 
 pid_t live_session(int dir, const char *tag)

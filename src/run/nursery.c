@@ -20,6 +20,7 @@
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@
 #include "base/vec.h"
 #include "run/cgroup.h"
 #include "run/identity.h"
+#include "run/lease.h"
 #include "run/listing.h"
 #include "run/live.h"
 #include "run/lookups.h"
@@ -44,6 +46,9 @@
 #define CLEAN_TURNS 200	  /* of 50 ms */
 #define CLEAN_QUIET 3	  /* turns that find nothing */
 #define SEND_SECONDS 2
+#define LEASE_SLACK                                                                                                    \
+	3000000 /* microseconds for a shepherd to end its job at the end of the lease: less than the server's margin */
+#define LEASE_AGAIN 1000000 /* microseconds between two attempts to end one */
 
 struct child {
 	pid_t pid;
@@ -53,7 +58,8 @@ struct child {
 
 struct nest {
 	const struct nursery_options *o;
-	int live, lock, signals, datagrams; /* descriptors */
+	int live, lock, signals, datagrams, clock; /* descriptors */
+	int64_t look_at;			   /* boot_us() of the next look at leases; INT64_MAX: none */
 	char *instance;		/* real path of LIVE: tells the jobs of this instance from those of others */
 	struct identity server; /* who owns LIVE */
 	struct cgroup cgroup;
@@ -114,6 +120,7 @@ static void child_close(struct nest *n)
 {
 	close(n->lock);
 	close(n->signals);
+	close(n->clock);
 }
 
 /* ---- orders ---- */
@@ -154,6 +161,16 @@ static int order_start(struct nest *n, struct order *o, struct arena *a, pid_t *
 	return r;
 }
 
+static void look_set(struct nest *n, int64_t at);
+
+static void lease_began(struct nest *n, const struct order *o)
+{
+	int64_t at = o->lease > 0 ? boot_us() + (o->lease + o->grace) * 1000000 : INT64_MAX;
+
+	if (at < n->look_at)
+		look_set(n, at);
+}
+
 /* True when nothing has to wait for its user. */
 static bool user_ready(struct nest *n, const char *user, bool by_name)
 {
@@ -186,6 +203,7 @@ static void order_take(struct nest *n, const char *text, size_t length, struct a
 				    .type = ANSWER_REFUSED, .tag = o.tag, .reason = err.text, .unclear = rc == -EPERM});
 	} else {
 		child_add(n, pid, true, o.tag);
+		lease_began(n, &o);
 		answer_give(n, &(struct answer){.type = ANSWER_STARTED, .tag = o.tag, .pid = pid});
 	}
 }
@@ -262,6 +280,61 @@ static void clean_take(struct nest *n, const char *tag)
 		leftovers_end(n, tag); /* no processes to be had: then this one must */
 	if (pid < 0)
 		answer_give(n, &(struct answer){.type = ANSWER_CLEANED, .tag = tag});
+}
+
+/* ---- leases ---- */
+
+static void look_set(struct nest *n, int64_t at)
+{
+	struct itimerspec t = {.it_value = {.tv_sec = at / 1000000, .tv_nsec = at % 1000000 * 1000}};
+
+	n->look_at = at;
+	if (at == INT64_MAX)
+		t = (struct itimerspec){0};
+	timerfd_settime(n->clock, TFD_TIMER_ABSTIME, &t, NULL);
+}
+
+/* A shepherd ends its job with the lease. One that can't, since it was stopped or hangs, is killed, and what it leaves is ended from here: nothing may run past the
+ * lease, whether or not its shepherd gets the CPU. */
+static void shepherd_end(struct nest *n, const char *tag)
+{
+	int fd = shepherd_find(n, tag);
+
+	if (fd < 0)
+		return;
+	syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+	close(fd);
+	clean_take(n, tag);
+}
+
+struct lease_look {
+	struct nest *n;
+	int64_t now, word, next;
+};
+
+static void lease_one(void *context, const char *tag)
+{
+	struct lease_look *l = context;
+	int64_t end = live_lease_end(l->n->live, tag, l->word);
+
+	if (end != INT64_MAX)
+		end += LEASE_SLACK;
+	if (end <= l->now) {
+		shepherd_end(l->n, tag);
+		end = l->now + LEASE_AGAIN;
+	}
+	if (end < l->next)
+		l->next = end;
+}
+
+static void leases_look(struct nest *n)
+{
+	struct lease_look l = {n, boot_us(), lease_word(n->instance), INT64_MAX};
+
+	if (l.word == INT64_MAX) /* suspended: none ends sooner than a lease after the next word */
+		l.word = l.now;
+	live_list(n->instance, lease_one, &l, NULL);
+	look_set(n, l.next);
 }
 
 /* ---- files ---- */
@@ -487,12 +560,15 @@ static void nest_serve(struct nest *n)
 		vec_clear(&fds);
 		vec_push(&fds, ((struct pollfd){.fd = n->o->fd, .events = POLLIN}));
 		vec_push(&fds, ((struct pollfd){.fd = n->signals, .events = POLLIN}));
+		vec_push(&fds, ((struct pollfd){.fd = n->clock, .events = POLLIN}));
 		int patience = lookups_fds(&n->lookups, &fds);
 		if (poll(fds.v, fds.n, patience) < 0 && errno != EINTR)
 			break;
 		lookups_turn(&n->lookups); /* before frames that belong to what is parked */
 		if (fds.v[1].revents && read(n->signals, info, sizeof info) > 0)
 			children_reap(n);
+		if (fds.v[2].revents)
+			leases_look(n);
 		if (fds.v[0].revents)
 			more = frames_read(n);
 		answers_send(n);
@@ -572,7 +648,8 @@ static int nest_init(struct nest *n, struct err *err)
 		return r;
 	fcntl(n->lock, F_SETFD, FD_CLOEXEC);
 	n->datagrams = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (n->datagrams < 0 || signals_set(n))
+	n->clock = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (n->datagrams < 0 || n->clock < 0 || signals_set(n))
 		return err_set(err, -errno, "no descriptors: %s", strerror(errno));
 	setsockopt(n->datagrams, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
 	live_boot();
@@ -584,7 +661,7 @@ static int nest_init(struct nest *n, struct err *err)
 
 int nursery_main(const struct nursery_options *o)
 {
-	struct nest n = {.o = o, .live = -1, .lock = -1, .signals = -1, .datagrams = -1};
+	struct nest n = {.o = o, .live = -1, .lock = -1, .signals = -1, .datagrams = -1, .clock = -1};
 	struct err err;
 
 	if (nest_init(&n, &err)) {
@@ -594,6 +671,7 @@ int nursery_main(const struct nursery_options *o)
 	if (send(o->fd, &(char){NURSERY_READY}, 1, MSG_NOSIGNAL) != 1)
 		return 1;
 	n.lookups = (struct lookups){.child = on_child, .unpark = on_unpark, .context = &n};
+	leases_look(&n); /* of those that an earlier nursery forked */
 	nest_serve(&n);
 	lookups_finish(&n.lookups);
 	lookups_fini(&n.lookups);

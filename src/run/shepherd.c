@@ -362,6 +362,8 @@ void shepherd_main(const struct order *o, const struct shepherd_place *place)
 		not_started(&s, &err);
 	} else {
 		shepherd_watch(&s);
+		if (o->lease > 0)
+			live_add(place->live, &s.live_at, "gone\n", 5);
 		saving_finish(&s);
 		job_finished(&s);
 	}

@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "run/cgroup.h"
+#include "run/lease.h"
 #include "run/share.h"
 #include "support/nest.h"
 #include "support/skip.h"
@@ -182,6 +183,55 @@ static void test_nursery_killed(void **state)
 	r = nest_result(n, "2.1");
 	assert_int_equal(r.how, RESULT_SIGNALED);
 	assert_int_equal(r.cause, CAUSE_ORDERED);
+}
+
+/* A shepherd that is stopped can't end its job with the lease: the nursery does, also a later one than that which forked it. */
+static void test_shepherd_stopped(void **state)
+{
+	struct nest *n = *state;
+
+	for (int later = 0; later < 2; later++) {
+		const char *tag = later ? "2.1" : "1.1";
+		struct order o =
+			nest_order(n, tag, "trap '' TERM; setsid sleep 1000 & echo $! >daemon; echo $$ >first; wait");
+		struct result r;
+		pid_t shepherd, daemon, first;
+
+		unlink(nest_path(n, "first"));
+		o.lease = 1;
+		o.grace = 0;
+		assert_int_equal(lease_write(n->live, 0, true, NULL), 0);
+		nest_send(n, &o);
+		shepherd = nest_answer(n, ANSWER_STARTED, tag).pid;
+		nest_await(n, nest_path(n, "first"));
+		first = atoi(nest_read(n, nest_path(n, "first")));
+		daemon = atoi(nest_read(n, nest_path(n, "daemon")));
+		if (later) {
+			nest_kill(n);
+			nest_start(n);
+		}
+		kill(shepherd, SIGSTOP);
+		assert_int_equal(lease_write(n->live, boot_us() - 60000000, false, NULL), 0);
+		nest_await_dead(first);
+		nest_await_dead(daemon);
+		nest_await_dead(shepherd);
+		nest_answer(n, ANSWER_CLEANED, tag);
+		assert_int_equal(live_look(n->live, tag, n->a, &r, &shepherd), LIVE_LOST);
+	}
+}
+
+/* One that ends its job itself is left alone: its epilogue may take longer than the lease. */
+static void test_lease_epilogue(void **state)
+{
+	struct nest *n = *state;
+	struct order o = nest_order(n, "1.1", "exec sleep 1000");
+
+	nest_write(n, nest_path(n, "epilogue"), "#!/bin/sh\nsleep 7\n", 18, 0755);
+	o.site.epilogue = nest_path(n, "epilogue");
+	o.lease = 1;
+	o.grace = 0;
+	nest_send(n, &o);
+	assert_int_equal(nest_result(n, "1.1").cause, CAUSE_LEASE);
 }
 
 /* kill -9 of the shepherd: the first process goes with it; the rest is found. */
@@ -676,6 +726,8 @@ static int tests(void)
 		TEST(test_server_gone),
 		TEST(test_orders_kept),
 		TEST(test_nursery_killed),
+		TEST(test_shepherd_stopped),
+		TEST(test_lease_epilogue),
 		TEST(test_shepherd_killed),
 		TEST(test_litter),
 		TEST(test_torn),
