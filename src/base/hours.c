@@ -150,10 +150,33 @@ static int64_t offset_at(int64_t instant)
 	return localtime_r(&t, &tm) ? tm.tm_gmtoff : 0;
 }
 
-/* From seconds as if a local clock had always run evenly. */
+/* Returns the instant of a local time, in seconds as if the clock had always run evenly. Of a time that comes twice it is
+ * the first; of one that is skipped, when the clock was set. */
 static int64_t instant_of(int64_t local)
 {
-	return local - offset_at(local - offset_at(local));
+	int64_t before = offset_at(local - DAY_SECONDS), after = offset_at(local + DAY_SECONDS);
+	int64_t early = local - after, late = local - before;
+
+	if (before == after || offset_at(late) == before)
+		return late;
+	if (offset_at(early) == after)
+		return early;
+	while (late - early > 1) { /* the change is between them */
+		int64_t middle = early + (late - early) / 2;
+		if (offset_at(middle) == before)
+			early = middle;
+		else
+			late = middle;
+	}
+	return late;
+}
+
+/* Returns when a span ends. One that is skipped as a whole has its usual length. */
+static int64_t span_end(int64_t week, int64_t from, int64_t to)
+{
+	int64_t begin = instant_of(week + from * 60), end = instant_of(week + to * 60);
+
+	return end > begin ? end : begin + (to - from) * 60;
 }
 
 static int64_t monday_before(int64_t local)
@@ -171,7 +194,7 @@ bool hours_next(const struct hours *h, int64_t instant, int64_t *ret_begin, int6
 	for (int64_t k = 0; k < 5 * (int64_t)h->n; k++) { /* the spans of five weeks */
 		int64_t from = k / h->n * WEEK + h->span[k % h->n].from, to = k / h->n * WEEK + h->span[k % h->n].to;
 		/* The clock may be set by an hour meanwhile: exactly below. */
-		if (begin < 0 && (to < minute - 120 || instant_of(week + to * 60) <= instant))
+		if (begin < 0 && (to < minute - 120 || span_end(week, from, to) <= instant))
 			continue;
 		if (begin < 0)
 			begin = from;
@@ -182,7 +205,7 @@ bool hours_next(const struct hours *h, int64_t instant, int64_t *ret_begin, int6
 	if (begin < 0)
 		return false;
 	*ret_begin = instant_of(week + begin * 60);
-	*ret_end = end - begin >= FOREVER ? TIME_NEVER : instant_of(week + end * 60);
+	*ret_end = end - begin >= FOREVER ? TIME_NEVER : span_end(week, begin, end);
 	return true;
 }
 

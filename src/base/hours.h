@@ -2,7 +2,8 @@
  * hours.h - hours of the week, in local time, such as nights and weekends: "Mon-Fri 19:00-07:00, Sat-Sun 00:00-24:00".
  *
  * A span whose end is not after its beginning lasts into the next day. Without days it is meant for every day. Where summer time begins or ends, the
- * clock on the wall counts.
+ * clock on the wall counts: each span comes once. A time that comes twice is the first of them; one that is skipped is the
+ * instant at which the clock is set, and a span that is skipped as a whole has its usual length from there.
  */
 #ifndef BASE_HOURS_H
 #define BASE_HOURS_H
