@@ -16,6 +16,7 @@
 
 #include "engine/files_internal.h"
 #include "engine/ticket.h"
+#include "run/spare.h"
 
 #define GUESTS_MOST 4096
 #define NOTES_MOST 100000
@@ -437,6 +438,16 @@ static void data_take(struct guest *g, const json_t *head, const char *data, siz
 	json_int_t to = json_integer_value(json_object_get(head, "to"));
 	struct stat st;
 
+	/* What the server keeps itself lies beside its store: of one file as much as of one user (run/spare.h). */
+	if (!strchr(g->ticket.path, '/')) {
+		if (!size_now(g, &st))
+			return;
+		int64_t size = st.st_size + (int64_t)n;
+		if (size > SPARE_PER_USER || size > spare_most(g->fd, st.st_size)) {
+			file_trouble(g, -ENOSPC);
+			return;
+		}
+	}
 	while (n > 0) {
 		ssize_t done = write(g->fd, data, n);
 		if (done < 0 && errno == EINTR)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "run/rights.h"
+#include "run/spare.h"
 
 static const char *const suffix[] = {"out", "err"};
 static const char *const stream[] = {"output", "error output"};
@@ -54,11 +55,12 @@ static void sentence(struct strbuf *say, const char *stream_name, const char *pa
 		      spare);
 }
 
-static int one_open(const struct order *o, const struct identity *who, int which, const char *path, struct strbuf *say,
-		    struct err *err)
+static int one_open(const struct order *o, const struct identity *who, int which, const char *path, bool *ret_spare,
+		    struct strbuf *say, struct err *err)
 {
 	char *spare = NULL, to[600];
 
+	*ret_spare = true;
 	if (o->carry.spool & 1 << which) { /* it will be carried from there */
 		int there = spare_open(o, who, which, &spare);
 		free(spare);
@@ -67,6 +69,7 @@ static int one_open(const struct order *o, const struct identity *who, int which
 					    o->spare, strerror(-there));
 	}
 	int fd = target_open(who, path, o->append);
+	*ret_spare = fd < 0;
 	if (fd >= 0)
 		return fd;
 
@@ -85,10 +88,11 @@ int output_open(const struct order *o, const struct identity *who, struct output
 	*ret = (struct output){.fd = {-1, -1}, .to = {o->out, o->err}};
 	if (!o->out)
 		return 0;
-	ret->fd[0] = one_open(o, who, 0, o->out, say, err);
+	ret->fd[0] = one_open(o, who, 0, o->out, &ret->spare[0], say, err);
 	if (ret->fd[0] < 0)
 		return ret->fd[0];
-	ret->fd[1] = o->err && strcmp(o->err, o->out) ? one_open(o, who, 1, o->err, say, err) : ret->fd[0];
+	ret->fd[1] =
+		o->err && strcmp(o->err, o->out) ? one_open(o, who, 1, o->err, &ret->spare[1], say, err) : ret->fd[0];
 	if (ret->fd[1] < 0) {
 		int r = ret->fd[1];
 		close(ret->fd[0]);
@@ -106,6 +110,55 @@ void output_say(const struct output *out, const char *line)
 		return;
 	if (write(out->fd[1], line, strlen(line)) < 0)
 		return; /* a full disk: the result has the cause, too */
+}
+
+/* ---- no more than may lie in the spare directory ---- */
+
+bool output_is_spare(const struct output *out)
+{
+	return (out->fd[0] >= 0 && out->spare[0]) || (out->fd[1] >= 0 && out->spare[1]);
+}
+
+/* Returns how many bytes one file of the directory may have. What is on its way is not bounded for each user: users wait for it, and it goes. */
+static int64_t bound_of(const struct order *o, const struct identity *who, int which, int fd, const struct stat *st)
+{
+	int64_t most = spare_most(fd, st->st_blocks * INT64_C(512));
+
+	if (!(o->carry.spool & 1 << which)) {
+		int dir = rights_open(who->server, o->spare, O_PATH | O_DIRECTORY, 0);
+		rights_begin(who->server);
+		int64_t user = SPARE_PER_USER - (dir < 0 ? 0 : spare_used(dir, st->st_uid, st->st_ino));
+		rights_end(who->server);
+		if (dir >= 0)
+			close(dir);
+		most = user < most ? user : most;
+	}
+	return most < 0 ? 0 : most;
+}
+
+void output_bound(const struct order *o, const struct identity *who, struct output *out)
+{
+	struct stat st;
+
+	for (int i = 0; i < 2; i++) {
+		if (out->fd[i] < 0 || !out->spare[i] || fstat(out->fd[i], &st))
+			continue;
+		int64_t has = st.st_blocks * INT64_C(512), most;
+		if (has <= out->looked[i])
+			continue;
+		most = bound_of(o, who, i, out->fd[i], &st);
+		if (has > most && ftruncate(out->fd[i], most) == 0)
+			out->cut[i] = true;
+		out->looked[i] = has > most ? most : has;
+	}
+}
+
+static void cut_say(struct strbuf *say, int which)
+{
+	strbuf_printf(
+		say,
+		"%sthe %s was cut: output that can't be delivered is kept while the disk has room, up to %lld MiB of a user",
+		say->n ? ". " : "", stream[which], (long long)(SPARE_PER_USER >> 20));
 }
 
 /* One stretch without a hole. */
@@ -155,21 +208,30 @@ static void one_close(const struct order *o, const struct identity *who, const s
 	if (!(o->carry.spool & 1 << which) && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 0 &&
 	    st.st_size > 0) {
 		int to = spare_open(o, who, which, &spare);
-		int r = to < 0 ? to : content_copy(who, fd, to, st.st_size);
+		struct stat there;
+		int64_t most =
+			to >= 0 && fstat(to, &there) == 0 ? bound_of(o, who, which, to, &there) - there.st_size : 0;
+		bool cut = st.st_blocks * INT64_C(512) > most; /* holes take no room */
+		int r = to < 0 ? to : content_copy(who, fd, to, !cut ? st.st_size : most > 0 ? most : 0);
 		if (to >= 0)
 			close(to);
 		if (!r)
 			sentence(say, stream[which], "kept where it was", "the file is gone", spare);
+		if (!r && cut)
+			cut_say(say, which);
 		else
 			strbuf_printf(say, "%sthe %s is lost: its file is gone, and it could not be saved: %s",
 				      say->n ? ". " : "", stream[which], strerror(-r));
 		free(spare);
 	}
+	if (out->cut[which])
+		cut_say(say, which);
 	close(fd);
 }
 
 void output_close(const struct order *o, const struct identity *who, struct output *out, struct strbuf *say)
 {
+	output_bound(o, who, out);
 	if (out->fd[1] >= 0 && out->fd[1] != out->fd[0])
 		one_close(o, who, out, 1, say);
 	if (out->fd[0] >= 0)

@@ -209,6 +209,8 @@ static int prepare(struct shepherd *s, struct err *err)
 		return r;
 	umask((mode_t)(s->o->umask < 0 ? 077 : s->o->umask));
 	r = output_open(s->o, s->place->who, &s->output, &s->say, err);
+	if (output_is_spare(&s->output))
+		s->output_at = boot_us();
 	workdir_look(s);
 	if (!r && s->o->site.prologue) {
 		r = site_prologue(s->o, s->output.fd[0], s->output.fd[1], err);
@@ -344,6 +346,7 @@ void shepherd_main(const struct order *o, const struct shepherd_place *place)
 			     .output = {.fd = {-1, -1}},
 			     .sample_at = NEVER,
 			     .share_at = NEVER,
+			     .output_at = NEVER,
 			     .pty = {.master = -1, .conn = -1},
 			     .crew = {.listener = -1},
 			     .signals = -1,

@@ -44,6 +44,7 @@ struct shepherd {
 	int64_t started, kill_at, sample_at, sample_every; /* boot_us() */
 	int64_t told_at;				   /* when the server was told last what it uses */
 	int64_t share_at;				   /* its quota is set anew then (share.h) */
+	int64_t output_at;				   /* us: next look at output in the spare directory */
 	int64_t warned, warn_again;			   /* the end its terminal was warned of; not before */
 	struct rusage before;				   /* of children that were not the job's */
 };

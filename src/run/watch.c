@@ -273,6 +273,10 @@ static void time_look(struct shepherd *s)
 
 	if (now >= s->share_at)
 		share_look(s, now);
+	if (now >= s->output_at) {
+		output_bound(s->o, s->place->who, &s->output);
+		s->output_at = now + OUTPUT_EVERY;
+	}
 	if (now >= s->sample_at)
 		memory_look(s, now);
 	lease_look(s, now);
@@ -304,6 +308,8 @@ static int64_t next_instant(const struct shepherd *s)
 
 	if (s->share_at < next)
 		next = s->share_at;
+	if (s->output_at < next)
+		next = s->output_at;
 	int64_t before = saving_before_lease(s);
 
 	if (before && lease_early(&s->lease, before) < next)
