@@ -50,6 +50,7 @@
 #include "server/base/instance.h"
 #include "server/base/log.h"
 #include "server/base/post.h"
+#include "server/base/reserve.h"
 #include "server/base/stats.h"
 #include "server/base/turn.h"
 #include "server/base/users.h"
@@ -130,6 +131,13 @@ static bool commit_later(struct server *s)
 	return true;
 }
 
+static int changes_commit(struct server *s, struct err *err)
+{
+	int rc = offline_offer(s, err);
+
+	return rc == 0 ? store_commit(s->store, err) : rc;
+}
+
 /* Whether everything is on disk. */
 static bool turn_commit(struct server *s)
 {
@@ -146,9 +154,9 @@ static bool turn_commit(struct server *s)
 		return false;
 	if (!s->turn->trouble)
 		next_store(s);
-	rc = offline_offer(s, &err);
-	if (rc == 0)
-		rc = store_commit(s->store, &err);
+	rc = changes_commit(s, &err);
+	if (rc == -ENOSPC && reserve_release(s))
+		rc = changes_commit(s, &err);
 	if (rc == -ESTALE)
 		lead_deposed(s, &err);
 	if (rc < 0) {

@@ -54,6 +54,7 @@
 #include "server/base/log.h"
 #include "server/base/post.h"
 #include "server/base/reader.h"
+#include "server/base/reserve.h"
 #include "server/base/stats.h"
 #include "server/base/turn.h"
 #include "server/base/users.h"
@@ -371,8 +372,13 @@ static int prepare(struct server *s, struct err *err)
 		return rc;
 	snprintf(path, sizeof path, "sqlite:%s/shunt.db", s->instance->where.state);
 	s->reader->url = mem_strdup(*s->conf->store ? s->conf->store : path);
-	if ((rc = store_open(s->reader->url, &s->store, err)) < 0)
+	reserve_open(s, s->reader->url);
+	rc = store_open(s->reader->url, &s->store, err);
+	if (rc == -ENOSPC && reserve_release(s))
+		rc = store_open(s->reader->url, &s->store, err);
+	if (rc < 0)
 		return rc;
+	reserve_lacks(s);
 	belongings_begin(s);
 	return belongings_check(s, err);
 }

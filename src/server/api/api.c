@@ -14,6 +14,7 @@
 #include "server/api/route.h"
 #include "server/api/submitted.h"
 #include "server/base/clock.h"
+#include "server/base/reserve.h"
 #include "server/base/turn.h"
 #include "server/base/users.h"
 #include "server/link/standby.h"
@@ -116,6 +117,19 @@ static bool store_admits(struct server *s, const struct call *c)
 	return false;
 }
 
+/* New jobs need room on the store's disk. What was submitted while the server was down has its place on a disk already. */
+static bool room_admits(struct server *s, const struct call *c)
+{
+	if (c->route->handle != api_submit || request_time_us(c->r) || !reserve_lacks(s) ||
+	    (c->w && submit_repeats(s, c->r, c->w)))
+		return true;
+	http_header(c->r, "Retry-After", "10");
+	http_error(
+		c->r, CODE_UNAVAILABLE,
+		"The disk of the server's store is full: no jobs are accepted until there is room. Tell your administrator.");
+	return false;
+}
+
 /* Reads the body that the route says it has; false: it was answered. */
 static bool body_admit(struct call *c)
 {
@@ -156,7 +170,7 @@ static void api_handle(struct server *s, struct http_request *r)
 	}
 	c.w = c.route->may >= MAY_ANYONE ? NULL : &w;
 	c.name = strchr(c.route->path, '*') ? name : NULL;
-	if (!store_admits(s, &c))
+	if (!store_admits(s, &c) || !room_admits(s, &c))
 		return;
 	if (query_check(c.route, r, &err) < 0) {
 		api_refuse(r, &err);

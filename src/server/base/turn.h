@@ -42,6 +42,7 @@ struct turn {
 	int64_t wake;	   /* when the scheduler wants to be called */
 	char *trouble;	   /* the store can't be written: why */
 	int64_t retry_us;  /* when to try again */
+	char *reserve;	   /* path of the file that keeps room for the store (reserve.h); NULL: none */
 	int64_t commit_us; /* changes wait for others until then; 0: none do */
 	struct {
 		int64_t at_us, idle_us, cpu_us;

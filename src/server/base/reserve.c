@@ -1,0 +1,95 @@
+/*
+ * reserve.c - see reserve.h.
+ */
+#include "server/base/reserve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "server/base/log.h"
+#include "server/base/turn.h"
+#include "server/server.h"
+
+#define RESERVE (16 << 20) /* bytes */
+#define NEEDED (1 << 20)   /* bytes on the disk without which no job is accepted: its files need some */
+#define SUFFIX "-reserve"
+
+/* The log has no locks that are lost when one of its descriptors is closed; the database has. */
+static bool log_extend(const struct server *s)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	int fd;
+
+	snprintf(path, sizeof path, "%.*s-wal", (int)(strlen(s->turn->reserve) - strlen(SUFFIX)), s->turn->reserve);
+	if (stat(path, &st) < 0 || st.st_blocks * INT64_C(512) >= st.st_size + RESERVE)
+		return true;
+	fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	bool full = fd >= 0 && fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, st.st_size + RESERVE) < 0 && errno == ENOSPC;
+	if (fd >= 0)
+		close(fd);
+	return !full;
+}
+
+static int64_t room_left(const struct server *s)
+{
+	char dir[PATH_MAX];
+	struct statvfs fs;
+
+	snprintf(dir, sizeof dir, "%s", s->turn->reserve);
+	*strrchr(dir, '/') = '\0';
+	return statvfs(*dir ? dir : "/", &fs) ? INT64_MAX : (int64_t)(fs.f_bavail * fs.f_frsize);
+}
+
+static bool is_whole(const struct server *s)
+{
+	struct stat st;
+
+	return lstat(s->turn->reserve, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == RESERVE;
+}
+
+static void reserve_make(struct server *s)
+{
+	int fd = open(s->turn->reserve, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0 || posix_fallocate(fd, 0, RESERVE) != 0)
+		unlink(s->turn->reserve);
+	if (fd >= 0)
+		close(fd);
+}
+
+void reserve_open(struct server *s, const char *url)
+{
+	char path[PATH_MAX];
+
+	if (strncmp(url, "sqlite:", 7) != 0 || !strchr(url + 7, '/'))
+		return;
+	snprintf(path, sizeof path, "%s" SUFFIX, url + 7);
+	s->turn->reserve = mem_strdup(path);
+}
+
+bool reserve_release(struct server *s)
+{
+	if (!s->turn->reserve || unlink(s->turn->reserve) < 0)
+		return false;
+	server_say(s, "the disk of the store is full: the %d MiB kept for that are used now", RESERVE >> 20);
+	return true;
+}
+
+bool reserve_lacks(struct server *s)
+{
+	if (!s->turn->reserve)
+		return false;
+	int64_t left = room_left(s);
+	if (left >= 2 * RESERVE && !is_whole(s))
+		reserve_make(s);
+	return !log_extend(s) || left < NEEDED;
+}
