@@ -20,6 +20,7 @@
 #include <jansson.h>
 #include <microhttpd.h>
 
+#include "base/descriptors.h"
 #include "base/unixsock.h"
 #include "client/response.h"
 #include "net/address.h"
@@ -322,6 +323,10 @@ static void serves_a_thousand_connections(void **state)
 	struct serve *s = *state;
 	struct end *e[N];
 
+	if (descriptors_left() < 2 * N + 10) {
+		print_message("# needs more open files than this user may have\n");
+		skip();
+	}
 	for (int i = 0; i < N; i++) {
 		e[i] = dial(s);
 		serve_turn(s);
