@@ -15,6 +15,7 @@ struct change {
 	const struct command *c;
 	struct client *client;
 	int code;	       /* the exit code so far */
+	bool force;	       /* changes may break guaranteed deadlines */
 	bool finished_is_fine; /* a job that has finished is no failure */
 	char server[256];      /* its name, once it was asked for */
 };

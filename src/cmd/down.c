@@ -16,7 +16,7 @@
 #define STOP_SECONDS 7200 /* ... and with the checkpoints of its jobs */
 
 struct down_arguments {
-	bool kill, system, leave, now, cancel;
+	bool kill, system, leave, now, cancel, force;
 	const char *begin, *until;
 };
 
@@ -45,6 +45,10 @@ struct down_arguments {
 		{"cancel", OPTION_FLAG, AT(cancel),                                                                    \
 		 NULL,	   NULL,	NULL,                                                                          \
 		 0,	   0,		"call off a shutdown that was announced with --begin",                         \
+		 0},                                                                                                   \
+		{"force", OPTION_FLAG, AT(force),                                                                      \
+		 NULL,	  NULL,	       NULL,                                                                           \
+		 0,	  0,	       "with --begin: even if that breaks guaranteed deadlines",                       \
 		 0},                                                                                                   \
 	{                                                                                                              \
 		"system", OPTION_FLAG, AT(system), NULL, NULL, NULL, 0, 0, "the system's server instead of your own",  \
@@ -81,6 +85,8 @@ static json_t *request_make(const struct command *c, const struct down_arguments
 {
 	const char *const name[] = {"begin", "until"}, *const text[] = {a->begin, a->until};
 	json_t *body = json_pack("{s:s}", "mode", mode_of(c, a));
+	if (a->force)
+		json_object_set_new(body, "force", json_true());
 	int64_t now = (int64_t)time(NULL), at[2] = {0};
 	struct err err;
 

@@ -35,6 +35,7 @@ struct job_arguments {
 	struct texts resources, more, t, p, variables;
 	int64_t patience;
 	bool hold, interactive, silent, export_all, tolerant, exclusive;
+	bool force; /* of qalter: also if guaranteed deadlines break */
 	bool require_guarantee, block, json;
 	struct {
 		const char *wait_at_most;

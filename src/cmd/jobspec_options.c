@@ -141,6 +141,7 @@ const struct option qalter_options[] = {
 	TEXT(0, "umask", files.umask, "OCTAL", "the umask it starts with"),
 	TEXT(0, "comment", comment, "TEXT", "a sentence kept with the job"),
 	TEXTS('W', "-W", more, "NAME=VALUE,...", "more: depend, stagein, stageout, umask, max_run_subjobs, x=QOS:NAME"),
+	FLAG(0, "force", force, "for operators: give a running job more time even if that breaks guaranteed deadlines"),
 	{0},
 };
 

@@ -42,13 +42,21 @@ static int nodes_each(const struct command *c, char *const *word, int n, const c
 
 /* ---- offline, online ---- */
 
+#define FORCE(arguments)                                                                                               \
+	{                                                                                                              \
+		"force", OPTION_FLAG, offsetof(struct arguments, force), NULL, NULL, NULL, 0, 0,                       \
+			"even if that breaks guaranteed deadlines", 0                                                  \
+	}
+
 struct offline_arguments {
 	const char *note;
+	bool force;
 };
 
 static const struct option offline_options[] = {
 	{"note", OPTION_TEXT, offsetof(struct offline_arguments, note), "TEXT", NULL, NULL, 0, 0,
 	 "why: shown with the node until it is online again", 'm'},
+	FORCE(offline_arguments),
 	{0},
 };
 
@@ -56,6 +64,9 @@ static int offline(const struct command *c, const void *arguments, const struct 
 {
 	const struct offline_arguments *a = arguments;
 	json_t *body = json_pack("{s:b}", "offline", 1);
+
+	if (a->force)
+		json_object_set_new(body, "force", json_true());
 
 	if (a->note)
 		json_object_set_new(body, "note", json_string(a->note));
@@ -84,6 +95,7 @@ const struct command command_nodes_offline = {
 
 struct drain_arguments {
 	const char *at, *note;
+	bool force;
 };
 
 static const struct option drain_options[] = {
@@ -91,6 +103,7 @@ static const struct option drain_options[] = {
 	 "when, as for qsub -a ([[CC]YY]MMDDhhmm, hh:mm, +2h); without it: at once", 0},
 	{"note", OPTION_TEXT, offsetof(struct drain_arguments, note), "TEXT", NULL, NULL, 0, 0,
 	 "why: shown with the node until it is online again", 'm'},
+	FORCE(drain_arguments),
 	{0},
 };
 
@@ -106,6 +119,8 @@ static int drain(const struct command *c, const void *arguments, const struct op
 		json_decref(body);
 		return command_misused(c, "--at %s: %s", a->at, err.text);
 	}
+	if (a->force)
+		json_object_set_new(body, "force", json_true());
 	if (a->at)
 		json_object_set_new(body, "drain_at", json_integer(at));
 	else

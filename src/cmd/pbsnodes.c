@@ -13,7 +13,7 @@
 #define INDENT 5
 
 struct arguments {
-	bool all, list, offline, clear, reset, notes, xml, vnodes, quiet, summary;
+	bool all, list, offline, force, clear, reset, notes, xml, vnodes, quiet, summary;
 	const char *note, *format, *delimiter, *server;
 };
 
@@ -28,6 +28,7 @@ static const struct option options[] = {
 	     "a line each of nodes that are down or offline; or of those in the state that is named first: free, offline, down, busy, up, active, all"),
 	FLAG('n', "notes", notes, "with -l: their notes, too"),
 	FLAG('o', "offline", offline, "take the nodes out of service: running jobs end, no others start"),
+	FLAG(0, "force", force, "with -o: even if that breaks guaranteed deadlines"),
 	FLAG('c', "clear", clear, "bring them back"),
 	FLAG('r', "reset", reset, "bring them back"),
 	{"note", OPTION_TEXT, AT(note), "TEXT", NULL, NULL, 0, 0, "set the nodes' note; n or an empty text removes it",
@@ -109,6 +110,8 @@ static void nodes_change(struct nodes *n, char *const *names, int count)
 
 	if (a->offline || a->clear || a->reset)
 		json_object_set_new(change, "state", json_stringn(a->offline ? "offline" : "free", a->offline ? 7 : 4));
+	if (a->force)
+		json_object_set_new(change, "force", json_true());
 	if (a->note) {
 		const char *note = strcmp(a->note, "n") == 0 ? "" : a->note;
 		json_object_set_new(change, "note", json_stringn(note, strlen(note)));

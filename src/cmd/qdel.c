@@ -145,6 +145,7 @@ static const char *element_among(const struct operands *o)
 
 static int alter(const struct command *c, const void *arguments, const struct operands *o)
 {
+	const struct job_arguments *a = arguments;
 	struct jobspec s;
 	struct change ch;
 	struct err err;
@@ -166,6 +167,8 @@ static int alter(const struct command *c, const void *arguments, const struct op
 		code = EXIT_FAILED;
 	} else {
 		jobspec_directories(&s);
+		if (a->force)
+			json_object_set_new(s.job, "force", json_true());
 		change_jobs(&ch, "alter", json_incref(s.job), o->v, o->n);
 		code = change_close(&ch);
 	}

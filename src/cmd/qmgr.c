@@ -13,7 +13,7 @@
 
 struct arguments {
 	struct texts commands;
-	bool abort, echo, check, silent;
+	bool abort, echo, check, silent, force;
 };
 
 #define AT(field) offsetof(struct arguments, field)
@@ -25,6 +25,8 @@ static const struct option options[] = {
 	{"check", OPTION_FLAG, AT(check), NULL, NULL, NULL, 0, 0, "only check the commands: nothing is changed", 'n'},
 	{"silent", OPTION_FLAG, AT(silent), NULL, NULL, NULL, 0, 0, "don't tell what went wrong; the exit code does",
 	 'z'},
+	{"force", OPTION_FLAG, AT(force), NULL, NULL, NULL, 0, 0, "change it even if that breaks guaranteed deadlines",
+	 0},
 	{0},
 };
 
@@ -61,7 +63,7 @@ static const char *op_word(enum qmgr_op op)
 }
 
 /* All changes of a command go in one request: all are made or none. */
-static json_t *changes_body(const struct qmgr_command *m)
+static json_t *changes_body(const struct change *ch, const struct qmgr_command *m)
 {
 	json_t *list = json_array();
 
@@ -71,12 +73,12 @@ static json_t *changes_body(const struct qmgr_command *m)
 			json_object_set_new(one, "value", json_string(m->change[i].value));
 		json_array_append_new(list, one);
 	}
-	return json_pack("{s:o}", "changes", list);
+	return ch->force ? json_pack("{s:o,s:b}", "changes", list, "force", 1) : json_pack("{s:o}", "changes", list);
 }
 
 static bool attributes_change(struct change *ch, const char *path, const struct qmgr_command *m, const char *what)
 {
-	json_t *body = changes_body(m);
+	json_t *body = changes_body(ch, m);
 	bool good = m->nchanges == 0 || change_ask(ch, "PATCH", path, body, what, NULL);
 
 	json_decref(body);
@@ -176,6 +178,8 @@ static void node_do(struct change *ch, const struct qmgr_command *m, const char 
 		return;
 	}
 	json_t *body = node_body(ch, m);
+	if (body && ch->force)
+		json_object_set_new(body, "force", json_true());
 	strbuf_puts(&path, "/v1/nodes/");
 	url_quote(name, &path);
 	if (body)
@@ -322,6 +326,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	struct active active = {.arena = arena_create()};
 	if (change_open(&ch, c)) {
 		bool more = true;
+		ch.force = a->force;
 		for (int i = 0; i < a->commands.n && more; i++)
 			more = text_do(&ch, a, &active, a->commands.v[i], strlen(a->commands.v[i]));
 		if (a->commands.n == 0)

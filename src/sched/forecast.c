@@ -160,6 +160,16 @@ struct sched *forecast_sched(struct forecast *f)
 	return f->s;
 }
 
+struct cluster *forecast_cluster(struct forecast *f)
+{
+	return &f->c;
+}
+
+const struct job *forecast_job(const struct forecast *f, uint32_t job)
+{
+	return cluster_job(&f->c, job);
+}
+
 void forecast_pace(struct forecast *f, uint64_t work)
 {
 	sched_pace(f->s, work);

@@ -40,6 +40,7 @@
 #include "server/life/block.h"
 #include "server/life/dispatch.h"
 #include "server/life/foresee.h"
+#include "server/life/guarantees.h"
 #include "server/life/lives.h"
 #include "server/life/outage.h"
 #include "server/life/queues.h"
@@ -212,6 +213,37 @@ static void server_changed(struct server *s)
 	queues_route(s);
 }
 
+/* The settings as they are now, in a copy that has them as they were. */
+static void settings_try(const struct server *s, struct forecast *copy, const void *what)
+{
+	struct cluster *c = forecast_cluster(copy);
+
+	c->settings.tolerance = attrs_number(s->attrs, "tolerance");
+	for (uint32_t id = 1; id < s->jobs->entries.n; id++)
+		if (s->jobs->entries.v[id].spec && !entry_ended(s, id) && !entry_running(s, id))
+			cluster_job(c, id)->ending =
+				ending_of(s, s->jobs->entries.v[id].spec, entry_job(s, id)->saving);
+	sched_resize(forecast_sched(copy), s->clock->now);
+}
+
+/* Takes a change of attributes back if it would break guaranteed deadlines: a longer tolerance or kill_delay does. */
+static int settings_keep(struct server *s, const json_t *body, struct attrs *now, const struct attrs *before,
+			 struct err *err)
+{
+	int rc = 0;
+
+	if (json_is_true(json_object_get(body, "force")))
+		return 0;
+	if (attrs_number(now, "kill_delay") != attrs_number(before, "kill_delay") ||
+	    (now == s->attrs && attrs_number(now, "tolerance") != attrs_number(before, "tolerance")))
+		rc = guarantees_check(s, settings_try, NULL, TIME_NEVER, err);
+	if (rc < 0) {
+		attrs_fini(now);
+		attrs_copy(now, before);
+	}
+	return rc;
+}
+
 void api_server_change(struct server *s, const struct call *c)
 {
 	struct strbuf out = {0};
@@ -219,7 +251,7 @@ void api_server_change(struct server *s, const struct call *c)
 	struct err err;
 
 	attrs_copy(&before, s->attrs);
-	if (changes_apply(s, s->attrs, c->body, &err) < 0) {
+	if (changes_apply(s, s->attrs, c->body, &err) < 0 || settings_keep(s, c->body, s->attrs, &before, &err) < 0) {
 		attrs_fini(&before);
 		api_refuse(c->r, &err);
 		return;
@@ -439,7 +471,7 @@ void api_queue_change(struct server *s, const struct call *c)
 		return;
 	attrs_copy(&before, &q->attrs);
 	if (changes_admit(s, ATTR_QUEUE, q->name, c->body, c->w, &err) < 0 ||
-	    changes_apply(s, &q->attrs, c->body, &err) < 0) {
+	    changes_apply(s, &q->attrs, c->body, &err) < 0 || settings_keep(s, c->body, &q->attrs, &before, &err) < 0) {
 		attrs_fini(&before);
 		api_refuse(c->r, &err);
 		return;
@@ -602,13 +634,29 @@ static int shutdown_read(const struct server *s, const struct call *c, struct ou
 	return 0;
 }
 
+static void shutdown_try(const struct server *s, struct forecast *copy, const void *what)
+{
+	const struct outage *x = what;
+
+	sched_outage(forecast_sched(copy), x->begin, x->until, x->kind == OUTAGE_SAVE, s->clock->now);
+}
+
+/* One that is announced leaves time to think about guaranteed deadlines; jobs go on through the one that leaves them alone. */
+static int shutdown_keeps(struct server *s, const struct call *c, const struct outage *x, struct err *err)
+{
+	if (json_is_true(json_object_get(c->body, "force")) || x->kind == OUTAGE_NONE || x->kind == OUTAGE_LEAVE ||
+	    x->begin <= s->clock->now)
+		return 0;
+	return guarantees_check(s, shutdown_try, x, x->begin, err);
+}
+
 void api_shutdown(struct server *s, const struct call *c)
 {
 	struct strbuf out = {0};
 	struct outage x;
 	struct err err;
 
-	if (shutdown_read(s, c, &x, &err) < 0) {
+	if (shutdown_read(s, c, &x, &err) < 0 || shutdown_keeps(s, c, &x, &err) < 0) {
 		api_refuse(c->r, &err);
 		return;
 	}

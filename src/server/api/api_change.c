@@ -470,7 +470,8 @@ static int overlay(json_t *o, const json_t *args, bool running, struct err *err)
 	json_object_foreach((json_t *)args, key, value)
 	{
 		int i = 0;
-		if (strcmp(key, "ids") == 0 || strcmp(key, "filter") == 0 || strcmp(key, "max_run_subjobs") == 0)
+		if (strcmp(key, "ids") == 0 || strcmp(key, "filter") == 0 || strcmp(key, "max_run_subjobs") == 0 ||
+		    strcmp(key, "force") == 0)
 			continue;
 		while (list[i] && strcmp(list[i], key) != 0)
 			i++;
@@ -650,7 +651,8 @@ static int do_alter(struct change *c, uint32_t id, struct err *err)
 	} else if ((rc = alter_read(c, id, err)) < 0) {
 		return rc;
 	}
-	if (runs(s, id) && (rc = walltime_check(s, id, c->w, c->last.to->walltime, err)) < 0)
+	if (runs(s, id) && (rc = walltime_check(s, id, c->w, c->last.to->walltime,
+						json_is_true(json_object_get(c->args, "force")), err)) < 0)
 		return rc;
 	p.spec = c->last.to;
 	if ((rc = quotas_alter(s, id, p.spec, err)) < 0)

@@ -38,6 +38,7 @@
 #include "server/job/attempt.h"
 #include "server/job/failures.h"
 #include "server/job/jobs.h"
+#include "server/life/guarantees.h"
 #include "server/life/lives.h"
 #include "server/life/world.h"
 #include "server/link/claims.h"
@@ -314,6 +315,8 @@ struct node_change {
 	int64_t drain;		   /* instant; 0: not at all; -1: as it is */
 	uint32_t speed;		   /* 0: as it is */
 	int shared;		   /* -1: as it is */
+	bool force;		   /* also if guaranteed deadlines break */
+	uint32_t node;		   /* for service_try() */
 	const json_t *workstation; /* text or null */
 };
 
@@ -401,6 +404,7 @@ static int change_read(const struct server *s, const struct node_info *n, const 
 	int rc = 0;
 
 	offline_read(body, c);
+	c->force = json_is_true(json_object_get(body, "force"));
 	c->shared = shared ? json_is_true(shared) : -1;
 	for (int i = 0; i < 5 && rc == 0; i++)
 		if (!node_joined(&n->life) && json_object_get(body, agents[i]))
@@ -516,10 +520,26 @@ static void alter_record(struct server *s, uint32_t node, const struct node_chan
 	strbuf_fini(&text);
 }
 
+static void service_try(const struct server *s, struct forecast *copy, const void *what)
+{
+	const struct node_change *c = what;
+
+	if (c->offline == 1)
+		sched_drain(forecast_sched(copy), c->node, true, s->clock->now);
+	else
+		sched_leaves(forecast_sched(copy), c->node, c->drain, s->clock->now);
+}
+
 static int change_make(struct server *s, uint32_t node, struct node_change *c, const char *who, struct err *err)
 {
 	struct node_info *n = &s->hosts->nodes.v[node];
 
+	c->node = node;
+	if ((c->offline == 1 || c->drain > 0) && !c->force && !n->drained) {
+		int rc = guarantees_check(s, service_try, c, TIME_NEVER, err);
+		if (rc < 0)
+			return rc;
+	}
 	if (c->shared >= 0 && n->shared != (bool)c->shared) {
 		if (world_node_share(s, node, c->shared, err) < 0)
 			return -EBUSY;

@@ -92,10 +92,14 @@ static const struct field bulk_fields[] = {
 };
 static const struct schema bulk = {.fields = bulk_fields};
 const struct schema submission_body = {.base = &whatif_body, .either = &bulk, .late = true};
+static const struct field force_fields[] = {
+	{"force", .is = IS_BOOL, "do it even if that breaks guaranteed deadlines", .otherwise = "false"},
+	{0},
+};
 const struct schema alteration_body = {
 	"Alteration",
 	"Of a running job only `name`, `mail`, `mail_to`, `comment` and the walltime among `resources` may change.",
-	.base = &settings_body};
+	force_fields, .base = &settings_body};
 
 /* ---- actions ---- */
 
@@ -151,7 +155,8 @@ static const struct field place_fields[] = {
 
 const struct schema deletion_body = {.fields = deletion_fields};
 const struct schema delete_body = {.fields = deletion_fields, .base = &rerun_body};
-const struct schema alter_body = {.fields = settings, .base = &rerun_body, .late = true};
+static const struct schema forced = {.fields = force_fields, .base = &rerun_body};
+const struct schema alter_body = {.fields = settings, .base = &forced, .late = true};
 const struct schema hold_body = {.fields = hold_fields, .base = &rerun_body};
 const struct schema signal_body = {.fields = signal_fields, .base = &rerun_body};
 const struct schema run_body = {.fields = run_fields, .base = &rerun_body};
@@ -171,6 +176,7 @@ static const struct field change_fields[] = {
 static const struct schema change = {.fields = change_fields};
 static const struct field changes_fields[] = {
 	{"changes", .is = REQUIRED | IS_LIST, "all are made, or none", .of = &change, .item = IS_OBJECT},
+	{"force", .is = IS_BOOL, "do it even if that breaks guaranteed deadlines", .otherwise = "false"},
 	{0},
 };
 const struct schema changes_body = {"Changes", .fields = changes_fields};
@@ -182,12 +188,14 @@ static const struct field shutdown_fields[] = {
 	 .words = "quick|delay|immediate|kill|cancel", .otherwise = "quick"},
 	{"begin", .is = IS_INSTANT, "when; if not given, now"},
 	{"until", .is = IS_INSTANT, "when the machine is expected to be back"},
+	{"force", .is = IS_BOOL, "do it even if that breaks guaranteed deadlines", .otherwise = "false"},
 	{0},
 };
 const struct schema shutdown_body = {.fields = shutdown_fields};
 
 static const struct field node_fields[] = {
 	{"offline", .is = IS_BOOL},
+	{"force", .is = IS_BOOL, "do it even if that breaks guaranteed deadlines", .otherwise = "false"},
 	{"state", .is = IS_TEXT, "the same as offline", .words = "offline|free"},
 	{"drain_at", .is = IS_INT | IS_NULL,
 	 "when it is to be out of service, an instant after now: until then jobs start there that end before; null: it stays"},

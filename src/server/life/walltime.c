@@ -2,7 +2,7 @@
  * walltime.c - another walltime for a job that runs: who may ask for how much, and what follows.
  *
  * Its owner may shorten it, though not below what it has used; extend it as far as the limits of its queue, its limits on CPU-seconds and its
- * account's credits allow, and nobody who has a place in the plan is delayed (sched_may_extend). Operators may extend it in any case. The plan has its new end at once; its hosts are told after the commit, and again after a restart
+ * account's credits allow, and nobody who has a place in the plan is delayed (sched_may_extend). Operators may extend it in any case, but break guaranteed deadlines only by force. The plan has its new end at once; its hosts are told after the commit, and again after a restart
  * or when they were away (engine_limit).
  */
 #include <errno.h>
@@ -27,6 +27,7 @@
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
 #include "server/life/decide.h"
+#include "server/life/guarantees.h"
 #include "server/life/submit.h"
 #include "server/life/walltime.h"
 #include "server/server.h"
@@ -105,7 +106,31 @@ static int limits_extend(struct server *s, uint32_t id, int64_t walltime, struct
 		(long long)(r.most > r.used ? r.most - r.used : 0));
 }
 
-int walltime_check(struct server *s, uint32_t id, const struct asker *w, int64_t walltime, struct err *err)
+struct extension {
+	uint32_t job;
+	int64_t until;
+};
+
+static void extension_try(const struct server *s, struct forecast *copy, const void *what)
+{
+	const struct extension *x = what;
+
+	sched_set_end(forecast_sched(copy), x->job, x->until, s->clock->now);
+}
+
+/* What an operator may do: all but break a guaranteed deadline without meaning to. */
+static int operator_check(struct server *s, uint32_t id, int64_t walltime, bool force, struct err *err)
+{
+	struct extension x = {id, end_with(s, id, walltime)};
+
+	if (walltime < s->jobs->entries.v[id].spec->walltime || force)
+		return 0;
+	if (s->turn->dirty)
+		server_decide(s);
+	return entry_running(s, id) ? guarantees_check(s, extension_try, &x, TIME_NEVER, err) : 0;
+}
+
+int walltime_check(struct server *s, uint32_t id, const struct asker *w, int64_t walltime, bool force, struct err *err)
 {
 	const struct spec *p = s->jobs->entries.v[id].spec;
 	int64_t run = used(s, id);
@@ -121,7 +146,9 @@ int walltime_check(struct server *s, uint32_t id, const struct asker *w, int64_t
 		return err_code(err, CODE_REFUSED,
 				"it has run for %s already: its walltime can't be less (qdel ends it)",
 				duration_format(run, text, sizeof text));
-	if (walltime < p->walltime || w->role >= ROLE_OPERATOR)
+	if (w->role >= ROLE_OPERATOR)
+		return operator_check(s, id, walltime, force, err);
+	if (walltime < p->walltime)
 		return 0;
 	rc = walltime_allowed(s, p, walltime, err);
 	if (rc < 0)
