@@ -442,3 +442,16 @@ int admit_request(const struct admit_site *site, const char *queue, const struct
 	snprintf(of, sizeof of, "queue %.60s", q.name);
 	return amounts_check(q.attrs, of, &asked, only, err);
 }
+
+int admit_deadline(int64_t deadline, int64_t from, int64_t takes, struct err *err)
+{
+	char left[32], length[32];
+
+	if (deadline == TIME_NEVER || deadline - takes >= from)
+		return 0;
+	return err_code(
+		err, CODE_REFUSED,
+		"the deadline can't be met: it leaves %s, and the job may take %s (its walltime, the tolerance and a prologue): give a later deadline or a shorter walltime",
+		duration_human(deadline > from ? deadline - from : 0, left, sizeof left),
+		duration_human(takes, length, sizeof length));
+}

@@ -64,6 +64,9 @@ struct admitted {
 /* A routing queue: its jobs are passed on, and none runs there. */
 bool admit_routes(const struct attrs *queue);
 
+/* Refuses (CODE_REFUSED) a deadline that a job could not meet even on an empty cluster: it starts at `from` at the earliest, and takes up to `takes` seconds from then on. */
+int admit_deadline(int64_t deadline, int64_t from, int64_t takes, struct err *err);
+
 /* The queue that takes a job which names `queue`. A routing queue passes it on to the first of its destinations that accepts it; one that is stopped keeps it. What a job does not ask for
  * it gets from the queue that takes it, else from the routing queues on its way there, the last first, else from the server (resources_default).
  *

@@ -767,6 +767,14 @@ bool sched_limit_text(const struct sched *s, uint32_t id, struct limit_reached *
 	return true;
 }
 
+bool sched_too_late(const struct sched *s, uint32_t id)
+{
+	const struct job *job = cluster_job(s->c, id);
+
+	return job->state == STATE_CANDIDATE && job->deadline != TIME_NEVER && !s->policy->position &&
+	       cluster_latest(s->c, job) >= s->now && sched_may(s, id);
+}
+
 void reason_text(const struct sched *s, uint32_t job, const struct reason *r, job_namer name, void *context,
 		 struct strbuf *out)
 {
@@ -882,6 +890,11 @@ void reason_text(const struct sched *s, uint32_t job, const struct reason *r, jo
 		strbuf_puts(out, " comes first and nothing may pass it");
 		break;
 	}
+	if (sched_too_late(s, job))
+		strbuf_printf(
+			out,
+			"; as planned that is too late for its deadline, and it expires unless it starts within %s",
+			duration_human(cluster_latest(s->c, cluster_job(s->c, job)) - s->now, when, sizeof when));
 	if (s->policy->position && job_waits(cluster_job(s->c, job)) && cluster_job(s->c, job)->nice > s->now)
 		strbuf_printf(out, "; for another %s it is nice, and jobs submitted later go first",
 			      duration_human(cluster_job(s->c, job)->nice - s->now, when, sizeof when));

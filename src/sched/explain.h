@@ -67,6 +67,9 @@ bool sched_limit_text(const struct sched *s, uint32_t job, struct limit_reached 
  * (TIME_NEVER: it is over). */
 bool sched_bound_text(const struct sched *s, uint32_t job, struct fence *ret, struct strbuf *out);
 
+/* Returns true if a waiting job has a deadline, and no place that meets it was found. */
+bool sched_too_late(const struct sched *s, uint32_t job);
+
 /* In plain words: what it waits for, who holds it, until when, and what would change it. */
 typedef void (*job_namer)(void *context, uint32_t job, struct strbuf *out); /* NULL: jobs are called by their numbers */
 void reason_text(const struct sched *s, uint32_t job, const struct reason *r, job_namer name, void *context,

@@ -10,6 +10,7 @@
 
 #include "base/heap.h"
 #include "plan/near.h"
+#include "rules/admit.h"
 #include "rules/amounts.h"
 #include "rules/leave.h"
 #include "rules/partition.h"
@@ -93,10 +94,9 @@ static int64_t scaled(const struct sim *m, uint32_t job, int64_t run)
 	return (run * SPEED_USUAL + speed - 1) / speed;
 }
 
-/* Seconds that the end of a job takes which runs into its walltime. */
-static int64_t overrun_of(const struct sim *m, uint32_t job)
+int64_t sim_overrun(int64_t id, int64_t most)
 {
-	return m->o->overrun ? (int64_t)((uint64_t)(job + 1) * 2654435761u % (uint64_t)(m->o->overrun + 1)) : 0;
+	return most ? (int64_t)((uint64_t)id * 2654435761u % (uint64_t)(most + 1)) : 0;
 }
 
 /* A started job's end: its run time, unless it is killed at walltime + tolerance first. */
@@ -108,7 +108,7 @@ static void on_start(struct sim *m, const struct event *e)
 
 	span_count(m, e);
 	x->killed = run > limit;
-	x->over = run >= x->estimate ? overrun_of(m, e->job) : 0;
+	x->over = run >= x->estimate ? sim_overrun(x->id, m->o->overrun) : 0;
 	run = run < limit && !x->over ? run : limit;
 	terms_started(&m->terms, m->p, e->job);
 	x->start = e->time;
@@ -366,8 +366,20 @@ static void note_refusal(struct refusals *r, const struct wjob *w, int64_t jobs,
 	r->reason[i].jobs += jobs;
 }
 
+/* A site refuses what could only expire. */
+static int in_time(const struct sim *m, const struct wjob *w, const struct policy *policy, int64_t walltime,
+		   struct err *err)
+{
+	int64_t from = w->terms ? m->w->terms.v[w->terms - 1].start : 0;
+
+	if (!policy->deadlines || policy->position || w->interactive)
+		return 0;
+	return admit_deadline(w->deadline, from > w->submit ? from : w->submit, walltime + m->c->settings.tolerance,
+			      err);
+}
+
 /* Whether a job of the workload, or an array of them, comes in: by the site's rules, and by the machine. */
-static bool accept(struct sim *m, const struct wjob *w, int64_t jobs, bool scatter, struct taken *ret)
+static bool accept(struct sim *m, const struct wjob *w, int64_t jobs, const struct policy *policy, struct taken *ret)
 {
 	struct err why;
 	enum fit fit;
@@ -376,7 +388,8 @@ static bool accept(struct sim *m, const struct wjob *w, int64_t jobs, bool scatt
 	*ret = (struct taken){.walltime = w->walltime};
 	rc = ask_of(m->c, m->w, w, &ret->ask, &why);
 	if (rc == 0 &&
-	    ((m->o->site && admit_job(m, w, ret, &why) < 0) || (m->ruled && terms_depend(&m->terms, w, &why) < 0))) {
+	    ((m->o->site && (admit_job(m, w, ret, &why) < 0 || in_time(m, w, policy, ret->walltime, &why) < 0)) ||
+	     (m->ruled && terms_depend(&m->terms, w, &why) < 0))) {
 		note_refusal(&m->ret->unruled, w, jobs, &why);
 		return false;
 	}
@@ -388,7 +401,7 @@ static bool accept(struct sim *m, const struct wjob *w, int64_t jobs, bool scatt
 		return false;
 	}
 	if (rc == 0) {
-		fit = could_hold(m, &ret->ask, scatter, &why);
+		fit = could_hold(m, &ret->ask, policy->scatter, &why);
 		m->ret->unsure += fit == FIT_UNKNOWN ? jobs : 0;
 		rc = fit == FIT_NO ? -EINVAL : 0;
 	}
@@ -493,7 +506,7 @@ static int64_t submit(struct sim *m, int64_t i, const struct policy *policy, boo
 	uint32_t first = m->c->njobs;
 	struct taken taken;
 
-	*ret_accepted = accept(m, w, n, policy->scatter, &taken);
+	*ret_accepted = accept(m, w, n, policy, &taken);
 	if (!*ret_accepted)
 		return n;
 	for (int64_t k = 0; k < n; k++)

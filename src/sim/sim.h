@@ -69,6 +69,8 @@ struct sim_result {
 };
 
 void sim_options_init(struct sim_options *o);
+/* Seconds, up to `most`, that the end of a job takes which uses up its walltime: other ones for each job of a workload. */
+int64_t sim_overrun(int64_t id, int64_t most);
 int sim_run(const struct workload *w, const struct policy *policy, const struct sim_options *o, struct sim_result *ret,
 	    struct err *err);
 void sim_result_fini(struct sim_result *r);

@@ -3,7 +3,8 @@
  *
  * Random workloads with queues, routing, defaults, limits, credits, arrays, dependencies, holds, -a, deadlines, prices, emergency jobs, priorities, and jobs that exceed their
  * walltime are given to both: to the simulator as a workload file and a site, and to a real server with a real store, job by job, its clock set and its processes ended by
- * the test. Every job must start at the same instant in both, or in neither, and be refused by both or by neither.
+ * the test. Every job must start at the same instant in both, or in neither, and be refused by both or by neither. In every second case jobs that use up their walltimes take long to end;
+ * no guaranteed deadline may be missed for that.
  *
  *	SHUNT_CASES=1000 build-test/tests/test_property_same	many of them
  *	SHUNT_SEED=7 build-test/tests/test_property_same		one, with the workload and what became of each job
@@ -84,6 +85,7 @@ struct same {
 	VEC(struct line) lines;
 	struct strbuf file;
 	int64_t now;
+	int64_t overrun; /* seconds that the end of a job may take which uses up its walltime */
 	bool loud;
 	bool priorities;	/* some jobs have one */
 	bool divided;		/* some nodes are in partitions */
@@ -600,9 +602,12 @@ static int64_t most(const struct same *x, uint32_t id)
 
 static int64_t end_of(const struct same *x, uint32_t id)
 {
-	int64_t run = line_of(x, id)->run;
+	const struct line *l = line_of(x, id);
+	int64_t over = same_overrun(l->id + (id - l->first), x->overrun), start = entry_job(x->s, id)->start;
 
-	return entry_job(x->s, id)->start + (run < most(x, id) ? run : most(x, id));
+	if (over && l->run >= x->s->jobs->entries.v[id].spec->walltime)
+		return start + most(x, id) + over;
+	return start + (l->run < most(x, id) ? l->run : most(x, id));
 }
 
 /* The running job that ends next. */
@@ -747,14 +752,16 @@ static bool compare(const struct same *x, const struct same_job *simulated)
 			const struct line *l = &x->lines.v[i];
 			const struct same_job *j = &simulated[l->id - 1 + k];
 			int64_t start = l->number ? start_of(x, l->first + k) : -1;
-			bool differs = start != j->start || !l->number != j->refused;
+			bool differs = start != j->start || !l->number != j->refused || j->broken;
 			if (x->loud || differs)
 				printf("# job %lld (number %llu of the server, %s): server %lld%s%s, simulator %lld%s%s\n",
 				       (long long)l->id + k, (unsigned long long)l->number,
 				       l->number ? job_state_name(entry_job(x->s, l->first + k)->state) : "refused",
 				       (long long)since(start), l->number ? "" : ": ", l->refused,
 				       (long long)since(j->start), j->refused ? ", refused" : "",
-				       differs ? "  <---" : "");
+				       j->broken ? "  <--- and its guaranteed deadline is missed"
+				       : differs ? "  <---"
+						 : "");
 			same &= !differs;
 		}
 	return same;
@@ -789,6 +796,8 @@ static bool live_through(uint64_t seed, bool loud)
 	x.priorities = below(&x, 2);
 	site_make(&x);
 	workload_make(&x);
+	if (seed % 2) /* all that the plan allows for */
+		x.overrun = attrs_number(x.s->attrs, "kill_delay") + 5;
 	serve(&x);
 
 	const struct line *last = &x.lines.v[x.lines.n - 1];
@@ -797,7 +806,8 @@ static bool live_through(uint64_t seed, bool loud)
 
 	snprintf(path, sizeof path, "%s/same.work", x.dir);
 	workload_save(&x, path);
-	if (same_simulate(path, x.policy, MACHINE_LINES, &x.site, &x.s->cluster->settings, jobs, n, &err) < 0)
+	if (same_simulate(path, x.policy, MACHINE_LINES, &x.site, &x.s->cluster->settings, x.overrun, jobs, n, &err) <
+	    0)
 		fail_msg("%s", err.text);
 	good = compare(&x, jobs);
 	free(jobs);

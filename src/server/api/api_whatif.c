@@ -133,12 +133,15 @@ static void answer(struct server *s, struct whatif_work *w)
 		json_int(&j, "price", price.amount);
 		json_text(&j, "price_unit", credit_unit_name(price.tariff.unit));
 	}
-	json_text(&j, "reason",
-		  w->refused	     ? w->rule.text
-		  : w->known.open    ? "it would start later than can be foreseen: very many jobs are ahead of it"
-		  : !unblocked	     ? "it would be held, or wait for jobs whose end or outcome is not known"
-		  : at == TIME_NEVER ? "the nodes that are up could not hold it even if they were empty"
-				     : NULL);
+	json_text(
+		&j, "reason",
+		w->refused	? w->rule.text
+		: w->known.open ? "it would start later than can be foreseen: very many jobs are ahead of it"
+		: !unblocked	? "it would be held, or wait for jobs whose end or outcome is not known"
+		: at == TIME_NEVER && p->deadline != TIME_NEVER
+			? "it can't be completed by its deadline: jobs that run or have places need the nodes until then"
+		: at == TIME_NEVER ? "the nodes that are up could not hold it even if they were empty"
+				   : NULL);
 	rule_json(w, &j);
 	json_int(&j, "now", w->asked);
 	json_close_object(&j);

@@ -27,6 +27,7 @@
 #include "rules/amounts.h"
 #include "rules/attr.h"
 #include "rules/gate.h"
+#include "sched/explain.h"
 #include "sched/forecast.h"
 #include "sched/sched.h"
 #include "server/base/clock.h"
@@ -409,7 +410,7 @@ static void not_depends(const struct server *s, const struct depends *d, struct 
 }
 
 /* Nothing else says why it is not in the forecast. `changed`: when the job was, or came. */
-static void not_reached(const struct server *s, unsigned block, int64_t changed, struct strbuf *why)
+static void not_reached(const struct server *s, uint32_t id, unsigned block, int64_t changed, struct strbuf *why)
 {
 	const struct outlook *o = s->outlook;
 
@@ -421,8 +422,9 @@ static void not_reached(const struct server *s, unsigned block, int64_t changed,
 	else if (s->clock->now - o->whole.made > FORECAST_OLDEST || o->whole.made <= changed)
 		strbuf_puts(why, "it has not been computed yet");
 	else
-		strbuf_puts(why,
-			    block ? "what it waits for has no estimate" : "the nodes that are up could not hold it");
+		strbuf_puts(why, block				? "what it waits for has no estimate"
+				 : sched_too_late(s->sched, id) ? "its deadline can't be met as planned"
+								: "the nodes that are up could not hold it");
 }
 
 bool foresee_not(const struct server *s, uint32_t id, struct strbuf *why)
@@ -455,6 +457,6 @@ bool foresee_not(const struct server *s, uint32_t id, struct strbuf *why)
 	if (why->n > before ||
 	    (!block && amounts_missing(s->cluster, cluster_job_request(s->cluster, entry_job(s, id)), why)))
 		return true;
-	not_reached(s, block, e->modified, why);
+	not_reached(s, id, block, e->modified, why);
 	return true;
 }

@@ -382,13 +382,23 @@ static int fit_check(struct server *s, const struct spec *p, struct err *err)
 	return rc < 0 || queue_is_remote(word(s, p->queue)) || p->request == UINT32_MAX ? rc : limit_check(s, p, err);
 }
 
+/* A job that could not meet its deadline even on an empty cluster would expire at once; by position (policy artaras) it starts all the same. */
+static int deadline_check(const struct server *s, const struct spec *p, struct err *err)
+{
+	int64_t from = p->at > s->clock->now ? p->at : s->clock->now;
+	int64_t takes =
+		p->walltime + s->cluster->settings.tolerance + (*s->conf->prologue ? s->conf->program_limit : 0);
+
+	if (p->deadline <= s->clock->now)
+		return err_code(err, CODE_REFUSED, "the deadline has passed already: give a later one");
+	return s->world->policy.position ? 0 : admit_deadline(p->deadline, from, takes, err);
+}
+
 static int wait_check(struct server *s, const struct spec *p, struct err *err)
 {
 	int rc = fit_check(s, p, err);
 
-	if (rc == 0 && p->deadline <= s->clock->now)
-		return err_code(err, CODE_REFUSED, "the deadline has passed already: give a later one");
-	return rc;
+	return rc == 0 ? deadline_check(s, p, err) : rc;
 }
 
 int submit_check(struct server *s, const struct asker *who, struct submission *x, struct arena *a, struct err *err)
