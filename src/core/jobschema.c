@@ -166,6 +166,7 @@ const struct field job_members[] = {
 	{"eligible", .is = IS_INT, .missing = UINT32_MAX, .in = STORED, HAS(eligible)},
 	{"origin", .is = IS_INT, .in = STORED, HAS(origin)},
 	{"came", .is = IS_INT, .in = STORED | RARE, FEW(came)},
+	{"from", .is = IS_TEXT, .in = STORED | RARE, MEMBER_AS(FORM_WORD, struct spec_rare, from)},
 	{"through", .is = IS_TEXT, .in = STORED | RARE, MEMBER_AS(FORM_WORD, struct spec_rare, through)},
 	{"site", .is = IS_TEXT | IS_NULL, .most = TEXT_MOST, .in = IN_BODY | HERE},
 	{"visitor", .is = IS_BOOL, .in = STORED, HAS(visitor)},

@@ -41,7 +41,8 @@ const struct attr attr_table[] =
 			 "Users (user@host, * for any) who may see, hold, alter, move, order and delete its jobs, and open "
 			 "and close it."},
 		{"acl_hosts", BOTH, .type = ATTR_HOSTS,
-		 .about = "Hosts that jobs may be submitted from, when acl_host_enable is true."},
+		 .about =
+			 "Hosts that jobs may be submitted from, when acl_host_enable is true: the server's own by its name, others by the address that requests come from."},
 		{"acl_host_enable", BOTH, BOOL("False"), .about = "Only hosts in acl_hosts may submit."},
 		{"acl_users", BOTH, .type = ATTR_LIST,
 		 .about =

@@ -238,6 +238,8 @@ static int read_rest(struct server *s, const struct asker *who, const json_t *jo
 	p->gid = who->gid;
 	owner_keep(s, p);
 	p->host = word_add(s, host ? host : *who->address ? who->address : s->instance->host);
+	if (*who->address)
+		spec_rare(p)->from = word_add(s, who->address);
 	p->account = word_add(s, account);
 	rc = read_class(s, job, p, err);
 	if (rc == 0)

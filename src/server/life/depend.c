@@ -2,6 +2,7 @@
  * depend.c - who depends on whom, so that a job is not forgotten while its end matters to another.
  */
 #include <stdint.h>
+#include <string.h>
 
 #include "base/map.h"
 #include "core/depend.h"
@@ -13,6 +14,7 @@
 #include "store/history.h"
 
 struct past {
+	const char *user; /* whose job counts; NULL: anybody's */
 	struct depend_fate fate;
 	int64_t rows;
 };
@@ -21,7 +23,7 @@ static int past_add(void *context, const struct history_row *row)
 {
 	struct past *p = context;
 
-	if (!row->last || row->id)
+	if (!row->last || row->id || (p->user && strcmp(p->user, row->user) != 0))
 		return 0;
 	depend_fate_add(&p->fate, &(struct depend_fate){
 					  .started = row->started > 0, .ended = true, .status = (int)row->exit_status});
@@ -30,14 +32,18 @@ static int past_add(void *context, const struct history_row *row)
 }
 
 /* By its key, on the server's own connection: as fast as a script is read. */
-struct depend_fate depend_past(void *context, const struct jobid *id)
+struct depend_fate depend_past_of(const struct server *s, const struct jobid *id, const char *user)
 {
-	const struct server *s = context;
-	struct past p = {.fate = DEPEND_FATE_NONE};
+	struct past p = {.user = user, .fate = DEPEND_FATE_NONE};
 	int rc = history_job(s->store, job_key(id->number, id->kind == JOBID_ELEMENT ? id->index : -1), past_add, &p,
 			     NULL);
 
 	return rc == 0 && p.rows > 0 ? p.fate : (struct depend_fate){.gone = true};
+}
+
+struct depend_fate depend_past(void *context, const struct jobid *id)
+{
+	return depend_past_of(context, id, NULL);
 }
 
 /* Adds to what each job counts that a text names. */

@@ -127,6 +127,12 @@ static const char *const *groups_of(const struct server *s, const struct asker *
 	return names;
 }
 
+/* Returns who submits, for lists of who may. What a machine calls itself (submit_host) does not count: anybody can claim any name. */
+static struct admit_party party_of(struct server *s, const struct asker *who, struct arena *a)
+{
+	return (struct admit_party){who->user, *who->address ? who->address : s->instance->host, groups_of(s, who, a)};
+}
+
 /* ---- whether it fits ---- */
 
 /* Whether the nodes could ever hold it. */
@@ -184,9 +190,7 @@ static int place(struct server *s, const struct asker *who, struct submission *x
 	struct err stays;
 	int rc;
 
-	/* From another machine the address counts, not what it calls itself. */
-	job->by = (struct admit_party){who->user, *who->address ? who->address : word(s, x->spec->host),
-				       groups_of(s, who, a)};
+	job->by = party_of(s, who, a);
 	job->stays = spec_portable(x->spec, &stays) < 0 ? stays.text : NULL;
 	if (x->away) {
 		for (int i = 0; i < AWAY_REFUSED && x->away->refused[i]; i++)
@@ -233,14 +237,13 @@ static int dedicate(struct server *s, struct spec *p, struct arena *a, struct er
 int job_access(struct server *s, const struct asker *owner, struct spec *p, struct arena *a, struct err *err)
 {
 	const struct queue *q = queue_of(s, p->queue);
-	struct access_party party = {
-		.by = {owner->user, *owner->address ? owner->address : word(s, p->host), groups_of(s, owner, a)},
-		.group = word(s, p->group),
-		.queue = q ? &q->attrs : NULL,
-		.queue_name = word(s, p->queue),
-		.server = s->attrs,
-		.lent = owner->lent ? word(s, owner->lent) : NULL,
-		.now = s->clock->now};
+	struct access_party party = {.by = party_of(s, owner, a),
+				     .group = word(s, p->group),
+				     .queue = q ? &q->attrs : NULL,
+				     .queue_name = word(s, p->queue),
+				     .server = s->attrs,
+				     .lent = owner->lent ? word(s, owner->lent) : NULL,
+				     .now = s->clock->now};
 	struct access x = {p->account ? word(s, p->account) : NULL, p->qos ? word(s, p->qos) : NULL,
 			   p->reservation ? word(s, p->reservation) : NULL};
 	int rc = access_resolve(s->objects, &party, &x, err);
@@ -293,7 +296,7 @@ static int relation_check(struct server *s, const struct asker *who, enum depend
 				err, CODE_REFUSED,
 				"depend: of the jobs that it names only %d may be ones that have left the queue",
 				PAST_MOST);
-		past = depend_past(s, id);
+		past = depend_past_of(s, id, may_see_all(s, who) ? NULL : who->user);
 		if (past.gone)
 			return err_code(err, CODE_REFUSED, "depend: there is no job %llu", number);
 		if (depend_is_before(type))
@@ -301,6 +304,9 @@ static int relation_check(struct server *s, const struct asker *who, enum depend
 		*ret_settled = depend_judge(type, &past) == DEPEND_SATISFIED;
 		return 0;
 	}
+	/* what becomes of the other one would tell how a job ended that its user may not see */
+	if (!may_see(s, who, s->jobs->entries.v[found].spec))
+		return err_code(err, CODE_REFUSED, "depend: there is no job %llu", number);
 	if (!depend_is_before(type))
 		return 0;
 	if (!may(s, who, ACT_ALTER, s->jobs->entries.v[found].spec))
@@ -425,6 +431,8 @@ struct asker owner_of(const struct server *s, const struct spec *p)
 	struct asker w = {.uid = p->uid, .gid = p->gid};
 
 	snprintf(w.user, sizeof w.user, "%s", word(s, p->owner));
+	if (p->rare->from)
+		snprintf(w.address, sizeof w.address, "%s", word(s, p->rare->from));
 	return w;
 }
 
