@@ -138,6 +138,8 @@ static int class_convert(char *line, struct strbuf *out, struct err *err)
 			word.v[0], word.v[0], periodic, word.v[0], preempt);
 		strbuf_printf(out, "set class %s restart_argument = %s\n", word.v[0],
 			      strcasecmp(word.v[3], "arg") ? "False" : "True");
+		/* Its programs save into files of their own and exit. */
+		strbuf_printf(out, "set class %s exit_saves = True\n", word.v[0]);
 	}
 	vec_free(&word);
 	return rc;

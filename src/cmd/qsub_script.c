@@ -118,7 +118,9 @@ void source_command(struct source *s, char *const *word, int n, bool functions)
 		strbuf_puts(&s->program, i ? " " : "");
 		text_quote(word[i], &s->program);
 	}
-	strbuf_printf(&s->text, "#!%s\nexec %s\n", functions ? "/bin/bash" : "/bin/sh", strbuf_text(&s->program));
+	/* "$@" is what -F and a restart (-Restart) add. */
+	strbuf_printf(&s->text, "#!%s\nexec %s \"$@\"\n", functions ? "/bin/bash" : "/bin/sh",
+		      strbuf_text(&s->program));
 }
 
 void source_program(const struct source *s, json_t *job)
