@@ -3,11 +3,8 @@
  */
 #include "agent/facts.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <hwloc.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +13,11 @@
 #include <unistd.h>
 #include <utmpx.h>
 
+#include "base/hostlist.h"
 #include "base/names.h"
 #include "run/capacity.h"
 #include "run/cgroup.h"
 
-#define GPUS_MOST 256
 #define SPEED_ROUNDS 3
 #define SPEED_STEPS 4000000 /* some milliseconds */
 
@@ -95,95 +92,17 @@ static int processors(json_t *facts, struct err *err)
 
 /* ---- GPUs ---- */
 
-/* Numbers behind a prefix in a directory, in order: a bit for each. */
-static int numbered(const char *dir, const char *prefix, bool ret[GPUS_MOST])
-{
-	DIR *d = opendir(dir);
-	size_t n = strlen(prefix);
-	int count = 0;
-
-	for (struct dirent *e; d && (e = readdir(d));) {
-		char *end;
-		if (strncmp(e->d_name, prefix, n) != 0 || !isdigit((unsigned char)e->d_name[n]))
-			continue;
-		long number = strtol(e->d_name + n, &end, 10);
-		if (*end || number < 0 || number >= GPUS_MOST || ret[number])
-			continue;
-		ret[number] = true;
-		count++;
-	}
-	if (d)
-		closedir(d);
-	return count;
-}
-
-static void nvidia_name(int number, char *ret, size_t size)
-{
-	DIR *d = opendir("/proc/driver/nvidia/gpus");
-	char path[PATH_MAX], text[64];
-
-	*ret = '\0';
-	for (struct dirent *e; d && !*ret && (e = readdir(d));) {
-		snprintf(path, sizeof path, "/proc/driver/nvidia/gpus/%s/information", e->d_name);
-		line_of(path, "Device Minor", text, sizeof text);
-		if (*text && atoi(text) == number)
-			line_of(path, "Model", ret, size);
-	}
-	if (d)
-		closedir(d);
-	if (!*ret)
-		snprintf(ret, size, "NVIDIA GPU");
-}
-
-static void nvidia_list(json_t *names)
-{
-	bool there[GPUS_MOST] = {false};
-	char name[128];
-
-	numbered("/dev", "nvidia", there);
-	for (int i = 0; i < GPUS_MOST; i++) {
-		if (!there[i])
-			continue;
-		nvidia_name(i, name, sizeof name);
-		json_array_append_new(names, json_string(name));
-	}
-}
-
-static void amd_list(json_t *names)
-{
-	bool there[GPUS_MOST] = {false};
-	char path[PATH_MAX], driver[PATH_MAX], name[128];
-
-	numbered("/sys/class/drm", "renderD", there);
-	for (int i = 0; i < GPUS_MOST; i++) {
-		if (!there[i])
-			continue;
-		snprintf(path, sizeof path, "/sys/class/drm/renderD%d/device/driver", i);
-		ssize_t n = readlink(path, driver, sizeof driver - 1);
-		driver[n > 0 ? n : 0] = '\0';
-		const char *slash = strrchr(driver, '/');
-		if (!slash || strcmp(slash + 1, "amdgpu") != 0)
-			continue;
-		snprintf(path, sizeof path, "/sys/class/drm/renderD%d/device/product_name", i);
-		line_of(path, "", name, sizeof name);
-		json_array_append_new(names, json_string(*name ? name : "AMD GPU"));
-	}
-}
-
 static void gpus(json_t *facts)
 {
-	const char *fake = getenv("SHUNT_FAKE_GPUS");
-	json_t *names = json_array();
+	name_list names = {0};
+	json_t *list = json_array();
 
-	if (fake) {
-		for (int i = 0; i < atoi(fake) && i < GPUS_MOST; i++)
-			json_array_append_new(names, json_string("fake GPU"));
-	} else {
-		nvidia_list(names);
-		amd_list(names);
-	}
-	json_object_set_new(facts, "gpus", json_integer((json_int_t)json_array_size(names)));
-	json_object_set_new(facts, "gpu_names", names);
+	capacity_gpus(&names);
+	for (size_t i = 0; i < names.n; i++)
+		json_array_append_new(list, json_string(names.v[i]));
+	json_object_set_new(facts, "gpus", json_integer((json_int_t)names.n));
+	json_object_set_new(facts, "gpu_names", list);
+	name_list_free(&names);
 }
 
 /* ---- the rest ---- */

@@ -169,7 +169,8 @@ void pbsattr_node(struct pbsattrs *a, const json_t *node, enum pbs_family family
 {
 	char state[64];
 	static const char *const kib[][2] = {{"disk", "disk_used"}, {"swap", "swap_used"}};
-	int64_t cpus = object_number(node, "cpus", 0), memory = object_number(node, "memory", 0);
+	int64_t cpus = object_number(node, "cpus", 0), gpus = object_number(node, "gpus", 0),
+		memory = object_number(node, "memory", 0);
 
 	/* What is full, PBS calls so; its own "busy" is about load. */
 	pbs_node_state(object_text(node, "state"), family == PBS_PRO ? "job-busy" : "job-exclusive", state,
@@ -177,7 +178,9 @@ void pbsattr_node(struct pbsattrs *a, const json_t *node, enum pbs_family family
 	pbsattr_add(a, "state", NULL, PBSATTR_TEXT, "%s", state);
 	if (family & PBS_TORQUE)
 		pbsattr_add(a, "np", NULL, PBSATTR_NUMBER, "%" PRId64, cpus);
-	else
+	if (family & PBS_TORQUE && gpus > 0)
+		pbsattr_add(a, "gpus", NULL, PBSATTR_NUMBER, "%" PRId64, gpus);
+	if (!(family & PBS_TORQUE))
 		pbsattr_add(a, "pcpus", NULL, PBSATTR_NUMBER, "%" PRId64, cpus);
 	value_add(a, "properties", NULL, json_object_get(node, "features"));
 	pbsattr_add(a, "ntype", NULL, PBSATTR_TEXT, "%s", family == PBS_PRO ? "PBS" : "cluster");
@@ -196,6 +199,11 @@ void pbsattr_node(struct pbsattrs *a, const json_t *node, enum pbs_family family
 			}
 		pbsattr_add(a, "resources_assigned", "ncpus", PBSATTR_NUMBER, "%" PRId64,
 			    object_number(node, "cpus_used", 0));
+		if (gpus > 0) {
+			pbsattr_add(a, "resources_available", "ngpus", PBSATTR_NUMBER, "%" PRId64, gpus);
+			pbsattr_add(a, "resources_assigned", "ngpus", PBSATTR_NUMBER, "%" PRId64,
+				    object_number(node, "gpus_used", 0));
+		}
 	}
 	if (json_is_number(json_object_get(node, "speed")) && json_number_value(json_object_get(node, "speed")) != 1)
 		pbsattr_add(a, "speed", NULL, PBSATTR_TEXT, "%g", json_number_value(json_object_get(node, "speed")));

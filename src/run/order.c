@@ -82,6 +82,7 @@ const struct field order_fields[] = {
 	LIST(order, HOSTS, hosts, nhosts),
 	INSIDE_LIST(INTS, gpu, gpus, ngpus),
 	INSIDE(FLAG, gpu, hide_gpus),
+	INSIDE(TEXT, gpu, gpufile),
 	FIELD(order, INT64, lease),
 	INSIDE(FLAG, foreign, by_name),
 	INSIDE(FLAG, foreign, look_up),

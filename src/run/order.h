@@ -76,6 +76,7 @@ struct order_gpus {
 	int *gpus; /* indexes: CUDA_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES, GPU_DEVICE_ORDINAL */
 	int ngpus; /* 0: those are set empty if `hide_gpus`, else left alone */
 	bool hide_gpus;
+	const char *gpufile; /* text of PBS_GPUFILE, a line HOST-gpuN for each GPU of the job; NULL: none */
 };
 
 /* What is carried between hosts, by what stands before the nursery (engine/errands.h). */

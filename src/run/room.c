@@ -76,6 +76,32 @@ static int nodefile_make(const struct order *o, struct err *err)
 	return nodefile_write(o->nodefile_path, text, err);
 }
 
+/* The node file's path with "gpu" behind it, as in TORQUE; NULL: the job has no GPUs. */
+static const char *gpufile_path(const struct order *o, struct arena *a)
+{
+	return o->gpu.gpufile && o->nodefile_path ? arena_printf(a, "%sgpu", o->nodefile_path) : NULL;
+}
+
+static int gpufile_make(const struct order *o, struct err *err)
+{
+	struct arena *a = arena_create();
+	const char *path = gpufile_path(o, a);
+	int r = path ? nodefile_write(path, o->gpu.gpufile, err) : 0;
+
+	arena_destroy(a);
+	return r;
+}
+
+static void gpufile_remove(const struct order *o)
+{
+	struct arena *a = arena_create();
+	const char *path = gpufile_path(o, a);
+
+	if (path)
+		unlink(path);
+	arena_destroy(a);
+}
+
 /* A script that can't be read is the job's own trouble, which it will find. */
 static void script_give(const struct order *o, const struct identity *who)
 {
@@ -94,6 +120,8 @@ int room_make(const struct order *o, const struct identity *who, struct err *err
 	if (o->nodefile_path) {
 		rights_begin(who->server);
 		r = nodefile_make(o, err);
+		if (!r)
+			r = gpufile_make(o, err);
 		rights_end(who->server);
 	}
 	if (!r && o->script && who->change)
@@ -109,6 +137,7 @@ void room_clear(const struct order *o, const struct identity *who)
 	if (o->nodefile_path) {
 		char own[PATH_MAX];
 		unlink(o->nodefile_path);
+		gpufile_remove(o);
 		own_directory_path(o, own);
 		if (*own)
 			rmdir(own);
@@ -145,14 +174,16 @@ static const char *gpus_text(const struct order *o, struct arena *a)
 /* Of the job from which this one was submitted (-V): they would be taken for its own (saving.c). */
 static bool is_attempts(const char *entry)
 {
-	return !strncmp(entry, "SHUNT_RESTART=", 14) || !strncmp(entry, "SHUNT_CHECKPOINT_DIR=", 21);
+	return !strncmp(entry, "SHUNT_RESTART=", 14) || !strncmp(entry, "SHUNT_CHECKPOINT_DIR=", 21) ||
+	       !strncmp(entry, "PBS_GPUFILE=", 12);
 }
 
 char **room_environment(const struct order *o, const char *instance, struct arena *a)
 {
-	const char *gpus = gpus_text(o, a);
+	const char *gpus = gpus_text(o, a), *file = gpufile_path(o, a);
 	const struct setting settings[] = {{"SHUNT_TAG", arena_printf(a, "%s@%s", o->tag, instance)},
 					   {"PBS_NODEFILE", o->nodefile_path},
+					   {"PBS_GPUFILE", file},
 					   {"TMPDIR", o->tmpdir},
 					   {"CUDA_VISIBLE_DEVICES", gpus},
 					   {"ROCR_VISIBLE_DEVICES", gpus},

@@ -517,6 +517,22 @@ static const char *nodefile_text(struct server *s, const struct attempt *t, cons
 	return ret;
 }
 
+/* Lists the GPUs of all hosts as TORQUE does; NULL: it has none. */
+static const char *gpufile_text(const struct server *s, const struct attempt *t, struct arena *a)
+{
+	struct strbuf text = {0};
+	const char *ret = NULL;
+
+	for (uint32_t i = 0; i < t->nfrags; i++)
+		for (int32_t k = 0; k < t->ngpus[i]; k++)
+			strbuf_printf(&text, "%s-gpu%d\n", names_get(&s->cluster->node_names, (uint32_t)t->node[i]),
+				      t->gpu[i][k]);
+	if (text.n)
+		ret = arena_strndup(a, text.text, text.n);
+	strbuf_fini(&text);
+	return ret;
+}
+
 static char **argv_of(const json_t *body, struct arena *a)
 {
 	const json_t *args = json_object_get(body, "args");
@@ -556,6 +572,7 @@ static void order_common(struct server *s, const struct draft *x, struct order *
 	if (body_text(x->body, "umask"))
 		o->umask = (int)strtol(body_text(x->body, "umask"), NULL, 8);
 	o->nodefile = nodefile_text(s, t, &x->layout, x->a);
+	o->gpu.gpufile = gpufile_text(s, t, x->a);
 	o->walltime = p->walltime + s->cluster->settings.tolerance;
 	o->site.prologue = *s->conf->prologue ? s->conf->prologue : NULL;
 	o->site.epilogue = *s->conf->epilogue ? s->conf->epilogue : NULL;

@@ -66,6 +66,7 @@ static int real_node(struct server *s, struct err *err)
 {
 	hwloc_topology_t topology;
 	int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * (sysconf(_SC_PAGESIZE) / 1024);
+	name_list gpus = {0};
 	int n = 0;
 
 	if (hwloc_topology_init(&topology) < 0 || hwloc_topology_load(topology) < 0)
@@ -91,12 +92,15 @@ static int real_node(struct server *s, struct err *err)
 		s->instance->cpu_os = NULL;
 	}
 	s->instance->real = true;
+	capacity_gpus(&gpus);
 
 	struct res total = {.v = {[RES_CPU] = n,
 				  [RES_MEM] = memory,
+				  [RES_GPU] = (int64_t)gpus.n,
 				  [RES_DISK] = capacity_disk(s->instance->where.state),
 				  [RES_SWAP] = capacity_swap()}};
 
+	name_list_free(&gpus);
 	return world_node_add(s, s->instance->host, &total, err);
 }
 
