@@ -30,14 +30,24 @@ struct event_writer {
 	int64_t after; /* the last one that the client has; -1: none */
 	uint32_t n;
 	uint64_t last;
+	bool prolonged; /* the event before was a prolongation */
 };
+
+/* An overdue job is prolonged every few seconds until it has ended: the first time says it all. */
+static bool prolongs_again(struct event_writer *h, const struct store_event *e)
+{
+	bool prolongs = e->type == EVENT_MIGRATE && !e->by, again = prolongs && h->prolonged;
+
+	h->prolonged = prolongs;
+	return again;
+}
 
 static int event_write(void *context, const struct store_event *e)
 {
 	struct event_writer *h = context;
 	struct strbuf text = {0};
 
-	if ((int64_t)e->seq <= h->after)
+	if (prolongs_again(h, e) || (int64_t)e->seq <= h->after)
 		return 0;
 	if (e->type == EVENT_HOLD ||
 	    e->type == EVENT_RELEASE) /* how blocks look to the core: 'why' says what they are */
@@ -98,7 +108,7 @@ void api_job_events(struct server *s, const struct call *c)
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
 	json_open_array(&j, "events");
-	struct event_writer h = {s, &j, query_number(c, "after", -1), 0, 0};
+	struct event_writer h = {s, &j, query_number(c, "after", -1), .n = 0};
 	event_write(&h, &(struct store_event){.time = s->jobs->entries.v[id].spec->created, .type = EVENT_SUBMIT});
 	store_get_events(s->store, a ? job_key(a->number, -1) : s->jobs->entries.v[id].key, event_write, &h, NULL);
 	json_close_array(&j);
