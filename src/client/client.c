@@ -545,12 +545,13 @@ struct waiting {
 	int64_t since; /* ms */
 	int pause;     /* ms before the next try */
 	bool looked;   /* whether its socket has come back */
+	bool unknown;  /* it is not known whether it was done; `since` is when that was said first */
 };
 
 static void tell_waiting(struct client *c, int seconds, const char *why)
 {
-	if (!c->told && isatty(STDERR_FILENO))
-		fprintf(stderr, "Waiting up to %d s for the Shunt server (%s): %s.\n", seconds, c->socket, why);
+	if (!c->told)
+		fprintf(stderr, "Waiting up to %d s for the Shunt server (%s): %s\n", seconds, c->socket, why);
 	c->told = true;
 }
 
@@ -604,30 +605,38 @@ static bool server_awaited(struct client *c, const struct question *q, int rc, s
 	}
 	if (!absent || q->upgrade || (c->doubt && !question_repeatable(q)) || !again(w, (int64_t)wait * 1000))
 		return false;
-	tell_waiting(c, wait,
-		     rc == -EAGAIN ? "it is busy"
-		     : c->route	   ? "it is not running, or is being restarted"
-				   : "it is not running ('shunt up' starts it), or is being restarted");
+	if (isatty(STDERR_FILENO))
+		tell_waiting(c, wait,
+			     rc == -EAGAIN ? "it is busy."
+			     : c->route	   ? "it is not running, or is being restarted."
+					   : "it is not running ('shunt up' starts it), or is being restarted.");
 	return true;
 }
 
-/* Whether to try again after this answer, by which nothing was done, or by which that is not known. */
-static bool answer_awaited(struct client *c, const struct question *q, struct waiting *w)
+/* Whether to try again after this answer, by which nothing was done, or by which that is not known. Where that takes long, or is not known, the user reads
+ * at once what the server says. */
+static bool answer_awaited(struct client *c, const struct question *q, const struct reply *r, struct waiting *w)
 {
+	const char *why = json_string_value(json_object_get(json_object_get(r->json, "error"), "message"));
 	bool undone = c->answer.status == 503 && strcmp(c->code, "unavailable") == 0;
 	bool unknown = q->key && strcmp(c->code, "outcome_unknown") == 0;
 
-	if ((!undone && !unknown) || q->upgrade || !again(w, (int64_t)(unknown ? c->timeout : c->wait) * 1000))
+	if ((!undone && !unknown) || q->upgrade)
 		return false;
-	tell_waiting(c, unknown ? c->timeout : c->wait, "it can't take requests now");
-	return true;
+	if (unknown && !w->unknown) {
+		w->unknown = true;
+		w->since = now_ms();
+	}
+	if (c->wait > 0 && (unknown || isatty(STDERR_FILENO) || now_ms() - w->since > PATIENCE * 1000))
+		tell_waiting(c, c->wait, why ? why : "it can't take requests now.");
+	return again(w, (int64_t)c->wait * 1000);
 }
 
 /* Asks until a server has answered that leads. 0: the head of its answer is there, the body is still to be read; else *ret is what was
  * refused. */
 static int client_request(struct client *c, const struct question *q, struct reply *ret, struct err *err)
 {
-	struct waiting w = {now_ms(), PAUSE_FIRST, false};
+	struct waiting w = {.since = now_ms(), .pause = PAUSE_FIRST};
 
 	c->told = c->doubt = false;
 	for (;;) {
@@ -640,7 +649,7 @@ static int client_request(struct client *c, const struct question *q, struct rep
 		if (rc < 0)
 			continue;
 		rc = answer_take(c, ret, err);
-		if (!leader_follow(c, ret->json, w.since) && !answer_awaited(c, q, &w))
+		if (!leader_follow(c, ret->json, w.since) && !answer_awaited(c, q, ret, &w))
 			return rc;
 		reply_fini(ret);
 	}

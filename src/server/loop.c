@@ -93,7 +93,7 @@
 
 #define RETRY_US 500000
 #define SLEEP_MAX_MS 15000
-#define WAIT_FOR_STORE 20 /* seconds a request may wait for the store */
+#define WAIT_FOR_STORE 20 /* seconds a request may wait for the store, unless its disk is full */
 #define ROOT_RESERVE 32	  /* connections that root, and the server's account, can have when there are too many */
 #define BACKLOG 8	  /* orders that keep the engine busy */
 
@@ -165,6 +165,7 @@ static bool turn_commit(struct server *s)
 			server_say(s, "the store can't be written, changes wait: %s", err.text);
 		free(s->turn->trouble);
 		s->turn->trouble = mem_strdup(err.text);
+		s->turn->full = rc == -ENOSPC;
 		s->turn->retry_us = s->clock->now_us + RETRY_US;
 		return false;
 	}
@@ -172,6 +173,7 @@ static bool turn_commit(struct server *s)
 		server_say(s, "the store can be written again");
 		free(s->turn->trouble);
 		s->turn->trouble = NULL;
+		s->turn->full = false;
 	}
 	s->stats->commits++;
 	s->stats->committed = s->clock->now;
@@ -222,7 +224,7 @@ static void give_up_replies(struct server *s)
 	for (size_t i = 0; i < s->post->replies.n; i++) {
 		struct reply_later *x = &s->post->replies.v[i];
 		if (s->clock->boot_us - x->since < WAIT_FOR_STORE * INT64_C(1000000) && !store_lost(s->store) &&
-		    !s->turn->terminating) {
+		    !s->turn->terminating && !s->turn->full) {
 			s->post->replies.v[kept++] = *x;
 			continue;
 		}

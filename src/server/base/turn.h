@@ -41,6 +41,7 @@ struct turn {
 	uint64_t settings; /* how often queues and accounts were changed */
 	int64_t wake;	   /* when the scheduler wants to be called */
 	char *trouble;	   /* the store can't be written: why */
+	bool full;	   /* ... since its disk is full, which will last */
 	int64_t retry_us;  /* when to try again */
 	char *reserve;	   /* path of the file that keeps room for the store (reserve.h); NULL: none */
 	int64_t commit_us; /* changes wait for others until then; 0: none do */
