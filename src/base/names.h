@@ -9,17 +9,23 @@
 #include <stdint.h>
 
 #include "base/map.h"
+#include "base/trial.h"
 
 struct names {
-	char **name;
+	char **name; /* NULL: it was removed */
 	size_t n, cap;
 	struct map index; /* hash of the name -> id + 1 of the first name with it */
 	uint32_t *next;	  /* id + 1 of the next name with the same hash */
+	uint32_t *held;	  /* number of trials that hold it; 0: it is kept (trial.h) */
+	trial_vec spare;  /* ids of names that were removed */
+	trial_vec *trial; /* the one that new names are held by now; NULL: none */
 };
 
 void names_fini(struct names *s);		       /* {0} is empty */
 uint32_t names_add(struct names *s, const char *name); /* the id, new or old */
 bool names_find(const struct names *s, const char *name, uint32_t *ret_id);
+/* Ends a trial, which is empty then. */
+void names_end(struct names *s, trial_vec *trial, bool keep);
 const char *names_get(const struct names *s, uint32_t id); /* borrowed; NULL if there is none */
 
 #endif

@@ -51,6 +51,8 @@ void cluster_destroy(struct cluster *c)
 	vec_free(&c->nodes);
 	vec_free(&c->partitions);
 	vec_free(&c->shapes);
+	vec_free(&c->spare_shapes);
+	vec_free(&c->spare_requests);
 	for (size_t i = 0; i < c->requests.n; i++) {
 		free(c->requests.v[i].frag);
 		free(c->requests.v[i].portion);
@@ -239,14 +241,21 @@ uint32_t cluster_shape(struct cluster *c, const struct shape *shape)
 	while (map_get(&c->shape_index, hash, &id)) {
 		const struct shape *s = &c->shapes.v[id];
 		if (res_equal(&s->need, &key.need) && s->features == key.features && s->exclusive == key.exclusive &&
-		    s->whole == key.whole && s->divided == key.divided)
+		    s->whole == key.whole && s->divided == key.divided) {
+			trial_note(c->trial ? &c->trial->shapes : NULL, (uint32_t)id, false, &c->shapes.v[id].held);
 			return id;
+		}
 		hash++;
 	}
-	map_set(&c->shape_index, hash, c->shapes.n);
-	vec_push(&c->shapes, key);
+	id = c->spare_shapes.n ? c->spare_shapes.v[--c->spare_shapes.n] : c->shapes.n;
+	if (id == c->shapes.n)
+		vec_push(&c->shapes, key);
+	key.hash = hash;
+	c->shapes.v[id] = key;
+	map_set(&c->shape_index, hash, id);
+	trial_note(c->trial ? &c->trial->shapes : NULL, (uint32_t)id, true, &c->shapes.v[id].held);
 	cluster_count(c, &key.need);
-	return c->shapes.n - 1;
+	return (uint32_t)id;
 }
 
 static int64_t shape_cpus(const struct cluster *c, uint32_t shape)
@@ -303,9 +312,11 @@ uint32_t cluster_intern_with(struct cluster *c, struct frag *frag, uint32_t nfra
 	for (uint32_t i = 0; i < nportions; i++)
 		hash = (hash ^ (uint64_t)portion[i].count << 8 ^ portion[i].amount) * UINT64_C(0x9e3779b97f4a7c15);
 	for (; map_get(&c->request_index, hash, &id); hash++)
-		if (request_is(&c->requests.v[id], frag, nfrags, portion, nportions))
+		if (request_is(&c->requests.v[id], frag, nfrags, portion, nportions)) {
+			trial_note(c->trial ? &c->trial->requests : NULL, (uint32_t)id, false, &c->requests.v[id].held);
 			return id;
-	struct request r = {.nfrags = nfrags, .uniform = true, .whole = c->shapes.v[frag[0].shape].whole};
+		}
+	struct request r = {.hash = hash, .nfrags = nfrags, .uniform = true, .whole = c->shapes.v[frag[0].shape].whole};
 	r.frag = mem_alloc(nfrags * sizeof *frag);
 	memcpy(r.frag, frag, nfrags * sizeof *frag);
 	if (nportions) {
@@ -324,9 +335,36 @@ uint32_t cluster_intern_with(struct cluster *c, struct frag *frag, uint32_t nfra
 		res_add(&r.total, &c->shapes.v[frag[i].shape].need);
 		r.divided += c->shapes.v[frag[i].shape].divided;
 	}
-	map_set(&c->request_index, hash, c->requests.n);
-	vec_push(&c->requests, r);
-	return c->requests.n - 1;
+	id = c->spare_requests.n ? c->spare_requests.v[--c->spare_requests.n] : c->requests.n;
+	if (id == c->requests.n)
+		vec_push(&c->requests, r);
+	c->requests.v[id] = r;
+	map_set(&c->request_index, hash, id);
+	trial_note(c->trial ? &c->trial->requests : NULL, (uint32_t)id, true, &c->requests.v[id].held);
+	return (uint32_t)id;
+}
+
+void cluster_trial_end(struct cluster *c, struct cluster_trial *t, bool keep)
+{
+	for (size_t i = 0; i < t->requests.n; i++) {
+		struct request *r = &c->requests.v[t->requests.v[i]];
+		if (!trial_release(&r->held, keep))
+			continue;
+		map_remove(&c->request_index, r->hash);
+		free(r->frag);
+		free(r->portion);
+		*r = (struct request){0};
+		vec_push(&c->spare_requests, t->requests.v[i]);
+	}
+	for (size_t i = 0; i < t->shapes.n; i++) {
+		struct shape *s = &c->shapes.v[t->shapes.v[i]];
+		if (!trial_release(&s->held, keep))
+			continue;
+		map_remove(&c->shape_index, s->hash);
+		vec_push(&c->spare_shapes, t->shapes.v[i]);
+	}
+	vec_free(&t->requests);
+	vec_free(&t->shapes);
 }
 
 struct nodeset nodeset_make(const bool *has, uint32_t n, bool rest)

@@ -51,6 +51,8 @@ struct shape {
 	bool exclusive;	   /* the only fragment of its job there */
 	uint8_t whole;	   /* enum wholeness: the same for all fragments of a job */
 	int64_t divided;   /* the CPUs that it asks for, if it has a share of a node's CPUs instead; else 0 */
+	uint64_t hash;	   /* its key in cluster.shape_index */
+	uint32_t held;	   /* number of trials that hold it; 0: it is kept */
 };
 
 struct frag {
@@ -86,6 +88,13 @@ struct request {
 	int64_t cpus_fixed;
 	struct portion *portion; /* of what the site has, ascending */
 	uint32_t nportions;
+	uint32_t held; /* number of trials that hold it; 0: it is kept */
+	uint64_t hash; /* its key in cluster.request_index */
+};
+
+/* What is interned to find out whether a job would be accepted, or when it would start (base/trial.h). */
+struct cluster_trial {
+	trial_vec shapes, requests;
 };
 
 /* Which nodes a job may use. Nodes beyond the last word, also those that are added later, are members if `rest` is set. */
@@ -128,6 +137,8 @@ struct cluster {
 	VEC(struct request) requests;
 	VEC(struct nodeset) nodesets;
 	VEC(struct amount) amounts;
+	trial_vec spare_shapes, spare_requests;		      /* numbers of those that were removed */
+	struct cluster_trial *trial;			      /* by which new ones are held now; NULL: they are kept */
 	struct map shape_index, request_index, nodeset_index; /* hash -> id + 1, chained by re-hashing */
 	VEC(struct job *) pages;
 	uint32_t njobs;
@@ -173,6 +184,8 @@ int cluster_request(struct cluster *c, const struct reqtext *text, uint32_t *ret
 int cluster_request_chunks(const struct cluster *c, const struct reqtext *text, const struct request *r, int *ret);
 /* `procs` CPUs cut for this cluster's nodes: as many whole nodes of the largest size as needed and a remainder. */
 int cluster_request_procs(struct cluster *c, int64_t procs, uint32_t *ret, struct err *err);
+/* Ends a trial, which is empty then. No job has what it gives back. */
+void cluster_trial_end(struct cluster *c, struct cluster_trial *t, bool keep);
 /* Interns fragments given as they are (sorted into placing order). */
 uint32_t cluster_intern(struct cluster *c, struct frag *frag, uint32_t nfrags);
 /* The same with portions of what the site has, ascending by amount. */

@@ -69,10 +69,12 @@ struct spec {
 	const struct spec_rare *rare; /* shared by the specs that have nothing of it */
 	uint64_t script;	      /* in the store; 0: none */
 	uint32_t request;	      /* UINT32_MAX: the cluster has nothing of the kind */
-	uint32_t allowed;  /* nodes that suit it (rules/partition.h): a partition's, or NODES_ALL for shared ones */
-	uint32_t layout;   /* hosts.layout by which these two were found */
-	uint32_t watchers; /* jobs that count in jobs.dependents by `depend`; derived */
-	struct gate_share share; /* by which jobs with this very `depend` wait together; derived */
+	uint32_t allowed; /* nodes that suit it (rules/partition.h): a partition's, or NODES_ALL for shared ones */
+	uint32_t layout;  /* hosts.layout by which these two were found */
+	struct {	  /* of `depend`, derived */
+		uint32_t watchers;	 /* jobs that count in jobs.dependents by it */
+		struct gate_share share; /* by which jobs with this very text wait together */
+	};
 	int16_t priority;
 	uint8_t kind, powers;
 	uint8_t mail; /* enum mail_point */

@@ -559,7 +559,8 @@ static uint64_t signature(const struct search *s)
 	uint64_t h = 0;
 
 	for (int i = 0; i < s->k->nkinds; i++) {
-		h = h * UINT64_C(0x100000001b3) + s->k->kind[i].shape;
+		h = h * UINT64_C(0x100000001b3) +
+		    s->k->c->shapes.v[s->k->kind[i].shape].hash; /* its number may be another's soon */
 		h = h * UINT64_C(0x100000001b3) + s->k->kind[i].count * 2 + s->k->kind[i].alone;
 	}
 	for (size_t i = 0; i < s->classes.n; i++) {

@@ -28,6 +28,8 @@ static void cluster_copy(struct forecast *f, const struct cluster *from, struct 
 	struct cluster *c = &f->c;
 
 	*c = *from;
+	c->spare_shapes = c->spare_requests = (trial_vec){0}; /* what is tried meanwhile is another's */
+	c->trial = NULL;
 	vec_copy(&c->nodes, &from->nodes);
 	vec_copy(&c->partitions, &from->partitions);
 	vec_copy(&c->nodesets, &from->nodesets);

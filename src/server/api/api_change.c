@@ -330,7 +330,11 @@ static int do_move(struct change *c, uint32_t id, struct err *err)
 		return away_return(s, id, name, c->w->user, err);
 	if (!name || (!queue_is_remote(name) && !queue_named(s, name)))
 		return err_code(err, CODE_UNKNOWN_QUEUE, "Unknown queue %.60s.", name ? name : "\"\"");
-	return job_move(s, id, name, mover_to(c, id, name), c->w->user, c->arena, err);
+	trial_enter(s, &c->trial);
+	rc = job_move(s, id, name, mover_to(c, id, name), c->w->user, c->arena, err);
+	trial_leave(s);
+	trial_end(s, &c->trial, rc == 0);
+	return rc;
 }
 
 static int append(const char *path, const char *text)
@@ -496,6 +500,7 @@ static void last_forget(struct change *c)
 	spec_unref(c->last.to);
 	free(c->last.body);
 	memset(&c->last, 0, sizeof c->last);
+	trial_end(c->s, &c->trial, false);
 }
 
 /* The name in the paths of its output stays as it was when it was started, and for those that wait follows their name. */
@@ -553,6 +558,7 @@ static int alter_read(struct change *c, uint32_t id, struct err *err)
 		return rc;
 	o = as_submission(s, id, body);
 	rc = overlay(o, c->args, runs(s, id), err);
+	trial_enter(s, &c->trial);
 	owner.role = c->w->role;
 	owner.holds = s->jobs->entries.v[id].holds | (may(s, c->w, ACT_HOLD_OTHER, old) ? BLOCK_OTHER : 0);
 	if (rc == 0)
@@ -574,6 +580,7 @@ static int alter_read(struct change *c, uint32_t id, struct err *err)
 		access_preempt(s->objects, word(s, x.spec->qos), &x.spec->kind, &x.spec->powers);
 	if (rc == 0 && !runs(s, id))
 		rc = alter_check(s, &owner, id, &x, may(s, c->w, ACT_EXCEED, old), c->arena, err);
+	trial_leave(s);
 	if (rc == 0)
 		rc = relations_count(c, old, x.spec, err);
 	if (rc == 0) {
@@ -602,6 +609,8 @@ static int alter_read(struct change *c, uint32_t id, struct err *err)
 		free(as_it_was);
 	}
 	submission_fini(&x);
+	if (rc < 0)
+		trial_end(s, &c->trial, false);
 	json_decref(o);
 	json_decref(body);
 	return rc;
@@ -663,6 +672,7 @@ static int do_alter(struct change *c, uint32_t id, struct err *err)
 		store_put_body(s->store, e->key, c->last.body);
 	if (p.spec->priority != e->spec->priority)
 		owner_add(c, p.spec->owner);
+	trial_end(s, &c->trial, true);
 	entry_alter(s, id, &p);
 	p.spec->refs++;
 	spec_unref(c->model);

@@ -63,6 +63,7 @@ static void submit_free(struct server *s, struct submit_work *w)
 			total_count(s, w->jobs.v[i].spec, -submission_count(&w->jobs.v[i]));
 		submission_fini(&w->jobs.v[i]);
 	}
+	trial_end(s, &w->trial, false);
 	vec_free(&w->jobs);
 	hook_ask_free(w->hook);
 	json_decref(w->body);
@@ -94,6 +95,7 @@ static int read_one(struct server *s, struct submit_work *w, json_t *job, struct
 		const struct token_record *t = token_find(s, w->who.token);
 		json_object_set_new(job, "site", json_string(t ? t->name : "unknown"));
 	}
+	trial_enter(s, &w->trial);
 	int rc = restart_read(s, &w->who, job, request_arena(w->r), &from, err);
 
 	if (rc == 0)
@@ -110,6 +112,7 @@ static int read_one(struct server *s, struct submit_work *w, json_t *job, struct
 			     "an estimate needs a budget, too: -l budget=HOURS ('shunt whatif' shows the price)");
 	if (rc == 0)
 		rc = quotas_bill(s, &w->bill, x.spec, submission_count(&x), &x.warning, err);
+	trial_leave(s);
 	if (rc == 0 && w->bulk && x.spec->now)
 		rc = err_code(err, CODE_REFUSED, "an interactive job starts at once: submit it by itself");
 	if (rc == 0 && x.warning && x.guarantee)
@@ -147,6 +150,7 @@ static int hook_covers(const struct submit_work *w, struct err *err)
 /* All of its jobs are there. */
 static void accepted(struct server *s, struct submit_work *w)
 {
+	trial_end(s, &w->trial, true);
 	for (size_t i = 0; i < w->jobs.n; i++) {
 		w->special |= w->jobs.v[i].spec->kind != KIND_COMMON || w->jobs.v[i].spec->now;
 		s->jobs->priorities |= w->jobs.v[i].spec->priority != 0;

@@ -27,6 +27,7 @@
 #include "server/api/request.h"
 #include "server/api/schemas.h"
 #include "server/base/clock.h"
+#include "server/base/tried.h"
 #include "server/base/turn.h"
 #include "server/base/work.h"
 #include "server/book/prices.h"
@@ -48,6 +49,7 @@ struct whatif_work {
 	struct work work;
 	struct http_request *r;
 	struct submission x;
+	struct trial trial;	   /* what it made the server intern */
 	struct err rule;	   /* that would refuse it, */
 	bool refused;		   /* ... if there is one */
 	struct forecast *forecast; /* NULL: not begun */
@@ -197,6 +199,7 @@ static void whatif_free(struct server *s, struct whatif_work *w)
 		s->slices->asking = NULL;
 	forecast_destroy(w->forecast);
 	submission_fini(&w->x);
+	trial_end(s, &w->trial, false);
 	free(w->nodes);
 	free(w);
 }
@@ -263,11 +266,14 @@ void api_whatif(struct server *s, const struct call *c)
 	json_t *body = api_body(c->r, &err);
 
 	w->r = c->r;
+	trial_enter(s, &w->trial);
 	if (!body || submission_read(s, c->w, body, false, request_arena(c->r), &w->x, &err) < 0) {
+		trial_leave(s);
 		api_refuse(c->r, &err);
 		whatif_free(s, w);
 	} else {
 		w->refused = submit_check(s, c->w, &w->x, request_arena(c->r), &w->rule) < 0;
+		trial_leave(s);
 		work_add(s, &w->work, &kind);
 	}
 	json_decref(body);

@@ -10,6 +10,7 @@
 
 #include "base/vec.h"
 #include "rules/role.h"
+#include "server/base/tried.h"
 
 struct asker;
 struct err;
@@ -31,6 +32,7 @@ struct change {
 		bool running;
 	} last;
 	VEC(uint32_t) owners; /* words: users whose jobs have other priorities now */
+	struct trial trial;   /* what a job that is not altered yet made the server intern */
 	struct spec *model; /* what a job was altered to last: one with the same dependencies waits together with it */
 	int64_t relations;  /* relations to other jobs that it has set so far */
 };

@@ -15,6 +15,7 @@
 #include "base/vec.h"
 #include "rules/quota.h"
 #include "server/base/asker.h"
+#include "server/base/tried.h"
 #include "server/base/work.h"
 #include "server/book/quotas.h"
 #include "server/job/keys.h"
@@ -32,6 +33,7 @@ struct submit_work {
 	json_t *body; /* as it was sent; an array of what has been read of a large one */
 	size_t at;    /* in its text */
 	VEC(struct submission) jobs;
+	struct trial trial; /* what they made the server intern, until they are accepted */
 	struct quota_bill bill;
 	bool bulk;
 	bool special; /* some have deadlines: the answer says whether they are kept */

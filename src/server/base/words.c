@@ -10,6 +10,13 @@ const char *word(const struct server *s, uint32_t id)
 	return id ? names_get(s->words, id) : "";
 }
 
+uint32_t word_find(const struct server *s, const char *text)
+{
+	uint32_t id;
+
+	return text && *text && names_find(s->words, text, &id) && !s->words->held[id] ? id : 0;
+}
+
 uint32_t word_add(struct server *s, const char *text)
 {
 	if (s->words->n == 0)

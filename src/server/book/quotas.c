@@ -139,7 +139,7 @@ bool quotas_count(const struct server *s)
 
 bool quotas_get(struct server *s, const char *user, struct quota *ret)
 {
-	const struct quota *q = find(s, word_add(s, user));
+	const struct quota *q = find(s, word_find(s, user));
 	struct quota_moves moves;
 
 	*ret = q ? *q : (struct quota){{0}, 0, 0, {0}};
@@ -173,7 +173,7 @@ void quotas_set(struct server *s, const char *user, const int64_t limit[QUOTA_TY
 
 bool quotas_drop(struct server *s, const char *user)
 {
-	const struct quota *q = find(s, word_add(s, user));
+	const struct quota *q = find(s, word_find(s, user));
 	bool taken = false;
 
 	if (!q)

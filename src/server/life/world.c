@@ -329,6 +329,8 @@ enum fit world_could_hold(struct server *s, const struct spec *p)
 	uint32_t allowed = spec_nodes(s, p);
 	uint64_t key = (uint64_t)allowed << 32 | p->request, fit;
 
+	if (s->cluster->requests.v[p->request].held) /* only tried: its number may be another's soon */
+		return world_could_hold_on(s, p, allowed);
 	if (!map_get(&s->world->could, key, &fit)) {
 		fit = world_could_hold_on(s, p, allowed);
 		map_set(&s->world->could, key, fit);

@@ -1,0 +1,28 @@
+/*
+ * tried.c - see tried.h.
+ */
+#include "server/base/tried.h"
+
+#include <assert.h>
+
+#include "base/names.h"
+#include "server/server.h"
+
+void trial_enter(struct server *s, struct trial *t)
+{
+	assert(!s->words->trial);
+	s->words->trial = &t->words;
+	s->cluster->trial = &t->cluster;
+}
+
+void trial_leave(struct server *s)
+{
+	s->words->trial = NULL;
+	s->cluster->trial = NULL;
+}
+
+void trial_end(struct server *s, struct trial *t, bool keep)
+{
+	names_end(s->words, &t->words, keep);
+	cluster_trial_end(s->cluster, &t->cluster, keep);
+}
