@@ -14,6 +14,25 @@
 
 #define DEPTH_MAX ((int)(sizeof((struct json *)0)->more))
 
+/* Each value but the first comes after one of these characters. */
+bool json_is_within(const char *text, size_t n, size_t most)
+{
+	size_t found = 0;
+	int64_t depth = 0;
+
+	for (size_t i = 0; i < n && found <= most; i++) {
+		char c = text[i];
+		if (c == '"')
+			for (i++; i < n && text[i] != '"'; i++)
+				i += text[i] == '\\';
+		found += c == ',' || c == '[' || c == '{';
+		depth += c == '[' || c == '{' ? 1 : c == ']' || c == '}' ? -1 : 0;
+		if (depth == 0 && (c == ']' || c == '}'))
+			break;
+	}
+	return found <= most;
+}
+
 void json_init(struct json *j, struct strbuf *out, bool pretty)
 {
 	*j = (struct json){.out = out, .pretty = pretty};

@@ -6,6 +6,7 @@
 #define BASE_JSON_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/strbuf.h"
@@ -17,6 +18,9 @@ struct json {
 	char kind[64]; /* '{' or '[' at this depth; at the top 0 */
 	bool pretty;
 };
+
+/* Returns true if the first value of a text holds at most so many others, at any depth. A text that is not JSON may pass. */
+bool json_is_within(const char *text, size_t n, size_t most);
 
 void json_init(struct json *j, struct strbuf *out, bool pretty);
 /* `key` is NULL inside arrays and at the top. */

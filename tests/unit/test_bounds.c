@@ -6,10 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "base/names.h"
 #include "base/strbuf.h"
+#include "core/cluster.h"
 #include "rules/gate.h"
 #include "server/job/jobs.h"
 #include "server/server.h"
@@ -179,6 +182,150 @@ static void elements_times_ids_are_bounded(void **state)
 	strbuf_fini(&more);
 }
 
+/* What is interned: kept things, and slots that are in use. */
+struct interned {
+	size_t words, shapes, requests, sets;
+};
+
+static struct interned interned(const struct server *s)
+{
+	const struct cluster *c = s->cluster;
+
+	return (struct interned){s->words->n - s->words->spare.n, c->shapes.n - c->spare_shapes.n,
+				 c->requests.n - c->spare_requests.n, c->nodesets.n};
+}
+
+static void same_interned(const struct server *s, struct interned before)
+{
+	struct interned now = interned(s);
+
+	assert_int_equal(now.words, before.words);
+	assert_int_equal(now.shapes, before.shapes);
+	assert_int_equal(now.requests, before.requests);
+	assert_int_equal(now.sets, before.sets);
+}
+
+/* Asks for something that nobody asked for before: each time other words, another shape and another request. */
+static void ask(struct site *f, int i, const char *method, const char *path, const char *nodes)
+{
+	char body[400];
+
+	snprintf(
+		body, sizeof body,
+		"{\"script\":\"true\",\"hold\":\"u\",\"resources\":[\"nodes=%s%d:ppn=1,mem=%dkb\"],\"account\":\"a%d\","
+		"\"project\":\"p%d\",\"submit_host\":\"h%d\",\"checkpoint\":\"c=%d\",\"queue\":\"%s\"}",
+		nodes, 1000 + i, 1024 + i, i, i, i, i + 1, i % 3 ? "batch" : "nowhere");
+	site_ask(f, USER, method, path, body);
+}
+
+static void what_is_refused_or_asked_about_is_gone(void **state)
+{
+	struct site *f = *state;
+	unsigned job = submit(f, "");
+	char path[40], body[200];
+
+	assert_int_not_equal(submit(f, "\"resources\":[\"mem=778kb\"]"), 0);
+	ask(f, 9999, "POST", "/v1/whatif", "");
+	struct interned before = interned(f->s);
+	snprintf(path, sizeof path, "/v1/jobs/%u", job);
+	for (int i = 0; i < 2000; i++) {
+		ask(f, i, "POST", "/v1/whatif", "");
+		assert_int_not_equal(f->a.status, 500);
+		ask(f, i, "POST", "/v1/jobs", "");
+		assert_int_not_equal(f->a.status, 201);
+		snprintf(body, sizeof body, "{\"account\":\"x%d\",\"resources\":[\"nodes=%d\"]}", i, 2000 + i);
+		assert_int_not_equal(site_ask(f, USER, "PATCH", path, body), 200);
+		snprintf(body, sizeof body, "/v1/quota/u%d", i);
+		site_ask(f, getuid(), "GET", body, NULL);
+		snprintf(body, sizeof body, "{\"ids\":[\"%u\"],\"queue\":\"q%d\"}", job, i);
+		site_ask(f, USER, "POST", "/v1/jobs/move", body);
+		snprintf(body, sizeof body, "/v1/jobs?user=u%d&name=n%d", i, i);
+		site_ask(f, USER, "GET", body, NULL);
+	}
+	same_interned(f->s, before);
+	/* What another one accepted in between stays, and is what it was. */
+	snprintf(body, sizeof body, "\"project\":\"kept\",\"resources\":[\"mem=777kb\"]");
+	job = submit(f, body);
+	if (!job)
+		fail_msg("%s", strbuf_text(&f->a.body));
+	for (int i = 0; i < 100; i++)
+		ask(f, i, "POST", "/v1/whatif", "");
+	snprintf(path, sizeof path, "/v1/jobs/%u", job);
+	assert_int_equal(site_ask(f, USER, "GET", path, NULL), 200);
+	says(f, "\"project\":\"kept\"");
+	says(f, "mem=777kb");
+}
+
+/* Each part of a request for very many nodes takes memory: not of one that is refused. */
+static void huge_requests_are_freed(void **state)
+{
+	struct site *f = *state;
+	struct interned before = interned(f->s);
+	char body[100];
+
+	for (int i = 0; i < 20; i++) {
+		snprintf(body, sizeof body, "{\"script\":\"true\",\"resources\":[\"nodes=%d\"]}", 99999 - i);
+		site_ask(f, USER, "POST", "/v1/whatif", body);
+		site_ask(f, USER, "POST", "/v1/jobs", body);
+	}
+	assert_int_equal(interned(f->s).requests, before.requests);
+}
+
+static void long_lists_are_bounded(void **state)
+{
+	struct site *f = *state;
+	unsigned job = submit(f, "\"array\":\"0-9999\"");
+	struct strbuf text = {0};
+
+	strbuf_puts(&text, "/v1/jobs?limit=1&ids=");
+	for (int i = 0; i < 30; i++)
+		strbuf_printf(&text, "%s%u[0-9999]", i ? "," : "", job);
+	assert_int_equal(site_ask(f, USER, "GET", text.text, NULL), 400);
+	says(f, "ids: more than 200000 jobs are named");
+	strbuf_clear(&text);
+	strbuf_puts(&text, "/v1/jobs?fields=id&ids=");
+	for (int i = 0; i < 300; i++)
+		strbuf_printf(&text, "%s%u[]", i ? "," : "", job);
+	assert_int_equal(site_ask(f, USER, "GET", text.text, NULL), 400); /* each of them looks at all elements */
+	strbuf_clear(&text);
+	strbuf_printf(&text, "/v1/jobs?fields=id&ids=%u[],%u[]", job, job);
+	assert_int_equal(site_ask(f, USER, "GET", text.text, NULL), 200);
+	char *first = strstr(f->a.body.text, "\"id\"");
+	assert_non_null(first);
+	assert_null(strstr(first + 1, "\"id\"")); /* the array is one row */
+	strbuf_fini(&text);
+}
+
+static void large_bodies_are_bounded(void **state)
+{
+	static const char *const paths[] = {"/v1/jobs", "/v1/whatif", "/v1/jobs/hold"};
+	struct site *f = *state;
+	struct strbuf keys = {0}, objects = {0}, bulk = {0};
+
+	strbuf_puts(&keys, "{");
+	strbuf_puts(&objects, "{\"x\":[");
+	strbuf_puts(&bulk, "{\"jobs\":[{\"script\":\"true\",\"environment\":{");
+	for (int i = 0; i < 250000; i++) {
+		strbuf_printf(&keys, "%s\"k%d\":\"\\\"\"", i ? "," : "", i);
+		strbuf_puts(&objects, i ? ",{}" : "{}");
+		strbuf_printf(&bulk, "%s\"k%d\":\"1\"", i ? "," : "", i);
+	}
+	strbuf_puts(&keys, "}");
+	strbuf_puts(&objects, "]}");
+	strbuf_puts(&bulk, "}}]}");
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(site_ask(f, USER, "POST", paths[i], keys.text), 400);
+		says(f, "the body has more than 200000 values");
+		assert_int_equal(site_ask(f, USER, "POST", paths[i], objects.text), 400);
+		says(f, "the body has more than 200000 values");
+	}
+	assert_int_equal(site_ask(f, USER, "POST", "/v1/jobs", bulk.text), 400);
+	says(f, "values");
+	strbuf_fini(&keys);
+	strbuf_fini(&objects);
+	strbuf_fini(&bulk);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -186,6 +333,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(long_circles_are_refused, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(an_array_shares_its_dependencies, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(elements_times_ids_are_bounded, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(what_is_refused_or_asked_about_is_gone, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(huge_requests_are_freed, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(long_lists_are_bounded, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(large_bodies_are_bounded, setup, site_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,7 +46,8 @@
 #include "server/site/hooks.h"
 #include "server/site/who.h"
 
-#define SCAN 256 /* jobs that a step looks at */
+#define TARGETS_MAX 1000000 /* jobs that the ids of one request name */
+#define SCAN 256	    /* jobs that a step looks at */
 
 /* A place in the answer: an id as it was given, or a job that fits the filter. */
 struct item {
@@ -216,6 +217,11 @@ static void lookup_id(struct action *a, const char *text)
 		rc = named_check(a, v.v, v.n, text, &err);
 	if (rc < 0)
 		item_fail(a, x, 0, &err);
+	if (rc == 0 && a->targets.n + v.n > TARGETS_MAX) {
+		rc = err_set(&err, -EINVAL, "one request names at most %d jobs: the rest is for another one",
+			     TARGETS_MAX);
+		item_fail(a, x, 0, &err);
+	}
 	for (size_t i = 0; i < v.n && rc == 0; i++) {
 		bool done = done_before(a, number, s->jobs->entries.v[v.v[i]].key);
 		vec_push(&a->targets, (struct target){.job = v.v[i], .item = number, .done = done});

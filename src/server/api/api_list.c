@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
@@ -42,31 +43,43 @@
 #define LIST_MAX 1000000
 #define ROWS_A_TURN 2000 /* of a streamed list, before others have their turn */
 
+#define NAMED_MAX 200000 /* jobs that ids= may name: they are looked up in one turn */
+
+/* Words that a job's may be. */
+struct word_set {
+	bool any;
+	struct map words;
+};
+
 /* Which jobs a list has. */
 struct filter {
-	const char *user, *queue, *state, *name;
+	struct word_set user, queue;
+	const char *state, *name;
 	bool completed, expand, blocked;
 	int64_t ended_since; /* without `completed`: those that ended later are listed all the same */
 };
 
-static bool in_list(const char *list, const char *word_)
+/* Reads "a,b"; NULL: any word will do. Words that the server does not know are no job's. */
+static struct word_set set_read(const struct server *s, const char *list)
 {
-	size_t n = strlen(word_);
+	struct word_set x = {.any = !list};
+	char *copy = mem_strdup(list ? list : ""), *rest = copy, *one;
 
-	for (const char *p = list; *p;) {
-		size_t k = strcspn(p, ",");
-		if (k == n && strncmp(p, word_, n) == 0)
-			return true;
-		p += k + (p[k] == ',');
-	}
-	return false;
+	while (list && (one = strsep(&rest, ",")))
+		if (word_find(s, one))
+			map_set(&x.words, word_find(s, one), 1);
+	free(copy);
+	return x;
 }
 
-static bool filter_fits(const struct server *s, const struct filter *f, const struct spec *p, char state)
+static bool set_has(const struct word_set *x, uint32_t word_)
 {
-	if (f->user && !in_list(f->user, word(s, p->owner)))
-		return false;
-	if (f->queue && !in_list(f->queue, word(s, p->queue)))
+	return x->any || map_get(&x->words, word_, &(uint64_t){0});
+}
+
+static bool filter_fits(const struct filter *f, const struct spec *p, char state)
+{
+	if (!set_has(&f->user, p->owner) || !set_has(&f->queue, p->queue))
 		return false;
 	if (f->name && strcmp(f->name, p->name) != 0)
 		return false;
@@ -135,7 +148,7 @@ static bool listing_next(struct listing *l, uint32_t *ret, const struct array **
 			*ret_array = a;
 		}
 		if (!may_see(s, &l->who, e->spec) ||
-		    !filter_fits(s, &l->f, e->spec, *ret_array ? array_state(s, a) : entry_state(s, id)) ||
+		    !filter_fits(&l->f, e->spec, *ret_array ? array_state(s, a) : entry_state(s, id)) ||
 		    is_too_old(s, &l->f, id, *ret_array) || (l->f.blocked && (*ret_array || !is_blocked(s, id))))
 			continue;
 		if (l->limit == 0) {
@@ -156,6 +169,8 @@ static void listing_free(void *context)
 	struct listing *l = context;
 
 	vec_free(&l->ids);
+	map_fini(&l->f.user.words);
+	map_fini(&l->f.queue.words);
 	strbuf_fini(&l->scratch);
 	arena_destroy(l->arena);
 	free(l);
@@ -225,9 +240,18 @@ static const char *keep(struct listing *l, const char *text)
 	return text ? arena_printf(l->arena, "%s", text) : NULL;
 }
 
-/* ids=1,2[],3[4]: those that are there and may be seen; an array is one row unless its elements are wanted. */
-static int choose(struct listing *l, const char *ids, struct err *err)
+/* An array that is named several times is one row all the same: each takes a look at all of its elements. */
+static void whole_add(struct listing *l, struct map *wholes, uint32_t first)
 {
+	if (!map_get(wholes, first, &(uint64_t){0}))
+		vec_push(&l->ids, first | WHOLE);
+	map_set(wholes, first, 1);
+}
+
+/* ids=1,2[],3[4]: those that are there and may be seen; an array is one row unless its elements are wanted. */
+static int choose(struct listing *l, const char *ids, struct map *wholes, struct err *err)
+{
+	size_t named = 0;
 	char one[256];
 
 	l->chosen = true;
@@ -247,9 +271,15 @@ static int choose(struct listing *l, const char *ids, struct err *err)
 		int rc = jobs_named(l->s, one, &l->ids, &a, err);
 		if (rc == -EINVAL)
 			return rc;
+		named += 1 + l->ids.n - before;
+		if (named > NAMED_MAX)
+			return err_set(
+				err, -EINVAL,
+				"ids: more than %d jobs are named: ask for fewer at once, or by user= and queue=",
+				NAMED_MAX);
 		if (rc == 0 && a && !l->f.expand) {
 			l->ids.n = before;
-			vec_push(&l->ids, a->first | WHOLE);
+			whole_add(l, wholes, a->first);
 		}
 		p += n + (p[n] == ',');
 	}
@@ -353,8 +383,8 @@ void api_list(struct server *s, const struct call *c)
 	l->at = 1;
 	l->limit = LIST_MAX;
 	l->tsv = accept && strncmp(accept, "text/tab-separated-values", 25) == 0;
-	l->f = (struct filter){keep(l, request_query(c->r, "user")),
-			       keep(l, request_query(c->r, "queue")),
+	l->f = (struct filter){set_read(s, request_query(c->r, "user")),
+			       set_read(s, request_query(c->r, "queue")),
 			       keep(l, request_query(c->r, "state")),
 			       keep(l, request_query(c->r, "name")),
 			       true,
@@ -374,7 +404,7 @@ void api_list(struct server *s, const struct call *c)
 	if (l->f.state && l->f.state[strspn(l->f.state, "QRHWSECB,")])
 		rc = err_set(&err, -EINVAL, "'%c' is not a state: use letters of Q, R, H, W, S, E, B and C",
 			     l->f.state[strspn(l->f.state, "QRHWSECB,")]);
-	if ((x = queue_unknown(s, l->f.queue, l->arena))) {
+	if ((x = queue_unknown(s, request_query(c->r, "queue"), l->arena))) {
 		http_error(c->r, CODE_UNKNOWN_QUEUE, "Unknown queue %.60s.", x);
 		listing_free(l);
 		return;
@@ -384,8 +414,10 @@ void api_list(struct server *s, const struct call *c)
 	if (rc == 0 && l->tsv && (!fields || l->fields.whole))
 		rc = err_set(&err, -EINVAL, "tab-separated lists need fields=, and only those that lists have");
 	if (rc == 0 && (x = request_query(c->r, "ids"))) {
+		struct map wholes = {0};
 		l->at = 0;
-		rc = choose(l, x, &err);
+		rc = choose(l, x, &wholes, &err);
+		map_fini(&wholes);
 	}
 	if (rc == 0 && !l->chosen && (x = request_query(c->r, "order")) && strcmp(x, "schedule") == 0)
 		choose_scheduled(l);

@@ -7,7 +7,10 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/json.h"
 #include "base/strbuf.h"
+
+#define VALUES_MAX 20000 /* values in a job: each is read in one step */
 
 static void blanks_skip(const char *text, size_t n, size_t *at)
 {
@@ -46,6 +49,10 @@ static int rest_check(const char *text, size_t n, size_t at, size_t jobs, struct
 	if (!skip(text, n, &at, ",") && !skip(text, n, &(size_t){at}, "}"))
 		strbuf_puts(&rest, ","); /* an error */
 	strbuf_add(&rest, text + at, n - at);
+	if (!json_is_within(rest.text, rest.n, VALUES_MAX)) {
+		strbuf_fini(&rest);
+		return err_set(err, -EINVAL, "after the list of jobs there are more than %d values", VALUES_MAX);
+	}
 	others = json_loadb(rest.text, rest.n, JSON_ALLOW_NUL, &error);
 	strbuf_fini(&rest);
 	if (!others)
@@ -57,8 +64,13 @@ static int rest_check(const char *text, size_t n, size_t at, size_t jobs, struct
 json_t *joblist_next(const char *text, size_t n, size_t *at, size_t jobs, struct err *err)
 {
 	json_error_t error;
-	json_t *job = json_loadb(text + *at, n - *at, JSON_ALLOW_NUL | JSON_DISABLE_EOF_CHECK, &error);
+	json_t *job;
 
+	if (!json_is_within(text + *at, n - *at, VALUES_MAX)) {
+		err_set(err, -EINVAL, "jobs[%zu] has more than %d values", jobs, VALUES_MAX);
+		return NULL;
+	}
+	job = json_loadb(text + *at, n - *at, JSON_ALLOW_NUL | JSON_DISABLE_EOF_CHECK, &error);
 	if (job)
 		*at += (size_t)error.position;
 	else

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/json.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "net/http.h"
@@ -16,13 +17,20 @@
 #include "server/server.h"
 #include "server/site/who.h"
 
+#define VALUES_MAX 200000 /* values in a body, which is read in one turn; many jobs are read one by one (joblist.h) */
+
 json_t *api_body(struct http_request *r, struct err *err)
 {
 	size_t n;
 	const char *text = request_body(r, &n);
 	json_error_t error;
-	json_t *body = json_loadb(text, n, JSON_ALLOW_NUL, &error);
+	json_t *body;
 
+	if (!json_is_within(text, n, VALUES_MAX)) {
+		err_set(err, -EINVAL, "the body has more than %d values: send several requests", VALUES_MAX);
+		return NULL;
+	}
+	body = json_loadb(text, n, JSON_ALLOW_NUL, &error);
 	if (!body)
 		err_set(err, -EINVAL, "the body is not JSON: %s (line %d, column %d)", error.text, error.line,
 			error.column);
