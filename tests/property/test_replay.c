@@ -23,6 +23,8 @@
 
 #include <cmocka.h>
 
+#include "base/names.h"
+#include "core/cluster.h"
 #include "hooks/hook.h"
 #include "property/history.h"
 #include "rules/gate.h"
@@ -39,6 +41,7 @@
 #include "support/bare.h"
 #include "support/lua.h"
 
+#define REFUSED 50 /* pairs of requests at the end of a history: 10,000 requests in 100 histories */
 #define STEPS 60
 
 /* A crash of the machine: the end of the accounting file was not on disk. */
@@ -240,6 +243,34 @@ static bool drain(struct history *h)
 	return false;
 }
 
+/* What is refused or only asked about leaves nothing in memory: the number of interned things is what it was. */
+static bool memory_returns(struct history *h)
+{
+	const struct cluster *c = h->s->cluster;
+	size_t words = 0, requests = 0, shapes = 0;
+
+	for (int i = 0; i < REFUSED; i++) {
+		ask(h, someone(h), "POST", "/v1/whatif",
+		    "{\"script\":\"true\",\"resources\":[\"nodes=%d:ppn=1,mem=%dkb\"],\"project\":\"p%d\"}", 50 + i,
+		    1024 + i, i);
+		ask(h, someone(h), "POST", "/v1/jobs",
+		    "{\"script\":\"true\",\"queue\":\"nowhere%d\",\"account\":\"a%d\",\"submit_host\":\"h%d\"}", i, i,
+		    i);
+		if (i == REFUSED / 2) { /* who asked is known by now */
+			words = h->s->words->n - h->s->words->spare.n;
+			requests = c->requests.n - c->spare_requests.n;
+			shapes = c->shapes.n - c->spare_shapes.n;
+		}
+	}
+	if (words == h->s->words->n - h->s->words->spare.n && requests == c->requests.n - c->spare_requests.n &&
+	    shapes == c->shapes.n - c->spare_shapes.n)
+		return true;
+	printf("# %zu words, %zu requests and %zu shapes are %zu, %zu and %zu after refused requests\n", words,
+	       requests, shapes, h->s->words->n - h->s->words->spare.n, c->requests.n - c->spare_requests.n,
+	       c->shapes.n - c->spare_shapes.n);
+	return false;
+}
+
 static bool live_through(uint64_t seed, bool loud)
 {
 	struct history h = {.loud = loud, .now_us = EPOCH * 1000000 + (int64_t)(seed % 1000000)};
@@ -288,7 +319,8 @@ static bool live_through(uint64_t seed, bool loud)
 	if (loud)
 		printf("# hooks were called %u times for submit, %u modify, %u start, %u end\n",
 		       lua_called(HOOK_SUBMIT), lua_called(HOOK_MODIFY), lua_called(HOOK_START), lua_called(HOOK_END));
-	good = good && restart(&h) && drain(&h) && restart(&h) && books_balance(&h) && lines_balance(&h);
+	good = good && restart(&h) && drain(&h) && restart(&h) && memory_returns(&h) && books_balance(&h) &&
+	       lines_balance(&h);
 	store_close(h.s->store);
 	map_fini(&h.accepted);
 	map_fini(&h.leased);
