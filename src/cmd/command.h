@@ -36,6 +36,7 @@ struct texts {
 	const char **v;
 	int n;
 };
+void texts_push(struct texts *t, const char *text);
 
 struct option {
 	const char *name; /* after "--" */

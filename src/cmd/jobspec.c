@@ -83,11 +83,14 @@ static int deadline_set(struct jobspec *s, const char *option, const char *text,
 	return 0;
 }
 
-static int resources_add(struct jobspec *s, const struct texts *texts, struct err *err)
+static int resources_add(struct jobspec *s, const char *option, const struct texts *texts, struct err *err)
 {
 	struct arena *arena = arena_create();
 	json_t *list = json_object_get(s->job, "resources");
+	char deadline[16];
 	int rc = 0;
+
+	snprintf(deadline, sizeof deadline, "%s deadline", option);
 
 	for (int i = 0; i < texts->n && rc == 0; i++) {
 		struct reqtext r;
@@ -95,9 +98,9 @@ static int resources_add(struct jobspec *s, const struct texts *texts, struct er
 		r.reservation = s->alters ? "" : NULL;
 		rc = reqtext_parse(&r, texts->v[i], arena, err);
 		if (rc < 0)
-			err_prefix(err, rc, "-l");
+			err_prefix(err, rc, "%s", option);
 		if (rc == 0 && r.deadline)
-			rc = deadline_set(s, "-l deadline", r.deadline, err);
+			rc = deadline_set(s, deadline, r.deadline, err);
 		if (rc == 0 && !list)
 			json_object_set_new(s->job, "resources", list = json_array());
 		if (rc == 0)
@@ -109,7 +112,7 @@ static int resources_add(struct jobspec *s, const struct texts *texts, struct er
 
 int jobspec_resource(struct jobspec *s, const char *text, struct err *err)
 {
-	return resources_add(s, &(struct texts){.v = (const char *[]){text}, .n = 1}, err);
+	return resources_add(s, "-l", &(struct texts){.v = (const char *[]){text}, .n = 1}, err);
 }
 
 /* An option that names one thing, as -l KEY=NAME does. */
@@ -255,6 +258,56 @@ static void workdir_set(struct jobspec *s, const char *text)
 		 text[0] == '/' ? "" : "/", text);
 	jobspec_text(s, "workdir", path);
 	s->workdir = true;
+}
+
+/* Writes "deadline=x, budget=y," as "deadline=x,budget=y"; false: it has something other than Libra's terms. */
+static bool terms_read(const char *text, struct strbuf *ret)
+{
+	static const char *const names[] = {"deadline=", "budget=", "estimate="};
+
+	for (const char *p = text + strspn(text, ", "); *p; p += strspn(p, ", ")) {
+		size_t n = strcspn(p, ","), i = 0;
+		while (i < sizeof names / sizeof *names && strncmp(p, names[i], strlen(names[i])) != 0)
+			i++;
+		if (i == sizeof names / sizeof *names)
+			return false;
+		strbuf_printf(ret, "%s%.*s", ret->n ? "," : "", (int)n, p);
+		p += n;
+	}
+	return ret->n > 0;
+}
+
+/* -w deadline=+2h,budget=3,estimate=1:00:00 are Libra's terms; anything else is a directory. */
+static int w_set(struct jobspec *s, const char *text, struct err *err)
+{
+	struct strbuf terms = {0};
+	int rc = 0;
+
+	if (terms_read(text, &terms))
+		rc = resources_add(s, "-w", &(struct texts){.v = (const char *[]){terms.text}, .n = 1}, err);
+	else
+		workdir_set(s, text);
+	strbuf_fini(&terms);
+	return rc;
+}
+
+void jobspec_join(struct job_arguments *a, char **operand, int *n)
+{
+	struct strbuf terms = {0};
+	int left = 0;
+
+	for (int i = 0; i < *n; i++) {
+		const char *last = a->w.n ? a->w.v[a->w.n - 1] : "";
+		bool open = *last && last[strlen(last) - 1] == ',' && terms_read(last, &terms);
+		strbuf_clear(&terms);
+		if (open && terms_read(operand[i], &terms))
+			texts_push(&a->w, operand[i]);
+		else
+			operand[left++] = operand[i];
+		strbuf_clear(&terms);
+	}
+	*n = left;
+	strbuf_fini(&terms);
 }
 
 /* The letters of `text` that are in `of`, in that order, each once. */
@@ -424,7 +477,7 @@ int jobspec_add(struct jobspec *s, const struct job_arguments *a, struct err *er
 	if (rc == 0)
 		rc = displace_set(s, a, err);
 	if (rc == 0)
-		rc = resources_add(s, &a->resources, err);
+		rc = resources_add(s, "-l", &a->resources, err);
 	if (rc == 0 && a->into.partition)
 		rc = named_set(s, "partition", "partition", a->into.partition, err);
 	if (rc == 0 && a->into.reservation)
@@ -435,6 +488,8 @@ int jobspec_add(struct jobspec *s, const struct job_arguments *a, struct err *er
 		rc = named_set(s, "budget", "budget", a->terms.budget, err);
 	for (int i = 0; i < a->t.n && rc == 0; i++)
 		rc = t_set(s, a->t.v[i], err);
+	for (int i = 0; i < a->w.n && rc == 0; i++)
+		rc = w_set(s, a->w.v[i], err);
 	for (int i = 0; i < a->p.n && rc == 0; i++)
 		rc = p_set(s, a->p.v[i], err);
 	if (rc == 0 && a->array)

@@ -32,7 +32,7 @@ struct job_arguments {
 	struct {
 		const char *file, *class, *restart, *processors, *runtime, *interval, *duration;
 	} items; /* items.h */
-	struct texts resources, more, t, p, variables;
+	struct texts resources, more, t, p, w, variables;
 	int64_t patience;
 	bool hold, interactive, silent, export_all, tolerant, exclusive;
 	bool force; /* of qalter: also if guaranteed deadlines break */
@@ -62,6 +62,8 @@ void jobspec_fini(struct jobspec *s);
 int jobspec_add(struct jobspec *s, const struct job_arguments *a, struct err *err);
 /* What can't be had, and what to do instead: -EINVAL. */
 int jobspec_refused(const struct job_arguments *a, struct err *err);
+/* Moves operands to -w that continue its terms: -w deadline=x, budget=y, estimate=z, as Libra's users write it. */
+void jobspec_join(struct job_arguments *a, char **operand, int *n);
 /* As if -l had said it. */
 int jobspec_resource(struct jobspec *s, const char *text, struct err *err);
 /* Sets a key, text by text: what is not UTF-8 becomes '?' (only names and paths come here). */

@@ -1,6 +1,6 @@
 /*
  * jobspec_options.c - the options that describe a job. TORQUE's and PBS Pro's letters, and a plain word for each;
- * where one letter has two meanings (-t, -p) the value decides.
+ * where one letter has two meanings (-t, -p, -w) the value decides.
  */
 #include <stddef.h>
 
@@ -72,7 +72,8 @@ const struct option qsub_options[] = {
 	     "variables for its environment: NAME=value, or NAME as it is here"),
 	FLAG('V', "export-all", export_all, "give it the whole environment of this shell"),
 	TEXT('d', "workdir", files.workdir, "PATH", "where it starts; if not given: here"),
-	TEXT('w', "-w", files.workdir, "PATH", "the same as -d"),
+	TEXTS('w', "-w", w, "TERMS|PATH",
+	      "Libra's deadline=DATE,budget=HOURS,estimate=TIME: the same as -l with these; anything else: a directory, as -d"),
 	TEXT('S', "shell", shell, "PATH",
 	     "the interpreter of the script; if not given: its #! line, else your shell"),
 	TEXT('F', "arguments", arguments, "WORDS", "arguments of the script: \"a 'b c'\" are two"),

@@ -135,7 +135,7 @@ static int seconds_parse(const char *text, int64_t *ret, struct err *err)
 	return rc < 0 ? err_prefix(err, rc, "\"%.60s\"", text) : 0;
 }
 
-static void texts_add(struct texts *t, const char *text)
+void texts_push(struct texts *t, const char *text)
 {
 	t->v = mem_realloc(t->v, (size_t)t->n + 1, sizeof *t->v);
 	t->v[t->n++] = text;
@@ -151,7 +151,7 @@ static int option_set(const struct option *o, const char *text, char *arguments,
 		*(bool *)at = true;
 		return 0;
 	case OPTION_TEXTS:
-		texts_add(at, text);
+		texts_push(at, text);
 		return 0;
 	case OPTION_NUMBER:
 		return number_parse(o, text, at, err);

@@ -39,6 +39,7 @@ static int directive_add(const struct command *c, struct jobspec *s, const struc
 
 	if (rc > 0)
 		rc = err_set(err, -EINVAL, "--help is for the command line");
+	jobspec_join(a, operand, &n);
 	if (rc == 0 && n)
 		rc = err_set(err, -EINVAL, "\"%.60s\" belongs to no option%s", operand[0],
 			     operand[0][0] == '=' ? ": write NAME=VALUE without blanks"
@@ -309,6 +310,7 @@ static int call_parse(const struct command *c, int argc, char **argv, struct cal
 		rc = jobspec_refused(ret->a, err);
 	if (rc != 0)
 		return rc;
+	jobspec_join(ret->a, ret->operand, &ret->noperands);
 	if (ret->command && ret->nwords == 0)
 		return err_set(err, -EINVAL, "a command is missing after --");
 	if (ret->command && ret->noperands)
