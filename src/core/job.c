@@ -85,7 +85,6 @@ int job_apply(struct job *job, const struct event *event, enum job_kind by_kind,
 	case EVENT_PREEMPT:
 	case EVENT_MIGRATE:
 		job->by = event->by;
-		job->guaranteed = job->guaranteed && event->type == EVENT_MIGRATE;
 		if (event->type == EVENT_PREEMPT &&
 		    event->by == job->id)		     /* its time slice is over: it is the last again */
 			job->rank = (double)event->time + 1; /* others have come within this second */

@@ -99,7 +99,7 @@ struct job {
 	uint8_t deallocations; /* of a starving job, by QoS jobs */
 	bool has_price;	       /* `priced` counts; else it pays as long as it runs */
 	bool interactive;      /* it starts when it comes, or not at all (sched/entrance.h) */
-	bool guaranteed; /* it has, or had when it started, a place in which it meets its deadline whatever others do */
+	bool guaranteed; /* it has, or had when it was started, a place in which it meets its deadline whatever others do */
 };
 
 /* Whether an event of this type is legal in this state, and the state after it. */

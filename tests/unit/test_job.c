@@ -98,7 +98,7 @@ static void test_a_life(void **state)
 	apply(&job, EVENT_PREEMPT, 60, 0, 3, KIND_EMERGENCY);
 	assert_int_equal(job.by, 3);
 	assert_int_equal(job.state, STATE_CANDIDATE);
-	assert_false(job.guaranteed); /* it has no place any more */
+	assert_true(job.guaranteed); /* it gets another place in time, or expires */
 	apply(&job, EVENT_EXPIRE, 401, 0, JOB_NONE, 0);
 	assert_true(job_ended(&job));
 }
@@ -112,7 +112,7 @@ static void test_guarantee_ends(void **state)
 		bool runs, kept;
 	} row[] = {
 		{EVENT_DEALLOCATE, 10, false, false}, {EVENT_EXPIRE, 401, false, false},
-		{EVENT_ALLOCATE, 10, false, true},    {EVENT_START_FAILED, 10, true, false},
+		{EVENT_ALLOCATE, 10, false, true},    {EVENT_START_FAILED, 10, true, true},
 		{EVENT_MIGRATE, 10, true, true},      {EVENT_FINISH, 500, true, true},
 		{EVENT_FINISH, 501, true, false},
 	};

@@ -229,7 +229,8 @@ static void f_nice_until(const struct subject *x, struct value *v)
 
 static void f_guaranteed(const struct subject *x, struct value *v)
 {
-	put_bool(v, x->job->guaranteed);
+	put_bool(v, x->job->guaranteed && x->job->state != STATE_CANDIDATE &&
+			    x->job->state != STATE_HELD); /* one that was stopped may have no place yet */
 }
 
 static void f_powers(const struct subject *x, struct value *v)
