@@ -248,7 +248,7 @@ static void bounds(const struct field *f, int64_t *ret_least, int64_t *ret_most)
 		[FORM_I64] = {INT64_MIN, INT64_MAX},
 		[FORM_U64] = {INT64_MIN, INT64_MAX},
 		[FORM_MICROS] = {INT64_MIN, INT64_MAX},
-		[FORM_LETTERS] = {0, UINT8_MAX},
+
 	};
 	bool own = f->least || f->most;
 
@@ -278,6 +278,7 @@ static int text_read(const struct field *f, const json_t *value, void *record, s
 int field_read(const struct field *f, const json_t *value, void *record, struct names *words, struct err *err)
 {
 	int64_t number = 0, least, most;
+	const char *text;
 	uint8_t bits;
 	bool flag;
 	int rc;
@@ -289,15 +290,15 @@ int field_read(const struct field *f, const json_t *value, void *record, struct 
 	if (f->form == FORM_BOOL) {
 		rc = value_read_bool(value, f->name, &flag, err);
 		number = rc == 0 && flag;
-	} else if (f->form == FORM_LETTERS && json_is_string(value)) {
-		rc = letters_parse(f->name, f->letters, json_string_value(value), &bits, err);
+	} else if (f->form == FORM_LETTERS) {
+		rc = value_read_text(value, f->name, SIZE_MAX, &text, err);
+		if (rc == 0)
+			rc = letters_parse(f->name, f->letters, text, &bits, err);
 		number = rc == 0 ? bits : 0;
 	} else {
 		bounds(f, &least, &most);
 		rc = value_read_number(value, f->name, least, most, &number, err);
 	}
-	if (f->form == FORM_LETTERS)
-		number &= (1 << letters_count(f->letters)) - 1;
 	if (rc == 0)
 		number_set(f, record, number);
 	return rc;

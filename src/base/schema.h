@@ -44,7 +44,7 @@ enum form {
 	FORM_I64,
 	FORM_U64,
 	FORM_MICROS,  /* double, in seconds; whole microseconds in JSON */
-	FORM_LETTERS, /* uint8_t: a bit for each of `letters` up to `n`; stored as a number, otherwise a text */
+	FORM_LETTERS, /* uint8_t: a bit for each of `letters` up to `n`; a text in JSON */
 	FORM_TEXT,    /* char *, owned by the struct; NULL: none */
 	FORM_INLINE,  /* char[], NUL-terminated; it can be written only */
 	FORM_WORD,    /* uint32_t, the number of a text in a struct names; 0: none */

@@ -13,9 +13,7 @@
 #include "core/kind.h"
 #include "core/spec.h"
 
-#define NAME_MOST 236
 #define WORD_MOST 255
-#define TEXT_MOST 4096
 #define ARGS_MOST 65536
 #define PROGRAM_MOST 1024
 #define INSTANT_MOST (INT64_C(1) << 40)
@@ -30,7 +28,7 @@ static const struct schema base64 = {.fields = base64_fields};
 
 const struct field job_members[] = {
 	/* ---- who, where and what ---- */
-	{"name", .is = IS_TEXT, "printable characters, no blank, no `/`", .least = 1, .most = NAME_MOST,
+	{"name", .is = IS_TEXT, "printable characters, no blank, no `/`", .least = 1, .most = JOB_NAME_MOST,
 	 .otherwise = "STDIN", .in = STORED | ALWAYS | AT_SUBMIT | AT_ALTER | RUNNING | SHOWN | HOOKED | AGAIN | BRIEF,
 	 MEMBER_AS(FORM_INLINE, struct spec, name)},
 	{"owner", .is = IS_TEXT, .in = STORED | ALWAYS | SHOWN, WORD(owner)},
@@ -75,7 +73,7 @@ const struct field job_members[] = {
 	{"restart", .is = IS_INT, .in = STORED | RARE, FEW(restart)},
 	{"class", .is = IS_TEXT | IS_NULL, "its program class: how it is saved and restarted", .most = 64,
 	 .in = STORED | IN_BODY | AT_SUBMIT | JUDGED | SHOWN | HOOKED | HERE, WORD(class)},
-	{"checkpoint", .is = IS_TEXT | IS_NULL, .most = TEXT_MOST,
+	{"checkpoint", .is = IS_TEXT | IS_NULL, .most = JOB_TEXT_MOST,
 	 .in = STORED | IN_BODY | AT_SUBMIT | AT_ALTER | JUDGED | HOOKED, WORD(checkpoint)},
 
 	/* ---- what it requests ---- */
@@ -111,7 +109,7 @@ const struct field job_members[] = {
 	 .in = STORED | AT_SUBMIT | AT_ALTER | SHOWN | HOOKED | HERE, HAS(at)},
 	{"hold", .is = IS_TEXT, "of `u`, `o`, `s`", .letters = "uosn", .in = AT_SUBMIT | AT_ALTER | HOOKED | HERE,
 	 BITS(holds)},
-	{"holds", .is = IS_INT, .letters = "uosn", .in = STORED, BITS(holds)},
+	{"holds", .is = IS_INT, .most = 7, .in = STORED, HAS(holds)},
 	{"depend", .is = IS_TEXT | IS_NULL, .example = "afterok:12:13,afterany:14",
 	 .in = STORED | AT_SUBMIT | AT_ALTER | JUDGED | SHOWN | HOOKED | HERE, HAS(depend)},
 	{"rerunnable", .is = IS_BOOL, "may be started again after a failure of the machine", .otherwise = "true",
@@ -135,28 +133,28 @@ const struct field job_members[] = {
 
 	/* ---- its files, and who hears of it ---- */
 	{"workdir", .is = IS_TEXT | IS_NULL, "absolute: where it starts and where relative paths lead",
-	 .most = TEXT_MOST, .otherwise = "/", .in = IN_BODY | AT_SUBMIT | SHOWN},
+	 .most = JOB_TEXT_MOST, .otherwise = "/", .in = IN_BODY | AT_SUBMIT | SHOWN},
 	{"shell", .is = IS_TEXT | IS_NULL, "path of the interpreter; default: the `#!` line, else the user's shell",
-	 .most = TEXT_MOST, .in = IN_BODY | AT_SUBMIT | AT_ALTER | SHOWN | HOOKED},
+	 .most = JOB_TEXT_MOST, .in = IN_BODY | AT_SUBMIT | AT_ALTER | SHOWN | HOOKED},
 	{"output", .is = IS_TEXT | IS_NULL,
 	 "path, relative to workdir; a directory: the default name in it; of an array, `-INDEX` is added unless the name tells elements apart",
-	 .most = TEXT_MOST, .in = IN_BODY | AT_SUBMIT | AT_ALTER | HOOKED},
-	{"error", .is = IS_TEXT | IS_NULL, "as output", .most = TEXT_MOST,
+	 .most = JOB_TEXT_MOST, .in = IN_BODY | AT_SUBMIT | AT_ALTER | HOOKED},
+	{"error", .is = IS_TEXT | IS_NULL, "as output", .most = JOB_TEXT_MOST,
 	 .in = IN_BODY | AT_SUBMIT | AT_ALTER | HOOKED},
 	{"files_name", .is = IS_TEXT, .in = STORED, WORD(files_name)},
 	{"join", .is = IS_TEXT | IS_NULL, .words = "oe|eo|n", .otherwise = "n", .most = 4,
 	 .in = IN_BODY | AT_SUBMIT | AT_ALTER | SHOWN | HOOKED},
 	{"keep", .is = IS_TEXT | IS_NULL, "of `o`, `e`: in the home directory; `d` is accepted", .letters = "oedn",
 	 .otherwise = "n", .most = 16, .in = IN_BODY | AT_SUBMIT | AT_ALTER | SHOWN | HOOKED},
-	{"stagein", .is = IS_TEXT | IS_NULL, .most = TEXT_MOST, .in = IN_BODY | AT_SUBMIT | AT_ALTER | SHOWN},
-	{"stageout", .is = IS_TEXT | IS_NULL, .most = TEXT_MOST, .in = IN_BODY | AT_SUBMIT | AT_ALTER | SHOWN},
+	{"stagein", .is = IS_TEXT | IS_NULL, .most = JOB_TEXT_MOST, .in = IN_BODY | AT_SUBMIT | AT_ALTER | SHOWN},
+	{"stageout", .is = IS_TEXT | IS_NULL, .most = JOB_TEXT_MOST, .in = IN_BODY | AT_SUBMIT | AT_ALTER | SHOWN},
 	{"umask", .is = IS_TEXT | IS_NULL, "octal", .most = 16, .in = IN_BODY | AT_SUBMIT | AT_ALTER | SHOWN | HOOKED},
 	{"mail", .is = IS_TEXT, "of `a`, `b`, `e`, or `n`", .letters = "abenpf", .otherwise = "a",
-	 .missing = MAIL_ABORT, .in = STORED | AT_SUBMIT | AT_ALTER | RUNNING | SHOWN | HOOKED | HERE | AGAIN,
-	 BITS(mail)},
-	{"mail_to", .is = IS_TEXT | IS_NULL, "joined by commas; default the user", .most = TEXT_MOST,
+	 .missing = MAIL_ABORT, .in = AT_SUBMIT | AT_ALTER | RUNNING | SHOWN | HOOKED | HERE | AGAIN, BITS(mail)},
+	{"mail", .is = IS_INT, .missing = MAIL_ABORT, .in = STORED, HAS(mail)},
+	{"mail_to", .is = IS_TEXT | IS_NULL, "joined by commas; default the user", .most = JOB_TEXT_MOST,
 	 .in = IN_BODY | AT_SUBMIT | AT_ALTER | RUNNING | SHOWN | HOOKED},
-	{"comment", .is = IS_TEXT | IS_NULL, .most = TEXT_MOST,
+	{"comment", .is = IS_TEXT | IS_NULL, .most = JOB_TEXT_MOST,
 	 .in = IN_BODY | AT_SUBMIT | AT_ALTER | RUNNING | HOOKED},
 	{"submit_args", .is = IS_TEXT | IS_NULL, .most = ARGS_MOST, .in = IN_BODY | AT_SUBMIT | SHOWN},
 
@@ -168,7 +166,7 @@ const struct field job_members[] = {
 	{"came", .is = IS_INT, .in = STORED | RARE, FEW(came)},
 	{"from", .is = IS_TEXT, .in = STORED | RARE, MEMBER_AS(FORM_WORD, struct spec_rare, from)},
 	{"through", .is = IS_TEXT, .in = STORED | RARE, MEMBER_AS(FORM_WORD, struct spec_rare, through)},
-	{"site", .is = IS_TEXT | IS_NULL, .most = TEXT_MOST, .in = IN_BODY | HERE},
+	{"site", .is = IS_TEXT | IS_NULL, .most = JOB_TEXT_MOST, .in = IN_BODY | HERE},
 	{"visitor", .is = IS_BOOL, .in = STORED, HAS(visitor)},
 	{0},
 };

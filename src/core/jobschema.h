@@ -22,6 +22,9 @@ struct names;
 struct spec;
 struct spec_rare;
 
+#define JOB_NAME_MOST 236  /* bytes */
+#define JOB_TEXT_MOST 4096 /* bytes of a path or another text of the body */
+
 /* Uses of a member. */
 enum {
 	STORED = 1 << 0,    /* in the job's record in the store */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/codec.h"
 #include "base/err.h"
 #include "base/names.h"
 #include "base/vec.h"
@@ -131,7 +132,7 @@ static int holds_check(const struct change *c, uint32_t id, unsigned holds, stru
 static int holds_arg(struct change *c, uint32_t id, uint8_t *ret, struct err *err)
 {
 	const char *text = arg_text(c, "holds");
-	int rc = holds_parse(text && *text ? text : "u", ret, err);
+	int rc = letters_parse("holds", "uosn", text && *text ? text : "u", ret, err);
 
 	if (rc < 0)
 		return rc;

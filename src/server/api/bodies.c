@@ -1,90 +1,21 @@
 /*
- * bodies.c - what the bodies of requests may hold. The tables of a submission say what spec.c reads, which checks each member itself.
+ * bodies.c - what the bodies of requests may hold. The members of a submission are those of core/jobschema.h, which
+ * submission.c checks as it reads them.
  */
 #include "base/timetext.h"
+#include "core/jobschema.h"
 #include "server/api/schemas.h"
 #include "server/site/tokens.h"
 
 /* ---- submissions ---- */
 
-static const struct field settings[] = {
-	{"name", .is = IS_TEXT, "printable characters, no blank, no `/`", .least = 1, .most = 236,
-	 .otherwise = "STDIN"},
-	{"resources", .is = IS_LIST, "texts as after `-l`, in order", .item = IS_TEXT,
-	 .example = "[\"nodes=2:ppn=4\", \"walltime=1:00:00\"]"},
-	{"exclusive", .is = IS_TEXT | IS_NULL,
-	 "no other job on its nodes, or on their machines, while it runs; if not given, what `resources` says",
-	 .words = "none|node|host"},
-	{"max_run_subjobs", .is = IS_INT | IS_NULL, "of an array: elements that may run at once; 0: no limit",
-	 .most = 100000},
-	{"type", .is = IS_TEXT, "common, with a deadline (QoS), emergency, nice", .words = "C|Q|E|N", .otherwise = "C"},
-	{"deadline", .is = IS_INT | IS_TEXT | IS_NULL,
-	 "an instant, or text as after `--deadline`; makes a job of type C one of type Q; of type N: when it stops letting jobs submitted later go first"},
-	{"priority", .is = IS_INT, "among the user's own jobs that wait", .least = -1024, .most = 1023,
-	 .otherwise = "0"},
-	{"at", .is = IS_INSTANT | IS_NULL, "not before this instant"},
-	{"hold", .is = IS_TEXT, "of `u`, `o`, `s`", .letters = "uosn"},
-	{"depend", .is = IS_TEXT | IS_NULL, .example = "afterok:12:13,afterany:14"},
-	{"shell", .is = IS_TEXT | IS_NULL, "path of the interpreter; default: the `#!` line, else the user's shell"},
-	{"output", .is = IS_TEXT | IS_NULL,
-	 "path, relative to workdir; a directory: the default name in it; of an array, `-INDEX` is added unless the name tells elements apart"},
-	{"error", .is = IS_TEXT | IS_NULL, "as output"},
-	{"join", .is = IS_TEXT, .words = "oe|eo|n", .otherwise = "n"},
-	{"keep", .is = IS_TEXT, "of `o`, `e`: in the home directory; `d` is accepted", .otherwise = "n"},
-	{"mail", .is = IS_TEXT, "of `a`, `b`, `e`, or `n`", .otherwise = "a"},
-	{"mail_to", .is = IS_TEXT | IS_NULL, "joined by commas; default the user"},
-	{"rerunnable", .is = IS_BOOL, "may be started again after a failure of the machine", .otherwise = "true"},
-	{"account", .is = IS_TEXT | IS_NULL},
-	{"comment", .is = IS_TEXT | IS_NULL},
-	{"checkpoint", .is = IS_TEXT | IS_NULL},
-	{"class", .is = IS_TEXT | IS_NULL, "its program class: how it is saved and restarted"},
-	{"stagein", .is = IS_TEXT | IS_NULL},
-	{"stageout", .is = IS_TEXT | IS_NULL},
-	{"umask", .is = IS_TEXT | IS_NULL, "octal"},
-	{0},
-};
-
-static const struct field base64_fields[] = {{"base64", .is = REQUIRED | IS_BYTES}, {0}};
-static const struct schema base64 = {.fields = base64_fields};
-
-static const struct field submission_fields[] = {
-	{"script", .is = IS_TEXT, "the text, up to 16 MiB"},
-	{"script_base64", .is = IS_BYTES, "what is not UTF-8"},
-	{"args", .is = IS_LIST, "arguments of the script", .item = IS_TEXT},
-	{"queue", .is = IS_TEXT, "default: the server's default_queue"},
-	{"powers", .is = IS_LIST, "of emergency jobs", .item = IS_TEXT,
-	 .words = "sc_alloc|q_alloc|e_alloc|c_exec|s_exec|q_exec|e_exec"},
-	{"estimate", .is = IS_INT | IS_NULL, "seconds that it will run; with a deadline and a budget", .least = 1},
-	{"budget", .is = IS_INT | IS_NULL,
-	 "what it may cost, in unit-seconds: it is accepted if that covers the price and the deadline can be guaranteed",
-	 .least = 0},
-	{"require_guarantee", .is = IS_BOOL, "refuse if the deadline can't be guaranteed now", .otherwise = "false"},
-	{"array", .is = IS_TEXT | IS_NULL, "elements, and how many run at once", .example = "1-100%5"},
-	{"environment", .is = IS_LIST, "each NAME=value, or what is not UTF-8 as base64", .of = &base64,
-	 .item = IS_TEXT | IS_OBJECT},
-	{"workdir", .is = IS_TEXT, "absolute: where it starts and where relative paths lead", .otherwise = "/"},
-	{"interactive", .is = IS_BOOL, "it has a terminal; under the policy artaras it starts at once or is refused",
-	 .otherwise = "false"},
-	{"displace", .is = IS_INT | IS_NULL,
-	 "of an interactive job that starts at once: running jobs may be displaced if that takes at most this many seconds. "
-	 "Without it none is, and a job that can't start otherwise is refused (`would_displace`)",
-	 .least = 0, .most = INT32_MAX},
-	{"project", .is = IS_TEXT | IS_NULL},
-	{"restart", .is = IS_TEXT | IS_NULL,
-	 "a job of the same user that has ended: this one starts from its last checkpoint, with its script and whatever else is not given here",
-	 .example = "12"},
-	{"submit_host", .is = IS_TEXT | IS_NULL},
-	{"submit_args", .is = IS_TEXT | IS_NULL},
-	{"program", .is = IS_TEXT | IS_NULL, "the command line of its program, for people: up to 1,024 bytes",
-	 .example = "/opt/MolSim -steps 100"},
-	{0},
-};
-
-static const struct schema settings_body = {"Settings", "What is given at submission and may change later.", settings,
-					    .late = true};
-const struct schema whatif_body = {"Submission",
-				   "Either `script`, `script_base64` or `interactive` is required (but for what-if).",
-				   submission_fields, .base = &settings_body, .late = true};
+static const struct schema settings_body = {"Settings", "What is given at submission and may change later.",
+					    job_members, .in = AT_ALTER, .late = true};
+const struct schema whatif_body = {
+	"Submission",	     "Either `script`, `script_base64` or `interactive` is required (but for what-if).",
+	job_members,	     .in = AT_SUBMIT,
+	.without = AT_ALTER, .base = &settings_body,
+	.late = true};
 static const struct field bulk_fields[] = {
 	{"jobs", .is = REQUIRED | IS_LIST, "up to 10,000, of which all are accepted or none", .of = &whatif_body,
 	 .item = IS_OBJECT, .least = 1, .most = 10000},
@@ -156,7 +87,7 @@ static const struct field place_fields[] = {
 const struct schema deletion_body = {.fields = deletion_fields};
 const struct schema delete_body = {.fields = deletion_fields, .base = &rerun_body};
 static const struct schema forced = {.fields = force_fields, .base = &rerun_body};
-const struct schema alter_body = {.fields = settings, .base = &forced, .late = true};
+const struct schema alter_body = {.fields = job_members, .in = AT_ALTER, .base = &forced, .late = true};
 const struct schema hold_body = {.fields = hold_fields, .base = &rerun_body};
 const struct schema signal_body = {.fields = signal_fields, .base = &rerun_body};
 const struct schema run_body = {.fields = run_fields, .base = &rerun_body};

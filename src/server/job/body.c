@@ -9,13 +9,12 @@
 
 #include "base/err.h"
 #include "base/members.h"
+#include "core/jobschema.h"
 #include "server/job/body.h"
 #include "server/job/jobs.h"
 #include "server/job/stage.h"
 #include "server/server.h"
 #include "store/store.h"
-
-#define TEXT_MAX 4096
 
 int body_read(struct server *s, uint32_t id, json_t **ret, struct err *err)
 {
@@ -35,31 +34,36 @@ int body_read(struct server *s, uint32_t id, json_t **ret, struct err *err)
 	return *ret ? 0 : err_set(err, -EIO, "what the store has of the job is damaged: %s", error.text);
 }
 
+/* Copies a member of a submission as it is, if it has anything to say and is of the right type. */
+static int member_copy(const struct field *f, const json_t *job, json_t *body, struct err *err)
+{
+	const char *text = NULL;
+	bool kept, flag = false;
+	int rc;
+
+	if (f->is & IS_LIST) {
+		rc = member_read_list(job, f->name, f->item & IS_OBJECT, err);
+		kept = json_array_size(json_object_get(job, f->name)) > 0;
+	} else if (f->is & IS_BOOL) {
+		rc = member_read_bool(job, f->name, &flag, err);
+		kept = flag;
+	} else {
+		rc = member_read_text(job, f->name, (size_t)f->most, &text, err);
+		kept = text;
+	}
+	if (rc == 0 && kept)
+		json_object_set(body, f->name, json_object_get(job, f->name));
+	return rc;
+}
+
 int body_write(const json_t *job, char **ret, struct err *err)
 {
-	static const char *const texts[] = {"shell",   "workdir",     "output",	    "error", "join",	"keep",
-					    "mail_to", "umask",	      "checkpoint", "class", "stagein", "stageout",
-					    "comment", "submit_args", "program",    "site",  NULL};
 	json_t *body = json_object();
 	int rc = 0;
 
-	for (int i = 0; texts[i] && rc == 0; i++) {
-		const char *value;
-		rc = member_read_text(job, texts[i], strcmp(texts[i], "submit_args") == 0 ? 65536 : TEXT_MAX, &value,
-				      err);
-		if (rc == 0 && value)
-			json_object_set(body, texts[i], json_object_get(job, texts[i]));
-	}
-	if (rc == 0)
-		rc = member_read_list(job, "args", false, err);
-	if (rc == 0)
-		rc = member_read_list(job, "environment", true, err);
-	if (rc == 0 && json_array_size(json_object_get(job, "args")))
-		json_object_set(body, "args", json_object_get(job, "args"));
-	if (rc == 0 && json_array_size(json_object_get(job, "environment")))
-		json_object_set(body, "environment", json_object_get(job, "environment"));
-	if (rc == 0 && json_is_true(json_object_get(job, "require_guarantee"))) /* another site may have to give it */
-		json_object_set_new(body, "require_guarantee", json_true());
+	for (const struct field *f = job_members; f->name && rc == 0; f++)
+		if (f->in & IN_BODY)
+			rc = member_copy(f, job, body, err);
 	if (rc == 0)
 		*ret = json_dumps(body, JSON_COMPACT);
 	json_decref(body);
@@ -70,7 +74,7 @@ int body_check(const json_t *job, struct err *err)
 {
 	const char *value;
 	char *end;
-	int rc = member_read_text(job, "workdir", TEXT_MAX, &value, err);
+	int rc = member_read_text(job, "workdir", JOB_TEXT_MOST, &value, err);
 
 	if (rc == 0 && value && value[0] != '/')
 		rc = err_set(err, -EINVAL, "workdir \"%.100s\" must be an absolute path", value);
@@ -87,15 +91,15 @@ int body_check(const json_t *job, struct err *err)
 	if (rc == 0 && value && (strtol(value, &end, 8) < 0 || *end || end == value || strtol(value, &end, 8) > 0777))
 		rc = err_set(err, -EINVAL, "umask \"%.10s\" must be octal, 0 to 777", value);
 	if (rc == 0)
-		rc = member_read_text(job, "stagein", TEXT_MAX, &value, err);
+		rc = member_read_text(job, "stagein", JOB_TEXT_MOST, &value, err);
 	if (rc == 0)
 		rc = stage_check("stagein", value, err);
 	if (rc == 0)
-		rc = member_read_text(job, "stageout", TEXT_MAX, &value, err);
+		rc = member_read_text(job, "stageout", JOB_TEXT_MOST, &value, err);
 	if (rc == 0)
 		rc = stage_check("stageout", value, err);
 	if (rc == 0)
-		rc = member_read_text(job, "shell", TEXT_MAX, &value, err);
+		rc = member_read_text(job, "shell", JOB_TEXT_MOST, &value, err);
 	if (rc == 0 && value && value[0] != '/')
 		rc = err_set(err, -EINVAL, "shell \"%.100s\" must be an absolute path (-S /bin/bash)", value);
 	return rc;

@@ -18,6 +18,7 @@
 #include "base/vec.h"
 #include "core/array.h"
 #include "core/depend.h"
+#include "core/jobschema.h"
 #include "rules/attr.h"
 #include "rules/checkpoint.h"
 #include "rules/gate.h"
@@ -36,52 +37,14 @@
 #include "server/server.h"
 #include "server/settings/remotes.h"
 
-#define NAME_MAX_CHARS 236
-#define TEXT_MAX 4096
-#define PROGRAM_MAX 1024 /* the commands cut it there, too */
-
 static int name_check(const char *name, struct err *err)
 {
 	if (!*name)
-		return err_set(err, -EINVAL, "name is empty: a job's name has 1 to %d characters", NAME_MAX_CHARS);
+		return err_set(err, -EINVAL, "name is empty: a job's name has 1 to %d characters", JOB_NAME_MOST);
 	for (const unsigned char *p = (const unsigned char *)name; *p; p++)
 		if (*p <= ' ' || *p == 127 || *p == '/')
 			return err_set(err, -EINVAL, "name \"%.60s\" has a blank, a '/' or a control character in it",
 				       name);
-	return 0;
-}
-
-int mail_parse(const char *text, uint8_t *ret, struct err *err)
-{
-	uint8_t bits = 0;
-
-	for (const char *p = text; *p; p++)
-		if (*p == 'a')
-			bits |= MAIL_ABORT;
-		else if (*p == 'b')
-			bits |= MAIL_BEGIN;
-		else if (*p == 'e')
-			bits |= MAIL_END;
-		else if (*p != 'n' && *p != 'p' && *p != 'f') /* f, p: of TORQUE; no mail of that kind is sent */
-			return err_set(err, -EINVAL, "mail \"%.20s\" must be of the letters a, b, e, or n", text);
-	*ret = bits;
-	return 0;
-}
-
-int holds_parse(const char *text, uint8_t *ret, struct err *err)
-{
-	uint8_t bits = 0;
-
-	for (const char *p = text; *p; p++)
-		if (*p == 'u')
-			bits |= BLOCK_USER;
-		else if (*p == 'o')
-			bits |= BLOCK_OTHER;
-		else if (*p == 's')
-			bits |= BLOCK_SYSTEM;
-		else if (*p != 'n')
-			return err_set(err, -EINVAL, "holds \"%.20s\" must be of the letters u, o, s, or n", text);
-	*ret = bits;
 	return 0;
 }
 
@@ -184,7 +147,7 @@ static int read_checkpoint(struct server *s, const json_t *job, struct spec *p, 
 	struct checkpoint_wish w = {0};
 	int64_t longest = class_number(s, p, "checkpoint_duration_max");
 	const char *text = NULL;
-	int rc = member_read_text(job, "checkpoint", TEXT_MAX, &text, err);
+	int rc = member_read_text(job, "checkpoint", JOB_TEXT_MOST, &text, err);
 
 	if (rc == 0)
 		rc = checkpoint_parse(text, a, &w, err);
@@ -202,53 +165,55 @@ static int read_checkpoint(struct server *s, const json_t *job, struct spec *p, 
 	return rc;
 }
 
+/* Reads the members that need no judgement: all that have a place in the spec and no reader of their own. */
+static int read_members(struct server *s, const json_t *job, struct spec *p, struct err *err)
+{
+	int rc = 0;
+
+	for (const struct field *f = job_members; f->name && rc == 0; f++)
+		if (f->in & AT_SUBMIT && !(f->in & JUDGED) && f->form != FORM_NONE && f->form != FORM_INLINE) {
+			field_reset(f, p);
+			rc = field_read(f, json_object_get(job, f->name), p, s->words, err);
+		}
+	return rc;
+}
+
+/* A program that is called as the job is says nothing new. */
+static void program_keep(struct spec *p)
+{
+	if (p->program && strcmp(p->program, p->name) == 0) {
+		free(p->program);
+		p->program = NULL;
+	}
+}
+
 static int read_rest(struct server *s, const struct asker *who, const json_t *job, struct submission *ret,
 		     struct err *err)
 {
-	const char *mail, *hold, *host, *account, *project, *program;
-	int64_t priority = 0, at = 0;
 	struct spec *p = ret->spec;
-	int rc;
+	int rc = read_members(s, job, p, err);
 
-	p->mail = MAIL_ABORT;
-	p->rerunnable = true;
-	if ((rc = member_read_text(job, "mail", 8, &mail, err)) < 0 ||
-	    (rc = member_read_text(job, "hold", 8, &hold, err)) < 0 ||
-	    (rc = member_read_text(job, "submit_host", 255, &host, err)) < 0 ||
-	    (rc = member_read_text(job, "account", 255, &account, err)) < 0 ||
-	    (rc = member_read_text(job, "project", 255, &project, err)) < 0 ||
-	    (rc = member_read_text(job, "program", PROGRAM_MAX, &program, err)) < 0 ||
-	    (rc = member_read_number(job, "priority", -1024, 1023, &priority, err)) < 0 ||
-	    (rc = member_read_number(job, "at", 0, INT64_C(1) << 40, &at, err)) < 0 ||
-	    (rc = member_read_bool(job, "rerunnable", &p->rerunnable, err)) < 0 ||
-	    (rc = member_read_bool(job, "interactive", &p->interactive, err)) < 0 ||
-	    (rc = member_read_bool(job, "require_guarantee", &ret->guarantee, err)) < 0)
-		return rc;
-	if (mail && (rc = mail_parse(mail, &p->mail, err)) < 0)
-		return rc;
-	if (hold && (rc = holds_parse(hold, &p->holds, err)) < 0)
+	if (rc == 0)
+		rc = member_read_bool(job, "require_guarantee", &ret->guarantee, err);
+	if (rc < 0)
 		return rc;
 	if ((p->holds & ~who->holds & BLOCK_SYSTEM && who->role < ROLE_MANAGER) ||
 	    (p->holds & ~who->holds & BLOCK_OTHER && who->role < ROLE_OPERATOR))
 		return err_set(err, -EPERM, "holds of type o are for operators and s for managers: use u");
-	if (program && *program && strcmp(program, p->name) != 0)
-		p->program = mem_strdup(program);
+	program_keep(p);
 	p->owner = word_add(s, who->user);
 	p->uid = who->uid;
 	p->gid = who->gid;
 	owner_keep(s, p);
-	p->host = word_add(s, host ? host : *who->address ? who->address : s->instance->host);
+	if (!p->host)
+		p->host = word_add(s, *who->address ? who->address : s->instance->host);
 	if (*who->address)
 		spec_rare(p)->from = word_add(s, who->address);
-	p->account = word_add(s, account);
 	rc = read_class(s, job, p, err);
 	if (rc == 0)
 		rc = read_checkpoint(s, job, p, err);
 	if (rc < 0)
 		return rc;
-	p->project = word_add(s, project);
-	p->priority = (int16_t)priority;
-	p->at = at;
 	if (p->interactive) {
 		p->rerunnable = false;
 		if (ret->spec->array)
@@ -269,7 +234,7 @@ int submission_read(struct server *s, const struct asker *who, const json_t *job
 	*ret = (struct submission){0};
 	if (!json_is_object(job))
 		return err_set(err, -EINVAL, "a job must be a JSON object");
-	if ((rc = member_read_text(job, "name", NAME_MAX_CHARS, &name, err)) < 0 ||
+	if ((rc = member_read_text(job, "name", JOB_NAME_MOST, &name, err)) < 0 ||
 	    (rc = member_read_text(job, "queue", 255, &queue, err)) < 0)
 		return rc;
 	if (!name)

@@ -42,8 +42,6 @@ void submission_fini(struct submission *x);
 
 /* max_run_subjobs, if it is there: 0 is no limit. */
 int throttle_get(const json_t *job, int64_t *ret, struct err *err);
-int mail_parse(const char *text, uint8_t *ret, struct err *err);
-int holds_parse(const char *text, uint8_t *ret, struct err *err);
 const char *power_name(int i);		      /* NULL: there are no more */
 const char *whole_name(enum wholeness whole); /* as the API calls it: none, node, host */
 
