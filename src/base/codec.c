@@ -195,6 +195,22 @@ void value_write(const struct value *v, const char *key, struct json *j)
 	}
 }
 
+json_t *value_json(const struct value *v)
+{
+	switch (v->kind) {
+	case VALUE_INT:
+		return json_integer(v->number);
+	case VALUE_BOOL:
+		return json_boolean(v->number);
+	case VALUE_TEXT:
+		return json_string(v->text);
+	case VALUE_JSON:
+		return json_loads(v->text, JSON_DECODE_ANY, NULL);
+	default:
+		return json_null();
+	}
+}
+
 static bool is_never(const struct field *f, int64_t n)
 {
 	return f->is & IS_INSTANT && (n <= 0 || n == TIME_NEVER);

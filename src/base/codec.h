@@ -42,6 +42,7 @@ struct value {
 	struct strbuf scratch;
 };
 void value_write(const struct value *v, const char *key, struct json *j);
+json_t *value_json(const struct value *v); /* the caller's */
 
 /* The number of a member that is kept as one, and its words' texts. */
 int64_t field_number(const struct field *f, const void *record);

@@ -378,59 +378,6 @@ static int do_message(struct change *c, uint32_t id, struct err *err)
 
 /* ---- alter ---- */
 
-/* The job as it would be submitted now. */
-json_t *as_submission(struct server *s, uint32_t id, json_t *body)
-{
-	const struct entry *e = &s->jobs->entries.v[id];
-	const struct spec *p = e->spec;
-	json_t *o = json_deep_copy(body), *resources = json_array();
-	char walltime[64], mail[4] = "", holds[4] = "";
-
-	json_object_set_new(o, "name", json_string(p->name));
-	json_object_set_new(o, "queue", json_string(word(s, p->queue)));
-	if (*word(s, p->resources))
-		json_array_append_new(resources, json_string(word(s, p->resources)));
-	snprintf(walltime, sizeof walltime, "walltime=%lld", (long long)p->walltime);
-	json_array_append_new(resources, json_string(walltime));
-	if (p->qos)
-		json_array_append_new(resources, json_sprintf("qos=%s", word(s, p->qos)));
-	if (p->reservation)
-		json_array_append_new(resources, json_sprintf("advres=%s", word(s, p->reservation)));
-	if (p->rare->libra.estimate) {
-		json_object_set_new(o, "estimate", json_integer(p->rare->libra.estimate));
-		json_object_set_new(o, "budget", json_integer(p->rare->libra.budget));
-	}
-	json_object_set_new(o, "resources", resources);
-	json_object_set_new(o, "priority", json_integer(p->priority));
-	if (p->at)
-		json_object_set_new(o, "at", json_integer(p->at));
-	if (p->depend)
-		json_object_set_new(o, "depend", json_string(p->depend));
-	snprintf(mail, sizeof mail, "%s%s%s", p->mail & MAIL_ABORT ? "a" : "", p->mail & MAIL_BEGIN ? "b" : "",
-		 p->mail & MAIL_END ? "e" : "");
-	json_object_set_new(o, "mail", json_string(*mail ? mail : "n"));
-	snprintf(holds, sizeof holds, "%s%s%s", e->holds & BLOCK_USER ? "u" : "", e->holds & BLOCK_OTHER ? "o" : "",
-		 e->holds & BLOCK_SYSTEM ? "s" : "");
-	json_object_set_new(o, "hold", json_string(holds));
-	json_object_set_new(o, "rerunnable", json_boolean(p->rerunnable));
-	json_object_set_new(o, "account", json_string(word(s, p->account)));
-	json_object_set_new(o, "project", json_string(word(s, p->project)));
-	json_object_set_new(o, "submit_host", json_string(word(s, p->host)));
-	if (p->kind == KIND_QOS || p->kind == KIND_EMERGENCY) {
-		json_t *powers = json_array();
-		json_object_set_new(o, "type", json_string(p->kind == KIND_QOS ? "Q" : "E"));
-		json_object_set_new(o, "deadline", json_integer(p->deadline));
-		for (int i = 0; power_name(i); i++)
-			if (p->powers & 1 << i)
-				json_array_append_new(powers, json_string(power_name(i)));
-		json_object_set_new(o, "powers", powers);
-	} else if (p->nice) {
-		json_object_set_new(o, "type", json_string("N"));
-		json_object_set_new(o, "deadline", json_integer(p->nice));
-	}
-	return o;
-}
-
 int change_subject(struct change *c, uint32_t id, json_t **ret, struct err *err)
 {
 	json_t *body = NULL, *asked;
@@ -441,57 +388,8 @@ int change_subject(struct change *c, uint32_t id, json_t **ret, struct err *err)
 	asked = json_copy((json_t *)c->args);
 	json_object_del(asked, "ids");
 	json_object_del(asked, "filter");
-	*ret = json_pack("{s:o, s:o}", "job", as_submission(c->s, id, body), "asked", asked);
+	*ret = json_pack("{s:o, s:o}", "job", as_submission(c->s, id, body, 0), "asked", asked);
 	json_decref(body);
-	return 0;
-}
-
-/* Another type: a deadline means something else then, or nothing, and powers are for emergency jobs alone. */
-static void retype(json_t *o, const json_t *args)
-{
-	const char *to = json_string_value(json_object_get(args, "type"));
-	const char *from = json_string_value(json_object_get(o, "type"));
-
-	if (!to || (from && strcmp(from, to) == 0))
-		return;
-	if (*to == 'C' || *to == 'N' || (from && *from == 'N'))
-		json_object_del(o, "deadline");
-	json_object_del(o, "powers");
-}
-
-static int overlay(json_t *o, const json_t *args, bool running, struct err *err)
-{
-	static const char *const may[] = {"name",	"output",     "error",	   "join",     "keep",	      "mail",
-					  "mail_to",	"priority",   "resources", "at",       "hold",	      "depend",
-					  "account",	"rerunnable", "shell",	   "deadline", "type",	      "comment",
-					  "checkpoint", "stagein",    "stageout",  "umask",    "environment", "args",
-					  "exclusive",	NULL};
-	static const char *const may_running[] = {"name", "mail", "mail_to", "comment", "resources", NULL};
-	const char *const *list = running ? may_running : may;
-	const char *key;
-	json_t *value;
-
-	retype(o, args);
-	json_object_foreach((json_t *)args, key, value)
-	{
-		int i = 0;
-		if (strcmp(key, "ids") == 0 || strcmp(key, "filter") == 0 || strcmp(key, "max_run_subjobs") == 0 ||
-		    strcmp(key, "force") == 0)
-			continue;
-		while (list[i] && strcmp(list[i], key) != 0)
-			i++;
-		if (!list[i]) {
-			return running ? err_code(err, CODE_BAD_STATE, "%s of a running job can't be changed", key)
-				       : err_code(err, CODE_BAD_REQUEST, "%s can't be changed", key);
-		}
-		if (strcmp(key, "resources") == 0) {
-			size_t k;
-			json_t *v;
-			json_array_foreach(value, k, v) json_array_append(json_object_get(o, "resources"), v);
-		} else {
-			json_object_set(o, key, value);
-		}
-	}
 	return 0;
 }
 
@@ -514,20 +412,6 @@ static uint32_t files_name_after(struct server *s, const struct spec *old, const
 	return old->files_name ? old->files_name : word_add(s, old->name);
 }
 
-/* A price was agreed for what it asks for, by when and for whom. */
-static int terms_keep(const struct spec *old, struct spec *p, struct err *err)
-{
-	if (!old->rare->libra.estimate && !p->rare->libra.estimate)
-		return 0;
-	if (old->rare->libra.estimate != p->rare->libra.estimate || old->rare->libra.budget != p->rare->libra.budget ||
-	    asks_otherwise(old, p))
-		return err_code(
-			err, CODE_BAD_STATE,
-			"what a job with a budget asks for was agreed when it was submitted: submit another one");
-	spec_rare(p)->libra = old->rare->libra;
-	return 0;
-}
-
 /* Jobs that are altered one by one have texts of their own, unlike the elements of an array. */
 static int relations_count(struct change *c, const struct spec *old, struct spec *p, struct err *err)
 {
@@ -546,74 +430,49 @@ static int relations_count(struct change *c, const struct spec *old, struct spec
 static int alter_read(struct change *c, uint32_t id, struct err *err)
 {
 	struct server *s = c->s;
-	struct spec *old = s->jobs->entries.v[id].spec;
+	struct spec *old = s->jobs->entries.v[id].spec, *p;
 	struct asker owner = owner_of(s, old);
 	struct submission x = {0};
-	json_t *body = NULL, *o = NULL;
-	char *as_it_was = NULL;
+	bool running = runs(s, id);
 	int rc;
 
 	last_forget(c);
-	rc = body_read(s, id, &body, err);
-	if (rc < 0)
-		return rc;
-	o = as_submission(s, id, body);
-	rc = overlay(o, c->args, runs(s, id), err);
 	trial_enter(s, &c->trial);
 	owner.role = c->w->role;
 	owner.holds = s->jobs->entries.v[id].holds | (may(s, c->w, ACT_HOLD_OTHER, old) ? BLOCK_OTHER : 0);
+	rc = alteration_read(s, &owner, id, c->args, c->arena, &x, err);
+	p = x.spec;
 	if (rc == 0)
-		rc = submission_read(s, &owner, o, false, c->arena, &x, err);
-	if (rc == 0)
-		rc = holds_check(c, id, s->jobs->entries.v[id].holds & ~x.spec->holds, err);
-	if (rc == 0 && coordinates_account(s, c->w->party, x.spec->account))
-		owner.lent = x.spec->account;
-	if (rc == 0)
-		rc = terms_keep(old, x.spec, err);
-	if (rc == 0 && runs(s, id) && (x.spec->resources != old->resources || x.spec->qos != old->qos)) {
+		rc = holds_check(c, id, s->jobs->entries.v[id].holds & ~p->holds, err);
+	if (rc == 0 && coordinates_account(s, c->w->party, p->account))
+		owner.lent = p->account;
+	if (rc == 0 && running && (p->resources != old->resources || p->qos != old->qos))
 		rc = err_code(err, CODE_BAD_STATE,
 			      "of the resources of a running job only the walltime can be changed");
-	}
-	if (rc == 0 && !runs(s, id) &&
-	    (x.spec->account != old->account || x.spec->qos != old->qos || x.spec->reservation != old->reservation))
-		rc = job_access(s, &owner, x.spec, c->arena, err);
-	else if (rc == 0 && x.spec->qos)
-		access_preempt(s->objects, word(s, x.spec->qos), &x.spec->kind, &x.spec->powers);
-	if (rc == 0 && !runs(s, id))
+	if (rc == 0 && !running &&
+	    (p->account != old->account || p->qos != old->qos || p->reservation != old->reservation))
+		rc = job_access(s, &owner, p, c->arena, err);
+	else if (rc == 0 && p->qos)
+		access_preempt(s->objects, word(s, p->qos), &p->kind, &p->powers);
+	if (rc == 0 && !running)
 		rc = alter_check(s, &owner, id, &x, may(s, c->w, ACT_EXCEED, old), c->arena, err);
 	trial_leave(s);
 	if (rc == 0)
-		rc = relations_count(c, old, x.spec, err);
+		rc = relations_count(c, old, p, err);
 	if (rc == 0) {
-		x.spec->created = old->created;
-		x.spec->origin = old->origin;
-		if (old->rare->restart)
-			spec_rare(x.spec)->restart = old->rare->restart;
-		x.spec->rank = old->rank;
-		x.spec->script = old->script;
-		x.spec->interactive = old->interactive;
-		x.spec->now = old->now;
-		x.spec->group = old->group; /* its owner need not have been looked up since the server was started */
-		x.spec->home = old->home;
-		x.spec->files_name = files_name_after(s, old, x.spec, runs(s, id));
+		p->files_name = files_name_after(s, old, p, running);
 		old->refs++;
+		p->refs++;
 		c->last.from = old;
-		c->last.to = x.spec;
-		x.spec->refs++;
+		c->last.to = p;
 		c->last.holds = s->jobs->entries.v[id].holds;
-		c->last.running = runs(s, id);
-		as_it_was = json_dumps(body, JSON_COMPACT);
-		if (strcmp(as_it_was, x.body) != 0) {
-			c->last.body = x.body;
-			x.body = NULL;
-		}
-		free(as_it_was);
+		c->last.running = running;
+		c->last.body = x.body;
+		x.body = NULL;
 	}
 	submission_fini(&x);
 	if (rc < 0)
 		trial_end(s, &c->trial, false);
-	json_decref(o);
-	json_decref(body);
 	return rc;
 }
 

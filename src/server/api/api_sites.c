@@ -21,6 +21,7 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "core/job.h"
+#include "core/jobschema.h"
 #include "engine/engine.h"
 #include "engine/errands.h"
 #include "engine/opener.h"
@@ -42,6 +43,7 @@
 #include "server/job/jobs.h"
 #include "server/job/keys.h"
 #include "server/job/spec.h"
+#include "server/job/submission.h"
 #include "server/life/away.h"
 #include "server/life/prepare.h"
 #include "server/server.h"
@@ -286,14 +288,11 @@ static bool courier_job(struct server *s, const struct call *c, uint32_t *ret)
 /* As the other site is to get it: without what has been waited for here, and what means something here alone. */
 void api_courier_job(struct server *s, const struct call *c)
 {
-	static const char *const own[] = {"depend", "at",   "hold",  "account",		"project", "powers",
-					  "mail",   "site", "class", "max_run_subjobs", NULL};
 	json_t *body = NULL, *job;
 	struct strbuf script = {0}, out = {0};
 	char *text, *queue;
 	struct err err;
-	size_t n, i;
-	json_t *v;
+	size_t n;
 	uint32_t id;
 
 	if (!courier_job(s, c, &id))
@@ -304,13 +303,7 @@ void api_courier_job(struct server *s, const struct call *c)
 		http_error(c->r, CODE_NOT_FOUND, "%s", err.text);
 		return;
 	}
-	job = as_submission(s, id, body);
-	for (i = 0; own[i]; i++)
-		json_object_del(job, own[i]);
-	json_array_foreach(json_object_get(job, "resources"), i,
-			   v) if (strncmp(json_string_value(v), "qos=", 4) == 0 ||
-				  strncmp(json_string_value(v), "advres=", 7) == 0)
-		json_array_remove(json_object_get(job, "resources"), i--);
+	job = as_submission(s, id, body, HERE);
 	if (job_key_index(entry_get(s, id)->key) >= 0)
 		json_object_set_new(job, "array",
 				    json_sprintf("%lld", (long long)job_key_index(entry_get(s, id)->key)));

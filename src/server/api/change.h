@@ -46,8 +46,6 @@ struct action_kind {
 	bool hooked; /* the site's hooks see it first */
 };
 
-/* The job as it would be submitted now, without its script; `body`: the rest of it (body_read()). The caller's. */
-json_t *as_submission(struct server *s, uint32_t id, json_t *body);
 /* What hooks are asked about a change: {"job": as it is, "asked": what is to change}, the caller's. */
 int change_subject(struct change *c, uint32_t id, json_t **ret, struct err *err);
 const struct action_kind *action_find(const char *name); /* NULL: there is none */

@@ -19,6 +19,7 @@
 #include "core/array.h"
 #include "core/cluster.h"
 #include "core/job.h"
+#include "core/jobschema.h"
 #include "plan/plan.h"
 #include "rules/gate.h"
 #include "rules/libra.h"
@@ -167,12 +168,10 @@ static void apply_intent(struct entry *x, const struct event *e, const struct pa
 		comment_set(x, p->comment);
 }
 
-/* Whether the scheduler is concerned. */
+/* Returns true if the scheduler is concerned. */
 bool asks_otherwise(const struct spec *a, const struct spec *b)
 {
-	return a->resources != b->resources || a->request != b->request || a->walltime != b->walltime ||
-	       a->deadline != b->deadline || a->kind != b->kind || a->nice != b->nice || a->powers != b->powers ||
-	       a->queue != b->queue || a->account != b->account || a->qos != b->qos || a->reservation != b->reservation;
+	return a->request != b->request || spec_differs(a, b, PLANNED);
 }
 
 static struct away *away_of(struct entry *x)

@@ -73,11 +73,11 @@ void spec_unref(struct spec *p)
 	slab_give(&specs, p, spec_size(p->name));
 }
 
-struct spec *spec_copy(const struct spec *p)
+struct spec *spec_copy_as(const struct spec *p, const char *name)
 {
-	size_t n = spec_size(p->name);
-	struct spec *x = memcpy(slab_take(&specs, n), p, n);
+	struct spec *x = memcpy(slab_take(&specs, spec_size(name)), p, sizeof *p);
 
+	strcpy(x->name, name);
 	x->refs = 1;
 	x->watchers = 0;
 	x->array = false;
@@ -89,6 +89,11 @@ struct spec *spec_copy(const struct spec *p)
 	x->depend = p->depend ? mem_strdup(p->depend) : NULL;
 	x->program = p->program ? mem_strdup(p->program) : NULL;
 	return x;
+}
+
+struct spec *spec_copy(const struct spec *p)
+{
+	return spec_copy_as(p, p->name);
 }
 
 /* ---- in the store ---- */

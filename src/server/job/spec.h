@@ -18,8 +18,9 @@ struct server;
 struct strbuf;
 
 struct spec *spec_create(const char *name);   /* with nothing else */
-struct spec *spec_copy(const struct spec *p); /* a job's own, to be changed: no array's */
-void spec_unref(struct spec *p);	      /* gone with the last one; NULL is none */
+struct spec *spec_copy(const struct spec *p); /* a job's own, to be changed: not an array's */
+struct spec *spec_copy_as(const struct spec *p, const char *name);
+void spec_unref(struct spec *p); /* gone with the last one; NULL is none */
 /* To write what few jobs have: it becomes the spec's own. */
 struct spec_rare *spec_rare(struct spec *p);
 /* As the store has it: the rows of core/jobschema.h with STORED. */

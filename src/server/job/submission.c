@@ -37,8 +37,13 @@
 #include "server/server.h"
 #include "server/settings/remotes.h"
 
-static int name_check(const char *name, struct err *err)
+int read_name(const json_t *job, const char **ret, struct err *err)
 {
+	int rc = member_read_text(job, "name", JOB_NAME_MOST, ret, err);
+	const char *name = *ret;
+
+	if (rc < 0 || !name)
+		return rc;
 	if (!*name)
 		return err_set(err, -EINVAL, "name is empty: a job's name has 1 to %d characters", JOB_NAME_MOST);
 	for (const unsigned char *p = (const unsigned char *)name; *p; p++)
@@ -80,18 +85,20 @@ static int read_array(struct server *s, const json_t *job, struct submission *re
 	return 0;
 }
 
-static int read_depend(const json_t *job, struct spec *p, struct err *err)
+int read_depend(const json_t *job, struct spec *p, struct err *err)
 {
 	const char *text;
 	struct depends d = {0};
 	struct strbuf canonical = {0};
 	int rc = member_read_text(job, "depend", DEPEND_TEXT_MAX, &text, err);
 
-	if (rc < 0 || !text || !*text)
-		return rc;
-	rc = depends_parse(text, &d, err);
+	if (rc == 0 && text && *text)
+		rc = depends_parse(text, &d, err);
 	if (rc < 0)
 		return rc;
+	free(p->depend);
+	p->depend = NULL;
+	p->share = (struct gate_share){0};
 	depends_format(&d, &canonical);
 	if (canonical.n)
 		p->depend = mem_strdup(canonical.text);
@@ -141,7 +148,7 @@ static bool class_lacks_saver(const struct server *s, const struct spec *p)
 }
 
 /* Interactive jobs make none. */
-static int read_checkpoint(struct server *s, const json_t *job, struct spec *p, struct err *err)
+int read_checkpoint(struct server *s, const json_t *job, struct spec *p, struct err *err)
 {
 	struct arena *a = arena_create();
 	struct checkpoint_wish w = {0};
@@ -159,8 +166,8 @@ static int read_checkpoint(struct server *s, const json_t *job, struct spec *p, 
 			err, -EINVAL,
 			"checkpoint: jobs of class %.60s are saved by a program, and the class has none: give one with saver=PATH",
 			word(s, p->class));
-	if (rc == 0 && w.makes && !p->interactive)
-		p->checkpoint = word_add(s, text);
+	if (rc == 0)
+		p->checkpoint = w.makes && !p->interactive ? word_add(s, text) : 0;
 	arena_destroy(a);
 	return rc;
 }
@@ -187,6 +194,15 @@ static void program_keep(struct spec *p)
 	}
 }
 
+int holds_allowed(const struct spec *p, const struct asker *who, struct err *err)
+{
+	uint8_t new = (uint8_t)(p->holds & ~who->holds);
+
+	if ((new &BLOCK_SYSTEM && who->role < ROLE_MANAGER) || (new &BLOCK_OTHER && who->role < ROLE_OPERATOR))
+		return err_set(err, -EPERM, "holds of type o are for operators and s for managers: use u");
+	return 0;
+}
+
 static int read_rest(struct server *s, const struct asker *who, const json_t *job, struct submission *ret,
 		     struct err *err)
 {
@@ -195,11 +211,10 @@ static int read_rest(struct server *s, const struct asker *who, const json_t *jo
 
 	if (rc == 0)
 		rc = member_read_bool(job, "require_guarantee", &ret->guarantee, err);
+	if (rc == 0)
+		rc = holds_allowed(p, who, err);
 	if (rc < 0)
 		return rc;
-	if ((p->holds & ~who->holds & BLOCK_SYSTEM && who->role < ROLE_MANAGER) ||
-	    (p->holds & ~who->holds & BLOCK_OTHER && who->role < ROLE_OPERATOR))
-		return err_set(err, -EPERM, "holds of type o are for operators and s for managers: use u");
 	program_keep(p);
 	p->owner = word_add(s, who->user);
 	p->uid = who->uid;
@@ -234,15 +249,10 @@ int submission_read(struct server *s, const struct asker *who, const json_t *job
 	*ret = (struct submission){0};
 	if (!json_is_object(job))
 		return err_set(err, -EINVAL, "a job must be a JSON object");
-	if ((rc = member_read_text(job, "name", JOB_NAME_MOST, &name, err)) < 0 ||
-	    (rc = member_read_text(job, "queue", 255, &queue, err)) < 0)
-		return rc;
-	if (!name)
-		name = "STDIN";
-	if ((rc = name_check(name, err)) < 0)
+	if ((rc = read_name(job, &name, err)) < 0 || (rc = member_read_text(job, "queue", 255, &queue, err)) < 0)
 		return rc;
 
-	struct spec *p = ret->spec = spec_create(name);
+	struct spec *p = ret->spec = spec_create(name ? name : "STDIN");
 
 	if (queue && (rc = queue_resolve(s, queue, a, &queue, err)) < 0)
 		return rc;
@@ -265,6 +275,7 @@ int submission_read(struct server *s, const struct asker *who, const json_t *job
 	p->created = s->clock->now;
 	p->origin = s->instance->origin;
 	p->rank = (double)s->clock->now_us / 1e6;
+	reqtext_init(&ret->text);
 	if ((rc = read_array(s, job, ret, err)) < 0 || (rc = read_rest(s, who, job, ret, err)) < 0 ||
 	    (rc = read_text(s, job, a, ret, err)) < 0 || (rc = read_kind(s, who, job, ret, err)) < 0 ||
 	    (rc = read_request(s, queue, a, ret, err)) < 0 || (rc = read_depend(job, p, err)) < 0 ||

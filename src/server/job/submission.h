@@ -19,6 +19,7 @@ struct arena;
 struct asker;
 struct away;
 struct err;
+struct json;
 struct server;
 struct spec;
 
@@ -38,7 +39,21 @@ struct submission {
 /* Checks everything that does not depend on the state of the queue. */
 int submission_read(struct server *s, const struct asker *who, const json_t *job, bool script_needed, struct arena *a,
 		    struct submission *ret, struct err *err);
+/* Reads what a job is altered to (alteration.c): a copy of its description with `args`, and its body if a member of that
+ * was given, else NULL. Whether it may be so in its queue is for the caller to check. */
+int alteration_read(struct server *s, const struct asker *who, uint32_t id, const json_t *args, struct arena *a,
+		    struct submission *ret, struct err *err);
 void submission_fini(struct submission *x);
+
+/* submission_write.c: the job as it would be submitted now, without its script; `body`: the rest of it (body_read()). Without
+ * the members that have a bit of `without`. The caller's. */
+json_t *as_submission(struct server *s, uint32_t id, const json_t *body, uint32_t without);
+/* Sets the members of a submission that have a bit of `in`. */
+void submission_put(const struct server *s, const struct spec *p, uint32_t in, json_t *o);
+void submission_put_kind(const struct spec *p, json_t *o); /* its type, deadline and powers */
+const char *submission_type(const struct spec *p);	   /* C, Q, E or N */
+/* What hooks see of a job without its body: members of an open object. */
+void submission_brief(const struct server *s, const struct spec *p, struct json *j);
 
 /* max_run_subjobs, if it is there: 0 is no limit. */
 int throttle_get(const json_t *job, int64_t *ret, struct err *err);

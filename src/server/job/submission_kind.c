@@ -35,6 +35,28 @@ const char *power_name(int i)
 	return i < (int)(sizeof powers / sizeof *powers) ? powers[i].name : NULL;
 }
 
+const char *submission_type(const struct spec *p)
+{
+	return p->kind == KIND_QOS ? "Q" : p->kind == KIND_EMERGENCY ? "E" : p->nice ? "N" : "C";
+}
+
+void submission_put_kind(const struct spec *p, json_t *o)
+{
+	json_t *list;
+
+	if (*submission_type(p) == 'C')
+		return;
+	json_object_set_new(o, "type", json_string(submission_type(p)));
+	json_object_set_new(o, "deadline", json_integer(p->nice ? p->nice : p->deadline));
+	if (p->nice)
+		return;
+	list = json_array();
+	for (int i = 0; power_name(i); i++)
+		if (p->powers & 1 << i)
+			json_array_append_new(list, json_string(power_name(i)));
+	json_object_set_new(o, "powers", list);
+}
+
 /* The instant of "deadline", or TIME_NEVER. `given`: what -l says of it, which wins. */
 static int read_deadline(const struct server *s, const json_t *job, const char *given, int64_t *ret, struct err *err)
 {
@@ -144,10 +166,6 @@ int read_libra(const struct server *s, const json_t *job, struct submission *ret
 			err, -EINVAL,
 			"%s needs an estimate, a deadline and a budget: -l estimate=1:00:00,deadline=+3h,budget=2",
 			ret->text.estimate ? "an estimate" : "a budget");
-	if (p->array || p->interactive || p->holds || p->at || p->depend)
-		return err_set(
-			err, -EINVAL,
-			"a job with a budget is a single job that may start at once: no array, not interactive, without a hold, -a or dependencies");
 	spec_rare(p)->libra = (struct libra_terms){
 		.estimate = ret->text.estimate,
 		.window = p->deadline > s->clock->now ? p->deadline - s->clock->now : 1,
@@ -156,7 +174,26 @@ int read_libra(const struct server *s, const json_t *job, struct submission *ret
 		.beta = attrs_number(s->attrs, "libra_beta"),
 	};
 	ret->guarantee = true;
+	return start_check(p, err);
+}
+
+int start_check(const struct spec *p, struct err *err)
+{
+	if (p->rare->libra.estimate && (p->array || p->interactive || p->holds || p->at || p->depend))
+		return err_set(
+			err, -EINVAL,
+			"a job with a budget is a single job that may start at once: no array, not interactive, without a hold, -a or dependencies");
+	if (p->now && (p->kind != KIND_COMMON || p->at || p->holds || p->depend))
+		return err_set(
+			err, -EINVAL,
+			"an interactive job starts at once: it can't have a deadline, a time to start (-a), a hold or dependencies");
 	return 0;
+}
+
+int terms_refuse(struct err *err)
+{
+	return err_code(err, CODE_BAD_STATE,
+			"what a job with a budget asks for was agreed when it was submitted: submit another one");
 }
 
 /* Under the policy artaras an interactive job starts when it comes. */
@@ -172,9 +209,5 @@ int read_now(const struct server *s, const json_t *job, struct submission *ret, 
 	p->now = p->interactive && policy_find(attrs_text(s->attrs, "policy"))->position;
 	if (ret->displace >= 0 && !p->interactive)
 		return err_set(err, -EINVAL, "displace is for interactive jobs");
-	if (p->now && (p->kind != KIND_COMMON || p->at || p->holds || p->depend))
-		return err_set(
-			err, -EINVAL,
-			"an interactive job starts at once: it can't have a deadline, a time to start (-a), a hold or dependencies");
-	return 0;
+	return start_check(p, err);
 }

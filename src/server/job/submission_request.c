@@ -72,7 +72,6 @@ int read_text(struct server *s, const json_t *job, struct arena *a, struct submi
 		rc = read_exclusive(job, &whole, err);
 	if (rc < 0)
 		return rc;
-	reqtext_init(&ret->text);
 	json_array_foreach(list, i, v) if (rc == 0) rc = reqtext_parse(&ret->text, json_string_value(v), a, err);
 	if (rc < 0)
 		return rc;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
@@ -25,6 +26,7 @@
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
+#include "server/job/submission.h"
 #include "server/server.h"
 #include "server/settings/conf.h"
 #include "server/site/hooks.h"
@@ -137,23 +139,6 @@ json_t *hook_facts(struct server *s, uint32_t id)
 	return o;
 }
 
-/* Without what only the store has: there may be many. */
-static json_t *job_brief(struct server *s, uint32_t id)
-{
-	const struct spec *p = s->jobs->entries.v[id].spec;
-	json_t *o = json_pack("{s:s, s:s, s:i, s:[s, o]}", "name", p->name, "queue", word(s, p->queue), "priority",
-			      (int)p->priority, "resources", word(s, p->resources),
-			      json_sprintf("walltime=%lld", (long long)p->walltime));
-
-	if (p->account)
-		json_object_set_new(o, "account", json_string(word(s, p->account)));
-	if (p->project)
-		json_object_set_new(o, "project", json_string(word(s, p->project)));
-	if (p->qos)
-		json_object_set_new(o, "qos", json_string(word(s, p->qos)));
-	return o;
-}
-
 void hook_later(struct server *s, uint32_t id, enum hook_event e)
 {
 	if (!hooks_want(s, e))
@@ -186,17 +171,23 @@ static void on_heard(struct server *s, void *context)
 
 static void hook_send(struct server *s, uint32_t id, enum hook_event e)
 {
+	struct strbuf text = {0};
 	struct hearing *h;
-	json_t *o;
+	struct json j;
 
 	if (!s->jobs->entries.v[id].spec || !hooks_want(s, e))
 		return;
 	h = mem_zalloc(sizeof *h);
-	o = json_pack("{s:o}", "job", job_brief(s, id));
+	json_init(&j, &text, false);
+	json_open_object(&j, NULL);
+	json_open_object(&j, "job");
+	submission_brief(s, s->jobs->entries.v[id].spec, &j);
+	json_close_object(&j);
+	json_close_object(&j);
 	h->id = id;
 	h->key = s->jobs->entries.v[id].key;
-	h->text = json_dumps(o, JSON_COMPACT);
-	json_decref(o);
+	h->text = mem_strdup(text.text);
+	strbuf_fini(&text);
 	s->post->hooks_asked++;
 	h->ask = hooks_ask(s, e, hook_facts(s, id), h->text, strlen(h->text), on_heard, h);
 }

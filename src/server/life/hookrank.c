@@ -21,6 +21,7 @@
 #include "server/book/ended.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
+#include "server/job/submission.h"
 #include "server/life/priority.h"
 #include "server/life/world.h"
 #include "server/server.h"
@@ -68,26 +69,16 @@ static bool waits(const struct server *s, uint32_t id)
 static void job_write(struct server *s, struct json *j, uint32_t id)
 {
 	const struct spec *p = s->jobs->entries.v[id].spec;
-	char group[64], walltime[40];
+	char group[64];
 	struct strbuf name = {0};
 
 	entry_id(s, id, &name);
-	snprintf(walltime, sizeof walltime, "walltime=%lld", (long long)p->walltime);
 	json_open_object(j, NULL);
 	json_text(j, "id", strbuf_text(&name));
-	json_text(j, "name", p->name);
 	json_text(j, "user", word(s, p->owner));
 	json_text(j, "group", group_name(s, p, group, sizeof group));
-	json_text(j, "queue", word(s, p->queue));
-	json_text(j, "account", p->account ? word(s, p->account) : NULL);
-	json_text(j, "project", p->project ? word(s, p->project) : NULL);
-	json_text(j, "qos", p->qos ? word(s, p->qos) : NULL);
-	json_int(j, "priority", p->priority);
 	json_int(j, "submitted", p->created);
-	json_open_array(j, "resources");
-	json_text(j, NULL, word(s, p->resources));
-	json_text(j, NULL, walltime);
-	json_close_array(j);
+	submission_brief(s, p, j);
 	json_close_object(j);
 	strbuf_fini(&name);
 }

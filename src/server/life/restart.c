@@ -13,6 +13,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "core/array.h"
+#include "core/jobschema.h"
 #include "server/base/asker.h"
 #include "server/base/words.h"
 #include "server/job/body.h"
@@ -95,22 +96,6 @@ out:
 	free(old);
 }
 
-static void text_put(const struct server *s, json_t *job, const char *key, uint32_t text)
-{
-	if (text)
-		json_object_set_new(job, key, json_string(word(s, text)));
-}
-
-static json_t *mail_text(const struct spec *p)
-{
-	char letters[4] = "", *at = letters;
-
-	for (int i = 0; i < 3; i++)
-		if (p->mail & 1 << i)
-			*at++ = "abe"[i];
-	return json_string(*letters ? letters : "n");
-}
-
 static int merge(struct server *s, uint32_t id, json_t *given, struct restart *ret, struct err *err)
 {
 	const struct spec *p = s->jobs->entries.v[id].spec;
@@ -119,12 +104,7 @@ static int merge(struct server *s, uint32_t id, json_t *given, struct restart *r
 	if (rc < 0)
 		return rc;
 	json_object_del(ret->job, "comment");
-	json_object_set_new(ret->job, "name", json_string(p->name));
-	text_put(s, ret->job, "queue", p->queue);
-	text_put(s, ret->job, "account", p->account);
-	text_put(s, ret->job, "project", p->project);
-	json_object_set_new(ret->job, "rerunnable", json_boolean(p->rerunnable));
-	json_object_set_new(ret->job, "mail", mail_text(p));
+	submission_put(s, p, AGAIN, ret->job);
 	json_object_update(ret->job, given);
 	resources_merge(s, p, ret->job);
 	if (p->qos) /* before what is given now, which wins */

@@ -1,0 +1,180 @@
+/*
+ * alteration.c - from what an alteration asks for to the job's next description: a copy of the one it has, in which only
+ * the members that were given are read again.
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/members.h"
+#include "base/timetext.h"
+#include "core/jobschema.h"
+#include "core/kind.h"
+#include "core/reqtext.h"
+#include "rules/libra.h"
+#include "server/base/asker.h"
+#include "server/base/words.h"
+#include "server/job/body.h"
+#include "server/job/entry.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/job/submission.h"
+#include "server/job/submission_internal.h"
+#include "server/server.h"
+
+/* Members of the request that say which jobs are meant, and how. */
+static bool is_selection(const char *key)
+{
+	return strcmp(key, "ids") == 0 || strcmp(key, "filter") == 0 || strcmp(key, "force") == 0;
+}
+
+static int members_check(const json_t *args, bool running, struct err *err)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach((json_t *)args, key, value)
+	{
+		const struct field *f = field_find(job_members, AT_ALTER, key, NULL);
+		if (is_selection(key))
+			continue;
+		if (running && !(f && f->in & RUNNING))
+			return err_code(err, CODE_BAD_STATE, "%s of a running job can't be changed", key);
+		if (!f)
+			return err_code(err, CODE_BAD_REQUEST, "%s can't be changed", key);
+	}
+	return 0;
+}
+
+/* Null takes a member back to what a missing one stands for. */
+static int members_change(struct server *s, const json_t *args, struct spec *p, struct err *err)
+{
+	int rc = 0;
+
+	for (const struct field *f = job_members; f->name && rc == 0; f++) {
+		const json_t *v = f->in & AT_ALTER ? json_object_get(args, f->name) : NULL;
+		if (!v || f->in & JUDGED || f->form == FORM_NONE || f->form == FORM_INLINE)
+			continue;
+		if (json_is_null(v))
+			field_reset(f, p);
+		else
+			rc = field_read(f, v, p, s->words, err);
+	}
+	return rc;
+}
+
+/* With another type a deadline means something else, or nothing, and powers are for emergency jobs alone. */
+static int kind_change(struct server *s, const struct asker *who, const json_t *args, struct submission *ret,
+		       struct err *err)
+{
+	struct spec *p = ret->spec;
+	const json_t *type = json_object_get(args, "type"), *deadline = json_object_get(args, "deadline");
+	const char *to = json_string_value(type), *from = submission_type(p);
+	bool same = !to || strcmp(from, to) == 0;
+	json_t *o;
+	int rc;
+
+	if (!type && !deadline && !ret->text.deadline)
+		return 0;
+	o = json_object();
+	submission_put_kind(p, o);
+	if (p->kind == KIND_EMERGENCY && p->qos && who->role < ROLE_OPERATOR)
+		json_object_set_new(o, "type", json_string("Q")); /* its QoS made it one, and will again */
+	if (!same && (*to == 'C' || *to == 'N' || *from == 'N'))
+		json_object_del(o, "deadline");
+	if (!same)
+		json_object_del(o, "powers");
+	if (type)
+		json_object_set(o, "type", (json_t *)type);
+	if (deadline)
+		json_object_set(o, "deadline", (json_t *)deadline);
+	p->powers = 0;
+	rc = read_kind(s, who, o, ret, err);
+	json_decref(o);
+	return rc;
+}
+
+/* What it asks for, on top of what it asked for before. */
+static int request_change(struct server *s, const json_t *args, struct arena *a, struct submission *ret,
+			  struct err *err)
+{
+	struct spec *p = ret->spec;
+	const struct spec_rare *rare = p->rare;
+	bool given = json_object_get(args, "resources") || json_object_get(args, "exclusive");
+	int rc = spec_request(s, p, a, &ret->text, err);
+
+	if (rc < 0 || !given)
+		return rc;
+	ret->text.qos = p->qos ? word(s, p->qos) : NULL;
+	ret->text.reservation = p->reservation ? word(s, p->reservation) : NULL;
+	ret->text.estimate = rare->libra.estimate;
+	rc = read_text(s, args, a, ret, err);
+	if (rc == 0 && (rare->libra.estimate || ret->text.estimate || ret->text.budget) &&
+	    (ret->text.estimate != rare->libra.estimate || ret->text.budget))
+		rc = terms_refuse(err);
+	return rc < 0 ? rc : read_request(s, word(s, p->queue), a, ret, err);
+}
+
+static bool body_given(const json_t *args)
+{
+	for (const struct field *f = job_members; f->name; f++)
+		if (f->in & IN_BODY && f->in & AT_ALTER && json_object_get(args, f->name))
+			return true;
+	return false;
+}
+
+/* The body is in the store alone: it is read only if a member of it changes. */
+static int body_change(struct server *s, uint32_t id, const json_t *args, struct submission *ret, struct err *err)
+{
+	json_t *o = NULL;
+	int rc;
+
+	if (!body_given(args))
+		return 0;
+	rc = body_read(s, id, &o, err);
+	if (rc < 0)
+		return rc;
+	for (const struct field *f = job_members; f->name; f++)
+		if (f->in & IN_BODY && f->in & AT_ALTER && json_object_get(args, f->name))
+			json_object_set(o, f->name, json_object_get(args, f->name));
+	rc = body_check(o, err);
+	if (rc == 0)
+		rc = body_write(o, &ret->body, err);
+	json_decref(o);
+	return rc;
+}
+
+int alteration_read(struct server *s, const struct asker *who, uint32_t id, const json_t *args, struct arena *a,
+		    struct submission *ret, struct err *err)
+{
+	const struct entry *e = &s->jobs->entries.v[id];
+	const struct spec *old = e->spec;
+	const char *name = NULL;
+	struct spec *p;
+	int rc = members_check(args, entry_running(s, id), err);
+
+	*ret = (struct submission){.displace = -1};
+	if (rc < 0 || (rc = read_name(args, &name, err)) < 0)
+		return rc;
+	p = ret->spec = spec_copy_as(old, name ? name : old->name);
+	p->holds = e->holds;
+	if ((rc = members_change(s, args, p, err)) < 0 || (rc = holds_allowed(p, who, err)) < 0)
+		return rc;
+	p->rerunnable &= !p->interactive;
+	if (json_object_get(args, "checkpoint") && (rc = read_checkpoint(s, args, p, err)) < 0)
+		return rc;
+	if (json_object_get(args, "depend") && (rc = read_depend(args, p, err)) < 0)
+		return rc;
+	if ((rc = request_change(s, args, a, ret, err)) < 0 || (rc = kind_change(s, who, args, ret, err)) < 0 ||
+	    (rc = body_change(s, id, args, ret, err)) < 0)
+		return rc;
+	if (old->rare->libra.estimate && asks_otherwise(old, p))
+		return terms_refuse(err);
+	return start_check(p, err);
+}
