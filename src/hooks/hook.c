@@ -16,6 +16,7 @@
 
 #include "base/mem.h"
 #include "base/timetext.h"
+#include "core/jobschema.h"
 #include "hooks/sandbox.h"
 
 #define TEXT_MAX 4096	 /* bytes of a member that is changed */
@@ -31,42 +32,6 @@ static const char *const event_names[] = {"submit", "modify", "start", "end", "p
 static const char *const functions[] = {"on_submit", "on_modify", "on_start", "on_end", "priority_factor"};
 
 #define FACTOR_MOST 1e9 /* that a priority factor may be, above or below 0 */
-
-enum { TEXT = 1, NUMBER = 2, BOOL = 4, NIL = 8, AT_SUBMIT = 16, AT_MODIFY = 32, BOTH = AT_SUBMIT | AT_MODIFY };
-
-/* What a hook may change; resources and walltime are written otherwise. */
-static const struct member {
-	const char *name;
-	int is;
-} members[] = {
-	{"account", TEXT | NIL | BOTH},
-	{"at", NUMBER | NIL | BOTH},
-	{"checkpoint", TEXT | NIL | BOTH},
-	{"class", TEXT | NIL | AT_SUBMIT},
-	{"comment", TEXT | NIL | BOTH},
-	{"deadline", TEXT | NUMBER | NIL | BOTH},
-	{"depend", TEXT | NIL | BOTH},
-	{"error", TEXT | NIL | BOTH},
-	{"exclusive", TEXT | NIL | BOTH},
-	{"hold", TEXT | BOTH},
-	{"join", TEXT | BOTH},
-	{"keep", TEXT | BOTH},
-	{"mail", TEXT | BOTH},
-	{"mail_to", TEXT | NIL | BOTH},
-	{"name", TEXT | BOTH},
-	{"output", TEXT | NIL | BOTH},
-	{"priority", NUMBER | BOTH},
-	{"project", TEXT | NIL | AT_SUBMIT},
-	{"queue", TEXT | AT_SUBMIT},
-	{"rerunnable", BOOL | BOTH},
-	{"shell", TEXT | NIL | BOTH},
-	{"type", TEXT | BOTH},
-	{"umask", TEXT | NIL | BOTH},
-};
-
-#define CHANGEABLE                                                                                                      \
-	"account, at, checkpoint, comment, deadline, depend, error, exclusive, hold, join, keep, mail, mail_to, name, " \
-	"output, priority, rerunnable, resources, shell, type, umask, walltime"
 
 /* A call under way; the address of this is in the registry. */
 struct call {
@@ -90,9 +55,18 @@ int hook_event_find(const char *name)
 	return -ENOENT;
 }
 
-const char *hook_changeable(enum hook_event e)
+/* Rows that a hook may set: of those for submissions the ones that an alteration may change, if it is one. */
+static bool may_set(const struct field *f, enum hook_event e)
 {
-	return e == HOOK_SUBMIT ? CHANGEABLE ", class, project, queue" : e == HOOK_MODIFY ? CHANGEABLE : "nothing";
+	return f->in & HOOKED && (e == HOOK_SUBMIT || (e == HOOK_MODIFY && f->in & AT_ALTER));
+}
+
+void hook_changeable(enum hook_event e, struct strbuf *out)
+{
+	for (const struct field *f = job_members; f->name; f++)
+		if (may_set(f, e))
+			strbuf_printf(out, "%s, ", f->name);
+	strbuf_puts(out, e == HOOK_SUBMIT || e == HOOK_MODIFY ? "resources, walltime" : "nothing");
 }
 
 void hook_verdict_fini(struct hook_verdict *v)
@@ -366,31 +340,43 @@ static int member_get(lua_State *L)
 	return 1;
 }
 
-static const struct member *member_find(const struct call *c, const char *key)
+static const struct field *member_find(const struct call *c, const char *key)
 {
-	int at = c->subject->event == HOOK_SUBMIT ? AT_SUBMIT : AT_MODIFY;
+	const struct field *f = field_find(job_members, HOOKED, key, NULL);
 
-	for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-		if (strcmp(members[i].name, key) == 0 && members[i].is & at)
-			return &members[i];
-	return NULL;
+	return f && may_set(f, c->subject->event) ? f : NULL;
 }
 
-static int member_wrong(lua_State *L, const struct member *m)
+static bool takes_number(const struct field *f)
 {
-	return luaL_error(L, "job.%s: it must be %s%s%s%s, not a %s", m->name,
-			  m->is & BOOL	 ? "true or false"
-			  : m->is & TEXT ? "a text"
-					 : "a whole number",
-			  m->is & TEXT && m->is & NUMBER ? " or a whole number" : "", m->is & NIL ? " or nil" : "", "",
-			  luaL_typename(L, 3));
+	return f->is & (IS_INT | IS_INSTANT);
+}
+
+static int member_wrong(lua_State *L, const struct field *f)
+{
+	return luaL_error(L, "job.%s: it must be %s%s%s, not a %s", f->name,
+			  f->is & IS_BOOL   ? "true or false"
+			  : f->is & IS_TEXT ? "a text"
+					    : "a whole number",
+			  f->is & IS_TEXT && takes_number(f) ? " or a whole number" : "",
+			  f->is & IS_NULL ? " or nil" : "", luaL_typename(L, 3));
+}
+
+static int member_refuse(lua_State *L, const char *key, enum hook_event e)
+{
+	struct strbuf known = {0};
+
+	hook_changeable(e, &known);
+	lua_pushfstring(L, "job.%s can't be changed here; what can: %s", key, known.text);
+	strbuf_fini(&known);
+	return lua_error(L);
 }
 
 static int member_set(lua_State *L)
 {
 	struct call *c = call_of(L);
 	const char *key = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "?", *text;
-	const struct member *m = member_find(c, key);
+	const struct field *m = member_find(c, key);
 	size_t n;
 
 	check_changes(L, c, asked_of(L), key);
@@ -401,15 +387,14 @@ static int member_set(lua_State *L)
 		return resource_put(L, c, "walltime", text, n);
 	}
 	if (!m)
-		return luaL_error(L, "job.%s can't be changed here; what can: %s", key,
-				  hook_changeable(c->subject->event));
-	if (lua_isnil(L, 3) && m->is & NIL) {
+		return member_refuse(L, key, c->subject->event);
+	if (lua_isnil(L, 3) && m->is & IS_NULL) {
 		json_object_set_new(changes_of(c), key, json_null());
-	} else if (lua_isboolean(L, 3) && m->is & BOOL) {
+	} else if (lua_isboolean(L, 3) && m->is & IS_BOOL) {
 		json_object_set_new(changes_of(c), key, json_boolean(lua_toboolean(L, 3)));
-	} else if (lua_isinteger(L, 3) && m->is & NUMBER) {
+	} else if (lua_isinteger(L, 3) && takes_number(m)) {
 		json_object_set_new(changes_of(c), key, json_integer(lua_tointeger(L, 3)));
-	} else if (lua_type(L, 3) == LUA_TSTRING && m->is & TEXT) {
+	} else if (lua_type(L, 3) == LUA_TSTRING && m->is & IS_TEXT) {
 		text = lua_tolstring(L, 3, &n);
 		check_text(L, key, text, n);
 		check_utf8(L, key, text, n);

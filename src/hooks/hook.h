@@ -22,6 +22,8 @@
 
 #include "base/err.h"
 
+struct strbuf;
+
 #define HOOK_SOURCE_MAX (256 << 10) /* bytes of a file */
 
 enum hook_event { HOOK_SUBMIT, HOOK_MODIFY, HOOK_START, HOOK_END, HOOK_PRIORITY, HOOK_EVENTS };
@@ -75,8 +77,8 @@ void hook_call(const struct hook_source *x, const struct hook_limits *limits, co
 int hook_priorities(const struct hook_source *x, const struct hook_limits *limits, const json_t *jobs,
 		    const json_t *site, void (*begins)(void *context), double *values, struct err *err);
 
-/* Which members a hook may change, joined by ", ". */
-const char *hook_changeable(enum hook_event e);
+/* Writes which members a hook may change, joined by ", ". */
+void hook_changeable(enum hook_event e, struct strbuf *out);
 
 /* Puts changes into what was sent: `resources` are added to those that are there, where the last one counts. */
 void hook_changes_apply(json_t *job, const json_t *changes);
