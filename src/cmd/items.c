@@ -176,7 +176,7 @@ static bool needed(const struct items *x, enum job_item i)
 	if (i == ITEM_DEADLINE)
 		return needs_deadline(x);
 	if (i == ITEM_PROCESSORS)
-		return !x->given[ITEM_PARTITION];
+		return !x->given[ITEM_PARTITION] && !x->processors;
 	return !rows[i].otherwise;
 }
 
@@ -196,7 +196,7 @@ int items_check(const struct items *x, struct err *err)
 }
 
 /* One answer, without blanks around it; NULL: the user has ended it. */
-static char *answer_read(enum job_item i, struct arena *arena)
+static char *answer_read(const struct items *x, enum job_item i, struct arena *arena)
 {
 	char *line = NULL;
 	size_t room = 0;
@@ -204,6 +204,8 @@ static char *answer_read(enum job_item i, struct arena *arena)
 	fprintf(stderr, "%s (%s)", job_item_name(i), rows[i].question);
 	if (rows[i].otherwise)
 		fprintf(stderr, " [%s]", rows[i].otherwise);
+	else if (i == ITEM_PROCESSORS && x->processors && !x->given[ITEM_PARTITION])
+		fprintf(stderr, " [%lld]", (long long)x->processors);
 	fprintf(stderr, ": ");
 	fflush(stderr);
 	ssize_t n = getline(&line, &room, stdin);
@@ -219,7 +221,7 @@ static char *answer_read(enum job_item i, struct arena *arena)
 static int item_ask(struct items *x, enum job_item i, struct arena *arena, struct err *err)
 {
 	for (;;) {
-		const char *text = answer_read(i, arena);
+		const char *text = answer_read(x, i, arena);
 		struct err why;
 
 		if (!text) {

@@ -12,7 +12,8 @@
 struct items {
 	const char *value[JOB_ITEMS]; /* in the arena; NULL: not given, or by another option */
 	bool given[JOB_ITEMS];
-	bool file; /* there is a description: no script comes from standard input */
+	int64_t processors; /* those of a job that names neither their number nor a partition; 0: it has to */
+	bool file;	    /* there is a description: no script comes from standard input */
 };
 
 /* From the options, and the file if there is one. -EINVAL, -errno. */

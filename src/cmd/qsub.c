@@ -322,6 +322,20 @@ static int call_parse(const struct command *c, int argc, char **argv, struct cal
 	return 0;
 }
 
+/* Learns whether the number of processors may be left out; without a server's word it has to be given. */
+static void processors_learn(struct items *x)
+{
+	struct client *client;
+	struct reply r = {0};
+
+	if (x->given[ITEM_PROCESSORS] || x->given[ITEM_PARTITION] || client_open(&client, NULL) < 0)
+		return;
+	if (client_ask(client, "GET", "/v1/machine", NULL, 0, &r, NULL) == 0)
+		x->processors = object_number(r.json, "processors", 0);
+	reply_fini(&r);
+	client_close(client);
+}
+
 /* What is to be known of the job besides: asked for, if nothing names what is to be run and there is a user to ask. */
 static int call_complete(const struct command *c, struct call *call, struct err *err)
 {
@@ -331,6 +345,7 @@ static int call_complete(const struct command *c, struct call *call, struct err 
 
 	if (rc < 0 || named || (!call->items.file && (c->own || !asks || call->a->interactive)))
 		return rc;
+	processors_learn(&call->items);
 	rc = asks ? items_ask(&call->items, call->arena, err) : 0;
 	if (rc == 0)
 		rc = items_check(&call->items, err);
@@ -412,8 +427,11 @@ static int prepare(const struct command *c, const struct call *call, struct jobs
 
 	if (rc < 0 && !call->command && call->noperands == 0)
 		rc = script_missing(c, call, rc, err);
-	if (rc < 0 && !call->command && call->noperands == 0 && !c->own && source.text.n == 0)
-		rc = items_check(&call->items, err);
+	if (rc < 0 && !call->command && call->noperands == 0 && !c->own && source.text.n == 0) {
+		struct items items = call->items;
+		processors_learn(&items);
+		rc = items_check(&items, err);
+	}
 	if (rc == 0 && !call->command)
 		rc = directives_add(c, s, &source, call->a->prefix, arena, &directives, err);
 	if (rc == 0)

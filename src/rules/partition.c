@@ -68,6 +68,14 @@ static int64_t size_for(const struct cluster *c, int64_t procs, const struct par
 	return best;
 }
 
+int64_t partition_usual(const struct cluster *c)
+{
+	const struct partition *largest;
+	int64_t least = size_for(c, 0, &largest);
+
+	return least && least == largest->procs && partition_wanted(c, &(struct partition_ask){0}) ? least : 0;
+}
+
 /* All partitions of one size, as a set of nodes. */
 static uint32_t set_of_size(struct cluster *c, int64_t size)
 {

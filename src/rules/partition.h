@@ -40,6 +40,10 @@ struct partition_choice {
 /* Whether a job runs in a partition: it mentions one, or there are no nodes outside partitions. */
 bool partition_wanted(const struct cluster *c, const struct partition_ask *ask);
 
+/* Returns the processors of a job that mentions neither a partition nor their number, and runs in a partition;
+ * 0: it does not, or has to say how many. */
+int64_t partition_usual(const struct cluster *c);
+
 /* Chooses. -EINVAL, with a sentence that names the cause: it is refused. */
 int partition_choose(struct cluster *c, const struct partition_ask *ask, struct partition_choice *ret, struct err *err);
 

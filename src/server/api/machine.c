@@ -11,6 +11,7 @@
 #include "core/partition.h"
 #include "net/http.h"
 #include "rules/attr.h"
+#include "rules/partition.h"
 #include "server/api/api.h"
 #include "server/api/call.h"
 #include "server/base/clock.h"
@@ -45,6 +46,8 @@ static const struct field machine_fields[] = {
 	{"cpus", .is = REQUIRED | IS_INT},
 	{"partitions", .is = REQUIRED | IS_LIST, "by name", .of = &part, .item = IS_OBJECT},
 	{"shared", .is = REQUIRED | IS_INT, "CPUs of nodes that are in none"},
+	{"processors", .is = REQUIRED | IS_INT | IS_NULL,
+	 "those of a job that names neither their number nor a partition; null: it has to name one of them"},
 	{"shutdown", .is = REQUIRED | IS_OBJECT | IS_NULL, "that was announced, or has begun", .of = &outage},
 	{0},
 };
@@ -73,6 +76,10 @@ static void partitions_write(const struct server *s, struct json *j)
 		if (c->nodes.v[n].partition == PARTITION_NONE && !node_gone(&s->hosts->nodes.v[n].life))
 			shared += node_cpus(&c->nodes.v[n]);
 	json_int(j, "shared", shared);
+	if (partition_usual(c))
+		json_int(j, "processors", partition_usual(c));
+	else
+		json_text(j, "processors", NULL);
 }
 
 void machine_write(const struct server *s, struct json *j, const char *key)
