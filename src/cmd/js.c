@@ -419,7 +419,8 @@ static int print_text(const struct command *c, struct client *client, const json
 		if (l.rows.n)
 			table_show(&l, extended);
 		else
-			printf("No jobs are running or waiting.\n");
+			printf("No jobs%s are running or waiting.\n",
+			       json_is_true(json_object_get(machine, "all_jobs")) ? "" : " that you may see");
 	}
 	list_fini(&l);
 	return code;

@@ -282,7 +282,7 @@ static void list_draw(const struct top *t)
 			node_draw(&t->nodes.v[i], HEAD + i - t->first, i == t->at);
 	}
 	if (n == 0 && !t->trouble[0])
-		put(HEAD + 1, 2, COLS, t->filter[0] ? "Nothing fits the filter." : "No jobs.");
+		put(HEAD + 1, 2, COLS, t->filter[0] ? "Nothing fits the filter." : "No jobs to show.");
 }
 
 static void foot_draw(const struct top *t)

@@ -19,6 +19,7 @@
 #include "server/life/outage.h"
 #include "server/node/nodes.h"
 #include "server/server.h"
+#include "server/site/who.h"
 
 static const struct field outage_fields[] = {
 	{"kind", .is = REQUIRED | IS_TEXT, .words = "quick|delay|immediate|kill"},
@@ -49,6 +50,7 @@ static const struct field machine_fields[] = {
 	{"processors", .is = REQUIRED | IS_INT | IS_NULL,
 	 "those of a job that names neither their number nor a partition; null: it has to name one of them"},
 	{"shutdown", .is = REQUIRED | IS_OBJECT | IS_NULL, "that was announced, or has begun", .of = &outage},
+	{"all_jobs", .is = REQUIRED | IS_BOOL, "the client sees the jobs of all users"},
 	{0},
 };
 const struct schema machine_answer = {"Machine", .fields = machine_fields};
@@ -82,7 +84,7 @@ static void partitions_write(const struct server *s, struct json *j)
 		json_text(j, "processors", NULL);
 }
 
-void machine_write(const struct server *s, struct json *j, const char *key)
+void machine_write(const struct server *s, struct json *j, const char *key, bool all_jobs)
 {
 	int64_t nodes, cpus, used, up = 0;
 
@@ -100,6 +102,7 @@ void machine_write(const struct server *s, struct json *j, const char *key)
 	json_int(j, "cpus", cpus);
 	partitions_write(s, j);
 	outage_write(s, j, "shutdown");
+	json_bool(j, "all_jobs", all_jobs);
 	json_close_object(j);
 }
 
@@ -109,7 +112,7 @@ void api_machine(struct server *s, const struct call *c)
 	struct json j;
 
 	json_init(&j, &out, false);
-	machine_write(s, &j, NULL);
+	machine_write(s, &j, NULL, may_see_all(s, c->w));
 	http_reply_strbuf(c->r, 200, "application/json", &out);
 	strbuf_fini(&out);
 }

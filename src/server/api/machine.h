@@ -4,6 +4,8 @@
 #ifndef SERVER_MACHINE_H
 #define SERVER_MACHINE_H
 
+#include <stdbool.h>
+
 #include "base/schema.h"
 
 struct call;
@@ -13,6 +15,7 @@ struct server;
 extern const struct schema machine_answer;
 
 void api_machine(struct server *s, const struct call *c);
-void machine_write(const struct server *s, struct json *j, const char *key); /* as an object */
+/* Writes it as an object, for a reader who sees the jobs of all users or not. */
+void machine_write(const struct server *s, struct json *j, const char *key, bool all_jobs);
 
 #endif

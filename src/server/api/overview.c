@@ -258,7 +258,7 @@ void api_overview(struct server *s, const struct call *c)
 	json_open_object(&j, NULL);
 	json_text(&j, "user", c->w->user);
 	json_text(&j, "role", role[c->w->role]);
-	machine_write(s, &j, "machine");
+	machine_write(s, &j, "machine", may_see_all(s, c->w));
 	json_int(&j, "cpus_used", used);
 	json_int(&j, "running", (int64_t)o.running.n);
 	json_int(&j, "waiting", s->jobs->total - (int64_t)o.running.n);

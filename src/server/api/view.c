@@ -114,15 +114,16 @@ static struct views *views_of(struct server *s)
 
 enum whose { NOBODYS, ALL, ONES };
 
-/* With whose quota: those of `user`, everybody's, or none, where others may read it. */
-static void head_write(struct server *s, struct strbuf *out, enum whose quotas, const char *user)
+/* Writes the first line of a file with everybody's jobs or one user's. With whose quota: those of `user`, everybody's, or
+ * none, where others may read it. */
+static void head_write(struct server *s, struct strbuf *out, enum whose jobs, enum whose quotas, const char *user)
 {
 	struct json j;
 
 	json_init(&j, out, false);
 	json_open_object(&j, NULL);
 	json_int(&j, "as_of", s->clock->now);
-	machine_write(s, &j, "machine");
+	machine_write(s, &j, "machine", jobs == ALL);
 	if (quotas != NOBODYS)
 		quotas_write(s, &j, "quotas", quotas == ONES ? user : NULL);
 	json_close_object(&j);
@@ -136,7 +137,7 @@ static struct page *page_of(struct view *v, uid_t uid, const char *user)
 	if (*at == 0) {
 		vec_push(&v->pages, (struct page){.uid = uid});
 		*at = v->pages.n;
-		head_write(v->s, &v->pages.v[v->pages.n - 1].text, user ? ONES : NOBODYS, user);
+		head_write(v->s, &v->pages.v[v->pages.n - 1].text, ONES, user ? ONES : NOBODYS, user);
 		strbuf_add(&v->pages.v[v->pages.n - 1].text, strbuf_text(&v->last), v->last.n);
 	}
 	return &v->pages.v[*at - 1];
@@ -214,7 +215,7 @@ static struct view *view_create(struct server *s)
 	snprintf(v->dir, sizeof v->dir, "%s/offline", s->instance->where.state);
 	fields_find(&v->fields);
 	view_plan_begin(s, &v->plan);
-	head_write(s, &v->all, v->open && v->shared ? NOBODYS : ALL, NULL);
+	head_write(s, &v->all, ALL, v->open && v->shared ? NOBODYS : ALL, NULL);
 	return v;
 }
 
@@ -341,7 +342,7 @@ void view_begin(struct server *s)
 		all->open = !s->instance->multi || st.st_mode & 0004;
 		return;
 	}
-	head_write(s, &text, all->open && s->instance->multi ? NOBODYS : ALL, NULL);
+	head_write(s, &text, ALL, all->open && s->instance->multi ? NOBODYS : ALL, NULL);
 	all->there = file_replace(path, all->open && s->instance->multi ? 0644 : 0600, (uid_t)-1, &text) == 0;
 	strbuf_fini(&text);
 }
@@ -370,7 +371,7 @@ static void page_append(struct server *s, const char *whole, const struct spec *
 
 	snprintf(path, sizeof path, "%s.%u", whole, (unsigned)p->uid);
 	if (file_append(path, row) == -ENOENT) {
-		head_write(s, &text, ONES, word(s, p->owner));
+		head_write(s, &text, ONES, ONES, word(s, p->owner));
 		strbuf_add(&text, row->text, row->n);
 		file_replace(path, 0600, p->uid, &text);
 		strbuf_fini(&text);
