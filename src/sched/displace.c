@@ -155,7 +155,7 @@ void displace_review(struct sched *s)
 		vec_push(&one, item_of(s, by));
 		restart_unbook(s, r); /* it may be in the way of what it is for */
 		if (spare(s, &v, &one.v[0])) {
-			items_publish(s, &one);
+			items_publish(s, &one, JOB_NONE);
 			*r = s->position.restarts.v[--s->position.restarts.n];
 		} else {
 			restart_rebook(s, r);
@@ -197,7 +197,7 @@ bool displace(struct sched *s, struct item x, const item_vec *others)
 	plan_commit(s->p, inner);
 	plan_commit(s->p, mark);
 	vec_push(&all, x);
-	items_publish(s, &all);
+	items_publish(s, &all, x.job);
 	vec_clear(&all);
 	for (size_t i = 0; i < cut.n; i++) {
 		if (cut.v[i] == x.job)
@@ -215,7 +215,7 @@ bool displace(struct sched *s, struct item x, const item_vec *others)
 		if (others->v[i].latest == TIME_NEVER)
 			vec_push(&all, others->v[i]);
 	items_place(s, &all, 0);
-	items_publish(s, &all);
+	items_publish(s, &all, x.job);
 	vec_free(&all);
 	vec_free(&cut);
 	vec_free(&before);

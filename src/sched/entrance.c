@@ -265,12 +265,12 @@ static void entrance_use(struct sched *s, const struct job *job, const struct en
 		plan_take_job(s->p, e->victims.v[i]);
 	}
 	insert_now(s, job, e->takes);
-	items_publish(s, &one);
+	items_publish(s, &one, JOB_NONE);
 	for (size_t i = 0; i < e->victims.n; i++)
 		displace_stop(s, e->victims.v[i], job->id);
 	list_make(s, &e->victims, &others, &list);
 	list_arrange(s, &list);
-	items_publish(s, &list);
+	items_publish(s, &list, job->id);
 	vec_free(&list);
 	vec_free(&one);
 	vec_free(&others);

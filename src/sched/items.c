@@ -224,13 +224,13 @@ void item_publish_common(struct sched *s, const struct item *x, int64_t start)
 	e->planned = start;
 }
 
-static void publish_special(struct sched *s, const struct item *x, int64_t start)
+static void publish_special(struct sched *s, const struct item *x, int64_t start, uint32_t by)
 {
 	const struct job *job = cluster_job(s->c, x->job);
 
 	if (start == TIME_NEVER) {
 		if (job->state == STATE_ALLOCATED)
-			sched_emit(s, EVENT_DEALLOCATE, x->job, 0, JOB_NONE);
+			sched_emit(s, EVENT_DEALLOCATE, x->job, 0, by);
 		return;
 	}
 	if (job->state == STATE_CANDIDATE || start != x->start || places_hash(s, x->job) != x->where)
@@ -277,11 +277,14 @@ bool sched_kept(const struct sched *s, uint32_t id)
 	return job->state == STATE_CANDIDATE && job->waiting != WAITING_NONE && queue_get(s, id)->kept != TIME_NEVER;
 }
 
-void items_publish(struct sched *s, const item_vec *v)
+void items_publish(struct sched *s, const item_vec *v, uint32_t by)
 {
 	for (size_t i = 0; i < v->n; i++) {
 		const struct item *x = &v->v[i];
 		int64_t start = plan_holds(s->p, x->job) ? plan_piece(s->p, x->job, 0)->start : TIME_NEVER;
-		(is_special(cluster_job(s->c, x->job)) ? publish_special : item_publish_common)(s, x, start);
+		if (is_special(cluster_job(s->c, x->job)))
+			publish_special(s, x, start, by);
+		else
+			item_publish_common(s, x, start);
 	}
 }

@@ -38,7 +38,7 @@ static bool try_order(struct sched *s, const item_vec *all, int (*order)(const v
 	good = items_arrange(s, &v, from);
 	if (good) {
 		plan_commit(s->p, mark);
-		items_publish(s, &v);
+		items_publish(s, &v, all->v[all->n - 1].job);
 	} else {
 		plan_rollback(s->p, mark);
 	}
@@ -59,7 +59,7 @@ static void place_unpromised(struct sched *s, item_vec *all)
 			vec_push(&v, all->v[n]);
 	items_take(s, &v, 0);
 	items_place(s, &v, 0);
-	items_publish(s, &v);
+	items_publish(s, &v, v.v[0].job);
 	vec_free(&v);
 }
 
@@ -143,7 +143,7 @@ static void bring_forward(struct sched *s)
 		if (plan_holds(s->p, x->job))
 			gaps_find(s, &gaps, partition_of(s, x->job));
 	}
-	items_publish(s, &all);
+	items_publish(s, &all, JOB_NONE);
 	vec_free(&all);
 	free(gaps.at);
 }
@@ -167,7 +167,7 @@ static void recount(struct sched *s)
 	}
 	if (good) {
 		plan_commit(s->p, mark);
-		items_publish(s, &all);
+		items_publish(s, &all, JOB_NONE);
 	} else {
 		plan_rollback(s->p, mark);
 		bring_forward(s);
@@ -211,7 +211,7 @@ static void reorder(struct sched *s)
 	cut_to_depth(s, &all);
 	if (items_arrange(s, &all, 0)) {
 		plan_commit(s->p, mark);
-		items_publish(s, &all);
+		items_publish(s, &all, JOB_NONE);
 	} else {
 		plan_rollback(s->p, mark);
 		bring_forward(s);
@@ -297,7 +297,7 @@ static void add_commons(struct sched *s)
 		nices_take(s, &nices);
 	commons_place(s, &list, false, &reserved);
 	items_place(s, &nices, 0);
-	items_publish(s, &nices);
+	items_publish(s, &nices, JOB_NONE);
 	commons_place(s, &list, true, &reserved);
 	vec_free(&nices);
 	vec_free(&list);

@@ -40,8 +40,8 @@ size_t items_place(struct sched *s, const item_vec *v, size_t from);
  * is to be rolled back. */
 bool items_arrange(struct sched *s, item_vec *v, size_t from);
 
-/* Tells of the places that they have now. */
-void items_publish(struct sched *s, const item_vec *v);
+/* Emits the events of their new places; a special job that has none any more has lost it to `by`. */
+void items_publish(struct sched *s, const item_vec *v, uint32_t by);
 void item_publish_common(struct sched *s, const struct item *x, int64_t start);
 
 /* nights.c: the earliest place of a job that has none, from an instant on, in the hours in which it may run. */

@@ -197,6 +197,8 @@ void case_print(const struct tcase *t)
 	if (t->starve_after != TIME_NEVER)
 		print_message(", starve_after %lld, max_deallocations %d", (long long)t->starve_after,
 			      t->max_deallocations);
+	if (t->ending)
+		print_message(", an end may take %lld", (long long)t->ending);
 	print_message("\n");
 	for (int i = 0; i < t->nnodes; i++) {
 		print_message("#   node %d%s: ", i, t->beside[i] ? ", beside the one above" : "");
@@ -207,6 +209,7 @@ void case_print(const struct tcase *t)
 		const struct case_job *j = &t->job[i];
 		print_message("#   job %c at %lld: walltime %lld runs %lld", "CSQE"[j->kind], (long long)j -> submit,
 			      (long long)j -> walltime, (long long)j -> runtime);
+		print_instant("over", j->over, -1);
 		print_instant("deadline", j->deadline, TIME_NEVER);
 		print_instant("powers", j->powers, 0);
 		print_instant("hold", j->hold, NOT_AT_ALL);
@@ -302,6 +305,14 @@ static void drop_node(struct tcase *t, int n)
 							      : t->accident[i].node % (t->nnodes ? t->nnodes : 1);
 }
 
+/* Lets all jobs end by themselves, and at once. */
+static void overruns_remove(struct tcase *t)
+{
+	t->ending = 0;
+	for (int i = 0; i < t->njobs; i++)
+		t->job[i].over = -1;
+}
+
 /* The i-th way to make a case smaller; false when there are no more. */
 static bool smaller(struct tcase *t, int i)
 {
@@ -372,11 +383,13 @@ static bool smaller(struct tcase *t, int i)
 		t->ends_first = true;
 	else if (i == 5)
 		t->kill_delay = 0;
-	else if (i - 6 < t->njobs)
-		t->job[i - 6].over = -1;
-	else if (i - 6 - t->njobs < t->nnodes)
-		t->beside[i - 6 - t->njobs] = false;
-	return i < 6 + t->njobs + t->nnodes;
+	else if (i == 6)
+		overruns_remove(t);
+	else if (i - 7 < t->njobs)
+		t->job[i - 7].over = -1;
+	else if (i - 7 - t->njobs < t->nnodes)
+		t->beside[i - 7 - t->njobs] = false;
+	return i < 7 + t->njobs + t->nnodes;
 }
 
 static void shrink(case_property property, struct tcase *t, const struct policy *policy)

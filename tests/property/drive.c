@@ -260,6 +260,8 @@ static bool may_take(const struct drive *d, const struct job *job, bool ran, con
 		return job->kind == KIND_COMMON && job->id % 4 && d->now - job->start >= d->move_cost;
 	if (ran)
 		return by->kind == KIND_EMERGENCY && (by->powers & exec[job->kind]);
+	if (d->policy->position && !d->job[job->id].guaranteed)
+		return by->deadline != TIME_NEVER; /* its place was not promised */
 	switch ((enum job_kind)job->kind) {
 	case KIND_STARVING:
 		if (by->kind == KIND_STARVING)

@@ -312,12 +312,35 @@ static void test_patient(void **state)
 	world_fini(&w);
 }
 
+/* A job without a guarantee that a later one with a deadline delays beyond the reservation has lost its place to that one. */
+static void test_delayed_beyond(void **state)
+{
+	(void)state;
+	open_world("artaras", TIME_NEVER);
+	world_common(&w, 0, "nodes=n1:ppn=8", 100);
+	uint32_t inside = world_submit(&w, 0, KIND_QOS, "nodes=1:ppn=8", 100, 150, 0);
+	give(inside, course);
+	world_cycle(&w, 0);
+	is(inside, STATE_ALLOCATED);
+	assert_false(world_job(&w, inside)->guaranteed);
+	uint32_t later = world_submit(&w, 1, KIND_QOS, "nodes=n1:ppn=8", 100, 200, 0);
+	give(later, 0);
+	world_cycle(&w, 1);
+	assert_true(world_job(&w, later)->guaranteed);
+	is(inside, STATE_CANDIDATE);
+	assert_int_equal(world_last(&w, inside, EVENT_DEALLOCATE)->by, later);
+	sched_delete(w.s, later, 2, NULL);
+	world_cycle(&w, 2);
+	is(inside, STATE_ALLOCATED);
+	world_fini(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_common),   cmocka_unit_test(test_passed),
 					   cmocka_unit_test(test_put_up),   cmocka_unit_test(test_left),
 					   cmocka_unit_test(test_lined_up), cmocka_unit_test(test_places),
-					   cmocka_unit_test(test_patient)};
+					   cmocka_unit_test(test_patient),  cmocka_unit_test(test_delayed_beyond)};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
