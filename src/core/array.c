@@ -1,8 +1,9 @@
 /*
  * array.c - array specifications.
  *
- * A text is expanded to its elements (their number is bounded before that), sorted, and folded again: overlaps,
- * duplicates and order take care of themselves, and the result does not depend on how it was written.
+ * A text of several ranges is expanded to its elements (their number is bounded before that), sorted, and folded again: overlaps,
+ * duplicates and order take care of themselves, and the result does not depend on how it was written. Faulty texts and single
+ * ranges are not expanded: a request may have thousands of them.
  */
 #include "core/array.h"
 
@@ -10,11 +11,13 @@
 #include <string.h>
 
 #include "base/amount.h"
+#include "base/mem.h"
 #include "base/vec.h"
 
 #define SHOWN 80 /* characters of a faulty text that its message repeats */
 
 typedef VEC(int32_t) index_list;
+typedef VEC(struct array_range) range_list;
 
 void array_fini(struct array_spec *a)
 {
@@ -23,7 +26,7 @@ void array_fini(struct array_spec *a)
 }
 
 /* One "7", "7-9" or "1-9:2". */
-static int range_scan(const char **at, index_list *list, struct err *err)
+static int range_scan(const char **at, range_list *list, int64_t *count, struct err *err)
 {
 	int64_t first, last, step = 1;
 
@@ -42,20 +45,22 @@ static int range_scan(const char **at, index_list *list, struct err *err)
 			return err_set(err, -EINVAL, "the step after ':' must be a whole number from 1 to %d",
 				       ARRAY_INDEX_MAX);
 	}
-	if ((int64_t)list->n + (last - first) / step + 1 > ARRAY_COUNT_MAX)
+	*count += (last - first) / step + 1;
+	if (*count > ARRAY_COUNT_MAX)
 		return err_set(err, -EINVAL, "an array has at most %d elements", ARRAY_COUNT_MAX);
-	for (int64_t i = first; i <= last; i += step)
-		vec_push(list, (int32_t)i);
+	last -= (last - first) % step;
+	vec_push(list, (struct array_range){(int32_t)first, (int32_t)last, first == last ? 1 : (int32_t)step});
 	return 0;
 }
 
-static int list_scan(const char *at, index_list *list, int64_t *ret_limit, struct err *err)
+static int list_scan(const char *at, range_list *list, int64_t *ret_limit, struct err *err)
 {
-	int rc = range_scan(&at, list, err);
+	int64_t count = 0;
+	int rc = range_scan(&at, list, &count, err);
 
 	while (rc == 0 && *at == ',') {
 		at++;
-		rc = range_scan(&at, list, err);
+		rc = range_scan(&at, list, &count, err);
 	}
 	*ret_limit = 0;
 	if (rc == 0 && *at == '%' && (at++, !digits_scan(&at, ARRAY_COUNT_MAX, ret_limit) || *ret_limit == 0))
@@ -87,7 +92,7 @@ static void list_sort(index_list *list)
 /* Runs of equal steps become ranges; a step above 1 takes three to be a run. */
 static void list_fold(const index_list *list, struct array_spec *ret)
 {
-	VEC(struct array_range) ranges = {0};
+	range_list ranges = {0};
 
 	for (size_t i = 0, end; i < list->n; i = end) {
 		struct array_range r = {list->v[i], list->v[i], 1};
@@ -104,9 +109,28 @@ static void list_fold(const index_list *list, struct array_spec *ret)
 	ret->count = (uint32_t)list->n;
 }
 
+static void ranges_fold(const range_list *ranges, struct array_spec *ret)
+{
+	const struct array_range *only = ranges->v;
+	index_list list = {0};
+
+	if (ranges->n == 1 && (only->step == 1 || only->last - only->first > only->step)) {
+		*ret = (struct array_spec){.range = mem_alloc(sizeof *only), .nranges = 1};
+		ret->range[0] = *only;
+		ret->count = (uint32_t)((only->last - only->first) / only->step + 1);
+		return;
+	}
+	for (size_t k = 0; k < ranges->n; k++)
+		for (int32_t i = ranges->v[k].first; i <= ranges->v[k].last; i += ranges->v[k].step)
+			vec_push(&list, i);
+	list_sort(&list);
+	list_fold(&list, ret);
+	vec_free(&list);
+}
+
 int array_parse(const char *text, struct array_spec *ret, struct err *err)
 {
-	index_list list = {0};
+	range_list list = {0};
 	int64_t limit;
 
 	if (strlen(text) > ARRAY_TEXT_MAX)
@@ -116,8 +140,7 @@ int array_parse(const char *text, struct array_spec *ret, struct err *err)
 	if (rc < 0) {
 		err_prefix(err, rc, "%.*s", SHOWN, text);
 	} else {
-		list_sort(&list);
-		list_fold(&list, ret);
+		ranges_fold(&list, ret);
 		ret->limit = (uint32_t)limit;
 	}
 	vec_free(&list);

@@ -293,6 +293,20 @@ static void long_lists_are_bounded(void **state)
 	char *first = strstr(f->a.body.text, "\"id\"");
 	assert_non_null(first);
 	assert_null(strstr(first + 1, "\"id\"")); /* the array is one row */
+	/* Elements that are not there take a look as well. */
+	job = submit(f, "\"array\":\"0-2\"");
+	for (int action = 0; action < 2; action++) {
+		strbuf_clear(&text);
+		strbuf_puts(&text, action ? "{\"ids\":[" : "/v1/jobs?ids=");
+		for (int i = 0; i < 30; i++)
+			strbuf_printf(&text, action ? "%s\"%u[0-9,8-99990]\"" : "%s%u[0-9,8-99990]", i ? "," : "", job);
+		strbuf_puts(&text, action ? "]}" : "");
+		if (action)
+			assert_int_equal(site_ask(f, USER, "POST", "/v1/jobs/hold", text.text), 200);
+		else
+			assert_int_equal(site_ask(f, USER, "GET", text.text, NULL), 400);
+		says(f, action ? "one request names at most 1000000 jobs" : "ids: more than 200000 jobs are named");
+	}
 	strbuf_fini(&text);
 }
 

@@ -46,8 +46,8 @@
 #include "server/site/hooks.h"
 #include "server/site/who.h"
 
-#define TARGETS_MAX 1000000 /* jobs that the ids of one request name */
-#define SCAN 256	    /* jobs that a step looks at */
+#define NAMED_MAX 1000000 /* jobs that the ids of one request name */
+#define SCAN 256	  /* jobs that a step looks at */
 
 /* A place in the answer: an id as it was given, or a job that fits the filter. */
 struct item {
@@ -79,6 +79,7 @@ struct action {
 	bool (*phase)(struct action *a); /* does a step; false: that was the last one of its phase */
 	size_t at;			 /* in what the phase goes through */
 	uint32_t scan_end;
+	size_t named; /* jobs that the ids read so far name */
 	VEC(struct item) items;
 	VEC(struct target) targets;
 	/* What the last element of the present item was altered to, and its key while it is certain to be so. */
@@ -211,17 +212,16 @@ static void lookup_id(struct action *a, const char *text)
 		item_error(x, failed->code, failed->message, failed->form, failed->begins);
 	if (failed || (a->repeats && a->acted->complete))
 		return;
-	rc = text ? jobs_named(s, text, &v, &x->array, &err) : err_set(&err, -EINVAL, "an id must be a string");
-
+	if (a->named > NAMED_MAX)
+		rc = err_set(&err, -EINVAL, "one request names at most %d jobs: the rest is for another one",
+			     NAMED_MAX);
+	else
+		rc = text ? jobs_named_of_many(s, text, &v, &x->array, &a->named, &err)
+			  : err_set(&err, -EINVAL, "an id must be a string");
 	if (rc == 0)
 		rc = named_check(a, v.v, v.n, text, &err);
 	if (rc < 0)
 		item_fail(a, x, 0, &err);
-	if (rc == 0 && a->targets.n + v.n > TARGETS_MAX) {
-		rc = err_set(&err, -EINVAL, "one request names at most %d jobs: the rest is for another one",
-			     TARGETS_MAX);
-		item_fail(a, x, 0, &err);
-	}
 	for (size_t i = 0; i < v.n && rc == 0; i++) {
 		bool done = done_before(a, number, s->jobs->entries.v[v.v[i]].key);
 		vec_push(&a->targets, (struct target){.job = v.v[i], .item = number, .done = done});

@@ -268,10 +268,9 @@ static int choose(struct listing *l, const char *ids, struct map *wholes, struct
 			return err_set(err, -EINVAL, "ids: \"%.20s...\" is too long for a job's id", p);
 		memcpy(one, p, n);
 		one[n] = '\0';
-		int rc = jobs_named(l->s, one, &l->ids, &a, err);
+		int rc = jobs_named_of_many(l->s, one, &l->ids, &a, &named, err);
 		if (rc == -EINVAL)
 			return rc;
-		named += 1 + l->ids.n - before;
 		if (named > NAMED_MAX)
 			return err_set(
 				err, -EINVAL,

@@ -275,13 +275,21 @@ struct tally *tally_of(struct server *s, uint32_t user, uint32_t queue)
 
 int jobs_named(const struct server *s, const char *text, job_vec *ret, struct array **ret_array, struct err *err)
 {
+	return jobs_named_of_many(s, text, ret, ret_array, &(size_t){0}, err);
+}
+
+int jobs_named_of_many(const struct server *s, const char *text, job_vec *ret, struct array **ret_array, size_t *named,
+		       struct err *err)
+{
 	struct jobid id;
 	int rc = jobid_parse(text, &id, err);
 	uint32_t found;
 
 	*ret_array = NULL;
+	*named += 1;
 	if (rc < 0)
 		return rc;
+	*named += id.some.count;
 	if (strchr(text, '@') && !server_is_here(s, strchr(text, '@') + 1)) {
 		jobid_fini(&id);
 		return err_code(err, CODE_UNKNOWN_JOB, "Job %.100s is not a job of this server, which is %.60s.", text,
@@ -303,6 +311,7 @@ int jobs_named(const struct server *s, const char *text, job_vec *ret, struct ar
 			}
 	} else if (a) {
 		*ret_array = a;
+		*named += a->count;
 		ok = true;
 		for (uint32_t i = 0; i < a->count; i++)
 			if (s->jobs->entries.v[a->first + i].spec)

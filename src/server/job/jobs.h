@@ -141,5 +141,8 @@ struct tally *tally_of(struct server *s, uint32_t user, uint32_t queue);
 void total_count(struct server *s, const struct spec *p, int64_t change); /* jobs that have not ended, for limits */
 /* Jobs that a text of the API means. Arrays give all their elements. -ENOENT, -EINVAL. */
 int jobs_named(const struct server *s, const char *text, job_vec *ret, struct array **ret_array, struct err *err);
+/* The same for one text of many: adds to `named` the jobs that it names, whether they are there or not, since each takes a look. */
+int jobs_named_of_many(const struct server *s, const char *text, job_vec *ret, struct array **ret_array, size_t *named,
+		       struct err *err);
 
 #endif
