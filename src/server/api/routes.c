@@ -239,7 +239,7 @@ static const struct field change_query[] = {
 		 .kind = OBJECT_##kind_,                                                                               \
 		 .tag = plural,                                                                                        \
 		 .summary = "Change attributes",                                                                       \
-		 .codes = CODE(NOT_FOUND) | CODE(UNKNOWN_ATTRIBUTE),                                                   \
+		 .codes = CODE(NOT_FOUND) | CODE(UNKNOWN_ATTRIBUTE) | CODE(BAD_STATE),                                 \
 		 .example = "{\"changes\": [{\"op\": \"set\", \"name\": \"" attr "\", \"value\": \"" value "\"}]}"},   \
 	{                                                                                                              \
 		"DELETE", "/v1/" plural "/*", "delete" Name, MAY_MANAGER,                                              \
