@@ -205,6 +205,11 @@ class Host:
 
     # ---- programs ----
 
+    def join(self, server, name, home, env=None, build=None):
+        """This machine joins a server as node `name`; its agent's state is in `home`, and it is not started."""
+        return self.run(self.world.program("shunt-agent", build), "--join", f"{server.host.name}:7722", server.token(), "--name", name, "--no-start",
+                        env={**(env or {}), "SHUNT_AGENT_HOME": home})
+
     def command(self, args, user=None):
         who = [] if not user else ["setpriv", f"--reuid={USERS[user]}", f"--regid={USERS[user]}", "--init-groups"]
         return ["nsenter", "-t", str(self.pid), "-n", "-u", "-i", "-m", "-p", "--", *who, *map(str, args)]
@@ -369,15 +374,32 @@ class Daemon:
         self.kill()
         self.start()
 
+    def preload(self, source, **env):
+        """From its next start on it runs with a library made of a source file below tests/, which takes its orders from `env`."""
+        program = f"{self.world.base}/{os.path.basename(source)[:-2]}.so"
+        if not os.path.exists(program):
+            sh("cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-O1", "-o", program, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", source), "-ldl")
+        others = [p for p in self.env.get("LD_PRELOAD", "").split(":") if p and p != program]
+        self.env.update(env, LD_PRELOAD=":".join([*others, program]), ASAN_OPTIONS=SANITIZERS["ASAN_OPTIONS"] + ":verify_asan_link_order=0")
+
     def clock(self, seconds):
         """Its wall clock is that far ahead (crash/clock.c): from now on, or from its next start if it has none yet."""
-        program, path = f"{self.world.base}/clock.so", f"{self.host.base}/{self.name.split('@')[0]}.clock"
-        if not os.path.exists(program):
-            source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "crash", "clock.c")
-            sh("cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-O1", "-o", program, source)
+        path = f"{self.host.base}/{self.name.split('@')[0]}.clock"
         with open(path, "r+b" if os.path.exists(path) else "wb") as f:
             f.write(int(seconds).to_bytes(8, "little", signed=True))
-        self.env.update(LD_PRELOAD=program, SHUNT_TEST_CLOCK=path, ASAN_OPTIONS=SANITIZERS["ASAN_OPTIONS"] + ":verify_asan_link_order=0")
+        self.preload("crash/clock.c", SHUNT_TEST_CLOCK=path)
+
+    def accounts(self, answer):
+        """Its look-ups of USERS succeed or fail (support/slow_users.c): from now on, or from its next start if that is new to it."""
+        path = f"{self.host.base}/{self.name.split('@')[0]}.users"
+        os.makedirs(path, exist_ok=True)
+        for user, uid in USERS.items():
+            for name in (f"{path}/{user}.fails", f"{path}/{uid}.fails"):
+                if not answer:
+                    open(name, "w").close()
+                elif os.path.exists(name):
+                    os.unlink(name)
+        self.preload("support/slow_users.c", SHUNT_TEST_USERS=path)
 
     def log_text(self):
         try:
@@ -491,8 +513,7 @@ class Agent(Daemon):
                          {"SHUNT_AGENT_HOME": home, **(env or {})})
         os.chmod(home, 0o755)
         self.server = server
-        r = host.run(world.program("shunt-agent", build), "--join", f"{server.host.name}:7722", server.token(), "--name", name or host.name,
-                     "--no-start", env=self.env)
+        r = host.join(server, name or host.name, home, env=self.env, build=build)
         if r.code != 0:
             raise RuntimeError(repr(r))
         if up:
