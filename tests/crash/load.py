@@ -370,12 +370,12 @@ class Clients:
             try:
                 status, answer = self.instance.request("POST", "/v1/jobs", body[0] if len(jobs) == 1 else {"jobs": body}, headers=key)
             except Gone as e:
+                status, answer = 504, str(e)
+            if status == 504:
                 for job in jobs:
-                    self.record.write("no answer", job, why=str(e))
+                    self.record.write("no answer", job, why=answer)
                 if not key:
                     return
-                time.sleep(0.05)
-                continue
             if not key or status not in (503, 504):
                 break
             time.sleep(0.05)
