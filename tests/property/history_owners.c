@@ -105,10 +105,12 @@ void owners_hear(struct history *h)
 	heartbeat(h, NULL);
 }
 
-/* When it was last heard is not kept, and a server that starts counts from then. */
+/* Makes the server forget what it does not keep: when the agent was last heard, from which on a
+ * server that starts counts, and its protocol, which it names when it connects. */
 void owners_silence(struct history *h)
 {
 	desk(h)->agent->heard = 0;
+	desk(h)->agent->protocol = 0;
 	desk(h)->agent->since = h->s->clock->now;
 }
 

@@ -30,6 +30,7 @@
 #include "net/http.h"
 #include "net/link.h"
 #include "net/listener.h"
+#include "net/protocol.h"
 #include "rules/attr.h"
 #include "server/api/api.h"
 #include "server/api/events.h"
@@ -292,7 +293,8 @@ bool bare_reached(const struct bare_attempt *x)
 
 void bare_agent_hear(struct server *s, const struct cert_names *who, const char *facts, const json_t *owner)
 {
-	json_t *hello = json_pack("{s:s,s:o}", "t", "hello", "facts", json_loads(facts, 0, NULL)),
+	json_t *hello = json_pack("{s:s,s:i,s:o}", "t", "hello", "protocol", PROTOCOL, "facts",
+				  json_loads(facts, 0, NULL)),
 	       *ping = json_pack("{s:s,s:O*}", "t", "ping", "owner", owner);
 
 	assert(hello && ping);
