@@ -775,6 +775,11 @@ bool sched_too_late(const struct sched *s, uint32_t id)
 	       cluster_latest(s->c, job) >= s->now && sched_may(s, id);
 }
 
+bool reason_too_late(const struct sched *s, uint32_t job, const struct reason *r)
+{
+	return r->why != WHY_NEXT && r->why != WHY_NEVER && r->why != WHY_LIMIT && sched_too_late(s, job);
+}
+
 void reason_text(const struct sched *s, uint32_t job, const struct reason *r, job_namer name, void *context,
 		 struct strbuf *out)
 {
@@ -890,7 +895,7 @@ void reason_text(const struct sched *s, uint32_t job, const struct reason *r, jo
 		strbuf_puts(out, " comes first and nothing may pass it");
 		break;
 	}
-	if (sched_too_late(s, job))
+	if (reason_too_late(s, job, r))
 		strbuf_printf(
 			out,
 			"; as planned that is too late for its deadline, and it expires unless it starts within %s",

@@ -69,6 +69,9 @@ bool sched_bound_text(const struct sched *s, uint32_t job, struct fence *ret, st
 
 /* Returns true if a waiting job has a deadline, and no place that meets it was found. */
 bool sched_too_late(const struct sched *s, uint32_t job);
+/* Returns true if that holds and the reason is something that ends: a job that can never start, or
+ * does in the next cycle, is not late as planned. */
+bool reason_too_late(const struct sched *s, uint32_t job, const struct reason *r);
 
 /* In plain words: what it waits for, who holds it, until when, and what would change it. */
 typedef void (*job_namer)(void *context, uint32_t job, struct strbuf *out); /* NULL: jobs are called by their numbers */

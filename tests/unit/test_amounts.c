@@ -129,6 +129,7 @@ static void lowered_below_use(void **state_)
 	assert_int_equal(plan_amount_free(w.p, 0, 10, HOUR), -2);
 	world_because(&w, q, WHY_NEVER, "it asks for 3 matlab and the site has 2");
 	set(&w, "matlab", 8, 0, 20);
+	world_because(&w, q, WHY_NEXT, "nothing blocks it: it starts in the next cycle");
 	world_cycle(&w, 20);
 	assert_int_equal(state(&w, q), STATE_RUNNING);
 	world_fini(&w);

@@ -166,7 +166,7 @@ static void change_of(const struct finding *f, const struct reason *r, struct st
 {
 	char when[32];
 
-	if (sched_too_late(f->s->sched, f->id) && r->why != WHY_LIMIT && r->why != WHY_NEVER) {
+	if (reason_too_late(f->s->sched, f->id, r)) {
 		strbuf_puts(
 			out,
 			"give it a later deadline (qalter --deadline) or ask for less; waiting helps only if other jobs end early");
