@@ -210,6 +210,24 @@ static void test_host_lost(void **state)
 
 /* ---- what hosts say that they should not ---- */
 
+/* Lets n1 and n2 report that their parts have ended and used that many milliseconds and KiB. */
+static void both_used(struct hosts *w, const char *tag, json_int_t amount)
+{
+	json_t *head = json_pack("{s:s,s:{s:s,s:s,s:I,s:I}}", "t", "ended", "result", "tag", tag, "how", "exited",
+				 "cpu_ms", amount, "memory_kib", amount);
+
+	engine_frame(w->e, "n1", head, NULL, 0);
+	engine_frame(w->e, "n2", head, NULL, 0);
+	json_decref(head);
+}
+
+/* Ends parts that run though their hosts have reported their ends. */
+static void both_end(struct hosts *w, const char *tag)
+{
+	go(w, 1, tag);
+	kill(hosts_shepherd(w, 2, tag), SIGTERM);
+}
+
 static void test_nonsense(void **state)
 {
 	static const char *const frames[] = {
@@ -237,18 +255,17 @@ static void test_nonsense(void **state)
 	go(w, 1, "1.1");
 	ended_well(w, "1.1");
 
-	run_until_go(w, "2.1", "12"); /* numbers that are no numbers of anything */
-	json_t *head = json_loads(
-		"{\"t\":\"ended\",\"result\":{\"tag\":\"2.1\",\"how\":\"exited\",\"cpu_ms\":2305843009213693951,"
-		"\"memory_kib\":2305843009213693951}}",
-		0, NULL);
-	engine_frame(w->e, "n1", head, NULL, 0);
-	engine_frame(w->e, "n2", head, NULL, 0);
-	json_decref(head);
+	run_until_go(w, "2.1", "12"); /* as much as can be */
+	both_used(w, "2.1", RESULT_USE_MAX);
 	struct tale t = hosts_tale(w, "2.1");
-	assert_true(t.r.cpu_ms == INT64_MAX / 4 * 2 && t.r.memory_kib == t.r.cpu_ms);
-	go(w, 1, "2.1");
-	kill(hosts_shepherd(w, 2, "2.1"), SIGTERM);
+	assert_int_equal(t.what, TOLD_ENDED);
+	assert_true(t.r.cpu_ms == 2 * RESULT_USE_MAX && t.r.memory_kib == t.r.cpu_ms);
+	both_end(w, "2.1");
+
+	run_until_go(w, "3.1", "12"); /* and more */
+	both_used(w, "3.1", RESULT_USE_MAX + 1);
+	assert_int_equal(hosts_tale(w, "3.1").what, TOLD_LOST);
+	both_end(w, "3.1");
 	engine_sweep(w->e, nobody_knows, NULL);
 }
 
