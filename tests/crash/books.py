@@ -40,6 +40,18 @@ def used(lines, walltime, free):
     return int(least), most
 
 
+def rerun(job, index, lines, walltime):
+    """(least, most) seconds that its owner paid for attempts when it asked to run them again: until it asked, each attempt once."""
+    begun, ends = ({l[1]: float(l[3]) for l in lines if l[0] == what and len(l) == 4} for what in ("start", "end"))
+    paid = {}
+    for asked in (asked for which, asked in job.rerun if which == index):
+        before = [(began, attempt) for attempt, began in begun.items() if began < asked]
+        if before:
+            began, attempt = max(before)
+            paid.setdefault(attempt, int(min(asked, ends.get(attempt, asked)) - began) - 1)
+    return max(0, sum(n for n in paid.values() if n > 0)), int(used(lines, walltime, 0)[1]) if job.reruns[index] else 0
+
+
 def number(id):
     return int(id.split("[")[0].split(".")[0])
 
@@ -69,7 +81,7 @@ class Books:
                 self.settled[m["job"]].append(m)
 
     def check(self, rows):
-        """`rows`: {token: {index: row}} of all jobs, which have ended. Each request was charged once, each job settled once."""
+        """`rows`: {token: {index: row}} of all jobs, which have ended. Each request was charged once, each rerun for its attempt, each job settled once."""
         known = set()
         for request in self.record.requests:
             there = [job for job in request if job.token in rows]
@@ -80,11 +92,14 @@ class Books:
             numbers = {number(row["id"]) for row in all}
             known |= numbers
             asked = sum(row["walltime"] for row in all)
-            taken, altered = self.taken.pop(first, 0), sum(self.altered[n] for n in numbers)
-            if taken + altered != asked:
-                self.checks.complain(there[0], f"{taken} s were taken and {altered} s by alterations, instead of {asked} s, "
-                                               f"with {[(r['id'], r['walltime']) for r in all][:10]}")
-            if altered == 0 and taken != sum(job.walltime * len(job.indices or [0]) for job in there):
+            taken, altered = sum(self.taken.pop(n, 0) for n in numbers), sum(self.altered[n] for n in numbers)
+            reruns = [rerun(job, i, self.record.lines(job, i), row["walltime"]) for job in there for i, row in rows[job.token].items()]
+            least, most = (sum(n) for n in zip(*reruns))
+            if not asked + least <= taken + altered <= asked + most:
+                self.checks.complain(there[0], f"{taken} s were taken and {altered} s by alterations, instead of {asked} s and {least}-{most} s "
+                                               f"for reruns, with {[(r['id'], r['walltime']) for r in all][:10]}")
+            asked = sum(job.walltime * len(job.indices or [0]) for job in there)
+            if altered == 0 and not asked + least <= taken <= asked + most:
                 self.checks.complain(there[0], f"{taken} s were taken for walltimes {[job.walltime for job in there]}")
             for job in there:
                 for index, row in rows[job.token].items():

@@ -255,7 +255,9 @@ class Clients:
         def asked():
             job.reruns[index] += 1
         asked()
-        self.change("rerun", job, id, repeated=asked)  # one without an answer may have been done
+        at = uptime()
+        if self.change("rerun", job, id, repeated=asked) == "done":  # one without an answer may have been done
+            job.rerun.append((index, at))
 
     def do_holds(self, rng, mine):
         """Of jobs that wait or run, by whoever released them or did not."""

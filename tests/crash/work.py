@@ -70,6 +70,7 @@ class Job:
         self.busy = False       # a request that changes it is under way
         self.element_deleted = set()  # indices: somebody has asked for it
         self.reruns = collections.Counter()  # by index: those that somebody has asked for
+        self.rerun = []         # (index, when it was asked for) of those that were answered as done
         self.claim = None       # it was told to be guaranteed: {"deadline", "walltime"}
         self.moved = self.reshaped = self.suspended = False
         self.barred = []        # (index or None for all, since, until): it must not start then
