@@ -47,8 +47,12 @@ async function accessible(name, p = page) {
 }
 
 async function fits(name) {
-  const [wide, room] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
-  ok(`nothing sticks out on a phone: ${name}`, wide <= room, `${wide} > ${room}`);
+  const [wide, room, what] = await page.evaluate(() => {
+    const scrolls = (e) => e && (getComputedStyle(e).overflowX !== "visible" || scrolls(e.parentElement));
+    const out = [...document.querySelectorAll("main *")].filter((e) => e.getBoundingClientRect().right > window.innerWidth && !scrolls(e.parentElement));
+    return [document.documentElement.scrollWidth, window.innerWidth, out.at(-1)?.outerHTML];
+  });
+  ok(`nothing sticks out on a phone: ${name}`, wide <= room, `${wide} > ${room}: ${what}`);
 }
 
 async function go(hash, heading) {
