@@ -13,7 +13,8 @@ struct room {
 typedef VEC(struct room) room_vec;
 
 /* Appends the rooms for jobs of single CPUs on the nodes with may[node], wider and shorter ones first: such a job starts at once, one of a CPU more or a second more
- * does not. None where the policy lets nobody pass a job that waits. `job` is only asked which reservations it passes. */
+ * does not. None where the policy lets nobody pass a job that waits. `job` is only asked which reservations it passes, and
+ * how much longer than its walltime its place lasts. */
 void sched_room(struct sched *s, const struct job *job, const bool *may, room_vec *ret);
 
 #endif

@@ -48,6 +48,10 @@ static void world(struct site **ret, uint64_t seed)
 	rng_seed(&rng, seed);
 	site_setup((void **)ret, "n[1-3]:cpus=4:mem=8gb", NOW);
 	site_set(*ret, "policy", policy[rng_below(&rng, 3)]);
+	if (rng_below(&rng, 2))
+		assert_int_equal(site_ask(*ret, getuid(), "PATCH", "/v1/queues/batch",
+					  "{\"changes\":[{\"op\":\"set\",\"name\":\"kill_delay\",\"value\":\"90\"}]}"),
+				 200);
 	for (int n = (int)rng_range(&rng, 1, 5); n > 0; n--)
 		submit(*ret, rng_range(&rng, 1, 7), rng_range(&rng, 1, 6) * 600);
 	if (rng_below(&rng, 3) == 0)

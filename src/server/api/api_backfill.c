@@ -20,7 +20,10 @@
 #include "server/api/call.h"
 #include "server/api/query.h"
 #include "server/base/clock.h"
+#include "server/base/words.h"
+#include "server/job/entry.h"
 #include "server/job/jobs.h"
+#include "server/job/spec.h"
 #include "server/life/world.h"
 #include "server/server.h"
 
@@ -91,7 +94,10 @@ void api_backfill(struct server *s, const struct call *c)
 		free(may);
 		return;
 	}
+	if (!name)
+		name = attrs_text(s->attrs, "default_queue");
 	job->keys = job->bound = 0;
+	job_margins(s, job, &(struct spec){.queue = word_find(s, name)});
 	if (starts)
 		sched_room(s->sched, job, may, &rooms);
 	json_init(&j, &out, false);

@@ -366,6 +366,13 @@ struct limit_party spec_party(const struct spec *p, uint64_t array)
 				    .qos = p->qos};
 }
 
+void job_margins(const struct server *s, struct job *job, const struct spec *p)
+{
+	job->saving = class_saving(s, p);
+	job->starting = *s->conf->prologue ? s->conf->program_limit : 0;
+	job->ending = ending_of(s, p, job->saving);
+}
+
 void job_fill(const struct server *s, struct job *job, const struct spec *p)
 {
 	job->request = p->request == UINT32_MAX ? s->jobs->fallback : p->request;
@@ -375,9 +382,7 @@ void job_fill(const struct server *s, struct job *job, const struct spec *p)
 	job->nice = p->nice;
 	job->has_price = p->rare->libra.estimate > 0;
 	job->priced = p->rare->libra.estimate ? libra_seconds(&p->rare->libra) : 0;
-	job->saving = class_saving(s, p);
-	job->starting = *s->conf->prologue ? s->conf->program_limit : 0;
-	job->ending = ending_of(s, p, job->saving);
+	job_margins(s, job, p);
 	job->kind = p->now ? KIND_EMERGENCY : p->kind;
 	job->interactive = p->now;
 	job->powers = p->powers;

@@ -165,6 +165,8 @@ void entry_apply(struct server *s, const struct event *e, const struct payload *
 struct limit_party spec_party(const struct spec *p, uint64_t array);
 /* What the core knows of a job, by its spec: at submission, when it is altered, at recovery. */
 void job_fill(const struct server *s, struct job *job, const struct spec *p);
+/* Fills in only how much longer than its walltime its place lasts, by its queue and its checkpoints. */
+void job_margins(const struct server *s, struct job *job, const struct spec *p);
 
 /* A job gets another spec: also in the queue, where it loses its place and its guarantee if it asks for something else. */
 void entry_alter(struct server *s, uint32_t id, const struct payload *p);
