@@ -102,6 +102,7 @@ int cluster_add_node(struct cluster *c, const char *name, const struct res *tota
 					  .up = true});
 	node_count(c, total);
 	res_add(&c->total, total);
+	c->nodes_version++;
 	return 0;
 }
 
@@ -155,6 +156,7 @@ void cluster_resize_node(struct cluster *c, uint32_t node, const struct res *tot
 	}
 	n->total = *total;
 	node_count(c, total);
+	c->nodes_version++;
 }
 
 int cluster_add_feature(struct cluster *c, uint32_t node, const char *feature, struct err *err)
@@ -166,7 +168,14 @@ int cluster_add_feature(struct cluster *c, uint32_t node, const char *feature, s
 		return err_set(err, -ENOSPC, "feature %s: a cluster can have at most %d different features", feature,
 			       FEATURES_MAX);
 	n->features = features_add(&c->features, n->features, names_add(&c->feature_names, feature));
+	c->nodes_version++;
 	return 0;
+}
+
+void cluster_drop_features(struct cluster *c, uint32_t node)
+{
+	c->nodes.v[node].features = FEATURES_NONE;
+	c->nodes_version++;
 }
 
 int cluster_resource(struct cluster *c, const char *name, struct err *err)
@@ -719,6 +728,63 @@ int64_t cluster_frag_cpus(const struct cluster *c, const struct request *r, cons
 			left -= shape_cpus(c, r->frag[k].shape);
 	}
 	return left;
+}
+
+/* Returns true if some free fragment of a request suits a node. */
+static bool node_suits_some(const struct cluster *c, const struct request *r, const struct node *n)
+{
+	for (uint32_t i = r->nfixed; i < r->nfrags; i++) {
+		const struct shape *x = &c->shapes.v[r->frag[i].shape];
+		if (i > r->nfixed && r->frag[i].shape == r->frag[i - 1].shape)
+			continue;
+		if (res_covers(&n->total, &x->need) && features_cover(&c->features, n->features, x->features))
+			return true;
+	}
+	return false;
+}
+
+static int more_first(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+
+	return *x < *y ? 1 : *x > *y ? -1 : 0;
+}
+
+/* All CPUs of the nodes that it names, and of the largest that suit its other fragments, one for each. */
+static int64_t whole_most(const struct cluster *c, const struct request *r, const struct nodeset *set)
+{
+	bool *named = mem_zalloc(c->nodes.n + 1);
+	VEC(int64_t) free_ = {0};
+	int64_t cpus = 0;
+
+	for (uint32_t i = 0; i < r->nfixed; i++)
+		named[r->frag[i].node] = true;
+	for (uint32_t n = 0; n < c->nodes.n; n++)
+		if (named[n])
+			cpus += c->nodes.v[n].total.v[RES_CPU];
+		else if (nodeset_has(set, n) && node_suits_some(c, r, &c->nodes.v[n]))
+			vec_push(&free_, c->nodes.v[n].total.v[RES_CPU]);
+	if (free_.n > 1)
+		qsort(free_.v, free_.n, sizeof *free_.v, more_first);
+	for (size_t i = 0; i < free_.n && i < r->nfrags - r->nfixed; i++)
+		cpus += free_.v[i];
+	vec_free(&free_);
+	free(named);
+	return cpus > request_cpus(r) ? cpus : request_cpus(r);
+}
+
+int64_t cluster_most_cpus(struct cluster *c, uint32_t request, uint32_t allowed)
+{
+	struct request *r = &c->requests.v[request];
+
+	if (!r->whole)
+		return request_cpus(r);
+	if (r->most.cpus == 0 || r->most.nodes_version != c->nodes_version || r->most.allowed != allowed) {
+		r->most.cpus = whole_most(c, r, &c->nodesets.v[allowed]);
+		r->most.nodes_version = c->nodes_version;
+		r->most.allowed = allowed;
+	}
+	return r->most.cpus;
 }
 
 struct job *cluster_add_job(struct cluster *c)

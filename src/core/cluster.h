@@ -90,6 +90,11 @@ struct request {
 	uint32_t nportions;
 	uint32_t held; /* number of trials that hold it; 0: it is kept */
 	uint64_t hash; /* its key in cluster.request_index */
+	struct {
+		uint64_t nodes_version;
+		uint32_t allowed;
+		int64_t cpus;
+	} most; /* the last answer of cluster_most_cpus(), and what it was for */
 };
 
 /* What is interned to find out whether a job would be accepted, or when it would start (base/trial.h). */
@@ -132,6 +137,7 @@ struct cluster {
 	struct names amount_names;	/* of `amounts` */
 	struct names reservation_names; /* a reservation's id (job.bound) is its number here, + 1 */
 	VEC(struct node) nodes;
+	uint64_t nodes_version; /* grows when a node comes, or gets another size or other features */
 	VEC(struct partition) partitions;
 	VEC(struct shape) shapes;
 	VEC(struct request) requests;
@@ -159,6 +165,7 @@ int cluster_add_node(struct cluster *c, const char *name, const struct res *tota
 void cluster_set_topology(struct cluster *c, struct topology *t);
 /* Adds a feature to a node; -ENOSPC: the cluster has FEATURES_MAX others. */
 int cluster_add_feature(struct cluster *c, uint32_t node, const char *feature, struct err *err);
+void cluster_drop_features(struct cluster *c, uint32_t node);
 /* Two nodes, and those that they were on one machine with, are on one machine. Before the plan is made. */
 void cluster_share_host(struct cluster *c, uint32_t a, uint32_t b);
 /* The nodes with has[node] are one ring, in their order. */
@@ -207,6 +214,23 @@ static inline int64_t request_cpus(const struct request *r)
 {
 	return r->total.v[RES_CPU] + r->divided;
 }
+
+/*
+ * What a job is charged for, each second that it runs: by limits, credits, accounting, history and ledger. That is what it asks for; of CPUs, with whole nodes,
+ * all that its nodes have, from its start on. Before its start nobody knows its nodes: it starts only if it might have the largest ones that suit it
+ * (cluster_most_cpus).
+ */
+struct charge {
+	int64_t cpus, gpus, memory, nodes; /* memory: KiB */
+};
+
+static inline struct charge charge_of(const struct request *r, int64_t cpus)
+{
+	return (struct charge){cpus, r->total.v[RES_GPU], r->total.v[RES_MEM], (int64_t)r->nfrags};
+}
+
+/* Returns the most CPUs that a job with this request can have on a set of nodes. */
+int64_t cluster_most_cpus(struct cluster *c, uint32_t request, uint32_t allowed);
 
 static inline bool node_divided(const struct node *n)
 {
@@ -285,6 +309,14 @@ static inline int64_t cluster_until(const struct job *job)
 static inline int64_t cluster_paid(const struct cluster *c, const struct job *job)
 {
 	return job->has_price ? job->priced : job->walltime + c->settings.tolerance;
+}
+
+/* What the account of a job that has these CPUs pays for. A price that was agreed is for what the job asks for. */
+static inline struct charge cluster_paid_for(const struct cluster *c, const struct job *job, int64_t cpus)
+{
+	const struct request *r = cluster_job_request(c, job);
+
+	return charge_of(r, job->has_price ? request_cpus(r) : cpus);
 }
 
 /* It runs only in settings.nights; ... and is longer than any of them: then it is stopped at their end, and goes on in the next. */

@@ -137,7 +137,7 @@ int64_t plan_cpus(const struct plan *p, uint32_t job)
 	int64_t cpus = 0;
 
 	if (!plan_piece(p, job, 0)->whole)
-		return cluster_job_request(p->cluster, cluster_job(p->cluster, job))->total.v[RES_CPU];
+		return request_cpus(cluster_job_request(p->cluster, cluster_job(p->cluster, job)));
 
 	bool *marked = mem_zalloc((p->nnodes + 1) * sizeof *marked);
 	for (uint32_t i = 0; i < p->holds.v[job].nfrags; i++) {

@@ -101,7 +101,7 @@ const struct attr attr_table[] =
 		 .about =
 			 "Jobs that run at once: of the user, of the group, of the account and those below it, of the QoS. Unset: as `default` of the same kind has it, else any number."},
 		{"max_cpus", OF_PARTIES | QUEUE, COUNT,
-		 .about = "CPUs that its running jobs have together, as they asked for them. Unset: as max_running."},
+		 .about = "CPUs that its running jobs have together, as they asked for them, or all of whole nodes. Unset: as max_running."},
 		{"max_memory", OF_PARTIES | QUEUE, .type = ATTR_MEMORY,
 		 .about =
 			 "Memory that its running jobs have together, such as 64gb, as they asked for it. Unset: as max_running."},

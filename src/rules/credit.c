@@ -177,24 +177,25 @@ int64_t credit_price(const struct credit_tariff *t, int64_t amount)
 	return up((__int128)amount * t->rate, scale(t));
 }
 
-static int64_t units_of(const struct credit_tariff *t, const struct request *r)
+static int64_t units_of(const struct credit_tariff *t, const struct charge *x)
 {
-	return t->unit == CREDIT_CPU	  ? request_cpus(r)
-	       : t->unit == CREDIT_GPU	  ? r->total.v[RES_GPU]
-	       : t->unit == CREDIT_MEMORY ? r->total.v[RES_MEM]
-					  : (int64_t)r->nfrags;
+	return t->unit == CREDIT_CPU	  ? x->cpus
+	       : t->unit == CREDIT_GPU	  ? x->gpus
+	       : t->unit == CREDIT_MEMORY ? x->memory
+					  : x->nodes;
 }
 
 int64_t credit_of(const struct credit_tariff *t, const struct request *r, int64_t seconds)
 {
-	return up((__int128)units_of(t, r) * seconds * t->rate, scale(t));
+	struct charge asked = charge_of(r, request_cpus(r));
+
+	return up((__int128)units_of(t, &asked) * seconds * t->rate, scale(t));
 }
 
-int64_t credit_charge(const struct credit_tariff *t, const struct limit_need *need, const struct request *r,
-		      int64_t ran_ms)
+int64_t credit_charge(const struct credit_tariff *t, const struct charge *paid, int64_t seconds, int64_t ran_ms)
 {
-	int64_t used = up((__int128)units_of(t, r) * ran_ms * t->rate, scale(t) * 1000),
-		held = credit_price(t, need->v[credit_measure(t->unit)]);
+	int64_t units = units_of(t, paid), used = up((__int128)units * ran_ms * t->rate, scale(t) * 1000),
+		held = up((__int128)units * seconds * t->rate, scale(t));
 
 	return used < held ? used : held;
 }

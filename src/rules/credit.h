@@ -66,8 +66,7 @@ int64_t credit_limit(const struct credit_tariff *t, int64_t balance);
 int64_t credit_price(const struct credit_tariff *t, int64_t amount);
 /* What a request costs for so many seconds, rounded up. */
 int64_t credit_of(const struct credit_tariff *t, const struct request *r, int64_t seconds);
-/* What a job has used that ran for so many milliseconds; not more than what it held. */
-int64_t credit_charge(const struct credit_tariff *t, const struct limit_need *need, const struct request *r,
-		      int64_t ran_ms);
+/* Returns what a job has used that ran for `ran_ms`; not more than what it held, for `seconds`. */
+int64_t credit_charge(const struct credit_tariff *t, const struct charge *paid, int64_t seconds, int64_t ran_ms);
 
 #endif

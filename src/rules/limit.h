@@ -57,14 +57,22 @@ struct limit_need {
 	int64_t v[LIMIT_MEASURES];
 };
 
-/* Of a job with this request and walltime, that may run for `length` seconds. */
-static inline struct limit_need limit_need_of(const struct request *r, int64_t walltime, int64_t length)
+/* Returns the need of a job that is charged for `cpus` CPUs (core/cluster.h), and may run for its walltime; its account pays for `length` seconds of `paid`. */
+static inline struct limit_need limit_need_of(const struct request *r, int64_t cpus, int64_t walltime,
+					      const struct charge *paid, int64_t length)
 {
-	int64_t cpus = request_cpus(r), memory = r->total.v[RES_MEM],
-		work = r->divided ? r->total.v[RES_SHARE] * walltime / SHARE_CPU : cpus * walltime;
+	int64_t work = r->divided ? r->total.v[RES_SHARE] * walltime / SHARE_CPU : cpus * walltime;
 
-	return (struct limit_need){{1, cpus, memory, work, cpus * length, r->total.v[RES_GPU] * length, memory * length,
-				    r->nfrags * length}};
+	return (struct limit_need){{1, cpus, r->total.v[RES_MEM], work, paid->cpus * length, paid->gpus * length,
+				    paid->memory * length, paid->nodes * length}};
+}
+
+/* The same of a job that is there. */
+static inline struct limit_need limit_need_job(const struct cluster *c, const struct job *job, int64_t cpus)
+{
+	struct charge paid = cluster_paid_for(c, job, cpus);
+
+	return limit_need_of(cluster_job_request(c, job), cpus, job->walltime, &paid, cluster_paid(c, job));
 }
 
 /* Whose job it is. Numbers; 0: none. */

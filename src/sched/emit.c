@@ -2,6 +2,7 @@
  * emit.c - the only way a job changes, and the queues with it.
  */
 #include "plan/booking.h"
+#include "plan/insert.h"
 #include "sched/sched.h"
 #include "sched/sched_internal.h"
 #include <assert.h>
@@ -61,6 +62,15 @@ void patience_begin(struct sched *s, const struct job *job)
 bool has_slot(const struct job *job)
 {
 	return job->state == STATE_ALLOCATED || job->state == STATE_NOW || job->state == STATE_RUNNING;
+}
+
+int64_t sched_cpus(const struct sched *s, uint32_t id)
+{
+	const struct job *job = cluster_job(s->c, id);
+
+	if ((job->state == STATE_NOW || job->state == STATE_RUNNING) && plan_holds(s->p, id))
+		return plan_cpus(s->p, id);
+	return cluster_most_cpus(s->c, job->request, job->allowed);
 }
 
 void slot_count(struct sched *s, const struct job *job, int sign)

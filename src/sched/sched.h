@@ -142,6 +142,9 @@ int64_t sched_soonest(struct sched *s, uint32_t job, int64_t now, uint64_t work)
 /* Forgets what earlier cycles learnt, so that the next one asks about every job: for timers and tests. */
 void sched_refresh(struct sched *s);
 
+/* Returns the CPUs that a job is charged for: those that it has since its start, before that the most that it can have. */
+int64_t sched_cpus(const struct sched *s, uint32_t job);
+
 /* When the next cycle is due if nothing happens before; TIME_NEVER: not at all. */
 int64_t sched_next_wake(const struct sched *s);
 

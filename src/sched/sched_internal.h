@@ -467,7 +467,7 @@ void migrate_start(struct sched *s); /* those that were moved in this cycle are 
 /* What it takes of its limits. */
 static inline struct limit_need sched_need(const struct sched *s, const struct job *job)
 {
-	return limit_need_of(cluster_job_request(s->c, job), job->walltime, cluster_paid(s->c, job));
+	return limit_need_job(s->c, job, sched_cpus(s, job->id));
 }
 
 /* Whether its limits allow it a place. */

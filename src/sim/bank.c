@@ -134,17 +134,17 @@ int bank_admit(const struct bank *b, const struct libra_terms *t, const char *ac
 	return 0;
 }
 
-void bank_charge(struct bank *b, const struct cluster *c, const struct job *job, const char *account, int64_t ran)
+void bank_charge(struct bank *b, const struct cluster *c, const struct job *job, const char *account, int64_t cpus,
+		 int64_t ran)
 {
-	const struct request *r = cluster_job_request(c, job);
-	struct limit_need need = limit_need_of(r, job->walltime, cluster_paid(c, job));
+	struct charge paid = cluster_paid_for(c, job, cpus);
 	const struct object *next = NULL;
 	struct bank_account *a;
 
 	if (job->has_price && job->since <= job->deadline)
 		ran = job->priced;
 	while (account && b->accounts.n && (a = (struct bank_account *)payer(b, account, &next))) {
-		credit_spend(&a->credit, credit_charge(&a->tariff, &need, r, ran * 1000));
+		credit_spend(&a->credit, credit_charge(&a->tariff, &paid, cluster_paid(c, job), ran * 1000));
 		limit_set(b, a);
 		if (!next)
 			break;

@@ -43,6 +43,7 @@ struct libra_terms bank_terms(const struct bank *b, const struct wjob *j);
 int bank_admit(const struct bank *b, const struct libra_terms *t, const char *account, const struct request *r,
 	       struct err *err);
 /* A job of an account has ended after so many seconds. */
-void bank_charge(struct bank *b, const struct cluster *c, const struct job *job, const char *account, int64_t ran);
+void bank_charge(struct bank *b, const struct cluster *c, const struct job *job, const char *account, int64_t cpus,
+		 int64_t ran);
 
 #endif

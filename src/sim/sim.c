@@ -345,7 +345,9 @@ static int admit_job(struct sim *m, const struct wjob *w, struct taken *ret, str
 	ret->ask.allowed = cluster_nodeset_both(
 		m->c, ret->ask.allowed, queue_nodes(m->c, &m->o->site->queues.v[in.queue - 1].attrs, ret->ask.parted));
 
-	struct limit_need need = limit_need_of(&m->c->requests.v[ret->ask.request], ret->walltime, ret->walltime);
+	struct limit_need need = limit_need_of(
+		&m->c->requests.v[ret->ask.request], cluster_most_cpus(m->c, ret->ask.request, ret->ask.allowed),
+		ret->walltime, &(struct charge){0}, 0); /* credits decide when it is to start */
 
 	return terms_limits(&m->terms, w, ret->queue, &ret->access, &need, err);
 }

@@ -322,7 +322,7 @@ void terms_refuse(struct terms *t, const struct wjob *j, uint32_t job)
 void terms_charge(struct terms *t, const struct cluster *c, uint32_t job, int64_t ran)
 {
 	if (t->bank.accounts.n)
-		bank_charge(&t->bank, c, cluster_job(c, job), t->access.v[job].account, ran);
+		bank_charge(&t->bank, c, cluster_job(c, job), t->access.v[job].account, t->cpus.v[job], ran);
 }
 
 int64_t terms_delay(const struct terms *t, uint32_t job)
@@ -346,12 +346,13 @@ static void use_split(const struct terms *t, uint32_t job, int64_t start, int64_
 
 void terms_started(struct terms *t, const struct plan *p, uint32_t job)
 {
-	if (!t->shares)
+	if (!t->shares && !t->bank.accounts.n)
 		return;
-	vec_push(&t->runs, (struct share_run){job, cluster_job(t->c, job)->attempt});
 	while (t->cpus.n <= job)
 		vec_push(&t->cpus, 0);
 	t->cpus.v[job] = (uint32_t)plan_cpus(p, job);
+	if (t->shares)
+		vec_push(&t->runs, (struct share_run){job, cluster_job(t->c, job)->attempt});
 }
 
 void terms_stopped(struct terms *t, uint32_t job, int64_t started, int64_t now)

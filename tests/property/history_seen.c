@@ -192,8 +192,7 @@ static void credits_check(struct history *h)
 			while (a && a != x)
 				a = account_above(s->objects, a);
 			if (has && a)
-				held += limit_need_of(cluster_job_request(s->cluster, job), job->walltime,
-						      cluster_paid(s->cluster, job))
+				held += limit_need_job(s->cluster, job, sched_cpus(s->sched, id))
 						.v[credit_measure(state.tariff.unit)];
 		}
 		held = credit_price(&state.tariff, held);

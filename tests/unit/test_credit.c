@@ -59,19 +59,20 @@ static void prices_are_rounded_up_and_never_more_than_held(void **state)
 	struct credit_tariff cpu = {CREDIT_CPU, 100}, dear = {CREDIT_CPU, 150}, memory = {CREDIT_MEMORY, 100},
 			     gift = {CREDIT_GPU, 0};
 	struct request r = {.nfrags = 2, .total = {.v = {4, 3 * 1048576, 1}}};
-	struct limit_need need = limit_need_of(&r, 60, 60);
+	struct charge paid = charge_of(&r, 4);
+	struct limit_need need = limit_need_of(&r, 4, 60, &paid, 60);
 
 	assert_int_equal(need.v[credit_measure(CREDIT_CPU)], 240);
 	assert_int_equal(credit_limit(&cpu, 1000), 1000);
 	assert_int_equal(credit_limit(&dear, 1000), 666);
 	assert_int_equal(credit_limit(&gift, 0), -1);
-	assert_int_equal(credit_charge(&cpu, &need, &r, 1), 1);
-	assert_int_equal(credit_charge(&cpu, &need, &r, 10000), 40);
-	assert_int_equal(credit_charge(&dear, &need, &r, 10000), 60);
-	assert_int_equal(credit_charge(&cpu, &need, &r, 1000000), 240);
-	assert_int_equal(credit_charge(&memory, &need, &r, 10000), 30);
-	assert_int_equal(credit_charge(&gift, &need, &r, 10000), 0);
-	assert_int_equal(credit_charge(&(struct credit_tariff){CREDIT_NODE, 100}, &need, &r, 10000), 20);
+	assert_int_equal(credit_charge(&cpu, &paid, 60, 1), 1);
+	assert_int_equal(credit_charge(&cpu, &paid, 60, 10000), 40);
+	assert_int_equal(credit_charge(&dear, &paid, 60, 10000), 60);
+	assert_int_equal(credit_charge(&cpu, &paid, 60, 1000000), 240);
+	assert_int_equal(credit_charge(&memory, &paid, 60, 10000), 30);
+	assert_int_equal(credit_charge(&gift, &paid, 60, 10000), 0);
+	assert_int_equal(credit_charge(&(struct credit_tariff){CREDIT_NODE, 100}, &paid, 60, 10000), 20);
 }
 
 /* Every check is in the functions: deposited == balance + spent + expired + withdrawn. */

@@ -254,8 +254,7 @@ int credits_change(struct server *s, const struct credit_order *o, struct err *e
 static void charge(struct server *s, uint32_t id, const struct object *x, int64_t ran_ms)
 {
 	const struct job *job = entry_job(s, id);
-	const struct request *r = cluster_job_request(s->cluster, job);
-	struct limit_need need = limit_need_of(r, job->walltime, cluster_paid(s->cluster, job));
+	struct charge paid = cluster_paid_for(s->cluster, job, entry_charge(s, id).cpus);
 	uint32_t number = word_add(s, x->name);
 	struct credit *c = find(s, number);
 	struct credit_tariff t;
@@ -263,7 +262,7 @@ static void charge(struct server *s, uint32_t id, const struct object *x, int64_
 
 	if (!c || !credits_tariff(x, &t))
 		return;
-	spent = credit_spend(c, credit_charge(&t, &need, r, ran_ms));
+	spent = credit_spend(c, credit_charge(&t, &paid, cluster_paid(s->cluster, job), ran_ms));
 	if (spent)
 		keep(s, number, "job", -spent, s->jobs->entries.v[id].key);
 }

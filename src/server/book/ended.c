@@ -42,23 +42,11 @@ const char *group_name(struct server *s, const struct spec *p, char *buf, size_t
 	return buf;
 }
 
-/* The CPUs that it is charged for: with whole nodes all of them, as exec_host lists them, once it has run. */
-static int64_t cpus_charged(const struct request *q, const struct outcome *o)
-{
-	int64_t cpus = 1;
-
-	if (!q->whole || !o || !o->exec_host || !*o->exec_host)
-		return request_cpus(q);
-	for (const char *p = o->exec_host; *p; p++)
-		cpus += *p == '+';
-	return cpus;
-}
-
 void book_event(struct server *s, uint32_t id, char type)
 {
 	const struct entry *e = &s->jobs->entries.v[id];
 	const struct job *job = entry_job(s, id);
-	const struct request *q = cluster_job_request(s->cluster, job);
+	const struct charge charge = entry_charge(s, id);
 	const struct outcome *o = e->outcome;
 	struct strbuf name = {0}, line = {0};
 	struct record r;
@@ -80,8 +68,8 @@ void book_event(struct server *s, uint32_t id, char type)
 	r.owner = r.requestor = owner;
 	r.ctime = r.qtime = r.etime = e->spec->created;
 	r.resources = word(s, e->spec->resources);
-	r.ncpus = cpus_charged(q, o);
-	r.nodect = q->nfrags;
+	r.ncpus = charge.cpus;
+	r.nodect = charge.nodes;
 	r.walltime = e->spec->walltime;
 	if (job->attempt > 0)
 		r.start = job->start;
@@ -119,13 +107,13 @@ void mail_event(struct server *s, uint32_t id, enum mail_point point)
 static void advice_add(const struct server *s, uint32_t id, struct strbuf *out)
 {
 	const struct entry *e = &s->jobs->entries.v[id];
-	const struct request *q = cluster_job_request(s->cluster, entry_job(s, id));
+	const struct charge charge = entry_charge(s, id);
 	const struct advice_run run = {.ran_ms = e->outcome->ran_ms,
 				       .cpu_ms = e->outcome->cpu_ms,
 				       .peak_kib = e->outcome->memory_kib,
-				       .nodes = q->nfrags,
-				       .cpus = cpus_charged(q, e->outcome),
-				       .memory_kib = q->total.v[RES_MEM],
+				       .nodes = charge.nodes,
+				       .cpus = charge.cpus,
+				       .memory_kib = charge.memory,
 				       .walltime = e->spec->walltime,
 				       .out_of_time = e->cause == END_WALLTIME,
 				       .out_of_memory = e->cause == END_MEMORY};

@@ -38,16 +38,6 @@ static const char *state_of(const struct entry *e)
 	return cause ? cause : e->exit_status == 0 ? "completed" : "failed";
 }
 
-/* "n1/0+n1/1" */
-static int64_t cpus_of(const char *exec_host)
-{
-	int64_t n = 1;
-
-	for (; *exec_host; exec_host++)
-		n += *exec_host == '+';
-	return n;
-}
-
 int64_t ran_until_now(const struct server *s, const struct entry *e)
 {
 	const struct outcome *o = e->outcome;
@@ -81,7 +71,7 @@ static void row_put(struct server *s, uint32_t id, struct history_row *row)
 {
 	const struct entry *e = &s->jobs->entries.v[id];
 	const struct spec *p = e->spec;
-	const struct request *q = cluster_job_request(s->cluster, entry_job(s, id));
+	const struct charge charge = entry_charge(s, id);
 	char group[64];
 
 	row->key = e->key;
@@ -94,10 +84,10 @@ static void row_put(struct server *s, uint32_t id, struct history_row *row)
 	row->name = p->name;
 	row->resources = word(s, p->resources);
 	row->submitted = p->created;
-	row->nodes = q->nfrags;
-	row->cpus = row->hosts ? cpus_of(row->hosts) : request_cpus(q);
-	row->gpus = q->total.v[RES_GPU];
-	row->memory_kib = q->total.v[RES_MEM];
+	row->nodes = charge.nodes;
+	row->cpus = charge.cpus;
+	row->gpus = charge.gpus;
+	row->memory_kib = charge.memory;
 	row->walltime = p->walltime;
 	row->lost_ms = lost_of(s, e, row);
 	store_put_history(s->store, row);

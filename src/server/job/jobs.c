@@ -203,6 +203,19 @@ bool queues_lay(struct server *s)
 	return changed;
 }
 
+struct charge entry_charge(const struct server *s, uint32_t id)
+{
+	const struct request *r = cluster_job_request(s->cluster, entry_job(s, id));
+	const struct outcome *o = s->jobs->entries.v[id].outcome;
+	int64_t cpus = 1;
+
+	if (!r->whole || !o || !o->exec_host)
+		return charge_of(r, request_cpus(r));
+	for (const char *p = o->exec_host; *p; p++)
+		cpus += *p == '+';
+	return charge_of(r, cpus);
+}
+
 uint32_t spec_nodes(const struct server *s, const struct spec *p)
 {
 	const struct queue *q = queue_of(s, p->queue);

@@ -120,6 +120,8 @@ uint64_t number_for(const struct server *s, uint64_t wanted);
 void job_came(struct server *s, uint64_t number, struct spec *p);
 void number_take(struct server *s, uint64_t first, uint64_t count); /* the next one is not among these */
 struct array *array_find(const struct server *s, uint64_t number);
+/* Returns what it is charged for: for whole nodes all CPUs that exec_host lists, once it has run. */
+struct charge entry_charge(const struct server *s, uint32_t id);
 bool entry_find(const struct server *s, uint64_t number, int64_t index, uint32_t *ret);
 struct queue *queue_named(const struct server *s, const char *name);
 struct queue *queue_of(const struct server *s, uint32_t word); /* by the word of its name; NULL: there is none */

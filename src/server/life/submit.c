@@ -261,8 +261,9 @@ int job_access(struct server *s, const struct asker *owner, struct spec *p, stru
 static int limit_check(struct server *s, const struct spec *p, struct err *err)
 {
 	struct limit_party party = spec_party(p, 0);
-	struct limit_need need = limit_need_of(&s->cluster->requests.v[p->request], p->walltime,
-					       p->rare->libra.estimate ? libra_seconds(&p->rare->libra) : p->walltime);
+	int64_t cpus = cluster_most_cpus(s->cluster, p->request, spec_nodes(s, p));
+	struct limit_need need = limit_need_of(&s->cluster->requests.v[p->request], cpus, p->walltime,
+					       &(struct charge){0}, 0); /* credits decide when it is to start */
 
 	return limits_admit(s->limits, &party, &need, err);
 }

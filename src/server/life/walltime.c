@@ -82,7 +82,9 @@ static int limits_extend(struct server *s, uint32_t id, int64_t walltime, struct
 {
 	const struct job *job = entry_job(s, id);
 	int64_t added = walltime - job->walltime;
-	struct limit_need more = limit_need_of(cluster_job_request(s->cluster, job), added, added);
+	int64_t cpus = sched_cpus(s->sched, id);
+	struct charge paid = cluster_paid_for(s->cluster, job, cpus);
+	struct limit_need more = limit_need_of(cluster_job_request(s->cluster, job), cpus, added, &paid, added);
 	char asked[32], need[32], left[32];
 	struct limit_reached r;
 

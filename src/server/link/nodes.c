@@ -322,7 +322,7 @@ static void node_leave(struct server *s, uint32_t node)
 	node_happens(s, node, NODE_GO, &(struct cause){.who = BY_SERVER}, NULL);
 	world_node_store(s, node);
 	world_node_size(s, node, &(struct res){0});
-	s->cluster->nodes.v[node].features = 0;
+	cluster_drop_features(s->cluster, node);
 	s->cluster->nodes.v[node].speed = SPEED_USUAL;
 	world_changed(s);
 	server_say(s, "node %s was removed", names_get(&s->cluster->node_names, node));

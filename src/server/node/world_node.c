@@ -277,7 +277,7 @@ int world_node_features(struct server *s, uint32_t node, struct err *err)
 	char *copy = mem_strdup(n->features ? n->features : ""), *rest = copy, *word_;
 	int rc = 0;
 
-	s->cluster->nodes.v[node].features = 0;
+	cluster_drop_features(s->cluster, node);
 	while (rc == 0 && (word_ = strsep(&rest, ",")))
 		if (*word_)
 			rc = cluster_add_feature(s->cluster, node, word_, err);
