@@ -14,24 +14,34 @@
 #include "bag/batch.h"
 #include "base/strbuf.h"
 
-static enum request_state state_of(const char *word, size_t n)
+/* Every state that Slurm has (squeue(1), and JOB STATE FLAGS there). One that is not known yet is not an end: what has ended leaves the listing soon. */
+static enum request_state state_of(const char *word)
 {
 	static const struct {
 		const char *word;
 		enum request_state state;
 	} known[] = {
 		{"PENDING", REQUEST_PENDING},	    {"CONFIGURING", REQUEST_PENDING},
-		{"REQUEUED", REQUEST_PENDING},	    {"REQUEUE_HOLD", REQUEST_PENDING},
+		{"POWER_UP_NODE", REQUEST_PENDING}, {"REQUEUED", REQUEST_PENDING},
+		{"REQUEUE_FED", REQUEST_PENDING},   {"REQUEUE_HOLD", REQUEST_PENDING},
 		{"RESV_DEL_HOLD", REQUEST_PENDING}, {"SPECIAL_EXIT", REQUEST_PENDING},
-		{"RUNNING", REQUEST_RUNNING},	    {"SUSPENDED", REQUEST_RUNNING},
-		{"STOPPED", REQUEST_RUNNING},	    {"SIGNALING", REQUEST_RUNNING},
-		{"STAGE_OUT", REQUEST_RUNNING},	    {"RESIZING", REQUEST_RUNNING},
+		{"EXPEDITING", REQUEST_PENDING},    {"RUNNING", REQUEST_RUNNING},
+		{"SUSPENDED", REQUEST_RUNNING},	    {"STOPPED", REQUEST_RUNNING},
+		{"SIGNALING", REQUEST_RUNNING},	    {"RESIZING", REQUEST_RUNNING},
+		{"STAGE_OUT", REQUEST_RUNNING},	    {"UPDATE_DB", REQUEST_RUNNING},
+		{"COMPLETING", REQUEST_RUNNING}, /* some of its processes may still be there */
+		{"COMPLETED", REQUEST_ENDED},	    {"CANCELLED", REQUEST_ENDED},
+		{"FAILED", REQUEST_ENDED},	    {"TIMEOUT", REQUEST_ENDED},
+		{"NODE_FAIL", REQUEST_ENDED},	    {"BOOT_FAIL", REQUEST_ENDED},
+		{"LAUNCH_FAILED", REQUEST_ENDED},   {"RECONFIG_FAIL", REQUEST_ENDED},
+		{"DEADLINE", REQUEST_ENDED},	    {"OUT_OF_MEMORY", REQUEST_ENDED},
+		{"PREEMPTED", REQUEST_ENDED},	    {"REVOKED", REQUEST_ENDED},
 	};
 
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-		if (strlen(known[i].word) == n && memcmp(known[i].word, word, n) == 0)
+		if (strcmp(known[i].word, word) == 0)
 			return known[i].state;
-	return REQUEST_ENDED; /* COMPLETING, COMPLETED, CANCELLED, FAILED, TIMEOUT, ... */
+	return REQUEST_RUNNING;
 }
 
 enum { FIELDS_MOST = 10 };
@@ -105,7 +115,7 @@ static bool next(const char *name, const char *text, size_t n, size_t *at, struc
 		int fields = split(line, 4, field);
 		if (fields < 3 || !digits(field[0], sizeof ret->job - 1) || !digits(field[1], 7))
 			continue;
-		*ret = (struct batch_line){.number = atoi(field[1]), .state = state_of(field[2], strlen(field[2]))};
+		*ret = (struct batch_line){.number = atoi(field[1]), .state = state_of(field[2])};
 		snprintf(ret->job, sizeof ret->job, "%.63s", field[0]);
 		if (fields == 4 && ret->state == REQUEST_PENDING)
 			never(field[3], ret->never, sizeof ret->never);

@@ -38,7 +38,7 @@ static void lines(void **state)
 	static const struct batch_line wanted[] = {
 		{.job = "12", 1, REQUEST_PENDING}, {.job = "13", 2, REQUEST_RUNNING},
 		{.job = "14", 3, REQUEST_PENDING}, {.job = "15", 4, REQUEST_ENDED},
-		{.job = "16", 5, REQUEST_ENDED},   {.job = "17", 6, REQUEST_RUNNING},
+		{.job = "16", 5, REQUEST_RUNNING}, {.job = "17", 6, REQUEST_RUNNING},
 		{.job = "18", 7, REQUEST_PENDING}, {.job = "19", 8, REQUEST_PENDING, "PartitionTimeLimit (time limit)"},
 		{.job = "20", 9, REQUEST_PENDING}, {.job = "21", 10, REQUEST_PENDING, "QOSMaxCpuPerJobLimit (nodes)"},
 	};
@@ -54,6 +54,32 @@ static void lines(void **state)
 	}
 	assert_int_equal(n, sizeof wanted / sizeof *wanted);
 	assert_int_equal(at, sizeof text - 1);
+}
+
+/* Only what has ended for certain counts as ended: its nodes are removed then, and what ran there may be started again. */
+static void states(void **state)
+{
+	(void)state;
+	static const char *const of[][16] = {
+		[REQUEST_PENDING] = {"PENDING", "CONFIGURING", "POWER_UP_NODE", "REQUEUED", "REQUEUE_FED",
+				     "REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT", "EXPEDITING"},
+		[REQUEST_RUNNING] = {"RUNNING", "SUSPENDED", "STOPPED", "SIGNALING", "RESIZING", "STAGE_OUT",
+				     "UPDATE_DB", "COMPLETING", "A_STATE_OF_2030"},
+		[REQUEST_ENDED] = {"COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "BOOT_FAIL",
+				   "LAUNCH_FAILED", "RECONFIG_FAIL", "DEADLINE", "OUT_OF_MEMORY", "PREEMPTED",
+				   "REVOKED"},
+	};
+
+	for (size_t s = 0; s < sizeof of / sizeof *of; s++)
+		for (const char *const *word = of[s]; *word; word++) {
+			struct batch_line l;
+			char text[64];
+			size_t at = 0;
+			snprintf(text, sizeof text, "12|1|%s|None\n", *word);
+			assert_true(dialect_slurm.next("x", text, strlen(text), &at, &l));
+			if (l.state != s)
+				fail_msg("%s is %d, not %zu", *word, l.state, s);
+		}
 }
 
 static void numbers(void **state)
@@ -292,9 +318,13 @@ static void cancelled_when_it_starts(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(lines),  cmocka_unit_test(numbers),
-					   cmocka_unit_test(plan),   cmocka_unit_test(paused),
-					   cmocka_unit_test(shrunk), cmocka_unit_test(cancelled_when_it_starts)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(lines),
+					   cmocka_unit_test(states),
+					   cmocka_unit_test(numbers),
+					   cmocka_unit_test(plan),
+					   cmocka_unit_test(paused),
+					   cmocka_unit_test(shrunk),
+					   cmocka_unit_test(cancelled_when_it_starts)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
