@@ -37,11 +37,16 @@ enum action { NOTHING, SUBMIT, LIST, CANCEL, SHRINK, PLAN };
 
 struct request {
 	struct provider_request r;
-	bool sent;	/* it was submitted */
-	bool known;	/* its job was named */
-	bool unwanted;	/* it should not be there any more */
-	int64_t wanted; /* processors that it is to be shrunk to; 0: it is as it should be */
-	int64_t unseen; /* since when it is not listed; 0: it is */
+	bool sent;		/* it was submitted */
+	bool known;		/* its job was named */
+	bool unwanted;		/* it should not be there any more */
+	int64_t wanted;		/* processors that it is to be shrunk to; 0: it is as it should be */
+	int64_t unseen;		/* since when it is not listed; 0: it is */
+	struct batch_line line; /* what the listing that is read now says of it; number 0: nothing yet */
+};
+
+struct job_name {
+	char text[64];
 };
 
 struct batch {
@@ -52,7 +57,7 @@ struct batch {
 	const char *name;		 /* of the tag */
 	char server[WHERE_MOST + 32];	 /* for env: which Shunt server is asked; "": whichever commands ask */
 	VEC(struct request) all;	 /* by number - 1 */
-	VEC(int) cancels;		 /* numbers */
+	VEC(struct job_name) cancels;	 /* what the cluster calls them */
 	enum action action;		 /* what the running command does, and for which number */
 	int number;
 	pid_t pid;
@@ -415,6 +420,14 @@ static bool shrink(struct batch *s, const struct request *q, const char *why)
 	return true;
 }
 
+static void cancel_add(struct batch *s, const char *job)
+{
+	struct job_name name;
+
+	snprintf(name.text, sizeof name.text, "%s", job);
+	vec_push(&s->cancels, name);
+}
+
 static void submitted(struct batch *s, bool good, struct strbuf *text, int64_t now)
 {
 	struct request *q = &s->all.v[s->number - 1];
@@ -423,7 +436,7 @@ static void submitted(struct batch *s, bool good, struct strbuf *text, int64_t n
 	if (good && s->dialect->submit_parse(line, q->r.name)) {
 		q->known = true;
 		if (q->unwanted)
-			vec_push(&s->cancels, s->number);
+			cancel_add(s, q->r.name);
 		return;
 	}
 	strcpy(q->r.name, "?");
@@ -444,23 +457,49 @@ static void list(struct batch *s, int64_t now)
 		s->wait = PAUSE_MOST;
 }
 
-static void seen(struct batch *s, const struct batch_line *l, int64_t now)
+/* Returns true if `a` is rather the job of a request than `b`: the one that lives, that runs, that the submission named. */
+static bool is_rather(const struct request *q, const struct batch_line *a, const struct batch_line *b)
+{
+	static const int rank[] = {[REQUEST_PENDING] = 1, [REQUEST_RUNNING] = 2, [REQUEST_ENDED] = 0};
+
+	if (rank[a->state] != rank[b->state])
+		return rank[a->state] > rank[b->state];
+	return q->known && strcmp(a->job, q->r.name) == 0;
+}
+
+/*
+ * Keeps the line of a request's job. A submit command that a site has wrapped may submit twice: both jobs have the request's number, and the request ends with the
+ * last of them. The other one is cancelled, unless it may be the one whose nodes have come (provider_user.once).
+ */
+static void line_take(struct batch *s, const struct batch_line *l)
 {
 	if (l->number < 1 || (size_t)l->number > s->all.n)
 		return;
 	struct request *q = &s->all.v[l->number - 1];
+	struct batch_line other = *l;
+	if (q->line.number == 0 || is_rather(q, l, &q->line)) {
+		other = q->line;
+		q->line = *l;
+	}
+	if (other.number && other.state != REQUEST_ENDED &&
+	    (other.state == REQUEST_PENDING || !s->user.once || over(q) || q->unwanted))
+		cancel_add(s, other.job);
+}
+
+static void seen(struct batch *s, struct request *q, const struct batch_line *l, int64_t now)
+{
 	snprintf(q->r.name, sizeof q->r.name, "%s", l->job);
 	q->known = true;
 	q->unseen = 0;
 	if (l->state == REQUEST_ENDED) {
 		request_end(s, q, REQUEST_ENDED, now);
 	} else if (over(q) || q->unwanted) {
-		vec_push(&s->cancels, l->number);
+		cancel_add(s, l->job);
 	} else if (l->never[0]) {
 		if (!shrink(s, q, l->never))
 			failure(s, now, "its job can't start", l->never);
 		snprintf(q->r.failure, sizeof q->r.failure, "its job can't start: %s", l->never);
-		vec_push(&s->cancels, l->number);
+		cancel_add(s, l->job);
 		request_end(s, q, REQUEST_FAILED, now);
 	} else {
 		q->r.state = l->state;
@@ -474,7 +513,7 @@ static void missing(struct batch *s, struct request *q, int64_t now)
 	if (over(q) || (s->user.alive && s->user.alive(s->user.arg, q->r.id)))
 		return;
 	if (q->known)
-		vec_push(&s->cancels, q->r.id);
+		cancel_add(s, q->r.name);
 	request_end(s, q, REQUEST_ENDED, now);
 }
 
@@ -492,8 +531,13 @@ static void listed(struct batch *s, bool good, struct strbuf *text, int64_t now)
 	for (size_t i = 0; i < s->all.n; i++)
 		if (s->all.v[i].sent && !s->all.v[i].unseen)
 			s->all.v[i].unseen = now;
+	for (size_t i = 0; i < s->all.n; i++)
+		s->all.v[i].line.number = 0;
 	while (s->dialect->next(s->name, strbuf_text(text), text->n, &at, &l))
-		seen(s, &l, now);
+		line_take(s, &l);
+	for (size_t i = 0; i < s->all.n; i++)
+		if (s->all.v[i].line.number)
+			seen(s, &s->all.v[i], &s->all.v[i].line, now);
 	for (size_t i = 0; i < s->all.n; i++)
 		if (s->all.v[i].unseen && (now - s->all.v[i].unseen >= PATIENCE * s->user.pace ||
 					   (s->all.v[i].r.joined && s->user.alive))) /* those who came have gone, too */
@@ -536,7 +580,7 @@ static void cancel_send(struct batch *s, int64_t now)
 
 	s->dialect->cancel_words(&w);
 	for (size_t i = 0; i < s->cancels.n; i++)
-		words_add(&w, "", s->all.v[s->cancels.v[i] - 1].r.name);
+		words_add(&w, "", s->cancels.v[i].text);
 	vec_clear(&s->cancels);
 	if (command_start(s, CANCEL, 0, &w, now) < 0)
 		s->wait = PAUSE_MOST; /* they are listed again */
@@ -683,7 +727,7 @@ static void cancel(struct provider *p, int id)
 	struct request *q = &s->all.v[id - 1];
 	q->unwanted = true;
 	if (q->known)
-		vec_push(&s->cancels, id);
+		cancel_add(s, q->r.name);
 	request_end(s, q, REQUEST_ENDED, (int64_t)time(NULL));
 }
 

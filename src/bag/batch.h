@@ -9,7 +9,7 @@
  *    reason; if it was refused as too large, the next request is smaller;
  *  - a job that is not listed for six calls' time is cancelled and has ended, unless somebody from it is connected;
  *  - while the listing fails, everything stays as it was last seen, and it is called less often;
- *  - a job of ours that should not be there is cancelled when it is listed.
+ *  - a job of ours that should not be there is cancelled when it is listed; so is the second one of a request, from a command that submits twice.
  */
 #ifndef BAG_BATCH_H
 #define BAG_BATCH_H

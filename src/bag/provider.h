@@ -110,6 +110,7 @@ struct provider_user {
 	void (*over)(void *arg, int id); /* nobody comes from that request any more; its key is removed */
 	/* Whether somebody from that request is connected now: then it has not ended, whatever the cluster forgets. NULL: unknown. */
 	bool (*alive)(void *arg, int id);
+	bool once; /* what joins with a key joins once: of two jobs with the same key, one ends by itself */
 	void (*warn)(void *arg, const char *text);
 	void *arg;
 };

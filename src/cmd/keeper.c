@@ -197,6 +197,7 @@ static struct keep *keep_open(struct keeper *k, const json_t *x)
 					 .prepare = prepare,
 					 .over = over,
 					 .alive = alive,
+					 .once = true,
 					 .warn = warn,
 					 .arg = o};
 	json_array_foreach(json_object_get(x, "requests"), i, v) vec_push(&live, (int)object_number(v, "id", 0));

@@ -7,6 +7,7 @@ cd "$CLUSTER" || exit 1
 echo "$@" >> calls
 fault=$(cat fault 2>/dev/null)
 case $fault in *refuse*) echo "sbatch: error: Batch job submission failed: the partition is down" >&2; exit 1;; *hang*) sleep 1000;; esac
+case $fault in *twice*) [ -n "$AGAIN" ] || AGAIN=1 "$0" "$@" > /dev/null;; esac
 for word; do
     case $word in --job-name=*) name=${word#*=};; --comment=*) comment=${word#*=};; --ntasks=*) tasks=${word#*=};; --cpus-per-task=*) each=${word#*=};; --output=*) output=${word#*=};; --gpus-per-task=*) CUDA_VISIBLE_DEVICES=5,7; export CUDA_VISIBLE_DEVICES;; esac
     script=$word
