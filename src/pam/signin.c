@@ -122,7 +122,14 @@ static void question_ask(struct signin_question *q, struct signin_answer *a)
 {
 	struct talk t = {q, false};
 	const struct pam_conv conv = {talk, &t};
+	const struct passwd *pw = getpwnam(q->user);
 	pam_handle_t *pam = NULL;
+
+	if (pw && pw->pw_uid == 0) { /* never let in: PAM's delays would show whether the password is right */
+		explicit_bzero(q->password, sizeof q->password);
+		a->verdict = SIGNIN_WRONG;
+		return;
+	}
 	int rc = pam_begin(q, &conv, &pam);
 
 	if (rc != PAM_SUCCESS) {
@@ -138,7 +145,7 @@ static void question_ask(struct signin_question *q, struct signin_answer *a)
 		rc = pam_acct_mgmt(pam, PAM_SILENT | PAM_DISALLOW_NULL_AUTHTOK);
 	a->verdict = verdict_of(rc);
 	snprintf(a->why, sizeof a->why, "%s", pam_strerror(pam, rc));
-	if (a->verdict == SIGNIN_RIGHT)
+	if (a->verdict == SIGNIN_RIGHT || a->verdict == SIGNIN_EXPIRED)
 		account_fill(pam, a);
 	pam_end(pam, rc);
 }

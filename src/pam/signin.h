@@ -34,8 +34,8 @@ enum signin_verdict {
 struct signin_answer {
 	uint64_t id;
 	enum signin_verdict verdict;
-	uint32_t uid;  /* of SIGNIN_RIGHT */
-	char user[64]; /* the same: the name of the account */
+	uint32_t uid;  /* of SIGNIN_RIGHT and SIGNIN_EXPIRED */
+	char user[64]; /* name of that account */
 	char why[128];
 };
 

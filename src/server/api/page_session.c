@@ -210,11 +210,17 @@ static uint64_t name_key(const char *user)
 /* Every question that PAM got and did not answer with success is a guess: modules refuse wrong passwords by all kinds of codes. */
 static void on_checked(struct server *s, struct http_request *r, const char *user, const struct signin_answer *a)
 {
-	if (a->verdict != SIGNIN_RIGHT && a->verdict != SIGNIN_UNASKED) {
+	bool is_right = a->verdict == SIGNIN_RIGHT || a->verdict == SIGNIN_EXPIRED;
+	enum signin_verdict verdict = a->verdict;
+	struct err err;
+
+	if (is_right && user_check(s, a->uid, a->user, &err) < 0)
+		verdict = SIGNIN_WRONG; /* a guess at root's password must not show that it was right */
+	if (verdict != SIGNIN_RIGHT && verdict != SIGNIN_UNASKED) {
 		failures_add(s, name_key(user));
 		failures_add(s, address_key(request_remote(r)));
 	}
-	switch (a->verdict) {
+	switch (verdict) {
 	case SIGNIN_RIGHT:
 		grant_reply(s, r, &(struct session_grant){.uid = a->uid, .user = a->user});
 		break;
