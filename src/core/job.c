@@ -66,7 +66,7 @@ int job_apply(struct job *job, const struct event *event, enum job_kind by_kind,
 		break;
 	case EVENT_DEALLOCATE:
 		job->by = event->by;
-		job->guaranteed = false;
+		job->guaranteed = job->guaranteed && event->at != LOST_WITH_GUARANTEE;
 		if (job->kind == KIND_STARVING && event->by != JOB_NONE && by_kind == KIND_QOS &&
 		    job->deallocations < UINT8_MAX)
 			job->deallocations++;

@@ -57,9 +57,14 @@ enum event_type {
 	EVENT_COUNT
 };
 
+/* A place is lost with its guarantee. Older servers wrote 0: there a guarantee outlived the place, until the next one. */
+#define LOST_WITH_GUARANTEE 1
+
 struct event {
 	int64_t time;
-	int64_t at; /* ALLOCATE, KEEP: planned start. START, MIGRATE: planned end. PREEMPT, START_FAILED: when the hours end in which it may run; 0: another reason */
+	/* ALLOCATE, KEEP: planned start. START, MIGRATE: planned end. PREEMPT, START_FAILED: when the hours end in which
+	 * it may run; 0: another reason. DEALLOCATE: LOST_WITH_GUARANTEE. */
+	int64_t at;
 	const int32_t *nodes; /* ALLOCATE, KEEP, START, MIGRATE: a node for each fragment; borrowed */
 	uint32_t nnodes;
 	uint32_t job;

@@ -126,6 +126,9 @@ void sched_emit_detail(struct sched *s, enum event_type type, uint32_t id, int64
 {
 	struct job *job = cluster_job(s->c, id);
 	struct event e = {.time = s->now, .at = at, .job = id, .by = by, .type = (uint8_t)type, .detail = detail};
+	if (type == EVENT_DEALLOCATE)
+		e.at = LOST_WITH_GUARANTEE;
+
 	bool waited = job_waits(job), had_slot = has_slot(job) || type == EVENT_START; /* see starting_add() */
 
 	if (s->starving)

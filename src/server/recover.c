@@ -481,6 +481,7 @@ static void place_lost(struct server *s, uint32_t id)
 	struct event e = {.time = s->clock->now,
 			  .job = id,
 			  .by = JOB_NONE,
+			  .at = job->state == STATE_ALLOCATED ? LOST_WITH_GUARANTEE : 0,
 			  .type = job->state == STATE_ALLOCATED ? EVENT_DEALLOCATE
 				  : job->state == STATE_NOW	? EVENT_START_FAILED
 								: EVENT_PREEMPT};

@@ -108,13 +108,17 @@ static void test_guarantee_ends(void **state)
 {
 	static const struct {
 		enum event_type type;
-		int64_t time;
+		int64_t time, at;
 		bool runs, kept;
 	} row[] = {
-		{EVENT_DEALLOCATE, 10, false, false}, {EVENT_EXPIRE, 401, false, false},
-		{EVENT_ALLOCATE, 10, false, true},    {EVENT_START_FAILED, 10, true, true},
-		{EVENT_MIGRATE, 10, true, true},      {EVENT_FINISH, 500, true, true},
-		{EVENT_FINISH, 501, true, false},
+		{EVENT_DEALLOCATE, 10, LOST_WITH_GUARANTEE, false, false},
+		{EVENT_DEALLOCATE, 10, 0, false, true}, /* an older server's */
+		{EVENT_EXPIRE, 401, 0, false, false},
+		{EVENT_ALLOCATE, 10, 400, false, true},
+		{EVENT_START_FAILED, 10, 0, true, true},
+		{EVENT_MIGRATE, 10, 400, true, true},
+		{EVENT_FINISH, 500, 0, true, true},
+		{EVENT_FINISH, 501, 0, true, false},
 	};
 
 	(void)state;
@@ -127,7 +131,7 @@ static void test_guarantee_ends(void **state)
 			apply(&job, EVENT_START, 5, 105, JOB_NONE, 0);
 		if (row[i].type == EVENT_FINISH)
 			apply(&job, EVENT_STARTED, 5, 0, JOB_NONE, 0);
-		apply(&job, row[i].type, row[i].time, 400, JOB_NONE, 0);
+		apply(&job, row[i].type, row[i].time, row[i].at, JOB_NONE, 0);
 		assert_int_equal(job.guaranteed, row[i].kept);
 	}
 }

@@ -204,6 +204,14 @@ static void restarts_collect(const struct server *s, struct plan_work *w, uint32
 						     v->v[i].start, v->v[i].end, "reserved", false});
 }
 
+/* When the job is ended at the latest. What its end takes then is in the plan, but is not the job's. */
+static int64_t shown_end(const struct server *s, const struct piece *x, const struct job *job)
+{
+	int64_t end = (x->running ? job->start : x->start) + cluster_run(s->cluster, job);
+
+	return end > s->clock->now && x->end > end && x->end - end <= job->ending ? end : x->end;
+}
+
 static void placed_collect(const struct server *s, struct plan_work *w, char *mark)
 {
 	for (uint32_t i = 0; i < s->hosts->nodes.n; i++) {
@@ -213,12 +221,13 @@ static void placed_collect(const struct server *s, struct plan_work *w, char *ma
 			const struct job *job = entry_job(s, x->job);
 			if (job->state == STATE_CANDIDATE)
 				continue; /* no promise: the forecast has it */
-			vec_push(&w->pieces, (struct plan_piece){x->job, i, piece_cpus(s, x),
-								 x->running ? job->start : x->start, x->end,
-								 x->running	   ? "running"
-								 : job->guaranteed ? "guaranteed"
-										   : "reserved",
-								 false});
+			vec_push(&w->pieces,
+				 (struct plan_piece){x->job, i, piece_cpus(s, x), x->running ? job->start : x->start,
+						     shown_end(s, x, job),
+						     x->running	       ? "running"
+						     : job->guaranteed ? "guaranteed"
+								       : "reserved",
+						     false});
 			placed_held(s, w, x, mark);
 		}
 	}

@@ -117,7 +117,7 @@ static int request_change(struct server *s, const json_t *args, struct arena *a,
 	rc = read_text(s, args, a, ret, err);
 	if (rc == 0 && (rare->libra.estimate || ret->text.estimate || ret->text.budget) &&
 	    (ret->text.estimate != rare->libra.estimate || ret->text.budget))
-		rc = terms_refuse(err);
+		rc = price_agreed_refuse(err);
 	return rc < 0 ? rc : read_request(s, word(s, p->queue), a, ret, err);
 }
 
@@ -175,6 +175,6 @@ int alteration_read(struct server *s, const struct asker *who, uint32_t id, cons
 	    (rc = body_change(s, id, args, ret, err)) < 0)
 		return rc;
 	if (old->rare->libra.estimate && asks_otherwise(old, p))
-		return terms_refuse(err);
+		return price_agreed_refuse(err);
 	return start_check(p, err);
 }

@@ -28,8 +28,8 @@ int read_request(struct server *s, const char *queue, struct arena *a, struct su
 int read_kind(struct server *s, const struct asker *who, const json_t *job, struct submission *ret, struct err *err);
 int read_libra(const struct server *s, const json_t *job, struct submission *ret, struct err *err);
 int start_check(const struct spec *p,
-		struct err *err);  /* what a job with a price, or one that starts at once, can't have */
-int terms_refuse(struct err *err); /* CODE_BAD_STATE: a price was agreed for what it asked for */
+		struct err *err);	  /* what a job with a price, or one that starts at once, can't have */
+int price_agreed_refuse(struct err *err); /* CODE_BAD_STATE: a price was agreed for what it asked for */
 int read_now(const struct server *s, const json_t *job, struct submission *ret, struct err *err);
 
 #endif

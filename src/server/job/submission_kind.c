@@ -190,7 +190,7 @@ int start_check(const struct spec *p, struct err *err)
 	return 0;
 }
 
-int terms_refuse(struct err *err)
+int price_agreed_refuse(struct err *err)
 {
 	return err_code(err, CODE_BAD_STATE,
 			"what a job with a budget asks for was agreed when it was submitted: submit another one");
