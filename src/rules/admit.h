@@ -41,6 +41,9 @@ struct admit_party {
 	const char *const *groups; /* their names, NULL at the end */
 };
 
+/* Returns 0 if the nodes here could hold a job in the queue, or why not. */
+typedef int (*admit_fits)(void *context, const char *queue, const struct reqtext *text, struct err *err);
+
 struct admit_job {
 	struct admit_party by;
 	const struct reqtext *text; /* what it asks for, without defaults */
@@ -50,9 +53,8 @@ struct admit_job {
 	bool granted; /* a coordinator of the queue that is named moves it there: the queue's lists of who may submit do not count */
 	const char *stays;	    /* why it can't be handed over to another server; NULL: it can */
 	const char *const *refused; /* names of queues elsewhere that did not accept it, NULL at the end; NULL: none */
-	/* Whether the nodes here could hold it in a queue that a routing queue offers it to: 0, or why not. NULL: not asked. */
-	int (*fits)(void *context, const char *queue, const struct reqtext *text, struct err *err);
-	void *context; /* of fits */
+	admit_fits fits;	    /* asked of the queues that a routing queue offers; NULL: all fit */
+	void *context;		    /* for fits */
 	bool exempt; /* an operator moves it: the queue that is named takes it whatever its limits, unless it is a routing queue */
 };
 

@@ -322,28 +322,55 @@ struct taken {
 	struct access access;
 };
 
+/* What it asks for in a queue of the site, counted from 1. A site has no defaults for what its partition determines. */
+static int ask_in_queue(struct sim *m, const struct reqtext *text, uint32_t queue, struct ask *ask, struct err *err)
+{
+	int rc = ask->parted ? 0 : cluster_request(m->c, text, &ask->request, err);
+
+	if (rc == 0)
+		ask->allowed = cluster_nodeset_both(
+			m->c, ask->allowed, queue_nodes(m->c, &m->o->site->queues.v[queue - 1].attrs, ask->parted));
+	return rc;
+}
+
+struct fitting {
+	struct sim *m;
+	struct ask ask;
+	bool scatter;
+};
+
+/* Returns 0 if the nodes of a queue that a routing queue leads to could hold the job, as the server asks. */
+static int queue_fits(void *context, const char *queue, const struct reqtext *text, struct err *err)
+{
+	struct fitting *f = context;
+	struct ask ask = f->ask;
+	int rc = ask_in_queue(f->m, text, (uint32_t)ruleset_find(f->m->o->site, queue) + 1, &ask, err);
+
+	if (rc < 0)
+		return rc;
+	return could_hold(f->m, &ask, f->scatter, err) == FIT_YES ? 0 : -EINVAL;
+}
+
 /* By the rules of the site: its queue, and what it asks for there. */
-static int admit_job(struct sim *m, const struct wjob *w, struct taken *ret, struct err *err)
+static int admit_job(struct sim *m, const struct wjob *w, bool scatter, struct taken *ret, struct err *err)
 {
 	struct chunk chunk[2];
 	int64_t procs = w->procs ? w->procs : m->c->requests.v[ret->ask.request].total.v[RES_CPU];
 	struct reqtext text = w->text >= 0 ? m->w->texts.v[w->text] : procs_text(m->c, procs, chunk);
+	struct fitting fitting = {m, ret->ask, scatter};
 	struct taken_in in;
 	int rc;
 
 	text.walltime = w->assumed ? -1 : w->walltime;
-	rc = terms_admit(&m->terms, w, &text, &in, err);
+	rc = terms_admit(&m->terms, w, &text, queue_fits, &fitting, &in, err);
 	if (rc < 0)
 		return rc;
 	ret->queue = in.queue;
 	ret->access = in.access;
 	ret->walltime = in.text.walltime > 0 ? in.text.walltime : 1;
-	if (!ret->ask.parted) /* a site has no defaults for what its partition determines */
-		rc = cluster_request(m->c, &in.text, &ret->ask.request, err);
+	rc = ask_in_queue(m, &in.text, in.queue, &ret->ask, err);
 	if (rc < 0)
 		return rc;
-	ret->ask.allowed = cluster_nodeset_both(
-		m->c, ret->ask.allowed, queue_nodes(m->c, &m->o->site->queues.v[in.queue - 1].attrs, ret->ask.parted));
 
 	struct limit_need need = limit_need_of(
 		&m->c->requests.v[ret->ask.request], cluster_most_cpus(m->c, ret->ask.request, ret->ask.allowed),
@@ -389,9 +416,9 @@ static bool accept(struct sim *m, const struct wjob *w, int64_t jobs, const stru
 
 	*ret = (struct taken){.walltime = w->walltime};
 	rc = ask_of(m->c, m->w, w, &ret->ask, &why);
-	if (rc == 0 &&
-	    ((m->o->site && (admit_job(m, w, ret, &why) < 0 || in_time(m, w, policy, ret->walltime, &why) < 0)) ||
-	     (m->ruled && terms_depend(&m->terms, w, &why) < 0))) {
+	if (rc == 0 && ((m->o->site && (admit_job(m, w, policy->scatter, ret, &why) < 0 ||
+					in_time(m, w, policy, ret->walltime, &why) < 0)) ||
+			(m->ruled && terms_depend(&m->terms, w, &why) < 0))) {
 		note_refusal(&m->ret->unruled, w, jobs, &why);
 		return false;
 	}

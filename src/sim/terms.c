@@ -150,8 +150,8 @@ static bool may_emergency(const struct attrs *a, const char *user, const char *h
 	       attrs_list_has(a, "managers", user, host) || attrs_list_has(a, "operators", user, host);
 }
 
-int terms_admit(struct terms *t, const struct wjob *j, const struct reqtext *text, struct taken_in *ret,
-		struct err *err)
+int terms_admit(struct terms *t, const struct wjob *j, const struct reqtext *text, admit_fits fits, void *context,
+		struct taken_in *ret, struct err *err)
 {
 	const struct wterms *x = terms_of(t, j);
 	const struct attrs *a = &t->site->attrs;
@@ -161,6 +161,8 @@ int terms_admit(struct terms *t, const struct wjob *j, const struct reqtext *tex
 				.text = text,
 				.count = x->array.count ? x->array.count : 1,
 				.array = x->array.count > 0,
+				.fits = fits,
+				.context = context,
 				.interactive = j->interactive};
 	struct admitted in;
 	int rc;

@@ -71,8 +71,8 @@ struct taken_in {
 };
 
 /* Which queue of the site takes a job, or all elements of an array, that asks for this (without a walltime, if it says none). -EPERM, with why none does. */
-int terms_admit(struct terms *t, const struct wjob *j, const struct reqtext *text, struct taken_in *ret,
-		struct err *err);
+int terms_admit(struct terms *t, const struct wjob *j, const struct reqtext *text, admit_fits fits, void *context,
+		struct taken_in *ret, struct err *err);
 /* Whether the jobs that it depends on were submitted before. -ENOENT, with which was not. */
 int terms_depend(const struct terms *t, const struct wjob *j, struct err *err);
 /* Whether its party may have as much at once as it asks for. */

@@ -340,6 +340,7 @@ static void site_make(struct same *x)
 		set(x, "fast", "nodes", nodes[rng_below(&x->extra, 4)]);
 	set(x, NULL, "default_queue", PICK(x, "batch", "batch", "feed"));
 	set(x, NULL, "policy", x->policy);
+	set(x, NULL, "query_other_jobs", "True"); /* jobs depend on those of other users */
 	priorities_make(x);
 	set(x, NULL, "operators", getpwuid(getuid())->pw_name);
 	maybe_set(x, NULL, "tolerance", PICK(x, "1", "20"));
