@@ -102,6 +102,17 @@ static void check_bookings(const struct plan *p, uint32_t node, struct timeline 
 	}
 }
 
+/* Returns true if something else that is live lasts into a piece's time on its node. */
+static bool runs_beside(const struct plan *p, uint32_t node, const struct piece *x)
+{
+	const piece_vec *v = &p->node[node].pieces;
+
+	for (size_t i = 0; i < v->n; i++)
+		if (v->v[i].live && v->v[i].end > x->start)
+			return true;
+	return false;
+}
+
 static void check_node(const struct plan *p, uint32_t i, struct timeline *sum)
 {
 	const struct plan_node *n = &p->node[i];
@@ -131,6 +142,7 @@ static void check_node(const struct plan *p, uint32_t i, struct timeline *sum)
 		assert(x->live || x->start <= p->horizon);
 		assert(x->live || !plan_booked(p, i, x->start, x->end));
 		assert(x->live || plan_piece_passes(p, job, x->whole, (int32_t)i, x->start, x->end));
+		assert(x->live || runs_beside(p, i, x) || plan_rest_kept(p, i, x));
 		loose += !x->running && !x->fixed;
 	}
 	check_bookings(p, i, &line, sum);

@@ -55,6 +55,7 @@ void plan_fence(struct plan *p, uint32_t node, const struct fence *f)
 	i = fence_after(n->fences, f->start);
 	assert(i == n->fences->n || n->fences->v[i].start >= f->end);
 	vec_insert(n->fences, i, *f);
+	p->parts += fence_parted(f);
 	edge_add(p, f->start);
 	edge_add(p, f->end);
 	p->version++;
@@ -70,6 +71,7 @@ void plan_unfence(struct plan *p)
 		timeline_fini(&p->kept.v[i].room);
 	vec_clear(&p->kept);
 	vec_clear(&p->edges);
+	p->parts = 0;
 	p->version++;
 }
 
@@ -122,6 +124,13 @@ static bool has_key(const struct plan *p, const struct job *job, uint32_t id)
 	return plan_has_key(p, job->keys, id);
 }
 
+/* Returns true if a fence keeps a job from all of its node: it has no key, and would not be content with a part. */
+static bool shuts_out(const struct plan *p, const struct job *job, uint32_t node, const struct fence *f)
+{
+	return !has_key(p, job, f->id) &&
+	       (!fence_parted(f) || p->cluster->nodes.v[node].partition || cluster_job_request(p->cluster, job)->whole);
+}
+
 /* Whether the job's own fences cover the interval without a gap. */
 static bool bound_passes(const fence_vec *v, uint32_t id, int64_t start, int64_t end)
 {
@@ -143,7 +152,7 @@ bool plan_passes(const struct plan *p, const struct job *job, uint32_t node, int
 	if (job->bound)
 		return bound_passes(v, job->bound, start, end);
 	for (size_t i = v ? fence_after(v, start) : 0; v && i < v->n && v->v[i].start < end; i++)
-		if (!has_key(p, job, v->v[i].id)) {
+		if (shuts_out(p, job, node, &v->v[i])) {
 			if (ret)
 				*ret = &v->v[i];
 			return false;
@@ -176,9 +185,82 @@ int64_t plan_opens(const struct plan *p, const struct job *job, uint32_t node, i
 	if (job->bound)
 		return bound_opens(v, job->bound, from, length);
 	for (size_t i = v ? fence_after(v, from) : 0; v && i < v->n && v->v[i].start - from < length; i++)
-		if (!has_key(p, job, v->v[i].id))
+		if (shuts_out(p, job, node, &v->v[i]))
 			from = v->v[i].end;
 	return from;
+}
+
+/* Writes what a fence with a part leaves those without the key over [start, end), which is inside it. */
+static void rest_least(const struct plan *p, uint32_t node, const struct fence *f, int64_t start, int64_t end,
+		       struct res *ret)
+{
+	const piece_vec *v = &p->node[node].pieces;
+	struct res rest = p->total[node];
+	struct timeline line;
+
+	res_sub(&rest, &f->part);
+	timeline_init(&line, RES_MAX, &rest);
+	for (size_t i = 0; i < v->n; i++) {
+		const struct piece *x = &v->v[i];
+		const struct job *job = cluster_job(p->cluster, x->job);
+		int64_t from = x->live || x->start < start ? start : x->start, until = x->end < end ? x->end : end;
+		if (from < until && job->bound != f->id && !has_key(p, job, f->id))
+			timeline_change(&line, from, until,
+					x->whole ? &p->total[node] : &p->cluster->shapes.v[x->shape].need, -1);
+	}
+	timeline_least(&line, start, end, ret);
+	timeline_fini(&line);
+}
+
+bool plan_rest(const struct plan *p, const struct job *job, uint32_t node, int64_t start, int64_t end, struct res *ret,
+	       const struct fence **ret_fence)
+{
+	const fence_vec *v = p->node[node].fences;
+	bool any = false;
+
+	if (!p->parts || !p->edges.n || !v || job->bound)
+		return false;
+	for (size_t i = fence_after(v, start); i < v->n && v->v[i].start < end; i++) {
+		const struct fence *f = &v->v[i];
+		struct res least;
+		if (!fence_parted(f) || has_key(p, job, f->id))
+			continue;
+		rest_least(p, node, f, f->start > start ? f->start : start, f->end < end ? f->end : end, &least);
+		for (int d = 0; d < RES_MAX; d++)
+			if (!any || least.v[d] < ret->v[d])
+				ret->v[d] = least.v[d];
+		if (ret_fence && !any)
+			*ret_fence = f;
+		any = true;
+	}
+	return any;
+}
+
+int64_t plan_rest_copies(const struct plan *p, uint32_t job, uint32_t node, int64_t start, int64_t end,
+			 const struct res *need)
+{
+	int64_t copies = INT64_MAX;
+	struct res rest;
+
+	if (!plan_rest(p, cluster_job(p->cluster, job), node, start, end, &rest, NULL))
+		return copies;
+	for (int d = 0; d < RES_MAX; d++)
+		if (need->v[d] && rest.v[d] / need->v[d] < copies)
+			copies = rest.v[d] / need->v[d];
+	return copies > 0 ? copies : 0;
+}
+
+bool plan_rest_kept(const struct plan *p, uint32_t node, const struct piece *x)
+{
+	const struct res *need = &p->cluster->shapes.v[x->shape].need;
+	struct res rest;
+
+	if (!plan_rest(p, cluster_job(p->cluster, x->job), node, x->start, x->end, &rest, NULL))
+		return true;
+	for (int d = 0; d < RES_MAX; d++)
+		if (need->v[d] && rest.v[d] < 0)
+			return false;
+	return true;
 }
 
 bool plan_piece_passes(const struct plan *p, const struct job *job, enum wholeness whole, int32_t node, int64_t start,

@@ -5,6 +5,10 @@
  * bound to an id (job.bound) is put nowhere but behind the fences of that id, from its start to its end. A job that was running when a fence was put up
  * may last into it. Fences of one node don't overlap: the caller resolves what holds where two reservations meet.
  *
+ * A fence with a part (fence.part) keeps that much of the node: jobs without the key have the rest together, and those with it may use all. Jobs
+ * that take whole nodes or partitions don't pass it without the key. The rest is computed from the node's pieces when it is needed; nothing is
+ * pushed or removed to make room in it.
+ *
  * Amounts of the site are kept in the same way: a number of them over an interval. Jobs without the key have the rest together, and those with it may use all.
  *
  * Lookups are logarithmic in the number of fences of a node.
@@ -26,6 +30,15 @@ void plan_unfence(struct plan *p);
  * bound, and is not behind its fence there. */
 bool plan_passes(const struct plan *p, const struct job *job, uint32_t node, int64_t start, int64_t end,
 		 const struct fence **ret);
+/* Writes the least that fences with parts leave a job on a node over [start, end), beside the other jobs without their keys
+ * that have a place there; false: no such fence concerns it. *ret_fence (unless NULL) is the first that does. */
+bool plan_rest(const struct plan *p, const struct job *job, uint32_t node, int64_t start, int64_t end, struct res *ret,
+	       const struct fence **ret_fence);
+/* Returns how many copies of `need` fit into that rest; INT64_MAX: nothing is kept from the job. */
+int64_t plan_rest_copies(const struct plan *p, uint32_t job, uint32_t node, int64_t start, int64_t end,
+			 const struct res *need);
+/* Returns true if a piece on a node, and the others without the keys, have no more than the rest of what the piece needs. */
+bool plan_rest_kept(const struct plan *p, uint32_t node, const struct piece *x);
 /* The earliest instant >= from at which it may be put there for that long; TIME_NEVER: none. */
 int64_t plan_opens(const struct plan *p, const struct job *job, uint32_t node, int64_t from, int64_t length);
 /* The first instant after `when` at which a fence begins or ends; TIME_NEVER: none. */

@@ -89,7 +89,12 @@ int64_t node_measure(const struct insertion *in, const struct goal *g, int32_t n
 		return 0; /* a quick no */
 	if (!goal_allowed(in, g, node))
 		return 0;
-	return timeline_measure(&p->node[node].line, g->start, g->end, need, ret_area);
+
+	int64_t copies = timeline_measure(&p->node[node].line, g->start, g->end, need, ret_area);
+	int64_t rest =
+		copies && p->parts ? plan_rest_copies(p, g->job, (uint32_t)node, g->start, g->end, need) : INT64_MAX;
+
+	return copies < rest ? copies : rest;
 }
 
 bool goal_fits(const struct insertion *in, const struct goal *g, int32_t node)
@@ -98,7 +103,11 @@ bool goal_fits(const struct insertion *in, const struct goal *g, int32_t node)
 
 	if (g->whole)
 		return whole_measure(in, g, node, &area) > 0;
-	return timeline_fits(&in->p->node[node].line, g->start, g->end, &in->p->cluster->shapes.v[g->shape].need);
+
+	const struct res *need = &in->p->cluster->shapes.v[g->shape].need;
+
+	return timeline_fits(&in->p->node[node].line, g->start, g->end, need) &&
+	       plan_rest_copies(in->p, g->job, (uint32_t)node, g->start, g->end, need) > 0;
 }
 
 int32_t goal_best_fit(const struct insertion *in, const struct goal *g)
@@ -270,7 +279,7 @@ static void pack_nodes(struct insertion *in, struct pack *k, struct goal g)
 	for (int32_t n = 0; n < (int32_t)p->nnodes; n++) {
 		const struct timeline *line = &p->node[n].line;
 		uint64_t kinds = 0;
-		struct res free;
+		struct res free, rest;
 		if (g.whole) {
 			if (!whole_is_free(in, &g, n))
 				continue;
@@ -279,6 +288,9 @@ static void pack_nodes(struct insertion *in, struct pack *k, struct goal g)
 			if (in->m->may_remove)
 				line = node_cleared(in, &g, n);
 			timeline_least(line, g.start, g.end, &free);
+			if (plan_rest(p, cluster_job(p->cluster, g.job), (uint32_t)n, g.start, g.end, &rest, NULL))
+				for (int d = 0; d < RES_MAX; d++)
+					free.v[d] = rest.v[d] < free.v[d] ? rest.v[d] : free.v[d];
 		}
 		for (int i = 0; i < k->nkinds; i++) {
 			g.shape = k->kind[i].shape;

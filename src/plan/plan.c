@@ -84,6 +84,7 @@ struct plan *plan_clone(const struct plan *p)
 	q->nreserved = p->nreserved;
 	q->horizon = p->horizon;
 	q->last_booking = p->last_booking;
+	q->parts = p->parts;
 	vec_copy(&q->edges, &p->edges);
 	timeline_copy(&q->sum, p->nnodes == 1 ? &p->sum : plan_sum((struct plan *)p));
 	for (size_t i = 0; i < p->amount.n; i++)
@@ -568,6 +569,7 @@ bool plan_cut(struct plan *p, uint32_t job, int64_t end)
 	plan_mark mark = plan_begin(p);
 	uint32_t nfrags = p->holds.v[job].nfrags;
 	struct undo *was = mem_alloc(nfrags * sizeof *was);
+	int64_t before = plan_piece(p, job, 0)->end;
 	bool fits = true;
 
 	for (uint32_t i = 0; i < nfrags; i++) {
@@ -583,6 +585,10 @@ bool plan_cut(struct plan *p, uint32_t job, int64_t end)
 		fits = piece_fits(p, was[i].node, &was[i].piece) && (i > 0 || plan_amounts_fit(p, job, p->now, end));
 		piece_add(p, was[i].node, slot, &was[i].piece, keys_of(p, job));
 		plan_log(p, UNDO_PUT, was[i].node, slot, &was[i].piece);
+	}
+	for (uint32_t i = 0; i < nfrags && fits && before < end; i++) {
+		was[i].piece.start = before;
+		fits = plan_rest_kept(p, (uint32_t)was[i].node, &was[i].piece);
 	}
 	free(was);
 	if (fits)

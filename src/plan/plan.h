@@ -20,7 +20,7 @@
  * nothing is negative; the cluster's timeline is the sum of the nodes'; an exclusive fragment shares its node with no
  * other fragment of its job; a job with whole nodes shares them with no other job, and its own pieces fit there together; where a
  * node is booked (booking.h) nothing is free, and nothing is planned but what was running already; the portions that jobs hold of an amount and what is free of it add up, and it is negative
- * nowhere but where running jobs alone hold it; what is planned and does not run passes all fences (fence.h).
+ * nowhere but where running jobs alone hold it; what is planned and does not run passes all fences, and leaves what those with parts keep, but for what runs (fence.h).
  */
 #ifndef PLAN_PLAN_H
 #define PLAN_PLAN_H
@@ -131,6 +131,7 @@ struct plan {
 	uint32_t nreserved;	      /* pieces that are not live */
 	int64_t horizon;	/* no reserved piece or booking starts after it: from there on the sum only grows */
 	int64_t last_booking;	/* when the last one starts; TIME_BEGIN: there is none */
+	uint32_t parts;		/* fences that keep a part of their node */
 	VEC(int64_t) edges;	/* when fences begin and end, each instant once, sorted */
 	VEC(struct hold) holds; /* by job id */
 	VEC(struct undo) log;

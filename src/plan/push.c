@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "plan/booking.h"
+#include "plan/fence.h"
 #include "plan/insert_internal.h"
 
 /* A fragment that could not be pushed during this attempt on its node. */
@@ -181,12 +182,15 @@ static struct viability node_viability(const struct insertion *in, const struct 
 	struct viability v = {0};
 	bool any = false;
 	int32_t at = node;
+	struct res rest;
 
 	depth = goal_depth(p, g, node, depth);
 	if ((!n->loose || depth <= 0) && !in->m->may_remove)
 		return v;
 	if (!goal_allowed(in, g, node))
 		return v;
+	if (p->parts && plan_rest(p, cluster_job(p->cluster, g->job), (uint32_t)node, g->start, g->end, &rest, NULL))
+		return v; /* nobody is pushed to leave more than that */
 	if (g->whole && (plan_whole_held(p, g->whole, g->job, g->frag, node) ||
 			 !res_covers(need, &p->cluster->shapes.v[g->shape].need)))
 		return v; /* nobody else is in the way */

@@ -216,10 +216,10 @@ static bool moves_pieces(const struct plan *p, const struct manner *m)
 }
 
 /* The first instant after `when` at which something changes. Where one piece ends as another starts the node's line may not
- * show it, which only matters to whoever can put the other one elsewhere. */
+ * show it, which only matters to whoever can put the other one elsewhere, or may not use all that the other one may. */
 static int64_t next_instant(const struct plan *p, const struct manner *m, int64_t when)
 {
-	bool all = moves_pieces(p, m);
+	bool all = moves_pieces(p, m) || p->parts;
 	int64_t next = plan_next_edge(p, when);
 
 	for (uint32_t n = 0; n < p->nnodes; n++) {

@@ -393,6 +393,9 @@ const struct attr attr_table[] =
 		/* Reservations. */
 		{"nodes", RESERVATION, .type = ATTR_NODES,
 		 .about = "The reserved nodes, separated by commas. n[1-8] stands for eight nodes, all for every node."},
+		{"per_node", RESERVATION, .type = ATTR_AMOUNTS,
+		 .about =
+			 "What it keeps of each node, as in per_node.ncpus = 2; also mem, disk and swap. Other jobs have the rest. Unset: whole nodes."},
 		{"amounts", RESERVATION, .type = ATTR_AMOUNTS,
 		 .about = "What it keeps of resources_available, as in amounts.matlab = 3."},
 		{"node_count", RESERVATION, .type = ATTR_NUMBER, .min = 1, .max = 1000000,

@@ -4,10 +4,12 @@
 #include "rules/reservation.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/amount.h"
 #include "base/day.h"
 #include "base/hours.h"
 #include "base/timetext.h"
@@ -99,6 +101,65 @@ static int except_read(const struct object *x, span_vec *ret, struct err *err)
 	return rc;
 }
 
+/* ---- parts of nodes ---- */
+
+static const struct {
+	const char *name; /* in per_node */
+	int dim;
+} parts[] = {{"ncpus", RES_CPU}, {"mem", RES_MEM}, {"disk", RES_DISK}, {"swap", RES_SWAP}};
+
+void reservation_part(const struct object *x, struct res *ret)
+{
+	*ret = (struct res){0};
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+		int64_t n = attrs_amount(&x->attrs, "per_node", parts[i].name);
+		ret->v[parts[i].dim] = n > 0 ? n : 0;
+	}
+}
+
+int reservation_part_check(const struct object *x, const struct cluster *c, const bool *has, struct err *err)
+{
+	struct res part;
+	char text[32];
+
+	reservation_part(x, &part);
+	for (uint32_t n = 0; n < c->nodes.n; n++)
+		for (size_t i = 0; i < sizeof parts / sizeof *parts && has[n]; i++) {
+			int d = parts[i].dim;
+			int64_t total = c->nodes.v[n].total.v[d];
+			if (part.v[d] <= total)
+				continue;
+			snprintf(text, sizeof text, "%lld", (long long)total);
+			return err_set(err, -EINVAL, "per_node.%s: node %.100s has %s", parts[i].name,
+				       names_get(&c->node_names, n),
+				       d == RES_CPU ? text : memory_format(total, text, sizeof text));
+		}
+	return 0;
+}
+
+/* Checks the names and values of per_node: a reservation that keeps nothing would otherwise take whole nodes. -EINVAL. */
+static int per_node_check(const struct object *x, struct err *err)
+{
+	for (size_t i = 0; i < x->attrs.set.n; i++) {
+		const struct attr_value *v = &x->attrs.set.v[i];
+		size_t k = 0;
+		if (strcmp(v->attr->name, "per_node") != 0)
+			continue;
+		while (k < sizeof parts / sizeof *parts && strcmp(parts[k].name, v->resource) != 0)
+			k++;
+		if (k == sizeof parts / sizeof *parts)
+			return err_set(err, -EINVAL, "per_node.%.60s: it can keep ncpus, mem, disk and swap",
+				       v->resource);
+		if (attrs_amount(&x->attrs, "per_node", v->resource) <= 0)
+			return err_set(err, -EINVAL, "per_node.%s: must be more than 0", v->resource);
+		if (attrs_bool(&x->attrs, "maintenance"))
+			return err_set(err, -EINVAL, "per_node: maintenance takes whole nodes");
+		if (!attrs_is_set(&x->attrs, "nodes") && !attrs_is_set(&x->attrs, "node_count"))
+			return err_set(err, -EINVAL, "per_node: of which nodes is missing: set nodes or node_count");
+	}
+	return 0;
+}
+
 /* ---- times ---- */
 
 int reservation_check(const struct object *x, struct err *err)
@@ -115,7 +176,7 @@ int reservation_check(const struct object *x, struct err *err)
 		return err_set(err, -EINVAL, "end: must be after start");
 	if (attrs_is_set(&x->attrs, "except") && !reservation_weekly(x))
 		return err_set(err, -EINVAL, "except: only a weekly reservation (one with hours) can skip days");
-	return 0;
+	return per_node_check(x, err);
 }
 
 /* A span less the days that are left out. */
@@ -307,12 +368,14 @@ static void lay(const struct object *x, struct cluster *c, int64_t now, fence_ve
 	bool *has = mem_zalloc((c->nodes.n + 1) * sizeof *has);
 	uint32_t id = reservation_id(c, x->name);
 	span_vec spans = {0};
+	struct res part;
 
+	reservation_part(x, &part);
 	reservation_nodes(x, c, has, NULL);
 	reservation_spans(x, now, layout_end(now), &spans);
 	for (uint32_t n = 0; n < c->nodes.n; n++)
 		for (size_t i = 0; i < spans.n && has[n]; i++)
-			fence_add(&of[n], (struct fence){spans.v[i].start, spans.v[i].end, id});
+			fence_add(&of[n], (struct fence){spans.v[i].start, spans.v[i].end, id, part});
 	vec_free(&spans);
 	free(has);
 }

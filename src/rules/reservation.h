@@ -3,7 +3,7 @@
  *
  * One has `nodes`, or `amounts` of what the site has (rules/amounts.h), or both, and either `start` with `end` or `duration`, or `hours` of the week in local time with dates left out (`except`); `start` and `end` then bound the weeks.
  * It holds as soon as both are set. Jobs that one of its lists names may run in it and outside; others neither start in it nor last into it. One with `maintenance` is for
- * nobody. Reservations don't overlap on a node, except that maintenance may lie over others and prevails there.
+ * nobody. With `per_node` it keeps that much of each node instead of all of it: other jobs have the rest. Reservations don't overlap on a node, except that maintenance may lie over others and prevails there.
  *
  * Weekly ones are laid out RESERVATION_DAYS ahead, again every day (reservations_next()), by the same functions in the server and in the simulator.
  */
@@ -36,6 +36,11 @@ bool reservation_next(const struct object *x, int64_t now, struct span *ret);
 bool reservation_over(const struct object *x, int64_t now);
 /* Marks its nodes. -EINVAL (unless err is NULL): one is not there. */
 int reservation_nodes(const struct object *x, const struct cluster *c, bool *has, struct err *err);
+
+/* Writes what it keeps of each of its nodes (per_node); nothing: all of it. */
+void reservation_part(const struct object *x, struct res *ret);
+/* Checks that its nodes have that much. -EINVAL. */
+int reservation_part_check(const struct object *x, const struct cluster *c, const bool *has, struct err *err);
 
 /* What it keeps of the site's amounts. -EINVAL: the site has none of that name, or not that many. */
 struct reservation_amount {

@@ -26,7 +26,7 @@ static void places_review(struct sched *s)
 			const struct piece *x = &v->v[i];
 			const struct job *job = cluster_job(s->c, x->job);
 			if (x->running || (plan_piece_passes(s->p, job, x->whole, (int32_t)n, x->start, x->end) &&
-					   !amounts_exceed(s, x))) {
+					   plan_rest_kept(s->p, n, x) && !amounts_exceed(s, x))) {
 				i++;
 				continue;
 			}
@@ -114,7 +114,9 @@ static bool passes(const struct sched *s, const struct job *job)
 {
 	for (uint32_t i = 0; i < s->p->holds.v[job->id].nfrags; i++) {
 		const struct piece *x = plan_piece(s->p, job->id, i);
-		if (!plan_piece_passes(s->p, job, x->whole, plan_place(s->p, job->id, i)->node, x->start, x->end))
+		int32_t node = plan_place(s->p, job->id, i)->node;
+		if (!plan_piece_passes(s->p, job, x->whole, node, x->start, x->end) ||
+		    !plan_rest_kept(s->p, (uint32_t)node, x))
 			return false;
 	}
 	return true;
@@ -166,7 +168,9 @@ bool fences_find(const struct sched *s, uint32_t id, int64_t length, struct fenc
 			for (size_t i = 0; v && i < v->n && !f; i++)
 				f = v->v[i].id == job->bound && v->v[i].end > s->now ? &v->v[i] : NULL;
 		} else {
-			plan_passes(s->p, job, n, s->now, s->now + length, &f);
+			struct res rest;
+			if (plan_passes(s->p, job, n, s->now, s->now + length, &f))
+				plan_rest(s->p, job, n, s->now, s->now + length, &rest, &f);
 		}
 		if (f && (!found || f->start < ret->start)) {
 			*ret = *f;

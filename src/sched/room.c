@@ -26,8 +26,13 @@ static int by_instant(const void *a, const void *b)
 static int64_t fence_begins(const struct sched *s, const struct job *job, uint32_t node)
 {
 	const struct fence *f = NULL;
+	struct res rest;
 
-	if (!plan_has_fences(s->p, job) || plan_passes(s->p, job, node, s->now, TIME_NEVER, &f))
+	if (!plan_has_fences(s->p, job))
+		return TIME_NEVER;
+	/* From one that keeps a part on, nothing is promised of the rest. */
+	if (plan_passes(s->p, job, node, s->now, TIME_NEVER, &f) &&
+	    !plan_rest(s->p, job, node, s->now, TIME_NEVER, &rest, &f))
 		return TIME_NEVER;
 	return f ? f->start : s->now;
 }

@@ -132,12 +132,33 @@ static void random_fence(struct bench *b)
 	bool bound = false;
 
 	f.end = rng_below(&b->r, 4) ? f.start + rng_range(&b->r, 1, 60) : TIME_NEVER;
+	if (rng_below(&b->r, 2) && b->p->total[node].v[RES_CPU])
+		f.part.v[RES_CPU] = rng_range(&b->r, 1, b->p->total[node].v[RES_CPU]);
 	for (uint32_t i = 0; i < b->c->njobs; i++) /* they would be left outside */
 		bound |= cluster_job(b->c, i)->bound && plan_holds(b->p, i);
 	if (rng_below(&b->r, 12) == 0 && !bound)
 		plan_unfence(b->p);
 	else if (rng_below(&b->r, 2) && fenceable(b, node, &f))
 		plan_fence(b->p, node, &f);
+}
+
+static bool opens(const struct plan *p, const struct job *job, uint32_t id)
+{
+	return job->bound == id || (job->keys != KEYS_NONE && nodeset_has(&p->cluster->nodesets.v[job->keys], id));
+}
+
+/* Returns true if the jobs without the key have no more than a fence's rest of a node at an instant. */
+static bool rest_is_kept(const struct plan *p, uint32_t node, const struct fence *f, int64_t at)
+{
+	const piece_vec *v = &p->node[node].pieces;
+	struct res rest = p->total[node];
+
+	res_sub(&rest, &f->part);
+	for (size_t i = 0; i < v->n; i++)
+		if ((v->v[i].live || v->v[i].start <= at) && at < v->v[i].end &&
+		    !opens(p, cluster_job(p->cluster, v->v[i].job), f->id))
+			res_sub(&rest, &p->cluster->shapes.v[v->v[i].shape].need);
+	return rest.v[RES_CPU] >= 0;
 }
 
 /* Whether a job that was just put passes, instant by instant. */
@@ -149,13 +170,15 @@ static bool behind_fences(const struct plan *p, uint32_t id)
 		const struct piece *x = plan_piece(p, id, f);
 		const fence_vec *v = p->node[plan_place(p, id, f)->node].fences;
 		for (int64_t at = x->start; at < x->end; at++) {
-			uint32_t in = 0;
+			const struct fence *in = NULL;
 			for (size_t i = 0; v && i < v->n; i++)
 				if (v->v[i].start <= at && at < v->v[i].end)
-					in = v->v[i].id;
-			if (job->bound ? in != job->bound
-				       : in && (job->keys == KEYS_NONE ||
-						!nodeset_has(&p->cluster->nodesets.v[job->keys], in)))
+					in = &v->v[i];
+			if (job->bound ? !in || in->id != job->bound
+				       : in && !opens(p, job, in->id) &&
+						 (x->whole || !fence_parted(in) ||
+						  p->cluster->nodes.v[plan_place(p, id, f)->node].partition ||
+						  !rest_is_kept(p, (uint32_t)plan_place(p, id, f)->node, in, at)))
 				return false;
 		}
 	}

@@ -335,12 +335,61 @@ static void test_delayed_beyond(void **state)
 	world_fini(&w);
 }
 
+/* A fence that keeps a part: others have the rest together, which is counted by instants; a job that has the key may use all. */
+static void parted(const char *policy)
+{
+	world_init(&w, policy);
+	w.c->settings.starve_after = TIME_NEVER;
+	world_add_nodes(&w, 1, 8);
+	world_open(&w);
+	course = names_add(&w.c->reservation_names, "course") + 1;
+
+	struct node_fence f = {.node = 0, .fence = {100, 200, course, {.v = {[RES_CPU] = 3}}}};
+
+	sched_fences(w.s, &f, 1, 0);
+
+	uint32_t before = world_common(&w, 0, "nodes=1:ppn=8", 100), first = world_common(&w, 0, "nodes=1:ppn=4", 50);
+
+	world_cycle(&w, 0);
+	is(before, STATE_RUNNING);
+	sched_finish(w.s, before, 90, NULL);
+	world_cycle(&w, 90);
+	is(first, STATE_RUNNING);
+
+	uint32_t second = world_common(&w, 91, "nodes=1:ppn=2", 50), third = world_common(&w, 91, "nodes=1:ppn=1", 50);
+
+	world_cycle(&w, 91);
+	plan_check(w.p);
+	is(second, STATE_CANDIDATE);
+	because(second,
+		"it would still be running when reservation course begins in 9s; with a walltime of 9s or less it would start now");
+	is(third, STATE_RUNNING);
+
+	uint32_t member = world_common(&w, 92, "nodes=1:ppn=3", 50);
+
+	give(member, 0);
+	world_cycle(&w, 92);
+	is(member, STATE_RUNNING);
+	sched_finish(w.s, first, 120, NULL);
+	world_cycle(&w, 120);
+	is(second, STATE_RUNNING);
+	plan_check(w.p);
+	world_fini(&w);
+}
+
+static void test_parted(void **state)
+{
+	(void)state;
+	parted("easy");
+	parted("conservative");
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_common),   cmocka_unit_test(test_passed),
-					   cmocka_unit_test(test_put_up),   cmocka_unit_test(test_left),
-					   cmocka_unit_test(test_lined_up), cmocka_unit_test(test_places),
-					   cmocka_unit_test(test_patient),  cmocka_unit_test(test_delayed_beyond)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_parted), cmocka_unit_test(test_common),  cmocka_unit_test(test_passed),
+		cmocka_unit_test(test_put_up), cmocka_unit_test(test_left),    cmocka_unit_test(test_lined_up),
+		cmocka_unit_test(test_places), cmocka_unit_test(test_patient), cmocka_unit_test(test_delayed_beyond)};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
