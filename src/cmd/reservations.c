@@ -11,7 +11,7 @@
 #include "cmd/commands.h"
 #include "cmd/show.h"
 
-/* n[1-8] matlab=3 */
+/* n[1-8] matlab=3; n[1-8] per node: ncpus=2 mem=4gb */
 static void nodes_cell(struct table *t, const json_t *attributes)
 {
 	const char *list = object_text(attributes, "nodes"), *name;
@@ -29,6 +29,13 @@ static void nodes_cell(struct table *t, const json_t *attributes)
 	{
 		if (strncmp(name, "amounts.", 8) == 0)
 			strbuf_printf(&text, "%s%s=%s", text.n ? " " : "", name + 8, value_text(amount));
+	}
+	json_object_foreach((json_t *)attributes, name, amount)
+	{
+		if (strncmp(name, "per_node.", 9) == 0)
+			strbuf_printf(&text, "%s %s=%s",
+				      strstr(strbuf_text(&text), "per node:") ? "" : " per node:", name + 9,
+				      value_text(amount));
 	}
 	table_cell(t, "%s", strbuf_text(&text));
 	strbuf_fini(&text);

@@ -16,7 +16,7 @@
 #include "cmd/show.h"
 
 struct arguments {
-	const char *name, *nodes, *start, *end, *duration, *hours, *except, *comment, *features, *amounts;
+	const char *name, *nodes, *start, *end, *duration, *hours, *except, *comment, *features, *amounts, *per_node;
 	const char *users, *groups, *accounts, *queues, *qos, *jobs;
 	bool maintenance, ignore_jobs, force, dry_run, json;
 };
@@ -31,32 +31,34 @@ struct arguments {
 		name, OPTION_FLAG, AT(field), NULL, NULL, NULL, 0, 0, about, letter                                    \
 	}
 /* What both families of commands have; Maui's letters mean the same in all of them. */
-#define SHARED                                                                                                         \
-	TEXT('s', "start", start, "TIME", "When it begins: 2026-12-24T08:00, 08:00, +2h, or Maui's HH:MM_MO/DD."),     \
-		TEXT('e', "end", end, "TIME", "When it ends, as --start."),                                            \
-		TEXT('d', "duration", duration, "TIME",                                                                \
-		     "How long it lasts, such as 4:00:00 or 2h, instead of --end."),                                   \
-		TEXT(0, "hours", hours, "HOURS",                                                                       \
-		     "Make it weekly, in local time, such as 'Mon 08:00-12:00, Thu 14:00-18:00'."),                    \
-		TEXT(0, "except", except, "DATE[,DATE...]", "Days on which a weekly reservation is skipped."),         \
-		TEXT('u', "users", users, "USER[,USER...]", "Users whose jobs may run inside."),                       \
-		TEXT('g', "groups", groups, "GROUP[,GROUP...]", "Groups whose jobs may run inside."),                  \
-		TEXT('a', "accounts", accounts, "ACCOUNT[,ACCOUNT...]", "Accounts whose jobs may run inside."),        \
-		TEXT('q', "queues", queues, "QUEUE[,QUEUE...]", "Queues whose jobs may run inside."),                  \
-		TEXT('Q', "qos", qos, "QOS[,QOS...]", "Qualities of service whose jobs may run inside."),              \
-		TEXT('j', "jobs", jobs, "NUMBER[,NUMBER...]", "Jobs that may run inside."),                            \
-		TEXT('f', "features", features, "FEATURE[:FEATURE...]",                                                \
-		     "Features of the nodes to choose, if a number is given."),                                        \
-		TEXT('r', "amounts", amounts, "NAME=N[,NAME=N...]",                                                    \
-		     "Amounts to keep of what the site has (resources_available), such as licences."),                 \
-		TEXT('m', "comment", comment, "TEXT", "Comment."),                                                     \
-		FLAG('M', "maintenance", maintenance, "Admit no job; may overlap other reservations."),                \
-		FLAG(0, "ignore-jobs", ignore_jobs, "Create it even if running jobs extend into it."),                 \
-		FLAG(0, "force", force, "Create it even if that breaks guaranteed deadlines."),                        \
-		FLAG(0, "dry-run", dry_run, "Change nothing; list the affected jobs."),                                \
-		FLAG(0, "json", json, "Print JSON, with --dry-run."),                                                  \
-	{                                                                                                              \
-		0                                                                                                      \
+#define SHARED                                                                                                                                                      \
+	TEXT('s', "start", start, "TIME", "When it begins: 2026-12-24T08:00, 08:00, +2h, or Maui's HH:MM_MO/DD."),                                                  \
+		TEXT('e', "end", end, "TIME", "When it ends, as --start."),                                                                                         \
+		TEXT('d', "duration", duration, "TIME",                                                                                                             \
+		     "How long it lasts, such as 4:00:00 or 2h, instead of --end."),                                                                                \
+		TEXT(0, "hours", hours, "HOURS",                                                                                                                    \
+		     "Make it weekly, in local time, such as 'Mon 08:00-12:00, Thu 14:00-18:00'."),                                                                 \
+		TEXT(0, "except", except, "DATE[,DATE...]", "Days on which a weekly reservation is skipped."),                                                      \
+		TEXT('u', "users", users, "USER[,USER...]", "Users whose jobs may run inside."),                                                                    \
+		TEXT('g', "groups", groups, "GROUP[,GROUP...]", "Groups whose jobs may run inside."),                                                               \
+		TEXT('a', "accounts", accounts, "ACCOUNT[,ACCOUNT...]", "Accounts whose jobs may run inside."),                                                     \
+		TEXT('q', "queues", queues, "QUEUE[,QUEUE...]", "Queues whose jobs may run inside."),                                                               \
+		TEXT('Q', "qos", qos, "QOS[,QOS...]", "Qualities of service whose jobs may run inside."),                                                           \
+		TEXT('j', "jobs", jobs, "NUMBER[,NUMBER...]", "Jobs that may run inside."),                                                                         \
+		TEXT('f', "features", features, "FEATURE[:FEATURE...]",                                                                                             \
+		     "Features of the nodes to choose, if a number is given."),                                                                                     \
+		TEXT('r', "amounts", amounts, "NAME=N[,NAME=N...]",                                                                                                 \
+		     "Amounts to keep of what the site has (resources_available), such as licences; or Maui's PROCS=N, MEM=MB, DISK=MB and SWAP=MB of each node."), \
+		TEXT(0, "per-node", per_node, "NAME=N[,NAME=N...]",                                                                                                 \
+		     "Reserve a part of each node instead of all of it: ncpus=2, mem=4gb, disk=10gb, swap=1gb."),                                                   \
+		TEXT('m', "comment", comment, "TEXT", "Comment."),                                                                                                  \
+		FLAG('M', "maintenance", maintenance, "Admit no job; may overlap other reservations."),                                                             \
+		FLAG(0, "ignore-jobs", ignore_jobs, "Create it even if running jobs extend into it."),                                                              \
+		FLAG(0, "force", force, "Create it even if that breaks guaranteed deadlines."),                                                                     \
+		FLAG(0, "dry-run", dry_run, "Change nothing; list the affected jobs."),                                                                             \
+		FLAG(0, "json", json, "Print JSON, with --dry-run."),                                                                                               \
+	{                                                                                                                                                           \
+		0                                                                                                                                                   \
 	}
 
 static const struct option add_options[] = {
@@ -141,21 +143,44 @@ static void nodes_add(json_t *list, const char *text)
 		change_add(list, "nodes", text);
 }
 
-/* matlab=3,comsol=1 */
-static int amounts_add(const struct command *c, json_t *list, const char *text)
+/* Maui's PROCS=2, MEM=512 and the like are of each node, in MB; false: it is something else. */
+static bool task_add(json_t *list, const char *name, const char *value)
+{
+	static const char *const names[][3] = {{"PROCS", "per_node.ncpus", ""},
+					       {"MEM", "per_node.mem", "mb"},
+					       {"DISK", "per_node.disk", "mb"},
+					       {"SWAP", "per_node.swap", "mb"}};
+	char text[64];
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strcasecmp(name, names[i][0]) == 0) {
+			bool bare = strspn(value, "0123456789") == strlen(value);
+			snprintf(text, sizeof text, "%.50s%s", value, bare ? names[i][2] : "");
+			change_add(list, names[i][1], text);
+			return true;
+		}
+	return false;
+}
+
+/* matlab=3,comsol=1; Maui's PROCS=2:MEM=512; with `of` "per_node": ncpus=2,mem=4gb */
+static int amounts_add(const struct command *c, json_t *list, const char *of, const char *text)
 {
 	char *copy = text ? strdup(text) : NULL, *rest = copy, *one, name[128];
 	int code = EXIT_OK;
 
-	while (code == EXIT_OK && (one = strsep(&rest, ","))) {
+	while (code == EXIT_OK && (one = strsep(&rest, ",:"))) {
+		if (!*one)
+			continue; /* Maui's list may end with a separator */
 		char *value = strchr(one, '=');
 		if (!value || value == one || !value[1] || value - one > 60) {
-			code = command_misused(c, "--amounts %s: use NAME=N, such as matlab=3", text);
+			code = command_misused(c, "--%s %s: use NAME=N, such as %s", *of == 'p' ? "per-node" : of, text,
+					       *of == 'p' ? "ncpus=2" : "matlab=3");
 			break;
 		}
 		*value++ = '\0';
-		snprintf(name, sizeof name, "amounts.%s", one);
-		change_add(list, name, value);
+		snprintf(name, sizeof name, "%s.%s", of, one);
+		if (*of == 'p' || !task_add(list, one, value))
+			change_add(list, name, value);
 	}
 	free(copy);
 	return code;
@@ -167,7 +192,9 @@ static int changes_make(const struct command *c, const struct arguments *a, cons
 
 	nodes_add(list, nodes);
 	change_add(list, "features", a->features);
-	code = amounts_add(c, list, a->amounts);
+	code = amounts_add(c, list, "amounts", a->amounts);
+	if (code == EXIT_OK)
+		code = amounts_add(c, list, "per_node", a->per_node);
 	if (code == EXIT_OK)
 		code = time_add(c, list, "start", a->start ? a->start : now && !a->hours ? "+0s" : NULL);
 	if (code == EXIT_OK)
@@ -426,6 +453,8 @@ static const char *const setres_examples[] = {
 	"Reserve two nodes for two users for the next four hours.",
 	"setres -g course -n exam -s 08:00_12/24 -e 12:00_12/24 TASKS==4",
 	"Reserve any four nodes for one morning.",
+	"setres -u ann -d 4:00:00 -r PROCS=2:MEM=512 'n[1-2]'",
+	"Reserve two CPUs and 512 MB of each of two nodes; other jobs have the rest.",
 	"setres -a chem -n licences -d 8:00:00 -r matlab=3",
 	"Keep three licences for an account.",
 	"setres -M -n disks -s +2h -d 1h --dry-run ALL",

@@ -190,16 +190,57 @@ static void amounts_concern(struct server *s, const struct object *next, const s
 	vec_free(&amounts);
 }
 
+/* Returns true if a piece counts against what a reservation leaves the jobs that it does not admit. */
+static bool counts(struct server *s, const struct object *next, const struct piece *x, const struct span *span)
+{
+	return (x->running || entry_job(s, x->job)->guaranteed) && span->start < until(s, x) &&
+	       (x->live || span->end > x->start) && s->jobs->entries.v[x->job].spec && !admitted(s, next, x->job);
+}
+
+/* Adds the jobs that it does not admit, and that have more of a node in a span than it leaves them. */
+static void part_concern(struct server *s, const struct object *next, const struct res *part, uint32_t node,
+			 const struct span *span, struct map *seen, concerned_vec *ret)
+{
+	const piece_vec *v = &s->plan->node[node].pieces;
+	struct res rest = s->plan->total[node], least;
+	struct timeline line;
+
+	res_sub(&rest, part);
+	timeline_init(&line, RES_MAX, &rest);
+	for (size_t i = 0; i < v->n; i++) {
+		const struct piece *x = &v->v[i];
+		int64_t from = x->live || x->start < span->start ? span->start : x->start,
+			to = until(s, x) < span->end ? until(s, x) : span->end;
+		if (counts(s, next, x, span))
+			timeline_change(&line, from, to,
+					x->whole ? &s->plan->total[node] : &s->cluster->shapes.v[x->shape].need, -1);
+	}
+	timeline_least(&line, span->start, span->end, &least);
+	timeline_fini(&line);
+	for (int d = 0; d < RES_MAX; d++)
+		for (size_t i = 0; i < v->n && part->v[d] && least.v[d] < 0; i++)
+			if (counts(s, next, &v->v[i], span) &&
+			    (v->v[i].whole || s->cluster->shapes.v[v->v[i].shape].need.v[d]))
+				concern(s, next, &v->v[i], seen, ret);
+}
+
 static void concerns(struct server *s, const struct object *next, bool amounts, concerned_vec *ret)
 {
 	bool *has = calloc(s->cluster->nodes.n + 1, sizeof *has);
 	struct map seen = {0};
 	span_vec spans = {0};
+	struct res part;
+	bool parted;
 
+	reservation_part(next, &part);
+	parted = !res_equal(&part, &(struct res){0});
 	reservation_nodes(next, s->cluster, has, NULL);
 	if (reservation_holds(next))
 		reservation_spans(next, s->clock->now, s->clock->now + (int64_t)RESERVATION_DAYS * 86400, &spans);
-	for (uint32_t n = 0; n < s->plan->nnodes && spans.n; n++)
+	for (uint32_t n = 0; n < s->plan->nnodes && parted; n++)
+		for (size_t i = 0; has[n] && i < spans.n; i++)
+			part_concern(s, next, &part, n, &spans.v[i], &seen, ret);
+	for (uint32_t n = 0; n < s->plan->nnodes && spans.n && !parted; n++)
 		for (size_t i = 0; has[n] && i < s->plan->node[n].pieces.n; i++)
 			if (meets(s, &spans, &s->plan->node[n].pieces.v[i]))
 				concern(s, next, &s->plan->node[n].pieces.v[i], &seen, ret);
@@ -280,6 +321,8 @@ int reservation_allowed(struct server *s, const struct object *next, struct err 
 	int rc = reservation_nodes(next, s->cluster, has, err);
 
 	if (rc == 0)
+		rc = reservation_part_check(next, s->cluster, has, err);
+	if (rc == 0)
 		rc = amounts_allowed(s, next, err);
 	if (rc == 0)
 		rc = reservations_overlap(s->objects, s->cluster, next, s->clock->now, err);
@@ -328,13 +371,16 @@ static bool node_suits(struct server *s, const struct object *next, uint32_t nod
 {
 	struct object one = *next;
 	concerned_vec jobs = {0};
-	bool suits;
+	bool suits, *has = calloc(s->cluster->nodes.n + 1, sizeof *has);
 
 	attrs_copy(&one.attrs, &next->attrs);
-	suits = attrs_change(&one.attrs, ATTR_SET, "nodes", names_get(&s->cluster->node_names, node), NULL) == 0 &&
+	has[node] = true;
+	suits = reservation_part_check(next, s->cluster, has, NULL) == 0 &&
+		attrs_change(&one.attrs, ATTR_SET, "nodes", names_get(&s->cluster->node_names, node), NULL) == 0 &&
 		reservations_overlap(s->objects, s->cluster, &one, s->clock->now, NULL) == 0;
 	concerns(s, &one, false, &jobs);
 	*ret_jobs = jobs.n;
+	free(has);
 	vec_free(&jobs);
 	attrs_fini(&one.attrs);
 	return suits;
