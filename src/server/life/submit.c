@@ -213,7 +213,7 @@ static int place(struct server *s, const struct asker *who, struct submission *x
 		rc = spec_fill(s, &in.text, x->spec, err);
 	if (in.queue.elsewhere && !job->from && x->spec->queue != named)
 		spec_rare(x->spec)->through = named;
-	if (in.queue.elsewhere) /* that site decides about it */
+	if (in.queue.elsewhere || x->spec->deadline == TIME_NEVER) /* that site decides; nothing to guarantee */
 		x->guarantee = false;
 	return rc;
 }
