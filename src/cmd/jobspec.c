@@ -437,7 +437,7 @@ static void texts_add(struct jobspec *s, const struct job_arguments *a)
 		json_object_set_new(s->job, "rerunnable", json_boolean(a->rerunnable[0] == 'y'));
 	if (a->exclusive)
 		jobspec_text(s, "exclusive", "node");
-	if (a->require_guarantee)
+	if (a->guarantee.required)
 		json_object_set_new(s->job, "require_guarantee", json_true());
 }
 

@@ -35,8 +35,11 @@ struct job_arguments {
 	struct texts resources, more, t, p, w, variables;
 	int64_t patience;
 	bool hold, interactive, silent, export_all, tolerant, exclusive;
-	bool force; /* of qalter: also if guaranteed deadlines break */
-	bool require_guarantee, block, json;
+	bool block, json;
+	struct {
+		bool required; /* of qsub */
+		bool broken;   /* of qalter: also if guarantees of others break */
+	} guarantee;
 	struct {
 		const char *wait_at_most;
 		bool yes, x11, command;

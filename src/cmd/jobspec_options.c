@@ -61,7 +61,7 @@ const struct option qsub_options[] = {
 	     "how long it will run; with a deadline and a budget; the same as -l estimate=TIME"),
 	TEXT(0, "budget", terms.budget, "HOURS",
 	     "what it may cost: accepted only if that covers the price and the deadline can be guaranteed; the same as -l budget=HOURS"),
-	FLAG(0, "require-guarantee", require_guarantee, "refuse the job unless its deadline can be guaranteed now"),
+	FLAG(0, "require-guarantee", guarantee.required, "refuse the job unless its deadline can be guaranteed now"),
 	TEXT(0, "powers", powers, "LIST",
 	     "of an emergency job: sc_alloc, q_alloc, e_alloc, c_exec, s_exec, q_exec, e_exec"),
 	TEXT(0, "priority", priority, "NUMBER", "from -1024 to 1023: among one's own jobs, higher is first"),
@@ -142,7 +142,7 @@ const struct option qalter_options[] = {
 	TEXT(0, "umask", files.umask, "OCTAL", "the umask it starts with"),
 	TEXT(0, "comment", comment, "TEXT", "a sentence kept with the job"),
 	TEXTS('W', "-W", more, "NAME=VALUE,...", "more: depend, stagein, stageout, umask, max_run_subjobs, x=QOS:NAME"),
-	FLAG(0, "force", force, "for operators: give a running job more time even if that breaks guaranteed deadlines"),
+	FLAG(0, "force", guarantee.broken, "for operators: give a running job more time even if that breaks guaranteed deadlines"),
 	{0},
 };
 

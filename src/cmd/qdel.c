@@ -167,7 +167,7 @@ static int alter(const struct command *c, const void *arguments, const struct op
 		code = EXIT_FAILED;
 	} else {
 		jobspec_directories(&s);
-		if (a->force)
+		if (a->guarantee.broken)
 			json_object_set_new(s.job, "force", json_true());
 		change_jobs(&ch, "alter", json_incref(s.job), o->v, o->n);
 		code = change_close(&ch);

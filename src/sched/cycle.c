@@ -196,8 +196,8 @@ bool sched_cycle(struct sched *s, int64_t now)
 		sched_refresh(s);
 	}
 	fences_reach(s);
-	if (s->move_at <= now) {
-		s->move_at = TIME_NEVER;
+	if (s->moves.at <= now) {
+		s->moves.at = TIME_NEVER;
 		sched_refresh(s);
 	}
 	cycle_begin(s);
@@ -247,8 +247,8 @@ int64_t sched_next_wake(const struct sched *s)
 		next = victims_wake(s);
 	if (nights_wake(s) < next)
 		next = nights_wake(s);
-	if (s->move_at < next)
-		next = s->move_at;
+	if (s->moves.at < next)
+		next = s->moves.at;
 	if (slices_wake(s) < next)
 		next = slices_wake(s);
 	if (s->outage.begin != TIME_NEVER && s->outage.until < next)

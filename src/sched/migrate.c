@@ -41,8 +41,8 @@ static int64_t cost_of(const struct sched *s, uint32_t job)
 /* A job that was moved in this pass runs where it was until the pass is over. */
 static bool is_moved(const struct sched *s, uint32_t job)
 {
-	for (size_t i = 0; i < s->moved.n; i++)
-		if (s->moved.v[i].job == job)
+	for (size_t i = 0; i < s->moves.made.n; i++)
+		if (s->moves.made.v[i].job == job)
 			return true;
 	return false;
 }
@@ -59,8 +59,8 @@ static bool may_move(struct sched *s, const struct piece *x, int64_t *ret_cost)
 	if (*ret_cost < 0 || x->end - s->now < 2 * *ret_cost)
 		return false;
 	int64_t from = job->start + *ret_cost;
-	if (from > s->now && x->end - from >= 2 * *ret_cost && from < s->move_at)
-		s->move_at = from;
+	if (from > s->now && x->end - from >= 2 * *ret_cost && from < s->moves.at)
+		s->moves.at = from;
 	return from <= s->now;
 }
 
@@ -93,7 +93,7 @@ static bool migrate_one(struct sched *s, const struct move *move, uint32_t job, 
 	}
 	if (s->ears.move) {
 		plan_commit(s->p, mark);
-		vec_push(&s->moved, (struct moved){move->job, job});
+		vec_push(&s->moves.made, (struct moved){move->job, job});
 	} else {
 		special_tell(s, mark, job); /* also of the one that moves */
 	}
@@ -141,11 +141,11 @@ bool migrate_for(struct sched *s, uint32_t job, int64_t length)
 
 void migrate_start(struct sched *s)
 {
-	for (size_t i = 0; i < s->moved.n; i++) {
-		uint32_t id = s->moved.v[i].job;
+	for (size_t i = 0; i < s->moves.made.n; i++) {
+		uint32_t id = s->moves.made.v[i].job;
 		const struct job *job = cluster_job(s->c, id);
 
-		sched_emit(s, EVENT_PREEMPT, id, 0, s->moved.v[i].by);
+		sched_emit(s, EVENT_PREEMPT, id, 0, s->moves.made.v[i].by);
 		slot_count(s, job, 1); /* it goes on: as starting_add() */
 		sched_emit(s, EVENT_START, id, plan_piece(s->p, id, 0)->end, JOB_NONE);
 		if (s->due.dates)
@@ -153,5 +153,5 @@ void migrate_start(struct sched *s)
 		if (s->policy->know == KNOW_PREDICTION)
 			heap_push(&s->expiry, plan_piece(s->p, id, 0)->end, job->attempt, id);
 	}
-	vec_clear(&s->moved);
+	vec_clear(&s->moves.made);
 }

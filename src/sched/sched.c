@@ -16,7 +16,7 @@ struct sched *sched_create(struct cluster *c, struct plan *p, const struct polic
 	s->p = p;
 	s->policy = policy;
 	s->head = s->effort.search.job = JOB_NONE;
-	s->next_planned = s->fences.next_edge = s->move_at = s->outage.begin = TIME_NEVER;
+	s->next_planned = s->fences.next_edge = s->moves.at = s->outage.begin = TIME_NEVER;
 	s->plain = (struct manner){
 		.push_depth = policy->push_depth,
 		.alloc = policy->alloc,
@@ -64,7 +64,7 @@ struct sched *sched_clone(const struct sched *s, struct cluster *c, struct plan 
 	vec_copy(&t->line.came, &s->line.came);
 	vec_copy(&t->newcomers, &s->newcomers);
 	vec_copy(&t->starting, &s->starting);
-	vec_copy(&t->moved, &s->moved);
+	vec_copy(&t->moves.made, &s->moves.made);
 	vec_copy(&t->reserved, &s->reserved);
 	vec_copy(&t->fences.begun, &s->fences.begun);
 	vec_copy(&t->failures, &s->failures);
@@ -99,7 +99,7 @@ void sched_destroy(struct sched *s)
 	vec_free(&s->line.came);
 	vec_free(&s->newcomers);
 	vec_free(&s->starting);
-	vec_free(&s->moved);
+	vec_free(&s->moves.made);
 	vec_free(&s->reserved);
 	vec_free(&s->fences.begun);
 	vec_free(&s->failures);

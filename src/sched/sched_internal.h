@@ -248,10 +248,12 @@ struct sched { /* what owns memory here is copied by sched_clone() and freed by 
 	VEC(struct lost) lost;	    /* guaranteed jobs that are not in the plan for the moment (places_again) */
 	VEC(struct victim) victims; /* of emergency jobs, to be stopped when their places are needed (victims.c) */
 	struct position position;
-	bool stirred;		 /* something was freed or reserved since special_to_now() */
-	job_vec starting;	 /* placed at now in this cycle */
-	int64_t move_at;	 /* when a running job that could make room has run for as long as its move costs */
-	VEC(struct moved) moved; /* running jobs that were given another place in this pass */
+	bool stirred;	  /* something was freed or reserved since special_to_now() */
+	job_vec starting; /* placed at now in this cycle */
+	struct {
+		int64_t at; /* when a running job that could make room has run for as long as its move costs */
+		VEC(struct moved) made; /* running jobs that were given another place in this pass */
+	} moves;
 	struct fill fill;
 	job_vec reserved;     /* transient reservations of common jobs: not promises */
 	int64_t next_planned; /* the earliest of the kept reservations */
