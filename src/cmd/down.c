@@ -46,9 +46,7 @@ struct down_arguments {
 		 NULL,	   NULL,	NULL,                                                                          \
 		 0,	   0,		"call off a shutdown that was announced with --begin",                         \
 		 0},                                                                                                   \
-		{"force", OPTION_FLAG, AT(force),                                                                      \
-		 NULL,	  NULL,	       NULL,                                                                           \
-		 0,	  0,	       "with --begin: even if that breaks guaranteed deadlines",                       \
+		{"force", OPTION_FLAG, AT(force), NULL, NULL, NULL, 0, 0, "even if that breaks guaranteed deadlines",  \
 		 0},                                                                                                   \
 	{                                                                                                              \
 		"system", OPTION_FLAG, AT(system), NULL, NULL, NULL, 0, 0, "the system's server instead of your own",  \

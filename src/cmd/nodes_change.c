@@ -216,8 +216,15 @@ static bool setting_add(json_t *body, const char *word)
 	return true;
 }
 
+struct set_arguments {
+	bool force;
+};
+
+static const struct option set_options[] = {FORCE(set_arguments), {0}};
+
 static int set(const struct command *c, const void *arguments, const struct operands *operands)
 {
+	const struct set_arguments *a = arguments;
 	char **node = calloc((size_t)operands->n, sizeof *node);
 	json_t *body = json_object();
 	int n = 0, code = EXIT_OK;
@@ -232,6 +239,8 @@ static int set(const struct command *c, const void *arguments, const struct oper
 				operands->v[i]);
 	if (code == EXIT_OK && (n == 0 || json_object_size(body) == 0))
 		code = command_misused(c, "%s is missing", n == 0 ? "NODE" : "NAME=VALUE");
+	if (a->force)
+		json_object_set_new(body, "force", json_true());
 	if (code == EXIT_OK)
 		code = nodes_each(c, node, n, "PATCH", "", body);
 	json_decref(body);
@@ -260,6 +269,8 @@ const struct command command_nodes_set = {
 		"Change nodes: class, features, note, speed, how many of their CPUs and GPUs jobs may use, whether jobs with a budget share their CPUs, and whether they are workstations.",
 	.details = "An empty value removes a class, the features, a note or the policy of a workstation.",
 	.examples = set_examples,
+	.options = set_options,
+	.size = sizeof(struct set_arguments),
 	.run = set,
 };
 
@@ -271,7 +282,8 @@ struct remove_arguments {
 
 static const struct option remove_options[] = {
 	{"force", OPTION_FLAG, offsetof(struct remove_arguments, force), NULL, NULL, NULL, 0, 0,
-	 "also if jobs run there: rerunnable ones are queued again, others fail", 0},
+	 "also if jobs run there (rerunnable ones are queued again, others fail), or if that breaks guaranteed deadlines",
+	 0},
 	{0},
 };
 

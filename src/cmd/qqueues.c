@@ -84,7 +84,7 @@ const struct command command_qstop = {
 
 struct term_arguments {
 	const char *type;
-	bool force, server, scheduler, mom;
+	bool force, secondary, server, mom;
 };
 
 #define AT(field) offsetof(struct term_arguments, field)
@@ -93,7 +93,8 @@ static const struct option term_options[] = {
 	{"type", OPTION_WORD, AT(type), "TYPE", "quick", "quick delay immediate", 0, 0,
 	 "what becomes of running jobs: quick, they go on; delay, they make checkpoints where they can, stop, and wait to run again; immediate, the same without checkpoints",
 	 't'},
-	{"-f", OPTION_FLAG, AT(force), NULL, NULL, NULL, 0, 0, ACCEPTED, 'f'},
+	{"force", OPTION_FLAG, AT(force), NULL, NULL, NULL, 0, 0, "even if that breaks guaranteed deadlines", 0},
+	{"-f", OPTION_FLAG, AT(secondary), NULL, NULL, NULL, 0, 0, ACCEPTED, 'f'},
 	{"-s", OPTION_FLAG, AT(server), NULL, NULL, NULL, 0, 0, ACCEPTED, 's'},
 	{"-m", OPTION_FLAG, AT(mom), NULL, NULL, NULL, 0, 0, ACCEPTED, 'm'},
 	{0},
@@ -106,7 +107,7 @@ static int terminate(const struct command *c, const void *arguments, const struc
 
 	if (!change_open(&ch, c))
 		return EXIT_FAILED;
-	json_t *body = json_pack("{s:s}", "mode", a->type);
+	json_t *body = json_pack("{s:s,s:b}", "mode", a->type, "force", a->force);
 	change_ask(&ch, "POST", "/v1/shutdown", body, NULL, NULL);
 	json_decref(body);
 	return change_close(&ch);

@@ -616,24 +616,22 @@ static void line_anew(struct plan *p, uint32_t node)
 	}
 }
 
-void plan_widen(struct plan *p)
+/* Makes all timelines again from bookings and pieces. */
+static void lines_anew(struct plan *p)
 {
 	struct res total = {0};
-	int32_t *free_now;
 
-	if (p->scratch.stride == 1 + (uint32_t)p->cluster->nres)
-		return;
 	assert(!p->depth);
 	plan_settle(p);
-	for (uint32_t n = 0; n < p->nnodes; n++)
+	for (uint32_t n = 0; n < p->nnodes; n++) {
+		p->free_now[n] = p->cluster->nodes.v[n].up ? (int32_t)p->total[n].v[RES_CPU] : 0;
 		if (p->cluster->nodes.v[n].up)
 			res_add(&total, &p->total[n]);
+	}
 	timeline_fini(&p->sum);
 	timeline_init(&p->sum, p->cluster->nres, &total);
 	timeline_fini(&p->scratch);
 	timeline_init(&p->scratch, p->cluster->nres, &total);
-	free_now = mem_alloc((p->nnodes + 1) * sizeof *free_now);
-	memcpy(free_now, p->free_now, p->nnodes * sizeof *free_now);
 	for (uint32_t n = 0; n < p->nnodes; n++)
 		line_anew(p, n);
 	for (uint32_t n = 0; n < p->nnodes; n++)
@@ -645,9 +643,19 @@ void plan_widen(struct plan *p)
 				whole_count(p, (int32_t)n, x, -1);
 		}
 	plan_settle(p);
-	memcpy(p->free_now, free_now, p->nnodes * sizeof *free_now);
-	free(free_now);
 	p->version++;
+}
+
+void plan_widen(struct plan *p)
+{
+	if (p->scratch.stride != 1 + (uint32_t)p->cluster->nres)
+		lines_anew(p);
+}
+
+void plan_resize_node(struct plan *p, uint32_t node)
+{
+	p->total[node] = p->cluster->nodes.v[node].total;
+	lines_anew(p);
 }
 
 /* ---- what the site has ---- */

@@ -245,6 +245,8 @@ void plan_node_up(struct plan *p, uint32_t node, bool up);
 
 /* The cluster counts more than it did when the plan was made (cluster_count): the plan follows, outside a transaction. */
 void plan_widen(struct plan *p);
+/* A node has more or less than it had when the plan was made: the plan follows, outside a transaction. It must hold no reserved piece. */
+void plan_resize_node(struct plan *p, uint32_t node);
 /* What the cluster has of an amount is other than it was, or it is new: the plan follows, outside a transaction. What is planned and has no room any more is for
  * the caller to take out. */
 void plan_set_amount(struct plan *p, uint32_t amount);

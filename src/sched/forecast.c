@@ -167,6 +167,11 @@ struct cluster *forecast_cluster(struct forecast *f)
 	return &f->c;
 }
 
+struct plan *forecast_plan(struct forecast *f)
+{
+	return f->p;
+}
+
 const struct job *forecast_job(const struct forecast *f, uint32_t job)
 {
 	return cluster_job(&f->c, job);

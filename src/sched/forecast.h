@@ -35,6 +35,7 @@ void forecast_destroy(struct forecast *f);
 /* The copy itself, for what is to be changed before it is run. */
 struct sched *forecast_sched(struct forecast *f);
 struct cluster *forecast_cluster(struct forecast *f);
+struct plan *forecast_plan(struct forecast *f);
 const struct job *forecast_job(const struct forecast *f, uint32_t job);
 void forecast_pace(struct forecast *f, uint64_t work); /* see sched_pace(); that of the scheduler otherwise */
 /* What keeps held jobs from the scheduler goes on in the copy, too: from a clone of `g`, which is returned and is the forecast's. Before it is run. */

@@ -328,7 +328,7 @@ class Instance:
     def stop(self):
         """Ends the jobs and the server, and looks for what is left."""
         if self.pid and not gone(self.pid):
-            r = self("shunt", "down", "--kill", limit=40)
+            r = self("shunt", "down", "--kill", "--force", limit=40)
             holds("shunt down --kill", r.code == 0 and until(lambda: gone(self.pid)), r)
         left = until(lambda: not self.left(), 10) or self.left()
         holds("no process is left", left is True, "\n".join("%s: %s" % (p, line_of(p))

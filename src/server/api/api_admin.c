@@ -213,17 +213,9 @@ static void server_changed(struct server *s)
 	queues_route(s);
 }
 
-/* The settings as they are now, in a copy that has them as they were. */
-static void settings_try(const struct server *s, struct forecast *copy, const void *what)
+static bool forced(const json_t *body)
 {
-	struct cluster *c = forecast_cluster(copy);
-
-	c->settings.tolerance = attrs_number(s->attrs, "tolerance");
-	for (uint32_t id = 1; id < s->jobs->entries.n; id++)
-		if (s->jobs->entries.v[id].spec && !entry_ended(s, id) && !entry_running(s, id))
-			cluster_job(c, id)->ending =
-				ending_of(s, s->jobs->entries.v[id].spec, entry_job(s, id)->saving);
-	sched_resize(forecast_sched(copy), s->clock->now);
+	return json_is_true(json_object_get(body, "force"));
 }
 
 /* Takes a change of attributes back if it would break guaranteed deadlines: a longer tolerance or kill_delay does. */
@@ -232,11 +224,9 @@ static int settings_keep(struct server *s, const json_t *body, struct attrs *now
 {
 	int rc = 0;
 
-	if (json_is_true(json_object_get(body, "force")))
-		return 0;
 	if (attrs_number(now, "kill_delay") != attrs_number(before, "kill_delay") ||
 	    (now == s->attrs && attrs_number(now, "tolerance") != attrs_number(before, "tolerance")))
-		rc = guarantees_check(s, settings_try, NULL, TIME_NEVER, err);
+		rc = guarantees_check(s, &(struct risk){.kind = RISK_SETTINGS}, forced(body), err);
 	if (rc < 0) {
 		attrs_fini(now);
 		attrs_copy(now, before);
@@ -634,20 +624,16 @@ static int shutdown_read(const struct server *s, const struct call *c, struct ou
 	return 0;
 }
 
-static void shutdown_try(const struct server *s, struct forecast *copy, const void *what)
-{
-	const struct outage *x = what;
-
-	sched_outage(forecast_sched(copy), x->begin, x->until, x->kind == OUTAGE_SAVE, s->clock->now);
-}
-
-/* One that is announced leaves time to think about guaranteed deadlines; jobs go on through the one that leaves them alone. */
+/* A quick one without a time is a restart of the server: jobs start later by as long as it takes, and nobody is asked. */
 static int shutdown_keeps(struct server *s, const struct call *c, const struct outage *x, struct err *err)
 {
-	if (json_is_true(json_object_get(c->body, "force")) || x->kind == OUTAGE_NONE || x->kind == OUTAGE_LEAVE ||
-	    x->begin <= s->clock->now)
-		return 0;
-	return guarantees_check(s, shutdown_try, x, x->begin, err);
+	bool leaves = x->kind == OUTAGE_LEAVE, timed = x->begin > s->clock->now || x->until != TIME_NEVER;
+	struct risk risk = {.kind = leaves ? RISK_PAUSE : RISK_SHUTDOWN,
+			    .at = x->begin > s->clock->now ? x->begin : s->clock->now,
+			    .until = x->until,
+			    .saves = x->kind == OUTAGE_SAVE};
+
+	return x->kind == OUTAGE_NONE || (leaves && !timed) ? 0 : guarantees_check(s, &risk, forced(c->body), err);
 }
 
 void api_shutdown(struct server *s, const struct call *c)

@@ -316,7 +316,6 @@ struct node_change {
 	uint32_t speed;		   /* 0: as it is */
 	int shared;		   /* -1: as it is */
 	bool force;		   /* also if guaranteed deadlines break */
-	uint32_t node;		   /* for service_try() */
 	const json_t *workstation; /* text or null */
 };
 
@@ -520,26 +519,34 @@ static void alter_record(struct server *s, uint32_t node, const struct node_chan
 	strbuf_fini(&text);
 }
 
-static void service_try(const struct server *s, struct forecast *copy, const void *what)
+/* Asks whether guaranteed deadlines would be kept with the node out of service, now or later, or with what jobs may use of it. */
+static int change_keeps(struct server *s, uint32_t node, const struct node_change *c, struct err *err)
 {
-	const struct node_change *c = what;
+	const struct node_info *n = &s->hosts->nodes.v[node];
+	struct node_info next = *n;
+	struct risk x = {.kind = RISK_SIZE, .node = node, .at = c->drain};
 
-	if (c->offline == 1)
-		sched_drain(forecast_sched(copy), c->node, true, s->clock->now);
-	else
-		sched_leaves(forecast_sched(copy), c->node, c->drain, s->clock->now);
+	if (n->drained)
+		return 0;
+	if (c->offline == 1 || c->drain > 0) {
+		x.kind = c->offline == 1 ? RISK_OFFLINE : RISK_DRAIN;
+		return guarantees_check(s, &x, c->force, err);
+	}
+	if (!node_joined(&n->life) || (c->cpus == -2 && c->gpus == -2))
+		return 0;
+	next.cpus_limit = c->cpus == -2 ? n->cpus_limit : c->cpus;
+	next.gpus_limit = c->gpus == -2 ? n->gpus_limit : c->gpus;
+	x.total = node_size(&next);
+	return guarantees_check(s, &x, c->force, err);
 }
 
 static int change_make(struct server *s, uint32_t node, struct node_change *c, const char *who, struct err *err)
 {
 	struct node_info *n = &s->hosts->nodes.v[node];
+	int rc = change_keeps(s, node, c, err);
 
-	c->node = node;
-	if ((c->offline == 1 || c->drain > 0) && !c->force && !n->drained) {
-		int rc = guarantees_check(s, service_try, c, TIME_NEVER, err);
-		if (rc < 0)
-			return rc;
-	}
+	if (rc < 0)
+		return rc;
 	if (c->shared >= 0 && n->shared != (bool)c->shared) {
 		if (world_node_share(s, node, c->shared, err) < 0)
 			return -EBUSY;
@@ -727,7 +734,11 @@ void api_node_remove(struct server *s, const struct call *c)
 			c->name, partition_of_node(s, node)->name, partition_of_node(s, node)->name, c->name);
 		return;
 	}
-	if (nodes_remove(s, node, query_number(c, "force", 0) ? REMOVE_DEAD : REMOVE_IDLE, c->w->user, &err) < 0) {
+	bool force = query_number(c, "force", 0) != 0;
+	struct risk x = {.kind = RISK_OFFLINE, .node = node};
+
+	if (guarantees_check(s, &x, force || s->hosts->nodes.v[node].drained, &err) < 0 ||
+	    nodes_remove(s, node, force ? REMOVE_DEAD : REMOVE_IDLE, c->w->user, &err) < 0) {
 		api_refuse(c->r, &err);
 		return;
 	}

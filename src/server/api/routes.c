@@ -79,7 +79,8 @@ static const struct field terminal_query[] = {
 };
 
 static const struct field node_delete_query[] = {
-	{"force", .is = IS_INT, "1: also if jobs run there", .most = 1, .otherwise = "0"},
+	{"force", .is = IS_INT, "1: also if jobs run there, or if that breaks guaranteed deadlines", .most = 1,
+	 .otherwise = "0"},
 	{0},
 };
 

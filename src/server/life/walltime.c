@@ -108,28 +108,16 @@ static int limits_extend(struct server *s, uint32_t id, int64_t walltime, struct
 		(long long)(r.most > r.used ? r.most - r.used : 0));
 }
 
-struct extension {
-	uint32_t job;
-	int64_t until;
-};
-
-static void extension_try(const struct server *s, struct forecast *copy, const void *what)
-{
-	const struct extension *x = what;
-
-	sched_set_end(forecast_sched(copy), x->job, x->until, s->clock->now);
-}
-
 /* What an operator may do: all but break a guaranteed deadline without meaning to. */
 static int operator_check(struct server *s, uint32_t id, int64_t walltime, bool force, struct err *err)
 {
-	struct extension x = {id, end_with(s, id, walltime)};
+	struct risk x = {.kind = RISK_EXTEND, .job = id, .until = end_with(s, id, walltime)};
 
-	if (walltime < s->jobs->entries.v[id].spec->walltime || force)
+	if (walltime < s->jobs->entries.v[id].spec->walltime)
 		return 0;
 	if (s->turn->dirty)
 		server_decide(s);
-	return entry_running(s, id) ? guarantees_check(s, extension_try, &x, TIME_NEVER, err) : 0;
+	return entry_running(s, id) ? guarantees_check(s, &x, force, err) : 0;
 }
 
 int walltime_check(struct server *s, uint32_t id, const struct asker *w, int64_t walltime, bool force, struct err *err)

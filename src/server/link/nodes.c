@@ -112,9 +112,14 @@ static struct res node_total(const struct node_info *n, const json_t *facts)
 	return total;
 }
 
+struct res node_size(const struct node_info *n)
+{
+	return node_total(n, n->agent->facts);
+}
+
 void node_resize(struct server *s, uint32_t node)
 {
-	struct res total = node_total(&s->hosts->nodes.v[node], s->hosts->nodes.v[node].agent->facts);
+	struct res total = node_size(&s->hosts->nodes.v[node]);
 
 	if (res_equal(&total, &s->cluster->nodes.v[node].total))
 		return;

@@ -31,7 +31,8 @@ void node_facts(struct server *s, uint32_t node, const json_t *facts);		     /* 
 void node_arrived(struct server *s, uint32_t node, const json_t *facts, bool moved); /* its hello was accepted */
 void node_heard(struct server *s, uint32_t node, const char *health); /* a ping; NULL or "": it is well */
 void node_certified(struct server *s, uint32_t node);		      /* it was given a certificate */
-void node_resize(struct server *s, uint32_t node);		      /* by its facts and the administrator's limits */
+struct res node_size(const struct node_info *n);   /* what a joined node has for jobs, by its facts and its limits */
+void node_resize(struct server *s, uint32_t node); /* by its facts and the administrator's limits */
 const char *
 node_state(const struct server *s,
 	   uint32_t node); /* the words of docs/cluster.md, joined by commas; borrowed until the next call */
