@@ -337,6 +337,17 @@ void dispatch_withdraw(struct server *s, uint32_t node)
 	}
 }
 
+/* A start that has waited for its CPUs ends later than was planned: those behind it are placed again now, and not when it is overdue. */
+static void start_later(struct server *s, uint32_t id)
+{
+	int64_t until = s->clock->now + cluster_length(s->cluster, entry_job(s, id));
+
+	if (until <= plan_piece(s->plan, id, 0)->end)
+		return;
+	sched_set_end(s->sched, id, until, s->clock->now);
+	s->turn->dirty = true;
+}
+
 /* CPUs that were not free when the start was decided. */
 static void start_place(struct server *s, uint32_t id)
 {
@@ -348,10 +359,12 @@ static void start_place(struct server *s, uint32_t id)
 	plan_nodes(s->plan, id, nodes);
 	t = attempt_create(s, id, job->attempt, nodes, n);
 	free(nodes);
-	if (attempt_place(s, t))
+	if (attempt_place(s, t)) {
 		entry_event(s, id, EVENT_PLACED, &(struct payload){.attempt = t});
-	else
+		start_later(s, id);
+	} else {
 		attempt_free(s, t);
+	}
 }
 
 void dispatch_starts(struct server *s)
