@@ -236,6 +236,14 @@ bool requests_share(const struct request *a, const struct request *b)
 	return false;
 }
 
+/* A shape was interned: one that is kept keeps its features. */
+static void shape_note(struct cluster *c, uint32_t id, bool fresh)
+{
+	trial_note(c->trial ? &c->trial->shapes : NULL, id, fresh, &c->shapes.v[id].held);
+	if (!c->trial)
+		features_keep(&c->features, c->shapes.v[id].features);
+}
+
 uint32_t cluster_shape(struct cluster *c, const struct shape *shape)
 {
 	struct shape key = {.need = shape->need,
@@ -243,15 +251,16 @@ uint32_t cluster_shape(struct cluster *c, const struct shape *shape)
 			    .exclusive = shape->exclusive,
 			    .whole = shape->whole,
 			    .divided = shape->divided};
-	uint64_t hash = hash_bytes(&key.need, sizeof key.need) ^ key.features ^ (key.exclusive ? 0x9e37 : 0) ^
-			(uint64_t)key.whole << 20 ^ (uint64_t)key.divided << 24,
+	/* Of what the features are: their number may be another set's later, while plans remember shapes by this hash. */
+	uint64_t hash = hash_bytes(&key.need, sizeof key.need) ^ features_hash(&c->features, key.features) ^
+			(key.exclusive ? 0x9e37 : 0) ^ (uint64_t)key.whole << 20 ^ (uint64_t)key.divided << 24,
 		 id;
 
 	while (map_get(&c->shape_index, hash, &id)) {
 		const struct shape *s = &c->shapes.v[id];
 		if (res_equal(&s->need, &key.need) && s->features == key.features && s->exclusive == key.exclusive &&
 		    s->whole == key.whole && s->divided == key.divided) {
-			trial_note(c->trial ? &c->trial->shapes : NULL, (uint32_t)id, false, &c->shapes.v[id].held);
+			shape_note(c, (uint32_t)id, false);
 			return id;
 		}
 		hash++;
@@ -262,7 +271,7 @@ uint32_t cluster_shape(struct cluster *c, const struct shape *shape)
 	key.hash = hash;
 	c->shapes.v[id] = key;
 	map_set(&c->shape_index, hash, id);
-	trial_note(c->trial ? &c->trial->shapes : NULL, (uint32_t)id, true, &c->shapes.v[id].held);
+	shape_note(c, (uint32_t)id, true);
 	cluster_count(c, &key.need);
 	return (uint32_t)id;
 }
@@ -374,6 +383,7 @@ void cluster_trial_end(struct cluster *c, struct cluster_trial *t, bool keep)
 	}
 	vec_free(&t->requests);
 	vec_free(&t->shapes);
+	features_end(&c->features, &t->features, keep);
 }
 
 struct nodeset nodeset_make(const bool *has, uint32_t n, bool rest)

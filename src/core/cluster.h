@@ -99,7 +99,7 @@ struct request {
 
 /* What is interned to find out whether a job would be accepted, or when it would start (base/trial.h). */
 struct cluster_trial {
-	trial_vec shapes, requests;
+	trial_vec shapes, requests, features;
 };
 
 /* Which nodes a job may use. Nodes beyond the last word, also those that are added later, are members if `rest` is set. */

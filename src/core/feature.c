@@ -12,6 +12,7 @@ void features_fini(struct features *f)
 	for (size_t i = 0; i < f->sets.n; i++)
 		free(f->sets.v[i].word);
 	vec_free(&f->sets);
+	vec_free(&f->spare);
 	map_fini(&f->index);
 }
 
@@ -35,12 +36,43 @@ static uint32_t set_intern(struct features *f, struct feature_set s)
 		struct feature_set x = set_get(f, (uint32_t)id);
 		if (x.nwords == s.nwords && memcmp(x.word, s.word, set_size(&s)) == 0) {
 			free(s.word);
+			trial_note(f->trial, (uint32_t)id, false, &f->sets.v[id - 1].held);
 			return (uint32_t)id;
 		}
 	}
-	vec_push(&f->sets, s);
-	map_set(&f->index, hash, f->sets.n);
-	return (uint32_t)f->sets.n;
+	s.hash = hash;
+	id = f->spare.n ? f->spare.v[--f->spare.n] : f->sets.n + 1;
+	if (id > f->sets.n)
+		vec_push(&f->sets, s);
+	f->sets.v[id - 1] = s;
+	map_set(&f->index, hash, id);
+	trial_note(f->trial, (uint32_t)id, true, &f->sets.v[id - 1].held);
+	return (uint32_t)id;
+}
+
+void features_keep(struct features *f, uint32_t set)
+{
+	if (set != FEATURES_NONE)
+		f->sets.v[set - 1].held = 0;
+}
+
+void features_end(struct features *f, trial_vec *trial, bool keep)
+{
+	for (size_t i = 0; i < trial->n; i++) {
+		struct feature_set *s = &f->sets.v[trial->v[i] - 1];
+		if (!trial_release(&s->held, keep))
+			continue;
+		map_remove(&f->index, s->hash);
+		free(s->word);
+		*s = (struct feature_set){0};
+		vec_push(&f->spare, trial->v[i]);
+	}
+	vec_free(trial);
+}
+
+uint64_t features_hash(const struct features *f, uint32_t set)
+{
+	return set_get(f, set).hash;
 }
 
 /* A copy with room for at least `nwords`. */

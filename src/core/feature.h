@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
+#include "base/trial.h"
 #include "base/vec.h"
 
 #define FEATURES_NONE 0
@@ -20,15 +21,25 @@
 struct feature_set {
 	uint64_t *word; /* bit i % 64 of word[i / 64]: feature i; the last word is not 0 */
 	uint32_t nwords;
+	uint32_t held; /* number of trials that hold it; 0: it is kept */
+	uint64_t hash; /* its key in features.index */
 };
 
 /* All sets that were ever used; {0} has the empty one. */
 struct features {
 	VEC(struct feature_set) sets; /* set i + 1 */
 	struct map index;	      /* hash -> set, chained by re-hashing */
+	trial_vec spare;	      /* sets that were removed */
+	trial_vec *trial;	      /* the one that new sets are held by now; NULL: they are kept */
 };
 
 void features_fini(struct features *f);
+void features_keep(struct features *f, uint32_t set); /* whoever holds it */
+/* Ends a trial (base/trial.h), which is empty then. */
+void features_end(struct features *f, trial_vec *trial, bool keep);
+
+/* Returns a hash of what is in the set; 0 for the empty one. */
+uint64_t features_hash(const struct features *f, uint32_t set);
 
 /* The set with one more feature (less than FEATURES_MAX); what is in one or the other. */
 uint32_t features_add(struct features *f, uint32_t set, uint32_t feature);

@@ -29,7 +29,9 @@ static void cluster_copy(struct forecast *f, const struct cluster *from, struct 
 
 	*c = *from;
 	c->spare_shapes = c->spare_requests = (trial_vec){0}; /* what is tried meanwhile is another's */
+	c->features.spare = (trial_vec){0};
 	c->trial = NULL;
+	c->features.trial = NULL;
 	vec_copy(&c->nodes, &from->nodes);
 	vec_copy(&c->partitions, &from->partitions);
 	vec_copy(&c->nodesets, &from->nodesets);

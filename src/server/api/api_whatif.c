@@ -207,7 +207,9 @@ static void whatif_free(struct server *s, struct whatif_work *w)
 static void begin(struct server *s, struct whatif_work *w)
 {
 	s->slices->asking = w;
+	trial_enter(s, &w->trial);
 	shares_choose(s, w->x.spec);
+	trial_leave(s);
 	world_scratch(s, w->x.spec);
 	w->nodes = mem_zalloc((spec_asked(s, w->x.spec)->nfrags + 1) * sizeof *w->nodes);
 	w->asked = s->clock->now;

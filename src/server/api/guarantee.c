@@ -101,8 +101,11 @@ int guarantee_ask(struct server *s, struct submit_work *w, struct err *err)
 	if (x->guarantee && x->spec->request == UINT32_MAX) {
 		keep = KEEP_NO;
 	} else if (x->guarantee) {
-		if (w->until == x->spec->deadline) /* the search has not begun */
+		if (w->until == x->spec->deadline) { /* the search has not begun */
+			trial_enter(s, &w->trial);
 			shares_choose(s, x->spec);
+			trial_leave(s);
+		}
 		world_scratch(s, x->spec);
 		keep = s->world->policy.position
 			       ? position_keeps(s, x->spec, &done)

@@ -13,12 +13,14 @@ void trial_enter(struct server *s, struct trial *t)
 	assert(!s->words->trial);
 	s->words->trial = &t->words;
 	s->cluster->trial = &t->cluster;
+	s->cluster->features.trial = &t->cluster.features;
 }
 
 void trial_leave(struct server *s)
 {
 	s->words->trial = NULL;
 	s->cluster->trial = NULL;
+	s->cluster->features.trial = NULL;
 }
 
 void trial_end(struct server *s, struct trial *t, bool keep)
