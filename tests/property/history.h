@@ -1,7 +1,7 @@
 /*
  * history.h - a random history of a whole server, with a real store: what people and processes do in it, and what is to be seen of it.
  *
- * history.c asks the server; history_people.c, history_sites.c, history_visits.c, history_overlays.c, history_owners.c, history_hooks.c, history_steps.c say what happens; history_seen.c shows everything; history_books.c compares the books.
+ * history.c asks the server; history_people.c, history_sites.c, history_visits.c, history_overlays.c, history_owners.c, history_hooks.c, history_floods.c, history_steps.c say what happens; history_seen.c shows everything; history_books.c compares the books.
  */
 #ifndef SHUNT_TESTS_HISTORY_H
 #define SHUNT_TESTS_HISTORY_H
@@ -33,6 +33,7 @@ struct history {
 	struct rng owners;
 	struct rng visits;
 	struct rng hooks;
+	struct rng floods;
 	char dir[64];
 	int64_t now_us;
 	uint64_t submitted;  /* the highest number given */
@@ -99,6 +100,8 @@ void owners_silence(struct history *h);
 void owners_go(struct history *h);    /* it has no owner any more */
 void hooks_change(struct history *h); /* the site has other hooks, or none */
 void op_hooks(struct history *h);
+void op_floods(struct history *h);
+void refused_ask(struct history *h, uint32_t i); /* four requests that nobody made before, and that change nothing */
 void away_see(const struct history *h, uint32_t id, struct strbuf *out);
 
 /* One of everything that can happen, and a turn of the server. */

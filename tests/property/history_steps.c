@@ -144,6 +144,8 @@ void step(struct history *h)
 		op_visits(h);
 	if (h->hooked)
 		op_hooks(h);
+	if (rng_below(&h->floods, 20) == 1)
+		op_floods(h);
 	server_turn(h->s);
 	waiting_end(h, false);
 	accepted_note(h);
