@@ -321,7 +321,7 @@ static bool is_dry(const struct call *c)
 
 void api_object_change(struct server *s, const struct call *c)
 {
-	bool new;
+	bool new = false;
 	struct object *x, next;
 	void *context = NULL;
 	struct err err;

@@ -1,5 +1,6 @@
 /*
- * job_fields.c - the fields of a job: how each is found, and one table of them, from which lists are chosen and the API is described.
+ * job_fields.c - the fields of a job: the members of its description, by their rows (core/jobschema.h), and what is
+ * worked out, by a table of its own. Lists are chosen from both, and the API is described by them.
  */
 #include <jansson.h>
 #include <math.h>
@@ -15,6 +16,7 @@
 #include "base/timetext.h"
 #include "core/cluster.h"
 #include "core/job.h"
+#include "core/jobschema.h"
 #include "core/reqtext.h"
 #include "core/res.h"
 #include "plan/near.h"
@@ -116,56 +118,6 @@ static void f_array(const struct subject *x, struct value *v)
 	put_scratch(v, VALUE_TEXT);
 }
 
-static void f_name(const struct subject *x, struct value *v)
-{
-	put_text(v, x->p->name);
-}
-
-static void f_program(const struct subject *x, struct value *v)
-{
-	put_text(v, x->p->program);
-}
-
-static void f_owner(const struct subject *x, struct value *v)
-{
-	put_text(v, word(x->s, x->p->owner));
-}
-
-static void f_host(const struct subject *x, struct value *v)
-{
-	put_text(v, word(x->s, x->p->host));
-}
-
-static void f_queue(const struct subject *x, struct value *v)
-{
-	put_text(v, word(x->s, x->p->queue));
-}
-
-static void f_account(const struct subject *x, struct value *v)
-{
-	put_text(v, word(x->s, x->p->account));
-}
-
-static void f_qos(const struct subject *x, struct value *v)
-{
-	put_text(v, word(x->s, x->p->qos));
-}
-
-static void f_reservation(const struct subject *x, struct value *v)
-{
-	put_text(v, word(x->s, x->p->reservation));
-}
-
-static void f_group(const struct subject *x, struct value *v)
-{
-	put_text(v, word(x->s, x->p->group));
-}
-
-static void f_project(const struct subject *x, struct value *v)
-{
-	put_text(v, word(x->s, x->p->project));
-}
-
 static void f_state(const struct subject *x, struct value *v)
 {
 	put_letter(v, x->a ? array_state(x->s, x->a) : entry_state(x->s, x->id));
@@ -188,22 +140,10 @@ static void f_deadline(const struct subject *x, struct value *v)
 	put_instant(v, x->job->interactive ? TIME_NEVER : x->job->deadline);
 }
 
-static void f_estimate(const struct subject *x, struct value *v)
-{
-	if (x->p->rare->libra.estimate)
-		put_int(v, x->p->rare->libra.estimate);
-}
-
 static void f_budget(const struct subject *x, struct value *v)
 {
 	if (x->p->rare->libra.estimate)
 		put_int(v, x->p->rare->libra.budget);
-}
-
-static void f_share(const struct subject *x, struct value *v)
-{
-	if (x->p->rare->share)
-		put_int(v, x->p->rare->share);
 }
 
 static void f_price(const struct subject *x, struct value *v)
@@ -246,11 +186,6 @@ static void f_powers(const struct subject *x, struct value *v)
 	put_scratch(v, VALUE_JSON);
 }
 
-static void f_priority(const struct subject *x, struct value *v)
-{
-	put_int(v, x->p->priority);
-}
-
 static void f_holds(const struct subject *x, struct value *v)
 {
 	unsigned holds = x->e->holds;
@@ -266,21 +201,6 @@ static void f_holds(const struct subject *x, struct value *v)
 	put_scratch(v, VALUE_TEXT);
 }
 
-static void f_at(const struct subject *x, struct value *v)
-{
-	put_instant(v, x->p->at);
-}
-
-static void f_depend(const struct subject *x, struct value *v)
-{
-	put_text(v, x->p->depend);
-}
-
-static void f_rerunnable(const struct subject *x, struct value *v)
-{
-	put_bool(v, x->p->rerunnable);
-}
-
 static void f_attempt(const struct subject *x, struct value *v)
 {
 	put_int(v, x->job->attempt);
@@ -289,16 +209,6 @@ static void f_attempt(const struct subject *x, struct value *v)
 static void f_failures(const struct subject *x, struct value *v)
 {
 	put_int(v, x->e->failures ? x->e->failures->total : 0);
-}
-
-static void f_resources(const struct subject *x, struct value *v)
-{
-	put_text(v, word(x->s, x->p->resources));
-}
-
-static void f_walltime(const struct subject *x, struct value *v)
-{
-	put_int(v, x->p->walltime);
 }
 
 static const struct request *request_of(const struct subject *x)
@@ -370,11 +280,6 @@ static void f_gpus(const struct subject *x, struct value *v)
 
 	if (gpus > 0)
 		put_int(v, gpus);
-}
-
-static void f_created(const struct subject *x, struct value *v)
-{
-	put_instant(v, x->p->created);
 }
 
 static void f_queued(const struct subject *x, struct value *v)
@@ -710,24 +615,6 @@ static void f_error(const struct subject *x, struct value *v)
 	arena_destroy(a);
 }
 
-static void f_mail(const struct subject *x, struct value *v)
-{
-	if (x->p->mail & MAIL_ABORT)
-		strbuf_puts(&v->scratch, "a");
-	if (x->p->mail & MAIL_BEGIN)
-		strbuf_puts(&v->scratch, "b");
-	if (x->p->mail & MAIL_END)
-		strbuf_puts(&v->scratch, "e");
-	if (!v->scratch.n)
-		strbuf_puts(&v->scratch, "n");
-	put_scratch(v, VALUE_TEXT);
-}
-
-static void f_interactive(const struct subject *x, struct value *v)
-{
-	put_bool(v, x->p->interactive);
-}
-
 static void f_array_spec(const struct subject *x, struct value *v)
 {
 	if (x->a)
@@ -790,12 +677,6 @@ static void f_checkpoints(const struct subject *x, struct value *v)
 	put_scratch(v, VALUE_JSON);
 }
 
-static void f_class(const struct subject *x, struct value *v)
-{
-	if (x->p->class)
-		put_text(v, word(x->s, x->p->class));
-}
-
 static void f_restart(const struct subject *x, struct value *v)
 {
 	if (!x->p->rare->restart)
@@ -803,21 +684,6 @@ static void f_restart(const struct subject *x, struct value *v)
 	key_id(x->s, x->p->rare->restart, &v->scratch);
 	put_scratch(v, VALUE_TEXT);
 }
-
-#define BODY(key)                                                                                                      \
-	static void f_##key(const struct subject *x, struct value *v)                                                  \
-	{                                                                                                              \
-		put_body(x, v, #key);                                                                                  \
-	}
-BODY(join)
-BODY(keep)
-BODY(mail_to)
-BODY(workdir)
-BODY(shell)
-BODY(umask)
-BODY(stagein)
-BODY(stageout)
-BODY(submit_args)
 
 static const struct field used_fields[] = {
 	{"cput", .is = REQUIRED | IS_INT, "seconds"},
@@ -858,20 +724,12 @@ static const struct field reason_fields[] = {
 };
 static const struct schema reason_schema = {.fields = reason_fields};
 
-const struct field job_fields[] = {
+/* What is worked out. The members of its description are rows of core/jobschema.h. */
+static const struct field derived_fields[] = {
 	{"id", .is = IS_TEXT, NULL, f_id, .example = "12.host"},
 	{"number", .is = IS_INT, NULL, f_number},
 	{"index", .is = IS_INT | IS_NULL, "of an element of an array", f_index},
 	{"array", .is = IS_TEXT | IS_NULL, "the array's id of an element", f_array},
-	{"name", .is = IS_TEXT, NULL, f_name},
-	{"owner", .is = IS_TEXT, NULL, f_owner},
-	{"host", .is = IS_TEXT | IS_NULL, "where it was submitted", f_host},
-	{"queue", .is = IS_TEXT, NULL, f_queue},
-	{"account", .is = IS_TEXT | IS_NULL, NULL, f_account},
-	{"group", .is = IS_TEXT | IS_NULL, "its owner's, when it was submitted", f_group},
-	{"project", .is = IS_TEXT | IS_NULL, NULL, f_project},
-	{"qos", .is = IS_TEXT | IS_NULL, "its quality of service", f_qos},
-	{"reservation", .is = IS_TEXT | IS_NULL, "that it is bound to", f_reservation},
 	{"state", .is = IS_TEXT,
 	 "queued, running, held or waiting for a job it depends on, waiting for its time, suspended, exiting, completed, an array that has begun",
 	 f_state, .words = "Q|R|H|W|S|E|C|B"},
@@ -880,10 +738,7 @@ const struct field job_fields[] = {
 	{"type", .is = IS_TEXT, "S is starving; I: interactive, and started at once or not at all", f_type,
 	 .words = "C|Q|E|N|S|I"},
 	{"deadline", .is = IS_INSTANT | IS_NULL, NULL, f_deadline},
-	{"estimate", .is = IS_INT | IS_NULL, "of a job with a budget: seconds that it is said to run", f_estimate},
 	{"budget", .is = IS_INT | IS_NULL, "what it may cost: unit-seconds", f_budget},
-	{"share", .is = IS_INT | IS_NULL,
-	 "thousandths of a CPU that it has of a shared node; null: its CPUs are its own", f_share},
 	{"price", .is = IS_INT | IS_NULL, "what it costs: unit-seconds", f_price},
 	{"price_unit", .is = IS_TEXT | IS_NULL, "the unit of budget and price: that of its account, or CPU hours",
 	 f_price_unit, .words = CREDIT_UNIT_WORDS},
@@ -891,15 +746,9 @@ const struct field job_fields[] = {
 	{"guaranteed", .is = IS_BOOL, NULL, f_guaranteed},
 	{"powers", .is = IS_LIST, NULL, f_powers, .item = IS_TEXT,
 	 .words = "sc_alloc|q_alloc|e_alloc|c_exec|s_exec|q_exec|e_exec"},
-	{"priority", .is = IS_INT, NULL, f_priority},
 	{"holds", .is = IS_TEXT, NULL, f_holds},
-	{"at", .is = IS_INSTANT | IS_NULL, NULL, f_at},
-	{"depend", .is = IS_TEXT | IS_NULL, NULL, f_depend},
-	{"rerunnable", .is = IS_BOOL, NULL, f_rerunnable},
 	{"attempt", .is = IS_INT, NULL, f_attempt},
 	{"failures", .is = IS_INT, NULL, f_failures},
-	{"resources", .is = IS_TEXT | IS_NULL, "canonical text after `-l`", f_resources, .example = "nodes=2:ppn=4"},
-	{"walltime", .is = IS_INT, "seconds", f_walltime},
 	{"cpus", .is = IS_INT, NULL, f_cpus},
 	{"nodect", .is = IS_INT, NULL, f_nodect},
 	{"ppn", .is = IS_INT, NULL, f_ppn},
@@ -909,7 +758,6 @@ const struct field job_fields[] = {
 	 "where it runs or has a reservation, else what it asked for: a name or any", f_partition, .example = "A"},
 	{"memory", .is = IS_INT | IS_NULL, "KiB", f_memory},
 	{"gpus", .is = IS_INT | IS_NULL, NULL, f_gpus},
-	{"created", .is = IS_INSTANT, NULL, f_created},
 	{"queued", .is = IS_INSTANT | IS_NULL, NULL, f_queued},
 	{"started", .is = IS_INSTANT | IS_NULL, NULL, f_started},
 	{"ended", .is = IS_INSTANT | IS_NULL, NULL, f_ended},
@@ -949,8 +797,6 @@ const struct field job_fields[] = {
 	{"weight", .is = IS_INT | IS_NULL,
 	 "the priority of a waiting job, rounded; null: the policy orders the jobs (priority_order)", f_weight},
 	{"session", .is = IS_INT | IS_NULL, "of the running job", f_session},
-	{"mail", .is = IS_TEXT, NULL, f_mail},
-	{"interactive", .is = IS_BOOL, "it has a terminal", f_interactive},
 	{"array_spec", .is = IS_TEXT | IS_NULL, NULL, f_array_spec},
 	{"max_run_subjobs", .is = IS_INT | IS_NULL, "of an array: elements that may run at once; null: no limit",
 	 f_max_run_subjobs},
@@ -958,25 +804,39 @@ const struct field job_fields[] = {
 	 .item = IS_INT},
 	{"output", .is = IS_TEXT | IS_NULL | OF_BODY, "absolute", f_output},
 	{"error", .is = IS_TEXT | IS_NULL | OF_BODY, "absolute", f_error},
-	{"join", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_join},
-	{"keep", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_keep},
-	{"mail_to", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_mail_to},
-	{"workdir", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_workdir},
-	{"shell", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_shell},
-	{"umask", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_umask},
 	{"checkpoint", .is = IS_TEXT | IS_NULL, "in lists, of those that make any", f_checkpoint},
-	{"class", .is = IS_TEXT | IS_NULL, "its program class", f_class},
-	{"program", .is = IS_TEXT | IS_NULL, "the command line of its program; null: as its name", f_program},
 	{"restart", .is = IS_TEXT | IS_NULL, "the job whose last checkpoint it starts from", f_restart},
 	{"checkpoints", .is = IS_OBJECT | IS_NULL, "of a job that makes them", f_checkpoints, .of = &checkpoints},
-	{"stagein", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_stagein},
-	{"stageout", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_stageout},
-	{"submit_args", .is = IS_TEXT | IS_NULL | OF_BODY, NULL, f_submit_args},
 	{0},
 };
-const int job_nfields = (int)(sizeof job_fields / sizeof *job_fields) - 1;
-_Static_assert(sizeof job_fields / sizeof *job_fields <= sizeof((struct field_list *)NULL)->v,
-	       "a list holds every field");
+
+const struct field *job_field_next(const struct field *f)
+{
+	static const struct schema members = {.fields = job_members, .in = SHOWN};
+
+	if (!f)
+		return derived_fields;
+	if (!f->get)
+		return schema_next(&members, f);
+	return f[1].name ? f + 1 : schema_next(&members, NULL);
+}
+
+bool job_field_of_body(const struct field *f)
+{
+	return f->is & OF_BODY || (!f->get && f->form == FORM_NONE);
+}
+
+void job_field_get(const struct field *f, const struct subject *x, struct value *v)
+{
+	v->kind = VALUE_NULL;
+	strbuf_clear(&v->scratch);
+	if (f->get)
+		f->get(x, v);
+	else if (f->form != FORM_NONE)
+		field_get(f, spec_part(x->p, f), x->s->words, v);
+	else
+		put_body(x, v, f->name);
+}
 
 /* What is shown beside them. */
 static const struct field more_fields[] = {
@@ -986,7 +846,9 @@ static const struct field more_fields[] = {
 	{0},
 };
 static const struct schema more = {.fields = more_fields};
+static const struct schema described = {.fields = job_members, .in = SHOWN, .base = &more};
 const struct schema job_schema = {
-	"Job", "A list has the `fields` asked for; one job alone has all.", .fields = job_fields, .base = &more,
+	"Job", "A list has the `fields` asked for; one job alone has all.", .fields = derived_fields,
+	.base = &described,
 	.example =
 		"{\"id\": \"12.host\", \"number\": 12, \"name\": \"hello\", \"owner\": \"ann\", \"queue\": \"batch\", \"state\": \"R\", \"resources\": \"nodes=1:ppn=2\", \"walltime\": 600, \"started\": 1767225600, \"exec_host\": \"n1/0+n1/1\", \"exit_status\": null}"};

@@ -18,26 +18,35 @@
 #include "server/server.h"
 #include "server/site/who.h"
 
+#define FIELDS_MOST ((int)(sizeof((struct field_list *)NULL)->v / sizeof(const struct field *)))
+
+static const struct field *field_named(const char *name, size_t n)
+{
+	const struct field *f = job_field_next(NULL);
+
+	while (f && (strncmp(f->name, name, n) != 0 || f->name[n]))
+		f = job_field_next(f);
+	return f;
+}
+
 int show_fields_parse(const char *text, struct field_list *ret, struct err *err)
 {
 	*ret = (struct field_list){0};
 	if (!text) {
-		for (int i = 0; i < job_nfields; i++)
-			if (!(job_fields[i].is & OF_BODY))
-				ret->v[ret->n++] = (uint8_t)i;
+		for (const struct field *f = job_field_next(NULL); f; f = job_field_next(f))
+			if (!job_field_of_body(f))
+				ret->v[ret->n++] = f;
 		return 0;
 	}
 	for (const char *p = text; *p;) {
 		size_t n = strcspn(p, ",");
-		int i = 0;
-		while (i < job_nfields && (strlen(job_fields[i].name) != n || strncmp(job_fields[i].name, p, n) != 0))
-			i++;
-		if (i == job_nfields)
+		const struct field *f = field_named(p, n);
+		if (!f)
 			return err_set(err, -EINVAL, "a job has no field \"%.*s\"", n > 40 ? 40 : (int)n, p);
-		if (ret->n >= (int)sizeof ret->v)
-			return err_set(err, -EINVAL, "too many fields: at most %zu", sizeof ret->v);
-		ret->whole |= job_fields[i].is & OF_BODY;
-		ret->v[ret->n++] = (uint8_t)i;
+		if (ret->n >= FIELDS_MOST)
+			return err_set(err, -EINVAL, "too many fields: at most %d", FIELDS_MOST);
+		ret->whole |= job_field_of_body(f);
+		ret->v[ret->n++] = f;
 		p += n + (p[n] == ',');
 	}
 	return ret->n ? 0 : err_set(err, -EINVAL, "fields is empty");
@@ -56,27 +65,6 @@ static struct subject subject_of(const struct server *s, uint32_t id, const stru
 	};
 }
 
-static void json_value(struct json *j, const char *key, const struct value *v)
-{
-	switch (v->kind) {
-	case VALUE_NULL:
-		json_text(j, key, NULL);
-		break;
-	case VALUE_INT:
-		json_int(j, key, v->number);
-		break;
-	case VALUE_BOOL:
-		json_bool(j, key, v->number != 0);
-		break;
-	case VALUE_TEXT:
-		json_text(j, key, v->text);
-		break;
-	case VALUE_JSON:
-		json_raw(j, key, v->text);
-		break;
-	}
-}
-
 void show_members(const struct server *s, struct json *j, uint32_t id, const struct array *a,
 		  const struct field_list *f, const json_t *body)
 {
@@ -84,11 +72,9 @@ void show_members(const struct server *s, struct json *j, uint32_t id, const str
 	struct value v = {0};
 
 	for (int i = 0; i < f->n; i++) {
-		v.kind = VALUE_NULL;
-		strbuf_clear(&v.scratch);
-		job_fields[f->v[i]].get(&x, &v);
+		job_field_get(f->v[i], &x, &v);
 		if (v.kind != VALUE_NULL || !f->sparse)
-			json_value(j, job_fields[f->v[i]].name, &v);
+			value_write(&v, f->v[i]->name, j);
 	}
 	strbuf_fini(&v.scratch);
 }
@@ -96,8 +82,8 @@ void show_members(const struct server *s, struct json *j, uint32_t id, const str
 void show_whole(struct field_list *ret)
 {
 	*ret = (struct field_list){0};
-	for (int i = 0; i < job_nfields; i++)
-		ret->v[ret->n++] = (uint8_t)i;
+	for (const struct field *f = job_field_next(NULL); f; f = job_field_next(f))
+		ret->v[ret->n++] = f;
 }
 
 static void escape(struct strbuf *out, const char *text)
@@ -144,9 +130,7 @@ void show_row(const struct server *s, struct strbuf *out, uint32_t id, const str
 	struct value v = {.scratch = *scratch};
 
 	for (int i = 0; i < f->n; i++) {
-		v.kind = VALUE_NULL;
-		strbuf_clear(&v.scratch);
-		job_fields[f->v[i]].get(&x, &v);
+		job_field_get(f->v[i], &x, &v);
 		if (i)
 			strbuf_add(out, "\t", 1);
 		if (v.kind == VALUE_INT || v.kind == VALUE_BOOL)

@@ -15,8 +15,9 @@ struct json;
 struct server;
 struct strbuf;
 
+struct field;
 struct field_list {
-	uint8_t v[96];
+	const struct field *v[128];
 	int n;
 	bool whole;  /* some of them need the body */
 	bool sparse; /* members without a value are left out */

@@ -7,23 +7,15 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "base/strbuf.h"
+#include "base/codec.h"
 #include "base/schema.h"
+#include "base/strbuf.h"
 
 struct array;
 struct entry;
 struct job;
 struct server;
 struct spec;
-
-enum value_kind { VALUE_NULL, VALUE_INT, VALUE_BOOL, VALUE_TEXT, VALUE_JSON };
-
-struct value {
-	enum value_kind kind;
-	int64_t number;
-	const char *text; /* borrowed, or in `scratch` */
-	struct strbuf scratch;
-};
 
 /* What a field is taken from: a job, or an array as a whole (then `id` is its first element). */
 struct subject {
@@ -40,7 +32,8 @@ struct subject {
 const char *job_reason_text(const struct subject *x, struct strbuf *out);
 void job_reason_json(const struct subject *x, struct strbuf *out);
 
-extern const struct field job_fields[]; /* each has get() */
-extern const int job_nfields;
+const struct field *job_field_next(const struct field *f); /* NULL: the first; the last has none behind it */
+bool job_field_of_body(const struct field *f);		   /* only of one job, since it needs the job's body */
+void job_field_get(const struct field *f, const struct subject *x, struct value *v);
 
 #endif

@@ -66,7 +66,7 @@ int read_text(struct server *s, const json_t *job, struct arena *a, struct submi
 	const json_t *list = json_object_get(job, "resources"), *v;
 	char estimate[40], walltime[40];
 	size_t i;
-	int whole, rc = member_read_list(job, "resources", false, err);
+	int whole = -1, rc = member_read_list(job, "resources", false, err);
 
 	if (rc == 0)
 		rc = read_exclusive(job, &whole, err);
