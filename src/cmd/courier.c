@@ -53,7 +53,7 @@ static bool is_final(const struct client *c, int rc)
 	       strcmp(code, "unauthorized") != 0;
 }
 
-/* The site is not to accept it any more. If it has done so, that is told; else the job is back. */
+/* The site is not to accept it any more. If it has done so, that is reported; else the job is back. One that it accepted and has forgotten since then has ended. */
 static void withdraw(struct courier *k, struct client *peer, const json_t *job, const char *why)
 {
 	json_t *body = json_pack("{s:s}", "key", object_text(job, "key"));
@@ -63,6 +63,11 @@ static void withdraw(struct courier *k, struct client *peer, const json_t *job, 
 	/* An error proves nothing: a site whose accounts can't be looked up says of any user that there is none. */
 	if (client_ask_json(peer, "POST", "/v1/jobs/withdraw", body, &r, &err) < 0)
 		trouble(k, job, &err);
+	else if (*object_text(r.json, "id") && *object_text(job, "there") &&
+		 json_is_true(json_object_get(r.json, "forgotten")))
+		report(k, job,
+		       json_pack("{s:s, s:{s:s, s:i}, s:s}", "result", "ended", "job", "cause", "lost", "exit_status",
+				 -1, "why", "the site has forgotten how it ended"));
 	else if (*object_text(r.json, "id"))
 		report(k, job, json_pack("{s:s, s:s}", "result", "accepted", "there", object_text(r.json, "id")));
 	else if (!json_is_null(json_object_get(r.json, "id"))) /* it did not say that it has none */

@@ -9,7 +9,11 @@
 
 #include <cmocka.h>
 
+#include "base/mem.h"
 #include "server/loop.h"
+#include "server/server.h"
+#include "server/site/realm.h"
+#include "server/site/tokens.h"
 #include "support/bare.h"
 #include "support/site.h"
 
@@ -135,6 +139,44 @@ static void ended_absurdly(void **state)
 	says(f, "/v1/jobs/1", "ran at site east as job 7.east");
 }
 
+/* Asks what became of a key, as another site does. */
+static void withdraw_says(struct site *f, const char *token, const char *text)
+{
+	struct bare_answer a = {0};
+
+	assert_int_equal(
+		bare_visit(f->s, token, "nobody", "/v1/jobs/withdraw", NULL, "{\"key\":\"site:north:1:1\"}", &a), 200);
+	assert_string_equal(strbuf_text(&a.body), text);
+	strbuf_fini(&a.body);
+}
+
+/* A job of another site that is known no longer has ended: its key alone would make it look accepted for ever. */
+static void forgotten_here(void **state)
+{
+	struct site *f = *state;
+	struct token_record t = {.kind = TOKEN_SITE, .expires = EPOCH + 100 * 86400};
+	struct authority *a = &f->s->realm->authority;
+	struct bare_answer answer = {0};
+	char token[TOKEN_SIZE];
+
+	memset(a->fingerprint, 'a', sizeof a->fingerprint - 1);
+	a->secret = mem_strdup("secret");
+	t.user = mem_strdup("root");
+	t.name = mem_strdup("north");
+	token_add(f->s, &t, token);
+	assert_int_equal(bare_visit(f->s, token, "nobody", "/v1/jobs", "site:north:1:1",
+				    "{\"script\":\"true\",\"hold\":\"u\"}", &answer),
+			 201);
+	strbuf_fini(&answer.body);
+	withdraw_says(f, token, "{\"id\":\"1.bare\"}");
+	assert_int_equal(ask(f, "POST", "/v1/jobs/delete", "{\"ids\":[\"1\"]}"), 200);
+	withdraw_says(f, token, "{\"id\":\"1.bare\"}");
+	bare_clock((EPOCH + 8 * 86400) * 1000000);
+	for (int i = 0; i < 5; i++)
+		server_turn(f->s);
+	withdraw_says(f, token, "{\"id\":\"1.bare\",\"forgotten\":true}");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -142,6 +184,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(there_and_back, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(fits_elsewhere, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(ended_absurdly, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(forgotten_here, setup, site_teardown),
 	};
 
 	return cmocka_run_group_tests_name("away", tests, NULL, NULL);

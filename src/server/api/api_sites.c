@@ -469,6 +469,7 @@ const struct schema withdraw_body = {.fields = withdraw_fields};
 static const struct field withdrawn_fields[] = {
 	{"id", .is = REQUIRED | IS_TEXT | IS_NULL,
 	 "the job that was accepted with that key; null: none was, and none will be"},
+	{"forgotten", .is = IS_BOOL, "true: it has ended, and is not known any more"},
 	{0},
 };
 const struct schema withdrawn_answer = {.fields = withdrawn_fields};
@@ -478,6 +479,7 @@ void api_withdraw(struct server *s, const struct call *c)
 	const struct submission_key *k;
 	struct strbuf out = {0}, id = {0};
 	char key[KEY_MAX + 1];
+	uint32_t known;
 	struct err err;
 	struct json j;
 
@@ -495,6 +497,8 @@ void api_withdraw(struct server *s, const struct call *c)
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
 	json_text(&j, "id", id.n ? id.text : NULL);
+	if (k && k->count && !array_find(s, k->first) && !entry_find(s, k->first, -1, &known))
+		json_bool(&j, "forgotten", true);
 	json_close_object(&j);
 	strbuf_fini(&id);
 	reply_later(s, c->r, 200, &out);
