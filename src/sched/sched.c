@@ -384,6 +384,16 @@ void sched_hold(struct sched *s, uint32_t job, int64_t when)
 		sched_at(s, now);
 }
 
+static void queue_out(struct sched *s, const struct job *job)
+{
+	if (s->starving)
+		queue_count(s, job, -1);
+	if (!is_special(job))
+		queue_leave(s, job->id);
+	sched_dequeue(s, job);
+	map_remove(&s->due.pred, job->id);
+}
+
 void sched_withdraw(struct sched *s, uint32_t id, int64_t now)
 {
 	const struct job *job = cluster_job(s->c, id);
@@ -396,12 +406,19 @@ void sched_withdraw(struct sched *s, uint32_t id, int64_t now)
 	sched_free(s, id);
 	if (job->state == STATE_ALLOCATED)
 		sched_emit(s, EVENT_DEALLOCATE, id, 0, JOB_NONE);
-	if (s->starving)
-		queue_count(s, job, -1);
-	if (!is_special(job))
-		queue_leave(s, id);
-	sched_dequeue(s, job);
-	map_remove(&s->due.pred, id);
+	queue_out(s, job);
+}
+
+void sched_rank_begin(struct sched *s, uint32_t id, int64_t now)
+{
+	const struct job *job = cluster_job(s->c, id);
+
+	if (job->guaranteed && job->state == STATE_ALLOCATED && !s->policy->position) {
+		sched_at(s, now);
+		queue_out(s, job);
+	} else {
+		sched_withdraw(s, id, now);
+	}
 }
 
 void sched_readmit(struct sched *s, uint32_t id, int64_t now)

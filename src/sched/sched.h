@@ -83,6 +83,8 @@ void sched_release(struct sched *s, uint32_t job, int64_t now);
  * place it had. */
 void sched_withdraw(struct sched *s, uint32_t job, int64_t now);
 void sched_readmit(struct sched *s, uint32_t job, int64_t now);
+/* As sched_withdraw() before another rank, which a guaranteed job's place does not depend on: it keeps that. */
+void sched_rank_begin(struct sched *s, uint32_t id, int64_t now);
 void sched_rank(struct sched *s); /* ... with another rank: all that wait are put in order again */
 /* A job may use the nodes of a set from now on (cluster_nodeset). A place on another node is taken from it. */
 void sched_allow(struct sched *s, uint32_t job, uint32_t allowed, int64_t now);

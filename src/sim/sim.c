@@ -495,7 +495,7 @@ static void reorder(struct sim *m, uint32_t user)
 		if (job->rank == rungs.v[i].rank)
 			continue;
 		if (waits)
-			sched_withdraw(m->sched, job->id, m->now);
+			sched_rank_begin(m->sched, job->id, m->now);
 		job->rank = rungs.v[i].rank;
 		if (waits) {
 			sched_readmit(m->sched, job->id, m->now);

@@ -30,7 +30,7 @@ void rank_note(struct server *s, uint32_t id, double rank, const char *text, con
 	if (entry_job(s, id)->rank == rank)
 		return;
 	if (queued)
-		sched_withdraw(s->sched, id, s->clock->now);
+		sched_rank_begin(s->sched, id, s->clock->now);
 	entry_event(s, id, EVENT_RANK, &(struct payload){.rank = rank, .text = text, .who = who});
 	if (queued) {
 		sched_readmit(s->sched, id, s->clock->now);
