@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 #include "base/json.h"
-#include "rules/limit.h"
 #include "base/schema.h"
+#include "rules/limit.h"
 #include "server/base/words.h"
 #include "server/server.h"
 

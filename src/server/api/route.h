@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #include "base/code.h"
-#include "server/api/call.h"
 #include "base/schema.h"
+#include "server/api/call.h"
 
 /* The least that one must be. What is finer than that is decided by the handler, and said in `about`. */
 enum may {
