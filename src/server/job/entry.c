@@ -168,12 +168,6 @@ static void apply_intent(struct entry *x, const struct event *e, const struct pa
 		comment_set(x, p->comment);
 }
 
-/* Returns true if the scheduler is concerned. */
-bool asks_otherwise(const struct spec *a, const struct spec *b)
-{
-	return a->request != b->request || spec_differs(a, b, PLANNED);
-}
-
 static struct away *away_of(struct entry *x)
 {
 	if (!x->away)

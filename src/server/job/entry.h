@@ -181,9 +181,6 @@ void entry_event(struct server *s, uint32_t id, enum server_event type, const st
 /* Remembers an event that was applied for the store, and for streams. */
 void event_keep(struct server *s, const struct event *e, const struct payload *p);
 
-/* What `b` asks for is something else than what `a` does: a place or a guarantee does not count any more. */
-bool asks_otherwise(const struct spec *a, const struct spec *b);
-
 void payload_write(const struct server *s, int type, const struct payload *p, struct strbuf *out); /* nothing: "" */
 /* From the store. `data` must outlive it, and may be NULL; the spec, if there is one, is the caller's to unref. -EINVAL. */
 int payload_read(struct server *s, int type, const json_t *data, struct payload *ret, struct err *err);

@@ -96,6 +96,11 @@ struct spec *spec_copy(const struct spec *p)
 	return spec_copy_as(p, p->name);
 }
 
+bool asks_otherwise(const struct spec *a, const struct spec *b)
+{
+	return a->request != b->request || spec_differs(a, b, PLANNED);
+}
+
 /* ---- in the store ---- */
 
 void spec_head(const struct server *s, const struct spec *p, struct strbuf *out)

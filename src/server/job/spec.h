@@ -39,6 +39,8 @@ const struct request *spec_asked(const struct server *s, const struct spec *p);
 bool spec_may_leave(const struct server *s, const struct spec *p);
 /* Whether a job of this kind can be handed over to another site. CODE_REFUSED. */
 int spec_portable(const struct spec *p, struct err *err);
+/* Returns true if `b` asks for something else than `a`: a place or a guarantee does not count any more. */
+bool asks_otherwise(const struct spec *a, const struct spec *b);
 /* What a spec asks for, as a text that is complete. */
 int spec_request(struct server *s, const struct spec *spec, struct arena *a, struct reqtext *ret, struct err *err);
 
