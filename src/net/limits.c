@@ -216,7 +216,7 @@ static void flood_cut(struct http *h, const struct connection *c)
 {
 	int user = h->limits.per_uid, door = h->limits.connections - h->limits.connections / 8 * (DOORS - 1);
 
-	if (c->share->connections <= user + spare(user) && h->at[c->door] <= door + spare(door))
+	if (!c->refusal || (c->share->connections <= user + spare(user) && h->at[c->door] <= door + spare(door)))
 		return;
 	h->stats.rejected++;
 	shutdown(c->fd, SHUT_RDWR);

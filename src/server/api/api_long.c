@@ -73,7 +73,8 @@ static const struct field piece_fields[] = {
 	{"node", .is = REQUIRED | IS_TEXT},
 	{"cpus", .is = REQUIRED | IS_INT, "that no other job can have; of a node that the job has to itself, all"},
 	{"start", .is = REQUIRED | IS_INSTANT},
-	{"end", .is = REQUIRED | IS_INSTANT},
+	{"end", .is = REQUIRED | IS_INSTANT, "when the job is ended at the latest"},
+	{"until", .is = REQUIRED | IS_INSTANT, "when its CPUs are free: ending it may take that long"},
 	{"state", .is = REQUIRED | IS_TEXT, .words = "running|reserved|guaranteed|expected"},
 	{"held", .is = IS_BOOL,
 	 "true: the job has no process on this node, which belongs to a partition or machine that it has to itself"},
@@ -94,7 +95,7 @@ const struct schema plan_answer = {.fields = plan_fields};
 
 struct plan_piece {
 	uint32_t job, node;
-	int64_t cpus, start, end;
+	int64_t cpus, start, end, until;
 	const char *state;
 	bool held; /* a node of its partition, or machine, where it has no fragment */
 };
@@ -127,6 +128,7 @@ static void piece_show(const struct server *s, const struct asker *w, struct jso
 	json_int(j, "cpus", x->cpus);
 	json_int(j, "start", x->start);
 	json_int(j, "end", x->end);
+	json_int(j, "until", x->until);
 	json_text(j, "state", x->state);
 	if (x->held)
 		json_bool(j, "held", true);
@@ -201,7 +203,7 @@ static void restarts_collect(const struct server *s, struct plan_work *w, uint32
 		if (v->v[i].owner.kind == OWNER_RESTART)
 			vec_push(&w->pieces,
 				 (struct plan_piece){v->v[i].owner.id, node, node_cpus(&s->cluster->nodes.v[node]),
-						     v->v[i].start, v->v[i].end, "reserved", false});
+						     v->v[i].start, v->v[i].end, v->v[i].end, "reserved", false});
 }
 
 /* When the job is ended at the latest. What its end takes then is in the plan, but is not the job's. */
@@ -223,7 +225,7 @@ static void placed_collect(const struct server *s, struct plan_work *w, char *ma
 				continue; /* no promise: the forecast has it */
 			vec_push(&w->pieces,
 				 (struct plan_piece){x->job, i, piece_cpus(s, x), x->running ? job->start : x->start,
-						     shown_end(s, x, job),
+						     shown_end(s, x, job), x->end,
 						     x->running	       ? "running"
 						     : job->guaranteed ? "guaranteed"
 								       : "reserved",
@@ -241,7 +243,7 @@ static void foreseen_collect(const struct server *s, struct plan_work *w, char *
 
 	for (size_t i = 0; i < all->n; i++) {
 		const struct foreseen_piece *x = &all->v[i];
-		struct plan_piece p = {x->job, x->node, x->cpus, x->start, x->end, "expected", false};
+		struct plan_piece p = {x->job, x->node, x->cpus, x->start, x->end, x->end, "expected", false};
 		if (!s->jobs->entries.v[x->job].spec || entry_job(s, x->job)->state != STATE_CANDIDATE)
 			continue;
 		vec_push(&w->pieces, p);
