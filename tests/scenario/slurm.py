@@ -80,7 +80,8 @@ class Cluster:
     def jobs(self):
         """States."""
         d = self.i.path("cluster/jobs")
-        return [open(os.path.join(d, f)).read().split("|")[2] for f in sorted(os.listdir(d)) if os.path.getsize(os.path.join(d, f))]
+        texts = [open(os.path.join(d, f)).read() for f in sorted(os.listdir(d))]
+        return [text.split("|")[2] for text in texts if text.count("|") >= 2]  # another may be writing one just now
 
     def alive(self):
         return [s for s in self.jobs() if s in ("PENDING", "RUNNING")]
