@@ -392,9 +392,10 @@ static void lay_amounts(const struct object *x, struct cluster *c, int64_t now, 
 		reservation_spans(x, now, layout_end(now), &spans);
 	for (size_t i = 0; i < spans.n; i++)
 		for (size_t k = 0; k < amounts.n; k++)
-			vec_push(ret, (struct node_fence){.node = amounts.v[k].amount,
-							  .fence = {spans.v[i].start, spans.v[i].end, id},
-							  .keep = amounts.v[k].count});
+			vec_push(ret, (struct node_fence){
+					      .node = amounts.v[k].amount,
+					      .fence = {.start = spans.v[i].start, .end = spans.v[i].end, .id = id},
+					      .keep = amounts.v[k].count});
 	vec_free(&amounts);
 	vec_free(&spans);
 }

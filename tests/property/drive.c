@@ -643,7 +643,8 @@ const char *drive_run(struct drive *d, const struct tcase *t, const struct polic
 		sched_on_move(d->s, drive_move, d);
 	for (int i = 0; i < t->nfences; i++) {
 		const struct case_fence *f = &t->fence[i];
-		fence[i] = (struct node_fence){.node = (uint32_t)f->node, .fence = {f->start, f->end, f->id}};
+		fence[i] = (struct node_fence){.node = (uint32_t)f->node,
+					       .fence = {.start = f->start, .end = f->end, .id = f->id}};
 	}
 	sched_fences(d->s, fence, (size_t)t->nfences, -1);
 	if (d->weighs)

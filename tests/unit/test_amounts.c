@@ -236,7 +236,7 @@ static void kept_in(const char *policy)
 
 	open_world(&w, policy, 2, 4);
 	uint32_t course = names_add(&w.c->reservation_names, "course") + 1;
-	struct node_fence f = {.node = 0, .fence = {60, 2 * HOUR, course}, .keep = 3};
+	struct node_fence f = {.node = 0, .fence = {.start = 60, .end = 2 * HOUR, .id = course}, .keep = 3};
 
 	key[course] = true;
 	sched_fences(w.s, &f, 1, 0);
@@ -283,8 +283,8 @@ static void the_question_changes_nothing(void **state_)
 	(void)state_;
 	open_world(&w, "artaras", 2, 4);
 	uint32_t course = names_add(&w.c->reservation_names, "course") + 1;
-	struct node_fence f[] = {{.node = 0, .fence = {0, 2 * HOUR, course}, .keep = 3},
-				 {.node = 0, .fence = {2 * HOUR, 4 * HOUR, course}, .keep = 2}};
+	struct node_fence f[] = {{.node = 0, .fence = {.start = 0, .end = 2 * HOUR, .id = course}, .keep = 3},
+				 {.node = 0, .fence = {.start = 2 * HOUR, .end = 4 * HOUR, .id = course}, .keep = 2}};
 
 	sched_fences(w.s, f, 2, 0);
 	uint32_t a = world_common(&w, 0, "ncpus=1,matlab=2", HOUR), b = world_common(&w, 0, "ncpus=1,matlab=2", HOUR);
@@ -311,7 +311,7 @@ static void a_place_outlives_the_key(void **state_)
 	(void)state_;
 	open_world(&w, "artaras", 2, 4);
 	uint32_t course = names_add(&w.c->reservation_names, "course") + 1;
-	struct node_fence f = {.node = 0, .fence = {0, 60, course}, .keep = 3};
+	struct node_fence f = {.node = 0, .fence = {.start = 0, .end = 60, .id = course}, .keep = 3};
 
 	key[course] = true;
 	sched_fences(w.s, &f, 1, 0);

@@ -28,7 +28,7 @@ static void open_world(const char *policy, int64_t starve_after)
 	world_open(&w);
 	course = names_add(&w.c->reservation_names, "course") + 1;
 
-	struct node_fence f = {.node = 0, .fence = {100, 200, course}};
+	struct node_fence f = {.node = 0, .fence = {.start = 100, .end = 200, .id = course}};
 
 	sched_fences(w.s, &f, 1, 0);
 	plan_check(w.p);
@@ -135,7 +135,7 @@ static void test_put_up(void **state)
 	world_open(&w);
 
 	uint32_t runs = world_common(&w, 0, "nodes=1:ppn=8", 150), next = world_common(&w, 0, "nodes=1:ppn=8", 50);
-	struct node_fence f = {.node = 0, .fence = {100, 300, 1}};
+	struct node_fence f = {.node = 0, .fence = {.start = 100, .end = 300, .id = 1}};
 
 	world_cycle(&w, 0);
 	is(runs, STATE_RUNNING);
