@@ -52,6 +52,11 @@ def rerun(job, index, lines, walltime):
     return max(0, sum(n for n in paid.values() if n > 0)), int(used(lines, walltime, 0)[1]) if job.reruns[index] else 0
 
 
+def held(job, lines, walltime):
+    """The most that a job may hold at its end: what a running one no longer needs is settled then."""
+    return max(w for w, _, _ in job.limits) if any(l[0] == "start" for l in lines) else walltime
+
+
 def number(id):
     return int(id.split("[")[0].split(".")[0])
 
@@ -95,7 +100,8 @@ class Books:
             taken, altered = sum(self.taken.pop(n, 0) for n in numbers), sum(self.altered[n] for n in numbers)
             reruns = [rerun(job, i, self.record.lines(job, i), row["walltime"]) for job in there for i, row in rows[job.token].items()]
             least, most = (sum(n) for n in zip(*reruns))
-            if not asked + least <= taken + altered <= asked + most:
+            highest = sum(held(job, self.record.lines(job, i), row["walltime"]) for job in there for i, row in rows[job.token].items())
+            if not asked + least <= taken + altered <= max(asked, highest) + most:
                 self.checks.complain(there[0], f"{taken} s were taken and {altered} s by alterations, instead of {asked} s and {least}-{most} s "
                                                f"for reruns, with {[(r['id'], r['walltime']) for r in all][:10]}")
             asked = sum(job.walltime * len(job.indices or [0]) for job in there)
@@ -117,10 +123,10 @@ class Books:
             return self.checks.complain(job, f"it was settled twice: {say}")
         least, most = used(evidence, walltime, SAVING if job.steps else 0)
         began = any(l[0] == "start" for l in evidence)
-        highest = back(walltime, least) if began else walltime
+        highest = back(max(walltime, held(job, evidence, walltime)), least) if began else walltime
         lowest = back(walltime, most + (0 if began else SLACK))
         if began and row["exit_status"] in (-2, -3, -4) and not self.checks.lost_allowed:
-            highest = walltime  # its host may have ended it before the server knew that it ran
+            highest = max(walltime, held(job, evidence, walltime))  # its host may have ended it before the server knew that it ran
         if not int(lowest) - 1 <= got <= highest:
             return self.checks.complain(job, f"between {int(lowest)} s and {highest} s were to be returned: {say}")
         return True
