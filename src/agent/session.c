@@ -31,7 +31,7 @@
 #define CALL_MS 3000 /* until a server is given up for another; not for ever, or a busy one would never be reached */
 #define HEARTBEAT 5  /* seconds, if the server does not say */
 #define SILENCE_LEAST 3000
-#define SAID_MS 600000 /* then the log says again why there is no connection */
+#define SAID_MS 600000 /* interval at which the log repeats why the server is not connected */
 #define GUEST_MS (GUEST_ALONE_MOST * 1000)
 #define SAID_MOST 16 /* different reasons in that time */
 

@@ -47,7 +47,7 @@ json_t *value_json(const struct value *v); /* the caller's */
 /* The number of a member that is kept as one, and its words' texts. */
 int64_t field_number(const struct field *f, const void *record);
 const char *field_text(const struct field *f, const void *record, const struct names *words); /* NULL: none */
-/* As people and programs read it: null where there is none. */
+/* Returns the member as people and programs read it; null if the record has none. */
 void field_get(const struct field *f, const void *record, const struct names *words, struct value *v);
 /* Returns true if the member has the value of a missing one. */
 bool field_missing(const struct field *f, const void *record);

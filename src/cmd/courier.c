@@ -60,7 +60,7 @@ static void withdraw(struct courier *k, struct client *peer, const json_t *job, 
 	struct reply r = {0};
 	struct err err;
 
-	/* An error proves nothing: a site whose accounts can't be looked up says of any user that there is none. */
+	/* An error proves nothing: a site that can't look up accounts denies that any user exists. */
 	if (client_ask_json(peer, "POST", "/v1/jobs/withdraw", body, &r, &err) < 0)
 		trouble(k, job, &err);
 	else if (*object_text(r.json, "id") && *object_text(job, "there") &&

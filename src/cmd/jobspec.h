@@ -37,8 +37,8 @@ struct job_arguments {
 	bool hold, interactive, silent, export_all, tolerant, exclusive;
 	bool block, json;
 	struct {
-		bool required; /* of qsub */
-		bool broken;   /* of qalter: also if guarantees of others break */
+		bool required; /* qsub: refuse the job without one */
+		bool broken;   /* qalter --force: even if guarantees of other jobs break */
 	} guarantee;
 	struct {
 		const char *wait_at_most;

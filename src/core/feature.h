@@ -34,7 +34,7 @@ struct features {
 };
 
 void features_fini(struct features *f);
-void features_keep(struct features *f, uint32_t set); /* whoever holds it */
+void features_keep(struct features *f, uint32_t set); /* for good, whichever trials hold it */
 /* Ends a trial (base/trial.h), which is empty then. */
 void features_end(struct features *f, trial_vec *trial, bool keep);
 

@@ -11,7 +11,7 @@
 
 struct fence {
 	int64_t start, end;
-	uint32_t id;	 /* of a reservation: its number in cluster.reservation_names, + 1 */
+	uint32_t id;	 /* the reservation: its number in cluster.reservation_names, plus 1 */
 	struct res part; /* what it keeps of the node; nothing: all of it */
 };
 

@@ -71,7 +71,7 @@ struct spec {
 	uint32_t request;	      /* UINT32_MAX: the cluster has nothing of the kind */
 	uint32_t allowed; /* nodes that suit it (rules/partition.h): a partition's, or NODES_ALL for shared ones */
 	uint32_t layout;  /* hosts.layout by which these two were found */
-	struct {	  /* of `depend`, derived */
+	struct {	  /* derived from `depend` */
 		uint32_t watchers;	 /* jobs that count in jobs.dependents by it */
 		struct gate_share share; /* by which jobs with this very text wait together */
 	};

@@ -151,7 +151,7 @@ static bool goes_before(const struct connection *a, const struct connection *b)
 	return a->since < b->since;
 }
 
-/* Cuts off one that idles, of those that `may` go. False: there is none. */
+/* Cuts off an idle connection that `may` go. Returns false if none is idle. */
 static bool evict(struct http *h, bool (*may)(const struct connection *c, const void *of), const void *of)
 {
 	uint64_t now = uv_now(h->loop);

@@ -34,7 +34,7 @@ enum signin_verdict {
 struct signin_answer {
 	uint64_t id;
 	enum signin_verdict verdict;
-	uint32_t uid;  /* of SIGNIN_RIGHT and SIGNIN_EXPIRED */
+	uint32_t uid;  /* set with SIGNIN_RIGHT and SIGNIN_EXPIRED */
 	char user[64]; /* name of that account */
 	char why[128];
 };
