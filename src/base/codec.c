@@ -29,6 +29,7 @@ int64_t field_number(const struct field *f, const void *record)
 		return *(const bool *)at;
 	case FORM_U8:
 	case FORM_LETTERS:
+	case FORM_CHOICE8:
 		return *(const uint8_t *)at;
 	case FORM_I16:
 		return *(const int16_t *)at;
@@ -36,6 +37,7 @@ int64_t field_number(const struct field *f, const void *record)
 		return *(const int32_t *)at;
 	case FORM_U32:
 	case FORM_WORD:
+	case FORM_CHOICE:
 		return *(const uint32_t *)at;
 	case FORM_I64:
 		return *(const int64_t *)at;
@@ -58,6 +60,7 @@ static void number_set(const struct field *f, void *record, int64_t n)
 		break;
 	case FORM_U8:
 	case FORM_LETTERS:
+	case FORM_CHOICE8:
 		*(uint8_t *)at = (uint8_t)n;
 		break;
 	case FORM_I16:
@@ -68,6 +71,7 @@ static void number_set(const struct field *f, void *record, int64_t n)
 		break;
 	case FORM_U32:
 	case FORM_WORD:
+	case FORM_CHOICE:
 		*(uint32_t *)at = (uint32_t)n;
 		break;
 	case FORM_I64:
@@ -86,7 +90,7 @@ static void number_set(const struct field *f, void *record, int64_t n)
 
 static bool is_text(const struct field *f)
 {
-	return f->form >= FORM_TEXT;
+	return f->form >= FORM_TEXT && f->form <= FORM_WORD;
 }
 
 const char *field_text(const struct field *f, const void *record, const struct names *words)
@@ -98,6 +102,8 @@ const char *field_text(const struct field *f, const void *record, const struct n
 		return *(char *const *)at;
 	case FORM_INLINE:
 		return at;
+	case FORM_CHARS:
+		return *(const char *)at ? at : NULL;
 	case FORM_WORD:
 		return *(const uint32_t *)at ? names_get(words, *(const uint32_t *)at) : NULL;
 	default:
@@ -107,8 +113,14 @@ const char *field_text(const struct field *f, const void *record, const struct n
 
 bool field_missing(const struct field *f, const void *record)
 {
-	if (f->form == FORM_TEXT)
-		return !*(char *const *)place(f, record);
+	if (f->form == FORM_TEXT || f->form == FORM_CHARS)
+		return !field_text(f, record, NULL);
+	if (f->form == FORM_RECORD) {
+		for (const struct field *m = f->of->fields; m->name; m++)
+			if (!field_missing(m, place(f, record)))
+				return false;
+		return true;
+	}
 	return f->form != FORM_INLINE && field_number(f, record) == f->missing;
 }
 
@@ -116,6 +128,11 @@ void field_reset(const struct field *f, void *record)
 {
 	if (f->form == FORM_TEXT)
 		*(char **)((char *)record + f->at) = NULL;
+	else if (f->form == FORM_CHARS)
+		*((char *)record + f->at) = '\0';
+	else if (f->form == FORM_RECORD)
+		for (const struct field *m = f->of->fields; m->name; m++)
+			field_reset(m, (char *)record + f->at);
 	else
 		number_set(f, record, f->missing);
 }
@@ -124,14 +141,46 @@ bool field_same(const struct field *f, const void *a, const void *b)
 {
 	const char *x, *y;
 
-	if (f->form != FORM_TEXT && f->form != FORM_INLINE)
+	if (f->form == FORM_RECORD) {
+		for (const struct field *m = f->of->fields; m->name; m++)
+			if (!field_same(m, place(f, a), place(f, b)))
+				return false;
+		return true;
+	}
+	if (!is_text(f) || f->form == FORM_WORD)
 		return field_number(f, a) == field_number(f, b);
 	x = field_text(f, a, NULL);
 	y = field_text(f, b, NULL);
 	return x && y ? strcmp(x, y) == 0 : x == y;
 }
 
-/* ---- letters ---- */
+/* ---- choices and letters ---- */
+
+/* Writes the text at place `n` of "a|b|c"; nothing if there are fewer. */
+static void choice_format(const char *words, int64_t n, struct strbuf *out)
+{
+	for (; n > 0 && words; n--) {
+		words = strchr(words, '|');
+		words += words != NULL;
+	}
+	if (words)
+		strbuf_add(out, words, strcspn(words, "|"));
+}
+
+/* Returns the place of a text in "a|b|c", or -1. */
+static int64_t choice_find(const char *words, const char *text)
+{
+	size_t n = strlen(text);
+
+	for (int64_t at = 0;; at++) {
+		size_t length = strcspn(words, "|");
+		if (length == n && memcmp(words, text, n) == 0)
+			return at;
+		if (!words[length])
+			return -1;
+		words += length + 1;
+	}
+}
 
 static size_t letters_count(const char *letters)
 {
@@ -216,6 +265,33 @@ static bool is_never(const struct field *f, int64_t n)
 	return f->is & IS_INSTANT && (n <= 0 || n == TIME_NEVER);
 }
 
+/* Returns true for a number that is a text in JSON. */
+static bool is_spelled(const struct field *f)
+{
+	return f->form == FORM_LETTERS || f->form == FORM_CHOICE || f->form == FORM_CHOICE8;
+}
+
+static void spell(const struct field *f, int64_t n, struct strbuf *out)
+{
+	if (f->form == FORM_LETTERS)
+		letters_format(f->letters, (uint8_t)n, out);
+	else
+		choice_format(f->words, n, out);
+}
+
+static void record_get(const struct field *f, const void *record, const struct names *words, struct value *v)
+{
+	struct json j;
+
+	strbuf_clear(&v->scratch);
+	json_init(&j, &v->scratch, false);
+	json_open_object(&j, NULL);
+	record_show(f->of->fields, f->of->in, place(f, record), words, &j);
+	json_close_object(&j);
+	v->text = strbuf_text(&v->scratch);
+	v->kind = VALUE_JSON;
+}
+
 void field_get(const struct field *f, const void *record, const struct names *words, struct value *v)
 {
 	v->kind = VALUE_NULL;
@@ -224,10 +300,14 @@ void field_get(const struct field *f, const void *record, const struct names *wo
 		v->kind = v->text && *v->text ? VALUE_TEXT : VALUE_NULL;
 		return;
 	}
+	if (f->form == FORM_RECORD) {
+		record_get(f, record, words, v);
+		return;
+	}
 	v->number = field_number(f, record);
-	if (f->form == FORM_LETTERS) {
+	if (is_spelled(f)) {
 		strbuf_clear(&v->scratch);
-		letters_format(f->letters, (uint8_t)v->number, &v->scratch);
+		spell(f, v->number, &v->scratch);
 		v->text = strbuf_text(&v->scratch);
 		v->kind = VALUE_TEXT;
 	} else if (f->form == FORM_BOOL) {
@@ -239,8 +319,22 @@ void field_get(const struct field *f, const void *record, const struct names *wo
 
 void field_store(const struct field *f, const void *record, const struct names *words, struct json *j)
 {
+	struct strbuf spelled = {0};
+
 	if (f->form == FORM_NONE || (field_missing(f, record) && !(f->in & ALWAYS)))
 		return;
+	if (f->form == FORM_RECORD) {
+		json_open_object(j, f->name);
+		record_store(f->of->fields, f->of->in, place(f, record), words, j);
+		json_close_object(j);
+		return;
+	}
+	if (is_spelled(f)) {
+		spell(f, field_number(f, record), &spelled);
+		json_text(j, f->name, strbuf_text(&spelled));
+		strbuf_fini(&spelled);
+		return;
+	}
 	if (is_text(f))
 		json_text(j, f->name, field_text(f, record, words) ? field_text(f, record, words) : "");
 	else if (f->form == FORM_BOOL)
@@ -280,6 +374,10 @@ static int text_read(const struct field *f, const json_t *value, void *record, s
 
 	if (rc < 0 || f->form == FORM_INLINE)
 		return rc;
+	if (f->form == FORM_CHARS) {
+		memcpy((char *)record + f->at, text, strlen(text) + 1); /* at most `most` bytes */
+		return 0;
+	}
 	if (f->form == FORM_WORD) {
 		if (words->n == 0)
 			names_add(words, ""); /* so that 0 is none */
@@ -291,11 +389,26 @@ static int text_read(const struct field *f, const json_t *value, void *record, s
 	return 0;
 }
 
+static int spelled_read(const struct field *f, const json_t *value, int64_t *ret, struct err *err)
+{
+	const char *text;
+	uint8_t bits;
+	int rc = value_read_text(value, f->name, SIZE_MAX, &text, err);
+
+	if (rc < 0)
+		return rc;
+	if (f->form != FORM_LETTERS) {
+		*ret = choice_find(f->words, text);
+		return *ret >= 0 ? 0 : err_set(err, -EINVAL, "%s \"%.40s\" must be one of %s", f->name, text, f->words);
+	}
+	rc = letters_parse(f->name, f->letters, text, &bits, err);
+	*ret = rc == 0 ? bits : 0;
+	return rc;
+}
+
 int field_read(const struct field *f, const json_t *value, void *record, struct names *words, struct err *err)
 {
 	int64_t number = 0, least, most;
-	const char *text;
-	uint8_t bits;
 	bool flag;
 	int rc;
 
@@ -303,14 +416,13 @@ int field_read(const struct field *f, const json_t *value, void *record, struct 
 		return 0;
 	if (is_text(f))
 		return text_read(f, value, record, words, err);
+	if (f->form == FORM_RECORD)
+		return record_load(f->of->fields, f->of->in, value, (char *)record + f->at, words, err);
 	if (f->form == FORM_BOOL) {
 		rc = value_read_bool(value, f->name, &flag, err);
 		number = rc == 0 && flag;
-	} else if (f->form == FORM_LETTERS) {
-		rc = value_read_text(value, f->name, SIZE_MAX, &text, err);
-		if (rc == 0)
-			rc = letters_parse(f->name, f->letters, text, &bits, err);
-		number = rc == 0 ? bits : 0;
+	} else if (is_spelled(f)) {
+		rc = spelled_read(f, value, &number, err);
 	} else {
 		bounds(f, &least, &most);
 		rc = value_read_number(value, f->name, least, most, &number, err);
@@ -320,13 +432,87 @@ int field_read(const struct field *f, const json_t *value, void *record, struct 
 	return rc;
 }
 
+/* No bit selects every row. */
+static bool is_in(const struct field *f, uint32_t in)
+{
+	return !in || f->in & in;
+}
+
 const struct field *field_find(const struct field *rows, uint32_t in, const char *name, const struct field *hint)
 {
 	for (const struct field *f = hint ? hint + 1 : rows; f->name; f++)
-		if (f->in & in && strcmp(f->name, name) == 0)
+		if (is_in(f, in) && strcmp(f->name, name) == 0)
 			return f;
 	for (const struct field *f = rows; hint && f <= hint; f++)
-		if (f->in & in && strcmp(f->name, name) == 0)
+		if (is_in(f, in) && strcmp(f->name, name) == 0)
 			return f;
 	return NULL;
+}
+
+/* ---- whole records ---- */
+
+void record_store(const struct field *rows, uint32_t in, const void *record, const struct names *words, struct json *j)
+{
+	for (const struct field *f = rows; f->name; f++)
+		if (is_in(f, in))
+			field_store(f, record, words, j);
+}
+
+int record_load(const struct field *rows, uint32_t in, const json_t *object, void *record, struct names *words,
+		struct err *err)
+{
+	const struct field *f = NULL, *found;
+	const char *key;
+	json_t *value;
+	int rc;
+
+	for (const struct field *m = rows; m->name; m++)
+		if (is_in(m, in))
+			field_reset(m, record);
+	if (!json_is_object(object))
+		return err_set(err, -EINVAL, "a record must be an object");
+	for (const struct field *m = rows; m->name; m++)
+		if (is_in(m, in) && m->in & ALWAYS && !json_object_get(object, m->name))
+			return err_set(err, -EINVAL, "a record lacks \"%s\"", m->name);
+	json_object_foreach((json_t *)object, key, value)
+	{
+		found = field_find(rows, in, key, f);
+		if (!found)
+			continue;
+		f = found;
+		rc = field_read(f, value, record, words, err);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+void record_show(const struct field *rows, uint32_t in, const void *record, const struct names *words, struct json *j)
+{
+	struct value v = {0};
+
+	for (const struct field *f = rows; f->name; f++) {
+		if (!is_in(f, in))
+			continue;
+		if (f->get)
+			f->get(record, &v);
+		else
+			field_get(f, record, words, &v);
+		if (v.kind != VALUE_NULL || f->is & IS_NULL)
+			value_write(&v, f->name, j);
+	}
+	strbuf_fini(&v.scratch);
+}
+
+void record_free(const struct field *rows, void *record)
+{
+	for (const struct field *f = rows; f->name; f++) {
+		char **at = (char **)(void *)((char *)record + f->at);
+		if (f->form == FORM_RECORD)
+			record_free(f->of->fields, at);
+		if (f->form != FORM_TEXT)
+			continue;
+		free(*at);
+		*at = NULL;
+	}
 }

@@ -32,6 +32,8 @@ struct names;
 		char *: FORM_TEXT)
 #define MEMBER(type, member) .form = FORM_OF(type, member), .at = offsetof(type, member)
 #define MEMBER_AS(form_, type, member) .form = (form_), .at = offsetof(type, member)
+#define MEMBER_CHARS(type, member)                                                                                     \
+	.form = FORM_CHARS, .at = offsetof(type, member), .most = sizeof(((type *)NULL)->member) - 1
 
 /* A member's value on its way into JSON or a list. */
 enum value_kind { VALUE_NULL, VALUE_INT, VALUE_BOOL, VALUE_TEXT, VALUE_JSON };
@@ -61,12 +63,31 @@ int field_read(const struct field *f, const json_t *value, void *record, struct 
 /* Returns true if both records have the same value; words must be of one struct names. */
 bool field_same(const struct field *f, const void *a, const void *b);
 
+/*
+ * Whole records: those of the rows up to one without a name that have a bit of `in`; 0 selects all rows. A word needs
+ * `words`; tables without words pass NULL.
+ */
+
+/* Writes the members as field_store() does into an open object. */
+void record_store(const struct field *rows, uint32_t in, const void *record, const struct names *words, struct json *j);
+/* Reads an object into a record that owns nothing yet: members that are not in the object get the value that a missing
+ * one stands for, members without a row are a newer version's and ignored. On an error the record still owns what was
+ * read. -EINVAL with what is wrong: not an object, without an ALWAYS member, or a member's value. */
+int record_load(const struct field *rows, uint32_t in, const json_t *object, void *record, struct names *words,
+		struct err *err);
+/* Writes the members as people and programs read them into an open object: one that the record lacks is null if its row
+ * allows that, and left out otherwise. A row with `get` is given the record as its subject; each file with such a table
+ * defines what a struct subject is there. */
+void record_show(const struct field *rows, uint32_t in, const void *record, const struct names *words, struct json *j);
+/* Frees the texts that the record owns. */
+void record_free(const struct field *rows, void *record);
+
 /* The bits of a text of letters, by their places in `letters`: those from `n` on have none. */
 int letters_parse(const char *name, const char *letters, const char *text, uint8_t *ret, struct err *err);
 void letters_format(const char *letters, uint8_t bits, struct strbuf *out); /* no bit: "n" */
 
-/* A row by its name among those with a bit of `in`, beginning behind `hint`, which may be NULL: rows that are asked for in
- * their order are found at once. NULL: none. */
+/* Returns the row with a name among those with a bit of `in` (0: all), or NULL. The search begins behind `hint`, which may
+ * be NULL: rows that are asked for in their order are found at once. */
 const struct field *field_find(const struct field *rows, uint32_t in, const char *name, const struct field *hint);
 
 #endif

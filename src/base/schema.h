@@ -45,16 +45,20 @@ enum form {
 	FORM_U64,
 	FORM_MICROS,  /* double, in seconds; whole microseconds in JSON */
 	FORM_LETTERS, /* uint8_t: a bit for each of `letters` up to `n`; a text in JSON */
+	FORM_CHOICE,  /* enum: the place of a text among `words` */
+	FORM_CHOICE8, /* the same in a uint8_t */
 	FORM_TEXT,    /* char *, owned by the struct; NULL: none */
 	FORM_INLINE,  /* char[], NUL-terminated; it can be written only */
+	FORM_CHARS,   /* char[most + 1], NUL-terminated; empty: none */
 	FORM_WORD,    /* uint32_t, the number of a text in a struct names; 0: none */
+	FORM_RECORD,  /* struct, with the rows of `of`; an object in JSON */
 };
 
 struct field {
 	const char *name;
 	unsigned is;
 	const char *about;
-	void (*get)(const struct subject *x, struct value *v); /* job_fields.c: how it is found */
+	void (*get)(const struct subject *x, struct value *v); /* finds a member that no struct keeps (codec.h) */
 	const struct schema *of; /* of an object, or of the elements of a list that are objects */
 	unsigned item;		 /* of a list: what its elements are */
 	const char *words;	 /* "a|b": it is one of these */

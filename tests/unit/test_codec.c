@@ -1,0 +1,218 @@
+/*
+ * test_codec.c - records by their rows: every form through JSON and back, what a missing member stands for, and what is
+ * refused.
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/codec.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/names.h"
+#include "base/strbuf.h"
+
+enum state { IDLE, BUSY, DOWN };
+enum { KEPT = 1 << 0, SEEN = 1 << 1 };
+
+struct limits {
+	int64_t cpus;
+	char *reason;
+};
+
+struct host {
+	enum state state;
+	uint8_t link;
+	char address[16];
+	char *label;
+	uint32_t class;
+	uint8_t mail;
+	bool shared;
+	int32_t ports;
+	double rank;
+	struct limits limits;
+};
+
+static const struct field limit_rows[] = {
+	{"cpus", .is = IS_INT, .missing = -1, MEMBER(struct limits, cpus)},
+	{"reason", .is = IS_TEXT, MEMBER(struct limits, reason)},
+	{0},
+};
+static const struct schema limits = {.fields = limit_rows};
+
+/* What the getters of this table are given. */
+struct subject {
+	struct host host;
+};
+
+static void get_summary(const struct subject *x, struct value *v)
+{
+	v->kind = VALUE_INT;
+	v->number = x->host.ports * 2;
+}
+
+static const struct field rows[] = {
+	{"state", .is = IS_TEXT, .words = "idle|busy|down", .in = KEPT | SEEN | ALWAYS,
+	 MEMBER_AS(FORM_CHOICE, struct host, state)},
+	{"link", .is = IS_TEXT, .words = "none|up", .in = KEPT, MEMBER_AS(FORM_CHOICE8, struct host, link)},
+	{"address", .is = IS_TEXT | IS_NULL, .in = KEPT | SEEN, MEMBER_CHARS(struct host, address)},
+	{"label", .is = IS_TEXT, .in = KEPT | SEEN, MEMBER(struct host, label)},
+	{"class", .is = IS_TEXT, .in = KEPT, MEMBER_AS(FORM_WORD, struct host, class)},
+	{"mail", .is = IS_TEXT, .letters = "aben", .in = KEPT, MEMBER_AS(FORM_LETTERS, struct host, mail)},
+	{"shared", .is = IS_BOOL, .in = KEPT | SEEN, MEMBER(struct host, shared)},
+	{"ports", .is = IS_INT, .least = 1, .most = 65535, .missing = 22, .in = KEPT, MEMBER(struct host, ports)},
+	{"rank", .is = IS_INT, .in = KEPT, MEMBER(struct host, rank)},
+	{"limits", .is = IS_OBJECT, .of = &limits, .in = KEPT | SEEN, MEMBER_AS(FORM_RECORD, struct host, limits)},
+	{"twice", .is = IS_INT, .in = SEEN, .get = get_summary},
+	{0},
+};
+
+typedef void writer(const struct field *, uint32_t, const void *, const struct names *, struct json *);
+
+static char *written(writer *write, uint32_t in, const struct host *h, const struct names *words)
+{
+	struct strbuf out = {0};
+	struct json j;
+
+	json_init(&j, &out, false);
+	json_open_object(&j, NULL);
+	write(rows, in, h, words, &j);
+	json_close_object(&j);
+	return out.text;
+}
+
+static int loaded(const char *text, struct host *h, struct names *words, struct err *err)
+{
+	json_t *o = json_loads(text, JSON_DECODE_ANY, NULL);
+	int rc;
+
+	assert_non_null(o);
+	memset(h, 0xa5, sizeof *h); /* whatever was there is not looked at */
+	rc = record_load(rows, KEPT, o, h, words, err);
+	json_decref(o);
+	return rc;
+}
+
+static void test_every_form_returns(void **state)
+{
+	static const char all[] =
+		"{\"state\":\"down\",\"link\":\"up\",\"address\":\"10.0.0.255:9999\",\"label\":\"spare\","
+		"\"class\":\"fast\",\"mail\":\"be\",\"shared\":true,\"ports\":8080,\"rank\":1500000,"
+		"\"limits\":{\"cpus\":4,\"reason\":\"heat\"}}";
+	struct names words = {0};
+	struct err err = {0};
+	struct host h;
+	char *text;
+
+	(void)state;
+	assert_int_equal(loaded(all, &h, &words, &err), 0);
+	assert_int_equal(h.state, DOWN);
+	assert_int_equal(h.link, 1);
+	assert_string_equal(h.address, "10.0.0.255:9999");
+	assert_string_equal(h.label, "spare");
+	assert_string_equal(names_get(&words, h.class), "fast");
+	assert_int_equal(h.mail, 2 | 4);
+	assert_true(h.shared);
+	assert_true(h.rank == 1.5);
+	assert_int_equal(h.limits.cpus, 4);
+	assert_string_equal(h.limits.reason, "heat");
+	text = written(record_store, KEPT, &h, &words);
+	assert_string_equal(text, all);
+	free(text);
+	record_free(rows, &h);
+	assert_null(h.label);
+	assert_null(h.limits.reason);
+	names_fini(&words);
+}
+
+static void test_missing_members(void **state)
+{
+	struct names words = {0};
+	struct err err = {0};
+	struct host h;
+	char *text;
+
+	(void)state;
+	assert_int_equal(loaded("{\"state\":\"busy\",\"newer\":[1],\"label\":null}", &h, &words, &err), 0);
+	assert_int_equal(h.ports, 22);
+	assert_int_equal(h.limits.cpus, -1);
+	assert_null(h.label);
+	assert_string_equal(h.address, "");
+	text = written(record_store, KEPT, &h, &words);
+	assert_string_equal(text, "{\"state\":\"busy\"}");
+	free(text);
+	text = written(record_show, SEEN, &h, &words);
+	assert_string_equal(
+		text, "{\"state\":\"busy\",\"address\":null,\"shared\":false,\"limits\":{\"cpus\":-1},\"twice\":44}");
+	free(text);
+	names_fini(&words);
+}
+
+static void test_what_is_wrong_is_refused(void **state)
+{
+	static const struct {
+		const char *text, *says;
+	} wrong[] = {
+		{"[]", "must be an object"},
+		{"{}", "lacks \"state\""},
+		{"{\"state\":\"asleep\"}", "must be one of idle|busy|down"},
+		{"{\"state\":\"\"}", "must be one of"},
+		{"{\"state\":\"idle|busy\"}", "must be one of"},
+		{"{\"state\":0}", "state"},
+		{"{\"state\":\"idle\",\"address\":\"10.0.0.255:99999\"}", "address"},
+		{"{\"state\":\"idle\",\"ports\":0}", "ports"},
+		{"{\"state\":\"idle\",\"ports\":65536}", "ports"},
+		{"{\"state\":\"idle\",\"mail\":\"x\"}", "mail"},
+		{"{\"state\":\"idle\",\"limits\":4}", "must be an object"},
+		{"{\"state\":\"idle\",\"label\":\"kept\",\"limits\":{\"cpus\":\"4\"}}", "cpus"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		struct names words = {0};
+		struct err err = {0};
+		struct host h;
+		assert_int_equal(loaded(wrong[i].text, &h, &words, &err), -EINVAL);
+		if (!strstr(err.text, wrong[i].says))
+			fail_msg("%s: %s", wrong[i].text, err.text);
+		record_free(rows, &h);
+		names_fini(&words);
+	}
+}
+
+static void test_same(void **state)
+{
+	struct host a = {.label = (char *)"x", .limits = {.reason = (char *)"y"}}, b = a;
+	const struct field *address = field_find(rows, KEPT, "address", NULL),
+			   *within = field_find(rows, 0, "limits", address);
+
+	(void)state;
+	assert_true(field_same(address, &a, &b));
+	assert_true(field_same(within, &a, &b));
+	strcpy(b.address, "other");
+	b.limits.reason = (char *)"z";
+	assert_false(field_same(address, &a, &b));
+	assert_false(field_same(within, &a, &b));
+	assert_null(field_find(rows, KEPT, "twice", NULL));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_form_returns),
+		cmocka_unit_test(test_missing_members),
+		cmocka_unit_test(test_what_is_wrong_is_refused),
+		cmocka_unit_test(test_same),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
