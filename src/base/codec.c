@@ -99,7 +99,8 @@ const char *field_text(const struct field *f, const void *record, const struct n
 
 	switch (f->form) {
 	case FORM_TEXT:
-		return *(char *const *)at;
+	case FORM_LENT:
+		return *(const char *const *)at;
 	case FORM_INLINE:
 		return at;
 	case FORM_CHARS:
@@ -113,7 +114,7 @@ const char *field_text(const struct field *f, const void *record, const struct n
 
 bool field_missing(const struct field *f, const void *record)
 {
-	if (f->form == FORM_TEXT || f->form == FORM_CHARS)
+	if (f->form == FORM_TEXT || f->form == FORM_LENT || f->form == FORM_CHARS)
 		return !field_text(f, record, NULL);
 	if (f->form == FORM_RECORD) {
 		for (const struct field *m = f->of->fields; m->name; m++)
@@ -126,8 +127,8 @@ bool field_missing(const struct field *f, const void *record)
 
 void field_reset(const struct field *f, void *record)
 {
-	if (f->form == FORM_TEXT)
-		*(char **)((char *)record + f->at) = NULL;
+	if (f->form == FORM_TEXT || f->form == FORM_LENT)
+		*(const char **)(void *)((char *)record + f->at) = NULL;
 	else if (f->form == FORM_CHARS)
 		*((char *)record + f->at) = '\0';
 	else if (f->form == FORM_RECORD)
@@ -281,13 +282,8 @@ static void spell(const struct field *f, int64_t n, struct strbuf *out)
 
 static void record_get(const struct field *f, const void *record, const struct names *words, struct value *v)
 {
-	struct json j;
-
 	strbuf_clear(&v->scratch);
-	json_init(&j, &v->scratch, false);
-	json_open_object(&j, NULL);
-	record_show(f->of->fields, f->of->in, place(f, record), words, &j);
-	json_close_object(&j);
+	record_show_text(f->of->fields, f->of->in, place(f, record), words, &v->scratch);
 	v->text = strbuf_text(&v->scratch);
 	v->kind = VALUE_JSON;
 }
@@ -382,6 +378,10 @@ static int text_read(const struct field *f, const json_t *value, void *record, s
 		if (words->n == 0)
 			names_add(words, ""); /* so that 0 is none */
 		*(uint32_t *)(void *)at = *text ? names_add(words, text) : 0;
+		return 0;
+	}
+	if (f->form == FORM_LENT) {
+		*(const char **)(void *)at = text;
 		return 0;
 	}
 	free(*at);
@@ -500,8 +500,32 @@ void record_show(const struct field *rows, uint32_t in, const void *record, cons
 			field_get(f, record, words, &v);
 		if (v.kind != VALUE_NULL || f->is & IS_NULL)
 			value_write(&v, f->name, j);
+		else if (f->is & REQUIRED && is_text(f))
+			json_text(j, f->name, "");
 	}
 	strbuf_fini(&v.scratch);
+}
+
+void record_store_text(const struct field *rows, uint32_t in, const void *record, const struct names *words,
+		       struct strbuf *out)
+{
+	struct json j;
+
+	json_init(&j, out, false);
+	json_open_object(&j, NULL);
+	record_store(rows, in, record, words, &j);
+	json_close_object(&j);
+}
+
+void record_show_text(const struct field *rows, uint32_t in, const void *record, const struct names *words,
+		      struct strbuf *out)
+{
+	struct json j;
+
+	json_init(&j, out, false);
+	json_open_object(&j, NULL);
+	record_show(rows, in, record, words, &j);
+	json_close_object(&j);
 }
 
 void record_free(const struct field *rows, void *record)

@@ -29,7 +29,8 @@ struct names;
 		int64_t: FORM_I64,                                                                                     \
 		uint64_t: FORM_U64,                                                                                    \
 		double: FORM_MICROS,                                                                                   \
-		char *: FORM_TEXT)
+		char *: FORM_TEXT,                                                                                     \
+		const char *: FORM_LENT)
 #define MEMBER(type, member) .form = FORM_OF(type, member), .at = offsetof(type, member)
 #define MEMBER_AS(form_, type, member) .form = (form_), .at = offsetof(type, member)
 #define MEMBER_CHARS(type, member)                                                                                     \
@@ -76,9 +77,14 @@ void record_store(const struct field *rows, uint32_t in, const void *record, con
 int record_load(const struct field *rows, uint32_t in, const json_t *object, void *record, struct names *words,
 		struct err *err);
 /* Writes the members as people and programs read them into an open object: one that the record lacks is null if its row
- * allows that, and left out otherwise. A row with `get` is given the record as its subject; each file with such a table
+ * allows that, an empty text if it is a REQUIRED text, and left out otherwise. A row with `get` is given the record as its subject; each file with such a table
  * defines what a struct subject is there. */
 void record_show(const struct field *rows, uint32_t in, const void *record, const struct names *words, struct json *j);
+/* The same as whole objects: append their text. */
+void record_store_text(const struct field *rows, uint32_t in, const void *record, const struct names *words,
+		       struct strbuf *out);
+void record_show_text(const struct field *rows, uint32_t in, const void *record, const struct names *words,
+		      struct strbuf *out);
 /* Frees the texts that the record owns. */
 void record_free(const struct field *rows, void *record);
 

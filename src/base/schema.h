@@ -48,6 +48,7 @@ enum form {
 	FORM_CHOICE,  /* enum: the place of a text among `words` */
 	FORM_CHOICE8, /* the same in a uint8_t */
 	FORM_TEXT,    /* char *, owned by the struct; NULL: none */
+	FORM_LENT,    /* const char *, borrowed from the JSON that was read, or from elsewhere; NULL: none */
 	FORM_INLINE,  /* char[], NUL-terminated; it can be written only */
 	FORM_CHARS,   /* char[most + 1], NUL-terminated; empty: none */
 	FORM_WORD,    /* uint32_t, the number of a text in a struct names; 0: none */

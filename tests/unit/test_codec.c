@@ -39,6 +39,7 @@ struct host {
 	int32_t ports;
 	double rank;
 	struct limits limits;
+	const char *note;
 };
 
 static const struct field limit_rows[] = {
@@ -71,21 +72,18 @@ static const struct field rows[] = {
 	{"ports", .is = IS_INT, .least = 1, .most = 65535, .missing = 22, .in = KEPT, MEMBER(struct host, ports)},
 	{"rank", .is = IS_INT, .in = KEPT, MEMBER(struct host, rank)},
 	{"limits", .is = IS_OBJECT, .of = &limits, .in = KEPT | SEEN, MEMBER_AS(FORM_RECORD, struct host, limits)},
+	{"note", .is = REQUIRED | IS_TEXT, .in = KEPT | SEEN, MEMBER(struct host, note)},
 	{"twice", .is = IS_INT, .in = SEEN, .get = get_summary},
 	{0},
 };
 
-typedef void writer(const struct field *, uint32_t, const void *, const struct names *, struct json *);
+typedef void writer(const struct field *, uint32_t, const void *, const struct names *, struct strbuf *);
 
 static char *written(writer *write, uint32_t in, const struct host *h, const struct names *words)
 {
 	struct strbuf out = {0};
-	struct json j;
 
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
-	write(rows, in, h, words, &j);
-	json_close_object(&j);
+	write(rows, in, h, words, &out);
 	return out.text;
 }
 
@@ -124,7 +122,7 @@ static void test_every_form_returns(void **state)
 	assert_true(h.rank == 1.5);
 	assert_int_equal(h.limits.cpus, 4);
 	assert_string_equal(h.limits.reason, "heat");
-	text = written(record_store, KEPT, &h, &words);
+	text = written(record_store_text, KEPT, &h, &words);
 	assert_string_equal(text, all);
 	free(text);
 	record_free(rows, &h);
@@ -146,12 +144,13 @@ static void test_missing_members(void **state)
 	assert_int_equal(h.limits.cpus, -1);
 	assert_null(h.label);
 	assert_string_equal(h.address, "");
-	text = written(record_store, KEPT, &h, &words);
+	text = written(record_store_text, KEPT, &h, &words);
 	assert_string_equal(text, "{\"state\":\"busy\"}");
 	free(text);
-	text = written(record_show, SEEN, &h, &words);
+	text = written(record_show_text, SEEN, &h, &words);
 	assert_string_equal(
-		text, "{\"state\":\"busy\",\"address\":null,\"shared\":false,\"limits\":{\"cpus\":-1},\"twice\":44}");
+		text,
+		"{\"state\":\"busy\",\"address\":null,\"shared\":false,\"limits\":{\"cpus\":-1},\"note\":\"\",\"twice\":44}");
 	free(text);
 	names_fini(&words);
 }
@@ -204,6 +203,21 @@ static void test_same(void **state)
 	assert_null(field_find(rows, KEPT, "twice", NULL));
 }
 
+/* A lent text is neither copied nor freed, and an empty one stays one. */
+static void test_lent_text(void **state)
+{
+	json_t *o = json_pack("{s:s, s:s}", "state", "idle", "note", "");
+	struct err err = {0};
+	struct host h;
+
+	(void)state;
+	assert_int_equal(record_load(rows, KEPT, o, &h, NULL, &err), 0);
+	assert_ptr_equal(h.note, json_string_value(json_object_get(o, "note")));
+	record_free(rows, &h);
+	assert_string_equal(h.note, "");
+	json_decref(o);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -211,6 +225,7 @@ int main(void)
 		cmocka_unit_test(test_missing_members),
 		cmocka_unit_test(test_what_is_wrong_is_refused),
 		cmocka_unit_test(test_same),
+		cmocka_unit_test(test_lent_text),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
