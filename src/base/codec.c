@@ -45,6 +45,8 @@ int64_t field_number(const struct field *f, const void *record)
 		return (int64_t) * (const uint64_t *)at;
 	case FORM_MICROS:
 		return llround(*(const double *)at * 1e6);
+	case FORM_REAL:
+		return (int64_t) * (const double *)at;
 	default:
 		return 0;
 	}
@@ -83,9 +85,17 @@ static void number_set(const struct field *f, void *record, int64_t n)
 	case FORM_MICROS:
 		*(double *)at = (double)n / 1e6;
 		break;
+	case FORM_REAL:
+		*(double *)at = (double)n;
+		break;
 	default:
 		break;
 	}
+}
+
+static double real(const struct field *f, const void *record)
+{
+	return *(const double *)place(f, record);
 }
 
 static bool is_text(const struct field *f)
@@ -116,6 +126,8 @@ bool field_missing(const struct field *f, const void *record)
 {
 	if (f->form == FORM_TEXT || f->form == FORM_LENT || f->form == FORM_CHARS)
 		return !field_text(f, record, NULL);
+	if (f->form == FORM_REAL)
+		return real(f, record) == (double)f->missing;
 	if (f->form == FORM_RECORD) {
 		for (const struct field *m = f->of->fields; m->name; m++)
 			if (!field_missing(m, place(f, record)))
@@ -148,6 +160,8 @@ bool field_same(const struct field *f, const void *a, const void *b)
 				return false;
 		return true;
 	}
+	if (f->form == FORM_REAL)
+		return real(f, a) == real(f, b);
 	if (!is_text(f) || f->form == FORM_WORD)
 		return field_number(f, a) == field_number(f, b);
 	x = field_text(f, a, NULL);
@@ -233,6 +247,9 @@ void value_write(const struct value *v, const char *key, struct json *j)
 	case VALUE_INT:
 		json_int(j, key, v->number);
 		break;
+	case VALUE_REAL:
+		json_double(j, key, v->real);
+		break;
 	case VALUE_BOOL:
 		json_bool(j, key, v->number != 0);
 		break;
@@ -250,6 +267,8 @@ json_t *value_json(const struct value *v)
 	switch (v->kind) {
 	case VALUE_INT:
 		return json_integer(v->number);
+	case VALUE_REAL:
+		return json_real(v->real);
 	case VALUE_BOOL:
 		return json_boolean(v->number);
 	case VALUE_TEXT:
@@ -261,9 +280,18 @@ json_t *value_json(const struct value *v)
 	}
 }
 
-static bool is_never(const struct field *f, int64_t n)
+/* Returns true if the row says that a record without the member shows it all the same. */
+static bool is_always_shown(const struct field *f)
 {
-	return f->is & IS_INSTANT && (n <= 0 || n == TIME_NEVER);
+	return (f->is & (REQUIRED | IS_NULL)) == REQUIRED;
+}
+
+/* Returns true for a number that stands for none. */
+static bool is_none(const struct field *f, int64_t n)
+{
+	if (is_always_shown(f))
+		return false;
+	return (f->is & IS_INSTANT && (n <= 0 || n == TIME_NEVER)) || (f->is & IS_NULL && n == f->missing);
 }
 
 /* Returns true for a number that is a text in JSON. */
@@ -293,11 +321,18 @@ void field_get(const struct field *f, const void *record, const struct names *wo
 	v->kind = VALUE_NULL;
 	if (is_text(f)) {
 		v->text = field_text(f, record, words);
-		v->kind = v->text && *v->text ? VALUE_TEXT : VALUE_NULL;
+		if (!v->text && is_always_shown(f))
+			v->text = "";
+		v->kind = v->text && (*v->text || is_always_shown(f)) ? VALUE_TEXT : VALUE_NULL;
 		return;
 	}
 	if (f->form == FORM_RECORD) {
 		record_get(f, record, words, v);
+		return;
+	}
+	if (f->form == FORM_REAL) {
+		v->real = real(f, record);
+		v->kind = f->is & IS_NULL && field_missing(f, record) ? VALUE_NULL : VALUE_REAL;
 		return;
 	}
 	v->number = field_number(f, record);
@@ -308,8 +343,8 @@ void field_get(const struct field *f, const void *record, const struct names *wo
 		v->kind = VALUE_TEXT;
 	} else if (f->form == FORM_BOOL) {
 		v->kind = VALUE_BOOL;
-	} else if (f->form != FORM_NONE && !is_never(f, v->number) && !(f->is & IS_NULL && v->number == f->missing)) {
-		v->kind = VALUE_INT;
+	} else if (f->form != FORM_NONE && !is_none(f, v->number)) {
+		v->kind = f->is & IS_BOOL ? VALUE_BOOL : VALUE_INT; /* a number can be none, a bool cannot */
 	}
 }
 
@@ -335,6 +370,8 @@ void field_store(const struct field *f, const void *record, const struct names *
 		json_text(j, f->name, field_text(f, record, words) ? field_text(f, record, words) : "");
 	else if (f->form == FORM_BOOL)
 		json_bool(j, f->name, field_number(f, record));
+	else if (f->form == FORM_REAL)
+		json_double(j, f->name, real(f, record));
 	else
 		json_int(j, f->name, field_number(f, record));
 }
@@ -423,6 +460,11 @@ int field_read(const struct field *f, const json_t *value, void *record, struct 
 		number = rc == 0 && flag;
 	} else if (is_spelled(f)) {
 		rc = spelled_read(f, value, &number, err);
+	} else if (f->form == FORM_REAL) {
+		if (!json_is_number(value))
+			return err_set(err, -EINVAL, "%s must be a number", f->name);
+		*(double *)((char *)record + f->at) = json_number_value(value);
+		return 0;
 	} else {
 		bounds(f, &least, &most);
 		rc = value_read_number(value, f->name, least, most, &number, err);
@@ -487,6 +529,23 @@ int record_load(const struct field *rows, uint32_t in, const json_t *object, voi
 	return 0;
 }
 
+static void inside_show(const struct field *f, const void *record, struct json *j)
+{
+	const struct json before = *j;
+	size_t n = j->out->n;
+	bool list = f->is & IS_LIST;
+
+	(list ? json_open_array : json_open_object)(j, f->name);
+	f->inside(record, j);
+	if (j->more[j->depth] || f->is & REQUIRED || f->in & ALWAYS) {
+		(list ? json_close_array : json_close_object)(j);
+	} else {
+		*j = before;
+		j->out->n = n;
+		j->out->text[n] = '\0';
+	}
+}
+
 void record_show(const struct field *rows, uint32_t in, const void *record, const struct names *words, struct json *j)
 {
 	struct value v = {0};
@@ -494,14 +553,18 @@ void record_show(const struct field *rows, uint32_t in, const void *record, cons
 	for (const struct field *f = rows; f->name; f++) {
 		if (!is_in(f, in))
 			continue;
+		if (f->inside) {
+			inside_show(f, record, j);
+			continue;
+		}
+		v.kind = VALUE_NULL;
+		strbuf_clear(&v.scratch);
 		if (f->get)
 			f->get(record, &v);
 		else
 			field_get(f, record, words, &v);
 		if (v.kind != VALUE_NULL || f->is & IS_NULL)
 			value_write(&v, f->name, j);
-		else if (f->is & REQUIRED && is_text(f))
-			json_text(j, f->name, "");
 	}
 	strbuf_fini(&v.scratch);
 }

@@ -37,10 +37,11 @@ struct names;
 	.form = FORM_CHARS, .at = offsetof(type, member), .most = sizeof(((type *)NULL)->member) - 1
 
 /* A member's value on its way into JSON or a list. */
-enum value_kind { VALUE_NULL, VALUE_INT, VALUE_BOOL, VALUE_TEXT, VALUE_JSON };
+enum value_kind { VALUE_NULL, VALUE_INT, VALUE_REAL, VALUE_BOOL, VALUE_TEXT, VALUE_JSON };
 struct value {
 	enum value_kind kind;
 	int64_t number;
+	double real;
 	const char *text; /* borrowed, or in `scratch` */
 	struct strbuf scratch;
 };
@@ -76,9 +77,10 @@ void record_store(const struct field *rows, uint32_t in, const void *record, con
  * read. -EINVAL with what is wrong: not an object, without an ALWAYS member, or a member's value. */
 int record_load(const struct field *rows, uint32_t in, const json_t *object, void *record, struct names *words,
 		struct err *err);
-/* Writes the members as people and programs read them into an open object: one that the record lacks is null if its row
- * allows that, an empty text if it is a REQUIRED text, and left out otherwise. A row with `get` is given the record as its subject; each file with such a table
- * defines what a struct subject is there. */
+/* Writes the members as people and programs read them into an open object. One that the record lacks is null if its row
+ * allows that, left out if it is not REQUIRED, and shown as it is otherwise: a number, "" for a text. A list or object
+ * that is not REQUIRED is left out if nothing is in it, unless it is there ALWAYS. A row with `get` or `inside` is given
+ * the record as its subject; each file with such a table defines what a struct subject is there. */
 void record_show(const struct field *rows, uint32_t in, const void *record, const struct names *words, struct json *j);
 /* The same as whole objects: append their text. */
 void record_store_text(const struct field *rows, uint32_t in, const void *record, const struct names *words,

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 struct err;
+struct json;
 struct subject;
 struct value;
 
@@ -44,6 +45,7 @@ enum form {
 	FORM_I64,
 	FORM_U64,
 	FORM_MICROS,  /* double, in seconds; whole microseconds in JSON */
+	FORM_REAL,    /* double */
 	FORM_LETTERS, /* uint8_t: a bit for each of `letters` up to `n`; a text in JSON */
 	FORM_CHOICE,  /* enum: the place of a text among `words` */
 	FORM_CHOICE8, /* the same in a uint8_t */
@@ -60,13 +62,15 @@ struct field {
 	unsigned is;
 	const char *about;
 	void (*get)(const struct subject *x, struct value *v); /* finds a member that no struct keeps (codec.h) */
-	const struct schema *of; /* of an object, or of the elements of a list that are objects */
-	unsigned item;		 /* of a list: what its elements are */
-	const char *words;	 /* "a|b": it is one of these */
-	const char *letters;	 /* of these, as its reader checks */
-	int64_t least, most;	 /* of a number; of the bytes of a text; of the elements of a list. Both 0: any */
-	const char *otherwise;	 /* what it is if it is not given */
-	const char *header;	 /* of a parameter: the header that says the same, and comes first */
+	void (*inside)(const struct subject *x,
+		       struct json *j); /* the same of a list or object: writes what is in it */
+	const struct schema *of;	/* of an object, or of the elements of a list that are objects */
+	unsigned item;			/* of a list: what its elements are */
+	const char *words;		/* "a|b": it is one of these */
+	const char *letters;		/* of these, as its reader checks */
+	int64_t least, most;   /* of a number; of the bytes of a text; of the elements of a list. Both 0: any */
+	const char *otherwise; /* what it is if it is not given */
+	const char *header;    /* of a parameter: the header that says the same, and comes first */
 	const char *example;
 	enum form form;
 	uint16_t at;	 /* offset in its struct */

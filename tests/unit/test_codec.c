@@ -218,6 +218,82 @@ static void test_lent_text(void **state)
 	json_decref(o);
 }
 
+/* Members of an answer that is made to be shown. */
+struct answer {
+	const char *name;
+	const char *note;
+	double share;
+	int64_t at;
+	int16_t kept;
+	int listed;
+};
+
+static void inside_list(const struct subject *x, struct json *j)
+{
+	const struct answer *a = (const void *)x;
+
+	for (int i = 0; i < a->listed; i++)
+		json_int(j, NULL, i);
+}
+
+static const struct field shown[] = {
+	{"name", .is = REQUIRED | IS_TEXT, MEMBER(struct answer, name)},
+	{"note", .is = IS_TEXT, MEMBER(struct answer, note)},
+	{"share", .is = REQUIRED | IS_REAL, MEMBER_AS(FORM_REAL, struct answer, share)},
+	{"least", .is = REQUIRED | IS_REAL | IS_NULL, .missing = -1, MEMBER_AS(FORM_REAL, struct answer, share)},
+	{"at", .is = REQUIRED | IS_INSTANT, MEMBER(struct answer, at)},
+	{"then", .is = IS_INSTANT, MEMBER(struct answer, at)},
+	{"kept", .is = REQUIRED | IS_BOOL | IS_NULL, .missing = -1, MEMBER(struct answer, kept)},
+	{"must", .is = REQUIRED | IS_LIST, .item = IS_INT, .inside = inside_list},
+	{"may", .is = IS_LIST, .item = IS_INT, .inside = inside_list},
+	{"must_too", .is = IS_LIST, .item = IS_INT, .in = ALWAYS, .inside = inside_list},
+	{0},
+};
+
+static void test_answers(void **state)
+{
+	static const struct {
+		struct answer answer;
+		const char *text;
+	} known[] = {
+		{{.share = -1, .kept = -1},
+		 "{\"name\":\"\",\"share\":-1,\"least\":null,\"at\":0,\"kept\":null,\"must\":[],\"must_too\":[]}"},
+		{{"a", "b", 0.25, 7, 1, 2},
+		 "{\"name\":\"a\",\"note\":\"b\",\"share\":0.25,\"least\":0.25,\"at\":7,\"then\":7,"
+		 "\"kept\":true,\"must\":[0,1],\"may\":[0,1],\"must_too\":[0,1]}"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+		struct strbuf out = {0};
+		struct json j;
+		json_init(&j, &out, false);
+		json_open_object(&j, NULL);
+		record_show(shown, 0, &known[i].answer, NULL, &j);
+		json_close_object(&j);
+		assert_string_equal(out.text, known[i].text);
+		strbuf_fini(&out);
+	}
+}
+
+static void test_reals_return(void **state)
+{
+	struct answer a = {.share = 0.1}, b = {0};
+	const struct field *f = field_find(shown, 0, "share", NULL);
+	json_t *v = json_real(0.1), *text = json_string("0.1");
+	struct err err = {0};
+
+	(void)state;
+	assert_false(field_same(f, &a, &b));
+	assert_true(field_missing(f, &b));
+	assert_int_equal(field_read(f, v, &b, NULL, &err), 0);
+	assert_true(field_same(f, &a, &b));
+	assert_false(field_missing(f, &b));
+	assert_int_equal(field_read(f, text, &b, NULL, &err), -EINVAL);
+	json_decref(v);
+	json_decref(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -226,6 +302,8 @@ int main(void)
 		cmocka_unit_test(test_what_is_wrong_is_refused),
 		cmocka_unit_test(test_same),
 		cmocka_unit_test(test_lent_text),
+		cmocka_unit_test(test_answers),
+		cmocka_unit_test(test_reals_return),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
