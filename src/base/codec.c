@@ -3,11 +3,13 @@
  */
 #include "base/codec.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/codec_internal.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -103,6 +105,11 @@ static bool is_text(const struct field *f)
 	return f->form >= FORM_TEXT && f->form <= FORM_WORD;
 }
 
+static bool is_list(const struct field *f)
+{
+	return f->form >= FORM_TEXTS;
+}
+
 const char *field_text(const struct field *f, const void *record, const struct names *words)
 {
 	const void *at = place(f, record);
@@ -110,6 +117,7 @@ const char *field_text(const struct field *f, const void *record, const struct n
 	switch (f->form) {
 	case FORM_TEXT:
 	case FORM_LENT:
+	case FORM_BYTES:
 		return *(const char *const *)at;
 	case FORM_INLINE:
 		return at;
@@ -124,7 +132,9 @@ const char *field_text(const struct field *f, const void *record, const struct n
 
 bool field_missing(const struct field *f, const void *record)
 {
-	if (f->form == FORM_TEXT || f->form == FORM_LENT || f->form == FORM_CHARS)
+	if (is_list(f))
+		return list_missing(f, record);
+	if (is_text(f) && f->form != FORM_INLINE && f->form != FORM_WORD)
 		return !field_text(f, record, NULL);
 	if (f->form == FORM_REAL)
 		return real(f, record) == (double)f->missing;
@@ -139,7 +149,9 @@ bool field_missing(const struct field *f, const void *record)
 
 void field_reset(const struct field *f, void *record)
 {
-	if (f->form == FORM_TEXT || f->form == FORM_LENT)
+	if (is_list(f))
+		list_reset(f, record);
+	else if (f->form == FORM_TEXT || f->form == FORM_LENT || f->form == FORM_BYTES)
 		*(const char **)(void *)((char *)record + f->at) = NULL;
 	else if (f->form == FORM_CHARS)
 		*((char *)record + f->at) = '\0';
@@ -154,6 +166,7 @@ bool field_same(const struct field *f, const void *a, const void *b)
 {
 	const char *x, *y;
 
+	assert(!is_list(f)); /* nobody compares them */
 	if (f->form == FORM_RECORD) {
 		for (const struct field *m = f->of->fields; m->name; m++)
 			if (!field_same(m, place(f, a), place(f, b)))
@@ -330,6 +343,7 @@ void field_get(const struct field *f, const void *record, const struct names *wo
 		record_get(f, record, words, v);
 		return;
 	}
+	assert(!is_list(f)); /* they are stored and sent, and shown by inside() */
 	if (f->form == FORM_REAL) {
 		v->real = real(f, record);
 		v->kind = f->is & IS_NULL && field_missing(f, record) ? VALUE_NULL : VALUE_REAL;
@@ -358,6 +372,14 @@ void field_store(const struct field *f, const void *record, const struct names *
 		json_open_object(j, f->name);
 		record_store(f->of->fields, f->of->in, place(f, record), words, j);
 		json_close_object(j);
+		return;
+	}
+	if (is_list(f)) {
+		list_store(f, record, words, j);
+		return;
+	}
+	if (f->form == FORM_BYTES) {
+		bytes_write(j, f->name, field_text(f, record, words) ? field_text(f, record, words) : "");
 		return;
 	}
 	if (is_spelled(f)) {
@@ -399,11 +421,17 @@ static void bounds(const struct field *f, int64_t *ret_least, int64_t *ret_most)
 	*ret_most = own ? f->most : range[f->form].most;
 }
 
-static int text_read(const struct field *f, const json_t *value, void *record, struct names *words, struct err *err)
+static int text_read(const struct field *f, const json_t *value, void *record, const struct loader *l, struct err *err)
 {
-	const char *text = NULL;
-	int rc = value_read_text(value, f->name, f->most ? (size_t)f->most : SIZE_MAX, &text, err);
+	size_t most = f->most ? (size_t)f->most : SIZE_MAX;
 	char **at = (char **)((char *)record + f->at);
+	struct names *words = l->words;
+	const char *text = NULL;
+	int rc;
+
+	if (f->form == FORM_LENT || f->form == FORM_BYTES)
+		return bytes_read(f, value, most, l->arena, (const char **)(void *)at, err);
+	rc = value_read_text(value, f->name, most, &text, err);
 
 	if (rc < 0 || f->form == FORM_INLINE)
 		return rc;
@@ -415,10 +443,6 @@ static int text_read(const struct field *f, const json_t *value, void *record, s
 		if (words->n == 0)
 			names_add(words, ""); /* so that 0 is none */
 		*(uint32_t *)(void *)at = *text ? names_add(words, text) : 0;
-		return 0;
-	}
-	if (f->form == FORM_LENT) {
-		*(const char **)(void *)at = text;
 		return 0;
 	}
 	free(*at);
@@ -443,7 +467,8 @@ static int spelled_read(const struct field *f, const json_t *value, int64_t *ret
 	return rc;
 }
 
-int field_read(const struct field *f, const json_t *value, void *record, struct names *words, struct err *err)
+static int member_read(const struct field *f, const json_t *value, void *record, const struct loader *l,
+		       struct err *err)
 {
 	int64_t number = 0, least, most;
 	bool flag;
@@ -452,9 +477,11 @@ int field_read(const struct field *f, const json_t *value, void *record, struct 
 	if (!value || json_is_null(value) || f->form == FORM_NONE)
 		return 0;
 	if (is_text(f))
-		return text_read(f, value, record, words, err);
+		return text_read(f, value, record, l, err);
 	if (f->form == FORM_RECORD)
-		return record_load(f->of->fields, f->of->in, value, (char *)record + f->at, words, err);
+		return record_fill(f->of->fields, f->of->in, value, (char *)record + f->at, l, err);
+	if (is_list(f))
+		return list_read(f, value, record, l, err);
 	if (f->form == FORM_BOOL) {
 		rc = value_read_bool(value, f->name, &flag, err);
 		number = rc == 0 && flag;
@@ -472,6 +499,11 @@ int field_read(const struct field *f, const json_t *value, void *record, struct 
 	if (rc == 0)
 		number_set(f, record, number);
 	return rc;
+}
+
+int field_read(const struct field *f, const json_t *value, void *record, struct names *words, struct err *err)
+{
+	return member_read(f, value, record, &(struct loader){.words = words}, err);
 }
 
 /* No bit selects every row. */
@@ -500,7 +532,15 @@ void record_store(const struct field *rows, uint32_t in, const void *record, con
 			field_store(f, record, words, j);
 }
 
-int record_load(const struct field *rows, uint32_t in, const json_t *object, void *record, struct names *words,
+/* Returns true if an object lacks what every record of these rows has; null is not a value. */
+static bool is_lacking(const struct field *f, const json_t *object)
+{
+	const json_t *v = f->in & ALWAYS ? json_object_get(object, f->name) : NULL;
+
+	return f->in & ALWAYS && (!v || json_is_null(v));
+}
+
+int record_fill(const struct field *rows, uint32_t in, const json_t *object, void *record, const struct loader *l,
 		struct err *err)
 {
 	const struct field *f = NULL, *found;
@@ -514,7 +554,7 @@ int record_load(const struct field *rows, uint32_t in, const json_t *object, voi
 	if (!json_is_object(object))
 		return err_set(err, -EINVAL, "a record must be an object");
 	for (const struct field *m = rows; m->name; m++)
-		if (is_in(m, in) && m->in & ALWAYS && !json_object_get(object, m->name))
+		if (is_in(m, in) && is_lacking(m, object))
 			return err_set(err, -EINVAL, "a record lacks \"%s\"", m->name);
 	json_object_foreach((json_t *)object, key, value)
 	{
@@ -522,11 +562,23 @@ int record_load(const struct field *rows, uint32_t in, const json_t *object, voi
 		if (!found)
 			continue;
 		f = found;
-		rc = field_read(f, value, record, words, err);
+		rc = member_read(f, value, record, l, err);
 		if (rc < 0)
 			return rc;
 	}
 	return 0;
+}
+
+int record_load(const struct field *rows, uint32_t in, const json_t *object, void *record, struct names *words,
+		struct err *err)
+{
+	return record_fill(rows, in, object, record, &(struct loader){.words = words}, err);
+}
+
+int record_read(const struct field *rows, uint32_t in, const json_t *object, void *record, struct arena *a,
+		struct err *err)
+{
+	return record_fill(rows, in, object, record, &(struct loader){.arena = a}, err);
 }
 
 static void inside_show(const struct field *f, const void *record, struct json *j)

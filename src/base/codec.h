@@ -14,6 +14,7 @@
 #include "base/schema.h"
 #include "base/strbuf.h"
 
+struct arena;
 struct err;
 struct json;
 struct names;
@@ -30,11 +31,16 @@ struct names;
 		uint64_t: FORM_U64,                                                                                    \
 		double: FORM_MICROS,                                                                                   \
 		char *: FORM_TEXT,                                                                                     \
-		const char *: FORM_LENT)
+		const char *: FORM_LENT,                                                                               \
+		char **: FORM_TEXTS)
 #define MEMBER(type, member) .form = FORM_OF(type, member), .at = offsetof(type, member)
 #define MEMBER_AS(form_, type, member) .form = (form_), .at = offsetof(type, member)
 #define MEMBER_CHARS(type, member)                                                                                     \
 	.form = FORM_CHARS, .at = offsetof(type, member), .most = sizeof(((type *)NULL)->member) - 1
+/* A list whose number of elements is the member `number`. */
+#define MEMBER_LIST(form_, type, member, number)                                                                       \
+	.form = (form_), .at = offsetof(type, member), .count = offsetof(type, number),                                \
+	.size = sizeof *((type *)NULL)->member
 
 /* A member's value on its way into JSON or a list. */
 enum value_kind { VALUE_NULL, VALUE_INT, VALUE_REAL, VALUE_BOOL, VALUE_TEXT, VALUE_JSON };
@@ -77,6 +83,9 @@ void record_store(const struct field *rows, uint32_t in, const void *record, con
  * read. -EINVAL with what is wrong: not an object, without an ALWAYS member, or a member's value. */
 int record_load(const struct field *rows, uint32_t in, const json_t *object, void *record, struct names *words,
 		struct err *err);
+/* The same for records whose texts and lists are an arena's: they outlive the object. */
+int record_read(const struct field *rows, uint32_t in, const json_t *object, void *record, struct arena *a,
+		struct err *err);
 /* Writes the members as people and programs read them into an open object. One that the record lacks is null if its row
  * allows that, left out if it is not REQUIRED, and shown as it is otherwise: a number, "" for a text. A list or object
  * that is not REQUIRED is left out if nothing is in it, unless it is there ALWAYS. A row with `get` or `inside` is given
@@ -89,6 +98,9 @@ void record_show_text(const struct field *rows, uint32_t in, const void *record,
 		      struct strbuf *out);
 /* Frees the texts that the record owns. */
 void record_free(const struct field *rows, void *record);
+
+/* Writes a text of any bytes as FORM_BYTES does; NULL is null. */
+void bytes_write(struct json *j, const char *key, const char *text);
 
 /* The bits of a text of letters, by their places in `letters`: those from `n` on have none. */
 int letters_parse(const char *name, const char *letters, const char *text, uint8_t *ret, struct err *err);

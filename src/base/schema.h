@@ -51,10 +51,14 @@ enum form {
 	FORM_CHOICE8, /* the same in a uint8_t */
 	FORM_TEXT,    /* char *, owned by the struct; NULL: none */
 	FORM_LENT,    /* const char *, borrowed from the JSON that was read, or from elsewhere; NULL: none */
+	FORM_BYTES,   /* the same of any bytes but NUL: {"hex": ...} in JSON if they are not UTF-8 */
 	FORM_INLINE,  /* char[], NUL-terminated; it can be written only */
 	FORM_CHARS,   /* char[most + 1], NUL-terminated; empty: none */
 	FORM_WORD,    /* uint32_t, the number of a text in a struct names; 0: none */
 	FORM_RECORD,  /* struct, with the rows of `of`; an object in JSON */
+	FORM_TEXTS,   /* char **, up to a NULL: each like FORM_BYTES, in an arena */
+	FORM_INTS,    /* int *, `count` of them, none negative, in an arena */
+	FORM_RECORDS, /* `count` structs with the rows of `of`, in an arena */
 };
 
 struct field {
@@ -74,6 +78,8 @@ struct field {
 	const char *example;
 	enum form form;
 	uint16_t at;	 /* offset in its struct */
+	uint16_t count;	 /* offset of a list's number of elements, an int */
+	uint16_t size;	 /* bytes of an element of a list */
 	uint32_t in;	 /* what it is used for: bits that its table defines, and ALWAYS */
 	int64_t missing; /* the number that a missing member stands for */
 };

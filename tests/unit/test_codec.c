@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "base/arena.h"
 #include "base/codec.h"
 #include "base/err.h"
 #include "base/json.h"
@@ -294,6 +295,104 @@ static void test_reals_return(void **state)
 	json_decref(text);
 }
 
+/* Frames: what is read outlives its JSON. */
+struct seat {
+	const char *name;
+	uint64_t join;
+};
+
+struct frame {
+	const char *path;
+	char **argv;
+	int *cpus;
+	int ncpus;
+	struct seat *seats;
+	int nseats;
+};
+
+static const struct field seat_rows[] = {
+	{"name", .in = ALWAYS, MEMBER(struct seat, name)},
+	{"join", MEMBER(struct seat, join)},
+	{0},
+};
+static const struct schema seats = {.fields = seat_rows};
+static const struct field frame_rows[] = {
+	{"path", MEMBER_AS(FORM_BYTES, struct frame, path)},
+	{"argv", MEMBER(struct frame, argv)},
+	{"cpus", .most = 3, MEMBER_LIST(FORM_INTS, struct frame, cpus, ncpus)},
+	{"seats", .of = &seats, MEMBER_LIST(FORM_RECORDS, struct frame, seats, nseats)},
+	{0},
+};
+
+static int frame_loaded(const char *text, struct frame *ret, struct arena *a, struct err *err)
+{
+	json_t *o = json_loads(text, 0, NULL);
+	int rc;
+
+	assert_non_null(o);
+	memset(ret, 0xa5, sizeof *ret);
+	rc = record_read(frame_rows, 0, o, ret, a, err);
+	json_decref(o);
+	return rc;
+}
+
+static void test_lists_and_bytes_return(void **state)
+{
+	static const char all[] = "{\"path\":{\"hex\":\"2ffe\"},\"argv\":[\"a\",{\"hex\":\"ff\"},\"\"],\"cpus\":[0,7],"
+				  "\"seats\":[{\"name\":\"n1\",\"join\":-1},{\"name\":\"n2\"}]}";
+	struct arena *a = arena_create();
+	struct strbuf out = {0};
+	struct err err = {0};
+	struct frame f;
+
+	(void)state;
+	assert_int_equal(frame_loaded(all, &f, a, &err), 0);
+	assert_string_equal(f.path, "/\xfe");
+	assert_string_equal(f.argv[1], "\xff");
+	assert_string_equal(f.argv[2], "");
+	assert_null(f.argv[3]);
+	assert_true(f.ncpus == 2 && f.cpus[1] == 7);
+	assert_true(f.nseats == 2 && f.seats[0].join == UINT64_MAX && f.seats[1].join == 0);
+	assert_string_equal(f.seats[1].name, "n2");
+	record_store_text(frame_rows, 0, &f, NULL, &out);
+	assert_string_equal(out.text, all);
+	strbuf_clear(&out);
+	assert_int_equal(frame_loaded("{}", &f, a, &err), 0);
+	assert_true(f.argv && !f.argv[0] && !f.ncpus && !f.nseats && !f.path);
+	record_store_text(frame_rows, 0, &f, NULL, &out);
+	assert_string_equal(out.text, "{}");
+	strbuf_fini(&out);
+	arena_destroy(a);
+}
+
+static void test_wrong_lists_are_refused(void **state)
+{
+	static const struct {
+		const char *text, *says;
+	} wrong[] = {
+		{"{\"path\":{\"hex\":\"2f00\"}}", "bytes from 01"},
+		{"{\"path\":{\"hex\":\"2f0\"}}", "two digits"},
+		{"{\"path\":{\"octal\":\"57\"}}", "path must be a string"},
+		{"{\"argv\":\"a\"}", "argv must be an array"},
+		{"{\"argv\":[\"a\",1]}", "argv[1]"},
+		{"{\"cpus\":[0,1,2,3]}", "at most 3"},
+		{"{\"cpus\":[0,-1]}", "cpus[1]"},
+		{"{\"seats\":[{\"name\":\"n1\"},{\"join\":1}]}", "seats[1]: a record lacks \"name\""},
+		{"{\"seats\":[{\"name\":null}]}", "lacks \"name\""},
+	};
+	struct arena *a = arena_create();
+	struct frame f;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		struct err err = {0};
+		assert_int_equal(frame_loaded(wrong[i].text, &f, a, &err), -EINVAL);
+		if (!strstr(err.text, wrong[i].says))
+			fail_msg("%s: %s", wrong[i].text, err.text);
+	}
+	arena_destroy(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -304,6 +403,8 @@ int main(void)
 		cmocka_unit_test(test_lent_text),
 		cmocka_unit_test(test_answers),
 		cmocka_unit_test(test_reals_return),
+		cmocka_unit_test(test_lists_and_bytes_return),
+		cmocka_unit_test(test_wrong_lists_are_refused),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,0 +1,28 @@
+/*
+ * codec_internal.h - what codec.c and codec_list.c share.
+ */
+#ifndef BASE_CODEC_INTERNAL_H
+#define BASE_CODEC_INTERNAL_H
+
+#include "base/codec.h"
+
+/* Where members that are read live. */
+struct loader {
+	struct names *words;
+	struct arena *arena; /* NULL: texts stay in the JSON that is read, and there is none of what needs an arena */
+};
+
+int record_fill(const struct field *rows, uint32_t in, const json_t *object, void *record, const struct loader *l,
+		struct err *err);
+
+/* ---- codec_list.c ---- */
+
+/* Reads a FORM_LENT or FORM_BYTES text of at most `most` bytes. */
+int bytes_read(const struct field *f, const json_t *value, size_t most, struct arena *a, const char **ret,
+	       struct err *err);
+bool list_missing(const struct field *f, const void *record);
+void list_reset(const struct field *f, void *record);
+void list_store(const struct field *f, const void *record, const struct names *words, struct json *j);
+int list_read(const struct field *f, const json_t *value, void *record, const struct loader *l, struct err *err);
+
+#endif
