@@ -307,6 +307,12 @@ static bool is_none(const struct field *f, int64_t n)
 	return (f->is & IS_INSTANT && (n <= 0 || n == TIME_NEVER)) || (f->is & IS_NULL && n == f->missing);
 }
 
+/* Returns true if a member that may be left out, or a whole record that may be null, has no value. */
+static bool is_lacked(const struct field *f, const void *record)
+{
+	return (f->is & SPARSE || (f->is & IS_NULL && f->form == FORM_RECORD)) && field_missing(f, record);
+}
+
 /* Returns true for a number that is a text in JSON. */
 static bool is_spelled(const struct field *f)
 {
@@ -332,6 +338,8 @@ static void record_get(const struct field *f, const void *record, const struct n
 void field_get(const struct field *f, const void *record, const struct names *words, struct value *v)
 {
 	v->kind = VALUE_NULL;
+	if (is_lacked(f, record))
+		return;
 	if (is_text(f)) {
 		v->text = field_text(f, record, words);
 		if (!v->text && is_always_shown(f))
@@ -619,6 +627,13 @@ void record_show(const struct field *rows, uint32_t in, const void *record, cons
 			value_write(&v, f->name, j);
 	}
 	strbuf_fini(&v.scratch);
+}
+
+void schema_show(const struct schema *t, const char *key, const void *record, const struct names *words, struct json *j)
+{
+	json_open_object(j, key);
+	record_show(t->fields, t->in, record, words, j);
+	json_close_object(j);
 }
 
 void record_store_text(const struct field *rows, uint32_t in, const void *record, const struct names *words,

@@ -87,10 +87,14 @@ int record_load(const struct field *rows, uint32_t in, const json_t *object, voi
 int record_read(const struct field *rows, uint32_t in, const json_t *object, void *record, struct arena *a,
 		struct err *err);
 /* Writes the members as people and programs read them into an open object. One that the record lacks is null if its row
- * allows that, left out if it is not REQUIRED, and shown as it is otherwise: a number, "" for a text. A list or object
+ * allows that, left out if it is not REQUIRED, and shown as it is otherwise: a number, "" for a text. A number lacks
+ * nothing unless it is SPARSE, may be null, or is an instant. A list or object
  * that is not REQUIRED is left out if nothing is in it, unless it is there ALWAYS. A row with `get` or `inside` is given
  * the record as its subject; each file with such a table defines what a struct subject is there. */
 void record_show(const struct field *rows, uint32_t in, const void *record, const struct names *words, struct json *j);
+/* Writes a whole object by the rows of its schema. `key` is NULL inside a list. */
+void schema_show(const struct schema *t, const char *key, const void *record, const struct names *words,
+		 struct json *j);
 /* The same as whole objects: append their text. */
 void record_store_text(const struct field *rows, uint32_t in, const void *record, const struct names *words,
 		       struct strbuf *out);

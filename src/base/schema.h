@@ -30,6 +30,7 @@ enum {
 	IS_NULL = 1 << 8,
 	REQUIRED = 1 << 9,
 	OF_BODY = 1 << 10, /* job_fields.c: only of one job, since it needs the job's body */
+	SPARSE = 1 << 11,  /* left out of an answer if the record lacks it (codec.h) */
 };
 
 #define ALWAYS (UINT32_C(1) << 31) /* stored even if it is missing: a record without it is damaged */

@@ -227,6 +227,7 @@ struct answer {
 	int64_t at;
 	int16_t kept;
 	int listed;
+	struct limits limits;
 };
 
 static void inside_list(const struct subject *x, struct json *j)
@@ -245,6 +246,8 @@ static const struct field shown[] = {
 	{"at", .is = REQUIRED | IS_INSTANT, MEMBER(struct answer, at)},
 	{"then", .is = IS_INSTANT, MEMBER(struct answer, at)},
 	{"kept", .is = REQUIRED | IS_BOOL | IS_NULL, .missing = -1, MEMBER(struct answer, kept)},
+	{"sparse", .is = SPARSE | IS_BOOL, .missing = -1, MEMBER(struct answer, kept)},
+	{"limits", .is = REQUIRED | IS_OBJECT | IS_NULL, .of = &limits, MEMBER_AS(FORM_RECORD, struct answer, limits)},
 	{"must", .is = REQUIRED | IS_LIST, .item = IS_INT, .inside = inside_list},
 	{"may", .is = IS_LIST, .item = IS_INT, .inside = inside_list},
 	{"must_too", .is = IS_LIST, .item = IS_INT, .in = ALWAYS, .inside = inside_list},
@@ -257,11 +260,11 @@ static void test_answers(void **state)
 		struct answer answer;
 		const char *text;
 	} known[] = {
-		{{.share = -1, .kept = -1},
-		 "{\"name\":\"\",\"share\":-1,\"least\":null,\"at\":0,\"kept\":null,\"must\":[],\"must_too\":[]}"},
-		{{"a", "b", 0.25, 7, 1, 2},
+		{{.share = -1, .kept = -1, .limits = {-1, NULL}},
+		 "{\"name\":\"\",\"share\":-1,\"least\":null,\"at\":0,\"kept\":null,\"limits\":null,\"must\":[],\"must_too\":[]}"},
+		{{"a", "b", 0.25, 7, 1, 2, {4, NULL}},
 		 "{\"name\":\"a\",\"note\":\"b\",\"share\":0.25,\"least\":0.25,\"at\":7,\"then\":7,"
-		 "\"kept\":true,\"must\":[0,1],\"may\":[0,1],\"must_too\":[0,1]}"},
+		 "\"kept\":true,\"sparse\":true,\"limits\":{\"cpus\":4},\"must\":[0,1],\"may\":[0,1],\"must_too\":[0,1]}"},
 	};
 
 	(void)state;

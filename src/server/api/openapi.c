@@ -206,7 +206,7 @@ static void properties_write(struct description *d, const struct schema *t)
 	json_open_object(j, "properties");
 	for (const struct field *f = schema_next(t, NULL); f; f = schema_next(t, f)) {
 		json_open_object(j, f->name);
-		field_members(d, &(struct field){.is = f->is & ~(unsigned)(REQUIRED | OF_BODY),
+		field_members(d, &(struct field){.is = f->is & ~(unsigned)(REQUIRED | OF_BODY | SPARSE),
 						 .about = f->about,
 						 .of = f->of,
 						 .item = f->item,

@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/codec.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/map.h"
+#include "base/strbuf.h"
 #include "base/vec.h"
 #include "net/http.h"
 #include "server/job/entry.h"
@@ -44,6 +46,15 @@ void api_answer(struct http_request *r, int status, json_t *o)
 	http_reply(r, status, "application/json", text, strlen(text));
 	free(text);
 	json_decref(o);
+}
+
+void api_show(const struct server *s, struct http_request *r, const struct schema *t, const void *record)
+{
+	struct strbuf out = {0};
+
+	record_show_text(t->fields, t->in, record, s->words, &out);
+	http_reply_strbuf(r, 200, "application/json", &out);
+	strbuf_fini(&out);
 }
 
 void api_refuse(struct http_request *r, const struct err *err)

@@ -15,6 +15,7 @@
 struct array;
 struct err;
 struct http_request;
+struct schema;
 struct server;
 
 /* The header of a request: 1 with the key, 0: there is none, -EINVAL. */
@@ -23,7 +24,9 @@ uint64_t
 request_print(const struct http_request *r); /* a hash of its body, and of its path unless it is a submission */
 void api_refuse(struct http_request *r, const struct err *err); /* an answer */
 void api_answer(struct http_request *r, int status, json_t *o); /* the same; `o` is taken over */
-json_t *api_body(struct http_request *r, struct err *err);	/* NULL: the sentence is set */
+/* Answers with a record by the rows of its schema. */
+void api_show(const struct server *s, struct http_request *r, const struct schema *t, const void *record);
+json_t *api_body(struct http_request *r, struct err *err); /* NULL: the sentence is set */
 /* The job, or the first of an array, that a path names. Fails with CODE_UNKNOWN_JOB if there is none that this user may see. */
 int job_seen(struct server *s, const struct asker *w, const char *text, uint32_t *ret, struct array **ret_array,
 	     struct err *err);
