@@ -264,6 +264,61 @@ static void pause_under_hold(void **state)
 	shows(f, "\"blocks\":\"user\"");
 }
 
+/* The server that led when a job failed to start had a clock that was an hour ahead: the next one waits for the pause only. */
+static void pause_by_another_clock(void **state)
+{
+	struct site *f = *state;
+	const struct bare_attempt *all;
+
+	assert_int_equal(site_set(f, "start_retry", "5"), 200);
+	assert_int_equal(site_set(f, "node_retry", "7"), 200);
+	assert_int_equal(site_set(f, "node_start_failures", "1"), 200);
+	f->now += 3600;
+	bare_clock(f->now * 1000000);
+	server_turn(f->s);
+	assert_int_equal(ask(f, "POST", "/v1/jobs", "{\"script\":\"true\",\"resources\":[\"nodes=n1:ppn=1\"]}"), 201);
+	pass(f, 1);
+	assert_int_equal(bare_attempts(&all), 1);
+	char *tag = strdup(all[0].tag);
+	bare_forget(tag);
+	dispatch_engine.attempt_refused(f->s, &(struct refusal){.tag = tag, .host = HOST_HERE, .reason = "it can't"});
+	free(tag);
+	pass(f, 2); /* it is committed */
+	shows(f, "\"state\":\"W\"");
+	assert_int_equal(ask(f, "GET", "/v1/nodes/n1", NULL), 200);
+	assert_non_null(strstr(f->a.body.text, "jobs could not be started here"));
+	f->now -= 3600;
+	bare_clock(f->now * 1000000);
+	site_reopen(f);
+	shows(f, "\"blocks\":\"retry\"");
+	pass(f, 5);
+	shows(f, "\"blocks\":null");
+	assert_int_equal(bare_attempts(&all), 0); /* its node is out of service */
+	pass(f, 3);
+	assert_int_equal(bare_attempts(&all), 1);
+}
+
+/* A job is killed in time though it was asked to end by a server whose clock was an hour ahead. */
+static void kill_by_another_clock(void **state)
+{
+	struct site *f = *state;
+	const struct bare_attempt *all;
+
+	f->now += 3600;
+	bare_clock(f->now * 1000000);
+	assert_int_equal(ask(f, "POST", "/v1/jobs", "{\"script\":\"true\",\"resources\":[\"nodes=1:ppn=1\"]}"), 201);
+	pass(f, 1);
+	all_start(f);
+	assert_int_equal(ask(f, "POST", "/v1/jobs/delete", "{\"ids\":[\"1\"],\"delay\":5}"), 200);
+	pass(f, 1);
+	f->now -= 3600;
+	bare_clock(f->now * 1000000);
+	site_reopen(f);
+	pass(f, 6);
+	assert_int_equal(bare_attempts(&all), 1);
+	assert_int_equal(all[0].signal, SIGKILL);
+}
+
 /* A start that waits until others' processes are gone keeps nobody busy. */
 static void waits_for_cpus(void **state)
 {
@@ -314,6 +369,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(saved_is_stopped, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(rerun_before_it_runs, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(pause_under_hold, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(pause_by_another_clock, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(kill_by_another_clock, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(waits_for_cpus, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(there_after_its_end, setup, site_teardown),
 	};

@@ -18,6 +18,11 @@ int64_t clock_us(clockid_t id)
 	return ts.tv_sec * INT64_C(1000000) + ts.tv_nsec / 1000;
 }
 
+int64_t clock_until(const struct server *s, int64_t began, int64_t until)
+{
+	return until && began > s->clock->now ? s->clock->now + (until - began) : until;
+}
+
 /* Our clock follows the machine's forward, and never back: then it goes on at its own pace until the other has caught up or the server is
  * started again. */
 void clock_read(struct server *s)

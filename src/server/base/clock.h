@@ -17,5 +17,8 @@ struct clock {
 
 int64_t clock_us(clockid_t id); /* one of the machine's */
 void clock_read(struct server *s);
+/* Returns the end of a wait from `began` to `until` (0: none). They were read from the clock of the server that led
+ * then: if that was ahead of ours, so that the wait would begin in the future, it begins now. */
+int64_t clock_until(const struct server *s, int64_t began, int64_t until);
 
 #endif

@@ -115,7 +115,7 @@ static void apply_started(const struct server *s, struct entry *x, const struct 
 }
 
 /* It does not run any more, for good or to wait again. */
-static void apply_stop(struct entry *x, const struct payload *p)
+static void apply_stop(const struct server *s, struct entry *x, const struct event *e, const struct payload *p)
 {
 	x->suspended = x->resumed = x->limited = false;
 	x->intent = INTENT_NONE;
@@ -125,14 +125,14 @@ static void apply_stop(struct entry *x, const struct payload *p)
 		x->outcome->session = 0; /* which was read from its live file, if anybody asked */
 	}
 	if (p->failed)
-		failures_apply(x, &p->retry);
+		failures_apply(s, x, &p->retry, e->time);
 	if (p->comment || p->text)
 		comment_set(x, p->comment ? p->comment : p->text);
 }
 
-static void apply_end(struct entry *x, const struct payload *p)
+static void apply_end(const struct server *s, struct entry *x, const struct event *e, const struct payload *p)
 {
-	apply_stop(x, p);
+	apply_stop(s, x, e, p);
 	x->exit_status = p->exit_status;
 	x->cause = p->cause;
 	x->foreign |= p->foreign;
@@ -147,15 +147,16 @@ static void apply_end(struct entry *x, const struct payload *p)
 	}
 }
 
-static void apply_expire(struct entry *x, const struct job *job)
+static void apply_expire(const struct server *s, struct entry *x, const struct event *e, const struct job *job)
 {
-	apply_end(x, &(struct payload){.exit_status = EXIT_EXPIRED,
-				       .cause = END_EXPIRED,
-				       .text = job->interactive ? "no place was free, and none could be made free"
-								: "its deadline could no longer be met"});
+	apply_end(s, x, e,
+		  &(struct payload){.exit_status = EXIT_EXPIRED,
+				    .cause = END_EXPIRED,
+				    .text = job->interactive ? "no place was free, and none could be made free"
+							     : "its deadline could no longer be met"});
 }
 
-static void apply_intent(struct entry *x, const struct event *e, const struct payload *p)
+static void apply_intent(const struct server *s, struct entry *x, const struct event *e, const struct payload *p)
 {
 	x->intent = p->intent;
 	x->foreign = p->foreign;
@@ -163,7 +164,7 @@ static void apply_intent(struct entry *x, const struct event *e, const struct pa
 	outcome_of(x)->spent_ms -= p->paid * 1000;
 	if (p->drops && x->spec->checkpoint)
 		saves_of(x)->from_start = true;
-	outcome_of(x)->kill_at = e->time + p->delay;
+	outcome_of(x)->kill_at = clock_until(s, e->time, e->time + p->delay);
 	if (p->comment)
 		comment_set(x, p->comment);
 }
@@ -293,22 +294,22 @@ void entry_apply(struct server *s, const struct event *e, const struct payload *
 			saves_of(x)->moves++;
 			saves_of(x)->moving = e->time;
 		}
-		apply_stop(x, p);
+		apply_stop(s, x, e, p);
 		break;
 	case EVENT_START_FAILED:
 		if (x->outcome && x->outcome->saves)
 			x->outcome->saves->moving = 0; /* it waits as others do */
-		apply_stop(x, p);
+		apply_stop(s, x, e, p);
 		break;
 	case EVENT_FINISH:
 	case EVENT_DELETE:
-		apply_end(x, p);
+		apply_end(s, x, e, p);
 		break;
 	case EVENT_EXPIRE:
-		apply_expire(x, job);
+		apply_expire(s, x, e, job);
 		break;
 	case EVENT_INTENT:
-		apply_intent(x, e, p);
+		apply_intent(s, x, e, p);
 		break;
 	case EVENT_ALTER:
 		apply_alter(s, x, job, p);
@@ -316,7 +317,7 @@ void entry_apply(struct server *s, const struct event *e, const struct payload *
 	case EVENT_HOLDS:
 		x->holds = p->holds;
 		if (p->failed)
-			failures_apply(x, &p->retry);
+			failures_apply(s, x, &p->retry, e->time);
 		if (p->comment || job->state <= STATE_ALLOCATED)
 			comment_set(x, p->comment);
 		break;

@@ -14,6 +14,7 @@
 #include "base/names.h"
 #include "base/vec.h"
 #include "core/cluster.h"
+#include "server/base/clock.h"
 #include "server/job/entry.h"
 #include "server/job/failures.h"
 #include "server/server.h"
@@ -26,9 +27,9 @@ struct avoidance *avoidance_find(struct job_failures *f, uint32_t node)
 	return NULL;
 }
 
-static void avoidance_set(struct job_failures *f, const struct retry *r)
+static void avoidance_set(struct job_failures *f, struct avoidance x)
 {
-	struct avoidance *a = avoidance_find(f, r->node), x = {.node = r->node, .count = r->count, .until = r->avoid};
+	struct avoidance *a = avoidance_find(f, x.node);
 
 	if (a)
 		*a = x;
@@ -44,7 +45,7 @@ void failures_free(struct job_failures *f)
 	free(f);
 }
 
-void failures_apply(struct entry *e, const struct retry *r)
+void failures_apply(const struct server *s, struct entry *e, const struct retry *r, int64_t time)
 {
 	if (r->total == 0) {
 		failures_free(e->failures);
@@ -56,11 +57,13 @@ void failures_apply(struct entry *e, const struct retry *r)
 	e->failures->total = r->total;
 	e->failures->rounds = r->rounds;
 	e->failures->unclear = r->unclear;
-	e->failures->until = r->until;
+	e->failures->until = clock_until(s, time, r->until);
 	if (r->nowhere)
 		vec_clear(&e->failures->avoids);
 	if (r->count)
-		avoidance_set(e->failures, r);
+		avoidance_set(e->failures, (struct avoidance){.node = r->node,
+							      .count = r->count,
+							      .until = clock_until(s, time, r->avoid)});
 }
 
 void failures_write(const struct server *s, const struct retry *r, struct json *j)

@@ -64,7 +64,8 @@ struct retry {
 bool failures_decide(struct server *s, uint32_t id, const struct failure *f, struct retry *ret);
 void failures_comment(const struct failure *f, const struct retry *r, bool held, const char *reason,
 		      struct strbuf *out);
-void failures_apply(struct entry *e, const struct retry *r);			    /* of entry_apply() */
+/* Folds the event of that time, for entry_apply(). */
+void failures_apply(const struct server *s, struct entry *e, const struct retry *r, int64_t time);
 void failures_write(const struct server *s, const struct retry *r, struct json *j); /* the member "failures", */
 bool failures_read(const struct server *s, const json_t *o, struct retry *ret);	    /* ... and its value; false: none */
 struct avoidance *avoidance_find(struct job_failures *f, uint32_t node); /* NULL: it does not avoid that node */

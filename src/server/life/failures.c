@@ -235,7 +235,8 @@ static void health_judge(struct server *s, uint32_t node)
 	bool bad = health_bad(s, h);
 
 	if (bad && !h->until) {
-		h->until = s->clock->now + pause_of(attrs_number(s->attrs, "node_retry"), ++h->step);
+		h->since = s->clock->now;
+		h->until = h->since + pause_of(attrs_number(s->attrs, "node_retry"), ++h->step);
 		heap_push(&s->agenda->retries, h->until, node, TIMER_NODE);
 		health_text(&s->hosts->nodes.v[node], &text);
 		server_say(s, "node %s is unhealthy: %s", name, text.text);

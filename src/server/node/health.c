@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "server/base/agenda.h"
+#include "server/base/clock.h"
 #include "server/base/words.h"
 #include "server/node/health.h"
 #include "server/node/nodes.h"
@@ -40,6 +41,7 @@ void health_store(const struct server *s, const struct node_info *n, struct json
 	if (!h)
 		return;
 	json_open_object(j, "failing");
+	json_int(j, "since", h->since);
 	json_int(j, "until", h->until);
 	json_int(j, "step", h->step);
 	if (h->reason)
@@ -69,15 +71,20 @@ void health_restore(struct server *s, uint32_t node, const json_t *o)
 	if (!json_is_object(from))
 		return;
 	h = mem_zalloc(sizeof *h);
-	h->until = json_integer_value(json_object_get(from, "until"));
+	h->since = json_integer_value(json_object_get(from, "since"));
+	h->until = clock_until(s, h->since, json_integer_value(json_object_get(from, "until")));
 	h->step = (uint32_t)json_integer_value(json_object_get(from, "step"));
 	h->reason = reason ? mem_strdup(reason) : NULL;
-	json_array_foreach(json_object_get(from, "strikes"), i, x) vec_push(
-		&h->strikes, (struct strike){.job = (uint64_t)json_integer_value(json_object_get(x, "job")),
-					     .owner = word_add(s, json_string_value(json_object_get(x, "owner"))),
-					     .time = json_integer_value(json_object_get(x, "time")),
-					     .unclear = json_is_true(json_object_get(x, "unclear")),
-					     .disputed = json_is_true(json_object_get(x, "disputed"))});
+	json_array_foreach(json_object_get(from, "strikes"), i, x)
+	{
+		int64_t time = json_integer_value(json_object_get(x, "time"));
+		vec_push(&h->strikes,
+			 (struct strike){.job = (uint64_t)json_integer_value(json_object_get(x, "job")),
+					 .owner = word_add(s, json_string_value(json_object_get(x, "owner"))),
+					 .time = clock_until(s, time, time),
+					 .unclear = json_is_true(json_object_get(x, "unclear")),
+					 .disputed = json_is_true(json_object_get(x, "disputed"))});
+	}
 	if (h->until)
 		heap_push(&s->agenda->retries, h->until, node, TIMER_NODE);
 	health_free(s->hosts->nodes.v[node].failing);

@@ -26,6 +26,7 @@ struct strike {
 /* Of a node where jobs failed since the last one that ran there; NULL: none did. */
 struct node_health {
 	VEC(struct strike) strikes;
+	int64_t since; /* instant when it was taken out of service last */
 	int64_t until; /* instant: out of service until then; 0: it is in service */
 	uint32_t step; /* how often it was taken out of service in a row */
 	char *reason;  /* of the last failure */
