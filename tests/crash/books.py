@@ -40,15 +40,21 @@ def used(lines, walltime, free):
     return int(least), most
 
 
-def rerun(job, index, lines, walltime):
-    """(least, most) seconds that its owner paid for attempts when it asked to run them again: until it asked, each attempt once."""
+def noticed(began, downs):
+    """When the server knew of a start: at once, or when it was back, if it was killed before it knew."""
+    return max([until for since, until in downs if since - 1 < began < until], default=began)
+
+
+def rerun(job, index, lines, walltime, downs):
+    """(least, most) seconds that its owner paid for attempts when it asked to run them again: from when the server knew of them until it asked, each
+    attempt once."""
     begun, ends = ({l[1]: float(l[3]) for l in lines if l[0] == what and len(l) == 4} for what in ("start", "end"))
     paid = {}
     for asked in (asked for which, asked in job.rerun if which == index):
         before = [(began, attempt) for attempt, began in begun.items() if began < asked]
         if before:
             began, attempt = max(before)
-            paid.setdefault(attempt, int(min(asked, ends.get(attempt, asked)) - began) - 1)
+            paid.setdefault(attempt, int(min(asked, ends.get(attempt, asked)) - noticed(began, downs)) - 1)
     return max(0, sum(n for n in paid.values() if n > 0)), int(used(lines, walltime, 0)[1]) if job.reruns[index] else 0
 
 
@@ -98,7 +104,7 @@ class Books:
             known |= numbers
             asked = sum(row["walltime"] for row in all)
             taken, altered = sum(self.taken.pop(n, 0) for n in numbers), sum(self.altered[n] for n in numbers)
-            reruns = [rerun(job, i, self.record.lines(job, i), row["walltime"]) for job in there for i, row in rows[job.token].items()]
+            reruns = [rerun(job, i, self.record.lines(job, i), row["walltime"], self.record.downs) for job in there for i, row in rows[job.token].items()]
             least, most = (sum(n) for n in zip(*reruns))
             highest = sum(held(job, self.record.lines(job, i), row["walltime"]) for job in there for i, row in rows[job.token].items())
             if not asked + least <= taken + altered <= max(asked, highest) + most:
