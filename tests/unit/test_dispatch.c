@@ -2,6 +2,7 @@
  * test_dispatch.c - running jobs that an emergency job stops while something else was asked of them: what was asked holds, even where the scheduler finds another place for them at
  * once; and jobs that hold their places for longer than was planned.
  */
+#include <pwd.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -14,6 +15,7 @@
 
 #include "run/order.h"
 #include "server/base/turn.h"
+#include "server/book/quotas.h"
 #include "server/job/jobs.h"
 #include "server/life/dispatch.h"
 #include "server/loop.h"
@@ -236,6 +238,33 @@ static void rerun_before_it_runs(void **state)
 	shows(f, "\"failures\":0");
 }
 
+/* Owners pay for a rerun by what the attempt has used: nothing of one that has not begun, whenever an earlier one began. */
+static void rerun_is_paid_once(void **state)
+{
+	struct site *f = *state;
+	const char *user = getpwuid(getuid())->pw_name;
+	struct quota q;
+	char body[200];
+
+	snprintf(body, sizeof body,
+		 "{\"quota\":[{\"user\":\"%s\",\"limit\":{\"normal\":100000,\"priority\":0,\"interactive\":0}}]}",
+		 user);
+	assert_int_equal(ask(f, "POST", "/v1/quota", body), 200);
+	assert_int_equal(
+		ask(f, "POST", "/v1/jobs", "{\"script\":\"true\",\"resources\":[\"nodes=1:ppn=1\",\"walltime=3600\"]}"),
+		201);
+	pass(f, 1);
+	all_start(f);
+	pass(f, 60);
+	assert_int_equal(ask(f, "POST", "/v1/jobs/rerun", "{\"ids\":[\"1\"]}"), 200);
+	attempt_end(f, &(struct result){.how = RESULT_SIGNALED, .status = SIGTERM, .ran_ms = 60000});
+	shows(f, "\"attempt\":2");
+	pass(f, 20);
+	assert_int_equal(ask(f, "POST", "/v1/jobs/rerun", "{\"ids\":[\"1\"]}"), 200);
+	assert_true(quotas_get(f->s, user, &q));
+	assert_int_equal(q.left[QUOTA_NORMAL], 100000 - 3600 - 60);
+}
+
 /* The pause after a failure goes on under a hold, where the state is that of the hold, and ends at the same instant with and without a restart. */
 static void pause_under_hold(void **state)
 {
@@ -368,6 +397,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(deleted_while_saving, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(saved_is_stopped, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(rerun_before_it_runs, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(rerun_is_paid_once, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(pause_under_hold, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(pause_by_another_clock, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(kill_by_another_clock, setup, site_teardown),

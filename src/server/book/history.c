@@ -44,6 +44,8 @@ int64_t ran_until_now(const struct server *s, const struct entry *e)
 	uint32_t id = (uint32_t)(e - s->jobs->entries.v);
 	int64_t until = s->clock->boot_us;
 
+	if (entry_job(s, id)->state == STATE_NOW) /* what is known is when an earlier attempt began */
+		return 0;
 	if (map_get(&s->jobs->unseen, (uint64_t)id << 32 | entry_job(s, id)->attempt, &(uint64_t){0}))
 		until -= (s->clock->now - s->jobs->seen) * 1000000;
 	return e->ran && o && o->began_us && until > o->began_us ? (until - o->began_us) / 1000 : 0;
