@@ -125,6 +125,16 @@ class Instance:
             if not after:
                 return found
 
+    def guaranteed(self, id, seconds=10):
+        """What it shows of a job whose deadline was guaranteed, once that is so again or the job does not wait any more: one that was to be started, and
+        was not, has no place until the next cycle."""
+        until = time.monotonic() + seconds
+        row = self.get("/v1/jobs/" + id)
+        while not row["guaranteed"] and row["state"] in "QHW" and time.monotonic() < until:
+            time.sleep(0.02)
+            row = self.get("/v1/jobs/" + id)
+        return row
+
     def log_text(self):
         with open(self.log, errors="replace") as f:
             return f.read()

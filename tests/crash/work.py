@@ -264,8 +264,10 @@ class Checks:
             if deleted == "done" and row["state"] not in "CE":
                 self.complain(job, f"it was deleted, and its state is {row['state']}")
             if claim and claim is job.claim and not job.busy and row["state"] in "QHW":
-                if not row["guaranteed"] or row["deadline"] != claim["deadline"] or row["walltime"] != claim["walltime"]:
-                    self.complain(job, f"it was guaranteed, {claim}, and after the restart it is {row}")
+                row = self.instance.guaranteed(job.id)
+                said = {key: row[key] for key in ("state", "holds", "guaranteed", "deadline", "walltime")}
+                if job.claim is claim and not job.reruns and row["state"] in "QHW" and said != {**said, "guaranteed": True, **claim}:
+                    self.complain(job, f"it was guaranteed, {claim}, and after the restart it is {said}")
         return found
 
     def promised(self):
