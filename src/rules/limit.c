@@ -118,19 +118,26 @@ static uint64_t class_key(const struct limit_party *p)
 			  6 * sizeof(uint64_t));
 }
 
+/* Where a rule, counter or class is noted that is asked for; what all of a kind fall back to is kept. */
+#define trial_of(l, list) ((l)->trial ? &(l)->trial->list : NULL)
+
 static uint32_t rule_of(struct limits *l, enum limit_kind kind, uint64_t of)
 {
+	trial_vec *trial = of ? trial_of(l, rules) : NULL;
 	uint64_t key = rule_key(kind, of), at;
 	struct rule r = {.kind = kind, .of = of, .fallback = INDEX_NONE};
 
-	if (map_get(&l->rule_at, key, &at))
+	if (map_get(&l->rule_at, key, &at)) {
+		trial_note(trial, (uint32_t)at, false, &l->rules.v[at].trials);
 		return (uint32_t)at;
+	}
 	if (kind >= LIMIT_OF_USER && of)
 		r.fallback = rule_of(l, kind, 0);
 	for (int m = 0; m < LIMIT_MEASURES; m++)
 		r.most[m] = r.soft[m] = r.fallback == INDEX_NONE ? -1 : LIMIT_INHERIT;
 	at = spare_or_new(&l->spare_rules, &l->rules, r);
 	map_set(&l->rule_at, key, at);
+	trial_note(trial, (uint32_t)at, true, &l->rules.v[at].trials);
 	return (uint32_t)at;
 }
 
@@ -148,11 +155,15 @@ static uint32_t counter_of(struct limits *l, enum limit_kind kind, uint64_t of, 
 	uint32_t rule = rule_of(l, kind, of);
 	uint64_t key = counter_key(rule, user), at;
 
-	if (map_get(&l->counter_at, key, &at))
-		return (uint32_t)at;
-	at = spare_or_new(&l->spare_counters, &l->counters,
-			  (struct counter){.rule = rule, .up = INDEX_NONE, .line = INDEX_NONE, .due = TIME_NEVER});
-	map_set(&l->counter_at, key, at);
+	bool fresh = !map_get(&l->counter_at, key, &at);
+	if (fresh) {
+		at = spare_or_new(
+			&l->spare_counters, &l->counters,
+			(struct counter){
+				.rule = rule, .user = user, .up = INDEX_NONE, .line = INDEX_NONE, .due = TIME_NEVER});
+		map_set(&l->counter_at, key, at);
+	}
+	trial_note(trial_of(l, counters), (uint32_t)at, fresh, &l->counters.v[at].trials);
 	return (uint32_t)at;
 }
 
@@ -248,9 +259,10 @@ void limits_parent(struct limits *l, uint32_t account, uint32_t parent)
 uint32_t limits_class(struct limits *l, const struct limit_party *p)
 {
 	uint64_t key = class_key(p), at;
-	struct class c = {.qos = INDEX_NONE};
+	struct class c = {.qos = INDEX_NONE, .key = key};
+	bool fresh = !map_get(&l->class_at, key, &at);
 
-	if (map_get(&l->class_at, key, &at))
+	if (!fresh && !l->classes.v[at].trials) /* so are its counters, and their rules */
 		return (uint32_t)at;
 	c.counter[c.n++] = counter_of(l, LIMIT_ALL, 0, 0);
 	c.counter[c.n++] = counter_of(l, LIMIT_USER, 0, p->user);
@@ -269,9 +281,45 @@ uint32_t limits_class(struct limits *l, const struct limit_party *p)
 	}
 	if (p->array)
 		c.counter[c.n++] = counter_of(l, LIMIT_ARRAY, p->array, 0);
-	at = spare_or_new(&l->spare_classes, &l->classes, c);
-	map_set(&l->class_at, key, at);
+	if (fresh) {
+		at = spare_or_new(&l->spare_classes, &l->classes, c);
+		map_set(&l->class_at, key, at);
+	}
+	trial_note(trial_of(l, classes), (uint32_t)at, fresh, &l->classes.v[at].trials);
 	return (uint32_t)at;
+}
+
+void limits_try(struct limits *l, struct limits_trial *t)
+{
+	l->trial = t;
+}
+
+void limits_trial_end(struct limits *l, struct limits_trial *t, bool keep)
+{
+	for (size_t i = 0; i < t->classes.n; i++) {
+		struct class *c = &l->classes.v[t->classes.v[i]];
+		if (!trial_release(&c->trials, keep))
+			continue;
+		map_remove(&l->class_at, c->key);
+		vec_push(&l->spare_classes, t->classes.v[i]);
+	}
+	for (size_t i = 0; i < t->counters.n; i++) {
+		struct counter *c = &l->counters.v[t->counters.v[i]];
+		if (!trial_release(&c->trials, keep))
+			continue;
+		map_remove(&l->counter_at, counter_key(c->rule, c->user));
+		vec_push(&l->spare_counters, t->counters.v[i]);
+	}
+	for (size_t i = 0; i < t->rules.n; i++) {
+		struct rule *r = &l->rules.v[t->rules.v[i]];
+		if (!trial_release(&r->trials, keep))
+			continue;
+		map_remove(&l->rule_at, rule_key(r->kind, r->of));
+		vec_push(&l->spare_rules, t->rules.v[i]);
+	}
+	vec_free(&t->classes);
+	vec_free(&t->counters);
+	vec_free(&t->rules);
 }
 
 void limits_drop_array(struct limits *l, const struct limit_party *p)

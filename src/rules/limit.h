@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/trial.h"
 #include "core/cluster.h"
 
 #define LIMITS_NONE 0	 /* the class of jobs without limits */
@@ -101,6 +102,14 @@ void limits_parent(struct limits *l, uint32_t account, uint32_t parent);
 
 /* The class of a party, made if new. */
 uint32_t limits_class(struct limits *l, const struct limit_party *party);
+/* What is there only to find out whether a job would be accepted, or when it would start (base/trial.h). */
+struct limits_trial {
+	trial_vec rules, counters, classes;
+};
+/* From now on what limits_class() and limits_admit() make is held by a trial; NULL: it is kept. */
+void limits_try(struct limits *l, struct limits_trial *t);
+/* Ends a trial, which is empty then. No job has a class that it gives back. */
+void limits_trial_end(struct limits *l, struct limits_trial *t, bool keep);
 /* An array is forgotten, and so is its class. None of its jobs counts or waits. */
 void limits_drop_array(struct limits *l, const struct limit_party *party);
 

@@ -23,10 +23,12 @@ struct rule {
 	uint32_t fallback;	      /* the rule that holds where this one has LIMIT_INHERIT; INDEX_NONE: none */
 	uint32_t set;		      /* a bit for each measure with a limit of its own, hard or soft */
 	bool exempt;		      /* of a QoS */
+	uint32_t trials;	      /* base/trial.h */
 };
 
 struct counter {
-	uint32_t rule;
+	uint32_t rule, user;
+	uint32_t trials;		/* base/trial.h */
 	uint32_t up;			/* of an account: that of the one above; INDEX_NONE: none */
 	uint32_t line;			/* the first that waits behind it; INDEX_NONE: none */
 	bool fallen;			/* it is among those to be looked at */
@@ -41,7 +43,9 @@ struct class
 {
 	uint32_t counter[LIMIT_KINDS];
 	uint32_t n;
-	uint32_t qos; /* its rule; INDEX_NONE: none */
+	uint32_t qos;	 /* its rule; INDEX_NONE: none */
+	uint32_t trials; /* base/trial.h */
+	uint64_t key;	 /* a hash of its party */
 };
 
 /* Jobs of one class that ask for the same, and wait. */
@@ -70,7 +74,8 @@ struct limits {
 	VEC(struct line) lines;
 	VEC(struct held) held;
 	VEC(uint32_t) spare_rules, spare_counters, spare_classes, spare_lines, spare_held;
-	uint32_t limiting; /* rules that limit anything: mostly none, and then nothing else is looked at */
+	struct limits_trial *trial; /* by which new rules, counters and classes are held now; NULL: they are kept */
+	uint32_t limiting;	    /* rules that limit anything: mostly none, and then nothing else is looked at */
 	struct map rule_at, counter_at, class_at, line_at; /* hash of what it is -> index */
 	struct map held_at;				   /* job -> index */
 	VEC(uint32_t) fallen;				   /* counters behind which somebody may leave a line */

@@ -252,13 +252,14 @@ size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
 
 /* What the server has in memory: numbers of interned things, and bytes. */
 struct level {
-	size_t words, requests, shapes, features, sets, classes;
+	size_t words, requests, shapes, features, sets, classes, counters, rules;
 	size_t bytes;
 };
 
 static struct level level_of(const struct history *h)
 {
 	const struct cluster *c = h->s->cluster;
+	const struct limits *l = h->s->limits;
 
 	return (struct level){
 		.words = h->s->words->n - h->s->words->spare.n,
@@ -266,7 +267,9 @@ static struct level level_of(const struct history *h)
 		.shapes = c->shapes.n - c->spare_shapes.n,
 		.features = c->features.sets.n - c->features.spare.n,
 		.sets = c->nodesets.n,
-		.classes = h->s->limits->classes.n - h->s->limits->spare_classes.n,
+		.classes = l->classes.n - l->spare_classes.n,
+		.counters = l->counters.n - l->spare_counters.n,
+		.rules = l->rules.n - l->spare_rules.n,
 		.bytes = __sanitizer_get_current_allocated_bytes ? __sanitizer_get_current_allocated_bytes()
 								 : mallinfo2().uordblks,
 	};
@@ -274,8 +277,9 @@ static struct level level_of(const struct history *h)
 
 static void level_print(const char *when, const struct level *x)
 {
-	printf("# %s: %zu words, %zu requests, %zu shapes, %zu sets of features, %zu of nodes, %zu classes, %zu bytes\n",
-	       when, x->words, x->requests, x->shapes, x->features, x->sets, x->classes, x->bytes);
+	printf("# %s: %zu words, %zu requests, %zu shapes, %zu sets of features, %zu of nodes, %zu classes, %zu counters, %zu rules, %zu bytes\n",
+	       when, x->words, x->requests, x->shapes, x->features, x->sets, x->classes, x->counters, x->rules,
+	       x->bytes);
 }
 
 /* What is refused or only asked about leaves nothing in memory. */
@@ -377,7 +381,7 @@ static bool history_runs(uint64_t seed, bool loud, uint32_t refused)
 }
 
 /* Histories in which jobs were stuck, or not the same after a restart. */
-static const uint64_t once_bad[] = {126, 203, 872, 3478, 5630, 8651, 9367};
+static const uint64_t once_bad[] = {126, 203, 872, 3478, 5630, 8651, 9367, 30588};
 
 static void replay_equals_live(void **state)
 {

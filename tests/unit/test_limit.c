@@ -226,6 +226,37 @@ static void what_is_dropped_is_used_again(void **state)
 	limits_destroy(l);
 }
 
+/* A class that is only asked about goes with the trial, and what a job has stays. */
+static void what_is_tried_is_used_again(void **state)
+{
+	struct limits *l = limits_create();
+	struct limits_trial a = {0}, b = {0};
+	struct limit_party p = {.user = 1, .group = 2};
+	uint32_t first;
+
+	limits_try(l, &a);
+	first = limits_class(l, &p);
+	limits_try(l, &b);
+	assert_int_equal(limits_class(l, &p), first);
+	limits_try(l, NULL);
+	limits_trial_end(l, &a, false); /* the other holds it */
+	assert_int_equal(limits_class(l, &p), first);
+	limits_trial_end(l, &b, false); /* a job has it by now */
+	assert_int_not_equal(class_of(l, 3, 0, 0), first);
+	limits_cap(l, LIMIT_OF_GROUP, 2, LIMIT_JOBS, 4);
+	assert_int_equal(room_for(l, first, &one), 4);
+
+	limits_try(l, &a);
+	p.group = 4;
+	first = limits_class(l, &p);
+	limits_try(l, NULL);
+	limits_cap(l, LIMIT_OF_GROUP, 4, LIMIT_JOBS, 3); /* which outlasts the trial */
+	limits_trial_end(l, &a, false);
+	assert_int_equal(class_of(l, 4, 0, 0), first);
+	assert_int_equal(room_for(l, limits_class(l, &p), &one), 3);
+	limits_destroy(l);
+}
+
 /* ---- amounts, and whose they are ---- */
 
 static const struct limit_need wide = {{1, 8, 1024}};
@@ -628,6 +659,7 @@ int main(void)
 		cmocka_unit_test(lines_are_asked_in_slices),
 		cmocka_unit_test(a_clone_goes_on_by_itself),
 		cmocka_unit_test(what_is_dropped_is_used_again),
+		cmocka_unit_test(what_is_tried_is_used_again),
 		cmocka_unit_test(amounts_count),
 		cmocka_unit_test(accounts_count_what_is_below),
 		cmocka_unit_test(an_exempt_qos_ignores_limits),

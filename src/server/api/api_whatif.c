@@ -159,8 +159,10 @@ static void answer_now(struct server *s, struct whatif_work *w)
 	bool possible;
 	struct json j;
 
+	trial_enter(s, &w->trial);
 	if (!w->refused && entrance_look(s, w->x.spec, &e, &w->rule) < 0)
 		w->refused = true;
+	trial_leave(s);
 	possible = !w->refused;
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
@@ -209,8 +211,8 @@ static void begin(struct server *s, struct whatif_work *w)
 	s->slices->asking = w;
 	trial_enter(s, &w->trial);
 	shares_choose(s, w->x.spec);
-	trial_leave(s);
 	world_scratch(s, w->x.spec);
+	trial_leave(s);
 	w->nodes = mem_zalloc((spec_asked(s, w->x.spec)->nfrags + 1) * sizeof *w->nodes);
 	w->asked = s->clock->now;
 	w->forecast = forecast_create(s->sched);

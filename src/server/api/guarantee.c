@@ -79,6 +79,17 @@ static int refused(const struct submit_work *w, int rc, struct err *err)
 	return w->bulk ? err_prefix(err, rc, "jobs[%zu]", w->asked) : rc;
 }
 
+/* Asks whether an interactive job can start at once. */
+static int entrance_ask(struct server *s, struct submit_work *w, struct err *err)
+{
+	int rc;
+
+	trial_enter(s, &w->trial);
+	rc = entrance_check(s, &w->jobs.v[w->asked], err);
+	trial_leave(s);
+	return rc;
+}
+
 int guarantee_ask(struct server *s, struct submit_work *w, struct err *err)
 {
 	const struct submission *x = &w->jobs.v[w->asked];
@@ -101,17 +112,16 @@ int guarantee_ask(struct server *s, struct submit_work *w, struct err *err)
 	if (x->guarantee && x->spec->request == UINT32_MAX) {
 		keep = KEEP_NO;
 	} else if (x->guarantee) {
-		if (w->until == x->spec->deadline) { /* the search has not begun */
-			trial_enter(s, &w->trial);
+		trial_enter(s, &w->trial);
+		if (w->until == x->spec->deadline) /* the search has not begun */
 			shares_choose(s, x->spec);
-			trial_leave(s);
-		}
 		world_scratch(s, x->spec);
+		trial_leave(s);
 		keep = s->world->policy.position
 			       ? position_keeps(s, x->spec, &done)
 			       : sched_would_keep(s->sched, s->world->scratch, s->clock->now, ASK_WORK, &w->until);
 	}
-	if (x->spec->now && entrance_check(s, x, err) < 0)
+	if (x->spec->now && entrance_ask(s, w, err) < 0)
 		return -EPERM;
 	if (keep == KEEP_UNKNOWN)
 		return 1;

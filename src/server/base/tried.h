@@ -8,13 +8,15 @@
 
 #include "base/trial.h"
 #include "core/cluster.h"
+#include "rules/limit.h"
 
 struct server;
 
-/* Words, shapes and requests that are there because of a request that is not accepted yet; {0} at first. */
+/* Words, shapes, requests and classes of limits that are there because of a request that is not accepted yet; {0} at first. */
 struct trial {
 	trial_vec words;
 	struct cluster_trial cluster;
+	struct limits_trial limits;
 };
 
 void trial_enter(struct server *s, struct trial *t); /* until trial_leave() it holds what is interned */
