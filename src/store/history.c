@@ -24,23 +24,32 @@ static struct value borrowed(const char *text)
 	return text ? (struct value){(int64_t)strlen(text), text} : (struct value){0};
 }
 
-static struct pile_row row_values(const struct history_row *row)
+struct history_values history_values_of(const struct history_row *row)
 {
-	return (struct pile_row){.v = {{.n = (int64_t)row->key}, {.n = row->attempt},	   {.n = row->last},
-				       borrowed(row->id),	 borrowed(row->user),	   borrowed(row->group),
-				       borrowed(row->account),	 borrowed(row->project),   borrowed(row->queue),
-				       borrowed(row->name),	 borrowed(row->resources), borrowed(row->hosts),
-				       borrowed(row->state),	 borrowed(row->text),	   {.n = row->exit_status},
-				       {.n = row->submitted},	 {.n = row->started},	   {.n = row->ended},
-				       {.n = row->nodes},	 {.n = row->cpus},	   {.n = row->gpus},
-				       {.n = row->memory_kib},	 {.n = row->walltime},	   {.n = row->ran_ms},
-				       {.n = row->cpu_ms},	 {.n = row->peak_kib},	   {.n = row->lost_ms},
-				       borrowed(row->qos)}};
+#define NUMBER(c) {.n = row->c},
+#define TEXT(c) borrowed(row->c),
+	return (struct history_values){
+		.v = {{.n = (int64_t)row->key}, {.n = row->attempt}, {.n = row->last}, HISTORY_LIST(NUMBER, TEXT)}};
+#undef NUMBER
+#undef TEXT
+}
+
+struct history_row history_row_of(const struct value *v)
+{
+	struct history_row row = {.key = (uint64_t)v[0].n, .attempt = v[1].n, .last = v[2].n};
+
+	v += 3;
+#define NUMBER(c) row.c = v++->n;
+#define TEXT(c) row.c = v++->text;
+	HISTORY_LIST(NUMBER, TEXT)
+#undef NUMBER
+#undef TEXT
+	return row;
 }
 
 static void row_change(struct store *s, enum statement what, const struct history_row *row)
 {
-	struct pile_row x = row_values(row);
+	struct history_values x = history_values_of(row);
 
 	for (int i = 0; i < HISTORY_WIDTH; i++)
 		if (HISTORY_TYPES[i] == 't')
@@ -50,10 +59,9 @@ static void row_change(struct store *s, enum statement what, const struct histor
 
 void store_put_history(struct store *s, const struct history_row *row)
 {
-	if (s->back->pile || pile_used(s)) {
-		struct pile_row x = row_values(row);
-		pile_put(s, &x);
-	} else
+	if (s->back->pile || pile_used(s))
+		pile_put(s, row);
+	else
 		row_change(s, PUT_HISTORY, row);
 }
 
@@ -181,19 +189,32 @@ static void sight_add(struct query *q, const struct history_sight *w)
 	strbuf_puts(&q->sql, ")");
 }
 
+/* Texts that a filter can ask for, each called like the column and the member of a row that must have it. */
+static const struct {
+	const char *condition;
+	size_t wanted, at; /* offsets in the filter and in the row */
+} filter_texts[] = {
+#define TEXT(c)                                                                                                        \
+	{                                                                                                              \
+		"\"" #c "\" = ?", offsetof(struct history_filter, c), offsetof(struct history_row, c)                  \
+	}
+	TEXT(user),  TEXT(group), TEXT(account), TEXT(project), TEXT(queue),
+	TEXT(state), TEXT(name),  TEXT(qos),	 TEXT(id),
+#undef TEXT
+};
+#define FILTER_TEXTS (sizeof filter_texts / sizeof *filter_texts)
+
+static const char *text_at(const void *record, size_t at)
+{
+	return *(const char *const *)(const void *)((const char *)record + at);
+}
+
 static void filter_add(struct query *q, const struct history_filter *f)
 {
 	strbuf_puts(&q->sql, f->attempts ? " WHERE 1 = 1" : " WHERE last = 1");
-	text_condition(q, "\"user\" = ?", f->user);
-	text_condition(q, "\"group\" = ?", f->group);
-	text_condition(q, "account = ?", f->account);
-	text_condition(q, "project = ?", f->project);
-	text_condition(q, "queue = ?", f->queue);
-	text_condition(q, "qos = ?", f->qos);
-	text_condition(q, "state = ?", f->state);
+	for (size_t i = 0; i < FILTER_TEXTS; i++)
+		text_condition(q, filter_texts[i].condition, text_at(f, filter_texts[i].wanted));
 	sight_add(q, &f->sight);
-	text_condition(q, "name = ?", f->name);
-	text_condition(q, "id = ?", f->id);
 	if (f->prefix) {
 		text_condition(q, "substr(name, 1, length(?))", f->prefix);
 		strbuf_printf(&q->sql, " = $%d", q->n);
@@ -226,157 +247,113 @@ static int query_run(struct store *s, struct query *q, const char *out, row_fn r
 }
 
 struct telling {
-	history_fn row;
 	int (*sum)(void *context, const struct history_sum *sum);
 	int (*entry)(void *context, const struct ledger_row *row);
 	void *context;
 };
 
-static int row_tell(const struct telling *t, const struct value *v)
-{
-	struct history_row row = {
-		.key = (uint64_t)v[0].n,
-		.attempt = v[1].n,
-		.last = v[2].n,
-		.id = v[3].text,
-		.user = v[4].text,
-		.group = v[5].text,
-		.account = v[6].text,
-		.project = v[7].text,
-		.queue = v[8].text,
-		.name = v[9].text,
-		.resources = v[10].text,
-		.hosts = v[11].text,
-		.state = v[12].text,
-		.text = v[13].text,
-		.exit_status = v[14].n,
-		.submitted = v[15].n,
-		.started = v[16].n,
-		.ended = v[17].n,
-		.nodes = v[18].n,
-		.cpus = v[19].n,
-		.gpus = v[20].n,
-		.memory_kib = v[21].n,
-		.walltime = v[22].n,
-		.ran_ms = v[23].n,
-		.cpu_ms = v[24].n,
-		.peak_kib = v[25].n,
-		.lost_ms = v[26].n,
-		.qos = v[HISTORY_QOS].text,
-	};
-
-	return t->row(t->context, &row);
-}
-
 /* ---- of history and pile, as if they were one ---- */
 
-/* The same as list_condition(). */
-static bool in_list(const char *list, const struct value *v)
+/* Returns what list_condition() asks the database. */
+static bool in_list(const char *list, const char *name)
 {
 	struct strbuf word = {0};
 
-	if (!list || !v->text)
+	if (!list || !name)
 		return false;
-	strbuf_printf(&word, ",%s,", v->text);
+	strbuf_printf(&word, ",%s,", name);
 	bool found = strstr(list, strbuf_text(&word)) != NULL;
 	strbuf_fini(&word);
 	return found;
 }
 
-static bool in_sight(const struct history_sight *w, const struct value *v)
+static bool in_sight(const struct history_sight *w, const struct history_row *row)
 {
-	return !w->user || is_text(&v[HISTORY_USER], w->user) || in_list(w->queues, &v[HISTORY_QUEUE]) ||
-	       in_list(w->accounts, &v[HISTORY_ACCOUNT]);
+	return !w->user || strcmp(row->user, w->user) == 0 || in_list(w->queues, row->queue) ||
+	       in_list(w->accounts, row->account);
 }
 
-/* By end, key and attempt. */
-static int order_of(const struct value *v, int64_t ended, int64_t key, int64_t attempt)
+/* Compares by end, key and attempt. */
+static int order_of(const struct history_row *row, int64_t ended, uint64_t key, int64_t attempt)
 {
-	if (v[HISTORY_ENDED].n != ended)
-		return v[HISTORY_ENDED].n < ended ? -1 : 1;
-	if (v[HISTORY_KEY].n != key)
-		return v[HISTORY_KEY].n < key ? -1 : 1;
-	return (v[HISTORY_ATTEMPT].n > attempt) - (v[HISTORY_ATTEMPT].n < attempt);
+	if (row->ended != ended)
+		return row->ended < ended ? -1 : 1;
+	if (row->key != key)
+		return row->key < key ? -1 : 1;
+	return (row->attempt > attempt) - (row->attempt < attempt);
 }
 
-/* The same as filter_add(). */
-static bool filter_fits(const struct history_filter *f, const struct value *v)
+/* Returns what filter_add() asks the database. */
+static bool filter_fits(const struct history_filter *f, const struct history_row *row)
 {
-	const struct {
-		const char *wanted;
-		int column;
-	} texts[] = {
-		{f->user, HISTORY_USER},       {f->group, HISTORY_GROUP}, {f->account, HISTORY_ACCOUNT},
-		{f->project, HISTORY_PROJECT}, {f->queue, HISTORY_QUEUE}, {f->state, HISTORY_STATE},
-		{f->name, HISTORY_NAME},       {f->id, HISTORY_ID},	  {f->qos, HISTORY_QOS},
-	};
-
-	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-		if (texts[i].wanted && !is_text(&v[texts[i].column], texts[i].wanted))
+	for (size_t i = 0; i < FILTER_TEXTS; i++) {
+		const char *wanted = text_at(f, filter_texts[i].wanted), *text = text_at(row, filter_texts[i].at);
+		if (wanted && (!text || strcmp(text, wanted) != 0))
 			return false;
-	return (f->attempts || v[HISTORY_LAST].n == 1) && in_sight(&f->sight, v) &&
-	       (!f->prefix || strncmp(v[HISTORY_NAME].text, f->prefix, strlen(f->prefix)) == 0) &&
-	       (!f->last || (v[HISTORY_KEY].n >= (int64_t)f->first && v[HISTORY_KEY].n <= (int64_t)f->last)) &&
-	       (!f->since || v[HISTORY_ENDED].n >= f->since) && (!f->until || v[HISTORY_ENDED].n < f->until) &&
-	       (!f->after_ended || order_of(v, f->after_ended, (int64_t)f->after_key, f->after_attempt) < 0);
+	}
+	return (f->attempts || row->last) && in_sight(&f->sight, row) &&
+	       (!f->prefix || strncmp(row->name, f->prefix, strlen(f->prefix)) == 0) &&
+	       (!f->last || (row->key >= f->first && row->key <= f->last)) && (!f->since || row->ended >= f->since) &&
+	       (!f->until || row->ended < f->until) &&
+	       (!f->after_ended || order_of(row, f->after_ended, f->after_key, f->after_attempt) < 0);
 }
 
 static int newest_first(const void *a, const void *b)
 {
-	const struct value *y = ((const struct pile_row *)b)->v;
+	const struct history_row *y = b;
 
-	return -order_of(((const struct pile_row *)a)->v, y[HISTORY_ENDED].n, y[HISTORY_KEY].n, y[HISTORY_ATTEMPT].n);
+	return -order_of(a, y->ended, y->key, y->attempt);
 }
 
 static int by_key(const void *a, const void *b)
 {
-	const struct value *x = ((const struct pile_row *)a)->v, *y = ((const struct pile_row *)b)->v;
+	const struct history_row *x = a, *y = b;
 
-	if (x[HISTORY_KEY].n != y[HISTORY_KEY].n)
-		return x[HISTORY_KEY].n < y[HISTORY_KEY].n ? -1 : 1;
-	return (x[HISTORY_ATTEMPT].n > y[HISTORY_ATTEMPT].n) - (x[HISTORY_ATTEMPT].n < y[HISTORY_ATTEMPT].n);
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return (x->attempt > y->attempt) - (x->attempt < y->attempt);
 }
 
 #define ENOUGH INT32_MAX /* rows were told */
 
 /* Rows of the history, with those of the pile between them. */
 struct merging {
-	struct telling telling;
+	history_fn one;
+	void *context;
 	struct pile_rows pile;
-	VEC(struct pile_row) fit; /* of the pile, in order */
+	VEC(struct history_row) fit; /* those of the pile that fit, in order */
 	size_t next;
 	int (*order)(const void *a, const void *b);
 	int64_t told, most;
 };
 
-static int merge_tell(struct merging *m, const struct value *v)
+static int merge_tell(struct merging *m, const struct history_row *row)
 {
 	if (m->most && m->told == m->most)
 		return ENOUGH;
 	m->told++;
-	return row_tell(&m->telling, v);
+	return m->one(m->context, row);
 }
 
-/* Those of the pile that come before a row; NULL: all. */
-static int merge_until(struct merging *m, const void *row)
+/* Reports those of the pile that come before a row; NULL: all. */
+static int merge_until(struct merging *m, const struct history_row *row)
 {
 	int rc = 0;
 
 	while (rc == 0 && m->next < m->fit.n && (!row || m->order(&m->fit.v[m->next], row) < 0))
-		rc = merge_tell(m, m->fit.v[m->next++].v);
+		rc = merge_tell(m, &m->fit.v[m->next++]);
 	return rc;
 }
 
 static int merge_row(void *context, const struct value *v)
 {
+	const struct history_row row = history_row_of(v);
 	struct merging *m = context;
 
-	if (m->pile.v.n == 0)
-		return merge_tell(m, v);
-	if (pile_has(&m->pile, v[HISTORY_KEY].n, v[HISTORY_ATTEMPT].n))
+	if (pile_has(&m->pile, row.key, row.attempt))
 		return 0;
-	int rc = merge_until(m, v);
-	return rc == 0 ? merge_tell(m, v) : rc;
+	int rc = merge_until(m, &row);
+	return rc == 0 ? merge_tell(m, &row) : rc;
 }
 
 static int merge_run(struct store *s, struct merging *m, const struct history_filter *f, struct query *q,
@@ -389,7 +366,7 @@ static int merge_run(struct store *s, struct merging *m, const struct history_fi
 		return rc;
 	}
 	for (size_t i = 0; i < m->pile.v.n; i++)
-		if (filter_fits(f, m->pile.v.v[i].v))
+		if (filter_fits(f, &m->pile.v.v[i]))
 			vec_push(&m->fit, m->pile.v.v[i]);
 	if (m->fit.n)
 		qsort(m->fit.v, m->fit.n, sizeof *m->fit.v, m->order);
@@ -405,7 +382,7 @@ static int merge_run(struct store *s, struct merging *m, const struct history_fi
 
 int history_read(struct store *s, const struct history_filter *f, history_fn one, void *context, struct err *err)
 {
-	struct merging m = {.telling = {.row = one, .context = context}, .order = newest_first, .most = f->most};
+	struct merging m = {.one = one, .context = context, .order = newest_first, .most = f->most};
 	struct query q = {0};
 
 	strbuf_puts(&q.sql, "SELECT " HISTORY_COLUMNS " FROM history");
@@ -438,15 +415,15 @@ int history_oldest(struct store *s, int64_t *ret_ended, struct err *err)
 		return rc;
 	rc = oldest_filed(s, ret_ended, err);
 	for (size_t i = 0; i < pile.v.n; i++)
-		if (*ret_ended == 0 || pile.v.v[i].v[HISTORY_ENDED].n < *ret_ended)
-			*ret_ended = pile.v.v[i].v[HISTORY_ENDED].n;
+		if (*ret_ended == 0 || pile.v.v[i].ended < *ret_ended)
+			*ret_ended = pile.v.v[i].ended;
 	pile_done(s, &pile);
 	return rc;
 }
 
 int history_job(struct store *s, uint64_t key, history_fn one, void *context, struct err *err)
 {
-	struct merging m = {.telling = {.row = one, .context = context}, .order = by_key};
+	struct merging m = {.one = one, .context = context, .order = by_key};
 	uint64_t last = job_key_index(key) < 0 ? job_key(job_key_number(key), JOB_INDEX_MAX) : key;
 	const struct history_filter f = {.first = key, .last = last, .attempts = true};
 	struct query q = {0};
@@ -485,9 +462,23 @@ int history_known(struct store *s, const uint64_t *keys, size_t n, int64_t *ret,
 
 /* ---- sums ---- */
 
-static const char *const columns[HISTORY_BY_COUNT] = {
-	[BY_USER] = "\"user\"", [BY_GROUP] = "\"group\"", [BY_ACCOUNT] = "account",
-	[BY_QUEUE] = "queue",	[BY_STATE] = "state",	  [BY_QOS] = "qos"};
+static const struct {
+	const char *sql;
+	size_t at; /* in the row */
+} columns[HISTORY_BY_COUNT] = {
+#define COLUMN(c)                                                                                                      \
+	{                                                                                                              \
+		"\"" #c "\"", offsetof(struct history_row, c)                                                          \
+	}
+	[BY_ALL] = {"CAST(NULL AS TEXT)", 0},
+	[BY_USER] = COLUMN(user),
+	[BY_GROUP] = COLUMN(group),
+	[BY_ACCOUNT] = COLUMN(account),
+	[BY_QUEUE] = COLUMN(queue),
+	[BY_STATE] = COLUMN(state),
+	[BY_QOS] = COLUMN(qos),
+#undef COLUMN
+};
 
 static struct usage usage_of(const struct value v[4])
 {
@@ -516,13 +507,13 @@ static int sum_by_it(struct store *s, const struct history_filter *f, enum histo
 {
 	struct query q = {0};
 
-	strbuf_printf(&q.sql, "SELECT %s, count(*), ", columns[by] ? columns[by] : "CAST(NULL AS TEXT)");
+	strbuf_printf(&q.sql, "SELECT %s, count(*), ", columns[by].sql);
 	strbuf_puts(&q.sql,
 		    SUM("ran_ms") SUM("cpus * ran_ms") SUM("gpus * ran_ms") SUM("cpu_ms") IF_STARTED("cpus * walltime")
 			    IF_STARTED("started - submitted") "count(CASE WHEN started > 0 THEN 1 END) FROM history");
 	filter_add(&q, f);
-	if (columns[by])
-		strbuf_printf(&q.sql, " GROUP BY %s", columns[by]);
+	if (by != BY_ALL)
+		strbuf_printf(&q.sql, " GROUP BY %s", columns[by].sql);
 	return query_run(s, &q, "tiiiiiiii", tell_sum, t, err);
 }
 
@@ -534,69 +525,63 @@ struct sums {
 	const struct pile_rows *pile;
 };
 
-static bool same_name(const char *a, const struct value *b)
+static bool same_name(const char *a, const char *b)
 {
-	return a && b->text ? strcmp(a, b->text) == 0 : !a && !b->text;
+	return a && b ? strcmp(a, b) == 0 : !a && !b;
 }
 
-static struct history_sum *sum_of(struct sums *x, const struct value *name)
+static struct history_sum *sum_of(struct sums *x, const char *name)
 {
-	uint64_t hash = name->text ? hash_bytes(name->text, (size_t)name->n) : 0, *at;
+	uint64_t hash = name ? hash_bytes(name, strlen(name)) : 0, *at;
 
 	while (*(at = map_at(&x->at, hash)) && !same_name(x->v.v[*at - 1].name, name))
 		hash++;
 	if (*at == 0) {
-		vec_push(&x->v, (struct history_sum){.name = name->text ? mem_strdup(name->text) : NULL});
+		vec_push(&x->v, (struct history_sum){.name = name ? mem_strdup(name) : NULL});
 		*at = x->v.n;
 	}
 	return &x->v.v[*at - 1];
 }
 
-static void row_add(struct sums *x, const struct value *v)
+static void row_add(struct sums *x, const char *name, const struct history_row *row)
 {
-	struct history_sum *sum = sum_of(x, &v[0]);
-	int64_t ran = v[1].n, cpus = v[2].n, started = v[6].n;
+	struct history_sum *sum = sum_of(x, name);
 
 	sum->jobs++;
-	sum->used.ran_ms += ran;
-	sum->used.alloc_ms += cpus * ran;
-	sum->used.gpu_ms += v[3].n * ran;
-	sum->used.cpu_ms += v[4].n;
-	if (started > 0) {
+	sum->used.ran_ms += row->ran_ms;
+	sum->used.alloc_ms += row->cpus * row->ran_ms;
+	sum->used.gpu_ms += row->gpus * row->ran_ms;
+	sum->used.cpu_ms += row->cpu_ms;
+	if (row->started > 0) {
 		sum->started++;
-		sum->asked += cpus * v[5].n;
-		sum->waited += started - v[7].n;
+		sum->asked += row->cpus * row->walltime;
+		sum->waited += row->started - row->submitted;
 	}
 }
 
 static int row_sum(void *context, const struct value *v)
 {
+	const struct history_row row = {.ran_ms = v[1].n,
+					.cpus = v[2].n,
+					.gpus = v[3].n,
+					.cpu_ms = v[4].n,
+					.walltime = v[5].n,
+					.started = v[6].n,
+					.submitted = v[7].n};
 	struct sums *x = context;
 
-	if (x->pile->v.n == 0 || !pile_has(x->pile, v[8].n, v[9].n))
-		row_add(x, v);
+	if (x->pile->v.n == 0 || !pile_has(x->pile, (uint64_t)v[8].n, v[9].n))
+		row_add(x, v[0].text, &row);
 	return 0;
 }
 
-/* Those of the pile, too. */
+/* Adds those of the pile. */
 static void pile_sum(struct sums *x, const struct history_filter *f, enum history_by by)
 {
-	static const int column[HISTORY_BY_COUNT] = {
-		[BY_USER] = HISTORY_USER,   [BY_GROUP] = HISTORY_GROUP, [BY_ACCOUNT] = HISTORY_ACCOUNT,
-		[BY_QUEUE] = HISTORY_QUEUE, [BY_STATE] = HISTORY_STATE, [BY_QOS] = HISTORY_QOS};
-
 	for (size_t i = 0; i < x->pile->v.n; i++) {
-		const struct value *r = x->pile->v.v[i].v;
-		const struct value v[] = {columns[by] ? r[column[by]] : (struct value){0},
-					  r[HISTORY_RAN],
-					  r[HISTORY_CPUS],
-					  r[HISTORY_GPUS],
-					  r[HISTORY_CPU],
-					  r[HISTORY_WALLTIME],
-					  r[HISTORY_STARTED],
-					  r[HISTORY_SUBMITTED]};
-		if (filter_fits(f, r))
-			row_add(x, v);
+		const struct history_row *row = &x->pile->v.v[i];
+		if (filter_fits(f, row))
+			row_add(x, by == BY_ALL ? NULL : text_at(row, columns[by].at), row);
 	}
 }
 
@@ -619,10 +604,10 @@ static int sum_here(struct store *s, const struct history_filter *f, enum histor
 
 	if (oldest >= f->since)
 		all.since = 0;
-	if (!columns[by])
-		sum_of(&sums, &(struct value){0}); /* there is one, also of no rows */
+	if (by == BY_ALL)
+		sum_of(&sums, NULL); /* there is one, also of no rows */
 	strbuf_printf(&q.sql, "SELECT %s, ran_ms, cpus, gpus, cpu_ms, walltime, started, submitted%s FROM history",
-		      columns[by] ? columns[by] : "CAST(NULL AS TEXT)", pile->v.n ? ", key, attempt" : "");
+		      columns[by].sql, pile->v.n ? ", key, attempt" : "");
 	filter_add(&q, &all);
 	if (rc == 0)
 		rc = query_run(s, &q, pile->v.n ? "tiiiiiiiii" : "tiiiiiii", row_sum, &sums, err);
@@ -650,8 +635,8 @@ int history_sum(struct store *s, const struct history_filter *f, enum history_by
 
 	if (rc < 0)
 		return rc;
-	rc = pile.v.n || (columns[by] && !s->back->groups) ? sum_here(s, f, by, &pile, &t, err)
-							   : sum_by_it(s, f, by, &t, err);
+	rc = pile.v.n || (by != BY_ALL && !s->back->groups) ? sum_here(s, f, by, &pile, &t, err)
+							    : sum_by_it(s, f, by, &t, err);
 	pile_done(s, &pile);
 	return rc;
 }

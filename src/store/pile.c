@@ -9,7 +9,6 @@
 
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "store/history.h"
 
 #define BLOCK_ROWS 500 /* a block is filed as a whole */
 
@@ -77,22 +76,23 @@ static void block_open(struct store *s)
 		t->last[i] = (struct pile_last){.n = HISTORY_TYPES[i] == 'i' ? 0 : -1};
 }
 
-void pile_put(struct store *s, const struct pile_row *row)
+void pile_put(struct store *s, const struct history_row *row)
 {
+	const struct history_values x = history_values_of(row);
 	struct pile *t = &s->pile;
 	uint32_t mask = 0;
 
 	block_open(s);
 	for (int i = 0; i < HISTORY_WIDTH; i++)
-		mask |= (uint32_t)!is_same(t, i, &row->v[i]) << i;
+		mask |= (uint32_t)!is_same(t, i, &x.v[i]) << i;
 	mask_add(&t->block, mask);
 	for (int i = 0; i < HISTORY_WIDTH; i++) {
 		if (!(mask >> i & 1))
 			continue;
 		if (HISTORY_TYPES[i] == 't')
-			text_add(s, &t->last[i], row->v[i].text);
+			text_add(s, &t->last[i], x.v[i].text);
 		else
-			number_add(&t->block, t->last[i].n = row->v[i].n);
+			number_add(&t->block, t->last[i].n = x.v[i].n);
 	}
 }
 
@@ -201,16 +201,12 @@ static bool mask_take(struct pile_reader *r, uint32_t *ret)
 	return true;
 }
 
-/* No row of ours lacks them. */
-static bool row_is_whole(const struct pile_row *row)
+/* Returns true if the row has all texts that no row of ours lacks. */
+static bool row_is_whole(const struct history_values *x)
 {
-	static const int needed[] = {HISTORY_USER, HISTORY_GROUP,     HISTORY_QUEUE,
-				     HISTORY_NAME, HISTORY_RESOURCES, HISTORY_STATE};
+	const struct history_row row = history_row_of(x->v);
 
-	for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
-		if (!row->v[needed[i]].text)
-			return false;
-	return true;
+	return row.user && row.group && row.queue && row.name && row.resources && row.state;
 }
 
 void pile_begin(struct pile_reader *r, const char *block, size_t n)
@@ -308,14 +304,14 @@ bool store_unfiled(const struct store *s)
 
 /* ---- reading what lies there ---- */
 
-static uint64_t slot_of(int64_t key, int64_t attempt)
+static uint64_t slot_of(uint64_t key, int64_t attempt)
 {
-	const int64_t both[] = {key, attempt};
+	const uint64_t both[] = {key, (uint64_t)attempt};
 
 	return hash_bytes(both, sizeof both);
 }
 
-bool pile_has(const struct pile_rows *t, int64_t key, int64_t attempt)
+bool pile_has(const struct pile_rows *t, uint64_t key, int64_t attempt)
 {
 	return t->v.n && map_get(&t->at, slot_of(key, attempt), &(uint64_t){0});
 }
@@ -328,18 +324,18 @@ static int block_take(void *context, const struct value *v)
 
 	pile_begin(&r, block_copy(t->arena, &v[1]), (size_t)v[1].n);
 	while ((item = pile_next(&r)) == PILE_ROW || item == PILE_LOSS) {
+		const struct history_row row = history_row_of(r.row.v);
 		bool is_row = item == PILE_ROW;
-		uint64_t slot = is_row ? slot_of(r.row.v[HISTORY_KEY].n, r.row.v[HISTORY_ATTEMPT].n)
-				       : slot_of((int64_t)r.key, r.attempt);
+		uint64_t slot = is_row ? slot_of(row.key, row.attempt) : slot_of(r.key, r.attempt);
 		uint64_t at = 0;
 		bool known = map_get(&t->at, slot, &at);
 		if (is_row && known) {
-			t->v.v[at - 1] = r.row;
+			t->v.v[at - 1] = row;
 		} else if (is_row) {
-			vec_push(&t->v, r.row);
+			vec_push(&t->v, row);
 			map_set(&t->at, slot, t->v.n);
 		} else if (known) {
-			t->v.v[at - 1].v[HISTORY_LOST].n = r.lost_ms;
+			t->v.v[at - 1].lost_ms = r.lost_ms;
 		}
 	}
 	return 0;

@@ -15,16 +15,19 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "store/history.h"
 #include "store/store_internal.h"
 
 #define PILE_LOST (UINT32_C(1) << 31)
 
-/* Values in the order of HISTORY_COLUMNS. */
-struct pile_row {
+/* A row as values in the order of HISTORY_COLUMNS, and back. Texts are borrowed. */
+struct history_values {
 	struct value v[HISTORY_WIDTH];
 };
+struct history_values history_values_of(const struct history_row *row);
+struct history_row history_row_of(const struct value *v);
 
-void pile_put(struct store *s, const struct pile_row *row); /* texts are copied, and become UTF-8 */
+void pile_put(struct store *s, const struct history_row *row); /* texts are copied, and become UTF-8 */
 void pile_lost(struct store *s, uint64_t key, int64_t attempt, int64_t lost_ms);
 bool pile_used(const struct store *s);	      /* some rows are not filed */
 void pile_close(struct store *s);	      /* before a commit: the block becomes a change */
@@ -34,8 +37,8 @@ void pile_fini(struct store *s);
 /* Reading a block. */
 struct pile_reader {
 	const char *at, *end;
-	struct pile_row row; /* the last one; texts are in the block */
-	uint64_t key;	     /* of what was lost */
+	struct history_values row; /* the last one; texts are in the block */
+	uint64_t key;		   /* of what was lost */
 	int64_t attempt, lost_ms;
 };
 enum pile_item { PILE_END, PILE_ROW, PILE_LOSS, PILE_DAMAGED };
@@ -44,7 +47,7 @@ enum pile_item pile_next(struct pile_reader *r);
 
 /* All rows that are not filed, of what is committed. */
 struct pile_rows {
-	VEC(struct pile_row) v;
+	VEC(struct history_row) v;
 	struct map at; /* hash of key and attempt -> index + 1 */
 	struct arena *arena;
 	bool began; /* a transaction, in which the history is read as well */
@@ -52,6 +55,6 @@ struct pile_rows {
 /* Until pile_done() the connection sees one moment. */
 int pile_read(struct store *s, struct pile_rows *t, struct err *err);
 void pile_done(struct store *s, struct pile_rows *t);
-bool pile_has(const struct pile_rows *t, int64_t key, int64_t attempt);
+bool pile_has(const struct pile_rows *t, uint64_t key, int64_t attempt);
 
 #endif

@@ -137,6 +137,11 @@ static const char *const migrations[][2] = {
 	" cpu_ms = ledger.cpu_ms + excluded.cpu_ms"
 #define EVENT_COLUMNS "seq, job, time, type, at, \"by\", nodes, data"
 
+#define HISTORY_SET(c) ", \"" #c "\" = excluded.\"" #c "\""
+#define INSERT_HISTORY                                                                                                 \
+	"INSERT INTO history (" HISTORY_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,"    \
+	" $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28)"
+
 const struct statement_row statements[STATEMENT_COUNT] = {
 	[PUT_JOB] = {"INSERT INTO job (key, head) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET head = excluded.head",
 		     "it", ""},
@@ -160,19 +165,9 @@ const struct statement_row statements[STATEMENT_COUNT] = {
 	[DROP_BODIES] = {"DELETE FROM body WHERE key BETWEEN $1 AND $2", "ii", ""},
 	[DROP_EVENTS] = {"DELETE FROM event WHERE job BETWEEN $1 AND $2", "ii", ""},
 	[DROP_SCRIPT] = {"DELETE FROM script WHERE id = $1", "i", ""},
-	[PUT_HISTORY] =
-		{"INSERT INTO history (" HISTORY_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,"
-		 " $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28)"
-		 " ON CONFLICT (key, attempt) DO UPDATE SET last = excluded.last, id = excluded.id,"
-		 " \"user\" = excluded.\"user\", \"group\" = excluded.\"group\", account = excluded.account,"
-		 " project = excluded.project, queue = excluded.queue, name = excluded.name,"
-		 " resources = excluded.resources, hosts = excluded.hosts, state = excluded.state,"
-		 " text = excluded.text, exit_status = excluded.exit_status, submitted = excluded.submitted,"
-		 " started = excluded.started, ended = excluded.ended, nodes = excluded.nodes, cpus = excluded.cpus,"
-		 " gpus = excluded.gpus, memory_kib = excluded.memory_kib, walltime = excluded.walltime,"
-		 " ran_ms = excluded.ran_ms, cpu_ms = excluded.cpu_ms, peak_kib = excluded.peak_kib,"
-		 " lost_ms = excluded.lost_ms, qos = excluded.qos",
-		 HISTORY_TYPES, ""},
+	[PUT_HISTORY] = {INSERT_HISTORY " ON CONFLICT (key, attempt) DO UPDATE SET last = excluded.last" HISTORY_LIST(
+				 HISTORY_SET, HISTORY_SET),
+			 HISTORY_TYPES, ""},
 	[SET_LOST] = {"UPDATE history SET lost_ms = $1 WHERE key = $2 AND attempt = $3", "iii", ""},
 	[TRIM_HISTORY] = {"DELETE FROM history WHERE (key, attempt) IN"
 			  " (SELECT key, attempt FROM history WHERE ended < $1 ORDER BY ended LIMIT $2)",
@@ -180,10 +175,7 @@ const struct statement_row statements[STATEMENT_COUNT] = {
 	[ADD_LEDGER] = {"INSERT INTO ledger (" LEDGER_COLUMNS
 			") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)" LEDGER_CONFLICT,
 			LEDGER_TYPES, ""},
-	[PUT_FOREIGN] =
-		{"INSERT INTO history (" HISTORY_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,"
-		 " $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28) ON CONFLICT DO NOTHING",
-		 HISTORY_TYPES, ""},
+	[PUT_FOREIGN] = {INSERT_HISTORY " ON CONFLICT DO NOTHING", HISTORY_TYPES, ""},
 	[ADD_FOREIGN] = {"INSERT INTO ledger (" LEDGER_COLUMNS ") SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10"
 			 " WHERE NOT EXISTS (SELECT 1 FROM history WHERE key = $11 AND attempt = $12)" LEDGER_CONFLICT,
 			 LEDGER_TYPES "ii", ""},

@@ -106,36 +106,21 @@ struct statement_row {
 extern const struct statement_row statements[STATEMENT_COUNT];
 extern const char *const postgres_statements[STATEMENT_COUNT]; /* NULL: the same */
 
-#define HISTORY_COLUMNS                                                                                                \
-	"key, attempt, last, id, \"user\", \"group\", account, project, queue, name, resources, hosts, state, text,"   \
-	" exit_status, submitted, started, ended, nodes, cpus, gpus, memory_kib, walltime, ran_ms, cpu_ms, peak_kib, lost_ms, qos"
-#define HISTORY_TYPES "iiitttttttttttiiiiiiiiiiiiit"
+/* The columns of the history behind key, attempt and last, called as the members of struct history_row: numbers and
+ * texts. Their order is that of the bits in blocks of the pile, which are on disk: new columns come last. */
+#define HISTORY_LIST(NUMBER, TEXT)                                                                                     \
+	TEXT(id)                                                                                                       \
+	TEXT(user)                                                                                                     \
+	TEXT(group) TEXT(account) TEXT(project) TEXT(queue) TEXT(name) TEXT(resources) TEXT(hosts) TEXT(state)         \
+		TEXT(text) NUMBER(exit_status) NUMBER(submitted) NUMBER(started) NUMBER(ended) NUMBER(nodes)           \
+			NUMBER(cpus) NUMBER(gpus) NUMBER(memory_kib) NUMBER(walltime) NUMBER(ran_ms) NUMBER(cpu_ms)    \
+				NUMBER(peak_kib) NUMBER(lost_ms) TEXT(qos)
+#define HISTORY_COLUMN(c) ", \"" #c "\""
+#define HISTORY_NUMBER_TYPE(c) "i"
+#define HISTORY_TEXT_TYPE(c) "t"
+#define HISTORY_COLUMNS "key, attempt, last" HISTORY_LIST(HISTORY_COLUMN, HISTORY_COLUMN)
+#define HISTORY_TYPES "iii" HISTORY_LIST(HISTORY_NUMBER_TYPE, HISTORY_TEXT_TYPE)
 #define HISTORY_WIDTH ((int)sizeof HISTORY_TYPES - 1)
-/* Where some of them are. */
-enum {
-	HISTORY_KEY,
-	HISTORY_ATTEMPT,
-	HISTORY_LAST,
-	HISTORY_ID,
-	HISTORY_USER,
-	HISTORY_GROUP,
-	HISTORY_ACCOUNT,
-	HISTORY_PROJECT,
-	HISTORY_QUEUE,
-	HISTORY_NAME,
-	HISTORY_RESOURCES,
-	HISTORY_STATE = 12,
-	HISTORY_SUBMITTED = 15,
-	HISTORY_STARTED,
-	HISTORY_ENDED,
-	HISTORY_CPUS = 19,
-	HISTORY_GPUS,
-	HISTORY_WALLTIME = 22,
-	HISTORY_RAN,
-	HISTORY_CPU,
-	HISTORY_LOST = 26,
-	HISTORY_QOS,
-};
 #define LEDGER_COLUMNS "day, \"user\", \"group\", account, queue, attempts, ran_ms, alloc_ms, gpu_ms, cpu_ms"
 #define LEDGER_TYPES "ittttiiiii"
 
