@@ -24,26 +24,17 @@
 #include <unistd.h>
 
 #include "base/descriptors.h"
-#include "base/heap.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
-#include "base/timetext.h"
 #include "base/vec.h"
 #include "engine/engine.h"
 #include "net/http.h"
-#include "rules/attr.h"
-#include "rules/gate.h"
-#include "sched/sched.h"
-#include "server/api/acted.h"
 #include "server/api/api.h"
 #include "server/api/audience.h"
 #include "server/api/events.h"
 #include "server/api/journal.h"
 #include "server/api/offline.h"
-#include "server/api/output.h"
 #include "server/api/page.h"
-#include "server/api/spool.h"
-#include "server/api/terminal.h"
 #include "server/api/view.h"
 #include "server/base/agenda.h"
 #include "server/base/clock.h"
@@ -55,38 +46,20 @@
 #include "server/base/turn.h"
 #include "server/base/users.h"
 #include "server/base/work.h"
-#include "server/book/audit.h"
 #include "server/book/books.h"
-#include "server/book/credits.h"
-#include "server/book/ended.h"
-#include "server/book/history.h"
 #include "server/book/outbox.h"
-#include "server/book/retention.h"
-#include "server/book/sharing.h"
+#include "server/chores.h"
 #include "server/job/attempt.h"
-#include "server/job/failures.h"
 #include "server/job/jobs.h"
-#include "server/job/keys.h"
-#include "server/life/away.h"
-#include "server/life/block.h"
 #include "server/life/decide.h"
-#include "server/life/dispatch.h"
-#include "server/life/forget.h"
-#include "server/life/hooked.h"
-#include "server/life/hookrank.h"
-#include "server/life/outage.h"
-#include "server/life/queues.h"
-#include "server/life/reservations.h"
 #include "server/link/agents.h"
 #include "server/link/nodes.h"
 #include "server/link/standby.h"
 #include "server/loop.h"
+#include "server/meta.h"
 #include "server/node/nodes.h"
 #include "server/server.h"
 #include "server/settings/conf.h"
-#include "server/settings/overlays.h"
-#include "server/settings/remotes.h"
-#include "server/site/courier.h"
 #include "server/site/realm.h"
 #include "server/site/who.h"
 #include "store/store.h"
@@ -99,18 +72,6 @@
 
 #define DEPEND_STEPS 400 /* dependents that are looked at in the turn in which another job starts or ends */
 #define COMPANY_US 10000 /* so long a change for which nobody waits may wait for others, to be committed with them */
-
-static void next_store(struct server *s)
-{
-	char text[256];
-
-	snprintf(text, sizeof text,
-		 "{\"number\":%llu,\"seq\":%llu,\"script\":%llu,\"join\":%llu,\"token\":%llu,\"priorities\":%s}",
-		 (unsigned long long)s->jobs->next_number, (unsigned long long)s->jobs->next_seq,
-		 (unsigned long long)s->jobs->next_script, (unsigned long long)s->hosts->next_join,
-		 (unsigned long long)s->realm->next_token, s->jobs->priorities ? "true" : "false");
-	store_put_object(s->store, "meta", "next", text);
-}
 
 /* Nobody asked, nothing is to leave: that a job began or ended may be written with what comes next. Until then its result stays in
  * its live file. */
@@ -138,22 +99,20 @@ static int changes_commit(struct server *s, struct err *err)
 	return rc == 0 ? store_commit(s->store, err) : rc;
 }
 
-/* Whether everything is on disk. */
+/* Returns true if everything is on disk. */
 static bool turn_commit(struct server *s)
 {
 	struct err err = {.text = ""};
 	int64_t begin = clock_us(CLOCK_MONOTONIC);
 	int rc;
 
-	journal_commit(s);
-	outbox_commit(s->books->outbox);
-	outbox_commit(s->books->journal);
+	chores_do(s, STAGE_COMMIT);
 	if (!store_pending(s->store))
 		return true;
 	if (s->turn->trouble && s->clock->now_us < s->turn->retry_us)
 		return false;
 	if (!s->turn->trouble)
-		next_store(s);
+		meta_next_store(s);
 	rc = changes_commit(s, &err);
 	if (rc == -ENOSPC && reserve_release(s))
 		rc = changes_commit(s, &err);
@@ -179,41 +138,6 @@ static bool turn_commit(struct server *s)
 	s->stats->committed = s->clock->now;
 	s->stats->commit_us += clock_us(CLOCK_MONOTONIC) - begin;
 	return true;
-}
-
-static void forget_old(struct server *s)
-{
-	struct heap_item x;
-
-	for (int i = 0; i < 1000 && heap_peek(&s->agenda->forgets, &x) && x.time <= s->clock->now; i++) {
-		heap_pop(&s->agenda->forgets, &x);
-		entry_forget(s, (uint32_t)x.tie);
-	}
-}
-
-static void turn_tell(struct server *s)
-{
-	struct err err;
-
-	revoke_turn(s);
-	dispatch_orders(s);
-	if (!s->instance
-		     ->swept) /* not before: until the first commit the results that recovery read are in the live files alone */
-		engine_sweep(s->engine, tag_known, s);
-	s->instance->swept = true;
-	for (size_t i = 0; i < s->post->replies.n; i++)
-		http_reply_strbuf(s->post->replies.v[i].r, s->post->replies.v[i].status, "application/json",
-				  &s->post->replies.v[i].body);
-	vec_clear(&s->post->replies);
-	for (int i = 0; i < 2; i++)
-		if (outbox_turn(i ? s->books->journal : s->books->outbox, &err) != 0)
-			server_say(s, "%s", err.text);
-	mails_send(s);
-	hooks_send(s);
-	stream_flush(s);
-	output_turn(s);
-	usage_turn(s);
-	terminals_turn(s);
 }
 
 /* Nobody waits for ever for a store that can't be written. */
@@ -246,52 +170,28 @@ static void on_timer(uv_timer_t *t)
 	s->turn->over = true;
 }
 
-/* When there is something to do although nobody calls. */
+/* Milliseconds from now until an instant in microseconds, at least 1. */
+static int64_t ms_until(const struct server *s, int64_t us)
+{
+	int64_t ms = (us - s->clock->now_us) / 1000 + 1;
+
+	return ms < 1 ? 1 : ms;
+}
+
+/* Sets the timer to when there is something to do although nothing comes in. */
 static void sleep_set(struct server *s)
 {
-	int64_t wake = attrs_bool(s->attrs, "scheduling") ? sched_next_wake(s->sched) : TIME_NEVER, next, ms;
-	struct heap_item x;
+	int64_t due = chores_due_us(s), ms = SLEEP_MAX_MS;
 
-	if ((next = dispatch_next(s)) < wake)
-		wake = next;
-	if ((next = nodes_next(s)) < wake)
-		wake = next;
-	if ((next = failures_next(s)) < wake)
-		wake = next;
-	if ((next = outage_next(s)) < wake)
-		wake = next;
-	if ((next = reservations_wake(s)) < wake)
-		wake = next;
-	if ((next = gate_next(s->gate)) < wake)
-		wake = next;
-	if ((next = credits_next(s)) < wake)
-		wake = next;
-	if ((next = hookrank_next(s)) < wake)
-		wake = next;
-	if (heap_peek(&s->agenda->forgets, &x) && x.time < wake)
-		wake = x.time;
-	s->turn->wake = wake;
-	ms = wake == TIME_NEVER || wake - s->clock->now > SLEEP_MAX_MS / 1000
-		     ? SLEEP_MAX_MS
-		     : (wake * 1000000 - s->clock->now_us) / 1000 + 1;
-	if (s->turn->trouble && (s->turn->retry_us - s->clock->now_us) / 1000 < ms)
-		ms = (s->turn->retry_us - s->clock->now_us) / 1000 + 1;
-	if (s->turn->commit_us && (s->turn->commit_us - s->clock->now_us) / 1000 < ms)
-		ms = (s->turn->commit_us - s->clock->now_us) / 1000 + 1;
-	if ((next = spool_next(s)) != TIME_NEVER && (next - s->clock->now_us) / 1000 + 1 < ms)
-		ms = (next - s->clock->now_us) / 1000 + 1;
-	if ((next = offline_next(s)) != TIME_NEVER && (next - s->clock->now_us) / 1000 + 1 < ms)
-		ms = (next - s->clock->now_us) / 1000 + 1;
-	if ((next = history_next(s)) != TIME_NEVER && (next - s->clock->now_us) / 1000 + 1 < ms)
-		ms = (next - s->clock->now_us) / 1000 + 1;
-	if ((next = retention_next(s)) != TIME_NEVER && (next * 1000000 - s->clock->now_us) / 1000 + 1 < ms)
-		ms = (next * 1000000 - s->clock->now_us) / 1000 + 1;
-	if (s->audience->waiters.n && ms > 200)
-		ms = 200;
-	if (sharing_reads(s) && !s->turn->trouble)
-		ms = 1;
-	if (ms < 1)
-		ms = 1;
+	s->turn->wake = chores_wake(s);
+	if (s->turn->wake <= due / 1000000)
+		due = s->turn->wake * 1000000;
+	if (s->turn->trouble && s->turn->retry_us < due)
+		due = s->turn->retry_us;
+	if (s->turn->commit_us && s->turn->commit_us < due)
+		due = s->turn->commit_us;
+	if (due < s->clock->now_us + SLEEP_MAX_MS * INT64_C(1000))
+		ms = ms_until(s, due);
 	if (!s->turn->trouble && (s->turn->dirty || (journal_waits(s) && !s->turn->commit_us) ||
 				  (store_pending(s->store) && !s->turn->commit_us))) /* telling has led to more */
 		ms = 0;
@@ -314,32 +214,9 @@ void server_turn(struct server *s)
 {
 	s->stats->turns++;
 	clock_read(s);
-	block_due(s);
-	failures_due(s);
-	nodes_turn(s);
-	dispatch_overruns(s);
-	outage_turn(s);
-	reservations_turn(s);
-	if (!s->turn->trouble) {
-		forget_old(s);
-		retention_turn(s);
-		audit_turn(s);
-	}
-	offline_turn(s);
-	spool_turn(s);
-	if (!s->turn->trouble && !s->turn->merging && s->remotes->list.n)
-		courier_turn(s, away_any(s));
-	if (!s->turn->trouble && !s->turn->merging && s->overlays->list.n)
-		keeper_turn(s, true);
-	if (!s->turn->trouble && !s->turn->merging) { /* the keys of the spool's changes are needed, however old */
-		subkeys_turn(s);
-		acted_turn(s);
-	}
+	chores_do(s, STAGE_DUE);
 	turn_spent(s, TURN_DUE);
-	queues_turn(s);
-	if (!s->slices->sliced)
-		works_turn(s);
-	hookrank_turn(s);
+	chores_do(s, STAGE_WORK);
 	turn_spent(s, TURN_WORKS);
 	if (s->turn->wake <= s->clock->now ||
 	    (s->turn->undecided && !s->slices->sliced)) /* a planned start, a deadline; a cycle goes on */
@@ -354,11 +231,9 @@ void server_turn(struct server *s)
 	if (stored) {
 		if (!store_pending(s->store))
 			view_append(s);
-		turn_tell(s);
-		if (!store_pending(s->store)) {
-			sharing_committed(s);
-			history_file(s);
-		}
+		chores_do(s, STAGE_TELL);
+		if (!store_pending(s->store))
+			chores_do(s, STAGE_SETTLED);
 	} else
 		give_up_replies(s);
 	/* What could not be written was acknowledged to nobody, so it may be dropped, as after a crash. */

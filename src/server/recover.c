@@ -31,51 +31,38 @@
 #include "plan/plan.h"
 #include "rules/attr.h"
 #include "rules/gate.h"
-#include "run/live.h"
 #include "sched/sched.h"
-#include "server/api/acted.h"
-#include "server/api/spool.h"
 #include "server/base/agenda.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
 #include "server/base/log.h"
-#include "server/book/credits.h"
 #include "server/book/history.h"
 #include "server/book/quotas.h"
 #include "server/book/sharing.h"
 #include "server/job/attempt.h"
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
-#include "server/job/keys.h"
 #include "server/job/spec.h"
-#include "server/life/amounts.h"
 #include "server/life/block.h"
 #include "server/life/dispatch.h"
-#include "server/life/erase.h"
 #include "server/life/intake.h"
 #include "server/life/kill.h"
 #include "server/life/lives.h"
 #include "server/life/migrate.h"
 #include "server/life/order.h"
-#include "server/life/outage.h"
 #include "server/life/queues.h"
 #include "server/life/submit.h"
 #include "server/life/walltime.h"
 #include "server/life/world.h"
+#include "server/meta.h"
 #include "server/node/nodes.h"
 #include "server/node/partitions.h"
-#include "server/node/world_node.h"
 #include "server/recover.h"
+#include "server/restorers.h"
 #include "server/server.h"
 #include "server/settings/conf.h"
-#include "server/settings/objects.h"
-#include "server/settings/overlays.h"
-#include "server/settings/remotes.h"
 #include "server/settings/setting.h"
 #include "server/site/realm.h"
-#include "server/site/revoke.h"
-#include "server/site/sessions.h"
-#include "server/site/tokens.h"
 #include "store/store.h"
 
 struct recovery {
@@ -83,87 +70,21 @@ struct recovery {
 	uint64_t highest;
 	uint64_t highest_script;
 	size_t damaged;
-	bool rebooted;
-	bool history; /* there is one */
-	struct intake_marks intake;
 	VEC(struct leased {
 		uint64_t key;
 		struct spec *spec;
-	}) leased;     /* jobs with numbers of hosts, which are read before the others, */
-	size_t placed; /* ... and so many of them are restored */
+	}) leased;     /* jobs with numbers of hosts, which are read before the others */
+	size_t placed; /* number of them restored so far */
 };
 
 static int on_object(void *context, const char *kind, const char *name, const char *value, struct err *err)
 {
 	struct recovery *r = context;
-	struct server *s = r->s;
 	json_error_t error;
 	json_t *o = json_loads(value, 0, &error);
-	int rc = 0;
+	int rc = json_is_object(o) ? object_recover(r->s, kind, name, o, err)
+				   : err_set(err, -EINVAL, "%s", o ? "it is not an object" : error.text);
 
-	if (!json_is_object(o)) {
-		rc = err_set(err, -EINVAL, "%s", o ? "it is no object" : error.text);
-	} else if (strcmp(kind, "meta") == 0 && strcmp(name, "boot") == 0) {
-		const char *id = json_string_value(json_object_get(o, "id"));
-		r->rebooted = id && strcmp(id, live_boot()) != 0;
-	} else if (strcmp(kind, "meta") == 0) {
-		s->jobs->next_number = (uint64_t)json_integer_value(json_object_get(o, "number"));
-		s->jobs->next_seq = (uint64_t)json_integer_value(json_object_get(o, "seq"));
-		s->jobs->next_script = (uint64_t)json_integer_value(json_object_get(o, "script"));
-		s->hosts->next_join = (uint64_t)json_integer_value(json_object_get(o, "join"));
-		s->realm->next_token = (uint64_t)json_integer_value(json_object_get(o, "token"));
-		s->jobs->priorities |= json_is_true(json_object_get(o, "priorities"));
-	} else if (strcmp(kind, "cluster") == 0) {
-		rc = realm_object(s, name, o, err);
-	} else if (strcmp(kind, "token") == 0) {
-		rc = token_restore(s, name, o, err);
-	} else if (strcmp(kind, "session") == 0) {
-		rc = session_restore(s, name, o, err);
-	} else if (strcmp(kind, "site") == 0) {
-		rc = remote_restore(s, name, o, err);
-	} else if (strcmp(kind, "overlay") == 0) {
-		rc = overlay_restore(s, name, o, err);
-	} else if (strcmp(kind, "spooled") == 0) {
-		rc = spool_restore_mark(s, name, o, err);
-	} else if (strcmp(kind, "spool") == 0) {
-		rc = spool_restore_host(s, name, o, err);
-	} else if (strcmp(kind, "revoked") == 0) {
-		rc = revoke_restore(s, name, o, err);
-	} else if (strcmp(kind, "amount") == 0) {
-		rc = amount_restore(s, name, o, err);
-	} else if (strcmp(kind, "moves") == 0) {
-		rc = moves_restore(s, name, o, err);
-	} else if (strcmp(kind, "key") == 0) {
-		rc = subkey_restore(s, name, o, err);
-	} else if (strcmp(kind, "acted") == 0) {
-		rc = acted_restore(s, name, o, err);
-	} else if (strcmp(kind, "refusal") == 0) {
-		store_drop_object(s->store, kind, name); /* of a version before: they are jobs now */
-	} else if (strcmp(kind, "intake") == 0) {
-		rc = intake_restore(&r->intake, name, json_integer_value(json_object_get(o, "count")), err);
-	} else if (strcmp(kind, "erase") == 0) {
-		rc = erase_restore(s, name, o, err);
-	} else if (strcmp(kind, "history") == 0) {
-		r->history = true;
-	} else if (strcmp(kind, "outage") == 0) {
-		rc = outage_restore(s, o, err);
-	} else if (strcmp(kind, "reorder") == 0) {
-		reorder_restore(s, name);
-	} else if (strcmp(kind, "server") == 0) {
-		s->instance->founded = true;
-		rc = attrs_read(s->attrs, o, err);
-	} else if (strcmp(kind, "queue") == 0) {
-		struct queue *q = queue_named(s, name);
-		rc = attrs_read(&(q ? q : queue_create(s, name))->attrs, o, err);
-	} else if (strcmp(kind, "credit") == 0) {
-		rc = credits_restore(s, name, o, err);
-	} else if (strcmp(kind, "node") == 0) {
-		rc = world_node_restore(s, name, o, err);
-	} else {
-		rc = object_restore(s, kind, name, o, err);
-		if (rc == -ENOENT)
-			rc = 0; /* nothing of ours */
-	}
 	json_decref(o);
 	return rc;
 }
@@ -220,7 +141,7 @@ static int job_restore(struct recovery *r, uint64_t key, struct spec *p, struct 
 	uint32_t id;
 	int rc = 0;
 
-	if (intake_drop(s, &r->intake, key, p->script)) {
+	if (intake_drop(s, key, p->script)) {
 		spec_unref(p);
 		return 0;
 	}
@@ -534,14 +455,6 @@ static void restore_entries(struct server *s)
 			restore_entry(s, id);
 }
 
-static void boot_store(struct server *s)
-{
-	char text[96];
-
-	snprintf(text, sizeof text, "{\"id\":\"%s\"}", live_boot());
-	store_put_object(s->store, "meta", "boot", text);
-}
-
 static void hold_broken(struct server *s, uint32_t id)
 {
 	entry_event(
@@ -587,12 +500,11 @@ int recover(struct server *s, struct err *err)
 	lives_settle(s);
 	world_begin(s);
 	moves_offer(s); /* classes are known now */
-	s->instance->rebooted = r.rebooted;
 	s->realm->join_floor = s->hosts->next_join ? s->hosts->next_join : 1;
-	boot_store(s);
+	meta_boot_store(s);
 	if (s->jobs->next_number <= r.highest)
 		s->jobs->next_number = r.highest + 1;
-	intake_recovered(s, &r.intake);
+	intake_recovered(s);
 	if (s->jobs->next_script <= r.highest_script)
 		s->jobs->next_script = r.highest_script + 1;
 	world_folded(s);
@@ -619,8 +531,7 @@ int recover(struct server *s, struct err *err)
 	world_gates(s);
 	sched_resize(s->sched, s->clock->now); /* other settings, or an older server's places */
 	queues_route(s);
-	if (!r.history)
-		history_begin(s);
+	history_begin(s);
 	return 0;
 }
 

@@ -492,7 +492,7 @@ static void merge_end(struct server *s, struct offline *o)
 	s->turn->dirty = true;
 }
 
-int64_t offline_next(struct server *s)
+int64_t offline_next(const struct server *s)
 {
 	if (!s->audience->offline || !s->audience->offline->open)
 		return TIME_NEVER;

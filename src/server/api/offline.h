@@ -20,8 +20,8 @@ int offline_begin(struct server *s, struct err *err);
 /* Right after that: commands may use the spool when it does not any more. */
 int offline_open(struct server *s, struct err *err);
 void offline_turn(struct server *s);
-int64_t
-offline_next(struct server *s); /* when there is something to do for it, in microseconds of the clock; TIME_NEVER */
+int64_t offline_next(
+	const struct server *s); /* when there is something to do for it, in microseconds of the clock; TIME_NEVER */
 /* Before a commit: numbers that jobs have by it are not those of the spool. */
 int offline_offer(struct server *s, struct err *err);
 void offline_end(struct server *s); /* it does not listen any more */

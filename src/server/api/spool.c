@@ -433,7 +433,7 @@ static void queue_sweep(struct spool *p)
 	p->next = next;
 }
 
-int64_t spool_next(struct server *s)
+int64_t spool_next(const struct server *s)
 {
 	const struct spool *p = s->audience->spool;
 

@@ -21,7 +21,8 @@ json_t *spool_lease(struct server *s, uint32_t node);
 /* A frame of an agent: `kept`, a piece of a change, or `emptied`. */
 void spool_frame(struct server *s, uint32_t node, const json_t *head, const char *data, size_t n);
 void spool_turn(struct server *s);
-int64_t spool_next(struct server *s); /* when there is something to do, in microseconds of the clock; TIME_NEVER */
+int64_t
+spool_next(const struct server *s); /* when there is something to do, in microseconds of the clock; TIME_NEVER */
 
 /* At recovery: the objects `spooled` (a mark) and `spool` (a host). */
 int spool_restore_mark(struct server *s, const char *seal, const json_t *o, struct err *err);

@@ -101,7 +101,7 @@ struct views {
 	uint32_t told;		       /* entries below this are in the files */
 };
 
-static struct views *views_of(struct server *s)
+static struct views *views_of(const struct server *s)
 {
 	if (!s->audience->views) {
 		s->audience->views = mem_zalloc(sizeof *s->audience->views);
@@ -449,7 +449,7 @@ static void view_stop(struct server *s, struct work *work, const char *why)
 	view_free((struct view *)work);
 }
 
-int64_t view_next(struct server *s)
+int64_t view_next(const struct server *s)
 {
 	const struct views *all = views_of(s);
 

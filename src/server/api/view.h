@@ -16,7 +16,7 @@ void view_begin(struct server *s);  /* at the server's start, before it accepts 
 void view_turn(struct server *s);   /* begins a new one if it is time for it */
 void view_append(struct server *s); /* after a commit: adds jobs that were accepted */
 int64_t
-view_next(struct server *s);	 /* when it will be, in microseconds of the clock; TIME_NEVER: nothing has changed */
-void view_end(struct server *s); /* the last one, at once */
+view_next(const struct server *s); /* when it will be, in microseconds of the clock; TIME_NEVER: nothing has changed */
+void view_end(struct server *s);   /* the last one, at once */
 
 #endif

@@ -67,5 +67,6 @@ struct post {
 
 /* Answers a change, once it is on disk. Takes the body's text over. */
 void reply_later(struct server *s, struct http_request *r, int status, struct strbuf *body);
+void replies_send(struct server *s); /* after the commit */
 
 #endif

@@ -4,6 +4,7 @@
 #ifndef SERVER_BOOKS_H
 #define SERVER_BOOKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "server/book/retention.h"
@@ -20,6 +21,7 @@ struct books {
 	struct mailer *mailer;
 	struct retention retention;
 	struct audit audit;
+	bool history;		 /* the store has one */
 	int64_t filing_us;	 /* CLOCK_REALTIME: when rows of the history are filed; 0: there are none */
 	struct credits *credits; /* what accounts pay with */
 	struct quotas *quotas;	 /* what users may use in a month */

@@ -142,8 +142,19 @@ void history_ended(struct server *s, uint32_t id)
 }
 
 /* Of a store that is older than the history: those that have ended and are still known. */
+int history_restore(struct server *s, const char *name, const json_t *o, struct err *err)
+{
+	(void)name;
+	(void)o;
+	(void)err;
+	s->books->history = true;
+	return 0;
+}
+
 void history_begin(struct server *s)
 {
+	if (s->books->history)
+		return;
 	for (uint32_t id = 1; id < s->jobs->entries.n; id++)
 		if (s->jobs->entries.v[id].spec && entry_ended(s, id))
 			history_ended(s, id);

@@ -4,9 +4,11 @@
 #ifndef SERVER_BOOK_HISTORY_H
 #define SERVER_BOOK_HISTORY_H
 
+#include <jansson.h>
 #include <stdint.h>
 
 struct entry;
+struct err;
 struct event;
 struct payload;
 struct server;
@@ -16,7 +18,8 @@ int64_t ran_until_now(const struct server *s, const struct entry *e);
 void history_stopped(struct server *s, const struct event *e,
 		     const struct payload *p);	   /* PREEMPT, before it is applied */
 void history_ended(struct server *s, uint32_t id); /* the job has ended */
-void history_begin(struct server *s);		   /* a store that is older than the history */
+void history_begin(struct server *s);		   /* at recovery: of a store that is older than the history */
+int history_restore(struct server *s, const char *name, const json_t *o, struct err *err); /* it has one */
 void history_file(struct server *s);	      /* all is committed: rows that wait for it are filed, if it is time */
 int64_t history_next(const struct server *s); /* microseconds: when that is, or TIME_NEVER */
 

@@ -70,5 +70,6 @@ void retention_turn(struct server *s)
 
 int64_t retention_next(const struct server *s)
 {
-	return s->books->retention.keep < 0 || s->books->retention.looking ? TIME_NEVER : s->books->retention.due;
+	return s->books->retention.keep < 0 || s->books->retention.looking ? TIME_NEVER
+									   : s->books->retention.due * 1000000;
 }

@@ -19,6 +19,6 @@ struct retention {
 };
 
 void retention_turn(struct server *s);
-int64_t retention_next(const struct server *s); /* when there is something to do; TIME_NEVER */
+int64_t retention_next(const struct server *s); /* microseconds: when there is something to do; TIME_NEVER */
 
 #endif

@@ -83,6 +83,8 @@ struct jobs {
 	struct map unseen;	 /* attempts that ended while no server ran: core id << 32 | attempt */
 	int64_t seen; /* the instant of the last event before this server started: they ran until then at least */
 	uint64_t next_number, next_seq, next_script;
+	struct intake_marks
+		*intake;   /* at recovery: submissions that were not accepted yet (life/intake.h); else NULL */
 	uint32_t eased;	   /* the lowest that got another spec or waits again, for quotas_overtakes(); 0: none */
 	uint32_t leased;   /* jobs with numbers of hosts that came in */
 	int64_t total;	   /* that have not ended */

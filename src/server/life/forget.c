@@ -10,6 +10,7 @@
 
 #include "base/heap.h"
 #include "base/map.h"
+#include "base/timetext.h"
 #include "plan/plan.h"
 #include "rules/limit.h"
 #include "server/base/agenda.h"
@@ -26,6 +27,8 @@
 #include "server/server.h"
 #include "server/site/realm.h"
 #include "store/store.h"
+
+#define FORGETS_MOST 1000 /* jobs that are dropped in a turn */
 
 static void outcome_free(struct outcome *o)
 {
@@ -106,7 +109,8 @@ static void array_forget(struct server *s, struct array *a)
 	a->spec = NULL;
 }
 
-void entry_forget(struct server *s, uint32_t id)
+/* Drops a job from memory and store. */
+static void entry_forget(struct server *s, uint32_t id)
 {
 	const struct entry *e = &s->jobs->entries.v[id];
 	uint64_t number = job_key_number(e->key);
@@ -128,4 +132,21 @@ void entry_forget(struct server *s, uint32_t id)
 	script_unref(s, e->spec->script);
 	map_remove(&s->jobs->by_number, number);
 	entry_drop(s, id);
+}
+
+void forgets_turn(struct server *s)
+{
+	struct heap_item x;
+
+	for (int i = 0; i < FORGETS_MOST && heap_peek(&s->agenda->forgets, &x) && x.time <= s->clock->now; i++) {
+		heap_pop(&s->agenda->forgets, &x);
+		entry_forget(s, (uint32_t)x.tie);
+	}
+}
+
+int64_t forgets_next(const struct server *s)
+{
+	struct heap_item x;
+
+	return heap_peek(&s->agenda->forgets, &x) ? x.time : TIME_NEVER;
 }

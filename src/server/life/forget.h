@@ -8,7 +8,8 @@
 
 struct server;
 
-void entry_forget(struct server *s, uint32_t id); /* a job that ended long ago: out of memory and store */
+void forgets_turn(struct server *s);	      /* drops jobs whose time is over from memory and store */
+int64_t forgets_next(const struct server *s); /* when the next one's is; TIME_NEVER */
 
 void script_unref(struct server *s, uint64_t script); /* of a job that is gone; 0: none */
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/mem.h"
 #include "base/strbuf.h"
 #include "core/array.h"
 #include "core/cluster.h"
@@ -120,20 +121,34 @@ bool intake_begin(struct server *s, uint64_t number, const struct submission *x,
 
 /* ---- recovery ---- */
 
-int intake_restore(struct intake_marks *m, const char *name, int64_t count, struct err *err)
+struct intake_mark {
+	uint64_t first, count;
+};
+
+struct intake_marks {
+	VEC(struct intake_mark) v;
+	VEC(uint64_t) scripts; /* of records that were dropped */
+};
+
+int intake_restore(struct server *s, const char *name, const json_t *o, struct err *err)
 {
+	int64_t count = json_integer_value(json_object_get(o, "count"));
 	char *end;
 	uint64_t first = strtoull(name, &end, 10);
 
 	if (*end || first == 0 || count < 1)
 		return err_set(err, -EINVAL, "it does not mark a submission");
-	vec_push(&m->v, (struct intake_mark){first, (uint64_t)count});
+	if (!s->jobs->intake)
+		s->jobs->intake = mem_zalloc(sizeof *s->jobs->intake);
+	vec_push(&s->jobs->intake->v, (struct intake_mark){first, (uint64_t)count});
 	return 0;
 }
 
-bool intake_drop(struct server *s, struct intake_marks *m, uint64_t key, uint64_t script)
+bool intake_drop(struct server *s, uint64_t key, uint64_t script)
 {
-	for (size_t i = 0; i < m->v.n; i++)
+	struct intake_marks *m = s->jobs->intake;
+
+	for (size_t i = 0; m && i < m->v.n; i++)
 		if (job_key_number(key) - m->v.v[i].first < m->v.v[i].count) {
 			store_drop_job(s->store, key);
 			if (script && (!m->scripts.n || m->scripts.v[m->scripts.n - 1] != script))
@@ -143,8 +158,12 @@ bool intake_drop(struct server *s, struct intake_marks *m, uint64_t key, uint64_
 	return false;
 }
 
-void intake_recovered(struct server *s, struct intake_marks *m)
+void intake_recovered(struct server *s)
 {
+	struct intake_marks *m = s->jobs->intake;
+
+	if (!m)
+		return;
 	for (size_t i = 0; i < m->scripts.n; i++)
 		if (!map_get(&s->jobs->scripts, m->scripts.v[i], &(uint64_t){0}))
 			store_drop_script(s->store, m->scripts.v[i]);
@@ -154,4 +173,6 @@ void intake_recovered(struct server *s, struct intake_marks *m)
 	}
 	vec_free(&m->scripts);
 	vec_free(&m->v);
+	free(m);
+	s->jobs->intake = NULL;
 }

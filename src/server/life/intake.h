@@ -11,6 +11,7 @@
 #ifndef SERVER_INTAKE_H
 #define SERVER_INTAKE_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,17 +34,10 @@ void intake_close(struct server *s, uint64_t first); /* takes the mark away: the
 /* The jobs of a submission that was accepted, one after the other: *done of it have begun to wait, the first of which is `first`. False: those were all. */
 bool intake_begin(struct server *s, uint64_t number, const struct submission *x, uint32_t first, uint32_t *done);
 
-/* At recovery: marks, and what they cover. */
-struct intake_mark {
-	uint64_t first, count;
-};
-struct intake_marks {
-	VEC(struct intake_mark) v;
-	VEC(uint64_t) scripts; /* of records that were dropped */
-};
-int intake_restore(struct intake_marks *m, const char *name, int64_t count, struct err *err);
-/* Whether it is one of a submission that was not accepted: then it is dropped. */
-bool intake_drop(struct server *s, struct intake_marks *m, uint64_t key, uint64_t script);
-void intake_recovered(struct server *s, struct intake_marks *m);
+/* At recovery: marks of submissions that were not accepted yet, and what they cover. */
+int intake_restore(struct server *s, const char *name, const json_t *o, struct err *err);
+/* Drops a job's record if a mark covers it; returns true if it did. */
+bool intake_drop(struct server *s, uint64_t key, uint64_t script);
+void intake_recovered(struct server *s);
 
 #endif

@@ -94,7 +94,7 @@ void outage_set(struct server *s, const struct outage *x)
 	world_outage(s);
 }
 
-int64_t outage_next(struct server *s)
+int64_t outage_next(const struct server *s)
 {
 	const struct outage *x = &s->world->outage;
 
@@ -108,7 +108,7 @@ void outage_turn(struct server *s)
 }
 
 /* The machine has come back if its time is over. */
-int outage_restore(struct server *s, const json_t *o, struct err *err)
+int outage_restore(struct server *s, const char *name, const json_t *o, struct err *err)
 {
 	const char *kind = json_string_value(json_object_get(o, "kind")),
 		   *who = json_string_value(json_object_get(o, "who"));
@@ -117,6 +117,7 @@ int outage_restore(struct server *s, const json_t *o, struct err *err)
 			   .until = json_is_integer(until) ? json_integer_value(until) : TIME_NEVER};
 	enum outage_kind k;
 
+	(void)name;
 	if (!kind || !outage_kind_parse(kind, &k))
 		return err_set(err, -EINVAL, "a shutdown of a kind that is not known");
 	x.kind = (uint8_t)k;

@@ -101,7 +101,7 @@ void reservations_lay(struct server *s)
 	s->turn->dirty = true;
 }
 
-int64_t reservations_wake(struct server *s)
+int64_t reservations_wake(const struct server *s)
 {
 	return s->objects->of[OBJECT_RESERVATION].n ? s->world->reservations_next : TIME_NEVER;
 }

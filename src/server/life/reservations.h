@@ -16,8 +16,8 @@ struct server;
 void reservations_lay(struct server *s);
 /* The keys that jobs have as the objects are now, by core id. The caller's. */
 uint32_t *keys_now(struct server *s);
-void reservations_turn(struct server *s);    /* when their time has come; those that are over are removed */
-int64_t reservations_wake(struct server *s); /* when that will be */
+void reservations_turn(struct server *s);	   /* when their time has come; those that are over are removed */
+int64_t reservations_wake(const struct server *s); /* when that will be */
 
 /* A job that a reservation would concern. */
 struct concerned {

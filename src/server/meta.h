@@ -1,0 +1,16 @@
+/*
+ * meta.h - what the store keeps of the server itself: the next numbers it gives, and on which start of the machine it ran.
+ */
+#ifndef SERVER_META_H
+#define SERVER_META_H
+
+#include <jansson.h>
+
+struct err;
+struct server;
+
+void meta_next_store(struct server *s); /* part of every commit */
+void meta_boot_store(struct server *s);
+int meta_restore(struct server *s, const char *name, const json_t *o, struct err *err);
+
+#endif
