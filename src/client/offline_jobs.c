@@ -18,6 +18,7 @@
 #include "base/vec.h"
 #include "client/offline.h"
 #include "client/offline_internal.h"
+#include "core/jobschema.h"
 #include "core/reqtext.h"
 
 struct queue {
@@ -102,6 +103,14 @@ static void row_copy(json_t *row, const json_t *body, const char *from, const ch
 		json_object_set(row, to, value);
 }
 
+/* Copies the members that may be given at this time, a bit of `in`, and that are shown by the same name. */
+static void row_members(json_t *row, const json_t *body, uint32_t in)
+{
+	for (const struct field *f = job_members; f->name; f++)
+		if (f->in & in && f->in & (SHOWN | ECHOED))
+			row_copy(row, body, f->name, f->name);
+}
+
 static int64_t cpus_of(const struct reqtext *r)
 {
 	int64_t cpus = r->nchunks ? 0 : 1;
@@ -178,22 +187,17 @@ static void row_retype(json_t *row, const json_t *body)
 
 static json_t *submission_row(struct queue *q, const struct kept *x, const json_t *body)
 {
-	static const char *const same[] = {"queue",	 "type",    "deadline", "priority",    "at",	"depend",
-					   "account",	 "project", "mail",	"output",      "error", "workdir",
-					   "mail_to",	 "join",    "keep",	"shell",       "umask", "rerunnable",
-					   "checkpoint", "stagein", "stageout", "submit_args", "class", "program"};
 	const char *holds = text_of(body, "hold");
 	json_int_t time = x->time_us / 1000000;
 	char id[400];
 	json_t *row;
 
 	snprintf(id, sizeof id, "%" PRIu64 "%s.%s", x->number, text_of(body, "array") ? "[]" : "", q->offer->server);
-	row = json_pack("{s:s, s:I, s:s, s:s, s:s, s:s, s:I, s:I, s:I}", "id", id, "number", (json_int_t)x->number,
-			"name", text_of(body, "name") ? text_of(body, "name") : "STDIN", "owner", owner_of(q, x->uid),
-			"state", holds && *holds ? "H" : "Q", "comment", "it was submitted while the server was down",
-			"created", time, "queued", time, "modified", time);
-	for (size_t i = 0; i < sizeof same / sizeof *same; i++)
-		row_copy(row, body, same[i], same[i]);
+	row = json_pack("{s:s, s:I, s:s, s:s, s:s, s:I, s:I, s:I}", "id", id, "number", (json_int_t)x->number, "name",
+			"STDIN", "owner", owner_of(q, x->uid), "state", holds && *holds ? "H" : "Q", "created", time,
+			"queued", time, "modified", time);
+	row_members(row, body, AT_SUBMIT);
+	json_object_set_new(row, "comment", json_string("it was submitted while the server was down"));
 	if (json_object_get(row, "deadline") && !text_of(row, "type"))
 		json_object_set_new(row, "type", json_string("Q"));
 	row_nice(row);
@@ -220,10 +224,21 @@ static void row_move(struct queue *q, json_t *row, const json_t *body)
 	json_object_set_new(row, "comment", json_string("it is moved when the server is started"));
 }
 
+/* Of a job that runs the server changes less. */
+static void row_alter(json_t *row, const json_t *body)
+{
+	if (!waits(row)) {
+		row_members(row, body, RUNNING);
+		return;
+	}
+	row_retype(row, body);
+	row_members(row, body, AT_ALTER);
+	row_nice(row);
+	resources_join(row, body);
+}
+
 static void row_change(struct queue *q, const char *id, json_t *row, const char *action, const json_t *body)
 {
-	static const char *const altered[] = {"name",	 "priority", "at",   "depend",
-					      "account", "deadline", "type", "comment"};
 	char key[ID_MOST];
 
 	if (strcmp(action, "delete") == 0 && waits(row))
@@ -238,14 +253,8 @@ static void row_change(struct queue *q, const char *id, json_t *row, const char 
 		row_copy(row, body, "queue", "queue");
 	else if (strcmp(action, "place") == 0 && waits(row))
 		row_move(q, row, body);
-	else if (strcmp(action, "alter") == 0) {
-		row_retype(row, body);
-		for (size_t i = 0; i < sizeof altered / sizeof *altered; i++)
-			row_copy(row, body, altered[i], altered[i]);
-		row_nice(row);
-		if (waits(row))
-			resources_join(row, body);
-	}
+	else if (strcmp(action, "alter") == 0)
+		row_alter(row, body);
 	if (waits(row) && strcmp(action, "place") != 0)
 		line_changed(row);
 }

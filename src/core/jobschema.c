@@ -74,7 +74,7 @@ const struct field job_members[] = {
 	{"class", .is = IS_TEXT | IS_NULL, "its program class: how it is saved and restarted", .most = 64,
 	 .in = STORED | IN_BODY | AT_SUBMIT | JUDGED | SHOWN | HOOKED | HERE, WORD(class)},
 	{"checkpoint", .is = IS_TEXT | IS_NULL, .most = JOB_TEXT_MOST,
-	 .in = STORED | IN_BODY | AT_SUBMIT | AT_ALTER | JUDGED | HOOKED, WORD(checkpoint)},
+	 .in = STORED | IN_BODY | AT_SUBMIT | AT_ALTER | JUDGED | HOOKED | ECHOED, WORD(checkpoint)},
 
 	/* ---- what it requests ---- */
 	{"resources", .is = IS_LIST, "texts as after `-l`, in order", .item = IS_TEXT,
@@ -91,11 +91,11 @@ const struct field job_members[] = {
 
 	/* ---- when, and before whom ---- */
 	{"type", .is = IS_TEXT, "common, with a deadline (QoS), emergency, nice", .words = "C|Q|E|N", .otherwise = "C",
-	 .in = AT_SUBMIT | AT_ALTER | HOOKED},
+	 .in = AT_SUBMIT | AT_ALTER | HOOKED | ECHOED},
 	{"kind", .is = IS_INT, .most = KIND_COUNT - 1, .in = STORED | PLANNED, HAS(kind)},
 	{"deadline", .is = IS_INT | IS_TEXT | IS_NULL,
 	 "an instant, or text as after `--deadline`; makes a job of type C one of type Q; of type N: when it stops letting jobs submitted later go first",
-	 .in = AT_SUBMIT | AT_ALTER | HOOKED},
+	 .in = AT_SUBMIT | AT_ALTER | HOOKED | ECHOED},
 	{"deadline", .is = IS_INSTANT, .missing = TIME_NEVER, .in = STORED | PLANNED, HAS(deadline)},
 	{"nice", .is = IS_INSTANT, .in = STORED | PLANNED, HAS(nice)},
 	{"powers", .is = IS_LIST, "of emergency jobs", .item = IS_TEXT,
@@ -138,9 +138,9 @@ const struct field job_members[] = {
 	 .most = JOB_TEXT_MOST, .in = IN_BODY | AT_SUBMIT | AT_ALTER | SHOWN | HOOKED},
 	{"output", .is = IS_TEXT | IS_NULL,
 	 "path, relative to workdir; a directory: the default name in it; of an array, `-INDEX` is added unless the name tells elements apart",
-	 .most = JOB_TEXT_MOST, .in = IN_BODY | AT_SUBMIT | AT_ALTER | HOOKED},
+	 .most = JOB_TEXT_MOST, .in = IN_BODY | AT_SUBMIT | AT_ALTER | HOOKED | ECHOED},
 	{"error", .is = IS_TEXT | IS_NULL, "as output", .most = JOB_TEXT_MOST,
-	 .in = IN_BODY | AT_SUBMIT | AT_ALTER | HOOKED},
+	 .in = IN_BODY | AT_SUBMIT | AT_ALTER | HOOKED | ECHOED},
 	{"files_name", .is = IS_TEXT, .in = STORED, WORD(files_name)},
 	{"join", .is = IS_TEXT | IS_NULL, .words = "oe|eo|n", .otherwise = "n", .most = 4,
 	 .in = IN_BODY | AT_SUBMIT | AT_ALTER | SHOWN | HOOKED},
@@ -155,7 +155,7 @@ const struct field job_members[] = {
 	{"mail_to", .is = IS_TEXT | IS_NULL, "joined by commas; default the user", .most = JOB_TEXT_MOST,
 	 .in = IN_BODY | AT_SUBMIT | AT_ALTER | RUNNING | SHOWN | HOOKED},
 	{"comment", .is = IS_TEXT | IS_NULL, .most = JOB_TEXT_MOST,
-	 .in = IN_BODY | AT_SUBMIT | AT_ALTER | RUNNING | HOOKED},
+	 .in = IN_BODY | AT_SUBMIT | AT_ALTER | RUNNING | HOOKED | ECHOED},
 	{"submit_args", .is = IS_TEXT | IS_NULL, .most = ARGS_MOST, .in = IN_BODY | AT_SUBMIT | SHOWN},
 
 	/* ---- how it came ---- */

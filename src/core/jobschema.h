@@ -40,6 +40,7 @@ enum {
 	PLANNED = 1 << 10,  /* the scheduler goes by it: a change of it means another place */
 	RARE = 1 << 11,	    /* kept in struct spec_rare */
 	JUDGED = 1 << 12,   /* has a reader of its own at submission */
+	ECHOED = 1 << 13,   /* worked out for the API's answers; while no server runs, shown as it was given */
 };
 
 extern const struct field job_members[]; /* up to one without a name */

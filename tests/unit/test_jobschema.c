@@ -23,7 +23,8 @@
 #include "core/kind.h"
 #include "core/spec.h"
 
-static const uint32_t uses[] = {STORED, IN_BODY, AT_SUBMIT, AT_ALTER, RUNNING, SHOWN, HOOKED, AGAIN, BRIEF, PLANNED};
+static const uint32_t uses[] = {STORED, IN_BODY, AT_SUBMIT, AT_ALTER, RUNNING, SHOWN,
+				HOOKED, AGAIN,	 BRIEF,	    PLANNED,  ECHOED};
 
 static struct spec *spec_named(const char *name)
 {
@@ -75,10 +76,12 @@ static void every_stored_member_has_a_place(void **state)
 		if (f->in & (STORED | PLANNED))
 			assert_int_not_equal(f->form, FORM_NONE);
 		assert_true(f->in & (STORED | IN_BODY | AT_SUBMIT));
-		if (f->in & (AT_ALTER | HOOKED | JUDGED))
+		if (f->in & (AT_ALTER | HOOKED | JUDGED | ECHOED))
 			assert_true(f->in & AT_SUBMIT);
 		if (f->in & RUNNING)
 			assert_true(f->in & AT_ALTER);
+		if (f->in & ECHOED)
+			assert_false(f->in & SHOWN);
 		if (f->form == FORM_LETTERS)
 			assert_non_null(strchr(f->letters, 'n'));
 	}

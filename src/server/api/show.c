@@ -52,6 +52,13 @@ int show_fields_parse(const char *text, struct field_list *ret, struct err *err)
 	return ret->n ? 0 : err_set(err, -EINVAL, "fields is empty");
 }
 
+void show_fields_describe(struct field_list *ret)
+{
+	for (const struct field *f = job_field_next(NULL); f; f = job_field_next(f))
+		if (!f->get && !job_field_of_body(f))
+			ret->v[ret->n++] = f;
+}
+
 static struct subject subject_of(const struct server *s, uint32_t id, const struct array *a, const json_t *body)
 {
 	return (struct subject){

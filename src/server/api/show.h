@@ -23,7 +23,8 @@ struct field_list {
 	bool sparse; /* members without a value are left out */
 };
 int show_fields_parse(const char *fields, struct field_list *ret, struct err *err); /* NULL: all that a list has */
-void show_whole(struct field_list *ret);					    /* all there are */
+void show_fields_describe(struct field_list *ret); /* adds the description's members that need no body */
+void show_whole(struct field_list *ret);	   /* all there are */
 /* Members of the open object. `a`: an array as a whole, `id` being its first element. `body` may be NULL. */
 void show_members(const struct server *s, struct json *j, uint32_t id, const struct array *a,
 		  const struct field_list *f, const json_t *body);

@@ -59,11 +59,11 @@
 
 #define FORECAST_STEPS 25 /* of the last one: some 200 ms at most */
 
-/* Without those that have to be worked out. */
-static const char names[] =
-	"id,number,index,array,name,owner,host,queue,account,qos,project,state,substate,type,deadline,nice_until,guaranteed,priority,holds,at,depend,rerunnable,attempt,"
-	"resources,walltime,cpus,nodect,ppn,exclusive,partition,memory,gpus,created,queued,started,ended,modified,planned_start,expected_start,expected_end,quitting,partition,exec_host,exit_status,cause,used,comment,"
-	"mail,interactive,array_spec,array_counts,checkpoint,checkpoints,class,program";
+/* Fields that are written down beside the members of a job's description: those that take little time to work out. */
+static const char derived[] =
+	"id,number,index,array,state,substate,type,deadline,nice_until,guaranteed,holds,attempt,cpus,nodect,ppn,exclusive,partition,memory,gpus,"
+	"queued,started,ended,modified,planned_start,expected_start,expected_end,quitting,exec_host,exit_status,cause,used,comment,"
+	"array_spec,array_counts,checkpoint,checkpoints";
 
 /* What one user may read. */
 struct page {
@@ -198,7 +198,8 @@ static bool view_is_open(struct server *s)
 
 static void fields_find(struct field_list *ret)
 {
-	show_fields_parse(names, ret, NULL);
+	show_fields_parse(derived, ret, NULL);
+	show_fields_describe(ret);
 	ret->sparse = true;
 }
 
