@@ -43,7 +43,7 @@ const struct field job_members[] = {
 	{"account", .is = IS_TEXT | IS_NULL, .most = WORD_MOST,
 	 .in = STORED | AT_SUBMIT | AT_ALTER | SHOWN | HOOKED | HERE | AGAIN | BRIEF | PLANNED, WORD(account)},
 	{"project", .is = IS_TEXT | IS_NULL, .most = WORD_MOST,
-	 .in = STORED | AT_SUBMIT | SHOWN | HOOKED | HERE | AGAIN | BRIEF, WORD(project)},
+	 .in = STORED | AT_SUBMIT | AT_ALTER | SHOWN | HOOKED | HERE | AGAIN | BRIEF, WORD(project)},
 	{"qos", .is = IS_TEXT | IS_NULL, "its quality of service", .in = STORED | SHOWN | BRIEF | PLANNED, WORD(qos)},
 	{"reservation", .is = IS_TEXT | IS_NULL, "the reservation it is bound to", .in = STORED | SHOWN | PLANNED,
 	 WORD(reservation)},
