@@ -30,6 +30,7 @@ enum option_kind {
 	OPTION_NUMBER,	 /* int64_t, min..max */
 	OPTION_SECONDS,	 /* int64_t, any form of a duration */
 	OPTION_TEXTS,	 /* struct texts: may be given more than once */
+	OPTION_MEMBER, /* struct texts that such options share: the option's name, then the text, one of `words` if there are any */
 };
 
 struct texts {
@@ -37,6 +38,8 @@ struct texts {
 	int n;
 };
 void texts_push(struct texts *t, const char *text);
+/* Returns the text that an OPTION_MEMBER of this name was given, or NULL. */
+const char *texts_value(const struct texts *t, const char *name);
 
 struct option {
 	const char *name; /* after "--" */

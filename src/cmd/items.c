@@ -118,7 +118,7 @@ static bool given_otherwise(const struct job_arguments *a, enum job_item i)
 	if (i == ITEM_DEADLINE)
 		return a->p.n;
 	if (i == ITEM_INTERVAL || i == ITEM_DURATION)
-		return a->checkpoint;
+		return texts_value(&a->members, "checkpoint");
 	for (int k = 0; k < a->resources.n; k++) {
 		if (i == ITEM_PARTITION && strstr(a->resources.v[k], "partition="))
 			return true;

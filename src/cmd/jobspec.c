@@ -401,26 +401,10 @@ static void type_set(struct jobspec *s, const char *type)
 
 static void texts_add(struct jobspec *s, const struct job_arguments *a)
 {
-	const struct {
-		const char *key, *text;
-	} row[] = {
-		{"name", a->name},
-		{"output", a->files.output},
-		{"error", a->files.error},
-		{"join", a->files.join},
-		{"depend", a->depend},
-		{"mail_to", a->told.mail_to},
-		{"account", a->account},
-		{"project", a->project},
-		{"checkpoint", a->checkpoint},
-		{"restart", a->items.restart},
-		{"umask", a->files.umask},
-		{"comment", a->comment},
-	};
+	char key[64];
 
-	for (size_t i = 0; i < sizeof row / sizeof *row; i++)
-		if (row[i].text)
-			jobspec_text(s, row[i].key, row[i].text);
+	for (int i = 0; i < a->members.n; i += 2)
+		jobspec_text(s, jobspec_key(a->members.v[i], key, sizeof key), a->members.v[i + 1]);
 	if (a->type)
 		type_set(s, a->type);
 	if (a->into.queue)
@@ -502,8 +486,8 @@ int jobspec_add(struct jobspec *s, const struct job_arguments *a, struct err *er
 		rc = at_set(s, a->at, err);
 	if (rc == 0 && a->arguments)
 		rc = arguments_set(s, a->arguments, err);
-	if (rc == 0 && a->told.mail)
-		rc = mail_set(s, a->told.mail, err);
+	if (rc == 0 && a->mail)
+		rc = mail_set(s, a->mail, err);
 	if (rc == 0 && a->files.keep)
 		rc = keep_set(s, a->files.keep, err);
 	if (rc == 0 && a->remove)

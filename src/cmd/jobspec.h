@@ -15,22 +15,21 @@
 
 /* Where the options' values go. */
 struct job_arguments {
-	const char *account, *arguments, *array, *at, *checkpoint, *comment, *depend, *holds;
-	const char *name, *powers, *prefix, *priority, *project, *remove, *rerunnable, *shell, *type, *users;
+	struct texts members; /* of OPTION_MEMBER: texts that are sent as they are */
+	const char *arguments, *array, *at, *holds;
+	const char *powers, *prefix, *priority, *remove, *rerunnable, *shell, *type, *users;
 	struct {
 		const char *deadline, *estimate, *budget;
 	} terms;
 	struct {
 		const char *queue, *partition, *reservation;
 	} into;
+	const char *mail;
 	struct {
-		const char *mail, *mail_to;
-	} told;
-	struct {
-		const char *error, *join, *keep, *output, *prologue, *root, *umask, *workdir;
+		const char *keep, *prologue, *root, *workdir;
 	} files;
 	struct {
-		const char *file, *class, *restart, *processors, *runtime, *interval, *duration;
+		const char *file, *class, *processors, *runtime, *interval, *duration;
 	} items; /* items.h */
 	struct texts resources, more, t, p, w, variables;
 	int64_t patience;
@@ -87,6 +86,8 @@ int jobspec_more(struct jobspec *s, const char *text, struct err *err);
 int jobspec_variables(struct jobspec *s, const char *text, struct err *err);
 
 /* The options, in jobspec_options.c. */
+/* Writes the member of a job that an OPTION_MEMBER sets, by its name: mail_to of "mail-to". Returns `ret`. */
+const char *jobspec_key(const char *option, char *ret, size_t size);
 extern const struct option qsub_options[], qalter_options[];
 extern const char *const qsub_hints[];
 

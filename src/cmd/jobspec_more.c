@@ -13,11 +13,9 @@
 
 #include "base/base64.h"
 #include "cmd/jobspec.h"
+#include "cmd/pbsattr.h"
 
 extern char **environ;
-
-#define MORE_NAMES                                                                                                     \
-	"depend, stagein, stageout, umask, group_list, max_run_subjobs, block, interactive, sandbox, user_list, x"
 
 static int flag_set(bool *flag, const char *name, const char *value, struct err *err)
 {
@@ -89,7 +87,6 @@ static int maui_set(struct jobspec *s, const char *value, struct err *err)
 
 static int more_set(struct jobspec *s, const char *name, const char *value, struct err *err)
 {
-	static const char *const kept[] = {"depend", "stagein", "stageout", "umask", "class"};
 	/* Hints for other schedulers, or for what is always so here. */
 	static const char *const passed[] = {"run_count",
 					     "pwd",
@@ -100,12 +97,12 @@ static int more_set(struct jobspec *s, const char *name, const char *value, stru
 					     "release_nodes_on_stageout",
 					     "tolerate_node_failures",
 					     "create_resv_from_job"};
+	const char *key = pbsattr_more(name);
 
-	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
-		if (strcasecmp(name, kept[i]) == 0) {
-			jobspec_text(s, kept[i], value);
-			return 0;
-		}
+	if (key) {
+		jobspec_text(s, key, value);
+		return 0;
+	}
 	for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
 		if (strcasecmp(name, passed[i]) == 0)
 			return 0;
@@ -121,7 +118,7 @@ static int more_set(struct jobspec *s, const char *name, const char *value, stru
 		return jobspec_throttle(s, "-W max_run_subjobs=", value, err);
 	if (strcasecmp(name, "sandbox") == 0)
 		return sandbox_set(s, value, err);
-	return err_set(err, -EINVAL, "-W %.60s: not known; there is " MORE_NAMES, name);
+	return err_set(err, -EINVAL, "-W %.60s: not known; there are the %s", name, pbsattr_more_names);
 }
 
 /* Where the next "name=" begins behind a comma of `p`, or the end: commas belong to values, too

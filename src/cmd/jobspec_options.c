@@ -3,13 +3,20 @@
  * where one letter has two meanings (-t, -p, -w) the value decides.
  */
 #include <stddef.h>
+#include <stdio.h>
 
 #include "cmd/jobspec.h"
+#include "cmd/pbsattr.h"
 
 #define AT(field) offsetof(struct job_arguments, field)
 #define TEXT(letter, name, field, value, about)                                                                        \
 	{                                                                                                              \
 		name, OPTION_TEXT, AT(field), value, NULL, NULL, 0, 0, about, letter                                   \
+	}
+/* A member of a job: its name with '-' for '_' is the option's. */
+#define MEMBER(letter, name, value, words, about)                                                                      \
+	{                                                                                                              \
+		name, OPTION_MEMBER, AT(members), value, NULL, words, 0, 0, about, letter                              \
 	}
 #define TEXTS(letter, name, field, value, about)                                                                       \
 	{                                                                                                              \
@@ -24,19 +31,28 @@
 		name, OPTION_FLAG, AT(field), NULL, NULL, NULL, 0, 0, about, letter                                    \
 	}
 
+const char *jobspec_key(const char *option, char *ret, size_t size)
+{
+	snprintf(ret, size, "%s", option);
+	for (char *p = ret; *p; p++)
+		if (*p == '-')
+			*p = '_';
+	return ret;
+}
+
 /* clang-format off */
 const struct option qsub_options[] = {
 	TEXTS('l', "resources", resources, "LIST",
 	      "what it needs: nodes=2:ppn=4, select=2:ncpus=4:mem=8gb, ncpus=4, mem=8gb, walltime=1:30:00, ..."),
-	TEXT('N', "name", name, "NAME", "the job's name; if not given: the script's"),
+	MEMBER('N', "name", "NAME", NULL, "the job's name; if not given: the script's"),
 	TEXT('q', "queue", into.queue, "QUEUE", "the queue to hand it in to"),
 	TEXT(0, "partition", into.partition, "NAME|any",
 	     "run in this partition, or in any that suits it, alone; the same as -l partition=NAME"),
 	TEXT(0, "reservation", into.reservation, "NAME",
 	     "run only inside this reservation, as -l advres=NAME"),
-	TEXT('o', "output", files.output, "PATH", "where its standard output goes; a directory: the usual name in it"),
-	TEXT('e', "error", files.error, "PATH", "where its standard error goes"),
-	WORD('j', "join", files.join, "oe|eo|n", "oe eo n", "join both: oe into the output file, eo into the error file"),
+	MEMBER('o', "output", "PATH", NULL, "where its standard output goes; a directory: the usual name in it"),
+	MEMBER('e', "error", "PATH", NULL, "where its standard error goes"),
+	MEMBER('j', "join", "oe|eo|n", "oe eo n", "join both: oe into the output file, eo into the error file"),
 	TEXT('k', "keep", files.keep, "LETTERS",
 	     "keep output in the home directory: of o, e; n for none; d is accepted: output is always written where it belongs"),
 	TEXT('R', "remove", remove, "LETTERS", "don't keep the output (o), the error output (e), or both (oe)"),
@@ -65,7 +81,7 @@ const struct option qsub_options[] = {
 	TEXT(0, "powers", powers, "LIST",
 	     "of an emergency job: sc_alloc, q_alloc, e_alloc, c_exec, s_exec, q_exec, e_exec"),
 	TEXT(0, "priority", priority, "NUMBER", "from -1024 to 1023: among one's own jobs, higher is first"),
-	TEXT(0, "depend", depend, "LIST", "wait for others: afterok:12:13,afterany:14; the same as -W depend=LIST"),
+	MEMBER(0, "depend", "LIST", NULL, "wait for others: afterok:12:13,afterany:14; the same as -W depend=LIST"),
 	TEXT('a', "at", at, "DATE", "not before this: [[CC]YY]MMDDhhmm[.SS], or any form of --deadline"),
 	FLAG('h', "hold", hold, "hold it until qrls releases it"),
 	TEXTS('v', "variables", variables, "LIST",
@@ -77,22 +93,21 @@ const struct option qsub_options[] = {
 	TEXT('S', "shell", shell, "PATH",
 	     "the interpreter of the script; if not given: its #! line, else your shell"),
 	TEXT('F', "arguments", arguments, "WORDS", "arguments of the script: \"a 'b c'\" are two"),
-	TEXT('m', "mail", told.mail, "LETTERS", "mail when it is aborted (a), begins (b), ends (e); n: never"),
-	TEXT('M', "mail-to", told.mail_to, "LIST", "whom to mail; if not given: you"),
+	TEXT('m', "mail", mail, "LETTERS", "mail when it is aborted (a), begins (b), ends (e); n: never"),
+	MEMBER('M', "mail-to", "LIST", NULL, "whom to mail; if not given: you"),
 	WORD('r', "rerunnable", rerunnable, "y|n", "y n",
 	     "whether it may be started again after the machine failed"),
-	TEXT('A', "account", account, "TEXT", "the account to charge"),
-	TEXT('P', "project", project, "TEXT",
+	MEMBER('A', "account", "TEXT", NULL, "the account to charge"),
+	MEMBER('P', "project", "TEXT", NULL,
 	     "the project (as in PBS Pro; TORQUE's proxy user is not supported)"),
-	TEXT('c', "checkpoint", checkpoint, "WORDS",
+	MEMBER('c', "checkpoint", "WORDS", NULL,
 	     "checkpoints: n (none), enabled, c=MINUTES, interval=MINUTES, duration=SECONDS, depth=NUMBER, dir=PATH, saver=PATH, restarter=PATH"),
-	TEXT(0, "restart", items.restart, "JOB",
+	MEMBER(0, "restart", "JOB", NULL,
 	     "start from the last checkpoint of a job of yours that has ended, with its script unless another is given"),
 	TEXT('u', "-u", users, "USER", "accepted if it is yourself: jobs run as who submits them"),
-	TEXT(0, "umask", files.umask, "OCTAL", "the umask it starts with"),
-	TEXT(0, "comment", comment, "TEXT", "a sentence kept with the job"),
-	TEXTS('W', "-W", more, "NAME=VALUE,...",
-	      "more: depend, stagein, stageout, umask, group_list, max_run_subjobs, block=true, interactive=true, sandbox, x=QOS:NAME"),
+	MEMBER(0, "umask", "OCTAL", NULL, "the umask it starts with"),
+	MEMBER(0, "comment", "TEXT", NULL, "a sentence kept with the job"),
+	TEXTS('W', "-W", more, "NAME=VALUE,...", pbsattr_more_names),
 	FLAG('I', "interactive", interactive, "a shell on the nodes, on this terminal, as soon as it runs"),
 	FLAG(0, "yes", seat.yes, "with -I: displace running jobs without asking, however long that takes"),
 	TEXT(0, "wait-at-most", seat.wait_at_most, "SECONDS",
@@ -114,10 +129,10 @@ const struct option qsub_options[] = {
 
 const struct option qalter_options[] = {
 	TEXTS('l', "resources", resources, "LIST", "what it needs: nodes=2:ppn=4, walltime=1:30:00, ..."),
-	TEXT('N', "name", name, "NAME", "its name"),
-	TEXT('o', "output", files.output, "PATH", "where its standard output goes"),
-	TEXT('e', "error", files.error, "PATH", "where its standard error goes"),
-	WORD('j', "join", files.join, "oe|eo|n", "oe eo n", "join both: oe into the output file, eo into the error file"),
+	MEMBER('N', "name", "NAME", NULL, "its name"),
+	MEMBER('o', "output", "PATH", NULL, "where its standard output goes"),
+	MEMBER('e', "error", "PATH", NULL, "where its standard error goes"),
+	MEMBER('j', "join", "oe|eo|n", "oe eo n", "join both: oe into the output file, eo into the error file"),
 	TEXT('k', "keep", files.keep, "LETTERS", "keep output in the home directory: of o, e; n for none"),
 	TEXT('R', "remove", remove, "LETTERS", "don't keep the output (o), the error output (e), or both (oe)"),
 	TEXTS('t', "-t", t, "TYPE|%N",
@@ -127,21 +142,21 @@ const struct option qalter_options[] = {
 	     "a number: the priority, as --priority; a date: the deadline, as --deadline"),
 	TEXT(0, "deadline", terms.deadline, "DATE", "when it must be done: 2026-11-16T18:00, or +2h from now"),
 	TEXT(0, "priority", priority, "NUMBER", "from -1024 to 1023: among one's own jobs, higher is first"),
-	TEXT(0, "depend", depend, "LIST", "wait for others: afterok:12:13,afterany:14"),
+	MEMBER(0, "depend", "LIST", NULL, "wait for others: afterok:12:13,afterany:14"),
 	TEXT('a', "at", at, "DATE", "not before this: [[CC]YY]MMDDhhmm[.SS], or any form of --deadline"),
 	TEXT('h', "hold", holds, "LETTERS", "its holds: of u, o, s; n for none"),
 	TEXT('S', "shell", shell, "PATH", "the interpreter of the script"),
-	TEXT('m', "mail", told.mail, "LETTERS", "mail when it is aborted (a), begins (b), ends (e); n: never"),
-	TEXT('M', "mail-to", told.mail_to, "LIST", "whom to mail"),
+	TEXT('m', "mail", mail, "LETTERS", "mail when it is aborted (a), begins (b), ends (e); n: never"),
+	MEMBER('M', "mail-to", "LIST", NULL, "whom to mail"),
 	WORD('r', "rerunnable", rerunnable, "y|n", "y n",
 	     "whether it may be started again after the machine failed"),
-	TEXT('A', "account", account, "TEXT", "the account to charge"),
-	TEXT('P', "project", project, "TEXT", "the project"),
-	TEXT('c', "checkpoint", checkpoint, "WORDS", "checkpoints, as qsub has it"),
+	MEMBER('A', "account", "TEXT", NULL, "the account to charge"),
+	MEMBER('P', "project", "TEXT", NULL, "the project"),
+	MEMBER('c', "checkpoint", "WORDS", NULL, "checkpoints, as qsub has it"),
 	TEXT('u', "-u", users, "USER", "accepted if it is yourself"),
-	TEXT(0, "umask", files.umask, "OCTAL", "the umask it starts with"),
-	TEXT(0, "comment", comment, "TEXT", "a sentence kept with the job"),
-	TEXTS('W', "-W", more, "NAME=VALUE,...", "more: depend, stagein, stageout, umask, max_run_subjobs, x=QOS:NAME"),
+	MEMBER(0, "umask", "OCTAL", NULL, "the umask it starts with"),
+	MEMBER(0, "comment", "TEXT", NULL, "a sentence kept with the job"),
+	TEXTS('W', "-W", more, "NAME=VALUE,...", pbsattr_more_names),
 	FLAG(0, "force", guarantee.broken, "for operators: give a running job more time even if that breaks guaranteed deadlines"),
 	{0},
 };

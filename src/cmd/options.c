@@ -141,6 +141,34 @@ void texts_push(struct texts *t, const char *text)
 	t->v[t->n++] = text;
 }
 
+/* Finds the text of a name among names and texts. */
+static const char **texts_find(const struct texts *t, const char *name)
+{
+	for (int i = 0; i < t->n; i += 2)
+		if (strcmp(t->v[i], name) == 0)
+			return &t->v[i + 1];
+	return NULL;
+}
+
+const char *texts_value(const struct texts *t, const char *name)
+{
+	const char **text = texts_find(t, name);
+
+	return text ? *text : NULL;
+}
+
+static void texts_put(struct texts *t, const char *name, const char *text)
+{
+	const char **before = texts_find(t, name);
+
+	if (before) {
+		*before = text;
+	} else {
+		texts_push(t, name);
+		texts_push(t, text);
+	}
+}
+
 static int option_set(const struct option *o, const char *text, char *arguments, struct err *err)
 {
 	void *at = arguments + o->at;
@@ -157,6 +185,11 @@ static int option_set(const struct option *o, const char *text, char *arguments,
 		return number_parse(o, text, at, err);
 	case OPTION_SECONDS:
 		return seconds_parse(text, at, err);
+	case OPTION_MEMBER:
+		rc = o->words ? word_check(o->words, text, err) : 0;
+		if (rc == 0)
+			texts_put(at, o->name, text);
+		return rc;
 	case OPTION_WORD:
 		rc = word_check(o->words, text, err);
 		break;
@@ -188,7 +221,7 @@ void options_free(const struct command *c, void *arguments)
 	if (!arguments)
 		return;
 	for (const struct option *o = c->options; o && o->name; o++)
-		if (o->kind == OPTION_TEXTS) {
+		if (o->kind == OPTION_TEXTS || o->kind == OPTION_MEMBER) {
 			struct texts *t = (struct texts *)((char *)arguments + o->at);
 			free(t->v);
 			/* Two options may share a place. */

@@ -44,6 +44,10 @@ struct pbsattrs {
 void pbsattrs_fini(struct pbsattrs *a);
 void pbsattrs_clear(struct pbsattrs *a);
 
+/* Returns the member of a job that -W NAME=TEXT sets as it is, or NULL. */
+const char *pbsattr_more(const char *name);
+extern const char pbsattr_more_names[]; /* all names that -W takes, for people */
+
 /* Each appends what there is to say of the object. */
 void pbsattr_job(struct pbsattrs *a, const json_t *job, enum pbs_family family);
 void pbsattr_queue(struct pbsattrs *a, const json_t *queue, enum pbs_family family);

@@ -16,7 +16,8 @@
 #include "core/reqtext.h"
 
 struct arguments {
-	const char *at, *account, *checkpoint, *holds, *name, *priority, *project, *queue, *rerunnable, *states, *user;
+	const char *at, *checkpoint, *holds, *priority, *queue, *rerunnable, *states, *user;
+	struct texts members; /* of OPTION_MEMBER: texts that the job's members must have */
 	struct texts resources, times;
 	bool finished, only_finished, arrays, elements;
 };
@@ -26,16 +27,20 @@ struct arguments {
 	{                                                                                                              \
 		name, OPTION_TEXT, AT(field), value, NULL, NULL, 0, 0, about, letter                                   \
 	}
+#define MEMBER(letter, name, value, about)                                                                             \
+	{                                                                                                              \
+		name, OPTION_MEMBER, AT(members), value, NULL, NULL, 0, 0, about, letter                               \
+	}
 static const struct option options[] = {
 	TEXT('a', "at", at, "[OP]DATE", "execution time, as qsub -a has it: [[CC]YY]MMDDhhmm[.SS]"),
-	TEXT('A', "account", account, "TEXT", "Account."),
+	MEMBER('A', "account", "TEXT", "Account."),
 	TEXT('c', "checkpoint", checkpoint, "[OP]TEXT", "Checkpoint."),
 	TEXT('h', "holds", holds, "LIST", "holds: of u, o, s; or n for none"),
 	{"resources", OPTION_TEXTS, AT(resources), "NAME[OP]VALUE[,...]", NULL, NULL, 0, 0,
 	 "what was asked for: walltime, ncpus, nodect, mem, ngpus, or another word of the request", 'l'},
-	TEXT('N', "name", name, "NAME", "Name."),
+	MEMBER('N', "name", "NAME", "Name."),
 	TEXT('p', "priority", priority, "[OP]NUMBER", "Priority."),
-	TEXT('P', "project", project, "TEXT", "Project."),
+	MEMBER('P', "project", "TEXT", "Project."),
 	TEXT('q', "queue", queue, "QUEUE|QUEUE@SERVER|@SERVER", "Queue."),
 	{"rerunnable", OPTION_WORD, AT(rerunnable), "y|n", NULL, "y n", 0, 0, "whether it may be rerun", 'r'},
 	TEXT('s', "states", states, "LETTERS", "states, as qstat has them: QR is queued or running"),
@@ -57,15 +62,12 @@ static const char *const examples[] = {
 	NULL,
 };
 
-/* Columns asked for, and their order. */
+/* Columns asked for, and their order; behind them, one for each of arguments.members. */
 enum {
 	C_ID,
 	C_STATE,
-	C_ACCOUNT,
 	C_HOLDS,
-	C_NAME,
 	C_PRIORITY,
-	C_PROJECT,
 	C_RERUNNABLE,
 	C_RESOURCES,
 	C_WALLTIME,
@@ -82,8 +84,8 @@ enum {
 	COLUMNS
 };
 static const char fields[] =
-	"id,state,account,holds,name,priority,project,rerunnable,resources,walltime,cpus,nodect,memory,gpus,at,"
-	"created,queued,started,modified,ended";
+	"id,state,holds,priority,rerunnable,resources,walltime,cpus,nodect,memory,gpus,at,created,queued,started,"
+	"modified,ended";
 
 enum op { OP_EQ, OP_NE, OP_GE, OP_GT, OP_LE, OP_LT };
 
@@ -197,14 +199,10 @@ static int tests_make(struct selection *s, struct err *err)
 		return err_set(err, -1, "-s %.60s: write letters of QRHWSECB, as qstat has them", a->states);
 	if (a->at)
 		rc |= test_add(s, C_AT, a->at, stamp_parse, err);
-	if (a->account)
-		rc |= test_add(s, C_ACCOUNT, a->account, NULL, err);
 	if (a->holds)
 		rc |= test_add(s, C_HOLDS, strcmp(a->holds, "n") == 0 ? "" : a->holds, NULL, err);
-	if (a->name)
-		rc |= test_add(s, C_NAME, a->name, NULL, err);
-	if (a->project)
-		rc |= test_add(s, C_PROJECT, a->project, NULL, err);
+	for (int i = 0; i < a->members.n / 2; i++)
+		rc |= test_add(s, COLUMNS + i, a->members.v[2 * i + 1], NULL, err);
 	if (a->priority && rc == 0)
 		rc |= test_add(s, C_PRIORITY, a->priority, number_parse, err);
 	if (a->rerunnable)
@@ -315,8 +313,9 @@ static void path_make(const struct arguments *a, struct strbuf *path)
 	bool finished = a->finished || a->only_finished || (a->states && strpbrk(a->states, "CF"));
 	char queue[256];
 
-	strbuf_puts(path, "/v1/jobs");
-	query_add(path, "fields", fields);
+	strbuf_printf(path, "/v1/jobs?fields=%s", fields);
+	for (int i = 0; i < a->members.n; i += 2)
+		strbuf_printf(path, ",%s", a->members.v[i]);
 	users_query(path, a->user);
 	query_add(path, "completed", finished ? "1" : "0");
 	query_add(path, "state", a->only_finished ? "C" : NULL);
@@ -345,7 +344,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 		code = command_fail(c, "%s", err.text);
 	} else {
 		path_make(s.a, &path);
-		if (tsv_read(client, path.text, COLUMNS, row, &s, &err) < 0) {
+		if (tsv_read(client, path.text, COLUMNS + s.a->members.n / 2, row, &s, &err) < 0) {
 			command_fail(c, "%s", err.text);
 			code = show_code(client);
 		}

@@ -339,7 +339,8 @@ static void processors_learn(struct items *x)
 /* What is to be known of the job besides: asked for, if nothing names what is to be run and there is a user to ask. */
 static int call_complete(const struct command *c, struct call *call, struct err *err)
 {
-	bool named = call->command || call->noperands || call->a->items.restart, asks = isatty(STDIN_FILENO);
+	bool named = call->command || call->noperands || texts_value(&call->a->members, "restart"),
+	     asks = isatty(STDIN_FILENO);
 	struct words words;
 	int rc = items_gather(call->a, call->arena, &call->items, err);
 
@@ -369,7 +370,7 @@ static bool functions_exported(void)
 
 static int source_read(const struct call *call, struct source *source, struct err *err)
 {
-	bool none = call->noperands == 0 && (call->a->interactive || call->a->items.restart);
+	bool none = call->noperands == 0 && (call->a->interactive || texts_value(&call->a->members, "restart"));
 
 	if (call->command)
 		source_command(source, call->word, call->nwords, call->a->export_all && functions_exported());
@@ -406,8 +407,10 @@ static void paths_warn(const struct command *c, const struct jobspec *s)
 static int script_missing(const struct command *c, const struct call *call, int rc, struct err *err)
 {
 	for (const struct option *o = c->options; o->name; o++) {
-		const char *text =
-			o->kind == OPTION_TEXT ? *(const char *const *)((const char *)call->a + o->at) : NULL;
+		const void *at = (const char *)call->a + o->at;
+		const char *text = o->kind == OPTION_MEMBER ? texts_value(at, o->name)
+				   : o->kind == OPTION_TEXT ? *(const char *const *)at
+							    : NULL;
 		struct stat st;
 		if (text && o->letter && strcmp(o->value, "PATH") != 0 && stat(text, &st) == 0 && S_ISREG(st.st_mode))
 			return err_set(err, rc, "no script: -%c took %.200s as its value (-%c %s)", o->letter, text,
@@ -438,7 +441,7 @@ static int prepare(const struct command *c, const struct call *call, struct jobs
 		rc = items_put(&call->items, s, err);
 	if (rc == 0)
 		rc = jobspec_add(s, call->a, err);
-	if (rc == 0 && call->a->items.restart && !call->command && call->noperands == 0)
+	if (rc == 0 && texts_value(&call->a->members, "restart") && !call->command && call->noperands == 0)
 		goto out; /* all else is the other job's */
 	if (rc == 0)
 		rc = defaults_put(s, &source, err);

@@ -11,8 +11,10 @@
 
 #include <cmocka.h>
 
+#include "cmd/jobspec.h"
 #include "cmd/object.h"
-#include "cmd/pbsattr.h"
+#include "cmd/pbsattr_internal.h"
+#include "core/jobschema.h"
 
 static const char running[] =
 	"{\"id\":\"12.lab\",\"number\":12,\"index\":null,\"array\":null,\"name\":\"big\",\"owner\":\"ada\",\"host\":\"front\",\"queue\":\"batch\","
@@ -215,6 +217,49 @@ static void test_array(void **state)
 	drop(&m);
 }
 
+/* ---- names of a job's members ---- */
+
+static void test_every_member_is_named(void **state)
+{
+	for (const struct field *f = job_members; f->name; f++) {
+		const struct job_attr *row = job_attrs;
+		while (row->key && strcmp(row->key, f->name) != 0)
+			row++;
+		if (f->in & (AT_SUBMIT | SHOWN) && !row->key)
+			fail_msg("%s has neither an attribute of PBS nor a row without a name", f->name);
+	}
+}
+
+static void options_check(const struct option *options, uint32_t in)
+{
+	char key[64];
+
+	for (const struct option *o = options; o->name; o++)
+		if (o->kind == OPTION_MEMBER &&
+		    !field_find(job_members, in, jobspec_key(o->name, key, sizeof key), NULL))
+			fail_msg("--%s: a job has no such member, or not at that time", o->name);
+}
+
+static void test_options_set_members(void **state)
+{
+	options_check(qsub_options, AT_SUBMIT);
+	options_check(qalter_options, AT_ALTER);
+}
+
+static void test_more_names(void **state)
+{
+	for (const struct job_attr *row = job_attrs; row->key; row++) {
+		const struct field *f = field_find(job_members, AT_SUBMIT, row->key, NULL);
+		if (!(row->family & BY_W))
+			continue;
+		assert_true(f && f->is & IS_TEXT);
+		assert_non_null(strstr(pbsattr_more_names, row->name));
+		assert_string_equal(pbsattr_more(row->name), row->key);
+	}
+	assert_string_equal(pbsattr_more("STAGEIN"), "stagein");
+	assert_null(pbsattr_more("Account_Name"));
+}
+
 static void test_queue(void **state)
 {
 	struct made m = make(
@@ -317,10 +362,21 @@ static void test_near(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_text),  cmocka_unit_test(test_wrap_joins), cmocka_unit_test(test_xml),
-		cmocka_unit_test(test_json),  cmocka_unit_test(test_dsv),	 cmocka_unit_test(test_letters),
-		cmocka_unit_test(test_array), cmocka_unit_test(test_queue),	 cmocka_unit_test(test_server),
-		cmocka_unit_test(test_node),  cmocka_unit_test(test_xml_quote),	 cmocka_unit_test(test_near),
+		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_wrap_joins),
+		cmocka_unit_test(test_xml),
+		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_dsv),
+		cmocka_unit_test(test_letters),
+		cmocka_unit_test(test_array),
+		cmocka_unit_test(test_every_member_is_named),
+		cmocka_unit_test(test_options_set_members),
+		cmocka_unit_test(test_more_names),
+		cmocka_unit_test(test_queue),
+		cmocka_unit_test(test_server),
+		cmocka_unit_test(test_node),
+		cmocka_unit_test(test_xml_quote),
+		cmocka_unit_test(test_near),
 	};
 
 	setenv("TZ", "UTC", 1);
