@@ -320,6 +320,25 @@ static void value_add(struct pbsattrs *a, const struct job_attr *row, const json
 	}
 }
 
+/* Returns true if a row before this one is made of the same field. */
+static bool field_known(const struct job_attr *row, size_t n)
+{
+	for (const struct job_attr *x = job_attrs; x < row; x++)
+		if (x->name && strncmp(x->key, row->key, n) == 0 && strcspn(x->key, ".") == n)
+			return true;
+	return false;
+}
+
+void pbsattr_fields(struct strbuf *out)
+{
+	strbuf_puts(out, "host,price_unit"); /* beside the owner, paths and the price */
+	for (const struct job_attr *row = job_attrs; row->key; row++) {
+		size_t n = strcspn(row->key, ".");
+		if (row->name && strcmp(row->key, "environment") != 0 && !field_known(row, n))
+			strbuf_printf(out, ",%.*s", (int)n, row->key);
+	}
+}
+
 const char *pbsattr_more(const char *name)
 {
 	for (const struct job_attr *row = job_attrs; row->key; row++)

@@ -44,6 +44,8 @@ struct pbsattrs {
 void pbsattrs_fini(struct pbsattrs *a);
 void pbsattrs_clear(struct pbsattrs *a);
 
+/* Writes the fields of a list of jobs that pbsattr_job() makes attributes of, joined by commas. */
+void pbsattr_fields(struct strbuf *out);
 /* Returns the member of a job that -W NAME=TEXT sets as it is, or NULL. */
 const char *pbsattr_more(const char *name);
 extern const char pbsattr_more_names[]; /* all names that -W takes, for people */

@@ -8,14 +8,6 @@
 
 #define WRAP 78
 
-/* All that lines of a list can say; of a job alone the server tells these without being asked, and its environment. */
-static const char fields[] =
-	"id,name,owner,host,queue,account,qos,reservation,project,state,type,deadline,estimate,budget,price,price_unit,nice_until,guaranteed,priority,holds,at,depend,rerunnable,"
-	"attempt,resources,walltime,cpus,nodect,memory,gpus,created,queued,started,ended,modified,expected_start,"
-	"expected_made,no_estimate,"
-	"exec_host,exec_vnode,exit_status,used,comment,output,error,join,keep,mail,mail_to,shell,umask,interactive,"
-	"checkpoint,class,checkpoints,restart,stagein,stageout,submit_args,index,array,array_spec,max_run_subjobs,array_counts,session";
-
 enum style { STYLE_TEXT, STYLE_XML, STYLE_JSON, STYLE_DSV };
 
 struct full {
@@ -69,19 +61,20 @@ static bool is_range(const char *operand)
 /* A list, page by page if the server makes pages of it. */
 static void list_print(struct full *f, const char *operand)
 {
-	struct strbuf path = {0};
+	struct strbuf path = {0}, fields = {0};
 	const json_t *job;
 	struct err err;
 	size_t i;
 	int n = 0;
 	char next[64] = "";
 
+	pbsattr_fields(&fields);
 	if (qstat_wants_past(f->q) && !(operand && qstat_is_job(operand)))
 		n = (int)qstat_past(f->q, operand, job_print, f);
 	do {
 		struct reply reply = {0};
 		qstat_path(f->q, operand, &path);
-		query_add(&path, "fields", fields);
+		query_add(&path, "fields", fields.text);
 		query_add(&path, "after", next);
 		if (client_ask(f->q->client, "GET", path.text, NULL, 0, &reply, &err) < 0) {
 			qstat_failed(f->q, operand, &err);
@@ -102,6 +95,7 @@ static void list_print(struct full *f, const char *operand)
 	if (n == 0 && operand)
 		qstat_empty(f->q, operand);
 	strbuf_fini(&path);
+	strbuf_fini(&fields);
 }
 
 /* One job is asked for by itself: only then the server tells its environment. */
