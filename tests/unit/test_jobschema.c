@@ -36,9 +36,9 @@ static struct spec *spec_named(const char *name)
 
 static void spec_drop(struct spec *p)
 {
-	free(p->depend);
-	free(p->array_text);
-	free(p->program);
+	for (const struct field *f = job_members; f->name; f++)
+		if (f->form == FORM_TEXT && (p->rare || !(f->in & RARE)))
+			free((char *)field_text(f, spec_part(p, f), NULL));
 	free(p);
 }
 
@@ -82,6 +82,8 @@ static void every_stored_member_has_a_place(void **state)
 			assert_true(f->in & AT_ALTER);
 		if (f->in & ECHOED)
 			assert_false(f->in & SHOWN);
+		for (const struct field *g = f + 1; g->name && f->form == FORM_TEXT; g++)
+			assert_false(g->form == FORM_TEXT && g->at == f->at && (g->in & RARE) == (f->in & RARE));
 		if (f->form == FORM_LETTERS)
 			assert_non_null(strchr(f->letters, 'n'));
 	}

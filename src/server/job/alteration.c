@@ -61,10 +61,7 @@ static int members_change(struct server *s, const json_t *args, struct spec *p, 
 		const json_t *v = f->in & AT_ALTER ? json_object_get(args, f->name) : NULL;
 		if (!v || f->in & JUDGED || f->form == FORM_NONE || f->form == FORM_INLINE)
 			continue;
-		if (json_is_null(v))
-			field_reset(f, p);
-		else
-			rc = field_read(f, v, p, s->words, err);
+		rc = spec_read(s, f, v, p, err);
 	}
 	return rc;
 }

@@ -65,12 +65,20 @@ void spec_unref(struct spec *p)
 {
 	if (!p || --p->refs)
 		return;
-	free(p->depend);
-	free(p->array_text);
-	free(p->program);
+	for (const struct field *f = job_members; f->name; f++)
+		if (f->form == FORM_TEXT)
+			free((char *)field_text(f, spec_part(p, f), NULL));
 	if (p->rare != &nothing_rare)
 		free((struct spec_rare *)p->rare);
 	slab_give(&specs, p, spec_size(p->name));
+}
+
+/* Gives a copied record a text of its own. */
+static void text_copy(const struct field *f, char *record)
+{
+	char **at = (char **)(void *)(record + f->at);
+
+	*at = mem_strdup(*at);
 }
 
 struct spec *spec_copy_as(const struct spec *p, const char *name)
@@ -86,14 +94,31 @@ struct spec *spec_copy_as(const struct spec *p, const char *name)
 		x->rare = &nothing_rare;
 		*spec_rare(x) = *p->rare;
 	}
-	x->depend = p->depend ? mem_strdup(p->depend) : NULL;
-	x->program = p->program ? mem_strdup(p->program) : NULL;
+	for (const struct field *f = job_members; f->name; f++)
+		if (f->form == FORM_TEXT && !field_missing(f, spec_part(x, f)))
+			text_copy(f, (char *)spec_part(x, f));
 	return x;
 }
 
 struct spec *spec_copy(const struct spec *p)
 {
 	return spec_copy_as(p, p->name);
+}
+
+int spec_read(struct server *s, const struct field *f, const json_t *value, struct spec *p, struct err *err)
+{
+	bool none = !value || json_is_null(value);
+	void *record;
+
+	if (f->in & RARE && none && field_missing(f, p->rare))
+		return 0;
+	record = f->in & RARE ? (void *)spec_rare(p) : p;
+	if (!none)
+		return field_read(f, value, record, s->words, err);
+	if (f->form == FORM_TEXT)
+		free((char *)field_text(f, record, NULL));
+	field_reset(f, record);
+	return 0;
 }
 
 bool asks_otherwise(const struct spec *a, const struct spec *b)
@@ -140,12 +165,12 @@ int spec_restore(struct server *s, const json_t *head, struct spec **ret, struct
 	struct spec_rare rare;
 	int rc = spec_load(head, p, &rare, s->words, err);
 
+	if (memcmp(&rare, &none, sizeof rare) != 0)
+		*spec_rare(p) = rare;
 	if (rc < 0) {
 		spec_unref(p);
 		return rc;
 	}
-	if (memcmp(&rare, &none, sizeof rare) != 0)
-		*spec_rare(p) = rare;
 	if (p->rank == 0) /* older servers' did not have it */
 		p->rank = (double)p->created;
 	p->legacy = p->eligible == UINT32_MAX;

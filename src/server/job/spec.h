@@ -14,6 +14,7 @@
 
 struct arena;
 struct err;
+struct field;
 struct server;
 struct strbuf;
 
@@ -23,6 +24,8 @@ struct spec *spec_copy_as(const struct spec *p, const char *name);
 void spec_unref(struct spec *p); /* gone with the last one; NULL is none */
 /* To write what few jobs have: it becomes the spec's own. */
 struct spec_rare *spec_rare(struct spec *p);
+/* Reads a member that a client gave. Null, or NULL, takes it back to what a missing one stands for. */
+int spec_read(struct server *s, const struct field *f, const json_t *value, struct spec *p, struct err *err);
 /* As the store has it: the rows of core/jobschema.h with STORED. */
 void spec_head(const struct server *s, const struct spec *p, struct strbuf *out);
 int spec_restore(struct server *s, const json_t *head, struct spec **ret, struct err *err);

@@ -178,10 +178,8 @@ static int read_members(struct server *s, const json_t *job, struct spec *p, str
 	int rc = 0;
 
 	for (const struct field *f = job_members; f->name && rc == 0; f++)
-		if (f->in & AT_SUBMIT && !(f->in & JUDGED) && f->form != FORM_NONE && f->form != FORM_INLINE) {
-			field_reset(f, p);
-			rc = field_read(f, json_object_get(job, f->name), p, s->words, err);
-		}
+		if (f->in & AT_SUBMIT && !(f->in & JUDGED) && f->form != FORM_NONE && f->form != FORM_INLINE)
+			rc = spec_read(s, f, json_object_get(job, f->name), p, err);
 	return rc;
 }
 
