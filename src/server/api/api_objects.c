@@ -247,14 +247,6 @@ void api_object(struct server *s, const struct call *c)
 
 /* ---- changing ---- */
 
-static void answer(struct server *s, const struct call *c, int status)
-{
-	struct strbuf out = {0};
-
-	strbuf_puts(&out, "{}");
-	reply_later(s, c->r, status, &out);
-}
-
 static struct object *create(struct server *s, const struct call *c)
 {
 	enum object_kind kind = (enum object_kind)c->route->kind;
@@ -276,7 +268,7 @@ void api_object_create(struct server *s, const struct call *c)
 		return;
 	object_store(s, x);
 	audit_attrs(s, c->w, object_table[x->kind].name, x->name, NULL, &x->attrs);
-	answer(s, c, 201);
+	reply_empty(s, c->r, 201);
 }
 
 /* The object that a change is about: found, or made where that is meant. NULL: it was answered. */
@@ -357,7 +349,7 @@ void api_object_change(struct server *s, const struct call *c)
 	object_store(s, x);
 	server_say(s, "%s %s was changed by %s", object_table[x->kind].name, x->name, c->w->user);
 	ways_done(s, x->kind, context);
-	answer(s, c, 200);
+	reply_empty(s, c->r, 200);
 }
 
 void api_object_delete(struct server *s, const struct call *c)
@@ -377,5 +369,5 @@ void api_object_delete(struct server *s, const struct call *c)
 	block_forget(s, x);
 	object_drop(s, x);
 	ways_done(s, (enum object_kind)c->route->kind, context);
-	answer(s, c, 200);
+	reply_empty(s, c->r, 200);
 }

@@ -54,14 +54,6 @@ static int64_t number_of(const json_t *o, const char *key, int64_t otherwise)
 	return json_is_integer(v) ? json_integer_value(v) : otherwise;
 }
 
-static void reply_empty(struct server *s, struct http_request *r, int status)
-{
-	struct strbuf out = {0};
-
-	strbuf_puts(&out, "{}");
-	reply_later(s, r, status, &out);
-}
-
 /* The overlay of the path; NULL: it was answered. */
 static struct overlay *named(struct server *s, const struct call *c)
 {

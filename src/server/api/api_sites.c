@@ -59,14 +59,6 @@ static const char *text_of(const json_t *o, const char *key)
 	return json_string_value(json_object_get(o, key));
 }
 
-static void reply_empty(struct server *s, struct http_request *r, int status)
-{
-	struct strbuf out = {0};
-
-	strbuf_puts(&out, "{}");
-	reply_later(s, r, status, &out);
-}
-
 /* ---- which there are ---- */
 
 static const struct field site_fields[] = {

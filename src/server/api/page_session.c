@@ -271,12 +271,9 @@ void api_session_begin(struct server *s, const struct call *c)
 
 void api_session_end(struct server *s, const struct call *c)
 {
-	struct strbuf out = {0};
-
 	if (c->w->by == BY_PAGE) {
 		session_end(s, c->w);
 		cookie_set(s, c->r, "", 0);
 	}
-	strbuf_puts(&out, "{}");
-	reply_later(s, c->r, 200, &out);
+	reply_empty(s, c->r, 200);
 }

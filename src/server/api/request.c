@@ -14,6 +14,9 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "net/http.h"
+#include "server/api/call.h"
+#include "server/api/route.h"
+#include "server/base/post.h"
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/server.h"
@@ -55,6 +58,21 @@ void api_show(const struct server *s, struct http_request *r, const struct schem
 	record_show_text(t->fields, t->in, record, s->words, &out);
 	http_reply_strbuf(r, 200, "application/json", &out);
 	strbuf_fini(&out);
+}
+
+void api_show_later(struct server *s, struct http_request *r, int status, const struct schema *t, const void *record)
+{
+	struct strbuf out = {0};
+
+	record_show_text(t->fields, t->in, record, s->words, &out);
+	reply_later(s, r, status, &out);
+}
+
+void call_read(const struct call *c, void *ret)
+{
+	const struct schema *t = c->route->body;
+
+	record_load(t->fields, t->in, c->body, ret, NULL, NULL); /* the schema has been checked */
 }
 
 void api_refuse(struct http_request *r, const struct err *err)

@@ -13,6 +13,7 @@
 #include "server/job/keys.h"
 
 struct array;
+struct call;
 struct err;
 struct http_request;
 struct schema;
@@ -24,9 +25,12 @@ uint64_t
 request_print(const struct http_request *r); /* a hash of its body, and of its path unless it is a submission */
 void api_refuse(struct http_request *r, const struct err *err); /* an answer */
 void api_answer(struct http_request *r, int status, json_t *o); /* the same; `o` is taken over */
-/* Answers with a record by the rows of its schema. */
+/* Answers with a record by the rows of its schema: at once, or after the commit. */
 void api_show(const struct server *s, struct http_request *r, const struct schema *t, const void *record);
+void api_show_later(struct server *s, struct http_request *r, int status, const struct schema *t, const void *record);
 json_t *api_body(struct http_request *r, struct err *err); /* NULL: the sentence is set */
+/* Reads the body into a struct that the rows of the route's body describe. Its lent texts end with the call. */
+void call_read(const struct call *c, void *ret);
 /* The job, or the first of an array, that a path names. Fails with CODE_UNKNOWN_JOB if there is none that this user may see. */
 int job_seen(struct server *s, const struct asker *w, const char *text, uint32_t *ret, struct array **ret_array,
 	     struct err *err);

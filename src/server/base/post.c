@@ -21,3 +21,11 @@ void replies_send(struct server *s)
 	}
 	vec_clear(&s->post->replies);
 }
+
+void reply_empty(struct server *s, struct http_request *r, int status)
+{
+	struct strbuf body = {0};
+
+	strbuf_puts(&body, "{}");
+	reply_later(s, r, status, &body);
+}

@@ -67,6 +67,8 @@ struct post {
 
 /* Answers a change, once it is on disk. Takes the body's text over. */
 void reply_later(struct server *s, struct http_request *r, int status, struct strbuf *body);
+/* The same with an object without members. */
+void reply_empty(struct server *s, struct http_request *r, int status);
 void replies_send(struct server *s); /* after the commit */
 
 #endif
