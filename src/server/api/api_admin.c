@@ -311,7 +311,9 @@ void api_cluster(struct server *s, const struct call *c)
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
 	json_text(&j, "name", s->instance->name);
-	realm_servers(s, &j, "servers");
+	json_open_array(&j, "servers");
+	realm_servers(s, &j);
+	json_close_array(&j);
 	json_text(&j, "fingerprint", s->realm->authority.fingerprint);
 	json_text(&j, "ca", s->realm->authority.cert);
 	json_text(&j, "version", VERSION_TEXT);

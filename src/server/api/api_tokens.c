@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include "base/codec.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/names.h"
@@ -45,18 +46,12 @@
 #include "station/owner.h"
 #include "tls/pki.h"
 
-/* A number of the body, which the table allows. */
-static int64_t number_of(const json_t *body, const char *key, int64_t otherwise)
-{
-	const json_t *v = json_object_get(body, key);
-
-	return json_is_integer(v) ? json_integer_value(v) : otherwise;
-}
-
-static const char *text_of(const json_t *body, const char *key)
-{
-	return json_string_value(json_object_get(body, key));
-}
+/* What the getters of the answers are given, as the first member of each. */
+struct subject {
+	struct server *s;
+	const struct asker *who;
+	const struct token_record *token; /* by which the client asks; NULL: by something else */
+};
 
 static size_t login_count(const struct tokens *all, uid_t uid)
 {
@@ -83,39 +78,39 @@ static bool room_check(struct server *s, struct http_request *r, enum token_kind
 	return false;
 }
 
+struct new_token {
+	char id[32];
+	enum token_kind kind;
+	const char *token, *server, *fingerprint, *user;
+	int64_t expires;
+};
+
 static const struct field new_token_fields[] = {
-	{"id", .is = REQUIRED | IS_TEXT},
-	{"kind", .is = REQUIRED | IS_TEXT, .words = "join|login|site"},
-	{"token", .is = REQUIRED | IS_TEXT, "ID.SECRET.FINGERPRINT"},
-	{"server", .is = REQUIRED | IS_TEXT | IS_NULL, "what to call it from other machines"},
-	{"expires", .is = REQUIRED | IS_INSTANT},
-	{"fingerprint", .is = REQUIRED | IS_TEXT},
-	{"user", .is = REQUIRED | IS_TEXT | IS_NULL},
+	{"id", .is = REQUIRED | IS_TEXT, MEMBER_AS(FORM_INLINE, struct new_token, id)},
+	{"kind", .is = REQUIRED | IS_TEXT, .words = TOKEN_KINDS, MEMBER_AS(FORM_CHOICE, struct new_token, kind)},
+	{"token", .is = REQUIRED | IS_TEXT, "ID.SECRET.FINGERPRINT", MEMBER(struct new_token, token)},
+	{"server", .is = REQUIRED | IS_TEXT | IS_NULL, "what to call it from other machines",
+	 MEMBER(struct new_token, server)},
+	{"expires", .is = REQUIRED | IS_INSTANT, MEMBER(struct new_token, expires)},
+	{"fingerprint", .is = REQUIRED | IS_TEXT, MEMBER(struct new_token, fingerprint)},
+	{"user", .is = REQUIRED | IS_TEXT | IS_NULL, MEMBER(struct new_token, user)},
 	{0},
 };
 const struct schema new_token_answer = {"NewToken", .fields = new_token_fields};
 
-/* The one answer that shows a secret. */
+/* Sends the one answer that shows a secret. */
 static void token_reply(struct server *s, struct http_request *r, const struct token_record *t, const char *text)
 {
-	const char *address = realm_address(s);
-	struct strbuf out = {0};
-	struct json j;
-	char id[32];
+	struct new_token x = {.kind = t->kind,
+			      .token = text,
+			      .server = realm_address(s),
+			      .expires = t->expires,
+			      .fingerprint = s->realm->authority.fingerprint,
+			      .user = t->user};
 
-	token_id(t, id);
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
-	json_text(&j, "id", id);
-	json_text(&j, "kind", token_kind_name(t->kind));
-	json_text(&j, "token", text);
-	json_text(&j, "server", *address ? address : NULL);
-	json_int(&j, "expires", t->expires);
-	json_text(&j, "fingerprint", s->realm->authority.fingerprint);
-	json_text(&j, "user", t->user);
-	json_close_object(&j);
+	token_id(t, x.id);
 	http_header(r, "Cache-Control", "no-store");
-	reply_later(s, r, 201, &out);
+	api_show_later(s, r, 201, &new_token_answer, &x);
 }
 
 /* ---- making ---- */
@@ -141,81 +136,84 @@ static void made_record(struct server *s, const struct asker *w, const struct to
 	strbuf_fini(&change);
 }
 
-static void join_make(struct server *s, struct http_request *r, const struct asker *w, const json_t *body)
+struct token_wish {
+	enum token_kind kind;
+	int64_t expires, uses;
+	const char *name, *user, *label;
+};
+
+static const struct field wish_fields[] = {
+	{"kind", .is = REQUIRED | IS_TEXT, .words = TOKEN_KINDS, MEMBER_AS(FORM_CHOICE, struct token_wish, kind)},
+	{"expires", .is = IS_INT | IS_NULL,
+	 "seconds from now, of a join at most 30 days; if not given an hour, of a login 30 days, of a site a year",
+	 .least = 1, .most = LOGIN_LIFE_MAX, MEMBER(struct token_wish, expires)},
+	{"uses", .is = IS_INT | IS_NULL, "how many machines may join", .least = 1, .most = USES_MAX, .otherwise = "1",
+	 .missing = 1, MEMBER(struct token_wish, uses)},
+	{"name", .is = IS_TEXT | IS_NULL, "the only node that a join is for; what the site is called", .most = 63,
+	 MEMBER(struct token_wish, name)},
+	{"user", .is = IS_TEXT | IS_NULL, "whose login it is, if not one's own (managers)", .most = 63,
+	 MEMBER(struct token_wish, user)},
+	{"label", .is = IS_TEXT | IS_NULL, .most = 200, MEMBER(struct token_wish, label)},
+	{0},
+};
+const struct schema token_body = {.fields = wish_fields};
+
+/* Makes a token of what `t` has already, and of copies of these texts, which may be NULL, and answers with it. */
+static void token_make(struct server *s, struct http_request *r, const struct asker *w, struct token_record *t,
+		       const char *user, const struct token_wish *x)
 {
-	struct token_record t = {.kind = TOKEN_JOIN, .uses = number_of(body, "uses", 1)};
-	const char *name = text_of(body, "name"), *label = text_of(body, "label");
-	int64_t life = number_of(body, "expires", JOIN_LIFE);
 	const struct token_record *made;
 	char text[TOKEN_SIZE];
 
-	if (w->role < ROLE_MANAGER) {
-		http_error(r, CODE_FORBIDDEN, "Only managers let nodes join.");
-		return;
-	}
-	if (life > JOIN_LIFE_MAX) {
-		http_error(r, CODE_BAD_REQUEST, "expires must be a whole number from 1 to %d.", JOIN_LIFE_MAX);
-		return;
-	}
-	if (!room_check(s, r, TOKEN_JOIN, 0))
-		return;
-	if (name && !conf_node_name_good(name)) {
-		http_error(
-			r, CODE_BAD_REQUEST,
-			"name must be a node's: up to 63 letters, digits, '.', '-' and '_', with a letter or digit first.");
-		return;
-	}
-	t.expires = s->clock->now + life;
-	t.user = mem_strdup(w->user);
-	t.name = name ? mem_strdup(name) : NULL;
-	t.label = label ? mem_strdup(label) : NULL;
-	made = token_add(s, &t, text);
+	t->user = mem_strdup(user);
+	t->name = x->name ? mem_strdup(x->name) : NULL;
+	t->label = x->label ? mem_strdup(x->label) : NULL;
+	made = token_add(s, t, text);
 	made_record(s, w, made);
 	token_reply(s, r, made, text);
 }
 
-static void site_make(struct server *s, struct http_request *r, const struct asker *w, const json_t *body)
+static void join_make(struct server *s, struct http_request *r, const struct asker *w, const struct token_wish *x)
 {
-	struct token_record t = {.kind = TOKEN_SITE};
-	const char *name = text_of(body, "name"), *label = text_of(body, "label");
-	const struct token_record *made;
-	char text[TOKEN_SIZE];
+	int64_t life = x->expires ? x->expires : JOIN_LIFE;
+	struct token_record t = {.kind = TOKEN_JOIN, .uses = x->uses, .expires = s->clock->now + life};
 
-	if (w->role < ROLE_MANAGER || w->by != BY_SOCKET) {
+	if (w->role < ROLE_MANAGER)
+		http_error(r, CODE_FORBIDDEN, "Only managers let nodes join.");
+	else if (life > JOIN_LIFE_MAX)
+		http_error(r, CODE_BAD_REQUEST, "expires must be a whole number from 1 to %d.", JOIN_LIFE_MAX);
+	else if (!room_check(s, r, TOKEN_JOIN, 0))
+		return;
+	else if (x->name && !conf_node_name_good(x->name))
+		http_error(
+			r, CODE_BAD_REQUEST,
+			"name must be a node's: up to 63 letters, digits, '.', '-' and '_', with a letter or digit first.");
+	else
+		token_make(s, r, w, &t, w->user, x);
+}
+
+static void site_make(struct server *s, struct http_request *r, const struct asker *w, const struct token_wish *x)
+{
+	int64_t life = x->expires ? x->expires : SITE_LIFE;
+	struct token_record t = {.kind = TOKEN_SITE, .expires = s->clock->now + life};
+
+	if (w->role < ROLE_MANAGER || w->by != BY_SOCKET)
 		http_error(r, CODE_FORBIDDEN,
 			   "Only managers, on the server's machine (%s), let another site hand jobs over.",
 			   s->instance->host);
-		return;
-	}
-	if (!name || !*name || !name_is_good(name)) {
+	else if (!x->name || !*x->name || !name_is_good(x->name))
 		http_error(r, CODE_BAD_REQUEST, "name must be the site's: up to 64 letters, digits, '.', '-' and '_'.");
-		return;
-	}
-	if (!room_check(s, r, TOKEN_SITE, 0))
-		return;
-	t.expires = s->clock->now + number_of(body, "expires", SITE_LIFE);
-	t.user = mem_strdup(w->user);
-	t.name = mem_strdup(name);
-	t.label = label ? mem_strdup(label) : NULL;
-	made = token_add(s, &t, text);
-	made_record(s, w, made);
-	token_reply(s, r, made, text);
+	else if (room_check(s, r, TOKEN_SITE, 0))
+		token_make(s, r, w, &t, w->user, x);
 }
 
 void token_reply_login(struct server *s, struct http_request *r, const struct asker *w, uid_t uid, const char *user,
 		       const char *label, int64_t life)
 {
-	const struct token_record *made;
 	struct token_record t = {.kind = TOKEN_LOGIN, .uid = uid, .expires = s->clock->now + life};
-	char text[TOKEN_SIZE];
 
-	if (!room_check(s, r, TOKEN_LOGIN, uid))
-		return;
-	t.user = mem_strdup(user);
-	t.label = label ? mem_strdup(label) : NULL;
-	made = token_add(s, &t, text);
-	made_record(s, w, made);
-	token_reply(s, r, made, text);
+	if (room_check(s, r, TOKEN_LOGIN, uid))
+		token_make(s, r, w, &t, user, &(struct token_wish){.label = label});
 }
 
 /* Another user, whom a token is for. False: an answer was made, or will be when he has been looked up. */
@@ -246,10 +244,9 @@ static bool other_find(struct server *s, struct http_request *r, const struct as
 	return false;
 }
 
-static void login_make(struct server *s, struct http_request *r, const struct asker *w, const json_t *body)
+static void login_make(struct server *s, struct http_request *r, const struct asker *w, const struct token_wish *x)
 {
-	const char *user = text_of(body, "user"), *label = text_of(body, "label");
-	int64_t life = number_of(body, "expires", LOGIN_LIFE);
+	const char *user = x->user ? x->user : w->user;
 	uid_t uid = w->uid;
 	struct err err;
 
@@ -258,12 +255,12 @@ static void login_make(struct server *s, struct http_request *r, const struct as
 			   s->instance->host);
 		return;
 	}
-	if (user && strcmp(user, w->user) != 0 && !other_find(s, r, w, user, &uid))
+	if (strcmp(user, w->user) != 0 && !other_find(s, r, w, user, &uid))
 		return;
-	if (token_user_check(s, uid, user ? user : w->user, &err) < 0)
+	if (token_user_check(s, uid, user, &err) < 0)
 		api_refuse(r, &err);
 	else
-		token_reply_login(s, r, w, uid, user ? user : w->user, label, life);
+		token_reply_login(s, r, w, uid, user, x->label, x->expires ? x->expires : LOGIN_LIFE);
 }
 
 static bool job_refused(const struct call *c)
@@ -275,19 +272,22 @@ static bool job_refused(const struct call *c)
 
 void api_token_create(struct server *s, const struct call *c)
 {
+	struct token_wish x;
+
 	if (job_refused(c))
 		return;
+	call_read(c, &x);
 	if (!*realm_address(s))
 		http_error(
 			c->r, CODE_BAD_STATE,
 			"No port is open for other machines: set listen = 7722 in section [cluster] of %s, and restart.",
 			s->instance->where.conf);
-	else if (strcmp(text_of(c->body, "kind"), "join") == 0)
-		join_make(s, c->r, c->w, c->body);
-	else if (strcmp(text_of(c->body, "kind"), "site") == 0)
-		site_make(s, c->r, c->w, c->body);
+	else if (x.kind == TOKEN_JOIN)
+		join_make(s, c->r, c->w, &x);
+	else if (x.kind == TOKEN_SITE)
+		site_make(s, c->r, c->w, &x);
 	else
-		login_make(s, c->r, c->w, c->body);
+		login_make(s, c->r, c->w, &x);
 }
 
 /* ---- listing, revoking ---- */
@@ -297,70 +297,33 @@ static bool may_manage(const struct asker *w, const struct token_record *t)
 	return w->role == ROLE_MANAGER || (t->kind == TOKEN_LOGIN && t->uid == w->uid);
 }
 
-static const struct field token_fields[] = {
-	{"id", .is = REQUIRED | IS_TEXT},
-	{"kind", .is = REQUIRED | IS_TEXT, .words = "join|login|site"},
-	{"user", .is = REQUIRED | IS_TEXT | IS_NULL, "whose login it is; who made the join token"},
-	{"label", .is = REQUIRED | IS_TEXT | IS_NULL},
-	{"name", .is = REQUIRED | IS_TEXT | IS_NULL, "the only node that a join is for; of a site, what it is called"},
-	{"created", .is = REQUIRED | IS_INSTANT},
-	{"expires", .is = REQUIRED | IS_INSTANT},
-	{"uses", .is = REQUIRED | IS_INT | IS_NULL, "of a join token: how many are left"},
-	{"used", .is = REQUIRED | IS_INSTANT | IS_NULL},
-	{0},
-};
-static const struct schema token_row = {"Token", .fields = token_fields};
+static void tokens_show(const struct subject *x, struct json *j)
+{
+	const struct tokens *all = tokens_of(x->s);
+
+	for (size_t i = 0; i < all->list.n; i++) {
+		const struct token_record *t = &all->list.v[i];
+		if (!may_manage(x->who, t) || t->expires <= x->s->clock->now)
+			continue;
+		schema_show(&token_shown, NULL, t, NULL, j);
+	}
+}
+
 static const struct field tokens_fields[] = {
-	{"tokens", .is = REQUIRED | IS_LIST, .of = &token_row, .item = IS_OBJECT},
+	{"tokens", .is = REQUIRED | IS_LIST, .of = &token_shown, .item = IS_OBJECT, .inside = tokens_show},
 	{0},
 };
 const struct schema tokens_answer = {.fields = tokens_fields};
 
 void api_tokens(struct server *s, const struct call *c)
 {
-	const struct tokens *all = tokens_of(s);
-	struct strbuf out = {0};
-	struct json j;
-	char id[32];
-
-	if (job_refused(c))
-		return;
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
-	json_open_array(&j, "tokens");
-	for (size_t i = 0; i < all->list.n; i++) {
-		const struct token_record *t = &all->list.v[i];
-		if (!may_manage(c->w, t) || t->expires <= s->clock->now)
-			continue;
-		token_id(t, id);
-		json_open_object(&j, NULL);
-		json_text(&j, "id", id);
-		json_text(&j, "kind", token_kind_name(t->kind));
-		json_text(&j, "user", t->user);
-		json_text(&j, "label", t->label);
-		json_text(&j, "name", t->name);
-		json_int(&j, "created", t->created);
-		json_int(&j, "expires", t->expires);
-		if (t->kind == TOKEN_JOIN)
-			json_int(&j, "uses", t->uses);
-		else
-			json_text(&j, "uses", NULL);
-		if (t->used)
-			json_int(&j, "used", t->used);
-		else
-			json_text(&j, "used", NULL);
-		json_close_object(&j);
-	}
-	json_close_array(&j);
-	json_close_object(&j);
-	http_reply_strbuf(c->r, 200, "application/json", &out);
-	strbuf_fini(&out);
+	if (!job_refused(c))
+		api_show(s, c->r, &tokens_answer, &(struct subject){.s = s, .who = c->w});
 }
 
 void api_token_revoke(struct server *s, const struct call *c)
 {
 	struct token_record *t = token_find(s, c->name);
-	struct strbuf out = {0};
 
 	if (job_refused(c))
 		return;
@@ -370,19 +333,42 @@ void api_token_revoke(struct server *s, const struct call *c)
 	}
 	audit_record(s, c->w, "token", c->name, "revoked", NULL, NULL);
 	token_drop(s, t);
-	strbuf_puts(&out, "{}");
-	reply_later(s, c->r, 200, &out);
+	reply_empty(s, c->r, 200);
 }
 
 /* ---- without an asker: over TLS, from anyone ---- */
 
-/* The name of the newcomer; NULL: an answer was made. */
-static const char *join_name(struct http_request *r, const json_t *body, const struct token_record *t)
-{
-	const char *name = text_of(body, "name");
+struct join {
+	const char *token, *csr, *name, *workstation, *before, *proof;
+	int64_t leaves;
+};
 
-	if (!name)
-		name = t->name ? t->name : "";
+static const struct field join_fields[] = {
+	{"token", .is = REQUIRED | IS_TEXT, MEMBER(struct join, token)},
+	{"csr", .is = REQUIRED | IS_TEXT, "a request for a certificate, PEM", .most = 16384, MEMBER(struct join, csr)},
+	{"name", .is = IS_TEXT | IS_NULL, "of the node; may be left out if the token is for one name", .most = 255,
+	 MEMBER(struct join, name)},
+	{"facts", .is = REQUIRED | IS_OBJECT, "what docs/protocol.md lists"},
+	{"leaves", .is = IS_INSTANT | IS_NULL,
+	 "when the machine is not there any more: the node is drained so long before that its jobs have ended by then",
+	 MEMBER(struct join, leaves)},
+	{"workstation", .is = IS_TEXT | IS_NULL, "the policy for its owner: docs/workstations.md",
+	 MEMBER(struct join, workstation)},
+	{"before", .is = IS_TEXT | IS_NULL,
+	 "the certificate that the node had, PEM, if it joins again: it keeps the number of its join, and with it its jobs' files",
+	 MEMBER(struct join, before)},
+	{"proof", .is = IS_TEXT | IS_NULL, "the csr signed with the key of that certificate, base64 (docs/protocol.md)",
+	 MEMBER(struct join, proof)},
+	{0},
+};
+static const struct schema join_known = {.fields = join_fields};
+const struct schema join_body = {.fields = join_fields, .late = true}; /* once the token is known to be one */
+
+/* Returns the name of the new node; NULL: the request was answered. */
+static const char *join_name(struct http_request *r, const struct join *x, const struct token_record *t)
+{
+	const char *name = x->name ? x->name : t->name ? t->name : "";
+
 	if (!conf_node_name_good(name))
 		http_error(
 			r, CODE_BAD_REQUEST,
@@ -395,46 +381,40 @@ static const char *join_name(struct http_request *r, const json_t *body, const s
 	return NULL;
 }
 
-/* The number of the join that this node has already, if it can show its certificate of then and sign with that key: what its jobs were given goes
- * on to count. Else 0. */
-static uint64_t join_before(struct server *s, const json_t *body, const char *name, const char *csr)
+/* Returns the number of the join that this node has already, if it shows its certificate of that time and has signed
+ * with the key: what its jobs were given stays valid. Otherwise 0. */
+static uint64_t join_before(struct server *s, const struct join *x, const char *name)
 {
-	const char *cert = json_string_value(json_object_get(body, "before")),
-		   *proof = json_string_value(json_object_get(body, "proof"));
 	struct cert_names who;
 	uint32_t node;
 
-	if (!cert || !proof || pki_issued(s->realm->authority.cert, cert, NULL) < 0 ||
-	    pki_verify(cert, csr, strlen(csr), proof, strlen(proof), NULL) < 0 || pki_names(cert, &who, NULL) < 0 ||
-	    who.role != CERT_NODE || strcmp(who.name, name) != 0 || !names_find(&s->cluster->node_names, name, &node) ||
-	    !node_joined(&s->hosts->nodes.v[node].life) || s->hosts->nodes.v[node].join != who.join)
+	if (!x->before || !x->proof || pki_issued(s->realm->authority.cert, x->before, NULL) < 0 ||
+	    pki_verify(x->before, x->csr, strlen(x->csr), x->proof, strlen(x->proof), NULL) < 0 ||
+	    pki_names(x->before, &who, NULL) < 0 || who.role != CERT_NODE || strcmp(who.name, name) != 0 ||
+	    !names_find(&s->cluster->node_names, name, &node) || !node_joined(&s->hosts->nodes.v[node].life) ||
+	    s->hosts->nodes.v[node].join != who.join)
 		return 0;
 	return who.join;
 }
 
+struct joined {
+	struct subject x;
+	const char *certificate, *ca, *name;
+};
+
+static void servers_show(const struct subject *x, struct json *j)
+{
+	realm_servers(x->s, j);
+}
+
 static const struct field joined_fields[] = {
-	{"certificate", .is = REQUIRED | IS_TEXT, "PEM"},
-	{"ca", .is = REQUIRED | IS_TEXT, "PEM"},
-	{"name", .is = REQUIRED | IS_TEXT},
-	{"servers", .is = REQUIRED | IS_LIST, .item = IS_TEXT},
+	{"certificate", .is = REQUIRED | IS_TEXT, "PEM", MEMBER(struct joined, certificate)},
+	{"ca", .is = REQUIRED | IS_TEXT, "PEM", MEMBER(struct joined, ca)},
+	{"name", .is = REQUIRED | IS_TEXT, MEMBER(struct joined, name)},
+	{"servers", .is = REQUIRED | IS_LIST, .item = IS_TEXT, .inside = servers_show},
 	{0},
 };
 const struct schema joined_answer = {.fields = joined_fields};
-
-static void join_reply(struct server *s, struct http_request *r, const char *name, const char *cert)
-{
-	struct strbuf out = {0};
-	struct json j;
-
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
-	json_text(&j, "certificate", cert);
-	json_text(&j, "ca", s->realm->authority.cert);
-	json_text(&j, "name", name);
-	realm_servers(s, &j, "servers");
-	json_close_object(&j);
-	reply_later(s, r, 200, &out);
-}
 
 /* Jobs there end so long before its end that the slowest has ended by then. */
 static int64_t leaves_at(const struct server *s, int64_t end)
@@ -480,8 +460,9 @@ static void policy_set(struct server *s, const char *name, const char *policy)
 /* The use is counted in the turn that makes the node, and its answer leaves after their commit. */
 void api_join(struct server *s, const struct call *c)
 {
-	const char *token = text_of(c->body, "token"), *csr = text_of(c->body, "csr"), *name;
+	const char *token = json_string_value(json_object_get(c->body, "token")), *name;
 	struct token_record *t;
+	struct join x;
 	struct strbuf cert = {0};
 	struct err err;
 	uint64_t number;
@@ -496,11 +477,12 @@ void api_join(struct server *s, const struct call *c)
 		api_refuse(c->r, &err);
 		return;
 	}
-	name = join_name(c->r, c->body, t);
+	call_read(c, &x);
+	name = join_name(c->r, &x, t);
 	if (!name)
 		return;
 	/* Once for nothing: after this only the number is another, so that no node is made for a bad request. */
-	rc = realm_certify(s, csr, strlen(csr), name, 0, &cert, &err);
+	rc = realm_certify(s, x.csr, strlen(x.csr), name, 0, &cert, &err);
 	if (rc < 0) {
 		http_error(c->r, CODE_BAD_REQUEST, "The request for a certificate: %s.", err.text);
 		strbuf_fini(&cert);
@@ -508,18 +490,18 @@ void api_join(struct server *s, const struct call *c)
 	}
 	strbuf_clear(&cert);
 	snprintf(by, sizeof by, "token j%llu of %.60s", (unsigned long long)t->number, t->user ? t->user : "?");
-	number = join_before(s, c->body, name, csr);
-	rc = leaves_check(s, number_of(c->body, "leaves", 0), &err);
+	number = join_before(s, &x, name);
+	rc = leaves_check(s, x.leaves, &err);
 	if (rc == 0)
-		rc = policy_check(text_of(c->body, "workstation"), &err);
+		rc = policy_check(x.workstation, &err);
 	if (rc == 0)
 		rc = nodes_join(s, name, json_object_get(c->body, "facts"), by, &number, &err);
 	if (rc == 0)
-		leaves_set(s, name, number_of(c->body, "leaves", 0), by);
+		leaves_set(s, name, x.leaves, by);
 	if (rc == 0)
-		policy_set(s, name, text_of(c->body, "workstation"));
+		policy_set(s, name, x.workstation);
 	if (rc == 0)
-		rc = realm_certify(s, csr, strlen(csr), name, number, &cert, &err);
+		rc = realm_certify(s, x.csr, strlen(x.csr), name, number, &cert, &err);
 	if (rc < 0) {
 		api_refuse(c->r, &err);
 	} else {
@@ -528,58 +510,91 @@ void api_join(struct server *s, const struct call *c)
 		token_store(s, t);
 		server_say(s, "node %s was let in from %s by token j%llu of %s", name, request_remote(c->r),
 			   (unsigned long long)t->number, t->user ? t->user : "?");
-		join_reply(s, c->r, name, cert.text);
+		api_show_later(
+			s, c->r, 200, &joined_answer,
+			&(struct joined){
+				.x = {.s = s}, .certificate = cert.text, .ca = s->realm->authority.cert, .name = name});
 	}
 	strbuf_fini(&cert);
 }
 
+struct login {
+	const char *munge;
+	int64_t expires;
+};
+
+static const struct field login_fields[] = {
+	{"munge", .is = REQUIRED | IS_TEXT,
+	 "a credential whose text is `shunt:` and the first 32 digits of the cluster's fingerprint", .most = 65536,
+	 MEMBER(struct login, munge)},
+	{"expires", .is = IS_INT | IS_NULL, "seconds from now", .least = 1, .most = LOGIN_LIFE_MAX,
+	 .otherwise = "86400", .missing = MUNGE_LIFE, MEMBER(struct login, expires)},
+	{0},
+};
+const struct schema login_body = {.fields = login_fields};
+
 void api_login(struct server *s, const struct call *c)
 {
+	struct login x;
+
+	call_read(c, &x);
 	if (!s->conf->munge)
 		http_error(
 			c->r, CODE_FORBIDDEN,
 			"This server takes no munge credentials: log in with a token ('shunt token create --login' on %s).",
 			s->instance->host);
 	else
-		munge_login(s, c->r, text_of(c->body, "munge"), number_of(c->body, "expires", MUNGE_LIFE));
+		munge_login(s, c->r, x.munge, x.expires);
+}
+
+struct whoami {
+	struct subject x;
+	struct asker who;
+	const char *home;
+};
+
+static void get_spools(const struct subject *x, struct value *v)
+{
+	struct json j;
+
+	if (!x->token)
+		return;
+	v->kind = VALUE_JSON;
+	json_init(&j, &v->scratch, false);
+	view_spools(x->s, x->token, &j, NULL);
+	v->text = v->scratch.text;
+}
+
+static void get_spool_wait(const struct subject *x, struct value *v)
+{
+	v->kind = x->token ? VALUE_INT : VALUE_NULL;
+	v->number = x->s->conf->offline_wait;
 }
 
 static const struct field whoami_fields[] = {
-	{"user", .is = REQUIRED | IS_TEXT},
-	{"uid", .is = REQUIRED | IS_INT},
-	{"role", .is = REQUIRED | IS_TEXT, .words = "user|operator|manager"},
+	{"user", .is = REQUIRED | IS_TEXT, MEMBER_AS(FORM_INLINE, struct whoami, who.user)},
+	{"uid", .is = REQUIRED | IS_INT, MEMBER(struct whoami, who.uid)},
+	{"role", .is = REQUIRED | IS_TEXT, .words = "user|operator|manager",
+	 MEMBER_AS(FORM_CHOICE, struct whoami, who.role)},
 	{"spools", .is = IS_LIST,
 	 "of a login token: agents that keep the user's changes, and show the queue, while no server runs",
-	 .item = IS_TEXT},
+	 .item = IS_TEXT, .get = get_spools},
 	{"spool_wait", .is = IS_INT,
-	 "of a login token: how many seconds commands wait for a server before they use those"},
-	{"by", .is = REQUIRED | IS_TEXT, .words = "socket|token|job|site|page"},
-	{"home", .is = REQUIRED | IS_TEXT | IS_NULL, "the user's directory on the server's machine"},
+	 "of a login token: how many seconds commands wait for a server before they use those", .get = get_spool_wait},
+	{"by", .is = REQUIRED | IS_TEXT, .words = "socket|token|job|site|page",
+	 MEMBER_AS(FORM_CHOICE, struct whoami, who.by)},
+	{"home", .is = REQUIRED | IS_TEXT | IS_NULL, "the user's directory on the server's machine",
+	 MEMBER(struct whoami, home)},
 	{0},
 };
 const struct schema whoami_answer = {.fields = whoami_fields};
 
 void api_whoami(struct server *s, const struct call *c)
 {
-	static const char *const role[] = {"user", "operator", "manager"}, *const by[] = {"socket", "token", "job",
-											  "site", "page"};
-	const struct token_record *t = c->w->by == BY_TOKEN ? token_find(s, c->w->token) : NULL;
 	const struct user *u = user_known(s, c->w->uid);
-	struct strbuf out = {0};
-	struct json j;
+	struct whoami x = {.x = {.s = s, .token = c->w->by == BY_TOKEN ? token_find(s, c->w->token) : NULL},
+			   .who = *c->w,
+			   .home = u ? u->home : NULL};
 
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
-	json_text(&j, "user", c->w->user);
-	json_int(&j, "uid", c->w->uid);
-	json_text(&j, "role", role[c->w->role]);
-	json_text(&j, "by", by[c->w->by]);
-	if (t) {
-		view_spools(s, t, &j, "spools");
-		json_int(&j, "spool_wait", s->conf->offline_wait);
-	}
-	json_text(&j, "home", u ? u->home : NULL);
-	json_close_object(&j);
-	http_reply_strbuf(c->r, 200, "application/json", &out);
-	strbuf_fini(&out);
+	api_show(s, c->r, &whoami_answer, &x);
 }

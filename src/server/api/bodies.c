@@ -5,7 +5,6 @@
 #include "base/timetext.h"
 #include "core/jobschema.h"
 #include "server/api/schemas.h"
-#include "server/site/tokens.h"
 
 /* ---- submissions ---- */
 
@@ -142,47 +141,6 @@ static const struct field node_fields[] = {
 	{0},
 };
 const struct schema node_body = {.fields = node_fields};
-
-/* ---- tokens ---- */
-
-static const struct field token_fields[] = {
-	{"kind", .is = REQUIRED | IS_TEXT, .words = "join|login|site"},
-	{"expires", .is = IS_INT | IS_NULL,
-	 "seconds from now, of a join at most 30 days; if not given an hour, of a login 30 days, of a site a year",
-	 .least = 1, .most = LOGIN_LIFE_MAX},
-	{"uses", .is = IS_INT | IS_NULL, "how many machines may join", .least = 1, .most = USES_MAX, .otherwise = "1"},
-	{"name", .is = IS_TEXT | IS_NULL, "the only node that a join is for; what the site is called", .most = 63},
-	{"user", .is = IS_TEXT | IS_NULL, "whose login it is, if not one's own (managers)", .most = 63},
-	{"label", .is = IS_TEXT | IS_NULL, .most = 200},
-	{0},
-};
-const struct schema token_body = {.fields = token_fields};
-
-static const struct field join_fields[] = {
-	{"token", .is = REQUIRED | IS_TEXT},
-	{"csr", .is = REQUIRED | IS_TEXT, "a request for a certificate, PEM", .most = 16384},
-	{"name", .is = IS_TEXT | IS_NULL, "of the node; may be left out if the token is for one name", .most = 255},
-	{"facts", .is = REQUIRED | IS_OBJECT, "what docs/protocol.md lists"},
-	{"leaves", .is = IS_INSTANT | IS_NULL,
-	 "when the machine is not there any more: the node is drained so long before that its jobs have ended by then"},
-	{"workstation", .is = IS_TEXT | IS_NULL, "the policy for its owner: docs/workstations.md"},
-	{"before", .is = IS_TEXT | IS_NULL,
-	 "the certificate that the node had, PEM, if it joins again: it keeps the number of its join, and with it its jobs' files"},
-	{"proof", .is = IS_TEXT | IS_NULL,
-	 "the csr signed with the key of that certificate, base64 (docs/protocol.md)"},
-	{0},
-};
-const struct schema join_known = {.fields = join_fields};
-const struct schema join_body = {.fields = join_fields, .late = true}; /* once the token is known to be one */
-
-static const struct field login_fields[] = {
-	{"munge", .is = REQUIRED | IS_TEXT,
-	 "a credential whose text is `shunt:` and the first 32 digits of the cluster's fingerprint", .most = 65536},
-	{"expires", .is = IS_INT | IS_NULL, "seconds from now", .least = 1, .most = LOGIN_LIFE_MAX,
-	 .otherwise = "86400"},
-	{0},
-};
-const struct schema login_body = {.fields = login_fields};
 
 /* ---- history ---- */
 

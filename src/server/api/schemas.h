@@ -18,7 +18,7 @@ extern const struct schema delete_body, alter_body, hold_body, signal_body, reru
 	message_body, order_body, place_body;
 extern const struct schema changes_body, shutdown_body;
 extern const struct schema node_body;
-extern const struct schema token_body, join_body, join_known, login_body;
+extern const struct schema token_body, join_body, login_body;
 extern const struct schema import_body;
 
 extern const struct schema error_schema; /* "code", "message" and what that was made of: base/phrase.h */

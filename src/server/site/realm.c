@@ -262,9 +262,9 @@ static void servers_text(const struct server *s, struct strbuf *out)
 	struct json j;
 
 	json_init(&j, out, false);
-	json_open_object(&j, NULL);
-	realm_servers(s, &j, "servers");
-	json_close_object(&j);
+	json_open_array(&j, NULL);
+	realm_servers(s, &j);
+	json_close_array(&j);
 }
 
 int realm_look(struct server *s, bool *ret_changed, struct err *err)
@@ -535,12 +535,11 @@ const char *realm_address(const struct server *s)
 	return s->realm->identity ? s->realm->identity->address : "";
 }
 
-void realm_servers(const struct server *s, struct json *j, const char *key)
+void realm_servers(const struct server *s, struct json *j)
 {
 	const char *own = realm_address(s);
 	int n = 0;
 
-	json_open_array(j, key);
 	if (*own) {
 		json_text(j, NULL, own);
 		n++;
@@ -552,7 +551,6 @@ void realm_servers(const struct server *s, struct json *j, const char *key)
 		json_text(j, NULL, address);
 		n++;
 	}
-	json_close_array(j);
 }
 
 /* With what is known of the others: a standby says every minute that it is there. */
@@ -583,16 +581,10 @@ void realm_roles(const struct server *s, struct json *j, const char *key)
 json_t *agents_servers(const struct server *s)
 {
 	struct strbuf text = {0};
-	json_t *whole, *list;
-	struct json j;
+	json_t *list;
 
-	json_init(&j, &text, false);
-	json_open_object(&j, NULL);
-	realm_servers(s, &j, "servers");
-	json_close_object(&j);
-	whole = json_loads(text.text, 0, NULL);
-	list = json_incref(json_object_get(whole, "servers"));
-	json_decref(whole);
+	servers_text(s, &text);
+	list = json_loads(text.text, 0, NULL);
 	strbuf_fini(&text);
 	return list;
 }

@@ -18,8 +18,8 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include "base/codec.h"
 #include "base/err.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
@@ -53,11 +53,6 @@ struct tokens *tokens_of(struct server *s)
 	return s->realm->tokens;
 }
 
-const char *token_kind_name(enum token_kind kind)
-{
-	return kind == TOKEN_JOIN ? "join" : kind == TOKEN_SITE ? "site" : "login";
-}
-
 void token_id(const struct token_record *t, char ret[32])
 {
 	char letter = t->kind == TOKEN_JOIN ? 'j' : t->kind == TOKEN_SITE ? 's' : 'u';
@@ -80,70 +75,77 @@ struct token_record *token_find(struct server *s, const char *id)
 
 /* ---- the store ---- */
 
+enum { STORED = 1 << 0, SHOWN = 1 << 1 };
+
+struct subject {
+	struct token_record token;
+};
+
+static void get_id(const struct subject *x, struct value *v)
+{
+	char id[32];
+
+	token_id(&x->token, id);
+	strbuf_puts(&v->scratch, id);
+	v->kind = VALUE_TEXT;
+	v->text = v->scratch.text;
+}
+
+static void get_uses(const struct subject *x, struct value *v)
+{
+	v->kind = x->token.kind == TOKEN_JOIN ? VALUE_INT : VALUE_NULL;
+	v->number = x->token.uses;
+}
+
+#define HAS(member) MEMBER(struct token_record, member)
+
+static const struct field token_fields[] = {
+	{"id", .is = REQUIRED | IS_TEXT, .get = get_id, .in = SHOWN},
+	{"kind", .is = REQUIRED | IS_TEXT, .words = TOKEN_KINDS, .in = STORED | ALWAYS | SHOWN,
+	 MEMBER_AS(FORM_CHOICE, struct token_record, kind)},
+	{"hash", .is = IS_TEXT, .in = STORED | ALWAYS, MEMBER_CHARS(struct token_record, hash)},
+	{"uid", .is = IS_INT, .in = STORED, HAS(uid)},
+	{"user", .is = REQUIRED | IS_TEXT | IS_NULL, "whose login it is; who made the join token", .in = STORED | SHOWN,
+	 HAS(user)},
+	{"label", .is = REQUIRED | IS_TEXT | IS_NULL, .in = STORED | SHOWN, HAS(label)},
+	{"name", .is = REQUIRED | IS_TEXT | IS_NULL, "the only node that a join is for; of a site, what it is called",
+	 .in = STORED | SHOWN, HAS(name)},
+	{"created", .is = REQUIRED | IS_INSTANT, .in = STORED | SHOWN, HAS(created)},
+	{"expires", .is = REQUIRED | IS_INSTANT, .in = STORED | SHOWN, HAS(expires)},
+	{"uses", .is = REQUIRED | IS_INT | IS_NULL, "of a join token: how many are left", .get = get_uses,
+	 .in = STORED | SHOWN, HAS(uses)},
+	{"used", .is = REQUIRED | IS_INSTANT | IS_NULL, .in = STORED | SHOWN, HAS(used)},
+	{0},
+};
+const struct schema token_shown = {"Token", .fields = token_fields, .in = SHOWN};
+
 void token_store(struct server *s, const struct token_record *t)
 {
 	struct strbuf text = {0};
-	struct json j;
 	char id[32];
 
 	token_id(t, id);
-	json_init(&j, &text, false);
-	json_open_object(&j, NULL);
-	json_text(&j, "kind", token_kind_name(t->kind));
-	json_text(&j, "hash", t->hash);
-	json_int(&j, "uid", t->uid);
-	json_text(&j, "user", t->user);
-	json_text(&j, "label", t->label);
-	json_text(&j, "name", t->name);
-	json_int(&j, "created", t->created);
-	json_int(&j, "expires", t->expires);
-	json_int(&j, "uses", t->uses);
-	json_int(&j, "used", t->used);
-	json_close_object(&j);
+	record_store_text(token_fields, STORED, t, NULL, &text);
 	store_put_object(s->store, "token", id, text.text);
 	strbuf_fini(&text);
 }
 
-static char *text_copy(const json_t *o, const char *key)
-{
-	const char *text = json_string_value(json_object_get(o, key));
-
-	return text ? mem_strdup(text) : NULL;
-}
-
-static int64_t number(const json_t *o, const char *key)
-{
-	return json_integer_value(json_object_get(o, key));
-}
-
 int token_restore(struct server *s, const char *id, const json_t *o, struct err *err)
 {
-	const char *hash = json_string_value(json_object_get(o, "hash")),
-		   *kind = json_string_value(json_object_get(o, "kind"));
-	struct token_record t = {
-		.uid = (uid_t)number(o, "uid"),
-		.created = number(o, "created"),
-		.expires = number(o, "expires"),
-		.uses = number(o, "uses"),
-		.used = number(o, "used"),
-	};
-	unsigned long long n;
-	char letter, own[32];
+	struct token_record t = {0};
+	char own[32];
+	int rc = record_load(token_fields, STORED, o, &t, NULL, err);
 
-	t.kind = TOKEN_LOGIN;
-	for (enum token_kind k = TOKEN_JOIN; k <= TOKEN_SITE; k++)
-		if (kind && strcmp(kind, token_kind_name(k)) == 0)
-			t.kind = k;
-	if (!hash || strlen(hash) != FINGERPRINT_SIZE - 1 || !kind || sscanf(id, "%c%llu", &letter, &n) != 2)
-		return err_set(err, -EINVAL, "it is no token");
-	t.number = n;
+	t.number = strtoull(*id ? id + 1 : "", NULL, 10);
 	token_id(&t, own);
-	if (strcmp(own, id) != 0)
-		return err_set(err, -EINVAL, "its kind is not that of its name");
-	snprintf(t.hash, sizeof t.hash, "%s", hash);
-	t.user = text_copy(o, "user");
-	t.label = text_copy(o, "label");
-	t.name = text_copy(o, "name");
+	if (rc == 0 && strlen(t.hash) != FINGERPRINT_SIZE - 1)
+		rc = err_set(err, -EINVAL, "hash must have %d digits", FINGERPRINT_SIZE - 1);
+	if (rc == 0 && strcmp(own, id) != 0)
+		rc = err_set(err, -EINVAL, "its kind is not that of its name");
+	if (rc < 0) {
+		record_free(token_fields, &t);
+		return rc;
+	}
 	if (t.number >= s->realm->next_token)
 		s->realm->next_token = t.number + 1;
 	vec_push(&tokens_of(s)->list, t);
@@ -157,9 +159,7 @@ void token_drop(struct server *s, struct token_record *t)
 
 	token_id(t, id);
 	store_drop_object(s->store, "token", id);
-	free(t->user);
-	free(t->label);
-	free(t->name);
+	record_free(token_fields, t);
 	vec_remove(&all->list, (size_t)(t - all->list.v));
 }
 

@@ -33,6 +33,7 @@ enum token_kind {
 	TOKEN_LOGIN,
 	TOKEN_SITE /* another server, which says for which user it asks (docs/sites.md) */
 };
+#define TOKEN_KINDS "join|login|site"
 
 /* A token as it is kept. Its secret is not: only the hash. */
 struct token_record {
@@ -59,8 +60,9 @@ struct tokens {
 	}) failures;
 };
 
+extern const struct schema token_shown; /* a token_record in answers */
+
 struct tokens *tokens_of(struct server *s);
-const char *token_kind_name(enum token_kind kind);
 void token_id(const struct token_record *t, char ret[32]);
 struct token_record *token_find(struct server *s, const char *id); /* valid until the next change; NULL */
 void token_store(struct server *s, const struct token_record *t);
