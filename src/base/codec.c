@@ -184,15 +184,15 @@ bool field_same(const struct field *f, const void *a, const void *b)
 
 /* ---- choices and letters ---- */
 
-/* Writes the text at place `n` of "a|b|c"; nothing if there are fewer. */
-static void choice_format(const char *words, int64_t n, struct strbuf *out)
+/* Returns the text at place `n` of "a|b|c", and its length: 0 if there are fewer. */
+static const char *choice_at(const char *words, int64_t n, size_t *ret_length)
 {
 	for (; n > 0 && words; n--) {
 		words = strchr(words, '|');
 		words += words != NULL;
 	}
-	if (words)
-		strbuf_add(out, words, strcspn(words, "|"));
+	*ret_length = words ? strcspn(words, "|") : 0;
+	return words ? words : "";
 }
 
 /* Returns the place of a text in "a|b|c", or -1. */
@@ -321,10 +321,15 @@ static bool is_spelled(const struct field *f)
 
 static void spell(const struct field *f, int64_t n, struct strbuf *out)
 {
-	if (f->form == FORM_LETTERS)
+	size_t length;
+	const char *choice;
+
+	if (f->form == FORM_LETTERS) {
 		letters_format(f->letters, (uint8_t)n, out);
-	else
-		choice_format(f->words, n, out);
+	} else {
+		choice = choice_at(f->words, n, &length);
+		strbuf_add(out, choice, length);
+	}
 }
 
 static void record_get(const struct field *f, const void *record, const struct names *words, struct value *v)
@@ -370,40 +375,62 @@ void field_get(const struct field *f, const void *record, const struct names *wo
 	}
 }
 
+/* Writes the letters or the choice that a number stands for. */
+static void spelled_store(const struct field *f, int64_t n, struct json *j)
+{
+	struct strbuf letters = {0};
+	size_t length;
+	const char *choice;
+
+	if (f->form == FORM_LETTERS) {
+		letters_format(f->letters, (uint8_t)n, &letters);
+		json_text(j, f->name, strbuf_text(&letters));
+		strbuf_fini(&letters);
+	} else {
+		choice = choice_at(f->words, n, &length);
+		json_word(j, f->name, choice, length);
+	}
+}
+
 void field_store(const struct field *f, const void *record, const struct names *words, struct json *j)
 {
-	struct strbuf spelled = {0};
+	const char *text;
 
 	if (f->form == FORM_NONE || (field_missing(f, record) && !(f->in & ALWAYS)))
 		return;
-	if (f->form == FORM_RECORD) {
-		json_open_object(j, f->name);
-		record_store(f->of->fields, f->of->in, place(f, record), words, j);
-		json_close_object(j);
-		return;
-	}
 	if (is_list(f)) {
 		list_store(f, record, words, j);
 		return;
 	}
-	if (f->form == FORM_BYTES) {
-		bytes_write(j, f->name, field_text(f, record, words) ? field_text(f, record, words) : "");
-		return;
-	}
-	if (is_spelled(f)) {
-		spell(f, field_number(f, record), &spelled);
-		json_text(j, f->name, strbuf_text(&spelled));
-		strbuf_fini(&spelled);
-		return;
-	}
-	if (is_text(f))
-		json_text(j, f->name, field_text(f, record, words) ? field_text(f, record, words) : "");
-	else if (f->form == FORM_BOOL)
+	switch (f->form) {
+	case FORM_RECORD:
+		json_open_object(j, f->name);
+		record_store(f->of->fields, f->of->in, place(f, record), words, j);
+		json_close_object(j);
+		break;
+	case FORM_TEXT:
+	case FORM_LENT:
+	case FORM_BYTES:
+	case FORM_INLINE:
+	case FORM_CHARS:
+	case FORM_WORD:
+		text = field_text(f, record, words);
+		(f->form == FORM_BYTES ? bytes_write : json_text)(j, f->name, text ? text : "");
+		break;
+	case FORM_LETTERS:
+	case FORM_CHOICE:
+	case FORM_CHOICE8:
+		spelled_store(f, field_number(f, record), j);
+		break;
+	case FORM_BOOL:
 		json_bool(j, f->name, field_number(f, record));
-	else if (f->form == FORM_REAL)
+		break;
+	case FORM_REAL:
 		json_double(j, f->name, real(f, record));
-	else
+		break;
+	default:
 		json_int(j, f->name, field_number(f, record));
+	}
 }
 
 /* ---- and back ---- */

@@ -22,9 +22,13 @@ static bool is_utf8(const char *s)
 {
 	int32_t c;
 
-	for (int n; (n = utf8_next(s, &c)) > 0; s += n)
-		if (c == -1)
+	for (int n = 1; n > 0; s += n) {
+		while (*s && (unsigned char)*s < 0x80)
+			s++;
+		n = utf8_next(s, &c);
+		if (n > 0 && c == -1)
 			return false;
+	}
 	return true;
 }
 

@@ -146,6 +146,14 @@ void json_text(struct json *j, const char *key, const char *value)
 		strbuf_puts(j->out, "null");
 }
 
+void json_word(struct json *j, const char *key, const char *word, size_t n)
+{
+	element(j, key);
+	strbuf_add(j->out, "\"", 1);
+	strbuf_add(j->out, word, n);
+	strbuf_add(j->out, "\"", 1);
+}
+
 void json_int(struct json *j, const char *key, int64_t value)
 {
 	element(j, key);

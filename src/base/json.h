@@ -29,6 +29,8 @@ void json_close_object(struct json *j);
 void json_open_array(struct json *j, const char *key);
 void json_close_array(struct json *j);
 void json_text(struct json *j, const char *key, const char *value); /* NULL value writes null */
+/* Writes a text of `n` bytes that needs no escapes. */
+void json_word(struct json *j, const char *key, const char *word, size_t n);
 void json_int(struct json *j, const char *key, int64_t value);
 void json_double(struct json *j, const char *key, double value); /* not finite: null */
 void json_bool(struct json *j, const char *key, bool value);
