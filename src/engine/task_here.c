@@ -326,15 +326,6 @@ static int terminal_make(struct task_here *h, const struct task *t, int theirs[3
 	return 0;
 }
 
-static int task_read(const json_t *first, struct arena *a, struct task *ret, struct err *err)
-{
-	char *text = json_dumps(first, JSON_COMPACT);
-	int rc = text ? task_request_read(text, strlen(text), a, ret, err) : err_set(err, -EINVAL, "that is no task");
-
-	free(text);
-	return rc;
-}
-
 static int program_start(struct task_here *h, const struct task *t, bool merge, struct err *err)
 {
 	int theirs[3] = {-1, -1, -1};
@@ -361,7 +352,7 @@ int task_here_start(uv_loop_t *loop, const char *live, const json_t *first, stru
 	*h = (struct task_here){.loop = loop, .link = link, .over = over, .context = context};
 	h->output[OUT] = (struct output){.h = h, .type = "out"};
 	h->output[ERR] = (struct output){.h = h, .type = "err"};
-	rc = task_read(first, a, &t, err);
+	rc = task_load(first, a, &t, err);
 	if (rc == 0)
 		rc = talk_open(loop, live, tag ? tag : "", on_answer, h, &h->talk, err);
 	if (rc == 0)

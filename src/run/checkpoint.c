@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 const char *const save_words[] = {"periodic", "asked", "preempted", "time_limit", "shutdown", "move", NULL};
+const char save_choice[] = "periodic|asked|preempted|time_limit|shutdown|move";
 
 bool save_word_read(int word, enum checkpoint_cause *ret_cause, int64_t *ret_seconds)
 {

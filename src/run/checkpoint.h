@@ -45,6 +45,7 @@ static inline bool cause_is_final(enum checkpoint_cause cause)
 	return cause >= SAVE_PREEMPTED;
 }
 extern const char *const save_words[]; /* periodic, asked, preempted, time_limit, shutdown, move; the last is NULL */
+extern const char save_choice[];       /* the same for rows (base/schema.h) */
 
 /* What an order says of it. */
 struct order_checkpoint {

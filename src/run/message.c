@@ -1,13 +1,14 @@
 /*
- * message.c - what server and nursery say to each other, in frames; message_read.c is the way back.
+ * message.c - what server and nursery say to each other, in frames.
  */
 #include "run/message.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <signal.h>
+#include <string.h>
 
-#include "base/json.h"
-#include "run/order_internal.h"
+#include "base/codec.h"
 
 size_t message_begin(struct strbuf *out, char kind)
 {
@@ -52,17 +53,34 @@ void nursery_order(const struct order *o, struct strbuf *out)
 	message_end(out, at);
 }
 
-static void tag_frame(enum frame_kind kind, const char *tag, int signal, struct strbuf *out)
+/* ---- requests ---- */
+
+#define NO_ID UINT32_MAX
+
+static const struct field request_rows[] = {
+	{"tag", MEMBER(struct request, tag)},
+	{"signal", MEMBER(struct request, signal)},
+	{"id", MEMBER(struct request, id)},
+	{"uid", .missing = NO_ID, .most = NO_ID - 1, MEMBER(struct request, uid)},
+	{"gid", .missing = NO_ID, .most = NO_ID - 1, MEMBER(struct request, gid)},
+	{"user", MEMBER(struct request, user)},
+	{"path", MEMBER_AS(FORM_BYTES, struct request, path)},
+	{"flags", MEMBER(struct request, flags)},
+	{"mode", MEMBER(struct request, mode)},
+	{0},
+};
+
+static void request_write(enum frame_kind kind, const struct request *q, struct strbuf *out)
 {
 	size_t at = message_begin(out, kind);
-	struct json j;
 
-	json_init(&j, out, false);
-	json_open_object(&j, NULL);
-	json_text(&j, "tag", tag);
-	json_int(&j, "signal", signal);
-	json_close_object(&j);
+	record_store_text(request_rows, 0, q, NULL, out);
 	message_end(out, at);
+}
+
+static void tag_frame(enum frame_kind kind, const char *tag, int signal, struct strbuf *out)
+{
+	request_write(kind, &(struct request){.tag = tag, .signal = signal, .uid = NO_ID, .gid = NO_ID}, out);
 }
 
 void nursery_signal(const char *tag, int signal, struct strbuf *out)
@@ -80,78 +98,92 @@ void nursery_clean(const char *tag, struct strbuf *out)
 	tag_frame(FRAME_CLEAN, tag, SIGKILL, out);
 }
 
-static void path_frame(enum frame_kind kind, uint64_t id, const struct nursery_user *who, const char *path, int flags,
-		       int mode, struct strbuf *out)
+static void path_frame(enum frame_kind kind, struct request q, const struct nursery_user *who, struct strbuf *out)
 {
-	size_t at = message_begin(out, kind);
-	struct json j;
-
-	json_init(&j, out, false);
-	json_open_object(&j, NULL);
-	json_int(&j, "id", (int64_t)id);
-	if (who->uid != (uid_t)-1) {
-		json_int(&j, "uid", who->uid);
-		json_int(&j, "gid", who->gid);
-	}
-	json_text(&j, "user", who->name);
-	text_write(&j, "path", path);
-	json_int(&j, "flags", flags);
-	json_int(&j, "mode", mode);
-	json_close_object(&j);
-	message_end(out, at);
+	q.uid = who->uid;
+	q.gid = who->uid == BY_NAME ? NO_ID : who->gid;
+	q.user = who->name;
+	request_write(kind, &q, out);
 }
 
 void nursery_look(uint64_t id, const struct nursery_user *who, const char *path, struct strbuf *out)
 {
-	path_frame(FRAME_LOOK, id, who, path, 0, 0, out);
+	path_frame(FRAME_LOOK, (struct request){.id = id, .path = path}, who, out);
 }
 
 void nursery_open(uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path, int flags, int mode,
 		  struct strbuf *out)
 {
-	path_frame(FRAME_OPEN, id, &(struct nursery_user){uid, gid, user}, path, flags, mode, out);
+	path_frame(FRAME_OPEN, (struct request){.id = id, .path = path, .flags = flags, .mode = mode},
+		   &(struct nursery_user){uid, gid, user}, out);
 }
 
 void nursery_erase(const char *tag, const struct nursery_user *who, const char *path, struct strbuf *out)
 {
-	size_t at = message_begin(out, FRAME_ERASE);
-	struct json j;
-
-	json_init(&j, out, false);
-	json_open_object(&j, NULL);
-	json_text(&j, "tag", tag);
-	json_int(&j, "uid", who->uid);
-	json_int(&j, "gid", who->gid);
-	json_text(&j, "user", who->name);
-	text_write(&j, "path", path);
-	json_close_object(&j);
-	message_end(out, at);
+	path_frame(FRAME_ERASE, (struct request){.tag = tag, .path = path}, who, out);
 }
+
+static bool is_tag(const char *tag)
+{
+	return tag && tag[0] && tag[0] != '.' && !strchr(tag, '/');
+}
+
+int request_read(char kind, const char *text, size_t n, struct arena *a, struct request *ret)
+{
+	bool tagged = kind == FRAME_SIGNAL || kind == FRAME_CLEAN || kind == FRAME_ERASE,
+	     placed = kind == FRAME_OPEN || kind == FRAME_LOOK || kind == FRAME_ERASE;
+	json_t *root = json_loadb(text, n, 0, NULL);
+	int r = record_read(request_rows, 0, root, ret, a, NULL);
+
+	json_decref(root);
+	if (r < 0 || !(tagged || placed) || (tagged && !is_tag(ret->tag)))
+		return -EINVAL;
+	return placed && (!ret->user || !ret->path || (ret->uid == NO_ID) != (ret->gid == NO_ID)) ? -EINVAL : 0;
+}
+
+const char *order_tag(const char *text, size_t n, struct arena *a)
+{
+	json_t *root = json_loadb(text, n, 0, NULL);
+	const json_t *tag = json_object_get(root, "tag");
+	const char *copy = json_is_string(tag) ? arena_strndup(a, json_string_value(tag), json_string_length(tag)) : "";
+
+	json_decref(root);
+	return copy;
+}
+
+/* ---- answers ---- */
+
+static const struct field answer_rows[] = {
+	{"type", .in = ALWAYS, .most = ANSWER_ERASED, MEMBER_AS(FORM_U32, struct answer, type)},
+	{"tag", MEMBER(struct answer, tag)},
+	{"pid", MEMBER(struct answer, pid)},
+	{"id", MEMBER(struct answer, id)},
+	{"fs", MEMBER(struct answer, fs)},
+	{"directory", MEMBER(struct answer, directory)},
+	{"home", MEMBER_AS(FORM_BYTES, struct answer, home)},
+	{"reason", MEMBER(struct answer, reason)},
+	{"unclear", MEMBER(struct answer, unclear)},
+	{0},
+};
 
 void answer_write(const struct answer *a, struct strbuf *out)
 {
-	struct json j;
 	size_t at = message_begin(out, FRAME_ANSWER);
 
-	json_init(&j, out, false);
-	json_open_object(&j, NULL);
-	json_int(&j, "type", a->type);
-	if (a->tag)
-		json_text(&j, "tag", a->tag);
-	if (a->pid)
-		json_int(&j, "pid", a->pid);
-	if (a->id)
-		json_int(&j, "id", (int64_t)a->id);
-	if (a->fs)
-		json_int(&j, "fs", a->fs);
-	if (a->directory)
-		json_bool(&j, "directory", true);
-	if (a->type == ANSWER_LOOKED && a->home)
-		text_write(&j, "home", a->home);
-	if (a->reason)
-		json_text(&j, "reason", a->reason);
-	if (a->unclear)
-		json_bool(&j, "unclear", true);
-	json_close_object(&j);
+	record_store_text(answer_rows, 0, a, NULL, out);
 	message_end(out, at);
+}
+
+int answer_read(const char *text, size_t n, struct arena *a, struct answer *ret, struct err *err)
+{
+	json_t *root = json_loadb(text, n, 0, NULL);
+	struct answer answer;
+	int r = record_read(answer_rows, 0, root, &answer, a, NULL);
+
+	json_decref(root);
+	if (r < 0)
+		return err_set(err, -EPROTO, "an answer of the nursery can't be understood: %.*s",
+			       n > 100 ? 100 : (int)n, text);
+	*ret = answer;
+	return 0;
 }

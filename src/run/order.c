@@ -1,298 +1,367 @@
 /*
- * order.c - orders and results to JSON; order_read.c is the way back.
+ * order.c - orders and results as JSON, by the rows of each struct.
  *
- * One table for each struct says what its fields are called and how they look; reading and writing both follow it, so they
- * can't disagree.
+ * A member that is missing has its default; one that is not known is a newer version's. Members that are 0 are not written:
+ * that is their default everywhere.
  */
 #include "run/order.h"
 
+#include <errno.h>
+#include <jansson.h>
 #include <stddef.h>
+#include <string.h>
 
-#include "base/json.h"
-#include "base/utf8.h"
+#include "base/codec.h"
+#include "run/criu.h"
 #include "run/order_internal.h"
 
-#define FIELD(struct_, kind_, name)                                                                                    \
-	{                                                                                                              \
-#name, kind_, offsetof(struct struct_, name), NULL, 0                                                  \
-	}
-#define INSIDE(kind_, part, name)                                                                                      \
-	{                                                                                                              \
-#name, kind_, offsetof(struct order, part.name), NULL, 0                                               \
-	}
-#define INSIDE_LIST(kind_, part, name, number)                                                                         \
-	{                                                                                                              \
-#name, kind_, offsetof(struct order, part.name), NULL, offsetof(struct order, part.number)             \
-	}
-#define LIST(struct_, kind_, name, number)                                                                             \
-	{                                                                                                              \
-#name, kind_, offsetof(struct struct_, name), NULL, offsetof(struct struct_, number)                   \
-	}
+#define LIST_MAX 100000 /* elements of a list, and the greatest number in it */
+#define HOST_MAX 255	/* bytes of a host's name, or of its address */
 
-static const char *const method_words[] = {"none", "signal", "script", "criu", NULL};
+/* Numbers that can be added to others and multiplied by a little. */
+#define WIDE(type, member) .least = INT64_MIN / 4, .most = INT64_MAX / 4, MEMBER(type, member)
+#define COUNTED(type, member) .least = 0, .most = INT64_MAX / 4, MEMBER(type, member)
+#define USED(type, member) .least = 0, .most = RESULT_USE_MAX, MEMBER(type, member)
+#define BYTES(type, member) MEMBER_AS(FORM_BYTES, type, member)
+#define INTS(member, number) .most = LIST_MAX, MEMBER_LIST(FORM_INTS, struct order, member, number)
+/* The last one means "none" to the system calls, and nobody becomes root by leaving it out. */
+#define ID(type, member) .in = ALWAYS, .most = UINT32_MAX - 1, MEMBER(type, member)
 
-const struct field order_fields[] = {
-	FIELD(order, TEXT, id),
-	FIELD(order, TEXT, tag),
-	FIELD(order, ID, uid),
-	FIELD(order, ID, gid),
-	FIELD(order, TEXT, user),
-	FIELD(order, TEXT, home),
-	FIELD(order, TEXT, shell),
-	INSIDE(FLAG, manner, shell_given),
-	INSIDE(FLAG, manner, login),
-	FIELD(order, TEXT, script),
-	INSIDE(TEXT, print, script_sha256),
-	INSIDE(INT64, print, script_hash),
-	FIELD(order, TEXTS, argv),
-	FIELD(order, TEXT, launcher),
-	FIELD(order, TEXTS, env),
-	FIELD(order, TEXT, workdir),
-	FIELD(order, TEXT, out),
-	FIELD(order, TEXT, err),
-	FIELD(order, FLAG, append),
-	FIELD(order, TEXT, spare),
-	FIELD(order, INT, umask),
-	FIELD(order, TEXT, nodefile),
-	FIELD(order, TEXT, nodefile_path),
-	FIELD(order, TEXT, tmpdir),
-	FIELD(order, INT64, walltime),
-	FIELD(order, INT64, grace),
-	FIELD(order, INT64, memory),
-	FIELD(order, INT64, swap),
-	FIELD(order, INT64, files),
-	LIST(order, INTS, cpus, ncpus),
-	INSIDE(INT64, share, share),
-	INSIDE(INT64, share, share_most),
-	INSIDE(INT64, share, share_work),
-	INSIDE(INT64, share, share_time),
-	INSIDE(FLAG, share, background),
-	INSIDE(TEXT, terminal, pty),
-	INSIDE(INT64, terminal, patience),
-	INSIDE(INT64, terminal, warning),
-	INSIDE(TEXT, site, prologue),
-	INSIDE(TEXT, site, epilogue),
-	INSIDE(INT64, site, site_seconds),
-	INSIDE(TEXT, site, name),
-	INSIDE(TEXT, site, queue),
-	INSIDE(TEXT, site, resources),
-	INSIDE(TEXT, site, account),
-	FIELD(order, INT, part),
-	FIELD(order, FLAG, room),
-	LIST(order, HOSTS, hosts, nhosts),
-	INSIDE_LIST(INTS, gpu, gpus, ngpus),
-	INSIDE(FLAG, gpu, hide_gpus),
-	INSIDE(TEXT, gpu, gpufile),
-	FIELD(order, INT64, lease),
-	INSIDE(FLAG, foreign, by_name),
-	INSIDE(FLAG, foreign, look_up),
-	INSIDE(INT, foreign, nplaced),
-	INSIDE_LIST(FILES, carry, carried, ncarried),
-	INSIDE(TEXT, carry, ticket),
-	INSIDE(TEXT, carry, signature),
-	INSIDE(INT64, carry, deliver_for),
-	INSIDE(INT, carry, spool),
-	{"checkpoint", WORD, offsetof(struct order, checkpoint.method), method_words, 0},
-	INSIDE(TEXT, checkpoint, saves_in),
-	INSIDE(INT, checkpoint, periodic_signal),
-	INSIDE(INT, checkpoint, preempt_signal),
-	INSIDE(INT64, checkpoint, interval),
-	INSIDE(INT64, checkpoint, duration),
-	INSIDE(INT, checkpoint, keep),
-	INSIDE(FLAG, checkpoint, exit_saves),
-	INSIDE(FLAG, checkpoint, restart_argument),
-	INSIDE(FLAG, checkpoint, from_start),
-	INSIDE(TEXT, checkpoint, restart_of),
-	INSIDE(TEXT, checkpoint, saver),
-	INSIDE(TEXT, checkpoint, restarter),
+static const struct field host_rows[] = {
+	{"name", .in = ALWAYS, BYTES(struct order_host, name)},
+	{"address", BYTES(struct order_host, address)},
+	{"part", .most = LIST_MAX, MEMBER(struct order_host, part)},
+	{"join", MEMBER(struct order_host, join)},
+	{0},
+};
+const struct schema host_schema = {.fields = host_rows};
+
+static const struct field file_rows[] = {
+	{"use", .in = ALWAYS, .words = "out|err|in|back", MEMBER_AS(FORM_CHOICE, struct order_file, use)},
+	{"here", BYTES(struct order_file, here)},
+	{"path", .in = ALWAYS, BYTES(struct order_file, path)},
+	{"host", .in = ALWAYS, BYTES(struct order_file, host)},
+	{"title", .in = ALWAYS, BYTES(struct order_file, title)},
+	{"address", .in = ALWAYS, BYTES(struct order_file, address)},
+	{"join", .in = ALWAYS, MEMBER(struct order_file, join)},
+	{0},
+};
+static const struct schema file_schema = {.fields = file_rows};
+
+static const struct field order_rows[] = {
+	{"id", BYTES(struct order, id)},
+	{"tag", BYTES(struct order, tag)},
+	{"uid", ID(struct order, uid)},
+	{"gid", ID(struct order, gid)},
+	{"user", BYTES(struct order, user)},
+	{"home", BYTES(struct order, home)},
+	{"shell", BYTES(struct order, shell)},
+	{"shell_given", MEMBER(struct order, manner.shell_given)},
+	{"login", MEMBER(struct order, manner.login)},
+	{"script", BYTES(struct order, script)},
+	{"script_sha256", BYTES(struct order, print.script_sha256)},
+	{"script_hash", WIDE(struct order, print.script_hash)},
+	{"argv", .most = LIST_MAX, MEMBER(struct order, argv)},
+	{"launcher", BYTES(struct order, launcher)},
+	{"env", .most = LIST_MAX, MEMBER(struct order, env)},
+	{"workdir", BYTES(struct order, workdir)},
+	{"out", BYTES(struct order, out)},
+	{"err", BYTES(struct order, err)},
+	{"append", MEMBER(struct order, append)},
+	{"spare", BYTES(struct order, spare)},
+	{"umask", .missing = -1, MEMBER(struct order, umask)},
+	{"nodefile", BYTES(struct order, nodefile)},
+	{"nodefile_path", BYTES(struct order, nodefile_path)},
+	{"tmpdir", BYTES(struct order, tmpdir)},
+	{"walltime", .missing = -1, WIDE(struct order, walltime)},
+	{"grace", WIDE(struct order, grace)},
+	{"memory", WIDE(struct order, memory)},
+	{"swap", WIDE(struct order, swap)},
+	{"files", WIDE(struct order, files)},
+	{"cpus", INTS(cpus, ncpus)},
+	{"share", WIDE(struct order, share.share)},
+	{"share_most", WIDE(struct order, share.share_most)},
+	{"share_work", WIDE(struct order, share.share_work)},
+	{"share_time", WIDE(struct order, share.share_time)},
+	{"background", MEMBER(struct order, share.background)},
+	{"pty", BYTES(struct order, terminal.pty)},
+	{"patience", WIDE(struct order, terminal.patience)},
+	{"warning", WIDE(struct order, terminal.warning)},
+	{"prologue", BYTES(struct order, site.prologue)},
+	{"epilogue", BYTES(struct order, site.epilogue)},
+	{"site_seconds", WIDE(struct order, site.site_seconds)},
+	{"name", BYTES(struct order, site.name)},
+	{"queue", BYTES(struct order, site.queue)},
+	{"resources", BYTES(struct order, site.resources)},
+	{"account", BYTES(struct order, site.account)},
+	{"part", MEMBER(struct order, part)},
+	{"room", MEMBER(struct order, room)},
+	{"hosts", .of = &host_schema, MEMBER_LIST(FORM_RECORDS, struct order, hosts, nhosts)},
+	{"gpus", INTS(gpu.gpus, gpu.ngpus)},
+	{"hide_gpus", MEMBER(struct order, gpu.hide_gpus)},
+	{"gpufile", BYTES(struct order, gpu.gpufile)},
+	{"lease", WIDE(struct order, lease)},
+	{"by_name", MEMBER(struct order, foreign.by_name)},
+	{"look_up", MEMBER(struct order, foreign.look_up)},
+	{"nplaced", MEMBER(struct order, foreign.nplaced)},
+	{"carried", .of = &file_schema, MEMBER_LIST(FORM_RECORDS, struct order, carry.carried, carry.ncarried)},
+	{"ticket", BYTES(struct order, carry.ticket)},
+	{"signature", BYTES(struct order, carry.signature)},
+	{"deliver_for", WIDE(struct order, carry.deliver_for)},
+	{"spool", MEMBER(struct order, carry.spool)},
+	{"checkpoint", .words = "none|signal|script|criu", MEMBER_AS(FORM_CHOICE, struct order, checkpoint.method)},
+	{"saves_in", BYTES(struct order, checkpoint.saves_in)},
+	{"periodic_signal", MEMBER(struct order, checkpoint.periodic_signal)},
+	{"preempt_signal", MEMBER(struct order, checkpoint.preempt_signal)},
+	{"interval", WIDE(struct order, checkpoint.interval)},
+	{"duration", WIDE(struct order, checkpoint.duration)},
+	{"keep", MEMBER(struct order, checkpoint.keep)},
+	{"exit_saves", MEMBER(struct order, checkpoint.exit_saves)},
+	{"restart_argument", MEMBER(struct order, checkpoint.restart_argument)},
+	{"from_start", MEMBER(struct order, checkpoint.from_start)},
+	{"restart_of", BYTES(struct order, checkpoint.restart_of)},
+	{"saver", BYTES(struct order, checkpoint.saver)},
+	{"restarter", BYTES(struct order, checkpoint.restarter)},
 	{0},
 };
 
-static const char *const how_words[] = {"exited", "signaled", "not_started", "runs", NULL};
-static const char *const cause_words[] = {"itself",  "walltime", "memory",   "ordered",
-					  "hung_up", "lease",	 "shutdown", NULL};
-
-const struct field result_fields[] = {
-	FIELD(result, TEXT, tag),	  {"how", WORD, offsetof(struct result, how), how_words, 0},
-	FIELD(result, INT, status),	  {"cause", WORD, offsetof(struct result, cause), cause_words, 0},
-	FIELD(result, INT64, started_us), FIELD(result, INT64, ended_us),
-	FIELD(result, INT64, ran_ms),	  FIELD(result, INT64, cpu_ms),
-	FIELD(result, INT64, memory_kib), FIELD(result, INT, session),
-	FIELD(result, TEXT, reason),	  FIELD(result, FLAG, ready),
-	FIELD(result, FLAG, unclear),	  FIELD(result, FLAG, saved),
-	FIELD(result, SAVES, saves),	  {0},
-};
-
-static const char *const state_words[] = {"none", "begun", "good", "failed", NULL};
-
-const struct field saves_fields[] = {
-	{"state", WORD, offsetof(struct saves, state), state_words, 0},
-	{"cause", WORD, offsetof(struct saves, cause), save_words, 0},
-	FIELD(saves, INT, good),
-	FIELD(saves, INT, failed),
-	FIELD(saves, INT64, number),
-	FIELD(saves, INT64, covers_ms),
-	FIELD(saves, INT64, saved_us),
-	FIELD(saves, INT64, took_ms),
-	FIELD(saves, INT64, restarted),
+static const struct field saves_rows[] = {
+	{"state", .words = "none|begun|good|failed", MEMBER_AS(FORM_CHOICE, struct saves, state)},
+	{"cause", .words = save_choice, MEMBER_AS(FORM_CHOICE, struct saves, cause)},
+	{"good", .most = INT32_MAX, MEMBER(struct saves, good)},
+	{"failed", .most = INT32_MAX, MEMBER(struct saves, failed)},
+	{"number", COUNTED(struct saves, number)},
+	{"covers_ms", COUNTED(struct saves, covers_ms)},
+	{"saved_us", WIDE(struct saves, saved_us)},
+	{"took_ms", COUNTED(struct saves, took_ms)},
+	{"restarted", COUNTED(struct saves, restarted)},
 	{0},
 };
+const struct schema saves_schema = {.fields = saves_rows};
 
-static bool is_utf8(const char *s)
-{
-	int32_t c;
+static const struct field result_rows[] = {
+	{"tag", .in = ALWAYS, BYTES(struct result, tag)},
+	{"how", .in = ALWAYS, .words = "exited|signaled|not_started|runs", MEMBER_AS(FORM_CHOICE, struct result, how)},
+	{"status", .in = ALWAYS, MEMBER(struct result, status)},
+	{"cause", .words = "itself|walltime|memory|ordered|hung_up|lease|shutdown",
+	 MEMBER_AS(FORM_CHOICE, struct result, cause)},
+	{"started_us", WIDE(struct result, started_us)},
+	{"ended_us", WIDE(struct result, ended_us)},
+	{"ran_ms", USED(struct result, ran_ms)},
+	{"cpu_ms", USED(struct result, cpu_ms)},
+	{"memory_kib", USED(struct result, memory_kib)},
+	{"session", MEMBER(struct result, session)},
+	{"reason", BYTES(struct result, reason)},
+	{"ready", MEMBER(struct result, ready)},
+	{"unclear", MEMBER(struct result, unclear)},
+	{"saved", MEMBER(struct result, saved)},
+	{"saves", .of = &saves_schema, MEMBER_AS(FORM_RECORD, struct result, saves)},
+	{0},
+};
+const struct schema result_schema = {.fields = result_rows};
 
-	for (int n; (n = utf8_next(s, &c)) > 0; s += n)
-		if (c == -1)
-			return false;
-	return true;
-}
-
-void text_write(struct json *j, const char *key, const char *s)
-{
-	struct strbuf hex = {0};
-
-	if (!s || is_utf8(s)) {
-		json_text(j, key, s);
-		return;
-	}
-	for (const char *p = s; *p; p++)
-		strbuf_printf(&hex, "%02x", (unsigned char)*p);
-	json_open_object(j, key);
-	json_text(j, "hex", strbuf_text(&hex));
-	json_close_object(j);
-	strbuf_fini(&hex);
-}
-
-static void texts_write(struct json *j, const char *key, char *const *list)
-{
-	json_open_array(j, key);
-	for (; list && *list; list++)
-		text_write(j, NULL, *list);
-	json_close_array(j);
-}
-
-static void ints_write(struct json *j, const char *key, const int *list, int n)
-{
-	json_open_array(j, key);
-	for (int i = 0; i < n; i++)
-		json_int(j, NULL, list[i]);
-	json_close_array(j);
-}
-
-void hosts_write(struct json *j, const char *key, const struct order_host *hosts, int n)
-{
-	json_open_array(j, key);
-	for (int i = 0; i < n; i++) {
-		json_open_object(j, NULL);
-		json_text(j, "name", hosts[i].name);
-		json_text(j, "address", hosts[i].address ? hosts[i].address : "");
-		json_int(j, "part", hosts[i].part);
-		json_int(j, "join", (int64_t)hosts[i].join); /* all 64 bits come back so */
-		json_close_object(j);
-	}
-	json_close_array(j);
-}
-
-const char *const file_words[] = {"out", "err", "in", "back", NULL};
-
-static void files_write(struct json *j, const char *key, const struct order_file *files, int n)
-{
-	json_open_array(j, key);
-	for (int i = 0; i < n; i++) {
-		const struct order_file *f = &files[i];
-		json_open_object(j, NULL);
-		json_text(j, "use", file_words[f->use]);
-		if (f->here)
-			text_write(j, "here", f->here);
-		text_write(j, "path", f->path);
-		json_text(j, "host", f->host);
-		json_text(j, "title", f->title);
-		json_text(j, "address", f->address);
-		json_int(j, "join", (int64_t)f->join);
-		json_close_object(j);
-	}
-	json_close_array(j);
-}
-
-static int count(const void *from, const struct field *f)
-{
-	return *(const int *)((const char *)from + f->count);
-}
-
-static void field_write(struct json *j, const struct field *f, const void *from)
-{
-	const void *at = (const char *)from + f->at;
-
-	switch (f->kind) {
-	case TEXT:
-		if (*(const char *const *)at)
-			text_write(j, f->key, *(const char *const *)at);
-		break;
-	case TEXTS:
-		texts_write(j, f->key, *(char *const *const *)at);
-		break;
-	case INT:
-		json_int(j, f->key, *(const int *)at);
-		break;
-	case INT64:
-		json_int(j, f->key, *(const int64_t *)at);
-		break;
-	case ID:
-		json_int(j, f->key, *(const uid_t *)at);
-		break;
-	case FLAG:
-		if (*(const bool *)at)
-			json_bool(j, f->key, true);
-		break;
-	case INTS:
-		if (count(from, f))
-			ints_write(j, f->key, *(int *const *)at, count(from, f));
-		break;
-	case HOSTS:
-		if (count(from, f))
-			hosts_write(j, f->key, *(struct order_host *const *)at, count(from, f));
-		break;
-	case FILES:
-		if (count(from, f))
-			files_write(j, f->key, *(struct order_file *const *)at, count(from, f));
-		break;
-	case WORD:
-		json_text(j, f->key, f->words[*(const int *)at]);
-		break;
-	case SAVES:
-		if (!saves_any(at))
-			break;
-		json_open_object(j, f->key);
-		for (const struct field *inner = saves_fields; inner->key; inner++)
-			field_write(j, inner, at);
-		json_close_object(j);
-		break;
-	}
-}
-
-static void fields_write(const struct field *f, const void *from, struct strbuf *out)
-{
-	struct json j;
-
-	json_init(&j, out, false);
-	json_open_object(&j, NULL);
-	for (; f->key; f++)
-		field_write(&j, f, from);
-	json_close_object(&j);
-}
+/* ---- into JSON ---- */
 
 void order_write(const struct order *o, struct strbuf *out)
 {
-	fields_write(order_fields, o, out);
+	record_store_text(order_rows, 0, o, NULL, out);
 }
 
 void saves_write(const struct saves *v, struct strbuf *out)
 {
-	fields_write(saves_fields, v, out);
+	record_store_text(saves_rows, 0, v, NULL, out);
 }
 
 void result_write(const struct result *r, struct strbuf *out)
 {
-	fields_write(result_fields, r, out);
+	record_store_text(result_rows, 0, r, NULL, out);
+}
+
+/* ---- what an order may be ---- */
+
+/* Names and addresses of hosts: printable, without spaces; they get into environments and files of lines. */
+static bool is_plain(const char *s)
+{
+	for (size_t i = 0; s[i]; i++)
+		if (s[i] <= ' ' || s[i] > '~' || s[i] == '/' || i >= HOST_MAX)
+			return false;
+	return true;
+}
+
+int hosts_check(struct order_host *hosts, int n, struct err *err)
+{
+	for (int i = 0; i < n; i++) {
+		if (!hosts[i].address)
+			hosts[i].address = "";
+		if (!*hosts[i].name || !is_plain(hosts[i].name) || !is_plain(hosts[i].address))
+			return err_set(err, -EINVAL, "hosts[%d]: name and address must be printable, without spaces",
+				       i);
+	}
+	return 0;
+}
+
+static bool is_carried(const struct order_file *f)
+{
+	return *f->path && strlen(f->path) <= 4095 && is_plain(f->host) && is_plain(f->title) && is_plain(f->address) &&
+	       (f->use >= FILE_IN) == (f->here != NULL) && (!f->here || (*f->here && strlen(f->here) <= 4095));
+}
+
+static int files_check(const struct order_carry *c, struct err *err)
+{
+	for (int i = 0; i < c->ncarried; i++)
+		if (!is_carried(&c->carried[i]))
+			return err_set(err, -EINVAL, "carried[%d]: paths and hosts of this file can't be", i);
+	return 0;
+}
+
+static int ints_check(const char *name, const int *list, int n, struct err *err)
+{
+	for (int i = 0; i < n; i++)
+		if (list[i] > LIST_MAX)
+			return err_set(err, -EINVAL, "%s[%d] must be at most %d", name, i, LIST_MAX);
+	return 0;
+}
+
+static int lists_check(struct order *o, struct err *err)
+{
+	int rc = hosts_check(o->hosts, o->nhosts, err);
+
+	if (rc == 0)
+		rc = files_check(&o->carry, err);
+	if (rc == 0)
+		rc = ints_check("cpus", o->cpus, o->ncpus, err);
+	return rc == 0 ? ints_check("gpus", o->gpu.gpus, o->gpu.ngpus, err) : rc;
+}
+
+/* One that the host is still to complete (order_settle) begins with a word for one of its directories. */
+static bool is_path(const struct order *o, const char *path)
+{
+	return *path == '/' || (o->checkpoint.method == CHECKPOINT_CRIU && images_named(path)) ||
+	       (o->foreign.by_name &&
+		(!strncmp(path, "@STATE@/", 8) || !strncmp(path, "@RUN@/", 6) || !strncmp(path, "@BIN@/", 6)));
+}
+
+static int order_check(const struct order *o, struct err *err)
+{
+	const struct {
+		const char *key, *path;
+	} paths[] = {
+		{"home", o->home},
+		{"shell", o->shell},
+		{"script", o->script},
+		{"launcher", o->launcher},
+		{"workdir", o->workdir},
+		{"out", o->out},
+		{"err", o->err},
+		{"spare", o->spare},
+		{"nodefile_path", o->nodefile_path},
+		{"tmpdir", o->tmpdir},
+		{"pty", o->terminal.pty},
+		{"prologue", o->site.prologue},
+		{"epilogue", o->site.epilogue},
+		{"saver", o->checkpoint.saver},
+		{"restarter", o->checkpoint.restarter},
+		{"restart_of", o->checkpoint.restart_of},
+	};
+
+	if (!o->id || !o->tag || !o->user || !*o->id || !*o->user)
+		return err_set(err, -EINVAL, "order: id, tag and user are needed");
+	if (!*o->tag || *o->tag == '.' || strchr(o->tag, '/') || strlen(o->tag) > 200)
+		return err_set(err, -EINVAL, "order: the tag '%.200s' can't be the name of a file", o->tag);
+	if (!o->room && !o->terminal.pty && (!o->script || !o->out))
+		return err_set(err, -EINVAL, "order: script and out are needed unless the job is interactive");
+	if (o->carry.spool < 0 || o->carry.spool > 3 || (o->carry.spool && !o->spare))
+		return err_set(err, -EINVAL, "order: spool %d, and there is no directory for it", o->carry.spool);
+	if (o->checkpoint.method != CHECKPOINT_NONE &&
+	    (!o->checkpoint.saves_in || !*o->checkpoint.saves_in || strlen(o->checkpoint.saves_in) > 3800 ||
+	     o->checkpoint.duration < 1 || o->checkpoint.duration > INT32_MAX || o->checkpoint.interval > INT32_MAX))
+		return err_set(err, -EINVAL, "order: a checkpoint needs a directory and a duration");
+	if (o->checkpoint.periodic_signal < 0 || o->checkpoint.periodic_signal > 64 ||
+	    o->checkpoint.preempt_signal < 0 || o->checkpoint.preempt_signal > 64)
+		return err_set(err, -EINVAL, "order: signals of checkpoints are 1 to 64, or 0 for none");
+	if (o->checkpoint.method == CHECKPOINT_CRIU &&
+	    (!images_named(o->checkpoint.saves_in) ||
+	     (o->checkpoint.restart_of && !images_named(o->checkpoint.restart_of))))
+		return err_set(err, -EINVAL, "order: '%.200s' can't be a place for images of CRIU",
+			       o->checkpoint.saves_in);
+	if (o->part < 0 || o->part > LIST_MAX)
+		return err_set(err, -EINVAL, "order: %d can't be a part", o->part);
+	if (o->umask < -1 || o->umask > 0777)
+		return err_set(err, -EINVAL, "order: umask %o is not one (000 to 777)", (unsigned)o->umask);
+	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+		if (paths[i].path && (!is_path(o, paths[i].path) || strlen(paths[i].path) > 4095))
+			return err_set(err, -EINVAL, "order: %s '%.200s' is not an absolute path", paths[i].key,
+				       paths[i].path);
+	return 0;
+}
+
+/* ---- and back ---- */
+
+int order_load(const json_t *object, struct arena *a, struct order *ret, struct err *err)
+{
+	struct order o;
+	int r = record_read(order_rows, 0, object, &o, a, err);
+
+	if (!r)
+		r = lists_check(&o, err);
+	if (r)
+		return err_prefix(err, r, "order");
+	if (o.room) /* it runs no program, and has no output: that of the job is on another host, or on this one's disk, too */
+		o.script = o.out = o.err = o.terminal.pty = NULL;
+	r = order_check(&o, err);
+	if (!r)
+		*ret = o;
+	return r;
+}
+
+int result_load(const json_t *object, struct arena *a, struct result *ret, struct err *err)
+{
+	struct result res;
+	int r = record_read(result_rows, 0, object, &res, a, err);
+
+	if (r)
+		return err_prefix(err, r, "result");
+	if (res.status < (res.how == RESULT_SIGNALED) ||
+	    res.status > (res.how == RESULT_SIGNALED ? RESULT_SIGNAL_MAX : RESULT_EXIT_MAX))
+		return err_set(err, -EINVAL, "result: status %d is not an exit code (0-%d) or a signal (1-%d)",
+			       res.status, RESULT_EXIT_MAX, RESULT_SIGNAL_MAX);
+	*ret = res;
+	return 0;
+}
+
+int saves_load(const json_t *object, struct saves *ret)
+{
+	struct saves saves;
+	int r = record_load(saves_rows, 0, object, &saves, NULL, NULL);
+
+	if (!r)
+		*ret = saves;
+	return r;
+}
+
+int order_read(const char *text, size_t n, struct arena *a, struct order *ret, struct err *err)
+{
+	json_t *root = json_loadb(text, n, 0, NULL);
+	int r = order_load(root, a, ret, err);
+
+	json_decref(root);
+	return r;
+}
+
+int result_read(const char *text, size_t n, struct arena *a, struct result *ret, struct err *err)
+{
+	json_t *root = json_loadb(text, n, 0, NULL);
+	int r = result_load(root, a, ret, err);
+
+	json_decref(root);
+	return r;
+}
+
+int saves_read(const char *text, size_t n, struct saves *ret)
+{
+	json_t *root = json_loadb(text, n, 0, NULL);
+	int r = saves_load(root, ret);
+
+	json_decref(root);
+	return r;
 }

@@ -198,19 +198,29 @@ struct result {
 	struct saves saves; /* checkpoint.h */
 };
 
-/* Strings may hold any bytes but NUL: what is not UTF-8 travels as {"hex": "..."}. */
+struct json_t;
+struct schema;
+
+/* Texts may hold any bytes but NUL: what is not UTF-8 travels as {"hex": "..."}. */
 void order_write(const struct order *o, struct strbuf *out);
-/* Also checks it: names, absolute paths, sizes. What *ret points to is the arena's. */
+void result_write(const struct result *r, struct strbuf *out);
+void saves_write(const struct saves *v, struct strbuf *out);
+/* Reads an order and checks it: names, absolute paths, sizes. What *ret points to is the arena's. */
+int order_load(const struct json_t *object, struct arena *a, struct order *ret, struct err *err);
+int result_load(const struct json_t *object, struct arena *a, struct result *ret, struct err *err);
+int saves_load(const struct json_t *object, struct saves *ret); /* or -EINVAL */
+/* The same from text. */
 int order_read(const char *text, size_t n, struct arena *a, struct order *ret, struct err *err);
+int result_read(const char *text, size_t n, struct arena *a, struct result *ret, struct err *err);
+int saves_read(const char *text, size_t n, struct saves *ret);
+/* Rows of struct result and struct saves, for frames that hold one. */
+extern const struct schema result_schema, saves_schema;
+
 /* An order with `by_name` becomes one of this host (run/order_place.c), with `look_up`: `state`, `run` and `bin` are its own directories. Refuses, with a sentence,
  * paths in the host's directories that a server has no business with. What it changes is the arena's. */
 int order_settle(struct order *o, const char *state, const char *run, const char *bin, struct arena *a,
 		 struct err *err);
 /* ... and gets the rest from its user, whom the nursery has looked up. */
 void order_own(struct order *o, const struct identity *who, struct arena *a);
-void result_write(const struct result *r, struct strbuf *out);
-void saves_write(const struct saves *v, struct strbuf *out);
-int saves_read(const char *text, size_t n, struct saves *ret); /* or -EINVAL */
-int result_read(const char *text, size_t n, struct arena *a, struct result *ret, struct err *err);
 
 #endif

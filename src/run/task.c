@@ -1,17 +1,19 @@
 /*
- * task.c - asking a shepherd for a task, and what both sides write; task_read.c is the way back.
+ * task.c - asking a shepherd for a task, and what both sides say.
  */
 #include "run/task.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/json.h"
+#include "base/codec.h"
 #include "base/unixsock.h"
 #include "run/message.h"
 #include "run/order_internal.h"
@@ -56,31 +58,47 @@ void task_signal(int signal, struct strbuf *out)
 	message_end(out, at);
 }
 
-static void texts_put(struct json *j, const char *key, char *const *list)
+static const struct field task_rows[] = {
+	{"argv", MEMBER(struct task, argv)},
+	{"env", MEMBER(struct task, env)},
+	{"workdir", MEMBER_AS(FORM_BYTES, struct task, workdir)},
+	{"rows", .most = UINT16_MAX, MEMBER(struct task, rows)},
+	{"columns", .most = UINT16_MAX, MEMBER(struct task, columns)},
+	{0},
+};
+
+int task_load(const json_t *object, struct arena *a, struct task *ret, struct err *err)
 {
-	json_open_array(j, key);
-	for (; list && *list; list++)
-		text_write(j, NULL, *list);
-	json_close_array(j);
+	struct task t;
+	int r = record_read(task_rows, 0, object, &t, a, err);
+
+	if (r)
+		return err_prefix(err, r, "the task");
+	if (!t.argv[0] || !*t.argv[0])
+		return err_set(err, -EINVAL, "a task needs a program");
+	if (t.workdir && *t.workdir != '/')
+		return err_set(err, -EINVAL, "the task's working directory '%.200s' is not an absolute path",
+			       t.workdir);
+	*ret = t;
+	return 0;
 }
 
-static void task_write(const struct task *t, struct strbuf *out)
+int task_request_read(const char *text, size_t n, struct arena *a, struct task *ret, struct err *err)
 {
-	size_t at = message_begin(out, TASK_ASK_START);
-	struct json j;
+	json_t *root = json_loadb(text, n, 0, NULL);
+	int r = task_load(root, a, ret, err);
 
-	json_init(&j, out, false);
-	json_open_object(&j, NULL);
-	texts_put(&j, "argv", t->argv);
-	texts_put(&j, "env", t->env);
-	if (t->workdir)
-		text_write(&j, "workdir", t->workdir);
-	if (t->rows > 0) {
-		json_int(&j, "rows", t->rows);
-		json_int(&j, "columns", t->columns);
-	}
-	json_close_object(&j);
-	message_end(out, at);
+	json_decref(root);
+	return r;
+}
+
+int task_signal_read(const char *text, size_t n)
+{
+	json_t *root = json_loadb(text, n, 0, NULL);
+	int64_t signal = json_integer_value(json_object_get(root, "signal"));
+
+	json_decref(root);
+	return signal > 0 && signal <= SIGRTMAX ? (int)signal : 0;
 }
 
 /* With the first byte go the descriptors; the rest may have to wait for the shepherd to read. */
@@ -118,9 +136,11 @@ static int request_send(int fd, const struct strbuf *b, const int fds[3])
 int task_send(int fd, const struct task *t, const int fds[3], struct err *err)
 {
 	struct strbuf b = {0};
+	size_t at = message_begin(&b, TASK_ASK_START);
 	int r;
 
-	task_write(t, &b);
+	record_store_text(task_rows, 0, t, NULL, &b);
+	message_end(&b, at);
 	if (b.n > TASK_MAX)
 		r = err_set(err, -E2BIG, "the task's arguments and environment are too long");
 	else if ((r = request_send(fd, &b, fds)))
@@ -129,13 +149,19 @@ int task_send(int fd, const struct task *t, const int fds[3], struct err *err)
 	return r;
 }
 
-static void place_write(struct json *j, const struct task_place *p)
-{
-	json_text(j, "user", p->user);
-	json_int(j, "uid", p->uid);
-	json_int(j, "part", p->part);
-	hosts_write(j, "hosts", p->hosts, p->nhosts);
-}
+/* ---- answers: their members show which one it is ---- */
+
+static const struct field answer_rows[] = {
+	{"user", MEMBER(struct task_answer, place.user)},
+	{"uid", .missing = BY_NAME, .most = BY_NAME - 1, MEMBER(struct task_answer, place.uid)},
+	{"part", MEMBER(struct task_answer, place.part)},
+	{"hosts", .of = &host_schema, MEMBER_LIST(FORM_RECORDS, struct task_answer, place.hosts, place.nhosts)},
+	{"pid", MEMBER(struct task_answer, pid)},
+	{"how", .words = "||exited|signaled", MEMBER_AS(FORM_CHOICE, struct task_answer, type)},
+	{"status", MEMBER(struct task_answer, status)},
+	{"reason", MEMBER_AS(FORM_BYTES, struct task_answer, reason)},
+	{0},
+};
 
 void task_answer_write(const struct task_answer *t, struct strbuf *out)
 {
@@ -145,20 +171,41 @@ void task_answer_write(const struct task_answer *t, struct strbuf *out)
 				       [TASK_SIGNALED] = 'x',
 				       [TASK_REFUSED] = 'r'};
 	size_t at = message_begin(out, letters[t->type]);
-	struct json j;
+	struct task_answer answer = *t;
 
-	json_init(&j, out, false);
-	json_open_object(&j, NULL);
-	if (t->type == TASK_WHO)
-		place_write(&j, &t->place);
-	if (t->type == TASK_STARTED)
-		json_int(&j, "pid", t->pid);
-	if (t->type == TASK_EXITED || t->type == TASK_SIGNALED) {
-		json_text(&j, "how", t->type == TASK_EXITED ? "exited" : "signaled");
-		json_int(&j, "status", t->status);
-	}
-	if (t->type == TASK_REFUSED)
-		text_write(&j, "reason", t->reason);
-	json_close_object(&j);
+	if (t->type != TASK_WHO)
+		answer.place.uid = BY_NAME;
+	if (t->type != TASK_EXITED && t->type != TASK_SIGNALED)
+		answer.type = TASK_WHO;
+	record_store_text(answer_rows, 0, &answer, NULL, out);
 	message_end(out, at);
+}
+
+static int answer_take(const json_t *root, struct arena *a, struct task_answer *t)
+{
+	int r = record_read(answer_rows, 0, root, t, a, NULL);
+
+	if (r || t->type != TASK_WHO)
+		return r;
+	if (t->reason)
+		t->type = TASK_REFUSED;
+	else if (t->pid)
+		t->type = TASK_STARTED;
+	else if (!t->place.user || t->place.uid == BY_NAME)
+		return -EINVAL;
+	return hosts_check(t->place.hosts, t->place.nhosts, NULL);
+}
+
+int task_answer_read(const char *text, size_t n, struct arena *a, struct task_answer *ret, struct err *err)
+{
+	json_t *root = json_loadb(text, n, 0, NULL);
+	struct task_answer t;
+	int r = answer_take(root, a, &t);
+
+	json_decref(root);
+	if (r)
+		return err_set(err, -EPROTO, "an answer of the job's shepherd can't be understood: %.*s",
+			       n > 100 ? 100 : (int)n, text);
+	*ret = t;
+	return 0;
 }

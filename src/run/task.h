@@ -61,6 +61,8 @@ int task_answer_read(const char *text, size_t n, struct arena *a, struct task_an
 #define TASK_MAX (4 << 20) /* bytes of a request */
 enum { TASK_ASK_WHO = 'W', TASK_ASK_START = 'T', TASK_ASK_SIGNAL = 'S' };
 
+struct json_t;
+int task_load(const struct json_t *object, struct arena *a, struct task *ret, struct err *err);
 int task_request_read(const char *text, size_t n, struct arena *a, struct task *ret, struct err *err);
 int task_signal_read(const char *text, size_t n); /* 0: none */
 void task_answer_write(const struct task_answer *t, struct strbuf *out);

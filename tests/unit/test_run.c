@@ -202,9 +202,11 @@ static void test_order_refused(void **state)
 		"{\"uid\":0,\"gid\":0,\"id\":\"1\",\"tag\":\"../x\",\"user\":\"u\",\"script\":\"/s\",\"out\":\"/o\"}",
 		"{\"uid\":0,\"gid\":0,\"id\":\"1\",\"tag\":\"1.1\",\"user\":\"u\",\"script\":\"s\",\"out\":\"/o\"}",
 		"{\"uid\":-1,\"gid\":0,\"id\":\"1\",\"tag\":\"1.1\",\"user\":\"u\",\"script\":\"/s\",\"out\":\"/o\"}",
+		"{\"uid\":null,\"gid\":0,\"id\":\"1\",\"tag\":\"1.1\",\"user\":\"u\",\"script\":\"/s\",\"out\":\"/o\"}",
 		"{\"uid\":4294967295,\"gid\":0,\"id\":\"1\",\"tag\":\"1.1\",\"user\":\"u\",\"script\":\"/s\",\"out\":\"/o\"}",
 		"{\"uid\":0,\"gid\":0,\"id\":\"1\",\"tag\":\"1.1\",\"user\":\"u\",\"script\":{\"hex\":\"2f00\"},\"out\":\"/o\"}",
 		"{\"uid\":0,\"gid\":0,\"id\":\"1\",\"tag\":\"1.1\",\"user\":\"u\",\"script\":\"/s\",\"out\":\"/o\",\"cpus\":[-1]}",
+		"{\"uid\":0,\"gid\":0,\"id\":\"1\",\"tag\":\"1.1\",\"user\":\"u\",\"script\":\"/s\",\"out\":\"/o\",\"cpus\":[100001]}",
 		"{\"uid\":0,\"gid\":0,\"id\":\"1\",\"tag\":\"1.1\",\"user\":\"u\",\"script\":\"/s\",\"out\":\"/o\",\"umask\":512}",
 	};
 	struct arena *a = arena_create();

@@ -317,7 +317,7 @@ static void test_task_refused(void **state)
 	} cases[] = {{missing, NULL, "/no/such/program can't be run: No such file"},
 		     {unnamed, NULL, "no-such-program can't be run: No such file"},
 		     {none, NULL, "needs a program"},
-		     {missing, "relative", "no absolute path"}};
+		     {missing, "relative", "not an absolute path"}};
 
 	room_start(n, &o);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
