@@ -142,7 +142,7 @@ const struct schema saves_schema = {.fields = saves_rows};
 static const struct field result_rows[] = {
 	{"tag", .in = ALWAYS, BYTES(struct result, tag)},
 	{"how", .in = ALWAYS, .words = "exited|signaled|not_started|runs", MEMBER_AS(FORM_CHOICE, struct result, how)},
-	{"status", .in = ALWAYS, MEMBER(struct result, status)},
+	{"status", MEMBER(struct result, status)},
 	{"cause", .words = "itself|walltime|memory|ordered|hung_up|lease|shutdown",
 	 MEMBER_AS(FORM_CHOICE, struct result, cause)},
 	{"started_us", WIDE(struct result, started_us)},
