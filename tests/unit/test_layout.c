@@ -1,5 +1,5 @@
 /*
- * test_layout.c - partitions that change while jobs have places in the plan.
+ * test_layout.c - partitions that change while jobs have places in the plan, and amounts that change while jobs wait.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,10 +10,13 @@
 #include <cmocka.h>
 
 #include "plan/plan.h"
+#include "rules/gate.h"
 #include "sched/sched.h"
 #include "server/job/jobs.h"
+#include "server/life/world.h"
 #include "server/loop.h"
 #include "server/server.h"
+#include "server/settings/overlays.h"
 #include "support/bare.h"
 #include "support/site.h"
 
@@ -71,11 +74,29 @@ static void a_running_job(void **state)
 	ask(f, "POST", "/v1/jobs/delete", "{\"ids\":[\"1\"],\"purge\":true}", 200);
 }
 
+/* What the site has less of than a job asks for does not come with nodes of an overlay. */
+static void an_amount_that_is_gone(void **state)
+{
+	struct site *f = *state;
+	struct overlay *o = overlay_add(f->s, "cloud", "slurm", "", "slurm:shunt-bag-0123456789ab");
+
+	o->nodes = o->cpus = 4;
+	o->seconds = 3600;
+	overlay_store(f->s, o);
+	world_changed(f->s);
+	assert_int_equal(site_set(f, "resources_available.matlab", "1"), 200);
+	submit(f, "{\"script\":\"true\",\"hold\":\"u\",\"resources\":[\"ncpus=1,matlab=1,walltime=60\"]}");
+	assert_int_equal(gate_blocks(f->s->gate, 1) & BLOCK_MISFIT, 0);
+	assert_int_equal(site_set(f, "resources_available.matlab", "0"), 200);
+	assert_int_not_equal(gate_blocks(f->s->gate, 1) & BLOCK_MISFIT, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_kept_place, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(a_running_job, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(an_amount_that_is_gone, setup, site_teardown),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -13,6 +13,7 @@
 #include "base/timetext.h"
 #include "core/cluster.h"
 #include "core/job.h"
+#include "plan/pack.h"
 #include "rules/attr.h"
 #include "rules/gate.h"
 #include "sched/explain.h"
@@ -124,6 +125,10 @@ static void most_note(struct server *s, struct overlay *o)
 
 bool overlays_could_hold(const struct server *s, uint32_t request, uint32_t allowed)
 {
+	struct err err;
+
+	if (pack_refuse_amounts(s->cluster, &s->cluster->requests.v[request], &err) < 0)
+		return false;
 	for (size_t i = 0; i < s->overlays->list.n; i++)
 		if (!s->overlays->list.v[i]->removed && overlay_needs(s, s->overlays->list.v[i], request, allowed) > 0)
 			return true;
