@@ -122,6 +122,17 @@ static void fits_elsewhere(void **state)
 	offered_once(f, 1);
 }
 
+/* What only another site has is accepted for that one; here it would wait for ever, whoever moves it. */
+static void stays_elsewhere(void **state)
+{
+	struct site *f = *state;
+
+	submit(f, "long@east", "nodes=1:ppn=64");
+	assert_int_equal(ask(f, "POST", "/v1/jobs/move", "{\"ids\":[\"1\"],\"queue\":\"batch\"}"), 200);
+	assert_non_null(strstr(f->a.body.text, "\"code\":\"refused\""));
+	says(f, "/v1/jobs/1", "\"queue\":\"long@east\"");
+}
+
 /* A site that says of a job's end what no job can have. */
 static void ended_absurdly(void **state)
 {
@@ -183,6 +194,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(from_site_to_site, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(there_and_back, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(fits_elsewhere, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(stays_elsewhere, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(ended_absurdly, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(forgotten_here, setup, site_teardown),
 	};

@@ -440,7 +440,7 @@ struct asker owner_of(const struct server *s, const struct spec *p)
 int move_check(struct server *s, const struct asker *owner, struct submission *x, const char *queue, enum mover by,
 	       struct arena *a, struct err *err)
 {
-	bool exempt = by == MOVER_OPERATOR;
+	bool exempt = by == MOVER_OPERATOR, away = spec_may_leave(s, x->spec);
 	struct admit_job job = {.from = word(s, x->spec->queue), .granted = by == MOVER_COORDINATOR, .exempt = exempt};
 	int rc = spec_request(s, x->spec, a, &x->text, err);
 
@@ -449,7 +449,10 @@ int move_check(struct server *s, const struct asker *owner, struct submission *x
 	x->spec->queue = word_add(s, queue);
 	if ((rc = place(s, owner, x, &job, a, err)) < 0)
 		return rc;
-	return exempt ? 0 : fit_check(s, x->spec, err); /* one whose deadline has passed expires in any queue */
+	if (!exempt)
+		return fit_check(s, x->spec, err); /* one whose deadline has passed expires in any queue */
+	/* It was accepted for what other sites have. */
+	return away && !spec_may_leave(s, x->spec) ? room_check(s, x->spec, err) : 0;
 }
 
 /* Whether a job may have other dependencies: those that are named are there, and do not wait for it. */
