@@ -178,7 +178,7 @@ static void interactive_add(struct pbsattrs *a, const struct job_attr *row, cons
 
 /* The names that -W takes: those of rows with BY_W, then those that are read in jobspec_more.c. */
 const char pbsattr_more_names[] =
-	"attributes depend, stagein, stageout, umask, class, max_run_subjobs, x=QOS:NAME; of qsub also "
+	"attributes depend, label, stagein, stageout, umask, class, max_run_subjobs, x=QOS:NAME; of qsub also "
 	"group_list, user_list, block=true, interactive=true, sandbox";
 
 const struct job_attr job_attrs[] = {
@@ -252,6 +252,7 @@ const struct job_attr job_attrs[] = {
 	{"max_run_subjobs", NULL, "max_run_subjobs", AS_NUMBER, PBS_BOTH, NULL},
 	{"array_state_count", NULL, "array_counts", AS_TEXT, PBS_BOTH, array_counts_add},
 	{"project", NULL, "project", AS_TEXT, PBS_BOTH, NULL},
+	{"label", NULL, "label", AS_TEXT, PBS_BOTH | BY_W, NULL},
 	{"estimated", "start_time", "expected_start", AS_INSTANT, PBS_BOTH, NULL},
 	{"estimated", "end_time", "expected_end", AS_INSTANT, PBS_BOTH, NULL},
 	{"estimated", "forecast_time", "expected_made", AS_INSTANT, PBS_BOTH, NULL},

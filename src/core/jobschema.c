@@ -44,6 +44,8 @@ const struct field job_members[] = {
 	 .in = STORED | AT_SUBMIT | AT_ALTER | SHOWN | HOOKED | HERE | AGAIN | BRIEF | PLANNED, WORD(account)},
 	{"project", .is = IS_TEXT | IS_NULL, .most = WORD_MOST,
 	 .in = STORED | AT_SUBMIT | AT_ALTER | SHOWN | HOOKED | HERE | AGAIN | BRIEF, WORD(project)},
+	{"label", .is = IS_TEXT | IS_NULL, "a text of the user's own, which Shunt does not interpret", .most = 64,
+	 .in = STORED | RARE | AT_SUBMIT | AT_ALTER | RUNNING | SHOWN | HOOKED | AGAIN | BRIEF, FEW(label)},
 	{"qos", .is = IS_TEXT | IS_NULL, "its quality of service", .in = STORED | SHOWN | BRIEF | PLANNED, WORD(qos)},
 	{"reservation", .is = IS_TEXT | IS_NULL, "the reservation it is bound to", .in = STORED | SHOWN | PLANNED,
 	 WORD(reservation)},

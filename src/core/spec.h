@@ -39,6 +39,7 @@ struct spec_rare {
 	uint64_t restart;	  /* key of the job whose last checkpoint it starts from; 0: none */
 	uint32_t through;	  /* routing queue by which it came into a queue of another site; 0: none */
 	uint32_t from;		  /* address of the machine it was submitted from; 0: the server's own */
+	char *label;		  /* text of its user's own, or NULL */
 	uint64_t came;		  /* place among the jobs with a host's number (job_came()); else 0 */
 };
 
