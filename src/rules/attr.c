@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/codec.h"
 #include "base/json.h"
 #include "base/map.h"
 #include "base/suggest.h"
@@ -299,7 +300,7 @@ void attr_value_name(const struct attr_value *v, struct strbuf *out)
 		strbuf_printf(out, ".%s", v->resource);
 }
 
-static void value_write(const struct attr_value *v, struct json *j)
+static void set_value_write(const struct attr_value *v, struct json *j)
 {
 	struct strbuf name = {0};
 
@@ -317,7 +318,7 @@ static void value_write(const struct attr_value *v, struct json *j)
 void attrs_write(const struct attrs *a, struct json *j)
 {
 	for (size_t i = 0; i < a->set.n; i++)
-		value_write(&a->set.v[i], j);
+		set_value_write(&a->set.v[i], j);
 }
 
 void attrs_write_defaults(enum attr_owner owner, struct json *j)
@@ -330,32 +331,69 @@ void attrs_write_defaults(enum attr_owner owner, struct json *j)
 		if (attr_is_dotted(attr))
 			resource = strndup(attr->initial, strcspn(attr->initial, "="));
 		if (default_make(attr, resource, &v)) {
-			value_write(&v, j);
+			set_value_write(&v, j);
 			value_fini(&v);
 		}
 		free(resource);
 	}
 }
 
+/* A row of the table, for the getters of what is shown of it. */
+struct subject {
+	struct attr attr;
+};
+
+static void owners_inside(const struct subject *x, struct json *j)
+{
+	for (int owner = 1; owner < ATTR_OWNERS; owner *= 2)
+		if (x->attr.owner & owner)
+			json_text(j, NULL, attr_owner_name((enum attr_owner)owner));
+}
+
+static void get_type(const struct subject *x, struct value *v)
+{
+	v->kind = VALUE_TEXT;
+	v->text = attr_type_name(x->attr.type);
+}
+
+static void bound_get(const struct subject *x, int64_t bound, struct value *v)
+{
+	enum attr_type type = x->attr.type;
+
+	v->number = bound;
+	if (type == ATTR_NUMBER || type == ATTR_DURATION || type == ATTR_WEIGHTS)
+		v->kind = VALUE_INT;
+}
+
+static void get_min(const struct subject *x, struct value *v)
+{
+	bound_get(x, x->attr.min, v);
+}
+
+static void get_max(const struct subject *x, struct value *v)
+{
+	bound_get(x, x->attr.max, v);
+}
+
+#define OWNER_WORD(NAME, bit, name) "|" name
+static const char owner_words[] = ATTR_OWNER_TABLE(OWNER_WORD);
+#undef OWNER_WORD
+
+static const struct field attribute_fields[] = {
+	{"name", .is = REQUIRED | IS_TEXT, MEMBER(struct attr, name)},
+	{"of", .is = REQUIRED | IS_LIST, .item = IS_TEXT, .words = &owner_words[1], .inside = owners_inside},
+	{"type", .is = REQUIRED | IS_TEXT, .get = get_type},
+	{"default", .is = REQUIRED | IS_TEXT | IS_NULL, MEMBER(struct attr, initial)},
+	{"words", .is = IS_TEXT, "the words it may be", MEMBER(struct attr, words)},
+	{"min", .is = IS_INT, .get = get_min},
+	{"max", .is = IS_INT, .get = get_max},
+	{"about", .is = REQUIRED | IS_TEXT, MEMBER(struct attr, about)},
+	{0},
+};
+const struct schema attribute_schema = {.fields = attribute_fields};
+
 void attr_table_write(struct json *j)
 {
-	for (const struct attr *attr = attr_table; attr < attr_table + nattrs; attr++) {
-		json_open_object(j, NULL);
-		json_text(j, "name", attr->name);
-		json_open_array(j, "of");
-		for (int owner = 1; owner < ATTR_OWNERS; owner *= 2)
-			if (attr->owner & owner)
-				json_text(j, NULL, attr_owner_name((enum attr_owner)owner));
-		json_close_array(j);
-		json_text(j, "type", attr_type_name(attr->type));
-		json_text(j, "default", attr->initial);
-		if (attr->words)
-			json_text(j, "words", attr->words);
-		if (attr->type == ATTR_NUMBER || attr->type == ATTR_DURATION || attr->type == ATTR_WEIGHTS) {
-			json_int(j, "min", attr->min);
-			json_int(j, "max", attr->max);
-		}
-		json_text(j, "about", attr->about);
-		json_close_object(j);
-	}
+	for (const struct attr *attr = attr_table; attr < attr_table + nattrs; attr++)
+		schema_show(&attribute_schema, NULL, attr, NULL, j);
 }

@@ -18,7 +18,8 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 
-struct json; /* base/json.h */
+struct json;   /* base/json.h */
+struct schema; /* base/schema.h */
 
 /* Kinds of objects that have attributes: bit, name. */
 #define ATTR_OWNER_TABLE(X)                                                                                            \
@@ -122,6 +123,7 @@ void attr_value_name(const struct attr_value *v, struct strbuf *out);
 /* Members of the open object: bools and numbers as such, all else as text. */
 void attrs_write(const struct attrs *a, struct json *j);
 void attrs_write_defaults(enum attr_owner owner, struct json *j);
-void attr_table_write(struct json *j); /* an array's elements: the whole table, for GET /v1/attributes */
+extern const struct schema attribute_schema; /* a row of the table */
+void attr_table_write(struct json *j);	     /* an array's elements: the whole table, for GET /v1/attributes */
 
 #endif

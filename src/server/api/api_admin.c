@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/codec.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/strbuf.h"
@@ -53,154 +54,184 @@
 
 #define VERSION_TEXT SHUNT_VERSION
 
-static void counts_write(struct json *j, const int64_t counts[256])
-{
-	json_open_object(j, "counts");
-	for (const char *p = "QRHWSEC"; *p; p++)
-		json_int(j, (char[]){*p, '\0'}, counts[(unsigned char)*p]);
-	json_close_object(j);
-}
-
-/* When starts were foreseen last, and how far off that was for the jobs that have started since the server did. */
-static void forecast_write(const struct server *s, struct json *j)
-{
-	json_open_object(j, "forecast");
-	if (foresee_last(s) > 0)
-		json_int(j, "made", foresee_last(s));
-	else
-		json_text(j, "made", NULL);
-	json_int(j, "starts", (int64_t)s->stats->foreseen);
-	json_int(j, "late", (int64_t)s->stats->foreseen_late);
-	if (s->stats->foreseen > 0)
-		json_int(j, "error", (int64_t)(s->stats->foreseen_error / (double)s->stats->foreseen));
-	else
-		json_text(j, "error", NULL);
-	json_close_object(j);
-}
-
-static const struct field peer_fields[] = {
-	{"address", .is = REQUIRED | IS_TEXT},
-	{"role", .is = REQUIRED | IS_TEXT, .words = "leader|standby|silent|stopped"},
-	{"seen", .is = REQUIRED | IS_INSTANT, "when it was heard of last"},
-	{0},
+/* What the getters of this file are given: the server, or a queue. The first member of what is shown. */
+struct subject {
+	const struct server *s;
+	const struct attrs *attrs;
+	const int64_t *counts; /* jobs by state */
 };
-static const struct schema peer = {.fields = peer_fields};
+
+static void counts_inside(const struct subject *x, struct json *j)
+{
+	for (const char *p = "QRHWSEC"; *p; p++)
+		json_int(j, (char[]){*p, '\0'}, x->counts[(unsigned char)*p]);
+}
+
+static void attributes_inside(const struct subject *x, struct json *j)
+{
+	attrs_write(x->attrs, j);
+}
+
+static void defaults_inside(const struct subject *x, struct json *j)
+{
+	attrs_write_defaults(x->attrs->owner, j);
+}
+
+static void peers_inside(const struct subject *x, struct json *j)
+{
+	realm_roles(x->s, j);
+}
+
+/* How the forecast of starts differed from the starts since the server started. */
+struct forecast_error {
+	int64_t made, starts, late, error;
+};
+
 static const struct field forecast_fields[] = {
-	{"made", .is = REQUIRED | IS_INSTANT | IS_NULL, "the instant of the last one; null: none was asked for"},
-	{"starts", .is = REQUIRED | IS_INT, "jobs that started and whose start had been foreseen"},
-	{"late", .is = REQUIRED | IS_INT, "those that started later than foreseen first"},
-	{"error", .is = REQUIRED | IS_INT | IS_NULL, "mean difference between start and first forecast, in seconds"},
+	{"made", .is = REQUIRED | IS_INSTANT | IS_NULL, "the instant of the last one; null: none was asked for",
+	 MEMBER(struct forecast_error, made)},
+	{"starts", .is = REQUIRED | IS_INT, "jobs that started and whose start had been foreseen",
+	 MEMBER(struct forecast_error, starts)},
+	{"late", .is = REQUIRED | IS_INT, "those that started later than foreseen first",
+	 MEMBER(struct forecast_error, late)},
+	{"error", .is = REQUIRED | IS_INT | IS_NULL, "mean difference between start and first forecast, in seconds",
+	 .missing = -1, MEMBER(struct forecast_error, error)},
 	{0},
 };
 static const struct schema forecast = {.fields = forecast_fields};
+
+static struct forecast_error forecast_errors(const struct server *s)
+{
+	const struct stats *x = s->stats;
+
+	return (struct forecast_error){
+		.made = foresee_last(s),
+		.starts = (int64_t)x->foreseen,
+		.late = (int64_t)x->foreseen_late,
+		.error = x->foreseen > 0 ? (int64_t)(x->foreseen_error / (double)x->foreseen) : -1,
+	};
+}
+
+struct amount_use {
+	const char *name;
+	int64_t total, used, elsewhere, free;
+};
+
 static const struct field amount_fields[] = {
-	{"name", .is = REQUIRED | IS_TEXT},
-	{"total", .is = REQUIRED | IS_INT},
-	{"used", .is = REQUIRED | IS_INT, "by running jobs"},
-	{"elsewhere", .is = REQUIRED | IS_INT, "in use outside the cluster"},
-	{"free", .is = REQUIRED | IS_INT},
+	{"name", .is = REQUIRED | IS_TEXT, MEMBER(struct amount_use, name)},
+	{"total", .is = REQUIRED | IS_INT, MEMBER(struct amount_use, total)},
+	{"used", .is = REQUIRED | IS_INT, "by running jobs", MEMBER(struct amount_use, used)},
+	{"elsewhere", .is = REQUIRED | IS_INT, "in use outside the cluster", MEMBER(struct amount_use, elsewhere)},
+	{"free", .is = REQUIRED | IS_INT, MEMBER(struct amount_use, free)},
 	{0},
 };
 static const struct schema amount = {.fields = amount_fields};
+
+static struct amount_use amount_of(const struct server *s, uint32_t i)
+{
+	const struct amount *a = &s->cluster->amounts.v[i];
+	int64_t free = plan_amount_free(s->plan, i, s->clock->now, s->clock->now + 1);
+
+	return (struct amount_use){
+		.name = names_get(&s->cluster->amount_names, i),
+		.total = a->total,
+		.used = a->total - a->elsewhere - free,
+		.elsewhere = a->elsewhere,
+		.free = free > 0 ? free : 0,
+	};
+}
+
+static void amounts_inside(const struct subject *x, struct json *j)
+{
+	for (uint32_t i = 0; i < x->s->cluster->amounts.n; i++) {
+		const struct amount_use a = amount_of(x->s, i);
+		if (a.total || a.used) /* the site has some, or had some that jobs still hold */
+			schema_show(&amount, NULL, &a, NULL, j);
+	}
+}
+
+struct server_shown {
+	struct subject x;
+	const char *name, *version, *state, *policy, *store, *trouble, *host, *home, *directory, *log;
+	bool multi;
+	int32_t protocol, pid;
+	int64_t started, now, ahead, nodes, cpus, used;
+	struct forecast_error forecast;
+};
+
 static const struct field server_fields[] = {
-	{"name", .is = REQUIRED | IS_TEXT},
-	{"version", .is = REQUIRED | IS_TEXT},
-	{"protocol", .is = REQUIRED | IS_INT, "what it speaks with agents: docs/protocol.md"},
-	{"state", .is = REQUIRED | IS_TEXT, .words = "active|idle|terminating"},
-	{"policy", .is = REQUIRED | IS_TEXT},
-	{"store", .is = REQUIRED | IS_TEXT, "sqlite or postgres"},
-	{"trouble", .is = REQUIRED | IS_TEXT | IS_NULL, "why it can't write its store"},
-	{"multiuser", .is = REQUIRED | IS_BOOL},
-	{"started", .is = REQUIRED | IS_INSTANT},
-	{"now", .is = REQUIRED | IS_INSTANT},
+	{"name", .is = REQUIRED | IS_TEXT, MEMBER(struct server_shown, name)},
+	{"version", .is = REQUIRED | IS_TEXT, MEMBER(struct server_shown, version)},
+	{"protocol", .is = REQUIRED | IS_INT, "what it speaks with agents: docs/protocol.md",
+	 MEMBER(struct server_shown, protocol)},
+	{"state", .is = REQUIRED | IS_TEXT, .words = "active|idle|terminating", MEMBER(struct server_shown, state)},
+	{"policy", .is = REQUIRED | IS_TEXT, MEMBER(struct server_shown, policy)},
+	{"store", .is = REQUIRED | IS_TEXT, "sqlite or postgres", MEMBER(struct server_shown, store)},
+	{"trouble", .is = REQUIRED | IS_TEXT | IS_NULL, "why it can't write its store",
+	 MEMBER(struct server_shown, trouble)},
+	{"multiuser", .is = REQUIRED | IS_BOOL, MEMBER(struct server_shown, multi)},
+	{"started", .is = REQUIRED | IS_INSTANT, MEMBER(struct server_shown, started)},
+	{"now", .is = REQUIRED | IS_INSTANT, MEMBER(struct server_shown, now)},
 	{"clock_ahead", .is = REQUIRED | IS_INT,
-	 "seconds by which the server's time is ahead of a clock that was set back"},
-	{"pid", .is = REQUIRED | IS_INT},
-	{"host", .is = REQUIRED | IS_TEXT},
-	{"home", .is = REQUIRED | IS_TEXT | IS_NULL, "SHUNT_HOME"},
-	{"state_directory", .is = REQUIRED | IS_TEXT},
-	{"log", .is = REQUIRED | IS_TEXT},
-	{"servers", .is = REQUIRED | IS_LIST, "the servers of this cluster, the one that leads first", .of = &peer,
-	 .item = IS_OBJECT},
-	{"nodes", .is = REQUIRED | IS_INT},
-	{"cpus", .is = REQUIRED | IS_INT},
-	{"cpus_used", .is = REQUIRED | IS_INT},
+	 "seconds by which the server's time is ahead of a clock that was set back",
+	 MEMBER(struct server_shown, ahead)},
+	{"pid", .is = REQUIRED | IS_INT, MEMBER(struct server_shown, pid)},
+	{"host", .is = REQUIRED | IS_TEXT, MEMBER(struct server_shown, host)},
+	{"home", .is = REQUIRED | IS_TEXT | IS_NULL, "SHUNT_HOME", MEMBER(struct server_shown, home)},
+	{"state_directory", .is = REQUIRED | IS_TEXT, MEMBER(struct server_shown, directory)},
+	{"log", .is = REQUIRED | IS_TEXT, MEMBER(struct server_shown, log)},
+	{"servers", .is = REQUIRED | IS_LIST, "the servers of this cluster, the one that leads first",
+	 .of = &peer_schema, .item = IS_OBJECT, .inside = peers_inside},
+	{"nodes", .is = REQUIRED | IS_INT, MEMBER(struct server_shown, nodes)},
+	{"cpus", .is = REQUIRED | IS_INT, MEMBER(struct server_shown, cpus)},
+	{"cpus_used", .is = REQUIRED | IS_INT, MEMBER(struct server_shown, used)},
 	{"forecast", .is = REQUIRED | IS_OBJECT,
-	 "the forecast of starts, and how it differed from the starts since the server started", .of = &forecast},
-	{"counts", .is = REQUIRED | IS_OBJECT, "jobs by state", .item = IS_INT},
+	 "the forecast of starts, and how it differed from the starts since the server started", .of = &forecast,
+	 MEMBER_AS(FORM_RECORD, struct server_shown, forecast)},
+	{"counts", .is = REQUIRED | IS_OBJECT, "jobs by state", .item = IS_INT, .inside = counts_inside},
 	{"amounts", .is = REQUIRED | IS_LIST, "what the site has of something that jobs use wherever they run",
-	 .of = &amount, .item = IS_OBJECT},
-	{"attributes", .is = REQUIRED | IS_OBJECT},
-	{"defaults", .is = REQUIRED | IS_OBJECT},
+	 .of = &amount, .item = IS_OBJECT, .inside = amounts_inside},
+	{"attributes", .is = REQUIRED | IS_OBJECT, .inside = attributes_inside},
+	{"defaults", .is = REQUIRED | IS_OBJECT, .inside = defaults_inside},
 	{0},
 };
 const struct schema server_answer = {"Server", .fields = server_fields};
 
-/* What the site has, and who uses it now. */
-static void amounts_write(const struct server *s, struct json *j)
+static const char *state_word(const struct server *s)
 {
-	json_open_array(j, "amounts");
-	for (uint32_t i = 0; i < s->cluster->amounts.n; i++) {
-		const struct amount *a = &s->cluster->amounts.v[i];
-		int64_t free = plan_amount_free(s->plan, i, s->clock->now, s->clock->now + 1);
-		if (a->total == 0 && a->elsewhere + free == 0) /* not any more, and no job has any */
-			continue;
-		json_open_object(j, NULL);
-		json_text(j, "name", names_get(&s->cluster->amount_names, i));
-		json_int(j, "total", a->total);
-		json_int(j, "used", a->total - a->elsewhere - free);
-		json_int(j, "elsewhere", a->elsewhere);
-		json_int(j, "free", free > 0 ? free : 0);
-		json_close_object(j);
-	}
-	json_close_array(j);
+	if (s->turn->terminating || s->turn->emptying)
+		return "terminating";
+	return attrs_bool(s->attrs, "scheduling") ? "active" : "idle";
 }
 
 void api_server(struct server *s, const struct call *c)
 {
-	struct strbuf out = {0};
-	int64_t counts[256], nodes, used, cpus;
-	struct json j;
+	const struct instance *i = s->instance;
+	int64_t counts[256];
+	struct server_shown x = {
+		.x = {s, s->attrs, counts},
+		.name = i->name,
+		.version = VERSION_TEXT,
+		.protocol = PROTOCOL,
+		.state = state_word(s),
+		.policy = attrs_text(s->attrs, "policy"),
+		.store = store_kind(s->store),
+		.trouble = s->turn->trouble,
+		.multi = i->multi,
+		.started = s->stats->began,
+		.now = s->clock->now,
+		.ahead = s->clock->skew,
+		.pid = getpid(),
+		.host = i->host,
+		.home = i->where.home,
+		.directory = i->where.state,
+		.log = i->where.log,
+		.forecast = forecast_errors(s),
+	};
 
-	cluster_sum(s, &nodes, &cpus, &used);
+	cluster_sum(s, &x.nodes, &x.cpus, &x.used);
 	count_states(s, NULL, counts);
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
-	json_text(&j, "name", s->instance->name);
-	json_text(&j, "version", VERSION_TEXT);
-	json_int(&j, "protocol", PROTOCOL);
-	json_text(&j, "state",
-		  s->turn->terminating || s->turn->emptying ? "terminating"
-		  : attrs_bool(s->attrs, "scheduling")	    ? "active"
-							    : "idle");
-	json_text(&j, "policy", attrs_text(s->attrs, "policy"));
-	json_text(&j, "store", store_kind(s->store));
-	json_text(&j, "trouble", s->turn->trouble);
-	json_bool(&j, "multiuser", s->instance->multi);
-	json_int(&j, "started", s->stats->began);
-	json_int(&j, "now", s->clock->now);
-	json_int(&j, "clock_ahead", s->clock->skew);
-	json_int(&j, "pid", getpid());
-	json_text(&j, "host", s->instance->host);
-	json_text(&j, "home", s->instance->where.home[0] ? s->instance->where.home : NULL);
-	json_text(&j, "state_directory", s->instance->where.state);
-	json_text(&j, "log", s->instance->where.log);
-	realm_roles(s, &j, "servers");
-	json_int(&j, "nodes", nodes);
-	json_int(&j, "cpus", cpus);
-	json_int(&j, "cpus_used", used);
-	forecast_write(s, &j);
-	counts_write(&j, counts);
-	amounts_write(s, &j);
-	json_open_object(&j, "attributes");
-	attrs_write(s->attrs, &j);
-	json_close_object(&j);
-	json_open_object(&j, "defaults");
-	attrs_write_defaults(ATTR_SERVER, &j);
-	json_close_object(&j);
-	json_close_object(&j);
-	http_reply_strbuf(c->r, 200, "application/json", &out);
-	strbuf_fini(&out);
+	api_show(s, c->r, &server_answer, &x);
 }
 
 /* What follows from other attributes than before. */
@@ -253,106 +284,96 @@ void api_server_change(struct server *s, const struct call *c)
 	reply_later(s, c->r, 200, &out);
 }
 
-#define OWNER_WORD(NAME, bit, name) "|" name
-static const char owner_words[] = ATTR_OWNER_TABLE(OWNER_WORD);
-#undef OWNER_WORD
+static void table_inside(const struct subject *x, struct json *j)
+{
+	attr_table_write(j);
+}
 
-static const struct field attribute_fields[] = {
-	{"name", .is = REQUIRED | IS_TEXT},
-	{"of", .is = REQUIRED | IS_LIST, .item = IS_TEXT, .words = &owner_words[1]},
-	{"type", .is = REQUIRED | IS_TEXT},
-	{"default", .is = REQUIRED | IS_TEXT | IS_NULL},
-	{"words", .is = IS_TEXT, "the words it may be"},
-	{"min", .is = IS_INT},
-	{"max", .is = IS_INT},
-	{"about", .is = REQUIRED | IS_TEXT},
-	{0},
-};
-static const struct schema attribute = {.fields = attribute_fields};
 static const struct field attributes_fields[] = {
-	{"attributes", .is = REQUIRED | IS_LIST, .of = &attribute, .item = IS_OBJECT},
+	{"attributes", .is = REQUIRED | IS_LIST, .of = &attribute_schema, .item = IS_OBJECT, .inside = table_inside},
 	{0},
 };
 const struct schema attributes_answer = {.fields = attributes_fields};
 
 void api_attributes(struct server *s, const struct call *c)
 {
-	struct strbuf out = {0};
-	struct json j;
-
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
-	json_open_array(&j, "attributes");
-	attr_table_write(&j);
-	json_close_array(&j);
-	json_close_object(&j);
-	http_reply_strbuf(c->r, 200, "application/json", &out);
-	strbuf_fini(&out);
+	api_show(s, c->r, &attributes_answer, NULL);
 }
 
+static void servers_inside(const struct subject *x, struct json *j)
+{
+	realm_servers(x->s, j);
+}
+
+struct cluster_shown {
+	struct subject x;
+	const char *name, *fingerprint, *ca, *version, *leader;
+	uint64_t epoch;
+};
+
 static const struct field cluster_fields[] = {
-	{"name", .is = REQUIRED | IS_TEXT},
+	{"name", .is = REQUIRED | IS_TEXT, MEMBER(struct cluster_shown, name)},
 	{"servers", .is = REQUIRED | IS_LIST, "host:port, the one that leads first; none if no port is open",
-	 .item = IS_TEXT},
-	{"fingerprint", .is = REQUIRED | IS_TEXT, "SHA-256 of the authority's certificate"},
-	{"ca", .is = REQUIRED | IS_TEXT, "the authority's certificate, PEM"},
-	{"version", .is = REQUIRED | IS_TEXT},
-	{"leader", .is = REQUIRED | IS_TEXT | IS_NULL},
-	{"epoch", .is = REQUIRED | IS_INT, "grows with every server that leads"},
+	 .item = IS_TEXT, .inside = servers_inside},
+	{"fingerprint", .is = REQUIRED | IS_TEXT, "SHA-256 of the authority's certificate",
+	 MEMBER(struct cluster_shown, fingerprint)},
+	{"ca", .is = REQUIRED | IS_TEXT, "the authority's certificate, PEM", MEMBER(struct cluster_shown, ca)},
+	{"version", .is = REQUIRED | IS_TEXT, MEMBER(struct cluster_shown, version)},
+	{"leader", .is = REQUIRED | IS_TEXT | IS_NULL, MEMBER(struct cluster_shown, leader)},
+	{"epoch", .is = REQUIRED | IS_INT, "grows with every server that leads", MEMBER(struct cluster_shown, epoch)},
 	{0},
 };
 const struct schema cluster_answer = {.fields = cluster_fields};
 
 void api_cluster(struct server *s, const struct call *c)
 {
-	struct strbuf out = {0};
-	struct json j;
+	const struct authority *a = &s->realm->authority;
 
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
-	json_text(&j, "name", s->instance->name);
-	json_open_array(&j, "servers");
-	realm_servers(s, &j);
-	json_close_array(&j);
-	json_text(&j, "fingerprint", s->realm->authority.fingerprint);
-	json_text(&j, "ca", s->realm->authority.cert);
-	json_text(&j, "version", VERSION_TEXT);
-	json_text(&j, "leader", *realm_address(s) ? realm_address(s) : NULL);
-	json_int(&j, "epoch", (int64_t)s->realm->epoch);
-	json_close_object(&j);
-	http_reply_strbuf(c->r, 200, "application/json", &out);
-	strbuf_fini(&out);
+	api_show(s, c->r, &cluster_answer,
+		 &(struct cluster_shown){
+			 .x.s = s,
+			 .name = s->instance->name,
+			 .fingerprint = a->fingerprint,
+			 .ca = a->cert,
+			 .version = VERSION_TEXT,
+			 .leader = realm_address(s),
+			 .epoch = s->realm->epoch,
+		 });
 }
 
 /* ---- queues ---- */
 
+struct queue_shown {
+	struct subject x;
+	const char *name;
+};
+
 static const struct field queue_fields[] = {
-	{"name", .is = REQUIRED | IS_TEXT},
-	{"attributes", .is = REQUIRED | IS_OBJECT},
-	{"defaults", .is = REQUIRED | IS_OBJECT},
-	{"counts", .is = REQUIRED | IS_OBJECT, "jobs by state", .item = IS_INT},
+	{"name", .is = REQUIRED | IS_TEXT, MEMBER(struct queue_shown, name)},
+	{"attributes", .is = REQUIRED | IS_OBJECT, .inside = attributes_inside},
+	{"defaults", .is = REQUIRED | IS_OBJECT, .inside = defaults_inside},
+	{"counts", .is = REQUIRED | IS_OBJECT, "jobs by state", .item = IS_INT, .inside = counts_inside},
 	{0},
 };
 const struct schema queue_answer = {"Queue", .fields = queue_fields};
+
+static void queues_inside(const struct subject *x, struct json *j)
+{
+	const struct server *s = x->s;
+	int64_t(*counts)[256] = count_queues(s);
+
+	for (size_t i = 0; i < s->jobs->queues.n; i++) {
+		const struct queue *q = s->jobs->queues.v[i];
+		schema_show(&queue_answer, NULL, &(struct queue_shown){{s, &q->attrs, counts[i]}, q->name}, NULL, j);
+	}
+	free(counts);
+}
+
 static const struct field queues_fields[] = {
-	{"queues", .is = REQUIRED | IS_LIST, .of = &queue_answer, .item = IS_OBJECT},
+	{"queues", .is = REQUIRED | IS_LIST, .of = &queue_answer, .item = IS_OBJECT, .inside = queues_inside},
 	{0},
 };
 const struct schema queues_answer = {.fields = queues_fields};
-
-static void queue_show(const struct queue *q, const int64_t counts[256], struct json *j)
-{
-	json_open_object(j, NULL);
-	json_text(j, "name", q->name);
-	json_open_object(j, "attributes");
-	attrs_write(&q->attrs, j);
-	json_close_object(j);
-	json_open_object(j, "defaults");
-	attrs_write_defaults(ATTR_QUEUE, j);
-	json_close_object(j);
-	counts_write(j, counts);
-	json_close_object(j);
-}
 
 static void queue_drop(struct server *s, struct queue *q, const struct asker *w)
 {
@@ -390,20 +411,7 @@ static void queue_record(struct server *s, const struct queue *q, const json_t *
 
 void api_queues(struct server *s, const struct call *c)
 {
-	int64_t(*counts)[256] = count_queues(s);
-	struct strbuf out = {0};
-	struct json j;
-
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
-	json_open_array(&j, "queues");
-	for (size_t i = 0; i < s->jobs->queues.n; i++)
-		queue_show(s->jobs->queues.v[i], counts[i], &j);
-	free(counts);
-	json_close_array(&j);
-	json_close_object(&j);
-	http_reply_strbuf(c->r, 200, "application/json", &out);
-	strbuf_fini(&out);
+	api_show(s, c->r, &queues_answer, &(struct subject){.s = s});
 }
 
 /* The queue that the path names; NULL: it was answered. */
@@ -420,16 +428,11 @@ void api_queue(struct server *s, const struct call *c)
 {
 	const struct queue *q = queue_find(s, c);
 	int64_t counts[256];
-	struct strbuf out = {0};
-	struct json j;
 
 	if (!q)
 		return;
 	count_states(s, q, counts);
-	json_init(&j, &out, false);
-	queue_show(q, counts, &j);
-	http_reply_strbuf(c->r, 200, "application/json", &out);
-	strbuf_fini(&out);
+	api_show(s, c->r, &queue_answer, &(struct queue_shown){{s, &q->attrs, counts}, q->name});
 }
 
 void api_queue_create(struct server *s, const struct call *c)
@@ -525,13 +528,11 @@ static void amounts_metrics(const struct server *s, struct strbuf *out)
 		strbuf_printf(out, "# HELP shunt_amount%s %s\n# TYPE shunt_amount%s gauge\n", what[k][0], what[k][1],
 			      what[k][0]);
 		for (uint32_t i = 0; i < s->cluster->amounts.n; i++) {
-			const struct amount *a = &s->cluster->amounts.v[i];
-			int64_t free = plan_amount_free(s->plan, i, s->clock->now, s->clock->now + 1);
-			strbuf_printf(out, "shunt_amount%s{name=\"%s\"} %lld\n", what[k][0],
-				      names_get(&s->cluster->amount_names, i),
-				      (long long)(k == 0   ? a->total
-						  : k == 1 ? a->total - a->elsewhere - free
-							   : a->elsewhere));
+			const struct amount_use a = amount_of(s, i);
+			strbuf_printf(out, "shunt_amount%s{name=\"%s\"} %lld\n", what[k][0], a.name,
+				      (long long)(k == 0   ? a.total
+						  : k == 1 ? a.used
+							   : a.elsewhere));
 		}
 	}
 }

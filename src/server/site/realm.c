@@ -20,6 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/codec.h"
 #include "base/descriptors.h"
 #include "base/err.h"
 #include "base/json.h"
@@ -553,29 +554,36 @@ void realm_servers(const struct server *s, struct json *j)
 	}
 }
 
+struct peer_shown {
+	const char *address, *role;
+	int64_t seen;
+};
+
+static const struct field peer_fields[] = {
+	{"address", .is = REQUIRED | IS_TEXT, MEMBER(struct peer_shown, address)},
+	{"role", .is = REQUIRED | IS_TEXT, .words = "leader|standby|silent|stopped", MEMBER(struct peer_shown, role)},
+	{"seen", .is = REQUIRED | IS_INSTANT, "when it was heard of last", MEMBER(struct peer_shown, seen)},
+	{0},
+};
+const struct schema peer_schema = {.fields = peer_fields};
+
 /* With what is known of the others: a standby says every minute that it is there. */
-void realm_roles(const struct server *s, struct json *j, const char *key)
+void realm_roles(const struct server *s, struct json *j)
 {
-	json_open_array(j, key);
-	if (*realm_address(s)) {
-		json_open_object(j, NULL);
-		json_text(j, "address", realm_address(s));
-		json_text(j, "role", "leader");
-		json_int(j, "seen", s->clock->now);
-		json_close_object(j);
-	}
+	struct peer_shown own = {realm_address(s), "leader", s->clock->now};
+
+	if (*own.address)
+		schema_show(&peer_schema, NULL, &own, NULL, j);
 	for (size_t i = 0; s->realm->identity && i < s->realm->identity->servers.n; i++) {
 		const struct peer_server *x = &s->realm->identity->servers.v[i];
-		json_open_object(j, NULL);
-		json_text(j, "address", *x->address ? x->address : x->owner);
-		json_text(j, "role",
-			  x->stopped				? "stopped"
-			  : s->clock->now - x->seen > SEEN_LATE ? "silent"
-								: "standby");
-		json_int(j, "seen", x->seen);
-		json_close_object(j);
+		bool late = s->clock->now - x->seen > SEEN_LATE;
+		struct peer_shown other = {*x->address ? x->address : x->owner,
+					   x->stopped ? "stopped"
+					   : late     ? "silent"
+						      : "standby",
+					   x->seen};
+		schema_show(&peer_schema, NULL, &other, NULL, j);
 	}
-	json_close_array(j);
 }
 
 json_t *agents_servers(const struct server *s)

@@ -22,6 +22,7 @@ struct identity;
 struct lead;
 struct listener;
 struct revocations;
+struct schema;
 struct tasks;
 struct courier;
 struct sessions;
@@ -71,7 +72,8 @@ int realm_object(struct server *s, const char *name, const json_t *o, struct err
 int realm_listen(struct server *s, void (*link)(void *context, struct link *l), struct err *err);
 int realm_certify(struct server *s, const char *csr, size_t n, const char *node, uint64_t join, struct strbuf *ret_cert,
 		  struct err *err);
-void realm_roles(const struct server *s, struct json *j, const char *key); /* [{address, role, seen}], this one first */
+extern const struct schema peer_schema;			    /* a server of the cluster */
+void realm_roles(const struct server *s, struct json *j);   /* the elements of a list of them, this server first */
 void realm_servers(const struct server *s, struct json *j); /* addresses into an open list, this one first */
 const char *
 realm_address(const struct server *s); /* what others call this server, with its port; "": no port is open */
