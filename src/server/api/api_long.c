@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/codec.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/names.h"
@@ -49,48 +50,6 @@ static void nothing_to_pause(struct server *s, struct work *w)
 {
 }
 
-static const struct field kept_fields[] = {
-	{"name", .is = REQUIRED | IS_TEXT},
-	{"start", .is = REQUIRED | IS_INSTANT},
-	{"end", .is = REQUIRED | IS_INSTANT | IS_NULL},
-	{0},
-};
-static const struct schema kept = {.fields = kept_fields};
-static const struct field plan_node_fields[] = {
-	{"name", .is = REQUIRED | IS_TEXT},
-	{"cpus", .is = REQUIRED | IS_INT},
-	{"up", .is = REQUIRED | IS_BOOL},
-	{"drain_at", .is = IS_INSTANT},
-	{"partition", .is = IS_TEXT},
-	{"reservations", .is = IS_LIST, "the next that hold there, at most 8", .of = &kept, .item = IS_OBJECT},
-	{0},
-};
-static const struct schema plan_node = {.fields = plan_node_fields};
-static const struct field piece_fields[] = {
-	{"job", .is = REQUIRED | IS_TEXT | IS_NULL, "null: of a job that the user may not see", .example = "12.host"},
-	{"name", .is = REQUIRED | IS_TEXT | IS_NULL},
-	{"owner", .is = REQUIRED | IS_TEXT | IS_NULL},
-	{"node", .is = REQUIRED | IS_TEXT},
-	{"cpus", .is = REQUIRED | IS_INT, "that no other job can have; of a node that the job has to itself, all"},
-	{"start", .is = REQUIRED | IS_INSTANT},
-	{"end", .is = REQUIRED | IS_INSTANT, "when the job is ended at the latest"},
-	{"until", .is = REQUIRED | IS_INSTANT, "when its CPUs are free: ending it may take that long"},
-	{"state", .is = REQUIRED | IS_TEXT, .words = "running|reserved|guaranteed|expected"},
-	{"held", .is = IS_BOOL,
-	 "true: the job has no process on this node, which belongs to a partition or machine that it has to itself"},
-	{"deadline", .is = IS_INSTANT},
-	{0},
-};
-static const struct schema piece = {.fields = piece_fields};
-static const struct field plan_fields[] = {
-	{"now", .is = REQUIRED | IS_INSTANT},
-	{"nodes", .is = REQUIRED | IS_LIST, .of = &plan_node, .item = IS_OBJECT},
-	{"pieces", .is = REQUIRED | IS_LIST, .of = &piece, .item = IS_OBJECT},
-	{"foreseen", .is = REQUIRED | IS_INT, "when the forecast of the expected ones was made; 0: none yet"},
-	{0},
-};
-const struct schema plan_answer = {.fields = plan_fields};
-
 /* ---- the plan ---- */
 
 struct plan_piece {
@@ -113,28 +72,48 @@ struct plan_work {
 	struct json j;
 };
 
+struct piece_shown {
+	const char *job, *name, *owner, *node;
+	struct plan_piece x;
+	int64_t deadline;
+};
+
+static const struct field piece_fields[] = {
+	{"job", .is = REQUIRED | IS_TEXT | IS_NULL, "null: of a job that the user may not see", .example = "12.host",
+	 MEMBER(struct piece_shown, job)},
+	{"name", .is = REQUIRED | IS_TEXT | IS_NULL, MEMBER(struct piece_shown, name)},
+	{"owner", .is = REQUIRED | IS_TEXT | IS_NULL, MEMBER(struct piece_shown, owner)},
+	{"node", .is = REQUIRED | IS_TEXT, MEMBER(struct piece_shown, node)},
+	{"cpus", .is = REQUIRED | IS_INT, "that no other job can have; of a node that the job has to itself, all",
+	 MEMBER(struct piece_shown, x.cpus)},
+	{"start", .is = REQUIRED | IS_INSTANT, MEMBER(struct piece_shown, x.start)},
+	{"end", .is = REQUIRED | IS_INSTANT, "when the job is ended at the latest", MEMBER(struct piece_shown, x.end)},
+	{"until", .is = REQUIRED | IS_INSTANT, "when its CPUs are free: ending it may take that long",
+	 MEMBER(struct piece_shown, x.until)},
+	{"state", .is = REQUIRED | IS_TEXT, .words = "running|reserved|guaranteed|expected",
+	 MEMBER(struct piece_shown, x.state)},
+	{"held", .is = SPARSE | IS_BOOL,
+	 "true: the job has no process on this node, which belongs to a partition or machine that it has to itself",
+	 MEMBER(struct piece_shown, x.held)},
+	{"deadline", .is = IS_INSTANT, MEMBER(struct piece_shown, deadline)},
+	{0},
+};
+static const struct schema piece = {.fields = piece_fields};
+
 static void piece_show(const struct server *s, const struct asker *w, struct json *j, const struct plan_piece *x)
 {
-	const struct entry *e = &s->jobs->entries.v[x->job];
+	const struct spec *p = s->jobs->entries.v[x->job].spec;
+	struct piece_shown shown = {.node = names_get(&s->cluster->node_names, x->node), .x = *x};
 	struct strbuf id = {0};
-	bool seen = e->spec && may_see(s, w, e->spec);
 
-	entry_id(s, x->job, &id);
-	json_open_object(j, NULL);
-	json_text(j, "job", seen ? id.text : NULL);
-	json_text(j, "name", seen ? e->spec->name : NULL);
-	json_text(j, "owner", seen ? word(s, e->spec->owner) : NULL);
-	json_text(j, "node", names_get(&s->cluster->node_names, x->node));
-	json_int(j, "cpus", x->cpus);
-	json_int(j, "start", x->start);
-	json_int(j, "end", x->end);
-	json_int(j, "until", x->until);
-	json_text(j, "state", x->state);
-	if (x->held)
-		json_bool(j, "held", true);
-	if (seen && entry_job(s, x->job)->deadline != TIME_NEVER)
-		json_int(j, "deadline", entry_job(s, x->job)->deadline);
-	json_close_object(j);
+	if (p && may_see(s, w, p)) {
+		entry_id(s, x->job, &id);
+		shown.job = id.text;
+		shown.name = p->name;
+		shown.owner = word(s, p->owner);
+		shown.deadline = entry_job(s, x->job)->deadline;
+	}
+	schema_show(&piece, NULL, &shown, NULL, j);
 	strbuf_fini(&id);
 }
 
@@ -266,46 +245,90 @@ static void pieces_collect(const struct server *s, struct plan_work *w)
 	free(mark);
 }
 
-/* The next reservations that hold on a node. */
-static void node_kept(const struct server *s, struct json *j, uint32_t node)
+/* What the getters of this file are given: the first member of what is shown of a node. */
+struct subject {
+	const struct server *s;
+	uint32_t node;
+};
+
+struct kept {
+	const char *name;
+	int64_t start, end;
+};
+
+static const struct field kept_fields[] = {
+	{"name", .is = REQUIRED | IS_TEXT, MEMBER(struct kept, name)},
+	{"start", .is = REQUIRED | IS_INSTANT, MEMBER(struct kept, start)},
+	{"end", .is = REQUIRED | IS_INSTANT | IS_NULL, MEMBER(struct kept, end)},
+	{0},
+};
+static const struct schema kept = {.fields = kept_fields};
+
+/* Writes the next reservations that hold on a node. */
+static void kept_inside(const struct subject *x, struct json *j)
 {
-	const fence_vec *v = s->plan->node[node].fences;
+	const struct server *s = x->s;
+	const fence_vec *v = s->plan->node[x->node].fences;
 	int n = 0;
 
-	json_open_array(j, "reservations");
 	for (size_t i = 0; v && i < v->n && n < KEPT_MOST; i++) {
 		const struct fence *f = &v->v[i];
 		if (f->end <= s->clock->now)
 			continue;
 		n++;
-		json_open_object(j, NULL);
-		json_text(j, "name", names_get(&s->cluster->reservation_names, f->id - 1));
-		json_int(j, "start", f->start);
-		if (f->end == TIME_NEVER)
-			json_text(j, "end", NULL);
-		else
-			json_int(j, "end", f->end);
-		json_close_object(j);
+		schema_show(&kept, NULL,
+			    &(struct kept){names_get(&s->cluster->reservation_names, f->id - 1), f->start, f->end},
+			    NULL, j);
 	}
-	json_close_array(j);
 }
+
+struct node_shown {
+	struct subject x;
+	const char *name, *partition;
+	int64_t cpus, drain_at;
+	bool up;
+};
+
+static const struct field plan_node_fields[] = {
+	{"name", .is = REQUIRED | IS_TEXT, MEMBER(struct node_shown, name)},
+	{"cpus", .is = REQUIRED | IS_INT, MEMBER(struct node_shown, cpus)},
+	{"up", .is = REQUIRED | IS_BOOL, MEMBER(struct node_shown, up)},
+	{"drain_at", .is = IS_INSTANT, MEMBER(struct node_shown, drain_at)},
+	{"partition", .is = IS_TEXT, MEMBER(struct node_shown, partition)},
+	{"reservations", .is = IS_LIST, "the next that hold there, at most 8", .of = &kept, .item = IS_OBJECT,
+	 .inside = kept_inside},
+	{0},
+};
+static const struct schema plan_node = {.fields = plan_node_fields};
+
+/* The members of the whole are written in slices, by plan_step(). */
+static const struct field plan_fields[] = {
+	{"now", .is = REQUIRED | IS_INSTANT},
+	{"nodes", .is = REQUIRED | IS_LIST, .of = &plan_node, .item = IS_OBJECT},
+	{"pieces", .is = REQUIRED | IS_LIST, .of = &piece, .item = IS_OBJECT},
+	{"foreseen", .is = REQUIRED | IS_INT, "when the forecast of the expected ones was made; 0: none yet"},
+	{0},
+};
+const struct schema plan_answer = {.fields = plan_fields};
 
 static void node_write(const struct server *s, struct json *j, uint32_t node)
 {
+	const struct cluster *c = s->cluster;
+	uint32_t partition = c->nodes.v[node].partition;
+
 	if (world_node_past(s, node))
 		return;
-	json_open_object(j, NULL);
-	json_text(j, "name", names_get(&s->cluster->node_names, node));
-	json_int(j, "cpus", node_cpus(&s->cluster->nodes.v[node]));
-	json_bool(j, "up", sched_node_open(s->sched, node));
-	if (s->hosts->nodes.v[node].life.at)
-		json_int(j, "drain_at", s->hosts->nodes.v[node].life.at);
-	if (s->cluster->nodes.v[node].partition != PARTITION_NONE)
-		json_text(j, "partition",
-			  names_get(&s->cluster->partition_names, s->cluster->nodes.v[node].partition - 1));
-	if (s->plan->node[node].fences && s->plan->node[node].fences->n)
-		node_kept(s, j, node);
-	json_close_object(j);
+	schema_show(
+		&plan_node, NULL,
+		&(struct node_shown){
+			.x = {s, node},
+			.name = names_get(&c->node_names, node),
+			.cpus = node_cpus(&c->nodes.v[node]),
+			.up = sched_node_open(s->sched, node),
+			.drain_at = s->hosts->nodes.v[node].life.at,
+			.partition = partition == PARTITION_NONE ? NULL : names_get(&c->partition_names, partition - 1),
+		},
+		NULL, j);
 }
 
 static void plan_free(struct plan_work *w)
