@@ -6,10 +6,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/codec.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/names.h"
-#include "base/strbuf.h"
 #include "base/timetext.h"
 #include "core/cluster.h"
 #include "core/feature.h"
@@ -19,6 +19,7 @@
 #include "server/api/backfill.h"
 #include "server/api/call.h"
 #include "server/api/query.h"
+#include "server/api/request.h"
 #include "server/base/clock.h"
 #include "server/base/words.h"
 #include "server/job/entry.h"
@@ -28,17 +29,34 @@
 #include "server/server.h"
 
 static const struct field window_fields[] = {
-	{"cpus", .is = REQUIRED | IS_INT, "that a job may have, one by one on any of the nodes"},
-	{"nodes", .is = REQUIRED | IS_INT, "that they are on"},
-	{"duration", .is = REQUIRED | IS_INT | IS_NULL, "the longest walltime, in seconds; null: any"},
+	{"cpus", .is = REQUIRED | IS_INT, "that a job may have, one by one on any of the nodes",
+	 MEMBER(struct room, cpus)},
+	{"nodes", .is = REQUIRED | IS_INT, "that they are on", MEMBER(struct room, nodes)},
+	{"duration", .is = REQUIRED | IS_INT | IS_NULL, "the longest walltime, in seconds; null: any",
+	 .missing = TIME_NEVER, MEMBER(struct room, length)},
 	{0},
 };
 static const struct schema window = {.fields = window_fields};
+
+/* The answer. */
+struct subject {
+	int64_t now;
+	int64_t least; /* windows that are shorter are left out, seconds */
+	room_vec rooms;
+};
+
+static void windows_inside(const struct subject *x, struct json *j)
+{
+	for (size_t i = 0; i < x->rooms.n; i++)
+		if (x->rooms.v[i].length >= x->least)
+			schema_show(&window, NULL, &x->rooms.v[i], NULL, j);
+}
+
 static const struct field backfill_fields[] = {
-	{"now", .is = REQUIRED | IS_INSTANT},
+	{"now", .is = REQUIRED | IS_INSTANT, MEMBER(struct subject, now)},
 	{"windows", .is = REQUIRED | IS_LIST,
 	 "a job of such a window starts at once, one with a CPU or a second more does not; limits are not counted",
-	 .of = &window, .item = IS_OBJECT},
+	 .of = &window, .item = IS_OBJECT, .inside = windows_inside},
 	{0},
 };
 const struct schema backfill_answer = {.fields = backfill_fields};
@@ -59,25 +77,6 @@ static bool *nodes_usable(const struct server *s, const char *feature)
 	return may;
 }
 
-static void windows_write(const room_vec *rooms, int64_t least, struct json *j)
-{
-	json_open_array(j, "windows");
-	for (size_t i = 0; i < rooms->n; i++) {
-		const struct room *r = &rooms->v[i];
-		if (r->length < least)
-			continue;
-		json_open_object(j, NULL);
-		json_int(j, "cpus", r->cpus);
-		json_int(j, "nodes", r->nodes);
-		if (r->length == TIME_NEVER)
-			json_text(j, "duration", NULL);
-		else
-			json_int(j, "duration", r->length);
-		json_close_object(j);
-	}
-	json_close_array(j);
-}
-
 void api_backfill(struct server *s, const struct call *c)
 {
 	const char *name = request_query(c->r, "queue");
@@ -85,9 +84,7 @@ void api_backfill(struct server *s, const struct call *c)
 	bool *may = nodes_usable(s, request_query(c->r, "feature"));
 	bool starts = attrs_bool(s->attrs, "scheduling") && (!q || attrs_bool(&q->attrs, "started"));
 	struct job *job = cluster_job(s->cluster, s->world->scratch);
-	struct strbuf out = {0};
-	room_vec rooms = {0};
-	struct json j;
+	struct subject x = {.now = s->clock->now, .least = query_number(c, "duration", 0)};
 
 	if (name && !q) {
 		http_error(c->r, CODE_UNKNOWN_QUEUE, "Unknown queue %.60s.", name);
@@ -99,14 +96,8 @@ void api_backfill(struct server *s, const struct call *c)
 	job->keys = job->bound = 0;
 	job_margins(s, job, &(struct spec){.queue = word_find(s, name)});
 	if (starts)
-		sched_room(s->sched, job, may, &rooms);
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
-	json_int(&j, "now", s->clock->now);
-	windows_write(&rooms, query_number(c, "duration", 0), &j);
-	json_close_object(&j);
-	http_reply_strbuf(c->r, 200, "application/json", &out);
-	strbuf_fini(&out);
-	vec_free(&rooms);
+		sched_room(s->sched, job, may, &x.rooms);
+	api_show(s, c->r, &backfill_answer, &x);
+	vec_free(&x.rooms);
 	free(may);
 }
