@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/codec.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/keysort.h"
@@ -34,44 +35,19 @@
 #include "server/settings/setting.h"
 #include "server/site/who.h"
 
+struct part {
+	const char *name;
+	double value, part;
+};
+
 static const struct field part_fields[] = {
-	{"name", .is = REQUIRED | IS_TEXT},
-	{"value", .is = REQUIRED | IS_REAL, "in the factor's unit"},
-	{"part", .is = REQUIRED | IS_REAL, "of a sum what is added, of a product what is multiplied with"},
+	{"name", .is = REQUIRED | IS_TEXT, MEMBER(struct part, name)},
+	{"value", .is = REQUIRED | IS_REAL, "in the factor's unit", MEMBER_AS(FORM_REAL, struct part, value)},
+	{"part", .is = REQUIRED | IS_REAL, "of a sum what is added, of a product what is multiplied with",
+	 MEMBER_AS(FORM_REAL, struct part, part)},
 	{0},
 };
 static const struct schema part = {.fields = part_fields};
-static const struct field ranked_fields[] = {
-	{"id", .is = REQUIRED | IS_TEXT},
-	{"user", .is = REQUIRED | IS_TEXT},
-	{"queue", .is = REQUIRED | IS_TEXT},
-	{"place", .is = REQUIRED | IS_INT, "among the jobs that wait, the highest priority being first"},
-	{"priority", .is = REQUIRED | IS_REAL},
-	{"tried", .is = IS_INT, "its place with the weights in `try`"},
-	{"factors", .is = REQUIRED | IS_LIST, "those that have a weight", .of = &part, .item = IS_OBJECT},
-	{0},
-};
-static const struct schema ranked = {.fields = ranked_fields};
-static const struct field factor_fields[] = {
-	{"name", .is = REQUIRED | IS_TEXT},
-	{"unit", .is = REQUIRED | IS_TEXT},
-	{"about", .is = REQUIRED | IS_TEXT},
-	{"weight", .is = REQUIRED | IS_INT},
-	{"low", .is = REQUIRED | IS_INT, "the value at which its stage is 0, in a product"},
-	{"high", .is = REQUIRED | IS_INT, "the value at which its stage is 1"},
-	{0},
-};
-static const struct schema factor = {.fields = factor_fields};
-static const struct field priority_fields[] = {
-	{"order", .is = REQUIRED | IS_TEXT,
-	 "what orders the jobs; policy: not their priorities, which are shown as a sum", .words = "policy|sum|product"},
-	{"now", .is = REQUIRED | IS_INSTANT},
-	{"factors", .is = REQUIRED | IS_LIST, .of = &factor, .item = IS_OBJECT},
-	{"waiting", .is = REQUIRED | IS_INT, "jobs that wait and could start, of all users"},
-	{"jobs", .is = REQUIRED | IS_LIST, "the first of them that the user may see", .of = &ranked, .item = IS_OBJECT},
-	{0},
-};
-const struct schema priority_answer = {.fields = priority_fields};
 
 /* Jobs that wait, by id, and their places; at first in the order of their ids. */
 struct ranking {
@@ -125,38 +101,80 @@ static void job_weigh(struct server *s, const struct priority_settings *x, uint3
 	priority_weigh(x, known, s->clock->now, ret);
 }
 
-static void ranked_write(struct server *s, const struct priority_settings *x, const struct ranking *r, size_t i,
-			 struct json *j)
+/* What the getters of this file are given: the whole, or one of its jobs. */
+struct subject {
+	struct server *s;
+	const struct asker *who;
+	const struct priority_settings *now, *shown; /* what orders the jobs; the weights that are listed */
+	const struct ranking *list;
+	int64_t most;			 /* jobs that are shown */
+	const struct weighing *weighing; /* of the job */
+};
+
+static void parts_inside(const struct subject *x, struct json *j)
 {
-	uint32_t job = r->first.v[i].at;
-	const struct spec *p = s->jobs->entries.v[job].spec;
+	for (int k = 0; k < FACTOR_COUNT; k++)
+		if (x->now->weight[k] != 0)
+			schema_show(&part, NULL,
+				    &(struct part){factor_table[k].name, x->weighing->value[k], x->weighing->part[k]},
+				    NULL, j);
+}
+
+struct ranked {
+	struct subject x;
+	const char *id;
+	uint32_t user, queue;
+	int64_t place, tried;
+	double priority;
+};
+
+static const struct field ranked_fields[] = {
+	{"id", .is = REQUIRED | IS_TEXT, MEMBER(struct ranked, id)},
+	{"user", .is = REQUIRED | IS_TEXT, MEMBER_AS(FORM_WORD, struct ranked, user)},
+	{"queue", .is = REQUIRED | IS_TEXT, MEMBER_AS(FORM_WORD, struct ranked, queue)},
+	{"place", .is = REQUIRED | IS_INT, "among the jobs that wait, the highest priority being first",
+	 MEMBER(struct ranked, place)},
+	{"priority", .is = REQUIRED | IS_REAL, MEMBER_AS(FORM_REAL, struct ranked, priority)},
+	{"tried", .is = SPARSE | IS_INT, "its place with the weights in `try`", MEMBER(struct ranked, tried)},
+	{"factors", .is = REQUIRED | IS_LIST, "those that have a weight", .of = &part, .item = IS_OBJECT,
+	 .inside = parts_inside},
+	{0},
+};
+static const struct schema ranked = {.fields = ranked_fields};
+
+static void ranked_write(const struct subject *x, size_t i, struct json *j)
+{
+	uint32_t job = x->list->first.v[i].at;
+	const struct spec *p = x->s->jobs->entries.v[job].spec;
 	struct strbuf id = {0};
 	struct prioritized known;
 	struct weighing w;
+	struct ranked shown = {
+		.x = *x,
+		.user = p->owner,
+		.queue = p->queue,
+		.place = (int64_t)i + 1,
+		.tried = x->list->tried ? x->list->tried[job] : 0,
+	};
 
-	entry_id(s, job, &id);
-	job_weigh(s, x, job, &known, &w);
-	json_open_object(j, NULL);
-	json_text(j, "id", id.text);
-	json_text(j, "user", word(s, p->owner));
-	json_text(j, "queue", word(s, p->queue));
-	json_int(j, "place", (int64_t)i + 1);
-	json_double(j, "priority", w.priority);
-	if (r->tried)
-		json_int(j, "tried", r->tried[job]);
-	json_open_array(j, "factors");
-	for (int k = 0; k < FACTOR_COUNT; k++) {
-		if (x->weight[k] == 0)
-			continue;
-		json_open_object(j, NULL);
-		json_text(j, "name", factor_table[k].name);
-		json_double(j, "value", w.value[k]);
-		json_double(j, "part", w.part[k]);
-		json_close_object(j);
-	}
-	json_close_array(j);
-	json_close_object(j);
+	entry_id(x->s, job, &id);
+	job_weigh(x->s, x->now, job, &known, &w);
+	shown.id = id.text;
+	shown.priority = w.priority;
+	shown.x.weighing = &w;
+	schema_show(&ranked, NULL, &shown, x->s->words, j);
 	strbuf_fini(&id);
+}
+
+static void jobs_inside(const struct subject *x, struct json *j)
+{
+	int64_t left = x->most;
+
+	for (size_t i = 0; i < x->list->first.n && left > 0; i++)
+		if (may_see(x->s, x->who, x->s->jobs->entries.v[x->list->first.v[i].at].spec)) {
+			ranked_write(x, i, j);
+			left--;
+		}
 }
 
 /* A line of tab-separated values: its id, its priority, and the part of each factor that has a weight. */
@@ -174,21 +192,51 @@ static void row_write(struct server *s, const struct priority_settings *x, uint3
 	strbuf_add(out, "\n", 1);
 }
 
-static void factors_write(const struct priority_settings *x, struct json *j)
+struct factor_shown {
+	struct factor_row row;
+	int64_t weight, low, high;
+};
+
+static const struct field factor_fields[] = {
+	{"name", .is = REQUIRED | IS_TEXT, MEMBER(struct factor_shown, row.name)},
+	{"unit", .is = REQUIRED | IS_TEXT, MEMBER(struct factor_shown, row.unit)},
+	{"about", .is = REQUIRED | IS_TEXT, MEMBER(struct factor_shown, row.about)},
+	{"weight", .is = REQUIRED | IS_INT, MEMBER(struct factor_shown, weight)},
+	{"low", .is = REQUIRED | IS_INT, "the value at which its stage is 0, in a product",
+	 MEMBER(struct factor_shown, low)},
+	{"high", .is = REQUIRED | IS_INT, "the value at which its stage is 1", MEMBER(struct factor_shown, high)},
+	{0},
+};
+static const struct schema factor = {.fields = factor_fields};
+
+static void factors_inside(const struct subject *x, struct json *j)
 {
-	json_open_array(j, "factors");
-	for (int i = 0; i < FACTOR_COUNT; i++) {
-		json_open_object(j, NULL);
-		json_text(j, "name", factor_table[i].name);
-		json_text(j, "unit", factor_table[i].unit);
-		json_text(j, "about", factor_table[i].about);
-		json_int(j, "weight", (int64_t)x->weight[i]);
-		json_int(j, "low", (int64_t)x->low[i]);
-		json_int(j, "high", (int64_t)x->high[i]);
-		json_close_object(j);
-	}
-	json_close_array(j);
+	for (int i = 0; i < FACTOR_COUNT; i++)
+		schema_show(&factor, NULL,
+			    &(struct factor_shown){factor_table[i], (int64_t)x->shown->weight[i],
+						   (int64_t)x->shown->low[i], (int64_t)x->shown->high[i]},
+			    NULL, j);
 }
+
+struct priorities {
+	struct subject x;
+	enum priority_order order;
+	int64_t now, waiting;
+};
+
+static const struct field priority_fields[] = {
+	{"order", .is = REQUIRED | IS_TEXT,
+	 "what orders the jobs; policy: not their priorities, which are shown as a sum", .words = "policy|sum|product",
+	 MEMBER_AS(FORM_CHOICE, struct priorities, order)},
+	{"now", .is = REQUIRED | IS_INSTANT, MEMBER(struct priorities, now)},
+	{"factors", .is = REQUIRED | IS_LIST, .of = &factor, .item = IS_OBJECT, .inside = factors_inside},
+	{"waiting", .is = REQUIRED | IS_INT, "jobs that wait and could start, of all users",
+	 MEMBER(struct priorities, waiting)},
+	{"jobs", .is = REQUIRED | IS_LIST, "the first of them that the user may see", .of = &ranked, .item = IS_OBJECT,
+	 .inside = jobs_inside},
+	{0},
+};
+const struct schema priority_answer = {.fields = priority_fields};
 
 static void rows_answer(struct server *s, const struct call *c, const struct priority_settings *x,
 			const struct ranking *list, int64_t left)
@@ -207,15 +255,11 @@ static void rows_answer(struct server *s, const struct call *c, const struct pri
 void api_priority(struct server *s, const struct call *c)
 {
 	const char *accept = request_header(c->r, "Accept");
-	static const char *const order[] = {
-		[PRIORITY_POLICY] = "policy", [PRIORITY_SUM] = "sum", [PRIORITY_PRODUCT] = "product"};
 	const struct priority_settings *x = &s->world->priority;
 	const char *try = request_query(c->r, "try");
 	int64_t left = query_number(c, "limit", 100);
 	struct priority_settings tried;
 	struct ranking list = {0};
-	struct strbuf out = {0};
-	struct json j;
 	struct err err;
 
 	if (try && settings_try(s, try, &tried, &err) < 0) {
@@ -226,28 +270,16 @@ void api_priority(struct server *s, const struct call *c)
 	if (try)
 		ranking_try(s, &tried, &list);
 	ranking_make(s, x, &list);
-	if (accept && strncmp(accept, "text/tab-separated-values", 25) == 0) {
+	if (accept && strncmp(accept, "text/tab-separated-values", 25) == 0)
 		rows_answer(s, c, x, &list, left);
-		vec_free(&list.first);
-		free(list.tried);
-		return;
-	}
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
-	json_text(&j, "order", order[priority_rules(s) ? x->order : PRIORITY_POLICY]);
-	json_int(&j, "now", s->clock->now);
-	factors_write(try ? &tried : x, &j);
-	json_int(&j, "waiting", (int64_t)list.first.n);
-	json_open_array(&j, "jobs");
-	for (size_t i = 0; i < list.first.n && left > 0; i++)
-		if (may_see(s, c->w, s->jobs->entries.v[list.first.v[i].at].spec)) {
-			ranked_write(s, x, &list, i, &j);
-			left--;
-		}
-	json_close_array(&j);
-	json_close_object(&j);
-	http_reply_strbuf(c->r, 200, "application/json", &out);
-	strbuf_fini(&out);
+	else
+		api_show(s, c->r, &priority_answer,
+			 &(struct priorities){
+				 .x = {s, c->w, x, try ? &tried : x, &list, left, NULL},
+				 .order = priority_rules(s) ? x->order : PRIORITY_POLICY,
+				 .now = s->clock->now,
+				 .waiting = (int64_t)list.first.n,
+			 });
 	vec_free(&list.first);
 	free(list.tried);
 }
