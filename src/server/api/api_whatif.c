@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/codec.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/names.h"
@@ -69,129 +70,147 @@ static int64_t monotonic_us(void)
 	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
+/* The answer. */
+struct subject {
+	const struct server *s;
+	bool possible;
+	int16_t guaranteed; /* -1: it has no deadline */
+	int64_t start, end, deadline, price, now;
+	const char *price_unit, *reason;
+	const struct err *rule; /* that would refuse it; NULL: none */
+	const int32_t *nodes;
+	uint32_t nnodes;
+	int64_t delay;		  /* seconds; -1: of a job that may wait */
+	const job_vec *displaces; /* the same: NULL */
+};
+
+static void nodes_inside(const struct subject *x, struct json *j)
+{
+	for (uint32_t i = 0; i < x->nnodes; i++)
+		json_text(j, NULL, names_get(&x->s->cluster->node_names, (uint32_t)x->nodes[i]));
+}
+
+static void error_inside(const struct subject *x, struct json *j)
+{
+	if (x->rule)
+		err_json(j, x->rule);
+}
+
+static void get_displaced(const struct subject *x, struct value *v)
+{
+	struct strbuf id = {0};
+	struct json j;
+
+	if (!x->displaces)
+		return;
+	json_init(&j, &v->scratch, false);
+	json_open_array(&j, NULL);
+	for (size_t i = 0; i < x->displaces->n; i++) {
+		strbuf_clear(&id);
+		entry_id(x->s, x->displaces->v[i], &id);
+		json_text(&j, NULL, id.text);
+	}
+	json_close_array(&j);
+	v->text = strbuf_text(&v->scratch);
+	v->kind = VALUE_JSON;
+	strbuf_fini(&id);
+}
+
 static const struct field whatif_fields[] = {
-	{"possible", .is = REQUIRED | IS_BOOL},
-	{"start", .is = REQUIRED | IS_INSTANT | IS_NULL},
-	{"end", .is = REQUIRED | IS_INSTANT | IS_NULL},
-	{"nodes", .is = REQUIRED | IS_LIST, .item = IS_TEXT},
-	{"deadline", .is = IS_INSTANT},
-	{"guaranteed", .is = REQUIRED | IS_BOOL | IS_NULL, "null without a deadline"},
-	{"price", .is = IS_INT, "what a job with an estimate and a deadline costs: unit-seconds"},
-	{"price_unit", .is = IS_TEXT, .words = CREDIT_UNIT_WORDS},
-	{"reason", .is = REQUIRED | IS_TEXT | IS_NULL, "why it is not possible"},
+	{"possible", .is = REQUIRED | IS_BOOL, MEMBER(struct subject, possible)},
+	{"start", .is = REQUIRED | IS_INSTANT | IS_NULL, MEMBER(struct subject, start)},
+	{"end", .is = REQUIRED | IS_INSTANT | IS_NULL, MEMBER(struct subject, end)},
+	{"nodes", .is = REQUIRED | IS_LIST, .item = IS_TEXT, .inside = nodes_inside},
+	{"deadline", .is = IS_INSTANT, MEMBER(struct subject, deadline)},
+	{"guaranteed", .is = REQUIRED | IS_BOOL | IS_NULL, "null without a deadline", .missing = -1,
+	 MEMBER(struct subject, guaranteed)},
+	{"price", .is = SPARSE | IS_INT, "what a job with an estimate and a deadline costs: unit-seconds",
+	 .missing = -1, MEMBER(struct subject, price)},
+	{"price_unit", .is = IS_TEXT, .words = CREDIT_UNIT_WORDS, MEMBER(struct subject, price_unit)},
+	{"reason", .is = REQUIRED | IS_TEXT | IS_NULL, "why it is not possible", MEMBER(struct subject, reason)},
 	{"error", .is = IS_OBJECT, "the same, if a rule would refuse the job: as the answer of `submitJobs`",
-	 .of = &error_schema},
+	 .of = &error_schema, .inside = error_inside},
 	{"displaces", .is = IS_LIST,
-	 "of an interactive job that starts at once: running jobs that have to make room for it", .item = IS_TEXT},
-	{"delay", .is = IS_INT, "... and how many seconds that takes, at most"},
-	{"now", .is = REQUIRED | IS_INSTANT},
+	 "of an interactive job that starts at once: running jobs that have to make room for it", .item = IS_TEXT,
+	 .get = get_displaced},
+	{"delay", .is = SPARSE | IS_INT, "... and how many seconds that takes, at most", .missing = -1,
+	 MEMBER(struct subject, delay)},
+	{"now", .is = REQUIRED | IS_INSTANT, MEMBER(struct subject, now)},
 	{0},
 };
 const struct schema whatif_answer = {.fields = whatif_fields};
 
-static void rule_json(const struct whatif_work *w, struct json *j)
+static const char *reason_of(const struct whatif_work *w, bool unblocked)
 {
-	if (!w->refused)
-		return;
-	json_open_object(j, "error");
-	err_json(j, &w->rule);
-	json_close_object(j);
+	if (w->refused)
+		return w->rule.text;
+	if (w->known.open)
+		return "it would start later than can be foreseen: very many jobs are ahead of it";
+	if (!unblocked)
+		return "it would be held, or wait for jobs whose end or outcome is not known";
+	if (w->known.start != TIME_NEVER)
+		return NULL;
+	return w->x.spec->deadline != TIME_NEVER
+		       ? "it can't be completed by its deadline: jobs that run or have places need the nodes until then"
+		       : "the nodes that are up could not hold it even if they were empty";
 }
 
 static void answer(struct server *s, struct whatif_work *w)
 {
 	const struct spec *p = w->x.spec;
-	uint32_t n = spec_asked(s, p)->nfrags;
-	int64_t at = w->known.start;
+	int64_t at = w->known.start, end = at == TIME_NEVER ? TIME_NEVER : at + p->walltime;
 	bool unblocked = !gate_blocks(w->gate, s->world->scratch);
-	struct strbuf out = {0};
 	struct price price;
-	struct json j;
+	bool priced;
 
 	if (!w->refused && p->rare->libra.estimate && !w->known.open && unblocked &&
-	    prices_check(s, p, w->known.guaranteed, at == TIME_NEVER ? TIME_NEVER : at + p->walltime, &w->rule) < 0)
+	    prices_check(s, p, w->known.guaranteed, end, &w->rule) < 0)
 		w->refused = true;
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
-	json_bool(&j, "possible", (at != TIME_NEVER || w->known.open || !unblocked) && !w->refused);
-	if (at != TIME_NEVER) {
-		json_int(&j, "start", at);
-		json_int(&j, "end", at + p->walltime);
-	} else {
-		json_text(&j, "start", NULL);
-		json_text(&j, "end", NULL);
-	}
-	json_open_array(&j, "nodes");
-	for (uint32_t i = 0; i < n && at != TIME_NEVER; i++)
-		json_text(&j, NULL, names_get(&s->cluster->node_names, (uint32_t)w->nodes[i]));
-	json_close_array(&j);
-	if (p->deadline != TIME_NEVER) {
-		json_int(&j, "deadline", p->deadline);
-		json_bool(&j, "guaranteed", w->known.guaranteed);
-	} else {
-		json_text(&j, "guaranteed", NULL);
-	}
-	if (prices_get(s, p, &price)) {
-		json_int(&j, "price", price.amount);
-		json_text(&j, "price_unit", credit_unit_name(price.tariff.unit));
-	}
-	json_text(
-		&j, "reason",
-		w->refused	? w->rule.text
-		: w->known.open ? "it would start later than can be foreseen: very many jobs are ahead of it"
-		: !unblocked	? "it would be held, or wait for jobs whose end or outcome is not known"
-		: at == TIME_NEVER && p->deadline != TIME_NEVER
-			? "it can't be completed by its deadline: jobs that run or have places need the nodes until then"
-		: at == TIME_NEVER ? "the nodes that are up could not hold it even if they were empty"
-				   : NULL);
-	rule_json(w, &j);
-	json_int(&j, "now", w->asked);
-	json_close_object(&j);
-	http_reply_strbuf(w->r, 200, "application/json", &out);
-	strbuf_fini(&out);
+	priced = prices_get(s, p, &price);
+	api_show(s, w->r, &whatif_answer,
+		 &(struct subject){
+			 .s = s,
+			 .possible = (at != TIME_NEVER || w->known.open || !unblocked) && !w->refused,
+			 .start = at,
+			 .end = end,
+			 .nodes = w->nodes,
+			 .nnodes = at == TIME_NEVER ? 0 : spec_asked(s, p)->nfrags,
+			 .deadline = p->deadline,
+			 .guaranteed = p->deadline == TIME_NEVER ? -1 : w->known.guaranteed,
+			 .price = priced ? price.amount : -1,
+			 .price_unit = priced ? credit_unit_name(price.tariff.unit) : NULL,
+			 .reason = reason_of(w, unblocked),
+			 .rule = w->refused ? &w->rule : NULL,
+			 .delay = -1,
+			 .now = w->asked,
+		 });
 }
 
-/* An interactive job that starts at once or not at all. */
+/* Answers about an interactive job that starts at once or not at all. */
 static void answer_now(struct server *s, struct whatif_work *w)
 {
 	struct entrance e = {.way = ENTRANCE_FULL};
-	struct strbuf out = {0}, id = {0};
-	bool possible;
-	struct json j;
+	int64_t at;
 
 	trial_enter(s, &w->trial);
 	if (!w->refused && entrance_look(s, w->x.spec, &e, &w->rule) < 0)
 		w->refused = true;
 	trial_leave(s);
-	possible = !w->refused;
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
-	json_bool(&j, "possible", possible);
-	if (possible) {
-		json_int(&j, "start", s->clock->now + e.takes);
-		json_int(&j, "end", s->clock->now + e.takes + w->x.spec->walltime);
-	} else {
-		json_text(&j, "start", NULL);
-		json_text(&j, "end", NULL);
-	}
-	json_open_array(&j, "nodes");
-	json_close_array(&j);
-	json_text(&j, "guaranteed", NULL);
-	json_text(&j, "reason", w->refused ? w->rule.text : NULL);
-	rule_json(w, &j);
-	json_open_array(&j, "displaces");
-	for (size_t i = 0; i < e.victims.n; i++) {
-		strbuf_clear(&id);
-		entry_id(s, e.victims.v[i], &id);
-		json_text(&j, NULL, id.text);
-	}
-	json_close_array(&j);
-	json_int(&j, "delay", e.takes);
-	json_int(&j, "now", s->clock->now);
-	json_close_object(&j);
-	http_reply_strbuf(w->r, 200, "application/json", &out);
-	strbuf_fini(&id);
-	strbuf_fini(&out);
+	at = s->clock->now + e.takes;
+	api_show(s, w->r, &whatif_answer,
+		 &(struct subject){
+			 .s = s,
+			 .possible = !w->refused,
+			 .start = w->refused ? TIME_NEVER : at,
+			 .end = w->refused ? TIME_NEVER : at + w->x.spec->walltime,
+			 .guaranteed = -1,
+			 .price = -1,
+			 .reason = w->refused ? w->rule.text : NULL,
+			 .rule = w->refused ? &w->rule : NULL,
+			 .displaces = &e.victims,
+			 .delay = e.takes,
+			 .now = s->clock->now,
+		 });
 	entrance_fini(&e);
 }
 
