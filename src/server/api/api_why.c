@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/codec.h"
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/timetext.h"
@@ -109,87 +110,134 @@ static void why_expected(const struct server *s, uint32_t id, bool known, int64_
 	}
 }
 
+/* What the getters of this file are given: a job, and one of the reasons why it waits. */
+struct subject {
+	struct server *s;
+	const struct asker *who;
+	uint32_t job;
+	const struct reason *reason;
+};
+
+static void id_write(const struct subject *x, uint32_t job, struct json *j)
+{
+	struct strbuf id = {0};
+
+	entry_id(x->s, job, &id);
+	json_text(j, NULL, id.text);
+	strbuf_fini(&id);
+}
+
+static void seen_write(const struct subject *x, uint32_t job, struct json *j)
+{
+	const struct spec *p = job == JOB_NONE ? NULL : x->s->jobs->entries.v[job].spec;
+
+	if (p && may_see(x->s, x->who, p))
+		id_write(x, job, j);
+}
+
+static void jobs_inside(const struct subject *x, struct json *j)
+{
+	seen_write(x, x->reason->by, j);
+	for (size_t i = 0; i < x->reason->holders.n; i++)
+		seen_write(x, x->reason->holders.v[i], j);
+}
+
+static void nodes_inside(const struct subject *x, struct json *j)
+{
+	for (size_t i = 0; i < x->reason->nodes.n; i++)
+		json_text(j, NULL, names_get(&x->s->cluster->node_names, x->reason->nodes.v[i]));
+}
+
+static void limit_inside(const struct subject *x, struct json *j)
+{
+	if (x->reason->why == WHY_LIMIT)
+		limit_json(x->s, &x->reason->limit, x->reason->needed, j);
+}
+
+struct ground_shown {
+	struct subject x;
+	struct ground g;
+};
+
 static const struct field reason_fields[] = {
-	{"code", .is = REQUIRED | IS_TEXT, "in a word", .words = GROUND_CODES},
-	{"text", .is = REQUIRED | IS_TEXT, "a sentence"},
-	{"change", .is = REQUIRED | IS_TEXT, "what would change it"},
-	{"implied", .is = REQUIRED | IS_BOOL, "it is gone when the others are"},
+	{"code", .is = REQUIRED | IS_TEXT, "in a word", .words = GROUND_CODES, MEMBER(struct ground_shown, g.code)},
+	{"text", .is = REQUIRED | IS_TEXT, "a sentence", MEMBER(struct ground_shown, g.text)},
+	{"change", .is = REQUIRED | IS_TEXT, "what would change it", MEMBER(struct ground_shown, g.change)},
+	{"implied", .is = REQUIRED | IS_BOOL, "it is gone when the others are",
+	 MEMBER(struct ground_shown, g.detail.implied)},
 	{"jobs", .is = REQUIRED | IS_LIST, "other jobs that it is about, as far as the user may see them",
-	 .item = IS_TEXT},
-	{"nodes", .is = REQUIRED | IS_LIST, "nodes that it is about", .item = IS_TEXT},
-	{"limit", .is = IS_OBJECT, .of = &limit_schema},
+	 .item = IS_TEXT, .inside = jobs_inside},
+	{"nodes", .is = REQUIRED | IS_LIST, "nodes that it is about", .item = IS_TEXT, .inside = nodes_inside},
+	{"limit", .is = IS_OBJECT, .of = &limit_schema, .inside = limit_inside},
 	{0},
 };
 static const struct schema one_reason = {.fields = reason_fields};
+
+static void reasons_inside(const struct subject *x, struct json *j)
+{
+	const struct job *job = entry_job(x->s, x->job);
+	ground_vec list = {0};
+
+	if (job->state == STATE_HELD || job_waits(job))
+		grounds_find(x->s, x->job, &list);
+	for (size_t i = 0; i < list.n; i++) {
+		struct ground_shown shown = {*x, list.v[i]};
+		shown.x.reason = &list.v[i].detail;
+		schema_show(&one_reason, NULL, &shown, NULL, j);
+	}
+	grounds_fini(&list);
+}
+
+static void holders_inside(const struct subject *x, struct json *j)
+{
+	for (size_t i = 0; i < x->reason->holders.n; i++)
+		id_write(x, x->reason->holders.v[i], j);
+}
+
+struct why_shown {
+	struct subject x;
+	const char *text, *why;
+	int64_t when, made;
+	int64_t needed, free, missing; /* NOT_COUNTED: it is not about an amount */
+};
+
+#define NOT_COUNTED INT64_MIN
+
 static const struct field why_fields[] = {
-	{"text", .is = REQUIRED | IS_TEXT, "a sentence"},
+	{"text", .is = REQUIRED | IS_TEXT, "a sentence", MEMBER(struct why_shown, text)},
 	{"why", .is = REQUIRED | IS_TEXT, "the reason in a word",
-	 .words = "not|next|held|never|short|scattered|whole|reserved|turn|limit|leaves|reservation|hours|amount"},
-	{"when", .is = REQUIRED | IS_INSTANT | IS_NULL, "its expected start"},
-	{"made", .is = REQUIRED | IS_INSTANT | IS_NULL, "the instant of that forecast"},
-	{"needed", .is = IS_INT,
-	 "CPUs, if there are too few; whole nodes or machines, if too few are empty; of an amount of the site"},
-	{"free", .is = IS_INT},
-	{"missing", .is = IS_INT},
-	{"holders", .is = REQUIRED | IS_LIST, "jobs that hold what it needs", .item = IS_TEXT},
+	 .words = "not|next|held|never|short|scattered|whole|reserved|turn|limit|leaves|reservation|hours|amount",
+	 MEMBER(struct why_shown, why)},
+	{"when", .is = REQUIRED | IS_INSTANT | IS_NULL, "its expected start", MEMBER(struct why_shown, when)},
+	{"made", .is = REQUIRED | IS_INSTANT | IS_NULL, "the instant of that forecast", MEMBER(struct why_shown, made)},
+	{"needed", .is = SPARSE | IS_INT,
+	 "CPUs, if there are too few; whole nodes or machines, if too few are empty; of an amount of the site",
+	 .missing = NOT_COUNTED, MEMBER(struct why_shown, needed)},
+	{"free", .is = SPARSE | IS_INT, .missing = NOT_COUNTED, MEMBER(struct why_shown, free)},
+	{"missing", .is = SPARSE | IS_INT, .missing = NOT_COUNTED, MEMBER(struct why_shown, missing)},
+	{"holders", .is = REQUIRED | IS_LIST, "jobs that hold what it needs", .item = IS_TEXT,
+	 .inside = holders_inside},
 	{"reasons", .is = REQUIRED | IS_LIST,
 	 "every reason for which it does not start now: with all of them gone it starts at once, with fewer it does not, but for those that are implied",
-	 .of = &one_reason, .item = IS_OBJECT},
+	 .of = &one_reason, .item = IS_OBJECT, .inside = reasons_inside},
 	{0},
 };
 const struct schema why_answer = {.fields = why_fields};
 
-static void id_write(struct server *s, const struct asker *w, uint32_t job, struct json *j)
+/* Returns true for reasons that say how much of something is needed, and how much is free. */
+static bool is_counted(enum why why)
 {
-	struct strbuf id = {0};
-
-	if (job != JOB_NONE && s->jobs->entries.v[job].spec && may_see(s, w, s->jobs->entries.v[job].spec)) {
-		entry_id(s, job, &id);
-		json_text(j, NULL, id.text);
-	}
-	strbuf_fini(&id);
-}
-
-static void reasons_write(struct server *s, const struct asker *w, uint32_t job, struct json *j)
-{
-	ground_vec list = {0};
-
-	if (entry_job(s, job)->state == STATE_HELD || job_waits(entry_job(s, job)))
-		grounds_find(s, job, &list);
-	json_open_array(j, "reasons");
-	for (size_t i = 0; i < list.n; i++) {
-		const struct ground *g = &list.v[i];
-		json_open_object(j, NULL);
-		json_text(j, "code", g->code);
-		json_text(j, "text", g->text);
-		json_text(j, "change", g->change);
-		json_bool(j, "implied", g->detail.implied);
-		json_open_array(j, "jobs");
-		id_write(s, w, g->detail.by, j);
-		for (size_t k = 0; k < g->detail.holders.n; k++)
-			id_write(s, w, g->detail.holders.v[k], j);
-		json_close_array(j);
-		json_open_array(j, "nodes");
-		for (size_t k = 0; k < g->detail.nodes.n; k++)
-			json_text(j, NULL, names_get(&s->cluster->node_names, g->detail.nodes.v[k]));
-		json_close_array(j);
-		if (g->detail.why == WHY_LIMIT)
-			limit_json(s, &g->detail.limit, g->detail.needed, j);
-		json_close_object(j);
-	}
-	json_close_array(j);
-	grounds_fini(&list);
+	return why == WHY_SHORT || why == WHY_NEVER || why == WHY_WHOLE || why == WHY_AMOUNT;
 }
 
 void api_why(struct server *s, const struct call *c)
 {
-	struct strbuf out = {0}, sentence = {0};
+	struct strbuf sentence = {0};
 	struct reason reason;
 	int64_t at = TIME_NEVER;
 	struct array *a;
-	struct json j;
 	uint32_t id;
-	bool known;
+	bool known, counted;
 
 	if (!api_job(s, c->r, c->w, c->name, &id, &a))
 		return;
@@ -224,34 +272,18 @@ void api_why(struct server *s, const struct call *c)
 	}
 	if (entry_job(s, id)->state < STATE_NOW && reason.why != WHY_NEXT)
 		why_expected(s, id, known, at, &sentence);
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
-	json_text(&j, "why", why_name(reason.why));
-	json_text(&j, "text", strbuf_text(&sentence));
-	if (known)
-		json_int(&j, "when", at);
-	else
-		json_text(&j, "when", NULL);
-	if (known)
-		json_int(&j, "made", foresee_made(s, id));
-	else
-		json_text(&j, "made", NULL);
-	if (reason.why == WHY_SHORT || reason.why == WHY_NEVER || reason.why == WHY_WHOLE || reason.why == WHY_AMOUNT) {
-		json_int(&j, "needed", reason.needed);
-		json_int(&j, "free", reason.free);
-		json_int(&j, "missing", reason.missing);
-	}
-	json_open_array(&j, "holders");
-	for (size_t i = 0; i < reason.holders.n; i++) {
-		strbuf_clear(&sentence);
-		entry_id(s, reason.holders.v[i], &sentence);
-		json_text(&j, NULL, sentence.text);
-	}
-	json_close_array(&j);
-	reasons_write(s, c->w, id, &j);
-	json_close_object(&j);
+	counted = is_counted(reason.why);
+	api_show(s, c->r, &why_answer,
+		 &(struct why_shown){
+			 .x = {s, c->w, id, &reason},
+			 .text = strbuf_text(&sentence),
+			 .why = why_name(reason.why),
+			 .when = known ? at : TIME_NEVER,
+			 .made = known ? foresee_made(s, id) : TIME_NEVER,
+			 .needed = counted ? reason.needed : NOT_COUNTED,
+			 .free = counted ? reason.free : NOT_COUNTED,
+			 .missing = counted ? reason.missing : NOT_COUNTED,
+		 });
 	reason_fini(&reason);
-	http_reply_strbuf(c->r, 200, "application/json", &out);
-	strbuf_fini(&out);
 	strbuf_fini(&sentence);
 }

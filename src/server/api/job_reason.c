@@ -114,7 +114,9 @@ static void ground_values(const struct server *s, const struct ground *g, const 
 		json_int(j, "needed", g->needed);
 		json_int(j, "free", g->free);
 	} else if (strcmp(g->code, "limit") == 0) {
+		json_open_object(j, "limit");
 		limit_json(s, &g->limit, g->needed, j);
+		json_close_object(j);
 	} else if (strcmp(g->code, "bound") == 0) {
 		if (g->bound.id)
 			json_text(j, "reservation", names_get(&s->cluster->reservation_names, g->bound.id - 1));

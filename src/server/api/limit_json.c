@@ -5,51 +5,40 @@
 
 #include <stddef.h>
 
-#include "base/json.h"
-#include "base/schema.h"
+#include "base/codec.h"
 #include "rules/limit.h"
 #include "server/base/words.h"
 #include "server/server.h"
 
+struct limit_shown {
+	struct limit_reached l;
+	const char *name;
+	int64_t asked;
+};
+
 static const struct field limit_fields[] = {
 	{"of", .is = REQUIRED | IS_TEXT, "whose limit it is",
-	 .words = "server|users|array|queue|queue_users|user|group|account|qos"},
+	 .words = "server|users|array|queue|queue_users|user|group|account|qos",
+	 MEMBER_AS(FORM_CHOICE, struct limit_shown, l.kind)},
 	{"name", .is = REQUIRED | IS_TEXT | IS_NULL,
-	 "of the queue, user, group, account or QoS; null: the default, or none"},
+	 "of the queue, user, group, account or QoS; null: the default, or none", MEMBER(struct limit_shown, name)},
 	{"measure", .is = REQUIRED | IS_TEXT,
-	 .words = "jobs|cpus|memory|cpu_seconds|cpu_credits|gpu_credits|memory_credits|node_credits"},
-	{"most", .is = REQUIRED | IS_INT},
-	{"used", .is = REQUIRED | IS_INT},
-	{"asked", .is = REQUIRED | IS_INT, "by the job"},
-	{"soft", .is = REQUIRED | IS_BOOL, "it starts when no other job can use what it needs"},
+	 .words = "jobs|cpus|memory|cpu_seconds|cpu_credits|gpu_credits|memory_credits|node_credits",
+	 MEMBER_AS(FORM_CHOICE, struct limit_shown, l.measure)},
+	{"most", .is = REQUIRED | IS_INT, MEMBER(struct limit_shown, l.most)},
+	{"used", .is = REQUIRED | IS_INT, MEMBER(struct limit_shown, l.used)},
+	{"asked", .is = REQUIRED | IS_INT, "by the job", MEMBER(struct limit_shown, asked)},
+	{"soft", .is = REQUIRED | IS_BOOL, "it starts when no other job can use what it needs",
+	 MEMBER(struct limit_shown, l.soft)},
 	{0},
 };
 const struct schema limit_schema = {.fields = limit_fields};
 
 void limit_json(const struct server *s, const struct limit_reached *l, int64_t asked, struct json *j)
 {
-	static const char *const of[LIMIT_KINDS] = {
-		[LIMIT_ALL] = "server",
-		[LIMIT_USER] = "users",
-		[LIMIT_ARRAY] = "array",
-		[LIMIT_QUEUE] = "queue",
-		[LIMIT_QUEUE_USER] = "queue_users",
-		[LIMIT_OF_USER] = "user",
-		[LIMIT_OF_GROUP] = "group",
-		[LIMIT_OF_ACCOUNT] = "account",
-		[LIMIT_OF_QOS] = "qos",
-	};
-	static const char *const measure[LIMIT_MEASURES] = {"jobs",	      "cpus",	     "memory",
-							    "cpu_seconds",    "cpu_credits", "gpu_credits",
-							    "memory_credits", "node_credits"};
+	bool named = l->kind != LIMIT_ARRAY && l->of;
 
-	json_open_object(j, "limit");
-	json_text(j, "of", of[l->kind]);
-	json_text(j, "name", l->kind == LIMIT_ARRAY || l->of == 0 ? NULL : word(s, (uint32_t)l->of));
-	json_text(j, "measure", measure[l->measure]);
-	json_int(j, "most", l->most);
-	json_int(j, "used", l->used);
-	json_int(j, "asked", asked);
-	json_bool(j, "soft", l->soft);
-	json_close_object(j);
+	record_show(limit_fields, 0,
+		    &(struct limit_shown){.l = *l, .name = named ? word(s, (uint32_t)l->of) : NULL, .asked = asked},
+		    NULL, j);
 }
