@@ -15,7 +15,7 @@ struct server;
 extern const struct schema machine_answer;
 
 void api_machine(struct server *s, const struct call *c);
-/* Writes it as an object, for a reader who sees the jobs of all users or not. */
-void machine_write(const struct server *s, struct json *j, const char *key, bool all_jobs);
+/* Writes its members into an open object, for a reader who sees the jobs of all users or not. */
+void machine_write(const struct server *s, struct json *j, bool all_jobs);
 
 #endif

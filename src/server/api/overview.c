@@ -10,9 +10,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/codec.h"
 #include "base/json.h"
 #include "base/map.h"
-#include "base/strbuf.h"
 #include "base/vec.h"
 #include "core/cluster.h"
 #include "net/http.h"
@@ -22,6 +22,7 @@
 #include "server/api/call.h"
 #include "server/api/counts.h"
 #include "server/api/machine.h"
+#include "server/api/request.h"
 #include "server/api/schemas.h"
 #include "server/api/show.h"
 #include "server/base/words.h"
@@ -42,33 +43,6 @@
 	"id,name,owner,queue,state,type,cpus,nodect,walltime,created,started,ended,exit_status,cause,comment,reason,expected_start," \
 	"expected_end,planned_start,deadline,guaranteed,no_estimate,array_counts"
 
-static const struct field person_fields[] = {
-	{"user", .is = REQUIRED | IS_TEXT},
-	{"running", .is = REQUIRED | IS_INT},
-	{"cpus", .is = REQUIRED | IS_INT, "of running jobs"},
-	{"waiting", .is = REQUIRED | IS_INT, "jobs that could start if there were room"},
-	{0},
-};
-static const struct schema person = {.fields = person_fields};
-static const struct field overview_fields[] = {
-	{"user", .is = REQUIRED | IS_TEXT, "who asks"},
-	{"role", .is = REQUIRED | IS_TEXT, .words = "user|operator|manager"},
-	{"machine", .is = REQUIRED | IS_OBJECT, .of = &machine_answer},
-	{"cpus_used", .is = REQUIRED | IS_INT},
-	{"running", .is = REQUIRED | IS_INT, "jobs of all users"},
-	{"waiting", .is = REQUIRED | IS_INT, "the same; with those that are held"},
-	{"running_jobs", .is = REQUIRED | IS_LIST, "at most 30, by their planned end", .of = &job_schema,
-	 .item = IS_OBJECT},
-	{"waiting_jobs", .is = REQUIRED | IS_LIST, "at most 30, in the scheduler's order; then blocked ones",
-	 .of = &job_schema, .item = IS_OBJECT},
-	{"own_jobs", .is = REQUIRED | IS_LIST, "the caller's newest, at most 12; an array is one", .of = &job_schema,
-	 .item = IS_OBJECT},
-	{"users", .is = REQUIRED | IS_LIST, "at most 12, those with the most CPUs first", .of = &person,
-	 .item = IS_OBJECT},
-	{0},
-};
-const struct schema overview_answer = {"Overview", .fields = overview_fields};
-
 struct active {
 	int64_t end;
 	uint32_t job;
@@ -79,9 +53,22 @@ struct person {
 	int64_t running, cpus, waiting;
 };
 
-struct overview {
+static const struct field person_fields[] = {
+	{"user", .is = REQUIRED | IS_TEXT, MEMBER_AS(FORM_WORD, struct person, user)},
+	{"running", .is = REQUIRED | IS_INT, MEMBER(struct person, running)},
+	{"cpus", .is = REQUIRED | IS_INT, "of running jobs", MEMBER(struct person, cpus)},
+	{"waiting", .is = REQUIRED | IS_INT, "jobs that could start if there were room",
+	 MEMBER(struct person, waiting)},
+	{0},
+};
+static const struct schema person = {.fields = person_fields};
+
+/* The answer, while it is made. */
+struct subject {
 	struct server *s;
 	const struct asker *who;
+	const char *user, *role;
+	int64_t used, nrunning, nwaiting; /* CPUs; jobs of all users */
 	struct field_list fields;
 	VEC(struct active) running;
 	job_vec waiting; /* in the scheduler's order */
@@ -109,7 +96,7 @@ static int by_cpus(const void *a, const void *b)
 	return x->user < y->user ? -1 : x->user > y->user;
 }
 
-static struct person *person_of(struct overview *o, uint32_t user)
+static struct person *person_of(struct subject *o, uint32_t user)
 {
 	uint64_t *at = map_at(&o->person_of, user);
 
@@ -121,7 +108,7 @@ static struct person *person_of(struct overview *o, uint32_t user)
 }
 
 /* A job on several nodes is counted where its first fragment is. */
-static void running_collect(struct overview *o)
+static void running_collect(struct subject *o)
 {
 	struct server *s = o->s;
 
@@ -142,7 +129,7 @@ static void running_collect(struct overview *o)
 		qsort(o->running.v, o->running.n, sizeof *o->running.v, by_end);
 }
 
-static void waiting_collect(struct overview *o)
+static void waiting_collect(struct subject *o)
 {
 	struct server *s = o->s;
 
@@ -154,7 +141,7 @@ static void waiting_collect(struct overview *o)
 	}
 }
 
-static bool job_write(struct overview *o, struct json *j, uint32_t id, const struct array *a)
+static bool job_write(const struct subject *o, struct json *j, uint32_t id, const struct array *a)
 {
 	const struct entry *e = &o->s->jobs->entries.v[id];
 
@@ -166,14 +153,17 @@ static bool job_write(struct overview *o, struct json *j, uint32_t id, const str
 	return true;
 }
 
-static void running_write(struct overview *o, struct json *j)
+static void machine_inside(const struct subject *o, struct json *j)
+{
+	machine_write(o->s, j, may_see_all(o->s, o->who));
+}
+
+static void running_inside(const struct subject *o, struct json *j)
 {
 	int left = ROWS;
 
-	json_open_array(j, "running_jobs");
 	for (size_t i = 0; i < o->running.n && left > 0; i++)
 		left -= job_write(o, j, o->running.v[i].job, NULL);
-	json_close_array(j);
 }
 
 static uint32_t newest(const struct server *s)
@@ -183,13 +173,12 @@ static uint32_t newest(const struct server *s)
 	return n > LOOKED ? n - LOOKED : 1;
 }
 
-static void waiting_write(struct overview *o, struct json *j)
+static void waiting_inside(const struct subject *o, struct json *j)
 {
 	struct server *s = o->s;
 	struct map listed = {0};
 	int left = ROWS;
 
-	json_open_array(j, "waiting_jobs");
 	for (size_t i = 0; i < o->waiting.n && left > 0; i++) {
 		left -= job_write(o, j, o->waiting.v[i], NULL);
 		map_set(&listed, o->waiting.v[i], 1);
@@ -200,18 +189,16 @@ static void waiting_write(struct overview *o, struct json *j)
 		    !map_get(&listed, id, &is))
 			left -= job_write(o, j, id, NULL);
 	}
-	json_close_array(j);
 	map_fini(&listed);
 }
 
 /* An array is passed over in one step: its elements came one after the other. */
-static void own_write(struct overview *o, struct json *j)
+static void own_inside(const struct subject *o, struct json *j)
 {
 	struct server *s = o->s;
 	uint32_t id = tally_of(s, word_add(s, o->who->user), 0)->newest;
 	int left = OWN, looked = 0;
 
-	json_open_array(j, "own_jobs");
 	for (; id && left > 0 && looked++ < LOOKED; id = s->jobs->entries.v[id].before) {
 		const struct entry *e = &s->jobs->entries.v[id];
 		const struct array *a =
@@ -221,55 +208,52 @@ static void own_write(struct overview *o, struct json *j)
 		if (e->spec && e->spec->uid == o->who->uid)
 			left -= job_write(o, j, id, a);
 	}
-	json_close_array(j);
 }
 
-static void people_write(struct overview *o, struct json *j)
+static void people_inside(const struct subject *o, struct json *j)
 {
-	if (o->people.n > 1)
-		qsort(o->people.v, o->people.n, sizeof *o->people.v, by_cpus);
-	json_open_array(j, "users");
-	for (size_t i = 0; i < o->people.n && i < PEOPLE; i++) {
-		json_open_object(j, NULL);
-		json_text(j, "user", word(o->s, o->people.v[i].user));
-		json_int(j, "running", o->people.v[i].running);
-		json_int(j, "cpus", o->people.v[i].cpus);
-		json_int(j, "waiting", o->people.v[i].waiting);
-		json_close_object(j);
-	}
-	json_close_array(j);
+	for (size_t i = 0; i < o->people.n && i < PEOPLE; i++)
+		schema_show(&person, NULL, &o->people.v[i], o->s->words, j);
 }
+
+static const struct field overview_fields[] = {
+	{"user", .is = REQUIRED | IS_TEXT, "who asks", MEMBER(struct subject, user)},
+	{"role", .is = REQUIRED | IS_TEXT, .words = "user|operator|manager", MEMBER(struct subject, role)},
+	{"machine", .is = REQUIRED | IS_OBJECT, .of = &machine_answer, .inside = machine_inside},
+	{"cpus_used", .is = REQUIRED | IS_INT, MEMBER(struct subject, used)},
+	{"running", .is = REQUIRED | IS_INT, "jobs of all users", MEMBER(struct subject, nrunning)},
+	{"waiting", .is = REQUIRED | IS_INT, "the same; with those that are held", MEMBER(struct subject, nwaiting)},
+	{"running_jobs", .is = REQUIRED | IS_LIST, "at most 30, by their planned end", .of = &job_schema,
+	 .item = IS_OBJECT, .inside = running_inside},
+	{"waiting_jobs", .is = REQUIRED | IS_LIST, "at most 30, in the scheduler's order; then blocked ones",
+	 .of = &job_schema, .item = IS_OBJECT, .inside = waiting_inside},
+	{"own_jobs", .is = REQUIRED | IS_LIST, "the caller's newest, at most 12; an array is one", .of = &job_schema,
+	 .item = IS_OBJECT, .inside = own_inside},
+	{"users", .is = REQUIRED | IS_LIST, "at most 12, those with the most CPUs first", .of = &person,
+	 .item = IS_OBJECT, .inside = people_inside},
+	{0},
+};
+const struct schema overview_answer = {"Overview", .fields = overview_fields};
 
 void api_overview(struct server *s, const struct call *c)
 {
 	static const char *const role[] = {"user", "operator", "manager"};
-	struct overview o = {.s = s, .who = c->w};
-	int64_t nodes, cpus, used;
-	struct strbuf out = {0};
-	struct json j;
+	struct subject o = {.s = s, .who = c->w, .user = c->w->user, .role = role[c->w->role]};
+	int64_t nodes, cpus;
 
 	show_fields_parse(JOB_FIELDS, &o.fields, NULL);
 	o.fields.sparse = true;
 	foresee(s);
-	cluster_sum(s, &nodes, &cpus, &used);
+	cluster_sum(s, &nodes, &cpus, &o.used);
 	running_collect(&o);
 	waiting_collect(&o);
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
-	json_text(&j, "user", c->w->user);
-	json_text(&j, "role", role[c->w->role]);
-	machine_write(s, &j, "machine", may_see_all(s, c->w));
-	json_int(&j, "cpus_used", used);
-	json_int(&j, "running", (int64_t)o.running.n);
-	json_int(&j, "waiting", s->jobs->total - (int64_t)o.running.n);
-	running_write(&o, &j);
-	waiting_write(&o, &j);
-	own_write(&o, &j);
-	people_write(&o, &j);
-	json_close_object(&j);
+	o.nrunning = (int64_t)o.running.n;
+	o.nwaiting = s->jobs->total - o.nrunning;
+	if (o.people.n > 1)
+		qsort(o.people.v, o.people.n, sizeof *o.people.v, by_cpus);
+	api_show(s, c->r, &overview_answer, &o);
 	vec_free(&o.running);
 	vec_free(&o.waiting);
 	vec_free(&o.people);
 	map_fini(&o.person_of);
-	http_reply_strbuf(c->r, 200, "application/json", &out);
 }

@@ -123,7 +123,9 @@ static void head_write(struct server *s, struct strbuf *out, enum whose jobs, en
 	json_init(&j, out, false);
 	json_open_object(&j, NULL);
 	json_int(&j, "as_of", s->clock->now);
-	machine_write(s, &j, "machine", jobs == ALL);
+	json_open_object(&j, "machine");
+	machine_write(s, &j, jobs == ALL);
+	json_close_object(&j);
 	if (quotas != NOBODYS)
 		quotas_write(s, &j, "quotas", quotas == ONES ? user : NULL);
 	json_close_object(&j);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "base/codec.h"
 #include "base/strbuf.h"
 #include "base/timetext.h"
 #include "core/job.h"
@@ -35,17 +35,36 @@ bool outage_kind_parse(const char *word, enum outage_kind *ret)
 	return false;
 }
 
+/* A shutdown, for the getters of what is stored and shown of it. */
+struct subject {
+	struct outage outage;
+};
+
+static void get_kind(const struct subject *x, struct value *v)
+{
+	v->kind = VALUE_TEXT;
+	v->text = kinds[x->outage.kind];
+}
+
+static const struct field outage_fields[] = {
+	{"kind", .is = REQUIRED | IS_TEXT, .words = "quick|delay|immediate|kill", .get = get_kind},
+	{"begin", .is = REQUIRED | IS_INSTANT, MEMBER(struct outage, begin)},
+	{"until", .is = REQUIRED | IS_INSTANT | IS_NULL, "when the machine is expected to be back",
+	 MEMBER(struct outage, until)},
+	{"who", .is = REQUIRED | IS_TEXT, MEMBER_AS(FORM_INLINE, struct outage, who)},
+	{0},
+};
+const struct schema outage_schema = {.fields = outage_fields};
+
 static void outage_store(struct server *s)
 {
 	struct strbuf text = {0};
-	struct json j;
 
 	if (s->world->outage.kind == OUTAGE_NONE) {
 		store_drop_object(s->store, "outage", "outage");
 		return;
 	}
-	json_init(&j, &text, false);
-	outage_write(s, &j, NULL);
+	record_show_text(outage_fields, 0, world_expects(s), NULL, &text);
 	store_put_object(s->store, "outage", "outage", text.text);
 	strbuf_fini(&text);
 }
@@ -127,23 +146,4 @@ int outage_restore(struct server *s, const char *name, const json_t *o, struct e
 	else
 		store_drop_object(s->store, "outage", "outage");
 	return 0;
-}
-
-void outage_write(const struct server *s, struct json *j, const char *key)
-{
-	const struct outage *x = world_expects(s);
-
-	if (x->kind == OUTAGE_NONE) {
-		json_text(j, key, NULL);
-		return;
-	}
-	json_open_object(j, key);
-	json_text(j, "kind", kinds[x->kind]);
-	json_int(j, "begin", x->begin);
-	if (x->until == TIME_NEVER)
-		json_text(j, "until", NULL);
-	else
-		json_int(j, "until", x->until);
-	json_text(j, "who", x->who);
-	json_close_object(j);
 }

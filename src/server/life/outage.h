@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 struct err;
-struct json;
+struct schema;
 struct server;
 
 /* What becomes of the jobs that run. */
@@ -33,6 +33,8 @@ struct outage {
 	char who[64];
 };
 
+extern const struct schema outage_schema; /* a struct outage that is not NONE */
+
 bool outage_kind_parse(const char *word, enum outage_kind *ret);
 /* Announces it, instead of the one that was announced, or begins it if its time has come: then one that is announced for later still counts after the next start. OUTAGE_NONE: it is called
  * off. */
@@ -40,6 +42,5 @@ void outage_set(struct server *s, const struct outage *x);
 void outage_turn(struct server *s);	     /* begins it when its time has come */
 int64_t outage_next(const struct server *s); /* when that will be, or TIME_NEVER */
 int outage_restore(struct server *s, const char *name, const json_t *o, struct err *err);
-void outage_write(const struct server *s, struct json *j, const char *key); /* an object, or null */
 
 #endif
