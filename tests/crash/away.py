@@ -11,6 +11,7 @@ class Away:
         self.commands = os.path.join(os.path.realpath(build), "src/cmd")
         self.begun = []  # (process, job, "submit" or "delete")
         self.mine = []
+        self.halfway = False  # a server was killed while it started: it may have taken the last offer back, and made none yet
 
     def command(self, name, *arguments, cwd=None, input=None):
         p = subprocess.Popen([os.path.join(self.commands, name), *arguments], env=self.instance.environment, cwd=cwd, stdin=subprocess.PIPE,
@@ -53,7 +54,10 @@ class Away:
             elif p.returncode == 0:
                 job.acknowledged(out.strip())
                 self.mine.append(job)
+            elif self.halfway and "no Shunt server is running" in err:
+                job.refused = True
             else:
                 checks.complain(job, f"qsub while the server was down: exit code {p.returncode}, {err}")
             checks.excused[f"commands of users while the server was down ({what})"] += 1
         self.begun = []
+        self.halfway = False
