@@ -125,7 +125,7 @@ void session_health(struct agent *a);		   /* that, too: not to wait for the next
 
 /* orders.c */
 int orders_start(struct agent *a, struct err *err);
-json_t *orders_inventory(struct agent *a);
+void orders_inventory(struct agent *a, struct strbuf *out);
 /* True: it was for us. */
 bool orders_frame(struct agent *a, const char *type, const json_t *head, const char *data, size_t n);
 void orders_abandon(struct agent *a); /* this node was removed: nothing may run on */

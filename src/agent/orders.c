@@ -48,41 +48,13 @@ static void tags_drop(name_list *l, const char *tag)
 
 /* ---- to the server ---- */
 
-static void frame_open(struct json *j, struct strbuf *out, const char *type)
+static void news_tell(struct agent *a, const struct news *n)
 {
-	json_init(j, out, false);
-	json_open_object(j, NULL);
-	json_text(j, "t", type);
-}
+	struct strbuf head = {0};
 
-static void frame_tell(struct agent *a, struct json *j, struct strbuf *out)
-{
-	json_close_object(j);
-	session_tell(a, out);
-	strbuf_fini(out);
-}
-
-static void tag_tell(struct agent *a, const char *type, const char *tag)
-{
-	struct strbuf out = {0};
-	struct json j;
-
-	frame_open(&j, &out, type);
-	json_text(&j, "tag", tag);
-	frame_tell(a, &j, &out);
-}
-
-static void refused_tell(struct agent *a, const char *tag, const char *reason, bool unclear)
-{
-	struct strbuf out = {0};
-	struct json j;
-
-	frame_open(&j, &out, "refused");
-	json_text(&j, "tag", tag);
-	json_text(&j, "reason", reason);
-	if (unclear)
-		json_bool(&j, "unclear", true);
-	frame_tell(a, &j, &out);
+	news_frame(n, &head);
+	session_tell(a, &head);
+	strbuf_fini(&head);
 }
 
 /* ---- the script ---- */
@@ -136,79 +108,26 @@ static void forget(struct agent *a, const char *tag)
 
 /* ---- what local.h tells ---- */
 
-static void started_tell(struct agent *a, const char *tag, pid_t pid)
+static void ended_tell(struct agent *a, const struct news *n)
 {
-	struct strbuf out = {0};
-	struct json j;
-
-	frame_open(&j, &out, "started");
-	json_text(&j, "tag", tag);
-	json_int(&j, "pid", pid);
-	frame_tell(a, &j, &out);
-}
-
-static void saves_add(struct json *j, const struct saves *v)
-{
-	struct strbuf text = {0};
-
-	saves_write(v, &text);
-	json_raw(j, "saves", strbuf_text(&text));
-	strbuf_fini(&text);
-}
-
-static void saved_tell(struct agent *a, const char *tag, const struct saves *v)
-{
-	struct strbuf out = {0};
-	struct json j;
-
-	frame_open(&j, &out, "saved");
-	json_text(&j, "tag", tag);
-	saves_add(&j, v);
-	frame_tell(a, &j, &out);
-}
-
-/* Kept by nobody: a server that is away does without. */
-static void used_tell(struct agent *a, const struct result *r)
-{
-	struct strbuf out = {0};
-	struct json j;
-
-	if (tags_have(&a->unclaimed, r->tag))
-		return;
-	frame_open(&j, &out, "used");
-	json_text(&j, "tag", r->tag);
-	json_int(&j, "cpu_ms", r->cpu_ms);
-	json_int(&j, "memory_kib", r->memory_kib);
-	frame_tell(a, &j, &out);
-}
-
-static void ended_tell(struct agent *a, const struct result *r)
-{
-	struct strbuf out = {0}, result = {0};
-	struct json j;
-
-	if (tags_have(&a->unclaimed, r->tag)) {
+	if (tags_have(&a->unclaimed, n->tag)) {
 		char tag[64];
-		snprintf(tag, sizeof tag, "%s", r->tag);
+		snprintf(tag, sizeof tag, "%s", n->tag);
 		forget(a, tag);
 		return;
 	}
-	guard_ended(a, r);
-	result_write(r, &result);
-	frame_open(&j, &out, "ended");
-	json_raw(&j, "result", strbuf_text(&result));
-	frame_tell(a, &j, &out);
-	strbuf_fini(&result);
+	guard_ended(a, n->r);
+	news_tell(a, n);
 }
 
-static void lost_tell(struct agent *a, const char *tag)
+static void lost_tell(struct agent *a, const struct news *n)
 {
-	if (tags_have(&a->unclaimed, tag)) {
-		forget(a, tag);
+	if (tags_have(&a->unclaimed, n->tag)) {
+		forget(a, n->tag);
 		return;
 	}
-	tags_add(&a->cleaned, tag);
-	tag_tell(a, "lost", tag);
+	tags_add(&a->cleaned, n->tag);
+	news_tell(a, n);
 }
 
 /* Each is a frame, which the server's engine reads again as news (hub.c). */
@@ -217,30 +136,27 @@ static void on_news(void *context, const struct news *n)
 	struct agent *a = context;
 
 	switch (n->report) {
-	case SAYS_STARTED:
-		started_tell(a, n->tag, n->pid);
-		break;
-	case SAYS_READY:
-		tag_tell(a, "ready", n->tag);
-		break;
-	case SAYS_SAVED:
-		saved_tell(a, n->tag, n->saves);
-		break;
-	case SAYS_USED:
-		used_tell(a, n->r);
-		break;
 	case SAYS_REFUSED:
 		script_drop(a, n->tag);
-		refused_tell(a, n->tag, n->reason, n->unclear);
+		news_tell(a, n);
+		break;
+	case SAYS_STARTED:
+	case SAYS_READY:
+	case SAYS_SAVED:
+		news_tell(a, n);
+		break;
+	case SAYS_USED: /* kept by nobody: a server that is away does without */
+		if (!tags_have(&a->unclaimed, n->tag))
+			news_tell(a, n);
 		break;
 	case SAYS_ENDED:
-		ended_tell(a, n->r);
+		ended_tell(a, n);
 		break;
 	case SAYS_LOST:
-		lost_tell(a, n->tag);
+		lost_tell(a, n);
 		break;
 	case SAYS_NOTHING:
-	case SAYS_GIVEN_UP: /* what the server says of us */
+	case SAYS_GIVEN_UP: /* the server's own */
 		break;
 	}
 }
@@ -303,23 +219,23 @@ static void on_order(struct agent *a, const json_t *head, const char *script, si
 {
 	const json_t *order = json_object_get(head, "order");
 	const char *tag = json_string_value(json_object_get(order, "tag"));
-	char *text = json_dumps(order, JSON_COMPACT | JSON_ENCODE_ANY);
 	struct arena *arena = arena_create();
 	struct order o;
 	struct err err;
-
-	int rc = text ? order_read(text, strlen(text), arena, &o, &err) : -EINVAL;
+	int rc = order_load(order, arena, &o, &err);
 
 	if (rc == 0)
 		rc = order_take(a, script, n, arena, &o, &err);
-	if (rc < 0) /* EPERM: it names files of this host's own */
-		refused_tell(a, tag ? tag : "", text ? err.text : "that is not an order", rc == -EPERM);
-	else {
+	if (rc < 0) { /* EPERM: it names files of this host's own */
+		news_tell(a, &(struct news){.report = SAYS_REFUSED,
+					    .tag = tag ? tag : "",
+					    .reason = err.text,
+					    .unclear = rc == -EPERM});
+	} else {
 		o.share.background = guard_background(a);
 		errands_order(a->errands, &o);
 	}
 	arena_destroy(arena);
-	free(text);
 }
 
 static void on_clean(struct agent *a, const char *tag)
@@ -392,44 +308,33 @@ bool orders_frame(struct agent *a, const char *type, const json_t *head, const c
 
 struct inventory {
 	struct agent *a;
-	json_t *list;
+	struct json j;
 };
 
 static void inventory_add(void *context, const struct local_item *i)
 {
 	struct inventory *v = context;
-	struct strbuf text = {0};
-	const char *state = "runs";
-	json_t *item;
+	struct news n = {.report = SAYS_STARTED, .tag = i->tag, .r = i->result, .saves = i->saves};
 
 	if (i->state == ATTEMPT_NEVER || tags_have(&v->a->unclaimed, i->tag))
 		return;
 	if (i->state == ATTEMPT_ENDED)
-		state = "ended";
+		n.report = SAYS_ENDED;
 	else if (i->state == ATTEMPT_LOST && tags_have(&v->a->cleaned, i->tag))
-		state = "lost"; /* until it is cleaned up something of it may run; it is told then */
+		n.report = SAYS_LOST; /* until it is cleaned up something of it may run; it is told then */
 	else if (i->ready)
-		state = "ready";
-	item = json_pack("{s:s,s:s}", "tag", i->tag, "state", state);
-	if (i->result) {
-		result_write(i->result, &text);
-		json_object_set_new(item, "result", json_loads(strbuf_text(&text), 0, NULL));
-		strbuf_fini(&text);
-	}
-	if (i->saves) {
-		saves_write(i->saves, &text);
-		json_object_set_new(item, "saves", json_loads(strbuf_text(&text), 0, NULL));
-		strbuf_fini(&text);
-	}
-	json_array_append_new(v->list, item);
+		n.report = SAYS_READY;
+	news_item(&n, &v->j);
 }
 
-json_t *orders_inventory(struct agent *a)
+void orders_inventory(struct agent *a, struct strbuf *out)
 {
-	struct inventory v = {a, json_array()};
+	struct inventory v = {.a = a};
 
+	json_init(&v.j, out, false);
+	json_open_array(&v.j, NULL);
 	errands_list(a->errands, inventory_add, &v);
-	return v.list;
+	json_close_array(&v.j);
 }
 
 /* ---- life ---- */

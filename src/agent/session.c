@@ -186,13 +186,16 @@ static void on_ready(void *context, struct link *l)
 {
 	struct session *s = context;
 	struct agent *a = s->a;
+	struct strbuf inventory = {0};
 
 	link_trust(l);
 	s->stage = GREETS;
 	s->hello = boot_us();
+	orders_inventory(a, &inventory);
 	link_pack(l, NULL, 0, "{s:s,s:i,s:s,s:s,s:i,s:I,s:O,s:o}", "t", "hello", "protocol", PROTOCOL, "version",
 		  SHUNT_VERSION, "boot", live_boot(), "port", listener_port(a->listener), "epoch",
-		  (json_int_t)a->member.epoch, "facts", a->facts, "inventory", orders_inventory(a));
+		  (json_int_t)a->member.epoch, "facts", a->facts, "inventory", json_loads(inventory.text, 0, NULL));
+	strbuf_fini(&inventory);
 	uv_timer_start(&s->timer, on_welcome_late, WELCOME_MS, 0);
 }
 

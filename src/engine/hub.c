@@ -13,7 +13,6 @@
 #include "engine/engine_internal.h"
 
 #define TAG_MAX 64
-#define REASON_MAX 4096 /* bytes of what a host gives as a reason: it is stored, and shown */
 /* Given again when the host was away: they may have been lost with its connection, and to get them twice does no harm. */
 #define REPEATED (SIGNAL_BIT(SIGTERM) | SIGNAL_BIT(SIGKILL) | SIGNAL_BIT(SIGSTOP) | SIGNAL_BIT(SIGCONT))
 
@@ -184,62 +183,6 @@ void host_clean(struct engine *e, struct host *h, const char *tag)
 
 /* ---- from a host ---- */
 
-static const char *reason_cut(const char *reason, struct arena *a)
-{
-	return !reason || strlen(reason) <= REASON_MAX ? reason : arena_strndup(a, reason, REASON_MAX);
-}
-
-static bool saves_of(const json_t *o, struct saves *ret)
-{
-	char *text = json_dumps(json_object_get(o, "saves"), JSON_COMPACT);
-	bool read = text && saves_read(text, strlen(text), ret) == 0;
-
-	free(text);
-	return read;
-}
-
-/* What a frame, or an item of an inventory, says under `word`. `r` is filled for ENDED, from the arena. */
-static bool news_read(const json_t *o, const char *word, struct arena *a, struct result *r, struct news *ret)
-{
-	static const struct {
-		const char *word;
-		enum report report;
-	} words[] = {{"started", SAYS_STARTED}, {"runs", SAYS_STARTED}, {"ready", SAYS_READY},
-		     {"refused", SAYS_REFUSED}, {"ended", SAYS_ENDED},	{"lost", SAYS_LOST},
-		     {"saved", SAYS_SAVED},	{"used", SAYS_USED}};
-	const char *says = json_string_value(json_object_get(o, word));
-	char *text;
-
-	for (size_t i = 0; says && i < sizeof words / sizeof *words; i++) {
-		if (strcmp(words[i].word, says) != 0)
-			continue;
-		*ret = (struct news){.report = words[i].report,
-				     .pid = (pid_t)json_integer_value(json_object_get(o, "pid")),
-				     .reason = reason_cut(json_string_value(json_object_get(o, "reason")), a),
-				     .unclear = json_is_true(json_object_get(o, "unclear")),
-				     .r = r,
-				     .saves = &r->saves};
-		if (ret->report == SAYS_SAVED && !saves_of(o, &r->saves))
-			return false;
-		if (ret->report == SAYS_USED) {
-			r->cpu_ms = json_integer_value(json_object_get(o, "cpu_ms"));
-			r->memory_kib = json_integer_value(json_object_get(o, "memory_kib"));
-			if (!result_has(r->cpu_ms) || !result_has(r->memory_kib))
-				return false;
-		}
-		if (ret->report != SAYS_ENDED)
-			return true;
-		text = json_dumps(json_object_get(o, "result"), JSON_COMPACT);
-		if (!text || result_read(text, strlen(text), a, r, NULL) < 0 || r->how == RESULT_RUNS)
-			ret->report = SAYS_LOST; /* it is over, and nobody will ever know more */
-		else
-			r->reason = reason_cut(r->reason, a);
-		free(text);
-		return true;
-	}
-	return false;
-}
-
 static const char *tag_read(const json_t *o)
 {
 	const char *tag = json_string_value(json_object_get(o, "tag"));
@@ -252,18 +195,13 @@ static const char *tag_read(const json_t *o)
 /* Nobody claims it: it is ended. Before the first sweep the server may not have got to it yet. `item`: of an inventory, or a frame. */
 static void stranger_meet(struct engine *e, struct host *h, const char *tag, const json_t *item)
 {
-	json_t *copy;
-
 	if (e->swept) {
 		host_clean(e, h, tag);
 		return;
 	}
-	copy = json_deep_copy(item);
-	if (!json_object_get(copy, "state"))
-		json_object_set(copy, "state", json_object_get(item, "t"));
 	if (!h->strangers)
 		h->strangers = json_object();
-	json_object_set_new(h->strangers, tag, copy);
+	json_object_set_new(h->strangers, tag, json_deep_copy(item));
 }
 
 static void item_take(struct engine *e, struct host *h, const json_t *item)
@@ -282,9 +220,9 @@ static void item_take(struct engine *e, struct host *h, const json_t *item)
 	}
 	p->seen = h->seen;
 	a = arena_create();
-	if (saves_of(item, &r.saves))
+	if (saves_load(json_object_get(item, "saves"), &r.saves) == 0)
 		part_hear(e, p, &(struct news){.report = SAYS_SAVED, .saves = &r.saves});
-	if (news_read(item, "state", a, &r, &n))
+	if (news_read(item, a, &r, &n))
 		part_hear(e, p, &n);
 	arena_destroy(a);
 }
@@ -346,7 +284,7 @@ bool engine_frame(struct engine *e, const char *host, const json_t *head, const 
 	struct part *p;
 	struct result r;
 	struct news news;
-	bool ours = news_read(head, "t", a, &r, &news);
+	bool ours = news_read(head, a, &r, &news);
 
 	if (ours && h && h->link && tag) {
 		p = host_part(e, h, tag);

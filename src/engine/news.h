@@ -12,6 +12,7 @@
 
 #include "run/order.h"
 
+/* Names of the first seven are on the wire (news.c): they keep their order. */
 enum report {
 	SAYS_STARTED,
 	SAYS_READY,    /* a room (order.h) is open: its prologue is over */
@@ -33,5 +34,16 @@ struct news {
 	const struct result *r;	   /* ENDED; USED: cpu_ms and memory_kib count */
 	const struct saves *saves; /* SAVED */
 };
+
+struct json;
+struct json_t;
+
+/* Writes news as the head of an agent's frame. */
+void news_frame(const struct news *n, struct strbuf *out);
+/* Writes them as an item of an inventory, an open array. */
+void news_item(const struct news *n, struct json *j);
+/* Reads a frame's head, or an item: *ret points into it, into the arena, and at *r. Returns false if it is something else, or
+ * can't be. */
+bool news_read(const struct json_t *o, struct arena *a, struct result *r, struct news *ret);
 
 #endif
