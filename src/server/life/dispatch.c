@@ -33,7 +33,6 @@
 #include "server/base/instance.h"
 #include "server/base/log.h"
 #include "server/base/post.h"
-#include "server/base/stats.h"
 #include "server/base/turn.h"
 #include "server/base/users.h"
 #include "server/base/words.h"
@@ -54,8 +53,8 @@
 #include "server/life/dispatch.h"
 #include "server/life/erase.h"
 #include "server/life/foresee.h"
-#include "server/life/hooked.h"
 #include "server/life/kill.h"
+#include "server/life/listeners.h"
 #include "server/life/migrate.h"
 #include "server/life/prepare.h"
 #include "server/life/save.h"
@@ -189,11 +188,8 @@ void dispatch_listener(void *context, const struct event *e)
 		vec_push(&s->agenda->ended, e->job);
 	entry_apply(s, e, &p);
 	event_keep(s, e, &p);
-	if (ends) {
-		history_ended(s, e->job);
-		quotas_settle(s, e->job);
-		credits_settle(s, e->job);
-	}
+	if (ends)
+		job_happened(s, MOMENT_ENDED, e->job);
 	strbuf_fini(&why);
 }
 
@@ -217,18 +213,6 @@ static void start_recall(struct server *s, uint32_t id)
 		start_withdraw(s, id, NULL);
 }
 
-/* How long it had waited, if this was its first start. */
-static void wait_count(struct server *s, uint32_t id)
-{
-	const struct spec *p = s->jobs->entries.v[id].spec;
-	int64_t due = p->at > p->created ? p->at : p->created;
-
-	if (entry_job(s, id)->attempt != 1)
-		return;
-	s->stats->first_started++;
-	s->stats->waited += s->clock->now > due ? s->clock->now - due : 0;
-}
-
 /* What follows from events, once the scheduler is done with them. */
 static void settle_once(struct server *s)
 {
@@ -236,11 +220,7 @@ static void settle_once(struct server *s)
 		uint32_t id = s->agenda->begun.v[i];
 		if (entry_job(s, id)->state != STATE_RUNNING && entry_job(s, id)->state != STATE_DONE)
 			continue; /* DONE: a short one, of which both was heard in this turn */
-		s->stats->started++;
-		wait_count(s, id);
-		book_event(s, id, 'S');
-		mail_event(s, id, MAIL_BEGIN);
-		hook_later(s, id, HOOK_START);
+		job_happened(s, MOMENT_BEGUN, id);
 	}
 	vec_clear(&s->agenda->begun);
 	for (size_t i = 0; i < s->agenda->doomed.n; i++) {
@@ -261,23 +241,8 @@ static void settle_once(struct server *s)
 			block_begin(s, s->agenda->returned.v[i]);
 	vec_clear(&s->agenda->returned);
 	for (size_t i = 0; i < s->agenda->ended.n;
-	     i++) { /* one end may lead to others: dependencies that can't be kept */
-		uint32_t id = s->agenda->ended.v[i];
-		struct entry *e = &s->jobs->entries.v[id];
-		struct array *a = array_find(s, job_key_number(e->key));
-		foresee_forget(s, id);
-		depend_unwatch(s, id);
-		total_count(s, e->spec, -1);
-		s->turn->route = true; /* its queue has room for another */
-		if (a)
-			a->ended++;
-		s->stats->finished++;
-		s->stats->failed += e->exit_status != 0;
-		heap_push(&s->agenda->forgets, s->clock->now + keep_of(s, e->spec), id, 0);
-		book_event(s, id, entry_job(s, id)->state == STATE_DONE ? 'E' : 'D');
-		mail_event(s, id, e->cause == END_ITSELF ? MAIL_END : MAIL_ABORT);
-		hook_later(s, id, HOOK_END);
-	}
+	     i++) /* one end may lead to others: dependencies that can't be kept */
+		job_happened(s, MOMENT_SETTLED, s->agenda->ended.v[i]);
 	vec_clear(&s->agenda->ended);
 }
 
