@@ -230,7 +230,7 @@ void away_see(const struct history *h, uint32_t id, struct strbuf *out)
 
 	if (!a)
 		return;
-	strbuf_printf(out, "  away %d wish %d state %d try %u from %s id %s refused", a->phase, a->wish, a->state,
+	strbuf_printf(out, "  away %d wish %d state %s try %u from %s id %s refused", a->phase, a->wish, a->state,
 		      a->try, a->from ? word(h->s, a->from) : "-", a->id ? a->id : "-");
 	for (int i = 0; i < AWAY_REFUSED && a->refused[i]; i++)
 		strbuf_printf(out, " %s", word(h->s, a->refused[i]));

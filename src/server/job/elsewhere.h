@@ -19,7 +19,7 @@ enum away_wish { WISH_NONE, WISH_DELETE, WISH_RETURN };
 struct away {
 	uint8_t phase;			/* enum away_phase */
 	uint8_t wish;			/* enum away_wish: what its owner wants of it meanwhile */
-	char state;			/* AWAY_THERE: its letter there */
+	char state[2];			/* AWAY_THERE: its letter there */
 	uint32_t try;			/* hand-overs so far: each has a key of its own */
 	uint32_t from;			/* the queue here that it was in before, or is wanted in, a word; 0: none */
 	uint32_t refused[AWAY_REFUSED]; /* queues of sites that did not accept it: routing passes them over */

@@ -1,9 +1,9 @@
 /*
  * entry.c - see entry.h: the fold, and payloads in the store and back.
  */
+#include <assert.h>
 #include <errno.h>
 #include <jansson.h>
-#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include "base/codec.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -470,78 +471,81 @@ void array_limit(struct array *a, uint32_t limit)
 
 /* ---- payloads in the store ---- */
 
-static const char *intent_name(uint8_t intent)
+/* Bits of rows: the type of the event, and what else is known of it. */
+#define ON(type) (UINT32_C(1) << ((int)(type) < EVENT_COUNT ? (int)(type) : EVENT_COUNT - EVENT_PLACED + (int)(type)))
+#define ON_END (ON(EVENT_FINISH) | ON(EVENT_DELETE))
+#define WHEN_USED (UINT32_C(1) << 29)
+#define WHEN_THROTTLED (UINT32_C(1) << 30)
+#define ON_ANY (ALWAYS - 1)
+#define HAS(member) MEMBER(struct payload, member)
+#define SPELLED(member) MEMBER_AS(FORM_CHOICE8, struct payload, member)
+
+static_assert(EVENT_COUNT + SERVER_EVENT_END - EVENT_PLACED <= 29, "each type of event needs a bit of its own");
+
+/* What events are stored with. `spec`, `saves`, `failures` and an attempt's CPUs are written beside it. */
+static const struct field payload_rows[] = {
+	{"text", .in = ON_ANY & ~ON(EVENT_INTENT), HAS(text)},
+	{"comment", .in = ON_ANY, HAS(comment)},
+	{"who", .in = ON_ANY, HAS(who)},
+	{"urgent", .in = ON(EVENT_START), HAS(urgent)},
+	{"began_us", .in = ON(EVENT_STARTED), HAS(began_us)},
+	{"boot", .in = ON(EVENT_STARTED), HAS(boot)},
+	{"spent_ms", .in = ON(EVENT_PREEMPT), HAS(spent_ms)},
+	{"moves", .in = ON(EVENT_PREEMPT), HAS(moves)},
+	{"exit_status", .in = ON_END, HAS(exit_status)},
+	{"cause", .in = ON_END, HAS(cause)},
+	{"foreign", .in = ON_END | ON(EVENT_INTENT), HAS(foreign)},
+	{"lingers", .in = ON_END, HAS(lingers)},
+	{"cpu_ms", .in = WHEN_USED, HAS(cpu_ms)},
+	{"memory_kib", .in = WHEN_USED, HAS(memory_kib)},
+	{"started_us", .in = WHEN_USED | ALWAYS, HAS(started_us)},
+	{"ended_us", .in = WHEN_USED, HAS(ended_us)},
+	{"ran_ms", .in = WHEN_USED, .missing = -1, HAS(ran_ms)},
+	{"session", .in = WHEN_USED, HAS(session)},
+	{"text", .in = ON(EVENT_INTENT) | ALWAYS, .words = "none|delete|rerun", SPELLED(intent)},
+	{"delay", .in = ON(EVENT_INTENT), HAS(delay)},
+	{"drops", .in = ON(EVENT_INTENT), HAS(drops)},
+	{"billed", .in = ON(EVENT_INTENT), HAS(billed)},
+	{"paid", .in = ON(EVENT_INTENT), HAS(paid)},
+	{"limit", .in = WHEN_THROTTLED | ALWAYS, HAS(limit)},
+	{"as", .in = ON(EVENT_ALTER), HAS(as)},
+	{"holds", .in = ON(EVENT_HOLDS) | ALWAYS, HAS(holds)},
+	{"suspended", .in = ON(EVENT_SUSPEND) | ALWAYS, HAS(suspended)},
+	{"attempt", .in = ON(EVENT_SAVED), HAS(saves.attempt)},
+	{"lost_ms", .in = ON(EVENT_SAVED), HAS(saves.lost_ms)},
+	{"phase", .in = ON(EVENT_AWAY) | ALWAYS, .words = "here|offered|there", SPELLED(away.phase)},
+	{"wish", .in = ON(EVENT_AWAY), .words = "none|delete|return", SPELLED(away.wish)},
+	{"state", .in = ON(EVENT_AWAY), MEMBER_CHARS(struct payload, away.state)},
+	{"try", .in = ON(EVENT_AWAY), HAS(away.try)},
+	{"id", .in = ON(EVENT_AWAY), MEMBER_AS(FORM_LENT, struct payload, away.id)},
+	{"from", .in = ON(EVENT_AWAY), MEMBER_AS(FORM_WORD, struct payload, away.from)},
+	{"refused", .in = ON(EVENT_AWAY), HAS(refused)},
+	{"attempt", .in = ON(EVENT_GONE), HAS(gone)},
+	{"rank_us", .in = ON(EVENT_RANK) | ALWAYS, HAS(rank)},
+	{0},
+};
+
+static uint32_t rows_of(int type, bool used, bool throttled)
 {
-	return intent == INTENT_RERUN ? "rerun" : "delete";
+	return ON(type) | (used && ON(type) & ON_END ? WHEN_USED : 0) | (throttled ? WHEN_THROTTLED : 0);
 }
 
-static void end_write(struct json *j, const struct payload *p)
-{
-	json_int(j, "exit_status", p->exit_status);
-	if (p->cause)
-		json_int(j, "cause", p->cause);
-	if (p->foreign)
-		json_bool(j, "foreign", true);
-	if (p->lingers)
-		json_bool(j, "lingers", true);
-	if (p->used) {
-		json_int(j, "cpu_ms", p->cpu_ms);
-		json_int(j, "memory_kib", p->memory_kib);
-		json_int(j, "started_us", p->started_us);
-		json_int(j, "ended_us", p->ended_us);
-		json_int(j, "ran_ms", p->ran_ms);
-		json_int(j, "session", p->session);
-	}
-}
-
-static void alter_write(const struct server *s, struct json *j, const struct payload *p)
+static void spec_write(const struct server *s, struct json *j, const struct spec *p)
 {
 	struct strbuf head = {0};
 
-	if (p->throttled) {
-		json_int(j, "limit", p->limit);
-		return;
-	}
-	if (p->as) {
-		json_int(j, "as", (int64_t)p->as);
-		return;
-	}
-	spec_head(s, p->spec, &head);
+	spec_head(s, p, &head);
 	json_raw(j, "spec", head.text);
 	strbuf_fini(&head);
 }
 
-static void saved_write(struct json *j, const struct job_saves *v)
+static void saved_write(struct json *j, const struct saves *v)
 {
 	struct strbuf text = {0};
 
-	saves_write(&v->last, &text);
-	json_int(j, "attempt", v->attempt);
+	saves_write(v, &text);
 	json_raw(j, "saves", strbuf_text(&text));
-	if (v->lost_ms)
-		json_int(j, "lost_ms", v->lost_ms);
 	strbuf_fini(&text);
-}
-
-static const char *const phases[] = {"here", "offered", "there"}, *const wishes[] = {"none", "delete", "return"};
-
-static void away_write(const struct server *s, struct json *j, const struct payload *p)
-{
-	const struct away *a = &p->away;
-	char state[2] = {a->state, '\0'};
-
-	json_text(j, "phase", phases[a->phase]);
-	if (a->wish)
-		json_text(j, "wish", wishes[a->wish]);
-	if (a->state)
-		json_text(j, "state", state);
-	json_int(j, "try", a->try);
-	if (a->id)
-		json_text(j, "id", a->id);
-	if (a->from)
-		json_text(j, "from", word(s, a->from));
-	if (p->refused)
-		json_bool(j, "refused", true);
 }
 
 void payload_write(const struct server *s, int type, const struct payload *p, struct strbuf *out)
@@ -551,72 +555,15 @@ void payload_write(const struct server *s, int type, const struct payload *p, st
 
 	json_init(&j, out, false);
 	json_open_object(&j, NULL);
-	if (p->text)
-		json_text(&j, "text", p->text);
-	if (p->comment)
-		json_text(&j, "comment", p->comment);
-	if (p->who)
-		json_text(&j, "who", p->who);
+	record_store(payload_rows, rows_of(type, p->used, p->throttled), p, s->words, &j);
 	if (p->failed)
 		failures_write(s, &p->retry, &j);
-	switch (type) {
-	case EVENT_START:
-	case EVENT_PLACED:
-		if (p->urgent)
-			json_bool(&j, "urgent", true);
-		if (p->attempt)
-			attempt_write(p->attempt, &j);
-		break;
-	case EVENT_STARTED:
-		json_int(&j, "began_us", p->began_us);
-		json_int(&j, "boot", (int64_t)p->boot);
-		break;
-	case EVENT_PREEMPT:
-		if (p->spent_ms)
-			json_int(&j, "spent_ms", p->spent_ms);
-		if (p->moves)
-			json_bool(&j, "moves", true);
-		break;
-	case EVENT_FINISH:
-	case EVENT_DELETE:
-		end_write(&j, p);
-		break;
-	case EVENT_INTENT:
-		json_text(&j, "text", intent_name(p->intent));
-		json_int(&j, "delay", p->delay);
-		if (p->drops)
-			json_bool(&j, "drops", true);
-		if (p->billed)
-			json_bool(&j, "billed", true);
-		if (p->paid)
-			json_int(&j, "paid", p->paid);
-		if (p->foreign)
-			json_bool(&j, "foreign", true);
-		break;
-	case EVENT_ALTER:
-		alter_write(s, &j, p);
-		break;
-	case EVENT_HOLDS:
-		json_int(&j, "holds", p->holds);
-		break;
-	case EVENT_SUSPEND:
-		json_bool(&j, "suspended", p->suspended);
-		break;
-	case EVENT_SAVED:
-		saved_write(&j, &p->saves);
-		break;
-	case EVENT_AWAY:
-		away_write(s, &j, p);
-		break;
-	case EVENT_GONE:
-		json_int(&j, "attempt", p->gone);
-		break;
-	case EVENT_RANK:
-		json_int(&j, "rank_us", llround(p->rank * 1e6));
-		break;
-	default:
-		break;
-	}
+	if (p->attempt && (type == EVENT_START || type == EVENT_PLACED))
+		attempt_write(p->attempt, &j);
+	if (type == EVENT_ALTER && !p->throttled && !p->as)
+		spec_write(s, &j, p->spec);
+	if (type == EVENT_SAVED)
+		saved_write(&j, &p->saves.last);
 	json_close_object(&j);
 	if (out->n == begin + 2) { /* {} */
 		out->n = begin;
@@ -624,43 +571,12 @@ void payload_write(const struct server *s, int type, const struct payload *p, st
 	}
 }
 
-static const char *text_of(const json_t *data, const char *key)
+static int alter_read(struct server *s, const json_t *spec, struct payload *p, struct err *err)
 {
-	return json_string_value(json_object_get(data, key));
-}
-
-static int64_t number_of(const json_t *data, const char *key)
-{
-	return json_integer_value(json_object_get(data, key));
-}
-
-static void end_read(const json_t *data, struct payload *p)
-{
-	p->exit_status = (int32_t)number_of(data, "exit_status");
-	p->cause = (uint8_t)number_of(data, "cause");
-	p->foreign = json_is_true(json_object_get(data, "foreign"));
-	p->lingers = json_is_true(json_object_get(data, "lingers"));
-	p->used = json_is_integer(json_object_get(data, "started_us"));
-	p->cpu_ms = number_of(data, "cpu_ms");
-	p->memory_kib = number_of(data, "memory_kib");
-	p->started_us = number_of(data, "started_us");
-	p->ended_us = number_of(data, "ended_us");
-	p->ran_ms = number_of(data, "ran_ms");
-	if (!json_object_get(data, "ran_ms") && p->ended_us > p->started_us) /* an older server's */
-		p->ran_ms = (p->ended_us - p->started_us) / 1000;
-	p->session = (pid_t)number_of(data, "session");
-}
-
-static int alter_read(struct server *s, const json_t *data, struct payload *p, struct err *err)
-{
-	const json_t *spec = json_object_get(data, "spec");
 	uint32_t other;
 
-	p->throttled = json_is_integer(json_object_get(data, "limit"));
-	p->limit = (uint32_t)number_of(data, "limit");
 	if (p->throttled)
 		return 0;
-	p->as = (uint64_t)number_of(data, "as");
 	if (p->as) {
 		if (!entry_find(s, job_key_number(p->as), job_key_index(p->as), &other))
 			return err_set(err, -EINVAL, "the job it was altered with is not there");
@@ -673,91 +589,37 @@ static int alter_read(struct server *s, const json_t *data, struct payload *p, s
 	return spec_restore(s, spec, &p->spec, err);
 }
 
-static int saved_read(const json_t *data, struct job_saves *ret, struct err *err)
+static int saved_read(const json_t *saves, struct saves *ret, struct err *err)
 {
-	char *text = json_dumps(json_object_get(data, "saves"), JSON_COMPACT);
-	int rc = text ? saves_read(text, strlen(text), &ret->last) : -EINVAL;
+	char *text = json_dumps(saves, JSON_COMPACT);
+	int rc = text ? saves_read(text, strlen(text), ret) : -EINVAL;
 
 	free(text);
-	ret->attempt = (uint32_t)number_of(data, "attempt");
-	ret->lost_ms = number_of(data, "lost_ms");
 	return rc ? err_set(err, rc, "what was saved can't be read") : 0;
-}
-
-static int away_read(struct server *s, const json_t *data, struct payload *p, struct err *err)
-{
-	const char *phase = text_of(data, "phase"), *wish = text_of(data, "wish"), *state = text_of(data, "state"),
-		   *from = text_of(data, "from");
-	struct away *ret = &p->away;
-	int found = -1;
-
-	for (int i = AWAY_NOT; i <= AWAY_THERE && phase; i++)
-		found = strcmp(phase, phases[i]) == 0 ? i : found;
-	if (found < 0)
-		return err_set(err, -EINVAL, "how far it was on its way can't be read");
-	ret->phase = (uint8_t)found;
-	for (int i = WISH_NONE; i <= WISH_RETURN && wish; i++)
-		ret->wish = strcmp(wish, wishes[i]) == 0 ? (uint8_t)i : ret->wish;
-	ret->state = state ? *state : '\0';
-	ret->try = (uint32_t)number_of(data, "try");
-	ret->id = (char *)text_of(data, "id");
-	ret->from = from ? word_add(s, from) : 0;
-	p->refused = json_is_true(json_object_get(data, "refused"));
-	return 0;
 }
 
 int payload_read(struct server *s, int type, const json_t *data, struct payload *ret, struct err *err)
 {
+	const json_t *failures = json_object_get(data, "failures");
+	int rc = 0;
+
 	*ret = (struct payload){
-		.text = text_of(data, "text"),
-		.comment = text_of(data, "comment"),
-		.who = text_of(data, "who"),
+		.used = ON(type) & ON_END && json_object_get(data, "started_us"),
+		.throttled = type == EVENT_ALTER && json_object_get(data, "limit"),
 	};
-	ret->failed = failures_read(s, json_object_get(data, "failures"), &ret->retry);
-	switch (type) {
-	case EVENT_START:
-		ret->urgent = json_is_true(json_object_get(data, "urgent"));
-		break;
-	case EVENT_STARTED:
-		ret->began_us = number_of(data, "began_us");
-		ret->boot = (uint64_t)number_of(data, "boot");
-		break;
-	case EVENT_PREEMPT:
-		ret->spent_ms = number_of(data, "spent_ms");
-		ret->moves = json_is_true(json_object_get(data, "moves"));
-		break;
-	case EVENT_FINISH:
-	case EVENT_DELETE:
-		end_read(data, ret);
-		break;
-	case EVENT_INTENT:
-		ret->intent = ret->text && strcmp(ret->text, "rerun") == 0 ? INTENT_RERUN : INTENT_DELETE;
-		ret->foreign = json_is_true(json_object_get(data, "foreign"));
-		ret->delay = number_of(data, "delay");
-		ret->drops = json_is_true(json_object_get(data, "drops"));
-		ret->billed = json_is_true(json_object_get(data, "billed"));
-		ret->paid = number_of(data, "paid");
-		break;
-	case EVENT_ALTER:
-		return alter_read(s, data, ret, err);
-	case EVENT_HOLDS:
-		ret->holds = (uint8_t)number_of(data, "holds") & BLOCK_HOLDS;
-		break;
-	case EVENT_SUSPEND:
-		ret->suspended = json_is_true(json_object_get(data, "suspended"));
-		break;
-	case EVENT_SAVED:
-		return saved_read(data, &ret->saves, err);
-	case EVENT_AWAY:
-		return away_read(s, data, ret, err);
-	case EVENT_GONE:
-		ret->gone = (uint32_t)number_of(data, "attempt");
-		break;
-	case EVENT_RANK:
-		ret->rank = (double)number_of(data, "rank_us") / 1e6;
-		break;
-	default:
-		break;
-	}
+	if (data || type >= EVENT_COUNT)
+		rc = record_load(payload_rows, rows_of(type, ret->used, ret->throttled), data, ret, s->words, err);
+	ret->failed = rc == 0 && failures;
+	if (ret->failed)
+		rc = failures_read(s, failures, &ret->retry, err);
+	if (rc < 0)
+		return rc;
+	ret->holds &= BLOCK_HOLDS;
+	if (ret->ran_ms < 0) /* an older server's */
+		ret->ran_ms = ret->ended_us > ret->started_us ? (ret->ended_us - ret->started_us) / 1000 : 0;
+	if (type == EVENT_ALTER)
+		return alter_read(s, json_object_get(data, "spec"), ret, err);
+	if (type == EVENT_SAVED)
+		return saved_read(json_object_get(data, "saves"), &ret->saves.last, err);
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/codec.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/names.h"
@@ -66,41 +67,35 @@ void failures_apply(const struct server *s, struct entry *e, const struct retry 
 							      .until = clock_until(s, time, r->avoid)});
 }
 
+/* Its node is written by name, beside it. */
+static const struct field retry_rows[] = {
+	{"total", MEMBER(struct retry, total)},	    {"rounds", MEMBER(struct retry, rounds)},
+	{"unclear", MEMBER(struct retry, unclear)}, {"until", MEMBER(struct retry, until)},
+	{"nowhere", MEMBER(struct retry, nowhere)}, {"count", MEMBER(struct retry, count)},
+	{"avoid", MEMBER(struct retry, avoid)},	    {0},
+};
+
 void failures_write(const struct server *s, const struct retry *r, struct json *j)
 {
 	json_open_object(j, "failures");
-	json_int(j, "total", r->total);
-	json_int(j, "rounds", r->rounds);
-	json_int(j, "unclear", r->unclear);
-	if (r->until)
-		json_int(j, "until", r->until);
-	if (r->nowhere)
-		json_bool(j, "nowhere", true);
-	if (r->count) {
+	record_store(retry_rows, 0, r, NULL, j);
+	if (r->count)
 		json_text(j, "node", names_get(&s->cluster->node_names, r->node));
-		json_int(j, "count", r->count);
-		json_int(j, "avoid", r->avoid);
-	}
 	json_close_object(j);
 }
 
-bool failures_read(const struct server *s, const json_t *o, struct retry *ret)
+int failures_read(const struct server *s, const json_t *o, struct retry *ret, struct err *err)
 {
 	const char *node = json_string_value(json_object_get(o, "node"));
+	int rc;
 
 	*ret = (struct retry){0};
-	if (json_is_integer(o)) /* an older server's: how many there were, on whichever nodes */
+	if (json_is_integer(o)) { /* an older server's: how many there were, on whichever nodes */
 		ret->total = ret->rounds = (uint32_t)json_integer_value(o);
-	if (!json_is_object(o))
-		return json_is_integer(o);
-	ret->total = (uint32_t)json_integer_value(json_object_get(o, "total"));
-	ret->rounds = (uint32_t)json_integer_value(json_object_get(o, "rounds"));
-	ret->unclear = (uint32_t)json_integer_value(json_object_get(o, "unclear"));
-	ret->until = json_integer_value(json_object_get(o, "until"));
-	ret->nowhere = json_is_true(json_object_get(o, "nowhere"));
-	if (node && names_find(&s->cluster->node_names, node, &ret->node)) {
-		ret->count = (uint32_t)json_integer_value(json_object_get(o, "count"));
-		ret->avoid = json_integer_value(json_object_get(o, "avoid"));
+		return 0;
 	}
-	return true;
+	rc = record_load(retry_rows, 0, o, ret, NULL, err);
+	if (!node || !names_find(&s->cluster->node_names, node, &ret->node))
+		ret->avoid = ret->count = 0; /* the node has been removed */
+	return rc;
 }

@@ -21,6 +21,7 @@
 #include "base/vec.h"
 
 struct entry;
+struct err;
 struct server;
 struct attempt;
 struct node_info;
@@ -66,8 +67,9 @@ void failures_comment(const struct failure *f, const struct retry *r, bool held,
 		      struct strbuf *out);
 /* Folds the event of that time, for entry_apply(). */
 void failures_apply(const struct server *s, struct entry *e, const struct retry *r, int64_t time);
-void failures_write(const struct server *s, const struct retry *r, struct json *j); /* the member "failures", */
-bool failures_read(const struct server *s, const json_t *o, struct retry *ret);	    /* ... and its value; false: none */
+/* Writes the member "failures" of a payload; reads its value. -EINVAL. */
+void failures_write(const struct server *s, const struct retry *r, struct json *j);
+int failures_read(const struct server *s, const json_t *o, struct retry *ret, struct err *err);
 struct avoidance *avoidance_find(struct job_failures *f, uint32_t node); /* NULL: it does not avoid that node */
 void failures_free(struct job_failures *f);
 /* Lets the scheduler know which nodes a waiting job avoids now. True: it has to wait altogether (BLOCK_RETRY). */

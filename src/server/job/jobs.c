@@ -94,7 +94,7 @@ char entry_state(const struct server *s, uint32_t id)
 	unsigned block = gate_blocks(s->gate, id);
 
 	if (entry_away(e))
-		return e->away->phase == AWAY_THERE && e->away->state ? e->away->state : 'W';
+		return e->away->phase == AWAY_THERE && *e->away->state ? *e->away->state : 'W';
 	if (block & (BLOCK_HOLDS | BLOCK_DEPEND | BLOCK_MISFIT))
 		return 'H';
 	return block & (BLOCK_TIME | BLOCK_RETRY) ? 'W' : 'Q';

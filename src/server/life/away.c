@@ -221,7 +221,7 @@ void away_accepted(struct server *s, uint32_t id, uint32_t try, const char *answ
 	const char *there = strbuf_text(&name);
 	struct away a = away_now(s, id);
 	a.phase = AWAY_THERE;
-	a.state = 'Q';
+	*a.state = 'Q';
 	a.id = (char *)there;
 	snprintf(text, sizeof text, "at site %.60s as job %.80s", site_name(s, id), there);
 	away_put(s, id, &a, &(struct payload){.text = text, .comment = text});
@@ -278,9 +278,9 @@ void away_state(struct server *s, uint32_t id, uint32_t try, char state, bool gu
 		 e->spec->kind == KIND_COMMON ? ""
 		 : guaranteed		      ? ", where its deadline is guaranteed"
 					      : ", where its deadline is not guaranteed");
-	if (a.state == state && e->outcome && e->outcome->comment && strcmp(e->outcome->comment, text) == 0)
+	if (*a.state == state && e->outcome && e->outcome->comment && strcmp(e->outcome->comment, text) == 0)
 		return;
-	a.state = state;
+	*a.state = state;
 	away_put(s, id, &a, &(struct payload){.text = text, .comment = text});
 }
 
