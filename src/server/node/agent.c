@@ -1,15 +1,13 @@
 /*
  * agent.c - a host with an agent: what is kept of it.
  */
-#include <errno.h>
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/codec.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "server/base/clock.h"
@@ -32,25 +30,26 @@ bool agent_connected(const struct node_info *info)
 	return info->agent && info->agent->visit;
 }
 
+static const struct field agent_rows[] = {
+	{"bye", MEMBER(struct agent, bye)},
+	/* where it was last: others send it files although it is away for a moment */
+	{"address", MEMBER_CHARS(struct agent, address)},
+	{0},
+};
+
 int agent_restore(struct server *s, uint32_t node, const json_t *o, struct err *err)
 {
 	struct agent *a = agent_create(s, json_object_get(o, "facts"));
 
-	a->bye = json_is_true(json_object_get(o, "bye"));
-	snprintf(a->address, sizeof a->address, "%s",
-		 json_is_string(json_object_get(o, "address")) ? json_string_value(json_object_get(o, "address")) : "");
 	s->hosts->nodes.v[node].agent = a;
-	return 0;
+	return record_load(agent_rows, 0, o, a, NULL, err);
 }
 
 void agent_store(const struct node_info *info, struct json *j)
 {
 	char *facts = json_dumps(info->agent->facts, JSON_COMPACT);
 
-	if (info->agent->bye)
-		json_bool(j, "bye", true);
-	if (*info->agent->address) /* where it was last: others send it files although it is away for a moment */
-		json_text(j, "address", info->agent->address);
+	record_store(agent_rows, 0, info->agent, NULL, j);
 	json_raw(j, "facts", facts ? facts : "{}");
 	free(facts);
 }

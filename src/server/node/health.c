@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/codec.h"
 #include "base/heap.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "server/base/agenda.h"
 #include "server/base/clock.h"
-#include "server/base/words.h"
 #include "server/node/health.h"
 #include "server/node/nodes.h"
 #include "server/server.h"
@@ -34,6 +34,19 @@ bool health_out(const struct node_info *n)
 	return n->failing && n->failing->until;
 }
 
+static const struct field health_rows[] = {
+	{"since", MEMBER(struct node_health, since)},
+	{"until", MEMBER(struct node_health, until)},
+	{"step", MEMBER(struct node_health, step)},
+	{"reason", MEMBER(struct node_health, reason)},
+	{0},
+};
+static const struct field strike_rows[] = {
+	{"job", MEMBER(struct strike, job)},	       {"owner", MEMBER_AS(FORM_WORD, struct strike, owner)},
+	{"time", MEMBER(struct strike, time)},	       {"unclear", MEMBER(struct strike, unclear)},
+	{"disputed", MEMBER(struct strike, disputed)}, {0},
+};
+
 void health_store(const struct server *s, const struct node_info *n, struct json *j)
 {
 	const struct node_health *h = n->failing;
@@ -41,52 +54,45 @@ void health_store(const struct server *s, const struct node_info *n, struct json
 	if (!h)
 		return;
 	json_open_object(j, "failing");
-	json_int(j, "since", h->since);
-	json_int(j, "until", h->until);
-	json_int(j, "step", h->step);
-	if (h->reason)
-		json_text(j, "reason", h->reason);
+	record_store(health_rows, 0, h, NULL, j);
 	json_open_array(j, "strikes");
 	for (size_t i = 0; i < h->strikes.n; i++) {
-		const struct strike *x = &h->strikes.v[i];
 		json_open_object(j, NULL);
-		json_int(j, "job", (int64_t)x->job);
-		json_text(j, "owner", word(s, x->owner));
-		json_int(j, "time", x->time);
-		json_bool(j, "unclear", x->unclear);
-		json_bool(j, "disputed", x->disputed);
+		record_store(strike_rows, 0, &h->strikes.v[i], s->words, j);
 		json_close_object(j);
 	}
 	json_close_array(j);
 	json_close_object(j);
 }
 
-void health_restore(struct server *s, uint32_t node, const json_t *o)
+int health_restore(struct server *s, uint32_t node, const json_t *o, struct err *err)
 {
 	const json_t *from = json_object_get(o, "failing"), *x;
-	const char *reason = json_string_value(json_object_get(from, "reason"));
 	struct node_health *h;
+	struct strike strike;
 	size_t i;
+	int rc;
 
-	if (!json_is_object(from))
-		return;
+	if (!from)
+		return 0;
 	h = mem_zalloc(sizeof *h);
-	h->since = json_integer_value(json_object_get(from, "since"));
-	h->until = clock_until(s, h->since, json_integer_value(json_object_get(from, "until")));
-	h->step = (uint32_t)json_integer_value(json_object_get(from, "step"));
-	h->reason = reason ? mem_strdup(reason) : NULL;
-	json_array_foreach(json_object_get(from, "strikes"), i, x)
+	rc = record_load(health_rows, 0, from, h, NULL, err);
+	h->until = clock_until(s, h->since, h->until);
+	json_array_foreach(rc < 0 ? NULL : json_object_get(from, "strikes"), i, x)
 	{
-		int64_t time = json_integer_value(json_object_get(x, "time"));
-		vec_push(&h->strikes,
-			 (struct strike){.job = (uint64_t)json_integer_value(json_object_get(x, "job")),
-					 .owner = word_add(s, json_string_value(json_object_get(x, "owner"))),
-					 .time = clock_until(s, time, time),
-					 .unclear = json_is_true(json_object_get(x, "unclear")),
-					 .disputed = json_is_true(json_object_get(x, "disputed"))});
+		rc = record_load(strike_rows, 0, x, &strike, s->words, err);
+		if (rc < 0)
+			break;
+		strike.time = clock_until(s, strike.time, strike.time);
+		vec_push(&h->strikes, strike);
+	}
+	if (rc < 0) {
+		health_free(h);
+		return rc;
 	}
 	if (h->until)
 		heap_push(&s->agenda->retries, h->until, node, TIMER_NODE);
 	health_free(s->hosts->nodes.v[node].failing);
 	s->hosts->nodes.v[node].failing = h;
+	return 0;
 }

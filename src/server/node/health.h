@@ -10,6 +10,7 @@
 
 #include "base/vec.h"
 
+struct err;
 struct json;
 struct node_info;
 struct server;
@@ -34,8 +35,8 @@ struct node_health {
 
 bool health_out(const struct node_info *n); /* out of service */
 void health_store(const struct server *s, const struct node_info *n,
-		  struct json *j);				       /* a member of the node's record, */
-void health_restore(struct server *s, uint32_t node, const json_t *o); /* ... and back */
+		  struct json *j); /* a member of the node's record */
+int health_restore(struct server *s, uint32_t node, const json_t *o, struct err *err); /* from the node's record */
 void health_free(struct node_health *h);
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/codec.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -101,17 +102,44 @@ int world_node_add(struct server *s, const char *name, const struct res *total, 
 	return 0;
 }
 
+/* ---- in the store ---- */
+
+enum { OF_ANY = 1 << 0, OF_JOINED = 1 << 1 };
+#define HAS(member) MEMBER(struct node_info, member)
+
+static const struct field size_rows[] = {
+	{"memory", MEMBER(struct node, total.v[RES_MEM])},
+	{"gpus", MEMBER(struct node, total.v[RES_GPU])},
+	{"disk", MEMBER(struct node, total.v[RES_DISK])},
+	{"swap", MEMBER(struct node, total.v[RES_SWAP])},
+	{"speed", .missing = SPEED_USUAL, MEMBER(struct node, speed)},
+	{0},
+};
+
+static const struct field info_rows[] = {
+	{"shared", .in = OF_ANY, HAS(shared)},
+	{"note", .in = OF_ANY, HAS(note)},
+	{"unwell", .in = OF_JOINED, HAS(unwell)},
+	{"join", .in = OF_JOINED, HAS(join)},
+	{"certified", .in = OF_JOINED, HAS(certified)},
+	{"features", .in = OF_JOINED, HAS(features)},
+	{"class", .in = OF_JOINED, HAS(class)},
+	{"cpus_limit", .in = OF_JOINED, .missing = -1, HAS(cpus_limit)},
+	{"gpus_limit", .in = OF_JOINED, .missing = -1, HAS(gpus_limit)},
+	{0},
+};
+
 /* Its life before the first event that the store has of it. */
+static const struct field base_rows[] = {
+	{"at", HAS(base.at)}, {"since", HAS(base.since)}, {"claimed", HAS(base.claimed)}, {"seq", HAS(base_seq)}, {0},
+};
+
 static void base_store(const struct node_info *n, struct json *j)
 {
 	json_open_object(j, "base");
 	json_text(j, "service", node_service_name(n->base.service));
 	json_text(j, "link", node_link_name(n->base.link));
-	json_int(j, "at", n->base.at);
-	json_int(j, "since", n->base.since);
-	if (n->base.claimed)
-		json_int(j, "claimed", n->base.claimed);
-	json_int(j, "seq", (int64_t)n->base_seq);
+	record_store(base_rows, 0, n, NULL, j);
 	json_close_object(j);
 }
 
@@ -123,19 +151,17 @@ static int word_of(const json_t *o, const char *key, int (*named)(const char *na
 	return n > 0 ? n : 0;
 }
 
-/* The same back; a record without one is of a store that knew no events, and has flags instead. */
-static void base_restore(struct node_info *n, const json_t *record, bool configured)
+/* A record without a base is of a store that knew no events, and has flags instead. */
+static int base_restore(struct node_info *n, const json_t *record, bool configured, struct err *err)
 {
 	const json_t *base = json_object_get(record, "base");
 	bool joined = json_is_true(json_object_get(record, "joined"));
+	int rc = 0;
 
 	if (base) {
 		n->base.service = (uint8_t)word_of(base, "service", node_service_named);
 		n->base.link = (uint8_t)word_of(base, "link", node_link_named);
-		n->base.at = json_integer_value(json_object_get(base, "at"));
-		n->base.since = json_integer_value(json_object_get(base, "since"));
-		n->base.claimed = json_integer_value(json_object_get(base, "claimed"));
-		n->base_seq = (uint64_t)json_integer_value(json_object_get(base, "seq"));
+		rc = record_load(base_rows, 0, base, n, NULL, err);
 	} else {
 		n->base.service = !joined && !configured			     ? SERVICE_GONE
 				  : json_is_true(json_object_get(record, "leaving")) ? SERVICE_LEAVING
@@ -146,22 +172,16 @@ static void base_restore(struct node_info *n, const json_t *record, bool configu
 									      : LINK_JOINED;
 	}
 	n->life = n->base;
+	return rc;
 }
 
-/* A joined node's features and class: what the store has. */
 static int restore_joined(struct server *s, uint32_t node, const json_t *o, struct err *err)
 {
 	struct node_info *n = &s->hosts->nodes.v[node];
-	const char *features = json_string_value(json_object_get(o, "features")),
-		   *class = json_string_value(json_object_get(o, "class"));
-	const json_t *cpus = json_object_get(o, "cpus_limit"), *gpus = json_object_get(o, "gpus_limit");
+	int rc = record_load(info_rows, OF_JOINED, o, n, NULL, err);
 
-	n->join = (uint64_t)json_integer_value(json_object_get(o, "join"));
-	n->certified = json_integer_value(json_object_get(o, "certified"));
-	n->features = features && *features ? mem_strdup(features) : NULL;
-	n->class = class && *class ? mem_strdup(class) : NULL;
-	n->cpus_limit = cpus ? json_integer_value(cpus) : -1;
-	n->gpus_limit = gpus ? json_integer_value(gpus) : -1;
+	if (rc < 0)
+		return rc;
 	if (n->join >= s->hosts->next_join)
 		s->hosts->next_join = n->join + 1;
 	if (world_node_features(s, node, err) < 0)
@@ -171,44 +191,44 @@ static int restore_joined(struct server *s, uint32_t node, const json_t *o, stru
 
 int world_node_restore(struct server *s, const char *name, const json_t *o, struct err *err)
 {
-	int64_t cpus = json_integer_value(json_object_get(o, "cpus")),
-		speed = json_integer_value(json_object_get(o, "speed"));
-	const char *note = json_string_value(json_object_get(o, "note")),
-		   *unwell = json_string_value(json_object_get(o, "unwell"));
+	int64_t cpus = json_integer_value(json_object_get(o, "cpus"));
 	bool joined = json_is_true(json_object_get(o, "joined"));
-	struct res total = {.v = {[RES_CPU] = cpus,
-				  [RES_MEM] = json_integer_value(json_object_get(o, "memory")),
-				  [RES_GPU] = json_integer_value(json_object_get(o, "gpus")),
-				  [RES_DISK] = json_integer_value(json_object_get(o, "disk")),
-				  [RES_SWAP] = json_integer_value(json_object_get(o, "swap"))}};
+	struct node size = {0};
+	struct node_info *n;
 	uint32_t node;
+	int rc = record_load(size_rows, 0, o, &size, NULL, err);
 
+	if (rc < 0)
+		return rc;
+	size.total.v[RES_CPU] = cpus;
 	if (!names_find(&s->cluster->node_names, name, &node)) {
-		int rc;
 		if (cpus < 1)
 			return err_set(err, -EINVAL, "it has no CPUs");
-		rc = world_node_add(s, name, &total, err);
+		rc = world_node_add(s, name, &size.total, err);
 		node = (uint32_t)s->hosts->nodes.n - 1;
 		if (rc == 0 && joined)
 			rc = restore_joined(s, node, o, err);
 		if (rc < 0)
 			return rc;
-		base_restore(&s->hosts->nodes.v[node], o, false);
 		if (!joined)
-			return 0;
+			return base_restore(&s->hosts->nodes.v[node], o, false, err);
 	}
-	base_restore(&s->hosts->nodes.v[node], o, node < s->hosts->here);
-	s->hosts->nodes.v[node].note = note && *note ? mem_strdup(note) : NULL;
-	s->hosts->nodes.v[node].unwell = unwell && joined ? mem_strdup(unwell) : NULL;
-	health_restore(s, node, o);
-	owner_restore(&s->hosts->nodes.v[node], o);
-	if (s->hosts->nodes.v[node].owner)
+	n = &s->hosts->nodes.v[node];
+	rc = base_restore(n, o, node < s->hosts->here, err);
+	if (rc == 0)
+		rc = record_load(info_rows, OF_ANY, o, n, NULL, err);
+	if (rc == 0)
+		rc = health_restore(s, node, o, err);
+	if (rc < 0)
+		return rc;
+	owner_restore(n, o);
+	if (n->owner)
 		owner_plan(s, node);
-	if (speed > 0 && speed <= SPEED_MAX)
-		s->cluster->nodes.v[node].speed = (uint32_t)speed;
-	if (json_is_true(json_object_get(o, "shared")))
+	if (size.speed > 0 && size.speed <= SPEED_MAX)
+		s->cluster->nodes.v[node].speed = size.speed;
+	if (n->shared)
 		node_divide(s, node, true);
-	node_room(&s->hosts->nodes.v[node], cpus, total.v[RES_GPU]);
+	node_room(n, cpus, size.total.v[RES_GPU]);
 	return 0;
 }
 
@@ -216,41 +236,19 @@ void world_node_store(struct server *s, uint32_t node)
 {
 	const struct node *n = &s->cluster->nodes.v[node];
 	const struct node_info *info = &s->hosts->nodes.v[node];
+	bool joined = node_joined(&info->life);
 	struct strbuf text = {0};
 	struct json j;
 
 	json_init(&j, &text, false);
 	json_open_object(&j, NULL);
 	json_int(&j, "cpus", node_cpus(n));
-	json_int(&j, "memory", n->total.v[RES_MEM]);
-	json_int(&j, "gpus", n->total.v[RES_GPU]);
-	if (n->total.v[RES_DISK])
-		json_int(&j, "disk", n->total.v[RES_DISK]);
-	if (n->total.v[RES_SWAP])
-		json_int(&j, "swap", n->total.v[RES_SWAP]);
-	if (n->speed != SPEED_USUAL)
-		json_int(&j, "speed", n->speed);
-	if (info->shared)
-		json_bool(&j, "shared", true);
+	record_store(size_rows, 0, n, NULL, &j);
 	base_store(info, &j);
-	if (info->note)
-		json_text(&j, "note", info->note);
-	if (info->unwell)
-		json_text(&j, "unwell", info->unwell);
+	record_store(info_rows, joined ? OF_ANY | OF_JOINED : OF_ANY, info, NULL, &j);
 	health_store(s, info, &j);
-	if (node_joined(&info->life)) {
+	if (joined) {
 		json_bool(&j, "joined", true);
-		json_int(&j, "join", (int64_t)info->join);
-		if (info->certified)
-			json_int(&j, "certified", info->certified);
-		if (info->features)
-			json_text(&j, "features", info->features);
-		if (info->class)
-			json_text(&j, "class", info->class);
-		if (info->cpus_limit >= 0)
-			json_int(&j, "cpus_limit", info->cpus_limit);
-		if (info->gpus_limit >= 0)
-			json_int(&j, "gpus_limit", info->gpus_limit);
 		owner_store(info, &j);
 		agent_store(info, &j);
 	}
