@@ -82,10 +82,29 @@ static void new_line(struct json *j)
 		strbuf_puts(j->out, "  ");
 }
 
+#define SHORT 60
+
+/* Writes a comma, a short plain key and a colon at once, as most members begin; false: it is not such a key. */
+static bool member(struct json *j, const char *key)
+{
+	size_t n = plain_length(key);
+	char text[SHORT + 4] = ",\"";
+
+	if (key[n] || n > SHORT || j->pretty)
+		return false;
+	memcpy(text + 2, key, n);
+	memcpy(text + 2 + n, "\":", 2);
+	strbuf_add(j->out, j->more[j->depth] ? text : text + 1, j->more[j->depth] ? n + 4 : n + 3);
+	j->more[j->depth] = true;
+	return true;
+}
+
 /* All that goes before a value. Values at the top stand on lines of their own. */
 static void element(struct json *j, const char *key)
 {
 	assert((j->kind[j->depth] == '{') == (key != NULL));
+	if (key && member(j, key))
+		return;
 	if (j->more[j->depth])
 		strbuf_puts(j->out, j->depth ? "," : "\n");
 	j->more[j->depth] = true;
