@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/codec.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -94,69 +95,81 @@ static int piece_cmp(const void *a, const void *b)
 	return x->job != y->job ? (x->job < y->job ? -1 : 1) : x->frag < y->frag ? -1 : x->frag > y->frag;
 }
 
-static void list_show(struct json *j, const char *key, const int32_t *list, int32_t n)
-{
-	json_open_array(j, key);
-	for (int32_t k = 0; k < n; k++)
-		json_int(j, NULL, list[k]);
-	json_close_array(j);
-}
+struct job_part {
+	const char *id;
+	int *cpus, *gpus;
+	int ncpus, ngpus;
+};
+static const struct field node_job_fields[] = {
+	{"id", .is = REQUIRED | IS_TEXT, .example = "12.host", MEMBER(struct job_part, id)},
+	{"cpus", .is = REQUIRED | IS_LIST, "numbers", .item = IS_INT, .in = ALWAYS,
+	 MEMBER_LIST(FORM_INTS, struct job_part, cpus, ncpus)},
+	{"gpus", .is = IS_LIST, "numbers", .item = IS_INT, MEMBER_LIST(FORM_INTS, struct job_part, gpus, ngpus)},
+	{0},
+};
+static const struct schema node_job = {.fields = node_job_fields};
+
+/* What is known of a node beside its records. */
+struct subject {
+	const struct server *s;
+	uint32_t node;
+	const char *name, *kind, *state, *workstation, *note, *health;
+	int64_t cpus, cpus_used, memory, disk, disk_used, swap, swap_used, gpus_used;
+	double speed, share_used, load;
+	int64_t clock_ahead, outdated;
+	bool connected;
+};
 
 /* By id: the order in the plan depends on how it came to be. */
-static void jobs_show(const struct server *s, uint32_t node, struct json *j)
+static void jobs_show(const struct subject *x, struct json *j)
 {
+	const struct server *s = x->s;
+	const struct plan_node *n = &s->plan->node[x->node];
 	VEC(struct piece) pieces = {0};
 	struct strbuf id = {0};
 
-	for (size_t i = 0; i < s->plan->node[node].pieces.n; i++)
-		if (s->plan->node[node].pieces.v[i].running)
-			vec_push(&pieces, s->plan->node[node].pieces.v[i]);
+	for (size_t i = 0; i < n->pieces.n; i++)
+		if (n->pieces.v[i].running)
+			vec_push(&pieces, n->pieces.v[i]);
 	if (pieces.n)
 		qsort(pieces.v, pieces.n, sizeof *pieces.v, piece_cmp);
-	json_open_array(j, "jobs");
 	for (size_t i = 0; i < pieces.n; i++) {
-		const struct piece *x = &pieces.v[i];
-		struct attempt *t = attempt_find(s, x->job, entry_job(s, x->job)->attempt);
-		if (!t || x->frag >= t->nfrags)
+		const struct piece *p = &pieces.v[i];
+		struct attempt *t = attempt_find(s, p->job, entry_job(s, p->job)->attempt);
+		if (!t || p->frag >= t->nfrags)
 			continue;
 		strbuf_clear(&id);
-		entry_id(s, x->job, &id);
+		entry_id(s, p->job, &id);
+		struct job_part part = {id.text, t->cpu[p->frag], t->gpu[p->frag], t->ncpus[p->frag],
+					t->ngpus[p->frag]};
 		json_open_object(j, NULL);
-		json_text(j, "id", id.text);
-		list_show(j, "cpus", t->cpu[x->frag], t->ncpus[x->frag]);
-		if (t->ngpus[x->frag])
-			list_show(j, "gpus", t->gpu[x->frag], t->ngpus[x->frag]);
+		record_store(node_job_fields, 0, &part, NULL, j);
 		json_close_object(j);
 	}
-	json_close_array(j);
 	strbuf_fini(&id);
 	vec_free(&pieces);
 }
 
-static void agent_show(const struct node_info *n, struct json *j)
+static void features_show(const struct subject *x, struct json *j)
 {
-	const struct agent *a = n->agent;
-	char *facts = json_dumps(a->facts, JSON_COMPACT);
+	const struct cluster *c = x->s->cluster;
 
-	if (a->memory_free >= 0)
-		json_int(j, "memory_free", a->memory_free);
-	if (a->disk_free >= 0)
-		json_int(j, "disk_free", a->disk_free);
-	if (a->timed)
-		json_int(j, "clock_ahead", a->ahead);
-	if (n->certified)
-		json_int(j, "certified_until", n->certified);
-	json_text(j, "address", *a->address ? a->address : NULL);
-	json_text(j, "version", *a->version ? a->version : NULL);
-	if (a->protocol) {
-		json_int(j, "protocol", a->protocol);
-		json_bool(j, "outdated", a->protocol < PROTOCOL);
-	}
-	if (a->heard)
-		json_int(j, "heard", a->heard);
-	json_int(j, "since", a->since);
-	json_bool(j, "connected", a->visit != NULL);
-	json_raw(j, "facts", facts ? facts : "{}");
+	for (uint32_t i = 0; (i = features_next(&c->features, c->nodes.v[x->node].features, i)) < FEATURES_MAX; i++)
+		json_text(j, NULL, names_get(&c->feature_names, i));
+}
+
+static void node_owner_show(const struct subject *x, struct json *j)
+{
+	owner_show(&x->s->hosts->nodes.v[x->node], j);
+}
+
+static void get_facts(const struct subject *x, struct value *v)
+{
+	char *facts = json_dumps(x->s->hosts->nodes.v[x->node].agent->facts, JSON_COMPACT);
+
+	strbuf_puts(&v->scratch, facts ? facts : "{}");
+	v->text = strbuf_text(&v->scratch);
+	v->kind = VALUE_JSON;
 	free(facts);
 }
 
@@ -170,69 +183,63 @@ static double load_of(const struct server *s, uint32_t node)
 	return s->instance->real && getloadavg(load, 3) == 3 ? load[0] : (double)world_cpus_used(s, node);
 }
 
-static const struct field node_job_fields[] = {
-	{"id", .is = REQUIRED | IS_TEXT, .example = "12.host"},
-	{"cpus", .is = REQUIRED | IS_LIST, "numbers", .item = IS_INT},
-	{"gpus", .is = IS_LIST, "numbers", .item = IS_INT},
-	{0},
-};
-static const struct schema node_job = {.fields = node_job_fields};
-static const struct field node_owner_fields[] = {
-	{"claims", .is = REQUIRED | IS_BOOL, "its owner has it now: no job starts there"},
-	{"since", .is = IS_INSTANT, "of the claim"},
-	{"why", .is = IS_TEXT | IS_NULL, "what speaks for the owner"},
-	{"given", .is = REQUIRED | IS_INT, "seconds of processor time that jobs had there"},
-	{"claimed", .is = REQUIRED | IS_INT, "seconds that its owner had it"},
-	{"lost", .is = REQUIRED | IS_INT,
-	 "seconds of processor time of jobs that had to leave, which are in no checkpoint"},
-	{"stops", .is = REQUIRED | IS_INT, "how often jobs were stopped there"},
-	{"left", .is = REQUIRED | IS_INT, "how many parts of jobs had to leave"},
-	{"gpus", .is = REQUIRED | IS_LIST, "indexes of those that the owner's programs use: jobs get the others",
-	 .item = IS_INT},
-	{"habit", .is = REQUIRED | IS_TEXT,
-	 "the owner's usual hours: a letter for each hour of the week from Sunday on, a (never) to u (always), . (not known)"},
-	{0},
-};
-static const struct schema node_owner = {.fields = node_owner_fields};
+/* What a row is a member of: a struct subject, of nodes with an agent alone; a struct node, node_info or agent. */
+enum { OF_SUBJECT = 1 << 0, WITH_AGENT = 1 << 1, OF_NODE = 1 << 2, OF_INFO = 1 << 3, OF_AGENT = 1 << 4 };
+#define HAS(member) .in = OF_SUBJECT, MEMBER(struct subject, member)
+#define HAS_REAL(member) .in = OF_SUBJECT, MEMBER_AS(FORM_REAL, struct subject, member)
+#define KNOWS(member) .in = WITH_AGENT, MEMBER(struct subject, member)
+#define NODE(member) .in = OF_NODE, MEMBER(struct node, member)
+#define INFO(member) .in = OF_INFO, MEMBER(struct node_info, member)
+#define AGENT(member) .in = OF_AGENT, MEMBER(struct agent, member)
+#define AGENT_CHARS(member) .in = OF_AGENT, MEMBER_AS(FORM_CHARS, struct agent, member)
+
 static const struct field node_fields[] = {
-	{"name", .is = REQUIRED | IS_TEXT},
-	{"kind", .is = REQUIRED | IS_TEXT, .words = "configured|joined"},
+	{"name", .is = REQUIRED | IS_TEXT, HAS(name)},
+	{"kind", .is = REQUIRED | IS_TEXT, .words = "configured|joined", HAS(kind)},
 	{"state", .is = REQUIRED | IS_TEXT,
-	 "of free, busy, offline, draining, down, joining, unhealthy, claimed, joined by commas"},
-	{"cpus", .is = REQUIRED | IS_INT},
-	{"cpus_used", .is = REQUIRED | IS_INT},
-	{"memory", .is = REQUIRED | IS_INT | IS_NULL, "KiB"},
-	{"memory_used", .is = REQUIRED | IS_INT, "KiB that jobs have asked for"},
-	{"disk", .is = IS_INT, "KiB, of a node that has some for jobs"},
-	{"disk_used", .is = IS_INT, "KiB that jobs have asked for"},
-	{"swap", .is = IS_INT, "KiB, of a node that has some for jobs"},
-	{"swap_used", .is = IS_INT, "KiB that jobs have asked for"},
-	{"gpus", .is = REQUIRED | IS_INT},
-	{"gpus_used", .is = REQUIRED | IS_INT},
-	{"speed", .is = REQUIRED | IS_REAL, "beside a usual node"},
-	{"shared", .is = REQUIRED | IS_BOOL, "its CPUs are divided among jobs with a budget"},
-	{"share_used", .is = IS_REAL, "CPUs of a shared node that jobs have shares of"},
-	{"features", .is = REQUIRED | IS_LIST, .item = IS_TEXT},
-	{"class", .is = REQUIRED | IS_TEXT | IS_NULL},
-	{"workstation", .is = REQUIRED | IS_TEXT | IS_NULL, "the policy for its owner: docs/workstations.md"},
-	{"owner", .is = IS_OBJECT, "of a workstation", .of = &node_owner},
-	{"drain_at", .is = REQUIRED | IS_INSTANT | IS_NULL},
-	{"note", .is = REQUIRED | IS_TEXT | IS_NULL},
-	{"health", .is = REQUIRED | IS_TEXT | IS_NULL, "what its health check says is wrong"},
-	{"jobs", .is = REQUIRED | IS_LIST, "those that run there", .of = &node_job, .item = IS_OBJECT},
-	{"load", .is = REQUIRED | IS_REAL | IS_NULL},
-	{"memory_free", .is = IS_INT, "KiB by its agent"},
-	{"disk_free", .is = IS_INT, "KiB on the file system where its agent keeps its state"},
-	{"clock_ahead", .is = IS_INT, "seconds by which its clock is ahead of the server's; less than 0: behind"},
-	{"certified_until", .is = IS_INSTANT, "when its certificate expires"},
-	{"address", .is = IS_TEXT | IS_NULL, "its agent's"},
-	{"version", .is = IS_TEXT | IS_NULL, "its agent's"},
-	{"protocol", .is = IS_INT, "its agent's: docs/protocol.md"},
-	{"outdated", .is = IS_BOOL, "its agent has an older protocol than the server: some jobs can't run there"},
-	{"heard", .is = IS_INSTANT, "when its agent was heard last"},
-	{"since", .is = IS_INSTANT, "when its agent was connected, or lost"},
-	{"connected", .is = IS_BOOL, "its agent"},
-	{"facts", .is = IS_OBJECT, "what its agent found: docs/protocol.md"},
+	 "of free, busy, offline, draining, down, joining, unhealthy, claimed, joined by commas", HAS(state)},
+	{"cpus", .is = REQUIRED | IS_INT, HAS(cpus)},
+	{"cpus_used", .is = REQUIRED | IS_INT, HAS(cpus_used)},
+	{"memory", .is = REQUIRED | IS_INT | IS_NULL, "KiB", .missing = -1, HAS(memory)},
+	{"memory_used", .is = REQUIRED | IS_INT, "KiB that jobs have asked for", INFO(used.memory)},
+	{"disk", .is = IS_INT | SPARSE, "KiB, of a node that has some for jobs", .missing = -1, HAS(disk)},
+	{"disk_used", .is = IS_INT | SPARSE, "KiB that jobs have asked for", .missing = -1, HAS(disk_used)},
+	{"swap", .is = IS_INT | SPARSE, "KiB, of a node that has some for jobs", .missing = -1, HAS(swap)},
+	{"swap_used", .is = IS_INT | SPARSE, "KiB that jobs have asked for", .missing = -1, HAS(swap_used)},
+	{"gpus", .is = REQUIRED | IS_INT, NODE(total.v[RES_GPU])},
+	{"gpus_used", .is = REQUIRED | IS_INT, HAS(gpus_used)},
+	{"speed", .is = REQUIRED | IS_REAL, "beside a usual node", HAS_REAL(speed)},
+	{"shared", .is = REQUIRED | IS_BOOL, "its CPUs are divided among jobs with a budget", INFO(shared)},
+	{"share_used", .is = IS_REAL | SPARSE, "CPUs of a shared node that jobs have shares of", .missing = -1,
+	 HAS_REAL(share_used)},
+	{"features", .is = REQUIRED | IS_LIST, .item = IS_TEXT, .in = OF_SUBJECT, .inside = features_show},
+	{"class", .is = REQUIRED | IS_TEXT | IS_NULL, INFO(class)},
+	{"workstation", .is = REQUIRED | IS_TEXT | IS_NULL, "the policy for its owner: docs/workstations.md",
+	 HAS(workstation)},
+	{"owner", .is = IS_OBJECT, "of a workstation", .of = &owner_answer, .in = OF_SUBJECT,
+	 .inside = node_owner_show},
+	{"drain_at", .is = REQUIRED | IS_INSTANT | IS_NULL, INFO(life.at)},
+	{"note", .is = REQUIRED | IS_TEXT | IS_NULL, HAS(note)},
+	{"health", .is = REQUIRED | IS_TEXT | IS_NULL, "what its health check says is wrong", HAS(health)},
+	{"jobs", .is = REQUIRED | IS_LIST, "those that run there", .of = &node_job, .item = IS_OBJECT, .in = OF_SUBJECT,
+	 .inside = jobs_show},
+	{"load", .is = REQUIRED | IS_REAL | IS_NULL, .missing = -1, HAS_REAL(load)},
+	{"memory_free", .is = IS_INT | SPARSE, "KiB by its agent", .missing = -1, AGENT(memory_free)},
+	{"disk_free", .is = IS_INT | SPARSE, "KiB on the file system where its agent keeps its state", .missing = -1,
+	 AGENT(disk_free)},
+	{"clock_ahead", .is = IS_INT | SPARSE,
+	 "seconds by which its clock is ahead of the server's; less than 0: behind", .missing = INT64_MIN,
+	 KNOWS(clock_ahead)},
+	{"certified_until", .is = IS_INSTANT, "when its certificate expires", INFO(certified)},
+	{"address", .is = IS_TEXT | IS_NULL, "its agent's", AGENT_CHARS(address)},
+	{"version", .is = IS_TEXT | IS_NULL, "its agent's", AGENT_CHARS(version)},
+	{"protocol", .is = IS_INT | SPARSE, "its agent's: docs/protocol.md", AGENT(protocol)},
+	{"outdated", .is = IS_BOOL | SPARSE,
+	 "its agent has an older protocol than the server: some jobs can't run there", .missing = -1, KNOWS(outdated)},
+	{"heard", .is = IS_INSTANT, "when its agent was heard last", AGENT(heard)},
+	{"since", .is = IS_INSTANT, "when its agent was connected, or lost", AGENT(since)},
+	{"connected", .is = IS_BOOL, "its agent", KNOWS(connected)},
+	{"facts", .is = IS_OBJECT, "what its agent found: docs/protocol.md", .in = WITH_AGENT, .get = get_facts},
 	{0},
 };
 const struct schema node_answer = {"Node", .fields = node_fields};
@@ -246,53 +253,44 @@ static void node_show(const struct server *s, uint32_t node, struct json *j)
 {
 	const struct node *n = &s->cluster->nodes.v[node];
 	const struct node_info *info = &s->hosts->nodes.v[node];
+	const struct agent *a = info->agent;
+	bool disk = n->total.v[RES_DISK] || info->used.disk, swap = n->total.v[RES_SWAP] || info->used.swap;
 	struct strbuf health = {0};
 
-	json_open_object(j, NULL);
-	json_text(j, "name", names_get(&s->cluster->node_names, node));
-	json_text(j, "state", node_state(s, node));
-	json_text(j, "kind", node_joined(&info->life) ? "joined" : "configured");
-	json_int(j, "cpus", node_cpus(n));
-	json_int(j, "cpus_used", world_cpus_used(s, node));
-	if (n->total.v[RES_MEM] < INT64_C(1) << 40)
-		json_int(j, "memory", n->total.v[RES_MEM]);
-	else
-		json_text(j, "memory", NULL);
-	json_int(j, "memory_used", info->used.memory);
-	if (n->total.v[RES_DISK] || info->used.disk) {
-		json_int(j, "disk", n->total.v[RES_DISK]);
-		json_int(j, "disk_used", info->used.disk);
-	}
-	if (n->total.v[RES_SWAP] || info->used.swap) {
-		json_int(j, "swap", n->total.v[RES_SWAP]);
-		json_int(j, "swap_used", info->used.swap);
-	}
-	json_int(j, "gpus", n->total.v[RES_GPU]);
-	json_int(j, "gpus_used", world_gpus_used(s, node));
-	json_double(j, "speed", (double)n->speed / SPEED_USUAL);
-	json_bool(j, "shared", info->shared);
-	if (info->shared)
-		json_double(j, "share_used", (double)world_share_used(s, node) / SHARE_CPU);
-	json_open_array(j, "features");
-	for (uint32_t i = 0; (i = features_next(&s->cluster->features, n->features, i)) < FEATURES_MAX; i++)
-		json_text(j, NULL, names_get(&s->cluster->feature_names, i));
-	json_close_array(j);
-	json_text(j, "class", info->class);
-	owner_show(info, j);
-	if (info->life.at)
-		json_int(j, "drain_at", info->life.at);
-	else
-		json_text(j, "drain_at", NULL);
-	json_text(j, "note", node_gone(&info->life) ? "not in the configuration any more" : info->note);
 	if (health_out(info))
 		health_text(info, &health);
-	json_text(j, "health", info->unwell ? info->unwell : health.text);
-	strbuf_fini(&health);
-	jobs_show(s, node, j);
-	json_double(j, "load", load_of(s, node));
-	if (info->agent)
-		agent_show(info, j);
+	struct subject x = {
+		.s = s,
+		.node = node,
+		.name = names_get(&s->cluster->node_names, node),
+		.kind = node_joined(&info->life) ? "joined" : "configured",
+		.state = node_state(s, node),
+		.workstation = owner_policy(info),
+		.note = node_gone(&info->life) ? "not in the configuration any more" : info->note,
+		.health = info->unwell ? info->unwell : health.text,
+		.cpus = node_cpus(n),
+		.cpus_used = world_cpus_used(s, node),
+		.memory = n->total.v[RES_MEM] < INT64_C(1) << 40 ? n->total.v[RES_MEM] : -1,
+		.disk = disk ? n->total.v[RES_DISK] : -1,
+		.disk_used = disk ? info->used.disk : -1,
+		.swap = swap ? n->total.v[RES_SWAP] : -1,
+		.swap_used = swap ? info->used.swap : -1,
+		.gpus_used = world_gpus_used(s, node),
+		.speed = (double)n->speed / SPEED_USUAL,
+		.share_used = info->shared ? (double)world_share_used(s, node) / SHARE_CPU : -1,
+		.load = load_of(s, node),
+		.clock_ahead = a && a->timed ? a->ahead : INT64_MIN,
+		.outdated = a && a->protocol ? a->protocol < PROTOCOL : -1,
+		.connected = agent_connected(info),
+	};
+	json_open_object(j, NULL);
+	record_show(node_fields, a ? OF_SUBJECT | WITH_AGENT : OF_SUBJECT, &x, NULL, j);
+	record_show(node_fields, OF_NODE, n, NULL, j);
+	record_show(node_fields, OF_INFO, info, NULL, j);
+	if (a)
+		record_show(node_fields, OF_AGENT, a, NULL, j);
 	json_close_object(j);
+	strbuf_fini(&health);
 }
 
 /* ---- changing ---- */

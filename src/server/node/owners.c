@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/codec.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "core/cluster.h"
@@ -14,15 +15,53 @@
 #include "server/node/nodes.h"
 #include "server/server.h"
 
-static const struct {
-	const char *name;
-	size_t at;
-} numbers[] = {
-	{"given", offsetof(struct node_owner, given)}, {"claimed", offsetof(struct node_owner, claimed)},
-	{"lost", offsetof(struct node_owner, lost)},   {"stops", offsetof(struct node_owner, stops)},
-	{"left", offsetof(struct node_owner, left)},
+enum { COUNTED = 1 << 0, KEPT = 1 << 1 };
+
+/* What the getters are given. */
+struct subject {
+	struct node_owner owner;
 };
-#define NUMBERS (sizeof numbers / sizeof *numbers)
+
+static void get_habit(const struct subject *x, struct value *v)
+{
+	char habit[HABIT_HOURS + 1];
+
+	habit_text(&x->owner.habit, habit);
+	strbuf_puts(&v->scratch, habit);
+	v->text = strbuf_text(&v->scratch);
+	v->kind = VALUE_TEXT;
+}
+
+static void gpus_write(const struct subject *x, struct json *j)
+{
+	for (int i = 0; i < 64; i++)
+		if (x->owner.gpus >> i & 1)
+			json_int(j, NULL, i);
+}
+
+static const struct field owner_fields[] = {
+	{"claims", .is = REQUIRED | IS_BOOL, "its owner has it now: no job starts there"},
+	{"since", .is = IS_INSTANT, "of the claim"},
+	{"why", .is = IS_TEXT | IS_NULL, "what speaks for the owner", .in = KEPT, MEMBER(struct node_owner, why)},
+	{"given", .is = REQUIRED | IS_INT, "seconds of processor time that jobs had there", .in = COUNTED,
+	 MEMBER(struct node_owner, given)},
+	{"claimed", .is = REQUIRED | IS_INT, "seconds that its owner had it", .in = COUNTED,
+	 MEMBER(struct node_owner, claimed)},
+	{"lost", .is = REQUIRED | IS_INT,
+	 "seconds of processor time of jobs that had to leave, which are in no checkpoint", .in = COUNTED,
+	 MEMBER(struct node_owner, lost)},
+	{"stops", .is = REQUIRED | IS_INT, "how often jobs were stopped there", .in = COUNTED,
+	 MEMBER(struct node_owner, stops)},
+	{"left", .is = REQUIRED | IS_INT, "how many parts of jobs had to leave", .in = COUNTED,
+	 MEMBER(struct node_owner, left)},
+	{"gpus", .is = REQUIRED | IS_LIST, "indexes of those that the owner's programs use: jobs get the others",
+	 .item = IS_INT, .in = COUNTED, .inside = gpus_write},
+	{"habit", .is = REQUIRED | IS_TEXT,
+	 "the owner's usual hours: a letter for each hour of the week from Sunday on, a (never) to u (always), . (not known)",
+	 .in = COUNTED, .get = get_habit},
+	{0},
+};
+const struct schema owner_answer = {.fields = owner_fields};
 
 static void owner_free(struct node_owner *o)
 {
@@ -58,10 +97,12 @@ void owner_take(struct node_owner *o, const json_t *news)
 {
 	const char *habit = json_string_value(json_object_get(news, "habit"));
 
-	for (size_t i = 0; i < NUMBERS; i++) {
-		int64_t n = json_integer_value(json_object_get(news, numbers[i].name));
-		*(int64_t *)((char *)o + numbers[i].at) = n < 0 ? 0 : n > INT32_MAX ? INT32_MAX : n;
-	}
+	record_load(owner_fields, COUNTED, news, o, NULL, NULL);
+	for (const struct field *f = owner_fields; f->name; f++)
+		if (f->form == FORM_I64) {
+			int64_t *n = (int64_t *)(void *)((char *)o + f->at);
+			*n = *n < 0 ? 0 : *n > INT32_MAX ? INT32_MAX : *n;
+		}
 	if (habit)
 		habit_read(habit, &o->habit);
 	o->gpus = owner_gpus_read(json_object_get(news, "gpus"));
@@ -105,56 +146,36 @@ void owner_forget(struct server *s, uint32_t node)
 	owner_plan(s, node);
 }
 
-static void owner_write(const struct node_owner *o, struct json *j)
-{
-	char habit[HABIT_HOURS + 1];
-
-	for (size_t i = 0; i < NUMBERS; i++)
-		json_int(j, numbers[i].name, *(const int64_t *)((const char *)o + numbers[i].at));
-	habit_text(&o->habit, habit);
-	json_text(j, "habit", habit);
-	json_open_array(j, "gpus");
-	for (int i = 0; i < 64; i++)
-		if (o->gpus >> i & 1)
-			json_int(j, NULL, i);
-	json_close_array(j);
-}
-
 void owner_store(const struct node_info *n, struct json *j)
 {
 	if (!n->owner)
 		return;
 	json_text(j, "workstation", n->owner->policy);
 	json_open_object(j, "owner");
-	owner_write(n->owner, j);
-	if (n->owner->why)
-		json_text(j, "why", n->owner->why);
+	record_show(owner_fields, COUNTED, n->owner, NULL, j);
+	record_store(owner_fields, KEPT, n->owner, NULL, j);
 	json_close_object(j);
 }
 
 void owner_restore(struct node_info *n, const json_t *record)
 {
 	const json_t *o = json_object_get(record, "owner");
-	const char *why = json_string_value(json_object_get(o, "why"));
 
 	owner_policy_set(n, json_string_value(json_object_get(record, "workstation")));
 	if (!n->owner)
 		return;
 	owner_take(n->owner, o);
-	n->owner->why = why ? mem_strdup(why) : NULL;
+	record_load(owner_fields, KEPT, o, n->owner, NULL, NULL);
 }
 
 void owner_show(const struct node_info *n, struct json *j)
 {
-	json_text(j, "workstation", n->owner ? n->owner->policy : NULL);
+	bool claims = node_claimed(&n->life);
+
 	if (!n->owner)
 		return;
-	json_open_object(j, "owner");
-	json_bool(j, "claims", node_claimed(&n->life));
-	if (node_claimed(&n->life)) {
+	json_bool(j, "claims", claims);
+	if (claims)
 		json_int(j, "since", n->life.claimed);
-		json_text(j, "why", n->owner->why);
-	}
-	owner_write(n->owner, j);
-	json_close_object(j);
+	record_show(owner_fields, claims ? COUNTED | KEPT : COUNTED, n->owner, NULL, j);
 }

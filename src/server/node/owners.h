@@ -12,6 +12,7 @@
 
 struct json;
 struct node_info;
+struct schema;
 struct server;
 
 struct node_owner {
@@ -37,6 +38,7 @@ void owner_forget(struct server *s, uint32_t node); /* a node that goes */
 
 void owner_store(const struct node_info *n, struct json *j); /* its members of the node's record */
 void owner_restore(struct node_info *n, const json_t *record);
-void owner_show(const struct node_info *n, struct json *j); /* ... and of the API's object */
+extern const struct schema owner_answer;
+void owner_show(const struct node_info *n, struct json *j); /* what is in such an object; nothing: it has no owner */
 
 #endif
