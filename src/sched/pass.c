@@ -7,7 +7,7 @@
  * this is EASY's test of shadow time and extra processors.
  *
  * Time alone frees nothing but what the plan says ends now. So when a job was submitted and nothing ended since the last pass, only the new job is
- * asked about, unless it comes before the first that waits.
+ * asked about, unless it comes before the first that waits or would get a reservation.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -499,6 +499,7 @@ static void pass_full(struct sched *s)
 			break;
 		}
 	}
+	s->reserves_more = reserved.common < reserved.most;
 	s->freed = false;
 	vec_clear(&s->line.fresh);
 	vec_free(&reserved.bound);
@@ -561,6 +562,7 @@ void pass_run(struct sched *s)
 		s->head = JOB_NONE;
 		return;
 	}
+	full |= s->reserves_more && s->line.fresh.n;
 	for (size_t i = 0; i < s->line.fresh.n && !full; i++)
 		full = queue_before(s, s->line.fresh.v[i], s->head);
 	if (full) {

@@ -261,7 +261,8 @@ struct sched { /* what owns memory here is copied by sched_clone() and freed by 
 		int64_t next_edge;   /* when one begins or ends next */
 		VEC(uint32_t) begun; /* the ids of those that have begun, and are not over, by then */
 	} fences;
-	uint32_t head; /* the first job that could not start, or JOB_NONE */
+	uint32_t head;	    /* the first job that could not start, or JOB_NONE */
+	bool reserves_more; /* the last full pass had reservations left for jobs that come later */
 	struct window window;
 	failure_vec failures;
 	bool freed;    /* something ended, moved or changed since the last full pass */

@@ -45,23 +45,32 @@ static const char *repeatable(const struct tcase *t, const struct policy *policy
 	return verdict(&b, wrong);
 }
 
-/* Every start of the one at the same instant on the same node in the other. */
-static const char *same_starts(const struct drive *a, const struct drive *b)
+/* Returns the first event of `a`, or the first start, that `b` does not have at the same instant; NULL: none. */
+static const struct event *missing(const struct drive *a, const struct drive *b, bool starts)
 {
 	for (size_t i = 0; i < a->record.n; i++) {
-		const struct drive_record *x = &a->record.v[i];
-		bool found = x->e.type != EVENT_START;
+		const struct event *x = &a->record.v[i].e;
+		bool found = starts && x->type != EVENT_START;
 		for (size_t k = 0; k < b->record.n && !found; k++) {
-			const struct drive_record *y = &b->record.v[k];
-			found = y->e.type == EVENT_START && y->e.job == x->e.job && y->e.time == x->e.time;
+			const struct event *y = &b->record.v[k].e;
+			found = y->type == x->type && y->job == x->job && y->time == x->time;
 		}
-		if (found)
-			continue;
-		snprintf(message, sizeof message, "in slices it decides otherwise: job %u starts at %lld in one only",
-			 x->e.job, (long long)x->e.time);
-		return message;
+		if (!found)
+			return x;
 	}
 	return NULL;
+}
+
+/* Returns NULL if every start of the one is at the same instant in the other. */
+static const char *same_starts(const struct drive *a, const struct drive *b)
+{
+	const struct event *x = missing(a, b, true);
+
+	if (!x)
+		return NULL;
+	snprintf(message, sizeof message, "in slices it decides otherwise: job %u starts at %lld in one only", x->job,
+		 (long long)x->time);
+	return message;
 }
 
 /* A cycle that is cut into many decides what a whole one would. */
@@ -197,6 +206,8 @@ static const char *incremental(const struct tcase *t, const struct policy *polic
 		wrong = drive_run(&b, t, policy);
 	/* one that goes on where it was may start several at a time: then they are confirmed later than one by one */
 	bool same = a.hash == b.hash || (t->njobs % 2 && !wrong && !same_starts(&a, &b) && !same_starts(&b, &a));
+	/* a full cycle may use a place that ends now before its job is known to have ended, at the same instant */
+	same |= !t->ends_first && !wrong && !missing(&a, &b, false) && !missing(&b, &a, false);
 	if (!wrong && !same) {
 		size_t i = 0;
 		while (i < a.record.n && i < b.record.n && a.record.v[i].e.job == b.record.v[i].e.job &&
@@ -422,7 +433,7 @@ static void test_incremental(void **state)
 {
 	(void)state;
 	/* Not with mixed shapes: there best fit may find a place just because another job came. */
-	EACH(plain, incremental, WITH_ALL & ~WITH_MIXED, 250);
+	EACH(plain, incremental, WITH_ALL & ~WITH_MIXED, 700);
 	EACH(plain, incremental, WITH_EARLY | WITH_NODES, 150);
 }
 
@@ -485,7 +496,7 @@ static void test_fences(void **state)
 	EACH(all, sound, (WITH_ALL & ~WITH_NODES) | WITH_FENCES, 100);
 	EACH(all, sound, WITH_FENCES | WITH_NODES | WITH_EARLY, 300);
 	EACH(all, repeatable, WITH_ALL | WITH_FENCES, 30);
-	EACH(plain, paced, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_FENCES, 150);
+	EACH(plain, paced, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_FENCES, 310);
 	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_FENCES, case_policy("easy", -1), 400);
 	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_FENCES, case_policy("conservative", -1), 400);
 	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_FENCES, case_policy("artaras", -1), 400);
