@@ -24,16 +24,21 @@ static bool hours_of(const struct attrs *server, const char *name, struct hours 
 	return text && hours_read(text, ret, NULL) == 0; /* they are checked before they are set */
 }
 
-struct leave leave_of(const struct attrs *server, int64_t saving, int64_t delay, int64_t now)
+int64_t leave_takes(int64_t saving, int64_t ending)
+{
+	return saving + ending;
+}
+
+struct leave leave_of(const struct attrs *server, int64_t saving, int64_t ending, int64_t now)
 {
 	int64_t most = attrs_number(server, "long_checkpoint"), end;
-	struct leave x = {.takes = saving ? saving : delay, .saves = saving > 0};
+	struct leave x = {.takes = leave_takes(saving, ending), .saves = saving > 0};
 	struct hours times;
 
 	if (most < 0 || saving <= most)
 		return x;
 	if (rule_is(server, "remove"))
-		return (struct leave){.takes = delay};
+		return (struct leave){.takes = ending};
 	if (rule_is(server, "times") &&
 	    !(hours_of(server, "long_checkpoint_times", &times) && hours_next(&times, now, &x.from, &end)))
 		x.from = TIME_NEVER;

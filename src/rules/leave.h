@@ -20,8 +20,11 @@ struct leave {
 	bool saves;    /* it makes a checkpoint first */
 };
 
-/* Of a job whose checkpoint takes `saving` seconds (0: it makes none), and which otherwise ends within `delay`. */
-struct leave leave_of(const struct attrs *server, int64_t saving, int64_t delay, int64_t now);
+/* Seconds until the place of a running job that is stopped is free, at most: `saving` for its checkpoint (0: it makes
+ * none), then `ending` as after its walltime (leave_ending). */
+int64_t leave_takes(int64_t saving, int64_t ending);
+/* Says how such a job leaves for an interactive one. */
+struct leave leave_of(const struct attrs *server, int64_t saving, int64_t ending, int64_t now);
 /* Seconds from its walltime and the tolerance until the place of a job is free, at most: its end may take `delay`, a last look at the checkpoint of one that makes them, and the
  * epilogue's limit (0: there is none). */
 int64_t leave_ending(int64_t delay, int64_t saving, int64_t epilogue);

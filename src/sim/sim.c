@@ -143,7 +143,7 @@ static struct leave leave_now(const struct sim *m, uint32_t job)
 
 	if (!m->o->site)
 		return (struct leave){.takes = saving, .saves = saving > 0};
-	return leave_of(&m->o->site->attrs, saving, terms_delay(&m->terms, job), m->now);
+	return leave_of(&m->o->site->attrs, saving, cluster_job(m->c, job)->ending, m->now);
 }
 
 static struct yield yield_of(void *context, uint32_t job)
@@ -633,12 +633,11 @@ static void judge(struct sim *m)
 	}
 }
 
-static int64_t kill_delay(void *context, uint32_t job)
+static int64_t victim_takes(void *context, uint32_t job)
 {
-	struct sim *m = context;
-	int64_t saving = cluster_job(m->c, job)->saving;
+	const struct job *x = cluster_job(((const struct sim *)context)->c, job);
 
-	return saving > 0 ? saving : terms_delay(&m->terms, job);
+	return leave_takes(x->saving, x->ending);
 }
 
 static double mean_wait(const struct sim_result *r)
@@ -750,7 +749,7 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 	for (size_t i = 0; priorities && i < w->users.n; i++)
 		vec_push(&m.of_user, (job_vec){0});
 	if (o->site)
-		sched_on_delay(m.sched, kill_delay, &m);
+		sched_on_delay(m.sched, victim_takes, &m);
 	sched_on_yield(m.sched, yield_of, &m);
 	sched_pace(m.sched, o->pace);
 	sched_listen(m.sched, on_event, &m);

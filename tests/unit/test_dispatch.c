@@ -20,6 +20,7 @@
 #include "server/life/dispatch.h"
 #include "server/loop.h"
 #include "server/server.h"
+#include "server/settings/conf.h"
 #include "support/bare.h"
 #include "support/site.h"
 
@@ -63,8 +64,8 @@ static void all_start(struct site *f)
 	server_turn(f->s);
 }
 
-/* Job 1, with these members, runs on a node whose every CPU an emergency job needs in some seconds; the other is idle. */
-static void victim_make(struct site *f, const char *members)
+/* Job 1, with these members, runs on a node whose every CPU an emergency job needs after that many seconds; the other is idle. */
+static void victim_make_for(struct site *f, const char *members, int64_t seconds)
 {
 	const char *where;
 	char body[400];
@@ -83,10 +84,38 @@ static void victim_make(struct site *f, const char *members)
 		body, sizeof body,
 		"{\"script\":\"true\",\"type\":\"E\",\"deadline\":%lld,\"resources\":[\"nodes=%.2s:ppn=4\",\"walltime=30\"],"
 		"\"powers\":[\"c_exec\",\"s_exec\",\"sc_alloc\"]}",
-		(long long)f->now + 30 + 5, where);
+		(long long)(f->now + 30 + seconds), where);
 	assert_int_equal(ask(f, "POST", "/v1/jobs", body), 201);
 	server_turn(f->s);
 	shows(f, "\"state\":\"R\"");
+}
+
+static void victim_make(struct site *f, const char *members)
+{
+	victim_make_for(f, members, 7);
+}
+
+static int victim_signal(void)
+{
+	const struct bare_attempt *all;
+
+	assert_true(bare_attempts(&all) > 0);
+	return all[0].signal;
+}
+
+/* It is stopped early enough for all that an end may take: kill_delay, the epilogue, and orders on their way. */
+static void stopped_in_time(void **state)
+{
+	struct site *f = *state;
+
+	free(f->s->conf->epilogue);
+	f->s->conf->epilogue = strdup("/bin/true");
+	f->s->conf->program_limit = 20;
+	victim_make_for(f, "", 40);
+	pass(f, 40 - (1 + 5 + 20) - 1);
+	assert_int_equal(victim_signal(), 0);
+	pass(f, 1);
+	assert_int_equal(victim_signal(), SIGTERM);
 }
 
 static void deleted(void **state)
@@ -354,7 +383,7 @@ static void waits_for_cpus(void **state)
 	struct site *f = *state;
 
 	victim_make(f, "");
-	pass(f, 6); /* it was to end by now */
+	pass(f, 8); /* it was to end by now */
 	assert_int_equal(ask(f, "GET", "/v1/jobs/2", NULL), 200);
 	assert_non_null(strstr(f->a.body.text, "\"substate\":\"now\""));
 	for (int i = 0; i < 10; i++)
@@ -393,6 +422,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(deleted, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(held, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(stopped_in_time, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(purged, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(deleted_while_saving, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(saved_is_stopped, setup, site_teardown),

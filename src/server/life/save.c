@@ -137,7 +137,7 @@ bool save_before(const struct server *s, uint32_t id, uint32_t by)
 	const struct spec *p = s->jobs->entries.v[id].spec;
 
 	return by == JOB_NONE || !entry_job(s, by)->interactive ||
-	       leave_of(s->attrs, class_saving(s, p), setting_of(s, p, "kill_delay"), s->clock->now).saves;
+	       leave_of(s->attrs, class_saving(s, p), 0, s->clock->now).saves;
 }
 
 void saves_note(struct server *s, uint32_t id, uint32_t attempt, const struct saves *v, int64_t lost_ms)

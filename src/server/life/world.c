@@ -145,16 +145,11 @@ static void settings_apply(struct server *s)
 		server_say(s, "%s", err.text);
 }
 
-/* How long a job may take to end: the duration of its checkpoint, or what its queue allows. */
-static int64_t kill_delay(void *context, uint32_t job)
+static int64_t victim_takes(void *context, uint32_t job)
 {
-	const struct server *s = context;
-	const struct spec *p = s->jobs->entries.v[job].spec;
-	int64_t saving = entry_job(s, job)->saving;
+	const struct job *x = entry_job((const struct server *)context, job);
 
-	if (saving > 0)
-		return saving;
-	return p ? setting_of(s, p, "kill_delay") : attrs_number(s->attrs, "kill_delay");
+	return leave_takes(x->saving, x->ending);
 }
 
 /* What stopping a running job for an interactive one takes. One that would not run again is not stopped. */
@@ -168,7 +163,7 @@ static struct yield yield_of(void *context, uint32_t job)
 
 	if (!p || p->interactive || e->intent)
 		return (struct yield){.from = TIME_NEVER};
-	x = leave_of(s->attrs, entry_job(s, job)->saving, setting_of(s, p, "kill_delay"), s->clock->now);
+	x = leave_of(s->attrs, entry_job(s, job)->saving, entry_job(s, job)->ending, s->clock->now);
 	if (!x.saves && !saved && !p->rerunnable)
 		x.from = TIME_NEVER;
 	return (struct yield){.takes = x.takes, .from = x.from};
@@ -191,7 +186,7 @@ static void sched_make(struct server *s)
 {
 	s->sched = sched_create(s->cluster, s->plan, policy_now(s));
 	sched_listen(s->sched, dispatch_listener, s);
-	sched_on_delay(s->sched, kill_delay, s);
+	sched_on_delay(s->sched, victim_takes, s);
 	sched_on_yield(s->sched, yield_of, s);
 	moves_offer(s);
 	sched_limit(s->sched, s->limits);
