@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/codec.h"
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "server/base/turn.h"
@@ -24,6 +25,16 @@ void attrs_store(struct server *s, const char *kind, const char *name, const str
 	json_close_object(&j);
 	store_put_object(s->store, kind, name, text.text);
 	s->turn->settings += strcmp(kind, "queue") == 0 || strcmp(kind, "account") == 0;
+	strbuf_fini(&text);
+}
+
+void record_put(struct server *s, const char *kind, const char *name, const struct field *rows, uint32_t in,
+		const void *record)
+{
+	struct strbuf text = {0};
+
+	record_store_text(rows, in, record, NULL, &text);
+	store_put_object(s->store, kind, name, text.text);
 	strbuf_fini(&text);
 }
 

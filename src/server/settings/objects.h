@@ -8,11 +8,15 @@
 
 #include "rules/object.h"
 
+struct field;
 struct json_t; /* jansson.h, which can't be included beside base/json.h */
 struct server;
 
 /* Attributes of the server, a queue or an object, into the store. */
 void attrs_store(struct server *s, const char *kind, const char *name, const struct attrs *a);
+/* Puts a record into the store by its rows (base/codec.h). */
+void record_put(struct server *s, const char *kind, const char *name, const struct field *rows, uint32_t in,
+		const void *record);
 void object_store(struct server *s, const struct object *x);
 void object_drop(struct server *s, struct object *x); /* from the store, and for good */
 /* At recovery. -ENOENT: that is not a kind of objects. */

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/codec.h"
 #include "base/err.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
@@ -21,6 +21,7 @@
 #include "server/base/clock.h"
 #include "server/base/users.h"
 #include "server/server.h"
+#include "server/settings/objects.h"
 #include "server/site/realm.h"
 #include "server/site/tokens.h"
 #include "store/store.h"
@@ -77,25 +78,24 @@ void session_cookie_name(const struct server *s, char ret[32])
 
 /* ---- the store ---- */
 
+#define CHARS(member) MEMBER_CHARS(struct session, member)
+
+static const struct field session_rows[] = {
+	{"cookie", .is = IS_TEXT, .in = ALWAYS, CHARS(cookie)},
+	{"token", .is = IS_TEXT, .in = ALWAYS, CHARS(token)},
+	{"uid", .is = IS_INT, .in = ALWAYS, MEMBER(struct session, uid)},
+	{"user", .is = IS_TEXT, .in = ALWAYS, CHARS(user)},
+	{"proof", .is = IS_TEXT, CHARS(proof)},
+	{"expires", .is = IS_INT, .in = ALWAYS, MEMBER(struct session, expires)},
+	{0},
+};
+
 static void session_store(struct server *s, const struct session *x)
 {
-	struct strbuf text = {0};
-	struct json j;
 	char id[32];
 
 	session_id(x->number, id);
-	json_init(&j, &text, false);
-	json_open_object(&j, NULL);
-	json_text(&j, "cookie", x->cookie);
-	json_text(&j, "token", x->token);
-	json_int(&j, "uid", x->uid);
-	json_text(&j, "user", x->user);
-	if (*x->proof)
-		json_text(&j, "proof", x->proof);
-	json_int(&j, "expires", x->expires);
-	json_close_object(&j);
-	store_put_object(s->store, "session", id, text.text);
-	strbuf_fini(&text);
+	record_put(s, "session", id, session_rows, 0, x);
 }
 
 static void session_drop(struct server *s, size_t i)
@@ -109,22 +109,16 @@ static void session_drop(struct server *s, size_t i)
 
 int session_restore(struct server *s, const char *id, const json_t *o, struct err *err)
 {
-	const char *cookie = json_string_value(json_object_get(o, "cookie")),
-		   *token = json_string_value(json_object_get(o, "token")),
-		   *user = json_string_value(json_object_get(o, "user")),
-		   *proof = json_string_value(json_object_get(o, "proof"));
 	struct sessions *all = sessions_of(s);
-	struct session x = {.uid = (uid_t)json_integer_value(json_object_get(o, "uid")),
-			    .expires = json_integer_value(json_object_get(o, "expires"))};
+	struct session x = {0};
 	unsigned long long number;
+	int rc = record_load(session_rows, 0, o, &x, NULL, err);
 
-	if (!cookie || !token || !user || sscanf(id, "w%llu", &number) != 1)
-		return err_set(err, -EINVAL, "it is not a session");
+	if (rc < 0)
+		return rc;
+	if (sscanf(id, "w%llu", &number) != 1)
+		return err_set(err, -EINVAL, "its name must be w and a number");
 	x.number = number;
-	snprintf(x.cookie, sizeof x.cookie, "%s", cookie);
-	snprintf(x.token, sizeof x.token, "%s", token);
-	snprintf(x.user, sizeof x.user, "%s", user);
-	snprintf(x.proof, sizeof x.proof, "%s", proof ? proof : "");
 	if (x.number >= all->next)
 		all->next = x.number + 1;
 	vec_push(&all->list, x);

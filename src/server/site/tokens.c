@@ -35,6 +35,7 @@
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
 #include "server/server.h"
+#include "server/settings/objects.h"
 #include "server/site/realm.h"
 #include "server/site/sessions.h"
 #include "server/site/tokens.h"
@@ -121,13 +122,10 @@ const struct schema token_shown = {"Token", .fields = token_fields, .in = SHOWN}
 
 void token_store(struct server *s, const struct token_record *t)
 {
-	struct strbuf text = {0};
 	char id[32];
 
 	token_id(t, id);
-	record_store_text(token_fields, STORED, t, NULL, &text);
-	store_put_object(s->store, "token", id, text.text);
-	strbuf_fini(&text);
+	record_put(s, "token", id, token_fields, STORED, t);
 }
 
 int token_restore(struct server *s, const char *id, const json_t *o, struct err *err)
