@@ -40,6 +40,7 @@
 #include "server/node/nodes.h"
 #include "server/server.h"
 #include "server/settings/conf.h"
+#include "server/settings/objects.h"
 #include "server/settings/overlays.h"
 #include "server/site/realm.h"
 #include "server/site/revoke.h"
@@ -59,10 +60,10 @@
 
 /* Another server of this cluster, as it has told of itself: a standby, one that led before, one that was moved. */
 struct peer_server {
-	char *owner, *address;
-	int64_t seen; /* instant */
-	bool jobs;    /* it runs some on its own machine */
-	bool stopped; /* in order */
+	char *owner, *address; /* address NULL: it has no port */
+	int64_t seen;	       /* instant */
+	bool jobs;	       /* it runs some on its own machine */
+	bool stopped;	       /* in order */
 };
 
 /* Owned by the server. */
@@ -84,41 +85,54 @@ static struct identity *identity_of(struct server *s)
 
 /* ---- the store ---- */
 
-static char *text_copy(const json_t *o, const char *key)
-{
-	const char *text = json_string_value(json_object_get(o, key));
+enum { AUTHORITY = 1 << 0, SECRET = 1 << 1 }; /* the objects that keep parts of it */
 
-	return text && *text ? mem_strdup(text) : NULL;
-}
+static const struct field authority_rows[] = {
+	{"key", .is = IS_TEXT, .in = AUTHORITY | ALWAYS, MEMBER(struct authority, key)},
+	{"cert", .is = IS_TEXT, .in = AUTHORITY | ALWAYS, MEMBER(struct authority, cert)},
+	{"secret", .is = IS_TEXT, .in = SECRET | ALWAYS, MEMBER(struct authority, secret)},
+	{0},
+};
+
+static const struct field peer_rows[] = {
+	{"address", .is = IS_TEXT, MEMBER(struct peer_server, address)},
+	{"seen", .is = IS_INT, MEMBER(struct peer_server, seen)},
+	{"jobs", .is = IS_BOOL, MEMBER(struct peer_server, jobs)},
+	{"stopped", .is = IS_BOOL, MEMBER(struct peer_server, stopped)},
+	{0},
+};
 
 static int authority_read(struct server *s, const json_t *o, struct err *err)
 {
-	char *key = text_copy(o, "key"), *cert = text_copy(o, "cert");
-	char fingerprint[FINGERPRINT_SIZE];
-	int rc = key && cert ? pki_fingerprint(cert, fingerprint, err)
-			     : err_set(err, -EINVAL, "the authority has no key or no certificate");
+	struct authority *own = &s->realm->authority, x = {0};
+	int rc = record_load(authority_rows, AUTHORITY, o, &x, NULL, err);
 
+	if (rc == 0 && !(x.key && x.cert))
+		rc = err_set(err, -EINVAL, "the authority has no key or no certificate");
+	if (rc == 0)
+		rc = pki_fingerprint(x.cert, x.fingerprint, err);
 	if (rc < 0) {
-		free(key);
-		free(cert);
+		record_free(authority_rows, &x);
 		return rc;
 	}
-	free(s->realm->authority.key); /* a standby has read them before */
-	free(s->realm->authority.cert);
-	s->realm->authority.key = key;
-	s->realm->authority.cert = cert;
-	memcpy(s->realm->authority.fingerprint, fingerprint, sizeof fingerprint);
+	x.secret = own->secret;
+	own->secret = NULL;
+	record_free(authority_rows, own); /* a standby has read them before */
+	*own = x;
 	return 0;
 }
 
 static int secret_read(struct server *s, const json_t *o, struct err *err)
 {
-	char *secret = text_copy(o, "secret");
+	struct authority x = {0};
+	int rc = record_load(authority_rows, SECRET, o, &x, NULL, err);
 
-	if (!secret)
-		return err_set(err, -EINVAL, "there is no secret in it");
+	if (rc == 0 && !x.secret)
+		rc = err_set(err, -EINVAL, "there is no secret in it");
+	if (rc < 0)
+		return rc;
 	free(s->realm->authority.secret);
-	s->realm->authority.secret = secret;
+	s->realm->authority.secret = x.secret;
 	return 0;
 }
 
@@ -146,23 +160,6 @@ int realm_load(struct server *s, struct err *err)
 	return store_get_objects(s->store, "cluster", load_one, s, err);
 }
 
-/* Puts an object of two texts; the second key may be NULL. */
-static void object_put(struct server *s, const char *name, const char *key1, const char *text1, const char *key2,
-		       const char *text2)
-{
-	struct strbuf text = {0};
-	struct json j;
-
-	json_init(&j, &text, false);
-	json_open_object(&j, NULL);
-	json_text(&j, key1, text1);
-	if (key2)
-		json_text(&j, key2, text2);
-	json_close_object(&j);
-	store_put_object(s->store, "cluster", name, text.text);
-	strbuf_fini(&text);
-}
-
 static int authority_make(struct server *s, struct err *err)
 {
 	struct strbuf key = {0}, cert = {0};
@@ -175,7 +172,7 @@ static int authority_make(struct server *s, struct err *err)
 		s->realm->authority.key = mem_strdup(key.text);
 		s->realm->authority.cert = mem_strdup(cert.text);
 		memcpy(s->realm->authority.fingerprint, fingerprint, sizeof fingerprint);
-		object_put(s, "authority", "key", key.text, "cert", cert.text);
+		record_put(s, "cluster", "authority", authority_rows, AUTHORITY, &s->realm->authority);
 	}
 	strbuf_fini(&key);
 	strbuf_fini(&cert);
@@ -190,7 +187,7 @@ static void secret_make(struct server *s)
 	secret_random(half[1]);
 	snprintf(both, sizeof both, "%s%s", half[0], half[1]);
 	s->realm->authority.secret = mem_strdup(both);
-	object_put(s, "secret", "secret", both, NULL, NULL);
+	record_put(s, "cluster", "secret", authority_rows, SECRET, &s->realm->authority);
 }
 
 int realm_begin(struct server *s, struct err *err)
@@ -208,17 +205,14 @@ int realm_begin(struct server *s, struct err *err)
 
 int realm_register(struct server *s, bool stopped, struct err *err)
 {
+	struct peer_server own = {.address = (char *)realm_address(s),
+				  .seen = s->clock->now,
+				  .jobs = s->hosts->here > 0,
+				  .stopped = stopped};
 	struct strbuf text = {0}, name = {0};
-	struct json j;
 
 	strbuf_printf(&name, "server:%s", s->realm->owner);
-	json_init(&j, &text, false);
-	json_open_object(&j, NULL);
-	json_text(&j, "address", realm_address(s));
-	json_int(&j, "seen", s->clock->now);
-	json_bool(&j, "jobs", s->hosts->here > 0);
-	json_bool(&j, "stopped", stopped);
-	json_close_object(&j);
+	record_store_text(peer_rows, 0, &own, NULL, &text);
 	int rc = store_register(s->store, "cluster", name.text, text.text, err);
 	strbuf_fini(&text);
 	strbuf_fini(&name);
@@ -229,23 +223,23 @@ static int server_read(void *context, const char *name, const char *value)
 {
 	struct server *s = context;
 	struct identity *id = s->realm->identity;
-	json_t *o = strncmp(name, "server:", 7) == 0 && strcmp(name + 7, s->realm->owner) != 0
-			    ? json_loads(value, 0, NULL)
-			    : NULL;
-	const char *address = json_string_value(json_object_get(o, "address"));
-	struct peer_server x = {.seen = json_integer_value(json_object_get(o, "seen")),
-				.jobs = json_is_true(json_object_get(o, "jobs")),
-				.stopped = json_is_true(json_object_get(o, "stopped"))};
+	struct peer_server x = {0};
+	json_t *o;
+	size_t at = 0;
 
-	if (o && s->clock->now - x.seen < FORGET) {
-		size_t at = 0;
-		x.owner = mem_strdup(name + 7);
-		x.address = mem_strdup(address ? address : "");
-		while (at < id->servers.n && id->servers.v[at].seen >= x.seen)
-			at++;
-		vec_insert(&id->servers, at, x);
-	}
+	if (strncmp(name, "server:", 7) != 0 || strcmp(name + 7, s->realm->owner) == 0)
+		return 0;
+	o = json_loads(value, 0, NULL);
+	int rc = record_load(peer_rows, 0, o, &x, NULL, NULL);
 	json_decref(o);
+	if (rc < 0 || s->clock->now - x.seen >= FORGET) {
+		record_free(peer_rows, &x);
+		return 0;
+	}
+	x.owner = mem_strdup(name + 7);
+	while (at < id->servers.n && id->servers.v[at].seen >= x.seen)
+		at++;
+	vec_insert(&id->servers, at, x);
 	return 0;
 }
 
@@ -291,7 +285,7 @@ const char *realm_other(const struct server *s, bool any, bool *ret_jobs)
 		if (x->stopped || s->clock->now - x->seen > SEEN_MAX || !(any || x->jobs))
 			continue;
 		*ret_jobs = x->jobs && !any;
-		return *x->address ? x->address : x->owner;
+		return x->address ? x->address : x->owner;
 	}
 	return NULL;
 }
@@ -547,7 +541,7 @@ void realm_servers(const struct server *s, struct json *j)
 	}
 	for (size_t i = 0; s->realm->identity && i < s->realm->identity->servers.n && n < SERVERS_MAX; i++) {
 		const char *address = s->realm->identity->servers.v[i].address;
-		if (!*address || strcmp(address, own) == 0)
+		if (!address || strcmp(address, own) == 0)
 			continue;
 		json_text(j, NULL, address);
 		n++;
@@ -577,7 +571,7 @@ void realm_roles(const struct server *s, struct json *j)
 	for (size_t i = 0; s->realm->identity && i < s->realm->identity->servers.n; i++) {
 		const struct peer_server *x = &s->realm->identity->servers.v[i];
 		bool late = s->clock->now - x->seen > SEEN_LATE;
-		struct peer_shown other = {*x->address ? x->address : x->owner,
+		struct peer_shown other = {x->address ? x->address : x->owner,
 					   x->stopped ? "stopped"
 					   : late     ? "silent"
 						      : "standby",
