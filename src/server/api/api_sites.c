@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "base/base64.h"
+#include "base/codec.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -61,20 +62,6 @@ static const char *text_of(const json_t *o, const char *key)
 
 /* ---- which there are ---- */
 
-static const struct field site_fields[] = {
-	{"name", .is = REQUIRED | IS_TEXT},
-	{"servers", .is = REQUIRED | IS_TEXT, "HOST[:PORT], several joined by blanks",
-	 .example = "east.example.org:7722"},
-	{"jobs", .is = REQUIRED | IS_INT, "jobs of this server that are there, or on their way"},
-	{0},
-};
-static const struct schema site_row = {"RemoteSite", .fields = site_fields};
-static const struct field sites_fields[] = {
-	{"sites", .is = REQUIRED | IS_LIST, .of = &site_row, .item = IS_OBJECT},
-	{0},
-};
-const struct schema sites_answer = {.fields = sites_fields};
-
 static int64_t jobs_at(struct server *s, const char *site)
 {
 	int64_t n = 0;
@@ -89,35 +76,31 @@ static int64_t jobs_at(struct server *s, const char *site)
 	return n;
 }
 
-void api_sites(struct server *s, const struct call *c)
-{
-	struct strbuf out = {0};
-	struct json j;
+struct subject {
+	struct server *s;
+};
 
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
-	json_open_array(&j, "sites");
-	for (size_t i = 0; i < s->remotes->list.n; i++) {
-		const struct remote *x = &s->remotes->list.v[i];
-		json_open_object(&j, NULL);
-		json_text(&j, "name", x->name);
-		json_text(&j, "servers", x->servers);
-		json_int(&j, "jobs", jobs_at(s, x->name));
-		json_close_object(&j);
-	}
-	json_close_array(&j);
-	json_close_object(&j);
-	http_reply_strbuf(c->r, 200, "application/json", &out);
-	strbuf_fini(&out);
+static void sites_show(const struct subject *x, struct json *j)
+{
+	const struct remotes *all = x->s->remotes;
+
+	for (size_t i = 0; i < all->list.n; i++)
+		schema_show(
+			&remote_shown, NULL,
+			&(struct remote_shown){.remote = all->list.v[i], .jobs = jobs_at(x->s, all->list.v[i].name)},
+			NULL, j);
 }
 
-static const struct field site_body_fields[] = {
-	{"servers", .is = REQUIRED | IS_TEXT, "HOST[:PORT], several joined by blanks", .least = 1, .most = 1000},
-	{"token", .is = REQUIRED | IS_TEXT, "that the site made for this one: 'shunt token create --site'",
-	 .most = 1000},
+static const struct field sites_fields[] = {
+	{"sites", .is = REQUIRED | IS_LIST, .of = &remote_shown, .item = IS_OBJECT, .inside = sites_show},
 	{0},
 };
-const struct schema site_body = {.fields = site_body_fields};
+const struct schema sites_answer = {.fields = sites_fields};
+
+void api_sites(struct server *s, const struct call *c)
+{
+	api_show(s, c->r, &sites_answer, &(struct subject){s});
+}
 
 /* A token that was replaced is not stored anywhere: to undo that, somebody enters it again. */
 static void put_record(struct server *s, const struct call *c, const char *servers)
@@ -254,13 +237,8 @@ void api_courier_work(struct server *s, const struct call *c)
 	json_int(&j, "next", at < s->jobs->leaving.n ? (int64_t)at : 0);
 	json_bool(&j, "any", s->jobs->leaving.n > 0);
 	json_open_array(&j, "sites");
-	for (size_t i = 0; i < s->remotes->list.n; i++) {
-		json_open_object(&j, NULL);
-		json_text(&j, "name", s->remotes->list.v[i].name);
-		json_text(&j, "servers", s->remotes->list.v[i].servers);
-		json_text(&j, "token", s->remotes->list.v[i].token);
-		json_close_object(&j);
-	}
+	for (size_t i = 0; i < s->remotes->list.n; i++)
+		schema_show(&remote_work, NULL, &s->remotes->list.v[i], NULL, &j);
 	json_close_array(&j);
 	json_close_object(&j);
 	reply_later(s, c->r, 200, &out);
@@ -319,13 +297,21 @@ void api_courier_job(struct server *s, const struct call *c)
 	json_decref(body);
 }
 
+struct courier_report {
+	uint32_t try;
+	enum { RESULT_ACCEPTED, RESULT_BACK, RESULT_STATE, RESULT_ENDED, RESULT_TROUBLE } result;
+	bool guaranteed;
+	const char *there, *state, *why;
+};
 static const struct field report_fields[] = {
-	{"try", .is = REQUIRED | IS_INT},
-	{"result", .is = REQUIRED | IS_TEXT, .words = "accepted|back|state|ended|trouble"},
-	{"there", .is = IS_TEXT | IS_NULL, "accepted: its id there"},
-	{"state", .is = IS_TEXT | IS_NULL},
-	{"guaranteed", .is = IS_BOOL | IS_NULL, "state: its deadline, there"},
-	{"why", .is = IS_TEXT | IS_NULL},
+	{"try", .is = REQUIRED | IS_INT, .least = 0, .most = UINT32_MAX, MEMBER(struct courier_report, try)},
+	{"result", .is = REQUIRED | IS_TEXT, .words = "accepted|back|state|ended|trouble",
+	 MEMBER_AS(FORM_CHOICE, struct courier_report, result)},
+	{"there", .is = IS_TEXT | IS_NULL, "accepted: its id there", MEMBER(struct courier_report, there)},
+	{"state", .is = IS_TEXT | IS_NULL, MEMBER(struct courier_report, state)},
+	{"guaranteed", .is = IS_BOOL | IS_NULL, "state: its deadline, there",
+	 MEMBER(struct courier_report, guaranteed)},
+	{"why", .is = IS_TEXT | IS_NULL, MEMBER(struct courier_report, why)},
 	{"job", .is = IS_OBJECT | IS_NULL, "ended: as the site shows it"},
 	{0},
 };
@@ -333,22 +319,22 @@ const struct schema courier_report_body = {.fields = report_fields};
 
 void api_courier_report(struct server *s, const struct call *c)
 {
-	const char *result = text_of(c->body, "result"), *why = text_of(c->body, "why"),
-		   *there = text_of(c->body, "there"), *state = text_of(c->body, "state");
-	uint32_t try = (uint32_t)json_integer_value(json_object_get(c->body, "try")), id;
+	struct courier_report x;
+	uint32_t id;
 
 	if (!courier_job(s, c, &id))
 		return;
-	if (strcmp(result, "accepted") == 0 && there)
-		away_accepted(s, id, try, there);
-	else if (strcmp(result, "back") == 0)
-		away_back(s, id, try, why);
-	else if (strcmp(result, "state") == 0 && state)
-		away_state(s, id, try, *state, json_is_true(json_object_get(c->body, "guaranteed")));
-	else if (strcmp(result, "ended") == 0)
-		away_ended(s, id, try, json_object_get(c->body, "job"), why);
-	else if (why)
-		away_trouble(s, id, try, why);
+	call_read(c, &x);
+	if (x.result == RESULT_ACCEPTED && x.there)
+		away_accepted(s, id, x.try, x.there);
+	else if (x.result == RESULT_BACK)
+		away_back(s, id, x.try, x.why);
+	else if (x.result == RESULT_STATE && x.state)
+		away_state(s, id, x.try, *x.state, x.guaranteed);
+	else if (x.result == RESULT_ENDED)
+		away_ended(s, id, x.try, json_object_get(c->body, "job"), x.why);
+	else if (x.why)
+		away_trouble(s, id, x.try, x.why);
 	reply_empty(s, c->r, 200);
 }
 

@@ -18,6 +18,7 @@
 #include "server/api/page.h"
 #include "server/api/schemas.h"
 #include "server/api/terminal.h"
+#include "server/settings/remotes.h"
 
 #define SEQ_MOST (INT64_C(1) << 56)
 #define TIME_MOST (INT64_C(1) << 40)
@@ -593,7 +594,7 @@ const struct route routes[] = {
 
 	{"GET", "/v1/sites", "listSites", .handle = api_sites, .tag = "sites",
 	 .summary = "Other sites that jobs can be handed over to", .answer = &sites_answer, .answered = "The sites."},
-	{"PUT", "/v1/sites/*", "putSite", MAY_MANAGER, .changes = true, .body = &site_body, .handle = api_site_put,
+	{"PUT", "/v1/sites/*", "putSite", MAY_MANAGER, .changes = true, .body = &remote_given, .handle = api_site_put,
 	 .tag = "sites", .summary = "Add a site, or change its servers and token", .status = 201,
 	 .codes = CODE(BAD_REQUEST),
 	 .example = "{\"servers\": \"east.example.org:7722\", \"token\": "

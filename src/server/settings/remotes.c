@@ -10,11 +10,30 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/codec.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "server/base/instance.h"
 #include "server/server.h"
+#include "server/settings/objects.h"
 #include "store/store.h"
+
+enum { STORED = 1 << 0, GIVEN = 1 << 1, SHOWN = 1 << 2, WORK = 1 << 3 };
+
+static const struct field rows[] = {
+	{"name", .is = REQUIRED | IS_TEXT, .in = SHOWN | WORK, MEMBER(struct remote, name)},
+	{"servers", .is = REQUIRED | IS_TEXT, "HOST[:PORT], several joined by blanks", .least = 1, .most = 1000,
+	 .example = "east.example.org:7722", .in = STORED | ALWAYS | GIVEN | SHOWN | WORK,
+	 MEMBER(struct remote, servers)},
+	{"token", .is = REQUIRED | IS_TEXT, "that the site made for this one: 'shunt token create --site'",
+	 .most = 1000, .in = STORED | ALWAYS | GIVEN | WORK, MEMBER(struct remote, token)},
+	{"jobs", .is = REQUIRED | IS_INT, "jobs of this server that are there, or on their way", .in = SHOWN,
+	 MEMBER(struct remote_shown, jobs)},
+	{0},
+};
+const struct schema remote_shown = {"RemoteSite", .fields = rows, .in = SHOWN};
+const struct schema remote_given = {.fields = rows, .in = GIVEN};
+const struct schema remote_work = {.fields = rows, .in = WORK};
 
 static struct remote *find(const struct server *s, const char *name)
 {
@@ -29,38 +48,28 @@ const struct remote *remote_find(const struct server *s, const char *name)
 	return find(s, name);
 }
 
-static void remote_fini(struct remote *x)
+/* In memory; the texts are taken over. */
+static void remote_set(struct server *s, const struct remote *fresh)
 {
-	free(x->name);
-	free(x->servers);
-	free(x->token);
-}
-
-/* In memory. */
-static void remote_set(struct server *s, const char *name, const char *servers, const char *token)
-{
-	struct remote *x = find(s, name), fresh = {mem_strdup(name), mem_strdup(servers), mem_strdup(token)};
+	struct remote *x = find(s, fresh->name);
 	size_t at = s->remotes->list.n;
 
 	if (x) {
-		remote_fini(x);
-		*x = fresh;
+		record_free(rows, x);
+		*x = *fresh;
 		return;
 	}
-	while (at > 0 && strcmp(s->remotes->list.v[at - 1].name, name) > 0)
+	while (at > 0 && strcmp(s->remotes->list.v[at - 1].name, fresh->name) > 0)
 		at--;
-	vec_insert(&s->remotes->list, at, fresh);
+	vec_insert(&s->remotes->list, at, *fresh);
 }
 
 void remote_put(struct server *s, const char *name, const char *servers, const char *token)
 {
-	json_t *o = json_pack("{s:s, s:s}", "servers", servers, "token", token);
-	char *text = json_dumps(o, JSON_COMPACT);
+	struct remote x = {mem_strdup(name), mem_strdup(servers), mem_strdup(token)};
 
-	remote_set(s, name, servers, token);
-	store_put_object(s->store, "site", name, text);
-	free(text);
-	json_decref(o);
+	record_put(s, "site", name, rows, STORED, &x);
+	remote_set(s, &x);
 }
 
 void remote_drop(struct server *s, const char *name)
@@ -70,18 +79,21 @@ void remote_drop(struct server *s, const char *name)
 	if (!x)
 		return;
 	store_drop_object(s->store, "site", name);
-	remote_fini(x);
+	record_free(rows, x);
 	vec_remove(&s->remotes->list, (size_t)(x - s->remotes->list.v));
 }
 
 int remote_restore(struct server *s, const char *name, const json_t *o, struct err *err)
 {
-	const char *servers = json_string_value(json_object_get(o, "servers")),
-		   *token = json_string_value(json_object_get(o, "token"));
+	struct remote x = {0};
+	int rc = record_load(rows, STORED, o, &x, NULL, err);
 
-	if (!servers || !token)
-		return err_set(err, -EINVAL, "it has no servers or no token");
-	remote_set(s, name, servers, token);
+	if (rc < 0) {
+		record_free(rows, &x);
+		return rc;
+	}
+	x.name = mem_strdup(name);
+	remote_set(s, &x);
 	return 0;
 }
 

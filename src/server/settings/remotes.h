@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/vec.h"
@@ -21,6 +22,14 @@ struct remote {
 	char *servers; /* "HOST[:PORT]", several joined by blanks */
 	char *token;   /* by which that site knows this one; a secret */
 };
+
+/* A site in answers. */
+struct remote_shown {
+	struct remote remote;
+	int64_t jobs; /* jobs of this server that are there or on their way */
+};
+/* A site in answers, in the body that adds it, and for the courier. */
+extern const struct schema remote_shown, remote_given, remote_work;
 
 struct remotes {
 	VEC(struct remote) list; /* by name */
