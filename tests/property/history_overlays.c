@@ -3,6 +3,7 @@
  */
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "property/history.h"
 #include "server/life/world.h"
 #include "server/server.h"
@@ -24,13 +25,15 @@ static void pause_set(struct history *h, bool paused)
 /* Not by a request, which would need a port. */
 static void add(struct history *h)
 {
-	struct overlay *o = overlay_add(h->s, NAME, "slurm", "-p long", "slurm:shunt-bag-0123456789ab");
+	struct overlay given = {.place = mem_strdup("slurm"),
+				.words = mem_strdup("-p long"),
+				.tag = mem_strdup("slurm:shunt-bag-0123456789ab"),
+				.nodes = 1 + (int64_t)some(h, 4),
+				.seconds = 300,
+				.cpus = 1, /* what fits it also fits NODES (history.c) */
+				.idle = 60};
 
-	o->nodes = 1 + (int64_t)some(h, 4);
-	o->seconds = 300;
-	o->cpus = 1; /* what fits it fits NODES (history.c), too */
-	o->idle = 60;
-	overlay_store(h->s, o);
+	overlay_store(h->s, overlay_add(h->s, NAME, &given));
 	world_changed(h->s);
 	pause_set(h, some(h, 4) == 0);
 }

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/mem.h"
 #include "plan/plan.h"
 #include "rules/gate.h"
 #include "sched/sched.h"
@@ -78,10 +79,13 @@ static void a_running_job(void **state)
 static void an_amount_that_is_gone(void **state)
 {
 	struct site *f = *state;
-	struct overlay *o = overlay_add(f->s, "cloud", "slurm", "", "slurm:shunt-bag-0123456789ab");
+	struct overlay *o = overlay_add(f->s, "cloud",
+					&(struct overlay){.place = mem_strdup("slurm"),
+							  .tag = mem_strdup("slurm:shunt-bag-0123456789ab"),
+							  .nodes = 4,
+							  .cpus = 4,
+							  .seconds = 3600});
 
-	o->nodes = o->cpus = 4;
-	o->seconds = 3600;
 	overlay_store(f->s, o);
 	world_changed(f->s);
 	assert_int_equal(site_set(f, "resources_available.matlab", "1"), 200);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/codec.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/names.h"
@@ -40,19 +41,21 @@
 #define STORE_AGAIN 60	 /* seconds: what jobs use is stored no more often, */
 #define ABSENCE_MOST 600 /* ... and allocations last without the server for as long */
 
-static const char *text_of(const json_t *o, const char *key)
-{
-	const char *text = json_string_value(json_object_get(o, key));
+/* An overlay as answers show it, and what is found for that. */
+struct subject {
+	struct overlay overlay; /* a copy; first, so that a body is read into a struct overlay alone */
+	struct server *s;
+	int64_t here; /* nodes that are connected */
+	int64_t room; /* slots that are free */
+	const overlay_sizes *wants;
+};
 
-	return text ? text : "";
-}
-
-static int64_t number_of(const json_t *o, const char *key, int64_t otherwise)
-{
-	const json_t *v = json_object_get(o, key);
-
-	return json_is_integer(v) ? json_integer_value(v) : otherwise;
-}
+/* One of its requests. */
+struct request_shown {
+	struct overlay_request request;
+	const struct overlay *overlay;
+	int64_t joined, expected; /* nodes */
+};
 
 /* The overlay of the path; NULL: it was answered. */
 static struct overlay *named(struct server *s, const struct call *c)
@@ -77,61 +80,12 @@ static void record(struct server *s, const struct call *c, const char *what, con
 
 /* ---- which there are ---- */
 
-static const struct field request_fields[] = {
-	{"id", .is = REQUIRED | IS_INT},
-	{"state", .is = REQUIRED | IS_TEXT, .words = "unknown|pending|running|ended"},
-	{"job", .is = REQUIRED | IS_TEXT | IS_NULL, "what the other cluster calls it"},
-	{"nodes", .is = REQUIRED | IS_LIST, "nodes of this server that it is for", .item = IS_TEXT},
-	{"joined", .is = REQUIRED | IS_INT, "of these, how many are there"},
-	{"expected", .is = REQUIRED | IS_INT, "... and how many have not been there yet"},
-	{"planned", .is = REQUIRED | IS_INSTANT | IS_NULL, "when the other cluster plans to start it"},
-	{0},
-};
-static const struct schema request_row = {"OverlayRequest", .fields = request_fields};
-static const struct field allocation_fields[] = {
-	{"id", .is = REQUIRED | IS_INT},
-	{"job", .is = REQUIRED | IS_TEXT | IS_NULL, "what the other cluster calls it"},
-	{"nodes", .is = REQUIRED | IS_INT},
-	{"submitted", .is = REQUIRED | IS_INSTANT},
-	{"started", .is = REQUIRED | IS_INSTANT | IS_NULL},
-	{"ended", .is = REQUIRED | IS_INSTANT | IS_NULL},
-	{"used", .is = REQUIRED | IS_INT, "seconds of CPUs that jobs had there"},
-	{0},
-};
-static const struct schema allocation_row = {"OverlayAllocation", .fields = allocation_fields};
-static const struct field overlay_fields[] = {
-	{"name", .is = REQUIRED | IS_TEXT},
-	{"place", .is = REQUIRED | IS_TEXT, "the other cluster's batch system", .example = "slurm"},
-	{"words", .is = REQUIRED | IS_TEXT, "options for its submit command", .example = "-p long"},
-	{"max_nodes", .is = REQUIRED | IS_INT},
-	{"time", .is = REQUIRED | IS_INT, "seconds of an allocation"},
-	{"cpus", .is = REQUIRED | IS_INT, "CPUs of a node"},
-	{"idle", .is = REQUIRED | IS_INT, "seconds after which an idle node is released"},
-	{"state", .is = REQUIRED | IS_TEXT, .words = "active|paused|removed"},
-	{"why", .is = REQUIRED | IS_TEXT | IS_NULL, "why it was paused, if not by a user"},
-	{"trouble", .is = REQUIRED | IS_TEXT | IS_NULL, "what last went wrong"},
-	{"nodes", .is = REQUIRED | IS_INT, "nodes that are there"},
-	{"requests", .is = REQUIRED | IS_LIST, "allocations that are requested or running", .of = &request_row,
-	 .item = IS_OBJECT},
-	{"allocations", .is = REQUIRED | IS_LIST, "these, and the last 100 that are over", .of = &allocation_row,
-	 .item = IS_OBJECT},
-	{0},
-};
-static const struct schema overlay_row = {"Overlay", .fields = overlay_fields};
-static const struct field overlays_fields[] = {
-	{"overlays", .is = REQUIRED | IS_LIST, .of = &overlay_row, .item = IS_OBJECT},
-	{0},
-};
-const struct schema overlays_answer = {.fields = overlays_fields};
-
 static const struct overlay_request *reported(const struct overlay *o, int64_t id)
 {
-	static const struct overlay_request unknown = {.state = "unknown"};
-
 	for (size_t i = 0; i < o->requests.n; i++)
 		if (o->requests.v[i].id == id)
 			return &o->requests.v[i];
-	return &unknown;
+	return NULL;
 }
 
 /* It is the first slot of its request. */
@@ -168,79 +122,127 @@ static bool slot_expects(struct server *s, const struct overlay *o, size_t slot)
 	return t && t->uses > 0;
 }
 
-static void instant_write(struct json *j, const char *name, int64_t at)
+static void nodes_show(const struct subject *x, struct json *j)
 {
-	if (at)
-		json_int(j, name, at);
-	else
-		json_text(j, name, NULL);
-}
-
-static void request_write(struct server *s, const struct overlay *o, int64_t id, struct json *j)
-{
-	const struct overlay_request *r = reported(o, id);
-	int64_t joined = 0, expected = 0;
+	const struct request_shown *r = (const void *)x;
 	char name[64];
 
-	json_open_object(j, NULL);
-	json_int(j, "id", id);
-	json_text(j, "state", r->state);
-	json_text(j, "job", *r->job ? r->job : NULL);
-	json_open_array(j, "nodes");
-	for (size_t i = 0; i < o->slots.n; i++)
-		if (o->slots.v[i].request == id) {
-			overlay_node_name(o, i, name);
+	for (size_t i = 0; i < r->overlay->slots.n; i++)
+		if (r->overlay->slots.v[i].request == r->request.id) {
+			overlay_node_name(r->overlay, i, name);
 			json_text(j, NULL, name);
-			joined += slot_here(s, o, i);
-			expected += slot_expects(s, o, i);
 		}
-	json_close_array(j);
-	json_int(j, "joined", joined);
-	json_int(j, "expected", expected);
-	instant_write(j, "planned", r->planned);
-	json_close_object(j);
 }
 
-static void overlay_write(struct server *s, const struct overlay *o, struct json *j)
-{
-	int64_t here = 0;
+#define REQUEST_HAS(member) MEMBER(struct request_shown, member)
 
-	for (size_t i = 0; i < o->slots.n; i++)
-		here += slot_here(s, o, i);
-	json_text(j, "name", o->name);
-	json_text(j, "place", o->place);
-	json_text(j, "words", o->words);
-	json_int(j, "max_nodes", o->nodes);
-	json_int(j, "time", o->seconds);
-	json_int(j, "cpus", o->cpus);
-	json_int(j, "idle", o->idle);
-	json_text(j, "state", o->removed ? "removed" : o->paused ? "paused" : "active");
-	json_text(j, "why", o->why);
-	json_text(j, "trouble", o->trouble);
-	json_int(j, "nodes", here);
-	json_open_array(j, "requests");
-	for (size_t i = 0; i < o->slots.n; i++)
-		if (slot_first(o, i))
-			request_write(s, o, o->slots.v[i].request, j);
-	json_close_array(j);
-}
+static const struct field request_fields[] = {
+	{"id", .is = REQUIRED | IS_INT, REQUEST_HAS(request.id)},
+	{"state", .is = REQUIRED | IS_TEXT, .words = OVERLAY_STATES,
+	 MEMBER_AS(FORM_CHOICE, struct request_shown, request.state)},
+	{"job", .is = REQUIRED | IS_TEXT | IS_NULL, "what the other cluster calls it",
+	 MEMBER_CHARS(struct request_shown, request.job)},
+	{"nodes", .is = REQUIRED | IS_LIST, "nodes of this server that it is for", .item = IS_TEXT,
+	 .inside = nodes_show},
+	{"joined", .is = REQUIRED | IS_INT, "of these, how many are there", REQUEST_HAS(joined)},
+	{"expected", .is = REQUIRED | IS_INT, "... and how many have not been there yet", REQUEST_HAS(expected)},
+	{"planned", .is = REQUIRED | IS_INSTANT | IS_NULL, "when the other cluster plans to start it",
+	 REQUEST_HAS(request.planned)},
+	{0},
+};
+static const struct schema request_row = {"OverlayRequest", .fields = request_fields};
 
-static void allocations_write(const struct overlay *o, struct json *j)
+static void requests_show(const struct subject *x, struct json *j)
 {
-	json_open_array(j, "allocations");
-	for (size_t i = 0; i < o->allocations.n; i++) {
-		const struct overlay_allocation *a = &o->allocations.v[i];
-		json_open_object(j, NULL);
-		json_int(j, "id", a->id);
-		json_text(j, "job", *a->job ? a->job : NULL);
-		json_int(j, "nodes", a->nodes);
-		json_int(j, "submitted", a->submitted);
-		instant_write(j, "started", a->started);
-		instant_write(j, "ended", a->ended);
-		json_int(j, "used", a->used);
-		json_close_object(j);
+	const struct overlay *o = &x->overlay;
+
+	for (size_t i = 0; i < o->slots.n; i++) {
+		if (!slot_first(o, i))
+			continue;
+		const struct overlay_request *seen = reported(o, o->slots.v[i].request);
+		struct request_shown r = {.request = {.id = o->slots.v[i].request}, .overlay = o};
+		if (seen)
+			r.request = *seen;
+		for (size_t k = i; k < o->slots.n; k++)
+			if (o->slots.v[k].request == r.request.id) {
+				r.joined += slot_here(x->s, o, k);
+				r.expected += slot_expects(x->s, o, k);
+			}
+		schema_show(&request_row, NULL, &r, NULL, j);
 	}
-	json_close_array(j);
+}
+
+static void allocations_show(const struct subject *x, struct json *j)
+{
+	for (size_t i = 0; i < x->overlay.allocations.n; i++)
+		schema_show(&overlay_allocation_shown, NULL, &x->overlay.allocations.v[i], NULL, j);
+}
+
+static void wants_show(const struct subject *x, struct json *j)
+{
+	for (size_t i = 0; i < x->wants->n && !x->overlay.paused; i++)
+		json_int(j, NULL, x->wants->v[i]);
+}
+
+static void get_state(const struct subject *x, struct value *v)
+{
+	v->kind = VALUE_TEXT;
+	v->text = x->overlay.removed ? "removed" : x->overlay.paused ? "paused" : "active";
+}
+
+/* Members of a body, of answers, and of answers to the keeper. */
+enum { GIVEN = 1 << 0, SHOWN = 1 << 1, KEPT = 1 << 2 };
+#define HAS(member) MEMBER(struct subject, overlay.member)
+
+static const struct field overlay_fields[] = {
+	{"name", .is = REQUIRED | IS_TEXT, .in = SHOWN | KEPT, HAS(name)},
+	{"place", .is = REQUIRED | IS_TEXT, "the other cluster's batch system: slurm, pbs or shunt:CLUSTER", .least = 1,
+	 .most = 140, .example = "slurm", .in = GIVEN | SHOWN | KEPT, HAS(place)},
+	{"words", .is = IS_TEXT, "options for its submit command", .most = 4000, .example = "-p long", .in = GIVEN,
+	 HAS(words)},
+	{"words", .is = REQUIRED | IS_TEXT, "options for its submit command", .example = "-p long", .in = SHOWN | KEPT,
+	 HAS(words)},
+	{"tag", .is = REQUIRED | IS_TEXT, "by which its requests are found there", .least = 1, .most = 191,
+	 .in = GIVEN | KEPT, HAS(tag)},
+	{"max_nodes", .is = REQUIRED | IS_INT, .least = 1, .most = OVERLAY_NODES_MOST, .in = GIVEN | SHOWN | KEPT,
+	 HAS(nodes)},
+	{"time", .is = REQUIRED | IS_INT, "seconds of an allocation", .least = 60, .most = 31536000,
+	 .in = GIVEN | SHOWN | KEPT, HAS(seconds)},
+	{"cpus", .is = REQUIRED | IS_INT, "CPUs of a node", .least = 1, .most = 65536, .in = GIVEN | SHOWN | KEPT,
+	 HAS(cpus)},
+	{"idle", .is = IS_INT, "seconds after which an idle node is released", .least = 1, .most = 31536000,
+	 .otherwise = "120", .missing = 120, .in = GIVEN, HAS(idle)},
+	{"idle", .is = REQUIRED | IS_INT, "seconds after which an idle node is released", .in = SHOWN | KEPT,
+	 HAS(idle)},
+	{"state", .is = REQUIRED | IS_TEXT, .words = "active|paused|removed", .in = SHOWN | KEPT, .get = get_state},
+	{"why", .is = REQUIRED | IS_TEXT | IS_NULL, "why it was paused, if not by a user", .in = SHOWN | KEPT,
+	 HAS(why)},
+	{"trouble", .is = REQUIRED | IS_TEXT | IS_NULL, "what last went wrong", .in = SHOWN | KEPT, HAS(trouble)},
+	{"nodes", .is = REQUIRED | IS_INT, "nodes that are there", .in = SHOWN | KEPT, MEMBER(struct subject, here)},
+	{"requests", .is = REQUIRED | IS_LIST, "allocations that are requested or running", .of = &request_row,
+	 .item = IS_OBJECT, .in = SHOWN | KEPT, .inside = requests_show},
+	{"allocations", .is = REQUIRED | IS_LIST, "these, and the last 100 that are over",
+	 .of = &overlay_allocation_shown, .item = IS_OBJECT, .in = SHOWN, .inside = allocations_show},
+	{"last", .is = REQUIRED | IS_INT, .in = KEPT, HAS(last)},
+	{"resumed", .is = REQUIRED | IS_INT, .in = KEPT, HAS(resumed)},
+	{"room", .is = REQUIRED | IS_INT, .in = KEPT, MEMBER(struct subject, room)},
+	{"wants", .is = REQUIRED | IS_LIST, .item = IS_INT, .in = KEPT, .inside = wants_show},
+	{0},
+};
+static const struct schema overlay_row = {"Overlay", .fields = overlay_fields, .in = SHOWN};
+static const struct schema overlay_work = {.fields = overlay_fields, .in = KEPT};
+const struct schema overlay_body = {.fields = overlay_fields, .in = GIVEN};
+static const struct field overlays_fields[] = {
+	{"overlays", .is = REQUIRED | IS_LIST, .of = &overlay_row, .item = IS_OBJECT},
+	{0},
+};
+const struct schema overlays_answer = {.fields = overlays_fields};
+
+static void overlay_show(const struct schema *t, struct subject *x, struct json *j)
+{
+	for (size_t i = 0; i < x->overlay.slots.n; i++)
+		x->here += slot_here(x->s, &x->overlay, i);
+	schema_show(t, NULL, x, NULL, j);
 }
 
 void api_overlays(struct server *s, const struct call *c)
@@ -251,12 +253,8 @@ void api_overlays(struct server *s, const struct call *c)
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
 	json_open_array(&j, "overlays");
-	for (size_t i = 0; i < s->overlays->list.n; i++) {
-		json_open_object(&j, NULL);
-		overlay_write(s, s->overlays->list.v[i], &j);
-		allocations_write(s->overlays->list.v[i], &j);
-		json_close_object(&j);
-	}
+	for (size_t i = 0; i < s->overlays->list.n; i++)
+		overlay_show(&overlay_row, &(struct subject){.overlay = *s->overlays->list.v[i], .s = s}, &j);
 	json_close_array(&j);
 	json_close_object(&j);
 	http_reply_strbuf(c->r, 200, "application/json", &out);
@@ -264,20 +262,6 @@ void api_overlays(struct server *s, const struct call *c)
 }
 
 /* ---- changing them ---- */
-
-static const struct field overlay_body_fields[] = {
-	{"place", .is = REQUIRED | IS_TEXT, "the other cluster's batch system: slurm, pbs or shunt:CLUSTER", .least = 1,
-	 .most = 140, .example = "slurm"},
-	{"words", .is = IS_TEXT, "options for its submit command", .most = 4000, .example = "-p long"},
-	{"tag", .is = REQUIRED | IS_TEXT, "by which its requests are found there", .least = 1, .most = 191},
-	{"max_nodes", .is = REQUIRED | IS_INT, .least = 1, .most = OVERLAY_NODES_MOST},
-	{"time", .is = REQUIRED | IS_INT, "seconds of an allocation", .least = 60, .most = 31536000},
-	{"cpus", .is = REQUIRED | IS_INT, "CPUs of a node", .least = 1, .most = 65536},
-	{"idle", .is = IS_INT, "seconds after which an idle node is released", .least = 1, .most = 31536000,
-	 .otherwise = "120"},
-	{0},
-};
-const struct schema overlay_body = {.fields = overlay_body_fields};
 
 static bool place_good(const char *place)
 {
@@ -299,36 +283,41 @@ static bool port_open(struct server *s, const struct call *c)
 	return false;
 }
 
-void api_overlay_put(struct server *s, const struct call *c)
+/* Returns true if there may be an overlay like this. False: it was answered. */
+static bool put_admit(struct server *s, const struct call *c, const struct overlay *given)
 {
-	struct strbuf change = {0};
-	struct overlay *o;
+	bool known = overlay_find(s, c->name);
 
-	if (!name_is_good(c->name) || strlen(c->name) > OVERLAY_NAME_MOST || !conf_node_name_good(c->name)) {
+	if (!name_is_good(c->name) || strlen(c->name) > OVERLAY_NAME_MOST || !conf_node_name_good(c->name))
 		http_error(
 			c->r, CODE_BAD_REQUEST,
 			"An overlay's name has up to %d letters, digits, '.', '-' and '_', with a letter or digit first.",
 			OVERLAY_NAME_MOST);
-		return;
-	}
-	if (!place_good(text_of(c->body, "place"))) {
+	else if (!place_good(given->place))
 		http_error(c->r, CODE_BAD_REQUEST, "place: must be slurm, pbs or shunt:CLUSTER.");
-		return;
-	}
-	if (overlay_find(s, c->name)) {
+	else if (known)
 		http_error(c->r, CODE_BAD_STATE,
 			   "There is an overlay %.60s already: remove it first, or choose another name.", c->name);
+	else
+		return true;
+	return false;
+}
+
+void api_overlay_put(struct server *s, const struct call *c)
+{
+	struct strbuf change = {0};
+	struct overlay given = {0}, *o;
+
+	call_read(c, &given);
+	if (!put_admit(s, c, &given)) {
+		record_free(overlay_fields, &given);
 		return;
 	}
-	o = overlay_add(s, c->name, text_of(c->body, "place"), text_of(c->body, "words"), text_of(c->body, "tag"));
+	o = overlay_add(s, c->name, &given);
 	if (!port_open(s, c)) {
 		overlay_drop(s, o);
 		return;
 	}
-	o->nodes = number_of(c->body, "max_nodes", 1);
-	o->seconds = number_of(c->body, "time", 0);
-	o->cpus = number_of(c->body, "cpus", 1);
-	o->idle = number_of(c->body, "idle", 120);
 	overlay_store(s, o);
 	world_changed(s);
 	strbuf_printf(&change, "up to %lld nodes from %s", (long long)o->nodes, o->place);
@@ -358,7 +347,7 @@ void api_overlay_change(struct server *s, const struct call *c)
 	}
 	if (paused && json_is_true(paused) != o->paused) {
 		o->paused = json_is_true(paused);
-		overlay_text(&o->why, o->paused ? text_of(c->body, "why") : NULL);
+		overlay_text(&o->why, o->paused ? json_string_value(json_object_get(c->body, "why")) : NULL);
 		overlay_text(&o->trouble, NULL);
 		overlay_store(s, o);
 		record(s, c, o->paused ? "overlay paused" : "overlay resumed", o->why, o->paused ? "resume" : "pause");
@@ -418,17 +407,22 @@ static bool keeper_admit(const struct server *s, const struct call *c)
 }
 
 static const struct field seen_fields[] = {
-	{"id", .is = REQUIRED | IS_INT, .least = 1, .most = INT32_MAX},
-	{"state", .is = REQUIRED | IS_TEXT, .words = "pending|running|ended"},
-	{"job", .is = IS_TEXT | IS_NULL, .most = 63},
-	{"planned", .is = IS_INT | IS_NULL},
+	{"id", .is = REQUIRED | IS_INT, .least = 1, .most = INT32_MAX, MEMBER(struct overlay_request, id)},
+	{"state", .is = REQUIRED | IS_TEXT, .words = OVERLAY_STATES,
+	 MEMBER_AS(FORM_CHOICE, struct overlay_request, state)},
+	{"job", .is = IS_TEXT | IS_NULL, MEMBER_CHARS(struct overlay_request, job)},
+	{"planned", .is = IS_INT | IS_NULL, MEMBER(struct overlay_request, planned)},
 	{0},
 };
 static const struct schema seen_row = {.fields = seen_fields};
+struct report {
+	const char *name, *trouble;
+	int64_t time;
+};
 static const struct field report_fields[] = {
-	{"name", .is = REQUIRED | IS_TEXT},
-	{"trouble", .is = IS_TEXT | IS_NULL, .most = 1000},
-	{"time", .is = IS_INT, "seconds that the cluster grants at most", .least = 0},
+	{"name", .is = REQUIRED | IS_TEXT, MEMBER(struct report, name)},
+	{"trouble", .is = IS_TEXT | IS_NULL, .most = 1000, MEMBER(struct report, trouble)},
+	{"time", .is = IS_INT, "seconds that the cluster grants at most", MEMBER(struct report, time)},
 	{"requests", .is = IS_LIST, .of = &seen_row, .item = IS_OBJECT},
 	{0},
 };
@@ -442,7 +436,7 @@ const struct schema keeper_body = {.fields = keeper_fields};
 /* Whether something is new. */
 static bool allocation_note(const struct server *s, struct overlay_allocation *a, const struct overlay_request *r)
 {
-	bool runs = a && !a->started && strcmp(r->state, "running") == 0;
+	bool runs = a && !a->started && r->state == OVERLAY_RUNNING;
 
 	if (!a || (!runs && strcmp(a->job, r->job) == 0))
 		return false;
@@ -451,23 +445,25 @@ static bool allocation_note(const struct server *s, struct overlay_allocation *a
 	return true;
 }
 
-static void report_take(struct server *s, const json_t *report)
+static void report_take(struct server *s, const json_t *given)
 {
-	struct overlay *o = overlay_find(s, text_of(report, "name"));
+	struct report report;
+	struct overlay *o;
 	bool news = false;
 	const json_t *v;
 	size_t i;
 
+	record_load(report_fields, 0, given, &report, NULL, NULL);
+	o = overlay_find(s, report.name);
 	if (!o)
 		return;
-	overlay_text(&o->trouble, text_of(report, "trouble"));
-	o->granted = number_of(report, "time", 0);
+	overlay_text(&o->trouble, report.trouble);
+	o->granted = report.time;
 	vec_clear(&o->requests);
-	json_array_foreach(json_object_get(report, "requests"), i, v)
+	json_array_foreach(json_object_get(given, "requests"), i, v)
 	{
-		struct overlay_request r = {.id = number_of(v, "id", 0), .planned = number_of(v, "planned", 0)};
-		snprintf(r.state, sizeof r.state, "%s", text_of(v, "state"));
-		snprintf(r.job, sizeof r.job, "%s", text_of(v, "job"));
+		struct overlay_request r;
+		record_load(seen_fields, 0, v, &r, NULL, NULL);
 		vec_push(&o->requests, r);
 		news = allocation_note(s, overlay_allocation(o, r.id), &r) || news;
 	}
@@ -548,17 +544,8 @@ static void work_write(struct server *s, struct overlay *o, struct json *j)
 	if (!o->removed)
 		overlay_wants(s, o, &wants, &keep);
 	slots_tend(s, o, keep || wants.n > 0);
-	json_open_object(j, NULL);
-	overlay_write(s, o, j);
-	json_text(j, "tag", o->tag);
-	json_int(j, "last", o->last);
-	json_int(j, "resumed", o->resumed);
-	json_int(j, "room", slots_free(s, o));
-	json_open_array(j, "wants");
-	for (size_t i = 0; i < wants.n && !o->paused; i++)
-		json_int(j, NULL, wants.v[i]);
-	json_close_array(j);
-	json_close_object(j);
+	overlay_show(&overlay_work, &(struct subject){.overlay = *o, .s = s, .room = slots_free(s, o), .wants = &wants},
+		     j);
 	vec_free(&wants);
 }
 
@@ -587,11 +574,18 @@ void api_keeper(struct server *s, const struct call *c)
 	reply_later(s, c->r, 200, &out);
 }
 
+struct keeper_change {
+	int64_t request, nodes;
+	bool over, gone;
+};
 static const struct field keeper_change_fields[] = {
-	{"request", .is = IS_INT, "that is about to be made, or is over", .least = 1, .most = INT32_MAX},
-	{"nodes", .is = IS_INT, "nodes that it is for", .least = 1, .most = OVERLAY_NODES_MOST},
-	{"over", .is = IS_BOOL, "nobody comes from it any more"},
-	{"gone", .is = IS_BOOL, "nothing of the overlay is left on the other cluster"},
+	{"request", .is = IS_INT, "that is about to be made, or is over", .least = 1, .most = INT32_MAX,
+	 MEMBER(struct keeper_change, request)},
+	{"nodes", .is = IS_INT, "nodes that it is for", .least = 1, .most = OVERLAY_NODES_MOST, .missing = 1,
+	 MEMBER(struct keeper_change, nodes)},
+	{"over", .is = IS_BOOL, "nobody comes from it any more", MEMBER(struct keeper_change, over)},
+	{"gone", .is = IS_BOOL, "nothing of the overlay is left on the other cluster",
+	 MEMBER(struct keeper_change, gone)},
 	{0},
 };
 const struct schema keeper_change_body = {.fields = keeper_change_fields};
@@ -675,18 +669,19 @@ static void overlay_gone(struct server *s, struct overlay *o)
 
 void api_keeper_change(struct server *s, const struct call *c)
 {
-	int64_t id = number_of(c->body, "request", 0);
+	struct keeper_change x;
 	struct overlay *o;
 
 	if (!keeper_admit(s, c) || !(o = named(s, c)))
 		return;
-	if (id && !json_is_true(json_object_get(c->body, "over"))) {
-		request_begin(s, c, o, id, number_of(c->body, "nodes", 1));
+	call_read(c, &x);
+	if (x.request && !x.over) {
+		request_begin(s, c, o, x.request, x.nodes);
 		return;
 	}
-	if (id)
-		request_over(s, o, id);
-	else if (o->removed && json_is_true(json_object_get(c->body, "gone")))
+	if (x.request)
+		request_over(s, o, x.request);
+	else if (o->removed && x.gone)
 		overlay_gone(s, o);
 	reply_empty(s, c->r, 200);
 }

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/codec.h"
 #include "base/err.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "core/cluster.h"
 #include "server/base/clock.h"
@@ -17,6 +19,77 @@
 
 #define ALLOCATIONS_MOST 100 /* that are kept, unless more are not over */
 #define PORT_OBJECT ":port"  /* no overlay has such a name */
+
+/* ---- how the store has them ---- */
+
+#define HAS(member) MEMBER(struct overlay, member)
+
+static const struct field overlay_rows[] = {
+	{"place", .is = IS_TEXT, .in = ALWAYS, HAS(place)},
+	{"words", .is = IS_TEXT, .in = ALWAYS, HAS(words)},
+	{"tag", .is = IS_TEXT, .in = ALWAYS, HAS(tag)},
+	{"nodes", .is = IS_INT, HAS(nodes)},
+	{"seconds", .is = IS_INT, HAS(seconds)},
+	{"cpus", .is = IS_INT, HAS(cpus)},
+	{"idle", .is = IS_INT, HAS(idle)},
+	{"paused", .is = IS_BOOL, HAS(paused)},
+	{"removed", .is = IS_BOOL, HAS(removed)},
+	{"why", .is = IS_TEXT, HAS(why)},
+	{"last", .is = IS_INT, HAS(last)},
+	{"counted", .is = IS_INT, HAS(counted)},
+	{0},
+};
+
+/* The rows of these are stored as lists of values, in this order. */
+static const struct field slot_rows[] = {
+	{"request", .is = IS_INT, MEMBER(struct overlay_slot, request)},
+	{"token", .is = IS_INT, MEMBER(struct overlay_slot, token)},
+	{0},
+};
+static const struct field most_rows[] = {
+	{"cpus", .is = IS_INT, MEMBER(struct res, v[RES_CPU])},
+	{"memory", .is = IS_INT, MEMBER(struct res, v[RES_MEM])},
+	{"disk", .is = IS_INT, MEMBER(struct res, v[RES_DISK])},
+	{"swap", .is = IS_INT, MEMBER(struct res, v[RES_SWAP])},
+	{0},
+};
+static const struct field allocation_rows[] = {
+	{"id", .is = REQUIRED | IS_INT, MEMBER(struct overlay_allocation, id)},
+	{"nodes", .is = REQUIRED | IS_INT, MEMBER(struct overlay_allocation, nodes)},
+	{"submitted", .is = REQUIRED | IS_INSTANT, MEMBER(struct overlay_allocation, submitted)},
+	{"started", .is = REQUIRED | IS_INSTANT | IS_NULL, MEMBER(struct overlay_allocation, started)},
+	{"ended", .is = REQUIRED | IS_INSTANT | IS_NULL, MEMBER(struct overlay_allocation, ended)},
+	{"used", .is = REQUIRED | IS_INT, "seconds of CPUs that jobs had there",
+	 MEMBER(struct overlay_allocation, used)},
+	{"job", .is = REQUIRED | IS_TEXT | IS_NULL, "what the other cluster calls it",
+	 MEMBER_CHARS(struct overlay_allocation, job)},
+	{0},
+};
+const struct schema overlay_allocation_shown = {"OverlayAllocation", .fields = allocation_rows};
+
+static void values_store(const struct field *rows, const void *record, const char *key, struct json *j)
+{
+	struct value v = {0};
+
+	json_open_array(j, key);
+	for (const struct field *f = rows; f->name; f++) {
+		field_get(f, record, NULL, &v);
+		value_write(&v, NULL, j);
+	}
+	json_close_array(j);
+	strbuf_fini(&v.scratch);
+}
+
+/* What is missing or wrong counts as missing. */
+static void values_load(const struct field *rows, const json_t *list, void *record)
+{
+	for (const struct field *f = rows; f->name; f++) {
+		field_reset(f, record);
+		field_read(f, json_array_get(list, (size_t)(f - rows)), record, NULL, NULL);
+	}
+}
+
+/* ---- the overlays ---- */
 
 void overlay_text(char **at, const char *text)
 {
@@ -34,15 +107,13 @@ struct overlay *overlay_find(const struct server *s, const char *name)
 	return NULL;
 }
 
-struct overlay *overlay_add(struct server *s, const char *name, const char *place, const char *words, const char *tag)
+struct overlay *overlay_add(struct server *s, const char *name, const struct overlay *given)
 {
 	struct overlay *o = mem_zalloc(sizeof *o);
 	size_t at = s->overlays->list.n;
 
+	*o = *given;
 	o->name = mem_strdup(name);
-	o->place = mem_strdup(place);
-	o->words = mem_strdup(words);
-	o->tag = mem_strdup(tag);
 	while (at > 0 && strcmp(s->overlays->list.v[at - 1]->name, name) > 0)
 		at--;
 	vec_insert(&s->overlays->list, at, o);
@@ -90,60 +161,30 @@ static void allocations_fit(struct overlay *o)
 			i++;
 }
 
-static json_t *allocations_pack(const struct overlay *o)
-{
-	json_t *all = json_array();
-
-	for (size_t i = 0; i < o->allocations.n; i++) {
-		const struct overlay_allocation *a = &o->allocations.v[i];
-		json_array_append_new(all, json_pack("[I, I, I, I, I, I, s]", (json_int_t)a->id, (json_int_t)a->nodes,
-						     (json_int_t)a->submitted, (json_int_t)a->started,
-						     (json_int_t)a->ended, (json_int_t)a->used, a->job));
-	}
-	return all;
-}
-
-static void allocations_restore(struct overlay *o, const json_t *all)
-{
-	const json_t *x;
-	size_t i;
-
-	json_array_foreach(all, i, x)
-	{
-		struct overlay_allocation a = {.id = json_integer_value(json_array_get(x, 0)),
-					       .nodes = json_integer_value(json_array_get(x, 1)),
-					       .submitted = json_integer_value(json_array_get(x, 2)),
-					       .started = json_integer_value(json_array_get(x, 3)),
-					       .ended = json_integer_value(json_array_get(x, 4)),
-					       .used = json_integer_value(json_array_get(x, 5))};
-		const char *job = json_string_value(json_array_get(x, 6));
-		snprintf(a.job, sizeof a.job, "%s", job ? job : "");
-		vec_push(&o->allocations, a);
-	}
-}
-
 void overlay_store(struct server *s, struct overlay *o)
 {
-	json_t *slots = json_array(), *x;
+	struct strbuf text = {0};
+	struct json j;
 
 	slots_fit(o);
 	coming_set(s);
 	allocations_fit(o);
 	o->stored = s->clock->now;
+	json_init(&j, &text, false);
+	json_open_object(&j, NULL);
+	record_store(overlay_rows, 0, o, NULL, &j);
+	json_open_array(&j, "slots");
 	for (size_t i = 0; i < o->slots.n; i++)
-		json_array_append_new(
-			slots, json_pack("[I, I]", (json_int_t)o->slots.v[i].request, (json_int_t)o->slots.v[i].token));
-	x = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:b, s:b, s:s?, s:I, s:o, s:[I, I, I, I], s:o, s:I}",
-		      "place", o->place, "words", o->words, "tag", o->tag, "nodes", (json_int_t)o->nodes, "seconds",
-		      (json_int_t)o->seconds, "cpus", (json_int_t)o->cpus, "idle", (json_int_t)o->idle, "paused",
-		      o->paused, "removed", o->removed, "why", o->why, "last", (json_int_t)o->last, "slots", slots,
-		      "most", (json_int_t)o->most.v[RES_CPU], (json_int_t)o->most.v[RES_MEM],
-		      (json_int_t)o->most.v[RES_DISK], (json_int_t)o->most.v[RES_SWAP], "allocations",
-		      allocations_pack(o), "counted", (json_int_t)o->counted);
-	char *text = json_dumps(x, JSON_COMPACT);
-	store_put_object(s->store, "overlay", o->name, text);
-	free(text);
-	json_decref(x);
+		values_store(slot_rows, &o->slots.v[i], NULL, &j);
+	json_close_array(&j);
+	values_store(most_rows, &o->most, "most", &j);
+	json_open_array(&j, "allocations");
+	for (size_t i = 0; i < o->allocations.n; i++)
+		values_store(allocation_rows, &o->allocations.v[i], NULL, &j);
+	json_close_array(&j);
+	json_close_object(&j);
+	store_put_object(s->store, "overlay", o->name, text.text);
+	strbuf_fini(&text);
 }
 
 void overlay_drop(struct server *s, struct overlay *o)
@@ -155,11 +196,8 @@ void overlay_drop(struct server *s, struct overlay *o)
 			break;
 		}
 	free(o->name);
-	free(o->place);
-	free(o->words);
-	free(o->tag);
-	free(o->why);
 	free(o->trouble);
+	record_free(overlay_rows, o);
 	vec_free(&o->slots);
 	vec_free(&o->requests);
 	vec_free(&o->allocations);
@@ -186,48 +224,36 @@ void overlays_opened(struct server *s, int port)
 	store_put_object(s->store, "overlay", PORT_OBJECT, text);
 }
 
-static int64_t number_of(const json_t *o, const char *key)
-{
-	return json_integer_value(json_object_get(o, key));
-}
-
 int overlay_restore(struct server *s, const char *name, const json_t *o, struct err *err)
 {
-	const char *place = json_string_value(json_object_get(o, "place")),
-		   *words = json_string_value(json_object_get(o, "words")),
-		   *tag = json_string_value(json_object_get(o, "tag"));
-	static const int dims[] = {RES_CPU, RES_MEM, RES_DISK, RES_SWAP};
-	struct overlay *x;
-	json_t *slot, *most;
+	struct overlay x = {0};
+	const json_t *v;
 	size_t i;
+	int rc;
 
 	if (strcmp(name, PORT_OBJECT) == 0) {
-		s->overlays->port = (int)number_of(o, "port");
+		s->overlays->port = (int)json_integer_value(json_object_get(o, "port"));
 		return 0;
 	}
-	if (!place || !words || !tag)
-		return err_set(err, -EINVAL, "it has no place, no words or no tag");
-	x = overlay_add(s, name, place, words, tag);
-	x->nodes = number_of(o, "nodes");
-	x->seconds = number_of(o, "seconds");
-	x->cpus = number_of(o, "cpus");
-	x->idle = number_of(o, "idle");
-	x->last = number_of(o, "last");
-	x->paused = json_is_true(json_object_get(o, "paused"));
-	x->removed = json_is_true(json_object_get(o, "removed"));
-	overlay_text(&x->why, json_string_value(json_object_get(o, "why")));
-	json_array_foreach(json_object_get(o, "slots"), i, slot)
-	{
-		struct overlay_slot fresh = {.request = json_integer_value(json_array_get(slot, 0)),
-					     .token = (uint64_t)json_integer_value(json_array_get(slot, 1))};
-		vec_push(&x->slots, fresh);
+	rc = record_load(overlay_rows, 0, o, &x, NULL, err);
+	if (rc < 0) {
+		record_free(overlay_rows, &x);
+		return rc;
 	}
-	most = json_object_get(o, "most");
-	for (i = 0; i < json_array_size(most) && i < sizeof dims / sizeof *dims; i++)
-		x->most.v[dims[i]] = json_integer_value(json_array_get(most, i));
-	allocations_restore(x, json_object_get(o, "allocations"));
-	x->counted = number_of(o, "counted");
-	slots_fit(x);
+	json_array_foreach(json_object_get(o, "slots"), i, v)
+	{
+		struct overlay_slot slot = {0};
+		values_load(slot_rows, v, &slot);
+		vec_push(&x.slots, slot);
+	}
+	json_array_foreach(json_object_get(o, "allocations"), i, v)
+	{
+		struct overlay_allocation a = {0};
+		values_load(allocation_rows, v, &a);
+		vec_push(&x.allocations, a);
+	}
+	values_load(most_rows, json_object_get(o, "most"), &x.most);
+	slots_fit(overlay_add(s, name, &x));
 	coming_set(s);
 	return 0;
 }

@@ -27,10 +27,15 @@ struct overlay_slot {
 	int64_t idle;	 /* since when its node has nothing to do; 0: it has, or there is none. Not stored */
 };
 
-/* As the keeper last reported it; not stored. */
+enum overlay_state { OVERLAY_UNKNOWN, OVERLAY_PENDING, OVERLAY_RUNNING, OVERLAY_ENDED };
+#define OVERLAY_STATES "unknown|pending|running|ended"
+
+/* A request as the keeper last reported it; not stored. */
 struct overlay_request {
-	int64_t id, planned; /* 0: when it starts is not known */
-	char state[12], job[64];
+	int64_t id;
+	int64_t planned; /* when it starts, instant; 0: not known */
+	enum overlay_state state;
+	char job[64]; /* its name in the other cluster; "": none */
 };
 
 /* What was requested, and what became of it. CPU time of jobs is counted once in a keeper's turn. */
@@ -43,7 +48,7 @@ struct overlay_allocation {
 
 struct overlay {
 	char *name;
-	char *place, *words, *tag;	    /* of bag/provider.h; words "": none */
+	char *place, *words, *tag;	    /* for bag/provider.h; words NULL: none */
 	int64_t nodes, seconds, cpus, idle; /* at once; of an allocation; of a node; after which a node is released */
 	bool paused, removed;		    /* nothing is requested; and what there is, is ended */
 	char *why;			    /* it was paused since ...; NULL: by a user */
@@ -65,8 +70,11 @@ struct overlays {
 	int port;		    /* that was opened for them, where none is configured; 0: none yet */
 };
 
+extern const struct schema overlay_allocation_shown; /* an overlay_allocation in answers */
+
 struct overlay *overlay_find(const struct server *s, const char *name); /* NULL: not known */
-struct overlay *overlay_add(struct server *s, const char *name, const char *place, const char *words, const char *tag);
+/* Adds one with the members of `given`, whose texts are taken over. */
+struct overlay *overlay_add(struct server *s, const char *name, const struct overlay *given);
 void overlay_store(struct server *s, struct overlay *o); /* also after its number of nodes was set */
 struct overlay_allocation *overlay_allocation(struct overlay *o, int64_t id); /* NULL: not known */
 void overlay_drop(struct server *s, struct overlay *o);
