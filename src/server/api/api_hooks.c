@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/codec.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -23,73 +24,73 @@
 
 /* ---- those that are there ---- */
 
+struct subject {
+	struct hook_shown hook;
+};
+
+static void get_state(const struct subject *x, struct value *v)
+{
+	const struct hook_shown *h = &x->hook;
+
+	v->kind = VALUE_TEXT;
+	v->text = h->in_force ? h->problem ? "old" : "in_force" : h->fails ? "broken" : "unused";
+}
+
+static void events_show(const struct subject *x, struct json *j)
+{
+	for (int i = 0; i < HOOK_EVENTS; i++)
+		if (x->hook.events & 1u << i)
+			json_text(j, NULL, hook_event_name((enum hook_event)i));
+}
+
+#define HAS(member) MEMBER(struct subject, hook.member)
+
 static const struct field hook_fields[] = {
-	{"name", .is = REQUIRED | IS_TEXT, "of its file"},
+	{"name", .is = REQUIRED | IS_TEXT, "of its file", HAS(name)},
 	{"state", .is = REQUIRED | IS_TEXT,
 	 "in_force; old: the version on disk is broken, and the one before it is in force; broken: it fails each time; unused: it is broken, and was never in force",
-	 .words = "in_force|old|broken|unused"},
-	{"problem", .is = REQUIRED | IS_TEXT | IS_NULL, "of the version on disk"},
+	 .words = "in_force|old|broken|unused", .get = get_state},
+	{"problem", .is = REQUIRED | IS_TEXT | IS_NULL, "of the version on disk", HAS(problem)},
 	{"events", .is = REQUIRED | IS_LIST, "that the version in force has functions for", .item = IS_TEXT,
-	 .words = "submit|modify|start|end|priority"},
-	{"calls", .is = REQUIRED | IS_INT, "since the server was started, or the file came"},
-	{"failures", .is = REQUIRED | IS_INT},
-	{"last_failure", .is = REQUIRED | IS_TEXT | IS_NULL},
-	{"microseconds", .is = REQUIRED | IS_INT, "on the processor, of all calls"},
-	{"longest", .is = REQUIRED | IS_INT, "of one of them"},
+	 .words = "submit|modify|start|end|priority", .inside = events_show},
+	{"calls", .is = REQUIRED | IS_INT, "since the server was started, or the file came", HAS(calls)},
+	{"failures", .is = REQUIRED | IS_INT, HAS(failures)},
+	{"last_failure", .is = REQUIRED | IS_TEXT | IS_NULL, HAS(failure)},
+	{"microseconds", .is = REQUIRED | IS_INT, "on the processor, of all calls", HAS(us)},
+	{"longest", .is = REQUIRED | IS_INT, "of one of them", HAS(us_max)},
 	{0},
 };
 static const struct schema hook = {.fields = hook_fields};
+
+struct hooks_shown {
+	const struct server *s;
+	const char *directory, *problem;
+};
+
+static void hooks_inside(const struct subject *x, struct json *j)
+{
+	const struct server *s = ((const struct hooks_shown *)(const void *)x)->s;
+	struct hook_shown h;
+
+	for (size_t i = 0; i < hooks_count(s); i++) {
+		hooks_show(s, i, &h);
+		schema_show(&hook, NULL, &h, NULL, j);
+	}
+}
+
 static const struct field hooks_fields[] = {
-	{"directory", .is = REQUIRED | IS_TEXT},
-	{"problem", .is = REQUIRED | IS_TEXT | IS_NULL, "why the directory is not read now"},
-	{"hooks", .is = REQUIRED | IS_LIST, "in the order in which they are called", .of = &hook, .item = IS_OBJECT},
+	{"directory", .is = REQUIRED | IS_TEXT, MEMBER(struct hooks_shown, directory)},
+	{"problem", .is = REQUIRED | IS_TEXT | IS_NULL, "why the directory is not read now",
+	 MEMBER(struct hooks_shown, problem)},
+	{"hooks", .is = REQUIRED | IS_LIST, "in the order in which they are called", .of = &hook, .item = IS_OBJECT,
+	 .inside = hooks_inside},
 	{0},
 };
 const struct schema hooks_answer = {.fields = hooks_fields};
 
-static void events_write(struct json *j, unsigned events)
-{
-	json_open_array(j, "events");
-	for (int i = 0; i < HOOK_EVENTS; i++)
-		if (events & 1u << i)
-			json_text(j, NULL, hook_event_name((enum hook_event)i));
-	json_close_array(j);
-}
-
-static void hook_write(struct json *j, const struct hook_shown *x)
-{
-	json_open_object(j, NULL);
-	json_text(j, "name", x->name);
-	json_text(j, "state", x->in_force ? x->problem ? "old" : "in_force" : x->fails ? "broken" : "unused");
-	json_text(j, "problem", x->problem);
-	events_write(j, x->events);
-	json_int(j, "calls", (int64_t)x->calls);
-	json_int(j, "failures", (int64_t)x->failures);
-	json_text(j, "last_failure", x->failure);
-	json_int(j, "microseconds", x->us);
-	json_int(j, "longest", x->us_max);
-	json_close_object(j);
-}
-
 void api_hooks(struct server *s, const struct call *c)
 {
-	struct hook_shown x;
-	struct strbuf out = {0};
-	struct json j;
-
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
-	json_text(&j, "directory", hooks_directory(s));
-	json_text(&j, "problem", hooks_trouble(s));
-	json_open_array(&j, "hooks");
-	for (size_t i = 0; i < hooks_count(s); i++) {
-		hooks_show(s, i, &x);
-		hook_write(&j, &x);
-	}
-	json_close_array(&j);
-	json_close_object(&j);
-	http_reply_strbuf(c->r, 200, "application/json", &out);
-	strbuf_fini(&out);
+	api_show(s, c->r, &hooks_answer, &(struct hooks_shown){s, hooks_directory(s), hooks_trouble(s)});
 }
 
 /* ---- one that is tried ---- */
