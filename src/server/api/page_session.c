@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/codec.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/map.h"
@@ -44,11 +45,15 @@ static const struct field link_fields[] = {
 	{0},
 };
 const struct schema page_link_answer = {.fields = link_fields};
+struct proof {
+	const char *key, *token, *user, *password;
+};
 static const struct field session_fields[] = {
-	{"key", .is = IS_TEXT, "of a link", .most = 63},
-	{"token", .is = IS_TEXT, "a login token, over TLS", .most = TOKEN_SIZE - 1},
-	{"user", .is = IS_TEXT, "with `password`, over TLS", .most = 63},
-	{"password", .is = IS_TEXT, "of the account on the server's machine", .most = 511},
+	{"key", .is = IS_TEXT, "of a link", .most = 63, MEMBER(struct proof, key)},
+	{"token", .is = IS_TEXT, "a login token, over TLS", .most = TOKEN_SIZE - 1, MEMBER(struct proof, token)},
+	{"user", .is = IS_TEXT, "with `password`, over TLS", .most = 63, MEMBER(struct proof, user)},
+	{"password", .is = IS_TEXT, "of the account on the server's machine", .most = 511,
+	 MEMBER(struct proof, password)},
 	{0},
 };
 const struct schema session_body = {.fields = session_fields};
@@ -57,11 +62,15 @@ static const struct field begun_fields[] = {
 	{0},
 };
 const struct schema session_answer = {.fields = begun_fields};
+struct ways {
+	const char *name;
+	bool link, token, password;
+};
 static const struct field ways_fields[] = {
-	{"name", .is = REQUIRED | IS_TEXT, "of the server"},
-	{"link", .is = REQUIRED | IS_BOOL, "by a link of 'shunt page'"},
-	{"token", .is = REQUIRED | IS_BOOL},
-	{"password", .is = REQUIRED | IS_BOOL},
+	{"name", .is = REQUIRED | IS_TEXT, "of the server", MEMBER(struct ways, name)},
+	{"link", .is = REQUIRED | IS_BOOL, "by a link of 'shunt page'", MEMBER(struct ways, link)},
+	{"token", .is = REQUIRED | IS_BOOL, MEMBER(struct ways, token)},
+	{"password", .is = REQUIRED | IS_BOOL, MEMBER(struct ways, password)},
 	{0},
 };
 const struct schema session_ways_answer = {.fields = ways_fields};
@@ -152,17 +161,12 @@ static void grant_reply(struct server *s, struct http_request *r, const struct s
 
 void api_session_ways(struct server *s, const struct call *c)
 {
-	struct strbuf out = {0};
-	struct json j;
+	struct ways x = {.name = s->instance->name,
+			 .link = true,
+			 .token = s->realm->page,
+			 .password = s->realm->page && signin_works(s)};
 
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
-	json_text(&j, "name", s->instance->name);
-	json_bool(&j, "link", true);
-	json_bool(&j, "token", s->realm->page);
-	json_bool(&j, "password", s->realm->page && signin_works(s));
-	json_close_object(&j);
-	http_reply_strbuf(c->r, 200, "application/json", &out);
+	api_show(s, c->r, &session_ways_answer, &x);
 }
 
 static void by_key(struct server *s, const struct call *c, const char *key)
@@ -251,17 +255,15 @@ static void by_password(struct server *s, const struct call *c, const char *user
 /* What the browser showed before counts for nothing: nobody can make another use a session that he knows. */
 void api_session_begin(struct server *s, const struct call *c)
 {
-	const char *key = json_string_value(json_object_get(c->body, "key")),
-		   *token = json_string_value(json_object_get(c->body, "token")),
-		   *user = json_string_value(json_object_get(c->body, "user")),
-		   *password = json_string_value(json_object_get(c->body, "password"));
+	struct proof x;
 
-	if (key)
-		by_key(s, c, key);
-	else if (token && s->realm->page)
-		by_token(s, c, token);
-	else if (user && password && s->realm->page)
-		by_password(s, c, user, password);
+	call_read(c, &x);
+	if (x.key)
+		by_key(s, c, x.key);
+	else if (x.token && s->realm->page)
+		by_token(s, c, x.token);
+	else if (x.user && x.password && s->realm->page)
+		by_password(s, c, x.user, x.password);
 	else
 		http_error(c->r, CODE_BAD_REQUEST, "Signing in needs key%s.",
 			   s->realm->page ? ", token, or user and password" : "");
