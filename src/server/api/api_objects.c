@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/codec.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -96,25 +97,33 @@ static int reservation_change(struct server *s, const struct object *x, const st
 	return next ? reservation_allowed(s, next, err) : 0;
 }
 
-/* When it holds, or will next. */
+struct reservation_shown {
+	enum { INCOMPLETE, PLANNED, ACTIVE, OVER } state;
+	int64_t begins, ends; /* instants */
+};
+static const struct field reservation_fields[] = {
+	{"state", .is = REQUIRED | IS_TEXT, .words = "incomplete|planned|active|over",
+	 MEMBER_AS(FORM_CHOICE, struct reservation_shown, state)},
+	{"begins", .is = REQUIRED | IS_INSTANT | IS_NULL, "when it holds, or will next",
+	 MEMBER(struct reservation_shown, begins)},
+	{"ends", .is = REQUIRED | IS_INSTANT | IS_NULL, MEMBER(struct reservation_shown, ends)},
+	{0},
+};
+
 static void reservation_show(struct server *s, const struct object *x, struct json *j)
 {
-	struct span next;
+	struct span next = {0};
 	bool known = reservation_next(x, s->clock->now, &next);
+	struct reservation_shown shown = {.state = !reservation_holds(x)	 ? INCOMPLETE
+						   : !known			 ? OVER
+						   : next.start <= s->clock->now ? ACTIVE
+										 : PLANNED};
 
-	json_text(j, "state",
-		  !reservation_holds(x)		? "incomplete"
-		  : !known			? "over"
-		  : next.start <= s->clock->now ? "active"
-						: "planned");
-	if (known)
-		json_int(j, "begins", next.start);
-	else
-		json_text(j, "begins", NULL);
-	if (known && next.end != TIME_NEVER)
-		json_int(j, "ends", next.end);
-	else
-		json_text(j, "ends", NULL);
+	if (known) {
+		shown.begins = next.start;
+		shown.ends = next.end;
+	}
+	record_show(reservation_fields, 0, &shown, NULL, j);
 }
 
 static void reservation_done(struct server *s, void *context)
@@ -168,13 +177,6 @@ static const struct field object_fields[] = {
 };
 const struct schema object_answer = {"Object", .fields = object_fields};
 
-/* What reservation_show() adds. */
-static const struct field reservation_fields[] = {
-	{"state", .is = REQUIRED | IS_TEXT, .words = "incomplete|planned|active|over"},
-	{"begins", .is = REQUIRED | IS_INSTANT | IS_NULL, "when it holds, or will next"},
-	{"ends", .is = REQUIRED | IS_INSTANT | IS_NULL},
-	{0},
-};
 const struct schema reservation_answer = {"Reservation", .base = &object_answer, .fields = reservation_fields};
 
 #define LIST_ANSWER(kind, one)                                                                                         \

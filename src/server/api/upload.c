@@ -11,8 +11,8 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "base/codec.h"
 #include "base/err.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/tar.h"
@@ -30,15 +30,6 @@
 #define MEMBERS_MOST 100000
 #define UPLOADS_MAX 4 /* at once */
 
-static const struct field upload_fields[] = {
-	{"archive", .is = REQUIRED | IS_TEXT, "where it is now"},
-	{"directory", .is = REQUIRED | IS_TEXT, "for which it is meant; nothing has made it yet"},
-	{"members", .is = REQUIRED | IS_INT},
-	{"bytes", .is = REQUIRED | IS_INT, "that it unpacks to"},
-	{0},
-};
-const struct schema upload_answer = {.fields = upload_fields};
-
 struct upload {
 	uv_work_t work;
 	struct server *s;
@@ -51,6 +42,16 @@ struct upload {
 	int fd, rc;
 	struct err err;
 };
+
+static const struct field upload_fields[] = {
+	{"archive", .is = REQUIRED | IS_TEXT, "where it is now", MEMBER_AS(FORM_INLINE, struct upload, archive)},
+	{"directory", .is = REQUIRED | IS_TEXT, "for which it is meant; nothing has made it yet",
+	 MEMBER_AS(FORM_INLINE, struct upload, directory)},
+	{"members", .is = REQUIRED | IS_INT, MEMBER(struct upload, facts.members)},
+	{"bytes", .is = REQUIRED | IS_INT, "that it unpacks to", MEMBER(struct upload, facts.bytes)},
+	{0},
+};
+const struct schema upload_answer = {.fields = upload_fields};
 
 static void upload_end(struct upload *u)
 {
@@ -93,20 +94,13 @@ static void on_written(uv_work_t *work, int status)
 {
 	struct upload *u = work->data;
 	struct strbuf out = {0};
-	struct json j;
 
 	turn_wake(u->s);
 	if (u->rc < 0 || status < 0) {
 		upload_refuse(u, CODE_BAD_STATE);
 		return;
 	}
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
-	json_text(&j, "archive", u->archive);
-	json_text(&j, "directory", u->directory);
-	json_int(&j, "members", u->facts.members);
-	json_int(&j, "bytes", u->facts.bytes);
-	json_close_object(&j);
+	record_show_text(upload_fields, 0, u, NULL, &out);
 	http_reply_strbuf(u->r, 201, "application/json", &out);
 	upload_end(u);
 }
