@@ -27,20 +27,21 @@ struct spec_rare;
 
 /* Uses of a member. */
 enum {
-	STORED = 1 << 0,    /* in the job's record in the store */
-	IN_BODY = 1 << 1,   /* in its body, which the store alone has */
-	AT_SUBMIT = 1 << 2, /* may be given when it is submitted */
-	AT_ALTER = 1 << 3,  /* may be changed while it waits */
-	RUNNING = 1 << 4,   /* may be changed while it runs */
-	SHOWN = 1 << 5,	    /* a field of the API's answers */
-	HOOKED = 1 << 6,    /* hooks may set it, at submission and, with AT_ALTER, at changes */
-	HERE = 1 << 7,	    /* means something at this site alone: other sites do not get it */
-	AGAIN = 1 << 8,	    /* kept by a job that starts from the checkpoint of another */
-	BRIEF = 1 << 9,	    /* shown to hooks when a job starts, ends or is weighed */
-	PLANNED = 1 << 10,  /* the scheduler goes by it: a change of it means another place */
-	RARE = 1 << 11,	    /* kept in struct spec_rare */
-	JUDGED = 1 << 12,   /* has a reader of its own at submission */
-	ECHOED = 1 << 13,   /* worked out for the API's answers; while no server runs, shown as it was given */
+	STORED = 1 << 0,      /* in the job's record in the store */
+	IN_BODY = 1 << 1,     /* in its body, which the store alone has */
+	AT_SUBMIT = 1 << 2,   /* may be given when it is submitted */
+	AT_ALTER = 1 << 3,    /* may be changed while it waits */
+	RUNNING = 1 << 4,     /* may be changed while it runs */
+	SHOWN = 1 << 5,	      /* a field of the API's answers */
+	HOOKED = 1 << 6,      /* hooks may set it, at submission and, with AT_ALTER, at changes */
+	HERE = 1 << 7,	      /* means something at this site alone: other sites do not get it */
+	AGAIN = 1 << 8,	      /* kept by a job that starts from the checkpoint of another */
+	BRIEF = 1 << 9,	      /* shown to hooks when a job starts, ends or is weighed */
+	PLANNED = 1 << 10,    /* the scheduler goes by it: a change of it means another place */
+	RARE = 1 << 11,	      /* kept in struct spec_rare */
+	JUDGED = 1 << 12,     /* has a reader of its own at submission */
+	ECHOED = 1 << 13,     /* worked out for the API's answers; while no server runs, shown as it was given */
+	IN_HISTORY = 1 << 14, /* kept of jobs that have ended (server/book/past.h) */
 };
 
 extern const struct field job_members[]; /* up to one without a name */

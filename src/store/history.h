@@ -10,6 +10,10 @@
 
 #include "store/store.h"
 
+/* How an attempt can have ended. */
+#define HISTORY_STATES                                                                                                 \
+	"completed|failed|walltime|memory|deleted|lost|expired|dependency|not_started|hung_up|refused|preempted|rerun"
+
 /* An attempt that has ended. Texts are borrowed; those that may be missing are NULL. */
 struct history_row {
 	uint64_t key;

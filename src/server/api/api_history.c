@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/codec.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -26,6 +27,7 @@
 #include "server/base/instance.h"
 #include "server/base/reader.h"
 #include "server/base/words.h"
+#include "server/book/past.h"
 #include "server/job/jobs.h"
 #include "server/server.h"
 #include "server/site/coordinators.h"
@@ -53,37 +55,7 @@ struct question {
 	const char *id;	     /* ... as it was asked for */
 };
 
-static const struct field past_fields[] = {
-	{"id", .is = REQUIRED | IS_TEXT},
-	{"attempt", .is = REQUIRED | IS_INT, "0: it ended while it waited"},
-	{"last", .is = REQUIRED | IS_BOOL, "false: another attempt followed"},
-	{"name", .is = REQUIRED | IS_TEXT},
-	{"owner", .is = REQUIRED | IS_TEXT},
-	{"group", .is = REQUIRED | IS_TEXT},
-	{"account", .is = REQUIRED | IS_TEXT | IS_NULL},
-	{"project", .is = REQUIRED | IS_TEXT | IS_NULL},
-	{"qos", .is = REQUIRED | IS_TEXT | IS_NULL},
-	{"queue", .is = REQUIRED | IS_TEXT},
-	{"state", .is = REQUIRED | IS_TEXT, .words = STATES_ENDED},
-	{"exit_status", .is = REQUIRED | IS_INT},
-	{"submitted", .is = REQUIRED | IS_INSTANT},
-	{"started", .is = REQUIRED | IS_INSTANT | IS_NULL},
-	{"ended", .is = REQUIRED | IS_INSTANT},
-	{"resources", .is = REQUIRED | IS_TEXT},
-	{"hosts", .is = REQUIRED | IS_TEXT | IS_NULL},
-	{"nodes", .is = REQUIRED | IS_INT},
-	{"cpus", .is = REQUIRED | IS_INT},
-	{"gpus", .is = REQUIRED | IS_INT},
-	{"memory_kib", .is = REQUIRED | IS_INT, "requested; 0: nothing was said"},
-	{"walltime", .is = REQUIRED | IS_INT, "requested"},
-	{"ran_ms", .is = REQUIRED | IS_INT},
-	{"cpu_ms", .is = REQUIRED | IS_INT},
-	{"peak_kib", .is = REQUIRED | IS_INT, "the most memory that it had at once"},
-	{"lost_ms", .is = REQUIRED | IS_INT, "of ran_ms: what was in no checkpoint when it was stopped"},
-	{"comment", .is = REQUIRED | IS_TEXT | IS_NULL},
-	{0},
-};
-static const struct schema past_job = {"PastJob", .fields = past_fields};
+static const struct schema past_job = {"PastJob", .fields = past_members, .in = AS_ROW};
 static const struct schema past_or_job = {.base = &past_job, .either = &job_schema};
 static const struct field past_jobs_fields[] = {
 	{"jobs", .is = REQUIRED | IS_LIST, "by `form`", .of = &past_or_job, .item = IS_OBJECT},
@@ -92,21 +64,23 @@ static const struct field past_jobs_fields[] = {
 };
 const struct schema past_answer = {.fields = past_jobs_fields};
 
-/* What was had and used. */
-#define USAGE_FIELDS                                                                                                   \
-	{"ran_ms", .is = REQUIRED | IS_INT}, {"alloc_ms", .is = REQUIRED | IS_INT, "time x CPUs that they had"},       \
-		{"gpu_ms", .is = REQUIRED | IS_INT},                                                                   \
+/* What was had and used: the member `used` of a record. */
+#define USAGE_FIELDS(type)                                                                                             \
+	{"ran_ms", .is = REQUIRED | IS_INT, MEMBER(type, used.ran_ms)},                                                \
+		{"alloc_ms", .is = REQUIRED | IS_INT, "time x CPUs that they had", MEMBER(type, used.alloc_ms)},       \
+		{"gpu_ms", .is = REQUIRED | IS_INT, MEMBER(type, used.gpu_ms)},                                        \
 	{                                                                                                              \
-		"cpu_ms", .is = REQUIRED | IS_INT, "CPU time that they used"                                           \
+		"cpu_ms", .is = REQUIRED | IS_INT, "CPU time that they used", MEMBER(type, used.cpu_ms)                \
 	}
 
 static const struct field sum_fields[] = {
-	{"name", .is = REQUIRED | IS_TEXT | IS_NULL, "the column's value"},
-	{"jobs", .is = REQUIRED | IS_INT},
-	{"started", .is = REQUIRED | IS_INT, "so many of them were started"},
-	USAGE_FIELDS,
-	{"asked", .is = REQUIRED | IS_INT, "walltime x CPUs that those that started requested, seconds"},
-	{"waited", .is = REQUIRED | IS_INT, "seconds that those waited, together"},
+	{"name", .is = REQUIRED | IS_TEXT | IS_NULL, "the column's value", MEMBER(struct history_sum, name)},
+	{"jobs", .is = REQUIRED | IS_INT, MEMBER(struct history_sum, jobs)},
+	{"started", .is = REQUIRED | IS_INT, "so many of them were started", MEMBER(struct history_sum, started)},
+	USAGE_FIELDS(struct history_sum),
+	{"asked", .is = REQUIRED | IS_INT, "walltime x CPUs that those that started requested, seconds",
+	 MEMBER(struct history_sum, asked)},
+	{"waited", .is = REQUIRED | IS_INT, "seconds that those waited, together", MEMBER(struct history_sum, waited)},
 	{0},
 };
 static const struct schema sum = {"PastSum", .fields = sum_fields};
@@ -117,13 +91,13 @@ static const struct field sums_fields[] = {
 const struct schema sums_answer = {.fields = sums_fields};
 
 static const struct field ledger_fields[] = {
-	{"day", .is = REQUIRED | IS_INT, .example = "20261115"},
-	{"owner", .is = REQUIRED | IS_TEXT},
-	{"group", .is = REQUIRED | IS_TEXT},
-	{"account", .is = REQUIRED | IS_TEXT | IS_NULL},
-	{"queue", .is = REQUIRED | IS_TEXT},
-	{"attempts", .is = REQUIRED | IS_INT, "that ended on it"},
-	USAGE_FIELDS,
+	{"day", .is = REQUIRED | IS_INT, .example = "20261115", MEMBER(struct ledger_row, day)},
+	{"owner", .is = REQUIRED | IS_TEXT, MEMBER(struct ledger_row, user)},
+	{"group", .is = REQUIRED | IS_TEXT, MEMBER(struct ledger_row, group)},
+	{"account", .is = REQUIRED | IS_TEXT | IS_NULL, MEMBER(struct ledger_row, account)},
+	{"queue", .is = REQUIRED | IS_TEXT, MEMBER(struct ledger_row, queue)},
+	{"attempts", .is = REQUIRED | IS_INT, "that ended on it", MEMBER(struct ledger_row, attempts)},
+	USAGE_FIELDS(struct ledger_row),
 	{0},
 };
 static const struct schema ledger = {"LedgerEntry", .fields = ledger_fields};
@@ -133,44 +107,7 @@ static const struct field usage_fields[] = {
 };
 const struct schema usage_answer = {.fields = usage_fields};
 
-/* ---- what is told of a row ---- */
-
-static void row_members(struct question *q, const struct history_row *row)
-{
-	struct json *j = &q->j;
-	char id[400];
-
-	json_text(j, "id", past_id(row, q->s->instance->name, id, sizeof id));
-	json_int(j, "attempt", row->attempt);
-	json_bool(j, "last", row->last);
-	json_text(j, "name", row->name);
-	json_text(j, "owner", row->user);
-	json_text(j, "group", row->group);
-	json_text(j, "account", row->account);
-	json_text(j, "project", row->project);
-	json_text(j, "qos", row->qos);
-	json_text(j, "queue", row->queue);
-	json_text(j, "state", row->state);
-	json_int(j, "exit_status", row->exit_status);
-	json_int(j, "submitted", row->submitted);
-	if (row->started)
-		json_int(j, "started", row->started);
-	else
-		json_text(j, "started", NULL);
-	json_int(j, "ended", row->ended);
-	json_text(j, "resources", row->resources);
-	json_text(j, "hosts", row->hosts);
-	json_int(j, "nodes", row->nodes);
-	json_int(j, "cpus", row->cpus);
-	json_int(j, "gpus", row->gpus);
-	json_int(j, "memory_kib", row->memory_kib);
-	json_int(j, "walltime", row->walltime);
-	json_int(j, "ran_ms", row->ran_ms);
-	json_int(j, "cpu_ms", row->cpu_ms);
-	json_int(j, "peak_kib", row->peak_kib);
-	json_int(j, "lost_ms", row->lost_ms);
-	json_text(j, "comment", row->text);
-}
+/* ---- rows as JSON ---- */
 
 static int row_write(void *context, const struct history_row *row)
 {
@@ -180,7 +117,7 @@ static int row_write(void *context, const struct history_row *row)
 	if (q->as_jobs)
 		past_row_write(row, q->s->instance->name, &q->j);
 	else
-		row_members(q, row);
+		past_attempt_write(row, q->s->instance->name, &q->j);
 	json_close_object(&q->j);
 	if (++q->rows == q->f.most)
 		snprintf(q->next, sizeof q->next, "%lld.%llu.%lld", (long long)row->ended, (unsigned long long)row->key,
@@ -188,26 +125,9 @@ static int row_write(void *context, const struct history_row *row)
 	return 0;
 }
 
-static void usage_write(struct json *j, const struct usage *x)
-{
-	json_int(j, "ran_ms", x->ran_ms);
-	json_int(j, "alloc_ms", x->alloc_ms);
-	json_int(j, "gpu_ms", x->gpu_ms);
-	json_int(j, "cpu_ms", x->cpu_ms);
-}
-
 static int sum_write(void *context, const struct history_sum *x)
 {
-	struct json *j = &((struct question *)context)->j;
-
-	json_open_object(j, NULL);
-	json_text(j, "name", x->name);
-	json_int(j, "jobs", x->jobs);
-	json_int(j, "started", x->started);
-	usage_write(j, &x->used);
-	json_int(j, "asked", x->asked);
-	json_int(j, "waited", x->waited);
-	json_close_object(j);
+	schema_show(&sum, NULL, x, NULL, &((struct question *)context)->j);
 	return 0;
 }
 
@@ -232,19 +152,9 @@ static bool in_sight(const struct question *q, const char *user, const char *que
 static int entry_write(void *context, const struct ledger_row *x)
 {
 	struct question *q = context;
-	struct json *j = &q->j;
 
-	if ((q->f.user && strcmp(q->f.user, x->user) != 0) || !in_sight(q, x->user, x->queue, x->account))
-		return 0;
-	json_open_object(j, NULL);
-	json_int(j, "day", x->day);
-	json_text(j, "owner", x->user);
-	json_text(j, "group", x->group);
-	json_text(j, "account", *x->account ? x->account : NULL);
-	json_text(j, "queue", x->queue);
-	json_int(j, "attempts", x->attempts);
-	usage_write(j, &x->used);
-	json_close_object(j);
+	if ((!q->f.user || strcmp(q->f.user, x->user) == 0) && in_sight(q, x->user, x->queue, x->account))
+		schema_show(&ledger, NULL, x, NULL, &q->j);
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/codec.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -29,6 +30,7 @@
 #include "server/base/clock.h"
 #include "server/base/post.h"
 #include "server/book/ledger.h"
+#include "server/book/past.h"
 #include "server/book/sharing.h"
 #include "server/job/jobs.h"
 #include "server/server.h"
@@ -36,55 +38,70 @@
 
 #define FOREIGN_BIT (UINT64_C(1) << 62)
 
-/* Members of a job, as the table in bodies.c has them, and where they go: texts and whole numbers. */
-static const struct {
-	const char *name;
-	size_t at;
-} members[] = {
-#define AT(field) offsetof(struct history_row, field)
-	{"id", AT(id)},
-	{"owner", AT(user)},
-	{"group", AT(group)},
-	{"account", AT(account)},
-	{"project", AT(project)},
-	{"queue", AT(queue)},
-	{"name", AT(name)},
-	{"resources", AT(resources)},
-	{"hosts", AT(hosts)},
-	{"comment", AT(text)},
-	{"state", AT(state)},
-	{"exit_status", AT(exit_status)},
-	{"submitted", AT(submitted)},
-	{"started", AT(started)},
-	{"ended", AT(ended)},
-	{"nodes", AT(nodes)},
-	{"cpus", AT(cpus)},
-	{"gpus", AT(gpus)},
-	{"memory_kib", AT(memory_kib)},
-	{"walltime", AT(walltime)},
-	{"ran_ms", AT(ran_ms)},
-	{"cpu_ms", AT(cpu_ms)},
-	{"peak_kib", AT(peak_kib)},
-#undef AT
-};
+#define TIME_MOST (INT64_C(1) << 40)
+#define HAS(member) MEMBER(struct history_row, member)
 
-/* Its texts are the JSON's. */
+static const struct field foreign_fields[] = {
+	{"id", .is = REQUIRED | IS_TEXT, "the system and what that called it: slurm:12_3.cluster, pbs:12.server",
+	 .least = 1, .most = 200, HAS(id)},
+	{"last", .is = IS_BOOL, "false: it was run again", .otherwise = "true", .missing = true, HAS(last)},
+	{"name", .is = IS_TEXT | IS_NULL, .most = 1000, HAS(name)},
+	{"owner", .is = REQUIRED | IS_TEXT, .least = 1, .most = 200, HAS(user)},
+	{"group", .is = IS_TEXT | IS_NULL, .most = 200, HAS(group)},
+	{"account", .is = IS_TEXT | IS_NULL, .most = 200, HAS(account)},
+	{"project", .is = IS_TEXT | IS_NULL, .most = 200, HAS(project)},
+	{"queue", .is = IS_TEXT | IS_NULL, .most = 200, HAS(queue)},
+	{"state", .is = REQUIRED | IS_TEXT, .words = HISTORY_STATES, HAS(state)},
+	{"exit_status", .is = IS_INT | IS_NULL, .least = -100000, .most = 100000, HAS(exit_status)},
+	{"submitted", .is = REQUIRED | IS_INT, .least = 1, .most = TIME_MOST, HAS(submitted)},
+	{"started", .is = IS_INT | IS_NULL, .most = TIME_MOST, HAS(started)},
+	{"ended", .is = REQUIRED | IS_INT, .least = 1, .most = TIME_MOST, HAS(ended)},
+	{"resources", .is = IS_TEXT | IS_NULL, .most = 8000, HAS(resources)},
+	{"hosts", .is = IS_TEXT | IS_NULL, .most = 64000, HAS(hosts)},
+	{"nodes", .is = IS_INT | IS_NULL, .most = 1000000, HAS(nodes)},
+	{"cpus", .is = IS_INT | IS_NULL, .most = 1000000, HAS(cpus)},
+	{"gpus", .is = IS_INT | IS_NULL, .most = 1000000, HAS(gpus)},
+	{"memory_kib", .is = IS_INT | IS_NULL, .most = INT64_C(1) << 50, HAS(memory_kib)},
+	{"walltime", .is = IS_INT | IS_NULL, "seconds", .most = DURATION_MAX, HAS(walltime)},
+	{"ran_ms", .is = IS_INT | IS_NULL, .most = DURATION_MAX * 1000, HAS(ran_ms)}, /* x CPUs: below 2^63 */
+	{"cpu_ms", .is = IS_INT | IS_NULL, .most = INT64_C(1) << 60, HAS(cpu_ms)},
+	{"peak_kib", .is = IS_INT | IS_NULL, .most = INT64_C(1) << 50, HAS(peak_kib)},
+	{"comment", .is = IS_TEXT | IS_NULL, .most = 4000, HAS(text)},
+	{0},
+};
+static const struct schema foreign = {"ForeignJob", .fields = foreign_fields};
+static const struct field import_fields[] = {
+	{"jobs", .is = REQUIRED | IS_LIST, .of = &foreign, .item = IS_OBJECT, .most = 500},
+	{0},
+};
+const struct schema import_body = {.fields = import_fields};
+
+/* An empty text is none, where a row may have none. */
+static void texts_settle(struct history_row *row)
+{
+	for (const struct field *f = past_members; f->name; f++) {
+		const char **text = (const char **)(void *)((char *)row + f->at);
+		if (f->form != FORM_LENT)
+			continue;
+		if (f->is & IS_NULL)
+			*text = *text && **text ? *text : NULL;
+		else
+			*text = *text ? *text : "";
+	}
+}
+
+/* Reads a job; its texts are the JSON's. */
 static int row_read(const json_t *job, struct history_row *row, struct err *err)
 {
-	*row = (struct history_row){.last = true, .group = "", .queue = "", .name = "", .resources = ""};
-	for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
-		const json_t *v = json_object_get(job, members[i].name);
-		void *to = (char *)row + members[i].at;
-		if (json_is_string(v))
-			*(const char **)to = json_string_value(v);
-		else if (json_is_integer(v))
-			*(int64_t *)to = json_integer_value(v);
-	}
+	int rc = record_load(foreign_fields, 0, job, row, NULL, err);
+
+	if (rc < 0)
+		return rc;
 	if (!strchr(row->id, ':'))
 		return err_set(err, -EINVAL, "id must name the system, too, as in slurm:12.cluster");
 	if (row->started > row->ended || (!row->started && row->ran_ms))
 		return err_set(err, -EINVAL, "started is after ended, or it ran and was never started");
-	row->last = !json_is_false(json_object_get(job, "last"));
+	texts_settle(row);
 	return 0;
 }
 
@@ -94,14 +111,6 @@ static void row_name(struct history_row *row)
 
 	row->key = FOREIGN_BIT | (hash_bytes(both, sizeof both) & (FOREIGN_BIT - 1));
 	row->attempt = row->started > 0;
-	if (row->account && !*row->account)
-		row->account = NULL;
-	if (row->project && !*row->project)
-		row->project = NULL;
-	if (row->hosts && !*row->hosts)
-		row->hosts = NULL;
-	if (row->text && !*row->text)
-		row->text = NULL;
 }
 
 struct adding {

@@ -2,7 +2,6 @@
  * bodies.c - what the bodies of requests may hold. The members of a submission are those of core/jobschema.h, which
  * submission.c checks as it reads them.
  */
-#include "base/timetext.h"
 #include "core/jobschema.h"
 #include "server/api/schemas.h"
 
@@ -141,42 +140,3 @@ static const struct field node_fields[] = {
 	{0},
 };
 const struct schema node_body = {.fields = node_fields};
-
-/* ---- history ---- */
-
-#define TIME_MOST (INT64_C(1) << 40)
-
-static const struct field foreign_fields[] = {
-	{"id", .is = REQUIRED | IS_TEXT, "the system and what that called it: slurm:12_3.cluster, pbs:12.server",
-	 .least = 1, .most = 200},
-	{"last", .is = IS_BOOL, "false: it was run again", .otherwise = "true"},
-	{"name", .is = IS_TEXT | IS_NULL, .most = 1000},
-	{"owner", .is = REQUIRED | IS_TEXT, .least = 1, .most = 200},
-	{"group", .is = IS_TEXT | IS_NULL, .most = 200},
-	{"account", .is = IS_TEXT | IS_NULL, .most = 200},
-	{"project", .is = IS_TEXT | IS_NULL, .most = 200},
-	{"queue", .is = IS_TEXT | IS_NULL, .most = 200},
-	{"state", .is = REQUIRED | IS_TEXT, .words = STATES_ENDED},
-	{"exit_status", .is = IS_INT | IS_NULL, .least = -100000, .most = 100000},
-	{"submitted", .is = REQUIRED | IS_INT, .least = 1, .most = TIME_MOST},
-	{"started", .is = IS_INT | IS_NULL, .most = TIME_MOST},
-	{"ended", .is = REQUIRED | IS_INT, .least = 1, .most = TIME_MOST},
-	{"resources", .is = IS_TEXT | IS_NULL, .most = 8000},
-	{"hosts", .is = IS_TEXT | IS_NULL, .most = 64000},
-	{"nodes", .is = IS_INT | IS_NULL, .most = 1000000},
-	{"cpus", .is = IS_INT | IS_NULL, .most = 1000000},
-	{"gpus", .is = IS_INT | IS_NULL, .most = 1000000},
-	{"memory_kib", .is = IS_INT | IS_NULL, .most = INT64_C(1) << 50},
-	{"walltime", .is = IS_INT | IS_NULL, "seconds", .most = DURATION_MAX},
-	{"ran_ms", .is = IS_INT | IS_NULL, .most = DURATION_MAX * 1000}, /* x CPUs: below 2^63 */
-	{"cpu_ms", .is = IS_INT | IS_NULL, .most = INT64_C(1) << 60},
-	{"peak_kib", .is = IS_INT | IS_NULL, .most = INT64_C(1) << 50},
-	{"comment", .is = IS_TEXT | IS_NULL, .most = 4000},
-	{0},
-};
-static const struct schema foreign = {"ForeignJob", .fields = foreign_fields};
-static const struct field import_fields[] = {
-	{"jobs", .is = REQUIRED | IS_LIST, .of = &foreign, .item = IS_OBJECT, .most = 500},
-	{0},
-};
-const struct schema import_body = {.fields = import_fields};

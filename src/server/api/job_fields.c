@@ -502,19 +502,26 @@ static int64_t wall_used(const struct subject *x)
 	return o ? o->ran_ms / 1000 : 0;
 }
 
+static const struct field used_fields[] = {
+	{"cput", .is = REQUIRED | IS_INT, "seconds", .missing = -1, MEMBER(struct job_used, cput)},
+	{"walltime", .is = REQUIRED | IS_INT, "seconds", .missing = -1, MEMBER(struct job_used, walltime)},
+	{"memory", .is = REQUIRED | IS_INT, "KiB", .missing = -1, MEMBER(struct job_used, memory)},
+	{0},
+};
+const struct schema used_schema = {.fields = used_fields};
+
 static void f_used(const struct subject *x, struct value *v)
 {
 	const struct outcome *o = x->a ? NULL : x->e->outcome;
-	struct json j;
+	struct job_used used = {.walltime = wall_used(x)};
 
 	if (x->a || !ran(x))
 		return;
-	json_init(&j, &v->scratch, false);
-	json_open_object(&j, NULL);
-	json_int(&j, "cput", o ? o->cpu_ms / 1000 : 0);
-	json_int(&j, "walltime", wall_used(x));
-	json_int(&j, "memory", o ? o->memory_kib : 0);
-	json_close_object(&j);
+	if (o) {
+		used.cput = o->cpu_ms / 1000;
+		used.memory = o->memory_kib;
+	}
+	record_show_text(used_schema.fields, 0, &used, NULL, &v->scratch);
 	put_scratch(v, VALUE_JSON);
 }
 
@@ -685,14 +692,6 @@ static void f_restart(const struct subject *x, struct value *v)
 	put_scratch(v, VALUE_TEXT);
 }
 
-static const struct field used_fields[] = {
-	{"cput", .is = REQUIRED | IS_INT, "seconds"},
-	{"walltime", .is = REQUIRED | IS_INT, "seconds"},
-	{"memory", .is = REQUIRED | IS_INT, "KiB"},
-	{0},
-};
-static const struct schema used = {.fields = used_fields};
-
 static const struct field checkpoints_fields[] = {
 	{"number", .is = REQUIRED | IS_INT, "the last good one; 0: none"},
 	{"saved", .is = IS_INSTANT, "when that was made"},
@@ -785,7 +784,7 @@ static const struct field derived_fields[] = {
 	 f_exit_status},
 	{"cause", .is = IS_TEXT | IS_NULL, NULL, f_cause,
 	 .words = "walltime|memory|deleted|preempted|lost|expired|dependency|not_started|hung_up|refused"},
-	{"used", .is = IS_OBJECT | IS_NULL, NULL, f_used, .of = &used},
+	{"used", .is = IS_OBJECT | IS_NULL, NULL, f_used, .of = &used_schema},
 	{"used_walltime", .is = IS_INT | IS_NULL, "as in used; for lists", f_used_walltime},
 	{"used_cput", .is = IS_INT | IS_NULL, "as in used; for lists", f_used_cput},
 	{"comment", .is = IS_TEXT | IS_NULL, "a sentence: why it waits, or how it ended", f_comment},

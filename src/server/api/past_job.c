@@ -7,10 +7,13 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/codec.h"
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "server/api/past_job.h"
+#include "server/api/schemas.h"
 #include "server/api/show.h"
+#include "server/book/past.h"
 #include "server/job/entry.h"
 #include "store/store.h"
 
@@ -29,19 +32,6 @@ const char *past_id(const struct history_row *row, const char *server, char *buf
 
 /* ---- writing ---- */
 
-static void instant_write(struct json *j, const char *key, int64_t t)
-{
-	if (t > 0)
-		json_int(j, key, t);
-	else
-		json_text(j, key, NULL);
-}
-
-static void amount_write(struct json *j, const char *key, int64_t n)
-{
-	instant_write(j, key, n); /* null if there is none, too */
-}
-
 /* What ended it, unless it ran to its end. */
 static const char *cause_of(const char *state)
 {
@@ -51,75 +41,89 @@ static const char *cause_of(const char *state)
 	return NULL;
 }
 
-static void used_write(const struct history_row *row, struct json *j)
+/* Members of a job that are worked out from its row (past.h has the others). */
+struct derived {
+	int64_t number, index;	/* index: -1 unless it is an element */
+	const char *array;	/* an element's */
+	const char *array_spec; /* an array's */
+	int64_t completed;	/* an array's elements; 0: not an array */
+	const char *state, *substate, *holds;
+	const char *vnodes; /* NULL: it never ran, or is an array */
+	const char *cause;  /* NULL: it ran to its end */
+	struct job_used used;
+	bool past;
+};
+#define HAS(member) MEMBER(struct derived, member)
+
+static const struct field counts_fields[] = {{"C", .is = REQUIRED | IS_INT, .form = FORM_I64}, {0}};
+static const struct schema counts = {.fields = counts_fields};
+
+static const struct field derived_fields[] = {
+	{"number", .is = REQUIRED | IS_INT, HAS(number)},
+	{"index", .is = IS_INT | SPARSE, .missing = -1, HAS(index)},
+	{"array", .is = IS_TEXT, HAS(array)},
+	{"array_spec", .is = IS_TEXT, HAS(array_spec)},
+	{"array_counts", .is = IS_OBJECT | SPARSE, .of = &counts, MEMBER_AS(FORM_RECORD, struct derived, completed)},
+	{"state", .is = REQUIRED | IS_TEXT, HAS(state)},
+	{"substate", .is = REQUIRED | IS_TEXT, HAS(substate)},
+	{"holds", .is = REQUIRED | IS_TEXT, HAS(holds)},
+	{"exec_vnode", .is = IS_TEXT | IS_NULL, HAS(vnodes)},
+	{"cause", .is = IS_TEXT | IS_NULL, HAS(cause)},
+	{"used", .is = IS_OBJECT | IS_NULL, .of = &used_schema, MEMBER_AS(FORM_RECORD, struct derived, used)},
+	{"past", .is = REQUIRED | IS_BOOL, HAS(past)},
+	{0},
+};
+
+static struct job_used used_of(const struct history_row *row)
 {
-	if (!row->started) {
-		json_text(j, "used", NULL);
-		return;
-	}
-	json_open_object(j, "used");
-	json_int(j, "cput", row->cpu_ms / 1000);
-	json_int(j, "walltime", row->ran_ms / 1000);
-	json_int(j, "memory", row->peak_kib);
-	json_close_object(j);
+	return row->started ? (struct job_used){row->cpu_ms / 1000, row->ran_ms / 1000, row->peak_kib} : USED_NOTHING;
 }
 
-static void place_write(const struct history_row *row, struct json *j)
+/* Writes a row that goes by the name `id`, and what is known of it besides. */
+static void job_write(const struct history_row *row, const char *id, struct derived d, struct json *j)
 {
-	struct strbuf vnode = {0};
+	struct history_row named = *row;
+	struct strbuf vnodes = {0};
 
-	json_text(j, "exec_host", row->hosts);
+	named.id = id;
 	if (row->hosts)
-		vnodes_format(row->hosts, &vnode);
-	json_text(j, "exec_vnode", vnode.n ? vnode.text : NULL);
-	strbuf_fini(&vnode);
+		vnodes_format(row->hosts, &vnodes);
+	d.number = (int64_t)job_key_number(row->key);
+	d.state = "C";
+	d.holds = "n";
+	d.substate = row->started ? "done" : "deleted";
+	d.vnodes = vnodes.text;
+	d.cause = cause_of(row->state);
+	d.used = used_of(row);
+	d.past = true;
+	record_show(past_members, AS_JOB, &named, NULL, j);
+	record_show(derived_fields, 0, &d, NULL, j);
+	strbuf_fini(&vnodes);
 }
 
-/* All that elements and arrays have in common. */
-static void members_write(const struct history_row *row, struct json *j)
+static const char *array_id_of(const struct history_row *row, const char *server, char *buf, size_t size)
 {
-	json_int(j, "number", (int64_t)job_key_number(row->key));
-	json_text(j, "name", row->name);
-	json_text(j, "owner", row->user);
-	json_text(j, "queue", row->queue);
-	json_text(j, "account", row->account);
-	json_text(j, "project", row->project);
-	json_text(j, "qos", row->qos);
-	json_text(j, "state", "C");
-	json_text(j, "substate", row->started ? "done" : "deleted");
-	json_text(j, "holds", "n");
-	json_int(j, "attempt", row->attempt);
-	json_text(j, "resources", row->resources);
-	json_int(j, "walltime", row->walltime);
-	json_int(j, "cpus", row->cpus);
-	json_int(j, "nodect", row->nodes);
-	amount_write(j, "memory", row->memory_kib);
-	amount_write(j, "gpus", row->gpus);
-	json_int(j, "created", row->submitted);
-	json_int(j, "queued", row->submitted);
-	instant_write(j, "started", row->started);
-	json_int(j, "ended", row->ended);
-	json_int(j, "modified", row->ended);
-	place_write(row, j);
-	json_int(j, "exit_status", row->exit_status);
-	json_text(j, "cause", cause_of(row->state));
-	used_write(row, j);
-	json_text(j, "comment", row->text);
-	json_bool(j, "past", true);
+	snprintf(buf, size, "%llu[].%s", (unsigned long long)job_key_number(row->key), server);
+	return buf;
 }
 
 void past_row_write(const struct history_row *row, const char *server, struct json *j)
 {
-	int64_t index = row->id ? -1 : job_key_index(row->key);
+	struct derived d = {.index = row->id ? -1 : job_key_index(row->key)};
+	char id[400], array[400];
+
+	if (d.index >= 0)
+		d.array = array_id_of(row, server, array, sizeof array);
+	job_write(row, past_id(row, server, id, sizeof id), d, j);
+}
+
+void past_attempt_write(const struct history_row *row, const char *server, struct json *j)
+{
+	struct history_row named = *row;
 	char id[400];
 
-	json_text(j, "id", past_id(row, server, id, sizeof id));
-	if (index >= 0) {
-		json_int(j, "index", index);
-		snprintf(id, sizeof id, "%llu[].%s", (unsigned long long)job_key_number(row->key), server);
-		json_text(j, "array", id);
-	}
-	members_write(row, j);
+	named.id = past_id(row, server, id, sizeof id);
+	record_show(past_members, AS_ROW, &named, NULL, j);
 }
 
 static void range_format(struct strbuf *out, int64_t first, int64_t last)
@@ -138,43 +142,24 @@ void past_job_write(const struct past_job *p, const char *server, struct json *j
 		past_row_write(&p->row, server, j);
 		return;
 	}
-	snprintf(id, sizeof id, "%llu[].%s", (unsigned long long)job_key_number(p->row.key), server);
-	json_text(j, "id", id);
 	strbuf_puts(&indices, strbuf_text(&p->indices));
 	range_format(&indices, p->first, p->last);
-	json_text(j, "array_spec", indices.text);
-	json_open_object(j, "array_counts");
-	json_int(j, "C", p->elements);
-	json_close_object(j);
-	members_write(&p->row, j);
+	job_write(&p->row, array_id_of(&p->row, server, id, sizeof id),
+		  (struct derived){.index = -1, .array_spec = indices.text, .completed = p->elements}, j);
 	strbuf_fini(&indices);
 }
 
 /* ---- putting together ---- */
 
-static const char *keep(struct past_job *p, const char *text)
-{
-	return text ? arena_printf(p->arena, "%s", text) : NULL;
-}
-
 static void row_keep(struct past_job *p, const struct history_row *row)
 {
-	struct history_row *to = &p->row;
-
 	p->arena = arena_create();
-	*to = *row;
-	to->id = keep(p, row->id);
-	to->user = keep(p, row->user);
-	to->group = keep(p, row->group);
-	to->account = keep(p, row->account);
-	to->project = keep(p, row->project);
-	to->queue = keep(p, row->queue);
-	to->qos = keep(p, row->qos);
-	to->name = keep(p, row->name);
-	to->resources = keep(p, row->resources);
-	to->hosts = keep(p, row->hosts);
-	to->state = keep(p, row->state);
-	to->text = keep(p, row->text);
+	p->row = *row;
+	for (const struct field *f = past_members; f->name; f++) {
+		const char **text = (const char **)(void *)((char *)&p->row + f->at);
+		if (f->form == FORM_LENT && f->in & AS_ROW && *text)
+			*text = arena_printf(p->arena, "%s", *text);
+	}
 }
 
 /* Another element. What only one has is not said of an array; its exit status is the first that is not 0. */

@@ -26,7 +26,8 @@ void past_job_add(struct past_job *p, const struct history_row *row);
 void past_job_write(const struct past_job *p, const char *server, struct json *j);
 void past_job_fini(struct past_job *p);
 
-/* The same of one row. */
+/* The same of one row, and a row as the history has it. */
 void past_row_write(const struct history_row *row, const char *server, struct json *j);
+void past_attempt_write(const struct history_row *row, const char *server, struct json *j);
 
 #endif

@@ -6,9 +6,6 @@
 
 #include "base/schema.h"
 
-#define STATES_ENDED                                                                                                   \
-	"completed|failed|walltime|memory|deleted|lost|expired|dependency|not_started|hung_up|refused|preempted|rerun"
-
 #define CREDIT_UNIT_WORDS "cpu_hours|gpu_hours|memory_gb_hours|node_hours"
 
 extern const struct schema submission_body, whatif_body;
@@ -22,6 +19,7 @@ extern const struct schema token_body, join_body, login_body;
 extern const struct schema import_body;
 
 extern const struct schema error_schema; /* "code", "message" and what that was made of: base/phrase.h */
+extern const struct schema used_schema;	 /* struct job_used */
 extern const struct schema job_schema, list_answer, job_events_answer, why_answer;
 extern const struct schema submitted_answer, whatif_answer, results_answer, placed_answer;
 extern const struct schema server_answer, site_answer, audit_answer, attributes_answer, cluster_answer;

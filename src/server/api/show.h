@@ -15,6 +15,12 @@ struct json;
 struct server;
 struct strbuf;
 
+/* What a job has used: seconds of CPU time and of run time, KiB at once. */
+struct job_used {
+	int64_t cput, walltime, memory;
+};
+#define USED_NOTHING ((struct job_used){-1, -1, -1}) /* it never ran: null */
+
 struct field;
 struct field_list {
 	const struct field *v[128];
