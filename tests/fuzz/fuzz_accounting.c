@@ -15,14 +15,13 @@ static void round_trip(const uint8_t *data, size_t size)
 	char *name = mem_zalloc(size + 1);
 	struct strbuf out = {0};
 	struct record_line line;
-	struct record r;
+	struct record r = {.time = 1000000000,
+			   .type = 'E',
+			   .id = "12.server",
+			   .job = {.user = "ann", .name = name, .exit_status = -2}};
 	struct arena *arena = arena_create();
 
 	memcpy(name, data, size);
-	record_init(&r, 'E', 1000000000, "12.server");
-	r.user = "ann";
-	r.name = name;
-	r.exit_status = -2;
 	record_format(&r, &out);
 	assert(memchr(out.text, '\n', out.n) == out.text + out.n - 1);
 	out.text[out.n - 1] = '\0';

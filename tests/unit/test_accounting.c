@@ -48,30 +48,31 @@ static const char *in_dir(const char *name)
 
 static struct record whole(char type)
 {
-	struct record r;
-
-	record_init(&r, type, NOW, "12.server");
-	r.user = "ann";
-	r.group = "staff";
-	r.name = "STDIN";
-	r.queue = "batch";
-	r.owner = "ann@gw";
-	r.requestor = "bob@gw";
-	r.reason = "out of patience";
-	r.ctime = r.qtime = r.etime = NOW - 60;
-	r.start = NOW - 50;
-	r.end = NOW;
-	r.exec_host = "n1/0+n1/1";
-	r.resources = "nodes=1:ppn=2,mem=8gb,walltime=00:10:00";
-	r.ncpus = 2;
-	r.nodect = 1;
-	r.walltime = 600;
-	r.session = 4242;
-	r.exit_status = 0;
-	r.used_cput = 75;
-	r.used_walltime = 50;
-	r.used_mem = 1024;
-	return r;
+	return (struct record){
+		.time = NOW,
+		.type = type,
+		.id = "12.server",
+		.job = {.user = "ann",
+			.group = "staff",
+			.name = "STDIN",
+			.queue = "batch",
+			.text = "out of patience",
+			.submitted = NOW - 60,
+			.started = NOW - 50,
+			.ended = NOW,
+			.hosts = "n1/0+n1/1",
+			.resources = "nodes=1:ppn=2,mem=8gb,walltime=00:10:00",
+			.cpus = 2,
+			.nodes = 1,
+			.walltime = 600,
+			.exit_status = 0,
+			.cpu_ms = 75000,
+			.ran_ms = 50999,
+			.peak_kib = 1024},
+		.owner = "ann@gw",
+		.requestor = "bob@gw",
+		.session = 4242,
+	};
 }
 
 static void test_lines(void **state)
@@ -121,8 +122,8 @@ static void test_round_trip(void **state)
 		struct record r = whole('E');
 		struct record_line line;
 		struct err err = {.text = ""};
-		r.name = names[i];
-		r.exit_status = -2;
+		r.job.name = names[i];
+		r.job.exit_status = -2;
 		record_format(&r, &b);
 		assert_ptr_equal(strchr(b.text, '\n'), b.text + b.n - 1);
 		b.text[b.n - 1] = '\0';

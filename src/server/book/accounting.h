@@ -16,32 +16,20 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "store/history.h"
 
-#define RECORD_NONE INT64_MIN
-
-/* What a record may say; which of it is written depends on its type. NULL and RECORD_NONE: not known, not
- * written. */
+/* What a record may say; which of it is written depends on its type. Texts that are NULL and instants that are 0 are not
+ * known, and not written. */
 struct record {
-	int64_t time;	/* instant */
-	char type;	/* Q queued, S started, E ended, D deleted, A aborted, R rerun, C checkpointed */
-	const char *id; /* "12[3].server" */
-	const char *user, *group, *account, *project, *qos, *name, *queue;
-	const char *owner;	     /* user@host that submitted it */
-	const char *requestor;	     /* D, R, C: user@host that asked for it */
-	const char *reason;	     /* D, A, R: a sentence */
-	int64_t ctime, qtime, etime; /* created, queued, eligible */
-	int64_t start, end;
-	const char *exec_host; /* n1/0+n1/1 */
-	const char *resources; /* as after -l: each part becomes a Resource_List. */
-	int64_t ncpus, nodect, walltime;
-	int64_t session;
-	int64_t exit_status;		  /* may be negative; RECORD_NONE: not known */
-	int64_t used_cput, used_walltime; /* seconds */
-	int64_t used_mem;		  /* KiB */
+	int64_t time;		/* instant */
+	char type;		/* Q queued, S started, E ended, D deleted, A aborted, R rerun, C checkpointed */
+	const char *id;		/* "12[3].server" */
+	struct history_row job; /* the job, and its last attempt; its key and id do not matter */
+	const char *owner;	/* user@host that submitted it */
+	const char *requestor;	/* D, R, C: user@host that asked for it */
+	int64_t session;	/* 0: not known */
 };
 
-/* Numbers RECORD_NONE, texts NULL: then fill in what is known. */
-void record_init(struct record *r, char type, int64_t time, const char *id);
 /* Appends the line with its end. */
 void record_format(const struct record *r, struct strbuf *out);
 

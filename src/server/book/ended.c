@@ -22,6 +22,7 @@
 #include "server/book/accounting.h"
 #include "server/book/books.h"
 #include "server/book/ended.h"
+#include "server/book/history.h"
 #include "server/book/mail.h"
 #include "server/book/outbox.h"
 #include "server/job/body.h"
@@ -45,49 +46,20 @@ const char *group_name(struct server *s, const struct spec *p, char *buf, size_t
 void book_event(struct server *s, uint32_t id, char type)
 {
 	const struct entry *e = &s->jobs->entries.v[id];
-	const struct job *job = entry_job(s, id);
-	const struct charge charge = entry_charge(s, id);
-	const struct outcome *o = e->outcome;
+	const struct array *a = type == 'Q' ? array_find(s, job_key_number(e->key)) : NULL;
+	struct record r = {.time = s->clock->now, .type = type};
 	struct strbuf name = {0}, line = {0};
-	struct record r;
 	char group[64], owner[400];
 
-	if (type == 'Q' && array_find(s, job_key_number(e->key)))
-		array_id(s, array_find(s, job_key_number(e->key)), &name);
+	if (a)
+		array_id(s, a, &name);
 	else
 		entry_id(s, id, &name);
-	record_init(&r, type, s->clock->now, strbuf_text(&name));
 	snprintf(owner, sizeof owner, "%s@%s", word(s, e->spec->owner), word(s, e->spec->host));
-	r.user = word(s, e->spec->owner);
-	r.group = group_name(s, e->spec, group, sizeof group);
-	r.account = e->spec->account ? word(s, e->spec->account) : NULL;
-	r.project = e->spec->project ? word(s, e->spec->project) : NULL;
-	r.qos = e->spec->qos ? word(s, e->spec->qos) : NULL;
-	r.name = e->spec->name;
-	r.queue = word(s, e->spec->queue);
+	history_fill(s, id, &r.job, group, sizeof group);
+	r.id = strbuf_text(&name);
 	r.owner = r.requestor = owner;
-	r.ctime = r.qtime = r.etime = e->spec->created;
-	r.resources = word(s, e->spec->resources);
-	r.ncpus = charge.cpus;
-	r.nodect = charge.nodes;
-	r.walltime = e->spec->walltime;
-	if (job->attempt > 0)
-		r.start = job->start;
-	if (o) {
-		r.exec_host = o->exec_host;
-		r.reason = o->comment;
-		if (o->session > 0)
-			r.session = o->session;
-		if (type == 'E') {
-			r.used_cput = o->cpu_ms / 1000;
-			r.used_mem = o->memory_kib;
-			r.used_walltime = o->ran_ms / 1000;
-		}
-	}
-	if (job_ended(job)) {
-		r.end = job->since;
-		r.exit_status = e->exit_status;
-	}
+	r.session = e->outcome && e->outcome->session > 0 ? e->outcome->session : 0;
 	record_format(&r, &line);
 	outbox_add(s->books->outbox, r.time, line.text, line.n);
 	strbuf_fini(&line);

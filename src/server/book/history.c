@@ -19,6 +19,7 @@
 #include "server/book/ended.h"
 #include "server/book/history.h"
 #include "server/book/ledger.h"
+#include "server/book/past.h"
 #include "server/book/sharing.h"
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
@@ -69,29 +70,40 @@ static int64_t lost_of(const struct server *s, const struct entry *e, const stru
 	return v && v->attempt == row->attempt ? v->attempt_lost_ms : 0;
 }
 
-static void row_put(struct server *s, uint32_t id, struct history_row *row)
+void history_fill(struct server *s, uint32_t id, struct history_row *row, char *group, size_t size)
 {
 	const struct entry *e = &s->jobs->entries.v[id];
-	const struct spec *p = e->spec;
 	const struct charge charge = entry_charge(s, id);
-	char group[64];
+	const struct job *job = entry_job(s, id);
+	const struct outcome *o = e->outcome;
 
-	row->key = e->key;
-	row->user = word(s, p->owner);
-	row->group = group_name(s, p, group, sizeof group);
-	row->account = p->account ? word(s, p->account) : NULL;
-	row->project = p->project ? word(s, p->project) : NULL;
-	row->queue = word(s, p->queue);
-	row->qos = p->qos ? word(s, p->qos) : NULL;
-	row->name = p->name;
-	row->resources = word(s, p->resources);
-	row->submitted = p->created;
-	row->nodes = charge.nodes;
-	row->cpus = charge.cpus;
-	row->gpus = charge.gpus;
-	row->memory_kib = charge.memory;
-	row->walltime = p->walltime;
-	row->lost_ms = lost_of(s, e, row);
+	*row = (struct history_row){
+		.key = e->key,
+		.attempt = job->attempt,
+		.hosts = o ? o->exec_host : NULL,
+		.text = o ? o->comment : NULL,
+		.exit_status = e->exit_status,
+		.started = job->attempt > 0 ? job->start : 0,
+		.nodes = charge.nodes,
+		.cpus = charge.cpus,
+		.gpus = charge.gpus,
+		.memory_kib = charge.memory,
+		.ran_ms = o && o->ended_us ? o->ran_ms : ran_until_now(s, e),
+		.cpu_ms = o ? o->cpu_ms : 0,
+		.peak_kib = o ? o->memory_kib : 0,
+	};
+	past_describe(row, e->spec, s->words);
+	row->group = group_name(s, e->spec, group, size); /* also of one that is older than this member */
+	if (job_ended(job)) {
+		row->last = true;
+		row->state = state_of(e);
+		row->ended = job->since;
+	}
+}
+
+static void row_put(struct server *s, uint32_t id, struct history_row *row)
+{
+	row->lost_ms = lost_of(s, &s->jobs->entries.v[id], row);
 	store_put_history(s->store, row);
 	ledger_split(row, day_add, s);
 }
@@ -99,44 +111,29 @@ static void row_put(struct server *s, uint32_t id, struct history_row *row)
 void history_stopped(struct server *s, const struct event *e, const struct payload *p)
 {
 	const struct entry *x = &s->jobs->entries.v[e->job];
-	const struct job *job = entry_job(s, e->job);
-	struct history_row row = {
-		.attempt = job->attempt,
-		.hosts = x->outcome ? x->outcome->exec_host : NULL,
-		.state = e->by != JOB_NONE || e->at  ? "preempted"
-			 : x->intent == INTENT_RERUN ? "rerun"
-						     : "lost",
-		.text = p->text,
-		.started = job->start,
-		.ended = e->time,
-		.ran_ms = p->spent_ms,
-		.cpu_ms = p->used ? p->cpu_ms : 0,
-		.peak_kib = p->used ? p->memory_kib : 0,
-	};
+	struct history_row row;
+	char group[64];
 
+	history_fill(s, e->job, &row, group, sizeof group);
+	row.state = e->by != JOB_NONE || e->at ? "preempted" : x->intent == INTENT_RERUN ? "rerun" : "lost";
+	row.text = p->text;
+	row.exit_status = 0;
+	row.ended = e->time;
+	row.ran_ms = p->spent_ms;
+	row.cpu_ms = p->used ? p->cpu_ms : 0;
+	row.peak_kib = p->used ? p->memory_kib : 0;
 	row_put(s, e->job, &row);
 }
 
 void history_ended(struct server *s, uint32_t id)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
-	const struct job *job = entry_job(s, id);
-	const struct outcome *o = e->outcome;
-	struct history_row row = {
-		.last = true,
-		.state = state_of(e),
-		.text = o ? o->comment : NULL,
-		.exit_status = e->exit_status,
-		.ended = job->since,
-	};
+	struct history_row row;
+	char group[64];
 
-	if (job->state == STATE_DONE) { /* else it ended while it waited, whatever it did before */
-		row.attempt = job->attempt;
-		row.hosts = o ? o->exec_host : NULL;
-		row.started = job->start;
-		row.ran_ms = o && o->ended_us ? o->ran_ms : ran_until_now(s, e);
-		row.cpu_ms = o ? o->cpu_ms : 0;
-		row.peak_kib = o ? o->memory_kib : 0;
+	history_fill(s, id, &row, group, sizeof group);
+	if (entry_job(s, id)->state != STATE_DONE) { /* it ended while it waited, whatever it did before */
+		row.attempt = row.started = row.ran_ms = row.cpu_ms = row.peak_kib = 0;
+		row.hosts = NULL;
 	}
 	row_put(s, id, &row);
 }

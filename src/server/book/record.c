@@ -12,49 +12,51 @@
 #include "base/utf8.h"
 #include "server/book/accounting.h"
 
-enum field_kind { FIELD_TEXT, FIELD_NUMBER, FIELD_CLOCK, FIELD_KIB, FIELD_RESOURCES };
+enum field_kind {
+	FIELD_TEXT,
+	FIELD_NUMBER,
+	FIELD_KNOWN, /* a number that is not 0 */
+	FIELD_CLOCK, /* seconds */
+	FIELD_CLOCK_MS,
+	FIELD_KIB,
+	FIELD_RESOURCES, /* as after -l: each part is a field of its own */
+};
 
-/* In the order of PBS. */
+/* PBS's names of what the history calls otherwise, in the order of PBS. */
 static const struct {
 	const char *key;
 	enum field_kind kind;
 	size_t at;
 	const char *types; /* of records that have it */
 } fields[] = {
-	{"requestor", FIELD_TEXT, offsetof(struct record, requestor), "DRC"},
-	{"user", FIELD_TEXT, offsetof(struct record, user), "SE"},
-	{"group", FIELD_TEXT, offsetof(struct record, group), "SE"},
-	{"account", FIELD_TEXT, offsetof(struct record, account), "SE"},
-	{"project", FIELD_TEXT, offsetof(struct record, project), "SE"},
-	{"qos", FIELD_TEXT, offsetof(struct record, qos), "SE"},
-	{"jobname", FIELD_TEXT, offsetof(struct record, name), "SE"},
-	{"queue", FIELD_TEXT, offsetof(struct record, queue), "QSE"},
-	{"ctime", FIELD_NUMBER, offsetof(struct record, ctime), "SE"},
-	{"qtime", FIELD_NUMBER, offsetof(struct record, qtime), "SE"},
-	{"etime", FIELD_NUMBER, offsetof(struct record, etime), "SE"},
-	{"start", FIELD_NUMBER, offsetof(struct record, start), "SE"},
-	{"owner", FIELD_TEXT, offsetof(struct record, owner), "SE"},
-	{"exec_host", FIELD_TEXT, offsetof(struct record, exec_host), "SE"},
-	{"Resource_List.ncpus", FIELD_NUMBER, offsetof(struct record, ncpus), "SE"},
-	{"Resource_List.nodect", FIELD_NUMBER, offsetof(struct record, nodect), "SE"},
-	{"Resource_List.", FIELD_RESOURCES, offsetof(struct record, resources), "SE"},
-	{"Resource_List.walltime", FIELD_CLOCK, offsetof(struct record, walltime), "SE"},
-	{"session", FIELD_NUMBER, offsetof(struct record, session), "E"},
-	{"end", FIELD_NUMBER, offsetof(struct record, end), "E"},
-	{"Exit_status", FIELD_NUMBER, offsetof(struct record, exit_status), "E"},
-	{"resources_used.cput", FIELD_CLOCK, offsetof(struct record, used_cput), "E"},
-	{"resources_used.mem", FIELD_KIB, offsetof(struct record, used_mem), "E"},
-	{"resources_used.walltime", FIELD_CLOCK, offsetof(struct record, used_walltime), "E"},
-	{"reason", FIELD_TEXT, offsetof(struct record, reason), "DAR"},
+#define AT(member) offsetof(struct record, member)
+	{"requestor", FIELD_TEXT, AT(requestor), "DRC"},
+	{"user", FIELD_TEXT, AT(job.user), "SE"},
+	{"group", FIELD_TEXT, AT(job.group), "SE"},
+	{"account", FIELD_TEXT, AT(job.account), "SE"},
+	{"project", FIELD_TEXT, AT(job.project), "SE"},
+	{"qos", FIELD_TEXT, AT(job.qos), "SE"},
+	{"jobname", FIELD_TEXT, AT(job.name), "SE"},
+	{"queue", FIELD_TEXT, AT(job.queue), "QSE"},
+	{"ctime", FIELD_KNOWN, AT(job.submitted), "SE"},
+	{"qtime", FIELD_KNOWN, AT(job.submitted), "SE"},
+	{"etime", FIELD_KNOWN, AT(job.submitted), "SE"},
+	{"start", FIELD_KNOWN, AT(job.started), "SE"},
+	{"owner", FIELD_TEXT, AT(owner), "SE"},
+	{"exec_host", FIELD_TEXT, AT(job.hosts), "SE"},
+	{"Resource_List.ncpus", FIELD_NUMBER, AT(job.cpus), "SE"},
+	{"Resource_List.nodect", FIELD_NUMBER, AT(job.nodes), "SE"},
+	{"Resource_List.", FIELD_RESOURCES, AT(job.resources), "SE"},
+	{"Resource_List.walltime", FIELD_CLOCK, AT(job.walltime), "SE"},
+	{"session", FIELD_KNOWN, AT(session), "E"},
+	{"end", FIELD_KNOWN, AT(job.ended), "E"},
+	{"Exit_status", FIELD_NUMBER, AT(job.exit_status), "E"},
+	{"resources_used.cput", FIELD_CLOCK_MS, AT(job.cpu_ms), "E"},
+	{"resources_used.mem", FIELD_KIB, AT(job.peak_kib), "E"},
+	{"resources_used.walltime", FIELD_CLOCK_MS, AT(job.ran_ms), "E"},
+	{"reason", FIELD_TEXT, AT(job.text), "DAR"},
+#undef AT
 };
-
-void record_init(struct record *r, char type, int64_t time, const char *id)
-{
-	*r = (struct record){.type = type, .time = time, .id = id};
-	r->ctime = r->qtime = r->etime = r->start = r->end = RECORD_NONE;
-	r->ncpus = r->nodect = r->walltime = r->session = r->exit_status = RECORD_NONE;
-	r->used_cput = r->used_walltime = r->used_mem = RECORD_NONE;
-}
 
 static bool value_plain(const char *value)
 {
@@ -119,10 +121,11 @@ static void field_add(struct strbuf *out, const char *key, enum field_kind kind,
 		return;
 	}
 	int64_t n = *(const int64_t *)at;
-	if (n == RECORD_NONE)
+	if (kind == FIELD_KNOWN && n == 0)
 		return;
-	if (kind == FIELD_CLOCK)
-		strbuf_printf(out, " %s=%s", key, duration_format(n, clock, sizeof clock));
+	if (kind == FIELD_CLOCK || kind == FIELD_CLOCK_MS)
+		strbuf_printf(out, " %s=%s", key,
+			      duration_format(kind == FIELD_CLOCK ? n : n / 1000, clock, sizeof clock));
 	else
 		strbuf_printf(out, " %s=%lld%s", key, (long long)n, kind == FIELD_KIB ? "kb" : "");
 }
