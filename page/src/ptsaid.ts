@@ -112,6 +112,7 @@ export const sentences: Record<string, string> = {
   '"{1}" is not a job id; use the number that qsub printed, as in 12, 12[3] or 12[]': '"{1}" não identifica um trabalho; use o número mostrado pelo qsub, como 12, 12[3] ou 12[]',
   "depend: there is no job {1}": "dependência: o trabalho {1} não existe",
   "depend: job {1} is not yours": "dependência: o trabalho {1} não é seu",
+  "depend: {1} can be given only when a job is submitted; alter job {2} instead: depend={3}:{4}": "dependência: {1} só pode ser indicada na submissão; altere o trabalho {2}: depend={3}:{4}",
   "depend: job {1} no longer waits": "dependência: o trabalho {1} não está mais na fila",
   "depend: it would wait for itself": "dependência: ele esperaria por si mesmo",
   /* submitting */

@@ -137,6 +137,22 @@ static void long_circles_are_refused(void **state)
 	assert_int_not_equal(submit_after(f, text), 0);
 }
 
+/* Only a submission goes before other jobs; an alteration says so, and may repeat what the submission said. */
+static void before_is_for_submissions(void **state)
+{
+	struct site *f = *state;
+	unsigned other = submit_after(f, "on:1"), late = submit_after(f, "on:1"), job;
+	char text[64];
+
+	snprintf(text, sizeof text, "before:%u", late);
+	job = submit_after(f, text);
+	assert_int_equal(depend(f, job, text), 200);
+	snprintf(text, sizeof text, "beforeok:%u", other);
+	assert_int_equal(depend(f, job, text), 422);
+	snprintf(text, sizeof text, "alter job %u instead: depend=afterok:%u", other, job);
+	assert_non_null(strstr(f->a.body.text, text));
+}
+
 /* The elements of an array share what they depend on, in memory and when they are restored; altering keeps nothing of what was before. */
 static void an_array_shares_its_dependencies(void **state)
 {
@@ -343,6 +359,7 @@ static void large_bodies_are_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(before_is_for_submissions, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(a_layered_workflow_is_altered, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(long_circles_are_refused, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(an_array_shares_its_dependencies, setup, site_teardown),

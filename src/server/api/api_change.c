@@ -412,6 +412,40 @@ static uint32_t files_name_after(struct server *s, const struct spec *old, const
 	return old->files_name ? old->files_name : word_add(s, old->name);
 }
 
+static bool relation_has(const struct depends *d, enum depend_type type, const struct jobid *id)
+{
+	for (uint32_t i = 0; i < d->n; i++)
+		for (uint32_t k = 0; d->v[i].type == type && k < d->v[i].nids; k++)
+			if (d->v[i].id[k].number == id->number && d->v[i].id[k].index == id->index)
+				return true;
+	return false;
+}
+
+/* Refuses to go before further jobs: that is a change of those jobs, which their own alteration makes with its checks. */
+static int before_refuse(const struct server *s, uint32_t id, const struct spec *old, const struct spec *p,
+			 struct err *err)
+{
+	unsigned long long number = job_key_number(s->jobs->entries.v[id].key);
+	struct depends before = {0}, now = {0};
+	int rc = 0;
+
+	if (old->depend)
+		depends_parse(old->depend, &before, NULL);
+	if (p->depend)
+		depends_parse(p->depend, &now, NULL);
+	for (uint32_t i = 0; i < now.n; i++)
+		for (uint32_t k = 0; depend_is_before(now.v[i].type) && k < now.v[i].nids && rc == 0; k++)
+			if (!relation_has(&before, now.v[i].type, &now.v[i].id[k]))
+				rc = err_code(
+					err, CODE_REFUSED,
+					"depend: %s can be given only when a job is submitted; alter job %llu instead: depend=%s:%llu",
+					depend_type_name(now.v[i].type), (unsigned long long)now.v[i].id[k].number,
+					depend_type_name(depend_mirror(now.v[i].type)), number);
+	depends_fini(&before);
+	depends_fini(&now);
+	return rc;
+}
+
 /* Jobs that are altered one by one have texts of their own, unlike the elements of an array. */
 static int relations_count(struct change *c, const struct spec *old, struct spec *p, struct err *err)
 {
@@ -457,6 +491,8 @@ static int alter_read(struct change *c, uint32_t id, struct err *err)
 	if (rc == 0 && !running)
 		rc = alter_check(s, &owner, id, &x, may(s, c->w, ACT_EXCEED, old), c->arena, err);
 	trial_leave(s);
+	if (rc == 0)
+		rc = before_refuse(s, id, old, p, err);
 	if (rc == 0)
 		rc = relations_count(c, old, p, err);
 	if (rc == 0) {
