@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "base/amount.h"
+#include "base/codec.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/timetext.h"
@@ -34,6 +36,13 @@
 #include "server/node/nodes.h"
 #include "server/server.h"
 #include "server/settings/remotes.h"
+
+/* What the getters of this file are given: the first member of what is shown of a new job. */
+struct subject {
+	struct server *s;
+	const struct spec *p; /* NULL: the job has been forgotten */
+	const char *warning;  /* or NULL */
+};
 
 /* Virtual nodes have whatever memory the configuration says, or none to speak of; the machine has what it has. */
 static void memory_warn(const struct server *s, const struct spec *p, struct json *j)
@@ -61,13 +70,36 @@ static void memory_warn(const struct server *s, const struct spec *p, struct jso
 	json_text(j, NULL, text);
 }
 
+static void warnings_inside(const struct subject *x, struct json *j)
+{
+	char low[200];
+
+	if (!x->p)
+		return;
+	memory_warn(x->s, x->p, j);
+	if (x->warning)
+		json_text(j, NULL, x->warning);
+	if (quotas_low(x->s, x->p, low, sizeof low))
+		json_text(j, NULL, low);
+}
+
+struct submitted {
+	struct subject x;
+	const char *id;
+	uint64_t number;
+	int16_t guaranteed; /* -1: it has no deadline */
+	int64_t planned, patience;
+};
+
 static const struct field submitted_fields[] = {
-	{"id", .is = REQUIRED | IS_TEXT, .example = "12.host"},
-	{"number", .is = REQUIRED | IS_INT},
-	{"guaranteed", .is = REQUIRED | IS_BOOL | IS_NULL, "null without a deadline"},
-	{"planned_start", .is = REQUIRED | IS_INSTANT | IS_NULL},
-	{"patience", .is = IS_INT, "of an interactive job: seconds for which it waits for its terminal"},
-	{"warnings", .is = REQUIRED | IS_LIST, .item = IS_TEXT},
+	{"id", .is = REQUIRED | IS_TEXT, .example = "12.host", MEMBER(struct submitted, id)},
+	{"number", .is = REQUIRED | IS_INT, MEMBER(struct submitted, number)},
+	{"guaranteed", .is = REQUIRED | IS_BOOL | IS_NULL, "null without a deadline", .missing = -1,
+	 MEMBER(struct submitted, guaranteed)},
+	{"planned_start", .is = REQUIRED | IS_INSTANT | IS_NULL, MEMBER(struct submitted, planned)},
+	{"patience", .is = SPARSE | IS_INT, "of an interactive job: seconds for which it waits for its terminal",
+	 .missing = -1, MEMBER(struct submitted, patience)},
+	{"warnings", .is = REQUIRED | IS_LIST, .item = IS_TEXT, .inside = warnings_inside},
 	{0},
 };
 static const struct schema submitted = {"Submitted", .fields = submitted_fields};
@@ -80,10 +112,11 @@ const struct schema submitted_answer = {.base = &submitted, .either = &all_submi
 
 void submitted_write(struct server *s, struct json *j, uint64_t number, const char *warning)
 {
-	char low[200];
 	struct array *a = array_find(s, number);
 	struct strbuf id = {0};
 	uint32_t first = a ? a->first : 0;
+	const struct job *job;
+	const struct spec *p;
 
 	if (!a)
 		entry_find(s, number, -1, &first);
@@ -91,27 +124,18 @@ void submitted_write(struct server *s, struct json *j, uint64_t number, const ch
 		array_id(s, a, &id);
 	else
 		entry_id(s, first, &id);
-	json_open_object(j, NULL);
-	json_text(j, "id", id.text);
-	json_int(j, "number", (int64_t)number);
-	if (entry_job(s, first)->deadline != TIME_NEVER && !entry_job(s, first)->interactive)
-		json_bool(j, "guaranteed", entry_job(s, first)->guaranteed);
-	else
-		json_text(j, "guaranteed", NULL);
-	if (entry_job(s, first)->state == STATE_ALLOCATED)
-		json_int(j, "planned_start", entry_job(s, first)->start);
-	else
-		json_text(j, "planned_start", NULL);
-	if (s->jobs->entries.v[first].spec->interactive)
-		json_int(j, "patience", attrs_number(s->attrs, "interactive_grace"));
-	json_open_array(j, "warnings");
-	memory_warn(s, s->jobs->entries.v[first].spec, j);
-	if (warning)
-		json_text(j, NULL, warning);
-	if (quotas_low(s, s->jobs->entries.v[first].spec, low, sizeof low))
-		json_text(j, NULL, low);
-	json_close_array(j);
-	json_close_object(j);
+	job = entry_job(s, first);
+	p = s->jobs->entries.v[first].spec;
+	schema_show(&submitted, NULL,
+		    &(struct submitted){
+			    .x = {s, p, warning},
+			    .id = id.text,
+			    .number = number,
+			    .guaranteed = job->deadline == TIME_NEVER || job->interactive ? -1 : job->guaranteed,
+			    .planned = job->state == STATE_ALLOCATED ? job->start : TIME_NEVER,
+			    .patience = p->interactive ? attrs_number(s->attrs, "interactive_grace") : -1,
+		    },
+		    NULL, j);
 	strbuf_fini(&id);
 }
 
@@ -120,14 +144,8 @@ void forgotten_write(const struct server *s, struct json *j, uint64_t number, bo
 	char id[512];
 
 	snprintf(id, sizeof id, "%llu%s.%s", (unsigned long long)number, array ? "[]" : "", s->instance->name);
-	json_open_object(j, NULL);
-	json_text(j, "id", id);
-	json_int(j, "number", (int64_t)number);
-	json_text(j, "guaranteed", NULL);
-	json_text(j, "planned_start", NULL);
-	json_open_array(j, "warnings");
-	json_close_array(j);
-	json_close_object(j);
+	schema_show(&submitted, NULL, &(struct submitted){.id = id, .number = number, .guaranteed = -1, .patience = -1},
+		    NULL, j);
 }
 
 const struct submission_key *submitted_find(struct server *s, const struct asker *w, const char *key)
