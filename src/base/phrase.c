@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/code.h"
+#include "base/codec.h"
 #include "base/err.h"
 #include "base/strbuf.h"
 
@@ -88,42 +89,66 @@ static bool form_match(const char *form, const char *text, struct phrase *ret)
 	return good && *text == '\0';
 }
 
+/* ---- in JSON ---- */
+
+enum { SENTENCE = 1 << 0, PHRASE = 1 << 1 }; /* parts of an error */
+
+/* An error, as it is shown. */
+struct subject {
+	const char *code, *message, *where, *template;
+	const struct phrase *phrase;
+};
+
+static void values_inside(const struct subject *x, struct json *j)
+{
+	struct strbuf value = {0};
+
+	for (size_t i = 0; i < x->phrase->nvalues; i++) {
+		strbuf_clear(&value);
+		strbuf_add(&value, x->phrase->value[i].at, x->phrase->value[i].n);
+		json_text(j, NULL, strbuf_text(&value));
+	}
+	strbuf_fini(&value);
+}
+
+static const struct field error_fields[] = {
+	{"code", .is = REQUIRED | IS_TEXT, .in = SENTENCE, MEMBER(struct subject, code)},
+	{"message", .is = REQUIRED | IS_TEXT, "a sentence", .in = SENTENCE, MEMBER(struct subject, message)},
+	{"where", .is = IS_TEXT, "what the sentence is about, if the message begins with it", .in = SENTENCE,
+	 MEMBER(struct subject, where)},
+	{"template", .is = IS_TEXT,
+	 "the sentence with `{1}`, `{2}` for the values, for clients that make sentences in another language",
+	 .in = PHRASE, MEMBER(struct subject, template)},
+	{"values", .is = IS_LIST, .item = IS_TEXT, .in = PHRASE | ALWAYS, .inside = values_inside},
+	{0},
+};
+const struct schema error_schema = {.fields = error_fields};
+
 void phrase_json(struct json *j, const char *form, const char *text)
 {
 	struct phrase x = {0};
-	struct strbuf value = {0};
 
-	if (form && form_match(form, text, &x) && x.words) {
-		json_text(j, "template", strbuf_text(&x.template));
-		json_open_array(j, "values");
-		for (size_t i = 0; i < x.nvalues; i++) {
-			strbuf_clear(&value);
-			strbuf_add(&value, x.value[i].at, x.value[i].n);
-			json_text(j, NULL, strbuf_text(&value));
-		}
-		json_close_array(j);
-	}
-	strbuf_fini(&value);
+	if (form && form_match(form, text, &x) && x.words)
+		record_show(error_fields, PHRASE, &(struct subject){.template = strbuf_text(&x.template), .phrase = &x},
+			    NULL, j);
 	strbuf_fini(&x.template);
 }
 
-void sentence_json(struct json *j, const char *text, const char *form, size_t begins)
+void error_json(struct json *j, enum code code, const char *text, const char *form, size_t begins)
 {
+	bool formed = form && begins < strlen(text);
 	struct strbuf where = {0};
 
-	json_text(j, "message", text);
-	if (!form || begins >= strlen(text))
-		return;
-	if (begins > 2) { /* it ends in ": " */
+	if (formed && begins > 2) /* it ends in ": " */
 		strbuf_add(&where, text, begins - 2);
-		json_text(j, "where", where.text);
-	}
-	phrase_json(j, form, text + begins);
+	record_show(error_fields, SENTENCE,
+		    &(struct subject){.code = code_row(code)->word, .message = text, .where = where.text}, NULL, j);
+	if (formed)
+		phrase_json(j, form, text + begins);
 	strbuf_fini(&where);
 }
 
 void err_json(struct json *j, const struct err *err)
 {
-	json_text(j, "code", code_row(err->code)->word);
-	sentence_json(j, err->text, err->form, err->begins);
+	error_json(j, err->code, err->text, err->form, err->begins);
 }

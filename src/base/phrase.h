@@ -9,17 +9,20 @@
 
 #include <stddef.h>
 
+#include "base/code.h"
 #include "base/json.h"
 
 struct err;
+struct schema;
 
 /* Writes "template" and "values" into the open object; nothing if the form is NULL, has no words of its own, or is not that of the text. */
 void phrase_json(struct json *j, const char *form, const char *text);
 
-/* "message", and, as far as they are known, "where" (what was put before the sentence), "template" and "values". Form and begins as in struct err. */
-void sentence_json(struct json *j, const char *text, const char *form, size_t begins);
+extern const struct schema error_schema; /* an error as the API shows it */
 
-/* An error as the API shows it: "code", and the sentence. */
+/* Writes an error into the open object: "code" and "message"; if they are known, "where" (what was
+ * put before the sentence), "template" and "values". Form and begins as in struct err. */
+void error_json(struct json *j, enum code code, const char *text, const char *form, size_t begins);
 void err_json(struct json *j, const struct err *err);
 
 #endif

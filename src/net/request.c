@@ -152,7 +152,7 @@ void request_again(struct http_request *r)
 	r->http->handler(r->http->context, r);
 }
 
-void http_refuse(struct http_request *r, const struct err *err)
+static void error_answer(struct http_request *r, enum code code, const char *text, const char *form, size_t begins)
 {
 	struct strbuf body = {0};
 	struct json j;
@@ -160,27 +160,23 @@ void http_refuse(struct http_request *r, const struct err *err)
 	json_init(&j, &body, false);
 	json_open_object(&j, NULL);
 	json_open_object(&j, "error");
-	err_json(&j, err);
+	error_json(&j, code, text, form, begins);
 	json_close_object(&j);
 	json_close_object(&j);
-	http_reply_strbuf(r, code_row(err->code)->status, "application/json", &body);
+	http_reply_strbuf(r, code_row(code)->status, "application/json", &body);
+}
+
+void http_refuse(struct http_request *r, const struct err *err)
+{
+	error_answer(r, err->code, err->text, err->form, err->begins);
 }
 
 static void error_reply(struct http_request *r, enum code code, const char *fmt, va_list ap)
 {
-	struct strbuf message = {0}, body = {0};
-	struct json j;
+	struct strbuf message = {0};
 
 	strbuf_vprintf(&message, fmt, ap);
-	json_init(&j, &body, false);
-	json_open_object(&j, NULL);
-	json_open_object(&j, "error");
-	json_text(&j, "code", code_row(code)->word);
-	json_text(&j, "message", strbuf_text(&message));
-	phrase_json(&j, fmt, strbuf_text(&message));
-	json_close_object(&j);
-	json_close_object(&j);
-	http_reply_strbuf(r, code_row(code)->status, "application/json", &body);
+	error_answer(r, code, strbuf_text(&message), fmt, 0);
 	strbuf_fini(&message);
 }
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/codec.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/map.h"
@@ -469,18 +470,21 @@ static bool change_all(struct action *a)
 
 /* ---- the answer ---- */
 
-static const struct field error_fields[] = {
-	{"code", .is = REQUIRED | IS_TEXT},
-	{"message", .is = REQUIRED | IS_TEXT, "a sentence"},
-	{"where", .is = IS_TEXT, "what the sentence is about, if the message begins with it"},
-	{"template", .is = IS_TEXT, "the sentence with `{1}`, `{2}` for the values"},
-	{"values", .is = IS_LIST, "the same: for clients that make sentences in another language", .item = IS_TEXT},
-	{0},
+/* The result for one id. */
+struct subject {
+	const struct item *item;
+	const char *id;
 };
-const struct schema error_schema = {.fields = error_fields};
+
+static void error_inside(const struct subject *x, struct json *j)
+{
+	if (x->item->code)
+		error_json(j, x->item->code, x->item->message, x->item->form, x->item->begins);
+}
+
 static const struct field result_fields[] = {
-	{"id", .is = REQUIRED | IS_TEXT, "as it was given", .example = "12"},
-	{"error", .is = IS_OBJECT, "why this one was not changed", .of = &error_schema},
+	{"id", .is = REQUIRED | IS_TEXT, "as it was given", .example = "12", MEMBER(struct subject, id)},
+	{"error", .is = IS_OBJECT, "why this one was not changed", .of = &error_schema, .inside = error_inside},
 	{0},
 };
 static const struct schema result = {"Result", .fields = result_fields};
@@ -493,14 +497,6 @@ const struct schema results_answer = {
 	.example =
 		"{\"results\": [{\"id\": \"12.host\"}, {\"id\": \"13\", \"error\": {\"code\": \"unknown_job\", \"message\": \"There is no job 13.\"}}]}"};
 
-static void error_write(struct json *j, const struct item *x)
-{
-	json_open_object(j, "error");
-	json_text(j, "code", code_row(x->code)->word);
-	sentence_json(j, x->message, x->form, x->begins);
-	json_close_object(j);
-}
-
 static void item_write(struct action *a, size_t at)
 {
 	const struct item *x = &a->items.v[at];
@@ -510,11 +506,7 @@ static void item_write(struct action *a, size_t at)
 		return;
 	if (!x->text)
 		key_id(a->c.s, x->key, &id);
-	json_open_object(&a->j, NULL);
-	json_text(&a->j, "id", x->text ? x->text : id.text);
-	if (x->code)
-		error_write(&a->j, x);
-	json_close_object(&a->j);
+	schema_show(&result, NULL, &(struct subject){x, x->text ? x->text : id.text}, NULL, &a->j);
 	strbuf_fini(&id);
 }
 

@@ -4,16 +4,19 @@
  *
  * A schema with a name is written once, among the components, and referred to elsewhere.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/code.h"
 #include "base/json.h"
+#include "base/phrase.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "net/http.h"
 #include "server/api/api.h"
 #include "server/api/route.h"
+#include "server/job/keys.h"
 
 struct description {
 	struct json j;
@@ -31,11 +34,6 @@ static const char about[] =
 	"`not_found` (no such path), 405 (no such method there), 413 (a body that is too large: 4 MiB, of submissions 64 MiB "
 	"unless configured otherwise), 429 and 503 (too many connections or requests). A request that is not HTTP, or whose "
 	"head has more than 60 KB, is refused by the HTTP library with 400, 414 or 431, without a JSON body.\n";
-
-static const char key_about[] =
-	"Chosen by the client, new for each request, for example 128 random bits. If the same user sends the same request "
-	"with the same key again within a day, a submission makes no job and returns what the first one made, and an action "
-	"passes over the jobs that were changed by the first one and answers for both together.";
 
 /* ---- values ---- */
 
@@ -282,29 +280,74 @@ static void schema_write(struct description *d, const char *key, const struct sc
 
 /* ---- requests ---- */
 
-static void reference(struct json *j, const char *key, const char *to)
+/* Writes a reference to a component. */
+static void reference(struct json *j, const char *key, const char *kind, const char *name)
 {
+	char to[128];
+
+	snprintf(to, sizeof to, "#/components/%s/%s", kind, name);
 	json_open_object(j, key);
 	json_text(j, "$ref", to);
 	json_close_object(j);
 }
 
-static void parameter_write(struct description *d, const struct field *f, const char *name, const char *in,
-			    const char *text)
+/* Writes a parameter, with a key among the components; `f` has its name. */
+static void parameter_write(struct description *d, const struct field *f, const char *key, const char *in)
 {
 	struct field plain = *f;
 
 	plain.about = plain.example = NULL;
-	json_open_object(&d->j, NULL);
-	json_text(&d->j, "name", name);
+	plain.is &= ~(unsigned)REQUIRED;
+	json_open_object(&d->j, key);
+	json_text(&d->j, "name", f->name);
 	json_text(&d->j, "in", in);
-	if (text)
-		json_text(&d->j, "description", text);
+	if (strcmp(in, "path") == 0)
+		json_bool(&d->j, "required", true);
+	if (f->about)
+		json_text(&d->j, "description", f->about);
 	json_open_object(&d->j, "schema");
 	field_members(d, &plain);
 	json_close_object(&d->j);
 	literal_write(&d->j, "example", f->is, f->example);
 	json_close_object(&d->j);
+}
+
+/* ---- parameters that several requests have ---- */
+
+static const struct field shared_key = {
+	"Idempotency-Key",
+	.is = IS_TEXT,
+	"Chosen by the client, new for each request, for example 128 random bits. If the same user sends the same request "
+	"with the same key again within a day, a submission makes no job and returns what the first one made, and an action "
+	"passes over the jobs that were changed by the first one and answers for both together.",
+	.letters = "A-Za-z0-9._:~+/=-",
+	.least = 1,
+	.most = KEY_MAX,
+};
+
+/* What the '*' of a path stands for: the first row whose paths begin so. */
+static const struct part {
+	const char *under;
+	const char *key; /* among the components */
+	struct field field;
+} parts[] = {
+	{"/v1/jobs",
+	 "job",
+	 {"id", .is = IS_TEXT,
+	  "`12.NAME`, `12[3].NAME` an element of an array, `12[].NAME` the array; the name may be left out. `[` and `]` may be "
+	  "percent-encoded.",
+	  .example = "12"}},
+	{"/v1/tokens", "token", {"id", .is = IS_TEXT, .example = "u7"}},
+	{"", "name", {"name", .is = IS_TEXT}},
+};
+
+static const struct part *part_of(const char *path)
+{
+	const struct part *p = parts;
+
+	while (strncmp(path, p->under, strlen(p->under)) != 0)
+		p++;
+	return p;
 }
 
 static void parameters_write(struct description *d, const struct route *x)
@@ -313,11 +356,15 @@ static void parameters_write(struct description *d, const struct route *x)
 		return;
 	json_open_array(&d->j, "parameters");
 	if (x->keyed)
-		reference(&d->j, NULL, "#/components/parameters/key");
+		reference(&d->j, NULL, "parameters", "key");
 	for (const struct field *f = x->query; f && f->name; f++) {
-		parameter_write(d, f, f->name, "query", f->about);
-		if (f->header)
-			parameter_write(d, f, f->header, "header", "the same, and comes first");
+		parameter_write(d, f, NULL, "query");
+		if (f->header) {
+			struct field same = *f;
+			same.name = f->header;
+			same.about = "the same, and comes first";
+			parameter_write(d, &same, NULL, "header");
+		}
 	}
 	json_close_array(&d->j);
 }
@@ -401,12 +448,12 @@ static void responses_write(struct description *d, const struct route *x)
 	answer_write(d, x, x->status ? x->status : 200, x->answered ? x->answered : "Done, and on disk.");
 	for (enum code i = CODE_BAD_REQUEST; i < CODES; i++) {
 		int status = code_row(i)->status;
-		char key[8], to[64];
+		char key[8], name[16];
 		if (!(codes & UINT32_C(1) << i) || status == last)
 			continue;
 		snprintf(key, sizeof key, "%d", status);
-		snprintf(to, sizeof to, "#/components/responses/Error%d", status);
-		reference(&d->j, key, to);
+		snprintf(name, sizeof name, "Error%d", status);
+		reference(&d->j, key, "responses", name);
 		last = status;
 	}
 	json_close_object(&d->j);
@@ -453,22 +500,18 @@ static bool is_first(size_t at)
 
 static void path_write(struct description *d, const char *path)
 {
-	bool id = strncmp(path, "/v1/jobs", 8) == 0 || strncmp(path, "/v1/tokens", 10) == 0;
+	const struct part *part = part_of(path);
 	size_t n = strcspn(path, "*");
-	char text[256];
+	struct strbuf text = {0};
 
-	snprintf(text, sizeof text, "%.*s%s%s", (int)n, path,
-		 !path[n] ? ""
-		 : id	  ? "{id}"
-			  : "{name}",
-		 path[n] ? path + n + 1 : "");
-	json_open_object(&d->j, text);
+	strbuf_add(&text, path, n);
+	if (path[n])
+		strbuf_printf(&text, "{%s}%s", part->field.name, path + n + 1);
+	json_open_object(&d->j, text.text);
+	strbuf_fini(&text);
 	if (path[n]) {
 		json_open_array(&d->j, "parameters");
-		reference(&d->j, NULL,
-			  strncmp(path, "/v1/jobs", 8) == 0 ? "#/components/parameters/job"
-			  : id				    ? "#/components/parameters/token"
-							    : "#/components/parameters/name");
+		reference(&d->j, NULL, "parameters", part->key);
 		json_close_array(&d->j);
 	}
 	for (size_t i = 0; i < nroutes; i++)
@@ -479,32 +522,25 @@ static void path_write(struct description *d, const char *path)
 
 /* ---- the rest ---- */
 
+/* Writes an error's schema: its rows, and the codes that there are. */
 static void error_schema_write(struct description *d)
 {
-	struct json *j = &d->j;
+	struct field rows[8] = {0};
+	struct strbuf words = {0};
 
-	json_open_object(j, "ErrorBody");
-	json_text(j, "type", "object");
-	json_raw(j, "required", "[\"code\",\"message\"]");
-	json_open_object(j, "properties");
-	json_open_object(j, "code");
-	json_text(j, "type", "string");
-	json_open_array(j, "enum");
 	for (enum code i = CODE_BAD_REQUEST; i < CODES; i++)
-		json_text(j, NULL, code_row(i)->word);
-	json_close_array(j);
-	json_close_object(j);
-	json_raw(j, "message", "{\"type\":\"string\",\"description\":\"a sentence\"}");
-	json_raw(j, "where",
-		 "{\"type\":\"string\",\"description\":\"what the sentence is about, if the message begins with it\"}");
-	json_raw(
-		j, "template",
-		"{\"type\":\"string\",\"description\":\"the sentence with `{1}`, `{2}` for the values, for clients that make "
-		"sentences in another language\"}");
-	json_raw(j, "values", "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}");
-	json_close_object(j);
-	json_close_object(j);
-	json_raw(j, "Error",
+		strbuf_printf(&words, "%s%s", words.n ? "|" : "", code_row(i)->word);
+	for (size_t n = 0; error_schema.fields[n].name; n++) {
+		assert(n + 1 < sizeof rows / sizeof *rows);
+		rows[n] = error_schema.fields[n];
+		if (strcmp(rows[n].name, "code") == 0)
+			rows[n].words = words.text;
+	}
+	json_open_object(&d->j, "ErrorBody");
+	properties_write(d, &(struct schema){.fields = rows});
+	json_close_object(&d->j);
+	strbuf_fini(&words);
+	json_raw(&d->j, "Error",
 		 "{\"type\":\"object\",\"required\":[\"error\"],\"properties\":{\"error\":{\"$ref\":\"#/components/"
 		 "schemas/ErrorBody\"}}}");
 }
@@ -538,22 +574,9 @@ static void components_write(struct description *d)
 		 "{\"token\":{\"type\":\"http\",\"scheme\":\"bearer\",\"description\":\"from other machines; the local "
 		 "socket needs none\"}}");
 	json_open_object(j, "parameters");
-	json_open_object(j, "key");
-	json_text(j, "name", "Idempotency-Key");
-	json_text(j, "in", "header");
-	json_text(j, "description", key_about);
-	json_raw(j, "schema",
-		 "{\"type\":\"string\",\"minLength\":1,\"maxLength\":64,\"pattern\":\"^[A-Za-z0-9._:~+/=-]+$\"}");
-	json_close_object(j);
-	json_raw(
-		j, "job",
-		"{\"name\":\"id\",\"in\":\"path\",\"required\":true,\"description\":\"`12.NAME`, `12[3].NAME` an element "
-		"of an array, `12[].NAME` the array; the name may be left out. `[` and `]` may be percent-encoded.\","
-		"\"schema\":{\"type\":\"string\"},\"example\":\"12\"}");
-	json_raw(
-		j, "token",
-		"{\"name\":\"id\",\"in\":\"path\",\"required\":true,\"schema\":{\"type\":\"string\"},\"example\":\"u7\"}");
-	json_raw(j, "name", "{\"name\":\"name\",\"in\":\"path\",\"required\":true,\"schema\":{\"type\":\"string\"}}");
+	parameter_write(d, &shared_key, "key", "header");
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		parameter_write(d, &parts[i].field, parts[i].key, "path");
 	json_close_object(j);
 	json_open_object(j, "responses");
 	for (enum code i = CODE_BAD_REQUEST; i < CODES; i++) {
