@@ -1,4 +1,5 @@
 """The API's own description (GET /openapi.json), and answers held against it."""
+import re
 
 
 class Bad(Exception):
@@ -95,8 +96,15 @@ class Description:
                 self.check(properties[key], x, "%s.%s" % (at, key))
             elif isinstance(more, dict):
                 self.check(more, x, "%s.%s" % (at, key))
-            elif properties and more is None:
+            elif more is None:
                 raise Bad("%s.%s is not documented" % (at, key))
+
+    def operation(self, method, target):
+        """The one that a request is for."""
+        path = target.split("?")[0]
+        found = [op for m, p, op, _ in self.operations if m == method and re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", p), path)]
+        named = [op for op in found if any(p == path and m == method and o is op for m, p, o, _ in self.operations)]
+        return (named or found)[0]
 
     def unseen(self, schema, at=""):
         """Members of an answer that are documented, and that no answer had yet."""

@@ -9,13 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "base/codec.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "net/http.h"
 #include "rules/reservation.h"
 #include "sched/forecast.h"
+#include "server/api/request.h"
+#include "server/api/schemas.h"
 #include "server/base/clock.h"
 #include "server/base/words.h"
 #include "server/base/work.h"
@@ -65,69 +67,82 @@ static void pretend(struct server *s, const struct object *next, struct dry_run 
 	x->attrs = was;
 }
 
-static void job_write(struct server *s, uint32_t id, bool runs, bool guaranteed, const int64_t *before,
-		      const int64_t *after, struct json *j)
+struct concerned_job {
+	const char *id;
+	uint32_t owner;
+	bool running, guaranteed;
+	int64_t start, start_then; /* TIME_NEVER: not foreseen */
+};
+
+static const struct field job_fields[] = {
+	{"id", .is = REQUIRED | IS_TEXT, MEMBER(struct concerned_job, id)},
+	{"owner", .is = REQUIRED | IS_TEXT, MEMBER_AS(FORM_WORD, struct concerned_job, owner)},
+	{"running", .is = REQUIRED | IS_BOOL, MEMBER(struct concerned_job, running)},
+	{"guaranteed", .is = REQUIRED | IS_BOOL, "it has a place that is guaranteed",
+	 MEMBER(struct concerned_job, guaranteed)},
+	{"start", .is = IS_INSTANT, "when it is expected to start now", MEMBER(struct concerned_job, start)},
+	{"start_then", .is = IS_INSTANT, "when it would be expected to start after the change",
+	 MEMBER(struct concerned_job, start_then)},
+	{0},
+};
+static const struct schema concerned_job = {.fields = job_fields};
+
+static void job_show(const struct server *s, uint32_t id, struct concerned_job x, struct json *j)
 {
 	struct strbuf name = {0};
 
 	entry_id(s, id, &name);
-	json_open_object(j, NULL);
-	json_text(j, "id", name.text);
-	json_text(j, "owner", word(s, s->jobs->entries.v[id].spec->owner));
-	json_bool(j, "running", runs);
-	json_bool(j, "guaranteed", guaranteed);
-	if (before)
-		json_int(j, "start", *before);
-	if (after)
-		json_int(j, "start_then", *after);
-	json_close_object(j);
+	x.id = name.text;
+	x.owner = s->jobs->entries.v[id].spec->owner;
+	schema_show(&concerned_job, NULL, &x, s->words, j);
 	strbuf_fini(&name);
 }
 
-static void jobs_write(struct server *s, const struct dry_run *d, struct json *j)
+/* The answer. */
+struct subject {
+	const struct server *s;
+	const struct dry_run *d;
+	const char *refused;
+};
+
+static void jobs_inside(const struct subject *x, struct json *j)
 {
+	const struct server *s = x->s;
+	const struct dry_run *d = x->d;
 	uint64_t start, then, seen;
-	struct map told = {0};
-	int shown = 0;
+	struct map shown = {0};
+	int waiting = 0;
 
-	json_open_array(j, "jobs");
 	for (size_t i = 0; i < d->jobs.n; i++) {
-		const struct concerned *x = &d->jobs.v[i];
-		if ((!x->runs && !x->guaranteed) || !s->jobs->entries.v[x->job].spec)
+		const struct concerned *k = &d->jobs.v[i];
+		if ((!k->runs && !k->guaranteed) || !s->jobs->entries.v[k->job].spec)
 			continue;
-		map_set(&told, x->job, 1);
-		job_write(s, x->job, x->runs, x->guaranteed, NULL, NULL, j);
+		map_set(&shown, k->job, 1);
+		job_show(s, k->job, (struct concerned_job){.running = k->runs, .guaranteed = k->guaranteed}, j);
 	}
-	for (uint32_t id = 1; id < d->nkeys && shown < JOBS_MOST; id++) {
-		if (!s->jobs->entries.v[id].spec || map_get(&told, id, &seen) || !map_get(&d->starts, id, &start))
+	for (uint32_t id = 1; id < d->nkeys && waiting < JOBS_MOST; id++) {
+		if (!s->jobs->entries.v[id].spec || map_get(&shown, id, &seen) || !map_get(&d->starts, id, &start))
 			continue;
-
-		int64_t a = (int64_t)start, b = 0;
-		bool still = map_get(&d->then, id, &then);
-
-		b = still ? (int64_t)then : 0;
-		if (still && b <= a)
+		if (!map_get(&d->then, id, &then))
+			then = (uint64_t)TIME_NEVER;
+		else if ((int64_t)then <= (int64_t)start)
 			continue;
-		job_write(s, id, false, false, &a, still ? &b : NULL, j);
-		shown++;
+		job_show(s, id, (struct concerned_job){.start = (int64_t)start, .start_then = (int64_t)then}, j);
+		waiting++;
 	}
-	json_close_array(j);
-	map_fini(&told);
+	map_fini(&shown);
 }
 
-static void answer(struct server *s, const struct dry_run *d)
-{
-	struct strbuf out = {0};
-	struct json j;
-
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
-	json_text(&j, "refused", d->refused);
-	jobs_write(s, d, &j);
-	json_close_object(&j);
-	http_reply_strbuf(d->r, 200, "application/json", &out);
-	strbuf_fini(&out);
-}
+static const struct field dry_fields[] = {
+	{"refused", .is = IS_TEXT | IS_NULL, "of a dry run: why the change would be refused; null: it would be made",
+	 MEMBER(struct subject, refused)},
+	{"jobs", .is = IS_LIST,
+	 "of a dry run for a reservation: running jobs and guaranteed places in its way, and waiting jobs that would start "
+	 "later",
+	 .of = &concerned_job, .item = IS_OBJECT, .in = ALWAYS, .inside = jobs_inside},
+	{0},
+};
+const struct schema dry_answer = {"DryRun", .about = "empty, unless it was a dry run", .fields = dry_fields};
 
 static void dry_free(struct server *s, struct dry_run *d)
 {
@@ -175,7 +190,7 @@ static bool dry_step(struct server *s, struct work *work)
 	} else if (d->after) {
 		foresee_some(d, &d->after, &d->then);
 	} else {
-		answer(s, d);
+		api_show(s, d->r, &dry_answer, &(struct subject){s, d, d->refused});
 		dry_free(s, d);
 		return false;
 	}

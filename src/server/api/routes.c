@@ -241,6 +241,7 @@ static const struct field change_query[] = {
 		 .kind = OBJECT_##kind_,                                                                               \
 		 .tag = plural,                                                                                        \
 		 .summary = "Change attributes",                                                                       \
+		 .answer = &dry_answer,                                                                                \
 		 .codes = CODE(NOT_FOUND) | CODE(UNKNOWN_ATTRIBUTE) | CODE(BAD_STATE),                                 \
 		 .example = "{\"changes\": [{\"op\": \"set\", \"name\": \"" attr "\", \"value\": \"" value "\"}]}"},   \
 	{                                                                                                              \

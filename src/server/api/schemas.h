@@ -18,13 +18,12 @@ extern const struct schema node_body;
 extern const struct schema token_body, join_body, login_body;
 extern const struct schema import_body;
 
-extern const struct schema error_schema; /* "code", "message" and what that was made of: base/phrase.h */
-extern const struct schema used_schema;	 /* struct job_used */
+extern const struct schema used_schema; /* struct job_used */
 extern const struct schema job_schema, list_answer, job_events_answer, why_answer;
 extern const struct schema submitted_answer, whatif_answer, results_answer, placed_answer;
 extern const struct schema server_answer, site_answer, audit_answer, attributes_answer, cluster_answer;
 extern const struct schema object_answer, classes_answer, users_answer, groups_answer, accounts_answer, qos_answer,
-	reservation_answer, reservations_answer;
+	reservation_answer, reservations_answer, dry_answer;
 extern const struct schema partition_answer, partitions_answer;
 extern const struct schema queue_answer, queues_answer, node_answer, nodes_answer, lives_answer;
 extern const struct schema overlays_answer, overlay_body, overlay_patch, overlay_delete_body, keeper_body,
