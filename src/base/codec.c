@@ -307,7 +307,7 @@ static bool is_none(const struct field *f, int64_t n)
 	return (f->is & IS_INSTANT && (n <= 0 || n == TIME_NEVER)) || (f->is & IS_NULL && n == f->missing);
 }
 
-/* Returns true if a member that may be left out, or a whole record that may be null, has no value. */
+/* Returns true for a SPARSE member, or a record that may be null, without a value. */
 static bool is_lacked(const struct field *f, const void *record)
 {
 	return (f->is & SPARSE || (f->is & IS_NULL && f->form == FORM_RECORD)) && field_missing(f, record);

@@ -54,7 +54,7 @@
 
 #define VERSION_TEXT SHUNT_VERSION
 
-/* What the getters of this file are given: the server, or a queue. The first member of what is shown. */
+/* What the getters of this file are given: the server, or a queue. */
 struct subject {
 	const struct server *s;
 	const struct attrs *attrs;

@@ -245,7 +245,7 @@ static void pieces_collect(const struct server *s, struct plan_work *w)
 	free(mark);
 }
 
-/* What the getters of this file are given: the first member of what is shown of a node. */
+/* What the getters of this file are given: a node. */
 struct subject {
 	const struct server *s;
 	uint32_t node;

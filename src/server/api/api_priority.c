@@ -105,10 +105,10 @@ static void job_weigh(struct server *s, const struct priority_settings *x, uint3
 struct subject {
 	struct server *s;
 	const struct asker *who;
-	const struct priority_settings *now, *shown; /* what orders the jobs; the weights that are listed */
+	const struct priority_settings *now, *shown; /* what ranks jobs; what is listed */
 	const struct ranking *list;
 	int64_t most;			 /* jobs that are shown */
-	const struct weighing *weighing; /* of the job */
+	const struct weighing *weighing; /* the job's */
 };
 
 static void parts_inside(const struct subject *x, struct json *j)

@@ -77,7 +77,7 @@ struct subject {
 	int16_t guaranteed; /* -1: it has no deadline */
 	int64_t start, end, deadline, price, now;
 	const char *price_unit, *reason;
-	const struct err *rule; /* that would refuse it; NULL: none */
+	const struct err *rule; /* rule that would refuse it; NULL: none */
 	const int32_t *nodes;
 	uint32_t nnodes;
 	int64_t delay;		  /* seconds; -1: of a job that may wait */

@@ -23,7 +23,7 @@
 #include "server/server.h"
 #include "server/site/who.h"
 
-/* What the getters of this file are given: the machine or one of its partitions, as the first member of what is shown. */
+/* What the getters of this file are given: the machine, or one of its partitions. */
 struct subject {
 	const struct server *s;
 	uint32_t partition; /* number, from 1 */

@@ -73,7 +73,7 @@ int realm_listen(struct server *s, void (*link)(void *context, struct link *l), 
 int realm_certify(struct server *s, const char *csr, size_t n, const char *node, uint64_t join, struct strbuf *ret_cert,
 		  struct err *err);
 extern const struct schema peer_schema;			    /* a server of the cluster */
-void realm_roles(const struct server *s, struct json *j);   /* the elements of a list of them, this server first */
+void realm_roles(const struct server *s, struct json *j);   /* elements of a list of them, this one first */
 void realm_servers(const struct server *s, struct json *j); /* addresses into an open list, this one first */
 const char *
 realm_address(const struct server *s); /* what others call this server, with its port; "": no port is open */
