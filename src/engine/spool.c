@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/codec.h"
 #include "base/json.h"
 #include "engine/errands_internal.h"
 #include "run/nursery.h"
@@ -57,6 +58,16 @@ static void order_slim(const struct order *o, struct strbuf *out)
 	order_write(&slim, out);
 }
 
+static const struct field parcel_rows[] = {
+	{"here", MEMBER_AS(FORM_BYTES, struct parcel, here)},
+	{"took", MEMBER(struct parcel, took)},
+	{"size", MEMBER(struct parcel, size)},
+	{"over", MEMBER(struct parcel, over)},
+	{"stays", MEMBER(struct parcel, stays)},
+	{"why", MEMBER(struct parcel, why)},
+	{0},
+};
+
 static void errand_write(const struct errand *e, struct strbuf *out)
 {
 	struct strbuf order = {0};
@@ -70,16 +81,8 @@ static void errand_write(const struct errand *e, struct strbuf *out)
 	json_text(&j, "notes", strbuf_text(&e->notes));
 	json_open_array(&j, "parcels");
 	for (int i = 0; i < e->n; i++) {
-		const struct parcel *p = &e->parcel[i];
 		json_open_object(&j, NULL);
-		if (p->here)
-			json_text(&j, "here", p->here);
-		json_int(&j, "took", p->took);
-		json_int(&j, "size", p->size);
-		json_bool(&j, "over", p->over);
-		json_bool(&j, "stays", p->stays);
-		if (p->why)
-			json_text(&j, "why", p->why);
+		record_store(parcel_rows, 0, &e->parcel[i], NULL, &j);
 		json_close_object(&j);
 	}
 	json_close_array(&j);
@@ -127,51 +130,39 @@ static json_t *file_load(const char *path)
 	return o;
 }
 
-static char *text_copy(const json_t *o, const char *key, struct arena *a)
+static int errand_take(struct errand *e, const json_t *o)
 {
-	const json_t *v = json_object_get(o, key);
+	const json_t *parcels = json_object_get(o, "parcels");
+	const char *notes = json_string_value(json_object_get(o, "notes"));
+	int rc = order_load(json_object_get(o, "order"), e->a, &e->o, NULL);
 
-	return json_is_string(v) ? arena_strndup(a, json_string_value(v), json_string_length(v)) : NULL;
-}
-
-static void parcel_read(struct errand *e, int i, const json_t *o)
-{
-	const char *why = json_string_value(json_object_get(o, "why"));
-
-	e->parcel[i] = (struct parcel){.e = e,
-				       .f = &e->o.carry.carried[i],
-				       .here = text_copy(o, "here", e->a),
-				       .took = json_integer_value(json_object_get(o, "took")),
-				       .size = json_integer_value(json_object_get(o, "size")),
-				       .over = json_is_true(json_object_get(o, "over")),
-				       .stays = json_is_true(json_object_get(o, "stays")),
-				       .why = why ? mem_strdup(why) : NULL};
+	if (rc < 0 || json_array_size(parcels) != (size_t)e->o.carry.ncarried)
+		return -EINVAL;
+	e->n = e->o.carry.ncarried;
+	e->state = json_is_true(json_object_get(o, "done")) ? ERRAND_DONE : ERRAND_RUNS;
+	e->parcel = arena_alloc(e->a, (size_t)(e->n + 1) * sizeof *e->parcel);
+	for (int i = 0; i < e->n && rc == 0; i++) {
+		e->parcel[i] = (struct parcel){.e = e, .f = &e->o.carry.carried[i]};
+		rc = record_read(parcel_rows, 0, json_array_get(parcels, (size_t)i), &e->parcel[i], e->a, NULL);
+	}
+	if (rc == 0)
+		strbuf_puts(&e->notes, notes ? notes : "");
+	return rc;
 }
 
 static struct errand *errand_read(struct errands *all, const json_t *o)
 {
-	char *order = json_dumps(json_object_get(o, "order"), JSON_COMPACT);
-	const json_t *parcels = json_object_get(o, "parcels");
-	const char *notes = json_string_value(json_object_get(o, "notes"));
 	struct errand *e = mem_zalloc(sizeof *e);
 
 	e->all = all;
 	e->a = arena_create();
-	if (!order || order_read(order, strlen(order), e->a, &e->o, NULL) < 0 ||
-	    json_array_size(parcels) != (size_t)e->o.carry.ncarried) {
-		arena_destroy(e->a);
-		free(e);
-		free(order);
-		return NULL;
-	}
-	free(order);
-	e->n = e->o.carry.ncarried;
-	e->state = json_is_true(json_object_get(o, "done")) ? ERRAND_DONE : ERRAND_RUNS;
-	strbuf_puts(&e->notes, notes ? notes : "");
-	e->parcel = arena_alloc(e->a, (size_t)(e->n + 1) * sizeof *e->parcel);
+	if (errand_take(e, o) == 0)
+		return e;
 	for (int i = 0; i < e->n; i++)
-		parcel_read(e, i, json_array_get(parcels, (size_t)i));
-	return e;
+		record_free(parcel_rows, &e->parcel[i]);
+	arena_destroy(e->a);
+	free(e);
+	return NULL;
 }
 
 struct errand *spool_read(struct errands *all, const char *tag)
