@@ -7,38 +7,100 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/mem.h"
+#include "base/codec.h"
+#include "base/json.h"
+#include "base/members.h"
+
+#define MOST (INT64_MAX / 2)
+#define TASKS_MOST (1 << 20)
+#define ID(type, member) .in = ALWAYS, .least = 1, .most = INT64_MAX, MEMBER(type, member)
+
+static const struct field hello_rows[] = {
+	{"port", .in = ALWAYS, .least = 1, .most = 65535, MEMBER(struct peer_hello, port)},
+	{"run", ID(struct peer_hello, run)},
+	{"lease", .in = ALWAYS, .least = 100, .most = 3600000, MEMBER(struct peer_hello, lease_ms)},
+	{0},
+};
+
+static const struct field report_rows[] = {
+	{"run", ID(struct peer_report, run)},
+	{"seq", ID(struct peer_report, seq)},
+	{"speed", .in = ALWAYS, MEMBER_AS(FORM_REAL, struct peer_report, load.speed)},
+	{"idle", .in = ALWAYS, MEMBER_AS(FORM_REAL, struct peer_report, load.idle)},
+	{"free", .in = ALWAYS, MEMBER_AS(FORM_REAL, struct peer_report, load.free)},
+	{"ours", .in = ALWAYS, .most = TASKS_MOST, MEMBER(struct peer_report, load.ours)},
+	{"interactive", .in = ALWAYS, .most = TASKS_MOST, MEMBER(struct peer_report, load.interactive)},
+	{"batch", .in = ALWAYS, .most = TASKS_MOST, MEMBER(struct peer_report, load.batch)},
+	{"cpus", .in = ALWAYS, .least = 1, .most = 1 << 16, MEMBER(struct peer_report, cpus)},
+	{"memory", .in = ALWAYS, .most = MOST, MEMBER(struct peer_report, memory)},
+	{"closed", MEMBER(struct peer_report, closed)},
+	{"arch", .in = ALWAYS, MEMBER_CHARS(struct peer_report, arch)},
+	{0},
+};
+
+static const struct field start_rows[] = {
+	{"id", ID(struct peer_start, id)},
+	{"priority", .in = ALWAYS, MEMBER(struct peer_start, priority)},
+	{"argv", .in = ALWAYS, .least = 1, .most = PEER_WORDS_MOST, MEMBER(struct peer_start, argc)},
+	{"memory", .in = ALWAYS, .most = MOST, MEMBER(struct peer_start, memory)},
+	{0},
+};
+
+static const struct field done_rows[] = {
+	{"id", ID(struct peer_done, id)},
+	{"status", .in = ALWAYS, .most = 0xffff, MEMBER(struct peer_done, status)},
+	{"cpu", .in = ALWAYS, .most = MOST, MEMBER(struct peer_done, cpu_ms)},
+	{0},
+};
 
 /* ---- writing ---- */
 
-static char *text_of(json_t *head)
+static void head_open(struct json *j, struct strbuf *out, const char *type)
 {
-	char *text = json_dumps(head, JSON_COMPACT | JSON_REAL_PRECISION(5));
+	json_init(j, out, false);
+	json_open_object(j, NULL);
+	json_text(j, "t", type);
+}
 
-	json_decref(head);
-	return text;
+static char *head_write(const char *type, const struct field *rows, const void *record)
+{
+	struct strbuf out = {0};
+	struct json j;
+
+	head_open(&j, &out, type);
+	record_store(rows, 0, record, NULL, &j);
+	json_close_object(&j);
+	return out.text;
 }
 
 char *peer_hello_write(const struct peer_hello *h)
 {
-	json_t *members = json_array();
+	struct strbuf out = {0};
+	struct json j;
 
-	for (int i = 0; i < h->nmembers; i++)
-		json_array_append_new(members, json_pack("[s,s,I]", h->members[i].name, h->members[i].where,
-							 (json_int_t)h->members[i].join));
-	return text_of(json_pack("{s:s,s:i,s:I,s:i,s:o}", "t", "hello", "port", h->port, "run", (json_int_t)h->run,
-				 "lease", h->lease_ms, "members", members));
+	head_open(&j, &out, "hello");
+	record_store(hello_rows, 0, h, NULL, &j);
+	json_open_array(&j, "members");
+	for (int i = 0; i < h->nmembers; i++) {
+		json_open_array(&j, NULL);
+		json_text(&j, NULL, h->members[i].name);
+		json_text(&j, NULL, h->members[i].where);
+		json_int(&j, NULL, (int64_t)h->members[i].join);
+		json_close_array(&j);
+	}
+	json_close_array(&j);
+	json_close_object(&j);
+	return out.text;
 }
 
 char *peer_report_write(const struct peer_report *r)
 {
-	const struct load *l = &r->load;
+	return head_write("report", report_rows, r);
+}
 
-	return text_of(json_pack("{s:s,s:I,s:I,s:f,s:f,s:f,s:i,s:i,s:i,s:i,s:I,s:b,s:s}", "t", "report", "run",
-				 (json_int_t)r->run, "seq", (json_int_t)r->seq, "speed", l->speed, "idle", l->idle,
-				 "free", l->free, "ours", l->ours, "interactive", l->interactive, "batch", l->batch,
-				 "cpus", r->cpus, "memory", (json_int_t)r->memory, "closed", r->closed, "arch",
-				 r->arch));
+char *peer_done_write(const struct peer_done *d)
+{
+	return head_write("done", done_rows, d);
 }
 
 static int words_add(const char *const *words, struct strbuf *out)
@@ -52,63 +114,35 @@ static int words_add(const char *const *words, struct strbuf *out)
 
 char *peer_start_write(const struct peer_start *s, struct strbuf *ret_data)
 {
-	int nargv;
+	struct peer_start head = *s;
 
 	strbuf_add(ret_data, s->dir, strlen(s->dir) + 1);
-	nargv = words_add((const char *const *)s->argv, ret_data);
+	head.argc = words_add((const char *const *)s->argv, ret_data);
 	words_add((const char *const *)s->env, ret_data);
-	return text_of(json_pack("{s:s,s:I,s:I,s:i,s:I}", "t", "start", "id", (json_int_t)s->id, "priority",
-				 (json_int_t)s->priority, "argv", nargv, "memory", (json_int_t)s->memory));
+	return head_write("start", start_rows, &head);
 }
 
 /* ---- reading ---- */
 
-static int whole(const json_t *head, const char *key, int64_t min, int64_t max, int64_t *ret, struct err *err)
-{
-	const json_t *v = json_object_get(head, key);
-	int64_t n = json_integer_value(v);
-
-	if (!json_is_integer(v) || n < min || n > max)
-		return err_set(err, -EINVAL, "%s: it must be a number from %lld to %lld", key, (long long)min,
-			       (long long)max);
-	*ret = n;
-	return 0;
-}
-
-static int count(const json_t *head, const char *key, int min, int max, int *ret, struct err *err)
-{
-	int64_t n = 0;
-	int rc = whole(head, key, min, max, &n, err);
-
-	if (rc == 0)
-		*ret = (int)n;
-	return rc;
-}
-
-static int real(const json_t *head, const char *key, double min, double max, double *ret, struct err *err)
-{
-	const json_t *v = json_object_get(head, key);
-	double x = json_number_value(v);
-
-	if (!json_is_number(v) || !(x >= min && x <= max))
-		return err_set(err, -EINVAL, "%s: it must be a number from %g to %g", key, min, max);
-	*ret = x;
-	return 0;
-}
-
 /* Printable, without blanks: names of stations, addresses, architectures. */
+static int word_check(const char *text, const char *key, struct err *err)
+{
+	for (const char *p = text; *p; p++)
+		if (*p <= ' ' || *p > '~')
+			return err_set(err, -EINVAL, "%s: it has characters that are not allowed", key);
+	return *text ? 0 : err_set(err, -EINVAL, "%s: it must not be empty", key);
+}
+
 static int word(const json_t *v, const char *key, char *ret, size_t size, struct err *err)
 {
-	const char *text = json_string_value(v);
-	size_t n = json_string_length(v);
+	const char *text = NULL;
+	int rc = value_read_text(v, key, size - 1, &text, err);
 
-	if (!text || n == 0 || n >= size)
-		return err_set(err, -EINVAL, "%s: it must be a text of 1 to %zu characters", key, size - 1);
-	for (size_t i = 0; i < n; i++)
-		if (text[i] <= ' ' || text[i] > '~')
-			return err_set(err, -EINVAL, "%s: it has characters that are not allowed", key);
-	memcpy(ret, text, n + 1);
-	return 0;
+	if (rc == 0)
+		rc = word_check(text, key, err);
+	if (rc == 0)
+		memcpy(ret, text, strlen(text) + 1);
+	return rc;
 }
 
 uint64_t peer_join_read(const json_t *v)
@@ -122,17 +156,11 @@ int peer_hello_read(const json_t *head, struct arena *a, struct peer_hello *ret,
 {
 	const json_t *members = json_object_get(head, "members"), *m;
 	struct peer_hello h = {0};
-	int64_t run = 0;
 	size_t i;
-	int rc = count(head, "port", 1, 65535, &h.port, err);
+	int rc = record_load(hello_rows, 0, head, &h, NULL, err);
 
-	if (rc == 0)
-		rc = whole(head, "run", 1, INT64_MAX, &run, err);
-	if (rc == 0)
-		rc = count(head, "lease", 100, 3600000, &h.lease_ms, err);
 	if (rc < 0)
 		return rc;
-	h.run = (uint64_t)run;
 	if (json_array_size(members) > PEER_MEMBERS_MOST)
 		return err_set(err, -EINVAL, "members: more than %d", PEER_MEMBERS_MOST);
 	h.members = arena_alloc(a, (json_array_size(members) + 1) * sizeof *h.members);
@@ -148,27 +176,21 @@ int peer_hello_read(const json_t *head, struct arena *a, struct peer_hello *ret,
 	return 0;
 }
 
+static int real_check(double x, const char *key, double min, double max, struct err *err)
+{
+	return x >= min && x <= max ? 0 : err_set(err, -EINVAL, "%s: it must be a number from %g to %g", key, min, max);
+}
+
 int peer_report_read(const json_t *head, struct peer_report *ret, struct err *err)
 {
 	struct peer_report r = {0};
-	struct load *l = &r.load;
-	int64_t run = 0, seq = 0;
 	int rc;
 
-	if ((rc = whole(head, "run", 1, INT64_MAX, &run, err)) < 0 ||
-	    (rc = whole(head, "seq", 1, INT64_MAX, &seq, err)) < 0 ||
-	    (rc = real(head, "speed", 1e-3, 1e6, &l->speed, err)) < 0 ||
-	    (rc = real(head, "idle", 0, 1, &l->idle, err)) < 0 || (rc = real(head, "free", 0, 1, &l->free, err)) < 0 ||
-	    (rc = count(head, "ours", 0, 1 << 20, &l->ours, err)) < 0 ||
-	    (rc = count(head, "interactive", 0, 1 << 20, &l->interactive, err)) < 0 ||
-	    (rc = count(head, "batch", 0, 1 << 20, &l->batch, err)) < 0 ||
-	    (rc = count(head, "cpus", 1, 1 << 16, &r.cpus, err)) < 0 ||
-	    (rc = whole(head, "memory", 0, INT64_MAX / 2, &r.memory, err)) < 0 ||
-	    (rc = word(json_object_get(head, "arch"), "arch", r.arch, sizeof r.arch, err)) < 0)
+	if ((rc = record_load(report_rows, 0, head, &r, NULL, err)) < 0 ||
+	    (rc = real_check(r.load.speed, "speed", 1e-3, 1e6, err)) < 0 ||
+	    (rc = real_check(r.load.idle, "idle", 0, 1, err)) < 0 ||
+	    (rc = real_check(r.load.free, "free", 0, 1, err)) < 0 || (rc = word_check(r.arch, "arch", err)) < 0)
 		return rc;
-	r.closed = json_is_true(json_object_get(head, "closed"));
-	r.run = (uint64_t)run;
-	r.seq = (uint64_t)seq;
 	*ret = r;
 	return 0;
 }
@@ -204,20 +226,14 @@ int peer_start_read(const json_t *head, const char *data, size_t n, struct arena
 {
 	const char *at = data, *end = data + n, **dir;
 	struct peer_start s = {0};
-	int64_t id = 0;
-	int rc, argc = 0;
+	int rc;
 
-	if ((rc = whole(head, "id", 1, INT64_MAX, &id, err)) < 0 ||
-	    (rc = whole(head, "priority", INT64_MIN, INT64_MAX, &s.priority, err)) < 0 ||
-	    (rc = whole(head, "memory", 0, INT64_MAX / 2, &s.memory, err)) < 0 ||
-	    (rc = count(head, "argv", 1, PEER_WORDS_MOST, &argc, err)) < 0 ||
-	    (rc = words(&at, end, 1, a, &dir, err)) < 0 || (rc = words(&at, end, argc, a, &s.argv, err)) < 0 ||
-	    (rc = words(&at, end, -1, a, &s.env, err)) < 0)
+	if ((rc = record_load(start_rows, 0, head, &s, NULL, err)) < 0 || (rc = words(&at, end, 1, a, &dir, err)) < 0 ||
+	    (rc = words(&at, end, s.argc, a, &s.argv, err)) < 0 || (rc = words(&at, end, -1, a, &s.env, err)) < 0)
 		return rc;
 	if (dir[0][0] != '/' || !s.argv[0][0])
 		return err_set(err, -EINVAL, "a task needs a program, and a directory from /");
 	s.dir = dir[0];
-	s.id = (uint64_t)id;
 	*ret = s;
 	return 0;
 }
@@ -225,14 +241,8 @@ int peer_start_read(const json_t *head, const char *data, size_t n, struct arena
 int peer_done_read(const json_t *head, struct peer_done *ret, struct err *err)
 {
 	struct peer_done d = {0};
-	int64_t id = 0;
-	int rc = whole(head, "id", 1, INT64_MAX, &id, err);
+	int rc = record_load(done_rows, 0, head, &d, NULL, err);
 
-	if (rc == 0)
-		rc = count(head, "status", 0, 0xffff, &d.status, err);
-	if (rc == 0)
-		rc = whole(head, "cpu", 0, INT64_MAX / 2, &d.cpu_ms, err);
-	d.id = (uint64_t)id;
 	if (rc == 0)
 		*ret = d;
 	return rc;

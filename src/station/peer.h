@@ -55,6 +55,7 @@ struct peer_start {
 	uint64_t id;
 	int64_t priority;	  /* the higher, the earlier, where the policy has priorities */
 	const char **argv, **env; /* end with NULL */
+	int argc;		  /* as announced on the wire; writers need not set it */
 	const char *dir;
 	int64_t memory; /* KiB; 0: not limited */
 };
@@ -68,6 +69,7 @@ struct peer_done {
 /* Heads as text for link_send(); the caller's. */
 char *peer_hello_write(const struct peer_hello *h);
 char *peer_report_write(const struct peer_report *r);
+char *peer_done_write(const struct peer_done *d);
 /* Directory, arguments and environment, which may hold any bytes, are the frame's data: added to `ret_data`. */
 char *peer_start_write(const struct peer_start *s, struct strbuf *ret_data);
 

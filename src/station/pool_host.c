@@ -94,11 +94,14 @@ static void end_tell(struct host_task *t)
 
 	if (g->gone || t->stage == DROPPED)
 		return;
-	if (t->ngot == sizeof t->got && t->stage != LEAVING)
-		link_pack(g->link, NULL, 0, "{s:s,s:I,s:i,s:I}", "t", "done", "id", (json_int_t)t->start.id, "status",
-			  t->got.status & 0xffff, "cpu", (json_int_t)t->got.cpu_ms);
-	else
+	if (t->ngot == sizeof t->got && t->stage != LEAVING) {
+		struct peer_done done = {.id = t->start.id, .status = t->got.status & 0xffff, .cpu_ms = t->got.cpu_ms};
+		char *text = peer_done_write(&done);
+		link_send(g->link, text, strlen(text), NULL, 0);
+		free(text);
+	} else {
 		link_pack(g->link, NULL, 0, "{s:s,s:I}", "t", "lost", "id", (json_int_t)t->start.id);
+	}
 }
 
 static void on_poll_closed(uv_handle_t *h)
