@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/codec.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -20,16 +21,20 @@
 
 #define PAGE 500 /* records in one answer */
 
+#define HAS(member) MEMBER(struct store_audit, member)
+
 static const struct field record_fields[] = {
-	{"seq", .is = REQUIRED | IS_INT, "numbered with the events of jobs"},
-	{"time", .is = REQUIRED | IS_INSTANT},
-	{"who", .is = REQUIRED | IS_TEXT, "the user who made the change"},
+	{"seq", .is = REQUIRED | IS_INT, "numbered with the events of jobs", HAS(seq)},
+	{"time", .is = REQUIRED | IS_INSTANT, HAS(time)},
+	{"who", .is = REQUIRED | IS_TEXT, "the user who made the change", HAS(who)},
 	{"kind", .is = REQUIRED | IS_TEXT,
-	 "of what was changed: server, queue, node, job, token, or a kind of named object"},
-	{"name", .is = REQUIRED | IS_TEXT, "of what was changed"},
-	{"action", .is = REQUIRED | IS_TEXT, "created, changed, deleted, revoked, removed, or the action on a job"},
-	{"change", .is = REQUIRED | IS_TEXT | IS_NULL, "what was changed, for people"},
-	{"undo", .is = REQUIRED | IS_TEXT | IS_NULL, "the command that restores the old state; null if no command can"},
+	 "of what was changed: server, queue, node, job, token, or a kind of named object", HAS(kind)},
+	{"name", .is = REQUIRED | IS_TEXT, "of what was changed", HAS(name)},
+	{"action", .is = REQUIRED | IS_TEXT, "created, changed, deleted, revoked, removed, or the action on a job",
+	 HAS(action)},
+	{"change", .is = REQUIRED | IS_TEXT | IS_NULL, "what was changed, for people", HAS(change)},
+	{"undo", .is = REQUIRED | IS_TEXT | IS_NULL, "the command that restores the old state; null if no command can",
+	 HAS(undo)},
 	{0},
 };
 static const struct schema record = {"AuditRecord", .fields = record_fields};
@@ -64,16 +69,7 @@ static int one(void *context, const struct store_audit *a)
 		return 0;
 	if (x->n++ == PAGE)
 		return 1; /* there are more */
-	json_open_object(&x->j, NULL);
-	json_int(&x->j, "seq", (int64_t)a->seq);
-	json_int(&x->j, "time", a->time);
-	json_text(&x->j, "who", a->who);
-	json_text(&x->j, "kind", a->kind);
-	json_text(&x->j, "name", a->name);
-	json_text(&x->j, "action", a->action);
-	json_text(&x->j, "change", a->change);
-	json_text(&x->j, "undo", a->undo);
-	json_close_object(&x->j);
+	schema_show(&record, NULL, a, NULL, &x->j);
 	x->last = a->seq;
 	return 0;
 }

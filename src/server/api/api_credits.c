@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/codec.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -18,6 +19,7 @@
 #include "server/api/call.h"
 #include "server/api/moves.h"
 #include "server/api/query.h"
+#include "server/api/request.h"
 #include "server/api/schemas.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
@@ -31,37 +33,58 @@
 /* ---- what is sent ---- */
 
 static const struct field body_fields[] = {
-	{"op", .is = REQUIRED | IS_TEXT, .words = "deposit|withdraw|transfer"},
-	{"account", .is = REQUIRED | IS_TEXT, .least = 1, .most = OBJECT_NAME_MAX},
-	{"to", .is = IS_TEXT, "the account that a transfer goes to", .least = 1, .most = OBJECT_NAME_MAX},
-	{"amount", .is = REQUIRED | IS_INT, "in seconds of the account's unit", .least = 1, .most = CREDIT_MOST},
-	{"expires", .is = IS_INSTANT | IS_NULL, "for a deposit: when the rest of it expires"},
+	{"op", .is = REQUIRED | IS_TEXT, .words = "deposit|withdraw|transfer",
+	 MEMBER_AS(FORM_CHOICE, struct credit_order, op)},
+	{"account", .is = REQUIRED | IS_TEXT, .least = 1, .most = OBJECT_NAME_MAX,
+	 MEMBER(struct credit_order, account)},
+	{"to", .is = IS_TEXT, "the account that a transfer goes to", .least = 1, .most = OBJECT_NAME_MAX,
+	 MEMBER(struct credit_order, to)},
+	{"amount", .is = REQUIRED | IS_INT, "in seconds of the account's unit", .least = 1, .most = CREDIT_MOST,
+	 MEMBER(struct credit_order, amount)},
+	{"expires", .is = IS_INSTANT | IS_NULL, "for a deposit: when the rest of it expires", .missing = TIME_NEVER,
+	 MEMBER(struct credit_order, expires)},
 	{0},
 };
 const struct schema credits_body = {.name = "CreditChange", .fields = body_fields};
 
 static const struct field deposit_fields[] = {
-	{"id", .is = REQUIRED | IS_INT},
-	{"amount", .is = REQUIRED | IS_INT},
-	{"left", .is = REQUIRED | IS_INT},
-	{"expires", .is = REQUIRED | IS_INSTANT | IS_NULL},
+	{"id", .is = REQUIRED | IS_INT, MEMBER(struct credit_deposit, id)},
+	{"amount", .is = REQUIRED | IS_INT, MEMBER(struct credit_deposit, amount)},
+	{"left", .is = REQUIRED | IS_INT, MEMBER(struct credit_deposit, left)},
+	{"expires", .is = REQUIRED | IS_INSTANT | IS_NULL, MEMBER(struct credit_deposit, expires)},
 	{0},
 };
 static const struct schema deposit_schema = {.name = "CreditDeposit", .fields = deposit_fields};
 
+/* An account that pays. */
+struct subject {
+	const char *account, *unit;
+	struct credit_state state;
+	struct credit credit; /* borrowed */
+	int64_t available;
+};
+#define HAS(member) MEMBER(struct subject, member)
+
+static void deposits_inside(const struct subject *x, struct json *j)
+{
+	for (size_t i = 0; i < x->credit.deposits.n; i++)
+		schema_show(&deposit_schema, NULL, &x->credit.deposits.v[i], NULL, j);
+}
+
 static const struct field account_fields[] = {
-	{"account", .is = REQUIRED | IS_TEXT},
-	{"unit", .is = REQUIRED | IS_TEXT, .words = CREDIT_UNIT_WORDS},
-	{"rate", .is = REQUIRED | IS_INT, "percent of the price"},
-	{"balance", .is = REQUIRED | IS_INT, "seconds of the unit, including what jobs hold in escrow"},
-	{"escrow", .is = REQUIRED | IS_INT, "held for jobs that run or have a guaranteed place"},
-	{"available", .is = REQUIRED | IS_INT},
-	{"deposited", .is = REQUIRED | IS_INT, "so far: balance + spent + expired + withdrawn"},
-	{"spent", .is = REQUIRED | IS_INT},
-	{"expired", .is = REQUIRED | IS_INT},
-	{"withdrawn", .is = REQUIRED | IS_INT, "including transfers to other accounts"},
+	{"account", .is = REQUIRED | IS_TEXT, HAS(account)},
+	{"unit", .is = REQUIRED | IS_TEXT, .words = CREDIT_UNIT_WORDS, HAS(unit)},
+	{"rate", .is = REQUIRED | IS_INT, "percent of the price", HAS(state.tariff.rate)},
+	{"balance", .is = REQUIRED | IS_INT, "seconds of the unit, including what jobs hold in escrow",
+	 HAS(state.balance)},
+	{"escrow", .is = REQUIRED | IS_INT, "held for jobs that run or have a guaranteed place", HAS(state.escrow)},
+	{"available", .is = REQUIRED | IS_INT, HAS(available)},
+	{"deposited", .is = REQUIRED | IS_INT, "so far: balance + spent + expired + withdrawn", HAS(credit.deposited)},
+	{"spent", .is = REQUIRED | IS_INT, HAS(credit.spent)},
+	{"expired", .is = REQUIRED | IS_INT, HAS(credit.expired)},
+	{"withdrawn", .is = REQUIRED | IS_INT, "including transfers to other accounts", HAS(credit.withdrawn)},
 	{"deposits", .is = REQUIRED | IS_LIST, "those not used up, in the order in which they are spent",
-	 .of = &deposit_schema, .item = IS_OBJECT},
+	 .of = &deposit_schema, .item = IS_OBJECT, .inside = deposits_inside},
 	{0},
 };
 static const struct schema account_schema = {.name = "Credits", .fields = account_fields};
@@ -73,11 +96,12 @@ static const struct field answer_fields[] = {
 const struct schema credits_answer = {.fields = answer_fields};
 
 static const struct field line_fields[] = {
-	{"seq", .is = REQUIRED | IS_INT},
-	{"time", .is = REQUIRED | IS_INSTANT},
-	{"cause", .is = REQUIRED | IS_TEXT, .words = "deposit|withdrawal|transfer|job|expired"},
-	{"job", .is = REQUIRED | IS_TEXT | IS_NULL},
-	{"amount", .is = REQUIRED | IS_INT, "change of the balance"},
+	{"seq", .is = REQUIRED | IS_INT, MEMBER(struct move_line, move.seq)},
+	{"time", .is = REQUIRED | IS_INSTANT, MEMBER(struct move_line, move.time)},
+	{"cause", .is = REQUIRED | IS_TEXT, .words = "deposit|withdrawal|transfer|job|expired",
+	 MEMBER(struct move_line, move.cause)},
+	{"job", .is = REQUIRED | IS_TEXT | IS_NULL, MEMBER(struct move_line, job)},
+	{"amount", .is = REQUIRED | IS_INT, "change of the balance", MEMBER(struct move_line, move.seconds)},
 	{0},
 };
 static const struct schema line_schema = {.name = "CreditLine", .fields = line_fields};
@@ -108,46 +132,17 @@ static bool account_seen(struct server *s, const struct call *c, const struct ob
 
 /* ---- accounts ---- */
 
-static void deposits_write(struct json *j, const struct credit *c)
-{
-	json_open_array(j, "deposits");
-	for (size_t i = 0; c && i < c->deposits.n; i++) {
-		const struct credit_deposit *d = &c->deposits.v[i];
-		json_open_object(j, NULL);
-		json_int(j, "id", (int64_t)d->id);
-		json_int(j, "amount", d->amount);
-		json_int(j, "left", d->left);
-		if (d->expires == TIME_NEVER)
-			json_text(j, "expires", NULL);
-		else
-			json_int(j, "expires", d->expires);
-		json_close_object(j);
-	}
-	json_close_array(j);
-}
-
 static void account_write(struct server *s, struct json *j, const struct object *x)
 {
-	static const struct credit none;
-	struct credit_state state;
-	const struct credit *c;
+	struct subject account = {.account = x->name};
 
-	if (!credits_get(s, x, &state))
+	if (!credits_get(s, x, &account.state))
 		return;
-	c = state.credit ? state.credit : &none;
-	json_open_object(j, NULL);
-	json_text(j, "account", x->name);
-	json_text(j, "unit", credit_unit_name(state.tariff.unit));
-	json_int(j, "rate", state.tariff.rate);
-	json_int(j, "balance", state.balance);
-	json_int(j, "escrow", state.escrow);
-	json_int(j, "available", state.balance - state.escrow);
-	json_int(j, "deposited", c->deposited);
-	json_int(j, "spent", c->spent);
-	json_int(j, "expired", c->expired);
-	json_int(j, "withdrawn", c->withdrawn);
-	deposits_write(j, c);
-	json_close_object(j);
+	account.unit = credit_unit_name(account.state.tariff.unit);
+	account.available = account.state.balance - account.state.escrow;
+	if (account.state.credit)
+		account.credit = *account.state.credit;
+	schema_show(&account_schema, NULL, &account, NULL, j);
 }
 
 void api_credits(struct server *s, const struct call *c)
@@ -172,18 +167,14 @@ void api_credits(struct server *s, const struct call *c)
 
 void api_credits_change(struct server *s, const struct call *c)
 {
-	const char *op = json_string_value(json_object_get(c->body, "op"));
-	const json_t *expires = json_object_get(c->body, "expires");
-	struct credit_order o = {.op = *op == 'd'   ? CREDIT_DEPOSIT
-				       : *op == 'w' ? CREDIT_WITHDRAW
-						    : CREDIT_TRANSFER,
-				 .account = json_string_value(json_object_get(c->body, "account")),
-				 .to = json_string_value(json_object_get(c->body, "to")),
-				 .amount = json_integer_value(json_object_get(c->body, "amount")),
-				 .expires = json_is_integer(expires) ? json_integer_value(expires) : TIME_NEVER};
+	struct credit_order o;
 	struct strbuf out = {0};
 	struct err err;
 
+	if (record_load(body_fields, 0, c->body, &o, NULL, &err) < 0) {
+		api_refuse(c->r, &err);
+		return;
+	}
 	if ((o.op == CREDIT_TRANSFER) != (o.to != NULL)) {
 		http_error(c->r, CODE_BAD_REQUEST,
 			   "\"to\" names the receiving account: it is required for transfers and allowed only there.");
@@ -201,7 +192,7 @@ void api_credits_change(struct server *s, const struct call *c)
 
 void api_credits_statement(struct server *s, const struct call *c)
 {
-	static const struct moves_form form = {"credits", "lines", "amount", .users = false};
+	static const struct moves_form form = {"credits", "lines", &line_schema};
 	const char *account = request_query(c->r, "account");
 	const struct object *x = account ? object_find(s->objects, OBJECT_ACCOUNT, account) : NULL;
 	char name[OBJECT_NAME_MAX + 2];

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/codec.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -17,6 +18,7 @@
 #include "server/api/call.h"
 #include "server/api/moves.h"
 #include "server/api/query.h"
+#include "server/api/request.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
 #include "server/base/post.h"
@@ -29,19 +31,28 @@
 
 /* ---- what is sent ---- */
 
+/* A user's quota, as they are shown and set. */
+struct user_quota {
+	const char *user;
+	struct quota quota;
+};
+#define HAS(member) MEMBER(struct user_quota, member)
+/* A list of seconds for each type of job is an object. */
+#define TYPE(type) .form = FORM_I64, .at = (type) * sizeof(int64_t)
+
 static const struct field times_fields[] = {
-	{"normal", .is = REQUIRED | IS_INT, .most = DURATION_MAX},
-	{"priority", .is = REQUIRED | IS_INT, .most = DURATION_MAX},
-	{"interactive", .is = REQUIRED | IS_INT, .most = DURATION_MAX},
+	{"normal", .is = REQUIRED | IS_INT, .most = DURATION_MAX, TYPE(QUOTA_NORMAL)},
+	{"priority", .is = REQUIRED | IS_INT, .most = DURATION_MAX, TYPE(QUOTA_PRIORITY)},
+	{"interactive", .is = REQUIRED | IS_INT, .most = DURATION_MAX, TYPE(QUOTA_INTERACTIVE)},
 	{0},
 };
 static const struct schema times = {
 	.name = "QuotaTimes", .about = "Seconds for each type of job.", .fields = times_fields};
 
 static const struct field left_fields[] = {
-	{"normal", .is = REQUIRED | IS_INT, .least = -DURATION_MAX, .most = DURATION_MAX},
-	{"priority", .is = REQUIRED | IS_INT, .least = -DURATION_MAX, .most = DURATION_MAX},
-	{"interactive", .is = REQUIRED | IS_INT, .least = -DURATION_MAX, .most = DURATION_MAX},
+	{"normal", .is = REQUIRED | IS_INT, .least = -DURATION_MAX, .most = DURATION_MAX, TYPE(QUOTA_NORMAL)},
+	{"priority", .is = REQUIRED | IS_INT, .least = -DURATION_MAX, .most = DURATION_MAX, TYPE(QUOTA_PRIORITY)},
+	{"interactive", .is = REQUIRED | IS_INT, .least = -DURATION_MAX, .most = DURATION_MAX, TYPE(QUOTA_INTERACTIVE)},
 	{0},
 };
 static const struct schema left = {
@@ -50,9 +61,10 @@ static const struct schema left = {
 	.fields = left_fields};
 
 static const struct field wanted_fields[] = {
-	{"user", .is = REQUIRED | IS_TEXT, .least = 1, .most = 255},
-	{"limit", .is = REQUIRED | IS_OBJECT, "a month", .of = &times},
-	{"end", .is = IS_INT | IS_NULL, "the last month with any, as 202704", MONTHS},
+	{"user", .is = REQUIRED | IS_TEXT, .least = 1, .most = 255, HAS(user)},
+	{"limit", .is = REQUIRED | IS_OBJECT, "a month", .of = &times,
+	 MEMBER_AS(FORM_RECORD, struct user_quota, quota.limit)},
+	{"end", .is = IS_INT | IS_NULL, "the last month with any, as 202704", MONTHS, HAS(quota.end)},
 	{0},
 };
 static const struct schema wanted = {.fields = wanted_fields};
@@ -65,11 +77,13 @@ static const struct field body_fields[] = {
 const struct schema quota_body = {.name = "QuotaChange", .fields = body_fields};
 
 static const struct field quota_fields[] = {
-	{"user", .is = REQUIRED | IS_TEXT},
-	{"limit", .is = REQUIRED | IS_OBJECT, "a month", .of = &times},
-	{"left", .is = REQUIRED | IS_OBJECT, "of this month", .of = &left},
-	{"month", .is = REQUIRED | IS_INT, "this one, as 202704"},
-	{"end", .is = REQUIRED | IS_INT | IS_NULL, "the last month with any"},
+	{"user", .is = REQUIRED | IS_TEXT, HAS(user)},
+	{"limit", .is = REQUIRED | IS_OBJECT, "a month", .of = &times,
+	 MEMBER_AS(FORM_RECORD, struct user_quota, quota.limit)},
+	{"left", .is = REQUIRED | IS_OBJECT, "of this month", .of = &left,
+	 MEMBER_AS(FORM_RECORD, struct user_quota, quota.left)},
+	{"month", .is = REQUIRED | IS_INT, "this one, as 202704", HAS(quota.month)},
+	{"end", .is = REQUIRED | IS_INT | IS_NULL, "the last month with any", HAS(quota.end)},
 	{0},
 };
 static const struct schema quota_schema = {.name = "Quota", .fields = quota_fields};
@@ -88,14 +102,16 @@ static const struct field set_fields[] = {
 };
 const struct schema quota_set_answer = {.fields = set_fields};
 
+#define MOVE(member) MEMBER(struct move_line, member)
+
 static const struct field move_fields[] = {
-	{"seq", .is = REQUIRED | IS_INT},
-	{"user", .is = REQUIRED | IS_TEXT},
-	{"time", .is = REQUIRED | IS_INSTANT},
-	{"type", .is = REQUIRED | IS_TEXT, .words = "normal|priority|interactive"},
-	{"cause", .is = REQUIRED | IS_TEXT, .words = "month|limit|taken|altered|returned|unneeded"},
-	{"job", .is = REQUIRED | IS_TEXT | IS_NULL, "the first of a request, where several were submitted"},
-	{"seconds", .is = REQUIRED | IS_INT, "what it added to what is left; less than 0: it took"},
+	{"seq", .is = REQUIRED | IS_INT, MOVE(move.seq)},
+	{"user", .is = REQUIRED | IS_TEXT, MOVE(move.user)},
+	{"time", .is = REQUIRED | IS_INSTANT, MOVE(move.time)},
+	{"type", .is = REQUIRED | IS_TEXT, .words = "normal|priority|interactive", MOVE(move.type)},
+	{"cause", .is = REQUIRED | IS_TEXT, .words = "month|limit|taken|altered|returned|unneeded", MOVE(move.cause)},
+	{"job", .is = REQUIRED | IS_TEXT | IS_NULL, "the first of a request, where several were submitted", MOVE(job)},
+	{"seconds", .is = REQUIRED | IS_INT, "what it added to what is left; less than 0: it took", MOVE(move.seconds)},
 	{0},
 };
 static const struct schema move_schema = {.name = "QuotaMove", .fields = move_fields};
@@ -123,29 +139,12 @@ static const char *user_asked(const struct call *c)
 
 /* ---- quota ---- */
 
-static void times_write(struct json *j, const char *key, const int64_t seconds[QUOTA_TYPES])
-{
-	json_open_object(j, key);
-	for (int type = 0; type < QUOTA_TYPES; type++)
-		json_int(j, quota_type_name(type), seconds[type]);
-	json_close_object(j);
-}
-
 static void quota_write(struct server *s, struct json *j, const char *user)
 {
-	struct quota q;
+	struct user_quota x = {.user = user};
 
-	quotas_get(s, user, &q);
-	json_open_object(j, NULL);
-	json_text(j, "user", user);
-	times_write(j, "limit", q.limit);
-	times_write(j, "left", q.left);
-	json_int(j, "month", q.month);
-	if (q.end)
-		json_int(j, "end", q.end);
-	else
-		json_text(j, "end", NULL);
-	json_close_object(j);
+	quotas_get(s, user, &x.quota);
+	schema_show(&quota_schema, NULL, &x, NULL, j);
 }
 
 static int by_name(const void *a, const void *b)
@@ -199,30 +198,53 @@ void api_quota(struct server *s, const struct call *c)
 	strbuf_fini(&out);
 }
 
-void api_quota_set(struct server *s, const struct call *c)
+static int wanted_read(const json_t *list, struct user_quota *ret, struct err *err)
 {
-	const json_t *list = json_object_get(c->body, "quota"), *q;
-	json_t *listed = json_object();
-	struct strbuf out = {0};
-	size_t i, removed = 0;
+	const json_t *q;
+	int rc = 0;
+	size_t i;
 
 	json_array_foreach((json_t *)list, i, q)
 	{
-		int64_t limit[QUOTA_TYPES];
-
-		for (int type = 0; type < QUOTA_TYPES; type++)
-			limit[type] =
-				json_integer_value(json_object_get(json_object_get(q, "limit"), quota_type_name(type)));
-		quotas_set(s, json_string_value(json_object_get(q, "user")), limit,
-			   (int32_t)json_integer_value(json_object_get(q, "end")));
-		json_object_set_new(listed, json_string_value(json_object_get(q, "user")), json_true());
+		rc = record_load(wanted_fields, 0, q, &ret[i], NULL, err);
+		if (rc < 0)
+			return err_prefix(err, rc, "quota[%zu]", i);
 	}
-	for (i = 0; json_is_true(json_object_get(c->body, "replace")) && i < quotas_users(s); i++)
+	return 0;
+}
+
+static size_t wanted_set(struct server *s, const struct user_quota *v, size_t n, bool replace)
+{
+	json_t *listed = json_object();
+	size_t removed = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		quotas_set(s, v[i].user, v[i].quota.limit, v[i].quota.end);
+		json_object_set_new(listed, v[i].user, json_true());
+	}
+	for (size_t i = 0; replace && i < quotas_users(s); i++)
 		if (quotas_user(s, i) && !json_object_get(listed, quotas_user(s, i)))
 			removed += quotas_drop(s, quotas_user(s, i));
 	json_decref(listed);
-	strbuf_printf(&out, "{\"removed\":%zu}", removed);
-	reply_later(s, c->r, 200, &out);
+	return removed;
+}
+
+void api_quota_set(struct server *s, const struct call *c)
+{
+	const json_t *list = json_object_get(c->body, "quota");
+	size_t n = json_array_size(list);
+	struct user_quota *v = mem_zalloc((n + 1) * sizeof *v);
+	struct strbuf out = {0};
+	struct err err;
+
+	if (wanted_read(list, v, &err) < 0) {
+		api_refuse(c->r, &err);
+	} else {
+		strbuf_printf(&out, "{\"removed\":%zu}",
+			      wanted_set(s, v, n, json_is_true(json_object_get(c->body, "replace"))));
+		reply_later(s, c->r, 200, &out);
+	}
+	free(v);
 }
 
 void api_quota_drop(struct server *s, const struct call *c)
@@ -241,7 +263,7 @@ void api_quota_drop(struct server *s, const struct call *c)
 
 void api_quota_moves(struct server *s, const struct call *c)
 {
-	static const struct moves_form form = {"quota", "moves", "seconds", .users = true};
+	static const struct moves_form form = {"quota", "moves", &move_schema};
 	const char *user = user_asked(c);
 
 	if (user)

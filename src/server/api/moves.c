@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/codec.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -19,7 +20,6 @@
 #include "server/base/reader.h"
 #include "server/server.h"
 #include "store/history.h"
-#include "store/quota.h"
 
 struct moves {
 	struct read_work work;
@@ -37,17 +37,8 @@ static int move_write(void *context, const struct store_move *x)
 	struct history_row job = {.key = x->job};
 	char id[400];
 
-	json_open_object(&m->j, NULL);
-	json_int(&m->j, "seq", (int64_t)x->seq);
-	if (m->form->users)
-		json_text(&m->j, "user", x->user);
-	json_int(&m->j, "time", x->time);
-	if (m->form->users)
-		json_text(&m->j, "type", x->type);
-	json_text(&m->j, "cause", x->cause);
-	json_text(&m->j, "job", x->job ? past_id(&job, m->server, id, sizeof id) : NULL);
-	json_int(&m->j, m->form->amount, x->seconds);
-	json_close_object(&m->j);
+	schema_show(m->form->line, NULL,
+		    &(struct move_line){*x, x->job ? past_id(&job, m->server, id, sizeof id) : NULL}, NULL, &m->j);
 	return 0;
 }
 

@@ -4,17 +4,22 @@
 #ifndef SERVER_API_MOVES_H
 #define SERVER_API_MOVES_H
 
-#include <stdbool.h>
+#include "store/quota.h"
 
 struct call;
+struct schema;
 struct server;
 
 /* How the lines of one kind are shown. */
 struct moves_form {
-	const char *kind;   /* for messages: "quota" */
-	const char *lines;  /* the name of their list, */
-	const char *amount; /* ... and of what moved */
-	bool users;	    /* with whose they are, and of which type of job */
+	const char *kind;	   /* for messages: "quota" */
+	const char *lines;	   /* the name of their list */
+	const struct schema *line; /* shows a struct move_line */
+};
+
+struct move_line {
+	struct store_move move;
+	const char *job; /* its id; NULL: no job's */
 };
 
 /* Answers with those of the month that is asked for, of `user` as the book has it. `account`: its name, which the answer begins with; or NULL. */
