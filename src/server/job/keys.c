@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include "base/codec.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/map.h"
@@ -182,30 +183,42 @@ static struct submission_key *key_put(struct server *s, uid_t uid, const char *t
 	return k;
 }
 
-void subkey_add(struct server *s, uid_t uid, const char *text, const struct submission_key *given)
+/* Its fingerprint is written in hexadecimal digits, beside it. */
+static const struct field key_rows[] = {
+	{"first", .most = INT64_MAX, MEMBER(struct submission_key, first)},
+	{"count", MEMBER(struct submission_key, count)},
+	{"time", MEMBER(struct submission_key, time)},
+	{"arrays", MEMBER_AS(FORM_LENT, struct submission_key, arrays)},
+	{"lasting", MEMBER(struct submission_key, lasting)},
+	{0},
+};
+
+static struct submission_key *key_copy(struct server *s, uid_t uid, const char *text,
+				       const struct submission_key *given)
 {
 	struct submission_key *k = key_put(s, uid, text, given->lasting);
-	struct ring *r = ring_of(s->jobs->keys, key_owner(k));
-	struct strbuf value = {0};
-	char name[KEY_MAX + 16], print[24];
-	struct json j;
 
 	k->first = given->first;
 	k->count = given->count;
 	k->time = given->time;
 	k->print = given->print;
 	k->arrays = given->arrays ? mem_strdup(given->arrays) : NULL;
+	return k;
+}
+
+void subkey_add(struct server *s, uid_t uid, const char *text, const struct submission_key *given)
+{
+	struct submission_key *k = key_copy(s, uid, text, given);
+	struct ring *r = ring_of(s->jobs->keys, key_owner(k));
+	struct strbuf value = {0};
+	char name[KEY_MAX + 16], print[24];
+	struct json j;
+
 	snprintf(print, sizeof print, "%016llx", (unsigned long long)k->print);
 	json_init(&j, &value, false);
 	json_open_object(&j, NULL);
-	json_int(&j, "first", (int64_t)k->first);
-	json_int(&j, "count", k->count);
-	json_int(&j, "time", k->time);
+	record_store(key_rows, 0, k, NULL, &j);
 	json_text(&j, "print", print);
-	if (k->arrays)
-		json_text(&j, "arrays", k->arrays);
-	if (k->lasting)
-		json_bool(&j, "lasting", true);
 	json_close_object(&j);
 	object_name(uid, text, name);
 	store_put_object(s->store, "key", name, value.text);
@@ -217,24 +230,17 @@ void subkey_add(struct server *s, uid_t uid, const char *text, const struct subm
 
 int subkey_restore(struct server *s, const char *name, const json_t *o, struct err *err)
 {
-	const char *print = json_string_value(json_object_get(o, "print")),
-		   *arrays = json_string_value(json_object_get(o, "arrays"));
-	int64_t first = json_integer_value(json_object_get(o, "first")),
-		count = json_integer_value(json_object_get(o, "count"));
-	bool lasting = json_is_true(json_object_get(o, "lasting"));
+	const char *print = json_string_value(json_object_get(o, "print"));
 	char text[KEY_MAX + 1], *end;
 	unsigned long uid = strtoul(name, &end, 10);
+	struct submission_key k = {0}, *kept;
 
 	if (end == name || *end != ':' || uid > UINT32_MAX || subkey_read(end + 1, text, NULL) < 0 || !print ||
-	    (lasting ? first < 0 || count < 0 : first < 1 || count < 1) || count > UINT32_MAX ||
-	    (arrays && strlen(arrays) != (size_t)count))
+	    record_load(key_rows, 0, o, &k, NULL, NULL) < 0 || (!k.lasting && (k.first < 1 || k.count < 1)) ||
+	    (k.arrays && strlen(k.arrays) != k.count))
 		return err_set(err, -EINVAL, "it is not a submission's key");
-	struct submission_key *k = key_put(s, (uid_t)uid, text, lasting);
-	k->first = (uint64_t)first;
-	k->count = (uint32_t)count;
-	k->time = json_integer_value(json_object_get(o, "time"));
-	k->print = strtoull(print, NULL, 16);
-	k->arrays = arrays ? mem_strdup(arrays) : NULL;
-	ring_of(s->jobs->keys, key_owner(k))->unsorted = true;
+	k.print = strtoull(print, NULL, 16);
+	kept = key_copy(s, (uid_t)uid, text, &k);
+	ring_of(s->jobs->keys, key_owner(kept))->unsorted = true;
 	return 0;
 }
