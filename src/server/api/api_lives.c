@@ -4,7 +4,9 @@
 #include "server/api/api_lives.h"
 
 #include <stdbool.h>
+#include <string.h>
 
+#include "base/codec.h"
 #include "base/json.h"
 #include "base/names.h"
 #include "base/strbuf.h"
@@ -19,21 +21,44 @@
 #include "server/server.h"
 #include "store/store.h"
 
+struct shown {
+	struct store_life e;
+	const char *node, *queue, *text;
+};
+#define HAS(member) MEMBER(struct shown, member)
+
 static const struct field life_fields[] = {
-	{"seq", .is = REQUIRED | IS_INT, "numbered with the events of jobs"},
-	{"time", .is = REQUIRED | IS_INSTANT},
-	{"node", .is = IS_TEXT, "which node it happened to; or queue"},
-	{"queue", .is = IS_TEXT},
+	{"seq", .is = REQUIRED | IS_INT, "numbered with the events of jobs", HAS(e.seq)},
+	{"time", .is = REQUIRED | IS_INSTANT, HAS(e.time)},
+	{"node", .is = IS_TEXT, "which node it happened to; or queue", HAS(node)},
+	{"queue", .is = IS_TEXT, HAS(queue)},
 	{"type", .is = REQUIRED | IS_TEXT,
 	 .words =
-		 "added|joined|connected|silent|lost|offline|online|drain|drained|leaving|gone|unhealthy|healthy|altered|created|deleted|started|stopped|enabled|disabled"},
-	{"at", .is = IS_INSTANT, "when it is to take effect"},
-	{"who", .is = REQUIRED | IS_TEXT | IS_NULL, "a user, a token, or the server itself"},
-	{"reason", .is = REQUIRED | IS_TEXT | IS_NULL, "the note that was given, or what was changed"},
-	{"text", .is = REQUIRED | IS_TEXT, "the same in a sentence"},
+		 "added|joined|connected|silent|lost|offline|online|drain|drained|leaving|gone|unhealthy|healthy|altered|claimed|released|created|deleted|started|stopped|enabled|disabled",
+	 HAS(e.type)},
+	{"at", .is = IS_INSTANT, "when it is to take effect", HAS(e.at)},
+	{"who", .is = REQUIRED | IS_TEXT | IS_NULL, "a user, a token, or the server itself", HAS(e.who)},
+	{"reason", .is = REQUIRED | IS_TEXT | IS_NULL, "the note that was given, or what was changed", HAS(e.reason)},
+	{"text", .is = REQUIRED | IS_TEXT, "the same in a sentence", HAS(text)},
 	{0},
 };
 static const struct schema life = {"LifeEvent", .fields = life_fields};
+
+void life_show(const struct store_life *e, struct json *j)
+{
+	bool node = strcmp(e->kind, "node") == 0;
+	struct strbuf text = {0};
+
+	life_words(e, &text);
+	schema_show(&life, NULL,
+		    &(struct shown){.e = *e,
+				    .node = node ? e->name : NULL,
+				    .queue = node ? NULL : e->name,
+				    .text = strbuf_text(&text)},
+		    NULL, j);
+	strbuf_fini(&text);
+}
+
 static const struct field lives_fields[] = {
 	{"events", .is = REQUIRED | IS_LIST, .of = &life, .item = IS_OBJECT},
 	{"next", .is = IS_INT, "there are more: give this as `after`"},
@@ -59,7 +84,7 @@ static int one(void *context, const struct store_life *e)
 		return 0;
 	if (l->n++ == PAGE)
 		return 1; /* there are more */
-	life_json(e, l->j);
+	life_show(e, l->j);
 	l->last = e->seq;
 	return 0;
 }

@@ -17,6 +17,7 @@
 #include "base/vec.h"
 #include "core/job.h"
 #include "net/http.h"
+#include "server/api/api_lives.h"
 #include "server/api/audience.h"
 #include "server/api/call.h"
 #include "server/api/events.h"
@@ -29,7 +30,6 @@
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
-#include "server/life/lives.h"
 #include "server/server.h"
 #include "server/site/tokens.h"
 #include "server/site/who.h"
@@ -314,7 +314,7 @@ void stream_life(struct server *s, const struct store_life *e)
 	if (!s->audience->ring)
 		return;
 	json_init(&j, &data, false);
-	life_json(e, &j);
+	life_show(e, &j);
 	strbuf_printf(&text, "id: %llu\nevent: %s\ndata: %s\n\n", (unsigned long long)e->seq, e->kind,
 		      strbuf_text(&data));
 	l = &s->audience->ring->line[s->audience->ring->n++ % RING];

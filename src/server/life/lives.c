@@ -118,25 +118,6 @@ void life_words(const struct store_life *e, struct strbuf *out)
 		strbuf_printf(out, ": %s", e->reason);
 }
 
-void life_json(const struct store_life *e, struct json *j)
-{
-	struct strbuf text = {0};
-
-	json_open_object(j, NULL);
-	json_int(j, "seq", (int64_t)e->seq);
-	json_int(j, "time", e->time);
-	json_text(j, e->kind, e->name);
-	json_text(j, "type", e->type);
-	if (e->at)
-		json_int(j, "at", e->at);
-	json_text(j, "who", e->who);
-	json_text(j, "reason", e->reason);
-	life_words(e, &text);
-	json_text(j, "text", strbuf_text(&text));
-	json_close_object(j);
-	strbuf_fini(&text);
-}
-
 /* ---- recovery ---- */
 
 int life_restore(struct server *s, const struct store_life *e, struct err *err)

@@ -10,7 +10,7 @@
 
 #include <jansson.h>
 
-#include "base/json.h"
+#include "base/strbuf.h"
 #include "core/node.h"
 #include "store/store.h"
 
@@ -36,9 +36,6 @@ bool node_maybe(struct server *s, uint32_t node, enum node_event_type type, cons
 void life_record(struct server *s, const char *kind, const char *name, const char *type, const struct cause *why);
 /* In plain words: "taken offline by ana: new disk". */
 void life_words(const struct store_life *e, struct strbuf *out);
-
-/* As an object of the API. */
-void life_json(const struct store_life *e, struct json *j);
 
 /* At recovery: each event, in order; then what has changed while the server was away. */
 int life_restore(struct server *s, const struct store_life *e, struct err *err);
