@@ -94,6 +94,8 @@ static void test_written_as_read(void **state)
 			     "\"from\":\"batch\",\"refused\":true}"},
 		{EVENT_AWAY, "{\"phase\":\"here\"}"},
 		{EVENT_GONE, "{\"attempt\":4}"},
+		{EVENT_SAVED, "{\"attempt\":2,\"saves\":{\"state\":\"good\",\"good\":3,\"number\":7},\"lost_ms\":9}"},
+		{EVENT_SAVED, "{\"saves\":{}}"},
 	};
 
 	(void)state;
@@ -130,7 +132,7 @@ static void test_what_is_damaged_is_refused(void **state)
 		{EVENT_AWAY, "{\"phase\":\"gone\"}", "here|offered|there"},
 		{EVENT_AWAY, NULL, "must be an object"},
 		{EVENT_ALTER, "{\"text\":\"altered\"}", "what it was altered to is missing"},
-		{EVENT_SAVED, "{\"attempt\":1}", "what was saved can't be read"},
+		{EVENT_SAVED, "{\"attempt\":1}", "lacks \"saves\""},
 	};
 
 	(void)state;
@@ -148,12 +150,32 @@ static void test_what_is_damaged_is_refused(void **state)
 	}
 }
 
+/* What a missing member stands for is shown as well, and the words of another site are not needed. */
+static void test_glance(void **state)
+{
+	json_t *data = json_pack("{s:{s:s}, s:s}", "saves", "state", "good", "who", "ana");
+	struct payload p;
+
+	(void)state;
+	payload_glance(EVENT_SAVED, data, &p);
+	assert_int_equal(p.saves.last.state, SAVE_GOOD);
+	assert_int_equal(p.saves.last.cause, SAVE_PERIODIC);
+	assert_string_equal(p.who, "ana");
+	json_object_set_new(data, "from", json_string("batch"));
+	payload_glance(EVENT_AWAY, data, &p);
+	assert_string_equal(p.who, "ana");
+	payload_glance(EVENT_NOTE, NULL, &p);
+	assert_null(p.text);
+	json_decref(data);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_written_as_read),
 		cmocka_unit_test(test_of_older_servers),
 		cmocka_unit_test(test_what_is_damaged_is_refused),
+		cmocka_unit_test(test_glance),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -6,10 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/codec.h"
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "core/job.h"
 #include "net/http.h"
+#include "run/checkpoint.h"
 #include "server/api/api.h"
 #include "server/api/call.h"
 #include "server/api/events.h"
@@ -42,10 +44,69 @@ static bool prolongs_again(struct event_writer *h, const struct store_event *e)
 	return again;
 }
 
+/* The sentence, and what it says, for clients that make sentences themselves. */
+struct shown {
+	struct store_event e;
+	struct payload p;
+	const char *type, *text, *by, *detail;
+	int64_t at;
+};
+enum { OF_ANY = 1 << 0, OF_FINISH = 1 << 1, OF_PREEMPT = 1 << 2, OF_SAVED = 1 << 3 };
+#define HAS(member) .in = OF_ANY, MEMBER(struct shown, member)
+
+static const struct field event_fields[] = {
+	{"seq", .is = REQUIRED | IS_INT, HAS(e.seq)},
+	{"time", .is = REQUIRED | IS_INSTANT, HAS(e.time)},
+	{"type", .is = REQUIRED | IS_TEXT, HAS(type)},
+	{"text", .is = REQUIRED | IS_TEXT, "a sentence", HAS(text)},
+	{"nodes", .is = IS_TEXT, "where it has a place, or runs, joined by `+`", .example = "n1+n2", HAS(e.nodes)},
+	{"at", .is = IS_INSTANT, "when it is planned to start, or until when it goes on", HAS(at)},
+	{"who", .is = IS_TEXT, "who did it", HAS(p.who)},
+	{"by", .is = IS_TEXT, "the job for which it was done", HAS(by)},
+	{"exit_status", .is = IS_INT, "of `finish`; 256 and the number of a signal; -2: its processes were lost",
+	 .in = OF_FINISH, MEMBER(struct shown, p.exit_status)},
+	{"moves", .is = IS_BOOL, "of `preempt`: it goes on elsewhere", .in = OF_PREEMPT, MEMBER(struct shown, p.moves)},
+	{"checkpoint", .is = IS_TEXT, "of `checkpoint`", .words = "none|begun|good|failed", .in = OF_SAVED,
+	 MEMBER_AS(FORM_CHOICE, struct shown, p.saves.last.state)},
+	{"cause", .is = IS_TEXT | IS_NULL, "the same", .words = save_choice, .in = OF_SAVED,
+	 MEMBER_AS(FORM_CHOICE, struct shown, p.saves.last.cause)},
+	{"restarted", .is = IS_INT, "the same: the checkpoint that it began with; 0: none", .in = OF_SAVED,
+	 MEMBER(struct shown, p.saves.last.restarted)},
+	{"detail", .is = IS_TEXT, "what else is known of it, in English", HAS(detail)},
+	{0},
+};
+static const struct schema event = {.fields = event_fields};
+
+static void event_show(const struct server *s, const struct store_event *e, struct json *j)
+{
+	json_t *data = e->data ? json_loads(e->data, 0, NULL) : NULL;
+	bool planned = e->type == EVENT_ALLOCATE || e->type == EVENT_MIGRATE || (e->type == EVENT_KEEP && e->nodes);
+	uint32_t by, own = e->type == EVENT_FINISH    ? OF_FINISH
+			   : e->type == EVENT_PREEMPT ? OF_PREEMPT
+			   : e->type == EVENT_SAVED   ? OF_SAVED
+						      : 0;
+	struct shown x = {.e = *e, .type = event_name(e->type), .at = planned ? e->at : 0};
+	struct strbuf text = {0}, id = {0};
+
+	payload_glance(e->type, data, &x.p);
+	event_words(s, e, &x.p, &text);
+	x.text = strbuf_text(&text);
+	x.detail = json_string_value(json_object_get(data, "text"));
+	if (e->by && entry_find(s, job_key_number(e->by), job_key_index(e->by), &by)) {
+		entry_id(s, by, &id);
+		x.by = id.text;
+	}
+	json_open_object(j, NULL);
+	record_show(event_fields, OF_ANY | own, &x, NULL, j);
+	json_close_object(j);
+	strbuf_fini(&text);
+	strbuf_fini(&id);
+	json_decref(data);
+}
+
 static int event_write(void *context, const struct store_event *e)
 {
 	struct event_writer *h = context;
-	struct strbuf text = {0};
 
 	if (prolongs_again(h, e) || (int64_t)e->seq <= h->after)
 		return 0;
@@ -57,38 +118,10 @@ static int event_write(void *context, const struct store_event *e)
 	if (h->n++ == EVENTS_PAGE)
 		return 1;
 	h->last = e->seq;
-	event_words(h->s, e, &text);
-	json_open_object(h->j, NULL);
-	json_int(h->j, "seq", (int64_t)e->seq);
-	json_int(h->j, "time", e->time);
-	json_text(h->j, "type", event_name(e->type));
-	json_text(h->j, "text", strbuf_text(&text));
-	if (e->nodes)
-		json_text(h->j, "nodes", e->nodes);
-	event_values(h->s, e, h->j);
-	json_close_object(h->j);
-	strbuf_fini(&text);
+	event_show(h->s, e, h->j);
 	return 0;
 }
 
-static const struct field event_fields[] = {
-	{"seq", .is = REQUIRED | IS_INT},
-	{"time", .is = REQUIRED | IS_INSTANT},
-	{"type", .is = REQUIRED | IS_TEXT},
-	{"text", .is = REQUIRED | IS_TEXT, "a sentence"},
-	{"nodes", .is = IS_TEXT, "where it has a place, or runs, joined by `+`", .example = "n1+n2"},
-	{"at", .is = IS_INSTANT, "when it is planned to start, or until when it goes on"},
-	{"who", .is = IS_TEXT, "who did it"},
-	{"by", .is = IS_TEXT, "the job for which it was done"},
-	{"exit_status", .is = IS_INT, "of `finish`; 256 and the number of a signal; -2: its processes were lost"},
-	{"moves", .is = IS_BOOL, "of `preempt`: it goes on elsewhere"},
-	{"checkpoint", .is = IS_TEXT, "of `checkpoint`", .words = "none|begun|good|failed"},
-	{"cause", .is = IS_TEXT | IS_NULL, "the same", .words = "periodic|asked|preempted|time_limit|shutdown|move"},
-	{"restarted", .is = IS_INT, "the same: the checkpoint that it began with; 0: none"},
-	{"detail", .is = IS_TEXT, "what else is known of it, in English"},
-	{0},
-};
-static const struct schema event = {.fields = event_fields};
 static const struct field events_fields[] = {
 	{"events", .is = REQUIRED | IS_LIST, .of = &event, .item = IS_OBJECT},
 	{"next", .is = IS_INT, "there are more: give this as `after`"},

@@ -17,6 +17,7 @@
 #include "base/vec.h"
 #include "core/job.h"
 #include "net/http.h"
+#include "run/checkpoint.h"
 #include "server/api/api_lives.h"
 #include "server/api/audience.h"
 #include "server/api/call.h"
@@ -91,49 +92,35 @@ const char *event_name(int type)
 	}
 }
 
-static const char *data_text(const json_t *data, const char *key)
+static void words_saved(const struct saves *v, struct strbuf *out)
 {
-	return json_string_value(json_object_get(data, key));
+	if (v->state == SAVE_NONE && v->restarted)
+		strbuf_printf(out, "restarted from checkpoint %lld", (long long)v->restarted);
+	else if (v->state == SAVE_NONE)
+		strbuf_puts(out, "work was lost that no checkpoint covers");
+	else
+		strbuf_printf(out, "checkpoint %s (%s)",
+			      v->state == SAVE_GOOD	? "saved"
+			      : v->state == SAVE_FAILED ? "failed"
+							: "begun",
+			      save_words[v->cause]);
 }
 
-static void words_saved(const json_t *saves, struct strbuf *out)
+static void words_finish(const struct payload *p, struct strbuf *out)
 {
-	const char *state = data_text(saves, "state"), *cause = data_text(saves, "cause");
-	json_int_t from = json_integer_value(json_object_get(saves, "restarted"));
-
-	if (!state || strcmp(state, "none") == 0) {
-		if (from)
-			strbuf_printf(out, "restarted from checkpoint %lld", (long long)from);
-		else
-			strbuf_puts(out, "work was lost that no checkpoint covers");
-		return;
-	}
-	strbuf_printf(out, "checkpoint %s (%s)",
-		      strcmp(state, "good") == 0     ? "saved"
-		      : strcmp(state, "failed") == 0 ? "failed"
-						     : "begun",
-		      cause ? cause : "?");
-}
-
-static void words_finish(const json_t *data, struct strbuf *out)
-{
-	json_int_t status = json_integer_value(json_object_get(data, "exit_status"));
-	const char *text = data_text(data, "text");
-
-	if (status >= 256)
-		strbuf_printf(out, "ended by signal %lld", (long long)status - 256);
-	else if (status == -2)
+	if (p->exit_status >= 256)
+		strbuf_printf(out, "ended by signal %d", p->exit_status - 256);
+	else if (p->exit_status == EXIT_LOST)
 		strbuf_puts(out, "ended: its processes were lost");
 	else
-		strbuf_printf(out, "ended with exit status %lld", (long long)status);
-	if (text)
-		strbuf_printf(out, ": %s", text);
+		strbuf_printf(out, "ended with exit status %d", p->exit_status);
+	if (p->text)
+		strbuf_printf(out, ": %s", p->text);
 }
 
-void event_words(const struct server *s, const struct store_event *e, struct strbuf *out)
+void event_words(const struct server *s, const struct store_event *e, const struct payload *p, struct strbuf *out)
 {
-	json_t *data = e->data ? json_loads(e->data, 0, NULL) : NULL;
-	const char *text = data_text(data, "text"), *who = data_text(data, "who");
+	const char *text = p->text;
 	char when[32];
 
 	switch (e->type) {
@@ -176,7 +163,7 @@ void event_words(const struct server *s, const struct store_event *e, struct str
 		strbuf_printf(out, "could not be started%s%s", text ? ": " : "", text ? text : "");
 		break;
 	case EVENT_PREEMPT:
-		if (json_is_true(json_object_get(data, "moves")))
+		if (p->moves)
 			strbuf_printf(out, "stopped, to go on elsewhere%s%s", text ? ": " : "", text ? text : "");
 		else
 			strbuf_printf(out, "stopped, to run again%s%s", text ? ": " : "", text ? text : "");
@@ -186,7 +173,7 @@ void event_words(const struct server *s, const struct store_event *e, struct str
 			      instant_format(e->at, when, sizeof when));
 		break;
 	case EVENT_FINISH:
-		words_finish(data, out);
+		words_finish(p, out);
 		break;
 	case EVENT_EXPIRE:
 		strbuf_puts(out, "its deadline could no longer be met");
@@ -204,17 +191,17 @@ void event_words(const struct server *s, const struct store_event *e, struct str
 		strbuf_puts(out, text ? text : "moved within the queue");
 		break;
 	case EVENT_SAVED:
-		words_saved(json_object_get(data, "saves"), out);
+		words_saved(&p->saves.last, out);
 		break;
 	case EVENT_INTENT:
-		strbuf_printf(out, "asked to %s", text && strcmp(text, "rerun") == 0 ? "run again" : "be deleted");
+		strbuf_printf(out, "asked to %s", p->intent == INTENT_RERUN ? "run again" : "be deleted");
 		break;
 	default:
 		strbuf_puts(out, text ? text : "?");
 		break;
 	}
-	if (who)
-		strbuf_printf(out, " by %s", who);
+	if (p->who)
+		strbuf_printf(out, " by %s", p->who);
 	if (e->by && !(e->type == EVENT_PREEMPT && text)) { /* which names it */
 		uint32_t by;
 		if (entry_find(s, job_key_number(e->by), job_key_index(e->by), &by)) {
@@ -222,43 +209,13 @@ void event_words(const struct server *s, const struct store_event *e, struct str
 			entry_id(s, by, out);
 		}
 	}
-	json_decref(data);
-}
-
-/* What the sentence says, for clients that make sentences themselves. */
-void event_values(const struct server *s, const struct store_event *e, struct json *j)
-{
-	json_t *data = e->data ? json_loads(e->data, 0, NULL) : NULL;
-	const json_t *saves = json_object_get(data, "saves");
-	struct strbuf id = {0};
-	uint32_t by;
-
-	if (e->type == EVENT_ALLOCATE || e->type == EVENT_MIGRATE || (e->type == EVENT_KEEP && e->nodes))
-		json_int(j, "at", e->at);
-	if (data_text(data, "who"))
-		json_text(j, "who", data_text(data, "who"));
-	if (e->by && entry_find(s, job_key_number(e->by), job_key_index(e->by), &by)) {
-		entry_id(s, by, &id);
-		json_text(j, "by", id.text);
-	}
-	if (e->type == EVENT_FINISH)
-		json_int(j, "exit_status", json_integer_value(json_object_get(data, "exit_status")));
-	if (e->type == EVENT_PREEMPT)
-		json_bool(j, "moves", json_is_true(json_object_get(data, "moves")));
-	if (e->type == EVENT_SAVED) {
-		json_text(j, "checkpoint", data_text(saves, "state") ? data_text(saves, "state") : "none");
-		json_text(j, "cause", data_text(saves, "cause"));
-		json_int(j, "restarted", json_integer_value(json_object_get(saves, "restarted")));
-	}
-	if (data_text(data, "text"))
-		json_text(j, "detail", data_text(data, "text"));
-	strbuf_fini(&id);
-	json_decref(data);
 }
 
 static void line_write(const struct server *s, const struct store_event *e, uint32_t id, struct strbuf *out)
 {
+	json_t *known = e->data ? json_loads(e->data, 0, NULL) : NULL;
 	struct strbuf data = {0}, text = {0};
+	struct payload p;
 	struct json j;
 	char state[2] = {entry_state(s, id), '\0'};
 
@@ -273,7 +230,8 @@ static void line_write(const struct server *s, const struct store_event *e, uint
 	json_text(&j, "name", s->jobs->entries.v[id].spec->name);
 	json_text(&j, "owner", word(s, s->jobs->entries.v[id].spec->owner));
 	strbuf_clear(&text);
-	event_words(s, e, &text);
+	payload_glance(e->type, known, &p);
+	event_words(s, e, &p, &text);
 	json_text(&j, "text", strbuf_text(&text));
 	if (job_ended(entry_job(s, id)))
 		json_int(&j, "exit_status", s->jobs->entries.v[id].exit_status);
@@ -282,6 +240,7 @@ static void line_write(const struct server *s, const struct store_event *e, uint
 		      strbuf_text(&data));
 	strbuf_fini(&data);
 	strbuf_fini(&text);
+	json_decref(known);
 }
 
 /* From the first listener on: until then nobody has missed anything, and a line costs more than the event. */

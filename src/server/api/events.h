@@ -6,6 +6,7 @@
 
 struct call;
 struct json;
+struct payload;
 struct server;
 struct store_event;
 struct store_life;
@@ -16,8 +17,8 @@ void stream_life(struct server *s, const struct store_life *e);	  /* the same of
 void stream_event(struct server *s, const struct store_event *e); /* remembered until the commit, then sent */
 void stream_flush(struct server *s);
 void stream_tick(struct server *s);
-void event_words(const struct server *s, const struct store_event *e, struct strbuf *out); /* a sentence */
-void event_values(const struct server *s, const struct store_event *e, struct json *j);	   /* the same as members */
+/* Writes a sentence. */
+void event_words(const struct server *s, const struct store_event *e, const struct payload *p, struct strbuf *out);
 const char *event_name(int type);
 
 #endif

@@ -16,6 +16,7 @@
 #include "core/cluster.h"
 #include "core/job.h"
 #include "rules/attr.h"
+#include "run/checkpoint.h"
 #include "server/api/audience.h"
 #include "server/api/events.h"
 #include "server/base/clock.h"
@@ -217,22 +218,18 @@ static void put_finished(const struct server *s, struct line *l, uint32_t id)
 	put_text(l, "cause", cause_name(e->cause));
 }
 
-static void put_saved(struct line *l, const json_t *data)
+static void put_saved(struct line *l, const struct saves *v)
 {
-	const json_t *saves = json_object_get(data, "saves");
-	const char *cause = json_string_value(json_object_get(saves, "cause"));
-	bool periodic = cause && (strcmp(cause, "periodic") == 0 || strcmp(cause, "asked") == 0);
+	static const char *const states[] = {"none", "begun", "good", "failed"};
 
-	put_text(l, "checkpoint", periodic ? "periodic" : "final");
-	put_text(l, "cause", cause);
-	put_text(l, "state", json_string_value(json_object_get(saves, "state")));
+	put_text(l, "checkpoint", v->cause == SAVE_PERIODIC || v->cause == SAVE_ASKED ? "periodic" : "final");
+	put_text(l, "cause", save_words[v->cause]);
+	put_text(l, "state", states[v->state]);
 }
 
 /* The kind of an event; NULL: it is not for the log. */
-static const char *kind_of(const struct later *x, const json_t *data)
+static const char *kind_of(const struct later *x, const struct payload *p)
 {
-	const char *state;
-
 	switch (x->e.type) {
 	case EVENT_SUBMIT:
 		return "jobsubmit";
@@ -246,8 +243,7 @@ static const char *kind_of(const struct later *x, const json_t *data)
 	case EVENT_RANK:
 		return "jobmove";
 	case EVENT_SAVED:
-		state = json_string_value(json_object_get(json_object_get(data, "saves"), "state"));
-		return state && strcmp(state, "none") != 0 ? "checkpoint" : NULL;
+		return p->saves.last.state != SAVE_NONE ? "checkpoint" : NULL;
 	default:
 		return NULL;
 	}
@@ -256,10 +252,13 @@ static const char *kind_of(const struct later *x, const json_t *data)
 static void event_write(struct server *s, struct journal *n, const struct later *x)
 {
 	json_t *data = x->data ? json_loads(x->data, 0, NULL) : NULL;
-	const char *kind = kind_of(x, data);
+	const char *kind;
+	struct payload p;
 	struct line l;
 	uint32_t id;
 
+	payload_glance(x->e.type, data, &p);
+	kind = kind_of(x, &p);
 	if (kind && wanted(s, kind) && entry_find(s, job_key_number(x->e.job), job_key_index(x->e.job), &id) &&
 	    s->jobs->entries.v[id].spec) {
 		line_begin(s, &l, &n->out, x->e.time, kind);
@@ -269,14 +268,14 @@ static void event_write(struct server *s, struct journal *n, const struct later 
 		else if (x->e.type == EVENT_FINISH)
 			put_finished(s, &l, id);
 		else if (x->e.type == EVENT_SAVED)
-			put_saved(&l, data);
+			put_saved(&l, &p.saves.last);
 		else if (x->e.type == EVENT_RANK)
-			put_text(&l, "text", json_string_value(json_object_get(data, "text")));
+			put_text(&l, "text", p.text);
 		else if (x->e.type == EVENT_STARTED) {
 			put_int(&l, "attempt", entry_job(s, id)->attempt);
 			put_instant(&l, "completion", x->e.time + s->jobs->entries.v[id].spec->walltime);
 		}
-		put_text(&l, "by", json_string_value(json_object_get(data, "who")));
+		put_text(&l, "by", p.who);
 		line_end(&l);
 	}
 	json_decref(data);

@@ -474,15 +474,16 @@ void array_limit(struct array *a, uint32_t limit)
 /* Bits of rows: the type of the event, and what else is known of it. */
 #define ON(type) (UINT32_C(1) << ((int)(type) < EVENT_COUNT ? (int)(type) : EVENT_COUNT - EVENT_PLACED + (int)(type)))
 #define ON_END (ON(EVENT_FINISH) | ON(EVENT_DELETE))
+#define COMMON (UINT32_C(1) << 28)
 #define WHEN_USED (UINT32_C(1) << 29)
 #define WHEN_THROTTLED (UINT32_C(1) << 30)
 #define ON_ANY (ALWAYS - 1)
 #define HAS(member) MEMBER(struct payload, member)
 #define SPELLED(member) MEMBER_AS(FORM_CHOICE8, struct payload, member)
 
-static_assert(EVENT_COUNT + SERVER_EVENT_END - EVENT_PLACED <= 29, "each type of event needs a bit of its own");
+static_assert(EVENT_COUNT + SERVER_EVENT_END - EVENT_PLACED <= 28, "each type of event needs a bit of its own");
 
-/* What events are stored with. `spec`, `saves`, `failures` and an attempt's CPUs are written beside it. */
+/* What events are stored with. `spec`, `failures` and an attempt's CPUs are written beside it. */
 static const struct field payload_rows[] = {
 	{"text", .in = ON_ANY & ~ON(EVENT_INTENT), HAS(text)},
 	{"comment", .in = ON_ANY, HAS(comment)},
@@ -512,6 +513,8 @@ static const struct field payload_rows[] = {
 	{"holds", .in = ON(EVENT_HOLDS) | ALWAYS, HAS(holds)},
 	{"suspended", .in = ON(EVENT_SUSPEND) | ALWAYS, HAS(suspended)},
 	{"attempt", .in = ON(EVENT_SAVED), HAS(saves.attempt)},
+	{"saves", .in = ON(EVENT_SAVED) | ALWAYS, .of = &saves_schema,
+	 MEMBER_AS(FORM_RECORD, struct payload, saves.last)},
 	{"lost_ms", .in = ON(EVENT_SAVED), HAS(saves.lost_ms)},
 	{"phase", .in = ON(EVENT_AWAY) | ALWAYS, .words = "here|offered|there", SPELLED(away.phase)},
 	{"wish", .in = ON(EVENT_AWAY), .words = "none|delete|return", SPELLED(away.wish)},
@@ -539,15 +542,6 @@ static void spec_write(const struct server *s, struct json *j, const struct spec
 	strbuf_fini(&head);
 }
 
-static void saved_write(struct json *j, const struct saves *v)
-{
-	struct strbuf text = {0};
-
-	saves_write(v, &text);
-	json_raw(j, "saves", strbuf_text(&text));
-	strbuf_fini(&text);
-}
-
 void payload_write(const struct server *s, int type, const struct payload *p, struct strbuf *out)
 {
 	size_t begin = out->n;
@@ -562,8 +556,6 @@ void payload_write(const struct server *s, int type, const struct payload *p, st
 		attempt_write(p->attempt, &j);
 	if (type == EVENT_ALTER && !p->throttled && !p->as)
 		spec_write(s, &j, p->spec);
-	if (type == EVENT_SAVED)
-		saved_write(&j, &p->saves.last);
 	json_close_object(&j);
 	if (out->n == begin + 2) { /* {} */
 		out->n = begin;
@@ -589,15 +581,6 @@ static int alter_read(struct server *s, const json_t *spec, struct payload *p, s
 	return spec_restore(s, spec, &p->spec, err);
 }
 
-static int saved_read(const json_t *saves, struct saves *ret, struct err *err)
-{
-	char *text = json_dumps(saves, JSON_COMPACT);
-	int rc = text ? saves_read(text, strlen(text), ret) : -EINVAL;
-
-	free(text);
-	return rc ? err_set(err, rc, "what was saved can't be read") : 0;
-}
-
 int payload_read(struct server *s, int type, const json_t *data, struct payload *ret, struct err *err)
 {
 	const json_t *failures = json_object_get(data, "failures");
@@ -617,9 +600,13 @@ int payload_read(struct server *s, int type, const json_t *data, struct payload 
 	ret->holds &= BLOCK_HOLDS;
 	if (ret->ran_ms < 0) /* an older server's */
 		ret->ran_ms = ret->ended_us > ret->started_us ? (ret->ended_us - ret->started_us) / 1000 : 0;
-	if (type == EVENT_ALTER)
-		return alter_read(s, json_object_get(data, "spec"), ret, err);
-	if (type == EVENT_SAVED)
-		return saved_read(json_object_get(data, "saves"), &ret->saves.last, err);
-	return 0;
+	return type == EVENT_ALTER ? alter_read(s, json_object_get(data, "spec"), ret, err) : 0;
+}
+
+void payload_glance(int type, const json_t *data, struct payload *ret)
+{
+	*ret = (struct payload){0};
+	if (data)
+		record_load(payload_rows, COMMON | (rows_of(type, false, false) & ~ON(EVENT_AWAY)), data, ret, NULL,
+			    NULL);
 }

@@ -184,6 +184,8 @@ void event_keep(struct server *s, const struct event *e, const struct payload *p
 void payload_write(const struct server *s, int type, const struct payload *p, struct strbuf *out); /* nothing: "" */
 /* From the store. `data` must outlive it, and may be NULL; the spec, if there is one, is the caller's to unref. -EINVAL. */
 int payload_read(struct server *s, int type, const json_t *data, struct payload *ret, struct err *err);
+/* Reads what people are shown of an event. What it used, its spec and its site are left out; so is what is damaged. */
+void payload_glance(int type, const json_t *data, struct payload *ret);
 
 /* It came into a queue of another site: it is one of jobs.leaving from now on. */
 void entry_leaves(struct server *s, uint32_t id);
