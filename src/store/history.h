@@ -25,6 +25,7 @@ struct history_row {
 	const char *hosts;     /* where it ran, "n1/0+n1/1"; or NULL */
 	const char *state;     /* how it ended: "completed", "failed", "walltime", ... */
 	const char *text;      /* why, for people; or NULL */
+	const char *members;   /* of the job that have no place in this struct: a JSON object; or NULL */
 	int64_t exit_status;
 	int64_t submitted, started, ended;		 /* instants; started is 0 if it never was */
 	int64_t nodes, cpus, gpus, memory_kib, walltime; /* requested; 0: nothing was said */

@@ -106,6 +106,9 @@
 /* The QoS of jobs that have ended. */
 #define VERSION_14 "ALTER TABLE history ADD COLUMN qos TEXT;"
 
+/* Members of jobs that have ended for which there is no column: a JSON object; NULL: they have none of these. */
+#define VERSION_15 "ALTER TABLE history ADD COLUMN members TEXT;"
+
 static const char *const migrations[][2] = {
 	{VERSION_1("INTEGER", "BLOB"), VERSION_1("BIGINT", "BYTEA")},
 	{VERSION_2("INTEGER"), VERSION_2("BIGSERIAL")},
@@ -122,6 +125,7 @@ static const char *const migrations[][2] = {
 	{VERSION_12("INTEGER"), VERSION_12("BIGINT")},
 	{VERSION_13("INTEGER", "BLOB"), VERSION_13("BIGINT", "BYTEA")},
 	{VERSION_14, VERSION_14},
+	{VERSION_15, VERSION_15},
 };
 #define VERSION ((int64_t)(sizeof migrations / sizeof *migrations))
 
@@ -140,7 +144,7 @@ static const char *const migrations[][2] = {
 #define HISTORY_SET(c) ", \"" #c "\" = excluded.\"" #c "\""
 #define INSERT_HISTORY                                                                                                 \
 	"INSERT INTO history (" HISTORY_COLUMNS ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,"    \
-	" $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28)"
+	" $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29)"
 
 const struct statement_row statements[STATEMENT_COUNT] = {
 	[PUT_JOB] = {"INSERT INTO job (key, head) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET head = excluded.head",

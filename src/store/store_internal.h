@@ -111,10 +111,11 @@ extern const char *const postgres_statements[STATEMENT_COUNT]; /* NULL: the same
 #define HISTORY_LIST(NUMBER, TEXT)                                                                                     \
 	TEXT(id)                                                                                                       \
 	TEXT(user)                                                                                                     \
-	TEXT(group) TEXT(account) TEXT(project) TEXT(queue) TEXT(name) TEXT(resources) TEXT(hosts) TEXT(state)         \
-		TEXT(text) NUMBER(exit_status) NUMBER(submitted) NUMBER(started) NUMBER(ended) NUMBER(nodes)           \
-			NUMBER(cpus) NUMBER(gpus) NUMBER(memory_kib) NUMBER(walltime) NUMBER(ran_ms) NUMBER(cpu_ms)    \
-				NUMBER(peak_kib) NUMBER(lost_ms) TEXT(qos)
+	TEXT(group)                                                                                                    \
+	TEXT(account) TEXT(project) TEXT(queue) TEXT(name) TEXT(resources) TEXT(hosts) TEXT(state) TEXT(text)          \
+		NUMBER(exit_status) NUMBER(submitted) NUMBER(started) NUMBER(ended) NUMBER(nodes) NUMBER(cpus)         \
+			NUMBER(gpus) NUMBER(memory_kib) NUMBER(walltime) NUMBER(ran_ms) NUMBER(cpu_ms)                 \
+				NUMBER(peak_kib) NUMBER(lost_ms) TEXT(qos) TEXT(members)
 #define HISTORY_COLUMN(c) ", \"" #c "\""
 #define HISTORY_NUMBER_TYPE(c) "i"
 #define HISTORY_TEXT_TYPE(c) "t"

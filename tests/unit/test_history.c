@@ -45,7 +45,8 @@ static struct history_row row_of(int i)
 				    .ran_ms = i % 11 == 0 ? 0 : 1000 * i,
 				    .cpu_ms = 10 * i,
 				    .peak_kib = INT64_C(1) << 40,
-				    .qos = i % 3 == 0 ? "high" : NULL};
+				    .qos = i % 3 == 0 ? "high" : NULL,
+				    .members = i % 4 == 1 ? "{\"label\":\"x\"}" : NULL};
 }
 
 static void file_all(struct store *s)
@@ -199,7 +200,7 @@ static int compare_row(void *context, const struct history_row *row)
 	struct history_row expected = row_of(*(int *)context);
 	const char *const *a = &row->id, *const *b = &expected.id;
 
-	for (int i = 0; i < 11; i++, a++, b++) /* id ... text */
+	for (int i = 0; i < 13; i++, a++, b++) /* id ... members */
 		if (*a || *b)
 			assert_string_equal(*a ? *a : "(none)", *b ? *b : "(none)");
 	assert_memory_equal(&row->exit_status, &expected.exit_status,

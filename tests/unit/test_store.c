@@ -354,7 +354,7 @@ static void older_schema_is_migrated(void **state)
 	run_sql(w, "UPDATE meta SET value = 1 WHERE name = 'schema_version'");
 
 	s = open_store(w->url);
-	expect_sql(w, "SELECT value FROM meta WHERE name = 'schema_version'", "14");
+	expect_sql(w, "SELECT value FROM meta WHERE name = 'schema_version'", "15");
 	expect_sql(w, COUNT_COMMITS, "1");
 	expect_content(s, "rotten",
 		       "object meta next 2\ndamaged job 1: it has 'rotten' in it\n"
@@ -499,7 +499,7 @@ static void newer_schema_is_refused(void **state)
 	run_sql(w, "UPDATE meta SET value = 99 WHERE name = 'schema_version'");
 	assert_int_equal(store_open(w->url, &s, &err), -ENOTSUP);
 	assert_non_null(strstr(err.text, "version 99"));
-	assert_non_null(strstr(err.text, "up to 14"));
+	assert_non_null(strstr(err.text, "up to 15"));
 }
 
 /* SQLite alone. */

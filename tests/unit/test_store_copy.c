@@ -91,8 +91,8 @@ static void fill(const struct world *w)
 	run_sql(w, "INSERT INTO damaged (time, what, reason, record) VALUES (5, 'job 9', 'it is rotten', 'r')");
 	run_sql(w,
 		"INSERT INTO history VALUES (1048576, 1, 2, NULL, 'ana', 'users', NULL, '', 'batch', 'n', 'nodes=1', NULL, 'C', '',"
-		" -1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 'high'), (1048576, 2, 3, '1.h', 'Bo', 'users', 'a', NULL, 'batch', 'n',"
-		" '', 'h', 'F', NULL, 271, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, NULL)");
+		" -1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 'high', '{\"label\":\"x\"}'), (1048576, 2, 3, '1.h', 'Bo', 'users', 'a', NULL, 'batch', 'n',"
+		" '', 'h', 'F', NULL, 271, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, NULL, NULL)");
 	run_sql(w,
 		"INSERT INTO ledger VALUES (1, 'ana', 'g', '', 'q', 1, 2, 3, 4, 5), (1, 'Bo', 'g', '', 'q', 6, 7, 8, 9, 10),"
 		" (1, 'a-b', 'g', 'x', 'q', 1, 1, 1, 1, 1), (1, 'ab', 'g', 'x', 'q', 1, 1, 1, 1, 1)");
