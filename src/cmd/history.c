@@ -14,6 +14,7 @@
 #include "cmd/history_swf.h"
 #include "cmd/show.h"
 #include "cmd/when.h"
+#include "core/jobschema.h"
 
 #define LINES_MOST 10000 /* of a table: more is for programs */
 #define ROWS_MOST 200000 /* that are read for it: the elements of an array are one line */
@@ -113,6 +114,19 @@ static const char *const fields[] = {
 	"ran_ms",      "cpu_ms",    "peak_kib", "resources", "hosts",	"comment", "lost_ms", "qos"};
 #define NFIELDS (sizeof fields / sizeof *fields)
 
+/* Prints a job as comma-separated values; NULL: the names of the columns. */
+static void job_csv(const json_t *job)
+{
+	const char *columns[NFIELDS + 32];
+	size_t n = NFIELDS;
+
+	memcpy(columns, fields, sizeof fields);
+	for (const struct field *f = job_members; f->name && n < sizeof columns / sizeof *columns; f++)
+		if (f->in & IN_MORE)
+			columns[n++] = f->name;
+	show_csv(job, columns, n);
+}
+
 /* What is collected before it is printed. */
 struct collection {
 	struct history_list list;
@@ -127,7 +141,7 @@ static void page_print(const struct arguments *a, const json_t *jobs, struct col
 	json_array_foreach(jobs, i, job)
 	{
 		if (a->csv)
-			show_csv(job, fields, NFIELDS);
+			job_csv(job);
 		else if (a->json)
 			json_dumpf(job, stdout, JSON_COMPACT), putchar('\n');
 		else if (a->swf)
@@ -208,7 +222,7 @@ static int jobs_show(const struct command *c, struct client *client, const struc
 	int code = EXIT_OK;
 
 	if (a->csv)
-		show_csv(NULL, fields, NFIELDS);
+		job_csv(NULL);
 	if (operands->n == 0)
 		code = jobs_read(c, client, a, NULL, since, until, &x);
 	for (int i = 0; i < operands->n; i++) {

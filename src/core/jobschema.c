@@ -49,7 +49,7 @@ const struct field job_members[] = {
 	{"project", .is = IS_TEXT | IS_NULL, .most = WORD_MOST,
 	 .in = STORED | IN_HISTORY | AT_SUBMIT | AT_ALTER | SHOWN | HOOKED | HERE | AGAIN | BRIEF, WORD(project)},
 	{"label", .is = IS_TEXT | IS_NULL, "a text of the user's own, which Shunt does not interpret", .most = 64,
-	 .in = STORED | RARE | AT_SUBMIT | AT_ALTER | RUNNING | SHOWN | HOOKED | AGAIN | BRIEF, FEW(label)},
+	 .in = STORED | RARE | AT_SUBMIT | AT_ALTER | RUNNING | SHOWN | HOOKED | AGAIN | BRIEF | IN_MORE, FEW(label)},
 	{"qos", .is = IS_TEXT | IS_NULL, "its quality of service", .in = STORED | IN_HISTORY | SHOWN | BRIEF | PLANNED,
 	 WORD(qos)},
 	{"reservation", .is = IS_TEXT | IS_NULL, "the reservation it is bound to", .in = STORED | SHOWN | PLANNED,

@@ -42,6 +42,7 @@ enum {
 	JUDGED = 1 << 12,     /* has a reader of its own at submission */
 	ECHOED = 1 << 13,     /* worked out for the API's answers; while no server runs, shown as it was given */
 	IN_HISTORY = 1 << 14, /* kept of jobs that have ended (server/book/past.h) */
+	IN_MORE = 1 << 15,    /* the same of a member without a column in the history */
 };
 
 extern const struct field job_members[]; /* up to one without a name */

@@ -24,7 +24,7 @@
 #include "core/spec.h"
 
 static const uint32_t uses[] = {STORED, IN_BODY, AT_SUBMIT, AT_ALTER, RUNNING, SHOWN,
-				HOOKED, AGAIN,	 BRIEF,	    PLANNED,  ECHOED};
+				HOOKED, AGAIN,	 BRIEF,	    PLANNED,  ECHOED,  IN_MORE};
 
 static struct spec *spec_named(const char *name)
 {
@@ -82,6 +82,8 @@ static void every_stored_member_has_a_place(void **state)
 			assert_true(f->in & AT_ALTER);
 		if (f->in & ECHOED)
 			assert_false(f->in & SHOWN);
+		if (f->in & IN_MORE)
+			assert_true(f->in & STORED && !(f->in & IN_HISTORY));
 		for (const struct field *g = f + 1; g->name && f->form == FORM_TEXT; g++)
 			assert_false(g->form == FORM_TEXT && g->at == f->at && (g->in & RARE) == (f->in & RARE));
 		if (f->form == FORM_LETTERS)

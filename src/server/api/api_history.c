@@ -55,7 +55,7 @@ struct question {
 	const char *id;	     /* ... as it was asked for */
 };
 
-static const struct schema past_job = {"PastJob", .fields = past_members, .in = AS_ROW};
+static const struct schema past_job = {"PastJob", .fields = past_members, .in = AS_ROW, .base = &past_more};
 static const struct schema past_or_job = {.base = &past_job, .either = &job_schema};
 static const struct field past_jobs_fields[] = {
 	{"jobs", .is = REQUIRED | IS_LIST, "by `form`", .of = &past_or_job, .item = IS_OBJECT},

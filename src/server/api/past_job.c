@@ -97,6 +97,7 @@ static void job_write(const struct history_row *row, const char *id, struct deri
 	d.used = used_of(row);
 	d.past = true;
 	record_show(past_members, AS_JOB, &named, NULL, j);
+	past_more_show(row, j);
 	record_show(derived_fields, 0, &d, NULL, j);
 	strbuf_fini(&vnodes);
 }
@@ -124,6 +125,7 @@ void past_attempt_write(const struct history_row *row, const char *server, struc
 
 	named.id = past_id(row, server, id, sizeof id);
 	record_show(past_members, AS_ROW, &named, NULL, j);
+	past_more_show(row, j);
 }
 
 static void range_format(struct strbuf *out, int64_t first, int64_t last)
@@ -160,6 +162,8 @@ static void row_keep(struct past_job *p, const struct history_row *row)
 		if (f->form == FORM_LENT && f->in & AS_ROW && *text)
 			*text = arena_printf(p->arena, "%s", *text);
 	}
+	if (row->members)
+		p->row.members = arena_printf(p->arena, "%s", row->members);
 }
 
 /* Another element. What only one has is not said of an array; its exit status is the first that is not 0. */

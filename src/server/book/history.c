@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/map.h"
+#include "base/strbuf.h"
 #include "base/timetext.h"
 #include "core/cluster.h"
 #include "core/job.h"
@@ -103,9 +104,14 @@ void history_fill(struct server *s, uint32_t id, struct history_row *row, char *
 
 static void row_put(struct server *s, uint32_t id, struct history_row *row)
 {
-	row->lost_ms = lost_of(s, &s->jobs->entries.v[id], row);
+	const struct entry *e = &s->jobs->entries.v[id];
+	struct strbuf more = {0};
+
+	row->lost_ms = lost_of(s, e, row);
+	row->members = past_more_store(e->spec, s->words, &more);
 	store_put_history(s->store, row);
 	ledger_split(row, day_add, s);
+	strbuf_fini(&more);
 }
 
 void history_stopped(struct server *s, const struct event *e, const struct payload *p)

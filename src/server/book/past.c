@@ -4,9 +4,13 @@
 #include "server/book/past.h"
 
 #include <assert.h>
+#include <jansson.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #include "base/codec.h"
+#include "base/json.h"
+#include "base/strbuf.h"
 #include "core/jobschema.h"
 #include "core/spec.h"
 
@@ -68,4 +72,40 @@ void past_describe(struct history_row *row, const struct spec *p, const struct n
 			*(const char **)at = text || to->is & IS_NULL ? text : "";
 		}
 	}
+}
+
+/* ---- without a column ---- */
+
+const struct schema past_more = {.fields = job_members, .in = IN_MORE};
+
+const char *past_more_store(const struct spec *p, const struct names *words, struct strbuf *out)
+{
+	struct json j;
+	size_t empty;
+
+	json_init(&j, out, false);
+	json_open_object(&j, NULL);
+	empty = out->n;
+	for (const struct field *f = schema_next(&past_more, NULL); f; f = schema_next(&past_more, f))
+		field_store(f, spec_part(p, f), words, &j);
+	if (out->n == empty)
+		return NULL;
+	json_close_object(&j);
+	return out->text;
+}
+
+void past_more_show(const struct history_row *row, struct json *j)
+{
+	json_t *members = row->members ? json_loads(row->members, 0, NULL) : NULL;
+
+	for (const struct field *f = schema_next(&past_more, NULL); f; f = schema_next(&past_more, f)) {
+		const json_t *value = json_object_get(members, f->name);
+		char *text = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
+		if (text)
+			json_raw(j, f->name, text);
+		else
+			json_text(j, f->name, NULL);
+		free(text);
+	}
+	json_decref(members);
 }
