@@ -192,6 +192,10 @@ static void properties_write(struct description *d, const struct schema *t)
 	bool needed = false;
 
 	json_text(j, "type", "object");
+	if (!t->fields) {
+		json_bool(j, "additionalProperties", true);
+		return;
+	}
 	for (const struct field *f = schema_next(t, NULL); f; f = schema_next(t, f))
 		needed |= f->is & REQUIRED;
 	if (needed) {
@@ -625,6 +629,8 @@ static void openapi_write(struct strbuf *out)
 	json_close_object(j);
 	vec_free(&d.named);
 }
+
+const struct schema openapi_answer = {0}; /* any members: OpenAPI says which */
 
 void api_openapi(struct server *s, const struct call *c)
 {

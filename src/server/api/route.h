@@ -52,6 +52,7 @@ struct route {
 	const char *example, *result; /* JSON: of a body, of an answer */
 };
 
+extern const struct schema openapi_answer;
 extern const struct route routes[];
 extern const size_t nroutes;
 /* Errors that a route may answer with, all of them. */

@@ -252,7 +252,7 @@ static const struct field change_query[] = {
 
 const struct route routes[] = {
 	{"GET", "/openapi.json", "getOpenapi", .handle = api_openapi, .tag = "server", .summary = "This description",
-	 .answered = "OpenAPI 3.0.3"},
+	 .answer = &openapi_answer, .answered = "OpenAPI 3.0.3"},
 
 	{"POST", "/v1/jobs", "submitJobs", .changes = true, .keyed = true, .large = true, .body = &submission_body,
 	 .handle = api_submit, .tag = "jobs", .summary = "Submit a job, or many",
