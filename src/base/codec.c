@@ -547,13 +547,19 @@ static bool is_in(const struct field *f, uint32_t in)
 	return !in || f->in & in;
 }
 
+/* Compares a letter before it calls a function: most rows have another name. */
+static bool is_named(const struct field *f, const char *name)
+{
+	return *f->name == *name && strcmp(f->name, name) == 0;
+}
+
 const struct field *field_find(const struct field *rows, uint32_t in, const char *name, const struct field *hint)
 {
 	for (const struct field *f = hint ? hint + 1 : rows; f->name; f++)
-		if (is_in(f, in) && strcmp(f->name, name) == 0)
+		if (is_in(f, in) && is_named(f, name))
 			return f;
 	for (const struct field *f = rows; hint && f <= hint; f++)
-		if (is_in(f, in) && strcmp(f->name, name) == 0)
+		if (is_in(f, in) && is_named(f, name))
 			return f;
 	return NULL;
 }
