@@ -91,7 +91,7 @@ void refused_ask(struct history *h, uint32_t i)
 	    "{\"script\":\"true\",\"resources\":[\"ncpus=1,estimate=%u,budget=%u\"],\"deadline\":%lld}", 30 + i % 1000,
 	    1 + i, (long long)(h->now_us / 1000000 + 2000 + i));
 	snprintf(path, sizeof path, "/v1/jobs/%u", 1 + i % 20);
-	ask(h, uid, "PATCH", path, "{\"project\":\"q%u\",\"resources\":[\"nodes=%u\"]}", i, 2000 + i);
+	ask(h, uid, "PATCH", path, "{\"project\":\"q%u\",\"resources\":[\"nodes=%u:ppn=0\"]}", i, 2000 + i);
 }
 
 void op_floods(struct history *h)
