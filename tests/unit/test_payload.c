@@ -164,6 +164,9 @@ static void test_glance(void **state)
 	json_object_set_new(data, "from", json_string("batch"));
 	payload_glance(EVENT_AWAY, data, &p);
 	assert_string_equal(p.who, "ana");
+	json_object_set_new(data, "text", json_string("rerun"));
+	payload_glance(EVENT_INTENT, data, &p);
+	assert_int_equal(p.intent, INTENT_RERUN);
 	payload_glance(EVENT_NOTE, NULL, &p);
 	assert_null(p.text);
 	json_decref(data);

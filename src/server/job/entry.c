@@ -607,6 +607,6 @@ void payload_glance(int type, const json_t *data, struct payload *ret)
 {
 	*ret = (struct payload){0};
 	if (data)
-		record_load(payload_rows, COMMON | (rows_of(type, false, false) & ~ON(EVENT_AWAY)), data, ret, NULL,
+		record_load(payload_rows, type == EVENT_AWAY ? COMMON : rows_of(type, false, false), data, ret, NULL,
 			    NULL);
 }
