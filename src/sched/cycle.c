@@ -90,6 +90,11 @@ void sched_pace(struct sched *s, uint64_t work)
 	s->effort.pace = work;
 }
 
+bool sched_specials_left(const struct sched *s)
+{
+	return s->effort.unfinished && s->effort.stage == STAGE_SPECIAL;
+}
+
 /* The first of several, or the only one: all may be asked. */
 static void cycle_begin(struct sched *s)
 {

@@ -134,6 +134,8 @@ bool sched_cycle(struct sched *s, int64_t now);
  * make way any more when a reserved job is brought forward at the end, as those would that are only placed. It starts later then, never later than
  * reserved. */
 void sched_pace(struct sched *s, uint64_t work);
+/* Returns true if the last cycle ended before it had asked about all special jobs. */
+bool sched_specials_left(const struct sched *s);
 /* Whether a job with a deadline that came now would have it guaranteed: a job in STATE_NEW, filled in, and a cycle was finished. Nothing is changed. The search
  * looks at `work` nodes (0: any number): if that was not enough it is KEEP_UNKNOWN, and goes on below *until, which is the deadline at first. */
 enum keep { KEEP_NO, KEEP_YES, KEEP_UNKNOWN };

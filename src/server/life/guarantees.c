@@ -19,6 +19,7 @@
 #include "server/server.h"
 
 #define NAMED_MOST 5
+#define PACE 40000 /* see sched_pace() */
 
 static bool waits_guaranteed(const struct server *s, uint32_t id)
 {
@@ -97,6 +98,20 @@ static void unstarted_find(const struct server *s, const struct risk *x, job_vec
 			vec_push(ret, id);
 }
 
+/* Makes the change in a copy, and lets special jobs find other places; common jobs, which may be many, never take
+ * those. */
+static struct forecast *change_try(const struct server *s, const struct risk *x)
+{
+	struct forecast *copy = forecast_create(s->sched);
+
+	forecast_pace(copy, PACE);
+	tries[x->kind](s, copy, x);
+	do
+		sched_cycle(forecast_sched(copy), s->clock->now);
+	while (sched_specials_left(forecast_sched(copy)));
+	return copy;
+}
+
 static void broken_find(const struct server *s, const struct risk *x, job_vec *ret)
 {
 	struct forecast *copy = NULL;
@@ -104,12 +119,8 @@ static void broken_find(const struct server *s, const struct risk *x, job_vec *r
 	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
 		if (!waits_guaranteed(s, id))
 			continue;
-		if (!copy) {
-			copy = forecast_create(s->sched);
-			forecast_pace(copy, 0);
-			tries[x->kind](s, copy, x);
-			sched_cycle(forecast_sched(copy), s->clock->now);
-		}
+		if (!copy)
+			copy = change_try(s, x);
 		if (!forecast_job(copy, id)->guaranteed)
 			vec_push(ret, id);
 	}
