@@ -1,14 +1,18 @@
 /*
- * experiment_bag.c - bags of tasks on clusters that run traces: 36 types of bags, one to six requests at a time, the heuristics of the adapter side by side
- * (docs/simulator.md).
+ * experiment_bag.c - bags of tasks on clusters that run traces: 36 types of bags, one to six
+ * requests at a time, and the adapter's heuristics side by side (docs/simulator.md).
  *
- * A repetition is an instant of the trace. The trace is simulated from its beginning up to there, once; then a child process for each bag goes on from that very state, which
- * the system copies as it is written to. So nothing is approximated by a window, and all heuristics meet the same queue with the same tasks.
+ * A repetition is an instant of the trace. The trace is simulated once from its beginning up to
+ * that instant. Then a child process for each bag continues from that state, which fork() copies on
+ * write. So no window approximates the queue, and all heuristics meet the same queue with the same
+ * tasks.
  *
- * A scenario whose mean times are known well enough is not simulated further (bag_options.precision). The workers see each other's results, in memory that they share; at how many
- * instants a scenario was simulated may therefore depend on which of them is faster, and what comes out of a bag does not.
+ * A scenario whose mean times are known well enough is not simulated further
+ * (bag_options.precision). The workers see each other's results in shared memory, so the number of
+ * instants simulated may depend on which worker is faster. The outcome of a bag does not.
  *
- * Every repetition that is complete is one block of lines at the end of the file of results; what is there is not simulated again.
+ * Each completed repetition appends one block of lines to the results file. Bags found in the file
+ * are not simulated again.
  */
 #include "sim/experiment_bag.h"
 
@@ -28,9 +32,9 @@
 #include "sim/pool.h"
 
 #define HOUR 3600
-#define QUICK_SITES 3 /* the first of them */
+#define QUICK_SITES 3 /* a quick run uses the first QUICK_SITES sites */
 
-/* The source simulates CTC with 512 processors, the trace says 338. */
+/* The source simulates CTC with 512 processors; the trace's header says 338. */
 const struct bag_site bag_sites[BAG_SITES] = {
 	{"SDSC-SP2", "SDSC-SP2", 128, 18 * HOUR, 1, {2.05, 1.37}},
 	{"SDSC-BLUE", "SDSC-BLUE", 1152, 36 * HOUR, 1, {2.37, 1.59}},
@@ -61,10 +65,10 @@ bool bag_type_small(int type)
 
 struct experiment {
 	const struct bag_options *o;
-	struct workload *w[BAG_SITES]; /* NULL: not run, or not there */
+	struct workload *w[BAG_SITES]; /* NULL: the site is not run, or its trace is missing */
 	struct bag_results r;
 	VEC(int) todo; /* site * repetitions + repetition */
-	int out;       /* the file of results, at its end; -1: none */
+	int out;       /* results file, open for appending; -1: none */
 };
 
 /* ---- one repetition ---- */
@@ -77,7 +81,7 @@ static bool is_wanted(const struct bag_options *o, int repetition, int type, int
 	return !o->quick || (bag_type_of(type).spread == 2 && (pending == 0 || pending == 2 || pending == 5));
 }
 
-/* Whether a bag is still to be simulated at an instant. */
+/* Returns true if a bag must still be simulated at an instant. */
 static bool is_open(const struct experiment *x, int site, int repetition, int type, int pending)
 {
 	return is_wanted(x->o, repetition, type, pending) &&
@@ -85,13 +89,14 @@ static bool is_open(const struct experiment *x, int site, int repetition, int ty
 	       !(x->o->precision > 0 && bag_is_known(&x->r, site, type, pending, x->o->precision / 100));
 }
 
-/* initial makes a request for every few tasks: large bags would take it centuries. */
+/* Returns true if heuristic h runs bags of this type. `initial` requests processors for a few
+ * tasks at a time, so large bags would take it centuries. */
 static bool is_run(const struct bag_results *r, int type, int h)
 {
 	return r->heuristic[h] && (h != ADAPTER_INITIAL || bag_type_small(type));
 }
 
-/* What a child does: the bag, from the state that it has inherited. */
+/* Runs in a child: simulates the bag from the inherited state. */
 static void bag_try(struct bagsim *b, int site, int type, int pending, int h, int64_t seed, struct bag_cell *cell)
 {
 	struct bag_case c = {
@@ -127,7 +132,8 @@ static int in_child(struct bagsim *b, int site, int type, int pending, int h, in
 	return 0;
 }
 
-/* One line for each bag: site, repetition, type, requests, and for each heuristic seconds:wasted. The last line says that the block is whole. */
+/* Writes one line per bag: site, repetition, type, requests, and name:seconds:wasted for each
+ * heuristic. The last line marks the block as complete. */
 static int block_write(const struct experiment *x, int site, int repetition, struct err *err)
 {
 	struct strbuf text = {0};
@@ -172,7 +178,7 @@ static int repetition_work(void *context, int task, void *ret, struct err *err)
 	const struct experiment *x = context;
 	int site = x->todo.v[task] / x->r.repetitions, repetition = x->todo.v[task] % x->r.repetitions, rc = 0;
 	int64_t seed, at = instant_of(x->w[site], site, repetition, &seed);
-	struct bagsim *b = NULL; /* made for the first bag */
+	struct bagsim *b = NULL; /* created for the first bag */
 
 	for (int i = 0; i < BAG_TYPES * BAG_PENDING && rc == 0; i++) {
 		int type = i / BAG_PENDING, pending = i % BAG_PENDING;
@@ -204,7 +210,7 @@ static void repetition_name(void *context, int task, char *buf, size_t n)
 		 x->todo.v[task] % x->r.repetitions);
 }
 
-/* ---- what is there ---- */
+/* ---- results file ---- */
 
 static int site_find(const char *name)
 {
@@ -233,7 +239,8 @@ static void cell_read(struct bag_cell *cell, char *words)
 	}
 }
 
-/* Lines of an interrupted block are read, too: its bags are not simulated again. Whatever is not such a line is passed over. Returns where the last whole line ends. */
+/* Reads the results file, including the lines of an interrupted block: their bags are not
+ * simulated again. Skips any other line. Returns the offset where the last complete line ends. */
 static off_t results_read(struct experiment *x, FILE *in)
 {
 	char *line = NULL, name[32];
@@ -274,7 +281,8 @@ static int results_open(struct experiment *x, struct err *err)
 	if (in) {
 		off_t whole = results_read(x, in);
 		fclose(in);
-		if (truncate(path, whole) < 0) /* half a line must not become the beginning of another */
+		/* a partial line must not become the start of the next one */
+		if (truncate(path, whole) < 0)
 			return err_set(err, -errno, "%s: %s", path, strerror(errno));
 	} else if (errno != ENOENT) {
 		return err_set(err, -errno, "%s: %s", path, strerror(errno));
@@ -376,7 +384,8 @@ static int heuristics_read(struct experiment *x, struct err *err)
 	return rc;
 }
 
-/* The repetitions that are not complete; site by site within each, so that all grow alike. */
+/* Lists the incomplete repetitions. Sites alternate, so that all sites progress at the same
+ * rate. */
 static void todo_list(struct experiment *x)
 {
 	for (int repetition = 0; repetition < x->r.repetitions; repetition++)

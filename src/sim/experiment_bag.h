@@ -1,5 +1,6 @@
 /*
- * experiment_bag.h - what the runs of the bag experiment (experiment_bag.c) give their report (experiment_bag_report.c).
+ * experiment_bag.h - the interface between the runs of the bag experiment (experiment_bag.c) and
+ * its report (experiment_bag_report.c).
  */
 #ifndef SIM_EXPERIMENT_BAG_H
 #define SIM_EXPERIMENT_BAG_H
@@ -18,30 +19,33 @@ enum {
 	BAG_PENDING = 6
 };
 
-/* A trace on a machine. */
+/* A trace and the machine it runs on. */
 struct bag_site {
-	const char *name, *file; /* `file`: how the trace's name begins */
-	int64_t procs, max_time; /* of the machine; seconds of a request, at most */
-	double gaps;		 /* submission times are multiplied by this */
-	double source[2];	 /* static's time over that of adaptive, and of mixed, in the source; 0: it has none */
+	const char *name, *file; /* `file`: prefix of the trace's file name */
+	int64_t procs, max_time; /* processors of the machine; longest request, seconds */
+	double gaps;		 /* factor applied to submission times */
+	/* published ratios: static's time over adaptive's, and over mixed's; 0: not published */
+	double source[2];
 };
 extern const struct bag_site bag_sites[BAG_SITES];
 
 struct bag_type bag_type_of(int type); /* 0 <= type < BAG_TYPES */
-/* Bags that are done soon: their times vary much, and they are cheap. */
+/* Returns true for bags that finish soon: their times vary much, and they are cheap to simulate. */
 bool bag_type_small(int type);
 
 /* One bag under all heuristics. */
 struct bag_cell {
 	bool run;
-	float seconds[ADAPTER_HEURISTICS], wasted[ADAPTER_HEURISTICS]; /* seconds 0: that heuristic was not run */
+	/* seconds 0: the heuristic was not run */
+	float seconds[ADAPTER_HEURISTICS], wasted[ADAPTER_HEURISTICS];
 };
 
 struct bag_results {
-	int repetitions;		  /* there is room for that many */
-	struct bag_cell *cell[BAG_SITES]; /* [repetition][type][pending]; NULL: the site was not run */
+	int repetitions;		  /* number of repetitions that `cell` holds */
+	/* [repetition][type][pending]; NULL: the site was not run */
+	struct bag_cell *cell[BAG_SITES];
 	bool heuristic[ADAPTER_HEURISTICS];
-	int64_t missing; /* bags that are not there yet */
+	int64_t missing; /* bags not simulated yet */
 	double load[BAG_SITES];
 };
 
@@ -50,7 +54,8 @@ static inline struct bag_cell *bag_cell_at(const struct bag_results *r, int site
 	return &r->cell[site][((size_t)repetition * BAG_TYPES + (size_t)type) * BAG_PENDING + (size_t)pending];
 }
 
-/* Whether the mean times of all heuristics in a scenario are known to such a share of them, from enough bags to say so. */
+/* Returns true if the mean time of every heuristic in a scenario is known to within `share` of
+ * its value, from at least KNOWN bags. */
 bool bag_is_known(const struct bag_results *r, int site, int type, int pending, double share);
 void bag_report(const struct bag_results *r, bool types, FILE *out);
 void bag_report_json(const struct bag_results *r, FILE *out);

@@ -1,8 +1,10 @@
 /*
- * experiment_bag_report.c - what came of the bags: tables, JSON and charts.
+ * experiment_bag_report.c - results of the bag experiment as tables, JSON and charts.
  *
- * A *scenario* is a type of bag and a number of requests. Its speed-up is static's mean time over the heuristic's, as in the source. Intervals of 95% come from
- * leaving out a twentieth of the repetitions at a time (jackknife), since all bags of a repetition meet the same queue; those of one scenario from its pairs of times.
+ * A *scenario* is a type of bag and a number of requests. Its speed-up is static's mean time over
+ * the heuristic's, as in the source. The 95% interval of a mean over scenarios comes from a
+ * jackknife that leaves out a twentieth of the repetitions at a time, since all bags of a
+ * repetition meet the same queue. The interval of a single scenario comes from its pairs of times.
  */
 #include <math.h>
 #include <stdio.h>
@@ -14,15 +16,15 @@
 #include "sim/experiment_internal.h"
 
 #define WIDTH 130
-#define GROUPS 20 /* of the jackknife, at most */
-#define SURE 5	  /* bags without which nothing is sure, ... */
-#define KNOWN 10  /* ... and before which no scenario is known well enough */
+#define GROUPS 20 /* groups of the jackknife, at most */
+#define SURE 5	  /* fewest bags for calling one heuristic surely slower */
+#define KNOWN 10  /* fewest bags for calling a scenario's mean times known */
 
-/* Static and another heuristic in the same bags. */
+/* Sums over the bags that both static and another heuristic ran. */
 struct pairs {
 	int64_t n;
-	double base, time;	   /* sums of seconds */
-	double base2, time2, both; /* ... of squares and products */
+	double base, time;	   /* sums of seconds: static's, the heuristic's */
+	double base2, time2, both; /* sums of squares and of products */
 	double ratios;		   /* sum of base / time */
 	double waste_base, waste;
 };
@@ -38,7 +40,7 @@ static void pairs_add(struct pairs *p, double base, double time)
 	p->ratios += base / time;
 }
 
-/* The repetitions of a group left out; -1: of none. */
+/* Sums the bags of a scenario, leaving out the repetitions of group `without` (-1: none). */
 static struct pairs pairs_of(const struct bag_results *r, int site, int type, int pending, int h, int without)
 {
 	struct pairs p = {0};
@@ -56,7 +58,8 @@ static struct pairs pairs_of(const struct bag_results *r, int site, int type, in
 	return p;
 }
 
-/* A type of bags with all numbers of requests together: in each repetition the sum of their times. */
+/* Sums a type of bag over all numbers of requests: one pair per repetition, with the times added
+ * up. */
 static struct pairs type_pairs(const struct bag_results *r, int site, int type, int h)
 {
 	struct pairs p = {0};
@@ -76,13 +79,13 @@ static struct pairs type_pairs(const struct bag_results *r, int site, int type, 
 	return p;
 }
 
-/* Student's t for 95%, by the degrees of freedom. */
+/* Approximates Student's t for a 95% interval with f degrees of freedom. */
 static double student(double f)
 {
 	return 1.96 + 2.37 / f + 2.82 / (f * f) + 2.56 / (f * f * f);
 }
 
-/* The speed-up of a scenario, and half of its interval. */
+/* Returns the speed-up of a scenario, and half of its interval. */
 static double speedup(const struct pairs *p, double *ret_half)
 {
 	double ratio = p->base / p->time, n = (double)p->n;
@@ -92,7 +95,7 @@ static double speedup(const struct pairs *p, double *ret_half)
 	return ratio;
 }
 
-/* Half of the interval of the mean time, as a share of it. */
+/* Returns half of the interval of the mean time, as a share of the mean. */
 static double spread_of(const struct pairs *p)
 {
 	double n = (double)p->n, mean = p->time / n;
@@ -113,13 +116,17 @@ bool bag_is_known(const struct bag_results *r, int site, int type, int pending, 
 }
 
 enum number {
-	MEAN_SPEEDUP, /* over scenarios, of static's mean time over the heuristic's */
-	MEAN_RATIO,   /* over scenarios, of the mean of static's time over the heuristic's in the same bag */
-	SUM_RATIO,    /* all of static's times over all of the heuristic's, scenarios counted alike */
-	SMALL,	      /* MEAN_SPEEDUP of small bags, ... */
-	FEW_LONG,     /* ... and of few long tasks */
-	WASTE,	      /* the heuristic's waste over static's, scenarios counted alike */
-	WASTE_MEAN,   /* mean over scenarios */
+	MEAN_SPEEDUP, /* mean over scenarios of static's mean time over the heuristic's */
+	/* mean over scenarios of the mean ratio of static's time to the heuristic's in the same
+	 * bag */
+	MEAN_RATIO,
+	/* sum of static's mean times over the sum of the heuristic's, each scenario with equal
+	 * weight */
+	SUM_RATIO,
+	SMALL,	      /* MEAN_SPEEDUP of small bags only */
+	FEW_LONG,     /* MEAN_SPEEDUP of bags with few long tasks only */
+	WASTE,	      /* the heuristic's waste over static's, each scenario with equal weight */
+	WASTE_MEAN,   /* mean over scenarios of the heuristic's waste over static's */
 	NUMBERS
 };
 static const char *const number_names[NUMBERS] = {"mean_speedup", "mean_ratio", "sum_ratio", "small",
@@ -166,7 +173,7 @@ static void numbers_of(const struct bag_results *r, int site, int h, int without
 	ret[WASTE] = waste_base > 0 ? waste / waste_base : 0;
 }
 
-/* Half of the interval of MEAN_SPEEDUP. */
+/* Returns half of the interval of MEAN_SPEEDUP. */
 static double mean_half(const struct bag_results *r, int site, int h)
 {
 	int n = r->repetitions < GROUPS ? r->repetitions : GROUPS;
@@ -183,10 +190,11 @@ static double mean_half(const struct bag_results *r, int site, int h)
 	return student(f) * sqrt(squares * f / n);
 }
 
-/* Scenarios in which it is slower than another heuristic for certain, or wastes more than static; and how many there are. */
+/* Number of scenarios, and those in which the heuristic is slower than static, is surely slower,
+ * wastes more, or has a wide interval. */
 struct counts {
 	int scenarios, slower, surely, wasteful, wide;
-	int types; /* that are slower for certain, with all numbers of requests together */
+	int types; /* types that are surely slower, over all numbers of requests together */
 	double worst;
 };
 
@@ -234,7 +242,8 @@ static void site_rows(const struct bag_results *r, int site, struct table *t)
 {
 	for (int h = 1; h < ADAPTER_HEURISTICS; h++) {
 		struct counts c = counts_of(r, site, h);
-		bool all = h != ADAPTER_INITIAL; /* which has small bags only: not to be compared with the others */
+		/* `initial` runs small bags only, so its means are not comparable */
+		bool all = h != ADAPTER_INITIAL;
 		double v[NUMBERS];
 
 		if (!c.scenarios)
@@ -366,7 +375,8 @@ void bag_report_json(const struct bag_results *r, FILE *out)
 	strbuf_fini(&text);
 }
 
-/* ---- charts: as in the source a group for each number of requests, a bar for each kind of bag; on a logarithmic scale, since gains reach from 1 to 100 ---- */
+/* ---- charts: as in the source, a group per number of requests and a bar per kind of bag;
+ * logarithmic, as gains range from 1 to 100 ---- */
 
 static int site_chart(const struct bag_results *r, int site, int h, bool waste, const char *dir, struct err *err)
 {
@@ -423,7 +433,7 @@ static int summary_chart(const struct bag_results *r, const char *dir, struct er
 	int groups = 0, n = 0;
 
 	for (int h = 1; h < ADAPTER_HEURISTICS; h++)
-		if (r->heuristic[h] && h != ADAPTER_INITIAL) /* which has small bags only */
+		if (r->heuristic[h] && h != ADAPTER_INITIAL) /* `initial` runs small bags only */
 			series[n++] = adapter_name((enum adapter_heuristic)h);
 	for (int site = 0; site < BAG_SITES && n; site++) {
 		int k = 0;

@@ -1,9 +1,11 @@
 /*
- * experiment_cover.c - node allocation by the smallest cover beside min_resource and first_available, as the source proposes: over several spreads of node speed and several
- * arrival rates (docs/simulator.md).
+ * experiment_cover.c - node allocation by the smallest cover compared with min_resource and
+ * first_available, as the source proposes, over several spreads of node speed and several arrival
+ * rates (docs/simulator.md).
  *
- * The same workloads run under easy with each method. A job runs as long as its node is slow. Differences are of the same workload, so that their intervals are
- * narrower than those of the means.
+ * The same workloads run under easy with each method. A job takes longer on a slower node.
+ * Differences are taken within the same workload, so their intervals are narrower than those of the
+ * means.
  */
 #include <math.h>
 #include <stdio.h>
@@ -27,12 +29,12 @@ enum { METHODS = 3, SPREADS = 3, RATES = 3 };
 static const char *const methods[METHODS] = {"cover", "min_resource", "first_available"};
 static const struct {
 	const char *name;
-	double low, high; /* speeds are uniform between them */
+	double low, high; /* speeds are uniform between these */
 } spreads[SPREADS] = {{"equal", 1, 1}, {"0.75 to 1.25", 0.75, 1.25}, {"0.5 to 1.5", 0.5, 1.5}};
-static const double loads[RATES] = {0.5, 0.8, 1.1}; /* of the machine, by what arrives */
+static const double loads[RATES] = {0.5, 0.8, 1.1}; /* arriving work as a share of the machine */
 
 struct cover_cell {
-	double wait, turnaround, nodes; /* nodes: busy ones on average, while any job runs */
+	double wait, turnaround, nodes; /* nodes: mean number of busy nodes while any job runs */
 };
 
 struct covers {
@@ -45,7 +47,8 @@ static int cell_index(const struct covers *m, int spread, int load, int method, 
 	return ((spread * RATES + load) * METHODS + method) * m->seeds + seed;
 }
 
-/* Lines "node n1 cpus=8 speed=1.2"; the speeds of a seed are the same for all methods and rates. */
+/* Writes lines like "node n1 cpus=8 speed=1.2". A seed has the same speeds for all methods and
+ * rates. */
 static char *machine_text(int spread, int seed)
 {
 	struct strbuf out = {0};
@@ -59,13 +62,13 @@ static char *machine_text(int spread, int seed)
 	return out.text;
 }
 
-/* Node-seconds in use: a node is while any job is there. */
+/* Integrates busy nodes over time. A node is busy while any job runs on it. */
 struct usage {
 	int jobs[NODES + 1];
 	int busy;
 	int64_t since, seconds;
 	double sum;
-	int32_t *node; /* by job */
+	int32_t *node; /* by job; -1: not running */
 };
 
 static void usage_pass(struct usage *u, int64_t now)
@@ -122,7 +125,7 @@ static int cell_work(void *context, int task, void *ret, struct err *err)
 		.seed = (uint64_t)seed + 1,
 	});
 	w->speeds = true;
-	for (size_t i = 0; i < w->jobs.n; i++) /* enough for the slowest node */
+	for (size_t i = 0; i < w->jobs.n; i++) /* make walltimes long enough for the slowest node */
 		w->jobs.v[i].walltime = (int64_t)((double)w->jobs.v[i].walltime / spreads[spread].low) + 1;
 	machine = machine_text(spread, seed);
 	u.node = mem_alloc((JOBS + 1) * sizeof *u.node);
@@ -154,7 +157,7 @@ static void cell_name(void *context, int task, char *buf, size_t n)
 		 seed + 1);
 }
 
-/* ---- what they say ---- */
+/* ---- report ---- */
 
 enum number { WAIT, TURNAROUND, BUSY, NUMBERS };
 
@@ -163,7 +166,8 @@ static double number_of(const struct cover_cell *c, enum number n)
 	return n == WAIT ? c->wait : n == TURNAROUND ? c->turnaround : c->nodes;
 }
 
-/* The mean of a number over the seeds, less the one of another method (-1: of none), and half of its 95% interval. */
+/* Returns the mean of a number over the seeds, minus that of method `less` (-1: no difference is
+ * taken), and half of its 95% interval. */
 static double mean_of(const struct covers *m, int spread, int load, int method, int less, enum number n,
 		      double *ret_half)
 {
@@ -182,7 +186,7 @@ static double mean_of(const struct covers *m, int spread, int load, int method, 
 	return mean;
 }
 
-/* A difference and its interval; of cover itself nothing. */
+/* Prints a difference and its interval; leaves the cells empty for cover itself. */
 static void more_cells(struct table *t, bool any, int decimals, double more, double half)
 {
 	if (!any) {
@@ -304,7 +308,7 @@ int experiment_cover(const struct push_options *o, FILE *out, bool *ret_claims, 
 		m.cells = cells;
 		(o->json ? covers_json : covers_print)(&m, out);
 		if (ret_claims)
-			*ret_claims = true; /* none is made */
+			*ret_claims = true; /* it makes no claims */
 		if (o->charts)
 			rc = covers_chart(&m, o->charts, err);
 	}

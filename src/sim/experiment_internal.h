@@ -1,6 +1,6 @@
 /*
- * experiment_internal.h - what the runs of the push experiments (experiment_push.c) give their report
- * (experiment_report.c).
+ * experiment_internal.h - the interface between the runs of the push experiments
+ * (experiment_push.c) and their report (experiment_report.c), and what the experiments share.
  */
 #ifndef SIM_EXPERIMENT_INTERNAL_H
 #define SIM_EXPERIMENT_INTERNAL_H
@@ -11,40 +11,43 @@
 
 enum { MODELS = 2, EXPERIMENTS = 8 };
 
-/* What is measured of one run. */
+/* Measures of one run. */
 enum measure {
-	M_TURNAROUND, /* mean seconds, of jobs that ran */
-	M_RESPONSE,   /* mean wait */
+	M_TURNAROUND, /* mean over the jobs that ran, s */
+	M_RESPONSE,   /* mean wait, s */
 	M_WAIT_P99,
 	M_WAIT_MAX,
 	M_DEADLINES,
 	M_MET,
 	M_EXPIRED,
 	M_GUARANTEED,
-	M_BROKEN,	   /* guarantees, by whatever */
-	M_BROKEN_BY_POWER, /* of these: by an emergency job that had the power */
+	M_BROKEN,	   /* guarantees broken, for any reason */
+	M_BROKEN_BY_POWER, /* guarantees broken by an emergency job that had the power */
 	M_EMERGENCY,
 	M_EMERGENCY_MET,
-	M_EMERGENCY_FEASIBLE, /* at most, by the oracle */
+	M_EMERGENCY_FEASIBLE, /* upper bound by the oracle */
 	M_PREEMPTED,
 	M_RESCUED, /* jobs that started because fragments were pushed */
 	M_MIGRATIONS,
-	M_BLOCKED,   /* attempts that failed although the sum of free CPUs sufficed */
-	M_ASKED,     /* of these: how many the oracle was asked about */
-	M_HELPED,    /* ... and could have been helped by moving what is planned */
-	M_UNDECIDED, /* ... or it could not tell */
+	M_BLOCKED,   /* attempts that failed although enough CPUs were free in total */
+	M_ASKED,     /* blocked attempts that the oracle examined */
+	M_HELPED,    /* examined attempts that moving planned fragments could have helped */
+	M_UNDECIDED, /* examined attempts that the oracle could not decide */
 	M_SECONDS,
 	MEASURES
 };
 extern const char *const measure_names[MEASURES];
 
-/* A policy, or one with a part of it changed. */
+/* A policy, or a policy with one part changed. */
 enum variant {
 	V_TORQUE,
 	V_OSCAR,
-	V_LIGHT,   /* shunt with the experiment's starve_after, which turns its due dates off: lightest first */
-	V_DEFAULT, /* shunt as it is */
-	V_MAIN,	   /* those above run in all experiments, the rest in those of the ablation */
+	/* shunt with the experiment's starve_after, which turns its due dates off: lightest
+	 * first */
+	V_LIGHT,
+	V_DEFAULT, /* shunt with its defaults */
+	/* variants before this run in all experiments, the others only in those of the ablation */
+	V_MAIN,
 	V_TORQUE_WEIGHT = V_MAIN,
 	V_TORQUE_SHARED,
 	V_DEPTH0,
@@ -71,24 +74,25 @@ struct cell {
 
 extern const char model_letters[MODELS];
 
-/* An experiment of the source, and what it found: gains of push over TORQUE, deadlines met by push and by TORQUE. */
+/* An experiment of the source and its published results: gains of push over TORQUE, and
+ * deadlines met by push and by TORQUE. */
 struct push_experiment {
 	const char *name;
 	double mean_gap;
 	bool fixed_gap, starving;
 	int qos, emergency;
-	bool ablation; /* the altered policies run it too */
+	bool ablation; /* the changed policies also run it */
 	double turnaround, response;
 	int met, met_torque;
 };
 extern const struct push_experiment push_experiments[EXPERIMENTS];
 
-/* All runs; where[...] is the first of `seeds` cells, or -1: not run. */
+/* All runs. where[...] is the index of the first of `seeds` cells; -1: not run. */
 struct push_results {
 	int seeds;
 	const struct cell *cells;
 	int where[MODELS][EXPERIMENTS][VARIANTS];
-	double seconds; /* of real time, all in all */
+	double seconds; /* total real time */
 };
 
 static inline const struct cell *push_cells(const struct push_results *r, int model, int experiment, enum variant v)
@@ -96,16 +100,16 @@ static inline const struct cell *push_cells(const struct push_results *r, int mo
 	return r->where[model][experiment][v] < 0 ? NULL : r->cells + r->where[model][experiment][v];
 }
 
-/* Prints; returns whether all claims held. */
+/* Print the report; return true if all claims held. */
 bool push_report(const struct push_results *r, FILE *out);
 bool push_report_json(const struct push_results *r, FILE *out);
 int push_charts(const struct push_results *r, const char *dir, struct err *err);
 
 struct pool_tasks;
-/* Runs the tasks of an experiment, each for as many seeds as the options say, with their workers: its cells are in *ret, for pool_free(). The directory for charts
- * is made first. */
+/* Runs the tasks of an experiment, each with every seed and with the workers of the options.
+ * Creates the directory for charts first. Returns the cells in *ret; free them with pool_free(). */
 int cells_run(const struct push_options *o, struct pool_tasks *tasks, void **ret, struct err *err);
-/* The directory for charts, made if it is not there. */
+/* Creates the directory for charts if it is missing. */
 int charts_dir(const char *dir, struct err *err);
 /* Draws dir/name.svg. */
 int charts_draw(const char *dir, const char *name, const struct chart_bars *b, struct err *err);

@@ -1,9 +1,11 @@
 /*
- * experiment_move.c - what moving running jobs recovers of the distance to perfect packing (docs/simulator.md).
+ * experiment_move.c - how much of the distance to perfect packing is recovered by moving running
+ * jobs (docs/simulator.md).
  *
- * The same workloads run on nodes, on nodes with moves (one for each blocked job, at a cost), and on one large node, where everything fits that the sum of free
- * CPUs allows. Recovered is the part of the difference in mean wait between the first and the last that moves make good, over all seeds; its error is that of the
- * jackknife: the ratio of each seed by itself would be mostly noise.
+ * The same workloads run on nodes, on nodes with moves (one per blocked job, at a cost), and on one
+ * large node, where every job fits that the sum of free CPUs allows. The recovered part is the
+ * share of the difference in mean wait between the first and the last that moves remove, over all
+ * seeds. Its error comes from a jackknife, because the ratio of a single seed is mostly noise.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +21,7 @@
 #define MACHINE_FLAT "flat:320"
 #define CPUS 320
 #define JOBS 1000
-#define LOAD 0.95 /* of the machine, by what arrives */
+#define LOAD 0.95 /* arriving work as a share of the machine */
 #define WIDTH 100
 
 enum { POLICIES = 2, COSTS = 4, SIZES = 2 };
@@ -34,7 +36,7 @@ static const struct {
 	{MIX_ODD, "odd", "3, 5, 6", "8 to 12%"},
 };
 
-/* On nodes, packed perfectly, or with moves at the cost of `manner - MOVING`. */
+/* Ways to run: on nodes, packed perfectly, or with moves at costs[manner - MOVING]. */
 enum manner_of { STAYING, PACKED, MOVING, MANNERS = MOVING + COSTS };
 
 struct move_cell {
@@ -100,7 +102,7 @@ static void cell_name(void *context, int task, char *buf, size_t n)
 	snprintf(buf, n, "jobs of %s CPUs, policy %s, seed %d", sizes[size].about, policy_names[policy], seed + 1);
 }
 
-/* ---- what they say ---- */
+/* ---- report ---- */
 
 static double mean(const struct moves *m, int size, int policy, int manner, bool moves, int without)
 {
@@ -123,7 +125,7 @@ static double recovered_but(const struct moves *m, int size, int policy, int cos
 	return staying - packed > 0 ? (staying - moving) / (staying - packed) : NAN;
 }
 
-/* Of all seeds, and its standard error. */
+/* Returns the recovered part over all seeds, and its standard error. */
 static double recovered(const struct moves *m, int size, int policy, int cost, double *ret_error)
 {
 	double all = recovered_but(m, size, policy, cost, -1), squares = 0;
@@ -136,7 +138,7 @@ static double recovered(const struct moves *m, int size, int policy, int cost, d
 	return all;
 }
 
-/* What goes for all costs stands in the first of their rows. */
+/* Prints a value that applies to all costs, only in the first of their rows. */
 static void first_cell(struct table *t, int cost, double seconds)
 {
 	if (cost)
@@ -235,7 +237,8 @@ static int moves_chart(const struct moves *m, const char *dir, struct err *err)
 			   err);
 }
 
-/* Under oscar, moves at a usual cost recover more than half for powers of two, and much less for odd sizes, where few moves free a place that is large enough. */
+/* Returns true if, under oscar, moves at a cost of 60 s recover more than half for powers of
+ * two, and much less for odd sizes, where few moves free a large enough gap. */
 static bool claims_hold(const struct moves *m)
 {
 	double powers = recovered_but(m, 0, 0, 1, -1), odd = recovered_but(m, 1, 0, 1, -1);

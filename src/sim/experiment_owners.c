@@ -1,8 +1,10 @@
 /*
- * experiment_owners.c - parallel jobs on the workstations of people who use them: what owners notice, and what the parallel jobs pay (docs/simulator.md).
+ * experiment_owners.c - parallel jobs on workstations that their owners use: the slowdown that
+ * owners notice, and the price that parallel jobs pay (docs/simulator.md).
  *
- * Two models, as in the source: interactive and parallel work, and the same with the owners' batch work. Every way meets the same arrivals and demands. What is shown are
- * ratios of the same workload, averaged over the seeds, with half of their 90% interval.
+ * There are two models, as in the source: interactive and parallel work, and the same with the
+ * owners' batch work. Every way of scheduling meets the same arrivals and demands. The tables show
+ * ratios within the same workload, averaged over the seeds, with half of their 90% interval.
  */
 #include <math.h>
 #include <stdio.h>
@@ -35,7 +37,8 @@ static const struct {
 	{"two-level", PLACE_TWO_LEVEL, DISCIPLINE_QUANTUM},
 	{"ours", PLACE_OURS, DISCIPLINE_AT_ONCE},
 };
-static const double intervals[SWEEP] = {1, 5, 20, 60, 300}; /* under fim, at the highest load, in the first model */
+/* load exchange; run under fim at the highest load, in the first model */
+static const double intervals[SWEEP] = {1, 5, 20, 60, 300};
 
 struct owners {
 	int seeds;
@@ -81,9 +84,10 @@ static int cell_work(void *context, int task, void *ret, struct err *err)
 	return 0;
 }
 
-/* ---- what they say ---- */
+/* ---- report ---- */
 
-/* The mean over the seeds of one way's response over another's, and half of its 90% interval. */
+/* Returns the mean over the seeds of one way's response over another's, and half of its 90%
+ * interval. */
 static double ratio_of(const struct owners *o, int model, int load, int way, int over, enum station_class class,
 		       double *ret_half)
 {
@@ -234,7 +238,7 @@ int experiment_owners(const struct push_options *o, FILE *out, bool *ret_claims,
 		m.cells = cells;
 		(o->json ? owners_json : owners_print)(&m, out);
 		if (ret_claims)
-			*ret_claims = true; /* none is made */
+			*ret_claims = true; /* it makes no claims */
 		if (o->charts)
 			rc = owners_chart(&m, o->charts, "interactive", CLASS_INTERACTIVE, ALONE,
 					  "Interactive response, over that without parallel jobs, by load", err);

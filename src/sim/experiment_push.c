@@ -1,8 +1,8 @@
 /*
- * experiment_push.c - the push experiments (docs/simulator.md): which runs there are, and how each is made.
+ * experiment_push.c - the runs of the push experiments (docs/simulator.md).
  *
- * A run is a model, an experiment, a variant of a policy and a seed. Equal seeds give equal workloads to all variants, so
- * that gains are compared seed by seed.
+ * A run is a model, an experiment, a variant of a policy and a seed. All variants get the same
+ * workload for the same seed, so gains are compared seed by seed.
  */
 #include <errno.h>
 #include <limits.h>
@@ -17,13 +17,14 @@
 #include "sim/sim.h"
 
 #define MACHINE "nodes:40x8"
-#define MACHINE_FLAT "flat:320" /* perfect packing: the same CPUs as one node */
+#define MACHINE_FLAT "flat:320" /* perfect packing: the same CPUs in one node */
 #define JOBS 318
 #define TOLERANCE 10
 #define STARVE_AFTER 1800
 #define MIGRATE_COST 60
 
-/* The oracle is asked about one blocked attempt in so many, drawn, and tries so many assignments for each. */
+/* The oracle examines a random sample of blocked attempts, one in ORACLE_ONE_IN, and tries at
+ * most ORACLE_BUDGET assignments for each. */
 #define ORACLE_ONE_IN 8
 #define ORACLE_BUDGET 400
 
@@ -87,7 +88,7 @@ const char *const variant_names[VARIANTS] = {
 	[V_LIGHT_MIGRATE] = "shunt-light, moves running jobs",
 };
 
-/* The policy of a variant: a row of the table with a part changed. */
+/* Returns the policy of a variant: a row of the policy table with one part changed. */
 static struct policy variant_policy(enum variant v)
 {
 	bool torque = v == V_TORQUE || v == V_TORQUE_WEIGHT || v == V_TORQUE_SHARED;
@@ -140,7 +141,7 @@ static struct policy variant_policy(enum variant v)
 	return p;
 }
 
-/* What the oracle says of blocked attempts. */
+/* Context of the callback that asks the oracle about blocked attempts. */
 struct asking {
 	struct rng rng;
 	struct cell *cell;
@@ -244,14 +245,15 @@ static int cell_run(int model, int experiment, enum variant v, int seed, struct 
 	return rc;
 }
 
-/* One run to make. */
+/* One run. */
 struct task {
 	int model, experiment, seed;
 	enum variant variant;
 };
 
 struct tasks {
-	VEC(struct task) list; /* seed by seed, so that progress is even: experiments differ much in cost */
+	/* ordered by seed for even progress, because experiments differ much in cost */
+	VEC(struct task) list;
 };
 
 static int task_work(void *context, int task, void *ret, struct err *err)
@@ -288,7 +290,8 @@ static void tasks_list(struct tasks *tasks, struct push_results *r)
 						vec_push(&tasks->list, (struct task){m, e, s, (enum variant)v});
 }
 
-/* From the order of the tasks to that of the report, seeds side by side. */
+/* Reorders the cells from the order of the tasks to that of the report, with the seeds of a run
+ * side by side. */
 static struct cell *cells_sort(const struct tasks *tasks, const struct push_results *r, const struct cell *done)
 {
 	struct cell *cells = mem_alloc(tasks->list.n * sizeof *cells);

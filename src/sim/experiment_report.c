@@ -1,8 +1,10 @@
 /*
- * experiment_report.c - the push experiments as tables, JSON and charts, and what is claimed of them.
+ * experiment_report.c - the push experiments as tables, JSON and charts, and the check of their
+ * claims.
  *
- * A gain is a ratio of two policies' means on the same workload. Over the seeds it is averaged as a ratio is (the
- * geometric mean, so that a / b and b / a agree), with the 95% interval of that mean.
+ * A gain is a ratio of two policies' means on the same workload. Gains are averaged over the seeds
+ * by the geometric mean, so that a / b and b / a agree, and shown with the 95% interval of that
+ * mean.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -13,15 +15,15 @@
 #include "sim/experiment_internal.h"
 
 #define WIDTH 100
-#define NOISE 3.0 /* standard errors: what is called worse must be so by more */
+#define NOISE 3.0 /* standard errors; a smaller deterioration counts as noise */
 
 struct estimate {
 	double value;
-	double error; /* standard error of it */
-	double half;  /* of the 95% interval */
+	double error; /* standard error */
+	double half;  /* half of the 95% interval */
 };
 
-/* Student's t at 97.5%, near enough. */
+/* Approximates Student's t at 97.5% for n samples. */
 static double student(int n)
 {
 	double f = n - 1;
@@ -59,7 +61,7 @@ static double sum_of(const struct push_results *r, const struct cell *c, enum me
 	return mean_of(r, c, m).value * r->seeds;
 }
 
-/* How many times better b is than a. Below a second nothing is gained. */
+/* Returns how many times better b is than a. Values below one second count as one second. */
 static struct estimate gain_of(const struct push_results *r, const struct cell *a, const struct cell *b, enum measure m)
 {
 	VEC(double) v = {0};
@@ -74,7 +76,7 @@ static struct estimate gain_of(const struct push_results *r, const struct cell *
 	return e;
 }
 
-/* "1.43±.04", with as many decimals as fit and make sense. */
+/* Prints "1.43±.04", with as many decimals as fit and make sense. */
 static void gain_cell(struct table *t, struct estimate e, int decimals)
 {
 	char half[32];
@@ -178,7 +180,7 @@ static void deadlines_print(const struct push_results *r, FILE *out)
 	table_destroy(t);
 }
 
-/* The rows of the ablation, in the order of telling. */
+/* Rows of the ablation, in the order of the report. */
 static const enum variant ablation[] = {
 	V_TORQUE,   V_TORQUE_WEIGHT, V_TORQUE_SHARED, V_DEPTH0, V_OSCAR,   V_DEPTH2,	    V_DEPTH3,
 	V_SMALLEST, V_FIRST,	     V_APART,	      V_DRAIN,	V_OLDEST,  V_NO_STARVING,   V_DEFAULT,
@@ -272,7 +274,7 @@ static void claim_add(claim_vec *v, bool held, const char *text, const char *fmt
 	vec_push(v, c);
 }
 
-/* Where a claim is nearest to failing, as "C4". */
+/* The case in which a claim is closest to failing; printed like "C4". */
 struct worst {
 	double value, error;
 	int model, experiment;
@@ -289,7 +291,7 @@ static void worst_take(struct worst *w, double value, double error, int model, i
 
 static void claim_oscar(const struct push_results *r, claim_vec *v)
 {
-	int model = 1; /* C */
+	int model = 1; /* model C */
 	struct worst turn = WORST_NONE, response = WORST_NONE;
 
 	for (int e = 0; e < 4; e++) {
@@ -375,7 +377,7 @@ static void claim_light(const struct push_results *r, claim_vec *v)
 		  "oscar's / shunt-light's at least %.3f±%.3f in %c%d", wait.value, 2 * wait.error, WHERE(wait));
 }
 
-/* True: all held. */
+/* Checks all claims; returns true if all of them held. */
 static bool claims_make(const struct push_results *r, claim_vec *v)
 {
 	bool all = true;
@@ -505,7 +507,7 @@ bool push_report_json(const struct push_results *r, FILE *out)
 	return all;
 }
 
-/* Response of every policy, in seconds: gains of some experiments are too far apart for one picture. */
+/* Draws the response of every policy in seconds; the gains are too far apart for one chart. */
 static int chart_model(const struct push_results *r, int model, const char *dir, struct err *err)
 {
 	static const char *const series[] = {"torque", "oscar", "shunt-light", "shunt"};

@@ -1,9 +1,11 @@
 /*
- * experiment_traces.c - the published values (docs/simulator.md): mean bounded slowdown of known policies on whole
- * traces, by the rules of the literature. Where our values agree, the simulator can be trusted; our own policy stands below.
+ * experiment_traces.c - published values (docs/simulator.md): mean bounded slowdown of known
+ * policies on whole traces, by the rules of the literature. Agreement with them validates the
+ * simulator; our own policy is the last row.
  *
- * How far a value can be trusted differs much: each run is repeated with every submission moved by at most a second, and
- * the range of what comes out is shown. On CEA-Curie it spans a factor of several: a few huge jobs decide.
+ * The values differ much in how robust they are. So each run is repeated with every submission
+ * moved by at most a second, and the range of the results is shown. On CEA-Curie the range spans a
+ * factor of several, because a few huge jobs decide.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -19,17 +21,17 @@
 
 #define WIDTH 100
 
-enum { TRACES = 4, POLICIES = 6, COPIES = 4 }; /* copy 0 is the trace as it is */
+enum { TRACES = 4, POLICIES = 6, COPIES = 4 }; /* copy 0 is the unchanged trace */
 
-#define SHAKE 1 /* second */
+#define SHAKE 1 /* largest shift of a submission, s */
 
-/* 0: not published. */
+/* Published values; 0: not published. */
 static const struct published {
-	const char *file; /* how the file's name begins */
-	int64_t jobs;	  /* after the filter */
+	const char *file; /* prefix of the file name */
+	int64_t jobs;	  /* number of jobs left after the filter */
 	double bslow[POLICIES];
-	double turnaround; /* mean, of easy */
-	int64_t procs;	   /* of the machine they simulated; 0: as the header says */
+	double turnaround; /* mean under easy, s */
+	int64_t procs;	   /* processors of the simulated machine; 0: as in the trace's header */
 } published[TRACES] = {
 	{"CTC-SP2", 77199, {49.57, 30.04, 26.53, 37.17, 17.57}, 25526.8, 0},
 	{"SDSC-SP2", 54006, {87.87, 84.89, 65.06, 70.48, 56.84}, 27850.9, 0},
@@ -41,14 +43,14 @@ static const char *const policy_names[POLICIES] = {
 	"easy", "easy-sjbf", "easy++", "easy-clairvoyant", "easy-sjbf-clairvoyant", "shunt",
 };
 
-/* What came of one policy on one trace. */
+/* Results of one policy on one trace. */
 struct trace_cell {
 	double bslow, turnaround, wait_max, seconds;
 	int64_t jobs;
 };
 
 struct traces {
-	struct workload *w[TRACES]; /* NULL: not there */
+	struct workload *w[TRACES]; /* NULL: the trace is missing */
 	char machine[TRACES][64];
 	const struct trace_cell *cells; /* trace x policy x copy */
 };
@@ -128,7 +130,7 @@ static const struct trace_cell *cell_of(const struct traces *t, int trace, int p
 	return &t->cells[(trace * POLICIES + policy) * COPIES];
 }
 
-/* The least and the most of all copies. */
+/* Returns the smallest and the largest value of all copies. */
 static void cell_range(const struct trace_cell *c, double *ret_least, double *ret_most)
 {
 	*ret_least = *ret_most = c->bslow;
@@ -143,7 +145,7 @@ static double deviation(double ours, double theirs)
 	return theirs > 0 ? 100 * (ours / theirs - 1) : NAN;
 }
 
-/* The first cells of a row; the range and the speed follow. */
+/* Prints the first cells of a row; the caller adds the range and the speed. */
 static void row_begin(struct table *t, const char *trace, const char *what, double theirs, double ours, int decimals)
 {
 	table_cell(t, "%s", trace);
@@ -209,7 +211,7 @@ static void traces_print(const struct traces *t, const char *dir, FILE *out)
 
 static void json_published(struct json *j, const char *key, double value)
 {
-	json_double(j, key, value > 0 ? value : NAN); /* null */
+	json_double(j, key, value > 0 ? value : NAN); /* NAN is written as null */
 }
 
 static void traces_json(const struct traces *t, FILE *out)
@@ -252,7 +254,7 @@ static void traces_json(const struct traces *t, FILE *out)
 	strbuf_fini(&text);
 }
 
-/* Ours beside the published values, of the policies that have them. */
+/* Draws our values next to the published ones, for the policies that have them. */
 static int trace_chart(const struct traces *t, int trace, const char *dir, struct err *err)
 {
 	static const char *const series[] = {"published", "ours"};

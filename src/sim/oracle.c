@@ -1,14 +1,16 @@
 /*
- * oracle.c - exact repacking by branch and bound, and the emergencies that could be met.
+ * oracle.c - exact repacking by branch and bound, and an upper bound on the emergency deadlines
+ * that could be met.
  *
- * Repacking. What can't move (running or named fragments) makes each node's base line; what can (the *items*: the
- * blocked job's fragments and everything planned) is to be assigned to nodes. Proofs that it is impossible come first,
- * cheapest first:
- *	1. the blocked job's fragments do not even fit the base lines;
- *	2. at some instant of its interval the items alive then can't be packed into what the nodes have then (elsewhere
- *	   the present plan is a packing).
- * Then a search: the item with the fewest nodes left is assigned first, to its present node first, and each assignment
- * takes away from the others' nodes (forward checking). Nodes with equal lines are tried once.
+ * Repacking: fragments that can't move (running, or bound to a named node) make up each node's base
+ * line. All others (the *items*: the blocked job's fragments and everything planned) are assigned
+ * to nodes. Proofs of impossibility come first, the cheapest first:
+ *	1. the blocked job's fragments do not fit the base lines even alone;
+ *	2. at some instant of the job's interval, the items alive then can't be packed into what the nodes have
+ *	   left (at other instants the current plan is a packing).
+ * Then comes a search. It assigns the item with the fewest possible nodes first, trying its current
+ * node first. Each assignment removes possible nodes from the other items (forward checking). Of
+ * nodes with equal lines only one is tried.
  */
 #include "sim/oracle.h"
 
@@ -18,23 +20,23 @@
 #include "plan/timeline.h"
 #include "sim/machine.h"
 
-#define CPUS_MOST 64 /* of a node; above, proof 2 is left out */
+#define CPUS_MOST 64 /* most CPUs of a node for proof 2; it is skipped on larger nodes */
 #define PACK_BUDGET 4000
 
 struct item {
-	int64_t start, end; /* start of a live piece: the plan's instant */
+	int64_t start, end; /* `start` of a live piece is the plan's instant */
 	uint32_t job, shape;
-	int32_t now;  /* the node it is on; NODE_ANY: the blocked job's */
-	int32_t node; /* assigned */
+	int32_t now;  /* current node; NODE_ANY: a fragment of the blocked job */
+	int32_t node; /* assigned node; NODE_ANY: not assigned yet */
 };
 
 struct repack {
 	const struct plan *p;
 	const struct cluster *c;
-	struct timeline *line; /* by node: what is left */
+	struct timeline *line; /* by node: resources left */
 	VEC(struct item) items;
-	uint8_t *may;	  /* item x node */
-	int32_t *choices; /* by item: nodes left */
+	uint8_t *may;	  /* [item][node]: true if the node can take the item */
+	int32_t *choices; /* by item: number of nodes that can take it */
 	int64_t budget;
 };
 
@@ -48,7 +50,7 @@ static int64_t cpus_of(const struct repack *r, const struct item *x)
 	return need_of(r, x)->v[RES_CPU];
 }
 
-/* Base lines, and the planned fragments that can move as items. */
+/* Builds the base lines, and makes items of the planned fragments that can move. */
 static void repack_init(struct repack *r, const struct plan *p)
 {
 	*r = (struct repack){.p = p, .c = p->cluster};
@@ -83,7 +85,8 @@ static void repack_fini(struct repack *r)
 	vec_free(&r->items);
 }
 
-/* The job's named fragments onto their nodes, the others to the items. False: a name has no room. */
+/* Puts the job's fragments with a named node on their nodes, and adds the others to the items.
+ * Returns false if a named node has too little left. */
 static bool add_job(struct repack *r, uint32_t job, int64_t length)
 {
 	const struct request *q = cluster_job_request(r->c, cluster_job(r->c, job));
@@ -103,7 +106,8 @@ static bool add_job(struct repack *r, uint32_t job, int64_t length)
 	return true;
 }
 
-/* Proof 1, of equal fragments: how many the base lines take. */
+/* Proof 1: returns false if the base lines have too few places for the job's fragments of some
+ * shape. */
 static bool job_fits_alone(const struct repack *r, uint32_t job)
 {
 	for (size_t i = 0; i < r->items.n; i++) {
@@ -125,13 +129,14 @@ static bool job_fits_alone(const struct repack *r, uint32_t job)
 	return true;
 }
 
-/* Packing at one instant: how many nodes have how many CPUs left, and how many items want how many. */
+/* Packing at one instant: number of nodes by CPUs left, and number of items by CPUs needed. */
 struct packing {
 	int nodes[CPUS_MOST + 1], items[CPUS_MOST + 1];
 	int budget;
 };
 
-/* Whether the items of `size` CPUs and fewer can be packed; the largest goes first, into the tightest node first. */
+/* Returns true if the items of at most `size` CPUs can be packed, or if the budget ran out.
+ * Packs the largest item first, into the tightest node first. */
 static bool pack(struct packing *k, int size)
 {
 	while (size > 0 && k->items[size] == 0)
@@ -139,7 +144,7 @@ static bool pack(struct packing *k, int size)
 	if (size == 0)
 		return true;
 	if (k->budget-- <= 0)
-		return true; /* not proved */
+		return true; /* impossibility is not proved */
 	k->items[size]--;
 	for (int c = size; c <= CPUS_MOST; c++) {
 		if (!k->nodes[c])
@@ -158,7 +163,8 @@ static bool pack(struct packing *k, int size)
 	return false;
 }
 
-/* No more items of at least s CPUs than the nodes could take of exactly s. */
+/* Returns false if, for some s, there are more items of at least s CPUs than the nodes have
+ * places of s CPUs. */
 static bool counts_fit(const struct packing *k)
 {
 	int larger = 0;
@@ -192,7 +198,7 @@ static bool packs_at(const struct repack *r, int64_t when)
 	return counts_fit(&k) && pack(&k, CPUS_MOST);
 }
 
-/* Proof 2: at now, and wherever something begins during the job. */
+/* Proof 2: tests the packing now, and at each instant during the job at which CPUs get scarcer. */
 static bool packs_always(const struct repack *r, int64_t end)
 {
 	int64_t now = r->p->now;
@@ -231,7 +237,7 @@ static bool node_takes(const struct repack *r, const struct item *x, int32_t n)
 	return true;
 }
 
-/* Looks again which items a node can take. False: one has no node left. */
+/* Updates which items node n can take. Returns false if some item has no node left. */
 static bool column_update(struct repack *r, int32_t n)
 {
 	uint32_t nodes = r->p->nnodes;
@@ -264,7 +270,8 @@ static void unassign(struct repack *r, struct item *x)
 	column_update(r, n);
 }
 
-/* Nodes that are alike: one of them stands for both. Who is where matters to exclusive fragments alone. */
+/* Returns true if two nodes are interchangeable, so that only one must be tried. The items on a
+ * node matter only if some are exclusive. */
 static bool alike(const struct repack *r, int32_t a, int32_t b)
 {
 	if (r->c->nodes.v[a].features != r->c->nodes.v[b].features || !timeline_equal(&r->line[a], &r->line[b]))
@@ -343,7 +350,7 @@ static enum verdict search_begin(struct repack *r)
 	return ok ? search(r) : VERDICT_NO;
 }
 
-/* Whether some job has whole nodes, which the search does not know. */
+/* Returns true if some job has whole nodes, which the search does not handle. */
 static bool whole_involved(const struct plan *p, uint32_t job)
 {
 	bool whole = cluster_job_request(p->cluster, cluster_job(p->cluster, job))->whole;
@@ -387,7 +394,7 @@ void starts_fini(struct starts *s)
 	vec_free(&s->nodes);
 }
 
-/* The nodes of the job's last start; NULL: it never did. */
+/* Returns the nodes of the job's last start; NULL: it never started. */
 static const int32_t *starts_nodes(const struct starts *s, uint32_t job)
 {
 	for (size_t i = s->list.n; i-- > 0;)
@@ -396,15 +403,16 @@ static const int32_t *starts_nodes(const struct starts *s, uint32_t job)
 	return NULL;
 }
 
-/* What earlier emergency jobs are sure to hold. */
+/* Resources that earlier emergency jobs are certain to hold. */
 struct obligations {
 	struct cluster *c;
 	struct timeline sum;
-	struct timeline *line; /* by node: only of those whose node is sure */
+	struct timeline *line; /* by node: only fragments whose node is certain */
 	VEC(int64_t) ends;
 };
 
-/* A fragment's node is nodes[f], or the one it names. */
+/* Takes away the resources of a request over [from, until). The node of fragment f is nodes[f],
+ * or the one it names. */
 static void oblige(struct obligations *b, const struct request *q, const int32_t *nodes, int64_t from, int64_t until)
 {
 	if (from >= until)
@@ -440,7 +448,8 @@ static bool room_at(const struct obligations *b, const struct request *q, int64_
 	return true;
 }
 
-/* At some start in first..last: room begins only where an obligation ends. */
+/* Returns true if the request fits at some start in first..last. It is enough to test `first`
+ * and the ends of obligations. */
 static bool room_within(const struct obligations *b, const struct request *q, int64_t first, int64_t last,
 			int64_t length)
 {
@@ -470,8 +479,9 @@ static bool outcome_met(const struct simulated *o)
 	return o->start >= 0 && o->end <= o->deadline;
 }
 
-/* Whether job i's deadline could be met. One that runs at its submission holds its nodes until its planned end; one that
- * is yet to run, within [submit, deadline), holds [deadline - length, submit + length) wherever it goes. */
+/* Finds out if job i's deadline could be met. An earlier emergency job that was running when job
+ * i was submitted holds its nodes until its planned end. One that was still to run, within
+ * [submit, deadline), holds [deadline - length, submit + length) on unknown nodes. */
 static int emergency_feasible(struct obligations *b, const struct workload *w, const struct simulated *o,
 			      const struct starts *starts, size_t i, int64_t tolerance, bool *ret, struct err *err)
 {

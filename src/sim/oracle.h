@@ -1,5 +1,6 @@
 /*
- * oracle.h - what could have been done: exact answers, too slow for a scheduler, that say how much is left to win.
+ * oracle.h - exact answers, too slow for a scheduler, that show how much better a scheduler could
+ * have done.
  */
 #ifndef SIM_ORACLE_H
 #define SIM_ORACLE_H
@@ -12,22 +13,24 @@
 #include "sim/workload.h"
 
 enum verdict {
-	VERDICT_NO,   /* proved: no way */
-	VERDICT_YES,  /* a way was found */
-	VERDICT_OPEN, /* the budget ran out */
+	VERDICT_NO,   /* proved impossible */
+	VERDICT_YES,  /* a solution was found */
+	VERDICT_OPEN, /* undecided: the budget ran out */
 };
 
-/* Whether a job, which holds nothing, could start at the plan's instant for `length` seconds if every fragment that has
- * not started and names no node could move to any other node, all at once; none moves in time. `budget` bounds the
- * assignments tried; where a job has whole nodes the question stays open. */
+/* Decides if a job that holds nothing could start at the plan's instant for `length` seconds if
+ * all fragments that have not started and name no node could move to other nodes at once,
+ * keeping their times. `budget` limits the number of assignments tried. Returns VERDICT_OPEN if
+ * any job has whole nodes. */
 enum verdict oracle_repack(const struct plan *p, uint32_t job, int64_t length, int64_t budget);
 
 struct job_start {
 	uint32_t job;
-	size_t nodes; /* the first of its fragments' nodes, in starts.nodes */
+	size_t nodes; /* index of its first fragment's node in starts.nodes */
 };
 
-/* Where jobs started: a sim_options.listener with this as its context. {0} is empty. */
+/* Nodes on which jobs started. starts_listen() is a sim_options.listener with this as its
+ * context. {0} is empty. */
 struct starts {
 	VEC(struct job_start) list;
 	VEC(int32_t) nodes;
@@ -35,9 +38,11 @@ struct starts {
 void starts_listen(void *context, const struct event *event);
 void starts_fini(struct starts *s);
 
-/* How many emergency jobs' deadlines could be met, at most, as each was submitted, by running over everything but
- * emergency jobs before it that met theirs: those that ran then stay where they are, the others are free to move
- * within their windows. A job is counted out only where that is proved. All jobs of the workload were accepted. */
+/* Computes an upper bound on the number of emergency jobs whose deadlines could be met, each
+ * judged at its submission. A job may displace everything except earlier emergency jobs that met
+ * their deadlines. Of those, the running ones keep their nodes, and the others may move within
+ * their windows. A job counts as infeasible only if that is proved. All jobs of the workload
+ * must have been accepted. */
 int oracle_emergencies(const struct workload *w, const struct simulated *o, const struct starts *starts,
 		       const char *machine, int64_t tolerance, int64_t *ret_feasible, struct err *err);
 
