@@ -1,29 +1,32 @@
 /*
- * insert_internal.h - what insert.c and push.c share.
+ * insert_internal.h - declarations shared by the files that insert jobs.
  */
 #ifndef PLAN_INSERT_INTERNAL_H
 #define PLAN_INSERT_INTERNAL_H
 
 #include "plan/insert.h"
 
-#define PUSH_WORK 64	/* viable nodes tried by one insertion: bounds deep pushes ... */
-#define POWER_WORK 4096 /* ... and by one that may remove others: what it claims to be impossible should be */
+#define PUSH_WORK 64	/* maximum viable nodes tried by one insertion; bounds deep pushes */
+/* the same for an insertion that may remove jobs, whose failures should be reliable */
+#define POWER_WORK 4096
 #define PUSH_DEPTH_MAX 8
 
-/* A fragment on its way to a node. */
+/* A fragment to be placed on a node. */
 struct goal {
 	uint32_t job, frag, shape;
 	int64_t start, end;
 	bool apart;		  /* some fragment of the job is exclusive */
-	enum wholeness whole;	  /* what the job keeps to itself */
-	const struct nodeset *on; /* the nodes it may use; NULL: all */
-	uint32_t partition; /* that its node is in, as in node.partition; PARTITION_NONE: a node outside partitions */
+	enum wholeness whole;	  /* nodes or machines the job keeps to itself */
+	const struct nodeset *on; /* nodes the fragment may use; NULL: all */
+	/* partition of its node, as in node.partition; PARTITION_NONE: a node outside partitions */
+	uint32_t partition;
 };
 
-/* What could not be pushed anywhere but back: equal fragments of another node need only try that one. */
+/* A fragment that could be pushed nowhere but back to `node`. An equal fragment of another node
+ * needs to try only that node. */
 struct dead_end {
 	uint32_t shape;
-	int32_t node; /* the one it was to leave */
+	int32_t node; /* the node it was to leave */
 	int64_t start, end;
 };
 
@@ -31,20 +34,23 @@ struct dead_end {
 
 struct insertion {
 	struct plan *p;
-	bool live_only; /* what is free now is what no live piece holds */
-	bool plain; /* no partitions, fences or sets of nodes, and fragments may share a node: what mostly is the case */
+	bool live_only; /* free resources at `now` are those that no live piece holds */
+	/* the common case: no partitions, fences or node sets, and fragments may share a node */
+	bool plain;
 	const struct manner *m;
-	uint32_t job;			   /* the one being inserted: its powers count, also in deep pushes */
-	uint32_t last;			   /* the shape of its fragment that was placed last, or could not be */
-	int work;			   /* PUSH_WORK or POWER_WORK, and down */
-	int32_t chain[PUSH_DEPTH_MAX + 1]; /* nodes on the present chain of pushes: none is visited twice */
+	uint32_t job; /* job being inserted; its powers also apply in deep pushes */
+	uint32_t last; /* shape of the fragment that was placed, or failed to be placed, last */
+	int work; /* viable nodes left to try; starts at PUSH_WORK or POWER_WORK */
+	/* nodes on the current chain of pushes; none is visited twice */
+	int32_t chain[PUSH_DEPTH_MAX + 1];
 	int nchain;
-	int dead, ndead; /* in plan.dead: the first that is true now, and how many there are */
+	int dead, ndead; /* range of plan.dead that holds now: first index and count */
 };
 
-/* The part of goal_allowed() that is seldom needed. */
+/* Checks the parts of goal_allowed() that are seldom needed. */
 bool goal_admitted(const struct insertion *in, const struct goal *g, int32_t node);
-/* Whether the node may hold the fragment at all: up, allowed, features, exclusivity towards the job's other fragments. */
+/* Returns true if the node may hold the fragment at all: it is up and allowed, has the features,
+ * and exclusivity towards the job's other fragments is respected. */
 static inline bool goal_allowed(const struct insertion *in, const struct goal *g, int32_t node)
 {
 	const struct cluster *c = in->p->cluster;
@@ -56,55 +62,65 @@ static inline bool goal_allowed(const struct insertion *in, const struct goal *g
 
 bool node_in_chain(const struct insertion *in, int32_t node);
 
-/* offer.c: a node that could take some of a run of equal fragments. The least key comes first, then the least area, then the first node. */
+/* offer.c: a node that could take some of a run of equal fragments. Offers are ordered by key,
+ * then by area, then by node. */
 struct offer {
-	int wanted;	  /* tenths of the time that its owner will want it, by habit: those come last */
-	bool far;	  /* it is at another switch than what the job has already: those come last */
+	/* tenths of the time for which its owner is expected to want the node; higher values come last */
+	int wanted;
+	bool far; /* at another switch than the job's present nodes; such offers come last */
 	double key, area; /* area: free CPU-seconds */
 	int64_t copies;
 	int32_t node;
 };
 typedef VEC(struct offer) offer_vec;
 
-/* One copy on a node with that much free, where `before` others of the same run are; and whether it comes before another. */
-/* The goal is a share of a node's CPUs: it goes where the least is taken, whatever the allocator. */
+/* offer_make() returns the offer of one copy on a node with `area` free and `before` copies of
+ * the run. */
+/* Returns true if the goal is a share of a node's CPUs. It goes to the least used node, whatever
+ * the allocator. */
 bool offer_divides(const struct insertion *in, const struct goal *g);
 struct offer offer_make(const struct insertion *in, const struct goal *g, int32_t node, double area, int64_t before);
 bool offer_before(const struct offer *a, const struct offer *b);
-/* Adds what a node offers: `copies` of the goal, of which `count` are wanted; and brings those to the front that together take `count`. */
+/* offers_add() adds a node's offer: `copies` of the goal, of which `count` are wanted.
+ * offers_choose() moves the offers that together take `count` to the front. */
 void offers_add(offer_vec *v, const struct insertion *in, const struct goal *g, int32_t node, int64_t copies,
 		uint32_t count, double area);
 void offers_choose(offer_vec *v, const struct insertion *in, const struct goal *g, uint32_t count);
 
-/* The fitting node that the allocation prefers, not among the chain; NODE_ANY: none. */
+/* Returns the fitting node that the allocator prefers and that is not in the chain, or NODE_ANY. */
 int32_t goal_best_fit(const struct insertion *in, const struct goal *g);
 
-/* Copies of the goal that the node could take as it is, and the free CPU-seconds there. */
+/* Returns how many copies of the goal the node could take as it is, and its free CPU-seconds. */
 int64_t node_measure(const struct insertion *in, const struct goal *g, int32_t node, double *ret_area);
 
-/* Puts the goal on the best viable node after making room there, pushing at most `depth` deep. */
+/* Puts the goal on the best viable node after making room there, with pushes at most `depth`
+ * deep. */
 bool goal_make_room(struct insertion *in, const struct goal *g, int depth);
-/* The same on a node that is given. */
+/* Does the same on a given node. */
 bool node_make_room(struct insertion *in, const struct goal *g, int32_t node, int depth);
 
-/* The node's timeline without the jobs in the goal's interval that this insertion may remove; borrowed, until the next call. */
+/* Returns the node's timeline without the jobs in the goal's interval that this insertion may
+ * remove. The result is borrowed until the next call. */
 const struct timeline *node_cleared(const struct insertion *in, const struct goal *g, int32_t node);
 
-/* Whether the node has room for it as things are; that it is allowed there is not asked. */
+/* Returns true if the node has room for the goal as it is. The caller checks goal_allowed(). */
 bool goal_fits(const struct insertion *in, const struct goal *g, int32_t node);
 
-/* whole.c: copies of a goal with whole nodes that the node could take, and the CPU-seconds there. */
+/* whole.c: returns how many copies of a goal with whole nodes the node could take, and its free
+ * CPU-seconds. */
 int64_t whole_measure(const struct insertion *in, const struct goal *g, int32_t node, double *ret_area);
-/* Whether the node, or its machine, is empty over the goal's interval, with all jobs gone that this insertion may remove. */
+/* Returns true if the node, or its machine, would be empty over the goal's interval once all
+ * jobs that this insertion may remove are gone. */
 bool whole_is_free(const struct insertion *in, const struct goal *g, int32_t node);
 
 void goal_put(struct insertion *in, const struct goal *g, int32_t node);
 
-/* Whether this insertion may remove a piece's job; and its removal. One that runs keeps its place until it is needed. */
+/* piece_removable() returns true if this insertion may remove the piece's job; remove_job()
+ * removes it. A running job keeps its place until `needed`. */
 bool piece_removable(const struct insertion *in, const struct piece *x);
 void remove_job(struct plan *p, uint32_t job, int64_t needed);
 
-/* partition.c: all fragments into one of the partitions that the job may use. */
+/* partition.c: puts all fragments into one of the partitions that the job may use. */
 bool partition_insert(struct insertion *in, const struct request *r, struct goal g);
 
 #endif
