@@ -9,14 +9,14 @@
 
 #define MIB INT64_C(1024)
 #define GIB (1024 * MIB)
-#define BRIEF_MS 1000 /* of a shorter run the share of CPUs that were busy says nothing */
+#define BRIEF_MS 1000 /* shorter runs give no meaningful CPU utilisation */
 
-/* ---- what was used ---- */
+/* ---- measured use ---- */
 
-/* Of all runs: the most of each, and all CPU time. */
+/* Use over all runs: maxima, and sums of CPU time. */
 struct used {
 	int64_t ran_ms, peak_kib;
-	int64_t cpu_ms, could_ms, all_ms; /* CPU time; what the CPUs could have given; run time */
+	int64_t cpu_ms, could_ms, all_ms; /* CPU time used, CPU time available, and run time */
 	bool out_of_time, out_of_memory;
 };
 
@@ -37,7 +37,7 @@ static struct used used_of(const struct advice_run *runs, size_t n)
 	return u;
 }
 
-/* ---- what to request ---- */
+/* ---- advice ---- */
 
 static int64_t round_up(int64_t n, int64_t step)
 {
@@ -68,7 +68,8 @@ static int64_t time_advice(const struct used *u, int64_t requested)
 	return nice_time(u->out_of_time ? 2 * requested : seconds + seconds / 5);
 }
 
-/* As many as were busy, and a tenth. Those of jobs on several nodes have a shape that the total does not tell. */
+/* Suggests the average number of busy CPUs plus a tenth. Gives none for jobs on several nodes,
+ * because a total says nothing about CPUs per node. */
 static int64_t cpu_advice(const struct used *u, const struct advice_run *run)
 {
 	if (run->nodes > 1 || u->all_ms < BRIEF_MS)
@@ -77,7 +78,7 @@ static int64_t cpu_advice(const struct used *u, const struct advice_run *run)
 	return busy < 1 ? 1 : busy;
 }
 
-/* One that is hardly another is none. */
+/* Drops advice that hardly differs from the request. */
 static int64_t worth(int64_t advice, int64_t requested)
 {
 	return advice > requested - requested / 5 && advice <= requested ? 0 : advice;
@@ -90,7 +91,8 @@ struct advice advice_make(const struct advice_run *runs, size_t n)
 			   .memory_kib = worth(memory_advice(&u, runs->memory_kib), runs->memory_kib),
 			   .walltime = worth(time_advice(&u, runs->walltime), runs->walltime)};
 
-	if (a.cpus >= runs->cpus) /* more might make it faster, which nobody knows */
+	/* more CPUs might make it faster, but the runs do not show that */
+	if (a.cpus >= runs->cpus)
 		a.cpus = 0;
 	return a;
 }
@@ -103,7 +105,7 @@ bool advice_fails(const struct advice *a, const struct advice_run *run)
 	return (a->memory_kib && memory > a->memory_kib) || (a->walltime && time_ms > a->walltime * 1000);
 }
 
-/* ---- in words ---- */
+/* ---- text ---- */
 
 static int percent(int64_t part, int64_t whole)
 {

@@ -1,9 +1,10 @@
 /*
  * array.c - array specifications.
  *
- * A text of several ranges is expanded to its elements (their number is bounded before that), sorted, and folded again: overlaps,
- * duplicates and order take care of themselves, and the result does not depend on how it was written. Faulty texts and single
- * ranges are not expanded: a request may have thousands of them.
+ * A text with several ranges is expanded to its elements (after a check of their number), sorted,
+ * and folded into ranges again. This handles overlaps, duplicates and order, and the result does
+ * not depend on how the text was written. Faulty texts and single ranges are not expanded: a
+ * request may have thousands of them.
  */
 #include "core/array.h"
 
@@ -14,7 +15,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 
-#define SHOWN 80 /* characters of a faulty text that its message repeats */
+#define SHOWN 80 /* characters of a faulty text quoted in its message */
 
 typedef VEC(int32_t) index_list;
 typedef VEC(struct array_range) range_list;
@@ -25,7 +26,7 @@ void array_fini(struct array_spec *a)
 	*a = (struct array_spec){0};
 }
 
-/* One "7", "7-9" or "1-9:2". */
+/* Reads one "7", "7-9" or "1-9:2". */
 static int range_scan(const char **at, range_list *list, int64_t *count, struct err *err)
 {
 	int64_t first, last, step = 1;
@@ -89,7 +90,7 @@ static void list_sort(index_list *list)
 	list->n = kept;
 }
 
-/* Runs of equal steps become ranges; a step above 1 takes three to be a run. */
+/* Folds runs of equal steps into ranges; with a step above 1 a run needs three elements. */
 static void list_fold(const index_list *list, struct array_spec *ret)
 {
 	range_list ranges = {0};
@@ -165,7 +166,7 @@ int64_t array_next(const struct array_spec *a, int64_t after)
 {
 	uint32_t lo = 0, hi = a->nranges;
 
-	while (lo < hi) { /* the first range that ends above `after` */
+	while (lo < hi) { /* find the first range that ends above `after` */
 		uint32_t mid = lo + (hi - lo) / 2;
 		if (a->range[mid].last <= after)
 			lo = mid + 1;

@@ -1,10 +1,10 @@
 /*
- * array.h - which elements an array of jobs has.
+ * array.h - the set of indices of an array job.
  *
  *	1-100%5		1 to 100, at most 5 at once	1-9:2	1,3,5,7,9
  *	1,5,7-9		1, 5, 7, 8 and 9		12	one element, 12
  *
- * Ranges are kept sorted and apart: all of one lies before the next, however the text was written. So equal arrays have
+ * Ranges are kept sorted and do not overlap, whatever the order in the text, so equal arrays have
  * equal texts.
  */
 #ifndef CORE_ARRAY_H
@@ -21,24 +21,25 @@
 #define ARRAY_TEXT_MAX 65536   /* characters */
 
 struct array_range {
-	int32_t first, last, step; /* `last` is an element, too; step >= 1 */
+	int32_t first, last, step; /* `last` is itself an element; step >= 1 */
 };
 
 struct array_spec {
 	struct array_range *range;
 	uint32_t nranges;
 	uint32_t count; /* elements */
-	uint32_t limit; /* of elements that run at once; 0: none */
+	uint32_t limit; /* at most this many elements run at once; 0: no limit */
 };
 
-/* Overwrites *ret, which the caller gives to array_fini(). -EINVAL, with a sentence that repeats the text, leaves it
- * as it was. An element named twice is one. */
+/* Parses an array's text into *ret, which the caller frees with array_fini(). An element named
+ * twice counts once. On -EINVAL the message quotes the text and *ret is unchanged. */
 int array_parse(const char *text, struct array_spec *ret, struct err *err);
 void array_fini(struct array_spec *a); /* {0} is empty */
-/* The canonical text. */
+/* Appends the canonical text. */
 void array_format(const struct array_spec *a, struct strbuf *out);
 bool array_has(const struct array_spec *a, int64_t index);
-/* The least element above `after`, -1: for (i = array_next(a, -1); i >= 0; i = array_next(a, i)). */
+/* Returns the least element above `after`, or -1: for (i = array_next(a, -1); i >= 0; i =
+ * array_next(a, i)). */
 int64_t array_next(const struct array_spec *a, int64_t after);
 
 #endif

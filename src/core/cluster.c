@@ -77,7 +77,8 @@ void cluster_count(struct cluster *c, const struct res *r)
 			c->nres = i + 1;
 }
 
-/* Of what a node has: disk and swap count once a job asks for them. */
+/* Starts counting a node's resources, except disk and swap, which count once a job requests
+ * them. */
 static void node_count(struct cluster *c, const struct res *total)
 {
 	struct res r = *total;
@@ -123,7 +124,8 @@ void cluster_share_host(struct cluster *c, uint32_t a, uint32_t b)
 			return;
 	if (a == b)
 		return;
-	c->nodes.v[a].peer = c->nodes.v[b].peer; /* two rings, cut open and joined crosswise, are one */
+	/* cutting two rings open and joining them crosswise makes one */
+	c->nodes.v[a].peer = c->nodes.v[b].peer;
 	c->nodes.v[b].peer = next;
 	for (int32_t n = next; n != (int32_t)a; n = c->nodes.v[n].peer)
 		c->nodes.v[n].ring = c->nodes.v[a].ring;
@@ -211,7 +213,7 @@ int cluster_amount(struct cluster *c, const char *name, struct err *err)
 		return err_set(err, -EEXIST, "%s: nodes have a resource of that name", name);
 	if (c->amounts.n == AMOUNTS_MAX)
 		return err_set(err, -ENOSPC, "%s: a site can have at most %d named amounts", name, AMOUNTS_MAX);
-	char *lower = mem_strdup(name); /* as attributes have it, whoever spells it first */
+	char *lower = mem_strdup(name); /* attribute names are lower case */
 	for (char *p = lower; *p; p++)
 		*p = (char)tolower((unsigned char)*p);
 	vec_push(&c->amounts, (struct amount){0});
@@ -236,7 +238,7 @@ bool requests_share(const struct request *a, const struct request *b)
 	return false;
 }
 
-/* A shape was interned: one that is kept keeps its features. */
+/* Records that a shape was interned. A permanent shape makes its features permanent. */
 static void shape_note(struct cluster *c, uint32_t id, bool fresh)
 {
 	trial_note(c->trial ? &c->trial->shapes : NULL, id, fresh, &c->shapes.v[id].held);
@@ -251,7 +253,8 @@ uint32_t cluster_shape(struct cluster *c, const struct shape *shape)
 			    .exclusive = shape->exclusive,
 			    .whole = shape->whole,
 			    .divided = shape->divided};
-	/* Of what the features are: their number may be another set's later, while plans remember shapes by this hash. */
+	/* Hash the features themselves: the set's number may be reused later, and plans remember
+	 * shapes by this hash. */
 	uint64_t hash = hash_bytes(&key.need, sizeof key.need) ^ features_hash(&c->features, key.features) ^
 			(key.exclusive ? 0x9e37 : 0) ^ (uint64_t)key.whole << 20 ^ (uint64_t)key.divided << 24,
 		 id;
@@ -281,8 +284,8 @@ static int64_t shape_cpus(const struct cluster *c, uint32_t shape)
 	return c->shapes.v[shape].need.v[RES_CPU];
 }
 
-/* Fixed before free, then fewest CPUs first; equal ones stay in the order written. A merge sort: stable, and quick also
- * for a million fragments. */
+/* Sorts fixed before free fragments, then by CPUs, ascending; equal ones keep their order. Uses
+ * merge sort: stable, and fast even for a million fragments. */
 static void frags_sort(const struct cluster *c, struct frag *f, uint32_t n, struct frag *spare)
 {
 	uint32_t half = n / 2, i = 0, j = half, k = 0;
@@ -393,7 +396,8 @@ struct nodeset nodeset_make(const bool *has, uint32_t n, bool rest)
 	for (uint32_t i = 0; i < s.nwords * 64; i++)
 		if (i < n ? has[i] : rest)
 			s.word[i / 64] |= UINT64_C(1) << i % 64;
-	while (s.nwords && s.word[s.nwords - 1] == (rest ? UINT64_MAX : 0)) /* equal sets look the same */
+	/* trim, so that equal sets are represented equally */
+	while (s.nwords && s.word[s.nwords - 1] == (rest ? UINT64_MAX : 0))
 		s.nwords--;
 	return s;
 }
@@ -499,7 +503,7 @@ static int unknown_resource(const struct cluster *c, const char *name, struct er
 	return rc;
 }
 
-/* The shape of one chunk, with its names looked up. */
+/* Builds the shape of one chunk and looks up its names. */
 static int chunk_shape(struct cluster *c, const struct reqtext *text, const struct chunk *k, int64_t nfrags,
 		       struct shape *ret, struct err *err)
 {
@@ -511,7 +515,7 @@ static int chunk_shape(struct cluster *c, const struct reqtext *text, const stru
 		const struct named_amount *a = i < k->nnamed ? &k->named[i] : &text->named[i - k->nnamed];
 		uint32_t id;
 		if (cluster_find_amount(c, a->name, &id))
-			continue; /* of the site: text_portions() */
+			continue; /* a site-wide resource: see text_portions() */
 		if (!names_find(&c->res_names, a->name, &id))
 			return unknown_resource(c, a->name, err);
 		ret->need.v[RES_NAMED + id] += i < k->nnamed ? a->amount : (a->amount + nfrags - 1) / nfrags;
@@ -531,7 +535,7 @@ static bool node_can(const struct cluster *c, const struct node *n, const struct
 	return features_cover(&c->features, n->features, s->features) && res_covers(&n->total, &s->need);
 }
 
-/* Whether a job with an estimate could have a share of it instead. */
+/* Returns true if a job with an estimate could have a share of this node instead. */
 static bool node_could_share(const struct cluster *c, const struct node *n, const struct shape *s)
 {
 	struct res need = s->need;
@@ -546,7 +550,7 @@ static bool coming_can(const struct cluster *c, const struct shape *s)
 	return c->coming.v[RES_CPU] > 0 && s->features == FEATURES_NONE && res_covers(&c->coming, &s->need);
 }
 
-/* Why no node at all could ever hold this shape. */
+/* Explains why no node could ever hold this shape. */
 static int shape_refuse(const struct cluster *c, const struct shape *s, struct err *err)
 {
 	struct res most = s->features == FEATURES_NONE ? c->coming : (struct res){0};
@@ -592,7 +596,7 @@ static void portion_add(const struct cluster *c, const struct named_amount *a, i
 	portion[i].count += times * a->amount;
 }
 
-/* What a text asks for of the site's amounts. */
+/* Collects the site-wide resources that a text requests. */
 static uint32_t text_portions(const struct cluster *c, const struct reqtext *text, struct portion portion[AMOUNTS_MAX])
 {
 	uint32_t n = 0;
@@ -636,7 +640,7 @@ int cluster_request(struct cluster *c, const struct reqtext *text, uint32_t *ret
 					break;
 				}
 			} else if (names_find(&c->feature_names, k->node, &bit)) {
-				/* TORQUE: a property in the place of a name */
+				/* TORQUE allows a property in place of a name */
 				s.features = features_add(&c->features, s.features, bit);
 			} else {
 				rc = err_set(err, -EINVAL, "%s: no node and no feature has that name", k->node);
@@ -675,15 +679,15 @@ int cluster_request(struct cluster *c, const struct reqtext *text, uint32_t *ret
 	return rc;
 }
 
-/* A fragment before it is in its place. */
+/* A fragment before sorting. */
 struct origin {
 	int64_t cpus;
 	int chunk;
-	uint32_t written; /* its number in the text */
+	uint32_t written; /* position in the text */
 	bool fixed;
 };
 
-/* As frags_sort(). */
+/* Compares like frags_sort(). */
 static int origin_cmp(const void *a, const void *b)
 {
 	const struct origin *x = a, *y = b;
@@ -760,7 +764,8 @@ static int more_first(const void *a, const void *b)
 	return *x < *y ? 1 : *x > *y ? -1 : 0;
 }
 
-/* All CPUs of the nodes that it names, and of the largest that suit its other fragments, one for each. */
+/* Sums all CPUs of the nodes that the request names and, for each other fragment, of the largest
+ * suitable node. */
 static int64_t whole_most(const struct cluster *c, const struct request *r, const struct nodeset *set)
 {
 	bool *named = mem_zalloc(c->nodes.n + 1);

@@ -1,5 +1,5 @@
 /*
- * depend.c - dependencies: text, and whether they are fulfilled.
+ * depend.c - parses, formats and judges dependencies.
  */
 #include "core/depend.h"
 
@@ -10,7 +10,7 @@
 
 #include "base/vec.h"
 
-#define SHOWN 80 /* characters of a faulty part that its message repeats */
+#define SHOWN 80 /* characters of a faulty part quoted in its message */
 
 static const char *const type_name[DEPEND_TYPES] = {
 	[DEPEND_AFTER] = "after",
@@ -108,7 +108,7 @@ static int id_parse(const char *type, const char *text, struct jobid *ret, struc
 	return rc < 0 ? err_prefix(err, rc, "%s", type) : 0;
 }
 
-/* "afterok:12:13", which is cut up. `room` is how many ids may still come. */
+/* Parses "afterok:12:13", modifying the text. At most `room` ids are accepted. */
 static int depend_parse(char *part, uint32_t room, struct depend *ret, struct err *err)
 {
 	VEC(struct jobid) ids = {0};
@@ -205,7 +205,7 @@ void depend_fate_add(struct depend_fate *sum, const struct depend_fate *element)
 
 enum depend_state depend_judge(enum depend_type type, const struct depend_fate *fate)
 {
-	if (type == DEPEND_AFTER) /* what is gone has ended, and nobody can say more */
+	if (type == DEPEND_AFTER) /* a job no longer known has ended; nothing more can be learned */
 		return fate->gone || fate->started ? DEPEND_SATISFIED
 		       : fate->ended		   ? DEPEND_IMPOSSIBLE
 						   : DEPEND_WAITING;

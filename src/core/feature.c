@@ -27,7 +27,7 @@ static size_t set_size(const struct feature_set *s)
 	return s->nwords * sizeof *s->word;
 }
 
-/* The number of a set whose last word is not 0; takes its words. */
+/* Returns the number of a set whose last word is not 0. Takes ownership of its words. */
 static uint32_t set_intern(struct features *f, struct feature_set s)
 {
 	uint64_t hash = hash_bytes(s.word, set_size(&s)), id;
@@ -75,7 +75,7 @@ uint64_t features_hash(const struct features *f, uint32_t set)
 	return set_get(f, set).hash;
 }
 
-/* A copy with room for at least `nwords`. */
+/* Returns a copy with space for at least `nwords`. */
 static struct feature_set set_copy(struct feature_set s, uint32_t nwords)
 {
 	struct feature_set copy = {.nwords = nwords > s.nwords ? nwords : s.nwords};

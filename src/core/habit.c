@@ -1,13 +1,13 @@
 /*
- * habit.c - the hours in which a workstation is usually used.
+ * habit.c - learns and predicts the hours in which a workstation is used.
  */
 #include "core/habit.h"
 
 #include <math.h>
 #include <string.h>
 
-#define LATEST 0.4 /* what the last week counts: after three of them an old habit has faded */
-#define STEP 5	   /* percent for each letter */
+#define LATEST 0.4 /* weight of the latest week: an old habit fades after about three weeks */
+#define STEP 5	   /* percent per letter */
 
 void habit_init(struct habit *h)
 {
@@ -53,7 +53,7 @@ double habit_expect(const struct habit *h, int64_t from, int64_t seconds)
 
 	if (seconds < 1)
 		return 0;
-	/* After a week it is the same again. */
+	/* The pattern repeats every week. */
 	if (seconds > HABIT_HOURS * 3600)
 		seconds = HABIT_HOURS * 3600;
 	for (end = at + seconds; at < end; at += step) {

@@ -8,7 +8,8 @@
 
 #include "base/timetext.h"
 
-/* to[from][event]: the state after it; 0 (STATE_NEW, which nothing leads to) marks what is not legal. */
+/* to[from][event]: the state after the event; 0 (STATE_NEW, which no event leads to) marks
+ * illegal ones. */
 static const uint8_t to[STATE_COUNT][EVENT_COUNT] = {
 	[STATE_NEW] = {[EVENT_SUBMIT] = STATE_CANDIDATE},
 	[STATE_HELD] =
@@ -81,13 +82,13 @@ int job_apply(struct job *job, const struct event *event, enum job_kind by_kind,
 	case EVENT_STARTED:
 		job->start = event->time;
 		break;
-	case EVENT_START_FAILED: /* on its own, or `by` took its place meanwhile */
+	case EVENT_START_FAILED: /* failed by itself, or `by` took its slot meanwhile */
 	case EVENT_PREEMPT:
 	case EVENT_MIGRATE:
 		job->by = event->by;
 		if (event->type == EVENT_PREEMPT &&
-		    event->by == job->id)		     /* its time slice is over: it is the last again */
-			job->rank = (double)event->time + 1; /* others have come within this second */
+		    event->by == job->id) /* its time slice is over: it goes behind all others */
+			job->rank = (double)event->time + 1; /* also those of this second */
 		break;
 	case EVENT_EXPIRE:
 		job->guaranteed = false;

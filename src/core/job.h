@@ -1,16 +1,16 @@
 /*
  * job.h - a job is the fold of its events.
  *
- *	            SUBMIT                ALLOCATE              START             STARTED           FINISH
- *	(nothing) ---------> CANDIDATE <------------> ALLOCATED -------> NOW -----------> RUNNING ---------> DONE
- *	                      ^  |  ^    DEALLOCATE                       |                 |
- *	              RELEASE |  |  |            START_FAILED             |     PREEMPT     |
- *	                     HELD  +------------------------------------- + <---------------+
+ *	         SUBMIT              ALLOCATE             START      STARTED         FINISH
+ *	(nothing) ----> CANDIDATE <----------> ALLOCATED -----> NOW -----> RUNNING -----> DONE
+ *	                 ^  |  ^   DEALLOCATE                    |            |
+ *	         RELEASE |  |  |           START_FAILED          |   PREEMPT  |
+ *	                HELD   +---------------------------------+<-----------+
  *
  * EXPIRE (a deadline that can no longer be met) and DELETE end a job from where they are legal.
  *
- * job_apply() is the only code that changes a job's state: live, at recovery and in the simulator. What it
- * does not know is *where* a job is: that is the plan's (plan/plan.h), folded from the same events.
+ * job_apply() is the only code that changes a job's state: live, at recovery and in the simulator.
+ * It does not know *where* a job is; the plan does (plan/plan.h), folded from the same events.
  */
 #ifndef CORE_JOB_H
 #define CORE_JOB_H
@@ -26,9 +26,9 @@
 enum job_state {
 	STATE_NEW,
 	STATE_HELD,	 /* not considered until released */
-	STATE_CANDIDATE, /* waits without a place */
-	STATE_ALLOCATED, /* has a place in the plan, later than now */
-	STATE_NOW,	 /* the order to start it is out */
+	STATE_CANDIDATE, /* waiting, without a slot in the plan */
+	STATE_ALLOCATED, /* has a slot in the plan, later than now */
+	STATE_NOW,	 /* the order to start it has been sent */
 	STATE_RUNNING,
 	STATE_DONE,
 	STATE_EXPIRED, /* its deadline could no longer be met */
@@ -40,81 +40,96 @@ enum event_type {
 	EVENT_SUBMIT,
 	EVENT_HOLD,
 	EVENT_RELEASE,
-	EVENT_STARVE,	    /* a common job waited too long */
-	EVENT_ALLOCATE,	    /* given, or moved to, a place in the plan: `at`, `nodes` */
-	EVENT_DEALLOCATE,   /* lost its place to `by` */
-	EVENT_GUARANTEE,    /* its deadline was promised */
+	EVENT_STARVE,	    /* a common job has waited too long */
+	EVENT_ALLOCATE,	    /* got, or was moved to, a slot in the plan: `at`, `nodes` */
+	EVENT_DEALLOCATE,   /* lost its slot to `by` */
+	EVENT_GUARANTEE,    /* its deadline was guaranteed */
 	EVENT_START,	    /* ordered to start now on `nodes`, planned to end `at` */
-	EVENT_STARTED,	    /* runs since `time` */
-	EVENT_START_FAILED, /* could not be started: back to the candidates */
-	EVENT_PREEMPT,	    /* stopped by `by`, back to the candidates */
-	EVENT_MIGRATE,	    /* goes on at `nodes`, others or the same, until `at`; then `by` needs them, if it is an
-			     * emergency job */
+	EVENT_STARTED,	    /* running since `time` */
+	EVENT_START_FAILED, /* could not be started; a candidate again */
+	EVENT_PREEMPT,	    /* stopped for `by`; a candidate again */
+	/* continues on `nodes`, other ones or the same, until `at`; if `by` is an emergency job,
+	 * it then needs them */
+	EVENT_MIGRATE,
 	EVENT_FINISH,
 	EVENT_EXPIRE,
 	EVENT_DELETE,
-	EVENT_KEEP, /* the place of a candidate, which it will have unless somebody with a deadline comes: `at`, `nodes`; no nodes: it has none */
+	/* tentative slot of a candidate, which it gets unless a job with a deadline comes: `at`,
+	 * `nodes`; without nodes: none */
+	EVENT_KEEP,
 	EVENT_COUNT
 };
 
-/* A place is lost with its guarantee. Older servers wrote 0: there a guarantee outlived the place, until the next one. */
+/* Value of DEALLOCATE's `at`: the guarantee was lost with the slot. Older servers wrote 0 and
+ * kept the guarantee until the next slot. */
 #define LOST_WITH_GUARANTEE 1
 
 struct event {
 	int64_t time;
-	/* ALLOCATE, KEEP: planned start. START, MIGRATE: planned end. PREEMPT, START_FAILED: when the hours end in which
-	 * it may run; 0: another reason. DEALLOCATE: LOST_WITH_GUARANTEE. */
+	/* ALLOCATE, KEEP: planned start. START, MIGRATE: planned end. PREEMPT, START_FAILED: end
+	 * of the hours in which the job may run; 0: another reason. DEALLOCATE:
+	 * LOST_WITH_GUARANTEE. */
 	int64_t at;
-	const int32_t *nodes; /* ALLOCATE, KEEP, START, MIGRATE: a node for each fragment; borrowed */
+	const int32_t *nodes; /* ALLOCATE, KEEP, START, MIGRATE: one node per fragment; borrowed */
 	uint32_t nnodes;
 	uint32_t job;
-	uint32_t by; /* the job for which it was done, or JOB_NONE */
+	uint32_t by; /* job on whose behalf it was done, or JOB_NONE */
 	uint8_t type;
-	const void
-		*detail; /* what the caller of the scheduler knows besides, for the listener alone; borrowed, or NULL */
+	/* additional data of the scheduler's caller, for the listener only; borrowed, or NULL */
+	const void *detail;
 };
 
-/* What the cycle reads of a job. Names, scripts and environment live elsewhere. */
+/* The part of a job that the scheduling cycle reads. Names, scripts and environment are kept
+ * elsewhere. */
 struct job {
-	int64_t submit;	  /* instant */
+	int64_t submit;	  /* instant of submission */
 	int64_t walltime; /* seconds, without tolerance */
 	int64_t deadline; /* instant, or TIME_NEVER */
-	int64_t start;	  /* planned (ALLOCATED) or real (NOW, RUNNING and after) */
-	int64_t saved; /* instant: what it did before is in a checkpoint; one before `start`, or 0: nothing of this attempt is */
-	int64_t saving;	  /* seconds that a checkpoint of it may take; 0: it makes none */
-	int64_t starting; /* seconds before its walltime counts, at most: the prologue */
-	int64_t ending; /* seconds from its walltime and the tolerance until its place is free, at most: kill_delay, epilogue */
+	int64_t start;	  /* instant: planned (ALLOCATED) or actual (NOW, RUNNING and later) */
+	/* instant of the last checkpoint; 0 or before `start`: none in this attempt */
+	int64_t saved;
+	int64_t saving;	  /* most seconds a checkpoint takes; 0: it makes none */
+	int64_t starting; /* most seconds before its walltime counts: the prologue */
+	/* most seconds from the end of walltime and tolerance until its slot is free:
+	 * kill_delay, epilogue */
+	int64_t ending;
 	int64_t since;	/* instant of the last change of state */
-	int64_t priced; /* of one with a price: seconds for which its account pays, whatever it uses (rules/libra.h) */
-	int64_t nice;	/* until this instant jobs submitted later may pass it; 0: never */
-	double rank;	/* its place among jobs that wait: the instant of submission unless it was set before */
+	/* with has_price: seconds its account pays for, whatever it uses (rules/libra.h) */
+	int64_t priced;
+	int64_t nice;	/* instant until which jobs submitted later may pass it; 0: never */
+	/* position among waiting jobs: the instant of submission, unless set otherwise */
+	double rank;
 	uint32_t id;
-	uint32_t request; /* cluster_request() */
+	uint32_t request; /* index returned by cluster_request() */
 	uint32_t user;
-	uint32_t by;	  /* who last took its place or stopped it */
-	uint32_t waiting; /* the scheduler's record of it while it waits */
-	uint32_t allowed; /* nodes that it may be placed on: cluster_nodeset(), or NODES_ALL */
-	uint32_t limits;  /* on running jobs: rules/limit.h; 0: none */
-	uint32_t keys;	  /* ids of reservations that it may use (plan/fence.h): cluster_nodeset(), or KEYS_NONE */
-	uint32_t bound;	  /* the id of the one that it starts nowhere but in; 0: it is not bound */
+	uint32_t by;	  /* job that last took its slot or stopped it */
+	uint32_t waiting; /* index of the scheduler's record while it waits */
+	uint32_t allowed; /* nodes it may use: cluster_nodeset(), or NODES_ALL */
+	uint32_t limits;  /* limits on running jobs (rules/limit.h); 0: none */
+	/* ids of reservations it may use (plan/fence.h): cluster_nodeset(), or KEYS_NONE */
+	uint32_t keys;
+	uint32_t bound;	  /* id of the only reservation it may start in; 0: not bound */
 	uint32_t attempt;
 	uint8_t state;
 	uint8_t kind;
-	uint8_t powers;	       /* emergency jobs */
-	uint8_t deallocations; /* of a starving job, by QoS jobs */
-	bool has_price;	       /* `priced` counts; else it pays as long as it runs */
-	bool interactive;      /* it starts when it comes, or not at all (sched/entrance.h) */
-	bool guaranteed; /* it has, or had when it was started, a place in which it meets its deadline whatever others do */
+	uint8_t powers;	       /* emergency jobs only: enum job_power */
+	uint8_t deallocations; /* starving jobs only: number of deallocations by QoS jobs */
+	bool has_price;	       /* `priced` applies; otherwise it pays for the time it runs */
+	bool interactive;      /* starts on arrival or not at all (sched/entrance.h) */
+	/* has, or had when it was started, a slot in which it meets its deadline whatever other
+	 * jobs do */
+	bool guaranteed;
 };
 
-/* Whether an event of this type is legal in this state, and the state after it. */
+/* Returns true if an event of this type is legal in this state, and stores the state after it. */
 bool job_next(enum job_state from, enum event_type type, enum job_state *ret_to);
 
-/* Applies one event. -EINVAL, with the job untouched, when it is not legal in the job's state. `by_kind` is the
- * kind of event->by (ignored when that is JOB_NONE): only deallocations by QoS jobs count toward becoming critical. */
+/* Applies one event; -EINVAL, with the job unchanged, if it is not legal in the job's state.
+ * `by_kind` is the kind of event->by (ignored for JOB_NONE): only deallocations by QoS jobs
+ * count toward becoming critical. */
 int job_apply(struct job *job, const struct event *event, enum job_kind by_kind, struct err *err);
 
-/* Asserts what must hold of any job. */
+/* Asserts the invariants of a job. */
 void job_check(const struct job *job);
 
 static inline bool job_waits(const struct job *job)
@@ -122,7 +137,8 @@ static inline bool job_waits(const struct job *job)
 	return job->state == STATE_CANDIDATE || job->state == STATE_ALLOCATED;
 }
 
-/* Since when the work of a running job would be lost if it were stopped. Of several, the one with the latest instant loses least, whenever that is. */
+/* Returns the instant since which a running job's work would be lost if it were stopped. Among
+ * several jobs, the one with the latest instant loses least, whenever they are stopped. */
 static inline int64_t job_unsaved_since(const struct job *job)
 {
 	return job->saved > job->start ? job->saved : job->start;

@@ -10,9 +10,9 @@
 
 #include "base/amount.h"
 
-#define SHOWN 80 /* characters of a faulty text that its message repeats */
+#define SHOWN 80 /* characters of a faulty text quoted in its message */
 
-/* What stands between the brackets; *at is behind the opening one. */
+/* Reads the text between the brackets; *at is just behind the opening one. */
 static int brackets_scan(const char **at, struct jobid *id, struct err *err)
 {
 	const char *close = strchr(*at, ']');

@@ -27,7 +27,7 @@ static const struct field base64_fields[] = {{"base64", .is = REQUIRED | IS_BYTE
 static const struct schema base64 = {.fields = base64_fields};
 
 const struct field job_members[] = {
-	/* ---- who, where and what ---- */
+	/* ---- identity ---- */
 	{"name", .is = IS_TEXT, "printable characters, no blank, no `/`", .least = 1, .most = JOB_NAME_MOST,
 	 .otherwise = "STDIN",
 	 .in = STORED | IN_HISTORY | ALWAYS | AT_SUBMIT | AT_ALTER | RUNNING | SHOWN | HOOKED | AGAIN | BRIEF,
@@ -83,7 +83,7 @@ const struct field job_members[] = {
 	{"checkpoint", .is = IS_TEXT | IS_NULL, .most = JOB_TEXT_MOST,
 	 .in = STORED | IN_BODY | AT_SUBMIT | AT_ALTER | JUDGED | HOOKED | ECHOED, WORD(checkpoint)},
 
-	/* ---- what it requests ---- */
+	/* ---- request ---- */
 	{"resources", .is = IS_LIST, "texts as after `-l`, in order", .item = IS_TEXT,
 	 .example = "[\"nodes=2:ppn=4\", \"walltime=1:00:00\"]", .in = AT_SUBMIT | AT_ALTER | RUNNING},
 	{"resources", .is = IS_TEXT | IS_NULL, "canonical text after `-l`", .example = "nodes=2:ppn=4",
@@ -96,7 +96,7 @@ const struct field job_members[] = {
 	 "thousandths of a CPU that it has of a shared node; null: its CPUs are its own", .in = STORED | SHOWN | RARE,
 	 FEW(share)},
 
-	/* ---- when, and before whom ---- */
+	/* ---- time and order ---- */
 	{"type", .is = IS_TEXT, "common, with a deadline (QoS), emergency, nice", .words = "C|Q|E|N", .otherwise = "C",
 	 .in = AT_SUBMIT | AT_ALTER | HOOKED | ECHOED},
 	{"kind", .is = IS_INT, .most = KIND_COUNT - 1, .in = STORED | PLANNED, HAS(kind)},
@@ -122,7 +122,7 @@ const struct field job_members[] = {
 	{"rerunnable", .is = IS_BOOL, "may be started again after a failure of the machine", .otherwise = "true",
 	 .missing = true, .in = STORED | AT_SUBMIT | AT_ALTER | SHOWN | HOOKED | AGAIN, HAS(rerunnable)},
 
-	/* ---- what it may cost ---- */
+	/* ---- cost ---- */
 	{"estimate", .is = IS_INT | IS_NULL, "seconds that it will run; with a deadline and a budget", .least = 1,
 	 .most = INSTANT_MOST, .in = AT_SUBMIT},
 	{"estimate", .is = IS_INT | IS_NULL, "of a job with a budget: seconds that it is said to run",
@@ -138,7 +138,7 @@ const struct field job_members[] = {
 	{"quota_type", .is = IS_INT, .most = QUOTA_TYPES - 1, .in = STORED | RARE, FEW(claim.type)},
 	{"quota", .is = IS_INT, .in = STORED | RARE, FEW(claim.seconds)},
 
-	/* ---- its files, and who hears of it ---- */
+	/* ---- files and mail ---- */
 	{"workdir", .is = IS_TEXT | IS_NULL, "absolute: where it starts and where relative paths lead",
 	 .most = JOB_TEXT_MOST, .otherwise = "/", .in = IN_BODY | AT_SUBMIT | SHOWN},
 	{"shell", .is = IS_TEXT | IS_NULL, "path of the interpreter; default: the `#!` line, else the user's shell",
@@ -165,7 +165,7 @@ const struct field job_members[] = {
 	 .in = IN_BODY | AT_SUBMIT | AT_ALTER | RUNNING | HOOKED | ECHOED},
 	{"submit_args", .is = IS_TEXT | IS_NULL, .most = ARGS_MOST, .in = IN_BODY | AT_SUBMIT | SHOWN},
 
-	/* ---- how it came ---- */
+	/* ---- submission ---- */
 	{"created", .is = IS_INSTANT, .in = STORED | IN_HISTORY | ALWAYS | SHOWN, HAS(created)},
 	{"rank_us", .is = IS_INT, .in = STORED, HAS(rank)},
 	{"eligible", .is = IS_INT, .missing = UINT32_MAX, .in = STORED, HAS(eligible)},
@@ -208,7 +208,7 @@ int spec_load(const json_t *head, struct spec *p, struct spec_rare *rare, struct
 	{
 		found = field_find(job_members, STORED, key, f);
 		if (!found)
-			continue; /* a newer server's */
+			continue; /* written by a newer server */
 		f = found;
 		rc = field_read(f, value, f->in & RARE ? (void *)rare : p, words, err);
 		if (rc < 0)

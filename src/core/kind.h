@@ -6,13 +6,13 @@
 
 enum job_kind {
 	KIND_COMMON,	/* C: placed only now, never reserves */
-	KIND_STARVING,	/* S: a common job that waited too long; reserves */
-	KIND_QOS,	/* Q: has a deadline; reserved as late as it allows */
-	KIND_EMERGENCY, /* E: of administrators; deadline and powers */
+	KIND_STARVING,	/* S: a common job that has waited too long; reserves */
+	KIND_QOS,	/* Q: has a deadline; reserved as late as the deadline allows */
+	KIND_EMERGENCY, /* E: submitted by administrators; has a deadline and powers */
 	KIND_COUNT
 };
 
-/* What an emergency job may remove: reserved jobs (ALLOC) and running ones (EXEC). */
+/* Which jobs an emergency job may remove: reserved ones (ALLOC) and running ones (EXEC). */
 enum job_power {
 	POWER_SC_ALLOC = 1 << 0, /* critical starving jobs, reserved */
 	POWER_Q_ALLOC = 1 << 1,

@@ -1,12 +1,12 @@
 /*
- * node.c - the tables of a node's life and the fold over them.
+ * node.c - the transition tables of a node's state and the fold over them.
  */
 #include "core/node.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* to[from][event]: the state after it, plus one; 0: not legal. An event that has no row at all does not concern that side. */
+/* to[from][event]: the state after the event, plus one; 0: illegal. */
 #define TO(state) ((uint8_t)((state) + 1))
 
 static const uint8_t service_to[SERVICE_COUNT][NODE_EVENT_COUNT] = {
@@ -54,7 +54,7 @@ static const uint8_t link_to[LINK_COUNT][NODE_EVENT_COUNT] = {
 	[LINK_LOST] = {[NODE_JOIN] = TO(LINK_JOINED), [NODE_CONNECT] = TO(LINK_CONNECTED), [NODE_GO] = TO(LINK_NONE)},
 };
 
-/* Which sides an event concerns: it must be legal on each. */
+/* The parts of the state that an event concerns; it must be legal in each. */
 enum { SIDE_SERVICE = 1, SIDE_LINK = 2, SIDE_OWNER = 4 };
 
 static const struct {
@@ -82,7 +82,7 @@ static const struct {
 static const char *const services[SERVICE_COUNT] = {"none", "in", "closing", "drained", "offline", "leaving", "gone"};
 static const char *const links[LINK_COUNT] = {"none", "joined", "connected", "silent", "lost"};
 
-/* A machine without an agent has no owner. */
+/* A node without an agent has no owner. */
 static bool owner_may(const struct node_life *life, enum node_event_type type)
 {
 	return type == NODE_CLAIM ? node_joined(life) && !node_claimed(life) : node_claimed(life);

@@ -1,5 +1,5 @@
 /*
- * numa.c - CPUs close to each other and to their memory.
+ * numa.c - chooses CPUs that are close to each other and to their memory.
  */
 #include "core/numa.h"
 
@@ -14,7 +14,8 @@ static int32_t numa_of(const int32_t *numa, int64_t known, int64_t cpu)
 	return cpu < known && numa[cpu] >= 0 ? numa[cpu] : NUMA_NONE;
 }
 
-/* The NUMA node of which the fewest CPUs are free that are enough; NUMA_NONE: none has enough. */
+/* Returns the NUMA node with the fewest free CPUs among those with enough; NUMA_NONE if none has
+ * enough. */
 static int32_t numa_choose(const bool *used, int64_t total, const int32_t *numa, int64_t known, int64_t want)
 {
 	int32_t most = NUMA_NONE, best = NUMA_NONE;

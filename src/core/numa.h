@@ -1,5 +1,5 @@
 /*
- * numa.h - which of a node's CPUs a part of a job gets.
+ * numa.h - chooses the CPUs of a node for a part of a job.
  */
 #ifndef CORE_NUMA_H
 #define CORE_NUMA_H
@@ -7,8 +7,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Chooses `want` CPUs that are not used, from the lowest on: of one NUMA node where they fit, the one with the fewest free; else wherever they are. numa[cpu] is
- * the NUMA node of each of the first `known`; others are of none. False: there are too few; nothing is changed. They are marked as used. */
+/* Takes `want` unused CPUs, lowest first, and marks them as used: from one NUMA node if they
+ * fit, preferring the one with the fewest free, else from anywhere. numa[cpu] is the NUMA node
+ * of each of the first `known` CPUs; the others belong to none. Returns false, with nothing
+ * changed, if there are too few. */
 bool numa_take(bool *used, int64_t total, const int32_t *numa, int64_t known, int64_t want, int32_t *ret);
 
 #endif

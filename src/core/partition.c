@@ -13,7 +13,7 @@ static const char *node_name(const struct cluster *c, uint32_t node)
 	return names_get(&c->node_names, c->nodes.v[node].name);
 }
 
-/* Whether the nodes may be a partition; `has` marks them. */
+/* Checks that the nodes may form a partition, and marks them in `has`. */
 static int nodes_check(const struct cluster *c, const char *name, const uint32_t *nodes, uint32_t n, bool *has,
 		       struct err *err)
 {

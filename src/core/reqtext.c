@@ -1,9 +1,9 @@
 /*
  * reqtext.c - parses and formats requests.
  *
- * A ladder: the text's size, its characters, its parts, the chunks of a part, the
- * words of a chunk, and at last the sums over all of it. The work is done on a copy
- * of the request, and the copy is kept only when everything was right.
+ * Checks, in this order: the text's size, its characters, its parts, the chunks of a part, the
+ * words of a chunk, and the sums over the whole request. It works on a copy of the request, which
+ * is kept only if everything is valid.
  */
 #include "core/reqtext.h"
 
@@ -21,7 +21,7 @@
 #define QOS_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 #define RESOURCES                                                                                                      \
 	"walltime nodes select ncpus procs mem pmem disk swap gpus ngpus place partition qos advres estimate deadline budget"
-#define SHOWN 80 /* characters of a faulty part that its message repeats */
+#define SHOWN 80 /* characters of a faulty part quoted in its message */
 
 void reqtext_init(struct reqtext *r)
 {
@@ -92,7 +92,7 @@ static int chunk_name_node(struct chunk *k, const char *name, struct err *err)
 	return 0;
 }
 
-/* A feature, or "e". */
+/* Adds a feature, or "e". */
 static int chunk_add_word(struct chunk *k, const char *word, struct err *err)
 {
 	if (is_number(word))
@@ -110,7 +110,7 @@ static int chunk_add_word(struct chunk *k, const char *word, struct err *err)
 	return 0;
 }
 
-/* A site's own NAME=VALUE: an amount, or a feature as PBS Pro writes them. */
+/* Adds a site's own NAME=VALUE: an amount, or a feature in PBS Pro's syntax. */
 static int chunk_add_other(struct chunk *k, const char *name, const char *value, struct err *err)
 {
 	int64_t amount = 0;
@@ -133,7 +133,7 @@ static int chunk_add_other(struct chunk *k, const char *name, const char *value,
 	return rc < 0 ? rc : named_set(k->named, &k->nnamed, name, amount, err);
 }
 
-/* The dimension of what is given in bytes; -1: something else. */
+/* Returns the dimension of a resource given in bytes; -1 for any other. */
 static int kib_dim(const char *name)
 {
 	return same(name, "mem") ? RES_MEM : same(name, "disk") ? RES_DISK : same(name, "swap") ? RES_SWAP : -1;
@@ -187,7 +187,7 @@ static int chunk_begin(struct chunk *k, char *word, bool by_name, struct err *er
 	return err_set(err, -EINVAL, "a chunk begins with a count (use host=NAME for a node)");
 }
 
-/* `text` is cut up. */
+/* Parses one chunk, modifying `text`. */
 static int chunk_parse(char *text, bool by_name, struct chunk *k, struct err *err)
 {
 	*k = (struct chunk){.count = 1, .need.v[RES_CPU] = 1};
@@ -201,7 +201,7 @@ static int chunk_parse(char *text, bool by_name, struct chunk *k, struct err *er
 	return rc;
 }
 
-/* nodes= or select=. */
+/* Parses the value of nodes= or select=. */
 static int chunks_parse(struct reqtext *r, const char *key, char *text, struct arena *arena, struct err *err)
 {
 	int n = 1;
@@ -280,7 +280,7 @@ static int place_parse(struct reqtext *r, char *text, struct err *err)
 	return 0;
 }
 
-/* Moab's word for the same: only who shares the nodes, not where fragments go. */
+/* Parses Moab's naccesspolicy=, which sets who shares the nodes but not where fragments go. */
 static int access_parse(struct reqtext *r, const char *text, struct err *err)
 {
 	if (!same(text, "shared") && !same(text, "singlejob"))
@@ -308,7 +308,7 @@ static int qos_parse(struct reqtext *r, const char *text, struct arena *arena, s
 
 static int advres_parse(struct reqtext *r, const char *text, struct arena *arena, struct err *err)
 {
-	if (!*text && r->reservation) { /* qalter of a job that is bound to one */
+	if (!*text && r->reservation) { /* qalter of a job that is bound to a reservation */
 		r->reservation = NULL;
 		return 0;
 	}
@@ -344,7 +344,7 @@ static int estimate_parse(struct reqtext *r, const char *text, struct err *err)
 	return rc;
 }
 
-/* What it means depends on when, and for which account. */
+/* Copies a deadline or a budget unparsed: its meaning depends on the time and the account. */
 static int term_parse(const char *text, struct arena *arena, const char **ret, struct err *err)
 {
 	if (!*text || strlen(text) > TERM_MAX)
@@ -353,7 +353,7 @@ static int term_parse(const char *text, struct arena *arena, const char **ret, s
 	return 0;
 }
 
-/* What people call resources elsewhere, and what they are here. */
+/* Suggests the name used here for a resource that other systems call `name`. */
 static const char *resource_near(const char *name, const char *more, char near[SUGGEST_SIZE])
 {
 	static const char *const others[][2] = {
@@ -441,7 +441,7 @@ static bool says_chunks(const char *key)
 	return same(key, "nodes") || same(key, "select") || same(key, "ncpus") || same(key, "procs");
 }
 
-/* ---- the whole ---- */
+/* ---- complete request ---- */
 
 static int sums_check(const struct reqtext *r, struct err *err)
 {
@@ -472,7 +472,7 @@ static int sums_check(const struct reqtext *r, struct err *err)
 	return 0;
 }
 
-/* A place= may come before the chunks it speaks of, or take back what an earlier one did to them. */
+/* Applies place= to the chunks: it may come before them, or revoke an earlier place=. */
 static void exclusive_mark(struct reqtext *r, const struct reqtext *before)
 {
 	if (r->scatter || (before->scatter && r->chunk == before->chunk))
@@ -524,7 +524,7 @@ int reqtext_parse(struct reqtext *r, const char *text, struct arena *arena, stru
 		if (text[i] < ' ' || text[i] > '~')
 			return err_set(err, -EINVAL, "a request must be plain text, but character %zu is not", i + 1);
 
-	/* The canonical text of a request that says nothing is empty. */
+	/* An empty text is valid: the canonical text of an empty request. */
 	int rc = n ? list_parse(&fresh, arena_strndup(arena, text, n), arena, err) : 0;
 	if (rc == 0)
 		rc = sums_check(&fresh, err);

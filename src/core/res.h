@@ -1,10 +1,10 @@
 /*
  * res.h - amounts of resources as vectors.
  *
- * Dimension 0 is CPUs, 1 memory in KiB, 2 GPUs, 3 shares of CPUs, 4 disk and 5 swap in KiB; the rest are named by the site
- * (licences, accelerators, ...). A cluster uses the first `nres` dimensions, so
- * that a machine of CPUs alone pays for one. Disk and swap, which almost every node has, are counted only from
- * the first request for them on (cluster_shape).
+ * Dimension 0 is CPUs, 1 memory in KiB, 2 GPUs, 3 shares of CPUs, 4 disk and 5 swap in KiB; the
+ * others are named by the site (accelerators, ...). A cluster uses the first `nres` dimensions, so
+ * that a cluster with only CPUs pays for one. Almost every node has disk and swap, so these are
+ * counted only after the first request for them (cluster_shape).
  */
 #ifndef CORE_RES_H
 #define CORE_RES_H
@@ -14,21 +14,22 @@
 
 enum res_dim { RES_CPU, RES_MEM, RES_GPU, RES_SHARE, RES_DISK, RES_SWAP, RES_NAMED, RES_MAX = 8 };
 
-/* A node either gives whole CPUs or divides them (docs/libra.md): then it has none in the first dimension, and this many thousandths of each in RES_SHARE. So no job that asks for CPUs
- * fits there, and none with a share elsewhere. */
+/* A node either offers whole CPUs or divides them (docs/libra.md). A divided node has none in
+ * RES_CPU and this many thousandths per CPU in RES_SHARE, so jobs that request CPUs do not fit
+ * there, and jobs with a share fit nowhere else. */
 #define SHARE_CPU INT64_C(1000)
 
 struct res {
 	int64_t v[RES_MAX];
 };
 
-/* What is counted in KiB, by its name in sentences; NULL: something else. */
+/* Returns the name, for messages, of a dimension counted in KiB; NULL for any other. */
 static inline const char *res_kib(int d)
 {
 	return d == RES_MEM ? "memory" : d == RES_DISK ? "disk" : d == RES_SWAP ? "swap" : (const char *)0;
 }
 
-/* What jobs have of a node besides numbered CPUs and GPUs, in KiB. */
+/* Resources of a node that have no numbered units, unlike CPUs and GPUs, in KiB. */
 struct kib {
 	int64_t memory, disk, swap;
 };

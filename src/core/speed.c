@@ -1,5 +1,5 @@
 /*
- * speed.c - speeds as text.
+ * speed.c - parses and formats speeds.
  */
 #include "core/speed.h"
 

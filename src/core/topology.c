@@ -1,5 +1,6 @@
 /*
- * topology.c - lines into switches, then their order: the leaves below each follow each other.
+ * topology.c - reads lines into switches, then orders the leaves so that those below one switch are
+ * adjacent.
  */
 #include "core/topology.h"
 
@@ -14,11 +15,11 @@
 
 #define SHOWN 60
 
-/* A file that is being read. */
+/* State while reading a file. */
 struct reading {
 	struct topology *t;
-	struct names parents;	 /* names of switches that are below another, ... */
-	VEC(uint32_t) parent_of; /* ... and that one, by the same index */
+	struct names parents;	 /* names of switches that are below another one */
+	VEC(uint32_t) parent_of; /* the switch above each of `parents`, by the same index */
 	VEC(bool) is_leaf;
 };
 
@@ -43,7 +44,8 @@ static int nodes_add(struct reading *r, uint32_t sw, const char *list, struct er
 		if (names_add(&r->t->nodes, names.v[i]) < r->t->of_node.n)
 			rc = err_set(err, -EINVAL, "node %.*s is connected to two switches", SHOWN, names.v[i]);
 		else
-			vec_push(&r->t->of_node, sw); /* the switch at first, its place among the leaves later */
+			/* the switch for now; its index among the leaves later */
+			vec_push(&r->t->of_node, sw);
 	}
 	name_list_free(&names);
 	return rc;
@@ -120,7 +122,7 @@ static int parents_set(struct reading *r, struct err *err)
 	return 0;
 }
 
-/* A leaf's way up, from the root: equal beginnings lie together when sorted. */
+/* A leaf's path from the root: paths with equal beginnings are adjacent when sorted. */
 struct path {
 	uint32_t leaf, depth, *up; /* up[0] is the root */
 };
@@ -146,7 +148,7 @@ static uint32_t depth_of(const struct topology *t, uint32_t sw)
 	return n;
 }
 
-/* Leaves in their order, what is below each switch, and levels. */
+/* Orders the leaves, and sets the range of leaves and the level of each switch. */
 static void leaves_sort(struct reading *r)
 {
 	struct topology *t = r->t;
