@@ -1,9 +1,10 @@
 /*
- * blockers.h - every reason for which a job does not start, not only the first.
+ * blockers.h - every reason that keeps a job from starting, not only the first.
  *
- * The list is minimal and complete: with all of them gone the job starts at once, with fewer gone it does not. What can be taken away is
- * taken away first; then one after the other is put back: what the job can bear stays, what it can't is a reason. A limit that the jobs in its way
- * have reached is listed, too, as one that is implied.
+ * The list is minimal and complete: the job starts at once if all reasons are gone, and does not if
+ * any one remains. To find it, every possible obstacle is removed, then put back one by one: an
+ * obstacle that the job can bear stays, one that it cannot is a reason. A limit reached because of
+ * the jobs in the way is also listed, as an implied reason.
  */
 #ifndef SCHED_BLOCKERS_H
 #define SCHED_BLOCKERS_H
@@ -13,18 +14,19 @@
 struct scratch;
 typedef VEC(struct reason) reason_vec;
 
-/* What is asked. */
+/* The question. */
 struct blockers_ask {
-	uint32_t job;		 /* that waits, or is held */
-	uint32_t allowed;	 /* nodes that it may use, including those that it avoids after failures */
-	const bool *there;	 /* by node: it belongs to the cluster, up or not */
-	const job_vec *along;	 /* held ones that are released together with it; or NULL */
-	bool released;		 /* something else than the scheduler keeps it waiting, and is taken to be gone */
-	bool parted;		 /* it runs in a partition */
-	struct scratch *scratch; /* for a copy of the scheduler; or NULL */
+	uint32_t job;		 /* the waiting or held job */
+	uint32_t allowed; /* nodes the job may use, including those it avoids after failures */
+	const bool *there;	 /* by node: it belongs to the cluster, up or down */
+	const job_vec *along;	 /* held jobs to be released together with it; may be NULL */
+	bool released; /* assume that obstacles outside the scheduler, such as holds, are gone */
+	bool parted;		 /* the job runs in a partition */
+	struct scratch *scratch; /* memory for a copy of the scheduler; may be NULL */
 };
 
-/* Appends the scheduler's reasons. Nothing is changed. Nothing is appended: it starts with the next cycle. */
+/* Appends the scheduler's reasons without changing anything. None are appended if the job starts
+ * in the next cycle. */
 void sched_blockers(struct sched *s, const struct blockers_ask *ask, reason_vec *ret);
 void reasons_fini(reason_vec *v);
 

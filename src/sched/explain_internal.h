@@ -1,26 +1,30 @@
 /*
- * explain_internal.h - what explain.c and blockers.c share.
+ * explain_internal.h - declarations shared by explain.c and blockers.c.
  */
 #ifndef SCHED_EXPLAIN_INTERNAL_H
 #define SCHED_EXPLAIN_INTERNAL_H
 
 #include "sched/explain.h"
 
-/* A job in the plan, and from when to when. */
+/* A job in the plan and its interval. */
 struct claim {
 	int64_t start, end;
 	uint32_t job;
 };
 typedef VEC(struct claim) claim_vec;
 
-/* Whether the job could be put at [now, now + length) with the plan as it is at this point. Leaves no trace. */
+/* Returns true if the job fits at [now, now + length) into the plan as it is at this point. The
+ * plan is unchanged afterwards. */
 bool explain_fits(struct sched *s, uint32_t job, int64_t length);
-/* The jobs in the plan that run (live), by their ends, or are reserved, by their starts, each once. */
+/* Collects the jobs in the plan, each once: running ones (live) by their ends, or reserved ones
+ * by their starts. */
 void claims_collect(const struct plan *p, bool live, claim_vec *ret);
-/* Takes running jobs out in the order of their ends until the job would fit: they hold what it needs. False: it would not fit without any of them. */
+/* Takes running jobs out in the order of their ends until the job fits: they hold what it needs.
+ * Returns false if it does not fit even without all of them. */
 bool explain_running(struct sched *s, uint32_t job, int64_t length, struct reason *r);
 
-/* Whether too little of one of the site's amounts is free: which, and how much. */
+/* Returns true if too little of one of the site's amounts is free, and writes which one and how
+ * much is missing. */
 bool amount_short(struct sched *s, uint32_t job, int64_t length, struct reason *r);
 
 #endif

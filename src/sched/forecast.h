@@ -1,9 +1,11 @@
 /*
- * forecast.h - when waiting jobs will start: the policy itself, run forward in virtual time on a copy of everything it knows.
+ * forecast.h - predicts when waiting jobs will start: runs the policy itself forward in virtual
+ * time on a copy of the scheduler's state.
  *
- * Every job that runs or starts is taken to last as long as it may and to succeed, nobody else comes, and no node fails. What is
- * held stays held, unless the gate that holds it goes on beside it (forecast_gate). So the forecast is what the scheduler would
- * do; it is wrong only where those assumptions are. It changes nothing.
+ * The forecast assumes that every job runs for its full walltime and succeeds, that no other job
+ * arrives and that no node fails. Held jobs stay held, unless the gate that holds them is run along
+ * (forecast_gate). The forecast is what the scheduler would do under these assumptions. It changes
+ * nothing.
  */
 #ifndef SCHED_FORECAST_H
 #define SCHED_FORECAST_H
@@ -12,55 +14,66 @@
 #include "rules/gate.h"
 #include "sched/sched.h"
 
-/* A start to come; nodes are borrowed for the call. */
+/* A predicted start. `nodes` is borrowed for the call. */
 struct foreseen {
 	int64_t start, end;
-	const int32_t *nodes; /* one for each fragment */
+	const int32_t *nodes; /* one node per fragment */
 	uint32_t nnodes;
 	uint32_t job;
 	bool guaranteed;
-	bool rough; /* forecast_rest() */
+	bool rough; /* made by forecast_rest() */
 };
 
-/* Told of every start, in the order of time. False: that was enough. */
+/* Called for every start, in time order. Returns false to stop the forecast. */
 typedef bool (*forecast_told)(void *context, const struct foreseen *f);
 
 struct forecast;
 
-/* A copy of the scheduler's world, at its instant. It shares nothing that changes with it: another thread may run it. */
+/* Copies the scheduler's state at its present instant. The copy shares nothing that changes, so
+ * another thread may run it. */
 struct forecast *forecast_create(const struct sched *s);
-/* The same for a moment, with what is large in `scratch`, which is not used otherwise before it is destroyed. */
+/* Does the same for a short time, with large parts in `scratch`, which must not be used
+ * otherwise until the forecast is destroyed. */
 struct forecast *forecast_create_in(const struct sched *s, struct scratch *scratch);
 void forecast_destroy(struct forecast *f);
-/* The copy itself, for what is to be changed before it is run. */
+/* Return the copies themselves, for changes before the forecast is run. */
 struct sched *forecast_sched(struct forecast *f);
 struct cluster *forecast_cluster(struct forecast *f);
 struct plan *forecast_plan(struct forecast *f);
 const struct job *forecast_job(const struct forecast *f, uint32_t job);
-void forecast_pace(struct forecast *f, uint64_t work); /* see sched_pace(); that of the scheduler otherwise */
-/* What keeps held jobs from the scheduler goes on in the copy, too: from a clone of `g`, which is returned and is the forecast's. Before it is run. */
+/* see sched_pace(); default: the scheduler's own pace */
+void forecast_pace(struct forecast *f, uint64_t work);
+/* Runs the gate that keeps held jobs from the scheduler along with the copy. Returns a clone of
+ * `g`, owned by the forecast. Must be called before the forecast is run. */
 struct gate *forecast_gate(struct forecast *f, const struct gate *g);
-/* A job in STATE_NEW, filled in, is submitted to the copy now; held if something keeps it from the scheduler. */
+/* Submits a job in STATE_NEW, filled in, to the copy now; `held` if something keeps it from the
+ * scheduler. */
 void forecast_submit(struct forecast *f, uint32_t job, int64_t now, bool held);
-/* Other reservations hold in the copy, and jobs have other keys (by id, 0 .. n - 1). Before it is run. */
+/* Replaces the reservations in the copy, and the keys of jobs 0 .. nkeys - 1. Must be called
+ * before the forecast is run. */
 void forecast_fences(struct forecast *f, const struct node_fence *fences, size_t n, const uint32_t *keys, size_t nkeys);
-/* A waiting job has another place in the copy's queue. Before it is run. */
+/* Changes a waiting job's rank in the copy's queue. Must be called before the forecast is run. */
 void forecast_rank(struct forecast *f, uint32_t job, double rank);
-/* Runs until every waiting job has started, `told` has had enough, or after `cycles` cycles; then it may be run on. Whether nothing is
- * left to run. */
+/* Runs until every waiting job has started, `told` returns false, or `cycles` cycles have
+ * passed; another call continues. Returns true if nothing is left to run. */
 bool forecast_run(struct forecast *f, size_t cycles, forecast_told told, void *context);
 
-/* The starts of those that still wait, without placing them: in the scheduler's order, each when as many CPUs are free in all as it asks for, and none before the one ahead of it.
- * For a queue of which the rest would take too long; without nodes, and told as `rough`. What the gate holds is left out. Nothing can be run afterwards. */
+/* Estimates the starts of jobs that still wait, without placing them: in the scheduler's order,
+ * each when enough CPUs are free in total, and none before the job ahead of it. Used for the
+ * rest of a queue that would take too long to run. Starts are reported as `rough`, without
+ * nodes. Jobs that the gate holds are left out. The forecast cannot be run afterwards. */
 void forecast_rest(struct forecast *f, forecast_told told, void *context);
 
 struct whatif {
-	int64_t start;	 /* TIME_NEVER: none was foreseen */
-	bool guaranteed; /* its deadline would be */
-	bool open;	 /* it would start later than could be foreseen; else, without a start, it can't be placed */
+	int64_t start;	 /* TIME_NEVER: no start was predicted */
+	bool guaranteed; /* the job's deadline would be guaranteed */
+	/* the start is beyond what could be predicted; if false and there is no start, the job cannot
+	 * be placed */
+	bool open;
 };
 
-/* When does a job that was submitted to the copy start? `nodes` gets a node for each fragment when there is a start. */
+/* Predicts the start of a job that was submitted to the copy. `nodes` receives a node per
+ * fragment if there is a start. */
 void forecast_whatif(struct forecast *f, uint32_t job, size_t cycles, struct whatif *ret, int32_t *nodes);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * policy.h - policies are rows of one table: an order, how far to reserve, an order for backfill, how nodes are chosen,
- * what becomes of jobs that waited too long. EASY, conservative, push and our own are not programs of their own.
+ * policy.h - policies as rows of one table: a queue order, a reservation depth, a backfill order,
+ * an allocator, and the treatment of jobs that waited too long. EASY, conservative, push and our
+ * own policy are rows, not programs of their own.
  */
 #ifndef SCHED_POLICY_H
 #define SCHED_POLICY_H
@@ -11,55 +12,60 @@
 #include "plan/insert.h"
 #include "rules/priority.h"
 
-/* In what order waiting jobs are looked at: the least key first, equals by arrival. */
+/* The order in which waiting jobs are considered: least key first, ties by arrival. */
 enum queue_order {
-	ORDER_NONE, /* of backfill: none */
+	ORDER_NONE, /* for backfill: no backfill */
 	ORDER_ARRIVAL,
 	ORDER_SHORTEST, /* length */
-	ORDER_SMALLEST, /* processors, as TORQUE's default scheduler */
-	ORDER_LARGEST,	/* ... the most first */
+	ORDER_SMALLEST, /* processors, as in TORQUE's default scheduler */
+	ORDER_LARGEST,	/* processors, most first */
 	ORDER_AREA,	/* length x processors */
-	ORDER_WEIGHT,	/* as AREA, fixed CPUs counting more */
+	ORDER_WEIGHT,	/* as AREA, with fixed CPUs counting more */
 	ORDER_F1,	/* F1-F4: Carastan-Santos and de Camargo, 2017 */
 	ORDER_F2,
 	ORDER_F3,
 	ORDER_F4,
 	ORDER_WFP3,	/* Tang et al., 2009: -(wait / length)^3 x processors; changes with time */
 	ORDER_DUE,	/* ours: due dates, see sched/due.c */
-	ORDER_PRIORITY, /* the highest first, as the site has them (sched_on_weigh) */
+	ORDER_PRIORITY, /* highest priority first, as the site defines it (sched_on_weigh) */
 };
 
 enum reserve { RESERVE_NONE = 0, RESERVE_HEAD = 1, RESERVE_ALL = 1 << 30 };
 
-/* What a job that waited longer than settings.starve_after gets. */
+/* The privilege of a job that waited longer than settings.starve_after. */
 enum starve {
 	STARVE_NOTHING,
-	STARVE_DRAIN,  /* nothing else starts until it does */
+	STARVE_DRAIN,  /* nothing else starts until the job does */
 	STARVE_ALL,    /* every starving job reserves the earliest instant */
-	STARVE_OLDEST, /* only the oldest that can't start reserves */
-	STARVE_QUEUE,  /* as ALL, but none starves before the queue it found would have been served */
+	STARVE_OLDEST, /* only the oldest starving job that cannot start reserves */
+	/* as ALL, but no job starves before the queue it found on arrival would have been served */
+	STARVE_QUEUE,
 };
 
 enum knowledge {
 	KNOW_ESTIMATE,	 /* the user's walltime */
-	KNOW_PREDICTION, /* min(walltime, mean of the user's last two); the walltime once that has passed */
-	KNOW_RUNTIME,	 /* clairvoyant: whoever feeds the scheduler gives the run time as walltime */
+	/* min(walltime, mean of the user's last two runs); the walltime once that has passed */
+	KNOW_PREDICTION,
+	KNOW_RUNTIME,	 /* clairvoyant: the caller sets the walltime to the run time */
 };
 
 struct policy {
 	const char *name;
 	const char *about;
 	enum queue_order order;
-	enum queue_order backfill; /* of jobs behind the first that can't start; ORDER_NONE: they wait too */
-	bool greedy;		   /* ... those together that fill best what is free (greedy.c) */
-	int reserve;		   /* how many jobs that can't start reserve: enum reserve */
-	bool keep;		   /* reservations are kept, and only moved forward (conservative) */
-	bool position; /* ... also those of jobs with deadlines, by their position in the queue (position.c) */
+	/* order of jobs behind the first that cannot start; ORDER_NONE: they also wait */
+	enum queue_order backfill;
+	bool greedy; /* backfill the set of jobs that best fills the free CPUs (greedy.c) */
+	int reserve;		   /* number of jobs that cannot start and reserve: enum reserve */
+	bool keep;		   /* reservations are kept and only moved forward (conservative) */
+	/* reservations of jobs with deadlines are also kept, by position in the queue (position.c) */
+	bool position;
 	enum knowledge know;
 	enum starve starve;
-	bool deadlines; /* QoS and emergency jobs are known; else they are common jobs */
+	bool deadlines; /* QoS and emergency jobs are supported; otherwise they count as common jobs */
 	enum alloc alloc;
-	bool cover; /* jobs that could start now are given nodes together: as many jobs, on as few nodes as possible (cover.c) */
+	/* nodes are assigned to all startable jobs together: most jobs on fewest nodes (cover.c) */
+	bool cover;
 	bool scatter; /* fragments of a job never share a node */
 	int push_depth;
 };
@@ -67,13 +73,17 @@ struct policy {
 extern const struct policy policies[];
 extern const int npolicies;
 
-/* The policy of that name; NULL if there is none. */
+/* Returns the policy of that name, or NULL. */
 const struct policy *policy_find(const char *name);
-/* Whether jobs can be ordered by these priorities under it. -EINVAL, with why not. */
+/* Returns 0 if jobs can be ordered by these priorities under the policy, else -EINVAL with the
+ * reason. */
 int policy_prioritize(const struct policy *p, const struct priority_settings *x, struct err *err);
-/* The nodes that jobs get, by a word of the attribute node_allocation. -EINVAL: it is none, or does not go with the policy. */
+/* Sets the allocator from a value of the attribute node_allocation. Returns -EINVAL if the value
+ * is unknown or does not suit the policy. */
 int policy_allocate(struct policy *p, const char *method, struct err *err);
-/* What the server's attributes say otherwise than the row: node_pack, node_allocation, backfill, reservation_depth. -EINVAL, with what does not go with the policy: that is left out. */
+/* Applies the server's attributes that override the row: node_pack, node_allocation, backfill,
+ * reservation_depth. Returns -EINVAL, with the reason, if one does not suit the policy; that one
+ * is left out. */
 int policy_alter(struct policy *p, const struct attrs *server, struct err *err);
 
 #endif

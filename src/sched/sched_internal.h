@@ -1,7 +1,7 @@
 /*
  * sched_internal.h - the scheduler's own state, shared by the files of sched/.
  *
- * All of it is derived: from the jobs and their events it could be built again.
+ * All of it is derived and could be rebuilt from the jobs and their events.
  */
 #ifndef SCHED_SCHED_INTERNAL_H
 #define SCHED_SCHED_INTERNAL_H
@@ -17,62 +17,67 @@
 
 /* A waiting common job. */
 struct waiting {
-	double key, fill; /* in the policy's order, and in that of backfill */
-	double next;	  /* the key that it will have when all have been weighed (queue_weigh) */
-	int64_t length;	  /* seconds it is planned for */
-	double pred;	  /* predicted run time, where the policy predicts */
-	double due;	  /* instant from which it is overdue (due.c) */
+	double key, fill; /* keys in the policy's order and in the backfill order */
+	double next;	  /* key once all jobs have been weighed (queue_weigh) */
+	int64_t length;	  /* planned length, seconds */
+	double pred;	  /* predicted run time in seconds, where the policy predicts */
+	double due;	  /* instant from which the job is overdue (due.c) */
 	uint32_t job;
-	bool sorted;	/* it is in the sorted arrays; else among those that came */
-	bool fresh;	/* it came since the last cycle */
-	bool line;	/* it waits for its limits to allow another: it is out of the arrays, and keeps its keys */
-	int64_t kept;	/* the start of the place that was told of it (EVENT_KEEP); TIME_NEVER: none */
-	uint64_t where; /* ... and where that is: places_hash() */
+	bool sorted;	/* in the sorted arrays; otherwise still in `came` */
+	bool fresh;	/* arrived since the last cycle */
+	bool line;	/* waiting for a limit: out of the sorted arrays, with its keys preserved */
+	int64_t kept;	/* start of the announced place (EVENT_KEEP); TIME_NEVER: none */
+	uint64_t where; /* nodes of the announced place: places_hash() */
 };
 
-/* What a scan of the queue reads, contiguous. */
+/* The data that a scan of the queue reads, contiguous. */
 struct queued {
 	double key;
 	int64_t length;
-	int64_t planned; /* its start, where every job has a reservation */
+	int64_t planned; /* planned start, where every job has a reservation */
 	uint32_t job;
-	int32_t cpus; /* -1: it has left (queue_settle() takes it out) */
+	int32_t cpus; /* -1: the job has left; queue_settle() removes the element */
 };
-/* A VEC of them, in front of whose first element others were: where jobs leave near the beginning, those before them move, not the many behind. Only queue.c makes one of
- * the queue longer. */
+/* A VEC of them with spare room in front of the first element: when jobs near the beginning
+ * leave, the few before them move, not the many behind. Only queue.c lengthens the queue's
+ * vectors. */
 typedef struct {
 	struct queued *v;
 	size_t n, cap;
-	size_t before; /* elements of the block in front of `v`, which nobody uses */
-	bool borrowed; /* ... the block is in a scratch */
+	size_t before; /* unused elements of the block in front of `v` */
+	bool borrowed; /* the block is in a scratch */
 } queued_vec;
 
-/* The most CPUs that stay free from now until an instant: falls step by step. Exact on one node, else an upper bound. */
+/* The most CPUs that stay free from now until an instant, falling step by step. Exact on one
+ * node, otherwise an upper bound. */
 #define WINDOW_STEPS 8
 
 struct window {
-	int64_t until[WINDOW_STEPS]; /* a job that ends by until[i] ... */
-	int64_t cpus[WINDOW_STEPS];  /* ... may have this many */
+	int64_t until[WINDOW_STEPS]; /* latest end of a job in step i */
+	int64_t cpus[WINDOW_STEPS];  /* CPUs that such a job may have */
 	int n;
-	bool exact;	  /* who is allowed fits */
-	uint64_t version; /* of the plan it was made from */
+	bool exact;	  /* an allowed job is sure to fit */
+	uint64_t version; /* version of the plan that the window was built from */
 };
 
-/* A request that could not be placed (now, or at all): none that asks at least as much can, until something is freed. */
+/* A request that could not be placed, now or at all. No request that asks for at least as much
+ * can be placed until something is freed. */
 struct failure {
 	uint32_t request;
-	uint32_t allowed; /* the nodes that were asked */
+	uint32_t allowed; /* set of nodes that were tried */
 	uint32_t keys, bound;
 	uint32_t nfrags;
-	struct res need; /* per fragment, if uniform */
+	struct res need; /* needs of each fragment, if uniform */
 	int64_t length;
 	bool uniform;
-	bool parted; /* in a partition, where jobs without one are not: neither says anything of the other */
+	/* the request was for a partition; says nothing about jobs without one, and vice versa */
+	bool parted;
 };
 
 typedef VEC(struct failure) failure_vec;
 
-/* Places that waiting jobs hold at once, of `most` (0: any number). Those of jobs that are bound to a reservation are of no use to others: each reservation has as many of its own. */
+/* Places that waiting jobs hold at once, at most `most` (0: no limit). Places of jobs bound to a
+ * reservation are of no use to others, so each reservation has a count of its own. */
 struct depth {
 	int64_t most, common;
 	VEC(struct bound_places {
@@ -81,10 +86,10 @@ struct depth {
 	}) bound;
 };
 
-/* A running job whose place an emergency job needs, later than now: until then it goes on. */
+/* A running job whose place an emergency job needs later; it continues until then. */
 struct victim {
 	uint32_t job, by;
-	int64_t full; /* when it would have ended */
+	int64_t full; /* planned end before it was cut short */
 	uint16_t attempt;
 };
 
@@ -93,30 +98,32 @@ struct lost {
 	uint32_t job, by;
 };
 
-/* A running job that will be displaced, and then has a partition booked to start again (position.c). */
+/* A running job that will be displaced, and the partition booked for its restart (position.c). */
 struct restart {
 	uint32_t job, partition;
 	int64_t start;
 };
 
-/* What position.c knows. */
+/* State of position.c. */
 struct position {
 	VEC(struct restart) restarts;
-	struct heap slices; /* (when its time slice is over, job, attempt), and ... */
+	struct heap slices; /* (end of time slice, job, attempt) */
 	VEC(struct slice {
 		uint32_t job;
 		uint16_t attempt;
-	}) over;	    /* ... those that go on until somebody waits for their partitions: slices.c */
-	struct heap nights; /* (when it is stopped, job, attempt) of those whose hours end before they do: nights.c */
-	bool recount;	    /* a job that waited was removed */
-	bool moved;	    /* ... or has another rank */
-	bool nices;	    /* some that wait may be nice */
+	/* jobs past their time slice that run until another waits for their partition: slices.c */
+	}) over;
+	/* (stop time, job, attempt) of jobs whose hours end before they do: nights.c */
+	struct heap nights;
+	bool recount;	    /* a waiting job was removed */
+	bool moved;	    /* a waiting job changed its rank */
+	bool nices;	    /* some waiting jobs may be nice */
 };
 
 #define DUE_SMALL 0.01 /* jobs that together hold less than this share of finished work are small */
-#define AREA_BINS 512  /* eight an octave */
+#define AREA_BINS 512  /* eight per octave */
 
-/* What is known of finished, and of waiting, jobs: for predictions and due dates. p: run time, q: CPUs. */
+/* Statistics of finished and waiting jobs, for predictions and due dates. p: run time, q: CPUs. */
 struct history {
 	struct map last; /* hash of (user, ...) -> index into pairs */
 	VEC(struct last_two {
@@ -124,85 +131,91 @@ struct history {
 		uint32_t n;
 	}) pairs;
 	double work;		   /* sum of p q over finished jobs */
-	double work_length;	   /* ... of p p q */
-	double work_pred;	   /* ... of pred q */
-	double queued_pred;	   /* of pred q over waiting ones */
-	double longest_wait;	   /* of any job that started */
-	double work_in[AREA_BINS]; /* finished work, by area */
-	double work_below;	   /* ... in the bins below small_bin */
+	double work_length;	   /* sum of p p q over finished jobs */
+	double work_pred;	   /* sum of pred q over finished jobs */
+	double queued_pred;	   /* sum of pred q over waiting jobs */
+	double longest_wait;	   /* longest wait of any started job, seconds */
+	double work_in[AREA_BINS]; /* finished work by area */
+	double work_below;	   /* finished work in the bins below small_bin */
 	int small_bin;
 };
 
 /* Waiting common jobs. */
 struct line {
-	VEC(struct waiting) waiting; /* by job->waiting */
-	bool borrowed;		     /* ... in a scratch */
-	VEC(uint32_t) spare;	     /* free records of it */
+	VEC(struct waiting) waiting; /* indexed by job->waiting */
+	bool borrowed;		     /* `waiting` is in a scratch */
+	VEC(uint32_t) spare;	     /* free records of `waiting` */
 	queued_vec by_key;	     /* all waiting common jobs in the policy's order */
-	queued_vec by_fill;	     /* the same in backfill order, when that is another one */
-	VEC(struct waiting) left;    /* left the queue and are still in those arrays, until queue_settle() ... */
-	job_vec came;		     /* ... and those that are not in them yet, with some that have left again */
-	bool mixed;		     /* some have left since queue_settle() that `came` and `fresh` may name */
-	bool yields;		     /* soft limits don't count: nobody else can use what is free */
-	size_t scanned;		     /* the position that a scan of one of them has come to */
-	queued_vec by_due;	     /* the same by due date (due.c) */
-	job_vec wide;		     /* those that need more than half of the machine, by arrival (due.c) */
-	struct heap patience;	     /* (when it starves, job) of waiting common jobs, with stale ones */
-	bool bound;		     /* some may be bound to a reservation */
-	bool reweigh;		     /* priorities have changed: the arrays are to be sorted again */
-	bool drifts;		     /* ... and do so with time */
-	int64_t weighed;	     /* the instant for which keys that change with time were computed */
-	bool weighing;		     /* they are being computed for it, which may take several cycles: */
-	size_t weighed_to;	     /* ... of the records before this one they have been */
-	bool ordered;		     /* they were in this cycle, or in those that it goes on from */
-	double queued_area;	     /* CPU-seconds that waiting jobs ask for */
-	job_vec fresh; /* common jobs that came since the last cycle; before queue_settle() also some that left again */
+	queued_vec by_fill;	     /* the same in backfill order, if that differs */
+	/* jobs that left the queue but remain in those arrays until queue_settle() */
+	VEC(struct waiting) left;
+	job_vec came; /* jobs not yet in those arrays; may include some that left again */
+	bool mixed; /* `came` and `fresh` may name jobs that left since queue_settle() */
+	bool yields; /* ignore soft limits: no other job can use the free resources */
+	size_t scanned;		     /* position of the present scan in one of the arrays */
+	queued_vec by_due;	     /* all waiting common jobs by due date (due.c) */
+	job_vec wide; /* jobs that need more than half of the machine, by arrival (due.c) */
+	/* (when it starves, job) of waiting common jobs; may contain stale entries */
+	struct heap patience;
+	bool bound;		     /* some jobs may be bound to a reservation */
+	bool reweigh;		     /* priorities have changed: the arrays must be sorted again */
+	bool drifts;		     /* priorities also change with time */
+	int64_t weighed;	     /* instant for which time-dependent keys were computed */
+	bool weighing; /* keys are being computed for it, possibly over several cycles */
+	size_t weighed_to;	     /* number of records whose keys have been computed */
+	bool ordered; /* keys were computed in this cycle or in those that it continues */
+	double queued_area;	     /* CPU-seconds requested by waiting jobs */
+	/* common jobs that came since the last cycle; before queue_settle() also some that left again */
+	job_vec fresh;
 };
 
-/* How far a cycle has come. */
+/* Stages of a cycle. */
 enum stage { STAGE_SPECIAL, STAGE_COMMON, STAGE_TO_NOW };
 
-/* How much of the present cycle has been done, and by how much it may go on (sched_pace). */
+/* Progress of the present cycle, and the limit of its work (sched_pace). */
 struct effort {
 	uint64_t pace, began; /* sched_pace(); plan.work when this cycle, or its pass, began */
-	bool filling;	  /* ... while it filled what reservations leave free, which stay for the next one (due.c) */
-	bool unfinished;  /* the cycle has ended early, */
-	enum stage stage; /* ... here, */
-	uint64_t left;	  /* ... with this many freeings */
-	int starving;	  /* how far it has come with starving jobs: special.c */
+	/* the cycle ended while filling the gaps between reservations, which stay for the next one
+	 * (due.c) */
+	bool filling;
+	bool unfinished;  /* the cycle ended early */
+	enum stage stage; /* stage at which it ended */
+	uint64_t left;	  /* value of `freeings` when it ended */
+	int starving;	  /* progress with starving jobs: special.c */
 	int moves;	  /* blocked jobs for which moves were tried: migrate.c */
 	struct map
-		tried; /* special jobs that the present cycle, and those that it goes on from, have asked about: TRIED_... */
+		tried; /* special jobs tried by this cycle and those that it continues: TRIED_... */
 	struct {
 		uint32_t job; /* JOB_NONE: none */
 		unsigned may;
 		int64_t next;
-	} search;		 /* for a special job's place: it goes on in the next cycle */
-	uint64_t freeings, seen; /* how often something was given back; ... when the first of those cycles began */
+	} search; /* search for a special job's place, to be continued in the next cycle */
+	/* number of times that resources were freed; its value when the first of those cycles began */
+	uint64_t freeings, seen;
 };
 
 enum { TRIED_PLACE = 1, TRIED_NOW = 2 }; /* for any place; for an earlier one, now */
 
-/* Where every job reserves: a pass over the queue, which may take several cycles (conservative.c). */
+/* A pass over the queue where every job reserves; may take several cycles (conservative.c). */
 struct sweep {
 	bool on;
-	double key; /* the last one that it has looked at */
+	double key; /* key of the last job examined */
 	uint32_t job;
-	int64_t dirty, moved; /* what became free before it, and by it, lies before these instants */
-	failure_vec nowhere;  /* who has no place at all, and keeps nobody else from one */
+	int64_t dirty, moved; /* resources freed before the sweep, and by it, lie before these instants */
+	failure_vec nowhere; /* requests that have no place at all; they keep no other job from one */
 };
 
-/* A scan for jobs that fill what reservations leave free, which takes several cycles (pass.c). */
+/* A scan for jobs that fill the gaps between reservations; may take several cycles (pass.c). */
 struct fill {
-	bool on;    /* it goes on, if nothing was freed meanwhile, ... */
-	double key; /* ... with the first job that is not before this one */
+	bool on;    /* the scan continues, if nothing was freed meanwhile */
+	double key; /* the scan continues with the first job not before this key */
 	uint32_t job;
-	uint32_t head; /* ... the head that has the first reservation; JOB_NONE: it begins anew */
-	bool over;     /* ... that was the last one */
-	bool whole;    /* one that ended early was given up for the present one, which therefore does not */
+	uint32_t head; /* job with the first reservation; JOB_NONE: the scan starts again */
+	bool over;     /* the scan has reached the end of the queue */
+	bool whole; /* an interrupted scan was given up for this one, which must therefore complete */
 };
 
-/* Who is told, and asked. */
+/* Callbacks. */
 struct ears {
 	sched_listener listener;
 	sched_delay delay;
@@ -214,7 +227,7 @@ struct ears {
 	void *yield_context;
 	sched_blocked on_blocked;
 	void *blocked_context;
-	sched_weigh weigh; /* NULL: the policy's order is the order */
+	sched_weigh weigh; /* NULL: the policy's order applies */
 	sched_prepare prepare;
 	void *weigh_context;
 };
@@ -223,60 +236,63 @@ struct moved {
 	uint32_t job, by;
 };
 
-/* due.c: common jobs in the order of due dates. */
+/* due.c: state of common jobs ordered by due date. */
 struct due {
-	bool dates;	  /* they are ordered so */
-	int overdue;	  /* jobs that were overdue in the last pass */
+	bool dates;	  /* jobs are ordered by due date */
+	int overdue;	  /* number of jobs that were overdue in the last pass */
 	int64_t idle_now; /* CPUs free when reservations are made */
-	struct map pred;  /* predicted run time, in seconds, of jobs that left the queue and have not ended */
+	/* predicted run time, in seconds, of jobs that left the queue and have not ended */
+	struct map pred;
 };
 
-struct sched { /* what owns memory here is copied by sched_clone() and freed by sched_destroy() */
+struct sched { /* memory owned here is copied by sched_clone() and freed by sched_destroy() */
 	struct cluster *c;
 	struct plan *p;
 	const struct policy *policy;
-	struct manner plain; /* the policy's way to place, without powers */
-	struct nodeset open; /* nodes that are neither drained nor paused; without words: nobody has asked yet */
-	uint32_t nclosed;    /* the others; 0: plain.on is NULL */
+	struct manner plain; /* how the policy places jobs, without powers */
+	struct nodeset open; /* nodes that are neither drained nor paused; allocated on first use */
+	uint32_t nclosed;    /* number of other nodes; 0: plain.on is NULL */
 	enum queue_order order,
-		backfill; /* of common jobs: the policy's, unless settings.starve_after says otherwise */
+		backfill; /* orders of common jobs: the policy's, unless settings.starve_after says otherwise */
 	bool starving;	  /* common jobs that waited too long become starving */
 	int64_t now;
 	struct due due;
 	job_vec special;	    /* waiting starving, QoS and emergency jobs, FIFO */
 	job_vec newcomers;	    /* special jobs that came since the last cycle */
-	VEC(struct lost) lost;	    /* guaranteed jobs that are not in the plan for the moment (places_again) */
-	VEC(struct victim) victims; /* of emergency jobs, to be stopped when their places are needed (victims.c) */
+	VEC(struct lost) lost; /* guaranteed jobs that are temporarily not in the plan (places_again) */
+	/* victims of emergency jobs, to be stopped when their places are needed (victims.c) */
+	VEC(struct victim) victims;
 	struct position position;
 	bool stirred;	  /* something was freed or reserved since special_to_now() */
-	job_vec starting; /* placed at now in this cycle */
+	job_vec starting; /* jobs placed at `now` in this cycle */
 	struct {
-		int64_t at; /* when a running job that could make room has run for as long as its move costs */
+		/* when a running job that could make room will have run for as long as its move costs */
+		int64_t at;
 		VEC(struct moved) made; /* running jobs that were given another place in this pass */
 	} moves;
 	struct fill fill;
-	job_vec reserved;     /* transient reservations of common jobs: not promises */
-	int64_t next_planned; /* the earliest of the kept reservations */
+	job_vec reserved;     /* common jobs with transient reservations, which are not promises */
+	int64_t next_planned; /* earliest start of the kept reservations */
 	struct {
-		int64_t next_edge;   /* when one begins or ends next */
-		VEC(uint32_t) begun; /* the ids of those that have begun, and are not over, by then */
+		int64_t next_edge;   /* next instant at which a fence begins or ends */
+		VEC(uint32_t) begun; /* ids of the fences in force until then */
 	} fences;
-	uint32_t head;	    /* the first job that could not start, or JOB_NONE */
+	uint32_t head;	    /* first job that could not start, or JOB_NONE */
 	bool reserves_more; /* the last full pass had reservations left for jobs that come later */
 	struct window window;
 	failure_vec failures;
 	bool freed;    /* something ended, moved or changed since the last full pass */
-	int64_t dirty; /* ... and what became free lies before this instant */
+	int64_t dirty; /* upper bound of the instants at which resources were freed */
 	bool drain;    /* a starving job waits for the machine to empty */
 	struct history history;
 	struct heap expiry;    /* KNOW_PREDICTION: when predictions of running jobs pass */
-	VEC(int32_t) nodes;    /* scratch of an event */
-	struct limits *limits; /* NULL: none */
-	bool own_limits;       /* a copy's own */
+	VEC(int32_t) nodes;    /* scratch for the nodes of an event */
+	struct limits *limits; /* NULL: no limits */
+	bool own_limits;       /* `limits` belongs to this copy */
 	struct sched_stats stats;
 	struct {
-		int64_t begin, until; /* TIME_NEVER: there is none; its end is not known */
-		bool saves;	      /* running jobs that make checkpoints, and they go on afterwards */
+		int64_t begin, until; /* TIME_NEVER: no outage (begin), unknown end (until) */
+		bool saves; /* running jobs that make checkpoints are saved and continue afterwards */
 	} outage;
 	struct line line;
 	struct effort effort;
@@ -284,82 +300,100 @@ struct sched { /* what owns memory here is copied by sched_clone() and freed by 
 	struct ears ears;
 };
 
-/* A copy over a copy of its cluster and plan, without a listener. With a scratch, the queue is in it. */
+/* Copies a scheduler onto a copy of its cluster and plan, without a listener. With a scratch,
+ * the queue is allocated in it. */
 struct sched *sched_clone(const struct sched *s, struct cluster *c, struct plan *p, struct scratch *scratch);
 
-/* The only way a job changes: applies, keeps the queues true, tells the listener. */
+/* Changes a job, and is the only way to do so: applies the event, updates the queues, calls the
+ * listener. */
 void sched_emit(struct sched *s, enum event_type type, uint32_t job, int64_t at, uint32_t by);
 void sched_emit_detail(struct sched *s, enum event_type type, uint32_t job, int64_t at, uint32_t by,
 		       const void *detail);
 bool is_special(const struct job *job);
-void sched_enqueue(struct sched *s, const struct job *job); /* a job begins to wait, */
-void sched_dequeue(struct sched *s, const struct job *job); /* ... or stops waiting */
-/* Counts what a waiting job asks for into (sign 1) or out of (-1) the queue. */
+void sched_enqueue(struct sched *s, const struct job *job); /* adds a job that begins to wait */
+void sched_dequeue(struct sched *s, const struct job *job); /* removes a job that stops waiting */
+/* Adds a waiting job's request to the queue's totals (sign 1) or subtracts it (-1). */
 void queue_count(struct sched *s, const struct job *job, int sign);
-bool has_slot(const struct job *job); /* it counts against its limits: it has a place that is remembered */
+/* counts against its limits: it has a place that is remembered */
+bool has_slot(const struct job *job);
 void slot_count(struct sched *s, const struct job *job, int sign);
-void slot_run(struct sched *s, const struct job *job); /* it runs: its CPU-seconds fall */
+void slot_run(struct sched *s, const struct job *job); /* the job runs: its CPU-seconds fall */
 void sched_at(struct sched *s, int64_t now);
 
-void patience_begin(struct sched *s, const struct job *job); /* a common job waits: when will it starve? */
+/* computes when a common job that begins to wait will starve */
+void patience_begin(struct sched *s, const struct job *job);
 
 /* queue.c */
-void line_copy(struct line *to, const struct line *from, struct scratch *scratch); /* what is large of it */
-void line_free(struct line *l);							   /* ... is given back */
-size_t line_bytes(const struct sched *s); /* what it takes of a scratch, at most */
+/* copies the large parts */
+void line_copy(struct line *to, const struct line *from, struct scratch *scratch);
+void line_free(struct line *l); /* frees the large parts */
+size_t line_bytes(const struct sched *s); /* upper bound of the scratch memory needed */
 void queue_add(struct sched *s, uint32_t job);
 void queue_remove(struct sched *s, uint32_t job);
-/* The same between cycles, where thousands may be deleted at once. Those that come are not sorted in at once, either: before a scan
- * queue_settle() does both for all of them together. */
+/* Does the same as queue_remove() between cycles, where thousands of jobs may be deleted at
+ * once. Jobs that arrive are not sorted in at once either: before a scan queue_settle() does
+ * both for all of them together. */
 void queue_leave(struct sched *s, uint32_t job);
 void queue_settle(struct sched *s);
 size_t queue_size(const struct sched *s);
-size_t queue_find(const struct sched *s, uint32_t job);		     /* its position in by_key */
-bool queue_has(const struct sched *s, uint32_t job);		     /* it waits, and not in the line of a limit */
-size_t queued_find(const queued_vec *v, double key, uint32_t job);   /* the first that is not before it */
-size_t queue_after(const struct sched *s, double key, uint32_t job); /* that of who comes next, also if it has left */
-bool queue_is_stale(const struct sched *s);			     /* its keys may be other ones by now: */
-/* ... they are computed again, and the queue is sorted by them. False: the cycle has done enough, and the next one goes on. */
+size_t queue_find(const struct sched *s, uint32_t job);		     /* position in by_key */
+bool queue_has(const struct sched *s, uint32_t job); /* waits, and not for a limit */
+/* first element not before (key, job) */
+size_t queued_find(const queued_vec *v, double key, uint32_t job);
+/* position of the next job in order, even if this one has left */
+size_t queue_after(const struct sched *s, double key, uint32_t job);
+bool queue_is_stale(const struct sched *s);			     /* keys may have changed */
+/* Computes the keys again and sorts the queue by them. Returns false if the cycle has done
+ * enough; the next one continues. */
 bool queue_weigh(struct sched *s);
 bool queue_has_fill(const struct sched *s); /* backfill has an order of its own */
 struct waiting *queue_get(const struct sched *s, uint32_t job);
 bool queue_before(const struct sched *s, uint32_t a, uint32_t b); /* in the policy's order */
 double order_key(const struct sched *s, enum queue_order order, const struct job *job, int64_t length);
 
-/* Whether the cycle has done enough: then it is unfinished. To be asked after something was achieved. */
+/* Returns true if the cycle has done enough, and marks it unfinished. To be called after some
+ * progress was made. */
 bool cycle_tired(struct sched *s);
-/* Whether a special job was asked about in this cycle, or in those that it goes on from; and that it was. */
+/* cycle_tried() returns true if a special job was tried in this cycle or in those that it
+ * continues; cycle_try() records it. */
 bool cycle_tried(const struct sched *s, uint32_t job, unsigned what);
 void cycle_try(struct sched *s, uint32_t job, unsigned what);
-/* It has lost what was found for it: it is asked about again, in its turn, also if a cycle is under way. */
+/* Marks a job that lost its place as untried: it is considered again in its turn, also in a
+ * cycle under way. */
 void cycle_untry(struct sched *s, uint32_t job);
-/* Out of the queue into the line of its limits, which are reached. */
+/* Moves a job whose limits are reached from the queue to the line of those limits. */
 void queue_line_up(struct sched *s, uint32_t job);
 bool queue_in_line(const struct sched *s, uint32_t job);
-void queue_offer(struct sched *s); /* back into the queue, as limits allow */
+void queue_offer(struct sched *s); /* moves jobs back into the queue, as limits allow */
 
 /* pass.c: common jobs */
-void starting_add(struct sched *s, uint32_t job); /* it has its place, and is started at the end of the cycle */
+/* the job has its place, and is started at the end of the cycle */
+void starting_add(struct sched *s, uint32_t job);
 void cycle_start(struct sched *s);		  /* starts the jobs in s->starting */
 void pass_run(struct sched *s);
-void pass_yield(struct sched *s); /* those whom only soft limits hold start in what is left */
+void pass_yield(struct sched *s); /* starts jobs that only soft limits hold in what is left */
 void pass_fill(struct sched *s, queued_vec *queue,
 	       size_t from); /* starts every job that fits; reserved ones are passed over */
-/* cover.c: the node of each of `jobs`, of which the most are to start on the fewest nodes; NODE_ANY: it has none, and goes the ordinary way */
+/* cover.c: chooses nodes for `jobs` so that the most start on the fewest nodes. NODE_ANY: the
+ * job gets none and is placed in the ordinary way. */
 void cover_choose(struct sched *s, const struct queued *jobs, size_t n, int32_t *ret_node);
 
-/* greedy.c: those of `jobs` that together use the most of `room` CPUs, as indexes; how many they are */
+/* greedy.c: chooses those of `jobs` that together use the most of `room` CPUs. Writes their
+ * indexes and returns their number. */
 size_t greedy_choose(const struct queued *jobs, size_t n, int64_t room, uint16_t *ret);
-bool pass_reached(struct sched *s); /* a planned end or start was reached that no event has told of yet */
-/* A place earlier than the one that a job has. It needs the CPUs from its start until its end or its planned start, whichever is first: from there on it holds them itself. */
+bool pass_reached(struct sched *s); /* a planned end or start has come without an event so far */
+/* A place earlier than the job's present one. The job needs the CPUs from its start until its
+ * end or its planned start, whichever is first: from there on it holds them itself. */
 struct opening {
 	int64_t cpus, length, planned;
-	int64_t before; /* when it would have to start, at most the planned start */
+	int64_t before; /* latest useful start, at most the planned start */
 };
-/* Whether the sum has such a place that begins in *step or behind it; *step: where the search ended. */
+/* Returns true if the sum has such a place that begins in *step or later; *step is where the
+ * search ended. */
 bool pass_could_start(struct sched *s, const struct opening *o, uint32_t *step);
 bool pass_try_now(struct sched *s, uint32_t job, int64_t length);
-/* The earliest place of a job that reserves without a promise; nobody is pushed for it. */
+/* Finds the earliest place of a job that reserves without a promise. No other job is pushed for
+ * it. */
 int64_t pass_earliest(struct sched *s, uint32_t job, int64_t from, int64_t length);
 void pass_sort_fresh(struct sched *s);
 void window_build(struct sched *s);
@@ -371,109 +405,133 @@ void failure_note(const struct sched *s, failure_vec *v, const struct job *job, 
 /* conservative.c */
 void conservative_pass(struct sched *s);
 
-/* position.c: deadlines by position */
+/* position.c: deadlines by position in the queue */
 void position_pass(struct sched *s);
 
-/* due.c: our order */
+/* due.c: order by due date */
 void due_submit(struct sched *s, struct waiting *w); /* duedate.c */
 double machine_cpus(const struct sched *s);
-double job_width(const struct sched *s, uint32_t job); /* a share of the machine */
+double job_width(const struct sched *s, uint32_t job); /* share of the machine */
 void due_pass(struct sched *s);
 
 /* nights.c: jobs that run only in certain hours */
-void nights_note(struct sched *s, const struct job *job); /* it was started, or found running */
-/* Whether it can't start now because of its hours; the next that suffice. */
+/* called when the job was started or found running */
+void nights_note(struct sched *s, const struct job *job);
+/* Returns true if its hours keep the job from starting now, and writes when the next sufficient
+ * ones begin. */
 bool nights_keep(const struct sched *s, const struct job *job, int64_t *ret_begin);
-void nights_stop(struct sched *s); /* those whose hours end */
+void nights_stop(struct sched *s); /* stops jobs whose hours end */
 int64_t nights_wake(const struct sched *s);
 
-/* slices.c: jobs that hold their partitions for a time at once */
-void slices_note(struct sched *s, const struct job *job); /* it was started, or found running */
-void slices_stop(struct sched *s);			  /* those whose time is over, if another waits */
+/* slices.c: jobs that hold their partitions for one time slice at once */
+/* called when the job was started or found running */
+void slices_note(struct sched *s, const struct job *job);
+void slices_stop(struct sched *s); /* stops jobs whose slice is over, if another waits */
 int64_t slices_wake(const struct sched *s);
 
-/* outage.c: jobs that can't end before an announced shutdown, and are saved then, start all the same. */
+/* outage.c: starts jobs that cannot end before an announced shutdown and will be saved then. */
 void outage_fill(struct sched *s);
 /* fences.c: reservations */
-void fences_reach(struct sched *s); /* at the beginning of a cycle: some may have begun or ended */
-/* It is bound to a reservation that has not begun, or is over: it can't start now, whatever becomes free. */
+/* at the beginning of a cycle: handles fences that have begun or ended */
+void fences_reach(struct sched *s);
+/* Returns true if the job is bound to a reservation that has not begun or is over: it cannot
+ * start now, whatever becomes free. */
 bool fences_too_early(const struct sched *s, uint32_t job);
-void depth_count(struct depth *d, const struct job *job, int places); /* it has one more, or -1 */
+/* adds 1 or -1 places of the job */
+void depth_count(struct depth *d, const struct job *job, int places);
 bool depth_reached(const struct depth *d, const struct job *job);
-/* The first fence that would keep a job from running now for that long; of a bound one its own, which it waits for. False: there is none. */
+/* Finds the first fence that would keep a job from running now for that long; for a bound job
+ * its own, which it waits for. Returns false if there is none. */
 bool fences_find(const struct sched *s, uint32_t job, int64_t length, struct fence *ret);
 
 /* places.c */
-void places_drop(struct sched *s);			     /* of common jobs: what was not promised makes room */
-void places_ease(struct sched *s);			     /* before nodes change: what is not promised makes room */
-void place_lose(struct sched *s, uint32_t job, uint32_t by); /* a job that has not started loses its place */
-/* After one or more of those: guaranteed jobs among them get another place in time, before anybody else; without one the guarantee is lost. */
+void places_drop(struct sched *s); /* drops places of common jobs that were not promised */
+void places_ease(struct sched *s); /* drops places that were not promised, before nodes change */
+/* takes the place of a job that has not started */
+void place_lose(struct sched *s, uint32_t job, uint32_t by);
+/* Gives guaranteed jobs that lost their places to the above another one in time, before any
+ * other job is placed. Without one the guarantee is lost. */
 void places_again(struct sched *s);
 
-/* extend.c: ... and have their full time again if it is called off, or put off. */
+/* extend.c: restores the full time of jobs if an outage is cancelled or postponed. */
 void extend_after_outage(struct sched *s);
 
 /* history.c */
 double history_predict(const struct sched *s, const struct job *job);	    /* easy++ */
 double history_predict_mixed(const struct sched *s, const struct job *job); /* due.c */
 bool history_is_small(const struct history *h, double area);
-void history_wait(struct sched *s, const struct job *job, double pred);	  /* begins to wait */
-void history_unwait(struct sched *s, const struct job *job, double pred); /* stops waiting */
+void history_wait(struct sched *s, const struct job *job, double pred); /* the job begins to wait */
+/* the job stops waiting */
+void history_unwait(struct sched *s, const struct job *job, double pred);
 void history_start(struct sched *s, const struct job *job);
-void history_finish(struct sched *s, const struct job *job); /* it ends at s->now */
+void history_finish(struct sched *s, const struct job *job); /* the job ends at s->now */
 void history_fini(struct history *h);
 
 /* special.c: starving, QoS and emergency jobs */
-/* Reserved jobs whose slot can no longer hold their walltime, because the cycle comes late, are candidates again. */
+/* Makes reserved jobs candidates again if the cycle is so late that their slot can no longer
+ * hold their walltime. */
 void special_drop_missed(struct sched *s);
-void special_starve(struct sched *s);	  /* common jobs that waited too long become starving */
-bool special_full(const struct sched *s); /* as many do as may */
-bool special_asks(const struct sched *s); /* one waits for a place, and was not asked about yet */
-void special_place(struct sched *s);	  /* a place for every candidate that can have one */
-void special_to_now(struct sched *s);	  /* reserved QoS and emergency jobs, where room is left */
-/* Ends a transaction in which `by` was placed, and tells of what that did to others: removed jobs are candidates again,
- * pushed ones have new nodes. */
+/* turns common jobs that waited too long into starving ones */
+void special_starve(struct sched *s);
+bool special_full(const struct sched *s); /* as many jobs are starving as may be */
+/* a special job waits for a place and was not tried yet */
+bool special_asks(const struct sched *s);
+void special_place(struct sched *s);	  /* places every candidate that can have a place */
+/* moves reserved QoS and emergency jobs to now, where room is left */
+void special_to_now(struct sched *s);
+/* Ends a transaction in which `by` was placed, and emits the effects on other jobs: removed ones
+ * are candidates again, pushed ones have new nodes. */
 void special_tell(struct sched *s, plan_mark mark, uint32_t by);
 
-/* Whom an emergency job may remove by the powers that the administrator granted. */
+/* Returns the jobs that an emergency job may remove by the powers that the administrator
+ * granted. */
 unsigned special_granted(const struct job *job);
-/* Gives a guaranteed job that was taken out of the plan the latest place in time; false: there is none. */
+/* Gives a guaranteed job that was taken out of the plan the latest place in time. Returns false
+ * if there is none. */
 bool special_replace(struct sched *s, uint32_t id);
-/* Gives a job the place it was just inserted at. */
+/* Gives a job the place at which it was just inserted. */
 void special_allocate(struct sched *s, uint32_t id, int64_t start, plan_mark mark);
 
 /* victims.c: running jobs whose places emergency jobs need */
-void victims_note(struct sched *s, uint32_t job, uint32_t by, int64_t before); /* its planned end was changed */
-/* Whether all running jobs that were cut short since the mark, to make room at that time, can have ended by then: only that can be promised. */
+/* the job's planned end was changed */
+void victims_note(struct sched *s, uint32_t job, uint32_t by, int64_t before);
+/* Returns true if all running jobs that were cut short since the mark, to make room at `at`, can
+ * have ended by then: only that can be promised. */
 bool victims_in_time(const struct sched *s, plan_mark mark, int64_t at);
-void victims_release(struct sched *s); /* in a transaction: those for whom there is room run to their ends again */
-void victims_review(struct sched *s);  /* spares those whose places are no longer needed */
-void victims_stop(struct sched *s);    /* those whose time has come */
+/* in a transaction: lets victims run to their ends again where there is room */
+void victims_release(struct sched *s);
+void victims_review(struct sched *s);  /* spares victims whose places are no longer needed */
+void victims_stop(struct sched *s);    /* stops victims whose time has come */
 bool victims_has(const struct sched *s, uint32_t job);
-int64_t victims_end(const struct sched *s, uint32_t job); /* when a running job would end if it were not stopped */
-void victims_full(struct sched *s, uint32_t job, int64_t full); /* it has another walltime */
+/* when a running job would end if it were not stopped */
+int64_t victims_end(const struct sched *s, uint32_t job);
+void victims_full(struct sched *s, uint32_t job, int64_t full); /* the job has another walltime */
 int64_t victims_wake(const struct sched *s);
 void victims_restore(struct sched *s, const struct job *job);
 
-/* items.c: of places that are kept (policy.position) */
-uint64_t places_hash(const struct sched *s, uint32_t job); /* equal if its fragments are on the same nodes */
-void places_tell(struct sched *s);			   /* those that have changed are events */
-void place_forget(struct sched *s, uint32_t job); /* a job loses the one that it was told of, if there is one */
+/* items.c: kept places (policy.position) */
+/* equal if the job's fragments are on the same nodes */
+uint64_t places_hash(const struct sched *s, uint32_t job);
+void places_tell(struct sched *s); /* emits events for places that have changed */
+/* withdraws the announced place of a job, if there is one */
+void place_forget(struct sched *s, uint32_t job);
 
-/* displace.c: before nodes are booked for something else; restarts are booked again around it in the next pass */
+/* displace.c: unbooks all restarts, before nodes are booked for something else; the next pass
+ * books them again around it */
 void restarts_forget(struct sched *s);
 
 /* migrate.c */
 bool migrate_for(struct sched *s, uint32_t job, int64_t length);
-void migrate_start(struct sched *s); /* those that were moved in this cycle are stopped, and started elsewhere */
+/* stops the jobs that were moved in this cycle, and starts them elsewhere */
+void migrate_start(struct sched *s);
 
-/* What it takes of its limits. */
+/* Returns what the job takes of its limits. */
 static inline struct limit_need sched_need(const struct sched *s, const struct job *job)
 {
 	return limit_need_job(s->c, job, sched_cpus(s, job->id));
 }
 
-/* Whether its limits allow it a place. */
+/* Returns true if the job's limits allow it a place. */
 static inline bool sched_may(const struct sched *s, uint32_t job)
 {
 	const struct job *x = cluster_job(s->c, job);
@@ -482,7 +540,8 @@ static inline bool sched_may(const struct sched *s, uint32_t job)
 	if (!s->limits || !limits_any(s->limits))
 		return true;
 	need = sched_need(s, x);
-	if (s->line.yields || x->kind != KIND_COMMON) /* those that reserve by right are held by hard limits alone */
+	/* only hard limits apply to jobs that reserve by right */
+	if (s->line.yields || x->kind != KIND_COMMON)
 		return limits_allow_hard(s->limits, x->limits, &need);
 	return limits_allow(s->limits, x->limits, &need);
 }
@@ -492,7 +551,7 @@ static inline int64_t sched_length(const struct sched *s, const struct job *job)
 	return cluster_length(s->c, job);
 }
 
-/* Seconds of its place beyond its walltime. */
+/* Returns the seconds by which the job's place is longer than its walltime. */
 static inline int64_t sched_overhead(const struct sched *s, const struct job *job)
 {
 	return sched_length(s, job) - job->walltime;
