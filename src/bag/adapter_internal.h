@@ -1,5 +1,5 @@
 /*
- * adapter_internal.h - what the files of the adapter share.
+ * adapter_internal.h - declarations shared by the files of the adapter.
  */
 #ifndef BAG_ADAPTER_INTERNAL_H
 #define BAG_ADAPTER_INTERNAL_H
@@ -8,22 +8,23 @@
 #include "base/timetext.h"
 #include "base/vec.h"
 
-/* Tasks by how long they took, or were there until they were cut off: in steps, so many for each power of two. */
+/* Histogram of tasks by how long they took, or ran before they were cut off. Steps are
+ * logarithmic, STEPS_OCTAVE per power of two. */
 enum { STEPS_OCTAVE = 4, STEPS = 96 };
 struct adapter_step {
 	int64_t done, cut;
-	double sum; /* seconds of those that are done */
+	double sum; /* seconds of the finished ones */
 };
 
 struct adapter {
 	enum adapter_heuristic heuristic;
 	struct adapter_limits limits;
-	int64_t began;	     /* when the bag did */
-	int64_t reviewed;    /* when it decided last; -1: it never did */
-	int64_t done, cut;   /* tasks that finished, and that were cut off */
-	int64_t longest;     /* of those that finished, seconds */
-	int64_t shortest;    /* ... */
-	int64_t longest_cut; /* of those that were cut off */
+	int64_t began;	     /* when the bag began */
+	int64_t reviewed;    /* time of the last decision; -1: none yet */
+	int64_t done, cut;   /* number of tasks finished, and cut off */
+	int64_t longest;     /* longest finished task, seconds */
+	int64_t shortest;    /* shortest finished task, seconds */
+	int64_t longest_cut; /* longest time after which a task was cut off, seconds */
 	struct adapter_step step[STEPS];
 };
 
@@ -58,19 +59,21 @@ static inline int order_submit(struct adapter_order *ret, int n, int64_t procs, 
 	return n + 1;
 }
 
-/* adapter_tasks.c: what a task takes on average, in seconds; `more` tasks are at workers besides, which have been there for `stay` seconds */
+/* adapter_tasks.c: returns the mean time of a task, seconds. `more` unfinished tasks at workers,
+ * which have run for `stay` seconds, are counted in. */
 double adapter_mean(const struct adapter *a, int64_t more, int64_t stay);
 
 /* adapter_holes.c: free processors over time, from now on */
-/* A copy of the view's, which begins at now. */
+/* Copies the view's free spans, starting at now. */
 void holes_copy(span_vec *ret, const struct adapter_view *v);
 /* Takes processors away over [start, end), or gives them back (procs < 0). */
 void holes_take(span_vec *s, int64_t start, int64_t end, int64_t procs);
-/* The earliest start of a request; *ret_end: until when it could last there. */
+/* Returns the earliest start of a request; *ret_end: how long the hole lasts there. */
 int64_t holes_earliest(const span_vec *s, int64_t procs, int64_t time, int64_t *ret_end);
-/* Every free rectangle that begins before the horizon and can't be made longer or wider, cut to the limits; by its start, the widest first. */
+/* Lists every free rectangle that begins before the horizon and can't be made longer or wider,
+ * cut to the limits; sorted by start, the widest first. */
 void holes_list(const span_vec *s, const struct adapter_limits *limits, candidate_vec *ret);
-/* From when on all that is ever free is free. */
+/* Returns the instant from which on the number of free processors no longer changes. */
 int64_t holes_horizon(const span_vec *s);
 
 /* adapter_adaptive.c */

@@ -1,5 +1,7 @@
 /*
- * broker_internal.h - the broker's loop (broker.c), its workers (broker_peer.c), those on other hosts (broker_remote.c) and what it is asked (broker_ask.c).
+ * broker_internal.h - shared by the broker's loop (broker.c), its workers (broker_peer.c), their
+ * files (broker_files.c), workers on other hosts (broker_remote.c), requests to clusters
+ * (broker_cluster.c) and commands (broker_ask.c).
  */
 #ifndef BAG_BROKER_INTERNAL_H
 #define BAG_BROKER_INTERNAL_H
@@ -13,7 +15,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 
-/* Output that came in chunks. */
+/* Output received in chunks. */
 struct flight_output {
 	struct strbuf out, err;
 };
@@ -21,32 +23,33 @@ struct flight_output {
 /* A copy of a task at a worker. */
 struct flight {
 	uint32_t task, attempt;
-	int64_t since;		      /* microseconds, CLOCK_MONOTONIC */
-	bool dropped;		      /* nobody wants its result */
+	int64_t since;		      /* when it was sent; microseconds, CLOCK_MONOTONIC */
+	bool dropped;		      /* its result is no longer wanted */
 	struct flight_output *output; /* owned; NULL: none */
-	int64_t received;	      /* bytes of files, and one for each piece */
-	int unwritten;		      /* -errno: one of them could not be kept */
+	int64_t received;	      /* bytes of files received, plus one for each piece */
+	int unwritten;		      /* -errno: a received file could not be stored */
 };
 
-/* A connection: a worker after its HELLO, or a command that asks. Its position in `peers` is the worker's number; NULL: free. */
+/* A connection: a worker after its HELLO, or a command. Its index in `peers` is the worker's
+ * number; NULL: free. */
 struct peer {
 	int fd;
 	int number;
-	bool worker, closing;	   /* closing: when everything is sent */
-	int request;		   /* of a cluster, that brought it; 0: none */
-	bool remote;		   /* it came through the gate: it is nobody before its HELLO with a secret */
+	bool worker, closing;	   /* closing: close it when everything is sent */
+	int request;		   /* cluster request that brought it; 0: none */
+	bool remote; /* it came through the gate: it may do nothing before a HELLO with a secret */
 	bool apart;		   /* it does not see our files */
-	int64_t since;		   /* it is connected; microseconds, CLOCK_MONOTONIC */
-	char session[SECRET_SIZE]; /* with which it may come back; "": not at all */
+	int64_t since;		   /* time of connection; microseconds, CLOCK_MONOTONIC */
+	char session[SECRET_SIZE]; /* key with which it may reconnect; "": it may not */
 	char name[128];
 	uint32_t pid;
-	int64_t cpus, gpus, memory;	     /* all it has */
-	int64_t end;			     /* when it ends, microseconds, CLOCK_MONOTONIC; -1: never */
-	int64_t load, gpu_load, memory_load; /* of all its flights */
-	int64_t usual;			     /* microseconds that its tasks take lately; -1: unknown */
+	int64_t cpus, gpus, memory;	     /* its total resources */
+	int64_t end; /* when it ends, microseconds, CLOCK_MONOTONIC; -1: never */
+	int64_t load, gpu_load, memory_load; /* resources used by all its flights */
+	int64_t usual; /* recent time of its tasks, microseconds; -1: unknown */
 	uint64_t results;
-	bool recalled;		    /* since it got its last task */
-	VEC(struct flight) flights; /* in the order in which they were sent */
+	bool recalled;		    /* tasks were recalled since it got its last one */
+	VEC(struct flight) flights; /* in the order they were sent */
 	struct strbuf in, out;
 	size_t sent;
 };
@@ -55,7 +58,7 @@ struct peer {
 struct invitation {
 	char secret[SECRET_SIZE];
 	int64_t until; /* microseconds, CLOCK_MONOTONIC; -1: while the broker runs */
-	int request;   /* of a cluster, for whose workers it is; 0: for somebody by hand */
+	int request;   /* cluster request whose workers it admits; 0: a worker started by hand */
 };
 
 struct broker {
@@ -69,15 +72,15 @@ struct broker {
 	struct gate_link gate;
 	VEC(struct invitation) invitations;
 	VEC(struct cluster *) clusters;
-	int64_t allocations; /* in the journal */
-	VEC(char *) tags;    /* of requests that may still be at a cluster, from runs before this one */
+	int64_t allocations; /* number of allocations in the journal */
+	VEC(char *) tags;    /* tags of requests of earlier runs that may still be at a cluster */
 	VEC(struct peer *) peers;
 	struct broker_summary summary;
-	struct strbuf finished; /* records to be reported after the next flush */
-	int64_t began, now;	/* microseconds, CLOCK_MONOTONIC; now: of this turn */
-	int64_t measured;	/* when the rate was */
+	struct strbuf finished; /* records to report after the next flush */
+	int64_t began, now;	/* microseconds, CLOCK_MONOTONIC; now: start of this turn */
+	int64_t measured;	/* when the rate was last measured */
 	uint32_t measured_done;
-	double usual; /* seconds that tasks took, together */
+	double usual; /* total seconds that tasks took */
 	uint64_t nusual;
 	bool retried;
 };
@@ -88,48 +91,55 @@ int64_t monotonic(void);
 void peer_accept(struct broker *b, int listener);
 void peer_read(struct broker *b, struct peer *p);
 void peer_write(struct broker *b, struct peer *p);
-void peer_close(struct broker *b, struct peer *p); /* a worker: its tasks are lost, or return */
-uint32_t peers_running(const struct broker *b);	   /* tasks that have begun */
-int64_t peers_oldest(const struct broker *b); /* microseconds that the longest of them has been there; 0: none is */
-void peers_fill(
-	struct broker *
-		b); /* Files of a task for a worker that does not see ours: those that it needs, before it is sent; -errno with a sentence: nothing was sent. */
+/* if it is a worker, its tasks are lost or returned */
+void peer_close(struct broker *b, struct peer *p);
+uint32_t peers_running(const struct broker *b);	   /* number of tasks that have begun */
+/* age of the oldest of them, microseconds; 0: none has begun */
+int64_t peers_oldest(const struct broker *b);
+void peers_fill(struct broker *b); /* gives tasks to workers */
+
+/* In broker_files.c. */
+/* Sends the files that a task needs to a worker that does not see ours, before the task itself.
+ * On error nothing is sent. */
 int task_files_send(const struct broker *b, struct peer *p, uint32_t task, struct err *err);
 int task_file_take(const struct broker *b, const struct peer *p, struct flight *f, const struct wire *m);
 int task_files_settle(const struct broker *b, const struct peer *p, const struct flight *f,
-		      struct err *err); /* to their places */
+		      struct err *err); /* Moves received files to their places. */
 void task_files_drop(const struct broker *b, const struct peer *p, const struct flight *f);
-void task_files_clear(const struct broker *b); /* what a broker that was killed has left */
-
-/* gives tasks to workers */
+void task_files_clear(const struct broker *b); /* removes what a killed broker left */
 
 /* In broker_remote.c. */
-int remote_open(struct broker *b, struct err *err); /* the gate, and the files of those who are invited */
+/* opens the gate, and writes the credentials of invited workers */
+int remote_open(struct broker *b, struct err *err);
 int remote_look(struct broker *b, struct err *err);
 void remote_close(struct broker *b);
-/* Writes a credential for that many workers, of a request (0: none). */
+/* Writes a credential for that many workers of a cluster request (0: none). */
 int remote_invite(struct broker *b, const char *path, int64_t workers, int request, struct err *err);
 void remote_uninvite(struct broker *b, int request);
-/* False: nobody with this secret is expected. */
+/* Returns false if no worker with this secret is expected. */
 bool invitation_take(struct broker *b, const char *secret, size_t n, int *ret_request);
 void session_begin(struct broker *b, struct peer *p);
 void session_end(struct broker *b, const struct peer *p);
 
 /* In broker_cluster.c. */
-void cluster_known(struct broker *b, const struct record *r); /* a record of earlier requests */
+/* takes a record of earlier requests */
+void cluster_known(struct broker *b, const struct record *r);
 int cluster_open(struct broker *b, struct err *err);
-void cluster_clear(
-	struct broker *b); /* cancels requests of brokers that were killed; those that it could not remain in `tags` */
+/* Cancels requests of brokers that were killed; those it could not cancel remain in `tags`. */
+void cluster_clear(struct broker *b);
 void cluster_look(struct broker *b);
-void cluster_joined(struct broker *b, int request); /* a worker of that request came */
-/* A task was done by a worker of that request (0: of none), in so many microseconds. */
+void cluster_joined(struct broker *b, int request); /* a worker of that request joined */
+/* Notes that a worker of a request (0: none) finished a task, which took `took` microseconds. */
 void cluster_done(struct broker *b, int request, int64_t took, int64_t cpus);
-/* Whether a worker went because its request ended, with a task that it had for `stay` microseconds. */
+/* Returns true if a worker left because its request ended, with a task that it had had for
+ * `stay` microseconds. */
 bool cluster_cut(struct broker *b, const struct peer *p, int64_t stay);
-/* Whether it went because its request was cancelled by us. */
+/* Returns true if a worker left because we cancelled its request. */
 bool cluster_dropped(const struct broker *b, const struct peer *p);
-int64_t cluster_longest(const struct broker *b);    /* seconds that a worker can have at most; -1: without end */
-void cluster_put(struct broker *b, struct json *j); /* an array of the requests that are out */
+/* most seconds that a worker can have; -1: no end */
+int64_t cluster_longest(const struct broker *b);
+/* writes an array of the requests that are out */
+void cluster_put(struct broker *b, struct json *j);
 void cluster_close(struct broker *b);		    /* cancels all requests */
 
 /* In broker_ask.c: answers one word. */

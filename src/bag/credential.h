@@ -1,11 +1,12 @@
 /*
- * credential.h - what a worker on another host needs in order to join: where the broker listens, how to know it, and a secret that is good for one worker.
+ * credential.h - what a worker on another host needs in order to join: the broker's addresses, its
+ * fingerprint, and a secret that is valid for one worker.
  *
  *	where 10.0.0.5:40123		tried in turn
- *	fingerprint 2f...		of the authority of the broker's gate (gate.c)
- *	secret 9b...			one line per worker: a file may serve several, each of which takes its own line
+ *	fingerprint 2f...		of the certificate authority of the broker's gate (gate.c)
+ *	secret 9b...			one line per worker; of several workers with the same file, each takes its own line
  *
- * It is kept in files that only their owner may read, and is never part of a command line.
+ * Credentials are kept in files that only their owner may read, and never appear on a command line.
  */
 #ifndef BAG_CREDENTIAL_H
 #define BAG_CREDENTIAL_H
@@ -30,13 +31,14 @@ struct credential {
 };
 
 void secret_make(char ret[SECRET_SIZE]);
-/* The text of a file for these secrets. */
+/* Writes the text of a credential file for these secrets. */
 void credential_put(const struct credential *c, const char (*secrets)[SECRET_SIZE], size_t n, struct strbuf *out);
-/* With the secret in line `number`, from 0. -EINVAL, with the line; -ENOENT: it has no such secret. */
+/* Parses a credential file, with the secret in line `number`, from 0. -EINVAL with the line;
+ * -ENOENT: it has no such secret. */
 int credential_parse(const char *text, size_t n, int64_t number, struct credential *ret, struct err *err);
-/* Of a file; "-": standard input. -EACCES: others may read it. */
+/* Reads a credential file; "-": standard input. -EACCES: others may read it. */
 int credential_read(const char *path, int64_t number, struct credential *ret, struct err *err);
-/* Writes a file that only its owner may read, over one that may be there. */
+/* Writes a file that only its owner may read, replacing an existing one. */
 int credential_write(const char *path, const char *text, size_t n, struct err *err);
 
 #endif

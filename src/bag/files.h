@@ -1,11 +1,13 @@
 /*
- * files.h - files that go with a task (in=, out=), to workers that share no file system with the broker, and back.
+ * files.h - files of a task (in=, out=) sent to workers that share no file system with the broker,
+ * and back.
  *
- *	broker -> worker: APART (the task has a directory of its own; which files come back), FILE for each piece of each file, then TASK
+ *	broker -> worker: APART (the task has its own directory; which files come back), FILE for each
+ *		piece of each file, then TASK
  *	worker -> broker: FILE for each piece, then RESULT
  *
- * Paths are relative, and never lead upward; what comes is taken only if it was asked for. Patterns are those of glob(), joined by commas; {#} in them is the
- * number of the task.
+ * Paths are relative and never lead upward; only requested files are accepted. Patterns are those
+ * of glob(), separated by commas; {#} in them is the number of the task.
  */
 #ifndef BAG_FILES_H
 #define BAG_FILES_H
@@ -19,26 +21,28 @@
 #include "base/vec.h"
 
 enum {
-	FILES_MOST = 1000,	 /* of a task, each way */
-	FILES_BYTES = 256 << 20, /* of a task, each way */
+	FILES_MOST = 1000,	 /* files of a task, each way */
+	FILES_BYTES = 256 << 20, /* bytes of a task's files, each way */
 };
 
 typedef VEC(char *) file_list;
 void file_list_free(file_list *l);
 
-/* `patterns` with the number of the task in them. */
+/* Replaces {#} in `patterns` by the number of the task. */
 void files_patterns(const char *patterns, uint64_t task, struct strbuf *out);
-/* The files below `dir` that match; each pattern must match one. -errno with a sentence that begins with the pattern. */
+/* Finds the files below `dir` that match; each pattern must match at least one. -errno: the
+ * message begins with the pattern. */
 int files_find(const char *dir, const char *patterns, file_list *ret, struct err *err);
-/* Whether a path that somebody sent is good, and one of these. */
+/* Returns true if a path received from a peer is valid and matches a pattern. */
 bool files_match(const char *patterns, const char *path);
 
-/* Reads a file below `dir` and hands it out, piece by piece, as FILE messages. `left` is what may still be sent. */
+/* Reads a file below `dir` and passes it to `send` piece by piece, as FILE messages. `left`:
+ * bytes that may still be sent. */
 int files_send(const char *dir, const char *path, uint64_t task, int64_t *left,
 	       void (*send)(void *arg, const struct wire *m), void *arg, struct err *err);
-/* Writes a piece to its path below `dir`, and makes directories on the way. */
+/* Writes a piece to its path below `dir`, creating directories as needed. */
 int files_write(const char *dir, const struct wire *m);
-/* Moves a file from below one directory to below another, replacing what is there. */
+/* Moves a file from below one directory to below another, replacing an existing one. */
 int files_move(const char *from, const char *to, const char *path, struct err *err);
 void files_remove(const char *dir); /* with everything in it */
 

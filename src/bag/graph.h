@@ -1,5 +1,6 @@
 /*
- * graph.h - bags whose tasks wait for each other: a bag file with lines that name the next task and those before it.
+ * graph.h - bags whose tasks depend on each other: a bag file with lines that name the next task
+ * and its predecessors.
  *
  *	#task split time=30
  *	split data
@@ -10,8 +11,9 @@
  *	#task after=left,right
  *	join data.*
  *
- * A task starts when those before it have succeeded. Its priority is its longest remaining path: the expected time (`time`, one second if it is not stated) of itself and of what
- * follows. A task without a name is called by its number. To a bag these lines are comments.
+ * A task starts when all its predecessors have succeeded. Its priority is its longest remaining
+ * path: the expected time (`time`, default one second) of itself and its successors. A task without
+ * a name is called by its number. In a plain bag these lines are comments.
  */
 #ifndef BAG_GRAPH_H
 #define BAG_GRAPH_H
@@ -26,23 +28,25 @@ struct graph_task {
 	char name[GRAPH_NAME_SIZE];
 	char arch[16];	   /* "": any */
 	int64_t memory;	   /* KiB; 0: any */
-	int64_t seconds;   /* it is expected to take */
-	int64_t remaining; /* seconds of its longest path to an end, itself included */
-	int waits;	   /* for so many that have not succeeded */
+	int64_t seconds;   /* expected time */
+	int64_t remaining; /* length of its longest path to an end, itself included, seconds */
+	int waits;	   /* number of predecessors that have not succeeded */
 	int first, nafter; /* its successors: g->after.v[first ...] */
 };
 
 struct graph {
 	struct bag bag;
-	struct graph_task *tasks; /* as in the bag */
+	struct graph_task *tasks; /* in the order of the bag */
 	int n;
-	VEC(int) after; /* of all tasks, those that wait for them */
+	VEC(int) after; /* successors of all tasks, one task after another */
 };
 
-/* The text is borrowed for the life of the graph. -EINVAL: with the line's number, or the names of a circle. */
+/* Parses a text, which is borrowed for the life of the graph. -EINVAL with the line number, or
+ * the names of a cycle. */
 int graph_parse(const char *text, size_t n, struct graph *ret, struct err *err);
 void graph_fini(struct graph *g);
-/* A task has succeeded: `ready` is called for each that waits for nothing any more. */
+/* Notes that a task has succeeded; calls `ready` for each task whose predecessors have all
+ * succeeded. */
 void graph_done(struct graph *g, int task, void (*ready)(void *context, int task), void *context);
 
 #endif

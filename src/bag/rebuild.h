@@ -1,8 +1,10 @@
 /*
- * rebuild.h - the plan of a cluster that shows only its queue: which processors are free when.
+ * rebuild.h - reconstructs the plan of a cluster that shows only its queue: how many processors are
+ * free when.
  *
- * Running jobs hold theirs until their limit. Waiting ones are put where they fit first, in their order, as conservative backfilling does; one whose start the
- * cluster shows keeps it. Processors are counted, not nodes: what is free may be scattered. Pure.
+ * Running jobs hold their processors until their limit. Waiting jobs are placed where they first
+ * fit, in their order, as conservative backfilling does; a job whose start the cluster shows keeps
+ * it. Processors are counted, not nodes, so free processors may be scattered. Pure.
  */
 #ifndef BAG_REBUILD_H
 #define BAG_REBUILD_H
@@ -16,32 +18,34 @@
 #include "base/vec.h"
 
 enum {
-	REBUILD_WAITING = 1000, /* waiting jobs that are planned; those behind them hardly matter */
-	REBUILD_JOBS = 100000,	/* that are read */
+	/* waiting jobs that are planned, at most; those behind them hardly matter */
+	REBUILD_WAITING = 1000,
+	REBUILD_JOBS = 100000,	/* jobs that are read, at most */
 };
 
 struct rebuild_job {
 	int64_t processors;
-	int64_t end;	 /* of a running one, seconds since 1970 */
-	int64_t seconds; /* of a waiting one */
-	int64_t start;	 /* of a waiting one, as the cluster plans it; 0: unknown */
-	int number;	 /* of our request; 0: not ours */
+	int64_t end;	 /* end of a running job, seconds since 1970 */
+	int64_t seconds; /* time of a waiting job */
+	int64_t start;	 /* planned start of a waiting job, as the cluster shows it; 0: unknown */
+	int number;	 /* number of our request; 0: not ours */
 	bool running;
 };
 
 struct rebuild {
-	int64_t processors; /* that are in service */
+	int64_t processors; /* processors in service */
 	VEC(struct rebuild_job) jobs;
-	struct filler_plan places; /* of a Shunt server: which nodes they are on; otherwise empty */
-	/* by rebuild_plan(): */
+	struct filler_plan places; /* of a Shunt server: jobs by node; otherwise empty */
+	/* set by rebuild_plan(): */
 	VEC(struct adapter_span) free;
 	int64_t queued;
 };
 
 void rebuild_clear(struct rebuild *r);
 void rebuild_fini(struct rebuild *r);
-/* Derives what is free, and the starts of waiting jobs. Their processors count as taken `margin` seconds before they start: a request that fills a hole starts some seconds after it
- * was decided, and the cluster may round its time up. */
+/* Computes the free processors and the starts of waiting jobs. Their processors count as taken
+ * `margin` seconds before they start, because a request that fills a hole starts some seconds
+ * after the decision, and the cluster may round its time up. */
 void rebuild_plan(struct rebuild *r, int64_t now, int64_t margin);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * results.h - what is known of a bag from its directory, without its broker: the same fold over the journal that a broker begins with.
+ * results.h - the state of a bag as its directory shows it, without its broker: the same fold over
+ * the journal with which a broker begins.
  */
 #ifndef BAG_RESULTS_H
 #define BAG_RESULTS_H
@@ -11,14 +12,15 @@
 /* A fold over records. Tasks are numbered from 1. */
 struct fold {
 	uint32_t tasks;
-	uint64_t hash;	   /* of their text */
+	uint64_t hash;	   /* hash of the tasks' text */
 	uint8_t *state;	   /* enum task_state */
-	uint8_t *failures; /* since the last retry */
-	uint64_t *at;	   /* offset + 1 of the record that finished it; 0: none. NULL: not wanted */
+	uint8_t *failures; /* failures since the last retry */
+	/* offset + 1 of the record that finished the task; 0: none. NULL: not wanted */
+	uint64_t *at;
 	bool other;	   /* the journal belongs to other tasks */
-	bool cancelled;	   /* and not run since */
-	uint64_t twice;	   /* records of tasks that were done already: must be 0 */
-	int64_t began;	   /* microseconds since 1970: the last run */
+	bool cancelled;	   /* cancelled and not run since */
+	uint64_t twice;	   /* records of tasks that were already done; must be 0 */
+	int64_t began;	   /* start of the last run, microseconds since 1970 */
 };
 void fold_init(struct fold *f, const struct bag *bag, bool want_at);
 void fold_fini(struct fold *f);
@@ -30,10 +32,10 @@ struct results {
 	struct fold fold;
 	uint32_t done, aside;
 };
-/* -ENOENT: that is not a bag's directory. */
+/* Opens a bag's directory. -ENOENT: it is not one. */
 int results_open(const char *dir, struct results *ret, struct err *err);
 void results_close(struct results *r);
-/* The record that finished a task; false: it is not finished. */
+/* Returns the record that finished a task; false: it is not finished. */
 bool results_get(const struct results *r, uint32_t task, struct record *ret);
 
 #endif

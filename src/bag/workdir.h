@@ -1,6 +1,7 @@
 /*
- * workdir.h - a directory of a process in TMPDIR. It holds a file `lock`, which is locked while its owner lives: what one left that was killed is removed by the next one who makes a
- * directory here.
+ * workdir.h - a temporary directory of a process in TMPDIR. It contains a file `lock`, which is
+ * locked while its owner lives. A directory left by a killed process is removed when the next one
+ * is created.
  */
 #ifndef BAG_WORKDIR_H
 #define BAG_WORKDIR_H
@@ -8,7 +9,8 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 
-/* Makes $TMPDIR/PREFIX-XXXXXX, for this process and those that it forks, and removes those of this user that nobody has any more. Before there are threads. */
+/* Creates $TMPDIR/PREFIX-XXXXXX for this process and its children, and removes those of this
+ * user that have no owner any more. Call it before threads are started. */
 int workdir_make(const char *prefix, struct strbuf *ret, struct err *err);
 
 #endif

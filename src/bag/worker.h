@@ -1,11 +1,15 @@
 /*
- * worker.h - the worker's end: takes tasks from a broker and runs them, as many at once as fit on what it has.
+ * worker.h - the worker's end: takes tasks from a broker and runs as many at once as fit its
+ * resources.
  *
- * A thread for each task that runs: it starts the command (spawn.h), waits, and collects its output. The main thread only moves messages. Output goes to a
- * file without a name, whose contents are sent when the task ends. The command `:` (the shell's no-op) needs no process and is done at once.
+ * Each running task has a thread, which starts the command (spawn.h), waits, and collects its
+ * output. The main thread only moves messages. Output goes to an unnamed file, whose contents are
+ * sent when the task ends. The command `:` (the shell's no-op) needs no process and is done at
+ * once.
  *
- * It dies with its broker: when the connection ends, all tasks are killed with everything that they started. When the worker itself is killed, the kernel
- * kills its tasks' first processes, and a broker on the same host kills the rest.
+ * A worker dies with its broker: when the connection ends, all tasks are killed with everything
+ * they started. When the worker itself is killed, the kernel kills its tasks' first processes, and
+ * a broker on the same host kills the rest.
  */
 #ifndef BAG_WORKER_H
 #define BAG_WORKER_H
@@ -17,15 +21,18 @@
 struct worker_offer {
 	const char *name;	/* shown to users; NULL: host and pid */
 	int64_t cpus;		/* thousandths */
-	int64_t gpus, memory;	/* KiB; -1: unknown */
-	int64_t seconds;	/* until it ends by itself; -1: no such time */
+	int64_t gpus, memory;	/* memory: KiB; -1: unknown */
+	int64_t seconds;	/* time until it ends by itself; -1: no end */
 	const char *credential; /* NULL: the socket's permissions suffice */
-	char *session;		/* SECRET_SIZE bytes for a key with which this worker may come back; NULL: not wanted */
-	const char
-		*scratch; /* a directory that it makes if need be, for tasks that run apart (files.h); NULL: none do */
+	/* buffer of SECRET_SIZE bytes for a key with which this worker may reconnect; NULL: not
+	 * wanted */
+	char *session;
+	/* directory, created if needed, for tasks that run apart (files.h); NULL: no task does */
+	const char *scratch;
 };
 
-/* Runs tasks of the broker at the other end of `fd` until that ends. 0: it was told to end; 1: the connection ended; -errno with what went wrong. */
+/* Runs tasks of the broker at the other end of `fd` until the connection or the broker ends.
+ * Returns 0 if the broker ended it, 1 if the connection was lost, or -errno. */
 int worker_run(int fd, const struct worker_offer *offer, struct err *err);
 
 #endif

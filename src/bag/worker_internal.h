@@ -1,5 +1,5 @@
 /*
- * worker_internal.h - a worker's threads (worker_slot.c) and its loop (worker.c).
+ * worker_internal.h - shared by a worker's threads (worker_slot.c) and its loop (worker.c).
  */
 #ifndef BAG_WORKER_INTERNAL_H
 #define BAG_WORKER_INTERNAL_H
@@ -16,20 +16,22 @@
 
 enum {
 	THREADS_MOST = 4096,
-	OUT_MOST = 16 << 20, /* bytes that wait for the broker before tasks must wait, too */
-	GPUS_MOST = 64,	     /* that are told apart */
-	OWN_VARIABLES = 4,   /* of each task */
+	OUT_MOST = 16 << 20, /* bytes waiting for the broker before tasks must wait as well */
+	GPUS_MOST = 64,	     /* GPUs that can be assigned individually */
+	OWN_VARIABLES = 4,   /* variables set for each task */
 };
 
 /* Owned by the list it is in, then by the thread that runs it. */
 struct task {
 	struct wire w; /* text: its command, which follows the struct */
-	char *apart; /* it runs in a directory of its own: patterns of the files that go back, owned; NULL: it runs here */
-	int broken; /* -errno: a file that it needs could not be written */
+	/* patterns of the files that go back, if it runs in its own directory; owned; NULL: it
+	 * runs here */
+	char *apart;
+	int broken; /* -errno: a file it needs could not be written */
 	char command[];
 };
 
-/* What came of a task before it did. */
+/* What arrived for a task before the task itself. */
 struct apart {
 	uint64_t task; /* 0: none */
 	char *patterns;
@@ -38,53 +40,53 @@ struct apart {
 
 struct worker;
 
-/* A thread, and what it runs. Under the lock: pid, task, dropped, deadline, busy. */
+/* A thread and its task. Protected by the lock: pid, task, dropped, deadline, busy. */
 struct slot {
 	struct worker *worker;
 	struct spawner spawner;
-	int out, err; /* files of its tasks' output */
+	int out, err; /* files for the output of its tasks */
 	struct task *task;
-	pid_t pid;	  /* 0: nothing runs */
-	bool dropped;	  /* nobody wants the result */
-	bool late;	  /* it was killed at its limit */
-	int64_t large;	  /* it was killed since it had so many KiB; 0: it was not */
+	pid_t pid;	  /* 0: nothing is running */
+	bool dropped;	  /* the result is no longer wanted */
+	bool late;	  /* it was killed at its time limit */
+	int64_t large;	  /* it was killed because it used this many KiB; 0: it was not */
 	int64_t deadline; /* microseconds, CLOCK_MONOTONIC; 0: none */
-	uint64_t gpus;	  /* mask */
-	char **env;	  /* the list of CUDA's devices comes first, then `own` */
-	char *inherited;  /* what our own environment says of them; NULL: nothing */
+	uint64_t gpus;	  /* bit mask */
+	char **env;	  /* the list of CUDA devices comes first, then `own` */
+	char *inherited;  /* the value of that list in our own environment; NULL: not set */
 	char own[OWN_VARIABLES][256];
 };
 
 struct worker {
 	int fd, wake;
 	int64_t cpus, gpus; /* free */
-	int64_t memory;	    /* free, KiB; as much as there can be if it is unknown */
+	int64_t memory;	    /* free, KiB; the largest value if unknown */
 	uint64_t gpus_used;
 	pthread_mutex_t lock;
 	pthread_cond_t work, drained;
-	VEC(struct task *) list; /* from `first` on */
+	VEC(struct task *) list; /* valid from `first` on */
 	size_t first;
 	VEC(struct slot *) slots;
-	int idle, starting;  /* threads */
-	struct strbuf out;   /* for the broker */
-	size_t sent;	     /* of it */
-	bool broken;	     /* the connection is */
+	int idle, starting;  /* number of threads */
+	struct strbuf out;   /* bytes for the broker */
+	size_t sent;	     /* bytes of `out` already sent */
+	bool broken;	     /* the connection is broken */
 	char *session;	     /* as in worker.h */
-	const char *scratch; /* the same */
-	bool scratched;	     /* it is there */
-	struct apart next;   /* of the task that comes next */
-	int64_t trimmed;     /* microseconds: when outputs were looked at last */
+	const char *scratch; /* as in worker.h */
+	bool scratched;	     /* the scratch directory exists */
+	struct apart next;   /* what arrived for the next task */
+	int64_t trimmed;     /* when output files were last checked, microseconds */
 };
 
-/* The directory of a task that runs apart. */
+/* Writes the path of the directory of a task that runs apart. */
 void task_dir(const struct worker *w, uint64_t task, struct strbuf *ret);
 void task_free(struct worker *w, struct task *t); /* with its directory */
 
 int64_t now_us(clockid_t clock);
 
-/* All of these under the lock. */
+/* Call all of these with the lock held. */
 void out_send(struct worker *w);
 void out_put(struct worker *w, const struct wire *m);
-void slots_wake(struct worker *w); /* if the next task can begin, a thread takes it: an idle one, or one more */
+void slots_wake(struct worker *w); /* wakes or starts a thread if the next task can begin */
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * chart.h - pictures of a run, drawn by gnuplot into SVG or PNG (by the file's
- * ending): queue and use over time, a Gantt chart of a window, the distribution of
- * waits; and bars for experiments. Several policies share one picture.
+ * chart.h - charts of a run, drawn by gnuplot as SVG or PNG (by the file name's extension): queue
+ * and use over time, a Gantt chart of a window, the distribution of waits; and bars for
+ * experiments. Several policies share one chart.
  */
 #ifndef SIM_CHART_H
 #define SIM_CHART_H
@@ -9,14 +9,15 @@
 #include "base/err.h"
 #include "sim/metrics.h"
 
-/* One run: `procs` is the machine; outcomes are borrowed. */
+/* One run: `procs` is the size of the machine; outcomes are borrowed. */
 struct chart_run {
 	const char *name;
 	const struct simulated *o;
 	int64_t n, procs;
 };
 
-/* -ENOENT with a sentence when gnuplot is not installed; -EINVAL for an ending that is neither .svg nor .png. */
+/* Draws the runs. -ENOENT: gnuplot is not installed; -EINVAL: the extension is neither .svg nor
+ * .png. */
 int chart_run_draw(const char *path, const char *title, const struct chart_run *runs, int nruns, struct err *err);
 
 /* Grouped bars with error bars: value[group * nseries + series]. */
@@ -26,8 +27,10 @@ struct chart_bars {
 	const char *const *series;
 	int ngroups, nseries;
 	const double *value, *deviation; /* deviation may be NULL */
-	bool ratios; /* above 0, on a logarithmic scale, as far from 1 as they are; without deviation */
-	int shades;  /* so many series in a row have shades of one colour; 0: each has its own */
+	/* values are ratios > 0, drawn from 1 on a logarithmic scale; without deviation */
+	bool ratios;
+	/* number of consecutive series that share shades of one colour; 0: each has its own */
+	int shades;
 };
 int chart_bars_draw(const char *path, const struct chart_bars *b, struct err *err);
 

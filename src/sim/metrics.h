@@ -1,5 +1,6 @@
 /*
- * metrics.h - what a schedule was worth (docs/simulator.md), and how good it could have been.
+ * metrics.h - measures of a schedule (docs/simulator.md), and bounds on how good it could have
+ * been.
  */
 #ifndef SIM_METRICS_H
 #define SIM_METRICS_H
@@ -11,24 +12,25 @@
 #include "base/json.h"
 #include "core/kind.h"
 
-/* One job's fate, in the order of the workload. */
+/* The outcome of one job, in the order of the workload. */
 struct simulated {
 	int64_t id;
-	int64_t submit, start, end; /* start -1: never ran; the last attempt's */
-	int64_t runtime;	    /* that it ran in its last attempt, and before as far as that was saved */
+	int64_t submit, start, end; /* of the last attempt; start -1: never ran */
+	/* seconds it ran in its last attempt, plus those saved from earlier ones */
+	int64_t runtime;
 	int64_t estimate;
-	int64_t over;	  /* seconds of them beyond its walltime and the tolerance, in its last attempt */
+	int64_t over;	  /* seconds of its last attempt beyond its walltime and the tolerance */
 	int64_t deadline; /* TIME_NEVER: none */
-	int64_t lost;	  /* seconds run in attempts that were preempted, and not saved */
-	int64_t saved;	  /* ... and saved in a checkpoint */
+	int64_t lost;	  /* seconds run in preempted attempts and not saved */
+	int64_t saved;	  /* seconds run in preempted attempts and saved in a checkpoint */
 	int64_t procs;
 	uint32_t user;
 	uint8_t kind;	      /* as submitted */
-	bool killed;	      /* its walltime was over before it had ended */
-	bool kept;	      /* from running, by rules: a hold, a stopped queue, a dependency that failed */
-	bool guaranteed;      /* it was told so */
-	bool broken;	      /* ... and missed it */
-	bool broken_by_power; /* ... because of an emergency job that had the power */
+	bool killed;	      /* its walltime ran out before it ended */
+	bool kept; /* rules kept it from running: a hold, a stopped queue, a failed dependency */
+	bool guaranteed;      /* its deadline was guaranteed */
+	bool broken;	      /* it was guaranteed, and missed its deadline */
+	bool broken_by_power; /* broken because of an emergency job that had the power */
 	uint8_t preemptions;
 };
 
@@ -37,8 +39,9 @@ struct spread {
 };
 
 struct bounds {
-	double turnaround_trivial; /* mean: sum of run times */
-	double turnaround_srpt;	   /* mean: SRPT on the squashed machine (each job as p*q/P on one processor) */
+	double turnaround_trivial; /* mean; from the sum of run times */
+	/* mean; SRPT on the squashed machine (each job as p*q/P on one processor) */
+	double turnaround_srpt;
 	double turnaround;	   /* the larger of the two */
 	double awf_busy;	   /* AWF: mean-busy-time bound */
 	double makespan;
@@ -48,10 +51,11 @@ struct bounds {
 
 struct metrics {
 	int64_t jobs, procs;
-	struct spread wait, turnaround, slowdown, bslow; /* bounded slowdown, 10 s */
+	struct spread wait, turnaround, slowdown, bslow; /* bslow: bounded slowdown, 10 s */
 	double ppbslow;					 /* per-processor bounded slowdown, mean */
 	double utilisation, makespan, awf;
-	double loss_of_capacity; /* idle processor-seconds while a queued job needs no more than were idle / all */
+	/* share of processor-seconds that were idle while a queued job would have fit into them */
+	double loss_of_capacity;
 	double user_wait_jain;	 /* Jain's index over the users' mean waits */
 	double user_wait_worst;	 /* worst user's mean wait */
 	int64_t deadlines, deadlines_met, guaranteed, guarantees_broken, broken_by_power, expired;
@@ -66,10 +70,10 @@ struct metrics {
 
 void metrics_compute(struct metrics *m, const struct simulated *o, int64_t n, int64_t procs);
 
-/* Several runs side by side, the best of each row marked, the lower bounds beside. */
+/* Prints several runs side by side, with the best of each row marked, and the lower bounds. */
 void metrics_print(const char *const *names, const struct metrics *m, int n, FILE *out);
 void metrics_json(struct json *j, const struct metrics *m);
-/* job_id, submit, procs, runtime, estimate, start, end */
+/* Writes the columns job_id, submit, procs, runtime, estimate, start, end. */
 void outcomes_csv(const struct simulated *o, int64_t n, FILE *out);
 
 #endif

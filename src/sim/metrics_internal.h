@@ -1,18 +1,18 @@
 /*
- * metrics_internal.h - what metrics.c and bounds.c share.
+ * metrics_internal.h - declarations shared by metrics.c and bounds.c.
  */
 #ifndef SIM_METRICS_INTERNAL_H
 #define SIM_METRICS_INTERNAL_H
 
 #include "sim/metrics.h"
 
-/* Processor-seconds. */
+/* Returns the processor-seconds of a job. */
 static inline double outcome_area(const struct simulated *o)
 {
 	return (double)o->runtime * (double)o->procs;
 }
 
-/* All of the jobs ran. */
+/* Computes the lower bounds. All of the jobs must have run. */
 void bounds_compute(struct bounds *b, const struct simulated *o, int64_t n, int64_t procs);
 
 #endif

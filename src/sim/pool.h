@@ -1,9 +1,9 @@
 /*
- * pool.h - independent tasks in child processes, as many at a time as there are cores.
+ * pool.h - runs independent tasks in child processes, as many at a time as there are cores.
  *
- * Children take the next task from a counter that all share and leave results in shared memory; what a task gives must
- * depend on its number alone, so that nothing depends on who ran it. A task that crashes takes nothing with it: it has
- * failed, as if it had said so.
+ * Children take the next task from a shared counter and leave results in shared memory. The result
+ * of a task must depend only on its number, not on the process that ran it. A task that crashes
+ * affects no other: it counts as failed.
  */
 #ifndef SIM_POOL_H
 #define SIM_POOL_H
@@ -13,37 +13,40 @@
 
 #include "base/err.h"
 
-/* Does task 0 <= i < n; its result is `size` zeroed bytes. Returns 0, or -errno with a sentence. */
+/* Does task 0 <= i < n; its result is `size` zeroed bytes. Returns 0, or -errno with a message. */
 typedef int (*pool_work)(void *context, int task, void *ret, struct err *err);
 
 struct pool_tasks {
 	pool_work work;
 	void *context;
 	int n;
-	size_t size; /* of a result */
-	/* What a task is called when it fails or crashes. NULL: it has no name. */
+	size_t size; /* bytes of a result */
+	/* Writes a task's name for the message when it fails or crashes. NULL: tasks have no
+	 * names. */
 	void (*name)(void *context, int task, char *buf, size_t size);
-	int64_t steps;	  /* of each task, which it counts by pool_step(); 0: whole tasks are counted */
-	int workers;	  /* processes; 0: one for each core; 1: all is done in this one */
-	const char *what; /* the line of progress; NULL: none */
+	/* steps of each task, counted with pool_step(); 0: only whole tasks are counted */
+	int64_t steps;
+	int workers;	  /* processes; 0: one per core; 1: everything runs in this process */
+	const char *what; /* label of the progress line; NULL: none */
 };
 
-/* Runs all tasks and leaves the results, one after another, in *ret_results, which pool_free() gives back. After a failure
- * none is begun; the failure told is that of the lowest task. */
+/* Runs all tasks and leaves their results, one after another, in *ret_results; free them with
+ * pool_free(). After a failure no further task is started; the failure reported is that of the
+ * lowest task. */
 int pool_run_tasks(const struct pool_tasks *tasks, void **ret_results, struct err *err);
-/* The same for tasks without names and steps. */
+/* Does the same for tasks without names and steps. */
 int pool_run(pool_work work, void *context, int n, size_t size, int workers, const char *what, void **ret_results,
 	     struct err *err);
 void pool_free(void *results, int n, size_t size);
 
-/* From within a task: how many of its steps are done. */
+/* Called within a task: reports how many of its steps are done. */
 void pool_step(int64_t done);
 
-/* n times `size` zeroed bytes that children see too, for what is too large for every task to have; pool_free() frees it.
- * NULL: there is no memory. */
+/* Allocates n times `size` zeroed bytes shared with children, for data too large for every task
+ * to have; free it with pool_free(). Returns NULL if there is no memory. */
 void *pool_alloc(int n, size_t size);
 
-/* How many cores this process may use. */
+/* Returns how many cores this process may use. */
 int pool_cores(void);
 
 #endif

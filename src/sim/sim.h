@@ -1,9 +1,9 @@
 /*
  * sim.h - runs a workload through the scheduler in virtual time.
  *
- * The simulator is the world: it submits, lets jobs run for their run times, and ends them. Everything it is told to do
- * comes from the scheduler, the same that the server uses. At one instant submissions come before ends, and a cycle
- * follows each (docs/simulator.md).
+ * The simulator plays the outside world: it submits jobs, lets them run for their run times, and
+ * ends them. All decisions are made by the scheduler, the same that the server uses. At one instant
+ * submissions come before ends, and a cycle follows each (docs/simulator.md).
  */
 #ifndef SIM_SIM_H
 #define SIM_SIM_H
@@ -18,64 +18,70 @@ struct ruleset; /* rules/queue.h */
 
 struct sim_options {
 	const char *machine;	    /* see machine.h */
-	const struct ruleset *site; /* its queues and limits; NULL: none */
+	const struct ruleset *site; /* queues and limits; NULL: none */
 	struct settings settings;
-	const char
-		*topology; /* file with the tree of switches; NULL: none. It is also run without, for what that costs */
-	bool apart;	   /* ... it is only measured: the nodes of a job are not kept close together */
-	const char *allocation; /* node_allocation, instead of the policy's or the site's; NULL: none */
-	int push_depth;		/* instead of the policy's; -1: as the policy says */
-	int64_t overrun; /* seconds that jobs are there beyond their walltimes, at most, if they do not end before */
-	bool check;	 /* every invariant after each cycle: slow */
+	/* file with the tree of switches; NULL: none. The run is repeated without it, to show
+	 * what it costs */
+	const char *topology;
+	bool apart; /* only measure the topology: don't keep the nodes of a job close together */
+	/* node_allocation that replaces the policy's or the site's; NULL: none */
+	const char *allocation;
+	int push_depth;		/* replaces the policy's; -1: use the policy's */
+	/* most seconds by which jobs exceed their walltimes, if they do not end before */
+	int64_t overrun;
+	bool check;	 /* check every invariant after each cycle; slow */
 	uint64_t pace;	 /* sched_pace() */
 	void (*progress)(void *context, int64_t jobs_done);
 	void *progress_context;
-	sched_listener listener; /* sees every event */
+	sched_listener listener; /* receives every event */
 	void *listener_context;
-	sched_blocked blocked; /* is told of blocked attempts */
+	sched_blocked blocked; /* called for blocked attempts */
 	void *blocked_context;
 };
 
 #define REFUSALS_MAX 8
 
-/* Jobs that were refused, by reason. */
+/* Refused jobs, by reason. */
 struct refusals {
 	int64_t jobs;
-	int n; /* reasons that are kept: the first ones */
+	int n; /* number of reasons kept: the first ones */
 	struct refused_for {
 		int64_t jobs;
-		int64_t first; /* id of the first of them */
-		uint32_t line; /* ... and its line; 0: none */
+		int64_t first; /* id of the first job refused for it */
+		uint32_t line; /* line of that job; 0: none */
 		char why[512];
 	} reason[REFUSALS_MAX];
 };
 
-/* What keeping the nodes of jobs close together brings and costs, with the topology and without. */
+/* Measures of how close together the nodes of jobs are, for runs with the topology and without. */
 struct nearness {
-	double switches, wait; /* switches of a job of several nodes, and seconds of a job, on average */
+	/* means: switches of a job of several nodes; wait of a job, seconds */
+	double switches, wait;
 };
 
 struct sim_result {
 	struct simulated *outcome; /* in the order of the workload; owned */
 	int64_t n, procs;
-	int64_t refused;	 /* jobs: the sum of these */
-	struct refusals unfit;	 /* the machine can't hold their requests, even if it were empty */
-	struct refusals unruled; /* the site's rules do not take them */
-	int64_t unsure;		 /* jobs for which no place was found on the empty machine, though there may be one */
+	int64_t refused;	 /* number of refused jobs: the sum of those below */
+	struct refusals unfit;	 /* the machine can't hold their requests, even when empty */
+	struct refusals unruled; /* the site's rules do not accept them */
+	/* jobs for which no place was found on the empty machine, though there may be one */
+	int64_t unsure;
 	struct nearness near, apart; /* with sim_options.topology */
-	double seconds;		     /* of real time that it took */
+	double seconds;		     /* real time that the run took */
 	struct sched_stats stats;
-	uint64_t pushes, attempts; /* fragments moved, undone moves included; insertions tried */
+	uint64_t pushes, attempts; /* fragments moved, including undone moves; insertions tried */
 };
 
 void sim_options_init(struct sim_options *o);
-/* Seconds, up to `most`, that the end of a job takes which uses up its walltime: other ones for each job of a workload. */
+/* Returns the seconds, up to `most`, by which a job exceeds its walltime if it uses it up; they
+ * vary with the job's id. */
 int64_t sim_overrun(int64_t id, int64_t most);
 int sim_run(const struct workload *w, const struct policy *policy, const struct sim_options *o, struct sim_result *ret,
 	    struct err *err);
 void sim_result_fini(struct sim_result *r);
 
-/* Of the real clock, since some instant: what a run takes. */
+/* Returns seconds of the real clock since some fixed instant, to measure a run. */
 double real_seconds(void);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * workload_internal.h - what the readers of workloads share.
+ * workload_internal.h - declarations shared by the readers of workloads.
  */
 #ifndef SIM_WORKLOAD_INTERNAL_H
 #define SIM_WORKLOAD_INTERNAL_H
@@ -11,12 +11,13 @@
 #define SECONDS_MAX DURATION_MAX
 #define PROCS_MAX 100000000
 
-/* The readers; the first line has been taken from `in` (it is `line`). Jobs are left in the order of the file. */
+/* The readers. The first line has already been taken from `in` (it is `line`). Jobs stay in the
+ * order of the file. */
 int swf_read(struct lines *in, char *line, enum rules rules, int64_t limit, struct workload *w, struct err *err);
 int workfile_read(struct lines *in, char *line, int64_t limit, struct workload *w, struct err *err);
 int jobcsv_read(struct lines *in, int64_t limit, struct workload *w, struct err *err);
 
-/* The beginning of a line, for a message: no more than 40 bytes. Returns buf. */
+/* Copies the beginning of a line for a message, at most 40 bytes. Returns buf. */
 #define EXCERPT_SIZE 48
 const char *line_excerpt(const char *line, char buf[EXCERPT_SIZE]);
 
