@@ -1,5 +1,5 @@
 /*
- * booking.c - nodes that something other than a job has.
+ * booking.c - nodes taken by something other than a job.
  */
 #include "plan/booking.h"
 
@@ -50,7 +50,7 @@ static void lines_change(struct plan *p, uint32_t node, int64_t start, int64_t e
 		timeline_change(plan_sum(p), start, end, amount, sign);
 }
 
-/* What a job has of the node in an interval. */
+/* Takes (sign -1) or gives back (1) what a piece holds of the node in an interval. */
 static void piece_change(struct plan *p, uint32_t node, const struct piece *x, int64_t start, int64_t end, int sign)
 {
 	const struct res *held = x->whole ? &p->total[node] : &p->cluster->shapes.v[x->shape].need;
@@ -58,14 +58,15 @@ static void piece_change(struct plan *p, uint32_t node, const struct piece *x, i
 	lines_change(p, node, x->live || x->start < start ? start : x->start, x->end < end ? x->end : end, held, sign);
 }
 
-/* What is free of the node in an interval becomes nothing (sign -1), or what no job has there (1). */
+/* Makes nothing free on the node in an interval (sign -1), or everything that no job holds there
+ * (1). */
 static void node_change(struct plan *p, uint32_t node, int64_t start, int64_t end, int sign)
 {
 	int32_t at = (int32_t)node;
 
 	if (!p->cluster->nodes.v[node].up)
 		return;
-	do { /* the other nodes of the machine for those that keep others from all of it */
+	do { /* also the machine's other nodes: whole-machine jobs there keep others from this node */
 		const piece_vec *v = &p->node[at].pieces;
 		for (size_t i = 0; i < v->n; i++)
 			if (v->v[i].whole ? plan_whole_first(p, &v->v[i], at) == v->v[i].frag &&

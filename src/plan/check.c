@@ -1,5 +1,5 @@
 /*
- * check.c - computes the plan again from its pieces and compares: what tests call after every step.
+ * check.c - computes the plan again from its pieces and compares; tests call it after every step.
  */
 #include <assert.h>
 #include <string.h>
@@ -7,13 +7,13 @@
 #include "plan/booking.h"
 #include "plan/fence.h"
 
-/* The sum with what is pending: bringing that in changes nothing that anybody could see. */
+/* Returns the sum including pending changes. Settling them has no visible effect. */
 static const struct timeline *settled_sum(const struct plan *p)
 {
 	return plan_sum((struct plan *)p);
 }
 
-/* No two fragments of one job on this node when one of them is exclusive. */
+/* Asserts that no exclusive fragment shares this node with another fragment of its job. */
 static void check_exclusive(const struct plan *p, const struct plan_node *n)
 {
 	for (size_t i = 0; i < n->pieces.n; i++)
@@ -34,7 +34,8 @@ static void take(const struct plan_node *n, const struct piece *x, const struct 
 	*free_now -= x->live ? need->v[RES_CPU] : 0;
 }
 
-/* Whether a job that keeps others from its nodes keeps them from this one, by a piece on `at`. */
+/* Returns true if a piece on `at`, whose job keeps others from its nodes, keeps them from this
+ * node. */
 static bool keeps(const struct plan *p, const struct piece *x, uint32_t at, uint32_t node)
 {
 	uint32_t n = at;
@@ -45,7 +46,7 @@ static bool keeps(const struct plan *p, const struct piece *x, uint32_t at, uint
 	return n == node;
 }
 
-/* Takes the node for each job that keeps others from it, once. */
+/* Takes the node once for each job that keeps others from it. */
 static void check_whole(const struct plan *p, uint32_t node, struct timeline *line, struct timeline *sum,
 			int64_t *free_now)
 {
@@ -73,7 +74,7 @@ static void check_whole(const struct plan *p, uint32_t node, struct timeline *li
 	vec_free(&seen);
 }
 
-/* Fences of a node are sorted and apart, and their edges are known. */
+/* Asserts that the fences of a node are sorted without overlaps, and that their edges are known. */
 static void check_fences(const struct plan *p, uint32_t node)
 {
 	const fence_vec *v = p->node[node].fences;
@@ -85,7 +86,7 @@ static void check_fences(const struct plan *p, uint32_t node)
 	}
 }
 
-/* Takes the node where it is booked. */
+/* Takes the node during its bookings. */
 static void check_bookings(const struct plan *p, uint32_t node, struct timeline *line, struct timeline *sum)
 {
 	const booking_vec *v = p->node[node].bookings;
@@ -102,7 +103,7 @@ static void check_bookings(const struct plan *p, uint32_t node, struct timeline 
 	}
 }
 
-/* Returns true if something else that is live lasts into a piece's time on its node. */
+/* Returns true if a live piece on the node lasts into the time of `x`. */
 static bool runs_beside(const struct plan *p, uint32_t node, const struct piece *x)
 {
 	const piece_vec *v = &p->node[node].pieces;
@@ -134,7 +135,8 @@ static void check_node(const struct plan *p, uint32_t i, struct timeline *sum)
 		assert(f->node == NODE_ANY || f->node == (int32_t)i);
 		assert(features_cover(&p->cluster->features, node->features, s->features));
 		assert(at->node == (int32_t)i && at->slot == k);
-		if (!x->live && cluster_job_nodes(p->cluster, job)) /* what runs stays, whatever became of its set */
+		/* running jobs stay, even if their node set has changed */
+		if (!x->live && cluster_job_nodes(p->cluster, job))
 			assert(nodeset_has(cluster_job_nodes(p->cluster, job), i));
 		assert(x->whole == cluster_job_request(p->cluster, job)->whole);
 		if (!x->whole)
@@ -155,7 +157,8 @@ static void check_node(const struct plan *p, uint32_t i, struct timeline *sum)
 	assert(free_now == p->free_now[i]);
 	for (uint32_t k = 0; k < line.n; k++) {
 		if (k + 1 < line.n && timeline_step(&line, k + 1)[0] <= p->now)
-			continue; /* gone by: at one instant a start may be ordered before the end that it waits for is told */
+			/* in the past: at one instant a start may be ordered before the end it waits for is reported */
+			continue;
 		for (uint32_t d = 1; d < line.stride; d++)
 			assert(timeline_step(&line, k)[d] >= 0);
 	}
@@ -163,13 +166,13 @@ static void check_node(const struct plan *p, uint32_t i, struct timeline *sum)
 	timeline_fini(&line);
 }
 
-/* What is free of each amount, and that it is enough for what is planned. */
+/* Checks the free units of each amount, and that they suffice for planned jobs. */
 static void check_amounts(const struct plan *p)
 {
 	const struct cluster *c = p->cluster;
 
 	for (uint32_t a = 0; a < p->amount.n; a++) {
-		struct timeline line, planned; /* planned: how much, by jobs that don't run */
+		struct timeline line, planned; /* planned: units taken by jobs that do not run */
 		timeline_init(&line, 1, &(struct res){.v = {c->amounts.v[a].total - c->amounts.v[a].elsewhere}});
 		timeline_init(&planned, 1, &(struct res){0});
 		for (uint32_t n = 0; n < p->nnodes; n++)
@@ -197,7 +200,7 @@ static void check_amounts(const struct plan *p)
 	}
 }
 
-/* What is left of what is kept for others. */
+/* Checks the units left for jobs without the key of each kept amount. */
 static void check_kept(const struct plan *p)
 {
 	const struct cluster *c = p->cluster;

@@ -1,5 +1,6 @@
 /*
- * cover.c - greedy, branch and bound, and a local search that takes some nodes' jobs away and finds them other ones.
+ * cover.c - a greedy solution, branch and bound, and a local search that takes jobs off some nodes
+ * and places them elsewhere.
  */
 #include "plan/cover.h"
 
@@ -10,14 +11,15 @@
 #include "base/vec.h"
 
 #define WORDS (COVER_NODES_MAX / 64)
-#define CHAIN 2	     /* moves in a row, to make room for one job */
-#define PATIENCE 300 /* rounds without a better solution, until the search goes on from the best one */
+#define CHAIN 2	     /* maximum moves in a row to make room for one job */
+/* rounds without improvement before the search restarts from the best solution */
+#define PATIENCE 300
 
-/* A solution under way. */
+/* A partial solution. */
 struct state {
 	int node[COVER_JOBS_MAX];
 	int64_t room[COVER_NODES_MAX][COVER_DIMS];
-	int count[COVER_NODES_MAX]; /* jobs there */
+	int count[COVER_NODES_MAX]; /* number of jobs on the node */
 	int jobs, nodes;
 };
 
@@ -25,10 +27,11 @@ struct solver {
 	const struct cover *c;
 	struct rng r;
 	uint64_t steps, most;
-	int options[COVER_JOBS_MAX]; /* nodes that a job may use, and fits on when they are empty */
+	/* number of nodes that a job may use and fits on when they are empty */
+	int options[COVER_JOBS_MAX];
 	uint64_t fits[COVER_JOBS_MAX][WORDS];
 	struct state cur, trial, best;
-	bool barred[COVER_NODES_MAX]; /* nodes that are not taken in this round */
+	bool barred[COVER_NODES_MAX]; /* nodes excluded in this round */
 };
 
 bool cover_better(const struct cover_answer *a, const struct cover_answer *b)
@@ -105,7 +108,8 @@ static bool is_open(const struct cover *c, const struct state *x, int node)
 	return x->count[node] > 0 || c->used[node];
 }
 
-/* Full nodes and empty ones rather than many half full: the next round may close one. */
+/* Returns a score that prefers full and empty nodes to half-full ones: the next round may close
+ * one. */
 static int64_t potential(const struct cover *c, const struct state *x)
 {
 	int64_t sum = 0;
@@ -117,7 +121,8 @@ static int64_t potential(const struct cover *c, const struct state *x)
 
 /* ---- greedy ---- */
 
-/* How many of the jobs without a node it could take, the smallest first; `order` is theirs. They are put there if `doing`. */
+/* Counts how many jobs without a node this one could take, in `order` (smallest first). Puts
+ * them there if `doing`. */
 static int fill(struct solver *s, struct state *x, const int *order, int node, bool doing)
 {
 	const struct cover *c = s->c;
@@ -151,7 +156,7 @@ static int sized_cmp(const void *a, const void *b)
 	return x->size != y->size ? (x->size < y->size ? -1 : 1) : x->job - y->job;
 }
 
-/* Jobs by what they need of all there is, the smallest first. */
+/* Orders jobs by their share of all resources, smallest first. */
 static void order_sizes(const struct cover *c, int *ret)
 {
 	struct sized v[COVER_JOBS_MAX];
@@ -170,7 +175,8 @@ static void order_sizes(const struct cover *c, int *ret)
 		ret[j] = v[j].job;
 }
 
-/* Opens nodes until no job without one can have one: the one that takes the most; of equals one in use, or, with `shuffle`, any. */
+/* Opens nodes until no further job can be placed: each time the node that takes the most jobs.
+ * Ties prefer a node in use; with `shuffle` they are broken at random. */
 static void open_greedy(struct solver *s, struct state *x, const int *order, bool shuffle)
 {
 	const struct cover *c = s->c;
@@ -200,7 +206,8 @@ static int descending(const void *a, const void *b)
 	return *(const int *)b - *(const int *)a;
 }
 
-/* How many jobs a node could take at most: in every dimension the smallest that may be there. */
+/* Returns an upper bound on the jobs that a node could take: fills it, in every dimension
+ * separately, with the smallest jobs allowed there. */
 static int node_most(const struct solver *s, int node)
 {
 	const struct cover *c = s->c;
@@ -221,7 +228,8 @@ static int node_most(const struct solver *s, int node)
 	return least;
 }
 
-/* Jobs of which no two may share a node, and none may be on a node in `open`: each needs one of its own. */
+/* Counts jobs of which no two can share a node and none can use a node in `open`: each needs a
+ * node of its own. */
 static int apart(const struct solver *s, const int *job, int n, const uint64_t *open)
 {
 	uint64_t taken[WORDS];
@@ -277,7 +285,7 @@ static void bounds(const struct solver *s, int jobs, int *ret_most, int *ret_lea
 	for (int i = 0; i < n && left > 0; i++, (*ret_least)++)
 		left -= most[i];
 
-	int lone = apart(s, order, able, open) - (able - jobs); /* those that are left out may be any */
+	int lone = apart(s, order, able, open) - (able - jobs); /* any job may be among those left out */
 
 	if (lone > *ret_least)
 		*ret_least = lone;
@@ -287,15 +295,16 @@ static void bounds(const struct solver *s, int jobs, int *ret_most, int *ret_lea
 
 struct branch {
 	int order[COVER_JOBS_MAX], n;
-	int out; /* jobs left out so far */
+	int out; /* number of jobs left out so far */
 	struct state x;
 };
 
-/* Depth first over the jobs, those with the fewest nodes first. False: the steps are used up. */
+/* Searches depth first over the jobs, those with the fewest nodes first. Returns false if the
+ * steps are used up. */
 static bool branch_run(struct solver *s, struct branch *b, int at)
 {
 	const struct cover *c = s->c;
-	int goal = b->n - s->best.jobs; /* jobs that the best leaves out */
+	int goal = b->n - s->best.jobs; /* number of jobs that the best solution leaves out */
 
 	if (b->out > goal)
 		return true;
@@ -316,7 +325,7 @@ static bool branch_run(struct solver *s, struct branch *b, int at)
 			return true;
 	}
 	int job = b->order[at];
-	for (int pass = 0; pass < 2; pass++) /* nodes that are open first */
+	for (int pass = 0; pass < 2; pass++) /* open nodes first */
 		for (int n = 0; n < c->nodes; n++) {
 			if (!may_be(s, job, n) || is_open(c, &b->x, n) != (pass == 0) ||
 			    !covers(c, b->x.room[n], c->need[job]))
@@ -348,7 +357,8 @@ static bool solve_exact(struct solver *s)
 
 /* ---- local search ---- */
 
-/* The open node with the least left for a job; COVER_NONE: none has room. Sometimes any. */
+/* Returns the open node with the least room left after taking the job, or sometimes any open
+ * node with room; COVER_NONE: none has room. */
 static int place_of(struct solver *s, const struct state *x, int job)
 {
 	const struct cover *c = s->c;
@@ -372,7 +382,8 @@ static int place_of(struct solver *s, const struct state *x, int job)
 	return best;
 }
 
-/* A job gets a node from which another one is moved to a third, if need be after a chain of such moves; no node is left twice. */
+/* Gives a job a node from which another job moves to a third node, if necessary after a chain of
+ * such moves. No node is left twice. */
 static bool place_by_move(struct solver *s, struct state *x, int job, int depth)
 {
 	const struct cover *c = s->c;
@@ -403,7 +414,8 @@ static bool place_by_move(struct solver *s, struct state *x, int job, int depth)
 	return false;
 }
 
-/* Jobs lose their nodes: those of one to three nodes, which are barred mostly, and some others. */
+/* Takes jobs off one to three nodes, most of which are then barred, and some other jobs off
+ * theirs. */
 static void ruin(struct solver *s, struct state *x)
 {
 	const struct cover *c = s->c;
@@ -435,7 +447,8 @@ static void recreate(struct solver *s, struct state *x, const int *by_size)
 	bool large = rng_below(&s->r, 2);
 	int n = 0;
 
-	for (int i = 0; i < c->jobs; i++) { /* the largest, or those with the fewest nodes, roughly */
+	/* roughly the largest jobs, or those with the fewest nodes, first */
+	for (int i = 0; i < c->jobs; i++) {
 		int j = by_size[i];
 		double weight = large ? -i : s->options[j];
 		if (x->node[j] == COVER_NONE && s->options[j])
@@ -473,7 +486,7 @@ static void solve_locally(struct solver *s, const int *by_size, int most_jobs, i
 		ruin(s, &s->trial);
 		recreate(s, &s->trial, by_size);
 		bool jobs_first =
-			s->steps < half && s->best.jobs < most_jobs; /* how many nodes they take comes later */
+			s->steps < half && s->best.jobs < most_jobs; /* the number of nodes is considered later */
 		int better = jobs_first ? s->trial.jobs - s->cur.jobs : compare(&s->trial, &s->cur);
 		if (better > 0 ||
 		    (better == 0 && (potential(c, &s->trial) >= potential(c, &s->cur) || rng_below(&s->r, 3) == 0)) ||

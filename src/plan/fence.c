@@ -6,7 +6,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* The first fence of a node that ends after an instant; they are apart from each other, and so their ends are sorted, too. */
+/* Returns the first fence of a node that ends after an instant. Fences do not overlap, so their
+ * ends are sorted as well. */
 static size_t fence_after(const fence_vec *v, int64_t when)
 {
 	size_t lo = 0, hi = v->n;
@@ -21,7 +22,7 @@ static size_t fence_after(const fence_vec *v, int64_t when)
 	return lo;
 }
 
-/* The first edge after an instant. */
+/* Returns the index of the first edge after an instant. */
 static size_t edge_after(const struct plan *p, int64_t when)
 {
 	size_t lo = 0, hi = p->edges.n;
@@ -75,7 +76,7 @@ void plan_unfence(struct plan *p)
 	p->version++;
 }
 
-/* What the jobs in the plan take of an amount, less or more in a room if they have no key to it. */
+/* Subtracts what jobs without the key take of a kept amount from its room. */
 static void room_count(struct plan *p, struct kept_amount *k)
 {
 	for (size_t j = 0; j < p->holds.n; j++) {
@@ -97,7 +98,8 @@ void plan_keep(struct plan *p, uint32_t amount, int64_t count, const struct fenc
 	struct kept_amount k = {.amount = amount, .count = count, .fence = *f};
 
 	assert(!p->depth && f->start < f->end && f->id && amount < p->amount.n);
-	for (size_t j = 0; j < p->holds.n && p->kept.n == 0; j++) /* nothing was counted by them so far */
+	/* keys were not used for counting so far */
+	for (size_t j = 0; j < p->holds.n && p->kept.n == 0; j++)
 		p->holds.v[j].keys = cluster_job(p->cluster, (uint32_t)j)->keys;
 	timeline_init(&k.room, 1, &(struct res){.v = {p->amount_total.v[amount] - count}});
 	room_count(p, &k);
@@ -124,14 +126,15 @@ static bool has_key(const struct plan *p, const struct job *job, uint32_t id)
 	return plan_has_key(p, job->keys, id);
 }
 
-/* Returns true if a fence keeps a job from all of its node: it has no key, and would not be content with a part. */
+/* Returns true if a fence keeps a job from all of its node: the job has no key and cannot use a
+ * part. */
 static bool shuts_out(const struct plan *p, const struct job *job, uint32_t node, const struct fence *f)
 {
 	return !has_key(p, job, f->id) &&
 	       (!fence_parted(f) || p->cluster->nodes.v[node].partition || cluster_job_request(p->cluster, job)->whole);
 }
 
-/* Whether the job's own fences cover the interval without a gap. */
+/* Returns true if fences of the job's own id cover the interval without a gap. */
 static bool bound_passes(const fence_vec *v, uint32_t id, int64_t start, int64_t end)
 {
 	for (size_t i = v ? fence_after(v, start) : 0; v && i < v->n && start < end; i++) {
@@ -160,7 +163,7 @@ bool plan_passes(const struct plan *p, const struct job *job, uint32_t node, int
 	return true;
 }
 
-/* The same for a bound job: where a run of its own fences, one behind the other, is long enough. */
+/* Returns plan_opens() for a bound job: where consecutive fences of its own id are long enough. */
 static int64_t bound_opens(const fence_vec *v, uint32_t id, int64_t from, int64_t length)
 {
 	int64_t begin = TIME_NEVER, end = TIME_BEGIN;
@@ -190,7 +193,8 @@ int64_t plan_opens(const struct plan *p, const struct job *job, uint32_t node, i
 	return from;
 }
 
-/* Writes what a fence with a part leaves those without the key over [start, end), which is inside it. */
+/* Writes what a fence with a part leaves jobs without the key over [start, end), which is inside
+ * it. */
 static void rest_least(const struct plan *p, uint32_t node, const struct fence *f, int64_t start, int64_t end,
 		       struct res *ret)
 {

@@ -1,9 +1,10 @@
 /*
- * insert.c - a job's fragments onto nodes, all or none.
+ * insert.c - puts a job's fragments on nodes, all or none.
  *
- * A run of equal free fragments shares one scan of the nodes; which of them it gets is chosen in offer.c.
+ * A run of equal free fragments shares one scan of the nodes; offer.c chooses among them.
  *
- * Where fragments of several shapes do not all fit one after the other, pack.c searches for a way in which they do.
+ * Where fragments of several shapes do not all fit one after the other, pack.c searches for a
+ * combination that fits.
  */
 #include "plan/insert.h"
 
@@ -124,7 +125,8 @@ int32_t goal_best_fit(const struct insertion *in, const struct goal *g)
 		if (any)
 			return n;
 		if (by_area && best.node != NODE_ANY && area >= best.area)
-			continue; /* what offer_before() would say, at less cost: this is the loop that passes spend their time in */
+			/* same result as offer_before(), but cheaper: passes spend most of their time in this loop */
+			continue;
 		struct offer o = offer_make(in, g, n, area, 0);
 		if (best.node == NODE_ANY || offer_before(&o, &best))
 			best = o;
@@ -137,8 +139,9 @@ void goal_put(struct insertion *in, const struct goal *g, int32_t node)
 	plan_put(in->p, g->job, g->frag, node, g->start, g->end);
 }
 
-/* Puts as many of `count` equal free fragments, from g.frag on, as fit without making room; how many that were goes to
- * *ret_placed. False, and none is put: they do not all fit, and nobody may be moved for them. */
+/* Puts as many of `count` equal free fragments, from g.frag on, as fit without making room, and
+ * writes their number to *ret_placed. Returns false without putting any if they do not all fit
+ * and no other fragment may be moved or removed. */
 static bool place_run(struct insertion *in, struct goal g, uint32_t count, uint32_t *ret_placed)
 {
 	bool apart = in->m->scatter || in->p->cluster->shapes.v[g.shape].exclusive;
@@ -188,7 +191,7 @@ static bool place_fragment(struct insertion *in, const struct goal *g, int32_t f
 	return true;
 }
 
-/* Makes sure that there is a record of where the job's fragments are, so that others can ask. */
+/* Makes sure that there is a record of the job's places that others can query. */
 static void hold_ready(struct plan *p, uint32_t job)
 {
 	while (p->holds.n <= job)
@@ -200,7 +203,8 @@ static bool frags_equal(const struct frag *a, const struct frag *b)
 	return a->shape == b->shape && a->node == b->node;
 }
 
-/* How many fragments from `first` on are equal; and the first of the run that ends before `end`. */
+/* run_length() counts the equal fragments from `first` on; run_before() returns the first
+ * fragment of the run that ends before `end`. */
 static uint32_t run_length(const struct request *r, uint32_t first)
 {
 	uint32_t n = 1;
@@ -219,7 +223,8 @@ static uint32_t run_before(const struct request *r, uint32_t end)
 	return first;
 }
 
-/* Whether an end was reached of which nobody has told yet: it comes at this same instant. */
+/* Returns true if a planned end has come that was not reported yet; the report follows at this
+ * same instant. */
 static bool end_reached(struct plan *p)
 {
 	const struct timeline *sum = plan_sum(p);
@@ -227,10 +232,12 @@ static bool end_reached(struct plan *p)
 	return sum->n > 1 && timeline_step(sum, 1)[0] <= p->now;
 }
 
-/* Fragment after fragment, each where it is best; a later one may find its nodes taken. */
+/* Places fragment after fragment, each on its best node. A later fragment may find its nodes
+ * taken. */
 static bool insert_greedy(struct insertion *in, const struct request *r, struct goal g)
 {
-	/* Runs of equal free fragments, those of fewest CPUs first or last; fixed fragments are before them in any case. */
+	/* Runs of equal free fragments, by ascending or descending CPUs; fixed fragments always come
+	 * first. */
 	for (uint32_t done = 0, n; done < r->nfrags; done += n) {
 		uint32_t first = done;
 		if (in->m->largest_first && done >= r->nfixed)
@@ -251,7 +258,8 @@ static bool insert_greedy(struct insertion *in, const struct request *r, struct 
 	return true;
 }
 
-/* Whether the fragments at which the greedy way ended would fit if the others were not there: mostly that says no at once. */
+/* Returns true if the fragments at which the greedy insertion failed would fit without the job's
+ * other fragments. Usually a quick no. */
 static bool last_fits(const struct insertion *in, const struct request *r, struct goal g)
 {
 	bool alone = in->m->scatter || in->p->cluster->shapes.v[in->last].exclusive;
@@ -270,7 +278,8 @@ static bool last_fits(const struct insertion *in, const struct request *r, struc
 	return missing <= 0;
 }
 
-/* Offers the search what each node has free, with all jobs gone that this insertion may remove. */
+/* Offers the search each node's free resources, assuming that all jobs this insertion may remove
+ * are gone. */
 static void pack_nodes(struct insertion *in, struct pack *k, struct goal g)
 {
 	struct plan *p = in->p;
@@ -302,7 +311,8 @@ static void pack_nodes(struct insertion *in, struct pack *k, struct goal g)
 	}
 }
 
-/* All fragments at once, by a search for a way in which they fit; nothing is pushed, but what may be is removed. */
+/* Places all fragments at once by searching for a combination that fits. Nothing is pushed, but
+ * jobs that may be removed are. */
 static bool insert_packed(struct insertion *in, const struct request *r, struct goal g)
 {
 	int32_t *nodes;
@@ -329,9 +339,10 @@ static bool insert_packed(struct insertion *in, const struct request *r, struct 
 	return done;
 }
 
-/* Whether equal fragments, or a single node, leave no choice that could have been a wrong one. With whole nodes a push is one: a
- * job that has them may take more where it goes than where it was, and a job that wants them loses an empty node to the one
- * that is pushed there, and it may be that only another could have been removed. */
+/* Returns true if equal fragments, or a single node, leave no choice that could have been wrong.
+ * With whole nodes and removals, a push is such a choice: a job with whole nodes may take more
+ * at its new place than at the old one, and a job that wants whole nodes loses an empty node to
+ * the fragment pushed there, while possibly only another job could be removed. */
 static bool greedy_is_exact(const struct plan *p, const struct manner *m, const struct request *r)
 {
 	if (m->may_remove && m->push_depth && (p->wholes || r->whole) && r->nfrags > 1)
@@ -363,11 +374,11 @@ bool plan_insert(struct plan *p, const struct manner *m, uint32_t job, int64_t s
 		return false;
 	if (!m->may_remove && !timeline_fits(plan_sum(p), start, end, &r->total))
 		return false;
-	if (!plan_amounts_fit(p, job, start, end)) /* nobody is removed for the sake of an amount */
+	if (!plan_amounts_fit(p, job, start, end)) /* no job is removed for the sake of an amount */
 		return false;
 
 	if (plan_is_simple(p, m, job)) {
-		plan_put(p, job, 0, 0, start, end); /* the sum is the node's */
+		plan_put(p, job, 0, 0, start, end); /* the sum is the timeline of the only node */
 		return true;
 	}
 	if (plan_in_partition(p, job))

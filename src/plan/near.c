@@ -1,7 +1,8 @@
 /*
- * near.c - the fewest switches.
+ * near.c - chooses the fewest switches.
  *
- * All parts are equal, so that the leaves with the most room are the fewest that have enough; the last of them is the one with the least room that is still enough.
+ * All parts are equal, so taking the leaves with the most room yields the fewest leaves. The last
+ * one taken is then replaced by the leaf with the least room that still suffices.
  */
 #include "plan/near.h"
 
@@ -24,7 +25,8 @@ static int roomy_cmp(const void *a, const void *b)
 	return x->leaf < y->leaf ? -1 : x->leaf > y->leaf;
 }
 
-/* The leaves of one switch, the most room first. How many of them are needed; 0: they have not enough. */
+/* Collects the leaves of one switch, most room first. Returns how many of them are needed; 0:
+ * they do not have enough room. */
 static uint32_t leaves_needed(const struct switch_ *s, const int64_t *room, const bool *own, int64_t count,
 			      struct roomy *v, uint32_t *ret_n)
 {
@@ -70,7 +72,8 @@ bool near_choose(const struct topology *t, const int64_t *room, const bool *own,
 			ret[i] = true;
 			count -= room[i];
 		}
-	for (size_t i = 0; i <= t->v.n && count > 0; i++) { /* at last all of them: there may be several trees */
+	/* finally all leaves together: there may be several trees */
+	for (size_t i = 0; i <= t->v.n && count > 0; i++) {
 		const struct switch_ *s = i < t->v.n ? &t->v.v[i] : &all;
 		int64_t sum = 0;
 		needed = leaves_needed(s, room, own, count, v, &n);

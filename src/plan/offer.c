@@ -1,10 +1,11 @@
 /*
- * offer.c - which of the nodes that fit are taken: node allocation.
+ * offer.c - node allocation: chooses among the nodes that fit.
  *
- * Every method is a key: the least comes first. A run of equal fragments shares one scan: where a node that has taken one stays the best
- * until it is full, it is one offer of several copies; where another is better then (load, spread), every copy is an
- * offer with a key of its own. Keys grow with the copies on a node, so that the least of all offers are what choosing
- * a node for one fragment after the other would give.
+ * Every method is a key: the least comes first. A run of equal fragments shares one scan. If a node
+ * that has taken one copy stays the best until it is full, it makes one offer of several copies. If
+ * another node is then better (load, spread), every copy is an offer with a key of its own. Keys
+ * grow with the copies on a node, so the least of all offers are the same as if nodes were chosen
+ * for one fragment after the other.
  */
 #include <stdlib.h>
 
@@ -12,7 +13,7 @@
 #include "plan/insert_internal.h"
 #include "plan/near.h"
 
-/* The fragments of the goal's job on a node, without the goal's own. */
+/* Counts the fragments of the goal's job on a node, without the goal itself. */
 static uint32_t own_count(const struct insertion *in, const struct goal *g, int32_t node)
 {
 	const piece_vec *v = &in->p->node[node].pieces;
@@ -23,7 +24,7 @@ static uint32_t own_count(const struct insertion *in, const struct goal *g, int3
 	return n;
 }
 
-/* The first and the last node that the goal's job has; false: none yet. */
+/* Writes the first and the last node of the goal's job. Returns false if it has none yet. */
 static bool own_range(const struct insertion *in, const struct goal *g, int32_t *ret_first, int32_t *ret_last)
 {
 	const struct hold *h = &in->p->holds.v[g->job];
@@ -47,7 +48,8 @@ bool offer_divides(const struct insertion *in, const struct goal *g)
 	return in->p->cluster->shapes.v[g->shape].need.v[RES_SHARE] > 0;
 }
 
-/* What is free at the beginning: whoever has a share now keeps it until it ends. */
+/* Returns the share that is free at the start: jobs that hold a share now keep it until they
+ * end. */
 static int64_t share_free(const struct insertion *in, const struct goal *g, int32_t node)
 {
 	const struct timeline *line = &in->p->node[node].line;
@@ -55,14 +57,14 @@ static int64_t share_free(const struct insertion *in, const struct goal *g, int3
 	return timeline_step(line, timeline_find(line, g->start))[1 + RES_SHARE];
 }
 
-/* The key of the copy after `before` others of the same run. */
+/* Returns the key of the copy that follows `before` others of the same run. */
 static double offer_key(const struct insertion *in, const struct goal *g, int32_t node, double area, int64_t before)
 {
 	const struct plan *p = in->p;
 	double length = (double)(g->end - g->start);
 	int32_t first = node, last = node;
 
-	if (offer_divides(in, g)) /* the least loaded */
+	if (offer_divides(in, g)) /* the least loaded node first */
 		return 1 - (double)share_free(in, g, node) / (double)p->total[node].v[RES_SHARE];
 	switch (in->m->alloc) {
 	case ALLOC_FASTEST:
@@ -85,13 +87,13 @@ static double offer_key(const struct insertion *in, const struct goal *g, int32_
 	return 0;
 }
 
-/* Whether after one copy another node may be better. */
+/* Returns true if another node may be better after one copy. */
 static bool alloc_alternates(enum alloc a)
 {
 	return a == ALLOC_LOAD || a == ALLOC_SPREAD;
 }
 
-/* What decides among equal keys. */
+/* Returns the tie-breaker among equal keys. */
 static double offer_area(const struct insertion *in, double area)
 {
 	switch (in->m->alloc) {
@@ -105,7 +107,7 @@ static double offer_area(const struct insertion *in, double area)
 	}
 }
 
-/* Whether the goal's job has nodes, and none of them at the same switch. */
+/* Returns true if the goal's job has nodes, but none at the same switch. */
 static bool is_far(const struct insertion *in, const struct goal *g, int32_t node)
 {
 	const struct cluster *c = in->p->cluster;
@@ -177,7 +179,8 @@ void offers_add(offer_vec *v, const struct insertion *in, const struct goal *g, 
 	}
 }
 
-/* Brings the `count` least of n to the front, in their order. They are few of many: sorting all takes longer than finding them. */
+/* Moves the `count` least of n offers to the front, in order. They are few of many: selecting
+ * them is faster than sorting all. */
 static void offers_select(struct offer *v, size_t n, size_t count)
 {
 	size_t lo = 0, hi = n - 1;
@@ -204,7 +207,8 @@ static void offers_select(struct offer *v, size_t n, size_t count)
 	qsort(v, count < n ? count : n, sizeof *v, offer_cmp);
 }
 
-/* The nodes between which, with those that the job has, there are the fewest others; they are in their order. */
+/* Keeps consecutive offers that, with the nodes the job has, span the fewest nodes. Offers are
+ * in node order. */
 static void offers_together(offer_vec *v, const struct insertion *in, const struct goal *g, uint32_t count)
 {
 	int32_t first = 0, last = 0, least = INT32_MAX;
@@ -234,7 +238,8 @@ static void offers_together(offer_vec *v, const struct insertion *in, const stru
 	v->n = until - best;
 }
 
-/* Keeps the offers at the fewest switches that have enough; nodes that are at none are one together. */
+/* Keeps the offers at the fewest switches that have enough room, if there are such; nodes
+ * without a switch are then left out. */
 static void offers_near(offer_vec *v, const struct insertion *in, uint32_t count)
 {
 	const struct cluster *c = in->p->cluster;

@@ -1,14 +1,16 @@
 /*
  * pack.c - bin packing with several resources, nodes of any size, features and exclusivity.
  *
- * Nodes are taken one after the other, those with equal free amounts (a *class*) together. On each a *filling* is chosen:
- * how many fragments of each kind. Only fillings to which nothing can be added are tried: a fragment that is on a later
- * node could as well be here. What is left for the later nodes is all that counts, not how it came about, so what was once
- * left in vain is not tried again. When all nodes that remain are of one class, the largest fragment that is left may be
- * taken to be on the first of them.
+ * Nodes are processed one after the other, those with equal free amounts (a *class*) together. For
+ * each node a *filling* is chosen: the number of fragments of each kind. Only fillings to which
+ * nothing can be added are tried, because a fragment on a later node could as well be here. The
+ * result depends only on the fragments left for the later nodes, not on how they came to be left,
+ * so a remainder that failed once is not tried again. When all remaining nodes are of one class,
+ * the largest remaining fragment can be assumed to be on the first of them.
  *
- * Three things keep the search small: no class needs more nodes than there are fragments; a class is dropped when enough
- * nodes have at least as much; and what is left must fit by its sums into the nodes that remain, also each kind alone.
+ * Three things keep the search small: no class needs more nodes than there are fragments; a class
+ * is dropped when enough nodes have at least as much; and the remainder must fit by its sums into
+ * the remaining nodes, also each kind alone.
  */
 #include "plan/pack.h"
 
@@ -20,39 +22,41 @@
 #define EXACT_KINDS 4
 #define EXACT_WORK (UINT64_C(1) << 22)
 #define PACK_WORK (UINT64_C(1) << 18)
-#define MEMO_MAX (1 << 20)    /* states known to fail, in one search */
-#define FAILED_MAX 4096	      /* searches remembered */
-#define FAILED_WORTH 64	      /* ... if they took that many steps */
-#define DOMINANCE_CLASSES 512 /* with more, comparing them all would cost more than it saves */
+#define MEMO_MAX (1 << 20)    /* maximum states remembered as failed, in one search */
+#define FAILED_MAX 4096	      /* maximum searches remembered as failed */
+#define FAILED_WORTH 64	      /* minimum steps of a search worth remembering */
+/* with more classes, comparing them all would cost more than it saves */
+#define DOMINANCE_CLASSES 512
 
-/* Nodes with equal free amounts, for equal kinds. */
+/* Nodes with equal free amounts, open to the same kinds. */
 struct class
 {
 	struct res free;
 	uint64_t kinds;
-	uint32_t first, n; /* in the sorted bins */
+	uint32_t first, n; /* range in the sorted bins */
 	int64_t copies[PACK_KINDS];
-	/* over this class and those after it */
+	/* sums over this class and those after it */
 	int64_t rest_copies[PACK_KINDS];
 	struct res rest_free;
 };
 
-/* A node on the way of the search, and its filling. */
+/* A node on the path of the search, and its filling. */
 struct level {
 	uint32_t class;
 	uint32_t bin;
-	int solo; /* the kind that is here alone; -1: several may share; -2: nothing was chosen yet */
-	bool any; /* something was chosen */
+	int solo; /* kind that is here alone; -1: several may share; -2: nothing chosen yet */
+	bool any; /* a filling was chosen */
 };
 
 struct search {
 	struct pack *k;
 	VEC(struct class) classes;
 	struct level *level;
-	uint32_t *fill; /* per level and kind */
+	uint32_t *fill; /* count per level and kind */
 	uint32_t nlevels;
 	uint32_t left[PACK_KINDS];
-	uint64_t radix[PACK_KINDS]; /* of left[], as one number; 0: too large, hash */
+	/* weights that encode left[] as one number; radix[0] = 0: too large, use a hash */
+	uint64_t radix[PACK_KINDS];
 	struct map memo;
 	uint64_t work;
 };
@@ -88,7 +92,7 @@ void pack_offer(struct pack *k, int32_t node, const struct res *free, uint64_t k
 	vec_push(&k->bins, (struct pack_bin){.free = *free, .kinds = kinds, .node = node});
 }
 
-/* ---- what is settled before the search ---- */
+/* ---- before the search ---- */
 
 static struct pack_bin *bin_of(struct pack *k, int32_t node)
 {
@@ -113,7 +117,7 @@ static int kind_of(const struct pack *k, uint32_t shape)
 	return i;
 }
 
-/* Fragments that name their node. False: one can't be there. */
+/* Places fragments that name their node. Returns false if one cannot be there. */
 static bool place_fixed(struct pack *k, int32_t *ret_nodes)
 {
 	for (uint32_t i = 0; i < k->r->nfrags; i++) {
@@ -144,7 +148,8 @@ static int kind_cmp(const void *a, const void *b)
 	return x->shape < y->shape ? -1 : x->shape > y->shape;
 }
 
-/* Largest first, by the share of what is free that they ask for; the bins' masks follow. */
+/* Sorts kinds by the share of all free resources that they need, largest first, and adapts the
+ * masks of the bins. */
 static void sort_kinds(struct pack *k)
 {
 	struct pack_kind old[PACK_KINDS];
@@ -170,7 +175,8 @@ static void sort_kinds(struct pack *k)
 	}
 }
 
-/* Leaves each bin the kinds that fit, and no more than all of them together could use; drops those that are of no use. */
+/* Limits each bin to the kinds that fit and to the amounts that all of them together could use;
+ * drops useless bins. */
 static void trim_bins(struct pack *k)
 {
 	size_t kept = 0;
@@ -207,7 +213,7 @@ static int64_t copies_in(const struct pack *k, const struct res *free, uint64_t 
 	return n;
 }
 
-/* Whether `left` of each kind could fit by the sums alone. */
+/* Returns true if `left` of each kind could fit by the sums alone. */
 static bool sums_cover(const struct pack *k, const uint32_t *left, const int64_t *copies, const struct res *free)
 {
 	struct res need = {0};
@@ -244,7 +250,7 @@ static int res_cmp(const struct res *a, const struct res *b)
 	return 0;
 }
 
-/* Fewest free CPUs first, so that what is small goes where little else could. */
+/* Fewest free CPUs first, so that small fragments go where little else fits. */
 static int bin_cmp(const void *a, const void *b)
 {
 	const struct pack_bin *x = a, *y = b;
@@ -283,7 +289,7 @@ static void drop_dominated(struct search *s, uint32_t nfree)
 	for (size_t i = 0; i < n; i++) {
 		const struct class *c = &s->classes.v[i];
 		uint64_t better = 0;
-		for (size_t j = i + 1; j < n && better < nfree; j++) { /* sorted: none before it has more */
+		for (size_t j = i + 1; j < n && better < nfree; j++) { /* sorted: no earlier class has more */
 			const struct class *o = &s->classes.v[j];
 			if ((o->kinds & c->kinds) == c->kinds && res_covers(&o->free, &c->free))
 				better += o->n;
@@ -328,7 +334,7 @@ static uint32_t *fill_of(const struct search *s, uint32_t at)
 	return s->fill + (size_t)at * (size_t)s->k->nkinds;
 }
 
-/* Fills up with the kinds from `from` on that may share, as many of each as fit. */
+/* Fills the node with shareable kinds from `from` on, as many of each as fit. */
 static void fill_up(const struct search *s, uint32_t at, struct res *room, int from)
 {
 	const struct pack *k = s->k;
@@ -345,7 +351,7 @@ static void fill_up(const struct search *s, uint32_t at, struct res *room, int f
 	}
 }
 
-/* Whether nothing more could be added; room is what the filling leaves. */
+/* Returns true if nothing can be added; `room` is what the filling leaves. */
 static bool fill_is_full(const struct search *s, uint32_t at, const struct res *room)
 {
 	const struct pack *k = s->k;
@@ -366,7 +372,8 @@ static bool fill_is_empty(const struct search *s, uint32_t at)
 	return true;
 }
 
-/* The next way in which fragments share this node: one fewer of some kind, and the smaller ones filled up again. */
+/* Moves to the next way in which fragments share this node: one fewer of some kind, and the
+ * smaller kinds filled up again. */
 static bool shared_next(struct search *s, uint32_t at)
 {
 	const struct pack *k = s->k;
@@ -374,7 +381,7 @@ static bool shared_next(struct search *s, uint32_t at)
 
 	for (;;) {
 		struct res room = s->classes.v[s->level[at].class].free;
-		int i = k->nkinds - 2; /* with fewer of the smallest alone it would not be full */
+		int i = k->nkinds - 2; /* reducing only the smallest kind would not leave the node full */
 		while (i >= 0 && fill[i] == 0)
 			i--;
 		if (i < 0)
@@ -390,7 +397,7 @@ static bool shared_next(struct search *s, uint32_t at)
 	}
 }
 
-/* The next kind that can be here alone. */
+/* Moves to the next kind that can be here alone. */
 static bool solo_next(struct search *s, uint32_t at)
 {
 	struct level *l = &s->level[at];
@@ -406,7 +413,7 @@ static bool solo_next(struct search *s, uint32_t at)
 	return false;
 }
 
-/* The first or next filling of a level. False: there is no other. */
+/* Moves to the first or next filling of a level. Returns false if there is no other. */
 static bool fill_next(struct search *s, uint32_t at)
 {
 	struct level *l = &s->level[at];
@@ -428,7 +435,7 @@ static bool fill_next(struct search *s, uint32_t at)
 	}
 	if (l->any)
 		return false;
-	l->any = true; /* nothing fits: it is passed over, once */
+	l->any = true; /* nothing fits: skip the node, once */
 	return true;
 }
 
@@ -449,7 +456,8 @@ static void memo_ready(struct search *s)
 	}
 }
 
-/* A level and what is left for it, as a number: exactly if it has room, else its hash. */
+/* Encodes a level and the fragments left for it in a number: exactly if possible, otherwise as a
+ * hash. */
 static uint64_t memo_key(const struct search *s, uint32_t at)
 {
 	uint64_t key = at;
@@ -469,12 +477,12 @@ static bool all_placed(const struct search *s)
 	return true;
 }
 
-/* Whether what is left could fit on this level and those after it. */
+/* Returns true if the remaining fragments could fit on this level and those after it. */
 static bool level_hopeful(const struct search *s, uint32_t at)
 {
 	const struct pack *k = s->k;
 	const struct class *c = &s->classes.v[s->level[at].class];
-	uint32_t gone = s->level[at].bin - c->first; /* nodes of the class that are behind us */
+	uint32_t gone = s->level[at].bin - c->first; /* nodes of the class already processed */
 	struct res free = c->rest_free;
 	int64_t copies[PACK_KINDS];
 	uint64_t value;
@@ -486,7 +494,8 @@ static bool level_hopeful(const struct search *s, uint32_t at)
 	return sums_cover(k, s->left, copies, &free) && !map_get(&s->memo, memo_key(s, at), &value);
 }
 
-/* Where all nodes left are equal, the largest fragment left may be taken to be on the first of them. */
+/* Returns false for a redundant filling: where all remaining nodes are equal, the largest
+ * remaining fragment can be assumed to be on the first of them. */
 static bool fill_allowed(const struct search *s, uint32_t at)
 {
 	int i = 0;
@@ -504,7 +513,7 @@ static void left_change(struct search *s, uint32_t at, int sign)
 		s->left[i] = sign > 0 ? s->left[i] + fill_of(s, at)[i] : s->left[i] - fill_of(s, at)[i];
 }
 
-/* Depth first. FIT_YES: the levels before *ret_used have their fillings. */
+/* Searches depth first. On FIT_YES the levels before *ret_used hold their fillings. */
 static enum fit search_run(struct search *s, uint64_t most, uint32_t *ret_used)
 {
 	uint32_t at = 0;
@@ -534,7 +543,7 @@ static enum fit search_run(struct search *s, uint64_t most, uint32_t *ret_used)
 			if (at-- == 0)
 				return FIT_NO;
 		}
-		left_change(s, at, 1); /* the filling of `at` was in vain */
+		left_change(s, at, 1); /* the filling of `at` has failed */
 	}
 }
 
@@ -553,14 +562,14 @@ static void name_nodes(const struct search *s, uint32_t used, int32_t *ret_nodes
 			}
 }
 
-/* What the answer depends on. */
+/* Hashes everything that the result depends on. */
 static uint64_t signature(const struct search *s)
 {
 	uint64_t h = 0;
 
 	for (int i = 0; i < s->k->nkinds; i++) {
 		h = h * UINT64_C(0x100000001b3) +
-		    s->k->c->shapes.v[s->k->kind[i].shape].hash; /* its number may be another's soon */
+		    s->k->c->shapes.v[s->k->kind[i].shape].hash; /* not the shape's number, which may be reused */
 		h = h * UINT64_C(0x100000001b3) + s->k->kind[i].count * 2 + s->k->kind[i].alone;
 	}
 	for (size_t i = 0; i < s->classes.n; i++) {
@@ -571,7 +580,7 @@ static uint64_t signature(const struct search *s)
 	return h;
 }
 
-/* Searches, unless the same was searched in vain before. */
+/* Searches, unless the same search has failed before. */
 static enum fit search_once(struct search *s, uint64_t most, int32_t *ret_nodes)
 {
 	struct map *failed = s->k->failed;
@@ -651,7 +660,8 @@ enum fit pack_empty(const struct cluster *c, const struct request *r, bool scatt
 	return fit;
 }
 
-/* More of something than these nodes have together; 0: nothing. */
+/* Returns -EINVAL, with a sentence, if the request needs more of something than these nodes have
+ * together, else 0. */
 static int refuse_sum(const struct cluster *c, const struct request *r, const char *these, const struct res *sum,
 		      struct err *err)
 {

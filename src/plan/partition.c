@@ -1,10 +1,11 @@
 /*
- * partition.c - the second allocator: a job in one partition, which it has to itself.
+ * partition.c - the second allocator: gives a job one partition to itself.
  *
- * insert.c places jobs on nodes outside partitions; here a job gets one of the partitions that it may use (job.allowed), empty for as long as it lasts, and
- * its fragments are put onto that partition's nodes in their order. A node of it that is down, or closed to new jobs, counts as not being
- * there: what fits onto the others may run. A partition is held by the ring of its nodes (core/partition.h), so that everything else that is
- * known of whole machines goes for it, too.
+ * insert.c places jobs on nodes outside partitions. Here a job gets one of the partitions that it
+ * may use (job.allowed), empty for as long as the job lasts, and its fragments are put on the nodes
+ * of that partition in order. A node that is down or closed to new jobs is ignored: a job that fits
+ * on the others may run. A partition is held through the ring of its nodes (core/partition.h), so
+ * everything that applies to whole machines applies to it.
  */
 #include <errno.h>
 #include <math.h>
@@ -27,7 +28,7 @@ bool plan_in_partition(const struct plan *p, uint32_t id)
 	return false;
 }
 
-/* A job may avoid some of its nodes, where it has failed. */
+/* A job may avoid some nodes of the partition, where it has failed. */
 bool plan_may_use(const struct plan *p, uint32_t id, const struct partition *part)
 {
 	const struct nodeset *on = cluster_job_nodes(p->cluster, cluster_job(p->cluster, id));
@@ -43,7 +44,8 @@ bool plan_may_use(const struct plan *p, uint32_t id, const struct partition *par
 	return true;
 }
 
-/* Whether some of the nodes are in the i-th partition, or, before the first, shared; they are marked. */
+/* Marks the usable nodes of the i-th partition (PARTITION_NONE: those outside partitions).
+ * Returns true if there are any. */
 static bool nodes_of(const struct cluster *c, size_t i, const bool *usable, bool *ret)
 {
 	bool any = false;
@@ -97,7 +99,7 @@ enum fit pack_apart(const struct cluster *c, const struct request *r, bool parte
 	return fit;
 }
 
-/* Whether nobody has any of its nodes over the goal's interval. */
+/* Returns true if no job holds any of its nodes over the goal's interval. */
 static bool partition_free(const struct plan *p, const struct partition *part, const struct goal *g)
 {
 	int32_t n = part->first;
@@ -110,7 +112,8 @@ static bool partition_free(const struct plan *p, const struct partition *part, c
 	return true;
 }
 
-/* Puts the fragments, each onto the first node that has room for it beside the others; false: they don't all fit. */
+/* Puts each fragment on the first node that has room for it next to the others. Returns false if
+ * they do not all fit. */
 static bool partition_fill(struct insertion *in, const struct partition *part, const struct request *r, struct goal g)
 {
 	const struct cluster *c = in->p->cluster;
@@ -123,7 +126,8 @@ static bool partition_fill(struct insertion *in, const struct partition *part, c
 		node[n] = at;
 		room[n] = in->p->total[at];
 	}
-	/* Equal fragments follow each other: who did not fit on a node does not for the next, either. Largest first, which are the last. */
+	/* Equal fragments are adjacent: a node that had no room for one has none for the next. The
+	 * largest fragments, which are last, go first. */
 	for (uint32_t i = r->nfrags; i-- > 0 && fits;) {
 		const struct frag *f = &r->frag[i];
 		g.frag = i;
@@ -144,7 +148,7 @@ static bool partition_fill(struct insertion *in, const struct partition *part, c
 	return fits;
 }
 
-/* Removes whoever is in the way; false: there is one that may not be removed. */
+/* Removes all jobs in the way. Returns false if one of them may not be removed. */
 static bool partition_clear(struct insertion *in, const struct partition *part, const struct goal *g)
 {
 	struct plan *p = in->p;
@@ -161,14 +165,14 @@ static bool partition_clear(struct insertion *in, const struct partition *part, 
 			if (!piece_removable(in, x))
 				return false;
 			remove_job(p, x->job, g->start);
-			i = 0; /* the others of the node are in other slots now */
+			i = 0; /* removal has changed the slots of the node's other pieces */
 		}
 		n = p->cluster->nodes.v[n].peer;
 	} while (n != part->first);
 	return true;
 }
 
-/* Tries one partition. The plan is changed only if it succeeds. */
+/* Tries one partition. The plan changes only on success. */
 static bool partition_try(struct insertion *in, const struct partition *part, const struct request *r, struct goal g,
 			  bool clear)
 {
@@ -188,9 +192,10 @@ static bool partition_try(struct insertion *in, const struct partition *part, co
 	return done;
 }
 
-#define UNSAVED 1e12 /* more than any work */
+#define UNSAVED 1e12 /* exceeds any amount of lost work, in seconds */
 
-/* What speaks against displacing the job that runs in a partition when the goal needs it: the work that is lost, and first of all that it can't be saved by then. */
+/* Returns the cost of displacing the job that runs in a partition when the goal needs it: the
+ * seconds of work lost, plus UNSAVED if the job cannot be saved by then. */
 static double partition_cost(const struct insertion *in, const struct partition *part, const struct goal *g)
 {
 	const struct plan *p = in->p;
@@ -211,7 +216,7 @@ static double partition_cost(const struct insertion *in, const struct partition 
 	return cost;
 }
 
-/* Clears the partition where least speaks against it, of those where it can be done. */
+/* Clears the partition with the lowest cost among those that can be cleared. */
 static bool partition_displace(struct insertion *in, const struct request *r, struct goal g)
 {
 	const struct cluster *c = in->p->cluster;
@@ -250,7 +255,8 @@ bool partition_insert(struct insertion *in, const struct request *r, struct goal
 	return in->m->may_remove && partition_displace(in, r, g);
 }
 
-/* The same for a job, which does not pass all fences; NULL: any. */
+/* Returns plan_partition_free() for a job, which may not pass all fences; NULL: no job, ignoring
+ * fences. */
 static int64_t partition_free_for(const struct plan *p, const struct job *job, const struct partition *part,
 				  int64_t from, int64_t length)
 {

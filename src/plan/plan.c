@@ -154,7 +154,8 @@ static const struct res *shape_need(const struct plan *p, uint32_t shape)
 	return &p->cluster->shapes.v[shape].need;
 }
 
-/* Fragments of a job come and go together: what they do to the sum, which has very many steps, is done once. */
+/* Changes the sum, which has very many steps, once for all fragments of a job: they come and go
+ * together. */
 static void sum_change(struct plan *p, int64_t start, int64_t end, const struct res *need, int sign)
 {
 	if (p->pending.start != start || p->pending.end != end) {
@@ -169,7 +170,9 @@ static void sum_change(struct plan *p, int64_t start, int64_t end, const struct 
 		plan_settle(p);
 }
 
-/* A partition may have very many nodes: instead of walking its ring, a job's fragments are asked where they are. All are there, unless the server was started with other
+/* Returns true if the node is in a partition that the job holds as a whole. A partition may have
+ * very many nodes, so instead of walking its ring, the places of the job's fragments are
+ * checked. All of them are in the partition, unless the server was restarted with other
  * partitions while the job ran. */
 static bool parted(const struct plan *p, enum wholeness whole, int32_t node)
 {
@@ -184,7 +187,8 @@ static bool in_partition_of(const struct plan *p, uint32_t job, uint32_t frag, i
 	return at != NODE_ANY && all[at].partition == all[node].partition;
 }
 
-/* The neighbours first: fragments are put and taken in their order. */
+/* Returns true if another fragment of the job is in the node's partition. Neighbours are checked
+ * first, because fragments are put and taken in order. */
 static bool partition_held(const struct plan *p, uint32_t job, uint32_t frag, int32_t node)
 {
 	uint32_t n = plan_holds(p, job) ? p->holds.v[job].nfrags : 0;
@@ -235,7 +239,8 @@ uint32_t plan_whole_first(const struct plan *p, const struct piece *x, int32_t n
 	return first;
 }
 
-/* What a piece takes from (sign -1) or returns to (1) the timelines of a node. A live one holds its node from the beginning of time. */
+/* Takes a piece from (sign -1) or returns it to (1) the timelines of a node. A live piece holds
+ * its node from the beginning of time. */
 static void line_count(struct plan *p, int32_t node, const struct piece *x, const struct res *need, int sign)
 {
 	int64_t start = x->live ? TIME_BEGIN : x->start, from, until;
@@ -249,7 +254,7 @@ static void line_count(struct plan *p, int32_t node, const struct piece *x, cons
 		p->free_now[node] += (int32_t)(sign * need->v[RES_CPU]);
 }
 
-/* The same of one that keeps others from its nodes. */
+/* Does the same for a piece whose job keeps others from its nodes. */
 static void whole_count(struct plan *p, int32_t node, const struct piece *x, int sign)
 {
 	int32_t n = node;
@@ -261,7 +266,8 @@ static void whole_count(struct plan *p, int32_t node, const struct piece *x, int
 	} while (n != node);
 }
 
-/* What a job takes of the site's amounts is held by its first fragment, and counts by the keys that the job had then. */
+/* Takes or returns a job's portions of the site's amounts, which its first fragment holds. They
+ * count by the keys that the job had when it was placed. */
 static void portions_count(struct plan *p, const struct piece *x, int sign)
 {
 	const struct request *r = cluster_job_request(p->cluster, cluster_job(p->cluster, x->job));
@@ -287,7 +293,7 @@ static void lines_count(struct plan *p, int32_t node, const struct piece *x, int
 		whole_count(p, node, x, sign);
 }
 
-/* Everything but the timelines. */
+/* Updates everything but the timelines. */
 static void books_count(struct plan *p, int32_t node, const struct piece *x, int sign)
 {
 	p->version++;
@@ -313,7 +319,8 @@ static uint32_t keys_of(const struct plan *p, uint32_t job)
 	return cluster_job(p->cluster, job)->keys;
 }
 
-/* Adds a piece at a slot: whoever was there goes to the end (the exact inverse of piece_remove). */
+/* Adds a piece at a slot; the piece that was there moves to the end (the exact inverse of
+ * piece_remove). */
 static void piece_add(struct plan *p, int32_t node, uint32_t slot, const struct piece *x, uint32_t keys)
 {
 	piece_vec *v = &p->node[node].pieces;
@@ -333,7 +340,7 @@ static void piece_add(struct plan *p, int32_t node, uint32_t slot, const struct 
 	books_count(p, node, x, -1);
 }
 
-/* Removes the piece at a slot: the last one takes its slot. */
+/* Removes the piece at a slot; the last piece takes its slot. */
 static void piece_remove(struct plan *p, int32_t node, uint32_t slot)
 {
 	piece_vec *v = &p->node[node].pieces;
@@ -497,7 +504,7 @@ static void piece_replace(struct plan *p, struct place at, const struct piece *y
 
 	assert(!p->depth);
 	if (x->whole && plan_whole_first(p, x, at.node) != x->frag)
-		lines = NULL; /* what they hold together is changed with the first of them */
+		lines = NULL; /* what the pieces hold together changes with the first of them */
 	if (lines)
 		lines(p, at.node, x, 1);
 	portions_count(p, x, 1);
@@ -511,7 +518,7 @@ static void piece_replace(struct plan *p, struct place at, const struct piece *y
 	books_count(p, at.node, x, -1);
 }
 
-/* Whether what runs on a node has room there, outside bookings. */
+/* Returns true if a piece has room on a node's timeline, outside bookings. */
 static bool line_fits(const struct plan *p, int32_t node, const struct piece *x, const struct res *need)
 {
 	int64_t start = x->start, from, until;
@@ -522,7 +529,7 @@ static bool line_fits(const struct plan *p, int32_t node, const struct piece *x,
 	return true;
 }
 
-/* Whether a piece of a running job, which is nowhere, fits on a node. */
+/* Returns true if a piece of a running job, taken out of the plan, fits on a node. */
 static bool piece_fits(const struct plan *p, int32_t node, const struct piece *x)
 {
 	int32_t n = node;
@@ -539,7 +546,8 @@ static bool piece_fits(const struct plan *p, int32_t node, const struct piece *x
 	return true;
 }
 
-/* Whether a piece that lasts longer than it did runs into a booking, or a fence. */
+/* Returns true if extending a piece to `end` makes it run into a booking, or into a fence that
+ * it does not pass. */
 static bool runs_into_other(const struct plan *p, int32_t node, const struct piece *x, int64_t end)
 {
 	const struct job *job = cluster_job(p->cluster, x->job);
@@ -598,7 +606,7 @@ bool plan_cut(struct plan *p, uint32_t job, int64_t end)
 	return fits;
 }
 
-/* ---- what else is counted ---- */
+/* ---- changed totals and dimensions ---- */
 
 static void line_anew(struct plan *p, uint32_t node)
 {
@@ -616,7 +624,7 @@ static void line_anew(struct plan *p, uint32_t node)
 	}
 }
 
-/* Makes all timelines again from bookings and pieces. */
+/* Rebuilds all timelines from bookings and pieces. */
 static void lines_anew(struct plan *p)
 {
 	struct res total = {0};
@@ -658,7 +666,7 @@ void plan_resize_node(struct plan *p, uint32_t node)
 	lines_anew(p);
 }
 
-/* ---- what the site has ---- */
+/* ---- amounts of the site ---- */
 
 void plan_set_amount(struct plan *p, uint32_t amount)
 {
@@ -689,7 +697,8 @@ int64_t plan_amount_free(const struct plan *p, uint32_t amount, int64_t start, i
 	return least.v[0];
 }
 
-/* Whether what is kept leaves a job something of an amount over [start, end), as long as fences count at all. */
+/* Returns true if `k` keeps units of the amount from the job within [start, end). Lifted fences
+ * keep nothing. */
 static bool kept_from(const struct plan *p, uint32_t job, uint32_t amount, int64_t start, int64_t end,
 		      const struct kept_amount *k)
 {
@@ -743,7 +752,8 @@ bool plan_amounts_fit(const struct plan *p, uint32_t job, int64_t start, int64_t
 	return true;
 }
 
-/* The first instant >= from at which what is kept leaves it enough: that of a change in the room, or the end of the interval. */
+/* Returns the first instant >= from at which kept amounts leave the job enough: a step of the
+ * room, or the end of the interval. */
 static int64_t kept_earliest(const struct plan *p, uint32_t job, const struct portion *x, int64_t from, int64_t length)
 {
 	struct res need = {.v = {x->count}};
@@ -761,7 +771,7 @@ static int64_t kept_earliest(const struct plan *p, uint32_t job, const struct po
 			return at;
 		if (at != from) {
 			from = at;
-			i = (size_t)-1; /* those before it may be in the way there */
+			i = (size_t)-1; /* earlier ones may be in the way at the new instant */
 		}
 	}
 	return from;
@@ -788,7 +798,7 @@ void plan_run(struct plan *p, uint32_t job)
 		struct place at = *place_of(p, job, i);
 		struct piece *x = &p->node[at.node].pieces.v[at.slot], y = *x;
 		y.live = y.running = true;
-		if (x->live) { /* the timelines have it already */
+		if (x->live) { /* already counted in the timelines */
 			if (!x->fixed) {
 				p->node[at.node].loose--;
 				p->loose--;
@@ -806,7 +816,8 @@ void plan_nodes(const struct plan *p, uint32_t job, int32_t *nodes)
 		nodes[i] = plan_place(p, job, i)->node;
 }
 
-/* Takes the node, or returns it, for those on other nodes who have its machine to themselves. */
+/* Takes the node for (sign -1), or returns it from (1), jobs on other nodes that hold its whole
+ * machine. */
 static void node_count_held(struct plan *p, int32_t node, int sign)
 {
 	for (int32_t n = p->cluster->nodes.v[node].peer; n != node; n = p->cluster->nodes.v[n].peer)

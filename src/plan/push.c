@@ -1,14 +1,15 @@
 /*
- * push.c - making room on a node: fragments that have not started are pushed to other nodes, and only then are jobs
- * removed. This is what Shunt is named after.
+ * push.c - making room on a node: fragments that have not started are pushed to other nodes, and
+ * only then are jobs removed. This is what Shunt is named after.
  *
  *	node 1 |AABBB...|            node 1 |AADDDDDD|
- *	node 2 |CCCCC...|  D (6) ->  node 2 |CCCCCBBB|	B is pushed from node 1 to node 2, D lands on node 1
+ *	node 2 |CCCCC...|  D (6) ->  node 2 |CCCCCBBB|	B is pushed to node 2, D lands on node 1
  *
- * Everything happens inside the insertion's transaction; each node tried has a mark of its own, so that a failure
- * leaves no trace. Fragments that keep others from their node have to leave it all, and go to an empty one; of those with a
- * machine of several nodes none is pushed, and nobody is pushed for them. A chain of pushes never visits a node twice, is at most `depth` long, and all chains of an insertion
- * together try at most PUSH_WORK nodes.
+ * Everything happens inside the insertion's transaction; each node tried has a mark of its own, so
+ * a failure leaves no trace. All fragments of a job with whole nodes have to leave a node together,
+ * for an empty one. A job that holds a machine of several nodes is never pushed, and nothing is
+ * pushed for it. A chain of pushes never visits a node twice and is at most `depth` long, and all
+ * chains of an insertion together try at most PUSH_WORK nodes.
  */
 #include <stdlib.h>
 
@@ -35,7 +36,7 @@ static bool overlaps(const struct piece *x, const struct goal *g)
 	return (x->live || x->start < g->end) && x->end > g->start;
 }
 
-/* CPU-seconds of the goal's interval that a piece on a node holds. */
+/* Returns the CPU-seconds of the goal's interval that a piece on a node holds. */
 static double contribution(const struct plan *p, int32_t node, const struct piece *x, const struct goal *g)
 {
 	const struct res *held = x->whole ? &p->total[node] : &p->cluster->shapes.v[x->shape].need;
@@ -55,7 +56,8 @@ static bool machine_shared(const struct plan *p, int32_t node)
 	return p->cluster->nodes.v[node].peer != node;
 }
 
-/* Whether a piece can be pushed from its node, and with it all that keeps others from there. */
+/* Returns true if a piece can be pushed from its node; with whole nodes, if all pieces of its
+ * job there can. */
 static bool can_push(const struct plan *p, const struct piece *x, int32_t node, int depth, const stuck_vec *stuck)
 {
 	const piece_vec *v = &p->node[node].pieces;
@@ -68,7 +70,7 @@ static bool can_push(const struct plan *p, const struct piece *x, int32_t node, 
 	return true;
 }
 
-/* The enum removable bit of a piece's job, if this insertion may remove it; else 0. */
+/* Returns the enum removable bit of a piece's job if this insertion may remove the job, else 0. */
 static unsigned removable_by(const struct insertion *in, const struct piece *x)
 {
 	unsigned bit;
@@ -76,14 +78,15 @@ static unsigned removable_by(const struct insertion *in, const struct piece *x)
 	if (!in->m->may_remove || x->job == in->job)
 		return 0;
 	if (in->p->holds.v[x->job].placed < in->p->holds.v[x->job].nfrags)
-		return 0; /* another fragment of it is just being pushed, and would be left alone */
+		return 0; /* another fragment of the job is being pushed at this moment and would be left alone */
 	bit = plan_removable(in->p, x->job) & in->m->may_remove;
 	if (bit == REMOVE_STARVING && in->m->only_younger && (x->job < in->job || x->live))
 		return 0;
 	return bit;
 }
 
-/* 1 starving, 2 QoS, 4 emergency reserved; 8, 16, 32, 64 running common to emergency: docs/scheduling.md. */
+/* Reserved: 1 starving, 2 QoS, 4 emergency. Running: 8, 16, 32, 64 for common to emergency. See
+ * docs/scheduling.md. */
 #define CATEGORY_RUNNING 8
 static unsigned category(unsigned bit)
 {
@@ -96,7 +99,8 @@ struct viability {
 	double shortage; /* CPU-seconds to free */
 };
 
-/* A quick no: what runs on the node leaves too little at this instant, wherever the others are pushed. */
+/* Returns false if running jobs leave too few CPUs on the node at this instant, wherever the
+ * others are pushed. */
 static bool could_clear_now(const struct plan *p, int32_t node, const struct res *need)
 {
 	const struct plan_node *n = &p->node[node];
@@ -110,7 +114,7 @@ static bool could_clear_now(const struct plan *p, int32_t node, const struct res
 	return cpus >= need->v[RES_CPU];
 }
 
-/* What a goal takes of a node: what it needs, or all. */
+/* Returns what a goal takes of a node: its need, or everything. */
 static const struct res *goal_takes(const struct insertion *in, const struct goal *g, int32_t node)
 {
 	return g->whole ? &in->p->total[node] : &in->p->cluster->shapes.v[g->shape].need;
@@ -121,7 +125,8 @@ static int goal_depth(const struct plan *p, const struct goal *g, int32_t node, 
 	return g->whole == WHOLE_HOST && machine_shared(p, node) ? 0 : depth;
 }
 
-/* Whether piece i of node `at` is the first of its job that keeps others from `node`, which is `at` or of the same machine. */
+/* Returns true if piece i of node `at` is the first piece of its job that keeps others from
+ * `node`, which is `at` or on the same machine. */
 static bool whole_counts(const struct plan *p, int32_t node, int32_t at, size_t i)
 {
 	uint32_t job = p->node[at].pieces.v[i].job;
@@ -132,7 +137,7 @@ static bool whole_counts(const struct plan *p, int32_t node, int32_t at, size_t 
 				return n == at && k == i;
 }
 
-/* Gives a line of a node back what a piece has of it. */
+/* Gives a node's timeline back what a piece holds of it. */
 static void line_without(const struct plan *p, struct timeline *line, int32_t node, const struct piece *x)
 {
 	int64_t start = x->live ? TIME_BEGIN : x->start, from, until;
@@ -142,8 +147,9 @@ static void line_without(const struct plan *p, struct timeline *line, int32_t no
 				1);
 }
 
-/* The node's line without what is in the goal's interval and can be removed, or pushed up to `depth` deep; borrowed. What
- * that is is added to *category, and *any set. */
+/* Returns the node's timeline without the pieces in the goal's interval that can be removed, or
+ * pushed at most `depth` deep; borrowed. Adds their categories to *category_ and sets *any if
+ * there are any. */
 static const struct timeline *line_cleared(const struct insertion *in, const struct goal *g, int32_t node, int depth,
 					   const stuck_vec *stuck, unsigned *category_, bool *any)
 {
@@ -152,7 +158,7 @@ static const struct timeline *line_cleared(const struct insertion *in, const str
 	int32_t at = node;
 
 	timeline_copy(t, &p->node[node].line);
-	do { /* the other nodes of the machine for those that keep others from all of it */
+	do { /* also the machine's other nodes, for jobs that hold the whole machine */
 		const piece_vec *v = &p->node[at].pieces;
 		for (size_t i = 0; i < v->n; i++) {
 			const struct piece *x = &v->v[i];
@@ -172,7 +178,8 @@ static const struct timeline *line_cleared(const struct insertion *in, const str
 	return t;
 }
 
-/* Would the goal fit on the node if all that can be pushed or removed were gone? */
+/* Determines if the goal would fit on the node if all pieces that can be pushed or removed were
+ * gone. */
 static struct viability node_viability(const struct insertion *in, const struct goal *g, int32_t node, int depth,
 				       const stuck_vec *stuck)
 {
@@ -190,10 +197,10 @@ static struct viability node_viability(const struct insertion *in, const struct 
 	if (!goal_allowed(in, g, node))
 		return v;
 	if (p->parts && plan_rest(p, cluster_job(p->cluster, g->job), (uint32_t)node, g->start, g->end, &rest, NULL))
-		return v; /* nobody is pushed to leave more than that */
+		return v; /* nothing is pushed to enlarge that rest */
 	if (g->whole && (plan_whole_held(p, g->whole, g->job, g->frag, node) ||
 			 !res_covers(need, &p->cluster->shapes.v[g->shape].need)))
-		return v; /* nobody else is in the way */
+		return v; /* no other job is in the way */
 	if (!in->m->may_remove && g->start <= p->now && !could_clear_now(p, node, need))
 		return v;
 	do {
@@ -206,7 +213,7 @@ static struct viability node_viability(const struct insertion *in, const struct 
 	if (!v.viable)
 		return v;
 
-	/* What is missing, instant by instant. */
+	/* Sum up the missing CPUs, instant by instant. */
 	uint32_t i = timeline_find(&n->line, g->start);
 	for (int64_t when = g->start; when < g->end; i++) {
 		int64_t until = i + 1 < n->line.n ? timeline_step(&n->line, i + 1)[0] : g->end;
@@ -228,14 +235,15 @@ const struct timeline *node_cleared(const struct insertion *in, const struct goa
 	return line_cleared(in, g, node, 0, NULL, &categories, &any);
 }
 
-/* The node a piece can be pushed to as things are; NODE_ANY: none. `from` is at the top of the chain. */
+/* Returns the node that a piece can be pushed to without further pushes; NODE_ANY: none. `from`
+ * is at the top of the chain. */
 static int32_t push_target(struct insertion *in, const struct goal *g, int32_t from)
 {
 	double area;
 	int32_t node;
 
 	const struct job *job = cluster_job(in->p->cluster, g->job);
-	/* then what goes for one goes for all of its shape */
+	/* the result then applies to all fragments of that shape */
 	bool alike = !g->apart && !g->whole && !g->on && job->keys == KEYS_NONE && !job->bound;
 
 	for (int i = in->dead; i < in->ndead && alike; i++) {
@@ -284,7 +292,8 @@ static bool push_piece(struct insertion *in, struct piece x, int32_t from, int d
 	return true;
 }
 
-/* The piece to push next: the one that holds most of the interval, and of equals the latest submitted. */
+/* Returns the piece to push next: the one that holds most of the interval; ties go to the latest
+ * submitted. */
 static const struct piece *choose_push(const struct insertion *in, const struct goal *g, int32_t node, int depth,
 				       const stuck_vec *stuck)
 {
@@ -310,12 +319,13 @@ static const struct piece *choose_push(const struct insertion *in, const struct 
 /* A job that could be removed from a node. */
 struct removal {
 	uint32_t job;
-	unsigned bit;	 /* its kind: enum removable */
-	int64_t unsaved; /* of one that runs: since when its work is lost; else 0 */
+	unsigned bit;	 /* enum removable */
+	int64_t unsaved; /* running jobs: instant since which work is lost; else 0 */
 	double frees;	 /* CPU-seconds of the goal's interval */
 };
 
-/* The least important kind first; of that the one that loses least, then the one that frees most here, then the latest submitted. */
+/* Orders removals: least important kind first, then the job that loses least, then the one that
+ * frees most here, then the latest submitted. */
 static bool removal_before(const struct removal *a, const struct removal *b)
 {
 	if (a->bit != b->bit)
@@ -339,7 +349,7 @@ static struct removal removal_of(const struct insertion *in, const struct goal *
 	return r;
 }
 
-/* The job to remove next. */
+/* Returns the job to remove next. */
 static uint32_t choose_removal(const struct insertion *in, const struct goal *g, int32_t node)
 {
 	struct removal best = {.job = JOB_NONE};
@@ -366,7 +376,8 @@ static int removal_cmp(const void *a, const void *b)
 	return removal_before(a, b) ? -1 : removal_before(b, a) ? 1 : 0;
 }
 
-/* Seconds of work that are lost if running jobs have to leave a node which lacks so many CPU-seconds: in the order in which they would, after all else that can leave. */
+/* Estimates the seconds of work lost if running jobs have to leave a node that lacks `shortage`
+ * CPU-seconds: they leave in removal order, after everything else that can leave. */
 static double node_loss(const struct insertion *in, const struct goal *g, int32_t node, int depth, double shortage)
 {
 	const piece_vec *v = &in->p->node[node].pieces;
@@ -426,7 +437,7 @@ bool node_make_room(struct insertion *in, const struct goal *g, int32_t node, in
 	in->chain[in->nchain++] = node;
 	while (node_viability(in, g, node, depth, &stuck).viable) {
 		const struct piece *x = choose_push(in, g, node, depth, &stuck);
-		p->work += p->node[node].pieces.n; /* each is about as much as a node */
+		p->work += p->node[node].pieces.n; /* examining a piece costs about as much as a node */
 		if (x) {
 			struct stuck s = {x->job, x->frag};
 			if (!push_piece(in, *x, node, depth)) {
@@ -444,13 +455,14 @@ bool node_make_room(struct insertion *in, const struct goal *g, int32_t node, in
 	vec_free(&stuck);
 	if (!fits) {
 		plan_rollback(p, mark);
-		if (in->p->moves != moves) { /* what the undone pushes filled is free again */
+		if (in->p->moves != moves) { /* resources that the undone pushes had filled are free again */
 			in->dead = dead;
 			in->ndead = ndead;
 		}
 		return false;
 	}
-	/* What was pushed away left room behind. In a chain that can be undone: then what was true before is true again. */
+	/* Pushed pieces left room behind, so dead ends no longer hold. Within a chain the push may be
+	 * undone: then the earlier ones hold again. */
 	in->ndead = in->nchain ? in->ndead : 0;
 	in->dead = in->ndead;
 	goal_put(in, g, node);
@@ -460,7 +472,7 @@ bool node_make_room(struct insertion *in, const struct goal *g, int32_t node, in
 
 struct option {
 	unsigned category;
-	double loss; /* seconds of work */
+	double loss; /* seconds of work lost */
 	double shortage;
 	int32_t node;
 };
@@ -483,7 +495,7 @@ bool goal_make_room(struct insertion *in, const struct goal *g, int depth)
 	VEC(struct option) options = {0};
 	bool done = false;
 
-	in->p->work += 4 * in->p->nnodes; /* with what is there */
+	in->p->work += 4 * in->p->nnodes; /* accounts for the pieces on each node */
 	if ((depth <= 0 || !in->p->loose) && !in->m->may_remove)
 		return false;
 	for (int32_t n = 0; n < (int32_t)in->p->nnodes; n++) {

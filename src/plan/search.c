@@ -1,11 +1,15 @@
 /*
- * search.c - when a job can be placed: every event point is tested, forward from now or backward from a deadline.
+ * search.c - finds when a job can be placed: tests every event point, forward from now or backward
+ * from a deadline.
  *
- * A job can start at t but not just before only because a piece ended at t; it can start at t but not just after only
- * because a piece starts at t + length (or the deadline is there). The edges of fences count as both. So the ends of pieces, and the starts less the length,
- * are all the instants there are to test, and those of the site's amounts are among them; pushing fragments about does not change that, since it moves them between nodes
- * and not in time. Nor does it change what is free in sum: instants at which the sum is short are skipped, backward with all
- * counted as free that may be removed. Forward, so are those before every fragment could have a node if only running jobs held any: that alone is mostly the answer.
+ * A job can start at t but not just before only if a piece ends at t; it can start at t but not
+ * just after only if a piece starts at t + length, or the deadline is there. The edges of fences
+ * count as both. So the ends of pieces, and their starts less the length, are the only instants to
+ * test; those of the site's amounts are among them. Pushes do not change that, since they move
+ * fragments between nodes and not in time. Nor do they change the sum of what is free: instants at
+ * which the sum is too low are skipped. Backward, the sum includes everything that may be removed.
+ * Forward, instants are also skipped at which some fragment could have no node even if only running
+ * jobs held any: that bound alone is usually the answer.
  */
 #include <stdlib.h>
 
@@ -37,7 +41,7 @@ static const struct request *request_of(const struct plan *p, uint32_t job)
 	return cluster_job_request(p->cluster, cluster_job(p->cluster, job));
 }
 
-/* The k-th smallest of v, k from 0; v is reordered. */
+/* Returns the k-th smallest element of v, counting from 0. Reorders v. */
 static int64_t select_kth(int64_t *v, size_t n, size_t k)
 {
 	size_t lo = 0, hi = n - 1;
@@ -74,17 +78,19 @@ static int64_t copies_in(const struct res *free, const struct res *need, int nre
 	return copies;
 }
 
-/* Copies of a shape in what is free of a node. */
+/* Returns how many copies of a shape fit into a node's free resources. */
 static int64_t copies_then(const struct shape *s, const struct res *total, const struct res *free, int nres)
 {
 	int64_t copies = 0;
 
 	if (!s->whole || res_covers(free, total))
 		copies = copies_in(free, &s->need, nres);
-	return copies > 0 ? copies : 0; /* whole nodes are subtracted with every piece that is there */
+	/* `free` may be negative: whole nodes are subtracted once per piece */
+	return copies > 0 ? copies : 0;
 }
 
-/* The instants from which a node could hold one, two, ... up to `most` copies, if nothing but what runs were there. */
+/* Appends the instants from which a node could hold one, two, ... at most `most` copies if it
+ * held only live pieces. */
 static void node_instants(const struct plan *p, uint32_t node, const struct shape *s, int64_t from, int64_t most,
 			  instant_vec *ret)
 {
@@ -102,7 +108,7 @@ static void node_instants(const struct plan *p, uint32_t node, const struct shap
 		int k = n;
 		if (!v->v[i].live)
 			continue;
-		if (n == 64) /* too many to sort here: as if the others had ended */
+		if (n == 64) /* too many to sort here: treat the others as ended */
 			continue;
 		const struct res *x = v->v[i].whole ? total : &p->cluster->shapes.v[v->v[i].shape].need;
 		res_sub(&free, x);
@@ -125,8 +131,8 @@ static void node_instants(const struct plan *p, uint32_t node, const struct shap
 	}
 }
 
-/* The instants from which a node has room for one, two, ... up to `most` copies side by side, for as long as it takes. A
- * later one never has room before an earlier one. */
+/* Appends the instants from which a node has room for one, two, ... at most `most` copies side
+ * by side for `length` seconds. More copies never have room earlier than fewer. */
 static void node_rooms(const struct plan *p, uint32_t node, const struct shape *s, int64_t from, int64_t length,
 		       int64_t most, instant_vec *ret)
 {
@@ -148,7 +154,7 @@ static void node_rooms(const struct plan *p, uint32_t node, const struct shape *
 	}
 }
 
-/* The earlier of `best` and of the first room on a line. */
+/* Returns the earlier of `best` and the first room on a timeline. */
 static int64_t room_first(const struct timeline *line, int64_t from, int64_t length, const struct res *need,
 			  int64_t best)
 {
@@ -157,8 +163,9 @@ static int64_t room_first(const struct timeline *line, int64_t from, int64_t len
 	return at < best ? at : best;
 }
 
-/* No instant before it can hold `count` fragments of a shape; exact for one, but for fences. Where fragments can be pushed, only what runs
- * is in the way. */
+/* Returns a lower bound for the instant from which `count` fragments of a shape can be held;
+ * exact for one fragment, apart from fences. Where fragments can be pushed, only running jobs
+ * are in the way. */
 static int64_t shape_bound(const struct plan *p, const struct manner *m, const struct job *job, const struct frag *f,
 			   uint32_t count, int64_t from, int64_t length)
 {
@@ -209,14 +216,15 @@ static int64_t earliest_bound(const struct plan *p, const struct manner *m, uint
 	return bound;
 }
 
-/* Whether a piece may be elsewhere, or gone, at the instant that is tested. */
+/* Returns true if a piece may be elsewhere, or gone, at the tested instant. */
 static bool moves_pieces(const struct plan *p, const struct manner *m)
 {
 	return m->may_remove || (m->push_depth && p->loose);
 }
 
-/* The first instant after `when` at which something changes. Where one piece ends as another starts the node's line may not
- * show it, which only matters to whoever can put the other one elsewhere, or may not use all that the other one may. */
+/* Returns the first instant after `when` at which something changes. Where one piece ends as
+ * another starts, the node's timeline may not show it. That matters only if the other piece can
+ * be moved or removed, or may use resources that this job may not. */
 static int64_t next_instant(const struct plan *p, const struct manner *m, int64_t when)
 {
 	bool all = moves_pieces(p, m) || p->parts;
@@ -235,7 +243,7 @@ static int64_t next_instant(const struct plan *p, const struct manner *m, int64_
 	return next;
 }
 
-/* Whether a search ends early; it would test `next` now. */
+/* Returns true if the search ends here; `next` would be tested next. */
 static bool search_pauses(const struct plan *p, const struct manner *m, int64_t next)
 {
 	if (!m->search || p->work < m->search->stop)
@@ -283,9 +291,9 @@ int64_t plan_insert_earliest(struct plan *p, const struct manner *m, uint32_t jo
 	return at;
 }
 
-/* ---- the latest ---- */
+/* ---- latest start ---- */
 
-/* Gives back what a piece holds: of its node, or of all that its job keeps to itself. */
+/* Gives back what a piece holds: on its node, or on all nodes that its job keeps to itself. */
 static void room_give(const struct plan *p, int32_t node, const struct piece *x, struct timeline *room)
 {
 	int64_t start = x->live ? TIME_BEGIN : x->start;
@@ -298,7 +306,8 @@ static void room_give(const struct plan *p, int32_t node, const struct piece *x,
 	} while (at != node);
 }
 
-/* Where a job runs longer than it was planned a node may have less than nothing, which another node is not short of. */
+/* Raises the room where a node's free amounts are negative because a job runs longer than
+ * planned: the deficit does not reduce what other nodes have. */
 static void room_lift(const struct timeline *line, struct timeline *room)
 {
 	for (uint32_t i = 0; i < line->n; i++) {
@@ -316,8 +325,8 @@ static void room_lift(const struct timeline *line, struct timeline *room)
 	}
 }
 
-/* No insertion has more in sum than this: as if all were gone that it may remove. Whole nodes count as gone if they may be pushed, since elsewhere
- * they may be smaller ones. */
+/* Computes an upper bound of the sum available to any insertion: everything it may remove counts
+ * as free. So do whole nodes that may be pushed, since the job may take smaller nodes elsewhere. */
 static void room_init(struct plan *p, const struct manner *m, struct timeline *room)
 {
 	const struct timeline *sum = plan_sum(p);
@@ -334,7 +343,7 @@ static void room_init(struct plan *p, const struct manner *m, struct timeline *r
 	}
 }
 
-/* Whether what is planned on a node says when a job may start. */
+/* Returns true if pieces on this node determine when the job may start. */
 static bool node_tells(const struct plan *p, uint32_t job, bool parted, uint32_t node)
 {
 	uint32_t partition = p->cluster->nodes.v[node].partition;

@@ -1,5 +1,6 @@
 /*
- * timeline.c - sorted steps. A node holds few fragments, so linear scans over contiguous memory beat any tree.
+ * timeline.c - sorted steps. A node holds few fragments, so linear scans over contiguous memory
+ * beat any tree.
  */
 #include "plan/timeline.h"
 
@@ -44,7 +45,8 @@ static void timeline_room(struct timeline *t)
 	t->buf = mem_realloc(t->buf, (size_t)t->cap * t->stride, sizeof(int64_t));
 }
 
-/* Makes a step begin at `when`; the index of it. There is room. */
+/* Makes a step begin at `when` and returns its index. The caller has made sure that there is
+ * room. */
 static uint32_t timeline_split(struct timeline *t, int64_t when)
 {
 	uint32_t i = timeline_find(t, when);
@@ -58,7 +60,7 @@ static uint32_t timeline_split(struct timeline *t, int64_t when)
 	return i + 1;
 }
 
-/* Drops step i if it says the same as the one before it. */
+/* Drops step i if it is equal to the one before it. */
 static void timeline_join(struct timeline *t, uint32_t i)
 {
 	if (i == 0 || i >= t->n)

@@ -1,14 +1,15 @@
 /*
- * whole.c - jobs that have their nodes to themselves, or their machines: where they fit.
+ * whole.c - jobs that have their nodes, or their machines, to themselves: where they fit.
  *
- * Such a job takes a node with all that it has, but its own fragments share the node. So a node is either its own already, and
- * counts with what its fragments leave there, or must be empty for as long as the job lasts, and counts with its total.
+ * Such a job takes all of a node, but its own fragments share it. So a node either already belongs
+ * to the job, and offers what its fragments leave there, or must be empty for as long as the job
+ * lasts, and offers its total.
  */
 #include <stdlib.h>
 
 #include "plan/insert_internal.h"
 
-/* What the job's fragments on a node, other than the goal's, leave of it. */
+/* Writes what the job's fragments on a node, except the goal, leave of it. */
 static void own_room(const struct plan *p, const struct goal *g, int32_t node, struct res *ret)
 {
 	const piece_vec *v = &p->node[node].pieces;
@@ -29,8 +30,8 @@ static int64_t copies_in(const struct res *room, const struct res *need)
 	return copies;
 }
 
-/* Whether nobody has the node, or its machine, over the goal's interval; and the CPUs that it would take. `clear`: jobs that
- * may be removed are gone. */
+/* Returns true if no job holds the node, or its machine, over the goal's interval, and writes
+ * the CPUs that the goal would take. With `clear`, jobs that may be removed do not count. */
 static bool is_free(const struct insertion *in, const struct goal *g, int32_t node, bool clear, int64_t *ret_cpus)
 {
 	const struct plan *p = in->p;
@@ -71,7 +72,7 @@ int64_t whole_measure(const struct insertion *in, const struct goal *g, int32_t 
 	return copies;
 }
 
-/* Whether no node of its machine comes before it among those that are marked. */
+/* Returns true if the node is marked and no marked node of its machine precedes it. */
 static bool is_first(const struct plan *p, enum wholeness whole, const bool *marked, int32_t node)
 {
 	int32_t n = node;
