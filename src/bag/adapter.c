@@ -1,5 +1,5 @@
 /*
- * adapter.c - the heuristics by name, when they are asked, and the two simple ones.
+ * adapter.c - names of the heuristics, times of their decisions, and the two simple heuristics.
  */
 #include "bag/adapter.h"
 
@@ -10,8 +10,9 @@
 #include "bag/adapter_internal.h"
 
 #define FIRST_GUESS 600	  /* seconds */
-#define REVIEW_EVERY 60	  /* seconds, at least */
-#define REVIEW_SHARE 0.05 /* of the bag's age: an old bag needs no news of every minute */
+#define REVIEW_EVERY 60	  /* seconds between reviews, at least */
+/* least pause as a share of the bag's age: an old bag need not be reviewed every minute */
+#define REVIEW_SHARE 0.05
 
 static const char *const names[ADAPTER_HEURISTICS] = {"static",	  "initial", "adaptive-as-printed",
 						      "adaptive", "mixed",   "ours"};
@@ -57,7 +58,8 @@ void adapter_destroy(struct adapter *a)
 	free(a);
 }
 
-/* As a sender learns what a network bears: a little more after a success, twice as much after a failure. */
+/* Estimates like congestion control: a little above the longest success, twice the longest
+ * failure. */
 int64_t adapter_estimate(const struct adapter *a)
 {
 	int64_t e = most(ceil_div(a->longest * 11, 10), 2 * a->longest_cut);
@@ -98,7 +100,8 @@ static int static_decide(const struct adapter *a, const struct adapter_view *v, 
 	return n;
 }
 
-/* The first request takes what is free now, for as long as it is. */
+/* Requests one task's time per slot; the first request takes what is free now, for as long as it
+ * is free. */
 static int initial_decide(const struct adapter *a, const struct adapter_view *v, struct adapter_order *ret)
 {
 	int slots = open_slots(a, v), n = 0;

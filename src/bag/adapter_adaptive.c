@@ -1,14 +1,16 @@
 /*
- * adapter_adaptive.c - requests that fill the holes of the cluster's plan, chosen by throughput: adaptive, as the source prints it and with
- * whole tasks, and mixed.
+ * adapter_adaptive.c - fills the holes of the cluster's plan with the requests of the best
+ * throughput: adaptive, as the source prints it and with whole tasks, and mixed.
  *
- * Of holes that exclude each other the one with the best throughput is a candidate; besides, as many of the largest requests as may be out,
- * behind everything that is planned. The candidates that come first fill the open slots; then each other one is exchanged for one of them
- * whenever that raises the throughput of all. As printed, a task's time cancels, and only area over end matters.
+ * Of holes that exclude each other, the one with the best throughput is a candidate. Further
+ * candidates are the largest requests, as many as may be out, behind everything that is planned.
+ * The first candidates fill the open slots; then each other one replaces one of them whenever that
+ * raises the total throughput. As printed, a task's time cancels out, and only area over end
+ * matters.
  */
 #include "bag/adapter_internal.h"
 
-/* What a request does for the bag. */
+/* Returns how many tasks a request can do. */
 static double worth(const struct adapter *a, const struct candidate *c, int64_t e)
 {
 	if (a->heuristic == ADAPTER_AS_PRINTED)
@@ -21,7 +23,7 @@ static double capped(const struct adapter *a, const struct adapter_view *v, doub
 	return a->heuristic != ADAPTER_AS_PRINTED && sum > (double)v->pending ? (double)v->pending : sum;
 }
 
-/* Tasks per second of a set, counted from now to its latest end. */
+/* Returns the tasks per second of a set, from now to its latest end. */
 static double throughput(const struct adapter *a, const struct adapter_view *v, const struct candidate *c, int n,
 			 int64_t e)
 {
@@ -35,7 +37,8 @@ static double throughput(const struct adapter *a, const struct adapter_view *v, 
 	return capped(a, v, sum) / (double)(end - v->now);
 }
 
-/* Keeps of those that overlap in time and do not fit side by side the one with the best throughput. */
+/* Removes candidates that overlap a better one in time and do not fit next to it; throughput
+ * decides. */
 static void drop_exclusive(const struct adapter *a, const struct adapter_view *v, span_vec *left, candidate_vec *c,
 			   int64_t e)
 {
@@ -60,7 +63,7 @@ static void drop_exclusive(const struct adapter *a, const struct adapter_view *v
 
 		vec_push(&kept, take);
 		holes_take(left, take.start, take.start + take.time, take.procs);
-		for (size_t i = 0; i < c->n; i++) { /* those that still fit stay */
+		for (size_t i = 0; i < c->n; i++) { /* keep those that still fit */
 			int64_t begin = c->v[i].start;
 			bool fits = i != at;
 			for (size_t k = 0; k < left->n && fits; k++)
@@ -72,7 +75,7 @@ static void drop_exclusive(const struct adapter *a, const struct adapter_view *v
 		c->n = n;
 	}
 	vec_free(c);
-	for (size_t i = 0; i < kept.n; i++) { /* by start again */
+	for (size_t i = 0; i < kept.n; i++) { /* sort by start again */
 		size_t k = 0;
 		while (k < c->n && c->v[k].start <= kept.v[i].start)
 			k++;
@@ -99,7 +102,7 @@ static void candidates_list(const struct adapter *a, const struct adapter_view *
 	vec_free(&s);
 }
 
-/* No more processors than tasks. */
+/* Reduces the set to no more processors than tasks. */
 static void scale_down(struct candidate *c, int n, int64_t pending)
 {
 	int64_t sum = 0;
@@ -132,7 +135,7 @@ int adaptive_decide(struct adapter *a, const struct adapter_view *v, struct adap
 				double x = throughput(a, v, set, n, e);
 				if (x > best) {
 					best = x;
-					break; /* it is in the set now: once is enough */
+					break; /* it is in the set now; once is enough */
 				}
 				set[k] = was;
 			}

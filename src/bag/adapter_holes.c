@@ -1,5 +1,5 @@
 /*
- * adapter_holes.c - free processors over time, as spans that follow each other.
+ * adapter_holes.c - free processors over time, as consecutive spans.
  */
 #include "bag/adapter_internal.h"
 
@@ -20,7 +20,7 @@ void holes_copy(span_vec *ret, const struct adapter_view *v)
 	}
 }
 
-/* Cuts the span that holds at `at` in two there; the index of what begins there. */
+/* Splits the span that contains `at` there; returns the index of the span that begins there. */
 static size_t holes_cut(span_vec *s, int64_t at)
 {
 	size_t i = 0;
@@ -63,12 +63,13 @@ int64_t holes_earliest(const span_vec *s, int64_t procs, int64_t time, int64_t *
 			*ret_end = s->v[k - 1].end;
 			return s->v[i].start;
 		}
-		i = k; /* the span that is too narrow: the next may begin behind it */
+		i = k; /* skip the span that is too narrow; the next start may be behind it */
 	}
 	return TIME_NEVER;
 }
 
-/* From each span on, rectangles become narrower as they become longer. One that could begin earlier is not listed again. */
+/* Extends a rectangle from each span on; it gets narrower as it gets longer. A rectangle that
+ * could begin earlier is not listed again. */
 void holes_list(const span_vec *s, const struct adapter_limits *limits, candidate_vec *ret)
 {
 	for (size_t i = 0; i + 1 < s->n; i++) {

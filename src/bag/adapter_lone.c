@@ -1,19 +1,23 @@
 /*
- * adapter_lone.c - the only request that may be out, of a large bag, while nothing is known of its tasks.
+ * adapter_lone.c - decides on the only request that may be out, for a large bag while nothing is
+ * known of its tasks.
  *
- * There are two ways to begin. Static's way is the whole machine for the longest time. The other is a probe first, and static's request after it, which then has a later place in
- * the queue. If tasks are short, a probe makes the bag 3 to 100 times as fast; if they are long, its time is lost. Only probes are allowed after which the bag takes hardly longer
- * than under static, however long its tasks are; of these, and static's request, the best on average is made.
+ * There are two ways to begin. Static's way is to request the whole machine for the longest time.
+ * The other is a probe first, followed by static's request, which then has a later place in the
+ * queue. If tasks are short, a probe makes the bag 3 to 100 times as fast; if they are long, its
+ * time is lost. A probe is allowed only if the bag then takes hardly longer than under static,
+ * however long its tasks are. Of these probes and static's request, the best on average is made.
  */
 #include <math.h>
 
 #include "bag/adapter_ours.h"
 
-#define REGRET 0.1 /* of static's time, at most, in any scene */
+#define REGRET 0.1 /* largest loss in any scene, as a share of static's time */
 
-/* When the bag is complete, by scene. */
+/* Completion times of the bag, by scene. */
 struct prospects {
-	double as_static[SCENES], known[SCENES]; /* by static's request; at best, if it were known what a task takes */
+	/* with static's request; and at best, if the time of a task were known */
+	double as_static[SCENES], known[SCENES];
 };
 
 static struct adapter_request request_of(const struct candidate *c)
@@ -61,7 +65,8 @@ static void foresee(struct ours *o, const struct adapter_request *as_static, con
 	}
 }
 
-/* The mean logarithm of the bag's time; INFINITY: in some scene it would be much longer than under static. */
+/* Returns the mean logarithm of the bag's time; INFINITY: in some scene it would be much longer
+ * than under static. */
 static double judge(struct ours *o, const struct prospects *p, const struct adapter_request *r)
 {
 	double now = (double)o->v->now, began = (double)o->a->began, end = ours_start(o, r) + (double)r->time, sum = 0;
@@ -105,7 +110,8 @@ int lone_decide(struct ours *o, struct adapter_order *ret, int n)
 	foresee(o, &r, &c, &p);
 	value = judge(o, &p, &r);
 	if (waiting) {
-		if (waits.procs >= best.procs && waits.time == best.time) /* static's, which has its place */
+		/* it is static's request, which already has a place in the queue */
+		if (waits.procs >= best.procs && waits.time == best.time)
 			for (int i = 0; i < o->nscenes; i++)
 				p.as_static[i] = fmin(p.as_static[i], completion_with(o, &waits, &o->scene[i]));
 		now = judge(o, &p, &waits) - REPLACE;

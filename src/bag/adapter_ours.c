@@ -1,31 +1,38 @@
 /*
- * adapter_ours.c - our own heuristic: the set of requests that makes the bag complete first, by what is known.
+ * adapter_ours.c - our own heuristic: chooses the set of requests that completes the bag first, by
+ * what is known.
  *
- * A set of requests is judged by when it would complete the bag: the logarithm of that, on average over what a task may take. Once tasks have finished that is known; before,
- * all powers of two are as likely that are longer than any stay without an end. What the requests have no room for is submitted when the first of them has ended, and waits as long as
- * if it were submitted now. Until something is known all slots but one hold requests as static makes them, so that long
- * tasks lose nothing, and the last one probes. In a bag that is large those stay until then; where only one request may be out, adapter_lone.c decides.
+ * A set of requests is judged by the logarithm of when it would complete the bag, averaged over the
+ * possible times of a task. Once tasks have finished, that time is known. Before, all powers of two
+ * longer than any stay so far are equally likely. Tasks that do not fit into the set are assumed to
+ * be submitted when its first request has ended, and to wait as long as if they were submitted now.
+ * Until something is known, all slots but one hold static's requests, so that long tasks lose
+ * nothing, and the last slot probes. In a large bag these requests stay until then. Where only one
+ * request may be out, adapter_lone.c decides.
  *
- * Open slots are filled with the candidate that helps most. A slot costs nothing, so there it also counts how soon tasks are finished on average, though the last one may be
- * no earlier for it, and how soon it is known what a task takes. While the requests that are out have no room for all tasks, no slot stays open: who submits later waits
- * longer. Then a waiting request is replaced if another in its place helps by more than a threshold: what is
- * planned changes as jobs end early, and whoever resubmits too often always waits. For the same reason a planned wait counts only a part. When more work is left than the largest
- * requests in the open slots can hold, only throughput matters, and adaptive decides.
+ * Open slots are filled with the candidate that helps most. A slot costs nothing, so here it also
+ * counts how soon tasks are finished on average, even if the last one is no earlier, and how soon
+ * the time of a task is known. While the requests that are out do not cover all tasks, no slot
+ * stays open, because a later submission waits longer. Then a waiting request is replaced if
+ * another one in its place helps by more than a threshold: the plan changes as jobs end early, and
+ * a bag that resubmits too often always waits. For the same reason a planned wait counts only in
+ * part. When more work is left than the largest requests in the open slots can hold, only
+ * throughput matters, and adaptive decides.
  */
 #include <math.h>
 
 #include "bag/adapter_ours.h"
 
-#define WAIT_COUNTS 0.7 /* of a planned wait: many jobs end before their time */
-#define ENOUGH 0.01	/* what a request for an open slot must bring, as a logarithm */
-#define GRID 1.4	/* processors of candidates */
-#define DUTY 0.5	/* of the machine that later requests are thought to get */
-#define SHORTEST 50	/* seconds of a task that are thought of, at least */
-#define MARGIN 1.1	/* over the longest task seen */
-#define UNSEEN 0.5	/* ... and over the mean, while longer ones were cut off */
-#define ROOM 1.1	/* for how many tasks more than are left there must be room, if they are more than processors */
-#define AHEAD 0.1	/* what the mean time of a task counts, beside the last one's */
-#define LEARN 0.2	/* ... and the time until one is finished, while none is */
+#define WAIT_COUNTS 0.7 /* counted share of a planned wait, as many jobs end before their time */
+#define ENOUGH 0.01	/* least gain of a request for an open slot, as a logarithm */
+#define GRID 1.4	/* ratio between the processors of successive candidates */
+#define DUTY 0.5	/* share of the machine that later requests are expected to get */
+#define SHORTEST 50	/* shortest task considered, seconds */
+#define MARGIN 1.1	/* factor over the longest task seen */
+#define UNSEEN 0.5	/* least share above the mean, while longer tasks were cut off */
+#define ROOM 1.1 /* capacity needed relative to the tasks left, if these are more than processors */
+#define AHEAD 0.1	/* weight of the mean finish time, relative to that of the last task */
+#define LEARN 0.2	/* weight of the time until the first task is finished, while none is */
 
 enum { SAMPLES = 8 };
 
@@ -47,9 +54,9 @@ static void scenes_set(struct ours *o)
 	o->nscenes = 0;
 	if (a->done) {
 		double usual = fmax(1, adapter_mean(a, a->done < busy ? busy : 0, o->v->oldest));
-		double above = 1 / sqrt((double)a->done); /* a few tasks say little, */
+		double above = 1 / sqrt((double)a->done); /* a few tasks are little evidence */
 		if (stayed >= a->longest)
-			above = fmax(above, UNSEEN); /* and these were the shortest */
+			above = fmax(above, UNSEEN); /* and they were the shortest */
 		double longest = fmin(limit, fmax(fmax(MARGIN * (double)a->longest, stay), (1 + above) * usual));
 		o->scene[o->nscenes++] = (struct scene){longest, fmin(usual, longest)};
 		return;
@@ -66,7 +73,8 @@ bool ours_large(const struct ours *o)
 	return ceil_div(o->v->pending, o->a->limits.requests) >= o->a->limits.procs;
 }
 
-/* Tasks for which there must be room: how many fit into a request is not known exactly, and a few that are left over wait behind the queue again. */
+/* Returns the capacity needed, in tasks. How many fit into a request is not known exactly, and a
+ * few that are left over must queue again. */
 static double demand_of(const struct ours *o)
 {
 	return (o->v->pending > o->a->limits.procs ? ROOM : 1) * (double)o->v->pending;
@@ -98,7 +106,7 @@ static double all_finished(const struct ours *o, const struct scene *e, double t
 	return sum;
 }
 
-/* Tasks that what is out has no room for, by the first scene. */
+/* Returns how many tasks the requests that are out do not cover, in the first scene. */
 static double uncovered(const struct ours *o)
 {
 	return fmax(0, demand_of(o) - all_finished(o, &o->scene[0], INFINITY));
@@ -114,7 +122,7 @@ double ours_completion(const struct ours *o, const struct scene *e)
 		first = fmin(first, end);
 	}
 	sum = all_finished(o, e, last);
-	if (sum < pending) { /* what is left goes into requests that come later */
+	if (sum < pending) { /* the rest goes into later requests */
 		double wait = WAIT_COUNTS * (double)(holes_horizon(&o->holes) - o->v->now), behind = now + wait;
 		double rest = (pending - sum) * e->usual / ((double)o->a->limits.procs * DUTY);
 		if (o->n >= o->a->limits.requests)
@@ -134,7 +142,7 @@ double ours_completion(const struct ours *o, const struct scene *e)
 	return high;
 }
 
-/* When a task is finished on average, from now on, if the bag is complete at `end`. */
+/* Returns the mean time from now until a task is finished, if the bag is complete at `end`. */
 static double average(const struct ours *o, const struct scene *e, double end)
 {
 	double now = (double)o->v->now, pending = (double)o->v->pending, left = 0;
@@ -144,7 +152,7 @@ static double average(const struct ours *o, const struct scene *e, double end)
 	return left / SAMPLES * (end - now);
 }
 
-/* When it is known how long a task takes, from now on, if it takes that long. */
+/* Returns the time from now until the time of a task is known, under a scene's assumption. */
 static double known(const struct ours *o, const struct scene *e, double end)
 {
 	double first = end;
@@ -155,7 +163,8 @@ static double known(const struct ours *o, const struct scene *e, double end)
 	return first - (double)o->v->now;
 }
 
-/* The set, by when the bag is complete; for an open slot, which costs nothing, also by how soon tasks are finished before, and by how soon it is known what they take. */
+/* Judges the set by when the bag is complete. For an open slot, which costs nothing, also by how
+ * soon tasks are finished before, and by how soon their time is known; smaller is better. */
 static double judge(const struct ours *o)
 {
 	double sum = 0;
@@ -173,7 +182,7 @@ static double judge(const struct ours *o)
 	return sum / o->nscenes;
 }
 
-/* So many tasks one after another, by what a task may take. */
+/* The lengths hold whole numbers of tasks, one after another. */
 int ours_lengths(const struct ours *o, int64_t ret[LENGTHS])
 {
 	int n = 0;
@@ -196,7 +205,8 @@ int64_t ours_wider(int64_t procs, int64_t limit)
 	return least(limit, most(procs + 1, (int64_t)((double)procs * GRID)));
 }
 
-/* Whether a request that is planned to start then can't finish a task before the bag is complete anyway. */
+/* Returns true if a request planned to start then can't finish a task before the bag is complete
+ * anyway. */
 static bool too_late(const struct ours *o, int64_t start, double complete)
 {
 	struct adapter_request r = {.start = start};
@@ -204,7 +214,8 @@ static bool too_late(const struct ours *o, int64_t start, double complete)
 	return o->nscenes == 1 && ours_start(o, &r) + o->scene[0].longest >= complete;
 }
 
-/* The best candidate for one more request: what it is judged by; INFINITY: there is none that brings anything. */
+/* Finds the best candidate for one more request; returns its judgement, or INFINITY if no
+ * candidate helps. */
 static double candidate_best(struct ours *o, struct candidate *ret)
 {
 	int64_t length[LENGTHS], most_procs = least(o->a->limits.procs, o->v->pending);
@@ -243,7 +254,8 @@ int ours_submit(struct ours *o, const struct candidate *c, struct adapter_order 
 	return order_submit(ret, n, c->procs, c->time);
 }
 
-/* As static would, for all slots but one, as long as nothing is known; where the machine has room for it. */
+/* Submits what static would, in all slots but one, while nothing is known; as far as the machine
+ * has room. */
 static int secure(struct ours *o, int slots, struct adapter_order *ret, int n)
 {
 	for (int i = 0; i < slots; i++) {
@@ -285,7 +297,8 @@ void ours_remove(struct ours *o, int at)
 	o->set[at] = o->set[--o->n];
 }
 
-/* Nothing is known of a large bag: what static would have requested keeps its place. */
+/* Returns true for a request that static would have made for a large bag of which nothing is
+ * known; it keeps its place. */
 static bool is_secured(const struct ours *o, const struct adapter_request *r)
 {
 	return !o->a->done && o->a->limits.requests > 1 && ours_large(o) && r->time == o->a->limits.time &&
@@ -324,7 +337,8 @@ static int replace(struct ours *o, struct adapter_order *ret, int n)
 	return ours_submit(o, &with, ret, n);
 }
 
-/* Requests that run and have nothing to do, unless a task may soon be cut off that they could take. */
+/* Releases running requests that have nothing to do, unless a task may soon be cut off that they
+ * could take. */
 static int release(struct ours *o, struct adapter_order *ret, int n)
 {
 	const struct adapter_view *v = o->v;
@@ -350,7 +364,7 @@ static int release(struct ours *o, struct adapter_order *ret, int n)
 	return n;
 }
 
-/* A waiting request needs no more processors than tasks are left. */
+/* Reduces waiting requests to no more processors than tasks are left. */
 static int shrink(struct ours *o, struct adapter_order *ret, int n)
 {
 	for (int i = 0; i < o->n; i++) {
@@ -364,13 +378,13 @@ static int shrink(struct ours *o, struct adapter_order *ret, int n)
 	return n;
 }
 
-/* Nothing is known, and it all depends on one request. */
+/* Returns true if nothing is known, and everything depends on one request. */
 static bool is_lone(const struct ours *o)
 {
 	return o->a->limits.requests == 1 && !o->a->done;
 }
 
-/* Work is left for which even the largest requests in all open slots have no room. */
+/* Returns true if even the largest requests in all open slots can't hold the work that is left. */
 static bool is_much(const struct ours *o, int slots)
 {
 	const struct adapter_limits *l = &o->a->limits;
@@ -392,7 +406,8 @@ int ours_decide(struct adapter *a, const struct adapter_view *v, struct adapter_
 	slots = a->limits.requests - o.n;
 	if (is_lone(&o) && ours_large(&o)) {
 		n = lone_decide(&o, ret, n);
-	} else if (is_much(&o, slots) || (is_lone(&o) && slots == 1 && !a->cut)) { /* adaptive has its first guess */
+	} else if (is_much(&o, slots) || (is_lone(&o) && slots == 1 && !a->cut)) {
+		/* without results, adaptive uses its first guess */
 		struct adapter_view rest = *v;
 		rest.request = o.set;
 		rest.nrequests = (size_t)o.n;
@@ -404,7 +419,8 @@ int ours_decide(struct adapter *a, const struct adapter_view *v, struct adapter_
 		}
 		int before = n;
 		n = fill(&o, slots, ret, n);
-		if (n == before) /* what was submitted may let a waiting one start, which then can't be replaced */
+		/* a submission may let a waiting request start, which then can't be replaced */
+		if (n == before)
 			n = replace(&o, ret, n);
 	}
 	vec_free(&o.holes);

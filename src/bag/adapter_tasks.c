@@ -1,15 +1,17 @@
 /*
- * adapter_tasks.c - what is known of a bag's tasks: how long they took, and how long those had been there that were cut off.
+ * adapter_tasks.c - statistics of a bag's tasks: how long they took, or had run when they were cut
+ * off.
  *
- * The first tasks that finish are the shortest, and those that were cut off say only that they take longer. So their mean is taken as Kaplan and Meier do: what is cut off counts
- * as long as it was there, and is then one of those that are longer.
+ * The first tasks to finish are the shortest, and a task that was cut off only shows that it takes
+ * longer. So the mean is estimated as by Kaplan and Meier: a task that was cut off counts up to
+ * that time, and then as one of the longer ones.
  */
 #include <math.h>
 
 #include "bag/adapter_internal.h"
 
 #define TAIL                                                                                                           \
-	0.8 /* tasks that are longer than any stay take by so much more than the longest of these, if all are; less if fewer */
+	0.8 /* how much tasks beyond the longest known stay exceed it, if all do; less if fewer do */
 
 static int step_of(int64_t seconds)
 {

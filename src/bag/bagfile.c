@@ -1,5 +1,5 @@
 /*
- * bagfile.c - bag files: lines, and what tasks need.
+ * bagfile.c - parses bag files: lines, and the needs of tasks.
  */
 #include "bag/bagfile.h"
 
@@ -16,11 +16,11 @@
 #include "base/timetext.h"
 
 enum {
-	CPUS_MOST = 1000 * 1000, /* whole ones */
+	CPUS_MOST = 1000 * 1000, /* whole CPUs */
 	GPUS_MOST = 10000,
 };
 
-/* "2", "0.5", ".25": thousandths of a CPU. */
+/* Parses "2", "0.5" or ".25" into thousandths of a CPU. */
 static int cpus_parse(const char *text, int64_t *ret)
 {
 	int64_t whole = 0, part = 0, unit = BAG_CPU;
@@ -112,7 +112,7 @@ void need_format(const struct bag_need *need, struct strbuf *out)
 		strbuf_printf(out, " in=%s", need->in);
 	if (need->out)
 		strbuf_printf(out, " out=%s", need->out);
-	if (out->n > before) /* without the first blank */
+	if (out->n > before) /* drop the first blank */
 		memmove(out->text + before, out->text + before + 1, out->n-- - before);
 }
 
@@ -134,7 +134,8 @@ bool need_equal(const struct bag_need *a, const struct bag_need *b)
 	       same(a->in, b->in) && same(a->out, b->out);
 }
 
-/* The position of these needs, which become the bag's. A file may alternate between two of them for each task. */
+/* Returns the index of these needs, which the bag takes over. Needs are shared, because a file
+ * may alternate between two for each task. */
 static int need_add(struct bag *b, struct map *known, struct bag_need *need, uint32_t *ret, struct err *err)
 {
 	struct strbuf text = {0};
@@ -158,7 +159,7 @@ static int need_add(struct bag *b, struct map *known, struct bag_need *need, uin
 	return 0;
 }
 
-/* `#bag WORDS`. */
+/* Parses `#bag WORDS`. */
 static int directive(struct bag *b, struct map *known, const char *words, size_t n, uint32_t *ret, struct err *err)
 {
 	struct bag_need need;

@@ -1,5 +1,5 @@
 /*
- * batch.c - requests to a batch system: what is asked of its commands, and when.
+ * batch.c - requests to a batch system: which of its commands are called, and when.
  */
 #include "bag/batch.h"
 
@@ -25,12 +25,14 @@
 #include "base/vec.h"
 
 enum {
-	PATIENCE = 6, /* times the pace that a command may take, and a job may be missing from the listing */
+	/* limit, in multiples of the pace, for a command to finish and for a job to be missing
+	 * from the listing */
+	PATIENCE = 6,
 	CLEAR_SECONDS = 30,
 	PAUSE_MOST = 600,
 	OUTPUT_MOST = 64 << 20,
-	REQUESTS_MOST = 9999, /* of a run: numbers that fit into the name of a job of PBS */
-	SECONDS_LEAST = 60,   /* that are requested, whatever is refused */
+	REQUESTS_MOST = 9999, /* requests of a run; the number must fit into a job name of PBS */
+	SECONDS_LEAST = 60,   /* shortest request, whatever is refused */
 };
 
 enum action { NOTHING, SUBMIT, LIST, CANCEL, SHRINK, PLAN };
@@ -38,11 +40,11 @@ enum action { NOTHING, SUBMIT, LIST, CANCEL, SHRINK, PLAN };
 struct request {
 	struct provider_request r;
 	bool sent;		/* it was submitted */
-	bool known;		/* its job was named */
-	bool unwanted;		/* it should not be there any more */
-	int64_t wanted;		/* processors that it is to be shrunk to; 0: it is as it should be */
-	int64_t unseen;		/* since when it is not listed; 0: it is */
-	struct batch_line line; /* what the listing that is read now says of it; number 0: nothing yet */
+	bool known;		/* the name of its job is known */
+	bool unwanted;		/* it should no longer exist */
+	int64_t wanted;		/* processors to shrink it to; 0: nothing to do */
+	int64_t unseen;		/* when it was first missing from the listing; 0: it is listed */
+	struct batch_line line; /* its line in the current listing; number 0: none yet */
 };
 
 struct job_name {
@@ -53,23 +55,26 @@ struct batch {
 	struct provider base;
 	const struct batch_dialect *dialect;
 	struct provider_user user;
-	struct provider_options options; /* processors and seconds shrink when the cluster refuses */
-	const char *name;		 /* of the tag */
-	char server[WHERE_MOST + 32];	 /* for env: which Shunt server is asked; "": whichever commands ask */
+	/* processors and seconds shrink when the cluster refuses */
+	struct provider_options options;
+	const char *name;		 /* name part of the tag */
+	char server[WHERE_MOST + 32];	 /* for env: the Shunt server to use; "": the default one */
 	VEC(struct request) all;	 /* by number - 1 */
-	VEC(struct job_name) cancels;	 /* what the cluster calls them */
-	enum action action;		 /* what the running command does, and for which number */
+	VEC(struct job_name) cancels;	 /* the cluster's names of the jobs to cancel */
+	enum action action;		 /* the running command, and the number of its request */
 	int number;
 	pid_t pid;
 	int output;
 	int64_t deadline;
-	int64_t listed, wait; /* when it was listed last; seconds until it is again */
-	int64_t pause, until; /* after a failure: its length, and when it ends */
+	int64_t listed, wait; /* time of the last listing; seconds until the next */
+	int64_t pause, until; /* after a failure: length of the pause, and when it ends */
 	struct rebuild plan;
-	int64_t plan_wanted, planned; /* when it was wanted, and asked for; 0: never */
-	int64_t known;		      /* when the plan was asked for that is known */
-	bool unplanned;		      /* the last answer was none */
-	int64_t changed; /* when a command has changed something at the cluster that a plan from before does not have */
+	/* nonzero if a plan is wanted; time of the last query, 0: never */
+	int64_t plan_wanted, planned;
+	int64_t known;		      /* when the known plan was queried */
+	bool unplanned;		      /* the last query failed */
+	/* when a command last changed something at the cluster; older plans do not show it */
+	int64_t changed;
 };
 
 void words_add(word_list *l, const char *option, const char *text)
@@ -126,7 +131,7 @@ static void warn(const struct batch *s, const char *format, ...)
 
 static void path_of(const struct batch *s, int number, const char *suffix, struct strbuf *ret)
 {
-	char *dir = realpath(s->user.dir, NULL); /* the job may begin elsewhere */
+	char *dir = realpath(s->user.dir, NULL); /* the job may start in another directory */
 
 	strbuf_printf(ret, "%s/%s-%d.%s", dir ? dir : s->user.dir, s->name, number, suffix);
 	free(dir);
@@ -141,7 +146,7 @@ static void file_remove(const struct batch *s, int number, const char *suffix)
 	strbuf_fini(&path);
 }
 
-/* The parts of "KIND:NAME", "KIND@CLUSTER:NAME" and "KIND@/HOME:NAME". */
+/* Reads the parts of "KIND:NAME", "KIND@CLUSTER:NAME" and "KIND@/HOME:NAME". */
 static void tag_read(struct batch *s, const char *tag)
 {
 	const char *name = strchr(tag, ':'), *at = strchr(tag, '@');
@@ -152,7 +157,7 @@ static void tag_read(struct batch *s, const char *tag)
 			 (int)(name - at - 1), at + 1);
 }
 
-/* Before the others. */
+/* Prepends `env` and the server's variable to the command. */
 static void server_words(const struct batch *s, word_list *words)
 {
 	word_list w = {0};
@@ -171,7 +176,7 @@ static void server_words(const struct batch *s, word_list *words)
 	*words = w;
 }
 
-/* Takes the words; they end with NULL. */
+/* Starts a command. Takes ownership of the words and appends NULL. */
 static int command_start(struct batch *s, enum action action, int number, word_list *words, int64_t now)
 {
 	server_words(s, words);
@@ -200,7 +205,7 @@ static void output_read(int fd, struct strbuf *ret)
 		strbuf_add(ret, piece, (size_t)n);
 }
 
-/* The last line that a command printed. */
+/* Returns the last line that a command printed. */
 static const char *last_line(struct strbuf *text)
 {
 	while (text->n && (text->text[text->n - 1] == '\n' || text->text[text->n - 1] == '\r'))
@@ -223,7 +228,7 @@ static void failure(struct batch *s, int64_t now, const char *what, const char *
 	warn(s, "%s: %s; the next request is made in %" PRId64 " s at the earliest", what, why, s->pause);
 }
 
-/* The last line of what a job printed. */
+/* Returns the last line of a job's output. */
 static void job_output(const struct batch *s, int number, struct strbuf *ret)
 {
 	struct strbuf path = {0}, text = {0};
@@ -269,7 +274,7 @@ static void request_end(struct batch *s, struct request *q, enum request_state s
 
 /* ---- submission ---- */
 
-/* Chunks into each of which the largest thing fits that must not be divided. */
+/* Returns the number of chunks. The largest task that must not be divided fits into each. */
 static int64_t chunks_of(const struct batch *s, const struct request *q)
 {
 	return (q->r.processors + s->options.each - 1) / s->options.each;
@@ -356,7 +361,8 @@ static bool speaks_of(const char *text, const char *const *words)
 	return false;
 }
 
-/* A limit that a message names behind a word such as "limit": seconds as [D-]HH:MM:SS, or a number; 0: none. */
+/* Returns the limit that a message names after a word such as "limit": seconds as [D-]HH:MM:SS,
+ * or a number; 0: none. */
 static int64_t named_limit(const char *text, bool time)
 {
 	static const char *const words[] = {"limit", "max", "most", "allowed", "only", NULL};
@@ -389,7 +395,8 @@ static int64_t smaller(int64_t now, int64_t named, int64_t least)
 	return to > least ? to : least;
 }
 
-/* Whether the cluster takes only smaller requests, or fewer: then it gets those, without a pause. */
+/* Returns true if the cluster accepts only smaller or fewer requests; the limits are reduced
+ * then, and no pause is made. */
 static bool shrink(struct batch *s, const struct request *q, const char *why)
 {
 	static const char *const number[] = {"submit limit", "too many jobs", "maximum number of jobs", "max_queu",
@@ -400,7 +407,8 @@ static bool shrink(struct batch *s, const struct request *q, const char *why)
 	struct provider_options *o = &s->options;
 	int64_t out = 0, procs = o->processors, seconds = o->seconds, requests = o->requests;
 
-	if (q->r.seconds > seconds || q->r.processors > procs) /* it was made before that was known */
+	/* it was made before the limit was known */
+	if (q->r.seconds > seconds || q->r.processors > procs)
 		return true;
 	for (size_t i = 0; i < s->all.n; i++)
 		out += s->all.v[i].known && !over(&s->all.v[i]);
@@ -457,7 +465,8 @@ static void list(struct batch *s, int64_t now)
 		s->wait = PAUSE_MOST;
 }
 
-/* Returns true if `a` is rather the job of a request than `b`: the one that lives, that runs, that the submission named. */
+/* Returns true if `a` is more likely the job of a request than `b`: prefers jobs that are alive,
+ * then running ones, then the one that the submission named. */
 static bool is_rather(const struct request *q, const struct batch_line *a, const struct batch_line *b)
 {
 	static const int rank[] = {[REQUEST_PENDING] = 1, [REQUEST_RUNNING] = 2, [REQUEST_ENDED] = 0};
@@ -468,8 +477,9 @@ static bool is_rather(const struct request *q, const struct batch_line *a, const
 }
 
 /*
- * Keeps the line of a request's job. A submit command that a site has wrapped may submit twice: both jobs have the request's number, and the request ends with the
- * last of them. The other one is cancelled, unless it may be the one whose nodes have come (provider_user.once).
+ * Keeps the line of a request's job. A site's wrapper around the submit command may submit twice:
+ * both jobs have the request's number, and the request ends with the last of them. The other job is
+ * cancelled, unless it may be the one whose nodes have joined (provider_user.once).
  */
 static void line_take(struct batch *s, const struct batch_line *l)
 {
@@ -540,7 +550,8 @@ static void listed(struct batch *s, bool good, struct strbuf *text, int64_t now)
 			seen(s, &s->all.v[i], &s->all.v[i].line, now);
 	for (size_t i = 0; i < s->all.n; i++)
 		if (s->all.v[i].unseen && (now - s->all.v[i].unseen >= PATIENCE * s->user.pace ||
-					   (s->all.v[i].r.joined && s->user.alive))) /* those who came have gone, too */
+					   /* its nodes have joined and left */
+					   (s->all.v[i].r.joined && s->user.alive)))
 			missing(s, &s->all.v[i], now);
 }
 
@@ -583,7 +594,7 @@ static void cancel_send(struct batch *s, int64_t now)
 		words_add(&w, "", s->cancels.v[i].text);
 	vec_clear(&s->cancels);
 	if (command_start(s, CANCEL, 0, &w, now) < 0)
-		s->wait = PAUSE_MOST; /* they are listed again */
+		s->wait = PAUSE_MOST; /* they will be listed again */
 }
 
 static void shrink_send(struct batch *s, struct request *q, int64_t now)
@@ -603,12 +614,12 @@ static void shrunk(struct batch *s, bool good)
 
 	if (good)
 		q->r.processors = q->wanted;
-	q->wanted = 0; /* a cluster may refuse */
+	q->wanted = 0; /* the cluster may have refused */
 }
 
-/* ---- what a provider does ---- */
+/* ---- provider ---- */
 
-/* Whether no command runs any more. */
+/* Handles the running command if it has ended; returns true if no command is running any more. */
 static bool command_done(struct batch *s, int64_t now)
 {
 	struct strbuf text = {0};
@@ -618,7 +629,7 @@ static bool command_done(struct batch *s, int64_t now)
 		return true;
 	if (!own_ended(s->pid, &status)) {
 		if (now >= s->deadline)
-			kill(-s->pid, SIGKILL); /* reaped next time */
+			kill(-s->pid, SIGKILL); /* reaped at the next poll */
 		return false;
 	}
 	output_read(s->output, &text);
@@ -642,7 +653,8 @@ static bool command_done(struct batch *s, int64_t now)
 	return true;
 }
 
-/* Whether the plan is read now: once in PATIENCE times the pace, and for a filler five times in one. */
+/* Returns true if the plan must be read now: every PATIENCE paces, or five times per pace for a
+ * filler. */
 static bool plan_due(const struct batch *s, int64_t now)
 {
 	int64_t every = (s->plan.processors ? PATIENCE : 1) * s->user.pace;
@@ -673,11 +685,12 @@ static void poll_all(struct provider *p, int64_t now)
 			shrink_send(s, q, now);
 			return;
 		}
-		/* What has failed is looked for, too, for some time. */
+		/* Failed requests are looked for as well, for some time. */
 		out = out || (q->sent && (!q->r.ended || now - q->r.ended < 2 * PATIENCE * s->user.pace));
 	}
 	bool due = plan_due(s, now);
-	if (out && now - s->listed >= s->wait && !(due && s->options.filler && s->planned < s->listed)) /* by turns */
+	/* listing and plan alternate */
+	if (out && now - s->listed >= s->wait && !(due && s->options.filler && s->planned < s->listed))
 		list(s, now);
 	else if (due)
 		plan_ask(s, now);
@@ -693,7 +706,7 @@ static void limits(struct provider *p, struct provider_limits *ret)
 					.seconds = s->options.seconds};
 }
 
-/* What the cluster makes of a time, within what may be requested. */
+/* Rounds a time up as the cluster does, if the limit allows it. */
 static int64_t granted(const struct batch *s, int64_t seconds)
 {
 	int64_t grain = s->dialect->grain > 0 ? s->dialect->grain : 1, up = (seconds + grain - 1) / grain * grain;
@@ -782,7 +795,7 @@ static void joined(struct provider *p, int id)
 		return;
 	struct provider_request *r = &s->all.v[id - 1].r;
 	r->joined = true;
-	if (r->state == REQUEST_PENDING) { /* its listing comes later */
+	if (r->state == REQUEST_PENDING) { /* the listing comes later */
 		r->state = REQUEST_RUNNING;
 		r->started = (int64_t)time(NULL);
 	}
@@ -862,7 +875,8 @@ static const struct provider_kind batch_kind = {
 	.destroy = destroy,
 };
 
-/* What an earlier process has requested: it is there until it is listed no more. */
+/* Adopts the requests of an earlier process; they count as alive until they are no longer
+ * listed. */
 static void adopt(struct batch *s)
 {
 	const struct provider_options *o = &s->options;

@@ -1,5 +1,6 @@
 /*
- * broker.c - the loop of a broker. Its turn: read; judge results; write the journal; only then report, and send.
+ * broker.c - the loop of a broker. Each turn: read; judge results; write the journal; only then
+ * report and send.
  */
 #include "bag/broker.h"
 
@@ -21,11 +22,13 @@
 #include "base/unixsock.h"
 
 enum {
-	TICK_US = 100000,	 /* providers and progress */
-	SYNC_US = 1000000,	 /* the disk; a crash of the machine costs at most the results of that time */
-	REST_US = 1000,		 /* between turns that found something, so that many results share a turn */
-	MEASURE_US = 500000,	 /* the rate */
-	ALLOCATIONS_KEPT = 1000, /* in the journal of a complete bag */
+	TICK_US = 100000,	 /* interval of polling providers and of progress reports */
+	/* interval of syncing the disk; a machine crash loses at most the results of that time */
+	SYNC_US = 1000000,
+	/* pause after a turn that found something, so that many results share a turn */
+	REST_US = 1000,
+	MEASURE_US = 500000,	 /* interval of measuring the rate */
+	ALLOCATIONS_KEPT = 1000, /* allocation records kept in the journal of a complete bag */
 };
 
 int64_t monotonic(void)
@@ -64,8 +67,8 @@ static int journal_begin(struct broker *b, const char *path, struct err *err)
 		rc = err_set(err, -EINVAL, "%s belongs to another list of tasks", path);
 	for (uint32_t i = 1; rc == 0 && i <= f.tasks; i++) {
 		if (f.state[i] == TASK_WAITING && f.failures[i] >= b->options->rules.attempts)
-			f.failures[i] =
-				(uint8_t)(b->options->rules.attempts - 1); /* fewer are allowed than last time */
+			/* fewer attempts are allowed than last time */
+			f.failures[i] = (uint8_t)(b->options->rules.attempts - 1);
 		if (f.state[i] != TASK_WAITING || f.failures[i])
 			queue_restore(b->queue, i, (enum task_state)f.state[i], f.failures[i]);
 	}
@@ -80,7 +83,7 @@ static int journal_begin(struct broker *b, const char *path, struct err *err)
 	return journal_flush(b->journal, err);
 }
 
-/* What a worker can have at most. */
+/* Most resources that a worker can have. */
 struct room {
 	int64_t cpus, gpus, memory, seconds; /* INT64_MAX: any */
 };
@@ -99,7 +102,7 @@ static struct room room_here(const struct broker_options *o)
 			     o->memory < 0 ? INT64_MAX : o->memory / o->workers, INT64_MAX};
 }
 
-/* Of hosts it is not known before their workers come. */
+/* Returns the largest worker of a place. The size of hosts is unknown before their workers join. */
 static struct room room_there(const struct broker_options *o, const char *place)
 {
 	if (!provider_gpus(place))
@@ -128,13 +131,13 @@ static int room_refuse(const struct room *r, bool here, size_t task, const struc
 	return rc;
 }
 
-/* What no worker could ever run is refused before anything starts. */
+/* Refuses tasks that no worker could ever run, before anything starts. */
 static int needs_check(const struct broker *b, struct err *err)
 {
 	const struct broker_options *o = b->options;
 	struct room room = room_here(o);
 
-	if (o->invite > 0) /* somebody may come who is large enough */
+	if (o->invite > 0) /* a worker that is large enough may join */
 		return 0;
 	for (size_t i = 0; i < b->bag.tasks.n; i++) {
 		const struct bag_need *need = &b->bag.needs.v[b->bag.tasks.v[i].need];
@@ -163,7 +166,7 @@ static int signals_open(sigset_t *ret_before)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* Whether a child ended. */
+/* Reads pending signals; returns true if a child ended. */
 static bool signals_read(struct broker *b)
 {
 	struct signalfd_siginfo info;
@@ -189,7 +192,7 @@ static void measure(struct broker *b)
 		return;
 	double rate = (double)(s->counts.done - b->measured_done) * 1e6 / (double)(b->now - b->measured);
 	s->rate = s->rate > 0 ? s->rate * 0.8 + rate * 0.2 : rate;
-	/* The whole run says more than the last moments where tasks are long. */
+	/* Where tasks are long, the rate of the whole run is more reliable than the recent one. */
 	double whole = (double)(s->counts.done - s->before) * 1e6 / (double)(s->took > 0 ? s->took : 1);
 	double best = s->rate > 10 ? s->rate : whole;
 	double rest = (double)s->counts.waiting + (double)s->counts.flying;
@@ -292,13 +295,14 @@ static int loop(struct broker *b, struct err *err)
 	return 0;
 }
 
-/* What a complete bag needs: one record for each task, and the last failure of those set aside. */
+/* Selects the records that a complete bag needs: one for each task, and the last failure of
+ * those set aside. */
 struct keeper {
 	const struct queue *queue;
 	uint8_t *kept;
 	uint32_t tasks;
-	bool requests; /* some may still be at a cluster */
-	int64_t past;  /* allocations that are dropped: the oldest */
+	bool requests; /* some requests may still be at a cluster */
+	int64_t past;  /* number of oldest allocations to drop */
 };
 
 static bool keep(void *arg, const struct record *r)
@@ -369,12 +373,13 @@ static int run(struct broker *b, const char *socket, struct err *err)
 	rc = rc < 0 ? rc : loop(b, err);
 	cluster_close(b);
 	struct err other;
-	if (rc < 0) /* what became of requests is kept after an error, too */
+	if (rc < 0) /* keep the outcome of requests even after an error */
 		journal_sync(b->journal, &other);
 	int last = rc < 0 ? 0 : finish(b, err);
 	for (size_t i = 0; i < b->peers.n; i++) {
 		struct peer *p = b->peers.v[i];
-		if (p && p->remote && p->worker) /* those at a gate could not tell this from a broken connection */
+		/* without END, a worker behind the gate would take this for a broken connection */
+		if (p && p->remote && p->worker)
 			wire_add(&p->out, &(struct wire){.kind = WIRE_END});
 		if (p)
 			peer_write(b, p);
@@ -434,7 +439,7 @@ int broker_run(const struct broker_options *options, struct broker_summary *ret,
 	return rc;
 }
 
-/* With its journal, which nobody else writes now. */
+/* Cancels a bag through its journal, which no other process writes now. */
 static int cancel(struct broker *b, const char *path, struct err *err)
 {
 	struct known k = {.broker = b};

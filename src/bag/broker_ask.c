@@ -1,5 +1,5 @@
 /*
- * broker_ask.c - what commands ask a running broker, and its answers.
+ * broker_ask.c - requests of commands to a running broker, and its answers.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static void put_counts(struct broker *b, struct json *j)
 	struct queue_counts c = queue_counts(b->queue);
 
 	json_int(j, "tasks", (int64_t)b->bag.tasks.n);
-	uint32_t running = peers_running(b); /* copies, too */
+	uint32_t running = peers_running(b); /* including copies */
 	json_int(j, "waiting", running < c.flying ? (int64_t)c.waiting + c.flying - running : c.waiting);
 	json_int(j, "running", running);
 	json_int(j, "done", c.done);
@@ -38,7 +38,7 @@ static void put_workers(struct broker *b, struct json *j)
 		const struct peer *p = b->peers.v[i];
 		if (!p || !p->worker)
 			continue;
-		if (j->out->n > ANSWER_MOST) { /* a message has an end */
+		if (j->out->n > ANSWER_MOST) { /* the size of a message is limited */
 			omitted++;
 			continue;
 		}
@@ -82,7 +82,7 @@ void ask_answer(struct broker *b, struct peer *p, const char *word, size_t n)
 	strbuf_fini(&text);
 }
 
-/* The whole answer, or -errno. */
+/* Reads the whole answer; returns 0 or -errno. */
 static int answer_read(int fd, char **ret)
 {
 	struct strbuf in = {0};

@@ -1,8 +1,10 @@
 /*
- * broker_cluster.c - workers from clusters that give processors on request: when to request more, when to let go, and that nothing is left.
+ * broker_cluster.c - workers from clusters that give processors on request: when to request more,
+ * when to release them, and how to leave no request behind.
  *
- * The tag of all requests is in the journal before the first one is made, and closed after they were cancelled: a broker that finds an open one, since the one
- * before it was killed, cancels its requests first.
+ * The tag of all requests is in the journal before the first one is made, and is closed after they
+ * were cancelled. A broker that finds an open tag, because the broker before it was killed, cancels
+ * its requests first.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -20,40 +22,42 @@
 #include "base/timetext.h"
 
 enum {
-	WAIT_US = 1000000,  /* tasks that wait shorter find a worker by themselves */
-	JOIN_SECONDS = 120, /* workers of a request that runs come within */
+	WAIT_US = 1000000,  /* tasks that have waited less long find a worker by themselves */
+	JOIN_SECONDS = 120, /* time in which the workers of a running request join */
 	PAUSE_MOST = 600,
-	FILLER_GUESS = 60,    /* seconds that a task is assumed to take before one has finished */
-	NUMBERS = 10000,      /* of one cluster's requests; see cluster_of() */
-	END_US = 30 * 1000000 /* a worker that goes so shortly before its end goes because of it */
+	FILLER_GUESS = 60,    /* assumed seconds of a task before one has finished */
+	NUMBERS = 10000,      /* numbers per cluster; see cluster_of() */
+	/* a worker that leaves this shortly before its end leaves because of it */
+	END_US = 30 * 1000000
 };
 
-/* What a request has brought. */
+/* What a request has achieved. */
 struct account {
-	double used;	    /* processor seconds of tasks that finished there */
-	int64_t idle_since; /* microseconds; 0: it has something to do */
+	double used;	    /* processor-seconds of tasks finished there */
+	int64_t idle_since; /* microseconds; 0: it is in use */
 	bool told;	    /* its end is in the journal */
-	bool yielded;	    /* it was given back for a job of others */
+	bool yielded;	    /* it was given back for another job */
 };
 
 struct cluster {
 	struct broker *broker;
 	const char *place;
-	int number; /* position among the clusters */
+	int number; /* index among the clusters */
 	struct provider_user user;
 	struct provider *provider;
 	struct adapter *adapter;
-	struct adapter_limits limits; /* as the adapter knows them; time -1: without end */
+	struct adapter_limits limits; /* as given to the adapter; time -1: no end */
 	bool elastic;
-	bool gpus; /* they can be requested there */
+	bool gpus; /* GPUs can be requested there */
 	char tag[TAG_SIZE];
 	VEC(struct account) accounts; /* by request - 1 */
-	int64_t waiting;	      /* since when tasks wait; 0: none does */
-	int64_t decided;	      /* when the adapter was asked last */
-	uint64_t digest;	      /* of the requests' states then */
-	int64_t pause, until;	      /* after an allocation that finished no task: its length and end, seconds */
+	int64_t waiting;	      /* since when tasks wait; 0: none waits */
+	int64_t decided;	      /* time of the adapter's last decision */
+	uint64_t digest;	      /* digest of the requests' states at that time */
+	/* after an allocation that finished no task: length and end of the pause, seconds */
+	int64_t pause, until;
 	int64_t each;		      /* processors that must be on one node */
-	int64_t read;		      /* of the plan that a filler looked at last */
+	int64_t read;		      /* time of the plan that a filler used last */
 };
 
 static void warn(void *arg, const char *text)
@@ -64,7 +68,7 @@ static void warn(void *arg, const char *text)
 		b->options->warn(b->options->arg, text);
 }
 
-/* Requests of all clusters have one row of numbers, from 1; 0 is somebody who was invited by hand. */
+/* Numbers the requests of all clusters together, from 1; 0 is a worker invited by hand. */
 static int allocation_of(const struct cluster *c, int id)
 {
 	return c->number * NUMBERS + id;
@@ -93,7 +97,7 @@ static int prepare(void *arg, const struct provider_request *r, int64_t nodes, c
 		      "${SHUNT_END:+--end \"$SHUNT_END\"} ${CUDA_VISIBLE_DEVICES:+--gpus \"$(echo "
 		      "\"$CUDA_VISIBLE_DEVICES\" | tr , '\\n' | grep -c .)\"}",
 		      (int)strcspn(c->place, ":"), c->place);
-	if (b->options->filler) /* without a broker nobody gives it back */
+	if (b->options->filler) /* without a broker nothing else gives the nodes back */
 		strbuf_printf(command, " --patience %" PRId64, c->user.pace);
 	return remote_invite(b, key, nodes, allocation_of(c, r->id), err);
 }
@@ -138,7 +142,8 @@ void cluster_known(struct broker *b, const struct record *r)
 		vec_push(&b->tags, tag);
 }
 
-/* Files that a broker left when it was killed: credentials, which nobody honours any more, scripts and outputs. */
+/* Removes files left by a killed broker: credentials, which are no longer accepted, scripts and
+ * outputs. */
 static void files_remove(const struct broker *b, const char *tag)
 {
 	const char *colon = strchr(tag, ':'), *name = colon ? colon + 1 : tag;
@@ -175,7 +180,7 @@ void cluster_clear(struct broker *b)
 	}
 }
 
-/* Whether a request of that size could run such a task. */
+/* Returns true if a request of that size could run such a task. */
 static bool suits(const struct bag_need *need, bool gpus, int64_t processors, int64_t seconds)
 {
 	return need->cpus <= processors * BAG_CPU && (gpus || need->gpus == 0) &&
@@ -225,7 +230,7 @@ static int cluster_start(struct broker *b, const char *place, struct err *err)
 	struct provider_limits limits;
 	c->provider->kind->limits(c->provider, &limits);
 	c->elastic = limits.elastic;
-	if (!c->elastic) { /* what hosts have is known when their workers come */
+	if (!c->elastic) { /* the size of hosts is known when their workers join */
 		c->limits.procs = INT32_MAX;
 		c->limits.time = -1;
 	}
@@ -242,7 +247,7 @@ int cluster_open(struct broker *b, struct err *err)
 	return rc < 0 ? rc : journal_flush(b->journal, err);
 }
 
-/* What a request has now: processors that joined, tasks that they run. */
+/* Counts the processors of a request that have joined, and the tasks that they run. */
 static void joined_count(const struct broker *b, int allocation, int64_t *ret_procs, int64_t *ret_tasks)
 {
 	*ret_procs = *ret_tasks = 0;
@@ -264,7 +269,7 @@ struct view {
 	uint64_t digest;
 };
 
-/* Processors that the waiting tasks want which this cluster could run. */
+/* Returns the number of processors wanted by waiting tasks that this cluster could run. */
 static int64_t demand_of(const struct cluster *c)
 {
 	const struct broker *b = c->broker;
@@ -276,7 +281,7 @@ static int64_t demand_of(const struct cluster *c)
 	return (sum + BAG_CPU - 1) / BAG_CPU;
 }
 
-/* One request as `shunt allocations` shows it. */
+/* Writes one request as `shunt allocations` shows it. */
 static void request_put(const struct cluster *c, const struct provider_request *r, int64_t now, struct json *j)
 {
 	static const char *const states[] = {"requested", "running", "ended", "failed"};
@@ -304,7 +309,8 @@ static void request_put(const struct cluster *c, const struct provider_request *
 	json_close_object(j);
 }
 
-/* An allocation in which no task was finished though some wait: the next one will hardly do better. */
+/* Pauses after an allocation in which no task finished although some wait: the next one will
+ * hardly do better. */
 static void fruitless(struct cluster *c, const struct provider_request *r, int64_t now)
 {
 	char text[256];
@@ -329,7 +335,7 @@ static void request_tell(struct cluster *c, struct provider_request *r, int64_t 
 	struct strbuf text = {0};
 	struct json j;
 
-	if (a->told || !r->submitted) /* it never left */
+	if (a->told || !r->submitted) /* it was never submitted */
 		return;
 	a->told = true;
 	if (r->state == REQUEST_ENDED)
@@ -343,7 +349,7 @@ static void request_tell(struct cluster *c, struct provider_request *r, int64_t 
 	strbuf_fini(&text);
 }
 
-/* What is over goes to the journal; all of them: whatever there is. */
+/* Adds ended requests to the journal; with `all`, every request. */
 static void requests_tell(struct cluster *c, bool all)
 {
 	struct provider_request r;
@@ -392,7 +398,8 @@ static void requests_look(struct cluster *c, int64_t now, struct view *ret)
 	}
 }
 
-/* What the adapter knows of the cluster; without a plan, that it is free. */
+/* Builds the adapter's view of the cluster; without a plan, all of it counts as free. Returns
+ * false while the plan is being read. */
 static bool view_of(struct cluster *c, const struct view *out, int64_t now, struct adapter_span *guess,
 		    struct adapter_view *ret)
 {
@@ -409,10 +416,12 @@ static bool view_of(struct cluster *c, const struct view *out, int64_t now, stru
 		ret->queued = plan.queued;
 		return true;
 	}
-	return rc != -EAGAIN || c->broker->options->adapter == ADAPTER_STATIC; /* only static needs no plan */
+	/* only static needs no plan */
+	return rc != -EAGAIN || c->broker->options->adapter == ADAPTER_STATIC;
 }
 
-/* What was found out of the cluster leaves no room for tasks: they wait for somebody else. */
+/* Warns that the limits found at the cluster are too small for some tasks, which wait for other
+ * workers. */
 static void outgrown(struct cluster *c, const struct bag_need *need, const struct adapter_limits *now)
 {
 	struct strbuf text = {0}, words = {0};
@@ -441,7 +450,8 @@ static void limits_set(struct cluster *c, const struct provider_limits *l)
 	adapter_limit(c->adapter, &now);
 }
 
-/* Processors of one chunk more or less are not worth a request that no task fits into. */
+/* Rounds up to a multiple of the largest waiting task, so that no part of a request is too small
+ * for any task. */
 static int64_t whole(const struct cluster *c, int64_t procs)
 {
 	const struct broker *b = c->broker;
@@ -480,7 +490,7 @@ static void orders_do(struct cluster *c, const struct adapter_order *orders, int
 	}
 }
 
-/* Hosts are there, and only need to be used. */
+/* Uses hosts, which need not be requested. */
 static void hosts_use(struct cluster *c, int64_t free)
 {
 	struct err err;
@@ -489,7 +499,8 @@ static void hosts_use(struct cluster *c, int64_t free)
 		vec_push(&c->accounts, (struct account){0});
 }
 
-/* Free workers take what fits them before anybody looks here: so what has waited for a while needs more of them. */
+/* Asks the adapter. Free workers take the tasks that fit them before this is called, so tasks
+ * that have waited for a while need more workers. */
 static void decide(struct cluster *c)
 {
 	struct broker *b = c->broker;
@@ -528,7 +539,7 @@ static void decide(struct cluster *c)
 
 /* ---- a filler ---- */
 
-/* Gives back what it has: all of it, or only requests that wait, since their hole has gone. */
+/* Gives back everything, or only waiting requests, whose hole is gone. */
 static void filler_yield(struct cluster *c, bool all)
 {
 	struct provider_request r;
@@ -570,7 +581,7 @@ static void filler_request(struct cluster *c, const struct filler_plan *p, int64
 		vec_push(&c->accounts, (struct account){0});
 }
 
-/* After each reading of the plan. */
+/* Called after each reading of the plan. */
 static void filler_look(struct cluster *c)
 {
 	struct provider_plan plan = {0};
@@ -588,7 +599,8 @@ static void filler_look(struct cluster *c)
 		filler_request(c, plan.places, now);
 }
 
-/* Lets go what nobody needs: an allocation without a task for a while, since no task fits into it; a request that waits though no task does. */
+/* Releases what is not needed: an allocation without a task for a while, since no task fits into
+ * it, and a waiting request when no task waits. */
 static void release(struct cluster *c)
 {
 	struct broker *b = c->broker;

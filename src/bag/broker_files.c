@@ -1,8 +1,9 @@
 /*
- * broker_files.c - files that go with tasks to workers which share no file system with the broker, and what comes back (files.h).
+ * broker_files.c - sends the files of tasks to workers that share no file system with the broker,
+ * and receives their results (files.h).
  *
- * What comes is kept in the bag's directory until its result is good, and then moved to its place, before the result is in the journal: a task that is finished
- * has its files.
+ * Received files are kept in the bag's directory until the task has succeeded. They are moved to
+ * their places before the result is in the journal, so a finished task has its files.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -29,7 +30,7 @@ static void out_patterns(const struct broker *b, uint64_t task, struct strbuf *r
 	files_patterns(need->out ? need->out : "", task, ret);
 }
 
-/* "shunt: in=a.csv: no such file". */
+/* Makes a message like "shunt: in=a.csv: no such file". */
 static int failed(struct err *err, int rc, const char *what)
 {
 	struct err inner = *err;
@@ -57,7 +58,7 @@ int task_files_send(const struct broker *b, struct peer *p, uint32_t task, struc
 	for (size_t i = 0; rc == 0 && i < list.n; i++)
 		rc = files_send(".", list.v[i], task, &left, put, &p->out, err);
 	if (rc < 0) {
-		p->out.n = before; /* as if nothing had been said */
+		p->out.n = before; /* as if nothing had been sent */
 		failed(err, rc, "in");
 	}
 	file_list_free(&list);

@@ -1,5 +1,6 @@
 /*
- * broker_peer.c - workers as the broker sees them: what they run, what they get next, what becomes of their results.
+ * broker_peer.c - the broker's view of its workers: what they run, what they get next, what becomes
+ * of their results.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -12,14 +13,15 @@
 #include "base/map.h"
 
 enum {
-	AHEAD_US = 20000,  /* tasks that a worker has beyond those it runs take about this long */
-	AHEAD_MOST = 128,  /* and are at most so many */
-	LONG_US = 1000000, /* tasks that take longer are sent one by one */
-	STUCK_US = 50000,  /* a task that runs longer than this should have nothing behind it while others are idle */
+	AHEAD_US = 20000,  /* duration of the tasks that a worker has beyond those it runs, about */
+	AHEAD_MOST = 128,  /* number of these tasks, at most */
+	LONG_US = 1000000, /* longer tasks are sent one by one */
+	/* a task that runs longer should have no others queued behind it while workers are idle */
+	STUCK_US = 50000,
 	PEERS_MOST = 10000,
-	STRANGERS_MOST = 256, /* connections through the gate that have not said who they are */
+	STRANGERS_MOST = 256, /* connections through the gate that have not identified themselves */
 	READ_PIECE = 256 << 10,
-	OUT_MOST = 64 << 20, /* bytes that wait to be sent, before it gets no more tasks */
+	OUT_MOST = 64 << 20, /* bytes waiting to be sent, above which a worker gets no more tasks */
 	HELLO_MOST = 4096,   /* bytes of a remote worker's first message */
 };
 
@@ -91,7 +93,7 @@ static struct flight *flight_find(struct peer *p, uint64_t task, size_t *ret_at)
 	return NULL;
 }
 
-/* Other copies of a finished task are dropped. */
+/* Drops the other copies of a finished task. */
 static void others_drop(struct broker *b, uint32_t task)
 {
 	size_t at;
@@ -255,7 +257,8 @@ static int handle(struct broker *b, struct peer *p, const struct wire *m)
 	}
 }
 
-/* How many of its flights, from the first on, have begun: it begins in order, each as soon as it fits. */
+/* Returns how many of its flights, from the first on, have begun: a worker begins them in order,
+ * each as soon as it fits. */
 static size_t running(const struct broker *b, const struct peer *p)
 {
 	int64_t cpus = p->cpus, gpus = p->gpus, memory = p->memory < 0 ? INT64_MAX / 2 : p->memory;
@@ -291,7 +294,8 @@ int64_t peers_oldest(const struct broker *b)
 	return b->now - oldest;
 }
 
-/* What was running is lost, or was cut off by the end of its worker's time; what had not begun returns. */
+/* Ends the flights of a worker that is gone. Those that were running are lost, or were cut off
+ * by the end of its time; the others return to the queue. */
 static void flights_lose(struct broker *b, struct peer *p)
 {
 	char why[160];
@@ -342,7 +346,7 @@ void peer_close(struct broker *b, struct peer *p)
 
 void peer_read(struct broker *b, struct peer *p)
 {
-	static char buffer[READ_PIECE]; /* one loop, one thread */
+	static char buffer[READ_PIECE]; /* there is one loop in one thread */
 	struct wire m;
 	size_t at = 0;
 	ssize_t step = 0;
@@ -386,7 +390,7 @@ void peer_write(struct broker *b, struct peer *p)
 		peer_close(b, p);
 }
 
-/* A task whose files can't be read has failed. */
+/* Fails a task whose files can't be read. */
 static void give_fails(struct broker *b, const struct peer *p, const struct flight *f, struct err *why)
 {
 	struct record r = {.kind = RECORD_FAILED,
@@ -428,7 +432,8 @@ static void give(struct broker *b, struct peer *p, uint32_t task)
 					 .ntext = t->n});
 }
 
-/* How many tasks a worker may have beyond those that it runs: none while nothing is known or they are long, many if they are short. */
+/* Returns how many tasks a worker may have beyond those it runs: none while nothing is known or
+ * tasks are long, many if they are short. */
 static size_t ahead(const struct peer *p)
 {
 	if (p->usual < 0 || p->usual > LONG_US)
@@ -465,7 +470,7 @@ static void peer_fill(struct broker *b, struct peer *p)
 
 	while (o = offer_of(b, p), o.cpus > 0 && p->out.n < OUT_MOST && (task = queue_take(b->queue, &o)) != 0)
 		give(b, p, task);
-	/* Beyond what it runs: as if it were empty. */
+	/* beyond what it runs: offer its total size */
 	o.cpus = p->cpus;
 	o.gpus = p->gpus;
 	o.memory = p->memory;
@@ -474,7 +479,7 @@ static void peer_fill(struct broker *b, struct peer *p)
 		give(b, p, task);
 }
 
-/* Nothing waits, and this one has room: a copy of the oldest task that may have one. */
+/* Gives an idle worker a copy of the oldest task that may have one, when nothing waits. */
 static void peer_copy(struct broker *b, struct peer *p)
 {
 	struct offer o = offer_of(b, p);
@@ -494,7 +499,8 @@ static void peer_copy(struct broker *b, struct peer *p)
 		give(b, p, best->task);
 }
 
-/* Somebody is idle: workers that are held up by a long task give back what they have not begun. */
+/* Makes a worker that is held up by a long task return what it has not begun, while others are
+ * idle. */
 static void peer_recall(struct broker *b, struct peer *p)
 {
 	if (p->recalled || p->flights.n < 2 || p->load <= p->cpus || b->now - p->flights.v[0].since < STUCK_US)

@@ -1,8 +1,9 @@
 /*
- * broker_remote.c - workers on other hosts: the gate, who is invited, and who may come back.
+ * broker_remote.c - workers on other hosts: the gate, invitations, and reconnections.
  *
- * A secret is forgotten when it was used. The worker gets another one instead, its session key, which is good for ten minutes after its connection ended:
- * its tasks are lost by then, but it need not be started again.
+ * A secret is forgotten once it was used. The worker gets a session key instead, which is valid for
+ * ten minutes after its connection ended: its tasks are lost by then, but the worker need not be
+ * started again.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,11 +14,11 @@
 #include "base/unixsock.h"
 
 enum {
-	RETURN_US = 600 * 1000000, /* a session key is good for */
-	HELLO_US = 10 * 1000000,   /* a connection must say who it is within */
+	RETURN_US = 600 * 1000000, /* validity of a session key */
+	HELLO_US = 10 * 1000000,   /* time for a connection to send its HELLO */
 };
 
-/* In constant time for each. */
+/* Compares two secrets in constant time. */
 static bool same(const char *a, const char *b)
 {
 	unsigned char differ = 0;
@@ -56,7 +57,7 @@ void session_end(struct broker *b, const struct peer *p)
 	if (!p->session[0])
 		return;
 	memcpy(v.secret, p->session, sizeof v.secret);
-	for (size_t i = b->invitations.n; i-- > 0;) /* those that were never used */
+	for (size_t i = b->invitations.n; i-- > 0;) /* remove expired keys */
 		if (b->invitations.v[i].until >= 0 && b->invitations.v[i].until < b->now)
 			b->invitations.v[i] = b->invitations.v[--b->invitations.n];
 	vec_push(&b->invitations, v);

@@ -33,7 +33,8 @@ void credential_put(const struct credential *c, const char (*secrets)[SECRET_SIZ
 		strbuf_printf(out, "secret %s\n", secrets[i]);
 }
 
-/* The rest of a line after its word, of `least` to `most` characters out of `allowed`, or all that print. */
+/* Reads the value after `word` in a line: `least` to `most` characters out of `allowed`; NULL:
+ * any printable character. */
 static bool value(const char *text, size_t n, const char *word, const char *allowed, size_t least, size_t most,
 		  char *ret)
 {
@@ -57,7 +58,7 @@ static bool line_take(const char *text, size_t n, int64_t *number, struct creden
 	char where[sizeof c->where[0]];
 
 	if (value(text, n, "where ", NULL, 1, sizeof where - 1, where)) {
-		/* A word that begins like an option must not become one. */
+		/* A word that looks like an option must not become one. */
 		if (c->nwhere == CREDENTIAL_PLACES || where[0] == '-')
 			return false;
 		strcpy(c->where[c->nwhere++], where);

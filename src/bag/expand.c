@@ -24,14 +24,14 @@ void values_fini(struct values *x)
 	vec_free(&x->v);
 }
 
-/* What a value is put into. */
+/* The text that values are put into. */
 struct target {
 	struct strbuf *out;
-	bool pattern; /* of files, rather than a command for the shell */
-	bool wrong;   /* a value can't be there */
+	bool pattern; /* a list of file patterns, not a command for the shell */
+	bool wrong;   /* a value is not allowed there */
 };
 
-/* As itself in a list of patterns. */
+/* Escapes a value, so that it matches itself in a list of patterns. */
 static void put_pattern(struct target *to, const char *text)
 {
 	to->wrong = to->wrong || strpbrk(text, " \t\r\n,");
@@ -52,7 +52,8 @@ static void put(struct target *to, const char *text, size_t n)
 	free(copy);
 }
 
-/* Where the extension of a file's name begins; its end if it has none. ".profile" has none. */
+/* Returns the offset of a file name's extension, or the length if there is none. ".profile" has
+ * none. */
 static size_t stem(const char *value)
 {
 	const char *slash = strrchr(value, '/'), *name = slash ? slash + 1 : value;
@@ -61,7 +62,7 @@ static size_t stem(const char *value)
 	return dot && dot > name ? (size_t)(dot - value) : strlen(value);
 }
 
-/* One of the forms that change a value; false: it is none. */
+/* Puts one of the forms that change a value; returns false if it is not one. */
 static bool put_form(struct target *to, const char *form, const char *value)
 {
 	const char *slash = strrchr(value, '/'), *name = slash ? slash + 1 : value;
@@ -81,7 +82,7 @@ static bool put_form(struct target *to, const char *form, const char *value)
 	return true;
 }
 
-/* 1: put; 0: what is in the braces is not a place. */
+/* Puts a place: returns 1, 0 if the text in the braces is not a place, or -errno. */
 static int put_place(struct target *to, const char *form, const struct values *names, const struct values *values,
 		     int64_t number, struct err *err)
 {
@@ -111,7 +112,7 @@ static int put_place(struct target *to, const char *form, const struct values *n
 	return 0;
 }
 
-/* Whether some place was in it; or -errno. */
+/* Expands all places; returns 1 if there was any, 0 if not, or -errno. */
 static int expand(const char *text, const struct values *names, const struct values *values, int64_t number,
 		  struct target *to, struct err *err)
 {
@@ -208,7 +209,7 @@ int csv_split(const char *line, struct values *ret, struct err *err)
 			if (!*p)
 				break;
 		} else {
-			p += *p == '"'; /* doubled */
+			p += *p == '"'; /* doubled quote */
 			strbuf_add(&value, p, 1);
 		}
 	}

@@ -1,5 +1,5 @@
 /*
- * own.c - the broker's children beside local workers.
+ * own.c - the broker's children that are not local workers.
  */
 #include "bag/own.h"
 

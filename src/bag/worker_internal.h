@@ -40,7 +40,7 @@ struct apart {
 
 struct worker;
 
-/* A thread and its task. Protected by the lock: pid, task, dropped, deadline, busy. */
+/* A thread and its task. Protected by the lock: pid, task, dropped, deadline. */
 struct slot {
 	struct worker *worker;
 	struct spawner spawner;
