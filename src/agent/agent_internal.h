@@ -85,9 +85,6 @@ struct agent {
 	struct guard *guard; /* guard.h */
 };
 
-void agent_say(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* to the log */
-void agent_stop(struct agent *a);					    /* leaves the loop; jobs go on */
-
 /* join.c: `where` "host[:port]". Prints what it did. */
 struct join_options {
 	const char *where, *token, *name;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agent/agent_internal.h"
+#include "base/logline.h"
 
 #define ASK_LEAST 1000	 /* ms between two requests, */
 #define ASK_MOST 3600000 /* ... at least and at most */
@@ -141,7 +142,7 @@ void credential_take(struct agent *a, const char *cert)
 	if (!a->fresh_key)
 		return; /* not asked for, or told twice */
 	if (certificate_accept(a, cert, &err) < 0) {
-		agent_say("the new certificate can't be used: %s", err.text);
+		log_line(SEVERITY_ERROR, "the new certificate can't be used: %s", err.text);
 		return;
 	}
 	free(a->keys.key);
@@ -152,7 +153,7 @@ void credential_take(struct agent *a, const char *cert)
 	validity_read(a);
 	a->asked = 0;
 	peers_identity(a);
-	agent_say("the certificate was renewed");
+	log_line(SEVERITY_NOTICE, "the certificate was renewed");
 }
 
 void credential_drop(struct agent *a)

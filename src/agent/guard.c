@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "agent/guard_internal.h"
+#include "base/logline.h"
 #include "run/hold.h"
 #include "run/nursery.h"
 #include "run/tree.h"
@@ -183,12 +184,12 @@ static void act(struct guard *g, enum owner_act now)
 	if (!changed)
 		return;
 	g->book.stops += stops && g->parts.n;
-	agent_say("%s (%zu part%s of jobs here)",
-		  stops			? owner_cause_text(g->owner.cause)
-		  : now == OWNER_RETURN ? "the owner stays: jobs leave"
-		  : goes_on		? "the owner is away: jobs may run"
-					: owner_cause_text(g->owner.cause),
-		  g->parts.n, g->parts.n == 1 ? "" : "s");
+	log_line(SEVERITY_NOTICE, "%s (%zu part%s of jobs here)",
+		 stops		       ? owner_cause_text(g->owner.cause)
+		 : now == OWNER_RETURN ? "the owner stays: jobs leave"
+		 : goes_on	       ? "the owner is away: jobs may run"
+				       : owner_cause_text(g->owner.cause),
+		 g->parts.n, g->parts.n == 1 ? "" : "s");
 	guard_book_store(g);
 	session_health(g->a);
 }
@@ -342,7 +343,7 @@ void guard_set(struct agent *a, const char *policy)
 		return;
 	}
 	if (owner_rules_parse(policy, &r, &err) < 0) {
-		agent_say("the policy for this workstation can't be used: %s", err.text);
+		log_line(SEVERITY_ERROR, "the policy for this workstation can't be used: %s", err.text);
 		return;
 	}
 	if (strcmp(r.owners, g->rules.owners) != 0) {

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "agent/guard_internal.h"
+#include "base/logline.h"
 
 #define LEAST_MS 1800000 /* of an hour that must have been seen to be learned from */
 
@@ -92,7 +93,7 @@ void guard_book_store(struct guard *g)
 	text = json_dumps(o, JSON_INDENT(2));
 	json_decref(o);
 	if (text && home_write(&g->a->home, "owner.json", 0600, text, strlen(text), &err) < 0)
-		agent_say("%s", err.text);
+		log_line(SEVERITY_ERROR, "the owner's pauses can't be stored: %s", err.text);
 	free(text);
 }
 

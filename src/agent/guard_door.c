@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "agent/guard_internal.h"
+#include "base/logline.h"
 
 /* ---- answers ---- */
 
@@ -87,7 +88,7 @@ static json_t *order(struct guard *g, const char *line, const struct ucred *who)
 	/* The second that has begun does not count: a pause is never shorter than was said. */
 	g->pause_until = seconds == 0 ? 0 : seconds == INT64_MAX ? PAUSE_NEVER_ENDS : (int64_t)time(NULL) + 1 + seconds;
 	g->paused_by = who->uid;
-	agent_say("%s by user %u", seconds ? "paused" : "resumed", (unsigned)who->uid);
+	log_line(SEVERITY_NOTICE, "%s by user %u", seconds ? "paused" : "resumed", (unsigned)who->uid);
 	guard_book_store(g);
 	guard_turn(g);
 	return show(g);

@@ -23,7 +23,7 @@
 #include "agent/guard.h"
 #include "agent/health.h"
 #include "base/descriptors.h"
-#include "base/text.h"
+#include "base/logline.h"
 #include "engine/apart.h"
 #include "run/nursery.h"
 
@@ -62,8 +62,7 @@ static int failed(const struct arguments *a, const char *text)
 {
 	if (a->ready >= 0)
 		dprintf(a->ready, "-%s", text);
-	text_print(stderr, "shunt-agent: ", "%s", text);
-	return 1;
+	return log_fatal("shunt-agent", "%s", text);
 }
 
 /* ---- in the background ---- */
@@ -134,8 +133,8 @@ static void on_end(uv_signal_t *s, int number)
 {
 	struct signals *all = s->data;
 
-	agent_say("told to stop; jobs go on");
-	agent_stop(all->a);
+	log_line(SEVERITY_NOTICE, "stopping; jobs continue");
+	uv_stop(all->a->loop);
 }
 
 /* Collects what the server is to know of this node. */
@@ -176,7 +175,7 @@ static void on_retry(uv_timer_t *t)
 
 	all->a->again = all->a->trouble != NULL;
 	if (all->a->again)
-		agent_stop(all->a);
+		uv_stop(all->a->loop);
 }
 
 static void signals_start(struct signals *s)
@@ -199,7 +198,10 @@ static void on_health(void *context)
 	struct agent *a = context;
 	const char *text = health_text(a->health);
 
-	agent_say("%s%s", *text ? "the health check says: " : "the health check is content again", text);
+	if (*text)
+		log_line(SEVERITY_WARNING, "the health check reports: %s", text);
+	else
+		log_line(SEVERITY_NOTICE, "the health check passes again");
 	session_health(a);
 }
 
@@ -217,8 +219,8 @@ static int bring_up(struct agent *a, struct err *err)
 	    (rc = terminal_start(a, err)) < 0 || (rc = guard_start(a, err)) < 0)
 		return rc;
 	facts_say(a->facts, machine, sizeof machine);
-	agent_say("up: version %s, node %s of %s, %s, port %d", SHUNT_VERSION, a->member.name, a->member.cluster,
-		  machine, listener_port(a->listener));
+	log_line(SEVERITY_NOTICE, "up: version %s, node %s of %s, %s, port %d", SHUNT_VERSION, a->member.name,
+		 a->member.cluster, machine, listener_port(a->listener));
 	session_start(a);
 	return 0;
 }

@@ -17,6 +17,7 @@
 #include "agent/agent_internal.h"
 #include "agent/guard.h"
 #include "base/json.h"
+#include "base/logline.h"
 #include "run/nursery.h"
 #include "run/script.h"
 
@@ -173,7 +174,7 @@ static void on_failed(void *context, const char *reason)
 	struct agent *a = context;
 	struct strbuf text = {0};
 
-	agent_say("jobs can't be started: %s", reason);
+	log_line(SEVERITY_ERROR, "jobs can't be started: %s", reason);
 	strbuf_printf(&text, "jobs can't be started: %s", reason);
 	free(a->trouble);
 	a->trouble = text.text;
@@ -356,7 +357,7 @@ static void attach_all(struct agent *a)
 		if (errands_attach(a->errands, tags.v[i]) == ATTEMPT_NEVER)
 			script_drop(a, tags.v[i]);
 	if (tags.n)
-		agent_say("%zu attempt%s of jobs found here", tags.n, tags.n == 1 ? "" : "s");
+		log_line(SEVERITY_NOTICE, "found %zu attempt%s of jobs here", tags.n, tags.n == 1 ? "" : "s");
 	name_list_free(&tags);
 }
 

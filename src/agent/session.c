@@ -19,6 +19,7 @@
 #include "agent/guard.h"
 #include "agent/health.h"
 #include "agent/session_internal.h"
+#include "base/logline.h"
 #include "base/rng.h"
 #include "engine/files.h"
 #include "net/protocol.h"
@@ -78,10 +79,10 @@ static bool guest_over(struct session *s)
 
 	if (!a->member.guest || uv_now(a->loop) - s->left < GUEST_MS)
 		return false;
-	agent_say("no server has answered for %d s: what runs here is ended", GUEST_MS / 1000);
+	log_line(SEVERITY_WARNING, "no server has answered for %d s: ending all jobs here", GUEST_MS / 1000);
 	s->stopping = true;
 	orders_abandon(a);
-	agent_stop(a);
+	uv_stop(a->loop);
 	return true;
 }
 
@@ -133,8 +134,8 @@ static void failure_say(struct session *s, const char *reason)
 	for (size_t i = 0; i < s->said.n && !said; i++)
 		said = strcmp(s->said.v[i], text.text) == 0;
 	if (!said) {
-		agent_say(
-			"%s; %s", text.text,
+		log_line(
+			SEVERITY_WARNING, "%s; %s", text.text,
 			credential_expired(s->a)
 				? "this node was away for longer than its certificate lives: 'shunt token create' on the "
 				  "server, 'shunt join' here"
@@ -150,7 +151,7 @@ static void link_over(struct session *s, const char *reason)
 		;
 	else if (s->stage == LISTENS) {
 		s->left = uv_now(s->a->loop);
-		agent_say("the connection to %s is lost: %s; jobs go on", s->where, reason);
+		log_line(SEVERITY_WARNING, "the connection to %s is lost: %s; jobs continue", s->where, reason);
 	} else
 		failure_say(s, reason);
 	s->link = NULL;
@@ -278,9 +279,9 @@ static void servers_take(struct member *m, const json_t *list)
 
 static void start_anew(struct agent *a, const char *why)
 {
-	agent_say("%s: starting anew", why);
+	log_line(SEVERITY_NOTICE, "%s: restarting", why);
 	a->again = true;
-	agent_stop(a);
+	uv_stop(a->loop);
 }
 
 /* What is known of the cluster goes to the disk when it has changed; then a new start, if it takes one. */
@@ -297,7 +298,7 @@ static void member_keep(struct agent *a, const json_t *head, const json_t *setti
 	}
 	changed = settings_take(a, settings);
 	if (member_store(&a->home, &a->member, &err) < 0)
-		agent_say("%s", err.text);
+		log_line(SEVERITY_ERROR, "the membership can't be stored: %s", err.text);
 	if (changed)
 		start_anew(a, "the server's settings have changed");
 }
@@ -309,7 +310,7 @@ static void revoked_keep(struct agent *a)
 	json_decref(a->member.revoked);
 	a->member.revoked = revoked_give(a);
 	if (member_store(&a->home, &a->member, &err) < 0)
-		agent_say("%s", err.text);
+		log_line(SEVERITY_ERROR, "the list of removed nodes can't be stored: %s", err.text);
 	peers_revoke(a);
 }
 
@@ -351,8 +352,8 @@ static void on_welcome(struct session *s, const json_t *head)
 	s->next = 1; /* the one that welcomes is first in its list: once it falls silent, others are asked before it */
 	s->heartbeat = heartbeat > 0 ? heartbeat : HEARTBEAT;
 	local_lease(a->local, s->hello, false);
-	agent_say("connected to %s (version %s, protocol %lld)", s->where, text_of(head, "version"),
-		  (long long)protocol);
+	log_line(SEVERITY_NOTICE, "connected to %s (version %s, protocol %lld)", s->where, text_of(head, "version"),
+		 (long long)protocol);
 	for (size_t i = 0; i < s->waiting.n; i++)
 		link_send(s->link, s->waiting.v[i], strlen(s->waiting.v[i]), NULL, 0);
 	waiting_clear(s);
@@ -372,13 +373,14 @@ static void on_sorry(struct session *s, const json_t *head)
 	const char *leader = text_of(head, "leader");
 
 	if (retry < 0) {
-		agent_say(
-			"this node was removed from the cluster: %s. What ran here is ended; 'shunt join' brings it back",
+		log_line(
+			SEVERITY_WARNING,
+			"this node was removed from the cluster: %s. Ending all jobs here; 'shunt join' adds the node again",
 			text_of(head, "reason"));
 		s->stopping = true;
 		orders_abandon(a);
 		credential_drop(a);
-		agent_stop(a);
+		uv_stop(a->loop);
 		return;
 	}
 	if (*leader && strlen(leader) < sizeof s->leader && s->failures < 2 * servers_count(&a->member))

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "agent/agent_internal.h"
+#include "base/logline.h"
 #include "client/tray.h"
 
 #define WINDOW 32 /* changes that are under way */
@@ -173,8 +174,8 @@ static void item_end(struct spool *p, struct item *x)
 	int rc = tray_remove(p->trays.v[x->tray].fd, &x->name);
 
 	if (rc < 0 && rc != -ENOENT)
-		agent_say("change %" PRIu64 " in %s/%s can't be removed: %s", x->name.number, p->dir,
-			  p->trays.v[x->tray].name, strerror(-rc));
+		log_line(SEVERITY_ERROR, "change %" PRIu64 " in %s/%s can't be removed: %s", x->name.number, p->dir,
+			 p->trays.v[x->tray].name, strerror(-rc));
 	p->under_way -= x->state == ITEM_SENT;
 	p->over += x->state != ITEM_OVER;
 	x->state = ITEM_OVER;
@@ -189,8 +190,8 @@ static void item_send(struct spool *p, struct link *server, struct item *x)
 
 	if (rc < 0 || text.n == 0) {
 		if (rc < 0 && rc != -ENODATA)
-			agent_say("change %" PRIu64 " of uid %d is not brought to the server: %s", x->name.number,
-				  (int)kept.uid, err.text);
+			log_line(SEVERITY_WARNING, "change %" PRIu64 " of uid %d can't be sent to the server: %s",
+				 x->name.number, (int)kept.uid, err.text);
 		item_end(p, x);
 	} else {
 		int64_t age = now_us() - x->time_us;
@@ -213,10 +214,10 @@ static void spool_empty(struct spool *p, struct link *server)
 	for (size_t i = 0; i < p->trays.n; i++) {
 		snprintf(path, sizeof path, "%s/%s", p->dir, p->trays.v[i].name);
 		if (rmdir(path) < 0 && errno != ENOENT)
-			agent_say("%s: %s", path, strerror(errno));
+			log_line(SEVERITY_WARNING, "%s can't be removed: %s", path, strerror(errno));
 	}
 	if (p->items.n)
-		agent_say("what users left while the server was down has been brought to it: %zu changes", p->items.n);
+		log_line(SEVERITY_NOTICE, "sent %zu changes that users made while the server was down", p->items.n);
 	if (p->telling)
 		link_pack(server, NULL, 0, "{s:s,s:s}", "t", "emptied", "lease", p->offer.lease);
 	p->telling = false;
@@ -249,7 +250,7 @@ void spool_done(struct agent *a, struct link *server, const json_t *head)
 			return;
 		}
 		if (why)
-			agent_say("the server refused change %" PRIu64 ": %s", number, why);
+			log_line(SEVERITY_NOTICE, "the server refused change %" PRIu64 ": %s", number, why);
 		item_end(p, x);
 		break;
 	}
@@ -288,7 +289,8 @@ void spool_lease(struct agent *a, struct link *server, const json_t *lease)
 		p->offer = (struct offer){0};
 	}
 	if (rc < 0) {
-		agent_say("commands on this host will need a running server until this is mended: %s", err.text);
+		log_line(SEVERITY_ERROR, "commands on this host need a running server until this is fixed: %s",
+			 err.text);
 		offer_remove(p->dir, NULL);
 		return;
 	}
@@ -308,7 +310,8 @@ void spool_turn(struct agent *a, struct link *server)
 		if (offer_renew(p, &fresh, &err) == 0)
 			trays_collect(p);
 		else
-			agent_say("%s", err.text);
+			log_line(SEVERITY_ERROR, "changes made while the server was down can't be collected: %s",
+				 err.text);
 	}
 	vec_free(&names);
 	spool_more(p, server);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/logline.h"
 #include "station/discover.h"
 #include "station/pool_internal.h"
 
@@ -66,7 +67,7 @@ void discover_start(struct pool *p)
 	strbuf_fini(&path);
 	p->discover.fd = discover_open(true);
 	if (p->discover.fd < 0) {
-		pool_say("stations can't be found by multicast: %s", strerror(-p->discover.fd));
+		log_line(SEVERITY_WARNING, "multicast discovery is not available: %s", strerror(-p->discover.fd));
 		return;
 	}
 	uv_poll_init(p->loop, &p->discover.poll, p->discover.fd);

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/logline.h"
 #include "station/pool_internal.h"
 
 #define SYSTEM_DIR "/run/shunt-pool"
@@ -51,7 +52,7 @@ void book_store(struct pool *p)
 	struct err err;
 
 	if (pool_home_write(&p->home, "owner.json", 0600, text, &err) < 0)
-		pool_say("%s", err.text);
+		log_line(SEVERITY_ERROR, "%s", err.text);
 	free(text);
 	json_decref(o);
 }
@@ -149,7 +150,7 @@ void pool_door_open(struct pool *p)
 
 	path_find(p, &path);
 	if (door_open(p->loop, path.text, on_line, p, &p->guard.door, &err) < 0)
-		pool_say("%s", err.text); /* 'shunt pool pause' works as well */
+		log_line(SEVERITY_WARNING, "%s", err.text); /* 'shunt pool pause' works as well */
 	strbuf_fini(&path);
 }
 

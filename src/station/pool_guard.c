@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/logline.h"
 #include "station/pool_internal.h"
 
 #define TICK_MS 250
@@ -67,9 +68,10 @@ static void act(struct pool *p, enum owner_act now)
 	if (now == before)
 		return;
 	book_store(p);
-	pool_say("%s", now == OWNER_RUN	     ? "tasks may run"
-		       : now == OWNER_RETURN ? "the owner stays: tasks leave"
-					     : owner_cause_text(p->guard.claim.cause));
+	log_line(SEVERITY_NOTICE, "%s",
+		 now == OWNER_RUN      ? "tasks may run"
+		 : now == OWNER_RETURN ? "the owner stays: tasks leave"
+				       : owner_cause_text(p->guard.claim.cause));
 	links_tick(p); /* all hear of it now */
 	if (now == OWNER_RUN)
 		host_go(p);
@@ -179,7 +181,7 @@ void pool_pause(struct pool *p, int64_t until)
 	p->guard.pause_until = until;
 	snprintf(text, sizeof text, "%lld\n", (long long)until);
 	if (pool_home_write(&p->home, "pause", 0600, text, &err) < 0)
-		pool_say("%s", err.text);
+		log_line(SEVERITY_ERROR, "%s", err.text);
 	if (p->guard.up)
 		guard_turn(p);
 }

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/logline.h"
 #include "run/hold.h"
 #include "station/pool_internal.h"
 
@@ -248,7 +249,7 @@ static void task_run(struct host_task *t)
 
 	t->start.env = station_gpus_environment(p, t->arena, t->start.env);
 	if (pool_task_start(&t->start, &p->user, t->guest->lease, &t->task, &err) < 0) {
-		pool_say("%s", err.text);
+		log_line(SEVERITY_ERROR, "a task can't be started: %s", err.text);
 		end_tell(t);
 		task_free(t);
 		return;
@@ -331,7 +332,7 @@ static void task_signal(struct host_task *t, json_int_t number)
 		return;
 	if (t->stage == RUNNING) {
 		if (write(t->task.control, &(char){(char)number}, 1) != 1)
-			pool_say("a signal can't be passed on: %s", strerror(errno));
+			log_line(SEVERITY_WARNING, "a signal can't be passed on: %s", strerror(errno));
 	} else if (t->stage == QUEUED && (number == SIGKILL || number == SIGTERM || number == SIGINT)) {
 		t->got.status = (int)number;
 		t->ngot = sizeof t->got;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/logline.h"
 #include "station/pool_internal.h"
 
 #define ASK_MS 3600000 /* between two tries */
@@ -131,9 +132,9 @@ static void finish(struct pool *p, const char *cert, const char *why)
 	if (!why && accept_new(p, cert, &err) < 0)
 		why = err.text;
 	if (why)
-		pool_say("the certificate was not renewed: %.500s", why);
+		log_line(SEVERITY_ERROR, "the certificate was not renewed: %.500s", why);
 	else
-		pool_say("the certificate was renewed");
+		log_line(SEVERITY_NOTICE, "the certificate was renewed");
 	clients_tell(p, why);
 	if (!why)
 		links_refresh(p);
@@ -164,7 +165,7 @@ void renewal_serve(struct guest *g, const json_t *head)
 	link_peer(g->link, &who);
 	if (csr && pool_certificate_renew(&g->pool->home, &who, csr, &cert, &err) == 0) {
 		link_pack(g->link, NULL, 0, "{s:s,s:s}", "t", "renewed", "certificate", strbuf_text(&cert));
-		pool_say("%s: its certificate was renewed", g->name);
+		log_line(SEVERITY_NOTICE, "renewed the certificate of %s", g->name);
 	} else {
 		link_pack(g->link, NULL, 0, "{s:s,s:s}", "t", "refused", "why", err.text);
 	}
@@ -234,5 +235,5 @@ void identity_turn(struct pool *p, int64_t now)
 	    (p->identity.asked && now - p->identity.asked < ASK_MS))
 		return;
 	if (identity_renew(p, &err) < 0)
-		pool_say("the certificate can't be renewed: %s", err.text);
+		log_line(SEVERITY_ERROR, "the certificate can't be renewed: %s", err.text);
 }

@@ -263,6 +263,5 @@ struct pool {
 };
 /* The members as we know them changed: remembered for the next start. */
 void members_store(struct pool *p);
-void pool_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/logline.h"
 #include "base/text.h"
 #include "net/address.h"
 #include "station/pool_internal.h"
@@ -98,7 +99,10 @@ static void on_ask(void *context, struct link *l, json_t *head, const char *data
 			  j->pool->conf.pool, "name", j->pool->conf.name, "members", members_pack(j->pool));
 	else
 		link_pack(l, NULL, 0, "{s:s,s:s}", "t", "refused", "why", err.text);
-	pool_say("%s %s", j->address, rc == 0 ? "has joined" : err.text);
+	if (rc == 0)
+		log_line(SEVERITY_NOTICE, "%s has joined", j->address);
+	else
+		log_line(SEVERITY_WARNING, "%s can't join: %s", j->address, err.text);
 	link_close(l, "answered");
 	strbuf_fini(&cert);
 }

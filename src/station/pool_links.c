@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/logline.h"
 #include "net/address.h"
 #include "run/lease.h"
 #include "station/pool_internal.h"
@@ -90,9 +91,9 @@ static void on_closed(void *context, struct link *l, const char *reason)
 	struct pool_entry *e = pool_table_find(&p->table, h->name);
 
 	if (h->welcome)
-		pool_say("%s: the link is closed: %s", h->name, reason);
+		log_line(SEVERITY_NOTICE, "%s: the link is closed: %s", h->name, reason);
 	else if (h->failures == 0)
-		pool_say("%s: no link: %s", h->name, reason);
+		log_line(SEVERITY_WARNING, "%s: no link: %s", h->name, reason);
 	e->linked = h->welcome && pool_gossips(p); /* of many, links are closed that nobody uses */
 	h->link = NULL;
 	h->welcome = false;

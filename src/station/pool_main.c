@@ -17,7 +17,7 @@
 
 #include "base/descriptors.h"
 #include "base/lock.h"
-#include "base/text.h"
+#include "base/logline.h"
 #include "station/pool_internal.h"
 
 static const char usage[] = "usage: shunt-pool create|join|token|run [options]; see 'shunt pool --help'\n";
@@ -204,7 +204,7 @@ static int serve(struct pool *p, int ready, struct err *err)
 
 	if (rc < 0)
 		return rc;
-	pool_say("up: station %s of pool %s, port %d, policy %s", p->conf.name, p->conf.pool, p->port,
+	log_line(SEVERITY_NOTICE, "up: station %s of pool %s, port %d, policy %s", p->conf.name, p->conf.pool, p->port,
 		 place_name(p->conf.policy));
 	if (ready >= 0) {
 		if (write(ready, "+", 1) != 1)
@@ -444,6 +444,6 @@ int main(int argc, char **argv)
 	else if (rc == 0 && !runs)
 		rc = token(&a, &err);
 	if (rc < 0)
-		text_print(stderr, "shunt-pool: ", "%s", err.text);
+		log_fatal("shunt-pool", "%s", err.text);
 	return rc < 0;
 }

@@ -1,32 +1,17 @@
 /*
  * pool_members.c - the members of a pool as this station knows them, and what all parts of the daemon stand on.
  */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "base/text.h"
+#include "base/logline.h"
 #include "run/lease.h"
 #include "station/pool_internal.h"
 
 #define KILL_MS 500	/* what a keeper may need to end all processes of a task */
 #define WANTED_ROUNDS 3 /* a link that nobody used for so long is closed */
-
-void pool_say(const char *fmt, ...)
-{
-	char text[1024], when[32];
-	time_t now = time(NULL);
-	struct tm tm;
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
-	strftime(when, sizeof when, "%F %T", localtime_r(&now, &tm));
-	text_print(stderr, "", "%s %s", when, text);
-}
 
 int64_t pool_now(void)
 {
@@ -101,7 +86,7 @@ void members_store(struct pool *p)
 	}
 	text = json_dumps(list, JSON_INDENT(1));
 	if (pool_home_write(&p->home, "members.json", 0644, text, &err) < 0)
-		pool_say("%s", err.text);
+		log_line(SEVERITY_ERROR, "%s", err.text);
 	free(text);
 	json_decref(list);
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/logline.h"
 #include "station/pool_internal.h"
 
 static int store(struct pool *p, struct err *err)
@@ -78,7 +79,7 @@ static void spread(struct pool *p)
 	struct err err;
 
 	if (store(p, &err) < 0)
-		pool_say("%s", err.text);
+		log_line(SEVERITY_ERROR, "%s", err.text);
 	for (struct host *h = p->hosts; h; h = h->next)
 		if (h->welcome)
 			removed_send(h);
@@ -88,7 +89,7 @@ static void spread(struct pool *p)
 		if (e->removed || strcmp(e->member.name, p->conf.name) == 0 ||
 		    !removed_has(&p->removed, e->member.name, e->member.join))
 			continue;
-		pool_say("%s was removed from the pool", e->member.name);
+		log_line(SEVERITY_NOTICE, "%s was removed from the pool", e->member.name);
 		e->removed = true;
 		e->linked = false;
 		e->report = (struct peer_report){0};
@@ -98,7 +99,7 @@ static void spread(struct pool *p)
 	listener_revoke(p->listener, &p->removed.stations);
 	members_store(p);
 	if (ourselves(p, &err) < 0) {
-		pool_say("%s", err.text);
+		log_line(SEVERITY_ERROR, "%s", err.text);
 		p->leave(p);
 	}
 }
@@ -109,7 +110,7 @@ void removed_hear(struct pool *p, const json_t *head)
 	int rc = take(p, head, &err);
 
 	if (rc < 0)
-		pool_say("%s", err.text);
+		log_line(SEVERITY_WARNING, "%s", err.text);
 	else if (rc > 0)
 		spread(p);
 }
