@@ -34,7 +34,7 @@ void files_patterns(const char *patterns, uint64_t task, struct strbuf *out)
 	strbuf_puts(out, patterns);
 }
 
-/* Relative, without "..". */
+/* Returns true for a relative path without "..". */
 static bool path_good(const char *path)
 {
 	if (!*path || *path == '/' || strlen(path) >= PATH_MAX / 2)
@@ -45,7 +45,7 @@ static bool path_good(const char *path)
 	return true;
 }
 
-/* The next of patterns joined by commas; false: there are no more. */
+/* Copies the next of the comma-separated patterns; returns false at the end. */
 static bool pattern_next(const char **at, char ret[PATH_MAX])
 {
 	while (**at == ',')
@@ -58,7 +58,7 @@ static bool pattern_next(const char **at, char ret[PATH_MAX])
 	return true;
 }
 
-/* "DIR/" with what glob() takes for something else marked. */
+/* Writes "DIR/" with glob()'s special characters escaped. */
 static void dir_quote(const char *dir, struct strbuf *out)
 {
 	for (; *dir; dir++) {
@@ -160,7 +160,7 @@ int files_send(const char *dir, const char *path, uint64_t task, int64_t *left,
 	return rc;
 }
 
-/* The directories on the way to a path. */
+/* Creates the directories above a path. */
 static void dirs_make(char *path)
 {
 	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {

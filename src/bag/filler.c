@@ -1,5 +1,5 @@
 /*
- * filler.c - holes in the plan of a Shunt server, and who is kept from them.
+ * filler.c - finds holes in the plan of a Shunt server, and jobs that are kept from them.
  */
 #include "bag/filler.h"
 
@@ -10,18 +10,18 @@
 
 #define ALL UINT32_MAX
 
-/* A waiting job of others. */
+/* A waiting job that is not a filler's. */
 struct waiting {
 	int64_t start, length;
 	uint32_t job;
-	VEC(int64_t) cpus; /* of its fragments */
+	VEC(int64_t) cpus; /* CPUs of its fragments */
 };
 
 /* The pieces by node: those of node i are at first[i] .. first[i + 1] - 1. */
 struct index {
 	const struct filler_plan *p;
 	uint32_t *first, *piece;
-	int64_t work; /* that is left */
+	int64_t work; /* number of looks left; see FILLER_WORK */
 };
 
 static void index_init(struct index *x, const struct filler_plan *p)
@@ -46,7 +46,8 @@ static void index_fini(struct index *x)
 	free(x->piece);
 }
 
-/* Whether a piece is there when a job of others is looked at; ALL: all are, ours too. */
+/* Returns true if a piece counts when `job` is placed: not if it belongs to a filler or to the
+ * job itself. ALL: every piece counts. */
 static bool counts(const struct filler_piece *k, uint32_t job)
 {
 	return job == ALL || (!k->ours && k->job != job);
@@ -64,7 +65,7 @@ static int64_t used_at(struct index *x, uint32_t node, int64_t at, uint32_t job)
 	return sum;
 }
 
-/* CPUs of a node that are free over [from, to). */
+/* Returns the CPUs of a node that are free over [from, to). */
 static int64_t room(struct index *x, uint32_t node, int64_t from, int64_t to, uint32_t job)
 {
 	int64_t most = used_at(x, node, from, job);
@@ -81,7 +82,7 @@ static int64_t room(struct index *x, uint32_t node, int64_t from, int64_t to, ui
 	return free > 0 ? free : 0;
 }
 
-/* Whether all fragments find a node, the largest first. */
+/* Returns true if each fragment fits on a node, placing the largest first. */
 static bool fits(struct index *x, const struct waiting *w, int64_t at)
 {
 	size_t nodes = x->p->nodes.n, placed = 0;
@@ -91,7 +92,7 @@ static bool fits(struct index *x, const struct waiting *w, int64_t at)
 		rest[i] = room(x, i, at, at + w->length, w->job);
 	for (size_t node = 0; placed < w->cpus.n && node < nodes; placed++) {
 		if (placed > 0 && w->cpus.v[placed] < w->cpus.v[placed - 1])
-			node = 0; /* it may fit where those before it did not */
+			node = 0; /* it may fit where larger ones did not */
 		for (; node < nodes && rest[node] < w->cpus.v[placed]; node++)
 			x->work--;
 		if (node == nodes)
@@ -170,7 +171,8 @@ bool filler_in_the_way(const struct filler_plan *p, int64_t now)
 	return found;
 }
 
-/* Chunks of `each` CPUs that are free from now for so long, at most as many as a request may have. */
+/* Returns the CPUs, in multiples of `each`, that are free from now for that long, limited to
+ * what a request may have. */
 static int64_t width(struct index *x, int64_t now, int64_t seconds, const struct filler_wish *w)
 {
 	int64_t sum = 0, wanted = w->tasks < w->cpus ? w->tasks : w->cpus;

@@ -1,9 +1,10 @@
 /*
  * gate.c - `shunt-bag-gate SOCKET`: TLS for a broker, which does not load OpenSSL itself.
  *
- * Descriptor 0 is a stream socket to the broker. The gate makes a key and a certificate that live as long as it does, listens on a free TCP port of all
- * addresses, says "PORT FINGERPRINT\n" (of its authority, for `shunt-connect --fingerprint`), and carries the bytes of each connection to the UNIX
- * socket SOCKET and back. It decides nothing: who may join is the broker's matter. It ends with the broker.
+ * Descriptor 0 is a stream socket to the broker. The gate makes a temporary key and certificate,
+ * listens on a free TCP port of all addresses, prints "PORT FINGERPRINT\n" (of its authority, for
+ * `shunt-connect --fingerprint`), and carries the bytes of each connection to the UNIX socket
+ * SOCKET and back. It decides nothing: the broker determines who may join. It ends with the broker.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,11 +26,11 @@
 #include "tls/tls.h"
 
 enum {
-	BROKER = 0,	    /* the descriptor */
-	SHAKING_MOST = 128, /* handshakes at once */
-	SHAKE_MS = 10000,   /* that one may take */
-	LEAVE_MS = 2000,    /* for what is left to send when the broker has gone */
-	ROUNDS = 16,	    /* of one connection before the others' turn */
+	BROKER = 0,	    /* descriptor of the broker */
+	SHAKING_MOST = 128, /* concurrent handshakes */
+	SHAKE_MS = 10000,   /* time limit of a handshake */
+	LEAVE_MS = 2000,    /* time to send the rest after the broker is gone */
+	ROUNDS = 16,	    /* rounds of one connection before the next one's turn */
 	LIFE = 10 * 365 * 86400,
 };
 
@@ -37,7 +38,7 @@ struct connection {
 	struct tls *tls;
 	int fd; /* to the broker; -1: the handshake is not done */
 	int64_t since;
-	bool over, more; /* more: it can go on without waiting */
+	bool over, more; /* more: it can continue without waiting */
 	struct lane in, out;
 };
 
@@ -78,7 +79,7 @@ static int identity(struct gate *g, char fingerprint[FINGERPRINT_SIZE], struct e
 	return rc;
 }
 
-/* A free port of all addresses, of both kinds if there are both. */
+/* Listens on a free port of all addresses, both IPv4 and IPv6 if available. */
 static int listen_anywhere(int *ret_port, struct err *err)
 {
 	struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_ANY_INIT};
@@ -96,7 +97,7 @@ static int listen_anywhere(int *ret_port, struct err *err)
 		if (fd < 0 || bind(fd, (struct sockaddr *)&four, sizeof four) < 0)
 			return err_set(err, -errno, "can't listen on TCP: %s", strerror(errno));
 	}
-	socklen_t n = sizeof six; /* the port is at the same place in both */
+	socklen_t n = sizeof six; /* the port is at the same offset in both structs */
 	if (listen(fd, SOMAXCONN) < 0 || getsockname(fd, (struct sockaddr *)&six, &n) < 0)
 		return err_set(err, -errno, "can't listen on TCP: %s", strerror(errno));
 	*ret_port = ntohs(six.sin6_port);
@@ -168,7 +169,7 @@ static void connections_serve(struct gate *g, bool leaving)
 	}
 }
 
-/* What to wait for. Returns whether somebody can go on at once. */
+/* Fills in what to wait for. Returns true if some connection can continue at once. */
 static bool wishes(struct gate *g, struct pollfd *p)
 {
 	bool more = false;
@@ -191,7 +192,7 @@ static bool wishes(struct gate *g, struct pollfd *p)
 
 static void serve(struct gate *g)
 {
-	int64_t deadline = 0; /* since the broker has gone */
+	int64_t deadline = 0; /* set when the broker is gone */
 
 	while (!deadline || (g->all.n > 0 && now_ms() < deadline)) {
 		VEC(struct pollfd) p = {0};

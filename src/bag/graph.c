@@ -17,9 +17,9 @@ struct edge {
 
 struct reader {
 	struct graph *g;
-	const char **after; /* of each task: its list of names, in the text, */
-	size_t *nafter;	    /* ... and its length */
-	int *by_name;	    /* tasks */
+	const char **after; /* by task: its list of predecessors, in the text */
+	size_t *nafter;	    /* length of that list */
+	int *by_name;	    /* tasks sorted by name */
 	VEC(struct edge) edges;
 };
 
@@ -62,7 +62,7 @@ static int word_take(struct reader *r, int task, const char *word, size_t n, int
 		       (long long)line, (int)n, word);
 }
 
-/* The words after `#task`. */
+/* Reads the words after `#task`. */
 static int words_take(struct reader *r, int task, const char *at, const char *end, int64_t line, struct err *err)
 {
 	int rc = 0;
@@ -84,7 +84,7 @@ static bool is_task_line(const char *at, const char *end)
 	       (end - at == 5 || at[5] == ' ' || at[5] == '\t' || at[5] == '\r');
 }
 
-/* A `#task` belongs to the next command. */
+/* Reads all `#task` lines; each belongs to the next command. */
 static int lines_take(struct reader *r, struct err *err)
 {
 	const struct bag *b = &r->g->bag;
@@ -193,7 +193,8 @@ static void edges_file(struct reader *r)
 	}
 }
 
-/* From the ends backwards; who is not reached from a beginning is part of a circle, or behind one. */
+/* Computes the longest paths from the ends backwards. A task that is not reached from a
+ * beginning is part of a cycle, or behind one. */
 static int paths_measure(struct graph *g, struct err *err)
 {
 	int *order = mem_realloc(NULL, (size_t)g->n + 1, sizeof *order),

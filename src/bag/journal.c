@@ -1,8 +1,8 @@
 /*
- * journal.c - records of a bag, appended and checked.
+ * journal.c - appends and checks the records of a bag.
  *
- * Bytes of a record after length and checksum: kind 1, flags 1, worker's length 1, 0, status 4, attempt 4, length of err 4, task 8, hash 8, began 8, took 8,
- * worker, err, out.
+ * Bytes of a record after length and checksum: kind 1, flags 1, worker's length 1, 0, status 4,
+ * attempt 4, length of err 4, task 8, hash 8, began 8, took 8, worker, err, out.
  */
 #include "bag/journal.h"
 
@@ -122,12 +122,13 @@ struct journal {
 	int fd;
 	char *path;
 	struct strbuf added;
-	int broken; /* -errno: something could not be written, and nothing may follow it */
+	int broken; /* -errno of a failed write, after which nothing may be written */
 };
 
 typedef void (*each_record)(void *arg, const struct record *r);
 
-/* Calls `each` for the good records of a file; returns where they end, or -errno. 0: it is not even begun. */
+/* Calls `each` for the valid records of a file; returns where they end, or -errno. 0: the file
+ * has no complete header yet. */
 static off_t scan(int fd, const char *path, each_record each, void *arg, struct err *err)
 {
 	struct stat st;
@@ -153,7 +154,8 @@ static off_t scan(int fd, const char *path, each_record each, void *arg, struct 
 	return (off_t)at;
 }
 
-/* -EBUSY: somebody has it. A file that was replaced in the meantime (compacted) is not the journal any more. */
+/* Opens and locks the journal. -EBUSY: another process has it. Tries again if the file was
+ * replaced (compacted) meanwhile. */
 static int lock_open(const char *path, int flags, struct err *err)
 {
 	for (;;) {
@@ -276,7 +278,7 @@ int journal_flush(struct journal *j, struct err *err)
 	j->broken = rc;
 	if (rc < 0)
 		return err_set(err, rc, "%s: %s", j->path, strerror(-rc));
-	if (j->added.cap > (4 << 20)) /* a task with much output came by */
+	if (j->added.cap > (4 << 20)) /* free the buffer after a task with much output */
 		strbuf_fini(&j->added);
 	strbuf_clear(&j->added);
 	return 0;
@@ -313,7 +315,8 @@ static void pass(void *arg, const struct record *r)
 		f->rc = journal_flush(f->to, f->err);
 }
 
-/* The new file is whole and locked before it takes the old one's name; the lock of the old one ends with it. */
+/* The new file is complete and locked before it takes the old one's name; the lock of the old
+ * one ends with it. */
 int journal_compact(struct journal *j, bool (*keep)(void *arg, const struct record *r), void *arg, struct err *err)
 {
 	struct strbuf path = {0};

@@ -19,9 +19,9 @@
 #include "bag/own.h"
 #include "base/program.h"
 
-enum { PATIENCE = 120000 }; /* ms: shunt-connect tries each place for five seconds */
+enum { PATIENCE = 120000 }; /* ms; shunt-connect tries each address for five seconds */
 
-/* Byte by byte, since what follows the line is not ours. */
+/* Reads one line, byte by byte, since what follows it is not ours. */
 static int line_read(int fd, char *ret, size_t size)
 {
 	size_t n = 0;
@@ -38,13 +38,14 @@ static int line_read(int fd, char *ret, size_t size)
 			return got < 0 ? -errno : -ECONNRESET;
 		if (ret[n] == '\n')
 			break;
-		n += n + 1 < size; /* what is too long is cut */
+		n += n + 1 < size; /* cut a line that is too long */
 	}
 	ret[n] = '\0';
 	return 0;
 }
 
-/* Starts a program with a socket as its descriptor 0, and reads its first line. Returns our end. */
+/* Starts a program with a socket as its descriptor 0, and reads its first line. Returns our end
+ * of the socket. */
 static int talk(const char *program, char *const *words, pid_t *ret_pid, char *line, size_t size, struct err *err)
 {
 	int fd[2];
@@ -75,7 +76,8 @@ static void place_add(struct credential *c, const char *host, int port)
 			 port);
 }
 
-/* Addresses that others may reach, then our name; this host's own if it has no others. */
+/* Adds the addresses that others may reach, then our host name; only the loopback address if
+ * there are no others. */
 void places_here(struct credential *c, int port)
 {
 	struct ifaddrs *all = NULL;
@@ -91,7 +93,7 @@ void places_here(struct credential *c, int port)
 		if (getnameinfo(a->ifa_addr,
 				family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6), host,
 				sizeof host, NULL, 0, NI_NUMERICHOST) == 0 &&
-		    !strchr(host, '%')) /* link-local ones mean nothing elsewhere */
+		    !strchr(host, '%')) /* link-local addresses are useless to other hosts */
 			place_add(c, host, port);
 	}
 	if (all)

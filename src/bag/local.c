@@ -1,7 +1,9 @@
 /*
- * local.c - workers on this host: children of the broker, in sessions of their own, so that a terminal's signals reach the broker alone.
+ * local.c - workers on this host: children of the broker in their own sessions, so that a
+ * terminal's signals reach only the broker.
  *
- * The broker is the reaper of orphans: when a worker is killed, what its tasks had started becomes ours, and is killed.
+ * The broker is the subreaper: when a worker is killed, the processes its tasks had started become
+ * ours, and are killed.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,7 +21,7 @@
 #include "base/vec.h"
 #include "run/tree.h"
 
-enum { DEATHS_MOST = 10 }; /* in a row, within two seconds of their start */
+enum { DEATHS_MOST = 10 }; /* deaths in a row, each within two seconds of the start */
 
 struct child {
 	pid_t pid; /* 0: none */
@@ -30,7 +32,7 @@ struct child {
 struct local {
 	struct provider base;
 	struct local_options options;
-	struct child *child; /* options.workers of them */
+	struct child *child; /* array of options.workers */
 	struct provider_request request;
 	bool sweep; /* a worker died: look for orphans */
 };
@@ -130,7 +132,7 @@ static void sweep(struct local *l)
 	vec_free(&all);
 }
 
-/* Returns whether it was a worker. */
+/* Notes the end of a child; returns true if it was a worker. */
 static bool ended(struct local *l, pid_t pid)
 {
 	for (int i = 0; i < l->options.workers; i++) {
@@ -179,7 +181,8 @@ static bool look(struct provider *p, int id, struct provider_request *ret)
 	return id == 1;
 }
 
-/* The broker has closed their connections; who has not ended after five seconds is killed. */
+/* Ends the workers, whose connections the broker has closed. A worker still running after five
+ * seconds is killed. */
 static void cancel(struct provider *p, int id)
 {
 	struct local *l = (struct local *)p;

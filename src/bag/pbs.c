@@ -1,8 +1,10 @@
 /*
- * pbs.c - the commands of PBS and its relatives: qsub, qstat, qselect, qdel, pbsnodes; and the same of a Shunt server, whose plan need not be rebuilt.
+ * pbs.c - the commands of PBS and its relatives: qsub, qstat, qselect, qdel, pbsnodes; and those of
+ * a Shunt server, whose plan need not be rebuilt.
  *
- * Names of jobs have 15 characters at most in some of them: the requests of a run are called TAG-NUMBER. Everything is read from `qstat -f`, which all of them
- * print alike: a job's attributes as "    name = value", long ones folded.
+ * Some of them limit job names to 15 characters, so the requests of a run are called TAG-NUMBER.
+ * Everything is read from `qstat -f`, which all of them print in the same form: a job's attributes
+ * as "    name = value", long ones folded.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,14 +19,15 @@
 #include "bag/batch.h"
 #include "base/program.h"
 
-/* $1: the program of which the commands are subcommands; "": they are programs. $2: a name. */
+/* $1: the program whose subcommands the commands are; "": they are programs. $2: a name. */
 #define SHELL "run() { if [ -n \"$program\" ]; then \"$program\" \"$@\"; else \"$@\"; fi; }\nprogram=$1 name=$2\n"
 #define OWN "ids=$(run qselect -u \"$(id -un)\") || exit\n[ -n \"$ids\" ] || exit 0\n"
 
 static const char list_script[] = SHELL OWN "out=$(run qstat -f $ids)\ncode=$?\n"
-					    "[ -n \"$out\" ] || exit $code\n" /* some may have ended meanwhile */
+					    /* some jobs may have ended meanwhile */
+					    "[ -n \"$out\" ] || exit $code\n"
 					    "printf '%s\\n' \"$out\"\n";
-/* Until none is left that waits or runs. */
+/* Cancels until no job waits or runs any more. */
 static const char clear_script[] = SHELL
 	"for try in 1 2 3 4 5; do\n" OWN
 	"ids=$(run qstat -f $ids | awk -v name=\"$name-\" '/^Job Id:/ { id = $3; ours = 0 } $1 == \"Job_Name\" { ours = index($3, name) == 1 }\n"
@@ -33,7 +36,8 @@ static const char clear_script[] = SHELL
 	"[ $try = 1 ] || sleep 1\n"
 	"run qdel $ids\n"
 	"done\nexit 1\n";
-static const char plan_script[] = SHELL "run pbsnodes -a && run qstat -f -t\n"; /* elements of arrays, too */
+/* -t: including elements of arrays */
+static const char plan_script[] = SHELL "run pbsnodes -a && run qstat -f -t\n";
 
 static const char *own_program(void)
 {
@@ -54,7 +58,7 @@ static void script_words(const char *script, const char *program, const char *na
 	words_add(w, "", name);
 }
 
-/* "nodes=2:ppn=4:gpus=1". */
+/* Writes "nodes=2:ppn=4:gpus=1". */
 static void nodes_text(const struct batch_request *r, char *ret, size_t size)
 {
 	snprintf(ret, size, "nodes=%" PRId64 ":ppn=%" PRId64, r->chunks, r->each);
@@ -97,7 +101,7 @@ static void own_submit_words(const struct batch_request *r, word_list *w)
 	}
 }
 
-/* "12.server", "12[1].server" is not one of ours. */
+/* Parses "12.server"; "12[1].server" is not a job of ours. */
 static bool submit_parse(const char *line, char ret[64])
 {
 	size_t n = strcspn(line, " \t");
@@ -157,7 +161,7 @@ static void own_clear_words(const char *name, word_list *w)
 	script_words(clear_script, own_program(), name, w);
 }
 
-/* ---- what qstat -f and pbsnodes print ---- */
+/* ---- output of qstat -f and pbsnodes ---- */
 
 struct job {
 	char id[64], state;
@@ -167,7 +171,7 @@ struct job {
 	char comment[64];
 };
 
-/* "Tue Nov 17 12:00:00 2026", by the local clock; 0: something else. */
+/* Parses "Tue Nov 17 12:00:00 2026" in local time; returns 0 for anything else. */
 static int64_t instant(const char *text)
 {
 	struct tm tm = {.tm_isdst = -1};
@@ -181,7 +185,7 @@ static void at_least(int64_t *n, int64_t value)
 	*n = value > *n ? value : *n;
 }
 
-/* "2:ppn=4+n3:ppn=2": processors. */
+/* Returns the processors of "2:ppn=4+n3:ppn=2". */
 static int64_t nodes_count(const char *text)
 {
 	int64_t sum = 0;
@@ -198,7 +202,7 @@ static int64_t nodes_count(const char *text)
 	return sum;
 }
 
-/* "HH:MM:SS" or seconds; 0: neither. */
+/* Parses "HH:MM:SS" or seconds; returns 0 for anything else. */
 static int64_t walltime(const char *text)
 {
 	int64_t sum = 0;
@@ -236,7 +240,7 @@ static void attribute(const char *name, const char *key, const char *value, stru
 	else if ((strcmp(key, "Resource_List.ncpus") == 0 || strcmp(key, "Resource_List.procs") == 0) &&
 		 strlen(value) < 9)
 		at_least(&j->processors, atoll(value));
-	else if (strcmp(key, "Resource_List.nodes") == 0) /* TORQUE may show ncpus = 1 beside it */
+	else if (strcmp(key, "Resource_List.nodes") == 0) /* TORQUE may also show ncpus = 1 */
 		at_least(&j->processors, nodes_count(value));
 	else if (strcmp(key, "estimated.start_time") == 0)
 		j->start = instant(value);
@@ -244,12 +248,12 @@ static void attribute(const char *name, const char *key, const char *value, stru
 		snprintf(j->comment, sizeof j->comment, "%s", value);
 }
 
-/* Cuts a line "    key = value" in two; false: it is something else. */
+/* Splits a line "    key = value"; returns false for any other line. */
 static bool pair(char *line, char **ret_key, char **ret_value)
 {
 	char *key = line + strspn(line, " \t"), *equal = strstr(key, " = ");
 
-	if (!equal || key == line || *line == '\t') /* folded: part of the line before */
+	if (!equal || key == line || *line == '\t') /* folded: it continues the line before */
 		return false;
 	*equal = '\0';
 	*ret_key = key;
@@ -257,7 +261,8 @@ static bool pair(char *line, char **ret_key, char **ret_value)
 	return true;
 }
 
-/* "12.server", also "12[3].server" of an array; "12[].server" stands for its elements, which are listed, too. */
+/* Parses "12.server", and "12[3].server" of an array; rejects "12[].server", whose elements are
+ * listed as well. */
 static bool job_id(const char *text, char ret[64])
 {
 	size_t n = strlen(text), digits = strspn(text, "0123456789");
@@ -270,7 +275,7 @@ static bool job_id(const char *text, char ret[64])
 	return submit_parse(text, ret);
 }
 
-/* The next job; lines before the first one go to `other`, which may be NULL. */
+/* Returns the next job; lines before the first one go to `other`, which may be NULL. */
 static bool job_next(const char *name, const char *text, size_t n, size_t *at, void (*other)(void *arg, char *line),
 		     void *arg, struct job *ret)
 {
@@ -306,7 +311,8 @@ static bool next(const char *name, const char *text, size_t n, size_t *at, struc
 						    : strchr("RSBU", j.state) ? REQUEST_RUNNING
 									      : REQUEST_ENDED};
 		memcpy(ret->job, j.id, sizeof ret->job);
-		if (j.state == 'H') /* not by us: its start has failed too often, for example */
+		/* not held by us: its start has failed too often, for example */
+		if (j.state == 'H')
 			snprintf(ret->never, sizeof ret->never, "%s", j.comment[0] ? j.comment : "it is held");
 		else if (j.state == 'Q' && strncasecmp(j.comment, "Can Never Run", 13) == 0)
 			memcpy(ret->never, j.comment, sizeof ret->never);
@@ -321,9 +327,9 @@ static void plan_words(const struct provider_options *o, word_list *w)
 	script_words(plan_script, "", "", w);
 }
 
-/* Nodes, before the first job. */
+/* Node totals, read before the first job. */
 struct nodes {
-	int64_t processors, here; /* of all in service; of the node that is read */
+	int64_t processors, here; /* of all nodes in service; of the current node */
 	bool down;
 };
 
@@ -358,7 +364,8 @@ static int plan_parse(const char *name, const char *text, size_t n, int64_t now,
 	struct job j;
 
 	for (size_t at = 0; ret->jobs.n < REBUILD_JOBS && job_next(name, text, n, &at, node_line, &nodes, &j);) {
-		if (!j.state || !strchr("QTRSBE", j.state)) /* those on hold have no place in the plan */
+		/* held jobs have no place in the plan */
+		if (!j.state || !strchr("QTRSBE", j.state))
 			continue;
 		bool waits = strchr("QT", j.state) != NULL;
 		int64_t limit = j.walltime ? j.walltime : INT32_MAX;
@@ -374,7 +381,7 @@ static int plan_parse(const char *name, const char *text, size_t n, int64_t now,
 	return nodes.processors ? 0 : -EINVAL;
 }
 
-/* ---- a Shunt server: its plan says when jobs start ---- */
+/* ---- a Shunt server: its plan shows when jobs start ---- */
 
 static void own_plan_words(const struct provider_options *o, word_list *w)
 {
@@ -384,8 +391,9 @@ static void own_plan_words(const struct provider_options *o, word_list *w)
 	words_add(w, "", "--json");
 }
 
-/* One node needs no help. Several are reached by pbs_tmrsh, which OpenPBS has, or by pbsdsh, which in TORQUE and here starts once on each. They may not have the file of the
- * nodes: what is in it goes along, as "n1=4,n2=3," in its order. */
+/* A single node needs no help. Several nodes are reached by pbs_tmrsh, which OpenPBS has, or by
+ * pbsdsh, which in TORQUE and here starts once on each. They may not have the node file, so its
+ * contents are passed along in order, as "n1=4,n2=3,". */
 #define LAUNCH                                                                                                                  \
 	"end=$(($(date +%s) + seconds))\n"                                                                                      \
 	"table=$(awk '!n[$1]++ { order[++k] = $1 } END { for (i = 1; i <= k; i++) printf \"%s=%d,\", order[i], n[order[i]] }' " \

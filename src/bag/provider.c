@@ -1,5 +1,5 @@
 /*
- * provider.c - the kinds of providers by name.
+ * provider.c - finds the kinds of providers by name.
  */
 #include "bag/provider.h"
 
@@ -14,7 +14,8 @@
 static const struct batch_dialect *const dialects[] = {&dialect_slurm, &dialect_pbs, &dialect_shunt};
 enum { DIALECTS = sizeof dialects / sizeof *dialects };
 
-/* By the word before a colon or, in a tag, an at sign. Tags of earlier versions have none: they were Slurm's. */
+/* Finds a dialect by the word before a colon or, in a tag, an at sign. Tags of earlier versions
+ * have neither: they are Slurm's. */
 static const struct batch_dialect *dialect_of(const char *text)
 {
 	size_t n = strcspn(text, ":@");
@@ -32,7 +33,8 @@ const char *provider_places(void)
 	return "local, slurm, pbs, shunt, shunt:CLUSTER or ssh:HOSTS, as in ssh:n[1-4],big";
 }
 
-/* Which Shunt server: a name of `shunt clusters`, or the absolute path of a personal one. */
+/* Returns true for a valid Shunt server: a name of `shunt clusters`, or the absolute path of a
+ * personal one. */
 static bool where_good(const char *text)
 {
 	return *text && strlen(text) <= WHERE_MOST && !strpbrk(text, ":@ \t\n=") &&

@@ -1,7 +1,8 @@
 /*
- * queue.c - lines of waiting tasks, and what becomes of those in flight.
+ * queue.c - lines of waiting tasks, and the state of those in flight.
  *
- * A line for each kind of need, linked through the items. The lines are built when the first task is taken: what the journal knows comes before.
+ * There is a line for each kind of need, linked through the items. The lines are built when the
+ * first task is taken, after the state from the journal was restored.
  */
 #include "bag/queue.h"
 
@@ -10,21 +11,22 @@
 #include "base/map.h"
 
 enum {
-	PASSED_MOST = 16, /* how often a large task is passed over before a worker is kept free for it */
-	LOOK = 64,	  /* how far a line is searched for a task of which the worker has given no result yet */
+	/* times a large task is passed over before a worker is kept free for it */
+	PASSED_MOST = 16,
+	LOOK = 64,	  /* tasks of a line examined for one that the worker may take, at most */
 };
 
-/* 8 bytes: with struct bag_task, 24 for each task. */
+/* 8 bytes; with struct bag_task, 24 for each task. */
 struct item {
-	uint32_t next; /* task behind it in its line; 0: none */
+	uint32_t next; /* next task in its line; 0: none */
 	uint8_t state, failures, losses, copies;
 };
 
 struct line {
 	uint32_t head, tail; /* tasks; 0: empty */
-	uint32_t n;	     /* of them */
-	uint32_t passed;     /* over, since its head was taken */
-	int kept;	     /* worker that takes nothing else until the head fits there; -1: none */
+	uint32_t n;	     /* number of tasks */
+	uint32_t passed;     /* times passed over since its head was taken */
+	int kept; /* worker that takes nothing else until the head fits there; -1: none */
 };
 
 /* A result that waits for equal ones. */
@@ -43,8 +45,8 @@ struct queue {
 	bool begun;
 	struct map voted; /* task -> its first vote, position from 1 */
 	VEC(struct vote) votes;
-	uint32_t free_votes; /* linked by next */
-	struct map wanted;   /* task -> seconds without which it is not begun, since it was cut off */
+	uint32_t free_votes; /* list of free votes, linked by next */
+	struct map wanted; /* task -> seconds that it needs to start again, after it was cut off */
 };
 
 struct queue *queue_create(const struct bag *bag, const struct queue_rules *rules)
@@ -173,7 +175,7 @@ static bool fits(const struct bag_need *need, int64_t cpus, int64_t gpus, const 
 	       (o->seconds < 0 || (need->seconds ? need->seconds : o->usual) <= o->seconds);
 }
 
-/* Whether it has given a result of the task, and others could. */
+/* Returns true if the worker has given a result of the task while there are others that could. */
 static bool has_voted(const struct queue *q, uint32_t task, const struct offer *o)
 {
 	uint64_t at;
@@ -194,7 +196,8 @@ static bool has_time(const struct queue *q, uint32_t task, const struct offer *o
 	return o->seconds < 0 || !map_get(&q->wanted, task, &seconds) || (uint64_t)o->seconds >= seconds;
 }
 
-/* The task before the one that this worker may take from the line; false: it may take none. */
+/* Finds the task that this worker may take from the line, and returns the one before it; false:
+ * it may take none. */
 static bool line_find(const struct queue *q, const struct line *l, const struct offer *o, uint32_t *ret_before)
 {
 	uint32_t before = 0;
@@ -211,7 +214,8 @@ static bool line_find(const struct queue *q, const struct line *l, const struct 
 	return false;
 }
 
-/* A line is passed over when a later task goes before its head, which would fit if this worker were empty. */
+/* Counts the lines that are passed over: a later task is chosen before their head, which would
+ * fit if this worker were empty. */
 static void pass_over(struct queue *q, const struct offer *o, uint32_t chosen)
 {
 	for (size_t i = 0; i < q->bag->needs.n; i++) {
@@ -234,7 +238,7 @@ uint32_t queue_take(struct queue *q, const struct offer *o)
 	for (size_t i = 0; i < q->bag->needs.n; i++) {
 		struct line *l = &q->line[i];
 		bool fit = l->head && fits(&q->bag->needs.v[i], o->cpus, o->gpus, o);
-		if (l->head && l->kept == o->worker) { /* this one or none */
+		if (l->head && l->kept == o->worker) { /* this line or nothing */
 			if (!fit)
 				return 0;
 			if (!line_find(q, l, o, &before))

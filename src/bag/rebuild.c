@@ -1,5 +1,5 @@
 /*
- * rebuild.c - puts the jobs of a queue into a plan.
+ * rebuild.c - places the jobs of a queue in a plan.
  */
 #include "bag/rebuild.h"
 
@@ -29,7 +29,8 @@ void rebuild_plan(struct rebuild *r, int64_t now, int64_t margin)
 
 	vec_push(&s, (struct adapter_span){now, TIME_NEVER, most(0, r->processors)});
 	r->queued = 0;
-	for (size_t i = 0; i < r->jobs.n; i++) /* one that is past its end goes on for a while */
+	/* a job past its end is assumed to run a little longer */
+	for (size_t i = 0; i < r->jobs.n; i++)
 		if (r->jobs.v[i].running)
 			holes_take(&s, now, most(r->jobs.v[i].end, now + 60), r->jobs.v[i].processors);
 	for (size_t i = 0; i < r->jobs.n; i++) {

@@ -23,16 +23,16 @@
 
 enum {
 	PAIRS_MOST = 2000,
-	CONNECT_MS = 5000, /* for one address of the broker's */
-	PROBE = 2,	   /* seconds between looks whether the broker is there, while nobody is connected */
-	LOST = 600,	   /* seconds without it: a worker gives up then, too */
+	CONNECT_MS = 5000, /* for one address of the broker */
+	PROBE = 2,	   /* seconds between checks for the broker while nothing is connected */
+	LOST = 600,	   /* seconds without a broker, after which a worker gives up as well */
 };
 
-/* What came from one side for the other. */
+/* Bytes from one side for the other. */
 struct lane {
 	char buf[16384];
 	size_t at, n;
-	bool ended, told; /* nothing more comes; the other side knows */
+	bool ended, told; /* nothing more comes; the other side was notified */
 };
 
 struct pair {
@@ -77,11 +77,11 @@ int relay_listen(int port, int *ret_port, struct err *err)
 		close(fd);
 		return rc;
 	}
-	*ret_port = ntohs(at.sin6_port); /* at the same place in both */
+	*ret_port = ntohs(at.sin6_port); /* at the same offset in both structs */
 	return fd;
 }
 
-/* -ECONNREFUSED: nobody listens there. */
+/* Connects to one address. -ECONNREFUSED: nothing listens there. */
 static int address_connect(const struct addrinfo *a)
 {
 	int error = 0;
@@ -102,7 +102,7 @@ static int address_connect(const struct addrinfo *a)
 	return error ? -error : fd;
 }
 
-/* "HOST:PORT", "[ADDRESS]:PORT". */
+/* Connects to "HOST:PORT" or "[ADDRESS]:PORT". */
 static int place_connect(const char *where)
 {
 	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *all = NULL;
@@ -125,7 +125,8 @@ static int place_connect(const char *where)
 	return fd;
 }
 
-/* By the first place that answers. -ECONNREFUSED: its host is there, but it is not. */
+/* Connects to the first address that answers. -ECONNREFUSED: the host answers, but the broker is
+ * gone. */
 static int broker_connect(const struct credential *c)
 {
 	int fd = -EINVAL, refused = 0;
@@ -167,7 +168,8 @@ static void pair_accept(struct relay *r)
 	vec_push(&r->pairs, p);
 }
 
-/* From one side to the other, as far as it goes. false: the connection is broken. */
+/* Moves as many bytes as possible from one side to the other. Returns false if the connection is
+ * broken. */
 static bool lane_move(const struct pair *p, struct lane *l, int from)
 {
 	if (l->n == 0 && !l->ended) {
@@ -192,7 +194,8 @@ static bool lane_move(const struct pair *p, struct lane *l, int from)
 	return true;
 }
 
-/* What to wait for at one end: to read what goes on, to write what came. */
+/* Returns the events to wait for at one end: readable if its lane is empty, writable if bytes
+ * are waiting for it. */
 static short wanted(const struct pair *p, int side)
 {
 	return (short)((p->lane[side].n == 0 && !p->lane[side].ended ? POLLIN : 0) |
@@ -204,7 +207,8 @@ static void pairs_move(struct relay *r, const struct pollfd *polled)
 	for (size_t i = r->pairs.n; i-- > 0;) {
 		struct pair *p = r->pairs.v[i];
 		bool any = polled[2 * i].revents || polled[2 * i + 1].revents, good = true;
-		for (int side = 0; side < 2; side++) /* all was read, and it hears no more */
+		/* everything was read, and it receives no more */
+		for (int side = 0; side < 2; side++)
 			if ((polled[2 * i + (size_t)side].revents & (POLLERR | POLLHUP)) && p->lane[side].ended)
 				good = false;
 		good = good && (!any || (lane_move(p, &p->lane[0], 0) && lane_move(p, &p->lane[1], 1)));
@@ -213,7 +217,7 @@ static void pairs_move(struct relay *r, const struct pollfd *polled)
 	}
 }
 
-/* Whether to go on: the broker is there, or may come back. */
+/* Returns 0 to continue, if the broker is there or may come back, 1 if it has ended, or -errno. */
 static int probe(const struct relay *r, int64_t *seen, struct err *err)
 {
 	int fd = r->pairs.n ? 0 : broker_connect(r->broker);
@@ -248,7 +252,7 @@ static int loop(struct relay *r, struct err *err)
 			break;
 		bool some = r->pairs.n > 0;
 		pairs_move(r, p);
-		if (some && r->pairs.n == 0) /* perhaps it has ended */
+		if (some && r->pairs.n == 0) /* perhaps the broker has ended */
 			next = 0;
 		if (p[n].revents)
 			pair_accept(r);

@@ -1,5 +1,5 @@
 /*
- * results.c - a bag's journal, folded.
+ * results.c - folds a bag's journal into the state of its tasks.
  */
 #include "bag/results.h"
 

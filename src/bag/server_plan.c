@@ -1,5 +1,6 @@
 /*
- * server_plan.c - the plan of a Shunt server, as `shunt plan --json` prints it: when jobs start, and on which nodes.
+ * server_plan.c - parses the plan of a Shunt server from `shunt plan --json`: when jobs start, and
+ * on which nodes.
  */
 #include <errno.h>
 #include <string.h>
@@ -14,22 +15,23 @@ static int64_t integer(const json_t *o, const char *key)
 	return json_integer_value(json_object_get(o, key));
 }
 
-#define PLAN_LATEST (INT64_C(1) << 60) /* instants are before */
+#define PLAN_LATEST (INT64_C(1) << 60) /* all instants are before this */
 
 enum {
 	PLAN_NODES = 100000,
-	PLAN_CPUS = 1000000, /* of a node */
-	PLAN_EXPECTED = 500, /* a server shows where so many jobs will start, and not more */
-	PLAN_OLD = 10,	     /* seconds: of a long queue a forecast may be as old, and newer jobs are not in it */
+	PLAN_CPUS = 1000000, /* CPUs of a node, at most */
+	PLAN_EXPECTED = 500, /* most jobs whose expected start a server shows */
+	/* seconds; the forecast of a long queue may be that old, and then newer jobs are missing */
+	PLAN_OLD = 10,
 };
 
-/* With which can be computed. */
+/* Limits an instant to a range that is safe to compute with. */
 static int64_t instant(int64_t t)
 {
 	return t < 0 ? 0 : t > PLAN_LATEST ? PLAN_LATEST : t;
 }
 
-/* Until when jobs may run on a node: it leaves, or it is kept for some. */
+/* Returns until when jobs may run on a node: it drains then, or is reserved. */
 static int64_t node_until(const json_t *node)
 {
 	int64_t until = integer(node, "drain_at") > 0 ? instant(integer(node, "drain_at")) : TIME_NEVER;
@@ -41,7 +43,7 @@ static int64_t node_until(const json_t *node)
 	return until;
 }
 
-/* Nodes by their names, jobs by their ids: numbers. */
+/* Returns the number of a name, for nodes and job ids; -1: unknown and not added. */
 static json_int_t number(json_t *names, const json_t *name, bool add)
 {
 	const char *text = json_string_value(name);
@@ -53,7 +55,7 @@ static json_int_t number(json_t *names, const json_t *name, bool add)
 	return json_object_set_new(names, text, json_integer(next)) == 0 ? next : -1;
 }
 
-/* A request of a filler, whichever bag's it is: its tag and a number. */
+/* Returns true for the name of a filler's request, of any bag: its tag and a number. */
 static bool filler_names(const char *job)
 {
 	size_t n = strlen(FILLER_PREFIX);

@@ -14,7 +14,8 @@
 #include "bag/batch.h"
 #include "base/strbuf.h"
 
-/* Every state that Slurm has (squeue(1), and JOB STATE FLAGS there). One that is not known yet is not an end: what has ended leaves the listing soon. */
+/* Knows every state that Slurm has (squeue(1), and JOB STATE FLAGS there). An unknown state does
+ * not count as an end: ended jobs leave the listing soon. */
 static enum request_state state_of(const char *word)
 {
 	static const struct {
@@ -46,7 +47,7 @@ static enum request_state state_of(const char *word)
 
 enum { FIELDS_MOST = 10 };
 
-/* A line's fields, separated by '|'; the last one has the rest. Returns how many. */
+/* Splits a line into fields at '|'; the last one has the rest. Returns how many. */
 static int split(char *line, int most, char **ret)
 {
 	int n = 0;
@@ -67,7 +68,8 @@ static bool digits(const char *text, size_t most)
 	return n > 0 && n <= most && !text[n];
 }
 
-/* "1-02:03:04", "02:03:04", "03:04", "5" (minutes): seconds; -1: none, such as UNLIMITED. */
+/* Parses "1-02:03:04", "02:03:04", "03:04" or "5" (minutes) into seconds; returns -1 for
+ * anything else, such as UNLIMITED. */
 static int64_t duration(const char *text)
 {
 	int64_t part[4] = {0}, days = 0;
@@ -95,7 +97,8 @@ static int64_t duration(const char *text)
 	return days * 86400 + seconds;
 }
 
-/* Limits of a job, of which its partition, account or QoS will never allow more; others, as those of all jobs of a user, are a matter of time. */
+/* Reports limits of a single job that its partition, account or QoS will never lift. Other
+ * limits, such as those of all jobs of a user, are a matter of time. */
 static void never(const char *reason, char *ret, size_t size)
 {
 	size_t n = strlen(reason);
@@ -110,7 +113,7 @@ static bool next(const char *name, const char *text, size_t n, size_t *at, struc
 {
 	char line[512], *field[FIELDS_MOST];
 
-	(void)name; /* squeue shows no others */
+	(void)name; /* squeue lists only these */
 	while (line_next(text, n, at, line, sizeof line)) {
 		int fields = split(line, 4, field);
 		if (fields < 3 || !digits(field[0], sizeof ret->job - 1) || !digits(field[1], 7))
@@ -144,7 +147,7 @@ static void submit_words(const struct batch_request *r, word_list *w)
 	words_add(w, "--output=", r->output);
 }
 
-/* "12", or "12;cluster". */
+/* Parses "12" or "12;cluster". */
 static bool submit_parse(const char *line, char ret[64])
 {
 	size_t n = strspn(line, "0123456789");
@@ -188,7 +191,7 @@ static void clear_words(const char *name, word_list *w)
 		words_add(w, "--user=", me->pw_name);
 }
 
-/* The partition that options for sbatch name; "": the default one. */
+/* Finds the partition named in options for sbatch; "": the default one. */
 static void partition_of(const char *words, char *ret, size_t size)
 {
 	const char *at = words ? words : "";
@@ -239,7 +242,8 @@ static void plan_job(const char *name, char **field, int64_t now, struct rebuild
 						  .number = ours && digits(field[6], 7) ? atoi(field[6]) : 0});
 }
 
-/* Of "allocated/idle/other/total" what is in service; what jobs of other partitions hold is not there for us. */
+/* Counts the CPUs in service, from "allocated/idle/other/total". CPUs held by jobs of other
+ * partitions are not available to us. */
 static int plan_parse(const char *name, const char *text, size_t n, int64_t now, struct rebuild *ret)
 {
 	int64_t allocated = -1, idle = 0, held = 0, a, i;
@@ -271,7 +275,8 @@ const struct batch_dialect dialect_slurm = {
 	.digits = 12,
 	.grain = 60,
 	.launch =
-		"unset SLURM_CPUS_PER_TASK SRUN_CPUS_PER_TASK SLURM_GPUS_PER_TASK\n" /* the step has all CPUs of the job */
+		/* the step gets all CPUs of the job */
+		"unset SLURM_CPUS_PER_TASK SRUN_CPUS_PER_TASK SLURM_GPUS_PER_TASK\n"
 		"end=${SLURM_JOB_END_TIME:-$(($(date +%s) + seconds))}\n"
 		"nodes=${SLURM_JOB_NUM_NODES:-1}\n"
 		"exec srun --nodes=\"$nodes\" --ntasks=\"$nodes\" --ntasks-per-node=1 --cpu-bind=none /bin/sh "

@@ -1,5 +1,6 @@
 /*
- * spawn.c - vfork and execve. The child shares our memory until then, so it only makes system calls.
+ * spawn.c - vfork and execve. The child shares our memory until execve, so it only makes system
+ * calls.
  */
 #include "bag/spawn.h"
 
@@ -34,7 +35,7 @@ static void room(struct spawner *s, size_t ntext)
 	}
 }
 
-/* Means something to a shell wherever it stands outside of quotes. */
+/* Returns true if a character has a meaning to the shell anywhere outside of quotes. */
 static bool special(char c)
 {
 	return c == '\0' || strchr("|&;<>()$`\\\"*?[]{}\n", c);
@@ -63,9 +64,8 @@ size_t spawner_split(struct spawner *s, const char *command, size_t n)
 				continue;
 			}
 			const char *end = memchr(command + at + 1, '\'', n - at - 1);
-			if (!end ||
-			    words ==
-				    1) /* 'if' in quotes is a program, without them a keyword: leave that to the shell */
+			/* 'if' in quotes is a program, without them a keyword: leave that to the shell */
+			if (!end || words == 1)
 				return 0;
 			size_t inside = (size_t)(end - command) - at - 1;
 			memcpy(to, command + at + 1, inside);
@@ -78,7 +78,7 @@ size_t spawner_split(struct spawner *s, const char *command, size_t n)
 	return words;
 }
 
-/* Where the program is, as execvp() would find it; NULL: nowhere. */
+/* Finds a program as execvp() would; returns NULL if there is none. */
 static const char *find(struct spawner *s, const char *name)
 {
 	if (strchr(name, '/'))
@@ -108,7 +108,8 @@ static const char *find(struct spawner *s, const char *name)
 	return full;
 }
 
-/* `ret_failed` is written by the child if it can't execute. Not inlined: what vfork() leaves behind belongs to this frame. */
+/* Runs a program. The child writes `ret_failed` if it can't execute. Not inlined, because the
+ * child of vfork() uses this frame. */
 __attribute__((noinline, no_sanitize("address", "undefined"))) static pid_t
 run(const char *path, char *const *words, const struct spawn_files *files, char *const *env, volatile int *ret_failed)
 {
@@ -152,7 +153,8 @@ pid_t spawner_start(struct spawner *s, const char *command, size_t n, const stru
 		pid_t pid = path ? try(path, s->words, files, env) : -ENOENT;
 		if (pid > 0 || pid == -EAGAIN || pid == -ENOMEM)
 			return pid;
-		/* It may have moved since it was found. A builtin, a script without #! or a mistake: the shell knows. */
+		/* It may have moved since it was found, or be a builtin, a script without #! or
+		 * a mistake: leave it to the shell. */
 		free(s->name);
 		s->name = NULL;
 	}

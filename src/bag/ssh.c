@@ -1,8 +1,9 @@
 /*
- * ssh.c - hosts that can be reached by ssh: one command on each, whose key comes on standard input and is never part of a command line.
+ * ssh.c - hosts that are reached by ssh: runs one command on each, whose key comes on standard
+ * input and is never on a command line.
  *
- * A host has no queue and no end: a request takes the next host that is free, until its ssh ends. A host whose ssh ends before anybody came from it is left alone
- * for a while, longer each time.
+ * A host has no queue and no end: a request takes the next free host, until its ssh ends. A host
+ * whose ssh ends before anything has joined from it is left alone for a while, longer each time.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,20 +25,20 @@
 
 enum {
 	PAUSE_MOST = 600,
-	PATIENCE = 12,	      /* times the pace until somebody must have come */
-	REQUESTS_MOST = 9999, /* of a run */
+	PATIENCE = 12,	      /* limit for joining, in multiples of the pace */
+	REQUESTS_MOST = 9999, /* requests of a run, at most */
 };
 
 struct host {
-	const char *name; /* of the list */
-	int request;	  /* that has it; 0: none */
+	const char *name; /* its name in the list */
+	int request;	  /* request that uses it; 0: none */
 	int64_t pause, until;
 };
 
 struct session {
 	struct provider_request r;
 	struct host *host;
-	pid_t pid; /* 0: it does not run */
+	pid_t pid; /* 0: it is not running */
 	int output;
 };
 
@@ -45,7 +46,7 @@ struct ssh {
 	struct provider base;
 	struct provider_user user;
 	name_list names;
-	struct host *host; /* names.n of them */
+	struct host *host; /* array of names.n */
 	VEC(struct session) all;
 };
 

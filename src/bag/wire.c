@@ -1,5 +1,6 @@
 /*
- * wire.c - messages as bytes. A table says which fields each kind has; numbers are LEB128, signed ones zigzag.
+ * wire.c - messages as bytes. A table lists the fields of each kind; numbers are LEB128, signed
+ * ones zigzag.
  */
 #include "bag/wire.h"
 
@@ -94,7 +95,7 @@ void wire_add(struct strbuf *out, const struct wire *w)
 	memcpy(out->text + begin, &n, 4);
 }
 
-/* What is left of a message; `bad` if more was wanted, or a number was out of its range. */
+/* The rest of a message; `bad` if it was too short, or a number was out of its range. */
 struct rest {
 	const char *at, *end;
 	int bad;

@@ -1,5 +1,5 @@
 /*
- * workdir.c - directories that are locked while somebody has them.
+ * workdir.c - directories that are locked while they are in use.
  */
 #include "bag/workdir.h"
 
@@ -15,7 +15,7 @@
 
 #include "bag/files.h"
 
-/* The lock of a directory that is ours; -1: it is not, or has none. */
+/* Opens the lock of a directory that is ours; returns -1 if it is not ours, or has no lock. */
 static int lock_open(const char *dir)
 {
 	int at = open(dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), fd = -1;
@@ -49,7 +49,7 @@ static void sweep(const char *tmp, const char *prefix)
 		closedir(d);
 }
 
-/* Nobody finds the lock before it is held. */
+/* Creates the lock so that it is held before it can be found. */
 static int lock_make(const char *dir)
 {
 	struct strbuf made = {0}, lock = {0};
@@ -60,7 +60,7 @@ static int lock_make(const char *dir)
 	int rc = fd < 0 || flock(fd, LOCK_EX) < 0 || rename(made.text, lock.text) < 0 ? -errno : 0;
 	strbuf_fini(&made);
 	strbuf_fini(&lock);
-	return rc; /* the file stays open as long as this process and those that it forks are there */
+	return rc; /* the file stays open, and locked, while this process or a forked child lives */
 }
 
 int workdir_make(const char *prefix, struct strbuf *ret, struct err *err)

@@ -1,5 +1,6 @@
 /*
- * worker.c - the main thread of a worker: reads messages, kills what must end, and sends what could not be sent at once.
+ * worker.c - the main thread of a worker: reads messages, kills tasks that must end, and sends what
+ * could not be sent at once.
  */
 #include "bag/worker.h"
 
@@ -23,7 +24,7 @@
 #include "base/descriptors.h"
 #include "run/tree.h"
 
-/* `:` and its words, as the shell has it. */
+/* Returns true for `:` with any arguments, the shell's no-op. */
 static bool is_noop(struct spawner *s, const struct wire *m)
 {
 	if (m->ntext == 0 || m->text[0] != ':')
@@ -49,7 +50,7 @@ void task_free(struct worker *w, struct task *t)
 	free(t);
 }
 
-/* The next task has a directory of its own. */
+/* Prepares a directory for the next task. */
 static int apart_begin(struct worker *w, const struct wire *m)
 {
 	struct strbuf dir = {0};
@@ -59,7 +60,8 @@ static int apart_begin(struct worker *w, const struct wire *m)
 	w->next = (struct apart){.task = m->task, .patterns = mem_zalloc(m->ntext + 1)};
 	memcpy(w->next.patterns, m->text, m->ntext);
 	task_dir(w, m->task, &dir);
-	if (!w->scratched && mkdir(w->scratch, 0700) < 0) /* nobody else's */
+	/* fails if it exists: it must not be someone else's */
+	if (!w->scratched && mkdir(w->scratch, 0700) < 0)
 		w->next.broken = -errno;
 	w->scratched = w->scratched || !w->next.broken;
 	files_remove(dir.text);
@@ -100,7 +102,7 @@ static void task_add(struct worker *w, struct spawner *s, const struct wire *m)
 	vec_push(&w->list, t);
 }
 
-/* Gives back tasks that have not begun: all (0), or one. */
+/* Returns tasks to the broker that have not begun: all (0), or one. */
 static bool list_return(struct worker *w, uint64_t task)
 {
 	size_t to = w->first;
@@ -139,11 +141,11 @@ static void drop(struct worker *w, uint64_t task)
 	}
 }
 
-enum { MEMORY_MS = 250 };   /* between looks at the memory of tasks that state it */
-enum { OUTPUT_MS = 500 };   /* between looks at how much tasks have printed */
+enum { MEMORY_MS = 250 };   /* interval of checking the memory of tasks that state it */
+enum { OUTPUT_MS = 500 };   /* interval of checking the output of tasks */
 enum { TOLD = 1, CUT = 2 }; /* why it ends: by a message, or without one */
 
-/* TOLD: the broker wants us to end; 0; -EPROTO. */
+/* Handles a message. Returns TOLD if the broker wants us to end, 0, or -EPROTO. */
 static int handle(struct worker *w, struct spawner *s, const struct wire *m)
 {
 	switch (m->kind) {
@@ -175,7 +177,7 @@ static int handle(struct worker *w, struct spawner *s, const struct wire *m)
 	}
 }
 
-/* Reads what is there. TOLD, CUT: the end; 0; -errno. */
+/* Reads and handles available messages. Returns TOLD or CUT at the end, 0, or -errno. */
 static int take_in(struct worker *w, struct spawner *s, struct strbuf *in)
 {
 	static const size_t piece = 256 << 10;
@@ -206,7 +208,7 @@ static int take_in(struct worker *w, struct spawner *s, struct strbuf *in)
 	return step < 0 ? (int)step : rc;
 }
 
-/* Kills what is past its limit; milliseconds until the next one, -1: none. */
+/* Kills tasks past their time limit; returns the milliseconds until the next limit, -1: none. */
 static int limits(struct worker *w)
 {
 	int64_t now = now_us(CLOCK_MONOTONIC), next = INT64_MAX;
@@ -226,7 +228,7 @@ static int limits(struct worker *w)
 	return next == INT64_MAX ? -1 : (int)((next - now) / 1000 > 60000 ? 60000 : (next - now) / 1000 + 1);
 }
 
-/* KiB of a process and all below it. */
+/* Returns the KiB of a process and all its descendants. */
 static int64_t memory_of(pid_t pid)
 {
 	char path[48];
@@ -241,7 +243,8 @@ static int64_t memory_of(pid_t pid)
 	return pages * (sysconf(_SC_PAGESIZE) / 1024) + tree_memory(pid, false);
 }
 
-/* Kills what has more memory than it stated; whether to look again soon. The lock is not held while /proc is read. */
+/* Kills tasks that use more memory than they stated; returns true if some state it. The lock is
+ * not held while /proc is read. */
 static bool memory_look(struct worker *w)
 {
 	bool any = false;
@@ -266,16 +269,19 @@ static bool memory_look(struct worker *w)
 	return any;
 }
 
-/* What a task prints beyond what is kept would fill the disk. It is written at the end of its file, so that can be cut. */
+/* Cuts a task's output to what is kept, lest it fill the disk. Output is appended, so cutting
+ * the file is safe. */
 static void output_trim(int fd)
 {
 	struct stat st;
 
 	if (fstat(fd, &st) == 0 && st.st_size > RECORD_OUTPUT_MOST + 1)
-		(void)!ftruncate(fd, RECORD_OUTPUT_MOST + 1); /* one byte more: some is missing */
+		/* one byte more shows that some is missing */
+		(void)!ftruncate(fd, RECORD_OUTPUT_MOST + 1);
 }
 
-/* Whether something runs or will. Not at each message: there may be thousands of them in a second. */
+/* Trims outputs, but not at each message, as there may be thousands per second. Returns true if
+ * some task runs or waits. */
 static bool outputs_trim(struct worker *w)
 {
 	int64_t now = now_us(CLOCK_MONOTONIC);
@@ -318,7 +324,7 @@ static int loop(struct worker *w, struct spawner *s, struct strbuf *in, int64_t 
 				      {.fd = w->wake, .events = POLLIN}};
 		if (poll(p, 2, timeout) < 0 && errno != EINTR)
 			return -errno;
-		/* Orphans of tasks are ours; threads wait for their own children. */
+		/* Reap orphans of tasks; threads wait for their own children. */
 		while (waitpid(-1, NULL, WNOHANG | __WNOTHREAD) > 0)
 			;
 		uint64_t count;
@@ -335,7 +341,8 @@ static int loop(struct worker *w, struct spawner *s, struct strbuf *in, int64_t 
 	}
 }
 
-/* The threads go on until the process ends, which is soon: nothing that they use is freed. */
+/* The threads keep running until the process ends, which is soon, so nothing that they use is
+ * freed. */
 int worker_run(int fd, const struct worker_offer *offer, struct err *err)
 {
 	struct worker *w = mem_zalloc(sizeof *w);

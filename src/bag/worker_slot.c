@@ -1,7 +1,8 @@
 /*
- * worker_slot.c - the threads of a worker, each with a task.
+ * worker_slot.c - the threads of a worker, each running one task.
  *
- * They pull tasks from a list in their order, each when its needs fit, and send results by themselves, so that a short task wakes nobody else.
+ * They take tasks from a list in order, each as soon as its needs fit, and send results by
+ * themselves, so that a short task wakes no other thread.
  */
 #include "bag/worker_internal.h"
 
@@ -27,7 +28,7 @@ int64_t now_us(clockid_t clock)
 	return t.tv_sec * INT64_C(1000000) + t.tv_nsec / 1000;
 }
 
-/* All under the lock from here on, up to the threads. */
+/* Call the functions from here to gpus_pick() with the lock held. */
 
 void out_send(struct worker *w)
 {
@@ -94,7 +95,8 @@ static uint64_t gpus_pick(struct worker *w, int64_t n)
 	return mask;
 }
 
-/* Sends what a file has beyond its last piece, which is put into `last`; empties the file. Unlocks while it reads. */
+/* Sends a file in chunks, except for its last piece, which is put into `last`; empties the file.
+ * Takes the lock only to send. */
 static void output_send(struct slot *s, int fd, bool to_err, struct strbuf *last, bool *cut)
 {
 	struct worker *w = s->worker;
@@ -132,7 +134,8 @@ static void output_send(struct slot *s, int fd, bool to_err, struct strbuf *last
 		*cut = true;
 }
 
-/* The one that our own environment names at that place, if it does: an allocation may have been given any. */
+/* Appends the GPU at that position in our own environment's list, if there is one: an allocation
+ * may have any GPUs. */
 static void gpu_name(const char *inherited, int at, struct strbuf *out)
 {
 	const char *item = inherited ? strchr(inherited, '=') + 1 : "";
@@ -146,7 +149,7 @@ static void gpu_name(const char *inherited, int at, struct strbuf *out)
 		strbuf_printf(out, "%d", at);
 }
 
-/* The variables of a task. Returns where its environment begins. */
+/* Sets the variables of a task. Returns the start of its environment. */
 static char **environment(struct slot *s, const struct task *t)
 {
 	struct strbuf list = {0};
@@ -163,7 +166,8 @@ static char **environment(struct slot *s, const struct task *t)
 	return s->env + (s->env[0] == NULL);
 }
 
-/* Waits for the end of what it started. What is left of its group ends with it; its pid can't be used again before. */
+/* Waits until the started process has ended, then kills the rest of its group. The pid stays
+ * reserved until then. */
 static int reap(struct slot *s)
 {
 	siginfo_t info;
@@ -180,7 +184,7 @@ static int reap(struct slot *s)
 	return status;
 }
 
-/* A file of a task that goes back. Waits for room. */
+/* Sends a piece of a file back to the broker; waits until there is room. */
 static void file_put(void *arg, const struct wire *m)
 {
 	struct worker *w = arg;
@@ -192,7 +196,8 @@ static void file_put(void *arg, const struct wire *m)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* What a task that runs apart has made; 0, or a status and why. */
+/* Sends back the files that a task that runs apart has made. Returns 0, or a status with the
+ * reason in `note`. */
 static int files_return(struct slot *s, const struct task *t, const char *dir, struct strbuf *note)
 {
 	file_list list = {0};
@@ -218,7 +223,7 @@ static int start(struct slot *s, const struct task *t, const char *dir, char *co
 		strbuf_printf(err, "shunt: its files can't be written on its worker: %s\n", strerror(-t->broken));
 		return 126 << 8;
 	}
-	/* Without room for a process: others end soon. */
+	/* without a free process slot, wait: other tasks end soon */
 	for (int tries = 0;
 	     (pid = spawner_start(&s->spawner, t->w.text, t->w.ntext, &files, env)) == -EAGAIN && tries < 50; tries++)
 		usleep(20000);
@@ -252,7 +257,7 @@ static void run(struct slot *s, struct task *t)
 	int64_t took = now_us(CLOCK_MONOTONIC) - since;
 	if (t->apart && status == 0)
 		status = files_return(s, t, dir.text, &note);
-	if (t->apart) { /* before the result: the task may come again */
+	if (t->apart) { /* before the result, because the task may be sent again */
 		files_remove(dir.text);
 		free(t->apart);
 		t->apart = NULL;
@@ -322,7 +327,7 @@ static void *slot_main(void *arg)
 	return NULL;
 }
 
-/* A file without a name, which takes memory only while it is small. */
+/* Opens an unnamed file on disk; in memory only if that is not possible. */
 static int output_file(void)
 {
 	const char *dir = getenv("TMPDIR");
@@ -364,7 +369,8 @@ static char **environment_base(struct slot *s)
 	return env;
 }
 
-/* One more thread. Without descriptors or memory for it the tasks wait for those that are there. */
+/* Starts one more thread. If descriptors or memory are lacking, tasks wait for the existing
+ * threads. */
 static void slot_add(struct worker *w)
 {
 	pthread_attr_t attr;
@@ -393,7 +399,7 @@ static void slot_add(struct worker *w)
 	pthread_attr_destroy(&attr);
 }
 
-/* One at a time: whoever takes a task wakes the next. */
+/* Wakes one thread at a time: a thread that takes a task wakes the next one. */
 void slots_wake(struct worker *w)
 {
 	if (!head_fits(w))
