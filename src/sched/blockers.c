@@ -1,8 +1,9 @@
 /*
  * blockers.c - see blockers.h.
  *
- * Whether nodes alone would do is asked of empty ones (plan/pack.h), and whether running jobs leave room of the plan, inside a transaction. Who would
- * come first if all that were gone is asked of a copy of the scheduler itself, which makes one cycle: no other answer holds for every policy.
+ * Empty nodes (plan/pack.h) show if nodes alone would suffice, and the plan, inside a transaction,
+ * shows if running jobs leave room. Which jobs would come first if all that were gone is determined
+ * by running one cycle of a copy of the scheduler itself: no other answer holds for every policy.
  */
 #include "sched/blockers.h"
 
@@ -17,39 +18,39 @@
 #include "sched/forecast.h"
 #include "sched/sched_internal.h"
 
-#define PRUNE_MOST 64  /* holders and nodes of which each is asked whether it matters */
-#define CYCLES_MOST 64 /* of the copy */
-#define TRIES_MOST 64  /* jobs that are asked whether they leave room */
+#define PRUNE_MOST 64  /* maximum holders and nodes that are each tested for relevance */
+#define CYCLES_MOST 64 /* maximum cycles of the copy */
+#define TRIES_MOST 64  /* maximum jobs tested for leaving room */
 
 struct kept {
 	uint32_t node;
 	struct booking booking;
 };
 
-/* What others used of an amount before it was taken to be free. */
+/* Units of an amount that others used before they were assumed to be free. */
 struct lifted {
 	uint32_t amount;
 	int64_t elsewhere;
 };
 
-/* What is found out on the way. */
+/* State of the investigation. */
 struct inquiry {
 	struct sched *s;
 	const struct blockers_ask *ask;
 	const struct job *job;
 	int64_t length;
-	bool *open;	       /* nodes that it may have: those that are open, and those of WHY_NODES */
-	VEC(uint32_t) reopen;  /* closed ones that it needs */
+	bool *open; /* nodes the job may get: those that are open, and those of WHY_NODES */
+	VEC(uint32_t) reopen;  /* closed nodes that the job needs */
 	VEC(uint32_t) raised;  /* those of them that were down */
-	VEC(struct kept) kept; /* bookings that are in its way */
-	job_vec promised;      /* jobs with promised places that are in its way */
-	job_vec holders;       /* running ones */
+	VEC(struct kept) kept; /* bookings in the way */
+	job_vec promised;      /* jobs with promised places in the way */
+	job_vec holders;       /* running jobs in the way */
 	VEC(struct limit_reached) limits;
-	VEC(struct lifted) lifted; /* amounts that others use too much of */
-	bool unfenced;		   /* the reservation that it is bound to is in its way, */
-	VEC(struct fence) fences;  /* ... or these ones are */
-	bool unavoided;		   /* nodes that it avoids are needed */
-	bool nightly;		   /* it is not its time */
+	VEC(struct lifted) lifted; /* amounts of which others use too much */
+	bool unfenced;		   /* the reservation that the job is bound to is in the way */
+	VEC(struct fence) fences;  /* other reservations in the way */
+	bool unavoided;		   /* nodes that the job avoids are needed */
+	bool nightly;		   /* outside the hours of the job */
 	reason_vec *reasons;
 };
 
@@ -73,7 +74,7 @@ static bool limit_same(const struct limit_reached *a, const struct limit_reached
 	return a->kind == b->kind && a->measure == b->measure && a->of == b->of;
 }
 
-/* Whether a limit is reached, too, when the jobs that are in its way are gone. */
+/* Returns true if a limit is also reached once the jobs in the way are gone. */
 static bool limit_stays(struct inquiry *q, const struct limits *l, const struct limit_need *need,
 			const struct limit_reached *reached)
 {
@@ -85,7 +86,8 @@ static bool limit_stays(struct inquiry *q, const struct limits *l, const struct 
 	return false;
 }
 
-/* The last to be asked: who holds what it needs may be who makes a limit full. */
+/* Finds the limits in the way. Called last, because the jobs that hold what this one needs may
+ * be those that fill a limit. */
 static void limits_ask(struct inquiry *q)
 {
 	struct limit_need need = sched_need(q->s, q->job);
@@ -112,7 +114,7 @@ static void limits_ask(struct inquiry *q)
 
 /* ---- nodes ---- */
 
-/* Whether nodes, if they were empty, could hold it. */
+/* Returns true if the nodes could hold the job if they were empty. */
 static bool could_hold(const struct inquiry *q, const bool *usable)
 {
 	struct err err;
@@ -126,7 +128,7 @@ static bool may_use(const struct inquiry *q, uint32_t node, uint32_t allowed)
 	return q->ask->there[node] && nodeset_has(&q->s->c->nodesets.v[allowed], node);
 }
 
-/* Each of `nodes` is left out again if it would do without. */
+/* Removes each of `nodes` that the job can do without. */
 static void nodes_prune(const struct inquiry *q, bool *usable, job_vec *nodes)
 {
 	for (size_t i = nodes->n; i-- > 0 && nodes->n <= PRUNE_MOST;) {
@@ -138,7 +140,7 @@ static void nodes_prune(const struct inquiry *q, bool *usable, job_vec *nodes)
 	}
 }
 
-/* False: it could not run on any nodes that there are. */
+/* Returns false if the job could not run on any existing nodes. */
 static bool nodes_ask(struct inquiry *q)
 {
 	uint32_t n = (uint32_t)q->s->c->nodes.n;
@@ -228,14 +230,15 @@ static bool is_released(const struct inquiry *q, const struct fence *f)
 	return false;
 }
 
-/* Whether a fence would keep it out if it started now. */
+/* Returns true if a fence would keep the job out if it started now. */
 static bool is_fenced(const struct inquiry *q, const struct fence *f)
 {
 	return f->start < q->s->now + q->length && f->end > q->s->now && !plan_has_key(q->s->p, q->job->keys, f->id) &&
 	       !is_released(q, f);
 }
 
-/* Whether so much of an amount is kept for others that the rest would not do, if nobody else used it. */
+/* Returns true if so much of an amount is kept for others that the rest would not suffice, even
+ * if no other job used it. */
 static bool amounts_kept(const struct inquiry *q)
 {
 	const struct plan *p = q->s->p;
@@ -249,7 +252,7 @@ static bool amounts_kept(const struct inquiry *q)
 	return false;
 }
 
-/* The job has keys to the reservations in its way, too, until keys_return(). */
+/* Gives the job keys to the reservations in its way until keys_return(). */
 static void keys_lend(const struct inquiry *q, struct job *job)
 {
 	struct cluster *c = q->s->c;
@@ -263,7 +266,7 @@ static void keys_lend(const struct inquiry *q, struct job *job)
 		has[id] = plan_has_key(q->s->p, job->keys, id);
 	for (size_t i = 0; i < q->fences.n; i++)
 		has[q->fences.v[i].id] = true;
-	vec_push(&c->nodesets, nodeset_make(has, n + 1, false)); /* not interned, since it is gone soon */
+	vec_push(&c->nodesets, nodeset_make(has, n + 1, false)); /* not interned, since it is temporary */
 	job->keys = (uint32_t)c->nodesets.n - 1;
 	free(has);
 }
@@ -279,7 +282,8 @@ static void keys_return(const struct inquiry *q, struct job *job, uint32_t keys)
 	job->keys = keys;
 }
 
-/* Whether nodes, if they were empty, and what is not kept of amounts would do beside the reservations that are left. */
+/* Returns true if empty nodes, and amounts that are not kept, would suffice with the remaining
+ * reservations. */
 static bool fences_allow(const struct inquiry *q)
 {
 	struct job *job = cluster_job(q->s->c, q->ask->job);
@@ -307,7 +311,8 @@ static struct reason *fence_add(struct inquiry *q, const struct fence *f)
 	return r;
 }
 
-/* All that keep it out of nodes (closed ones, too, may be parts of whole machines), or something from it that it asks for: each once. */
+/* Collects all fences that keep the job out of nodes, or keep something from it that it asks
+ * for. Closed nodes count, because they may be parts of whole machines. */
 static void fences_collect(struct inquiry *q)
 {
 	const struct plan *p = q->s->p;
@@ -322,7 +327,7 @@ static void fences_collect(struct inquiry *q)
 			vec_push(&q->fences, p->kept.v[i].fence);
 }
 
-/* Reservations that keep it out, or the one that it is bound to. */
+/* Finds the reservations that keep the job out, or the one that it is bound to. */
 static void fenced_ask(struct inquiry *q)
 {
 	struct fence f = {.start = TIME_NEVER, .end = TIME_NEVER};
@@ -336,7 +341,8 @@ static void fenced_ask(struct inquiry *q)
 		return;
 	}
 	fences_collect(q);
-	for (size_t i = q->fences.n; i-- > 0 && q->fences.n <= PRUNE_MOST;) { /* those that it can bear stay */
+	/* drop those that the job can bear */
+	for (size_t i = q->fences.n; i-- > 0 && q->fences.n <= PRUNE_MOST;) {
 		f = q->fences.v[i];
 		vec_remove(&q->fences, i);
 		if (!fences_allow(q))
@@ -363,7 +369,8 @@ static void elsewhere_set(struct inquiry *q, uint32_t amount, int64_t elsewhere)
 	plan_set_amount(q->s->p, amount);
 }
 
-/* Those of which the cluster's own jobs could not give it enough: as if others used less. */
+/* Finds amounts of which the cluster's own jobs could not give the job enough; assumes from here
+ * on that others use less. */
 static void amounts_ask(struct inquiry *q)
 {
 	const struct request *r = cluster_job_request(q->s->c, q->job);
@@ -397,7 +404,7 @@ static bool is_promised(const struct inquiry *q, uint32_t job)
 	return cluster_job(q->s->c, job)->state == STATE_ALLOCATED && job != q->ask->job;
 }
 
-/* Promised places alone, on empty nodes: those of them without which it would fit. */
+/* Finds the promised places that are in the way even on otherwise empty nodes. */
 static void promised_ask(struct inquiry *q)
 {
 	struct plan *p, *real = q->s->p;
@@ -424,7 +431,7 @@ static void promised_ask(struct inquiry *q)
 		vec_push(&q->promised, in.v[i]);
 		plan_take_job(p, in.v[i]);
 	}
-	for (size_t i = q->promised.n; i-- > 0;) { /* those that matter */
+	for (size_t i = q->promised.n; i-- > 0;) { /* keep those that matter */
 		plan_adopt(p, real, q->promised.v[i]);
 		if (explain_fits(q->s, q->ask->job, q->length))
 			vec_remove(&q->promised, i);
@@ -442,7 +449,7 @@ static void promised_ask(struct inquiry *q)
 	plan_destroy(p);
 }
 
-/* Running jobs that it would fit beside are not to blame. */
+/* Removes running jobs that the job would fit beside. */
 static void holders_prune(struct inquiry *q, job_vec *holders)
 {
 	for (size_t i = 0; i < holders->n && holders->n <= PRUNE_MOST;) {
@@ -459,7 +466,7 @@ static void holders_prune(struct inquiry *q, job_vec *holders)
 	}
 }
 
-/* Takes out of the plan what waiting jobs have there, but for what was promised and is not in its way. */
+/* Takes places of waiting jobs out of the plan, except promised ones that are not in the way. */
 static void plan_ease(struct inquiry *q)
 {
 	claim_vec claims = {0};
@@ -493,7 +500,7 @@ static void running_ask(struct inquiry *q)
 				more.implied = true; /* the same jobs hold it */
 				vec_push(q->reasons, more);
 			}
-		} else { /* empty nodes would do, says pack.h: then it is how they are shared out */
+		} else { /* empty nodes would suffice according to pack.h: the problem is how they are shared */
 			reason_fini(&r);
 			reason_add(q, WHY_SCATTERED);
 		}
@@ -503,7 +510,7 @@ static void running_ask(struct inquiry *q)
 
 /* ---- the order ---- */
 
-/* All but those that are in its way hold in the copy. */
+/* Removes the fences in the way from the copy; all others stay. */
 static void fences_release(const struct inquiry *q, struct sched *s)
 {
 	node_fence_vec stay = {0};
@@ -522,7 +529,7 @@ static void fences_release(const struct inquiry *q, struct sched *s)
 	vec_free(&stay);
 }
 
-/* In a copy where none of the other reasons is left: whether it starts at once. */
+/* Returns true if the job starts at once in a copy without any of the other reasons. */
 static bool starts(struct inquiry *q)
 {
 	struct forecast *f = forecast_create_in(q->s, q->ask->scratch);
@@ -566,14 +573,15 @@ static bool starts(struct inquiry *q)
 	return done;
 }
 
-/* The scheduler has looked at it as it is, and did not start it. */
+/* Returns true if the scheduler has considered the job as it is and did not start it. */
 static bool was_passed_over(const struct inquiry *q)
 {
 	return q->reasons->n == 0 && !q->ask->released && q->job->waiting != WAITING_NONE && !q->s->effort.unfinished &&
 	       !queue_get(q->s, q->ask->job)->fresh;
 }
 
-/* Whether the first of one order is that of all others, too, and comes before the job in each of them. */
+/* Returns true if the first job of one order is also first in all others and comes before this
+ * job in each of them. */
 static bool is_first(const struct inquiry *q, const struct queued *e, size_t i)
 {
 	struct sched *s = q->s;
@@ -586,7 +594,7 @@ static bool is_first(const struct inquiry *q, const struct queued *e, size_t i)
 	return !s->due.dates || (s->line.by_due.v[i].job == e->job && x->due <= w->due);
 }
 
-/* It starts, and stays in the plan; whether it leaves no room for the job. */
+/* Starts `e` in the plan. Returns true if that leaves no room for the job. */
 static bool leaves_none(struct inquiry *q, const struct queued *e)
 {
 	plan_mark mark = plan_begin(q->s->p);
@@ -599,8 +607,10 @@ static bool leaves_none(struct inquiry *q, const struct queued *e)
 	return !explain_fits(q->s, q->ask->job, q->length);
 }
 
-/* The scheduler need not be copied where the jobs that are asked first, whatever the policy, start one after the other until nothing is left for this one. False: it
- * is not known. As soon as one of them does not start, what follows depends on reservations, and where limits count on what the others take of them. */
+/* Returns true if the jobs that any policy considers first start one after the other until
+ * nothing is left for this one: then the scheduler need not be copied. False means unknown: as
+ * soon as one of them does not start, what follows depends on reservations and, with limits, on
+ * what the others take of them. */
 static bool surely_later(struct inquiry *q)
 {
 	struct sched *s = q->s;
@@ -642,9 +652,10 @@ static void order_ask(struct inquiry *q)
 		r->by = s->line.by_key.v[0].job;
 }
 
-/* ---- all of it ---- */
+/* ---- putting it together ---- */
 
-/* Nodes that it needs, and that are down, are up in the plan meanwhile. */
+/* Marks nodes that the job needs, and that are down, as up in the plan for the duration of the
+ * investigation. */
 static void nodes_raise(struct inquiry *q)
 {
 	for (size_t i = 0; i < q->reopen.n; i++) {
@@ -699,7 +710,8 @@ static void plan_ask(struct inquiry *q)
 	free(on.word);
 }
 
-/* It could not run on all the nodes that there are, or the site has not what it takes. */
+/* Adds WHY_NEVER: the job could not run on all existing nodes, or the site does not have what it
+ * takes. */
 static void never_add(struct inquiry *q)
 {
 	const struct request *r = cluster_job_request(q->s->c, q->job);

@@ -1,23 +1,27 @@
 /*
  * conservative.c - every waiting job has a reservation, and keeps it or gets an earlier one.
  *
- * At its submission a job takes the earliest hole. When something was freed, the waiting ones are taken out, in order of
- * arrival, and put back at their earliest place, which is never later than where they were.
+ * On submission a job takes the earliest hole. When something was freed, waiting jobs are taken
+ * out, in order of arrival, and put back at their earliest place, which is never later than the old
+ * one.
  *
- * Most of them cannot move, and that is seen without taking them out. An earlier place needs enough CPUs from its start
- * until its end or the start it has now, whichever is first: from there on the job itself holds them. And since the job
- * could not be there before, the place must use some instant that was freed since: one before `dirty`.
+ * Most of them cannot move, and that can be seen without taking them out. An earlier place needs
+ * enough CPUs from its start until its end or the present start, whichever is first: from there on
+ * the job itself holds them. And since the job could not be there before, the place must use some
+ * instant that was freed since: one before `dirty`.
  *
- * Of a very long queue only the first ones reserve (settings.reserve_depth), so that a pass stays short; the others wait until it is their turn to. A pass may
- * take several cycles (sched_pace): it goes on behind the last job that it has looked at, to its end, whatever is freed meanwhile; that is for the next one.
+ * In a very long queue only the first jobs reserve (settings.reserve_depth), so that a pass stays
+ * short; the others wait for their turn. A pass may take several cycles (sched_pace). It continues
+ * behind the last job examined, to the end of the queue, whatever is freed meanwhile; that is left
+ * to the next pass.
  */
 #include "sched/sched_internal.h"
 
-#define STEPS_A_NODE 16 /* steps of the sum that take as long to look at as a node */
+#define STEPS_A_NODE 16 /* steps of the sum that cost as much to examine as a node */
 
 enum { CLOSED = 64 };
 
-/* The most CPUs free at any instant of [now, dirty). */
+/* Returns the most CPUs free at any instant of [now, dirty). */
 static int64_t most_freed(struct sched *s, int64_t dirty)
 {
 	const struct timeline *t = plan_sum(s->p);
@@ -29,8 +33,9 @@ static int64_t most_freed(struct sched *s, int64_t dirty)
 	return most;
 }
 
-/* What a sweep has found: no job of so many CPUs that is at least that long, and planned no earlier, can start before an instant. One entry for each number of CPUs and
- * about each length. */
+/* Findings of a sweep: no job of cpus[i] CPUs that is at least length[i] long and planned no
+ * earlier than planned[i] can start before before[i]. Entries are hashed by CPUs and approximate
+ * length. */
 struct closed {
 	int64_t cpus[CLOSED], length[CLOSED], planned[CLOSED], before[CLOSED];
 };
@@ -60,14 +65,15 @@ static void closed_note(struct closed *k, const struct queued *e, int64_t before
 	k->before[i] = before;
 }
 
-/* A job has left its place from `start` on: a start remains impossible only if what it would meet lies before that. */
+/* Updates the findings after a job left its place at `start`: an earlier start remains
+ * impossible only if its first length[i] seconds lie before that. */
 static void closed_moved(struct closed *k, int64_t start)
 {
 	for (unsigned i = 0; i < CLOSED; i++)
 		k->before[i] = k->before[i] < start - k->length[i] ? k->before[i] : start - k->length[i];
 }
 
-/* Whether the sum leaves room to start before `planned`, given what was freed. */
+/* Returns true if the sum leaves room to start before `planned`, given what was freed. */
 static bool could_improve(struct sched *s, const struct queued *e, int64_t dirty, int64_t most, struct closed *k)
 {
 	struct opening o = {e->cpus, e->length, e->planned, e->planned < dirty ? e->planned : dirty};
@@ -89,8 +95,9 @@ static bool could_improve(struct sched *s, const struct queued *e, int64_t dirty
 	return found;
 }
 
-/* Puts the job of entry i at its earliest place; a place at now starts it. Whether it left the queue. It stays where it is
- * when nothing better is found: for fragments of several shapes best fit may not even find that place again. */
+/* Puts the job of entry i at its earliest place, and starts it if that is now. Returns true if
+ * it left the queue. The job stays where it is if nothing better is found: with fragments of
+ * several shapes, best fit may not even find the present place again. */
 static bool conservative_place(struct sched *s, size_t i)
 {
 	struct queued *e = &s->line.by_key.v[i];
@@ -117,7 +124,7 @@ static bool conservative_place(struct sched *s, size_t i)
 	return false;
 }
 
-/* Whether a job that has no place may find one. */
+/* Returns true if a job without a place may find one. */
 static bool worth_searching(const struct sched *s, uint32_t job, int64_t length, const struct depth *reserved)
 {
 	return !depth_reached(reserved, cluster_job(s->c, job)) &&
@@ -134,7 +141,8 @@ static struct depth reservations(const struct sched *s)
 	return d;
 }
 
-/* Whether it is worth asking about the job of entry i; if not, what is known of it is noted. */
+/* Returns true if it is worth placing the job of an entry; otherwise takes note of its planned
+ * start. */
 static bool worth_placing(struct sched *s, const struct queued *e, int64_t most, const struct depth *reserved,
 			  struct closed *k)
 {
@@ -147,7 +155,7 @@ static bool worth_placing(struct sched *s, const struct queued *e, int64_t most,
 	return false;
 }
 
-/* The jobs behind the last one that was looked at, until the cycle has done enough. */
+/* Examines the jobs behind the last one examined, until the cycle has done enough. */
 static void sweep_on(struct sched *s)
 {
 	struct sweep *w = &s->sweep;
@@ -192,7 +200,7 @@ static void sweep_on(struct sched *s)
 		return;
 	w->on = false;
 	if (w->moved > s->dirty)
-		s->dirty = w->moved; /* those before the ones that moved have not seen what that freed */
+		s->dirty = w->moved; /* earlier jobs have not seen what the moves freed */
 }
 
 static void sweep_begin(struct sched *s)
@@ -200,14 +208,14 @@ static void sweep_begin(struct sched *s)
 	vec_clear(&s->sweep.nowhere);
 	s->sweep = (struct sweep){
 		.on = true, .job = JOB_NONE, .dirty = s->dirty, .moved = TIME_BEGIN, .nowhere = s->sweep.nowhere};
-	s->dirty = TIME_BEGIN; /* what is freed while it goes on is for the next one */
+	s->dirty = TIME_BEGIN; /* what is freed during this sweep is left to the next one */
 	s->next_planned = TIME_NEVER;
 	s->freed = false;
-	vec_clear(&s->failures); /* who did not fit behind a soft limit may now */
+	vec_clear(&s->failures); /* jobs that did not fit behind a soft limit may fit now */
 	vec_clear(&s->line.fresh);
 }
 
-/* Only those that came. */
+/* Places new jobs only. */
 static void fresh_place(struct sched *s)
 {
 	struct depth reserved = reservations(s);
@@ -245,6 +253,7 @@ void conservative_pass(struct sched *s)
 		fresh_place(s);
 	else
 		sweep_on(s);
-	if (!s->sweep.on && s->line.fresh.n) /* who came meanwhile may have been too far in front */
+	/* new jobs may have been sorted in before the position of the sweep */
+	if (!s->sweep.on && s->line.fresh.n)
 		s->effort.unfinished = true;
 }

@@ -1,8 +1,11 @@
 /*
- * cover.c - node allocation by the smallest cover: of the jobs that could start now, as many as possible, on as few nodes as possible.
+ * cover.c - node allocation by the smallest cover: starts as many of the startable jobs as possible
+ * on as few nodes as possible.
  *
- * Which job may run on which node is asked of the plan, as for any job: nobody who has a reservation is delayed. Rooms are those of this moment, so that jobs which one by one would end before a
- * reservation may not do so together: whoever can't be put where the cover has it goes the ordinary way, as do jobs of several parts.
+ * The plan decides which job may run on which node, as for any job, so no reservation is delayed.
+ * Capacities are those of this moment: jobs that would each end before a reservation may not do so
+ * together. A job that cannot be put on the node chosen by the cover is placed in the ordinary way,
+ * as are jobs of several parts.
  */
 #include <stdlib.h>
 
@@ -15,7 +18,7 @@
 struct choice {
 	struct queued job[JOBS];
 	int n;
-	int32_t node[COVER_NODES_MAX]; /* by their numbers in the cover */
+	int32_t node[COVER_NODES_MAX]; /* node of each number in the cover */
 	struct cover cover;
 	struct cover_answer answer;
 };
@@ -27,7 +30,7 @@ static bool is_single(const struct sched *s, uint32_t job)
 	return r->nfrags == 1 && r->nfixed == 0 && !r->whole && !plan_in_partition(s->p, job);
 }
 
-/* A node joins the cover if one of the jobs may be there. */
+/* Adds a node to the cover if one of the jobs may use it. */
 static void node_offer(struct sched *s, struct choice *x, int32_t node, int64_t soonest)
 {
 	struct cover *c = &x->cover;

@@ -1,14 +1,17 @@
 /*
- * cycle.c - one scheduling cycle (docs/scheduling.md): special jobs by rank, then common ones, then whoever can be brought
- * forward; then everything placed at now is started.
+ * cycle.c - one scheduling cycle (docs/scheduling.md): places special jobs by rank, then common
+ * ones, brings reserved jobs forward where possible, and starts everything placed at now.
  *
- * A cycle that may not take long (sched_pace) ends early, after some special jobs or some starts, and the next one goes on: common jobs
- * wait until special ones have been asked about, and a pass begins anew without those that it has started; where every job reserves, or what reservations leave free
- * is being filled, it goes on behind the last one. If something was freed meanwhile, special jobs come first again.
+ * A paced cycle (sched_pace) ends early, after some special jobs or some starts, and the next one
+ * continues: common jobs wait until all special ones have been considered, and a pass starts again
+ * without the jobs it has started. Where every job reserves, or gaps between reservations are being
+ * filled, the pass continues behind the last job. If something was freed meanwhile, special jobs
+ * come first again.
  */
 #include "sched/sched_internal.h"
 
-/* Predictions that have passed: the job is planned to its walltime again. That frees nothing, so it is no reason to wake. */
+/* Plans jobs whose predictions have passed to their walltimes again. That frees nothing, so it
+ * is not a reason to wake. */
 static void expire_predictions(struct sched *s)
 {
 	struct heap_item x;
@@ -44,13 +47,15 @@ void cycle_start(struct sched *s)
 	vec_clear(&s->starting);
 }
 
-/* A place that has gone by altogether (the machine slept, or there was no server): nothing in the plan keeps others from being there now. */
+/* Returns true if a place has passed completely (the machine slept, or no server was running):
+ * nothing in the plan keeps other jobs from being there now. */
 static bool place_gone(const struct sched *s, const struct job *job, int64_t now)
 {
 	return job->state == STATE_ALLOCATED && plan_piece(s->p, job->id, 0)->end <= now;
 }
 
-/* Reserved jobs whose time has come start where they are; `now` may be later than the instant of the last cycle, which is theirs. */
+/* Starts reserved jobs whose time has come where they are. `now` may be later than the instant
+ * of the last cycle, to which they belong. */
 static void collect_due(struct sched *s, int64_t now)
 {
 	for (size_t i = 0; i < s->special.n; i++) {
@@ -67,7 +72,8 @@ static void start_due(struct sched *s, int64_t now)
 	cycle_start(s);
 }
 
-/* Whoever had a place that has gone by waits again, for another one or for the end of what its deadline allows. Whether anybody had. */
+/* Makes jobs whose place has passed wait again, for another place or until their deadline cannot
+ * be met. Returns true if there were any. */
 static bool drop_gone(struct sched *s)
 {
 	bool any = false;
@@ -95,7 +101,7 @@ bool sched_specials_left(const struct sched *s)
 	return s->effort.unfinished && s->effort.stage == STAGE_SPECIAL;
 }
 
-/* The first of several, or the only one: all may be asked. */
+/* Begins a cycle: the first of several, or a whole one, may try all jobs. */
 static void cycle_begin(struct sched *s)
 {
 	if (!s->effort.unfinished) {
@@ -116,7 +122,7 @@ static void cycle_begin(struct sched *s)
 
 static void common_pass(struct sched *s)
 {
-	queue_settle(s); /* some starve now, and others lost their place */
+	queue_settle(s); /* some jobs starve now, others lost their place */
 	s->effort.began = s->p->work;
 	s->effort.moves = 0;
 	if (s->due.dates)
@@ -127,11 +133,12 @@ static void common_pass(struct sched *s)
 		pass_run(s);
 	migrate_start(s);
 	if (s->effort.unfinished && !s->due.dates)
-		s->head = JOB_NONE; /* the next one begins anew, or knows it (struct fill) */
+		s->head = JOB_NONE; /* the next pass starts again, or knows the head (struct fill) */
 }
 
-/* Whether that was all. What was given back since the first of several cycles may be enough for a deadline that was in vain, or for
- * a reservation that stayed where it was: then all are asked about once more. */
+/* Returns true if the cycle is complete. Resources freed since the first of several cycles may
+ * be enough for a deadline that failed, or for a reservation that did not move: then all jobs
+ * are tried once more. */
 static bool cycle_end(struct sched *s, bool resumed)
 {
 	struct effort *e = &s->effort;
@@ -145,7 +152,7 @@ static bool cycle_end(struct sched *s, bool resumed)
 	return false;
 }
 
-/* The stages that are left. */
+/* Runs the remaining stages. */
 static void cycle_stages(struct sched *s)
 {
 	struct effort *e = &s->effort;
@@ -165,14 +172,14 @@ static void cycle_stages(struct sched *s)
 		special_to_now(s);
 }
 
-/* What is left of a cycle in which the queue has been sorted. */
+/* Runs the rest of a cycle whose queue has been sorted. */
 static void cycle_decide(struct sched *s)
 {
 	expire_predictions(s);
 	if (s->starving)
 		special_starve(s);
 	if (s->effort.stage != STAGE_SPECIAL &&
-	    special_asks(s)) { /* some starve since the cycle that this one goes on from */
+	    special_asks(s)) { /* some jobs became starving since the cycle that this one continues */
 		s->effort.stage = STAGE_SPECIAL;
 		s->effort.starving = 0;
 	}
@@ -191,12 +198,13 @@ bool sched_cycle(struct sched *s, int64_t now)
 	bool resumed = s->effort.unfinished, slow;
 
 	if (resumed && s->effort.stage == STAGE_SPECIAL && now > s->now)
-		start_due(s, now); /* they have waited long enough for what others are given */
+		start_due(s, now); /* they must not wait any longer for the placement of others */
 	sched_at(s, now);
 	slow = drop_gone(s);
 	s->stats.cycles++;
 	s->drain = false;
-	if (s->outage.begin != TIME_NEVER && now >= s->outage.until) { /* its bookings are in the past */
+	/* the bookings of the outage are in the past */
+	if (s->outage.begin != TIME_NEVER && now >= s->outage.until) {
 		s->outage.begin = TIME_NEVER;
 		sched_refresh(s);
 	}
@@ -208,17 +216,18 @@ bool sched_cycle(struct sched *s, int64_t now)
 	cycle_begin(s);
 	queue_offer(s);
 	queue_settle(s);
-	if (!cycle_tired(s)) /* many came at once, or wait behind a limit */
+	if (!cycle_tired(s)) /* many jobs came at once, or wait behind a limit */
 		cycle_decide(s);
-	if (!s->effort.unfinished || s->effort.stage != STAGE_SPECIAL || slow) /* else they can still be pushed */
+	/* otherwise they can still be pushed */
+	if (!s->effort.unfinished || s->effort.stage != STAGE_SPECIAL || slow)
 		start_due(s, now);
 	else
 		cycle_start(
-			s); /* what was decided is done: before the next slice somebody may alter or delete the job */
+			s); /* carry out decisions now: the job may be altered or deleted before the next slice */
 	return cycle_end(s, resumed);
 }
 
-/* When time alone may let a job start that a limit keeps from it. */
+/* Returns when time alone may let a job start that a limit keeps waiting. */
 static int64_t sched_limit_ends(const struct sched *s, const struct job *job)
 {
 	struct limit_need need = sched_need(s, job);
@@ -236,7 +245,7 @@ int64_t sched_next_wake(const struct sched *s)
 		int64_t at = TIME_NEVER;
 		if (job->state == STATE_ALLOCATED)
 			at = job->start;
-		else if (job->deadline != TIME_NEVER && !s->policy->position) /* when it expires */
+		else if (job->deadline != TIME_NEVER && !s->policy->position) /* when the job expires */
 			at = cluster_latest(s->c, job) + 1;
 		if (at < next)
 			next = at;

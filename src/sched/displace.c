@@ -1,8 +1,10 @@
 /*
- * displace.c - running jobs that have to make room in a partition for one with a deadline (position.c). For interactive ones: entrance.c.
+ * displace.c - running jobs that have to leave a partition for a job with a deadline (position.c).
+ * For interactive jobs see entrance.c.
  *
- * It goes on until its place is needed (victims.c). What it needs to start again, right afterwards, is booked in the plan when the other is
- * placed, so that the starts predicted for those that wait take it into account.
+ * The displaced job continues until its place is needed (victims.c). The partition for its restart,
+ * right afterwards, is booked in the plan when the other job is placed, so that the starts
+ * predicted for waiting jobs take it into account.
  */
 #include "plan/booking.h"
 #include "sched/position_internal.h"
@@ -39,13 +41,15 @@ static void restart_rebook(struct sched *s, const struct restart *r)
 	} while (n != part->first);
 }
 
-/* A running job is to be displaced: right after whoever takes its place, or as soon as it can, a partition is booked for it to start again. */
+/* Books a partition for the restart of a running job that will be displaced: right after the job
+ * that takes its place, or as soon as possible. */
 static void restart_book(struct sched *s, uint32_t id, int64_t from)
 {
 	int64_t length = sched_length(s, cluster_job(s->c, id)), at;
 	const struct partition *part;
 
-	if (cluster_nightly(s->c, cluster_job(s->c, id))) /* it waits for its hours, as others do */
+	/* it waits for its hours, as other such jobs do */
+	if (cluster_nightly(s->c, cluster_job(s->c, id)))
 		return;
 	at = plan_partition_earliest(s->p, id, from, length, &part);
 	if (at == TIME_NEVER)
@@ -128,8 +132,8 @@ void restarts_review(struct sched *s)
 	}
 }
 
-/* Gives a job another place, as early as the one it has, where it displaces nobody, and lets the one that it was to displace run to its end. False: that
- * can't be, and the plan is as it was. */
+/* Gives a job another place that is as early and displaces no other job, and lets its victim run
+ * to its end. Returns false, with the plan unchanged, if that is impossible. */
 static bool spare(struct sched *s, const struct victim *v, const struct item *by)
 {
 	plan_mark mark = plan_begin(s->p);
@@ -153,7 +157,7 @@ void displace_review(struct sched *s)
 		if (!r || by->state != STATE_ALLOCATED || by->start <= s->now)
 			continue;
 		vec_push(&one, item_of(s, by));
-		restart_unbook(s, r); /* it may be in the way of what it is for */
+		restart_unbook(s, r); /* the booking may block the very place it was made for */
 		if (spare(s, &v, &one.v[0])) {
 			items_publish(s, &one, JOB_NONE);
 			*r = s->position.restarts.v[--s->position.restarts.n];
@@ -209,7 +213,7 @@ bool displace(struct sched *s, struct item x, const item_vec *others)
 			continue;
 		}
 		displace_stop(s, cut.v[i], x.job);
-		vec_push(&all, item_of(s, cluster_job(s->c, cut.v[i]))); /* before all that wait */
+		vec_push(&all, item_of(s, cluster_job(s->c, cut.v[i]))); /* ahead of all waiting jobs */
 	}
 	for (size_t i = 0; i < others->n; i++)
 		if (others->v[i].latest == TIME_NEVER)

@@ -1,38 +1,49 @@
 /*
- * due.c - our own order of common jobs, the default: due dates that adapt to the machine.
+ * due.c - the default order of common jobs: due dates that adapt to the machine.
  *
- * At its submission a job gets a *due date*: as long after as jobs of this machine usually run, or a share of the longest
- * wait that was needed so far and of the work that waits, whichever is later; sooner for wide jobs. Until then it can
- * be overtaken; from then on it is served in the order of due dates with firm reservations.
+ * On submission a job gets a *due date*. Its distance is the usual run time of jobs on this
+ * machine, or a share of the longest wait so far plus a share of the waiting work, whichever is
+ * longer; it is shorter for wide jobs. Until its due date a job can be overtaken; from then on it
+ * is served in the order of due dates with firm reservations.
  *
- * A reservation is *relaxed*: made later than need be, so that backfill can use what it would leave idle. How much depends on
- * what is at stake: much for a head that is young and narrow, or where much would stand idle for a job of little area;
- * nothing for one whose wait comes near the longest. Nothing that was promised (QoS, emergency, starving jobs) is relaxed:
- * those places are in the plan before any of this is asked.
+ * A reservation is *relaxed*: made later than necessary, so that backfill can use what it would
+ * leave idle. By how much depends on what is at stake: much for a head that is young and narrow, or
+ * where much would be idle for a job of little area; nothing for a job whose wait comes near the
+ * longest. Promises (QoS, emergency, starving jobs) are never relaxed: their places are in the plan
+ * before a pass begins.
  *
  * A pass:
- *	while more than half of the machine is free, the oldest job that needs more than half starts, if its due date is
- *	not much later than the first: wide jobs share a drain;
- *	then overdue jobs by due date, else jobs by key (arrival, wide ones a little earlier), while they fit;
- *	the first that does not fit is the head: a relaxed reservation for it, or for up to 8 overdue jobs;
- *	then backfill: small jobs by area, the others by arrival.
+ * - While more than half of the machine is free, the oldest job that needs more than half starts,
+ *   if its due date is not much later than the first: wide jobs share a drain.
+ * - Then overdue jobs start by due date, or else jobs by key (arrival, wide ones a little earlier),
+ *   as long as they fit.
+ * - The first that does not fit is the head: it gets a relaxed reservation, or up to 8 overdue jobs
+ *   get one each.
+ * - Then backfill: small jobs by area, the others by arrival.
  *
- * Everything is relative: to the machine, to finished work, to waits seen. See docs/policies.md for how it was found.
+ * Everything is relative: to the machine, to finished work, to waits seen. docs/policies.md
+ * describes how it was found.
  */
 #include <math.h>
 
 #include "sched/sched_internal.h"
 
-#define RELAX 1.5	/* of a reservation's distance, at most */
-#define RELAX_UNTIL 0.8 /* of the longest wait: no relaxation once a job has waited, or would wait, that long */
-#define RELAX_AREA 4	/* idle processor-seconds count this many times less than the area of the job that waits */
-#define SHARE_DRAIN 0.3 /* of the first job's span: how much later a wide job may be due to share its drain ... */
-#define SHARE_UNTIL 1.0 /* ... and how long after the first job's due date drains are shared */
-#define FIRM_MAX 8	/* reservations of overdue jobs; on nodes, where each costs a search over all of them ... */
-#define FIRM_NODES 2	/* ... this many */
-#define SHORTEN 0.2	/* backfill before a young head is tested with walltime x (prediction / walltime)^this */
+#define RELAX 1.5	/* maximum relaxation, as a share of the reservation's distance */
+/* share of the longest wait at which relaxation ends, for a job that has or would have waited
+ * that long */
+#define RELAX_UNTIL 0.8
+/* factor by which idle processor-seconds count less than the area of the waiting job */
+#define RELAX_AREA 4
+/* how much later a wide job may be due to share a drain, as a share of the first job's span */
+#define SHARE_DRAIN 0.3
+/* how long after the first job's due date drains are shared, as a share of its span */
+#define SHARE_UNTIL 1.0
+#define FIRM_MAX 8	/* maximum reservations of overdue jobs on a single node */
+#define FIRM_NODES 2	/* the same on several nodes, where each reservation searches all of them */
+/* backfill before a young head is tested with walltime x (prediction / walltime)^this */
+#define SHORTEN 0.2
 
-/* Whether the window leaves room for a job now. */
+/* Returns true if the window leaves room for a job now. */
 static bool due_fits(struct sched *s, uint32_t job)
 {
 	int64_t cpus = cluster_job_request(s->c, cluster_job(s->c, job))->total.v[RES_CPU];
@@ -46,7 +57,7 @@ static bool due_start(struct sched *s, uint32_t job)
 	return due_fits(s, job) && pass_try_now(s, job, queue_get(s, job)->length);
 }
 
-/* A wide job that may start because the machine is half empty. */
+/* Starts a wide job, if one may start because the machine is half empty. */
 static bool due_share_drain(struct sched *s)
 {
 	const struct waiting *first = queue_get(s, s->line.by_due.v[0].job);
@@ -64,7 +75,8 @@ static bool due_share_drain(struct sched *s)
 	return false;
 }
 
-/* The first of an array whose keys are at most `until`, without those that wait for their reservations to begin. */
+/* Returns the first job of an array whose key is at most `until`, skipping jobs that wait for
+ * their reservations to begin. */
 static uint32_t due_first_of(const struct sched *s, const queued_vec *v, double until)
 {
 	for (size_t i = 0; i < v->n && v->v[i].key <= until; i++)
@@ -80,7 +92,7 @@ static uint32_t due_first(const struct sched *s)
 	return overdue != JOB_NONE ? overdue : due_first_of(s, &s->line.by_key, INFINITY);
 }
 
-/* Starts whoever is first for as long as that is possible; then the first is the head. */
+/* Starts the first job as long as that is possible; the first that cannot start is the head. */
 static void due_start_heads(struct sched *s)
 {
 	size_t waiting = s->line.by_key.n;
@@ -103,8 +115,9 @@ static void due_start_heads(struct sched *s)
 	s->head = JOB_NONE;
 }
 
-/* By which share of its distance a reservation at `at` may slip: the less the job has left of the longest wait, and the
- * less would be idle compared with its own area, the less. */
+/* Returns the share of its distance by which a reservation at `at` may slip. It is smaller the
+ * less the job has left of the longest wait, and the less would be idle compared with its own
+ * area. */
 static double due_slack(const struct sched *s, uint32_t id, int64_t at)
 {
 	const struct job *job = cluster_job(s->c, id);
@@ -118,16 +131,17 @@ static double due_slack(const struct sched *s, uint32_t id, int64_t at)
 	return fmin(RELAX * sqrt(left / bound) * idle / (idle + RELAX_AREA * area), left / distance);
 }
 
-/* Reserves for a job at the earliest place, or that much later. A place at now starts it. */
+/* Reserves the earliest place for a job, or one later by the relaxation. A place at now starts
+ * it. */
 static void due_reserve(struct sched *s, uint32_t job, double relax)
 {
 	int64_t length = queue_get(s, job)->length, at, later;
 
-	if (!sched_may(s, job)) { /* the last that was free has just been taken */
+	if (!sched_may(s, job)) { /* the limit has just been reached */
 		queue_line_up(s, job);
 		return;
 	}
-	/* reservations push nobody, starts do: ask for that first */
+	/* reservations push no other job but starts do, so try to start it first */
 	if (job != s->head && s->plain.push_depth && s->p->loose && due_start(s, job))
 		return;
 	at = pass_earliest(s, job, s->now, length);
@@ -149,7 +163,7 @@ static void due_reserve(struct sched *s, uint32_t job, double relax)
 	vec_push(&s->reserved, job);
 }
 
-/* The first jobs that are overdue, as far as it matters. Their number. */
+/* Collects the first overdue jobs by due date, at most FIRM_MAX; returns how many. */
 static int due_overdue(const struct sched *s, uint32_t jobs[FIRM_MAX])
 {
 	int n = 0, most = s->p->nnodes == 1 ? FIRM_MAX : FIRM_NODES;
@@ -167,7 +181,7 @@ static int due_count(const struct sched *s)
 	return due_overdue(s, jobs);
 }
 
-/* Reservations for the jobs that are overdue, in the order of their due dates. */
+/* Reserves places for the overdue jobs, in the order of their due dates. */
 static void due_reserve_overdue(struct sched *s)
 {
 	uint32_t jobs[FIRM_MAX];
@@ -177,7 +191,7 @@ static void due_reserve_overdue(struct sched *s)
 		due_reserve(s, jobs[i], 0);
 }
 
-/* 1 for a head that was just submitted, 0 for one that is overdue. */
+/* Returns 1 for a head that was just submitted, 0 for one that is overdue. */
 static double due_youth(const struct sched *s)
 {
 	const struct waiting *w = queue_get(s, s->head);
@@ -192,12 +206,12 @@ static void due_reserve_all(struct sched *s)
 	s->due.idle_now = timeline_step(plan_sum(s->p), timeline_find(plan_sum(s->p), s->now))[1 + RES_CPU];
 	if (s->due.overdue >= 2)
 		due_reserve_overdue(s);
-	else /* one for the head: the younger and the narrower, the more relaxed */
+	else /* one for the head: the younger and narrower, the more relaxed */
 		due_reserve(s, s->head, RELAX * due_youth(s) * (1 - job_width(s, s->head)));
 	window_build(s);
 }
 
-/* What a job leaves of the window, if it is expected to end then. */
+/* Subtracts a job that is expected to end at `end` from the window. */
 static void window_take(struct window *w, int64_t cpus, int64_t end)
 {
 	for (int i = 0; i < w->n; i++) {
@@ -208,8 +222,9 @@ static void window_take(struct window *w, int64_t cpus, int64_t end)
 	}
 }
 
-/* Backfill before a young head. A job that is likely to end in time may start although its walltime says that it might not:
- * then the head's reservation is given up for this pass, and the window alone remembers it. */
+/* Backfills before a young head. A job that is likely to end in time may start although its
+ * walltime says that it might not. The head's reservation is then given up for this pass, and
+ * only the window remembers it. */
 static void due_fill_shortened(struct sched *s, double shorten)
 {
 	bool given_up = false;
@@ -236,7 +251,7 @@ static void due_fill_shortened(struct sched *s, double shorten)
 		s->window.exact &= !given_up;
 		if (!fits || !pass_try_now(s, e.job, e.length))
 			i++;
-		else if (!given_up && cycle_tired(s)) /* else what the window remembers would be lost */
+		else if (!given_up && cycle_tired(s)) /* otherwise the contents of the window would be lost */
 			break;
 		else if (given_up)
 			window_take(&s->window, e.cpus, end);
@@ -276,8 +291,9 @@ static void due_full(struct sched *s)
 	due_fill(s);
 }
 
-/* Nothing was freed: only new jobs are asked about. Reservations relax less as time goes by, so whoever does not fit
- * beside those of the last pass does not fit; who does is asked again beside new ones. */
+/* Considers only new jobs, because nothing was freed. Reservations relax less as time passes, so
+ * a job that does not fit beside those of the last pass does not fit at all; one that does is
+ * tried again beside new ones. */
 static void due_fresh(struct sched *s)
 {
 	bool renewed = false;
@@ -291,18 +307,18 @@ static void due_fresh(struct sched *s)
 		}
 		if (job == head || plan_holds(s->p, job) || !due_fits(s, job))
 			continue;
-		if (!renewed && s->p->nnodes == 1) { /* on nodes that costs more than it brings */
+		if (!renewed && s->p->nnodes == 1) { /* on several nodes that costs more than it gains */
 			places_drop(s);
 			s->head = head;
 			s->freed = false;
 			due_reserve_all(s);
 			renewed = true;
-			if (s->head == JOB_NONE) { /* it starts: another comes first */
+			if (s->head == JOB_NONE) { /* the head starts: another job comes first */
 				due_full(s);
 				return;
 			}
 		}
-		if (!plan_holds(s->p, job) && /* one of the new reservations may have been its own */
+		if (!plan_holds(s->p, job) && /* one of the new reservations may be its own */
 		    due_start(s, job) && !renewed && cycle_tired(s)) {
 			s->effort.filling = true;
 			break;
@@ -317,7 +333,7 @@ void due_pass(struct sched *s)
 	     filling = s->effort.filling;
 
 	s->effort.filling = false;
-	/* a new job that comes before the head changes more than itself */
+	/* a new job ahead of the head affects more than itself */
 	for (size_t i = 0; i < s->line.fresh.n && !full && !s->due.overdue; i++)
 		full = queue_before(s, s->line.fresh.v[i], s->head);
 	if (full) {

@@ -1,5 +1,5 @@
 /*
- * emit.c - the only way a job changes, and the queues with it.
+ * emit.c - applies events to jobs and updates the queues; nothing else here changes a job's state.
  */
 #include "plan/booking.h"
 #include "plan/insert.h"
@@ -12,7 +12,7 @@ bool is_special(const struct job *job)
 	return job->kind != KIND_COMMON;
 }
 
-/* FIFO is by id: a job that comes back takes its old place. */
+/* FIFO is by id: a job that returns takes its old position. */
 static void special_add(struct sched *s, uint32_t job)
 {
 	size_t i = s->special.n;
@@ -31,7 +31,6 @@ static void special_remove(struct sched *s, uint32_t job)
 		}
 }
 
-/* Counts what a waiting job asks for into (sign 1) or out of (-1) the queue. */
 void queue_count(struct sched *s, const struct job *job, int sign)
 {
 	if (job_waits(job))
@@ -39,8 +38,9 @@ void queue_count(struct sched *s, const struct job *job, int sign)
 			sign * (double)job->walltime * (double)cluster_job_request(s->c, job)->total.v[RES_CPU];
 }
 
-/* When a common job has waited too long: after settings.starve_after. With STARVE_QUEUE not before the queue it found would
- * have been served, either: in order of arrival it would not have started sooner, so until then lighter jobs may pass. */
+/* Returns when a common job has waited too long: after settings.starve_after, and with
+ * STARVE_QUEUE not before the queue it found would have been served. In order of arrival it
+ * would not have started sooner, so until then lighter jobs may pass. */
 static int64_t starves_at(const struct sched *s, const struct job *job)
 {
 	int64_t after = s->c->settings.starve_after;
@@ -58,7 +58,6 @@ void patience_begin(struct sched *s, const struct job *job)
 	heap_push(&s->line.patience, starves_at(s, job), job->id, job->attempt);
 }
 
-/* Whether it counts against its limits: it has a place that is remembered. */
 bool has_slot(const struct job *job)
 {
 	return job->state == STATE_ALLOCATED || job->state == STATE_NOW || job->state == STATE_RUNNING;
@@ -100,7 +99,6 @@ void starting_add(struct sched *s, uint32_t id)
 		slot_count(s, job, 1);
 }
 
-/* A job begins to wait, or stops waiting. */
 void sched_enqueue(struct sched *s, const struct job *job)
 {
 	cycle_untry(s, job->id);
@@ -144,7 +142,7 @@ void sched_emit_detail(struct sched *s, enum event_type type, uint32_t id, int64
 		e.nodes = s->nodes.v;
 	}
 	if (type == EVENT_STARVE)
-		queue_leave(s, job->id); /* thousands may, at once */
+		queue_leave(s, job->id); /* thousands may do so at once */
 
 	struct err err;
 	if (job_apply(job, &e, by_kind, &err) != 0)
@@ -197,7 +195,7 @@ void cycle_try(struct sched *s, uint32_t job, unsigned what)
 {
 	uint64_t known = 0;
 
-	if (!s->effort.pace) /* then there is one cycle only */
+	if (!s->effort.pace) /* there is only one cycle then */
 		return;
 	map_get(&s->effort.tried, job, &known);
 	map_set(&s->effort.tried, job, known | what);

@@ -1,5 +1,6 @@
 /*
- * entrance.c - see entrance.h. What is decided is first tried in a transaction that is rolled back, by the same steps.
+ * entrance.c - see entrance.h. Decisions are first tried by the same steps in a transaction that is
+ * rolled back.
  */
 #include "sched/entrance.h"
 
@@ -9,17 +10,17 @@
 
 /* A running job that may have to make room. */
 struct candidate {
-	double share; /* of its walltime that it has run */
+	double share; /* share of its walltime that the job has run */
 	struct yield yield;
 	uint32_t job;
 };
 typedef VEC(struct candidate) candidate_vec;
 
-/* A search for the way in. */
+/* State of the search. */
 struct search_in {
 	struct sched *s;
 	const struct job *job;
-	item_vec others; /* waiting jobs with a place in its way */
+	item_vec others; /* waiting jobs with a place in the way */
 	struct entrance *e;
 };
 
@@ -34,27 +35,28 @@ void entrance_fini(struct entrance *e)
 	vec_free(&e->victims);
 }
 
-/* ---- one way ---- */
+/* ---- one attempt ---- */
 
-/* The job at once, without the others and the victims, whose places were taken. */
+/* Inserts the job now; the places of the other jobs and the victims were taken out before. */
 static bool insert_now(struct sched *s, const struct job *job, int64_t takes)
 {
 	return plan_insert(s->p, &s->plain, job->id, s->now, s->now + sched_length(s, job) + takes);
 }
 
-/* Those that were displaced come before all that wait. */
+/* Lists the victims, followed by all waiting jobs. */
 static void list_make(const struct sched *s, const job_vec *victims, const item_vec *others, item_vec *ret)
 {
 	for (size_t i = 0; i < victims->n; i++) {
 		struct item x = item_of(s, cluster_job(s->c, victims->v[i]));
-		x.start = s->now; /* also once they wait, and have none */
+		x.start = s->now; /* also when they already wait and have no start */
 		vec_push(ret, x);
 	}
 	for (size_t i = 0; i < others->n; i++)
 		vec_push(ret, others->v[i]);
 }
 
-/* Places for all of them, which have none, with guarantees kept. False: the plan is as it was. */
+/* Places all items, which have no places, with guarantees kept. Returns false, with the plan
+ * unchanged, if that is impossible. */
 static bool list_try(struct sched *s, item_vec *list, int (*order)(const void *, const void *))
 {
 	plan_mark mark = plan_begin(s->p);
@@ -77,7 +79,8 @@ static bool list_try(struct sched *s, item_vec *list, int (*order)(const void *,
 	return good;
 }
 
-/* The same; where guarantees can't be kept and need not be, they come first. */
+/* Does the same. If guarantees cannot be kept and settings allow breaking them, guaranteed jobs
+ * are placed first. */
 static bool list_arrange(struct sched *s, item_vec *list)
 {
 	if (list_try(s, list, NULL) || list_try(s, list, items_by_latest))
@@ -93,7 +96,7 @@ static bool list_arrange(struct sched *s, item_vec *list)
 
 enum verdict { FITS, NO_ROOM, BREAKS };
 
-/* Whether it comes in when these are stopped. Nothing is changed. */
+/* Returns whether the job can start if the victims are stopped. Nothing is changed. */
 static enum verdict way_try(const struct search_in *in, const job_vec *victims, int64_t takes)
 {
 	struct sched *s = in->s;
@@ -115,7 +118,7 @@ static enum verdict way_try(const struct search_in *in, const job_vec *victims, 
 	return v;
 }
 
-/* ---- whom to stop ---- */
+/* ---- choosing victims ---- */
 
 static int by_share(const void *a, const void *b)
 {
@@ -126,8 +129,9 @@ static int by_share(const void *a, const void *b)
 	return x->job < y->job ? -1 : x->job > y->job;
 }
 
-/* Running jobs that may be stopped for an interactive one, first of all the one that has run longest relative to its walltime. Those that may not be stopped yet
- * are a reason. */
+/* Collects the running jobs that may be stopped for an interactive one, starting with the one
+ * that has run longest relative to its walltime. A job that may not be stopped yet is recorded
+ * as the obstacle. */
 static void candidates_collect(const struct search_in *in, candidate_vec *ret)
 {
 	const struct sched *s = in->s;
@@ -154,7 +158,8 @@ static void candidates_collect(const struct search_in *in, candidate_vec *ret)
 		qsort(ret->v, ret->n, sizeof *ret->v, by_share);
 }
 
-/* The first n candidates but for one (SIZE_MAX: with all of them); how long they take. */
+/* Collects the first n candidates that are not spared; returns the maximum seconds that they
+ * take to leave. */
 static int64_t victims_take(const candidate_vec *k, size_t n, const bool *spared, job_vec *ret)
 {
 	int64_t takes = 0;
@@ -175,7 +180,7 @@ static void found(struct search_in *in, int64_t takes)
 	in->e->job = JOB_NONE;
 }
 
-/* One that is enough by itself. */
+/* Finds one job that is enough by itself. */
 static bool find_one(struct search_in *in, const candidate_vec *k)
 {
 	for (size_t i = 0; i < k->n; i++) {
@@ -195,10 +200,11 @@ static bool find_one(struct search_in *in, const candidate_vec *k)
 	return false;
 }
 
-/* On nodes outside partitions: as few of the first ones as are enough; of these, those that are not needed after all go on, the one that has run shortest first. */
+/* Finds several victims, on nodes outside partitions: as few of the first candidates as suffice.
+ * Of these, jobs that are not needed after all are spared, the one that has run shortest first. */
 static bool find_several(struct search_in *in, const candidate_vec *k)
 {
-	size_t few = 1, many = k->n; /* that are not enough; that may be */
+	size_t few = 1, many = k->n; /* binary search: `few` victims are too few, `many` are enough */
 	bool *spared;
 	int64_t takes;
 
@@ -248,10 +254,10 @@ void sched_entrance(struct sched *s, uint32_t job, int64_t now, struct entrance 
 	s->now = now;
 	entrance_find(s, cluster_job(s->c, job), ret);
 	s->now = before;
-	plan_forget(s->p, job); /* the next one may ask for another number of fragments */
+	plan_forget(s->p, job); /* the next job may have another number of fragments */
 }
 
-/* ---- it comes in ---- */
+/* ---- starting the job ---- */
 
 static void entrance_use(struct sched *s, const struct job *job, const struct entrance *e)
 {
@@ -280,7 +286,7 @@ void entrance_add(struct sched *s, const struct job *job)
 {
 	struct entrance e = {.way = ENTRANCE_FULL};
 
-	if (job->attempt == 0) /* it was not started before, in vain */
+	if (job->attempt == 0) /* it did not fail to start before */
 		entrance_find(s, job, &e);
 	if (e.way <= ENTRANCE_DISPLACES)
 		entrance_use(s, job, &e);

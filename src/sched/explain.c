@@ -1,6 +1,6 @@
 /*
- * explain.c - why a job waits. Nothing is stored for it: the plan is asked again, inside a transaction that is always
- * rolled back, with less and less in it.
+ * explain.c - why a job waits. Nothing is stored for it: the plan is queried again, with less and
+ * less in it, inside a transaction that is always rolled back.
  */
 #include "sched/explain.h"
 #include "base/amount.h"
@@ -51,7 +51,7 @@ bool explain_fits(struct sched *s, uint32_t job, int64_t length)
 	return fits;
 }
 
-/* How many nodes, or machines, a job with whole ones would have. It fits. */
+/* Returns how many nodes, or machines, a job with whole ones would hold. The job fits. */
 static uint32_t whole_needed(struct sched *s, uint32_t job, int64_t length)
 {
 	plan_mark mark = plan_begin(s->p);
@@ -86,7 +86,7 @@ void claims_collect(const struct plan *p, bool live, claim_vec *ret)
 	for (uint32_t n = 0; n < p->nnodes; n++)
 		for (size_t i = 0; i < p->node[n].pieces.n; i++) {
 			const struct piece *x = &p->node[n].pieces.v[i];
-			uint32_t first = 0; /* the job's first fragment that has a place stands for it */
+			uint32_t first = 0; /* the job's first placed fragment represents it */
 			while (plan_place(p, x->job, first)->node == NODE_ANY)
 				first++;
 			if (x->live == live && x->frag == first)
@@ -96,7 +96,8 @@ void claims_collect(const struct plan *p, bool live, claim_vec *ret)
 		qsort(ret->v, ret->n, sizeof *ret->v, live ? by_end : by_start);
 }
 
-/* The longest the job could run without touching any reservation, if it started now. Who fits for long fits for less. */
+/* Returns the longest time that the job could run without touching any reservation if it started
+ * now. A job that fits for some time also fits for less. */
 static int64_t longest_now(struct sched *s, uint32_t job, const claim_vec *reserved)
 {
 	int64_t overhead = sched_overhead(s, cluster_job(s->c, job)), longest = 0;
@@ -115,9 +116,11 @@ static int64_t longest_now(struct sched *s, uint32_t job, const claim_vec *reser
 	return longest;
 }
 
-/* Takes claims out, in their order, until the job would fit; how many that are, and they stay out. With `ends`, those that end together go together.
- * What fits without some fits without more: so ever more are taken at a time until it fits, and then half of what is left. To take out one costs the more the longer the plan
- * is, and mostly a few of the first suffice. 0: it would not fit without any of them, which are out then. */
+/* Takes claims out in order until the job fits. Returns how many; they stay out. With `ends`,
+ * claims that end together are taken together. A job that fits without some also fits without
+ * more, so the number taken doubles until the job fits, and the rest is a binary search: taking
+ * a claim out costs more the longer the plan is, and usually the first few suffice. Returns 0 if
+ * the job does not fit without any of them; then all are out. */
 static size_t claims_take(struct sched *s, uint32_t job, int64_t length, const claim_vec *v, bool ends)
 {
 	size_t out = 0, enough = v->n + 1, more = 1;
@@ -149,7 +152,7 @@ static size_t claims_take(struct sched *s, uint32_t job, int64_t length, const c
 	return enough;
 }
 
-/* The reservation without which, and without those before it, the job would fit is in the way. */
+/* Finds the reservation in the way: the job would fit without it and those before it. */
 static bool explain_reservation(struct sched *s, uint32_t job, int64_t length, struct reason *r)
 {
 	claim_vec reserved = {0};
@@ -170,7 +173,8 @@ static bool explain_reservation(struct sched *s, uint32_t job, int64_t length, s
 	return taken > 0;
 }
 
-/* The least of each resource that stays free from now on, on the nodes that are not drained and that a job may use. */
+/* Writes the least of each resource that stays free from now on, on open nodes that the job may
+ * use. */
 static void usable_least(struct sched *s, const struct nodeset *on, int64_t length, struct res *ret)
 {
 	struct timeline *sum = &s->p->scratch;
@@ -216,7 +220,8 @@ static bool shares_amount(const struct sched *s, uint32_t job, uint32_t other)
 			      cluster_job_request(s->c, cluster_job(s->c, other)));
 }
 
-/* Whether it is on a node that the job may use: another partition's jobs do not matter. */
+/* Returns true if the other job is on a node that this one may use: jobs of other partitions do
+ * not matter. */
 static bool shares_nodes(const struct sched *s, uint32_t job, uint32_t other)
 {
 	const struct nodeset *on = cluster_job_nodes(s->c, cluster_job(s->c, job));
@@ -227,7 +232,7 @@ static bool shares_nodes(const struct sched *s, uint32_t job, uint32_t other)
 	return any;
 }
 
-/* Those of them that concern the job, if they suffice: then `v` has no others. */
+/* Takes out only claims that concern the job, if they suffice; `v` is then reduced to them. */
 static size_t some_take(struct sched *s, uint32_t job, int64_t length, claim_vec *v,
 			bool (*concerns)(const struct sched *, uint32_t, uint32_t))
 {
@@ -326,7 +331,8 @@ static void explain_never(struct sched *s, uint32_t job, struct reason *r)
 	}
 }
 
-/* Nothing of the plan is in its way: then whoever comes first is, or nobody. */
+/* Handles the case that nothing in the plan is in the way: either another job comes first, or
+ * nothing blocks it. */
 static void explain_turn(struct sched *s, uint32_t job, struct reason *r)
 {
 	r->why = WHY_NEXT;
@@ -344,7 +350,7 @@ static void explain_turn(struct sched *s, uint32_t job, struct reason *r)
 	}
 }
 
-/* Whether a limit keeps it waiting: which one, and how much it asks for. */
+/* Returns true if a limit keeps the job waiting, and writes the limit and the amount requested. */
 static bool limit_explain(const struct sched *s, const struct job *job, struct limit_reached *ret, int64_t *ret_asked)
 {
 	struct limit_need need = sched_need(s, job);
@@ -397,7 +403,7 @@ struct leaver {
 };
 typedef VEC(struct leaver) leaver_vec;
 
-/* The nodes that leave. */
+/* Collects the nodes that leave. */
 static void leavers_collect(const struct plan *p, leaver_vec *ret)
 {
 	for (uint32_t n = 0; n < p->nnodes && p->last_booking != TIME_BEGIN; n++) {
@@ -408,7 +414,8 @@ static void leavers_collect(const struct plan *p, leaver_vec *ret)
 	}
 }
 
-/* Bookings of nodes that leave, out of the plan or back in it: bit for bit as they were. */
+/* Removes the bookings of nodes that leave from the plan, or puts them back bit for bit as they
+ * were. */
 static void leavers_book(struct plan *p, const leaver_vec *v, bool book)
 {
 	for (size_t i = 0; i < v->n; i++) {
@@ -420,7 +427,8 @@ static void leavers_book(struct plan *p, const leaver_vec *v, bool book)
 	}
 }
 
-/* Whether a node that leaves is why: would it start now, or ever, if none did? */
+/* Replaces the reason if a node that leaves is the cause: without it the job would start now, or
+ * at all. */
 static void explain_leaving(struct sched *s, uint32_t id, const leaver_vec *leavers, struct reason *r)
 {
 	int64_t overhead = sched_overhead(s, cluster_job(s->c, id));
@@ -454,7 +462,8 @@ static void explain_leaving(struct sched *s, uint32_t id, const leaver_vec *leav
 	reason_fini(&other);
 }
 
-/* Whether a fence is why: would it start now, or ever, if there were none? */
+/* Replaces the reason if a fence is the cause: without fences the job would start now, or at
+ * all. */
 static void explain_fences(struct sched *s, uint32_t id, struct reason *r)
 {
 	struct job *job = cluster_job(s->c, id);
@@ -526,7 +535,7 @@ static const char *dim_name(const struct sched *s, enum res_dim d, int64_t n)
 	}
 }
 
-/* The most of each resource that a single node has free for as long as the job takes. */
+/* Writes the most of each resource that a single node has free for as long as the job takes. */
 static void node_most(const struct sched *s, uint32_t job, struct res *ret)
 {
 	const struct nodeset *on = cluster_job_nodes(s->c, cluster_job(s->c, job));
@@ -544,7 +553,7 @@ static void node_most(const struct sched *s, uint32_t job, struct res *ret)
 	}
 }
 
-/* Where no node at all has enough of something other than CPUs, that is named. */
+/* Names the resource, other than CPUs, of which no single node has enough, if there is one. */
 static void text_scattered(const struct sched *s, uint32_t job, struct strbuf *out)
 {
 	const struct request *q = cluster_job_request(s->c, cluster_job(s->c, job));
@@ -572,7 +581,7 @@ static void text_scattered(const struct sched *s, uint32_t job, struct strbuf *o
 	}
 }
 
-/* In hours of the unit, at the full price. */
+/* Writes amounts in hours of the unit, at the full price. */
 static void credit_text(const struct limit_reached *r, int64_t asked, struct strbuf *out)
 {
 	struct credit_tariff t = {(enum credit_unit)(r->measure - LIMIT_CREDIT), 100};
@@ -631,8 +640,7 @@ static void text_job(uint32_t job, job_namer name, void *context, struct strbuf 
 		strbuf_printf(out, "%u", job);
 }
 
-/* "it is kept out by reservation course, which begins in 2h" */
-/* What a reservation keeps from a job of the site's amounts, if that is too much; NULL: nothing. */
+/* Returns the kept amount by which a reservation keeps too much from the job, or NULL. */
 static const struct kept_amount *kept_by(const struct sched *s, uint32_t id, uint32_t reservation)
 {
 	const struct job *job = cluster_job(s->c, id);
@@ -701,7 +709,7 @@ static void text_holders(const struct sched *s, const struct reason *r, job_name
 	if (r->holders.n == 0)
 		return;
 
-	/* They are in the order of their ends. */
+	/* Holders are sorted by their ends. */
 	int64_t end = plan_piece(s->p, r->holders.v[r->holders.n - 1], 0)->end;
 	if (end > s->now)
 		strbuf_printf(out, ", %s is planned to end in %s", r->holders.n > 1 ? "the last of which" : "which",
@@ -753,7 +761,7 @@ bool sched_bound_text(const struct sched *s, uint32_t id, struct fence *ret, str
 		r.by_end = f.end;
 	}
 	if (r.by_start <= s->now && sched_length(s, job) <= r.by_end - s->now)
-		return false; /* it has its turn there */
+		return false; /* the reservation is in force and long enough */
 	text_reservation(s, id, &r, out);
 	return true;
 }

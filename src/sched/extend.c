@@ -1,17 +1,18 @@
 /*
- * extend.c - a running job gets another walltime.
+ * extend.c - changes the walltime of a running job.
  *
- * It may end later where nothing that has a place in the plan starts later for it: neither what was promised (deadlines) nor what is reserved. A reserved job that
- * is in the way on one node may go to another for the same time.
+ * A job may end later if nothing that has a place in the plan starts later because of it: neither
+ * promises (deadlines) nor reservations. A reserved job that is in the way on one node may move to
+ * another for the same time.
  */
 #include <stdlib.h>
 
 #include "sched/sched_internal.h"
 
-#define AWAY_MOST 64	 /* reserved jobs that are moved for one extension */
-#define CLAIMS_MOST 4096 /* fragments of them that are looked at for that */
+#define AWAY_MOST 64	 /* maximum reserved jobs moved for one extension */
+#define CLAIMS_MOST 4096 /* maximum fragments of reserved jobs examined for it */
 
-/* Something reserved. */
+/* A reserved place. */
 struct claim {
 	uint32_t job;
 	int64_t start, end;
@@ -26,8 +27,8 @@ static bool claims_have(const claim_vec *v, uint32_t job)
 	return false;
 }
 
-/* What is reserved on the nodes of a running job, also by jobs that have whole machines, or takes of the same amounts, and overlaps [from, until); up to `most` of
- * them. */
+/* Collects at most `most` reserved pieces that overlap [from, until) and are on the nodes of a
+ * running job, including those of jobs with whole machines, or take the same amounts. */
 static void claims_find(const struct sched *s, uint32_t id, int64_t from, int64_t until, size_t most, claim_vec *ret)
 {
 	const struct request *r = cluster_job_request(s->c, cluster_job(s->c, id));
@@ -55,7 +56,7 @@ static void claims_find(const struct sched *s, uint32_t id, int64_t from, int64_
 		}
 }
 
-/* Whoever has claims there, each once. */
+/* Lists the jobs with such claims, each once. */
 static void in_the_way(const struct sched *s, uint32_t id, int64_t until, claim_vec *ret)
 {
 	claim_vec all = {0};
@@ -67,7 +68,8 @@ static void in_the_way(const struct sched *s, uint32_t id, int64_t until, claim_
 	vec_free(&all);
 }
 
-/* In a transaction: the job ends at `until`, and whoever is reserved starts when it was to. False: the caller rolls back. */
+/* Extends the job to `until`, in a transaction, with all reserved jobs starting when they were
+ * to. On false the caller rolls back. */
 static bool fits(struct sched *s, uint32_t id, int64_t until)
 {
 	claim_vec away = {0};
@@ -104,7 +106,7 @@ static int claim_cmp(const void *a, const void *b)
 	return x->job < y->job ? -1 : x->job > y->job;
 }
 
-/* Whether it would have room a little longer if that job were not there. */
+/* Returns true if the job would have room a little longer without that other job. */
 static bool is_obstacle(struct sched *s, uint32_t id, const struct claim *x)
 {
 	plan_mark mark = plan_begin(s->p);
@@ -116,7 +118,8 @@ static bool is_obstacle(struct sched *s, uint32_t id, const struct claim *x)
 	return good;
 }
 
-/* How long it may stay while everybody else stays where he is: until the first claim that it could not outlast. */
+/* Finds how long the job may stay while all other jobs stay where they are: until the first
+ * claim that it could not outlast. */
 static void obstacle_find(struct sched *s, uint32_t id, int64_t until, struct obstacle *ret)
 {
 	int64_t end = plan_piece(s->p, id, 0)->end;
@@ -127,7 +130,7 @@ static void obstacle_find(struct sched *s, uint32_t id, int64_t until, struct ob
 	claims_find(s, id, end, until, SIZE_MAX, &all);
 	if (all.n)
 		qsort(all.v, all.n, sizeof *all.v, claim_cmp);
-	while (low < all.n && all.v[low].start < end) /* beside it already */
+	while (low < all.n && all.v[low].start < end) /* already running beside it */
 		low++;
 	for (high = all.n; low < high;) {
 		size_t middle = low + (high - low) / 2;
@@ -174,7 +177,7 @@ void sched_set_end(struct sched *s, uint32_t id, int64_t until, int64_t now)
 
 	sched_at(s, now);
 	slot_run(s, cluster_job(s->c, id));
-	if (victims_has(s, id)) { /* its place is needed before: that stays so */
+	if (victims_has(s, id)) { /* its place is needed earlier, and remains so */
 		victims_full(s, id, until);
 		until = until < end ? until : end;
 	}

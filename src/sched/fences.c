@@ -1,12 +1,15 @@
 /*
- * fences.c - reservations, as the scheduler sees them: fences in the plan (plan/fence.h), and jobs with keys to them.
+ * fences.c - reservations as the scheduler sees them: fences in the plan (plan/fence.h), and jobs
+ * with keys to them.
  *
- * When a fence begins or ends nothing is freed, but jobs that wait may start: the scheduler wakes then and asks about all of them.
+ * Nothing is freed when a fence begins or ends, but waiting jobs may become able to start: the
+ * scheduler wakes then and considers all of them.
  */
 #include "plan/fence.h"
 #include "sched/sched_internal.h"
 
-/* Whether a job that has a place has too much of what is kept for others, in it and with the rest of those without the key. */
+/* Returns true if a placed job, together with other jobs without the key, takes more of an
+ * amount than is left by what is kept for others. */
 static bool amounts_exceed(const struct sched *s, const struct piece *x)
 {
 	const struct request *r = cluster_job_request(s->c, cluster_job(s->c, x->job));
@@ -17,7 +20,7 @@ static bool amounts_exceed(const struct sched *s, const struct piece *x)
 	return false;
 }
 
-/* Takes the places, on nodes of the plan, of jobs that have not started and do not pass any more. */
+/* Takes away the places of jobs that have not started and no longer pass the fences. */
 static void places_review(struct sched *s)
 {
 	for (uint32_t n = 0; n < s->p->nnodes; n++) {
@@ -109,7 +112,7 @@ void sched_fences(struct sched *s, const struct node_fence *fences, size_t n, in
 	sched_refresh(s);
 }
 
-/* Whether all that a job holds is where it may be. */
+/* Returns true if fences allow everything that a job holds. */
 static bool passes(const struct sched *s, const struct job *job)
 {
 	for (uint32_t i = 0; i < s->p->holds.v[job->id].nfrags; i++) {

@@ -1,5 +1,5 @@
 /*
- * forecast.c - a copy of cluster, plan and scheduler, and the clock of a simulation.
+ * forecast.c - a copy of cluster, plan and scheduler, run with a simulated clock.
  */
 #include "sched/forecast.h"
 
@@ -7,19 +7,20 @@
 #include "sched/sched_internal.h"
 
 struct forecast {
-	struct cluster c; /* jobs, nodes, shapes and requests of its own; what they point to is never changed */
-	size_t borrowed;  /* of its pages, the first ones, are in a scratch */
+	/* own copies of jobs, nodes, shapes and requests; what they point to never changes */
+	struct cluster c;
+	size_t borrowed;  /* number of its first pages that are in a scratch */
 	struct plan *p;
 	struct sched *s;
-	struct map known;   /* jobs that `told` was told of: the first start counts */
-	struct heap ends;   /* (end, job, attempt) of what runs */
-	job_vec ordered;    /* STARTs to confirm after the cycle */
-	forecast_told told; /* NULL: nobody, any more */
+	struct map known;   /* jobs already reported: only the first start counts */
+	struct heap ends;   /* (end, job, attempt) of running jobs */
+	job_vec ordered;    /* jobs whose START is to be confirmed after the cycle */
+	forecast_told told; /* NULL: no more reports */
 	void *context;
-	struct gate *gate; /* NULL: what is held stays held */
+	struct gate *gate; /* NULL: held jobs stay held */
 	int64_t now;
-	bool begun;   /* the cycle of the present instant is over ... */
-	bool goes_on; /* ... but for what it left to the next one */
+	bool begun;   /* the cycle of the present instant has run */
+	bool goes_on; /* the cycle ended early and must be continued */
 };
 
 static void cluster_copy(struct forecast *f, const struct cluster *from, struct scratch *scratch)
@@ -28,7 +29,7 @@ static void cluster_copy(struct forecast *f, const struct cluster *from, struct 
 	struct cluster *c = &f->c;
 
 	*c = *from;
-	c->spare_shapes = c->spare_requests = (trial_vec){0}; /* what is tried meanwhile is another's */
+	c->spare_shapes = c->spare_requests = (trial_vec){0}; /* trials under way belong to the original */
 	c->features.spare = (trial_vec){0};
 	c->trial = NULL;
 	c->features.trial = NULL;
@@ -66,7 +67,8 @@ static void tell(struct forecast *f, const struct event *e)
 		f->told = NULL;
 }
 
-/* When a job ends whose place lasts until an instant: at its walltime, unless that is over and nobody knows. */
+/* Returns when a job ends whose place lasts until `until`: at its walltime, or at `until` if the
+ * walltime has passed. */
 static int64_t end_of(const struct forecast *f, uint32_t id, int64_t until)
 {
 	const struct job *job = cluster_job(&f->c, id);
@@ -212,7 +214,7 @@ void forecast_submit(struct forecast *f, uint32_t job, int64_t now, bool held)
 		sched_hold(f->s, job, now);
 }
 
-/* Nothing blocks it any more. */
+/* Releases a held job that nothing blocks any more. */
 static bool gate_opened(struct forecast *f, uint32_t job)
 {
 	if (gate_blocks(f->gate, job) || cluster_job(&f->c, job)->state != STATE_HELD)
@@ -221,7 +223,7 @@ static bool gate_opened(struct forecast *f, uint32_t job)
 	return true;
 }
 
-/* Releases whoever is eligible by now; whether there was anybody. */
+/* Releases jobs that have become eligible. Returns true if there were any. */
 static bool gate_open(struct forecast *f)
 {
 	enum gate_news news;
@@ -241,7 +243,7 @@ static bool gate_open(struct forecast *f)
 	return any;
 }
 
-/* The cycles of one instant: what starts may open a gate for another. */
+/* Runs the cycles of one instant: a start may open a gate for another job. */
 static void decide(struct forecast *f)
 {
 	do {
@@ -256,7 +258,8 @@ static bool anyone_waits(const struct forecast *f)
 	return sched_waiting(f->s) > 0 || (f->gate && gate_pending(f->gate) > 0);
 }
 
-/* The next end that is still meant: not of an attempt that was stopped. A job that is planned to run longer ends then. */
+/* Finds the next valid end: ends of stopped attempts are dropped, those of jobs that are now
+ * planned to run longer are postponed. */
 static bool next_end(struct forecast *f, struct heap_item *ret)
 {
 	while (heap_peek(&f->ends, ret)) {
@@ -272,7 +275,8 @@ static bool next_end(struct forecast *f, struct heap_item *ret)
 	return false;
 }
 
-/* One step: the next end, or what the scheduler wants to wake for. False: nothing will ever happen. */
+/* Advances to the next end or wake-up of the scheduler. Returns false if nothing will ever
+ * happen. */
 static bool step(struct forecast *f)
 {
 	struct heap_item end;
@@ -314,9 +318,9 @@ bool forecast_run(struct forecast *f, size_t cycles, forecast_told told, void *c
 	return !more || !anyone_waits(f);
 }
 
-/* ---- the rest, roughly ---- */
+/* ---- rough forecast of the rest ---- */
 
-/* The CPUs of all nodes as if they were one. */
+/* The CPUs of all nodes, as if they were one node. */
 struct pool {
 	int64_t now, free, all;
 	struct heap ends; /* (end, job, CPUs) */
@@ -339,7 +343,7 @@ static void pool_begin(struct pool *x, struct forecast *f)
 	}
 }
 
-/* Time passes until there is room; false: there never is. */
+/* Lets time pass until there is room. Returns false if there never is. */
 static bool pool_wait(struct pool *x, int64_t cpus)
 {
 	struct heap_item end;
@@ -353,7 +357,8 @@ static bool pool_wait(struct pool *x, int64_t cpus)
 	return x->free >= cpus;
 }
 
-/* Those that wait, in the scheduler's order. One that waits for a limit has no place in it, and gets one by its number. */
+/* Lists waiting jobs in the scheduler's order. Jobs that wait for a limit have no position in it
+ * and are merged in by id. */
 static void rest_order(struct forecast *f, job_vec *ret)
 {
 	job_vec order = {0};
@@ -400,7 +405,7 @@ void forecast_rest(struct forecast *f, forecast_told told, void *context)
 	vec_free(&rest);
 }
 
-/* The one job that is asked about. */
+/* The one job of a what-if question. */
 struct asked {
 	struct whatif *ret;
 	int32_t *nodes;

@@ -1,14 +1,17 @@
 /*
- * greedy.c - jobs that together fill best what is free now: whose CPUs add up to the most that it holds.
+ * greedy.c - chooses jobs that together best fill what is free now: those whose CPUs add up to the
+ * largest possible sum.
  *
- * A set of sums is kept, and for each the job that reached it first, so that of several choices one of early jobs is taken. The number of steps is that of jobs times CPUs,
- * 64 at a time.
+ * The algorithm keeps the set of reachable sums and, for each, the job that reached it first, so
+ * that among several choices early jobs are preferred. The number of steps is jobs times CPUs,
+ * processed 64 at a time.
  */
 #include <stdlib.h>
 
 #include "sched/sched_internal.h"
 
-/* Marks the sums that one more job makes possible, from high to low words: it counts once. */
+/* Marks the sums that one more job makes reachable, from high to low words so that it counts
+ * once. */
 static void sums_add(uint64_t *sums, uint16_t *by, size_t words, uint32_t cpus, uint16_t item)
 {
 	uint32_t skip = cpus / 64, bits = cpus % 64;

@@ -1,5 +1,5 @@
 /*
- * history.c - what finished jobs tell about waiting ones.
+ * history.c - predictions for waiting jobs from finished ones.
  */
 #include <math.h>
 
@@ -44,7 +44,8 @@ double history_predict(const struct sched *s, const struct job *job)
 	return fmin(mean, (double)job->walltime);
 }
 
-/* Keys of the histories a job belongs to, the closest first: (user, CPUs, walltime), (user, walltime), user. */
+/* Keys of the histories that a job belongs to, closest first: (user, CPUs, walltime), (user,
+ * walltime), user. */
 #define KINDRED 3
 
 static void kindred_keys(const struct sched *s, const struct job *job, uint64_t keys[KINDRED])
@@ -62,7 +63,8 @@ static void kindred_keys(const struct sched *s, const struct job *job, uint64_t 
 	keys[2] = hash_bytes(all, sizeof all);
 }
 
-/* Half way, geometrically, between the walltime and the mean of the last two of the closest kin. */
+/* Returns the geometric mean of the walltime and the mean of the last two runs in the closest
+ * history. */
 double history_predict_mixed(const struct sched *s, const struct job *job)
 {
 	double wall = (double)job->walltime, mean = wall;
@@ -112,7 +114,8 @@ void history_start(struct sched *s, const struct job *job)
 	s->history.longest_wait = fmax(s->history.longest_wait, (double)(job->start - job->submit));
 }
 
-/* Keeps small_bin the first whose lower ones hold less than `share` of finished work. */
+/* Keeps small_bin at the bin where cumulative finished work reaches `share` of the total: the
+ * bins below it hold less. */
 static void history_area(struct history *h, double work, double share)
 {
 	int bin = area_bin(work);

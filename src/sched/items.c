@@ -1,15 +1,16 @@
 /*
- * items.c - waiting jobs on their way to places: in which order, and what becomes of it (position.c).
+ * items.c - waiting jobs that are being placed: their order, and the events that result
+ * (position.c).
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "sched/position_internal.h"
 
-#define ITEM_WORK 100	  /* nodes that can be looked at while a job is given a place */
-#define ENTRIES_A_NODE 64 /* of the queue that can be passed over while a node is looked at */
-#define ROUNDS 3	  /* an order in which all are given places more often than this, ... */
-#define SPARE 256	  /* ... and some of them more often, is given up */
+#define ITEM_WORK 100	  /* cost of placing a job, in nodes examined */
+#define ENTRIES_A_NODE 64 /* queue entries that cost as much to skip as a node to examine */
+#define ROUNDS 3	  /* an order is given up after ROUNDS placements of each job */
+#define SPARE 256	  /* plus SPARE further placements */
 
 bool item_is_nice(const struct sched *s, const struct job *job)
 {
@@ -87,7 +88,8 @@ void items_sort(item_vec *v, int (*order)(const void *, const void *))
 		qsort(v->v, v->n, sizeof *v->v, order);
 }
 
-/* Whether what a job has is on nodes that another could use: then they may be in each other's way. */
+/* Returns true if the item's place is on nodes that the job could use: they may be in each
+ * other's way. */
 static bool in_way(const struct sched *s, uint32_t job, const struct item *x)
 {
 	uint32_t partition = x->node == NODE_ANY ? PARTITION_NONE : s->c->nodes.v[x->node].partition;
@@ -150,7 +152,8 @@ size_t items_place(struct sched *s, const item_vec *v, size_t from)
 	return v->n;
 }
 
-/* Whether a late job has a place in time without those from `from` to `to`, which have places; if it has none, they stay out. */
+/* Returns true if a late job has a place in time without items [from, to), which have places. If
+ * not, those stay out. */
 static bool item_in_time(struct sched *s, const item_vec *v, const struct item *x, size_t from, size_t to)
 {
 	plan_mark mark = plan_begin(s->p);
@@ -168,8 +171,10 @@ static bool item_in_time(struct sched *s, const item_vec *v, const struct item *
 	return good;
 }
 
-/* Moves a late job up from its position, to the latest one that meets its deadline; those it passes lose their places. Its new position, where it
- * is placed; SIZE_MAX: there is none. The fewer are before it, the earlier its place: the position is found in steps that double, then by halves. */
+/* Moves a late job up to the last position that meets its deadline; the jobs it passes lose
+ * their places. Returns the new position, where the job is placed, or SIZE_MAX if there is none.
+ * The fewer jobs are ahead, the earlier its place, so the position is found in steps that
+ * double, then by binary search. */
 static size_t item_move_up(struct sched *s, item_vec *v, size_t at)
 {
 	struct item x = v->v[at];
@@ -205,7 +210,7 @@ bool items_arrange(struct sched *s, item_vec *v, size_t from)
 	uint64_t began = s->p->work, most = (ROUNDS * v->n + SPARE) * (ITEM_WORK + s->c->partitions.n);
 
 	while ((from = items_place(s, v, from)) < v->n) {
-		if (s->p->work - began > most) /* two jobs might pass each other for ever */
+		if (s->p->work - began > most) /* two jobs might otherwise pass each other forever */
 			return false;
 		from = item_move_up(s, v, from);
 		if (from == SIZE_MAX)
@@ -215,7 +220,7 @@ bool items_arrange(struct sched *s, item_vec *v, size_t from)
 	return true;
 }
 
-/* ---- what became of them ---- */
+/* ---- results ---- */
 
 void item_publish_common(struct sched *s, const struct item *x, int64_t start)
 {
@@ -240,7 +245,7 @@ static void publish_special(struct sched *s, const struct item *x, int64_t start
 		sched_emit(s, EVENT_GUARANTEE, x->job, 0, JOB_NONE);
 }
 
-/* The place that a job has now, if it is another than it was told of. */
+/* Announces a job's present place if it differs from the one announced before. */
 static void place_tell(struct sched *s, uint32_t id, int64_t start)
 {
 	struct waiting *w = queue_get(s, id);

@@ -1,23 +1,27 @@
 /*
- * migrate.c - moving one running job to make room for a blocked one: what checkpoints make possible.
+ * migrate.c - moves one running job to make room for a blocked one, using checkpoints.
  *
- * A job may go on elsewhere, at a cost in seconds, with all of its fragments: its checkpoint is one of the whole job. For a job that can't be placed now, running jobs that, once gone from a node that is
- * short, let it in are tried, the least CPU-seconds first. At most one move per blocked job, and some tries per cycle.
+ * A job may continue elsewhere, at a cost in seconds, with all of its fragments: its checkpoint
+ * covers the whole job. For a job that cannot be placed now, the scheduler tries to move running
+ * jobs that would let it in once they leave a node that is short, fewest CPU-seconds first. There
+ * is at most one move per blocked job, and a limited number of tries per cycle.
  *
- * A move must be worth it: the job that is moved has run for as long as the move costs, so that it gets on between two moves, and would run for twice as long
- * still. Jobs with deadlines stay where they are, and so does what was promised to others: both new places are free.
+ * A move must be worth it: the moved job has run for as long as the move costs, so that it
+ * progresses between two moves, and would still run for twice as long. Jobs with deadlines stay
+ * where they are, and so do places promised to others: both new places are free.
  *
- * Where somebody knows how a job is stopped and started again (sched_on_move) a move is a PREEMPT by the blocked job and a START elsewhere, in the same cycle;
- * where processors become free is up to the listener. Elsewhere, in a simulator, it is a MIGRATE at settings.migrate_cost.
+ * Where the caller knows how to stop and restart a job (sched_on_move), a move is a PREEMPT by the
+ * blocked job and a START elsewhere in the same cycle; the listener takes care of when processors
+ * become free. Otherwise, in a simulator, it is a MIGRATE at settings.migrate_cost.
  */
 #include <stdlib.h>
 
 #include "sched/sched_internal.h"
 
-#define MIGRATE_TRIES 64 /* moves tried for one blocked job */
-#define MIGRATE_ASKS 32	 /* blocked jobs for which moves are tried in one cycle */
+#define MIGRATE_TRIES 64 /* maximum moves tried for one blocked job */
+#define MIGRATE_ASKS 32	 /* maximum blocked jobs for which moves are tried in one cycle */
 
-/* A move that might help: the least CPU-seconds to carry first. */
+/* A move that might help. Moves with the fewest CPU-seconds to carry come first. */
 struct move {
 	double area;
 	int64_t cost;
@@ -38,7 +42,7 @@ static int64_t cost_of(const struct sched *s, uint32_t job)
 	return s->ears.move ? s->ears.move(s->ears.move_context, job) : s->c->settings.migrate_cost;
 }
 
-/* A job that was moved in this pass runs where it was until the pass is over. */
+/* Returns true for a job moved in this pass; it runs at its old place until the pass is over. */
 static bool is_moved(const struct sched *s, uint32_t job)
 {
 	for (size_t i = 0; i < s->moves.made.n; i++)
@@ -47,7 +51,8 @@ static bool is_moved(const struct sched *s, uint32_t job)
 	return false;
 }
 
-/* Whether a running job may make room, and what that costs. One that has only just begun is looked at again. */
+/* Returns true if a running job may make room, and writes the cost. A job that has only just
+ * begun is examined again later. */
 static bool may_move(struct sched *s, const struct piece *x, int64_t *ret_cost)
 {
 	const struct job *job = cluster_job(s->c, x->job);
@@ -64,7 +69,7 @@ static bool may_move(struct sched *s, const struct piece *x, int64_t *ret_cost)
 	return from <= s->now;
 }
 
-/* What all of its fragments have. */
+/* Returns the CPUs of all fragments. */
 static int64_t cpus_of(const struct sched *s, uint32_t job)
 {
 	return cluster_job_request(s->c, cluster_job(s->c, job))->total.v[RES_CPU];
@@ -95,7 +100,7 @@ static bool migrate_one(struct sched *s, const struct move *move, uint32_t job, 
 		plan_commit(s->p, mark);
 		vec_push(&s->moves.made, (struct moved){move->job, job});
 	} else {
-		special_tell(s, mark, job); /* also of the one that moves */
+		special_tell(s, mark, job); /* also emits the event of the moved job */
 	}
 	plan_run(s->p, move->job);
 	s->stats.migrations++;
@@ -105,7 +110,8 @@ static bool migrate_one(struct sched *s, const struct move *move, uint32_t job, 
 bool migrate_for(struct sched *s, uint32_t job, int64_t length)
 {
 	const struct request *r = cluster_job_request(s->c, cluster_job(s->c, job));
-	const struct res *need = &s->c->shapes.v[r->frag[r->nfrags - 1].shape].need; /* the largest fragment's */
+	/* need of the largest fragment */
+	const struct res *need = &s->c->shapes.v[r->frag[r->nfrags - 1].shape].need;
 	VEC(struct move) moves = {0};
 	bool done = false;
 
@@ -146,7 +152,7 @@ void migrate_start(struct sched *s)
 		const struct job *job = cluster_job(s->c, id);
 
 		sched_emit(s, EVENT_PREEMPT, id, 0, s->moves.made.v[i].by);
-		slot_count(s, job, 1); /* it goes on: as starting_add() */
+		slot_count(s, job, 1); /* it continues: as in starting_add() */
 		sched_emit(s, EVENT_START, id, plan_piece(s->p, id, 0)->end, JOB_NONE);
 		if (s->due.dates)
 			history_start(s, job);

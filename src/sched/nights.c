@@ -1,14 +1,18 @@
 /*
- * nights.c - jobs that run only in certain hours (policy artaras): those whose checkpoints take so long that interactive jobs should not have to wait for them.
+ * nights.c - jobs that run only at certain hours (policy artaras): their checkpoints take so much
+ * time that interactive jobs should not have to wait for them.
  *
- * One that fits into a night or a weekend is placed in the first that has room for all of it. One that is longer than any of them is placed from where there is
- * room to the end of those hours, is stopped early enough before to save its work, and waits again. A forecast takes it for finished then.
+ * A job that fits into a night or weekend is placed in the first one that has room for all of it. A
+ * job that is longer than any of them is placed from where there is room to the end of those hours,
+ * is stopped early enough before to save its work, and waits again. A forecast assumes that it is
+ * finished then.
  */
 #include "sched/position_internal.h"
 
-#define SPANS_MOST 2000 /* nights that are looked at for a place */
+#define SPANS_MOST 2000 /* maximum nights examined for a place */
 
-/* A place that ends by `until`: of the whole length or, if it may be cut, of what is left, but of more than `least`. *ret_never: there is none at any time. */
+/* Finds a place that ends by `until`: of the whole length or, if it may be cut, of what is left,
+ * but longer than `least`. Sets *ret_never if there is none at any time. */
 static int64_t place_until(struct sched *s, uint32_t id, int64_t from, int64_t until, int64_t length, int64_t least,
 			   bool *ret_never)
 {
@@ -60,7 +64,7 @@ bool nights_keep(const struct sched *s, const struct job *job, int64_t *ret_begi
 	return hours_next(&s->c->settings.nights, end, ret_begin, &end);
 }
 
-/* ---- running ---- */
+/* ---- running jobs ---- */
 
 void nights_note(struct sched *s, const struct job *job)
 {

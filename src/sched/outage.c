@@ -1,12 +1,15 @@
 /*
- * outage.c - before an announced shutdown (sched_outage): jobs that make checkpoints use the time that is left, although they can't end by then.
+ * outage.c - before an announced shutdown (sched_outage), lets jobs that make checkpoints use the
+ * remaining time although they cannot end by then.
  *
- * They are started where nothing else has a place, after all that can end in time. The plan has them until the shutdown, which saves and stops them; they go on afterwards, as any
- * job that was stopped. Nothing of this is reserved: a job that could start so later is shown where it is planned without it, until a forecast comes to that instant.
+ * They are started where nothing else has a place, after all jobs that can end in time. The plan
+ * holds them until the shutdown, which saves and stops them; they continue afterwards, like any job
+ * that was stopped. None of this is reserved: a job that could start this way later is shown at the
+ * place planned without it, until a forecast reaches that instant.
  */
 #include "sched/sched_internal.h"
 
-#define TRIES_MOST 1000 /* jobs that are tried in a cycle */
+#define TRIES_MOST 1000 /* maximum jobs tried in a cycle */
 
 static bool is_candidate(const struct sched *s, const struct queued *e)
 {
@@ -17,7 +20,7 @@ static bool is_candidate(const struct sched *s, const struct queued *e)
 	       e->planned > s->now && !cluster_nightly(s->c, job) && sched_may(s, e->job);
 }
 
-/* Until the shutdown, in the place of the one that it has later. */
+/* Places a job from now until the shutdown, instead of its later place. */
 static bool place_until_outage(struct sched *s, uint32_t id)
 {
 	struct manner m = s->plain;

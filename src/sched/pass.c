@@ -1,24 +1,27 @@
 /*
- * pass.c - common jobs: who starts now. FCFS, EASY and its relatives and the greedy scan are one loop.
+ * pass.c - decides which common jobs start now. FCFS, EASY and its relatives and the greedy scan
+ * are one loop.
  *
- * Jobs are looked at in the policy's order. Those that can start do; the first `reserve` of those that can't get a
- * reservation, a transient one that the next pass drops; the others may overtake if they fit the plan as it then is, so
- * that no reservation is ever delayed. A backfilled job fits iff the plan says so: with one reservation on one node
- * this is EASY's test of shadow time and extra processors.
+ * Jobs are considered in the policy's order. Those that can start do. The first `reserve` of those
+ * that cannot get a reservation, a transient one that the next pass drops. The others may overtake
+ * if they fit the plan as it then is, so no reservation is ever delayed. A backfilled job fits if
+ * and only if the plan says so: with one reservation on one node this is EASY's test of shadow time
+ * and extra processors.
  *
- * Time alone frees nothing but what the plan says ends now. So when a job was submitted and nothing ended since the last pass, only the new job is
- * asked about, unless it comes before the first that waits or would get a reservation.
+ * Time alone frees only what the plan says ends now. So when a job was submitted and nothing has
+ * ended since the last pass, only the new job is considered, unless it comes before the first
+ * waiting job or would get a reservation.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "sched/sched_internal.h"
 
-#define GREEDY_JOBS 512 /* that are chosen from */
+#define GREEDY_JOBS 512 /* maximum jobs to choose from */
 #define COVER_JOBS 64
-#define COVER_MORE 8	   /* jobs behind those that start anyway which are tried together with them */
-#define SCANNED_A_NODE 16  /* entries of the queue whose scan costs about as much as a look at a node */
-#define GREEDY_CPUS 131072 /* of a machine that has more free, the last ones are filled in order */
+#define COVER_MORE 8 /* maximum jobs tried together with, and behind, those that start anyway */
+#define SCANNED_A_NODE 16  /* queue entries that cost about as much to scan as a node to examine */
+#define GREEDY_CPUS 131072 /* maximum free CPUs to choose for; the rest is filled in order */
 
 void window_build(struct sched *s)
 {
@@ -84,7 +87,7 @@ bool failure_known(const struct sched *s, const failure_vec *v, const struct job
 	return false;
 }
 
-/* Takes out those from which nothing follows that does not follow from this one: each job asks about all that are left. */
+/* Removes failures that follow from this one: each job is compared with all that are left. */
 static void failures_prune(failure_vec *v, const struct failure *f)
 {
 	size_t kept = 0;
@@ -113,7 +116,8 @@ void failure_note(const struct sched *s, failure_vec *v, const struct job *job, 
 		.nfrags = r->nfrags,
 		.need = shape->need,
 		.length = length,
-		/* a request without features, exclusivity, whole nodes or amounts of the site stands for all that ask for more */
+		/* a request without features, exclusivity, whole nodes or amounts represents all that ask for
+		 * more */
 		.uniform = r->uniform && !shape->features && !shape->exclusive && !shape->whole && !r->nportions,
 		.parted = plan_in_partition(s->p, job->id),
 	};
@@ -123,7 +127,7 @@ void failure_note(const struct sched *s, failure_vec *v, const struct job *job, 
 		vec_push(v, f);
 }
 
-/* Puts the job into the plan at now, if need be by pushing others or moving one that runs. */
+/* Puts the job into the plan at now, if necessary by pushing others or moving a running one. */
 static bool pass_place_now(struct sched *s, uint32_t id, int64_t length)
 {
 	const struct job *job = cluster_job(s->c, id);
@@ -133,10 +137,10 @@ static bool pass_place_now(struct sched *s, uint32_t id, int64_t length)
 
 	if (s->window.exact && s->window.version == s->p->version && job->allowed == NODES_ALL && r->nfrags == 1 &&
 	    !r->whole && !r->nportions && !job->bound) {
-		plan_put(s->p, id, 0, 0, s->now, s->now + length); /* the window has said that it fits */
+		plan_put(s->p, id, 0, 0, s->now, s->now + length); /* the window shows that the job fits */
 		return true;
 	}
-	if (!s->plain.push_depth || !s->p->loose) /* nothing to push: no one else is touched */
+	if (!s->plain.push_depth || !s->p->loose) /* nothing to push: no other job is affected */
 		return plan_insert(s->p, &s->plain, id, s->now, s->now + length);
 	mark = plan_begin(s->p);
 	if (!plan_insert(s->p, &s->plain, id, s->now, s->now + length)) {
@@ -169,7 +173,7 @@ bool pass_try_now(struct sched *s, uint32_t id, int64_t length)
 	return true;
 }
 
-/* A job starts on a node, if it may, and fits there. */
+/* Starts a job on a given node if its limits allow and it fits there. */
 static bool pass_start_on(struct sched *s, uint32_t id, int64_t length, int32_t node)
 {
 	if (!sched_may(s, id) || !plan_fits_on(s->p, &s->plain, id, node, s->now, s->now + length))
@@ -207,12 +211,13 @@ int64_t pass_earliest(struct sched *s, uint32_t job, int64_t from, int64_t lengt
 {
 	struct manner m = s->plain;
 
-	m.push_depth = 0;      /* a reservation that will be made again is not worth moving others for, ... */
-	m.alloc = ALLOC_FIRST; /* ... nor looking for the best nodes */
+	m.push_depth = 0; /* a reservation that will be made again is not worth moving others for */
+	m.alloc = ALLOC_FIRST; /* nor is it worth searching for the best nodes */
 	return plan_insert_earliest(s->p, &m, job, from, length);
 }
 
-/* Reserves; whether it starts instead: for fragments of several shapes, other nodes may do where the best did not. */
+/* Reserves. Returns true if the job starts instead: with fragments of several shapes, other
+ * nodes may succeed where the best did not. */
 static bool pass_reserve(struct sched *s, uint32_t job, int64_t length)
 {
 	int64_t at = pass_earliest(s, job, s->now, length);
@@ -227,7 +232,8 @@ static bool pass_reserve(struct sched *s, uint32_t job, int64_t length)
 	return false;
 }
 
-/* Jobs from a place in the queue on that could be started as far as their numbers of CPUs say, up to `most`. */
+/* Collects at most `most` jobs, from a position in the queue on, that could start judging by
+ * their CPUs. */
 static void fill_gather(struct sched *s, const queued_vec *queue, size_t from, size_t most, queued_vec *ret)
 {
 	for (size_t i = from; i < queue->n && ret->n < most; i++) {
@@ -238,8 +244,9 @@ static void fill_gather(struct sched *s, const queued_vec *queue, size_t from, s
 	}
 }
 
-/* Starts those that together fill best what is free; false: the cycle has done enough. Where a job needs more than CPUs, or they lie on nodes where it does not fit, the choice
- * is a guess: whoever else fits is started afterwards. */
+/* Starts the jobs that together best fill what is free. Returns false if the cycle has done
+ * enough. Where a job needs more than CPUs, or does not fit on the nodes where they are, the
+ * choice is a guess: any other job that fits is started afterwards. */
 static bool fill_best(struct sched *s, const queued_vec *queue, size_t from)
 {
 	int64_t room = s->window.cpus[0] < GREEDY_CPUS ? s->window.cpus[0] : GREEDY_CPUS;
@@ -253,14 +260,15 @@ static bool fill_best(struct sched *s, const queued_vec *queue, size_t from)
 		n = greedy_choose(fit.v, fit.n, room, chosen);
 		s->p->work += fit.n * ((uint64_t)room / 4096 + 1);
 	}
-	while (n-- > 0 && !tired) /* in the order of the queue: they are chosen from the last to the first */
+	while (n-- > 0 && !tired) /* in queue order: they were chosen from last to first */
 		tired = pass_try_now(s, fit.v[chosen[n]].job, fit.v[chosen[n]].length) && cycle_tired(s);
 	vec_free(&fit);
 	window_build(s);
 	return !tired;
 }
 
-/* Starts jobs on the nodes that the smallest cover has for them; false: the cycle has done enough. */
+/* Starts jobs on the nodes that the smallest cover chose. Returns false if the cycle has done
+ * enough. */
 static bool start_covered(struct sched *s, const queued_vec *jobs, size_t n, const int32_t *node)
 {
 	bool more = true;
@@ -287,7 +295,7 @@ static bool fill_cover(struct sched *s, const queued_vec *queue, size_t from)
 	return more;
 }
 
-/* How many of the first jobs could start one after the other in the ordinary way. */
+/* Returns how many of the first jobs could start one after the other in the ordinary way. */
 static size_t lead_count(struct sched *s, const queued_vec *lead)
 {
 	plan_mark mark = plan_begin(s->p);
@@ -299,7 +307,8 @@ static size_t lead_count(struct sched *s, const queued_vec *lead)
 	return n;
 }
 
-/* The first jobs of the queue get their nodes together: those that could start in the ordinary way, and the next ones as long as there is a cover of all. */
+/* Chooses nodes for the first jobs of the queue together: those that could start in the ordinary
+ * way, and further ones as long as a cover of all exists. */
 static void pass_cover(struct sched *s)
 {
 	int32_t node[COVER_JOBS], next[COVER_JOBS];
@@ -329,7 +338,8 @@ static void pass_cover(struct sched *s)
 	vec_free(&lead);
 }
 
-/* Where a scan that ends early has come to: the next cycle goes on there, unless it begins anew. */
+/* Records the position of a scan that ends early: the next cycle continues there, unless it
+ * starts again. */
 static void fill_leave(struct sched *s, const queued_vec *queue, size_t i)
 {
 	s->fill.on = !s->due.dates;
@@ -341,13 +351,14 @@ static void fill_leave(struct sched *s, const queued_vec *queue, size_t i)
 	}
 }
 
-/* Whether a scan that has started nobody may end early, too: not where the next one would have to begin anew, and would get no further. */
+/* Returns true if a scan that has started no job may end early: not where the next one would
+ * have to start again and would get no further. */
 static bool fill_tired(struct sched *s)
 {
 	return !s->fill.whole && !s->due.dates && cycle_tired(s);
 }
 
-/* Starts whoever fits, from a place in the queue on. */
+/* Starts every job that fits, from a position in the queue on. */
 static void fill_scan(struct sched *s, queued_vec *queue, size_t i)
 {
 	size_t counted = i;
@@ -358,7 +369,8 @@ static void fill_scan(struct sched *s, queued_vec *queue, size_t i)
 		const struct queued *e;
 
 		while (i < queue->n &&
-		       queue->v[i].cpus > most) /* mostly: this loop is what a pass over a long queue costs */
+		       /* the common case: this loop is the cost of a pass over a long queue */
+		       queue->v[i].cpus > most)
 			i++;
 		if (i == queue->n)
 			break;
@@ -397,7 +409,8 @@ void pass_fill(struct sched *s, queued_vec *queue, size_t i)
 	fill_scan(s, queue, i);
 }
 
-/* Nothing was freed since the last cycle, which ended within its scan: those before have been asked. */
+/* Continues the scan of the last cycle. Nothing was freed since, so the jobs before that
+ * position need not be tried. */
 static void fill_resume(struct sched *s)
 {
 	queued_vec *queue = queue_has_fill(s) ? &s->line.by_fill : &s->line.by_key;
@@ -418,7 +431,8 @@ static bool pass_head_could_improve(struct sched *s, const struct queued *e)
 	return pass_could_start(s, &o, &step);
 }
 
-/* What was freed may leave the head where it is: then its reservation need not be made again. */
+/* Returns true if what was freed leaves the head where it is: then its reservation need not be
+ * made again. */
 static bool pass_head_stays(struct sched *s)
 {
 	const struct queued *e = &s->line.by_key.v[0];
@@ -463,7 +477,7 @@ static void pass_full(struct sched *s)
 		}
 		if (!sched_may(s, e.job)) {
 			queue_line_up(s, e.job);
-			if (cycle_tired(s)) /* the next one goes on with those that are left */
+			if (cycle_tired(s)) /* the next cycle continues with those that are left */
 				break;
 			continue;
 		}
@@ -474,7 +488,7 @@ static void pass_full(struct sched *s)
 			continue;
 		}
 		if (s->backfill == ORDER_NONE && cluster_job(s->c, e.job)->bound) {
-			i++; /* nobody waits for a reservation but those that are bound to it */
+			i++; /* only jobs bound to a reservation wait for it */
 			continue;
 		}
 		if (s->head == JOB_NONE || cluster_job(s->c, s->head)->bound)
@@ -511,7 +525,7 @@ bool pass_reached(struct sched *s)
 
 	if (t->n > 1 && timeline_step(t, 1)[0] <= s->now)
 		return true;
-	/* an end and the start of a reservation at one instant may cancel out in the sum */
+	/* an end and the start of a reservation at the same instant may cancel out in the sum */
 	for (size_t i = 0; i < s->reserved.n; i++)
 		if (plan_piece(s->p, s->reserved.v[i], 0)->start <= s->now)
 			return true;
@@ -532,7 +546,8 @@ static int ranked_cmp(const void *a, const void *b)
 	return x->job < y->job ? -1 : x->job > y->job;
 }
 
-/* Several may have come since the last cycle: in the order in which a full pass would look at them. */
+/* Sorts the jobs that came since the last cycle into the order in which a full pass would
+ * consider them. */
 void pass_sort_fresh(struct sched *s)
 {
 	bool fill = queue_has_fill(s);
@@ -554,11 +569,12 @@ void pass_run(struct sched *s)
 {
 	if (s->fill.on && queue_has(s, s->fill.head))
 		s->head = s->fill.head;
-	/* priorities that only time has changed wait for something to be freed */
+	/* priorities changed by time alone take effect when something is freed */
 	bool moved = s->order == ORDER_WFP3 || s->line.reweigh || s->line.weighing;
 	bool full = s->freed || s->head == JOB_NONE || moved || pass_reached(s) || !sched_may(s, s->head);
 
-	if (s->line.by_key.n == 0) { /* nobody waits: whatever was freed, the next to come asks about everything */
+	/* no job waits: the next one to come triggers a full pass, whatever was freed */
+	if (s->line.by_key.n == 0) {
 		s->head = JOB_NONE;
 		return;
 	}
@@ -614,10 +630,11 @@ void pass_yield(struct sched *s)
 {
 	if (!s->limits || !limits_yields(s->limits) || s->drain)
 		return;
-	window_build(s); /* not every policy's pass has */
+	window_build(s); /* some policies' passes do not build it */
 	if (s->window.cpus[0] <= 0)
 		return;
-	if (s->freed || pass_reached(s)) /* no pass has looked at what is free: all who wait are in lines */
+	/* no pass has considered what is free: all waiting jobs wait for limits */
+	if (s->freed || pass_reached(s))
 		vec_clear(&s->failures);
 	s->line.yields = true;
 	limits_yield(s->limits, s->window.cpus[0], yield_start, s);

@@ -1,5 +1,5 @@
 /*
- * places.c - places that jobs lose: those that were not promised make room, and those that are in the way.
+ * places.c - places that jobs lose because they were not promised or are in the way.
  */
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@ void places_drop(struct sched *s)
 	for (size_t i = 0; i < s->reserved.n; i++)
 		plan_take_job(s->p, s->reserved.v[i]);
 	vec_clear(&s->reserved);
-	if (s->policy->position) /* restored ones have places before they are in the array */
+	if (s->policy->position) /* restored jobs have places before they are in the array */
 		queue_settle(s);
 	for (size_t i = 0; s->policy->keep && i < s->line.by_key.n; i++) {
 		place_forget(s, s->line.by_key.v[i].job);
@@ -19,11 +19,11 @@ void places_drop(struct sched *s)
 	}
 	s->next_planned = TIME_NEVER;
 	s->head = JOB_NONE;
-	s->sweep.on = false; /* all are to be asked about */
+	s->sweep.on = false; /* all jobs must be considered again */
 	sched_refresh(s);
 }
 
-/* Before nodes change: what is not promised makes room; what is kept stays, but for what the change concerns (place_lose). */
+/* Kept places stay, except those that the change concerns (place_lose). */
 void places_ease(struct sched *s)
 {
 	if (s->policy->position)

@@ -1,12 +1,12 @@
 /*
- * policy.c - the table.
+ * policy.c - the table of policies.
  */
 #include "sched/policy.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* EASY with another order of the queue: the head, in that order, reserves. */
+/* EASY with another order of the queue: the first job in that order reserves. */
 #define EASY(order_)                                                                                                   \
 	.order = order_, .backfill = order_, .reserve = RESERVE_HEAD, .deadlines = true, .starve = STARVE_ALL
 
@@ -118,7 +118,7 @@ static int backfill_alter(struct policy *p, const char *kind, bool prioritized, 
 		p->backfill = strcmp(kind, "best_fit") == 0 ? ORDER_LARGEST : p->order;
 	p->greedy = strcmp(kind, "greedy") == 0;
 	if (p->backfill != ORDER_NONE && p->reserve == RESERVE_NONE && p->starve == STARVE_NOTHING)
-		p->reserve = RESERVE_HEAD; /* of fcfs, where nothing overtook */
+		p->reserve = RESERVE_HEAD; /* for fcfs, where nothing overtook */
 	return 0;
 }
 
@@ -162,7 +162,8 @@ int policy_allocate(struct policy *p, const char *method, struct err *err)
 	return 0;
 }
 
-/* node_pack = True says the same of these, and the contrary of the others. */
+/* Checks node_allocation against node_pack = True, which asks for the same as some methods and
+ * the opposite of others. */
 static int pack_agrees(const struct policy *p, const char *method, struct err *err)
 {
 	if (p->alloc == ALLOC_BEST)

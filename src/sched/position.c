@@ -1,31 +1,36 @@
 /*
  * position.c - deadlines kept by position in the queue: policy artaras (docs/policies.md).
  *
- * Every waiting job has a place in the plan. The base order is FIFO: a job is put at its earliest place behind those that came before. A job with a
- * deadline that it would miss there is moved up, to the latest position that still meets it; those that it passes are placed again behind
- * it, and of them, those with a deadline are moved up in turn. If no order meets all deadlines, the jobs with deadlines come first, by
- * their latest starts: the feasibility test. If that fails too, and a running job could be displaced, the new job waits as long as its
- * deadline allows and then takes that one's partition; the displaced job has the partition again right afterwards. Else its deadline
- * is not guaranteed, and it starts as soon as the others allow, ahead of normal jobs.
+ * Every waiting job has a place in the plan. The base order is FIFO: a job is put at its earliest
+ * place behind those that came before. A job that would miss its deadline there is moved up, to the
+ * last position that still meets it; the jobs it passes are placed again behind it, and those of
+ * them with a deadline are moved up in turn. If no order meets all deadlines, the jobs with
+ * deadlines come first, by their latest starts: the feasibility test. If that also fails, and a
+ * running job could be displaced, the new job waits as long as its deadline allows and then takes
+ * that job's partition; the displaced job gets the partition back right afterwards. Otherwise its
+ * deadline is not guaranteed, and it starts as soon as the others allow, ahead of normal jobs.
  *
- * A place is a promise: when something is freed, jobs are brought forward in the order of their places, each never later than it was. Only a job
- * that comes later with a deadline, or interactively, delays others, or somebody who moves jobs: then all are placed again in their new order. When a waiting job is removed, the order is made again from
- * FIFO, so that jobs that had been moved up return to where they belong; if that would delay a normal job, all are brought
+ * A place is a promise: when something is freed, jobs are brought forward in the order of their
+ * places, none later than before. Others are delayed only by a later job that has a deadline or is
+ * interactive, or when a user or administrator moves jobs: then all are placed again in their new
+ * order. When a waiting job is removed, the order is made again from FIFO, so that jobs that had
+ * been moved up return to where they belong. If that would delay a normal job, all are brought
  * forward instead.
  *
- * Nice jobs are behind all others until their date. Interactive jobs start when they come, or expire: entrance.c.
+ * Nice jobs are behind all others until their date. Interactive jobs start on arrival, or expire:
+ * entrance.c.
  */
 #include <stdlib.h>
 
 #include "sched/position_internal.h"
 
-/* ---- a job comes ---- */
+/* ---- adding a job ---- */
 
-/* Tries one order of the others and the new one, which is last. */
+/* Tries one order of the others and the new job, which is last. */
 static bool try_order(struct sched *s, const item_vec *all, int (*order)(const void *, const void *))
 {
 	item_vec v = {0};
-	size_t from = all->n - 1; /* the others stay where they are, if they can */
+	size_t from = all->n - 1; /* the others stay where they are, if possible */
 	plan_mark mark = plan_begin(s->p);
 	bool good;
 
@@ -46,7 +51,7 @@ static bool try_order(struct sched *s, const item_vec *all, int (*order)(const v
 	return good;
 }
 
-/* As soon as possible, ahead of normal jobs, where the deadline can't be met. */
+/* Places a job whose deadline cannot be met as soon as possible, ahead of normal jobs. */
 static void place_unpromised(struct sched *s, item_vec *all)
 {
 	size_t n = 0;
@@ -84,7 +89,8 @@ static void add_special(struct sched *s, const struct job *job)
 
 /* ---- the pass ---- */
 
-/* When each partition is empty next: most jobs can't be brought forward, and that is seen from it. */
+/* The next instant at which each partition is empty: it shows that most jobs cannot be brought
+ * forward. */
 struct gaps {
 	int64_t *at;
 };
@@ -100,7 +106,7 @@ static uint32_t partition_of(const struct sched *s, uint32_t job)
 	return s->c->nodes.v[plan_place(s->p, job, 0)->node].partition;
 }
 
-/* Whether no partition that suits a job is empty before its place. */
+/* Returns true if no partition that suits a job is empty before its place. */
 static bool gaps_none(const struct sched *s, const struct gaps *g, const struct item *x)
 {
 	if (x->start <= s->now || s->c->nodes.v[x->node].partition == PARTITION_NONE)
@@ -111,7 +117,7 @@ static bool gaps_none(const struct sched *s, const struct gaps *g, const struct 
 	return true;
 }
 
-/* A job to its earliest place, if that is not later than the one it has. */
+/* Moves a job to its earliest place, if that is not later than its present one. */
 static void item_forward(struct sched *s, const struct item *x)
 {
 	plan_mark mark = plan_begin(s->p);
@@ -125,7 +131,8 @@ static void item_forward(struct sched *s, const struct item *x)
 		plan_commit(s->p, mark);
 }
 
-/* When something was freed: everybody forward, in the order of their places, nobody later than he was. */
+/* Brings all jobs forward after something was freed, in the order of their places, none later
+ * than before. */
 static void bring_forward(struct sched *s)
 {
 	struct gaps gaps = {mem_alloc((s->c->partitions.n + 1) * sizeof *gaps.at)};
@@ -148,7 +155,7 @@ static void bring_forward(struct sched *s)
 	free(gaps.at);
 }
 
-/* When a job that waited was removed: the order anew, from FIFO. */
+/* Makes the order again from FIFO after a waiting job was removed. */
 static void recount(struct sched *s)
 {
 	item_vec all = {0};
@@ -175,7 +182,7 @@ static void recount(struct sched *s)
 	vec_free(&all);
 }
 
-/* Those without a place, but for what would be too many: they are where they were. */
+/* Removes jobs without a place that exceed the reservation depth; they stay without one. */
 static void cut_to_depth(const struct sched *s, item_vec *all)
 {
 	struct depth commons = {.most = s->c->settings.reserve_depth};
@@ -194,7 +201,8 @@ static void cut_to_depth(const struct sched *s, item_vec *all)
 	vec_free(&commons.bound);
 }
 
-/* When somebody moved jobs: all of them in the order of their ranks, whoever is later for it. */
+/* Places all jobs in the order of their ranks after jobs were moved, even if some get later
+ * places. */
 static void reorder(struct sched *s)
 {
 	item_vec all = {0};
@@ -239,7 +247,7 @@ static void add_specials(struct sched *s)
 		vec_clear(&s->newcomers);
 }
 
-/* Nice jobs that have places lose them, so that others come before. */
+/* Takes away the places of nice jobs, so that others come first. */
 static void nices_take(struct sched *s, item_vec *ret)
 {
 	for (size_t i = 0; i < s->line.by_key.n && s->position.nices; i++) {
@@ -251,14 +259,15 @@ static void nices_take(struct sched *s, item_vec *ret)
 	items_take(s, ret, 0);
 }
 
-/* Whether nobody else gets a place. */
+/* Returns true if no further job gets a place. */
 static bool deep_enough(const struct sched *s, const struct depth *d)
 {
 	return d->most > 0 && d->common >= d->most && !s->line.bound;
 }
 
-/* One at least: what it took to get here, such as nice jobs that made way, must not keep all of them from their places for ever. Who starts now, or
- * has to wait for a limit, leaves the queue: only the others count. */
+/* Places common jobs, at least one: the work done before, such as removing nice jobs, must not
+ * keep all of them from their places forever. Jobs that start now, or have to wait for a limit,
+ * leave the queue: only the others count. */
 static void commons_place(struct sched *s, const job_vec *list, bool nice, struct depth *reserved)
 {
 	for (size_t i = 0; i < list->n && !s->effort.unfinished && !deep_enough(s, reserved); i++) {
@@ -273,13 +282,14 @@ static void commons_place(struct sched *s, const job_vec *list, bool nice, struc
 			cycle_try(s, x.job, TRIED_PLACE);
 			item_publish_common(s, &x, at);
 			depth_count(reserved, job,
-				    at > s->now && at != TIME_NEVER); /* who has no place keeps nobody waiting */
+				    at > s->now && at != TIME_NEVER); /* a job without a place keeps no other one waiting */
 			cycle_tired(s);
 		}
 	}
 }
 
-/* Those that have no place yet, as many as may: normal jobs behind all others but nice ones, then nice ones. */
+/* Places common jobs that have no place yet, as many as allowed: normal jobs behind all others
+ * but nice ones, then nice ones. */
 static void add_commons(struct sched *s)
 {
 	job_vec list = {0};
@@ -306,7 +316,7 @@ static void add_commons(struct sched *s)
 		vec_clear(&s->line.fresh);
 }
 
-/* Room was left since they were asked about: those without a place are asked about again. */
+/* Lets jobs without a place be tried again, because room was left since. */
 static void commons_untry(struct sched *s)
 {
 	for (size_t i = 0; i < s->line.by_key.n && s->effort.tried.n; i++)
@@ -314,7 +324,8 @@ static void commons_untry(struct sched *s)
 			cycle_untry(s, s->line.by_key.v[i].job);
 }
 
-/* Those whose time has come start. Whether a limit kept any of them from it, which leaves room for others. */
+/* Starts jobs whose time has come. Returns true if a limit kept any of them from starting, which
+ * leaves room for others. */
 static bool start_due(struct sched *s)
 {
 	bool kept = false;
@@ -353,7 +364,7 @@ void position_pass(struct sched *s)
 {
 	restarts_settle(s);
 	special_drop_missed(s);
-	restarts_review(s); /* of those that have ended */
+	restarts_review(s); /* for jobs that have ended */
 	if (s->freed && s->victims.n)
 		displace_review(s);
 	victims_stop(s);
@@ -364,7 +375,7 @@ void position_pass(struct sched *s)
 	for (size_t i = 0; i < s->line.fresh.n && !s->position.nices; i++)
 		s->position.nices = item_is_nice(s, cluster_job(s->c, s->line.fresh.v[i]));
 	if (s->position.moved || s->position.recount || s->freed || s->next_planned < s->now)
-		vec_clear(&s->failures); /* who did not fit behind a soft limit may now */
+		vec_clear(&s->failures); /* jobs that did not fit behind a soft limit may fit now */
 	if (s->position.moved)
 		reorder(s);
 	else if (s->position.recount)
@@ -372,11 +383,11 @@ void position_pass(struct sched *s)
 	else if (s->freed || s->next_planned < s->now)
 		bring_forward(s);
 	s->position.recount = s->position.moved = s->freed = s->stirred = false;
-	s->effort.began = s->p->work; /* however long that took, at least one job more gets its place */
+	s->effort.began = s->p->work; /* at least one more job gets its place, whatever the work so far */
 	add_specials(s);
 	if (!s->effort.unfinished)
 		add_commons(s);
-	if (!s->effort.unfinished) /* else the next cycle goes on, at once */
+	if (!s->effort.unfinished) /* otherwise the next cycle continues at once */
 		outage_fill(s);
 	while (!s->effort.unfinished && start_due(s)) {
 		commons_untry(s);

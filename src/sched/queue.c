@@ -1,6 +1,6 @@
 /*
- * queue.c - waiting common jobs, sorted. Keys are fixed when a job comes in (all but WFP3's), so that an array with
- * binary search does: what a scan reads lies together.
+ * queue.c - waiting common jobs, sorted. Keys are fixed when a job arrives (except WFP3's and
+ * priorities), so a sorted array with binary search suffices, and what a scan reads is contiguous.
  */
 #include <assert.h>
 #include <math.h>
@@ -11,21 +11,25 @@
 #include "base/keysort.h"
 #include "sched/sched_internal.h"
 
-#define ROOM 64		 /* jobs that may come to a queue in a scratch before it is copied again */
-#define ENTRIES_A_NODE 8 /* entries that can be moved while a node is looked at */
-#define FEW 16		 /* records that are added or removed one by one rather than by going through everything */
-#define MANY 4096	 /* entries that are sorted by their digits */
-#define WEIGH_EVERY 10	 /* seconds after which priorities are asked for again */
-#define LINE_NODES 8	 /* a line is asked, or a job goes into it, while so many nodes are looked at */
-#define WEIGH_NODES 4	 /* a job is weighed while so many nodes are looked at, */
-#define SORT_NODES 1	 /* ... and sorted in its turn */
-#define STALE                                                                                                          \
-	1024 /* records of jobs that left again: more of them than that, and than jobs that wait, are cleared away */
+#define ROOM 64 /* jobs that may be added to a queue in a scratch before it is copied again */
+#define ENTRIES_A_NODE 8 /* entries that cost as much to move as a node to examine */
+/* maximum records added or removed one by one rather than in one pass over everything */
+#define FEW 16
+#define MANY 4096	 /* minimum entries sorted by their digits */
+#define WEIGH_EVERY 10	 /* seconds between recomputations of priorities */
+#define LINE_NODES 8	 /* cost of checking a line, or of a job entering it, in nodes examined */
+#define WEIGH_NODES 4	 /* cost of weighing a job, in nodes examined */
+#define SORT_NODES 1	 /* cost of sorting in a job, in nodes examined */
+/* records of jobs that left again are purged if there are more of them than this and than waiting
+ * jobs */
+#define STALE \
+	1024
 
 double order_key(const struct sched *s, enum queue_order order, const struct job *job, int64_t length)
 {
 	if (order == ORDER_PRIORITY)
-		return -s->ears.weigh(s->ears.weigh_context, job->id, s->line.weighed); /* all for one instant */
+		/* all keys are for the same instant */
+		return -s->ears.weigh(s->ears.weigh_context, job->id, s->line.weighed);
 
 	double r = job->rank, p = (double)length, q = (double)cluster_job_request(s->c, job)->total.v[RES_CPU];
 
@@ -74,7 +78,8 @@ bool queue_before(const struct sched *s, uint32_t a, uint32_t b)
 	return x < y || (x == y && a < b);
 }
 
-/* The place of (key, job) in a sorted array; perhaps it is where somebody just looked. */
+/* Returns the position of (key, job) in a sorted array; tries `guess`, where a scan may just
+ * have been, first. */
 static size_t entry_find(const queued_vec *v, double key, uint32_t job, size_t guess)
 {
 	size_t lo = 0, hi = v->n;
@@ -114,13 +119,13 @@ static bool is_wide(const struct sched *s, int64_t cpus)
 	return 2 * cpus > s->c->total.v[RES_CPU];
 }
 
-/* One that was restored may have a place. */
+/* Makes an entry. A restored job may have a place. */
 static struct queued entry_of(const struct waiting *w, double key, int32_t cpus)
 {
 	return (struct queued){key, w->length, w->kept, w->job, cpus};
 }
 
-/* ---- copies ---- */
+/* ---- copying ---- */
 
 static void queued_copy(queued_vec *to, const queued_vec *from, struct scratch *scratch)
 {
@@ -179,7 +184,7 @@ size_t line_bytes(const struct sched *s)
 	       (l->waiting.n + ROOM) * sizeof(struct waiting) + 4 * SCRATCH_ALIGN;
 }
 
-/* Before a record is added. */
+/* Makes the records owned, if they are borrowed and full, before one is added. */
 static void waiting_own(struct line *l)
 {
 	struct line old = *l;
@@ -192,7 +197,7 @@ static void waiting_own(struct line *l)
 
 /* ---- the sorted arrays ---- */
 
-/* Before it grows: the block is all its own again. */
+/* Makes the block owned and complete before the vector grows. */
 static void queued_settle(queued_vec *v)
 {
 	queued_vec old = *v;
@@ -207,7 +212,7 @@ static void queued_settle(queued_vec *v)
 	}
 }
 
-/* What it moves: those before it, or those behind it. */
+/* Removes an element by moving those before or those behind it; returns how many were moved. */
 static size_t queued_remove(queued_vec *v, size_t at)
 {
 	size_t moved = v->n - at - 1;
@@ -245,7 +250,8 @@ bool queue_has(const struct sched *s, uint32_t job)
 	return job != JOB_NONE && cluster_job(s->c, job)->waiting != WAITING_NONE && !queue_get(s, job)->line;
 }
 
-/* With nobody who starts jobs, thousands may come and leave again before a cycle. */
+/* Returns true if a list holds too many stale records: while no cycle runs, thousands of jobs
+ * may come and leave again. */
 static bool is_stale(const struct sched *s, const job_vec *v)
 {
 	return v->n > STALE && v->n > 2 * queue_size(s);
@@ -284,7 +290,7 @@ void queue_add(struct sched *s, uint32_t id)
 	vec_push(&s->line.fresh, id);
 }
 
-/* Out of one of the sorted arrays; what that costs counts. */
+/* Removes a job from one of the sorted arrays, and counts the cost. */
 static void entry_drop(struct sched *s, queued_vec *v, double key, uint32_t job, size_t guess)
 {
 	size_t at = entry_find(v, key, job, guess);
@@ -292,7 +298,7 @@ static void entry_drop(struct sched *s, queued_vec *v, double key, uint32_t job,
 	s->p->work += (queued_remove(v, at) + 1) / ENTRIES_A_NODE;
 }
 
-/* Out of the sorted arrays. */
+/* Removes a job from the sorted arrays. */
 static void queue_drop(struct sched *s, const struct waiting *w, size_t guess)
 {
 	entry_drop(s, &s->line.by_key, w->key, w->job, guess);
@@ -302,7 +308,7 @@ static void queue_drop(struct sched *s, const struct waiting *w, size_t guess)
 		entry_drop(s, &s->line.by_due, w->due, w->job, guess);
 }
 
-/* Out of the queue, but for the sorted arrays. */
+/* Removes a job from the queue, except for the sorted arrays. */
 static bool queue_retire(struct sched *s, uint32_t id, struct waiting *ret)
 {
 	struct job *job = cluster_job(s->c, id);
@@ -312,7 +318,7 @@ static bool queue_retire(struct sched *s, uint32_t id, struct waiting *ret)
 	*ret = s->line.waiting.v[job->waiting];
 	if (s->due.dates && !ret->line)
 		history_unwait(s, job, ret->pred);
-	if (s->limits && !ret->line) /* who waits in line behind it may be next */
+	if (s->limits && !ret->line) /* a job that waits in line behind it may be next */
 		limits_stir(s->limits, job->limits);
 	vec_push(&s->line.spare, job->waiting);
 	job->waiting = WAITING_NONE;
@@ -320,7 +326,7 @@ static bool queue_retire(struct sched *s, uint32_t id, struct waiting *ret)
 	return true;
 }
 
-/* Out of the sorted arrays, and of the wide ones. */
+/* Removes a job from the sorted arrays and from `wide`. */
 static void queue_take_out(struct sched *s, const struct waiting *w)
 {
 	if (!w->sorted)
@@ -341,7 +347,8 @@ void queue_remove(struct sched *s, uint32_t id)
 
 /* ---- limits ---- */
 
-/* Jobs of which one fits if another does, but for keys to reservations that name jobs: others of one class have the same. */
+/* Hashes what decides if a job fits: of two jobs with equal values one fits if the other does,
+ * apart from keys to reservations that name jobs. Other jobs of one class have the same keys. */
 static uint64_t job_shape(const struct job *job)
 {
 	uint64_t of[5] = {job->request, (uint64_t)job->walltime, job->allowed, job->attempt > 0, job->bound};
@@ -349,7 +356,7 @@ static uint64_t job_shape(const struct job *job)
 	return hash_bytes(of, sizeof of);
 }
 
-/* Its place among those that wait for the same limits: by rank, or by the priority that it has now. */
+/* Returns the rank among jobs that wait for the same limits: by rank, or by present priority. */
 static int64_t line_rank(const struct sched *s, const struct job *job, const struct waiting *w)
 {
 	double rank = s->order == ORDER_PRIORITY ? w->key * 1e3 : job->rank * 1e6;
@@ -361,9 +368,9 @@ void queue_line_up(struct sched *s, uint32_t id)
 {
 	const struct job *job = cluster_job(s->c, id);
 
-	if (!queue_has(s, id)) /* it is being started */
+	if (!queue_has(s, id)) /* the job is being started */
 		return;
-	if (plan_holds(s->p, id)) { /* nothing that was promised */
+	if (plan_holds(s->p, id)) { /* the place was not promised */
 		place_forget(s, id);
 		plan_take_job(s->p, id);
 		for (size_t i = 0; i < s->reserved.n; i++)
@@ -416,7 +423,8 @@ void queue_offer(struct sched *s)
 	uint64_t most = s->effort.pace ? s->effort.pace / LINE_NODES + 1 : SIZE_MAX;
 
 	if (s->limits && !limits_offer(s->limits, most, line_leave, s))
-		s->effort.unfinished = true; /* nobody starts until all have been asked: their order decides */
+		/* no job starts until all lines have been checked: their order decides */
+		s->effort.unfinished = true;
 }
 
 /* ---- leaving ---- */
@@ -464,7 +472,7 @@ static void settle_left(struct sched *s)
 		entries_keep(&s->line.by_fill);
 		entries_keep(&s->line.by_due);
 	}
-	for (size_t i = 0; i < s->line.wide.n; i++) /* one that is back already is not sorted yet */
+	for (size_t i = 0; i < s->line.wide.n; i++) /* a job that has already returned is not sorted yet */
 		if (queue_has(s, s->line.wide.v[i]) && queue_get(s, s->line.wide.v[i])->sorted)
 			s->line.wide.v[n++] = s->line.wide.v[i];
 	s->line.wide.n = n;
@@ -500,13 +508,13 @@ static void entries_sort(queued_vec *v)
 	free(order);
 }
 
-/* Merges `batch`, which is sorted here, into `v`. */
+/* Merges `batch` into `v`, sorting it first if necessary. */
 static void entries_merge(queued_vec *v, queued_vec *batch)
 {
 	size_t old = v->n, k = batch->n;
 
 	for (size_t i = 1; i < k; i++)
-		if (entry_cmp(&batch->v[i - 1], &batch->v[i]) > 0) { /* an array's elements come sorted */
+		if (entry_cmp(&batch->v[i - 1], &batch->v[i]) > 0) { /* elements of a job array arrive sorted */
 			entries_sort(batch);
 			break;
 		}
@@ -521,7 +529,7 @@ static void entries_merge(queued_vec *v, queued_vec *batch)
 			v->v[--to] = batch->v[--k];
 }
 
-/* The jobs of `came` into one of the sorted arrays, by the key at `offset` of their records. */
+/* Adds the jobs of `came` to one of the sorted arrays, by the key at `offset` of their records. */
 static void entries_add(const struct sched *s, queued_vec *v, size_t offset)
 {
 	queued_vec batch = {0};
@@ -540,7 +548,8 @@ static void entries_add(const struct sched *s, queued_vec *v, size_t offset)
 	vec_free(&batch);
 }
 
-/* Those that have not left again, each once: where it came last. `flag` is theirs alone among records in the list. */
+/* Keeps jobs that have not left again, each once, at its last position. Only records in the list
+ * have `flag` set to `value`. */
 static void list_keep(const struct sched *s, job_vec *v, size_t flag, bool value)
 {
 	size_t to = v->n;
@@ -558,7 +567,7 @@ static void list_keep(const struct sched *s, job_vec *v, size_t flag, bool value
 	v->n -= to;
 }
 
-/* Those that came, and have not left again, are sorted in from now on. */
+/* Marks jobs that came, and have not left again, as sorted in. */
 static void came_settle(struct sched *s)
 {
 	if (s->line.mixed) {
@@ -621,7 +630,7 @@ static void weigh_begin(struct sched *s)
 		s->ears.prepare(s->ears.weigh_context, s->now);
 }
 
-/* Whether a record is that of a job in the sorted arrays. */
+/* Returns true if a record belongs to a job in the sorted arrays. */
 static bool is_sorted(const struct sched *s, size_t at)
 {
 	const struct waiting *w = &s->line.waiting.v[at];
@@ -629,7 +638,8 @@ static bool is_sorted(const struct sched *s, size_t at)
 	return w->sorted && !w->line && cluster_job(s->c, w->job)->waiting == at;
 }
 
-/* ... or of one that waits behind a limit, where priorities are its order. */
+/* Returns true if a record belongs to a job that waits behind a limit in the order of
+ * priorities. */
 static bool is_lined(const struct sched *s, size_t at)
 {
 	const struct waiting *w = &s->line.waiting.v[at];
@@ -644,7 +654,8 @@ static int64_t line_rank_again(void *context, uint32_t id, int64_t old)
 	return queue_in_line(s, id) ? line_rank(s, cluster_job(s->c, id), queue_get(s, id)) : old;
 }
 
-/* Those behind limits came there at different instants: only priorities of one instant can be compared. */
+/* Ranks jobs behind limits again. They got there at different instants, and only priorities of
+ * one instant can be compared. */
 static void lines_weighed(struct sched *s)
 {
 	size_t n = 0;
@@ -659,7 +670,8 @@ static void lines_weighed(struct sched *s)
 	s->p->work += n * SORT_NODES;
 }
 
-/* All have been weighed: the array is made anew. The records lie in the order of jobs in memory, the array does not. */
+/* Rebuilds the array once all jobs have been weighed. Records are visited in memory order, which
+ * is not the array's. */
 static void weigh_end(struct sched *s)
 {
 	queued_vec *v = &s->line.by_key;

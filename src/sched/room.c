@@ -1,5 +1,6 @@
 /*
- * room.c - see room.h. Of each node what stays free from now on falls step by step; the steps of all nodes together are the rooms.
+ * room.c - see room.h. The CPUs that stay free on a node from now on fall step by step; the steps
+ * of all nodes together make the rooms.
  */
 #include "sched/room.h"
 
@@ -8,7 +9,7 @@
 #include "plan/fence.h"
 #include "sched/sched_internal.h"
 
-/* At an instant a node has less free than before. */
+/* An instant at which fewer CPUs of a node are free than before. */
 struct drop {
 	int64_t at, cpus;
 	bool last; /* nothing is left of the node */
@@ -22,7 +23,7 @@ static int by_instant(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* The instant from which a reservation keeps the job out of a node. */
+/* Returns the instant from which a reservation keeps the job out of a node. */
 static int64_t fence_begins(const struct sched *s, const struct job *job, uint32_t node)
 {
 	const struct fence *f = NULL;
@@ -30,14 +31,14 @@ static int64_t fence_begins(const struct sched *s, const struct job *job, uint32
 
 	if (!plan_has_fences(s->p, job))
 		return TIME_NEVER;
-	/* From one that keeps a part on, nothing is promised of the rest. */
+	/* After the start of a fence with a part, nothing is promised of the rest. */
 	if (plan_passes(s->p, job, node, s->now, TIME_NEVER, &f) &&
 	    !plan_rest(s->p, job, node, s->now, TIME_NEVER, &rest, &f))
 		return TIME_NEVER;
 	return f ? f->start : s->now;
 }
 
-/* What is free on a node now; how that falls goes to `drops`. */
+/* Returns the CPUs free on a node now, and appends their later decreases to `drops`. */
 static int64_t node_drops(struct sched *s, const struct job *job, uint32_t node, drop_vec *drops)
 {
 	const struct timeline *line = &s->p->node[node].line;

@@ -1,5 +1,5 @@
 /*
- * sched.c - events in, events out: keeps queues, plan and history true to the jobs.
+ * sched.c - receives and emits events, and keeps queues, plan and history consistent with the jobs.
  */
 #include "sched/sched.h"
 
@@ -29,7 +29,7 @@ struct sched *sched_create(struct cluster *c, struct plan *p, const struct polic
 	s->due.dates = policy->order == ORDER_DUE && c->settings.starve_after == STARVE_AUTO;
 	if (policy->order == ORDER_DUE && !s->due.dates)
 		s->order = s->backfill =
-			ORDER_WEIGHT; /* the site sets the bound on waiting: within it, lightest first */
+			ORDER_WEIGHT; /* the site limits waiting: within that bound, lightest first */
 	return s;
 }
 
@@ -173,7 +173,7 @@ size_t sched_waiting(const struct sched *s)
 	return queue_size(s) + s->special.n;
 }
 
-/* A job gives back what it holds in the plan. */
+/* Gives back what a job holds in the plan. */
 static void sched_free(struct sched *s, uint32_t job)
 {
 	if (plan_holds(s->p, job)) {
@@ -193,7 +193,7 @@ void sched_submit(struct sched *s, uint32_t job, int64_t when)
 	if (when > s->now)
 		sched_at(s, when);
 	now = s->now;
-	s->now = when; /* of the event only */
+	s->now = when; /* for the event only */
 	cluster_job(s->c, job)->waiting = WAITING_NONE;
 	sched_emit(s, EVENT_SUBMIT, job, 0, JOB_NONE);
 	s->now = now;
@@ -229,7 +229,8 @@ void sched_requeue(struct sched *s, uint32_t job, int64_t now, const void *detai
 	sched_emit_detail(s, EVENT_PREEMPT, job, 0, JOB_NONE, detail);
 }
 
-/* Returns the one of two reserved jobs that loses its place first: one without a guarantee, then the younger; JOB_NONE is nobody. */
+/* Returns the one of two reserved jobs that loses its place first: one without a guarantee, then
+ * the younger. Either may be JOB_NONE. */
 static uint32_t loser(const struct sched *s, uint32_t a, uint32_t b)
 {
 	bool kept_a, kept_b;
@@ -243,7 +244,8 @@ static uint32_t loser(const struct sched *s, uint32_t a, uint32_t b)
 	return a > b ? a : b;
 }
 
-/* A job that has not started, has a place at an instant and holds something of a node; also one that has the node's machine to itself, from another of its nodes. */
+/* Returns a job that has not started and holds part of a node at an instant, or the node's whole
+ * machine through another of its nodes; JOB_NONE: none. */
 static uint32_t reserved_at(const struct sched *s, int32_t node, int64_t at)
 {
 	uint32_t found = JOB_NONE;
@@ -261,7 +263,8 @@ static uint32_t reserved_at(const struct sched *s, int32_t node, int64_t at)
 	return found;
 }
 
-/* A job on the node that has not started and can stay no longer, since more is held than there is. JOB_NONE: none. */
+/* Returns a job that has not started and must leave the node, because more is held than there
+ * is; JOB_NONE: none. */
 static uint32_t overrun_victim(const struct sched *s, int32_t node)
 {
 	const struct timeline *line = &s->p->node[node].line;
@@ -278,7 +281,7 @@ static uint32_t overrun_victim(const struct sched *s, int32_t node)
 	return victim;
 }
 
-/* Reserved jobs that have no room any more where a job holds a node. */
+/* Takes away the places of reserved jobs that no longer have room on the nodes that a job holds. */
 static void overrun_remove(struct sched *s, int32_t node, uint8_t whole, uint32_t by)
 {
 	int32_t n = node;
@@ -291,7 +294,8 @@ static void overrun_remove(struct sched *s, int32_t node, uint8_t whole, uint32_
 	} while (n != node);
 }
 
-/* A job that has not started and holds of an amount where more is held than there is. JOB_NONE: none. */
+/* Returns a job that has not started and holds units of an amount where more is held than there
+ * is; JOB_NONE: none. */
 static uint32_t amount_victim(const struct sched *s, uint32_t amount)
 {
 	const struct timeline *line = &s->p->amount.v[amount];
@@ -315,7 +319,8 @@ static bool line_is_short(const struct timeline *line, int64_t from)
 	return !timeline_fits(line, from, TIME_NEVER, &(struct res){0});
 }
 
-/* Reserved jobs that have no room any more since another holds of the amount, or there is less of it. */
+/* Takes away the places of reserved jobs that no longer have room because another job holds
+ * units of the amount, or there are fewer. */
 static void amount_ease(struct sched *s, uint32_t amount, uint32_t by)
 {
 	uint32_t victim;
@@ -340,7 +345,7 @@ bool sched_overrun(struct sched *s, uint32_t job, int64_t until, int64_t now)
 	const struct request *r = cluster_job_request(s->c, cluster_job(s->c, job));
 
 	sched_at(s, now);
-	if (victims_has(s, job)) /* it was cut short, and is stopped by the next cycle */
+	if (victims_has(s, job)) /* it was cut short, and the next cycle stops it */
 		return false;
 	places_ease(s);
 	plan_set_end(s->p, job, until);
@@ -354,12 +359,12 @@ bool sched_overrun(struct sched *s, uint32_t job, int64_t until, int64_t now)
 	return true;
 }
 
-/* A job that leaves while it may hold a place, also a transient one. */
+/* Removes a job that may hold a place, even a transient one. */
 static void sched_leave(struct sched *s, enum event_type type, uint32_t job, int64_t now, const void *detail)
 {
 	sched_at(s, now);
 	s->position.recount |= plan_holds(s->p, job) && job_waits(cluster_job(s->c, job));
-	if (!s->policy->keep) /* those that are kept make room by themselves, none later than it was */
+	if (!s->policy->keep) /* kept places move up by themselves, none later than before */
 		places_drop(s);
 	sched_free(s, job);
 	if (cluster_job(s->c, job)->state == STATE_ALLOCATED && type == EVENT_HOLD)
@@ -380,7 +385,7 @@ void sched_hold(struct sched *s, uint32_t job, int64_t when)
 	int64_t now = s->now;
 
 	sched_leave(s, EVENT_HOLD, job, when, NULL);
-	if (when < now) /* as of its submission, which was in the past */
+	if (when < now) /* the hold belongs to a submission in the past */
 		sched_at(s, now);
 }
 
@@ -465,7 +470,7 @@ void sched_node(struct sched *s, uint32_t node, bool up, int64_t now)
 	sched_refresh(s);
 }
 
-/* Whether anything may be put on the node. */
+/* Closes a node to new placements, or opens it. */
 static void node_close(struct sched *s, uint32_t node, bool closed)
 {
 	uint64_t bit = UINT64_C(1) << node % 64;
@@ -482,7 +487,8 @@ static void node_close(struct sched *s, uint32_t node, bool closed)
 	s->plain.on = s->nclosed ? &s->open : NULL;
 }
 
-/* Takes the places of jobs that have not started, and that have the node, or its whole machine, after an instant. */
+/* Takes away the places of jobs that have not started and hold the node, or its whole machine,
+ * after an instant. */
 static void node_unplan(struct sched *s, uint32_t node, int64_t after)
 {
 	int32_t at = (int32_t)node;
@@ -514,7 +520,7 @@ void sched_drain(struct sched *s, uint32_t node, bool drain, int64_t now)
 	sched_refresh(s);
 }
 
-/* Books a node where nobody else has booked it. */
+/* Books a node wherever it is not booked already. */
 static void node_book(struct sched *s, uint32_t node, struct owner owner, int64_t start, int64_t end)
 {
 	VEC(int64_t) spans = {0};
@@ -585,7 +591,8 @@ void sched_pause(struct sched *s, uint32_t node, bool pause, int64_t now)
 	sched_refresh(s);
 }
 
-/* Returns true if a job that has not started has a place of another length than it would get now. */
+/* Returns true if a job that has not started has a place of another length than it would get
+ * now. */
 static bool is_odd(const struct sched *s, uint32_t id)
 {
 	const struct job *job = cluster_job(s->c, id);
@@ -612,7 +619,7 @@ void sched_resize(struct sched *s, int64_t now)
 	sched_refresh(s);
 }
 
-/* Whether all that a job holds is on nodes of a set. */
+/* Returns true if everything that a job holds is on nodes of a set. */
 static bool placed_within(const struct sched *s, uint32_t id, const struct nodeset *on)
 {
 	for (uint32_t i = 0; i < s->p->holds.v[id].nfrags; i++)
@@ -674,7 +681,7 @@ void sched_restore(struct sched *s, uint32_t id, int64_t now)
 
 	job->waiting = WAITING_NONE;
 	if (job->state == STATE_DONE) {
-		s->now = job->since; /* its end */
+		s->now = job->since; /* when the job ended */
 		history_finish(s, job);
 	}
 	sched_at(s, now);
@@ -682,12 +689,12 @@ void sched_restore(struct sched *s, uint32_t id, int64_t now)
 		slot_count(s, job, 1);
 	slot_run(s, job);
 	if (job->state == STATE_CANDIDATE && plan_holds(s->p, id) && (!s->policy->position || is_special(job))) {
-		plan_take_job(s->p, id); /* another policy's */
+		plan_take_job(s->p, id); /* the place was made by another policy */
 		sched_emit(s, EVENT_KEEP, id, 0, JOB_NONE);
 	}
 	if (job_waits(job))
 		sched_enqueue(s, job);
-	if (job->state == STATE_CANDIDATE && plan_holds(s->p, id)) { /* as it was told of */
+	if (job->state == STATE_CANDIDATE && plan_holds(s->p, id)) { /* as announced before the restart */
 		queue_get(s, id)->kept = plan_piece(s->p, id, 0)->start;
 		queue_get(s, id)->where = places_hash(s, id);
 	}

@@ -304,8 +304,8 @@ struct sched { /* memory owned here is copied by sched_clone() and freed by sche
  * the queue is allocated in it. */
 struct sched *sched_clone(const struct sched *s, struct cluster *c, struct plan *p, struct scratch *scratch);
 
-/* Changes a job, and is the only way to do so: applies the event, updates the queues, calls the
- * listener. */
+/* Changes a job's state, and is the only way to do so: applies the event, updates the queues,
+ * calls the listener. */
 void sched_emit(struct sched *s, enum event_type type, uint32_t job, int64_t at, uint32_t by);
 void sched_emit_detail(struct sched *s, enum event_type type, uint32_t job, int64_t at, uint32_t by,
 		       const void *detail);

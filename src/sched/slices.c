@@ -1,13 +1,16 @@
 /*
- * slices.c - time slices (policy artaras, settings.time_slice): a gang that has had its partition for so long saves its work and makes room for one that waits for it.
+ * slices.c - time slices (policy artaras, settings.time_slice): a gang that has held its partition
+ * for one slice saves its work and makes room for a job that waits for it.
  *
- * It waits again behind all that wait: the event is a PREEMPT by the job itself, by which its rank becomes that instant (core/job.c). So nobody who waits is later for it, and whoever
- * is stopped has its turn again. A job that nobody waits for goes on, as does one that will soon end, can't save its work, or has a deadline. A forecast knows nothing of slices: who
- * waits may start earlier than it says.
+ * It then waits behind all waiting jobs: the event is a PREEMPT by the job itself, which sets its
+ * rank to that instant (core/job.c). So no waiting job starts later because of it, and the stopped
+ * job gets its turn again. A job that no other job waits for continues, as does one that will soon
+ * end, cannot save its work, or has a deadline. A forecast ignores slices: waiting jobs may start
+ * earlier than predicted.
  */
 #include "sched/position_internal.h"
 
-#define LOOK_MOST 1000 /* waiting jobs that are looked at for one that is stopped */
+#define LOOK_MOST 1000 /* maximum waiting jobs examined for one that is to be stopped */
 
 static const struct partition *partition_of(const struct sched *s, uint32_t job)
 {
@@ -28,7 +31,7 @@ void slices_note(struct sched *s, const struct job *job)
 		heap_push(&s->position.slices, job->start + s->c->settings.time_slice, job->id, job->attempt);
 }
 
-/* The first that waits for its partition, and is not among those for whom another is stopped. */
+/* Returns the first job that waits for the partition and is not in `served`. */
 static uint32_t waits_for(const struct sched *s, const struct partition *part, const job_vec *served)
 {
 	for (size_t i = 0; i < s->line.by_key.n && i < LOOK_MOST; i++) {
@@ -44,7 +47,7 @@ static uint32_t waits_for(const struct sched *s, const struct partition *part, c
 	return JOB_NONE;
 }
 
-/* Its slice is over, and it still has it. */
+/* Returns true if a job whose slice is over still holds its partition. */
 static bool is_over(const struct sched *s, const struct slice *x)
 {
 	const struct job *job = cluster_job(s->c, x->job);
@@ -85,7 +88,7 @@ void slices_stop(struct sched *s)
 			continue;
 		}
 		vec_push(&served, by);
-		vec_push(&served, one.job); /* nobody makes room for it at once */
+		vec_push(&served, one.job); /* no other job is stopped for it at once */
 		slice_end(s, one.job);
 	}
 	s->position.over.n = kept;

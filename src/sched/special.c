@@ -1,21 +1,23 @@
 /*
  * special.c - starving, QoS and emergency jobs: where deadlines are kept (docs/scheduling.md).
  *
- * A QoS job reserves as late as its deadline allows. From then on it is *guaranteed*: no common or starving job may
- * remove it, pushes move it between nodes but never in time, and only an emergency job with the power takes its place.
+ * A QoS job reserves as late as its deadline allows. From then on it is *guaranteed*: no common or
+ * starving job may remove it, pushes move it between nodes but never in time, and only an emergency
+ * job with the power takes its place.
  */
 #include <stdlib.h>
 
 #include "sched/sched_internal.h"
 
-#define STARVE_MOST 500 /* in a cycle that may not take long */
-#define REPLACE_WORK                                                                                                   \
-	50000 /* nodes looked at for another place of a guaranteed job; beyond that the next cycle searches on */
+#define STARVE_MOST 500 /* maximum jobs that become starving in a paced cycle */
+/* nodes examined for another place of a guaranteed job; beyond that the next cycle continues */
+#define REPLACE_WORK \
+	50000
 
 void special_tell(struct sched *s, plan_mark mark, uint32_t by)
 {
 	job_vec touched = {0};
-	VEC(int64_t) before = {0}; /* when they were to end */
+	VEC(int64_t) before = {0}; /* planned ends before the transaction */
 
 	plan_touched(s->p, mark, &touched);
 	for (size_t i = 0; i < touched.n; i++)
@@ -43,7 +45,8 @@ void special_tell(struct sched *s, plan_mark mark, uint32_t by)
 	vec_free(&before);
 }
 
-/* Returns true if places in the plan can be promised: not where running jobs are planned to end before their walltimes. */
+/* Returns true if places in the plan can be promised: not where running jobs are planned to end
+ * before their walltimes. */
 static bool special_promises(const struct sched *s)
 {
 	return s->policy->know != KNOW_PREDICTION;
@@ -52,7 +55,8 @@ static bool special_promises(const struct sched *s)
 void special_allocate(struct sched *s, uint32_t id, int64_t start, plan_mark mark)
 {
 	const struct job *job = cluster_job(s->c, id);
-	/* One that has a place without a guarantee may be waiting for a victim to end, which is not in the plan any more. */
+	/* A job that has a place without a guarantee may be waiting for a victim to end that is no
+	 * longer in the plan. */
 	bool in_time = job->state == STATE_CANDIDATE && victims_in_time(s, mark, start);
 
 	special_tell(s, mark, id);
@@ -62,7 +66,8 @@ void special_allocate(struct sched *s, uint32_t id, int64_t start, plan_mark mar
 		sched_emit(s, EVENT_GUARANTEE, id, 0, JOB_NONE);
 }
 
-/* A search that ends when the cycle has done enough. *from: where it begins, unless the last cycle has begun it. */
+/* Prepares a search that ends when the cycle has done enough. Sets *from to where the last cycle
+ * left off, if it began this search. */
 static struct search *search_begin(struct sched *s, struct search *x, uint32_t job, unsigned may, int64_t *from)
 {
 	if (!s->effort.pace)
@@ -74,7 +79,7 @@ static struct search *search_begin(struct sched *s, struct search *x, uint32_t j
 	return x;
 }
 
-/* Whether it ended without an answer: then the cycle does, too. */
+/* Returns true if the search ended without an answer; the cycle then also ends. */
 static bool search_pauses(struct sched *s, const struct search *x, uint32_t job, unsigned may)
 {
 	if (!x || x->next == TIME_NEVER)
@@ -86,7 +91,8 @@ static bool search_pauses(struct sched *s, const struct search *x, uint32_t job,
 	return true;
 }
 
-/* The latest place before the deadline, removing whom `may` names. False: there is none, or the cycle ends first. */
+/* Places a job as late as its deadline allows, removing jobs covered by `may`. Returns false if
+ * there is no place, or the cycle ends first. */
 static bool place_latest(struct sched *s, uint32_t id, unsigned may)
 {
 	const struct job *job = cluster_job(s->c, id);
@@ -144,7 +150,7 @@ unsigned special_granted(const struct job *job)
 	return may;
 }
 
-/* Whether a job came, or came back, since the last cycle. */
+/* Returns true if a job arrived, or returned, since the last cycle. */
 static bool special_is_new(const struct sched *s, uint32_t job)
 {
 	for (size_t i = 0; i < s->newcomers.n; i++)
@@ -153,7 +159,8 @@ static bool special_is_new(const struct sched *s, uint32_t job)
 	return false;
 }
 
-/* Exactly in time, else earlier. A new emergency job may use its powers where there is no other way. */
+/* Places a job as late as possible but in time. A new emergency job may use its powers if there
+ * is no other way. */
 static void place_in_time(struct sched *s, const struct job *job)
 {
 	unsigned may = special_granted(job);
@@ -165,7 +172,8 @@ static void place_in_time(struct sched *s, const struct job *job)
 		place_latest(s, job->id, may);
 }
 
-/* Candidates with a deadline, of one kind, FIFO. A deadline that can no longer be met ends the job. */
+/* Places candidates of one kind that have a deadline, FIFO. A deadline that can no longer be met
+ * ends the job. */
 static void place_deadlines(struct sched *s, enum job_kind kind)
 {
 	bool asked = false;
@@ -194,7 +202,9 @@ static void place_deadlines(struct sched *s, enum job_kind kind)
 	vec_free(&list);
 }
 
-/* Of a long queue only so many (settings.reserve_depth): each of them is asked about in every cycle, and the others can still overtake. */
+/* Returns how many more jobs may become starving. In a long queue their number is limited
+ * (settings.reserve_depth): each is considered in every cycle, and the others can still be
+ * overtaken. */
 static int64_t starving_room(const struct sched *s)
 {
 	int64_t room = s->c->settings.reserve_depth;
@@ -222,16 +232,17 @@ bool special_asks(const struct sched *s)
 	return false;
 }
 
-/* Whether its patience is over; else that is of another time. */
+/* Returns true if the job starves. Otherwise the entry is stale, or the job does not wait
+ * because of the scheduler. */
 static bool starves(const struct sched *s, const struct heap_item *x)
 {
 	const struct job *job = cluster_job(s->c, (uint32_t)x->tie);
 
 	return job->state == STATE_CANDIDATE && job->kind == KIND_COMMON && job->attempt == x->value &&
-	       !queue_in_line(s, job->id) && !job->bound; /* that is not the scheduler's fault */
+	       !queue_in_line(s, job->id) && !job->bound; /* the scheduler is not the cause of its wait */
 }
 
-/* Out of the plan, for as long as the transaction lasts. */
+/* Takes places that were not promised out of the plan for the duration of the transaction. */
 static void unpromised_take(struct sched *s)
 {
 	for (size_t i = 0; i < s->reserved.n; i++)
@@ -258,7 +269,7 @@ enum keep sched_would_keep(struct sched *s, uint32_t id, int64_t now, uint64_t w
 	at = plan_insert_latest(s->p, &m, id, now, *until + job->ending, length);
 	bool in_time = at != TIME_NEVER && victims_in_time(s, mark, at);
 	plan_rollback(s->p, mark);
-	plan_forget(s->p, id); /* the next one may ask for another number of fragments */
+	plan_forget(s->p, id); /* the next job may have another number of fragments */
 	if (at == TIME_NEVER && x.next != TIME_NEVER) {
 		*until = x.next - job->ending;
 		return KEEP_UNKNOWN;
@@ -312,15 +323,16 @@ void special_starve(struct sched *s)
 		uint32_t job = (uint32_t)x.tie;
 
 		if (plan_holds(s->p, job))
-			places_drop(s); /* its own was a transient one */
+			places_drop(s); /* its own place was a transient one */
 		if (s->head == job)
 			s->freed = true;
 		sched_emit(s, EVENT_STARVE, job, 0, JOB_NONE);
 	}
 }
 
-/* How starving jobs are placed: they push one deep at most. Deeper, they would get wide jobs in a little earlier at the cost
- * of many small ones (mean response with QoS jobs 7% worse at depth 2). */
+/* Returns how starving jobs are placed: they push at most one deep. With deeper pushes, wide
+ * jobs would start a little earlier at the cost of many small ones (mean response with QoS jobs
+ * 7% worse at depth 2). */
 static struct manner starving_manner(const struct sched *s)
 {
 	struct manner m = s->plain;
@@ -330,7 +342,7 @@ static struct manner starving_manner(const struct sched *s)
 	return m;
 }
 
-/* The starving job's earliest place; later than now it is a reservation. */
+/* Gives a starving job its earliest place; if that is later than now, it is a reservation. */
 static bool place_starving(struct sched *s, const struct job *job, bool may_wait)
 {
 	int64_t length = sched_length(s, job), at = s->now, from = s->now;
@@ -361,11 +373,12 @@ static int64_t free_cpus_now(const struct sched *s)
 	return sum;
 }
 
-/* A reserved starving job now, if need be in the place of younger ones that do not start now. */
+/* Moves a reserved starving job to now, if necessary replacing younger ones that do not start
+ * now. */
 static void starving_to_now(struct sched *s, const struct job *job)
 {
 	if (cluster_job_request(s->c, job)->total.v[RES_CPU] > free_cpus_now(s))
-		return; /* nothing that it may remove holds anything at this instant */
+		return; /* no job that it may remove holds anything at this instant */
 
 	struct manner m = starving_manner(s);
 	plan_mark mark = plan_begin(s->p);
@@ -379,7 +392,8 @@ static void starving_to_now(struct sched *s, const struct job *job)
 		plan_rollback(s->p, mark);
 }
 
-/* Whether it was asked about, and has no place: then it drains the machine, if the policy says so. */
+/* Tries to place a starving job. Returns true if it was tried and has no place: then it drains
+ * the machine, if the policy says so. */
 static bool starving_place(struct sched *s, const struct job *job, bool reserved)
 {
 	bool may_wait = s->policy->starve == STARVE_ALL || s->policy->starve == STARVE_QUEUE ||
@@ -396,7 +410,7 @@ static bool starving_place(struct sched *s, const struct job *job, bool reserved
 	return !placed && !s->effort.unfinished;
 }
 
-/* A place for those of the list that have none. False: the cycle ends early. */
+/* Places those of the list that have no place. Returns false if the cycle ends early. */
 static bool starvings_place(struct sched *s, const job_vec *list)
 {
 	bool reserved = false;
@@ -429,14 +443,14 @@ static bool starvings_to_now(struct sched *s, const job_vec *list)
 	return true;
 }
 
-/* Those without a place may be asked about once more. */
+/* Lets jobs without a place be tried once more. */
 static void starvings_forget(struct sched *s, const job_vec *list)
 {
 	for (size_t i = 0; i < list->n && s->effort.pace; i++)
 		cycle_untry(s, list->v[i]);
 }
 
-/* Starving jobs, oldest first: now if possible, else as the policy says. */
+/* Places starving jobs, oldest first: now if possible, otherwise as the policy says. */
 static void place_starvings(struct sched *s)
 {
 	job_vec list = {0};
@@ -451,7 +465,7 @@ static void place_starvings(struct sched *s)
 		starvings_forget(s, &list);
 		++*step;
 	}
-	if (*step == 2 && starvings_place(s, &list)) /* those that the moves have removed */
+	if (*step == 2 && starvings_place(s, &list)) /* jobs that were removed by the moves */
 		++*step;
 	vec_free(&list);
 }
@@ -470,7 +484,7 @@ void special_drop_missed(struct sched *s)
 	}
 }
 
-/* Those that a limit keeps from a place have not been asked yet. */
+/* Keeps only newcomers that a limit kept from being tried. */
 static void newcomers_end(struct sched *s)
 {
 	size_t n = 0;
@@ -486,7 +500,7 @@ void special_place(struct sched *s)
 	special_drop_missed(s);
 	victims_review(s);
 	if (special_asks(s) || s->freed)
-		places_drop(s); /* what was not promised makes room */
+		places_drop(s); /* places that were not promised make room */
 	place_deadlines(s, KIND_EMERGENCY);
 	if (!s->effort.unfinished)
 		place_deadlines(s, KIND_QOS);
@@ -513,7 +527,8 @@ static int ranked_cmp(const void *a, const void *b)
 
 void special_to_now(struct sched *s)
 {
-	if (!s->stirred) /* nothing was freed, and nobody new was reserved: they were asked already */
+	/* nothing was freed and no new job was reserved, so they have been tried already */
+	if (!s->stirred)
 		return;
 	s->stirred = false;
 
@@ -538,7 +553,7 @@ void special_to_now(struct sched *s)
 			victims_release(s);
 			if (plan_insert(s->p, &s->plain, id, s->now, s->now + sched_length(s, cluster_job(s->c, id)))) {
 				special_allocate(s, id, s->now, mark);
-				sched_refresh(s); /* where it was is free */
+				sched_refresh(s); /* its old place is free */
 			} else {
 				plan_rollback(s->p, mark);
 			}

@@ -1,12 +1,14 @@
 /*
  * victims.c - running jobs whose places emergency jobs need.
  *
- * An emergency job is placed as late as its deadline allows. A running job that is in its way there is cut short in the plan: it
- * holds its place until that is needed, and not a second less is lost. When its time has come, less what it takes to end it
- * (sched_on_delay), it is stopped. If something else ends meanwhile and the emergency job fits without it, it is
- * spared: planned to its own end again.
+ * An emergency job is placed as late as its deadline allows. A running job that is in its way there
+ * is cut short in the plan: it holds its place until that is needed, and not a second less. When
+ * its time has come, less what it takes to end it (sched_on_delay), it is stopped. If something
+ * else ends meanwhile and the emergency job fits without it, it is spared: planned to its own end
+ * again.
  *
- * The cut is an event (MIGRATE, with the new end and by whom), so that it survives a restart.
+ * The cut is an event (MIGRATE, with the new end and the job that caused it), so it survives a
+ * restart.
  */
 #include "sched/sched_internal.h"
 
@@ -28,13 +30,13 @@ static int64_t planned_end(const struct sched *s, uint32_t job)
 	return plan_piece(s->p, job, 0)->end;
 }
 
-/* What it takes at most to end it, with a checkpoint if it makes one. */
+/* Returns the maximum seconds it takes to end a job, including a checkpoint if it makes one. */
 static int64_t leaving(const struct sched *s, uint32_t job)
 {
 	return s->ears.delay ? s->ears.delay(s->ears.delay_context, job) : 0;
 }
 
-/* When a victim has to be stopped, so that its place is free when it is needed. */
+/* Returns when a victim has to be stopped so that its place is free when it is needed. */
 static int64_t stop_at(const struct sched *s, uint32_t job)
 {
 	return planned_end(s, job) - leaving(s, job);
@@ -56,7 +58,8 @@ bool victims_in_time(const struct sched *s, plan_mark mark, int64_t at)
 	return good;
 }
 
-/* Whether it still runs, in the same attempt, and is cut short: one that was not stopped in time may have gone on past its own end. */
+/* Returns true if the victim still runs, in the same attempt, and is cut short. One that was not
+ * stopped in time may have run past its own end. */
 static bool victim_lives(const struct sched *s, const struct victim *v)
 {
 	const struct job *job = cluster_job(s->c, v->job);
@@ -84,7 +87,8 @@ void victims_full(struct sched *s, uint32_t job, int64_t full)
 	victim_find(s, job)->full = full;
 }
 
-/* Whether a job may cut running ones short: an emergency job by its powers, one with a deadline where that is kept by position. */
+/* Returns true if a job may cut running ones short: an emergency job by its powers, or one with
+ * a deadline under a policy by position. */
 static bool may_cut(const struct sched *s, uint32_t by)
 {
 	enum job_kind kind = by == JOB_NONE ? KIND_COMMON : (enum job_kind)cluster_job(s->c, by)->kind;
@@ -125,7 +129,8 @@ static void drop_dead(struct sched *s)
 			s->victims.v[i] = s->victims.v[--s->victims.n];
 }
 
-/* Those whose places nobody needs any more: the job they were to be stopped for is elsewhere, or gone. */
+/* Spares victims whose places are no longer needed: the job they were to be stopped for is
+ * elsewhere, or gone. */
 static void spare_unneeded(struct sched *s)
 {
 	for (size_t i = s->victims.n; i-- > 0;) {
@@ -136,7 +141,7 @@ static void spare_unneeded(struct sched *s)
 	}
 }
 
-/* How many running jobs are cut short, or have been removed since the mark. */
+/* Counts the running jobs that are cut short, or have been removed since the mark. */
 static size_t count_cut(const struct sched *s, plan_mark mark)
 {
 	job_vec touched = {0};
@@ -156,7 +161,8 @@ static size_t count_cut(const struct sched *s, plan_mark mark)
 	return n;
 }
 
-/* Places a reserved job again, where it is or earlier, if that leaves fewer victims. Whether it was. */
+/* Places a reserved job again, where it is or earlier, if that leaves fewer victims. Returns
+ * true if it did. */
 static bool place_again(struct sched *s, uint32_t id, unsigned may)
 {
 	const struct job *job = cluster_job(s->c, id);
@@ -182,7 +188,7 @@ void victims_review(struct sched *s)
 
 	if (!s->victims.n)
 		return;
-	places_drop(s); /* what was not promised is no reason to stop anybody */
+	places_drop(s); /* places that were not promised do not justify stopping a job */
 	drop_dead(s);
 	spare_unneeded(s);
 	for (size_t i = 0; i < s->special.n && freed && s->victims.n; i++) {
@@ -196,7 +202,7 @@ void victims_review(struct sched *s)
 void victims_stop(struct sched *s)
 {
 	drop_dead(s);
-	spare_unneeded(s); /* places that only a detour of this cycle needed */
+	spare_unneeded(s); /* places that only an intermediate step of this cycle needed */
 	for (size_t i = s->victims.n; i-- > 0;) {
 		struct victim v = s->victims.v[i];
 		const struct job *job = cluster_job(s->c, v.job);
