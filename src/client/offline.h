@@ -45,7 +45,7 @@ bool offline_used(const char *dir, const struct offer *l);
 /* The jobs that the user may see, by number: an object whose keys are ids without the server's name ("12", "12[]", "12[3]"), and whose values are jobs as GET /v1/jobs
  * has them. *ret_time: when the server wrote it down; 0: never. */
 int offline_jobs(const char *dir, const struct offer *l, json_t **ret, int64_t *ret_time, struct err *err);
-/* What the server wrote down of them, without the changes since: added to `jobs`. *ret_plan: how long the machine is in use (server/api/view_plan.h), new; NULL: that is not in it. */
+/* What the server wrote down of them, without the changes since: added to `jobs`. *ret_plan: how long the machine is in use (server/offline/view_plan.h), new; NULL: that is not in it. */
 void offline_written(const char *dir, const struct offer *l, json_t *jobs, int64_t *ret_time, json_t **ret_plan);
 /* As GET /v1/quota?QUERY has it; `jobs` as of offline_jobs(). New. */
 int offline_quota(const char *dir, const struct offer *l, const json_t *jobs, const char *query, json_t **ret,

@@ -1,7 +1,7 @@
 /*
  * offline_internal.h - what the files of offline.h share: the waiting jobs in the order in which they will start, and when that will be.
  *
- * Most of it the server has written down: each job's expected start, and how much of the machine is in use until when (server/api/view_plan.h). What changes while it is
+ * Most of it the server has written down: each job's expected start, and how much of the machine is in use until when (server/offline/view_plan.h). What changes while it is
  * down is worked out from that, by a simpler rule than the scheduler's: from the first job on that a change concerns, the jobs that wait are placed in their order, each as early as it
  * fits into its partition, or among the CPUs of all shared nodes. Others' jobs that the user may not see stay where they are.
  */

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "cmd/commands.h"
+#include "cmd/lib/commands.h"
 
 /* Every word once that a command may begin with, or that follows `group`. */
 static void print_names(const char *group)

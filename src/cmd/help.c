@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/commands.h"
+#include "cmd/lib/commands.h"
 
 static void list_print(FILE *out, bool own)
 {

@@ -9,8 +9,8 @@
 
 #include "base/suggest.h"
 #include "base/vec.h"
-#include "cmd/commands.h"
-#include "cmd/screen.h"
+#include "cmd/lib/commands.h"
+#include "cmd/lib/screen.h"
 
 /* A row is all there is to do to add one. */
 const struct command *const commands[] = {

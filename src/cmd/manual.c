@@ -15,7 +15,7 @@
 
 #include "base/lines.h"
 #include "base/mem.h"
-#include "cmd/commands.h"
+#include "cmd/lib/commands.h"
 #include "sched/policy.h"
 
 static void put(const char *text)

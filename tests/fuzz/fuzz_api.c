@@ -12,7 +12,7 @@
 #include "base/vec.h"
 #include "plan/plan.h"
 #include "run/order.h"
-#include "server/life/dispatch.h"
+#include "server/life/world/dispatch.h"
 #include "server/link/nodes.h"
 #include "server/loop.h"
 #include "server/server.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/artaras.h"
+#include "convert/artaras.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "client/convert.h"
+#include "convert/convert.h"
 
 static void read_as(enum convert_from from, const char *text, struct strbuf *out)
 {

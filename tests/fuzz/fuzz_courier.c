@@ -1,5 +1,5 @@
 /*
- * fuzz_courier.c - any answers of another site to the process that talks to it (cmd/courier.h). The clients are functions of this file: the server's own
+ * fuzz_courier.c - any answers of another site to the process that talks to it (cmd/admin/courier.h). The clients are functions of this file: the server's own
  * answers are right, those of the site are the input. What is reported must follow from what was answered: a job is back only if the site said that it has
  * none; it is there only under an id.
  *
@@ -13,8 +13,8 @@
 
 #include "base/mem.h"
 #include "client/client.h"
-#include "cmd/courier.h"
-#include "cmd/object.h"
+#include "cmd/admin/courier.h"
+#include "cmd/lib/object.h"
 
 struct client {
 	bool home;

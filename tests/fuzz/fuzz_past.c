@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/lines.h"
-#include "client/past.h"
+#include "convert/past.h"
 
 static int row(void *context, const struct past_row *x, const char *file, int64_t line)
 {

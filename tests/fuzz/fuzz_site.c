@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "cmd/simulate_site.h"
+#include "cmd/sim/simulate_site.h"
 #include "sim/machine.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,5 +1,5 @@
 /*
- * fuzz_spool.c - any frames of an agent that brings what commands left on its host (server/api/spool.h): they are taken, refused, or the agent is cut off, and the plan's invariants
+ * fuzz_spool.c - any frames of an agent that brings what commands left on its host (server/offline/spool.h): they are taken, refused, or the agent is cut off, and the plan's invariants
  * hold after each turn.
  *
  * Input: frames separated by NUL bytes. The first byte of a frame says what it is ('e': emptied, else kept), the second which of the host's numbers it has, the third how many bytes
@@ -18,10 +18,10 @@
 #include "client/tray.h"
 #include "core/job.h"
 #include "plan/plan.h"
-#include "server/api/spool.h"
 #include "server/link/nodes.h"
 #include "server/loop.h"
 #include "server/node/nodes.h"
+#include "server/offline/spool.h"
 #include "server/server.h"
 #include "server/site/realm.h"
 #include "support/bare.h"

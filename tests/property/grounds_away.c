@@ -14,7 +14,7 @@
 #include "engine/engine.h"
 #include "property/grounds.h"
 #include "run/order.h"
-#include "server/life/dispatch.h"
+#include "server/life/world/dispatch.h"
 #include "server/loop.h"
 #include "server/server.h"
 #include "support/bare.h"

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "property/history.h"
-#include "server/life/world.h"
+#include "server/life/world/world.h"
 #include "server/server.h"
 #include "server/settings/overlays.h"
 

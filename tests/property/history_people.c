@@ -13,7 +13,7 @@
 #include "property/history.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
-#include "server/life/amounts.h"
+#include "server/life/wait/amounts.h"
 #include "server/server.h"
 #include "support/bare.h"
 

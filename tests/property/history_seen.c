@@ -21,7 +21,7 @@
 #include "rules/quota.h"
 #include "rules/role.h"
 #include "sched/sched.h"
-#include "server/api/show.h"
+#include "server/api/jobs/show.h"
 #include "server/base/asker.h"
 #include "server/base/instance.h"
 #include "server/base/words.h"

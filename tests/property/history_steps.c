@@ -7,7 +7,7 @@
 #include "property/history.h"
 #include "run/order.h"
 #include "server/job/jobs.h"
-#include "server/life/dispatch.h"
+#include "server/life/world/dispatch.h"
 #include "server/loop.h"
 #include "server/server.h"
 #include "store/store.h"

@@ -1,5 +1,5 @@
 /*
- * test_away.c - jobs in queues of other sites (server/life/away.h): what the courier is told to do, and what changes of the cluster here mean for them.
+ * test_away.c - jobs in queues of other sites (server/life/peers/away.h): what the courier is told to do, and what changes of the cluster here mean for them.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -17,7 +17,7 @@
 #include "server/base/turn.h"
 #include "server/book/quotas.h"
 #include "server/job/jobs.h"
-#include "server/life/dispatch.h"
+#include "server/life/world/dispatch.h"
 #include "server/loop.h"
 #include "server/server.h"
 #include "server/settings/conf.h"

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "sim/experiment.h"
+#include "lab/experiment.h"
 #include "sim/workload.h"
 
 static char folder[] = "/tmp/test_experiment_bag.XXXXXX", trace[64], results[64];

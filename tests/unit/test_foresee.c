@@ -12,7 +12,7 @@
 
 #include "base/strbuf.h"
 #include "server/job/jobs.h"
-#include "server/life/foresee.h"
+#include "server/life/wait/foresee.h"
 #include "server/loop.h"
 #include "server/server.h"
 #include "support/bare.h"

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "base/frame.h"
-#include "cmd/launch.h"
+#include "cmd/launch/launch.h"
 #include "pmix/cable.h"
 
 static char dir[] = "/tmp/shunt-test-XXXXXX";

@@ -14,7 +14,7 @@
 #include "rules/gate.h"
 #include "sched/sched.h"
 #include "server/job/jobs.h"
-#include "server/life/world.h"
+#include "server/life/world/world.h"
 #include "server/loop.h"
 #include "server/server.h"
 #include "server/settings/overlays.h"

@@ -13,7 +13,7 @@
 #include <uv.h>
 
 #include "base/err.h"
-#include "server/api/journal.h"
+#include "server/api/stream/journal.h"
 #include "server/base/turn.h"
 #include "server/link/standby.h"
 #include "server/loop.h"

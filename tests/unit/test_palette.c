@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "cmd/palette.h"
+#include "cmd/lib/palette.h"
 
 /* As WCAG 2 defines it. */
 static double luminance(const uint8_t rgb[3])

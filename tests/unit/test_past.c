@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "base/strbuf.h"
-#include "client/past.h"
+#include "convert/past.h"
 
 static struct strbuf seen;
 

@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "cmd/jobspec.h"
-#include "cmd/object.h"
-#include "cmd/pbsattr_internal.h"
+#include "cmd/lib/object.h"
+#include "cmd/pbs/jobspec.h"
+#include "cmd/pbs/pbsattr_internal.h"
 #include "core/jobschema.h"
 
 static const char running[] =

@@ -12,7 +12,7 @@
 
 #include "run/order.h"
 #include "server/base/clock.h"
-#include "server/life/dispatch.h"
+#include "server/life/world/dispatch.h"
 #include "server/loop.h"
 #include "server/server.h"
 #include "support/bare.h"

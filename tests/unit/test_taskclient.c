@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "base/unixsock.h"
-#include "cmd/taskclient.h"
+#include "cmd/launch/taskclient.h"
 #include "pmix/cable.h"
 
 static char dir[] = "/tmp/shunt-test-XXXXXX", path[64];

@@ -14,8 +14,8 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "net/http.h"
-#include "server/api/api.h"
-#include "server/api/route.h"
+#include "server/api/frame/api.h"
+#include "server/api/frame/route.h"
 #include "server/job/keys.h"
 
 struct description {

@@ -1,23 +1,23 @@
 /*
  * routes.c - the table of all requests. docs/openapi.yaml is made from it; docs/api.md is the contract in prose. The first row that fits answers.
  */
-#include "server/api/route.h"
+#include "server/api/frame/route.h"
 
 #include "rules/object.h"
-#include "server/api/api.h"
-#include "server/api/api_credits.h"
-#include "server/api/api_import.h"
-#include "server/api/api_lives.h"
-#include "server/api/api_quota.h"
-#include "server/api/backfill.h"
-#include "server/api/events.h"
-#include "server/api/files.h"
-#include "server/api/machine.h"
-#include "server/api/output.h"
-#include "server/api/overview.h"
-#include "server/api/page.h"
-#include "server/api/schemas.h"
-#include "server/api/terminal.h"
+#include "server/api/admin/machine.h"
+#include "server/api/books/api_credits.h"
+#include "server/api/books/api_import.h"
+#include "server/api/books/api_quota.h"
+#include "server/api/frame/api.h"
+#include "server/api/frame/schemas.h"
+#include "server/api/jobs/backfill.h"
+#include "server/api/page/files.h"
+#include "server/api/page/overview.h"
+#include "server/api/page/page.h"
+#include "server/api/stream/api_lives.h"
+#include "server/api/stream/events.h"
+#include "server/api/stream/output.h"
+#include "server/api/stream/terminal.h"
 #include "server/settings/remotes.h"
 
 #define SEQ_MOST (INT64_C(1) << 56)

@@ -41,7 +41,7 @@ struct hook_later {
 	uint8_t event; /* enum hook_event */
 };
 
-/* A directory that is to be deleted as its user (life/erase.h). */
+/* A directory that is to be deleted as its user (life/run/erase.h). */
 struct erase_later {
 	char *name, *path, *user;
 	uid_t uid;
@@ -52,7 +52,7 @@ struct post {
 	VEC(struct reply_later) replies;
 	VEC(struct signal_order) signals;
 	VEC(struct mail_later) mails;
-	VEC(struct hook_later) hooks; /* life/hooked.h: starts and ends that the hooks hear of, */
+	VEC(struct hook_later) hooks; /* life/run/hooked.h: starts and ends that the hooks hear of, */
 	int hooks_asked;	      /* ... those that they hear of now, */
 	uint64_t hooks_dropped;	      /* ... and that were too many */
 	/* Shows an event to those who watch, after the commit. */

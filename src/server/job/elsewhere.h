@@ -1,5 +1,5 @@
 /*
- * elsewhere.h - what is known of a job that is on its way to another site, or is there. entry_apply() alone changes it; life/away.h says what it means.
+ * elsewhere.h - what is known of a job that is on its way to another site, or is there. entry_apply() alone changes it; life/peers/away.h says what it means.
  */
 #ifndef SERVER_ELSEWHERE_H
 #define SERVER_ELSEWHERE_H
@@ -15,7 +15,7 @@ enum away_wish { WISH_NONE, WISH_DELETE, WISH_RETURN };
 
 #define AWAY_REFUSED 4
 
-/* A job on its way to another site: only of those that are in, or have been in, a queue of one (settings/remotes.h). life/away.h. */
+/* A job on its way to another site: only of those that are in, or have been in, a queue of one (settings/remotes.h). life/peers/away.h. */
 struct away {
 	uint8_t phase;			/* enum away_phase */
 	uint8_t wish;			/* enum away_wish: what its owner wants of it meanwhile */

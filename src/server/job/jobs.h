@@ -21,7 +21,7 @@ struct keys;
 
 #define ARRAY_BIT (UINT64_C(1) << 63)
 
-/* A host that takes changes while the server is down (api/spool.h) numbers them from a block of its own, which the number of its join gives it: no two hosts
+/* A host that takes changes while the server is down (offline/spool.h) numbers them from a block of its own, which the number of its join gives it: no two hosts
  * share one, whatever became of the store, and the server's own numbers stay below all of them. */
 #define LEASED_FIRST UINT64_C(1000000000) /* STORE_FIRST_READ */
 #define LEASED_EACH UINT64_C(1000000)
@@ -70,7 +70,7 @@ struct jobs {
 	VEC(struct usage *) usages; /* usage.c: of attempts that have ended, oldest first */
 	VEC(struct queue *) queues;
 	struct routed routed; /* queues.c */
-	job_vec leaving; /* life/away.c: that came into a queue of another site; derived, and some have left it since */
+	job_vec leaving; /* life/peers/away.c: that came into a queue of another site; derived, and some have left it since */
 	VEC(struct queue *) queue_by_word; /* the same by their names' words; NULL: no queue */
 	struct map tallies;		   /* words of queue and user -> index + 1 into tally */
 	VEC(struct tally) tally;
@@ -84,7 +84,7 @@ struct jobs {
 	int64_t seen; /* the instant of the last event before this server started: they ran until then at least */
 	uint64_t next_number, next_seq, next_script;
 	struct intake_marks
-		*intake;   /* at recovery: submissions that were not accepted yet (life/intake.h); else NULL */
+		*intake;   /* at recovery: submissions that were not accepted yet (life/enter/intake.h); else NULL */
 	uint32_t eased;	   /* the lowest that got another spec or waits again, for quotas_overtakes(); 0: none */
 	uint32_t leased;   /* jobs with numbers of hosts that came in */
 	int64_t total;	   /* that have not ended */

@@ -2,7 +2,7 @@
  * grounds.c - see grounds.h: what the gate has (rules/gate.h), then what the scheduler has.
  */
 #include "server/life/grounds.h"
-#include "server/life/away.h"
+#include "server/life/peers/away.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,10 +23,10 @@
 #include "server/job/failures.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
-#include "server/life/block.h"
-#include "server/life/foresee.h"
-#include "server/life/overlay.h"
-#include "server/life/world.h"
+#include "server/life/wait/foresee.h"
+#include "server/life/wait/overlay.h"
+#include "server/life/world/block.h"
+#include "server/life/world/world.h"
 #include "server/node/nodes.h"
 #include "server/server.h"
 #include "server/settings/remotes.h"

@@ -31,7 +31,7 @@
 #include "server/base/clock.h"
 #include "server/base/instance.h"
 #include "server/base/log.h"
-#include "server/life/lives.h"
+#include "server/life/world/lives.h"
 #include "server/link/agents.h"
 #include "server/link/claims.h"
 #include "server/link/nodes.h"

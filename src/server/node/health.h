@@ -1,5 +1,5 @@
 /*
- * health.h - jobs that could not be started on a node: what is kept of that. What follows from it is decided in life/failures.c.
+ * health.h - jobs that could not be started on a node: what is kept of that. What follows from it is decided in life/world/failures.c.
  */
 #ifndef SERVER_HEALTH_H
 #define SERVER_HEALTH_H

@@ -42,7 +42,7 @@ struct agent {
 
 struct node_info {
 	char *note;
-	struct node_life life;	     /* changed by life/lives.c alone */
+	struct node_life life;	     /* changed by life/world/lives.c alone */
 	struct node_life base;	     /* what it was before the first event that the store has of it ... */
 	uint64_t base_seq, last_seq; /* ... whose number is greater than the first; the last one, */
 	uint32_t nevents;	     /* and how many there were */
@@ -72,7 +72,7 @@ struct hosts {
 	uint32_t layout;	     /* grows whenever they are laid out anew */
 	/* Takes over a link that a node has opened for a file or a terminal; false: nobody asked for it. */
 	bool (*stream)(struct server *s, uint32_t node, struct link *l, const json_t *head);
-	/* What a node may do while the server is down, for its welcome, new; and frames about what it did (api/spool.h). */
+	/* What a node may do while the server is down, for its welcome, new; and frames about what it did (offline/spool.h). */
 	json_t *(*lease)(struct server *s, uint32_t node);
 	void (*kept)(struct server *s, uint32_t node, const json_t *head, const char *data, size_t n);
 	uint64_t next_join; /* the number of the next node that joins, or joins again */

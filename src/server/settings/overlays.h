@@ -2,7 +2,7 @@
  * overlays.h - overlays: nodes that come from another cluster for a time, while jobs wait for them (docs/overlay.md).
  *
  * An overlay has as many *slots* as it may have nodes; the node in a slot is called NAME-1, NAME-2 and so on, whichever machine it is. A slot is taken when an
- * allocation is requested for it, and free again when that is over. What is requested and when is for life/overlay.h; the process that talks to the other
+ * allocation is requested for it, and free again when that is over. What is requested and when is for life/wait/overlay.h; the process that talks to the other
  * cluster is `shunt keeper` (site/courier.h).
  */
 #ifndef SERVER_OVERLAYS_H

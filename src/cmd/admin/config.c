@@ -1,0 +1,63 @@
+/*
+ * config.c - `shunt config check`: the server's own program looks at the file, since it knows the options.
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/lib/commands.h"
+#include "cmd/lib/instance.h"
+
+struct arguments {
+	bool system;
+};
+
+static const struct option options[] = {
+	{"system", OPTION_FLAG, offsetof(struct arguments, system), NULL, NULL, NULL, 0, 0,
+	 "the file of the system's server, even if you have one of your own", 0},
+	{0},
+};
+
+static int run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct arguments *a = arguments;
+	struct strbuf program = {0};
+	struct where w;
+	struct err err;
+
+	if ((a->system ? where_system(&w, &err) : where_find(&w, &err)) < 0)
+		return command_fail(c, "%s", err.text);
+	if (!program_find("shuntd", &program))
+		return command_fail(
+			c, "shuntd is not found beside this program nor in $PATH: install it ('make install')");
+
+	const char *word[] = {program.text, "--check-conf", operands->n ? operands->v[0] : w.conf,
+			      w.system ? "--system" : NULL, NULL};
+	fflush(stdout);
+	execv(program.text, (char *const *)word);
+	return command_fail(c, "%s: %s", program.text, strerror(errno));
+}
+
+static const char *const examples[] = {
+	"shunt config check",
+	"The file of your own instance, or of the system's.",
+	"shunt config check /tmp/new.conf",
+	"Another one, before it takes its place.",
+	NULL,
+};
+
+const struct command command_config_check = {
+	.name = "config check",
+	.operands = "[FILE]",
+	.operand_kind = OPTION_FILE,
+	.operands_max = 1,
+	.about = "Tell everything that is wrong with a configuration file, with line numbers.",
+	.details =
+		"Warns also of what contradicts itself, and of files that others may write though root runs what they say. Exit code: "
+		"0 if the server takes the file, 1 if it has mistakes, 2 if it can't be read.",
+	.examples = examples,
+	.options = options,
+	.size = sizeof(struct arguments),
+	.run = run,
+	.alone = true,
+};

@@ -1,0 +1,256 @@
+/*
+ * credit.c - `shunt credit`: what accounts have to pay their jobs with; for managers `deposit`, `withdraw` and `transfer`; and `statement`.
+ */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/table.h"
+#include "base/timetext.h"
+#include "cmd/lib/commands.h"
+#include "cmd/lib/show.h"
+#include "rules/quota_file.h"
+
+static const char *hours(int64_t seconds, char *buf, size_t size)
+{
+	char text[40];
+
+	snprintf(buf, size, "%s%s", seconds < 0 ? "-" : "",
+		 duration_format(seconds < 0 ? -seconds : seconds, text, sizeof text));
+	return buf;
+}
+
+/* ---- what there is ---- */
+
+static void print_accounts(const json_t *answer)
+{
+	static const char *const columns[] = {"account", "unit",     ">rate",	 ">available", ">escrow",
+					      ">spent",	 ">expired", ">balance", "next expiry"};
+	static const char *const keys[] = {"available", "escrow", "spent", "expired", "balance"};
+	const json_t *list = json_object_get(answer, "accounts"), *x;
+	struct table *t = table_create(columns, 9);
+	char buf[48];
+	size_t i;
+
+	json_array_foreach(list, i, x)
+	{
+		int64_t expires = object_number(json_array_get(json_object_get(x, "deposits"), 0), "expires", 0);
+
+		table_cell(t, "%s", object_text(x, "account"));
+		table_cell(t, "%s", object_text(x, "unit"));
+		table_cell(t, "%lld%%", (long long)object_number(x, "rate", 0));
+		for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+			table_cell(t, "%s", hours(object_number(x, keys[k], 0), buf, sizeof buf));
+		table_cell(t, "%s", expires ? instant_format(expires, buf, sizeof buf) : "-");
+	}
+	if (json_array_size(list))
+		table_print(t, stdout, 0);
+	else
+		printf("No account uses credits (set credit_unit of an account with qmgr).\n");
+	table_destroy(t);
+}
+
+static int run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct show_arguments *a = arguments;
+	struct strbuf path = {0};
+	int code;
+
+	strbuf_puts(&path, "/v1/credits");
+	query_add(&path, "account", operands->n ? operands->v[0] : NULL);
+	code = show_answer(c, path.text, a->json, print_accounts);
+	strbuf_fini(&path);
+	return code;
+}
+
+static const char *const examples[] = {"shunt credit",
+				       "Show the remaining credits of the accounts that you may charge.", NULL};
+
+const struct command command_credit = {
+	.name = "credit",
+	.operands = "[ACCOUNT]",
+	.operands_max = 1,
+	.about = "Show the credits of accounts.",
+	.details =
+		"An account with a credit_unit pays for its jobs and for those of the accounts below it. When a job starts, or when its deadline is guaranteed, the most that it "
+		"may use is held in escrow; when it ends, what it used is spent and the rest is released. "
+		"Amounts are hours of the unit: 10:00:00 of cpu_hours is ten hours of one CPU.",
+	.examples = examples,
+	.options = show_options,
+	.size = sizeof(struct show_arguments),
+	.run = run,
+};
+
+/* ---- changes ---- */
+
+static int order(const struct command *c, const char *op, const struct operands *operands, const char *amount,
+		 const char *to, int64_t expires)
+{
+	struct client *client;
+	struct reply reply;
+	struct err err;
+	int64_t seconds;
+	int code = EXIT_OK;
+	json_t *body;
+
+	if (quota_hours_parse(amount, &seconds, &err) < 0)
+		return command_misused(c, "%s", err.text);
+	if (!show_open(c, &client))
+		return EXIT_FAILED;
+	body = json_pack("{s:s, s:s, s:I}", "op", op, "account", operands->v[0], "amount", (json_int_t)seconds);
+	if (to)
+		json_object_set_new(body, "to", json_string(to));
+	if (expires)
+		json_object_set_new(body, "expires", json_integer(expires));
+	if (show_post(c, client, "/v1/credits", body, &reply, &code))
+		reply_fini(&reply);
+	json_decref(body);
+	client_close(client);
+	return code;
+}
+
+struct deposit_arguments {
+	const char *expires;
+};
+
+static const struct option deposit_options[] = {
+	{"expires", OPTION_TEXT, offsetof(struct deposit_arguments, expires), "DATE", NULL, NULL, 0, 0,
+	 "date on which the rest of the deposit expires, such as 2027-01-31", 0},
+	{0},
+};
+
+static int deposit(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct deposit_arguments *a = arguments;
+	int64_t expires = 0;
+	char when[64];
+	struct err err;
+
+	snprintf(when, sizeof when, "%s%s", a->expires ? a->expires : "",
+		 a->expires && strlen(a->expires) == strlen("2027-01-31") && !strchr(a->expires, ':') ? " 00:00" : "");
+	if (a->expires && instant_parse(when, (int64_t)time(NULL), &expires, &err) < 0)
+		return command_misused(c, "--expires: %s", err.text);
+	return order(c, "deposit", operands, operands->v[1], NULL, expires);
+}
+
+static const char *const deposit_examples[] = {
+	"shunt credit deposit physics 10000 --expires 2027-01-31",
+	"Deposit ten thousand hours that expire at the end of January.",
+	NULL,
+};
+
+const struct command command_credit_deposit = {
+	.name = "credit deposit",
+	.operands = "ACCOUNT HOURS",
+	.operands_min = 2,
+	.operands_max = 2,
+	.about = "Deposit credits into an account.",
+	.examples = deposit_examples,
+	.options = deposit_options,
+	.size = sizeof(struct deposit_arguments),
+	.run = deposit,
+};
+
+static int withdraw(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	return order(c, "withdraw", operands, operands->v[1], NULL, 0);
+}
+
+const struct command command_credit_withdraw = {
+	.name = "credit withdraw",
+	.operands = "ACCOUNT HOURS",
+	.operands_min = 2,
+	.operands_max = 2,
+	.about = "Withdraw credits from an account.",
+	.details = "Credits held for jobs cannot be withdrawn.",
+	.run = withdraw,
+};
+
+static int transfer(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	return order(c, "transfer", operands, operands->v[2], operands->v[1], 0);
+}
+
+const struct command command_credit_transfer = {
+	.name = "credit transfer",
+	.operands = "FROM TO HOURS",
+	.operands_min = 3,
+	.operands_max = 3,
+	.about = "Move credits from one account to another.",
+	.details =
+		"Credits that expire first are transferred first and keep their dates. Both accounts must have the same unit.",
+	.run = transfer,
+};
+
+/* ---- the book ---- */
+
+struct statement_arguments {
+	bool json;
+	const char *month;
+};
+
+static const struct option statement_options[] = {
+	{"month", OPTION_TEXT, offsetof(struct statement_arguments, month), "MONTH", NULL, NULL, 0, 0,
+	 "month to show, such as \"Apr 2027\"; the current one by default", 0},
+	{"json", OPTION_FLAG, offsetof(struct statement_arguments, json), NULL, NULL, NULL, 0, 0,
+	 "print JSON; amounts in seconds of the unit", 0},
+	{0},
+};
+
+static void print_lines(const json_t *answer)
+{
+	static const char *const columns[] = {"time", "cause", "job", ">change"};
+	const json_t *list = json_object_get(answer, "lines"), *x;
+	struct table *t = table_create(columns, 4);
+	int64_t sum = 0;
+	char buf[48];
+	size_t i;
+
+	json_array_foreach(list, i, x)
+	{
+		int64_t n = object_number(x, "amount", 0);
+
+		sum += n;
+		table_cell(t, "%s", instant_format(object_number(x, "time", 0), buf, sizeof buf));
+		table_cell(t, "%s", object_text(x, "cause"));
+		table_cell(t, "%s", object_text(x, "job"));
+		table_cell(t, "%s%s", n < 0 ? "" : "+", hours(n, buf, sizeof buf));
+	}
+	table_cell(t, "%s", "");
+	table_cell(t, "%s", "sum");
+	table_cell(t, "%s", "");
+	table_cell(t, "%s%s", sum < 0 ? "" : "+", hours(sum, buf, sizeof buf));
+	table_print(t, stdout, 0);
+	table_destroy(t);
+}
+
+static int statement(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct statement_arguments *a = arguments;
+	struct strbuf path = {0};
+	int32_t month = 0;
+	char text[16];
+	struct err err;
+	int code;
+
+	if (a->month && (quota_end_parse(a->month, &month, &err) < 0 || !month))
+		return command_misused(c, "--month: \"%s\" is not a month such as \"Apr 2027\"", a->month);
+	snprintf(text, sizeof text, "%d", month);
+	strbuf_puts(&path, "/v1/credits/statement");
+	query_add(&path, "account", operands->v[0]);
+	query_add(&path, "month", month ? text : NULL);
+	code = show_answer(c, path.text, a->json, print_lines);
+	strbuf_fini(&path);
+	return code;
+}
+
+const struct command command_credit_statement = {
+	.name = "credit statement",
+	.operands = "ACCOUNT",
+	.operands_min = 1,
+	.operands_max = 1,
+	.about = "Show everything that changed an account's credits in a month.",
+	.options = statement_options,
+	.size = sizeof(struct statement_arguments),
+	.run = statement,
+};

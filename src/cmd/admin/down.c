@@ -1,0 +1,235 @@
+/*
+ * down.c - `shunt down` and `shunt shutdown`: stop the server, at once or at a time that is announced. They differ in what becomes of running jobs if nothing is said.
+ */
+#include <poll.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/timetext.h"
+#include "cmd/lib/change.h"
+#include "cmd/lib/commands.h"
+#include "cmd/lib/instance.h"
+#include "cmd/lib/object.h"
+
+#define ENDING_SECONDS 10 /* for a server that does not answer to be gone */
+#define DOWN_SECONDS 120  /* that it may take; */
+#define STOP_SECONDS 7200 /* ... and with the checkpoints of its jobs */
+
+struct down_arguments {
+	bool kill, system, leave, now, cancel, force;
+	const char *begin, *until;
+};
+
+#define AT(field) offsetof(struct down_arguments, field)
+#define WHEN                                                                                                           \
+	{"begin",                                                                                                      \
+	 OPTION_TEXT,                                                                                                  \
+	 AT(begin),                                                                                                    \
+	 "TIME",                                                                                                       \
+	 NULL,                                                                                                         \
+	 NULL,                                                                                                         \
+	 0,                                                                                                            \
+	 0,                                                                                                            \
+	 "begin at this time (2026-11-16 18:00, or +2h); jobs that would last longer are not started",                 \
+	 0},                                                                                                           \
+		{"until",                                                                                              \
+		 OPTION_TEXT,                                                                                          \
+		 AT(until),                                                                                            \
+		 "TIME",                                                                                               \
+		 NULL,                                                                                                 \
+		 NULL,                                                                                                 \
+		 0,                                                                                                    \
+		 0,                                                                                                    \
+		 "when the machine is expected to be back; expected starts of jobs follow from it",                    \
+		 0},                                                                                                   \
+		{"cancel", OPTION_FLAG, AT(cancel),                                                                    \
+		 NULL,	   NULL,	NULL,                                                                          \
+		 0,	   0,		"call off a shutdown that was announced with --begin",                         \
+		 0},                                                                                                   \
+		{"force", OPTION_FLAG, AT(force), NULL, NULL, NULL, 0, 0, "even if that breaks guaranteed deadlines",  \
+		 0},                                                                                                   \
+	{                                                                                                              \
+		"system", OPTION_FLAG, AT(system), NULL, NULL, NULL, 0, 0, "the system's server instead of your own",  \
+			0                                                                                              \
+	}
+static const struct option down_options[] = {
+	{"kill", OPTION_FLAG, AT(kill), NULL, NULL, NULL, 0, 0,
+	 "end running jobs first; otherwise they go on, and are known again after 'shunt up'", 0},
+	WHEN,
+	{0},
+};
+
+static const struct option shutdown_options[] = {
+	{"leave-jobs", OPTION_FLAG, AT(leave), NULL, NULL, NULL, 0, 0,
+	 "let running jobs go on; the same as 'shunt down'", 0},
+	{"now", OPTION_FLAG, AT(now), NULL, NULL, NULL, 0, 0, "stop running jobs without making checkpoints", 0},
+	WHEN,
+	{0},
+};
+
+static const char *mode_of(const struct command *c, const struct down_arguments *a)
+{
+	if (a->cancel)
+		return "cancel";
+	if (a->kill)
+		return "kill";
+	if (a->now)
+		return "immediate";
+	return a->leave || c != &command_shutdown ? "quick" : "delay";
+}
+
+/* The body of the request; NULL: an option is wrong, which was said. */
+static json_t *request_make(const struct command *c, const struct down_arguments *a, int64_t *ret_begin)
+{
+	const char *const name[] = {"begin", "until"}, *const text[] = {a->begin, a->until};
+	json_t *body = json_pack("{s:s}", "mode", mode_of(c, a));
+	if (a->force)
+		json_object_set_new(body, "force", json_true());
+	int64_t now = (int64_t)time(NULL), at[2] = {0};
+	struct err err;
+
+	for (int i = 0; i < 2; i++) {
+		if (!text[i])
+			continue;
+		if (instant_parse(text[i], now, &at[i], &err) < 0)
+			command_misused(c, "--%s %s: %s", name[i], text[i], err.text);
+		else if (at[i] < now)
+			command_misused(c, "--%s %s: that is in the past", name[i], text[i]);
+		else
+			json_object_set_new(body, name[i], json_integer(at[i]));
+		if (!json_object_get(body, name[i])) {
+			json_decref(body);
+			return NULL;
+		}
+	}
+	*ret_begin = at[0] > now ? at[0] : 0;
+	return body;
+}
+
+static int64_t jobs_running(struct change *ch)
+{
+	struct reply r;
+	int64_t n = 0;
+
+	if (change_ask(ch, "GET", "/v1/server", NULL, NULL, &r)) {
+		const json_t *counts = json_object_get(r.json, "counts");
+		n = object_number(counts, "R", 0) + object_number(counts, "E", 0) + object_number(counts, "S", 0);
+	}
+	reply_fini(&r);
+	return n;
+}
+
+/* Until the process is gone. */
+static bool end_await(const struct where *w, int seconds)
+{
+	for (int i = 0; i < seconds * 1000 / LOOK_MS; i++) {
+		if (!server_lives(w))
+			return true;
+		poll(NULL, 0, LOOK_MS);
+	}
+	return false;
+}
+
+static void stopped_say(struct change *ch, const struct where *w, const char *mode, int64_t running, int64_t pid)
+{
+	bool waits = strcmp(mode, "quick") != 0;
+
+	if (!end_await(w, waits ? STOP_SECONDS : DOWN_SECONDS))
+		ch->code = command_fail(ch->c,
+					"the server (process %lld) was asked to stop but is still there; its log is %s",
+					(long long)pid, w->log);
+	else if (running > 0 && !waits)
+		printf("The server is stopped; %lld running jobs go on. 'shunt up' starts it again.\n",
+		       (long long)running);
+	else
+		printf("The server is stopped. 'shunt up' starts it again.\n");
+}
+
+static int server_stop(const struct command *c, const struct where *w, const json_t *body, int64_t begin,
+		       const json_t *server)
+{
+	const char *mode = json_string_value(json_object_get(body, "mode"));
+	struct change ch = {.c = c};
+	struct strbuf path = {0};
+	struct err err;
+	char when[40];
+
+	strbuf_printf(&path, "%s/shuntd.sock", w->run);
+	int rc = client_open_at(path.text, &ch.client, &err);
+	strbuf_fini(&path);
+	if (rc < 0)
+		return command_fail(c, "%s", err.text);
+	int64_t running = jobs_running(&ch);
+	if (!change_ask(&ch, "POST", "/v1/shutdown", body, NULL, NULL))
+		return change_close(&ch);
+	if (strcmp(mode, "cancel") == 0)
+		printf("The shutdown is called off.\n");
+	else if (begin)
+		printf("The shutdown begins at %s. Call it off with 'shunt %s --cancel'.\n",
+		       instant_format(begin, when, sizeof when), c->name);
+	else
+		stopped_say(&ch, w, mode, running, object_number(server, "pid", 0));
+	return change_close(&ch);
+}
+
+static int down(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct down_arguments *a = arguments;
+	int64_t begin;
+	struct reply r = {0};
+	struct where w;
+	struct err err;
+	int code;
+
+	if (a->leave && a->now)
+		return command_misused(c, "--leave-jobs or --now, not both");
+	if (where_get(a->system, &w, &err) < 0)
+		return command_fail(c, "%s", err.text);
+	json_t *body = request_make(c, a, &begin);
+	if (!body)
+		return EXIT_USAGE;
+	if (server_ask(&w, &r, &err)) {
+		code = server_stop(c, &w, body, begin, r.json);
+	} else if (!end_await(&w, ENDING_SECONDS)) { /* one that was killed a moment ago is not gone yet */
+		code = command_fail(c, "the server is there but does not answer: %s", err.text);
+	} else {
+		printf("No server runs.\n");
+		code = EXIT_OK;
+	}
+	reply_fini(&r);
+	json_decref(body);
+	return code;
+}
+
+const struct command command_down = {
+	.name = "down",
+	.operands = "",
+	.about = "Stop the server of this user; running jobs go on.",
+	.details = "The same as 'shunt shutdown --leave-jobs'.",
+	.options = down_options,
+	.size = sizeof(struct down_arguments),
+	.run = down,
+	.alone = true,
+};
+
+static const char *const shutdown_examples[] = {
+	"shunt shutdown --begin '2026-11-20 18:00' --until '2026-11-23 08:00'",
+	"On Friday evening; the machine is expected back on Monday.",
+	"shunt shutdown --now",
+	"At once, without checkpoints.",
+	NULL,
+};
+
+const struct command command_shutdown = {
+	.name = "shutdown",
+	.operands = "",
+	.about = "Shut down: running jobs make checkpoints and stop, then the server.",
+	.details =
+		"Running jobs that can make checkpoints make one and stop; those that can't are stopped. All that may run again (-r y) wait in the queue and are started again when the server is, "
+		"from their checkpoints; the others are deleted. With --begin the shutdown is announced: 'shunt js' shows it, and no job is started that would last into it.",
+	.examples = shutdown_examples,
+	.options = shutdown_options,
+	.size = sizeof(struct down_arguments),
+	.run = down,
+	.alone = true,
+};

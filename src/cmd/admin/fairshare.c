@@ -1,0 +1,79 @@
+/*
+ * fairshare.c - `shunt fairshare`: who has used how much of its share, and comes first.
+ */
+#include <string.h>
+
+#include "base/table.h"
+#include "cmd/lib/commands.h"
+#include "cmd/lib/show.h"
+
+static const char *const examples[] = {
+	"shunt fairshare",
+	"Accounts, groups and users, first those who come first.",
+	"qmgr -c 'set server priority_order = sum, priority_weight.fairshare = 100'",
+	"As a manager: start jobs of users who have used little of their share first.",
+	NULL,
+};
+
+/* "alice", indented; "group students" where the kind is not plain. */
+static void name_cell(struct table *t, const json_t *x)
+{
+	const char *level = object_text(x, "level"), *name = object_text(x, "name");
+	bool user = strcmp(level, "user") == 0;
+
+	table_cell(t, "%*s%s%s%s", 2 * (int)object_number(x, "depth", 0), "", user ? "" : level, user ? "" : " ",
+		   *name ? name : "(none)");
+}
+
+static void shares_print(const json_t *answer)
+{
+	static const char *const columns[] = {"=who", ">target", ">used", ">CPU hours", ">standing"};
+	const json_t *shares = json_object_get(answer, "shares"), *x;
+	struct table *t = table_create(columns, 5);
+	size_t i;
+
+	json_array_foreach(shares, i, x)
+	{
+		bool own = json_is_true(json_object_get(x, "own"));
+		name_cell(t, x);
+		table_cell(t, own ? "%.0f%%" : "(%.1f%%)", json_number_value(json_object_get(x, "target")));
+		table_cell(t, "%.1f%%", json_number_value(json_object_get(x, "used")));
+		table_cell(t, "%.1f", json_number_value(json_object_get(x, "cpu_hours")));
+		if (strcmp(object_text(x, "level"), "user") == 0)
+			table_cell(t, "%.0f", json_number_value(json_object_get(x, "standing")));
+		else
+			table_cell(t, " ");
+	}
+	table_print(t, stdout, 0);
+	table_destroy(t);
+}
+
+static void print(const json_t *answer)
+{
+	long long window = object_number(answer, "window", 1), depth = object_number(answer, "depth", 1);
+
+	if (!json_is_true(json_object_get(answer, "complete")))
+		printf("The server is still adding up what was used. Ask again in a moment.\n");
+	else if (json_array_size(json_object_get(answer, "shares")) == 0)
+		printf("Nobody has used anything in the last %lld days.\n", window * depth);
+	else
+		shares_print(answer);
+}
+
+static int run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	return show_answer(c, "/v1/fairshare", ((const struct show_arguments *)arguments)->json, print);
+}
+
+const struct command command_fairshare = {
+	.name = "fairshare",
+	.operands = "",
+	.about = "Show who has used how much of its share of the cluster.",
+	.details =
+		"Siblings of one account or group stand below each other. Targets in parentheses were not set: they are equal parts of what the other targets leave. Used is the part of "
+		"what all siblings used; CPU hours count less the older they are. Standing says how many of the users listed come behind one, in percent; it is the factor \"fairshare\" of the priority.",
+	.examples = examples,
+	.options = show_options,
+	.size = sizeof(struct show_arguments),
+	.run = run,
+};

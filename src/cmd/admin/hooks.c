@@ -1,0 +1,311 @@
+/*
+ * hooks.c - `shunt hooks`: the site's hooks, and what a file would say of a job before it becomes one.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/table.h"
+#include "cmd/lib/commands.h"
+#include "cmd/lib/show.h"
+#include "cmd/pbs/qsub.h"
+
+#define SOURCE_MOST (256 << 10) /* bytes that the server takes */
+
+/* ---- the list ---- */
+
+static const char *const examples[] = {
+	"shunt hooks",
+	"The hooks, the events they have functions for, and how often they were called.",
+	"shunt hooks check 10-account.lua",
+	"Can this file be used as a hook?",
+	"shunt hooks test 10-account.lua --job job.sh",
+	"What would it say of this job?",
+	NULL,
+};
+
+static void words_cell(struct table *t, const json_t *list)
+{
+	struct strbuf text = {0};
+	const json_t *x;
+	size_t i;
+
+	json_array_foreach(list, i, x) strbuf_printf(&text, "%s%s", i ? " " : "", value_text(x));
+	table_cell(t, "%s", text.n ? text.text : "-");
+	strbuf_fini(&text);
+}
+
+static void hook_row(struct table *t, const json_t *x)
+{
+	int64_t calls = object_number(x, "calls", 0);
+
+	table_cell(t, "%s", object_text(x, "name"));
+	table_cell(t, "%s", strcmp(object_text(x, "state"), "in_force") == 0 ? "in force" : object_text(x, "state"));
+	words_cell(t, json_object_get(x, "events"));
+	table_cell(t, "%lld", (long long)calls);
+	table_cell(t, "%lld", (long long)object_number(x, "failures", 0));
+	table_cell(t, "%.2f ms", calls ? (double)object_number(x, "microseconds", 0) / 1e3 / (double)calls : 0);
+	table_cell(t, "%.2f ms", (double)object_number(x, "longest", 0) / 1e3);
+}
+
+static void hooks_print(const json_t *answer)
+{
+	static const char *const columns[] = {"hook", "state", "events", ">calls", ">failed", ">mean", ">longest"};
+	const json_t *list = json_object_get(answer, "hooks"), *x;
+	struct table *t;
+	size_t i;
+
+	if (*object_text(answer, "problem"))
+		printf("The directory is not read: %s\n", object_text(answer, "problem"));
+	if (json_array_size(list) == 0) {
+		printf("No hooks. A file NAME.lua in %s becomes one.\n", object_text(answer, "directory"));
+		return;
+	}
+	t = table_create(columns, 7);
+	json_array_foreach(list, i, x) hook_row(t, x);
+	table_print(t, stdout, 0);
+	table_destroy(t);
+	json_array_foreach(list, i, x)
+	{
+		if (*object_text(x, "problem"))
+			printf("\n%s on disk: %s\n", object_text(x, "name"), object_text(x, "problem"));
+		if (*object_text(x, "last_failure"))
+			printf("\n%s failed last: %s\n", object_text(x, "name"), object_text(x, "last_failure"));
+	}
+}
+
+static int list_run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	return show_answer(c, "/v1/hooks", ((const struct show_arguments *)arguments)->json, hooks_print);
+}
+
+const struct command command_hooks = {
+	.name = "hooks",
+	.operands = "",
+	.about = "List the site's hooks.",
+	.details =
+		"A hook is a Lua file in the directory of hooks. Its functions are called when jobs are submitted, modified, started and ended. Files are read again when they change. "
+		"State \"old\": the file on disk is broken, and the version before it is in force. \"broken\": it was broken when the server started, and counts as failing. "
+		"\"unused\": it is broken, and never was in force. For operators and managers.",
+	.examples = examples,
+	.options = show_options,
+	.size = sizeof(struct show_arguments),
+	.run = list_run,
+};
+
+/* ---- a file ---- */
+
+struct arguments {
+	const char *job, *event, *user, *group, *changes;
+	bool json;
+};
+
+#define AT(field) offsetof(struct arguments, field)
+static const struct option test_options[] = {
+	{"job", OPTION_FILE, AT(job), "FILE", NULL, NULL, 0, 0,
+	 "the job: a script, as qsub takes it, or JSON, as POST /v1/jobs does", 0},
+	{"event", OPTION_WORD, AT(event), "EVENT", "submit", "submit modify start end", 0, 0, "what happens to it", 0},
+	{"changes", OPTION_TEXT, AT(changes), "JSON", NULL, NULL, 0, 0,
+	 "with --event modify: what is to change, such as {\"priority\": 5}", 0},
+	{"user", OPTION_TEXT, AT(user), "USER", NULL, NULL, 0, 0, "whose job it is; yours if not given", 0},
+	{"group", OPTION_TEXT, AT(group), "GROUP", NULL, NULL, 0, 0, "the user's group", 0},
+	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, "print JSON", 0},
+	{0},
+};
+
+static int file_read(const char *path, struct strbuf *out, struct err *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char buf[16384];
+	ssize_t n = -1;
+
+	while (fd >= 0 && (n = read(fd, buf, sizeof buf)) > 0 && out->n <= SOURCE_MOST)
+		strbuf_add(out, buf, (size_t)n);
+	if (n < 0)
+		err_set(err, -errno, "%s: %s", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	if (n >= 0 && out->n > SOURCE_MOST)
+		n = err_set(err, -EFBIG, "%s: it has more than the %d KiB that are allowed", path, SOURCE_MOST >> 10);
+	return n < 0 ? -EIO : 0;
+}
+
+static int job_read(const char *path, json_t *body, struct err *err)
+{
+	struct strbuf text = {0};
+	json_t *job = NULL;
+	json_error_t error;
+	int rc = file_read(path, &text, err);
+
+	if (rc == 0 && text.text && text.text[strspn(text.text, " \t\r\n")] == '{') {
+		job = json_loads(text.text, 0, &error);
+		if (!job)
+			rc = err_set(err, -EINVAL, "%s is not JSON: %s (line %d)", path, error.text, error.line);
+	} else if (rc == 0) {
+		rc = job_from_script(path, &job, err);
+	}
+	if (rc == 0)
+		json_object_set_new(body, "job", job);
+	strbuf_fini(&text);
+	return rc;
+}
+
+static int source_read(const char *path, json_t *body, struct err *err)
+{
+	const char *slash = strrchr(path, '/');
+	struct strbuf text = {0};
+	int rc = file_read(path, &text, err);
+	json_t *source = rc == 0 ? json_stringn(strbuf_text(&text), text.n) : NULL;
+
+	if (rc == 0 && !source)
+		rc = err_set(err, -EILSEQ, "%s: it is not UTF-8", path);
+	if (rc == 0) {
+		json_object_set_new(body, "name", json_string(slash ? slash + 1 : path));
+		json_object_set_new(body, "source", source);
+	}
+	strbuf_fini(&text);
+	return rc;
+}
+
+static int event_put(const struct arguments *a, json_t *body, struct err *err)
+{
+	json_t *facts = json_object(), *changes;
+	int rc = a->job ? job_read(a->job, body, err) : 0;
+
+	json_object_set_new(facts, "user", json_string(a->user ? a->user : user_name()));
+	if (a->group)
+		json_object_set_new(facts, "group", json_string(a->group));
+	json_object_set_new(body, "facts", facts);
+	json_object_set_new(body, "event", json_string(a->event));
+	if (rc == 0 && a->changes) {
+		changes = json_loads(a->changes, 0, NULL);
+		if (!json_is_object(changes))
+			rc = err_set(err, -EINVAL, "--changes %.60s: it must be a JSON object", a->changes);
+		json_object_set_new(body, "changes", changes);
+	}
+	return rc;
+}
+
+static void changes_print(const json_t *changes)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach((json_t *)changes, key, value)
+	{
+		char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+		printf("  %s = %s\n", key, text);
+		free(text);
+	}
+}
+
+static void tried_print(const json_t *o)
+{
+	const json_t *x;
+	size_t i;
+
+	if (json_object_size(json_object_get(o, "changes")))
+		printf("It would accept the job with these changes:\n");
+	else if (strcmp(object_text(o, "result"), "accepted") == 0)
+		printf("It would accept the job as it is.\n");
+	else if (strcmp(object_text(o, "result"), "refused") == 0)
+		printf("It would refuse the job: %s\n", object_text(o, "message"));
+	else
+		printf("It would fail: %s\n", object_text(o, "message"));
+	changes_print(json_object_get(o, "changes"));
+	json_array_foreach(json_object_get(o, "log"), i, x) printf("log: %s\n", value_text(x));
+	json_array_foreach(json_object_get(o, "mails"), i, x)
+		printf("mail to %s: %s\n", object_text(x, "to"), object_text(x, "subject"));
+}
+
+static void checked_print(const char *path, const json_t *o)
+{
+	const json_t *x;
+	size_t i;
+
+	printf("%s can be used, for ", path);
+	json_array_foreach(json_object_get(o, "events"), i, x) printf("%s%s", i ? ", " : "", value_text(x));
+	printf(".\n");
+}
+
+/* Exit code 1: the file is broken, or its function failed. */
+static int answer_show(const struct command *c, const char *path, const json_t *o, bool json, bool tested)
+{
+	const char *problem = object_text(o, "problem");
+
+	if (json)
+		show_json(o);
+	else if (*problem)
+		return command_fail(c, "%s", problem);
+	else if (tested)
+		tried_print(o);
+	else
+		checked_print(path, o);
+	return *problem || strcmp(object_text(o, "result"), "failed") == 0 ? EXIT_FAILED : EXIT_OK;
+}
+
+static int file_run(const struct command *c, const char *path, const struct arguments *test, bool json)
+{
+	json_t *body = json_object();
+	struct client *client;
+	struct reply reply;
+	struct err err;
+	int code = EXIT_FAILED;
+
+	if (source_read(path, body, &err) < 0 || (test && event_put(test, body, &err) < 0)) {
+		json_decref(body);
+		return command_fail(c, "%s", err.text);
+	}
+	if (show_open(c, &client)) {
+		if (show_post(c, client, "/v1/hooks/try", body, &reply, &code)) {
+			code = answer_show(c, path, reply.json, json, test != NULL);
+			reply_fini(&reply);
+		}
+		client_close(client);
+	}
+	json_decref(body);
+	return code;
+}
+
+static int check_run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	return file_run(c, operands->v[0], NULL, ((const struct show_arguments *)arguments)->json);
+}
+
+static int test_run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct arguments *a = arguments;
+
+	return file_run(c, operands->v[0], a, a->json);
+}
+
+const struct command command_hooks_check = {
+	.name = "hooks check",
+	.operands = "FILE",
+	.operand_kind = OPTION_FILE,
+	.operands_min = 1,
+	.operands_max = 1,
+	.about = "Check whether a file can be used as a hook.",
+	.details =
+		"The server tries it as it tries new versions of hooks: it is compiled, and its top level runs, within hook_time and hook_memory. For managers.",
+	.examples = examples,
+	.options = show_options,
+	.size = sizeof(struct show_arguments),
+	.run = check_run,
+};
+
+const struct command command_hooks_test = {
+	.name = "hooks test",
+	.operands = "FILE",
+	.operand_kind = OPTION_FILE,
+	.operands_min = 1,
+	.operands_max = 1,
+	.about = "Show what a hook would do with a job.",
+	.details =
+		"The server calls the file's function with the job. Nothing is submitted or changed, and no mail is sent. Exit code 1: the file is broken, or its function fails. For managers.",
+	.examples = examples,
+	.options = test_options,
+	.size = sizeof(struct arguments),
+	.run = test_run,
+};

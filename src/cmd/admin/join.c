@@ -1,0 +1,102 @@
+/*
+ * join.c - `shunt join`: makes this machine a node. The agent does it; this finds it.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/lib/commands.h"
+#include "cmd/lib/instance.h"
+
+struct arguments {
+	const char *name, *token_file, *workstation;
+};
+
+static const struct option options[] = {
+	{"name", OPTION_TEXT, offsetof(struct arguments, name), "NODE", NULL, NULL, 0, 0,
+	 "what the node is called; if not given: as the host is", 0},
+	{"token-file", OPTION_TEXT, offsetof(struct arguments, token_file), "FILE", NULL, NULL, 0, 0,
+	 "read the token from FILE", 0},
+	{"workstation", OPTION_TEXT, offsetof(struct arguments, workstation), "POLICY", NULL, "share idle", 0, 0,
+	 "somebody works at this machine, and comes first: 'share', 'idle' or 'hours=Mon-Fri 08:00-18:00', with "
+	 "options (docs/workstations.md)",
+	 0},
+	{0},
+};
+
+/* Everybody sees a command line, and the agent's part of joining takes seconds: a token in ours goes on through a pipe. */
+static int token_pass(const char *token)
+{
+	int fds[2];
+	size_t n = strlen(token);
+
+	if (n > PIPE_BUF || pipe(fds) < 0 || write(fds[1], token, n) != (ssize_t)n || dup2(fds[0], STDIN_FILENO) < 0)
+		return -1;
+	close(fds[0]);
+	close(fds[1]);
+	return 0;
+}
+
+static int run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct arguments *a = arguments;
+	const char *token = operands->n > 1 ? operands->v[1] : "-";
+	struct strbuf program = {0};
+
+	if (a->token_file && operands->n > 1)
+		return command_misused(c, "give the token, or --token-file, not both");
+
+	if (!program_find("shunt-agent", &program))
+		return command_fail(
+			c, "shunt-agent is not found beside this program nor in $PATH: install it ('make install')");
+
+	const char *word[10] = {program.text, "--join", operands->v[0]};
+	int n = 3;
+	if (a->token_file) {
+		word[n++] = "--token-file";
+		word[n++] = a->token_file;
+	} else {
+		word[n++] = "-";
+		if (strcmp(token, "-") != 0 && token_pass(token) < 0)
+			return command_fail(c, "the token can't be passed on: %s", strerror(errno));
+	}
+	if (a->name) {
+		word[n++] = "--name";
+		word[n++] = a->name;
+	}
+	if (a->workstation) {
+		word[n++] = "--workstation";
+		word[n++] = a->workstation;
+	}
+	fflush(stdout);
+	execv(program.text, (char *const *)word);
+	return command_fail(c, "%s: %s", program.text, strerror(errno));
+}
+
+static const char *const examples[] = {
+	"shunt join pine:7722",
+	"Asks for the token that 'shunt token create' printed on the server's machine. So neither ps nor the shell's history ever shows it.",
+	"shunt join pine:7722 --token-file /root/token",
+	"Reads the token from a file.",
+	"shunt join pine:7722 --workstation idle",
+	"Jobs run here only while nobody uses the machine.",
+	NULL,
+};
+
+const struct command command_join = {
+	.name = "join",
+	.operands = "SERVER[:PORT] [TOKEN]",
+	.operands_min = 1,
+	.operands_max = 2,
+	.about = "Make this machine a node of a cluster (as root).",
+	.details =
+		"Checks by the token that it is the right server, obtains a certificate, and starts the agent, which tells what this "
+		"machine has and runs its jobs from then on, also after a restart of the machine. Without TOKEN, or if that is "
+		"-, the token is read from the standard input.",
+	.examples = examples,
+	.options = options,
+	.size = sizeof(struct arguments),
+	.run = run,
+	.alone = true,
+};

@@ -1,0 +1,360 @@
+/*
+ * login.c - `shunt login`, `logout`, `clusters`: working with a cluster from a machine that is not its server's.
+ *
+ * A login is a file with the cluster's servers, its authority and a token (client/clusters.h). It is written only when the server, known by the
+ * token's fingerprint, has said for whom it takes whoever shows that token.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/table.h"
+#include "base/timetext.h"
+#include "client/clusters.h"
+#include "client/far.h"
+#include "cmd/lib/commands.h"
+#include "cmd/lib/show.h"
+#include "tls/pki.h"
+
+#define SECRET_MAX 65536 /* of what munge prints */
+
+struct login_arguments {
+	const char *name, *munge;
+};
+
+static const struct option login_options[] = {
+	{"name", OPTION_TEXT, offsetof(struct login_arguments, name), "CLUSTER", NULL, NULL, 0, 0,
+	 "what to call the cluster here; if not given: as it calls itself", 0},
+	{"munge", OPTION_TEXT, offsetof(struct login_arguments, munge), "FINGERPRINT", NULL, NULL, 0, 0,
+	 "instead of a token: prove by munge who you are, to the cluster with this fingerprint (the last part of its tokens)",
+	 0},
+	{0},
+};
+
+/* What the program munge says for this text. */
+static int munge_run(const char *text, struct strbuf *out, struct err *err)
+{
+	char buf[4096];
+	int fds[2], status;
+	ssize_t n;
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return err_set(err, -errno, "%s", strerror(errno));
+	pid_t pid = fork();
+	if (pid == 0) {
+		dup2(fds[1], STDOUT_FILENO);
+		execlp("munge", "munge", "-s", text, NULL);
+		_exit(127);
+	}
+	close(fds[1]);
+	while (pid > 0 && out->n < SECRET_MAX && (n = read(fds[0], buf, sizeof buf)) > 0)
+		strbuf_add(out, buf, (size_t)n);
+	close(fds[0]);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (pid < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0 || !out->n)
+		return err_set(err, -ECHILD,
+			       "the program munge gave no credential: is it installed, and does munged run?");
+	while (out->n && strchr(" \n", out->text[out->n - 1]))
+		out->text[--out->n] = '\0';
+	return 0;
+}
+
+/* A token for what munge confirms. The one that is shown on the way has nothing but the fingerprint. */
+static int munge_login(const char *where, const char *fingerprint, char ret[TOKEN_SIZE], struct err *err)
+{
+	struct strbuf text = {0}, credential = {0};
+	struct token nobody = {.id = "u0", .secret = "none"};
+	struct reply reply = {0};
+	struct client *client;
+	char shown[TOKEN_SIZE];
+	int rc;
+
+	snprintf(nobody.fingerprint, sizeof nobody.fingerprint, "%s", fingerprint);
+	token_write(&nobody, shown);
+	rc = client_open_token(where, shown, &client, err);
+	if (rc < 0)
+		return rc;
+	strbuf_printf(&text, "shunt:%.32s", fingerprint);
+	rc = munge_run(text.text, &credential, err);
+	if (rc == 0) {
+		json_t *body = json_pack("{s:s}", "munge", credential.text);
+		rc = client_ask_json(client, "POST", "/v1/login", body, &reply, err);
+		json_decref(body);
+	}
+	if (rc == 0)
+		snprintf(ret, TOKEN_SIZE, "%s", object_text(reply.json, "token"));
+	reply_fini(&reply);
+	client_close(client);
+	strbuf_fini(&text);
+	strbuf_fini(&credential);
+	return rc;
+}
+
+/* The address that works from here first; then what the cluster says. */
+static char *servers_list(const char *where, const json_t *cluster)
+{
+	struct strbuf all = {0};
+	const json_t *v;
+	size_t i;
+
+	strbuf_puts(&all, where);
+	json_array_foreach(json_object_get(cluster, "servers"), i, v)
+	{
+		if (json_is_string(v) && strcmp(json_string_value(v), where) != 0)
+			strbuf_printf(&all, " %s", json_string_value(v));
+	}
+	return all.text;
+}
+
+/* Another cluster of the same name is not written over. */
+static int login_store(const struct login *l, struct err *err)
+{
+	struct login old = {0};
+
+	if (login_read(l->name, &old, NULL) == 0 && strcmp(old.ca, l->ca) != 0) {
+		login_fini(&old);
+		return err_set(
+			err, -EEXIST,
+			"you are logged in to another cluster named %s: give this one another --name, or 'shunt logout %s' first",
+			l->name, l->name);
+	}
+	login_fini(&old);
+	return login_write(l, err);
+}
+
+/* Which agents keep what this user asks for while no server runs. */
+static void spools_store(const struct login *l, const json_t *who)
+{
+	struct far *f = far_create(l->name, l->ca, l->token);
+
+	if (f)
+		far_learn(f, who);
+	far_free(f);
+}
+
+static int login_ask(const char *where, const char *token, const char *name, struct login *ret, struct reply *who,
+		     struct err *err)
+{
+	struct reply cluster = {0};
+	struct client *client;
+	int rc = client_open_token(where, token, &client, err);
+
+	if (rc < 0)
+		return rc;
+	rc = client_ask(client, "GET", "/v1/whoami", NULL, 0, who, err);
+	if (rc == 0 && strcmp(object_text(who->json, "by"), "token") != 0)
+		rc = err_set(
+			err, -EINVAL,
+			"this is a job's own token, and ends with the job: use one of 'shunt token create --login'");
+	if (rc == 0)
+		rc = client_ask(client, "GET", "/v1/cluster", NULL, 0, &cluster, err);
+	if (rc == 0)
+		*ret = (struct login){.name = mem_strdup(name ? name : object_text(cluster.json, "name")),
+				      .servers = servers_list(where, cluster.json),
+				      .ca = mem_strdup(json_string_value(json_object_get(cluster.json, "ca"))),
+				      .token = mem_strdup(token)};
+	reply_fini(&cluster);
+	client_close(client);
+	return rc;
+}
+
+static int login(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct login_arguments *a = arguments;
+	const char *where = operands->v[0];
+	const char *given = operands->n == 2 ? operands->v[1] : "-";
+	char token[TOKEN_SIZE] = "", *typed = NULL;
+	struct login l = {0};
+	struct reply who = {0};
+	struct err err;
+	int code = EXIT_OK, rc = 0;
+
+	if (operands->n == 2 && a->munge)
+		return command_misused(c, "a token or --munge, not both");
+	if (a->munge) {
+		rc = munge_login(where, a->munge, token, &err);
+	} else if (strcmp(given, "-") != 0) {
+		snprintf(token, sizeof token, "%s", given);
+	} else {
+		typed = token_read("-", &err);
+		if (!typed)
+			return command_fail(c, "%s", err.text);
+		snprintf(token, sizeof token, "%s", typed);
+		explicit_bzero(typed, strlen(typed));
+		free(typed);
+	}
+	if (rc == 0)
+		rc = login_ask(where, token, a->name, &l, &who, &err);
+	if (rc == 0)
+		rc = login_store(&l, &err);
+	if (rc == 0)
+		spools_store(&l, who.json);
+	if (rc < 0)
+		code = command_fail(c, "%s", err.text);
+	else
+		printf("Logged in to the cluster %s as %s. Commands ask it with --cluster %s, or if there is no other server.\n",
+		       l.name, object_text(who.json, "user"), l.name);
+	explicit_bzero(token, sizeof token);
+	reply_fini(&who);
+	login_fini(&l);
+	return code;
+}
+
+static const char *const login_examples[] = {
+	"shunt login pine:7722",
+	"Asks for the token that 'shunt token create --login' printed on the server's machine.",
+	"shunt login pine - < token",
+	"Reads the token from a file. On the command line other users could see it in a list of processes.",
+	"qsub --cluster pine job.sh",
+	"Submit a job there.",
+	NULL,
+};
+
+const struct command command_login = {
+	.name = "login",
+	.operands = "SERVER[:PORT] [TOKEN]",
+	.operands_min = 1,
+	.operands_max = 2,
+	.about = "Work with a cluster from this machine: checks the token, and keeps it.",
+	.details =
+		"The token says whom to trust: it holds the fingerprint of the cluster's authority. It is kept in "
+		"~/.config/shunt/clusters/NAME, readable by you alone. Without TOKEN, or if it is -, it is read from standard input; on a terminal you are asked for it.",
+	.examples = login_examples,
+	.options = login_options,
+	.size = sizeof(struct login_arguments),
+	.run = login,
+	.alone = true,
+};
+
+/* ---- logout ---- */
+
+/* The server forgets the token, too; false: it could not be told. */
+static bool token_revoke(const struct login *l, struct err *err)
+{
+	struct strbuf path = {0};
+	struct client *client;
+	struct token t;
+	bool done = false;
+
+	if (token_parse(l->token, &t, err) < 0 || client_open_cluster(l->name, &client, err) < 0)
+		return false;
+	strbuf_puts(&path, "/v1/tokens/");
+	url_quote(t.id, &path);
+	int rc = client_ask(client, "DELETE", path.text, NULL, 0, NULL, err);
+	done = rc == 0 || strcmp(client_code(client), "unauthorized") == 0; /* it counts no more in any case */
+	client_close(client);
+	strbuf_fini(&path);
+	return done;
+}
+
+static int logout(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const char *name = operands->n ? operands->v[0] : getenv("SHUNT_CLUSTER");
+	struct login l = {0};
+	struct err err;
+	int code = EXIT_OK;
+	int rc = name && *name ? login_read(name, &l, &err) : login_choose(&l, &err);
+
+	if (rc == -ENOENT && !(name && *name))
+		return command_fail(c, "you are not logged in to any cluster");
+	if (rc < 0)
+		return command_fail(c, "%s", err.text);
+	bool told = token_revoke(&l, &err);
+	struct err removal;
+	far_forget(l.name);
+	if (login_remove(l.name, &removal) < 0)
+		code = command_fail(c, "%s", removal.text);
+	else if (told)
+		printf("Logged out of the cluster %s.\n", l.name);
+	else
+		code = command_fail(
+			c,
+			"the login to %s is removed here, but its token is valid until it expires, since the server could not "
+			"be told: %s",
+			l.name, err.text);
+	login_fini(&l);
+	return code;
+}
+
+static const char *const logout_examples[] = {"shunt logout pine",
+					      "The token that is kept for pine is revoked and removed.", NULL};
+
+const struct command command_logout = {
+	.name = "logout",
+	.operands = "[CLUSTER]",
+	.operands_max = 1,
+	.about = "Revoke and remove the token that is kept for a cluster.",
+	.examples = logout_examples,
+	.run = logout,
+};
+
+/* ---- clusters ---- */
+
+struct clusters_arguments {
+	bool json;
+};
+
+static const struct option clusters_options[] = {
+	{"json", OPTION_FLAG, offsetof(struct clusters_arguments, json), NULL, NULL, NULL, 0, 0, "print JSON", 0},
+	{0},
+};
+
+static void cluster_show(const char *name, struct table *t, json_t *list)
+{
+	struct login l = {0};
+	struct token token = {0};
+	struct err err = {.text = ""};
+	bool good = login_read(name, &l, &err) == 0 && token_parse(l.token, &token, &err) == 0;
+
+	table_cell(t, "%s", name);
+	table_cell(t, "%s", l.servers ? l.servers : " ");
+	table_cell(t, "%s", good ? token.id : " ");
+	table_cell(t, "%s", err.text);
+	json_array_append_new(list, json_pack("{s:s,s:s?,s:s?,s:s?}", "name", name, "servers", l.servers, "token",
+					      good ? token.id : NULL, "trouble", good ? NULL : err.text));
+	explicit_bzero(&token, sizeof token);
+	login_fini(&l);
+}
+
+static int clusters(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	static const char *const columns[] = {"cluster", "servers", "token", "~"};
+	const struct clusters_arguments *a = arguments;
+	struct login_names names = {0};
+	struct err err;
+
+	if (login_list(&names, &err) < 0)
+		return command_fail(c, "%s", err.text);
+	struct table *t = table_create(columns, 4);
+	json_t *list = json_array();
+	for (size_t i = 0; i < names.list.n; i++)
+		cluster_show(names.list.v[i], t, list);
+	if (a->json)
+		show_json(list);
+	else if (names.list.n)
+		table_print(t, stdout, 0);
+	else
+		printf("You are not logged in to any cluster: 'shunt login SERVER TOKEN'.\n");
+	json_decref(list);
+	table_destroy(t);
+	login_names_fini(&names);
+	return EXIT_OK;
+}
+
+const struct command command_clusters = {
+	.name = "clusters",
+	.operands = "",
+	.about = "List the clusters that you are logged in to.",
+	.details =
+		"Which server a command asks: the cluster named by --cluster or SHUNT_CLUSTER; else the server of this machine, your own "
+		"before the system's; else the only cluster in this list, or the one named default.",
+	.options = clusters_options,
+	.size = sizeof(struct clusters_arguments),
+	.run = clusters,
+	.alone = true,
+};

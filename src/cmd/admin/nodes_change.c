@@ -1,0 +1,312 @@
+/*
+ * nodes_change.c - `shunt nodes offline`, `drain`, `online`, `set` and `remove`: what administrators do to nodes. Nodes may be written as lists: n[1-4].
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/hostlist.h"
+#include "base/timetext.h"
+#include "cmd/lib/change.h"
+#include "cmd/lib/commands.h"
+#include "cmd/lib/object.h"
+#include "core/speed.h"
+
+/* Asks for each node of the lists; `rest` follows the name in the path. */
+static int nodes_each(const struct command *c, char *const *word, int n, const char *method, const char *rest,
+		      const json_t *body)
+{
+	struct change ch;
+	struct err err;
+
+	if (!change_open(&ch, c))
+		return EXIT_FAILED;
+	for (int i = 0; i < n; i++) {
+		name_list names = {0};
+		if (hostlist_parse(word[i], &names, &err) < 0)
+			ch.code = command_fail(c, "%s", err.text);
+		for (size_t k = 0; k < names.n; k++) {
+			struct strbuf path = {0};
+			strbuf_puts(&path, "/v1/nodes/");
+			url_quote(names.v[k], &path);
+			strbuf_puts(&path, rest);
+			change_ask(&ch, method, path.text, body, NULL, NULL);
+			strbuf_fini(&path);
+		}
+		name_list_free(&names);
+	}
+	return change_close(&ch) == EXIT_OK ? EXIT_OK : EXIT_FAILED;
+}
+
+/* ---- offline, online ---- */
+
+#define FORCE(arguments)                                                                                               \
+	{                                                                                                              \
+		"force", OPTION_FLAG, offsetof(struct arguments, force), NULL, NULL, NULL, 0, 0,                       \
+			"even if that breaks guaranteed deadlines", 0                                                  \
+	}
+
+struct offline_arguments {
+	const char *note;
+	bool force;
+};
+
+static const struct option offline_options[] = {
+	{"note", OPTION_TEXT, offsetof(struct offline_arguments, note), "TEXT", NULL, NULL, 0, 0,
+	 "why: shown with the node until it is online again", 'm'},
+	FORCE(offline_arguments),
+	{0},
+};
+
+static int offline(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct offline_arguments *a = arguments;
+	json_t *body = json_pack("{s:b}", "offline", 1);
+
+	if (a->force)
+		json_object_set_new(body, "force", json_true());
+
+	if (a->note)
+		json_object_set_new(body, "note", json_string(a->note));
+	int code = nodes_each(c, operands->v, operands->n, "PATCH", "", body);
+	json_decref(body);
+	return code;
+}
+
+static const char *const offline_examples[] = {"shunt nodes offline n[3-5] -m 'new disks'",
+					       "No job starts on these three; those that run there go on.", NULL};
+
+const struct command command_nodes_offline = {
+	.name = "nodes offline",
+	.operands = "NODE...",
+	.operands_min = 1,
+	.operands_max = INT_MAX,
+	.about = "Take nodes out of service: jobs that run there go on, no other starts.",
+	.details = "It holds until 'shunt nodes online', also when the server or the node is restarted.",
+	.examples = offline_examples,
+	.options = offline_options,
+	.size = sizeof(struct offline_arguments),
+	.run = offline,
+};
+
+/* ---- drain ---- */
+
+struct drain_arguments {
+	const char *at, *note;
+	bool force;
+};
+
+static const struct option drain_options[] = {
+	{"at", OPTION_TEXT, offsetof(struct drain_arguments, at), "TIME", NULL, NULL, 0, 0,
+	 "when, as for qsub -a ([[CC]YY]MMDDhhmm, hh:mm, +2h); without it: at once", 0},
+	{"note", OPTION_TEXT, offsetof(struct drain_arguments, note), "TEXT", NULL, NULL, 0, 0,
+	 "why: shown with the node until it is online again", 'm'},
+	FORCE(drain_arguments),
+	{0},
+};
+
+static int drain(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct drain_arguments *a = arguments;
+	json_t *body = json_object();
+	struct err err;
+	int64_t at;
+	int code;
+
+	if (a->at && instant_parse(a->at, (int64_t)time(NULL), &at, &err) < 0) {
+		json_decref(body);
+		return command_misused(c, "--at %s: %s", a->at, err.text);
+	}
+	if (a->force)
+		json_object_set_new(body, "force", json_true());
+	if (a->at)
+		json_object_set_new(body, "drain_at", json_integer(at));
+	else
+		json_object_set_new(body, "offline", json_true());
+	if (a->note)
+		json_object_set_new(body, "note", json_string(a->note));
+	code = nodes_each(c, operands->v, operands->n, "PATCH", "", body);
+	json_decref(body);
+	return code;
+}
+
+static const char *const drain_examples[] = {
+	"shunt nodes drain n[3-5] --at 18:00 -m 'new disks'",
+	"Until six jobs start there if they end by then; afterwards none does.",
+	NULL,
+};
+
+const struct command command_nodes_drain = {
+	.name = "nodes drain",
+	.operands = "NODE...",
+	.operands_min = 1,
+	.operands_max = INT_MAX,
+	.about = "Take nodes out of service at a given time: no job starts there that would run longer.",
+	.details =
+		"Jobs that are running there go on, even beyond that time. 'shunt nodes online' cancels it, before and after; 'shunt "
+		"nodes' and 'shunt plan' show the time, and 'shunt why' names it if a job waits because of it.",
+	.examples = drain_examples,
+	.options = drain_options,
+	.size = sizeof(struct drain_arguments),
+	.run = drain,
+};
+
+static int online(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	json_t *body = json_pack("{s:b,s:n}", "offline", 0, "note");
+	int code = nodes_each(c, operands->v, operands->n, "PATCH", "", body);
+
+	json_decref(body);
+	return code;
+}
+
+static const char *const online_examples[] = {"shunt nodes online n[3-5]", "Jobs may start there again.", NULL};
+
+const struct command command_nodes_online = {
+	.name = "nodes online",
+	.operands = "NODE...",
+	.operands_min = 1,
+	.operands_max = INT_MAX,
+	.about = "Put nodes back into service, and remove their notes.",
+	.examples = online_examples,
+	.run = online,
+};
+
+/* ---- set ---- */
+
+/* "fast,ib" as a list; "" is an empty one. */
+static json_t *list_of(const char *text)
+{
+	json_t *list = json_array();
+
+	for (const char *p = text; *p; p += *p == ',') {
+		size_t n = strcspn(p, ",");
+		if (n)
+			json_array_append_new(list, json_stringn(p, n));
+		p += n;
+	}
+	return list;
+}
+
+/* NAME=VALUE into the body. False: it is none of those there are. */
+static bool setting_add(json_t *body, const char *word)
+{
+	const char *value = strchr(word, '=') + 1;
+	size_t n = (size_t)(value - word) - 1;
+	char name[32], *end;
+	struct err err;
+	uint32_t speed;
+	long long number = strtoll(value, &end, 10);
+
+	snprintf(name, sizeof name, "%.*s", (int)n, word);
+	if (strcmp(name, "features") == 0)
+		json_object_set_new(body, name, list_of(value));
+	else if (strcmp(name, "class") == 0 || strcmp(name, "note") == 0 || strcmp(name, "workstation") == 0)
+		json_object_set_new(body, name, *value ? json_string(value) : json_null());
+	else if ((strcmp(name, "cpus") == 0 || strcmp(name, "gpus") == 0) && *value && !*end)
+		json_object_set_new(body, name, json_integer(number));
+	else if (strcmp(name, "speed") == 0 && speed_parse(*value ? value : "1", &speed, &err) == 0)
+		json_object_set_new(body, name, json_real((double)speed / SPEED_USUAL));
+	else if (strcmp(name, "shared") == 0 && (!*value || truth_of(value) >= 0))
+		json_object_set_new(body, name, json_boolean(*value && truth_of(value)));
+	else
+		return false;
+	return true;
+}
+
+struct set_arguments {
+	bool force;
+};
+
+static const struct option set_options[] = {FORCE(set_arguments), {0}};
+
+static int set(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct set_arguments *a = arguments;
+	char **node = calloc((size_t)operands->n, sizeof *node);
+	json_t *body = json_object();
+	int n = 0, code = EXIT_OK;
+
+	for (int i = 0; i < operands->n && code == EXIT_OK; i++)
+		if (!strchr(operands->v[i], '='))
+			node[n++] = operands->v[i];
+		else if (!setting_add(body, operands->v[i]))
+			code = command_misused(
+				c,
+				"\"%s\": use class=NAME, features=A,B, note=TEXT, cpus=N, gpus=N, speed=N (0.001 to 1000), shared=true|false or workstation=POLICY",
+				operands->v[i]);
+	if (code == EXIT_OK && (n == 0 || json_object_size(body) == 0))
+		code = command_misused(c, "%s is missing", n == 0 ? "NODE" : "NAME=VALUE");
+	if (a->force)
+		json_object_set_new(body, "force", json_true());
+	if (code == EXIT_OK)
+		code = nodes_each(c, node, n, "PATCH", "", body);
+	json_decref(body);
+	free(node);
+	return code;
+}
+
+static const char *const set_examples[] = {
+	"shunt nodes set n3 class=big features=fast,ib",
+	"Jobs may ask for it by these words: -l nodes=1:ib.",
+	"shunt nodes set n3 cpus=12",
+	"Give jobs twelve of its CPUs only.",
+	"shunt nodes set n4 shared=true",
+	"Divide its CPUs among jobs with a budget, in shares (docs/libra.md).",
+	"shunt nodes set n5 'workstation=idle; quiet=5m'",
+	"Its owner comes first: jobs stop at the first key, and go on after five quiet minutes (docs/workstations.md).",
+	NULL,
+};
+
+const struct command command_nodes_set = {
+	.name = "nodes set",
+	.operands = "NODE... NAME=VALUE...",
+	.operands_min = 2,
+	.operands_max = INT_MAX,
+	.about =
+		"Change nodes: class, features, note, speed, how many of their CPUs and GPUs jobs may use, whether jobs with a budget share their CPUs, and whether they are workstations.",
+	.details = "An empty value removes a class, the features, a note or the policy of a workstation.",
+	.examples = set_examples,
+	.options = set_options,
+	.size = sizeof(struct set_arguments),
+	.run = set,
+};
+
+/* ---- remove ---- */
+
+struct remove_arguments {
+	bool force;
+};
+
+static const struct option remove_options[] = {
+	{"force", OPTION_FLAG, offsetof(struct remove_arguments, force), NULL, NULL, NULL, 0, 0,
+	 "also if jobs run there (rerunnable ones are queued again, others fail), or if that breaks guaranteed deadlines",
+	 0},
+	{0},
+};
+
+static int remove_them(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct remove_arguments *a = arguments;
+
+	return nodes_each(c, operands->v, operands->n, "DELETE", a->force ? "?force=1" : "", NULL);
+}
+
+static const char *const remove_examples[] = {"shunt nodes remove n3", "Its certificate is worth nothing from now on.",
+					      NULL};
+
+const struct command command_nodes_remove = {
+	.name = "nodes remove",
+	.operands = "NODE...",
+	.operands_min = 1,
+	.operands_max = INT_MAX,
+	.about = "Remove machines that have joined: their certificates are revoked.",
+	.details =
+		"Nodes of the configuration file are removed there. To come back a machine joins again, with a new token.",
+	.examples = remove_examples,
+	.options = remove_options,
+	.size = sizeof(struct remove_arguments),
+	.run = remove_them,
+};

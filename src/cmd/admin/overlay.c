@@ -1,0 +1,276 @@
+/*
+ * overlay.c - `shunt overlay add`, `list`, `pause`, `resume`, `remove`: nodes from other clusters, while jobs wait (docs/overlay.md).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bag/provider.h"
+#include "base/mem.h"
+#include "base/table.h"
+#include "base/text.h"
+#include "base/timetext.h"
+#include "cmd/lib/change.h"
+#include "cmd/lib/commands.h"
+#include "cmd/lib/show.h"
+
+struct add_arguments {
+	const char *name;
+	int64_t nodes, seconds, cpus, idle;
+};
+
+#define AT(field) offsetof(struct add_arguments, field)
+static const struct option add_options[] = {
+	{"name", OPTION_TEXT, AT(name), "NAME", NULL, NULL, 0, 0,
+	 "what it is called; its nodes are NAME-1, NAME-2 and so on; if not given: as the batch system", 0},
+	{"max-nodes", OPTION_NUMBER, AT(nodes), "N", "1", NULL, 1, 1000, "have at most N nodes at once", 0},
+	{"time", OPTION_SECONDS, AT(seconds), "TIME", "1h", NULL, 60, 0, "request each allocation for this time", 0},
+	{"cpus", OPTION_NUMBER, AT(cpus), "N", NULL, NULL, 1, 65536,
+	 "CPUs of a node; if not given, of slurm: as many as its smallest node has", 0},
+	{"idle", OPTION_SECONDS, AT(idle), "TIME", "2m", NULL, 1, 0, "release a node that has been idle for this time",
+	 0},
+	{0},
+};
+
+static const char *const add_examples[] = {
+	"shunt overlay add slurm --max-nodes 16 --time 4h -- -p long",
+	"Up to 16 nodes of Slurm's partition long, in allocations of four hours, while jobs wait for them.",
+	"shunt overlay add pbs --name night --cpus 8 --time 8h -- -q night",
+	"One node of 8 CPUs from the queue night of a PBS server.",
+	NULL,
+};
+
+/* The smallest node of the partitions that the user's options name. -1: sinfo does not say. */
+static int64_t smallest_node(const struct operands *o)
+{
+	struct strbuf command = {0};
+	long long n, least = -1;
+	char line[64];
+
+	strbuf_puts(&command, "sinfo --noheader --format=%c");
+	for (int i = 1; i < o->n; i++) {
+		bool next = strcmp(o->v[i], "-p") == 0 || strcmp(o->v[i], "--partition") == 0;
+		if (!next && strncmp(o->v[i], "-p", 2) != 0 && strncmp(o->v[i], "--partition=", 12) != 0)
+			continue;
+		for (int k = i; k <= i + next && k < o->n; k++) {
+			strbuf_puts(&command, " ");
+			text_quote(o->v[k], &command);
+		}
+	}
+	strbuf_puts(&command, " 2>/dev/null");
+	FILE *f = popen(command.text, "r");
+	while (f && fgets(line, sizeof line, f))
+		if (sscanf(line, "%lld", &n) == 1 && n > 0 && (least < 0 || n < least))
+			least = n;
+	if (f)
+		pclose(f);
+	strbuf_fini(&command);
+	return least;
+}
+
+static void overlay_path(struct strbuf *path, const char *name)
+{
+	strbuf_puts(path, "/v1/overlays/");
+	url_quote(name, path);
+}
+
+/* "slurm"; "pine" of "shunt:pine", "other" of "shunt:/home/me/other". */
+static const char *place_name(const char *place)
+{
+	const char *colon = strchr(place, ':'), *slash = strrchr(place, '/');
+
+	return slash ? slash + 1 : colon ? colon + 1 : place;
+}
+
+static int add(const struct command *c, const void *arguments, const struct operands *o)
+{
+	const struct add_arguments *a = arguments;
+	const char *place = o->v[0], *name = a->name ? a->name : place_name(place);
+	struct strbuf path = {0}, words = {0};
+	char tag[TAG_SIZE];
+	struct change ch = {.code = EXIT_FAILED};
+
+	if (!provider_known(place) || strncmp(place, "ssh:", 4) == 0 || strcmp(place, "shunt") == 0)
+		return command_misused(c, "%s: must be slurm, pbs, or shunt:CLUSTER as 'shunt clusters' lists them",
+				       place);
+	for (int i = 1; i < o->n; i++)
+		strbuf_printf(&words, "%s%s", i > 1 ? " " : "", o->v[i]);
+	int64_t cpus = a->cpus > 0 ? a->cpus : strcmp(place, "slurm") == 0 ? smallest_node(o) : -1;
+	if (cpus < 1) {
+		strbuf_fini(&words);
+		return command_misused(
+			c, "the CPUs of a node there are not known (only sinfo is asked): give them with --cpus");
+	}
+	provider_tag(place, false, tag);
+	json_t *body = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I}", "place", place, "words", strbuf_text(&words),
+				 "tag", tag, "max_nodes", (json_int_t)a->nodes, "time", (json_int_t)a->seconds, "cpus",
+				 (json_int_t)cpus, "idle", (json_int_t)a->idle);
+	overlay_path(&path, name);
+	if (body && change_open(&ch, c)) {
+		if (change_ask(&ch, "PUT", path.text, body, NULL, NULL))
+			printf("While jobs wait, up to %lld node%s of %lld CPU%s come%s from %s.\n",
+			       (long long)a->nodes, a->nodes == 1 ? "" : "s", (long long)cpus, cpus == 1 ? "" : "s",
+			       a->nodes == 1 ? "s" : "", place);
+		change_close(&ch);
+	}
+	json_decref(body);
+	strbuf_fini(&path);
+	strbuf_fini(&words);
+	return ch.code;
+}
+
+const struct command command_overlay_add = {
+	.name = "overlay add",
+	.operands = "PLACE [-- OPTION...]",
+	.operand_kind = OPTION_WORD,
+	.operand_words = "slurm pbs shunt:",
+	.operands_min = 1,
+	.operands_max = 200,
+	.about = "Let nodes come from another batch system while jobs wait.",
+	.details =
+		"PLACE is slurm or pbs, whose commands must be in the server's PATH, or shunt:CLUSTER, a Shunt server that 'shunt clusters' lists. OPTIONs go to sbatch or qsub. Allocations are requested as the user of this server, "
+		"in whose name jobs run there. No job is started that would outlast its node's allocation.",
+	.examples = add_examples,
+	.options = add_options,
+	.size = sizeof(struct add_arguments),
+	.run = add,
+};
+
+static void requests_cell(struct table *t, const json_t *x)
+{
+	int running = 0, pending = 0;
+	json_t *r;
+	size_t i;
+
+	json_array_foreach(json_object_get(x, "requests"), i, r)
+	{
+		running += strcmp(object_text(r, "state"), "running") == 0;
+		pending += strcmp(object_text(r, "state"), "running") != 0;
+	}
+	table_cell(t, "%d", running);
+	table_cell(t, "%d", pending);
+}
+
+static void list_print(const json_t *answer)
+{
+	static const char *const columns[] = {"name",  "from",	   ">nodes",   ">max", ">CPUs",
+					      ">time", ">running", ">pending", "state"};
+	const json_t *all = json_object_get(answer, "overlays");
+	struct table *t;
+	char time[32];
+	json_t *x;
+	size_t i;
+
+	if (json_array_size(all) == 0) {
+		printf("No overlays: 'shunt overlay add' makes one.\n");
+		return;
+	}
+	t = table_create(columns, 9);
+	json_array_foreach(all, i, x)
+	{
+		table_cell(t, "%s", object_text(x, "name"));
+		table_cell(t, "%s%s%s", object_text(x, "place"), *object_text(x, "words") ? " " : "",
+			   object_text(x, "words"));
+		table_cell(t, "%lld", (long long)object_number(x, "nodes", 0));
+		table_cell(t, "%lld", (long long)object_number(x, "max_nodes", 0));
+		table_cell(t, "%lld", (long long)object_number(x, "cpus", 0));
+		table_cell(t, "%s", duration_human(object_number(x, "time", 0), time, sizeof time));
+		requests_cell(t, x);
+		table_cell(t, "%s", object_text(x, "state"));
+	}
+	if (json_array_size(all))
+		table_print(t, stdout, 0);
+	table_destroy(t);
+	json_array_foreach(all, i, x)
+	{
+		if (*object_text(x, "why"))
+			printf("%s is paused: %s\n", object_text(x, "name"), object_text(x, "why"));
+		else if (*object_text(x, "trouble"))
+			printf("%s: %s\n", object_text(x, "name"), object_text(x, "trouble"));
+	}
+}
+
+static int list(const struct command *c, const void *arguments, const struct operands *o)
+{
+	return show_answer(c, "/v1/overlays", ((const struct show_arguments *)arguments)->json, list_print);
+}
+
+const struct command command_overlay_list = {
+	.name = "overlay list",
+	.operands = "",
+	.about = "List the overlays, with their nodes and allocations, and what went wrong.",
+	.options = show_options,
+	.size = sizeof(struct show_arguments),
+	.run = list,
+};
+
+static int change(const struct command *c, const char *method, const char *name, json_t *body)
+{
+	struct strbuf path = {0};
+	struct change ch = {.code = EXIT_FAILED};
+
+	if (change_open(&ch, c)) {
+		overlay_path(&path, name);
+		change_ask(&ch, method, path.text, body, NULL, NULL);
+		change_close(&ch);
+	}
+	json_decref(body);
+	strbuf_fini(&path);
+	return ch.code;
+}
+
+static int pause_run(const struct command *c, const void *arguments, const struct operands *o)
+{
+	return change(c, "PATCH", o->v[0], json_pack("{s:b}", "paused", true));
+}
+
+const struct command command_overlay_pause = {
+	.name = "overlay pause",
+	.operands = "NAME",
+	.operands_min = 1,
+	.operands_max = 1,
+	.about = "Request no more nodes for an overlay; those that are there stay.",
+	.run = pause_run,
+};
+
+static int resume_run(const struct command *c, const void *arguments, const struct operands *o)
+{
+	return change(c, "PATCH", o->v[0], json_pack("{s:b}", "paused", false));
+}
+
+const struct command command_overlay_resume = {
+	.name = "overlay resume",
+	.operands = "NAME",
+	.operands_min = 1,
+	.operands_max = 1,
+	.about = "Request nodes for an overlay again that is paused, or that waits after a failure.",
+	.run = resume_run,
+};
+
+struct remove_arguments {
+	bool force;
+};
+
+static const struct option remove_options[] = {
+	{"force", OPTION_FLAG, offsetof(struct remove_arguments, force), NULL, NULL, NULL, 0, 0,
+	 "even while jobs run on its nodes: they go back to the queue", 0},
+	{0},
+};
+
+static int remove_run(const struct command *c, const void *arguments, const struct operands *o)
+{
+	const struct remove_arguments *a = arguments;
+
+	return change(c, "DELETE", o->v[0], json_pack("{s:b}", "force", a->force));
+}
+
+const struct command command_overlay_remove = {
+	.name = "overlay remove",
+	.operands = "NAME",
+	.operands_min = 1,
+	.operands_max = 1,
+	.about = "Remove an overlay and cancel its allocations.",
+	.options = remove_options,
+	.size = sizeof(struct remove_arguments),
+	.run = remove_run,
+};

@@ -1,0 +1,71 @@
+/*
+ * page.c - `shunt page`: a link that opens the page in a browser, signed in.
+ */
+#include <stdio.h>
+
+#include "cmd/lib/commands.h"
+#include "cmd/lib/instance.h"
+#include "cmd/lib/object.h"
+#include "cmd/lib/show.h"
+
+static const struct option page_options[] = {{0}};
+
+static int page(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	struct client *client;
+	struct reply r = {0};
+	struct err err;
+	int code = EXIT_OK;
+
+	if (!show_open(c, &client))
+		return EXIT_FAILED;
+	if (client_ask(client, "POST", "/v1/page", NULL, 0, &r, &err) < 0)
+		code = command_fail(c, "%s", err.text);
+	else
+		printf("%s\n", object_text(r.json, "url"));
+	reply_fini(&r);
+	client_close(client);
+	return code;
+}
+
+/* At the end of `shunt up`: what a browser shows. Without a page nothing is said here: `shunt page` says why. */
+void page_print(const struct where *w)
+{
+	struct strbuf path = {0};
+	struct client *client;
+	struct reply r = {0};
+	struct err err;
+
+	strbuf_printf(&path, "%s/shuntd.sock", w->run);
+	if (client_open_at(path.text, &client, &err) == 0) {
+		client_patience(client, 0);
+		if (client_ask(client, "POST", "/v1/page", NULL, 0, &r, &err) == 0)
+			printf("\nOr use a browser; this link signs you in once ('shunt page' prints another):\n  %s\n",
+			       object_text(r.json, "url"));
+		reply_fini(&r);
+		client_close(client);
+	}
+	strbuf_fini(&path);
+}
+
+static const char *const page_examples[] = {
+	"shunt page",
+	"Print a link; open it in a browser on this machine.",
+	"shunt page --cluster pine",
+	"The same for a cluster that you are logged in to.",
+	NULL,
+};
+
+const struct command command_page = {
+	.name = "page",
+	.operands = "",
+	.about = "Print a link to the page in the browser that signs you in.",
+	.details =
+		"The page shows the cluster, its jobs and their output, and submits jobs. The link works once, within ten "
+		"minutes. That of your own server works only in a browser on this machine; from elsewhere, forward the port over ssh: "
+		"ssh -L PORT:127.0.0.1:PORT HOST.",
+	.examples = page_examples,
+	.options = page_options,
+	.size = 1,
+	.run = page,
+};

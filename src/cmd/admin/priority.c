@@ -1,0 +1,199 @@
+/*
+ * priority.c - `shunt priority`: who comes first among waiting jobs, and why; and who would with other weights.
+ */
+#include <string.h>
+#include <time.h>
+
+#include "base/table.h"
+#include "cmd/lib/commands.h"
+#include "cmd/lib/show.h"
+#include "cmd/lib/when.h"
+#include "cmd/sim/priority_past.h"
+
+struct arguments {
+	const char *try, *past;
+	int64_t limit;
+	bool factors, json;
+};
+
+#define AT(field) offsetof(struct arguments, field)
+static const struct option options[] = {
+	{"try", OPTION_TEXT, AT(try), "WEIGHTS", NULL, NULL, 0, 0,
+	 "show the places that jobs would have with these weights; nothing is changed; FACTOR=WEIGHT, joined by commas; also low.FACTOR=, high.FACTOR=, and order=sum or product",
+	 't'},
+	{"past", OPTION_TEXT, AT(past), "TIME|none", "30d", NULL, 0, 0,
+	 "with --try: also replay the jobs that ended since then (30d ago, or a date), as far as you may see them, and compare their waits",
+	 0},
+	{"limit", OPTION_NUMBER, AT(limit), "N", "100", NULL, 1, 100000, "show the first N jobs", 'n'},
+	{"factors", OPTION_FLAG, AT(factors), NULL, NULL, NULL, 0, 0,
+	 "list the factors, their weights and their bounds instead", 0},
+	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, "print JSON instead of a table", 0},
+	{0},
+};
+
+static const char *const examples[] = {
+	"shunt priority",
+	"Waiting jobs in the order of their priorities, and what each factor adds.",
+	"shunt priority --try 'cpus=10, queue_time=2'",
+	"Who would move with these weights, and how long jobs of the last 30 days would have waited.",
+	"qmgr -c 'set server priority_order = sum, priority_weight.cpus = 10'",
+	"As a manager: order jobs by priority, large ones first.",
+	NULL,
+};
+
+/* A number as short as it can be: 1.5, 12, 0.25. */
+static void real_cell(struct table *t, const json_t *v)
+{
+	char text[40];
+
+	snprintf(text, sizeof text, "%.2f", json_number_value(v));
+	for (size_t n = strlen(text); n && (text[n - 1] == '0' || text[n - 1] == '.');) {
+		bool point = text[n - 1] == '.';
+		text[--n] = '\0';
+		if (point)
+			break;
+	}
+	table_cell(t, "%s", text);
+}
+
+static void factors_print(const json_t *answer)
+{
+	static const char *const columns[] = {"=factor", ">weight", ">low", ">high", "unit", "!about"};
+	struct table *t = table_create(columns, 6);
+	const json_t *f;
+	size_t i;
+
+	json_array_foreach(json_object_get(answer, "factors"), i, f)
+	{
+		table_cell(t, "%s", object_text(f, "name"));
+		table_cell(t, "%lld", (long long)object_number(f, "weight", 0));
+		table_cell(t, "%lld", (long long)object_number(f, "low", 0));
+		table_cell(t, "%lld", (long long)object_number(f, "high", 0));
+		table_cell(t, "%s", object_text(f, "unit"));
+		table_cell(t, "%s", object_text(f, "about"));
+	}
+	table_print(t, stdout, 0);
+	table_destroy(t);
+}
+
+/* How many places up or down. */
+static void tried_cells(struct table *t, const json_t *job)
+{
+	long long moved = object_number(job, "place", 0) - object_number(job, "tried", 0);
+
+	table_cell(t, "%lld", (long long)object_number(job, "tried", 0));
+	if (moved)
+		table_cell(t, "%+lld", moved);
+	else
+		table_cell(t, " ");
+}
+
+static void jobs_print(const json_t *answer, bool tried)
+{
+	const char *columns[32] = {">place", "=job", "user", "~queue", ">priority"};
+	const json_t *jobs = json_object_get(answer, "jobs"), *of = json_object_get(json_array_get(jobs, 0), "factors"),
+		     *v, *job;
+	char heading[20][32], id[64];
+	int n = 5, k = 0;
+	size_t i, f;
+
+	if (tried) {
+		columns[n++] = ">tried";
+		columns[n++] = ">moves";
+	}
+	json_array_foreach(of, i, v)
+	{
+		snprintf(heading[k], sizeof heading[k], ">%s", object_text(v, "name"));
+		columns[n++] = heading[k++];
+	}
+	struct table *t = table_create(columns, n);
+	json_array_foreach(jobs, i, job)
+	{
+		table_cell(t, "%lld", (long long)object_number(job, "place", 0));
+		table_cell(t, "%s", id_short(object_text(job, "id"), id, sizeof id));
+		table_cell(t, "%s", object_text(job, "user"));
+		table_cell(t, "%s", object_text(job, "queue"));
+		real_cell(t, json_object_get(job, "priority"));
+		if (tried)
+			tried_cells(t, job);
+		json_array_foreach(json_object_get(job, "factors"), f, v) real_cell(t, json_object_get(v, "part"));
+	}
+	table_print(t, stdout, 0);
+	table_destroy(t);
+}
+
+static void print(const json_t *answer, bool tried)
+{
+	long long waiting = object_number(answer, "waiting", 0),
+		  shown = (long long)json_array_size(json_object_get(answer, "jobs"));
+
+	if (shown == 0)
+		printf("No job waits%s.\n", waiting ? " that you may see" : "");
+	else
+		jobs_print(answer, tried);
+	if (shown && shown < waiting)
+		printf("%lld of %lld waiting jobs; --limit shows more.\n", shown, waiting);
+	if (shown && strcmp(object_text(answer, "order"), "policy") == 0)
+		printf("The policy orders the jobs, not these priorities: priority_order is \"policy\".\n");
+}
+
+/* Jobs of the past go into the answer, and are shown below it. */
+static int past_add(const struct command *c, const struct arguments *a, int64_t since, json_t *answer)
+{
+	json_t *past = NULL;
+	int code = since < 0 ? EXIT_OK : priority_past(c, a->try, since, &past);
+
+	if (past)
+		json_object_set_new(answer, "past", past);
+	return code;
+}
+
+static int run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct arguments *a = arguments;
+	struct strbuf path = {0};
+	struct client *client;
+	struct reply reply;
+	int64_t since = -1;
+	int code = EXIT_OK;
+
+	if (a->try && !a->factors && strcmp(a->past, "none") != 0)
+		code = when_parse(c, "past", a->past, (int64_t)time(NULL), &since);
+	if (code != EXIT_OK)
+		return code;
+	if (!show_open(c, &client))
+		return EXIT_FAILED;
+	strbuf_printf(&path, "/v1/priority?limit=%lld", (long long)a->limit);
+	if (a->try) {
+		strbuf_puts(&path, "&try=");
+		url_quote(a->try, &path);
+	}
+	if (show_get(c, client, path.text, &reply, &code)) {
+		code = past_add(c, a, since, reply.json);
+		if (a->json)
+			show_json(reply.json);
+		else if (a->factors)
+			factors_print(reply.json);
+		else
+			print(reply.json, a->try != NULL);
+		if (json_object_get(reply.json, "past") && !a->json)
+			priority_past_print(json_object_get(reply.json, "past"));
+		reply_fini(&reply);
+	}
+	strbuf_fini(&path);
+	client_close(client);
+	return code;
+}
+
+const struct command command_priority = {
+	.name = "priority",
+	.operands = "",
+	.about = "Show which waiting jobs come first, and what their priorities are made of.",
+	.details =
+		"Each column is what a factor adds to the priority (or, of a product, what it is multiplied with). Factors of weight 0 are left out; --factors lists all. "
+		"Managers set weights with qmgr: priority_weight.FACTOR; and priority_order, which says whether jobs are started in this order.",
+	.examples = examples,
+	.options = options,
+	.size = sizeof(struct arguments),
+	.run = run,
+};

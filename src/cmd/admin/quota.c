@@ -1,0 +1,487 @@
+/*
+ * quota.c - `shunt quota`: what a user may use in a month, and what is left; for administrators `set`, `drop`, `import`, `export` and `log`.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "base/lines.h"
+#include "base/table.h"
+#include "base/timetext.h"
+#include "cmd/lib/change.h"
+#include "cmd/lib/commands.h"
+#include "cmd/lib/show.h"
+#include "rules/quota_file.h"
+
+static int64_t seconds_of(const json_t *quota, const char *what, enum quota_type type)
+{
+	return object_number(json_object_get(quota, what), quota_type_name(type), 0);
+}
+
+/* A month as a number; 0: none. */
+static int32_t end_of(const json_t *quota)
+{
+	return (int32_t)object_number(quota, "end", 0);
+}
+
+/* ---- what there is ---- */
+
+struct arguments {
+	bool json, all;
+};
+
+static const struct option options[] = {
+	{"all", OPTION_FLAG, offsetof(struct arguments, all), NULL, NULL, NULL, 0, 0,
+	 "those of all users, a line each (for managers)", 'a'},
+	{"json", OPTION_FLAG, offsetof(struct arguments, json), NULL, NULL, NULL, 0, 0, "print JSON; times in seconds",
+	 0},
+	{0},
+};
+
+static const char *const examples[] = {
+	"shunt quota",
+	"What I may use in a month, and what is left.",
+	"shunt quota ana",
+	"As a manager: the same of a user.",
+	NULL,
+};
+
+static void print_one(const json_t *quota)
+{
+	static const char *const columns[] = {"", ">Normal", ">Priority", ">Interactive", "End-date"};
+	struct table *t = table_create(columns, 5);
+	char buf[40];
+
+	for (int left = 0; left < 2; left++) {
+		table_cell(t, "%s", left ? "Left" : "Limit/month");
+		for (int type = 0; type < QUOTA_TYPES; type++)
+			table_cell(t, "%s",
+				   quota_hours(seconds_of(quota, left ? "left" : "limit", type), buf, sizeof buf));
+		table_cell(t, "%s", left ? "" : quota_end(end_of(quota), buf, sizeof buf));
+	}
+	table_print(t, stdout, 0);
+	table_destroy(t);
+}
+
+static void print_all(const json_t *list)
+{
+	static const char *const columns[] = {"user", ">normal left",	   ">of", ">priority left",
+					      ">of",  ">interactive left", ">of", "end"};
+	struct table *t = table_create(columns, 8);
+	const json_t *quota;
+	char buf[40];
+	size_t i;
+
+	json_array_foreach(list, i, quota)
+	{
+		table_cell(t, "%s", object_text(quota, "user"));
+		for (int type = 0; type < QUOTA_TYPES; type++) {
+			table_cell(t, "%s", quota_hours(seconds_of(quota, "left", type), buf, sizeof buf));
+			table_cell(t, "%s", quota_hours(seconds_of(quota, "limit", type), buf, sizeof buf));
+		}
+		table_cell(t, "%s", quota_end(end_of(quota), buf, sizeof buf));
+	}
+	if (json_array_size(list))
+		table_print(t, stdout, 0);
+	else
+		printf("No user has quota, so none are counted: 'shunt quota set' gives some.\n");
+	table_destroy(t);
+}
+
+/* GETs the quota of a user, or of all. */
+static bool get(const struct command *c, struct client *client, const char *user, bool all, struct reply *ret,
+		int *code)
+{
+	struct strbuf path = {0};
+	bool got;
+
+	strbuf_puts(&path, "/v1/quota");
+	query_add(&path, "user", user);
+	query_add(&path, "all", all ? "1" : NULL);
+	got = show_get(c, client, path.text, ret, code);
+	strbuf_fini(&path);
+	return got;
+}
+
+static int run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct arguments *a = arguments;
+	struct client *client;
+	struct reply reply;
+	int code = EXIT_OK;
+
+	if (a->all && operands->n)
+		return command_misused(c, "a user or --all, not both");
+	if (!show_open(c, &client))
+		return EXIT_FAILED;
+	if (get(c, client, operands->n ? operands->v[0] : NULL, a->all, &reply, &code)) {
+		const json_t *list = json_object_get(reply.json, "quota");
+
+		if (a->json)
+			show_json(reply.json);
+		else if (a->all)
+			print_all(list);
+		else if (!json_is_true(json_object_get(reply.json, "counted")))
+			printf("Quota are not counted here: jobs run without.\n");
+		else
+			print_one(json_array_get(list, 0));
+		reply_fini(&reply);
+	}
+	client_close(client);
+	return code;
+}
+
+const struct command command_quota = {
+	.name = "quota",
+	.operands = "[USER]",
+	.operands_max = 1,
+	.about = "Show the computation time that is left this month.",
+	.details =
+		"Each user has so many hours and minutes a month for normal, priority and interactive jobs. A job that is submitted takes its walltime; "
+		"when it ends, a part of what it did not use is returned. A job that never ran costs nothing. At the beginning of a month what is left "
+		"becomes the limit again, up to and including the month of the end date.",
+	.examples = examples,
+	.options = options,
+	.size = sizeof(struct arguments),
+	.run = run,
+};
+
+/* ---- set, drop ---- */
+
+struct set_arguments {
+	const char *limit[QUOTA_TYPES], *end;
+};
+
+#define LIMIT(type, name, about)                                                                                       \
+	{                                                                                                              \
+		name, OPTION_TEXT, offsetof(struct set_arguments, limit[type]), "H:MM", NULL, NULL, 0, 0, about, 0     \
+	}
+static const struct option set_options[] = {
+	LIMIT(QUOTA_NORMAL, "normal", "hours and minutes a month for normal jobs"),
+	LIMIT(QUOTA_PRIORITY, "priority", "... for jobs with a deadline"),
+	LIMIT(QUOTA_INTERACTIVE, "interactive", "... for interactive jobs"),
+	{"end", OPTION_TEXT, offsetof(struct set_arguments, end), "MONTH", NULL, NULL, 0, 0,
+	 "the last month with any, \"Apr 2027\"; - for none", 0},
+	{0},
+};
+
+static const char *const set_examples[] = {
+	"shunt quota set ana --normal 200:00 --priority 20:00",
+	"What is not named stays as it is; a new user has none of it.",
+	"shunt quota set ana --end 'Apr 2027'",
+	"From May on there is nothing.",
+	NULL,
+};
+
+/* What a user is to have, as the server takes it. */
+static json_t *wanted(const struct quota_line *line)
+{
+	json_t *limit = json_object();
+
+	for (int type = 0; type < QUOTA_TYPES; type++)
+		json_object_set_new(limit, quota_type_name(type), json_integer(line->limit[type]));
+	return json_pack("{s:s, s:o, s:o}", "user", line->user, "limit", limit, "end",
+			 line->end ? json_integer(line->end) : json_null());
+}
+
+/* What was there, changed by what was said. */
+static int merge(const struct command *c, const struct set_arguments *a, const json_t *quota, struct quota_line *line)
+{
+	struct err err;
+
+	line->end = end_of(quota);
+	for (int type = 0; type < QUOTA_TYPES; type++) {
+		line->limit[type] = seconds_of(quota, "limit", type);
+		if (a->limit[type] && quota_hours_parse(a->limit[type], &line->limit[type], &err) < 0)
+			return command_misused(c, "--%s: %s", quota_type_name(type), err.text);
+	}
+	if (a->end && quota_end_parse(a->end, &line->end, &err) < 0)
+		return command_misused(c, "--end: %s", err.text);
+	return EXIT_OK;
+}
+
+/* Sends `body`, and takes it. *ret_removed: entries that went. */
+static int put(const struct command *c, struct client *client, json_t *body, int64_t *ret_removed)
+{
+	struct reply reply;
+	int code = EXIT_OK;
+
+	if (show_post(c, client, "/v1/quota", body, &reply, &code)) {
+		*ret_removed = object_number(reply.json, "removed", 0);
+		reply_fini(&reply);
+	}
+	json_decref(body);
+	return code;
+}
+
+static int set(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct set_arguments *a = arguments;
+	struct quota_line line = {.user = operands->v[0]};
+	struct client *client;
+	struct reply reply;
+	int64_t removed;
+	int code = EXIT_OK;
+	bool counted;
+
+	if (!a->limit[QUOTA_NORMAL] && !a->limit[QUOTA_PRIORITY] && !a->limit[QUOTA_INTERACTIVE] && !a->end)
+		return command_misused(c, "say what to set, as in 'shunt quota set %s --normal 200:00'", line.user);
+	if (!show_open(c, &client))
+		return EXIT_FAILED;
+	if (get(c, client, line.user, false, &reply, &code)) {
+		counted = json_is_true(json_object_get(reply.json, "counted"));
+		code = merge(c, a, json_array_get(json_object_get(reply.json, "quota"), 0), &line);
+		reply_fini(&reply);
+		if (code == EXIT_OK)
+			code = put(c, client, json_pack("{s:[o]}", "quota", wanted(&line)), &removed);
+		if (code == EXIT_OK && !counted)
+			command_warn(
+				c,
+				"jobs are counted from now on, unless the server's attribute quota is False: users without an entry can't submit");
+	}
+	client_close(client);
+	return code;
+}
+
+const struct command command_quota_set = {
+	.name = "quota set",
+	.operands = "USER",
+	.operands_min = 1,
+	.operands_max = 1,
+	.about = "Set what a user may use in a month.",
+	.details =
+		"What is left of this month changes by as much as the limit does, and what was taken stays taken. Jobs are counted as soon as any user has quota; users without have "
+		"none then. 'set server quota = False' in qmgr turns that off.",
+	.examples = set_examples,
+	.options = set_options,
+	.size = sizeof(struct set_arguments),
+	.run = set,
+};
+
+static int drop(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	struct change ch;
+
+	if (!change_open(&ch, c))
+		return EXIT_FAILED;
+	for (int i = 0; i < operands->n; i++) {
+		struct strbuf path = {0};
+
+		strbuf_puts(&path, "/v1/quota/");
+		url_quote(operands->v[i], &path);
+		change_ask(&ch, "DELETE", path.text, NULL, NULL, NULL);
+		strbuf_fini(&path);
+	}
+	return change_close(&ch) == EXIT_OK ? EXIT_OK : EXIT_FAILED;
+}
+
+const struct command command_quota_drop = {
+	.name = "quota drop",
+	.operands = "USER...",
+	.operands_min = 1,
+	.operands_max = INT_MAX,
+	.about = "Remove a user's entry.",
+	.details =
+		"As long as others have quota, the user can't submit any more; jobs that wait still run. When the last entry goes, jobs are not counted "
+		"any more.",
+	.run = drop,
+};
+
+/* ---- files ---- */
+
+static int collect(void *context, const struct quota_line *line)
+{
+	json_array_append_new(context, wanted(line));
+	return 0;
+}
+
+struct import_arguments {
+	bool keep;
+};
+
+static const struct option import_options[] = {
+	{"keep", OPTION_FLAG, offsetof(struct import_arguments, keep), NULL, NULL, NULL, 0, 0,
+	 "keep the entries of users who are not in the file", 0},
+	{0},
+};
+
+static int import(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct import_arguments *a = arguments;
+	json_t *list = json_array();
+	struct client *client;
+	struct lines *in;
+	struct err err;
+	int code = EXIT_OK, rc = lines_open(operands->v[0], &in, &err);
+
+	if (rc == 0) {
+		rc = quota_file_read(in, collect, list, &err);
+		lines_close(in);
+		if (rc < 0)
+			err_prefix(&err, rc, "%s", operands->v[0]);
+	}
+	if (rc < 0)
+		code = command_fail(c, "%s", err.text);
+	else if (json_array_size(list) == 0)
+		code = command_fail(c, "%s: there are no users in it", operands->v[0]);
+	else if (!show_open(c, &client))
+		code = EXIT_FAILED;
+	else {
+		size_t n = json_array_size(list);
+		int64_t removed = 0;
+
+		code = put(c, client, json_pack("{s:O, s:b}", "quota", list, "replace", !a->keep), &removed);
+		client_close(client);
+		if (code == EXIT_OK)
+			printf("Quota of %zu user%s set, of %lld removed.\n", n, n == 1 ? "" : "s", (long long)removed);
+	}
+	json_decref(list);
+	return code;
+}
+
+static const char *const import_examples[] = {
+	"shunt quota import quota.config",
+	"Lines of: user, hours a month for normal, interactive and priority jobs, last month (\"Apr 2027\").",
+	NULL,
+};
+
+const struct command command_quota_import = {
+	.name = "quota import",
+	.operands = "FILE",
+	.operand_kind = OPTION_FILE,
+	.operands_min = 1,
+	.operands_max = 1,
+	.about = "Set the quota of many users from a file.",
+	.details =
+		"The file is that of Artaras, and what 'shunt quota export' prints. It replaces all entries, or nothing: users who are not in it have no quota "
+		"afterwards, unless --keep is given.",
+	.examples = import_examples,
+	.options = import_options,
+	.size = sizeof(struct import_arguments),
+	.run = import,
+};
+
+static int export(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	struct client *client;
+	struct reply reply;
+	int code = EXIT_OK;
+
+	if (!show_open(c, &client))
+		return EXIT_FAILED;
+	if (get(c, client, NULL, true, &reply, &code)) {
+		struct strbuf out = {0};
+		const json_t *quota;
+		size_t i;
+
+		quota_file_head(&out);
+		json_array_foreach(json_object_get(reply.json, "quota"), i, quota)
+		{
+			struct quota_line line = {.user = object_text(quota, "user"), .end = end_of(quota)};
+
+			for (int type = 0; type < QUOTA_TYPES; type++)
+				line.limit[type] = seconds_of(quota, "limit", type);
+			quota_file_line(&line, &out);
+		}
+		fputs(strbuf_text(&out), stdout);
+		strbuf_fini(&out);
+		reply_fini(&reply);
+	}
+	client_close(client);
+	return code;
+}
+
+const struct command command_quota_export = {
+	.name = "quota export",
+	.operands = "",
+	.about = "Print the quota of all users as a file.",
+	.run = export,
+};
+
+/* ---- the book ---- */
+
+struct log_arguments {
+	bool json;
+	const char *month;
+};
+
+static const struct option log_options[] = {
+	{"month", OPTION_TEXT, offsetof(struct log_arguments, month), "MONTH", NULL, NULL, 0, 0,
+	 "month to show, such as \"Apr 2027\"; the current one by default", 0},
+	{"json", OPTION_FLAG, offsetof(struct log_arguments, json), NULL, NULL, NULL, 0, 0,
+	 "print JSON; times in seconds", 0},
+	{0},
+};
+
+static const char *const log_examples[] = {"shunt quota log", "Everything that changed my quota this month.", NULL};
+
+static void print_moves(const json_t *list)
+{
+	static const char *const columns[] = {"time", "user", "type", "cause", "job", ">change"};
+	struct table *t = table_create(columns, 6);
+	const json_t *move;
+	char buf[40];
+	size_t i;
+
+	json_array_foreach(list, i, move)
+	{
+		int64_t n = object_number(move, "seconds", 0);
+
+		table_cell(t, "%s", instant_format(object_number(move, "time", 0), buf, sizeof buf));
+		table_cell(t, "%s", object_text(move, "user"));
+		table_cell(t, "%s", object_text(move, "type"));
+		table_cell(t, "%s", object_text(move, "cause"));
+		table_cell(t, "%s", object_text(move, "job"));
+		table_cell(t, "%s%s", n < 0 ? "-" : "+", duration_format(n < 0 ? -n : n, buf, sizeof buf));
+	}
+	if (json_array_size(list))
+		table_print(t, stdout, 0);
+	else
+		printf("Nothing changed.\n");
+	table_destroy(t);
+}
+
+static int log_run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct log_arguments *a = arguments;
+	struct strbuf path = {0};
+	struct client *client;
+	struct reply reply;
+	struct err err;
+	int32_t month = 0;
+	char number[16];
+	int code = EXIT_OK;
+
+	if (a->month && quota_end_parse(a->month, &month, &err) < 0)
+		return command_misused(c, "--month: %s", err.text);
+	if (!show_open(c, &client))
+		return EXIT_FAILED;
+	snprintf(number, sizeof number, "%d", month);
+	strbuf_puts(&path, "/v1/quota/moves");
+	query_add(&path, "user", operands->n ? operands->v[0] : NULL);
+	query_add(&path, "month", month ? number : NULL);
+	if (show_get(c, client, path.text, &reply, &code)) {
+		if (a->json)
+			show_json(reply.json);
+		else
+			print_moves(json_object_get(reply.json, "moves"));
+		reply_fini(&reply);
+	}
+	strbuf_fini(&path);
+	client_close(client);
+	return code;
+}
+
+const struct command command_quota_log = {
+	.name = "quota log",
+	.operands = "[USER]",
+	.operands_max = 1,
+	.about = "Show what changed quota in a month.",
+	.details =
+		"The changes of a month add up to what is left: taken by a job when it was submitted, altered, returned at its end, unneeded (a job "
+		"with a deadline that was kept without priority is charged as a normal one), month (it began), limit (it was set).",
+	.examples = log_examples,
+	.options = log_options,
+	.size = sizeof(struct log_arguments),
+	.run = log_run,
+};

@@ -1,0 +1,176 @@
+/*
+ * site.c - `shunt site add`, `list`, `remove`: other servers that jobs can be handed over to; and `shunt courier`, which the server starts to talk to them.
+ */
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/table.h"
+#include "client/client.h"
+#include "cmd/admin/courier.h"
+#include "cmd/lib/change.h"
+#include "cmd/lib/commands.h"
+#include "cmd/lib/show.h"
+#include "tls/pki.h"
+
+struct add_arguments {
+	const char *server, *token;
+};
+
+#define AT(field) offsetof(struct add_arguments, field)
+static const struct option add_options[] = {
+	{"server", OPTION_TEXT, AT(server), "HOST[:PORT]", NULL, NULL, 0, 0,
+	 "where the site's server is reached; several joined by blanks", 0},
+	{"token", OPTION_TEXT, AT(token), "TOKEN", NULL, NULL, 0, 0,
+	 "the token that the site made for this one; without it, or with -, it is asked for, or read from standard input",
+	 0},
+	{0},
+};
+
+static const char *const add_examples[] = {
+	"shunt site add east --server east.example.org:7722",
+	"As a manager: jobs can be submitted to QUEUE@east. Asks for the token that 'shunt token create --site' printed there.",
+	NULL,
+};
+
+static void site_path(struct strbuf *path, const char *name)
+{
+	strbuf_puts(path, "/v1/sites/");
+	url_quote(name, path);
+}
+
+static int add(const struct command *c, const void *arguments, const struct operands *o)
+{
+	const struct add_arguments *a = arguments;
+	struct strbuf path = {0};
+	char *asked = NULL;
+	struct change ch = {.code = EXIT_FAILED};
+	struct err err;
+	json_t *body;
+
+	if (!a->server || !*a->server)
+		return command_misused(c, "--server is missing: where the server of site %s is reached", o->v[0]);
+	if ((!a->token || strcmp(a->token, "-") == 0) && !(asked = token_read("-", &err)))
+		return command_fail(c, "%s", err.text);
+	body = json_pack("{s:s, s:s}", "servers", a->server, "token", asked ? asked : a->token);
+	free(asked);
+	if (!body)
+		return command_misused(c, "--server and --token are texts in UTF-8");
+	site_path(&path, o->v[0]);
+	if (change_open(&ch, c)) {
+		if (change_ask(&ch, "PUT", path.text, body, NULL, NULL))
+			printf("Jobs can be handed over to site %s: qsub -q QUEUE@%s\n", o->v[0], o->v[0]);
+		change_close(&ch);
+	}
+	json_decref(body);
+	strbuf_fini(&path);
+	return ch.code;
+}
+
+const struct command command_site_add = {
+	.name = "site add",
+	.operands = "NAME",
+	.operands_min = 1,
+	.operands_max = 1,
+	.about = "Let jobs be handed over to another Shunt server.",
+	.details =
+		"NAME is what users write after the @ of a queue. Adding a site that is there already changes its servers and its token.",
+	.examples = add_examples,
+	.options = add_options,
+	.size = sizeof(struct add_arguments),
+	.run = add,
+};
+
+static void list_print(const json_t *answer)
+{
+	static const char *const columns[] = {"name", "server", ">jobs"};
+	const json_t *sites = json_object_get(answer, "sites");
+	struct table *t = table_create(columns, 3);
+	json_t *x;
+	size_t i;
+
+	json_array_foreach(sites, i, x)
+	{
+		table_cell(t, "%s", object_text(x, "name"));
+		table_cell(t, "%s", object_text(x, "servers"));
+		table_cell(t, "%lld", (long long)object_number(x, "jobs", 0));
+	}
+	if (json_array_size(sites))
+		table_print(t, stdout, 0);
+	else
+		puts("No sites. 'shunt site add' adds one that jobs can be handed over to.");
+	table_destroy(t);
+}
+
+static int list(const struct command *c, const void *arguments, const struct operands *o)
+{
+	return show_answer(c, "/v1/sites", ((const struct show_arguments *)arguments)->json, list_print);
+}
+
+const struct command command_site_list = {
+	.name = "site list",
+	.operands = "",
+	.about = "List the sites that jobs can be handed over to, with the number of this server's jobs there.",
+	.options = show_options,
+	.size = sizeof(struct show_arguments),
+	.run = list,
+};
+
+static int remove_site(const struct command *c, const void *arguments, const struct operands *o)
+{
+	struct strbuf path = {0};
+	struct change ch;
+
+	if (!change_open(&ch, c))
+		return EXIT_FAILED;
+	site_path(&path, o->v[0]);
+	change_ask(&ch, "DELETE", path.text, NULL, NULL, NULL);
+	strbuf_fini(&path);
+	return change_close(&ch);
+}
+
+const struct command command_site_remove = {
+	.name = "site remove",
+	.operands = "NAME",
+	.operands_min = 1,
+	.operands_max = 1,
+	.about = "Remove a site, once none of this server's jobs are there.",
+	.run = remove_site,
+};
+
+/* ---- the courier ---- */
+
+#define REST_MS 500
+#define IDLE_ROUNDS 20 /* without a job, after which it ends */
+
+static int courier(const struct command *c, const void *arguments, const struct operands *o)
+{
+	struct courier k = {0};
+	struct pollfd server = {.fd = 0, .events = POLLIN};
+	struct err err;
+	int64_t n = 0;
+	int idle = 0;
+
+	if (client_open_at(o->v[0], &k.home, &err) < 0)
+		return command_fail(c, "%s", err.text);
+	client_patience(k.home, 0);
+	while (n >= 0 && idle < IDLE_ROUNDS && poll(&server, 1, k.moved ? 20 : REST_MS) == 0) {
+		k.moved = false;
+		n = courier_round(&k);
+		idle = n == 0 ? idle + 1 : 0;
+	}
+	courier_fini(&k);
+	return EXIT_OK;
+}
+
+const struct command command_courier = {
+	.name = "courier",
+	.operands = "SOCKET",
+	.operands_min = 1,
+	.operands_max = 1,
+	.about = "Hand jobs over to other sites. The server starts it.",
+	.run = courier,
+	.hidden = 1,
+	.alone = true,
+};

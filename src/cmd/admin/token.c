@@ -1,0 +1,234 @@
+/*
+ * token.c - `shunt token create`, `list`, `revoke`: what lets a machine join, or a user of another machine log in.
+ *
+ * What is printed is the command for the other machine, and the token that it asks for: the secret is shown this once.
+ */
+#include <limits.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/table.h"
+#include "base/timetext.h"
+#include "cmd/lib/change.h"
+#include "cmd/lib/commands.h"
+#include "cmd/lib/show.h"
+
+struct create_arguments {
+	bool join, login, json;
+	int64_t expires, uses;
+	const char *name, *user, *label, *site;
+};
+
+#define AT(field) offsetof(struct create_arguments, field)
+static const struct option create_options[] = {
+	{"join", OPTION_FLAG, AT(join), NULL, NULL, NULL, 0, 0,
+	 "for a machine that becomes a node ('shunt join'); this is what is made if nothing is said", 0},
+	{"login", OPTION_FLAG, AT(login), NULL, NULL, NULL, 0, 0,
+	 "for a user who works from another machine ('shunt login')", 0},
+	{"site", OPTION_TEXT, AT(site), "NAME", NULL, NULL, 0, 0,
+	 "for another Shunt server, which hands jobs over to this one ('shunt site add'); NAME is what it is called here",
+	 0},
+	{"expires", OPTION_SECONDS, AT(expires), "TIME", NULL, NULL, 0, 0,
+	 "how long it is valid: 1h for a machine, 30d for a user, 365d for a site if not given", 0},
+	{"uses", OPTION_NUMBER, AT(uses), "N", NULL, NULL, 1, 10000,
+	 "so many machines may join with it; one if not given", 0},
+	{"name", OPTION_TEXT, AT(name), "NODE", NULL, NULL, 0, 0, "the machine can join as this node only", 0},
+	{"user", OPTION_TEXT, AT(user), "USER", NULL, NULL, 0, 0,
+	 "with --login: for that user instead of yourself (for managers)", 0},
+	{"label", OPTION_TEXT, AT(label), "TEXT", NULL, NULL, 0, 0, "a note that 'shunt token list' shows", 0},
+	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, "print JSON", 0},
+	{0},
+};
+
+static const char *const create_examples[] = {
+	"shunt token create",
+	"As a manager: prints what to run on a machine that is to become a node.",
+	"shunt token create --uses 16 --expires 2h",
+	"For sixteen machines, within two hours.",
+	"shunt token create --login --expires 7d",
+	"Prints what to type on another machine, to work from there as yourself.",
+	NULL,
+};
+
+static json_t *create_body(const struct create_arguments *a)
+{
+	json_t *body = json_object();
+
+	json_object_set_new(body, "kind", json_string(a->login ? "login" : a->site ? "site" : "join"));
+	if (a->expires >= 0)
+		json_object_set_new(body, "expires", json_integer(a->expires));
+	if (a->uses >= 0)
+		json_object_set_new(body, "uses", json_integer(a->uses));
+	if (a->name || a->site)
+		json_object_set_new(body, "name", json_string(a->site ? a->site : a->name));
+	if (a->user)
+		json_object_set_new(body, "user", json_string(a->user));
+	if (a->label)
+		json_object_set_new(body, "label", json_string(a->label));
+	return body;
+}
+
+static void create_print(const struct create_arguments *a, const json_t *t)
+{
+	const char *id = object_text(t, "id"), *user = object_text(t, "user");
+	char until[40];
+
+	instant_format(object_number(t, "expires", 0), until, sizeof until);
+	/* Not in one line: on a command line others could read it. */
+	if (a->site)
+		printf("On the server of site %s, run as a manager:\n\n    shunt site add NAME --server %s\n\n"
+		       "NAME is what its users write after the @ of a queue of this server.\n",
+		       a->site, object_text(t, "server"));
+	else if (a->login)
+		printf("On the other machine, run as %s:\n\n    shunt login %s\n\n", user, object_text(t, "server"));
+	else
+		printf("On the new node, run as root:\n\n    shunt join %s\n\n", object_text(t, "server"));
+	printf("It asks for this token:\n\n    %s\n\n", object_text(t, "token"));
+	if (a->login || a->site)
+		printf("The token is valid until %s. ", until);
+	else if (a->uses > 1)
+		printf("%lld machines can join with it until %s. ", (long long)a->uses, until);
+	else
+		printf("One machine can join with it until %s. ", until);
+	printf("Revoke it earlier with 'shunt token revoke %s'.\n", id);
+}
+
+static int create(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct create_arguments *a = arguments;
+	struct client *client;
+	struct reply reply;
+	int code = EXIT_OK;
+
+	if (a->join + a->login + (a->site != NULL) > 1)
+		return command_misused(c, "--join, --login or --site, not several of them");
+	if ((a->login || a->site) && (a->uses >= 0 || a->name))
+		return command_misused(c, "--uses and --name are for machines that join");
+	if (!a->login && a->user)
+		return command_misused(c, "--user goes with --login");
+	if (!show_open(c, &client))
+		return EXIT_FAILED;
+	json_t *body = create_body(a);
+	if (show_post(c, client, "/v1/tokens", body, &reply, &code)) {
+		if (a->json)
+			show_json(reply.json);
+		else
+			create_print(a, reply.json);
+		reply_fini(&reply);
+	}
+	json_decref(body);
+	client_close(client);
+	return code;
+}
+
+const struct command command_token_create = {
+	.name = "token create",
+	.operands = "",
+	.about = "Make a token: for a machine that joins, or a user who logs in.",
+	.details =
+		"The token is shown this once. It holds the fingerprint of the cluster's authority, by which the other machine knows "
+		"that it talks to this server and to no other. Hand it over as you would a password.",
+	.examples = create_examples,
+	.options = create_options,
+	.size = sizeof(struct create_arguments),
+	.run = create,
+};
+
+/* ---- list ---- */
+
+struct list_arguments {
+	bool json;
+};
+
+static const struct option list_options[] = {
+	{"json", OPTION_FLAG, offsetof(struct list_arguments, json), NULL, NULL, NULL, 0, 0, "print JSON", 0},
+	{0},
+};
+
+static void token_row(struct table *t, const json_t *token, int64_t now)
+{
+	int64_t used = object_number(token, "used", 0), uses = object_number(token, "uses", -1);
+	const char *label = object_text(token, "label"), *name = object_text(token, "name");
+	char text[64];
+
+	table_cell(t, "%s", object_text(token, "id"));
+	table_cell(t, "%s", object_text(token, "kind"));
+	table_cell(t, "%s", object_text(token, "user"));
+	table_cell(t, "%s", instant_near(object_number(token, "created", 0), now, text, sizeof text));
+	table_cell(t, "%s", instant_near(object_number(token, "expires", 0), now, text, sizeof text));
+	if (uses >= 0)
+		table_cell(t, "%lld", (long long)uses);
+	else
+		table_cell(t, " ");
+	table_cell(t, "%s", used ? instant_near(used, now, text, sizeof text) : "never");
+	table_cell(t, "%s%s%s%s", *name ? "for " : "", name, *name && *label ? ": " : "", label);
+}
+
+static int list(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	static const char *const columns[] = {"id",	 "kind",       "user",	    "made",
+					      "expires", ">uses left", "last used", "~note"};
+	const struct list_arguments *a = arguments;
+	struct client *client;
+	struct reply reply;
+	const json_t *token;
+	int code = EXIT_OK;
+	size_t i;
+
+	if (!show_open(c, &client))
+		return EXIT_FAILED;
+	if (show_get(c, client, "/v1/tokens", &reply, &code)) {
+		const json_t *tokens = json_object_get(reply.json, "tokens");
+		struct table *t = table_create(columns, 8);
+		json_array_foreach(tokens, i, token) token_row(t, token, (int64_t)time(NULL));
+		if (a->json)
+			show_json(reply.json);
+		else if (json_array_size(tokens) > 0)
+			table_print(t, stdout, 0);
+		table_destroy(t);
+		reply_fini(&reply);
+	}
+	client_close(client);
+	return code;
+}
+
+const struct command command_token_list = {
+	.name = "token list",
+	.operands = "",
+	.about = "List your tokens, as a manager all. Their secrets are never shown.",
+	.options = list_options,
+	.size = sizeof(struct list_arguments),
+	.run = list,
+};
+
+/* ---- revoke ---- */
+
+static int revoke(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	struct change ch;
+
+	if (!change_open(&ch, c))
+		return EXIT_FAILED;
+	for (int i = 0; i < operands->n; i++) {
+		struct strbuf path = {0};
+		strbuf_puts(&path, "/v1/tokens/");
+		url_quote(operands->v[i], &path);
+		change_ask(&ch, "DELETE", path.text, NULL, NULL, NULL);
+		strbuf_fini(&path);
+	}
+	return change_close(&ch) == EXIT_OK ? EXIT_OK : EXIT_FAILED;
+}
+
+static const char *const revoke_examples[] = {"shunt token revoke u7", "Whoever has it is nobody from now on.", NULL};
+
+const struct command command_token_revoke = {
+	.name = "token revoke",
+	.operands = "ID...",
+	.operands_min = 1,
+	.operands_max = INT_MAX,
+	.about = "End tokens at once.",
+	.details =
+		"A node that has joined stays one ('shunt nodes remove' ends that); its jobs and those of a user go on.",
+	.examples = revoke_examples,
+	.run = revoke,
+};

@@ -1,0 +1,416 @@
+/*
+ * bag_show.c - `shunt bag status`, `results`, `cancel` and `top`: what became of a bag, from its directory or its broker.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bag/results.h"
+#include "base/table.h"
+#include "base/text.h"
+#include "base/timetext.h"
+#include "cmd/bag/bag.h"
+#include "cmd/lib/commands.h"
+#include "cmd/lib/screen.h"
+
+/* What the broker of a bag says; NULL: none runs. */
+static json_t *ask(const char *dir, const char *word)
+{
+	struct err err;
+	char *answer = NULL;
+	json_t *found = NULL;
+
+	if (broker_ask(dir, word, &answer, &err) == 0)
+		found = json_loads(answer, 0, NULL);
+	free(answer);
+	return found;
+}
+
+static int64_t member(const json_t *o, const char *name)
+{
+	return json_integer_value(json_object_get(o, name));
+}
+
+struct status_arguments {
+	bool json;
+};
+
+/* One bag as JSON: the broker's answer, or what its directory says. */
+static int status_add(const char *dir, json_t *all, struct err *err)
+{
+	struct results r;
+	json_t *live = ask(dir, "status");
+	int rc = live ? 0 : results_open(dir, &r, err);
+
+	if (rc < 0)
+		return rc;
+	if (live) {
+		json_object_set_new(live, "state", json_string("running"));
+	} else {
+		uint32_t tasks = r.fold.tasks, rest = tasks - r.done - r.aside;
+		const char *state = r.view.held	       ? "running"
+				    : r.fold.cancelled ? "cancelled"
+				    : rest	       ? (r.fold.began ? "interrupted" : "new")
+						       : "complete";
+		live = json_pack("{s:I, s:I, s:i, s:I, s:I, s:s}", "tasks", (json_int_t)tasks, "waiting",
+				 (json_int_t)rest, "running", 0, "done", (json_int_t)r.done, "failed",
+				 (json_int_t)r.aside, "state", state);
+		results_close(&r);
+	}
+	json_object_set_new(live, "bag", json_string(dir));
+	json_array_append_new(all, live);
+	return 0;
+}
+
+static void status_print(const json_t *all)
+{
+	static const char *const columns[] = {"~BAG",	  ">TASKS",   ">DONE", ">FAILED",
+					      ">RUNNING", ">WAITING", "STATE", ">LEFT"};
+	struct table *t = table_create(columns, 8);
+	const json_t *b;
+	size_t i;
+	char left[32];
+
+	table_rule(t);
+	json_array_foreach(all, i, b)
+	{
+		int64_t seconds = json_object_get(b, "left") ? member(b, "left") : -1;
+		table_cell(t, "%s", json_string_value(json_object_get(b, "bag")));
+		table_cell(t, "%" PRId64, member(b, "tasks"));
+		table_cell(t, "%" PRId64, member(b, "done"));
+		table_cell(t, "%" PRId64, member(b, "failed"));
+		table_cell(t, "%" PRId64, member(b, "running"));
+		table_cell(t, "%" PRId64, member(b, "waiting"));
+		table_cell(t, "%s", json_string_value(json_object_get(b, "state")));
+		table_cell(t, "%s", seconds >= 0 ? duration_human(seconds, left, sizeof left) : "-");
+	}
+	table_print(t, stdout, 0);
+	table_destroy(t);
+}
+
+static int status(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct status_arguments *a = arguments;
+
+	return bags_show(c, operands,
+			 &(struct bags_view){.add = status_add,
+					     .print = status_print,
+					     .json = a->json,
+					     .none = "No bags in this directory."});
+}
+
+static const struct option status_options[] = {
+	{"json", OPTION_FLAG, offsetof(struct status_arguments, json), NULL, NULL, NULL, 0, 0, "print JSON", 0},
+	{0},
+};
+static const char *const status_examples[] = {"shunt bag status", "All bags in the current directory.", NULL};
+
+const struct command command_bag_status = {
+	.name = "bag status",
+	.operands = "[BAG...]",
+	.operand_kind = OPTION_FILE,
+	.operands_max = INT32_MAX,
+	.about = "Show how far bags are.",
+	.details =
+		"BAG is a bag's directory or its file of commands; without one, all bags in the current directory are shown. STATE is running, interrupted (run it again to continue), cancelled or complete.",
+	.examples = status_examples,
+	.options = status_options,
+	.size = sizeof(struct status_arguments),
+	.run = status,
+	.alone = true,
+};
+
+struct results_arguments {
+	bool failed, output, json;
+	const char *files;
+	int64_t task;
+};
+
+static int file_write(const char *dir, uint64_t task, const char *suffix, const char *bytes, size_t n, struct err *err)
+{
+	struct strbuf path = {0};
+	int rc = 0;
+
+	strbuf_printf(&path, "%s/%" PRIu64 ".%s", dir, task, suffix);
+	FILE *f = fopen(path.text, "we");
+	if (!f || fwrite(bytes, 1, n, f) != n || fflush(f) != 0)
+		rc = err_set(err, -errno, "%s: %s", path.text, strerror(errno));
+	if (f)
+		fclose(f);
+	strbuf_fini(&path);
+	return rc;
+}
+
+static void print_json(const struct results *r, const struct record *x)
+{
+	const struct bag_task *t = &r->bag.tasks.v[x->task - 1];
+	json_t *o = json_object();
+	struct strbuf out = {0}, err = {0};
+
+	/* JSON has text only. */
+	text_clean(&out, x->out, x->nout, TEXT_LINES);
+	text_clean(&err, x->err, x->nerr, TEXT_LINES);
+	json_object_set_new(o, "task", json_integer((json_int_t)x->task));
+	json_object_set_new(o, "command", json_stringn(r->bag.text + t->at, t->n));
+	json_object_set_new(o, "state", json_string(x->kind == RECORD_DONE ? "done" : "failed"));
+	json_object_set_new(o, "exit",
+			    json_integer(x->status == -1	? -1
+					 : WIFEXITED(x->status) ? WEXITSTATUS(x->status)
+								: 128 + WTERMSIG(x->status)));
+	json_object_set_new(o, "attempt", json_integer((json_int_t)x->attempt));
+	json_object_set_new(o, "seconds", json_real((double)x->took / 1e6));
+	json_object_set_new(o, "worker", json_stringn(x->worker, x->nworker));
+	json_object_set_new(o, "output", json_string(strbuf_text(&out)));
+	json_object_set_new(o, "error", json_string(strbuf_text(&err)));
+	char *text = json_dumps(o, JSON_COMPACT);
+	printf("%s\n", text ? text : "{}");
+	free(text);
+	json_decref(o);
+	strbuf_fini(&out);
+	strbuf_fini(&err);
+}
+
+static void print_row(const struct results *r, const struct record *x)
+{
+	const struct bag_task *t = &r->bag.tasks.v[x->task - 1];
+	char status[80] = "done";
+
+	if (x->kind == RECORD_FAILED)
+		bag_status_text(x->status, status, sizeof status);
+	printf("%" PRIu64 "\t%s\t%.3f\t%" PRIu32 "\t%.*s\t%.*s\n", x->task, status, (double)x->took / 1e6, x->attempt,
+	       (int)x->nworker, x->worker, (int)t->n, r->bag.text + t->at);
+}
+
+static int print_one(const struct results_arguments *a, const struct results *r, const struct record *x,
+		     struct err *err)
+{
+	int rc = 0;
+
+	if (a->files) {
+		rc = file_write(a->files, x->task, "out", x->out, x->nout, err);
+		if (rc == 0 && x->nerr)
+			rc = file_write(a->files, x->task, "err", x->err, x->nerr, err);
+	} else if (a->output) {
+		screen_raw(stdout, x->out, x->nout);
+	} else if (a->json) {
+		print_json(r, x);
+	} else {
+		print_row(r, x);
+		if (a->failed && x->nerr) {
+			fwrite(x->err, 1, x->nerr, stdout);
+			if (x->err[x->nerr - 1] != '\n')
+				putchar('\n');
+		}
+	}
+	return rc;
+}
+
+static int results(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct results_arguments *a = arguments;
+	struct strbuf dir = {0};
+	struct results r;
+	struct record x;
+	struct err err;
+
+	bag_dir(operands->v[0], &dir);
+	int rc = results_open(dir.text, &r, &err);
+	strbuf_fini(&dir);
+	if (rc < 0)
+		return command_fail(c, "%s", err.text);
+	if (a->files && mkdir(a->files, 0777) < 0 && errno != EEXIST)
+		rc = err_set(&err, -errno, "%s: %s", a->files, strerror(errno));
+	for (uint32_t task = 1; rc == 0 && task <= r.fold.tasks; task++)
+		if ((a->task < 0 || task == a->task) && results_get(&r, task, &x) &&
+		    (!a->failed || x.kind == RECORD_FAILED) &&
+		    (a->failed || a->task >= 0 || !a->output || x.kind == RECORD_DONE))
+			rc = print_one(a, &r, &x, &err);
+	bool missing = a->task >= 0 && !results_get(&r, (uint32_t)a->task, &x);
+	uint32_t tasks = r.fold.tasks;
+	results_close(&r);
+	if (rc < 0)
+		return command_fail(c, "%s", err.text);
+	if (missing && a->task > tasks)
+		return command_fail(c, "there is no task %" PRId64 ": the bag has %" PRIu32, a->task, tasks);
+	if (missing)
+		return command_fail(c, "task %" PRId64 " is not finished", a->task);
+	return EXIT_OK;
+}
+
+#define AT(field) offsetof(struct results_arguments, field)
+static const struct option results_options[] = {
+	{"failed", OPTION_FLAG, AT(failed), NULL, NULL, NULL, 0, 0, "only tasks that failed, with their error output",
+	 0},
+	{"output", OPTION_FLAG, AT(output), NULL, NULL, NULL, 0, 0,
+	 "print the outputs of tasks that succeeded, in the order of tasks", 'o'},
+	{"files", OPTION_DIR, AT(files), "DIR", NULL, NULL, 0, 0,
+	 "write outputs to the files DIR/TASK.out and DIR/TASK.err", 0},
+	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, "print a JSON object per line", 0},
+	{"task", OPTION_NUMBER, AT(task), "N", NULL, NULL, 1, UINT32_MAX, "only task N", 't'},
+	{0},
+};
+static const char *const results_examples[] = {
+	"shunt bag results tasks.txt --output",
+	"Print all outputs in the order of tasks.",
+	"shunt bag results tasks.txt --failed",
+	"Show which tasks failed, and why.",
+	NULL,
+};
+
+const struct command command_bag_results = {
+	.name = "bag results",
+	.operands = "BAG",
+	.operand_kind = OPTION_FILE,
+	.operands_min = 1,
+	.operands_max = 1,
+	.about = "Show the results of a bag's finished tasks.",
+	.details =
+		"Without options, prints a line per finished task, separated by tabs: number, 'done' or why it failed, seconds, attempt, worker, command. Each finished task appears exactly once, in the order of tasks. "
+		"Also works while the bag is running.",
+	.examples = results_examples,
+	.options = results_options,
+	.size = sizeof(struct results_arguments),
+	.run = results,
+	.alone = true,
+};
+
+static void on_warn(void *arg, const char *text)
+{
+	command_warn(arg, "%s", text);
+}
+
+static int cancel(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	struct strbuf dir = {0};
+	struct err err;
+
+	(void)arguments;
+	bag_dir(operands->v[0], &dir);
+	json_t *answer = ask(dir.text, "cancel");
+	int rc = answer ? 0 : broker_cancel(dir.text, on_warn, (void *)c, &err);
+	json_decref(answer);
+	strbuf_fini(&dir);
+	return rc < 0 ? command_fail(c, "%s", err.text) : EXIT_OK;
+}
+
+static const char *const cancel_examples[] = {"shunt bag cancel tasks.txt", "End its broker and all running tasks.",
+					      NULL};
+
+const struct command command_bag_cancel = {
+	.name = "bag cancel",
+	.operands = "BAG",
+	.operand_kind = OPTION_FILE,
+	.operands_min = 1,
+	.operands_max = 1,
+	.about = "Cancel a bag: its running tasks are killed, finished ones keep their results.",
+	.details =
+		"Requests to clusters are cancelled, too, also those of a broker that was killed. 'shunt bag run' continues a cancelled bag.",
+	.examples = cancel_examples,
+	.run = cancel,
+	.alone = true,
+};
+
+struct top_arguments {
+	bool once;
+};
+
+static void top_print(const json_t *all)
+{
+	static const char *const columns[] = {"WORKER", ">PID", ">CPUS", ">TASKS", ">RESULTS", ">OLDEST", ">SECONDS"};
+	struct table *t = table_create(columns, 7);
+	const json_t *w;
+	size_t i;
+	char left[32];
+
+	printf("%" PRId64 " of %" PRId64 " done, %" PRId64 " failed, %" PRId64 " running, %.1f/s, %s left\n\n",
+	       member(all, "done"), member(all, "tasks"), member(all, "failed"), member(all, "running"),
+	       json_number_value(json_object_get(all, "rate")),
+	       member(all, "left") >= 0 ? duration_human(member(all, "left"), left, sizeof left) : "?");
+	json_array_foreach(json_object_get(all, "workers"), i, w)
+	{
+		table_cell(t, "%s", json_string_value(json_object_get(w, "name")));
+		table_cell(t, "%" PRId64, member(w, "pid"));
+		table_cell(t, "%g", json_number_value(json_object_get(w, "cpus")));
+		table_cell(t, "%" PRId64, member(w, "tasks"));
+		table_cell(t, "%" PRId64, member(w, "results"));
+		table_cell(t, "%" PRId64, member(w, "oldest"));
+		table_cell(t, "%.1f", json_number_value(json_object_get(w, "oldest_seconds")));
+	}
+	table_print(t, stdout, 0);
+	table_destroy(t);
+	fflush(stdout);
+}
+
+/* A broker has it, which can't be asked from here. */
+static bool held(const char *dir)
+{
+	struct results r;
+	struct err err;
+
+	if (results_open(dir, &r, &err) < 0)
+		return false;
+	bool found = r.view.held;
+	results_close(&r);
+	return found;
+}
+
+static int top(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct top_arguments *a = arguments;
+	struct strbuf dir = {0};
+	bool live = isatty(STDOUT_FILENO) && !a->once;
+	bool any = false;
+
+	bag_dir(operands->v[0], &dir);
+	for (;;) {
+		json_t *all = ask(dir.text, "workers");
+		if (!all)
+			break;
+		if (live)
+			screen_style(stdout, "\033[H\033[J");
+		top_print(all);
+		any = true;
+		json_decref(all);
+		if (!live)
+			break;
+		sleep(1);
+	}
+	int code =
+		any ? EXIT_OK
+		    : command_fail(c,
+				   held(dir.text)
+					   ? "%s runs on another host, or for another user: its workers are shown there"
+					   : "%s is not running",
+				   dir.text);
+	strbuf_fini(&dir);
+	return code;
+}
+
+static const struct option top_options[] = {
+	{"once", OPTION_FLAG, offsetof(struct top_arguments, once), NULL, NULL, NULL, 0, 0, "print once, as in a pipe",
+	 0},
+	{0},
+};
+static const char *const top_examples[] = {"shunt bag top tasks.txt", "Watch the workers of a running bag.", NULL};
+
+const struct command command_bag_top = {
+	.name = "bag top",
+	.operands = "BAG",
+	.operand_kind = OPTION_FILE,
+	.operands_min = 1,
+	.operands_max = 1,
+	.about = "Watch the workers of a running bag.",
+	.details =
+		"TASKS counts those that a worker has, also ahead of time; OLDEST is the first of them, and SECONDS for how long it has had it.",
+	.examples = top_examples,
+	.options = top_options,
+	.size = sizeof(struct top_arguments),
+	.run = top,
+	.alone = true,
+};

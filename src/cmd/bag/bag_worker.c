@@ -1,0 +1,243 @@
+/*
+ * bag_worker.c - `shunt bag worker`: runs tasks of a broker, on its host or on another one.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bag/bagfile.h"
+#include "bag/files.h"
+#include "bag/link.h"
+#include "bag/own.h"
+#include "bag/workdir.h"
+#include "bag/worker.h"
+#include "base/unixsock.h"
+#include "cmd/bag/bag.h"
+#include "cmd/lib/commands.h"
+#include "run/tree.h"
+
+enum {
+	RETURN_SECONDS = 600, /* a session key is good for */
+	CODE_CUT = 77,	      /* of the process that works: its connection ended */
+};
+
+struct worker_arguments {
+	const char *socket, *credential, *name;
+	int64_t number, cpus, gpus, memory, seconds, end, patience;
+};
+
+#define WORKER_AT(field) offsetof(struct worker_arguments, field)
+static const struct option worker_options[] = {
+	{"credential", OPTION_FILE, WORKER_AT(credential), "FILE", NULL, NULL, 0, 0,
+	 "join a broker on another host with a credential that it wrote (see 'shunt bag run --invite'); - is standard input",
+	 0},
+	{"number", OPTION_NUMBER, WORKER_AT(number), "N", "0", NULL, 0, 1000000,
+	 "use the credential's secret N, counted from 0, if it has several", 0},
+	{"socket", OPTION_FILE, WORKER_AT(socket), "PATH", NULL, NULL, 0, 0, "the broker's socket, on its own host", 0},
+	{"name", OPTION_TEXT, WORKER_AT(name), "NAME", NULL, NULL, 0, 0,
+	 "what the broker calls this worker; otherwise the host's name and a number", 0},
+	{"milli-cpus", OPTION_NUMBER, WORKER_AT(cpus), "N", NULL, NULL, 1, 1000000000,
+	 "thousandths of CPUs; otherwise all that this process may use", 0},
+	{"gpus", OPTION_NUMBER, WORKER_AT(gpus), "N", "0", NULL, 0, 64, "GPUs.", 0},
+	{"memory", OPTION_NUMBER, WORKER_AT(memory), "N", NULL, NULL, 1, INT64_MAX / 4, "KiB of memory", 0},
+	{"seconds", OPTION_NUMBER, WORKER_AT(seconds), "N", NULL, NULL, 1, INT32_MAX, "end after N seconds", 0},
+	{"end", OPTION_NUMBER, WORKER_AT(end), "TIME", NULL, NULL, 1, INT64_MAX / 4,
+	 "end at TIME, in seconds since 1970", 0},
+	{"patience", OPTION_NUMBER, WORKER_AT(patience), "N", "600", NULL, 0, RETURN_SECONDS,
+	 "if the connection breaks, try to come back for N seconds", 0},
+	{0},
+};
+
+/* Kills everything that tasks have left, which this process has inherited (PR_SET_CHILD_SUBREAPER), and removes their files. */
+static void clean(const char *dir)
+{
+	tree_kill(getpid());
+	if (dir)
+		files_remove(dir);
+}
+
+/* The process that works, at a connection; it ends with this one. Returns how it ended. */
+static int worker_fork(const struct command *c, int fd, const struct worker_offer *offer)
+{
+	struct err err;
+	int status;
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return command_fail(c, "fork: %s", strerror(errno));
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		int rc = worker_run(fd, offer, &err);
+		_exit(rc == 1 || rc == -ECONNRESET ? CODE_CUT : rc < 0 ? command_fail(c, "%s", err.text) : EXIT_OK);
+	}
+	close(fd);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	clean(offer->scratch);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : CODE_CUT;
+}
+
+static int64_t clock_now(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (int64_t)t.tv_sec;
+}
+
+/* Joins with the credential's secret, and comes back with its session key for so many seconds. */
+static int worker_remote(const struct command *c, struct credential *where, struct worker_offer *offer,
+			 int64_t patience)
+{
+	int64_t last = clock_now(CLOCK_MONOTONIC), end = offer->seconds < 0 ? -1 : last + offer->seconds;
+	struct err err;
+	bool joined = false;
+
+	/* The process that works writes the key; this one, which has no threads, keeps it. */
+	offer->session = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (offer->session == MAP_FAILED)
+		return command_fail(c, "mmap: %s", strerror(errno));
+	for (;; sleep(1)) {
+		pid_t pid;
+		int fd = link_open(where, &pid, &err);
+		if (fd < 0 && !joined)
+			return command_fail(c, "%s", err.text);
+		if (fd >= 0) {
+			offer->credential = where->secret;
+			if (end >= 0) /* it may have come back */
+				offer->seconds =
+					end > clock_now(CLOCK_MONOTONIC) ? end - clock_now(CLOCK_MONOTONIC) : 0;
+			int code = worker_fork(c, fd, offer);
+			own_kill(pid);
+			while (waitpid(-1, NULL, WNOHANG) > 0) /* what tasks have left, and clean() has killed */
+				;
+			if (code != CODE_CUT)
+				return code;
+			if (!offer->session[0] || strcmp(offer->session, where->secret) == 0)
+				return command_fail(
+					c, "the broker refuses this worker: its credential is unknown, or was used");
+			snprintf(where->secret, sizeof where->secret, "%s", offer->session);
+			last = clock_now(CLOCK_MONOTONIC);
+			joined = true;
+		}
+		if (end >= 0 && clock_now(CLOCK_MONOTONIC) >= end)
+			return EXIT_OK;
+		if (clock_now(CLOCK_MONOTONIC) - last >= patience)
+			return command_fail(c, "the connection to the broker ended, and it did not come back");
+	}
+}
+
+/* Waits until a process ends, and kills it when nobody has the other end of `alive` any more. Its exit code. */
+static int attend(pid_t pid, int alive)
+{
+	struct pollfd either[] = {{.fd = alive}, {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN}};
+	int status, n;
+
+	while (either[1].fd >= 0 && poll(either, 2, -1) < 0 && errno == EINTR)
+		;
+	if (either[0].revents)
+		kill(pid, SIGKILL);
+	while ((n = waitpid(pid, &status, 0)) < 0 && errno == EINTR)
+		;
+	return n == pid && WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILED;
+}
+
+/*
+ * Three processes: this one, which others know and may kill; one in a session of its own that cleans up behind both others; and the one that works. Whichever
+ * of them is killed, the rest ends, and neither files nor processes of tasks stay. Where all are killed at once, as at the end of a cluster's job, the next worker there
+ * removes the files.
+ */
+static int worker_guarded(const struct command *c, struct credential *where, struct worker_offer *offer,
+			  int64_t patience)
+{
+	struct strbuf dir = {0}, scratch = {0};
+	struct err err;
+	int alive[2], status, n;
+	bool made = workdir_make("shunt-bag", &dir, &err) == 0;
+
+	if (!made)
+		command_warn(c, "no task can run in a directory of its own: %s", err.text);
+	strbuf_printf(&scratch, "%s/tasks", dir.text);
+	offer->scratch = scratch.text;
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	if (pipe2(alive, O_CLOEXEC) < 0)
+		return command_fail(c, "pipe: %s", strerror(errno));
+	pid_t guard = fork(), pid;
+	if (guard == 0) {
+		close(alive[1]);
+		setsid();
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
+		pid = fork();
+		if (pid == 0) {
+			close(alive[0]);
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			prctl(PR_SET_CHILD_SUBREAPER, 1);
+			_exit(worker_remote(c, where, offer, patience));
+		}
+		int code = pid > 0 ? attend(pid, alive[0]) : EXIT_FAILED;
+		clean(made ? dir.text : NULL);
+		_exit(code);
+	}
+	close(alive[0]);
+	while ((n = waitpid(guard, &status, 0)) < 0 && errno == EINTR)
+		;
+	clean(made ? dir.text : NULL);
+	strbuf_fini(&dir);
+	strbuf_fini(&scratch);
+	return n > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILED;
+}
+
+static int worker(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct worker_arguments *a = arguments;
+	struct worker_offer offer = {.name = a->name,
+				     .cpus = a->cpus < 0 ? bag_cpus_here() * BAG_CPU : a->cpus,
+				     .gpus = a->gpus,
+				     .memory = a->memory,
+				     .seconds = a->seconds};
+	struct credential where;
+	struct err err;
+
+	if (a->end > 0) {
+		int64_t left = a->end - clock_now(CLOCK_REALTIME);
+		offer.seconds = left < 0 ? 0 : left > INT32_MAX ? INT32_MAX : left;
+	}
+	if (!a->socket == !a->credential)
+		return command_misused(c, "give a --credential, or the --socket of a broker on this host");
+	if (a->credential) {
+		int rc = credential_read(a->credential, a->number, &where, &err);
+		return rc < 0 ? command_fail(c, "%s", err.text) : worker_guarded(c, &where, &offer, a->patience);
+	}
+	int fd = unix_connect(a->socket, 10000, &err);
+	if (fd < 0)
+		return command_fail(c, "%s", err.text);
+	if (worker_run(fd, &offer, &err) < 0)
+		return command_fail(c, "%s", err.text);
+	_exit(EXIT_OK); /* its threads must not see how the rest is taken down */
+}
+
+static const char *const worker_examples[] = {"shunt bag worker --credential tasks.bag/worker-1.key",
+					      "Run tasks of the broker that wrote this file, on all CPUs.", NULL};
+
+const struct command command_bag_worker = {
+	.name = "bag worker",
+	.operands = "",
+	.about = "Run tasks for a broker on this or another host.",
+	.details =
+		"Brokers start it by themselves on their own host. On other hosts, give it a credential from 'shunt bag run --invite'. It connects to the broker, so no port needs to be open here. "
+		"If the connection breaks, its tasks are killed, and it tries to come back, for ten minutes unless --patience says otherwise. It ends with the bag.",
+	.examples = worker_examples,
+	.options = worker_options,
+	.size = sizeof(struct worker_arguments),
+	.run = worker,
+	.alone = true,
+};

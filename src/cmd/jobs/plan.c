@@ -1,0 +1,96 @@
+/*
+ * plan.c - `shunt plan`: who runs where and when, as the scheduler means it now.
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/jobs/plan_model.h"
+#include "cmd/lib/commands.h"
+#include "cmd/lib/palette.h"
+#include "cmd/lib/show.h"
+
+#define PIPE_WIDTH 100 /* of what is no terminal */
+
+struct arguments {
+	bool json;
+	const char *svg;
+	int64_t horizon, width;
+};
+
+#define AT(field) offsetof(struct arguments, field)
+static const struct option options[] = {
+	{"for", OPTION_SECONDS, AT(horizon), "DURATION", NULL, NULL, 0, 0,
+	 "how far to look: 12h, 3d; otherwise as far as the plan goes", 0},
+	{"width", OPTION_NUMBER, AT(width), "COLUMNS", NULL, NULL, 40, 1000, "instead of the terminal's width", 'w'},
+	{"svg", OPTION_FILE, AT(svg), "FILE", NULL, NULL, 0, 0,
+	 "draw it into a file for browsers; - is standard output", 0},
+	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, "print JSON instead of a picture", 0},
+	{0},
+};
+
+static const char *const examples[] = {
+	"shunt plan",
+	"The plan as text, nodes by time.",
+	"shunt plan --for 1d --svg plan.svg",
+	"The next day, for a browser.",
+	NULL,
+};
+
+static int svg_write(const struct command *c, const char *path, const struct plan_view *v)
+{
+	FILE *out = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
+
+	if (!out)
+		return command_fail(c, "%s: %s", path, strerror(errno));
+	plan_svg(v, out);
+	if (out != stdout && fclose(out) != 0)
+		return command_fail(c, "%s: %s", path, strerror(errno));
+	return EXIT_OK;
+}
+
+static int plan_show(const struct command *c, const struct arguments *a, const json_t *plan)
+{
+	int width = a->width > 0 ? (int)a->width : terminal_columns();
+	struct plan_view view;
+	int code = EXIT_OK;
+
+	plan_view_make(&view, plan, a->horizon);
+	if (a->svg)
+		code = svg_write(c, a->svg, &view);
+	else
+		plan_picture(&view, width ? width : PIPE_WIDTH, palette_wanted(STDOUT_FILENO), stdout);
+	plan_view_fini(&view);
+	return code;
+}
+
+static int run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct arguments *a = arguments;
+	struct client *client;
+	struct reply reply;
+	int code = EXIT_OK;
+
+	if (!show_open(c, &client))
+		return EXIT_FAILED;
+	if (show_get(c, client, "/v1/plan", &reply, &code)) {
+		if (a->json)
+			show_json(reply.json);
+		else
+			code = plan_show(c, a, reply.json);
+		reply_fini(&reply);
+	}
+	client_close(client);
+	return code;
+}
+
+const struct command command_plan = {
+	.name = "plan",
+	.operands = "",
+	.about = "Draw who runs where and when, as planned now.",
+	.details = "A band of lines for each node, time to the right; in colours on a terminal unless NO_COLOR is set.",
+	.examples = examples,
+	.options = options,
+	.size = sizeof(struct arguments),
+	.run = run,
+};

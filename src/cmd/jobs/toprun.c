@@ -1,0 +1,58 @@
+/*
+ * toprun.c - `shunt top`: starts the program that does it, shunt-top. It is one of its own because ncurses would cost
+ * every qsub its loading.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/program.h"
+#include "cmd/lib/commands.h"
+
+struct arguments {
+	bool mine;
+	const char *user;
+};
+
+#define AT(field) offsetof(struct arguments, field)
+static const struct option options[] = {
+	{"user", OPTION_TEXT, AT(user), "USER[,USER...]", NULL, NULL, 0, 0, "only these users' jobs", 'u'},
+	{"mine", OPTION_FLAG, AT(mine), NULL, NULL, NULL, 0, 0, "only my jobs", 'm'},
+	{0},
+};
+
+static const char *const examples[] = {"shunt top --mine", "Watch my jobs.", NULL};
+
+static int run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct arguments *a = arguments;
+	char *argv[] = {"shunt-top",
+			a->mine	  ? "--mine"
+			: a->user ? "--user"
+				  : NULL,
+			(char *)(a->mine ? NULL : a->user), NULL};
+	char path[PATH_MAX];
+	struct err err;
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		return command_fail(c, "it fills a terminal, and this is none ('shunt queue' prints a list)");
+	fflush(stdout);
+	if (program_beside("shunt-top", path, sizeof path, &err) < 0)
+		return command_fail(c, "%s", err.text);
+	execv(path, argv);
+	return command_fail(c, "%s: %s", path, strerror(errno));
+}
+
+const struct command command_top = {
+	.name = "top",
+	.operands = "",
+	.about = "Watch jobs and nodes, live on the whole screen.",
+	.details =
+		"Keys: arrows move, Enter or o shows a job's output, i its details, w why it waits, h holds or releases it, "
+		"d deletes it, / filters, n switches to nodes, ? helps, q quits.",
+	.examples = examples,
+	.options = options,
+	.size = sizeof(struct arguments),
+	.run = run,
+};

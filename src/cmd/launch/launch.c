@@ -1,0 +1,180 @@
+/*
+ * launch.c - `shunt launch`: starts the ranks of a parallel program on the nodes of the job, and is between them until they have ended. An Open MPI program needs
+ * neither mpirun nor ssh.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "cmd/launch/launch.h"
+#include "cmd/lib/commands.h"
+#include "cmd/lib/program.h"
+
+#define AT(field) offsetof(struct launch_arguments, field)
+static const struct option options[] = {
+	{"ranks", OPTION_NUMBER, AT(ranks), "N", NULL, NULL, 1, 1000000,
+	 "how many; one for each line of the node file if not given", 'n'},
+	{"per-node", OPTION_NUMBER, AT(per_node), "K", NULL, NULL, 1, 100000, "K on each node, at most", 0},
+	{"map", OPTION_WORD, AT(map), "HOW", "block", "block cyclic", 0, 0,
+	 "block: ranks that follow each other are on one node; cyclic: on one after the other", 0},
+	{"bind", OPTION_WORD, AT(bind), "HOW", "cpus", "cpus none", 0, 0,
+	 "cpus: a rank stays on its share of the CPUs that the job has on its host; none: it may use all of them", 0},
+	{"label", OPTION_FLAG, AT(label), NULL, NULL, NULL, 0, 0,
+	 "put the rank before each line that it writes: \"[3] text\"", 'l'},
+	{"output", OPTION_FILE, AT(output), "FILE", NULL, NULL, 0, 0,
+	 "what ranks write goes to files: %r in the name is the rank, %n the node", 'o'},
+	{"send", OPTION_FILE, AT(send), "FILE", NULL, NULL, 0, 0,
+	 "send a copy of FILE to every host; the program or an argument that is FILE means the copy there", 0},
+	{"pass", OPTION_TEXT, AT(pass), "SIGNALS", "10,12", NULL, 0, 0,
+	 "pass on these signals (numbers, joined by commas) to the ranks, once they have handlers for them; others end the program",
+	 0},
+	{"timeout", OPTION_SECONDS, AT(timeout), "TIME", NULL, NULL, 0, 0,
+	 "end the program after that time; the exit code is 124 then", 0},
+	{0},
+};
+#undef AT
+
+/* Nobody can guess it: whoever knows it may take part (PMIx has no better proof between processes of a host). */
+static const char *name_make(struct arena *a)
+{
+	unsigned long long number[2];
+
+	if (getrandom(number, sizeof number, 0) != sizeof number)
+		abort();
+	return arena_printf(a, "shunt.%016llx%016llx", number[0], number[1]);
+}
+
+/* Also a program: it is run from there. */
+#define SEND_MAX (64 << 20)
+
+static int file_read(const char *path, struct layout *l, struct err *err)
+{
+	FILE *in = fopen(path, "re");
+	struct strbuf text = {0};
+	char piece[65536];
+	int rc = 0;
+
+	if (!in)
+		return err_set(err, -errno, "--send: %.300s: %s", path, strerror(errno));
+	for (size_t n; text.n <= SEND_MAX && (n = fread(piece, 1, sizeof piece, in)) > 0;)
+		strbuf_add(&text, piece, n);
+	if (ferror(in))
+		rc = err_set(err, -EIO, "--send: %.300s can't be read", path);
+	else if (text.n > SEND_MAX)
+		rc = err_set(err, -EFBIG, "--send: %.300s has more than 64 MiB", path);
+	fclose(in);
+	if (rc == 0) {
+		l->file = path;
+		l->text = memcpy(arena_alloc(l->arena, text.n + 1), strbuf_text(&text), text.n);
+		l->ntext = text.n;
+	}
+	strbuf_fini(&text);
+	return rc;
+}
+
+static int layout_make(const struct launch_arguments *a, char **argv, struct layout *l, struct err *err)
+{
+	struct jobhosts hosts;
+	size_t n;
+
+	int rc = jobhosts_read(&hosts, err);
+	if (rc < 0)
+		return rc;
+	l->arena = arena_create();
+	l->name = name_make(l->arena);
+	l->argv = argv;
+	l->env = jobhosts_env(l->arena, 0, &n);
+	l->bind = strcmp(a->bind, "cpus") == 0;
+	char *workdir = getcwd(NULL, 0);
+	l->workdir = arena_printf(l->arena, "%s", workdir ? workdir : "/");
+	free(workdir);
+	rc = a->send ? file_read(a->send, l, err) : 0;
+	if (rc == 0)
+		rc = launch_map(&hosts, a, l, err);
+	jobhosts_fini(&hosts);
+	return rc;
+}
+
+static int launch(const struct command *c, const void *arguments, char **argv)
+{
+	const struct launch_arguments *a = arguments;
+	struct launch_output output = {0};
+	struct layout l = {0};
+	struct err err;
+	int code = EXIT_FAILED;
+
+	if (!launch_program())
+		return command_fail(c, "the program shunt-pmix, which belongs to it, is missing");
+	if (layout_make(a, argv, &l, &err) < 0) {
+		command_fail(c, "%s", err.text);
+	} else {
+		if (output_init(&output, &l, a, &err) < 0)
+			command_fail(c, "%s", err.text);
+		else
+			code = hub_run(&l, a, &output);
+		output_fini(&output);
+	}
+	layout_fini(&l);
+	return code;
+}
+
+static int launch_main(const struct command *c, int argc, char **argv)
+{
+	return program_main(c, argc, argv, launch);
+}
+
+static const char *const examples[] = {
+	"shunt launch ./solver input.dat",
+	"In a job: a rank for each CPU that the job has.",
+	"shunt launch --per-node 1 --label hostname",
+	"Once on each node, and each line says by whom.",
+	"shunt launch -n 8 --output out-%r ./solver",
+	"Eight ranks, each with a file of its own.",
+	NULL,
+};
+
+const struct command command_launch = {
+	.name = "launch",
+	.operands = "[--] PROGRAM [ARGUMENT...]",
+	.operands_min = 1,
+	.operands_max = INT_MAX,
+	.about =
+		"Start a parallel program (Open MPI, MPICH, or any other) on the nodes of the job that this is called in.",
+	.details =
+		"Ranks find each other by PMIx (Open MPI) or PMI-1 (MPICH and its relatives), without mpirun or ssh. A program that asks for PMI-2 is "
+		"refused. A rank "
+		"is told by SHUNT_RANK, SHUNT_SIZE, SHUNT_LOCAL_RANK and SHUNT_NODE who it is, and OMPI_COMM_WORLD_RANK is there, too; it "
+		"has the environment and directory of this command. Standard input goes to rank 0. When a rank "
+		"fails (a signal, or an exit code that is not 0 before MPI_Finalize) or calls MPI_Abort, all are ended: SIGTERM, after two "
+		"seconds SIGKILL. The exit code is that of the first that failed, 128 and the signal's number where it was a signal. "
+		"SIGINT, SIGTERM and SIGHUP end all ranks; SIGUSR1 and SIGUSR2 (--pass) are passed on to each rank as soon as it has a handler for them. MPI_Comm_spawn is not supported: a "
+		"program has the ranks that it was started with.",
+	.examples = examples,
+	.options = options,
+	.size = sizeof(struct launch_arguments),
+	.main = launch_main,
+	.alone = true,
+};
+
+static int pmix_run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const char *program = launch_program();
+
+	if (program)
+		execl(program, "shunt-pmix", NULL);
+	return command_fail(c, "the program shunt-pmix is missing on this host: %s", strerror(errno));
+}
+
+/* What a launcher on another host calls: it can't know where this one has its programs. */
+const struct command command_pmix = {
+	.name = "pmix",
+	.operands = "",
+	.about = "The ranks of a parallel program on this host.",
+	.run = pmix_run,
+	.hidden = 1,
+	.alone = true,
+};

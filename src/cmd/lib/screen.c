@@ -1,0 +1,102 @@
+/*
+ * screen.c - standard output and standard error as streams that clean what passes through them. A command that prints cannot
+ * forget it, and a new one has it from the beginning.
+ */
+#include "cmd/lib/screen.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "base/utf8.h"
+
+/* One of the two. A character may come in two pieces: its first bytes wait here. */
+struct screen {
+	int fd;
+	char begun[4];
+	size_t nbegun;
+	struct strbuf in, out; /* empty between writes; kept for their room */
+};
+
+static struct screen screens[] = {{.fd = STDOUT_FILENO}, {.fd = STDERR_FILENO}};
+
+static int bytes_write(int fd, const char *data, size_t n)
+{
+	while (n > 0) {
+		ssize_t k = write(fd, data, n);
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k < 0)
+			return -errno;
+		data += k;
+		n -= (size_t)k;
+	}
+	return 0;
+}
+
+static int clean_write(struct screen *s, const char *data, size_t n)
+{
+	strbuf_clear(&s->out);
+	text_clean(&s->out, data, n, TEXT_LINES);
+	return bytes_write(s->fd, s->out.text, s->out.n);
+}
+
+/* fopencookie(): 0 is a failure, and errno says which. */
+static ssize_t screen_write(void *cookie, const char *data, size_t n)
+{
+	struct screen *s = cookie;
+	size_t all = n;
+	int rc;
+
+	if (s->nbegun) {
+		strbuf_clear(&s->in);
+		strbuf_add(&s->in, s->begun, s->nbegun);
+		strbuf_add(&s->in, data, n);
+		data = s->in.text;
+		n = s->in.n;
+	}
+	s->nbegun = utf8_unfinished(data, n);
+	n -= s->nbegun;
+	memcpy(s->begun, data + n, s->nbegun);
+	if (text_is_clean(data, n, TEXT_LINES))
+		rc = bytes_write(s->fd, data, n);
+	else
+		rc = clean_write(s, data, n);
+	errno = -rc;
+	return rc < 0 ? 0 : (ssize_t)all;
+}
+
+void screen_begin(void)
+{
+	FILE *out = fopencookie(&screens[0], "w", (cookie_io_functions_t){.write = screen_write});
+	FILE *err = fopencookie(&screens[1], "w", (cookie_io_functions_t){.write = screen_write});
+
+	/* Without memory for a stream there is nothing safe to print on. */
+	if (!out || !err)
+		_exit(1);
+	setvbuf(out, NULL, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, BUFSIZ);
+	setvbuf(err, NULL, _IONBF, 0);
+	stdout = out;
+	stderr = err;
+}
+
+int screen_raw(FILE *out, const char *data, size_t n)
+{
+	if (fflush(out) != 0)
+		return -errno;
+	return bytes_write(out == stderr ? STDERR_FILENO : STDOUT_FILENO, data, n);
+}
+
+void screen_style(FILE *out, const char *fmt, ...)
+{
+	char text[64];
+	va_list ap;
+
+	va_start(ap, fmt);
+	int n = vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	if (n > 0 && (size_t)n < sizeof text)
+		screen_raw(out, text, (size_t)n);
+}

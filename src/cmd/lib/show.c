@@ -1,0 +1,178 @@
+/*
+ * show.c - what the commands that show things share.
+ */
+#include "cmd/lib/show.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/timetext.h"
+#include "cmd/lib/change.h"
+
+bool show_open(const struct command *c, struct client **ret)
+{
+	struct err err;
+
+	if (client_open(ret, &err) == 0)
+		return true;
+	command_fail(c, "%s", err.text);
+	return false;
+}
+
+int show_each(const struct command *c, const void *arguments, const struct operands *operands,
+	      int (*one)(const struct command *c, struct client *client, const void *arguments, const char *operand,
+			 bool first))
+{
+	struct client *client;
+	int code = EXIT_OK;
+
+	if (!show_open(c, &client))
+		return EXIT_FAILED;
+	for (int i = 0; i < operands->n; i++) {
+		int rc = one(c, client, arguments, operands->v[i], i == 0);
+		code = code ? code : rc;
+	}
+	client_close(client);
+	return code;
+}
+
+int show_answer(const struct command *c, const char *path, bool json, void (*print)(const json_t *answer))
+{
+	struct client *client;
+	struct reply reply;
+	int code = EXIT_OK;
+
+	if (!show_open(c, &client))
+		return EXIT_FAILED;
+	if (show_get(c, client, path, &reply, &code)) {
+		(json ? show_json : print)(reply.json);
+		reply_fini(&reply);
+	}
+	client_close(client);
+	return code;
+}
+
+const struct option show_options[] = {
+	{"json", OPTION_FLAG, offsetof(struct show_arguments, json), NULL, NULL, NULL, 0, 0,
+	 "print JSON instead of text", 0},
+	{0},
+};
+
+int show_code(const struct client *client)
+{
+	return code_exit(client_code(client));
+}
+
+/* What is wrong is printed. */
+bool show_answered(const struct command *c, const struct client *client, int rc, const struct err *err,
+		   struct reply *ret, int *ret_code)
+{
+	if (rc == 0)
+		return true;
+	command_fail(c, "%s", err->text);
+	*ret_code = c->own ? show_code(client) : EXIT_FAILED;
+	reply_fini(ret);
+	*ret = (struct reply){0};
+	return false;
+}
+
+bool show_get(const struct command *c, struct client *client, const char *path, struct reply *ret, int *ret_code)
+{
+	struct err err;
+	int rc = client_ask(client, "GET", path, NULL, 0, ret, &err);
+
+	return show_answered(c, client, rc, &err, ret, ret_code);
+}
+
+bool show_post(const struct command *c, struct client *client, const char *path, const json_t *body, struct reply *ret,
+	       int *ret_code)
+{
+	struct err err;
+	int rc = client_ask_json(client, "POST", path, body, ret, &err);
+
+	return show_answered(c, client, rc, &err, ret, ret_code);
+}
+
+bool show_submit(const struct command *c, struct client *client, const json_t *body, struct reply *ret, int *ret_code)
+{
+	struct err err;
+	int rc = client_submit(client, body, ret, &err);
+
+	return show_answered(c, client, rc, &err, ret, ret_code);
+}
+
+void show_json(const json_t *value)
+{
+	char *text = json_dumps(value, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_ENCODE_ANY);
+
+	puts(text ? text : "null");
+	free(text);
+}
+
+/* A spreadsheet takes a text for a formula that begins with one of these, unless a ' comes first. */
+static void csv_text(const char *text)
+{
+	printf(*text && strchr("=+-@\t\r", *text) ? "\"'" : "\"");
+	for (; *text; text++)
+		printf(*text == '"' ? "\"\"" : "%c", *text);
+	putchar('"');
+}
+
+void show_csv(const json_t *object, const char *const *fields, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const json_t *v = json_object_get(object, fields[i]);
+		if (i)
+			putchar(',');
+		if (!object)
+			printf("%s", fields[i]);
+		else if (json_is_integer(v))
+			printf("%lld", (long long)json_integer_value(v));
+		else if (json_is_string(v))
+			csv_text(value_text(v));
+	}
+	putchar('\n');
+}
+
+int stamp_parse(const char *text, int64_t *ret, struct err *err)
+{
+	size_t digits = strspn(text, "0123456789");
+	const char *p = text;
+	time_t now = time(NULL);
+	struct tm tm, today;
+	int seconds = 0, year;
+
+	localtime_r(&now, &today);
+	tm = (struct tm){.tm_isdst = -1, .tm_year = today.tm_year};
+	if ((digits != 8 && digits != 10 && digits != 12) ||
+	    (text[digits] && (text[digits] != '.' || sscanf(text + digits, ".%2d", &seconds) != 1)))
+		return err_set(err, -EINVAL, "\"%.60s\" is no date: write [[CC]YY]MMDDhhmm[.SS], as in 202611151430",
+			       text);
+	if (digits > 8) {
+		sscanf(p, digits == 12 ? "%4d" : "%2d", &year);
+		tm.tm_year = digits == 12 ? year - 1900 : year < 69 ? year + 100 : year;
+		p += digits - 8;
+	}
+	sscanf(p, "%2d%2d%2d%2d", &tm.tm_mon, &tm.tm_mday, &tm.tm_hour, &tm.tm_min);
+	tm.tm_mon--;
+	tm.tm_sec = seconds;
+	if (tm.tm_mon < 0 || tm.tm_mon > 11 || tm.tm_mday < 1 ||
+	    tm.tm_mday > month_days(tm.tm_mon + 1, tm.tm_year + 1900) || tm.tm_hour > 23 || tm.tm_min > 59 ||
+	    seconds > 59)
+		return err_set(err, -EINVAL, "\"%.60s\": there is no such date or time", text);
+	*ret = (int64_t)mktime(&tm);
+	return 0;
+}
+
+int terminal_columns(void)
+{
+	struct winsize ws;
+
+	if (!isatty(STDOUT_FILENO))
+		return 0;
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws) == 0 && ws.ws_col > 0 ? ws.ws_col : 80;
+}

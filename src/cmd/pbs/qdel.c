@@ -1,0 +1,200 @@
+/*
+ * qdel.c - `qdel`: delete jobs, and `qalter`: change them.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/timetext.h"
+#include "cmd/lib/change.h"
+#include "cmd/lib/commands.h"
+#include "cmd/pbs/jobspec.h"
+#include "core/array.h"
+
+struct delete_arguments {
+	const char *message, *range;
+	struct texts more;
+	bool purge, history;
+};
+
+#define AT(field) offsetof(struct delete_arguments, field)
+static const struct option delete_options[] = {
+	{"purge", OPTION_FLAG, AT(purge), NULL, NULL, NULL, 0, 0,
+	 "forget it even if its processes can't be ended (managers); the same as -W force", 'p'},
+	{"message", OPTION_TEXT, AT(message), "TEXT", NULL, NULL, 0, 0, "why: kept with the job, and in its mail", 'm'},
+	{"elements", OPTION_TEXT, AT(range), "RANGE", NULL, NULL, 0, 0, "of arrays only these elements: 1-3,7", 't'},
+	{"-W", OPTION_TEXTS, AT(more), "SECONDS|force", NULL, "force", 0, 0,
+	 "seconds between SIGTERM and SIGKILL, also as delay=SECONDS; or force", 'W'},
+	{"finished", OPTION_FLAG, AT(history), NULL, NULL, NULL, 0, 0, "jobs that have finished are no failure", 'x'},
+	{0},
+};
+
+static int more_add(json_t *body, const char *text, struct err *err)
+{
+	const char *delay = strncmp(text, "delay=", 6) == 0 ? text + 6 : text;
+	int64_t seconds;
+
+	if (strcmp(text, "force") == 0) {
+		json_object_set_new(body, "purge", json_true());
+		return 0;
+	}
+	/* PBS Pro: no mail for so many; mail is the job's own affair here. */
+	if (strncmp(text, "suppress_email=", 15) == 0)
+		return 0;
+	int rc = duration_parse(delay, &seconds, err);
+	if (rc < 0)
+		return err_prefix(err, rc, "-W %.60s", text);
+	json_object_set_new(body, "delay", json_integer(seconds));
+	return 0;
+}
+
+/* "-t 1-3 12[]" is 12[1-3]. */
+static int range_apply(const char *range, const struct operands *o, name_list *ret, struct err *err)
+{
+	struct array_spec array = {0};
+	int rc = array_parse(range, &array, err);
+
+	array_fini(&array);
+	if (rc < 0)
+		return err_prefix(err, rc, "-t");
+	for (int i = 0; i < o->n; i++) {
+		struct strbuf id = {0};
+		strbuf_printf(&id, "%.*s[%s]", (int)strcspn(o->v[i], "[."), o->v[i], range);
+		vec_push(ret, id.text);
+	}
+	return 0;
+}
+
+static int delete_run(const struct command *c, const void *arguments, const struct operands *o)
+{
+	const struct delete_arguments *a = arguments;
+	json_t *body = json_object();
+	name_list ids = {0};
+	struct change ch;
+	struct err err;
+	int rc = 0, code;
+
+	if (a->purge)
+		json_object_set_new(body, "purge", json_true());
+	if (a->message)
+		json_object_set_new(body, "message", json_string(a->message));
+	for (int i = 0; i < a->more.n && rc == 0; i++)
+		rc = more_add(body, a->more.v[i], &err);
+	if (rc == 0 && a->range)
+		rc = range_apply(a->range, o, &ids, &err);
+	if (rc < 0) {
+		code = command_misused(c, "%s", err.text);
+	} else if (!change_open(&ch, c)) {
+		code = EXIT_FAILED;
+	} else {
+		ch.finished_is_fine = a->history;
+		change_jobs(&ch, "delete", json_incref(body), a->range ? ids.v : o->v, o->n);
+		code = change_close(&ch);
+	}
+	name_list_free(&ids);
+	json_decref(body);
+	return code;
+}
+
+static const char *const delete_hints[] = {
+	"-u",	  "write 'qdel all' for your own jobs, or 'qselect -u USER | xargs qdel'",
+	"--user", "write 'qdel all' for your own jobs, or 'qselect -u USER | xargs qdel'",
+	"-n",	  "write 'qselect -N NAME | xargs qdel'",
+	"--name", "write 'qselect -N NAME | xargs qdel'",
+	"-f",	  "write -p, or -W force",
+	NULL,
+};
+
+static const char *const delete_examples[] = {
+	"qdel 12 13",
+	"Delete two jobs.",
+	"qdel -t 5-9 14[]",
+	"Five elements of an array.",
+	"qdel all",
+	"All jobs that you may delete.",
+	NULL,
+};
+
+const struct command command_qdel = {
+	.name = "qdel",
+	.operands = "JOB...|all",
+	.operands_min = 1,
+	.operands_max = INT_MAX,
+	.about = "Delete jobs; running ones are ended first.",
+	.examples = delete_examples,
+	.hints = delete_hints,
+	.options = delete_options,
+	.size = sizeof(struct delete_arguments),
+	.run = delete_run,
+	.own = true,
+};
+
+/* ---- qalter ---- */
+
+/* An element where a whole array is meant; NULL: none. */
+static const char *element_among(const struct operands *o)
+{
+	for (int i = 0; i < o->n; i++) {
+		const char *bracket = strchr(o->v[i], '[');
+		if (bracket && bracket[1] != ']')
+			return o->v[i];
+	}
+	return NULL;
+}
+
+static int alter(const struct command *c, const void *arguments, const struct operands *o)
+{
+	const struct job_arguments *a = arguments;
+	struct jobspec s;
+	struct change ch;
+	struct err err;
+	int code;
+
+	jobspec_init(&s);
+	s.alters = true;
+	if (jobspec_add(&s, arguments, &err) < 0) {
+		code = command_misused(c, "%s", err.text);
+	} else if (json_object_size(s.job) == 0) {
+		code = command_misused(c, "say what to change, as in 'qalter -l walltime=2:00:00 %s'", o->v[0]);
+	} else if (json_object_get(s.job, "array")) {
+		code = command_misused(c, "an array's elements can't be changed: delete some, or submit another array");
+	} else if (json_object_get(s.job, "max_run_subjobs") && element_among(o)) {
+		code = command_misused(c,
+				       "how many elements run at once is set for a whole array, as in 12[], not for %s",
+				       element_among(o));
+	} else if (!change_open(&ch, c)) {
+		code = EXIT_FAILED;
+	} else {
+		jobspec_directories(&s);
+		if (a->guarantee.broken)
+			json_object_set_new(s.job, "force", json_true());
+		change_jobs(&ch, "alter", json_incref(s.job), o->v, o->n);
+		code = change_close(&ch);
+	}
+	jobspec_fini(&s);
+	return code;
+}
+
+static const char *const alter_examples[] = {
+	"qalter -l walltime=4:00:00 12",
+	"Let it run for up to four hours; also if it runs already and nobody is delayed.",
+	"qalter -W depend=afterok:11 12 13",
+	"Make two jobs wait for another.",
+	"qalter -t %5 '14[]'",
+	"Let up to five elements of the array run at once.",
+	NULL,
+};
+
+const struct command command_qalter = {
+	.name = "qalter",
+	.operands = "JOB...",
+	.operands_min = 1,
+	.operands_max = INT_MAX,
+	.about = "Change jobs that wait; of running ones what can still change.",
+	.examples = alter_examples,
+	.options = qalter_options,
+	.size = sizeof(struct job_arguments),
+	.run = alter,
+	.own = true,
+};

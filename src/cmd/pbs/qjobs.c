@@ -1,0 +1,283 @@
+/*
+ * qjobs.c - the small commands that do one thing to jobs: each gives its action to change.c.
+ */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/lib/change.h"
+#include "cmd/lib/commands.h"
+#include "cmd/lib/query.h"
+
+#define JOBS .operands = "JOB...", .operands_min = 1, .operands_max = INT_MAX
+
+static int act(const struct command *c, const char *action, json_t *body, char *const *id, int n)
+{
+	struct change ch;
+
+	if (!change_open(&ch, c)) {
+		json_decref(body);
+		return EXIT_FAILED;
+	}
+	change_jobs(&ch, action, body, id, n);
+	return change_close(&ch);
+}
+
+/* ---- qhold, qrls ---- */
+
+struct holds_arguments {
+	const char *holds;
+};
+
+static const struct option holds_options[] = {
+	{"holds", OPTION_TEXT, offsetof(struct holds_arguments, holds), "LETTERS", "u", NULL, 0, 0,
+	 "which: u the user's own, o an operator's, s the system's; n none", 'h'},
+	{0},
+};
+
+static int holds(const struct command *c, const char *action, const char *letters, const struct operands *o)
+{
+	if (!letters[0] || letters[strspn(letters, "uosn")])
+		return command_misused(c, "-h %s: write letters of \"uos\"", letters);
+	if (strchr(letters, 'n'))
+		return EXIT_OK;
+	return act(c, action, json_pack("{s:s}", "holds", letters), o->v, o->n);
+}
+
+static void running_row(void *context, char *const *cell)
+{
+	if (strchr("RSE", cell[1][0]))
+		command_warn(context,
+			     "job %s is running and continues; it is held if it is requeued ('qrerun' does that now)",
+			     cell[0]);
+}
+
+/* What a hold does to a running job is not what people expect. */
+static void running_warn(const struct command *c, const struct operands *o)
+{
+	struct strbuf ids = {0}, path = {0};
+	struct client *client;
+	struct err err;
+
+	for (int i = 0; i < o->n; i++)
+		strbuf_printf(&ids, "%s%s", i ? "," : "", o->v[i]);
+	strbuf_puts(&path, "/v1/jobs");
+	query_add(&path, "ids", strbuf_text(&ids));
+	query_add(&path, "fields", "id,state");
+	if (client_open(&client, &err) == 0) {
+		tsv_read(client, path.text, 2, running_row, (void *)c, &err);
+		client_close(client);
+	}
+	strbuf_fini(&ids);
+	strbuf_fini(&path);
+}
+
+static int hold(const struct command *c, const void *arguments, const struct operands *o)
+{
+	int code = holds(c, "hold", ((const struct holds_arguments *)arguments)->holds, o);
+
+	if (code == EXIT_OK)
+		running_warn(c, o);
+	return code;
+}
+
+static int release(const struct command *c, const void *arguments, const struct operands *o)
+{
+	return holds(c, "release", ((const struct holds_arguments *)arguments)->holds, o);
+}
+
+const struct command command_qhold = {
+	.name = "qhold",
+	JOBS,
+	.about = "Hold jobs: they are not started until they are released.",
+	.details = "A running job continues; it is held when it is requeued.",
+	.options = holds_options,
+	.size = sizeof(struct holds_arguments),
+	.run = hold,
+	.own = true,
+};
+
+const struct command command_qrls = {
+	.name = "qrls",
+	JOBS,
+	.about = "Release held jobs.",
+	.options = holds_options,
+	.size = sizeof(struct holds_arguments),
+	.run = release,
+	.own = true,
+};
+
+/* ---- qmove, qmsg, qorder ---- */
+
+static int move(const struct command *c, const void *arguments, const struct operands *o)
+{
+	return act(c, "move", json_pack("{s:s}", "queue", o->v[0]), o->v + 1, o->n - 1);
+}
+
+const struct command command_qmove = {
+	.name = "qmove",
+	.operands = "QUEUE JOB...",
+	.operands_min = 2,
+	.operands_max = INT_MAX,
+	.about = "Move waiting jobs to another queue.",
+	.run = move,
+	.own = true,
+};
+
+struct message_arguments {
+	bool error, output;
+};
+
+static const struct option message_options[] = {
+	{"error", OPTION_FLAG, offsetof(struct message_arguments, error), NULL, NULL, NULL, 0, 0,
+	 "to its error output; so it is if nothing is said", 'E'},
+	{"output", OPTION_FLAG, offsetof(struct message_arguments, output), NULL, NULL, NULL, 0, 0, "to its output",
+	 'O'},
+	{0},
+};
+
+static int message(const struct command *c, const void *arguments, const struct operands *o)
+{
+	const struct message_arguments *a = arguments;
+	json_t *text = json_string(o->v[0]);
+
+	if (!text)
+		return command_misused(c, "the text is no UTF-8");
+	return act(c, "message",
+		   json_pack("{s:o, s:s}", "text", text, "to",
+			     !a->output ? "err"
+			     : a->error ? "both"
+					: "out"),
+		   o->v + 1, o->n - 1);
+}
+
+const struct command command_qmsg = {
+	.name = "qmsg",
+	.operands = "TEXT JOB...",
+	.operands_min = 2,
+	.operands_max = INT_MAX,
+	.about = "Write a line into the output of running jobs.",
+	.options = message_options,
+	.size = sizeof(struct message_arguments),
+	.run = message,
+	.own = true,
+};
+
+static int order(const struct command *c, const void *arguments, const struct operands *o)
+{
+	struct change ch;
+
+	if (!change_open(&ch, c))
+		return EXIT_FAILED;
+	json_t *body = json_pack("{s:[s, s]}", "ids", o->v[0], o->v[1]);
+	struct reply r = {0};
+	struct err err;
+	if (client_ask_json(ch.client, "POST", "/v1/jobs/order", body, &r, &err) < 0) {
+		/* Which of them is not known, the sentence tells. */
+		bool second = strstr(err.text, o->v[1]) && !strstr(err.text, o->v[0]);
+		change_failed(&ch, o->v[second ? 1 : 0], client_code(ch.client), err.text);
+	}
+	reply_fini(&r);
+	json_decref(body);
+	return change_close(&ch);
+}
+
+const struct command command_qorder = {
+	.name = "qorder",
+	.operands = "JOB JOB",
+	.operands_min = 2,
+	.operands_max = 2,
+	.about = "Exchange two waiting jobs in their queue.",
+	.run = order,
+	.own = true,
+};
+
+/* ---- qrerun, qsig, qrun ---- */
+
+struct rerun_arguments {
+	bool force;
+	const char *more;
+};
+
+static const struct option rerun_options[] = {
+	{"force", OPTION_FLAG, offsetof(struct rerun_arguments, force), NULL, NULL, NULL, 0, 0,
+	 "accepted: a running job is ended and queued again in any case", 'f'},
+	{"-W", OPTION_TEXT, offsetof(struct rerun_arguments, more), "force", NULL, "force", 0, 0, "the same", 'W'},
+	{0},
+};
+
+static int rerun(const struct command *c, const void *arguments, const struct operands *o)
+{
+	return act(c, "rerun", NULL, o->v, o->n);
+}
+
+const struct command command_qrerun = {
+	.name = "qrerun",
+	JOBS,
+	.about = "End running jobs and queue them again.",
+	.options = rerun_options,
+	.size = sizeof(struct rerun_arguments),
+	.run = rerun,
+	.own = true,
+};
+
+struct signal_arguments {
+	const char *signal;
+};
+
+static const struct option signal_options[] = {
+	{"signal", OPTION_TEXT, offsetof(struct signal_arguments, signal), "SIGNAL", "SIGTERM",
+	 "SIGTERM SIGKILL SIGINT SIGUSR1 SIGUSR2 suspend resume", 0, 0,
+	 "a name, with or without SIG, or a number; suspend and resume stop it and let it go on", 's'},
+	{0},
+};
+
+static int signal_send(const struct command *c, const void *arguments, const struct operands *o)
+{
+	const struct signal_arguments *a = arguments;
+
+	return act(c, "signal", json_pack("{s:s}", "signal", a->signal), o->v, o->n);
+}
+
+const struct command command_qsig = {
+	.name = "qsig",
+	JOBS,
+	.about = "Send a signal to running jobs.",
+	.options = signal_options,
+	.size = sizeof(struct signal_arguments),
+	.run = signal_send,
+	.own = true,
+};
+
+struct run_arguments {
+	const char *nodes;
+	bool later;
+};
+
+static const struct option run_options[] = {
+	{"nodes", OPTION_TEXT, offsetof(struct run_arguments, nodes), "NODES", NULL, NULL, 0, 0,
+	 "on these: n1+n2; if not given: wherever it fits", 'H'},
+	{"-a", OPTION_FLAG, offsetof(struct run_arguments, later), NULL, NULL, NULL, 0, 0,
+	 "accepted: it never waits until the job runs", 'a'},
+	{0},
+};
+
+static int run_now(const struct command *c, const void *arguments, const struct operands *o)
+{
+	const struct run_arguments *a = arguments;
+	json_t *body = json_object();
+
+	if (a->nodes)
+		json_object_set_new(body, "nodes", json_string(a->nodes));
+	return act(c, "run", body, o->v, o->n);
+}
+
+const struct command command_qrun = {
+	.name = "qrun",
+	JOBS,
+	.about = "Start waiting jobs now, out of turn, if they fit (operators).",
+	.options = run_options,
+	.size = sizeof(struct run_arguments),
+	.run = run_now,
+	.own = true,
+};

@@ -1,0 +1,15 @@
+/*
+ * qmgr.h - the two halves of qmgr: qmgr.c changes, qmgr_show.c lists and prints.
+ */
+#ifndef CMD_QMGR_H
+#define CMD_QMGR_H
+
+#include "client/qmgr.h"
+#include "cmd/lib/change.h"
+
+/* "/v1/queues/" */
+void object_path(enum qmgr_object object, struct strbuf *out);
+/* "list": attributes for people. "print": commands that make it again. */
+void qmgr_show(struct change *ch, const struct qmgr_command *m);
+
+#endif

@@ -1,0 +1,124 @@
+/*
+ * qqueues.c - what opens and closes: qenable, qdisable, qstart, qstop for queues, qterm for the server.
+ */
+#include <limits.h>
+#include <string.h>
+
+#include "cmd/lib/change.h"
+#include "cmd/lib/commands.h"
+#include "cmd/lib/object.h"
+#include "cmd/lib/query.h"
+
+static void queue_set(struct change *ch, const char *queue, const char *name, const char *value)
+{
+	struct strbuf path = {0};
+
+	strbuf_puts(&path, "/v1/queues/");
+	url_quote(queue, &path);
+	change_attribute(ch, path.text, "set", name, value);
+	strbuf_fini(&path);
+}
+
+/* "@server": all queues of the one there is. */
+static void queues_all(struct change *ch, const char *name, const char *value)
+{
+	struct reply r;
+	json_t *queue;
+	size_t i;
+
+	if (change_ask(ch, "GET", "/v1/queues", NULL, NULL, &r)) {
+		const json_t *list = json_is_array(r.json) ? r.json : json_object_get(r.json, "queues");
+		json_array_foreach(list, i, queue) queue_set(ch, object_text(queue, "name"), name, value);
+	}
+	reply_fini(&r);
+}
+
+static int queues_set(const struct command *c, const struct operands *o, const char *name, const char *value)
+{
+	struct change ch;
+
+	if (!change_open(&ch, c))
+		return EXIT_FAILED;
+	for (int i = 0; i < o->n; i++) {
+		char queue[256];
+		struct err err;
+		if (queue_here(ch.client, o->v[i], queue, &err) < 0)
+			change_failed(&ch, NULL, "unknown_queue", err.text);
+		else if (queue[0])
+			queue_set(&ch, queue, name, value);
+		else
+			queues_all(&ch, name, value);
+	}
+	return change_close(&ch);
+}
+
+static int enable(const struct command *c, const void *arguments, const struct operands *o)
+{
+	return queues_set(c, o, "enabled", "True");
+}
+
+static int disable(const struct command *c, const void *arguments, const struct operands *o)
+{
+	return queues_set(c, o, "enabled", "False");
+}
+
+static int start(const struct command *c, const void *arguments, const struct operands *o)
+{
+	return queues_set(c, o, "started", "True");
+}
+
+static int stop(const struct command *c, const void *arguments, const struct operands *o)
+{
+	return queues_set(c, o, "started", "False");
+}
+
+#define QUEUES .operands = "QUEUE...", .operands_min = 1, .operands_max = INT_MAX, .own = true
+const struct command command_qenable = {
+	.name = "qenable", QUEUES, .about = "Let queues take jobs (operators).", .run = enable};
+const struct command command_qdisable = {
+	.name = "qdisable", QUEUES, .about = "Let queues take no more jobs (operators).", .run = disable};
+const struct command command_qstart = {
+	.name = "qstart", QUEUES, .about = "Let jobs of queues start (operators).", .run = start};
+const struct command command_qstop = {
+	.name = "qstop", QUEUES, .about = "Let no more jobs of queues start (operators).", .run = stop};
+
+struct term_arguments {
+	const char *type;
+	bool force, secondary, server, mom;
+};
+
+#define AT(field) offsetof(struct term_arguments, field)
+#define ACCEPTED "Accepted: there is one daemon."
+static const struct option term_options[] = {
+	{"type", OPTION_WORD, AT(type), "TYPE", "quick", "quick delay immediate", 0, 0,
+	 "what becomes of running jobs: quick, they go on; delay, they make checkpoints where they can, stop, and wait to run again; immediate, the same without checkpoints",
+	 't'},
+	{"force", OPTION_FLAG, AT(force), NULL, NULL, NULL, 0, 0, "even if that breaks guaranteed deadlines", 0},
+	{"-f", OPTION_FLAG, AT(secondary), NULL, NULL, NULL, 0, 0, ACCEPTED, 'f'},
+	{"-s", OPTION_FLAG, AT(server), NULL, NULL, NULL, 0, 0, ACCEPTED, 's'},
+	{"-m", OPTION_FLAG, AT(mom), NULL, NULL, NULL, 0, 0, ACCEPTED, 'm'},
+	{0},
+};
+
+static int terminate(const struct command *c, const void *arguments, const struct operands *o)
+{
+	const struct term_arguments *a = arguments;
+	struct change ch;
+
+	if (!change_open(&ch, c))
+		return EXIT_FAILED;
+	json_t *body = json_pack("{s:s,s:b}", "mode", a->type, "force", a->force);
+	change_ask(&ch, "POST", "/v1/shutdown", body, NULL, NULL);
+	json_decref(body);
+	return change_close(&ch);
+}
+
+const struct command command_qterm = {
+	.name = "qterm",
+	.operands = "",
+	.about = "Stop the server; running jobs go on (managers).",
+	.options = term_options,
+	.size = sizeof(struct term_arguments),
+	.run = terminate,
+	.own = true,
+};

@@ -1,0 +1,375 @@
+/*
+ * qselect.c - `qselect`: the ids of jobs that fit, a line each, for other commands to work on.
+ *
+ * The server gives a line per job with what may be asked about; the tests are made here, each a row of a table.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/hostlist.h"
+#include "base/timetext.h"
+#include "base/vec.h"
+#include "cmd/lib/commands.h"
+#include "cmd/lib/show.h"
+#include "core/reqtext.h"
+
+struct arguments {
+	const char *at, *checkpoint, *holds, *priority, *queue, *rerunnable, *states, *user;
+	struct texts members; /* of OPTION_MEMBER: texts that the job's members must have */
+	struct texts resources, times;
+	bool finished, only_finished, arrays, elements;
+};
+
+#define AT(field) offsetof(struct arguments, field)
+#define TEXT(letter, name, field, value, about)                                                                        \
+	{                                                                                                              \
+		name, OPTION_TEXT, AT(field), value, NULL, NULL, 0, 0, about, letter                                   \
+	}
+#define MEMBER(letter, name, value, about)                                                                             \
+	{                                                                                                              \
+		name, OPTION_MEMBER, AT(members), value, NULL, NULL, 0, 0, about, letter                               \
+	}
+static const struct option options[] = {
+	TEXT('a', "at", at, "[OP]DATE", "execution time, as qsub -a has it: [[CC]YY]MMDDhhmm[.SS]"),
+	MEMBER('A', "account", "TEXT", "Account."),
+	TEXT('c', "checkpoint", checkpoint, "[OP]TEXT", "Checkpoint."),
+	TEXT('h', "holds", holds, "LIST", "holds: of u, o, s; or n for none"),
+	{"resources", OPTION_TEXTS, AT(resources), "NAME[OP]VALUE[,...]", NULL, NULL, 0, 0,
+	 "what was asked for: walltime, ncpus, nodect, mem, ngpus, or another word of the request", 'l'},
+	MEMBER('N', "name", "NAME", "Name."),
+	TEXT('p', "priority", priority, "[OP]NUMBER", "Priority."),
+	MEMBER('P', "project", "TEXT", "Project."),
+	TEXT('q', "queue", queue, "QUEUE|QUEUE@SERVER|@SERVER", "Queue."),
+	{"rerunnable", OPTION_WORD, AT(rerunnable), "y|n", NULL, "y n", 0, 0, "whether it may be rerun", 'r'},
+	TEXT('s', "states", states, "LETTERS", "states, as qstat has them: QR is queued or running"),
+	{"times", OPTION_TEXTS, AT(times), "WHICH[OP]DATE", NULL, NULL, 0, 0,
+	 "a time: c created, q eligible, s started, m modified, e ended, a execution time; as in -ts.gt.11151200", 't'},
+	TEXT('u', "user", user, "USER[,USER...]", "Owners."),
+	{"finished", OPTION_FLAG, AT(finished), NULL, NULL, NULL, 0, 0, "finished jobs, too", 'x'},
+	{"only-finished", OPTION_FLAG, AT(only_finished), NULL, NULL, NULL, 0, 0, "finished jobs only", 'H'},
+	{"arrays", OPTION_FLAG, AT(arrays), NULL, NULL, NULL, 0, 0, "arrays only", 'J'},
+	{"elements", OPTION_FLAG, AT(elements), NULL, NULL, NULL, 0, 0, "the elements of arrays one by one", 'T'},
+	{0},
+};
+
+static const char *const examples[] = {
+	"qdel $(qselect -u $USER -s Q)",
+	"Delete my jobs that still wait.",
+	"qselect -l walltime.gt.10:00:00 -p.ge.100",
+	"Long jobs of high priority.",
+	NULL,
+};
+
+/* Columns asked for, and their order; behind them, one for each of arguments.members. */
+enum {
+	C_ID,
+	C_STATE,
+	C_HOLDS,
+	C_PRIORITY,
+	C_RERUNNABLE,
+	C_RESOURCES,
+	C_WALLTIME,
+	C_CPUS,
+	C_NODECT,
+	C_MEMORY,
+	C_GPUS,
+	C_AT,
+	C_CREATED,
+	C_QUEUED,
+	C_STARTED,
+	C_MODIFIED,
+	C_ENDED,
+	COLUMNS
+};
+static const char fields[] =
+	"id,state,holds,priority,rerunnable,resources,walltime,cpus,nodect,memory,gpus,at,created,queued,started,"
+	"modified,ended";
+
+enum op { OP_EQ, OP_NE, OP_GE, OP_GT, OP_LE, OP_LT };
+
+/* One thing a job must fulfil. */
+struct test {
+	int column;
+	enum op op;
+	bool number;
+	int64_t value;
+	const char *text;     /* not of a number */
+	const char *resource; /* of C_RESOURCES: the word; `text` is the value */
+};
+
+struct selection {
+	const struct arguments *a;
+	VEC(struct test) tests;
+	name_list chosen; /* ids */
+	struct arena *arena;
+};
+
+/* ".gt." at *text, which is moved past it; without one it is equality. */
+static enum op op_parse(const char **text)
+{
+	static const char *const names[] = {".eq.", ".ne.", ".ge.", ".gt.", ".le.", ".lt."};
+
+	for (int i = 0; i < 6; i++)
+		if (strncasecmp(*text, names[i], 4) == 0) {
+			*text += 4;
+			return (enum op)i;
+		}
+	return OP_EQ;
+}
+
+static int number_parse(const char *text, int64_t *ret, struct err *err)
+{
+	char *end;
+
+	*ret = strtoll(text, &end, 10);
+	return end == text || *end ? err_set(err, -1, "\"%.60s\" is no whole number", text) : 0;
+}
+
+static int test_add(struct selection *s, int column, const char *text,
+		    int (*parse)(const char *, int64_t *, struct err *), struct err *err)
+{
+	struct test t = {.column = column, .number = parse};
+
+	t.op = op_parse(&text);
+	t.text = text;
+	if (parse && parse(text, &t.value, err) < 0)
+		return -1;
+	vec_push(&s->tests, t);
+	return 0;
+}
+
+/* "walltime.gt.3600", "ncpus=4" */
+static int resource_add(struct selection *s, const char *text, struct err *err)
+{
+	static const struct {
+		const char *name;
+		int column;
+		int (*parse)(const char *, int64_t *, struct err *);
+	} known[] = {
+		{"walltime", C_WALLTIME, duration_parse}, {"ncpus", C_CPUS, number_parse},
+		{"nodect", C_NODECT, number_parse},	  {"mem", C_MEMORY, memory_parse},
+		{"ngpus", C_GPUS, number_parse},
+	};
+	size_t n = strcspn(text, "=.");
+	const char *rest = text + n + (text[n] == '=');
+
+	if (!text[n])
+		return err_set(err, -1, "\"%.60s\" needs a value, as in walltime.gt.3600 or ncpus=4", text);
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (strlen(known[i].name) == n && strncmp(known[i].name, text, n) == 0)
+			return test_add(s, known[i].column, rest, known[i].parse, err);
+	if (test_add(s, C_RESOURCES, rest, NULL, err) < 0)
+		return -1;
+	s->tests.v[s->tests.n - 1].resource = arena_strndup(s->arena, text, n);
+	return 0;
+}
+
+static int resources_add(struct selection *s, const char *list, struct err *err)
+{
+	while (*list) {
+		size_t n = strcspn(list, ",");
+		if (resource_add(s, arena_strndup(s->arena, list, n), err) < 0)
+			return err_prefix(err, -1, "-l %.*s", (int)(n < 60 ? n : 60), list);
+		list += n;
+		list += *list == ',';
+	}
+	return 0;
+}
+
+/* "s.gt.11151200" */
+static int time_add(struct selection *s, const char *text, struct err *err)
+{
+	static const char letters[] = "acqsme";
+	static const int columns[] = {C_AT, C_CREATED, C_QUEUED, C_STARTED, C_MODIFIED, C_ENDED};
+	const char *which = *text ? strchr(letters, *text) : NULL;
+
+	if (!which)
+		return err_set(err, -1, "\"%.60s\" must begin with one of %s, as in s.gt.11151200", text, letters);
+	return test_add(s, columns[which - letters], text + 1, stamp_parse, err);
+}
+
+static int tests_make(struct selection *s, struct err *err)
+{
+	const struct arguments *a = s->a;
+	int rc = 0;
+
+	if (a->states && a->states[strspn(a->states, "QRHWSECFBT")])
+		return err_set(err, -1, "-s %.60s: write letters of QRHWSECB, as qstat has them", a->states);
+	if (a->at)
+		rc |= test_add(s, C_AT, a->at, stamp_parse, err);
+	if (a->holds)
+		rc |= test_add(s, C_HOLDS, strcmp(a->holds, "n") == 0 ? "" : a->holds, NULL, err);
+	for (int i = 0; i < a->members.n / 2; i++)
+		rc |= test_add(s, COLUMNS + i, a->members.v[2 * i + 1], NULL, err);
+	if (a->priority && rc == 0)
+		rc |= test_add(s, C_PRIORITY, a->priority, number_parse, err);
+	if (a->rerunnable)
+		rc |= test_add(s, C_RERUNNABLE, *a->rerunnable == 'y' ? "1" : "0", NULL, err);
+	for (int i = 0; i < a->resources.n && rc == 0; i++)
+		rc = resources_add(s, a->resources.v[i], err);
+	for (int i = 0; i < a->times.n && rc == 0; i++)
+		rc = time_add(s, a->times.v[i], err);
+	return rc;
+}
+
+static bool op_holds(enum op op, int compared)
+{
+	switch (op) {
+	case OP_EQ:
+		return compared == 0;
+	case OP_NE:
+		return compared != 0;
+	case OP_GE:
+		return compared >= 0;
+	case OP_GT:
+		return compared > 0;
+	case OP_LE:
+		return compared <= 0;
+	case OP_LT:
+		return compared < 0;
+	}
+	return false;
+}
+
+/* Holds are sets: "us" is "su". */
+static int holds_compare(const char *a, const char *b)
+{
+	for (const char *letter = "uosp"; *letter; letter++)
+		if (!strchr(a, *letter) != !strchr(b, *letter))
+			return 1;
+	return 0;
+}
+
+/* The value of a word in "nodes=2:ppn=4,arch=x86"; compares as text. */
+static int resource_compare(const char *request, const struct test *t)
+{
+	size_t n = strlen(t->resource), length = strlen(t->text);
+
+	for (const char *p = request; *p;) {
+		size_t part = strcspn(p, ",");
+		if (part > n && strncmp(p, t->resource, n) == 0 && p[n] == '=')
+			return part - n - 1 == length ? strncmp(p + n + 1, t->text, length) : 1;
+		p += part;
+		p += *p == ',';
+	}
+	return 1;
+}
+
+static bool test_holds(const struct test *t, char *const *cell)
+{
+	const char *text = cell[t->column];
+
+	if (t->resource)
+		return op_holds(t->op, resource_compare(text, t));
+	if (t->column == C_HOLDS)
+		return op_holds(t->op, holds_compare(text, t->text));
+	if (!t->number)
+		return op_holds(t->op, strcmp(text, t->text));
+	if (!*text) /* not known: nothing but inequality holds */
+		return t->op == OP_NE;
+	int64_t n = strtoll(text, NULL, 10);
+	return op_holds(t->op, n < t->value ? -1 : n > t->value);
+}
+
+static bool state_fits(const char *states, char state)
+{
+	return !states || strchr(states, state) || (state == 'C' && strchr(states, 'F'));
+}
+
+static void row(void *context, char *const *cell)
+{
+	struct selection *s = context;
+
+	if (!state_fits(s->a->states, cell[C_STATE][0]) || (s->a->arrays && !strchr(cell[C_ID], '[')))
+		return;
+	for (size_t i = 0; i < s->tests.n; i++)
+		if (!test_holds(&s->tests.v[i], cell))
+			return;
+	vec_push(&s->chosen, mem_strdup(cell[C_ID]));
+}
+
+/* Checkpoints are no part of lists: asked for job by job, and only here. */
+static bool checkpoint_fits(const struct selection *s, struct client *client, const char *id)
+{
+	const char *wanted = s->a->checkpoint;
+	struct strbuf path = {0};
+	struct reply reply = {0};
+
+	if (!wanted)
+		return true;
+	enum op op = op_parse(&wanted);
+	show_job_path(&path, id, "");
+	bool fits = client_ask(client, "GET", path.text, NULL, 0, &reply, NULL) == 0 &&
+		    op_holds(op, strcmp(object_text(reply.json, "checkpoint"), wanted));
+	reply_fini(&reply);
+	strbuf_fini(&path);
+	return fits;
+}
+
+static void path_make(const struct arguments *a, struct strbuf *path)
+{
+	bool finished = a->finished || a->only_finished || (a->states && strpbrk(a->states, "CF"));
+	char queue[256];
+
+	strbuf_printf(path, "/v1/jobs?fields=%s", fields);
+	for (int i = 0; i < a->members.n; i += 2)
+		strbuf_printf(path, ",%s", a->members.v[i]);
+	users_query(path, a->user);
+	query_add(path, "completed", finished ? "1" : "0");
+	query_add(path, "state", a->only_finished ? "C" : NULL);
+	query_add(path, "arrays", a->elements ? "expand" : NULL);
+	if (a->queue) {
+		snprintf(queue, sizeof queue, "%.*s", (int)strcspn(a->queue, "@"),
+			 a->queue); /* queue_here() has looked */
+		query_add(path, "queue", queue);
+	}
+}
+
+static int run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	struct selection s = {.a = arguments, .arena = arena_create()};
+	struct strbuf path = {0};
+	struct client *client = NULL;
+	char queue[256];
+	struct err err;
+	int code = EXIT_OK;
+
+	if (tests_make(&s, &err) < 0) {
+		code = command_misused(c, "%s", err.text);
+	} else if (!show_open(c, &client)) {
+		code = EXIT_FAILED;
+	} else if (s.a->queue && queue_here(client, s.a->queue, queue, &err) < 0) {
+		code = command_fail(c, "%s", err.text);
+	} else {
+		path_make(s.a, &path);
+		if (tsv_read(client, path.text, COLUMNS + s.a->members.n / 2, row, &s, &err) < 0) {
+			command_fail(c, "%s", err.text);
+			code = show_code(client);
+		}
+		for (size_t i = 0; i < s.chosen.n; i++)
+			if (checkpoint_fits(&s, client, s.chosen.v[i]))
+				puts(s.chosen.v[i]);
+	}
+	client_close(client);
+	strbuf_fini(&path);
+	vec_free(&s.tests);
+	name_list_free(&s.chosen);
+	arena_destroy(s.arena);
+	return code;
+}
+
+const struct command command_qselect = {
+	.name = "qselect",
+	.own = true,
+	.operands = "",
+	.about = "Print the ids of the jobs that fit, a line each.",
+	.details =
+		"OP is .eq. .ne. .ge. .gt. .le. or .lt.; without one it is equality. A job must fit everything that is given. "
+		"Finished jobs are left out unless they are asked for.",
+	.examples = examples,
+	.options = options,
+	.size = sizeof(struct arguments),
+	.run = run,
+};

@@ -1,0 +1,282 @@
+/*
+ * qsub_terminal.c - `qsub -I`: submits a job, waits until it runs, and is its terminal (run/pty.h).
+ *
+ * The way to the job's terminal is a request to the server that leaves HTTP. When that breaks, because the server was restarted, say, it is made
+ * again: by a key of our own the server knows that it is us.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "cmd/lib/show.h"
+#include "cmd/pbs/qsub.h"
+#include "run/pty.h"
+
+#define LOOK_FIRST_MS 10
+#define LOOK_SOON_MS 100   /* while others make room for it, say: someone is waiting at the terminal */
+#define LOOK_LATER_MS 1000 /* ... after this: */
+#define SOON_MS 60000
+#define ATTACH_SECONDS 10 /* for one try: the server waits for the job's side */
+#define LAST_LOOKS 100	  /* at a job that should have ended by now, */
+#define LAST_LOOK_MS 100  /* ... so long apart */
+
+struct seat {
+	const struct command *c;
+	struct client *client;
+	const char *id;
+	char key[33];
+	int patience; /* seconds */
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int signal)
+{
+	interrupted = signal;
+}
+
+/* ---- what is asked of the server ---- */
+
+static int seat_ask(const struct seat *seat, const char *method, struct reply *ret, struct err *err)
+{
+	struct strbuf path = {0};
+	int rc;
+
+	show_job_path(&path, seat->id, "");
+	rc = client_ask(seat->client, method, strbuf_text(&path), NULL, 0, ret, err);
+	strbuf_fini(&path);
+	return rc;
+}
+
+/* Its letter; 'C': *ret_code is set. 0: the server can't be asked, -1: there is nothing to ask about, which was said. */
+static int seat_state(const struct seat *seat, int *ret_code)
+{
+	struct reply r = {0};
+	struct err err;
+	int rc = seat_ask(seat, "GET", &r, &err), state = rc < 0 ? 0 : object_text(r.json, "state")[0];
+
+	if (client_absent(seat->client)) { /* the queue as it was written down some time ago */
+		state = 0;
+	} else if (rc < 0 && *client_code(seat->client)) {
+		command_fail(seat->c, "%s", err.text);
+		*ret_code = show_code(seat->client);
+		state = -1;
+	}
+	if (state == 'C')
+		*ret_code = job_exit_code(seat->c, r.json, seat->id);
+	reply_fini(&r);
+	return state;
+}
+
+/* Nobody will be at the terminal of a job whose user has left: it goes, too. */
+static void job_withdraw(const struct seat *seat)
+{
+	struct err err;
+
+	if (seat_ask(seat, "DELETE", NULL, &err) < 0)
+		command_fail(seat->c, "job %s could not be deleted: %s", seat->id, err.text);
+	else
+		printf("\nqsub: job %s deleted\n", seat->id);
+}
+
+/* The job's terminal: a connection that speaks run/pty.h. -EAGAIN: not now. */
+static int way_make(void *context, struct pty_way *w, struct err *err)
+{
+	static const char *const passing[] = {"", "unavailable", "not_leader", "too_many", "bad_state"};
+	const struct seat *seat = context;
+	struct strbuf path = {0}, more = {0};
+
+	strbuf_printf(&more, "/terminal?key=%s", seat->key);
+	show_job_path(&path, seat->id, strbuf_text(&more));
+	strbuf_clear(&w->rest);
+	int rc = client_upgrade(seat->client, strbuf_text(&path), PTY_PROTOCOL, ATTACH_SECONDS, &w->fd, &w->rest, err);
+	strbuf_fini(&path);
+	strbuf_fini(&more);
+	for (size_t i = 0; rc < 0 && i < sizeof passing / sizeof *passing; i++)
+		if (strcmp(client_code(seat->client), passing[i]) == 0)
+			return -EAGAIN;
+	return rc;
+}
+
+/* ---- waiting for it, and being it ---- */
+
+/* Until the job's terminal is there, or it has ended without: then *ret_code is set. */
+static bool terminal_await(const struct seat *seat, struct pty_way *w, int *ret_code)
+{
+	int pause = LOOK_FIRST_MS, waited = 0, unreachable = 0;
+	struct err err = {.text = ""};
+
+	for (;;) {
+		int state = interrupted ? 'C' : seat_state(seat, ret_code);
+		if (interrupted) {
+			job_withdraw(seat);
+			*ret_code = 128 + interrupted;
+		}
+		if (state == 'C' || state < 0)
+			return false;
+		if (strchr("RSE", state) && state && way_make((void *)seat, w, &err) == 0)
+			return true;
+		unreachable = state ? 0 : unreachable + pause;
+		if (unreachable > seat->patience * 1000) {
+			*ret_code = command_fail(seat->c,
+						 "job %s waits, but the server is gone: start it anew, and 'qdel %s'",
+						 seat->id, seat->id);
+			return false;
+		}
+		poll(NULL, 0, interrupted ? 0 : pause);
+		waited = waited < SOON_MS ? waited + pause : waited;
+		int most = waited < SOON_MS ? LOOK_SOON_MS : LOOK_LATER_MS;
+		pause = pause * 3 / 2 < most ? pause * 3 / 2 : most;
+	}
+}
+
+/* The terminal is gone without a result: the server may know more. */
+static int end_find(const struct seat *seat, const struct err *why)
+{
+	int code = EXIT_FAILED;
+
+	for (int i = 0; i < LAST_LOOKS; i++) {
+		int state = seat_state(seat, &code);
+		if (state == 'C' || state < 0)
+			return code;
+		if (strcmp(client_code(seat->client), "") == 0 && state == 0)
+			break;
+		poll(NULL, 0, LAST_LOOK_MS);
+	}
+	return command_fail(seat->c, "job %s: %s", seat->id, why->text);
+}
+
+static int terminal_serve(const struct seat *seat, struct pty_way *w)
+{
+	struct arena *arena = arena_create();
+	struct result result = {0};
+	struct err err;
+	int code;
+
+	printf("qsub: job %s ready\n\n", seat->id);
+	fflush(stdout);
+	int rc = pty_serve(w, STDIN_FILENO, STDOUT_FILENO, seat->patience, arena, &result, &err);
+	if (rc == -ETIMEDOUT || rc == -EIO) {
+		code = command_fail(seat->c, "job %s: %s", seat->id, err.text);
+	} else if (rc < 0) {
+		code = end_find(seat, &err);
+	} else {
+		printf("\nqsub: job %s completed\n", seat->id);
+		code = result.how == RESULT_EXITED ? result.status
+		       : result.how == RESULT_SIGNALED
+			       ? 128 + result.status
+			       : command_fail(seat->c, "job %s could not be started: %s", seat->id,
+					      result.reason ? result.reason : "no reason given");
+	}
+	arena_destroy(arena);
+	return code;
+}
+
+/* ---- handing it in ---- */
+
+static void key_make(char key[33])
+{
+	unsigned char bytes[16];
+
+	if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
+		memset(bytes, 0, sizeof bytes);
+	for (size_t i = 0; i < sizeof bytes; i++)
+		snprintf(key + 2 * i, 3, "%02x", bytes[i]);
+}
+
+static void signals_set(void (*handler)(int))
+{
+	static const int leaving[] = {SIGINT, SIGTERM, SIGHUP};
+	const struct sigaction how = {.sa_handler = handler, .sa_flags = SA_RESTART};
+
+	for (size_t i = 0; i < sizeof leaving / sizeof *leaving; i++) /* poll() ends by them all the same */
+		sigaction(leaving[i], &how, NULL);
+}
+
+/* Whether its user agrees to what has to be done first; then the submission says so. */
+static bool displace_agree(struct client *client, struct jobspec *s, struct err *err)
+{
+	char *body = json_dumps(s->job, JSON_COMPACT), line[16] = "";
+	struct reply r = {0};
+	int rc = client_ask(client, "POST", "/v1/whatif", body, strlen(body), &r, err);
+	const json_t *who = json_object_get(r.json, "displaces");
+	int64_t delay = object_number(r.json, "delay", 0);
+	bool agreed =
+		rc == 0 && json_array_size(who) == 0; /* there is room now, or a reason that the server will give */
+
+	free(body);
+	if (rc == 0 && !agreed) {
+		printf("No place is free. To make room, %s stopped:",
+		       json_array_size(who) > 1 ? "these jobs are" : "this job is");
+		for (size_t i = 0; i < json_array_size(who); i++)
+			printf(" %s", value_text(json_array_get(who, i)));
+		printf("\nThis takes up to %lld s. Start your job all the same? [y/N] ", (long long)delay);
+		fflush(stdout);
+		agreed = fgets(line, sizeof line, stdin) && (line[0] == 'y' || line[0] == 'Y');
+		err_set(err, -ECANCELED, "nothing was submitted");
+	}
+	if (agreed)
+		json_object_set_new(s->job, "displace", json_integer(delay));
+	reply_fini(&r);
+	return agreed;
+}
+
+/* Submits it. While its user is asked, ^C ends this process, and nothing is left of it. */
+static int seat_submit(const struct command *c, struct client *client, struct jobspec *s, struct reply *ret)
+{
+	int code = EXIT_FAILED, rc;
+	struct err err;
+
+	for (;;) {
+		signals_set(on_interrupt);
+		rc = client_submit(client, s->job, ret, &err);
+		signals_set(SIG_DFL);
+		if (rc == 0 || s->answered || strcmp(client_code(client), "would_displace") != 0)
+			break;
+		reply_fini(ret);
+		*ret = (struct reply){0};
+		if (!displace_agree(client, s, &err))
+			return command_fail(c, "%s", err.text);
+	}
+	signals_set(on_interrupt);
+	if (!show_answered(c, client, rc, &err, ret, &code))
+		return code;
+	job_warn(c, s, ret);
+	return EXIT_OK;
+}
+
+int job_interact(const struct command *c, struct client *client, struct jobspec *s)
+{
+	struct reply r = {0};
+	struct pty_way way = {.fd = -1, .again = way_make};
+	struct seat seat = {.c = c, .client = client};
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		return command_fail(
+			c,
+			"an interactive job needs a terminal: leave out -I, or choose another type, to submit a script");
+	json_object_set_new(s->job, "interactive", json_true());
+	int code = seat_submit(c, client, s, &r);
+	if (code == EXIT_OK) {
+		seat.id = object_text(r.json, "id");
+		seat.patience = (int)object_number(r.json, "patience", PTY_PATIENCE);
+		key_make(seat.key);
+		way.context = &seat;
+		client_patience(client, 0); /* waiting is ours, and ends with ^C */
+		printf("qsub: waiting for job %s to start\n", seat.id);
+		fflush(stdout);
+		bool there = terminal_await(&seat, &way, &code);
+		signals_set(SIG_DFL);
+		if (there)
+			code = terminal_serve(&seat, &way);
+	}
+	strbuf_fini(&way.rest);
+	reply_fini(&r);
+	return code;
+}

@@ -1,0 +1,581 @@
+/*
+ * pool.c - `shunt pool`: a pool of workstations without a server. The program shunt-pool does what needs TLS.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/amount.h"
+#include "base/table.h"
+#include "base/timetext.h"
+#include "base/vec.h"
+#include "cmd/lib/commands.h"
+#include "cmd/lib/instance.h"
+#include "cmd/pool/pool_wire.h"
+
+#define STOP_MS 10000 /* within which a daemon that was asked to has ended */
+
+struct arguments {
+	const char *name, *pool, *listen, *owner, *policy, *user, *cgroup, *speed, *token_file;
+	int64_t interval, lease, gossip_from, cpus, valid;
+	bool foreground, no_start, no_multicast;
+};
+
+#define AT(field) offsetof(struct arguments, field)
+#define POLICIES "round-robin fi fim fi/p fim/p two-level ours"
+#define WORKING                                                                                                        \
+	{"listen", OPTION_TEXT, AT(listen),                                                                            \
+	 "WHERE",  NULL,	NULL,                                                                                  \
+	 0,	   0,		"take links at this port or ADDRESS:PORT; 7724 if not given",                          \
+	 0},                                                                                                           \
+		{"policy", OPTION_WORD, AT(policy),                                                                    \
+		 "NAME",   NULL,	POLICIES,                                                                      \
+		 0,	   0,		"place tasks of this machine by this policy; fim/p if not given",              \
+		 0},                                                                                                   \
+		{"cpus", OPTION_NUMBER, AT(cpus),                                                                      \
+		 "N",	 NULL,		NULL,                                                                          \
+		 1,	 65536,		"run at most N tasks at a time; as many as there are processors if not given", \
+		 0},                                                                                                   \
+		{"speed", OPTION_TEXT, AT(speed),                                                                      \
+		 "X",	  NULL,	       NULL,                                                                           \
+		 0,	  0,	       "the speed of a processor; measured if not given",                              \
+		 0},                                                                                                   \
+		{"interval-ms",                                                                                        \
+		 OPTION_NUMBER,                                                                                        \
+		 AT(interval),                                                                                         \
+		 "MS",                                                                                                 \
+		 NULL,                                                                                                 \
+		 NULL,                                                                                                 \
+		 10,                                                                                                   \
+		 3600000,                                                                                              \
+		 "exchange loads once in that time; 1000 if not given",                                                \
+		 0},                                                                                                   \
+		{"lease-ms",                                                                                           \
+		 OPTION_NUMBER,                                                                                        \
+		 AT(lease),                                                                                            \
+		 "MS",                                                                                                 \
+		 NULL,                                                                                                 \
+		 NULL,                                                                                                 \
+		 100,                                                                                                  \
+		 3600000,                                                                                              \
+		 "start a task elsewhere when its station has been silent for that long; 15000 if not given",          \
+		 0},                                                                                                   \
+		{"gossip-from",                                                                                        \
+		 OPTION_NUMBER,                                                                                        \
+		 AT(gossip_from),                                                                                      \
+		 "N",                                                                                                  \
+		 NULL,                                                                                                 \
+		 NULL,                                                                                                 \
+		 1,                                                                                                    \
+		 20000,                                                                                                \
+		 "with more than N stations, send loads to some that pass them on; 50 if not given",                   \
+		 0},                                                                                                   \
+		{"owner",                                                                                              \
+		 OPTION_TEXT,                                                                                          \
+		 AT(owner),                                                                                            \
+		 "POLICY",                                                                                             \
+		 NULL,                                                                                                 \
+		 "idle share none",                                                                                    \
+		 0,                                                                                                    \
+		 0,                                                                                                    \
+		 "when tasks may run: idle, share, 'hours=Mon-Fri 08:00-18:00', none; idle if not given",              \
+		 0},                                                                                                   \
+		{"no-multicast",                                                                                       \
+		 OPTION_FLAG,                                                                                          \
+		 AT(no_multicast),                                                                                     \
+		 NULL,                                                                                                 \
+		 NULL,                                                                                                 \
+		 NULL,                                                                                                 \
+		 0,                                                                                                    \
+		 0,                                                                                                    \
+		 "neither look for stations in this network nor be found",                                             \
+		 0},                                                                                                   \
+		{"user", OPTION_TEXT, AT(user),                                                                        \
+		 "NAME", NULL,	      NULL,                                                                            \
+		 0,	 0,	      "as root: run tasks as this user; nobody if not given",                          \
+		 0},                                                                                                   \
+		{"cgroup", OPTION_DIR, AT(cgroup),                                                                     \
+		 "DIR",	   NULL,       NULL,                                                                           \
+		 0,	   0,	       "measure the load and the quota of this control group, not the machine's",      \
+		 0},                                                                                                   \
+	{                                                                                                              \
+		"foreground", OPTION_FLAG, AT(foreground), NULL, NULL, NULL, 0, 0, "stay, and log to standard error",  \
+			0                                                                                              \
+	}
+
+static const struct option create_options[] = {
+	{"name", OPTION_TEXT, AT(name), "STATION", NULL, NULL, 0, 0,
+	 "what this station is called; if not given: as the host is", 0},
+	{"pool", OPTION_TEXT, AT(pool), "NAME", NULL, NULL, 0, 0,
+	 "what the pool is called; if not given: as the station is", 0},
+	{"no-start", OPTION_FLAG, AT(no_start), NULL, NULL, NULL, 0, 0, "don't start the daemon", 0},
+	WORKING,
+	{0},
+};
+static const struct option join_options[] = {
+	{"name", OPTION_TEXT, AT(name), "STATION", NULL, NULL, 0, 0,
+	 "what this station is called; if not given: as the host is", 0},
+	{"token-file", OPTION_FILE, AT(token_file), "FILE", NULL, NULL, 0, 0, "read the token from FILE", 0},
+	{"no-start", OPTION_FLAG, AT(no_start), NULL, NULL, NULL, 0, 0, "don't start the daemon", 0},
+	WORKING,
+	{0},
+};
+static const struct option start_options[] = {WORKING, {0}};
+static const struct option token_options[] = {
+	{"valid", OPTION_SECONDS, AT(valid), "DURATION", "24:00:00", NULL, 0, 0, "how long it can be used", 0},
+	{0},
+};
+
+/* ---- what shunt-pool does ---- */
+
+struct words {
+	VEC(const char *) list;
+	char number[8][32];
+	int nnumbers;
+};
+
+static void word_add(struct words *w, const char *option, const char *value)
+{
+	if (!value)
+		return;
+	vec_push(&w->list, option);
+	vec_push(&w->list, value);
+}
+
+static void number_add(struct words *w, const char *option, int64_t value)
+{
+	char *text = w->number[w->nnumbers];
+
+	if (value <= 0) /* not given, or not an option of this command */
+		return;
+	snprintf(text, sizeof w->number[0], "%lld", (long long)value);
+	w->nnumbers++;
+	word_add(w, option, text);
+}
+
+static int pass_on(const struct command *c, const char *what, const char *operand, const struct arguments *a)
+{
+	struct strbuf program = {0};
+	struct words w = {0};
+
+	if (!program_find("shunt-pool", &program))
+		return command_fail(
+			c, "shunt-pool is not found beside this program nor in $PATH: install it ('make install')");
+	vec_push(&w.list, program.text);
+	vec_push(&w.list, what);
+	if (operand)
+		vec_push(&w.list, operand);
+	word_add(&w, "--name", a->name);
+	word_add(&w, "--pool", a->pool);
+	word_add(&w, "--listen", a->listen);
+	word_add(&w, "--policy", a->policy);
+	word_add(&w, "--user", a->user);
+	word_add(&w, "--owner", a->owner);
+	word_add(&w, "--cgroup", a->cgroup);
+	word_add(&w, "--speed", a->speed);
+	word_add(&w, "--token-file", a->token_file);
+	number_add(&w, "--interval-ms", a->interval);
+	number_add(&w, "--lease-ms", a->lease);
+	number_add(&w, "--gossip-from", a->gossip_from);
+	number_add(&w, "--cpus", a->cpus);
+	number_add(&w, "--valid", a->valid);
+	if (a->foreground)
+		vec_push(&w.list, "--foreground");
+	if (a->no_multicast)
+		vec_push(&w.list, "--no-multicast");
+	if (a->no_start)
+		vec_push(&w.list, "--no-start");
+	vec_push(&w.list, NULL);
+	fflush(stdout);
+	execv(program.text, (char *const *)w.list.v);
+	return command_fail(c, "%s: %s", program.text, strerror(errno));
+}
+
+static int create(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct arguments *a = arguments;
+
+	return pass_on(c, "create", NULL, a);
+}
+
+static int join(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	return pass_on(c, "join", operands->n ? operands->v[0] : NULL, arguments);
+}
+
+static int start(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	return pass_on(c, "run", NULL, arguments);
+}
+
+static int token(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	return pass_on(c, "token", NULL, arguments);
+}
+
+/* ---- what the daemon is asked ---- */
+
+/* `head` is taken over. *ret NULL: it gave no answer. */
+static int ask(const struct command *c, json_t *head, json_t **ret)
+{
+	struct pool_wire w;
+	const char *data;
+	struct err err;
+	size_t n;
+	int rc = 0;
+
+	*ret = NULL;
+	if (pool_wire_open(&w, &err) < 0) {
+		pool_wire_close(&w);
+		json_decref(head);
+		return command_fail(c, "%s", err.text);
+	}
+	if (pool_wire_send(&w, head, NULL, 0) == 0)
+		while ((rc = pool_wire_fill(&w)) > 0 && (rc = pool_wire_next(&w, ret, &data, &n)) == 0)
+			;
+	pool_wire_close(&w);
+	return EXIT_OK;
+}
+
+static const char *percent(double part, char *buf, size_t size)
+{
+	snprintf(buf, size, "%.0f%%", 100 * part);
+	return buf;
+}
+
+static void stations_print(const json_t *list)
+{
+	static const char *const columns[] = {"Station", "State", ">Age",    ">Speed", ">Idle", ">Tasks",
+					      ">Owner",	 ">CPUs", ">Memory", "Arch",   "~Where"};
+	struct table *t = table_create(columns, sizeof columns / sizeof *columns);
+	const json_t *s;
+	size_t i;
+
+	json_array_foreach(list, i, s)
+	{
+		json_int_t age = json_integer_value(json_object_get(s, "age_ms"));
+		char text[32];
+		table_cell(t, "%s", json_string_value(json_object_get(s, "name")));
+		table_cell(t, "%s", json_string_value(json_object_get(s, "state")));
+		if (age < 0)
+			table_cell(t, "-");
+		else
+			table_cell(t, "%.1f s", (double)age / 1000);
+		table_cell(t, "%.2f", json_number_value(json_object_get(s, "speed")));
+		table_cell(t, "%s", percent(json_number_value(json_object_get(s, "idle")), text, sizeof text));
+		table_cell(t, "%lld", (long long)json_integer_value(json_object_get(s, "ours")));
+		table_cell(t, "%lld+%lld", (long long)json_integer_value(json_object_get(s, "interactive")),
+			   (long long)json_integer_value(json_object_get(s, "batch")));
+		table_cell(t, "%lld", (long long)json_integer_value(json_object_get(s, "cpus")));
+		table_cell(t, "%s",
+			   memory_human((int64_t)json_integer_value(json_object_get(s, "memory")), text, sizeof text));
+		table_cell(t, "%s", json_string_value(json_object_get(s, "arch")));
+		table_cell(t, "%s", json_string_value(json_object_get(s, "where")));
+	}
+	table_print(t, stdout, 0);
+	table_destroy(t);
+}
+
+struct status_arguments {
+	bool json;
+};
+
+static int status(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct status_arguments *a = arguments;
+	json_t *o;
+	int code = ask(c, json_pack("{s:s}", "t", "status"), &o);
+
+	if (code == EXIT_OK && !o)
+		code = command_fail(c, "the pool's daemon does not answer");
+	if (code == EXIT_OK && a->json) {
+		json_object_del(o, "t");
+		json_dumpf(o, stdout, JSON_INDENT(2));
+		putchar('\n');
+	} else if (code == EXIT_OK) {
+		printf("Pool %s, station %s, policy %s: %lld tasks run or wait here, %lld of this machine's wait for a station.\n",
+		       json_string_value(json_object_get(o, "pool")), json_string_value(json_object_get(o, "name")),
+		       json_string_value(json_object_get(o, "policy")),
+		       (long long)json_integer_value(json_object_get(o, "tasks")),
+		       (long long)json_integer_value(json_object_get(o, "waiting")));
+		stations_print(json_object_get(o, "stations"));
+	}
+	json_decref(o);
+	return code;
+}
+
+/* The daemon has a lock as long as it lives. */
+static void end_await(void)
+{
+	struct pool_home h;
+	struct strbuf path = {0};
+	int fd = -1;
+
+	if (pool_home_find(&h, NULL) == 0) {
+		pool_home_path(&h, "lock", &path);
+		fd = open(path.text, O_RDONLY | O_CLOEXEC);
+	}
+	for (int i = 0; fd >= 0 && i < STOP_MS / 20 && flock(fd, LOCK_SH | LOCK_NB) < 0; i++)
+		poll(NULL, 0, 20);
+	if (fd >= 0)
+		close(fd);
+	strbuf_fini(&path);
+}
+
+static int stop(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	json_t *o;
+	int code = ask(c, json_pack("{s:s}", "t", "stop"), &o);
+
+	json_decref(o);
+	if (code == EXIT_OK)
+		end_await();
+	if (code == EXIT_OK)
+		puts("The pool's daemon has stopped. Its tasks are started on other stations.");
+	return code;
+}
+
+struct pause_arguments {
+	int64_t seconds;
+};
+
+/* Gives the daemon an order. If that fails it says why, and *ret is NULL. */
+static int answer(const struct command *c, json_t *head, json_t **ret)
+{
+	const char *error;
+	int code = ask(c, head, ret);
+
+	error = json_string_value(json_object_get(*ret, "error"));
+	if (code == EXIT_OK && (!*ret || error))
+		code = command_fail(c, "%s", error ? error : "the pool's daemon does not answer");
+	if (code != EXIT_OK) {
+		json_decref(*ret);
+		*ret = NULL;
+	}
+	return code;
+}
+
+static int order(const struct command *c, json_t *head, const char *done)
+{
+	json_t *o;
+	int code = answer(c, head, &o);
+
+	if (code == EXIT_OK)
+		puts(done);
+	json_decref(o);
+	return code;
+}
+
+static int pause_run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct pause_arguments *a = arguments;
+
+	json_int_t until = a->seconds > 0 ? (json_int_t)time(NULL) + a->seconds : INT64_MAX;
+
+	return order(c, json_pack("{s:s,s:I}", "t", "pause", "until", until),
+		     "Paused: tasks of the pool stand still here. 'shunt pool resume' ends it.");
+}
+
+static int resume_run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	return order(c, json_pack("{s:s,s:i}", "t", "pause", "until", 0), "Resumed: tasks of the pool may run here.");
+}
+
+static int remove_run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	return order(
+		c, json_pack("{s:s,s:s}", "t", "remove", "name", operands->v[0]),
+		"Removed: it can place no tasks and gets none. All stations hear of it, those that are off when they are back.");
+}
+
+static int renew_run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	char when[32];
+	json_t *o;
+	int code = answer(c, json_pack("{s:s}", "t", "renew"), &o);
+
+	if (code == EXIT_OK)
+		printf("Renewed: the certificate of this station is valid until %s.\n",
+		       instant_format(json_integer_value(json_object_get(o, "until")), when, sizeof when));
+	json_decref(o);
+	return code;
+}
+
+static const struct option pause_options[] = {
+	{"for", OPTION_SECONDS, offsetof(struct pause_arguments, seconds), "DURATION", NULL, NULL, 0, 0,
+	 "end the pause after this time", 0},
+	{0},
+};
+
+static const struct option status_options[] = {
+	{"json", OPTION_FLAG, offsetof(struct status_arguments, json), NULL, NULL, NULL, 0, 0, "print JSON", 0},
+	{0},
+};
+
+static const char *const create_examples[] = {
+	"shunt pool create --pool lab",
+	"Makes the authority of a pool called lab here, and starts this station.",
+	NULL,
+};
+static const char *const join_examples[] = {
+	"shunt pool join oak",
+	"Makes this machine a station of the pool that was created on oak. Asks for the token that 'shunt pool token' printed there.",
+	NULL,
+};
+static const char *const token_examples[] = {
+	"shunt pool token --valid 1:00:00",
+	"Prints a token with which one machine can join within the next hour.",
+	NULL,
+};
+static const char *const start_examples[] = {
+	"shunt pool start --policy ours",
+	"Starts this station's daemon again, and remembers the policy.",
+	NULL,
+};
+
+const struct command command_pool_create = {
+	.name = "pool create",
+	.operands = "",
+	.about = "Create a pool of workstations, with its own authority and without a server.",
+	.details =
+		"The authority's key stays on this machine: it is needed when a station joins, and at no other time. The daemon shunt-pool runs tasks of other stations here, as the user who "
+		"started it, or, if that is root, as --user. Files are in ~/.local/share/shunt/pool, as root in /var/lib/shunt-pool; $SHUNT_POOL_HOME names "
+		"another directory.",
+	.examples = create_examples,
+	.options = create_options,
+	.size = sizeof(struct arguments),
+	.run = create,
+	.alone = true,
+};
+const struct command command_pool_join = {
+	.name = "pool join",
+	.operands = "[STATION[:PORT]]",
+	.operands_max = 1,
+	.about = "Make this machine a station of a pool.",
+	.details =
+		"STATION is the machine on which the pool was created; in the same network it is found without being named. The token is read from the standard input, or from --token-file; it works once, and names the authority that is to be "
+		"trusted. All other stations are then found by themselves.",
+	.examples = join_examples,
+	.options = join_options,
+	.size = sizeof(struct arguments),
+	.run = join,
+	.alone = true,
+};
+const struct command command_pool_token = {
+	.name = "pool token",
+	.operands = "",
+	.about = "Print a token with which one machine can join the pool; on the machine that created it.",
+	.examples = token_examples,
+	.options = token_options,
+	.size = sizeof(struct arguments),
+	.run = token,
+	.alone = true,
+};
+const struct command command_pool_start = {
+	.name = "pool start",
+	.operands = "",
+	.about = "Start this station's daemon.",
+	.examples = start_examples,
+	.options = start_options,
+	.size = sizeof(struct arguments),
+	.run = start,
+	.alone = true,
+};
+static const char *const stop_examples[] = {
+	"shunt pool stop",
+	"Ends the daemon. The machine stays a station: 'shunt pool start' brings it back.",
+	NULL,
+};
+static const char *const pause_examples[] = {
+	"shunt pool pause --for 2:00:00",
+	"Tasks of others stand still here, and leave after a minute; in two hours the machine takes tasks again.",
+	NULL,
+};
+static const char *const resume_examples[] = {
+	"shunt pool resume",
+	"The machine takes tasks again now.",
+	NULL,
+};
+static const char *const status_examples[] = {
+	"shunt pool status",
+	"Which stations there are, how loaded they are, and which take tasks.",
+	NULL,
+};
+static const char *const renew_examples[] = {
+	"shunt pool renew",
+	"Asks the station that created the pool for a new certificate.",
+	NULL,
+};
+const struct command command_pool_stop = {
+	.name = "pool stop",
+	.operands = "",
+	.about = "Stop this station's daemon; tasks that run here are started on other stations.",
+	.examples = stop_examples,
+	.run = stop,
+	.alone = true,
+};
+static const char *const remove_examples[] = {
+	"shunt pool remove elm",
+	"Ends what elm runs for others and what others run for it, and lets no station talk to it any more. The name can be given again, with a new token.",
+	NULL,
+};
+const struct command command_pool_remove = {
+	.name = "pool remove",
+	.operands = "STATION",
+	.operands_min = 1,
+	.operands_max = 1,
+	.about = "Remove a station from the pool; on the machine that created it.",
+	.details =
+		"The authority signs a list of the stations that were removed, which all stations pass on to each other: also one that was off learns it from the first that it meets. "
+		"A station that is lost or was stolen can be removed, too.",
+	.examples = remove_examples,
+	.run = remove_run,
+	.alone = true,
+};
+const struct command command_pool_renew = {
+	.name = "pool renew",
+	.operands = "",
+	.about = "Renew the certificate of this station.",
+	.details =
+		"A certificate is valid for three years, and renewed by itself when a third of that is left. The station that created the pool must be reached for that. One whose certificate has expired "
+		"joins again.",
+	.examples = renew_examples,
+	.run = renew_run,
+	.alone = true,
+};
+const struct command command_pool_pause = {
+	.name = "pool pause",
+	.operands = "",
+	.about = "Stop the tasks that the pool runs on this machine, at once and without a network.",
+	.details =
+		"They stand still, and after a minute (return= in the policy) leave the machine and are started on other stations. The pause survives restarts.",
+	.examples = pause_examples,
+	.options = pause_options,
+	.size = sizeof(struct pause_arguments),
+	.run = pause_run,
+	.alone = true,
+};
+const struct command command_pool_resume = {
+	.name = "pool resume",
+	.operands = "",
+	.about = "End a pause: tasks of the pool may run on this machine again.",
+	.examples = resume_examples,
+	.run = resume_run,
+	.alone = true,
+};
+const struct command command_pool_status = {
+	.name = "pool status",
+	.operands = "",
+	.about = "Show the stations of the pool as this one knows them, with the age of what it knows.",
+	.examples = status_examples,
+	.options = status_options,
+	.size = sizeof(struct status_arguments),
+	.run = status,
+	.alone = true,
+};

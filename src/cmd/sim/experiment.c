@@ -1,0 +1,225 @@
+/*
+ * experiment.c - `shunt experiment ...`: what the project claims, measured again on this machine.
+ */
+#include <stddef.h>
+
+#include "cmd/lib/commands.h"
+#include "lab/experiment.h"
+
+struct arguments {
+	int64_t seeds, more, precision, tasks, limit, cores;
+	bool json, quick, report, types;
+	const char *chart, *results, *heuristics, *traces;
+};
+
+#define AT(field) offsetof(struct arguments, field)
+#define PRECISION 5.0 /* percent, as in the source of the bag experiment */
+#define SEEDS_ABOUT "Workloads of each kind."
+#define JSON_ABOUT "Print JSON instead of tables."
+#define CHART_ABOUT "Draw pictures into this directory, which is made if need be (needs gnuplot)."
+#define CORES_ABOUT "Run so many simulations at a time. Otherwise as many as there are cores."
+
+static const struct option push_options[] = {
+	{"seeds", OPTION_NUMBER, AT(seeds), "N", "30", NULL, 1, 10000, SEEDS_ABOUT, 0},
+	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, JSON_ABOUT, 0},
+	{"chart", OPTION_DIR, AT(chart), "DIR", NULL, NULL, 0, 0, CHART_ABOUT, 0},
+	{"cores", OPTION_NUMBER, AT(cores), "N", NULL, NULL, 1, 4096, CORES_ABOUT, 0},
+	{0},
+};
+
+static const struct option traces_options[] = {
+	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, JSON_ABOUT, 0},
+	{"chart", OPTION_DIR, AT(chart), "DIR", NULL, NULL, 0, 0, CHART_ABOUT, 0},
+	{"cores", OPTION_NUMBER, AT(cores), "N", NULL, NULL, 1, 4096, CORES_ABOUT, 0},
+	{0},
+};
+
+static const struct option bag_options[] = {
+	{"results", OPTION_FILE, AT(results), "FILE", NULL, NULL, 0, 0,
+	 "keep results in this file; what is there already is not simulated again: an experiment that was interrupted goes on",
+	 0},
+	{"quick", OPTION_FLAG, AT(quick), NULL, NULL, NULL, 0, 0,
+	 "run a part: tasks of spread 2, one, three and six requests at a time, on the first three traces, 8 instants and 32 more for small bags",
+	 0},
+	{"seeds", OPTION_NUMBER, AT(seeds), "N", NULL, NULL, 2, 10000,
+	 "instants at which each bag is submitted; otherwise 100", 0},
+	{"more", OPTION_NUMBER, AT(more), "N", NULL, NULL, 0, 100000,
+	 "further instants for small bags, whose times vary most; otherwise 300", 0},
+	{"precision", OPTION_NUMBER, AT(precision), "PERCENT", NULL, NULL, 0, 100,
+	 "simulate a type of bag with a number of requests no further once its mean times are known to so many percent (95% intervals, at least 10 instants); otherwise 5; 0: at all instants",
+	 0},
+	{"heuristics", OPTION_TEXT, AT(heuristics), "H[,H...]", NULL, NULL, 0, 0,
+	 "heuristics to compare with static: initial, adaptive-as-printed, adaptive, mixed, ours; otherwise all", 0},
+	{"traces", OPTION_TEXT, AT(traces), "T[,T...]", NULL, NULL, 0, 0,
+	 "traces to run: SDSC-SP2, SDSC-BLUE, CTC-SP2, CTC-512 (on 512 processors, as the source), CTC-512-0.9 and CTC-512-0.7 (submission times multiplied); otherwise all",
+	 0},
+	{"tasks", OPTION_NUMBER, AT(tasks), "N", NULL, NULL, 100, 100000, "leave out bags of more tasks", 0},
+	{"limit", OPTION_NUMBER, AT(limit), "JOBS", NULL, NULL, 1, INT32_MAX, "read only so many jobs of a trace", 0},
+	{"report", OPTION_FLAG, AT(report), NULL, NULL, NULL, 0, 0, "simulate nothing: report what is in --results", 0},
+	{"types", OPTION_FLAG, AT(types), NULL, NULL, NULL, 0, 0, "print a table of every type of bag, too", 0},
+	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, JSON_ABOUT, 0},
+	{"chart", OPTION_DIR, AT(chart), "DIR", NULL, NULL, 0, 0, CHART_ABOUT, 0},
+	{"cores", OPTION_NUMBER, AT(cores), "N", NULL, NULL, 1, 4096, CORES_ABOUT, 0},
+	{0},
+};
+
+static int generated(const struct command *c, const struct arguments *a,
+		     int (*run)(const struct push_options *, FILE *, bool *, struct err *))
+{
+	struct push_options o;
+	struct err err;
+
+	push_options_init(&o);
+	o.seeds = (int)a->seeds;
+	o.workers = a->cores < 0 ? 0 : (int)a->cores;
+	o.json = a->json;
+	o.progress = true;
+	o.charts = a->chart;
+	if (run(&o, stdout, NULL, &err) < 0)
+		return command_fail(c, "%s", err.text);
+	return EXIT_OK;
+}
+
+static int push(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	return generated(c, arguments, experiment_push);
+}
+
+static int move(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	return generated(c, arguments, experiment_move);
+}
+
+static int cover(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	return generated(c, arguments, experiment_cover);
+}
+
+static int owners(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	return generated(c, arguments, experiment_owners);
+}
+
+static int traces(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct arguments *a = arguments;
+	struct traces_options o = {
+		.dir = operands->n > 0 ? operands->v[0] : "traces",
+		.workers = a->cores < 0 ? 0 : (int)a->cores,
+		.json = a->json,
+		.progress = true,
+		.charts = a->chart,
+	};
+	struct err err;
+
+	if (experiment_traces(&o, stdout, &err) < 0)
+		return command_fail(c, "%s", err.text);
+	return EXIT_OK;
+}
+
+static int bag(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct arguments *a = arguments;
+	int64_t seeds = a->quick ? 8 : 100, more = a->quick ? 32 : 300;
+	struct bag_options o = {
+		.dir = operands->n > 0 ? operands->v[0] : "traces",
+		.results = a->results,
+		.heuristics = a->heuristics,
+		.sites = a->traces,
+		.repetitions = (int)(a->seeds > 0 ? a->seeds : seeds),
+		.more = (int)(a->more >= 0 ? a->more : more),
+		.precision = a->precision >= 0 ? (double)a->precision : PRECISION,
+		.most_tasks = a->tasks > 0 ? a->tasks : 0,
+		.limit = a->limit > 0 ? a->limit : 0,
+		.workers = a->cores < 0 ? 0 : (int)a->cores,
+		.quick = a->quick,
+		.report_only = a->report,
+		.types = a->types,
+		.json = a->json,
+		.progress = true,
+		.charts = a->chart,
+	};
+	struct err err;
+
+	if (o.report_only && !o.results)
+		return command_fail(c, "%s", "--report needs --results FILE");
+	if (experiment_bag(&o, stdout, &err) < 0)
+		return command_fail(c, "%s", err.text);
+	return EXIT_OK;
+}
+
+/* What the commands on generated workloads have in common. */
+#define GENERATED(run_)                                                                                                \
+	.operands = "", .options = push_options, .size = sizeof(struct arguments), .run = (run_), .alone = true
+
+const struct command command_experiment_push = {
+	.name = "experiment push",
+	.about = "Measure what push brings, beside what its source says.",
+	.details =
+		"Generated workloads, as in the experiments with OscarPBS, under a model of TORQUE's default scheduler, under "
+		"oscar and under shunt: the gains, which part of the method brings what, and what could still be had.",
+	GENERATED(push),
+};
+
+const struct command command_experiment_move = {
+	.name = "experiment move",
+	.about = "Measure what moving running jobs would bring.",
+	.details =
+		"Generated workloads of jobs that fit on one node, in sizes that are powers of two and in odd ones: how much "
+		"of the distance to perfect packing is recovered by moving one running job for each blocked one, at "
+		"several costs of a move (checkpoint and restart).",
+	GENERATED(move),
+};
+
+const struct command command_experiment_cover = {
+	.name = "experiment cover",
+	.about = "Compare the smallest cover with other methods of node allocation.",
+	.details =
+		"Generated workloads of jobs that fit on one node, under easy with node_allocation = cover, min_resource and first_available, on nodes of equal and of "
+		"different speeds, at three arrival rates: mean waits, turnarounds and nodes in use, with 95% intervals of the differences.",
+	GENERATED(cover),
+};
+
+const struct command command_experiment_owners = {
+	.name = "experiment owners",
+	.about = "Measure what owners of workstations notice of parallel jobs there.",
+	.details =
+		"20 workstations of different speeds, whose owners use them, and parallel jobs that are graphs of 20 tasks, at five loads: where tasks go by fim, by the source's "
+		"two-level cost, and by ours; who is served first on a station; and the interval at which loads are exchanged. Mean responses as ratios, with 90% intervals.",
+	GENERATED(owners),
+};
+
+const struct command command_experiment_traces = {
+	.name = "experiment traces",
+	.operands = "[DIR]",
+	.operand_kind = OPTION_DIR,
+	.operands_max = 1,
+	.about = "Compare with published results on well-known traces.",
+	.details = "DIR holds the traces, as the Parallel Workloads Archive names them (*.swf.gz); if not given: "
+		   "traces. Those that are missing are named and left out.",
+	.options = traces_options,
+	.size = sizeof(struct arguments),
+	.run = traces,
+	.alone = true,
+};
+
+static const char *const bag_examples[] = {"shunt experiment bag traces --quick", "get an impression from a part of it",
+					   "shunt experiment bag traces --results bags.txt --chart pictures",
+					   "run everything, in several sittings if need be", NULL};
+
+const struct command command_experiment_bag = {
+	.name = "experiment bag",
+	.operands = "[DIR]",
+	.operand_kind = OPTION_DIR,
+	.operands_max = 1,
+	.about = "Compare ways to request processors for a bag of tasks.",
+	.details =
+		"Bags of 100 to 100,000 tasks are submitted at random instants of traces under conservative backfilling, with one to six requests at a time: how long they "
+		"take and what they waste under each heuristic of the adapter. DIR holds the traces, as the Parallel Workloads Archive names them (*.swf.gz); if not given: "
+		"traces. Those that are missing are named and left out.",
+	.examples = bag_examples,
+	.options = bag_options,
+	.size = sizeof(struct arguments),
+	.run = bag,
+	.alone = true,
+};

@@ -1,0 +1,217 @@
+/*
+ * api_hooks.c - the site's hooks: which are in force, and what one that is not would say of a job.
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/codec.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "hooks/chain.h"
+#include "hooks/hook.h"
+#include "net/http.h"
+#include "server/api/frame/api.h"
+#include "server/api/frame/call.h"
+#include "server/api/frame/request.h"
+#include "server/api/frame/schemas.h"
+#include "server/server.h"
+#include "server/site/hooks.h"
+
+/* ---- those that are there ---- */
+
+struct subject {
+	struct hook_shown hook;
+};
+
+static void get_state(const struct subject *x, struct value *v)
+{
+	const struct hook_shown *h = &x->hook;
+
+	v->kind = VALUE_TEXT;
+	v->text = h->in_force ? h->problem ? "old" : "in_force" : h->fails ? "broken" : "unused";
+}
+
+static void events_show(const struct subject *x, struct json *j)
+{
+	for (int i = 0; i < HOOK_EVENTS; i++)
+		if (x->hook.events & 1u << i)
+			json_text(j, NULL, hook_event_name((enum hook_event)i));
+}
+
+#define HAS(member) MEMBER(struct subject, hook.member)
+
+static const struct field hook_fields[] = {
+	{"name", .is = REQUIRED | IS_TEXT, "of its file", HAS(name)},
+	{"state", .is = REQUIRED | IS_TEXT,
+	 "in_force; old: the version on disk is broken, and the one before it is in force; broken: it fails each time; unused: it is broken, and was never in force",
+	 .words = "in_force|old|broken|unused", .get = get_state},
+	{"problem", .is = REQUIRED | IS_TEXT | IS_NULL, "of the version on disk", HAS(problem)},
+	{"events", .is = REQUIRED | IS_LIST, "that the version in force has functions for", .item = IS_TEXT,
+	 .words = "submit|modify|start|end|priority", .inside = events_show},
+	{"calls", .is = REQUIRED | IS_INT, "since the server was started, or the file came", HAS(calls)},
+	{"failures", .is = REQUIRED | IS_INT, HAS(failures)},
+	{"last_failure", .is = REQUIRED | IS_TEXT | IS_NULL, HAS(failure)},
+	{"microseconds", .is = REQUIRED | IS_INT, "on the processor, of all calls", HAS(us)},
+	{"longest", .is = REQUIRED | IS_INT, "of one of them", HAS(us_max)},
+	{0},
+};
+static const struct schema hook = {.fields = hook_fields};
+
+struct hooks_shown {
+	const struct server *s;
+	const char *directory, *problem;
+};
+
+static void hooks_inside(const struct subject *x, struct json *j)
+{
+	const struct server *s = ((const struct hooks_shown *)(const void *)x)->s;
+	struct hook_shown h;
+
+	for (size_t i = 0; i < hooks_count(s); i++) {
+		hooks_show(s, i, &h);
+		schema_show(&hook, NULL, &h, NULL, j);
+	}
+}
+
+static const struct field hooks_fields[] = {
+	{"directory", .is = REQUIRED | IS_TEXT, MEMBER(struct hooks_shown, directory)},
+	{"problem", .is = REQUIRED | IS_TEXT | IS_NULL, "why the directory is not read now",
+	 MEMBER(struct hooks_shown, problem)},
+	{"hooks", .is = REQUIRED | IS_LIST, "in the order in which they are called", .of = &hook, .item = IS_OBJECT,
+	 .inside = hooks_inside},
+	{0},
+};
+const struct schema hooks_answer = {.fields = hooks_fields};
+
+void api_hooks(struct server *s, const struct call *c)
+{
+	api_show(s, c->r, &hooks_answer, &(struct hooks_shown){s, hooks_directory(s), hooks_trouble(s)});
+}
+
+/* ---- one that is tried ---- */
+
+static const struct field trial_fields[] = {
+	{"name", .is = REQUIRED | IS_TEXT, "of the file, for messages", .least = 1, .most = 100},
+	{"source", .is = REQUIRED | IS_TEXT, "its text", .least = 0, .most = HOOK_SOURCE_MAX},
+	{"event", .is = IS_TEXT | IS_NULL, "the function to call; without it the file is only checked",
+	 .words = "submit|modify|start|end"},
+	{"job", .is = IS_OBJECT | IS_NULL, "what is submitted, or the job as it is"},
+	{"changes", .is = IS_OBJECT | IS_NULL, "of `modify`: what is to change"},
+	{"facts", .is = IS_OBJECT | IS_NULL, "what the job has besides: `user`, `group`, `exit_status`, ..."},
+	{0},
+};
+const struct schema trial_body = {.fields = trial_fields};
+
+static const struct field mail_fields[] = {
+	{"to", .is = REQUIRED | IS_TEXT},
+	{"subject", .is = REQUIRED | IS_TEXT},
+	{"text", .is = REQUIRED | IS_TEXT},
+	{0},
+};
+static const struct schema mail = {.fields = mail_fields};
+static const struct field tried_fields[] = {
+	{"problem", .is = REQUIRED | IS_TEXT | IS_NULL, "why the file is broken"},
+	{"events", .is = REQUIRED | IS_LIST, "that it has functions for", .item = IS_TEXT},
+	{"result", .is = REQUIRED | IS_TEXT | IS_NULL, "of the call, if there was one",
+	 .words = "accepted|refused|failed"},
+	{"message", .is = REQUIRED | IS_TEXT | IS_NULL, "why it was refused, or has failed"},
+	{"changes", .is = REQUIRED | IS_OBJECT | IS_NULL, "members with their new values; `resources` are added"},
+	{"log", .is = REQUIRED | IS_LIST, .item = IS_TEXT},
+	{"mails", .is = REQUIRED | IS_LIST, "that would be sent", .of = &mail, .item = IS_OBJECT},
+	{"microseconds", .is = REQUIRED | IS_INT, "on the processor"},
+	{0},
+};
+const struct schema tried_answer = {.fields = tried_fields};
+
+struct trial {
+	struct http_request *r;
+	struct hook_ask *ask;
+	struct strbuf data;
+};
+
+static json_t *texts_of(const json_t *list, const char *name)
+{
+	json_t *texts = json_array();
+	const json_t *x;
+	size_t i;
+
+	json_array_foreach(list, i, x) json_array_append(texts, json_object_get(x, name));
+	return texts;
+}
+
+static json_t *or_null(json_t *x)
+{
+	return x ? json_incref(x) : json_null();
+}
+
+/* The result of a call whose file failed is its failure, whatever hook_failure makes of it. */
+static json_t *tried_json(const struct hook_ask *a)
+{
+	static const char *const results[] = {"accepted", "refused", "failed"};
+	const struct hook_answer *x = a->answers.n ? a->answers.v : NULL;
+	const json_t *ran = x ? json_array_get(x->ran, 0) : NULL;
+	const char *failed = json_string_value(json_object_get(ran, "failed")), *message = x ? x->message : NULL;
+	json_t *events = json_array();
+
+	for (int i = 0; i < HOOK_EVENTS; i++)
+		if (a->events & 1u << i)
+			json_array_append_new(events, json_string(hook_event_name((enum hook_event)i)));
+	return json_pack("{s:s?, s:o, s:s?, s:s?, s:o, s:o, s:o, s:I}", "problem", a->error, "events", events, "result",
+			 x ? results[failed ? HOOK_FAILED : x->result] : NULL, "message", failed ? failed : message,
+			 "changes", or_null(x ? x->changes : NULL), "log", texts_of(x ? x->log : NULL, "text"), "mails",
+			 x && x->mails ? json_incref(x->mails) : json_array(), "microseconds",
+			 (json_int_t)json_integer_value(json_object_get(ran, "us")));
+}
+
+static void on_tried(struct server *s, void *context)
+{
+	struct trial *t = context;
+
+	api_answer(t->r, 200, tried_json(t->ask));
+	hook_ask_free(t->ask);
+	strbuf_fini(&t->data);
+	free(t);
+}
+
+static void job_add(struct strbuf *out, enum hook_event e, const json_t *body)
+{
+	json_t *job = json_object_get(body, "job"), *changes = json_object_get(body, "changes"), *o;
+	char *text;
+
+	job = json_is_object(job) ? json_incref(job) : json_object();
+	changes = json_is_object(changes) ? json_incref(changes) : json_object();
+	o = e == HOOK_SUBMIT ? json_incref(job) : json_pack("{s:O, s:O}", "job", job, "asked", changes);
+	text = json_dumps(o, JSON_COMPACT);
+	strbuf_puts(out, text);
+	free(text);
+	json_decref(o);
+	json_decref(job);
+	json_decref(changes);
+}
+
+void api_hooks_try(struct server *s, const struct call *c)
+{
+	const char *name = json_string_value(json_object_get(c->body, "name")),
+		   *event = json_string_value(json_object_get(c->body, "event"));
+	const json_t *source = json_object_get(c->body, "source");
+	json_t *facts = json_object_get(c->body, "facts");
+	int e = event ? hook_event_find(event) : HOOK_SUBMIT;
+	struct trial *t;
+
+	if (e < 0 || e == HOOK_PRIORITY || !s->hooks) {
+		http_error(c->r, CODE_BAD_REQUEST, "event must be one of submit, modify, start, end");
+		return;
+	}
+	t = mem_zalloc(sizeof *t);
+	t->r = c->r;
+	strbuf_add(&t->data, json_string_value(source), json_string_length(source));
+	if (event)
+		job_add(&t->data, (enum hook_event)e, c->body);
+	t->ask = hooks_try(s, (enum hook_event)e, json_is_object(facts) ? json_incref(facts) : json_object(), name,
+			   strbuf_text(&t->data), t->data.n, json_string_length(source), on_tried, t);
+}

@@ -1,0 +1,201 @@
+/*
+ * api_partitions.c - partitions: defined, changed, shown.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "core/cluster.h"
+#include "core/job.h"
+#include "core/partition.h"
+#include "net/http.h"
+#include "plan/plan.h"
+#include "server/api/admin/api_partitions.h"
+#include "server/api/frame/api.h"
+#include "server/api/frame/call.h"
+#include "server/api/frame/schemas.h"
+#include "server/base/asker.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/world/layout.h"
+#include "server/node/nodes.h"
+#include "server/node/partitions.h"
+#include "server/node/world_node.h"
+#include "server/server.h"
+#include "server/site/who.h"
+
+static const struct field partition_fields[] = {
+	{"name", .is = REQUIRED | IS_TEXT},
+	{"nodes", .is = REQUIRED | IS_LIST, "in their order in the cluster", .item = IS_TEXT},
+	{"cpus", .is = REQUIRED | IS_INT, "of its nodes, up or not"},
+	{"cpus_up", .is = REQUIRED | IS_INT, "of those that are in service"},
+	{"state", .is = REQUIRED | IS_TEXT, "down: none of its nodes is in service", .words = "free|busy|down|empty"},
+	{"job", .is = REQUIRED | IS_TEXT | IS_NULL, "the job that runs in it, if the user may see it"},
+	{"waiting", .is = REQUIRED | IS_INT, "jobs that wait and that it suits"},
+	{"attributes", .is = REQUIRED | IS_OBJECT},
+	{0},
+};
+const struct schema partition_answer = {"Partition", .fields = partition_fields};
+static const struct field partitions_fields[] = {
+	{"partitions", .is = REQUIRED | IS_LIST, "by name", .of = &partition_answer, .item = IS_OBJECT},
+	{"shared", .is = REQUIRED | IS_LIST, "nodes that are in none", .item = IS_TEXT},
+	{0},
+};
+const struct schema partitions_answer = {.fields = partitions_fields};
+
+/* ---- showing ---- */
+
+/* By partition, its index plus one: jobs that wait and that it suits. */
+static int64_t *count_waiting(const struct server *s)
+{
+	const struct cluster *c = s->cluster;
+	int64_t *count = mem_zalloc((c->partitions.n + 1) * sizeof *count);
+	int64_t *by_set = mem_zalloc((c->nodesets.n + 1) * sizeof *by_set);
+
+	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
+		const struct entry *e = &s->jobs->entries.v[id];
+		if (e->spec && entry_job(s, id)->state <= STATE_ALLOCATED && e->spec->allowed != NODES_ALL)
+			by_set[e->spec->allowed]++;
+	}
+	for (uint32_t k = 0; k < c->nodesets.n; k++)
+		for (size_t i = 0; i < c->partitions.n && by_set[k]; i++)
+			if (nodeset_has(&c->nodesets.v[k], (uint32_t)c->partitions.v[i].first))
+				count[i + 1] += by_set[k];
+	free(by_set);
+	return count;
+}
+
+/* The job that runs on a node of a partition; JOB_NONE: none does. */
+static uint32_t job_on(const struct server *s, uint32_t node)
+{
+	const piece_vec *v = &s->plan->node[node].pieces;
+
+	for (size_t i = 0; i < v->n; i++) {
+		const struct job *job = entry_job(s, v->v[i].job);
+		if (job->state == STATE_NOW || job->state == STATE_RUNNING)
+			return job->id;
+	}
+	return JOB_NONE;
+}
+
+static void partition_show(struct server *s, const struct asker *w, const struct object *d, const int64_t *waiting,
+			   struct json *j)
+{
+	bool *has = mem_zalloc((s->cluster->nodes.n + 1) * sizeof *has);
+	int64_t cpus = 0, up = 0, n = 0;
+	const struct partition *p = cluster_partition(s->cluster, d->name);
+	uint32_t runs = JOB_NONE;
+	struct strbuf id = {0};
+
+	partition_nodes(s, d, has, NULL);
+	json_open_object(j, NULL);
+	json_text(j, "name", d->name);
+	json_open_array(j, "nodes");
+	for (uint32_t i = 0; i < s->cluster->nodes.n; i++) {
+		if (!has[i])
+			continue;
+		json_text(j, NULL, names_get(&s->cluster->node_names, i));
+		n++;
+		cpus += s->cluster->nodes.v[i].total.v[RES_CPU];
+		if (!node_gone(&s->hosts->nodes.v[i].life) && !s->hosts->nodes.v[i].drained)
+			up += s->cluster->nodes.v[i].total.v[RES_CPU];
+		if (runs == JOB_NONE)
+			runs = job_on(s, i);
+	}
+	json_close_array(j);
+	json_int(j, "cpus", cpus);
+	json_int(j, "cpus_up", up);
+	json_text(j, "state", n == 0 ? "empty" : runs != JOB_NONE ? "busy" : up == 0 ? "down" : "free");
+	if (runs != JOB_NONE && may_see(s, w, s->jobs->entries.v[runs].spec))
+		entry_id(s, runs, &id);
+	json_text(j, "job", id.n ? id.text : NULL);
+	json_int(j, "waiting", p ? waiting[p->name + 1] : 0);
+	json_open_object(j, "attributes");
+	attrs_write(&d->attrs, j);
+	json_close_object(j);
+	json_close_object(j);
+	strbuf_fini(&id);
+	free(has);
+}
+
+void api_partitions(struct server *s, const struct call *c)
+{
+	int64_t *waiting = count_waiting(s);
+	struct strbuf out = {0};
+	struct json j;
+
+	json_init(&j, &out, false);
+	json_open_object(&j, NULL);
+	json_open_array(&j, "partitions");
+	for (size_t i = 0; i < s->objects->of[OBJECT_PARTITION].n; i++)
+		partition_show(s, c->w, s->objects->of[OBJECT_PARTITION].v[i], waiting, &j);
+	json_close_array(&j);
+	json_open_array(&j, "shared");
+	for (uint32_t i = 0; i < s->cluster->nodes.n; i++)
+		if (s->cluster->nodes.v[i].partition == PARTITION_NONE && !world_node_past(s, i))
+			json_text(&j, NULL, names_get(&s->cluster->node_names, i));
+	json_close_array(&j);
+	json_close_object(&j);
+	http_reply_strbuf(c->r, 200, "application/json", &out);
+	strbuf_fini(&out);
+	free(waiting);
+}
+
+void api_partition(struct server *s, const struct call *c)
+{
+	const struct object *d = api_object_find(s, c);
+	struct strbuf out = {0};
+	int64_t *waiting;
+	struct json j;
+
+	if (!d)
+		return;
+	waiting = count_waiting(s);
+	json_init(&j, &out, false);
+	partition_show(s, c->w, d, waiting, &j);
+	http_reply_strbuf(c->r, 200, "application/json", &out);
+	strbuf_fini(&out);
+	free(waiting);
+}
+
+/* ---- changing ---- */
+
+int partition_check(struct server *s, const struct object *x, const struct object *next, void **ret, struct err *err)
+{
+	size_t n = s->cluster->nodes.n;
+	bool *nodes = mem_zalloc((n + 1) * sizeof *nodes), *had = mem_zalloc((n + 1) * sizeof *had);
+	int rc = next ? partition_nodes(s, next, nodes, err) : 0;
+	bool moves;
+
+	partition_nodes(s, x, had, NULL);
+	moves = memcmp(had, nodes, n * sizeof *had) != 0;
+	for (size_t i = 0; i < n; i++)
+		nodes[i] |= had[i];
+	free(had);
+	if (rc == 0 && (moves || !next) && x->fixed)
+		rc = err_code(
+			err, CODE_BAD_STATE,
+			"the nodes of partition %s are set in the configuration file (nodes =): change them there, and start the server again",
+			x->name);
+	if (rc == 0 && moves)
+		rc = layout_check(s, nodes, err);
+	if (rc == 0 && moves) {
+		*ret = nodes;
+		return 0;
+	}
+	free(nodes);
+	return rc;
+}
+
+void partition_done(struct server *s, void *nodes)
+{
+	if (nodes)
+		layout_change(s, nodes);
+	free(nodes);
+}

@@ -1,0 +1,44 @@
+/*
+ * query.c - the parameters of requests, by the table of their route: every request is checked before a handler sees it.
+ */
+#include "server/api/frame/query.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/http.h"
+#include "server/api/frame/route.h"
+
+static const char *value_of(const struct field *f, const struct http_request *r)
+{
+	const char *text = f->header ? request_header(r, f->header) : NULL;
+
+	return text ? text : request_query(r, f->name);
+}
+
+int query_check(const struct route *route, const struct http_request *r, struct err *err)
+{
+	for (const struct field *f = route->query; f && f->name; f++) {
+		const char *text = value_of(f, r);
+		int rc = text ? field_check_text(f, text, err) : 0;
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+int64_t query_number(const struct call *c, const char *name, int64_t none)
+{
+	const struct field *f = c->route->query;
+
+	while (f && f->name && strcmp(f->name, name) != 0)
+		f++;
+	if (!f || !f->name)
+		return none;
+
+	const char *text = value_of(f, c->r);
+
+	if (!text)
+		text = f->otherwise;
+	return text ? strtoll(text, NULL, 10) : none;
+}

@@ -1,0 +1,153 @@
+/*
+ * api_job_events.c - what happened to a job, page by page.
+ */
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/codec.h"
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "core/job.h"
+#include "net/http.h"
+#include "run/checkpoint.h"
+#include "server/api/frame/api.h"
+#include "server/api/frame/call.h"
+#include "server/api/frame/query.h"
+#include "server/api/frame/request.h"
+#include "server/api/frame/schemas.h"
+#include "server/api/stream/events.h"
+#include "server/job/entry.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/server.h"
+#include "store/store.h"
+
+#define EVENTS_PAGE 1000 /* events of a job in one answer */
+
+struct event_writer {
+	struct server *s;
+	struct json *j;
+	int64_t after; /* the last one that the client has; -1: none */
+	uint32_t n;
+	uint64_t last;
+	bool prolonged; /* the event before was a prolongation */
+};
+
+/* An overdue job is prolonged every few seconds until it has ended: the first time says it all. */
+static bool prolongs_again(struct event_writer *h, const struct store_event *e)
+{
+	bool prolongs = e->type == EVENT_MIGRATE && !e->by, again = prolongs && h->prolonged;
+
+	h->prolonged = prolongs;
+	return again;
+}
+
+/* The sentence, and what it says, for clients that make sentences themselves. */
+struct shown {
+	struct store_event e;
+	struct payload p;
+	const char *type, *text, *by, *detail;
+	int64_t at;
+};
+enum { OF_ANY = 1 << 0, OF_FINISH = 1 << 1, OF_PREEMPT = 1 << 2, OF_SAVED = 1 << 3 };
+#define HAS(member) .in = OF_ANY, MEMBER(struct shown, member)
+
+static const struct field event_fields[] = {
+	{"seq", .is = REQUIRED | IS_INT, HAS(e.seq)},
+	{"time", .is = REQUIRED | IS_INSTANT, HAS(e.time)},
+	{"type", .is = REQUIRED | IS_TEXT, HAS(type)},
+	{"text", .is = REQUIRED | IS_TEXT, "a sentence", HAS(text)},
+	{"nodes", .is = IS_TEXT, "where it has a place, or runs, joined by `+`", .example = "n1+n2", HAS(e.nodes)},
+	{"at", .is = IS_INSTANT, "when it is planned to start, or until when it goes on", HAS(at)},
+	{"who", .is = IS_TEXT, "who did it", HAS(p.who)},
+	{"by", .is = IS_TEXT, "the job for which it was done", HAS(by)},
+	{"exit_status", .is = IS_INT, "of `finish`; 256 and the number of a signal; -2: its processes were lost",
+	 .in = OF_FINISH, MEMBER(struct shown, p.exit_status)},
+	{"moves", .is = IS_BOOL, "of `preempt`: it goes on elsewhere", .in = OF_PREEMPT, MEMBER(struct shown, p.moves)},
+	{"checkpoint", .is = IS_TEXT, "of `checkpoint`", .words = "none|begun|good|failed", .in = OF_SAVED,
+	 MEMBER_AS(FORM_CHOICE, struct shown, p.saves.last.state)},
+	{"cause", .is = IS_TEXT | IS_NULL, "the same", .words = save_choice, .in = OF_SAVED,
+	 MEMBER_AS(FORM_CHOICE, struct shown, p.saves.last.cause)},
+	{"restarted", .is = IS_INT, "the same: the checkpoint that it began with; 0: none", .in = OF_SAVED,
+	 MEMBER(struct shown, p.saves.last.restarted)},
+	{"detail", .is = IS_TEXT, "what else is known of it, in English", HAS(detail)},
+	{0},
+};
+static const struct schema event = {.fields = event_fields};
+
+static void event_show(const struct server *s, const struct store_event *e, struct json *j)
+{
+	json_t *data = e->data ? json_loads(e->data, 0, NULL) : NULL;
+	bool planned = e->type == EVENT_ALLOCATE || e->type == EVENT_MIGRATE || (e->type == EVENT_KEEP && e->nodes);
+	uint32_t by, own = e->type == EVENT_FINISH    ? OF_FINISH
+			   : e->type == EVENT_PREEMPT ? OF_PREEMPT
+			   : e->type == EVENT_SAVED   ? OF_SAVED
+						      : 0;
+	struct shown x = {.e = *e, .type = event_name(e->type), .at = planned ? e->at : 0};
+	struct strbuf text = {0}, id = {0};
+
+	payload_glance(e->type, data, &x.p);
+	event_words(s, e, &x.p, &text);
+	x.text = strbuf_text(&text);
+	x.detail = json_string_value(json_object_get(data, "text"));
+	if (e->by && entry_find(s, job_key_number(e->by), job_key_index(e->by), &by)) {
+		entry_id(s, by, &id);
+		x.by = id.text;
+	}
+	json_open_object(j, NULL);
+	record_show(event_fields, OF_ANY | own, &x, NULL, j);
+	json_close_object(j);
+	strbuf_fini(&text);
+	strbuf_fini(&id);
+	json_decref(data);
+}
+
+static int event_write(void *context, const struct store_event *e)
+{
+	struct event_writer *h = context;
+
+	if (prolongs_again(h, e) || (int64_t)e->seq <= h->after)
+		return 0;
+	if (e->type == EVENT_HOLD ||
+	    e->type == EVENT_RELEASE) /* how blocks look to the core: 'why' says what they are */
+		return 0;
+	if (e->type == EVENT_PLACED || e->type == EVENT_GONE)
+		return 0;
+	if (h->n++ == EVENTS_PAGE)
+		return 1;
+	h->last = e->seq;
+	event_show(h->s, e, h->j);
+	return 0;
+}
+
+static const struct field events_fields[] = {
+	{"events", .is = REQUIRED | IS_LIST, .of = &event, .item = IS_OBJECT},
+	{"next", .is = IS_INT, "there are more: give this as `after`"},
+	{0},
+};
+const struct schema job_events_answer = {.fields = events_fields};
+
+void api_job_events(struct server *s, const struct call *c)
+{
+	struct strbuf out = {0};
+	struct array *a;
+	struct json j;
+	uint32_t id;
+
+	if (!api_job(s, c->r, c->w, c->name, &id, &a))
+		return;
+	json_init(&j, &out, false);
+	json_open_object(&j, NULL);
+	json_open_array(&j, "events");
+	struct event_writer h = {s, &j, query_number(c, "after", -1), .n = 0};
+	event_write(&h, &(struct store_event){.time = s->jobs->entries.v[id].spec->created, .type = EVENT_SUBMIT});
+	store_get_events(s->store, a ? job_key(a->number, -1) : s->jobs->entries.v[id].key, event_write, &h, NULL);
+	json_close_array(&j);
+	if (h.n > EVENTS_PAGE)
+		json_int(&j, "next", (int64_t)h.last);
+	json_close_object(&j);
+	http_reply_strbuf(c->r, 200, "application/json", &out);
+	strbuf_fini(&out);
+}

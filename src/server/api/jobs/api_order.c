@@ -1,0 +1,58 @@
+/*
+ * api_order.c - qorder: the order of one's own jobs.
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "core/job.h"
+#include "net/http.h"
+#include "plan/plan.h"
+#include "server/api/frame/api.h"
+#include "server/api/frame/call.h"
+#include "server/api/frame/request.h"
+#include "server/base/post.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/wait/order.h"
+#include "server/server.h"
+#include "server/site/who.h"
+
+void api_order(struct server *s, const struct call *c)
+{
+	const json_t *ids = json_object_get(c->body, "ids");
+	struct strbuf out = {0};
+	uint32_t id[2] = {0};
+	struct err err;
+
+	for (size_t i = 0; i < 2; i++) {
+		const char *text = json_string_value(json_array_get(ids, i));
+		struct array *a;
+		if (!api_job(s, c->r, c->w, text, &id[i], &a))
+			return;
+		if (may_do(s, c->w, ACT_ORDER, s->jobs->entries.v[id[i]].spec, text, &err) < 0) {
+			api_refuse(c->r, &err);
+			return;
+		}
+		if (entry_job(s, id[i])->state > STATE_ALLOCATED) {
+			http_error(c->r, CODE_BAD_STATE, "Job %.100s does not wait any more.", text);
+			return;
+		}
+	}
+	if (s->jobs->entries.v[id[0]].spec->queue != s->jobs->entries.v[id[1]].spec->queue) {
+		http_error(c->r, CODE_BAD_STATE, "The two jobs are in different queues.");
+		return;
+	}
+
+	double first = entry_job(s, id[0])->rank;
+
+	rank_set(s, id[0], entry_job(s, id[1])->rank);
+	rank_set(s, id[1], first);
+	strbuf_puts(&out, "{}");
+	reply_later(s, c->r, 200, &out);
+}

@@ -1,0 +1,407 @@
+/*
+ * api_place.c - a waiting job moves to a place behind another.
+ *
+ * Whether it may, and which deadlines that breaks, is foreseen: the policy is run forward twice on a copy of everything it knows (sched/forecast.h), with the queue as it is
+ * and as it would be. That is done in slices (work.h), one request after the other, and as far as CYCLES and BUDGET_US allow; of what starts later than that the place in the queue
+ * counts. Then the ranks are changed, from behind, so that the order is right whenever that is cut off.
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/json.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/timetext.h"
+#include "base/vec.h"
+#include "core/cluster.h"
+#include "core/job.h"
+#include "net/http.h"
+#include "plan/plan.h"
+#include "rules/weigh.h"
+#include "sched/forecast.h"
+#include "server/api/frame/api.h"
+#include "server/api/frame/call.h"
+#include "server/api/frame/request.h"
+#include "server/api/frame/schemas.h"
+#include "server/base/clock.h"
+#include "server/base/post.h"
+#include "server/base/work.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/wait/order.h"
+#include "server/server.h"
+#include "server/site/who.h"
+
+#define CYCLES 2000	 /* ends and starts that are looked ahead, at most */
+#define BUDGET_US 500000 /* of processor time, for each of the two */
+#define PACE 40000	 /* see sched_pace(): a step takes a few milliseconds */
+
+enum { AS_IT_IS, AS_IT_WOULD_BE, FORECASTS };
+
+struct placing {
+	struct work work;
+	struct http_request *r;
+	struct asker who;
+	char *id, *after;
+	struct forecast *run; /* NULL: none is being made */
+	int at;		      /* the forecast that is made, or FORECASTS */
+	size_t cycles;
+	int64_t spent_us;
+	struct map
+		starts[FORECASTS]; /* core id -> when it starts: of jobs with deadlines, and of the one that is moved */
+	bool complete[FORECASTS];
+	VEC(struct rung) changes; /* ranks to be set, the last first */
+	size_t set;
+	struct strbuf warnings; /* JSON texts, joined by commas */
+	bool judged;
+};
+
+/* What is to be moved, and where; looked up anew in each turn. */
+struct wish {
+	job_vec jobs; /* in their order */
+	uint32_t after;
+	bool first; /* it is to be the first */
+};
+
+static const struct field placed_fields[] = {
+	{"results", .is = REQUIRED | IS_LIST, "of the job", .item = IS_OBJECT},
+	{"warnings", .is = REQUIRED | IS_LIST, "sentences", .item = IS_TEXT},
+	{0},
+};
+const struct schema placed_answer = {.fields = placed_fields};
+
+static int64_t monotonic_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static bool in_queue(const struct server *s, uint32_t id)
+{
+	return s->jobs->entries.v[id].spec && entry_job(s, id)->state <= STATE_ALLOCATED;
+}
+
+/* ---- what is asked for ---- */
+
+static int moved_find(struct server *s, const struct placing *w, job_vec *ret, struct err *err)
+{
+	struct array *a = NULL;
+	job_vec all = {0};
+	int rc = jobs_named(s, w->id, &all, &a, err);
+
+	if (rc == 0 && (all.n == 0 || !may_see(s, &w->who, s->jobs->entries.v[all.v[0]].spec)))
+		rc = err_code(err, CODE_UNKNOWN_JOB, "There is no job %.100s.", w->id);
+	for (size_t i = 0; i < all.n && rc == 0; i++)
+		if (s->jobs->entries.v[all.v[i]].spec)
+			rc = may_do(s, &w->who, ACT_ORDER, s->jobs->entries.v[all.v[i]].spec, w->id, err);
+	for (size_t i = 0; i < all.n && rc == 0; i++)
+		if (in_queue(s, all.v[i]))
+			vec_push(ret, all.v[i]);
+	if (rc == 0 && ret->n == 0)
+		rc = err_code(err, CODE_BAD_STATE, "Job %.100s does not wait any more.", w->id);
+	vec_free(&all);
+	return rc;
+}
+
+/* The last of an array; one that runs is before all that wait. */
+static int after_find(struct server *s, const struct placing *w, struct wish *ret, struct err *err)
+{
+	struct array *a = NULL;
+	uint32_t id;
+
+	ret->first = true;
+	if (strcmp(w->after, "0") == 0)
+		return 0;
+	if (job_seen(s, &w->who, w->after, &id, &a, err) < 0)
+		return -ENOENT;
+	for (uint32_t i = 0; i < (a ? a->count : 1); i++) {
+		uint32_t x = a ? a->first + i : id;
+		if (!in_queue(s, x))
+			continue;
+		if (ret->first || entry_job(s, x)->rank >= entry_job(s, ret->after)->rank)
+			ret->after = x;
+		ret->first = false;
+	}
+	for (size_t i = 0; i < ret->jobs.n && !ret->first; i++)
+		if (ret->jobs.v[i] == ret->after)
+			return err_code(err, CODE_BAD_STATE, "A job can't be moved behind itself.");
+	if (ret->first && entry_ended(s, id))
+		return err_code(err, CODE_BAD_STATE, "Job %.100s has ended.", w->after);
+	return 0;
+}
+
+static int wish_find(struct server *s, const struct placing *w, struct wish *ret, struct err *err)
+{
+	*ret = (struct wish){0};
+	int rc = moved_find(s, w, &ret->jobs, err);
+
+	return rc < 0 ? rc : after_find(s, w, ret, err);
+}
+
+/* The ranks that this takes, the last first. */
+static void changes_find(const struct server *s, struct placing *w, const struct wish *x)
+{
+	VEC(struct rung) others = {0}, moved = {0};
+	struct map own = {0};
+	struct rung after = {0};
+	uint64_t at;
+
+	vec_clear(&w->changes);
+	for (size_t i = 0; i < x->jobs.n; i++) {
+		map_set(&own, x->jobs.v[i], 1);
+		vec_push(&moved, (struct rung){.job = x->jobs.v[i]});
+	}
+	for (uint32_t id = 1; id < s->jobs->entries.n; id++)
+		if (in_queue(s, id) && !map_get(&own, id, &at))
+			vec_push(&others, (struct rung){.rank = entry_job(s, id)->rank, .job = id});
+	if (!x->first)
+		after = (struct rung){.rank = entry_job(s, x->after)->rank, .job = x->after};
+	if (others.n) {
+		size_t pushed = weigh_insert(others.v, others.n, x->first ? NULL : &after, moved.v, moved.n,
+					     (double)s->clock->now);
+		for (size_t i = pushed; i > 0; i--)
+			vec_push(&w->changes, others.v[i - 1]);
+		for (size_t i = moved.n; i > 0; i--)
+			vec_push(&w->changes, moved.v[i - 1]);
+	}
+	vec_free(&others);
+	vec_free(&moved);
+	map_fini(&own);
+}
+
+/* ---- what would follow ---- */
+
+static bool told(void *context, const struct foreseen *f)
+{
+	struct placing *w = context;
+
+	map_set(&w->starts[w->at], f->job, (uint64_t)f->start);
+	return true;
+}
+
+static void run_begin(struct server *s, struct placing *w, const struct wish *x)
+{
+	w->run = forecast_create(s->sched);
+	forecast_pace(w->run, PACE);
+	forecast_gate(w->run, s->gate);
+	w->cycles = 0;
+	w->spent_us = 0;
+	if (w->at == AS_IT_IS)
+		return;
+	changes_find(s, w, x);
+	for (size_t i = 0; i < w->changes.n; i++)
+		forecast_rank(w->run, w->changes.v[i].job, w->changes.v[i].rank);
+}
+
+/* Whether it is over. */
+static bool run_step(struct placing *w)
+{
+	int64_t began = monotonic_us();
+	bool done = forecast_run(w->run, 1, told, w);
+
+	w->spent_us += monotonic_us() - began;
+	if (!done && ++w->cycles < CYCLES && w->spent_us < BUDGET_US)
+		return false;
+	w->complete[w->at] = done;
+	forecast_destroy(w->run);
+	w->run = NULL;
+	return true;
+}
+
+static bool keeps_deadline(const struct server *s, const struct placing *w, int which, uint32_t id)
+{
+	uint64_t start;
+
+	if (!map_get(&w->starts[which], id, &start))
+		return !w->complete[which]; /* not foreseen: it may */
+	return (int64_t)start + s->jobs->entries.v[id].spec->walltime <= entry_job(s, id)->deadline;
+}
+
+static void warnings_find(const struct server *s, struct placing *w)
+{
+	struct strbuf text = {0};
+	struct json j;
+	char when[40];
+	uint64_t start;
+
+	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
+		if (!in_queue(s, id) || entry_job(s, id)->deadline == TIME_NEVER ||
+		    !map_get(&w->starts[AS_IT_IS], id, &start) || !keeps_deadline(s, w, AS_IT_IS, id) ||
+		    keeps_deadline(s, w, AS_IT_WOULD_BE, id))
+			continue;
+		strbuf_clear(&text);
+		strbuf_puts(&text, "job ");
+		entry_id(s, id, &text);
+		strbuf_printf(&text, " is expected to miss its deadline (%s)",
+			      instant_format(entry_job(s, id)->deadline, when, sizeof when));
+		strbuf_puts(&w->warnings, w->warnings.n ? "," : "");
+		json_init(&j, &w->warnings, false);
+		json_text(&j, NULL, text.text);
+	}
+	strbuf_fini(&text);
+}
+
+/* Users give way to others, and no more. */
+static int judge(const struct server *s, struct placing *w, const struct wish *x, struct err *err)
+{
+	uint32_t first = x->jobs.v[0];
+	uint64_t before, after;
+	double rank = w->changes.n ? w->changes.v[w->changes.n - 1].rank : entry_job(s, first)->rank;
+	char when[40];
+
+	if (w->who.role >= ROLE_OPERATOR) {
+		warnings_find(s, w);
+		return 0;
+	}
+	if (rank <= entry_job(s, first)->rank)
+		return err_code(err, CODE_REFUSED,
+				"Job %.100s would get ahead of others: users can move their jobs only back.", w->id);
+	if (map_get(&w->starts[AS_IT_IS], first, &before) && map_get(&w->starts[AS_IT_WOULD_BE], first, &after) &&
+	    after <= before)
+		return err_code(
+			err, CODE_REFUSED,
+			"Job %.100s would not start later than it is expected to now (%s): users can move their jobs only to a later start.",
+			w->id, instant_format((int64_t)before, when, sizeof when));
+	return 0;
+}
+
+/* ---- doing it ---- */
+
+static void placing_free(struct server *s, struct placing *w)
+{
+	if (s->slices->placing == w)
+		s->slices->placing = NULL;
+	forecast_destroy(w->run);
+	for (int i = 0; i < FORECASTS; i++)
+		map_fini(&w->starts[i]);
+	vec_free(&w->changes);
+	strbuf_fini(&w->warnings);
+	free(w->id);
+	free(w->after);
+	free(w);
+}
+
+static void answer(struct server *s, struct placing *w)
+{
+	struct strbuf out = {0};
+	struct json j;
+
+	json_init(&j, &out, false);
+	json_open_object(&j, NULL);
+	json_open_array(&j, "results");
+	json_open_object(&j, NULL);
+	json_text(&j, "id", w->id);
+	json_close_object(&j);
+	json_close_array(&j);
+	json_open_array(&j, "warnings");
+	if (w->warnings.n)
+		json_raw(&j, NULL, w->warnings.text);
+	json_close_array(&j);
+	json_close_object(&j);
+	reply_later(s, w->r, 200, &out);
+}
+
+static void change_make(struct server *s, const struct placing *w, const struct rung *x)
+{
+	struct strbuf text = {0};
+
+	if (!in_queue(s, x->job))
+		return;
+	if (strcmp(w->after, "0") == 0)
+		strbuf_puts(&text, "moved to the front");
+	else
+		strbuf_printf(&text, "moved behind job %s", w->after);
+	rank_note(s, x->job, x->rank, text.text, w->who.user);
+	strbuf_fini(&text);
+}
+
+static bool refused(struct server *s, struct placing *w, const struct err *err)
+{
+	api_refuse(w->r, err);
+	placing_free(s, w);
+	return false;
+}
+
+/* Operators need no forecast where nobody has a deadline. */
+static bool deadlines_wait(const struct server *s)
+{
+	for (uint32_t id = 1; id < s->jobs->entries.n; id++)
+		if (in_queue(s, id) && entry_job(s, id)->deadline != TIME_NEVER)
+			return true;
+	return false;
+}
+
+static int judge_step(struct server *s, struct placing *w, struct err *err)
+{
+	struct wish x;
+	int rc = wish_find(s, w, &x, err);
+
+	if (rc == 0 && w->at == 0 && !w->run && w->who.role >= ROLE_OPERATOR && !deadlines_wait(s))
+		w->at = FORECASTS;
+	if (rc == 0 && w->at < FORECASTS && !w->run) {
+		run_begin(s, w, &x);
+	} else if (rc == 0 && w->at < FORECASTS) {
+		w->at += run_step(w);
+	} else if (rc == 0) {
+		changes_find(s, w, &x);
+		rc = judge(s, w, &x, err);
+		w->judged = rc == 0;
+	}
+	vec_free(&x.jobs);
+	return rc;
+}
+
+static bool placing_step(struct server *s, struct work *work)
+{
+	struct placing *w = (struct placing *)work;
+	struct err err;
+
+	if (s->slices->accepted || (s->slices->placing && s->slices->placing != w)) {
+		work->waits = true;
+		return true;
+	}
+	s->slices->placing = w;
+	if (!w->judged)
+		return judge_step(s, w, &err) == 0 || refused(s, w, &err);
+	if (w->set < w->changes.n) {
+		change_make(s, w, &w->changes.v[w->set++]);
+		return true;
+	}
+	answer(s, w);
+	placing_free(s, w);
+	return false;
+}
+
+static void placing_pause(struct server *s, struct work *work)
+{
+}
+
+static void placing_stop(struct server *s, struct work *work, const char *why)
+{
+	struct placing *w = (struct placing *)work;
+
+	http_error(w->r, w->set ? CODE_OUTCOME_UNKNOWN : CODE_UNAVAILABLE,
+		   "The job was not moved (%s). Try again later.", why);
+	placing_free(s, w);
+}
+
+void api_place(struct server *s, const struct call *c)
+{
+	static const struct work_kind kind = {placing_step, placing_pause, placing_stop, .reads = false,
+					      .lasting = false};
+	struct placing *w = mem_zalloc(sizeof *w);
+
+	w->r = c->r;
+	w->who = *c->w;
+	w->id = mem_strdup(json_string_value(json_array_get(json_object_get(c->body, "ids"), 0)));
+	w->after = mem_strdup(json_string_value(json_object_get(c->body, "after")));
+	work_add(s, &w->work, &kind);
+}

@@ -1,0 +1,567 @@
+/*
+ * api_submit.c - jobs come in: one, or thousands at once.
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "core/depend.h"
+#include "core/job.h"
+#include "core/kind.h"
+#include "net/http.h"
+#include "rules/libra.h"
+#include "server/api/frame/api.h"
+#include "server/api/frame/call.h"
+#include "server/api/frame/request.h"
+#include "server/api/jobs/guarantee.h"
+#include "server/api/jobs/joblist.h"
+#include "server/api/jobs/refused.h"
+#include "server/api/jobs/submit_work.h"
+#include "server/api/jobs/submitted.h"
+#include "server/base/post.h"
+#include "server/base/turn.h"
+#include "server/base/users.h"
+#include "server/base/words.h"
+#include "server/base/work.h"
+#include "server/book/quotas.h"
+#include "server/job/jobs.h"
+#include "server/job/keys.h"
+#include "server/job/spec.h"
+#include "server/job/submission.h"
+#include "server/life/enter/intake.h"
+#include "server/life/enter/submit.h"
+#include "server/life/run/hooked.h"
+#include "server/life/run/restart.h"
+#include "server/life/wait/order.h"
+#include "server/life/world/decide.h"
+#include "server/life/world/dispatch.h"
+#include "server/life/world/entrance.h"
+#include "server/server.h"
+#include "server/site/hooks.h"
+#include "server/site/tokens.h"
+#include "store/store.h"
+
+#define BULK_MAX 10000
+#define LARGE 65536 /* bytes of a list of jobs, from which on it is read in slices */
+#define WIDE 2000   /* jobs and elements of arrays, from which on they are taken over in slices */
+
+/* ---- one request ---- */
+
+static void submit_free(struct server *s, struct submit_work *w)
+{
+	for (size_t i = 0; i < w->jobs.n; i++) {
+		if (w->phase != SUBMIT_BEGIN && w->phase != SUBMIT_WRITE)
+			total_count(s, w->jobs.v[i].spec, -submission_count(&w->jobs.v[i]));
+		submission_fini(&w->jobs.v[i]);
+	}
+	trial_end(s, &w->trial, false);
+	vec_free(&w->jobs);
+	hook_ask_free(w->hook);
+	json_decref(w->body);
+	strbuf_fini(&w->out);
+	if (s->slices->submitting == w)
+		s->slices->submitting = NULL;
+	free(w);
+}
+
+/* Always false: it is over. */
+static bool submit_refuse(struct server *s, struct submit_work *w, const struct err *err)
+{
+	if (request_number(w->r) && json_is_object(w->body) && err->code != CODE_UNAVAILABLE)
+		refused_keep(s, w, err);
+	api_refuse(w->r, err);
+	submit_free(s, w);
+	return false;
+}
+
+static int read_one(struct server *s, struct submit_work *w, json_t *job, struct err *err)
+{
+	struct submission x = {0};
+	struct restart from;
+
+	if (w->hook && w->jobs.n < w->hook->answers.n)
+		hook_changes_apply(job, w->hook->answers.v[w->jobs.n].changes);
+	json_object_del(job, "site");
+	if (w->who.by == BY_SITE && json_is_object(job)) {
+		const struct token_record *t = token_find(s, w->who.token);
+		json_object_set_new(job, "site", json_string(t ? t->name : "unknown"));
+	}
+	trial_enter(s, &w->trial);
+	int rc = restart_read(s, &w->who, job, request_arena(w->r), &from, err);
+
+	if (rc == 0)
+		rc = submission_read(s, &w->who, from.job, !from.key, request_arena(w->r), &x, err);
+	json_decref(from.job); /* its script is the body's, or in the arena */
+	if (rc == 0)
+		submission_date(w->r, x.spec);
+	if (rc == 0)
+		rc = restart_apply(&x, &from, err);
+	if (rc == 0)
+		rc = submit_check(s, &w->who, &x, request_arena(w->r), err);
+	if (rc == 0 && x.spec->rare->libra.estimate && x.spec->rare->libra.budget == LIBRA_NO_BUDGET)
+		rc = err_set(err, -EINVAL,
+			     "an estimate needs a budget, too: -l budget=HOURS ('shunt whatif' shows the price)");
+	if (rc == 0)
+		rc = quotas_bill(s, &w->bill, x.spec, submission_count(&x), &x.warning, err);
+	trial_leave(s);
+	if (rc == 0 && w->bulk && x.spec->now)
+		rc = err_code(err, CODE_REFUSED, "an interactive job starts at once: submit it by itself");
+	if (rc == 0 && x.warning && x.guarantee)
+		rc = err_code(
+			err, CODE_REFUSED,
+			"the deadline can't be guaranteed: the priority quota is too small ('shunt quota' shows it)");
+	if (rc < 0) {
+		submission_fini(&x);
+		return w->bulk ? err_prefix(err, rc, "jobs[%zu]", w->jobs.n) : rc;
+	}
+	total_count(s, x.spec, submission_count(&x));
+	vec_push(&w->jobs, x);
+	return 0;
+}
+
+/* What the hooks said is kept with the job; of an array with its first element. */
+static void hook_note(struct server *s, uint64_t number, const struct hook_answer *answer)
+{
+	const struct array *a = array_find(s, number);
+	uint32_t id = a ? a->first : 0;
+
+	if (a || entry_find(s, number, -1, &id))
+		hooked_note(s, id, answer);
+}
+
+/* The hooks have seen what was read, and not, say, the second of two lists in the same body. */
+static int hook_covers(const struct submit_work *w, struct err *err)
+{
+	if (!w->hook || w->hook->unheard || w->hook->answers.n == w->jobs.n)
+		return 0;
+	return err_set(err, -EINVAL,
+		       "the site's hooks can't read the body: a member is there twice, or a job is no object");
+}
+
+/* All of its jobs are there. */
+static void accepted(struct server *s, struct submit_work *w)
+{
+	trial_end(s, &w->trial, true);
+	for (size_t i = 0; i < w->jobs.n; i++) {
+		w->special |= w->jobs.v[i].spec->kind != KIND_COMMON || w->jobs.v[i].spec->now;
+		s->jobs->priorities |= w->jobs.v[i].spec->priority != 0;
+	}
+	if (s->jobs->priorities)
+		reorder_later(s, word_add(s, w->who.user));
+	if (w->special) { /* whether its deadline is kept is said at once */
+		dispatch_settle(s);
+		decide(s);
+	}
+	json_init(&w->j, &w->out, false);
+	if (w->bulk) {
+		json_open_object(&w->j, NULL);
+		json_open_array(&w->j, "jobs");
+	}
+	w->phase = SUBMIT_WRITE;
+}
+
+static bool is_before(const struct spec *p)
+{
+	struct depends d = {0};
+	bool found = false;
+
+	if (p->depend && depends_parse(p->depend, &d, NULL) == 0)
+		for (uint32_t i = 0; i < d.n; i++)
+			found |= depend_is_before(d.v[i].type);
+	depends_fini(&d);
+	return found;
+}
+
+/* What others may have taken or started since it was read; its quota is taken. `before`: it has dependencies that go by that. */
+static int confirm(struct server *s, const struct submit_work *w, bool before, struct err *err)
+{
+	for (size_t i = 0; i < w->jobs.n && before; i++) {
+		const struct spec *p = w->jobs.v[i].spec;
+		size_t depend = p->depend ? strlen(p->depend) : 0;
+		int rc = depend_check(s, &w->who, w->jobs.v[i].spec, submission_count(&w->jobs.v[i]), err);
+		if (rc < 0)
+			return w->bulk ? err_prefix(err, rc, "jobs[%zu]", i) : rc;
+		if (i < w->staged && depend != (p->depend ? strlen(p->depend) : 0)) /* less is left of it */
+			intake_record(s, w->first + i, &w->jobs.v[i]);
+	}
+	int rc = before ? before_check(s, w->jobs.v, w->jobs.n, err) : 0;
+	if (rc < 0)
+		return rc;
+	return quotas_take(s, &w->bill, job_key(w->first, -1), err);
+}
+
+/* False: it was refused, and is over. */
+static bool accept_all(struct server *s, struct submit_work *w)
+{
+	bool before = false;
+	struct err err;
+
+	for (size_t i = 0; i < w->jobs.n; i++)
+		before |= is_before(w->jobs.v[i].spec);
+	w->first = number_for(s, request_number(w->r));
+	if (confirm(s, w, before, &err) < 0)
+		return submit_refuse(s, w, &err);
+	for (size_t i = 0; i < w->jobs.n; i++)
+		submit(s, w->first + i, &w->jobs.v[i], i ? &w->jobs.v[i - 1] : NULL);
+	if (w->keyed)
+		submitted_key(s, w->r, &w->who, w->key, w->jobs.v, w->jobs.n, w->first);
+	accepted(s, w);
+	return true;
+}
+
+/* Whether there is more of the answer to write; else it has been given. */
+static bool write_one(struct server *s, struct submit_work *w)
+{
+	uint64_t number = w->first + w->written++;
+
+	if (w->hook && w->written <= w->hook->answers.n)
+		hook_note(s, number, &w->hook->answers.v[w->written - 1]);
+	entrance_settle(s, number);
+	const struct array *a = array_find(s, number);
+	uint32_t id;
+
+	if ((a && a->spec) || (!a && entry_find(s, number, -1, &id)))
+		submitted_write(s, &w->j, number, w->jobs.v[w->written - 1].warning);
+	else
+		forgotten_write(s, &w->j, number, a != NULL);
+	if (json_is_array(w->body)) /* bit by bit, since there may be much */
+		json_array_set_new(w->body, w->written - 1, json_null());
+	submission_fini(&w->jobs.v[w->written - 1]);
+	if (w->written < w->jobs.n)
+		return true;
+	if (w->bulk) {
+		json_close_array(&w->j);
+		json_close_object(&w->j);
+	}
+	reply_later(s, w->r, 201, &w->out);
+	submit_free(s, w);
+	return false;
+}
+
+/* ---- a large one, in slices ---- */
+
+/* The next job: 1; 0: that was the last one; -EINVAL. */
+static int read_next(struct server *s, struct submit_work *w, struct err *err)
+{
+	size_t n;
+	const char *text = request_body(w->r, &n);
+	json_t *job = joblist_next(text, n, &w->at, w->jobs.n, err);
+	int rc = -EINVAL;
+
+	if (!job)
+		return rc;
+	if (w->jobs.n == BULK_MAX)
+		err_set(err, rc, "jobs must hold 1 to %d jobs, and there are more", BULK_MAX);
+	else
+		rc = read_one(s, w, job, err);
+	json_array_append_new(w->body, job); /* its script stays there */
+	return rc < 0 ? rc : joblist_more(text, n, &w->at, w->jobs.n, err);
+}
+
+/* The record of one more; false: there is none. */
+static bool record_next(struct server *s, struct submit_work *w)
+{
+	size_t i = w->staged;
+
+	if (i == w->jobs.n)
+		return false;
+	if (i == 0) {
+		w->first = number_for(s, request_number(w->r));
+		intake_open(s, w->first, w->jobs.v, w->jobs.n, &w->id);
+	}
+	w->before |= is_before(w->jobs.v[i].spec);
+	intake_stage(s, w->first + i, &w->jobs.v[i], i ? &w->jobs.v[i - 1] : NULL);
+	w->staged++;
+	return true;
+}
+
+static void begin_next(struct server *s, struct submit_work *w)
+{
+	const struct submission *x = &w->jobs.v[w->begun];
+
+	if (!intake_begin(s, w->first + w->begun, x, w->id, &w->done)) {
+		w->id += (uint32_t)submission_count(x);
+		w->done = 0;
+		w->begun++;
+	}
+	if (w->begun < w->jobs.n)
+		return;
+	s->slices->accepted = false;
+	s->slices->submitting = NULL;
+	accepted(s, w);
+}
+
+/* From this turn's commit on all are accepted. */
+static void accept_staged(struct server *s, struct submit_work *w)
+{
+	if (confirm(s, w, w->before, &w->err) < 0) {
+		w->phase = SUBMIT_UNDO;
+		return;
+	}
+	intake_close(s, w->first);
+	if (w->keyed)
+		submitted_key(s, w->r, &w->who, w->key, w->jobs.v, w->jobs.n, w->first);
+	w->phase = SUBMIT_BEGIN;
+	s->slices->accepted = true;
+	while (w->before && w->phase == SUBMIT_BEGIN) /* others wait for them from now on */
+		begin_next(s, w);
+}
+
+/* Always true, but for the last one. */
+static bool undo_next(struct server *s, struct submit_work *w)
+{
+	if (w->staged > 0) {
+		w->staged--;
+		intake_unstage(s, w->first + w->staged, &w->jobs.v[w->staged]);
+		return true;
+	}
+	intake_close(s, w->first);
+	return submit_refuse(s, w, &w->err);
+}
+
+/* Few submissions, but of many jobs. */
+static bool is_wide(const struct server *s, const struct submit_work *w)
+{
+	int64_t count = 0;
+
+	for (size_t i = 0; i < w->jobs.n; i++)
+		count += submission_count(&w->jobs.v[i]);
+	return count > (s->slices->slice_steps ? 1 : WIDE);
+}
+
+/* ---- what has to be asked first ---- */
+
+/* The next one; in the step in which the last one was asked about they are accepted, or begin to be. */
+static bool ask_step(struct server *s, struct submit_work *w)
+{
+	struct err err;
+	int rc = guarantee_ask(s, w, &err);
+
+	if (rc < 0)
+		return submit_refuse(s, w, &err);
+	if (rc > 0)
+		return true;
+	w->phase = SUBMIT_STAGE;
+	if (json_is_array(w->body) || is_wide(s, w))
+		return true;
+	s->slices->submitting = NULL;
+	return accept_all(s, w);
+}
+
+/* ---- a step ---- */
+
+static bool read_step(struct server *s, struct submit_work *w)
+{
+	struct err err;
+	int rc = read_next(s, w, &err);
+
+	if (rc == 0)
+		rc = hook_covers(w, &err);
+	if (rc < 0)
+		return submit_refuse(s, w, &err);
+	if (rc == 0)
+		w->phase = guarantee_wanted(w) ? SUBMIT_ASK : SUBMIT_STAGE;
+	return true;
+}
+
+static bool phase_step(struct server *s, struct submit_work *w)
+{
+	const struct submission_key *known = w->keyed ? submitted_find(s, &w->who, w->key) : NULL;
+
+	if (s->slices->submitting != w && w->phase <= SUBMIT_STAGE) {
+		if (s->slices->submitting) { /* it may have the same key; and memory is for one */
+			w->work.waits = true;
+			return true;
+		}
+		s->slices->submitting = w;
+	}
+	if (known && w->phase <= SUBMIT_STAGE) {
+		submitted_again(s, w->r, known, w->bulk);
+		submit_free(s, w);
+		return false;
+	}
+	switch (w->phase) {
+	case SUBMIT_HOOK:
+		break;
+	case SUBMIT_READ:
+		return read_step(s, w);
+	case SUBMIT_ASK:
+		return ask_step(s, w);
+	case SUBMIT_STAGE:
+		if (!record_next(s, w))
+			accept_staged(s, w);
+		return true;
+	case SUBMIT_BEGIN:
+		begin_next(s, w);
+		return true;
+	case SUBMIT_WRITE:
+		w->work.waits = w->special && s->turn->undecided;
+		return w->work.waits || write_one(s, w);
+	case SUBMIT_UNDO:
+		return undo_next(s, w);
+	}
+	return false;
+}
+
+static bool hook_step(struct server *s, struct submit_work *w);
+
+static bool submit_step(struct server *s, struct work *work)
+{
+	struct submit_work *w = (struct submit_work *)work;
+
+	return w->phase == SUBMIT_HOOK ? hook_step(s, w) : phase_step(s, w);
+}
+static void submit_pause(struct server *s, struct work *work)
+{
+}
+
+/* The mark of one that was not accepted stays, and recovery drops what it covers. */
+static void submit_stop(struct server *s, struct work *work, const char *why)
+{
+	struct submit_work *w = (struct submit_work *)work;
+
+	while (w->phase == SUBMIT_BEGIN) /* they are jobs already */
+		begin_next(s, w);
+	if (w->phase != SUBMIT_WRITE)
+		http_error(w->r, CODE_UNAVAILABLE, "Nothing was submitted (%s). Try again later.", why);
+	else
+		http_error(
+			w->r, CODE_OUTCOME_UNKNOWN,
+			"The jobs were accepted, but the answer could not be given (%s). A submission with an Idempotency-Key can be repeated safely.",
+			why);
+	submit_free(s, w);
+}
+
+static const struct work_kind submit_kind = {submit_step, submit_pause, submit_stop, .reads = false, .lasting = false};
+
+/* ---- any other, at once ---- */
+
+static bool same_is_read(const struct server *s, const struct submit_work *w)
+{
+	return w->keyed && s->slices->submitting && s->slices->submitting->keyed &&
+	       s->slices->submitting->who.uid == w->who.uid && strcmp(s->slices->submitting->key, w->key) == 0;
+}
+
+/* Whether it goes on as a work. */
+static bool submit_now(struct server *s, struct submit_work *w)
+{
+	struct err err;
+	const json_t *list;
+	json_t *job;
+	size_t i;
+	int rc = 0;
+
+	w->body = api_body(w->r, &err);
+	list = json_object_get(w->body, "jobs");
+	w->bulk = json_is_array(list);
+	if (!w->body) {
+		submit_refuse(s, w, &err);
+	} else if (w->keyed && submitted_find(s, &w->who, w->key)) {
+		submitted_again(s, w->r, submitted_find(s, &w->who, w->key), w->bulk);
+		submit_free(s, w);
+	} else if (w->bulk && (json_array_size(list) == 0 || json_array_size(list) > BULK_MAX)) {
+		err_set(&err, -EINVAL, "jobs must hold 1 to %d jobs, and there are %zu", BULK_MAX,
+			json_array_size(list));
+		submit_refuse(s, w, &err);
+	} else {
+		if (!w->bulk)
+			rc = read_one(s, w, w->body, &err);
+		json_array_foreach((json_t *)list, i, job) if (w->bulk && rc == 0) rc = read_one(s, w, job, &err);
+		if (rc == 0)
+			rc = hook_covers(w, &err);
+		if (rc < 0)
+			return submit_refuse(s, w, &err);
+		if (is_wide(s, w) || guarantee_wanted(w)) {
+			w->phase = guarantee_wanted(w) ? SUBMIT_ASK : SUBMIT_STAGE;
+			return true;
+		}
+		if (!accept_all(s, w))
+			return false;
+		if (w->special && s->turn->undecided) /* that takes another turn */
+			return true;
+		while (write_one(s, w))
+			;
+	}
+	return false;
+}
+
+/* The same; a large one is read in slices. */
+static bool submit_begin(struct server *s, struct submit_work *w)
+{
+	size_t n;
+	const char *text = request_body(w->r, &n);
+
+	if ((n <= (s->slices->slice_steps ? 0 : LARGE) && !same_is_read(s, w)) || !joblist_begins(text, n, &w->at))
+		return submit_now(s, w);
+	w->bulk = true;
+	w->body = json_array();
+	w->phase = SUBMIT_READ;
+	return true;
+}
+
+/* ---- the site's hooks come first ---- */
+
+static void hook_begin(struct server *s, struct submit_work *w)
+{
+	static const char *const roles[] = {
+		[ROLE_USER] = "user", [ROLE_OPERATOR] = "operator", [ROLE_MANAGER] = "manager"};
+	const char *group = user_group(s, w->who.uid, w->who.gid), *text;
+	size_t n;
+
+	text = request_body(w->r, &n);
+	w->hook = hooks_ask(
+		s, HOOK_SUBMIT,
+		json_pack("{s:s, s:s?, s:s}", "user", w->who.user, "group", group, "role", roles[w->who.role]), text, n,
+		NULL, NULL);
+}
+
+/* What they said of its jobs is put in when these are read. */
+static bool hook_step(struct server *s, struct submit_work *w)
+{
+	const struct hook_answer *last = w->hook->answers.n ? &w->hook->answers.v[w->hook->answers.n - 1] : NULL;
+	struct err err;
+
+	if (!w->hook->over) {
+		w->work.sleeps = true;
+		return true;
+	}
+	w->phase = SUBMIT_READ;
+	if (!last || last->result == HOOK_ACCEPTED)
+		return submit_begin(s, w);
+	hooked_mails(s, last);
+	w->body = request_number(w->r) ? api_body(w->r, &err) : NULL; /* for the record that is kept of it */
+	int rc = err_code(&err, CODE_REFUSED, "%s", last->message);
+	if (w->hook->answers.n > 1)
+		err_prefix(&err, rc, "jobs[%zu]", w->hook->answers.n - 1);
+	return submit_refuse(s, w, &err);
+}
+
+void api_submit(struct server *s, const struct call *c)
+{
+	struct submit_work *w = mem_zalloc(sizeof *w);
+	struct err err;
+	int keyed = subkey_given(c->r, w->key, &err);
+
+	w->r = c->r;
+	w->who = *c->w;
+	w->keyed = keyed > 0;
+	w->phase = SUBMIT_READ;
+	if (keyed < 0) {
+		submit_refuse(s, w, &err);
+	} else if (hooks_want(s, HOOK_SUBMIT) && !(w->keyed && submitted_find(s, &w->who, w->key))) {
+		w->phase = SUBMIT_HOOK;
+		hook_begin(s, w);
+		work_add(s, &w->work, &submit_kind);
+	} else if (submit_begin(s, w)) {
+		work_add(s, &w->work, &submit_kind);
+	}
+}

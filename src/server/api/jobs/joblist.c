@@ -1,0 +1,84 @@
+/*
+ * joblist.c - see joblist.h.
+ */
+#include "server/api/jobs/joblist.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/strbuf.h"
+
+#define VALUES_MAX 20000 /* values in a job: each is read in one step */
+
+static void blanks_skip(const char *text, size_t n, size_t *at)
+{
+	while (*at < n && strchr(" \t\r\n", text[*at]) && text[*at])
+		++*at;
+}
+
+static bool skip(const char *text, size_t n, size_t *at, const char *what)
+{
+	size_t length = strlen(what);
+
+	blanks_skip(text, n, at);
+	if (n - *at < length || memcmp(text + *at, what, length) != 0)
+		return false;
+	*at += length;
+	return true;
+}
+
+bool joblist_begins(const char *text, size_t n, size_t *at)
+{
+	*at = 0;
+	return skip(text, n, at, "{") && skip(text, n, at, "\"jobs\"") && skip(text, n, at, ":") &&
+	       skip(text, n, at, "[") && !skip(text, n, &(size_t){*at}, "]");
+}
+
+/* What follows the last job: the end of the list, perhaps other keys, the end of the object. */
+static int rest_check(const char *text, size_t n, size_t at, size_t jobs, struct err *err)
+{
+	struct strbuf rest = {0};
+	json_error_t error;
+	json_t *others;
+
+	if (!skip(text, n, &at, "]"))
+		return err_set(err, -EINVAL, "the body is not JSON: ',' or ']' expected after jobs[%zu]", jobs - 1);
+	strbuf_puts(&rest, "{");
+	if (!skip(text, n, &at, ",") && !skip(text, n, &(size_t){at}, "}"))
+		strbuf_puts(&rest, ","); /* an error */
+	strbuf_add(&rest, text + at, n - at);
+	if (!json_is_within(rest.text, rest.n, VALUES_MAX)) {
+		strbuf_fini(&rest);
+		return err_set(err, -EINVAL, "after the list of jobs there are more than %d values", VALUES_MAX);
+	}
+	others = json_loadb(rest.text, rest.n, JSON_ALLOW_NUL, &error);
+	strbuf_fini(&rest);
+	if (!others)
+		return err_set(err, -EINVAL, "the body is not JSON: after the list of jobs: %s", error.text);
+	json_decref(others);
+	return 0;
+}
+
+json_t *joblist_next(const char *text, size_t n, size_t *at, size_t jobs, struct err *err)
+{
+	json_error_t error;
+	json_t *job;
+
+	if (!json_is_within(text + *at, n - *at, VALUES_MAX)) {
+		err_set(err, -EINVAL, "jobs[%zu] has more than %d values", jobs, VALUES_MAX);
+		return NULL;
+	}
+	job = json_loadb(text + *at, n - *at, JSON_ALLOW_NUL | JSON_DISABLE_EOF_CHECK, &error);
+	if (job)
+		*at += (size_t)error.position;
+	else
+		err_set(err, -EINVAL, "the body is not JSON: jobs[%zu]: %s", jobs, error.text);
+	return job;
+}
+
+int joblist_more(const char *text, size_t n, size_t *at, size_t jobs, struct err *err)
+{
+	return skip(text, n, at, ",") ? 1 : rest_check(text, n, *at, jobs, err);
+}

@@ -1,0 +1,259 @@
+/*
+ * overview.c - see overview.h.
+ *
+ * It must cost the same with a million jobs that have ended: running jobs are found in the plan, waiting ones in the scheduler's order, the caller's own by
+ * their chain (entry.before), and blocked ones by looking at the newest entries only.
+ */
+#include "server/api/page/overview.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/codec.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "core/cluster.h"
+#include "net/http.h"
+#include "plan/plan.h"
+#include "sched/order.h"
+#include "server/api/admin/machine.h"
+#include "server/api/frame/api.h"
+#include "server/api/frame/call.h"
+#include "server/api/frame/request.h"
+#include "server/api/frame/schemas.h"
+#include "server/api/jobs/counts.h"
+#include "server/api/jobs/show.h"
+#include "server/base/words.h"
+#include "server/job/entry.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/wait/foresee.h"
+#include "server/server.h"
+#include "server/site/who.h"
+#include "store/store.h"
+
+#define ROWS 30	     /* of each list of jobs */
+#define OWN 12	     /* of the caller's own */
+#define PEOPLE 12    /* users */
+#define LOOKED 20000 /* entries that are looked at for own jobs, and for blocked ones: the newest */
+
+#define JOB_FIELDS                                                                                                                   \
+	"id,name,owner,queue,state,type,cpus,nodect,walltime,created,started,ended,exit_status,cause,comment,reason,expected_start," \
+	"expected_end,planned_start,deadline,guaranteed,no_estimate,array_counts"
+
+struct active {
+	int64_t end;
+	uint32_t job;
+};
+
+struct person {
+	uint32_t user; /* word */
+	int64_t running, cpus, waiting;
+};
+
+static const struct field person_fields[] = {
+	{"user", .is = REQUIRED | IS_TEXT, MEMBER_AS(FORM_WORD, struct person, user)},
+	{"running", .is = REQUIRED | IS_INT, MEMBER(struct person, running)},
+	{"cpus", .is = REQUIRED | IS_INT, "of running jobs", MEMBER(struct person, cpus)},
+	{"waiting", .is = REQUIRED | IS_INT, "jobs that could start if there were room",
+	 MEMBER(struct person, waiting)},
+	{0},
+};
+static const struct schema person = {.fields = person_fields};
+
+/* The answer, while it is made. */
+struct subject {
+	struct server *s;
+	const struct asker *who;
+	const char *user, *role;
+	int64_t used, nrunning, nwaiting; /* CPUs; jobs of all users */
+	struct field_list fields;
+	VEC(struct active) running;
+	job_vec waiting; /* in the scheduler's order */
+	VEC(struct person) people;
+	struct map person_of; /* word -> index + 1 */
+};
+
+static int by_end(const void *a, const void *b)
+{
+	const struct active *x = a, *y = b;
+
+	if (x->end != y->end)
+		return x->end < y->end ? -1 : 1;
+	return x->job < y->job ? -1 : x->job > y->job;
+}
+
+static int by_cpus(const void *a, const void *b)
+{
+	const struct person *x = a, *y = b;
+
+	if (x->cpus != y->cpus)
+		return x->cpus > y->cpus ? -1 : 1;
+	if (x->waiting != y->waiting)
+		return x->waiting > y->waiting ? -1 : 1;
+	return x->user < y->user ? -1 : x->user > y->user;
+}
+
+static struct person *person_of(struct subject *o, uint32_t user)
+{
+	uint64_t *at = map_at(&o->person_of, user);
+
+	if (!*at) {
+		vec_push(&o->people, (struct person){.user = user});
+		*at = o->people.n;
+	}
+	return &o->people.v[*at - 1];
+}
+
+/* A job on several nodes is counted where its first fragment is. */
+static void running_collect(struct subject *o)
+{
+	struct server *s = o->s;
+
+	for (uint32_t n = 0; n < s->plan->nnodes; n++)
+		for (size_t i = 0; i < s->plan->node[n].pieces.n; i++) {
+			const struct piece *x = &s->plan->node[n].pieces.v[i];
+			const struct entry *e = &s->jobs->entries.v[x->job];
+			if (x->frag != 0 || !e->spec || !entry_running(s, x->job))
+				continue;
+			vec_push(&o->running, (struct active){x->end, x->job});
+			if (may_see(s, o->who, e->spec)) {
+				struct person *p = person_of(o, e->spec->owner);
+				p->running++;
+				p->cpus += request_cpus(cluster_job_request(s->cluster, entry_job(s, x->job)));
+			}
+		}
+	if (o->running.n > 1)
+		qsort(o->running.v, o->running.n, sizeof *o->running.v, by_end);
+}
+
+static void waiting_collect(struct subject *o)
+{
+	struct server *s = o->s;
+
+	sched_order(s->sched, &o->waiting);
+	for (size_t i = 0; i < o->waiting.n; i++) {
+		const struct spec *p = s->jobs->entries.v[o->waiting.v[i]].spec;
+		if (p && may_see(s, o->who, p))
+			person_of(o, p->owner)->waiting++;
+	}
+}
+
+static bool job_write(const struct subject *o, struct json *j, uint32_t id, const struct array *a)
+{
+	const struct entry *e = &o->s->jobs->entries.v[id];
+
+	if (!e->spec || !may_see(o->s, o->who, e->spec))
+		return false;
+	json_open_object(j, NULL);
+	show_members(o->s, j, id, a, &o->fields, NULL);
+	json_close_object(j);
+	return true;
+}
+
+static void machine_inside(const struct subject *o, struct json *j)
+{
+	machine_write(o->s, j, may_see_all(o->s, o->who));
+}
+
+static void running_inside(const struct subject *o, struct json *j)
+{
+	int left = ROWS;
+
+	for (size_t i = 0; i < o->running.n && left > 0; i++)
+		left -= job_write(o, j, o->running.v[i].job, NULL);
+}
+
+static uint32_t newest(const struct server *s)
+{
+	uint32_t n = (uint32_t)s->jobs->entries.n;
+
+	return n > LOOKED ? n - LOOKED : 1;
+}
+
+static void waiting_inside(const struct subject *o, struct json *j)
+{
+	struct server *s = o->s;
+	struct map listed = {0};
+	int left = ROWS;
+
+	for (size_t i = 0; i < o->waiting.n && left > 0; i++) {
+		left -= job_write(o, j, o->waiting.v[i], NULL);
+		map_set(&listed, o->waiting.v[i], 1);
+	}
+	for (uint32_t id = newest(s); id < s->jobs->entries.n && left > 0; id++) {
+		uint64_t is;
+		if (s->jobs->entries.v[id].spec && !entry_ended(s, id) && !entry_running(s, id) &&
+		    !map_get(&listed, id, &is))
+			left -= job_write(o, j, id, NULL);
+	}
+	map_fini(&listed);
+}
+
+/* An array is passed over in one step: its elements came one after the other. */
+static void own_inside(const struct subject *o, struct json *j)
+{
+	struct server *s = o->s;
+	uint32_t id = tally_of(s, word_add(s, o->who->user), 0)->newest;
+	int left = OWN, looked = 0;
+
+	for (; id && left > 0 && looked++ < LOOKED; id = s->jobs->entries.v[id].before) {
+		const struct entry *e = &s->jobs->entries.v[id];
+		const struct array *a =
+			e->spec && job_key_index(e->key) >= 0 ? array_find(s, job_key_number(e->key)) : NULL;
+		if (a)
+			id = a->first;
+		if (e->spec && e->spec->uid == o->who->uid)
+			left -= job_write(o, j, id, a);
+	}
+}
+
+static void people_inside(const struct subject *o, struct json *j)
+{
+	for (size_t i = 0; i < o->people.n && i < PEOPLE; i++)
+		schema_show(&person, NULL, &o->people.v[i], o->s->words, j);
+}
+
+static const struct field overview_fields[] = {
+	{"user", .is = REQUIRED | IS_TEXT, "who asks", MEMBER(struct subject, user)},
+	{"role", .is = REQUIRED | IS_TEXT, .words = "user|operator|manager", MEMBER(struct subject, role)},
+	{"machine", .is = REQUIRED | IS_OBJECT, .of = &machine_answer, .inside = machine_inside},
+	{"cpus_used", .is = REQUIRED | IS_INT, MEMBER(struct subject, used)},
+	{"running", .is = REQUIRED | IS_INT, "jobs of all users", MEMBER(struct subject, nrunning)},
+	{"waiting", .is = REQUIRED | IS_INT, "the same; with those that are held", MEMBER(struct subject, nwaiting)},
+	{"running_jobs", .is = REQUIRED | IS_LIST, "at most 30, by their planned end", .of = &job_schema,
+	 .item = IS_OBJECT, .inside = running_inside},
+	{"waiting_jobs", .is = REQUIRED | IS_LIST, "at most 30, in the scheduler's order; then blocked ones",
+	 .of = &job_schema, .item = IS_OBJECT, .inside = waiting_inside},
+	{"own_jobs", .is = REQUIRED | IS_LIST, "the caller's newest, at most 12; an array is one", .of = &job_schema,
+	 .item = IS_OBJECT, .inside = own_inside},
+	{"users", .is = REQUIRED | IS_LIST, "at most 12, those with the most CPUs first", .of = &person,
+	 .item = IS_OBJECT, .inside = people_inside},
+	{0},
+};
+const struct schema overview_answer = {"Overview", .fields = overview_fields};
+
+void api_overview(struct server *s, const struct call *c)
+{
+	static const char *const role[] = {"user", "operator", "manager"};
+	struct subject o = {.s = s, .who = c->w, .user = c->w->user, .role = role[c->w->role]};
+	int64_t nodes, cpus;
+
+	show_fields_parse(JOB_FIELDS, &o.fields, NULL);
+	o.fields.sparse = true;
+	foresee(s);
+	cluster_sum(s, &nodes, &cpus, &o.used);
+	running_collect(&o);
+	waiting_collect(&o);
+	o.nrunning = (int64_t)o.running.n;
+	o.nwaiting = s->jobs->total - o.nrunning;
+	if (o.people.n > 1)
+		qsort(o.people.v, o.people.n, sizeof *o.people.v, by_cpus);
+	api_show(s, c->r, &overview_answer, &o);
+	vec_free(&o.running);
+	vec_free(&o.waiting);
+	vec_free(&o.people);
+	map_fini(&o.person_of);
+}

@@ -1,0 +1,181 @@
+/*
+ * upload.c - an archive that a user uploads: it is looked at, and kept in his home. Unpacking and building it is the work of an ordinary job.
+ *
+ * Looking at it and writing it take a while: both are done on libuv's threads. The request holds the bytes until it is answered.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "base/codec.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/tar.h"
+#include "net/http.h"
+#include "server/api/frame/audience.h"
+#include "server/api/frame/call.h"
+#include "server/api/frame/request.h"
+#include "server/api/page/files.h"
+#include "server/base/asker.h"
+#include "server/base/turn.h"
+#include "server/server.h"
+
+#define BYTES_MOST (64u << 20)
+#define UNPACKED_MOST (INT64_C(1) << 30)
+#define MEMBERS_MOST 100000
+#define UPLOADS_MAX 4 /* at once */
+
+struct upload {
+	uv_work_t work;
+	struct server *s;
+	struct http_request *r;
+	struct asker who;
+	const char *data;
+	size_t n;
+	char directory[4096], archive[4104];
+	struct tar_facts facts;
+	int fd, rc;
+	struct err err;
+};
+
+static const struct field upload_fields[] = {
+	{"archive", .is = REQUIRED | IS_TEXT, "where it is now", MEMBER_AS(FORM_INLINE, struct upload, archive)},
+	{"directory", .is = REQUIRED | IS_TEXT, "for which it is meant; nothing has made it yet",
+	 MEMBER_AS(FORM_INLINE, struct upload, directory)},
+	{"members", .is = REQUIRED | IS_INT, MEMBER(struct upload, facts.members)},
+	{"bytes", .is = REQUIRED | IS_INT, "that it unpacks to", MEMBER(struct upload, facts.bytes)},
+	{0},
+};
+const struct schema upload_answer = {.fields = upload_fields};
+
+static void upload_end(struct upload *u)
+{
+	u->s->audience->uploads--;
+	free(u);
+}
+
+static void upload_refuse(struct upload *u, enum code code)
+{
+	http_error(u->r, code, "%c%s.",
+		   u->err.text[0] >= 'a' && u->err.text[0] <= 'z' ? u->err.text[0] - 32 : u->err.text[0],
+		   *u->err.text ? u->err.text + 1 : "");
+	upload_end(u);
+}
+
+/* ---- kept ---- */
+
+static void write_all(uv_work_t *work)
+{
+	struct upload *u = work->data;
+
+	for (size_t at = 0; u->rc == 0 && at < u->n;) {
+		ssize_t n = write(u->fd, u->data + at, u->n - at);
+		if (n > 0)
+			at += (size_t)n;
+		else if (n == 0 || errno != EINTR)
+			u->rc = n == 0 ? -EIO : -errno;
+	}
+	if (u->rc == 0 && fsync(u->fd) < 0)
+		u->rc = -errno;
+	if (u->rc < 0) {
+		bool emptied = ftruncate(u->fd, 0) == 0;
+		err_set(&u->err, u->rc, "%.500s can't be written: %s%s", u->archive, strerror(-u->rc),
+			emptied ? "" : " (a part of it is left)");
+	}
+	close(u->fd);
+}
+
+static void on_written(uv_work_t *work, int status)
+{
+	struct upload *u = work->data;
+	struct strbuf out = {0};
+
+	turn_wake(u->s);
+	if (u->rc < 0 || status < 0) {
+		upload_refuse(u, CODE_BAD_STATE);
+		return;
+	}
+	record_show_text(upload_fields, 0, u, NULL, &out);
+	http_reply_strbuf(u->r, 201, "application/json", &out);
+	upload_end(u);
+}
+
+static void on_opened(void *context, int fd, const char *reason)
+{
+	struct upload *u = context;
+
+	if (fd < 0) {
+		err_set(&u->err, -EACCES, "%.500s", reason);
+		upload_refuse(u, CODE_BAD_STATE);
+		return;
+	}
+	u->fd = fd;
+	uv_queue_work(u->s->loop, &u->work, write_all, on_written);
+}
+
+/* ---- looked at ---- */
+
+static void check(uv_work_t *work)
+{
+	struct upload *u = work->data;
+	const struct tar_limits limits = {UNPACKED_MOST, MEMBERS_MOST};
+
+	u->rc = tar_check(u->data, u->n, &limits, &u->facts, &u->err);
+}
+
+static void on_checked(uv_work_t *work, int status)
+{
+	struct upload *u = work->data;
+
+	turn_wake(u->s);
+	if (u->rc < 0 || status < 0) {
+		upload_refuse(u, u->rc == -E2BIG ? CODE_TOO_LARGE : CODE_BAD_REQUEST);
+		return;
+	}
+	snprintf(u->archive, sizeof u->archive, "%.4090s.tar%s", u->directory, u->facts.gzip ? ".gz" : "");
+	file_ask(u->s, &u->who, u->archive, O_WRONLY | O_CREAT | O_EXCL, 0600, on_opened, u);
+}
+
+static int name_check(const char *name, struct err *err)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+
+	if (!name || !*name || strlen(name) > 64 || strspn(name, letters) < strlen(name) || *name == '.' ||
+	    *name == '-')
+		return err_code(
+			err, CODE_BAD_REQUEST,
+			"The name of the directory has 1 to 64 letters, digits, \".\", \"_\" or \"-\", and begins with a letter or a digit.");
+	return 0;
+}
+
+void api_upload(struct server *s, const struct call *c)
+{
+	const char *name = request_query(c->r, "name");
+	struct upload *u = mem_zalloc(sizeof *u);
+	int rc = name_check(name, &u->err);
+
+	*u = (struct upload){.s = s, .r = c->r, .who = *c->w, .fd = -1, .err = u->err};
+	u->work.data = u;
+	u->data = request_body(c->r, &u->n);
+	if (rc == 0 && c->w->by == BY_JOB)
+		rc = err_code(&u->err, CODE_FORBIDDEN,
+			      "A job's own token uploads nothing: the job writes files itself.");
+	if (rc == 0 && u->n > BYTES_MOST)
+		rc = err_code(&u->err, CODE_TOO_LARGE, "An archive has at most %u MiB.", BYTES_MOST >> 20);
+	if (rc == 0 && s->audience->uploads >= UPLOADS_MAX)
+		rc = err_code(&u->err, CODE_TOO_MANY, "Too many archives are being uploaded: try again in a moment.");
+	if (rc == 0)
+		rc = file_path(s, c->w, name, u->directory, &u->err);
+	if (rc < 0) {
+		api_refuse(c->r, &u->err);
+		free(u);
+		return;
+	}
+	s->audience->uploads++;
+	uv_queue_work(s->loop, &u->work, check, on_checked);
+}

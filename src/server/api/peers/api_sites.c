@@ -1,0 +1,483 @@
+/*
+ * api_sites.c - the API's side of other sites: which there are; what the courier (site/courier.h) has to do, and what it reports; what another site withdraws.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/base64.h"
+#include "base/codec.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "core/job.h"
+#include "core/jobschema.h"
+#include "engine/engine.h"
+#include "engine/errands.h"
+#include "engine/opener.h"
+#include "net/http.h"
+#include "server/api/frame/api.h"
+#include "server/api/frame/attributes.h"
+#include "server/api/frame/call.h"
+#include "server/api/frame/request.h"
+#include "server/api/frame/schemas.h"
+#include "server/api/jobs/change.h"
+#include "server/base/asker.h"
+#include "server/base/clock.h"
+#include "server/base/instance.h"
+#include "server/base/post.h"
+#include "server/base/words.h"
+#include "server/book/audit.h"
+#include "server/job/body.h"
+#include "server/job/entry.h"
+#include "server/job/jobs.h"
+#include "server/job/keys.h"
+#include "server/job/spec.h"
+#include "server/job/submission.h"
+#include "server/life/peers/away.h"
+#include "server/life/run/prepare.h"
+#include "server/server.h"
+#include "server/settings/remotes.h"
+#include "store/store.h"
+#include "tls/pki.h"
+
+#define ROWS 200   /* jobs of one answer to the courier */
+#define SCAN 20000 /* ... that it looks at */
+
+static const char *text_of(const json_t *o, const char *key)
+{
+	return json_string_value(json_object_get(o, key));
+}
+
+/* ---- which there are ---- */
+
+static int64_t jobs_at(struct server *s, const char *site)
+{
+	int64_t n = 0;
+
+	if (!away_any(s))
+		return 0;
+	for (size_t i = 0; i < s->jobs->leaving.n; i++) {
+		const struct entry *e = entry_get(s, s->jobs->leaving.v[i]);
+		const char *at = e->spec ? strchr(word(s, e->spec->queue), '@') : NULL;
+		n += at && strcmp(at + 1, site) == 0 && !entry_ended(s, s->jobs->leaving.v[i]);
+	}
+	return n;
+}
+
+struct subject {
+	struct server *s;
+};
+
+static void sites_show(const struct subject *x, struct json *j)
+{
+	const struct remotes *all = x->s->remotes;
+
+	for (size_t i = 0; i < all->list.n; i++)
+		schema_show(
+			&remote_shown, NULL,
+			&(struct remote_shown){.remote = all->list.v[i], .jobs = jobs_at(x->s, all->list.v[i].name)},
+			NULL, j);
+}
+
+static const struct field sites_fields[] = {
+	{"sites", .is = REQUIRED | IS_LIST, .of = &remote_shown, .item = IS_OBJECT, .inside = sites_show},
+	{0},
+};
+const struct schema sites_answer = {.fields = sites_fields};
+
+void api_sites(struct server *s, const struct call *c)
+{
+	api_show(s, c->r, &sites_answer, &(struct subject){s});
+}
+
+/* A token that was replaced is not stored anywhere: to undo that, somebody enters it again. */
+static void put_record(struct server *s, const struct call *c, const char *servers)
+{
+	const struct remote *before = remote_find(s, c->name);
+	struct strbuf undo = {0}, change = {0};
+
+	strbuf_printf(&change, "jobs can be handed over to %s", servers);
+	if (before) {
+		strbuf_printf(&change, " (was %s)", before->servers);
+		strbuf_printf(&undo, "shunt site add %s --server ", c->name);
+		text_quote(before->servers, &undo);
+	} else {
+		strbuf_printf(&undo, "shunt site remove %s", c->name);
+	}
+	audit_record(s, c->w, "server", c->name, before ? "site changed" : "site added", change.text, undo.text);
+	strbuf_fini(&undo);
+	strbuf_fini(&change);
+}
+
+void api_site_put(struct server *s, const struct call *c)
+{
+	const char *servers = text_of(c->body, "servers");
+	struct token t;
+	struct err err;
+
+	if (!name_is_good(c->name) || server_is_here(s, c->name)) {
+		http_error(
+			c->r, CODE_BAD_REQUEST,
+			"A site's name has up to 64 letters, digits, '.', '-' and '_', and is not this server's own (%s).",
+			s->instance->name);
+		return;
+	}
+	if (token_parse(text_of(c->body, "token"), &t, &err) < 0 || t.id[0] != 's') {
+		http_error(c->r, CODE_BAD_REQUEST,
+			   "That is not a site's token: 'shunt token create --site %s' on the other site makes one.",
+			   s->instance->name);
+		return;
+	}
+	if (servers[strspn(servers, " ")] == '\0' || strpbrk(servers, "\t\r\n")) {
+		http_error(c->r, CODE_BAD_REQUEST, "servers must be HOST[:PORT], several joined by blanks.");
+		return;
+	}
+	put_record(s, c, servers);
+	remote_put(s, c->name, servers, text_of(c->body, "token"));
+	explicit_bzero(&t, sizeof t);
+	reply_empty(s, c->r, 201);
+}
+
+void api_site_delete(struct server *s, const struct call *c)
+{
+	int64_t n = jobs_at(s, c->name);
+
+	if (!remote_find(s, c->name)) {
+		http_error(c->r, CODE_NOT_FOUND, "There is no site %.60s ('shunt site list' shows them).", c->name);
+		return;
+	}
+	if (n) {
+		http_error(
+			c->r, CODE_BAD_STATE,
+			"%lld jobs are at site %.60s or on their way there: wait for them, move or delete them first.",
+			(long long)n, c->name);
+		return;
+	}
+	audit_record(s, c->w, "server", c->name, "site removed", NULL, NULL);
+	remote_drop(s, c->name);
+	reply_empty(s, c->r, 200);
+}
+
+/* ---- for the courier: this server's own process ---- */
+
+static bool courier_admit(const struct server *s, const struct call *c)
+{
+	bool own = c->w->by == BY_SOCKET && c->w->uid == s->instance->uid;
+
+	if (!own)
+		http_error(c->r, CODE_FORBIDDEN, "This is for the server's own process that talks to other sites.");
+	return own;
+}
+
+static void work_write(struct server *s, struct json *j, uint32_t id)
+{
+	static const char *const wishes[] = {NULL, "delete", "return"};
+	const struct entry *e = entry_get(s, id);
+	const char *queue = word(s, e->spec->queue), *at = strchr(queue, '@');
+	struct strbuf own = {0};
+	char key[KEY_MAX + 1], name[256], called[AWAY_NAME];
+
+	entry_id(s, id, &own);
+	away_key(s, id, key);
+	away_name(s, id, called);
+	snprintf(name, sizeof name, "%.*s", (int)(at - queue), queue);
+	json_open_object(j, NULL);
+	json_text(j, "id", own.text);
+	json_text(j, "name", called);
+	json_text(j, "site", at + 1);
+	json_text(j, "queue", name);
+	json_text(j, "user", word(s, e->spec->owner));
+	json_text(j, "key", key);
+	json_int(j, "try", e->away->try);
+	json_text(j, "phase", e->away->phase == AWAY_THERE ? "there" : "offered");
+	json_text(j, "wish", wishes[e->away->wish]);
+	json_text(j, "there", e->away->id);
+	json_close_object(j);
+	strbuf_fini(&own);
+}
+
+static const struct field work_fields[] = {
+	{"from", .is = IS_INT, "`next` of the answer before", .least = 0, .most = INT32_MAX},
+	{0},
+};
+const struct schema courier_work_body = {.fields = work_fields};
+
+/* The jobs from a place in the list on; those that can leave now are offered, which is stored before the courier hears of it. */
+void api_courier_work(struct server *s, const struct call *c)
+{
+	size_t at = (size_t)json_integer_value(json_object_get(c->body, "from")), looked = 0, rows = 0;
+	struct strbuf out = {0};
+	struct json j;
+
+	if (!courier_admit(s, c))
+		return;
+	if (at == 0)
+		away_any(s);
+	json_init(&j, &out, false);
+	json_open_object(&j, NULL);
+	json_open_array(&j, "jobs");
+	for (; at < s->jobs->leaving.n && looked < SCAN && rows < ROWS; at++, looked++)
+		if (away_due(s, s->jobs->leaving.v[at])) {
+			work_write(s, &j, s->jobs->leaving.v[at]);
+			rows++;
+		}
+	json_close_array(&j);
+	json_int(&j, "next", at < s->jobs->leaving.n ? (int64_t)at : 0);
+	json_bool(&j, "any", s->jobs->leaving.n > 0);
+	json_open_array(&j, "sites");
+	for (size_t i = 0; i < s->remotes->list.n; i++)
+		schema_show(&remote_work, NULL, &s->remotes->list.v[i], NULL, &j);
+	json_close_array(&j);
+	json_close_object(&j);
+	reply_later(s, c->r, 200, &out);
+}
+
+/* The job that a path names by its number, if it is away. False: it was answered. */
+static bool courier_job(struct server *s, const struct call *c, uint32_t *ret)
+{
+	if (!courier_admit(s, c))
+		return false;
+	if (away_find(s, c->name, ret))
+		return true;
+	http_error(c->r, CODE_UNKNOWN_JOB, "There is no job %.60s on its way to another site.", c->name);
+	return false;
+}
+
+/* As the other site is to get it: without what has been waited for here, and what means something here alone. */
+void api_courier_job(struct server *s, const struct call *c)
+{
+	json_t *body = NULL, *job;
+	struct strbuf script = {0}, out = {0};
+	char *text, *queue;
+	struct err err;
+	size_t n;
+	uint32_t id;
+
+	if (!courier_job(s, c, &id))
+		return;
+	const struct spec *p = entry_get(s, id)->spec;
+	if (body_read(s, id, &body, &err) < 0 || store_get_script(s->store, p->script, &text, &n, &err) < 0) {
+		json_decref(body);
+		http_error(c->r, CODE_NOT_FOUND, "%s", err.text);
+		return;
+	}
+	job = as_submission(s, id, body, HERE);
+	if (job_key_index(entry_get(s, id)->key) >= 0)
+		json_object_set_new(job, "array",
+				    json_sprintf("%lld", (long long)job_key_index(entry_get(s, id)->key)));
+	queue = mem_strdup(word(s, p->queue));
+	*strchr(queue, '@') = '\0';
+	if (*queue)
+		json_object_set_new(job, "queue", json_string(queue));
+	else
+		json_object_del(job, "queue");
+	free(queue);
+	base64_encode(text, n, &script);
+	json_object_set_new(job, "script_base64", json_string(strbuf_text(&script)));
+	free(text);
+	text = json_dumps(job, JSON_COMPACT);
+	strbuf_puts(&out, text);
+	free(text);
+	http_reply_strbuf(c->r, 200, "application/json", &out);
+	strbuf_fini(&out);
+	strbuf_fini(&script);
+	json_decref(job);
+	json_decref(body);
+}
+
+struct courier_report {
+	uint32_t try;
+	enum { RESULT_ACCEPTED, RESULT_BACK, RESULT_STATE, RESULT_ENDED, RESULT_TROUBLE } result;
+	bool guaranteed;
+	const char *there, *state, *why;
+};
+static const struct field report_fields[] = {
+	{"try", .is = REQUIRED | IS_INT, .least = 0, .most = UINT32_MAX, MEMBER(struct courier_report, try)},
+	{"result", .is = REQUIRED | IS_TEXT, .words = "accepted|back|state|ended|trouble",
+	 MEMBER_AS(FORM_CHOICE, struct courier_report, result)},
+	{"there", .is = IS_TEXT | IS_NULL, "accepted: its id there", MEMBER(struct courier_report, there)},
+	{"state", .is = IS_TEXT | IS_NULL, MEMBER(struct courier_report, state)},
+	{"guaranteed", .is = IS_BOOL | IS_NULL, "state: its deadline, there",
+	 MEMBER(struct courier_report, guaranteed)},
+	{"why", .is = IS_TEXT | IS_NULL, MEMBER(struct courier_report, why)},
+	{"job", .is = IS_OBJECT | IS_NULL, "ended: as the site shows it"},
+	{0},
+};
+const struct schema courier_report_body = {.fields = report_fields};
+
+void api_courier_report(struct server *s, const struct call *c)
+{
+	struct courier_report x;
+	uint32_t id;
+
+	if (!courier_job(s, c, &id))
+		return;
+	call_read(c, &x);
+	if (x.result == RESULT_ACCEPTED && x.there)
+		away_accepted(s, id, x.try, x.there);
+	else if (x.result == RESULT_BACK)
+		away_back(s, id, x.try, x.why);
+	else if (x.result == RESULT_STATE && x.state)
+		away_state(s, id, x.try, *x.state, x.guaranteed);
+	else if (x.result == RESULT_ENDED)
+		away_ended(s, id, x.try, json_object_get(c->body, "job"), x.why);
+	else if (x.why)
+		away_trouble(s, id, x.try, x.why);
+	reply_empty(s, c->r, 200);
+}
+
+/* ---- output that comes home ---- */
+
+static const struct field piece_fields[] = {
+	{"stream", .is = REQUIRED | IS_TEXT, .words = "out|err"},
+	{"from", .is = REQUIRED | IS_INT, "where the piece begins; 0: what was there before is replaced"},
+	{"data", .is = REQUIRED | IS_BYTES},
+	{0},
+};
+const struct schema courier_piece_body = {.fields = piece_fields};
+
+struct homing {
+	struct server *s;
+	struct http_request *r;
+	struct strbuf data;
+	int64_t from;
+};
+
+static void piece_over(struct homing *x, const char *trouble)
+{
+	if (trouble)
+		http_error(x->r, CODE_REFUSED, "%s", trouble);
+	else
+		reply_empty(x->s, x->r, 200);
+	strbuf_fini(&x->data);
+	free(x);
+}
+
+static void piece_write(struct homing *x, int fd)
+{
+	size_t at = 0;
+	ssize_t n = 0;
+
+	while (at < x->data.n && (n = pwrite(fd, x->data.text + at, x->data.n - at, x->from + (off_t)at)) > 0)
+		at += (size_t)n;
+	const char *trouble = at < x->data.n ? strerror(n < 0 ? errno : EIO) : NULL;
+	close(fd);
+	piece_over(x, trouble);
+}
+
+static void on_opened(void *context, int fd, const char *reason)
+{
+	struct homing *x = context;
+
+	clock_read(x->s);
+	if (fd < 0)
+		piece_over(x, reason ? reason : "it can't be opened");
+	else
+		piece_write(x, fd);
+}
+
+/* A piece of the output is put where the job's own would be, as its owner. The same again does no harm. */
+void api_courier_output(struct server *s, const struct call *c)
+{
+	bool error = strcmp(text_of(c->body, "stream"), "err") == 0;
+	const json_t *data = json_object_get(c->body, "data");
+	const char *out = NULL, *err_path = NULL, *path;
+	struct arena *a;
+	json_t *body = NULL;
+	struct err err;
+	uint32_t id;
+
+	if (!courier_job(s, c, &id))
+		return;
+	if (body_read(s, id, &body, &err) < 0) {
+		http_error(c->r, CODE_NOT_FOUND, "%s", err.text);
+		return;
+	}
+	struct homing *x = mem_zalloc(sizeof *x);
+	x->s = s;
+	x->r = c->r;
+	x->from = json_integer_value(json_object_get(c->body, "from"));
+	const struct spec *p = entry_get(s, id)->spec;
+	struct opener_user who = {.uid = p->uid, .gid = p->gid, .name = word(s, p->owner)};
+	int flags = O_WRONLY | O_CREAT | (x->from == 0 ? O_TRUNC : 0);
+	struct errands *e = engine_errands(s->engine);
+
+	a = arena_create();
+	output_paths(s, id, body, a, &out, &err_path);
+	path = error ? err_path : out;
+	if (base64_decode(json_string_value(data), json_string_length(data), &x->data) < 0)
+		piece_over(x, "the data are no base64");
+	else if (!path)
+		piece_over(x, NULL); /* the two are joined */
+	else if (p->uid == s->instance->uid) {
+		int fd = open(path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
+		if (fd < 0)
+			piece_over(x, strerror(errno));
+		else
+			piece_write(x, fd);
+	} else if (!e)
+		piece_over(x, "nothing here can open files of users");
+	else {
+		opener_ask(errands_opener(e), &who, path, flags, 0600, on_opened, x);
+		engine_flush(s->engine);
+	}
+	arena_destroy(a);
+	json_decref(body);
+}
+
+/* ---- what another site asks ---- */
+
+static const struct field withdraw_fields[] = {
+	{"key", .is = REQUIRED | IS_TEXT, "the Idempotency-Key of the submission", .least = 1, .most = KEY_MAX},
+	{0},
+};
+const struct schema withdraw_body = {.fields = withdraw_fields};
+static const struct field withdrawn_fields[] = {
+	{"id", .is = REQUIRED | IS_TEXT | IS_NULL,
+	 "the job that was accepted with that key; null: none was, and none will be"},
+	{"forgotten", .is = IS_BOOL, "true: it has ended, and is not known any more"},
+	{0},
+};
+const struct schema withdrawn_answer = {.fields = withdrawn_fields};
+
+void api_withdraw(struct server *s, const struct call *c)
+{
+	const struct submission_key *k;
+	struct strbuf out = {0}, id = {0};
+	char key[KEY_MAX + 1];
+	uint32_t known;
+	struct err err;
+	struct json j;
+
+	if (subkey_read(text_of(c->body, "key"), key, &err) < 0) {
+		api_refuse(c->r, &err);
+		return;
+	}
+	k = subkey_find(s, SUBKEY_SITE, key);
+	if (!k)
+		subkey_add(s, SUBKEY_SITE, key, &(struct submission_key){.lasting = true, .time = s->clock->now});
+	else if (k->count && k->arrays && *k->arrays == 'a')
+		strbuf_printf(&id, "%llu[].%s", (unsigned long long)k->first, s->instance->name);
+	else if (k->count)
+		key_id(s, job_key(k->first, -1), &id);
+	json_init(&j, &out, false);
+	json_open_object(&j, NULL);
+	json_text(&j, "id", id.n ? id.text : NULL);
+	if (k && k->count && !array_find(s, k->first) && !entry_find(s, k->first, -1, &known))
+		json_bool(&j, "forgotten", true);
+	json_close_object(&j);
+	strbuf_fini(&id);
+	reply_later(s, c->r, 200, &out);
+}

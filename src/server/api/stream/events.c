@@ -1,0 +1,403 @@
+/*
+ * events.c - the stream of events: Server-Sent Events to all who listen, after the commit, with the last ones kept for those who come back.
+ */
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/timetext.h"
+#include "base/vec.h"
+#include "core/job.h"
+#include "net/http.h"
+#include "run/checkpoint.h"
+#include "server/api/frame/audience.h"
+#include "server/api/frame/call.h"
+#include "server/api/frame/query.h"
+#include "server/api/stream/api_lives.h"
+#include "server/api/stream/events.h"
+#include "server/api/stream/journal.h"
+#include "server/base/asker.h"
+#include "server/base/clock.h"
+#include "server/base/turn.h"
+#include "server/base/words.h"
+#include "server/job/entry.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/server.h"
+#include "server/site/tokens.h"
+#include "server/site/who.h"
+#include "store/store.h"
+
+#define RING 16384	      /* events that a listener may have missed */
+#define BEHIND_MAX (1u << 20) /* bytes that a listener may be behind: a slower one is told that it missed some */
+#define ALIVE_SECONDS 15
+
+struct event_line {
+	uint64_t seq;
+	uid_t uid;		 /* whose job it is */
+	uint32_t queue, account; /* where it was then: words */
+	bool common;		 /* of a node or a queue */
+	char *text;
+};
+
+struct stream {
+	struct server *s;
+	struct http_request *r;
+	struct asker who;
+	struct strbuf out;
+	int64_t last; /* when something was sent */
+	bool closed, all;
+};
+
+/* The ring is the server's, made when the first event comes. */
+struct event_ring {
+	struct event_line line[RING];
+	uint64_t n;    /* ever put */
+	uint64_t told; /* ... of these are committed and were sent */
+};
+
+const char *event_name(int type)
+{
+	switch (type) {
+	case EVENT_PLACED:
+		return "placed";
+	case EVENT_INTENT:
+		return "asked";
+	case EVENT_NOTE:
+		return "note";
+	case EVENT_ALTER:
+		return "alter";
+	case EVENT_HOLDS:
+		return "holds";
+	case EVENT_SUSPEND:
+		return "signal";
+	case EVENT_RANK:
+		return "rank";
+	case EVENT_SAVED:
+		return "checkpoint";
+	case EVENT_AWAY:
+		return "site";
+	case EVENT_GONE:
+		return "gone";
+	default:
+		return event_type_name((enum event_type)type);
+	}
+}
+
+static void words_saved(const struct saves *v, struct strbuf *out)
+{
+	if (v->state == SAVE_NONE && v->restarted)
+		strbuf_printf(out, "restarted from checkpoint %lld", (long long)v->restarted);
+	else if (v->state == SAVE_NONE)
+		strbuf_puts(out, "work was lost that no checkpoint covers");
+	else
+		strbuf_printf(out, "checkpoint %s (%s)",
+			      v->state == SAVE_GOOD	? "saved"
+			      : v->state == SAVE_FAILED ? "failed"
+							: "begun",
+			      save_words[v->cause]);
+}
+
+static void words_finish(const struct payload *p, struct strbuf *out)
+{
+	if (p->exit_status >= 256)
+		strbuf_printf(out, "ended by signal %d", p->exit_status - 256);
+	else if (p->exit_status == EXIT_LOST)
+		strbuf_puts(out, "ended: its processes were lost");
+	else
+		strbuf_printf(out, "ended with exit status %d", p->exit_status);
+	if (p->text)
+		strbuf_printf(out, ": %s", p->text);
+}
+
+void event_words(const struct server *s, const struct store_event *e, const struct payload *p, struct strbuf *out)
+{
+	const char *text = p->text;
+	char when[32];
+
+	switch (e->type) {
+	case EVENT_SUBMIT:
+		strbuf_puts(out, "submitted");
+		break;
+	case EVENT_HOLD:
+		strbuf_puts(out, "not eligible to run");
+		break;
+	case EVENT_RELEASE:
+		strbuf_puts(out, "eligible to run");
+		break;
+	case EVENT_STARVE:
+		strbuf_puts(out, "has waited too long: it reserves from now on");
+		break;
+	case EVENT_ALLOCATE:
+		strbuf_printf(out, "planned to start %s on %s", instant_format(e->at, when, sizeof when),
+			      e->nodes ? e->nodes : "?");
+		break;
+	case EVENT_KEEP:
+		if (e->nodes)
+			strbuf_printf(out, "will start by %s, on %s", instant_format(e->at, when, sizeof when),
+				      e->nodes);
+		else
+			strbuf_puts(out, "has no expected start");
+		break;
+	case EVENT_DEALLOCATE:
+		strbuf_puts(out, "lost its planned place");
+		break;
+	case EVENT_GUARANTEE:
+		strbuf_puts(out, "its deadline is guaranteed");
+		break;
+	case EVENT_START:
+		strbuf_printf(out, "ordered to start on %s", e->nodes ? e->nodes : "?");
+		break;
+	case EVENT_STARTED:
+		strbuf_puts(out, "runs");
+		break;
+	case EVENT_START_FAILED:
+		strbuf_printf(out, "could not be started%s%s", text ? ": " : "", text ? text : "");
+		break;
+	case EVENT_PREEMPT:
+		if (p->moves)
+			strbuf_printf(out, "stopped, to go on elsewhere%s%s", text ? ": " : "", text ? text : "");
+		else
+			strbuf_printf(out, "stopped, to run again%s%s", text ? ": " : "", text ? text : "");
+		break;
+	case EVENT_MIGRATE:
+		strbuf_printf(out, e->by ? "goes on until %s, when its place is needed" : "goes on until %s",
+			      instant_format(e->at, when, sizeof when));
+		break;
+	case EVENT_FINISH:
+		words_finish(p, out);
+		break;
+	case EVENT_EXPIRE:
+		strbuf_puts(out, "its deadline could no longer be met");
+		break;
+	case EVENT_DELETE:
+		strbuf_printf(out, "deleted before it ran%s%s", text ? ": " : "", text ? text : "");
+		break;
+	case EVENT_PLACED:
+		strbuf_puts(out, "got its CPUs");
+		break;
+	case EVENT_GONE:
+		strbuf_puts(out, "its CPUs are free");
+		break;
+	case EVENT_RANK:
+		strbuf_puts(out, text ? text : "moved within the queue");
+		break;
+	case EVENT_SAVED:
+		words_saved(&p->saves.last, out);
+		break;
+	case EVENT_INTENT:
+		strbuf_printf(out, "asked to %s", p->intent == INTENT_RERUN ? "run again" : "be deleted");
+		break;
+	default:
+		strbuf_puts(out, text ? text : "?");
+		break;
+	}
+	if (p->who)
+		strbuf_printf(out, " by %s", p->who);
+	if (e->by && !(e->type == EVENT_PREEMPT && text)) { /* which names it */
+		uint32_t by;
+		if (entry_find(s, job_key_number(e->by), job_key_index(e->by), &by)) {
+			strbuf_puts(out, " for job ");
+			entry_id(s, by, out);
+		}
+	}
+}
+
+static void line_write(const struct server *s, const struct store_event *e, uint32_t id, struct strbuf *out)
+{
+	json_t *known = e->data ? json_loads(e->data, 0, NULL) : NULL;
+	struct strbuf data = {0}, text = {0};
+	struct payload p;
+	struct json j;
+	char state[2] = {entry_state(s, id), '\0'};
+
+	json_init(&j, &data, false);
+	json_open_object(&j, NULL);
+	json_int(&j, "seq", (int64_t)e->seq);
+	json_int(&j, "time", e->time);
+	entry_id(s, id, &text);
+	json_text(&j, "job", text.text);
+	json_text(&j, "type", event_name(e->type));
+	json_text(&j, "state", state);
+	json_text(&j, "name", s->jobs->entries.v[id].spec->name);
+	json_text(&j, "owner", word(s, s->jobs->entries.v[id].spec->owner));
+	strbuf_clear(&text);
+	payload_glance(e->type, known, &p);
+	event_words(s, e, &p, &text);
+	json_text(&j, "text", strbuf_text(&text));
+	if (job_ended(entry_job(s, id)))
+		json_int(&j, "exit_status", s->jobs->entries.v[id].exit_status);
+	json_close_object(&j);
+	strbuf_printf(out, "id: %llu\nevent: %s\ndata: %s\n\n", (unsigned long long)e->seq, event_name(e->type),
+		      strbuf_text(&data));
+	strbuf_fini(&data);
+	strbuf_fini(&text);
+	json_decref(known);
+}
+
+/* From the first listener on: until then nobody has missed anything, and a line costs more than the event. */
+void stream_event(struct server *s, const struct store_event *e)
+{
+	struct strbuf text = {0};
+	struct event_line *l;
+	uint32_t id;
+
+	journal_event(s, e);
+	if (!s->audience->ring || !entry_find(s, job_key_number(e->job), job_key_index(e->job), &id))
+		return;
+	l = &s->audience->ring->line[s->audience->ring->n++ % RING];
+	free(l->text);
+	line_write(s, e, id, &text);
+	*l = (struct event_line){.seq = e->seq,
+				 .uid = s->jobs->entries.v[id].spec->uid,
+				 .queue = s->jobs->entries.v[id].spec->queue,
+				 .account = s->jobs->entries.v[id].spec->account,
+				 .text = text.text};
+}
+
+/* For everybody: nodes and queues are no secret. */
+void stream_life(struct server *s, const struct store_life *e)
+{
+	struct strbuf text = {0}, data = {0};
+	struct event_line *l;
+	struct json j;
+
+	if (!s->audience->ring)
+		return;
+	json_init(&j, &data, false);
+	life_show(e, &j);
+	strbuf_printf(&text, "id: %llu\nevent: %s\ndata: %s\n\n", (unsigned long long)e->seq, e->kind,
+		      strbuf_text(&data));
+	l = &s->audience->ring->line[s->audience->ring->n++ % RING];
+	free(l->text);
+	*l = (struct event_line){.seq = e->seq, .common = true, .text = text.text};
+	strbuf_fini(&data);
+}
+
+static bool stream_sees(const struct stream *t, const struct event_line *l)
+{
+	struct spec job = {.uid = l->uid, .queue = l->queue, .account = l->account};
+
+	return t->all || l->common || may(t->s, &t->who, ACT_SEE, &job);
+}
+
+static void stream_add(struct stream *t, const struct event_line *l)
+{
+	if (!stream_sees(t, l))
+		return;
+	if (t->out.n > BEHIND_MAX) {
+		strbuf_clear(&t->out);
+		strbuf_puts(&t->out, "event: gap\ndata: {\"text\": \"too slow: some events were left out\"}\n\n");
+	}
+	strbuf_puts(&t->out, l->text);
+}
+
+/* Attributes may have been changed since it began. */
+static void stream_renew(struct stream *t)
+{
+	who_renew(t->s, &t->who);
+	t->all = may_see_all(t->s, &t->who);
+}
+
+void stream_flush(struct server *s)
+{
+	if (!s->audience->ring)
+		return;
+	for (size_t i = 0; i < s->audience->streams.n && s->audience->ring->told < s->audience->ring->n; i++)
+		stream_renew(s->audience->streams.v[i]);
+	if (s->audience->ring->n - s->audience->ring->told > RING)
+		s->audience->ring->told = s->audience->ring->n - RING;
+	for (; s->audience->ring->told < s->audience->ring->n; s->audience->ring->told++)
+		for (size_t i = 0; i < s->audience->streams.n; i++)
+			stream_add(s->audience->streams.v[i], &s->audience->ring->line[s->audience->ring->told % RING]);
+	for (size_t i = 0; i < s->audience->streams.n; i++)
+		if (s->audience->streams.v[i]->out.n)
+			stream_wake(s->audience->streams.v[i]->r);
+}
+
+void stream_tick(struct server *s)
+{
+	for (size_t i = 0; i < s->audience->streams.n; i++)
+		if (s->clock->now - s->audience->streams.v[i]->last >= ALIVE_SECONDS) {
+			strbuf_puts(&s->audience->streams.v[i]->out,
+				    ": alive\n\n"); /* or its end, if it is not allowed any more */
+			s->audience->streams.v[i]->last = s->clock->now;
+			stream_wake(s->audience->streams.v[i]->r);
+		}
+}
+
+static int fill(void *context, struct strbuf *out, size_t want)
+{
+	struct stream *t = context;
+
+	if (t->s->turn->stopped || !token_holds(t->s, &t->who))
+		return -1;
+	if (t->out.n) {
+		strbuf_add(out, t->out.text, t->out.n);
+		strbuf_clear(&t->out);
+		t->last = t->s->clock->now;
+	}
+	return 0;
+}
+
+static void closed(void *context)
+{
+	struct stream *t = context;
+	struct server *s = t->s;
+
+	for (size_t i = 0; i < s->audience->streams.n; i++)
+		if (s->audience->streams.v[i] == t) {
+			vec_remove(&s->audience->streams, i);
+			break;
+		}
+	strbuf_fini(&t->out);
+	free(t);
+}
+
+/* Everything after `after` that is still here. */
+static void catch_up(struct stream *t, uint64_t after)
+{
+	struct event_ring *ring = t->s->audience->ring;
+	uint64_t first = ring->n > RING ? ring->n - RING : 0;
+
+	if (first == ring->told || ring->line[first % RING].seq > after + 1)
+		strbuf_puts(&t->out, "event: gap\ndata: {\"text\": \"events before these are not kept any more\"}\n\n");
+	for (uint64_t i = first; i < ring->told; i++)
+		if (ring->line[i % RING].seq > after)
+			stream_add(t, &ring->line[i % RING]);
+}
+
+void api_events(struct server *s, const struct call *c)
+{
+	int64_t after = query_number(c, "after", -1);
+	struct stream *t;
+
+	if (after >= 0 && (uint64_t)after >= s->jobs->next_seq && after > 0) {
+		http_error(c->r, CODE_BAD_REQUEST,
+			   "after (Last-Event-ID) is %lld, which no event has had: the last one had %lld.",
+			   (long long)after, (long long)s->jobs->next_seq - 1);
+		return;
+	}
+	t = mem_zalloc(sizeof *t);
+	if (!s->audience->ring)
+		s->audience->ring = mem_zalloc(sizeof *s->audience->ring);
+	t->s = s;
+	t->r = c->r;
+	t->who = *c->w;
+	stream_renew(t);
+	t->last = s->clock->now;
+	strbuf_puts(&t->out, ": shunt events\n\n");
+	if (after >= 0)
+		catch_up(t, (uint64_t)after);
+	vec_push(&s->audience->streams, t);
+	http_header(c->r, "Cache-Control", "no-store");
+	http_stream(c->r, 200, "text/event-stream", &(struct stream_source){fill, closed, t});
+}

@@ -1,0 +1,466 @@
+/*
+ * output.c - a job's output as it grows, wherever it is.
+ *
+ *	while it runs	on the host where it runs: in the spool of that host, or at its path
+ *	afterwards	in that spool, if it could not be delivered; else at home; else among what the server keeps
+ *
+ * These are tried one after another. A file of this machine is opened by the nursery as the job's owner, who hands over the descriptor (in a personal
+ * instance the server does it itself). One of another host is asked for by `dial`: its agent reads it as the owner and sends it over a connection of
+ * its own (docs/protocol.md).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/names.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "core/cluster.h"
+#include "engine/engine.h"
+#include "engine/errands.h"
+#include "net/http.h"
+#include "net/link.h"
+#include "plan/plan.h"
+#include "server/api/frame/audience.h"
+#include "server/api/frame/call.h"
+#include "server/api/frame/query.h"
+#include "server/api/frame/request.h"
+#include "server/api/stream/output.h"
+#include "server/api/stream/terminal.h"
+#include "server/base/asker.h"
+#include "server/base/clock.h"
+#include "server/base/instance.h"
+#include "server/base/turn.h"
+#include "server/base/words.h"
+#include "server/job/attempt.h"
+#include "server/job/body.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/run/prepare_files.h"
+#include "server/node/nodes.h"
+#include "server/server.h"
+#include "server/site/who.h"
+
+#define TRIES 3
+#define DIAL_US (15 * INT64_C(1000000)) /* for an agent to call */
+#define AHEAD 262144			/* bytes that wait for the client before the agent is held back */
+
+/* A place where the output may be. */
+struct
+try {
+	bool there;	  /* on another host: */
+	uint32_t node;	  /* ... */
+	bool own;	  /* a file that the server keeps itself */
+	const char *tag;  /* in that host's spool; "": not there */
+	const char *path; /* or at this path; "": at none */
+};
+
+struct waiter {
+	struct server *s;
+	struct http_request *r;
+	uint64_t id;
+	uint32_t job;
+	char which[4];
+	struct try try[TRIES]; /* strings are in the request's arena */
+	int ntries, now;
+	int fd;
+	int64_t at, from;
+	bool follow, streaming;
+	bool retry;	   /* the file is not there yet: its job has only just been started */
+	int64_t dialled;   /* boot_us; 0: no agent was asked */
+	struct link *link; /* of an agent */
+	struct strbuf in;  /* that came by it, sent up to `sent` */
+	size_t sent;
+	bool ended; /* nothing more will */
+};
+
+static void waiter_drop(struct waiter *x)
+{
+	static const struct link_events nobody = {0};
+	struct server *s = x->s;
+
+	for (size_t i = 0; i < s->audience->waiters.n; i++)
+		if (s->audience->waiters.v[i] == x) {
+			vec_remove(&s->audience->waiters, i);
+			break;
+		}
+	if (x->link) {
+		link_events_set(x->link, &nobody, NULL);
+		link_abort(x->link, "nobody reads it any more");
+	}
+	if (x->fd >= 0)
+		close(x->fd);
+	strbuf_fini(&x->in);
+	free(x);
+}
+
+static void closed(void *context)
+{
+	waiter_drop(context);
+}
+
+static bool lives(const struct waiter *x)
+{
+	return x->s->jobs->entries.v[x->job].spec && !entry_ended(x->s, x->job);
+}
+
+static bool over(const struct waiter *x)
+{
+	return !x->follow || x->s->turn->stopped || !lives(x);
+}
+
+/* ---- the client ---- */
+
+static int fill_here(struct waiter *x, struct strbuf *out, size_t want)
+{
+	bool last = over(x); /* asked before reading: what comes after the end is read, too */
+	char data[65536];
+	ssize_t n = pread(x->fd, data, want < sizeof data ? want : sizeof data, x->at);
+
+	if (n > 0) {
+		strbuf_add(out, data, (size_t)n);
+		x->at += n;
+		return 1;
+	}
+	return n < 0 || last ? -1 : 0;
+}
+
+static int fill_there(struct waiter *x, struct strbuf *out, size_t want)
+{
+	size_t n = x->in.n - x->sent;
+
+	if (n == 0)
+		return x->ended || x->s->turn->stopped ? -1 : 0;
+	if (n > want)
+		n = want;
+	strbuf_add(out, x->in.text + x->sent, n);
+	x->sent += n;
+	if (x->sent == x->in.n) {
+		strbuf_clear(&x->in);
+		x->sent = 0;
+		if (x->link)
+			link_pause(x->link, false);
+	}
+	return 1;
+}
+
+static int fill(void *context, struct strbuf *out, size_t want)
+{
+	struct waiter *x = context;
+
+	return x->fd >= 0 ? fill_here(x, out, want) : fill_there(x, out, want);
+}
+
+static void begin(struct waiter *x)
+{
+	x->streaming = true;
+	http_stream(x->r, 200, "application/octet-stream", &(struct stream_source){fill, closed, x});
+}
+
+/* ---- where it is ---- */
+
+static void waiter_open(struct waiter *x);
+
+static void failed(struct waiter *x, const char *reason)
+{
+	const char *path = x->try[x->now].path;
+
+	x->dialled = 0;
+	if (x->now + 1 < x->ntries) {
+		x->now++;
+		waiter_open(x);
+		return;
+	}
+	if (lives(x) && strstr(reason, strerror(ENOENT))) { /* it will come */
+		x->retry = x->follow;
+		if (x->follow)
+			return;
+		http_reply(x->r, 200, "application/octet-stream", "", 0);
+	} else {
+		http_error(x->r, CODE_NOT_FOUND, "The output can't be read: %.300s%s%.300s", path, *path ? ": " : "",
+			   reason);
+	}
+	waiter_drop(x);
+}
+
+static void open_there(struct waiter *x, const struct try *t)
+{
+	struct server *s = x->s;
+	const char *name = names_get(&s->cluster->node_names, t->node);
+	const struct spec *p = s->jobs->entries.v[x->job].spec;
+	struct link *l = engine_link(s->engine, name);
+	struct strbuf head = {0};
+	struct json j;
+
+	if (!l || !p) {
+		strbuf_printf(&head, "the host %s, where it is, is not connected", name);
+		failed(x, head.text);
+		strbuf_fini(&head);
+		return;
+	}
+	json_init(&j, &head, false);
+	json_open_object(&j, NULL);
+	json_text(&j, "t", "dial");
+	json_text(&j, "what", "read");
+	json_int(&j, "id", (int64_t)x->id);
+	json_text(&j, "user", word(s, p->owner));
+	json_text(&j, "tag", t->tag);
+	json_text(&j, "which", x->which);
+	json_text(&j, "path", t->path);
+	json_int(&j, "from", x->from);
+	json_bool(&j, "follow", x->follow && lives(x));
+	json_close_object(&j);
+	link_send(l, head.text, head.n, NULL, 0);
+	strbuf_fini(&head);
+	x->dialled = s->clock->boot_us;
+}
+
+static void waiter_open(struct waiter *x)
+{
+	struct server *s = x->s;
+	const struct try *t = &x->try[x->now];
+	const struct spec *p = s->jobs->entries.v[x->job].spec;
+	char spooled[4096];
+	const char *path = t->path;
+	struct errands *e = engine_errands(s->engine);
+
+	x->retry = false;
+	if (t->there) {
+		open_there(x, t);
+		return;
+	}
+	if (*t->tag && e && errands_spooled(e, t->tag, x->which, spooled, sizeof spooled))
+		path = spooled;
+	if (!*path) {
+		failed(x, strerror(ENOENT));
+		return;
+	}
+	if (!t->own && p && p->uid != s->instance->uid) {
+		engine_open(s->engine, x->id, &(struct nursery_user){p->uid, p->gid, word(s, p->owner)}, path, O_RDONLY,
+			    0);
+		engine_flush(s->engine);
+		return;
+	}
+	x->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (x->fd < 0)
+		failed(x, strerror(errno));
+	else
+		begin(x);
+}
+
+void output_opened(struct server *s, uint64_t id, int fd, const char *reason)
+{
+	for (size_t i = 0; i < s->audience->waiters.n; i++) {
+		struct waiter *x = s->audience->waiters.v[i];
+		if (x->id != id || x->streaming)
+			continue;
+		x->fd = fd;
+		if (fd >= 0)
+			begin(x);
+		else
+			failed(x, reason ? reason : "no reason was given");
+		return;
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+/* ---- an agent sends it ---- */
+
+static void on_frame(void *context, struct link *l, json_t *head, const char *data, size_t n)
+{
+	struct waiter *x = context;
+	const char *type = json_string_value(json_object_get(head, "t")),
+		   *reason = json_string_value(json_object_get(head, "reason"));
+	bool bad = type && strcmp(type, "failed") == 0;
+
+	if (bad && !x->streaming) {
+		static const struct link_events nobody = {0};
+		link_events_set(l, &nobody, NULL);
+		link_close(l, "it was read");
+		x->link = NULL;
+		failed(x, reason ? reason : "no reason was given");
+		return;
+	}
+	x->ended |= bad || (type && strcmp(type, "end") == 0);
+	if (type && strcmp(type, "data") == 0)
+		strbuf_add(&x->in, data, n);
+	if (x->in.n - x->sent > AHEAD)
+		link_pause(l, true);
+	if (!x->streaming)
+		begin(x);
+	stream_wake(x->r);
+}
+
+static void on_closed(void *context, struct link *l, const char *reason)
+{
+	struct waiter *x = context;
+
+	x->link = NULL;
+	x->ended = true;
+	if (x->streaming)
+		stream_wake(x->r);
+	else
+		failed(x, reason);
+}
+
+void output_stream(struct server *s, uint32_t node, struct link *l, const json_t *first)
+{
+	static const struct link_events events = {.frame = on_frame, .closed = on_closed}, nobody = {0};
+	uint64_t id = (uint64_t)json_integer_value(json_object_get(first, "id"));
+
+	for (size_t i = 0; i < s->audience->waiters.n; i++) {
+		struct waiter *x = s->audience->waiters.v[i];
+		if (x->id != id || !x->dialled || x->link || x->streaming || x->try[x->now].node != node)
+			continue;
+		x->dialled = 0;
+		x->link = l;
+		link_events_set(l, &events, x);
+		return;
+	}
+	link_events_set(l, &nobody, NULL);
+	link_close(l, "nobody waits for it");
+}
+
+/* ---- time ---- */
+
+static void waiter_turn(struct waiter *x)
+{
+	struct stat st;
+
+	if (x->retry)
+		waiter_open(x);
+	else if (x->dialled && x->s->clock->boot_us - x->dialled > DIAL_US)
+		failed(x, "the host where it is does not answer");
+	else if (x->streaming && x->fd >= 0 && (over(x) || (fstat(x->fd, &st) == 0 && st.st_size > x->at)))
+		stream_wake(x->r);
+	else if (x->streaming && x->s->turn->stopped)
+		stream_wake(x->r);
+}
+
+void output_turn(struct server *s)
+{
+	for (size_t i = s->audience->waiters.n;
+	     i-- > 0;) /* the last first: one that is gone moves only those that had their turn */
+		waiter_turn(s->audience->waiters.v[i]);
+}
+
+/* ---- the request ---- */
+
+/* The node where the current attempt's script runs, or ran. False: on this machine. */
+static bool ran_there(const struct server *s, uint32_t id, uint32_t *ret)
+{
+	const struct entry *e = &s->jobs->entries.v[id];
+	const char *host = e->outcome && e->outcome->exec_host ? e->outcome->exec_host : "";
+	char name[256];
+
+	snprintf(name, sizeof name, "%.*s", (int)strcspn(host, "/"), host);
+	return names_find(&s->cluster->node_names, name, ret) && node_joined(&s->hosts->nodes.v[*ret].life);
+}
+
+static struct try *try_add(struct waiter *x)
+{
+	struct try *t = &x->try[x->ntries++];
+
+	*t = (struct try){.tag = "", .path = ""};
+	return t;
+}
+
+static void tries_find(struct waiter *x, const json_t *body, bool error)
+{
+	struct server *s = x->s;
+	struct arena *a = request_arena(x->r);
+	struct home h;
+	struct try *t;
+	char tag[64];
+	uint32_t node = 0;
+	bool there = ran_there(s, x->job, &node), here_is_home;
+
+	output_home(s, x->job, body, error, a, &h);
+	snprintf(x->which, sizeof x->which, "%s", h.error ? "err" : "out");
+	here_is_home = h.known && (there ? !h.spot.here && h.spot.node == node : h.spot.here);
+	attempt_tag(s, x->job, entry_job(s, x->job)->attempt, tag);
+	t = try_add(x); /* where it runs, or ran */
+	t->there = there;
+	t->node = node;
+	t->tag = arena_printf(a, "%s", tag);
+	/* Of a job of another site the path means something there: here it may be another job's. */
+	if (!h.away && (lives(x) || h.stays || h.shared || here_is_home || !there))
+		t->path = h.path;
+	if (!h.away && (lives(x) || h.stays || here_is_home))
+		return;
+	t = try_add(x); /* at home, or kept for it */
+	t->there = h.known && !h.spot.here;
+	t->node = h.spot.node;
+	t->own = !h.known;
+	t->path = h.known ? h.path : arena_printf(a, "%s/undelivered/%s", s->instance->where.state, h.kept);
+}
+
+void api_output(struct server *s, const struct call *c)
+{
+	const char *stream = request_query(c->r, "stream");
+	struct array *a;
+	json_t *body = NULL;
+	struct err err;
+	uint32_t id;
+
+	if (!api_job(s, c->r, c->w, c->name, &id, &a))
+		return;
+
+	const struct spec *p = s->jobs->entries.v[id].spec;
+	bool error = stream && strcmp(stream, "err") == 0;
+
+	if (!may(s, c->w, ACT_READ, p)) {
+		http_error(c->r, CODE_FORBIDDEN, "Only its owner and managers may read a job's output.");
+		return;
+	}
+	if (entry_job(s, id)->attempt == 0) {
+		http_error(c->r, CODE_BAD_STATE, "The job has not started yet: there is no output.");
+		return;
+	}
+	if (body_read(s, id, &body, &err) < 0) {
+		http_error(c->r, CODE_NOT_FOUND, "%s", err.text);
+		return;
+	}
+
+	struct waiter *x = mem_zalloc(sizeof *x);
+
+	*x = (struct waiter){.s = s,
+			     .r = c->r,
+			     .id = ++s->audience->waiter_ids,
+			     .job = id,
+			     .fd = -1,
+			     .from = query_number(c, "from", 0),
+			     .follow = query_number(c, "follow", 0)};
+	x->at = x->from;
+	tries_find(x, body, error);
+	json_decref(body);
+	vec_push(&s->audience->waiters, x);
+	waiter_open(x);
+}
+
+static bool is_read(const json_t *head)
+{
+	const char *what = json_string_value(json_object_get(head, "what"));
+
+	return what && strcmp(what, "read") == 0;
+}
+
+bool stream_taken(struct server *s, uint32_t node, struct link *l, const json_t *head)
+{
+	if (!is_read(head))
+		return terminal_link(s, node, l, head);
+	output_stream(s, node, l, head);
+	return true;
+}

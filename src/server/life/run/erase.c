@@ -1,0 +1,94 @@
+/*
+ * erase.c - see erase.h.
+ */
+#include "server/life/run/erase.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "engine/engine.h"
+#include "server/base/log.h"
+#include "server/base/post.h"
+#include "server/base/turn.h"
+#include "server/base/words.h"
+#include "server/job/attempt.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/run/save.h"
+#include "server/server.h"
+#include "store/store.h"
+
+#define AT_ONCE 8 /* each is a process */
+
+static void erase_free(struct erase_later *x)
+{
+	free(x->name);
+	free(x->path);
+	free(x->user);
+}
+
+void erase_add(struct server *s, uint32_t id)
+{
+	const struct entry *e = &s->jobs->entries.v[id];
+	struct arena *a = arena_create();
+	const char *path = e->ran ? save_directory(s, id, a) : NULL;
+	struct strbuf text = {0};
+	char tag[64];
+	struct json j;
+
+	if (path) {
+		attempt_tag(s, id, 0, tag);
+		*strrchr(tag, '.') = '\0';
+		json_init(&j, &text, false);
+		json_open_object(&j, NULL);
+		json_text(&j, "path", path);
+		json_text(&j, "user", word(s, e->spec->owner));
+		json_int(&j, "uid", e->spec->uid);
+		json_int(&j, "gid", e->spec->gid);
+		json_close_object(&j);
+		store_put_object(s->store, "erase", tag, strbuf_text(&text));
+		vec_push(&s->post->erases,
+			 (struct erase_later){mem_strdup(tag), mem_strdup(path), mem_strdup(word(s, e->spec->owner)),
+					      e->spec->uid, e->spec->gid});
+		strbuf_fini(&text);
+	}
+	arena_destroy(a);
+}
+
+int erase_restore(struct server *s, const char *name, const json_t *o, struct err *err)
+{
+	const char *path = json_string_value(json_object_get(o, "path")),
+		   *user = json_string_value(json_object_get(o, "user"));
+
+	if (!path || !user)
+		return err_set(err, -EINVAL, "its path or its user is missing");
+	vec_push(&s->post->erases, (struct erase_later){mem_strdup(name), mem_strdup(path), mem_strdup(user),
+							(uid_t)json_integer_value(json_object_get(o, "uid")),
+							(gid_t)json_integer_value(json_object_get(o, "gid"))});
+	return 0;
+}
+
+void erase_send(struct server *s)
+{
+	while (s->post->erases.n && s->post->erasing < AT_ONCE) {
+		struct erase_later x = s->post->erases.v[--s->post->erases.n];
+		s->post->erasing++;
+		engine_erase(s->engine, x.name, &(struct nursery_user){x.uid, x.gid, x.user}, x.path);
+		erase_free(&x);
+	}
+}
+
+void erase_done(struct server *s, const char *name, const char *reason)
+{
+	s->post->erasing--;
+	if (reason)
+		server_say(s, "the checkpoints of job %s stay: %s; it is tried again at the next start", name, reason);
+	else
+		store_drop_object(s->store, "erase", name);
+	turn_wake(s);
+}

@@ -1,0 +1,623 @@
+/*
+ * prepare.c - what an attempt needs to run: an order for each of its hosts, with script, node file, paths, limits. The body of the job is read from the store here.
+ *
+ * The first part has the script; the others are rooms, in which its tasks run. Another host has directories of its own: paths there begin with words that its agent
+ * replaces (docs/protocol.md).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/names.h"
+#include "base/strbuf.h"
+#include "core/cluster.h"
+#include "core/reqtext.h"
+#include "core/res.h"
+#include "engine/engine.h"
+#include "net/protocol.h"
+#include "rules/attr.h"
+#include "run/order.h"
+#include "run/script.h"
+#include "server/base/clock.h"
+#include "server/base/instance.h"
+#include "server/base/log.h"
+#include "server/base/users.h"
+#include "server/base/words.h"
+#include "server/job/attempt.h"
+#include "server/job/body.h"
+#include "server/job/classes.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/run/prepare.h"
+#include "server/life/run/prepare_internal.h"
+#include "server/life/run/save.h"
+#include "server/node/nodes.h"
+#include "server/server.h"
+#include "server/settings/conf.h"
+#include "server/site/realm.h"
+#include "store/store.h"
+
+static const char *body_text(const json_t *body, const char *key)
+{
+	return json_string_value(json_object_get(body, key));
+}
+
+static const char *text_of(const json_t *body, const char *key, struct arena *a)
+{
+	const char *text = body_text(body, key);
+
+	return text ? arena_printf(a, "%s", text) : NULL;
+}
+
+/* ---- where output goes ---- */
+
+static const char *replace(struct arena *a, const char *path, const char *word_, const char *value)
+{
+	const char *at = strstr(path, word_);
+
+	return at ? arena_printf(a, "%.*s%s%s", (int)(at - path), path, value, at + strlen(word_)) : path;
+}
+
+/* A job that is renamed while it runs goes on writing where it began. */
+static const char *files_name(const struct server *s, uint32_t id)
+{
+	const struct spec *p = s->jobs->entries.v[id].spec;
+
+	return p->files_name ? word(s, p->files_name) : p->name;
+}
+
+/* What TORQUE and PBS Pro know in the names of output files. */
+const char *replace_words(const struct server *s, uint32_t id, const char *path, struct arena *a)
+{
+	int64_t index = job_key_index(s->jobs->entries.v[id].key);
+	const char *number = index < 0 ? "" : arena_printf(a, "%lld", (long long)index);
+	struct strbuf name = {0};
+
+	entry_id(s, id, &name);
+	path = replace(a, path, "^array_index^", number);
+	path = replace(a, path, "$PBS_ARRAYID", number);
+	path = replace(a, path, "$PBS_ARRAY_INDEX", number);
+	path = replace(a, path, "$PBS_JOBID", strbuf_text(&name));
+	path = replace(a, path, "$PBS_JOBNAME", files_name(s, id));
+	strbuf_fini(&name);
+	return path;
+}
+
+static const char *default_name(const struct server *s, uint32_t id, char letter, struct arena *a)
+{
+	unsigned long long number = job_key_number(s->jobs->entries.v[id].key);
+	int64_t index = job_key_index(s->jobs->entries.v[id].key);
+
+	return index < 0 ? arena_printf(a, "%s.%c%llu", files_name(s, id), letter, number)
+			 : arena_printf(a, "%s.%c%llu-%lld", files_name(s, id), letter, number, (long long)index);
+}
+
+/* Whether each element of an array gets a file of its own by this name already. A device is none of anybody's. */
+static bool tells_elements_apart(const char *path)
+{
+	return strstr(path, "^array_index^") || strstr(path, "$PBS_ARRAYID") || strstr(path, "$PBS_ARRAY_INDEX") ||
+	       strstr(path, "$PBS_JOBID") || strncmp(path, "/dev/", 5) == 0;
+}
+
+/* A file that was named for a whole array: seq.out-1, seq.out-2, ..., as in TORQUE. */
+static const char *element_path(const struct server *s, uint32_t id, const char *path, struct arena *a)
+{
+	int64_t index = job_key_index(s->jobs->entries.v[id].key);
+
+	if (index < 0 || path[strlen(path) - 1] == '/' || tells_elements_apart(path))
+		return path;
+	return arena_printf(a, "%s-%lld", path, (long long)index);
+}
+
+static const char *output_path(const struct server *s, uint32_t id, const char *given, char letter, bool keep,
+			       const char *workdir, const char *home, struct arena *a)
+{
+	const char *path = given ? given : "", *colon = strchr(path, ':');
+
+	if (keep)
+		return arena_printf(a, "%s/%s", home, default_name(s, id, letter, a));
+	if (colon && !memchr(path, '/', (size_t)(colon - path))) /* host:path */
+		path = colon + 1;
+	if (!*path)
+		return arena_printf(a, "%s/%s", workdir, default_name(s, id, letter, a));
+	path = element_path(s, id, path, a);
+	if (strpbrk(path, "^$"))
+		path = replace_words(s, id, path, a);
+	if (path[0] != '/')
+		path = arena_printf(a, "%s/%s", workdir, path);
+	if (path[strlen(path) - 1] == '/')
+		path = arena_printf(a, "%s%s", path, default_name(s, id, letter, a));
+	return arena_printf(a, "%s", path); /* what was given is the body's */
+}
+
+void output_paths(struct server *s, uint32_t id, const json_t *body, struct arena *a, const char **ret_out,
+		  const char **ret_err)
+{
+	const char *join = body_text(body, "join"), *keep = body_text(body, "keep"),
+		   *workdir = body_text(body, "workdir");
+	const struct spec *p = s->jobs->entries.v[id].spec;
+	const struct user *owner = user_known(s, p->uid);
+	const char *home = p->home ? word(s, p->home) : owner ? owner->home : "/";
+
+	if (!workdir)
+		workdir = "/";
+	if (!keep)
+		keep = "";
+	*ret_out = output_path(s, id, body_text(body, "output"), 'o', strchr(keep, 'o') != NULL, workdir, home, a);
+	*ret_err = output_path(s, id, body_text(body, "error"), 'e', strchr(keep, 'e') != NULL, workdir, home, a);
+	if (join && strcmp(join, "oe") == 0) {
+		*ret_err = NULL;
+	} else if (join && strcmp(join, "eo") == 0) {
+		*ret_out = *ret_err;
+		*ret_err = NULL;
+	} else if (strcmp(*ret_out, *ret_err) == 0) {
+		*ret_err = NULL;
+	}
+}
+
+/* ---- the script ---- */
+
+static void script_path(const struct server *s, uint64_t script, char *path, size_t size)
+{
+	snprintf(path, size, "%s/scripts/%llu_%x.SC", s->instance->where.state, (unsigned long long)script,
+		 s->instance->origin);
+}
+
+/* Which file it is, and when it was written last; never 0. What was changed, replaced or damaged since has another. */
+static uint64_t file_print(const struct stat *st)
+{
+	int64_t what[] = {(int64_t)st->st_dev, (int64_t)st->st_ino, st->st_size, st->st_mtim.tv_sec,
+			  st->st_mtim.tv_nsec};
+
+	return hash_bytes(what, sizeof what) | 1;
+}
+
+struct script_file {
+	uint64_t stat; /* file_print() of it; 0: in doubt */
+	struct script_print print;
+};
+
+static struct script_file *script_file_of(const struct server *s, uint64_t script)
+{
+	uint64_t at;
+
+	return map_get(&s->jobs->script_files, script, &at) ? (struct script_file *)(uintptr_t)at : NULL;
+}
+
+static struct script_file *script_file_add(struct server *s, uint64_t script)
+{
+	struct script_file *f = mem_zalloc(sizeof *f);
+
+	map_set(&s->jobs->script_files, script, (uint64_t)(uintptr_t)f);
+	return f;
+}
+
+void script_file_doubt(struct server *s, uint64_t script)
+{
+	struct script_file *f = script_file_of(s, script);
+
+	if (f)
+		f->stat = 0;
+}
+
+void script_file_drop(struct server *s, uint64_t script)
+{
+	struct script_file *f = script_file_of(s, script);
+	char path[4096];
+
+	if (!f)
+		return;
+	script_path(s, script, path, sizeof path);
+	unlink(path);
+	map_remove(&s->jobs->script_files, script);
+	free(f);
+}
+
+/* Written by each server when it first needs it, and again when it was lost or changed, or a start has failed; never half. A file that this server
+ * did not write is not used: it may be another job's (belongings.c). That its text is the right one is checked where it is used, by the SHA-256
+ * that the order has (run/script.c): a file that was given to its user is not ours to read any more. */
+static int script_file(struct server *s, const struct spec *p, struct arena *a, struct order *o, struct err *err)
+{
+	char path[4096], temporary[4104], *text;
+	struct script_file *known;
+	struct stat st;
+	size_t n;
+	int fd, rc;
+
+	if (!p->script)
+		return 0;
+	script_path(s, p->script, path, sizeof path);
+	o->script = arena_printf(a, "%s", path);
+	known = script_file_of(s, p->script);
+	if (known && lstat(path, &st) == 0 && file_print(&st) == known->stat) {
+		order_print_set(o, &known->print, a);
+		return 0;
+	}
+	if (known)
+		server_say(
+			s,
+			"%s was changed, lost, or a job could not be started with it: it is written again from the store",
+			path);
+	rc = store_get_script(s->store, p->script, &text, &n, err);
+	if (rc < 0)
+		return rc;
+	snprintf(temporary, sizeof temporary, "%s.new", path);
+	unlink(temporary); /* whatever is there */
+	errno = ENOSPC;	   /* what a write that is cut short means */
+	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0 || write(fd, text, n) != (ssize_t)n || fchmod(fd, 0500) < 0 || fstat(fd, &st) < 0 ||
+	    rename(temporary, path) < 0) {
+		rc = err_set(err, -errno, "%s: %s", temporary, strerror(errno));
+		unlink(temporary);
+	} else {
+		if (!known)
+			known = script_file_add(s, p->script);
+		known->stat = file_print(&st);
+		script_print_make(&known->print, text, n);
+		order_print_set(o, &known->print, a);
+	}
+	if (fd >= 0)
+		close(fd);
+	free(text);
+	return rc;
+}
+
+/* Its text, for a host that does not see our directories. */
+static int script_text(struct server *s, const struct spec *p, struct arena *a, struct part_order *ret, struct err *err)
+{
+	struct script_print print;
+	size_t n;
+	char *text, *copy;
+	int rc = p->script ? store_get_script(s->store, p->script, &text, &n, err) : 0;
+
+	if (!p->script || rc < 0)
+		return rc;
+	copy = arena_alloc(a, n + 1);
+	memcpy(copy, text, n);
+	free(text);
+	ret->script = copy;
+	ret->nscript = n;
+	script_print_make(&print, copy, n);
+	order_print_set(&ret->order, &print, a);
+	return 0;
+}
+
+/* ---- one host ---- */
+
+bool draft_is_virtual(const struct server *s, const struct draft *p)
+{
+	return p->here && p->count == 1 && !s->instance->real;
+}
+
+bool draft_spans_virtual(const struct server *s, const struct draft *p)
+{
+	for (uint32_t i = 1; i < p->t->nfrags; i++)
+		if (p->t->node[i] != p->t->node[0])
+			return draft_is_virtual(s, p);
+	return false;
+}
+
+uint32_t draft_first(const struct draft *p)
+{
+	uint32_t i = 0;
+
+	while (i + 1 < p->t->nfrags && p->of[i] != p->index)
+		i++;
+	return i;
+}
+
+static void draft_directories(const struct server *s, struct draft *p)
+{
+	const char *slash = strrchr(s->instance->rsh, '/');
+	const char *bin = arena_printf(p->a, "%.*s", slash ? (int)(slash - s->instance->rsh) : 0, s->instance->rsh);
+	bool known = strcmp(bin, "/usr/local/bin") == 0 || strcmp(bin, "/usr/bin") == 0;
+
+	p->here = strcmp(p->host, HOST_HERE) == 0;
+	p->state = p->here ? s->instance->where.state : "@STATE@";
+	p->run = p->here ? s->instance->where.run : "@RUN@";
+	p->rsh = p->here ? s->instance->rsh : "@BIN@/pbs_rsh";
+	p->launcher = arena_printf(p->a, "%s/shunt", p->here ? bin : "@BIN@");
+	p->path = !p->here ? "@BIN@" : known ? "" : bin;
+}
+
+static size_t sum_of(const int32_t *n, uint32_t nfrags)
+{
+	size_t sum = 0;
+
+	for (uint32_t i = 0; i < nfrags; i++)
+		sum += (size_t)n[i];
+	return sum;
+}
+
+static void draft_devices(const struct server *s, const struct draft *p, struct order *o)
+{
+	const struct attempt *t = p->t;
+	bool bind = strcmp(s->conf->bind, "no") != 0;
+
+	o->cpus = arena_alloc(p->a, (sum_of(t->ncpus, t->nfrags) + 1) * sizeof *o->cpus);
+	o->gpu.gpus = arena_alloc(p->a, (sum_of(t->ngpus, t->nfrags) + 1) * sizeof *o->gpu.gpus);
+	for (uint32_t i = 0; i < t->nfrags; i++) {
+		const struct node_info *n = &s->hosts->nodes.v[t->node[i]];
+		const json_t *os = n->agent ? json_object_get(n->agent->facts, "os_cpus") : NULL;
+		if (p->of[i] != p->index)
+			continue;
+		for (int32_t k = 0; k < t->ncpus[i] && !node_divided(&s->cluster->nodes.v[t->node[i]]) &&
+				    (p->here ? s->instance->cpu_os != NULL : bind && os);
+		     k++)
+			o->cpus[o->ncpus++] =
+				p->here ? s->instance->cpu_os[t->cpu[i][k]]
+					: (int)json_integer_value(json_array_get(os, (size_t)t->cpu[i][k]));
+		for (int32_t k = 0; k < t->ngpus[i]; k++)
+			o->gpu.gpus[o->gpu.ngpus++] = t->gpu[i][k];
+		o->gpu.hide_gpus |= n->gpu_room > 0;
+		if (attrs_bool(s->attrs, "mem_enforce"))
+			o->memory += t->kib[i].memory;
+		if (attrs_bool(s->attrs, "mem_enforce"))
+			o->swap += t->kib[i].swap;
+	}
+}
+
+/* What is left of the time that its share was worked out for (rules/libra.h): less than at first for one that is run again. */
+static void draft_share(const struct server *s, const struct draft *p, struct order *o)
+{
+	const struct spec *x = s->jobs->entries.v[p->t->job].spec;
+	int64_t cpus = attempt_asked(s, p->t, 0), time = cpus * x->rare->libra.estimate * SHARE_CPU, left;
+
+	if (!x->rare->share)
+		return;
+	time /= x->rare->share;
+	left = x->deadline - s->clock->now;
+	o->share = (struct order_share){.share = x->rare->share,
+					.share_most = cpus * SHARE_CPU,
+					.share_work = cpus * x->rare->libra.estimate * 1000,
+					.share_time = left < time ? (left > 1 ? left : 1) : time};
+}
+
+/* All nodes of a job on several hosts, each once, in the node file's order. */
+static void draft_hosts(const struct server *s, const struct draft *p, struct order *o)
+{
+	const struct attempt *t = p->t;
+
+	o->hosts = arena_alloc(p->a, (t->nfrags + 1) * sizeof *o->hosts);
+	for (uint32_t i = 0; i < t->nfrags && p->count > 1; i++) {
+		const struct node_info *n = &s->hosts->nodes.v[t->node[i]];
+		struct order_host h = {
+			.name = names_get(&s->cluster->node_names, (uint32_t)t->node[i]),
+			.address = n->agent ? n->agent->address : realm_address(s),
+			.part = p->of[i],
+			.join = n->join,
+		};
+		int k = 0;
+		while (k < o->nhosts && strcmp(o->hosts[k].name, h.name) != 0)
+			k++;
+		if (k == o->nhosts)
+			o->hosts[o->nhosts++] = h;
+	}
+}
+
+/* Returns a path that ends in the job's name, as Open MPI expects; agents of protocol 1 would not
+ * make its directory. */
+static const char *nodefile_path(const struct server *s, const struct draft *p, const struct order *o)
+{
+	const struct agent *a = s->hosts->nodes.v[p->t->node[draft_first(p)]].agent;
+
+	if (a && a->protocol < PROTOCOL_NODEFILE)
+		return arena_printf(p->a, "%s/nodes/%s", p->state, p->tag);
+	return arena_printf(p->a, "%s/nodes/%s/%s", p->state, p->tag, o->id);
+}
+
+/* What is different on each host. */
+static int draft_prepare(struct server *s, const struct draft *p, struct part_order *ret, struct err *err)
+{
+	const struct spec *spec = s->jobs->entries.v[p->t->job].spec;
+	struct order *o = &ret->order;
+	int rc = 0;
+
+	ret->host = p->host;
+	o->part = p->index;
+	o->room = p->index > 0;
+	o->foreign.by_name = !p->here;
+	o->lease = p->here ? 0 : p->t->lease;
+	o->spare = arena_printf(p->a, "%s/%s", p->state, p->here ? "undelivered" : "spool");
+	o->nodefile_path = nodefile_path(s, p, o);
+	if (!p->here || s->instance->multi)
+		o->tmpdir = arena_printf(p->a, "%s/tmp/%s", p->state, p->tag);
+	else if (draft_spans_virtual(s,
+				     p)) /* they may not share /tmp: daemons of Open MPI would be in each other's way */
+		o->tmpdir = arena_printf(p->a, "%s/nodes/%s.d", p->state, p->tag);
+	draft_devices(s, p, o);
+	draft_share(s, p, o);
+	draft_hosts(s, p, o);
+	if (spec->interactive && !o->room) {
+		o->terminal.pty = arena_printf(p->a, "%s/terminal.sock", p->run);
+		o->terminal.patience = attrs_number(s->attrs, "interactive_grace");
+		o->terminal.warning = attrs_number(s->attrs, "interactive_warning"); /* < 0: unset */
+	}
+	if (!o->room && p->here)
+		rc = script_file(s, spec, p->a, o, err);
+	else if (!o->room && spec->script) {
+		o->script = arena_printf(p->a, "%s/scripts/%s.SC", p->state, p->tag);
+		rc = script_text(s, spec, p->a, ret, err);
+	}
+	if (!o->room && class_is_spmd(s, spec))
+		o->launcher = p->launcher;
+	if (!o->room && !spec->interactive)
+		save_order(s, p->t, p->a, o);
+	draft_environment(s, p, o);
+	if (rc == 0 && !o->room && !spec->interactive)
+		rc = draft_files(s, p, o, err);
+	return rc;
+}
+
+/* ---- all of them ---- */
+
+/* Processes and threads of a fragment from a chunk; -1: from all. A chunk that says nothing has one process, with a thread for each CPU. */
+static void chunk_add(const struct reqtext *text, int chunk, int64_t *lines, int64_t *threads)
+{
+	for (int i = chunk < 0 ? 0 : chunk; i < (chunk < 0 ? text->nchunks : chunk + 1); i++) {
+		const struct chunk *k = &text->chunk[i];
+		int64_t copies = chunk < 0 && !k->node ? k->count : 1;
+		*lines += copies * (k->mpiprocs ? k->mpiprocs : 1);
+		if (!*threads)
+			*threads = k->ompthreads ? k->ompthreads : k->need.v[RES_CPU];
+	}
+}
+
+/* Lines of each fragment in the node file: one for each of its CPUs, as TORQUE does; as PBS Pro does if the request is a select= or says something of
+ * mpiprocs or ompthreads. */
+static void layout_read(struct server *s, const struct attempt *t, struct arena *a, struct layout *ret)
+{
+	const struct request *r = cluster_job_request(s->cluster, entry_job(s, t->job));
+	int *chunk = arena_alloc(a, (t->nfrags + 1) * sizeof *chunk);
+	struct reqtext text;
+	bool said;
+
+	*ret = (struct layout){.lines = arena_alloc(a, (t->nfrags + 1) * sizeof *ret->lines)};
+	reqtext_init(&text);
+	if (reqtext_parse(&text, word(s, s->jobs->entries.v[t->job].spec->resources), a, NULL) < 0)
+		reqtext_init(&text);
+	said = text.select;
+	for (int i = 0; i < text.nchunks; i++)
+		said |= text.chunk[i].mpiprocs || text.chunk[i].ompthreads;
+	said = said && r->nfrags == t->nfrags && cluster_request_chunks(s->cluster, &text, r, chunk) == 0;
+	for (uint32_t i = 0; i < t->nfrags; i++) {
+		int64_t threads = 0;
+		if (said)
+			chunk_add(&text, chunk[i], &ret->lines[i], &threads);
+		else
+			ret->lines[i] = attempt_asked(s, t, i);
+		if (i == 0)
+			ret->threads = threads;
+		ret->total += ret->lines[i];
+	}
+}
+
+static const char *nodefile_text(struct server *s, const struct attempt *t, const struct layout *l, struct arena *a)
+{
+	struct strbuf text = {0};
+	const char *ret;
+
+	for (uint32_t i = 0; i < t->nfrags; i++)
+		for (int64_t k = 0; k < l->lines[i]; k++)
+			strbuf_printf(&text, "%s\n", names_get(&s->cluster->node_names, (uint32_t)t->node[i]));
+	ret = arena_strndup(a, strbuf_text(&text), text.n);
+	strbuf_fini(&text);
+	return ret;
+}
+
+/* Lists the GPUs of all hosts as TORQUE does; NULL: it has none. */
+static const char *gpufile_text(const struct server *s, const struct attempt *t, struct arena *a)
+{
+	struct strbuf text = {0};
+	const char *ret = NULL;
+
+	for (uint32_t i = 0; i < t->nfrags; i++)
+		for (int32_t k = 0; k < t->ngpus[i]; k++)
+			strbuf_printf(&text, "%s-gpu%d\n", names_get(&s->cluster->node_names, (uint32_t)t->node[i]),
+				      t->gpu[i][k]);
+	if (text.n)
+		ret = arena_strndup(a, text.text, text.n);
+	strbuf_fini(&text);
+	return ret;
+}
+
+static char **argv_of(const json_t *body, struct arena *a)
+{
+	const json_t *args = json_object_get(body, "args");
+	size_t n = json_array_size(args);
+	char **v = arena_alloc(a, (n + 1) * sizeof *v);
+
+	for (size_t i = 0; i < n; i++)
+		v[i] = arena_printf(a, "%s", json_string_value(json_array_get(args, i)));
+	return v;
+}
+
+/* What is the same on every host. */
+static void order_common(struct server *s, const struct draft *x, struct order *o)
+{
+	const struct attempt *t = x->t;
+	const struct spec *p = s->jobs->entries.v[t->job].spec;
+	struct strbuf id = {0};
+
+	*o = (struct order){.uid = p->uid, .gid = x->who->gid, .umask = -1, .grace = t->grace};
+	entry_id(s, t->job, &id);
+	o->id = arena_printf(x->a, "%s", strbuf_text(&id));
+	strbuf_fini(&id);
+	o->tag = x->tag;
+	o->user = arena_printf(x->a, "%s", x->who->name);
+	o->home = arena_printf(x->a, "%s", x->who->home);
+	o->shell = text_of(x->body, "shell", x->a);
+	o->manner.shell_given = o->shell != NULL;
+	if (!o->shell)
+		o->shell = arena_printf(x->a, "%s", x->who->shell);
+	o->manner.login = attrs_bool(s->attrs, "login_shell");
+	o->argv = argv_of(x->body, x->a);
+	o->workdir = text_of(x->body, "workdir", x->a);
+	if (!o->workdir)
+		o->workdir = o->home;
+	output_paths(s, t->job, x->body, x->a, &o->out, &o->err);
+	o->append = true; /* what other jobs, and earlier attempts, wrote there stays */
+	if (body_text(x->body, "umask"))
+		o->umask = (int)strtol(body_text(x->body, "umask"), NULL, 8);
+	o->nodefile = nodefile_text(s, t, &x->layout, x->a);
+	o->gpu.gpufile = gpufile_text(s, t, x->a);
+	o->walltime = p->walltime + s->cluster->settings.tolerance;
+	o->site.prologue = *s->conf->prologue ? s->conf->prologue : NULL;
+	o->site.epilogue = *s->conf->epilogue ? s->conf->epilogue : NULL;
+	o->site.site_seconds = s->conf->program_limit;
+	o->site.name = p->name;
+	o->site.queue = word(s, p->queue);
+	o->site.resources = word(s, p->resources);
+	o->site.account = word(s, p->account);
+}
+
+int attempt_prepare(struct server *s, const struct attempt *t, struct arena *a, struct part_order **ret, int *ret_n,
+		    struct err *err)
+{
+	const struct spec *spec = s->jobs->entries.v[t->job].spec;
+	struct draft p = {.t = t, .a = a};
+	const char **hosts;
+	json_t *body = NULL;
+	struct order common;
+	char tag[64];
+	int *of, rc;
+
+	rc = body_read(s, t->job, &body, err);
+	if (rc < 0)
+		return rc;
+	p.who = user_known(s, spec->uid);
+	if (!p.who) {
+		json_decref(body);
+		return err_set(err, -ENOENT, "there is no user with the id %u on this machine", (unsigned)spec->uid);
+	}
+	attempt_tag(s, t->job, t->attempt, tag);
+	p.body = body;
+	p.tag = arena_printf(a, "%s", tag);
+	p.of = of = arena_alloc(a, (t->nfrags + 1) * sizeof *of);
+	p.count = attempt_hosts(s, t, &hosts, of);
+	layout_read(s, t, a, &p.layout);
+	order_common(s, &p, &common);
+	*ret = arena_alloc(a, (size_t)(p.count + 1) * sizeof **ret);
+	*ret_n = p.count;
+	for (; p.index < p.count && rc == 0; p.index++) {
+		(*ret)[p.index].order = common;
+		p.host = hosts[p.index];
+		draft_directories(s, &p);
+		rc = draft_prepare(s, &p, &(*ret)[p.index], err);
+	}
+	free(hosts);
+	json_decref(body);
+	return rc;
+}

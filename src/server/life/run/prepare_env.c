@@ -1,0 +1,273 @@
+/*
+ * prepare_env.c - the environment of a job on one of its hosts: ours first, which the user may change, then the user's, then what must be right.
+ *
+ * Entries that name directories come last: on another host its agent replaces their words (@STATE@, @RUN@, @BIN@), and those of no other entry.
+ */
+#include <jansson.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/base64.h"
+#include "base/map.h"
+#include "base/names.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "core/cluster.h"
+#include "run/order.h"
+#include "server/base/instance.h"
+#include "server/base/users.h"
+#include "server/base/words.h"
+#include "server/job/attempt.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/run/prepare_internal.h"
+#include "server/server.h"
+#include "server/site/realm.h"
+#include "server/site/tokens.h"
+#include "store/store.h"
+#include "tls/pki.h"
+
+struct env {
+	VEC(char *) list;
+	struct arena *a;
+	int placed;
+};
+
+static void env_set(struct env *env, const char *name, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void env_place(struct env *env, const char *name, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+static size_t env_find(const struct env *env, const char *text)
+{
+	size_t n = strcspn(text, "=") + 1, i = 0;
+
+	while (i < env->list.n && strncmp(env->list.v[i], text, n) != 0)
+		i++;
+	return i;
+}
+
+static void env_put(struct env *env, char *text)
+{
+	size_t i = env_find(env, text);
+
+	if (i < env->list.n)
+		env->list.v[i] = text;
+	else
+		vec_push(&env->list, text);
+}
+
+static char *env_text(struct env *env, const char *name, const char *fmt, va_list ap)
+{
+	struct strbuf value = {0};
+	char *text;
+
+	strbuf_vprintf(&value, fmt, ap);
+	text = arena_printf(env->a, "%s=%s", name, strbuf_text(&value));
+	strbuf_fini(&value);
+	return text;
+}
+
+static void env_set(struct env *env, const char *name, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	env_put(env, env_text(env, name, fmt, ap));
+	va_end(ap);
+}
+
+/* At the end, among those that name directories; an earlier one of that name is gone. */
+static void env_place(struct env *env, const char *name, const char *fmt, ...)
+{
+	va_list ap;
+	char *text;
+	size_t i;
+
+	va_start(ap, fmt);
+	text = env_text(env, name, fmt, ap);
+	va_end(ap);
+	i = env_find(env, text);
+	if (i < env->list.n)
+		vec_remove(&env->list, i);
+	vec_push(&env->list, text);
+	env->placed++;
+}
+
+/* What the user gave; values that were not UTF-8 came as base64. */
+static void env_given(struct env *env, const json_t *body)
+{
+	const json_t *v;
+	size_t i;
+
+	json_array_foreach(json_object_get(body, "environment"), i, v)
+	{
+		struct strbuf raw = {0};
+		const json_t *b = json_object_get(v, "base64");
+		if (json_is_string(v))
+			env_put(env, arena_printf(env->a, "%s", json_string_value(v)));
+		else if (json_is_string(b) && base64_decode(json_string_value(b), json_string_length(b), &raw) == 0 &&
+			 strlen(strbuf_text(&raw)) == raw.n)
+			env_put(env, arena_printf(env->a, "%s", strbuf_text(&raw)));
+		strbuf_fini(&raw);
+	}
+}
+
+/* What parallel programs need to know of the machine; the user may say otherwise. */
+static void env_parallel(const struct server *s, const struct draft *p, struct env *env)
+{
+	/* The job has its CPUs already: Open MPI would take the machine's first ones, whoever has them. */
+	env_set(env, "OMPI_MCA_hwloc_base_binding_policy", "none");
+	env_set(env, "PRTE_MCA_hwloc_default_binding_policy", "none");
+	if (s->jobs->entries.v[p->t->job].spec->uid == 0) {
+		env_set(env, "OMPI_ALLOW_RUN_AS_ROOT", "1");
+		env_set(env, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+	}
+	if (!draft_is_virtual(s, p))
+		return;
+	/* Virtual nodes may have more CPUs than there are, and need no network to reach each other. */
+	env_set(env, "OMPI_MCA_mpi_yield_when_idle", "1");
+	env_set(env, "OMPI_MCA_oob_tcp_if_include", "lo");
+	env_set(env, "OMPI_MCA_btl_tcp_if_include", "lo");
+	if (draft_spans_virtual(s, p)) /* shared memory is named by host and rank on it: that of two would be one */
+		env_set(env, "OMPI_MCA_btl", "self,tcp");
+}
+
+static void env_job(struct server *s, const struct draft *p, const struct order *o, struct env *env)
+{
+	const struct attempt *t = p->t;
+	const struct entry *e = &s->jobs->entries.v[t->job];
+	int64_t index = job_key_index(e->key);
+
+	env_set(env, "HOME", "%s", p->who->home);
+	env_set(env, "USER", "%s", p->who->name);
+	env_set(env, "LOGNAME", "%s", p->who->name);
+	env_set(env, "SHELL", "%s", p->who->shell);
+	env_set(env, "PBS_JOBID", "%s", o->id);
+	env_set(env, "PBS_JOBNAME", "%s", e->spec->name);
+	env_set(env, "PBS_QUEUE", "%s", word(s, e->spec->queue));
+	env_set(env, "PBS_SERVER", "%s", s->instance->name);
+	env_set(env, "PBS_ENVIRONMENT", "%s", e->spec->interactive ? "PBS_INTERACTIVE" : "PBS_BATCH");
+	env_set(env, "PBS_NUM_NODES", "%u", t->nfrags);
+	env_set(env, "PBS_NUM_PPN", "%lld", (long long)(t->nfrags ? p->layout.lines[0] : 1));
+	env_set(env, "PBS_NP", "%lld", (long long)p->layout.total);
+	if (p->layout.threads)
+		env_set(env, "OMP_NUM_THREADS", "%lld", (long long)p->layout.threads);
+	env_set(env, "NCPUS", "%lld", (long long)(t->nfrags ? attempt_asked(s, t, draft_first(p)) : 1));
+	env_set(env, "PBS_TASKNUM", "1");
+	env_set(env, "PBS_WALLTIME", "%lld", (long long)e->spec->walltime);
+	env_set(env, "PBS_JOBDIR", "%s", o->workdir);
+	env_set(env, "SHUNT_ATTEMPT", "%u", t->attempt);
+	if (index >= 0) {
+		env_set(env, "PBS_ARRAYID", "%lld", (long long)index);
+		env_set(env, "PBS_ARRAY_INDEX", "%lld", (long long)index);
+		env_set(env, "PBS_ARRAY_ID", "%llu[].%s", (unsigned long long)job_key_number(e->key),
+			s->instance->name);
+	}
+}
+
+/* The nodes of a job that is on one host, each once. */
+static void names_here(const struct server *s, const struct draft *p, struct strbuf *out)
+{
+	struct map seen = {0};
+
+	for (uint32_t i = 0; i < p->t->nfrags; i++) {
+		uint32_t node = (uint32_t)p->t->node[i];
+		if (map_get(&seen, node + 1, NULL))
+			continue;
+		map_set(&seen, node + 1, 1);
+		strbuf_printf(out, "%s%s", out->n ? " " : "", names_get(&s->cluster->node_names, node));
+	}
+	map_fini(&seen);
+}
+
+/* Which of the job's nodes this is, and how the others are reached. */
+static void env_hosts(const struct server *s, const struct draft *p, const struct order *o, struct env *env)
+{
+	struct strbuf names = {0};
+	int first = -1;
+
+	for (int i = 0; i < o->nhosts; i++)
+		if (o->hosts[i].part == p->index) {
+			strbuf_printf(&names, "%s%s", names.n ? " " : "", o->hosts[i].name);
+			first = first < 0 ? i : first;
+		}
+	env_set(env, "PBS_NODENUM", "%d", first < 0 ? 0 : first);
+	env_set(env, "PBS_VNODENUM", "%d", first < 0 ? 0 : first);
+	/* Not the script's, if there are other nodes: MPICH's mpiexec gives its own environment to ranks there, too. */
+	if (p->t->nfrags && (o->room || (p->count == 1 && !draft_spans_virtual(s, p))))
+		env_set(env, "SHUNT_NODE", "%s",
+			names_get(&s->cluster->node_names, (uint32_t)p->t->node[draft_first(p)]));
+	if (o->nhosts == 0)
+		names_here(s, p, &names);
+	env_set(env, "SHUNT_HERE", "%s", strbuf_text(&names));
+	if (o->nhosts) {
+		env_place(env, "SHUNT_AGENT_SOCKET", "%s/agent.sock", p->run);
+	}
+	strbuf_fini(&names);
+}
+
+/* So that commands in the job find this server: by its socket, or with a token that counts as long as this attempt runs. */
+static void env_server(const struct server *s, const struct draft *p, struct env *env)
+{
+	struct strbuf servers = {0};
+	char token[TOKEN_SIZE];
+	const json_t *v;
+	json_t *list;
+	size_t i;
+
+	if (p->here) {
+		if (s->instance->where.home[0])
+			env_set(env, "SHUNT_HOME", "%s", s->instance->where.home);
+		return;
+	}
+	list = agents_servers(s);
+	json_array_foreach(list, i, v) strbuf_printf(&servers, "%s%s", i ? " " : "", json_string_value(v));
+	json_decref(list);
+	token_of_job(s, p->tag, token);
+	env_set(env, "SHUNT_TOKEN", "%s", token);
+	env_set(env, "SHUNT_SERVERS", "%s", strbuf_text(&servers));
+	strbuf_fini(&servers);
+}
+
+/* What names directories. Launchers of parallel programs reach the job's nodes through us. */
+static void env_places(const struct server *s, const struct draft *p, const struct order *o, struct env *env)
+{
+	static const char usual[] = "/usr/local/bin:/usr/bin:/bin";
+	static const char *const hostfile[] = {"PBS_NODEFILE", "OMPI_MCA_orte_default_hostfile",
+					       "PRTE_MCA_prte_default_hostfile"};
+	static const char *const agent[] = {"OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ssh_agent", "HYDRA_LAUNCHER_EXEC",
+					    "PARALLEL_SSH", "PBS_RSH"};
+
+	if (env_find(env, "PATH=") == env->list.n) /* our own commands are found first: a job's qsub is this server's */
+		env_place(env, "PATH", "%s%s%s", p->path, *p->path ? ":" : "", usual);
+	for (size_t i = 0; i < sizeof hostfile / sizeof *hostfile; i++)
+		env_place(env, hostfile[i], "%s", o->nodefile_path);
+	for (size_t i = 0; i < sizeof agent / sizeof *agent; i++)
+		env_place(env, agent[i], "%s", p->rsh);
+	if (o->tmpdir)
+		env_place(env, "TMPDIR", "%s", o->tmpdir);
+	if (o->tmpdir && draft_spans_virtual(s, p)) /* pbs_rsh makes each virtual node's below it */
+		env_place(env, "SHUNT_TMPDIR", "%s", o->tmpdir);
+}
+
+void draft_environment(struct server *s, const struct draft *p, struct order *o)
+{
+	struct env env = {.a = p->a};
+
+	env_set(&env, "LANG", "C.UTF-8");
+	env_parallel(s, p, &env);
+	env_given(&env, p->body);
+	env_job(s, p, o, &env);
+	env_set(&env, "OMPI_MCA_orte_set_default_slots", "1"); /* else a host that is there once has all its cores */
+	env_set(&env, "PRTE_MCA_prte_set_default_slots", "1");
+	env_server(s, p, &env);
+	env_hosts(s, p, o, &env);
+	env_places(s, p, o, &env);
+	o->foreign.nplaced = p->here ? 0 : env.placed;
+	o->env = arena_alloc(p->a, (env.list.n + 1) * sizeof *o->env);
+	memcpy(o->env, env.list.v, env.list.n * sizeof *o->env);
+	vec_free(&env.list);
+}

@@ -1,0 +1,209 @@
+/*
+ * hookrank.c - see hookrank.h.
+ */
+#include "server/life/wait/hookrank.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/timetext.h"
+#include "base/vec.h"
+#include "core/job.h"
+#include "rules/attr.h"
+#include "server/base/clock.h"
+#include "server/base/turn.h"
+#include "server/base/words.h"
+#include "server/book/ended.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/job/submission.h"
+#include "server/life/state.h"
+#include "server/life/wait/priority.h"
+#include "server/server.h"
+#include "server/site/hooks.h"
+
+#define BATCH 200	   /* jobs of a question: to write it takes some milliseconds */
+#define SCAN 5000	   /* jobs that a turn looks at */
+#define WEIGH_EVERY 10	   /* seconds: to weigh all jobs anew takes its time */
+#define WEIGH_AT_ONCE 5000 /* ... unless the server has no more jobs than this */
+
+/* Owned by the world. */
+struct hookrank {
+	VEC(double) value;   /* by job; jobs behind its end have none yet */
+	VEC(uint32_t) again; /* altered */
+	uint32_t
+		at; /* how far the jobs have been gone through; those behind are new, or old ones' turn has come again */
+	int64_t begun;	      /* when that began from the front */
+	struct hook_ask *ask; /* NULL: none is under way */
+	struct strbuf text;   /* ... its data, */
+	VEC(uint32_t) asked;  /* ... and jobs */
+	bool changed;	      /* values that the scheduler has not weighed */
+	int64_t weighed;
+};
+
+double hookrank_value(const struct server *s, uint32_t id)
+{
+	const struct hookrank *h = s->world->hookrank;
+
+	return h && id < h->value.n ? h->value.v[id] : 0;
+}
+
+void hookrank_again(struct server *s, uint32_t id)
+{
+	if (s->world->hookrank && hooks_want(s, HOOK_PRIORITY))
+		vec_push(&s->world->hookrank->again, id);
+}
+
+static bool waits(const struct server *s, uint32_t id)
+{
+	return s->jobs->entries.v[id].spec && entry_job(s, id)->state <= STATE_ALLOCATED;
+}
+
+/* ---- a question ---- */
+
+static void job_write(struct server *s, struct json *j, uint32_t id)
+{
+	const struct spec *p = s->jobs->entries.v[id].spec;
+	char group[64];
+	struct strbuf name = {0};
+
+	entry_id(s, id, &name);
+	json_open_object(j, NULL);
+	json_text(j, "id", strbuf_text(&name));
+	json_text(j, "user", word(s, p->owner));
+	json_text(j, "group", group_name(s, p, group, sizeof group));
+	json_int(j, "submitted", p->created);
+	submission_brief(s, p, j);
+	json_close_object(j);
+	strbuf_fini(&name);
+}
+
+static void values_take(struct server *s, struct hookrank *h)
+{
+	for (size_t i = 0; i < h->asked.n && i < json_array_size(h->ask->values); i++) {
+		if (!json_is_number(json_array_get(h->ask->values, i)))
+			continue; /* it was not reached: what was said before counts */
+		double value = json_number_value(json_array_get(h->ask->values, i));
+		while (h->value.n <= h->asked.v[i])
+			vec_push(&h->value, 0);
+		h->changed |= h->value.v[h->asked.v[i]] != value;
+		h->value.v[h->asked.v[i]] = value;
+	}
+}
+
+static void on_said(struct server *s, void *context)
+{
+	struct hookrank *h = s->world->hookrank;
+
+	values_take(s, h);
+	if (h->ask->failed || !h->ask->values) /* the others would fail as well: not before all are asked for again */
+		h->at = (uint32_t)s->jobs->entries.n;
+	hook_ask_free(h->ask);
+	h->ask = NULL;
+}
+
+/* Some that wait; from `again` first. */
+static void batch_choose(struct server *s, struct hookrank *h)
+{
+	uint32_t end = (uint32_t)s->jobs->entries.n;
+
+	vec_clear(&h->asked);
+	while (h->again.n && h->asked.n < BATCH) {
+		uint32_t id = h->again.v[--h->again.n];
+		if (waits(s, id))
+			vec_push(&h->asked, id);
+	}
+	for (int i = 0; i < SCAN && h->at < end && h->asked.n < BATCH; i++, h->at++)
+		if (waits(s, h->at))
+			vec_push(&h->asked, h->at);
+}
+
+static void batch_send(struct server *s, struct hookrank *h)
+{
+	struct json j;
+
+	strbuf_clear(&h->text);
+	json_init(&j, &h->text, false);
+	json_open_array(&j, NULL);
+	for (size_t i = 0; i < h->asked.n; i++)
+		job_write(s, &j, h->asked.v[i]);
+	json_close_array(&j);
+	h->ask = hooks_ask(s, HOOK_PRIORITY, NULL, h->text.text, h->text.n, on_said, NULL);
+}
+
+/* ---- a turn ---- */
+
+static int64_t refresh(const struct server *s)
+{
+	return attrs_number(s->attrs, "hook_refresh");
+}
+
+/* No hook has the function any more. */
+static void values_forget(struct server *s, struct hookrank *h)
+{
+	h->changed |= h->value.n > 0;
+	vec_free(&h->value);
+	vec_clear(&h->again);
+	h->at = 1;
+}
+
+static int64_t weigh_due(const struct server *s, const struct hookrank *h)
+{
+	return s->jobs->entries.n <= WEIGH_AT_ONCE ? 0 : h->weighed + WEIGH_EVERY;
+}
+
+static void weigh(struct server *s, struct hookrank *h)
+{
+	if (!h->changed || h->ask || s->clock->now < weigh_due(s, h))
+		return;
+	h->changed = false;
+	h->weighed = s->clock->now;
+	if (priority_rules(s) && s->world->priority.weight[FACTOR_HOOK] != 0)
+		priority_parties(s);
+}
+
+void hookrank_turn(struct server *s)
+{
+	struct hookrank *h = s->world->hookrank;
+	bool wanted = hooks_want(s, HOOK_PRIORITY);
+
+	if (!h && !wanted)
+		return;
+	if (!h) {
+		h = s->world->hookrank = mem_zalloc(sizeof *h);
+		h->at = 1;
+		h->begun = s->clock->now;
+	}
+	if (h->ask)
+		return;
+	if (!wanted) {
+		values_forget(s, h);
+	} else {
+		if (s->clock->now >= h->begun + refresh(s)) {
+			h->at = 1;
+			h->begun = s->clock->now;
+		}
+		batch_choose(s, h);
+		if (h->asked.n)
+			batch_send(s, h);
+	}
+	weigh(s, h);
+}
+
+int64_t hookrank_next(const struct server *s)
+{
+	const struct hookrank *h = s->world->hookrank;
+	int64_t next;
+
+	if (!h || h->ask || !hooks_want(s, HOOK_PRIORITY))
+		return TIME_NEVER;
+	if (h->at < s->jobs->entries.n || h->again.n)
+		return s->clock->now;
+	next = h->begun + refresh(s);
+	return h->changed && weigh_due(s, h) < next ? weigh_due(s, h) : next;
+}

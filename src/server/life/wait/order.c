@@ -1,0 +1,173 @@
+/*
+ * order.c - the order in which jobs wait: their ranks, exchanged by hand or by their users' priorities.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/vec.h"
+#include "core/job.h"
+#include "rules/weigh.h"
+#include "sched/sched.h"
+#include "server/base/clock.h"
+#include "server/base/turn.h"
+#include "server/base/words.h"
+#include "server/base/work.h"
+#include "server/job/entry.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/wait/order.h"
+#include "server/server.h"
+#include "store/store.h"
+
+void rank_note(struct server *s, uint32_t id, double rank, const char *text, const char *who)
+{
+	bool queued = job_waits(entry_job(s, id));
+
+	if (entry_job(s, id)->rank == rank)
+		return;
+	if (queued)
+		sched_rank_begin(s->sched, id, s->clock->now);
+	entry_event(s, id, EVENT_RANK, &(struct payload){.rank = rank, .text = text, .who = who});
+	if (queued) {
+		sched_readmit(s->sched, id, s->clock->now);
+		sched_rank(s->sched);
+	}
+	s->turn->dirty = true;
+}
+
+void rank_set(struct server *s, uint32_t id, double rank)
+{
+	rank_note(s, id, rank, NULL, NULL);
+}
+
+/* A user's waiting jobs share out the places they have (weigh_share). Of many jobs that is done in slices; the
+ * user is kept in the store until it is complete, so that a restart in between goes on. */
+struct reorder {
+	struct work work;
+	VEC(uint32_t) owners; /* words, in turn; of the first the ladder is built */
+	struct ladder {
+		VEC(struct rung) rungs; /* in their new order, with their new ranks */
+		size_t at;		/* those before it have their new rank */
+		bool built;
+	} ladder;
+};
+
+/* It has begun to wait, and not to run: a job that is still being taken over (intake.h) can have no event yet. */
+static bool in_line(const struct server *s, uint32_t id)
+{
+	const struct job *job = entry_job(s, id);
+
+	return s->jobs->entries.v[id].spec && (job->state == STATE_HELD || job_waits(job));
+}
+
+static void ladder_build(const struct server *s, struct ladder *l, uint32_t owner)
+{
+	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
+		const struct spec *p = s->jobs->entries.v[id].spec;
+		if (!in_line(s, id) || p->owner != owner)
+			continue;
+		struct rung rung = {entry_job(s, id)->rank, p->priority, id};
+		vec_push(&l->rungs, rung);
+	}
+	weigh_share(l->rungs.v, l->rungs.n);
+	l->built = true;
+}
+
+static void ladder_fini(struct ladder *l)
+{
+	vec_free(&l->rungs);
+	*l = (struct ladder){0};
+}
+
+/* Whether the same user is behind, too: there has been another change since. */
+static bool owner_waits(const struct reorder *x, uint32_t owner, size_t from)
+{
+	for (size_t i = from; i < x->owners.n; i++)
+		if (x->owners.v[i] == owner)
+			return true;
+	return false;
+}
+
+static void reorder_free(struct server *s, struct reorder *x)
+{
+	ladder_fini(&x->ladder);
+	vec_free(&x->owners);
+	free(x);
+	s->slices->reorder = NULL;
+}
+
+static bool reorder_step(struct server *s, struct work *w)
+{
+	struct reorder *x = (struct reorder *)w;
+	struct ladder *l = &x->ladder;
+	uint32_t owner = x->owners.v[0];
+
+	if (!l->built) {
+		ladder_build(s, l, owner);
+		return true;
+	}
+	if (l->at < l->rungs.n) {
+		uint32_t id = l->rungs.v[l->at].job;
+		if (in_line(s, id))
+			rank_set(s, id, l->rungs.v[l->at].rank);
+		l->at++;
+		return true;
+	}
+	ladder_fini(l);
+	vec_remove(&x->owners, 0);
+	if (!owner_waits(x, owner, 0))
+		store_drop_object(s->store, "reorder", word(s, owner));
+	if (x->owners.n)
+		return true;
+	reorder_free(s, x);
+	return false;
+}
+
+static void reorder_pause(struct server *s, struct work *w)
+{
+}
+
+static void reorder_stop(struct server *s, struct work *w, const char *why)
+{
+	reorder_free(s, (struct reorder *)w); /* the store knows: it is done after the restart */
+}
+
+/* Whether it was not to be done already. */
+static bool reorder_add(struct server *s, uint32_t owner)
+{
+	static const struct work_kind kind = {reorder_step, reorder_pause, reorder_stop, .reads = false,
+					      .lasting = true};
+
+	if (!s->slices->reorder) {
+		s->slices->reorder = mem_zalloc(sizeof *s->slices->reorder);
+		work_add(s, &s->slices->reorder->work, &kind);
+	}
+	if (owner_waits(s->slices->reorder, owner, s->slices->reorder->ladder.built))
+		return false;
+	vec_push(&s->slices->reorder->owners, owner);
+	return true;
+}
+
+void reorder_note(struct server *s, uint32_t owner)
+{
+	store_put_object(s->store, "reorder", word(s, owner), "{}");
+}
+
+void reorder_later(struct server *s, uint32_t owner)
+{
+	if (reorder_add(s, owner))
+		reorder_note(s, owner);
+}
+
+int reorder_restore(struct server *s, const char *owner, const json_t *o, struct err *err)
+{
+	(void)o;
+	(void)err;
+	s->jobs->priorities = true;
+	reorder_add(s, word_add(s, owner));
+	return 0;
+}

@@ -1,0 +1,265 @@
+/*
+ * seer.c - the process that foresees.
+ *
+ * A fork copies page tables and nothing else, so that the server is held for some milliseconds however long the forecast takes. The child keeps no
+ * descriptor but its end of the pipe (locks and connections are the server's to give up), has no signal handler of the server's, calls nothing of
+ * its loop, and dies with it. It is the first to go when memory is short, and runs when others let it.
+ *
+ * Through the pipe come records of fixed size, each followed by its nodes; the last one says that the forecast is complete. Its end is the end of the pipe: the
+ * child's memory is gone by then, so that waiting for it takes no time. One that is stopped is killed, and waited for when its pipe ends.
+ */
+#include "server/life/wait/seer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "core/job.h"
+#include "sched/forecast.h"
+#include "server/base/clock.h"
+#include "server/server.h"
+
+#define NICE 10
+#define BUFFER 32768 /* bytes, before they are sent */
+#define CYCLES 20    /* of the forecast, between looks at the clock */
+
+struct record {
+	int64_t start, end;
+	uint32_t job, nnodes; /* JOB_NONE: it is complete */
+	uint64_t rough;
+};
+
+struct seer {
+	struct seer_calls calls; /* told is NULL: it was stopped */
+	pid_t pid;
+	uv_pipe_t pipe;
+	uv_timer_t limit;
+	int handles;
+	int64_t fork_us;
+	bool complete;
+	struct strbuf in; /* the beginning of a record, or what has not been read yet */
+};
+
+/* ---- the child ---- */
+
+struct sender {
+	int fd;
+	size_t told, most, nodes;
+	struct strbuf out;
+};
+
+static void flush(struct sender *x)
+{
+	size_t done = 0;
+
+	while (done < x->out.n) {
+		ssize_t n = write(x->fd, x->out.text + done, x->out.n - done);
+		if (n < 0 && errno != EINTR)
+			_exit(1); /* nobody reads it */
+		done += n > 0 ? (size_t)n : 0;
+	}
+	x->out.n = 0;
+}
+
+static bool send_one(void *context, const struct foreseen *f)
+{
+	struct sender *x = context;
+	struct record r = {f->start, f->end, f->job, x->told < x->nodes ? f->nnodes : 0, f->rough};
+
+	strbuf_add(&x->out, (const char *)&r, sizeof r);
+	strbuf_add(&x->out, (const char *)f->nodes, r.nnodes * sizeof *f->nodes);
+	x->told++;
+	if (x->out.n >= BUFFER || x->told == x->nodes) /* those that come first are waited for */
+		flush(x);
+	return x->told != x->most;
+}
+
+static void child_begin(int fd, pid_t parent)
+{
+	static const char first[] = "1000";
+	struct sigaction usual = {.sa_handler = SIG_DFL};
+	sigset_t none;
+	int score;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	prctl(PR_SET_NAME, "shunt-forecast");
+	if (fd > STDERR_FILENO + 1)
+		close_range(STDERR_FILENO + 1, (unsigned)fd - 1, 0);
+	close_range((unsigned)fd + 1, ~0U, 0);
+	for (int i = 1; i < NSIG; i++)
+		sigaction(i, &usual, NULL); /* not of some, which can't have one */
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	setpriority(PRIO_PROCESS, 0, NICE);
+	score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (score >= 0 && write(score, first, sizeof first - 1) >= 0)
+		close(score);
+}
+
+static _Noreturn void child_run(const struct server *s, struct sender *x, int seconds)
+{
+	int64_t until = clock_us(CLOCK_MONOTONIC) + (int64_t)seconds * 1000000 / 4 * 3;
+	bool done = false;
+	struct rlimit cpu = {(rlim_t)seconds + 1, (rlim_t)seconds + 1};
+	struct record end = {.job = JOB_NONE};
+	struct forecast *f;
+
+	setrlimit(RLIMIT_CPU, &cpu);
+	f = forecast_create(s->sched);
+	forecast_gate(f, s->gate);
+	while (!done && clock_us(CLOCK_MONOTONIC) < until)
+		done = forecast_run(f, CYCLES, send_one, x) || x->told == x->most;
+	if (!done)
+		forecast_rest(f, send_one, x);
+	strbuf_add(&x->out, (const char *)&end, sizeof end);
+	flush(x);
+	_exit(0);
+}
+
+/* ---- the server ---- */
+
+static void on_closed(uv_handle_t *h)
+{
+	struct seer *x = h->data;
+
+	if (--x->handles)
+		return;
+	strbuf_fini(&x->in);
+	free(x);
+}
+
+static void seer_end(struct seer *x)
+{
+	struct seer_calls calls = x->calls;
+
+	kill(x->pid, SIGKILL);
+	waitpid(x->pid, NULL, 0);
+	uv_close((uv_handle_t *)&x->pipe, on_closed);
+	uv_close((uv_handle_t *)&x->limit, on_closed);
+	if (calls.told)
+		calls.over(calls.context, x->complete);
+}
+
+/* Whole records of what has come. */
+static void records_take(struct seer *x)
+{
+	size_t at = 0;
+	struct record r;
+
+	while (x->calls.told && x->in.n - at >= sizeof r) {
+		memcpy(&r, x->in.text + at, sizeof r);
+		size_t nodes = r.nnodes * sizeof(int32_t);
+		if (r.job == JOB_NONE)
+			x->complete = true;
+		if (r.job == JOB_NONE || x->in.n - at < sizeof r + nodes)
+			break;
+		int32_t *list = mem_alloc(nodes + 1);
+		memcpy(list, x->in.text + at + sizeof r, nodes);
+		struct foreseen f = {.job = r.job,
+				     .start = r.start,
+				     .end = r.end,
+				     .nodes = list,
+				     .nnodes = r.nnodes,
+				     .rough = r.rough};
+		x->calls.told(x->calls.context, &f);
+		free(list);
+		at += sizeof r + nodes;
+	}
+	memmove(x->in.text, x->in.text + at, x->in.n - at);
+	x->in.n -= at;
+}
+
+static void on_room(uv_handle_t *h, size_t suggested, uv_buf_t *ret)
+{
+	static char room[65536];
+
+	*ret = uv_buf_init(room, sizeof room);
+}
+
+static void on_read(uv_stream_t *pipe, ssize_t n, const uv_buf_t *buf)
+{
+	struct seer *x = pipe->data;
+
+	if (n > 0 && x->calls.told) {
+		strbuf_add(&x->in, buf->base, (size_t)n);
+		records_take(x);
+	}
+	if (n < 0)
+		seer_end(x);
+}
+
+static void on_limit(uv_timer_t *t)
+{
+	struct seer *x = t->data;
+
+	kill(x->pid, SIGKILL); /* the end of the pipe follows */
+}
+
+/* The pid, 0 in the child, or -1. No signal comes to a handler of the server's in the child. */
+static pid_t quiet_fork(void)
+{
+	sigset_t all, before;
+	pid_t pid;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pid = fork();
+	if (pid != 0)
+		pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return pid;
+}
+
+struct seer *seer_start(struct server *s, size_t most, size_t nodes, int seconds, const struct seer_calls *calls)
+{
+	int64_t begin = clock_us(CLOCK_MONOTONIC);
+	pid_t self = getpid(), pid;
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return NULL;
+	pid = quiet_fork();
+	if (pid == 0) {
+		struct sender x = {.fd = fds[1], .most = most, .nodes = nodes};
+		child_begin(fds[1], self);
+		child_run(s, &x, seconds);
+	}
+	close(fds[1]);
+	if (pid < 0) {
+		close(fds[0]);
+		return NULL;
+	}
+	struct seer *x = mem_zalloc(sizeof *x);
+	*x = (struct seer){.calls = *calls, .pid = pid, .handles = 2, .fork_us = clock_us(CLOCK_MONOTONIC) - begin};
+	uv_pipe_init(s->loop, &x->pipe, 0);
+	uv_pipe_open(&x->pipe, fds[0]);
+	uv_timer_init(s->loop, &x->limit);
+	x->pipe.data = x->limit.data = x;
+	uv_read_start((uv_stream_t *)&x->pipe, on_room, on_read);
+	uv_timer_start(&x->limit, on_limit, (uint64_t)seconds * 1000, 0);
+	return x;
+}
+
+void seer_stop(struct seer *x)
+{
+	if (!x)
+		return;
+	x->calls.told = NULL;
+	kill(x->pid, SIGKILL);
+}
+
+int64_t seer_fork_us(const struct seer *x)
+{
+	return x->fork_us;
+}

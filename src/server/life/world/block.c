@@ -1,0 +1,304 @@
+/*
+ * block.c - what keeps a waiting job from the scheduler: the rules (src/rules) are fed from specs, queues and attributes.
+ *
+ * A job that the gate blocks is held in the core; HOLD and RELEASE are events, in the store like all others. So who is eligible is remembered, while the
+ * reasons are derived, here and at recovery alike: from people's holds (entry.holds), from the queue, from time, and from other jobs.
+ *
+ * How many of the eligible ones may run is the scheduler's to keep (rules/limit.h): here limits are only set.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "core/array.h"
+#include "core/depend.h"
+#include "core/job.h"
+#include "core/jobid.h"
+#include "plan/pack.h"
+#include "rules/admit.h"
+#include "rules/attr.h"
+#include "rules/gate.h"
+#include "rules/limit.h"
+#include "rules/queue.h"
+#include "sched/forecast.h"
+#include "sched/sched.h"
+#include "server/base/clock.h"
+#include "server/base/turn.h"
+#include "server/base/words.h"
+#include "server/base/work.h"
+#include "server/book/credits.h"
+#include "server/job/entry.h"
+#include "server/job/failures.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/wait/depend.h"
+#include "server/life/world/block.h"
+#include "server/life/world/dispatch.h"
+#include "server/life/world/world.h"
+#include "server/server.h"
+#include "server/settings/remotes.h"
+
+#define WALK_MAX 1000000 /* jobs and relations that are looked at for a circle: some 30 ms */
+
+/* ---- what is asked of the gate ---- */
+
+static bool find(void *context, const struct jobid *id, uint32_t *ret_job, bool *ret_whole)
+{
+	const struct server *s = context;
+	const struct array *a = array_find(s, id->number);
+
+	*ret_whole = a && id->kind != JOBID_ELEMENT;
+	if (*ret_whole)
+		*ret_job = a->first;
+	return *ret_whole || entry_find(s, id->number, id->index, ret_job);
+}
+
+/* No nodes here could hold it. Whether it fits at another site, nobody here knows. */
+static bool misfits(const struct server *s, const struct spec *p)
+{
+	return !queue_is_remote(word(s, p->queue)) &&
+	       (p->request == UINT32_MAX || world_could_hold((struct server *)s, p) != FIT_YES) &&
+	       !spec_may_leave(s, p);
+}
+
+static unsigned standing(const struct server *s, const struct spec *p)
+{
+	const struct queue *q = queue_of(s, p->queue);
+	unsigned bits = 0;
+
+	if (queue_is_remote(word(s, p->queue)))
+		return BLOCK_QUEUE;
+	if (misfits(s, p))
+		bits |= BLOCK_MISFIT;
+	if (!q || !attrs_bool(&q->attrs, "started") || admit_routes(&q->attrs))
+		bits |= BLOCK_QUEUE;
+	return bits;
+}
+
+static struct gate_terms terms_of(struct server *s, const struct spec *p)
+{
+	return (struct gate_terms){.at = p->at, .depend = p->depend, .find = find, .past = depend_past, .context = s};
+}
+
+/* Brings the core in line with what blocks a waiting job. */
+static void settle(struct server *s, uint32_t id)
+{
+	const struct job *job = entry_job(s, id);
+	bool blocked = gate_blocks(s->gate, id) != 0;
+
+	const struct entry *e = &s->jobs->entries.v[id];
+
+	/* One that begins as held is so since it was submitted: its record says no more. */
+	if (blocked && job_waits(job))
+		sched_hold(s->sched, id, e->fresh ? e->spec->created : s->clock->now);
+	else if (!blocked && job->state == STATE_HELD)
+		sched_release(s->sched, id, s->clock->now);
+	s->turn->dirty = true;
+}
+
+static bool is_waiting(const struct server *s, uint32_t id)
+{
+	return job_waits(entry_job(s, id)) || entry_job(s, id)->state == STATE_HELD;
+}
+
+void block_begin(struct server *s, uint32_t id)
+{
+	const struct entry *e = &s->jobs->entries.v[id];
+	struct gate_terms t = terms_of(s, e->spec);
+	struct strbuf why = {0};
+
+	world_request(s, id); /* which may have changed while it ran */
+	t.block = e->holds | standing(s, e->spec);
+	if (failures_update(s, id))
+		t.retry = e->failures->until;
+	t.share = &e->spec->share;
+	depend_watch(s, id);
+	if (gate_enter(s->gate, id, &t, s->clock->now, &why) == DEPEND_IMPOSSIBLE)
+		job_end_waiting(s, id, END_DEPEND, &(struct payload){.text = strbuf_text(&why)});
+	else
+		settle(s, id);
+	strbuf_fini(&why);
+}
+
+void block_set(struct server *s, uint32_t id, unsigned bits)
+{
+	if (!is_waiting(s, id))
+		return;
+	gate_block(s->gate, id, bits);
+	settle(s, id);
+}
+
+void block_clear(struct server *s, uint32_t id, unsigned bits)
+{
+	if (!is_waiting(s, id) || !(gate_blocks(s->gate, id) & bits))
+		return;
+	gate_unblock(s->gate, id, bits);
+	settle(s, id);
+}
+
+void block_fit(struct server *s, uint32_t id)
+{
+	if (misfits(s, s->jobs->entries.v[id].spec))
+		block_set(s, id, BLOCK_MISFIT);
+	else
+		block_clear(s, id, BLOCK_MISFIT);
+}
+
+void block_running(struct server *s, uint32_t id)
+{
+	gate_leave(s->gate, id);
+}
+
+void block_due(struct server *s)
+{
+	uint32_t id;
+
+	while (gate_due(s->gate, s->clock->now, &id))
+		settle(s, id);
+}
+
+void block_explain(struct server *s, uint32_t id, struct strbuf *out)
+{
+	struct gate_terms t = terms_of(s, s->jobs->entries.v[id].spec);
+
+	gate_explain(s->gate, &t, out);
+}
+
+void block_unmet(struct server *s, uint32_t id, gate_relation relation, void *context)
+{
+	struct gate_terms t = terms_of(s, s->jobs->entries.v[id].spec);
+
+	gate_unmet(s->gate, &t, relation, context);
+}
+
+int block_circle_check(struct server *s, const struct spec *p, const uint32_t *jobs, size_t njobs, struct err *err)
+{
+	struct gate_terms t = terms_of(s, p);
+	int rc = gate_reaches(s->gate, &t, jobs, njobs, WALK_MAX);
+
+	if (rc > 0)
+		return err_code(err, CODE_REFUSED, "depend: it would wait for itself");
+	if (rc < 0)
+		return err_code(
+			err, CODE_REFUSED,
+			"depend: what those jobs wait for is too much to look for a circle: more than %d relations",
+			WALK_MAX);
+	return 0;
+}
+
+const struct gate *block_foresee(struct server *s, struct forecast *f, const struct spec *p)
+{
+	struct gate *g = forecast_gate(f, s->gate);
+	struct gate_terms t = terms_of(s, p);
+
+	t.block = (p->holds & BLOCK_HOLDS) | (standing(s, p) & BLOCK_QUEUE);
+	if (gate_enter(g, s->world->scratch, &t, s->clock->now, NULL) == DEPEND_IMPOSSIBLE)
+		gate_block(g, s->world->scratch, BLOCK_MISFIT);
+	forecast_submit(f, s->world->scratch, s->clock->now, gate_blocks(g, s->world->scratch) != 0);
+	return g;
+}
+
+/* ---- limits ---- */
+
+/* By which limits know it. */
+static uint32_t object_number_of(struct server *s, const struct object *x)
+{
+	return object_table[x->kind].defaults && strcmp(x->name, OBJECT_DEFAULT) == 0 ? 0 : word_add(s, x->name);
+}
+
+static void object_limits(struct server *s, const struct object *x)
+{
+	uint32_t number = object_number_of(s, x);
+
+	limits_of_object(s->limits, x->kind, number, &x->attrs);
+	if (x->kind == OBJECT_ACCOUNT && number)
+		limits_parent(s->limits, number, word_add(s, attrs_text(&x->attrs, "parent")));
+}
+
+void block_limits(struct server *s)
+{
+	limits_of_server(s->limits, s->attrs);
+	for (size_t i = 0; i < s->jobs->queues.n; i++)
+		limits_of_queue(s->limits, word_add(s, s->jobs->queues.v[i]->name), &s->jobs->queues.v[i]->attrs);
+	for (int k = 0; k < OBJECT_KINDS; k++)
+		for (size_t i = 0; i < s->objects->of[k].n; i++)
+			object_limits(s, s->objects->of[k].v[i]);
+	credits_limits(s);
+	sched_refresh(s->sched);
+	s->turn->dirty = true;
+}
+
+void block_forget(struct server *s, const struct object *x)
+{
+	uint32_t number = object_number_of(s, x);
+
+	limits_of_object(s->limits, x->kind, number, NULL);
+	if (x->kind != OBJECT_ACCOUNT || !number)
+		return;
+	limits_parent(s->limits, number, 0);
+	for (int m = LIMIT_CREDIT; m < LIMIT_MEASURES; m++)
+		limits_credit(s->limits, number, (enum limit_measure)m, -1);
+}
+
+void block_array(struct server *s, const struct array *a)
+{
+	limits_set(s->limits, LIMIT_ARRAY, a->number, a->limit ? a->limit : -1);
+	sched_refresh(s->sched);
+	s->turn->dirty = true;
+}
+
+/* ---- dependencies ---- */
+
+static void work_pause(struct server *s, struct work *work)
+{
+}
+
+/* One step of what the gate has heard of; false: nothing. */
+static bool news_take(struct server *s)
+{
+	struct strbuf why = {0};
+	enum gate_news news;
+	uint32_t id = 0;
+
+	news = gate_news(s->gate, &id, &why);
+	if (news == NEWS_FREED)
+		settle(s, id);
+	else if (news == NEWS_DOOMED)
+		job_end_waiting(s, id, END_DEPEND, &(struct payload){.text = strbuf_text(&why)});
+	strbuf_fini(&why);
+	return news != NEWS_NONE;
+}
+
+/* More than fits into a turn goes on in slices. Nothing of it is kept: recovery derives the same. */
+static bool news_step(struct server *s, struct work *w)
+{
+	if (news_take(s))
+		return true;
+	s->slices->news_work = NULL;
+	free(w);
+	return false;
+}
+
+static void news_end(struct server *s, struct work *w, const char *why)
+{
+	s->slices->news_work = NULL;
+	free(w);
+}
+
+bool block_news(struct server *s, int64_t *steps)
+{
+	static const struct work_kind kind = {news_step, work_pause, news_end, .reads = false, .lasting = true};
+	bool any = false;
+
+	for (; gate_has_news(s->gate) && *steps > 0; --*steps)
+		any |= news_take(s);
+	if (gate_has_news(s->gate) && !s->slices->news_work) {
+		s->slices->news_work = mem_zalloc(sizeof *s->slices->news_work);
+		work_add(s, s->slices->news_work, &kind);
+	}
+	return any;
+}

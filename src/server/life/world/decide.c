@@ -1,0 +1,77 @@
+/*
+ * decide.c - the scheduler decides, and what follows from it is settled.
+ */
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rules/attr.h"
+#include "sched/sched.h"
+#include "server/base/clock.h"
+#include "server/base/stats.h"
+#include "server/base/turn.h"
+#include "server/base/work.h"
+#include "server/book/credits.h"
+#include "server/life/world/decide.h"
+#include "server/life/world/dispatch.h"
+#include "server/server.h"
+
+#define PACE 30000 /* nodes that a cycle looks at in one turn: some milliseconds */
+
+bool decide_may(const struct server *s)
+{
+	return attrs_bool(s->attrs, "scheduling") && !s->turn->terminating && !s->turn->emptying &&
+	       !s->slices->queue_stops;
+}
+
+void decide(struct server *s)
+{
+	int64_t begin = clock_us(CLOCK_MONOTONIC), took;
+
+	if (s->turn->merging || !decide_may(s))
+		return;
+	dispatch_overruns(s); /* a request may come before the turn has seen that an end was due */
+	sched_pace(s->sched, s->slices->slice_steps ? (uint64_t)s->slices->slice_steps : PACE);
+	s->turn->undecided = !sched_cycle(s->sched, s->clock->now);
+	s->turn->cycled = true;
+	took = clock_us(CLOCK_MONOTONIC) - begin;
+	s->stats->cycle_us = took;
+	s->stats->cycles_us += took;
+	if (took > s->stats->max_cycle_us)
+		s->stats->max_cycle_us = took;
+}
+
+void turn_decide(struct server *s)
+{
+	credits_turn(s);
+	if (s->turn->merging) {
+		dispatch_settle(s);
+		return;
+	}
+	for (int i = 0; i < 8; i++) { /* an end may end others, and free what more can start in */
+		dispatch_settle(s);
+		if (!s->turn->dirty)
+			break;
+		s->turn->dirty = false;
+		if (!decide_may(s))
+			s->turn->undecided = false;
+		else if (!s->turn->undecided || (!s->slices->sliced && !s->turn->cycled))
+			decide(s);
+		if (s->turn->undecided)
+			break;
+	}
+	s->turn->cycled = false;
+	dispatch_settle(s);
+	dispatch_starts(s);
+	dispatch_settle(s);
+}
+
+void server_decide(struct server *s)
+{
+	dispatch_overruns(s);
+	turn_decide(s);
+}

@@ -1,0 +1,821 @@
+/*
+ * dispatch.c - from decisions to processes and back: the scheduler's events are stored and acted upon, what the engine tells becomes events.
+ *
+ * A start may have to wait (s->agenda->starts): for the CPUs of a job that was stopped in its favour and has not ended yet, for a host whose
+ * connection was lost a moment ago, or for a slow user database. When that host is down, the start is withdrawn.
+ */
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/heap.h"
+#include "base/mem.h"
+#include "base/names.h"
+#include "base/strbuf.h"
+#include "base/timetext.h"
+#include "base/vec.h"
+#include "core/cluster.h"
+#include "core/job.h"
+#include "engine/engine.h"
+#include "net/protocol.h"
+#include "plan/plan.h"
+#include "rules/attr.h"
+#include "rules/gate.h"
+#include "run/order.h"
+#include "sched/sched.h"
+#include "server/base/agenda.h"
+#include "server/base/clock.h"
+#include "server/base/instance.h"
+#include "server/base/log.h"
+#include "server/base/post.h"
+#include "server/base/turn.h"
+#include "server/base/users.h"
+#include "server/base/words.h"
+#include "server/base/work.h"
+#include "server/book/credits.h"
+#include "server/book/ended.h"
+#include "server/book/history.h"
+#include "server/book/quotas.h"
+#include "server/job/attempt.h"
+#include "server/job/classes.h"
+#include "server/job/entry.h"
+#include "server/job/failures.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/job/usage.h"
+#include "server/life/run/erase.h"
+#include "server/life/run/kill.h"
+#include "server/life/run/migrate.h"
+#include "server/life/run/prepare.h"
+#include "server/life/run/save.h"
+#include "server/life/wait/depend.h"
+#include "server/life/wait/foresee.h"
+#include "server/life/world/block.h"
+#include "server/life/world/dispatch.h"
+#include "server/life/world/listeners.h"
+#include "server/node/nodes.h"
+#include "server/server.h"
+#include "store/store.h"
+
+/* ---- the scheduler's events ---- */
+
+/* The CPUs of a start, if they are free already; else NULL. */
+static const struct attempt *on_start(struct server *s, const struct event *e)
+{
+	const struct job *job = entry_job(s, e->job);
+	struct attempt *t;
+
+	heap_push(&s->agenda->ends, e->at, e->job, job->attempt);
+	vec_push(&s->agenda->starts, e->job);
+	if (attempt_lingers(s, e->job, job->attempt))
+		return NULL;
+	t = attempt_create(s, e->job, job->attempt, e->nodes, e->nnodes);
+	if (attempt_place(s, t))
+		return t;
+	attempt_free(s, t);
+	return NULL;
+}
+
+/* A job without precedence takes a running one's place only when that has another one: sched/migrate.c. */
+static bool is_move(const struct server *s, const struct event *e)
+{
+	return e->type == EVENT_PREEMPT && e->by != JOB_NONE && e->by != e->job &&
+	       entry_job(s, e->by)->deadline == TIME_NEVER;
+}
+
+/* Of one that lingered nothing runs any more. A host that is away after a restart could not tell that, and its CPUs would be held, and its job
+ * not be started, until it is back; this machine can. */
+static void attempt_gone(struct server *s, struct attempt *t)
+{
+	struct payload p = {.gone = t->attempt};
+	uint32_t id = t->job;
+	bool elsewhere = false;
+
+	for (uint32_t i = 0; i < t->nfrags; i++)
+		elsewhere |= node_joined(&s->hosts->nodes.v[t->node[i]].life);
+	attempt_free(s, t);
+	if (elsewhere)
+		entry_event(s, id, EVENT_GONE, &p);
+}
+
+/* A job lost its place to another: its processes must go. The reason goes into `why`. */
+static void on_stopped(struct server *s, const struct event *e, struct strbuf *why)
+{
+	struct attempt *t = attempt_find(s, e->job, entry_job(s, e->job)->attempt);
+
+	if (!t || (e->by == JOB_NONE && !e->at))
+		return;
+	if (e->by == JOB_NONE)
+		strbuf_puts(why, "its checkpoints take long: it runs in the hours of long_checkpoint_hours");
+	else if (e->by == e->job)
+		strbuf_puts(why, "its time slice is over, and others wait");
+	else
+		strbuf_puts(why, is_move(s, e)			    ? "moved to make room for job "
+				 : entry_job(s, e->by)->interactive ? "stopped to make room for interactive job "
+				 : entry_job(s, e->by)->kind == KIND_EMERGENCY
+					 ? "stopped to make room for emergency job "
+					 : "stopped to make room for job ");
+	if (e->by != JOB_NONE && e->by != e->job)
+		entry_id(s, e->by, why);
+	if (t->ordered && save_before(s, e->job, e->by) &&
+	    attempt_save(s, t, is_move(s, e) ? SAVE_MOVE : SAVE_PREEMPTED))
+		return;
+	if (t->ordered)
+		attempt_kill(s, t, setting_of(s, s->jobs->entries.v[e->job].spec, "kill_delay"));
+	else
+		attempt_gone(s, t);
+}
+
+/* What it was deleted with outlasts what has come between. */
+static void doomed_note(struct server *s, uint32_t id)
+{
+	const struct outcome *o = s->jobs->entries.v[id].outcome;
+
+	vec_push(&s->agenda->doomed, ((struct doomed){id, o && o->comment ? mem_strdup(o->comment) : NULL}));
+}
+
+void dispatch_listener(void *context, const struct event *e)
+{
+	static const struct payload nothing;
+	struct server *s = context;
+	struct payload p = *(const struct payload *)(e->detail ? e->detail : &nothing);
+	bool doomed = s->jobs->entries.v[e->job].intent == INTENT_DELETE; /* somebody was promised that it ends */
+	bool ends = e->type == EVENT_FINISH || e->type == EVENT_EXPIRE || e->type == EVENT_DELETE;
+	struct strbuf why = {0};
+
+	switch ((enum event_type)e->type) {
+	case EVENT_START:
+		p.attempt = on_start(s, e);
+		p.urgent = quotas_urgent(s, e->job);
+		foresee_started(s, e->job, e->time);
+		break;
+	case EVENT_MIGRATE:
+		heap_push(&s->agenda->ends, e->at, e->job, entry_job(s, e->job)->attempt);
+		break;
+	case EVENT_PREEMPT:
+	case EVENT_START_FAILED:
+		on_stopped(s, e, &why);
+		entry_eased(s, e->job);
+		if (why.n)
+			p.text = why.text;
+		if (e->type == EVENT_PREEMPT) {
+			p.spent_ms = p.used ? p.ran_ms : ran_until_now(s, &s->jobs->entries.v[e->job]);
+			p.moves = is_move(s, e);
+			credits_stopped(s, e->job, p.spent_ms);
+			history_stopped(s, e, &p);
+			p.spent_ms -= p.free_ms < p.spent_ms ? p.free_ms : p.spent_ms;
+		}
+		if (doomed)
+			doomed_note(s, e->job);
+		else
+			vec_push(&s->agenda->returned, e->job);
+		break;
+	case EVENT_STARTED:
+		p.began_us = s->clock->boot_us;
+		p.boot = s->instance->boot;
+		move_learn(s, e->job);
+		vec_push(&s->agenda->begun, e->job);
+		break;
+	default:
+		break;
+	}
+	if (ends)
+		vec_push(&s->agenda->ended, e->job);
+	entry_apply(s, e, &p);
+	event_keep(s, e, &p);
+	if (ends)
+		job_happened(s, MOMENT_ENDED, e->job);
+	strbuf_fini(&why);
+}
+
+/* It was not ordered, and will not be. */
+static void start_withdraw(struct server *s, uint32_t id, const char *why)
+{
+	struct attempt *t = attempt_find(s, id, entry_job(s, id)->attempt);
+
+	if (t)
+		attempt_free(s, t);
+	sched_start_failed(s->sched, id, s->clock->now,
+			   &(struct payload){.text = why}); /* dispatch_settle() ends it if somebody wants that */
+}
+
+/* The cycle that stopped it may have found another place for it at once. */
+static void start_recall(struct server *s, uint32_t id)
+{
+	const struct attempt *t = attempt_find(s, id, entry_job(s, id)->attempt);
+
+	if (entry_job(s, id)->state == STATE_NOW && !(t && t->ordered))
+		start_withdraw(s, id, NULL);
+}
+
+/* What follows from events, once the scheduler is done with them. */
+static void settle_once(struct server *s)
+{
+	for (size_t i = 0; i < s->agenda->begun.n; i++) {
+		uint32_t id = s->agenda->begun.v[i];
+		if (entry_job(s, id)->state != STATE_RUNNING && entry_job(s, id)->state != STATE_DONE)
+			continue; /* DONE: a short one, of which both was heard in this turn */
+		job_happened(s, MOMENT_BEGUN, id);
+	}
+	vec_clear(&s->agenda->begun);
+	for (size_t i = 0; i < s->agenda->doomed.n; i++) {
+		struct doomed d = s->agenda->doomed.v[i];
+		start_recall(s, d.job);
+		if (entry_job(s, d.job)->state <= STATE_ALLOCATED)
+			job_end_waiting(s, d.job, END_DELETED, &(struct payload){.comment = d.comment});
+		free(d.comment);
+	}
+	vec_clear(&s->agenda->doomed);
+	for (size_t i = 0; i < s->agenda->returned.n; i++)
+		if (s->jobs->entries.v[s->agenda->returned.v[i]].spec &&
+		    s->jobs->entries.v[s->agenda->returned.v[i]].holds)
+			start_recall(s, s->agenda->returned.v[i]); /* held while it ran; it comes again */
+	for (size_t i = 0; i < s->agenda->returned.n; i++)
+		if (s->jobs->entries.v[s->agenda->returned.v[i]].spec && /* it may have been held meanwhile */
+		    entry_job(s, s->agenda->returned.v[i])->state <= STATE_ALLOCATED)
+			block_begin(s, s->agenda->returned.v[i]);
+	vec_clear(&s->agenda->returned);
+	for (size_t i = 0; i < s->agenda->ended.n;
+	     i++) /* one end may lead to others: dependencies that can't be kept */
+		job_happened(s, MOMENT_SETTLED, s->agenda->ended.v[i]);
+	vec_clear(&s->agenda->ended);
+}
+
+void dispatch_settle(struct server *s)
+{
+	do
+		settle_once(s);
+	while (block_news(s, &s->slices->depend_steps));
+}
+
+/* Processes of an earlier attempt, which another job stopped, may still save work that nobody goes on with. */
+static void lingering_kill(struct server *s, uint32_t id)
+{
+	for (uint32_t n = entry_job(s, id)->attempt; n > 0; n--) {
+		const struct attempt *t = attempt_find(s, id, n);
+		if (t && t->ordered) {
+			attempt_kill(s, t, setting_of(s, s->jobs->entries.v[id].spec, "kill_delay"));
+			return; /* it is the only one: the next one starts when it is gone */
+		}
+	}
+}
+
+void job_end_waiting(struct server *s, uint32_t id, enum end_cause cause, const struct payload *given)
+{
+	struct payload p = given ? *given : (struct payload){0};
+
+	lingering_kill(s, id);
+	p.cause = (uint8_t)cause;
+	p.exit_status = cause == END_NOT_STARTED ? EXIT_NOT_STARTED : EXIT_NEVER_RAN;
+	sched_delete(s->sched, id, s->clock->now, &p);
+	s->turn->dirty = true;
+}
+
+/* ---- starts ---- */
+
+static bool plan_on(const struct server *s, uint32_t id, uint32_t node)
+{
+	for (uint32_t i = 0; plan_holds(s->plan, id) && i < s->plan->holds.v[id].nfrags; i++)
+		if (plan_place(s->plan, id, i)->node == (int32_t)node)
+			return true;
+	return false;
+}
+
+void dispatch_withdraw(struct server *s, uint32_t node)
+{
+	for (size_t i = 0; i < s->agenda->starts.n; i++) {
+		uint32_t id = s->agenda->starts.v[i];
+		const struct attempt *t = attempt_find(s, id, entry_job(s, id)->attempt);
+		struct strbuf why = {0};
+		if (entry_job(s, id)->state != STATE_NOW ||
+		    !(t ? !t->ordered && attempt_on(t, node) : plan_on(s, id, node)))
+			continue;
+		strbuf_printf(&why, "not started: there is no word from node %s",
+			      names_get(&s->cluster->node_names, node));
+		start_withdraw(s, id, why.text);
+		strbuf_fini(&why);
+	}
+}
+
+/* A start that has waited for its CPUs ends later than was planned: those behind it are placed again now, and not when it is overdue. */
+static void start_later(struct server *s, uint32_t id)
+{
+	int64_t until = s->clock->now + cluster_length(s->cluster, entry_job(s, id));
+
+	if (until <= plan_piece(s->plan, id, 0)->end)
+		return;
+	sched_set_end(s->sched, id, until, s->clock->now);
+	s->turn->dirty = true;
+}
+
+/* CPUs that were not free when the start was decided. */
+static void start_place(struct server *s, uint32_t id)
+{
+	const struct job *job = entry_job(s, id);
+	uint32_t n = cluster_job_request(s->cluster, job)->nfrags;
+	int32_t *nodes = mem_zalloc(n * sizeof *nodes);
+	struct attempt *t;
+
+	plan_nodes(s->plan, id, nodes);
+	t = attempt_create(s, id, job->attempt, nodes, n);
+	free(nodes);
+	if (attempt_place(s, t)) {
+		entry_event(s, id, EVENT_PLACED, &(struct payload){.attempt = t});
+		start_later(s, id);
+	} else {
+		attempt_free(s, t);
+	}
+}
+
+void dispatch_starts(struct server *s)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->agenda->starts.n; i++) {
+		uint32_t id = s->agenda->starts.v[i];
+		const struct job *job = entry_job(s, id);
+		const struct attempt *t = attempt_find(s, id, job->attempt);
+		if (job->state != STATE_NOW || (t && t->ordered))
+			continue;
+		if (s->jobs->entries.v[id].intent != INTENT_NONE) { /* deleted while it waited */
+			start_withdraw(s, id, NULL);
+			continue;
+		}
+		if (!t && !attempt_lingers(s, id, job->attempt))
+			start_place(s, id);
+		s->agenda->starts.v[kept++] = id; /* dispatch_orders() takes those that have CPUs */
+	}
+	s->agenda->starts.n = kept;
+}
+
+/* Refuses what an older agent would run otherwise: it ignores the launcher, so that the program
+ * would run once and succeed. */
+static int launcher_check(const struct server *s, const struct attempt *t, struct err *err)
+{
+	const struct agent *a = s->hosts->nodes.v[t->node[0]].agent;
+
+	if (!a || a->protocol >= PROTOCOL_LAUNCHER || !class_is_spmd(s, s->jobs->entries.v[t->job].spec))
+		return 0;
+	return err_set(err, -EPROTO,
+		       "its agent has protocol %d, and jobs of class %s need %d: upgrade shunt-agent there",
+		       a->protocol, word(s, s->jobs->entries.v[t->job].spec->class), PROTOCOL_LAUNCHER);
+}
+
+static void attempt_order(struct server *s, struct attempt *t)
+{
+	struct arena *a = arena_create();
+	struct part_order *parts;
+	struct err err;
+	char tag[64];
+	int n;
+
+	attempt_tag(s, t->job, t->attempt, tag);
+	t->ordered = true;
+	if (launcher_check(s, t, &err) < 0)
+		dispatch_engine.attempt_refused(
+			s, &(struct refusal){.tag = tag,
+					     .host = names_get(&s->cluster->node_names, (uint32_t)t->node[0]),
+					     .reason = err.text,
+					     .unclear = true});
+	else if (attempt_prepare(s, t, a, &parts, &n, &err) == 0)
+		engine_start(s->engine, parts, n);
+	else
+		dispatch_engine.attempt_refused(s, &(struct refusal){.tag = tag, .reason = err.text});
+	arena_destroy(a);
+}
+
+/* Its order needs the user's home and shell: until they are known it waits, and others do not. */
+static bool owner_known(struct server *s, uint32_t id)
+{
+	struct user_key k = {USER_BY_ID, s->jobs->entries.v[id].spec->uid, NULL};
+	const struct user *u;
+	enum lookup l = users_find(s, k, &u, NULL);
+
+	return l == LOOKUP_KNOWN || l == LOOKUP_NONE;
+}
+
+/* All its hosts are connected. */
+static bool attempt_reachable(const struct server *s, const struct attempt *t)
+{
+	for (uint32_t i = 0; i < t->nfrags; i++)
+		if (node_joined(&s->hosts->nodes.v[t->node[i]].life) &&
+		    !agent_connected(&s->hosts->nodes.v[t->node[i]]))
+			return false;
+	return true;
+}
+
+void dispatch_orders(struct server *s)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->agenda->starts.n; i++) {
+		uint32_t id = s->agenda->starts.v[i];
+		const struct job *job = entry_job(s, id);
+		struct attempt *t = attempt_find(s, id, job->attempt);
+		if (job->state != STATE_NOW)
+			continue;
+		if (t && t->ordered) /* it is in the list twice: withdrawn and started again within a turn */
+			continue;
+		if (t && attempt_reachable(s, t) && owner_known(s, id))
+			attempt_order(s, t);
+		else
+			s->agenda->starts.v[kept++] = id;
+	}
+	s->agenda->starts.n = kept;
+	for (size_t i = 0; i < s->post->signals.n; i++)
+		if (s->post->signals.v[i].save)
+			engine_save(s->engine, s->post->signals.v[i].tag,
+				    (enum checkpoint_cause)s->post->signals.v[i].cause, s->post->signals.v[i].save);
+		else if (s->post->signals.v[i].walltime)
+			engine_limit(s->engine, s->post->signals.v[i].tag, s->post->signals.v[i].walltime);
+		else
+			engine_signal(s->engine, s->post->signals.v[i].tag, s->post->signals.v[i].signal);
+	vec_clear(&s->post->signals);
+	for (size_t i = 0; i < s->post->told.n; i++) {
+		engine_forget(s->engine, s->post->told.v[i]);
+		free(s->post->told.v[i]);
+	}
+	vec_clear(&s->post->told);
+	erase_send(s);
+	engine_flush(s->engine);
+}
+
+/* ---- what takes too long ---- */
+
+int64_t dispatch_next(const struct server *s)
+{
+	struct heap_item x;
+	int64_t next = TIME_NEVER;
+
+	if (heap_peek(&s->agenda->ends, &x))
+		next = x.time;
+	if (heap_peek(&s->agenda->kills, &x) && x.time < next)
+		next = x.time;
+	return next;
+}
+
+void dispatch_overruns(struct server *s)
+{
+	struct heap_item x;
+
+	while (heap_peek(&s->agenda->ends, &x) && x.time <= s->clock->now) {
+		uint32_t id = (uint32_t)x.tie;
+		const struct job *job = entry_job(s, id);
+		heap_pop(&s->agenda->ends, &x);
+		if (job->attempt != x.value || (job->state != STATE_RUNNING && job->state != STATE_NOW))
+			continue;
+		const struct attempt *t = attempt_find(s, id, job->attempt);
+		if (job->state == STATE_NOW && (!t || !t->ordered)) {
+			start_withdraw(s, id, "not started: its place was not free in time");
+			s->turn->dirty = true;
+			continue;
+		}
+		if (job->state == STATE_NOW) /* it holds its place all the same */
+			sched_started(s->sched, id, s->clock->now);
+		if (plan_piece(s->plan, id, 0)->end > s->clock->now)
+			continue;
+		if (!sched_overrun(s->sched, id, s->clock->now + SCHED_OVERRUN, s->clock->now))
+			heap_push(&s->agenda->ends, s->clock->now + SCHED_OVERRUN, x.tie, x.value);
+		s->turn->dirty = true;
+	}
+	while (heap_peek(&s->agenda->kills, &x) && x.time <= s->clock->now) {
+		heap_pop(&s->agenda->kills, &x);
+		if (attempt_find(s, (uint32_t)x.tie, (uint32_t)x.value))
+			signal_later(s, (uint32_t)x.tie, (uint32_t)x.value, SIGKILL);
+	}
+}
+
+/* ---- what the engine tells ---- */
+
+static void on_attempt_started(void *context, const char *tag, pid_t pid)
+{
+	struct server *s = context;
+	uint32_t id;
+	uint32_t attempt;
+
+	turn_wake(s);
+	if (!tag_parse(s, tag, &id, &attempt) || !attempt_find(s, id, attempt))
+		return;
+	attempt_find(s, id, attempt)->started = true;
+	failures_started(s, id);
+	if (entry_job(s, id)->attempt == attempt && entry_job(s, id)->state == STATE_NOW)
+		sched_started(s->sched, id, s->clock->now);
+}
+
+/* Back to those that wait, from where it is. */
+static void start_undo(struct server *s, uint32_t id, const struct payload *p)
+{
+	if (entry_job(s, id)->state == STATE_NOW)
+		sched_start_failed(s->sched, id, s->clock->now, p);
+	else
+		sched_requeue(s->sched, id, s->clock->now, p);
+}
+
+/* The reason as users read it: with the node, unless it begins with that. */
+static void failure_words(const struct server *s, const struct failure *f, struct strbuf *out)
+{
+	const char *node = f->node == NODE_ANY ? NULL : names_get(&s->cluster->node_names, (uint32_t)f->node);
+	const char *reason = f->reason ? f->reason : "the order was not carried out, and no reason was given";
+
+	if (node && s->cluster->nodes.n > 1 && !f->lost && strncmp(reason, node, strlen(node)) != 0)
+		strbuf_printf(out, "%s: ", node);
+	strbuf_puts(out, reason);
+}
+
+/* It never ran, or was lost: another attempt is made, on another node or after a pause, or it is held for somebody to look. */
+static void job_failed(struct server *s, uint32_t id, const struct failure *f)
+{
+	const struct entry *e = &s->jobs->entries.v[id];
+	bool interactive = e->spec->interactive, hold;
+	uint64_t script = e->spec->script;
+	struct strbuf text = {0}, comment = {0};
+	struct payload p = {.failed = true};
+
+	failure_words(s, f, &text);
+	hold = failures_decide(s, id, f, &p.retry) && !interactive;
+	failures_comment(f, &p.retry, hold, text.text, &comment);
+	p.text = text.text;
+	p.comment = comment.text;
+	if (hold)
+		entry_event(s, id, EVENT_HOLDS,
+			    &(struct payload){.holds = e->holds | BLOCK_SYSTEM,
+					      .text = f->lost ? "held after losses" : "held after failed starts"});
+	if (f->lost && entry_job(s, id)->state == STATE_NOW)
+		sched_started(s->sched, id, s->clock->now);
+	start_undo(s, id, &p);
+	failures_blame(s, id, f);
+	if (!f->lost)
+		script_file_doubt(s, script);
+	if (f->lost)
+		book_event(s, id, 'R');
+	else if (interactive)
+		job_end_waiting(s, id, END_NOT_STARTED, &(struct payload){.text = text.text});
+	strbuf_fini(&comment);
+	strbuf_fini(&text);
+}
+
+static bool is_current(const struct server *s, uint32_t id, uint32_t attempt)
+{
+	const struct job *job = entry_job(s, id);
+
+	return job->attempt == attempt && (job->state == STATE_NOW || job->state == STATE_RUNNING);
+}
+
+static void on_attempt_lost(void *context, const char *tag, const char *host, const char *why);
+
+static void on_attempt_refused(void *context, const struct refusal *r)
+{
+	const char *tag = r->tag;
+	struct failure f = {.reason = r->reason, .unclear = r->unclear || !r->host};
+	struct server *s = context;
+	struct attempt *t;
+	uint32_t id;
+	uint32_t attempt;
+
+	turn_wake(s);
+	if (!tag_parse(s, tag, &id, &attempt) || !(t = attempt_find(s, id, attempt)))
+		return;
+	if (t->started) { /* it ran, and its host has no trace of it any more */
+		on_attempt_lost(s, tag, r->host, r->reason);
+		return;
+	}
+	f.node = failures_node(s, t, r->host);
+	if (!is_current(s, id, attempt)) {
+		attempt_gone(s, t);
+		return;
+	}
+	attempt_free(s, t);
+	if (s->jobs->entries.v[id].intent == INTENT_DELETE || (!r->reason && !r->host)) /* it was withdrawn */
+		start_undo(s, id, NULL);
+	else
+		job_failed(s, id, &f);
+}
+
+static void finish(struct server *s, uint32_t id, const struct payload *p)
+{
+	if (entry_job(s, id)->state == STATE_NOW)
+		sched_started(s->sched, id, s->clock->now);
+	sched_finish(s->sched, id, s->clock->now, p);
+}
+
+/* By the host's clock that is never set; an older host does not tell. */
+static int64_t ran_ms(const struct result *r)
+{
+	if (r->ran_ms > 0)
+		return r->ran_ms;
+	return r->ended_us > r->started_us ? (r->ended_us - r->started_us) / 1000 : 0;
+}
+
+/* What it used, and how it ended. */
+static struct payload result_payload(const struct server *s, uint32_t id, const struct result *r)
+{
+	return (struct payload){
+		.exit_status = r->how == RESULT_SIGNALED ? 256 + r->status : r->status,
+		.cause = s->jobs->entries.v[id].intent == INTENT_DELETE ? END_DELETED
+			 : r->cause == CAUSE_WALLTIME			? END_WALLTIME
+			 : r->cause == CAUSE_MEMORY			? END_MEMORY
+			 : r->cause == CAUSE_HUNG_UP			? END_HUNG_UP
+									: END_ITSELF,
+		.used = true,
+		.cpu_ms = r->cpu_ms,
+		.memory_kib = r->memory_kib,
+		.started_us = r->started_us,
+		.ended_us = r->ended_us,
+		.ran_ms = ran_ms(r),
+		.session = r->session,
+	};
+}
+
+/* A job that was to save its work before its limit, and did not, is reported as such. */
+static const char *limit_text(const struct entry *e)
+{
+	const struct job_saves *v = e->outcome ? e->outcome->saves : NULL;
+
+	if (!e->spec->checkpoint)
+		return "ended because it ran longer than its walltime";
+	if (!v || !v->last.number || v->from_start)
+		return "ended without a checkpoint because it ran longer than its walltime: it can't be restarted";
+	if (v->last.state != SAVE_GOOD || v->last.cause != SAVE_LIMIT)
+		return "ended because it ran longer than its walltime, without a last checkpoint: a restart goes on from the one before";
+	return "ended because it ran longer than its walltime; its work is saved";
+}
+
+static void result_finish(struct server *s, uint32_t id, const struct result *r)
+{
+	struct payload p = result_payload(s, id, r);
+
+	if (r->reason && *r->reason)
+		p.text = r->reason;
+	else if (p.cause == END_WALLTIME)
+		p.text = limit_text(&s->jobs->entries.v[id]);
+	finish(s, id, &p);
+}
+
+/* Its end is not waited for: it has ended for everybody, while its processes are being killed. */
+void job_purge(struct server *s, uint32_t id, const struct payload *p)
+{
+	job_kill(s, id, p);
+	finish(s, id,
+	       &(struct payload){
+		       .exit_status = EXIT_LOST, .cause = END_DELETED, .foreign = p->foreign, .lingers = true});
+	s->turn->dirty = true;
+}
+
+/* As its user wanted. Of a result, which may be NULL, only what it used counts: its end does not. */
+static void requeue(struct server *s, uint32_t id, const struct result *r)
+{
+	struct payload p = r ? result_payload(s, id, r) : (struct payload){0};
+
+	p.text = "to be run again, as was asked for";
+	p.free_ms = r ? saves_free(&r->saves) : 0;
+	p.exit_status = 0;
+	p.cause = END_ITSELF;
+	if (entry_job(s, id)->state == STATE_NOW)
+		sched_started(s->sched, id, s->clock->now);
+	sched_requeue(s->sched, id, s->clock->now, &p);
+	book_event(s, id, 'R');
+}
+
+static void on_attempt_ended(void *context, const struct result *r)
+{
+	struct server *s = context;
+	struct attempt *t;
+	uint32_t id;
+	uint32_t attempt;
+
+	vec_push(&s->post->told, mem_strdup(r->tag)); /* also what nobody knows: it is dealt with */
+	turn_wake(s);
+	if (!tag_parse(s, r->tag, &id, &attempt) || !(t = attempt_find(s, id, attempt)))
+		return;
+
+	int64_t node = t->nfrags ? t->node[0] : NODE_ANY;
+
+	if (t->usage) /* the last of them */
+		usage_note(s, t, r->cpu_ms, t->usage->v[t->usage->n - 1].memory_kib);
+	if (r->how != RESULT_NOT_STARTED) {
+		failures_ran(s, t);
+		saves_ended(s, id, attempt, r,
+			    !is_current(s, id, attempt) || s->jobs->entries.v[id].intent == INTENT_RERUN ||
+				    r->cause == CAUSE_WALLTIME);
+	}
+	if (!is_current(s, id, attempt)) {
+		attempt_gone(s, t);
+		return;
+	}
+	attempt_free(s, t);
+	if (r->how == RESULT_NOT_STARTED) {
+		if (s->jobs->entries.v[id].intent == INTENT_DELETE)
+			start_undo(s, id, NULL);
+		else if (s->jobs->entries.v[id].intent == INTENT_RERUN && r->cause == CAUSE_ORDERED)
+			requeue(s, id, NULL);
+		else
+			job_failed(s, id,
+				   &(struct failure){.node = node,
+						     .reason = r->reason ? r->reason : "no reason was given",
+						     .unclear = r->unclear});
+	} else if (s->jobs->entries.v[id].intent == INTENT_RERUN) {
+		requeue(s, id, r);
+	} else {
+		result_finish(s, id, r);
+	}
+}
+
+static void on_attempt_lost(void *context, const char *tag, const char *host, const char *why)
+{
+	struct server *s = context;
+	struct attempt *t;
+	uint32_t id;
+	uint32_t attempt;
+
+	vec_push(&s->post->told, mem_strdup(tag));
+	turn_wake(s);
+	if (!tag_parse(s, tag, &id, &attempt) || !(t = attempt_find(s, id, attempt)))
+		return;
+
+	struct failure f = {.node = failures_node(s, t, host), .lost = true};
+
+	if (is_current(s, id, attempt))
+		attempt_free(s, t);
+	else
+		attempt_gone(s, t);
+	saves_ended(s, id, attempt, NULL, true);
+	if (!is_current(s, id, attempt))
+		return;
+
+	struct entry *e = &s->jobs->entries.v[id];
+
+	if (!why)
+		why = "its processes were lost (killed from outside, or the machine went down)";
+	f.reason = why;
+	if (e->intent == INTENT_RERUN) {
+		requeue(s, id, NULL);
+		return;
+	}
+	if (e->intent != INTENT_DELETE && e->spec->rerunnable && attrs_bool(s->attrs, "rerun_lost")) {
+		job_failed(s, id, &f);
+		return;
+	}
+
+	/* Who deleted it said why. A copy: the entry's own is replaced meanwhile. */
+	bool deleted = e->intent == INTENT_DELETE;
+	char *comment = deleted && e->outcome && e->outcome->comment ? mem_strdup(e->outcome->comment) : NULL;
+
+	finish(s, id,
+	       &(struct payload){.exit_status = EXIT_LOST,
+				 .cause = deleted ? END_DELETED : END_LOST,
+				 .text = why,
+				 .comment = comment});
+	free(comment);
+}
+
+static void on_attempt_saved(void *context, const char *tag, const struct saves *v)
+{
+	struct server *s = context;
+	uint32_t id;
+	uint32_t attempt;
+
+	turn_wake(s);
+	if (tag_parse(s, tag, &id, &attempt) && attempt_find(s, id, attempt))
+		saves_note(s, id, attempt, v, 0);
+}
+
+static void on_attempt_used(void *context, const char *tag, int64_t cpu_ms, int64_t memory_kib)
+{
+	struct server *s = context;
+	struct attempt *t;
+	uint32_t id, attempt;
+
+	clock_read(s);
+	if (tag_parse(s, tag, &id, &attempt) && (t = attempt_find(s, id, attempt)))
+		usage_note(s, t, cpu_ms, memory_kib);
+}
+
+static void on_erased(void *context, const char *name, const char *reason)
+{
+	erase_done(context, name, reason);
+}
+
+static void on_failed(void *context, const char *reason)
+{
+	struct server *s = context;
+
+	server_say(s, "stopping: %s; running jobs go on", reason);
+	s->turn->terminating = true;
+	turn_wake(s);
+}
+
+const struct engine_listener dispatch_engine = {
+	.attempt_started = on_attempt_started,
+	.attempt_refused = on_attempt_refused,
+	.attempt_ended = on_attempt_ended,
+	.attempt_lost = on_attempt_lost,
+	.attempt_saved = on_attempt_saved,
+	.attempt_used = on_attempt_used,
+	.erased = on_erased,
+	.failed = on_failed,
+};

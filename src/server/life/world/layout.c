@@ -1,0 +1,67 @@
+/*
+ * layout.c - see layout.h.
+ */
+#include "server/life/world/layout.h"
+
+#include <errno.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "core/cluster.h"
+#include "core/job.h"
+#include "plan/plan.h"
+#include "sched/sched.h"
+#include "server/base/clock.h"
+#include "server/job/jobs.h"
+#include "server/life/world/world.h"
+#include "server/server.h"
+
+/* The first of the nodes that a job has in the plan, also those that it only keeps others away from; NODE_ANY: none. */
+static int32_t node_held(const struct server *s, uint32_t id, const bool *nodes)
+{
+	const struct cluster *c = s->cluster;
+	bool whole = cluster_job_request(c, entry_job(s, id))->whole == WHOLE_HOST;
+
+	for (uint32_t i = 0; plan_holds(s->plan, id) && i < s->plan->holds.v[id].nfrags; i++) {
+		int32_t first = plan_place(s->plan, id, i)->node, n = first;
+		do {
+			if (nodes[n])
+				return n;
+			n = c->nodes.v[n].peer;
+		} while (whole && n != first);
+	}
+	return NODE_ANY;
+}
+
+int layout_check(struct server *s, const bool *nodes, struct err *err)
+{
+	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
+		struct strbuf name = {0};
+		int32_t n;
+		if (!s->jobs->entries.v[id].spec || entry_ended(s, id) || entry_job(s, id)->state < STATE_NOW)
+			continue;
+		n = node_held(s, id, nodes);
+		if (n == NODE_ANY)
+			continue;
+		entry_id(s, id, &name);
+		err_code(
+			err, CODE_BAD_STATE,
+			"job %.60s runs on node %.60s: wait until it has ended, or delete it ('shunt nodes offline' keeps other jobs off the nodes)",
+			strbuf_text(&name), names_get(&s->cluster->node_names, (uint32_t)n));
+		strbuf_fini(&name);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+void layout_change(struct server *s, const bool *nodes)
+{
+	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
+		if (!s->jobs->entries.v[id].spec || !job_waits(entry_job(s, id)) || node_held(s, id, nodes) == NODE_ANY)
+			continue;
+		sched_withdraw(s->sched, id, s->clock->now);
+		sched_readmit(s->sched, id, s->clock->now);
+	}
+	world_changed(s);
+}

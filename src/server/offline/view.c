@@ -1,0 +1,492 @@
+/*
+ * view.c - see view.h.
+ */
+#include "server/offline/view.h"
+#include "server/api/books/api_quota.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "base/timetext.h"
+#include "base/vec.h"
+#include "core/job.h"
+#include "rules/attr.h"
+#include "server/api/admin/machine.h"
+#include "server/api/frame/audience.h"
+#include "server/api/jobs/counts.h"
+#include "server/api/jobs/show.h"
+#include "server/base/asker.h"
+#include "server/base/clock.h"
+#include "server/base/instance.h"
+#include "server/base/log.h"
+#include "server/base/stats.h"
+#include "server/base/turn.h"
+#include "server/base/users.h"
+#include "server/base/words.h"
+#include "server/base/work.h"
+#include "server/book/quotas.h"
+#include "server/job/entry.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/life/wait/foresee.h"
+#include "server/offline/view_plan.h"
+#include "server/offline/view_share.h"
+#include "server/server.h"
+#include "server/site/who.h"
+#include "store/store.h"
+
+#define STEP 32				 /* jobs */
+#define APPEND 64			 /* jobs that are appended in one turn */
+#define FIRST_US 1000000		 /* after the start, when others wait for answers */
+#define EVERY_US (10 * INT64_C(1000000)) /* between two, at least, ... */
+#define SHARE 100			 /* ... and as many times what one takes, ... */
+#define OWN_SHARE 30			 /* ... and as many times of the server's own processor time, ... */
+#define LATEST_SHARE 400		 /* ... but for that at most as many times what one takes, ... */
+#define CHEAP_US 5000			 /* ... and not at all for one that takes no more than this */
+
+#define FORECAST_STEPS 25 /* of the last one: some 200 ms at most */
+
+/* Fields that are written down beside the members of a job's description: those that take little time to work out. */
+static const char derived[] =
+	"id,number,index,array,state,substate,type,deadline,nice_until,guaranteed,holds,attempt,cpus,nodect,ppn,exclusive,partition,memory,gpus,"
+	"queued,started,ended,modified,planned_start,expected_start,expected_end,quitting,exec_host,exit_status,cause,used,comment,"
+	"array_spec,array_counts,checkpoint,checkpoints";
+
+/* What one user may read. */
+struct page {
+	uid_t uid;
+	struct strbuf text;
+};
+
+/* One that is being put together, and then written by another thread, which owns it until it is done. */
+struct view {
+	struct work work;
+	struct server *s;
+	uv_work_t request;
+	char dir[PATH_MAX];
+	bool open, shared; /* everybody may read the whole; the server has users */
+	struct field_list fields;
+	int64_t ended_since; /* of those that have ended, the ones that did not do so earlier */
+	uint32_t at;
+	struct strbuf all;
+	VEC(struct page) pages;
+	struct map of_uid; /* uid + 1 -> index + 1 */
+	struct view_plan plan;
+	struct strbuf last; /* the line that all end with; empty: not yet */
+	int64_t cpu_us;
+	struct err err; /* of the thread */
+};
+
+/* Owned by the server's audience. */
+struct views {
+	bool running;
+	uint64_t commits; /* that there had been when the last one began */
+	int64_t due_us;
+	int64_t own_due_us, latest_us; /* processor time of the server by which it is worth it, and when it is anyway */
+	bool said;		       /* that it can't be written */
+	bool there, open;	       /* the files exist; everybody may read the whole */
+	uint32_t told;		       /* entries below this are in the files */
+};
+
+static struct views *views_of(const struct server *s)
+{
+	if (!s->audience->views) {
+		s->audience->views = mem_zalloc(sizeof *s->audience->views);
+		s->audience->views->due_us = s->clock->now_us + FIRST_US;
+	}
+	return s->audience->views;
+}
+
+/* ---- putting it together ---- */
+
+enum whose { NOBODYS, ALL, ONES };
+
+/* Writes the first line of a file with everybody's jobs or one user's. With whose quota: those of `user`, everybody's, or
+ * none, where others may read it. */
+static void head_write(struct server *s, struct strbuf *out, enum whose jobs, enum whose quotas, const char *user)
+{
+	struct json j;
+
+	json_init(&j, out, false);
+	json_open_object(&j, NULL);
+	json_int(&j, "as_of", s->clock->now);
+	json_open_object(&j, "machine");
+	machine_write(s, &j, jobs == ALL);
+	json_close_object(&j);
+	if (quotas != NOBODYS)
+		quotas_write(s, &j, "quotas", quotas == ONES ? user : NULL);
+	json_close_object(&j);
+	strbuf_puts(out, "\n");
+}
+
+static struct page *page_of(struct view *v, uid_t uid, const char *user)
+{
+	uint64_t *at = map_at(&v->of_uid, (uint64_t)uid + 1);
+
+	if (*at == 0) {
+		vec_push(&v->pages, (struct page){.uid = uid});
+		*at = v->pages.n;
+		head_write(v->s, &v->pages.v[v->pages.n - 1].text, ONES, user ? ONES : NOBODYS, user);
+		strbuf_add(&v->pages.v[v->pages.n - 1].text, strbuf_text(&v->last), v->last.n);
+	}
+	return &v->pages.v[*at - 1];
+}
+
+/* Adds a job's line; false: it has none. An array is one line, at its first element. */
+static bool row_write(struct server *s, uint32_t id, int64_t ended_since, const struct field_list *fields,
+		      struct strbuf *out)
+{
+	const struct entry *e = &s->jobs->entries.v[id];
+	const struct array *a = e->spec && job_key_index(e->key) >= 0 ? array_find(s, job_key_number(e->key)) : NULL;
+	struct json j;
+
+	if (!e->spec || (a && a->first != id))
+		return false;
+	if ((a ? array_state(s, a) : entry_state(s, id)) == 'C' && entry_job(s, id)->since < ended_since)
+		return false;
+	json_init(&j, out, false);
+	json_open_object(&j, NULL);
+	show_members(s, &j, id, a, fields, NULL);
+	json_close_object(&j);
+	strbuf_puts(out, "\n");
+	return true;
+}
+
+static void job_write(struct server *s, struct view *v, uint32_t id)
+{
+	const struct entry *e = &s->jobs->entries.v[id];
+	size_t before = v->all.n;
+
+	if (e->spec)
+		view_plan_add(s, &v->plan, id);
+	if (!row_write(s, id, v->ended_since, &v->fields, &v->all))
+		return;
+	if (!v->open)
+		strbuf_add(&page_of(v, e->spec->uid, word(s, e->spec->owner))->text, v->all.text + before,
+			   v->all.n - before);
+	else if (v->shared && quotas_count(s)) /* a page for their quota alone */
+		page_of(v, e->spec->uid, word(s, e->spec->owner));
+}
+
+/* All jobs are in it. */
+static void view_close(struct server *s, struct view *v)
+{
+	view_plan_write(s, &v->plan, &v->last);
+	strbuf_add(&v->all, v->last.text, v->last.n);
+	for (size_t i = 0; i < v->pages.n; i++)
+		strbuf_add(&v->pages.v[i].text, v->last.text, v->last.n);
+}
+
+/* Returns true if everybody may read the whole. */
+static bool view_is_open(struct server *s)
+{
+	struct asker anybody = {.uid = (uid_t)-1, .role = ROLE_USER};
+
+	return !s->instance->multi || may_see_all(s, &anybody);
+}
+
+static void fields_find(struct field_list *ret)
+{
+	show_fields_parse(derived, ret, NULL);
+	show_fields_describe(ret);
+	ret->sparse = true;
+}
+
+static struct view *view_create(struct server *s)
+{
+	struct view *v = mem_zalloc(sizeof *v);
+
+	foresee(s);
+	v->s = s;
+	v->at = 1;
+	v->ended_since = s->clock->now - attrs_number(s->attrs, "show_completed");
+	v->shared = s->instance->multi;
+	v->open = view_is_open(s);
+	snprintf(v->dir, sizeof v->dir, "%s/offline", s->instance->where.state);
+	fields_find(&v->fields);
+	view_plan_begin(s, &v->plan);
+	head_write(s, &v->all, ALL, v->open && v->shared ? NOBODYS : ALL, NULL);
+	return v;
+}
+
+static void view_free(struct view *v)
+{
+	for (size_t i = 0; i < v->pages.n; i++)
+		strbuf_fini(&v->pages.v[i].text);
+	vec_free(&v->pages);
+	map_fini(&v->of_uid);
+	view_plan_fini(&v->plan);
+	strbuf_fini(&v->last);
+	strbuf_fini(&v->all);
+	free(v);
+}
+
+/* ---- writing it ---- */
+
+/* Lets one more user read a file of ours: an access list as the kernel has it, since only root could give the file away. */
+static int acl_allow(int fd, uid_t uid)
+{
+	const struct {
+		uint16_t tag, rights;
+		uint32_t id;
+	} rows[] = {{0x01, 6, UINT32_MAX},
+		    {0x02, 4, uid},
+		    {0x04, 0, UINT32_MAX},
+		    {0x10, 4, UINT32_MAX},
+		    {0x20, 0, UINT32_MAX}};
+	unsigned char list[4 + sizeof rows], *p = list;
+	uint32_t version = htole32(2);
+
+	memcpy(p, &version, 4);
+	p += 4;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++, p += 8) {
+		uint16_t tag = htole16(rows[i].tag), rights = htole16(rows[i].rights);
+		uint32_t id = htole32(rows[i].id);
+		memcpy(p, &tag, 2);
+		memcpy(p + 2, &rights, 2);
+		memcpy(p + 4, &id, 4);
+	}
+	return fsetxattr(fd, "system.posix_acl_access", list, sizeof list, 0) < 0 ? -errno : 0;
+}
+
+/* Replaces a file. `uid` is the one user who can read it besides us; (uid_t)-1: nobody, or, with mode 0644, everybody. */
+static int file_replace(const char *path, mode_t mode, uid_t uid, const struct strbuf *text)
+{
+	char fresh[PATH_MAX + 32];
+	int rc = 0;
+
+	snprintf(fresh, sizeof fresh, "%s.new", path);
+	unlink(fresh);
+	int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+	if (fd < 0)
+		return -errno;
+	if (uid != (uid_t)-1)
+		rc = acl_allow(fd, uid);
+	for (size_t at = 0; at < text->n && rc == 0;) {
+		ssize_t n = write(fd, text->text + at, text->n - at);
+		if (n < 0 && errno != EINTR)
+			rc = -errno;
+		at += n > 0 ? (size_t)n : 0;
+	}
+	close(fd);
+	if (rc == 0 && rename(fresh, path) < 0)
+		rc = -errno;
+	if (rc < 0)
+		unlink(fresh);
+	return rc;
+}
+
+/* Not synced: what is lost with the machine's power is a picture of the queue. */
+static void view_write(struct view *v)
+{
+	char path[PATH_MAX + 16];
+	int rc;
+
+	snprintf(path, sizeof path, "%s/view", v->dir);
+	rc = file_replace(path, v->open && v->shared ? 0644 : 0600, (uid_t)-1, &v->all);
+	for (size_t i = 0; i < v->pages.n && rc == 0; i++) {
+		snprintf(path, sizeof path, "%s/view.%u", v->dir, (unsigned)v->pages.v[i].uid);
+		rc = file_replace(path, 0600, v->pages.v[i].uid, &v->pages.v[i].text);
+	}
+	if (rc < 0)
+		err_set(&v->err, rc, "%.300s: %s", path, strerror(-rc));
+}
+
+static void on_work(uv_work_t *request)
+{
+	view_write(request->data);
+}
+
+static void view_done(struct view *v)
+{
+	struct views *all = views_of(v->s);
+
+	if (*v->err.text && !all->said)
+		server_say(v->s, "the queue can't be written down for the time when the server is down: %s",
+			   v->err.text);
+	all->said = *v->err.text != '\0';
+	all->there = !all->said;
+	all->open = v->open;
+	all->told = v->at; /* what was appended meanwhile went with the old files */
+	all->running = false;
+	all->due_us = v->s->clock->now_us + (v->cpu_us * SHARE > EVERY_US ? v->cpu_us * SHARE : EVERY_US);
+	all->own_due_us = v->cpu_us > CHEAP_US ? clock_us(CLOCK_PROCESS_CPUTIME_ID) + v->cpu_us * OWN_SHARE : 0;
+	all->latest_us = v->s->clock->now_us + v->cpu_us * LATEST_SHARE;
+	view_free(v);
+}
+
+/* ---- jobs that are accepted meanwhile ---- */
+
+void view_begin(struct server *s)
+{
+	struct views *all = views_of(s);
+	struct strbuf text = {0};
+	char path[PATH_MAX + 16];
+	struct stat st;
+
+	snprintf(path, sizeof path, "%s/offline/view", s->instance->where.state);
+	all->told = (uint32_t)s->jobs->entries.n;
+	all->open = view_is_open(s);
+	if (stat(path, &st) == 0) {
+		all->there = true;
+		all->open = !s->instance->multi || st.st_mode & 0004;
+		return;
+	}
+	head_write(s, &text, ALL, all->open && s->instance->multi ? NOBODYS : ALL, NULL);
+	all->there = file_replace(path, all->open && s->instance->multi ? 0644 : 0600, (uid_t)-1, &text) == 0;
+	strbuf_fini(&text);
+}
+
+/* Adds lines to a file; -ENOENT: there is none. */
+static int file_append(const char *path, const struct strbuf *text)
+{
+	int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+	off_t end = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
+	int rc = 0;
+
+	if (fd < 0 || end < 0)
+		rc = -errno;
+	else if (write(fd, text->text, text->n) != (ssize_t)text->n)
+		rc = ftruncate(fd, end) < 0 ? -errno : -ENOSPC; /* no line without its end */
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+/* Adds a job's line to its user's own file. */
+static void page_append(struct server *s, const char *whole, const struct spec *p, const struct strbuf *row)
+{
+	char path[PATH_MAX + 32];
+	struct strbuf text = {0};
+
+	snprintf(path, sizeof path, "%s.%u", whole, (unsigned)p->uid);
+	if (file_append(path, row) == -ENOENT) {
+		head_write(s, &text, ONES, ONES, word(s, p->owner));
+		strbuf_add(&text, row->text, row->n);
+		file_replace(path, 0600, p->uid, &text);
+		strbuf_fini(&text);
+	}
+}
+
+void view_append(struct server *s)
+{
+	struct views *all = s->audience->views;
+	struct field_list fields = {0};
+	struct strbuf rows = {0}, row = {0};
+	char path[PATH_MAX + 16];
+
+	if (!all || !all->there || all->told >= s->jobs->entries.n || all->open != view_is_open(s))
+		return;
+	fields_find(&fields);
+	snprintf(path, sizeof path, "%s/offline/view", s->instance->where.state);
+	for (int i = 0; i < APPEND && all->told < s->jobs->entries.n; i++, all->told++) {
+		strbuf_clear(&row);
+		if (!row_write(s, all->told, INT64_MAX, &fields, &row))
+			continue;
+		strbuf_add(&rows, row.text, row.n);
+		if (!all->open)
+			page_append(s, path, s->jobs->entries.v[all->told].spec, &row);
+	}
+	if (rows.n)
+		file_append(path, &rows);
+	if (all->told < s->jobs->entries.n)
+		turn_wake(s);
+	strbuf_fini(&rows);
+	strbuf_fini(&row);
+}
+
+static const struct strbuf *page_text(void *context, uid_t uid)
+{
+	struct view *v = context;
+	const struct user *u = user_known(v->s, uid);
+
+	return &page_of(v, uid, u ? u->name : NULL)->text;
+}
+
+static void on_written(uv_work_t *request, int status)
+{
+	struct view *v = request->data;
+
+	view_share(v->s, v->open ? &v->all : NULL, page_text, v);
+	view_done(v);
+}
+
+/* ---- in slices ---- */
+
+static bool view_step(struct server *s, struct work *work)
+{
+	struct view *v = (struct view *)work;
+	int64_t begin = clock_us(CLOCK_THREAD_CPUTIME_ID);
+
+	for (int i = 0; i < STEP && v->at < s->jobs->entries.n; i++)
+		job_write(s, v, v->at++);
+	v->cpu_us += clock_us(CLOCK_THREAD_CPUTIME_ID) - begin;
+	if (v->at < s->jobs->entries.n)
+		return true;
+	view_close(s, v);
+	v->request.data = v;
+	uv_queue_work(s->loop, &v->request, on_work, on_written);
+	return false;
+}
+
+static void view_pause(struct server *s, struct work *work)
+{
+}
+
+static void view_stop(struct server *s, struct work *work, const char *why)
+{
+	views_of(s)->running = false;
+	view_free((struct view *)work);
+}
+
+int64_t view_next(const struct server *s)
+{
+	const struct views *all = views_of(s);
+
+	if (all->running || all->commits == s->stats->commits)
+		return TIME_NEVER;
+	if (s->clock->now_us >= all->due_us && s->clock->now_us < all->latest_us &&
+	    clock_us(CLOCK_PROCESS_CPUTIME_ID) < all->own_due_us)
+		return all->latest_us;
+	return all->due_us;
+}
+
+void view_turn(struct server *s)
+{
+	static const struct work_kind kind = {view_step, view_pause, view_stop, .reads = true, .lasting = true};
+	struct views *all = views_of(s);
+
+	if (view_next(s) > s->clock->now_us || s->turn->terminating)
+		return;
+	all->running = true;
+	all->commits = s->stats->commits;
+	work_add(s, &view_create(s)->work, &kind);
+}
+
+void view_end(struct server *s)
+{
+	for (int i = 0; i < FORECAST_STEPS; i++)
+		foresee(s);
+	struct view *v = view_create(s);
+
+	while (views_of(s)->running) /* by the other thread: this one is newer */
+		uv_run(s->loop, UV_RUN_ONCE);
+	while (v->at < s->jobs->entries.n)
+		job_write(s, v, v->at++);
+	view_close(s, v);
+	view_write(v);
+	view_done(v);
+}
