@@ -95,7 +95,7 @@ struct join_options {
 	const char *workstation; /* its policy (station/owner.h); NULL: it is none */
 	int64_t leaves;		 /* when the machine is not ours any more; 0: never */
 };
-int join(struct home *h, const struct join_options *o, struct err *err);
+int machine_join(struct home *h, const struct join_options *o, struct err *err);
 
 /* credential.c */
 int credential_load(struct agent *a, struct err *err);
@@ -142,10 +142,10 @@ void terminal_stop(struct agent *a);
 
 /* spool.c */
 int spool_start(struct agent *a, struct err *err);
-void spool_lease(struct agent *a, struct link *server,
-		 const json_t *lease); /* a welcome; `lease` NULL: it says nothing of it */
+void host_spool_lease(struct agent *a, struct link *server,
+		      const json_t *lease); /* a welcome; `lease` NULL: it says nothing of it */
 void spool_done(struct agent *a, struct link *server, const json_t *head); /* it has a change, or refuses it */
-void spool_turn(struct agent *a, struct link *server);			   /* at each heartbeat */
+void host_spool_turn(struct agent *a, struct link *server);		   /* at each heartbeat */
 const struct offer *spool_offer(const struct agent *a);			   /* NULL: none */
 /* Keeps a change that came from elsewhere, as a command here would. -ESTALE: it is sealed for another lease. */
 int spool_keep(struct agent *a, const struct kept *x, uint64_t *ret_number, struct err *err);

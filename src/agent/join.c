@@ -164,7 +164,7 @@ static int join_ask(const struct home *h, const struct join_options *o, const st
 	return rc;
 }
 
-int join(struct home *h, const struct join_options *o, struct err *err)
+int machine_join(struct home *h, const struct join_options *o, struct err *err)
 {
 	struct member m = {.port = o->port >= 0 ? o->port : AGENT_PORT,
 			   .cpus = o->cpus,

@@ -477,7 +477,7 @@ int main(int argc, char **argv)
 		return failed(&arguments, err.text);
 	if (arguments.token_file && !(arguments.join.token = token_read(arguments.token_file, &err)))
 		return failed(&arguments, err.text);
-	if (arguments.join.where && join(&a.home, &arguments.join, &err) < 0)
+	if (arguments.join.where && machine_join(&a.home, &arguments.join, &err) < 0)
 		return failed(&arguments, err.text);
 	if (arguments.no_start || (arguments.join.where && runs_already(&a.home))) {
 		puts(arguments.no_start ? "" : " The agent runs.");

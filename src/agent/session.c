@@ -213,7 +213,7 @@ static void on_heartbeat(uv_timer_t *t)
 	}
 	session_ping(s);
 	credential_turn(s->a);
-	spool_turn(s->a, s->link);
+	host_spool_turn(s->a, s->link);
 }
 
 static void on_pong(struct session *s, const json_t *head)
@@ -363,7 +363,7 @@ static void on_welcome(struct session *s, const json_t *head)
 	credential_turn(a);
 	revoked_set(s, head);
 	peers_trust(a, false);
-	spool_lease(a, s->link, json_object_get(head, "spool"));
+	host_spool_lease(a, s->link, json_object_get(head, "spool"));
 }
 
 static void on_sorry(struct session *s, const json_t *head)

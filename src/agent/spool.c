@@ -245,7 +245,7 @@ void spool_done(struct agent *a, struct link *server, const json_t *head)
 		if (x->name.number != number || x->state != ITEM_SENT)
 			continue;
 		if (json_is_true(json_object_get(head, "again"))) {
-			x->state = ITEM_WAITS; /* spool_turn() */
+			x->state = ITEM_WAITS; /* host_spool_turn() */
 			p->under_way--;
 			return;
 		}
@@ -273,7 +273,7 @@ static bool lease_read(const json_t *o, struct offer *ret)
 	return right;
 }
 
-void spool_lease(struct agent *a, struct link *server, const json_t *lease)
+void host_spool_lease(struct agent *a, struct link *server, const json_t *lease)
 {
 	struct spool *p = a->spool;
 	struct offer fresh;
@@ -299,7 +299,7 @@ void spool_lease(struct agent *a, struct link *server, const json_t *lease)
 }
 
 /* Somebody here could not reach the server, although this agent does: the tray is closed as after a welcome. */
-void spool_turn(struct agent *a, struct link *server)
+void host_spool_turn(struct agent *a, struct link *server)
 {
 	struct spool *p = a->spool;
 	tray_names names = {0};

@@ -31,7 +31,7 @@ enum {
 	ALLOCATIONS_KEPT = 1000, /* allocation records kept in the journal of a complete bag */
 };
 
-int64_t monotonic(void)
+int64_t broker_now_us(void)
 {
 	struct timespec t;
 
@@ -224,7 +224,7 @@ static int listen_all(struct broker *b, bool *ret_child)
 					       .events = (short)(POLLIN | (p && p->out.n ? POLLOUT : 0))});
 	}
 	int n = poll(fds.v, fds.n, TICK_US / 1000);
-	b->now = monotonic();
+	b->now = broker_now_us();
 	size_t known = b->peers.n;
 	if (n > 0 && fds.v[1].revents)
 		peer_accept(b, b->listener);
@@ -352,7 +352,7 @@ static int run(struct broker *b, const char *socket, struct err *err)
 				      .memory = b->options->memory};
 	sigset_t before;
 
-	b->now = b->began = b->measured = monotonic();
+	b->now = b->began = b->measured = broker_now_us();
 	b->measured_done = b->summary.before;
 	b->summary.left = -1;
 	if (over(b) && b->tags.n == 0)
@@ -396,7 +396,7 @@ static int run(struct broker *b, const char *socket, struct err *err)
 		b->provider->kind->cancel(b->provider, 1);
 		b->provider->kind->destroy(b->provider);
 	}
-	b->now = monotonic();
+	b->now = broker_now_us();
 	measure(b);
 	b->summary.counts = counts;
 	close(b->signals);
@@ -413,7 +413,7 @@ int broker_run(const struct broker_options *options, struct broker_summary *ret,
 	strbuf_printf(&socket, "%s/socket", options->dir);
 	int rc = bag_open_in(options->dir, &b.bag, err);
 	if (rc == 0) {
-		b.queue = queue_create(&b.bag, &options->rules);
+		b.queue = task_queue_create(&b.bag, &options->rules);
 		rc = needs_check(&b, err);
 	}
 	if (rc == 0)
@@ -427,7 +427,7 @@ int broker_run(const struct broker_options *options, struct broker_summary *ret,
 		*ret = b.summary;
 	}
 	journal_close(b.journal);
-	queue_destroy(b.queue);
+	task_queue_destroy(b.queue);
 	bag_fini(&b.bag);
 	vec_free(&b.peers);
 	for (size_t i = 0; i < b.tags.n; i++)

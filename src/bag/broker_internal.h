@@ -37,16 +37,16 @@ struct peer {
 	int number;
 	bool worker, closing;	   /* closing: close it when everything is sent */
 	int request;		   /* cluster request that brought it; 0: none */
-	bool remote; /* it came through the gate: it may do nothing before a HELLO with a secret */
+	bool remote;		   /* it came through the gate: it may do nothing before a HELLO with a secret */
 	bool apart;		   /* it does not see our files */
 	int64_t since;		   /* time of connection; microseconds, CLOCK_MONOTONIC */
 	char session[SECRET_SIZE]; /* key with which it may reconnect; "": it may not */
 	char name[128];
 	uint32_t pid;
 	int64_t cpus, gpus, memory;	     /* its total resources */
-	int64_t end; /* when it ends, microseconds, CLOCK_MONOTONIC; -1: never */
+	int64_t end;			     /* when it ends, microseconds, CLOCK_MONOTONIC; -1: never */
 	int64_t load, gpu_load, memory_load; /* resources used by all its flights */
-	int64_t usual; /* recent time of its tasks, microseconds; -1: unknown */
+	int64_t usual;			     /* recent time of its tasks, microseconds; -1: unknown */
 	uint64_t results;
 	bool recalled;		    /* tasks were recalled since it got its last one */
 	VEC(struct flight) flights; /* in the order they were sent */
@@ -85,7 +85,7 @@ struct broker {
 	bool retried;
 };
 
-int64_t monotonic(void);
+int64_t broker_now_us(void);
 
 /* In broker_peer.c. */
 void peer_accept(struct broker *b, int listener);
@@ -93,7 +93,7 @@ void peer_read(struct broker *b, struct peer *p);
 void peer_write(struct broker *b, struct peer *p);
 /* if it is a worker, its tasks are lost or returned */
 void peer_close(struct broker *b, struct peer *p);
-uint32_t peers_running(const struct broker *b);	   /* number of tasks that have begun */
+uint32_t peers_running(const struct broker *b); /* number of tasks that have begun */
 /* age of the oldest of them, microseconds; 0: none has begun */
 int64_t peers_oldest(const struct broker *b);
 void peers_fill(struct broker *b); /* gives tasks to workers */
@@ -118,8 +118,8 @@ int remote_invite(struct broker *b, const char *path, int64_t workers, int reque
 void remote_uninvite(struct broker *b, int request);
 /* Returns false if no worker with this secret is expected. */
 bool invitation_take(struct broker *b, const char *secret, size_t n, int *ret_request);
-void session_begin(struct broker *b, struct peer *p);
-void session_end(struct broker *b, const struct peer *p);
+void remote_begin(struct broker *b, struct peer *p);
+void remote_end(struct broker *b, const struct peer *p);
 
 /* In broker_cluster.c. */
 /* takes a record of earlier requests */
@@ -140,7 +140,7 @@ bool cluster_dropped(const struct broker *b, const struct peer *p);
 int64_t cluster_longest(const struct broker *b);
 /* writes an array of the requests that are out */
 void cluster_put(struct broker *b, struct json *j);
-void cluster_close(struct broker *b);		    /* cancels all requests */
+void cluster_close(struct broker *b); /* cancels all requests */
 
 /* In broker_ask.c: answers one word. */
 void ask_answer(struct broker *b, struct peer *p, const char *word, size_t n);

@@ -122,7 +122,7 @@ static void verdict_apply(struct broker *b, enum verdict verdict, struct record 
 	if (verdict == VERDICT_AGAIN)
 		return;
 	if (b->options->finished)
-		record_put(&b->finished, r);
+		journal_record_put(&b->finished, r);
 	others_drop(b, (uint32_t)r->task);
 }
 
@@ -220,7 +220,7 @@ static int hello(struct broker *b, struct peer *p, const struct wire *m)
 	p->worker = true;
 	p->apart = p->remote && b->options->apart;
 	if (p->remote)
-		session_begin(b, p);
+		remote_begin(b, p);
 	cluster_joined(b, p->request);
 	p->cpus = m->cpus;
 	p->gpus = m->gpus;
@@ -332,7 +332,7 @@ void peer_close(struct broker *b, struct peer *p)
 {
 	if (p->worker) {
 		b->summary.workers--;
-		session_end(b, p);
+		remote_end(b, p);
 		flights_lose(b, p);
 		queue_gone(b->queue, p->number);
 	}

@@ -43,14 +43,14 @@ bool invitation_take(struct broker *b, const char *secret, size_t n, int *ret_re
 	return false;
 }
 
-void session_begin(struct broker *b, struct peer *p)
+void remote_begin(struct broker *b, struct peer *p)
 {
 	(void)b;
 	secret_make(p->session);
 	wire_add(&p->out, &(struct wire){.kind = WIRE_ANSWER, .text = p->session, .ntext = strlen(p->session)});
 }
 
-void session_end(struct broker *b, const struct peer *p)
+void remote_end(struct broker *b, const struct peer *p)
 {
 	struct invitation v = {.until = b->now + RETURN_US, .request = p->request};
 

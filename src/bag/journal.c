@@ -58,7 +58,7 @@ static uint64_t get64(const char *from)
 	return le64toh(x);
 }
 
-void record_put(struct strbuf *out, const struct record *r)
+void journal_record_put(struct strbuf *out, const struct record *r)
 {
 	size_t nworker = r->nworker > 255 ? 255 : r->nworker, begin = out->n;
 	char b[HEAD + FIXED];
@@ -194,7 +194,7 @@ int journal_open(const char *path, const struct record *first, each_record each,
 	if (end == 0)
 		strbuf_add(&j->added, magic, sizeof magic);
 	if (end <= (off_t)sizeof magic && first)
-		record_put(&j->added, first);
+		journal_record_put(&j->added, first);
 	int rc = journal_sync(j, err);
 	if (rc < 0) {
 		journal_close(j);
@@ -253,7 +253,7 @@ void journal_view_close(struct journal_view *v)
 
 void journal_add(struct journal *j, const struct record *r)
 {
-	record_put(&j->added, r);
+	journal_record_put(&j->added, r);
 }
 
 static int write_all(int fd, const char *bytes, size_t n)

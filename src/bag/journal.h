@@ -21,12 +21,12 @@
 #include "base/strbuf.h"
 
 enum record_kind {
-	RECORD_BAG = 1,	     /* first record: number of tasks, and the hash of their text */
-	RECORD_DONE = 2,     /* a task succeeded */
-	RECORD_FAILED = 3,   /* an attempt failed; with `last`, the task was set aside */
-	RECORD_RETRY = 4,    /* tasks that were set aside wait again, without earlier failures */
-	RECORD_CANCEL = 5,   /* the user cancelled the rest */
-	RECORD_RUN = 6,	     /* a broker began, at `began` */
+	RECORD_BAG = 1,	   /* first record: number of tasks, and the hash of their text */
+	RECORD_DONE = 2,   /* a task succeeded */
+	RECORD_FAILED = 3, /* an attempt failed; with `last`, the task was set aside */
+	RECORD_RETRY = 4,  /* tasks that were set aside wait again, without earlier failures */
+	RECORD_CANCEL = 5, /* the user cancelled the rest */
+	RECORD_RUN = 6,	   /* a broker began, at `began` */
 	/* requests with the tag `worker` may be at a cluster; with `last`, they were cancelled */
 	RECORD_REQUESTS = 7,
 	RECORD_ALLOCATION = 8, /* a request has ended: `out` describes it as JSON */
@@ -55,7 +55,7 @@ struct record {
 };
 
 /* Appends a record's bytes, with length and checksum. */
-void record_put(struct strbuf *out, const struct record *r);
+void journal_record_put(struct strbuf *out, const struct record *r);
 /* Decodes the record at the start of `n` bytes; returns its size, or 0 if it is torn, corrupt or
  * incomplete. */
 size_t record_next(const char *bytes, size_t n, struct record *ret);

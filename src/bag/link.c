@@ -145,7 +145,7 @@ void gate_close(struct gate_link *g)
 	g->fd = -1;
 }
 
-int link_open(const struct credential *c, pid_t *ret_pid, struct err *err)
+int bag_link_open(const struct credential *c, pid_t *ret_pid, struct err *err)
 {
 	char program[PATH_MAX + 64], line[1024];
 	char *words[4 + CREDENTIAL_PLACES] = {"shunt-connect", "--fingerprint", (char *)(uintptr_t)c->fingerprint};

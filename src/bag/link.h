@@ -25,6 +25,6 @@ void gate_close(struct gate_link *g);
 void places_here(struct credential *c, int port);
 
 /* Connects to the broker: returns a descriptor whose other end is the child *ret_pid, or -errno. */
-int link_open(const struct credential *c, pid_t *ret_pid, struct err *err);
+int bag_link_open(const struct credential *c, pid_t *ret_pid, struct err *err);
 
 #endif

@@ -49,7 +49,7 @@ struct queue {
 	struct map wanted; /* task -> seconds that it needs to start again, after it was cut off */
 };
 
-struct queue *queue_create(const struct bag *bag, const struct queue_rules *rules)
+struct queue *task_queue_create(const struct bag *bag, const struct queue_rules *rules)
 {
 	struct queue *q = mem_zalloc(sizeof *q);
 
@@ -63,7 +63,7 @@ struct queue *queue_create(const struct bag *bag, const struct queue_rules *rule
 	return q;
 }
 
-void queue_destroy(struct queue *q)
+void task_queue_destroy(struct queue *q)
 {
 	if (!q)
 		return;

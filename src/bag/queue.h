@@ -34,8 +34,8 @@ enum task_state {
 
 struct queue;
 /* the bag is borrowed */
-struct queue *queue_create(const struct bag *bag, const struct queue_rules *rules);
-void queue_destroy(struct queue *q);
+struct queue *task_queue_create(const struct bag *bag, const struct queue_rules *rules);
+void task_queue_destroy(struct queue *q);
 
 /* Restores a finished task from the journal, before any task is taken. */
 void queue_restore(struct queue *q, uint32_t task, enum task_state state, int failures);

@@ -46,7 +46,7 @@ static bool digit_sort(const struct keyed *from, struct keyed *to, size_t n, boo
 	return true;
 }
 
-void keysort(struct keyed *v, size_t n)
+void keyed_sort(struct keyed *v, size_t n)
 {
 	struct keyed *room = n ? mem_alloc(n * sizeof *room) : NULL, *a = v, *b = room;
 

@@ -15,6 +15,6 @@ struct keyed {
 	uint32_t at;  /* whose key it is: the caller's */
 };
 
-void keysort(struct keyed *v, size_t n);
+void keyed_sort(struct keyed *v, size_t n);
 
 #endif

@@ -32,7 +32,7 @@ static int distance(const char *a, int na, const char *b, int nb)
 	return d[na][nb];
 }
 
-bool suggest(const char *word, const char *words, char ret[SUGGEST_SIZE])
+bool suggest_word(const char *word, const char *words, char ret[SUGGEST_SIZE])
 {
 	int n = (int)strlen(word), best = LONGEST;
 

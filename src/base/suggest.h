@@ -9,6 +9,6 @@
 #define SUGGEST_SIZE 64
 
 /* The nearest of `words`, which are separated by blanks, into `ret`; false when none is near. */
-bool suggest(const char *word, const char *words, char ret[SUGGEST_SIZE]);
+bool suggest_word(const char *word, const char *words, char ret[SUGGEST_SIZE]);
 
 #endif

@@ -222,7 +222,7 @@ int command_unknown(const char *first, const char *second)
 	char near[SUGGEST_SIZE];
 
 	if (group_find(first, &words)) {
-		bool found = second && suggest(second, words.text, near);
+		bool found = second && suggest_word(second, words.text, near);
 		if (second)
 			command_misused(NULL, "%s has no \"%s\"%s%s%s (known: %s)", first, second,
 					found ? ": did you mean " : "", found ? near : "", found ? "?" : "",
@@ -235,7 +235,7 @@ int command_unknown(const char *first, const char *second)
 		for (int i = 0; i < ncommands; i++)
 			if (!commands[i]->hidden)
 				strbuf_printf(&words, "%.*s ", (int)strcspn(commands[i]->name, " "), commands[i]->name);
-		bool found = suggest(first, words.text, near);
+		bool found = suggest_word(first, words.text, near);
 		command_misused(NULL, "unknown command \"%s\"%s%s%s", first, found ? ": did you mean " : "",
 				found ? near : "", found ? "?" : "");
 	}

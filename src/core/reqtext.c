@@ -368,7 +368,7 @@ static const char *resource_near(const char *name, const char *more, char near[S
 		if (same(name, others[i][0]))
 			return others[i][1];
 	snprintf(known, sizeof known, RESOURCES " ppn mpiprocs ompthreads %.700s", more);
-	return suggest(name, known, near) ? near : NULL;
+	return suggest_word(name, known, near) ? near : NULL;
 }
 
 int resource_unknown(const char *name, const char *more, struct err *err)

@@ -410,8 +410,8 @@ static int step_to(struct walk *w, const struct step *s, struct err *err)
 	return 0;
 }
 
-int admit(const struct admit_site *site, const char *queue, const struct admit_job *job, struct arena *arena,
-	  struct admitted *ret, struct err *err)
+int job_admit(const struct admit_site *site, const char *queue, const struct admit_job *job, struct arena *arena,
+	      struct admitted *ret, struct err *err)
 {
 	struct walk w = {.site = site, .job = job, .arena = arena, .ret = ret};
 	struct step first = {.before = NULL};

@@ -73,8 +73,8 @@ int admit_deadline(int64_t deadline, int64_t from, int64_t takes, struct err *er
  * it gets from the queue that takes it, else from the routing queues on its way there, the last first, else from the server (resources_default).
  *
  * -ENOENT: there is no such queue; -EINVAL: a default can't be read, or the array has too many elements; -EDQUOT: it is refused (CODE_REFUSED). */
-int admit(const struct admit_site *site, const char *queue, const struct admit_job *job, struct arena *arena,
-	  struct admitted *ret, struct err *err);
+int job_admit(const struct admit_site *site, const char *queue, const struct admit_job *job, struct arena *arena,
+	      struct admitted *ret, struct err *err);
 
 /* Whether a job may ask for that in a queue where it is already (NULL: in none): resources_max and resources_min of the server and the queue, and of an
  * interactive job interactive_walltime. `only`: the resource that is judged; NULL: all. -EDQUOT. */

@@ -109,7 +109,7 @@ static int name_unknown(const struct attrs *a, const char *name, struct err *err
 	if (other)
 		err_code(err, CODE_UNKNOWN_ATTRIBUTE, "%s has no attribute %s; that is one of %s", what, other->name,
 			 a->owner == ATTR_SERVER ? "queues" : "the server");
-	else if (suggest(name, words.text, near))
+	else if (suggest_word(name, words.text, near))
 		err_code(err, CODE_UNKNOWN_ATTRIBUTE, "%s has no attribute \"%.60s\"; did you mean %s?", what, name,
 			 near);
 	else

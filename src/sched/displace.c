@@ -168,7 +168,7 @@ void displace_review(struct sched *s)
 	}
 }
 
-bool displace(struct sched *s, struct item x, const item_vec *others)
+bool position_displace(struct sched *s, struct item x, const item_vec *others)
 {
 	const struct job *job = cluster_job(s->c, x.job);
 	struct manner m = s->plain;

@@ -79,7 +79,7 @@ static void add_special(struct sched *s, const struct job *job)
 	if (x.latest < s->now || cluster_nights_short(s->c, job) ||
 	    (!try_order(s, &all, NULL) && !try_order(s, &all, items_by_latest))) {
 		all.n--;
-		bool placed = x.latest >= s->now && !cluster_nightly(s->c, job) && displace(s, x, &all);
+		bool placed = x.latest >= s->now && !cluster_nightly(s->c, job) && position_displace(s, x, &all);
 		all.n++;
 		if (!placed)
 			place_unpromised(s, &all);

@@ -15,10 +15,10 @@ struct item {
 	int64_t latest;
 	double rank;
 	uint32_t job;
-	int32_t node;	  /* previous node of its first fragment */
+	int32_t node; /* previous node of its first fragment */
 	/* nice: behind all other jobs; ahead: before normal jobs, since its deadline cannot be met */
 	bool nice, ahead;
-	uint64_t where;	  /* hash of the previous nodes of all fragments */
+	uint64_t where; /* hash of the previous nodes of all fragments */
 };
 typedef VEC(struct item) item_vec;
 
@@ -57,7 +57,7 @@ int64_t place_earliest(struct sched *s, uint32_t job, int64_t from, int64_t leng
 
 /* displace.c: places a job with a deadline that no order of the waiting jobs meets: at the
  * latest place that the deadline allows, displacing a running normal job. */
-bool displace(struct sched *s, struct item x, const item_vec *others);
+bool position_displace(struct sched *s, struct item x, const item_vec *others);
 /* Spares jobs that were to be displaced if the job that displaces them can have an equally early
  * place without that. */
 void displace_review(struct sched *s);

@@ -500,7 +500,7 @@ static void entries_sort(queued_vec *v)
 
 	for (size_t i = 0; i < v->n; i++)
 		order[i] = (struct keyed){v->v[i].key, v->v[i].job, (uint32_t)i};
-	keysort(order, v->n);
+	keyed_sort(order, v->n);
 	for (size_t i = 0; i < v->n; i++)
 		sorted[i] = v->v[order[i].at];
 	memcpy(v->v, sorted, v->n * sizeof *sorted);

@@ -403,7 +403,7 @@ static int bring_up(struct server *s, struct err *err)
 			      &host, &s->books->journal, err)) < 0)
 		return rc;
 	s->books->mailer = mailer_start(s->loop, mail_say, s);
-	if ((rc = recover(s, err)) < 0)
+	if ((rc = server_recover(s, err)) < 0)
 		return rc;
 	if ((rc = realm_begin(s, err)) < 0)
 		return rc;

@@ -97,7 +97,7 @@ static void script_count(struct recovery *r, uint64_t script)
 		r->highest_script = script;
 }
 
-/* How it began: see submit(). */
+/* How it began: see submission_accept(). */
 static void submitted(struct server *s, uint32_t id, bool eligible)
 {
 	struct event e = {
@@ -478,7 +478,7 @@ static void legacy_end(struct server *s, uint64_t key, struct spec *p)
 	strbuf_fini(&head);
 }
 
-int recover(struct server *s, struct err *err)
+int server_recover(struct server *s, struct err *err)
 {
 	struct recovery r = {.s = s};
 	struct store_reader reader = {.object = on_object,

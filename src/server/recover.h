@@ -7,7 +7,7 @@
 struct err;
 struct server;
 
-int recover(struct server *s, struct err *err);
+int server_recover(struct server *s, struct err *err);
 void recover_defaults(struct server *s); /* of a new store */
 void recover_attempts(struct server *s); /* once the engine is there */
 

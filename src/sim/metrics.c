@@ -211,7 +211,7 @@ static void loss_compute(struct metrics *m, const struct simulated *o, int64_t n
 		for (int step = 0; step < STEPS; step++, events++)
 			event[events] = (struct keyed){(double)at[step], events, events};
 	}
-	keysort(event, events);
+	keyed_sort(event, events);
 	for (uint32_t k = 0; k < events; k++) {
 		uint64_t job = event[k].at / STEPS;
 		enum step step = event[k].at % STEPS;

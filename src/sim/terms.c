@@ -175,7 +175,7 @@ int terms_admit(struct terms *t, const struct wjob *j, const struct reqtext *tex
 		arena_destroy(t->arena);
 		t->arena = arena_create();
 	}
-	rc = admit(&site, queue, &job, t->arena, &in, err);
+	rc = job_admit(&site, queue, &job, t->arena, &in, err);
 	if (rc < 0)
 		return rc;
 

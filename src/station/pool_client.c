@@ -125,7 +125,7 @@ static void on_frame(void *context, struct link *l, json_t *head, const char *da
 	else if (strcmp(t, "input") == 0)
 		errand_input(c->pool, c, (int)id, data, n);
 	else if (strcmp(t, "signal") == 0 && number > 0 && number <= 64)
-		errands_signal(c->pool, c, (int)number);
+		origin_signal(c->pool, c, (int)number);
 	else if (strcmp(t, "status") == 0)
 		status_give(c);
 	else if (strcmp(t, "pause") == 0)

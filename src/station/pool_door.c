@@ -109,7 +109,7 @@ static bool may_order(const struct pool *p, const struct ucred *who)
 		return false;
 	if (who->uid == 0 || who->uid == geteuid())
 		return true;
-	return *p->guard.rules.owners ? guard_owns(p, who->uid)
+	return *p->guard.rules.owners ? pool_guard_owns(p, who->uid)
 				      : p->guard.senses && senses_logged_in(p->guard.senses, who->uid);
 }
 

@@ -148,7 +148,7 @@ static void on_input(void *context)
 		guard_turn(p);
 }
 
-bool guard_owns(const struct pool *p, uid_t user)
+bool pool_guard_owns(const struct pool *p, uid_t user)
 {
 	for (size_t i = 0; i < p->guard.owners.n; i++)
 		if (p->guard.owners.v[i] == user)
@@ -161,7 +161,7 @@ static bool on_counts(void *context, dev_t device, uid_t user)
 {
 	const struct pool *p = context;
 
-	return !*p->guard.rules.owners || guard_owns(p, user);
+	return !*p->guard.rules.owners || pool_guard_owns(p, user);
 }
 
 static void on_owners(void *context, const uid_t *v, int n)
@@ -186,7 +186,7 @@ void pool_pause(struct pool *p, int64_t until)
 		guard_turn(p);
 }
 
-int guard_start(struct pool *p, struct err *err)
+int pool_guard_start(struct pool *p, struct err *err)
 {
 	struct senses_listener l = {.input = on_input, .counts = on_counts, .context = p};
 	struct guard *g = &p->guard;
@@ -215,7 +215,7 @@ int guard_start(struct pool *p, struct err *err)
 	return 0;
 }
 
-void guard_stop(struct pool *p)
+void pool_guard_stop(struct pool *p)
 {
 	uv_close((uv_handle_t *)&p->guard.timer, NULL);
 	book_store(p);

@@ -107,7 +107,7 @@ struct errands {
 void errand_add(struct pool *p, struct client *c, int number, const struct peer_start *start,
 		const struct pool_need *need, bool live, bool input);
 void errand_input(struct pool *p, struct client *c, int number, const char *data, size_t n); /* n 0: that was all */
-void errands_signal(struct pool *p, struct client *c, int signal);
+void origin_signal(struct pool *p, struct client *c, int signal);
 void errands_drop(struct pool *p, struct client *c); /* it is gone, and nobody wants their results */
 void errands_drained(struct pool *p, struct client *c);
 bool errands_flooded(const struct pool *p, const struct client *c); /* more input waits than should */
@@ -185,10 +185,10 @@ struct guard {
 	uv_timer_t timer;
 	bool up;
 };
-int guard_start(struct pool *p, struct err *err);
-void guard_stop(struct pool *p);
+int pool_guard_start(struct pool *p, struct err *err);
+void pool_guard_stop(struct pool *p);
 void pool_pause(struct pool *p, int64_t until); /* 0: it ends */
-bool guard_owns(const struct pool *p, uid_t user);
+bool pool_guard_owns(const struct pool *p, uid_t user);
 void guard_spent(struct pool *p, int64_t ms); /* what all tasks have used so far */
 void station_gpus_look(struct pool *p, const char *dev, int64_t now);
 /* The environment of a task, with the GPUs that it may use. */

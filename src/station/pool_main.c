@@ -49,7 +49,7 @@ static void leave(struct pool *p)
 	if (p->stopping)
 		return;
 	p->stopping = true;
-	guard_stop(p);
+	pool_guard_stop(p);
 	discover_stop(p);
 	host_stop(p);
 	clients_stop(p);
@@ -136,7 +136,7 @@ static int bring_up(struct pool *p, struct err *err)
 	pool_load_look(p->load, pool_now(), 0);
 	pool_load_report(p->load, &p->mine);
 	p->told = p->mine;
-	if ((rc = links_start(p, err)) < 0 || (rc = guard_start(p, err)) < 0 || (rc = clients_start(p, err)) < 0)
+	if ((rc = links_start(p, err)) < 0 || (rc = pool_guard_start(p, err)) < 0 || (rc = clients_start(p, err)) < 0)
 		return rc;
 	discover_start(p);
 	uv_timer_init(p->loop, &p->tick);

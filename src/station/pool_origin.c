@@ -406,7 +406,7 @@ void errands_drained(struct pool *p, struct client *c)
 	}
 }
 
-void errands_signal(struct pool *p, struct client *c, int signal)
+void origin_signal(struct pool *p, struct client *c, int signal)
 {
 	bool ends = signal == SIGINT || signal == SIGTERM || signal == SIGKILL;
 	struct errand *next;

@@ -17,7 +17,7 @@ static void records(const char *bytes, size_t n)
 	for (size_t at = 0, step; (step = record_next(bytes + at, n - at, &r)) > 0; at += step) {
 		struct strbuf out = {0};
 		assert(r.out + r.nout == bytes + at + step && r.err + r.nerr == r.out && step <= n - at);
-		record_put(&out, &r);
+		journal_record_put(&out, &r);
 		assert(out.n == step && record_next(out.text, out.n, &again) == step && again.task == r.task);
 		assert(again.nout == r.nout && memcmp(again.out, r.out, r.nout) == 0);
 		strbuf_fini(&out);

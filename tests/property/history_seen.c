@@ -145,12 +145,12 @@ void coordinated_see(struct history *h, struct strbuf *out)
 		const struct spec *p = s->jobs->entries.v[id].spec;
 		const struct queue *q = p ? queue_of(s, p->queue) : NULL;
 		const struct object *x =
-			p && p->account ? object_find(s->objects, OBJECT_ACCOUNT, word(s, p->account)) : NULL;
+			p && p->account ? object_find(s->objects, OBJECT_ACCOUNT, word_text(s, p->account)) : NULL;
 		bool is = (q && role_coordinates_queue(&q->attrs, user, host)) ||
 			  (x && role_coordinates_account(s->objects, x, user, host));
 		if (!p)
 			continue;
-		assert_int_equal(may(s, &w, ACT_HOLD_OTHER, p), is);
+		assert_int_equal(asker_may(s, &w, ACT_HOLD_OTHER, p), is);
 		assert_int_equal(may_see(s, &w, p), is || p->uid == w.uid || may_see_all(s, &w));
 		strbuf_printf(out, " %d%d", may_see(s, &w, p), is);
 	}
@@ -183,10 +183,11 @@ static void credits_check(struct history *h)
 		assert_true(state.balance >= 0 && state.escrow <= state.balance);
 		for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
 			const struct job *job = entry_job(s, id);
-			const struct object *a = s->jobs->entries.v[id].spec && s->jobs->entries.v[id].spec->account
-							 ? object_find(s->objects, OBJECT_ACCOUNT,
-								       word(s, s->jobs->entries.v[id].spec->account))
-							 : NULL;
+			const struct object *a =
+				s->jobs->entries.v[id].spec && s->jobs->entries.v[id].spec->account
+					? object_find(s->objects, OBJECT_ACCOUNT,
+						      word_text(s, s->jobs->entries.v[id].spec->account))
+					: NULL;
 			bool has =
 				job->state == STATE_ALLOCATED || job->state == STATE_NOW || job->state == STATE_RUNNING;
 			while (a && a != x)

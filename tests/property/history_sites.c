@@ -231,9 +231,9 @@ void away_see(const struct history *h, uint32_t id, struct strbuf *out)
 	if (!a)
 		return;
 	strbuf_printf(out, "  away %d wish %d state %s try %u from %s id %s refused", a->phase, a->wish, a->state,
-		      a->try, a->from ? word(h->s, a->from) : "-", a->id ? a->id : "-");
+		      a->try, a->from ? word_text(h->s, a->from) : "-", a->id ? a->id : "-");
 	for (int i = 0; i < AWAY_REFUSED && a->refused[i]; i++)
-		strbuf_printf(out, " %s", word(h->s, a->refused[i]));
+		strbuf_printf(out, " %s", word_text(h->s, a->refused[i]));
 	strbuf_puts(out, "\n");
 }
 

@@ -712,7 +712,7 @@ struct server *bare_open(const char *dir, const char *nodes)
 			   &s->books->outbox, &err) == 0);
 	assert(outbox_open(s->store, &(struct outbox_place){OUTBOX_JOURNAL, dir, "events.log"},
 			   &(struct outbox_host){0}, &s->books->journal, &err) == 0);
-	assert(recover(s, &err) == 0);
+	assert(server_recover(s, &err) == 0);
 	recover_defaults(s);
 	for (uint32_t i = 0; i < s->hosts->nodes.n; i++)
 		world_node_store(s, i);

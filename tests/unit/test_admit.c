@@ -97,7 +97,7 @@ static int ask_as(struct fixture *f, const char *queue, const char *request, str
 		job.by.user = "ana";
 	if (!job.count)
 		job.count = 1;
-	return admit(&site, queue, &job, f->arena, &f->got, &f->err);
+	return job_admit(&site, queue, &job, f->arena, &f->got, &f->err);
 }
 
 static int ask(struct fixture *f, const char *queue, const char *request)

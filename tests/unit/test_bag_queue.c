@@ -18,13 +18,13 @@ static struct queue *made(const char *text, struct queue_rules rules)
 	struct err err;
 
 	assert_int_equal(bag_parse(text, strlen(text), &bag, &err), 0);
-	return queue_create(&bag, &rules);
+	return task_queue_create(&bag, &rules);
 }
 
 static void done(struct queue *q)
 {
 	queue_check(q);
-	queue_destroy(q);
+	task_queue_destroy(q);
 	bag_fini(&bag);
 }
 

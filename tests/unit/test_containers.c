@@ -322,7 +322,7 @@ static void test_keysort(void **state)
 
 	(void)state;
 	rng_seed(&r, 1);
-	keysort(NULL, 0);
+	keyed_sort(NULL, 0);
 	for (int round = 0; round < 200; round++) {
 		size_t n = (size_t)rng_below(&r, 500);
 		for (size_t i = 0; i < n; i++) {
@@ -331,7 +331,7 @@ static void test_keysort(void **state)
 		}
 		memcpy(w, v, n * sizeof *v);
 		qsort(w, n, sizeof *w, keyed_compare);
-		keysort(v, n);
+		keyed_sort(v, n);
 		for (size_t i = 0; i < n; i++)
 			assert_int_equal(v[i].at, w[i].at);
 	}

@@ -108,7 +108,7 @@ static int worker_remote(const struct command *c, struct credential *where, stru
 		return command_fail(c, "mmap: %s", strerror(errno));
 	for (;; sleep(1)) {
 		pid_t pid;
-		int fd = link_open(where, &pid, &err);
+		int fd = bag_link_open(where, &pid, &err);
 		if (fd < 0 && !joined)
 			return command_fail(c, "%s", err.text);
 		if (fd >= 0) {

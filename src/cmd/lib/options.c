@@ -85,7 +85,7 @@ static int word_check(const char *words, const char *word, struct err *err)
 
 	if (word_in(words, word))
 		return 0;
-	if (suggest(word, words, near))
+	if (suggest_word(word, words, near))
 		return err_set(err, -EINVAL, "\"%.60s\" is not known: did you mean %s? It may be one of %.300s", word,
 			       near, words);
 	return err_set(err, -EINVAL, "\"%.60s\" is not one of %.300s", word, words);
@@ -103,7 +103,7 @@ static int policies_check(const char *list, struct err *err)
 		size_t n = strcspn(p, ",");
 		snprintf(name, sizeof name, "%.*s", (int)n, p);
 		if (!word_in(all.text, name)) {
-			bool found = suggest(name, all.text, near);
+			bool found = suggest_word(name, all.text, near);
 			rc = err_set(err, -EINVAL, "unknown policy \"%s\"%s%s%s ('shunt policies' lists them)", name,
 				     found ? ": did you mean " : "", found ? near : "", found ? "?" : "");
 		}
@@ -254,7 +254,7 @@ static int option_unknown(const struct command *c, const char *name, size_t n, s
 			strbuf_printf(&all, " %s", o->name);
 	if (!c->alone)
 		strbuf_puts(&all, " cluster");
-	bool found = suggest(word, all.text, near);
+	bool found = suggest_word(word, all.text, near);
 	strbuf_fini(&all);
 	return err_set(err, -EINVAL, "unknown option --%s%s%s%s", word, found ? ": did you mean --" : "",
 		       found ? near : "", found ? "?" : "");

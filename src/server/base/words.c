@@ -5,7 +5,7 @@
 #include "core/cluster.h"
 #include "server/server.h"
 
-const char *word(const struct server *s, uint32_t id)
+const char *word_text(const struct server *s, uint32_t id)
 {
 	return id ? names_get(s->words, id) : "";
 }

@@ -8,7 +8,7 @@
 
 struct server;
 
-const char *word(const struct server *s, uint32_t id);	      /* "" for 0 */
+const char *word_text(const struct server *s, uint32_t id);   /* "" for 0 */
 uint32_t word_add(struct server *s, const char *text);	      /* NULL and "" are 0 */
 uint32_t word_find(const struct server *s, const char *text); /* 0: it is not known, or only tried (tried.h) */
 

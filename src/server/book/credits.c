@@ -136,7 +136,7 @@ static void store(struct server *s, uint32_t account, const struct credit *c)
 	o = json_pack("{s:I, s:I, s:I, s:o}", "spent", (json_int_t)c->spent, "expired", (json_int_t)c->expired,
 		      "withdrawn", (json_int_t)c->withdrawn, "deposits", list);
 	text = json_dumps(o, JSON_COMPACT);
-	store_put_object(s->store, "credit", word(s, account), text);
+	store_put_object(s->store, "credit", word_text(s, account), text);
 	free(text);
 	json_decref(o);
 }
@@ -164,7 +164,7 @@ int credits_restore(struct server *s, const char *account, const struct json_t *
 static void keep(struct server *s, uint32_t account, const char *cause, int64_t amount, uint64_t key)
 {
 	struct credit *c = find_or_add(s, account);
-	const struct object *x = object_find(s->objects, OBJECT_ACCOUNT, word(s, account));
+	const struct object *x = object_find(s->objects, OBJECT_ACCOUNT, word_text(s, account));
 	char name[OBJECT_NAME_MAX + 2];
 	struct store_move m = {.seq = s->jobs->next_seq++,
 			       .user = name,
@@ -175,7 +175,7 @@ static void keep(struct server *s, uint32_t account, const char *cause, int64_t 
 			       .job = key,
 			       .seconds = amount};
 
-	snprintf(name, sizeof name, CREDIT_BOOK_PREFIX "%.*s", OBJECT_NAME_MAX, word(s, account));
+	snprintf(name, sizeof name, CREDIT_BOOK_PREFIX "%.*s", OBJECT_NAME_MAX, word_text(s, account));
 	store_put_move(s->store, &m);
 	store(s, account, c);
 	if (x)
@@ -271,7 +271,7 @@ static void charge(struct server *s, uint32_t id, const struct object *x, int64_
 static void charge_all(struct server *s, uint32_t id, int64_t ran_ms)
 {
 	const struct spec *p = s->jobs->entries.v[id].spec;
-	const struct object *x = p->account ? object_find(s->objects, OBJECT_ACCOUNT, word(s, p->account)) : NULL;
+	const struct object *x = p->account ? object_find(s->objects, OBJECT_ACCOUNT, word_text(s, p->account)) : NULL;
 
 	for (int depth = 0; x && depth <= ACCOUNT_DEPTH_MAX; depth++) {
 		charge(s, id, x, ran_ms);
@@ -314,7 +314,7 @@ void credits_turn(struct server *s)
 	if (c->next > s->clock->now)
 		return;
 	for (size_t i = 0; i < c->v.n; i++) {
-		const struct object *x = object_find(s->objects, OBJECT_ACCOUNT, word(s, c->v.v[i].account));
+		const struct object *x = object_find(s->objects, OBJECT_ACCOUNT, word_text(s, c->v.v[i].account));
 		struct credit_tariff t;
 		int64_t over = credit_expire(&c->v.v[i].credit, s->clock->now,
 					     x && credits_tariff(x, &t) ? escrow_of(s, c->v.v[i].account, &t) : 0);

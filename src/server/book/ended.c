@@ -35,7 +35,7 @@
 
 const char *group_name(struct server *s, const struct spec *p, char *buf, size_t size)
 {
-	const char *name = p->group ? word(s, p->group) : user_group(s, p->uid, p->gid);
+	const char *name = p->group ? word_text(s, p->group) : user_group(s, p->uid, p->gid);
 
 	if (name)
 		return name;
@@ -55,7 +55,7 @@ void book_event(struct server *s, uint32_t id, char type)
 		array_id(s, a, &name);
 	else
 		entry_id(s, id, &name);
-	snprintf(owner, sizeof owner, "%s@%s", word(s, e->spec->owner), word(s, e->spec->host));
+	snprintf(owner, sizeof owner, "%s@%s", word_text(s, e->spec->owner), word_text(s, e->spec->host));
 	history_fill(s, id, &r.job, group, sizeof group);
 	r.id = strbuf_text(&name);
 	r.owner = r.requestor = owner;
@@ -114,7 +114,7 @@ static void mail_send(struct server *s, uint32_t id, enum mail_point point)
 	m.domain = attrs_text(s->attrs, "mail_domain");
 	m.to = json_string_value(json_object_get(body, "mail_to"));
 	if (!m.to || !*m.to)
-		m.to = word(s, e->spec->owner);
+		m.to = word_text(s, e->spec->owner);
 	m.id = strbuf_text(&name);
 	m.name = e->spec->name;
 	m.exit_status = e->exit_status;

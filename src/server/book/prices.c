@@ -22,7 +22,7 @@
 
 static const struct object *account_of(const struct server *s, const struct spec *p)
 {
-	return p->account ? object_find(s->objects, OBJECT_ACCOUNT, word(s, p->account)) : NULL;
+	return p->account ? object_find(s->objects, OBJECT_ACCOUNT, word_text(s, p->account)) : NULL;
 }
 
 bool prices_get(const struct server *s, const struct spec *p, struct price *ret)

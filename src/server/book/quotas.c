@@ -108,7 +108,7 @@ static int32_t this_month(const struct server *s)
 /* A quota and the moves that changed it, in this turn's commit. */
 static void keep(struct server *s, uint32_t user, const struct quota *q, const struct quota_moves *moves, uint64_t key)
 {
-	struct store_quota row = {.user = word(s, user), .end = q->end, .month = q->month};
+	struct store_quota row = {.user = word_text(s, user), .end = q->end, .month = q->month};
 
 	for (int i = 0; i < QUOTA_TYPES; i++) {
 		row.limit[i] = q->limit[i];
@@ -156,7 +156,7 @@ const char *quotas_user(const struct server *s, size_t i)
 {
 	const struct of_user *x = &s->books->quotas->v.v[i];
 
-	return x->quota.end != END_DROPPED ? word(s, x->user) : NULL;
+	return x->quota.end != END_DROPPED ? word_text(s, x->user) : NULL;
 }
 
 void quotas_set(struct server *s, const char *user, const int64_t limit[QUOTA_TYPES], int32_t end)

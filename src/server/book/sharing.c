@@ -174,8 +174,8 @@ static uint32_t party_member(struct server *s, const struct spec *p)
 	    memcmp(&g->parties.v[at - 1].party, &party, sizeof party) == 0)
 		return g->parties.v[at - 1].member;
 
-	uint32_t member = shares_member(g->x, p->account ? word(s, p->account) : "",
-					group_name(s, p, group, sizeof group), word(s, p->owner));
+	uint32_t member = shares_member(g->x, p->account ? word_text(s, p->account) : "",
+					group_name(s, p, group, sizeof group), word_text(s, p->owner));
 	if (p->group) {
 		vec_push(&g->parties, (struct known){party, member});
 		map_set(&g->members, key, g->parties.n);

@@ -108,14 +108,14 @@ static int request_change(struct server *s, const json_t *args, struct arena *a,
 
 	if (rc < 0 || !given)
 		return rc;
-	ret->text.qos = p->qos ? word(s, p->qos) : NULL;
-	ret->text.reservation = p->reservation ? word(s, p->reservation) : NULL;
+	ret->text.qos = p->qos ? word_text(s, p->qos) : NULL;
+	ret->text.reservation = p->reservation ? word_text(s, p->reservation) : NULL;
 	ret->text.estimate = rare->libra.estimate;
 	rc = read_text(s, args, a, ret, err);
 	if (rc == 0 && (rare->libra.estimate || ret->text.estimate || ret->text.budget) &&
 	    (ret->text.estimate != rare->libra.estimate || ret->text.budget))
 		rc = price_agreed_refuse(err);
-	return rc < 0 ? rc : read_request(s, word(s, p->queue), a, ret, err);
+	return rc < 0 ? rc : read_request(s, word_text(s, p->queue), a, ret, err);
 }
 
 static bool body_given(const json_t *args)

@@ -31,13 +31,13 @@ const char *class_meant(const struct server *s, const char *text)
 
 bool class_is_spmd(const struct server *s, const struct spec *p)
 {
-	return p->class && class_runs_spmd(word(s, p->class), class_attrs(s, p));
+	return p->class && class_runs_spmd(word_text(s, p->class), class_attrs(s, p));
 }
 
 const struct attrs *class_attrs(const struct server *s, const struct spec *p)
 {
 	static const struct attrs none = {.owner = ATTR_CLASS};
-	const struct object *x = p->class ? object_find(s->objects, OBJECT_CLASS, word(s, p->class)) : NULL;
+	const struct object *x = p->class ? object_find(s->objects, OBJECT_CLASS, word_text(s, p->class)) : NULL;
 
 	return x ? &x->attrs : &none;
 }
@@ -65,7 +65,7 @@ int64_t class_saving(const struct server *s, const struct spec *p)
 	if (!p->checkpoint)
 		return 0;
 	a = arena_create();
-	if (checkpoint_parse(word(s, p->checkpoint), a, &w, NULL) == 0 && w.makes)
+	if (checkpoint_parse(word_text(s, p->checkpoint), a, &w, NULL) == 0 && w.makes)
 		duration = w.duration ? w.duration : class_number(s, p, "checkpoint_duration");
 	arena_destroy(a);
 	return duration;
@@ -77,7 +77,7 @@ int64_t class_jobs(const struct server *s, const struct object *x)
 
 	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
 		const struct spec *p = s->jobs->entries.v[id].spec;
-		n += p && p->class && strcmp(word(s, p->class), x->name) == 0 && !entry_ended(s, id);
+		n += p && p->class && strcmp(word_text(s, p->class), x->name) == 0 && !entry_ended(s, id);
 	}
 	return n;
 }

@@ -234,9 +234,9 @@ static void apply_alter(struct server *s, struct entry *x, struct job *job, cons
 		job->walltime = p->spec->walltime;
 		x->limited = true;
 	}
-	if (old->queue != p->spec->queue && queue_is_remote(word(s, p->spec->queue))) {
+	if (old->queue != p->spec->queue && queue_is_remote(word_text(s, p->spec->queue))) {
 		struct away *a = away_of(x);
-		if (!queue_is_remote(word(s, old->queue))) /* else it returns to where it was before that */
+		if (!queue_is_remote(word_text(s, old->queue))) /* else it returns to where it was before that */
 			a->from = old->queue;
 		entry_leaves(s, job->id);
 	}

@@ -167,7 +167,6 @@ struct limit_party spec_party(const struct spec *p, uint64_t array);
 void job_fill(const struct server *s, struct job *job, const struct spec *p);
 /* Fills in only how much longer than its walltime its place lasts, by its queue and its checkpoints. */
 void job_margins(const struct server *s, struct job *job, const struct spec *p);
-
 /* A job gets another spec: also in the queue, where it loses its place and its guarantee if it asks for something else. */
 void entry_alter(struct server *s, uint32_t id, const struct payload *p);
 /* An array as a whole is shown with the spec of its element `as`, which it was altered with. */
@@ -186,7 +185,6 @@ void payload_write(const struct server *s, int type, const struct payload *p, st
 int payload_read(struct server *s, int type, const json_t *data, struct payload *ret, struct err *err);
 /* Reads what people are shown of an event. What it used, its spec and its site are left out; so is what is damaged. */
 void payload_glance(int type, const json_t *data, struct payload *ret);
-
 /* It came into a queue of another site: it is one of jobs.leaving from now on. */
 void entry_leaves(struct server *s, uint32_t id);
 /* ... by that routing queue: it returns there. */

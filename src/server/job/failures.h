@@ -83,9 +83,9 @@ void failures_text(const struct server *s, uint32_t id, struct strbuf *out);
 
 int64_t failures_node(const struct server *s, const struct attempt *t, const char *host); /* the first one on a host */
 void failures_blame(struct server *s, uint32_t id, const struct failure *f);
-void failures_started(struct server *s, uint32_t id);		 /* so what failed before was not its fault */
-void failures_ran(struct server *s, const struct attempt *t);	 /* it has ended with a result */
-void health_forget(struct server *s, uint32_t node);		 /* an administrator says that it is well */
-void health_text(const struct node_info *n, struct strbuf *out); /* why, and until when */
+void failures_started(struct server *s, uint32_t id);			/* so what failed before was not its fault */
+void failures_ran(struct server *s, const struct attempt *t);		/* it has ended with a result */
+void health_forget(struct server *s, uint32_t node);			/* an administrator says that it is well */
+void node_failures_text(const struct node_info *n, struct strbuf *out); /* why, and until when */
 
 #endif

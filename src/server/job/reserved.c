@@ -12,12 +12,12 @@
 struct reservation_party reserved_party(const struct server *s, const struct spec *p, uint64_t job, char number[24])
 {
 	snprintf(number, 24, "%llu", (unsigned long long)job);
-	return (struct reservation_party){.user = word(s, p->owner),
-					  .host = word(s, p->host),
-					  .group = word(s, p->group),
-					  .account = word(s, p->account),
-					  .queue = word(s, p->queue),
-					  .qos = word(s, p->qos),
+	return (struct reservation_party){.user = word_text(s, p->owner),
+					  .host = word_text(s, p->host),
+					  .group = word_text(s, p->group),
+					  .account = word_text(s, p->account),
+					  .queue = word_text(s, p->queue),
+					  .qos = word_text(s, p->qos),
 					  .job = number};
 }
 
@@ -40,11 +40,11 @@ uint32_t reserved_bound(const struct server *s, const struct spec *p, uint64_t j
 
 	if (!p->reservation)
 		return 0;
-	x = object_find(s->objects, OBJECT_RESERVATION, word(s, p->reservation));
+	x = object_find(s->objects, OBJECT_RESERVATION, word_text(s, p->reservation));
 	party = reserved_party(s, p, job, number);
 	if (x && !reservation_admits(x, &party))
 		return BOUND_NOWHERE;
 	if (x && !reservation_binds(x))
 		return 0;
-	return reservation_id(s->cluster, word(s, p->reservation));
+	return reservation_id(s->cluster, word_text(s, p->reservation));
 }

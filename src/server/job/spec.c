@@ -238,8 +238,8 @@ bool spec_may_leave(const struct server *s, const struct spec *p)
 {
 	struct err err;
 
-	return queue_is_remote(word(s, p->queue)) ||
-	       (spec_portable(p, &err) == 0 && queue_leads_away(s, word(s, p->queue), 0));
+	return queue_is_remote(word_text(s, p->queue)) ||
+	       (spec_portable(p, &err) == 0 && queue_leads_away(s, word_text(s, p->queue), 0));
 }
 
 int spec_fill(struct server *s, const struct reqtext *text, struct spec *spec, struct err *err)
@@ -279,7 +279,7 @@ int spec_fill(struct server *s, const struct reqtext *text, struct spec *spec, s
 
 int spec_request(struct server *s, const struct spec *spec, struct arena *a, struct reqtext *ret, struct err *err)
 {
-	const char *resources = word(s, spec->resources);
+	const char *resources = word_text(s, spec->resources);
 	int rc = 0;
 
 	reqtext_init(ret);

@@ -165,7 +165,7 @@ int read_checkpoint(struct server *s, const json_t *job, struct spec *p, struct 
 		rc = err_set(
 			err, -EINVAL,
 			"checkpoint: jobs of class %.60s are saved by a program, and the class has none: give one with saver=PATH",
-			word(s, p->class));
+			word_text(s, p->class));
 	if (rc == 0)
 		p->checkpoint = w.makes && !p->interactive ? word_add(s, text) : 0;
 	arena_destroy(a);

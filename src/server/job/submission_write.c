@@ -35,12 +35,12 @@ static json_t *resources_of(const struct server *s, const struct spec *p, bool h
 	json_t *list = json_array();
 
 	if (p->resources)
-		json_array_append_new(list, json_string(word(s, p->resources)));
+		json_array_append_new(list, json_string(word_text(s, p->resources)));
 	json_array_append_new(list, json_sprintf("walltime=%lld", (long long)p->walltime));
 	if (p->qos && here)
-		json_array_append_new(list, json_sprintf("qos=%s", word(s, p->qos)));
+		json_array_append_new(list, json_sprintf("qos=%s", word_text(s, p->qos)));
 	if (p->reservation && here)
-		json_array_append_new(list, json_sprintf("advres=%s", word(s, p->reservation)));
+		json_array_append_new(list, json_sprintf("advres=%s", word_text(s, p->reservation)));
 	return list;
 }
 
@@ -80,7 +80,7 @@ void submission_brief(const struct server *s, const struct spec *p, struct json 
 	strbuf_fini(&v.scratch);
 	strbuf_printf(&walltime, "walltime=%lld", (long long)p->walltime);
 	json_open_array(j, "resources");
-	json_text(j, NULL, word(s, p->resources));
+	json_text(j, NULL, word_text(s, p->resources));
 	json_text(j, NULL, walltime.text);
 	json_close_array(j);
 	strbuf_fini(&walltime);

@@ -127,7 +127,7 @@ static void find_times(struct finding *f, unsigned block)
 
 static void find_place(struct finding *f, unsigned block)
 {
-	const char *queue = word(f->s, f->e->spec->queue);
+	const char *queue = word_text(f->s, f->e->spec->queue);
 	struct strbuf text = {0}, change = {0};
 
 	if (block & BLOCK_QUEUE) {
@@ -233,7 +233,7 @@ static void along_collect(const struct finding *f, unsigned block, job_vec *ret)
 {
 	const struct server *s = f->s;
 
-	if (queue_is_remote(word(s, f->e->spec->queue)) || queue_is_started(s, f->e->spec->queue))
+	if (queue_is_remote(word_text(s, f->e->spec->queue)) || queue_is_started(s, f->e->spec->queue))
 		return; /* to move it to another queue releases nobody else */
 	for (uint32_t id = 1; block & BLOCK_QUEUE && id < s->jobs->entries.n; id++)
 		if (id != f->id && gate_blocks(s->gate, id) == BLOCK_QUEUE && s->jobs->entries.v[id].spec &&

@@ -175,10 +175,10 @@ static void job_write(struct server *s, struct view *v, uint32_t id)
 	if (!row_write(s, id, v->ended_since, &v->fields, &v->all))
 		return;
 	if (!v->open)
-		strbuf_add(&page_of(v, e->spec->uid, word(s, e->spec->owner))->text, v->all.text + before,
+		strbuf_add(&page_of(v, e->spec->uid, word_text(s, e->spec->owner))->text, v->all.text + before,
 			   v->all.n - before);
 	else if (v->shared && quotas_count(s)) /* a page for their quota alone */
-		page_of(v, e->spec->uid, word(s, e->spec->owner));
+		page_of(v, e->spec->uid, word_text(s, e->spec->owner));
 }
 
 /* All jobs are in it. */
@@ -209,7 +209,7 @@ static struct view *view_create(struct server *s)
 {
 	struct view *v = mem_zalloc(sizeof *v);
 
-	foresee(s);
+	foresee_update(s);
 	v->s = s;
 	v->at = 1;
 	v->ended_since = s->clock->now - attrs_number(s->attrs, "show_completed");
@@ -374,7 +374,7 @@ static void page_append(struct server *s, const char *whole, const struct spec *
 
 	snprintf(path, sizeof path, "%s.%u", whole, (unsigned)p->uid);
 	if (file_append(path, row) == -ENOENT) {
-		head_write(s, &text, ONES, ONES, word(s, p->owner));
+		head_write(s, &text, ONES, ONES, word_text(s, p->owner));
 		strbuf_add(&text, row->text, row->n);
 		file_replace(path, 0600, p->uid, &text);
 		strbuf_fini(&text);
@@ -479,7 +479,7 @@ void view_turn(struct server *s)
 void view_end(struct server *s)
 {
 	for (int i = 0; i < FORECAST_STEPS; i++)
-		foresee(s);
+		foresee_update(s);
 	struct view *v = view_create(s);
 
 	while (views_of(s)->running) /* by the other thread: this one is newer */

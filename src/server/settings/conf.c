@@ -207,7 +207,7 @@ static int policy_check(const char *text, struct err *err)
 			strbuf_printf(&words, "%s ", policies[i].name);
 	if (p)
 		err_set(err, -EINVAL, "%s knows run times beforehand, which only the simulator can", p->name);
-	else if (suggest(text, words.text, near))
+	else if (suggest_word(text, words.text, near))
 		err_set(err, -EINVAL, "unknown policy \"%.*s\"; did you mean %s?", SHOWN, text, near);
 	else
 		err_set(err, -EINVAL, "unknown policy \"%.*s\"; \"shunt policies\" lists them", SHOWN, text);
@@ -370,7 +370,7 @@ static int option_unknown(const char *section, const char *name, struct err *err
 		err_set(err, -EINVAL, "%s belongs in section [%s]", name, conf_table[elsewhere].section);
 	else if (elsewhere >= 0)
 		err_set(err, -EINVAL, "%s belongs before the first section", name);
-	else if (suggest(name, strbuf_text(&here), near))
+	else if (suggest_word(name, strbuf_text(&here), near))
 		err_set(err, -EINVAL, "unknown option \"%.*s\"; did you mean %s?", SHOWN, name, near);
 	else
 		err_set(err, -EINVAL, "unknown option \"%.*s\"; known: %.200s", SHOWN, name, strbuf_text(&here));
@@ -445,7 +445,7 @@ static int section_begin(struct reading *r, char *line, struct err *err)
 		if (*conf_table[i].section && !strstr(strbuf_text(&words), conf_table[i].section))
 			strbuf_printf(&words, "%s%s", words.n ? " " : "", conf_table[i].section);
 	}
-	if (suggest(name, words.text, near))
+	if (suggest_word(name, words.text, near))
 		rc = err_set(err, -EINVAL, "unknown section [%.*s]; did you mean [%s]?", SHOWN, name, near);
 	else
 		rc = err_set(err, -EINVAL, "unknown section [%.*s]; known: %s", SHOWN, name, words.text);

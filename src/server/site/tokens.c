@@ -365,7 +365,7 @@ static bool job_right(struct server *s, const struct token *shown, struct asker 
 	ret->uid = p->uid;
 	ret->gid = p->gid;
 	ret->by = BY_JOB;
-	snprintf(ret->user, sizeof ret->user, "%s", word(s, p->owner));
+	snprintf(ret->user, sizeof ret->user, "%s", word_text(s, p->owner));
 	return true;
 }
 

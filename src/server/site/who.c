@@ -147,13 +147,13 @@ static struct role_case case_of(const struct server *s, const struct asker *w, c
 {
 	return (struct role_case){.role = w->role,
 				  .owns = w->uid == p->uid,
-				  .queue = p->queue ? word(s, p->queue) : NULL,
-				  .account = p->account ? word(s, p->account) : NULL,
+				  .queue = p->queue ? word_text(s, p->queue) : NULL,
+				  .account = p->account ? word_text(s, p->account) : NULL,
 				  .of_queue = coordinates_queue(s, w->party, p->queue),
 				  .of_account = coordinates_account(s, w->party, p->account)};
 }
 
-bool may(const struct server *s, const struct asker *w, enum act act, const struct spec *p)
+bool asker_may(const struct server *s, const struct asker *w, enum act act, const struct spec *p)
 {
 	struct role_case c = case_of(s, w, p);
 
@@ -198,7 +198,8 @@ int may_set(const struct server *s, const struct asker *w, enum attr_owner owner
 
 bool may_see(const struct server *s, const struct asker *w, const struct spec *p)
 {
-	return w->role >= ROLE_OPERATOR || may(s, w, ACT_SEE, p) || may_see_all(s, w); /* lists ask it of every job */
+	return w->role >= ROLE_OPERATOR || asker_may(s, w, ACT_SEE, p) ||
+	       may_see_all(s, w); /* lists ask it of every job */
 }
 
 bool may_see_all(const struct server *s, const struct asker *w)

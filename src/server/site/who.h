@@ -27,7 +27,7 @@ bool who_known(void *server, const struct http_request *r, uid_t *ret_uid);
 void who_renew(const struct server *s, struct asker *w); /* his role, as the attributes are now */
 
 /* Whether the table of roles (rules/role.h) lets him do that to a job. */
-bool may(const struct server *s, const struct asker *w, enum act act, const struct spec *p);
+bool asker_may(const struct server *s, const struct asker *w, enum act act, const struct spec *p);
 /* The same; CODE_FORBIDDEN: "WHAT needs an operator, ...". */
 int may_check(const struct server *s, const struct asker *w, enum act act, const struct spec *p, const char *what,
 	      struct err *err);

@@ -110,7 +110,7 @@ static void piece_show(const struct server *s, const struct asker *w, struct jso
 		entry_id(s, x->job, &id);
 		shown.job = id.text;
 		shown.name = p->name;
-		shown.owner = word(s, p->owner);
+		shown.owner = word_text(s, p->owner);
 		shown.deadline = entry_job(s, x->job)->deadline;
 	}
 	schema_show(&piece, NULL, &shown, NULL, j);
@@ -377,7 +377,7 @@ void api_plan(struct server *s, const struct call *c)
 	static const struct work_kind kind = {plan_step, nothing_to_pause, plan_stop, .reads = true, .lasting = false};
 	struct plan_work *w = mem_zalloc(sizeof *w);
 
-	foresee(s);
+	foresee_update(s);
 	w->r = c->r;
 	w->who = *c->w;
 	w->foreseen = foresee_last(s);

@@ -258,7 +258,7 @@ static void node_show(const struct server *s, uint32_t node, struct json *j)
 	struct strbuf health = {0};
 
 	if (health_out(info))
-		health_text(info, &health);
+		node_failures_text(info, &health);
 	struct subject x = {
 		.s = s,
 		.node = node,

@@ -71,7 +71,7 @@ static int party_check(struct server *s, const struct object *x, const struct ob
 	for (uint32_t id = 1; id < s->jobs->entries.n && !next; id++) {
 		const struct spec *p = s->jobs->entries.v[id].spec;
 		uint32_t has = !p ? 0 : x->kind == OBJECT_QOS ? p->qos : p->account;
-		jobs += has && strcmp(word(s, has), x->name) == 0 && !entry_ended(s, id);
+		jobs += has && strcmp(word_text(s, has), x->name) == 0 && !entry_ended(s, id);
 	}
 	if (jobs && (x->kind == OBJECT_QOS || object_count(s->objects, x->kind) > 1))
 		return err_code(err, CODE_BAD_STATE, "%s %s has %lld job%s that did not end yet",

@@ -81,7 +81,7 @@ static void ranking_make(struct server *s, const struct priority_settings *x, st
 		priority_weigh(x, &job, s->clock->now, &w);
 		vec_push(&ret->first, (struct keyed){-w.priority, id, id});
 	}
-	keysort(ret->first.v, ret->first.n);
+	keyed_sort(ret->first.v, ret->first.n);
 }
 
 static void ranking_try(struct server *s, const struct priority_settings *x, struct ranking *ret)

@@ -300,7 +300,7 @@ static const char *names_joined(struct question *q, const uint32_t *words, size_
 	const char *copy;
 
 	for (size_t i = 0; i < n; i++)
-		strbuf_printf(&all, "%s%s,", i ? "" : ",", word(q->s, words[i]));
+		strbuf_printf(&all, "%s%s,", i ? "" : ",", word_text(q->s, words[i]));
 	copy = copy_of(q->r, strbuf_text(&all), all.n);
 	strbuf_fini(&all);
 	return copy;

@@ -38,7 +38,8 @@ void limit_json(const struct server *s, const struct limit_reached *l, int64_t a
 {
 	bool named = l->kind != LIMIT_ARRAY && l->of;
 
-	record_show(limit_fields, 0,
-		    &(struct limit_shown){.l = *l, .name = named ? word(s, (uint32_t)l->of) : NULL, .asked = asked},
-		    NULL, j);
+	record_show(
+		limit_fields, 0,
+		&(struct limit_shown){.l = *l, .name = named ? word_text(s, (uint32_t)l->of) : NULL, .asked = asked},
+		NULL, j);
 }

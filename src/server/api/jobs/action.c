@@ -168,7 +168,7 @@ static int permit(const struct action *a, const struct spec *p, const char *id, 
 	const char *key;
 	json_t *value;
 
-	if (rc < 0 || a->kind->act != ACT_ALTER || may(s, &a->who, ACT_ALTER_FILES, p))
+	if (rc < 0 || a->kind->act != ACT_ALTER || asker_may(s, &a->who, ACT_ALTER_FILES, p))
 		return rc;
 	json_object_foreach(a->body, key, value)
 	{
@@ -248,13 +248,14 @@ static bool filter_fits(const struct action *a, uint32_t id)
 		   *state = json_string_value(json_object_get(a->filter, "state")),
 		   *name = json_string_value(json_object_get(a->filter, "name"));
 
-	if (!p || entry_ended(s, id) || !may(s, &a->who, a->kind->act, p))
+	if (!p || entry_ended(s, id) || !asker_may(s, &a->who, a->kind->act, p))
 		return false;
 	/* "All" of a coordinator are his own, unless he says whose. */
 	bool own = json_is_true(json_object_get(a->filter, "mine")) || (!user && !queue && a->who.role < ROLE_OPERATOR);
 	if (own && a->who.uid != p->uid)
 		return false;
-	return (!user || strcmp(user, word(s, p->owner)) == 0) && (!queue || strcmp(queue, word(s, p->queue)) == 0) &&
+	return (!user || strcmp(user, word_text(s, p->owner)) == 0) &&
+	       (!queue || strcmp(queue, word_text(s, p->queue)) == 0) &&
 	       (!state || strchr(state, entry_state(s, id))) && (!name || strcmp(name, p->name) == 0);
 }
 

@@ -280,7 +280,7 @@ static int do_run(struct change *c, uint32_t id, struct err *err)
 		return state_error(s, id, "it runs already", err);
 	if (gate_blocks(s->gate, id) & ~(unsigned)(BLOCK_QUEUE | BLOCK_RETRY))
 		return state_error(s, id, "it is held, or waits for its time or for other jobs", err);
-	if (queue_is_remote(word(s, s->jobs->entries.v[id].spec->queue)))
+	if (queue_is_remote(word_text(s, s->jobs->entries.v[id].spec->queue)))
 		return state_error(s, id, "it waits to be handed over to another site: qmove moves it to a queue here",
 				   err);
 	if (q && admit_routes(&q->attrs))
@@ -306,9 +306,9 @@ static enum mover mover_to(const struct change *c, uint32_t id, const char *queu
 {
 	const struct spec *p = c->s->jobs->entries.v[id].spec;
 
-	if (may(c->s, c->w, ACT_EXCEED, p))
+	if (asker_may(c->s, c->w, ACT_EXCEED, p))
 		return MOVER_OPERATOR;
-	return may(c->s, c->w, ACT_HOLD_OTHER, p) && coordinates_queue(c->s, c->w->party, word_add(c->s, queue))
+	return asker_may(c->s, c->w, ACT_HOLD_OTHER, p) && coordinates_queue(c->s, c->w->party, word_add(c->s, queue))
 		       ? MOVER_COORDINATOR
 		       : MOVER_OWNER;
 }
@@ -473,7 +473,7 @@ static int alter_read(struct change *c, uint32_t id, struct err *err)
 	last_forget(c);
 	trial_enter(s, &c->trial);
 	owner.role = c->w->role;
-	owner.holds = s->jobs->entries.v[id].holds | (may(s, c->w, ACT_HOLD_OTHER, old) ? BLOCK_OTHER : 0);
+	owner.holds = s->jobs->entries.v[id].holds | (asker_may(s, c->w, ACT_HOLD_OTHER, old) ? BLOCK_OTHER : 0);
 	rc = alteration_read(s, &owner, id, c->args, c->arena, &x, err);
 	p = x.spec;
 	if (rc == 0)
@@ -487,9 +487,9 @@ static int alter_read(struct change *c, uint32_t id, struct err *err)
 	    (p->account != old->account || p->qos != old->qos || p->reservation != old->reservation))
 		rc = job_access(s, &owner, p, c->arena, err);
 	else if (rc == 0 && p->qos)
-		access_preempt(s->objects, word(s, p->qos), &p->kind, &p->powers);
+		access_preempt(s->objects, word_text(s, p->qos), &p->kind, &p->powers);
 	if (rc == 0 && !running)
-		rc = alter_check(s, &owner, id, &x, may(s, c->w, ACT_EXCEED, old), c->arena, err);
+		rc = alter_check(s, &owner, id, &x, asker_may(s, c->w, ACT_EXCEED, old), c->arena, err);
 	trial_leave(s);
 	if (rc == 0)
 		rc = before_refuse(s, id, old, p, err);

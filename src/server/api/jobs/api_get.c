@@ -31,7 +31,7 @@
 /* What is the owner's alone. */
 static bool is_private_to(struct server *s, struct http_request *r, const struct asker *w, uint32_t id)
 {
-	if (may(s, w, ACT_READ, s->jobs->entries.v[id].spec))
+	if (asker_may(s, w, ACT_READ, s->jobs->entries.v[id].spec))
 		return true;
 	http_error(r, CODE_FORBIDDEN, "Only its owner and managers may read that.");
 	return false;
@@ -57,14 +57,14 @@ void api_get(struct server *s, const struct call *c)
 		return;
 	}
 	if (a || entry_job(s, id)->state < STATE_NOW)
-		foresee(s);
+		foresee_update(s);
 	show_whole(&f);
 	body_read(s, id, &body, NULL);
 	show_close(s, c->w, id, body);
 	json_init(&j, &out, false);
 	json_open_object(&j, NULL);
 	show_members(s, &j, id, a, &f, body);
-	if (may(s, c->w, ACT_READ, s->jobs->entries.v[id].spec) && json_object_get(body, "environment")) {
+	if (asker_may(s, c->w, ACT_READ, s->jobs->entries.v[id].spec) && json_object_get(body, "environment")) {
 		char *environment = json_dumps(json_object_get(body, "environment"), JSON_COMPACT);
 		json_raw(&j, "environment", environment);
 		free(environment);

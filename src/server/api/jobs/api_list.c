@@ -409,7 +409,7 @@ void api_list(struct server *s, const struct call *c)
 		return;
 	}
 	if (fields && (strstr(fields, "expected_") || strstr(fields, "no_estimate")))
-		foresee(s);
+		foresee_update(s);
 	if (rc == 0 && l->tsv && (!fields || l->fields.whole))
 		rc = err_set(&err, -EINVAL, "tab-separated lists need fields=, and only those that lists have");
 	if (rc == 0 && (x = request_query(c->r, "ids"))) {

@@ -159,7 +159,7 @@ static void accepted(struct server *s, struct submit_work *w)
 		reorder_later(s, word_add(s, w->who.user));
 	if (w->special) { /* whether its deadline is kept is said at once */
 		dispatch_settle(s);
-		decide(s);
+		scheduler_decide(s);
 	}
 	json_init(&w->j, &w->out, false);
 	if (w->bulk) {
@@ -211,7 +211,7 @@ static bool accept_all(struct server *s, struct submit_work *w)
 	if (confirm(s, w, before, &err) < 0)
 		return submit_refuse(s, w, &err);
 	for (size_t i = 0; i < w->jobs.n; i++)
-		submit(s, w->first + i, &w->jobs.v[i], i ? &w->jobs.v[i - 1] : NULL);
+		submission_accept(s, w->first + i, &w->jobs.v[i], i ? &w->jobs.v[i - 1] : NULL);
 	if (w->keyed)
 		submitted_key(s, w->r, &w->who, w->key, w->jobs.v, w->jobs.n, w->first);
 	accepted(s, w);

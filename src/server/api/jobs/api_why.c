@@ -78,7 +78,7 @@ static void why_blocked(struct server *s, uint32_t id, struct strbuf *out)
 			      e->outcome && e->outcome->comment ? e->outcome->comment
 								: "it failed, and is tried again later",
 			      e->failures ? e->failures->total : 0);
-	else if (queue_is_remote(word(s, e->spec->queue)))
+	else if (queue_is_remote(word_text(s, e->spec->queue)))
 		away_explain(s, id, out);
 	else if (block & BLOCK_QUEUE)
 		strbuf_printf(
@@ -86,7 +86,7 @@ static void why_blocked(struct server *s, uint32_t id, struct strbuf *out)
 			queue_is_started(s, e->spec->queue)
 				? "no destination of its routing queue %s accepts it: move it to another queue with qmove"
 				: "its queue %s is stopped: qstart, by an operator, starts it",
-			word(s, e->spec->queue));
+			word_text(s, e->spec->queue));
 }
 
 /* When a job that waits is expected to start, or why nobody can say. */
@@ -245,7 +245,7 @@ void api_why(struct server *s, const struct call *c)
 		for (uint32_t i = 0; i < a->count && entry_job(s, id)->state > STATE_ALLOCATED; i++)
 			id = a->first + i;
 	sched_explain(s->sched, id, &reason);
-	foresee(s);
+	foresee_update(s);
 	known = foresee_start(s, id, &at);
 	if (entry_job(s, id)->state == STATE_NEW)
 		strbuf_puts(&sentence, "it is being submitted");

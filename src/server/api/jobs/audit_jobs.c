@@ -172,7 +172,7 @@ void audit_job_end(struct change *c, const struct action_kind *kind, uint32_t id
 	else if (strcmp(kind->name, "release") == 0)
 		holds_back(b->holds & (uint8_t)~e->holds, "qhold", name, &undo);
 	else if (strcmp(kind->name, "move") == 0) {
-		strbuf_printf(&undo, "qmove %s ", word(s, b->queue));
+		strbuf_printf(&undo, "qmove %s ", word_text(s, b->queue));
 		text_quote(name, &undo);
 	} else if (strcmp(kind->name, "alter") == 0)
 		alter_back(b->subject, args, name, &undo);
@@ -183,7 +183,7 @@ void audit_job_end(struct change *c, const struct action_kind *kind, uint32_t id
 			strbuf_printf(&undo, "qsig -s %s %s", resumes ? "suspend" : "resume", name);
 	}
 	if (e->spec)
-		strbuf_printf(&change, "of %s", word(s, e->spec->owner));
+		strbuf_printf(&change, "of %s", word_text(s, e->spec->owner));
 	asked_write(args, &change);
 	audit_record(s, c->w, "job", name, kind->name, change.n ? change.text : NULL, undo.n ? undo.text : NULL);
 	strbuf_fini(&text);

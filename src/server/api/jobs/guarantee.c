@@ -51,7 +51,7 @@ static bool decided(struct server *s, bool begins)
 {
 	if (begins && !s->turn->undecided) {
 		dispatch_settle(s);
-		decide(s);
+		scheduler_decide(s);
 	}
 	return !s->turn->undecided && !s->slices->queue_stops;
 }

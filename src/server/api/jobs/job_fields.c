@@ -350,7 +350,7 @@ static void f_expected_start(const struct subject *x, struct value *v)
 static void f_partition(const struct subject *x, struct value *v)
 {
 	const struct cluster *c = x->s->cluster;
-	const char *asked = strstr(word(x->s, x->p->resources), "partition=");
+	const char *asked = strstr(word_text(x->s, x->p->resources), "partition=");
 	uint32_t in = PARTITION_NONE;
 
 	bool placed = !x->a && !job_ended(x->job) && plan_holds(x->s->plan, x->id);
@@ -656,7 +656,7 @@ static void f_checkpoint(const struct subject *x, struct value *v)
 	if (x->body)
 		put_body(x, v, "checkpoint");
 	else
-		put_text(v, word(x->s, x->p->checkpoint));
+		put_text(v, word_text(x->s, x->p->checkpoint));
 }
 
 static void f_checkpoints(const struct subject *x, struct value *v)

@@ -64,7 +64,7 @@ void refused_keep(struct server *s, struct submit_work *w, const struct err *why
 		s->jobs->priorities |= x.spec->priority != 0;
 		total_count(s, x.spec, 1);
 		uint64_t number = number_for(s, request_number(w->r));
-		submit(s, number, &x, NULL);
+		submission_accept(s, number, &x, NULL);
 		if (entry_find(s, number, x.spec->array ? 0 : -1, &id))
 			job_end_waiting(s, id, END_REFUSED, &(struct payload){.text = why->text});
 		if (w->keyed)

@@ -152,6 +152,6 @@ void show_row(const struct server *s, struct strbuf *out, uint32_t id, const str
 /* The words of qsub are as private as the environment: -v is among them. */
 void show_close(const struct server *s, const struct asker *w, uint32_t id, json_t *body)
 {
-	if (!may(s, w, ACT_READ, s->jobs->entries.v[id].spec))
+	if (!asker_may(s, w, ACT_READ, s->jobs->entries.v[id].spec))
 		json_object_del(body, "submit_args");
 }

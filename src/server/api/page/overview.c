@@ -243,7 +243,7 @@ void api_overview(struct server *s, const struct call *c)
 
 	show_fields_parse(JOB_FIELDS, &o.fields, NULL);
 	o.fields.sparse = true;
-	foresee(s);
+	foresee_update(s);
 	cluster_sum(s, &nodes, &cpus, &o.used);
 	running_collect(&o);
 	waiting_collect(&o);

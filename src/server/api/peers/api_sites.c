@@ -70,7 +70,7 @@ static int64_t jobs_at(struct server *s, const char *site)
 		return 0;
 	for (size_t i = 0; i < s->jobs->leaving.n; i++) {
 		const struct entry *e = entry_get(s, s->jobs->leaving.v[i]);
-		const char *at = e->spec ? strchr(word(s, e->spec->queue), '@') : NULL;
+		const char *at = e->spec ? strchr(word_text(s, e->spec->queue), '@') : NULL;
 		n += at && strcmp(at + 1, site) == 0 && !entry_ended(s, s->jobs->leaving.v[i]);
 	}
 	return n;
@@ -185,7 +185,7 @@ static void work_write(struct server *s, struct json *j, uint32_t id)
 {
 	static const char *const wishes[] = {NULL, "delete", "return"};
 	const struct entry *e = entry_get(s, id);
-	const char *queue = word(s, e->spec->queue), *at = strchr(queue, '@');
+	const char *queue = word_text(s, e->spec->queue), *at = strchr(queue, '@');
 	struct strbuf own = {0};
 	char key[KEY_MAX + 1], name[256], called[AWAY_NAME];
 
@@ -198,7 +198,7 @@ static void work_write(struct server *s, struct json *j, uint32_t id)
 	json_text(j, "name", called);
 	json_text(j, "site", at + 1);
 	json_text(j, "queue", name);
-	json_text(j, "user", word(s, e->spec->owner));
+	json_text(j, "user", word_text(s, e->spec->owner));
 	json_text(j, "key", key);
 	json_int(j, "try", e->away->try);
 	json_text(j, "phase", e->away->phase == AWAY_THERE ? "there" : "offered");
@@ -277,7 +277,7 @@ void api_courier_job(struct server *s, const struct call *c)
 	if (job_key_index(entry_get(s, id)->key) >= 0)
 		json_object_set_new(job, "array",
 				    json_sprintf("%lld", (long long)job_key_index(entry_get(s, id)->key)));
-	queue = mem_strdup(word(s, p->queue));
+	queue = mem_strdup(word_text(s, p->queue));
 	*strchr(queue, '@') = '\0';
 	if (*queue)
 		json_object_set_new(job, "queue", json_string(queue));
@@ -410,7 +410,7 @@ void api_courier_output(struct server *s, const struct call *c)
 	x->r = c->r;
 	x->from = json_integer_value(json_object_get(c->body, "from"));
 	const struct spec *p = entry_get(s, id)->spec;
-	struct opener_user who = {.uid = p->uid, .gid = p->gid, .name = word(s, p->owner)};
+	struct opener_user who = {.uid = p->uid, .gid = p->gid, .name = word_text(s, p->owner)};
 	int flags = O_WRONLY | O_CREAT | (x->from == 0 ? O_TRUNC : 0);
 	struct errands *e = engine_errands(s->engine);
 

@@ -228,7 +228,7 @@ static void line_write(const struct server *s, const struct store_event *e, uint
 	json_text(&j, "type", event_name(e->type));
 	json_text(&j, "state", state);
 	json_text(&j, "name", s->jobs->entries.v[id].spec->name);
-	json_text(&j, "owner", word(s, s->jobs->entries.v[id].spec->owner));
+	json_text(&j, "owner", word_text(s, s->jobs->entries.v[id].spec->owner));
 	strbuf_clear(&text);
 	payload_glance(e->type, known, &p);
 	event_words(s, e, &p, &text);
@@ -286,7 +286,7 @@ static bool stream_sees(const struct stream *t, const struct event_line *l)
 {
 	struct spec job = {.uid = l->uid, .queue = l->queue, .account = l->account};
 
-	return t->all || l->common || may(t->s, &t->who, ACT_SEE, &job);
+	return t->all || l->common || asker_may(t->s, &t->who, ACT_SEE, &job);
 }
 
 static void stream_add(struct stream *t, const struct event_line *l)

@@ -181,21 +181,21 @@ static void put_submitted(const struct server *s, struct line *l, uint32_t id)
 	const struct job *job = entry_job(s, id);
 	int64_t start;
 
-	put_text(l, "user", word(s, p->owner));
+	put_text(l, "user", word_text(s, p->owner));
 	put_text(l, "program", p->program ? p->program : p->name);
-	put_text(l, "class", p->class ? word(s, p->class) : "script");
+	put_text(l, "class", p->class ? word_text(s, p->class) : "script");
 	put_text(l, "type",
 		 p->interactive		     ? "interactive"
 		 : p->kind == KIND_QOS	     ? "priority"
 		 : p->kind == KIND_EMERGENCY ? "emergency"
 		 : p->nice		     ? "nice"
 					     : "normal");
-	put_text(l, "resources", word(s, p->resources));
+	put_text(l, "resources", word_text(s, p->resources));
 	put_int(l, "processors", request_cpus(cluster_job_request(s->cluster, job)));
 	put_duration(l, "run_time", p->walltime);
 	put_instant(l, "deadline", p->deadline);
 	put_instant(l, "nice_until", p->nice ? p->nice : TIME_NEVER);
-	put_text(l, "checkpoint", word(s, p->checkpoint));
+	put_text(l, "checkpoint", word_text(s, p->checkpoint));
 	if (entry_running(s, id)) {
 		put_instant(l, "start", job->start);
 		put_instant(l, "completion", job->start + p->walltime);
@@ -374,7 +374,7 @@ void journal_commit(struct server *s)
 	for (size_t i = 0; i < n->events.n; i++)
 		submitted |= n->events.v[i].e.type == EVENT_SUBMIT;
 	if (submitted && wanted(s, "jobsubmit"))
-		foresee(s);
+		foresee_update(s);
 	for (size_t i = 0; i < n->events.n; i++) {
 		event_write(s, n, &n->events.v[i]);
 		free(n->events.v[i].data);

@@ -214,7 +214,7 @@ static void open_there(struct waiter *x, const struct try *t)
 	json_text(&j, "t", "dial");
 	json_text(&j, "what", "read");
 	json_int(&j, "id", (int64_t)x->id);
-	json_text(&j, "user", word(s, p->owner));
+	json_text(&j, "user", word_text(s, p->owner));
 	json_text(&j, "tag", t->tag);
 	json_text(&j, "which", x->which);
 	json_text(&j, "path", t->path);
@@ -247,8 +247,8 @@ static void waiter_open(struct waiter *x)
 		return;
 	}
 	if (!t->own && p && p->uid != s->instance->uid) {
-		engine_open(s->engine, x->id, &(struct nursery_user){p->uid, p->gid, word(s, p->owner)}, path, O_RDONLY,
-			    0);
+		engine_open(s->engine, x->id, &(struct nursery_user){p->uid, p->gid, word_text(s, p->owner)}, path,
+			    O_RDONLY, 0);
 		engine_flush(s->engine);
 		return;
 	}
@@ -421,7 +421,7 @@ void api_output(struct server *s, const struct call *c)
 	const struct spec *p = s->jobs->entries.v[id].spec;
 	bool error = stream && strcmp(stream, "err") == 0;
 
-	if (!may(s, c->w, ACT_READ, p)) {
+	if (!asker_may(s, c->w, ACT_READ, p)) {
 		http_error(c->r, CODE_FORBIDDEN, "Only its owner and managers may read a job's output.");
 		return;
 	}

@@ -37,7 +37,7 @@ int job_move(struct server *s, uint32_t id, const char *queue, enum mover by, co
 		double rank = weigh_moved(from ? &from->attrs : NULL, to ? &to->attrs : NULL, entry_job(s, id)->rank);
 		entry_alter(s, id,
 			    &(struct payload){.spec = x.spec,
-					      .text = arena_printf(a, "moved to queue %s", word(s, x.spec->queue)),
+					      .text = arena_printf(a, "moved to queue %s", word_text(s, x.spec->queue)),
 					      .who = who});
 		rank_set(s, id, rank);
 	}
@@ -53,7 +53,7 @@ void job_route(struct server *s, uint32_t id)
 	struct arena *a = arena_create();
 	struct err err;
 
-	if (job_move(s, id, word(s, from), MOVER_OWNER, NULL, a, &err) == 0 && whole && whole->spec &&
+	if (job_move(s, id, word_text(s, from), MOVER_OWNER, NULL, a, &err) == 0 && whole && whole->spec &&
 	    whole->spec->queue == from) /* so is what is shown of the array */
 		array_alter(s, whole, s->jobs->entries.v[id].spec, key);
 	arena_destroy(a);

@@ -142,7 +142,7 @@ static int room_check(struct server *s, const struct spec *p, struct err *err)
 
 	if (p->request == UINT32_MAX)
 		return err_code(err, CODE_REFUSED, "the cluster no longer has what it asks for: %s",
-				word(s, p->resources));
+				word_text(s, p->resources));
 	if (fit != FIT_YES && shares_could(s, p))
 		fit = FIT_YES;
 	if (fit == FIT_NO) {
@@ -194,7 +194,7 @@ static int place(struct server *s, const struct asker *who, struct submission *x
 	job->stays = spec_portable(x->spec, &stays) < 0 ? stays.text : NULL;
 	if (x->away) {
 		for (int i = 0; i < AWAY_REFUSED && x->away->refused[i]; i++)
-			refused[i] = word(s, x->away->refused[i]);
+			refused[i] = word_text(s, x->away->refused[i]);
 		job->refused = refused;
 	}
 	job->fits = fits_here;
@@ -203,7 +203,7 @@ static int place(struct server *s, const struct asker *who, struct submission *x
 	job->count = submission_count(x);
 	job->array = x->spec->array;
 	job->interactive = x->spec->interactive;
-	rc = admit(&site, word(s, x->spec->queue), job, a, &in, err);
+	rc = job_admit(&site, word_text(s, x->spec->queue), job, a, &in, err);
 	if (rc < 0)
 		return rc;
 	uint32_t named = x->spec->queue;
@@ -221,7 +221,7 @@ static int place(struct server *s, const struct asker *who, struct submission *x
 /* A dedicated QoS: nobody else is on its nodes. */
 static int dedicate(struct server *s, struct spec *p, struct arena *a, struct err *err)
 {
-	const struct object *q = p->qos ? object_find(s->objects, OBJECT_QOS, word(s, p->qos)) : NULL;
+	const struct object *q = p->qos ? object_find(s->objects, OBJECT_QOS, word_text(s, p->qos)) : NULL;
 	struct reqtext text;
 	int rc;
 
@@ -238,14 +238,14 @@ int job_access(struct server *s, const struct asker *owner, struct spec *p, stru
 {
 	const struct queue *q = queue_of(s, p->queue);
 	struct access_party party = {.by = party_of(s, owner, a),
-				     .group = word(s, p->group),
+				     .group = word_text(s, p->group),
 				     .queue = q ? &q->attrs : NULL,
-				     .queue_name = word(s, p->queue),
+				     .queue_name = word_text(s, p->queue),
 				     .server = s->attrs,
-				     .lent = owner->lent ? word(s, owner->lent) : NULL,
+				     .lent = owner->lent ? word_text(s, owner->lent) : NULL,
 				     .now = s->clock->now};
-	struct access x = {p->account ? word(s, p->account) : NULL, p->qos ? word(s, p->qos) : NULL,
-			   p->reservation ? word(s, p->reservation) : NULL};
+	struct access x = {p->account ? word_text(s, p->account) : NULL, p->qos ? word_text(s, p->qos) : NULL,
+			   p->reservation ? word_text(s, p->reservation) : NULL};
 	int rc = access_resolve(s->objects, &party, &x, err);
 
 	if (rc < 0)
@@ -277,7 +277,7 @@ int walltime_allowed(struct server *s, const struct spec *p, int64_t walltime, s
 
 	reqtext_init(&text);
 	text.walltime = longer.walltime = walltime;
-	rc = admit_request(&site, word(s, p->queue), &text, p->interactive, "walltime", err);
+	rc = admit_request(&site, word_text(s, p->queue), &text, p->interactive, "walltime", err);
 	return rc < 0 || p->request == UINT32_MAX ? rc : limit_check(s, &longer, err);
 }
 
@@ -310,7 +310,7 @@ static int relation_check(struct server *s, const struct asker *who, enum depend
 		return err_code(err, CODE_REFUSED, "depend: there is no job %llu", number);
 	if (!depend_is_before(type))
 		return 0;
-	if (!may(s, who, ACT_ALTER, s->jobs->entries.v[found].spec))
+	if (!asker_may(s, who, ACT_ALTER, s->jobs->entries.v[found].spec))
 		return err_code(err, CODE_REFUSED, "depend: job %llu is not yours", number);
 	if (a || entry_job(s, found)->state > STATE_ALLOCATED)
 		return err_code(err, CODE_REFUSED, "depend: job %llu no longer waits", number);
@@ -386,7 +386,8 @@ static int fit_check(struct server *s, const struct spec *p, struct err *err)
 {
 	int rc = spec_may_leave(s, p) ? 0 : room_check(s, p, err);
 
-	return rc < 0 || queue_is_remote(word(s, p->queue)) || p->request == UINT32_MAX ? rc : limit_check(s, p, err);
+	return rc < 0 || queue_is_remote(word_text(s, p->queue)) || p->request == UINT32_MAX ? rc
+											     : limit_check(s, p, err);
 }
 
 /* A job that could not meet its deadline even on an empty cluster would expire at once; by position (policy artaras) it starts all the same. */
@@ -431,9 +432,9 @@ struct asker owner_of(const struct server *s, const struct spec *p)
 {
 	struct asker w = {.uid = p->uid, .gid = p->gid};
 
-	snprintf(w.user, sizeof w.user, "%s", word(s, p->owner));
+	snprintf(w.user, sizeof w.user, "%s", word_text(s, p->owner));
 	if (p->rare->from)
-		snprintf(w.address, sizeof w.address, "%s", word(s, p->rare->from));
+		snprintf(w.address, sizeof w.address, "%s", word_text(s, p->rare->from));
 	return w;
 }
 
@@ -441,7 +442,8 @@ int move_check(struct server *s, const struct asker *owner, struct submission *x
 	       struct arena *a, struct err *err)
 {
 	bool exempt = by == MOVER_OPERATOR, away = spec_may_leave(s, x->spec);
-	struct admit_job job = {.from = word(s, x->spec->queue), .granted = by == MOVER_COORDINATOR, .exempt = exempt};
+	struct admit_job job = {
+		.from = word_text(s, x->spec->queue), .granted = by == MOVER_COORDINATOR, .exempt = exempt};
 	int rc = spec_request(s, x->spec, a, &x->text, err);
 
 	if (rc < 0)
@@ -479,7 +481,7 @@ int alter_check(struct server *s, const struct asker *owner, uint32_t id, const 
 
 	if (!exempt &&
 	    (rc < 0 ||
-	     (rc = admit_request(&site, word(s, x->spec->queue), &text, x->spec->interactive, NULL, err)) < 0 ||
+	     (rc = admit_request(&site, word_text(s, x->spec->queue), &text, x->spec->interactive, NULL, err)) < 0 ||
 	     (rc = wait_check(s, x->spec, err)) < 0))
 		return rc;
 	return redepend_check(s, owner, id, x->spec, err);
@@ -495,10 +497,10 @@ void entry_fill(struct server *s, uint32_t id, uint64_t key, struct spec *p)
 		(struct entry){.key = key, .spec = p, .modified = p->created, .holds = p->holds, .before = own->newest};
 	own->newest = id;
 	job_fill(s, job, p);
-	job->user = names_add(&s->cluster->user_names, word(s, p->owner));
+	job->user = names_add(&s->cluster->user_names, word_text(s, p->owner));
 	job->rank = p->rank;
 	job->by = JOB_NONE;
-	if (queue_is_remote(word(s, p->queue))) {
+	if (queue_is_remote(word_text(s, p->queue))) {
 		entry_leaves(s, id);
 		entry_through(s, id, p->rare->through);
 	}
@@ -705,7 +707,7 @@ static void begin(struct server *s, uint32_t id)
 	block_begin(s, id);
 }
 
-void submit(struct server *s, uint64_t number, struct submission *x, const struct submission *before)
+void submission_accept(struct server *s, uint64_t number, struct submission *x, const struct submission *before)
 {
 	struct strbuf head = {0};
 	struct spec *p = x->spec;

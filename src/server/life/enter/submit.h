@@ -19,7 +19,7 @@ struct spec;
 struct submission;
 
 /* Takes a submission over: SUBMIT, holds, dependencies. `before`: the one that was taken over before it with the same request, or NULL. `number`: number_for(). */
-void submit(struct server *s, uint64_t number, struct submission *x, const struct submission *before);
+void submission_accept(struct server *s, uint64_t number, struct submission *x, const struct submission *before);
 int64_t submission_count(const struct submission *x); /* jobs, or elements of its array */
 /* The steps of that, for intake.h: its script is kept, and its rank is known; its jobs are there, in STATE_NEW, from the core id `first` on; they have begun
  * to wait. */

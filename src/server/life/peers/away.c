@@ -31,7 +31,7 @@
 
 static const char *site_name(const struct server *s, uint32_t id)
 {
-	const char *queue = word(s, s->jobs->entries.v[id].spec->queue), *at = strchr(queue, '@');
+	const char *queue = word_text(s, s->jobs->entries.v[id].spec->queue), *at = strchr(queue, '@');
 
 	return at ? at + 1 : queue;
 }
@@ -63,7 +63,7 @@ static bool in_remote(const struct server *s, uint32_t id)
 {
 	const struct entry *e = &s->jobs->entries.v[id];
 
-	return e->spec && !entry_ended(s, id) && queue_is_remote(word(s, e->spec->queue));
+	return e->spec && !entry_ended(s, id) && queue_is_remote(word_text(s, e->spec->queue));
 }
 
 bool away_any(struct server *s)
@@ -99,7 +99,7 @@ bool away_due(struct server *s, uint32_t id)
 	struct away a = away_now(s, id);
 	char text[160];
 
-	if (!in_remote(s, id) || !queue_site(s, word(s, s->jobs->entries.v[id].spec->queue)))
+	if (!in_remote(s, id) || !queue_site(s, word_text(s, s->jobs->entries.v[id].spec->queue)))
 		return false;
 	if (a.phase != AWAY_NOT)
 		return true;

@@ -47,14 +47,14 @@ void erase_add(struct server *s, uint32_t id)
 		json_init(&j, &text, false);
 		json_open_object(&j, NULL);
 		json_text(&j, "path", path);
-		json_text(&j, "user", word(s, e->spec->owner));
+		json_text(&j, "user", word_text(s, e->spec->owner));
 		json_int(&j, "uid", e->spec->uid);
 		json_int(&j, "gid", e->spec->gid);
 		json_close_object(&j);
 		store_put_object(s->store, "erase", tag, strbuf_text(&text));
 		vec_push(&s->post->erases,
-			 (struct erase_later){mem_strdup(tag), mem_strdup(path), mem_strdup(word(s, e->spec->owner)),
-					      e->spec->uid, e->spec->gid});
+			 (struct erase_later){mem_strdup(tag), mem_strdup(path),
+					      mem_strdup(word_text(s, e->spec->owner)), e->spec->uid, e->spec->gid});
 		strbuf_fini(&text);
 	}
 	arena_destroy(a);

@@ -132,8 +132,8 @@ json_t *hook_facts(struct server *s, uint32_t id)
 	json_t *o;
 
 	entry_id(s, id, &name);
-	o = json_pack("{s:s, s:s, s:s, s:s}", "user", word(s, p->owner), "group", group_name(s, p, group, sizeof group),
-		      "id", strbuf_text(&name), "state", state);
+	o = json_pack("{s:s, s:s, s:s, s:s}", "user", word_text(s, p->owner), "group",
+		      group_name(s, p, group, sizeof group), "id", strbuf_text(&name), "state", state);
 	outcome_facts(s, id, o);
 	strbuf_fini(&name);
 	return o;

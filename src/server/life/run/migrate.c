@@ -22,7 +22,7 @@
 /* Jobs that name none are a class, too. */
 static const char *class_of(const struct server *s, const struct spec *p)
 {
-	return p->class ? word(s, p->class) : "-";
+	return p->class ? word_text(s, p->class) : "-";
 }
 
 static struct class_moves *moves_of(const struct server *s, const char *class)

@@ -75,7 +75,7 @@ static const char *files_name(const struct server *s, uint32_t id)
 {
 	const struct spec *p = s->jobs->entries.v[id].spec;
 
-	return p->files_name ? word(s, p->files_name) : p->name;
+	return p->files_name ? word_text(s, p->files_name) : p->name;
 }
 
 /* What TORQUE and PBS Pro know in the names of output files. */
@@ -149,7 +149,7 @@ void output_paths(struct server *s, uint32_t id, const json_t *body, struct aren
 		   *workdir = body_text(body, "workdir");
 	const struct spec *p = s->jobs->entries.v[id].spec;
 	const struct user *owner = user_known(s, p->uid);
-	const char *home = p->home ? word(s, p->home) : owner ? owner->home : "/";
+	const char *home = p->home ? word_text(s, p->home) : owner ? owner->home : "/";
 
 	if (!workdir)
 		workdir = "/";
@@ -486,7 +486,7 @@ static void layout_read(struct server *s, const struct attempt *t, struct arena 
 
 	*ret = (struct layout){.lines = arena_alloc(a, (t->nfrags + 1) * sizeof *ret->lines)};
 	reqtext_init(&text);
-	if (reqtext_parse(&text, word(s, s->jobs->entries.v[t->job].spec->resources), a, NULL) < 0)
+	if (reqtext_parse(&text, word_text(s, s->jobs->entries.v[t->job].spec->resources), a, NULL) < 0)
 		reqtext_init(&text);
 	said = text.select;
 	for (int i = 0; i < text.nchunks; i++)
@@ -578,9 +578,9 @@ static void order_common(struct server *s, const struct draft *x, struct order *
 	o->site.epilogue = *s->conf->epilogue ? s->conf->epilogue : NULL;
 	o->site.site_seconds = s->conf->program_limit;
 	o->site.name = p->name;
-	o->site.queue = word(s, p->queue);
-	o->site.resources = word(s, p->resources);
-	o->site.account = word(s, p->account);
+	o->site.queue = word_text(s, p->queue);
+	o->site.resources = word_text(s, p->resources);
+	o->site.account = word_text(s, p->account);
 }
 
 int attempt_prepare(struct server *s, const struct attempt *t, struct arena *a, struct part_order **ret, int *ret_n,

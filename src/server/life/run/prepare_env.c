@@ -147,7 +147,7 @@ static void env_job(struct server *s, const struct draft *p, const struct order 
 	env_set(env, "SHELL", "%s", p->who->shell);
 	env_set(env, "PBS_JOBID", "%s", o->id);
 	env_set(env, "PBS_JOBNAME", "%s", e->spec->name);
-	env_set(env, "PBS_QUEUE", "%s", word(s, e->spec->queue));
+	env_set(env, "PBS_QUEUE", "%s", word_text(s, e->spec->queue));
 	env_set(env, "PBS_SERVER", "%s", s->instance->name);
 	env_set(env, "PBS_ENVIRONMENT", "%s", e->spec->interactive ? "PBS_INTERACTIVE" : "PBS_BATCH");
 	env_set(env, "PBS_NUM_NODES", "%u", t->nfrags);

@@ -143,7 +143,7 @@ void output_home(struct server *s, uint32_t id, const json_t *body, bool error, 
 	ret->stays = keep && strchr(keep, error || eo ? 'e' : 'o');
 	ret->shared = path_is_shared(s, ret->path);
 	ret->away = json_object_get(body, "site"); /* that site takes it home */
-	ret->known = !ret->away && spot_find(s, host ? host : word(s, p->host), &ret->spot);
+	ret->known = !ret->away && spot_find(s, host ? host : word_text(s, p->host), &ret->spot);
 	attempt_tag(s, id, 0, tag);
 	*strrchr(tag, '.') = '\0';
 	ret->kept = arena_printf(a, "%s.%s", tag, error ? "err" : "out");

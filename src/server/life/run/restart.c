@@ -48,7 +48,7 @@ static int find(struct server *s, const struct asker *who, const char *text, uin
 
 	if (e->spec->uid != who->uid)
 		return err_code(err, CODE_REFUSED, "restart: job %.60s is not yours: only %s can use its checkpoints",
-				text, word(s, e->spec->owner));
+				text, word_text(s, e->spec->owner));
 	if (!entry_ended(s, *ret))
 		return err_code(err, CODE_REFUSED, "restart: job %.60s has not ended: it restarts by itself", text);
 	if (e->cause == END_ITSELF && e->exit_status == 0)
@@ -77,7 +77,7 @@ static bool names(const char *list, const char *item)
 static void resources_merge(const struct server *s, const struct spec *p, json_t *job)
 {
 	const json_t *given = json_object_get(job, "resources"), *one;
-	char *old = mem_strdup(word(s, p->resources)), *rest = old, *item;
+	char *old = mem_strdup(word_text(s, p->resources)), *rest = old, *item;
 	struct strbuf all = {0};
 	size_t i;
 
@@ -109,10 +109,10 @@ static int merge(struct server *s, uint32_t id, json_t *given, struct restart *r
 	resources_merge(s, p, ret->job);
 	if (p->qos) /* before what is given now, which wins */
 		json_array_insert_new(json_object_get(ret->job, "resources"), 0,
-				      json_sprintf("qos=%s", word(s, p->qos)));
+				      json_sprintf("qos=%s", word_text(s, p->qos)));
 	if (p->reservation)
 		json_array_insert_new(json_object_get(ret->job, "resources"), 0,
-				      json_sprintf("advres=%s", word(s, p->reservation)));
+				      json_sprintf("advres=%s", word_text(s, p->reservation)));
 	json_object_del(ret->job, "restart");
 	return 0;
 }

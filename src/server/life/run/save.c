@@ -33,7 +33,7 @@ static bool terms(const struct server *s, const struct spec *p, struct arena *a,
 {
 	int64_t shortest = class_number(s, p, "checkpoint_interval_min");
 
-	if (!p->checkpoint || checkpoint_parse(word(s, p->checkpoint), a, ret, NULL) < 0 || !ret->makes)
+	if (!p->checkpoint || checkpoint_parse(word_text(s, p->checkpoint), a, ret, NULL) < 0 || !ret->makes)
 		return false;
 	if (!ret->duration)
 		ret->duration = class_number(s, p, "checkpoint_duration");
@@ -66,7 +66,7 @@ const char *save_directory(const struct server *s, uint32_t id, struct arena *a)
 {
 	const struct spec *p = s->jobs->entries.v[id].spec;
 	const struct user *owner = user_known(s, p->uid);
-	const char *home = p->home ? word(s, p->home) : owner ? owner->home : NULL;
+	const char *home = p->home ? word_text(s, p->home) : owner ? owner->home : NULL;
 	struct checkpoint_wish w;
 	char tag[64];
 

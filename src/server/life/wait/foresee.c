@@ -272,7 +272,7 @@ static void foresee_later(struct server *s, struct foresight *f)
 	uv_timer_start(&f->later, on_later, 0, 0);
 }
 
-void foresee(struct server *s)
+void foresee_update(struct server *s)
 {
 	struct foresight *f =
 		s->outlook->foresight ? s->outlook->foresight : (s->outlook->foresight = mem_zalloc(sizeof *f));
@@ -448,7 +448,7 @@ bool foresee_not(const struct server *s, uint32_t id, struct strbuf *why)
 		strbuf_printf(why,
 			      queue_is_started(s, e->spec->queue) ? "no destination of its routing queue %s accepts it"
 								  : "its queue %s is stopped",
-			      word(s, e->spec->queue));
+			      word_text(s, e->spec->queue));
 	else if (!attrs_bool(s->attrs, "scheduling"))
 		strbuf_puts(why, "the server is not starting jobs (scheduling is False)");
 	else if ((block & BLOCK_DEPEND) && depends_parse(e->spec->depend, &d, NULL) == 0)

@@ -41,10 +41,10 @@ struct outlook {
 	struct scratch scratch;	     /* for copies of the scheduler that answer at once: grounds.c */
 };
 
-#define FORECAST_OLD 10		      /* seconds, from which its age is mentioned */
-#define FORECAST_OLDEST 60	      /* seconds, after which it is not shown */
-void foresee(struct server *s);	      /* brings what is foreseen up to date, or a step nearer to it */
-void foresee_again(struct server *s); /* the rules have changed: what was foreseen counts no longer */
+#define FORECAST_OLD 10		       /* seconds, from which its age is mentioned */
+#define FORECAST_OLDEST 60	       /* seconds, after which it is not shown */
+void foresee_update(struct server *s); /* brings what is foreseen up to date, or a step nearer to it */
+void foresee_again(struct server *s);  /* the rules have changed: what was foreseen counts no longer */
 void foresee_started(struct server *s, uint32_t id, int64_t now);
 void foresee_forget(struct server *s, uint32_t id);
 int64_t foresee_made(const struct server *s,

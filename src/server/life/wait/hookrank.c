@@ -75,7 +75,7 @@ static void job_write(struct server *s, struct json *j, uint32_t id)
 	entry_id(s, id, &name);
 	json_open_object(j, NULL);
 	json_text(j, "id", strbuf_text(&name));
-	json_text(j, "user", word(s, p->owner));
+	json_text(j, "user", word_text(s, p->owner));
 	json_text(j, "group", group_name(s, p, group, sizeof group));
 	json_int(j, "submitted", p->created);
 	submission_brief(s, p, j);

@@ -120,7 +120,7 @@ static bool reorder_step(struct server *s, struct work *w)
 	ladder_fini(l);
 	vec_remove(&x->owners, 0);
 	if (!owner_waits(x, owner, 0))
-		store_drop_object(s->store, "reorder", word(s, owner));
+		store_drop_object(s->store, "reorder", word_text(s, owner));
 	if (x->owners.n)
 		return true;
 	reorder_free(s, x);
@@ -154,7 +154,7 @@ static bool reorder_add(struct server *s, uint32_t owner)
 
 void reorder_note(struct server *s, uint32_t owner)
 {
-	store_put_object(s->store, "reorder", word(s, owner), "{}");
+	store_put_object(s->store, "reorder", word_text(s, owner), "{}");
 }
 
 void reorder_later(struct server *s, uint32_t owner)

@@ -26,7 +26,7 @@ static int64_t party_priority(struct server *s, enum object_kind kind, uint32_t 
 		return 0;
 	known = map_at(&s->world->parties, (uint64_t)kind << 32 | name);
 	if (!*known)
-		*known = PARTY_ZERO + (uint64_t)objects_number(s->objects, kind, word(s, name), "priority", 0);
+		*known = PARTY_ZERO + (uint64_t)objects_number(s->objects, kind, word_text(s, name), "priority", 0);
 	return (int64_t)(*known - PARTY_ZERO);
 }
 

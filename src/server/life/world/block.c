@@ -60,7 +60,7 @@ static bool find(void *context, const struct jobid *id, uint32_t *ret_job, bool 
 /* No nodes here could hold it. Whether it fits at another site, nobody here knows. */
 static bool misfits(const struct server *s, const struct spec *p)
 {
-	return !queue_is_remote(word(s, p->queue)) &&
+	return !queue_is_remote(word_text(s, p->queue)) &&
 	       (p->request == UINT32_MAX || world_could_hold((struct server *)s, p) != FIT_YES) &&
 	       !spec_may_leave(s, p);
 }
@@ -70,7 +70,7 @@ static unsigned standing(const struct server *s, const struct spec *p)
 	const struct queue *q = queue_of(s, p->queue);
 	unsigned bits = 0;
 
-	if (queue_is_remote(word(s, p->queue)))
+	if (queue_is_remote(word_text(s, p->queue)))
 		return BLOCK_QUEUE;
 	if (misfits(s, p))
 		bits |= BLOCK_MISFIT;

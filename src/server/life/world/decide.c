@@ -28,7 +28,7 @@ bool decide_may(const struct server *s)
 	       !s->slices->queue_stops;
 }
 
-void decide(struct server *s)
+void scheduler_decide(struct server *s)
 {
 	int64_t begin = clock_us(CLOCK_MONOTONIC), took;
 
@@ -60,7 +60,7 @@ void turn_decide(struct server *s)
 		if (!decide_may(s))
 			s->turn->undecided = false;
 		else if (!s->turn->undecided || (!s->slices->sliced && !s->turn->cycled))
-			decide(s);
+			scheduler_decide(s);
 		if (s->turn->undecided)
 			break;
 	}

@@ -363,7 +363,7 @@ static int launcher_check(const struct server *s, const struct attempt *t, struc
 		return 0;
 	return err_set(err, -EPROTO,
 		       "its agent has protocol %d, and jobs of class %s need %d: upgrade shunt-agent there",
-		       a->protocol, word(s, s->jobs->entries.v[t->job].spec->class), PROTOCOL_LAUNCHER);
+		       a->protocol, word_text(s, s->jobs->entries.v[t->job].spec->class), PROTOCOL_LAUNCHER);
 }
 
 static void attempt_order(struct server *s, struct attempt *t)

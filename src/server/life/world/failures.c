@@ -194,7 +194,7 @@ int64_t failures_node(const struct server *s, const struct attempt *t, const cha
 	return NODE_ANY;
 }
 
-void health_text(const struct node_info *n, struct strbuf *out)
+void node_failures_text(const struct node_info *n, struct strbuf *out)
 {
 	const struct node_health *h = n->failing;
 	char when[32];
@@ -238,7 +238,7 @@ static void health_judge(struct server *s, uint32_t node)
 		h->since = s->clock->now;
 		h->until = h->since + pause_of(attrs_number(s->attrs, "node_retry"), ++h->step);
 		heap_push(&s->agenda->retries, h->until, node, TIMER_NODE);
-		health_text(&s->hosts->nodes.v[node], &text);
+		node_failures_text(&s->hosts->nodes.v[node], &text);
 		server_say(s, "node %s is unhealthy: %s", name, text.text);
 		node_maybe(s, node, NODE_FAIL, &(struct cause){.who = BY_SERVER, .reason = text.text});
 		strbuf_fini(&text);
