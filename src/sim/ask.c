@@ -8,7 +8,7 @@
 
 #include "rules/partition.h"
 
-/* By a text, which may name the partition itself. */
+/* Resolves a request given as text, which may name the partition itself. */
 static int ask_text(struct cluster *c, const struct workload *w, const struct wjob *j, struct ask *ret, struct err *err)
 {
 	struct reqtext text = w->texts.v[j->text];

@@ -1,7 +1,8 @@
 /*
- * bagsim.c - see bagsim.h. Two halves: the cluster with its trace, and the bag on it.
+ * bagsim.c - see bagsim.h. It has two halves: the cluster with its trace, and the bag on it.
  *
- * At one instant tasks end first, then jobs are submitted, then jobs end; a cycle follows each of the latter, as in sim.c. Then the bag decides.
+ * At one instant tasks end first, then jobs are submitted, then jobs end; a cycle follows each
+ * submission and each end of a job, as in sim.c. Then the bag decides.
  */
 #include "sim/bagsim.h"
 
@@ -15,10 +16,10 @@
 
 #define NOBODY -1
 
-/* Of a job of the cluster. */
+/* What is simulated of a job of the cluster. */
 struct bjob {
 	int64_t runtime;
-	int64_t of; /* a job of the trace: its number; a request: NOBODY */
+	int64_t of; /* number of the job in the trace; NOBODY: a request of the bag */
 };
 
 /* A request of the bag. */
@@ -29,9 +30,9 @@ struct brequest {
 	bool running;
 };
 
-/* A task at a processor. */
+/* A processor with a task. */
 struct bworker {
-	uint32_t job; /* of the request that it belongs to */
+	uint32_t job; /* job of its request */
 	int64_t took, start;
 };
 
@@ -39,14 +40,14 @@ struct bag {
 	const struct bag_case *c;
 	struct adapter *adapter;
 	struct rng rng;
-	VEC(int64_t) idle;	    /* what the tasks take that no worker has */
+	VEC(int64_t) idle;	    /* times of the tasks that no worker has */
 	VEC(struct brequest) out;   /* requests that have not ended */
-	VEC(struct bworker) worker; /* those with a task; free ones are reused */
-	VEC(uint32_t) spare;	    /* ... the free ones */
+	VEC(struct bworker) worker; /* workers with a task; free entries are reused */
+	VEC(uint32_t) spare;	    /* indices of free entries */
 	VEC(uint32_t) doomed;	    /* workers whose task can't be done before their request ends */
-	struct heap ends;	    /* of tasks: (end, worker) */
+	struct heap ends;	    /* (end, worker) of tasks */
 	int64_t began, pending, filling;
-	bool ask; /* the adapter is to be asked at this instant */
+	bool ask; /* the adapter must decide at this instant */
 	struct bag_outcome got;
 };
 
@@ -57,11 +58,11 @@ struct bagsim {
 	struct sched *sched;
 	VEC(struct bjob) jobs; /* by id */
 	struct heap ends;      /* (end, job) */
-	VEC(uint32_t) started; /* to confirm */
+	VEC(uint32_t) started; /* starts to confirm */
 	VEC(struct adapter_span) spans;
 	VEC(struct adapter_request) requests;
-	int64_t next;	/* job of the trace to come, counted over repetitions */
-	int64_t period; /* of the trace */
+	int64_t next;	/* next job of the trace, counted over repetitions */
+	int64_t period; /* length of the trace, seconds */
 	int64_t now, queued;
 	struct bag *bag; /* NULL: none */
 	void (*on_start)(void *context, int64_t job, int64_t at);
@@ -193,7 +194,7 @@ static bool next_end(struct bagsim *b, struct heap_item *ret)
 	return false;
 }
 
-/* When the cluster has something to do next. */
+/* Returns when the next event of the cluster happens. */
 static int64_t cluster_next(struct bagsim *b)
 {
 	int64_t at = sched_next_wake(b->sched), submit = trace_next(b);
@@ -204,7 +205,7 @@ static int64_t cluster_next(struct bagsim *b)
 	return submit < at ? submit : at;
 }
 
-/* One event of the cluster at `now`. */
+/* Processes one event of the cluster at `now`. */
 static void cluster_step(struct bagsim *b)
 {
 	struct heap_item end;
@@ -239,7 +240,8 @@ static struct brequest *request_find(struct bag *g, uint32_t job)
 	return NULL;
 }
 
-/* A processor of a request, which ends at `end`, takes a task. False: there is none for it. */
+/* Gives a task to a processor of a request that ends at `end`. Returns false if there is none
+ * for it. */
 static bool task_start(struct bagsim *b, uint32_t job, int64_t end)
 {
 	struct bag *g = b->bag;
@@ -266,7 +268,7 @@ static bool task_start(struct bagsim *b, uint32_t job, int64_t end)
 	return true;
 }
 
-/* Idle processors of all requests take what tasks there are. */
+/* Gives tasks to the idle processors of all requests. */
 static void bag_feed(struct bagsim *b)
 {
 	struct bag *g = b->bag;
@@ -294,7 +296,7 @@ static void worker_free(struct bag *g, uint32_t at)
 	vec_push(&g->spare, at);
 }
 
-/* A request is over: what it had not finished begins again. */
+/* Ends a request; its unfinished tasks start again elsewhere. */
 static void bag_ended(struct bagsim *b, uint32_t job)
 {
 	struct bag *g = b->bag;
@@ -345,7 +347,8 @@ static void task_ended(struct bagsim *b)
 		g->ask = true;
 }
 
-/* A filler has all that is free now, and loses its youngest tasks where that has become less. */
+/* Gives a filler everything that is free now; where that has become less, its youngest tasks are
+ * cut off. */
 static void bag_fill(struct bagsim *b)
 {
 	struct bag *g = b->bag;
@@ -463,7 +466,7 @@ static void bag_decide(struct bagsim *b)
 		if (submit || i + 1 == n)
 			cycle(b);
 	}
-	b->bag->ask = false; /* what it did itself is no news */
+	b->bag->ask = false; /* its own orders are not a reason to decide again */
 }
 
 static int64_t bag_next(struct bagsim *b)
@@ -513,7 +516,7 @@ static void tasks_make(struct bag *g)
 	g->pending = t->tasks;
 }
 
-/* Nothing of it stays in the cluster. */
+/* Removes everything of the bag from the cluster. */
 static void bag_leave(struct bagsim *b)
 {
 	struct bag *g = b->bag;
@@ -547,7 +550,7 @@ struct bag_outcome bagsim_bag(struct bagsim *b, const struct bag_case *c, int64_
 		bag_decide(b);
 	bag_run(b, give_up ? b->now + give_up : TIME_NEVER - 1);
 	bag_leave(b);
-	if (c->filler) /* it has only what its tasks use */
+	if (c->filler) /* a filler holds only what its tasks use */
 		g.got.allocated -= g.got.wasted;
 	g.got.wasted += g.got.allocated;
 	adapter_destroy(g.adapter);

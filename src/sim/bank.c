@@ -81,7 +81,8 @@ int64_t bank_next(const struct bank *b, int64_t now)
 	return next;
 }
 
-/* Its account, if it pays, else the next one above that does. */
+/* Returns the job's account if it pays, else the next one above that does; *next: where to
+ * continue. */
 static const struct bank_account *payer(const struct bank *b, const char *account, const struct object **next)
 {
 	const struct object *x = *next ? *next : object_find(&b->site->objects, OBJECT_ACCOUNT, account);

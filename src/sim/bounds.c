@@ -1,18 +1,18 @@
 /*
- * bounds.c - how good any schedule of the same jobs could be at best.
+ * bounds.c - lower bounds on what any schedule of the same jobs could achieve.
  *
- * The squashed machine is one processor as fast as all P together: a job of q
- * processors and p seconds is p*q/P seconds of work there, to be interrupted at
- * will. Whatever P processors do it can do as well, so its best is a bound:
+ * The squashed machine is one processor as fast as all P together: a job of q processors and p
+ * seconds is p*q/P seconds of work there, and may be interrupted at will. It can do whatever P
+ * processors can, so its optimum is a bound:
  *
- *  - shortest remaining work first has the least mean turnaround on it;
- *  - at any instant it has done as much work as can be done if only it never
- *    idles. So the mean instant at which a unit of work is done (the mean busy
- *    time) can't be earlier; a job that runs in one piece ends half its run time
- *    after its own mean busy time, and AWF weighs jobs by just that work.
+ * - shortest remaining work first has the least mean turnaround on it;
+ * - if it never idles, at any instant it has done as much work as can be done. So the mean
+ *   instant at which a unit of work is
+ * done (the mean busy time) can't be earlier. A job that runs in one piece ends half its run time
+ * after its own mean busy time, and AWF weighs jobs by exactly that work.
  *
- * Instants are counted in P-ths of a second from the first submission: so areas
- * are lengths and nothing is rounded.
+ * Instants are counted in P-ths of a second from the first submission, so that areas are lengths
+ * and nothing is rounded.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static int submit_compare(const void *a, const void *b)
 	return (*x)->submit < (*y)->submit ? -1 : (*x)->submit > (*y)->submit;
 }
 
-/* Works until `until`; returns the sum of the completion times of the jobs that got done. */
+/* Works until `until`; returns the sum of the completion times of the jobs that finished. */
 static double srpt_work(struct heap *left, double *now, double until)
 {
 	struct heap_item top;
@@ -45,7 +45,7 @@ static double srpt_work(struct heap *left, double *now, double until)
 	return done;
 }
 
-/* The sum of turnarounds, in P-ths of a second. */
+/* Returns the sum of turnarounds, in P-ths of a second. */
 static double srpt_sum(const struct simulated *const *job, int64_t n, int64_t procs)
 {
 	struct heap left = {0};

@@ -1,8 +1,8 @@
 /*
- * chart.c - pictures by gnuplot.
+ * chart.c - draws charts with gnuplot.
  *
- * A whole script, data and all, is written to a temporary file that becomes
- * gnuplot's standard input: no shell, and no pipe that could break.
+ * A complete script, including the data, is written to a temporary file that becomes gnuplot's
+ * standard input: there is no shell, and no pipe that could break.
  */
 #include "sim/chart.h"
 
@@ -24,11 +24,12 @@
 #define GANTTS 3
 #define WAIT_POINTS 200
 
-/* Okabe and Ito's colours, which most colour-blind people can tell apart, but for yellow: lines of it can't be seen. */
+/* Okabe and Ito's colours, which most colour-blind people can distinguish, without yellow: thin
+ * yellow lines are invisible. */
 static const char *const colours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"};
 #define COLOURS ((int)(sizeof colours / sizeof *colours))
 
-/* Text in gnuplot's single quotes, where only the quote is special. */
+/* Writes text in gnuplot's single quotes, where only the quote is special. */
 static void quote(FILE *f, const char *text)
 {
 	fputc('\'', f);
@@ -47,7 +48,7 @@ static int script_open(const char *path, int height, FILE **ret, struct err *err
 
 	if (!svg && !(ending && strcmp(ending, ".png") == 0))
 		return err_set(err, -EINVAL, "%s: a picture's name must end in .svg or .png", path);
-	/* gnuplot would go on without, onto standard output. */
+	/* Without a writable file, gnuplot would continue and write to standard output. */
 	FILE *f = fopen(path, "we");
 	if (!f)
 		return err_set(err, -errno, "%s: %s", path, strerror(errno));
@@ -78,7 +79,7 @@ static const char *last_line(char *text)
 	return last ? last + strspn(last, " \n") : text;
 }
 
-/* Runs the script and closes it. What gnuplot complains of goes to `err`. */
+/* Runs the script and closes it. gnuplot's error messages go to `err`. */
 static int script_run(FILE *script, const char *path, struct err *err)
 {
 	extern char **environ;
@@ -117,13 +118,13 @@ static int script_run(FILE *script, const char *path, struct err *err)
 	return 0;
 }
 
-/* The axis of time, from 0, in units that give few digits. */
+/* The time axis, from 0, in a unit that gives few digits. */
 struct axis {
 	struct span span;
 	double unit; /* seconds */
 	const char *name;
-	struct span window;  /* of the Gantt charts */
-	double longest_wait; /* in them */
+	struct span window;  /* window of the Gantt charts */
+	double longest_wait; /* longest wait in the Gantt charts */
 };
 
 static struct axis axis_of(struct span span)
@@ -142,7 +143,7 @@ static double axis_at(const struct axis *a, int64_t t)
 	return (double)(t - a->span.from) / a->unit;
 }
 
-/* A panel from `top` to `bottom`, pixels from the picture's upper edge. */
+/* Begins a panel from `top` to `bottom`, pixels from the chart's upper edge. */
 static void panel_begin(FILE *f, int height, int top, int bottom, const char *title, const char *ylabel)
 {
 	fprintf(f, "unset key\nunset logscale\nunset colorbox\nset autoscale\nset xtics autofreq\nset ytics autofreq\n"
@@ -191,7 +192,7 @@ static void time_range(FILE *f, const struct axis *a, bool labelled)
 		fprintf(f, "unset xlabel\nset format x ''\n");
 }
 
-/* Waits shorter than a second stand at one second, which the label says. */
+/* Writes the waits; those below one second are drawn at one second, as the label says. */
 static void waits_write(FILE *f, int r, const struct chart_run *run)
 {
 	double *wait;
@@ -218,8 +219,9 @@ static void waits_draw(FILE *f, int height, int top, const struct chart_run *run
 	fprintf(f, "unset grid\nset grid y lt 1 lw 0.5 lc rgb '#DDDDDD'\n");
 }
 
-/* Boxes of the jobs with a deadline, or of those without. Returns how many there are. They are drawn a little too
- * small: white lines between them cost nothing, edges would double the file. */
+/* Writes the boxes of the jobs with a deadline, or of those without; returns how many. They are
+ * drawn slightly too small: white lines between them cost nothing, while edges would double the
+ * file. */
 static int boxes_write(FILE *f, const char *name, const chart_boxes *boxes, const struct axis *a, int64_t procs,
 		       bool due)
 {
@@ -244,7 +246,8 @@ static int boxes_write(FILE *f, const char *name, const chart_boxes *boxes, cons
 	return n;
 }
 
-/* Jobs are coloured by their wait, from light to dark; those with a deadline have an orange edge, which the picture says. */
+/* Colours jobs by their wait, from light to dark. Jobs with a deadline have an orange edge,
+ * which a label explains. */
 static void gantt_draw(FILE *f, int height, int top, const struct chart_run *run, const struct axis *a)
 {
 	static const char plot[] = ", $%s using 1:3:1:2:3:4:5 with boxxyerror fs solid 1 %s lw 1.2 lc palette notitle";
@@ -337,7 +340,7 @@ int chart_run_draw(const char *path, const char *title, const struct chart_run *
 	return script_run(f, path, err);
 }
 
-/* The colour of a series, the later ones of a row of shades paler. */
+/* Writes the colour of a series; the later ones of a row of shades are paler. */
 static void series_colour(FILE *f, const struct chart_bars *b, int i)
 {
 	int shades = b->shades ? b->shades : 1;
@@ -349,7 +352,7 @@ static void series_colour(FILE *f, const struct chart_bars *b, int i)
 	}
 }
 
-/* Powers of two from the lowest to the highest value, by their ratios. */
+/* Sets tics at powers of two from the lowest to the highest ratio. */
 static void ratio_tics(FILE *f, const struct chart_bars *b)
 {
 	int low = -1, high = 1;

@@ -1,12 +1,13 @@
 /*
- * chart_data.c - long runs boiled down to a few hundred points and boxes.
+ * chart_data.c - reduces long runs to a few hundred points and boxes.
  */
 #include "sim/chart_data.h"
 
 #include <stdbool.h>
 
-#define WINDOW_JOBS 80	     /* a window has about as many */
-#define WINDOW_JOBS_MOST 160 /* ... and the busiest no more than these, if halving it a few times helps */
+#define WINDOW_JOBS 80	     /* jobs of an average window, about */
+/* jobs of the busiest window, at most, if halving it a few times helps */
+#define WINDOW_JOBS_MOST 160
 
 struct span chart_span(const struct chart_run *runs, int nruns)
 {
@@ -22,8 +23,8 @@ struct span chart_span(const struct chart_run *runs, int nruns)
 	return s.from < s.to ? s : (struct span){0, 1};
 }
 
-/* Slices of time, to which intervals are added: the parts of slices at an interval's ends one by one, the whole
- * slices between them as a step up and a step down. */
+/* Slices of time to which intervals are added: the partial slices at an interval's ends one by
+ * one, the whole slices between them as a step up and a step down. */
 struct slices {
 	struct span span;
 	double part[CHART_SAMPLES + 1], step[CHART_SAMPLES + 2];
@@ -70,7 +71,8 @@ void chart_series_compute(struct chart_series *s, const struct chart_run *run, s
 	slices_sum(&queue, s->queue);
 }
 
-/* Among the stretches of `slices` slices the first of the one in which most jobs wait while most is in use. */
+/* Returns the first slice of the stretch of `slices` slices in which queue length times use is
+ * largest. */
 static int busiest_slice(const struct chart_series *s, int slices)
 {
 	double sum = 0, most = -1;
@@ -123,7 +125,7 @@ static int start_compare(const void *a, const void *b)
 	return (*x)->start < (*y)->start ? -1 : (*x)->start > (*y)->start;
 }
 
-/* The first of the lowest `wanted` free processors in a row, or -1. */
+/* Returns the first of the lowest `wanted` consecutive free processors, or -1. */
 static int64_t row_find(const int64_t *until, int64_t procs, int64_t now, int64_t wanted)
 {
 	int64_t run = 0;

@@ -1,10 +1,8 @@
 /*
- * generate.c - the workload of the push experiments (docs/simulator.md),
- * on 40 nodes of 8 CPUs.
+ * generate.c - the workload of the push experiments (docs/simulator.md), on 40 nodes of 8 CPUs.
  *
- * What the jobs are, when they come and which of them are special are drawn from
- * three streams of numbers, so that experiments with one seed differ only in what
- * they mean to compare.
+ * Job sizes, arrivals and special jobs are drawn from three separate random streams, so that
+ * experiments with one seed differ only in what they mean to compare.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -22,7 +20,8 @@
 #define RUNTIME_SIGMA 1.5
 #define POWERS (POWER_SC_ALLOC | POWER_Q_ALLOC | POWER_C_EXEC | POWER_S_EXEC | POWER_Q_EXEC)
 
-/* A batch this near to the mean size is met within some dozen draws; one of very few jobs may never be. */
+/* A batch this close to the mean size is found within some dozen draws; with very few jobs it
+ * may never be. */
 #define SIZE_ERROR 0.07
 #define DRAWS_MOST 10000
 
@@ -39,7 +38,7 @@ struct burst {
 	int user;
 	const struct shape *shape;
 	bool named, exclusive;
-	int node[FRAGS_MOST]; /* where it is named */
+	int node[FRAGS_MOST]; /* named nodes */
 };
 
 struct draft {
@@ -50,7 +49,7 @@ struct draft {
 struct batch {
 	const struct oscar_model *model;
 	struct rng rng;
-	double weight[SHAPES];	     /* of the shapes */
+	double weight[SHAPES];	     /* weights of the shapes */
 	int favourite[USERS][NODES]; /* the first FAVOURITES of a shuffle */
 	VEC(struct burst) bursts;
 	VEC(struct draft) jobs;
@@ -73,7 +72,7 @@ static void weights_tilt(double weight[SHAPES], double theta)
 		weight[i] = shapes[i].probability * pow(shapes[i].frags * shapes[i].cpus, theta);
 }
 
-/* Only the shapes of a mix, as likely among each other as in the model. */
+/* Keeps only the shapes of a mix, with the same relative weights as in the model. */
 static void weights_sift(double weight[SHAPES], enum mix mix)
 {
 	for (size_t i = 0; i < SHAPES && mix != MIX_SOURCE; i++) {
@@ -97,7 +96,7 @@ static void weights_for_mean(double weight[SHAPES], double mean)
 	}
 }
 
-/* An index with probability in proportion to its weight. */
+/* Draws an index with probability proportional to its weight. */
 static size_t pick(struct rng *rng, const double *weight, size_t n)
 {
 	double all = 0;
@@ -160,7 +159,8 @@ static void batch_draw(struct batch *b)
 	}
 }
 
-/* CPUs of a job, its run time being its weight: the work of the batch over its time. */
+/* Returns the mean CPUs of a job weighted by run time: the work of the batch over its total run
+ * time. */
 static double batch_size(const struct batch *b, double *ret_runtime)
 {
 	double work = 0, time = 0;
@@ -190,7 +190,7 @@ static int32_t burst_request(struct workload *w, const struct burst *b)
 	return id;
 }
 
-/* Makes some of the jobs QoS, some others emergency. */
+/* Turns some of the jobs into QoS jobs, and some others into emergency jobs. */
 static void kinds_draw(struct workload *w, const struct oscar_model *m, struct rng *rng)
 {
 	int n = (int)w->jobs.n, *order = mem_realloc(NULL, w->jobs.n, sizeof *order);

@@ -1,8 +1,7 @@
 /*
- * jobcsv.c - the per-job CSV of an earlier run (ours, or a reference schedule) as
- * a workload: job_id, submit, procs, runtime, estimate; what follows is the fate
- * the jobs had and is left alone, but for those whose start is -1: they never ran,
- * so that the file does not know their run times, and are left out.
+ * jobcsv.c - reads the per-job CSV of an earlier run (ours, or a reference schedule) as a workload:
+ * job_id, submit, procs, runtime, estimate. The columns after these are outcomes and are ignored,
+ * except that jobs with a start of -1 never ran: their run times are unknown, so they are skipped.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -11,7 +10,7 @@
 
 enum column { JOB, SUBMIT, PROCS, RUNTIME, ESTIMATE, COLUMNS };
 
-/* The columns as numbers; *ret_rest is what follows them. */
+/* Scans the columns as numbers; *ret_rest is what follows them. */
 static bool row_scan(const char *p, int64_t v[COLUMNS], const char **ret_rest)
 {
 	for (int i = 0; i < COLUMNS; i++) {

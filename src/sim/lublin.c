@@ -1,12 +1,11 @@
 /*
- * lublin.c - the model of batch jobs of Lublin and Feitelson (The workload on
- * parallel supercomputers, JPDC 63(11), 2003).
+ * lublin.c - the model of batch jobs of Lublin and Feitelson (The workload on parallel
+ * supercomputers, JPDC 63(11), 2003).
  *
- * Size: serial, or two to the power of a two-stage uniform number, mostly a whole
- * one. Run time: its logarithm is hyper-gamma, the larger the job the more often
- * of the longer kind. Arrivals: gaps whose logarithm is gamma, stretched where the
- * hour's rate of arrivals is low; over a day that begins at half past five that
- * rate is a gamma density of half hours. The machine's size takes the place of the
+ * Size: serial, or two to the power of a two-stage uniform number, mostly a whole one. Run time:
+ * its logarithm is hyper-gamma, and larger jobs more often have the longer kind. Arrivals: gaps
+ * whose logarithm is gamma, stretched in hours with a low arrival rate; over a day that begins at
+ * half past five that rate is a gamma density of half hours. The machine's size replaces the
  * paper's 128 nodes. The model has no users and no estimates.
  */
 #include <math.h>
@@ -17,7 +16,7 @@
 #define SERIAL 0.2927
 #define POWER_OF_TWO 0.6686
 #define SIZE_LOW 1.2
-#define SIZE_MEDIUM 2.5 /* below the highest */
+#define SIZE_MEDIUM 2.5 /* distance below the highest */
 #define SIZE_STAGE 0.875
 
 #define RUNTIME_SHORT_SHAPE 6.57
@@ -28,7 +27,7 @@
 #define RUNTIME_SHORT 0.6986
 #define RUNTIME_MOST 12 /* logarithm of seconds */
 
-#define GAP_SHAPE (6.0415 * 1.0519) /* of the rush hours, stretched to the whole day */
+#define GAP_SHAPE (6.0415 * 1.0519) /* shape of the rush hours, stretched to the whole day */
 #define GAP_SCALE 0.8531
 #define GAP_MOST 13 /* logarithm of seconds */
 #define DAY_SHAPE 6.1271
@@ -39,7 +38,7 @@
 #define SLOT_SECONDS 1800
 
 struct clock {
-	double rate[SLOTS]; /* of arrivals in each half hour of the day; their mean is 1 */
+	double rate[SLOTS]; /* arrival rate of each half hour of the day; their mean is 1 */
 	double now;	    /* seconds */
 };
 
@@ -54,7 +53,7 @@ static void clock_init(struct clock *c)
 
 	c->now = 0;
 	for (int i = DAY_BEGIN; i < DAY_BEGIN + SLOTS; i++) {
-		/* Simpson's rule over the half hour, but for a factor */
+		/* Simpson's rule over the half hour, up to a constant factor */
 		double rate = day_density(i - 0.5) + 4 * day_density(i) + day_density(i + 0.5);
 		c->rate[(i - 1) % SLOTS] = rate;
 		sum += rate;

@@ -1,5 +1,5 @@
 /*
- * machine.c - the text of a machine into nodes.
+ * machine.c - builds nodes from the text of a machine.
  */
 #include "sim/machine.h"
 
@@ -13,14 +13,14 @@
 #include "base/lines.h"
 
 #define MACHINE_NODES_MAX 1000000
-#define MACHINE_CPUS_MAX 100000000 /* in all: processors x seconds must fit into 64 bits */
+#define MACHINE_CPUS_MAX 100000000 /* in total; processors x seconds must fit into 64 bits */
 
 static bool is_text(const char *text)
 {
 	return strncmp(text, "flat:", 5) == 0 || strncmp(text, "nodes:", 6) == 0 || strncmp(text, "parts:", 6) == 0;
 }
 
-/* Reads a number, 1 or more, and moves past it. */
+/* Reads a number of at least 1, and moves past it. */
 static bool number_scan(const char **p, int64_t *ret)
 {
 	char *end;
@@ -33,7 +33,7 @@ static bool number_scan(const char **p, int64_t *ret)
 	return errno == 0 && *ret > 0 && *ret <= MACHINE_CPUS_MAX;
 }
 
-/* "40x8+2x64" */
+/* Scans "40x8+2x64". */
 static bool groups_scan(const char *p, machine_groups *groups, int64_t *ret_nodes, int64_t *ret_cpus)
 {
 	struct machine_group g = {0};
@@ -51,7 +51,7 @@ static bool groups_scan(const char *p, machine_groups *groups, int64_t *ret_node
 	return p[-1] == '\0';
 }
 
-/* "8,8,16,32" */
+/* Scans "8,8,16,32". */
 static bool parts_scan(const char *p, machine_groups *groups, int64_t *ret_nodes)
 {
 	struct machine_group g = {.cpus = 1, .partition = true};
@@ -93,7 +93,7 @@ int machine_parse(const char *text, machine_groups *ret, int64_t *ret_nodes, int
 		text, MACHINE_NODES_MAX, MACHINE_CPUS_MAX, PARTITIONS_MAX);
 }
 
-/* The last nodes of the cluster are its partition number i. */
+/* Makes the last `count` nodes of the cluster its partition number i. */
 static int partition_add(struct cluster *c, uint32_t i, int64_t count, struct err *err)
 {
 	VEC(uint32_t) nodes = {0};
@@ -107,7 +107,7 @@ static int partition_add(struct cluster *c, uint32_t i, int64_t count, struct er
 	return rc;
 }
 
-/* Nodes n1, n2, ... */
+/* Builds nodes n1, n2, ... */
 static int machine_text(struct cluster *c, const char *text, struct err *err)
 {
 	machine_groups groups = {0};
@@ -129,7 +129,7 @@ static int machine_text(struct cluster *c, const char *text, struct err *err)
 	return rc;
 }
 
-/* Partitions that the lines of a file name, with their nodes: made when all lines were read. */
+/* Partitions named by the lines of a file, with their nodes; created after all lines were read. */
 struct part_node {
 	uint32_t part, node;
 };
@@ -159,10 +159,11 @@ static int named_parts_make(struct cluster *c, struct named_parts *p, int rc, st
 /* The words of a node line that are not amounts. */
 struct node_words {
 	char *features, *partition;
-	uint32_t speed; /* 0: not said */
+	uint32_t speed; /* 0: not stated */
 };
 
-/* One word of a node line: cpus=8, mem=16gb, disk=1tb, swap=4gb, gpus=1, speed=1.5, features=a,b, partition=A or a named resource. */
+/* Reads one word of a node line: cpus=8, mem=16gb, disk=1tb, swap=4gb, gpus=1, speed=1.5,
+ * features=a,b, partition=A or a named resource. */
 static int node_word(struct cluster *c, char *word, struct res *total, struct node_words *ret, struct err *err)
 {
 	char *value = strchr(word, '=');
@@ -265,7 +266,7 @@ static int machine_file(struct cluster *c, const char *path, struct err *err)
 	return named_parts_make(c, &parts, rc < 0 ? rc : 0, err);
 }
 
-/* "node n1 cpus=8\nnode n2 ..." */
+/* Builds the lines "node n1 cpus=8\nnode n2 ...". */
 static int machine_lines(struct cluster *c, const char *text, struct err *err)
 {
 	char *copy = mem_strdup(text), *rest = copy, *line;

@@ -1,9 +1,8 @@
 /*
- * metrics.c - what a schedule was worth (docs/simulator.md).
+ * metrics.c - measures of a schedule (docs/simulator.md).
  *
- * Jobs that never ran count where deadlines are concerned and nowhere else. Of a
- * job that was preempted the last attempt is its start and run time; what the
- * earlier ones cost is `work_lost`.
+ * Jobs that never ran count only where deadlines are concerned. The start and run time of a
+ * preempted job are those of its last attempt; the cost of the earlier ones is `work_lost`.
  */
 #include "sim/metrics.h"
 
@@ -17,9 +16,9 @@
 #include "base/vec.h"
 #include "sim/metrics_internal.h"
 
-#define BOUND 10.0 /* seconds: shorter run times count as this in bounded slowdowns */
+#define BOUND 10.0 /* seconds; shorter run times count as this in bounded slowdowns */
 
-/* Puts the k-th smallest at v[k], nothing larger before and nothing smaller after it. */
+/* Puts the k-th smallest value at v[k], with nothing larger before and nothing smaller after it. */
 static double select_kth(double *v, int64_t n, int64_t k)
 {
 	int64_t low = 0, high = n - 1;
@@ -48,7 +47,8 @@ static double select_kth(double *v, int64_t n, int64_t k)
 	return v[k];
 }
 
-/* The nearest rank: the smallest value that at least `share` of all do not exceed. */
+/* Returns the nearest rank: the smallest value that at least `share` of all values do not
+ * exceed. */
 static double percentile(double *v, int64_t n, double share)
 {
 	int64_t rank = (int64_t)ceil(share * (double)n);
@@ -195,11 +195,12 @@ static void promises_compute(struct metrics *m, const struct simulated *o, int64
 
 enum step { SUBMITS, STARTS, ENDS, STEPS };
 
-/* Integrates the idle processors over the times when some queued job needs no more than those. The queue is a
- * heap by size, from which started jobs are only taken when they come to its top. */
+/* Integrates the idle processors over the times when some queued job would fit into them. The
+ * queue is a heap by size; started jobs are removed only when they reach its top. */
 static void loss_compute(struct metrics *m, const struct simulated *o, int64_t n)
 {
-	struct keyed *event = mem_realloc(NULL, (size_t)n * STEPS + 1, sizeof *event); /* job x STEPS + step */
+	/* job * STEPS + step */
+	struct keyed *event = mem_realloc(NULL, (size_t)n * STEPS + 1, sizeof *event);
 	struct heap queue = {0};
 	struct heap_item top;
 	int64_t idle = m->procs, since = 0;

@@ -1,8 +1,8 @@
 /*
  * pool.c - independent tasks in child processes.
  *
- * Tasks are begun in the order of their numbers, and one that was begun is ended: so the lowest task that fails is the
- * same on any number of cores.
+ * Tasks are started in the order of their numbers, and each started task runs to its end. So the
+ * lowest task that fails is the same on any number of cores.
  */
 #include "sim/pool.h"
 
@@ -25,17 +25,17 @@
 #define POLL_NS 20000000
 #define TASK_NONE (-1)
 
-/* What parent and children share: the head, and a tally for each task. */
+/* State shared by parent and children. */
 struct board {
 	atomic_int next;
 	atomic_bool failed;
-	atomic_int at[WORKERS_MOST]; /* by worker: the task it is at */
+	atomic_int at[WORKERS_MOST]; /* by worker: its current task */
 };
 
 struct tally {
 	_Atomic int64_t done; /* steps */
 	bool ended;
-	int rc; /* valid when it has ended */
+	int rc; /* valid once it has ended */
 	struct err err;
 };
 
@@ -49,10 +49,10 @@ struct pool {
 	int children;
 };
 
-/* The task this process is at, for pool_step(). */
+/* The current task of this process, for pool_step(). */
 static struct {
 	struct tally *tally;
-	struct pool *drawn; /* the pool whose progress is drawn here; NULL: the parent does it */
+	struct pool *drawn; /* the pool whose progress is drawn here; NULL: the parent draws it */
 } current;
 
 void *pool_alloc(int n, size_t size)
@@ -137,7 +137,7 @@ static void workers_fork(struct pool *p, int workers)
 {
 	pid_t parent = getpid();
 
-	fflush(NULL); /* or each child would write it again */
+	fflush(NULL); /* otherwise each child would write the buffers again */
 	while (p->children < workers) {
 		atomic_store(&p->board->at[p->children], TASK_NONE);
 		pid_t pid = fork();
@@ -153,7 +153,7 @@ static void workers_fork(struct pool *p, int workers)
 	}
 }
 
-/* Until a child has ended; draws meanwhile. */
+/* Waits until a child has ended; draws the progress meanwhile. */
 static pid_t wait_one(struct pool *p, int *ret_status)
 {
 	for (;;) {
@@ -166,7 +166,7 @@ static pid_t wait_one(struct pool *p, int *ret_status)
 	}
 }
 
-/* A worker that died fails the task it was at. */
+/* Fails the task of a worker that died. */
 static void note_crash(struct pool *p, int worker, int status)
 {
 	int task = atomic_load(&p->board->at[worker]);
@@ -235,7 +235,7 @@ int pool_run_tasks(const struct pool_tasks *t, void **ret_results, struct err *e
 		progress_begin(&p.progress, t->what, t->n * steps_each(&p));
 	if (workers > 1)
 		workers_fork(&p, workers);
-	if (p.children == 0) { /* one is enough, or no process was to be had */
+	if (p.children == 0) { /* one worker is enough, or no process could be started */
 		current.drawn = &p;
 		work_on(&p, 0);
 		current.drawn = NULL;

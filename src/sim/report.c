@@ -1,7 +1,7 @@
 /*
- * report.c - metrics as a table, as JSON, and the jobs behind them as CSV.
+ * report.c - prints metrics as a table or JSON, and the jobs behind them as CSV.
  *
- * One table of rows says what is shown, how, and which direction is better.
+ * One table of rows defines what is shown, in which form, and which direction is better.
  */
 #include <math.h>
 #include <stddef.h>
@@ -20,8 +20,8 @@ static const struct row {
 	size_t at;
 	enum form form;
 	enum better better;
-	size_t bound; /* 0: none */
-	bool rare;    /* shown only where some run has any */
+	size_t bound; /* offset of the bound; 0: none */
+	bool rare;    /* shown only if some run has a value other than 0 */
 } rows[] = {
 #define AT(field) offsetof(struct metrics, field)
 	{"wait_mean", "wait, mean", AT(wait.mean), FORM_SECONDS, LESS, 0, false},
@@ -69,7 +69,7 @@ static double value_at(const struct metrics *m, size_t at, enum form form)
 	return form == FORM_COUNT ? (double)*(const int64_t *)p : *(const double *)p;
 }
 
-/* "2,388,443.8" */
+/* Formats a number like "2,388,443.8". */
 static void grouped(double v, int decimals, char *buf, size_t size)
 {
 	char plain[64];
@@ -97,7 +97,8 @@ static void value_format(double v, enum form form, char *buf, size_t size)
 		grouped(v, v < 1000 ? 3 : 0, buf, size);
 }
 
-/* Values that read alike are alike: each of them is best. With nothing between best and worst none is marked. */
+/* Returns the best value as text: values that print alike are all best. Returns NULL, so that
+ * none is marked, if all are equal. */
 static const char *best_of(const struct row *row, const struct metrics *m, int n, char best[64])
 {
 	double top = 0;

@@ -21,24 +21,27 @@
 #include "sim/terms.h"
 
 struct sim {
-	struct topology *topology; /* of what is measured; NULL: nothing is */
-	double spans;		   /* switches, over the starts of jobs of several nodes */
-	int64_t spanning;	   /* ... and how many those were */
+	struct topology *topology; /* measures the switches of jobs; NULL: not measured */
+	double spans;		   /* sum of switches over the starts of jobs of several nodes */
+	int64_t spanning;	   /* number of those starts */
 	const struct workload *w;
 	struct cluster *c;
 	struct plan *p;
 	struct sched *sched;
 	const struct sim_options *o;
 	struct terms terms;
-	/* The site or the workload has rules. Then it also decides again when jobs have been started, as the server does when it hears of that. A plain trace pays for none of it. */
+	/* The site or the workload has rules. Then the scheduler also decides again after jobs
+	 * have started, as the server does when their start is confirmed. A plain trace skips
+	 * all of this. */
 	bool ruled;
 	struct simulated *outcome;
 	struct heap ends;     /* (end, job | attempt) of running jobs */
 	VEC(int64_t) index;   /* job id -> position in the workload */
 	VEC(uint32_t) id;     /* START orders to confirm after the cycle */
-	VEC(uint8_t) could;   /* by request, whether it could ever run: 0 not asked yet, else enum fit + 1 */
-	struct heap due;      /* (planned end, job | attempt) of the same, if there are rules */
-	VEC(job_vec) of_user; /* jobs that have not ended, by user, if some have priorities */
+	/* by request: 0: not tested yet, else 1 + enum fit of whether it could ever run */
+	VEC(uint8_t) could;
+	struct heap due;      /* (planned end, job | attempt) of running jobs, if there are rules */
+	VEC(job_vec) of_user; /* by user: jobs that have not ended, if some have priorities */
 	struct sim_result *ret;
 	int64_t now;
 	int64_t ended;
@@ -63,7 +66,7 @@ static struct simulated *outcome_of(struct sim *m, uint32_t job)
 	return &m->outcome[m->index.v[job]];
 }
 
-/* The switches that a job of several nodes is at. */
+/* Counts the switches that a job of several nodes spans. */
 static void span_count(struct sim *m, const struct event *e)
 {
 	VEC(uint32_t) leaf = {0};
@@ -80,7 +83,8 @@ static void span_count(struct sim *m, const struct event *e)
 	vec_free(&leaf);
 }
 
-/* A run time of a usual node on those that a job has, of which the slowest counts; as it is, unless the workload says that speeds matter. */
+/* Scales a run time to the nodes of a job, of which the slowest counts; returns it unchanged
+ * unless the workload says that speeds matter. */
 static int64_t scaled(const struct sim *m, uint32_t job, int64_t run)
 {
 	uint32_t speed = SPEED_MAX;
@@ -99,7 +103,8 @@ int64_t sim_overrun(int64_t id, int64_t most)
 	return most ? (int64_t)((uint64_t)id * 2654435761u % (uint64_t)(most + 1)) : 0;
 }
 
-/* A started job's end: its run time, unless it is killed at walltime + tolerance first. */
+/* Sets the end of a started job: its run time, unless it is killed at walltime + tolerance
+ * first. */
 static void on_start(struct sim *m, const struct event *e)
 {
 	struct simulated *x = outcome_of(m, e->job);
@@ -120,7 +125,7 @@ static void on_start(struct sim *m, const struct event *e)
 	vec_push(&m->id, e->job);
 }
 
-/* The status that a job ends with; one that is killed has failed. */
+/* Returns a job's exit status; a killed job has failed. */
 static int exit_status(const struct sim *m, uint32_t job)
 {
 	const struct wjob *j = &m->w->jobs.v[m->index.v[job]];
@@ -136,7 +141,7 @@ static void job_ended_here(struct sim *m, uint32_t job, int status)
 	terms_leave(&m->terms, &m->w->jobs.v[m->index.v[job]], job);
 }
 
-/* By the rules of the site, when a running job leaves for an interactive one. */
+/* Returns how a running job leaves for an interactive one, by the rules of the site. */
 static struct leave leave_now(const struct sim *m, uint32_t job)
 {
 	int64_t saving = cluster_job(m->c, job)->saving;
@@ -153,7 +158,8 @@ static struct yield yield_of(void *context, uint32_t job)
 	return (struct yield){.takes = x.takes, .from = x.from};
 }
 
-/* What it did is in a checkpoint, from which it goes on, or was in vain. */
+/* Counts the work of a stopped job as saved in a checkpoint, from which it continues, or as
+ * lost. */
 static void on_stopped(const struct sim *m, const struct event *e, struct simulated *x)
 {
 	bool left = e->by != JOB_NONE && cluster_job(m->c, e->by)->interactive;
@@ -179,7 +185,8 @@ static void on_event(void *context, const struct event *e)
 		break;
 	case EVENT_DEALLOCATE:
 		if (x->guaranteed && by == KIND_EMERGENCY)
-			x->broken_by_power = true; /* cleared again if it makes it all the same */
+			/* cleared again if the job meets its deadline nevertheless */
+			x->broken_by_power = true;
 		break;
 	case EVENT_PREEMPT:
 		terms_stopped(&m->terms, e->job, x->start, e->time);
@@ -191,7 +198,7 @@ static void on_event(void *context, const struct event *e)
 		if (m->ruled)
 			heap_push(&m->due, e->at, (uint64_t)e->job, cluster_job(m->c, e->job)->attempt);
 		if (e->by == JOB_NONE || by != KIND_COMMON)
-			break; /* it goes on where it is; how long it runs is another matter */
+			break; /* it stays there with a new planned end; its actual end is the same */
 		x->end += m->c->settings.migrate_cost;
 		heap_push(&m->ends, x->end, (uint64_t)e->job, cluster_job(m->c, e->job)->attempt);
 		break;
@@ -217,7 +224,8 @@ static void on_event(void *context, const struct event *e)
 		m->o->listener(m->o->listener_context, e);
 }
 
-/* Releases whom nothing keeps waiting any more, and ends whose dependencies can't be fulfilled; whether somebody was released. */
+/* Releases jobs that nothing blocks any more, and deletes those whose dependencies can't be
+ * satisfied. Returns true if a job was released. */
 static bool open_gate(struct sim *m)
 {
 	bool any = false;
@@ -234,8 +242,9 @@ static bool open_gate(struct sim *m)
 	return any;
 }
 
-/* Jobs that are still there although their planned ends have come hold what they have. A trace counts them as gone, as the literature does.
- * Whether there were any. */
+/* Extends the plan of jobs that are still running at their planned ends, so that they keep their
+ * resources. A plain trace treats them as gone, as the literature does. Returns true if there
+ * were any. */
 static bool overruns(struct sim *m)
 {
 	struct heap_item x;
@@ -251,7 +260,7 @@ static bool overruns(struct sim *m)
 	return any;
 }
 
-/* The scheduler decides once. */
+/* Lets the scheduler decide once. */
 static bool decide(struct sim *m)
 {
 	overruns(m);
@@ -259,7 +268,7 @@ static bool decide(struct sim *m)
 	return sched_cycle(m->sched, m->now);
 }
 
-/* All orders to start are confirmed; whether there were any. */
+/* Confirms all orders to start; returns true if there were any. */
 static bool confirm(struct sim *m)
 {
 	bool any = m->id.n;
@@ -285,7 +294,8 @@ static void cycle(struct sim *m)
 	}
 }
 
-/* Whether the machine could hold what is asked if it were empty, else why not; asked once for each request that it can, on nodes outside partitions. */
+/* Decides if the empty machine could hold a request, with the reason if not. A positive answer
+ * is remembered for requests without partitions and node sets. */
 static enum fit could_hold(struct sim *m, const struct ask *ask, bool scatter, struct err *err)
 {
 	while (m->could.n <= ask->request)
@@ -295,7 +305,8 @@ static enum fit could_hold(struct sim *m, const struct ask *ask, bool scatter, s
 	return (enum fit)(m->could.v[ask->request] - 1);
 }
 
-/* Processors as the machine's nodes have them: whole nodes of the largest size, and a remainder. */
+/* Expresses processors in terms of the machine's nodes: whole nodes of the largest size, and a
+ * remainder. */
 static struct reqtext procs_text(const struct cluster *c, int64_t procs, struct chunk chunk[2])
 {
 	struct reqtext text;
@@ -314,7 +325,7 @@ static struct reqtext procs_text(const struct cluster *c, int64_t procs, struct 
 	return text;
 }
 
-/* A job as it is taken in. */
+/* What was determined for a job on acceptance. */
 struct taken {
 	struct ask ask;
 	uint32_t queue;
@@ -322,7 +333,8 @@ struct taken {
 	struct access access;
 };
 
-/* What it asks for in a queue of the site, counted from 1. A site has no defaults for what its partition determines. */
+/* Computes what a job requests in a queue of the site, counted from 1. A site has no defaults
+ * for what a partition determines. */
 static int ask_in_queue(struct sim *m, const struct reqtext *text, uint32_t queue, struct ask *ask, struct err *err)
 {
 	int rc = ask->parted ? 0 : cluster_request(m->c, text, &ask->request, err);
@@ -339,7 +351,8 @@ struct fitting {
 	bool scatter;
 };
 
-/* Returns 0 if the nodes of a queue that a routing queue leads to could hold the job, as the server asks. */
+/* Returns 0 if the nodes of a queue that a routing queue leads to could hold the job, as the
+ * server checks. */
 static int queue_fits(void *context, const char *queue, const struct reqtext *text, struct err *err)
 {
 	struct fitting *f = context;
@@ -351,7 +364,7 @@ static int queue_fits(void *context, const char *queue, const struct reqtext *te
 	return could_hold(f->m, &ask, f->scatter, err) == FIT_YES ? 0 : -EINVAL;
 }
 
-/* By the rules of the site: its queue, and what it asks for there. */
+/* Applies the rules of the site: finds the job's queue, and what it requests there. */
 static int admit_job(struct sim *m, const struct wjob *w, bool scatter, struct taken *ret, struct err *err)
 {
 	struct chunk chunk[2];
@@ -372,9 +385,10 @@ static int admit_job(struct sim *m, const struct wjob *w, bool scatter, struct t
 	if (rc < 0)
 		return rc;
 
+	/* credits matter only when it is about to start */
 	struct limit_need need = limit_need_of(
 		&m->c->requests.v[ret->ask.request], cluster_most_cpus(m->c, ret->ask.request, ret->ask.allowed),
-		ret->walltime, &(struct charge){0}, 0); /* credits decide when it is to start */
+		ret->walltime, &(struct charge){0}, 0);
 
 	return terms_limits(&m->terms, w, ret->queue, &ret->access, &need, err);
 }
@@ -395,7 +409,7 @@ static void note_refusal(struct refusals *r, const struct wjob *w, int64_t jobs,
 	r->reason[i].jobs += jobs;
 }
 
-/* A site refuses what could only expire. */
+/* Refuses a job that could only expire, as a site does. */
 static int in_time(const struct sim *m, const struct wjob *w, const struct policy *policy, int64_t walltime,
 		   struct err *err)
 {
@@ -407,7 +421,8 @@ static int in_time(const struct sim *m, const struct wjob *w, const struct polic
 			      err);
 }
 
-/* Whether a job of the workload, or an array of them, comes in: by the site's rules, and by the machine. */
+/* Returns true if a job of the workload, or an array of them, is accepted by the site's rules
+ * and fits the machine. */
 static bool accept(struct sim *m, const struct wjob *w, int64_t jobs, const struct policy *policy, struct taken *ret)
 {
 	struct err why;
@@ -469,7 +484,8 @@ static uint32_t add(struct sim *m, int64_t i, const struct policy *policy, const
 	return job->id;
 }
 
-/* A user's jobs that wait share out their places by priority, as on the server when there is another. */
+/* Redistributes the ranks of a user's waiting jobs by priority, as the server does for each new
+ * job. */
 static void reorder(struct sim *m, uint32_t user)
 {
 	job_vec *all = &m->of_user.v[user];
@@ -505,7 +521,8 @@ static void reorder(struct sim *m, uint32_t user)
 	vec_free(&rungs);
 }
 
-/* A job with a budget comes in if its deadline can be guaranteed; the policies that give each job a position do not say so beforehand. */
+/* Returns true if the deadline of a job with a budget can be guaranteed, else refuses the job.
+ * Policies that give each job a position are not asked. */
 static bool guaranteed(struct sim *m, const struct wjob *w, uint32_t id, const struct policy *policy)
 {
 	int64_t until = w->deadline;
@@ -513,7 +530,7 @@ static bool guaranteed(struct sim *m, const struct wjob *w, uint32_t id, const s
 
 	if (!cluster_job(m->c, id)->has_price || policy->position)
 		return true;
-	decide(m); /* as the server does before it asks */
+	decide(m); /* the server does this before it checks */
 	if (policy->deadlines && sched_would_keep(m->sched, id, m->now, 0, &until) == KEEP_YES)
 		return true;
 	err_set(&why, -EPERM, "%s",
@@ -521,13 +538,14 @@ static bool guaranteed(struct sim *m, const struct wjob *w, uint32_t id, const s
 				  : "the policy keeps no deadlines, which a job with a budget needs");
 	note_refusal(&m->ret->unruled, w, 1, &why);
 	terms_refuse(&m->terms, w, id);
-	outcome_of(m, id)->procs = 0; /* as of those that never came in */
+	outcome_of(m, id)->procs = 0; /* as for jobs that were never accepted */
 	if (m->of_user.n)
 		m->of_user.v[w->user].n--;
 	return false;
 }
 
-/* Submits a job, or all elements of an array, if they are accepted; how many jobs that were. */
+/* Submits a job, or all elements of an array, if they are accepted; returns the number of jobs
+ * processed. */
 static int64_t submit(struct sim *m, int64_t i, const struct policy *policy, bool *ret_accepted)
 {
 	const struct wjob *w = &m->w->jobs.v[i];
@@ -555,13 +573,14 @@ static int64_t submit(struct sim *m, int64_t i, const struct policy *policy, boo
 	}
 	if (m->of_user.n) {
 		if (w->kind != KIND_COMMON && policy->deadlines)
-			decide(m); /* the server answers at once whether a deadline is kept */
+			decide(m); /* the server reports at once if a deadline is kept */
 		reorder(m, w->user);
 	}
 	return n;
 }
 
-/* The end at the top of the heap, if it is still meant: not of an attempt that was preempted, nor before a migration. */
+/* Returns the next end that is still valid: not that of a preempted attempt, or one from before
+ * a migration. */
 static bool next_end(struct sim *m, struct heap_item *ret)
 {
 	while (heap_peek(&m->ends, ret)) {
@@ -574,7 +593,8 @@ static bool next_end(struct sim *m, struct heap_item *ret)
 	return false;
 }
 
-/* Weekly reservations begin for ever. Nobody who has not started after so many begins and ends of them will. */
+/* Weekly reservations recur for ever. A job that has not started after this many of their begins
+ * and ends never will. */
 #define IDLE_WAKES 500
 
 static void run(struct sim *m, const struct policy *policy)
@@ -600,12 +620,13 @@ static void run(struct sim *m, const struct policy *policy)
 			break;
 		if (at > m->now)
 			m->now = at;
-		if (opens <= m->now) { /* what opens by itself comes first */
+		if (opens <= m->now) { /* events due to time alone come first */
 			if (m->terms.lays <= m->now)
 				terms_lay(&m->terms, m->now);
 		} else if (next < n && m->w->jobs.v[next].submit <= m->now) {
 			next += submit(m, next, policy, &accepted);
-			/* a server has seen the time, whatever it answered, and perhaps started others before it did */
+			/* even for a refused job, a server has noticed the time, and perhaps
+			 * started others before it answered */
 			if (!accepted && !overruns(m) && !confirm(m))
 				continue;
 		} else if (ends && end.time <= m->now) {
@@ -653,7 +674,7 @@ static double mean_wait(const struct sim_result *r)
 	return n ? sum / (double)n : 0;
 }
 
-/* With the topology, and by another run without. */
+/* Measures nearness with the topology, and by another run without it. */
 static int nearness_compute(const struct sim *m, const struct policy *policy, struct sim_result *ret, struct err *err)
 {
 	struct sim_options o = *m->o;
@@ -754,7 +775,7 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 	sched_pace(m.sched, o->pace);
 	sched_listen(m.sched, on_event, &m);
 	sched_on_blocked(m.sched, o->blocked, o->blocked_context);
-	vec_reserve(&m.p->holds, w->jobs.n); /* room for all of them: no copying as they come */
+	vec_reserve(&m.p->holds, w->jobs.n); /* reserve memory for all jobs, to avoid copying */
 	vec_reserve(&m.index, w->jobs.n);
 
 	double begin = real_seconds();

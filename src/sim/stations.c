@@ -1,8 +1,9 @@
 /*
  * stations.c - see stations.h.
  *
- * A station serves its processes as the discipline says; what each has left is brought up to date when something happens there. Everything of a case comes from
- * sequences of random numbers of its own, by class, so that policies meet the same work.
+ * A station serves its processes by its discipline; their remaining demands are updated when
+ * something happens there. Each class of a case has its own random sequences, so that all policies
+ * meet the same work.
  */
 #include "sim/stations.h"
 
@@ -14,22 +15,23 @@
 #include "base/rng.h"
 #include "base/vec.h"
 
-#define MINUTE 60.0   /* units: loads look back that far */
-#define BAND 0.1      /* a fraction that changed by this is reported; a number of processes by one */
-#define MOVE_COST 2.0 /* demand that a task has more of after it was moved: checkpoint and restart */
+#define MINUTE 60.0   /* units of time over which loads are averaged */
+#define BAND 0.1 /* change of a fraction that is reported; a count is reported when it changes */
+#define MOVE_COST 2.0 /* demand added to a task by a move: checkpoint and restart */
 #define EPSILON 1e-9
 
-static const double demand[CLASSES] = {1, 100, 1000}; /* mean; of a parallel job: of all its tasks */
+/* mean; for a parallel job the total of its tasks */
+static const double demand[CLASSES] = {1, 100, 1000};
 static const double edge = 0.5;
 
 struct pjob {
 	int64_t number;
 	double arrived;
-	int home, left; /* tasks that have not ended */
-	double work;	/* what these need */
+	int home, left; /* left: tasks that have not ended */
+	double work;	/* demand of the tasks that have not ended */
 	double need[GRAPH_TASKS], path[GRAPH_TASKS];
-	uint32_t after[GRAPH_TASKS]; /* tasks that wait for this one */
-	int before[GRAPH_TASKS];     /* tasks that this one waits for */
+	uint32_t after[GRAPH_TASKS]; /* bit mask of tasks that wait for this one */
+	int before[GRAPH_TASKS];     /* number of tasks that this one waits for */
 };
 
 struct process {
@@ -40,26 +42,27 @@ struct process {
 };
 
 struct station {
-	double speed, now; /* `left` of its processes is as of now */
+	double speed, now; /* `left` of its processes is as of `now` */
 	VEC(struct process) list;
 	int count[CLASSES];
-	int served;			 /* class; -1: none */
-	double served_since, held_until; /* of a quantum; held_until 0: nobody of a higher class waits for its end */
+	int served;			 /* class being served; -1: none */
+	/* current quantum; held_until 0: no higher class waits for its end */
+	double served_since, held_until;
 	double idle, free;
-	double next; /* instant at which something happens by itself */
+	double next; /* when something happens by itself */
 	struct load reported;
 };
 
 struct network {
 	const struct stations_case *c;
 	struct station s[STATIONS];
-	struct load table[STATIONS][STATIONS]; /* what each knows of all */
+	struct load table[STATIONS][STATIONS]; /* each station's knowledge of all others */
 	int turn[STATIONS];
-	VEC(struct process) waiting; /* ours: they are nowhere yet */
+	VEC(struct process) waiting; /* our tasks that have no station yet */
 	struct rng rng[CLASSES], where[CLASSES];
 	double arrival[CLASSES], now, report;
 	double capacity, measured_from;
-	int64_t jobs_arrived, jobs_open; /* open: measured ones that have not ended */
+	int64_t jobs_arrived, jobs_open; /* jobs_open: measured jobs that have not ended */
 	int64_t reports;
 	double sum[CLASSES];
 	struct stations_result r;
@@ -85,7 +88,8 @@ static int top_class(const struct station *s)
 	return -1;
 }
 
-/* The one of ours that is served alone, where the queue goes by priority; -1: all are. */
+/* Returns the task of ours that is served alone, where the queue is ordered by priority; -1: all
+ * are served. */
 static int most_urgent(const struct network *n, const struct station *s)
 {
 	int best = -1;
@@ -97,7 +101,7 @@ static int most_urgent(const struct network *n, const struct station *s)
 	return best;
 }
 
-/* What one of the processes gets of the processor now. */
+/* Returns the share of the processor that a process gets now, times its speed. */
 static double rate_of(const struct network *n, const struct station *s, size_t i, int urgent)
 {
 	const struct process *p = &s->list.v[i];
@@ -127,7 +131,7 @@ static void station_pass(const struct network *n, struct station *s, double now)
 	s->now = now;
 }
 
-/* Who is served from now on, and when that changes by itself. */
+/* Determines which class is served from now on, and when that changes by itself. */
 static void station_settle(const struct network *n, struct station *s)
 {
 	int top = top_class(s);
@@ -180,9 +184,10 @@ static struct process station_take(struct station *s, size_t i)
 	return p;
 }
 
-/* ---- where tasks go ---- */
+/* ---- placement of tasks ---- */
 
-/* Ours asks the station: what it has of its owner's may be newer than the last report. */
+/* Returns true if a station refuses a task under our policy: its owner's work may be newer than
+ * the last report. */
 static bool refuses(const struct network *n, int at)
 {
 	return n->c->policy == PLACE_OURS && (n->s[at].count[CLASS_BATCH] || n->s[at].count[CLASS_PARALLEL]);
@@ -212,7 +217,8 @@ static void task_place(struct network *n, int home, struct process p)
 	}
 }
 
-/* Of the job that has least to do; within a job by the longest path. */
+/* Orders waiting tasks: those of the job with the least work first; within a job by the longest
+ * path. */
 static bool goes_first(const struct process *a, const struct process *b)
 {
 	if (a->job != b->job)
@@ -220,7 +226,8 @@ static bool goes_first(const struct process *a, const struct process *b)
 	return a->urgency > b->urgency;
 }
 
-/* A station of ours that has nothing to do takes the first of the tasks that wait; else one that would end sooner here than where it runs. */
+/* Under our policy, gives a station with nothing to do the first waiting task, or else one that
+ * would end sooner here than where it runs. */
 static void station_pull(struct network *n, int at)
 {
 	struct station *s = &n->s[at];
@@ -263,7 +270,8 @@ static void station_pull(struct network *n, int at)
 	station_add(n, at, p);
 }
 
-/* The owner's batch work has come: ours would wait for its end. */
+/* Moves our tasks away when the owner's batch work has arrived, as they would have to wait for
+ * its end. */
 static void station_evict(struct network *n, int at)
 {
 	struct station *s = &n->s[at];
@@ -458,7 +466,8 @@ static void step(struct network *n)
 
 static void network_free(struct network *n)
 {
-	/* What is left of a job may be in several places; what waits for a task that has not ended is nowhere. */
+	/* Tasks of a job may be on several stations; tasks that wait for an unfinished task are
+	 * nowhere. */
 	VEC(struct pjob *) jobs = {0};
 
 	for (int i = 0; i <= STATIONS; i++) {

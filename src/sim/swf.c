@@ -1,10 +1,8 @@
 /*
- * swf.c - the Standard Workload Format of the Parallel Workloads Archive: a line
- * per job of 18 numbers, -1 where something is not known; header lines start
- * with ';'.
+ * swf.c - reads the Standard Workload Format of the Parallel Workloads Archive: one line of 18
+ * numbers per job, -1 where a value is unknown; header lines start with ';'.
  *
- * Traces of half a million lines are read before every simulation, so numbers
- * are scanned by hand.
+ * Traces of half a million lines are read before every simulation, so numbers are scanned by hand.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -24,22 +22,23 @@ enum field {
 	MEMORY_ASKED,
 	STATUS,
 	USER,
-	FIELDS /* that matter */
+	FIELDS /* number of fields that matter */
 };
 
-/* With fewer, a line says nothing that could be scheduled. */
+/* A line with fewer fields has nothing that could be scheduled. */
 #define FIELDS_NEEDED (PROCS_USED + 1)
 
 struct swf {
 	struct workload *w;
 	enum rules rules;
-	int64_t number; /* of the line */
-	int64_t lines;	/* that should have been jobs */
-	int64_t bad;	/* ... and were not */
+	int64_t number; /* line number */
+	int64_t lines;	/* lines that should be jobs */
+	int64_t bad;	/* lines that are not valid jobs */
 	int64_t first_bad;
-	char excerpt[EXCERPT_SIZE]; /* of the first bad one */
+	char excerpt[EXCERPT_SIZE]; /* beginning of the first bad line */
 	struct map user;	    /* number in the file -> index + 1 */
-	VEC(size_t) unestimated;    /* jobs kept until it is known whether any has an estimate */
+	/* jobs without an estimate, kept until it is known if any job has one */
+	VEC(size_t) unestimated;
 	VEC(int64_t) unestimated_line;
 };
 
@@ -55,8 +54,8 @@ static inline const char *skip_blanks(const char *p)
 	return p;
 }
 
-/* Fractions (of average CPU times) are cut off; numbers beyond all sense stay at some large value.
- * Returns where the number ends, or NULL if there is none. */
+/* Scans a number. Fractions (of mean CPU times) are cut off; absurdly large numbers become some
+ * large value. Returns where the number ends, or NULL if there is none. */
 static inline const char *number_scan(const char *p, int64_t *ret)
 {
 	bool negative = *p == '-';
@@ -89,7 +88,7 @@ static bool fields_scan(const char *p, int64_t f[FIELDS])
 	return n >= FIELDS_NEEDED;
 }
 
-/* "; MaxProcs: 338" */
+/* Reads a header line such as "; MaxProcs: 338". */
 static void header_read(struct workload *w, const char *p)
 {
 	static const struct {
@@ -124,13 +123,13 @@ static uint32_t user_index(struct swf *s, int64_t number)
 	return (uint32_t)*index - 1;
 }
 
-/* The machine's size, as far as the header told. */
+/* Returns the machine's size, as far as the header states it. */
 static int64_t procs_limit(const struct workload *w)
 {
 	return w->procs ? w->procs : w->nodes ? w->nodes : PROCS_MAX;
 }
 
-/* Whether the rules leave the job out; if so it is counted and noted. */
+/* Returns true if the rules skip the job, after counting and noting it. */
 static bool job_dropped(struct swf *s, const int64_t f[FIELDS], int64_t procs)
 {
 	struct workload *w = s->w;
@@ -179,7 +178,7 @@ static void job_read(struct swf *s, const int64_t f[FIELDS])
 	vec_push(&s->w->jobs, j);
 }
 
-/* Jobs as the rules will leave them. */
+/* Returns the number of jobs that the rules will keep. */
 static int64_t jobs_kept(const struct swf *s)
 {
 	size_t n = s->w->jobs.n, without = s->unestimated.n;
@@ -187,8 +186,8 @@ static int64_t jobs_kept(const struct swf *s)
 	return (int64_t)(without < n ? n - without : n);
 }
 
-/* A trace with no estimates at all (models make such) is simulated with run times for estimates; where others
- * have one, rules sc15 leave out the jobs without. */
+/* Drops jobs without an estimate, by rules sc15. If no job of the trace has one (as with
+ * models), run times serve as estimates instead. */
 static void unestimated_drop(struct swf *s)
 {
 	struct workload *w = s->w;

@@ -11,7 +11,7 @@
 #include "rules/reservation.h"
 #include "rules/weigh.h"
 
-#define DAY 86400 /* of UTC */
+#define DAY 86400 /* seconds of a day, UTC */
 
 static const struct wterms *terms_of(const struct terms *t, const struct wjob *j)
 {
@@ -20,7 +20,7 @@ static const struct wterms *terms_of(const struct terms *t, const struct wjob *j
 	return j->terms ? &t->w->terms.v[j->terms - 1] : &none;
 }
 
-/* By which limits know a group, an account or a QoS; 0: none. */
+/* Returns the number of a group, an account or a QoS in `limits`; 0: none. */
 static uint32_t party_number(struct terms *t, const char *name)
 {
 	return name ? names_add(&t->parties, name) + 1 : 0;
@@ -60,7 +60,7 @@ int terms_init(struct terms *t, const struct workload *w, const struct ruleset *
 	for (int k = 0; site && k < OBJECT_KINDS; k++)
 		for (size_t i = 0; i < site->objects.of[k].n; i++)
 			object_limits(t, site->objects.of[k].v[i]);
-	if (site || w->terms.n) /* else nobody has any */
+	if (site || w->terms.n) /* otherwise there are no limits */
 		sched_limit(sched, t->limits);
 	return bank_open(&t->bank, w, site, t->limits, account_number, t, err);
 }
@@ -96,7 +96,7 @@ void terms_fini(struct terms *t)
 	arena_destroy(t->arena);
 }
 
-/* ---- the site, as rules/admit.h sees it ---- */
+/* ---- the site, in the form rules/admit.h expects ---- */
 
 static bool site_queue(void *context, const char *name, struct admit_queue *ret)
 {
@@ -143,7 +143,8 @@ static const struct attrs *queue_of(const struct terms *t, uint32_t job)
 	return number ? &t->site->queues.v[number - 1].attrs : NULL;
 }
 
-/* By lists that the site has set; without any it is not known who is an operator. */
+/* Returns true if the user may submit emergency jobs, by the site's lists; without any list,
+ * operators are unknown and every user may. */
 static bool may_emergency(const struct attrs *a, const char *user, const char *host)
 {
 	return (!attrs_is_set(a, "managers") && !attrs_is_set(a, "operators")) || strcmp(user, "root") == 0 ||
@@ -224,7 +225,7 @@ int terms_limits(struct terms *t, const struct wjob *j, uint32_t queue, const st
 	return limits_admit(t->limits, &party, need, err);
 }
 
-/* Which reservations it may use, and the one that it is bound to. */
+/* Sets which reservations a job may use, and the one that it is bound to. */
 static void keys_give(struct terms *t, const struct wjob *j, uint32_t queue, const struct access *access,
 		      struct job *job)
 {
@@ -335,7 +336,7 @@ int64_t terms_delay(const struct terms *t, uint32_t job)
 	return own >= 0 ? own : t->site ? attrs_number(&t->site->attrs, "kill_delay") : 0;
 }
 
-/* Time x CPUs of a job in [start, end), on the days on which it fell. */
+/* Adds the CPU time of a job in [start, end) to the days on which it was used. */
 static void use_split(const struct terms *t, uint32_t job, int64_t start, int64_t end,
 		      void (*add)(struct shares *x, uint32_t member, int64_t day, int64_t ms))
 {
@@ -411,7 +412,7 @@ int terms_priority(const struct terms *t, const struct wjob *j)
 	return terms_of(t, j)->priority;
 }
 
-/* The place of an index among the elements of an array; -1: it has none. */
+/* Returns the position of an index among the elements of an array; -1: it is not an element. */
 static int64_t element_place(const struct array_spec *a, int64_t index)
 {
 	int64_t place = 0;
@@ -473,7 +474,7 @@ enum depend_state terms_enter(struct terms *t, const struct wjob *j, uint32_t jo
 	return gate_enter(t->gate, job, &g, now, NULL);
 }
 
-/* ---- what follows ---- */
+/* ---- later events ---- */
 
 int terms_news(struct terms *t, int64_t now, uint32_t *ret_job)
 {

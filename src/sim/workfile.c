@@ -1,9 +1,9 @@
 /*
- * workfile.c - our own workload file (docs/workload-format.md): what users submit,
- * a job a line, in words of the form name=value.
+ * workfile.c - reads and writes our own workload file (docs/workload-format.md): what users submit,
+ * one job per line, in words of the form name=value.
  *
- * Traces are taken as they are; a workload file is written by somebody who wants
- * to hear of a mistake, so the first one ends the reading.
+ * Traces are taken as they are, but the author of a workload file wants to know of a mistake, so
+ * the first one stops the reading.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -48,17 +48,17 @@ enum word {
 	(1u << QUEUE | 1u << ARRAY | 1u << DEPEND | 1u << START | 1u << HOLD | 1u << EXIT | 1u << PRIORITY |           \
 	 1u << HOST | 1u << GROUPS | 1u << ACCOUNT | 1u << QOS | 1u << RESERVATION | 1u << ESTIMATE | 1u << BUDGET)
 #define PRIORITY_MAX 1024
-#define ELEMENTS_MAX 5000000 /* of all arrays of a file */
+#define ELEMENTS_MAX 5000000 /* jobs of a file with arrays, at most */
 
-/* A line as it is being read; what was not said is -1. */
+/* A line being read; values not stated are -1. */
 struct draft {
 	struct workload *w;
 	struct wjob job;
 	int64_t req_walltime;
 	bool deadline_after; /* the deadline counts from the submission */
-	bool nice;	     /* ... and is when it stops being nice */
+	bool nice;	     /* type=nice: the deadline is when the job stops being nice */
 	struct wterms terms;
-	bool start_after, release_after; /* these, too */
+	bool start_after, release_after; /* these times count from the submission */
 };
 
 static const char *const power_name[] = {"sc_alloc", "q_alloc", "e_alloc", "c_exec", "s_exec", "q_exec", "e_exec"};
@@ -212,7 +212,7 @@ static int depend_read(struct draft *d, const char *value, struct err *err)
 	return rc;
 }
 
-/* An instant, or + and a time after the submission. */
+/* Reads an instant, or + and a time after the submission. */
 static int instant_read(const char *value, int64_t *ret, bool *ret_after, struct err *err)
 {
 	*ret_after = *value == '+';
@@ -378,7 +378,7 @@ static int word_read(struct draft *d, char *word, unsigned *seen, struct err *er
 		excerpt);
 }
 
-/* What follows from one word for another. */
+/* Checks the words against each other, and fills in what follows from them. */
 static int job_complete(struct draft *d, unsigned seen, struct err *err)
 {
 	struct wjob *j = &d->job;
@@ -433,7 +433,7 @@ static int job_complete(struct draft *d, unsigned seen, struct err *err)
 	return 0;
 }
 
-/* The terms of a line are its jobs': one, or the elements of an array. */
+/* Adds the jobs of a line, one or the elements of an array, which share its terms. */
 static void jobs_add(struct draft *d, unsigned seen)
 {
 	struct workload *w = d->w;
@@ -492,7 +492,7 @@ static int machine_read(struct workload *w, char *line, struct err *err)
 	return workload_set_machine(w, text, err);
 }
 
-/* deposit ACCOUNT HOURS [at=TIME] [expires=TIME] */
+/* Reads "deposit ACCOUNT HOURS [at=TIME] [expires=TIME]". */
 static int deposit_read(struct workload *w, char *line, struct err *err)
 {
 	char *rest, *account = strtok_r(line, BLANKS, &rest), *hours = strtok_r(NULL, BLANKS, &rest);
@@ -665,6 +665,6 @@ void workfile_write(const struct workload *w, FILE *out)
 	for (size_t i = 0; i < w->deposits.n; i++)
 		deposit_write(&w->deposits.v[i], out);
 	for (size_t i = 0; i < w->jobs.n; i++)
-		if (w->jobs.v[i].element == 0) /* the others are in its line */
+		if (w->jobs.v[i].element == 0) /* the other elements are on the line of the first */
 			job_write(w, i, out);
 }

@@ -1,5 +1,5 @@
 /*
- * workload.c - jobs with their submission times, wherever they come from.
+ * workload.c - jobs with their submission times, from any source.
  */
 #include "sim/workload.h"
 
@@ -185,7 +185,7 @@ struct workload workload_borrow(const struct workload *w)
 	return view;
 }
 
-/* Logs joined from several machines repeat their numbers. */
+/* Renumbers the jobs if ids repeat: logs merged from several machines repeat their numbers. */
 static void ids_make_unique(struct workload *w)
 {
 	struct map seen = {0};
@@ -243,7 +243,7 @@ int workload_read_lines(struct lines *in, enum rules rules, int64_t limit, struc
 	return 0;
 }
 
-/* "traces/CTC-SP2.swf.gz" is CTC-SP2. */
+/* Returns the name of a trace: "traces/CTC-SP2.swf.gz" is CTC-SP2. */
 static char *name_of(const char *path)
 {
 	const char *base = strrchr(path, '/');
