@@ -237,8 +237,8 @@ static bool is_fenced(const struct inquiry *q, const struct fence *f)
 	       !is_released(q, f);
 }
 
-/* Returns true if so much of an amount is kept for others that the rest would not suffice, even
- * if no other job used it. */
+/* Returns true if the rest of an amount that is kept for others would not suffice, even if no other
+ * job used it. */
 static bool amounts_kept(const struct inquiry *q)
 {
 	const struct plan *p = q->s->p;

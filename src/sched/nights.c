@@ -1,6 +1,6 @@
 /*
- * nights.c - jobs that run only at certain hours (policy artaras): their checkpoints take so much
- * time that interactive jobs should not have to wait for them.
+ * nights.c - jobs that run only at certain hours (policy artaras): their checkpoints take too
+ * long for interactive jobs to wait for them.
  *
  * A job that fits into a night or weekend is placed in the first one that has room for all of it. A
  * job that is longer than any of them is placed from where there is room to the end of those hours,

@@ -20,7 +20,7 @@ enum queue_order {
 	ORDER_SMALLEST, /* processors, as in TORQUE's default scheduler */
 	ORDER_LARGEST,	/* processors, most first */
 	ORDER_AREA,	/* length x processors */
-	ORDER_WEIGHT,	/* as AREA, with fixed CPUs counting more */
+	ORDER_WEIGHT,	/* area, with fixed CPUs counting more */
 	ORDER_F1,	/* F1-F4: Carastan-Santos and de Camargo, 2017 */
 	ORDER_F2,
 	ORDER_F3,
@@ -38,7 +38,7 @@ enum starve {
 	STARVE_DRAIN,  /* nothing else starts until the job does */
 	STARVE_ALL,    /* every starving job reserves the earliest instant */
 	STARVE_OLDEST, /* only the oldest starving job that cannot start reserves */
-	/* as ALL, but no job starves before the queue it found on arrival would have been served */
+	/* like ALL, but no job starves before the queue it found on arrival would have been served */
 	STARVE_QUEUE,
 };
 

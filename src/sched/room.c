@@ -1,6 +1,6 @@
 /*
  * room.c - see room.h. The CPUs that stay free on a node from now on fall step by step; the steps
- * of all nodes together make the rooms.
+ * of all nodes together make the result.
  */
 #include "sched/room.h"
 

@@ -473,7 +473,7 @@ void history_fini(struct history *h);
 void special_drop_missed(struct sched *s);
 /* turns common jobs that waited too long into starving ones */
 void special_starve(struct sched *s);
-bool special_full(const struct sched *s); /* as many jobs are starving as may be */
+bool special_full(const struct sched *s); /* the maximum number of jobs is starving */
 /* a special job waits for a place and was not tried yet */
 bool special_asks(const struct sched *s);
 void special_place(struct sched *s);	  /* places every candidate that can have a place */
