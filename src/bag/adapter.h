@@ -53,7 +53,7 @@ struct adapter_span {
 /* A request that is out. */
 struct adapter_request {
 	int64_t id;
-	int64_t procs, time; /* as submitted */
+	int64_t procs, time; /* requested size */
 	int64_t start;	     /* actual or planned start; TIME_NEVER: not planned */
 	int64_t busy;	     /* if it is running: number of its processors that have a task */
 	bool running;

@@ -46,7 +46,7 @@ struct cluster {
 	struct provider_user user;
 	struct provider *provider;
 	struct adapter *adapter;
-	struct adapter_limits limits; /* as given to the adapter; time -1: no end */
+	struct adapter_limits limits; /* limits given to the adapter; time -1: no end */
 	bool elastic;
 	bool gpus; /* GPUs can be requested there */
 	char tag[TAG_SIZE];

@@ -4,7 +4,7 @@
  *
  *	where 10.0.0.5:40123		tried in turn
  *	fingerprint 2f...		of the certificate authority of the broker's gate (gate.c)
- *	secret 9b...			one line per worker; of several workers with the same file, each takes its own line
+ *	secret 9b...			one line per worker; each takes its own
  *
  * Credentials are kept in files that only their owner may read, and never appear on a command line.
  */

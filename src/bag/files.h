@@ -2,8 +2,8 @@
  * files.h - files of a task (in=, out=) sent to workers that share no file system with the broker,
  * and back.
  *
- *	broker -> worker: APART (the task has its own directory; which files come back), FILE for each
- *		piece of each file, then TASK
+ *	broker -> worker: APART (the task has its own directory; which files come back), FILE for
+ *		each piece of each file, then TASK
  *	worker -> broker: FILE for each piece, then RESULT
  *
  * Paths are relative and never lead upward; only requested files are accepted. Patterns are those

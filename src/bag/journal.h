@@ -44,7 +44,7 @@ struct record {
 	bool cut;	    /* some output was discarded */
 	uint64_t task;	    /* from 1; in RECORD_BAG the number of tasks */
 	uint64_t hash;	    /* RECORD_BAG */
-	int32_t status;	    /* as waitpid() reports it; -1: its worker was lost */
+	int32_t status;	    /* from waitpid(); -1: its worker was lost */
 	uint32_t attempt;   /* from 1 */
 	int64_t began;	    /* microseconds since 1970 */
 	int64_t took;	    /* microseconds */

@@ -167,7 +167,7 @@ struct job {
 	char id[64], state;
 	int number; /* 0: not ours */
 	int64_t processors, walltime, used;
-	int64_t start; /* as the scheduler expects it; 0: unknown */
+	int64_t start; /* expected by the scheduler; 0: unknown */
 	char comment[64];
 };
 
@@ -329,7 +329,7 @@ static void plan_words(const struct provider_options *o, word_list *w)
 
 /* Node totals, read before the first job. */
 struct nodes {
-	int64_t processors, here; /* of all nodes in service; of the current node */
+	int64_t processors, here; /* total of the nodes in service; current node */
 	bool down;
 };
 

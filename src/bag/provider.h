@@ -64,7 +64,7 @@ struct provider_request {
 struct provider_plan {
 	int64_t processors; /* processors of the whole cluster */
 	int64_t queued;	    /* waiting requests there, of all users */
-	/* as in struct adapter_view, in seconds since 1970; valid until the next poll() */
+	/* like adapter_view.free, in seconds since 1970; valid until the next poll() */
 	const struct adapter_span *free;
 	size_t nfree;
 	const struct filler_plan *places; /* the same by node, valid as long; NULL: unknown */

@@ -35,7 +35,7 @@ struct rebuild_job {
 struct rebuild {
 	int64_t processors; /* processors in service */
 	VEC(struct rebuild_job) jobs;
-	struct filler_plan places; /* of a Shunt server: jobs by node; otherwise empty */
+	struct filler_plan places; /* jobs by node, if it is a Shunt server; otherwise empty */
 	/* set by rebuild_plan(): */
 	VEC(struct adapter_span) free;
 	int64_t queued;

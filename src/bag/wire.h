@@ -2,12 +2,12 @@
  * wire.h - messages between brokers, workers and commands over a stream: length (4 bytes, little
  * endian) of the rest, kind (1 byte), fields.
  *
- *	worker -> broker: HELLO first; then RESULT, CHUNK (before its RESULT, if output is large), RETURNED
+ *	worker -> broker: HELLO first; then RESULT, CHUNK (of large output, before its RESULT), RETURNED
  *	broker -> worker: TASK, DROP (end this copy), RECALL (return what has not begun), END
- *	either way, files of a task that runs where the broker's files are not visible (files.h): APART, FILE
+ *	either way, files of a task that does not see the broker's (files.h): APART, FILE
  *	command -> broker: ASK; broker -> command: ANSWER, a line of JSON
- *	broker -> worker on another host: ANSWER to its HELLO, a key with which it may reconnect within
- *		ten minutes after its connection broke
+ *	broker -> worker on another host: ANSWER to its HELLO, a key with which it may reconnect
+ *		within ten minutes after its connection broke
  *
  * A worker begins its tasks strictly in the order they came, each as soon as its needs fit, so the
  * broker knows which are running. A peer that receives an unexpected message closes the connection.

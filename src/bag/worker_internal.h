@@ -71,8 +71,8 @@ struct worker {
 	struct strbuf out;   /* bytes for the broker */
 	size_t sent;	     /* bytes of `out` already sent */
 	bool broken;	     /* the connection is broken */
-	char *session;	     /* as in worker.h */
-	const char *scratch; /* as in worker.h */
+	char *session;	     /* see worker.h */
+	const char *scratch; /* see worker.h */
 	bool scratched;	     /* the scratch directory exists */
 	struct apart next;   /* what arrived for the next task */
 	int64_t trimmed;     /* when output files were last checked, microseconds */

@@ -6,8 +6,8 @@
  * line. All others (the *items*: the blocked job's fragments and everything planned) are assigned
  * to nodes. Proofs of impossibility come first, the cheapest first:
  *	1. the blocked job's fragments do not fit the base lines even alone;
- *	2. at some instant of the job's interval, the items alive then can't be packed into what the nodes have
- *	   left (at other instants the current plan is a packing).
+ *	2. at some instant of the job's interval, the items alive then can't be packed into what the
+ *	   nodes have left (at other instants the current plan is a packing).
  * Then comes a search. It assigns the item with the fewest possible nodes first, trying its current
  * node first. Each assignment removes possible nodes from the other items (forward checking). Of
  * nodes with equal lines only one is tried.

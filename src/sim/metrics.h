@@ -15,7 +15,7 @@
 /* The outcome of one job, in the order of the workload. */
 struct simulated {
 	int64_t id;
-	int64_t submit, start, end; /* of the last attempt; start -1: never ran */
+	int64_t submit, start, end; /* start, end: last attempt; start -1: never ran */
 	/* seconds it ran in its last attempt, plus those saved from earlier ones */
 	int64_t runtime;
 	int64_t estimate;
@@ -25,7 +25,7 @@ struct simulated {
 	int64_t saved;	  /* seconds run in preempted attempts and saved in a checkpoint */
 	int64_t procs;
 	uint32_t user;
-	uint8_t kind;	      /* as submitted */
+	uint8_t kind;	      /* enum job_kind, when submitted */
 	bool killed;	      /* its walltime ran out before it ended */
 	bool kept; /* rules kept it from running: a hold, a stopped queue, a failed dependency */
 	bool guaranteed;      /* its deadline was guaranteed */

@@ -538,7 +538,7 @@ static bool guaranteed(struct sim *m, const struct wjob *w, uint32_t id, const s
 				  : "the policy keeps no deadlines, which a job with a budget needs");
 	note_refusal(&m->ret->unruled, w, 1, &why);
 	terms_refuse(&m->terms, w, id);
-	outcome_of(m, id)->procs = 0; /* as for jobs that were never accepted */
+	outcome_of(m, id)->procs = 0; /* like jobs that were never accepted */
 	if (m->of_user.n)
 		m->of_user.v[w->user].n--;
 	return false;

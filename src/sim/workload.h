@@ -22,7 +22,7 @@
 #include "core/reqtext.h"
 
 struct wjob {
-	int64_t id;	    /* as in the trace; unique */
+	int64_t id;	    /* number in the trace; unique */
 	int64_t submit;	    /* seconds */
 	int64_t runtime;    /* seconds it would run if never killed */
 	int64_t walltime;   /* seconds the user requested */
@@ -40,7 +40,7 @@ struct wjob {
 	/* index + 1 into workload.partitions; 0: none is named; PARTITION_ANY */
 	uint32_t partition;
 	uint32_t terms;	    /* index + 1 into workload.terms; 0: none */
-	uint32_t element;   /* of an array: its index among the elements, from 0 */
+	uint32_t element;   /* index among the elements of its array, from 0 */
 };
 
 #define PARTITION_ANY UINT32_MAX /* any partition that suits the job */
@@ -48,7 +48,7 @@ struct wjob {
 /* What a site's rules need to know of the jobs of one line: docs/workload-format.md. */
 struct wterms {
 	const char *queue; /* NULL: none is named; in the arena, like all strings here */
-	const char *depend; /* as after -W depend=, with the ids of the workload; or NULL */
+	const char *depend; /* argument of -W depend=, with the ids of the workload; or NULL */
 	struct array_spec array; /* count 0: not an array. Elements and their ids are consecutive */
 	int64_t start;				 /* earliest start, instant; 0: at once */
 	/* instant at which its hold ends; 0: not held; TIME_NEVER: held for good */
