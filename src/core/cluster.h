@@ -222,7 +222,7 @@ uint32_t cluster_intern_with(struct cluster *c, struct frag *frag, uint32_t nfra
 			     uint32_t nportions);
 /* Returns how much of a site-wide resource a request takes; 0 if none. */
 int64_t request_portion(const struct request *r, uint32_t amount);
-/* true if both take some of the same resource */
+/* Returns true if both take some of the same site-wide resource. */
 bool requests_share(const struct request *a, const struct request *b);
 /* Interns a shape and starts counting the dimensions it needs (cluster_count). */
 uint32_t cluster_shape(struct cluster *c, const struct shape *shape);

@@ -36,7 +36,7 @@ struct features {
 };
 
 void features_fini(struct features *f);
-/* makes the set permanent, whichever trials hold it */
+/* Makes the set permanent, whichever trials hold it. */
 void features_keep(struct features *f, uint32_t set);
 /* Ends a trial (base/trial.h) and empties it. */
 void features_end(struct features *f, trial_vec *trial, bool keep);

@@ -16,7 +16,7 @@ const struct object *account_above(const struct objects *o, const struct object 
 	return parent ? object_find(o, OBJECT_ACCOUNT, parent) : NULL;
 }
 
-/* Whether one of its lists names the party; *ret_open: it has none. */
+/* Returns true if one of the object's lists names the party; sets *ret_open if it has no lists. */
 static bool lists_admit(const struct object *x, const struct admit_party *by, const char *account, bool *ret_open)
 {
 	bool users = attrs_is_set(&x->attrs, "acl_users"), groups = attrs_is_set(&x->attrs, "acl_groups"),
@@ -61,7 +61,7 @@ static int unknown(const struct objects *o, enum object_kind kind, const char *n
 	return -EDQUOT;
 }
 
-/* What the job names: it must be there, and for its user. */
+/* Checks that the object the job names exists and admits its user. */
 static int named_check(const struct objects *o, enum object_kind kind, const struct access_party *p,
 		       const char *account, const char **name, struct err *err)
 {
@@ -80,7 +80,7 @@ static int named_check(const struct objects *o, enum object_kind kind, const str
 	return 0;
 }
 
-/* A default that an object sets, if the user may have it. */
+/* Returns the default that an object sets, if the user may use it. */
 static const char *default_of(const struct objects *o, const struct attrs *a, const char *attr, enum object_kind kind,
 			      const struct access_party *p, const char *account)
 {
@@ -106,7 +106,8 @@ static const char *default_find(const struct objects *o, enum object_kind kind, 
 	return found;
 }
 
-/* The reservation that it names, else that of its QoS. One with a list of jobs may come to name this job later. */
+/* Determines the job's reservation: the one it names, else that of its QoS. A reservation with a
+ * list of jobs is accepted, because it may name this job later. */
 static int reservation_resolve(const struct objects *o, const struct access_party *p, struct access *x, struct err *err)
 {
 	const struct object *q = x->qos ? object_find(o, OBJECT_QOS, x->qos) : NULL, *r;

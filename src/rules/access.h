@@ -1,8 +1,11 @@
 /*
- * access.h - the account that a job is charged to, and its quality of service: what it asked for, else the defaults, and who may use them.
+ * access.h - determines a job's account and quality of service, requested or default, and checks
+ * that its user may use them.
  *
- * As long as no account is defined, any name is an account. An account, and a QoS, is for those whom its lists let in: acl_users, acl_groups and, of a QoS,
- * acl_accounts; any of them is enough, and one without lists is for everybody. An account without lists has those of the one above it.
+ * While no account is defined, any name is an account. An account or a QoS admits the members of
+ * its lists: acl_users, acl_groups and, for a QoS, acl_accounts. Being in any of them is enough,
+ * and an object without lists admits everybody. An account without lists inherits those of its
+ * parent.
  */
 #ifndef RULES_ACCESS_H
 #define RULES_ACCESS_H
@@ -11,29 +14,32 @@
 #include "rules/admit.h"
 #include "rules/object.h"
 
-/* What a job has; NULL: none. */
+/* What a job uses; NULL: none. */
 struct access {
 	const char *account, *qos;
-	const char *reservation; /* that it is bound to */
+	const char *reservation; /* reservation the job is bound to */
 };
 
-/* Whose job it is, and where. */
+/* The job's owner and queue. */
 struct access_party {
 	struct admit_party by;
-	const char *group;	   /* the one that it runs with; NULL: not known */
+	const char *group;	   /* group the job runs with; NULL: unknown */
 	const struct attrs *queue; /* NULL: none */
 	const char *queue_name;
 	const struct attrs *server;
-	const char *lent; /* an account that the job may be charged to whoever its user is; NULL: none */
-	int64_t now;	  /* a reservation that has gone by is for nobody */
+	const char *lent; /* account the job may be charged to whatever its user; NULL: none */
+	int64_t now;	  /* instant; reservations that ended before admit nobody */
 };
 
-/* Fills in what `x` does not name. Texts are those of the objects. Error code REFUSED: it is not there, or not for this user. */
+/* Fills in what `x` does not name. The texts belong to the objects. Error code REFUSED: an
+ * object does not exist or does not admit this user. */
 int access_resolve(const struct objects *o, const struct access_party *p, struct access *x, struct err *err);
 
-/* What a QoS that may preempt makes of a job with a deadline: an emergency job, with the powers to stop common and starving ones. Others stay as they are. */
+/* Turns a job with a deadline into an emergency job that may stop common and starving ones, if
+ * its QoS may preempt. Leaves other jobs unchanged. */
 void access_preempt(const struct objects *o, const char *qos, uint8_t *kind, uint8_t *powers);
 
-const struct object *account_above(const struct objects *o, const struct object *x); /* NULL: it is at the top */
+/* Returns the parent account, or NULL. */
+const struct object *account_above(const struct objects *o, const struct object *x);
 
 #endif

@@ -1,8 +1,9 @@
 /*
  * admit.c - see admit.h.
  *
- * A routing queue is a step of a walk. Each step knows the one before it, so that the defaults of the whole way are at hand. Every queue is tried once for a
- * job, so queues that route to each other in circles end the walk, and a web of them costs no more than it has queues.
+ * A routing queue is a step of a walk. Each step has a pointer to the one before it, to reach the
+ * defaults of all queues passed. Every queue is tried once per job, so cycles of routing queues end
+ * the walk, and the cost is bounded by the number of queues.
  */
 #include "rules/admit.h"
 
@@ -15,10 +16,10 @@
 
 #define SERVER "this server"
 
-/* ---- what a job asks for ---- */
+/* ---- requested amounts ---- */
 
 struct amount {
-	const char *resource; /* as resources_max calls it */
+	const char *resource; /* name in resources_max */
 	int64_t amount;
 };
 
@@ -88,7 +89,8 @@ static int amount_refuse(const char *of, const struct amount *a, bool over, int6
 			over ? "max" : "min", a->resource);
 }
 
-/* What requests may say of TORQUE, and nothing plans with: it is not known what a job asks for. */
+/* Returns true for TORQUE's resources that are accepted and ignored; the requested value is not
+ * known. */
 static bool is_dropped(const char *resource)
 {
 	static const char *const names[] = {"cput", "pcput", "vmem", "pvmem", "pmem", "file"};
@@ -109,7 +111,7 @@ static int64_t amount_asked(const struct amounts *asked, const char *resource)
 	return 0;
 }
 
-/* What an interactive job may ask for, whichever queue it is. */
+/* Checks the walltime of an interactive job, in any queue. */
 static int interactive_check(const struct attrs *server, int64_t walltime, struct err *err)
 {
 	int64_t most = attrs_number(server, "interactive_walltime");
@@ -125,7 +127,8 @@ static int interactive_check(const struct attrs *server, int64_t walltime, struc
 			duration_format(walltime, asked, sizeof asked), duration_format(most, allowed, sizeof allowed));
 }
 
-/* resources_max and resources_min, of a queue or of the server; `only` one resource, or NULL. */
+/* Checks resources_max and resources_min of a queue or of the server; `only` one resource, or
+ * NULL. */
 static int amounts_check(const struct attrs *a, const char *of, const struct amounts *asked, const char *only,
 			 struct err *err)
 {
@@ -178,7 +181,7 @@ static bool is_asked(const struct reqtext *t, const char *resource)
 	return true;
 }
 
-/* What one object adds to a request that does not say it. */
+/* Adds one object's defaults to a request that lacks them. */
 static int defaults_add(const struct attrs *a, struct reqtext *text, struct arena *arena, struct err *err)
 {
 	static const char *const resources[] = {"nodes", "select", "ncpus", "mem",	"disk",
@@ -195,7 +198,8 @@ static int defaults_add(const struct attrs *a, struct reqtext *text, struct aren
 	return rc < 0 ? err_prefix(err, rc, "resources_default") : 0;
 }
 
-/* The defaults of the server come last. They do not give an interactive job more than it may ask for. */
+/* Adds the server's defaults, which come last. They do not give an interactive job more than it
+ * may request. */
 static int server_defaults_add(const struct attrs *server, bool limited, struct reqtext *text, struct arena *arena,
 			       struct err *err)
 {
@@ -216,7 +220,7 @@ int admit_defaults(const struct attrs *queue, const struct attrs *server, bool i
 	return rc < 0 ? rc : server_defaults_add(server, limited, text, arena, err);
 }
 
-/* ---- access and numbers ---- */
+/* ---- access and numbers of jobs ---- */
 
 static int access_check(const struct attrs *a, const char *of, const struct admit_party *by, struct err *err)
 {
@@ -236,7 +240,8 @@ static int access_check(const struct attrs *a, const char *of, const struct admi
 	return 0;
 }
 
-/* A limit on the jobs in a queue (NULL: in all), of a user (NULL: of all), when there are `more`. */
+/* Checks a limit on the number of jobs in a queue (NULL: in all) of a user (NULL: of all) after
+ * adding `more`. */
 static int count_check(const struct admit_site *site, const struct attrs *a, const char *attr, const char *queue,
 		       const char *user, int64_t more, const char *of, struct err *err)
 {
@@ -251,7 +256,7 @@ static int count_check(const struct admit_site *site, const struct attrs *a, con
 			(long long)limit, limit == 1 ? "" : "s", user ? " of a user" : "", attr, (long long)have);
 }
 
-/* What the server says, whichever queue it is. */
+/* Checks the server's own rules, which apply to any queue. */
 static int server_check(const struct admit_site *site, const struct admit_job *job, struct err *err)
 {
 	int64_t most = attrs_number(site->attrs, "max_array_size"), more = job->from ? 0 : job->count;
@@ -267,7 +272,7 @@ static int server_check(const struct admit_site *site, const struct admit_job *j
 	return count_check(site, site->attrs, "max_user_queuable", NULL, job->by.user, more, SERVER, err);
 }
 
-/* ---- the walk ---- */
+/* ---- routing ---- */
 
 struct step {
 	struct admit_queue queue;
@@ -284,7 +289,7 @@ struct walk {
 	struct admitted *ret;
 };
 
-/* The request as it would be in the last queue of the way so far. */
+/* Computes the request as it would be in the last queue of the walk so far. */
 static int step_request(const struct walk *w, const struct step *s, struct reqtext *ret, struct err *err)
 {
 	int rc = 0;
@@ -311,7 +316,7 @@ static int queue_check(const struct walk *w, const struct step *s, const struct 
 	char of[80];
 	int rc;
 
-	if (there && admit_routes(a)) /* it has come in, and only passes through */
+	if (there && admit_routes(a)) /* already accepted; it only passes through */
 		return 0;
 	snprintf(of, sizeof of, "queue %.60s", s->queue.name);
 	if (!attrs_bool(a, "enabled"))
@@ -338,7 +343,7 @@ static bool tried(struct walk *w, const struct attrs *queue)
 
 static int step_to(struct walk *w, const struct step *s, struct err *err);
 
-/* To the first destination that accepts it; else why none does. */
+/* Routes to the first destination that accepts the job; otherwise reports why none does. */
 static int route(struct walk *w, const struct step *s, struct err *err)
 {
 	const char *list = attrs_text(s->queue.attrs, "route_destinations");
@@ -363,7 +368,8 @@ static int route(struct walk *w, const struct step *s, struct err *err)
 			continue;
 		else
 			rc = step_to(w, &next, &one);
-		if (rc < 0 && !strstr(strbuf_text(&why), one.text)) /* what the server refuses, all do */
+		/* a refusal by the server is the same for all: report it once */
+		if (rc < 0 && !strstr(strbuf_text(&why), one.text))
 			strbuf_printf(&why, "%s%s", why.n ? "; " : "", one.text);
 	}
 	if (rc < 0)
@@ -373,7 +379,7 @@ static int route(struct walk *w, const struct step *s, struct err *err)
 	return rc;
 }
 
-/* What this server has to say of a queue of another one. */
+/* Applies this server's rules to a queue of another server. */
 static int elsewhere_check(const struct walk *w, const struct step *s, struct err *err)
 {
 	if (!s->queue.elsewhere)

@@ -9,7 +9,7 @@
 
 #include "base/lines.h"
 
-/* What stands after -l and is no amount of the site. */
+/* Returns true for words of -l that cannot name a site-wide resource. */
 static bool is_taken(const char *name)
 {
 	static const char *const words[] = {
@@ -59,7 +59,7 @@ bool amounts_of_server(struct cluster *c, const struct attrs *server)
 	for (size_t i = 0; i < server->set.n; i++)
 		if (is_amount(&server->set.v[i]))
 			cluster_amount(c, server->set.v[i].resource, NULL);
-	changed = c->amounts.n > known; /* also of which there is nothing */
+	changed = c->amounts.n > known; /* a new amount is a change even if its total is 0 */
 	for (uint32_t i = 0; i < c->amounts.n; i++) {
 		int64_t total = attrs_amount(server, "resources_available", names_get(&c->amount_names, i));
 		if (total < 0)
@@ -105,7 +105,7 @@ bool amounts_missing(const struct cluster *c, const struct request *r, struct st
 	return false;
 }
 
-/* ---- what a site's program reports ---- */
+/* ---- reports of a site's program ---- */
 
 #define REPORT_LINES_MAX 10000
 
@@ -120,7 +120,7 @@ static int count_parse(const char *text, const char *what, int64_t *ret, struct 
 	return 0;
 }
 
-/* `line` is cut up. 1: a report; 0: nothing is said there. */
+/* Parses a line, modifying it. Returns 1 for a report, 0 for an empty line. */
 static int report_line(char *line, struct amount_report *ret, struct err *err)
 {
 	char *rest = NULL, *word[4] = {NULL};

@@ -1,9 +1,11 @@
 /*
- * amounts.h - what the site has of things that jobs use wherever they run, such as the licences of a program: resources_available of the server.
+ * amounts.h - site-wide resources that jobs use wherever they run, such as software licences:
+ * resources_available of the server.
  *
  *	set server resources_available.matlab = 20	qsub -l matlab=2
  *
- * The plan counts them over time (plan/plan.h). The server and the simulator read them by the same function.
+ * The plan counts them over time (plan/plan.h). The server and the simulator read them with the
+ * same function.
  */
 #ifndef RULES_AMOUNTS_H
 #define RULES_AMOUNTS_H
@@ -16,29 +18,35 @@
 #include "core/reqtext.h"
 #include "rules/attr.h"
 
-/* Whether they can be had together: at most AMOUNTS_MAX, and none by a name that -l has another use for. -EINVAL, with a sentence. */
+/* Checks resources_available as a whole: at most AMOUNTS_MAX names, none of which -l uses
+ * otherwise. -EINVAL, with a message. */
 int amounts_check(const struct attrs *server, struct err *err);
 
-/* The cluster has what is set, and nothing of those that are not any more; whether that is other than before. What is used elsewhere stays. Plans
- * made earlier don't know (plan_set_amount). */
+/* Sets the cluster's amounts from the server's attributes, and those no longer set to 0. Returns
+ * true if anything changed. Use elsewhere is kept. Plans made earlier do not see the change
+ * (plan_set_amount). */
 bool amounts_of_server(struct cluster *c, const struct attrs *server);
 
-/* Names of a request that was accepted once, and that nobody knows any more, are amounts of which there is nothing: the request stays what it was. */
+/* Adds unknown names of a request that was accepted earlier as amounts of 0, so that the request
+ * keeps its meaning. */
 void amounts_keep(struct cluster *c, const struct reqtext *text);
 
-/* Why a request can't be met as long as the site has what it has and others use what they use: appended. False: it can. */
+/* Returns true if a request cannot be met with the present amounts and their use elsewhere, and
+ * appends the reason. */
 bool amounts_missing(const struct cluster *c, const struct request *r, struct strbuf *out);
 
-/* What a program of the site reports of one: a line "NAME TOTAL [IN-USE-ELSEWHERE]". */
+/* One line "NAME TOTAL [IN-USE-ELSEWHERE]" reported by a site's program. */
 struct amount_report {
 	char name[64];
 	int64_t total, elsewhere;
 };
 typedef VEC(struct amount_report) amount_reports;
 
-/* All lines of its output; what follows '#' is a comment. -EINVAL with the line's number, and *ret is empty. */
+/* Parses a program's whole output; '#' starts a comment. On -EINVAL the message has the line
+ * number and *ret is empty. */
 int amounts_report_read(const char *text, size_t n, amount_reports *ret, struct err *err);
-/* What jobs can't have of the amount that is set: what others use, and what is missing from it by the report. */
+/* Returns how much of a configured amount jobs cannot use: what others use plus what the report
+ * lacks. */
 int64_t amounts_elsewhere(int64_t total, const struct amount_report *r);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * attr.c - sets of attributes: changing, asking, writing.
+ * attr.c - changes, queries and writes sets of attributes.
  */
 #include "rules/attr.h"
 
@@ -45,7 +45,7 @@ void attrs_copy(struct attrs *a, const struct attrs *from)
 	}
 }
 
-/* ---- places ---- */
+/* ---- positions ---- */
 
 static int value_compare(const struct attr_value *v, const struct attr *attr, const char *resource)
 {
@@ -54,7 +54,8 @@ static int value_compare(const struct attr_value *v, const struct attr *attr, co
 	return resource ? strcmp(v->resource, resource) : 0;
 }
 
-/* Where the value is, or would be inserted. Without a resource the first of amounts is found. */
+/* Returns the index where the value is or would be inserted. Without a resource it finds the
+ * first value of an amounts attribute. */
 static size_t value_place(const struct attrs *a, const struct attr *attr, const char *resource)
 {
 	size_t i = 0;
@@ -81,7 +82,7 @@ static void value_drop(struct attrs *a, const struct attr *attr, const char *res
 	}
 }
 
-/* ---- changing ---- */
+/* ---- changes ---- */
 
 int attr_op_parse(const char *text, enum attr_op *ret, struct err *err)
 {
@@ -119,7 +120,8 @@ static int name_unknown(const struct attrs *a, const char *name, struct err *err
 	return -ENOENT;
 }
 
-/* What stands behind the dot. *ret is NULL where there is nothing, which only UNSET of amounts allows. */
+/* Extracts the part behind the dot. *ret is NULL if there is none, which is allowed only for
+ * UNSET of amounts. */
 static int resource_of(const struct attr *attr, enum attr_op op, const char *name, char **ret, struct err *err)
 {
 	const char *dot = strchr(name, '.');
@@ -154,16 +156,16 @@ int attrs_change(struct attrs *a, enum attr_op op, const char *name, const char 
 	return rc < 0 ? err_prefix(err, rc, "%.60s", name) : 0;
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
-#define ROWS 512 /* several times those of the table */
+#define ROWS 512 /* several times the number of rows in the table */
 
 static size_t row_hash(const char *name)
 {
 	return hash_bytes(name, strlen(name)) % ROWS;
 }
 
-/* Places in the table + 1 by the hashes of their names, each in the first free slot from there on. */
+/* Returns a hash table with open addressing: hash of a name -> row index + 1. */
 static const uint8_t *rows_by_hash(void)
 {
 	static uint8_t slot[ROWS];
@@ -180,7 +182,8 @@ static const uint8_t *rows_by_hash(void)
 	return slot;
 }
 
-/* By its exact name: this is asked several times for each job that is submitted, and for each element of an array. */
+/* Finds a row by its exact name. Hot: called several times for each submitted job and each array
+ * element. */
 static const struct attr *row(const struct attrs *a, const char *name)
 {
 	const uint8_t *slot = rows_by_hash();
@@ -194,7 +197,7 @@ static const struct attr *row(const struct attrs *a, const char *name)
 	return NULL;
 }
 
-/* A default as a value, which the caller frees. False: there is none. */
+/* Makes a value from the default, which the caller frees. Returns false if there is none. */
 static bool default_make(const struct attr *attr, const char *resource, struct attr_value *ret)
 {
 	const char *text = attr->initial;
@@ -221,8 +224,9 @@ static int64_t number_of(const struct attrs *a, const struct attr *attr, const c
 	if (attr->initial && attr->type == ATTR_BOOL)
 		return attr->initial[0] == 'T';
 	if (attr->initial && attr->words && strcmp(attr->initial, attr->words) == 0)
-		return -1;							 /* a duration without end */
-	if (attr->initial && !attr_is_dotted(attr) && attr->type != ATTR_MEMORY) /* that has a unit */
+		return -1; /* an unlimited duration */
+	/* memory has a unit */
+	if (attr->initial && !attr_is_dotted(attr) && attr->type != ATTR_MEMORY)
 		return strtoll(attr->initial, NULL, 10);
 	if (!default_make(attr, resource, &initial))
 		return otherwise;
@@ -264,7 +268,7 @@ int64_t attrs_weight(const struct attrs *a, const char *name, const char *word, 
 	return number_of(a, row(a, name), word, otherwise);
 }
 
-/* "user@host" or "user" against a name and a host. */
+/* Matches "user@host" or "user" against a name and a host. */
 static bool element_matches(const char *element, size_t n, const char *name, const char *host)
 {
 	char pattern[256];
@@ -338,7 +342,7 @@ void attrs_write_defaults(enum attr_owner owner, struct json *j)
 	}
 }
 
-/* A row of the table, for the getters of what is shown of it. */
+/* A row of the table, as the subject of the schema's getters. */
 struct subject {
 	struct attr attr;
 };

@@ -15,7 +15,8 @@
 #define ACCOUNT ATTR_ACCOUNT
 #define QOS ATTR_QOS
 #define RESERVATION ATTR_RESERVATION
-#define OF_PARTIES (ATTR_USER | ATTR_GROUP | ATTR_ACCOUNT | ATTR_QOS) /* whose job it is, and how it is served */
+/* Parties that a job belongs to. */
+#define OF_PARTIES (ATTR_USER | ATTR_GROUP | ATTR_ACCOUNT | ATTR_QOS)
 #define BOTH (ATTR_SERVER | ATTR_QUEUE)
 #define JOBS_MAX INT64_C(1000000000)
 #define YEAR INT64_C(31536000)
@@ -28,7 +29,7 @@
 #define SECONDS(initial_) .type = ATTR_DURATION, .initial = (initial_), .min = 0, .max = YEAR
 
 const struct attr attr_table[] = {
-	/* Who may. */
+	/* Permissions. */
 	{"managers", SERVER, .type = ATTR_LIST,
 	 .about = "Users (user@host, * for any) who may do everything, beside root and the server's own account."},
 	{"operators", SERVER, .type = ATTR_LIST,
@@ -49,7 +50,7 @@ const struct attr attr_table[] = {
 	{"query_other_jobs", SERVER, .type = ATTR_BOOL,
 	 .about = "Users see the jobs of others. Unset: true in a personal instance, else false."},
 
-	/* Where jobs go. */
+	/* Routing. */
 	{"default_queue", SERVER, .type = ATTR_TEXT, .about = "The queue of jobs that name none."},
 	{"queue_type", QUEUE, .type = ATTR_WORD, .initial = "Execution", .words = "Execution Route",
 	 .about = "Execution: its jobs run. Route: it passes them on to route_destinations, while it is started."},
@@ -66,7 +67,7 @@ const struct attr attr_table[] = {
 	{"from_route_only", QUEUE, BOOL("False"),
 	 .about = "Jobs get in only through a routing queue, not by submission."},
 
-	/* What they may ask for. */
+	/* Requests. */
 	{"resources_default", SERVER, .type = ATTR_AMOUNTS, .initial = "walltime=01:00:00",
 	 .about = "What a job gets that neither asked for it nor has it from its queue, in the words of -l."},
 	{"resources_default", QUEUE, .type = ATTR_AMOUNTS,
@@ -79,14 +80,14 @@ const struct attr attr_table[] = {
 	 .about = "What the site has of something that jobs use wherever they run, such as software licences "
 		  "(resources_available.matlab = 20). Jobs request it by its name (-l matlab=2)."},
 
-	/* How much in a month: 'shunt quota'. */
+	/* Monthly quota: 'shunt quota'. */
 	{"quota", SERVER, BOOL("True"),
 	 .about =
 		 "Jobs are counted against their users' monthly quota, once any user has some. Users without an entry have none then."},
 	{"quota_returned", SERVER, .type = ATTR_NUMBER, .initial = "75", .min = 0, .max = 100,
 	 .about = "Percent of the walltime that a job did not use which return to its user's quota."},
 
-	/* How many. */
+	/* Limits on numbers of jobs. */
 	{"max_running", BOTH, COUNT, .about = "Jobs that run at once. Unset: any number."},
 	{"max_running", OF_PARTIES, COUNT,
 	 .about =
@@ -298,7 +299,7 @@ const struct attr attr_table[] = {
 		 "Seconds that a job's output is tried to be delivered to a host which can't be reached; then it stays where the "
 		 "job ran, and the job's comment says so."},
 
-	/* Afterwards. */
+	/* Completed jobs. */
 	{"keep_completed", SERVER, SECONDS("86400"), .alias = "job_history_duration",
 	 .about = "Seconds that jobs stay visible after their end; then they are in the history."},
 	{"keep_completed", QUEUE, SECONDS(NULL), .about = "The same for jobs of the queue. Unset: the server's."},

@@ -1,5 +1,6 @@
 /*
- * attr_value.c - one value of an attribute: from text to its canonical text and number, and arithmetic on it.
+ * attr_value.c - converts one attribute value from text to its canonical text and number, and does
+ * arithmetic on it.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -14,13 +15,14 @@
 #include "core/reqtext.h"
 #include "rules/attr_internal.h"
 
-#define SHOWN 80	     /* characters of a faulty value that its message repeats */
-#define TEXT_MAX 1000	     /* of a text, in bytes */
-#define ELEMENT_MAX 255	     /* of an element of a list */
-#define ELEMENTS_MAX 10000   /* of a list */
-#define LIST_SEPARATORS ",+" /* '+' as TORQUE joins hosts, and before a name as PBS marks who is let in */
+#define SHOWN 80	     /* characters of a faulty value quoted in its message */
+#define TEXT_MAX 1000	     /* bytes of a text */
+#define ELEMENT_MAX 255	     /* bytes of a list element */
+#define ELEMENTS_MAX 10000   /* elements of a list */
+/* TORQUE joins hosts with '+'; PBS puts '+' before a name that is admitted */
+#define LIST_SEPARATORS ",+"
 
-/* ---- what a value is ---- */
+/* ---- forms of values ---- */
 
 enum form {
 	FORM_BOOL,
@@ -41,7 +43,7 @@ static bool is_default(const struct attr *attr)
 	return strcmp(attr->name, "resources_default") == 0;
 }
 
-/* Of the site as a whole: all of its resources are numbers, and none has two names. */
+/* Returns true for site-wide resources: all of them are numbers, and none has two names. */
 static bool is_available(const struct attr *attr)
 {
 	return strcmp(attr->name, "resources_available") == 0 || strcmp(attr->name, "amounts") == 0;
@@ -116,7 +118,7 @@ char *attr_resource(const struct attr *attr, const char *text, struct err *err)
 	return mem_strdup(name);
 }
 
-/* ---- reading ---- */
+/* ---- parsing ---- */
 
 static int bool_parse(const char *text, int64_t *ret, struct err *err)
 {
@@ -134,7 +136,7 @@ static int bool_parse(const char *text, int64_t *ret, struct err *err)
 	return 0;
 }
 
-/* The range of numbers that an attribute may have. */
+/* Returns the range of numbers that an attribute may have. */
 static void value_range(const struct attr *attr, int64_t *ret_min, int64_t *ret_max)
 {
 	*ret_min = attr->type == ATTR_AMOUNTS ? 0 : attr->min;
@@ -170,7 +172,7 @@ static int number_parse(const char *text, int64_t *ret, struct err *err)
 	return 0;
 }
 
-/* A duration, or the word that says it has no end: -1. */
+/* Parses a duration, or the word for an unlimited one: -1. */
 static int endless_parse(const struct attr_value *v, const char *text, int64_t *ret, struct err *err)
 {
 	struct err why;
@@ -226,7 +228,7 @@ static int line_check(const char *text, struct err *err)
 	return 0;
 }
 
-/* A word, or its beginning as PBS allows it: E for Execution. */
+/* Parses a word, or its beginning as in PBS: E for Execution. */
 static int word_parse(const struct attr *attr, const char *text, char **ret, struct err *err)
 {
 	size_t n = strlen(text);
@@ -242,7 +244,7 @@ static int word_parse(const struct attr *attr, const char *text, char **ret, str
 	return err_set(err, -EINVAL, "must be one of %s, not \"%.*s\"", attr->words, SHOWN, text);
 }
 
-/* What -l would refuse is refused here. The number is 0 unless the value is one. */
+/* Refuses what -l would refuse. Stores 0 as the number unless the value is one. */
 static int request_parse(const char *resource, const char *text, char **ret, int64_t *ret_number, struct err *err)
 {
 	struct arena *arena = arena_create();
@@ -266,7 +268,7 @@ static int request_parse(const char *resource, const char *text, char **ret, int
 	return rc;
 }
 
-/* An instant, without regard to the present one; kept as text of UTC. */
+/* Parses an absolute instant; the text is kept in UTC. */
 static int time_parse(const char *text, char **ret, int64_t *ret_number, struct err *err)
 {
 	char utc[32];
@@ -306,7 +308,7 @@ static size_t list_index(const name_list *l, const char *name)
 	return i;
 }
 
-/* Adds the elements of `text` to the list, or takes them out of it. */
+/* Adds the elements of `text` to the list, or removes them from it. */
 static int list_apply(name_list *l, bool add, const char *text, bool fold, struct err *err)
 {
 	char *copy = mem_strdup(text), *rest = copy, *one;
@@ -335,7 +337,7 @@ static int list_apply(name_list *l, bool add, const char *text, bool fold, struc
 	return rc;
 }
 
-/* An attribute that is a list of nodes: n[1-4] are four of its elements. */
+/* Adds or removes nodes: n[1-4] stands for four elements. */
 static int nodes_apply(name_list *l, bool add, const char *text, struct err *err)
 {
 	name_list names = {0};
@@ -370,7 +372,7 @@ static int list_make(const struct attr_value *v, const struct attr_value *old, e
 	return rc;
 }
 
-/* ---- making ---- */
+/* ---- changes ---- */
 
 static int amount_make(struct attr_value *v, const struct attr_value *old, enum attr_op op, enum form form,
 		       const char *text, struct err *err)
@@ -382,7 +384,8 @@ static int amount_make(struct attr_value *v, const struct attr_value *old, enum 
 		rc = err_set(err, -EINVAL, "can't be added to: set it instead");
 	if (rc == 0 && op != ATTR_SET) {
 		int64_t was = old ? old->number : 0;
-		n = op == ATTR_ADD ? was + n : was - n; /* both are far from the bounds of 64 bits */
+		/* no overflow: both are far from the bounds of 64 bits */
+		n = op == ATTR_ADD ? was + n : was - n;
 		rc = number_check(v, form, n, err);
 	}
 	if (rc == 0) {

@@ -1,5 +1,5 @@
 /*
- * checkpoint.c - the words of `qsub -c`.
+ * checkpoint.c - parses the words of `qsub -c`.
  */
 #include "rules/checkpoint.h"
 
@@ -12,7 +12,7 @@
 
 struct value {
 	const char *word; /* for messages */
-	char *text;	  /* after '='; NULL: none */
+	char *text;	  /* text after '='; NULL: none */
 	struct arena *a;
 	struct checkpoint_wish *w;
 };

@@ -1,16 +1,18 @@
 /*
- * checkpoint.h - whether and when a job makes checkpoints: the words of `qsub -c`.
+ * checkpoint.h - parses `qsub -c`, which says whether and when a job makes checkpoints.
  *
- *	n, none, u		it makes none (u: nothing was said)
- *	s, shutdown, enabled	only when it is stopped: preempted, at its walltime, when its machine shuts down
- *	c, w, periodic		the same, and from time to time; c=MINUTES, w=MINUTES, interval=MINUTES: that often. Time is wall-clock time in all of them
- *	duration=SECONDS	how long one may take, then the job is killed
- *	depth=NUMBER		how many are kept
- *	dir=PATH		the directory in which the job's own is made
- *	saver=PATH		a program of the user that saves the job, which gets no signals then
- *	restarter=PATH		a program of the user that is run instead of the job's script when that restarts
+ *	n, none, u		no checkpoints (u: not specified)
+ *	s, shutdown, enabled	only when stopped: by preemption, walltime or shutdown
+ *	c, w, periodic		the same, and periodically; c=MINUTES, w=MINUTES and
+ *				interval=MINUTES set the interval, in wall-clock time
+ *	duration=SECONDS	longest time one may take before the job is killed
+ *	depth=NUMBER		number of checkpoints to keep
+ *	dir=PATH		parent of the job's checkpoint directory
+ *	saver=PATH		user's program that saves the job, which then gets no signal
+ *	restarter=PATH		user's program that replaces the script at a restart
  *
- * joined by commas. Where PBS has minutes and seconds any duration with a unit or a colon is accepted, too: interval=90s, duration=5m.
+ * Words are joined by commas. Where PBS takes minutes or seconds, any duration with a unit or a
+ * colon is accepted as well: interval=90s, duration=5m.
  */
 #ifndef RULES_CHECKPOINT_H
 #define RULES_CHECKPOINT_H
@@ -28,10 +30,11 @@ struct checkpoint_wish {
 	int64_t interval, duration;    /* seconds; 0: the class's */
 	int depth;		       /* 0: the class's */
 	const char *dir;	       /* absolute, in the arena; NULL: the site's */
-	const char *saver, *restarter; /* the same; NULL: the class's */
+	const char *saver, *restarter; /* absolute, in the arena; NULL: the class's */
 };
 
-/* -EINVAL with a sentence that names the word, and which there are. NULL and "" make none. */
+/* Parses the text of -c; NULL and "" request no checkpoints. -EINVAL with a message that names
+ * the bad word and lists the valid ones. */
 int checkpoint_parse(const char *text, struct arena *a, struct checkpoint_wish *ret, struct err *err);
 
 #endif

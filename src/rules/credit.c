@@ -71,7 +71,7 @@ void credit_add(struct credit *c, const struct credit_deposit *d)
 	check(c);
 }
 
-/* Out of the first deposits. */
+/* Takes credits from the first deposits. */
 static int64_t take(struct credit *c, int64_t amount)
 {
 	int64_t taken = 0;
@@ -143,7 +143,7 @@ int64_t credit_next(const struct credit *c, int64_t now)
 	return TIME_NEVER;
 }
 
-/* ---- what things cost ---- */
+/* ---- prices ---- */
 
 enum limit_measure credit_measure(enum credit_unit unit)
 {

@@ -15,10 +15,10 @@
 
 #define UNIT                                                                                                           \
 	(INT64_C(1)                                                                                                    \
-	 << 40) /* the weight of the youngest window: times 4e17 ms and a share it still fits into 128 bits */
+	 << 40) /* weight of the newest window; times 4e17 ms and a share, it fits into 128 bits */
 #define WHOLE INT64_C(100000000) /* 100 percent of a share */
 #define NONE UINT32_MAX
-#define ACCOUNTS_MAX 32 /* below each other */
+#define ACCOUNTS_MAX 32 /* most accounts above each other */
 
 struct day_use {
 	int64_t day, ms;
@@ -32,29 +32,29 @@ struct member {
 	double standing;
 };
 
-/* Of an account, a group or a user, wherever it is in the tree. */
+/* Settings of an account, group or user, wherever it is in the tree. */
 struct wish {
 	int64_t target;	 /* percent; -1: none */
-	uint32_t parent; /* of an account; NONE: none */
+	uint32_t parent; /* accounts only; NONE: none */
 };
 
 struct knot {
-	uint32_t parent, first, next; /* NONE: none; siblings in any order */
+	uint32_t parent, first, next; /* NONE: none; siblings are in any order */
 	enum share_level level;
 	uint32_t name;
-	bool leaf; /* a user: of one member, or where a level does not count of several */
+	bool leaf; /* a user: one member, or several where a level does not count */
 	__int128 used;
-	int64_t share; /* of WHOLE */
+	int64_t share; /* share in units of WHOLE */
 	double standing;
 };
 
 struct shares {
-	struct names key; /* of members: the three names, a line each */
+	struct names key; /* member keys: the three names, one per line */
 	VEC(struct member) members;
 	struct names names[SHARE_LEVELS];
-	VEC(struct wish) wishes[SHARE_LEVELS]; /* by name; may be shorter */
-	int64_t rest[SHARE_LEVELS];	       /* targets of the others; -1: none */
-	VEC(struct knot) knots;		       /* parents before children; the first is the root. Empty: to be made */
+	VEC(struct wish) wishes[SHARE_LEVELS]; /* indexed by name; may be shorter than `names` */
+	int64_t rest[SHARE_LEVELS];	       /* targets of those without their own; -1: none */
+	VEC(struct knot) knots; /* parents before children, the root first; empty: to be rebuilt */
 };
 
 void fairshare_settings_of(struct fairshare_settings *ret, const struct attrs *server)
@@ -181,7 +181,7 @@ void shares_use(struct shares *x, uint32_t member, int64_t day, int64_t ms)
 	struct member *m = &x->members.v[member];
 	size_t at = m->days.n;
 
-	while (at > 0 && m->days.v[at - 1].day > day) /* nearly always the last */
+	while (at > 0 && m->days.v[at - 1].day > day) /* it is nearly always the last */
 		at--;
 	if (at > 0 && m->days.v[at - 1].day == day)
 		m->days.v[at - 1].ms += ms;
@@ -208,7 +208,8 @@ void shares_settle(struct shares *x)
 
 /* ---- the tree ---- */
 
-/* `at` finds knots by parent, level and name, while the tree is made. */
+/* Returns the knot below a parent, creating it if new. `at` finds knots by parent, level and
+ * name while the tree is built. */
 static uint32_t knot_below(struct shares *x, struct map *at, uint32_t parent, enum share_level level, uint32_t name)
 {
 	uint64_t *found = map_at(at, (uint64_t)parent << 32 | (uint64_t)level << 30 | name);
@@ -243,7 +244,8 @@ static bool level_counts(const struct shares *x, enum share_level level)
 	return level == SHARE_USER || x->rest[level] >= 0;
 }
 
-/* A target of the first level of the tree counts also while nobody uses it. On the levels below, nobody knows where it would be. */
+/* Adds knots for targets on the first level of the tree, which count even while unused. On lower
+ * levels the position of an unused target is unknown. */
 static void targets_place(struct shares *x, struct map *at, enum share_level first)
 {
 	for (uint32_t i = 0; i < x->wishes[first].n; i++) {
@@ -281,7 +283,7 @@ static int64_t window_of(const struct fairshare_settings *f, int64_t day)
 	return day / f->window - (day % f->window < 0);
 }
 
-/* What a day counts, of UNIT. */
+/* Returns the weight of a day's use, in units of UNIT. */
 static int64_t weight_of(const struct fairshare_settings *f, const int64_t *weight, int64_t day, int64_t today)
 {
 	int64_t age = window_of(f, today) - window_of(f, day);
@@ -307,7 +309,7 @@ static __int128 member_used(struct member *m, const struct fairshare_settings *f
 	return used;
 }
 
-/* Of every knot, from its members up. */
+/* Sums the use of every knot, from its members up. */
 static void use_sum(struct shares *x, const struct fairshare_settings *f, int64_t today)
 {
 	int64_t *weight = mem_alloc((size_t)f->depth * sizeof *weight), w = UNIT;
@@ -323,7 +325,7 @@ static void use_sum(struct shares *x, const struct fairshare_settings *f, int64_
 	free(weight);
 }
 
-/* Of the children of a knot. */
+/* Computes the shares of a knot's children. */
 static void shares_divide(struct shares *x, uint32_t parent)
 {
 	int64_t left = WHOLE, without = 0;
@@ -341,7 +343,8 @@ static void shares_divide(struct shares *x, uint32_t parent)
 			x->knots.v[k].share = left > 0 ? left / (without ? without : 1) : 0;
 }
 
-/* Less for its share comes first; 0: both have the same. What has a share and no use is before, what has none behind all. */
+/* Orders by use relative to share, least first; 0: equal. Knots with a share but no use come
+ * first, knots without a share last. */
 static int knot_cmp(const void *a, const void *b)
 {
 	const struct knot *x = *(struct knot *const *)a, *y = *(struct knot *const *)b;
@@ -354,10 +357,10 @@ static int knot_cmp(const void *a, const void *b)
 
 struct line {
 	struct shares *x;
-	int64_t before, all; /* members with use */
+	int64_t before, all; /* number of members with use */
 };
 
-/* Of an account or a group: that of the first below it. */
+/* Returns the standing of an account or a group: that of the first user below it. */
 static double best_below(const struct shares *x, const struct knot *k)
 {
 	double best = 0;
@@ -374,7 +377,8 @@ static void line_up(struct line *l, struct knot **v, size_t n)
 
 	qsort(v, n, sizeof *v, knot_cmp);
 	for (size_t i = 0; i < n; i = end) {
-		/* those that are equal are one step, and what is below them is compared as if they were one */
+		/* equal knots form one step, and their children are compared as if they had one
+		 * parent */
 		int64_t here = 0;
 		vec_clear(&below);
 		for (end = i; end < n && knot_cmp(&v[i], &v[end]) == 0; end++) {
@@ -420,7 +424,7 @@ double shares_standing(const struct shares *x, uint32_t member)
 	return x->members.v[member].standing;
 }
 
-/* ---- for people ---- */
+/* ---- display ---- */
 
 static void list_below(const struct shares *x, uint32_t parent, uint32_t depth,
 		       void (*row)(void *context, const struct share_row *r), void *context)

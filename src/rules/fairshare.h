@@ -1,18 +1,23 @@
 /*
- * fairshare.h - who has had the least of its share.
+ * fairshare.h - ranks users by how little of their share they have used.
  *
- * Use is time x CPUs that jobs had, in milliseconds, counted by day for each *member*: a user in a group, on an account. Days are put together into windows, and a
- * window counts less the older it is: decay to the power of its age. What is older than `depth` windows does not count.
+ * Use is time x CPUs of jobs, in CPU-milliseconds, counted by day for each *member*: a user in a
+ * group, on an account. Days are grouped into windows, and a window's weight is `decay` to the
+ * power of its age. Use older than `depth` windows does not count.
  *
- * Members are the leaves of a tree: accounts below their parents, in them groups, in these users. Among siblings, those that have used least for their targets
- * come first, and with them everything below them: a user whose account has used too much comes behind every user whose account has used too little. The *standing*
- * of a member is the percentage of all users with use that come behind it: 100 if it has used nothing, 0 if it is the last.
+ * Members are the leaves of a tree: accounts below their parents, groups within accounts, users
+ * within groups. Among siblings, those that have used least relative to their targets come first,
+ * together with everything below them: a user whose account has used too much comes after every
+ * user whose account has used too little. The *standing* of a member is the percentage of all users
+ * with use that come after it: 100 if it has used nothing, 0 if it is last.
  *
- * A target is a percentage of what the siblings use together. Siblings with use but without a target divide equally what the targets leave of 100. Accounts form
- * a level of the tree only if one of them has a target or a parent, groups only if one has a target; so where nobody has a target, all users are equal. On the
- * first level of the tree a target counts also while nobody uses it; further down only where there are jobs.
+ * A target is a percentage of what the siblings use together. Siblings with use but no target share
+ * equally what the targets leave of 100. Accounts form a level of the tree only if one of them has
+ * a target or a parent, groups only if one has a target; so without any target all users are equal.
+ * On the first level a target counts even while unused; further down only where there are jobs.
  *
- * All sums are whole numbers, so that nothing depends on the order in which use was counted: a server that was restarted has the same standings.
+ * All sums are integers, so that the result does not depend on the order in which use was counted:
+ * a restarted server has the same standings.
  */
 #ifndef RULES_FAIRSHARE_H
 #define RULES_FAIRSHARE_H
@@ -27,52 +32,55 @@ enum share_level { SHARE_ACCOUNT, SHARE_GROUP, SHARE_USER, SHARE_LEVELS };
 
 struct fairshare_settings {
 	int64_t window; /* days */
-	int64_t depth;	/* windows */
-	int64_t decay;	/* percent of the window before */
+	int64_t depth;	/* number of windows */
+	int64_t decay;	/* percent of the weight of the next newer window */
 };
 void fairshare_settings_of(struct fairshare_settings *ret, const struct attrs *server);
 
 struct shares;
 struct shares *shares_create(void);
-void shares_destroy(struct shares *x); /* NULL is fine */
+void shares_destroy(struct shares *x); /* NULL is allowed */
 
-/* The number of a member, the same for the same names. No account: "". */
+/* Returns the number of a member; equal names have equal numbers. "" means no account. */
 uint32_t shares_member(struct shares *x, const char *account, const char *group, const char *user);
 
-/* Percent; -1: none. */
+/* Sets a target in percent; -1: none. */
 void shares_target(struct shares *x, enum share_level level, const char *name, int64_t percent);
-/* The account above another; NULL: none. */
+/* Sets the parent of an account; NULL: none. */
 void shares_parent(struct shares *x, const char *account, const char *parent);
-/* ... of all that have none of their own; -1: they divide what the others leave. */
+/* Sets the target, in percent, of all at this level without their own; -1: they share what the
+ * others leave. */
 void shares_target_rest(struct shares *x, enum share_level level, int64_t percent);
-void shares_forget_targets(struct shares *x); /* and parents */
-/* All of them, as the objects of a site have them. */
+void shares_forget_targets(struct shares *x); /* also forgets parents */
+/* Sets all targets and parents from a site's objects. */
 void shares_aim(struct shares *x, const struct objects *o);
 
-/* Use of jobs that have ended. Days are numbered without gaps. */
+/* Adds use of jobs that have ended. Days are consecutive numbers. */
 void shares_use(struct shares *x, uint32_t member, int64_t day, int64_t ms);
 void shares_forget_use(struct shares *x);
-/* Use of running jobs so far: it holds until the next shares_settle(). */
+/* Adds use of running jobs so far; it counts until the next shares_settle(). */
 void shares_run(struct shares *x, uint32_t member, int64_t day, int64_t ms);
 void shares_settle(struct shares *x);
 
-/* Makes the order anew. Days that don't count any more are forgotten. */
+/* Recomputes the order. Forgets days that no longer count. */
 void shares_rank(struct shares *x, const struct fairshare_settings *f, int64_t today);
-bool shares_stale(const struct shares *x); /* there are members or targets that the order does not know */
-double shares_standing(const struct shares *x, uint32_t member); /* 0 to 100; of a new member 100 */
+/* Returns true if members or targets were added since the last shares_rank(). */
+bool shares_stale(const struct shares *x);
+/* 0 to 100; 100 for a new member */
+double shares_standing(const struct shares *x, uint32_t member);
 
-/* A line of the tree, for people; as of the last shares_rank(). */
+/* A row of the tree for display, as of the last shares_rank(). */
 struct share_row {
 	enum share_level level;
 	const char *name;
-	uint32_t depth;	  /* in the tree, from 0 */
+	uint32_t depth;	  /* depth in the tree, from 0 */
 	double target;	  /* percent: its own, or its part of what the others leave */
-	bool own;	  /* it was set */
-	double used;	  /* percent of what its siblings used together */
+	bool own;	  /* the target was set explicitly */
+	double used;	  /* percent of its siblings' total use */
 	double cpu_hours; /* with decay */
-	double standing;  /* of a user, or the first of those below */
+	double standing;  /* standing of a user, or of the first user below */
 };
-/* Every line with use or a target that counts, those above before those below, siblings in their order. */
+/* Calls `row` for each row with use or an effective target, parents first, siblings in order. */
 void shares_list(const struct shares *x, void (*row)(void *context, const struct share_row *r), void *context);
 
 #endif

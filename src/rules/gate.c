@@ -1,11 +1,14 @@
 /*
  * gate.c - reasons, timers and relations.
  *
- * Jobs wait for others through a waiter: it has the relations, and they are its members. Jobs that share their dependencies, as the elements of an array do,
- * share one waiter, so that memory is proportional to elements plus relations. A relation belongs to its waiter; until it is met it is in the list of
- * the job or array that it is about. A waiter without members is freed with all of its relations.
+ * Jobs wait for others through a waiter, which has the relations; the jobs are its members. Jobs
+ * that share their dependencies, as the elements of an array do, share one waiter, so that memory
+ * is proportional to elements plus relations. A relation belongs to its waiter; until it is met, it
+ * is in the list of the job or array that it refers to. A waiter without members is freed with all
+ * of its relations.
  *
- * A timer belongs to its job's generation: gate_enter() and gate_leave() begin another one, and timers of earlier ones are passed over when they are met.
+ * A timer belongs to its job's generation: gate_enter() and gate_leave() begin another one, and
+ * timers of earlier ones are passed over when they are met.
  */
 #include "rules/gate.h"
 
@@ -19,39 +22,40 @@
 
 enum fate { FATE_STARTED = 1, FATE_ENDED = 2 };
 
-/* Relations about one job or array, in the order they came. */
+/* Relations that refer to one job or array, in order of arrival. */
 struct relations {
 	uint32_t head, tail; /* index + 1; 0: none */
 };
 
 struct target {
-	uint32_t job, group; /* one of them is NONE */
+	uint32_t job, group; /* exactly one of them is NONE */
 };
 
 struct relation {
-	uint64_t number; /* what it is about, as it was written */
+	uint64_t number; /* number of the job it refers to, as written */
 	int32_t index;
 	uint8_t kind; /* enum jobid_kind */
 	uint8_t type; /* enum depend_type */
-	bool met;     /* it is in no list any more */
+	bool met;     /* it is no longer in any list */
 	struct target about;
 	uint32_t waiter;     /* index + 1 */
-	uint32_t prev, next; /* neighbours in the list of what it is about: index + 1 */
-	uint32_t sibling;    /* next one of the same waiter: index + 1 */
+	/* neighbours in the list of the job or array it refers to: index + 1 */
+	uint32_t prev, next;
+	uint32_t sibling;    /* next relation of the same waiter: index + 1 */
 };
 
 struct waiter {
-	uint32_t unmet;	      /* relations that are not fulfilled */
-	uint32_t relations;   /* the first one, index + 1 */
+	uint32_t unmet;	      /* number of unfulfilled relations */
+	uint32_t relations;   /* first relation, index + 1 */
 	uint32_t first, last; /* members: job + 1; 0: none */
-	uint32_t generation;  /* a share of an earlier one does not count */
+	uint32_t generation;  /* incremented to invalidate earlier shares */
 };
 
 struct gate_job {
 	struct relations about;
-	uint32_t waiter;     /* index + 1; 0: it waits for no other job */
-	uint32_t prev, next; /* neighbours among its members: job + 1 */
-	uint32_t group;	     /* its array, or NONE */
+	uint32_t waiter;     /* index + 1; 0: waits for no other job */
+	uint32_t prev, next; /* neighbours among the waiter's members: job + 1 */
+	uint32_t group;	     /* index of its array, or NONE */
 	uint32_t generation;
 	int32_t status;
 	uint16_t block;
@@ -61,9 +65,9 @@ struct gate_job {
 /* An array as a whole. */
 struct group {
 	struct relations about;
-	uint32_t first, count; /* its jobs */
+	uint32_t first, count; /* first job and number of jobs */
 	uint32_t unstarted, unended;
-	int32_t status; /* the first that is not 0 */
+	int32_t status; /* first nonzero exit status */
 };
 
 struct gate {
@@ -76,10 +80,10 @@ struct gate {
 	struct heap timers; /* (when, job, generation << 16 | bit) */
 	VEC(struct target) news;
 	size_t read;	   /* number of news read */
-	struct target now; /* what is being looked at: */
-	uint32_t at;	   /* its next relation, index + 1; 0: none */
-	uint32_t parting;  /* the waiter whose members are being freed or doomed, index + 1; 0: none */
-	bool doomed;	   /* they can't run any more, since this relation can't be met: */
+	struct target now; /* job or array whose relations are being processed */
+	uint32_t at;	   /* next relation of `now`, index + 1; 0: none */
+	uint32_t parting;  /* waiter whose members are being freed or doomed, index + 1; 0: none */
+	bool doomed;	   /* those members can no longer run, because `fatal` cannot be met */
 	struct relation fatal;
 	struct depend_fate fate;
 	size_t pending;
@@ -160,7 +164,7 @@ static struct relations *relations_of(struct gate *g, struct target t)
 	return t.group != NONE ? &g->groups.v[t.group].about : &job_of(g, t.job)->about;
 }
 
-/* Takes a relation out of the list of what it is about. */
+/* Removes a relation from the list of the job or array it refers to. */
 static void relation_unlist(struct gate *g, uint32_t at)
 {
 	struct relation *r = &g->relations.v[at];
@@ -250,14 +254,14 @@ static void member_remove(struct gate *g, uint32_t job)
 	waiter_destroy(g, waiter);
 }
 
-/* From now on its members leave it, one in each step, and no other job joins. */
+/* Makes its members leave, one per step; no other job can join from now on. */
 static void waiter_part(struct gate *g, uint32_t waiter)
 {
 	g->parting = waiter;
 	g->waiters.v[waiter - 1].generation++;
 }
 
-/* ---- what became of jobs ---- */
+/* ---- outcomes ---- */
 
 static struct depend_fate fate_of(const struct gate *g, struct target t)
 {
@@ -356,7 +360,7 @@ size_t gate_pending(const struct gate *g)
 
 /* ---- dependencies ---- */
 
-/* What a relation is about; false: nobody knows it any more. */
+/* Finds the job or array that a relation refers to; returns false if it is no longer known. */
 static bool target_find(const struct gate *g, const struct gate_terms *terms, const struct jobid *id,
 			struct target *ret)
 {
@@ -380,7 +384,7 @@ static void relate(struct gate *g, uint32_t waiter, const struct gate_terms *ter
 	struct depend_fate fate;
 
 	if (!target_find(g, terms, id, &r.about))
-		return; /* judged already */
+		return; /* already judged */
 	fate = fate_of(g, r.about);
 	if (depend_judge(type, &fate) == DEPEND_WAITING)
 		relation_add(g, r);
@@ -447,7 +451,8 @@ void gate_unmet(const struct gate *g, const struct gate_terms *terms, gate_relat
 	depends_fini(&d);
 }
 
-/* Those that wait until others have been submitted that are to run before them (on:3) wait for another text. */
+/* Makes a waiter with the relations of a dependency. on: counts as unmet until the job
+ * gets another text, when other jobs that name it are submitted. */
 static uint32_t waiter_of(struct gate *g, const struct gate_terms *terms, const struct depends *d)
 {
 	uint32_t waiter = waiter_create(g);
@@ -489,18 +494,18 @@ size_t gate_relations(const struct gate *g)
 	return g->relations.n - g->spare.n;
 }
 
-/* ---- circles ---- */
+/* ---- cycles ---- */
 
-/* A walk along what jobs wait for. Each job, array and waiter is visited once. */
+/* A walk along the jobs that others wait for. Each job, array and waiter is visited once. */
 struct walk {
 	const struct gate *g;
-	bool *job, *group, *waiter; /* those that were visited */
+	bool *job, *group, *waiter; /* already visited */
 	const bool *goal;
 	VEC(struct target) next;
-	int64_t steps; /* left */
+	int64_t steps; /* remaining steps */
 };
 
-/* Returns true if it is one of those that are looked for. */
+/* Visits a job; returns true if it is one of the goals. */
 static bool walk_job(struct walk *w, uint32_t job)
 {
 	const struct gate *g = w->g;
@@ -576,7 +581,7 @@ int gate_reaches(const struct gate *g, const struct gate_terms *terms, const uin
 	return found ? 1 : w.steps > 0 ? 0 : -E2BIG;
 }
 
-/* ---- who waits ---- */
+/* ---- waiting jobs ---- */
 
 static void timer_add(struct gate *g, uint32_t job, int64_t when, enum block bit)
 {
@@ -615,7 +620,7 @@ enum depend_state gate_enter(struct gate *g, uint32_t job, const struct gate_ter
 	return state;
 }
 
-/* ---- what follows ---- */
+/* ---- progress ---- */
 
 static bool timer_meant(const struct gate *g, const struct heap_item *x)
 {
@@ -652,7 +657,7 @@ bool gate_has_news(const struct gate *g)
 	return g->parting || g->at || g->read < g->news.n;
 }
 
-/* The next list that is to be looked at. */
+/* Opens the next list of relations to process. */
 static bool news_open(struct gate *g)
 {
 	if (g->read == g->news.n)
@@ -673,7 +678,7 @@ static void why_doomed(const struct relation *r, const struct depend_fate *fate,
 	depend_explain(r->type, &id, fate, DEPEND_IMPOSSIBLE, why);
 }
 
-/* One of the jobs whose waiter has nothing left to wait for. */
+/* Frees or dooms one member of the waiter that is parting. */
 static enum gate_news member_part(struct gate *g, uint32_t *ret_job, struct strbuf *why)
 {
 	bool doomed = g->doomed;

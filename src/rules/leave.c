@@ -7,7 +7,7 @@
 
 #include "base/hours.h"
 
-#define LATE 5	/* seconds for orders and results on their way, and clocks in whole seconds */
+#define LATE 5	/* seconds for orders and results in transit, and for clocks in whole seconds */
 #define LOOK 10 /* seconds for the last look at a checkpoint (run/saving.c) */
 
 static bool rule_is(const struct attrs *server, const char *word)
@@ -21,7 +21,7 @@ static bool hours_of(const struct attrs *server, const char *name, struct hours 
 {
 	const char *text = attrs_text(server, name);
 
-	return text && hours_read(text, ret, NULL) == 0; /* they are checked before they are set */
+	return text && hours_read(text, ret, NULL) == 0; /* validated when set */
 }
 
 int64_t leave_takes(int64_t saving, int64_t ending)

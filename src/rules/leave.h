@@ -1,9 +1,11 @@
 /*
- * leave.h - running jobs that leave for an interactive one (policy artaras): when they may be stopped, how long that takes, and whether they save their work first.
+ * leave.h - how running jobs make way for an interactive one (policy artaras): when they may be
+ * stopped, how long that takes, and whether they save their work first.
  *
- * A job is stopped by a checkpoint. Where that takes longer than the attribute long_checkpoint allows, long_checkpoint_rule says what becomes of it: it is removed at once
- * and resumes from its last checkpoint; or it is interrupted only at set times; or it runs only in the hours in which interactive jobs are rare, which
- * the scheduler sees to (settings.nights).
+ * A job is stopped by a checkpoint. If that takes longer than the attribute long_checkpoint allows,
+ * long_checkpoint_rule decides: the job is removed at once and resumes from its last checkpoint; or
+ * it is interrupted only at set times; or it runs only in hours with few interactive jobs, which
+ * the scheduler enforces (settings.nights).
  */
 #ifndef RULES_LEAVE_H
 #define RULES_LEAVE_H
@@ -15,20 +17,21 @@
 #include "rules/attr.h"
 
 struct leave {
-	int64_t takes; /* seconds until its processes are gone, at most */
-	int64_t from;  /* not before this instant; TIME_NEVER: never */
-	bool saves;    /* it makes a checkpoint first */
+	int64_t takes; /* most seconds until its processes are gone */
+	int64_t from;  /* earliest instant; TIME_NEVER: never */
+	bool saves;    /* makes a checkpoint first */
 };
 
-/* Seconds until the place of a running job that is stopped is free, at most: `saving` for its checkpoint (0: it makes
- * none), then `ending` as after its walltime (leave_ending). */
+/* Returns the most seconds until the slot of a stopped job is free: `saving` for its checkpoint
+ * (0: it makes none), then `ending` as after its walltime (leave_ending). */
 int64_t leave_takes(int64_t saving, int64_t ending);
-/* Says how such a job leaves for an interactive one. */
+/* Returns how such a job makes way for an interactive one. */
 struct leave leave_of(const struct attrs *server, int64_t saving, int64_t ending, int64_t now);
-/* Seconds from its walltime and the tolerance until the place of a job is free, at most: its end may take `delay`, a last look at the checkpoint of one that makes them, and the
- * epilogue's limit (0: there is none). */
+/* Returns the most seconds from the end of walltime and tolerance until a job's slot is free:
+ * `delay` for its end, a last look at its checkpoint if it makes any, and the epilogue's limit
+ * (0: none). */
 int64_t leave_ending(int64_t delay, int64_t saving, int64_t epilogue);
-/* What the scheduler has to know: settings.long_saving and settings.nights. */
+/* Sets what the scheduler needs: settings.long_saving and settings.nights. */
 void leave_settings(struct settings *x, const struct attrs *server);
 
 #endif

@@ -1,12 +1,15 @@
 /*
- * libra.h - jobs with a price (Sherwani and others, "Libra: an economy-driven job scheduling system for clusters").
+ * libra.h - jobs with a price (Sherwani and others, "Libra: an economy-driven job scheduling system
+ * for clusters").
  *
- * A user says how long a job runs (its estimate E), when it must be done (the deadline D, counted from the submission) and what that may cost (its budget). It costs
+ * A user states how long a job runs (its estimate E), when it must be done (the deadline D, counted
+ * from the submission) and its budget. The job costs
  *
- *	alpha E + beta E/D		hours of each unit that it asks for (CPUs, or what its account pays for: rules/credit.h)
+ *	alpha E + beta E/D	hours of each requested CPU, or of its account's unit (credit.h)
  *
- * so a job costs more the longer it is, and less the later it may be done. It is accepted only if the budget covers the price and the deadline is guaranteed. The
- * price is agreed then: later changes of alpha and beta do not concern it.
+ * so a longer job costs more, and a later deadline less. The job is accepted only if the budget
+ * covers the price and the deadline is guaranteed. The price is then fixed: later changes of alpha
+ * and beta do not affect it.
  */
 #ifndef RULES_LIBRA_H
 #define RULES_LIBRA_H
@@ -19,35 +22,38 @@
 #include "core/spec.h"
 #include "rules/credit.h"
 
-#define LIBRA_UNIT 3600		    /* seconds of a unit that one of beta is */
-#define LIBRA_PERCENT_MAX 1000000   /* of alpha and beta */
-#define LIBRA_NO_BUDGET INT64_C(-1) /* only the price is asked for */
+#define LIBRA_UNIT 3600		    /* unit-seconds for each 1.0 of beta E/D */
+#define LIBRA_PERCENT_MAX 1000000   /* maximum of alpha and beta */
+#define LIBRA_NO_BUDGET INT64_C(-1) /* only the price is wanted */
 
-/* "2", "1:30" or "1:30:15": hours of the unit, minutes and seconds. */
+/* Parses a budget: "2", "1:30" or "1:30:15" hours, minutes and seconds of the unit. */
 int libra_budget_parse(const char *text, int64_t *ret, struct err *err);
-/* For how many seconds each of its units is paid, rounded up. */
+/* Returns the seconds paid for each unit, rounded up. */
 int64_t libra_seconds(const struct libra_terms *t);
-/* What the job costs an account, in unit-seconds. */
+/* Returns what the job costs an account, in unit-seconds. */
 int64_t libra_price(const struct libra_terms *t, const struct credit_tariff *tariff, const struct request *r);
-/* The shortest time to a deadline that the budget covers; 0: none does. */
+/* Returns the shortest time to a deadline that the budget covers, in seconds; 0 if none does. */
 int64_t libra_window(const struct libra_terms *t, const struct credit_tariff *tariff, const struct request *r);
 
 /* ---- shares ----
  *
- * On a node that is marked `shared` the CPUs are divided among jobs with a price (docs/libra.md). Such a job does not have its CPUs for its estimate, but a share of them until its
- * deadline: E / D of each CPU that it asks for. So it is done at its deadline, and what is left of its estimate, by the time that is left, stays the same as long as it makes use of
- * its share: those who were admitted are never disturbed by those who come later. The plan has the shares (RES_SHARE, core/res.h): a node takes a job as long as all shares together are
- * no more than its CPUs, at every instant, and of those that do, the least loaded is chosen (plan/offer.c). The share is kept by the job's control group (run/share.h).
- */
+ * On a node marked `shared` the CPUs are divided among jobs with a price (docs/libra.md). Such a
+ * job does not get its CPUs for its estimate but a share of them until its deadline: E / D of
+ * each CPU it requests. It then finishes by its deadline, and while it uses its share, the ratio
+ * of remaining estimate to remaining time stays the same, so jobs admitted later never disturb
+ * it. The plan tracks the shares (RES_SHARE, core/res.h): a node accepts a job if the sum of all
+ * shares never exceeds its CPUs, and among such nodes the least loaded is chosen (plan/offer.c).
+ * The job's control group enforces the share (run/share.h). */
 
-/* Hundredths of the time that are kept in reserve, once for what the share is worked out from, once for the end: nothing is as exact as a sum. */
+/* Percent of the time kept in reserve, once in the computation of the share and once at the end,
+ * because run times are never exact. */
 #define LIBRA_RESERVE 2
 
 struct libra_part {
-	int64_t walltime; /* seconds that it has: somewhat less than to its deadline */
-	int64_t share;	  /* thousandths of a CPU, of all its CPUs together; rounded up */
+	int64_t walltime; /* seconds available: somewhat less than until its deadline */
+	int64_t share;	  /* thousandths of a CPU over all its CPUs, rounded up */
 };
-/* False: the time to the deadline is too short for less than whole CPUs. */
+/* Returns false if the time to the deadline is too short for less than whole CPUs. */
 bool libra_divide(const struct libra_terms *t, int64_t cpus, struct libra_part *ret);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * limit.c - limits: their rules, and who counts where.
+ * limit.c - rules of limits, and which counters a job counts in.
  */
 #include "base/mem.h"
 #include "rules/limit_internal.h"
@@ -110,7 +110,7 @@ void limits_clear(struct limits *l)
 	l->yield_due = TIME_NEVER;
 }
 
-/* ---- who counts where ---- */
+/* ---- classes and counters ---- */
 
 static uint64_t class_key(const struct limit_party *p)
 {
@@ -118,7 +118,8 @@ static uint64_t class_key(const struct limit_party *p)
 			  6 * sizeof(uint64_t));
 }
 
-/* Where a rule, counter or class is noted that is asked for; what all of a kind fall back to is kept. */
+/* Trial list for a new rule, counter or class; NULL: permanent. Rules that others fall back to
+ * are always permanent. */
 #define trial_of(l, list) ((l)->trial ? &(l)->trial->list : NULL)
 
 static uint32_t rule_of(struct limits *l, enum limit_kind kind, uint64_t of)
@@ -141,7 +142,7 @@ static uint32_t rule_of(struct limits *l, enum limit_kind kind, uint64_t of)
 	return (uint32_t)at;
 }
 
-/* One of its limits has changed. */
+/* Updates the bookkeeping after one of a rule's limits has changed. */
 static void rule_note(struct limits *l, struct rule *r, int m)
 {
 	uint32_t before = r->set, bit = UINT32_C(1) << m;
@@ -231,7 +232,7 @@ void limits_exempt(struct limits *l, uint32_t qos, bool exempt)
 	r->exempt = exempt;
 }
 
-/* What a counter counts, into (1) or out of (-1) those above it. */
+/* Adds (1) or subtracts (-1) a counter's values to all counters above it. */
 static void above_add(struct limits *l, const struct counter *c, int sign)
 {
 	for (uint32_t i = c->up; i != INDEX_NONE; i = l->counters.v[i].up) {
@@ -262,7 +263,8 @@ uint32_t limits_class(struct limits *l, const struct limit_party *p)
 	struct class c = {.qos = INDEX_NONE, .key = key};
 	bool fresh = !map_get(&l->class_at, key, &at);
 
-	if (!fresh && !l->classes.v[at].trials) /* so are its counters, and their rules */
+	/* then its counters and their rules are permanent as well */
+	if (!fresh && !l->classes.v[at].trials)
 		return (uint32_t)at;
 	c.counter[c.n++] = counter_of(l, LIMIT_ALL, 0, 0);
 	c.counter[c.n++] = counter_of(l, LIMIT_USER, 0, p->user);

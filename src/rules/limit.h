@@ -1,21 +1,26 @@
 /*
- * limit.h - how much may run at once: of all, of a user, group, account, array, queue or QoS, of a user in a queue.
+ * limit.h - limits on what runs at once: in total, per user, group, account, array, queue or QoS,
+ * and per user in a queue.
  *
- * A limit is a rule (how many jobs, CPUs, how much memory) and a counter for each party that it counts (who). Jobs of one user, group, account, queue, QoS and array
- * count against the same limits: they are one *class*, by whose number a job carries its limits (job.limits). An account counts what the accounts below it run, too.
+ * A limit is a rule (maximum jobs, CPUs, memory) and a counter for each party that it counts. Jobs
+ * of the same user, group, account, queue, QoS and array count against the same limits: they form
+ * one *class*, and job.limits is its number. An account also counts what the accounts below it run.
  *
- * A job counts from the moment it is given a place that is remembered, a start or a reservation that was promised (ALLOCATE), until it loses the place or
- * ends. A job that merely waits counts nowhere, however long it waits: so a wide job takes no slot from a narrow one behind the same limit. Since places are
- * events, who has a slot is the same after a restart.
+ * A job counts from the moment it gets a recorded slot, by a start or a promised reservation
+ * (ALLOCATE), until it loses the slot or ends. A job that merely waits does not count, however long
+ * it waits, so a wide job does not keep a narrow one behind the same limit from running. Slots are
+ * events, so the same jobs hold them after a restart.
  *
- * CPU-seconds are those that a party's jobs still have before them: CPUs x walltime of one that has a place, CPUs x what is left of its walltime of one that runs. They
- * fall by themselves, as time goes by (limits_advance).
+ * CPU-seconds are those that a party's jobs still have ahead: CPUs x walltime for a job with a
+ * slot, CPUs x remaining walltime for a running one. They decrease as time passes (limits_advance).
  *
- * Jobs that find their limit reached wait in *lines*, one for each class and shape of request, and each line behind one counter that has no room for it. When
- * that counter falls, as many as may start leave the line, by rank: whether one of a line fits holds for those behind it, and the scheduler's order decides
- * between lines. Lines behind other counters are not looked at.
+ * Jobs whose limit is reached wait in *lines*, one per class and request shape, each line behind
+ * one counter that has no room for it. When that counter falls, as many jobs as may start leave the
+ * line, by rank: if the first of a line does not fit, neither do the others, and the scheduler's
+ * order decides between lines. Lines behind other counters are not examined.
  *
- * A limit may be soft: it holds like any other, but when nothing else can use what is free, those who wait behind soft limits alone may start (limits_yield).
+ * A limit may be soft: it works like any other, but when nothing else can use what is free, jobs
+ * held back only by soft limits may start (limits_yield).
  */
 #ifndef RULES_LIMIT_H
 #define RULES_LIMIT_H
@@ -28,16 +33,19 @@
 #include "base/trial.h"
 #include "core/cluster.h"
 
-#define LIMITS_NONE 0	 /* the class of jobs without limits */
-#define LIMIT_INHERIT -2 /* of a user, group, account or QoS: as `of` 0 has it */
+#define LIMITS_NONE 0	 /* class of jobs without limits */
+/* Limit of a user, group, account or QoS that uses the rule with `of` 0. */
+#define LIMIT_INHERIT -2
 
 enum limit_kind {
 	LIMIT_ALL,
-	LIMIT_USER, /* the same for each */
+	LIMIT_USER, /* the same limit for each user */
 	LIMIT_ARRAY,
 	LIMIT_QUEUE,
 	LIMIT_QUEUE_USER,
-	LIMIT_OF_USER, /* of one, or by `of` 0 of those without a limit of their own; so are the following */
+	/* limit of one user, or with `of` 0 of all users without their own; the next three work
+	 * alike */
+	LIMIT_OF_USER,
 	LIMIT_OF_GROUP,
 	LIMIT_OF_ACCOUNT,
 	LIMIT_OF_QOS,
@@ -49,16 +57,18 @@ enum limit_measure {
 	LIMIT_CPUS,
 	LIMIT_MEMORY,
 	LIMIT_CPU_SECONDS,
-	LIMIT_CREDIT, /* of accounts: what jobs hold of their credits, for each unit (rules/credit.h) */
+	/* accounts only: credits held by jobs, one measure per unit (rules/credit.h) */
+	LIMIT_CREDIT,
 	LIMIT_MEASURES = LIMIT_CREDIT + 4
 };
 
-/* What a job takes of each; memory in KiB. */
+/* A job's contribution to each measure; memory in KiB. */
 struct limit_need {
 	int64_t v[LIMIT_MEASURES];
 };
 
-/* Returns the need of a job that is charged for `cpus` CPUs (core/cluster.h), and may run for its walltime; its account pays for `length` seconds of `paid`. */
+/* Returns the need of a job that is charged for `cpus` CPUs (core/cluster.h) and may run for its
+ * walltime; its account pays for `length` seconds of `paid`. */
 static inline struct limit_need limit_need_of(const struct request *r, int64_t cpus, int64_t walltime,
 					      const struct charge *paid, int64_t length)
 {
@@ -68,7 +78,7 @@ static inline struct limit_need limit_need_of(const struct request *r, int64_t c
 				    paid->memory * length, paid->nodes * length}};
 }
 
-/* The same of a job that is there. */
+/* Returns the need of an existing job. */
 static inline struct limit_need limit_need_job(const struct cluster *c, const struct job *job, int64_t cpus)
 {
 	struct charge paid = cluster_paid_for(c, job, cpus);
@@ -76,7 +86,7 @@ static inline struct limit_need limit_need_job(const struct cluster *c, const st
 	return limit_need_of(cluster_job_request(c, job), cpus, job->walltime, &paid, cluster_paid(c, job));
 }
 
-/* Whose job it is. Numbers; 0: none. */
+/* The parties that a job counts for, as numbers; 0: none. */
 struct limit_party {
 	uint32_t user, queue;
 	uint64_t array;
@@ -88,89 +98,104 @@ struct limits *limits_create(void);
 struct limits *limits_clone(const struct limits *l);
 void limits_destroy(struct limits *l);
 
-/* How much may run at once; below 0: any number, or LIMIT_INHERIT. `of`: the array's number, or that of queue, user, group, account or QoS; else 0. */
+/* Sets the most that may run at once; negative: unlimited, or LIMIT_INHERIT. `of`: number of the
+ * array, queue, user, group, account or QoS; else 0. */
 void limits_cap(struct limits *l, enum limit_kind kind, uint64_t of, enum limit_measure measure, int64_t most);
-void limits_set(struct limits *l, enum limit_kind kind, uint64_t of, int64_t most); /* jobs */
-/* The same, of the soft limit. */
+/* Sets a limit on jobs, like limits_cap(). */
+void limits_set(struct limits *l, enum limit_kind kind, uint64_t of, int64_t most);
+/* Sets a soft limit, like limits_cap(). */
 void limits_soft(struct limits *l, enum limit_kind kind, uint64_t of, enum limit_measure measure, int64_t most);
-/* What an account's credits pay for; below 0: any amount. Less of it concerns nobody who waits. */
+/* Sets how much an account's credits pay for; negative: any amount. Lowering it does not affect
+ * jobs that wait. */
 void limits_credit(struct limits *l, uint32_t account, enum limit_measure measure, int64_t most);
-/* Jobs of a QoS start whatever the limits are, but for their array's and credits. They count. */
+/* Exempts jobs of a QoS from all limits except their array's and credits. They still count. */
 void limits_exempt(struct limits *l, uint32_t qos, bool exempt);
-/* An account is a part of another; 0: of none. */
+/* Makes an account part of another; 0: of none. */
 void limits_parent(struct limits *l, uint32_t account, uint32_t parent);
 
-/* The class of a party, made if new. */
+/* Returns the class of a party, creating it if new. */
 uint32_t limits_class(struct limits *l, const struct limit_party *party);
-/* What is there only to find out whether a job would be accepted, or when it would start (base/trial.h). */
+/* Entries made only to test whether a job would be accepted, or when it would start
+ * (base/trial.h). */
 struct limits_trial {
 	trial_vec rules, counters, classes;
 };
-/* From now on what limits_class() and limits_admit() make is held by a trial; NULL: it is kept. */
+/* Makes a trial hold everything that limits_class() and limits_admit() create from now on; NULL:
+ * new entries are permanent. */
 void limits_try(struct limits *l, struct limits_trial *t);
-/* Ends a trial, which is empty then. No job has a class that it gives back. */
+/* Ends a trial and empties it. No job may have a class that it gives back. */
 void limits_trial_end(struct limits *l, struct limits_trial *t, bool keep);
-/* An array is forgotten, and so is its class. None of its jobs counts or waits. */
+/* Forgets an array and its class. None of its jobs may count or wait. */
 void limits_drop_array(struct limits *l, const struct limit_party *party);
 
-bool limits_any(const struct limits *l); /* false: nothing is limited, and every question below has that answer */
-/* How many more such jobs of a class may start now; INT64_MAX: any number. */
+/* Returns false if nothing is limited; the functions below then answer accordingly. */
+bool limits_any(const struct limits *l);
+/* Returns how many more such jobs of a class may start now; INT64_MAX: any number. */
 int64_t limits_room(const struct limits *l, uint32_t class, const struct limit_need *need);
-int64_t limits_room_hard(const struct limits *l, uint32_t class, const struct limit_need *need); /* soft ones yield */
-/* Whether that is at least one: asked of each job of a long queue. */
+/* Like limits_room(), but ignores soft limits. */
+int64_t limits_room_hard(const struct limits *l, uint32_t class, const struct limit_need *need);
+/* Returns true if at least one may start. Fast: called for each job of a long queue. */
 bool limits_allow(const struct limits *l, uint32_t class, const struct limit_need *need);
 bool limits_allow_hard(const struct limits *l, uint32_t class, const struct limit_need *need);
 
 struct limit_reached {
 	enum limit_kind kind;
 	enum limit_measure measure;
-	uint64_t of; /* whose limit it is: of an account perhaps one above */
+	uint64_t of; /* owner of the limit; for an account possibly a parent */
 	int64_t most, used;
-	bool soft; /* it is a soft one, and the hard ones leave room */
+	bool soft; /* a soft limit; the hard ones leave room */
 };
-/* The limit that leaves no room for such a job of a class; false: another may start. */
+/* Finds the limit that leaves no room for such a job of a class; returns false if one may start. */
 bool limits_reached(const struct limits *l, uint32_t class, const struct limit_need *need, struct limit_reached *ret);
-/* The hard limit that such a job of a class exceeds alone: it could never start. A limit of 0 stops a party for the time being: its jobs wait. */
+/* Finds the hard limit that such a job exceeds by itself, so that it could never start. A limit
+ * of 0 only suspends a party: its jobs wait. */
 bool limits_exceeded(const struct limits *l, uint32_t class, const struct limit_need *need, struct limit_reached *ret);
-/* The same for one that is submitted. Error code REFUSED: the limit and the value. */
+/* Refuses a submission that limits_exceeded() finds. Error code REFUSED, with the limit and the
+ * value. */
 int limits_admit(struct limits *l, const struct limit_party *party, const struct limit_need *need, struct err *err);
-const char *limit_whose(enum limit_kind kind); /* "of its user" */
-/* The same for each of several, one after the other: *at is 0 at first. False: there is none after that. */
+const char *limit_whose(enum limit_kind kind); /* phrase for messages: "of its user" */
+/* Iterates over the limits that leave no room, hard or soft; *at must be 0 at first. Returns
+ * false at the end. */
 bool limits_each(const struct limits *l, uint32_t class, const struct limit_need *need, uint32_t *at,
 		 struct limit_reached *ret);
-/* How much of a measure a party has now. */
+/* Returns how much of a measure a party uses now. */
 int64_t limits_used(const struct limits *l, enum limit_kind kind, uint64_t of, enum limit_measure measure);
 
-/* A job is given a slot, or gives it back. What is given back is what was taken, whatever the job asks for by now. */
+/* Records that a job gets a slot, or gives it back. It gives back what it took, whatever it
+ * requests by then. */
 void limits_take(struct limits *l, uint32_t job, uint32_t class, const struct limit_need *need);
 void limits_give(struct limits *l, uint32_t job);
-/* It runs, until `end` at the latest: its CPU-seconds fall from now on. Also if that is another end than before, or if it needs more or less of its credits. */
+/* Records that a job runs, until `end` at the latest: its CPU-seconds decrease from now on. Call
+ * again if its end or its need of credits changes. */
 void limits_run(struct limits *l, uint32_t job, const struct limit_need *need, int64_t end);
-/* It is later now. */
+/* Sets the current time. */
 void limits_advance(struct limits *l, int64_t now);
-/* A job of a class that might have taken a slot no longer waits: others may. */
+/* Notes that a job of a class that could have taken a slot no longer waits, so that others may. */
 void limits_stir(struct limits *l, uint32_t class);
-/* Nobody counts, and nobody waits. */
+/* Removes all jobs: none counts, none waits. */
 void limits_clear(struct limits *l);
 
-/* Who is first among those that wait has changed: each of them gets another rank. `old`: what it has, also of one that has gone. */
+/* Gives each waiting job a new rank, after the order of waiting jobs has changed. `old`: its
+ * present rank; also called for jobs that have left. */
 void limits_rerank(struct limits *l, int64_t (*rank)(void *context, uint32_t job, int64_t old), void *context);
 
-/* A job waits until its limits allow another. `shape`: a hash of what it asks for. */
+/* Makes a job wait until its limits allow another. `shape`: a hash of its request. */
 void limits_wait(struct limits *l, uint32_t class, const struct limit_need *need, uint64_t shape, int64_t rank,
 		 uint32_t job);
-/* When time alone may let somebody leave a line; TIME_NEVER: never. */
+/* Returns the instant when time alone may let a job leave a line, or TIME_NEVER. */
 int64_t limits_next(const struct limits *l);
-/* When time alone may make room for such a job of a class, which waits in no line; TIME_NEVER: never. */
-int64_t limits_when(const struct limits *l, uint32_t class, const struct limit_need *need); /* hard ones */
-/* Asks those who may leave their lines, by rank, of so many lines at most. `leave` says false for a job that does not wait there any more. False: there are
- * more to be asked. */
+/* Returns the instant when time alone may make room for such a job, which waits in no line,
+ * under the hard limits, or TIME_NEVER. */
+int64_t limits_when(const struct limits *l, uint32_t class, const struct limit_need *need);
+/* Offers slots to jobs that may leave their lines, by rank, from at most `most` lines. `leave`
+ * returns false for a job that no longer waits there. Returns false if more remain. */
 bool limits_offer(struct limits *l, size_t most, bool (*leave)(void *context, uint32_t job), void *context);
 
-bool limits_yields(const struct limits *l); /* whether there are soft limits */
-/* What became of a job that was asked whether it can start: it has not waited there any more; it starts; neither it nor its like can; no more is to be asked. */
+bool limits_yields(const struct limits *l); /* true if there are soft limits */
+/* Result of trying to start a job: it no longer waits there; it starts; neither it nor similar
+ * jobs can start; stop trying. */
 enum yielded { YIELD_GONE, YIELD_STARTS, YIELD_NOT, YIELD_ENOUGH };
-/* Asks those whom only soft limits keep in their lines, and that need no more CPUs than these, by rank. */
+/* Tries jobs that only soft limits hold back and that need at most `cpus` CPUs, by rank. */
 void limits_yield(struct limits *l, int64_t cpus, enum yielded (*start)(void *context, uint32_t job), void *context);
 
 #endif

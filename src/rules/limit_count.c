@@ -1,12 +1,13 @@
 /*
- * limit_count.c - what jobs take of limits and return, also bit by bit: CPU-seconds that fall while a job runs.
+ * limit_count.c - counts what jobs take and give back, including CPU-seconds that decrease while a
+ * job runs.
  */
 #include <assert.h>
 #include <string.h>
 
 #include "rules/limit_internal.h"
 
-/* A job's slot, into (1) or out of (-1) one counter. */
+/* Adds (1) or subtracts (-1) a job's slot in one counter. */
 static void counter_add(struct counter *c, const struct held *h, int sign)
 {
 	for (int m = 0; m < LIMIT_CPU_SECONDS; m++) {
@@ -23,7 +24,7 @@ static void counter_add(struct counter *c, const struct held *h, int sign)
 	}
 }
 
-/* A slot of a class in all of its counters; NULL: they are only looked at again. */
+/* Adds or subtracts a slot in all counters of a class; NULL: only marks them for another look. */
 static void class_count(struct limits *l, uint32_t class, const struct held *h, int sign)
 {
 	const struct class *k = &l->classes.v[class];
@@ -67,9 +68,10 @@ void limits_stir(struct limits *l, uint32_t class)
 	class_count(l, class, NULL, 0);
 }
 
-/* ---- CPU-seconds that fall ---- */
+/* ---- CPU-seconds that decrease ---- */
 
-/* Those who wait behind its counters are looked at again: when they may go has changed. */
+/* Records a running job's need and end, and marks its counters, because waiting jobs may now go
+ * at another time. */
 static void held_runs(struct limits *l, struct held *h, const struct limit_need *need, int64_t end)
 {
 	for (uint32_t i = 0; i < h->times; i++)
@@ -117,7 +119,8 @@ void limits_advance(struct limits *l, int64_t now)
 	}
 	while (heap_peek(&l->due, &x) && x.time <= now) {
 		heap_pop(&l->due, &x);
-		l->counters.v[x.tie].due = TIME_NEVER; /* it is computed anew, from those that are behind it then */
+		/* recomputed from the lines then behind it */
+		l->counters.v[x.tie].due = TIME_NEVER;
 		counter_fell(l, (uint32_t)x.tie);
 	}
 }
@@ -129,7 +132,8 @@ int64_t limits_next(const struct limits *l)
 	return heap_peek(&l->due, &x) && x.time < l->yield_due ? x.time : l->yield_due;
 }
 
-/* When a counter has fallen far enough for such a job, if those that run go on: not before, but perhaps later. */
+/* Returns the earliest instant at which a counter has fallen enough for such a job if running
+ * jobs continue; it may take longer. */
 static int64_t counter_when(const struct limits *l, const struct counter *c, const struct limit_need *need,
 			    enum firm firm)
 {

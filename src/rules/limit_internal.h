@@ -1,5 +1,5 @@
 /*
- * limit_internal.h - rules, counters, classes and lines, for the files limit*.c.
+ * limit_internal.h - rules, counters, classes and lines, shared by limit*.c.
  */
 #ifndef RULES_LIMIT_INTERNAL_H
 #define RULES_LIMIT_INTERNAL_H
@@ -18,45 +18,47 @@
 struct rule {
 	enum limit_kind kind;
 	uint64_t of;
-	int64_t most[LIMIT_MEASURES]; /* below 0: any number */
-	int64_t soft[LIMIT_MEASURES]; /* the same */
-	uint32_t fallback;	      /* the rule that holds where this one has LIMIT_INHERIT; INDEX_NONE: none */
-	uint32_t set;		      /* a bit for each measure with a limit of its own, hard or soft */
-	bool exempt;		      /* of a QoS */
+	int64_t most[LIMIT_MEASURES]; /* negative: unlimited */
+	int64_t soft[LIMIT_MEASURES]; /* soft limits; negative: none */
+	/* rule that applies where this one has LIMIT_INHERIT; INDEX_NONE: none */
+	uint32_t fallback;
+	uint32_t set; /* bitmask of measures with a limit of its own, hard or soft */
+	bool exempt;		      /* QoS only */
 	uint32_t trials;	      /* base/trial.h */
 };
 
 struct counter {
 	uint32_t rule, user;
 	uint32_t trials;		/* base/trial.h */
-	uint32_t up;			/* of an account: that of the one above; INDEX_NONE: none */
-	uint32_t line;			/* the first that waits behind it; INDEX_NONE: none */
-	bool fallen;			/* it is among those to be looked at */
-	uint64_t fell;			/* stamp */
-	int64_t active[LIMIT_MEASURES]; /* of CPU-seconds: those that don't fall, see counter_active() */
-	int64_t falling;		/* CPUs of those that fall */
-	int64_t ends;			/* the sum of their CPUs x end */
-	int64_t due;			/* when it is looked at for that; TIME_NEVER: not known */
+	uint32_t up;			/* accounts only: counter of the parent; INDEX_NONE: none */
+	uint32_t line;			/* first line waiting behind it; INDEX_NONE: none */
+	bool fallen;			/* is in limits.fallen */
+	uint64_t fell;			/* stamp of its last fall */
+	/* for CPU-seconds: those that do not decrease with time, see counter_active() */
+	int64_t active[LIMIT_MEASURES];
+	int64_t falling;		/* CPUs of running jobs, whose CPU-seconds decrease */
+	int64_t ends;			/* sum of CPUs x end over those jobs */
+	int64_t due; /* instant of its next check in limits.due; TIME_NEVER: none */
 };
 
 struct class
 {
 	uint32_t counter[LIMIT_KINDS];
 	uint32_t n;
-	uint32_t qos;	 /* its rule; INDEX_NONE: none */
+	uint32_t qos;	 /* rule of its QoS; INDEX_NONE: none */
 	uint32_t trials; /* base/trial.h */
-	uint64_t key;	 /* a hash of its party */
+	uint64_t key;	 /* hash of its party */
 };
 
-/* Jobs of one class that ask for the same, and wait. */
+/* Waiting jobs of one class with the same request. */
 struct line {
 	uint64_t key;
 	uint32_t class;
-	uint32_t behind;     /* the counter that it waits behind */
-	uint32_t next, prev; /* others there; INDEX_NONE: none */
+	uint32_t behind;     /* counter it waits behind */
+	uint32_t next, prev; /* neighbours behind the same counter; INDEX_NONE: none */
 	struct limit_need need;
-	uint64_t asked;	     /* stamp; those that fell before have no room for more of it */
-	struct heap waiting; /* (rank, job); also some that have gone since */
+	uint64_t asked; /* stamp; counters that fell earlier have no room for more of this line */
+	struct heap waiting; /* (rank, job); may contain jobs that have left */
 };
 
 /* What a job has taken. */
@@ -64,7 +66,8 @@ struct held {
 	struct limit_need need;
 	uint32_t class, times;
 	bool runs;
-	int64_t end; /* of one that runs, as long as its CPU-seconds fall; TIME_NEVER: none are left */
+	/* end of a running job while its CPU-seconds decrease; TIME_NEVER: none left */
+	int64_t end;
 };
 
 struct limits {
@@ -74,22 +77,26 @@ struct limits {
 	VEC(struct line) lines;
 	VEC(struct held) held;
 	VEC(uint32_t) spare_rules, spare_counters, spare_classes, spare_lines, spare_held;
-	struct limits_trial *trial; /* by which new rules, counters and classes are held now; NULL: they are kept */
-	uint32_t limiting;	    /* rules that limit anything: mostly none, and then nothing else is looked at */
-	struct map rule_at, counter_at, class_at, line_at; /* hash of what it is -> index */
+	/* trial that holds new rules, counters and classes; NULL: they are permanent */
+	struct limits_trial *trial;
+	/* number of rules that limit anything; usually 0, and then nothing else is examined */
+	uint32_t limiting;
+	struct map rule_at, counter_at, class_at, line_at; /* hash of the contents -> index */
 	struct map held_at;				   /* job -> index */
-	VEC(uint32_t) fallen;				   /* counters behind which somebody may leave a line */
-	bool changed;					   /* ... or behind any */
-	bool all;					   /* ... of which some have not been looked at since */
-	uint64_t stamp; /* counts when counters fall and lines are asked: what came later has a larger one */
+	VEC(uint32_t) fallen; /* counters behind which a job may leave a line */
+	bool changed; /* a job may leave a line behind any counter */
+	bool all; /* `fallen` has all counters after a change, and some are still unchecked */
+	uint64_t stamp; /* increases whenever a counter falls or a line is offered a slot */
 	int64_t now;
 	bool yields;	   /* there has been a soft limit */
-	int64_t yield_due; /* when time alone may let somebody go whom only soft limits hold then */
-	struct heap ends;  /* (end, job) of those whose CPU-seconds fall; also some that have gone since */
-	struct heap due;   /* (when, counter) that may have room then; the same */
+	int64_t yield_due; /* instant when time alone may release a job held only by soft limits */
+	/* (end, job) of jobs whose CPU-seconds decrease; may contain jobs that have left */
+	struct heap ends;
+	/* (instant, counter) that may have room then; may contain outdated entries */
+	struct heap due;
 };
 
-/* A free index, or one behind the end. */
+/* Returns a free index, or appends one. */
 #define spare_or_new(spares, list, ...)                                                                                \
 	__extension__({                                                                                                \
 		uint32_t at_ = (uint32_t)(list)->n;                                                                    \
@@ -101,7 +108,7 @@ struct limits {
 		at_;                                                                                                   \
 	})
 
-/* Which limits count. */
+/* Which limits apply. */
 enum firm { HARD, SOFT };
 
 static inline uint64_t rule_key(enum limit_kind kind, uint64_t of)
@@ -123,7 +130,7 @@ static inline int64_t rule_most(const struct limits *l, const struct rule *r, in
 	return firm == SOFT && soft >= 0 && (most < 0 || soft < most) ? soft : most;
 }
 
-/* How much of a measure a counter has now. */
+/* Returns how much of a measure a counter has now. */
 static inline int64_t counter_active(const struct limits *l, const struct counter *c, int m)
 {
 	return m == LIMIT_CPU_SECONDS ? c->active[m] + c->ends - c->falling * l->now : c->active[m];
@@ -133,10 +140,11 @@ static inline int64_t counter_active(const struct limits *l, const struct counte
 void counter_fell(struct limits *l, uint32_t at);
 
 /* limit_room.c */
-/* How many such jobs a counter has room for; the measure that says so. */
+/* Returns how many such jobs a counter has room for, and stores the limiting measure. */
 int64_t counter_room(const struct limits *l, const struct counter *c, const struct limit_need *need, enum firm firm,
 		     int first, int *ret);
-/* The counter with the least room for such a job; of several the narrowest, which is the most telling. INDEX_NONE: no limit holds. */
+/* Returns the counter with the least room for such a job; among several the most specific, which
+ * explains most. INDEX_NONE: no limit applies. */
 uint32_t limits_tightest(const struct limits *l, uint32_t class, const struct limit_need *need, enum firm firm,
 			 int64_t *ret_room, int *ret_measure);
 

@@ -1,9 +1,10 @@
 /*
- * limit_line.c - jobs that wait behind limits: who may leave the line once there is room, and whom only soft limits hold.
+ * limit_line.c - jobs that wait behind limits: which may leave a line when there is room, and which
+ * are held only by soft limits.
  */
 #include "rules/limit_internal.h"
 
-/* Behind the counter that has the least room for its jobs. */
+/* Puts a line behind the counter with the least room for its jobs. */
 static void line_attach(struct limits *l, uint32_t i)
 {
 	struct line *line = &l->lines.v[i];
@@ -11,7 +12,7 @@ static void line_attach(struct limits *l, uint32_t i)
 	int measure;
 	uint32_t at = limits_tightest(l, line->class, &line->need, SOFT, &room, &measure);
 
-	if (at == INDEX_NONE) { /* the limit is gone meanwhile: all are asked about again */
+	if (at == INDEX_NONE) { /* the limit was removed meanwhile: check all lines again */
 		at = l->classes.v[line->class].counter[0];
 		l->changed = true;
 	}
@@ -47,7 +48,7 @@ void limits_wait(struct limits *l, uint32_t class, const struct limit_need *need
 		map_set(&l->line_at, key, at);
 		line_attach(l, (uint32_t)at);
 	} else if (counter_room(l, &l->counters.v[l->lines.v[at].behind], need, SOFT, 0, &measure) > 0) {
-		line_detach(l, (uint32_t)at); /* it is another counter by now that has no room */
+		line_detach(l, (uint32_t)at); /* by now another counter is the one without room */
 		line_attach(l, (uint32_t)at);
 	}
 	heap_push(&l->lines.v[at].waiting, rank, job, 0);
@@ -64,7 +65,7 @@ void limits_rerank(struct limits *l, int64_t (*rank)(void *context, uint32_t job
 	}
 }
 
-/* Nobody waits in it any more, and it is behind no counter. */
+/* Frees an empty line that is behind no counter. */
 static void line_drop(struct limits *l, uint32_t i)
 {
 	struct line *line = &l->lines.v[i];
@@ -75,7 +76,7 @@ static void line_drop(struct limits *l, uint32_t i)
 	vec_push(&l->spare_lines, i);
 }
 
-/* As many as may leave do; who is left waits behind the counter that says so. */
+/* Lets as many jobs leave as may, and puts the others behind the counter that limits them. */
 static void line_offer(struct limits *l, uint32_t i, bool (*leave)(void *context, uint32_t job), void *context)
 {
 	struct line *line = &l->lines.v[i];
@@ -91,10 +92,10 @@ static void line_offer(struct limits *l, uint32_t i, bool (*leave)(void *context
 		line_drop(l, i);
 }
 
-/* Each job is at least one, and has at least a CPU for a second. */
+/* Every job needs at least one job slot and one CPU for one second. */
 static const struct limit_need least = {{1, 1, 0, 1, 0, 0, 0, 0}};
 
-/* Nobody behind it can start. */
+/* Returns true if no job behind the counter can start. */
 static bool counter_full(const struct limits *l, const struct counter *c)
 {
 	int measure;
@@ -102,7 +103,8 @@ static bool counter_full(const struct limits *l, const struct counter *c)
 	return counter_room(l, c, &least, SOFT, 0, &measure) <= 0;
 }
 
-/* Those that are behind it and were not asked since it fell; one that is put behind it again comes before them. False: as many as may were asked, and there are more. */
+/* Offers slots to the lines behind a counter that were not offered any since it fell; a line put
+ * behind it again goes to the front. Returns false if `left` is used up and lines remain. */
 static bool counter_offer(struct limits *l, uint32_t at, size_t *left, bool (*leave)(void *context, uint32_t job),
 			  void *context)
 {
@@ -123,7 +125,7 @@ bool limits_offer(struct limits *l, size_t most, bool (*leave)(void *context, ui
 {
 	size_t done = 0, left = most;
 
-	if (l->changed) { /* then a line may be behind a counter that does not count for it any more */
+	if (l->changed) { /* a line may be behind a counter that no longer applies to it */
 		l->changed = false;
 		l->all = true;
 		for (uint32_t at = 0; at < l->counters.n; at++)
@@ -151,7 +153,7 @@ bool limits_yields(const struct limits *l)
 	return l->yields;
 }
 
-/* A line may be asked about now, or when time has made room under the hard limits. */
+/* Queues a line to be tried now, or notes when time will have made room under the hard limits. */
 static void line_yields(struct limits *l, uint32_t i, struct heap *order)
 {
 	const struct line *line = &l->lines.v[i];

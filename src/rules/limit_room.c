@@ -1,5 +1,5 @@
 /*
- * limit_room.c - how much room limits leave, and which of them is in the way.
+ * limit_room.c - computes how much room limits leave, and which limit is in the way.
  */
 #include "base/err.h"
 #include "rules/limit_internal.h"
@@ -149,7 +149,8 @@ bool limits_exceeded(const struct limits *l, uint32_t class, const struct limit_
 	for (uint32_t i = k->n; i-- > 0;)
 		for (uint32_t at = k->counter[i]; at != INDEX_NONE; at = l->counters.v[at].up) {
 			const struct rule *r = &l->rules.v[l->counters.v[at].rule];
-			for (int m = LIMIT_CPUS; m < LIMIT_CREDIT; m++) { /* credits may still come */
+			/* credits can still be added */
+			for (int m = LIMIT_CPUS; m < LIMIT_CREDIT; m++) {
 				int64_t most = rule_most(l, r, m, HARD);
 				if (most <= 0 || need->v[m] <= most)
 					continue;

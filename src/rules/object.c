@@ -34,7 +34,7 @@ void objects_fini(struct objects *o)
 	}
 }
 
-/* Where a name is, or would be. */
+/* Returns the index where a name is or would be inserted. */
 static size_t place_of(const struct objects *o, enum object_kind kind, const char *name)
 {
 	size_t lo = 0, hi = o->of[kind].n;
@@ -133,7 +133,7 @@ int64_t objects_number(const struct objects *o, enum object_kind kind, const cha
 	return x && attrs_is_set(&x->attrs, attr) ? attrs_number(&x->attrs, attr) : otherwise;
 }
 
-/* ---- what belongs together ---- */
+/* ---- consistency ---- */
 
 /* Attributes whose value is the name of an object. */
 static const struct reference {
@@ -153,7 +153,7 @@ static const char *reference_of(const struct object *x, const struct reference *
 										   : NULL;
 }
 
-/* Whether an account would be below itself. */
+/* Checks that an account is not below itself. */
 static int tree_check(const struct objects *o, const struct object *next, struct err *err)
 {
 	const struct object *up = next;
@@ -180,7 +180,8 @@ bool class_runs_spmd(const char *name, const struct attrs *a)
 	return strcasecmp(name, CLASS_SPMD) == 0;
 }
 
-/* CRIU saves one tree of processes; the ranks of an SPMD job are several, on any number of hosts. */
+/* Refuses CRIU for SPMD classes: CRIU saves one process tree, but the ranks of an SPMD job are
+ * several, possibly on several hosts. */
 static int class_check(const struct object *next, struct err *err)
 {
 	if (strcmp(attrs_text(&next->attrs, "method"), "criu") != 0 || !class_runs_spmd(next->name, &next->attrs))

@@ -1,11 +1,14 @@
 /*
- * object.h - what administrators define by name: partitions, program classes, reservations, users, groups, accounts and qualities of service.
+ * object.h - objects that administrators define by name: partitions, program classes, reservations,
+ * users, groups, accounts and qualities of service.
  *
- * Each kind is a row of one table: its name, and whose attributes (attr.h) its objects have. The server, the simulator, the API and qmgr go by the same rows; an
- * object is its name with the attributes that are set. Nothing here knows jobs: what follows from an object is for those to say who ask for it.
+ * Each kind is a row of one table: its name and its set of attributes (attr.h). The server, the
+ * simulator, the API and qmgr use the same rows. An object is a name with attributes. Nothing here
+ * knows jobs; the callers apply the objects to them.
  *
- * Users and groups exist outside: an object only says something of one. Of users, groups, accounts and QoS the object "default" has the values that hold for those
- * that do not set them (objects_number()).
+ * Users and groups exist independently; an object only adds settings. The object "default" of
+ * users, groups, accounts and QoS supplies the values for those that do not set them
+ * (objects_number()).
  */
 #ifndef RULES_OBJECT_H
 #define RULES_OBJECT_H
@@ -14,10 +17,11 @@
 #include "rules/attr.h"
 
 #define OBJECT_NAME_MAX 64	 /* characters */
-#define OBJECT_DEFAULT "default" /* whose values hold for the others */
-#define ACCOUNT_DEPTH_MAX 8	 /* accounts above an account */
+#define OBJECT_DEFAULT "default" /* object whose values apply to the others */
+#define ACCOUNT_DEPTH_MAX 8	 /* most accounts above an account */
 
-/* In this order they can be created anew: objects name only others of their own kind or of those before it. */
+/* Objects refer only to their own kind and to kinds before it, so they can be recreated in this
+ * order. */
 enum object_kind {
 	OBJECT_PARTITION,
 	OBJECT_CLASS,
@@ -32,8 +36,8 @@ enum object_kind {
 struct object_row {
 	const char *name, *plural;
 	enum attr_owner owner;
-	bool implicit; /* what it is about exists anyway: to set an attribute is to create it */
-	bool defaults; /* "default" is not one of them */
+	bool implicit; /* its subject exists anyway: setting an attribute creates the object */
+	bool defaults; /* "default" supplies values and is not counted as an object */
 };
 extern const struct object_row object_table[OBJECT_KINDS];
 
@@ -41,38 +45,41 @@ struct object {
 	enum object_kind kind;
 	char *name;
 	struct attrs attrs;
-	bool fixed; /* it is in the configuration file, and stays */
+	bool fixed; /* defined in the configuration file; cannot be removed */
 };
 
-/* It owns them. */
+/* Owns the objects. */
 struct objects {
-	VEC(struct object *) of[OBJECT_KINDS]; /* by name */
+	VEC(struct object *) of[OBJECT_KINDS]; /* sorted by name */
 };
 
 void objects_fini(struct objects *o);
-struct object *object_find(const struct objects *o, enum object_kind kind, const char *name); /* NULL: there is none */
-/* A new one. -EINVAL: its name; error code BAD_STATE: there is one already. */
+/* Returns an object, or NULL. */
+struct object *object_find(const struct objects *o, enum object_kind kind, const char *name);
+/* Creates an object. -EINVAL: bad name; error code BAD_STATE: it exists already. */
 int object_create(struct objects *o, enum object_kind kind, const char *name, struct object **ret, struct err *err);
-struct object *object_make(struct objects *o, enum object_kind kind, const char *name); /* found, or made unchecked */
+/* Finds an object, or creates it without checks. */
+struct object *object_make(struct objects *o, enum object_kind kind, const char *name);
 void object_destroy(struct objects *o, struct object *x);
-/* The kind of a name or of a plural; false: there is none. */
+/* Finds a kind by its name or plural; returns false if there is none. */
 bool object_kind_find(const char *word, enum object_kind *ret);
-/* How many there are, but for "default". */
+/* Returns the number of objects of a kind, without "default". */
 size_t object_count(const struct objects *o, enum object_kind kind);
 
-/* A number that holds for NAME: its own, else that of "default"; `otherwise` if neither is set. */
+/* Returns the number that applies to NAME: its own, else that of "default", else `otherwise`. */
 int64_t objects_number(const struct objects *o, enum object_kind kind, const char *name, const char *attr,
 		       int64_t otherwise);
 
-#define CLASS_SPMD "spmd" /* a class that is there without being made */
+#define CLASS_SPMD "spmd" /* built-in class, which need not be defined */
 
-/* Whether a class (a: its attributes; NULL: it was not made) runs its script once for each processor. */
+/* Returns true if a class (a: its attributes; NULL: undefined) runs its script once per
+ * processor. */
 bool class_runs_spmd(const char *name, const struct attrs *a);
 
-/* Whether `next`, which an object is to become, goes together with the others: names in it exist, accounts are a tree, and a class can save what it
- * starts. -EINVAL. */
+/* Checks that `next`, the new state of an object, is consistent with the others: names in it
+ * exist, accounts form a tree, and a class can save what it starts. -EINVAL. */
 int object_check(const struct objects *o, const struct object *next, struct err *err);
-/* An object that names this one; NULL: none does, it may be removed. */
+/* Returns an object that refers to this one, or NULL if it may be removed. */
 const struct object *object_named_by(const struct objects *o, const struct object *x);
 
 #endif

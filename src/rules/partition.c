@@ -15,13 +15,13 @@ bool partition_wanted(const struct cluster *c, const struct partition_ask *ask)
 	bool shared = false;
 
 	if (c->partitions.n == 0)
-		return ask->name || ask->any; /* to be refused */
+		return ask->name || ask->any; /* choosing will refuse it */
 	for (size_t i = 0; i < c->nodes.n && !shared; i++)
 		shared = c->nodes.v[i].partition == PARTITION_NONE;
 	return !shared || ask->name || ask->any;
 }
 
-/* "A, B and C" */
+/* Appends "A, B and C". */
 static void names_list(const struct cluster *c, struct strbuf *out)
 {
 	size_t n = c->partitions.n;
@@ -52,7 +52,8 @@ static int refuse_unknown(const struct cluster *c, const char *name, struct err 
 	return rc;
 }
 
-/* The least size of at least `procs`; 0: there is none. The largest size and whose it is go to *ret_largest. */
+/* Returns the smallest partition size that is at least `procs`, or 0. Stores the largest
+ * partition in *ret_largest. */
 static int64_t size_for(const struct cluster *c, int64_t procs, const struct partition **ret_largest)
 {
 	int64_t best = 0;
@@ -76,7 +77,7 @@ int64_t partition_usual(const struct cluster *c)
 	return least && least == largest->procs && partition_wanted(c, &(struct partition_ask){0}) ? least : 0;
 }
 
-/* All partitions of one size, as a set of nodes. */
+/* Returns the nodes of all partitions of one size. */
 static uint32_t set_of_size(struct cluster *c, int64_t size)
 {
 	bool *has = mem_zalloc((c->nodes.n + 1) * sizeof *has);
@@ -91,7 +92,7 @@ static uint32_t set_of_size(struct cluster *c, int64_t size)
 	return set;
 }
 
-/* A partition that was named. */
+/* Chooses the partition that the job names. */
 static int choose_named(const struct cluster *c, const struct partition_ask *ask, struct partition_choice *ret,
 			struct err *err)
 {
@@ -132,7 +133,7 @@ int partition_choose(struct cluster *c, const struct partition_ask *ask, struct 
 	return 0;
 }
 
-/* Whether every partition of the set can hold `procs` CPUs in fragments of `cpus`. */
+/* Returns true if every partition of the set can hold `procs` CPUs in fragments of `cpus`. */
 static bool cut_fits(const struct cluster *c, const struct nodeset *set, int64_t procs, int64_t cpus)
 {
 	for (size_t i = 0; i < c->partitions.n; i++) {
@@ -151,7 +152,8 @@ static bool cut_fits(const struct cluster *c, const struct nodeset *set, int64_t
 	return true;
 }
 
-/* A request for CPUs is cut into fragments for its partition: how many CPUs each has; the last may have fewer. */
+/* Returns the number of CPUs per fragment when a request is cut for its partitions; the last
+ * fragment may have fewer. */
 static int64_t cut_of(const struct cluster *c, const struct partition_choice *choice)
 {
 	const struct nodeset *set = &c->nodesets.v[choice->allowed];

@@ -1,18 +1,21 @@
 /*
- * partition.h - which partitions a job may run in, and how many processors it has there: what is checked when it is submitted.
+ * partition.h - decides at submission which partitions a job may run in, and how many processors it
+ * gets there.
  *
  * A job names a partition, a number of processors, both or neither:
  *
  *	neither		partitions of one size: any of them, with all of its processors
- *			partitions of several sizes: refused, the number is missing
+ *			partitions of several sizes: refused, a number is required
  *	a partition	that one, with all of its processors
- *	a number	any partition of exactly that size; if there is none, any of the smallest that are larger: sized down
+ *	a number	any partition of that size, else any of the next larger size: sized down
  *	both		that partition, sized down if it is larger
  *
- * A larger partition than need be stays free for jobs that make better use of it, even if the smallest ones are busy. It is refused if the
- * partition does not exist, or is too small, or if none is large enough.
+ * A job does not use a partition larger than necessary, even if the smaller ones are busy: that
+ * stays free for jobs that make better use of it. A job is refused if its partition does not exist
+ * or is too small, or if none is large enough.
  *
- * Where a site has partitions and nodes outside partitions, a job that does not mention partitions runs on the nodes outside them.
+ * Where a site has partitions and nodes outside partitions, a job that does not mention partitions
+ * runs on the nodes outside them.
  */
 #ifndef RULES_PARTITION_H
 #define RULES_PARTITION_H
@@ -23,47 +26,53 @@
 #include "core/cluster.h"
 #include "rules/queue.h"
 
-/* What the user said of it. */
+/* What the user specified. */
 struct partition_ask {
-	const char *name; /* of a partition; NULL: none is named */
-	bool any;	  /* it is to run in a partition, whichever suits it */
-	int64_t procs;	  /* 0: not said */
+	const char *name; /* partition name; NULL: none */
+	bool any;	  /* partition=any */
+	int64_t procs;	  /* number of processors; 0: not given */
 };
 
-/* What follows. */
+/* The resulting choice. */
 struct partition_choice {
-	int64_t procs; /* that it has */
-	uint32_t
-		allowed; /* the nodes of the partitions that suit it: job.allowed; NODES_ALL: it runs on nodes outside partitions */
+	int64_t procs; /* number of processors it gets */
+	/* job.allowed: nodes of the suitable partitions; NODES_ALL: nodes outside partitions */
+	uint32_t allowed;
 };
 
-/* Whether a job runs in a partition: it mentions one, or there are no nodes outside partitions. */
+/* Returns true if a job runs in a partition: it mentions one, or there are no nodes outside
+ * partitions. */
 bool partition_wanted(const struct cluster *c, const struct partition_ask *ask);
 
-/* Returns the processors of a job that mentions neither a partition nor their number, and runs in a partition;
- * 0: it does not, or has to say how many. */
+/* Returns the default number of processors for a job that mentions neither a partition nor a
+ * number and runs in a partition; 0 if it does not, or must give a number. */
 int64_t partition_usual(const struct cluster *c);
 
-/* Chooses. -EINVAL, with a sentence that names the cause: it is refused. */
+/* Chooses partitions and processors. -EINVAL, with the reason, if the job is refused. */
 int partition_choose(struct cluster *c, const struct partition_ask *ask, struct partition_choice *ret, struct err *err);
 
-/* The request of a job in a partition: `procs` processors, cut for the nodes of the partitions that suit it. */
+/* Returns the request of a job in a partition: `procs` processors, cut for the nodes of the
+ * suitable partitions. */
 uint32_t partition_request(struct cluster *c, const struct partition_choice *choice);
 
-/* What a text asks for. */
+/* Extracts what a text says about partitions. */
 struct partition_ask partition_ask_of(const struct reqtext *text);
-/* When it is submitted: a text that does not say how many processors, of a job in a partition, gets those of its partition. -EINVAL: it is refused. */
+/* Completes a text at submission: a job in a partition that does not give a number of processors
+ * gets those of its partition. -EINVAL if the job is refused. */
 int partition_complete(struct cluster *c, struct reqtext *text, struct arena *arena, struct err *err);
-/* The request of a text, and the nodes that suit it; a text without a number means one processor. It depends on the number of processors alone into
- * how many fragments it is cut: so what is known of a job stays right when partitions change. -EINVAL: it is refused; if only because of the partition, the request is set all the same, and no
- * node suits it. */
+/* Resolves a text into its request and the suitable nodes; without a number it means one
+ * processor. The number of fragments depends only on the number of processors, so that what is
+ * known of a job stays valid when partitions change. -EINVAL if the job is refused; if only
+ * because of the partition, the request is still set, with no suitable node. */
 int partition_resolve(struct cluster *c, const struct reqtext *text, uint32_t *ret_request, uint32_t *ret_allowed,
 		      struct err *err);
 
-/* The partitions of a site, in a cluster that has none. -EINVAL: a node is not there, or in two of them. */
+/* Creates a site's partitions in a cluster that has none. -EINVAL: a node does not exist, or is
+ * in two partitions. */
 int partitions_of_site(struct cluster *c, const struct ruleset *site, struct err *err);
 
-/* Whether fewer processors were asked for than each suitable partition has: the others of its nodes stay idle. */
+/* Returns true if the job requested fewer processors than each suitable partition has: the
+ * others stay idle. */
 bool partition_sized_down(const struct cluster *c, const struct partition_choice *choice);
 
 #endif

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "base/timetext.h"
 
-#define NO_LIMIT 1e15 /* of a value: far from what a sum of them could not hold */
+#define NO_LIMIT 1e15 /* maximum of a value, so that sums cannot overflow */
 
 const struct factor_row factor_table[FACTOR_COUNT] = {
 	[FACTOR_QUEUE_TIME] = {"queue_time", "minutes", "how long it has waited", 0, 10080},
@@ -82,7 +82,7 @@ bool priority_drifts(const struct priority_settings *x)
 	bool curved = x->weight[FACTOR_EXPANSION] != 0 || x->weight[FACTOR_DEADLINE] != 0 ||
 		      x->weight[FACTOR_FAIRSHARE] != 0 || x->weight[FACTOR_HOOK] != 0;
 
-	/* as a sum, queue time grows by the same for all */
+	/* in a sum, queue time grows equally for all jobs */
 	return curved || (x->order == PRIORITY_PRODUCT && x->weight[FACTOR_QUEUE_TIME] != 0);
 }
 

@@ -1,11 +1,14 @@
 /*
- * priority.h - the priority of a job that waits, from named factors.
+ * priority.h - computes the priority of a waiting job from named factors.
  *
- * Each factor is a number in a unit of its own (factor_table). As a sum, the priority is weight x value, added up. As a product, which UnderLord had, each factor
- * is a stage: its value is mapped to 0..1, linearly between two bounds, and the stages are multiplied, each raised to the power of its weight. A factor of
- * weight 0 has no effect in either. Of a stage with a negative weight it counts how far it is from 1.
+ * Each factor is a number in its own unit (factor_table). As a sum, the priority is the sum of
+ * weight x value. As a product, as in UnderLord, each factor is a stage: its value is mapped
+ * linearly between two bounds to 0..1, raised to the power of its weight, and the stages are
+ * multiplied. A factor of weight 0 has no effect either way. A stage with a negative weight uses 1
+ * minus the mapped value.
  *
- * Queue time is counted from the job's rank (weigh.h), so that places that users and administrators exchange stay exchanged.
+ * Queue time counts from the job's rank (weigh.h), so that exchanges of position by users and
+ * administrators persist.
  */
 #ifndef RULES_PRIORITY_H
 #define RULES_PRIORITY_H
@@ -36,46 +39,47 @@ enum factor {
 
 struct factor_row {
 	const char *name;
-	const char *unit, *about; /* for people */
-	double low, high;	  /* of its stage, unless they are set */
+	const char *unit, *about; /* for display */
+	double low, high;	  /* default bounds of its stage */
 };
 extern const struct factor_row factor_table[FACTOR_COUNT];
 
 enum priority_order { PRIORITY_POLICY, PRIORITY_SUM, PRIORITY_PRODUCT };
 
 struct priority_settings {
-	enum priority_order order; /* PRIORITY_POLICY: the policy knows no priorities */
+	enum priority_order order; /* PRIORITY_POLICY: the policy does not use priorities */
 	double weight[FACTOR_COUNT], low[FACTOR_COUNT], high[FACTOR_COUNT];
 };
 
-/* What the server's attributes say. -EINVAL: bounds that are no interval. */
+/* Reads the server's attributes. -EINVAL: bounds that do not form an interval. */
 int priority_settings_of(struct priority_settings *x, const struct attrs *server, struct err *err);
 
-/* Changes attributes of a server to what "cpus=10, low.cpus=1, order=sum" says, for a trial. -EINVAL with a sentence. */
+/* Applies a text such as "cpus=10, low.cpus=1, order=sum" to a server's attributes, for a trial.
+ * -EINVAL with a message. */
 int priority_try(struct attrs *server, const char *text, struct err *err);
 
-/* Whether time alone can change who comes first. */
+/* Returns true if time alone can change the order. */
 bool priority_drifts(const struct priority_settings *x);
 
-/* What is known of a job. */
+/* The inputs of a job's priority. */
 struct prioritized {
-	double rank;			   /* its place in time */
+	double rank;			   /* position in time (weigh.h) */
 	int64_t walltime;		   /* seconds */
 	int64_t deadline;		   /* TIME_NEVER: none */
-	int64_t cpus, memory;		   /* KiB */
-	int64_t queue;			   /* the priority that is set of its queue */
-	double fairshare;		   /* the standing of its member (fairshare.h) */
-	int64_t user, group, account, qos; /* the priorities that are set of them */
-	double hook;			   /* what the site's hooks say of it */
+	int64_t cpus, memory;		   /* memory in KiB */
+	int64_t queue;			   /* priority attribute of its queue */
+	double fairshare;		   /* standing of its member (fairshare.h) */
+	int64_t user, group, account, qos; /* their priority attributes */
+	double hook;			   /* value returned by the site's hooks */
 };
 
-/* ... by the core alone: the rest is 0. */
+/* Fills in what the core knows; the rest is 0. */
 void prioritized_of(struct prioritized *ret, const struct cluster *c, const struct job *job);
 
-/* How the priority came about. */
+/* How the priority was computed. */
 struct weighing {
 	double value[FACTOR_COUNT]; /* in the factor's unit */
-	double part[FACTOR_COUNT];  /* of a sum: what is added; of a product: what is multiplied with */
+	double part[FACTOR_COUNT];  /* summand or multiplier */
 	double priority;
 };
 

@@ -1,5 +1,5 @@
 /*
- * queue.c - what queues say about limits.
+ * queue.c - derives limits and settings from attributes.
  */
 #include "rules/queue.h"
 
@@ -35,7 +35,7 @@ void limits_of_queue(struct limits *l, uint32_t number, const struct attrs *queu
 	limits_set(l, LIMIT_QUEUE_USER, number, attrs_number(queue, "max_user_run"));
 }
 
-/* Of an object, or of `default` (0). */
+/* Returns a limit of an object, or of `default` (number 0). */
 static int64_t limit_of(const struct attrs *a, const char *name, uint32_t number)
 {
 	if (a && attrs_is_set(a, name))
@@ -60,7 +60,7 @@ void limits_of_object(struct limits *l, enum object_kind kind, uint32_t number, 
 		limits_exempt(l, number, a && attrs_bool(a, "ignores_limits"));
 }
 
-/* A node of that name, or those with that feature. */
+/* Marks the node of that name, or all nodes with that feature. */
 static void nodes_named(const struct cluster *c, const char *name, bool *has)
 {
 	uint32_t id;

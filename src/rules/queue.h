@@ -1,5 +1,6 @@
 /*
- * queue.h - queues as plain data: what is set of them (attr.h), and what follows from it for limits.
+ * queue.h - queues as plain data: their attributes (attr.h), and the limits and settings that
+ * follow.
  */
 #ifndef RULES_QUEUE_H
 #define RULES_QUEUE_H
@@ -10,20 +11,23 @@
 #include "rules/limit.h"
 #include "rules/object.h"
 
-/* The limits on running jobs that attributes set: of the server, or of the queue that limits know by this number. */
+/* Set the limits on running jobs from the attributes of the server, or of the queue with this
+ * number. */
 void limits_of_server(struct limits *l, const struct attrs *server);
 void limits_of_queue(struct limits *l, uint32_t number, const struct attrs *queue);
-/* Those of a user, group, account or QoS that limits know by this number; of all without their own by 0. `a` NULL: it has none of its own any more. */
+/* Sets the limits of the user, group, account or QoS with this number; 0: of all without their
+ * own. `a` NULL: removes its own limits. */
 void limits_of_object(struct limits *l, enum object_kind kind, uint32_t number, const struct attrs *a);
 
-/* The nodes that a queue's jobs may use (its attribute nodes: names and features), in partitions or without those; NODES_ALL: any. Names of nodes that there are not
- * (yet) count as none. */
+/* Returns the nodes that a queue's jobs may use (attribute nodes: names and features), inside or
+ * outside partitions; NODES_ALL: any. Names of nodes that do not exist (yet) match none. */
 uint32_t queue_nodes(struct cluster *c, const struct attrs *queue, bool partitions);
 
-/* The settings of the scheduler that the server's attributes are. */
+/* Sets the scheduler's settings from the server's attributes. */
 void settings_of_server(struct settings *x, const struct attrs *server);
 
-/* The rules of a site, as the simulator has them: the server's attributes, queues by name, and the other objects. */
+/* A site's rules, as the simulator keeps them: the server's attributes, queues by name, and the
+ * other objects. */
 struct ruleset_queue {
 	char *name;
 	struct attrs attrs;
@@ -31,14 +35,14 @@ struct ruleset_queue {
 
 struct ruleset {
 	struct attrs attrs;
-	VEC(struct ruleset_queue) queues; /* a queue's number among limits is its index + 1 */
+	VEC(struct ruleset_queue) queues; /* a queue's number in limits is its index + 1 */
 	struct objects objects;
 };
 
 void ruleset_init(struct ruleset *s);
 void ruleset_fini(struct ruleset *s);
-/* The index of a queue; -ENOENT: there is none. */
+/* Returns the index of a queue, or -ENOENT. */
 int ruleset_find(const struct ruleset *s, const char *name);
-int ruleset_add(struct ruleset *s, const char *name); /* the index; -EEXIST */
+int ruleset_add(struct ruleset *s, const char *name); /* returns the index, or -EEXIST */
 
 #endif

@@ -21,7 +21,7 @@ const char *quota_cause_name(enum quota_cause cause)
 	return names[cause];
 }
 
-/* The one place that changes what is left, and writes it down. */
+/* Changes what is left and records the move. No other function changes it. */
 static void move(struct quota *q, enum quota_cause cause, enum quota_type type, int64_t seconds,
 		 struct quota_moves *ret)
 {
@@ -32,7 +32,7 @@ static void move(struct quota *q, enum quota_cause cause, enum quota_type type, 
 	ret->v[ret->n++] = (struct quota_move){cause, type, q->month, seconds};
 }
 
-/* Whether there is any in the quota's month. */
+/* Returns true if the quota's month is after its last one. */
 static bool over(const struct quota *q)
 {
 	return q->end && q->month > q->end;
@@ -45,7 +45,7 @@ void quota_turn(struct quota *q, int32_t month, struct quota_moves *ret)
 		return;
 	q->month = month;
 	for (int type = 0; type < QUOTA_TYPES; type++) {
-		q->left[type] = 0; /* the moves of another month */
+		q->left[type] = 0; /* moves of the previous month do not count */
 		move(q, QUOTA_MONTH, type, over(q) ? 0 : q->limit[type], ret);
 	}
 }
@@ -62,7 +62,7 @@ void quota_set(struct quota *q, const int64_t limit[QUOTA_TYPES], int32_t end, i
 	q->end = end;
 }
 
-/* Refuses what is more than is left. */
+/* Refuses more than is left. */
 static int enough(const struct quota *q, enum quota_type type, int64_t seconds, struct err *err)
 {
 	char asked[32], left[32];
@@ -93,7 +93,8 @@ int quota_take(struct quota *q, enum quota_type type, int64_t seconds, int32_t m
 	return 0;
 }
 
-/* Gives back to a type what was taken from it, at most what is still taken: the month's book may have begun after the job. */
+/* Returns time to a type, at most what is still taken, because the month's journal may have
+ * begun after the job. */
 static void give(struct quota *q, enum quota_cause cause, enum quota_type type, int64_t seconds,
 		 struct quota_moves *ret)
 {
@@ -102,7 +103,8 @@ static void give(struct quota *q, enum quota_cause cause, enum quota_type type, 
 	move(q, cause, type, seconds < taken ? seconds : taken, ret);
 }
 
-/* Of another type: all of it is taken there, as if it were submitted now, and what it had taken is returned. */
+/* Changes the type: takes the full time of the new type, as if submitted now, and returns what
+ * was taken of the old one. */
 static int retype(struct quota *q, struct quota_claim *claim, enum quota_type type, int64_t seconds,
 		  struct quota_moves *ret, struct err *err)
 {
@@ -152,7 +154,7 @@ void quota_settle(struct quota *q, struct quota_claim *claim, const struct quota
 
 	*claim = (struct quota_claim){0};
 	quota_turn(q, month, ret);
-	if (c.month != q->month || over(q)) /* also 0: nothing was taken */
+	if (c.month != q->month || over(q)) /* month 0: nothing was taken */
 		return;
 	if (!use->started)
 		back = c.seconds;

@@ -15,7 +15,7 @@
 
 static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
 				     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-/* The columns' order is not that of the types. */
+/* The order of the columns differs from that of the types. */
 static const enum quota_type columns[QUOTA_TYPES] = {QUOTA_NORMAL, QUOTA_INTERACTIVE, QUOTA_PRIORITY};
 
 const char *quota_hours(int64_t seconds, char *buf, size_t size)
@@ -26,7 +26,7 @@ const char *quota_hours(int64_t seconds, char *buf, size_t size)
 	return buf;
 }
 
-/* A number without a sign; the rest of the text, or NULL. */
+/* Parses an unsigned number. Returns the rest of the text, or NULL. */
 static const char *number(const char *text, int64_t most, int64_t *ret)
 {
 	char *rest;
@@ -84,7 +84,7 @@ int quota_end_parse(const char *text, int32_t *ret_month, struct err *err)
 	return err_set(err, -EINVAL, "an end is a month and a year, for example \"Apr 2005\", and not \"%.40s\"", text);
 }
 
-/* Cuts the next word off; what follows it. */
+/* Cuts off the next word. Returns what follows it. */
 static char *cut(char **ret_word, char *p)
 {
 	*ret_word = p;
@@ -94,7 +94,7 @@ static char *cut(char **ret_word, char *p)
 	return p + strspn(p, " \t");
 }
 
-/* 1: a user; 0: nothing on this line. */
+/* Parses a line. Returns 1 for a user, 0 for an empty line. */
 static int line_read(char *p, struct quota_line *ret, struct err *err)
 {
 	char *word;
@@ -127,7 +127,7 @@ int quota_file_read(struct lines *in, int (*one)(void *context, const struct quo
 		    struct err *err)
 {
 	VEC(struct quota_line) found = {0};
-	struct names users = {0}; /* owns the names, too */
+	struct names users = {0}; /* owns the names in `found` */
 	char *text;
 	int rc;
 

@@ -78,7 +78,7 @@ static int span_cmp(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* The days that are left out, sorted. -EINVAL. */
+/* Reads the excluded days, sorted. -EINVAL. */
 static int except_read(const struct object *x, span_vec *ret, struct err *err)
 {
 	const char *list = attrs_text(&x->attrs, "except");
@@ -104,7 +104,7 @@ static int except_read(const struct object *x, span_vec *ret, struct err *err)
 /* ---- parts of nodes ---- */
 
 static const struct {
-	const char *name; /* in per_node */
+	const char *name; /* name in per_node */
 	int dim;
 } parts[] = {{"ncpus", RES_CPU}, {"mem", RES_MEM}, {"disk", RES_DISK}, {"swap", RES_SWAP}};
 
@@ -137,7 +137,8 @@ int reservation_part_check(const struct object *x, const struct cluster *c, cons
 	return 0;
 }
 
-/* Checks the names and values of per_node: a reservation that keeps nothing would otherwise take whole nodes. -EINVAL. */
+/* Checks the names and values of per_node: a reservation of nothing would otherwise take whole
+ * nodes. -EINVAL. */
 static int per_node_check(const struct object *x, struct err *err)
 {
 	for (size_t i = 0; i < x->attrs.set.n; i++) {
@@ -179,7 +180,7 @@ int reservation_check(const struct object *x, struct err *err)
 	return per_node_check(x, err);
 }
 
-/* A span less the days that are left out. */
+/* Adds a span without the excluded days. */
 static void span_add(span_vec *ret, struct span s, const span_vec *except)
 {
 	for (size_t i = 0; i < except->n && s.start < s.end; i++) {
@@ -208,7 +209,7 @@ void reservation_spans(const struct object *x, int64_t from, int64_t until, span
 	}
 	if (hours_read(attrs_text(&x->attrs, "hours"), &hours, NULL) < 0 || except_read(x, &except, NULL) < 0) {
 		vec_free(&except);
-		return; /* they are checked before they are set */
+		return; /* validated when set */
 	}
 	while (hours_next(&hours, at, &s.start, &s.end) && s.start < until && s.start < end) {
 		at = s.end;
@@ -277,7 +278,7 @@ int reservation_amounts(const struct object *x, const struct cluster *c, reserva
 	return 0;
 }
 
-/* ---- who ---- */
+/* ---- parties ---- */
 
 static bool list_names(const struct object *x, const char *list, const char *name, const char *host)
 {
@@ -315,7 +316,7 @@ uint32_t reservations_keys(const struct objects *o, struct cluster *c, const str
 	return keys;
 }
 
-/* ---- laid out ---- */
+/* ---- layout ---- */
 
 static int64_t layout_end(int64_t now)
 {
@@ -336,7 +337,7 @@ bool reservation_next(const struct object *x, int64_t now, struct span *ret)
 	return found;
 }
 
-/* Adds an interval of a node where there is none yet; they stay sorted. */
+/* Adds the parts of an interval that no other fence of the node covers; keeps the fences sorted. */
 static void fence_add(fence_vec *v, struct fence f)
 {
 	size_t lo = 0, hi = v->n;
@@ -380,7 +381,7 @@ static void lay(const struct object *x, struct cluster *c, int64_t now, fence_ve
 	free(has);
 }
 
-/* With maintenance they are nobody's. */
+/* Lays out the reserved amounts. Under maintenance they admit no job. */
 static void lay_amounts(const struct object *x, struct cluster *c, int64_t now, node_fence_vec *ret)
 {
 	reservation_amount_vec amounts = {0};

@@ -9,7 +9,7 @@
 
 enum { OWNER = 1, OF_QUEUE = 2, OF_ACCOUNT = 4, OF_BOTH = OF_QUEUE | OF_ACCOUNT };
 
-/* Besides those with the least role. */
+/* The least role for each act, and who may perform it without that role. */
 static const struct {
 	enum role least;
 	int also;

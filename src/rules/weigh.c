@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 
-#define RANK_OF_PRIORITY 60.0 /* seconds */
+#define RANK_OF_PRIORITY 60.0 /* seconds of rank per point of a queue's priority */
 
 double weigh_rank(const struct attrs *queue, double submitted)
 {
@@ -57,7 +57,7 @@ static int64_t micro(double rank)
 	return llround(rank * 1e6);
 }
 
-/* Those behind `after`, at the beginning, in order. */
+/* Moves the jobs behind `after` to the start of the array, sorted. Returns their number. */
 static size_t behind(struct rung *others, size_t n, const struct rung *after)
 {
 	size_t kept = 0;

@@ -1,5 +1,6 @@
 /*
- * weigh.h - the order of jobs that wait: ranks, by when they were submitted and to which queue, and how priorities exchange them. The lowest rank is first.
+ * weigh.h - the order of waiting jobs: ranks by time of submission and queue, and how priorities
+ * exchange them. The lowest rank is first.
  */
 #ifndef RULES_WEIGH_H
 #define RULES_WEIGH_H
@@ -9,27 +10,29 @@
 
 #include "rules/attr.h"
 
-/* The rank of a job that was submitted at an instant, in seconds, to a queue (may be NULL): the queue's priority counts as minutes. */
+/* Returns the rank of a job submitted at an instant, in seconds, to a queue (may be NULL): each
+ * point of the queue's priority counts as a minute. */
 double weigh_rank(const struct attrs *queue, double submitted);
 
-/* The rank of one that is moved from a queue to another: as if it had been submitted there. */
+/* Returns the rank of a job moved between queues, as if it had been submitted to the new one. */
 double weigh_moved(const struct attrs *from, const struct attrs *to, double rank);
 
-/* A job that waits. */
+/* A waiting job. */
 struct rung {
 	double rank;
-	int priority; /* its user's, among the user's own jobs */
+	int priority; /* set by its user, among the user's own jobs */
 	uint32_t job;
 };
 
-/* A user's jobs share out the ranks they have: higher priority first, then in the order they are in. They are left in their new order, with their new
- * ranks. */
+/* Redistributes the ranks of a user's jobs among them: higher priority first, then in their
+ * present order. The array ends up in the new order, with the new ranks. */
 void weigh_share(struct rung *v, size_t n);
 
-/* Jobs move to a place behind another. `others`: the jobs that wait, but for `moved`, in any order; `after`: the one of them that they are to be behind, NULL: none,
- * they come first. `last`: what ranks of jobs to come begin with. Gives new ranks to `moved`, which are in their order, and, where there is no room between
- * two of the others, to some of those, which are put at the beginning of `others`; their number is returned. Ranks are microseconds in the store: new ones are
- * distinct there. */
+/* Moves jobs behind another. `others`: all other waiting jobs, in any order; `after`: the one to
+ * go behind, or NULL to go first. `last`: a rank below those of future jobs. Gives new ranks to
+ * `moved`, which keep their order, and, where the gap is too small, to some of the others, which
+ * it puts at the start of `others`; returns their number. Ranks are stored in microseconds, and
+ * new ones are distinct in that unit. */
 size_t weigh_insert(struct rung *others, size_t n, const struct rung *after, struct rung *moved, size_t k, double last);
 
 #endif
