@@ -1,5 +1,5 @@
 /*
- * amount.c - numbers and amounts of memory as texts.
+ * amount.c - parses and formats numbers and amounts of memory.
  */
 #include "base/amount.h"
 

@@ -1,5 +1,5 @@
 /*
- * amount.h - numbers and amounts of memory as texts.
+ * amount.h - parses and formats numbers and amounts of memory.
  */
 #ifndef BASE_AMOUNT_H
 #define BASE_AMOUNT_H
@@ -12,14 +12,16 @@
 
 #define MEMORY_MAX ((INT64_C(1) << 53) - 1) /* KiB: sums over a request stay far from overflow */
 
-/* Digits, which *at is moved past; false if there are none or they are more than `max`. */
+/* Reads digits and moves *at past them; returns false if there are none or the number exceeds
+ * `max`. */
 bool digits_scan(const char **at, int64_t max, int64_t *ret);
 
-/* "8gb", "512mb", "100kb", "2tb", "4096" (bytes), also b/w suffixes of PBS and Slurm-style K/M/G/T; in KiB, rounded up.
- * -EINVAL with what is wrong; it does not repeat the text, so prefix it. */
+/* Parses "8gb", "512mb", "100kb", "2tb", "4096" (bytes), b/w suffixes of PBS and Slurm-style
+ * K/M/G/T, into KiB, rounded up. -EINVAL says what is wrong but does not quote the text; the
+ * caller prefixes it. */
 int memory_parse(const char *text, int64_t *ret_kib, struct err *err);
 const char *memory_format(int64_t kib, char *buf, size_t size); /* largest exact unit: "8gb" */
-/* The same for people: "1.5 GB". Returns buf. */
+/* Formats for display: "1.5 GB". Returns buf. */
 const char *memory_human(int64_t kib, char *buf, size_t size);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * arena.c - memory that is freed whole.
  *
- * An arena is a list of blocks, newest first; requests are cut from the newest.
- * What does not fit in a quarter of the largest block gets one of its own, placed behind
- * the newest, so that the room left in that one is not lost.
+ * An arena is a list of blocks, newest first; requests are cut from the newest. A request larger
+ * than a quarter of the largest block gets a block of its own, placed behind the newest, so that
+ * the space left in the newest is not lost.
  */
 #include "base/arena.h"
 
@@ -15,8 +15,8 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 
-#define BLOCK_FIRST 1024 /* most arenas hold little, and what is given is zeroed ... */
-#define BLOCK_MOST 16384 /* ... each further block is twice as large, up to this */
+#define BLOCK_FIRST 1024 /* bytes: small, because most arenas hold little and blocks are zeroed */
+#define BLOCK_MOST 16384 /* bytes: each further block is twice as large, up to this */
 #define ALIGN _Alignof(max_align_t)
 
 struct block {
@@ -54,7 +54,7 @@ static struct block *block_create(size_t size)
 	return b;
 }
 
-/* How large the block is to be that a request is cut from. */
+/* Returns the size of the block from which a request is cut. */
 static size_t block_size(const struct arena *a, size_t request)
 {
 	size_t size = a->newest ? 2 * a->newest->size : BLOCK_FIRST;
@@ -71,7 +71,7 @@ void *arena_alloc(struct arena *a, size_t size)
 	struct block *b = a->newest;
 
 	if (size > SIZE_MAX - ALIGN)
-		size = SIZE_MAX - ALIGN; /* which block_create() cannot give either */
+		size = SIZE_MAX - ALIGN; /* block_create() aborts at that size */
 	size = (size + ALIGN - 1) / ALIGN * ALIGN;
 	if (!b || size > b->size - b->used) {
 		b = block_create(block_size(a, size));

@@ -1,7 +1,8 @@
 /*
- * base64.c - bytes that JSON can't hold, as text (RFC 4648, section 4).
+ * base64.c - encodes bytes that JSON cannot hold as text (RFC 4648, section 4).
  *
- * Strict: one text for each sequence of bytes. Blanks, missing padding and stray bits in the last group are refused.
+ * Strict: each sequence of bytes has exactly one text. Blanks, missing padding and stray bits in
+ * the last group are refused.
  */
 #include "base/base64.h"
 
@@ -38,7 +39,8 @@ static int digit(char c)
 	return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Four characters into `ret`; the number of bytes, or -EINVAL. Only the last group may be padded. */
+/* Decodes four characters into `ret`. Returns the number of bytes, or -EINVAL. Only the last
+ * group may be padded. */
 static int group_decode(const char *text, int last, char ret[3])
 {
 	int pad = !last || text[3] != '=' ? 0 : text[2] != '=' ? 1 : 2;

@@ -1,5 +1,5 @@
 /*
- * base64.h - bytes that JSON can't hold, as text.
+ * base64.h - encodes bytes that JSON cannot hold as text.
  */
 #ifndef BASE_BASE64_H
 #define BASE_BASE64_H
@@ -8,8 +8,8 @@
 
 #include "base/strbuf.h"
 
-/* Appends to `out`. Decoding: -EINVAL on anything else than the standard alphabet with padding; `out` is then as it
- * was. */
+/* Append to `out`. base64_decode() returns -EINVAL, with `out` unchanged, for anything but the
+ * standard alphabet with padding. */
 void base64_encode(const void *data, size_t n, struct strbuf *out);
 int base64_decode(const char *text, size_t n, struct strbuf *out);
 

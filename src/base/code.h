@@ -1,11 +1,12 @@
 /*
- * code.h - the words by which the API's clients tell errors apart. One table says what each means, its HTTP status, and its errno for C.
+ * code.h - error codes for clients of the API. One table has the meaning of each, its HTTP status
+ * and its errno.
  */
 #ifndef BASE_CODE_H
 #define BASE_CODE_H
 
 enum code {
-	CODE_NONE, /* no word of its own: to a client it is CODE_BAD_REQUEST */
+	CODE_NONE, /* no code of its own; clients see CODE_BAD_REQUEST */
 	CODE_BAD_REQUEST,
 	CODE_UNAUTHORIZED,
 	CODE_FORBIDDEN,
@@ -30,12 +31,12 @@ enum code {
 
 struct code_row {
 	const char *word;
-	int status; /* HTTP's */
+	int status; /* HTTP status */
 	int error;  /* errno */
 	const char *about;
 };
 
 const struct code_row *code_row(enum code code);
-enum code code_find(const char *word); /* CODE_NONE: there is no such word */
+enum code code_find(const char *word); /* CODE_NONE if unknown */
 
 #endif

@@ -166,7 +166,7 @@ bool field_same(const struct field *f, const void *a, const void *b)
 {
 	const char *x, *y;
 
-	assert(!is_list(f)); /* nobody compares them */
+	assert(!is_list(f)); /* lists are never compared */
 	if (f->form == FORM_RECORD) {
 		for (const struct field *m = f->of->fields; m->name; m++)
 			if (!field_same(m, place(f, a), place(f, b)))
@@ -184,7 +184,7 @@ bool field_same(const struct field *f, const void *a, const void *b)
 
 /* ---- choices and letters ---- */
 
-/* Returns the text at place `n` of "a|b|c", and its length: 0 if there are fewer. */
+/* Returns the text at position `n` of "a|b|c" and its length, which is 0 if there are fewer. */
 static const char *choice_at(const char *words, int64_t n, size_t *ret_length)
 {
 	for (; n > 0 && words; n--) {
@@ -195,7 +195,7 @@ static const char *choice_at(const char *words, int64_t n, size_t *ret_length)
 	return words ? words : "";
 }
 
-/* Returns the place of a text in "a|b|c", or -1. */
+/* Returns the position of a text in "a|b|c", or -1. */
 static int64_t choice_find(const char *words, const char *text)
 {
 	size_t n = strlen(text);
@@ -249,7 +249,7 @@ void letters_format(const char *letters, uint8_t bits, struct strbuf *out)
 		strbuf_puts(out, "n");
 }
 
-/* ---- into JSON ---- */
+/* ---- writing ---- */
 
 void value_write(const struct value *v, const char *key, struct json *j)
 {
@@ -293,13 +293,13 @@ json_t *value_json(const struct value *v)
 	}
 }
 
-/* Returns true if the row says that a record without the member shows it all the same. */
+/* Returns true if the member is shown even for a record that lacks it. */
 static bool is_always_shown(const struct field *f)
 {
 	return (f->is & (REQUIRED | IS_NULL)) == REQUIRED;
 }
 
-/* Returns true for a number that stands for none. */
+/* Returns true for a number that means "no value". */
 static bool is_none(const struct field *f, int64_t n)
 {
 	if (is_always_shown(f))
@@ -356,7 +356,7 @@ void field_get(const struct field *f, const void *record, const struct names *wo
 		record_get(f, record, words, v);
 		return;
 	}
-	assert(!is_list(f)); /* they are stored and sent, and shown by inside() */
+	assert(!is_list(f)); /* lists are stored and sent, and shown by inside() */
 	if (f->form == FORM_REAL) {
 		v->real = real(f, record);
 		v->kind = f->is & IS_NULL && field_missing(f, record) ? VALUE_NULL : VALUE_REAL;
@@ -371,7 +371,8 @@ void field_get(const struct field *f, const void *record, const struct names *wo
 	} else if (f->form == FORM_BOOL) {
 		v->kind = VALUE_BOOL;
 	} else if (f->form != FORM_NONE && !is_none(f, v->number)) {
-		v->kind = f->is & IS_BOOL ? VALUE_BOOL : VALUE_INT; /* a number can be none, a bool cannot */
+		/* a number can mean "no value", a bool cannot */
+		v->kind = f->is & IS_BOOL ? VALUE_BOOL : VALUE_INT;
 	}
 }
 
@@ -433,9 +434,9 @@ void field_store(const struct field *f, const void *record, const struct names *
 	}
 }
 
-/* ---- and back ---- */
+/* ---- reading ---- */
 
-/* What the form can hold, where the field itself has no bounds. */
+/* Returns the range that the form can hold, where the field itself has no bounds. */
 static void bounds(const struct field *f, int64_t *ret_least, int64_t *ret_most)
 {
 	static const struct {
@@ -476,7 +477,7 @@ static int text_read(const struct field *f, const json_t *value, void *record, c
 	}
 	if (f->form == FORM_WORD) {
 		if (words->n == 0)
-			names_add(words, ""); /* so that 0 is none */
+			names_add(words, ""); /* reserve 0 for "none" */
 		*(uint32_t *)(void *)at = *text ? names_add(words, text) : 0;
 		return 0;
 	}
@@ -541,13 +542,13 @@ int field_read(const struct field *f, const json_t *value, void *record, struct 
 	return member_read(f, value, record, &(struct loader){.words = words}, err);
 }
 
-/* No bit selects every row. */
+/* Returns true if a row is selected; `in` 0 selects every row. */
 static bool is_in(const struct field *f, uint32_t in)
 {
 	return !in || f->in & in;
 }
 
-/* Compares a letter before it calls a function: most rows have another name. */
+/* Compares the first letter before calling strcmp(): most rows have another name. */
 static bool is_named(const struct field *f, const char *name)
 {
 	return *f->name == *name && strcmp(f->name, name) == 0;
@@ -573,7 +574,7 @@ void record_store(const struct field *rows, uint32_t in, const void *record, con
 			field_store(f, record, words, j);
 }
 
-/* Returns true if an object lacks what every record of these rows has; null is not a value. */
+/* Returns true if an object lacks an ALWAYS member; null counts as lacking. */
 static bool is_lacking(const struct field *f, const json_t *object)
 {
 	const json_t *v = f->in & ALWAYS ? json_object_get(object, f->name) : NULL;

@@ -1,15 +1,16 @@
 /*
- * codec_internal.h - what codec.c and codec_list.c share.
+ * codec_internal.h - interface between codec.c and codec_list.c.
  */
 #ifndef BASE_CODEC_INTERNAL_H
 #define BASE_CODEC_INTERNAL_H
 
 #include "base/codec.h"
 
-/* Where members that are read live. */
+/* Storage for members that are read. */
 struct loader {
 	struct names *words;
-	struct arena *arena; /* NULL: texts stay in the JSON that is read, and there is none of what needs an arena */
+	/* NULL: texts stay in the JSON that is read, and forms that need an arena cannot occur */
+	struct arena *arena;
 };
 
 int record_fill(const struct field *rows, uint32_t in, const json_t *object, void *record, const struct loader *l,

@@ -1,7 +1,7 @@
 /*
  * codec_list.c - lists, and texts of any bytes, as members of records.
  *
- * They are read into an arena: a frame is taken whole, and goes whole.
+ * They are read into an arena, because a frame is read and freed as a whole.
  */
 #include <assert.h>
 #include <errno.h>
@@ -14,7 +14,8 @@
 #include "base/members.h"
 #include "base/utf8.h"
 
-#define LIST_MOST 100000 /* elements, if the row has no bound: what a few bytes stand for has a limit */
+/* Elements, if the row has no bound: limits the memory that a few bytes of input can claim. */
+#define LIST_MOST 100000
 
 /* ---- texts of any bytes ---- */
 

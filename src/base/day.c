@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#define DATE_TEXT 10 /* 2026-12-24 */
+#define DATE_TEXT 10 /* length of 2026-12-24 */
 
 int day_read(const char *text, int64_t *ret_begin, int64_t *ret_end, struct err *err)
 {

@@ -1,5 +1,5 @@
 /*
- * descriptors.c - the soft limit of open files.
+ * descriptors.c - the soft limit on open files.
  */
 #include "base/descriptors.h"
 
@@ -30,7 +30,7 @@ int descriptors_left(void)
 	rlim_t open = 0;
 	DIR *d = opendir("/proc/self/fd");
 
-	while (d && readdir(d)) /* with "." and "..", and the directory itself */
+	while (d && readdir(d)) /* includes ".", ".." and the directory itself */
 		open++;
 	if (d)
 		closedir(d);

@@ -1,15 +1,17 @@
 /*
- * descriptors.h - how many descriptors this process may have.
+ * descriptors.h - the limit on open file descriptors of this process.
  *
- * A login gives 1,024, which one user with that many connections to a daemon would use up.
+ * A login session allows 1,024, which a single user could exhaust with that many connections to a
+ * daemon.
  */
 #ifndef BASE_DESCRIPTORS_H
 #define BASE_DESCRIPTORS_H
 
 #include <stdbool.h>
 
-void descriptors_raise(void); /* as many as the system lets us have, up to 65,536 */
-int descriptors_left(void);   /* how many more it may open now */
-bool descriptors_lower(void); /* as it was before: for a child; true if that is less, and to be raised again */
+void descriptors_raise(void); /* raises the limit as far as the system allows, up to 65,536 */
+int descriptors_left(void);   /* number of descriptors that can still be opened */
+/* Restores the original limit, for a child. Returns true if it is lower and must be raised again. */
+bool descriptors_lower(void);
 
 #endif

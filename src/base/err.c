@@ -1,5 +1,5 @@
 /*
- * err.c - sentences that describe failures.
+ * err.c - messages that describe failures.
  */
 #include "base/err.h"
 
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* All write through a buffer of their own, since an argument may be the old text. */
+/* Formats into a separate buffer, because an argument may be the old text. */
 static void text_set(struct err *err, enum code code, const char *fmt, va_list ap)
 {
 	char fresh[sizeof err->text];

@@ -1,5 +1,5 @@
 /*
- * frame.c - a JSON head and data as bytes.
+ * frame.c - encodes and decodes frames.
  */
 #include "base/frame.h"
 
@@ -31,9 +31,9 @@ ssize_t frame_next(const char *buf, size_t n, size_t most, const char **ret_head
 	rest = number_read(buf);
 	if (rest > most)
 		return -EMSGSIZE;
-	if (rest < 4 + 2) /* "{}" */
+	if (rest < 4 + 2) /* at least "{}" */
 		return -EINVAL;
-	if (n >= 8 && number_read(buf + 4) > rest - 4) /* as soon as it can be told */
+	if (n >= 8 && number_read(buf + 4) > rest - 4) /* refuse before the rest has arrived */
 		return -EINVAL;
 	if (n < 4 + rest)
 		return 0;

@@ -1,6 +1,7 @@
 /*
- * frame.h - a JSON head and data as bytes, for connections: 4 bytes length of the whole rest, 4 bytes length of the head (big endian),
- * head, data. Nothing here knows what heads say: docs/protocol.md does.
+ * frame.h - frames on connections: a JSON head and data. A frame is the length of the rest and the
+ * length of the head (4 bytes each, big endian), the head, and the data. docs/protocol.md describes
+ * the heads.
  */
 #ifndef BASE_FRAME_H
 #define BASE_FRAME_H
@@ -9,7 +10,8 @@
 
 #include "base/strbuf.h"
 
-/* One frame at the start of a buffer: how many bytes it takes; 0: not whole yet; -EMSGSIZE: more than `most` after its first 4 bytes; -EINVAL: that is none. */
+/* Finds the frame at the start of a buffer. Returns its size in bytes; 0 if it is incomplete;
+ * -EMSGSIZE if more than `most` bytes follow the first 4; -EINVAL if it is malformed. */
 ssize_t frame_next(const char *buf, size_t n, size_t most, const char **ret_head, size_t *ret_nhead,
 		   const char **ret_data, size_t *ret_n);
 void frame_put(struct strbuf *out, const char *head, size_t nhead, const void *data, size_t n);

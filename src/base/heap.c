@@ -1,6 +1,6 @@
 /*
- * heap.c - the heap lies in an array, children of i at 2i+1 and 2i+2. An item on
- * its way moves as a hole: the others step into it, and it is written once.
+ * heap.c - a heap in an array; the children of i are at 2i+1 and 2i+2. While an item moves, its
+ * place is a hole into which the others move, so that it is written once.
  */
 #include "base/heap.h"
 
@@ -10,8 +10,9 @@
 
 static inline bool before(const struct heap_item *a, const struct heap_item *b)
 {
+	/* no branch: half would be mispredicted */
 	return (a->time < b->time) |
-	       ((a->time == b->time) & (a->tie < b->tie)); /* without a branch: half would be guessed wrong */
+	       ((a->time == b->time) & (a->tie < b->tie));
 }
 
 void heap_fini(struct heap *h)
@@ -52,7 +53,8 @@ bool heap_pop(struct heap *h, struct heap_item *ret)
 	const struct heap_item last = h->v[--h->n];
 	size_t hole = 0, child;
 
-	/* the hole goes down to a leaf, and the last item, which mostly belongs near there, up from it */
+	/* move the hole down to a leaf, then the last item, which usually belongs near there, up
+	 * from it */
 	while ((child = 2 * hole + 1) + 1 < h->n) {
 		child += before(&h->v[child + 1], &h->v[child]);
 		h->v[hole] = h->v[child];

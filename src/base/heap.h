@@ -1,6 +1,6 @@
 /*
- * heap.h - a binary min-heap of (time, tie, value); equal times leave in the
- * order of their tie, so that runs repeat exactly.
+ * heap.h - a binary min-heap of (time, tie, value). Items with equal times are ordered by their
+ * tie, so that runs are reproducible.
  */
 #ifndef BASE_HEAP_H
 #define BASE_HEAP_H

@@ -1,5 +1,5 @@
 /*
- * hostlist.c - "n[1-3,07],gw" to and from lists of names.
+ * hostlist.c - converts "n[1-3,07],gw" to and from lists of names.
  */
 #include "base/hostlist.h"
 
@@ -11,7 +11,7 @@
 
 #define NAMES_MAX 100000
 #define NAME_LENGTH_MAX 255
-#define DIGITS_MAX 18 /* of a number: it fits in 64 bits */
+#define DIGITS_MAX 18 /* digits of a number: it fits in 64 bits */
 
 void name_list_free(name_list *l)
 {
@@ -37,8 +37,8 @@ static bool number_read(const char **at, uint64_t *ret, int *ret_digits)
 	return *at > from && !isdigit((unsigned char)**at);
 }
 
-/* A name as far as it is expanded; every call to expand() below ends in at least one name or an error, so that the
- * bound on names bounds the work too. */
+/* A partly expanded name. Every call to expand() below ends in at least one name or an error, so
+ * that the limit on names also bounds the work. */
 struct expansion {
 	char name[NAME_LENGTH_MAX + 1];
 	name_list *list;
@@ -47,7 +47,7 @@ struct expansion {
 
 static int expand(struct expansion *x, size_t n, const char *at, const char **ret_end);
 
-/* One number or range of a bracket, each with the rest of the name behind the bracket. */
+/* Expands one number or range in a bracket, each with the rest of the name after the bracket. */
 static int expand_range(struct expansion *x, size_t n, const char **at, const char *rest, const char **ret_end)
 {
 	uint64_t lo, hi;
@@ -90,7 +90,7 @@ static int expand_bracket(struct expansion *x, size_t n, const char *at, const c
 	return at == close ? 0 : err_set(x->err, -EINVAL, "brackets hold numbers and ranges, as in n[1-3,7]");
 }
 
-/* Expands what stands at `at`, up to a comma or the end, behind the first n characters of x->name. */
+/* Expands the text at `at`, up to a comma or the end, after the first n characters of x->name. */
 static int expand(struct expansion *x, size_t n, const char *at, const char **ret_end)
 {
 	for (; name_char(*at); at++) {
@@ -136,7 +136,7 @@ int hostlist_parse(const char *text, name_list *ret, struct err *err)
 
 /* ---- folding ---- */
 
-/* A name around its last number before the first dot. */
+/* A name, split around its last number before the first dot. */
 struct split {
 	const char *name, *suffix;
 	size_t prefix; /* characters */
@@ -171,7 +171,7 @@ static bool same_group(const struct split *a, const struct split *b)
 	       strcmp(a->suffix, b->suffix) == 0;
 }
 
-/* Whether b's digits are what a range from `first` would write after a. */
+/* Returns true if b's digits are what a range from `first` would write after a. */
 static bool follows(const struct split *first, const struct split *a, const struct split *b)
 {
 	char text[24];
@@ -180,7 +180,7 @@ static bool follows(const struct split *first, const struct split *a, const stru
 	return b->digits == len && memcmp(b->name + b->prefix, text, (size_t)len) == 0;
 }
 
-/* Writes the numbers of a group, runs as ranges. */
+/* Appends the numbers of a group, with runs as ranges. */
 static void runs_add(const struct split *s, size_t n, struct strbuf *out)
 {
 	for (size_t i = 0, last; i < n; i = last + 1) {

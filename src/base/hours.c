@@ -14,12 +14,12 @@
 
 #define DAY 1440	   /* minutes */
 #define WEEK (7 * DAY)	   /* minutes */
-#define DAY_SECONDS 86400  /* of a local clock that runs evenly */
-#define MONDAY 3	   /* 1970-01-01 was a Thursday, three days after it */
-#define FOREVER (15 * DAY) /* minutes: spans that go on for so long never end */
-#define DONE_MOST 10000	   /* spans that hours_done() looks at */
+#define DAY_SECONDS 86400  /* seconds in a day without a clock change */
+#define MONDAY 3	   /* 1970-01-01 was a Thursday, three days after a Monday */
+#define FOREVER (15 * DAY) /* minutes: merged spans that last this long never end */
+#define DONE_MOST 10000	   /* most spans that hours_done() examines */
 
-/* ---- reading ---- */
+/* ---- parsing ---- */
 
 static int refuse(const char *text, struct err *err)
 {
@@ -42,7 +42,7 @@ static bool day_read(const char **p, int *ret)
 	return false;
 }
 
-/* "Sat " or "Mon-Fri "; nothing: all days. */
+/* Reads "Sat " or "Mon-Fri "; without days, all days. */
 static bool days_read(const char **p, int *ret_first, int *ret_last)
 {
 	*ret_first = 0;
@@ -69,7 +69,7 @@ static bool digits_read(const char **p, int most, int *ret)
 	return *ret <= most;
 }
 
-/* HH:MM, in minutes. */
+/* Reads HH:MM, in minutes. */
 static bool clock_read(const char **p, int *ret)
 {
 	int hour, minute;
@@ -140,7 +140,7 @@ int hours_read(const char *text, struct hours *ret, struct err *err)
 	return 0;
 }
 
-/* ---- when ---- */
+/* ---- instants ---- */
 
 static int64_t offset_at(int64_t instant)
 {
@@ -150,8 +150,9 @@ static int64_t offset_at(int64_t instant)
 	return localtime_r(&t, &tm) ? tm.tm_gmtoff : 0;
 }
 
-/* Returns the instant of a local time, in seconds as if the clock had always run evenly. Of a time that comes twice it is
- * the first; of one that is skipped, when the clock was set. */
+/* Returns the instant of a local time, which is given in seconds as if the clock had never
+ * changed. For a time that occurs twice it returns the first; for a skipped one, the instant of
+ * the clock change. */
 static int64_t instant_of(int64_t local)
 {
 	int64_t before = offset_at(local - DAY_SECONDS), after = offset_at(local + DAY_SECONDS);
@@ -161,7 +162,7 @@ static int64_t instant_of(int64_t local)
 		return late;
 	if (offset_at(early) == after)
 		return early;
-	while (late - early > 1) { /* the change is between them */
+	while (late - early > 1) { /* the clock change is between them */
 		int64_t middle = early + (late - early) / 2;
 		if (offset_at(middle) == before)
 			early = middle;
@@ -171,7 +172,7 @@ static int64_t instant_of(int64_t local)
 	return late;
 }
 
-/* Returns when a span ends. One that is skipped as a whole has its usual length. */
+/* Returns when a span ends. A span that is skipped entirely has its usual length. */
 static int64_t span_end(int64_t week, int64_t from, int64_t to)
 {
 	int64_t begin = instant_of(week + from * 60), end = instant_of(week + to * 60);
@@ -189,11 +190,13 @@ static int64_t monday_before(int64_t local)
 bool hours_next(const struct hours *h, int64_t instant, int64_t *ret_begin, int64_t *ret_end)
 {
 	int64_t local = instant + offset_at(instant), week = monday_before(local) - WEEK * 60;
-	int64_t minute = (local - week) / 60, begin = -1, end = -1; /* of the week before this one */
+	/* `week` is the week before this one */
+	int64_t minute = (local - week) / 60, begin = -1, end = -1;
 
 	for (int64_t k = 0; k < 5 * (int64_t)h->n; k++) { /* the spans of five weeks */
 		int64_t from = k / h->n * WEEK + h->span[k % h->n].from, to = k / h->n * WEEK + h->span[k % h->n].to;
-		/* The clock may be set by an hour meanwhile: exactly below. */
+		/* A quick check with two hours of slack for clock changes comes first;
+		 * span_end() is exact. */
 		if (begin < 0 && (to < minute - 120 || span_end(week, from, to) <= instant))
 			continue;
 		if (begin < 0)

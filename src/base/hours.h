@@ -1,9 +1,11 @@
 /*
- * hours.h - hours of the week, in local time, such as nights and weekends: "Mon-Fri 19:00-07:00, Sat-Sun 00:00-24:00".
+ * hours.h - hours of the week in local time, such as nights and weekends: "Mon-Fri 19:00-07:00,
+ * Sat-Sun 00:00-24:00".
  *
- * A span whose end is not after its beginning lasts into the next day. Without days it is meant for every day. Where summer time begins or ends, the
- * clock on the wall counts: each span comes once. A time that comes twice is the first of them; one that is skipped is the
- * instant at which the clock is set, and a span that is skipped as a whole has its usual length from there.
+ * A span that does not end after it begins lasts into the next day. Without days it applies to
+ * every day. When daylight saving time begins or ends, wall-clock time counts: each span occurs
+ * once. A time that occurs twice means the first occurrence; a skipped one means the instant at
+ * which the clock changes, and a span skipped entirely has its usual length from there.
  */
 #ifndef BASE_HOURS_H
 #define BASE_HOURS_H
@@ -15,20 +17,22 @@
 
 #define HOURS_MAX 56
 
-struct hours { /* plain: unused spans are zero, so that two can be compared as memory */
+struct hours { /* unused spans are zero, so that two can be compared with memcmp() */
 	int32_t n;
 	struct {
-		int32_t from, to; /* minutes since Monday 00:00; `to` may lie in the next week */
-	} span[HOURS_MAX];	  /* by `from` */
+		int32_t from, to; /* minutes since Monday 00:00; `to` may be in the next week */
+	} span[HOURS_MAX];	  /* sorted by `from` */
 };
 
-/* -EINVAL, with what is wrong and what is allowed. */
+/* Parses hours of the week. -EINVAL says what is wrong and what is allowed. */
 int hours_read(const char *text, struct hours *ret, struct err *err);
-/* The first span that ends after an instant, together with those that follow without a gap; *ret_end is TIME_NEVER if they go on for ever. False: there are none. */
+/* Finds the first span that ends after an instant, merged with those that follow without a gap;
+ * *ret_end is TIME_NEVER if they never end. Returns false if there are none. */
 bool hours_next(const struct hours *h, int64_t instant, int64_t *ret_begin, int64_t *ret_end);
-/* How long the longest of those is; TIME_NEVER: for ever. */
+/* Returns the length of the longest merged span in seconds; TIME_NEVER: unlimited. */
 int64_t hours_longest(const struct hours *h);
-/* When something that takes `length` seconds and begins within them at `start` is done, if the last `pause` seconds of each don't count. TIME_NEVER: never. */
+/* Returns when work of `length` seconds is done that begins at `start` and runs only within the
+ * spans, if the last `pause` seconds of each do not count. TIME_NEVER: never. */
 int64_t hours_done(const struct hours *h, int64_t start, int64_t length, int64_t pause);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * json.c - writes JSON as it goes.
+ * json.c - writes JSON.
  */
 #include "base/json.h"
 
@@ -14,7 +14,7 @@
 
 #define DEPTH_MAX ((int)(sizeof((struct json *)0)->more))
 
-/* Each value but the first comes after one of these characters. */
+/* Counts ',', '[' and '{': every value but the first follows one of them. */
 bool json_is_within(const char *text, size_t n, size_t most)
 {
 	size_t found = 0;
@@ -38,7 +38,7 @@ void json_init(struct json *j, struct strbuf *out, bool pretty)
 	*j = (struct json){.out = out, .pretty = pretty};
 }
 
-/* How many characters from here on are written as they are, whatever follows: most texts as a whole. */
+/* Returns the number of characters that need no escape: for most texts, all of them. */
 static size_t plain_length(const char *s)
 {
 	size_t n = 0;
@@ -84,7 +84,8 @@ static void new_line(struct json *j)
 
 #define SHORT 60
 
-/* Writes a comma, a short plain key and a colon at once, as most members begin; false: it is not such a key. */
+/* Writes a comma, a short plain key and a colon at once, since most members begin so. Returns
+ * false for any other key. */
 static bool member(struct json *j, const char *key)
 {
 	size_t n = plain_length(key);
@@ -99,7 +100,7 @@ static bool member(struct json *j, const char *key)
 	return true;
 }
 
-/* All that goes before a value. Values at the top stand on lines of their own. */
+/* Writes everything that precedes a value. Values at the top level are on lines of their own. */
 static void element(struct json *j, const char *key)
 {
 	assert((j->kind[j->depth] == '{') == (key != NULL));
@@ -189,15 +190,15 @@ void json_double(struct json *j, const char *key, double value)
 		return;
 	}
 	if (value >= 0 && value < 1e15 && (double)(int64_t)value == value &&
-	    !signbit(value)) { /* as %.15g, in a tenth of its time */
+	    !signbit(value)) { /* same as %.15g, in a tenth of the time */
 		strbuf_int(j->out, (int64_t)value);
 		return;
 	}
-	/* As short as reads back the same; most doubles people make need 15 digits. */
+	/* Use the shortest form that reads back the same; 15 digits are usually enough. */
 	snprintf(buf, sizeof buf, "%.15g", value);
 	if (strtod(buf, NULL) != value)
 		snprintf(buf, sizeof buf, "%.17g", value);
-	char *comma = strchr(buf, ','); /* some locales' decimal point */
+	char *comma = strchr(buf, ','); /* decimal point of some locales */
 	if (comma)
 		*comma = '.';
 	strbuf_puts(j->out, buf);

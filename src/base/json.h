@@ -1,6 +1,6 @@
 /*
- * json.h - writes JSON into a strbuf as it goes; commas and escapes are its own
- * affair, nesting is the caller's and is asserted. (Reading is left to jansson.)
+ * json.h - writes JSON into a strbuf. Commas and escapes are automatic; nesting is up to the caller
+ * and is asserted. (jansson does the reading.)
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
@@ -15,11 +15,12 @@ struct json {
 	struct strbuf *out;
 	int depth;
 	bool more[64]; /* an element was already written at this depth */
-	char kind[64]; /* '{' or '[' at this depth; at the top 0 */
+	char kind[64]; /* '{' or '[' at this depth; 0 at the top */
 	bool pretty;
 };
 
-/* Returns true if the first value of a text holds at most so many others, at any depth. A text that is not JSON may pass. */
+/* Returns true if the first value of a text contains at most `most` others, at any depth. Text
+ * that is not JSON may pass. */
 bool json_is_within(const char *text, size_t n, size_t most);
 
 void json_init(struct json *j, struct strbuf *out, bool pretty);
@@ -32,8 +33,8 @@ void json_text(struct json *j, const char *key, const char *value); /* NULL valu
 /* Writes a text of `n` bytes that needs no escapes. */
 void json_word(struct json *j, const char *key, const char *word, size_t n);
 void json_int(struct json *j, const char *key, int64_t value);
-void json_double(struct json *j, const char *key, double value); /* not finite: null */
+void json_double(struct json *j, const char *key, double value); /* null if not finite */
 void json_bool(struct json *j, const char *key, bool value);
-void json_raw(struct json *j, const char *key, const char *text); /* JSON that was written already */
+void json_raw(struct json *j, const char *key, const char *text); /* `text` must be valid JSON */
 
 #endif

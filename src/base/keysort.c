@@ -1,5 +1,6 @@
 /*
- * keysort.c - digit by digit, from the least: first those of the tie, then those of the key. What is equal in a digit stays in its order.
+ * keysort.c - radix sort from the least significant digit: first by the tie, then by the key. Each
+ * pass is stable.
  */
 #include "base/keysort.h"
 
@@ -12,12 +13,12 @@
 #define BITS 11
 #define VALUES (1 << BITS)
 
-/* As an unsigned number, in the order of the keys. */
+/* Returns the key as an unsigned number with the same order. */
 static uint64_t key_bits(double key)
 {
 	uint64_t bits;
 
-	key += 0.0; /* -0.0 is 0.0 */
+	key += 0.0; /* turns -0.0 into 0.0 */
 	memcpy(&bits, &key, sizeof bits);
 	return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
 }
@@ -27,7 +28,7 @@ static uint32_t digit(const struct keyed *x, bool tie, int shift)
 	return (uint32_t)((tie ? x->tie : key_bits(x->key)) >> shift) & (VALUES - 1);
 }
 
-/* False: the digit is the same in all of them, and nothing was done. */
+/* Returns false, with nothing done, if the digit is the same in all items. */
 static bool digit_sort(const struct keyed *from, struct keyed *to, size_t n, bool tie, int shift)
 {
 	size_t place[VALUES] = {0}, sum = 0;

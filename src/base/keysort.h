@@ -1,7 +1,8 @@
 /*
- * keysort.h - sorts many things by a number each.
+ * keysort.h - sorts many items by a number each.
  *
- * Of a hundred thousand, qsort() takes some 30 ms, which is most of what a turn of the server may; this takes a fifth of that.
+ * For a hundred thousand items qsort() takes about 30 ms, most of the time that a turn of the
+ * server may take; this takes a fifth of that.
  */
 #ifndef BASE_KEYSORT_H
 #define BASE_KEYSORT_H
@@ -10,9 +11,9 @@
 #include <stdint.h>
 
 struct keyed {
-	double key;   /* a number, finite or not, but no NaN */
-	uint32_t tie; /* of equal keys, the least is first */
-	uint32_t at;  /* whose key it is: the caller's */
+	double key;   /* any number, finite or not, except NaN */
+	uint32_t tie; /* among equal keys the least comes first */
+	uint32_t at;  /* index of the item, set by the caller */
 };
 
 void keyed_sort(struct keyed *v, size_t n);

@@ -1,8 +1,8 @@
 /*
- * lines.c - lines out of a buffer that is filled by zlib, or from memory.
+ * lines.c - reads lines from a buffer that is filled by zlib or from memory.
  *
- * The unread part of the buffer is [at, end). Before a line is handed out it lies
- * there whole, or as much of it as is kept.
+ * The unread part of the buffer is [at, end). A line is returned only when the buffer holds all of
+ * it, or all that is kept of a long one.
  */
 #include "base/lines.h"
 
@@ -21,16 +21,16 @@
 #define BUFFER_SIZE (4 * LINE_KEPT)
 
 struct lines {
-	gzFile file; /* or NULL, and then: */
+	gzFile file; /* NULL: read from `data` instead */
 	const char *data;
 	size_t left;
 
 	char *path;
 	size_t at, end;
-	bool done;     /* nothing more to fill in */
-	bool skipping; /* what comes is the rest of a line that was cut */
+	bool done;     /* there is no more input */
+	bool skipping; /* the next input is the rest of a line that was cut */
 	int64_t number;
-	char buf[BUFFER_SIZE + 1]; /* and a NUL */
+	char buf[BUFFER_SIZE + 1]; /* one more byte for a NUL */
 };
 
 int lines_open(const char *path, struct lines **ret, struct err *err)
@@ -59,14 +59,14 @@ struct lines *lines_over(const void *data, size_t n)
 {
 	struct lines *l = mem_alloc(sizeof *l);
 
-	/* The buffer stays as it is: zeroing it would cost more than a small file. */
+	/* Do not zero the buffer: that would cost more than reading a small file. */
 	memset(l, 0, offsetof(struct lines, buf));
 	l->data = data;
 	l->left = n;
 	return l;
 }
 
-/* zlib reports a file that was cut short only beside a read of 0 bytes. */
+/* Checks for a read error: zlib reports a truncated file only with a read of 0 bytes. */
 static int read_failed(struct lines *l, struct err *err)
 {
 	int code, saved = errno;
@@ -109,7 +109,8 @@ static int fill(struct lines *l, struct err *err)
 	return 0;
 }
 
-/* How far the line reaches: to its end, or to what there is of it at the file's end or when it is too long. */
+/* Finds the length of the next line: up to its end, to the end of the file, or to where a long
+ * one is cut. */
 static int line_find(struct lines *l, size_t *ret_n, bool *ret_ended, struct err *err)
 {
 	for (;;) {

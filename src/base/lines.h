@@ -11,14 +11,15 @@
 
 struct lines;
 
-/* "-" is standard input. */
+/* Opens a file; "-" is standard input. */
 int lines_open(const char *path, struct lines **ret, struct err *err);
-/* The same over a buffer, which is borrowed: for tests and fuzzing. */
+/* Reads from a borrowed buffer instead, for tests and fuzzing. */
 struct lines *lines_over(const void *data, size_t n);
-/* 1: a line (without its end, NUL-terminated, borrowed until the next call); 0: end; -errno: read error.
- * A line longer than 64 KiB is cut there and the rest of it skipped. */
+/* Returns 1 for a line (NUL-terminated, without its line end, borrowed until the next call), 0
+ * at the end, -errno on a read error. A line longer than 64 KiB is cut there and the rest of it
+ * skipped. */
 int lines_next(struct lines *l, char **ret_line, struct err *err);
-int64_t lines_number(const struct lines *l); /* of the last line, from 1 */
+int64_t lines_number(const struct lines *l); /* number of the last line, from 1 */
 void lines_close(struct lines *l);
 
 #endif

@@ -15,8 +15,9 @@
 #include <unistd.h>
 
 #define LOOK_MS 20
-#define BRIEF_MS 2000	/* a child just forked by the holder, or a holder that has not got its SIGKILL yet */
-#define ENDING_MS 60000 /* freeing much memory, or writing it to a core file */
+/* For a child just forked by the holder, or a holder whose SIGKILL is not delivered yet. */
+#define BRIEF_MS 2000
+#define ENDING_MS 60000 /* for a holder that frees much memory, or writes a core file */
 
 static void holder_read(int fd, char pid[LOCK_PID_SIZE])
 {
@@ -28,8 +29,8 @@ static void holder_read(int fd, char pid[LOCK_PID_SIZE])
 		strcpy(pid, "?");
 }
 
-/* Returns true if a process has ended, or is past the point from which it can return: it has no memory any more, writes its core file, or has got
- * SIGKILL. Its state alone is R or D until the memory is freed. */
+/* Returns true if a process has ended or can no longer return: it has no memory left, is writing
+ * its core file, or has received SIGKILL. Its state alone is R or D until the memory is freed. */
 static bool is_ending(const char *pid)
 {
 	char path[64], text[4096];

@@ -1,5 +1,5 @@
 /*
- * logline.h - lines of a daemon's log: severities, how lines are written, and how they are read back.
+ * logline.h - writes the lines of a daemon's log, with severities, and reads them back.
  *
  *	2026-11-18 01:29:04 warning: node n3 ...	to a file or a terminal
  *	<4>node n3 ...					to systemd's journal, which adds the time
@@ -26,9 +26,11 @@ extern const char *const severity_names[SEVERITIES];
 /* Returns false if no severity has this name. */
 bool severity_parse(const char *name, enum severity *ret);
 
-/* Writes a line to standard error. Text that nodes and users wrote is cleaned, and stays on the line. */
+/* Writes a line to standard error. Text that nodes and users wrote is cleaned and kept on one
+ * line. */
 void log_line(enum severity severity, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Writes why a program ends: an error in the journal, "PROGRAM: text" elsewhere. Returns its exit status, 1. */
+/* Writes why a program ends: an error in the journal, "PROGRAM: text" elsewhere. Returns its exit
+ * status, 1. */
 int log_fatal(const char *program, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Returns true if JOURNAL_STREAM says that `fd` leads to systemd's journal. */
@@ -42,7 +44,8 @@ struct logline {
 	const char *text; /* points into the line */
 };
 
-/* Reads a line of a log file. A line without a severity is a notice. Returns false if it has no time. */
+/* Reads a line of a log file. A line without a severity is a notice. Returns false if it has no
+ * time. */
 bool logline_parse(const char *line, struct logline *ret);
 
 #endif

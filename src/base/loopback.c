@@ -17,7 +17,7 @@ struct ends {
 	struct sockaddr_in ours, theirs;
 };
 
-/* The kernel looks up one socket: by our view of it, its local end is `theirs`. */
+/* Asks the kernel for one socket. `theirs` is the local end of that socket. */
 static int diag_ask(int fd, const struct ends *e)
 {
 	struct {
@@ -34,13 +34,15 @@ static int diag_ask(int fd, const struct ends *e)
 	return send(fd, &q, sizeof q, 0) == (ssize_t)sizeof q ? 0 : -errno;
 }
 
-/* Of a socket that its process has closed the kernel says that it is root's: it has no inode any more. */
+/* Returns the owner. A socket that its process has closed has no inode, and the kernel reports
+ * root as its owner. */
 static int64_t answer_owner(const struct inet_diag_msg *m)
 {
 	return m->idiag_inode ? (int64_t)m->idiag_uid : LOOPBACK_NOBODY;
 }
 
-/* -errno: it can't be asked here; -ENOENT: there is no such socket (any more). */
+/* Asks sock_diag for the owner. -ENOENT: there is no such socket (any more); another -errno:
+ * sock_diag is not available. */
 static int diag_owner(const struct ends *e, int64_t *ret)
 {
 	union {
@@ -64,7 +66,7 @@ static int diag_owner(const struct ends *e, int64_t *ret)
 	return r;
 }
 
-/* Where the kernel has no sock_diag: all sockets, one in a line. */
+/* Reads the table of all sockets, where the kernel has no sock_diag. */
 static int64_t table_owner(const struct ends *e)
 {
 	FILE *f = fopen("/proc/net/tcp", "re");

@@ -1,5 +1,6 @@
 /*
- * loopback.h - who is at the other end of a TCP connection within this machine. Every user can connect to a port of 127.0.0.1; the kernel knows whose each socket is.
+ * loopback.h - identifies the peer of a TCP connection within this machine. Any user can connect to
+ * a port on 127.0.0.1; the kernel knows who owns each socket.
  */
 #ifndef BASE_LOOPBACK_H
 #define BASE_LOOPBACK_H
@@ -8,7 +9,8 @@
 
 #define LOOPBACK_NOBODY ((int64_t)-1)
 
-/* The user who has the other end; LOOPBACK_NOBODY: it is closed already, on another machine, or not known. */
+/* Returns the uid that owns the other end; LOOPBACK_NOBODY if it is closed, on another machine,
+ * or unknown. */
 int64_t loopback_owner(int fd);
 
 #endif

@@ -1,10 +1,10 @@
 /*
  * map.c - linear probing over a power of two of slots, at most three quarters full.
  *
- * A slot with key 0 is empty. The key 0 itself therefore lives apart, in one more
- * slot after the last, whose key field then says 1 if it is there. Removal shifts
- * the rest of the run back, so that there are no tombstones: every key can be
- * reached from its home slot without crossing an empty one.
+ * A slot with key 0 is empty. The key 0 itself is therefore stored in an extra slot after the last,
+ * whose key field is 1 if the key is present. Removal shifts the rest of the run back, so that
+ * there are no tombstones: every key can be reached from its home slot without crossing an empty
+ * one.
  */
 #include "base/map.h"
 
@@ -26,7 +26,7 @@ static inline uint64_t mix(uint64_t x)
 	return x ^ (x >> 31);
 }
 
-/* The slot that holds `key`, or the empty one where it belongs. The map has slots. */
+/* Returns the slot that holds `key`, or the empty one where it belongs. The map must have slots. */
 static inline struct map_slot *slot_find(const struct map *m, uint64_t key)
 {
 	size_t mask = m->cap - 1;

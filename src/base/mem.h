@@ -1,8 +1,8 @@
 /*
- * mem.h - allocation that aborts when there is no memory.
+ * mem.h - allocation that aborts when memory runs out.
  *
- * No memory is not an error a caller could handle well: the process aborts, and
- * recovery from the store brings everything back.
+ * Callers could not handle this error well: the process aborts, and recovery from the store
+ * restores everything.
  */
 #ifndef BASE_MEM_H
 #define BASE_MEM_H

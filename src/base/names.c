@@ -1,5 +1,5 @@
 /*
- * names.c - strings by number: a map from hashes, with a chain for those that share one.
+ * names.c - strings by number: a map from hashes, with a chain for names that share a hash.
  */
 #include "base/names.h"
 

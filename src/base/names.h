@@ -1,5 +1,5 @@
 /*
- * names.h - strings numbered densely from 0 in the order they were first seen.
+ * names.h - strings numbered consecutively from 0 in the order they were first seen.
  */
 #ifndef BASE_NAMES_H
 #define BASE_NAMES_H
@@ -12,19 +12,19 @@
 #include "base/trial.h"
 
 struct names {
-	char **name; /* NULL: it was removed */
+	char **name; /* NULL: removed */
 	size_t n, cap;
-	struct map index; /* hash of the name -> id + 1 of the first name with it */
+	struct map index; /* hash of a name -> id + 1 of the first name with that hash */
 	uint32_t *next;	  /* id + 1 of the next name with the same hash */
-	uint32_t *held;	  /* number of trials that hold it; 0: it is kept (trial.h) */
-	trial_vec spare;  /* ids of names that were removed */
-	trial_vec *trial; /* the one that new names are held by now; NULL: none */
+	uint32_t *held;	  /* number of trials that hold it; 0: permanent (trial.h) */
+	trial_vec spare;  /* ids of removed names, for reuse */
+	trial_vec *trial; /* trial that holds new names; NULL: new names are permanent */
 };
 
 void names_fini(struct names *s);		       /* {0} is empty */
-uint32_t names_add(struct names *s, const char *name); /* the id, new or old */
+uint32_t names_add(struct names *s, const char *name); /* returns the id, new or existing */
 bool names_find(const struct names *s, const char *name, uint32_t *ret_id);
-/* Ends a trial, which is empty then. */
+/* Ends a trial and empties it. */
 void names_end(struct names *s, trial_vec *trial, bool keep);
 const char *names_get(const struct names *s, uint32_t id); /* borrowed; NULL if there is none */
 

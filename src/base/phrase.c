@@ -24,10 +24,10 @@ struct phrase {
 	struct strbuf template;
 	struct span value[VALUES_MOST];
 	size_t nvalues;
-	bool words; /* it has some of its own */
+	bool words; /* the template has words of its own */
 };
 
-/* The length of a conversion such as "%.60s" or "%lld". */
+/* Returns the length of a conversion such as "%.60s" or "%lld". */
 static size_t conversion(const char *p)
 {
 	size_t n = 1 + strspn(p + 1, "-+ #'0123456789.*hlLqjzt");
@@ -35,7 +35,7 @@ static size_t conversion(const char *p)
 	return p[n] ? n + 1 : n;
 }
 
-/* The words from here to the next conversion or the end, with "%%" as "%". */
+/* Copies the words up to the next conversion or the end, with "%%" as "%". */
 static const char *words_take(const char *p, struct strbuf *ret)
 {
 	strbuf_clear(ret);
@@ -55,7 +55,8 @@ static bool has_letter(const struct strbuf *words)
 	return false;
 }
 
-/* Where the words are next; at the end of the form they must be the end of the text. */
+/* Finds the next occurrence of the words; at the end of the form they must be the end of the
+ * text. */
 static const char *words_find(const char *text, const struct strbuf *words, bool last)
 {
 	size_t n = strlen(text);
@@ -63,7 +64,8 @@ static const char *words_find(const char *text, const struct strbuf *words, bool
 	if (last)
 		return n >= words->n && strcmp(text + n - words->n, strbuf_text(words)) == 0 ? text + n - words->n
 											     : NULL;
-	return words->n ? strstr(text, words->text) : NULL; /* two values side by side can't be told apart */
+	/* two adjacent values cannot be separated */
+	return words->n ? strstr(text, words->text) : NULL;
 }
 
 static bool form_match(const char *form, const char *text, struct phrase *ret)
@@ -89,11 +91,11 @@ static bool form_match(const char *form, const char *text, struct phrase *ret)
 	return good && *text == '\0';
 }
 
-/* ---- in JSON ---- */
+/* ---- JSON ---- */
 
 enum { SENTENCE = 1 << 0, PHRASE = 1 << 1 }; /* parts of an error */
 
-/* An error, as it is shown. */
+/* An error, as the subject of its schema. */
 struct subject {
 	const char *code, *message, *where, *template;
 	const struct phrase *phrase;
@@ -139,7 +141,7 @@ void error_json(struct json *j, enum code code, const char *text, const char *fo
 	bool formed = form && begins < strlen(text);
 	struct strbuf where = {0};
 
-	if (formed && begins > 2) /* it ends in ": " */
+	if (formed && begins > 2) /* the prefix ends in ": " */
 		strbuf_add(&where, text, begins - 2);
 	record_show(error_fields, SENTENCE,
 		    &(struct subject){.code = code_row(code)->word, .message = text, .where = where.text}, NULL, j);

@@ -1,5 +1,5 @@
 /*
- * program.h - where this program's file is, and those of the others that belong to it.
+ * program.h - finds the files of this program and of the other programs of Shunt.
  */
 #ifndef BASE_PROGRAM_H
 #define BASE_PROGRAM_H
@@ -8,9 +8,10 @@
 
 struct err;
 
-/* The path of this program's file. */
+/* Stores the path of this program's file. */
 int program_self(char *ret, size_t size, struct err *err);
-/* Another program of Shunt, by its name: where it is installed, or in the build directory. -ENOENT: it is missing. */
+/* Stores the path of another program of Shunt, installed or in the build directory. -ENOENT if
+ * it is missing. */
 int program_beside(const char *name, char *ret, size_t size, struct err *err);
 
 #endif

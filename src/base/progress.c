@@ -10,7 +10,7 @@
 #include "base/timetext.h"
 
 #define REDRAW_MS 100
-#define FORECAST_MS 2000 /* before that, the rate says little */
+#define FORECAST_MS 2000 /* before this the rate is not meaningful */
 
 static int64_t now_ms(void)
 {
@@ -22,7 +22,8 @@ static int64_t now_ms(void)
 
 void progress_begin(struct progress *p, const char *what, int64_t total)
 {
-	/* Straight to the descriptor: commands clean what they print on stderr. */
+	/* Use the descriptor, because commands replace the stream stderr with one that cleans
+	 * the text. */
 	*p = (struct progress){.what = what, .total = total, .on = isatty(STDERR_FILENO)};
 	if (p->on)
 		p->begin_ms = p->last_ms = now_ms();

@@ -1,8 +1,8 @@
 /*
  * rng.c - xoshiro256** (Blackman and Vigna, public domain) and distributions.
  *
- * The state is only the generator's: no second normal is kept back, so that
- * copying a struct rng copies the sequence.
+ * The state is only that of the generator: no second normal is saved, so that copying a struct rng
+ * copies the sequence.
  */
 #include "base/rng.h"
 
@@ -51,7 +51,8 @@ uint64_t rng_next(struct rng *r)
 	return result;
 }
 
-/* Lemire's method: the high half of a product, redrawn while the low half is in the uneven rest. */
+/* Uses Lemire's method: the high half of a product, drawn again while the low half is in the
+ * uneven rest. */
 uint64_t rng_below(struct rng *r, uint64_t n)
 {
 	assert(n > 0);
@@ -67,7 +68,7 @@ int64_t rng_range(struct rng *r, int64_t lo, int64_t hi)
 {
 	assert(lo <= hi);
 
-	uint64_t span = (uint64_t)hi - (uint64_t)lo + 1; /* 0: all of them */
+	uint64_t span = (uint64_t)hi - (uint64_t)lo + 1; /* 0: the full range */
 	return (int64_t)((uint64_t)lo + (span ? rng_below(r, span) : rng_next(r)));
 }
 
@@ -76,7 +77,7 @@ double rng_unit(struct rng *r)
 	return (double)(rng_next(r) >> 11) * 0x1p-53;
 }
 
-/* Marsaglia's polar method. */
+/* Uses Marsaglia's polar method. */
 double rng_normal(struct rng *r)
 {
 	double u, v, q;
@@ -99,7 +100,8 @@ double rng_exponential(struct rng *r, double mean)
 	return -mean * log1p(-rng_unit(r));
 }
 
-/* Marsaglia and Tsang; a shape below 1 is drawn one higher and brought down by a power of a uniform. */
+/* Uses Marsaglia and Tsang's method; a shape below 1 is drawn with shape + 1 and scaled by a
+ * power of a uniform number. */
 double rng_gamma(struct rng *r, double shape, double scale)
 {
 	assert(shape > 0);

@@ -1,6 +1,6 @@
 /*
- * rng.h - seeded random numbers: the same seed gives the same sequence on every
- * machine (xoshiro256**, seeded through splitmix64). Never a global.
+ * rng.h - seeded random numbers: the same seed gives the same sequence on every machine
+ * (xoshiro256**, seeded through splitmix64). The state is never global.
  */
 #ifndef BASE_RNG_H
 #define BASE_RNG_H
@@ -12,7 +12,8 @@ struct rng {
 };
 
 void rng_seed(struct rng *r, uint64_t seed);
-/* The seed of the n-th of several sequences under one seed: pairs that differ give seeds that have nothing in common. */
+/* Returns the seed of the n-th sequence derived from one seed; different pairs give unrelated
+ * seeds. */
 uint64_t rng_seed_of(uint64_t seed, uint64_t n);
 uint64_t rng_next(struct rng *r);
 uint64_t rng_below(struct rng *r, uint64_t n);		  /* 0 .. n-1, unbiased; n > 0 */

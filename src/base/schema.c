@@ -1,5 +1,5 @@
 /*
- * schema.c - values against their tables.
+ * schema.c - checks values against their tables.
  */
 #include "base/schema.h"
 
@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 
-#define DIGITS_MOST 18 /* of a number that always fits */
+#define DIGITS_MOST 18 /* digits of a number that always fits */
 
 static bool is_bounded(const struct field *f)
 {
@@ -48,7 +48,7 @@ static bool is_kind(unsigned is, const json_t *v)
 	}
 }
 
-/* "a text or a whole number" */
+/* Appends "a text or a whole number" and the like. */
 static void kinds_write(unsigned is, struct strbuf *out)
 {
 	static const struct {

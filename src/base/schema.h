@@ -1,8 +1,9 @@
 /*
- * schema.h - what the members of a JSON object, or the parameters of a request, may be: tables, by which requests are checked, and from which the API's
- * description is made (api/openapi.c).
+ * schema.h - tables of the members of JSON objects and of request parameters. Requests are checked
+ * against them, and the API's description is generated from them (api/openapi.c).
  *
- * Members that are not in the table are ignored, so that newer clients can talk to older servers. Where null is allowed it is as good as not given.
+ * Members that are not in the table are ignored, so that newer clients can talk to older servers.
+ * Where null is allowed, it means the same as a missing member.
  */
 #ifndef BASE_SCHEMA_H
 #define BASE_SCHEMA_H
@@ -23,21 +24,23 @@ enum {
 	IS_INT = 1 << 1,
 	IS_REAL = 1 << 2,
 	IS_BOOL = 1 << 3,
-	IS_LIST = 1 << 4,   /* of `item` */
-	IS_OBJECT = 1 << 5, /* of `of`; without that, of members with any name that are `item` */
+	IS_LIST = 1 << 4,   /* list of `item` */
+	/* object described by `of`; without `of`, members of any name with values of `item` */
+	IS_OBJECT = 1 << 5,
 	IS_INSTANT = 1 << 6,
-	IS_BYTES = 1 << 7, /* text, base64 */
+	IS_BYTES = 1 << 7, /* base64 text */
 	IS_NULL = 1 << 8,
 	REQUIRED = 1 << 9,
-	OF_BODY = 1 << 10, /* job_fields.c: only of one job, since it needs the job's body */
+	OF_BODY = 1 << 10, /* job_fields.c: only for single jobs, because it needs the job's body */
 	SPARSE = 1 << 11,  /* left out of an answer if the record lacks it (codec.h) */
 };
 
-#define ALWAYS (UINT32_C(1) << 31) /* stored even if it is missing: a record without it is damaged */
+/* Stored even if it has the missing value: a record without it is damaged. */
+#define ALWAYS (UINT32_C(1) << 31)
 
-/* How a C struct keeps a member (codec.h). */
+/* How a C struct stores a member (codec.h). */
 enum form {
-	FORM_NONE, /* it does not */
+	FORM_NONE, /* not stored */
 	FORM_BOOL,
 	FORM_U8,
 	FORM_I16,
@@ -45,20 +48,22 @@ enum form {
 	FORM_U32,
 	FORM_I64,
 	FORM_U64,
-	FORM_MICROS,  /* double, in seconds; whole microseconds in JSON */
+	FORM_MICROS,  /* double, in seconds; integer microseconds in JSON */
 	FORM_REAL,    /* double */
-	FORM_LETTERS, /* uint8_t: a bit for each of `letters` up to `n`; a text in JSON */
-	FORM_CHOICE,  /* enum: the place of a text among `words` */
-	FORM_CHOICE8, /* the same in a uint8_t */
+	FORM_LETTERS, /* uint8_t: one bit for each of `letters` up to `n`; a text in JSON */
+	FORM_CHOICE,  /* enum: index of a text in `words` */
+	FORM_CHOICE8, /* FORM_CHOICE in a uint8_t */
 	FORM_TEXT,    /* char *, owned by the struct; NULL: none */
-	FORM_LENT,    /* const char *, borrowed from the JSON that was read, or from elsewhere; NULL: none */
-	FORM_BYTES,   /* the same of any bytes but NUL: {"hex": ...} in JSON if they are not UTF-8 */
-	FORM_INLINE,  /* char[], NUL-terminated; it can be written only */
+	/* const char *, borrowed from the JSON that was read or from elsewhere; NULL: none */
+	FORM_LENT,
+	/* FORM_LENT with any bytes but NUL: {"hex": ...} in JSON if they are not UTF-8 */
+	FORM_BYTES,
+	FORM_INLINE,  /* char[], NUL-terminated; write-only */
 	FORM_CHARS,   /* char[most + 1], NUL-terminated; empty: none */
-	FORM_WORD,    /* uint32_t, the number of a text in a struct names; 0: none */
-	FORM_RECORD,  /* struct, with the rows of `of`; an object in JSON */
-	FORM_TEXTS,   /* char **, up to a NULL: each like FORM_BYTES, in an arena */
-	FORM_INTS,    /* int *, `count` of them, none negative, in an arena */
+	FORM_WORD,    /* uint32_t, number of a text in a struct names; 0: none */
+	FORM_RECORD,  /* struct with the rows of `of`; an object in JSON */
+	FORM_TEXTS,   /* char **, NULL-terminated; each like FORM_BYTES, in an arena */
+	FORM_INTS,    /* int *, `count` elements, none negative, in an arena */
 	FORM_RECORDS, /* `count` structs with the rows of `of`, in an arena */
 };
 
@@ -66,41 +71,45 @@ struct field {
 	const char *name;
 	unsigned is;
 	const char *about;
-	void (*get)(const struct subject *x, struct value *v); /* finds a member that no struct keeps (codec.h) */
-	void (*inside)(const struct subject *x,
-		       struct json *j); /* the same of a list or object: writes what is in it */
-	const struct schema *of;	/* of an object, or of the elements of a list that are objects */
-	unsigned item;			/* of a list: what its elements are */
-	const char *words;		/* "a|b": it is one of these */
-	const char *letters;		/* of these, as its reader checks */
-	int64_t least, most;   /* of a number; of the bytes of a text; of the elements of a list. Both 0: any */
-	const char *otherwise; /* what it is if it is not given */
-	const char *header;    /* of a parameter: the header that says the same, and comes first */
+	/* returns a member that no struct stores (codec.h) */
+	void (*get)(const struct subject *x, struct value *v);
+	/* writes the contents of a list or object that no struct stores */
+	void (*inside)(const struct subject *x, struct json *j);
+	const struct schema *of;	/* schema of an object, or of a list's elements */
+	unsigned item;			/* type of a list's elements */
+	const char *words;		/* "a|b": allowed values */
+	const char *letters;		/* allowed letters, checked by the reader of the member */
+	/* bounds of a number, of a text's bytes, or of a list's length. Both 0: any */
+	int64_t least, most;
+	const char *otherwise; /* default if not given */
+	/* parameters only: header with the same meaning, which takes precedence */
+	const char *header;
 	const char *example;
 	enum form form;
 	uint16_t at;	 /* offset in its struct */
-	uint16_t count;	 /* offset of a list's number of elements, an int */
-	uint16_t size;	 /* bytes of an element of a list */
-	uint32_t in;	 /* what it is used for: bits that its table defines, and ALWAYS */
-	int64_t missing; /* the number that a missing member stands for */
+	uint16_t count;	 /* offset of a list's length, an int */
+	uint16_t size;	 /* bytes per element of a list */
+	uint32_t in;	 /* uses of the member: bits that its table defines, and ALWAYS */
+	int64_t missing; /* number that stands for a missing member */
 };
 
 struct schema {
-	const char *name; /* in the description; NULL: written out where it is used */
+	const char *name; /* name in the API's description; NULL: described inline */
 	const char *about;
-	const struct field *fields;  /* up to one without a name */
-	uint32_t in, without;	     /* only fields with one of these bits, and none of those; in 0: all */
-	const struct schema *base;   /* has the members of this one, too */
-	const struct schema *either; /* or is like this one */
+	const struct field *fields;  /* ends with a field without a name */
+	/* only fields with one of the bits `in` and none of `without`; in 0: all */
+	uint32_t in, without;
+	const struct schema *base;   /* schema whose members it also has */
+	const struct schema *either; /* alternative schema */
 	bool late;		     /* its own fields are checked by their reader */
 	const char *example;	     /* JSON */
 };
 
 /* Returns the first field of the schema itself after `f` (NULL: from the beginning), or NULL. */
 const struct field *schema_next(const struct schema *t, const struct field *f);
-/* -EINVAL with what is wrong and what is allowed. */
+/* Checks a value. -EINVAL says what is wrong and what is allowed. */
 int schema_check(const struct schema *t, const json_t *v, struct err *err);
-/* A parameter's text: a number, or a word. */
+/* Checks a parameter's text: a number, or a word. */
 int field_check_text(const struct field *f, const char *text, struct err *err);
 
 #endif

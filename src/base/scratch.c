@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#define STEP ((size_t)4 << 20) /* bytes by which it grows */
+#define STEP ((size_t)4 << 20) /* bytes; the size is a multiple of this */
 
 void scratch_begin(struct scratch *x, size_t bytes)
 {
@@ -24,7 +24,8 @@ void scratch_begin(struct scratch *x, size_t bytes)
 	}
 	x->size = bytes;
 	madvise(x->block, bytes, MADV_DONTFORK);
-	madvise(x->block, bytes, MADV_HUGEPAGE); /* where there are none it fails, and nothing is lost */
+	/* fails harmlessly where huge pages are not available */
+	madvise(x->block, bytes, MADV_HUGEPAGE);
 }
 
 void *scratch_take(struct scratch *x, size_t bytes)

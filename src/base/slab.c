@@ -1,5 +1,6 @@
 /*
- * slab.c - lists of what was given back, by size, and blocks cut from the front. The address sanitizer learns what is not in use.
+ * slab.c - free lists by size, and blocks that are cut from the front. AddressSanitizer is informed
+ * about unused memory.
  */
 #include "base/slab.h"
 
@@ -40,7 +41,7 @@ static void block_add(struct slab *x)
 
 	block->next = x->blocks;
 	x->blocks = block;
-	x->next = (char *)block + SLAB_STEP; /* keeps their alignment */
+	x->next = (char *)block + SLAB_STEP; /* keeps objects aligned */
 	x->left = BLOCK - SLAB_STEP;
 	ASAN_POISON_MEMORY_REGION(x->next, x->left);
 }

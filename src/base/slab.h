@@ -1,8 +1,9 @@
 /*
- * slab.h - memory for many small objects of similar sizes, one beside the other.
+ * slab.h - dense memory for many small objects of similar sizes.
  *
- * malloc() puts between them what was needed at the same time. To read 100,000 of them in turn then waits for memory at each; when they are dense, four of five are
- * there already. Blocks are kept for objects to come, and not given back before slab_fini().
+ * malloc() interleaves them with whatever else was allocated at the time. Reading 100,000 of them
+ * in turn then misses the cache at each one; when they are dense, four of five are already cached.
+ * Blocks are kept for future objects and freed only by slab_fini().
  */
 #ifndef BASE_SLAB_H
 #define BASE_SLAB_H
@@ -14,16 +15,18 @@
 
 struct slab_free;
 
-/* Zeroed: it has nothing. */
+/* {0} is empty. */
 struct slab {
-	struct slab_free *given_back[SLAB_KINDS]; /* by size */
+	struct slab_free *given_back[SLAB_KINDS]; /* free objects, by size */
 	struct slab_free *blocks;
-	char *next; /* what has never been used of the latest block */
+	char *next; /* unused rest of the latest block */
 	size_t left;
 };
 
-void *slab_take(struct slab *x, size_t bytes);	       /* zeroed; of any size, but large ones are malloc()'s */
-void slab_give(struct slab *x, void *p, size_t bytes); /* back, with the size it was taken for; NULL is nothing */
-void slab_fini(struct slab *x);			       /* of the large ones only those that were given back */
+/* Returns zeroed memory of any size; large objects come from malloc(). */
+void *slab_take(struct slab *x, size_t bytes);
+/* `bytes` as in slab_take(); NULL is ignored */
+void slab_give(struct slab *x, void *p, size_t bytes);
+void slab_fini(struct slab *x); /* does not free large objects that were not given back */
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 
-/* Room for `n` more characters and the NUL. */
+/* Makes room for `n` more characters and the NUL. */
 static void strbuf_reserve(struct strbuf *b, size_t n)
 {
 	if (b->cap - b->n > n)

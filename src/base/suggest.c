@@ -1,5 +1,6 @@
 /*
- * suggest.c - nearness is the number of letters to add, drop, change, or swap with a neighbour.
+ * suggest.c - finds the nearest word by the number of letters to add, drop, change, or swap with a
+ * neighbour.
  */
 #include "base/suggest.h"
 
@@ -40,7 +41,7 @@ bool suggest_word(const char *word, const char *words, char ret[SUGGEST_SIZE])
 		return false;
 	for (const char *p = words; *p; p += strspn(p, " ")) {
 		int m = (int)strcspn(p, " ");
-		/* The beginning of a word is near to it, however long the rest. */
+		/* The beginning of a word is near to it, whatever the length of the rest. */
 		int away = m > LONGEST						? LONGEST
 			   : n > 1 && m > n && strncmp(p, word, (size_t)n) == 0 ? 1
 										: distance(word, n, p, m);

@@ -8,7 +8,8 @@
 
 #define SUGGEST_SIZE 64
 
-/* The nearest of `words`, which are separated by blanks, into `ret`; false when none is near. */
+/* Stores the nearest of `words`, which are separated by blanks, in `ret`; returns false if none
+ * is near. */
 bool suggest_word(const char *word, const char *words, char ret[SUGGEST_SIZE]);
 
 #endif

@@ -1,8 +1,9 @@
 /*
  * table.c - tables for terminals.
  *
- * Cells lie row by row in one list, their texts one behind the other in one buffer: a list of a hundred thousand jobs has half a million of them. A rule is a row without
- * cells. Each column is as wide as its widest cell; when it is printed that is cut to the terminal.
+ * Cells are stored row by row in one list and their texts in one buffer, because a list of a
+ * hundred thousand jobs has half a million cells. A rule is a row without cells. Each column is as
+ * wide as its widest cell; printing cuts it to the terminal.
  */
 #include "base/table.h"
 
@@ -19,12 +20,13 @@
 #include "base/vec.h"
 
 #define GAP 2	    /* blanks between columns */
-#define NARROWEST 3 /* no column is cut below */
+#define NARROWEST 3 /* least width to which a column is cut */
 #define AT_ONCE (1 << 16)
 
-enum rank { RANK_FIRST, RANK_TEXT, RANK_LAST, RANK_NUMBER, RANK_END }; /* which columns are cut first */
+/* Order in which columns are cut. */
+enum rank { RANK_FIRST, RANK_TEXT, RANK_LAST, RANK_NUMBER, RANK_END };
 
-/* What a column keeps as long as others can still give way. */
+/* Width that a column keeps while others can still be cut. */
 static const int readable[RANK_END] = {[RANK_FIRST] = 8, [RANK_TEXT] = 7, [RANK_LAST] = 12, [RANK_NUMBER] = 1 << 20};
 
 struct column {
@@ -33,10 +35,10 @@ struct column {
 	enum rank rank;
 };
 
-/* Its text ends with a zero, behind which that of the next one begins. */
+/* The texts of the cells follow each other, each with a NUL. */
 struct cell {
 	uint32_t length;
-	int width; /* columns that it takes */
+	int width; /* columns on the terminal */
 };
 
 struct table {
@@ -44,7 +46,7 @@ struct table {
 	int n;
 	struct strbuf text;
 	VEC(struct cell) cells;
-	VEC(size_t) rules; /* a rule stands before the row of this number */
+	VEC(size_t) rules; /* numbers of the rows that have a rule before them */
 };
 
 static int width_of(const char *s)
@@ -96,7 +98,8 @@ void table_destroy(struct table *t)
 	free(t);
 }
 
-/* A text of printable ASCII: as wide as it is long, and it stays as it is. */
+/* Adds a cell of printable ASCII, which is as wide as it is long and needs no cleaning. Returns
+ * false for other text. */
 static bool plain_cell(struct table *t, const char *text)
 {
 	size_t n = 0;
@@ -118,7 +121,7 @@ void table_cell(struct table *t, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	if (fmt[0] == '%' && fmt[1] == 's' && !fmt[2]) { /* most are */
+	if (fmt[0] == '%' && fmt[1] == 's' && !fmt[2]) { /* the most common format */
 		const char *text = va_arg(ap, const char *);
 		if (plain_cell(t, text)) {
 			va_end(ap);
@@ -147,8 +150,9 @@ static int terminal_width(FILE *out)
 {
 	struct winsize ws;
 	const char *env = getenv("COLUMNS");
+	/* commands replace stdout with a stream that has no descriptor */
 	int fd = out == stdout ? STDOUT_FILENO
-			       : fileno(out); /* of stdout the commands make a stream without a descriptor */
+			       : fileno(out);
 
 	if (!isatty(fd))
 		return 0;
@@ -157,7 +161,8 @@ static int terminal_width(FILE *out)
 	return env && atoi(env) > 0 ? atoi(env) : 80;
 }
 
-/* Takes from the widest column of a rank until the table fits, rank by rank: down to what can be read, and then further. */
+/* Narrows the widest column of each rank until the table fits, rank by rank: first to a readable
+ * width, then further. */
 static void widths_cut(const struct table *t, int *width, int limit)
 {
 	int total = GAP * (t->n - 1);
@@ -205,7 +210,7 @@ static void blanks(struct strbuf *line, int n)
 		strbuf_add(line, many, n < (int)sizeof many - 1 ? (size_t)n : sizeof many - 1);
 }
 
-/* As much of `s` as leaves a column for the ellipsis. */
+/* Appends as much of `s` as fits with an ellipsis. */
 static void cut_add(struct strbuf *line, const char *s, int width)
 {
 	int32_t c;
@@ -219,15 +224,15 @@ static void cut_add(struct strbuf *line, const char *s, int width)
 	blanks(line, width - used - 1);
 }
 
-/* What is printed: many lines are written at once. */
+/* Output buffer: many lines are written at once. */
 struct paper {
 	struct strbuf text;
-	size_t line; /* where the last one begins */
-	int blanks;  /* before what comes next on it, if anything does */
+	size_t line; /* offset of the current line */
+	int blanks;  /* pending blanks, written only if something follows on the line */
 	FILE *out;
 };
 
-/* `own` is its width. */
+/* Appends a cell; `own` is its width. */
 static void cell_add(struct paper *p, const char *s, size_t n, int own, int width, bool right)
 {
 	int room = width > own ? width - own : 0;
@@ -268,7 +273,7 @@ static void rule_print(const struct table *t, const int *width, struct paper *p)
 	line_end(p);
 }
 
-/* Moves *text, that of its cells, to the next one. */
+/* Prints a row, and moves *text past the texts of its cells. */
 static void row_print(const struct table *t, const int *width, size_t row, const char **text, struct paper *p)
 {
 	const struct cell *cell = &t->cells.v[row * (size_t)t->n], *end = t->cells.v + t->cells.n;

@@ -1,8 +1,9 @@
 /*
  * tar.c - see tar.h.
  *
- * A member is a block with its name, type and size, then its bytes, filled up to a whole block. Names that don't fit come before it, in members of
- * their own (GNU: 'L' and 'K'; pax: 'x'), and count for the next one only.
+ * A member is a block with its name, type and size, followed by its data, padded to whole blocks.
+ * Names that do not fit precede it in members of their own (GNU: 'L' and 'K'; pax: 'x') and apply
+ * only to the next member.
  */
 #include "base/tar.h"
 
@@ -16,7 +17,7 @@
 #define NAME_SIZE 4096
 #define HEAD_MOST 65536 /* bytes of a pax header */
 
-/* What is read, plain or inflated. */
+/* The input, plain or being inflated. */
 struct source {
 	z_stream z;
 	bool gzip;
@@ -24,11 +25,11 @@ struct source {
 	size_t left;
 };
 
-/* Of the member that is read. */
+/* The member being read. */
 struct member {
 	char name[NAME_SIZE], link[NAME_SIZE];
-	bool has_name, has_link, has_size; /* said before it */
-	int64_t size, said;		   /* in its own header; before it */
+	bool has_name, has_link, has_size; /* given by members before it */
+	int64_t size, said;		   /* size in its own header, and in a member before it */
 	char type;
 };
 
@@ -86,7 +87,7 @@ static int source_skip(struct source *s, int64_t n, struct err *err)
 
 /* ---- headers ---- */
 
-/* Octal digits, or GNU's binary form. -1: neither. */
+/* Reads octal digits, or GNU's binary form. Returns -1 for anything else. */
 static int64_t number_read(const unsigned char *p, size_t n)
 {
 	int64_t value = 0;
@@ -181,7 +182,8 @@ static int record_take(struct member *m, const char *key, size_t n, const char *
 #undef KEY
 }
 
-/* Records "LENGTH KEY=VALUE\n"; the length is of the whole record. */
+/* Reads records "LENGTH KEY=VALUE
+ * "; the length is that of the whole record. */
 static int pax_read(struct member *m, const char *text, size_t n, struct err *err)
 {
 	for (const char *p = text, *end = text + n; p < end;) {
@@ -272,7 +274,7 @@ static int member_check(struct check *c, struct err *err)
 	return source_skip(&c->in, (m->size + BLOCK - 1) / BLOCK * BLOCK, err);
 }
 
-/* 1: the archive has ended. */
+/* Reads a header block. Returns 1 at the end of the archive. */
 static int block_take(struct check *c, struct err *err)
 {
 	unsigned char block[BLOCK];

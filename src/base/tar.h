@@ -1,8 +1,11 @@
 /*
- * tar.h - whether a tar file that somebody sends may be unpacked: nothing in it leads out of the directory, is a device, or is larger than it may be.
+ * tar.h - checks that a tar file from a client is safe to unpack: no member leads out of the
+ * directory, is a device, or exceeds the limits.
  *
- * It is read, not unpacked. ustar, pax and GNU's long names are known, plain or compressed by gzip; what is not known is refused, so that what unpacks it later has
- * nothing to interpret in another way. That is also why it is no work for libarchive, which reads a dozen formats and passes over what is broken.
+ * The file is read, not unpacked. ustar, pax and GNU long names are known, plain or gzipped;
+ * everything unknown is refused, so that the program that unpacks it later has nothing to interpret
+ * differently. This is why it does not use libarchive, which reads a dozen formats and skips broken
+ * parts.
  */
 #ifndef BASE_TAR_H
 #define BASE_TAR_H
@@ -14,7 +17,7 @@
 #include "base/err.h"
 
 struct tar_limits {
-	int64_t bytes; /* unpacked, in all */
+	int64_t bytes; /* total unpacked size */
 	int64_t members;
 };
 
@@ -23,10 +26,12 @@ struct tar_facts {
 	int64_t bytes, members;
 };
 
-/* -EINVAL: it is no tar file, or a broken one; -EPERM: a member that may not be there, which is named; -E2BIG: past the limits. Takes time by what it
- * unpacks to: not for a loop. */
+/* Checks a file. -EINVAL: not a tar file, or a broken one; -EPERM: a forbidden member, which is
+ * named; -E2BIG: over the limits. Takes time proportional to the unpacked size, so do not call
+ * it in an event loop. */
 int tar_check(const void *data, size_t n, const struct tar_limits *limits, struct tar_facts *ret, struct err *err);
-/* Whether a path stays below where it begins: relative, without "..", without control characters. */
+/* Returns true if a path stays below its start: relative, without "..", without control
+ * characters. */
 bool tar_path_stays(const char *path);
 
 #endif

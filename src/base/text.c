@@ -1,5 +1,5 @@
 /*
- * text.c - text that others wrote, made fit to be shown.
+ * text.c - makes untrusted text safe to display.
  */
 #include "base/text.h"
 
@@ -42,7 +42,8 @@ static bool stays(int32_t c, enum text_shape shape)
 	return c >= 0 && (!text_harmful(c) || (shape == TEXT_LINES && (c == '\n' || c == '\t')));
 }
 
-/* Whether eight bytes are all printable ASCII: none has its highest bit set, not even after 0x20 is taken from it (it is below) or 1 added (it is 0x7f). */
+/* Returns true if eight bytes are all printable ASCII: no byte has its highest bit set, even
+ * after subtracting 0x20 (it would be below) or adding 1 (it would be 0x7f). */
 static bool plain_eight(const char *s)
 {
 	const uint64_t ones = UINT64_C(0x0101010101010101);
@@ -52,7 +53,7 @@ static bool plain_eight(const char *s)
 	return !((w | (w - ones * 0x20) | (w + ones)) & (ones * 0x80));
 }
 
-/* How many bytes of it, from the beginning, need no change. */
+/* Returns the number of bytes at the beginning that need no change. */
 static size_t clean_bytes(const char *s, size_t n, enum text_shape shape)
 {
 	size_t i = 0;

@@ -1,5 +1,5 @@
 /*
- * timetext.c - durations and instants as text.
+ * timetext.c - parses and formats durations and instants.
  */
 #include "base/timetext.h"
 
@@ -17,7 +17,8 @@
 #define NOT_DURATION "not a duration (use seconds, HH:MM:SS, D:HH:MM:SS or 1d12h)"
 #define NOT_CLOCK "the time of day is missing or wrong (use HH:MM or HH:MM:SS)"
 
-#define NUMBER_MAX INT64_C(100000000000) /* where numbers stop growing: above any bound, times a year below overflow */
+/* Numbers saturate here: above any bound, and no overflow when multiplied by a year. */
+#define NUMBER_MAX INT64_C(100000000000)
 
 /* Reads the digits at *at, if any, and moves past them. */
 static bool number_read(const char **at, int64_t *ret)
@@ -38,7 +39,7 @@ static int colons_parse(const char *text, int64_t *ret, struct err *err)
 	static const struct {
 		const char *name;
 		int64_t seconds;
-		int64_t below; /* unless it is the first field */
+		int64_t below; /* upper bound, unless it is the first field */
 	} unit[] = {{"seconds", 1, 60}, {"minutes", MINUTE, 60}, {"hours", HOUR, 24}, {"days", DAY, 0}};
 	int64_t field[4], total = 0;
 	int n = 0;
@@ -85,7 +86,7 @@ static int units_parse(const char *text, int64_t *ret, struct err *err)
 	return 0;
 }
 
-/* Slurm's days: D-HH, D-HH:MM or D-HH:MM:SS. */
+/* Parses Slurm's days: D-HH, D-HH:MM or D-HH:MM:SS. */
 static int days_parse(const char *text, int64_t *ret, struct err *err)
 {
 	static const int64_t below[] = {24, 60, 60}, seconds[] = {HOUR, MINUTE, 1};
@@ -130,7 +131,8 @@ const char *duration_format(int64_t seconds, char *buf, size_t size)
 {
 	unsigned long long s = magnitude(seconds);
 
-	if (seconds >= 0 && s < 100 * HOUR && size > 8) { /* most are, and lists have very many */
+	/* fast path for the common case: long lists have very many */
+	if (seconds >= 0 && s < 100 * HOUR && size > 8) {
 		unsigned part[] = {(unsigned)(s / HOUR), (unsigned)(s / MINUTE % 60), (unsigned)(s % 60)};
 		for (int i = 0; i < 3; i++) {
 			buf[3 * i] = (char)('0' + part[i] / 10);
@@ -143,7 +145,8 @@ const char *duration_format(int64_t seconds, char *buf, size_t size)
 	return buf;
 }
 
-/* Its digits and a letter, which end before `end`; where they begin. Lists have many: printf() takes several times as long. */
+/* Writes digits and a letter so that they end before `end`, and returns their start. Much faster
+ * than printf() for long lists. */
 static char *amount_before(char *end, unsigned long long n, char letter)
 {
 	*--end = letter;
@@ -174,7 +177,7 @@ const char *duration_human(int64_t seconds, char *buf, size_t size)
 	if (seconds < 0)
 		*--p = '-';
 
-	size_t n = (size_t)(text + sizeof text - p); /* with its zero */
+	size_t n = (size_t)(text + sizeof text - p); /* includes the NUL */
 
 	if (n > size)
 		n = size;
@@ -193,7 +196,7 @@ int month_days(int64_t month, int64_t year)
 	return days[month - 1] + (month == 2 && leap);
 }
 
-/* "2013-07-03" or "3-07-2013": the year is the field above any day. */
+/* Reads "2013-07-03" or "3-07-2013": the field that is larger than any day is the year. */
 static int date_read(const char **at, struct tm *tm, struct err *err)
 {
 	int64_t a, b, c;
@@ -230,7 +233,7 @@ static int clock_read(const char **at, struct tm *tm, struct err *err)
 	return 0;
 }
 
-/* "Z", "+02:00", "+0200", "+02" or nothing, which is local time. */
+/* Reads "Z", "+02:00", "+0200", "+02", or nothing for local time. */
 static int zone_read(const char **at, bool *ret_local, int64_t *ret_east, struct err *err)
 {
 	const char *z = *at;

@@ -1,6 +1,6 @@
 /*
- * timetext.h - durations and instants as text. Instants are seconds since 1970
- * UTC inside; text is local time.
+ * timetext.h - durations and instants as text. Internally instants are seconds since 1970 UTC; text
+ * is local time.
  */
 #ifndef BASE_TIMETEXT_H
 #define BASE_TIMETEXT_H
@@ -12,25 +12,28 @@
 
 #define TIME_NEVER INT64_MAX
 
-#define DURATION_MAX INT64_C(3153600000) /* 100 years: products with counts of CPUs stay far from overflow */
+/* 100 years: products with numbers of CPUs stay far from overflow */
+#define DURATION_MAX INT64_C(3153600000)
 
-/* "90", "1:30", "2:00:00", "1:00:00:00" (seconds, MM:SS, HH:MM:SS, D:HH:MM:SS), or with units "2h", "1d12h", "45m",
- * "30s", "5y" (of 365 days), "2w"; up to DURATION_MAX. -EINVAL with what is wrong; neither parser here repeats the text, so prefix it. */
+/* Parses "90", "1:30", "2:00:00", "1:00:00:00" (seconds, MM:SS, HH:MM:SS, D:HH:MM:SS), or with
+ * units "2h", "1d12h", "45m", "30s", "5y" (of 365 days), "2w"; up to DURATION_MAX. -EINVAL says
+ * what is wrong; neither parser here quotes the text, so the caller prefixes it. */
 int duration_parse(const char *text, int64_t *ret_seconds, struct err *err);
-/* "HH:MM:SS", hours unbounded. Returns buf. */
+/* Formats "HH:MM:SS" with any number of hours. Returns buf. */
 const char *duration_format(int64_t seconds, char *buf, size_t size);
-/* For people: "1d 4h", "3h 25m", "45s". Returns buf. */
+/* Formats for display: "1d 4h", "3h 25m", "45s". Returns buf. */
 const char *duration_human(int64_t seconds, char *buf, size_t size);
 
-/* "3-07-2013 23:31[:SS]" (day-month-year), ISO 8601 ("2013-07-03T23:31[:SS][Z|+HH:MM]", also with a blank), "+2h"
- * (from now). */
+/* Parses "3-07-2013 23:31[:SS]" (day-month-year), ISO 8601 ("2013-07-03T23:31[:SS][Z|+HH:MM]",
+ * also with a blank), or "+2h" (from now). */
 int instant_parse(const char *text, int64_t now, int64_t *ret_instant, struct err *err);
-/* "2013-07-03 23:31:00" in local time. Returns buf. */
+/* Formats "2013-07-03 23:31:00" in local time. Returns buf. */
 const char *instant_format(int64_t instant, char *buf, size_t size);
 
-int month_days(int64_t month, int64_t year); /* days of a month, which is 1-12 */
+int month_days(int64_t month, int64_t year); /* days in a month, 1-12 */
 
-/* The month of an instant in local time, like 200504; when the one after it begins. */
+/* month_of() returns the month of an instant in local time, like 200504; month_end() returns
+ * when the next month begins. */
 int32_t month_of(int64_t instant);
 int64_t month_end(int64_t instant);
 

@@ -1,8 +1,10 @@
 /*
- * trial.h - what is interned only to try something, and gone when nobody else wants it.
+ * trial.h - entries interned only for a trial, and removed when nothing else needs them.
  *
- * A table of interned things (names.h, the cluster's shapes and requests) counts for each how many trials hold it; 0: it is kept for good. Whoever interns
- * outside of a trial keeps it. A trial ends by keeping all that it holds, or by giving it back: what no other holds is then removed, and its number is used again.
+ * A table of interned entries (names.h, the cluster's shapes and requests) counts for each how many
+ * trials hold it; 0: it is permanent. Interning outside a trial makes an entry permanent. A trial
+ * ends by keeping all that it holds, or by giving it back: entries that no other trial holds are
+ * then removed, and their numbers are reused.
  */
 #ifndef BASE_TRIAL_H
 #define BASE_TRIAL_H
@@ -12,10 +14,10 @@
 
 #include "base/vec.h"
 
-/* The numbers that a trial holds, one for each time. */
+/* Numbers that a trial holds, one for each time it interned them. */
 typedef VEC(uint32_t) trial_vec;
 
-/* A thing was interned, within a trial or not (NULL). */
+/* Records that an entry was interned, in a trial or outside (NULL). */
 static inline void trial_note(trial_vec *trial, uint32_t id, bool fresh, uint32_t *held)
 {
 	if (!trial) {
@@ -26,7 +28,7 @@ static inline void trial_note(trial_vec *trial, uint32_t id, bool fresh, uint32_
 	}
 }
 
-/* A trial no longer holds a thing. Returns true if that is to be removed. */
+/* Releases an entry from a trial. Returns true if the entry must be removed. */
 static inline bool trial_release(uint32_t *held, bool keep)
 {
 	if (*held && keep)

@@ -1,5 +1,5 @@
 /*
- * unixsock.c - UNIX sockets by path, of any length.
+ * unixsock.c - UNIX sockets at paths of any length.
  */
 #include "base/unixsock.h"
 
@@ -15,10 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TAKEN_WAIT_MS 2000 /* for a socket that somebody has who may be about to end */
+#define TAKEN_WAIT_MS 2000 /* for a socket whose owner may be about to exit */
 #define TAKEN_TRIES 10
 
-/* An address, and the directory that must stay open while it is used (-1: none). */
+/* An address, and the directory that must stay open while it is in use (-1: none). */
 struct place {
 	struct sockaddr_un address;
 	int directory;
@@ -66,7 +66,7 @@ static void place_leave(struct place *p)
 		close(p->directory);
 }
 
-/* True if somebody answers there, or may: only a refusal is taken for an abandoned file. */
+/* Returns true if somebody answers there, or may: only a refusal means an abandoned file. */
 static bool place_answers(const struct place *p, int type)
 {
 	int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -77,7 +77,8 @@ static bool place_answers(const struct place *p, int type)
 	return rc == 0 || cause != ECONNREFUSED;
 }
 
-/* A child that a killed process had just forked has its sockets until it executes its program, or ends: it is waited for. */
+/* Returns true if somebody still answers after a wait. A child that a killed process had just
+ * forked keeps its sockets until it executes its program or exits. */
 static bool place_is_taken(const struct place *p, int type)
 {
 	const struct timespec pause = {.tv_nsec = TAKEN_WAIT_MS * 1000000L / TAKEN_TRIES};
@@ -117,7 +118,8 @@ static int bind_at(const char *path, int mode, int type, struct err *err)
 	if (rc < 0)
 		return rc;
 	int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
-	/* The mode of the descriptor becomes the file's, less the umask: never wider than `mode`, not for a moment. */
+	/* The file gets the descriptor's mode, less the umask, so that it is never wider than
+	 * `mode`, not even for a moment. */
 	if (fd < 0 || fchmod(fd, (mode_t)mode) < 0)
 		rc = err_set(err, -errno, "%.300s: %s", path, strerror(errno));
 	else if ((rc = place_bind(&p, path, type, fd, err)) == 0)

@@ -1,23 +1,24 @@
 /*
- * unixsock.h - UNIX sockets by path, of any length.
+ * unixsock.h - UNIX sockets at paths of any length.
  *
- * The kernel takes 107 bytes; a longer path is reached through /proc/self/fd/N/NAME of its opened directory. All
- * descriptors are close-on-exec. Each returns a descriptor, or -errno with a sentence.
+ * The kernel accepts 107 bytes; a longer path is reached through /proc/self/fd/N/NAME of its opened
+ * directory. All descriptors are close-on-exec. Each function returns a descriptor, or -errno with
+ * a message.
  */
 #ifndef BASE_UNIXSOCK_H
 #define BASE_UNIXSOCK_H
 
 #include "base/err.h"
 
-/* Listens at `path`, which gets the permissions `mode` at once. A socket file that nobody answers on is removed
- * first; -EADDRINUSE: somebody does, or there is a file that is no socket. Two that may do this at once for one path
- * need a lock of their own. */
+/* Listens at `path`, created with the permissions `mode`. A socket file on which nobody answers
+ * is removed first. -EADDRINUSE: somebody answers, or the file is not a socket. Processes that
+ * may do this at once for the same path need a lock of their own. */
 int unix_listen(const char *path, int mode, struct err *err);
-/* The same for datagrams: a socket bound to `path`. */
+/* Binds a datagram socket to `path`, like unix_listen(). */
 int unix_bind_datagram(const char *path, int mode, struct err *err);
 
-/* Connects, and waits up to `timeout_ms` (0: without end) while the listener's queue is full: then -EAGAIN. -ENOENT,
- * -ECONNREFUSED: nobody is there. */
+/* Connects; waits up to `timeout_ms` (0: forever) while the listener's queue is full, then
+ * returns -EAGAIN. -ENOENT, -ECONNREFUSED: nobody listens. */
 int unix_connect(const char *path, int timeout_ms, struct err *err);
 int unix_connect_datagram(const char *path, struct err *err);
 

@@ -1,5 +1,6 @@
 /*
- * utf8.c - decoding, and widths by a coarse table: wcwidth() knows more, but only in a UTF-8 locale.
+ * utf8.c - decoding, and widths from a coarse table. wcwidth() is more precise, but only in a UTF-8
+ * locale.
  */
 #include "base/utf8.h"
 

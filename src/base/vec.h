@@ -20,7 +20,7 @@
 		size_t n, cap;                                                                                         \
 	}
 
-/* Makes room for at least `want` elements in all. */
+/* Makes room for at least `want` elements in total. */
 #define vec_reserve(vec, want)                                                                                         \
 	do {                                                                                                           \
 		size_t vec_want_ = (want);                                                                             \
@@ -39,7 +39,7 @@
 		(vec)->v[(vec)->n++] = (__VA_ARGS__);                                                                  \
 	} while (0)
 
-/* Inserts before position `at`; removes at position `at`; both keep the order. */
+/* Insert before, or remove at, position `at`; both keep the order. */
 #define vec_insert(vec, at, ...)                                                                                       \
 	do {                                                                                                           \
 		size_t vec_at_ = (at);                                                                                 \
@@ -56,7 +56,7 @@
 		(vec)->n--;                                                                                            \
 	} while (0)
 
-/* A copy of its own; `to` holds nothing. */
+/* Makes a copy with its own memory; `to` must be empty. */
 #define vec_copy(to, from)                                                                                             \
 	do {                                                                                                           \
 		(to)->n = (to)->cap = (from)->n;                                                                       \
