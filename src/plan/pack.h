@@ -1,6 +1,6 @@
 /*
- * pack.h - decides if a job's fragments fit together into the free resources of the nodes. It is
- * exact where placing fragments one by one (insert.c) finds nothing. All fragments of a job last
+ * pack.h - decides whether a job's fragments fit together into the free resources of the nodes. It
+ * is exact where placing fragments one by one (insert.c) finds nothing. All fragments of a job last
  * equally long, so only the minimum free amounts of each node over that interval matter.
  */
 #ifndef PLAN_PACK_H

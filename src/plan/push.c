@@ -178,8 +178,8 @@ static const struct timeline *line_cleared(const struct insertion *in, const str
 	return t;
 }
 
-/* Determines if the goal would fit on the node if all pieces that can be pushed or removed were
- * gone. */
+/* Determines whether the goal would fit on the node if all pieces that can be pushed or removed
+ * were gone. */
 static struct viability node_viability(const struct insertion *in, const struct goal *g, int32_t node, int depth,
 				       const stuck_vec *stuck)
 {

@@ -1,9 +1,9 @@
 /*
  * blockers.c - see blockers.h.
  *
- * Empty nodes (plan/pack.h) show if nodes alone would suffice, and the plan, inside a transaction,
- * shows if running jobs leave room. Which jobs would come first if all that were gone is determined
- * by running one cycle of a copy of the scheduler itself: no other answer holds for every policy.
+ * Empty nodes (plan/pack.h) show whether nodes alone would suffice, and the plan, inside a
+ * transaction, shows whether running jobs leave room. To see which jobs would come first if all
+ * that were gone, a copy of the scheduler itself runs: no other answer holds for every policy.
  */
 #include "sched/blockers.h"
 

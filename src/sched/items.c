@@ -9,8 +9,8 @@
 
 #define ITEM_WORK 100	  /* cost of placing a job, in nodes examined */
 #define ENTRIES_A_NODE 64 /* queue entries that cost as much to skip as a node to examine */
-#define ROUNDS 3	  /* an order is given up after ROUNDS placements of each job */
-#define SPARE 256	  /* plus SPARE further placements */
+#define ROUNDS 3	  /* an order of n jobs is given up after ROUNDS * n + SPARE placements */
+#define SPARE 256	  /* see ROUNDS */
 
 bool item_is_nice(const struct sched *s, const struct job *job)
 {

@@ -2,8 +2,8 @@
  * pass.c - decides which common jobs start now. FCFS, EASY and its relatives and the greedy scan
  * are one loop.
  *
- * Jobs are considered in the policy's order. Those that can start do. The first `reserve` of those
- * that cannot get a reservation, a transient one that the next pass drops. The others may overtake
+ * Jobs are considered in the policy's order. Those that can start do. The first `reserve` jobs that
+ * cannot start get reservations, transient ones that the next pass drops. The others may overtake
  * if they fit the plan as it then is, so no reservation is ever delayed. A backfilled job fits if
  * and only if the plan says so: with one reservation on one node this is EASY's test of shadow time
  * and extra processors.

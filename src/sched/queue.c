@@ -347,7 +347,7 @@ void queue_remove(struct sched *s, uint32_t id)
 
 /* ---- limits ---- */
 
-/* Hashes what decides if a job fits: of two jobs with equal values one fits if the other does,
+/* Hashes what decides whether a job fits: of two jobs with equal values one fits if the other does,
  * apart from keys to reservations that name jobs. Other jobs of one class have the same keys. */
 static uint64_t job_shape(const struct job *job)
 {

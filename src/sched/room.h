@@ -15,8 +15,9 @@ typedef VEC(struct room) room_vec;
 
 /* Appends the combinations of CPUs and time free for jobs of single CPUs on the nodes with
  * may[node], wide and short ones first. A job that fits one of them starts at once; with one more
- * CPU or one more second it does not. There are none where the policy lets no job pass a waiting one. `job` only determines
- * which reservations are passed and by how much a place is longer than the walltime. */
+ * CPU or one more second it does not. There are none where the policy lets no job pass
+ * a waiting one. `job` only determines which reservations are passed and by how much a place is
+ * longer than the walltime. */
 void sched_room(struct sched *s, const struct job *job, const bool *may, room_vec *ret);
 
 #endif

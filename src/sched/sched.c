@@ -694,7 +694,7 @@ void sched_restore(struct sched *s, uint32_t id, int64_t now)
 	}
 	if (job_waits(job))
 		sched_enqueue(s, job);
-	if (job->state == STATE_CANDIDATE && plan_holds(s->p, id)) { /* place announced before the restart */
+	if (job->state == STATE_CANDIDATE && plan_holds(s->p, id)) { /* announced before the restart */
 		queue_get(s, id)->kept = plan_piece(s->p, id, 0)->start;
 		queue_get(s, id)->where = places_hash(s, id);
 	}

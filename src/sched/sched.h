@@ -134,7 +134,7 @@ void sched_outage(struct sched *s, int64_t begin, int64_t until, bool saves, int
  * where they are not allowed lose their places. */
 void sched_fences(struct sched *s, const struct node_fence *fences, size_t n, int64_t now);
 /* Sets a job's keys to fences, and the fence it is bound to. sched_fences() must follow: it
- * checks if the job now uses more of what is kept for others. */
+ * checks whether the job now uses more of what is kept for others. */
 void sched_keys(struct sched *s, uint32_t job, uint32_t keys, uint32_t bound, int64_t now);
 
 /* Changes an amount of the site (cluster_amount), or the part of it used by others. Running jobs
@@ -160,7 +160,7 @@ bool sched_cycle(struct sched *s, int64_t now);
 void sched_pace(struct sched *s, uint64_t work);
 /* Returns true if the last cycle ended before it had considered all special jobs. */
 bool sched_specials_left(const struct sched *s);
-/* Computes if the deadline of a job that arrives now would be guaranteed. The job is filled in
+/* Computes whether the deadline of a job that arrives now would be guaranteed. The job is filled in
  * and in STATE_NEW, and a cycle has been completed. Nothing is changed. The search examines at
  * most `work` nodes (0: no limit). If that is not enough, it returns KEEP_UNKNOWN, and the next
  * call continues below *until, which is initially the deadline. */

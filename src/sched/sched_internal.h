@@ -371,7 +371,7 @@ void queue_offer(struct sched *s); /* moves jobs back into the queue, as limits 
 void starting_add(struct sched *s, uint32_t job);
 void cycle_start(struct sched *s);		  /* starts the jobs in s->starting */
 void pass_run(struct sched *s);
-void pass_yield(struct sched *s); /* starts jobs that only soft limits hold in what is left */
+void pass_yield(struct sched *s); /* starts jobs that only soft limits hold back, in what is left */
 void pass_fill(struct sched *s, queued_vec *queue,
 	       size_t from); /* starts every job that fits; reserved ones are passed over */
 /* cover.c: chooses nodes for `jobs` so that the most start on the fewest nodes. NODE_ANY: the
@@ -397,7 +397,7 @@ bool pass_try_now(struct sched *s, uint32_t job, int64_t length);
 int64_t pass_earliest(struct sched *s, uint32_t job, int64_t from, int64_t length);
 void pass_sort_fresh(struct sched *s);
 void window_build(struct sched *s);
-void window_renew(struct sched *s); /* if the plan has changed */
+void window_renew(struct sched *s); /* rebuilds the window if the plan has changed */
 bool window_allows(const struct window *w, int64_t cpus, int64_t end);
 bool failure_known(const struct sched *s, const failure_vec *v, const struct job *job, int64_t length);
 void failure_note(const struct sched *s, failure_vec *v, const struct job *job, int64_t length);
@@ -457,8 +457,8 @@ void places_again(struct sched *s);
 void extend_after_outage(struct sched *s);
 
 /* history.c */
-double history_predict(const struct sched *s, const struct job *job);	    /* easy++ */
-double history_predict_mixed(const struct sched *s, const struct job *job); /* due.c */
+double history_predict(const struct sched *s, const struct job *job);	    /* policy easy++ */
+double history_predict_mixed(const struct sched *s, const struct job *job); /* for due.c */
 bool history_is_small(const struct history *h, double area);
 void history_wait(struct sched *s, const struct job *job, double pred); /* the job begins to wait */
 /* the job stops waiting */
