@@ -68,7 +68,7 @@ double adapter_mean(const struct adapter *a, int64_t more, int64_t stay);
 void holes_copy(span_vec *ret, const struct adapter_view *v);
 /* Takes processors away over [start, end), or gives them back (procs < 0). */
 void holes_take(span_vec *s, int64_t start, int64_t end, int64_t procs);
-/* Returns the earliest start of a request; *ret_end: how long the hole lasts there. */
+/* Returns the earliest start of a request; *ret_end: when the hole ends there. */
 int64_t holes_earliest(const span_vec *s, int64_t procs, int64_t time, int64_t *ret_end);
 /* Lists every free rectangle that begins before the horizon and can't be made longer or wider,
  * cut to the limits; sorted by start, the widest first. */

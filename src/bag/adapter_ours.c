@@ -11,8 +11,8 @@
  * request may be out, adapter_lone.c decides.
  *
  * Open slots are filled with the candidate that helps most. A slot costs nothing, so here it also
- * counts how soon tasks are finished on average, even if the last one does not end earlier, and how soon
- * the time of a task is known. While the requests that are out do not cover all tasks, no slot
+ * counts how soon tasks are finished on average, even if the last one does not end earlier, and how
+ * soon the time of a task is known. While the requests that are out do not cover all tasks, no slot
  * stays open, because a later submission waits longer. Then a waiting request is replaced if
  * another one in its place helps by more than a threshold: the plan changes as jobs end early, and
  * a bag that resubmits too often always waits. For the same reason a planned wait counts only in

@@ -7,17 +7,14 @@
  *
  * One command runs at a time, each for at most six times the pace. Whatever a command does or fails
  * to do, no more requests are made than allowed:
- * - a submission that fails, or a job that ends before anything from it has joined, causes a
- *   pause, which doubles up to ten
- * minutes, and a warning with the reason; if the request was refused as too large, the next one is
- * smaller;
- * - a job missing from the listing for six calls is cancelled and counts as ended, unless
- *   something from it is connected;
- * - while the listing fails, everything stays as last seen, and the listing is called less
- *   often;
- * - a job of ours that should not exist is cancelled when it is listed; so is the second job of
- *   a request, if the command
- * submitted twice.
+ *  - a submission that fails, or a job that ends before anything from it has joined, causes a
+ *    pause, which doubles up to ten minutes, and a warning with the reason; if the request was
+ *    refused as too large, the next one is smaller;
+ *  - a job missing from the listing for six times the pace is cancelled and counts as ended, unless
+ *    something from it is connected;
+ *  - while the listing fails, everything stays as last seen, and the listing is called less often;
+ *  - a job of ours that should not exist is cancelled when it is listed; so is the second job of a
+ *    request, if the command submitted twice.
  */
 #ifndef BAG_BATCH_H
 #define BAG_BATCH_H

@@ -91,10 +91,10 @@ int64_t broker_now_us(void);
 void peer_accept(struct broker *b, int listener);
 void peer_read(struct broker *b, struct peer *p);
 void peer_write(struct broker *b, struct peer *p);
-/* if it is a worker, its tasks are lost or returned */
+/* Closes a connection. The tasks of a worker are lost, or return to the queue. */
 void peer_close(struct broker *b, struct peer *p);
 uint32_t peers_running(const struct broker *b); /* number of tasks that have begun */
-/* age of the oldest of them, microseconds; 0: none has begun */
+/* Returns the age of the oldest of them, microseconds; 0: none has begun. */
 int64_t peers_oldest(const struct broker *b);
 void peers_fill(struct broker *b); /* gives tasks to workers */
 
@@ -103,13 +103,13 @@ void peers_fill(struct broker *b); /* gives tasks to workers */
  * On error nothing is sent. */
 int task_files_send(const struct broker *b, struct peer *p, uint32_t task, struct err *err);
 int task_file_take(const struct broker *b, const struct peer *p, struct flight *f, const struct wire *m);
-int task_files_settle(const struct broker *b, const struct peer *p, const struct flight *f,
-		      struct err *err); /* Moves received files to their places. */
+/* Moves received files to their places. */
+int task_files_settle(const struct broker *b, const struct peer *p, const struct flight *f, struct err *err);
 void task_files_drop(const struct broker *b, const struct peer *p, const struct flight *f);
 void task_files_clear(const struct broker *b); /* removes what a killed broker left */
 
 /* In broker_remote.c. */
-/* opens the gate, and writes the credentials of invited workers */
+/* Opens the gate, and writes the credentials of invited workers. */
 int remote_open(struct broker *b, struct err *err);
 int remote_look(struct broker *b, struct err *err);
 void remote_close(struct broker *b);
@@ -122,7 +122,7 @@ void remote_begin(struct broker *b, struct peer *p);
 void remote_end(struct broker *b, const struct peer *p);
 
 /* In broker_cluster.c. */
-/* takes a record of earlier requests */
+/* Takes a record of earlier requests. */
 void cluster_known(struct broker *b, const struct record *r);
 int cluster_open(struct broker *b, struct err *err);
 /* Cancels requests of brokers that were killed; those it could not cancel remain in `tags`. */
@@ -136,9 +136,9 @@ void cluster_done(struct broker *b, int request, int64_t took, int64_t cpus);
 bool cluster_cut(struct broker *b, const struct peer *p, int64_t stay);
 /* Returns true if a worker left because we cancelled its request. */
 bool cluster_dropped(const struct broker *b, const struct peer *p);
-/* most seconds that a worker can have; -1: no end */
+/* Returns the most seconds that a worker can have; -1: no end. */
 int64_t cluster_longest(const struct broker *b);
-/* writes an array of the requests that are out */
+/* Writes an array of the requests that are out. */
 void cluster_put(struct broker *b, struct json *j);
 void cluster_close(struct broker *b); /* cancels all requests */
 

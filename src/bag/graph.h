@@ -42,7 +42,7 @@ struct graph {
 };
 
 /* Parses a text, which is borrowed for the life of the graph. -EINVAL with the line number, or
- * the names of a cycle. */
+ * with the name of a task that waits for itself. */
 int graph_parse(const char *text, size_t n, struct graph *ret, struct err *err);
 void graph_fini(struct graph *g);
 /* Notes that a task has succeeded; calls `ready` for each task whose predecessors have all

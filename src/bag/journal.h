@@ -63,8 +63,8 @@ size_t record_next(const char *bytes, size_t n, struct record *ret);
 struct journal;
 
 /* Reads all records, cuts off a torn end, and opens the journal for appending; `each` may be
- * NULL. A file that does not exist is created with `first` (RECORD_BAG). Only one process at a
- * time may have it open: -EBUSY with its pid. */
+ * NULL. A file that does not exist is created with `first` (RECORD_BAG). -EBUSY: another
+ * process has it open. */
 int journal_open(const char *path, const struct record *first, void (*each)(void *arg, const struct record *r),
 		 void *arg, struct journal **ret, struct err *err);
 

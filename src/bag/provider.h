@@ -55,7 +55,7 @@ struct provider_request {
 	int64_t processors, seconds;
 	int64_t submitted, started, ended; /* seconds since 1970; 0: not yet */
 	int64_t planned;		   /* when the cluster plans to start it; 0: unknown */
-	bool joined;			   /* provider_joined() was called for it */
+	bool joined;			   /* provider_kind.joined() was called for it */
 	char name[64];			   /* the cluster's name for it */
 	char failure[256];
 };
@@ -139,7 +139,7 @@ struct provider_options {
 	int64_t requests, processors, seconds;
 	int64_t each;			       /* processors that must be on one node */
 	int64_t gpus;			       /* GPUs next to each group of `each` processors */
-	int64_t memory; /* KiB for each group of `each` processors; 0: not stated */
+	int64_t memory; /* KiB per processor; 0: not stated */
 	/* for filler.h: requests queue behind all others, and the plan is read five times as
 	 * often */
 	bool filler;

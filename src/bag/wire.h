@@ -2,7 +2,7 @@
  * wire.h - messages between brokers, workers and commands over a stream: length (4 bytes, little
  * endian) of the rest, kind (1 byte), fields.
  *
- *	worker -> broker: HELLO first; then RESULT, CHUNK (of large output, before its RESULT), RETURNED
+ *	worker -> broker: HELLO first; then RESULT, CHUNK (large output, before RESULT), RETURNED
  *	broker -> worker: TASK, DROP (end this copy), RECALL (return what has not begun), END
  *	either way, files of a task that does not see the broker's (files.h): APART, FILE
  *	command -> broker: ASK; broker -> command: ANSWER, a line of JSON

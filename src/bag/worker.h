@@ -31,8 +31,8 @@ struct worker_offer {
 	const char *scratch;
 };
 
-/* Runs tasks of the broker at the other end of `fd` until the connection or the broker ends.
- * Returns 0 if the broker ended it, 1 if the connection was lost, or -errno. */
+/* Runs tasks of the broker at the other end of `fd` to the end. Returns 0 if the broker ended
+ * it or its time was up, 1 if the connection was lost, or -errno. */
 int worker_run(int fd, const struct worker_offer *offer, struct err *err);
 
 #endif

@@ -55,7 +55,7 @@ static inline struct bag_cell *bag_cell_at(const struct bag_results *r, int site
 }
 
 /* Returns true if the mean time of every heuristic in a scenario is known to within `share` of
- * its value, from at least KNOWN bags. */
+ * its value, from enough bags. */
 bool bag_is_known(const struct bag_results *r, int site, int type, int pending, double share);
 void bag_report(const struct bag_results *r, bool types, FILE *out);
 void bag_report_json(const struct bag_results *r, FILE *out);

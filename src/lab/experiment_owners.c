@@ -37,7 +37,7 @@ static const struct {
 	{"two-level", PLACE_TWO_LEVEL, DISCIPLINE_QUANTUM},
 	{"ours", PLACE_OURS, DISCIPLINE_AT_ONCE},
 };
-/* load exchange; run under fim at the highest load, in the first model */
+/* intervals of load exchange, compared under fim at the highest load, in the first model */
 static const double intervals[SWEEP] = {1, 5, 20, 60, 300};
 
 struct owners {

@@ -1,5 +1,5 @@
 /*
- * oracle.h - exact answers, too slow for a scheduler, that show how much better a scheduler could
+ * oracle.h - exact answers that are too slow for a scheduler and show how much better it could
  * have done.
  */
 #ifndef SIM_ORACLE_H

@@ -5,11 +5,11 @@
  * seconds is p*q/P seconds of work there, and may be interrupted at will. It can do whatever P
  * processors can, so its optimum is a bound:
  *
- * - shortest remaining work first has the least mean turnaround on it;
- * - if it never idles, at any instant it has done as much work as can be done. So the mean
- *   instant at which a unit of work is
- * done (the mean busy time) can't be earlier. A job that runs in one piece ends half its run time
- * after its own mean busy time, and AWF weighs jobs by exactly that work.
+ *  - shortest remaining work first has the least mean turnaround on it;
+ *  - if it never idles, at any instant it has done as much work as can be done. So the mean instant
+ *    at which a unit of work is done (the mean busy time) can't be earlier. A job that runs in one
+ *    piece ends half its run time after its own mean busy time, and AWF weighs jobs by exactly that
+ *    work.
  *
  * Instants are counted in P-ths of a second from the first submission, so that areas are lengths
  * and nothing is rounded.

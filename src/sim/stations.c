@@ -101,7 +101,7 @@ static int most_urgent(const struct network *n, const struct station *s)
 	return best;
 }
 
-/* Returns the share of the processor that a process gets now, times its speed. */
+/* Returns the share of the processor that a process gets now, times the station's speed. */
 static double rate_of(const struct network *n, const struct station *s, size_t i, int urgent)
 {
 	const struct process *p = &s->list.v[i];
