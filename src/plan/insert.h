@@ -49,7 +49,7 @@ struct search {
 /* How to insert: depends on the policy and on the job's powers. */
 struct manner {
 	unsigned may_remove; /* bits of enum removable */
-	bool only_younger; /* remove only starving jobs that were submitted later and do not start now */
+	bool only_younger; /* starving jobs are removed only if submitted later and not starting now */
 	int push_depth; /* 0: no push; 1: only from the node itself; more: pushed fragments push others */
 	enum alloc alloc;
 	bool scatter;		  /* fragments of one job never share a node */

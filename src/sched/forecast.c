@@ -67,8 +67,8 @@ static void tell(struct forecast *f, const struct event *e)
 		f->told = NULL;
 }
 
-/* Returns when a job ends whose place lasts until `until`: at its walltime, or at `until` if the
- * walltime has passed. */
+/* Returns when a job ends whose place lasts until `until`: at the end of its walltime, or at
+ * `until` if that is earlier or the walltime has passed. */
 static int64_t end_of(const struct forecast *f, uint32_t id, int64_t until)
 {
 	const struct job *job = cluster_job(&f->c, id);

@@ -548,8 +548,8 @@ static void entries_add(const struct sched *s, queued_vec *v, size_t offset)
 	vec_free(&batch);
 }
 
-/* Keeps jobs that have not left again, each once, at its last position. Only records in the list
- * have `flag` set to `value`. */
+/* Keeps jobs that have not left again, each once, at its last position. The flag at offset `flag`
+ * of a record has the value `value` until the job is visited. */
 static void list_keep(const struct sched *s, job_vec *v, size_t flag, bool value)
 {
 	size_t to = v->n;

@@ -185,8 +185,8 @@ int64_t sched_next_wake(const struct sched *s);
  * that keep places this is a promise. */
 int64_t sched_planned(const struct sched *s, uint32_t job);
 
-/* Returns true if the job has a place that was announced (EVENT_KEEP), which survives until its
- * cause is gone. */
+/* Returns true if a candidate has an announced place (EVENT_KEEP), which it keeps unless a job with
+ * a deadline comes. */
 bool sched_kept(const struct sched *s, uint32_t job);
 
 struct sched_stats {

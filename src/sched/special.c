@@ -203,8 +203,8 @@ static void place_deadlines(struct sched *s, enum job_kind kind)
 }
 
 /* Returns how many more jobs may become starving. In a long queue their number is limited
- * (settings.reserve_depth): each is considered in every cycle, and the others can still be
- * overtaken. */
+ * (settings.reserve_depth): each is considered in every cycle, and the others can still
+ * overtake. */
 static int64_t starving_room(const struct sched *s)
 {
 	int64_t room = s->c->settings.reserve_depth;
