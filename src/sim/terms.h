@@ -91,7 +91,7 @@ void terms_fill(struct terms *t, const struct wjob *j, uint32_t queue, const str
 enum depend_state terms_enter(struct terms *t, const struct wjob *j, uint32_t job, int64_t now);
 /* Removes a job that has ended from the counts of waiting and running jobs. */
 void terms_leave(struct terms *t, const struct wjob *j, uint32_t job);
-/* Undoes terms_fill() for a job that is not submitted after all. */
+/* Forgets a filled job that is not submitted after all. */
 void terms_refuse(struct terms *t, const struct wjob *j, uint32_t job);
 /* Charges the job's account for the time it ran. */
 void terms_charge(struct terms *t, const struct cluster *c, uint32_t job, int64_t ran);
