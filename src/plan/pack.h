@@ -71,8 +71,7 @@ enum fit pack_apart(const struct cluster *c, const struct request *r, bool parte
 /* Returns -EINVAL, with a sentence, if the request takes more of an amount than the site has,
  * else 0. */
 int pack_refuse_amounts(const struct cluster *c, const struct request *r, struct err *err);
-/* Returns -EINVAL, with a sentence for the user, if the reason the request cannot be placed is
- * known. */
+/* Returns -EINVAL, with a sentence for the user that explains why the request cannot be placed. */
 int pack_refuse(const struct cluster *c, const struct request *r, bool scatter, const bool *usable, struct err *err);
 
 #endif

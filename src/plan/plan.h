@@ -102,7 +102,7 @@ struct place {
 
 /* A job's fragments; `many` is used when there is more than one. */
 struct hold {
-	uint32_t nfrags; /* 0: the job was never in the plan */
+	uint32_t nfrags; /* 0: nothing is recorded for the job */
 	uint32_t placed; /* number of fragments that have a place */
 	uint32_t keys;	 /* the job's keys when its use of amounts was last counted */
 	union {
@@ -200,8 +200,8 @@ uint32_t plan_whole_first(const struct plan *p, const struct piece *x, int32_t n
 
 /* Puts a fragment that has no place; it must fit. plan_take() removes a fragment that has one. */
 void plan_put(struct plan *p, uint32_t job, uint32_t frag, int32_t node, int64_t start, int64_t end);
-/* Puts all fragments of a job where they are in another plan of the same cluster, even if they
- * start in the future. */
+/* Puts all fragments of a job where they are in another plan of the same cluster; they are live if
+ * they are live there. */
 void plan_adopt(struct plan *p, const struct plan *from, uint32_t job);
 void plan_take(struct plan *p, uint32_t job, uint32_t frag);
 /* for a job without a place that may return with another request */
