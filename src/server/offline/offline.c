@@ -39,9 +39,10 @@
 #include "server/settings/conf.h"
 #include "store/store.h"
 
-#define AHEAD 100	 /* numbers between those of jobs and those of the spool: so often the offer is written anew */
-#define BATCH 64	 /* changes that are committed together */
-#define PAUSE_US 1000000 /* until users are looked up again, when that failed */
+/* gap between the numbers of jobs and of the spool; the offer is rewritten once it is used up */
+#define AHEAD 100
+#define BATCH 64	 /* changes committed together, at most */
+#define PAUSE_US 1000000 /* pause before users are looked up again after a failure */
 
 struct tray {
 	char name[TRAY_NAME];
@@ -53,16 +54,18 @@ struct taken {
 	struct tray_name name;
 	uint32_t tray;
 	uid_t uid;
-	int64_t time_us;	/* when it was asked for */
-	uint64_t given;		/* the number that its user was told; it has another if that was in use */
-	char what[REGRET_NAME]; /* for its user */
+	int64_t time_us;	/* when the user made the request */
+	/* number that its user was shown; the change has another if that was in use */
+	uint64_t given;
+	char what[REGRET_NAME]; /* description for its user */
 	bool submission, asked, done;
 };
 
 typedef VEC(struct tray) tray_vec;
 typedef VEC(struct taken *) taken_vec;
 
-/* What has been done, and is being removed by another thread, which owns it meanwhile. */
+/* Changes that were carried out. Another thread removes them from the disk and owns them
+ * meanwhile. */
 struct sweep {
 	uv_work_t request;
 	struct server *s;
@@ -78,15 +81,16 @@ struct offline {
 	char dir[PATH_MAX];
 	tray_vec trays;
 	taken_vec changes;   /* in the order of their numbers */
-	size_t next;	     /* the first that is still to be asked for */
-	size_t waiting;	     /* asked for, and not answered */
-	struct sweep *sweep; /* the spool is being emptied; or NULL */
-	uint64_t last;	     /* the highest number that counts */
-	bool lookup;	     /* the owner of the next one is being looked up */
-	int64_t pause_us;    /* nothing is done until then: users can't be looked up */
+	size_t next;	     /* index of the first change not yet sent */
+	size_t waiting;	     /* changes sent and not yet answered */
+	struct sweep *sweep; /* set while the spool is being emptied, otherwise NULL */
+	uint64_t last;	     /* highest valid number */
+	bool lookup;	     /* the owner of the next change is being looked up */
+	/* no changes are sent before this time, because users can't be looked up */
+	int64_t pause_us;
 	size_t made, refused;
 	struct regrets regrets;
-	bool open; /* the offer is there */
+	bool open; /* the offer exists */
 	struct offer offer;
 };
 
@@ -130,13 +134,14 @@ int offline_offer(struct server *s, struct err *err)
 	int rc = offer_write(o->dir, &o->offer, err);
 	if (rc == 0)
 		return 0;
-	/* Without an offer nobody uses the tray; on a full disk that is still possible. */
+	/* Without an offer commands do not use the tray. Removing it works even on a full disk. */
 	o->offer.next = 0;
 	server_say(s, "commands will need a running server until this is mended: %s", err->text);
 	return offer_remove(o->dir, err);
 }
 
-/* The next jobs are numbered from here on, whoever numbers them. */
+/* Ends the work on the spool. The offer gets the next free number, so that commands continue
+ * exactly from there. */
 void offline_end(struct server *s)
 {
 	struct offline *o = s->audience->offline;
@@ -156,7 +161,7 @@ void offline_end(struct server *s)
 		server_say(s, "%s", err.text);
 }
 
-/* ---- what is in the spool ---- */
+/* ---- reading the spool ---- */
 
 static int by_number(const void *a, const void *b)
 {
@@ -173,7 +178,8 @@ static void changes_sort(struct offline *o)
 		qsort(o->changes.v, o->changes.n, sizeof *o->changes.v, by_number);
 }
 
-/* When the server was last up, as far as that is known, in microseconds: changes were made later. Users can leave names in the tray while the server is up. */
+/* Returns the last time the server is known to have been up, in microseconds. Changes are taken to
+ * be later, since users can create names in the tray even while the server is up. */
 static int64_t up_until(struct server *s, const struct offline *o)
 {
 	char path[PATH_MAX + 8];
@@ -222,7 +228,8 @@ static int tray_collect(struct server *s, struct offline *o, const char *name, s
 	return rc;
 }
 
-/* Returns true if change `i` has its number alone, and not one below `next`, which jobs have had. */
+/* Returns true if no other change has the number of change `i` and it is not below `next`, which
+ * jobs have used. */
 static bool number_counts(const struct offline *o, size_t i, uint64_t next)
 {
 	const struct taken *c = o->changes.v[i];
@@ -230,7 +237,8 @@ static bool number_counts(const struct offline *o, size_t i, uint64_t next)
 	return c->name.taken || (c->given >= next && (i == 0 || o->changes.v[i - 1]->given != c->given));
 }
 
-/* Finds the last number that counts. Junk with numbers of its own making must not move the server's. */
+/* Finds the highest valid number. Junk files with invented numbers must not raise the server's
+ * numbers. */
 static void last_find(struct server *s, struct offline *o)
 {
 	o->last = s->jobs->next_number - 1;
@@ -239,7 +247,8 @@ static void last_find(struct server *s, struct offline *o)
 			o->last = o->changes.v[i]->name.number;
 }
 
-/* Takes the changes over, in the order of their numbers. One whose number is in use gets one behind all others, whose users know theirs already. */
+/* Takes the changes over in the order of their numbers. A change whose number is in use gets a new
+ * one after all others, since users already know theirs. */
 static void changes_take(struct server *s, struct offline *o, int64_t least_us)
 {
 	size_t kept = 0;
@@ -250,7 +259,7 @@ static void changes_take(struct server *s, struct offline *o, int64_t least_us)
 		struct taken *c = o->changes.v[i];
 		uint64_t number = number_counts(o, i, s->jobs->next_number) ? c->given : ++o->last;
 		if (tray_take(o->trays.v[c->tray].fd, &c->name, number, least_us) < 0)
-			c->done = true; /* taken back */
+			c->done = true; /* its user has withdrawn it */
 	}
 	for (size_t i = 0; i < o->changes.n; i++)
 		if (o->changes.v[i]->done)
@@ -261,7 +270,8 @@ static void changes_take(struct server *s, struct offline *o, int64_t least_us)
 	changes_sort(o);
 }
 
-/* Of this machine's changes the order of the numbers counts. Their owners can make a time later, but not earlier; so one is not later than those that follow. */
+/* Makes times follow the order of the numbers, which decides among this machine's changes. Owners
+ * can make a time later but not earlier, so each is limited to the time of the next change. */
 static void times_settle(struct server *s, struct offline *o)
 {
 	int64_t least = s->clock->now_us;
@@ -295,13 +305,13 @@ int offline_begin(struct server *s, struct err *err)
 		return rc;
 	changes_take(s, o, least_us);
 	times_settle(s, o);
-	s->turn->merging = o->changes.n > 0; /* else nobody need wait */
+	s->turn->merging = o->changes.n > 0; /* otherwise clients need not wait */
 	return 0;
 }
 
-/* ---- doing it ---- */
+/* ---- carrying out changes ---- */
 
-/* No job gets the number of a change. */
+/* Keeps jobs from getting the number of a change. */
 static void number_use(struct server *s, const struct taken *c)
 {
 	if (c->name.number >= s->jobs->next_number && c->name.number <= s->audience->offline->last)
@@ -319,7 +329,8 @@ static void change_refuse(struct server *s, struct taken *c, const char *why)
 	c->done = true;
 }
 
-/* Its number was not free, which the offer rules out; unless, say, the store is an older copy. */
+/* Reports a submission whose number was not free. The offer prevents that, unless, for example, the
+ * store is an older copy. */
 static void number_lost(struct server *s, struct taken *c, uint64_t number)
 {
 	char why[100];
@@ -338,7 +349,8 @@ static void on_answer(void *context, int status, const char *body, size_t n)
 	json_int_t number = json_integer_value(json_object_get(json, "number"));
 
 	o->waiting--;
-	if (status == 503 || status == 504) { /* the store can't be written, or the server ends: again, then */
+	/* the store can't be written or the server is ending: retry */
+	if (status == 503 || status == 504) {
 		c->asked = false;
 		o->next = 0;
 	} else if (status / 100 != 2) {
@@ -354,7 +366,7 @@ static void on_answer(void *context, int status, const char *body, size_t n)
 	json_decref(json);
 }
 
-/* Sends it, as its owner would. */
+/* Sends a change as its owner would. */
 static void change_send(struct server *s, struct taken *c, const struct kept *x, gid_t gid)
 {
 	struct offline *o = s->audience->offline;
@@ -372,7 +384,7 @@ static void change_send(struct server *s, struct taken *c, const struct kept *x,
 
 	snprintf(key, sizeof key, "spool:%s:%" PRIu64, o->trays.v[c->tray].name, c->name.number);
 	o->waiting++;
-	api_receive(s, http_inner(s->http, &inner)); /* the path is right */
+	api_receive(s, http_inner(s->http, &inner)); /* cannot fail: the path is valid */
 	free(body);
 	if (!c->submission)
 		number_use(s, c);
@@ -384,7 +396,7 @@ static void on_lookup(struct server *s, void *context)
 	turn_wake(s);
 }
 
-/* Whether it was sent, or refused; else its owner is not known yet. */
+/* Returns true if the change was sent or refused; false while its owner is not known yet. */
 static bool change_begin(struct server *s, struct taken *c, const struct kept *x)
 {
 	struct offline *o = s->audience->offline;
@@ -429,7 +441,7 @@ static bool change_ask(struct server *s, struct taken *c)
 	return c->asked;
 }
 
-/* ---- its end ---- */
+/* ---- removing changes ---- */
 
 static void on_sweep(uv_work_t *request)
 {
@@ -470,8 +482,9 @@ static void on_swept(uv_work_t *request, int status)
 	free(w);
 }
 
-/* All of it is committed. What is left of it on the disk is removed by another thread, since a file system may take its time for thousands of directories; after
- * a crash before that, their keys tell that they were made. */
+/* Ends the merge, once all changes are committed. Another thread removes the files, since a file
+ * system can be slow with thousands of directories. After a crash before that, the keys show that
+ * the changes were made. */
 static void merge_end(struct server *s, struct offline *o)
 {
 	struct sweep *w = mem_zalloc(sizeof *w);
@@ -501,7 +514,8 @@ int64_t offline_next(const struct server *s)
 	return s->audience->offline->lookup ? TIME_NEVER : s->audience->offline->pause_us;
 }
 
-/* Ordinary submissions are made at once, so many of them can be in one commit; what takes several turns is alone. */
+/* Sends the next changes. Ordinary submissions complete at once, so that one commit holds many; a
+ * change that takes several turns is sent alone. */
 static void merge_turn(struct server *s, struct offline *o)
 {
 	if (s->turn->trouble || s->turn->terminating || s->turn->emptying || o->lookup ||
@@ -520,7 +534,7 @@ void offline_turn(struct server *s)
 
 	if (s->turn->merging)
 		merge_turn(s, o);
-	else if (o && o->trays.n) /* that nothing was in */
+	else if (o && o->trays.n) /* they were empty */
 		merge_end(s, o);
 	else if (o && o->open)
 		view_turn(s);

@@ -20,7 +20,7 @@
 #include "server/server.h"
 #include "server/settings/conf.h"
 
-#define LINES_MAX 200 /* in a mail */
+#define LINES_MAX 200 /* lines of a mail, at most */
 
 static struct regret *regret_of(struct regrets *r, uid_t uid)
 {

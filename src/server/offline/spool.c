@@ -38,49 +38,49 @@
 #include "store/store.h"
 #include "tls/pki.h"
 
-#define BATCH 64	 /* changes that are committed together */
-#define PAUSE_US 1000000 /* until users are looked up again, when that failed */
-#define HOST_MOST 256	 /* changes of a host that wait here */
+#define BATCH 64	 /* changes committed together, at most */
+#define PAUSE_US 1000000 /* pause before users are looked up again after a failure */
+#define HOST_MOST 256	 /* queued changes of one host, at most */
 
-/* What is known of a host, by the number of its join. */
+/* State of a host, by the number of its join. */
 struct spool_host {
 	uint64_t join;
 	int64_t closed;	   /* leases with numbers below this are closed */
-	int64_t given;	   /* the number of the last lease that this server gave */
+	int64_t given;	   /* number of the last lease this server gave it */
 	uint64_t next;	   /* numbers below this were used */
-	int64_t last_us;   /* the time of the last change that it brought */
-	size_t waiting;	   /* changes in the queue */
-	struct strbuf in;  /* pieces of the next change, */
-	uint64_t incoming; /* ... and its number */
+	int64_t last_us;   /* time of the last change it delivered */
+	size_t waiting;	   /* its changes in the queue */
+	struct strbuf in;  /* pieces of the next change */
+	uint64_t incoming; /* number of that change */
 };
 
-/* A change that was made. */
+/* Record of a change that was made. */
 struct mark {
 	char seal[64];
 	uint64_t join;
 	int64_t lease;
 };
 
-/* A change that is to be made. */
+/* A delivered change that is still to be made. */
 struct brought {
 	struct server *s;
 	uint32_t node;
 	uint64_t join, number;
 	int64_t time_us, lease;
 	struct kept x;
-	uid_t uid; /* its user's, once the seal is known to be right; before that (uid_t)-1 */
+	uid_t uid; /* its user, once the seal was verified; before that (uid_t)-1 */
 	bool submission, asked, over;
 };
 
 /* Owned by the server's audience. */
 struct spool {
 	VEC(struct spool_host *) hosts;
-	struct map by_join; /* -> index + 1 */
+	struct map by_join; /* join -> index + 1 */
 	VEC(struct mark) marks;
 	struct map by_seal; /* hash -> index + 1 */
 	VEC(struct brought *) queue;
-	size_t next;	/* the first that is still to be asked for */
-	size_t waiting; /* asked for, and not answered */
+	size_t next;	/* index of the first change not yet sent */
+	size_t waiting; /* changes sent and not yet answered */
 	bool lookup;
 	int64_t pause_us;
 	struct regrets regrets;
@@ -124,7 +124,7 @@ static void lease_format(const struct server *s, uint64_t join, int64_t number, 
 	snprintf(ret, TRAY_LEASE, "%" PRIu64 "-%" PRId64 "-%s", join, number, mac);
 }
 
-/* Returns the number of a lease of that host; -1: it was not given one like this. */
+/* Returns the number of a lease of that host; -1: this server's cluster did not issue it. */
 static int64_t lease_check(const struct server *s, uint64_t join, const char *lease)
 {
 	uint64_t whose;
@@ -137,7 +137,8 @@ static int64_t lease_check(const struct server *s, uint64_t join, const char *le
 	return secret_equal(right, lease) ? number : -1;
 }
 
-/* Returns the number of a new lease: the time in microseconds, unless a clock that was ahead has got there before. It is above all that are closed. */
+/* Returns the number of a new lease: the time in microseconds, or the next number if an earlier
+ * lease is already past that because the clock was ahead. It is above all closed leases. */
 static int64_t lease_next(const struct server *s, const struct spool_host *h)
 {
 	int64_t last = h->given > h->closed ? h->given : h->closed;
@@ -230,7 +231,7 @@ int spool_restore_host(struct server *s, const char *join, const json_t *o, stru
 	return 0;
 }
 
-/* The host has brought all that it had under leases before this one. */
+/* Closes all leases before this one: the host has delivered everything it accepted under them. */
 static void host_close(struct server *s, struct spool_host *h, int64_t lease)
 {
 	struct spool *p = spool_of(s);
@@ -255,7 +256,8 @@ static void host_close(struct server *s, struct spool_host *h, int64_t lease)
 
 /* ---- making a change ---- */
 
-/* `why`: it was refused; NULL: it is made. `again`: neither; the agent sends it once more, later. */
+/* Answers the agent. `why`: reason for a refusal; NULL: the change was made. `again`: neither; the
+ * agent is to send it again later. */
 static void brought_answer(struct server *s, const struct brought *b, const char *why, bool again)
 {
 	struct link *l = s->hosts->nodes.v[b->node].join == b->join ? agents_link_of(s, b->node) : NULL;
@@ -304,7 +306,8 @@ static void on_answer(void *context, int status, const char *body, size_t n)
 	json_int_t number = json_integer_value(json_object_get(json, "number"));
 
 	spool_of(s)->waiting--;
-	if (status == 503 || status == 504) { /* the store can't be written, or the server ends */
+	/* the store can't be written or the server is ending */
+	if (status == 503 || status == 504) {
 		brought_answer(s, b, NULL, true);
 		brought_end(s, b);
 	} else {
@@ -344,7 +347,7 @@ static void brought_send(struct server *s, struct brought *b, const struct user 
 		link_address(l, address, sizeof address);
 	snprintf(key, sizeof key, "seal:%.50s", b->x.seal);
 	spool_of(s)->waiting++;
-	api_receive(s, http_inner(s->http, &inner)); /* the path is right */
+	api_receive(s, http_inner(s->http, &inner)); /* cannot fail: the path is valid */
 }
 
 static void on_lookup(struct server *s, void *context)
@@ -353,7 +356,8 @@ static void on_lookup(struct server *s, void *context)
 	turn_wake(s);
 }
 
-/* Whose it is. False: that is not known yet; else it was sent or refused. */
+/* Looks up the owner and sends or refuses the change. Returns false while the owner is not known
+ * yet. */
 static bool brought_begin(struct server *s, struct brought *b, uid_t uid, const char *name)
 {
 	struct spool *p = spool_of(s);
@@ -372,7 +376,7 @@ static bool brought_begin(struct server *s, struct brought *b, uid_t uid, const 
 		server_say(s, "changes that node %s brought wait: %s", name_of(s, b->node), err.text);
 		return false;
 	}
-	if (!user || strcmp(user->name, name) != 0) /* the number may belong to another by now */
+	if (!user || strcmp(user->name, name) != 0) /* the uid may belong to another user by now */
 		brought_refuse(s, b, "its owner has no account any more");
 	else {
 		b->uid = uid;
@@ -381,7 +385,7 @@ static bool brought_begin(struct server *s, struct brought *b, uid_t uid, const 
 	return true;
 }
 
-/* It is being made, since before the host connected again. */
+/* Returns true if the same change has been in progress since before the host reconnected. */
 static bool is_under_way(const struct spool *p, const struct brought *b)
 {
 	for (size_t i = 0; i < p->queue.n && p->queue.v[i] != b; i++)
@@ -390,7 +394,7 @@ static bool is_under_way(const struct spool *p, const struct brought *b)
 	return false;
 }
 
-/* False: later. */
+/* Checks a change and begins to make it. Returns false if it has to wait. */
 static bool brought_ask(struct server *s, struct brought *b)
 {
 	struct strbuf text = {0};
@@ -441,7 +445,8 @@ int64_t spool_next(const struct server *s)
 												: p->pause_us;
 }
 
-/* In the order in which they came; ordinary submissions are made at once, so many of them can be in one commit, and what takes several turns is alone. */
+/* Makes changes in the order of their arrival. Ordinary submissions complete at once, so that one
+ * commit holds many; a change that takes several turns is sent alone. */
 void spool_turn(struct server *s)
 {
 	struct spool *p = s->audience->spool;
@@ -459,7 +464,8 @@ void spool_turn(struct server *s)
 
 /* ---- frames ---- */
 
-/* Not later than now, nor earlier than the lease, nor than the change before it: within a host the order is that of the numbers. */
+/* Returns a change's time, limited to between its lease, or the change before it if that is later,
+ * and now: within a host the order is that of the numbers. */
 static int64_t time_settle(const struct server *s, struct spool_host *h, int64_t lease, int64_t age_us)
 {
 	int64_t time_us = s->clock->now_us - (age_us > 0 && age_us < s->clock->now_us ? age_us : 0);
@@ -533,7 +539,7 @@ void spool_frame(struct server *s, uint32_t node, const json_t *head, const char
 		on_kept(s, h, node, head, data, n);
 		return;
 	}
-	/* not one that another server gave, which may be above those of this one */
+	/* a lease from another server, which may be above this server's, does not count */
 	lease = lease_check(s, h->join, json_string_value(json_object_get(head, "lease")));
 	if (lease > h->closed && lease == h->given && h->waiting == 0)
 		host_close(s, h, lease);

@@ -48,55 +48,60 @@
 #include "server/site/who.h"
 #include "store/store.h"
 
-#define STEP 32				 /* jobs */
-#define APPEND 64			 /* jobs that are appended in one turn */
-#define FIRST_US 1000000		 /* after the start, when others wait for answers */
-#define EVERY_US (10 * INT64_C(1000000)) /* between two, at least, ... */
-#define SHARE 100			 /* ... and as many times what one takes, ... */
-#define OWN_SHARE 30			 /* ... and as many times of the server's own processor time, ... */
-#define LATEST_SHARE 400		 /* ... but for that at most as many times what one takes, ... */
-#define CHEAP_US 5000			 /* ... and not at all for one that takes no more than this */
+#define STEP 32				 /* jobs in one step */
+#define APPEND 64			 /* jobs appended in one turn, at most */
+#define FIRST_US 1000000		 /* delay after the start, when clients wait for answers */
+#define EVERY_US (10 * INT64_C(1000000)) /* shortest time between two views */
+#define SHARE 100			 /* a view takes at most 1/SHARE of the elapsed time */
+/* and at most 1/OWN_SHARE of the server's own processor time, */
+#define OWN_SHARE 30
+#define LATEST_SHARE 400		 /* unless LATEST_SHARE times its own duration has passed */
+/* a view that takes no longer than this ignores OWN_SHARE */
+#define CHEAP_US 5000
 
-#define FORECAST_STEPS 25 /* of the last one: some 200 ms at most */
+#define FORECAST_STEPS 25 /* for the last view: at most some 200 ms */
 
-/* Fields that are written down beside the members of a job's description: those that take little time to work out. */
+/* Fields written in addition to the members of a job's description: those that are cheap to
+ * compute. */
 static const char derived[] =
 	"id,number,index,array,state,substate,type,deadline,nice_until,guaranteed,holds,attempt,cpus,nodect,ppn,exclusive,partition,memory,gpus,"
 	"queued,started,ended,modified,planned_start,expected_start,expected_end,quitting,exec_host,exit_status,cause,used,comment,"
 	"array_spec,array_counts,checkpoint,checkpoints";
 
-/* What one user may read. */
+/* The lines one user may read. */
 struct page {
 	uid_t uid;
 	struct strbuf text;
 };
 
-/* One that is being put together, and then written by another thread, which owns it until it is done. */
+/* A view being composed, and then written by another thread, which owns it until it is done. */
 struct view {
 	struct work work;
 	struct server *s;
 	uv_work_t request;
 	char dir[PATH_MAX];
-	bool open, shared; /* everybody may read the whole; the server has users */
+	bool open, shared; /* everybody may read the whole; the server has several users */
 	struct field_list fields;
-	int64_t ended_since; /* of those that have ended, the ones that did not do so earlier */
+	int64_t ended_since; /* jobs that ended before this time are left out */
 	uint32_t at;
 	struct strbuf all;
 	VEC(struct page) pages;
 	struct map of_uid; /* uid + 1 -> index + 1 */
 	struct view_plan plan;
-	struct strbuf last; /* the line that all end with; empty: not yet */
+	struct strbuf last; /* the last line of every file; empty: not yet written */
 	int64_t cpu_us;
-	struct err err; /* of the thread */
+	struct err err; /* error of the thread */
 };
 
 /* Owned by the server's audience. */
 struct views {
 	bool running;
-	uint64_t commits; /* that there had been when the last one began */
+	uint64_t commits; /* number of commits when the last view began */
 	int64_t due_us;
-	int64_t own_due_us, latest_us; /* processor time of the server by which it is worth it, and when it is anyway */
-	bool said;		       /* that it can't be written */
+	/* server's processor time that makes a new view worthwhile, and the time when one is
+	 * written anyway */
+	int64_t own_due_us, latest_us;
+	bool said;		       /* a failure to write was logged */
 	bool there, open;	       /* the files exist; everybody may read the whole */
 	uint32_t told;		       /* entries below this are in the files */
 };
@@ -110,12 +115,12 @@ static struct views *views_of(const struct server *s)
 	return s->audience->views;
 }
 
-/* ---- putting it together ---- */
+/* ---- composing a view ---- */
 
 enum whose { NOBODYS, ALL, ONES };
 
-/* Writes the first line of a file with everybody's jobs or one user's. With whose quota: those of `user`, everybody's, or
- * none, where others may read it. */
+/* Writes the first line of a file with everybody's jobs or one user's. It includes the quotas of
+ * `user`, those of everybody, or none where others may read the file. */
 static void head_write(struct server *s, struct strbuf *out, enum whose jobs, enum whose quotas, const char *user)
 {
 	struct json j;
@@ -145,7 +150,8 @@ static struct page *page_of(struct view *v, uid_t uid, const char *user)
 	return &v->pages.v[*at - 1];
 }
 
-/* Adds a job's line; false: it has none. An array is one line, at its first element. */
+/* Appends a job's line; returns false if it has none. An array has one line, at its first
+ * element. */
 static bool row_write(struct server *s, uint32_t id, int64_t ended_since, const struct field_list *fields,
 		      struct strbuf *out)
 {
@@ -177,11 +183,11 @@ static void job_write(struct server *s, struct view *v, uint32_t id)
 	if (!v->open)
 		strbuf_add(&page_of(v, e->spec->uid, word_text(s, e->spec->owner))->text, v->all.text + before,
 			   v->all.n - before);
-	else if (v->shared && quotas_count(s)) /* a page for their quota alone */
+	else if (v->shared && quotas_count(s)) /* a page that holds only their quota */
 		page_of(v, e->spec->uid, word_text(s, e->spec->owner));
 }
 
-/* All jobs are in it. */
+/* Adds the last line, after all jobs. */
 static void view_close(struct server *s, struct view *v)
 {
 	view_plan_write(s, &v->plan, &v->last);
@@ -234,9 +240,10 @@ static void view_free(struct view *v)
 	free(v);
 }
 
-/* ---- writing it ---- */
+/* ---- writing the files ---- */
 
-/* Lets one more user read a file of ours: an access list as the kernel has it, since only root could give the file away. */
+/* Allows one more user to read a file of the server: by a POSIX ACL in the kernel's format, since
+ * only root could change the file's owner. */
 static int acl_allow(int fd, uid_t uid)
 {
 	const struct {
@@ -262,7 +269,8 @@ static int acl_allow(int fd, uid_t uid)
 	return fsetxattr(fd, "system.posix_acl_access", list, sizeof list, 0) < 0 ? -errno : 0;
 }
 
-/* Replaces a file. `uid` is the one user who can read it besides us; (uid_t)-1: nobody, or, with mode 0644, everybody. */
+/* Replaces a file. `uid`: the one user who can read it in addition to the server; (uid_t)-1:
+ * nobody, or everybody with mode 0644. */
 static int file_replace(const char *path, mode_t mode, uid_t uid, const struct strbuf *text)
 {
 	char fresh[PATH_MAX + 32];
@@ -289,7 +297,7 @@ static int file_replace(const char *path, mode_t mode, uid_t uid, const struct s
 	return rc;
 }
 
-/* Not synced: what is lost with the machine's power is a picture of the queue. */
+/* Writes the files without syncing them: a power failure loses only a picture of the queue. */
 static void view_write(struct view *v)
 {
 	char path[PATH_MAX + 16];
@@ -320,7 +328,7 @@ static void view_done(struct view *v)
 	all->said = *v->err.text != '\0';
 	all->there = !all->said;
 	all->open = v->open;
-	all->told = v->at; /* what was appended meanwhile went with the old files */
+	all->told = v->at; /* lines appended meanwhile went to the old files */
 	all->running = false;
 	all->due_us = v->s->clock->now_us + (v->cpu_us * SHARE > EVERY_US ? v->cpu_us * SHARE : EVERY_US);
 	all->own_due_us = v->cpu_us > CHEAP_US ? clock_us(CLOCK_PROCESS_CPUTIME_ID) + v->cpu_us * OWN_SHARE : 0;
@@ -328,7 +336,7 @@ static void view_done(struct view *v)
 	view_free(v);
 }
 
-/* ---- jobs that are accepted meanwhile ---- */
+/* ---- jobs accepted meanwhile ---- */
 
 void view_begin(struct server *s)
 {
@@ -350,7 +358,7 @@ void view_begin(struct server *s)
 	strbuf_fini(&text);
 }
 
-/* Adds lines to a file; -ENOENT: there is none. */
+/* Appends lines to a file; -ENOENT: it does not exist. */
 static int file_append(const char *path, const struct strbuf *text)
 {
 	int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
@@ -360,13 +368,13 @@ static int file_append(const char *path, const struct strbuf *text)
 	if (fd < 0 || end < 0)
 		rc = -errno;
 	else if (write(fd, text->text, text->n) != (ssize_t)text->n)
-		rc = ftruncate(fd, end) < 0 ? -errno : -ENOSPC; /* no line without its end */
+		rc = ftruncate(fd, end) < 0 ? -errno : -ENOSPC; /* leave no incomplete line */
 	if (fd >= 0)
 		close(fd);
 	return rc;
 }
 
-/* Adds a job's line to its user's own file. */
+/* Appends a job's line to its user's own file. */
 static void page_append(struct server *s, const char *whole, const struct spec *p, const struct strbuf *row)
 {
 	char path[PATH_MAX + 32];
@@ -424,7 +432,7 @@ static void on_written(uv_work_t *request, int status)
 	view_done(v);
 }
 
-/* ---- in slices ---- */
+/* ---- working in slices ---- */
 
 static bool view_step(struct server *s, struct work *work)
 {
@@ -482,7 +490,7 @@ void view_end(struct server *s)
 		foresee_update(s);
 	struct view *v = view_create(s);
 
-	while (views_of(s)->running) /* by the other thread: this one is newer */
+	while (views_of(s)->running) /* the other thread's view is older: let it finish first */
 		uv_run(s->loop, UV_RUN_ONCE);
 	while (v->at < s->jobs->entries.n)
 		job_write(s, v, v->at++);

@@ -24,9 +24,9 @@
 #include "server/node/nodes.h"
 #include "server/server.h"
 
-#define BOOKINGS_MOST 5000 /* that are counted one by one */
-#define STEPS_MOST 800	   /* of all pools: each user's view has them, ... */
-#define STEPS_LEAST 8	   /* ... but of each this many */
+#define BOOKINGS_MOST 5000 /* bookings counted one by one, at most */
+#define STEPS_MOST 800	   /* steps of all pools, at most, since every user's view contains them */
+#define STEPS_LEAST 8	   /* steps each pool may have in any case */
 #define POOLS_MOST 100
 
 struct step {
@@ -35,7 +35,7 @@ struct step {
 
 typedef VEC(struct step) step_vec;
 
-/* Jobs that will be displaced have their partition again afterwards. */
+/* Adds the bookings of displaced jobs that get their partition back later. */
 static void restarts_add(const struct server *s, struct view_plan *p, uint32_t partition)
 {
 	const booking_vec *v = s->plan->node[s->cluster->partitions.v[partition].first].bookings;
@@ -78,7 +78,8 @@ static void add_running(const struct server *s, struct view_plan *p, uint32_t id
 
 	if (p->runs.n < BOOKINGS_MOST) {
 		vec_push(&p->runs, x);
-	} else if (pool == 0) { /* with another one, as long as the longer of both */
+	/* merge it with another job, for as long as the longer of the two */
+	} else if (pool == 0) {
 		struct in_use *other = &p->runs.v[id % BOOKINGS_MOST];
 		if (other->pool == 0) {
 			other->amount += x.amount;
@@ -93,7 +94,7 @@ static void add_waiting(const struct server *s, struct view_plan *p, uint32_t id
 	bool known = map_get(&p->nodes, id, &node);
 	uint32_t pool = known ? s->cluster->nodes.v[node - 1].partition : 0;
 
-	/* Which partition it gets is known of those that come first. */
+	/* Only for the first waiting jobs is the partition known. */
 	if (p->waits.n >= BOOKINGS_MOST ||
 	    (!known && cluster_job_request(s->cluster, entry_job(s, id))->whole == WHOLE_HOST)) {
 		p->after = p->after > start ? p->after : start;
@@ -123,7 +124,8 @@ static int step_cmp(const void *a, const void *b)
 	return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Some steps that follow each other are one, as high as the highest of them; the last, from which on nothing is in use, stays. */
+/* Merges runs of neighbouring steps into one as high as the highest, and keeps the last step, where
+ * use ends. */
 static void steps_thin(step_vec *v, size_t most)
 {
 	size_t each = v->n / most + 1, n = 0, last = v->n - 1;

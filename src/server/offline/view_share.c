@@ -18,9 +18,10 @@
 #include "server/site/realm.h"
 #include "server/site/tokens.h"
 
-#define MOST (16u << 20) /* bytes of a view; the rest of the link must not wait for it */
+/* bytes of a view, at most, so that it does not delay other traffic of the link */
+#define MOST (16u << 20)
 #define PIECE (512u * 1024)
-#define SPOOLS 3 /* nodes for a user whose own host is none */
+#define SPOOLS 3 /* nodes that serve a user whose own host is not a node */
 
 static uint64_t address_hash(const char *address)
 {
@@ -38,14 +39,15 @@ static void view_send(struct link *l, const char *name, const struct strbuf *tex
 			  "view", "name", name, "size", (json_int_t)n, "at", (json_int_t)at);
 }
 
-/* A node that is connected. They are on a ring, and a token's are those that follow it there: when nodes come and go, most tokens keep theirs. */
+/* A connected node on a hash ring. A token uses the nodes that follow it there, so that most tokens
+ * keep theirs when nodes come and go. */
 struct spot {
 	uint64_t at;
 	uint32_t node;
 };
 
 struct hosts_now {
-	struct map by_address; /* -> node + 1 */
+	struct map by_address; /* address -> node + 1 */
 	VEC(struct spot) ring;
 };
 
@@ -80,7 +82,8 @@ static void hosts_fini(struct hosts_now *x)
 	vec_free(&x->ring);
 }
 
-/* The nodes whose agents keep things for who has this token: that of its own host, else some others. */
+/* Collects the nodes whose agents keep files for the user of this token: the one of its own host,
+ * otherwise some others. */
 static size_t spools_of(const struct hosts_now *x, const struct token_record *t, uint32_t ret[SPOOLS])
 {
 	struct spot me = {.at = hash_bytes(&t->number, sizeof t->number)};
@@ -134,10 +137,11 @@ void view_share(struct server *s, const struct strbuf *all, const struct strbuf 
 		for (size_t k = 0, n = spools_of(&hosts, t, node); k < n; k++) {
 			struct link *l = agents_link_of(s, node[k]);
 			if (!map_get(&given, (uint64_t)node[k] + 1,
-				     &(uint64_t){0})) /* without text the agent forgets it */
+				     &(uint64_t){0})) /* an empty text makes the agent forget it */
 				view_send(l, "all", all);
 			map_set(&given, (uint64_t)node[k] + 1, 1);
-			view_send(l, name, page(context, t->uid)); /* beside `all` it has the user's quota alone */
+			/* with `all`, the page holds only the user's quota */
+			view_send(l, name, page(context, t->uid));
 		}
 	}
 	hosts_fini(&hosts);
