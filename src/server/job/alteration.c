@@ -1,6 +1,6 @@
 /*
- * alteration.c - from what an alteration asks for to the job's next description: a copy of the one it has, in which only
- * the members that were given are read again.
+ * alteration.c - applies an alteration to a copy of the job's description, reading only the members
+ * that were given.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -28,7 +28,7 @@
 #include "server/job/submission_internal.h"
 #include "server/server.h"
 
-/* Members of the request that say which jobs are meant, and how. */
+/* Returns true for members of the request that select the jobs. */
 static bool is_selection(const char *key)
 {
 	return strcmp(key, "ids") == 0 || strcmp(key, "filter") == 0 || strcmp(key, "force") == 0;
@@ -52,7 +52,7 @@ static int members_check(const json_t *args, bool running, struct err *err)
 	return 0;
 }
 
-/* Null takes a member back to what a missing one stands for. */
+/* Reads the given members. JSON null resets one to its default. */
 static int members_change(struct server *s, const json_t *args, struct spec *p, struct err *err)
 {
 	int rc = 0;
@@ -66,7 +66,8 @@ static int members_change(struct server *s, const json_t *args, struct spec *p, 
 	return rc;
 }
 
-/* With another type a deadline means something else, or nothing, and powers are for emergency jobs alone. */
+/* Changes the type. A different type gives a deadline another meaning or none, and only emergency
+ * jobs have powers. */
 static int kind_change(struct server *s, const struct asker *who, const json_t *args, struct submission *ret,
 		       struct err *err)
 {
@@ -81,8 +82,9 @@ static int kind_change(struct server *s, const struct asker *who, const json_t *
 		return 0;
 	o = json_object();
 	submission_put_kind(p, o);
+	/* its QoS made it an emergency job, and will again */
 	if (p->kind == KIND_EMERGENCY && p->qos && who->role < ROLE_OPERATOR)
-		json_object_set_new(o, "type", json_string("Q")); /* its QoS made it one, and will again */
+		json_object_set_new(o, "type", json_string("Q"));
 	if (!same && (*to == 'C' || *to == 'N' || *from == 'N'))
 		json_object_del(o, "deadline");
 	if (!same)
@@ -97,7 +99,7 @@ static int kind_change(struct server *s, const struct asker *who, const json_t *
 	return rc;
 }
 
-/* What it asks for, on top of what it asked for before. */
+/* Reads the resources requested, on top of the previous request. */
 static int request_change(struct server *s, const json_t *args, struct arena *a, struct submission *ret,
 			  struct err *err)
 {
@@ -126,7 +128,7 @@ static bool body_given(const json_t *args)
 	return false;
 }
 
-/* The body is in the store alone: it is read only if a member of it changes. */
+/* Changes the body. It is only in the store, and is read only if one of its members changes. */
 static int body_change(struct server *s, uint32_t id, const json_t *args, struct submission *ret, struct err *err)
 {
 	json_t *o = NULL;

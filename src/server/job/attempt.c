@@ -1,8 +1,10 @@
 /*
- * attempt.c - attempts: which CPUs, GPUs and memory of which nodes the processes of a job have, and on which hosts those are.
+ * attempt.c - attempts: the CPUs, GPUs and memory that the processes of a job hold, on which nodes
+ * and hosts.
  *
- * An attempt holds them from the moment they are given to it until its processes are gone, whatever the plan says: a job that was
- * stopped to make room frees them when it has really ended, and the job that was started in its place waits for that (dispatch.c).
+ * An attempt holds them from the moment they are assigned until its processes are gone, whatever
+ * the plan says: a job that was stopped to make room frees them only when it has really ended, and
+ * the job started in its place waits for that (dispatch.c).
  */
 #include <fcntl.h>
 #include <jansson.h>
@@ -112,7 +114,7 @@ void attempts_each(const struct server *s, void (*one)(void *context, struct att
 		}
 }
 
-/* ---- what it has ---- */
+/* ---- CPUs, GPUs and memory ---- */
 
 static const struct shape *frag_shape(const struct server *s, uint32_t id, uint32_t frag)
 {
@@ -138,14 +140,16 @@ static void kib_add(struct kib *a, const struct kib *b, int sign)
 	a->swap += sign * b->swap;
 }
 
-/* Whether a node has what is used there; of what this attempt has nothing of, others may have too much. */
+/* Returns true if the node's total covers what is used there, for each kind that this attempt uses;
+ * others may overuse the rest. */
 static bool kib_room(const struct kib *own, const struct kib *used, const struct res *total)
 {
 	return (!own->memory || used->memory <= total->v[RES_MEM]) &&
 	       (!own->disk || used->disk <= total->v[RES_DISK]) && (!own->swap || used->swap <= total->v[RES_SWAP]);
 }
 
-/* Hosts that the server can't see for long must end by themselves what is to be run elsewhere. */
+/* Sets the lease: hosts that are out of contact for long must end by themselves jobs that will be
+ * run elsewhere. */
 static void lease_set(const struct server *s, struct attempt *t)
 {
 	const struct spec *p = s->jobs->entries.v[t->job].spec;
@@ -202,7 +206,7 @@ static void attempt_release(struct server *s, struct attempt *t)
 
 void attempt_free(struct server *s, struct attempt *t)
 {
-	s->turn->dirty |= t->held || t->ordered; /* else nothing is free that was not */
+	s->turn->dirty |= t->held || t->ordered; /* otherwise nothing has become free */
 	attempt_release(s, t);
 	usage_close(s, t);
 	map_remove(&s->jobs->attempts, attempt_key(t->job, t->attempt));
@@ -217,7 +221,7 @@ void attempt_free(struct server *s, struct attempt *t)
 
 #define NUMA_MAX 65535
 
-/* The NUMA node of each of a node's CPUs, new; NULL: not known. */
+/* Returns the NUMA node of each CPU of a node, newly allocated; NULL: not known. */
 static int32_t *numa_of(const struct server *s, uint32_t node, int64_t *ret_n)
 {
 	const struct node_info *n = &s->hosts->nodes.v[node];
@@ -238,7 +242,7 @@ static int32_t *numa_of(const struct server *s, uint32_t node, int64_t *ret_n)
 	return numa;
 }
 
-/* CPUs of one NUMA node, where they fit. */
+/* Takes CPUs from a single NUMA node if they fit there. */
 static bool take_cpus(const struct server *s, uint32_t node, int64_t want, int32_t **ret, int32_t *ret_n)
 {
 	int64_t known;
@@ -253,13 +257,14 @@ static bool take_cpus(const struct server *s, uint32_t node, int64_t want, int32
 	return done;
 }
 
-/* Those that the owner of a workstation uses, a bit each. */
+/* Returns the GPUs that the owner of a workstation uses, one bit each. */
 static uint64_t gpus_owned(const struct node_info *n)
 {
 	return n->owner ? n->owner->gpus : 0;
 }
 
-/* The lowest that nobody has, of `total` beside those in `skip`; as many as are wanted, if there are, into a list that has some already. */
+/* Takes the lowest unused ones of `total`, not counting those in `skip`, until the list has `want`
+ * of them or none is left. */
 static void take_some(bool *used, int64_t total, uint64_t skip, int64_t want, int32_t *list, int32_t *n)
 {
 	for (int64_t k = 0, seen = 0; seen < total && *n < want; k++) {
@@ -281,14 +286,15 @@ static bool take(bool *used, int64_t total, uint64_t skip, int64_t want, int32_t
 	return *ret_n == want;
 }
 
-/* All that is left, to what a fragment has. */
+/* Adds everything that is left to a fragment. */
 static void take_rest(bool *used, int64_t total, uint64_t skip, int32_t **list, int32_t *n)
 {
 	*list = mem_realloc(*list, (size_t)(total + 1), sizeof **list);
 	take_some(used, total, skip, INT64_MAX, *list, n);
 }
 
-/* A job with whole nodes has all CPUs and GPUs of each: what it did not ask for goes to its last fragment there. */
+/* Gives a job with whole nodes all CPUs and GPUs of each: those it did not request go to its last
+ * fragment there. */
 static void take_nodes(struct server *s, struct attempt *t)
 {
 	for (uint32_t i = 0; i < t->nfrags; i++) {
@@ -304,7 +310,8 @@ static void take_nodes(struct server *s, struct attempt *t)
 	}
 }
 
-/* Of a node whose CPUs are divided nobody has one to himself: the first ones, as many as it asked for, stand for what it has. */
+/* Names CPUs of a node whose CPUs are divided. No job has one to itself there, so the first ones,
+ * as many as requested, stand for its share. */
 static void name_cpus(const struct server *s, struct attempt *t, uint32_t frag)
 {
 	int64_t cpus = node_cpus(&s->cluster->nodes.v[t->node[frag]]), asked = attempt_asked(s, t, frag);
@@ -344,7 +351,7 @@ bool attempt_place(struct server *s, struct attempt *t)
 	return true;
 }
 
-/* ---- in the store ---- */
+/* ---- storing attempts ---- */
 
 static void lists_write(struct json *j, const char *key, int32_t *const *list, const int32_t *n, uint32_t nfrags)
 {
@@ -417,7 +424,8 @@ struct attempt *attempt_restore(struct server *s, uint32_t id, uint32_t number, 
 	return t;
 }
 
-/* Of what recovery read, those whose job went on without them. */
+/* Drops an attempt that recovery restored from an earlier event and that a later one shows to be
+ * over. */
 void attempt_discard(struct server *s, uint32_t id, uint32_t number)
 {
 	struct attempt *t = attempt_find(s, id, number);
@@ -438,7 +446,8 @@ static void hold_one(void *context, struct attempt *t)
 	}
 }
 
-/* At recovery an attempt that lingered may have given back CPUs that others have had since: those that are left hold theirs. */
+/* Makes the remaining attempts hold their CPUs, at the end of recovery. Before that, a lingering
+ * attempt may have released CPUs that others have been given since. */
 void attempts_hold(struct server *s)
 {
 	attempts_each(s, hold_one, s);
@@ -452,7 +461,7 @@ bool attempt_lingers(const struct server *s, uint32_t id, uint32_t before)
 	return false;
 }
 
-/* ---- where it is ---- */
+/* ---- hosts ---- */
 
 static const char *host_of(const struct server *s, int32_t node)
 {

@@ -1,5 +1,6 @@
 /*
- * attempt.h - processes that were ordered and have not ended: which CPUs and GPUs they have, on which hosts.
+ * attempt.h - attempts to run a job: the CPUs, GPUs and memory that their processes hold, and on
+ * which hosts.
  */
 #ifndef SERVER_ATTEMPT_H
 #define SERVER_ATTEMPT_H
@@ -16,50 +17,62 @@ struct server;
 struct strbuf;
 struct usage;
 
-/* Processes that were ordered and have not ended. */
+/* Processes of a job that were ordered and have not ended. */
 struct attempt {
 	uint32_t job;
 	uint32_t attempt;
-	bool ordered; /* the order left */
+	bool ordered; /* the order was sent */
 	bool started;
 	uint32_t nfrags;
-	int32_t *node; /* a node for each fragment */
-	int32_t **cpu; /* and the CPUs of the node that it has */
+	int32_t *node; /* node of each fragment */
+	int32_t **cpu; /* CPUs that each fragment holds on its node */
 	int32_t *ncpus;
-	int32_t **gpu; /* and GPUs */
+	int32_t **gpu; /* GPUs that each fragment holds */
 	int32_t *ngpus;
-	struct kib *kib;     /* of each */
-	struct usage *usage; /* usage.h; NULL: nothing was heard */
-	bool held;	     /* those are counted in their nodes */
+	struct kib *kib;     /* memory of each fragment */
+	struct usage *usage; /* usage.h; NULL: no sample has arrived */
+	bool held;	     /* the CPUs, GPUs and memory are counted as used on their nodes */
+	/* seconds without contact after which its hosts end it (0: never), and seconds that ending
+	 * takes */
 	int64_t lease,
-		grace; /* seconds: silent for so long, its hosts end it (0: they don't); and so long that takes */
+		grace;
 };
 
 struct attempt *attempt_create(struct server *s, uint32_t id, uint32_t number, const int32_t *nodes, uint32_t n);
-void attempt_free(struct server *s, struct attempt *t); /* gives back what it holds */
+void attempt_free(struct server *s, struct attempt *t); /* releases its CPUs, GPUs and memory */
 struct attempt *attempt_find(const struct server *s, uint32_t id, uint32_t attempt);
+/* Gives every fragment CPUs and GPUs, lowest numbers first. Returns false, and gives none, if some
+ * are still in use. */
 bool attempt_place(struct server *s,
-		   struct attempt *t); /* CPUs and GPUs for every fragment, lowest first; all or none */
+		   struct attempt *t);
+/* Returns the CPUs that a fragment requested; with whole nodes it holds more. */
 int64_t attempt_asked(const struct server *s, const struct attempt *t,
-		      uint32_t frag); /* CPUs: with whole nodes it has more */
-void attempt_exec_host(const struct server *s, const struct attempt *t, struct strbuf *out); /* "n1/0+n1/1" */
-void attempt_write(const struct attempt *t, struct json *j); /* for the store, once it has them: members; */
+		      uint32_t frag);
+/* Appends "n1/0+n1/1". */
+void attempt_exec_host(const struct server *s, const struct attempt *t, struct strbuf *out);
+/* Writes the CPUs, GPUs and memory it holds as members, for the store. */
+void attempt_write(const struct attempt *t, struct json *j);
 struct attempt *attempt_restore(struct server *s, uint32_t id, uint32_t attempt, const int32_t *nodes, uint32_t n,
-				const json_t *data); /* ... and back */
+				const json_t *data); /* reads back what attempt_write() wrote */
 void attempt_discard(struct server *s, uint32_t id, uint32_t number);
 void attempts_hold(struct server *s);
-bool attempt_lingers(const struct server *s, uint32_t id, uint32_t before); /* an earlier one has not ended */
-/* The name of all that an attempt has outside of the store: NUMBER[-INDEX][-xORIGIN].ATTEMPT. No other attempt of any job is called the same, not
- * even when a backup was put back and its number given again. */
+/* Returns true if an attempt before number `before` has not ended. */
+bool attempt_lingers(const struct server *s, uint32_t id, uint32_t before);
+/* Writes the name that everything an attempt leaves outside the store bears:
+ * NUMBER[-INDEX][-xORIGIN].ATTEMPT. It is unique among all attempts of all jobs, even when a
+ * restored backup makes the server assign the same number again. */
 void attempt_tag(const struct server *s, uint32_t id, uint32_t attempt, char tag[64]);
-bool tag_parse(const struct server *s, const char *tag, uint32_t *ret, uint32_t *ret_attempt); /* false: no job here */
+/* False: the job is not known here. */
+bool tag_parse(const struct server *s, const char *tag, uint32_t *ret, uint32_t *ret_attempt);
 bool tag_known(void *context, const char *tag);
-pid_t attempt_session(const struct server *s, uint32_t id); /* of a running job, from its live file; 0: none yet */
-/* The hosts that it touches, that of the first fragment first; into `part` the index of each fragment's host, unless NULL. Borrowed names; the
- * array is the caller's. */
+/* Returns the session of a running job, from its live file; 0: none yet. */
+pid_t attempt_session(const struct server *s, uint32_t id);
+/* Collects the hosts the attempt uses, the first fragment's first. `part`, unless NULL, receives
+ * the index of each fragment's host. The caller frees the array; the names are borrowed. */
 int attempt_hosts(const struct server *s, const struct attempt *t, const char ***ret, int *part);
 bool attempt_on(const struct attempt *t, uint32_t node);
-/* All that have not ended, in no order. The function must not end any. */
+/* Calls a function for each attempt that has not ended, in no particular order. It must not end
+ * any. */
 void attempts_each(const struct server *s, void (*one)(void *context, struct attempt *t), void *context);
 
 #endif

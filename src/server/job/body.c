@@ -1,5 +1,6 @@
 /*
- * body.c - the rest of a submission, as the store has it.
+ * body.c - the body of a submission: the members that are needed only to start the job, kept in the
+ * store.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -23,7 +24,8 @@ int body_read(struct server *s, uint32_t id, json_t **ret, struct err *err)
 	char *text = NULL;
 	int rc = store_get_body(s->store, e->key, &text, err);
 
-	if ((rc == -ENOENT || (rc == 0 && !*text)) && job_key_index(e->key) >= 0) { /* an element's is its array's */
+	/* an element has its array's body */
+	if ((rc == -ENOENT || (rc == 0 && !*text)) && job_key_index(e->key) >= 0) {
 		free(text);
 		rc = store_get_body(s->store, job_key(job_key_number(e->key), -1), &text, err);
 	}
@@ -34,7 +36,7 @@ int body_read(struct server *s, uint32_t id, json_t **ret, struct err *err)
 	return *ret ? 0 : err_set(err, -EIO, "what the store has of the job is damaged: %s", error.text);
 }
 
-/* Copies a member of a submission as it is, if it has anything to say and is of the right type. */
+/* Copies a member of a submission unchanged, if it is not empty and has the right type. */
 static int member_copy(const struct field *f, const json_t *job, json_t *body, struct err *err)
 {
 	const char *text = NULL;

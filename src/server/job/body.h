@@ -1,5 +1,6 @@
 /*
- * body.h - the rest of a submission, as the store has it.
+ * body.h - the body of a submission: the members that are needed only to start the job, kept in the
+ * store.
  */
 #ifndef SERVER_BODY_H
 #define SERVER_BODY_H
@@ -10,7 +11,8 @@
 struct err;
 struct server;
 
-/* Of a job that is submitted: the members that are only needed to start it, as a text that the caller frees; and whether they are right. */
+/* Checks the members of a submission that are needed only to start the job, and writes them as a
+ * text that the caller frees. */
 int body_write(const json_t *job, char **ret, struct err *err);
 int body_check(const json_t *job, struct err *err);
 int body_read(struct server *s, uint32_t id, json_t **ret, struct err *err);

@@ -1,5 +1,5 @@
 /*
- * entry.c - see entry.h: the fold, and payloads in the store and back.
+ * entry.c - see entry.h: the fold, and writing and reading payloads.
  */
 #include <assert.h>
 #include <errno.h>
@@ -68,14 +68,14 @@ static struct job_saves *saves_of(struct entry *x)
 	return o->saves;
 }
 
-/* NULL: none. */
+/* Sets or, with NULL, clears the comment. */
 static void comment_set(struct entry *x, const char *text)
 {
 	if (!text && !x->outcome)
 		return;
 
 	struct outcome *o = outcome_of(x);
-	char *old = o->comment; /* `text` may be it */
+	char *old = o->comment; /* may be the same as `text` */
 
 	o->comment = text ? mem_strdup(text) : NULL;
 	free(old);
@@ -96,7 +96,7 @@ static void exec_host_set(const struct server *s, struct entry *x, const struct 
 static void apply_start(const struct server *s, struct entry *x, const struct payload *p)
 {
 	exec_host_set(s, x, p->attempt);
-	x->outcome->session = 0; /* an earlier attempt's */
+	x->outcome->session = 0; /* that of an earlier attempt */
 	x->outcome->kill_at = 0;
 	x->suspended = x->resumed = x->limited = false;
 	x->intent = INTENT_NONE;
@@ -105,8 +105,9 @@ static void apply_start(const struct server *s, struct entry *x, const struct pa
 	comment_set(x, NULL);
 }
 
-/* How long it runs is counted by a clock that is never set. Where that of another start of a machine was noted, the wall clock has to do for the time until
- * now, and no longer. */
+/* Notes the start. The run time is counted by a clock that is never set. If the noted value is from
+ * an earlier boot of a machine, the wall clock has to serve for the time until now, and only for
+ * that. */
 static void apply_started(const struct server *s, struct entry *x, const struct event *e, const struct payload *p)
 {
 	int64_t since = s->clock->now > e->time ? s->clock->now - e->time : 0;
@@ -115,7 +116,7 @@ static void apply_started(const struct server *s, struct entry *x, const struct 
 		p->began_us && p->boot == s->instance->boot ? p->began_us : s->clock->boot_us - since * 1000000;
 }
 
-/* It does not run any more, for good or to wait again. */
+/* Notes that the job no longer runs, whether it ended or waits again. */
 static void apply_stop(const struct server *s, struct entry *x, const struct event *e, const struct payload *p)
 {
 	x->suspended = x->resumed = x->limited = false;
@@ -123,7 +124,7 @@ static void apply_stop(const struct server *s, struct entry *x, const struct eve
 	x->billed = false;
 	if (x->outcome) {
 		x->outcome->kill_at = 0;
-		x->outcome->session = 0; /* which was read from its live file, if anybody asked */
+		x->outcome->session = 0; /* it may have been read from the live file */
 	}
 	if (p->failed)
 		failures_apply(s, x, &p->retry, e->time);
@@ -181,7 +182,7 @@ void entry_leaves(struct server *s, uint32_t id)
 {
 	struct entry *x = &s->jobs->entries.v[id];
 
-	if (!x->leaving) /* it may have been there before, and come back */
+	if (!x->leaving) /* a job may leave, come back and leave again */
 		vec_push(&s->jobs->leaving, id);
 	x->leaving = true;
 }
@@ -192,7 +193,7 @@ void entry_through(struct server *s, uint32_t id, uint32_t queue)
 		away_of(&s->jobs->entries.v[id])->from = queue;
 }
 
-/* Elements of its array that are away: one more or less. */
+/* Updates the number of elements of its array that are away. */
 static void away_count(struct server *s, const struct entry *x, bool before, bool now)
 {
 	struct array *whole =
@@ -202,7 +203,7 @@ static void away_count(struct server *s, const struct entry *x, bool before, boo
 		whole->away += now ? 1 : -1u;
 }
 
-/* NULL is no id. */
+/* Replaces the state at the other site; a NULL id means none. */
 static void apply_away(struct server *s, struct entry *x, const struct payload *p)
 {
 	struct away *a = away_of(x), old = *a;
@@ -228,7 +229,7 @@ static void apply_alter(struct server *s, struct entry *x, struct job *job, cons
 	x->spec = p->spec;
 	x->holds = p->spec->holds;
 	if (job->state <= STATE_ALLOCATED && asks_otherwise(old, p->spec)) {
-		plan_forget(s->plan, job->id); /* it has other fragments */
+		plan_forget(s->plan, job->id); /* its fragments differ now */
 		job_fill(s, job, p->spec);
 	} else if (entry_running(s, job->id) && old->walltime != p->spec->walltime) {
 		job->walltime = p->spec->walltime;
@@ -236,7 +237,8 @@ static void apply_alter(struct server *s, struct entry *x, struct job *job, cons
 	}
 	if (old->queue != p->spec->queue && queue_is_remote(word_text(s, p->spec->queue))) {
 		struct away *a = away_of(x);
-		if (!queue_is_remote(word_text(s, old->queue))) /* else it returns to where it was before that */
+		/* otherwise it returns to the queue it was in before */
+		if (!queue_is_remote(word_text(s, old->queue)))
 			a->from = old->queue;
 		entry_leaves(s, job->id);
 	}
@@ -270,8 +272,9 @@ void entry_apply(struct server *s, const struct event *e, const struct payload *
 	struct entry *x = &s->jobs->entries.v[e->job];
 	struct job *job = entry_job(s, e->job);
 
+	/* KEEP is frequent and the scheduler's own; GONE concerns only processes */
 	if (e->type != EVENT_KEEP &&
-	    e->type != EVENT_GONE) /* the scheduler's, which changes often; and the processes' */
+	    e->type != EVENT_GONE)
 		x->modified = e->time;
 	switch ((int)e->type) {
 	case EVENT_START:
@@ -299,7 +302,7 @@ void entry_apply(struct server *s, const struct event *e, const struct payload *
 		break;
 	case EVENT_START_FAILED:
 		if (x->outcome && x->outcome->saves)
-			x->outcome->saves->moving = 0; /* it waits as others do */
+			x->outcome->saves->moving = 0; /* it now waits like any other job */
 		apply_stop(s, x, e, p);
 		break;
 	case EVENT_FINISH:
@@ -344,7 +347,7 @@ void entry_apply(struct server *s, const struct event *e, const struct payload *
 		gate_ended(s->gate, e->job, x->exit_status);
 }
 
-/* The number of the array that a job is an element of; 0: none. */
+/* Returns the number of the array that a job is an element of; 0: none. */
 static uint64_t array_of(const struct server *s, uint32_t id)
 {
 	uint64_t key = s->jobs->entries.v[id].key;
@@ -392,7 +395,7 @@ void job_fill(const struct server *s, struct job *job, const struct spec *p)
 	entry_eased(s, job->id);
 }
 
-/* ---- keeping it ---- */
+/* ---- recording events ---- */
 
 static void nodes_text(const struct server *s, const struct event *e, struct strbuf *out)
 {
@@ -400,7 +403,7 @@ static void nodes_text(const struct server *s, const struct event *e, struct str
 		strbuf_printf(out, "%s%s", i ? "+" : "", names_get(&s->cluster->node_names, (uint32_t)e->nodes[i]));
 }
 
-/* How a job began is in its record. */
+/* Returns true if the job's record already covers the event: the record shows how the job began. */
 static bool is_recorded(const struct entry *x, const struct event *e)
 {
 	return e->type == EVENT_SUBMIT || (x->fresh && (e->type == EVENT_HOLD || e->type == EVENT_RELEASE));
@@ -422,7 +425,8 @@ void event_keep(struct server *s, const struct event *e, const struct payload *p
 	payload_write(s, e->type, p, &data);
 	x.nodes = nodes.n ? nodes.text : NULL;
 	x.data = data.n ? data.text : NULL;
-	if (e->type == EVENT_KEEP) /* its place may change thousands of times: the last one counts */
+	/* its place may change thousands of times; only the last one is kept */
+	if (e->type == EVENT_KEEP)
 		store_put_last_event(s->store, &x);
 	else if (!is_recorded(&s->jobs->entries.v[e->job], e))
 		store_put_event(s->store, &x);
@@ -471,7 +475,7 @@ void array_limit(struct array *a, uint32_t limit)
 
 /* ---- payloads in the store ---- */
 
-/* Bits of rows: the type of the event, and what else is known of it. */
+/* Bits of rows: the type of the event, and conditions. */
 #define ON(type) (UINT32_C(1) << ((int)(type) < EVENT_COUNT ? (int)(type) : EVENT_COUNT - EVENT_PLACED + (int)(type)))
 #define ON_END (ON(EVENT_FINISH) | ON(EVENT_DELETE))
 #define COMMON (UINT32_C(1) << 28)
@@ -483,7 +487,7 @@ void array_limit(struct array *a, uint32_t limit)
 
 static_assert(EVENT_COUNT + SERVER_EVENT_END - EVENT_PLACED <= 28, "each type of event needs a bit of its own");
 
-/* What events are stored with. `spec`, `failures` and an attempt's CPUs are written beside it. */
+/* Members that events are stored with, in addition to `spec`, `failures` and an attempt's CPUs. */
 static const struct field payload_rows[] = {
 	{"text", .in = ON_ANY & ~ON(EVENT_INTENT), HAS(text)},
 	{"comment", .in = ON_ANY, HAS(comment)},
@@ -598,7 +602,7 @@ int payload_read(struct server *s, int type, const json_t *data, struct payload 
 	if (rc < 0)
 		return rc;
 	ret->holds &= BLOCK_HOLDS;
-	if (ret->ran_ms < 0) /* an older server's */
+	if (ret->ran_ms < 0) /* written by an older server */
 		ret->ran_ms = ret->ended_us > ret->started_us ? (ret->ended_us - ret->started_us) / 1000 : 0;
 	return type == EVENT_ALTER ? alter_read(s, json_object_get(data, "spec"), ret, err) : 0;
 }

@@ -1,13 +1,15 @@
 /*
  * entry.h - the server's part of a job, and the one fold that changes it.
  *
- * A job is three records of one index: the core's struct job, its struct entry here, and the struct spec it was submitted or last altered with.
- * Whatever happens to a job is an event: the core's (struct event) or one of the server's own below. What the server knows of it besides is
- * its payload. entry_apply() folds event and payload into the entry, live and at recovery alike; nothing else writes these fields. The
- * store keeps the payload as JSON, so that both directions are in entry.c, side by side.
+ * A job is three records of one index: the core's struct job, its struct entry here, and the struct
+ * spec it was submitted or last altered with. Everything that happens to a job is an event: one of
+ * the core's (struct event) or one of the server's own below. The server's additional data about an
+ * event is its payload. entry_apply() folds event and payload into the entry, both live and at
+ * recovery; nothing else writes these fields. The store keeps the payload as JSON; entry.c reads
+ * and writes it, side by side.
  *
- * The job's record in the store (its head) is as it was submitted and stays so: an event is judged against the request of its time, which
- * EVENT_ALTER changes.
+ * The job's record in the store (its head) stays as it was submitted. An event is judged against
+ * the request that was valid at its time, which EVENT_ALTER changes.
  */
 #ifndef SERVER_ENTRY_H
 #define SERVER_ENTRY_H
@@ -28,24 +30,26 @@ struct array;
 struct attempt;
 struct spec;
 
-/* The server's own events, beside enum event_type. Numbers are in stores: they stay. */
+/* The server's own events, in addition to enum event_type. The numbers are stored and must not
+ * change. */
 enum server_event {
-	EVENT_PLACED = 32, /* CPUs were given to a start that had to wait for them */
-	EVENT_INTENT,	   /* a running job is to end, or to run again */
+	EVENT_PLACED = 32, /* a start that had to wait for CPUs was given them */
+	EVENT_INTENT,	   /* a running job is to end or to be rerun */
 	EVENT_NOTE,	   /* for the log only */
-	EVENT_ALTER,	   /* it has another spec */
-	EVENT_HOLDS,	   /* it has other holds */
+	EVENT_ALTER,	   /* its spec was replaced */
+	EVENT_HOLDS,	   /* its holds were changed */
 	EVENT_SUSPEND,	   /* it was suspended, or resumed */
-	EVENT_RANK,	   /* it has another place in the queue */
-	EVENT_SAVED,	   /* what is known of its checkpoints */
-	EVENT_AWAY,	   /* how far it is on its way to another site, or what it does there */
-	EVENT_GONE, /* of an attempt that is not its last, or that lingered when it ended, nothing runs any more */
+	EVENT_RANK,	   /* its place in the queue was changed */
+	EVENT_SAVED,	   /* state of its checkpoints */
+	EVENT_AWAY,	   /* progress of its move to another site, or its state there */
+	/* all processes of an earlier attempt, or of one that lingered at its end, are gone */
+	EVENT_GONE,
 	SERVER_EVENT_END
 };
 
 enum intent { INTENT_NONE, INTENT_DELETE, INTENT_RERUN };
 
-/* Why a job ended. Numbers are in stores: they stay. */
+/* Why a job ended. The numbers are stored and must not change. */
 enum end_cause {
 	END_ITSELF,
 	END_WALLTIME,
@@ -56,39 +60,43 @@ enum end_cause {
 	END_DEPEND,
 	END_NOT_STARTED,
 	END_HUNG_UP,
-	END_REFUSED, /* it was submitted while the server was down, and refused at its start */
+	END_REFUSED, /* submitted while the server was down, and refused when it started */
 	END_COUNT
 };
 
-/* Exit statuses of jobs whose script did not tell one; below 0, as in PBS. */
+/* Exit statuses of jobs whose script did not return one; below 0, as in PBS. */
 enum exit_special {
-	EXIT_NOT_STARTED = -1, /* it could not be started */
-	EXIT_LOST = -2,	       /* its processes vanished, or it was purged */
+	EXIT_NOT_STARTED = -1, /* the job could not be started */
+	EXIT_LOST = -2,	       /* its processes vanished, or the job was purged */
 	EXIT_NEVER_RAN = -3,   /* it was deleted while it waited */
 	EXIT_EXPIRED = -4,     /* its deadline could no longer be met */
 };
 
-/* Checkpoints of a job: only of those that make any. */
+/* Checkpoints of a job; present only for jobs that make them. */
 struct job_saves {
-	uint32_t attempt;	 /* ... which this is of */
-	struct saves last;	 /* as its shepherd told */
-	int64_t lost_ms;	 /* work of attempts that was in no checkpoint when they ended, */
-	int64_t attempt_lost_ms; /* ... and of `attempt` alone */
-	bool from_start;	 /* it is to be run again as if there were none */
-	uint32_t moves;		 /* how often it was stopped to go on elsewhere */
-	int64_t moving;		 /* ... since this instant; 0: it goes on */
+	uint32_t attempt;	 /* the attempt that the values below describe */
+	struct saves last;	 /* last report of its shepherd */
+	/* work of all attempts that no checkpoint contained when they ended */
+	int64_t lost_ms;
+	int64_t attempt_lost_ms; /* the same for `attempt` only */
+	bool from_start;	 /* the next attempt ignores the checkpoints */
+	uint32_t moves;		 /* number of times it was stopped to continue on other nodes */
+	/* instant at which the current move began; 0: it is not being moved */
+	int64_t moving;
 };
 
-/* What became of a job: only for those that were started, or have ended. */
+/* Results of a job; present only once it was started or has ended. */
 struct outcome {
 	char *exec_host; /* "n1/0+n1/1" */
 	char *comment;
 	int64_t cpu_ms, memory_kib;
-	int64_t started_us, ended_us; /* wall clock: when, not how long */
-	int64_t ran_ms;		      /* how long it ran */
-	int64_t spent_ms;	      /* how long earlier attempts ran, which were stopped, less what was paid for */
-	int64_t began_us;	      /* of one that runs: clock.boot_us when it began */
-	int64_t kill_at;	      /* instant: SIGKILL if SIGTERM was not enough; 0: nobody wants it ended */
+	int64_t started_us, ended_us; /* wall clock; use ran_ms for durations */
+	int64_t ran_ms;		      /* how long the last attempt ran */
+	/* how long earlier, stopped attempts ran, minus what was already paid for */
+	int64_t spent_ms;
+	int64_t began_us;	      /* running: clock.boot_us when it began */
+	/* instant to send SIGKILL if SIGTERM was not enough; 0: it is not being ended */
+	int64_t kill_at;
 	pid_t session;
 	struct job_saves *saves; /* NULL: none */
 };
@@ -96,100 +104,111 @@ struct outcome {
 /* The server's part of a job; its index in jobs.entries is the job's id in the core. */
 struct entry {
 	uint64_t key;
-	struct spec *spec; /* NULL: forgotten */
+	struct spec *spec; /* NULL: the job was forgotten */
 	struct outcome *outcome;
 	int64_t modified;
 	int32_t exit_status;
+	/* the owner's previous entry; 0: none. Derived, and kept when the entry is forgotten */
 	uint32_t
-		before; /* the owner's entry that came before this one; 0: none. Derived, and kept when it is forgotten */
-	uint8_t holds;		       /* those of enum block that people set */
-	uint8_t intent;		       /* of one that runs */
+		before;
+	uint8_t holds;		       /* bits of enum block that users have set */
+	uint8_t intent;		       /* enum intent, while it runs */
 	uint8_t cause;		       /* enum end_cause */
 	struct job_failures *failures; /* NULL: none */
-	struct away *away;	       /* NULL: it never left */
+	struct away *away;	       /* NULL: it never left this site */
 	bool suspended;
-	bool resumed; /* it was suspended, and goes on */
+	bool resumed; /* it was suspended and has been resumed */
 	bool limited; /* its walltime was changed while it ran */
-	bool ran;     /* its script was started, now or once */
-	bool urgent;  /* it was started before others that had come first: it needed its priority */
-	bool foreign; /* deleted by another than its owner */
-	bool billed;  /* of one that runs: its owner wants it run again, and pays for this attempt */
-	bool broken;  /* a part of its history could not be read */
-	bool leaving; /* it is in jobs.leaving; derived */
-	bool watches; /* those it depends on are kept for it (jobs.dependents); derived */
-	bool fresh;   /* being submitted: its record, written last, says whether it began as held */
+	bool ran;     /* its script has been started at least once */
+	bool urgent;  /* its priority started it before jobs that were submitted earlier */
+	bool foreign; /* deleted by someone other than its owner */
+	bool billed;  /* running: its owner asked to rerun it, and pays for this attempt */
+	bool broken;  /* part of its history could not be read */
+	bool leaving; /* listed in jobs.leaving; derived */
+	bool watches; /* jobs it depends on are kept for it (jobs.dependents); derived */
+	bool fresh;   /* being submitted; its record, written last, shows if it began as held */
 };
 
-/* What an event says besides struct event. Texts are borrowed. */
+/* Data of an event beyond struct event. Texts are borrowed. */
 struct payload {
 	const char *text;    /* for the log */
-	const char *comment; /* what the job's comment is from now on; NULL: events of the core use `text` */
-	const char *who;     /* who asked for it */
+	const char *comment; /* the job's new comment; NULL: events of the core use `text` */
+	const char *who;     /* user who asked for it */
 	int32_t exit_status; /* FINISH, DELETE */
-	uint8_t cause;	     /* ... enum end_cause */
-	bool lingers;	     /* FINISH: its processes are still being killed, and hold their CPUs */
-	bool used;	     /* FINISH: these are known */
+	uint8_t cause;	     /* FINISH, DELETE: enum end_cause */
+	bool lingers;	     /* FINISH: its processes are still being killed and hold their CPUs */
+	bool used;	     /* FINISH: the following five are known */
 	int64_t cpu_ms, memory_kib, started_us, ended_us, ran_ms;
-	int64_t spent_ms; /* PREEMPT: how long it had run, as far as it is charged, */
-	int64_t free_ms;  /* ... and the rest: what saving its work took, for others or for a shutdown. Not kept */
-	bool moves;	  /* PREEMPT: to go on elsewhere */
-	int64_t began_us; /* STARTED: clock.boot_us, */
-	uint64_t boot;	  /* ... which counts from this start of the machine */
+	int64_t spent_ms; /* PREEMPT: chargeable time it had run */
+	/* PREEMPT: time that is not charged, spent saving its work for others or for a shutdown.
+	 * Not stored */
+	int64_t free_ms;
+	bool moves;	  /* PREEMPT: it is to continue on other nodes */
+	int64_t began_us; /* STARTED: clock.boot_us */
+	uint64_t boot;	  /* STARTED: the boot of the machine from which began_us counts */
 	pid_t session;
 	bool failed;		       /* `retry` is set */
-	struct retry retry;	       /* what follows from a failure; all 0: they are forgotten */
-	bool urgent;		       /* START: before others that came first */
-	uint8_t intent;		       /* INTENT */
-	bool foreign;		       /* ... by another than its owner */
-	bool drops;		       /* ... without its checkpoints */
-	bool billed;		       /* ... by its owner: what the attempt used is charged */
-	int64_t paid;		       /* ... seconds of it that were taken from the owner's quota at once */
-	int64_t delay;		       /* ... seconds from SIGTERM to SIGKILL */
-	struct job_saves saves;	       /* SAVED; lost_ms is added to what there is */
+	/* consequences of a failure; all 0: earlier failures are forgotten */
+	struct retry retry;
+	bool urgent;		       /* START: ahead of jobs submitted earlier */
+	uint8_t intent;		       /* INTENT: enum intent */
+	bool foreign;		       /* INTENT: by someone other than its owner */
+	bool drops;		       /* INTENT: its checkpoints are dropped */
+	bool billed;		       /* INTENT: by its owner; the attempt's usage is charged */
+	/* INTENT: seconds of it that were taken from the owner's quota at once */
+	int64_t paid;
+	int64_t delay;		       /* INTENT: seconds from SIGTERM to SIGKILL */
+	struct job_saves saves;	       /* SAVED; lost_ms is added to the job's total */
 	uint8_t holds;		       /* HOLDS */
 	bool suspended;		       /* SUSPEND */
-	struct away away;	       /* AWAY; `from` 0: as it was; `refused` is not used */
-	bool refused;		       /* ... the site does not accept it */
+	struct away away;	       /* AWAY; `from` 0: unchanged; `refused` is not used */
+	bool refused;		       /* AWAY: the site does not accept it */
 	double rank;		       /* RANK */
-	const struct attempt *attempt; /* START, PLACED: the CPUs it was given, or NULL */
+	const struct attempt *attempt; /* START, PLACED: holds the CPUs it was given, or NULL */
 	uint32_t gone;		       /* GONE: the attempt's number */
 	struct spec *spec;	       /* ALTER */
-	bool throttled;		       /* ALTER of an array as a whole: `limit` is set, and nothing else */
-	uint32_t limit;		       /* ... elements that run at once; 0: all may */
-	uint64_t as;		       /* ... the job of this key has the same one; 0: it is written out */
+	bool throttled;		       /* ALTER of an array as a whole: only `limit` is set */
+	uint32_t limit;		       /* ALTER: elements that may run at once; 0: all */
+	/* ALTER: key of the job that has the same spec; 0: the spec is written out */
+	uint64_t as;
 };
 
-/* The fold. The core's own events have been applied to the job already (job_apply). */
+/* Folds an event into the entry. job_apply() has already applied the core's events to the job. */
 void entry_apply(struct server *s, const struct event *e, const struct payload *p);
-/* Whose job it is, for limits. `array`: the number of its array, or 0. */
+/* Returns the party that limits count a job for. `array`: the number of its array, or 0. */
 struct limit_party spec_party(const struct spec *p, uint64_t array);
-/* What the core knows of a job, by its spec: at submission, when it is altered, at recovery. */
+/* Fills in the core's part of a job from its spec: at submission, alteration and recovery. */
 void job_fill(const struct server *s, struct job *job, const struct spec *p);
-/* Fills in only how much longer than its walltime its place lasts, by its queue and its checkpoints. */
+/* Fills in only the time a job needs in addition to its walltime, by its queue and its
+ * checkpoints. */
 void job_margins(const struct server *s, struct job *job, const struct spec *p);
-/* A job gets another spec: also in the queue, where it loses its place and its guarantee if it asks for something else. */
+/* Gives a job another spec. If the new one requests something else, a waiting job loses its place
+ * and its guarantee. */
 void entry_alter(struct server *s, uint32_t id, const struct payload *p);
-/* An array as a whole is shown with the spec of its element `as`, which it was altered with. */
+/* Shows an array as a whole with the spec of its element `as`, which it was altered with. */
 void array_alter(struct server *s, struct array *a, struct spec *p, uint64_t as);
 void array_apply(struct array *a, const struct spec *p); /* the same at recovery */
-/* So many of its elements may run at once from now on; 0: all. Those that run go on. */
+/* Limits how many elements may run at once; 0: all. Running elements continue. */
 void array_throttle(struct server *s, struct array *a, uint32_t limit, const char *who);
 void array_limit(struct array *a, uint32_t limit); /* the same at recovery */
-/* Applies one of the server's own events, and keeps it. */
+/* Applies one of the server's own events and records it. */
 void entry_event(struct server *s, uint32_t id, enum server_event type, const struct payload *p);
-/* Remembers an event that was applied for the store, and for streams. */
+/* Records an applied event for the store and for streams. */
 void event_keep(struct server *s, const struct event *e, const struct payload *p);
 
-void payload_write(const struct server *s, int type, const struct payload *p, struct strbuf *out); /* nothing: "" */
-/* From the store. `data` must outlive it, and may be NULL; the spec, if there is one, is the caller's to unref. -EINVAL. */
+/* Appends "" for an empty one. */
+void payload_write(const struct server *s, int type, const struct payload *p, struct strbuf *out);
+/* Reads a payload from the store. `data` may be NULL and must outlive the result. The caller unrefs
+ * the spec, if any. -EINVAL. */
 int payload_read(struct server *s, int type, const json_t *data, struct payload *ret, struct err *err);
-/* Reads what people are shown of an event. What it used, its spec and its site are left out; so is what is damaged. */
+/* Reads the part of an event that users see. Leaves out usage, spec and site, and anything
+ * damaged. */
 void payload_glance(int type, const json_t *data, struct payload *ret);
-/* It came into a queue of another site: it is one of jobs.leaving from now on. */
+/* Adds a job that entered a queue of another site to jobs.leaving. */
 void entry_leaves(struct server *s, uint32_t id);
-/* ... by that routing queue: it returns there. */
+/* Records the routing queue that sent a job to another site; the job returns there. */
 void entry_through(struct server *s, uint32_t id, uint32_t queue);
-/* Whether another site has it, or may have. */
+/* Returns true if another site has the job, or may have it. */
 static inline bool entry_away(const struct entry *x)
 {
 	return x->away && x->away->phase != AWAY_NOT;

@@ -1,5 +1,5 @@
 /*
- * failures.c - what a job's failures are: their fold, and how the store has them.
+ * failures.c - failures of a job: folding them, and storing them.
  */
 #include <jansson.h>
 #include <stdbool.h>
@@ -67,7 +67,7 @@ void failures_apply(const struct server *s, struct entry *e, const struct retry 
 							      .until = clock_until(s, time, r->avoid)});
 }
 
-/* Its node is written by name, beside it. */
+/* The node is written separately, by name. */
 static const struct field retry_rows[] = {
 	{"total", MEMBER(struct retry, total)},	    {"rounds", MEMBER(struct retry, rounds)},
 	{"unclear", MEMBER(struct retry, unclear)}, {"until", MEMBER(struct retry, until)},
@@ -90,7 +90,8 @@ int failures_read(const struct server *s, const json_t *o, struct retry *ret, st
 	int rc;
 
 	*ret = (struct retry){0};
-	if (json_is_integer(o)) { /* an older server's: how many there were, on whichever nodes */
+	/* written by an older server: the number of failures, on any nodes */
+	if (json_is_integer(o)) {
 		ret->total = ret->rounds = (uint32_t)json_integer_value(o);
 		return 0;
 	}

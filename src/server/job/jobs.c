@@ -1,5 +1,6 @@
 /*
- * jobs.c - the server's jobs: finding them by what people call them, naming them, and forgetting them.
+ * jobs.c - the server's jobs: finding them by the ids that users give, naming them, and forgetting
+ * them.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -33,14 +34,16 @@
 #include "server/settings/remotes.h"
 #include "store/store.h"
 
-#define VISITOR_KEPT 604800 /* seconds: the site that it came from may be down, and takes its output home later */
+/* seconds; the site it came from may be down and fetch its output later */
+#define VISITOR_KEPT 604800
 
 struct entry *entry_get(const struct server *s, uint32_t id)
 {
 	return &s->jobs->entries.v[id];
 }
 
-/* Lists have an id for each of a hundred thousand jobs: printf takes longer than all the rest of it. */
+/* Appends a number. Lists have ids of a hundred thousand jobs, and printf would take longer than
+ * everything else. */
 static void number_add(struct strbuf *out, uint64_t n)
 {
 	char digits[24];
@@ -233,7 +236,8 @@ struct queue *queue_create(struct server *s, const char *name)
 	q->name = mem_strdup(name);
 	attrs_init(&q->attrs, ATTR_QUEUE);
 	vec_push(&s->jobs->queues, q);
-	for (; at > 0 && strcmp(s->jobs->queues.v[at - 1]->name, name) > 0; at--) /* by name, as the store has them */
+	/* sorted by name, as in the store */
+	for (; at > 0 && strcmp(s->jobs->queues.v[at - 1]->name, name) > 0; at--)
 		s->jobs->queues.v[at] = s->jobs->queues.v[at - 1];
 	s->jobs->queues.v[at] = q;
 	queue_index(s, name, q);

@@ -1,9 +1,13 @@
 /*
- * keys.c - submissions by their idempotency key, so that a client can repeat one whose answer it did not get.
+ * keys.c - submissions by their idempotency key, so that a client can repeat one whose answer it
+ * did not get.
  *
- * A key and the numbers of the jobs that it made are one object of the store, written in the same commit as those jobs: after a crash or
- * a take-over either both are there, or neither is. A key belongs to its user, that of another site to all sites: what a site asks about it must not depend on
- * whether the user can be looked up. It is kept for a day, even if the jobs have been forgotten by then; of one user at most KEYS_PER_USER, and the oldest goes first.
+ * A key and the numbers of the jobs it created are one object of the store, written in the same
+ * commit as those jobs: after a crash or a take-over either both exist or neither does. A key
+ * belongs to its user. A key from another site belongs to all sites, since the answer to a site
+ * must not depend on whether the user can be looked up. A key is kept for a day, even if the jobs
+ * have been forgotten by then; each user has at most KEYS_PER_USER, and the oldest is dropped
+ * first.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -29,16 +33,16 @@
 #include "server/server.h"
 #include "store/store.h"
 
-#define KEEP 86400	      /* seconds */
+#define KEEP 86400	      /* seconds a user's key is kept */
 #define KEEP_LASTING 34560000 /* 400 days: a site that was down asks again */
 #define KEYS_PER_USER 50000   /* some 150 bytes each */
-#define SWEEP 60	      /* seconds between two looks for old ones */
+#define SWEEP 60	      /* seconds between two searches for old keys */
 
 /* The keys of one user, in the order of `time`. */
 struct ring {
 	uid_t uid;
 	VEC(struct submission_key *) v;
-	size_t first; /* those before it have been forgotten */
+	size_t first; /* index of the first key that is not forgotten */
 	bool unsorted;
 };
 
@@ -47,7 +51,7 @@ struct keys {
 	struct map by_text; /* key_hash() -> struct submission_key * */
 	VEC(struct ring) rings;
 	struct map by_uid; /* uid -> index in rings + 1 */
-	int64_t sweep;	   /* instant */
+	int64_t sweep;	   /* instant of the next search for old keys */
 };
 
 static struct keys *keys_of(struct server *s)
@@ -57,7 +61,7 @@ static struct keys *keys_of(struct server *s)
 	return s->jobs->keys;
 }
 
-/* Returns whose key it is: that of the user who submitted, or of all sites. */
+/* Returns the owner of a key: the user who submitted, or all sites. */
 static uid_t key_owner(const struct submission_key *k)
 {
 	return k->lasting ? SUBKEY_SITE : k->uid;
@@ -76,7 +80,8 @@ static void object_name(uid_t uid, const char *text, char ret[KEY_MAX + 16])
 int subkey_read(const char *text, char ret[KEY_MAX + 1], struct err *err)
 {
 	size_t n = strlen(text);
-	bool quoted = n >= 2 && text[0] == '"' && text[n - 1] == '"'; /* as structured fields have it */
+	/* a string in the syntax of structured fields */
+	bool quoted = n >= 2 && text[0] == '"' && text[n - 1] == '"';
 
 	text += quoted;
 	n -= quoted ? 2 : 0;
@@ -183,7 +188,7 @@ static struct submission_key *key_put(struct server *s, uid_t uid, const char *t
 	return k;
 }
 
-/* Its fingerprint is written in hexadecimal digits, beside it. */
+/* The fingerprint is written separately, in hexadecimal digits. */
 static const struct field key_rows[] = {
 	{"first", .most = INT64_MAX, MEMBER(struct submission_key, first)},
 	{"count", MEMBER(struct submission_key, count)},

@@ -1,5 +1,5 @@
 /*
- * reserved.h - which reservations (rules/reservation.h) a job may use, and the one that it is bound to.
+ * reserved.h - which reservations (rules/reservation.h) a job may use, and the one it is bound to.
  */
 #ifndef SERVER_RESERVED_H
 #define SERVER_RESERVED_H
@@ -11,9 +11,10 @@
 struct server;
 struct spec;
 
-/* Whose job it is, as lists of reservations see it; `number` has room for its number. */
+/* Returns the party that the lists of a reservation match a job against; `number` is a buffer for
+ * the job's number. */
 struct reservation_party reserved_party(const struct server *s, const struct spec *p, uint64_t job, char number[24]);
-/* A job's keys, and what it is bound to: job.keys, job.bound. */
+/* Return a job's keys and its bound reservation: job.keys and job.bound. */
 uint32_t reserved_keys(const struct server *s, const struct spec *p, uint64_t job);
 uint32_t reserved_bound(const struct server *s, const struct spec *p, uint64_t job);
 

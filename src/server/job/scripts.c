@@ -46,14 +46,14 @@ int script_read(const json_t *job, struct arena *a, const char **ret, size_t *re
 	return 0;
 }
 
-/* The same text of the same user is kept once. */
+/* Keeps a script and returns its id; identical scripts of one user are kept once. */
 static uint64_t script_keep(struct server *s, const struct spec *p, const char *text, size_t n)
 {
 	uint64_t hash = hash_bytes(text, n) ^ (uint64_t)p->uid * UINT64_C(0x9e3779b97f4a7c15), id;
 	char *known;
 	size_t known_n;
 
-	hash |= UINT64_C(1) << 63; /* apart from ids */
+	hash |= UINT64_C(1) << 63; /* distinguishes hashes from ids */
 	if (map_get(&s->jobs->scripts, hash, &id) && map_get(&s->jobs->scripts, id, &(uint64_t){0}) &&
 	    store_get_script(s->store, id, &known, &known_n, NULL) == 0) {
 		bool same = known_n == n && memcmp(known, text, n) == 0;
@@ -70,7 +70,8 @@ static uint64_t script_keep(struct server *s, const struct spec *p, const char *
 	return id;
 }
 
-/* Many that come at once mostly have one script: whether it is the same needs no look into the store. */
+/* Returns true if two submissions have the same script. Most jobs submitted together do, and
+ * comparing them saves a look into the store. */
 static bool script_is(const struct server *s, const struct submission *x, const struct submission *other)
 {
 	return other && other->script && other->spec->uid == x->spec->uid && other->script_n == x->script_n &&

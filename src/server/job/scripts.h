@@ -1,5 +1,5 @@
 /*
- * scripts.h - the scripts of jobs: the same text of the same user is kept once.
+ * scripts.h - the scripts of jobs: identical scripts of one user are kept once.
  */
 #ifndef SERVER_SCRIPTS_H
 #define SERVER_SCRIPTS_H
@@ -12,9 +12,10 @@ struct err;
 struct server;
 struct submission;
 
-/* The script of a job that is submitted, into the arena; NULL when there is none. */
+/* Reads the script of a submission into the arena; NULL if there is none. */
 int script_read(const json_t *job, struct arena *a, const char **ret, size_t *ret_n, struct err *err);
-/* Once it is accepted. `before`: one that came with it, or NULL. */
+/* Keeps the script of an accepted submission. `before`: another submission of the same request, or
+ * NULL. */
 void submission_keep_script(struct server *s, struct submission *x, const struct submission *before);
 
 #endif

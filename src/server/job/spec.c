@@ -1,8 +1,6 @@
 /*
- * spec.c - a job as it was submitted: made, copied, and what it asks for in the cluster as it is now.
- *
- * What the server keeps in memory of a job is the spec, stored as its `head`; environment, paths and arguments are the `body`, which only the
- * store has until the job starts.
+ * spec.c - a job's description: creating, copying and storing it, and resolving its request in the
+ * current cluster.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -37,7 +35,8 @@
 #include "server/settings/remotes.h"
 
 static const struct spec_rare nothing_rare;
-static struct slab specs; /* of all servers of this process: lists read them one after the other */
+/* shared by all servers of this process, and dense because lists read specs in sequence */
+static struct slab specs;
 
 static size_t spec_size(const char *name)
 {
@@ -138,7 +137,8 @@ void spec_head(const struct server *s, const struct spec *p, struct strbuf *out)
 	json_close_object(&j);
 }
 
-/* The request in today's words, if it can be read: if the nodes have changed it is kept, and held (block_begin). */
+/* Rewrites the request in its current form, if it can be read. If the nodes have changed, the text
+ * is kept and the job is held (block_begin). */
 static void resources_restore(struct server *s, struct spec *p)
 {
 	struct arena *a = arena_create();
@@ -171,7 +171,7 @@ int spec_restore(struct server *s, const json_t *head, struct spec **ret, struct
 		spec_unref(p);
 		return rc;
 	}
-	if (p->rank == 0) /* older servers' did not have it */
+	if (p->rank == 0) /* older servers did not store it */
 		p->rank = (double)p->created;
 	p->legacy = p->eligible == UINT32_MAX;
 	p->array = p->array_text;
@@ -182,7 +182,7 @@ int spec_restore(struct server *s, const json_t *head, struct spec **ret, struct
 	return 0;
 }
 
-/* ---- what it asks for ---- */
+/* ---- the request ---- */
 
 bool shares_offered(const struct server *s)
 {
@@ -192,7 +192,8 @@ bool shares_offered(const struct server *s)
 	return false;
 }
 
-/* One with a share asks for that instead of CPUs, and of nodes in no partition. If no node is shared any more it still does, and fits nowhere. */
+/* Makes a job with a share request that instead of CPUs, on nodes outside partitions. If no node is
+ * shared any more, it still does and fits nowhere. */
 static void request_divide(struct server *s, const struct reqtext *text, struct spec *p)
 {
 	struct err err;
@@ -210,7 +211,8 @@ const struct request *spec_asked(const struct server *s, const struct spec *p)
 	return &s->cluster->requests.v[p->request == UINT32_MAX ? s->jobs->fallback : p->request];
 }
 
-/* Circles end at the depth at which jobs are not routed on. */
+/* Returns true if a queue may lead to another site. Circles end at the depth at which jobs are no
+ * longer routed. */
 static bool queue_leads_away(const struct server *s, const char *name, int depth)
 {
 	const char *at = strchr(name, '@');
@@ -250,7 +252,8 @@ int spec_fill(struct server *s, const struct reqtext *text, struct spec *spec, s
 
 	full.estimate = text->estimate ? text->estimate : spec->rare->libra.estimate;
 	rc = partition_resolve(s->cluster, &full, &spec->request, &spec->allowed, err);
-	if (rc < 0 && !full.estimate && spec_may_leave(s, spec)) { /* another site may have such nodes */
+	/* another site may have such nodes */
+	if (rc < 0 && !full.estimate && spec_may_leave(s, spec)) {
 		spec->request = UINT32_MAX;
 		spec->allowed = NODES_ALL;
 		rc = 0;
@@ -299,7 +302,7 @@ void spec_resolve(struct server *s, const struct reqtext *text, struct spec *p)
 	amounts_keep(s->cluster, text);
 	for (uint32_t i = s->plan ? (uint32_t)s->plan->amount.n : UINT32_MAX; i < s->cluster->amounts.n; i++)
 		plan_set_amount(s->plan, i);
-	full.estimate = p->rare->libra.estimate; /* its own text has none */
+	full.estimate = p->rare->libra.estimate; /* the job's own text has no estimate */
 	partition_resolve(s->cluster, &full, &p->request, &p->allowed, &err);
 	request_divide(s, &full, p);
 	if (s->plan)

@@ -1,5 +1,5 @@
 /*
- * stage.c - stagein and stageout: the texts of -W.
+ * stage.c - file staging: the texts of -W stagein and stageout.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "server/job/stage.h"
 
-/* One of "here@host:path,...": its length, 0 at the end. */
+/* Returns the length of the first entry of "here@host:path,..."; 0 at the end. */
 size_t stage_next(const char *at)
 {
 	return strcspn(at, ",");

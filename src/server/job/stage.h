@@ -1,5 +1,5 @@
 /*
- * stage.h - stagein and stageout: the texts of -W.
+ * stage.h - file staging: the texts of -W stagein and stageout.
  */
 #ifndef SERVER_STAGE_H
 #define SERVER_STAGE_H
@@ -8,11 +8,13 @@
 
 struct err;
 
-#define STAGE_MAX 1000 /* files of a job */
+#define STAGE_MAX 1000 /* files of a job, at most */
 
-int stage_check(const char *what, const char *text, struct err *err); /* -EINVAL: not as -W stagein has it */
-size_t stage_next(const char *at);				      /* the length of the first of them */
-/* HERE@HOST:THERE: where the second and the third begin. -EINVAL. */
+/* Checks the syntax of -W stagein and stageout. -EINVAL. */
+int stage_check(const char *what, const char *text, struct err *err);
+/* Length of the first file's entry. */
+size_t stage_next(const char *at);
+/* Splits HERE@HOST:THERE: finds where the second and the third part begin. -EINVAL. */
 int stage_split(const char *what, const char *at, size_t n, size_t *ret_here, size_t *ret_host, struct err *err);
 
 #endif

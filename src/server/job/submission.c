@@ -1,5 +1,5 @@
 /*
- * submission.c - from what clients send to a job: one field after the other.
+ * submission.c - reads a submission field by field into a job.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -107,7 +107,8 @@ int read_depend(const json_t *job, struct spec *p, struct err *err)
 	return 0;
 }
 
-/* What is written of the job's owner, or derived from it, needs no other look at the user database as long as the job lives. */
+/* Keeps what is stored of the job's owner or derived from it, so that the user database is not
+ * needed again while the job exists. */
 static void owner_keep(struct server *s, struct spec *p)
 {
 	const struct user *u = user_known(s, p->uid);
@@ -147,7 +148,7 @@ static bool class_lacks_saver(const struct server *s, const struct spec *p)
 	return strcmp(attrs_text(class, "method"), "script") == 0 && !attrs_text(class, "saver");
 }
 
-/* Interactive jobs make none. */
+/* Reads the checkpoint options. Interactive jobs make no checkpoints. */
 int read_checkpoint(struct server *s, const json_t *job, struct spec *p, struct err *err)
 {
 	struct arena *a = arena_create();
@@ -172,7 +173,7 @@ int read_checkpoint(struct server *s, const json_t *job, struct spec *p, struct 
 	return rc;
 }
 
-/* Reads the members that need no judgement: all that have a place in the spec and no reader of their own. */
+/* Reads the simple members: all that have a place in the spec and no reader of their own. */
 static int read_members(struct server *s, const json_t *job, struct spec *p, struct err *err)
 {
 	int rc = 0;
@@ -183,7 +184,7 @@ static int read_members(struct server *s, const json_t *job, struct spec *p, str
 	return rc;
 }
 
-/* A program that is called as the job is says nothing new. */
+/* Drops the program's name if it is the same as the job's. */
 static void program_keep(struct spec *p)
 {
 	if (p->program && strcmp(p->program, p->name) == 0) {

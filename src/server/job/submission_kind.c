@@ -1,5 +1,6 @@
 /*
- * submission_kind.c - what type of job is submitted: with a deadline, an emergency, nice; what it may cost; whether it starts at once.
+ * submission_kind.c - reads the type of a submitted job (deadline, emergency, nice), what it may
+ * cost, and whether it starts at once.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -57,7 +58,8 @@ void submission_put_kind(const struct spec *p, json_t *o)
 	json_object_set_new(o, "powers", list);
 }
 
-/* The instant of "deadline", or TIME_NEVER. `given`: what -l says of it, which wins. */
+/* Reads "deadline" as an instant, or TIME_NEVER. `given`: the one from -l, which takes
+ * precedence. */
 static int read_deadline(const struct server *s, const json_t *job, const char *given, int64_t *ret, struct err *err)
 {
 	const json_t *d = json_object_get(job, "deadline");
@@ -73,7 +75,8 @@ static int read_deadline(const struct server *s, const json_t *job, const char *
 	return rc;
 }
 
-/* Type N: the deadline is the date on which it stops being nice. It is a common job in all else. */
+/* Reads type N: the deadline is the date on which it stops being nice. In all other respects it is
+ * a common job. */
 static int read_nice(const struct server *s, struct spec *p, struct err *err)
 {
 	const char *policy = attrs_text(s->attrs, "policy");
@@ -196,7 +199,8 @@ int price_agreed_refuse(struct err *err)
 			"what a job with a budget asks for was agreed when it was submitted: submit another one");
 }
 
-/* Under the policy artaras an interactive job starts when it comes. */
+/* Reads "displace". Under the policy artaras an interactive job starts as soon as it is
+ * submitted. */
 int read_now(const struct server *s, const json_t *job, struct submission *ret, struct err *err)
 {
 	struct spec *p = ret->spec;

@@ -1,5 +1,6 @@
 /*
- * submission_request.c - what a job that is submitted asks for: its resources, with the defaults of queue and server.
+ * submission_request.c - reads the resources that a submission requests, and adds the defaults of
+ * queue and server.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -30,7 +31,7 @@ const char *whole_name(enum wholeness whole)
 	return names[whole];
 }
 
-/* What it wants to itself: -1 as its resources say. */
+/* Reads what the job uses exclusively; -1: its resources decide. */
 static int read_exclusive(const json_t *job, int *ret, struct err *err)
 {
 	const char *text;
@@ -45,7 +46,7 @@ static int read_exclusive(const json_t *job, int *ret, struct err *err)
 	return rc;
 }
 
-/* A job that does not say how many CPUs it wants has those of its partition, if it runs in one. */
+/* Gives a job that does not request a number of CPUs those of its partition, if it runs in one. */
 static int read_size(struct server *s, struct reqtext *full, struct submission *ret, struct arena *a, struct err *err)
 {
 	struct reqtext sized = ret->text;
@@ -100,7 +101,8 @@ int read_request(struct server *s, const char *queue, struct arena *a, struct su
 	struct reqtext full = ret->text;
 
 	rc = admit_defaults(q ? &q->attrs : NULL, s->attrs, ret->spec->interactive, &full, a, err);
-	if (rc == 0 && ret->text.nchunks == 0) /* a queue has no defaults for what a partition determines */
+	/* a queue has no defaults for what a partition determines */
+	if (rc == 0 && ret->text.nchunks == 0)
 		rc = read_size(s, &full, ret, a, err);
 	return rc < 0 ? rc : spec_fill(s, &full, ret->spec, err);
 }

@@ -1,5 +1,6 @@
 /*
- * submission_write.c - a job's description back as what a client would send: for hooks, other sites, restarts and undoing.
+ * submission_write.c - writes a job's description as a client would submit it: for hooks, other
+ * sites, restarts and undoing.
  */
 #include <jansson.h>
 #include <stdbool.h>
@@ -29,7 +30,7 @@ void submission_put(const struct server *s, const struct spec *p, uint32_t in, j
 	strbuf_fini(&v.scratch);
 }
 
-/* What it asks for, as after -l. */
+/* Returns the resources requested, in the form used with -l. */
 static json_t *resources_of(const struct server *s, const struct spec *p, bool here)
 {
 	json_t *list = json_array();
@@ -52,7 +53,7 @@ json_t *as_submission(struct server *s, uint32_t id, const json_t *body, uint32_
 	json_t *o = json_deep_copy(body);
 
 	submission_put(s, p, AT_SUBMIT, o);
-	letters_format("uosn", e->holds, &holds); /* those that it has now */
+	letters_format("uosn", e->holds, &holds); /* its current holds */
 	json_object_set_new(o, "hold", json_string(strbuf_text(&holds)));
 	strbuf_fini(&holds);
 	submission_put_kind(p, o);

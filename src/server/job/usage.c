@@ -31,7 +31,7 @@ void usage_note(struct server *s, struct attempt *t, int64_t cpu_ms, int64_t mem
 	}
 	if (u->n == USAGE_MOST)
 		thin(u);
-	if (u->n && u->v[u->n - 1].cpu_ms > cpu_ms) /* a host counts anew, or has left */
+	if (u->n && u->v[u->n - 1].cpu_ms > cpu_ms) /* a host restarted its count or has left */
 		cpu_ms = u->v[u->n - 1].cpu_ms;
 	u->v[u->n++] = (struct usage_sample){s->clock->now, cpu_ms, memory_kib};
 	u->added++;
