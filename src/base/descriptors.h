@@ -11,7 +11,7 @@
 
 void descriptors_raise(void); /* raises the limit as far as the system allows, up to 65,536 */
 int descriptors_left(void);   /* number of descriptors that can still be opened */
-/* Restores the original limit, for a child. Returns true if it is lower and must be raised again. */
+/* Restores the original limit, for a child. Returns true if it is lower: then raise it again. */
 bool descriptors_lower(void);
 
 #endif
