@@ -1,13 +1,19 @@
 /*
- * copy.c - all of a store in another one.
+ * copy.c - copies a whole store.
  *
- *	read the original, in one transaction: rows and hash of each table -> mark the copy as incomplete -> copy the tables -> read the copy, and compare -> look
- *	whether a server has used the original meanwhile -> give the copy its id
+ *	1. read the original in one transaction: rows and hash of each table
+ *	2. mark the copy as incomplete, and copy the tables
+ *	3. read the copy, and compare
+ *	4. check that no server has used the original meanwhile
+ *	5. give the copy its id
  *
- * The original is not changed. A SQLite file is locked, so that no server can start with it; of a PostgreSQL database the number of the last commit and
- * the epoch tell afterwards whether one has. The copy is written as a leader writes: in commits of BATCH rows, fenced by an epoch.
+ * The original is not changed. A SQLite file is locked, so that no server can start with it; for a
+ * PostgreSQL database the number of the last commit and the epoch show afterwards whether one has
+ * used it. The copy is written as a leader writes: in commits of BATCH_ROWS rows, fenced by an
+ * epoch.
  *
- * Not copied are `lead` (but for the epoch, which never falls) and `meta`: they are about a store's own connections and commits.
+ * The tables `lead` (except the epoch, which never decreases) and `meta` are not copied: they
+ * describe a store's own connections and commits.
  */
 #include "store/copy.h"
 
@@ -23,10 +29,10 @@
 
 #define BATCH_ROWS 5000
 #define BATCH_BYTES (8 << 20)
-#define LEASE_MS 3000 /* renewed by each commit; what a copy that was killed leaves behind */
+#define LEASE_MS 3000 /* renewed by each commit; a killed copy holds it until it expires */
 #define WAIT_MS 250
 
-/* A row is all there is to do for a new table. */
+/* A new table only needs a row here. */
 static const struct {
 	const char *name, *one, *all;
 	enum statement get, put;
@@ -54,13 +60,13 @@ struct copying {
 	copy_progress progress;
 	void *context;
 	struct store_copied *result;
-	int64_t number; /* of the original's last commit */
-	uint64_t epoch; /* ... and of its last leader */
-	/* the table at hand */
+	int64_t number; /* number of the original's last commit */
+	uint64_t epoch; /* epoch of the original's last leader */
+	/* current table */
 	const char *step;
 	int table;
 	uint64_t rows, hash;
-	size_t bytes; /* remembered, and not committed */
+	size_t bytes; /* bytes queued and not committed */
 	struct err *err;
 };
 
@@ -185,7 +191,7 @@ static int id_put(struct store *s, const char *id, struct err *err)
 	return store_commit(s, err);
 }
 
-/* A copy that was killed leads for LEASE_MS more. */
+/* Takes the lead of the target. A killed copy keeps it for another LEASE_MS. */
 static int target_lead(struct copying *c, struct err *err)
 {
 	char owner[128], host[64] = "";
@@ -204,7 +210,7 @@ static int target_lead(struct copying *c, struct err *err)
 	return rc;
 }
 
-/* Of a copy that was not finished. */
+/* Removes what an unfinished copy left in the target. */
 static int target_empty(struct copying *c, struct err *err)
 {
 	struct strbuf sql = {0};
@@ -232,7 +238,7 @@ static int target_fill(struct copying *c, struct err *err)
 	return rc;
 }
 
-/* ---- whether it may be ---- */
+/* ---- checks ---- */
 
 static int leader_check(struct copying *c, struct store *s, struct err *err)
 {
@@ -247,7 +253,7 @@ static int leader_check(struct copying *c, struct store *s, struct err *err)
 	return rc;
 }
 
-/* Beside the transaction that was read in: that one can't see it. */
+/* Checks outside the read transaction, which cannot see later changes. */
 static int original_unchanged(struct copying *c, struct err *err)
 {
 	uint64_t epoch = c->epoch;
@@ -293,7 +299,7 @@ static int target_check(struct copying *c, struct err *err)
 	return leader_check(c, to, err);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole copy ---- */
 
 static int same_file(const char *from, const char *to, struct err *err)
 {

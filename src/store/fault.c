@@ -1,8 +1,8 @@
 /*
- * fault.c - bad luck on order: see fault.h.
+ * fault.c - injects faults: see fault.h.
  *
- * The only globals of the store: commits are counted by process, since it is the process that dies. The environment is
- * read each time, so that a test may change its mind.
+ * These are the only globals of the store: commits are counted per process, because it is the
+ * process that dies. The environment is read each time, so that a test can change it.
  */
 #include "store/fault.h"
 

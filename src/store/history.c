@@ -1,8 +1,8 @@
 /*
- * history.c - rows of jobs that have ended, put and found; the ledger.
+ * history.c - writes and finds rows of jobs that have ended; the ledger.
  *
- * What is asked for differs from time to time, so the statement is built of the conditions that there are, and the database finds the index that
- * fits; all values are parameters.
+ * Filters vary, so a statement is built from the conditions given, and the database chooses a
+ * suitable index; all values are parameters.
  */
 #include "store/history.h"
 
@@ -88,7 +88,8 @@ static bool is_text(const struct value *v, const char *text)
 	return v->text && v->n == (int64_t)strlen(text) && memcmp(v->text, text, (size_t)v->n) == 0;
 }
 
-/* The addition of the same entry that is queued last, so that thousands of jobs that end together are one; NULL: it is another's, or may be on disk. */
+/* Returns the last queued addition to the ledger if it is for the same entry and certainly not
+ * on disk, else NULL. So thousands of jobs that end together make one addition. */
 static struct value *ledger_queued(const struct store *s, const struct ledger_row *row)
 {
 	if (s->ledger <= s->done || s->ledger <= s->doubt)
@@ -105,7 +106,7 @@ void store_add_ledger(struct store *s, const struct ledger_row *row)
 	struct value *v = ledger_queued(s, row);
 
 	if (!v) {
-		ledger_change(s, ADD_LEDGER, row, 0, 0); /* which has no place for the last two */
+		ledger_change(s, ADD_LEDGER, row, 0, 0); /* it does not take the last two values */
 		s->ledger = s->changes.n;
 		return;
 	}
@@ -125,7 +126,7 @@ void store_set_lost(struct store *s, uint64_t key, int64_t attempt, int64_t lost
 {
 	const struct value v[] = {{.n = lost_ms}, {.n = (int64_t)key}, {.n = attempt}};
 
-	if (pile_used(s)) /* its row may lie there */
+	if (pile_used(s)) /* its row may be in the pile */
 		pile_lost(s, key, attempt, lost_ms);
 	else
 		change_add(s, SET_LOST, v);
@@ -138,9 +139,9 @@ void store_trim_history(struct store *s, int64_t before, int64_t most)
 	change_add(s, TRIM_HISTORY, v);
 }
 
-/* ---- looking ---- */
+/* ---- queries ---- */
 
-/* A statement under construction: its text, and the values of its parameters. */
+/* A query under construction: its text, and the values of its parameters. */
 struct query {
 	struct strbuf sql;
 	struct value v[VALUES_MAX];
@@ -169,7 +170,8 @@ static void number_condition(struct query *q, const char *text, int64_t value)
 	condition(q, text, (struct value){.n = value}, 'i');
 }
 
-/* Whether a list has a column's value: without it the list would be another. Exact in both databases, as LIKE is not. */
+/* Adds the condition that a list contains a column's value, by removing the value from the list
+ * and comparing. Exact in both databases, unlike LIKE. */
 static void list_condition(struct query *q, const char *column, const char *list)
 {
 	if (!list || !*list)
@@ -189,7 +191,7 @@ static void sight_add(struct query *q, const struct history_sight *w)
 	strbuf_puts(&q->sql, ")");
 }
 
-/* Texts that a filter can ask for, each called like the column and the member of a row that must have it. */
+/* Texts that a filter can require; each has the name of its column and of the member of a row. */
 static const struct {
 	const char *condition;
 	size_t wanted, at; /* offsets in the filter and in the row */
@@ -252,9 +254,9 @@ struct telling {
 	void *context;
 };
 
-/* ---- of history and pile, as if they were one ---- */
+/* ---- history and pile combined ---- */
 
-/* Returns what list_condition() asks the database. */
+/* Evaluates the condition of list_condition() for a row of the pile. */
 static bool in_list(const char *list, const char *name)
 {
 	struct strbuf word = {0};
@@ -283,7 +285,7 @@ static int order_of(const struct history_row *row, int64_t ended, uint64_t key, 
 	return (row->attempt > attempt) - (row->attempt < attempt);
 }
 
-/* Returns what filter_add() asks the database. */
+/* Evaluates the conditions of filter_add() for a row of the pile. */
 static bool filter_fits(const struct history_filter *f, const struct history_row *row)
 {
 	for (size_t i = 0; i < FILTER_TEXTS; i++) {
@@ -314,14 +316,14 @@ static int by_key(const void *a, const void *b)
 	return (x->attempt > y->attempt) - (x->attempt < y->attempt);
 }
 
-#define ENOUGH INT32_MAX /* rows were told */
+#define ENOUGH INT32_MAX /* returned when enough rows were reported */
 
-/* Rows of the history, with those of the pile between them. */
+/* Merges rows of the history and of the pile. */
 struct merging {
 	history_fn one;
 	void *context;
 	struct pile_rows pile;
-	VEC(struct history_row) fit; /* those of the pile that fit, in order */
+	VEC(struct history_row) fit; /* matching rows of the pile, in order */
 	size_t next;
 	int (*order)(const void *a, const void *b);
 	int64_t told, most;
@@ -335,7 +337,7 @@ static int merge_tell(struct merging *m, const struct history_row *row)
 	return m->one(m->context, row);
 }
 
-/* Reports those of the pile that come before a row; NULL: all. */
+/* Reports the rows of the pile that come before a row; NULL: all. */
 static int merge_until(struct merging *m, const struct history_row *row)
 {
 	int rc = 0;
@@ -464,7 +466,7 @@ int history_known(struct store *s, const uint64_t *keys, size_t n, int64_t *ret,
 
 static const struct {
 	const char *sql;
-	size_t at; /* in the row */
+	size_t at; /* offset in the row */
 } columns[HISTORY_BY_COUNT] = {
 #define COLUMN(c)                                                                                                      \
 	{                                                                                                              \
@@ -501,7 +503,7 @@ static int tell_sum(void *context, const struct value *v)
 #define SUM(what) "CAST(coalesce(sum(" what "), 0) AS BIGINT), "
 #define IF_STARTED(what) SUM("CASE WHEN started > 0 THEN " what " ELSE 0 END")
 
-/* By the database, in one statement. */
+/* Sums in the database, with one statement. */
 static int sum_by_it(struct store *s, const struct history_filter *f, enum history_by by, struct telling *t,
 		     struct err *err)
 {
@@ -517,11 +519,11 @@ static int sum_by_it(struct store *s, const struct history_filter *f, enum histo
 	return query_run(s, &q, "tiiiiiiii", tell_sum, t, err);
 }
 
-/* Sums under construction. SQLite would read the rows in the order of an index on the column, each from another place of the table, which takes eight times
- * as long as to read them as they lie. */
+/* Sums under construction. For GROUP BY, SQLite would read the rows in the order of an index on
+ * the column, each from another place of the table, which takes eight times as long as a scan. */
 struct sums {
-	VEC(struct history_sum) v; /* the names are ours */
-	struct map at; /* hash of the name -> index + 1; the next free slot for another name of the same hash */
+	VEC(struct history_sum) v; /* owns the names */
+	struct map at; /* hash of the name -> index + 1; colliding names use the next free slot */
 	const struct pile_rows *pile;
 };
 
@@ -575,7 +577,7 @@ static int row_sum(void *context, const struct value *v)
 	return 0;
 }
 
-/* Adds those of the pile. */
+/* Adds the matching rows of the pile. */
 static void pile_sum(struct sums *x, const struct history_filter *f, enum history_by by)
 {
 	for (size_t i = 0; i < x->pile->v.n; i++) {
@@ -592,7 +594,8 @@ static int by_name(const void *a, const void *b)
 	return x && y ? strcmp(x, y) : (x != NULL) - (y != NULL);
 }
 
-/* From the rows. A filter that leaves none out is none: the index is no good for it. */
+/* Sums rows here. A time condition that excludes nothing is dropped, because its index would
+ * only slow down the scan. */
 static int sum_here(struct store *s, const struct history_filter *f, enum history_by by, const struct pile_rows *pile,
 		    struct telling *t, struct err *err)
 {
@@ -605,7 +608,7 @@ static int sum_here(struct store *s, const struct history_filter *f, enum histor
 	if (oldest >= f->since)
 		all.since = 0;
 	if (by == BY_ALL)
-		sum_of(&sums, NULL); /* there is one, also of no rows */
+		sum_of(&sums, NULL); /* BY_ALL has one sum, even without rows */
 	strbuf_printf(&q.sql, "SELECT %s, ran_ms, cpus, gpus, cpu_ms, walltime, started, submitted%s FROM history",
 		      columns[by].sql, pile->v.n ? ", key, attempt" : "");
 	filter_add(&q, &all);

@@ -1,12 +1,14 @@
 /*
- * lead.c - who of several servers on one store leads.
+ * lead.c - leadership among several servers on one store.
  *
- * The table `lead` has one row: an epoch that only grows, whose it is, and until when. Taking over is three steps: the connections of the
- * old leader are cut off, so that what it had under way has ended, one way or the other; the row becomes ours, unless it was renewed meanwhile; and
- * the number of the last commit is read, behind which nothing of another can come any more.
+ * The table `lead` has one row: an epoch that only grows, its owner, and its expiry. Taking over
+ * takes three steps: cut off the connections of the old leader, so that its transactions have
+ * ended, committed or not; take the row, unless it was renewed meanwhile; and read the number of
+ * the last commit, after which no other server can add any.
  *
- * An old leader that wakes up finds another epoch at whatever it tries (-ESTALE). That fences the store. What it tells others is fenced by
- * time: its lease, counted from a moment before it asked, was over before the database let anyone else have it.
+ * An old leader that wakes up finds another epoch whatever it tries (-ESTALE). That fences the
+ * store. What it reports to others is fenced by time: its lease, counted from a moment before it
+ * asked, was over before the database let anyone else have it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -71,7 +73,8 @@ static int busy(const struct store *s, const struct store_leader *l, struct err 
 		       *l->address ? l->address : l->owner);
 }
 
-/* Its leader's lease is over; but another may be taking over at this moment, who is not to be disturbed. */
+/* Removes a leader whose lease is over, but does not disturb another server that is taking over
+ * at this moment. */
 static int leader_remove(struct store *s, const char *owner, struct store_leader *ret, struct err *err)
 {
 	int rc = s->back->hold ? s->back->hold(s->db, POLITE_MS, 0, err) : 0;
@@ -84,7 +87,7 @@ static int leader_remove(struct store *s, const char *owner, struct store_leader
 	return rc < 0 ? rc : s->back->hold(s->db, 0, 0, err);
 }
 
-/* The row becomes ours, unless another has it. */
+/* Takes the row, unless another server has it. */
 static int row_take(struct store *s, const struct value *in, int64_t *ret_epoch, struct err *err)
 {
 	int rc;
@@ -117,7 +120,7 @@ int store_lead(struct store *s, const char *owner, const char *address, uint64_t
 		rc = row_take(s, in, &epoch, err);
 	if (rc < 0)
 		return rc;
-	if (!epoch) { /* its leader has woken up, or another standby was faster */
+	if (!epoch) { /* the leader has woken up, or another standby was faster */
 		rc = store_get_leader(s, ret, err);
 		return rc < 0 ? rc : busy(s, ret, err);
 	}

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 
-#define BLOCK_ROWS 500 /* a block is filed as a whole */
+#define BLOCK_ROWS 500 /* rows per block; a block is filed as a whole */
 
 _Static_assert(
 	HISTORY_WIDTH < 31,
@@ -63,7 +63,7 @@ static bool is_same(const struct pile *t, int i, const struct value *v)
 	return last->n == v->n && memcmp(t->block.text + last->at, v->text, (size_t)v->n) == 0;
 }
 
-/* Room for one more in the block at hand. */
+/* Makes room for one more row in the current block. */
 static void block_open(struct store *s)
 {
 	struct pile *t = &s->pile;
@@ -141,7 +141,7 @@ int pile_look(struct store *s, struct err *err)
 	return s->back->query(s->db, GET_PILE_ENDS, NULL, take_ends, &s->pile, err);
 }
 
-/* ---- a block ---- */
+/* ---- blocks ---- */
 
 static char *block_copy(struct arena *a, const struct value *block)
 {
@@ -201,7 +201,7 @@ static bool mask_take(struct pile_reader *r, uint32_t *ret)
 	return true;
 }
 
-/* Returns true if the row has all texts that no row of ours lacks. */
+/* Returns true if the row has all the texts that every row must have. */
 static bool row_is_whole(const struct history_values *x)
 {
 	const struct history_row row = history_row_of(x->v);
@@ -245,7 +245,7 @@ struct filing {
 	int64_t rows, most;
 };
 
-/* Kept for whoever can make something of it. */
+/* Keeps a damaged block in the table `damaged`, for inspection. */
 static void damage_note(struct store *s, int64_t seq, const char *block, size_t n)
 {
 	struct strbuf what = {0}, hex = {0};
@@ -302,7 +302,7 @@ bool store_unfiled(const struct store *s)
 	return pile_used(s);
 }
 
-/* ---- reading what lies there ---- */
+/* ---- reading unfiled rows ---- */
 
 static uint64_t slot_of(uint64_t key, int64_t attempt)
 {
@@ -364,7 +364,7 @@ int pile_read(struct store *s, struct pile_rows *t, struct err *err)
 	}
 	if (t->v.n == 0)
 		return 0;
-	/* they may be filed at any moment */
+	/* Read again in a transaction, since they may be filed at any moment. */
 	rows_free(t);
 	rc = s->back->exec(s->db, s->back->read, err);
 	if (rc < 0)

@@ -1,14 +1,16 @@
 /*
- * postgres.c - the store in a PostgreSQL database, over one connection.
+ * postgres.c - a store in a PostgreSQL database, over one connection.
  *
- * A commit goes out as a pipeline, so that thousands of statements cost a few round trips. Statements are prepared when
- * first used. All values travel in binary: whole numbers as 8 bytes, text and bytes as they are.
+ * A commit goes out as a pipeline, so that thousands of statements cost a few round trips.
+ * Statements are prepared when first used. All values are sent in binary: integers as 8 bytes, text
+ * and bytes unchanged.
  *
- * A leader's connection holds an advisory lock for as long as it lives. That is a fence: when a connection was lost, the
- * next one gets the lock only after the old one's work has ended, one way or the other; so the number of the last commit,
- * read then, tells whether a commit in doubt happened. The old one is not waited for, since its end may not have been
- * noticed over there: who holds the lock is cut off. That may be the server's own last connection or another server's
- * whose lease is over; one whose epoch is not the last any more cuts off nobody.
+ * A leader's connection holds an advisory lock for as long as it lives. The lock is a fence: after
+ * a connection was lost, the next one gets the lock only when the old one's transaction has ended,
+ * committed or not, so the number of the last commit then shows whether a commit in doubt happened.
+ * The database may not have noticed that the old connection ended, so its session is cut off rather
+ * than waited for. That may be the server's own last connection, or that of another server whose
+ * lease is over; a server whose epoch is no longer the last cuts off nobody.
  */
 #include <endian.h>
 #include <errno.h>
@@ -25,27 +27,27 @@ struct postgres {
 	char *url;
 	char name[256];
 	bool prepared[STATEMENT_COUNT];
-	int64_t epoch; /* of the leader that it is; 0: none */
-	bool held;     /* this connection has the lock */
+	int64_t epoch; /* epoch of the leader that uses it; 0: none */
+	bool held;     /* this connection holds the lock */
 };
 
 #define OID_BYTEA 17
 #define OID_INT8 20
 #define OID_TEXT 25
 
-/* So many statements are sent before their results are read: those fit into the socket's buffers, so no side waits for
- * the other. */
+/* Number of statements sent before their results are read: the results fit into the socket's
+ * buffers, so that neither side blocks the other. */
 #define WINDOW 256
 
-/* A lock that can't be had fails soon, since a loop waits. Who turned synchronous_commit off did not mean us: what is
- * accepted must be on disk. */
+/* A lock that is not available fails soon, because an event loop waits. synchronous_commit is
+ * turned on even where the site turned it off: accepted jobs must be on disk. */
 static const char session[] =
 	"SET lock_timeout = '2s'; SET client_min_messages = warning;"
 	"SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3;"
 	"SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'";
 
-/* By schema, so that two servers can share a database in two schemas. */
-#define CUT_OFF_MS 2000 /* until who was cut off is gone */
+/* The lock is per schema, so that two servers can use two schemas of one database. */
+#define CUT_OFF_MS 2000 /* longest wait until a session that was cut off is gone */
 #define CLASS "1397249620"
 #define OBJECT "hashtext(coalesce(current_schema(), ''))"
 static const char lock[] = "SELECT pg_advisory_lock(" CLASS ", " OBJECT ")";
@@ -56,7 +58,7 @@ static const char cut_off[] =
 	" AND l.classid::bigint = " CLASS " AND l.objsubid = 2"
 	" AND l.objid::bigint = " OBJECT "::bigint & 4294967295 AND l.pid <> pg_backend_pid()";
 
-/* libpq's sentences end in newlines, and have some inside. */
+/* Flattens libpq's messages, which contain newlines. */
 static const char *flat(const char *text, char *buf, size_t size)
 {
 	snprintf(buf, size, "%s", text);
@@ -82,13 +84,14 @@ static bool one_of(const char *state, const char *list)
 	return state && strstr(list, state);
 }
 
-/* Describes what went wrong with `res` (or, if that is NULL, with the connection); a lost connection is closed. */
+/* Describes the failure of `res` (or of the connection, if NULL), and closes a lost connection. */
 static int postgres_fail(struct postgres *p, const PGresult *res, struct err *err)
 {
 	const char *state = res ? PQresultErrorField(res, PG_DIAG_SQLSTATE) : NULL;
 	char buf[400];
 
-	if (PQstatus(p->conn) == CONNECTION_BAD || one_of(state, "57P01 57P02 57P03")) { /* or it is about to be */
+	/* lost, or about to be */
+	if (PQstatus(p->conn) == CONNECTION_BAD || one_of(state, "57P01 57P02 57P03")) {
 		int rc = err_set(err, -ENOTCONN, "store %s: no connection: %s", p->name,
 				 flat(PQerrorMessage(p->conn), buf, sizeof buf));
 		postgres_disconnect(p);
@@ -99,7 +102,7 @@ static int postgres_fail(struct postgres *p, const PGresult *res, struct err *er
 	return err_set(err, code, "store %s: %s", p->name, flat(text, buf, sizeof buf));
 }
 
-/* Takes the result; 0 if it is of a statement that went well. */
+/* Frees the result; returns 0 if its statement succeeded. */
 static int postgres_check(struct postgres *p, PGresult *res, struct err *err)
 {
 	ExecStatusType status = PQresultStatus(res);
@@ -109,7 +112,7 @@ static int postgres_check(struct postgres *p, PGresult *res, struct err *err)
 	return rc;
 }
 
-/* -ESTALE, if it is a leader's and another leads now. */
+/* Returns -ESTALE if this is a leader's connection and another server leads now. */
 static int postgres_epoch(struct postgres *p, struct err *err)
 {
 	PGresult *res = p->epoch ? PQexec(p->conn, "SELECT epoch FROM lead") : NULL;
@@ -154,8 +157,8 @@ static int postgres_setup(struct postgres *p, struct err *err)
 	return rc == 0 && p->epoch ? postgres_lock(p, 0, err) : rc;
 }
 
-/* Connects, unless it is connected. What stands before the URL holds unless the URL says otherwise; what stands after
- * it, always. That the database's machine is out of reach is noticed within a few seconds, since everything waits. */
+/* Connects unless connected. Options before the URL are defaults; those after it override it. An
+ * unreachable database is noticed within a few seconds, because everything waits. */
 static int postgres_ready(struct postgres *p, struct err *err)
 {
 	const char *const names[] = {"connect_timeout",
@@ -261,7 +264,7 @@ static int postgres_prepare(struct postgres *p, enum statement what, struct err 
 	return rc;
 }
 
-/* Values as libpq takes them. */
+/* Parameters in libpq's form. */
 struct parameters {
 	const char *v[VALUES_MAX];
 	uint64_t numbers[VALUES_MAX];
@@ -292,7 +295,7 @@ static int postgres_send(struct postgres *p, enum statement what, const struct v
 	return PQsendQueryPrepared(p->conn, name, x.n, x.v, x.lengths, x.binary, 1) ? 0 : postgres_fail(p, NULL, err);
 }
 
-/* Reading: row by row, however many there are. */
+/* ---- reading, row by row ---- */
 
 static struct value postgres_column(const PGresult *res, int i, char type)
 {
@@ -310,7 +313,7 @@ static struct value postgres_column(const PGresult *res, int i, char type)
 	return v;
 }
 
-/* A row, or the end, or an error; once there was one of the latter, rows are only read off. */
+/* Handles a row, the end, or an error. After an error, further rows are discarded. */
 static int postgres_take(struct postgres *p, const PGresult *res, const char *types, row_fn row, void *context,
 			 struct err *err)
 {
@@ -326,7 +329,7 @@ static int postgres_take(struct postgres *p, const PGresult *res, const char *ty
 	return row(context, v);
 }
 
-/* All rows of what was sent. */
+/* Receives all rows of the statement that was sent. */
 static int rows_take(struct postgres *p, const char *types, row_fn row, void *row_context, struct err *err)
 {
 	int rc = 0;
@@ -368,19 +371,20 @@ static int postgres_ask(void *context, const struct statement_row *q, const stru
 	return rows_take(p, q->out, row, row_context, err);
 }
 
-/* Writing. A pipeline counts what it still waits for; after its first error it sends nothing more. */
+/* ---- writing ----
+ * A pipeline counts the results it still waits for; after its first error it sends nothing more. */
 
 struct pipeline {
 	struct postgres *p;
-	int waiting; /* statements without a result */
-	int taken;   /* statements that have one */
-	long fenced; /* rows that the first one after BEGIN has changed, */
-	long rows;   /* ... and the last */
+	int waiting; /* statements without a result yet */
+	int taken;   /* statements with a result */
+	long fenced; /* rows changed by the first statement after BEGIN */
+	long rows;   /* rows changed by the last statement */
 	int rc;
 	struct err *err;
 };
 
-/* The result of one statement: a PGresult, and a NULL behind it. */
+/* Takes the result of one statement: a PGresult followed by a NULL. */
 static void pipeline_take(struct pipeline *l)
 {
 	PGresult *res = PQgetResult(l->p->conn);
@@ -426,8 +430,8 @@ static void pipeline_say(struct pipeline *l, const char *sql)
 	pipeline_sent(l);
 }
 
-/* Back to one statement at a time. After an error the server skips all up to the sync, and the transaction is still
- * open. */
+/* Returns to one statement at a time. After an error the database skips everything up to the
+ * sync, and the transaction is still open. */
 static int pipeline_end(struct pipeline *l)
 {
 	struct postgres *p = l->p;
@@ -447,7 +451,8 @@ static int pipeline_end(struct pipeline *l)
 	return l->rc;
 }
 
-/* The fence comes first: from then on a successor waits for our end, or is there already. */
+/* The fence comes first: from then on a successor waits for our transaction to end, or is
+ * already there. */
 static int postgres_write(void *context, const struct change *changes, size_t n, const struct value number[2],
 			  const struct value *fence, struct err *err)
 {
@@ -472,14 +477,14 @@ static int postgres_write(void *context, const struct change *changes, size_t n,
 		pipeline_add(&l, changes[i].what, changes[i].v);
 	}
 	pipeline_add(&l, PUT_NUMBER, number);
-	pipeline_drain(&l); /* so every statement went well before COMMIT is sent */
+	pipeline_drain(&l); /* every statement must succeed before COMMIT is sent */
 	if (l.rc == 0 && (l.rows != 1 || l.fenced != 1))
 		l.rc = -ESTALE;
 	pipeline_say(&l, "COMMIT");
 	return pipeline_end(&l);
 }
 
-/* Who leads. */
+/* ---- leadership ---- */
 
 static int postgres_hold(void *context, int wait_ms, int64_t epoch, struct err *err)
 {

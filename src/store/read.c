@@ -1,10 +1,11 @@
 /*
- * read.c - everything at the start, and single records when asked.
+ * read.c - reads everything at startup, and single records on request.
  *
- * A record that the reader does not want is queued for the table `damaged` while rows still arrive, and moved there by
- * a commit at the end. If that one fails the changes stay queued, so the next commit moves them, and the server starts.
+ * A record that the reader rejects is queued for the table `damaged` while rows still arrive, and
+ * moved there by a commit at the end. If that commit fails, the changes stay queued, the next
+ * commit moves them, and the server starts.
  *
- * Single records are first looked for among the changes not yet written, by an index.
+ * Single records are first looked up, by an index, among the changes not yet written.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -27,7 +28,7 @@ struct reading {
 	bool damaged;
 };
 
-/* The name of what is damaged is in r->what, the reason in r->err. */
+/* Reports a damaged record; its name is in r->what and the reason in r->err. */
 static const char *reading_complain(struct reading *r)
 {
 	if (r->err.text[0] == '\0')
@@ -169,7 +170,7 @@ int store_get_objects(struct store *s, const char *kind,
 	return s->back->query(s->db, GET_KIND, &in, tell_object, &o, err);
 }
 
-/* One at a time. */
+/* ---- single records ---- */
 
 struct copy {
 	char *text;
@@ -189,8 +190,9 @@ static int copy_take(void *context, const struct value *row)
 	return 0;
 }
 
-/* The newest change of a record that was put by `put` and removed by `drop` (a key, or two: from and to). Jobs that are dropped are rare,
- * and nobody asks for their bodies: only then the queue is gone through. */
+/* Returns the newest queued change of a record that `put` writes and `drop` removes (by one key,
+ * or by a range). Drops of jobs are rare, and nobody reads the bodies of dropped jobs, so only
+ * drops are searched for in the queue. */
 static const struct change *pending_find(const struct store *s, uint64_t key, enum statement put, enum statement drop)
 {
 	int64_t k = (int64_t)key;

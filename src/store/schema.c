@@ -1,12 +1,13 @@
 /*
- * schema.c - the tables, how they came to be, and every statement that is ever run on them.
+ * schema.c - the tables, their migrations, and every statement that is ever run on them.
  *
- * The schema grows by versions. A version is a text of SQL that leads from the one before to it; a new database goes
- * through all of them, an old one through those that it lacks, each in a transaction of its own. A text that was ever
- * released is never changed: add a version.
+ * The schema grows by versions. A version is SQL that leads from the previous version to it; a new
+ * database goes through all of them, an old one through those it lacks, each in its own
+ * transaction. The text of a released version is never changed: add a version.
  *
- * Both databases understand the statements as they stand (SQLite numbers $1, $2 ... in the order in which they first
- * appear, so they appear in order), but for a few about leases. Names of types differ, too, hence the macros.
+ * Both databases understand the same statements (SQLite numbers $1, $2 ... in the order in which
+ * they first appear, so they appear in order), except for a few about leases. Names of types differ
+ * as well, hence the macros.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -18,8 +19,8 @@
 #define TEXT_OF_(x) #x
 #define TEXT_OF(x) TEXT_OF_(x)
 
-/* KEY: a 64-bit primary key; BYTES: any bytes. What a job's owner rarely asks for (body) stays out of the pages that
- * change often. */
+/* KEY: type of a 64-bit primary key; BYTES: type of arbitrary bytes. The rarely read part of a
+ * job (body) is kept out of the pages that change often. */
 #define VERSION_1(KEY, BYTES)                                                                                          \
 	"CREATE TABLE job (key " KEY " PRIMARY KEY, head TEXT NOT NULL);"                                              \
 	"CREATE TABLE body (key " KEY " PRIMARY KEY, body TEXT NOT NULL);"                                             \
@@ -29,24 +30,25 @@
 	"CREATE TABLE script (id " KEY " PRIMARY KEY, text " BYTES " NOT NULL);"                                       \
 	"CREATE TABLE object (kind TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (kind, name));"
 
-/* COUNTED: a primary key that numbers itself. */
+/* COUNTED: type of a primary key that numbers itself. */
 #define VERSION_2(COUNTED)                                                                                             \
 	"CREATE INDEX event_job ON event (job);"                                                                       \
 	"CREATE TABLE damaged (seq " COUNTED " PRIMARY KEY, time BIGINT NOT NULL, what TEXT NOT NULL,"                 \
 	" reason TEXT NOT NULL, record TEXT NOT NULL);"
 
-/* One row: who leads. `until` is in ms since 1970 by the database's clock; 0: nobody does. */
+/* One row: the leader. `until` is in ms since 1970 by the database's clock; 0: no leader. */
 #define VERSION_3(KEY)                                                                                                 \
 	"CREATE TABLE lead (one " KEY " PRIMARY KEY CHECK (one = 1), epoch BIGINT NOT NULL, owner TEXT NOT NULL,"      \
 	" address TEXT NOT NULL, until BIGINT NOT NULL);"                                                              \
 	"INSERT INTO lead (one, epoch, owner, address, until) VALUES (1, 0, '', '', 0);"
 
-/* One row: what this store is called, for as long as it exists and in all copies of it. ID: drawn at random. */
+/* One row: the id of this store and of all its copies. ID: SQL that draws it at random. */
 #define VERSION_4(KEY, ID)                                                                                             \
 	"CREATE TABLE identity (one " KEY " PRIMARY KEY CHECK (one = 1), id TEXT NOT NULL);"                           \
 	"INSERT INTO identity (one, id) VALUES (1, " ID ");"
 
-/* For years: a row for each attempt that has ended, and sums by day. CLUSTERED: kept in the order of its primary key. */
+/* Kept for years: a row for each attempt that has ended, and sums by day. CLUSTERED: option to
+ * store the table in the order of its primary key. */
 #define VERSION_5(CLUSTERED)                                                                                           \
 	"CREATE TABLE history (key BIGINT NOT NULL, attempt BIGINT NOT NULL, last BIGINT NOT NULL, id TEXT,"           \
 	" \"user\" TEXT NOT NULL, \"group\" TEXT NOT NULL, account TEXT, project TEXT, queue TEXT NOT NULL,"           \
@@ -69,7 +71,7 @@
 #define VERSION_6(KEY, BYTES)                                                                                          \
 	"CREATE TABLE outbox (seq " KEY " PRIMARY KEY, day BIGINT NOT NULL, lines " BYTES " NOT NULL);"
 
-/* What happened to nodes and queues: `name` is the `kind`'s, who and why may be NULL. */
+/* Events of nodes and queues: `kind` and `name` identify the object; who and reason may be NULL. */
 #define VERSION_7(KEY)                                                                                                 \
 	"CREATE TABLE life (seq " KEY " PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, time BIGINT NOT NULL,"    \
 	" type TEXT NOT NULL, at BIGINT NOT NULL, who TEXT, reason TEXT);"                                             \
@@ -78,7 +80,8 @@
 /* Jobs of other systems are found by their ids. */
 #define VERSION_8 "CREATE INDEX history_id ON history (id, ended, key, attempt) WHERE id IS NOT NULL;"
 
-/* What users may use in a month, what is left, and the book of all changes. `last`: the last month with any. */
+/* Monthly limits of users, what is left, and the journal of all changes. `last`: the last month
+ * with any. */
 #define VERSION_9(KEY)                                                                                                    \
 	"CREATE TABLE quota (\"user\" TEXT PRIMARY KEY, normal BIGINT NOT NULL, priority BIGINT NOT NULL,"                \
 	" interactive BIGINT NOT NULL, last BIGINT NOT NULL, month BIGINT NOT NULL, left_normal BIGINT NOT NULL,"         \
@@ -94,7 +97,7 @@
 #define VERSION_11(KEY, BYTES)                                                                                         \
 	"CREATE TABLE journal (seq " KEY " PRIMARY KEY, day BIGINT NOT NULL, lines " BYTES " NOT NULL);"
 
-/* Who changed what: `undo` is the command that restores what was there before, or NULL. */
+/* Who changed what: `undo` is the command that restores the earlier state, or NULL. */
 #define VERSION_12(KEY)                                                                                                \
 	"CREATE TABLE audit (seq " KEY " PRIMARY KEY, time BIGINT NOT NULL, who TEXT NOT NULL, kind TEXT NOT NULL,"    \
 	" name TEXT NOT NULL, action TEXT NOT NULL, change TEXT, undo TEXT);"                                          \
@@ -106,7 +109,7 @@
 /* The QoS of jobs that have ended. */
 #define VERSION_14 "ALTER TABLE history ADD COLUMN qos TEXT;"
 
-/* Members of jobs that have ended for which there is no column: a JSON object; NULL: they have none of these. */
+/* Members, without a column, of jobs that have ended: a JSON object; NULL: none. */
 #define VERSION_15 "ALTER TABLE history ADD COLUMN members TEXT;"
 
 static const char *const migrations[][2] = {
@@ -283,7 +286,7 @@ const struct statement_row statements[STATEMENT_COUNT] = {
 	[GET_JOURNAL_LINES] = {"SELECT seq, day, lines FROM journal ORDER BY seq", "", "iib"},
 };
 
-/* A lease is a matter of the database's clock; a SQLite store has no leases. */
+/* Leases use the database's clock; a SQLite store has no leases. */
 #define CLOCK "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 
 const char *const postgres_statements[STATEMENT_COUNT] = {
@@ -291,7 +294,7 @@ const char *const postgres_statements[STATEMENT_COUNT] = {
 		      " + $4 WHERE until <= " CLOCK " OR owner = $2 RETURNING epoch",
 	[KEEP_LEAD] = "UPDATE lead SET until = " CLOCK " + $1 WHERE epoch = $2 RETURNING epoch",
 	[GET_LEAD] = "SELECT epoch, owner, address, until - " CLOCK " FROM lead",
-	/* In the order of the bytes, as SQLite has it, whatever the database's language. */
+	/* Sort by bytes, as SQLite does, whatever the database's language. */
 	[GET_OBJECTS] = "SELECT kind, name, value FROM object ORDER BY kind COLLATE \"C\", name COLLATE \"C\"",
 	[GET_KIND] = "SELECT name, value FROM object WHERE kind = $1 ORDER BY name COLLATE \"C\"",
 	[GET_QUOTA] = "SELECT " QUOTA_COLUMNS " FROM quota ORDER BY \"user\" COLLATE \"C\"",
@@ -348,9 +351,10 @@ static int migrate(const struct backend *back, void *db, struct err *err)
 	return rc;
 }
 
-#define MIGRATION_MS 10000 /* another server may be at it */
+#define MIGRATION_MS 10000 /* another server may be migrating */
 
-/* Alone, if there is anything to do: not beside a server that knows less, nor one that does the same at this moment. */
+/* Migrates alone if there is anything to do: neither beside a server that knows only an older
+ * schema, nor beside one that migrates at the same moment. */
 int schema_migrate(const struct backend *back, void *db, struct err *err)
 {
 	int64_t version = 0;

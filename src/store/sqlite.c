@@ -1,8 +1,9 @@
 /*
- * sqlite.c - the store in one file: WAL, full sync, so that a commit is one append to the log and one fsync.
+ * sqlite.c - a store in one file, with WAL and full sync: a commit is one append to the log and one
+ * fsync.
  *
- * Statements are prepared when first used, and kept. One thread, one connection; another process may read at the same
- * time.
+ * Statements are prepared when first used, and kept. One thread, one connection; another process
+ * may read at the same time.
  */
 #include <assert.h>
 #include <errno.h>
@@ -24,32 +25,36 @@ struct sqlite {
 	sqlite3 *db;
 	char *path;
 	sqlite3_stmt *prepared[STATEMENT_COUNT];
-	dev_t log_dev; /* of the write-ahead log, once it is there */
+	dev_t log_dev; /* device of the write-ahead log, once it exists */
 	ino_t log;
-	sqlite3_int64 size; /* largest size of the file that was seen, bytes */
+	sqlite3_int64 size; /* largest size of the file seen so far, bytes */
 };
 
-/* How long a commit waits for a lock before it fails with -EBUSY, and the caller tries again later. */
+/* Time in ms that a commit waits for a lock before it fails with -EBUSY; the caller retries
+ * later. */
 #define BUSY_MS 100
 
-/* What statements need while they run, cursors of a table with many indexes above all, comes from slots of its own. */
+/* Memory for running statements, mainly cursors of a table with many indexes, comes from these
+ * slots. */
 #define LOOKASIDE_BYTES 1200
 #define LOOKASIDE_SLOTS 200
 
-/* The page cache is bounded: it has room for the pages to which a busy server writes, which are few, however large the store is. The log is copied back once it has 4,000 pages (16 MiB), and cut to 64 MiB after a huge
- * commit. */
+/* The page cache is bounded: it has room for the pages that a busy server writes to, which are
+ * few even in a large store. The log is copied back once it has 4,000 pages (16 MiB), and cut to
+ * 64 MiB after a huge commit. */
 static const char settings[] = "PRAGMA journal_mode = WAL;"
 			       "PRAGMA synchronous = FULL;"
 			       "PRAGMA wal_autocheckpoint = 4000;"
 			       "PRAGMA journal_size_limit = 67108864;"
 			       "PRAGMA cache_size = -4096;";
 
-/* A store that is only read is left as it is; one that nobody else may have open is locked for as long as this connection lives. */
+/* A store that is only read is not changed. A store that nobody else may have open is locked for
+ * as long as this connection lives. */
 static const char reading[] = "PRAGMA cache_size = -16384;";
 static const char alone[] = "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT;";
 
-/* Who has a lock on the file of that name (any, or one for writing), or 0: /proc/locks has a line for each, "N: POSIX ADVISORY WRITE PID
- * MAJOR:MINOR:INODE FIRST LAST". */
+/* Returns the process that holds a lock on a file (any lock, or one for writing), or 0.
+ * /proc/locks has a line for each: "N: POSIX ADVISORY WRITE PID MAJOR:MINOR:INODE FIRST LAST". */
 static pid_t lock_holder(const char *path, const char *suffix, bool any)
 {
 	char name[PATH_MAX], line[256], kind[16];
@@ -84,17 +89,18 @@ static int locked(const struct sqlite *s, struct err *err)
 		       s->path, sqlite3_errmsg(s->db));
 }
 
-/* What the last call on the connection complained about. */
+/* Reports the error of the last call on the connection. */
 static int sqlite_fail(const struct sqlite *s, struct err *err)
 {
-	int system = 0; /* why, if the system said so */
+	int system = 0; /* errno behind the error, if known */
 
 	switch (sqlite3_errcode(s->db) & 0xff) {
 	case SQLITE_IOERR:
 	case SQLITE_CANTOPEN:
 		system = sqlite3_system_errno(s->db);
 		if (!system && sqlite3_extended_errcode(s->db) == SQLITE_IOERR_WRITE)
-			system = errno; /* SQLite does not keep that of the log; sqlite_write cleared it */
+			/* SQLite does not keep errno for the log; sqlite_write cleared it */
+			system = errno;
 		break;
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
@@ -106,7 +112,7 @@ static int sqlite_fail(const struct sqlite *s, struct err *err)
 	case SQLITE_FULL:
 		system = ENOSPC;
 	}
-	/* A quota and a limit of file sizes are, for who has to act, a full disk. */
+	/* For the administrator, a quota or a limit on file sizes amounts to a full disk. */
 	if (system == ENOSPC || system == EDQUOT || system == EFBIG)
 		return err_set(err, -ENOSPC, "store %s: no room to write (%s): free some space on its disk", s->path,
 			       strerror(system));
@@ -144,7 +150,7 @@ static void sqlite_close(void *context)
 	free(s);
 }
 
-/* ---- whether it is still there ---- */
+/* ---- lost files ---- */
 
 static bool log_is_there(struct sqlite *s)
 {
@@ -172,9 +178,10 @@ static bool sqlite_is_there(void *context)
 	return !moved && log_is_there(s);
 }
 
-/* Refuses to go on with a file that somebody has cut short: SQLite would not notice, and add to a log whose file is gone. A
- * smaller file whose header says so was made smaller by SQLite. The file is read through SQLite: to close a descriptor of
- * our own would release its locks. */
+/* Refuses to continue with a file that somebody has truncated: SQLite would not notice, and add
+ * to a log whose file is gone. If the header agrees with the smaller size, SQLite itself shrank
+ * the file. The file is read through SQLite, because closing a descriptor of our own would
+ * release its locks. */
 static int sqlite_whole(struct sqlite *s, struct err *err)
 {
 	sqlite3_file *file = NULL;
@@ -205,7 +212,7 @@ static int sqlite_whole(struct sqlite *s, struct err *err)
 		s->path, (long long)s->size, (long long)size);
 }
 
-/* On disk, whatever SQLite thinks of a file that it was asked to make. */
+/* Syncs a file to disk, without relying on SQLite. */
 static int file_sync(const char *path, struct err *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -216,7 +223,8 @@ static int file_sync(const char *path, struct err *err)
 	return rc;
 }
 
-/* We have the files open: all that was in them can be read until we close them. */
+/* Saves the data to another file. Our files are still open, so all that was in them can be read
+ * until they are closed. */
 static int sqlite_rescue(void *context, char **ret, struct err *err)
 {
 	struct sqlite *s = context, *other;
@@ -236,18 +244,20 @@ static int sqlite_rescue(void *context, char **ret, struct err *err)
 	if (rc < 0)
 		return rc;
 	other = opened;
-	sqlite_exec(other, "PRAGMA journal_mode = DELETE", NULL); /* one file, for who moves it */
+	/* a single file is easier to move */
+	sqlite_exec(other, "PRAGMA journal_mode = DELETE", NULL);
 	struct sqlite old = *s;
 	*s = *other;
 	*other = old;
-	/* What bears the names of its log and index may be another's by now: they are not touched. */
+	/* The names of its log and index may belong to another store by now: do not touch them. */
 	sqlite3_db_config(other->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	sqlite_close(other);
 	*ret = mem_strdup(path);
 	return 0;
 }
 
-/* Every other connection has a lock on the file, idle or not. */
+/* Locks the store against all other connections. Each of them has a lock on the file, even when
+ * idle. */
 static int sqlite_alone(struct sqlite *s, struct err *err)
 {
 	int rc = sqlite_exec(s, alone, err);
@@ -258,7 +268,8 @@ static int sqlite_alone(struct sqlite *s, struct err *err)
 	return rc;
 }
 
-/* SQLite counts its memory under a lock, at each allocation, unless it is told before its first use that nobody asks. */
+/* Turns off SQLite's memory statistics, which take a lock at each allocation. This must precede
+ * its first use. */
 static void sqlite_prepare_once(void)
 {
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
@@ -268,7 +279,8 @@ static int sqlite_open(const char *where, int how, void **ret, struct err *err)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct sqlite *s = mem_zalloc(sizeof *s);
-	bool make = !(how & OPEN_EXISTING);  /* else another thread may open it, and the mask is everybody's */
+	/* another thread may open a reader, and the umask is shared: set it only to create files */
+	bool make = !(how & OPEN_EXISTING);
 	mode_t mask = make ? umask(077) : 0; /* the log and its index get the mode of the file */
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (make ? SQLITE_OPEN_CREATE : 0);
 
@@ -295,7 +307,7 @@ static int sqlite_open(const char *where, int how, void **ret, struct err *err)
 	return rc;
 }
 
-/* NULL if it can't. */
+/* Returns NULL on failure. */
 static sqlite3_stmt *sqlite_prepare(struct sqlite *s, enum statement what)
 {
 	if (!s->prepared[what])
@@ -304,7 +316,7 @@ static sqlite3_stmt *sqlite_prepare(struct sqlite *s, enum statement what)
 	return s->prepared[what];
 }
 
-/* The values stay where they are until the statement is reset. */
+/* Binds values; they must stay valid until the statement is reset. */
 static void sqlite_bind(sqlite3_stmt *st, const char *types, const struct value *in)
 {
 	assert(sqlite3_bind_parameter_count(st) == (int)strlen(types));
@@ -332,12 +344,12 @@ static struct value sqlite_column(sqlite3_stmt *st, int i, char type)
 		return v;
 	v.text = type == 't' ? (const char *)sqlite3_column_text(st, i) : sqlite3_column_blob(st, i);
 	v.n = sqlite3_column_bytes(st, i);
-	if (!v.text) /* no bytes at all */
+	if (!v.text) /* SQLite returns NULL for zero bytes */
 		v.text = "";
 	return v;
 }
 
-/* Its rows; the statement is as new afterwards. */
+/* Runs a statement and passes on its rows; then resets it. */
 static int rows_take(struct sqlite *s, sqlite3_stmt *st, const struct statement_row *q, const struct value *in,
 		     row_fn row, void *row_context, struct err *err)
 {
@@ -417,8 +429,8 @@ static int sqlite_write(void *context, const struct change *changes, size_t n, c
 	if (rc == 0)
 		rc = sqlite_exec(s, "COMMIT", err);
 	if (rc == 0)
-		return sqlite_whole(s, err); /* while it was written */
-	if (!sqlite3_get_autocommit(s->db))  /* some failures have rolled back already */
+		return sqlite_whole(s, err); /* truncated while it was written? */
+	if (!sqlite3_get_autocommit(s->db))  /* some failures have already rolled back */
 		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 	return rc;
 }

@@ -1,18 +1,20 @@
 /*
- * store.c - what is remembered, and how it is written.
+ * store.c - queues changes and commits them.
  *
- * A change is a statement of schema.c with its values, copied into an arena and queued. A commit hands the queue to the
- * back end, which writes it in one transaction together with the number of the commit. When a commit failed, it may
- * still have happened (the answer was lost with the connection), so the next one first reads that number: if it has
- * grown, what was queued then is on disk, and only what came later is written.
+ * A change is a statement of schema.c with its values, copied into an arena and queued. A commit
+ * passes the queue to the back end, which writes it in one transaction together with the number of
+ * the commit. A failed commit may still have happened (the answer was lost with the connection), so
+ * the next one first reads that number: if it has grown, what was queued then is on disk, and only
+ * later changes are written.
  *
- * Who does not lead (lead.c) can't commit.
+ * A server that does not lead (lead.c) cannot commit.
  *
- * A number is a count, and in its low bits a tag that is drawn when the store is opened: so another server's commit is
- * never taken for ours. A commit goes through only if the number there is the one we know.
+ * A number is a count with a tag in its low bits that is drawn when the store is opened, so that
+ * another server's commit is never mistaken for ours. A commit succeeds only if the stored number
+ * is the one we know.
  *
- * Invariants: changes before `done` are on disk; `number` is that of the last commit known to be; `doubt` is the length
- * of the queue when a commit of unknown outcome was tried, else 0.
+ * Invariants: changes before `done` are on disk; `number` is that of the last commit known to be on
+ * disk; `doubt` is the length of the queue when a commit of unknown outcome was tried, else 0.
  */
 #include "store/store.h"
 
@@ -35,7 +37,7 @@ static bool has_prefix(const char *text, const char *prefix)
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* The back end, and in *ret_where what it opens. */
+/* Returns the back end for a URL, and in *ret_where what it opens. */
 static const struct backend *backend_find(const char *url, const char **ret_where, struct err *err)
 {
 	*ret_where = url;
@@ -58,7 +60,7 @@ static int64_t tag_draw(void)
 {
 	uint32_t tag;
 
-	while (getrandom(&tag, sizeof tag, 0) != sizeof tag) /* a signal may come in between */
+	while (getrandom(&tag, sizeof tag, 0) != sizeof tag) /* retry if interrupted by a signal */
 		;
 	return tag >> (32 - TAG_BITS);
 }
@@ -69,7 +71,7 @@ static int take_id(void *context, const struct value *row)
 	return 0;
 }
 
-/* What is to be read must be a store already: it is not made one. */
+/* Checks that a store opened for reading is one already, since it is not turned into one. */
 static int existing_check(const struct backend *back, void *db, struct err *err)
 {
 	int64_t version = 0;
@@ -172,7 +174,7 @@ bool store_is_new(const struct store *s)
 	return s->number == 0;
 }
 
-/* Remembering. */
+/* ---- queueing ---- */
 
 static struct value number_value(uint64_t n)
 {
@@ -188,7 +190,7 @@ static struct value bytes_value(struct store *s, const void *bytes, size_t n)
 	return (struct value){(int64_t)n, copy};
 }
 
-/* What is no UTF-8 becomes U+FFFD: PostgreSQL would refuse it, now and at each further try. */
+/* Replaces invalid UTF-8 by U+FFFD: PostgreSQL would refuse it, now and at each retry. */
 static struct value mended_value(struct store *s, const char *text)
 {
 	struct strbuf b = {0};
@@ -220,7 +222,7 @@ struct value store_text(struct store *s, const char *text)
 	return text ? text_value(s, text) : (struct value){0};
 }
 
-/* Queues `what` with as many values as it takes; of those only the array is still to be copied. */
+/* Queues `what` with as many values as it takes; copies only the array of values. */
 void change_add(struct store *s, enum statement what, const struct value *values)
 {
 	size_t n = strlen(statements[what].in);
@@ -232,7 +234,7 @@ void change_add(struct store *s, enum statement what, const struct value *values
 		map_set(&s->latest, record_slot((uint64_t)v[0].n, false), s->changes.n);
 	else if (what == PUT_SCRIPT || what == DROP_SCRIPT)
 		map_set(&s->latest, record_slot((uint64_t)v[0].n, true), s->changes.n);
-	else if (what == DROP_BODIES) /* all of a job: known by the job itself */
+	else if (what == DROP_BODIES) /* drops all bodies of a job; found by its own key range */
 		s->dropped = s->changes.n;
 }
 
@@ -352,7 +354,7 @@ void store_keep_life(struct store *s, const char *what, const char *reason, uint
 	CHANGE(s, DROP_LIFE, k);
 }
 
-/* Writing. */
+/* ---- writing ---- */
 
 size_t store_pending(const struct store *s)
 {
@@ -364,7 +366,7 @@ static int64_t number_next(const struct store *s)
 	return ((s->number >> TAG_BITS) + 1) << TAG_BITS | s->tag;
 }
 
-/* The first n changes of the queue are on disk, by one more commit. */
+/* Records that the first n changes of the queue are on disk, by one more commit. */
 static void commit_done(struct store *s, size_t n)
 {
 	s->number = number_next(s);
@@ -381,7 +383,7 @@ static void commit_done(struct store *s, size_t n)
 	s->arena = arena_create();
 }
 
-/* Did the commit that failed happen after all? */
+/* Finds out whether a failed commit happened after all. */
 static int commit_resolve(struct store *s, struct err *err)
 {
 	int64_t number = -1;
@@ -414,8 +416,9 @@ static int commit_write(struct store *s, struct err *err)
 	return 0;
 }
 
-/* Somebody has deleted or replaced its files. What they held is still there for us: it is saved, and what comes later goes there, too; but it is not
- * where the next server will look, so nothing counts as written. */
+/* Checks whether somebody has deleted or replaced the files. Their contents are still open for
+ * us: they are saved to another store, which also receives later changes; but the next server
+ * will not look there, so nothing counts as written. */
 static int lost_check(struct store *s, struct err *err)
 {
 	char *to = NULL, *was = NULL;
@@ -461,11 +464,12 @@ int store_commit(struct store *s, struct err *err)
 		if (rc == 0)
 			commit_done(s, s->changes.n);
 		if (rc == 0)
-			rc = lost_check(s, err); /* while it was written */
+			rc = lost_check(s, err); /* lost while it was written? */
 	}
 	if (rc == 0 && s->lost)
 		return err_set(err, -EIDRM, "%s", s->lost);
-	if (rc == 0 && !store_leads(s)) /* it took so long that another may have taken over after it */
+	/* it took so long that another server may have taken over since */
+	if (rc == 0 && !store_leads(s))
 		rc = store_keep(s, s->lease_ms, err);
 	return rc;
 }

@@ -1,8 +1,8 @@
 /*
- * store_internal.h - what store.c, the schema and the two back ends share.
+ * store_internal.h - shared by store.c, the schema and the two back ends.
  *
- * The back ends know nothing of jobs. Both are given statements of one table, with values to put in, and give back rows
- * of values; so both do the same, by construction.
+ * The back ends know nothing of jobs. Both take statements from one table, with values to bind, and
+ * return rows of values, so both behave alike by construction.
  */
 #ifndef STORE_STORE_INTERNAL_H
 #define STORE_STORE_INTERNAL_H
@@ -13,13 +13,13 @@
 #include "base/vec.h"
 #include "store/store.h"
 
-/* A whole number in n; or text or bytes, with their length in n, where NULL is SQL's NULL. */
+/* An integer in n; or text or bytes with their length in n, where NULL is SQL's NULL. */
 struct value {
 	int64_t n;
 	const char *text;
 };
 
-#define VALUES_MAX 32 /* in or out of a statement */
+#define VALUES_MAX 32 /* parameters or columns of a statement */
 
 enum statement {
 	PUT_JOB,
@@ -37,8 +37,8 @@ enum statement {
 	SET_LOST,
 	TRIM_HISTORY,
 	ADD_LEDGER,
-	PUT_FOREIGN, /* of another system, unless it is there */
-	ADD_FOREIGN, /* to the ledger, unless that is */
+	PUT_FOREIGN, /* job of another system, unless it exists */
+	ADD_FOREIGN, /* addition to the ledger, unless the row exists */
 	PUT_PILE,
 	TRIM_PILE,
 	PUT_OUTBOX,
@@ -57,11 +57,11 @@ enum statement {
 	GET_LIFE,
 	KEEP_LIFE,
 	DROP_LIFE,
-	KEEP_OBJECT, /* into `damaged` */
+	KEEP_OBJECT, /* moves it to `damaged` */
 	KEEP_JOB,
 	KEEP_EVENT,
 	DROP_EVENT,
-	PUT_NUMBER, /* of the commit */
+	PUT_NUMBER, /* number of the commit */
 	TAKE_LEAD,
 	KEEP_LEAD,
 	DROP_LEAD,
@@ -91,7 +91,7 @@ enum statement {
 	GET_JOURNAL_LINES,
 	GET_BLOCKS,
 	GET_QUOTA,
-	GET_MOVES, /* of a month */
+	GET_MOVES, /* rows of one month */
 	GET_USER_MOVES,
 	GET_BOOK, /* for copies */
 	GET_AUDIT,
@@ -99,15 +99,16 @@ enum statement {
 	STATEMENT_COUNT
 };
 
-/* `in` and `out` have a letter for each value: i a whole number, t text, b bytes. */
+/* `in` and `out` have a letter for each value: i integer, t text, b bytes. */
 struct statement_row {
 	const char *sql, *in, *out;
 };
 extern const struct statement_row statements[STATEMENT_COUNT];
-extern const char *const postgres_statements[STATEMENT_COUNT]; /* NULL: the same */
+extern const char *const postgres_statements[STATEMENT_COUNT]; /* NULL: same as in `statements` */
 
-/* The columns of the history behind key, attempt and last, called as the members of struct history_row: numbers and
- * texts. Their order is that of the bits in blocks of the pile, which are on disk: new columns come last. */
+/* Columns of the history after key, attempt and last, named like the members of struct
+ * history_row: numbers and texts. Their order is that of the bits in the pile's blocks, which
+ * are on disk, so new columns must come last. */
 #define HISTORY_LIST(NUMBER, TEXT)                                                                                     \
 	TEXT(id)                                                                                                       \
 	TEXT(user)                                                                                                     \
@@ -130,99 +131,106 @@ struct change {
 	const struct value *v;
 };
 
-/* Other than 0 ends the reading, and is what query returns. */
+/* A nonzero result ends the reading, and query returns it. */
 typedef int (*row_fn)(void *context, const struct value *row);
 
-/* How a store is opened. A server's is none of these. */
+/* How a store is opened. A server's own has none of these flags. */
 enum {
-	OPEN_EXISTING = 1,   /* it is to be read: nothing is made that is not there, and it must be a store */
-	OPEN_ALONE = 2,	     /* SQLite: nobody else may have it open; PostgreSQL knows who leads */
-	OPEN_UNFINISHED = 4, /* also one into which a copy was not finished */
+	OPEN_EXISTING = 1,   /* for reading: it must already be a store, and nothing is created */
+	OPEN_ALONE = 2,	     /* SQLite: nobody else may have it open. PostgreSQL knows who leads */
+	OPEN_UNFINISHED = 4, /* accept a store with an unfinished copy */
 };
 
 struct backend {
 	const char *kind;
-	int dialect;	  /* which text of a migration is for it */
-	const char *read; /* begins a transaction that sees one moment */
-	bool pile;	  /* rows of the history are filed later: see pile.h */
-	bool groups;	  /* it sums up rows in groups in one scan; else that is done here, from the rows */
+	int dialect;	  /* column of a migration's SQL text */
+	const char *read; /* SQL that begins a transaction with one snapshot */
+	bool pile;	  /* rows of the history are filed later (pile.h) */
+	bool groups; /* the database sums groups in one scan; else this program sums the rows */
 	int (*open)(const char *where, int how, void **ret, struct err *err);
 	void (*close)(void *db);
-	const char *(*name)(void *db); /* for messages: no password in it */
-	/* Several statements as one text, without values; what they began and did not end is rolled back. */
+	const char *(*name)(void *db); /* for messages; without a password */
+	/* Runs several statements as one text, without values; a transaction left open is rolled
+	 * back. */
 	int (*exec)(void *db, const char *sql, struct err *err);
-	/* While rows arrive, the back end can't be asked anything else. */
+	/* Runs a statement of the table. While rows arrive, the back end cannot be used
+	 * otherwise. */
 	int (*query)(void *db, enum statement what, const struct value *in, row_fn row, void *context, struct err *err);
-	/* The same, of a statement that is built when it is needed. */
+	/* Runs a statement built at run time, like query. */
 	int (*ask)(void *db, const struct statement_row *q, const struct value *in, row_fn row, void *context,
 		   struct err *err);
-	/* All changes in one transaction; with them the number of this commit, number[0], takes the place of that of
-	 * the last one, number[1]. `fence` has KEEP_LEAD's values: a lease, and the epoch that must be there; NULL: there
-	 * are no leases. -ESTALE (without a sentence): number or epoch is another. */
+	/* Writes all changes in one transaction, which also replaces the number of the last
+	 * commit, number[1], by that of this one, number[0]. `fence` has KEEP_LEAD's values: a
+	 * lease, and the epoch that must be current; NULL: no leases. -ESTALE (without a
+	 * message): number or epoch has changed. */
 	int (*write)(void *db, const struct change *changes, size_t n, const struct value number[2],
 		     const struct value *fence, struct err *err);
-	/* NULL: one server at a time has it anyway. Else: keeps other servers' connections out, for as long as this one
-	 * lives. Who is in is waited for, -EBUSY; or cut off, with a wait of 0. With an epoch (not 0) every later
-	 * connection does the latter by itself, and fails with -ESTALE when the epoch is another. */
+	/* NULL: only one server at a time can have it anyway. Otherwise keeps other servers'
+	 * connections out while this one lives. Waits for existing ones, then -EBUSY; with a
+	 * wait of 0 it cuts them off. With an epoch (not 0) every later connection cuts others
+	 * off by itself, and fails with -ESTALE if the epoch has changed. */
 	int (*hold)(void *db, int wait_ms, int64_t epoch, struct err *err);
 	void (*release)(void *db);
-	/* NULL: it can't get lost. Else: the files are still those that were opened; if not, rescue() makes a copy of all that there was, which
-	 * takes their place, and gives its path (malloc'd). */
+	/* NULL: it cannot get lost. is_there() returns true if the files are still those that
+	 * were opened; if not, rescue() makes a copy of all the data, which takes their place,
+	 * and returns its path (malloc'd). */
 	bool (*is_there)(void *db);
 	int (*rescue)(void *db, char **ret, struct err *err);
 };
 extern const struct backend sqlite_backend, postgres_backend;
 
-/* Rows of the history that are not filed yet: see pile.h. */
+/* Rows of the history that are not filed yet (pile.h). */
 struct pile {
-	struct strbuf block; /* of this commit */
-	int rows;	     /* in it */
+	struct strbuf block; /* block of this commit */
+	int rows;	     /* number of rows in it */
 	struct pile_last {
-		int64_t n; /* a number; of a text its length, -1: NULL */
-		size_t at; /* where the text is in the block */
+		int64_t n; /* number; for a text its length, or -1 for NULL */
+		size_t at; /* offset of the text in the block */
 	} last[HISTORY_WIDTH];
-	int64_t filed, newest; /* blocks: the last one that was filed, and the last one */
+	int64_t filed, newest; /* block numbers: the last one filed, and the last one */
 };
 
 struct store {
 	const struct backend *back;
-	void *db; /* the back end's */
+	void *db; /* the back end's state */
 	char id[33];
-	int64_t number; /* of the last commit; see store.c */
-	int64_t tag;	/* the low bits of ours */
+	int64_t number; /* number of the last commit (store.c) */
+	int64_t tag;	/* low bits of our commit numbers */
 	VEC(struct change) changes;
 	struct map latest; /* record_slot() -> index + 1 of the newest change of a body or a script */
-	size_t dropped;	   /* index + 1 of the newest change that dropped a job's bodies; 0: none has */
-	size_t ledger;	   /* index + 1 of the newest addition to the ledger; 0: there is none */
+	size_t dropped;	   /* index + 1 of the newest change that dropped a job's bodies; 0: none */
+	size_t ledger;	   /* index + 1 of the newest addition to the ledger; 0: none */
 	struct pile pile;
-	struct arena *arena; /* owns their values */
-	size_t done, doubt;  /* see store.c */
-	char *lost;	     /* the sentence that says so; NULL: it is where it was */
-	int64_t epoch;	     /* by which we lead; 0: we don't */
+	struct arena *arena; /* owns the values of `changes` */
+	size_t done, doubt;  /* see the invariants in store.c */
+	char *lost;	     /* message that the files are gone; NULL: they are not */
+	int64_t epoch;	     /* epoch of our lead; 0: we do not lead */
 	int64_t lease_ms;    /* 0: no lease */
-	int64_t kept_us;     /* CLOCK_BOOTTIME: a moment before it was renewed last */
+	int64_t kept_us;     /* CLOCK_BOOTTIME in microseconds: a moment before the last renewal */
 };
 
-/* Of which record a change of a body or a script is: of one job's bodies, which are dropped together, or of one script. */
+/* Returns the key, in store.latest, of a job's bodies, which are dropped together, or of a
+ * script. */
 static inline uint64_t record_slot(uint64_t key, bool script)
 {
 	return key << 1 | script;
 }
 
-/* What stands for the id of a store while another is copied into it. */
+/* Stands for the id of a store while a copy into it is incomplete. */
 #define ID_COPYING "copying"
 
 int store_open_as(const char *url, int how, struct store **ret, struct err *err);
-/* Queues a statement with as many values as it takes; texts are those of store_text(), which owns copies. NULL is SQL's NULL. */
+/* Queues a statement with as many values as it takes. Texts must come from store_text(), which
+ * makes copies. NULL is SQL's NULL. */
 void change_add(struct store *s, enum statement what, const struct value *values);
 struct value store_text(struct store *s, const char *text);
-/* The same with any values, which are copied. */
+/* Queues a statement and copies all of its values. */
 void store_change(struct store *s, enum statement what, const struct value *values);
 
 int64_t store_boot_us(void);
-int lead_lost(const struct store *s, struct err *err); /* -ESTALE and the sentence */
+int lead_lost(const struct store *s, struct err *err); /* sets the message; returns -ESTALE */
 
-/* Remember that a record moves to the table `damaged`. */
+/* Queue the move of a record to the table `damaged`. */
 void store_keep_object(struct store *s, const char *what, const char *reason, const char *kind, const char *name);
 void store_keep_job(struct store *s, const char *what, const char *reason, uint64_t key);
 void store_keep_life(struct store *s, const char *what, const char *reason, uint64_t seq);
