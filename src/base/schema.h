@@ -38,7 +38,7 @@ enum {
 /* Stored even if it has the missing value: a record without it is damaged. */
 #define ALWAYS (UINT32_C(1) << 31)
 
-/* How a C struct stores a member (codec.h). */
+/* Representation of a member in a C struct (codec.h). */
 enum form {
 	FORM_NONE, /* not stored */
 	FORM_BOOL,

@@ -45,7 +45,7 @@ struct node {
 	const struct habit *habit;
 };
 
-/* What one fragment needs on its node. */
+/* The needs of one fragment on its node. */
 struct shape {
 	struct res need;
 	uint32_t features; /* required feature set, an index in cluster.features */
@@ -241,10 +241,10 @@ static inline int64_t request_cpus(const struct request *r)
 }
 
 /*
- * What limits, credits, accounting, history and the ledger charge a job for each second it runs:
- * what it requested, except that a job with whole nodes is charged for all CPUs of its nodes once
- * it has started. Before the start its nodes are unknown, so it starts only if it could be charged
- * for the largest suitable ones (cluster_most_cpus).
+ * Resources that limits, credits, accounting, history and the ledger charge a job for, per second
+ * it runs: those it requested, except that a job with whole nodes is charged for all CPUs of its
+ * nodes once it has started. Before the start its nodes are unknown, so it starts only if it could
+ * be charged for the largest suitable ones (cluster_most_cpus).
  */
 struct charge {
 	int64_t cpus, gpus, memory, nodes; /* memory in KiB */

@@ -12,7 +12,7 @@ enum job_kind {
 	KIND_COUNT
 };
 
-/* Which jobs an emergency job may remove: reserved ones (ALLOC) and running ones (EXEC). */
+/* Jobs that an emergency job may remove: reserved ones (ALLOC) and running ones (EXEC). */
 enum job_power {
 	POWER_SC_ALLOC = 1 << 0, /* critical starving jobs, reserved */
 	POWER_Q_ALLOC = 1 << 1,

@@ -53,9 +53,9 @@
 #define CPUS_TOTAL_MAX INT64_C(100000000) /* CPUs of a request */
 #define AMOUNT_MAX INT64_C(1000000000000) /* units of a named resource */
 
-/* What a job keeps to itself wherever it has a fragment: nothing, its nodes, or their machines
- * with all nodes on them. No other job runs there meanwhile, but fragments of the same job may
- * share a node. */
+/* Extent of a job's exclusive use wherever it has a fragment: none, its nodes, or their machines
+ * with all nodes on them. No other job runs there at the same time, but fragments of the same
+ * job may share a node. */
 enum wholeness { WHOLE_NOT, WHOLE_NODE, WHOLE_HOST };
 
 struct named_amount {

@@ -20,8 +20,7 @@ struct libra_terms {
 
 enum quota_type { QUOTA_NORMAL, QUOTA_PRIORITY, QUOTA_INTERACTIVE, QUOTA_TYPES };
 
-/* What a job has taken from its user's quota (rules/quota.h). The job holds it until it has
- * ended. */
+/* Time that a job has taken from its user's quota (rules/quota.h) and holds until it has ended. */
 struct quota_claim {
 	int32_t month; /* 0: nothing was taken */
 	enum quota_type type;

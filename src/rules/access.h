@@ -14,7 +14,7 @@
 #include "rules/admit.h"
 #include "rules/object.h"
 
-/* What a job uses; NULL: none. */
+/* Account, QoS and reservation of a job; NULL: none. */
 struct access {
 	const char *account, *qos;
 	const char *reservation; /* reservation the job is bound to */

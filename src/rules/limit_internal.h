@@ -61,7 +61,7 @@ struct line {
 	struct heap waiting; /* (rank, job); may contain jobs that have left */
 };
 
-/* What a job has taken. */
+/* The slot that a job holds. */
 struct held {
 	struct limit_need need;
 	uint32_t class, times;
@@ -108,7 +108,7 @@ struct limits {
 		at_;                                                                                                   \
 	})
 
-/* Which limits apply. */
+/* Selects hard limits, or soft ones as well. */
 enum firm { HARD, SOFT };
 
 static inline uint64_t rule_key(enum limit_kind kind, uint64_t of)

@@ -26,7 +26,7 @@
 #include "core/cluster.h"
 #include "rules/queue.h"
 
-/* What the user specified. */
+/* The user's specification. */
 struct partition_ask {
 	const char *name; /* partition name; NULL: none */
 	bool any;	  /* partition=any */

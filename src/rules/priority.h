@@ -76,7 +76,7 @@ struct prioritized {
 /* Fills in what the core knows; the rest is 0. */
 void prioritized_of(struct prioritized *ret, const struct cluster *c, const struct job *job);
 
-/* How the priority was computed. */
+/* The parts of a computed priority. */
 struct weighing {
 	double value[FACTOR_COUNT]; /* in the factor's unit */
 	double part[FACTOR_COUNT];  /* summand or multiplier */

@@ -22,7 +22,7 @@ enum act {
 	ACT_DELETE,
 	ACT_PURGE,	 /* delete without waiting for its node */
 	ACT_ALTER,	 /* its request, and when and how it waits */
-	/* what runs as its owner, files it reads and writes, recipients of its mail */
+	/* programs run as its owner, files it reads and writes, recipients of its mail */
 	ACT_ALTER_FILES,
 	ACT_HOLD,
 	ACT_HOLD_OTHER,	 /* type o */

@@ -29,10 +29,10 @@ struct rung {
 void weigh_share(struct rung *v, size_t n);
 
 /* Moves jobs behind another. `others`: all other waiting jobs, in any order; `after`: the one to
- * go behind, or NULL to go first. `last`: a rank below those of future jobs. Gives new ranks to
- * `moved`, which keep their order, and, where the gap is too small, to some of the others, which
- * it puts at the start of `others`; returns their number. Ranks are stored in microseconds, and
- * new ones are distinct in that unit. */
+ * go behind, or NULL to go first. `last`: rank at which those of future jobs begin. Gives new
+ * ranks to `moved`, which keep their order, and, where the gap is too small, to some of the
+ * others, which it puts at the start of `others`; returns their number. Ranks are stored in
+ * microseconds, and new ones are distinct in that unit. */
 size_t weigh_insert(struct rung *others, size_t n, const struct rung *after, struct rung *moved, size_t k, double last);
 
 #endif

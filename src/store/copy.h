@@ -16,7 +16,7 @@ struct store_copied {
 	uint64_t epoch; /* epoch of the copy: not below the original's */
 	struct {
 		const char *name;      /* table name */
-		const char *one, *all; /* what a row is called: "job", "jobs" */
+		const char *one, *all; /* words for a row and for several: "job", "jobs" */
 		uint64_t rows, hash;
 	} table[COPY_TABLES];
 };

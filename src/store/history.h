@@ -25,7 +25,7 @@ struct history_row {
 	const char *user, *group, *account, *project, *queue, *name, *qos;
 	const char *resources; /* resources as requested */
 	const char *hosts;     /* hosts it ran on, "n1/0+n1/1"; or NULL */
-	const char *state;     /* how it ended: "completed", "failed", "walltime", ... */
+	const char *state;     /* outcome: "completed", "failed", "walltime", ... */
 	const char *text;      /* reason, for display; or NULL */
 	/* members of the job that have no field in this struct: a JSON object; or NULL */
 	const char *members;
@@ -36,7 +36,7 @@ struct history_row {
 	int64_t lost_ms; /* part of ran_ms that was in no checkpoint when it was stopped */
 };
 
-/* What attempts occupied and used. */
+/* Resources that attempts occupied and used. */
 struct usage {
 	int64_t ran_ms, alloc_ms; /* run time; run time x CPUs */
 	int64_t gpu_ms, cpu_ms;	  /* run time x GPUs; CPU time used */
@@ -70,7 +70,7 @@ void store_set_lost(struct store *s, uint64_t key, int64_t attempt, int64_t lost
 /* Deletes rows that ended before an instant, the oldest first, at most `most`. The ledger stays. */
 void store_trim_history(struct store *s, int64_t before, int64_t most);
 
-/* What a client may see: its user's own jobs, and those of some queues and accounts. */
+/* Rows that a client may see: its user's own jobs, and those of some queues and accounts. */
 struct history_sight {
 	const char *user;	       /* NULL: everything */
 	const char *queues, *accounts; /* ",long,short,"; "": none */

@@ -97,7 +97,7 @@
 #define VERSION_11(KEY, BYTES)                                                                                         \
 	"CREATE TABLE journal (seq " KEY " PRIMARY KEY, day BIGINT NOT NULL, lines " BYTES " NOT NULL);"
 
-/* Who changed what: `undo` is the command that restores the earlier state, or NULL. */
+/* Record of who changed what: `undo` is the command that restores the earlier state, or NULL. */
 #define VERSION_12(KEY)                                                                                                \
 	"CREATE TABLE audit (seq " KEY " PRIMARY KEY, time BIGINT NOT NULL, who TEXT NOT NULL, kind TEXT NOT NULL,"    \
 	" name TEXT NOT NULL, action TEXT NOT NULL, change TEXT, undo TEXT);"                                          \

@@ -429,7 +429,7 @@ static int sqlite_write(void *context, const struct change *changes, size_t n, c
 	if (rc == 0)
 		rc = sqlite_exec(s, "COMMIT", err);
 	if (rc == 0)
-		return sqlite_whole(s, err); /* truncated while it was written? */
+		return sqlite_whole(s, err); /* it may have been truncated meanwhile */
 	if (!sqlite3_get_autocommit(s->db))  /* some failures have already rolled back */
 		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 	return rc;

@@ -464,7 +464,7 @@ int store_commit(struct store *s, struct err *err)
 		if (rc == 0)
 			commit_done(s, s->changes.n);
 		if (rc == 0)
-			rc = lost_check(s, err); /* lost while it was written? */
+			rc = lost_check(s, err); /* they may have been replaced meanwhile */
 	}
 	if (rc == 0 && s->lost)
 		return err_set(err, -EIDRM, "%s", s->lost);

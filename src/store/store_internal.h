@@ -134,7 +134,7 @@ struct change {
 /* A nonzero result ends the reading, and query returns it. */
 typedef int (*row_fn)(void *context, const struct value *row);
 
-/* How a store is opened. A server's own has none of these flags. */
+/* Flags for opening a store. A server's own has none of them. */
 enum {
 	OPEN_EXISTING = 1,   /* for reading: it must already be a store, and nothing is created */
 	OPEN_ALONE = 2,	     /* SQLite: nobody else may have it open. PostgreSQL knows who leads */
