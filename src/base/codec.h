@@ -111,7 +111,8 @@ void record_free(const struct field *rows, void *record);
 /* Writes a text of any bytes, as FORM_BYTES does; NULL writes null. */
 void bytes_write(struct json *j, const char *key, const char *text);
 
-/* Converts a text of letters to bits, by their positions in `letters`; letters from 'n' on have no bit. */
+/* Converts a text of letters to bits, by their positions in `letters`; letters from 'n' on have
+ * no bit. */
 int letters_parse(const char *name, const char *letters, const char *text, uint8_t *ret, struct err *err);
 /* "n" if no bit is set */
 void letters_format(const char *letters, uint8_t bits, struct strbuf *out);
