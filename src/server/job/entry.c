@@ -96,7 +96,7 @@ static void exec_host_set(const struct server *s, struct entry *x, const struct 
 static void apply_start(const struct server *s, struct entry *x, const struct payload *p)
 {
 	exec_host_set(s, x, p->attempt);
-	x->outcome->session = 0; /* that of an earlier attempt */
+	x->outcome->session = 0; /* still the session of an earlier attempt */
 	x->outcome->kill_at = 0;
 	x->suspended = x->resumed = x->limited = false;
 	x->intent = INTENT_NONE;

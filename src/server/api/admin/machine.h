@@ -1,5 +1,6 @@
 /*
- * machine.h - the machine at a glance: whether it starts jobs, how many nodes it has; also for the time when the server is down (view.h).
+ * machine.h - the machine at a glance: whether it starts jobs, and how many nodes it has. Views for
+ * the time when the server is down include it as well (view.h).
  */
 #ifndef SERVER_MACHINE_H
 #define SERVER_MACHINE_H
@@ -15,7 +16,7 @@ struct server;
 extern const struct schema machine_answer;
 
 void api_machine(struct server *s, const struct call *c);
-/* Writes its members into an open object, for a reader who sees the jobs of all users or not. */
+/* Writes the members of an open object. `all_jobs`: the reader may see the jobs of all users. */
 void machine_write(const struct server *s, struct json *j, bool all_jobs);
 
 #endif

@@ -8,6 +8,6 @@ struct server;
 struct strbuf;
 
 void metric_write(struct strbuf *out, const char *name, const char *type, const char *help, double value);
-void metrics_write(const struct server *s, struct strbuf *out); /* Prometheus text */
+void metrics_write(const struct server *s, struct strbuf *out); /* writes Prometheus text */
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * api_credits.h - credits of accounts: shown, deposited, withdrawn, transferred, and the book of their changes.
+ * api_credits.h - credits of accounts: showing, depositing, withdrawing and transferring them, and
+ * the ledger of their changes.
  */
 #ifndef SERVER_API_CREDITS_H
 #define SERVER_API_CREDITS_H

@@ -1,5 +1,5 @@
 /*
- * api_import.h - jobs that another system ran come into the history.
+ * api_import.h - imports jobs that another system ran into the history.
  */
 #ifndef SERVER_API_IMPORT_H
 #define SERVER_API_IMPORT_H
@@ -7,7 +7,7 @@
 struct call;
 struct server;
 
-/* POST /v1/history: each of its jobs once, however often it is sent. */
+/* Answers POST /v1/history: imports each job once, however often it is sent. */
 void api_import(struct server *s, const struct call *c);
 
 #endif

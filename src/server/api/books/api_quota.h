@@ -1,5 +1,5 @@
 /*
- * api_quota.h - quota of users: shown, set, and the book of their changes.
+ * api_quota.h - quota of users: showing and setting it, and the ledger of its changes.
  */
 #ifndef SERVER_API_QUOTA_H
 #define SERVER_API_QUOTA_H
@@ -12,7 +12,7 @@ struct server;
 
 extern const struct schema quota_body, quota_answer, quota_set_answer, moves_answer;
 
-/* As GET /v1/quota answers; user NULL: all. */
+/* Writes quotas as GET /v1/quota answers them; user NULL: those of all users. */
 void quotas_write(struct server *s, struct json *j, const char *key, const char *user);
 void api_quota(struct server *s, const struct call *c);
 void api_quota_set(struct server *s, const struct call *c);

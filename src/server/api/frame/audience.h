@@ -1,5 +1,6 @@
 /*
- * audience.h - who is shown what happens: streams of events, readers of output, terminals.
+ * audience.h - clients that are shown what happens: streams of events, readers of output,
+ * terminals.
  */
 #ifndef SERVER_AUDIENCE_H
 #define SERVER_AUDIENCE_H
@@ -8,11 +9,11 @@
 
 #include "base/vec.h"
 
-/* What lists say of every waiting job, and what is worked out once for many of them. */
+/* Idle CPUs, which lists show for every waiting job; computed once for many of them. */
 struct idle_cpus {
 	int64_t cpus;
-	uint64_t turn, version; /* of the server and of the plan, for which it holds ... */
-	int64_t now_us;		/* ... and until the clock is read again */
+	uint64_t turn, version; /* turn of the server and version of the plan for which it holds */
+	int64_t now_us;		/* clock reading for which it holds */
 };
 
 struct audience {
@@ -23,8 +24,8 @@ struct audience {
 	VEC(struct usage_reader *) usage_readers; /* api_job_usage.c */
 	uint64_t waiter_ids;
 	struct files *files;	    /* files.c */
-	int uploads;		    /* that are under way */
-	int asking;		    /* api_clusters.c: programs that ask other clusters */
+	int uploads;		    /* uploads in progress */
+	int asking;		    /* api_clusters.c: processes that query other clusters */
 	struct offline *offline;    /* offline.c */
 	struct spool *spool;	    /* spool.c */
 	struct views *views;	    /* view.c */

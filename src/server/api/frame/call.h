@@ -14,12 +14,15 @@ struct server;
 struct call {
 	const struct route *route;
 	struct http_request *r;
-	const struct asker *w; /* who asks; NULL: nobody knows, and the route is for anyone */
-	const char *name;      /* what stands for the '*' of the route's path; NULL: there is none */
-	json_t *body;	       /* as the route's table allows; NULL: the route has none, or reads it itself */
+	/* user who sent it; NULL: not authenticated, and the route is open to anyone */
+	const struct asker *w;
+	/* part of the path that matches the '*' of the route; NULL: the route has none */
+	const char *name;
+	/* checked against the route's table; NULL: the route has no body, or reads it itself */
+	json_t *body;
 };
 
-/* Answers, now or later: what it needs then it copies, or takes a reference to. */
+/* Answers, now or later. A handler that answers later copies or references what it needs. */
 typedef void (*handler)(struct server *s, const struct call *c);
 
 #endif

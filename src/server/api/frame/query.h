@@ -11,9 +11,9 @@ struct err;
 struct http_request;
 struct route;
 
-/* -EINVAL: a parameter is not what the route's table allows. */
+/* Checks all parameters against the route's table. -EINVAL. */
 int query_check(const struct route *route, const struct http_request *r, struct err *err);
-/* The number that was given; or what the table says otherwise; or `none`. */
+/* Returns the number given, otherwise the default of the table, otherwise `none`. */
 int64_t query_number(const struct call *c, const char *name, int64_t none);
 
 #endif

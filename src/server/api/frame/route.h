@@ -1,6 +1,7 @@
 /*
- * route.h - everything that is known of a request before its handler sees it: rows of one table (routes.c), by which requests are refused (api.c), their
- * parameters read (query.c), and the API described (openapi.c).
+ * route.h - everything known of a request before its handler sees it: rows of one table (routes.c),
+ * by which requests are refused (api.c), their parameters read (query.c), and the API described
+ * (openapi.c).
  */
 #ifndef SERVER_ROUTE_H
 #define SERVER_ROUTE_H
@@ -13,49 +14,54 @@
 #include "base/schema.h"
 #include "server/api/frame/call.h"
 
-/* The least that one must be. What is finer than that is decided by the handler, and said in `about`. */
+/* Minimum role for a request. The handler decides anything finer, and `about` documents it. */
 enum may {
-	MAY_USER,	 /* any that is known */
-	MAY_OWNER,	 /* the owner of the job or token that it is about, or whoever stands above him there */
-	MAY_COORDINATOR, /* of the queue or the account that it is about, or whoever stands above him */
-	MAY_OPERATOR,	 /* and managers */
+	MAY_USER,	 /* any known user */
+	MAY_OWNER,	 /* the owner of the job or token concerned, or a higher role */
+	MAY_COORDINATOR, /* the coordinator of the queue or account concerned, or a higher role */
+	MAY_OPERATOR,	 /* operators and managers */
 	MAY_MANAGER,
-	MAY_SITE,    /* another site, also while the user for whom it asks is not known here */
-	MAY_ANYONE,  /* of other machines, over TLS: the request itself is to prove who it is */
-	MAY_VISITOR, /* of the page, the same */
+	MAY_SITE,    /* another site, even while the user it acts for is not known here */
+	/* any client on another machine, over TLS; the request itself must prove its identity */
+	MAY_ANYONE,
+	MAY_VISITOR, /* any visitor of the page, likewise */
 };
 
 #define CODE(word) (UINT32_C(1) << CODE_##word)
 
 struct route {
 	const char *method;
-	const char *path; /* a '*' stands for one part of it, the name */
-	const char *id;	  /* operationId; NULL: it is not described */
+	const char *path; /* a '*' stands for one component, the name */
+	const char *id;	  /* operationId; NULL: not described */
 	enum may may;
-	bool changes;		   /* something: refused while the store can't be written */
+	/* it changes something: refused while the store can't be written */
+	bool changes;
 	bool keyed;		   /* an Idempotency-Key makes it safe to repeat */
-	bool large;		   /* its body has scripts: it may be large, and its handler reads it bit by bit */
+	/* its body has scripts: it may be large, and its handler reads it piece by piece */
+	bool large;
 	bool bodiless;		   /* the body may be left out */
 	const struct field *query; /* parameters, up to one without a name */
 	const struct schema *body;
 	handler handle;
-	int kind; /* of the object that it is about (rules/object.h); else 0 */
+	int kind; /* kind of the object concerned (rules/object.h); otherwise 0 */
 
-	/* The rest is for the description. */
+	/* The following members only serve the description. */
 	const char *tag, *summary, *about;
-	int status;		      /* of the answer; 0: 200 */
+	int status;		      /* HTTP status of the answer; 0: 200 */
 	const struct schema *answer;  /* NULL: {} */
-	const char *type;	      /* of an answer that is not JSON */
-	const char *also;	      /* of one that may be something else than JSON */
-	const char *answered;	      /* what the answer is */
-	uint32_t codes;		      /* CODE() of errors that do not follow from the rest */
-	const char *example, *result; /* JSON: of a body, of an answer */
+	const char *type;	      /* media type of an answer that is not JSON */
+	/* media type of an answer that may be something other than JSON */
+	const char *also;
+	const char *answered;	      /* description of the answer */
+	/* CODE() bits of errors that do not follow from the other members */
+	uint32_t codes;
+	const char *example, *result; /* JSON examples of a body and of an answer */
 };
 
 extern const struct schema openapi_answer;
 extern const struct route routes[];
 extern const size_t nroutes;
-/* Errors that a route may answer with, all of them. */
+/* Returns the CODE() bits of all errors that a route may answer with. */
 uint32_t route_codes(const struct route *route);
 
 #endif

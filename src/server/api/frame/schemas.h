@@ -1,5 +1,6 @@
 /*
- * schemas.h - what bodies hold (bodies.c), and what answers do: those tables stand beside the functions that write them.
+ * schemas.h - schemas of bodies (bodies.c) and of answers, which are defined next to the functions
+ * that write them.
  */
 #ifndef SERVER_SCHEMAS_H
 #define SERVER_SCHEMAS_H

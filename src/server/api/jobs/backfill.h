@@ -1,5 +1,5 @@
 /*
- * backfill.h - what would start at once.
+ * backfill.h - which jobs could start at once.
  */
 #ifndef SERVER_BACKFILL_H
 #define SERVER_BACKFILL_H

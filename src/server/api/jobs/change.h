@@ -1,5 +1,5 @@
 /*
- * change.h - what can be done to a job (api_change.c), for those who decide to which jobs (action.c).
+ * change.h - the actions on a job (api_change.c), for the code that selects the jobs (action.c).
  */
 #ifndef SERVER_CHANGE_H
 #define SERVER_CHANGE_H
@@ -17,41 +17,49 @@ struct err;
 struct server;
 struct spec;
 
-/* A change under way: of one job, or of many by one request. */
+/* A change in progress: of one job, or of many by one request. */
 struct change {
 	struct server *s;
 	const struct asker *w;
 	const json_t *args;
-	struct arena *arena; /* until the next change_pause() */
-	/* What the last job was altered to, for those that have the same spec: the elements of an array. */
+	struct arena *arena; /* valid until the next change_pause() */
+	/* Result for the last job altered, reused for jobs with the same spec, such as the elements
+	 * of an array. */
 	struct {
-		struct spec *from, *to; /* NULL: nothing yet */
-		uint64_t as;		/* that job's key */
-		char *body;		/* what the store is to keep; NULL: as it was */
+		struct spec *from, *to; /* NULL: none yet */
+		uint64_t as;		/* key of that job */
+		char *body;		/* body for the store; NULL: unchanged */
 		uint8_t holds;
 		bool running;
 	} last;
-	VEC(uint32_t) owners; /* words: users whose jobs have other priorities now */
-	struct trial trial;   /* what a job that is not altered yet made the server intern */
-	struct spec *model; /* what a job was altered to last: one with the same dependencies waits together with it */
-	int64_t relations;  /* relations to other jobs that it has set so far */
+	VEC(uint32_t) owners; /* words of users whose jobs' priorities have changed */
+	/* words and requests interned for an alteration that is not accepted yet */
+	struct trial trial;
+	/* spec of the last altered job; jobs with the same dependencies share its wait */
+	struct spec *model;
+	int64_t relations;  /* number of dependencies on other jobs set so far */
 };
 
 struct action_kind {
 	const char *name;
 	enum act act;
 	int (*run)(struct change *c, uint32_t id, struct err *err);
-	bool ends;   /* it ends jobs: waiting ones first, or they would start where others have ended */
-	bool whole;  /* done to all elements, it shows in the array as a whole */
-	bool hooked; /* the site's hooks see it first */
+	/* it ends jobs: waiting ones are ended first, or they would start where others have
+	 * ended */
+	bool ends;
+	bool whole;  /* if done to all elements, it also changes the array as a whole */
+	bool hooked; /* the site's hooks are asked first */
 };
 
-/* What hooks are asked about a change: {"job": as it is, "asked": what is to change}, the caller's. */
+/* Returns what hooks are asked about a change: {"job": current state, "asked": requested changes}.
+ * The caller owns it. */
 int change_subject(struct change *c, uint32_t id, json_t **ret, struct err *err);
-const struct action_kind *action_find(const char *name); /* NULL: there is none */
+const struct action_kind *action_find(const char *name); /* NULL: not found */
+/* Forgets cached state of jobs, before a pause in which other requests may change them. */
 void change_pause(
-	struct change *c); /* others may change jobs before this one goes on: forgets what it remembers of them */
-void change_end(struct change *c); /* of all of it, or of what was done */
+	struct change *c);
+/* Finishes the change, complete or not. */
+void change_end(struct change *c);
 int ended_error(struct err *err);
 
 #endif

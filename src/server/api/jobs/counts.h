@@ -1,5 +1,5 @@
 /*
- * counts.h - jobs by state.
+ * counts.h - numbers of jobs by state.
  */
 #ifndef SERVER_COUNTS_H
 #define SERVER_COUNTS_H
@@ -10,11 +10,12 @@ struct array;
 struct queue;
 struct server;
 
-/* Indexed by the letter of the state. */
-void count_states(const struct server *s, const struct queue *q, int64_t counts[256]); /* q NULL: of all */
-/* Of all queues in one pass: a row for each, in their order. The caller's. */
+/* The arrays are indexed by the letter of the state. */
+/* Q NULL: jobs of all queues. */
+void count_states(const struct server *s, const struct queue *q, int64_t counts[256]);
+/* Counts for all queues in one pass: a row for each, in their order. The caller frees it. */
 int64_t (*count_queues(const struct server *s))[256];
 void array_counts(const struct server *s, const struct array *a, int64_t counts[256]);
-char array_state(const struct server *s, const struct array *a); /* the letter of an array as a whole */
+char array_state(const struct server *s, const struct array *a); /* letter of an array as a whole */
 
 #endif

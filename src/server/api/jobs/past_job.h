@@ -1,5 +1,6 @@
 /*
- * past_job.h - a job, or an array, that the server has forgotten, put together from its rows of the history and written as the API shows jobs.
+ * past_job.h - a job or array that the server has forgotten, assembled from its rows of the history
+ * and written as the API shows jobs.
  */
 #ifndef SERVER_API_PAST_JOB_H
 #define SERVER_API_PAST_JOB_H
@@ -7,26 +8,28 @@
 #include "base/json.h"
 #include "store/history.h"
 
-/* "12.pine", "12[3].pine"; or what another system called it. */
+/* Formats "12.pine" or "12[3].pine", or the id that another system gave it. */
 const char *past_id(const struct history_row *row, const char *server, char *buf, size_t size);
 
-/* {0} is none. Rows come in the order of their keys; of an array one for each element. */
+/* {0} is empty. Rows are added in the order of their keys; an array has one for each element. */
 struct past_job {
-	bool element;	     /* of an array, by itself */
+	bool element;	     /* it is a single element of an array */
 	struct arena *arena; /* owns the row's texts */
+	/* the first row; for an array it has the first start, the last end, and the sum of the
+	 * usage */
 	struct history_row
-		row;	  /* the first; of an array with the first start, the last end, and the sums of what was used */
-	int64_t elements; /* 0: there is none, or it is not an array */
+		row;
+	int64_t elements; /* 0: no rows yet, or not an array */
 	struct strbuf indices; /* "0-9,12" without the last range */
 	int64_t first, last;   /* the last range */
 };
 
 void past_job_add(struct past_job *p, const struct history_row *row);
-/* Members of the open object. */
+/* Writes the members of an open object. */
 void past_job_write(const struct past_job *p, const char *server, struct json *j);
 void past_job_fini(struct past_job *p);
 
-/* The same of one row, and a row as the history has it. */
+/* Write the same for one row, and a row in the form of the history. */
 void past_row_write(const struct history_row *row, const char *server, struct json *j);
 void past_attempt_write(const struct history_row *row, const char *server, struct json *j);
 

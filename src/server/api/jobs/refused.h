@@ -1,5 +1,6 @@
 /*
- * refused.h - submissions of the time when no server ran (offline.h), some of which are refused when one does.
+ * refused.h - submissions made while no server was running (offline.h), some of which the server
+ * then refuses.
  */
 #ifndef SERVER_REFUSED_H
 #define SERVER_REFUSED_H
@@ -10,9 +11,11 @@ struct server;
 struct spec;
 struct submit_work;
 
-/* When it was submitted counts for the order, too. Nothing, for one that came to a server. */
+/* Dates a job from when it was submitted, which also counts for its order. Does nothing for one
+ * that was sent to a running server. */
 void submission_date(const struct http_request *r, struct spec *p);
-/* Its user was told an id: it becomes a job that has ended, with the reason, and they get mail. */
+/* Keeps a refused submission, since its user was shown an id: it becomes a job that has ended, with
+ * the reason, and the user gets mail. */
 void refused_keep(struct server *s, struct submit_work *w, const struct err *why);
 
 #endif

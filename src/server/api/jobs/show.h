@@ -15,11 +15,11 @@ struct json;
 struct server;
 struct strbuf;
 
-/* What a job has used: seconds of CPU time and of run time, KiB at once. */
+/* Usage of a job: CPU time and run time in seconds, peak memory in KiB. */
 struct job_used {
 	int64_t cput, walltime, memory;
 };
-#define USED_NOTHING ((struct job_used){-1, -1, -1}) /* it never ran: null */
+#define USED_NOTHING ((struct job_used){-1, -1, -1}) /* it never ran; shown as null */
 
 struct field;
 struct field_list {
@@ -28,17 +28,22 @@ struct field_list {
 	bool whole;  /* some of them need the body */
 	bool sparse; /* members without a value are left out */
 };
-int show_fields_parse(const char *fields, struct field_list *ret, struct err *err); /* NULL: all that a list has */
-void show_fields_describe(struct field_list *ret); /* adds the description's members that need no body */
-void show_whole(struct field_list *ret);	   /* all there are */
-/* Members of the open object. `a`: an array as a whole, `id` being its first element. `body` may be NULL. */
+/* NULL: all fields of a list. */
+int show_fields_parse(const char *fields, struct field_list *ret, struct err *err);
+/* Adds the description's members that need no body. */
+void show_fields_describe(struct field_list *ret);
+void show_whole(struct field_list *ret);	   /* all fields */
+/* Writes the members of an open object. `a`: an array as a whole, with `id` as its first element.
+ * `body` may be NULL. */
 void show_members(const struct server *s, struct json *j, uint32_t id, const struct array *a,
 		  const struct field_list *f, const json_t *body);
-/* Takes out of a body what this user may not see. */
+/* Removes from a body what this user may not see. */
 void show_close(const struct server *s, const struct asker *w, uint32_t id, json_t *body);
-/* A line of tab-separated values. `scratch` is the caller's, for values on their way, so that not every row needs memory of its own. */
+/* Appends a line of tab-separated values. The caller's `scratch` holds values temporarily, so that
+ * rows need no memory of their own. */
 void show_row(const struct server *s, struct strbuf *out, uint32_t id, const struct array *a,
 	      const struct field_list *f, struct strbuf *scratch);
-void vnodes_format(const char *exec_host, struct strbuf *out); /* (n1:ncpus=2)+(n2:ncpus=2) of n1/0+n1/1+n2/0+n2/1 */
+/* Appends "(n1:ncpus=2)+(n2:ncpus=2)" for "n1/0+n1/1+n2/0+n2/1". */
+void vnodes_format(const char *exec_host, struct strbuf *out);
 
 #endif

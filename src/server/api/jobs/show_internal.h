@@ -1,5 +1,5 @@
 /*
- * show_internal.h - the fields of a job (job_fields.c), for what is made of them (show.c).
+ * show_internal.h - the fields of a job (job_fields.c), for show.c, which formats them.
  */
 #ifndef SERVER_SHOW_INTERNAL_H
 #define SERVER_SHOW_INTERNAL_H
@@ -17,7 +17,7 @@ struct job;
 struct server;
 struct spec;
 
-/* What a field is taken from: a job, or an array as a whole (then `id` is its first element). */
+/* Source of a field's value: a job, or an array as a whole (then `id` is its first element). */
 struct subject {
 	const struct server *s;
 	uint32_t id;
@@ -25,15 +25,18 @@ struct subject {
 	const struct entry *e;
 	const struct spec *p;
 	const struct job *job;
-	const json_t *body; /* or NULL */
+	const json_t *body; /* may be NULL */
 };
 
-/* Why a job waits (job_reason.c). The sentence is borrowed, or in `out`; as JSON it comes with a word for it, and its values. */
+/* Explain why a job waits (job_reason.c). The sentence is borrowed, or in `out`; as JSON it comes
+ * with a code and its values. */
 const char *job_reason_text(const struct subject *x, struct strbuf *out);
 void job_reason_json(const struct subject *x, struct strbuf *out);
 
-const struct field *job_field_next(const struct field *f); /* NULL: the first; the last has none behind it */
-bool job_field_of_body(const struct field *f);		   /* only of one job, since it needs the job's body */
+/* Returns the field after `f`, the first for NULL, and NULL after the last. */
+const struct field *job_field_next(const struct field *f);
+/* True: shown for single jobs only, since it needs the job's body. */
+bool job_field_of_body(const struct field *f);
 void job_field_get(const struct field *f, const struct subject *x, struct value *v);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * submitted.h - what the answer to a submission says of its jobs; also when the submission is repeated.
+ * submitted.h - the answer to a submission, also when the submission is repeated.
  */
 #ifndef SERVER_SUBMITTED_H
 #define SERVER_SUBMITTED_H
@@ -16,18 +16,19 @@ struct server;
 struct submission;
 struct submission_key;
 
-void submitted_write(struct server *s, struct json *j, uint64_t number, const char *warning); /* warning: or NULL */
+/* Warning: may be NULL. */
+void submitted_write(struct server *s, struct json *j, uint64_t number, const char *warning);
 void forgotten_write(const struct server *s, struct json *j, uint64_t number,
-		     bool array); /* of one that the server has forgotten */
+		     bool array); /* Does the same for a job that the server has forgotten. */
 
-/* The same answer again, once what it reports is on disk. */
+/* Sends the same answer again, once what it reports is on disk. */
 void submitted_again(struct server *s, struct http_request *r, const struct submission_key *k, bool bulk);
 /* Returns the submission that this client has made with the key; NULL: none is known. */
 const struct submission_key *submitted_find(struct server *s, const struct asker *w, const char *key);
-/* So that it can be: `n` jobs, the first of this number. */
+/* Remembers the key for submitted_find(): `n` jobs, the first with this number. */
 void submitted_key(struct server *s, struct http_request *r, const struct asker *w, const char *key,
 		   const struct submission *x, size_t n, uint64_t first);
-/* Whether a request is such a repetition: it changes nothing. */
+/* Returns true if a request repeats a submission, and so changes nothing. */
 bool submit_repeats(struct server *s, struct http_request *r, const struct asker *w);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * overview.h - the cluster in one answer of bounded size, however many jobs there are: what the page shows first.
+ * overview.h - the cluster in one answer of bounded size, however many jobs there are; the page
+ * shows it first.
  */
 #ifndef SERVER_OVERVIEW_H
 #define SERVER_OVERVIEW_H

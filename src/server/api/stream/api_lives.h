@@ -1,5 +1,5 @@
 /*
- * api_lives.h - what happened to a node or a queue.
+ * api_lives.h - events of a node or a queue.
  */
 #ifndef SERVER_API_LIVES_H
 #define SERVER_API_LIVES_H

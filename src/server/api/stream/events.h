@@ -13,11 +13,13 @@ struct store_life;
 struct strbuf;
 
 void api_events(struct server *s, const struct call *c);
-void stream_life(struct server *s, const struct store_life *e);	  /* the same of a node or a queue */
-void stream_event(struct server *s, const struct store_event *e); /* remembered until the commit, then sent */
+/* Adds an event of a node or a queue. */
+void stream_life(struct server *s, const struct store_life *e);
+/* Adds an event of a job, which is sent after the commit. */
+void stream_event(struct server *s, const struct store_event *e);
 void stream_flush(struct server *s);
 void stream_tick(struct server *s);
-/* Writes a sentence. */
+/* Writes an event as a sentence. */
 void event_words(const struct server *s, const struct store_event *e, const struct payload *p, struct strbuf *out);
 const char *event_name(int type);
 
