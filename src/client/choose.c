@@ -1,5 +1,5 @@
 /*
- * choose.c - which server a command asks (docs/cluster.md), and opening it.
+ * choose.c - decides which server a command asks (docs/cluster.md), and opens it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -10,11 +10,12 @@
 #include "client/client_internal.h"
 #include "tls/pki.h"
 
-#define KNOCK 2000 /* ms for a socket of this host to take a job's command */
+#define KNOCK 2000 /* ms for a socket of this host to accept a job's command */
 
 /* ---- clusters ---- */
 
-/* The spool of this host's agent, if there is one; whether it is of the same cluster its offer says. New. */
+/* Returns the spool of this host's agent as a new string, or NULL; its offer says which cluster it
+ * belongs to. */
 static char *agent_spool(void)
 {
 	const char *home = getenv("SHUNT_AGENT_HOME");
@@ -79,7 +80,7 @@ static bool job_find(struct in_job *j)
 	return j->token && *j->token && j->servers && *j->servers;
 }
 
-/* Is the server behind this client the one that the token is for? It says so itself. */
+/* Returns true if the server of this client is the one that issued the token; asks it. */
 static bool client_matches(struct client *c, const char *token_text)
 {
 	struct token t;
@@ -94,7 +95,8 @@ static bool client_matches(struct client *c, const char *token_text)
 	return same;
 }
 
-/* A socket of this host, if the job's own server answers there: SHUNT_HOME was set by that, else it is asked. */
+/* Opens a socket of this host if the job's own server answers there. If that server set SHUNT_HOME
+ * this is certain; else it is asked. */
 static bool job_open_socket(const struct where *w, const struct in_job *j, struct client **ret)
 {
 	char socket[sizeof w->run + 16];
@@ -113,7 +115,7 @@ static bool job_open_socket(const struct where *w, const struct in_job *j, struc
 	return false;
 }
 
-/* The system's server may be the job's although the user runs one of his own. */
+/* The system's server may be the job's even if the user runs one of their own. */
 static int job_open(const struct in_job *j, struct client **ret, struct err *err)
 {
 	struct where *w = mem_alloc(sizeof *w);
@@ -135,7 +137,8 @@ static int local_open(const struct where *w, struct client **ret, struct err *er
 	const char *keeper = getenv("SHUNT_KEEPER");
 
 	snprintf(socket, sizeof socket, "%s/shuntd.sock", w->run);
-	if (keeper && strcmp(keeper, socket) == 0) /* its jobs would wait for nodes, for which it would submit jobs */
+	/* refused: its jobs would wait for nodes for which it submits jobs */
+	if (keeper && strcmp(keeper, socket) == 0)
 		return err_set(err, -ELOOP,
 			       "an overlay can't request nodes from its own server: name another one, as in "
 			       "'shunt overlay add shunt:CLUSTER' ('shunt clusters' lists them)");
@@ -161,7 +164,7 @@ int client_open(struct client **ret, struct err *err)
 	in_job = job_find(&job);
 	rc = name && *name ? client_open_cluster(name, ret, err) : -ENOENT;
 
-	/* A job inherits the variable, but not the user's files, from where it was submitted. */
+	/* A job inherits the variable, but not the user's files, from the submitting host. */
 	if (rc != -ENOENT || (name && *name && !in_job))
 		return rc;
 	if (in_job)

@@ -1,10 +1,11 @@
 /*
- * client.c - asks the server: one connection, one request at a time, and a sentence for whatever goes wrong.
+ * client.c - sends requests to the server: one connection, one request at a time, and a message for
+ * every failure.
  *
- * The rule about repeating: what was not sent at all, or was refused with 503, may be sent again, and in any case a GET or a submission,
- * whose key tells the server that it is the same one. Another change that was sent and whose answer did not come may have been made, and
- * is never repeated. Of several servers one leads; another refuses what it is asked, and says who it is: then that one is asked, whatever it
- * was.
+ * Repeating: a request that was not sent at all, or was refused with 503, may be sent again, and so
+ * may any GET and any submission, whose key lets the server recognize it. Another change that was
+ * sent and got no answer may have been made, and is never repeated. One of several servers leads;
+ * the others refuse every request and name the leader, which is then asked instead.
  */
 #include <errno.h>
 #include <poll.h>
@@ -24,25 +25,25 @@
 #include "client/offline.h"
 #include "tls/pki.h"
 
-#define ANSWER_MAX (512u << 20) /* bytes that client_ask takes: beyond, ask in pages */
-#define PATIENCE 5		/* seconds without a word */
+#define ANSWER_MAX (512u << 20) /* bytes that client_ask accepts; larger answers need paging */
+#define PATIENCE 5		/* seconds of silence before the user is notified */
 #define TIMEOUT 300		/* seconds; SHUNT_TIMEOUT */
-#define WAIT 30			/* seconds for a server that is not there; SHUNT_WAIT */
-#define PAUSE_FIRST 100		/* ms between two tries to reach it; then twice that, and so on, up to */
+#define WAIT 30			/* seconds to wait for an absent server; SHUNT_WAIT */
+#define PAUSE_FIRST 100		/* ms between the first two attempts; doubles up to PAUSE_MOST */
 #define PAUSE_MOST 1000
-#define KEY_SIZE 33    /* a key's, with its NUL */
-#define RETURNS 10     /* of a server, while a request is being kept for it */
-#define TAKEOVER 20000 /* ms in which one of several servers should lead again */
+#define KEY_SIZE 33    /* size of a key with its NUL */
+#define RETURNS 10     /* times a server may return while a request is being spooled for it */
+#define TAKEOVER 20000 /* ms within which one of several servers should lead again */
 
-/* What is asked. */
+/* A request. */
 struct question {
 	const char *method, *path, *accept, *body;
 	size_t n;
-	const char *key;     /* of a submission, or NULL */
-	const char *upgrade; /* the protocol to speak from then on, or NULL */
+	const char *key;     /* key of a submission, or NULL */
+	const char *upgrade; /* protocol to switch to, or NULL */
 };
 
-/* Takes the body, by pieces. */
+/* Consumer of the body, in pieces. */
 struct sink {
 	int (*piece)(void *context, const char *data, size_t n);
 	void *context;
@@ -50,7 +51,7 @@ struct sink {
 
 /* ---- open and close ---- */
 
-/* Seconds of a variable; what is not a number in range is as if it were not there. */
+/* Reads a variable as seconds; a value that is not a number in range counts as unset. */
 static int seconds_of(const char *variable, long least, int otherwise)
 {
 	const char *text = getenv(variable);
@@ -62,7 +63,8 @@ static int seconds_of(const char *variable, long least, int otherwise)
 
 struct client *client_create(const char *socket, struct route *route)
 {
-	struct client *c = mem_alloc(sizeof *c); /* not zeroed: the buffer is large, and a command short */
+	/* not zeroed: the buffer is large and commands are short-lived */
+	struct client *c = mem_alloc(sizeof *c);
 
 	memset(c, 0, offsetof(struct client, buffer));
 	c->socket = mem_strdup(socket);
@@ -106,7 +108,7 @@ void client_close(struct client *c)
 	client_drop(c);
 	route_free(c->route);
 	if (c->head.text)
-		explicit_bzero(c->head.text, c->head.n); /* a token may be in it */
+		explicit_bzero(c->head.text, c->head.n); /* may contain a token */
 	strbuf_fini(&c->head);
 	free(c->socket);
 	free(c->standby);
@@ -158,7 +160,7 @@ static void tell(struct client *c)
 	c->told = true;
 }
 
-/* How long to wait until there is something to say or to do; 0: the time is over. */
+/* Returns how long to wait until there is something to report or do, ms; 0: the time is up. */
 static int wait_ms(const struct client *c)
 {
 	int64_t waited = now_ms() - c->asked, most = (int64_t)c->timeout * 1000;
@@ -221,11 +223,12 @@ static int no_server(const struct client *c, int rc, struct err *err)
 			"the Shunt server (%.300s) is busy: too many wait to be connected; try again in a moment",
 			c->socket);
 	default:
-		return rc; /* the sentence is there */
+		return rc; /* the message is set */
 	}
 }
 
-/* Over TLS: shunt-connect finds a server, and says which, or what is wrong, in a line. */
+/* Connects over TLS: shunt-connect finds a server, and reports which, or what is wrong, in a
+ * line. */
 static int route_connect(struct client *c, struct err *err)
 {
 	char line[600];
@@ -235,7 +238,7 @@ static int route_connect(struct client *c, struct err *err)
 	c->fd = route_start(c->route, err);
 	if (c->fd < 0)
 		return c->fd;
-	/* Byte by byte: what follows the line is not ours. */
+	/* Byte by byte: what follows the line belongs to the protocol. */
 	while (got != 0 && n + 1 < sizeof line && (n == 0 || line[n - 1] != '\n')) {
 		int rc = client_wait(c, POLLIN, err);
 		if (rc < 0) {
@@ -274,7 +277,7 @@ static int client_connect(struct client *c, struct err *err)
 	return 0;
 }
 
-/* A connection that was used before may have been closed meanwhile. */
+/* Returns false if a connection that was used before has been closed meanwhile. */
 static bool connection_lives(const struct client *c)
 {
 	char byte;
@@ -308,8 +311,8 @@ static int head_write(struct client *c, const struct question *q, struct err *er
 	return 0;
 }
 
-/* Sends head and body. Returns 0 also when the server closed in the middle, since it may have said why; -EPIPE: it
- * took nothing. */
+/* Sends head and body. Returns 0 also if the server closed in between, since it may have said why;
+ * -EPIPE if it took nothing. */
 static int question_send(struct client *c, const struct question *q, struct err *err)
 {
 	size_t sent = 0, all = c->head.n + (q->body ? q->n : 0);
@@ -337,7 +340,7 @@ static int question_send(struct client *c, const struct question *q, struct err 
 	return 0;
 }
 
-/* Reads more bytes: 1, 0 at the end, or -errno. */
+/* Reads more bytes. Returns 1, 0 at the end, or -errno. */
 static int buffer_fill(struct client *c, struct err *err)
 {
 	for (;;) {
@@ -357,7 +360,7 @@ static int buffer_fill(struct client *c, struct err *err)
 	}
 }
 
-/* Reads the answer: to the end of its head if there is no sink, else to its end. */
+/* Reads the answer: up to the end of its head if there is no sink, else all of it. */
 static int answer_read(struct client *c, const struct sink *sink, struct err *err)
 {
 	struct response *a = &c->answer;
@@ -372,7 +375,8 @@ static int answer_read(struct client *c, const struct sink *sink, struct err *er
 			if (rc <= 0)
 				return rc < 0 ? rc : response_end(a, err);
 		}
-		/* The head alone: byte by byte would be slow, so by lines; the body stays in the buffer. */
+		/* Only the head: by lines, since single bytes would be slow; the body stays in the
+		 * buffer. */
 		int end = c->n;
 		const char *newline = sink ? NULL : memchr(c->buffer + c->at, '\n', (size_t)(c->n - c->at));
 		if (newline)
@@ -400,7 +404,7 @@ static bool question_repeatable(const struct question *q)
 	return q->key || strcmp(q->method, "GET") == 0;
 }
 
-/* Asks, and reads the head of the answer. */
+/* Sends the request and reads the head of the answer. */
 static int client_begin(struct client *c, const struct question *q, struct err *err)
 {
 	bool repeatable = question_repeatable(q);
@@ -440,7 +444,7 @@ static int client_begin(struct client *c, const struct question *q, struct err *
 	return rc;
 }
 
-/* The body; then the connection is ready for the next request, or closed. */
+/* Reads the body; then the connection is ready for the next request, or closed. */
 static int client_finish(struct client *c, const struct sink *sink, struct err *err)
 {
 	int rc = answer_read(c, sink, err);
@@ -452,7 +456,7 @@ static int client_finish(struct client *c, const struct sink *sink, struct err *
 
 /* ---- answers ---- */
 
-/* The API's codes as errors. */
+/* Maps the API's error codes to errno values. */
 static int errno_of(const char *word, int status)
 {
 	enum code code = code_find(word);
@@ -483,7 +487,7 @@ static int collect(void *context, const char *data, size_t n)
 	return 0;
 }
 
-/* The whole answer, into memory. */
+/* Reads the whole answer into memory. */
 static int answer_take(struct client *c, struct reply *r, struct err *err)
 {
 	struct sink sink = {collect, &r->body};
@@ -505,7 +509,8 @@ static int answer_take(struct client *c, struct reply *r, struct err *err)
 	return r->status / 100 == 2 ? 0 : answer_refused(c, r->json, err);
 }
 
-/* The server of this machine stands by: it says what to show to the one that leads. */
+/* Takes the pass of this machine's server, which stands by: the pass admits the client to the
+ * leader. */
 static void pass_take(struct client *c, const json_t *error)
 {
 	const char *servers = json_string_value(json_object_get(error, "servers")),
@@ -521,7 +526,8 @@ static void pass_take(struct client *c, const json_t *error)
 	c->route->token = mem_strdup(pass);
 }
 
-/* The server that answered does not lead, so it did nothing: is there another to ask? Turns to it, after a pause if need be. */
+/* Switches to another server after an answer of one that does not lead, and so did nothing; pauses
+ * if needed. Returns false if there is none to ask. */
 static bool leader_follow(struct client *c, const json_t *json, int64_t since)
 {
 	const json_t *error = json_object_get(json, "error");
@@ -538,14 +544,14 @@ static bool leader_follow(struct client *c, const json_t *json, int64_t since)
 	return true;
 }
 
-/* ---- a server that is not there ---- */
+/* ---- an absent server ---- */
 
-/* The waiting of one request, over all its tries. */
+/* State of waiting for one request, over all its attempts. */
 struct waiting {
-	int64_t since; /* ms */
-	int pause;     /* ms before the next try */
-	bool looked;   /* whether its socket has come back */
-	bool unknown;  /* it is not known whether it was done; `since` is when that was said first */
+	int64_t since; /* start, ms */
+	int pause;     /* pause before the next attempt, ms */
+	bool looked;   /* checked whether the socket has come back */
+	bool unknown;  /* outcome not known; `since` is when that was first reported */
 };
 
 static void tell_waiting(struct client *c, int seconds, const char *why)
@@ -555,7 +561,7 @@ static void tell_waiting(struct client *c, int seconds, const char *why)
 	c->told = true;
 }
 
-/* Pauses, unless the time is over. */
+/* Pauses; returns false if the time is up. */
 static bool again(struct waiting *w, int64_t most)
 {
 	if (now_ms() - w->since + w->pause > most)
@@ -565,7 +571,7 @@ static bool again(struct waiting *w, int64_t most)
 	return true;
 }
 
-/* The offer of the spool that this client can use: of an agent one of the same cluster. */
+/* Finds the offer of the spool that this client can use; an agent's must be of the same cluster. */
 static bool offer_find(const struct client *c, struct offer *ret)
 {
 	struct token t;
@@ -579,7 +585,8 @@ static bool offer_find(const struct client *c, struct offer *ret)
 	return found;
 }
 
-/* Seconds to wait for one that does not listen. Where it can be done without, nobody waits long for it; and not at all, once somebody has. */
+/* Returns how long to wait for a server that does not listen, s: not long if the spool can be used,
+ * and not at all if it already was. */
 static int patience_of(const struct client *c)
 {
 	struct offer l;
@@ -591,13 +598,13 @@ static int patience_of(const struct client *c)
 	return offline_used(c->offline, &l) ? 0 : l.wait;
 }
 
-/* Whether to try again after no answer came (rc). */
+/* Returns true if the request is to be retried after no answer came (rc). */
 static bool server_awaited(struct client *c, const struct question *q, int rc, struct waiting *w)
 {
 	bool absent = rc == -ECONNREFUSED || rc == -EAGAIN || (rc == -ECONNRESET && c->doubt);
 	int wait = absent ? patience_of(c) : c->wait;
 
-	/* A server that comes up replaces the socket of the last one: for a moment there is none. */
+	/* A starting server replaces the socket of the last one: for a moment there is none. */
 	if (rc == -ENOENT && c->wait > 0 && !w->looked && !c->route) {
 		w->looked = true;
 		poll(NULL, 0, PAUSE_FIRST);
@@ -613,8 +620,9 @@ static bool server_awaited(struct client *c, const struct question *q, int rc, s
 	return true;
 }
 
-/* Whether to try again after this answer, by which nothing was done, or by which that is not known. Where that takes long, or is not known, the user reads
- * at once what the server says. */
+/* Returns true if the request is to be retried after this answer, which says that nothing was done
+ * or that this is not known. If that takes long, or is not known, the user sees the server's
+ * message at once. */
 static bool answer_awaited(struct client *c, const struct question *q, const struct reply *r, struct waiting *w)
 {
 	const char *why = json_string_value(json_object_get(json_object_get(r->json, "error"), "message"));
@@ -632,8 +640,8 @@ static bool answer_awaited(struct client *c, const struct question *q, const str
 	return again(w, (int64_t)c->wait * 1000);
 }
 
-/* Asks until a server has answered that leads. 0: the head of its answer is there, the body is still to be read; else *ret is what was
- * refused. */
+/* Repeats the request until a leading server has answered. Returns 0 if the head of its answer was
+ * read and the body follows; else *ret is the refusal. */
 static int client_request(struct client *c, const struct question *q, struct reply *ret, struct err *err)
 {
 	struct waiting w = {.since = now_ms(), .pause = PAUSE_FIRST};
@@ -659,8 +667,10 @@ static int client_request(struct client *c, const struct question *q, struct rep
 
 enum presence { SERVER_UNKNOWN, SERVER_DOWN, SERVER_BACK };
 
-/* After no answer came, and what was asked for is certain not to have been done: SERVER_DOWN if nobody listens and the spool can be used; SERVER_BACK if one listens meanwhile,
- * as when this command was stopped. The offer is read first: see tray.h. On other hosts *ret was read before the server was asked, if `offered`: to try all servers again takes its time. */
+/* Looks for the server after a request that certainly was not carried out. SERVER_DOWN: nobody
+ * listens and the spool can be used. SERVER_BACK: one listens meanwhile, e.g. after this command
+ * was suspended. The offer is read first: see tray.h. On other hosts, if `offered`, *ret was read
+ * before the server was asked: trying all servers again takes time. */
 static enum presence server_look(struct client *c, int rc, bool offered, struct offer *ret, struct err *err)
 {
 	struct err why;
@@ -701,7 +711,8 @@ static int key_make(char key[KEY_SIZE], struct err *err)
 	return 0;
 }
 
-/* What can be done without a server. -EOPNOTSUPP: that can't. -ESTALE: there is one again. */
+/* Handles a request without a server. Returns -EOPNOTSUPP if it needs one, -ESTALE if one is
+ * running again. */
 static int question_keep(struct client *c, const struct offer *l, const struct question *q, struct reply *ret,
 			 struct err *err)
 {
@@ -721,7 +732,8 @@ static int question_keep(struct client *c, const struct offer *l, const struct q
 	return rc;
 }
 
-/* Asks the server, or does without. *ret as of client_request(); *ret_here: it is the whole answer. */
+/* Asks the server, or answers without it. *ret as in client_request(); *ret_here: it is the whole
+ * answer. */
 static int question_settle(struct client *c, const struct question *q, struct reply *ret, bool *ret_here,
 			   struct err *err)
 {
@@ -750,7 +762,7 @@ static int question_settle(struct client *c, const struct question *q, struct re
 	}
 }
 
-/* Now and then, while the server answers: whom to ask when it does not. */
+/* Refreshes the list of agents once in a while, while the server answers. */
 static void far_refresh(struct client *c)
 {
 	const struct question q = {.method = "GET", .path = "/v1/whoami"};
@@ -788,7 +800,7 @@ int client_ask(struct client *c, const char *method, const char *path, const cha
 	return question_ask(c, &q, ret, err);
 }
 
-/* Asks with a body. */
+/* Sends a request with a body. */
 static int body_ask(struct client *c, struct question *q, const json_t *body, struct reply *ret, struct err *err)
 {
 	char *text = json_dumps(body, JSON_COMPACT | JSON_ENCODE_ANY);

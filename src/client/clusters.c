@@ -1,5 +1,5 @@
 /*
- * clusters.c - clusters that a user has logged in to, one file each.
+ * clusters.c - the clusters a user has logged in to, one file each.
  */
 #include "client/clusters.h"
 
@@ -39,7 +39,8 @@ void login_names_fini(struct login_names *n)
 
 /* ---- names and paths ---- */
 
-/* It becomes a file's name: no '/', and no dot in front, as temporary files have. */
+/* Returns true if the name can be a file's name: no '/', and no leading dot, which temporary files
+ * have. */
 static bool name_is_good(const char *name)
 {
 	size_t n = strlen(name);
@@ -65,7 +66,7 @@ static int path_find(const char *name, char *ret, size_t size, struct err *err)
 
 /* ---- reading ---- */
 
-/* A file that only its owner can read. */
+/* Checks that only its owner can read a file. */
 static int file_check(int fd, const char *path, struct err *err)
 {
 	struct stat s;
@@ -95,7 +96,7 @@ static int file_read(int fd, const char *path, struct strbuf *out, struct err *e
 	return n < 0 ? err_set(err, -errno, "%.300s: %s", path, strerror(errno)) : 0;
 }
 
-/* Addresses, joined by blanks. */
+/* Joins the addresses with blanks. */
 static char *servers_join(const json_t *list)
 {
 	struct strbuf all = {0};
@@ -125,7 +126,7 @@ static int login_parse(const struct strbuf *text, const char *name, const char *
 			  .token = text_get(json, "token")};
 
 	json_decref(json);
-	/* The token becomes a line of a header. */
+	/* The token becomes part of a header line. */
 	if (l.servers && l.ca && l.token && !strpbrk(l.token, " \t\r\n")) {
 		*ret = l;
 		return 0;
@@ -212,7 +213,7 @@ static bool bytes_write(int fd, const char *text, size_t n)
 	return true;
 }
 
-/* Beside it, then in its place: whoever reads finds the old one or the new one. */
+/* Replaces a file atomically: a reader finds the old one or the new one. */
 static int file_replace(const char *directory, const char *path, const char *text, struct err *err)
 {
 	char beside[WHERE_PATH + 32];

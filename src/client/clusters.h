@@ -1,9 +1,10 @@
 /*
- * clusters.h - clusters that a user has logged in to: ~/.config/shunt/clusters/NAME, one file each.
+ * clusters.h - the clusters a user has logged in to: ~/.config/shunt/clusters/NAME, one file each.
  *
  *	{"name": "pine", "servers": ["pine:7722", "oak:7722"], "ca": "-----BEGIN CERTIFICATE-----...", "token": "u7.SECRET.FINGERPRINT"}
  *
- * The token is a secret: files are written with permissions 0600, and not used if others can read them.
+ * The token is a secret: files are written with permissions 0600, and not used if others can read
+ * them.
  */
 #ifndef CLIENT_CLUSTERS_H
 #define CLIENT_CLUSTERS_H
@@ -13,7 +14,7 @@
 
 struct login {
 	char *name;    /* letters, digits, '.', '_' and '-' */
-	char *servers; /* "host:port", joined by blanks: to be tried in this order */
+	char *servers; /* "host:port", separated by blanks, in the order to try */
 	char *ca;      /* PEM */
 	char *token;
 };
@@ -24,14 +25,15 @@ struct login_names {
 };
 void login_names_fini(struct login_names *n);
 
-/* -ENOENT: there is none of this name, and the sentence lists those there are; -EACCES: others can read it, and how to mend that; -EINVAL:
- * a name that can't be one, a file that is damaged. */
+/* Reads a login. Returns -ENOENT if there is none of this name, with a list of the others; -EACCES
+ * if others can read the file, with the remedy; -EINVAL for a bad name or a damaged file. */
 int login_read(const char *name, struct login *ret, struct err *err);
-/* Writes it whole or not at all; makes the directories. */
+/* Writes a login atomically; creates the directories. */
 int login_write(const struct login *l, struct err *err);
 int login_remove(const char *name, struct err *err); /* -ENOENT */
 int login_list(struct login_names *ret, struct err *err);
-/* The only one there is, or the one named "default". -ENOENT: there is none; -EINVAL: several, and the sentence says how to choose. */
+/* Reads the only login, or the one named "default". Returns -ENOENT if there is none, -EINVAL with
+ * how to choose if there are several. */
 int login_choose(struct login *ret, struct err *err);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * far.c - see far.h. Frames over shunt-connect (docs/protocol.md); a connection for each question.
+ * far.c - see far.h. Frames over shunt-connect (docs/protocol.md); one connection per request.
  */
 #include "client/far.h"
 
@@ -26,15 +26,15 @@
 #define FRAME_MOST (10u << 20)
 #define VIEW_MOST (64u << 20)
 #define PIECE (512u * 1024)
-#define SILENCE 15  /* seconds without a byte of an agent */
-#define FRESH 86400 /* seconds */
+#define SILENCE 15  /* seconds of silence of an agent */
+#define FRESH 86400 /* seconds that the list of agents stays fresh */
 #define AGENTS_MOST 8
 
 struct far {
 	char dir[WHERE_PATH];
 	char *ca, *token;
 	char where[300];      /* the agent that answered */
-	char view[SEAL_SIZE]; /* the name of the user's view, once it is worked out */
+	char view[SEAL_SIZE]; /* name of the user's view, once computed */
 };
 
 /* ---- files ---- */
@@ -55,7 +55,7 @@ static void directories_make(const char *path)
 	for (size_t n = 1; n <= strlen(path); n++)
 		if (path[n] == '/' || path[n] == '\0') {
 			snprintf(part, sizeof part, "%.*s", (int)n, path);
-			mkdir(part, 0700); /* what is missing shows when a file is written there */
+			mkdir(part, 0700); /* a missing directory shows when a file is written */
 		}
 }
 
@@ -105,7 +105,7 @@ const char *far_dir(const struct far *f)
 	return f->dir;
 }
 
-/* New; NULL: nothing is known. */
+/* Returns a new object, or NULL if no agents are known. */
 static json_t *spools_read(const struct far *f)
 {
 	char path[WHERE_PATH + 16];
@@ -164,7 +164,7 @@ struct call {
 	int fd;
 	pid_t pid;
 	struct strbuf in;
-	size_t used; /* bytes of `in` that belong to frames which were handed out */
+	size_t used; /* bytes of `in` in frames already handed out */
 };
 
 static void call_end(struct call *c)
@@ -193,7 +193,7 @@ static int call_fill(struct call *c, struct err *err)
 	return 0;
 }
 
-/* The line by which shunt-connect says how it went. */
+/* Reads the line in which shunt-connect reports success or failure. */
 static int call_greeted(struct call *c, struct err *err)
 {
 	const char *newline;
@@ -228,7 +228,7 @@ static int call_send(struct call *c, const char *data, size_t n, const json_t *h
 	return rc;
 }
 
-/* The next frame: its head is new; the data is valid until the next call. */
+/* Reads the next frame. Its head is new; the data is valid until the next call. */
 static int call_read(struct call *c, json_t **ret_head, const char **ret_data, size_t *ret_n, struct err *err)
 {
 	const char *head;
@@ -287,9 +287,9 @@ static int call_begin(const struct far *f, const char *where, struct call *ret, 
 
 struct got {
 	json_t *offer;
-	char name[64];	     /* of the view that comes */
-	struct strbuf text;  /* its pieces */
-	const struct far *f; /* NULL: views are not wanted */
+	char name[64];	     /* name of the view being received */
+	struct strbuf text;  /* its text so far */
+	const struct far *f; /* NULL: skip views */
 };
 
 static void views_clear(const struct far *f)
@@ -324,7 +324,7 @@ static void view_take(struct got *g, const json_t *head, const char *data, size_
 		file_write(g->f->dir, path, g->text.text, g->text.n);
 }
 
-/* Up to `ready`. */
+/* Reads frames up to `ready`. */
 static int call_welcomed(struct call *c, struct got *g, struct err *err)
 {
 	const char *data;
@@ -347,7 +347,7 @@ static int call_welcomed(struct call *c, struct got *g, struct err *err)
 	return rc == 0 && !g->offer ? err_set(err, -EPROTO, "it has nothing to offer") : rc;
 }
 
-/* What was left in a tray that is not the present one any more has been brought to the server. */
+/* Removes copies in trays other than the present one: their changes have reached the server. */
 static void trays_sweep(const char *path, const char *present)
 {
 	const struct dirent *d;
@@ -442,7 +442,7 @@ int far_open(struct far *f, struct offer *ret, struct err *err)
 
 /* ---- a change ---- */
 
-/* Sends it, and waits for its number. */
+/* Sends a change and waits for its number. */
 static int change_send(struct call *call, const struct strbuf *text, uint64_t *ret, struct err *err)
 {
 	json_t *head = json_pack("{s:s, s:I}", "t", "keep", "size", (json_int_t)text->n);
@@ -488,6 +488,6 @@ int far_put(struct far *f, const struct offer *l, const struct change *c, uint64
 		return rc;
 	mine.next = *ret_number;
 	mine.end = *ret_number + 1;
-	tray_put(f->dir, &mine, c, &same, NULL); /* a copy, to be shown */
+	tray_put(f->dir, &mine, c, &same, NULL); /* a copy, for display */
 	return 0;
 }

@@ -1,11 +1,13 @@
 /*
- * far.h - the spool of an agent on another host (agent/callers.c), for users of machines that have no agent, while no server can be reached.
+ * far.h - the spool of an agent on another host (agent/callers.c), for users of machines that have
+ * no agent, while no server can be reached.
  *
- *	STATE/spool/CLUSTER/spools		which agents the server named last, and how long to wait for the server
- *	STATE/spool/CLUSTER/offer, views/	as the agent that answered has them, for offline.h
- *	STATE/spool/CLUSTER/TRAY/13		a copy of what this user has left there
+ *	STATE/spool/CLUSTER/spools		the agents that the server named last, and how long to wait for it
+ *	STATE/spool/CLUSTER/offer, views/	copies from the agent that answered, for offline.h
+ *	STATE/spool/CLUSTER/TRAY/13		a copy of a change this user left there
  *
- * The agent has the truth, and brings it to the server; what is here is for showing it. STATE is the user's own: $XDG_STATE_HOME/shunt.
+ * The agent's spool is authoritative, and the agent delivers it; the copies here serve for display
+ * only. STATE is the user's own: $XDG_STATE_HOME/shunt.
  */
 #ifndef CLIENT_FAR_H
 #define CLIENT_FAR_H
@@ -19,20 +21,23 @@
 struct far;
 struct token;
 
-/* `ca`, `token`: of the login to that cluster; copied. NULL: there is no place for it. */
+/* Creates the spool of a cluster; `ca` and `token` come from the login and are copied. Returns NULL
+ * if it has no place for files. */
 struct far *far_create(const char *cluster, const char *ca, const char *token);
 void far_free(struct far *f);
 const char *far_dir(const struct far *f);
-/* Seconds to wait for the server before an agent is asked; -1: none is known. */
+/* Returns how long to wait for the server before asking an agent, s; -1: no agent is known. */
 int far_wait(const struct far *f);
-/* What the server said of it (GET /v1/whoami) at the login, or since, is older than a day. */
+/* Returns true if the list of agents (GET /v1/whoami) is more than a day old. */
 bool far_is_due(const struct far *f);
-void far_learn(const struct far *f, const json_t *whoami); /* trouble with it is nobody's */
+void far_learn(const struct far *f, const json_t *whoami); /* ignores errors */
 void far_forget(const char *cluster);			   /* after a logout */
 
-/* Asks the agents in turn; the first that knows the user gives its offer and its views. -ENOENT: none is known. */
+/* Asks the agents in turn; takes the offer and the views of the first that knows the user. Returns
+ * -ENOENT if no agent is known. */
 int far_open(struct far *f, struct offer *ret, struct err *err);
-/* As tray_put(), at the agent that far_open() found. -EIO: that is not known. */
+/* Spools a change like tray_put() at the agent that far_open() found. Returns -EIO if it is not
+ * known whether the agent has it. */
 int far_put(struct far *f, const struct offer *l, const struct change *c, uint64_t *ret_number, struct err *err);
 
 #endif

@@ -16,7 +16,7 @@
 #include "base/strbuf.h"
 #include "base/timetext.h"
 
-/* The first of an item is its name. */
+/* The first key of an item is its name. */
 static const struct {
 	const char *key;
 	enum job_item item;

@@ -1,11 +1,12 @@
 /*
- * jobfile.h - job description files: what `shunt submit` is to know of a job, as lines "Key = value".
+ * jobfile.h - job description files for `shunt submit`: lines "Key = value".
  *
  *	# comment
  *	Program = ./dynamol -n 12
  *	Maximum run-time = 2:30
  *
- * Keys are the items below, in any case; blanks, '-' and '_' in them don't count. A value is the rest of its line, without blanks around it.
+ * Keys are the items below, in any case; blanks, '-' and '_' in them are ignored. A value is the
+ * rest of its line, without surrounding blanks.
  */
 #ifndef CLIENT_JOBFILE_H
 #define CLIENT_JOBFILE_H
@@ -15,11 +16,11 @@
 
 #include "base/err.h"
 
-#define JOBFILE_MOST 65536 /* bytes */
+#define JOBFILE_MOST 65536 /* size limit, bytes */
 
-/* In the order in which they are asked for. */
+/* The items, in the order in which the user is asked for them. */
 enum job_item {
-	ITEM_PROGRAM, /* with its arguments, as words of a shell */
+	ITEM_PROGRAM, /* the command line, as shell words */
 	ITEM_CLASS,
 	ITEM_TYPE,
 	ITEM_PARTITION,
@@ -32,18 +33,19 @@ enum job_item {
 };
 
 struct jobfile {
-	char *value[JOB_ITEMS]; /* NULL: not there */
-	int line[JOB_ITEMS];	/* from 1 */
+	char *value[JOB_ITEMS]; /* NULL: not given */
+	int line[JOB_ITEMS];	/* line numbers, from 1 */
 };
 
-/* -EINVAL, -EFBIG: the sentence begins with "line N". The caller frees with jobfile_fini(), in both cases. */
+/* Parses a description. For -EINVAL and -EFBIG the message begins with "line N". The caller frees
+ * with jobfile_fini(), also after an error. */
 int jobfile_parse(const char *text, size_t n, struct jobfile *ret, struct err *err);
 int jobfile_read(const char *path, struct jobfile *ret, struct err *err); /* "-": standard input */
 void jobfile_fini(struct jobfile *f);
 
 const char *job_item_name(enum job_item i); /* "Maximum run-time" */
 
-/* "2:30" is hours and minutes here; else as duration_parse(). */
+/* Parses a run time: "2:30" is hours and minutes; other forms as in duration_parse(). */
 int hours_parse(const char *text, int64_t *ret, struct err *err);
 
 #endif

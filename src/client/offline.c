@@ -17,7 +17,7 @@
 #include "client/client_internal.h"
 #include "tls/pki.h"
 
-/* What can be asked for later: the rest is of use only to a job that runs now. */
+/* Actions that can be spooled; the others only make sense for a job that is running now. */
 static const char *const actions[] = {"delete", "hold", "release", "move", "alter", "rerun", "order", "place"};
 
 static bool action_is_kept(const char *path)
@@ -47,7 +47,7 @@ static int refuse(struct reply *ret, int status, const char *code, int rc, struc
 
 /* ---- changes ---- */
 
-/* Two requests that are the same to the letter are still two. */
+/* Makes a nonce: two identical requests are still two. */
 static int nonce_make(char ret[33], struct err *err)
 {
 	unsigned char bytes[16];
@@ -59,7 +59,7 @@ static int nonce_make(char ret[33], struct err *err)
 	return 0;
 }
 
-/* Puts it into the tray, with a seal where the offer asks for one. */
+/* Spools a request, sealed if the offer requires it. */
 static int put(const char *dir, const struct offer *l, const struct offline_question *q, const char *body,
 	       uint64_t *ret_number, struct err *err)
 {
@@ -106,7 +106,7 @@ static int submit(const char *dir, const struct offer *l, const struct offline_q
 	if (rc < 0)
 		return rc;
 	snprintf(id, sizeof id, "%" PRIu64 "%s.%s", number, array ? "[]" : "", l->server);
-	seen->told = true; /* by the warning */
+	seen->told = true; /* the warning says it */
 	reply_set(ret, 202,
 		  json_pack("{s:s, s:I, s:n, s:[s]}", "id", id, "number", (json_int_t)number, "planned_start",
 			    "warnings",
@@ -114,7 +114,7 @@ static int submit(const char *dir, const struct offer *l, const struct offline_q
 	return 0;
 }
 
-/* The job, or the array whose element is meant. */
+/* Returns the job, or the array of the element. */
 static const json_t *job_find(const json_t *jobs, const char *id)
 {
 	const json_t *job = offline_find(jobs, id);
@@ -127,13 +127,13 @@ static const json_t *job_find(const json_t *jobs, const char *id)
 	return offline_find(jobs, array);
 }
 
-/* What the server would say of this id now; NULL: nothing. */
+/* Returns the error that the server would report for this id; NULL: none. */
 static json_t *id_error(const json_t *jobs, const struct offer *l, const char *id)
 {
 	const json_t *job = job_find(jobs, id);
 	const char *state = json_string_value(json_object_get(job, "state"));
 
-	/* The server may know more jobs than it had written down, but none with such numbers. */
+	/* The server may know more jobs than its view shows, but none with such numbers. */
 	uint64_t number = strtoull(id, NULL, 10);
 	if (!job && number >= l->next && (!l->end || number < l->end))
 		return json_pack("{s:s, s:s}", "code", "unknown_job", "message", "Unknown Job Id");
@@ -171,7 +171,8 @@ static bool same_time(struct timespec a, struct timespec b)
 	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-/* The queue, read anew if something may have changed since. A command may ask for thousands of jobs, one after the other. */
+/* Reads the queue again if it may have changed. A command may ask for thousands of jobs, one by
+ * one. */
 static int queue_look(const char *dir, const struct offer *l, struct offline_seen *seen, struct err *err)
 {
 	char path[4096];
@@ -187,7 +188,7 @@ static int queue_look(const char *dir, const struct offer *l, struct offline_see
 	return offline_jobs(dir, l, &seen->jobs, &seen->time, err);
 }
 
-/* The ids that can be meant go into the tray; the others are answered at once. */
+/* Spools the action for the ids that may exist, and answers for the others at once. */
 static int ids_act(const char *dir, const struct offer *l, const struct offline_question *q, struct offline_seen *seen,
 		   json_t *body, json_t **ret, struct err *err)
 {
@@ -307,7 +308,7 @@ bool offline_used(const char *dir, const struct offer *l)
 	return lstat(path, &st) == 0;
 }
 
-/* On a node's host a view has a name that only the server and its user can work out. */
+/* Finds the user's view at an agent: only the server and the user can compute its name. */
 static void view_find(struct offer *l, const char *token)
 {
 	char name[SEAL_SIZE];

@@ -12,11 +12,11 @@
 #include "core/depend.h"
 #include "core/reqtext.h"
 
-#define CHANGED "offline_changed" /* a member of a row until line_foresee() */
-#define GAPS_MOST 500		  /* jobs for which gaps are looked for; the others follow each other */
-#define REPLACED_MOST 20000	  /* jobs; of more, expected starts stay as they are */
-#define URGENT_MOST 100		  /* jobs for whose deadlines others are placed anew */
-#define ELEMENTS_MOST 100	  /* of an array that are placed one by one */
+#define CHANGED "offline_changed" /* member of a row that marks it until line_foresee() */
+#define GAPS_MOST 500		  /* jobs placed into gaps; later ones follow each other */
+#define REPLACED_MOST 20000	  /* jobs placed again; beyond, expected starts stay */
+#define URGENT_MOST 100		  /* jobs whose deadlines may move others */
+#define ELEMENTS_MOST 100	  /* elements of an array placed one by one */
 
 struct outlook {
 	json_t *jobs;
@@ -26,11 +26,11 @@ struct outlook {
 	size_t placed;
 };
 
-/* What a job takes. */
+/* The resources of a job. */
 struct demand {
-	char partition[PARTITION_NAME_MAX + 1]; /* "": it names none */
+	char partition[PARTITION_NAME_MAX + 1]; /* "": names none */
 	bool parted;				/* it runs in a partition */
-	int64_t cpus;				/* 0: not said */
+	int64_t cpus;				/* 0: not given */
 	int64_t walltime;
 };
 
@@ -100,11 +100,12 @@ void line_move(struct line *l, json_t *row, json_t *after)
 	if (at == l->rows.n || row == after)
 		return;
 	vec_remove(&l->rows, at);
-	at = after ? line_find(l, after) : l->rows.n; /* what runs is ahead of all that wait */
+	/* running jobs are ahead of all waiting ones */
+	at = after ? line_find(l, after) : l->rows.n;
 	vec_insert(&l->rows, at == l->rows.n ? 0 : at + 1, row);
 }
 
-/* The first place from which on something is different. */
+/* Returns the first position at which something differs from the server's order. */
 static size_t line_dirty(const struct line *l, const json_t *jobs)
 {
 	size_t i = 0;
@@ -120,7 +121,7 @@ static size_t line_dirty(const struct line *l, const json_t *jobs)
 
 /* ---- one job ---- */
 
-/* What is not said, as the server would take it. */
+/* Returns the walltime the server would assume if none is given. */
 static int64_t walltime_usual(const json_t *plan, const json_t *row)
 {
 	const char *queue = *member_text(row, "queue") ? member_text(row, "queue") : member_text(plan, "queue");
@@ -141,14 +142,14 @@ static struct demand demand_of(const struct outlook *o, const json_t *row)
 		snprintf(d.partition, sizeof d.partition, "%s", r.partition);
 	d.parted = r.partition || member_number(o->plan, "shared") == 0;
 	if (d.parted && !r.nchunks && json_object_get(row, CHANGED))
-		d.cpus = 0; /* those of its partition */
+		d.cpus = 0; /* all CPUs of its partition */
 	if (d.walltime <= 0)
 		d.walltime = r.walltime > 0 ? r.walltime : walltime_usual(o->plan, row);
 	arena_destroy(a);
 	return d;
 }
 
-/* The size of the partitions that suit it (rules/partition.h); 0: none does. */
+/* Returns the size of the partitions that suit the job (rules/partition.h); 0: none does. */
 static int64_t size_for(const struct outlook *o, const struct demand *d)
 {
 	int64_t least = 0, largest = 0;
@@ -178,7 +179,7 @@ static int64_t amount_in(const struct pool *p, const struct demand *d)
 	return p->partition ? 1 : d->cpus > 0 ? d->cpus : 1;
 }
 
-/* When those are done that it waits for; TIME_NEVER: that is not known. */
+/* Returns when the jobs it depends on are done; TIME_NEVER: not known. */
 static int64_t depends_ready(const struct outlook *o, const char *text)
 {
 	struct depends d = {0};
@@ -204,7 +205,8 @@ static int64_t depends_ready(const struct outlook *o, const char *text)
 	return ready;
 }
 
-/* Before that it may not start; TIME_NEVER: it is held, or waits for something else that is not known. */
+/* Returns the earliest time at which it may start; TIME_NEVER: it is held, or waits for something
+ * unknown. */
 static int64_t ready_at(const struct outlook *o, const json_t *row)
 {
 	int64_t ready = *member_text(row, "depend") ? depends_ready(o, member_text(row, "depend")) : 0,
@@ -246,7 +248,8 @@ static int64_t elements_of(const json_t *row)
 	return n;
 }
 
-/* Of one with a deadline that it would miss so, the start by which it keeps it: the server moves it up that far, if it can. */
+/* Returns the start with which a job keeps its deadline if it would miss it at `start`: the server
+ * moves it up that far if it can. */
 static int64_t in_time(const struct outlook *o, const json_t *row, int64_t start, int64_t walltime)
 {
 	int64_t deadline = member_number(row, "deadline");
@@ -254,7 +257,7 @@ static int64_t in_time(const struct outlook *o, const json_t *row, int64_t start
 	return deadline && start + walltime > deadline && deadline - walltime >= o->base ? deadline - walltime : start;
 }
 
-/* Whether it had to be moved up for its deadline. */
+/* Places a row. Returns true if it had to be moved up for its deadline. */
 static bool row_place(struct outlook *o, json_t *row)
 {
 	struct demand d = demand_of(o, row);
@@ -281,7 +284,7 @@ static bool row_place(struct outlook *o, json_t *row)
 
 /* ---- all of them ---- */
 
-/* What the server planned for it is free. */
+/* Frees the time that the server planned for a row. */
 static void row_lift(struct outlook *o, const json_t *row, int64_t start, int64_t end)
 {
 	struct demand d = demand_of(o, row);
@@ -297,7 +300,7 @@ static void row_lift(struct outlook *o, const json_t *row, int64_t start, int64_
 	}
 }
 
-/* An array of the server's is left where it is: its elements are not here. */
+/* Returns false for an array of the server's view: its elements are not known here, so it stays. */
 static bool is_placed(const json_t *row, const json_t *jobs)
 {
 	return waits(row) && offline_find(jobs, member_text(row, "id")) == row &&
@@ -306,7 +309,8 @@ static bool is_placed(const json_t *row, const json_t *jobs)
 
 typedef VEC(json_t *) row_vec;
 
-/* Places the rows from `dirty` on, those of `urgent` first. `was`: the first and last instants of those of the server, as it had them. Which others need to be moved up is added to `urgent`. */
+/* Places the rows from `dirty` on, those in `urgent` first. `was`: planned start and end of the
+ * server's rows. Adds rows that must be moved up to `urgent`. */
 static void line_place(struct line *l, struct outlook o, const json_t *machine, int64_t late, size_t dirty,
 		       const struct step *was, row_vec *urgent)
 {

@@ -1,5 +1,6 @@
 /*
- * offline_jobs.c - the queue while no server runs: the jobs that the server wrote down last, then the user's changes in the spool, in their order.
+ * offline_jobs.c - the queue while no server runs: the jobs of the server's last view, then the
+ * user's spooled changes in order.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -26,13 +27,13 @@ struct queue {
 	const struct offer *offer;
 	VEC(struct kept) changes;
 	struct line line;
-	uid_t uid;	 /* whose name this is: mostly there is one user */
-	char owner[256]; /* or "": nobody's yet */
+	uid_t uid;	 /* user whose name `owner` is: usually there is only one */
+	char owner[256]; /* "": not looked up yet */
 };
 
-#define ID_MOST 64 /* characters of an id without the server's name */
+#define ID_MOST 64 /* length limit of an id without the server's name */
 
-/* The key of an id: that without the server's name. NULL: no job has it. */
+/* Returns the key of an id, which lacks the server's name; NULL: it cannot be a job's. */
 static const char *key_of(const char *id, char ret[ID_MOST])
 {
 	size_t n = strcspn(id, ".");
@@ -51,20 +52,21 @@ json_t *offline_find(const json_t *jobs, const char *id)
 	return key ? json_object_get(jobs, key) : NULL;
 }
 
-/* Takes the row over. */
+/* Adds a row, taking ownership. */
 static void row_add(json_t *jobs, json_t *row)
 {
 	const char *id = json_string_value(json_object_get(row, "id"));
 	char room[ID_MOST];
 	const char *key = id ? key_of(id, room) : NULL;
 
-	/* A server that was killed may have written a job down, and left its submission in the spool. */
+	/* A killed server may have written a job into its view and left its submission in the
+	 * spool. */
 	if (key && !json_object_get(jobs, key))
 		json_object_set(jobs, key, row);
 	json_decref(row);
 }
 
-/* ---- what the server wrote down ---- */
+/* ---- the server's view ---- */
 
 void offline_written(const char *dir, const struct offer *l, json_t *jobs, int64_t *ret_time, json_t **ret_plan)
 {
@@ -103,7 +105,8 @@ static void row_copy(json_t *row, const json_t *body, const char *from, const ch
 		json_object_set(row, to, value);
 }
 
-/* Copies the members that may be given at this time, a bit of `in`, and that are shown by the same name. */
+/* Copies the members that may be set at this point, a bit of `in`, and are shown under the same
+ * name. */
 static void row_members(json_t *row, const json_t *body, uint32_t in)
 {
 	for (const struct field *f = job_members; f->name; f++)
@@ -120,7 +123,7 @@ static int64_t cpus_of(const struct reqtext *r)
 	return cpus;
 }
 
-/* On top of what it asked for before. */
+/* Merges new resource requests into those of the row. */
 static void resources_join(json_t *row, const json_t *body)
 {
 	const json_t *list = json_object_get(body, "resources"), *one;
@@ -136,7 +139,8 @@ static void resources_join(json_t *row, const json_t *body)
 	json_array_foreach(list, i, one) if (json_is_string(one))
 	{
 		strbuf_printf(&all, "%s%s", all.n ? "," : "", json_string_value(one));
-		reqtext_parse(&r, json_string_value(one), a, NULL); /* what is wrong with it the server will say */
+		/* the server will report what is wrong with it */
+		reqtext_parse(&r, json_string_value(one), a, NULL);
 	}
 	if (before && all.n) {
 		strbuf_clear(&all);
@@ -146,7 +150,8 @@ static void resources_join(json_t *row, const json_t *body)
 		json_object_set_new(row, "resources", json_string(all.text));
 	if (all.n && r.walltime >= 0)
 		json_object_set_new(row, "walltime", json_integer(r.walltime));
-	if (r.nchunks || (!json_object_get(row, "cpus") && !r.partition)) /* which may have more */
+	/* chunks may ask for more */
+	if (r.nchunks || (!json_object_get(row, "cpus") && !r.partition))
 		json_object_set_new(row, "cpus", json_integer(cpus_of(&r)));
 	strbuf_fini(&all);
 	arena_destroy(a);
@@ -173,7 +178,8 @@ static void row_nice(json_t *row)
 	json_object_del(row, "deadline");
 }
 
-/* As the server does it: with another type a deadline means something else, or nothing. */
+/* Changes the type as the server does: with another type a deadline means something else, or
+ * nothing. */
 static void row_retype(json_t *row, const json_t *body)
 {
 	const char *to = text_of(body, "type"), *from = text_of(row, "type");
@@ -215,7 +221,7 @@ static bool waits(const json_t *row)
 	return state && strchr("QHW", *state);
 }
 
-/* It goes behind the job that was named, or to the front. */
+/* Moves the row behind the named job, or to the front. */
 static void row_move(struct queue *q, json_t *row, const json_t *body)
 {
 	const char *after = text_of(body, "after");
@@ -224,7 +230,7 @@ static void row_move(struct queue *q, json_t *row, const json_t *body)
 	json_object_set_new(row, "comment", json_string("it is moved when the server is started"));
 }
 
-/* Of a job that runs the server changes less. */
+/* Alters a row. The server changes less of a running job. */
 static void row_alter(json_t *row, const json_t *body)
 {
 	if (!waits(row)) {
@@ -259,7 +265,8 @@ static void row_change(struct queue *q, const char *id, json_t *row, const char 
 		line_changed(row);
 }
 
-/* Whether a filter means it. `owner`: whose jobs are meant where it names nobody; NULL: everybody's. What others than root may do to others' jobs the server knows. */
+/* Returns true if a filter matches the row. `owner`: whose jobs it means if it names no user; NULL:
+ * everybody's. Only the server knows what users other than root may do to others' jobs. */
 static bool fits(const json_t *filter, const json_t *row, const char *owner)
 {
 	static const char *const same[] = {"queue", "name"};
@@ -307,7 +314,7 @@ static void change_apply(struct queue *q, const struct kept *x)
 		}
 }
 
-/* One's own; root's view has everybody's. */
+/* Returns true if the change is the caller's own; root's view includes everybody's. */
 static bool is_ours(int tray, const struct tray_name *name)
 {
 	char text[TRAY_NAME];
@@ -346,7 +353,7 @@ static int by_number(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Makes the changes, and works out when jobs start then. */
+/* Applies the changes and works out the new expected starts. */
 static void changes_make(struct queue *q, const char *dir, const json_t *plan, int64_t since, int64_t now)
 {
 	json_t *machine = offline_machine(dir, q->offer);

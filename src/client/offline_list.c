@@ -1,5 +1,5 @@
 /*
- * offline_list.c - a list of jobs as the server would give it: which of them, which fields, JSON or lines.
+ * offline_list.c - lists jobs as the server would: selects rows and fields, as JSON or lines.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,10 +9,11 @@
 #include "base/strbuf.h"
 #include "client/offline.h"
 
-/* What a query selects; texts are decoded. */
+/* A parsed query; texts are decoded. */
 struct selection {
 	char *ids, *user, *queue, *state, *name, *completed, *fields;
-	json_t *wanted; /* with ids: its keys are those, without the server's name */
+	/* with ids: an object with the wanted ids, without the server's name, as keys */
+	json_t *wanted;
 };
 
 static void selection_read(const char *query, struct selection *x)
@@ -132,7 +133,7 @@ static void row_write(struct strbuf *out, const json_t *job, const char *fields)
 	}
 }
 
-/* A job of the answer: null where nothing is known. */
+/* Returns a job of the answer; unknown fields are null. */
 static json_t *object_select(json_t *job, const char *fields)
 {
 	char name[64];

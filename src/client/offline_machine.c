@@ -1,5 +1,6 @@
 /*
- * offline_machine.c - the machine while no server runs, and the starts that were expected then, put off by how long it has been away.
+ * offline_machine.c - the machine while no server runs, and expected starts, delayed by how long
+ * the server has been away.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -48,7 +49,7 @@ json_t *offline_head(const char *dir, const struct offer *l)
 	return head_read(offline_view(dir, l));
 }
 
-/* Not in a view that everybody may read: then the user has a page with this alone. */
+/* A view that everybody may read has no quota; the user then has a separate file for it. */
 json_t *offline_quotas(const char *dir, const struct offer *l)
 {
 	json_t *head = offline_head(dir, l), *quotas = json_incref(json_object_get(head, "quotas"));

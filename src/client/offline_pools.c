@@ -1,5 +1,6 @@
 /*
- * offline_pools.c - how much of the machine is in use until when, while the server is down: see offline_internal.h.
+ * offline_pools.c - usage of the machine over time while the server is down: see
+ * offline_internal.h.
  */
 #include <string.h>
 
@@ -19,7 +20,7 @@ const char *member_text(const json_t *o, const char *key)
 	return text ? text : "";
 }
 
-/* The first step that does not begin before `at`. */
+/* Returns the first step that does not begin before `at`. */
 static size_t step_find(const steps *v, int64_t at)
 {
 	size_t low = 0, high = v->n;
@@ -34,7 +35,7 @@ static size_t step_find(const steps *v, int64_t at)
 	return low;
 }
 
-/* The index of the step that begins at `at`, which is made if need be. */
+/* Returns the index of the step that begins at `at`; inserts it if needed. */
 static size_t step_at(steps *v, int64_t at)
 {
 	size_t i = step_find(v, at);
@@ -54,7 +55,7 @@ void steps_use(steps *v, int64_t start, int64_t end, int64_t amount)
 		v->v[i].used += amount;
 }
 
-/* Those that the server wrote down, `late` seconds later. */
+/* Reads the server's steps, shifted by `late` seconds. */
 static void steps_read(const json_t *list, int64_t late, steps *to)
 {
 	const json_t *x;
@@ -94,7 +95,7 @@ bool steps_cover(const steps *v, int64_t start, int64_t end, int64_t amount)
 	return i < v->n && v->v[i].at >= end;
 }
 
-/* No job lasts into a shutdown that is announced, unless those that run are left alone. */
+/* Blocks an announced shutdown for jobs, unless it leaves running jobs alone. */
 static void outage_use(struct pool *p, const json_t *outage, int64_t base)
 {
 	int64_t begin = member_number(outage, "begin"), until = member_number(outage, "until");

@@ -1,5 +1,6 @@
 /*
- * offline_quota.c - quota while no server runs: what the server wrote down last, less what the user has submitted since, and with what was deleted.
+ * offline_quota.c - quota while no server runs: the server's last view, minus the user's
+ * submissions since, plus deleted jobs.
  */
 #include <errno.h>
 #include <pwd.h>
@@ -20,7 +21,7 @@ static const char *text_of(const json_t *o, const char *key)
 	return json_string_value(json_object_get(o, key));
 }
 
-/* ---- what a job has taken ---- */
+/* ---- a job's charge ---- */
 
 static int64_t walltime_of(const json_t *row)
 {
@@ -55,7 +56,8 @@ static enum quota_type type_of(const json_t *row)
 {
 	const char *type = text_of(row, "type");
 
-	if (!type && json_is_integer(json_object_get(row, "deadline"))) /* which makes it one */
+	/* a deadline makes it a priority job */
+	if (!type && json_is_integer(json_object_get(row, "deadline")))
 		type = "Q";
 	return type && (*type == 'Q' || *type == 'E') ? QUOTA_PRIORITY : QUOTA_NORMAL;
 }
@@ -67,7 +69,7 @@ static bool waits_for(const json_t *row, const char *user)
 	return state && strchr("QHW", *state) && owner && strcmp(owner, user) == 0;
 }
 
-/* As the server will charge it: a priority job for which too little is left is a normal one. */
+/* Charges a job as the server will: a priority job without enough quota left counts as normal. */
 static void take(struct quota *q, const json_t *row)
 {
 	int64_t seconds = walltime_of(row) * count_of(row);
@@ -109,7 +111,7 @@ static json_t *now_of(const json_t *written, const json_t *before, const json_t 
 	return result;
 }
 
-/* The user that a query asks for; NULL: all of them. New. */
+/* Returns the user that a query asks for as a new string; NULL: all users. */
 static char *user_asked(const char *query)
 {
 	const struct passwd *me = getpwuid(getuid());

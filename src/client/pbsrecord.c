@@ -26,7 +26,8 @@ static bool time_scan(const char **at, int64_t *ret)
 	return t != (time_t)-1;
 }
 
-/* Undoes what quotes a value (record_format() in server/book/record.c); `at` is behind the opening quote. Returns what follows the closing one. */
+/* Decodes a quoted value (record_format() in server/book/record.c); `at` is behind the opening
+ * quote. Returns what follows the closing one. */
 static const char *quoted_scan(const char *at, struct strbuf *out)
 {
 	for (; *at && *at != '"'; at++) {
@@ -47,7 +48,7 @@ static const char *quoted_scan(const char *at, struct strbuf *out)
 	return *at ? at + 1 : at;
 }
 
-/* A value up to a blank, quoted or not. */
+/* Reads a value up to a blank, quoted or not. */
 static const char *value_scan(const char *at, struct strbuf *out)
 {
 	if (*at == '"')
@@ -57,7 +58,7 @@ static const char *value_scan(const char *at, struct strbuf *out)
 	return at + n;
 }
 
-/* One word: a field, or more of the last one's value. */
+/* Reads one word: a field, or a continuation of the last one's value. */
 static const char *word_scan(const char *at, struct arena *arena, struct record_field *last, bool *ret_new)
 {
 	size_t key = strcspn(at, "= \t");

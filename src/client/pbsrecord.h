@@ -1,5 +1,5 @@
 /*
- * pbsrecord.h - a line of a PBS accounting file, of any PBS, taken apart.
+ * pbsrecord.h - parses one line of an accounting file of any PBS.
  *
  *	11/15/2026 06:42:53;E;12.server;user=ann group=staff jobname="a b" ... Exit_status=0
  */
@@ -12,7 +12,7 @@
 #include "base/err.h"
 
 struct record_field {
-	const char *key, *value; /* value "" where there was none */
+	const char *key, *value; /* `value` is "" if there was none */
 };
 
 struct record_line {
@@ -23,9 +23,10 @@ struct record_line {
 	int nfields;
 };
 
-/* Takes a line apart, of any PBS; its texts live in the arena. Words without '=' belong to the value before them
- * (blanks in unquoted values), or are keys without value when there is none. -EINVAL: no date, type and id. */
+/* Parses a line of any PBS; its texts live in the arena. A word without '=' belongs to the value
+ * before it (blanks in unquoted values), or is a key without a value if none came before. Returns
+ * -EINVAL without a date, a type and an id. */
 int record_parse(const char *line, struct arena *arena, struct record_line *ret, struct err *err);
-const char *record_get(const struct record_line *r, const char *key); /* NULL: it is not in it */
+const char *record_get(const struct record_line *r, const char *key); /* NULL: no such key */
 
 #endif

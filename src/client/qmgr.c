@@ -1,6 +1,6 @@
 /*
- * qmgr.c - first the words of one command are cut out, then they are understood. A word remembers whether it was
- * quoted, since "=" in quotes is no operator.
+ * qmgr.c - cuts a command into words, then parses them. A word remembers whether it was quoted,
+ * since "=" in quotes is not an operator.
  */
 #include "client/qmgr.h"
 
@@ -47,7 +47,7 @@ void qmgr_quote(const char *value, struct strbuf *out)
 	for (; *value; value++) {
 		if (*value == '"' || *value == '\\')
 			strbuf_puts(out, "\\");
-		/* A command is a line. */
+		/* A command is one line. */
 		strbuf_add(out, *value == '\n' ? " " : value, 1);
 	}
 	strbuf_puts(out, "\"");
@@ -67,11 +67,12 @@ struct token {
 
 struct tokens {
 	VEC(struct token) list;
-	size_t at; /* the next one to be understood */
+	size_t at; /* next token to parse */
 	struct arena *arena;
 };
 
-/* The operator at `p`, and its length; 0: none. "-=" and "+=" only as such: '-' and '+' occur in names. */
+/* Returns the length of the operator at `p`; 0: none. Only "-=" and "+=" count: '-' and '+' occur
+ * in names. */
 static int op_at(const char *p, const char *end, enum qmgr_op *ret)
 {
 	if (*p == '=') {
@@ -85,7 +86,7 @@ static int op_at(const char *p, const char *end, enum qmgr_op *ret)
 	return 0;
 }
 
-/* The length of a backslash and the end of its line at `p`; 0: there is none. */
+/* Returns the length of a backslash and newline at `p`; 0: none. */
 static int continuation_at(const char *p, const char *end)
 {
 	if (*p != '\\' || p + 1 >= end)
@@ -106,8 +107,8 @@ static void blanks_skip(const char **at, const char *end)
 		*at += blank(**at) ? 1 : continuation_at(*at, end);
 }
 
-/* A value after an operator may hold '=' itself ("nodes = 1:ppn=2"): `value` says that operators are nothing special.
- * */
+/* Cuts one word. A value may contain '=' ("nodes = 1:ppn=2"): with `value`, operators are ordinary
+ * characters. */
 static int word_cut(const char **at, const char *end, bool value, struct tokens *t, struct err *err)
 {
 	struct strbuf word = {0};
@@ -141,7 +142,7 @@ static int word_cut(const char **at, const char *end, bool value, struct tokens 
 	return 0;
 }
 
-/* Whether "name op" stands at `p`: then a comma before it begins another attribute. */
+/* Returns true if "name op" stands at `p`: a comma before it begins another attribute. */
 static bool attribute_at(const char *p, const char *end)
 {
 	enum qmgr_op op;
@@ -156,7 +157,7 @@ static bool attribute_at(const char *p, const char *end)
 	return p < end && *p && op_at(p, end, &op) > 0;
 }
 
-/* Whether what follows a comma still belongs to the value. */
+/* Returns true if the text after a comma still belongs to the value. */
 static bool value_goes_on(const char *p, const char *end)
 {
 	if (attribute_at(p, end))
@@ -165,7 +166,7 @@ static bool value_goes_on(const char *p, const char *end)
 	return p < end && *p != ';' && *p != '\n';
 }
 
-/* A value: words and the commas between them that no attribute follows, as one. */
+/* Cuts a value: words and the commas between them that no attribute follows. */
 static int value_cut(const char **at, const char *end, struct tokens *t, struct err *err)
 {
 	struct strbuf value = {0};
@@ -189,7 +190,7 @@ static int value_cut(const char **at, const char *end, struct tokens *t, struct 
 	return rc;
 }
 
-/* Cuts one command, from *at to its end, into tokens. */
+/* Cuts one command into tokens, from *at to its end. */
 static int tokens_cut(const char **at, const char *end, struct tokens *t, struct err *err)
 {
 	enum qmgr_op op;
@@ -218,7 +219,7 @@ static const struct token *token_look(const struct tokens *t)
 	return t->at < t->list.n ? &t->list.v[t->at] : NULL;
 }
 
-/* The index of the word that `text` is, or is the beginning of; -1: none. */
+/* Returns the index of the word that `text` is or abbreviates; -1: none. */
 static int word_index(const char *text, const char *const *words, int n)
 {
 	for (int i = 0; i < n; i++)
@@ -267,14 +268,14 @@ static int object_read(struct tokens *t, struct qmgr_command *ret, struct err *e
 	return 0;
 }
 
-/* Whether the token at `at` is the name of an attribute that an operator follows. */
+/* Returns true if the token at `at` is an attribute's name before an operator. */
 static bool change_begins(const struct tokens *t, size_t at)
 {
 	return at + 1 < t->list.n && t->list.v[at].kind == TOKEN_WORD && t->list.v[at + 1].kind == TOKEN_OP;
 }
 
-/* The names of queues, nodes or objects: words joined by commas. A name of the server, or "@server", is passed over: there is
- * one. */
+/* Reads the names of queues, nodes or objects, separated by commas. Skips the server's name and
+ * "@server": there is only one. */
 static void names_read(struct tokens *t, struct qmgr_command *ret)
 {
 	bool more = ret->object >= QMGR_QUEUE;
@@ -381,7 +382,7 @@ int qmgr_parse(const char *text, size_t n, size_t *at, struct arena *arena, stru
 		rc = command_read(&t, ret, err);
 		rc = rc < 0 ? rc : 1;
 	} else if (rc < 0) {
-		/* What follows in this line can't be trusted. */
+		/* The rest of this line cannot be trusted. */
 		while (p < end && *p != '\n')
 			p++;
 	}

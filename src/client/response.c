@@ -1,5 +1,5 @@
 /*
- * response.c - an HTTP/1.1 answer, byte by byte.
+ * response.c - parses an HTTP/1.1 answer.
  */
 #include "client/response.h"
 
@@ -43,7 +43,7 @@ static int status_read(struct response *p, struct err *err)
 	return 0;
 }
 
-/* Digits of this base, and then the end or one of `follow`. */
+/* Parses digits of this base, followed by the end or one of `follow`. */
 static int number_read(const char *text, int base, const char *follow, uint64_t *ret)
 {
 	size_t n = strspn(text, base == 16 ? "0123456789abcdefABCDEF" : "0123456789");
@@ -81,7 +81,7 @@ static int header_read(struct response *p, struct err *err)
 static void headers_end(struct response *p)
 {
 	if (p->status < 200 && p->status != 101)
-		p->state = RESPONSE_STATUS; /* "100 Continue": the answer is yet to come */
+		p->state = RESPONSE_STATUS; /* "100 Continue": the answer follows */
 	else if (p->status == 101 || p->status == 204 || p->status == 304)
 		p->state = RESPONSE_DONE;
 	else if (p->chunked)
@@ -119,7 +119,7 @@ static int line_read(struct response *p, struct err *err)
 	}
 }
 
-/* Takes up to the end of the line; a complete one is read. */
+/* Consumes bytes up to the end of the line; processes a complete line. */
 static int line_feed(struct response *p, const char *data, int n, struct err *err)
 {
 	const char *newline = memchr(data, '\n', (size_t)n);

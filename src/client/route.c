@@ -1,8 +1,10 @@
 /*
- * route.c - the way to a server on another host: the program shunt-connect, which speaks TLS, over a socketpair.
+ * route.c - connects to a server on another host through the program shunt-connect, which speaks
+ * TLS, over a socketpair.
  *
- * It is a process of its own because OpenSSL would cost every command more time than all else it does. It gets the authority's
- * certificate in a file without a name, and never the token; only to seal a change it gets the token's secret.
+ * It is a separate process because loading OpenSSL would cost a command more time than everything
+ * else it does. It gets the CA certificate in an unnamed file, and never the token; only to seal a
+ * change it gets the token's secret.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +24,7 @@
 #include "tls/pki.h"
 
 #define SERVERS_MOST 32
-#define PAUSE 500 /* ms, when no server leads: another is about to take over */
+#define PAUSE 500 /* ms to wait while no server leads: another is about to take over */
 
 extern char **environ;
 
@@ -53,7 +55,7 @@ void route_free(struct route *r)
 	free(r);
 }
 
-/* Nothing that it holds is wanted any more, so it need not be asked. */
+/* Ends shunt-connect without asking: it holds nothing that is still needed. */
 void route_end(struct route *r)
 {
 	if (r->pid > 0) {
@@ -64,9 +66,9 @@ void route_end(struct route *r)
 	r->pid = 0;
 }
 
-/* ---- starting it ---- */
+/* ---- starting shunt-connect ---- */
 
-/* A file without a name, with this text; moved away from the descriptors that the program gets. */
+/* Opens an unnamed file with this text, on a descriptor that the program does not use. */
 static int text_file(const char *text, struct err *err)
 {
 	int fd = memfd_create("ca", MFD_CLOEXEC), high = -1;
@@ -81,7 +83,7 @@ static int text_file(const char *text, struct err *err)
 	return high;
 }
 
-/* 0: our socket, 1: nothing, 2: as ours, 3: the authority's certificate, if it is needed. */
+/* Descriptors: 0 is our socket, 1 nothing, 2 as ours, 3 the CA certificate, if needed. */
 static int program_start(char *const *argv, const char *program, int fd, int ca, pid_t *ret, struct err *err)
 {
 	posix_spawn_file_actions_t files;
@@ -245,8 +247,8 @@ static void route_prefer(struct route *r, const char *where)
 	vec_insert(&r->servers, 0, one ? one : mem_strdup(where));
 }
 
-/* Each server that is named is asked once without waiting; when that was of no use, the one that answered is asked again after a
- * pause, since it is the one that will lead, or know who does. */
+/* Asks each named server once without waiting. If that did not help, asks the one that answered
+ * again after a pause, since it will lead, or know who does. */
 int route_follow(struct route *r, const char *leader)
 {
 	if (*leader && strcmp(leader, r->where) != 0 && strcmp(leader, r->leader) != 0 && !strpbrk(leader, " \r\n")) {

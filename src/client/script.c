@@ -1,5 +1,5 @@
 /*
- * script.c - the directives of a script: lines are put together first, then split into words.
+ * script.c - reads the directives of a script: joins continued lines, then splits them into words.
  */
 #include "client/script.h"
 
@@ -15,7 +15,7 @@ static bool blank(char c)
 	return c && strchr(BLANKS, c) != NULL;
 }
 
-/* One word at *at into `word`; moves past it. */
+/* Reads one word at *at into `word` and moves past it. */
 static int word_read(const char *text, size_t n, size_t *at, struct strbuf *word, struct err *err)
 {
 	char quote = '\0';
@@ -68,14 +68,14 @@ int words_split(const char *text, size_t n, bool comments, struct arena *arena, 
 	return rc;
 }
 
-/* A line of the script, without its end. */
+/* A line of the script, without its newline. */
 struct line {
 	const char *text;
 	size_t n;
 	int number;
 };
 
-/* The next line of [*at, end); false at the end. */
+/* Reads the next line of [*at, end); returns false at the end. */
 static bool line_next(const char **at, const char *end, struct line *l)
 {
 	if (*at >= end)
@@ -92,7 +92,8 @@ static bool line_next(const char **at, const char *end, struct line *l)
 	return true;
 }
 
-/* Whether a line begins with this word; what follows it goes to *rest. "#PBS-N x" is taken, "#PBSX" is another word. */
+/* Returns true if a line begins with this word; *rest is what follows. "#PBS-N x" matches, "#PBSX"
+ * is another word. */
 static bool line_begins(const struct line *l, const char *prefix, struct line *rest)
 {
 	size_t n = strlen(prefix);
@@ -116,7 +117,7 @@ static bool line_continues(const struct line *l)
 	return backslashes % 2 == 1;
 }
 
-/* Adds the directive that begins with `l`, and whatever lines continue it. */
+/* Adds the directive that begins with `l`, with its continuation lines. */
 static int directive_add(struct line *l, const char **at, const char *end, const char *prefix, struct arena *arena,
 			 struct directives *ret, struct err *err)
 {
@@ -146,7 +147,7 @@ static int directive_add(struct line *l, const char **at, const char *end, const
 	return 0;
 }
 
-/* Comments that were perhaps meant as directives. */
+/* Notes comments that may have been meant as directives. */
 static void comment_look(const struct line *l, struct directives *ret)
 {
 	struct line rest;
@@ -178,7 +179,8 @@ int directives_read(const char *text, size_t n, const char *prefix, struct arena
 			rc = directive_add(&l, &at, end, prefix, arena, ret, err);
 		else if (l.n && l.text[0] == '#')
 			comment_look(&l, ret);
-		else if (l.n && !(l.number == 1 && l.text[0] == ':')) /* an old way to say: this is for the shell */
+		/* an old convention: a first line ":" is for the shell */
+		else if (l.n && !(l.number == 1 && l.text[0] == ':'))
 			break;
 	}
 	while (rc == 0 && !ret->late && line_next(&at, end, &l))

@@ -1,5 +1,5 @@
 /*
- * script.h - what a job's script says to the batch system: the lines that begin with "#PBS".
+ * script.h - reads the directives of a job script: the lines that begin with "#PBS".
  *
  *	#!/bin/sh
  *	#PBS -N "my job" -l nodes=1:ppn=4	words as a shell splits them; a word that begins with '#' ends the line
@@ -8,7 +8,7 @@
  *	#PBS -m e				a backslash continues, with the prefix again or without
  *	make					the first command: nothing after it is read
  *
- * As POSIX has it for qsub. Lines may end as DOS ends them.
+ * This is the format POSIX defines for qsub. DOS line endings are accepted.
  */
 #ifndef CLIENT_SCRIPT_H
 #define CLIENT_SCRIPT_H
@@ -23,7 +23,7 @@
 #define SCRIPT_PREFIX "#PBS"
 #define SCRIPT_DIRECTIVES_MAX 10000
 
-/* A list of words; ends with NULL. */
+/* A list of words, NULL-terminated. */
 struct words {
 	char **v;
 	int n;
@@ -31,25 +31,26 @@ struct words {
 
 struct directive {
 	struct words words;
-	int line; /* from 1 */
+	int line; /* line number, from 1 */
 };
 
 struct directives {
 	VEC(struct directive) list;
-	int late;    /* line of the first one after the first command, which is not read; 0: none */
-	int spaced;  /* of the first "# PBS", which is a comment; 0: none */
-	int foreign; /* of the first "#SBATCH", which belongs to Slurm; 0: none */
+	/* line of the first directive after the first command, which is ignored; 0: none */
+	int late;
+	int spaced;  /* line of the first "# PBS", which is a comment; 0: none */
+	int foreign; /* line of the first "#SBATCH", which belongs to Slurm; 0: none */
 };
 
-/* Reads the directives of a script. An empty prefix: there are none. -EINVAL: a quote that is not closed, a NUL, too
- * many; the sentence begins with "line N". Words live in the arena; the caller frees with directives_fini(), in both
- * cases. */
+/* Reads the directives of a script; with an empty prefix there are none. Returns -EINVAL for an
+ * unclosed quote, a NUL or too many directives; the message begins with "line N". Words live in the
+ * arena. The caller frees with directives_fini(), also after an error. */
 int directives_read(const char *text, size_t n, const char *prefix, struct arena *arena, struct directives *ret,
 		    struct err *err);
 void directives_fini(struct directives *d);
 
-/* Splits text into words as a shell would: blanks, '...', "...", backslashes; nothing is expanded. `comments`: a word
- * that begins with '#' ends it. */
+/* Splits text into words as a shell would: blanks, '...', "...", backslashes; nothing is expanded.
+ * With `comments` a word that begins with '#' ends the text. */
 int words_split(const char *text, size_t n, bool comments, struct arena *arena, struct words *ret, struct err *err);
 
 #endif

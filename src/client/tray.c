@@ -20,8 +20,9 @@
 
 #define REQUEST "request"
 #define OFFER_MOST 4096
-#define TRIES 10000 /* for a number: others take some at the same time */
-#define DEEP 16	    /* names in a directory of somebody who left more than a change there */
+#define TRIES 10000 /* attempts to get a number: others take some at the same time */
+/* at most this many names removed from a directory that holds more than a change */
+#define DEEP 16
 
 static int random_name(char ret[TRAY_NAME], const char *prefix, struct err *err)
 {
@@ -50,7 +51,7 @@ static int write_all(int fd, const char *text, size_t n)
 	return fsync(fd) < 0 ? -errno : 0;
 }
 
-/* The whole file, but not more than `most`. */
+/* Reads the whole file, at most `most` bytes. */
 static int read_all(int fd, size_t most, struct strbuf *out)
 {
 	char buffer[65536];
@@ -197,7 +198,7 @@ void kept_fini(struct kept *x)
 	*x = (struct kept){0};
 }
 
-/* "/v1/jobs", or that with an action. */
+/* Returns true for "/v1/jobs", with or without an action. */
 static bool path_is_right(const char *path)
 {
 	static const char jobs[] = "/v1/jobs";
@@ -215,7 +216,7 @@ void seal_text(const char *lease, const char *nonce, const char *path, const cha
 	strbuf_printf(ret, "shunt change\n%s\n%s\n%s\n%s", lease, nonce, path, body);
 }
 
-/* The body of a sealed one is a text, of which every byte counts; new. */
+/* Returns the body as a new object. A sealed body is a text, of which every byte counts. */
 static json_t *body_open(const json_t *o)
 {
 	const json_t *sealed = json_object_get(o, "sealed");
@@ -259,7 +260,7 @@ int kept_parse(const char *text, size_t n, struct kept *ret, struct err *err)
 	else if (!path || !path_is_right(path) || !json_is_object(body))
 		rc = err_set(err, -EINVAL,
 			     "it must be an object with path (\"/v1/jobs\", or that with an action) and body");
-	/* Numbers are for one change each; and nobody waits at a terminal. */
+	/* A number is for one change; and nobody waits at a terminal. */
 	else if (json_object_get(body, "jobs") || json_is_true(json_object_get(body, "interactive")))
 		rc = err_set(err, -EINVAL,
 			     "a list of jobs, or an interactive job, can't be submitted while no server runs");
@@ -315,7 +316,8 @@ static bool is_there(int tray, uint64_t number)
 	return fstatat(tray, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Some number that is free while the one before it is not: they are taken one after the other, so that this is mostly the first one that is free. */
+/* Returns a free number whose predecessor is taken. Numbers are taken in order, so this is usually
+ * the first free one. */
 static uint64_t number_free(int tray, uint64_t first)
 {
 	uint64_t taken = first, step = 1;
@@ -335,7 +337,8 @@ static uint64_t number_free(int tray, uint64_t first)
 	return open;
 }
 
-/* It gets the next number that is free. Over an empty directory of one's own a rename would succeed; that is nobody's change. */
+/* Gives the change the next free number. A rename over an empty directory of the user's own would
+ * succeed; an empty directory is not a change. */
 static int number_take(int tray, const char *name, const struct offer *l, uint64_t *ret, struct err *err)
 {
 	uint64_t number = number_free(tray, l->next);
@@ -349,7 +352,7 @@ static int number_take(int tray, const char *name, const struct offer *l, uint64
 			*ret = number;
 			return 0;
 		}
-		/* another's file or empty directory is as good as taken */
+		/* another user's file or empty directory counts as taken */
 		if (!is_there(tray, number))
 			return err_set(err, -errno, "can't give the request a number: %s", strerror(errno));
 	}
@@ -372,14 +375,14 @@ static bool offer_holds(const char *dir, const struct offer *l)
 	return offer_read(dir, &now, NULL) == 0 && strcmp(now.tray, l->tray) == 0;
 }
 
-/* A server looks through this tray, or has done so. */
+/* Takes a change back because a server is reading this tray, or has read it. */
 static int take_back(int tray, uint64_t number, const char *name, struct err *err)
 {
 	char from[TRAY_NAME];
 
 	snprintf(from, sizeof from, "%" PRIu64, number);
 	if (renameat(tray, from, tray, name) < 0)
-		return 0; /* it has it */
+		return 0; /* the server has it */
 	change_drop(tray, name);
 	return err_set(err, -ESTALE, "the server has been started meanwhile");
 }
@@ -393,7 +396,7 @@ static int change_put(const char *dir, int tray, const struct offer *l, const st
 
 	if (rc < 0)
 		return rc;
-	mask = umask(l->shared ? 0007 : 0077); /* a later chmod would take the set-group-ID bit away */
+	mask = umask(l->shared ? 0007 : 0077); /* a later chmod would clear the set-group-ID bit */
 	rc = mkdirat(tray, name, 0770) < 0 ? -errno : 0;
 	int own = rc < 0 ? -1 : openat(tray, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (own < 0) {
@@ -410,7 +413,7 @@ static int change_put(const char *dir, int tray, const struct offer *l, const st
 	} else if (fsync(own) < 0 || fsync(tray) < 0) {
 		rc = err_set(err, -errno, "can't keep the request for the server's next start: %s", strerror(errno));
 		if (take_back(tray, *ret, name, NULL) == 0)
-			rc = 0; /* what the server has it has */
+			rc = 0; /* the server keeps what it took */
 	} else if (!offer_holds(dir, l)) {
 		rc = take_back(tray, *ret, name, err);
 	}
@@ -459,7 +462,7 @@ int tray_make(const char *dir, bool shared, char ret[TRAY_NAME], struct err *err
 	return rc;
 }
 
-/* ---- looking through a tray ---- */
+/* ---- reading a tray ---- */
 
 void tray_name_format(const struct tray_name *x, char ret[TRAY_NAME])
 {
@@ -490,7 +493,7 @@ static int by_number(const void *a, const void *b)
 	return x->number != y->number ? (x->number > y->number) - (x->number < y->number) : x->taken - y->taken;
 }
 
-/* Lists a tray by number; closes `fd`, its descriptor, which may be negative after a failure to open it. */
+/* Lists a tray by number. Closes `fd`, which is negative if the open failed. */
 static int names_read(int fd, tray_names *ret)
 {
 	DIR *open = fd < 0 ? NULL : fdopendir(fd);
@@ -521,7 +524,7 @@ int tray_list(const char *dir, const char *tray, tray_names *ret, struct err *er
 	return rc < 0 ? err_set(err, rc, "%.300s: %s", path, strerror(-rc)) : 0;
 }
 
-/* Nobody but its owner, and the server, can have put anything into it. */
+/* Finds the owner; only the owner and the server can have put anything into the directory. */
 static int owner_find(int fd, gid_t group, uid_t *ret, struct stat *st, struct err *err)
 {
 	if (fstat(fd, st) < 0)
@@ -551,7 +554,8 @@ static int request_read(int dir, uid_t owner, struct strbuf *text, struct err *e
 	return rc;
 }
 
-/* A rename changes it, and so does the owner's chmod(), but nobody can set it to an earlier time. */
+/* Returns the change time: a rename and the owner's chmod() update it, but nobody can set it
+ * back. */
 static int64_t time_of(const struct stat *st)
 {
 	return (int64_t)st->st_ctim.tv_sec * 1000000 + st->st_ctim.tv_nsec / 1000;
@@ -588,7 +592,8 @@ int tray_read(int tray, const struct tray_name *name, gid_t group, struct kept *
 	return rc;
 }
 
-/* Takes the m from a name. An older server left such names in an open tray as well, so it may be a change that its user was promised. */
+/* Removes the m from a name. An older server left such names in open trays, so it may be a change
+ * that its user was promised. */
 static int name_untake(int tray, const struct tray_name *x)
 {
 	char from[TRAY_NAME], to[TRAY_NAME];
@@ -641,7 +646,8 @@ int tray_take(int tray, struct tray_name *name, uint64_t number, int64_t least_u
 	return 0;
 }
 
-/* What a directory of the spool may hold besides its request: nothing that we made. One level, a few names, no links followed. */
+/* Removes everything in the directory except the request, none of which we made: one level, a few
+ * names, no links followed. */
 static void rest_remove(int tray, const char *name)
 {
 	int fd = openat(tray, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);

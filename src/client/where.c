@@ -1,5 +1,5 @@
 /*
- * where.c - where an instance's files are.
+ * where.c - finds the files of an instance.
  */
 #include "client/where.h"
 
@@ -31,7 +31,7 @@ static int path_set(char *to, size_t size, struct err *err, const char *fmt, ...
 	return err_set(err, -ENAMETOOLONG, "%.60s...: the path is too long: set SHUNT_HOME to a shorter one", to);
 }
 
-/* An absolute path from the environment, or NULL: XDG says that others are to be ignored. */
+/* Returns an absolute path from the environment, or NULL: XDG says to ignore relative ones. */
 static const char *path_of(const char *variable)
 {
 	const char *path = getenv(variable);
@@ -54,7 +54,7 @@ static int home_find(const char **ret, struct err *err)
 	return 0;
 }
 
-/* Everything under SHUNT_HOME; a relative one is meant from here. */
+/* Places everything under SHUNT_HOME; a relative path starts at the current directory. */
 static int where_home(const char *home, struct where *w, struct err *err)
 {
 	char here[2048] = "";
@@ -68,7 +68,7 @@ static int where_home(const char *home, struct where *w, struct err *err)
 		return rc;
 	for (size_t n = strlen(w->home); n > 1 && w->home[n - 1] == '/'; n--)
 		w->home[n - 1] = '\0';
-	path_set(w->run, sizeof w->run, NULL, "%s/run", w->home); /* these have room for it */
+	path_set(w->run, sizeof w->run, NULL, "%s/run", w->home); /* long enough for SHUNT_HOME */
 	path_set(w->state, sizeof w->state, NULL, "%s/state", w->home);
 	path_set(w->conf, sizeof w->conf, NULL, "%s/shunt.conf", w->home);
 	return path_set(w->log, sizeof w->log, NULL, "%s/log", w->home);
@@ -120,7 +120,7 @@ bool where_has_socket(const struct where *w)
 	return access(path, F_OK) == 0;
 }
 
-/* Nobody listens there: its server was killed. */
+/* Returns true if nobody listens on the socket: its server was killed. */
 static bool socket_is_dead(const struct where *w)
 {
 	char path[sizeof w->run + 16];
@@ -132,8 +132,9 @@ static bool socket_is_dead(const struct where *w)
 	return fd == -ECONNREFUSED || fd == -ENOENT;
 }
 
-/* Root administers the system's server. What a server of its own once left behind must not hide that; a user's own server that has died is better missed
- * than replaced by another without a word. */
+/* Returns true if the personal instance is the one to use. Root administers the system's server,
+ * which leftovers of a server of root's own must not hide. For other users a dead server of their
+ * own is better reported than silently replaced by another. */
 static bool personal_counts(const struct where *w)
 {
 	if (w->home[0])
