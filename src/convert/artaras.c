@@ -17,7 +17,7 @@
 
 static const struct {
 	const char *key, *attribute;
-	bool words; /* else hours and minutes */
+	bool words; /* false: hours and minutes */
 } settings[] = {
 	{"Interactive limit", "interactive_walltime", false},
 	{"Interactive warn limit", "interactive_warning", false},
@@ -35,7 +35,7 @@ static char *trim(char *text)
 	return text;
 }
 
-/* Words between blanks or commas; each must be one that the attribute knows. */
+/* Converts words separated by blanks or commas; the attribute must know each. */
 static int list_convert(const char *attribute, char *value, struct strbuf *out, struct err *err)
 {
 	const char *known = attr_find(ATTR_SERVER, attribute)->words, *word;

@@ -1,5 +1,6 @@
 /*
- * convert.c - see convert.h. Which reader a file is for, and how the site that they fill is printed.
+ * convert.c - see convert.h. Picks the reader for a file, and prints the site that the readers
+ * filled.
  */
 #include "convert/convert.h"
 
@@ -36,9 +37,10 @@ void conversion_free(struct conversion *c)
 	free(c);
 }
 
-/* ---- a file ---- */
+/* ---- reading a file ---- */
 
-/* Whether a line of the text begins with one of the words, which end in '\0' each and an empty one. */
+/* Returns true if a line of the text begins with one of the words, which are NUL-terminated and end
+ * with an empty one. */
 static bool line_begins(const char *text, const char *words)
 {
 	for (const char *line = text; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
@@ -72,7 +74,7 @@ bool convert_guess(const char *text, enum convert_from *ret)
 	return false;
 }
 
-/* Lines without their comments; one that ends in a backslash goes on in the next. */
+/* Reads lines without their comments; a backslash at the end continues a line. */
 static void lines_read(struct conversion *c, void (*convert)(struct conversion *c, char *line), const char *text)
 {
 	struct strbuf line = {0};
@@ -122,7 +124,7 @@ void conversion_read(struct conversion *c, enum convert_from from, const char *n
 	}
 }
 
-/* ---- what is printed ---- */
+/* ---- printing ---- */
 
 static int attrs_print(const struct attrs *a, const char *what, const char *name, struct strbuf *out)
 {
@@ -146,7 +148,7 @@ static int object_print(const struct object *x, struct strbuf *out)
 	return create + attrs_print(&x->attrs, k->name, x->name, out);
 }
 
-/* An account comes after those above it. */
+/* Prints accounts, each after its parent. */
 static int accounts_print(const struct objects *o, const char *parent, struct strbuf *out)
 {
 	int n = 0;

@@ -1,9 +1,11 @@
 /*
- * convert.h - configurations of other batch systems become directives for qmgr.
+ * convert.h - converts configurations of other batch systems to directives for qmgr.
  *
- * Files are read one after the other into one conversion: slurm.conf and the dump of its accounts belong together. What they say is kept as attributes of the server,
- * of queues and of objects, by the rules that the server has (rules/attr.h, rules/object.h), so that everything that is printed is accepted. Whatever can't be
- * expressed, or is done elsewhere, is a remark with file and line: no line of a file is passed over in silence.
+ * Several files are read into one conversion: slurm.conf and the dump of its accounts belong
+ * together. Settings are kept as attributes of the server, of queues and of objects by the server's
+ * own rules (rules/attr.h, rules/object.h), so the server accepts everything that is printed.
+ * Anything that cannot be expressed, or is done elsewhere, becomes a remark with file and line: no
+ * line of a file is dropped silently.
  */
 #ifndef CLIENT_CONVERT_H
 #define CLIENT_CONVERT_H
@@ -27,11 +29,11 @@ struct conversion;
 struct conversion *conversion_new(void);
 void conversion_free(struct conversion *c);
 
-/* The kind of a file by its content; false: it can't be told. */
+/* Guesses the kind of a file from its content; returns false if it is unclear. */
 bool convert_guess(const char *text, enum convert_from *ret);
-/* `text` is all of a file, and `name` what remarks call it; it need not stay. */
+/* Reads a whole file. Remarks call it `name`. Neither string needs to outlive the call. */
 void conversion_read(struct conversion *c, enum convert_from from, const char *name, const char *text);
-/* Directives, then the remarks as comments. */
+/* Prints the directives, then the remarks as comments. */
 void conversion_print(struct conversion *c, struct strbuf *out);
 
 #endif

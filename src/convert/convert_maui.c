@@ -1,8 +1,10 @@
 /*
- * convert_maui.c - maui.cfg: lines "PARAMETER[INDEX] VALUE", and of users, groups, accounts, classes and QoS "USERCFG[ann] KEY=VALUE ...".
+ * convert_maui.c - maui.cfg: lines "PARAMETER[INDEX] VALUE", and for users, groups, accounts,
+ * classes and QoS "USERCFG[ann] KEY=VALUE ...".
  *
- * Maui's priority is a sum of components, each a weight times the sum of its subcomponents' weighted values; only the products of both weights count, which are
- * our weights. They are known when both lines are, so that each changes the attribute anew.
+ * Maui's priority is a sum of components, each a weight times the sum of its subcomponents'
+ * weighted values. Only the product of the two weights matters, and becomes our weight. It is known
+ * once both lines are read, so each line sets the attribute again.
  */
 #include <math.h>
 #include <stdio.h>
@@ -17,9 +19,9 @@
 
 static const struct {
 	const char *name;
-	int component; /* of maui_components */
+	int component; /* index in maui_components */
 	const char *factor;
-	int64_t per; /* of our unit in Maui's: a GB has 1024 MB */
+	int64_t per; /* Maui's units per unit of ours: a GB has 1024 MB */
 } weights[] = {
 	{"QUEUETIMEWEIGHT", MAUI_SERVICE, "queue_time", 1},
 	{"XFACTORWEIGHT", MAUI_SERVICE, "expansion", 1},
@@ -92,7 +94,7 @@ static bool weight_read(struct conversion *c, const char *key, const char *value
 
 static const struct {
 	const char *key, *attribute;
-	const char *unit; /* behind the number */
+	const char *unit; /* appended to the number */
 } limits[] = {
 	{"MAXJOB", "max_running", ""},
 	{"MAXPROC", "max_cpus", ""},
@@ -112,7 +114,7 @@ static void limit_set(struct conversion *c, struct attrs *a, const char *key, co
 	}
 }
 
-/* "8", or "4,8": a soft limit and a hard one. */
+/* Reads a limit: "8", or "4,8" for a soft and a hard one. */
 static bool limit_read(struct conversion *c, struct attrs *a, const char *key, char *value)
 {
 	char *hard = strchr(value, ','), name[64];
@@ -140,7 +142,7 @@ static bool limit_read(struct conversion *c, struct attrs *a, const char *key, c
 static const struct credential {
 	const char *parameter;
 	enum object_kind kind;
-	const char *acl; /* the list of a QoS that names one */
+	const char *acl; /* ACL of a QoS for such names */
 } credentials[] = {
 	{"USERCFG", OBJECT_USER, "acl_users"},
 	{"GROUPCFG", OBJECT_GROUP, "acl_groups"},
@@ -148,7 +150,7 @@ static const struct credential {
 	{"QOSCFG", OBJECT_QOS, NULL},
 };
 
-/* "25.0", with '+', '-' or '^' behind it. */
+/* Reads a fairshare target: "25.0", perhaps followed by '+', '-' or '^'. */
 static void target_read(struct conversion *c, struct attrs *a, const char *value)
 {
 	char *end;
@@ -165,7 +167,7 @@ static void target_read(struct conversion *c, struct attrs *a, const char *value
 	convert_number(c, a, "fairshare", (int64_t)rint(percent));
 }
 
-/* Every QoS of "high,low" (also joined by ':') names this one. */
+/* Adds this name to every QoS of "high,low" (also joined by ':'). */
 static void qos_list_read(struct conversion *c, const struct credential *by, const char *name, char *value)
 {
 	char *qos, *rest = value;
@@ -311,7 +313,7 @@ static void admins_read(struct conversion *c, const char *list, char *text)
 		}
 }
 
-/* Words of Maui and ours; a parameter whose word is not there is remarked. */
+/* Maui's words and ours; a word that is not listed causes a remark. */
 static const struct {
 	const char *key, *word, *attribute, *value;
 } words[] = {
@@ -384,7 +386,7 @@ static const struct {
 	{"CHECKPOINTEXPIRATIONTIME", "the state is in the store, written as it changes"},
 };
 
-/* Nodes are not objects of qmgr's language: what can be set of them is said. */
+/* Remarks on what to set for a node: nodes are not objects of qmgr's language. */
 static void node_read(struct conversion *c, const char *node, char *rest)
 {
 	for (char *save, *pair = strtok_r(rest, " \t", &save); pair; pair = strtok_r(NULL, " \t", &save)) {

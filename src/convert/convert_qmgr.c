@@ -1,5 +1,6 @@
 /*
- * convert_qmgr.c - `qmgr -c 'print server'` of TORQUE, PBS Pro and OpenPBS: what is known here is kept, the rest is remarked.
+ * convert_qmgr.c - reads `qmgr -c 'print server'` of TORQUE, PBS Pro and OpenPBS: keeps known
+ * settings and remarks on the rest.
  */
 #include <string.h>
 #include <strings.h>
@@ -45,7 +46,7 @@ static void change_read(struct conversion *c, struct attrs *a, const struct qmgr
 	struct err err;
 
 	if (a->owner == ATTR_QUEUE && strcasecmp(x->name, "resources_default.neednodes") == 0) {
-		convert_change(c, a, op[x->op], "nodes", x->value); /* of TORQUE */
+		convert_change(c, a, op[x->op], "nodes", x->value); /* TORQUE only */
 		return;
 	}
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -95,7 +96,7 @@ void convert_qmgr(struct conversion *c, const char *text)
 
 	do {
 		struct arena *arena = arena_create();
-		/* The line on which the next command begins. */
+		/* Find the line on which the next command begins. */
 		size_t begin = at;
 		while (begin < n && strchr(" \t\r\n;", text[begin]))
 			begin++;

@@ -1,12 +1,14 @@
 /*
- * convert_sacctmgr.c - accounts, users and QoS of Slurm: what `sacctmgr dump` writes, and the lists of `sacctmgr -P show qos`.
+ * convert_sacctmgr.c - accounts, users and QoS of Slurm from `sacctmgr dump` and the lists of
+ * `sacctmgr -P show qos`.
  *
  *	Parent - 'root'
  *	Account - 'physics':Description='':Fairshare=40:GrpTRES=cpu=64
  *	Parent - 'physics'
  *	User - 'ann':DefaultAccount='physics':Fairshare=1:MaxJobs=4
  *
- * Shares count among siblings and become percent when the file is read. A user who has several accounts may be charged to each of them.
+ * Shares are relative to siblings and become percentages once the file is read. A user who has
+ * several accounts may be charged to each of them.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +18,8 @@
 
 #include "convert/convert_internal.h"
 
-/* Up to the next separator outside of quotes, which are left out. NULL at the end. */
+/* Cuts a field up to the next separator outside quotes, which are removed. Returns NULL at the
+ * end. */
 static char *field_next(char **at, char separator)
 {
 	char *word = *at, *to = *at;
@@ -115,7 +118,7 @@ static void admin_read(struct conversion *c, const char *name, const char *value
 		convert_add(c, &c->site.attrs, "operators", who);
 }
 
-/* The accounts that a user coordinates. */
+/* Reads the accounts that a user coordinates. */
 static void coordinator_read(struct conversion *c, const char *name, char *value)
 {
 	for (char *account, *rest = value; (account = strsep(&rest, ","));) {
@@ -245,7 +248,7 @@ void convert_sacctmgr(struct conversion *c, char *line)
 		convert_remark(c, "%.80s is neither a line of sacctmgr's dump nor of a list", line);
 }
 
-/* Percent of what siblings have together. */
+/* Converts shares to percentages among siblings. */
 void convert_sacctmgr_end(struct conversion *c)
 {
 	for (size_t i = 0; i < c->shares.n; i++) {

@@ -1,5 +1,6 @@
 /*
- * convert_site.c - the site that the readers of other systems' configurations fill, and their remarks.
+ * convert_site.c - the site that the readers of other systems' configurations fill, and their
+ * remarks.
  */
 #include <ctype.h>
 #include <stdarg.h>
@@ -53,7 +54,7 @@ struct attrs *convert_object(struct conversion *c, enum object_kind kind, const 
 	return NULL;
 }
 
-/* The object or queue that attributes belong to. */
+/* Returns the object or queue that attributes belong to. */
 static struct object *owner_of(struct conversion *c, const struct attrs *a)
 {
 	for (int k = 0; k < OBJECT_KINDS; k++)

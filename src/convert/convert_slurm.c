@@ -1,9 +1,11 @@
 /*
- * convert_slurm.c - slurm.conf: lines of KEY=VALUE. A line that begins with NodeName= or PartitionName= is about those; the values of a line PartitionName=DEFAULT hold
- * for the partitions after it.
+ * convert_slurm.c - slurm.conf: lines of KEY=VALUE. A line that begins with NodeName= or
+ * PartitionName= describes nodes or a partition; the values of PartitionName=DEFAULT apply to the
+ * partitions after it.
  *
- * Slurm's factors of the priority are numbers from 0 to 1, ours have units. All weights are multiplied by the minutes of PriorityMaxAge, so that a minute of queue time
- * weighs what the file says for all of it; then they are made smaller together, until each is allowed.
+ * Slurm's priority factors are numbers from 0 to 1, ours have units. All weights are multiplied by
+ * the minutes of PriorityMaxAge, so that a minute of queue time weighs what the file says for all
+ * of it; then they are scaled down together until each is in range.
  */
 #include <ctype.h>
 #include <math.h>
@@ -16,9 +18,10 @@
 #include "base/timetext.h"
 #include "convert/convert_internal.h"
 
-#define WEIGHT_MAX 1e9 /* of priority_weight */
+#define WEIGHT_MAX 1e9 /* limit of priority_weight */
 
-/* "90" minutes, "90:00", "1:30:00", "2-12", "2-12:30", "2-12:30:00"; seconds, -1: without a limit. */
+/* Parses "90" (minutes), "90:00", "1:30:00", "2-12", "2-12:30" or "2-12:30:00" into seconds; -1:
+ * unlimited. */
 static bool minutes_parse(const char *text, int64_t *ret)
 {
 	long long days = 0, a = 0, b = 0, c = 0;
@@ -83,7 +86,7 @@ static void acl_set(struct conversion *c, struct attrs *a, const char *list, con
 		convert_set(c, a, enable, "True");
 }
 
-/* A factor from 0 to 65533; ours from -1024 to 1023. */
+/* Maps a factor from 0..65533 to ours, -1024..1023. */
 static void factor_set(struct conversion *c, struct attrs *a, const char *key, const char *value)
 {
 	int64_t n;
@@ -207,7 +210,7 @@ static void weight_keep(struct conversion *c, const char *key, const char *value
 	c->slurm.file = mem_strdup(c->file);
 }
 
-/* What is left of use after a day. */
+/* Sets the fraction of usage that is left after a day. */
 static void half_life(struct conversion *c, const char *value)
 {
 	int64_t seconds;
@@ -259,14 +262,14 @@ static const struct {
 	{"Include", NULL, "name that file as well: shunt import-config FILE FILE"},
 };
 
-/* Keys that say where Slurm's own programs have their files, ports and logs. */
+/* Keys for the files, ports and logs of Slurm's own programs. */
 static const char *const own[] = {"Slurmctld",	    "Slurmd",	     "StateSaveLocation", "MpiDefault",
 				  "SwitchType",	    "JobAcctGather", "AccountingStorage", "Inactive",
 				  "Waittime",	    "Debug",	     "ResumeTimeout",	  "TCPTimeout",
 				  "MessageTimeout", "CryptoType",    "PluginDir",	  "GresTypes",
 				  "PrologFlags",    "UsePAM",	     "SrunPortRange",	  "LaunchParameters"};
 
-/* "matlab:20,ansys*5,one": as many as there are, or one. */
+/* Reads licenses: "matlab:20,ansys*5,one", with a number or one each. */
 static void licences_set(struct conversion *c, const char *value)
 {
 	char *copy = mem_strdup(value), *rest = copy, *word;

@@ -1,6 +1,7 @@
 /*
- * convert_standing.c - Maui's standing reservations: lines "SRCFG[name] KEY=VALUE ...", of which a reservation may have several. Its hours need the period, the days and
- * both times, so they are set when all lines are read.
+ * convert_standing.c - Maui's standing reservations: lines "SRCFG[name] KEY=VALUE ...", several per
+ * reservation. Its hours need the period, the days and both times, so they are set once all lines
+ * are read.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +25,8 @@ static struct standing *standing_of(struct conversion *c, const char *name)
 	return &c->standing.v[c->standing.n - 1];
 }
 
-/* "08:00:00", or 1:08:00:00 of a week, which has no equivalent. Two numbers are hours and minutes, which Maui reads as minutes and seconds: remarked. */
+/* Reads "08:00:00"; "1:08:00:00" of a week has no equivalent. Two numbers are taken as hours and
+ * minutes, with a remark: Maui reads them as minutes and seconds. */
 static void time_read(struct conversion *c, const char *key, const char *value, int *ret)
 {
 	int64_t field[4];
@@ -65,7 +67,7 @@ static void days_read(struct conversion *c, char *value, unsigned *ret)
 		*ret = days;
 }
 
-/* "ann+,bob": marks behind a name say how much it counts. */
+/* Reads a list "ann+,bob"; marks behind a name say how much it counts. */
 static void list_read(struct conversion *c, struct attrs *a, const char *acl, const char *key, char *value)
 {
 	for (char *one, *rest = value; (one = strsep(&rest, ",:"));) {

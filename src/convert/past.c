@@ -1,5 +1,5 @@
 /*
- * past.c - see past.h: which kind of file it is, and what both kinds write alike.
+ * past.c - see past.h. Detects the kind of a file, and parses what both kinds have in common.
  */
 #include "convert/past.h"
 
@@ -61,7 +61,7 @@ int past_finish(struct past_reader *r)
 	return past_pbs_finish(r);
 }
 
-/* What no server would take. NULL: it is right. */
+/* Returns what a server would reject in the row; NULL: nothing. */
 static const char *row_fault(const struct past_row *row)
 {
 	const struct {
@@ -185,7 +185,7 @@ bool past_clock(const char *text, int64_t *ret_ms)
 			return false;
 	}
 	int64_t seconds = 0;
-	for (int i = 0; i < n; i++) /* days, if there are four */
+	for (int i = 0; i < n; i++) /* four numbers begin with days */
 		seconds = seconds * (n == 4 && i == 1 ? 24 : 60) + part[i];
 	*ret_ms = (days * 86400 + seconds) * 1000 + ms;
 	return *ret_ms <= PAST_TIME_MAX;

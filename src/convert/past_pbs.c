@@ -1,8 +1,9 @@
 /*
  * past_pbs.c - accounting files of PBS.
  *
- * An E record has all there is to know of a job. Of one that never started there is a Q record, and a D or A record when it was deleted or aborted: such a
- * job is known when all files were read and no record says that it started.
+ * An E record is complete. A job that never started has a Q record, and a D or A record if it was
+ * deleted or aborted: such a job is known only once all files were read and no record says that it
+ * started.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -13,9 +14,10 @@
 #include "client/pbsrecord.h"
 #include "convert/past_internal.h"
 
-#define FAILED_BY_SIGNAL 256 /* and the signal */
+#define FAILED_BY_SIGNAL 256 /* plus the signal */
 
-/* What PBS itself ended, by Exit_status: TORQUE from -10 on, OpenPBS and PBS Pro from -24 on. What failed before the script ran has -1 to -10. */
+/* Reasons for which PBS itself ended a job, by Exit_status: TORQUE from -10, OpenPBS and PBS Pro
+ * from -24. Failures before the script ran have -1 to -10. */
 static const struct {
 	int status;
 	const char *state;
@@ -32,7 +34,8 @@ static struct past_trail *trail_of(struct past_reader *r, const char *id)
 	return &r->trails.v[i];
 }
 
-/* "n1/0+n1/1", "n1/0-3,5+n2/0", "n1/0*4": CPUs, and in *ret_hosts the hosts in a row. */
+/* Counts the CPUs of "n1/0+n1/1", "n1/0-3,5+n2/0" or "n1/0*4"; *ret_hosts is the number of runs of
+ * the same host. */
 static int64_t cpus_of(const char *hosts, int64_t *ret_hosts)
 {
 	const char *last = "";
@@ -87,7 +90,7 @@ static int64_t instant_of(const struct record_line *x, const char *key)
 	return past_number(record_get(x, key), INT64_C(1) << 40);
 }
 
-/* What was asked for, as qsub -l takes it; "": in a way that it does not. */
+/* Writes the requested resources as qsub -l takes them; "" if it cannot express them. */
 static void resources_of(const struct record_line *x, struct strbuf *out)
 {
 	static const char *const keys[] = {"mem", "walltime"};
@@ -214,7 +217,7 @@ static int record_take(struct past_reader *r, const struct record_line *x, int64
 		return 0;
 	case 'E':
 		return ended(r, x, line);
-	default: /* licences, reservations, reruns: nothing of a job's end */
+	default: /* licenses, reservations, reruns: not the end of a job */
 		return 0;
 	}
 }

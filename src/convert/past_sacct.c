@@ -1,7 +1,9 @@
 /*
- * past_sacct.c - the output of Slurm's `sacct -P` (or --parsable2, --parsable): a head that names the fields, and a line for each job and each of its steps.
+ * past_sacct.c - the output of Slurm's `sacct -P` (or --parsable2, --parsable): a header that names
+ * the fields, then a line per job and per job step.
  *
- * Steps ("12.batch", "12.extern", "12.0") follow their job, and only their memory and CPU time count: those of a job are in its steps.
+ * Steps ("12.batch", "12.extern", "12.0") follow their job. Only their memory and CPU time count:
+ * those of a job are in its steps.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -70,7 +72,7 @@ static const struct {
 };
 
 static const struct {
-	const char *slurm, *state; /* NULL: it has not ended */
+	const char *slurm, *state; /* `state` NULL: the job has not ended */
 } states[] = {
 	{"COMPLETED", "completed"},  {"FAILED", "failed"},   {"CANCELLED", "deleted"},	   {"TIMEOUT", "walltime"},
 	{"OUT_OF_MEMORY", "memory"}, {"NODE_FAIL", "lost"},  {"BOOT_FAIL", "not_started"}, {"DEADLINE", "expired"},
@@ -81,16 +83,17 @@ static const struct {
 
 struct sacct {
 	struct past_reader *r;
-	int at[FIELDS]; /* column; -1: there is none */
+	int at[FIELDS]; /* column; -1: missing */
 	int columns;
-	bool closed; /* lines end with a '|', as --parsable has them */
-	/* the job at hand, until a line that is not one of its steps */
+	bool closed; /* lines end with a '|', as with --parsable */
+	/* the current job, until a line that is not one of its steps */
 	char *job;
-	char *value[FIELDS]; /* of it, in `job` */
+	char *value[FIELDS]; /* its fields, within `job` */
 	int64_t line, peak_kib, cpu_ms;
 };
 
-/* In place; how many there are. A '|' at the end, of --parsable, ends the last one. */
+/* Splits a line in place and returns the number of cells. A '|' at the end (--parsable) ends the
+ * last cell. */
 static int line_split(char *line, char **cell, int most)
 {
 	int n = 0;
@@ -123,7 +126,7 @@ static int head_read(struct sacct *s, char *head, struct err *err)
 	return 0;
 }
 
-/* "2026-11-15T06:42:53", or seconds since 1970; 0: "Unknown", "None". */
+/* Parses "2026-11-15T06:42:53" or a Unix time; 0 for "Unknown" and "None". */
 static int64_t instant_of(const char *text)
 {
 	int64_t t;
@@ -133,7 +136,7 @@ static int64_t instant_of(const char *text)
 	return isdigit((unsigned char)*text) && instant_parse(text, 0, &t, NULL) == 0 && t > 0 ? t : 0;
 }
 
-/* "4Gn" for each node, "2000Mc" for each CPU, "8G" in all. */
+/* Parses "4Gn" (per node), "2000Mc" (per CPU) or "8G" (in all). */
 static int64_t memory_of(const char *text, int64_t nodes, int64_t cpus)
 {
 	const char *rest;
@@ -145,7 +148,7 @@ static int64_t memory_of(const char *text, int64_t nodes, int64_t cpus)
 	return kib > INT64_MAX / times ? INT64_MAX : kib * times;
 }
 
-/* "cpu=8,gres/gpu=2,mem=4G" */
+/* Returns the GPUs of "cpu=8,gres/gpu=2,mem=4G". */
 static int64_t gpus_of(const char *tres)
 {
 	const char *p = strstr(tres, "gres/gpu=");
@@ -153,7 +156,7 @@ static int64_t gpus_of(const char *tres)
 	return p ? past_number(p + strlen("gres/gpu="), PAST_COUNT_MAX) : 0;
 }
 
-/* "CANCELLED by 1000"; false: it is none that is known. */
+/* Parses a state such as "CANCELLED by 1000"; returns false if it is not known. */
 static bool state_of(const char *text, const char **ret)
 {
 	size_t n = strcspn(text, " +");
@@ -173,7 +176,7 @@ static int64_t clock_of(const char *text)
 	return past_clock(text, &ms) ? ms : 0;
 }
 
-/* "2:0": exit code and signal. */
+/* Parses "2:0": exit code and signal. */
 static int64_t exit_of(const char *text)
 {
 	int code = 0, signal = 0;
@@ -221,7 +224,7 @@ static bool row_make(struct sacct *s, struct past_row *row)
 		int64_t ms = raw ? raw : clock_of(v[ELAPSED]);
 		row->ran_ms = ms ? ms : (row->ended - row->started) * 1000;
 	} else if (strcmp(row->state, "deleted") == 0 && row->started >= row->ended) {
-		row->started = 0; /* cancelled while it waited: sacct shows the same moment twice */
+		row->started = 0; /* cancelled while waiting: sacct shows the same time twice */
 	}
 	return true;
 }
