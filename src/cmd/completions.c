@@ -1,11 +1,12 @@
 /*
- * completions.c - `shunt completions bash|zsh`: prints what the shell needs to complete commands and options.
+ * completions.c - `shunt completions bash|zsh`: prints the shell code that completes commands and
+ * options.
  */
 #include <string.h>
 
 #include "cmd/lib/commands.h"
 
-/* Every word once that a command may begin with, or that follows `group`. */
+/* Prints, once each, the words that a command may begin with, or that follow `group`. */
 static void print_names(const char *group)
 {
 	size_t n = group ? strlen(group) : 0;
@@ -23,7 +24,7 @@ static void print_names(const char *group)
 	}
 }
 
-/* The groups, one after the other: calls `print` for each. */
+/* Calls `print` for each group. */
 static void each_group(void (*print)(const char *group))
 {
 	char group[64] = "";
@@ -37,7 +38,7 @@ static void each_group(void (*print)(const char *group))
 	}
 }
 
-/* "nodes" is a command, too: then its own options and the second words of others may follow. */
+/* "nodes" is itself a command: its own options and the second words of others may follow. */
 static void bash_group(const char *group)
 {
 	printf("\t\t[ \"$COMP_CWORD\" -gt 2 ] && [ \"$command\" = %s ] && [[ ' ", group);
@@ -95,7 +96,7 @@ static void bash_options(const struct command *c)
 	printf("\t\t;;\n");
 }
 
-/* The programs that have names of their own. */
+/* Prints the programs that have names of their own. */
 static void print_own(void)
 {
 	for (int i = 0; i < ncommands; i++)
@@ -139,7 +140,7 @@ static void print_bash(void)
 	printf("\n");
 }
 
-/* Text inside an _arguments specification in single quotes. */
+/* Prints text for an _arguments specification in single quotes. */
 static void zsh_text(const char *text)
 {
 	for (; *text; text++) {

@@ -25,7 +25,7 @@ void commands_help(FILE *out)
 	fprintf(out, "\n'shunt COMMAND --help' tells more.\n");
 }
 
-/* The next command of a group, from number `i` on; ncommands: none. */
+/* Returns the index of the next command of a group, from `i` on; ncommands: none. */
 static int group_next(const char *word, int i)
 {
 	size_t n = strlen(word);

@@ -1,6 +1,6 @@
 /*
- * main.c - the `shunt` command: the table of subcommands, and which of them is meant: by the first word, or, where this is
- * called through a link named qsub or the like, by that name.
+ * main.c - the `shunt` command: the table of subcommands, and choosing one by the first word, or by
+ * the name of the link through which it is called (qsub).
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -12,9 +12,9 @@
 #include "cmd/lib/commands.h"
 #include "cmd/lib/screen.h"
 
-/* A row is all there is to do to add one. */
+/* A new command needs only a row here. */
 const struct command *const commands[] = {
-	/* The server, and what submits and changes jobs. */
+	/* The server, and submitting and changing jobs. */
 	&command_up,
 	&command_down,
 	&command_shutdown,
@@ -78,7 +78,7 @@ const struct command *const commands[] = {
 	&command_pool_resume,
 	&command_pool_status,
 	&command_spawn,
-	/* Inside of jobs. */
+	/* Inside jobs. */
 	&command_launch,
 	&command_rsh,
 	&command_shunt_rsh,
@@ -94,7 +94,7 @@ const struct command *const commands[] = {
 	&command_bag_worker,
 	&command_bag_relay,
 	&command_allocations,
-	/* What shows things. */
+	/* Showing things. */
 	&command_qstat,
 	&command_qselect,
 	&command_pbsnodes,
@@ -151,7 +151,7 @@ const struct command *const commands[] = {
 	&command_report,
 	&command_output,
 	&command_top,
-	/* The simulator, and what helps. */
+	/* The simulator and help. */
 	&command_simulate,
 	&command_experiment_bag,
 	&command_experiment_cover,
@@ -167,7 +167,7 @@ const struct command *const commands[] = {
 };
 const int ncommands = sizeof commands / sizeof *commands;
 
-/* Of two words before one: "nodes remove" is not "nodes" of a node called remove. */
+/* Two words match before one: "nodes remove" is not "nodes" of a node called remove. */
 const struct command *command_find(const char *first, const char *second)
 {
 	const struct command *found = NULL;
@@ -183,7 +183,8 @@ const struct command *command_find(const char *first, const char *second)
 	return found;
 }
 
-/* The commands that begin with this word: "experiment" is a group. `ret`: their second words. */
+/* Returns true if commands begin with this word: "experiment" is a group. `ret` lists their second
+ * words. */
 static bool group_find(const char *word, struct strbuf *ret)
 {
 	size_t n = strlen(word);
@@ -194,7 +195,7 @@ static bool group_find(const char *word, struct strbuf *ret)
 	return ret->n > 0;
 }
 
-/* What other systems call it, and what it is here. */
+/* Returns the equivalent of another system's command. */
 static const char *foreign_find(const char *word)
 {
 	static const char *const pairs[][2] = {
@@ -243,7 +244,8 @@ int command_unknown(const char *first, const char *second)
 	return EXIT_USAGE;
 }
 
-/* The program that a link to this one stands for: qsub. NULL: it was called by its own name. */
+/* Returns the program that a link to this one stands for (qsub); NULL: it was called by its own
+ * name. */
 static const struct command *own_find(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -252,7 +254,7 @@ static const struct command *own_find(const char *path)
 	return c && c->own ? c : NULL;
 }
 
-/* "shunt --cluster NAME ...": how many words that is. */
+/* Returns the number of words of a leading "--cluster NAME". */
 static int cluster_before(int argc, char **argv)
 {
 	static const char name[] = "--cluster";
@@ -306,7 +308,7 @@ int main(int argc, char **argv)
 
 	int code = dispatch(argc, argv);
 
-	/* What could not be written was not said. */
+	/* Failing to write the output is a failure. */
 	if (fflush(stdout) != 0 || ferror(stdout)) {
 		if (errno != EPIPE)
 			fprintf(stderr, "shunt: standard output: %s\n", strerror(errno));

@@ -1,9 +1,9 @@
 /*
- * manual.c - `shunt manual FILE`, for the build: copies the source of a manual page and fills in what the tables
- * know. With --page COMMAND it writes that command's whole page, and FILE is what stands between its options and its
- * examples.
+ * manual.c - `shunt manual FILE`, for the build: copies the source of a manual page and fills in
+ * text from the tables. With --page COMMAND it writes that command's whole page, with FILE between
+ * its options and its examples.
  *
- *	@synopsis COMMAND	how it is called
+ *	@synopsis COMMAND	its synopsis
  *	@options COMMAND	its options
  *	@examples COMMAND	its examples
  *	@commands		all commands
@@ -146,14 +146,14 @@ static int put_file(const struct command *self, const char *path)
 	return rc < 0 ? command_fail(self, "%s", err.text) : code;
 }
 
-/* "shunt-queue", "qsub": what the page is called. */
+/* Writes the name of the page: "shunt-queue", "qsub". */
 static void put_name(const struct command *c)
 {
 	for (const char *p = command_title(c); *p; p++)
 		putchar(*p == ' ' ? '-' : *p);
 }
 
-/* A sentence as the line of NAME has it: "Submit a job." -> "submit a job". */
+/* Writes a sentence for the NAME line: "Submit a job." becomes "submit a job". */
 static void put_about(const char *about)
 {
 	size_t n = strlen(about);

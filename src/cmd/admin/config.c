@@ -1,5 +1,6 @@
 /*
- * config.c - `shunt config check`: the server's own program looks at the file, since it knows the options.
+ * config.c - `shunt config check`: the server's own program looks at the file, since it knows the
+ * options.
  */
 #include <errno.h>
 #include <string.h>

@@ -14,7 +14,8 @@
 
 #define PIECE (192 * 1024) /* bytes of output that are carried at once */
 
-/* To the server: -errno when it does not answer, and then all is over. A job that is no longer away is as good. */
+/* To the server: -errno when it does not answer, and then all is over. A job that is no longer away
+ * is as good. */
 static int report(struct courier *k, const json_t *job, json_t *what)
 {
 	struct strbuf path = {0};
@@ -42,8 +43,9 @@ static void strange(struct courier *k, const json_t *job)
 	       json_pack("{s:s, s:s}", "result", "trouble", "why", "its answer is not one of a Shunt server's"));
 }
 
-/* Returns true if an error is the site's last word on what was asked, not a matter of the connection or of the moment.
- * "forbidden" may be about the user: it is a refusal, but says nothing of what the site has. */
+/* Returns true if an error is the site's last word on what was asked, not a matter of the
+ * connection or of the moment. "forbidden" may be about the user: it is a refusal, but says nothing
+ * of what the site has. */
 static bool is_final(const struct client *c, int rc)
 {
 	const char *code = client_code(c);
@@ -53,14 +55,16 @@ static bool is_final(const struct client *c, int rc)
 	       strcmp(code, "unauthorized") != 0;
 }
 
-/* The site is not to accept it any more. If it has done so, that is reported; else the job is back. One that it accepted and has forgotten since then has ended. */
+/* The site is not to accept it any more. If it has done so, that is reported; else the job is back.
+ * One that it accepted and has forgotten since then has ended. */
 static void withdraw(struct courier *k, struct client *peer, const json_t *job, const char *why)
 {
 	json_t *body = json_pack("{s:s}", "key", object_text(job, "key"));
 	struct reply r = {0};
 	struct err err;
 
-	/* An error proves nothing: a site that can't look up accounts denies that any user exists. */
+	/* An error proves nothing: a site that can't look up accounts denies that any user
+	 * exists. */
 	if (client_ask_json(peer, "POST", "/v1/jobs/withdraw", body, &r, &err) < 0)
 		trouble(k, job, &err);
 	else if (*object_text(r.json, "id") && *object_text(job, "there") &&
@@ -144,7 +148,8 @@ static int piece_take(void *context, const char *data, size_t n)
 	return h->piece.n >= PIECE ? piece_put(h) : 0;
 }
 
-/* One stream of what it wrote. -errno: later again; `lost` gets why it can't be brought home at all. */
+/* One stream of what it wrote. -errno: later again; `lost` gets why it can't be brought home at
+ * all. */
 static int output_fetch(struct courier *k, struct client *peer, const json_t *job, const char *stream,
 			struct strbuf *lost)
 {
@@ -251,7 +256,8 @@ static struct client *site_client(struct courier *k, const json_t *sites, const 
 	return c;
 }
 
-/* Opened anew in each round: servers and tokens may have changed, and who did not answer may do so now. */
+/* Opened anew in each round: servers and tokens may have changed, and who did not answer may do so
+ * now. */
 static void sites_close(struct courier *k)
 {
 	for (size_t i = 0; i < k->sites.n; i++) {

@@ -1,7 +1,9 @@
 /*
- * courier.h - who talks to other sites for the server (docs/sites.md): asks it what there is to do, does it, and reports. It keeps nothing.
+ * courier.h - who talks to other sites for the server (docs/sites.md): asks it what there is to do,
+ * does it, and reports. It keeps nothing.
  *
- * What another site answers may be anything: a report says only what an answer says for certain, and all else is trouble, after which the same is asked again.
+ * What another site answers may be anything: a report says only what an answer says for certain,
+ * and all else is trouble, after which the same is asked again.
  */
 #ifndef CMD_COURIER_H
 #define CMD_COURIER_H

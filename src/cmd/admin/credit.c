@@ -1,5 +1,6 @@
 /*
- * credit.c - `shunt credit`: what accounts have to pay their jobs with; for managers `deposit`, `withdraw` and `transfer`; and `statement`.
+ * credit.c - `shunt credit`: what accounts have to pay their jobs with; for managers `deposit`,
+ * `withdraw` and `transfer`; and `statement`.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /*
- * doctor.h - `shunt doctor`: findings, and the checks that make them. A check looks at answers of the API alone.
+ * doctor.h - `shunt doctor`: findings, and the checks that make them. A check looks at answers of
+ * the API alone.
  */
 #ifndef CMD_DOCTOR_H
 #define CMD_DOCTOR_H
@@ -34,7 +35,8 @@ struct doctor {
 /* Adds a finding. Advice may be "". */
 void doctor_find(struct doctor *d, enum level level, const char *check, const char *advice, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
-/* The same for one of several things with the same trouble, which are listed in one line in the end: "n[1-3]: offline". */
+/* The same for one of several things with the same trouble, which are listed in one line in the
+ * end: "n[1-3]: offline". */
 void doctor_collect(json_t *groups, enum level level, const char *advice, const char *name, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
 void doctor_collected(struct doctor *d, const char *check, json_t *groups); /* frees them */

@@ -1,5 +1,6 @@
 /*
- * doctor_findings.c - what the checks of `shunt doctor` share: findings, answers of the API, attributes.
+ * doctor_findings.c - what the checks of `shunt doctor` share: findings, answers of the API,
+ * attributes.
  */
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /*
- * doctor_jobs.c - jobs that can never start, or were held after failures, and working directories that nodes could not reach.
+ * doctor_jobs.c - jobs that can never start, or were held after failures, and working directories
+ * that nodes could not reach.
  */
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /*
- * doctor_limits.c - queues, limits, reservations, quota and credits that keep everybody from running anything.
+ * doctor_limits.c - queues, limits, reservations, quota and credits that keep everybody from
+ * running anything.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,8 @@ static const json_t *queue_named(const struct doctor *d, const char *name, size_
 
 /* ---- amounts ---- */
 
-/* The value of resources_max.walltime and its like, in seconds, KiB or units; -1: none, or not a number. */
+/* The value of resources_max.walltime and its like, in seconds, KiB or units; -1: none, or not a
+ * number. */
 static int64_t amount(const json_t *of, const char *name)
 {
 	const json_t *v = json_object_get(json_object_get(of, "attributes"), name);

@@ -1,5 +1,6 @@
 /*
- * doctor_nodes.c - nodes: out of service, silent, with wrong clocks, full disks, old certificates or another version.
+ * doctor_nodes.c - nodes: out of service, silent, with wrong clocks, full disks, old certificates
+ * or another version.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /*
- * doctor_site.c - the server and its machine: whether it writes, its disks, permissions, programs, certificates and standbys.
+ * doctor_site.c - the server and its machine: whether it writes, its disks, permissions, programs,
+ * certificates and standbys.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /*
- * down.c - `shunt down` and `shunt shutdown`: stop the server, at once or at a time that is announced. They differ in what becomes of running jobs if nothing is said.
+ * down.c - `shunt down` and `shunt shutdown`: stop the server, at once or at a time that is
+ * announced. They differ in what becomes of running jobs if nothing is said.
  */
 #include <poll.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /*
- * hooks.c - `shunt hooks`: the site's hooks, and what a file would say of a job before it becomes one.
+ * hooks.c - `shunt hooks`: the site's hooks, and what a file would say of a job before it becomes
+ * one.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,8 @@
 /*
  * import.c - `shunt history import`: jobs that another system ran come into the history.
  *
- * Files are read here, and their jobs sent to the server in batches; it keeps each once, so that an import which was interrupted is simply done again.
+ * Files are read here, and their jobs sent to the server in batches; it keeps each once, so that an
+ * import which was interrupted is simply done again.
  */
 #include <limits.h>
 #include <string.h>

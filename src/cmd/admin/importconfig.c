@@ -1,5 +1,6 @@
 /*
- * importconfig.c - `shunt import-config`: configurations of Maui, Slurm and PBS as directives for qmgr.
+ * importconfig.c - `shunt import-config`: configurations of Maui, Slurm and PBS as directives for
+ * qmgr.
  */
 #include <stdio.h>
 #include <string.h>

@@ -25,7 +25,8 @@ static const struct option options[] = {
 	{0},
 };
 
-/* Everybody sees a command line, and the agent's part of joining takes seconds: a token in ours goes on through a pipe. */
+/* Everybody sees a command line, and the agent's part of joining takes seconds: a token in ours
+ * goes on through a pipe. */
 static int token_pass(const char *token)
 {
 	int fds[2];

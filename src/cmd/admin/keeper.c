@@ -1,9 +1,12 @@
 /*
- * keeper.c - `shunt keeper`: requests nodes for overlays from other clusters, beside the server, whose loop must not wait for sbatch and squeue.
+ * keeper.c - `shunt keeper`: requests nodes for overlays from other clusters, beside the server,
+ * whose loop must not wait for sbatch and squeue.
  *
- * It keeps little: which requests there are, and for which nodes, is the server's state, by which another keeper goes on where this one ended. Every second it
- * reports what became of them, and hears what is wanted. Before a request leaves, the server gives a token for each of its nodes, which their agents find in a
- * file of this user's; the request's end is reported before anything else is requested, and then its nodes are no more.
+ * It keeps little: which requests there are, and for which nodes, is the server's state, by which
+ * another keeper goes on where this one ended. Every second it reports what became of them, and
+ * hears what is wanted. Before a request leaves, the server gives a token for each of its nodes,
+ * which their agents find in a file of this user's; the request's end is reported before anything
+ * else is requested, and then its nodes are no more.
  */
 #include <errno.h>
 #include <poll.h>
@@ -72,8 +75,9 @@ static json_t *keep_tell(struct keep *o, json_t *body, struct err *err)
 	return answer;
 }
 
-/* The agent's home on its node. It holds a file that is locked as long as this shell or the agent lives: when both were killed, a process beside them removes it, or if that was killed, too, the next
- * agent of the same user there (as bag/workdir.h does). */
+/* The agent's home on its node. It holds a file that is locked as long as this shell or the agent
+ * lives: when both were killed, a process beside them removes it, or if that was killed, too, the
+ * next agent of the same user there (as bag/workdir.h does). */
 static const char home_script[] =
 	"umask 077; tmp=${TMPDIR:-/tmp}\n"
 	"if command -v flock > /dev/null; then for old in \"$tmp\"/shunt-agent-??????; do\n"

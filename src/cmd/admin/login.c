@@ -1,8 +1,10 @@
 /*
- * login.c - `shunt login`, `logout`, `clusters`: working with a cluster from a machine that is not its server's.
+ * login.c - `shunt login`, `logout`, `clusters`: working with a cluster from a machine that is not
+ * its server's.
  *
- * A login is a file with the cluster's servers, its authority and a token (client/clusters.h). It is written only when the server, known by the
- * token's fingerprint, has said for whom it takes whoever shows that token.
+ * A login is a file with the cluster's servers, its authority and a token (client/clusters.h). It
+ * is written only when the server, known by the token's fingerprint, has said for whom it takes
+ * whoever shows that token.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -64,7 +66,8 @@ static int munge_run(const char *text, struct strbuf *out, struct err *err)
 	return 0;
 }
 
-/* A token for what munge confirms. The one that is shown on the way has nothing but the fingerprint. */
+/* A token for what munge confirms. The one that is shown on the way has nothing but the
+ * fingerprint. */
 static int munge_login(const char *where, const char *fingerprint, char ret[TOKEN_SIZE], struct err *err)
 {
 	struct strbuf text = {0}, credential = {0};

@@ -1,5 +1,6 @@
 /*
- * nodes.c - `shunt nodes`: the nodes for people, with how full they are. A column that would be empty is left out.
+ * nodes.c - `shunt nodes`: the nodes for people, with how full they are. A column that would be
+ * empty is left out.
  */
 #include <limits.h>
 #include <string.h>

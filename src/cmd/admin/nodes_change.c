@@ -1,5 +1,6 @@
 /*
- * nodes_change.c - `shunt nodes offline`, `drain`, `online`, `set` and `remove`: what administrators do to nodes. Nodes may be written as lists: n[1-4].
+ * nodes_change.c - `shunt nodes offline`, `drain`, `online`, `set` and `remove`: what
+ * administrators do to nodes. Nodes may be written as lists: n[1-4].
  */
 #include <errno.h>
 #include <limits.h>

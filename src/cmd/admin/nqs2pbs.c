@@ -1,6 +1,7 @@
 /*
- * nqs2pbs.c - `nqs2pbs`: a script for NQS becomes one for PBS. Its option lines ("#@$-q batch", Cray's "#QSUB -q
- * batch") are translated, one option after the other; what PBS has nothing for stays as a comment, and is told.
+ * nqs2pbs.c - `nqs2pbs`: a script for NQS becomes one for PBS. Its option lines ("#@$-q batch",
+ * Cray's "#QSUB -q batch") are translated, one option after the other; what PBS has nothing for
+ * stays as a comment, and is told.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /*
- * overlay.c - `shunt overlay add`, `list`, `pause`, `resume`, `remove`: nodes from other clusters, while jobs wait (docs/overlay.md).
+ * overlay.c - `shunt overlay add`, `list`, `pause`, `resume`, `remove`: nodes from other clusters,
+ * while jobs wait (docs/overlay.md).
  */
 #include <stdio.h>
 #include <stdlib.h>

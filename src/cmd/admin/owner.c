@@ -1,6 +1,7 @@
 /*
- * owner.c - `shunt owner`: who uses this machine and what it gave to others; pausing that. It asks the agent of this machine, the daemon of its pool (station/pool_door.c), or both, and no
- * server: it works without root and without a network.
+ * owner.c - `shunt owner`: who uses this machine and what it gave to others; pausing that. It asks
+ * the agent of this machine, the daemon of its pool (station/pool_door.c), or both, and no server:
+ * it works without root and without a network.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -51,7 +52,8 @@ static void doors_find(name_list *ret)
 	strbuf_fini(&path);
 }
 
-/* The answer at a door to a line. EXIT_FAILED: it was said what is wrong; *ret NULL: nobody is there. */
+/* The answer at a door to a line. EXIT_FAILED: it was said what is wrong; *ret NULL: nobody is
+ * there. */
 static int ask(const struct command *c, const char *path, const char *line, json_t **ret)
 {
 	struct strbuf text = {0};

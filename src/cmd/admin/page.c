@@ -28,7 +28,8 @@ static int page(const struct command *c, const void *arguments, const struct ope
 	return code;
 }
 
-/* At the end of `shunt up`: what a browser shows. Without a page nothing is said here: `shunt page` says why. */
+/* At the end of `shunt up`: what a browser shows. Without a page nothing is said here: `shunt page`
+ * says why. */
 void page_print(const struct where *w)
 {
 	struct strbuf path = {0};

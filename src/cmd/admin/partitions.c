@@ -1,5 +1,6 @@
 /*
- * partitions.c - `shunt partitions`: the partitions for people, with what runs in them and how many wait.
+ * partitions.c - `shunt partitions`: the partitions for people, with what runs in them and how many
+ * wait.
  */
 #include <limits.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /*
- * priority.c - `shunt priority`: who comes first among waiting jobs, and why; and who would with other weights.
+ * priority.c - `shunt priority`: who comes first among waiting jobs, and why; and who would with
+ * other weights.
  */
 #include <string.h>
 #include <time.h>

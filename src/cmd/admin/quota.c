@@ -1,5 +1,6 @@
 /*
- * quota.c - `shunt quota`: what a user may use in a month, and what is left; for administrators `set`, `drop`, `import`, `export` and `log`.
+ * quota.c - `shunt quota`: what a user may use in a month, and what is left; for administrators
+ * `set`, `drop`, `import`, `export` and `log`.
  */
 #include <errno.h>
 #include <limits.h>

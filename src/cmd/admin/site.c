@@ -1,5 +1,6 @@
 /*
- * site.c - `shunt site add`, `list`, `remove`: other servers that jobs can be handed over to; and `shunt courier`, which the server starts to talk to them.
+ * site.c - `shunt site add`, `list`, `remove`: other servers that jobs can be handed over to; and
+ * `shunt courier`, which the server starts to talk to them.
  */
 #include <poll.h>
 #include <stdlib.h>

@@ -1,7 +1,9 @@
 /*
- * token.c - `shunt token create`, `list`, `revoke`: what lets a machine join, or a user of another machine log in.
+ * token.c - `shunt token create`, `list`, `revoke`: what lets a machine join, or a user of another
+ * machine log in.
  *
- * What is printed is the command for the other machine, and the token that it asks for: the secret is shown this once.
+ * What is printed is the command for the other machine, and the token that it asks for: the secret
+ * is shown this once.
  */
 #include <limits.h>
 #include <string.h>

@@ -1,7 +1,9 @@
 /*
- * allocations.c - `shunt allocations`: what bags and overlays requested from clusters, what they got, and what of it was wasted.
+ * allocations.c - `shunt allocations`: what bags and overlays requested from clusters, what they
+ * got, and what of it was wasted.
  *
- * Requests that are over are in a bag's journal, the others are known to its broker. Those of overlays are known to the server, if there is one.
+ * Requests that are over are in a bag's journal, the others are known to its broker. Those of
+ * overlays are known to the server, if there is one.
  */
 #include <inttypes.h>
 #include <jansson.h>

@@ -304,7 +304,8 @@ static const struct option run_options[] = {
 	{0},
 };
 
-/* Waits until a bag is complete, before `own` begins. -ECANCELED: it will never be what the user wants. */
+/* Waits until a bag is complete, before `own` begins. -ECANCELED: it will never be what the user
+ * wants. */
 static int await(const struct command *c, const char *operand, const char *own, struct err *err)
 {
 	struct stat that, this;

@@ -16,8 +16,8 @@ struct bag_source {
 	const char *need; /* of all tasks; NULL: nothing particular */
 };
 
-/* Makes the directory with its tasks, or finds that it is there already with the same ones. `dir` may be NULL; with no source at all it must be a bag.
- * `ret_dir` is the caller's. */
+/* Makes the directory with its tasks, or finds that it is there already with the same ones. `dir`
+ * may be NULL; with no source at all it must be a bag. `ret_dir` is the caller's. */
 int bag_make(const struct bag_source *source, const char *dir, bool restart, struct strbuf *ret_dir, struct err *err);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * bag_relay.c - `shunt bag relay`: on a front end, for workers on nodes that can't reach their broker.
+ * bag_relay.c - `shunt bag relay`: on a front end, for workers on nodes that can't reach their
+ * broker.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /*
- * bag_show.c - `shunt bag status`, `results`, `cancel` and `top`: what became of a bag, from its directory or its broker.
+ * bag_show.c - `shunt bag status`, `results`, `cancel` and `top`: what became of a bag, from its
+ * directory or its broker.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -57,7 +57,8 @@ static const struct option worker_options[] = {
 	{0},
 };
 
-/* Kills everything that tasks have left, which this process has inherited (PR_SET_CHILD_SUBREAPER), and removes their files. */
+/* Kills everything that tasks have left, which this process has inherited (PR_SET_CHILD_SUBREAPER),
+ * and removes their files. */
 static void clean(const char *dir)
 {
 	tree_kill(getpid());
@@ -136,7 +137,8 @@ static int worker_remote(const struct command *c, struct credential *where, stru
 	}
 }
 
-/* Waits until a process ends, and kills it when nobody has the other end of `alive` any more. Its exit code. */
+/* Waits until a process ends, and kills it when nobody has the other end of `alive` any more. Its
+ * exit code. */
 static int attend(pid_t pid, int alive)
 {
 	struct pollfd either[] = {{.fd = alive}, {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN}};
@@ -152,9 +154,10 @@ static int attend(pid_t pid, int alive)
 }
 
 /*
- * Three processes: this one, which others know and may kill; one in a session of its own that cleans up behind both others; and the one that works. Whichever
- * of them is killed, the rest ends, and neither files nor processes of tasks stay. Where all are killed at once, as at the end of a cluster's job, the next worker there
- * removes the files.
+ * Three processes: this one, which others know and may kill; one in a session of its own that
+ * cleans up behind both others; and the one that works. Whichever of them is killed, the rest ends,
+ * and neither files nor processes of tasks stay. Where all are killed at once, as at the end of a
+ * cluster's job, the next worker there removes the files.
  */
 static int worker_guarded(const struct command *c, struct credential *where, struct worker_offer *offer,
 			  int64_t patience)

@@ -1,5 +1,6 @@
 /*
- * history.c - `shunt history`: jobs that have ended, long after the queue has forgotten them, and sums of what they used.
+ * history.c - `shunt history`: jobs that have ended, long after the queue has forgotten them, and
+ * sums of what they used.
  */
 #include <limits.h>
 #include <string.h>
@@ -156,7 +157,8 @@ static bool is_table(const struct arguments *a)
 	return !a->csv && !a->json && !a->swf;
 }
 
-/* A page at a time; of a table all pages are kept. With an id: that job, else what the filter finds. */
+/* A page at a time; of a table all pages are kept. With an id: that job, else what the filter
+ * finds. */
 static int jobs_read(const struct command *c, struct client *client, const struct arguments *a, const char *id,
 		     int64_t since, int64_t until, struct collection *x)
 {

@@ -1,5 +1,6 @@
 /*
- * history_list.h - a table of jobs that have ended; the elements of an array are one line unless they are wanted one by one.
+ * history_list.h - a table of jobs that have ended; the elements of an array are one line unless
+ * they are wanted one by one.
  */
 #ifndef CMD_HISTORY_LIST_H
 #define CMD_HISTORY_LIST_H

@@ -1,7 +1,8 @@
 /*
  * history_swf.h - jobs of the history as a trace in the Standard Workload Format 2.2.
  *
- * Users, groups and queues have numbers from 1; comments in the header say which. What is not known is -1.
+ * Users, groups and queues have numbers from 1; comments in the header say which. What is not known
+ * is -1.
  */
 #ifndef CMD_HISTORY_SWF_H
 #define CMD_HISTORY_SWF_H

@@ -1,5 +1,6 @@
 /*
- * js.c - `shunt js`: the machine and its queue, as Artaras shows them: time, whether it is up, its configuration, then a line for each job.
+ * js.c - `shunt js`: the machine and its queue, as Artaras shows them: time, whether it is up, its
+ * configuration, then a line for each job.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -98,7 +99,8 @@ static char type_letter(char *const *cell, int64_t now)
 	return cell[C_TYPE][0] == 'Q' ? 'P' : cell[C_TYPE][0] == 'E' ? 'E' : 'N';
 }
 
-/* Of "nodes=2:ppn=1,partition=A" that is A: the one that the job waits for, and no other. To be freed. */
+/* Of "nodes=2:ppn=1,partition=A" that is A: the one that the job waits for, and no other. To be
+ * freed. */
 static char *partition_asked(const char *resources)
 {
 	const char *at = resources;
@@ -114,7 +116,8 @@ static const char *partition_text(char *const *cell)
 	return *cell[C_PARTITION] && strcmp(cell[C_PARTITION], "any") != 0 ? cell[C_PARTITION] : "-";
 }
 
-/* The program without its directory, with its arguments; of a script without a file, the job's name. */
+/* The program without its directory, with its arguments; of a script without a file, the job's
+ * name. */
 static const char *program_text(char *const *cell)
 {
 	const char *text = cell[C_PROGRAM], *base = text;

@@ -35,7 +35,8 @@ static const char *const examples[] = {
 	NULL,
 };
 
-/* Whether that is clear: "all" of one who may remove everybody's jobs is not, nor is "everyone" of a user. Without a server nobody knows what the caller may do; then they are his own. */
+/* Whether that is clear: "all" of one who may remove everybody's jobs is not, nor is "everyone" of
+ * a user. Without a server nobody knows what the caller may do; then they are his own. */
 static bool all_is_clear(struct change *ch, bool everyone)
 {
 	struct reply reply = {0};

@@ -235,7 +235,8 @@ struct output {
 	int rc;		    /* of writing */
 };
 
-/* Where the last `lines` lines begin. The end of the text ends its last line, with a newline or without. */
+/* Where the last `lines` lines begin. The end of the text ends its last line, with a newline or
+ * without. */
 static size_t tail_begin(const char *text, size_t n, int64_t lines)
 {
 	size_t at = n;
@@ -279,7 +280,8 @@ static int output_piece(void *context, const char *data, size_t n)
 	return 0;
 }
 
-/* Output comes byte by byte as the job wrote it, unless another user's job would write to this terminal. */
+/* Output comes byte by byte as the job wrote it, unless another user's job would write to this
+ * terminal. */
 static bool output_raw(struct client *client, const char *id)
 {
 	struct strbuf path = {0};

@@ -40,7 +40,8 @@ struct plan_view {
 	VEC(struct plan_piece) pieces; /* by node, then start, then job */
 };
 
-/* Out of GET /v1/plan. `horizon` > 0: how far to look, in seconds; otherwise as far as the plan goes. */
+/* Out of GET /v1/plan. `horizon` > 0: how far to look, in seconds; otherwise as far as the plan
+ * goes. */
 void plan_view_make(struct plan_view *v, const json_t *plan, int64_t horizon);
 void plan_view_fini(struct plan_view *v);
 

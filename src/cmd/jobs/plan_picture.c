@@ -1,8 +1,8 @@
 /*
  * plan_picture.c - the plan as text: a band of lines for each node, time to the right.
  *
- * Within a node's band a job lies on the first line where it has room, so that jobs side by side on a node are lines
- * one above the other. Nodes without jobs share a line.
+ * Within a node's band a job lies on the first line where it has room, so that jobs side by side on
+ * a node are lines one above the other. Nodes without jobs share a line.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -90,7 +90,8 @@ static void piece_draw(const struct picture *p, struct lane *l, int index, int f
 
 static void lane_print(const struct picture *p, const struct lane *l)
 {
-	/* Of a terminal with few colors: black text is legible on each of these in the usual palettes; it is not on blue (44). */
+	/* Of a terminal with few colors: black text is legible on each of these in the usual
+	 * palettes; it is not on blue (44). */
 	enum { NBACKGROUNDS = 4 };
 	static const int backgrounds[NBACKGROUNDS] = {42, 43, 46, 45};
 

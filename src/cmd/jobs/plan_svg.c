@@ -1,8 +1,8 @@
 /*
  * plan_svg.c - the plan as SVG: time to the right, CPUs downward, each node a band of its CPUs.
  *
- * A node's jobs never need more CPUs at once than it has, so each piece gets CPUs that are free when it starts; where
- * they don't lie side by side it is drawn in parts.
+ * A node's jobs never need more CPUs at once than it has, so each piece gets CPUs that are free
+ * when it starts; where they don't lie side by side it is drawn in parts.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * queue.c - `shunt queue`: the jobs for people, a line each: what they are, how far they are, when they start, and why
- * not now.
+ * queue.c - `shunt queue`: the jobs for people, a line each: what they are, how far they are, when
+ * they start, and why not now.
  */
 #include <limits.h>
 #include <stdlib.h>

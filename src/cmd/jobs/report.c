@@ -1,5 +1,6 @@
 /*
- * report.c - `shunt report`: what a job requested and used, what to request next time, and how that would have served jobs like it.
+ * report.c - `shunt report`: what a job requested and used, what to request next time, and how that
+ * would have served jobs like it.
  */
 #include <limits.h>
 #include <string.h>

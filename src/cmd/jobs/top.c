@@ -1,8 +1,8 @@
 /*
  * top.c - `shunt-top`, which `shunt top` starts: jobs and nodes, live on the whole screen.
  *
- * It asks again every second; where lists are so long that asking takes a while, at most a twentieth of the time is
- * spent on it.
+ * It asks again every second; where lists are so long that asking takes a while, at most a
+ * twentieth of the time is spent on it.
  */
 #include "cmd/jobs/top.h"
 

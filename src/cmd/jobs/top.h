@@ -1,6 +1,6 @@
 /*
- * top.h - what the files of `shunt-top` share: top.c is the loop and the keys, top_data.c asks the server, top_view.c
- * draws.
+ * top.h - what the files of `shunt-top` share: top.c is the loop and the keys, top_data.c asks the
+ * server, top_view.c draws.
  */
 #ifndef CMD_TOP_H
 #define CMD_TOP_H

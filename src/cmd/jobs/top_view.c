@@ -28,7 +28,8 @@ int top_height(void)
 	return n > 1 ? n : 1;
 }
 
-/* The text from column x on, cut at `width` columns. Here it is cleaned: everything on the screen passes through. */
+/* The text from column x on, cut at `width` columns. Here it is cleaned: everything on the screen
+ * passes through. */
 static void put(int y, int x, int width, const char *text)
 {
 	struct strbuf clean = {0};

@@ -1,5 +1,6 @@
 /*
- * usage.c - `shunt usage`: a month of the ledger, a bar for each day, and what each user, queue, group or account had.
+ * usage.c - `shunt usage`: a month of the ledger, a bar for each day, and what each user, queue,
+ * group or account had.
  */
 #include <stdlib.h>
 #include <string.h>

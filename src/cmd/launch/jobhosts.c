@@ -1,7 +1,7 @@
 /*
- * jobhosts.c - reads the node file of the job that this process belongs to. Which job that is, the environment tells;
- * some programs (GNU parallel, to count CPUs) call with an empty one: then that of the process above, or above that,
- * as far as they can be looked at.
+ * jobhosts.c - reads the node file of the job that this process belongs to. Which job that is, the
+ * environment tells; some programs (GNU parallel, to count CPUs) call with an empty one: then that
+ * of the process above, or above that, as far as they can be looked at.
  */
 #include "cmd/launch/jobhosts.h"
 
@@ -17,7 +17,8 @@
 static const char *const job_names[] = {"PBS_JOBID",  "PBS_NODEFILE",	    "SHUNT_TAG",
 					"SHUNT_HERE", "SHUNT_AGENT_SOCKET", "SHUNT_TMPDIR"};
 
-/* What is about a host, and so not passed on to another: a part of the job has its own there. Names that end in '*' stand for all that begin so. */
+/* What is about a host, and so not passed on to another: a part of the job has its own there. Names
+ * that end in '*' stand for all that begin so. */
 static const char *const host_names[] = {
 	"SHUNT_HERE",
 	"SHUNT_NODE",

@@ -1,5 +1,6 @@
 /*
- * jobhosts.h - the nodes of the job that a command is called in: what pbs_rsh, pbsdsh and `shunt launch` share.
+ * jobhosts.h - the nodes of the job that a command is called in: what pbs_rsh, pbsdsh and `shunt
+ * launch` share.
  */
 #ifndef CMD_JOBHOSTS_H
 #define CMD_JOBHOSTS_H
@@ -21,10 +22,11 @@ void jobhosts_fini(struct jobhosts *h);
 int jobhosts_find(const struct jobhosts *h, const char *host);
 /* Which of the different hosts a line names, from 0. */
 int jobhosts_number(const struct jobhosts *h, int line);
-/* Whether a node is on this host. $SHUNT_HERE names those that are; where it is not set, all are. */
+/* Whether a node is on this host. $SHUNT_HERE names those that are; where it is not set, all
+ * are. */
 bool jobhosts_here(const char *node);
-/* This process's environment for a program of the job on another host, without what is about this host. In the arena; ends with NULL. `more` further entries
- * can be added. */
+/* This process's environment for a program of the job on another host, without what is about this
+ * host. In the arena; ends with NULL. `more` further entries can be added. */
 char **jobhosts_env(struct arena *a, size_t more, size_t *ret_n);
 
 #endif

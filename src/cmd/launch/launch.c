@@ -1,6 +1,6 @@
 /*
- * launch.c - `shunt launch`: starts the ranks of a parallel program on the nodes of the job, and is between them until they have ended. An Open MPI program needs
- * neither mpirun nor ssh.
+ * launch.c - `shunt launch`: starts the ranks of a parallel program on the nodes of the job, and is
+ * between them until they have ended. An Open MPI program needs neither mpirun nor ssh.
  */
 #include <errno.h>
 #include <limits.h>
@@ -38,7 +38,8 @@ static const struct option options[] = {
 };
 #undef AT
 
-/* Nobody can guess it: whoever knows it may take part (PMIx has no better proof between processes of a host). */
+/* Nobody can guess it: whoever knows it may take part (PMIx has no better proof between processes
+ * of a host). */
 static const char *name_make(struct arena *a)
 {
 	unsigned long long number[2];

@@ -1,5 +1,6 @@
 /*
- * launch.h - the parts of `shunt launch`: who runs where (launch_map.c), what they write (launch_output.c), and the hub between the hosts (launch_hub.c).
+ * launch.h - the parts of `shunt launch`: who runs where (launch_map.c), what they write
+ * (launch_output.c), and the hub between the hosts (launch_hub.c).
  */
 #ifndef CMD_LAUNCH_H
 #define CMD_LAUNCH_H

@@ -1,7 +1,9 @@
 /*
- * launch_hub.c - the hub of `shunt launch`: a star with a shunt-pmix on each host, whose frames (pmix/protocol.h) it passes on or acts upon.
+ * launch_hub.c - the hub of `shunt launch`: a star with a shunt-pmix on each host, whose frames
+ * (pmix/protocol.h) it passes on or acts upon.
  *
- * The first failure counts: it is told, everybody is ended, and its code is ours. Afterwards only the ends of ranks are awaited.
+ * The first failure counts: it is told, everybody is ended, and its code is ours. Afterwards only
+ * the ends of ranks are awaited.
  */
 #include <errno.h>
 #include <poll.h>
@@ -133,7 +135,8 @@ static void fence_add(struct hub *h, uint32_t host, const char *who, const char 
 	vec_remove(&h->fence, at);
 }
 
-/* ---- questions between hosts: an id is the asking host's, and to be unique gets the host's number in front ---- */
+/* ---- questions between hosts: an id is the asking host's, and to be unique gets the host's number
+ * in front ---- */
 
 #define ID_BITS 40
 

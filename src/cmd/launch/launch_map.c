@@ -1,6 +1,7 @@
 /*
- * launch_map.c - which rank runs where. A node has as many places as lines in the node file, or as --per-node says. block fills a node before the next; cyclic deals
- * them out one by one. More ranks than places begin anew at the first node.
+ * launch_map.c - which rank runs where. A node has as many places as lines in the node file, or as
+ * --per-node says. block fills a node before the next; cyclic deals them out one by one. More ranks
+ * than places begin anew at the first node.
  */
 #include <errno.h>
 

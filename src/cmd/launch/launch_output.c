@@ -1,5 +1,6 @@
 /*
- * launch_output.c - what ranks write: as it comes, or in whole lines with the rank before them, to our own standard output and error or to a file for each rank.
+ * launch_output.c - what ranks write: as it comes, or in whole lines with the rank before them, to
+ * our own standard output and error or to a file for each rank.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +30,8 @@ static void name_make(const struct layout *l, const char *pattern, uint32_t rank
 	}
 }
 
-/* All at once, so that what can't be made is known before anything runs; two ranks may share one. */
+/* All at once, so that what can't be made is known before anything runs; two ranks may share
+ * one. */
 static int files_open(struct launch_output *o, const char *pattern, struct err *err)
 {
 	struct rlimit limit;

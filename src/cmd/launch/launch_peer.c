@@ -1,8 +1,8 @@
 /*
  * launch_peer.c - a shunt-pmix on a host.
  *
- * SHUNT_LAUNCH_TRANSPORT: a command line that runs what is appended to it on {node}, with its input and output: "ssh {node}". For tests, and for
- * nodes that have no agent.
+ * SHUNT_LAUNCH_TRANSPORT: a command line that runs what is appended to it on {node}, with its input
+ * and output: "ssh {node}". For tests, and for nodes that have no agent.
  */
 #include "cmd/launch/launch_peer.h"
 
@@ -41,7 +41,8 @@ static void transport_run(const char *transport, const char *node)
 	fprintf(stderr, "shunt launch: /bin/sh: %s\n", strerror(errno));
 }
 
-/* In the child: shunt-pmix is wherever Shunt is installed there, which the job's environment there knows. */
+/* In the child: shunt-pmix is wherever Shunt is installed there, which the job's environment there
+ * knows. */
 static void task_run(const char *node)
 {
 	char *argv[] = {"/bin/sh", "-c", "PATH=\"${PBS_RSH%/*}:$PATH\"; exec shunt pmix", NULL};

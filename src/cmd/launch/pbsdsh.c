@@ -1,7 +1,9 @@
 /*
- * pbsdsh.c - `pbsdsh`: a program once for every line of the job's node file (or host, or copy), all at the same time,
- * as tasks of the job: those on this host are children of this process, and for each on another host a child waits that relays (taskclient.h). Each is told its place in PBS_VNODENUM, PBS_NODENUM, PBS_TASKNUM and SHUNT_NODE, and gets
- * SIGTERM should this process die before it.
+ * pbsdsh.c - `pbsdsh`: a program once for every line of the job's node file (or host, or copy), all
+ * at the same time, as tasks of the job: those on this host are children of this process, and for
+ * each on another host a child waits that relays (taskclient.h). Each is told its place in
+ * PBS_VNODENUM, PBS_NODENUM, PBS_TASKNUM and SHUNT_NODE, and gets SIGTERM should this process die
+ * before it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -71,7 +73,8 @@ static void tasks_choose(struct run *r)
 	}
 }
 
-/* What a task is told: on this host by the environment, on another as changes of the job's there. */
+/* What a task is told: on this host by the environment, on another as changes of the job's
+ * there. */
 static void place_env(struct run *r, const struct task *t, int number, struct arena *a, char *ret[4])
 {
 	ret[0] = arena_printf(a, "PBS_VNODENUM=%d", t->line);

@@ -1,8 +1,9 @@
 /*
- * rsh.c - `pbs_rsh`, also `shunt rsh`: shaped like ssh, for programs that reach the nodes of a job by it: mpirun, mpiexec, parallel,
- * pdsh. For a node on this host the command runs right here, in the job's own session and control group, so
- * that it ends when the job does; for another it is a task of the job there (taskclient.h). It finds in SHUNT_NODE which node it stands on. As with ssh, the words
- * are joined and given to the user's shell, in the home directory.
+ * rsh.c - `pbs_rsh`, also `shunt rsh`: shaped like ssh, for programs that reach the nodes of a job
+ * by it: mpirun, mpiexec, parallel, pdsh. For a node on this host the command runs right here, in
+ * the job's own session and control group, so that it ends when the job does; for another it is a
+ * task of the job there (taskclient.h). It finds in SHUNT_NODE which node it stands on. As with
+ * ssh, the words are joined and given to the user's shell, in the home directory.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -40,7 +41,8 @@ static const struct option rsh_options[] = {
 	{0},
 };
 
-/* Options up to the next word that is none; "--" ends them. Returns where that is, or -1, having said what is wrong. */
+/* Options up to the next word that is none; "--" ends them. Returns where that is, or -1, having
+ * said what is wrong. */
 static int options_read(const struct command *c, int argc, char **argv, int at, struct rsh_arguments *a)
 {
 	for (; at < argc && argv[at][0] == '-' && argv[at][1]; at++) {
@@ -86,7 +88,8 @@ static bool host_is_here(const char *host)
 	return strcmp(host, "localhost") == 0 || strcmp(host, name) == 0;
 }
 
-/* A directory for temporary files of its own, as another machine would have: below that of the job, which removes it. */
+/* A directory for temporary files of its own, as another machine would have: below that of the job,
+ * which removes it. */
 static void tmpdir_make(const char *host)
 {
 	const char *job = getenv("SHUNT_TMPDIR");
@@ -156,7 +159,8 @@ static int shell_run(const struct command *c, const struct passwd *pw, char **wo
 	return EXIT_SSH;
 }
 
-/* The same on another host, where the environment of the job's part says which shell and which directory. */
+/* The same on another host, where the environment of the job's part says which shell and which
+ * directory. */
 static int shell_run_there(const struct command *c, const struct rsh_arguments *a, char **word, int n)
 {
 	static char command[] = "cd \"$PBS_JOBDIR\" 2>/dev/null || cd; exec \"${SHELL:-/bin/sh}\" -c \"$1\"",

@@ -1,7 +1,9 @@
 /*
- * taskclient.c - a program of this job on another of its hosts. One loop around one connection; whoever wants several has a process for each.
+ * taskclient.c - a program of this job on another of its hosts. One loop around one connection;
+ * whoever wants several has a process for each.
  *
- * Nothing is read that can't be passed on: whoever is slow, here or there, slows down the other end and no memory fills.
+ * Nothing is read that can't be passed on: whoever is slow, here or there, slows down the other end
+ * and no memory fills.
  */
 #include "cmd/launch/taskclient.h"
 

@@ -1,6 +1,7 @@
 /*
- * taskclient.h - a program of this job on another of its hosts, as if it ran here: the agent of this host ($SHUNT_AGENT_SOCKET) is asked for it, and everything goes
- * through that connection. What it says is in engine/tasks.h.
+ * taskclient.h - a program of this job on another of its hosts, as if it ran here: the agent of
+ * this host ($SHUNT_AGENT_SOCKET) is asked for it, and everything goes through that connection.
+ * What it says is in engine/tasks.h.
  */
 #ifndef CMD_TASKCLIENT_H
 #define CMD_TASKCLIENT_H
@@ -21,8 +22,9 @@ struct taskclient {
 	int patience; /* seconds for an agent of this host that is away, as it is while it is upgraded; 0: the usual */
 };
 
-/* Starts it and relays until it has ended: input, output, signals (INT, TERM, HUP, QUIT, USR1, USR2), the window's size. *ret_code: its exit code, or 128 and its signal's
- * number. -errno: it was not started, or lost. */
+/* Starts it and relays until it has ended: input, output, signals (INT, TERM, HUP, QUIT, USR1,
+ * USR2), the window's size. *ret_code: its exit code, or 128 and its signal's number. -errno: it
+ * was not started, or lost. */
 int taskclient_run(const struct taskclient *t, int *ret_code, struct err *err);
 
 #endif

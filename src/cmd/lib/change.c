@@ -1,5 +1,5 @@
 /*
- * change.c - requests for many operands, and how failures are told.
+ * change.c - requests for many operands, and reporting their failures.
  */
 #include "cmd/lib/change.h"
 
@@ -28,7 +28,7 @@ int change_close(struct change *ch)
 
 int code_exit(const char *code)
 {
-	/* PBS's error numbers from 15000 on, as exit codes can say them: & 255. */
+	/* PBS's error numbers from 15000 on, truncated to exit codes (& 255). */
 	static const struct {
 		const char *code;
 		int exit;
@@ -89,7 +89,7 @@ bool change_ask(struct change *ch, const char *method, const char *path, const j
 	return false;
 }
 
-/* The results, in the order of the ids. */
+/* Reports the results, in the order of the ids. */
 static void results_tell(struct change *ch, const json_t *results, char *const *id, size_t n)
 {
 	json_t *result;

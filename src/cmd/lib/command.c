@@ -1,5 +1,5 @@
 /*
- * command.c - a command's messages, its help out of the table of its options, and how it is run.
+ * command.c - a command's messages, its help from the table of options, and running it.
  */
 #include "cmd/lib/command.h"
 
@@ -81,7 +81,8 @@ int command_answer(const struct command *c, int what)
 	return EXIT_OK;
 }
 
-/* The first word of "FROM TO HOURS" that was not given; all of them where a word stands for several. */
+/* Returns the first word of "FROM TO HOURS" that was not given; all of them if one word stands for
+ * several. */
 static const char *operand_missing(const struct command *c, int given, char *buf, size_t size)
 {
 	const char *at = c->operands;
@@ -158,7 +159,7 @@ void command_synopsis(const struct command *c, struct strbuf *out)
 {
 	bool any = c->options || !c->alone;
 
-	/* PBS writes options first. */
+	/* PBS puts options first. */
 	if (c->own && any)
 		strbuf_printf(out, "[options]%s%s", c->operands[0] ? " " : "", c->operands);
 	else if (c->own)

@@ -1,6 +1,6 @@
 /*
- * command.h - what a subcommand is: a row that names it, its options and its function. Parsing, --help, the manual
- * pages and the shells' completions all read the same rows.
+ * command.h - a subcommand: a row with its name, its options and its function. The parser, --help,
+ * the manual pages and the shell completions all read the same rows.
  */
 #ifndef CMD_COMMAND_H
 #define CMD_COMMAND_H
@@ -19,18 +19,20 @@ enum {
 	EXIT_USAGE = 2,
 };
 
-/* What an option's value is, and so what its place in the arguments holds. */
+/* The kind of an option's value, and so the type of its field in the arguments. */
 enum option_kind {
 	OPTION_FLAG,	 /* no value; bool */
-	OPTION_TEXT,	 /* const char * from here on */
-	OPTION_FILE,	 /* ... that is the name of a file: for completions */
-	OPTION_DIR,	 /* ... or of a directory */
-	OPTION_WORD,	 /* ... one of `words` */
-	OPTION_POLICIES, /* ... names of policies joined by commas */
+	OPTION_TEXT,	 /* const char *, like the next four */
+	OPTION_FILE,	 /* the name of a file, for completions */
+	OPTION_DIR,	 /* the name of a directory */
+	OPTION_WORD,	 /* one of `words` */
+	OPTION_POLICIES, /* names of policies, separated by commas */
 	OPTION_NUMBER,	 /* int64_t, min..max */
-	OPTION_SECONDS,	 /* int64_t, any form of a duration */
+	OPTION_SECONDS,	 /* int64_t, in any form of a duration */
 	OPTION_TEXTS,	 /* struct texts: may be given more than once */
-	OPTION_MEMBER, /* struct texts that such options share: the option's name, then the text, one of `words` if there are any */
+	/* struct texts shared by such options: the option's name, then the text, one of `words` if
+	 * any */
+	OPTION_MEMBER,
 };
 
 struct texts {
@@ -44,94 +46,102 @@ const char *texts_value(const struct texts *t, const char *name);
 struct option {
 	const char *name; /* after "--" */
 	enum option_kind kind;
-	size_t at;	     /* where the value goes in the command's arguments */
-	const char *value;   /* what help calls it; NULL for flags */
-	const char *initial; /* the value when it is not given; NULL: none (-1, NULL, false) */
-	const char *words;   /* "sc15 site": what it may be; of OPTION_TEXT only what completions offer */
+	size_t at;	     /* offset of the value in the command's arguments */
+	const char *value;   /* placeholder in the help; NULL for flags */
+	const char *initial; /* default value; NULL: none (-1, NULL, false) */
+	/* allowed values, "sc15 site"; for OPTION_TEXT only suggestions for completions */
+	const char *words;
 	int64_t min, max;
 	const char *about;
-	char letter; /* "-l" means the same as "--name"; 0: none. In a q-command letters of flags may be joined: -fx */
+	/* short form "-l"; 0: none. The letters of a q-command's flags may be joined: -fx */
+	char letter;
 };
 
-/* Operands: what is no option. */
+/* The words that are not options. */
 struct operands {
 	char *const *v;
 	int n;
 };
 
 struct command {
-	const char *name;     /* "simulate"; of two words where there is a group, "experiment push" */
+	const char *name;     /* "simulate"; two words in a group, "experiment push" */
 	const char *operands; /* "[WORKLOAD]", or "" */
 	enum option_kind operand_kind;
 	const char *operand_words;
 	int operands_min, operands_max;
-	const char *about;	      /* a line */
+	const char *about;	      /* one line */
 	const char *details;	      /* a paragraph for --help and the manual; may be NULL */
-	const char *const *examples;  /* pairs: the command line, what it does; ends with NULL; may be NULL */
+	/* pairs of a command line and what it does, NULL-terminated; may be NULL */
+	const char *const *examples;
 	const struct option *options; /* ends with a NULL name; may be NULL */
-	const char *const *hints;     /* pairs: an option of another system, what to write here; as examples */
-	size_t size;		      /* of the arguments */
-	/* Returns an exit code, having printed what there is to say with command_fail(). */
+	/* pairs of another system's option and its equivalent here, like `examples` */
+	const char *const *hints;
+	size_t size;		      /* size of the arguments */
+	/* Runs the command. Returns an exit code, after printing any error with command_fail(). */
 	int (*run)(const struct command *c, const void *arguments, const struct operands *operands);
-	int hidden; /* not for people */
-	bool alone; /* asks no server: has no --cluster */
-	/* A program of its own name (qsub): called by that name, or as "shunt qsub"; messages begin with it alone.
-	 * Options whose name begins with '-' have only their letter. */
+	int hidden; /* not listed for users */
+	bool alone; /* needs no server: has no --cluster */
+	/* A program of its own name (qsub): called by that name or as "shunt qsub"; its messages
+	 * begin with just the name. An option whose name begins with '-' has only its letter. */
 	bool own;
-	/* NULL, or parses the words itself (qsub reads options from scripts, too). */
+	/* Parses the words itself (qsub also reads options from scripts); or NULL. */
 	int (*main)(const struct command *c, int argc, char **argv);
 };
 
-/* The table, in main.c. */
+/* The table of commands, in main.c. */
 extern const struct command *const commands[];
 extern const int ncommands;
-/* The command of that name; `second` is the word after it, or NULL. NULL: there is none. */
+/* Returns the command of that name, or NULL. `second` is the word after it, or NULL. */
 const struct command *command_find(const char *first, const char *second);
-/* Says so, and which may be meant. Returns EXIT_USAGE. */
+/* Reports an unknown command, with similar ones. Returns EXIT_USAGE. */
 int command_unknown(const char *first, const char *second);
 
-/* In help.c: all commands, and those of a group. */
+/* Print all commands, and those of a group (help.c). */
 void commands_help(FILE *out);
 int commands_help_group(const char *word, FILE *out);
 
-/* What people type for it: "shunt simulate", "qsub". NULL: "shunt". Borrowed until the next call. */
+/* Returns what users type: "shunt simulate", "qsub"; "shunt" for NULL. Borrowed until the next
+ * call. */
 const char *command_title(const struct command *c);
 
-/* "shunt simulate: " and the sentence, on standard error. Returns EXIT_FAILED. */
+/* Prints "shunt simulate: " and the message on standard error. Returns EXIT_FAILED. */
 int command_fail(const struct command *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* "qsub: warning: " and the sentence: something may not be what the user meant, and goes on all the same. */
+/* Prints "qsub: warning: " and the message: something may not be what the user meant; the command
+ * continues. */
 void command_warn(const struct command *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The same, with where to read on. Returns EXIT_USAGE. */
+/* Prints an error like command_fail(), with a pointer to the help. Returns EXIT_USAGE. */
 int command_misused(const struct command *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Parses argv[0..argc), the words after the command's name, and runs it; --help prints the help instead. */
+/* Parses argv[0..argc), the words after the command's name, and runs it; --help prints the help
+ * instead. */
 int command_run(const struct command *c, int argc, char **argv);
 
-/* In options.c. Arguments with every option's initial value; options_free() frees them. */
+/* Allocates the arguments with every option's default value; options_free() frees them
+ * (options.c). */
 void *options_create(const struct command *c);
 void options_free(const struct command *c, void *arguments);
 
 enum {
-	OPTIONS_HELP = 1,    /* --help was among them */
-	OPTIONS_VERSION = 2, /* --version, of a program of its own name */
+	OPTIONS_HELP = 1,    /* --help was given */
+	OPTIONS_VERSION = 2, /* --version was given, to a program of its own name */
 };
-/* Puts the options among argv[0..argc) into `arguments`, and the other words into `operands`, which has room for argc
- * of them. 0, one of the above (the rest is not looked at then), or -EINVAL with a sentence. Texts are borrowed from
- * argv. */
+/* Stores the options in argv[0..argc) in `arguments`, and the other words in `operands`, which has
+ * room for argc of them. Returns 0, one of the above (the rest is then skipped), or -EINVAL with a
+ * message. Texts are borrowed from argv. */
 int options_parse(const struct command *c, int argc, char **argv, void *arguments, char **operands, int *ret_n,
 		  struct err *err);
-/* Prints what OPTIONS_HELP or OPTIONS_VERSION ask for. Returns EXIT_OK. */
+/* Prints what OPTIONS_HELP or OPTIONS_VERSION request. Returns EXIT_OK. */
 int command_answer(const struct command *c, int what);
 
-/* --cluster, which all commands have that ask a server. Ends with a NULL name. */
+/* --cluster, for all commands that ask a server. Ends with a NULL name. */
 extern const struct option options_common[];
-/* What it does: from here on that cluster's server is asked (SHUNT_CLUSTER). The first one counts: a command line is read before the
- * script that it names. */
+/* Selects the cluster whose server is asked from now on (SHUNT_CLUSTER). The first call wins: a
+ * command line is read before the script that it names. */
 void cluster_choose(const char *name);
 
-/* "-l, --resources LIST" */
+/* Writes an option as "-l, --resources LIST". */
 void option_spell(const struct option *o, struct strbuf *out);
-/* Whether it can be written "--name". */
+/* Returns true if the option can be written "--name". */
 static inline bool option_long(const struct option *o)
 {
 	return o->name[0] != '-';
@@ -139,11 +149,12 @@ static inline bool option_long(const struct option *o)
 
 void command_examples(const struct command *c, FILE *out);
 void command_help(const struct command *c, FILE *out);
-/* "[WORKLOAD] [options]" */
+/* Writes "[WORKLOAD] [options]". */
 void command_synopsis(const struct command *c, struct strbuf *out);
-/* Text in lines of 80 columns, or of the terminal's if that has fewer, all but the first behind `indent` blanks; `column` is where it begins. */
+/* Prints text in lines of 80 columns, or of the terminal's width if smaller; all but the first are
+ * indented by `indent` blanks. `column` is where the first begins. */
 void print_wrapped(FILE *out, const char *text, int indent, int column);
-/* The words an option may be, "sc15 site" or all policies; NULL: anything. */
+/* Returns the allowed values of an option, "sc15 site" or all policies; NULL: any. */
 const char *option_words(const struct option *o, struct strbuf *scratch);
 
 #endif

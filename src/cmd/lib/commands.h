@@ -1,5 +1,5 @@
 /*
- * commands.h - the rows of the table, each in its own file.
+ * commands.h - the commands' rows, each defined in its own file.
  */
 #ifndef CMD_COMMANDS_H
 #define CMD_COMMANDS_H
@@ -18,7 +18,7 @@ extern const struct command command_version;
 extern const struct command command_completions; /* completions.c */
 extern const struct command command_manual;	 /* manual.c */
 
-/* What submits and changes jobs. */
+/* Submitting and changing jobs. */
 extern const struct command command_up, command_down, command_shutdown, command_status;		      /* instance.c */
 extern const struct command command_page;							      /* page.c */
 extern const struct command command_qsub, command_submit;					      /* qsub.c */
@@ -48,7 +48,7 @@ extern const struct command command_store_copy;	   /* store.c */
 extern const struct command command_nodes_offline, command_nodes_drain, command_nodes_online, command_nodes_set,
 	command_nodes_remove; /* nodes_change.c */
 
-/* Inside of jobs. */
+/* Inside jobs. */
 extern const struct command command_rsh, command_shunt_rsh, command_pbsdsh; /* rsh.c, pbsdsh.c */
 extern const struct command command_launch, command_pmix;		    /* launch.c */
 
@@ -66,7 +66,7 @@ extern const struct command command_pool_create, command_pool_join, command_pool
 	command_pool_renew;		   /* pool.c */
 extern const struct command command_spawn; /* spawn.c */
 
-/* What shows things. */
+/* Showing things. */
 extern const struct command command_qstat, command_qselect, command_pbsnodes, command_tracejob;
 extern const struct command command_js, command_queue, command_nodes, command_whatif, command_plan, command_top;
 extern const struct command command_partitions;

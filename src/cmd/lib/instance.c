@@ -1,5 +1,5 @@
 /*
- * instance.c - the server of this instance as seen from outside, and `shunt status`.
+ * instance.c - the server of this instance seen from outside, and `shunt status`.
  */
 #include "cmd/lib/instance.h"
 #include "base/program.h"
@@ -50,7 +50,8 @@ int where_get(bool system, struct where *ret, struct err *err)
 	return system ? where_system(ret, err) : where_personal(ret, err);
 }
 
-/* What was asked on this machine, and answered by another server: a program that reads it must know. */
+/* Marks an answer that another server gave to a request on this machine: programs that read it must
+ * know. */
 static void standby_note(const struct client *client, struct reply *r)
 {
 	if (client_standby(client) && r->json)
@@ -67,7 +68,7 @@ bool server_ask(const struct where *w, struct reply *ret, struct err *err)
 	strbuf_printf(&path, "%s/shuntd.sock", w->run);
 	bool good = client_open_at(path.text, &client, err) == 0;
 	if (good) {
-		client_patience(client, 0); /* whether it is there is the question */
+		client_patience(client, 0); /* do not wait: the question is whether it runs */
 		good = client_ask(client, "GET", "/v1/server", NULL, 0, ret, err) == 0;
 		standby_note(client, ret);
 		client_close(client);
@@ -76,7 +77,7 @@ bool server_ask(const struct where *w, struct reply *ret, struct err *err)
 	return good;
 }
 
-/* Its lock on the file is what counts: a process number alone may belong to another by now. */
+/* The lock on the file decides: the process id alone may belong to another process by now. */
 bool server_lives(const struct where *w)
 {
 	struct strbuf path = {0};
@@ -100,7 +101,7 @@ static void counts_print(const json_t *server)
 	printf("Jobs:   %lld running, %lld waiting\n", (long long)object_number(counts, "R", 0), waiting);
 }
 
-/* How good the expected starts were. */
+/* Prints how accurate the expected starts were. */
 static void forecast_print(const json_t *server)
 {
 	int64_t starts = object_number(server, "forecast.starts", 0), late = object_number(server, "forecast.late", 0);
@@ -111,7 +112,7 @@ static void forecast_print(const json_t *server)
 		       duration_human(object_number(server, "forecast.error", 0), off, sizeof off), (long long)late);
 }
 
-/* Where one can take over from another. */
+/* Prints the servers of which one can take over from another. */
 static void servers_print(const json_t *server)
 {
 	const json_t *list = json_object_get(server, "servers");
@@ -167,7 +168,7 @@ static const struct option status_options[] = {
 	{0},
 };
 
-/* Of the system's server, whatever else there is. */
+/* Asks the system's server, regardless of others. */
 static int status_system(const struct command *c, struct reply *ret)
 {
 	struct where w;
@@ -185,7 +186,7 @@ static int status_chosen(const struct command *c, struct reply *ret)
 
 	if (!show_open(c, &client))
 		return EXIT_FAILED;
-	client_patience(client, 0); /* whether it is there is the question */
+	client_patience(client, 0); /* do not wait: the question is whether it runs */
 	show_get(c, client, "/v1/server", ret, &code);
 	standby_note(client, ret);
 	client_close(client);

@@ -10,18 +10,19 @@
 #include "client/client.h"
 #include "client/where.h"
 
-#define LOOK_MS 20 /* between two looks at something that is awaited */
+#define LOOK_MS 20 /* ms between two checks of something awaited */
 
-/* A program of ours that is no command, as shuntd: beside this one, in the build directory or where it is installed; else in $PATH. */
+/* Finds a program of ours that is not a command, such as shuntd: beside this one, in the build
+ * directory or where it is installed; else in $PATH. */
 bool program_find(const char *name, struct strbuf *ret_path);
 int where_get(bool system, struct where *ret, struct err *err);
-/* The server's answer to "who are you"; false: nobody answers, *err says why. The reply is the caller's in both
- * cases. */
+/* Asks the server for its description. Returns false with *err if nobody answers. The caller frees
+ * the reply in both cases. */
 bool server_ask(const struct where *w, struct reply *ret, struct err *err);
-/* Whether its process is there, answering or not. */
+/* Returns true if the server's process exists, even if it does not answer. */
 bool server_lives(const struct where *w);
-/* What it is and does, for people. */
+/* Prints the server's state for people. */
 void server_print(const json_t *server);
-void page_print(const struct where *w); /* a link to the page, if there is one */
+void page_print(const struct where *w); /* prints a link to the page, if there is one */
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * object.c - values out of the API's objects, and words and times for people.
+ * object.c - reads values from the API's objects, and formats words and times for people.
  */
 #include "cmd/lib/object.h"
 
@@ -30,7 +30,8 @@ const char *value_text(const json_t *value)
 	if (!text || text_is_clean(text, n, TEXT_LINE))
 		return text ? text : "";
 	text_clean(&clean, text, n, TEXT_LINE);
-	json_string_set((json_t *)value, clean.text); /* there, so that it lives as long as what it replaces */
+	/* stored in the object, so that it lives as long as the original */
+	json_string_set((json_t *)value, clean.text);
 	strbuf_fini(&clean);
 	return json_string_value(value);
 }
@@ -52,7 +53,7 @@ const char *instant_ctime(int64_t instant, char *buf, size_t size)
 	time_t t = (time_t)instant;
 	struct tm tm;
 
-	/* As ctime() in the C locale, whatever the locale. */
+	/* Formats like ctime() in the C locale, whatever the locale. */
 	static const char days[] = "SunMonTueWedThuFriSat", months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
 	if (!localtime_r(&t, &tm))
 		snprintf(buf, size, "%lld", (long long)instant);
@@ -67,7 +68,7 @@ static bool is_near(int64_t instant, int64_t now)
 	return instant - now < 6 * 86400 && now - instant < 6 * 86400;
 }
 
-/* As much of the text as there is room for. */
+/* Copies as much of the text as fits. */
 static void text_copy(char *buf, size_t size, const char *text, size_t n)
 {
 	if (n >= size)
@@ -78,9 +79,10 @@ static void text_copy(char *buf, size_t size, const char *text, size_t n)
 
 const char *instant_near(int64_t instant, int64_t now, char *buf, size_t size)
 {
-	/* The latest answer: neighbours in a list are often of one minute, and the calendar takes longer than the rest of their rows. */
+	/* Cache of the last result: neighbors in a list often share a minute, and the calendar
+	 * takes longer than the rest of their rows. */
 	static struct {
-		int64_t minute, now; /* `minute`: its first second */
+		int64_t minute, now; /* `minute` is its first second */
 		bool known, near;
 		char text[40];
 	} last;

@@ -1,5 +1,5 @@
 /*
- * object.h - values out of the API's objects, and words and times for people.
+ * object.h - reads values from the API's objects, and formats words and times for people.
  */
 #ifndef CMD_OBJECT_H
 #define CMD_OBJECT_H
@@ -11,26 +11,27 @@
 
 #include "base/amount.h"
 
-/* A value of the API's objects; "used.cput" looks inside. NULL, "", `otherwise` where there is none. */
+/* Returns a value of an object; "used.cput" looks inside. NULL, "" or `otherwise` if it is
+ * missing. */
 const json_t *object_value(const json_t *object, const char *key);
-/* Texts on one line, clean (base/text.h); the value itself becomes so. What must not be changed, such as a certificate, is read with
- * json_string_value(). */
+/* Return a text on one line, cleaned in place (base/text.h). Read what must not change, such as a
+ * certificate, with json_string_value(). */
 const char *value_text(const json_t *value);
 const char *object_text(const json_t *object, const char *key);
-/* "true" or "false", in any case: 1 or 0; -1: neither. */
+/* Parses "true" or "false", in any case. Returns 1, 0, or -1 for neither. */
 static inline int truth_of(const char *text)
 {
 	return strcasecmp(text, "true") == 0 ? 1 : strcasecmp(text, "false") == 0 ? 0 : -1;
 }
 int64_t object_number(const json_t *object, const char *key, int64_t otherwise);
 
-/* "Wed Nov 16 10:02:03 2016", local time. Returns buf, of 40 or more. */
+/* Formats local time as "Wed Nov 16 10:02:03 2016". Returns buf, of at least 40 bytes. */
 const char *instant_ctime(int64_t t, char *buf, size_t size);
-/* For people: "14:05" today, else "Wed 14:05" within a week, else "2016-11-16 14:05". */
+/* Formats a time for people: "14:05" today, "Wed 14:05" within a week, else "2016-11-16 14:05". */
 const char *instant_near(int64_t t, int64_t now, char *buf, size_t size);
-/* A job's state in a word: "queued". */
+/* Returns a job's state as a word: "queued". */
 const char *state_word(const char *letter);
-/* "12" of "12.name". Returns buf. */
+/* Writes "12" for "12.name". Returns buf. */
 const char *id_short(const char *id, char *buf, size_t size);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * options.c - options by the table: "--name value", "--name=value", and where an option has a letter "-l value",
- * "-lvalue", with letters of flags joined as in "-fx". Options and operands may be mixed; after "--" all are operands.
+ * options.c - parses options by their table: "--name value", "--name=value", and with a letter "-l
+ * value", "-lvalue"; letters of flags may be joined as in "-fx". Options and operands may be mixed;
+ * after "--" all words are operands.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -141,7 +142,7 @@ void texts_push(struct texts *t, const char *text)
 	t->v[t->n++] = text;
 }
 
-/* Finds the text of a name among names and texts. */
+/* Finds a name in a list of alternating names and texts. */
 static const char **texts_find(const struct texts *t, const char *name)
 {
 	for (int i = 0; i < t->n; i += 2)
@@ -230,7 +231,7 @@ void options_free(const struct command *c, void *arguments)
 	free(arguments);
 }
 
-/* What other systems call it, and what it is here. NULL: not known there either. */
+/* Returns the equivalent of another system's option. NULL: not known. */
 static const char *hint_find(const struct command *c, const char *word, size_t n)
 {
 	for (const char *const *h = c->hints; h && *h; h += 2)
@@ -260,7 +261,7 @@ static int option_unknown(const struct command *c, const char *name, size_t n, s
 		       found ? near : "", found ? "?" : "");
 }
 
-/* One option at argv[*at], which begins with "--". Moves past it. */
+/* Parses one option at argv[*at], which begins with "--", and moves past it. */
 static int long_parse(const struct command *c, int argc, char **argv, int *at, char *arguments, struct err *err)
 {
 	const char *name = argv[*at] + 2;
@@ -303,7 +304,8 @@ static int letter_unknown(const struct command *c, const char *word, char letter
 	return err_set(err, -EINVAL, "unknown option -%c", letter);
 }
 
-/* The letters at argv[*at], which begins with one '-'. Moves past them, and past the last one's value. */
+/* Parses the letters at argv[*at], which begins with one '-'. Moves past them and the last one's
+ * value. */
 static int letters_parse(const struct command *c, int argc, char **argv, int *at, char *arguments, struct err *err)
 {
 	const char *word = argv[*at];
@@ -326,7 +328,7 @@ static int letters_parse(const struct command *c, int argc, char **argv, int *at
 	return rc;
 }
 
-/* Whether the word asks for the help or the version instead. */
+/* Returns nonzero if the word asks for the help or the version instead. */
 static int word_asks(const struct command *c, const char *word)
 {
 	if (strcmp(word, "--help") == 0 || (!c->own && strcmp(word, "-h") == 0 && !letter_find(c, 'h')))

@@ -1,8 +1,10 @@
 /*
- * palette.h - the colors of pictures and of top: those of the 256 of a terminal that can be read on a light and on a dark background.
+ * palette.h - the colors of pictures and of top: terminal colors (of 256) that are readable on
+ * light and dark backgrounds.
  *
- * The 8 classic colors are the terminal's own, and green, cyan and yellow text usually can't be read on white. Where a terminal has no more,
- * text has no color. tests/unit/test_palette.c checks the contrasts.
+ * The terminal defines the 8 classic colors itself, and green, cyan and yellow text is usually
+ * unreadable on white. On a terminal with only those, text has no color. tests/unit/test_palette.c
+ * checks the contrasts.
  */
 #ifndef CMD_PALETTE_H
 #define CMD_PALETTE_H
@@ -15,11 +17,11 @@
 
 enum palette_text { PALETTE_RUNNING = 28, PALETTE_HELD = 164, PALETTE_TROUBLE = 161 };
 
-/* Of jobs in a picture, with black text on them. */
+/* Background colors of jobs in a picture, under black text. */
 #define PALETTE_JOBS 6
 static const uint8_t palette_job[PALETTE_JOBS] = {71, 173, 75, 170, 143, 103};
 
-/* Red, green and blue of a color from 16 to 255, the same in all terminals. */
+/* Returns red, green and blue of a color from 16 to 255, which are the same in all terminals. */
 static inline void palette_rgb(int color, uint8_t rgb[3])
 {
 	static const uint8_t level[] = {0, 95, 135, 175, 215, 255};
@@ -33,7 +35,7 @@ static inline void palette_rgb(int color, uint8_t rgb[3])
 					      6];
 }
 
-/* Whether it is a terminal that wants colors (NO_COLOR, TERM=dumb: none), */
+/* Returns true if `fd` is a terminal that wants colors (not with NO_COLOR or TERM=dumb). */
 static inline bool palette_wanted(int fd)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
@@ -41,7 +43,7 @@ static inline bool palette_wanted(int fd)
 	return isatty(fd) && (!no || !*no) && term && strcmp(term, "dumb") != 0;
 }
 
-/* ... and has these. */
+/* Returns true if the terminal has 256 colors. */
 static inline bool palette_has(void)
 {
 	const char *term = getenv("TERM"), *more = getenv("COLORTERM");

@@ -1,5 +1,5 @@
 /*
- * program.c - a command line that ends in another: where our options end.
+ * program.c - a command line that ends in another one: finds where our options end.
  */
 #include "cmd/lib/program.h"
 
@@ -8,7 +8,8 @@
 
 #include "base/mem.h"
 
-/* Whether the option's value is the next word: "-c" and "-uc", not "-c3", "-hn2" or "--copies=3". */
+/* Returns true if the option's value is the next word: "-c" and "-uc", not "-c3", "-hn2" or
+ * "--copies=3". */
 static bool value_follows(const struct command *c, const char *word)
 {
 	for (const struct option *o = c->options; word[1] == '-' && o->name; o++)
@@ -21,7 +22,7 @@ static bool value_follows(const struct command *c, const char *word)
 	return false;
 }
 
-/* How many words are options and their values: what follows is the program's. */
+/* Returns the number of words that are options and their values; the program follows. */
 static int options_length(const struct command *c, int argc, char **argv)
 {
 	int n = 0;

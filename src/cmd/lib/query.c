@@ -1,5 +1,5 @@
 /*
- * query.c - asking for lists: paths with their queries, and answers of tab-separated lines.
+ * query.c - requests for lists: paths with queries, and answers of tab-separated lines.
  */
 #include "cmd/lib/query.h"
 
@@ -70,9 +70,9 @@ int queue_here(struct client *client, const char *text, char ret[256], struct er
 	return rc;
 }
 
-/* A list of lines that comes in pieces of any size. */
+/* A list of lines that arrives in pieces of any size. */
 struct tsv {
-	struct strbuf text; /* what is not yet a whole line */
+	struct strbuf text; /* incomplete last line */
 	int columns;
 	char **cell;
 	VEC(char *) dirty;
@@ -96,7 +96,7 @@ static void cell_unescape(char *cell)
 		*to = '\0';
 }
 
-/* The cell on one line, clean. It may get longer: then it is kept in `dirty` for as long as the row is looked at. */
+/* Cleans a cell. It may get longer: then it is kept in `dirty` until the row is done. */
 static char *cell_clean(struct tsv *t, char *cell)
 {
 	size_t n = strlen(cell);
@@ -109,8 +109,8 @@ static char *cell_clean(struct tsv *t, char *cell)
 	return clean.text;
 }
 
-/* The cells of a line of which nothing has to be changed but its tabs, in one pass: most lines of a long list. False: it is none, and
- * as it was. */
+/* Splits a line that needs no cleaning in one pass: most lines of a long list. Returns false, with
+ * the line unchanged, if it is not such a line. */
 static bool line_split(struct tsv *t, char *line, char *none)
 {
 	int n = 0;
@@ -127,7 +127,7 @@ static bool line_split(struct tsv *t, char *line, char *none)
 	}
 	for (int i = 1; i < n && i < t->columns; i++)
 		t->cell[i][-1] = '\0';
-	if (n > t->columns) /* more than were asked for */
+	if (n > t->columns) /* more than requested */
 		*strchr(t->cell[t->columns - 1], '\t') = '\0';
 	for (; n < t->columns; n++)
 		t->cell[n] = none;

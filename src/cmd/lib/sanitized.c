@@ -1,6 +1,7 @@
 /*
- * sanitized.c - in builds with sanitizers only: commands look for no leaks when they end, unless $ASAN_OPTIONS says so. Jobs run them, without the environment of the
- * tests, and on some processors each look takes seconds (meson.build).
+ * sanitized.c - for builds with sanitizers only: commands do not check for leaks when they end,
+ * unless $ASAN_OPTIONS says so. Jobs run them without the tests' environment, and on some
+ * processors each check takes seconds (meson.build).
  */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)

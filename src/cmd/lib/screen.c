@@ -1,6 +1,6 @@
 /*
- * screen.c - standard output and standard error as streams that clean what passes through them. A command that prints cannot
- * forget it, and a new one has it from the beginning.
+ * screen.c - standard output and standard error as streams that clean what passes through them, so
+ * that no command can forget to.
  */
 #include "cmd/lib/screen.h"
 
@@ -12,12 +12,12 @@
 #include "base/text.h"
 #include "base/utf8.h"
 
-/* One of the two. A character may come in two pieces: its first bytes wait here. */
+/* One of the two streams. The first bytes of a character that arrives in two pieces wait here. */
 struct screen {
 	int fd;
 	char begun[4];
 	size_t nbegun;
-	struct strbuf in, out; /* empty between writes; kept for their room */
+	struct strbuf in, out; /* empty between writes; kept to reuse their memory */
 };
 
 static struct screen screens[] = {{.fd = STDOUT_FILENO}, {.fd = STDERR_FILENO}};
@@ -43,7 +43,7 @@ static int clean_write(struct screen *s, const char *data, size_t n)
 	return bytes_write(s->fd, s->out.text, s->out.n);
 }
 
-/* fopencookie(): 0 is a failure, and errno says which. */
+/* A callback of fopencookie(): returns 0 on failure, with errno set. */
 static ssize_t screen_write(void *cookie, const char *data, size_t n)
 {
 	struct screen *s = cookie;
@@ -73,7 +73,7 @@ void screen_begin(void)
 	FILE *out = fopencookie(&screens[0], "w", (cookie_io_functions_t){.write = screen_write});
 	FILE *err = fopencookie(&screens[1], "w", (cookie_io_functions_t){.write = screen_write});
 
-	/* Without memory for a stream there is nothing safe to print on. */
+	/* Without memory for the streams nothing can be printed safely. */
 	if (!out || !err)
 		_exit(1);
 	setvbuf(out, NULL, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, BUFSIZ);

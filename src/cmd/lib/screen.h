@@ -1,6 +1,6 @@
 /*
- * screen.h - what commands write passes through here: whatever they print on standard output and standard error is cleaned by
- * text_clean() (base/text.h), because much of it was written by other users. The exceptions name themselves: screen_raw().
+ * screen.h - cleans what commands print on standard output and standard error with text_clean()
+ * (base/text.h), because other users wrote much of it. Exceptions are explicit: screen_raw().
  */
 #ifndef CMD_SCREEN_H
 #define CMD_SCREEN_H
@@ -8,12 +8,13 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* From here on `stdout` and `stderr` are cleaned. Before anything is printed. */
+/* Starts to clean `stdout` and `stderr`. Must be called before anything is printed. */
 void screen_begin(void);
-/* Writes bytes as they are, behind what `out` (stdout or stderr) has printed so far: colors of our own, and what is the user's own
- * (docs/security.md lists the uses). 0 or -errno. */
+/* Writes bytes unchanged, after what `out` (stdout or stderr) has printed so far: our own colors,
+ * and the user's own data (docs/security.md lists the uses). Returns 0 or -errno. */
 int screen_raw(FILE *out, const char *data, size_t n);
-/* The same with a format: escape sequences of our own. Nothing that others wrote may be among the arguments. */
+/* Prints our own escape sequences like screen_raw(). No argument may contain text that others
+ * wrote. */
 void screen_style(FILE *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

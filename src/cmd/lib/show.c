@@ -1,5 +1,5 @@
 /*
- * show.c - what the commands that show things share.
+ * show.c - shared by commands that show things.
  */
 #include "cmd/lib/show.h"
 
@@ -67,7 +67,7 @@ int show_code(const struct client *client)
 	return code_exit(client_code(client));
 }
 
-/* What is wrong is printed. */
+/* Prints the error, if any. */
 bool show_answered(const struct command *c, const struct client *client, int rc, const struct err *err,
 		   struct reply *ret, int *ret_code)
 {
@@ -113,7 +113,8 @@ void show_json(const json_t *value)
 	free(text);
 }
 
-/* A spreadsheet takes a text for a formula that begins with one of these, unless a ' comes first. */
+/* Prints a text for CSV. A spreadsheet takes a text that begins with one of these for a formula,
+ * unless a ' comes first. */
 static void csv_text(const char *text)
 {
 	printf(*text && strchr("=+-@\t\r", *text) ? "\"'" : "\"");

@@ -1,5 +1,5 @@
 /*
- * show.h - what the commands that show things share: asking the server, reading its answers, and the terminal.
+ * show.h - for commands that show things: requests, answers and the terminal.
  */
 #ifndef CMD_SHOW_H
 #define CMD_SHOW_H
@@ -14,43 +14,44 @@
 #include "cmd/lib/object.h"
 #include "cmd/lib/query.h"
 
-#define FORECAST_OLD 10 /* seconds, from which the age of expected starts is mentioned */
+#define FORECAST_OLD 10 /* age from which the age of expected starts is shown, s */
 
-/* Connects. false: it can't, and the sentence was printed. */
+/* Connects. Returns false after printing an error. */
 bool show_open(const struct command *c, struct client **ret);
-/* `one` with each operand, over one connection: the first exit code that is not 0. */
+/* Calls `one` with each operand, over one connection. Returns the first exit code that is not 0. */
 int show_each(const struct command *c, const void *arguments, const struct operands *operands,
 	      int (*one)(const struct command *c, struct client *client, const void *arguments, const char *operand,
 			 bool first));
-/* GETs, and prints the answer, or all of it as JSON. The exit code. */
+/* GETs a path and prints the answer with `print`, or as JSON. Returns the exit code. */
 int show_answer(const struct command *c, const char *path, bool json, void (*print)(const json_t *answer));
-/* The options of a command that has --json and nothing else. */
+/* The options of a command that has only --json. */
 struct show_arguments {
 	bool json;
 };
 extern const struct option show_options[];
-/* GETs or POSTs; false: it failed and the sentence was printed, *ret_code is the exit code. The caller frees with
- * reply_fini(). */
+/* GET or POST. Return false after printing an error; *ret_code is the exit code. The caller frees
+ * with reply_fini(). */
 bool show_get(const struct command *c, struct client *client, const char *path, struct reply *ret, int *ret_code);
 bool show_post(const struct command *c, struct client *client, const char *path, const json_t *body, struct reply *ret,
 	       int *ret_code);
-/* What a request returned: 0 is true; else the error is said, and the exit code is its own. */
+/* Checks the result of a request. Returns true for 0; else prints the error and sets its exit
+ * code. */
 bool show_answered(const struct command *c, const struct client *client, int rc, const struct err *err,
 		   struct reply *ret, int *ret_code);
 bool show_submit(const struct command *c, struct client *client, const json_t *body, struct reply *ret, int *ret_code);
-/* The exit code that PBS's commands have for the last answer's error: 153 for an unknown job. */
+/* Returns the exit code of PBS's commands for the last answer's error: 153 for an unknown job. */
 int show_code(const struct client *client);
-/* A JSON value for people who asked for it. */
+/* Prints a JSON value. */
 void show_json(const json_t *value);
-/* A line of comma-separated values: these members of an object; NULL: their names. */
+/* Prints these members of an object as a CSV line; for NULL, their names. */
 void show_csv(const json_t *object, const char *const *fields, size_t n);
 
-/* Every reason for which a job waits, numbered (checkjob.c). */
+/* Prints every reason why a job waits, numbered (checkjob.c). */
 void reasons_print(const json_t *reasons);
 
-/* "[[CC]YY]MMDDhhmm[.SS]", local time. -EINVAL with a sentence. */
+/* Parses "[[CC]YY]MMDDhhmm[.SS]", local time. Returns -EINVAL with a message. */
 int stamp_parse(const char *text, int64_t *ret, struct err *err);
-/* Columns of standard output; 0: it is no terminal. */
+/* Returns the columns of standard output; 0: it is not a terminal. */
 int terminal_columns(void);
 
 #endif

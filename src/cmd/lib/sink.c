@@ -1,5 +1,5 @@
 /*
- * sink.c - text on its way to a descriptor that others have open, too.
+ * sink.c - writes to a descriptor that other processes share.
  */
 #include "cmd/lib/sink.h"
 
@@ -15,7 +15,7 @@ static void sink_clear(struct sink *s)
 	s->sent = 0;
 }
 
-/* A pipe that polls as writable takes PIPE_BUF bytes. */
+/* A pipe that polls as writable accepts PIPE_BUF bytes. */
 static int push(struct sink *s, int timeout)
 {
 	struct pollfd p = {.fd = s->fd, .events = POLLOUT};

@@ -1,6 +1,6 @@
 /*
- * sink.h - text on its way to a descriptor that others have open, too (a standard output): written as far as it goes without waiting, and without making it
- * non-blocking, which would be everybody's.
+ * sink.h - writes to a descriptor that other processes share (a standard output) without blocking,
+ * and without making it non-blocking, which would affect them all.
  */
 #ifndef CMD_SINK_H
 #define CMD_SINK_H
@@ -27,9 +27,10 @@ static inline bool sink_full(const struct sink *s)
 	return s->text.n - s->sent > SINK_FULL;
 }
 
-/* 0, or -errno: it can't be written any more, and what waited is dropped. */
+/* Writes what it can. Returns 0, or -errno if the descriptor failed; pending text is then
+ * dropped. */
 int sink_push(struct sink *s);
-/* The same, but waits until all is written. */
+/* Writes everything, waiting as needed. */
 int sink_flush(struct sink *s);
 void sink_fini(struct sink *s);
 

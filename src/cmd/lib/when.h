@@ -1,5 +1,5 @@
 /*
- * when.h - a moment in the past, as options take it.
+ * when.h - parses a time in the past given to an option.
  */
 #ifndef CMD_WHEN_H
 #define CMD_WHEN_H
@@ -8,7 +8,8 @@
 
 #include "cmd/lib/command.h"
 
-/* "7d" (ago), "2026-11-01", or with a time. EXIT_OK; EXIT_USAGE, and the sentence was printed. */
+/* Parses "7d" (ago), "2026-11-01", or a date with a time. Returns EXIT_OK, or EXIT_USAGE after
+ * printing a message. */
 int when_parse(const struct command *c, const char *option, const char *text, int64_t now, int64_t *ret);
 
 #endif

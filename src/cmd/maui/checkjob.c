@@ -1,5 +1,6 @@
 /*
- * checkjob.c - `checkjob`: one job as Maui shows it: what it is, and every reason for which it does not start, with what would change it.
+ * checkjob.c - `checkjob`: one job as Maui shows it: what it is, and every reason for which it does
+ * not start, with what would change it.
  */
 #include <inttypes.h>
 #include <limits.h>

@@ -1,5 +1,6 @@
 /*
- * diagnose.c - `diagnose`: Maui's views of the scheduler's insides: priorities, fairshare, nodes, blocked jobs, and objects with their limits.
+ * diagnose.c - `diagnose`: Maui's views of the scheduler's insides: priorities, fairshare, nodes,
+ * blocked jobs, and objects with their limits.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -252,7 +253,8 @@ static void objects_print(const json_t *answer)
 
 enum { C_ID, C_STATE, C_CPUS, C_WALLTIME, C_OWNER, C_GROUP, C_ACCOUNT, C_QUEUE, C_QOS, COLUMNS };
 enum { C_BLOCKS = C_OWNER + 1, C_COMMENT, BLOCKED_COLUMNS };
-/* Those of one view are not asked for in the other: of a hundred thousand jobs each costs both sides milliseconds. */
+/* Those of one view are not asked for in the other: of a hundred thousand jobs each costs both
+ * sides milliseconds. */
 static const char list_fields[] = "id,state,cpus,walltime,owner,group,account,queue,qos";
 static const char blocked_fields[] = "id,state,cpus,walltime,owner,blocks,comment";
 

@@ -1,5 +1,6 @@
 /*
- * reservations.c - `shunt reservations` and Maui's showres: nodes that only some jobs may use at a time.
+ * reservations.c - `shunt reservations` and Maui's showres: nodes that only some jobs may use at a
+ * time.
  */
 #include <limits.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /*
- * setres.c - reservations made, changed and removed: `shunt reservations add`, `change` and `remove`, and Maui's setres and releaseres.
+ * setres.c - reservations made, changed and removed: `shunt reservations add`, `change` and
+ * `remove`, and Maui's setres and releaseres.
  */
 #include <errno.h>
 #include <limits.h>

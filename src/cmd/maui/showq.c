@@ -1,5 +1,6 @@
 /*
- * showq.c - `showq`: the queue as Maui shows it: running jobs, then waiting ones in the order in which they are considered, then blocked ones.
+ * showq.c - `showq`: the queue as Maui shows it: running jobs, then waiting ones in the order in
+ * which they are considered, then blocked ones.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -64,7 +65,8 @@ enum {
 };
 enum section { ACTIVE, IDLE, BLOCKED, SECTIONS };
 
-/* Which of the lists has a use for a field: of a hundred thousand jobs each costs both sides milliseconds. */
+/* Which of the lists has a use for a field: of a hundred thousand jobs each costs both sides
+ * milliseconds. */
 enum need { FOR_ALL, FOR_ACTIVE, FOR_RUNNING, FOR_IDLE, FOR_MORE };
 static const struct {
 	const char *name;
@@ -171,7 +173,8 @@ static void id_cell(struct list *l, struct table *t, char *const *cell)
 	table_cell(t, "%s", l->a->verbose ? cell[C_ID] : id_short(cell[C_ID], id, sizeof id));
 }
 
-/* As %.1f, which takes longer than the rest of the row: it is left what is halfway between two tenths. */
+/* As %.1f, which takes longer than the rest of the row: it is left what is halfway between two
+ * tenths. */
 static void tenths_cell(struct table *t, double x)
 {
 	double tenths = x * 10, part = tenths - floor(tenths);

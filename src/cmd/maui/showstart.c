@@ -1,5 +1,6 @@
 /*
- * showstart.c - `showstart`: when a job, or one that is only described, would start and end. `showbf`: what would start at once.
+ * showstart.c - `showstart`: when a job, or one that is only described, would start and end.
+ * `showbf`: what would start at once.
  */
 #include <ctype.h>
 #include <inttypes.h>

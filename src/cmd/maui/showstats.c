@@ -1,5 +1,6 @@
 /*
- * showstats.c - `showstats`: what users, groups, accounts and queues ran, from the history. `showgrid`: the same by size and length of jobs.
+ * showstats.c - `showstats`: what users, groups, accounts and queues ran, from the history.
+ * `showgrid`: the same by size and length of jobs.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -15,8 +15,8 @@
 
 static const struct {
 	const char *option;    /* for messages */
-	const char *question;  /* what it may be */
-	const char *otherwise; /* what an empty answer means; NULL: an answer is needed */
+	const char *question;  /* prompt */
+	const char *otherwise; /* meaning of an empty answer; NULL: an answer is required */
 } rows[JOB_ITEMS] = {
 	[ITEM_PROGRAM] = {"-- COMMAND", "with its arguments", NULL},
 	[ITEM_CLASS] = {"--class", "script, spmd, or a class of the site", "script"},
@@ -44,7 +44,7 @@ static const char *type_of(const char *text)
 	return NULL;
 }
 
-/* A priority job is to be completed by it; a nice one lets others go first until then. */
+/* A priority job must be completed by its deadline; a nice one lets others go first until then. */
 static bool needs_deadline(const struct items *x)
 {
 	const char *type = x->value[ITEM_TYPE] ? type_of(x->value[ITEM_TYPE]) : NULL;
@@ -62,7 +62,7 @@ static int number_check(const char *text, long most, struct err *err)
 	return 0;
 }
 
-/* Whether an item can be that; the sentence does not repeat it. */
+/* Checks the value of an item; the message does not repeat it. */
 static int value_check(enum job_item i, const char *text, struct err *err)
 {
 	struct arena *arena = arena_create();
@@ -106,9 +106,9 @@ static int value_check(enum job_item i, const char *text, struct err *err)
 	return rc;
 }
 
-/* ---- where they come from ---- */
+/* ---- sources ---- */
 
-/* Whether options that say the same in other words give it. */
+/* Returns true if an equivalent option gives the item. */
 static bool given_otherwise(const struct job_arguments *a, enum job_item i)
 {
 	static const char *const places[] = {"nodes=", "select=", "ncpus=", "procs="};
@@ -195,7 +195,7 @@ int items_check(const struct items *x, struct err *err)
 	return -EINVAL;
 }
 
-/* One answer, without blanks around it; NULL: the user has ended it. */
+/* Reads one answer, without surrounding blanks; NULL: the user quits. */
 static char *answer_read(const struct items *x, enum job_item i, struct arena *arena)
 {
 	char *line = NULL;

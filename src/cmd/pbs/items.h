@@ -1,5 +1,6 @@
 /*
- * items.h - what `shunt submit` is to know of a job, item by item: from the command line, else from a job description file, else from the user.
+ * items.h - the items that `shunt submit` needs of a job: from the command line, else from a job
+ * description file, else from the user.
  */
 #ifndef CMD_ITEMS_H
 #define CMD_ITEMS_H
@@ -10,21 +11,23 @@
 #include "cmd/pbs/jobspec.h"
 
 struct items {
-	const char *value[JOB_ITEMS]; /* in the arena; NULL: not given, or by another option */
+	/* in the arena; NULL: not given, or given by another option */
+	const char *value[JOB_ITEMS];
 	bool given[JOB_ITEMS];
-	int64_t processors; /* those of a job that names neither their number nor a partition; 0: it has to */
-	bool file;	    /* there is a description: no script comes from standard input */
+	/* default for a job that gives neither their number nor a partition; 0: required */
+	int64_t processors;
+	bool file;	    /* a description file was given: standard input is not the script */
 };
 
-/* From the options, and the file if there is one. -EINVAL, -errno. */
+/* Collects items from the options and the file, if any. Returns -EINVAL or -errno. */
 int items_gather(const struct job_arguments *a, struct arena *arena, struct items *ret, struct err *err);
-/* Asks on the terminal for what is missing. -ECANCELED: the user has ended it. */
+/* Asks on the terminal for missing items. Returns -ECANCELED if the user quits. */
 int items_ask(struct items *x, struct arena *arena, struct err *err);
-/* Names all that is missing and needed. -EINVAL. */
+/* Reports all missing items that are required. Returns -EINVAL. */
 int items_check(const struct items *x, struct err *err);
-/* What they say of the job. */
+/* Adds the items to the job. */
 int items_put(const struct items *x, struct jobspec *s, struct err *err);
-/* The words of the program. */
+/* Splits the program into words. */
 int items_program(const struct items *x, struct arena *arena, struct words *ret, struct err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * jobspec.c - options become keys of the API's job. Whatever can be judged here is, so that a message can name the
- * line of a script; what depends on the cluster is the server's to say.
+ * jobspec.c - converts options to keys of the API's job. Everything that can be checked here is, so
+ * that a message can name the line of a script; the server checks what depends on the cluster.
  */
 #include "cmd/pbs/jobspec.h"
 
@@ -64,7 +64,7 @@ const char *directory_here(char *buf, size_t size)
 	return getcwd(buf, size) ? buf : strcpy(buf, "/");
 }
 
-/* Whether all of `text` is of `letters`. */
+/* Checks that `text` has only `letters`. */
 static int letters_check(const char *option, const char *text, const char *letters, struct err *err)
 {
 	if (text[0] && text[strspn(text, letters)] == '\0')
@@ -115,7 +115,7 @@ int jobspec_resource(struct jobspec *s, const char *text, struct err *err)
 	return resources_add(s, "-l", &(struct texts){.v = (const char *[]){text}, .n = 1}, err);
 }
 
-/* An option that names one thing, as -l KEY=NAME does. */
+/* Sets an option that names one thing, as -l KEY=NAME does. */
 static int named_set(struct jobspec *s, const char *option, const char *key, const char *text, struct err *err)
 {
 	struct strbuf list = {0};
@@ -142,7 +142,7 @@ static int priority_set(struct jobspec *s, const char *option, const char *text,
 	return 0;
 }
 
-/* -p 10, -p 2026-11-16T18:00: digits are a priority. */
+/* Handles -p 10 and -p 2026-11-16T18:00: a number is a priority, anything else a deadline. */
 static int p_set(struct jobspec *s, const char *text, struct err *err)
 {
 	const char *digits = text + (text[0] == '-' || text[0] == '+');
@@ -175,7 +175,8 @@ int jobspec_throttle(struct jobspec *s, const char *option, const char *text, st
 	return 0;
 }
 
-/* -t Q, -t 1-100%5: a letter is a type. -t %5: of an array that is there. */
+/* Handles -t Q and -t 1-100%5: a letter is a type, a range an array. -t %5 is for an existing
+ * array. */
 static int t_set(struct jobspec *s, const char *text, struct err *err)
 {
 	char type[2] = {(char)toupper((unsigned char)text[0]), '\0'};
@@ -234,14 +235,14 @@ static void powers_set(struct jobspec *s, const char *text)
 	json_object_set_new(s->job, "powers", list);
 }
 
-/* "queue", "queue@server" or "@server": the server knows which servers there are. */
+/* Handles "queue", "queue@server" or "@server"; the server checks the server's name. */
 static void queue_set(struct jobspec *s, const char *text)
 {
 	if (text[0])
 		jobspec_text(s, "queue", text);
 }
 
-/* "/bin/sh@host,...": the first, whatever the host. */
+/* Takes the first shell of "/bin/sh@host,...", whatever the host. */
 static void shell_set(struct jobspec *s, const char *text)
 {
 	char shell[PATH_MAX];
@@ -260,7 +261,8 @@ static void workdir_set(struct jobspec *s, const char *text)
 	s->workdir = true;
 }
 
-/* Writes "deadline=x, budget=y," as "deadline=x,budget=y"; false: it has something other than Libra's terms. */
+/* Writes "deadline=x, budget=y," as "deadline=x,budget=y"; returns false if it is not only Libra's
+ * terms. */
 static bool terms_read(const char *text, struct strbuf *ret)
 {
 	static const char *const names[] = {"deadline=", "budget=", "estimate="};
@@ -277,7 +279,8 @@ static bool terms_read(const char *text, struct strbuf *ret)
 	return ret->n > 0;
 }
 
-/* -w deadline=+2h,budget=3,estimate=1:00:00 are Libra's terms; anything else is a directory. */
+/* Handles -w: deadline=+2h,budget=3,estimate=1:00:00 are Libra's terms; anything else is a
+ * directory. */
 static int w_set(struct jobspec *s, const char *text, struct err *err)
 {
 	struct strbuf terms = {0};
@@ -310,7 +313,7 @@ void jobspec_join(struct job_arguments *a, char **operand, int *n)
 	strbuf_fini(&terms);
 }
 
-/* The letters of `text` that are in `of`, in that order, each once. */
+/* Picks the letters of `text` that are in `of`, in the order of `of`, each once. */
 static const char *letters_pick(const char *text, const char *of, char ret[8])
 {
 	int n = 0;
@@ -337,7 +340,7 @@ static int keep_set(struct jobspec *s, const char *text, struct err *err)
 	int rc = letters_check("-k", text, "oend", err);
 	char kept[8];
 
-	/* "doe": directly to where it belongs, as always. */
+	/* "doe" writes directly to the final place, which is always so here. */
 	if (rc == 0)
 		jobspec_text(s, "keep", strchr(text, 'd') ? "n" : letters_pick(text, "oe", kept));
 	return rc;
@@ -363,7 +366,7 @@ static int holds_set(struct jobspec *s, const char *text, struct err *err)
 	return rc;
 }
 
-/* Jobs run as who submits them; "-u me" and "-u me@host" say nothing else. */
+/* Jobs run as the submitting user, so only "-u me" and "-u me@host" are accepted. */
 static int users_check(const char *list, struct err *err)
 {
 	const char *me = user_name();
@@ -386,7 +389,7 @@ int jobspec_refused(const struct job_arguments *a, struct err *err)
 	return a->users ? users_check(a->users, err) : 0;
 }
 
-/* The words of Artaras, and the letters. */
+/* Accepts Artaras's words and the letters. */
 static void type_set(struct jobspec *s, const char *type)
 {
 	if (strcmp(type, "interactive") == 0)
@@ -425,7 +428,7 @@ static void texts_add(struct jobspec *s, const struct job_arguments *a)
 		json_object_set_new(s->job, "require_guarantee", json_true());
 }
 
-/* What may be displaced for an interactive job is answered in advance. */
+/* Records in advance whether other jobs may be displaced for an interactive job. */
 static int displace_set(struct jobspec *s, const struct job_arguments *a, struct err *err)
 {
 	int64_t seconds = INT32_MAX;

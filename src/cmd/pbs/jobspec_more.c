@@ -1,5 +1,6 @@
 /*
- * jobspec_more.c - the lists within options, "-W name=value,..." and "-v A=1,B", and the environment that a job gets.
+ * jobspec_more.c - the lists within options, "-W name=value,..." and "-v A=1,B", and the
+ * environment of a job.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -27,7 +28,7 @@ static int flag_set(bool *flag, const char *name, const char *value, struct err 
 	return 0;
 }
 
-/* A job has all groups of its user, so one of them may be named, and changes nothing. */
+/* A job has all groups of its user, so naming one of them is allowed and changes nothing. */
 static int groups_check(const char *list, struct err *err)
 {
 	gid_t mine[1024];
@@ -61,7 +62,7 @@ static int sandbox_set(struct jobspec *s, const char *value, struct err *err)
 	return 0;
 }
 
-/* Words for Maui: QOS:NAME;ADVRES:NAME;OTHER:...; those that mean nothing here are passed over. */
+/* Reads words for Maui: QOS:NAME;ADVRES:NAME;OTHER:...; skips those that mean nothing here. */
 static int maui_set(struct jobspec *s, const char *value, struct err *err)
 {
 	char *copy = mem_strdup(value), *rest = copy, *one;
@@ -87,7 +88,7 @@ static int maui_set(struct jobspec *s, const char *value, struct err *err)
 
 static int more_set(struct jobspec *s, const char *name, const char *value, struct err *err)
 {
-	/* Hints for other schedulers, or for what is always so here. */
+	/* Ignored: hints for other schedulers, or for what always holds here. */
 	static const char *const passed[] = {"run_count",
 					     "pwd",
 					     "job_radix",
@@ -121,8 +122,8 @@ static int more_set(struct jobspec *s, const char *name, const char *value, stru
 	return err_set(err, -EINVAL, "-W %.60s: not known; there are the %s", name, pbsattr_more_names);
 }
 
-/* Where the next "name=" begins behind a comma of `p`, or the end: commas belong to values, too
- * (depend=afterok:1,afterany:2). */
+/* Returns the length up to the next "name=" behind a comma, or to the end: commas also occur in
+ * values (depend=afterok:1,afterany:2). */
 static size_t value_length(const char *p)
 {
 	for (size_t n = 0;; n++) {
@@ -150,7 +151,7 @@ int jobspec_more(struct jobspec *s, const char *text, struct err *err)
 		p += n + 1;
 		n = value_length(p);
 		char *value = strndup(p, n);
-		/* Quotes that the shell left, as in -W 'x="a b"'. */
+		/* Remove quotes that the shell left, as in -W 'x="a b"'. */
 		char *bare = value;
 		if (n > 1 && (value[0] == '"' || value[0] == '\'') && value[n - 1] == value[0]) {
 			value[n - 1] = '\0';
@@ -179,7 +180,7 @@ static void variable_add(struct jobspec *s, const char *text)
 	vec_push(&s->variables, v);
 }
 
-/* One element of the list at *at, without its quotes; moves past it. */
+/* Reads one element of the list at *at, without its quotes, and moves past it. */
 static int element_read(const char **at, struct strbuf *out, struct err *err)
 {
 	char quote = '\0';
@@ -223,7 +224,7 @@ int jobspec_variables(struct jobspec *s, const char *text, struct err *err)
 	return rc;
 }
 
-/* Replaces an earlier one of that name, found by its place in `index`. */
+/* Sets a variable; replaces an earlier one of that name, found through `index`. */
 static void environment_put(json_t *list, json_t *index, const char *name, const char *value)
 {
 	struct strbuf text = {0}, coded = {0};
@@ -244,7 +245,8 @@ static void environment_put(json_t *list, json_t *index, const char *name, const
 	strbuf_fini(&coded);
 }
 
-/* What belongs to the job in which this command runs, not to the one it submits. */
+/* Returns false for variables that belong to the job in which this command runs, not to the one it
+ * submits. */
 static bool variable_passes(const char *entry)
 {
 	static const char *const own[] = {
@@ -269,7 +271,7 @@ static void environment_all(json_t *list, json_t *index)
 	}
 }
 
-/* PBS_O_HOME is HOME at submission, and so on. */
+/* Adds PBS_O_HOME, which is HOME at submission, and so on. */
 static void environment_origin(struct jobspec *s, json_t *list, json_t *index)
 {
 	static const char *const names[] = {"HOME", "LANG", "LOGNAME", "PATH", "MAIL", "SHELL", "TZ"};
@@ -293,7 +295,7 @@ static void environment_origin(struct jobspec *s, json_t *list, json_t *index)
 		environment_put(list, index, "PBS_O_QUEUE", queue);
 }
 
-/* An interactive job is on this terminal: it must know its kind, and how to write to it. */
+/* Adds the variables that describe this terminal and its locale: an interactive job runs on it. */
 static void environment_terminal(json_t *list, json_t *index)
 {
 	static const char *const names[] = {"TERM", "COLORTERM", "LANG", "LANGUAGE", "NO_COLOR"};

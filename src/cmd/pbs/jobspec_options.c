@@ -1,6 +1,6 @@
 /*
- * jobspec_options.c - the options that describe a job. TORQUE's and PBS Pro's letters, and a plain word for each;
- * where one letter has two meanings (-t, -p, -w) the value decides.
+ * jobspec_options.c - the options that describe a job: TORQUE's and PBS Pro's letters, and a plain
+ * word for each. Where a letter has two meanings (-t, -p, -w) the value decides.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 	{                                                                                                              \
 		name, OPTION_TEXT, AT(field), value, NULL, NULL, 0, 0, about, letter                                   \
 	}
-/* A member of a job: its name with '-' for '_' is the option's. */
+/* A member of a job; the option has its name with '-' for '_'. */
 #define MEMBER(letter, name, value, words, about)                                                                      \
 	{                                                                                                              \
 		name, OPTION_MEMBER, AT(members), value, NULL, words, 0, 0, about, letter                              \
@@ -161,7 +161,7 @@ const struct option qalter_options[] = {
 	{0},
 };
 
-/* What people write who come from Slurm or Grid Engine. */
+/* Options that users of Slurm or Grid Engine try. */
 const char *const qsub_hints[] = {
 	"--ntasks", "write -l procs=N (N CPUs anywhere) or -l nodes=1:ppn=N (on one node)",
 	"--ntasks-per-node", "write -l nodes=NODES:ppn=N",

@@ -1,6 +1,7 @@
 /*
- * pbsattr.c - a job as PBS's attributes. One table has their order, their names in both families, the member of the
- * API's job that each shows, and which of them qsub -W and qalter -W set.
+ * pbsattr.c - converts a job to PBS's attributes. One table has their order, their names in both
+ * families, the member of the API's job that each shows, and which of them qsub -W and qalter -W
+ * set.
  */
 #include "cmd/pbs/pbsattr.h"
 
@@ -59,7 +60,7 @@ static void state_add(struct pbsattrs *a, const struct job_attr *row, const json
 	pbsattr_add(a, row->name, NULL, PBSATTR_TEXT, "%s", family == PBS_PRO && *state == 'C' ? "F" : state);
 }
 
-/* PBS Pro has numbers for finer states; clients show them at most. */
+/* Adds PBS Pro's number of the substate, which clients only show. */
 static void substate_add(struct pbsattrs *a, const struct job_attr *row, const json_t *job, enum pbs_family family)
 {
 	static const char letters[] = "QHWRSECB";
@@ -78,8 +79,8 @@ static void server_add(struct pbsattrs *a, const struct job_attr *row, const jso
 		pbsattr_add(a, row->name, NULL, PBSATTR_TEXT, "%s", dot + 1);
 }
 
-/* What the request says in words of its own, "nodes=2:ppn=4"; amounts that have keys of their own are rows of the
- * table. */
+/* Adds the request in its own words, "nodes=2:ppn=4"; amounts with keys of their own are rows of
+ * the table. */
 static void request_add(struct pbsattrs *a, const struct job_attr *row, const json_t *job, enum pbs_family family)
 {
 	static const char own[] = " walltime mem ncpus nodect ngpus ";
@@ -176,7 +177,7 @@ static void interactive_add(struct pbsattrs *a, const struct job_attr *row, cons
 		pbsattr_add(a, row->name, NULL, PBSATTR_TEXT, "True");
 }
 
-/* The names that -W takes: those of rows with BY_W, then those that are read in jobspec_more.c. */
+/* Names that -W accepts: rows with BY_W, then those that jobspec_more.c reads. */
 const char pbsattr_more_names[] =
 	"attributes depend, label, stagein, stageout, umask, class, max_run_subjobs, x=QOS:NAME; of qsub also "
 	"group_list, user_list, block=true, interactive=true, sandbox";
@@ -263,20 +264,20 @@ const struct job_attr job_attrs[] = {
 	{"share", NULL, "share", AS_TEXT, PBS_BOTH, share_add},
 	{"nice_until", NULL, "nice_until", AS_INSTANT, PBS_BOTH, NULL},
 	{"guaranteed", NULL, "guaranteed", AS_TEXT, PBS_BOTH, guaranteed_add},
-	/* Members of a job that no attribute shows by itself. */
+	/* Members that no attribute shows by itself. */
 	{.key = "args"},
 	{.key = "displace"},
-	{.key = "exclusive"}, /* place= of Resource_List */
+	{.key = "exclusive"}, /* place= in Resource_List */
 	{.key = "group"},
 	{.key = "hold"}, /* Hold_Types */
-	{.key = "host"}, /* behind the owner, and before paths */
+	{.key = "host"}, /* part of the owner and of paths */
 	{.key = "powers"},
 	{.key = "program"},
 	{.key = "require_guarantee"},
 	{.key = "script"},
 	{.key = "script_base64"},
 	{.key = "submit_host"},
-	{.key = "workdir"}, /* PBS_O_WORKDIR of Variable_List */
+	{.key = "workdir"}, /* PBS_O_WORKDIR in Variable_List */
 	{0},
 };
 
@@ -321,7 +322,7 @@ static void value_add(struct pbsattrs *a, const struct job_attr *row, const json
 	}
 }
 
-/* Returns true if a row before this one is made of the same field. */
+/* Returns true if an earlier row uses the same field. */
 static bool field_known(const struct job_attr *row, size_t n)
 {
 	for (const struct job_attr *x = job_attrs; x < row; x++)
@@ -332,7 +333,7 @@ static bool field_known(const struct job_attr *row, size_t n)
 
 void pbsattr_fields(struct strbuf *out)
 {
-	strbuf_puts(out, "host,price_unit"); /* beside the owner, paths and the price */
+	strbuf_puts(out, "host,price_unit"); /* for the owner, paths and the price */
 	for (const struct job_attr *row = job_attrs; row->key; row++) {
 		size_t n = strcspn(row->key, ".");
 		if (row->name && strcmp(row->key, "environment") != 0 && !field_known(row, n))

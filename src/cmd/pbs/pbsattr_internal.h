@@ -1,5 +1,5 @@
 /*
- * pbsattr_internal.h - what pbsattr.c (jobs) and pbsattr_things.c (queues, the server, nodes) share.
+ * pbsattr_internal.h - shared by pbsattr.c (jobs) and pbsattr_things.c (queues, the server, nodes).
  */
 #ifndef CMD_PBSATTR_INTERNAL_H
 #define CMD_PBSATTR_INTERNAL_H
@@ -13,27 +13,28 @@ void pbsattr_add(struct pbsattrs *a, const char *name, const char *resource, enu
 enum attr_form {
 	AS_TEXT,
 	AS_NUMBER,
-	AS_COUNT, /* left out if it is 0 */
+	AS_COUNT, /* omitted if 0 */
 	AS_INSTANT,
 	AS_DURATION,
 	AS_MEMORY,
 	AS_BOOL,
-	AS_NONE, /* "n" if it is empty */
-	AS_PATH, /* behind the host */
+	AS_NONE, /* "n" if empty */
+	AS_PATH, /* prefixed by the host */
 };
 
 #define BY_W 4 /* qsub -W NAME=TEXT sets the member as it is */
 
-/* A name of a job's member in PBS. Every member that jobs may be submitted with, or that is shown, has a row. */
+/* The PBS name of a job's member. Every member that jobs may be submitted with, or that is shown,
+ * has a row. */
 struct job_attr {
 	const char *name;     /* NULL: the member is not an attribute */
 	const char *resource; /* "walltime" of Resource_List, or NULL */
-	const char *key;      /* of the API's job; "used.cput": inside an object */
+	const char *key;      /* key in the API's job; "used.cput" is inside an object */
 	enum attr_form form;
-	unsigned family; /* of enum pbs_family those that show it, and BY_W */
+	unsigned family; /* bits of enum pbs_family that show it, and BY_W */
 	void (*add)(struct pbsattrs *a, const struct job_attr *row, const json_t *job,
-		    enum pbs_family family); /* NULL: by `form` */
+		    enum pbs_family family); /* NULL: format by `form` */
 };
-extern const struct job_attr job_attrs[]; /* up to one without a key */
+extern const struct job_attr job_attrs[]; /* ends with a row without a key */
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * pbsattr_print.c - attributes as PBS prints them: lines, XML, JSON, DSV.
+ * pbsattr_print.c - prints attributes as PBS does: lines, XML, JSON, DSV.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "cmd/lib/object.h"
 #include "cmd/pbs/pbsattr.h"
 
-/* What lines show: instants as ctime(), and nothing that could break a line. */
+/* Writes a value for a line: times as ctime(), and nothing that could break the line. */
 static void value_line(const struct pbsattr *a, struct strbuf *out)
 {
 	char buf[40];
@@ -22,8 +22,9 @@ static void value_line(const struct pbsattr *a, struct strbuf *out)
 	text_clean(out, a->value, strlen(a->value), TEXT_LINE);
 }
 
-/* PBS's own way to wrap, to the letter, for its readers join lines at newline and tab: whole parts between commas as
- * long as they fit, parts that don't on a new line, parts longer than a line cut anywhere. */
+/* Wraps exactly as PBS does, because its readers join lines at newline and tab: parts between
+ * commas stay whole while they fit, others begin a new line, and parts longer than a line are cut
+ * anywhere. */
 static void wrapped_add(struct strbuf *out, const char *value, int column, int width)
 {
 	bool first = true;
@@ -93,7 +94,8 @@ void xml_quote(const char *text, struct strbuf *out)
 			strbuf_printf(out, "&#%d;", (int)c);
 		else if (c == -1)
 			strbuf_printf(out, "\\x%02x", (unsigned char)*text);
-		else if (text_harmful(c) || c == 0xfffe || c == 0xffff) /* XML can't have them even as numbers */
+		/* XML does not allow them even as numbers */
+		else if (text_harmful(c) || c == 0xfffe || c == 0xffff)
 			text_escape(out, c);
 		else
 			strbuf_add(out, text, (size_t)n);

@@ -1,5 +1,5 @@
 /*
- * pbsattr_things.c - queues, the server and nodes as PBS's attributes.
+ * pbsattr_things.c - converts queues, the server and nodes to PBS's attributes.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -62,7 +62,8 @@ static void value_add(struct pbsattrs *a, const char *name, const char *resource
 	strbuf_fini(&joined);
 }
 
-/* What is set: {"enabled": "True", "resources_max.walltime": "10:00:00"}; an object within is resources, too. */
+/* Adds the set attributes: {"enabled": "True", "resources_max.walltime": "10:00:00"}; a nested
+ * object also holds resources. */
 static void attributes_add(struct pbsattrs *a, const json_t *attributes)
 {
 	const char *key, *inner;
@@ -117,7 +118,7 @@ void pbsattr_server(struct pbsattrs *a, const json_t *server, enum pbs_family fa
 	pbsattr_add(a, "pbs_version", NULL, PBSATTR_TEXT, "%s", object_text(server, "version"));
 }
 
-/* "0/12.x, 1/12.x" in TORQUE, "12.x/0, 12.x/1" in PBS Pro: who is on which CPU. */
+/* Adds which job is on which CPU: "0/12.x, 1/12.x" in TORQUE, "12.x/0, 12.x/1" in PBS Pro. */
 static void node_jobs_add(struct pbsattrs *a, const json_t *node, enum pbs_family family)
 {
 	const json_t *jobs = json_object_get(node, "jobs"), *job, *cpu;
@@ -172,7 +173,7 @@ void pbsattr_node(struct pbsattrs *a, const json_t *node, enum pbs_family family
 	int64_t cpus = object_number(node, "cpus", 0), gpus = object_number(node, "gpus", 0),
 		memory = object_number(node, "memory", 0);
 
-	/* What is full, PBS calls so; its own "busy" is about load. */
+	/* PBS's word for a full node; its own "busy" is about load. */
 	pbs_node_state(object_text(node, "state"), family == PBS_PRO ? "job-busy" : "job-exclusive", state,
 		       sizeof state);
 	pbsattr_add(a, "state", NULL, PBSATTR_TEXT, "%s", state);

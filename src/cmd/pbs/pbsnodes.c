@@ -1,5 +1,5 @@
 /*
- * pbsnodes.c - `pbsnodes`: nodes as PBS shows them; taking them out of service and back.
+ * pbsnodes.c - `pbsnodes`: shows nodes as PBS does, and takes them out of service and back.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -75,7 +75,7 @@ static void node_path(struct strbuf *path, const char *name)
 	url_quote(name, path);
 }
 
-/* The nodes that are named, or all: a new array. */
+/* Returns the named nodes, or all, as a new array. */
 static json_t *nodes_read(struct nodes *n, char *const *names, int count)
 {
 	json_t *all = json_array();

@@ -1,5 +1,5 @@
 /*
- * qdel.c - `qdel`: delete jobs, and `qalter`: change them.
+ * qdel.c - `qdel` deletes jobs, `qalter` changes them.
  */
 #include <errno.h>
 #include <limits.h>
@@ -39,7 +39,7 @@ static int more_add(json_t *body, const char *text, struct err *err)
 		json_object_set_new(body, "purge", json_true());
 		return 0;
 	}
-	/* PBS Pro: no mail for so many; mail is the job's own affair here. */
+	/* PBS Pro's limit on mail; here only the job's own settings matter. */
 	if (strncmp(text, "suppress_email=", 15) == 0)
 		return 0;
 	int rc = duration_parse(delay, &seconds, err);
@@ -49,7 +49,7 @@ static int more_add(json_t *body, const char *text, struct err *err)
 	return 0;
 }
 
-/* "-t 1-3 12[]" is 12[1-3]. */
+/* Applies -t: "-t 1-3 12[]" is 12[1-3]. */
 static int range_apply(const char *range, const struct operands *o, name_list *ret, struct err *err)
 {
 	struct array_spec array = {0};
@@ -132,7 +132,7 @@ const struct command command_qdel = {
 
 /* ---- qalter ---- */
 
-/* An element where a whole array is meant; NULL: none. */
+/* Returns an operand that is an element where a whole array is needed; NULL: none. */
 static const char *element_among(const struct operands *o)
 {
 	for (int i = 0; i < o->n; i++) {

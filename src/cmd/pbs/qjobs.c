@@ -1,5 +1,5 @@
 /*
- * qjobs.c - the small commands that do one thing to jobs: each gives its action to change.c.
+ * qjobs.c - the small commands that do one thing to jobs; each passes its action to change.c.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static void running_row(void *context, char *const *cell)
 			     cell[0]);
 }
 
-/* What a hold does to a running job is not what people expect. */
+/* Warns about running jobs, to which a hold does not do what people expect. */
 static void running_warn(const struct command *c, const struct operands *o)
 {
 	struct strbuf ids = {0}, path = {0};
@@ -173,7 +173,7 @@ static int order(const struct command *c, const void *arguments, const struct op
 	struct reply r = {0};
 	struct err err;
 	if (client_ask_json(ch.client, "POST", "/v1/jobs/order", body, &r, &err) < 0) {
-		/* Which of them is not known, the sentence tells. */
+		/* The message shows which of them is unknown. */
 		bool second = strstr(err.text, o->v[1]) && !strstr(err.text, o->v[0]);
 		change_failed(&ch, o->v[second ? 1 : 0], client_code(ch.client), err.text);
 	}

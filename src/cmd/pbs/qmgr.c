@@ -1,5 +1,6 @@
 /*
- * qmgr.c - `qmgr`: change and show the server, its queues, nodes and named objects, in the language of client/qmgr.h.
+ * qmgr.c - `qmgr`: changes and shows the server, its queues, nodes and named objects, in the
+ * language of client/qmgr.h.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -90,7 +91,7 @@ void object_path(enum qmgr_object object, struct strbuf *out)
 	strbuf_printf(out, "/v1/%s/", qmgr_object_plural(object));
 }
 
-/* Of a queue or a named object. */
+/* Runs a command on a queue or a named object. */
 static void object_do(struct change *ch, const struct qmgr_command *m, const char *name)
 {
 	struct strbuf path = {0};
@@ -103,11 +104,11 @@ static void object_do(struct change *ch, const struct qmgr_command *m, const cha
 	else if (m->verb == QMGR_CREATE)
 		good = change_ask(ch, "PUT", path.text, NULL, name, NULL);
 	if (m->verb != QMGR_DELETE && good && !attributes_change(ch, path.text, m, name) && m->verb == QMGR_CREATE)
-		change_ask(ch, "DELETE", path.text, NULL, name, NULL); /* not as it was meant to be */
+		change_ask(ch, "DELETE", path.text, NULL, name, NULL); /* undo the creation, since its attributes failed */
 	strbuf_fini(&path);
 }
 
-/* The speed of a node as a number, new; NULL, and it was said: it is none. */
+/* Returns a node's speed as a new number; NULL after an error if it is not one. */
 static json_t *speed_value(struct change *ch, const char *text)
 {
 	struct err err;
@@ -120,7 +121,7 @@ static json_t *speed_value(struct change *ch, const char *text)
 	return json_real((double)speed / SPEED_USUAL);
 }
 
-/* Whether a node is shared, new; NULL, and it was said: that is no truth value. */
+/* Returns a node's `shared` as a new boolean; NULL after an error if it is not one. */
 static json_t *shared_value(struct change *ch, const char *text)
 {
 	int shared = *text ? truth_of(text) : 0;
@@ -132,7 +133,8 @@ static json_t *shared_value(struct change *ch, const char *text)
 	return json_boolean(shared);
 }
 
-/* Of a node its state, note, speed and whether it is shared can be set. "state += offline" and "-= offline" are as "=" offline and free. */
+/* Builds the body of a change to a node: its state, note, speed and `shared`. "state += offline"
+ * and "-= offline" mean "=" offline and free. */
 static json_t *node_body(struct change *ch, const struct qmgr_command *m)
 {
 	json_t *body = json_object();
@@ -188,7 +190,7 @@ static void node_do(struct change *ch, const struct qmgr_command *m, const char 
 	json_decref(body);
 }
 
-/* "help attributes": the server's table of them. */
+/* Prints the server's table of attributes ("help attributes"). */
 static void attributes_print(struct change *ch)
 {
 	struct reply r = {0};
@@ -208,7 +210,7 @@ static void attributes_print(struct change *ch)
 	reply_fini(&r);
 }
 
-/* Names that later commands mean when they give none. */
+/* The names that later commands without names refer to. */
 struct active {
 	struct arena *arena;
 	const char **name[QMGR_OBJECTS];
@@ -257,7 +259,7 @@ static void execute(struct change *ch, struct active *active, struct qmgr_comman
 			object_do(ch, m, m->name[i]);
 }
 
-/* Does what a text says. False: it is over. */
+/* Runs the commands of a text. Returns false after `quit`. */
 static bool text_do(struct change *ch, const struct arguments *a, struct active *active, const char *text, size_t n)
 {
 	struct qmgr_command m;
@@ -286,7 +288,8 @@ static bool text_do(struct change *ch, const struct arguments *a, struct active 
 	return true;
 }
 
-/* Standard input, line by line, so that a person sees answers; a backslash at the end joins the next. */
+/* Runs standard input line by line, so that a person sees answers; a backslash at the end joins the
+ * next line. */
 static void input_do(struct change *ch, const struct arguments *a, struct active *active)
 {
 	bool ask = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO), more = true;

@@ -7,9 +7,9 @@
 #include "client/qmgr.h"
 #include "cmd/lib/change.h"
 
-/* "/v1/queues/" */
+/* Writes the path of a kind of objects, "/v1/queues/". */
 void object_path(enum qmgr_object object, struct strbuf *out);
-/* "list": attributes for people. "print": commands that make it again. */
+/* Lists attributes for people ("list"), or prints the commands that recreate them ("print"). */
 void qmgr_show(struct change *ch, const struct qmgr_command *m);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * qmgr_show.c - `list` and `print`. What print writes, qmgr reads: everything that is set, queues before what refers
- * to them.
+ * qmgr_show.c - `list` and `print`. qmgr can read what print writes: everything that is set, queues
+ * before what refers to them.
  */
 #include <ctype.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "cmd/lib/object.h"
 #include "cmd/pbs/qmgr.h"
 
-/* Whether an attribute was asked for; "resources_max" means all of it. */
+/* Returns true if the command asks for this attribute; "resources_max" means all of it. */
 static bool wanted(const struct qmgr_command *m, const char *name)
 {
 	for (int i = 0; i < m->nchanges; i++) {
@@ -20,7 +20,7 @@ static bool wanted(const struct qmgr_command *m, const char *name)
 	return m->nchanges == 0;
 }
 
-/* A value as text: the API has texts, and may have plain numbers and truths. */
+/* Returns a value as text: the API has texts, and may have plain numbers and booleans. */
 static const char *attribute_text(const json_t *value, char *buf, size_t size)
 {
 	if (json_is_string(value))
@@ -34,7 +34,7 @@ static const char *attribute_text(const json_t *value, char *buf, size_t size)
 	return json_is_number(value) ? buf : "";
 }
 
-/* "set queue short " or "\t", then "name = value"; a list as = and +=. */
+/* Prints "set queue short " or "\t", then "name = value"; a list as = and +=. */
 static void attribute_print(const struct qmgr_command *m, const char *before, const char *name, const json_t *value)
 {
 	struct strbuf quoted = {0};
@@ -96,7 +96,7 @@ static void queue_print(const struct qmgr_command *m, const json_t *queue)
 	}
 	printf("#\n# Create and define queue %s\n#\ncreate queue %s\n", name, name);
 	strbuf_printf(&before, "set queue %s ", name);
-	/* What kind it is comes first: the others are judged by it. */
+	/* The type comes first: other attributes are checked against it. */
 	if (wanted(m, "queue_type") && json_object_get(attributes, "queue_type"))
 		attribute_print(m, before.text, "queue_type", json_object_get(attributes, "queue_type"));
 	json_t *others = json_copy(attributes);
@@ -106,7 +106,7 @@ static void queue_print(const struct qmgr_command *m, const json_t *queue)
 	strbuf_fini(&before);
 }
 
-/* Of any kind. */
+/* Prints an object of any kind. */
 static void object_print(const struct qmgr_command *m, enum qmgr_object kind, const json_t *object)
 {
 	const char *what = qmgr_object_name(kind), *name = object_text(object, "name");
@@ -172,7 +172,7 @@ static void one_print(const struct qmgr_command *m, enum qmgr_object kind, const
 		object_print(m, kind, object);
 }
 
-/* How many accounts an object is below. */
+/* Returns how many accounts are above an object. */
 static int depth_of(const json_t *list, const json_t *object)
 {
 	int depth = 0;
@@ -197,7 +197,8 @@ static void all_print(struct change *ch, const struct qmgr_command *m, enum qmgr
 	snprintf(path, sizeof path, "/v1/%s", qmgr_object_plural(kind));
 	if (change_ask(ch, "GET", path, NULL, NULL, &r)) {
 		const json_t *list = list_of(&r, qmgr_object_plural(kind));
-		bool tree = kind == QMGR_KIND + OBJECT_ACCOUNT && m->verb == QMGR_PRINT; /* what others name is first */
+		/* parents come before those that name them */
+		bool tree = kind == QMGR_KIND + OBJECT_ACCOUNT && m->verb == QMGR_PRINT;
 		for (int depth = 0; depth <= (tree ? ACCOUNT_DEPTH_MAX : 0); depth++)
 			json_array_foreach(list, i, object) if (!tree || depth_of(list, object) == depth)
 				one_print(m, kind, object);
@@ -237,7 +238,7 @@ static void server_print(struct change *ch, const struct qmgr_command *m)
 	reply_fini(&r);
 }
 
-/* One by its name. */
+/* Prints one object by name. */
 static void named_print(struct change *ch, const struct qmgr_command *m, const char *name)
 {
 	struct strbuf path = {0};

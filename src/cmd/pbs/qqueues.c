@@ -1,5 +1,6 @@
 /*
- * qqueues.c - what opens and closes: qenable, qdisable, qstart, qstop for queues, qterm for the server.
+ * qqueues.c - opening and closing: qenable, qdisable, qstart, qstop for queues, qterm for the
+ * server.
  */
 #include <limits.h>
 #include <string.h>
@@ -19,7 +20,7 @@ static void queue_set(struct change *ch, const char *queue, const char *name, co
 	strbuf_fini(&path);
 }
 
-/* "@server": all queues of the one there is. */
+/* Handles "@server": all queues of the only server. */
 static void queues_all(struct change *ch, const char *name, const char *value)
 {
 	struct reply r;

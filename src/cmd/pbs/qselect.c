@@ -1,7 +1,8 @@
 /*
- * qselect.c - `qselect`: the ids of jobs that fit, a line each, for other commands to work on.
+ * qselect.c - `qselect`: prints the ids of matching jobs, one per line, for other commands.
  *
- * The server gives a line per job with what may be asked about; the tests are made here, each a row of a table.
+ * The server sends a line per job with the columns that may be tested; the tests are made here,
+ * each a row of a table.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 
 struct arguments {
 	const char *at, *checkpoint, *holds, *priority, *queue, *rerunnable, *states, *user;
-	struct texts members; /* of OPTION_MEMBER: texts that the job's members must have */
+	struct texts members; /* OPTION_MEMBER: required texts of the job's members */
 	struct texts resources, times;
 	bool finished, only_finished, arrays, elements;
 };
@@ -62,7 +63,7 @@ static const char *const examples[] = {
 	NULL,
 };
 
-/* Columns asked for, and their order; behind them, one for each of arguments.members. */
+/* The requested columns in order; columns for arguments.members follow. */
 enum {
 	C_ID,
 	C_STATE,
@@ -89,24 +90,24 @@ static const char fields[] =
 
 enum op { OP_EQ, OP_NE, OP_GE, OP_GT, OP_LE, OP_LT };
 
-/* One thing a job must fulfil. */
+/* A condition that a job must meet. */
 struct test {
 	int column;
 	enum op op;
 	bool number;
 	int64_t value;
-	const char *text;     /* not of a number */
-	const char *resource; /* of C_RESOURCES: the word; `text` is the value */
+	const char *text;     /* NULL for a number */
+	const char *resource; /* C_RESOURCES only: the resource; `text` is its value */
 };
 
 struct selection {
 	const struct arguments *a;
 	VEC(struct test) tests;
-	name_list chosen; /* ids */
+	name_list chosen; /* matching ids */
 	struct arena *arena;
 };
 
-/* ".gt." at *text, which is moved past it; without one it is equality. */
+/* Parses ".gt." at *text and moves past it; without an operator it is equality. */
 static enum op op_parse(const char **text)
 {
 	static const char *const names[] = {".eq.", ".ne.", ".ge.", ".gt.", ".le.", ".lt."};
@@ -140,7 +141,7 @@ static int test_add(struct selection *s, int column, const char *text,
 	return 0;
 }
 
-/* "walltime.gt.3600", "ncpus=4" */
+/* Parses "walltime.gt.3600", "ncpus=4". */
 static int resource_add(struct selection *s, const char *text, struct err *err)
 {
 	static const struct {
@@ -178,7 +179,7 @@ static int resources_add(struct selection *s, const char *list, struct err *err)
 	return 0;
 }
 
-/* "s.gt.11151200" */
+/* Parses "s.gt.11151200". */
 static int time_add(struct selection *s, const char *text, struct err *err)
 {
 	static const char letters[] = "acqsme";
@@ -233,7 +234,7 @@ static bool op_holds(enum op op, int compared)
 	return false;
 }
 
-/* Holds are sets: "us" is "su". */
+/* Compares holds as sets: "us" equals "su". */
 static int holds_compare(const char *a, const char *b)
 {
 	for (const char *letter = "uosp"; *letter; letter++)
@@ -242,7 +243,7 @@ static int holds_compare(const char *a, const char *b)
 	return 0;
 }
 
-/* The value of a word in "nodes=2:ppn=4,arch=x86"; compares as text. */
+/* Compares a word's value in "nodes=2:ppn=4,arch=x86" as text. */
 static int resource_compare(const char *request, const struct test *t)
 {
 	size_t n = strlen(t->resource), length = strlen(t->text);
@@ -267,7 +268,7 @@ static bool test_holds(const struct test *t, char *const *cell)
 		return op_holds(t->op, holds_compare(text, t->text));
 	if (!t->number)
 		return op_holds(t->op, strcmp(text, t->text));
-	if (!*text) /* not known: nothing but inequality holds */
+	if (!*text) /* not known: only inequality holds */
 		return t->op == OP_NE;
 	int64_t n = strtoll(text, NULL, 10);
 	return op_holds(t->op, n < t->value ? -1 : n > t->value);
@@ -290,7 +291,7 @@ static void row(void *context, char *const *cell)
 	vec_push(&s->chosen, mem_strdup(cell[C_ID]));
 }
 
-/* Checkpoints are no part of lists: asked for job by job, and only here. */
+/* Tests the checkpoint setting, which lists do not include, so it is requested per job. */
 static bool checkpoint_fits(const struct selection *s, struct client *client, const char *id)
 {
 	const char *wanted = s->a->checkpoint;
@@ -322,7 +323,7 @@ static void path_make(const struct arguments *a, struct strbuf *path)
 	query_add(path, "arrays", a->elements ? "expand" : NULL);
 	if (a->queue) {
 		snprintf(queue, sizeof queue, "%.*s", (int)strcspn(a->queue, "@"),
-			 a->queue); /* queue_here() has looked */
+			 a->queue); /* queue_here() has checked it */
 		query_add(path, "queue", queue);
 	}
 }

@@ -1,9 +1,10 @@
 /*
- * qstat.c - `qstat`: what is asked for, in the options of both families of PBS.
+ * qstat.c - `qstat`: reads the options of both families of PBS.
  *
- * -x means XML in TORQUE and "finished jobs, too" in PBS Pro. What is shown in full has all finished jobs that the server keeps, and lists have those
- * that ended lately. -x is XML, unless -F names another, or another list (-a) is asked for, or it is joined as PBS Pro's clients
- * write it: -fx.
+ * -x means XML in TORQUE and "also finished jobs" in PBS Pro. Full output includes all finished
+ * jobs that the server keeps, and lists those that ended recently. -x is XML, unless -F names
+ * another format, another list (-a) is requested, or it is joined as PBS Pro's clients write it:
+ * -fx.
  */
 #include "cmd/pbs/qstat.h"
 
@@ -72,7 +73,7 @@ static const char *const examples[] = {
 	NULL,
 };
 
-/* What can't be asked for at once. NULL: nothing. */
+/* Returns a message if options contradict each other; else NULL. */
 static const char *conflict_find(const struct qstat_arguments *a)
 {
 	bool list = a->all || a->nodes || a->comments || a->running || a->idle || a->estimate;
@@ -90,7 +91,7 @@ static const char *conflict_find(const struct qstat_arguments *a)
 	return NULL;
 }
 
-/* "QUEUE@SERVER" and "@SERVER" name the server that is asked. */
+/* Checks that "QUEUE@SERVER" and "@SERVER" name the server being asked. */
 static bool servers_check(struct qstat *q)
 {
 	char queue[256];
@@ -116,7 +117,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	if (!show_open(c, &q.client))
 		return EXIT_FAILED;
 	if (!servers_check(&q))
-		; /* it was said */
+		; /* already reported */
 	else if (a->server)
 		qstat_servers(&q);
 	else if (a->queue_limits)
@@ -131,13 +132,14 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	return q.code;
 }
 
-/* Whether a word is letters joined as PBS Pro's clients do: -fx. */
+/* Returns true if a word has letters joined as PBS Pro's clients do: -fx. */
 static bool word_is_pro(const char *word)
 {
 	return word[0] == '-' && word[1] != '-' && strchr(word, 'f') && strchr(word, 'x') && !strpbrk(word, "uFD");
 }
 
-/* Ahead of the parser: TORQUE's clients write "-f -x" and read XML, PBS Pro's write "-fx" and read lines. */
+/* Runs before the parser: TORQUE's clients write "-f -x" and read XML, PBS Pro's write "-fx" and
+ * read lines. */
 static int joined_main(const struct command *c, int argc, char **argv)
 {
 	struct command plain = *c;

@@ -1,6 +1,7 @@
 /*
- * qstat.h - what the files of `qstat` share: qstat.c reads options and operands, qstat_list.c prints lists of jobs,
- * qstat_full.c all there is to know of them, qstat_past.c finds forgotten ones, qstat_things.c shows queues and the server.
+ * qstat.h - shared by the files of `qstat`: qstat.c reads options and operands, qstat_list.c prints
+ * lists of jobs, qstat_full.c prints jobs in full, qstat_past.c finds forgotten jobs,
+ * qstat_things.c shows queues and the server.
  */
 #ifndef CMD_QSTAT_H
 #define CMD_QSTAT_H
@@ -20,27 +21,28 @@ struct qstat {
 	struct client *client;
 	const struct operands *operands;
 	char server_name[256]; /* see qstat_server() */
-	int code;	       /* the first failure's, or EXIT_OK */
+	int code;	       /* exit code of the first failure, or EXIT_OK */
 };
 
-/* Whether the operand is a job's id; else it is "queue", "queue@server" or "@server". */
+/* Returns true if the operand is a job's id; else it is "queue", "queue@server" or "@server". */
 bool qstat_is_job(const char *operand);
-/* "/v1/jobs?..." with what the options select; of the operand's job or queue, or all when it is NULL. */
+/* Writes "/v1/jobs?..." for the options' selection and the operand's job or queue; NULL: all. */
 void qstat_path(const struct qstat *q, const char *operand, struct strbuf *path);
-/* No job was found for the operand: says so, unless it is a queue that is there but empty. */
+/* Reports that the operand matched no job, unless it is an existing, empty queue. */
 void qstat_empty(struct qstat *q, const char *operand);
-/* Says that the operand names nothing, or what else went wrong, and keeps the exit code. */
+/* Report that the operand does not exist, or another error, and keep the exit code. */
 void qstat_unknown(struct qstat *q, const char *operand);
 void qstat_failed(struct qstat *q, const char *operand, const struct err *err);
-/* The server's name; "" if it doesn't answer. */
+/* Returns the server's name; "" if it does not answer. */
 const char *qstat_server(struct qstat *q);
-/* Prints PBS Pro's JSON: when, by whom, and the objects under `root`. */
+/* Prints PBS Pro's JSON: time, server, and the objects under `root`. */
 void qstat_json(struct qstat *q, const char *root, json_t *objects);
 /* Keeps the first exit code. */
 void qstat_keep(struct qstat *q, int code);
 
-/* In qstat_past.c: whether jobs that the server has forgotten are asked for; and these, oldest first, of the operand's queue or job, or all if it
- * is NULL. How many there were. */
+/* Finds jobs that the server has forgotten (qstat_past.c). The first returns true if the options
+ * ask for them; the second calls `one` with each, oldest first, of the operand's queue or job
+ * (NULL: all), and returns their number. */
 bool qstat_wants_past(const struct qstat *q);
 int64_t qstat_past(struct qstat *q, const char *operand, void (*one)(void *context, const json_t *job), void *context);
 

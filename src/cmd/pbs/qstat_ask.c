@@ -1,5 +1,5 @@
 /*
- * qstat_ask.c - what qstat asks the server, and what it says when that fails.
+ * qstat_ask.c - qstat's requests to the server, and its error messages.
  */
 #include "cmd/lib/commands.h"
 #include "cmd/pbs/qstat.h"
@@ -79,7 +79,7 @@ void qstat_path(const struct qstat *q, const char *operand, struct strbuf *path)
 		query_add(path, "arrays", "expand");
 	if (operand && qstat_is_job(operand)) {
 		query_add(path, "ids", operand);
-		return; /* a job that is named is shown whatever else is selected */
+		return; /* a named job is shown regardless of other selections */
 	}
 	if (operand) {
 		snprintf(queue, sizeof queue, "%.*s", (int)strcspn(operand, "@"), operand);

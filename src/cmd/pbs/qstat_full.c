@@ -1,5 +1,5 @@
 /*
- * qstat_full.c - everything about jobs: -f, -x, -F json, -F dsv.
+ * qstat_full.c - jobs in full: -f, -x, -F json, -F dsv.
  */
 #include <string.h>
 
@@ -16,7 +16,7 @@ struct full {
 	enum pbs_family family;
 	struct pbsattrs attrs;
 	struct strbuf out;
-	json_t *jobs; /* of -F json */
+	json_t *jobs; /* for -F json */
 };
 
 static void job_print(void *context, const json_t *job)
@@ -50,7 +50,7 @@ static void job_print(void *context, const json_t *job)
 	}
 }
 
-/* 12[1-3], 12[1,5]: several elements. */
+/* Returns true for several elements: 12[1-3], 12[1,5]. */
 static bool is_range(const char *operand)
 {
 	const char *open = strchr(operand, '['), *close = open ? strchr(open, ']') : NULL;
@@ -58,7 +58,7 @@ static bool is_range(const char *operand)
 	return close && close > open + 1 && open[1 + strspn(open + 1, "0123456789")] != ']';
 }
 
-/* A list, page by page if the server makes pages of it. */
+/* Prints a list, page by page if the server splits it. */
 static void list_print(struct full *f, const char *operand)
 {
 	struct strbuf path = {0}, fields = {0};
@@ -98,7 +98,7 @@ static void list_print(struct full *f, const char *operand)
 	strbuf_fini(&fields);
 }
 
-/* One job is asked for by itself: only then the server tells its environment. */
+/* Reads a single job by its own request: only then does the server include its environment. */
 static void job_read(struct full *f, const char *operand)
 {
 	struct strbuf path = {0};
@@ -136,7 +136,7 @@ void qstat_full(struct qstat *q)
 {
 	const struct qstat_arguments *a = q->a;
 	const char *format = a->format ? a->format : "";
-	/* Of the clients that read lines, those of PBS Pro ask for elements (-t), those of TORQUE don't. */
+	/* Of the clients that read lines, PBS Pro's request elements (-t), TORQUE's do not. */
 	bool pro = a->pro || a->history || a->elements;
 	struct full f = {.q = q, .style = STYLE_TEXT, .family = pro ? PBS_PRO : PBS_BOTH, .jobs = json_object()};
 

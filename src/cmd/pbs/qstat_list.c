@@ -1,7 +1,8 @@
 /*
- * qstat_list.c - lists of jobs, a line each: plain, and wider with -a.
+ * qstat_list.c - lists of jobs, one line each: plain, and wider with -a.
  *
- * A list may have tens of thousands of lines, so it is read as tab-separated text and written through one buffer.
+ * A list may have tens of thousands of lines, so it is read as tab-separated text and written
+ * through one buffer.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -29,20 +30,21 @@ enum {
 	FIELD_HOSTS,
 	FIELD_COMMENT,
 	FIELD_PLANNED,
-	FIELD_MADE, /* of -T alone */
+	FIELD_MADE, /* -T only */
 	WIDE_FIELDS
 };
 #define WIDE "id,name,owner,state,queue,used,session,nodect,cpus,memory,walltime,exec_host,comment,"
 static const char wide_fields[] = WIDE "planned_start";
-static const char estimate_fields[] = WIDE "expected_start,expected_made"; /* which the server has to work for */
+/* The server has to compute these. */
+static const char estimate_fields[] = WIDE "expected_start,expected_made";
 
 struct list {
 	struct qstat *q;
 	struct strbuf out;
 	bool wide;     /* the list of -a */
-	bool terminal; /* is what it is printed on */
+	bool terminal; /* the output is a terminal */
 	int64_t rows, of_operand;
-	int64_t made; /* the oldest forecast of those that are shown; 0: none */
+	int64_t made; /* time of the oldest forecast shown; 0: none */
 };
 
 static void list_flush(struct list *l)
@@ -51,8 +53,8 @@ static void list_flush(struct list *l)
 	strbuf_clear(&l->out);
 }
 
-/* The text in so many columns: cut, or filled with blanks (on the left if the width is negative), and a blank after
- * it. */
+/* Appends text in `width` columns: cut, or padded with blanks (on the left if negative), and a
+ * blank after it. */
 static void column_add(struct strbuf *out, const char *text, int width)
 {
 	static const char blanks[] = "                                        ";
@@ -60,7 +62,8 @@ static void column_add(struct strbuf *out, const char *text, int width)
 	size_t n = 0;
 	int32_t c;
 
-	for (; used < most && text[n] >= ' ' && text[n] < 0x7f; n++) /* most texts are no more than that */
+	/* most texts are plain ASCII */
+	for (; used < most && text[n] >= ' ' && text[n] < 0x7f; n++)
 		used++;
 	for (int k; (k = utf8_next(text + n, &c)) > 0 && used + 1 <= most; n += (size_t)k)
 		used += utf8_columns(c);
@@ -72,7 +75,7 @@ static void column_add(struct strbuf *out, const char *text, int width)
 	strbuf_puts(out, " ");
 }
 
-/* A number out of {"cput":12,...}; -1: it isn't there. */
+/* Returns a number of {"cput":12,...}; -1: missing. */
 static int64_t used_find(const char *cell, const char *key)
 {
 	char quoted[40];
@@ -87,7 +90,7 @@ static int64_t used_find(const char *cell, const char *key)
 	return strncmp(at + strspn(at, " "), "null", 4) == 0 ? -1 : (int64_t)strtod(at, NULL);
 }
 
-/* A long name's end says more than its beginning. */
+/* Cuts the beginning of a long name: its end says more. */
 static const char *name_cut(const char *name, char buf[NAME_WIDTH + 1])
 {
 	size_t n = strlen(name);
@@ -101,7 +104,8 @@ static const char *name_cut(const char *name, char buf[NAME_WIDTH + 1])
 	return buf;
 }
 
-/* On a terminal without the blanks of the last column, which would wrap on 80 columns; programs get them as from TORQUE. */
+/* Ends a line: on a terminal without trailing blanks, which would wrap at 80 columns; programs get
+ * them as from TORQUE. */
 static void line_end(struct strbuf *out, bool terminal)
 {
 	out->n--;
@@ -133,7 +137,7 @@ static void plain_row(struct list *l, char *const *cell)
 	line_end(&l->out, l->terminal);
 }
 
-/* Memory as -G and -M want it, rounded up. */
+/* Formats memory for -G and -M, rounded up. */
 static const char *memory_text(const struct qstat_arguments *a, const char *cell, char *buf, size_t size)
 {
 	int64_t kib = strtoll(cell, NULL, 10);
@@ -149,7 +153,7 @@ static const char *memory_text(const struct qstat_arguments *a, const char *cell
 	return buf;
 }
 
-/* The server is named by its jobs: it can't be asked while it answers. */
+/* Takes the server's name from its jobs: it cannot be asked during an answer. */
 static void wide_heading(struct list *l, const char *id)
 {
 	const struct qstat_arguments *a = l->q->a;
@@ -173,7 +177,7 @@ static void wide_heading(struct list *l, const char *id)
 			      "", a->estimate ? "Est" : "Elap");
 }
 
-/* Nodes without their domains, broken at '+'. */
+/* Appends nodes without their domains, broken at '+'. */
 static void nodes_add(struct strbuf *out, const char *hosts, bool one_line)
 {
 	int column = 0;
@@ -198,7 +202,7 @@ static void nodes_add(struct strbuf *out, const char *hosts, bool one_line)
 	strbuf_puts(out, *hosts ? "" : "-- ");
 }
 
-/* As PBS Pro: HH:MM unless there is room. */
+/* Formats a duration as PBS Pro does: HH:MM unless there is room. */
 static const char *duration_text(const struct qstat_arguments *a, int64_t seconds, char *buf, size_t size)
 {
 	if (a->wide)
@@ -210,7 +214,7 @@ static const char *duration_text(const struct qstat_arguments *a, int64_t second
 	return buf;
 }
 
-/* "14:05" today, "Wed14" for its hour within a week, "Nov20". */
+/* Formats a start: "14:05" today, "Wed14" (the hour) within a week, else "Nov20". */
 static const char *start_text(const struct qstat_arguments *a, int64_t start, int64_t now, char *buf, size_t size)
 {
 	time_t t = (time_t)start;
@@ -305,7 +309,7 @@ static char *cell_make(const json_t *value)
 	return value && !json_is_null(value) ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY) : mem_strdup("");
 }
 
-/* A job of the history as a row of cells. */
+/* Prints a job of the history as a row of cells. */
 static void past_row(void *context, const json_t *job)
 {
 	struct list *l = context;

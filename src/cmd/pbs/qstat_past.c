@@ -1,5 +1,6 @@
 /*
- * qstat_past.c - jobs that the server has forgotten, from its history: what -H shows, and -x as PBS Pro means it.
+ * qstat_past.c - jobs that the server has forgotten, from its history: for -H, and for -x as in PBS
+ * Pro.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -7,11 +8,11 @@
 #include "base/names.h"
 #include "cmd/pbs/qstat.h"
 
-#define PAST_MOST "10000" /* rows of the history that are looked at */
+#define PAST_MOST "10000" /* at most this many rows of the history are read */
 
 struct past {
 	struct qstat *q;
-	struct names known; /* ids that the server has, and arrays that were seen */
+	struct names known; /* ids that the server still has, and arrays already seen */
 	json_t *jobs;	    /* newest first */
 };
 
@@ -28,7 +29,7 @@ static void id_known(void *context, char *const *cell)
 	names_add(&((struct past *)context)->known, cell[0]);
 }
 
-/* Those that have ended lately are in the history, too. */
+/* Collects the ids the server still has: jobs that ended recently are also in the history. */
 static int known_read(struct past *p, struct err *err)
 {
 	struct strbuf path = {0};
@@ -40,7 +41,7 @@ static int known_read(struct past *p, struct err *err)
 	return rc;
 }
 
-/* The array of an element, once; NULL: it was there before. */
+/* Requests the array of an element once; returns NULL if it was seen before. */
 static json_t *array_ask(struct past *p, const char *array)
 {
 	struct strbuf path = {0};
@@ -59,7 +60,7 @@ static json_t *array_ask(struct past *p, const char *array)
 	return job;
 }
 
-/* "a@host,b" */
+/* Matches an owner against "a@host,b". */
 static bool user_fits(const char *users, const char *owner)
 {
 	size_t n = strlen(owner);
@@ -113,7 +114,8 @@ int64_t qstat_past(struct qstat *q, const char *operand, void (*one)(void *conte
 
 	path_make(q, operand, &path);
 	if ((!id && known_read(&p, &err) < 0) || client_ask(q->client, "GET", path.text, NULL, 0, &reply, &err) < 0) {
-		if (strcmp(client_code(q->client), "forbidden") != 0) /* others' jobs: they are not seen, that is all */
+		/* others' jobs are not visible: no error */
+		if (strcmp(client_code(q->client), "forbidden") != 0)
 			qstat_failed(q, operand, &err);
 	}
 	json_array_foreach(json_object_get(reply.json, "jobs"), i, job) job_add(&p, job, element);

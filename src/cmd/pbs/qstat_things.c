@@ -19,7 +19,7 @@ static int64_t count(const json_t *thing, const char *letters)
 	return n;
 }
 
-/* What is set, or what holds otherwise. */
+/* Returns the value that is set, or the default. */
 static const json_t *attribute_value(const json_t *thing, const char *name)
 {
 	const json_t *value = json_object_get(json_object_get(thing, "attributes"), name);
@@ -47,7 +47,7 @@ static bool wants_json(const struct qstat *q)
 	return q->a->format && strcmp(q->a->format, "json") == 0;
 }
 
-/* -f, of a queue or the server. */
+/* Prints a queue or the server for -f. */
 static void full_print(const struct qstat *q, const char *what, const json_t *thing, struct pbsattrs *attrs,
 		       json_t *json)
 {
@@ -81,7 +81,7 @@ static void queue_line(const json_t *queue, bool heading)
 	       count(queue, "C"));
 }
 
-/* The queues that the operands name, or all: an array the caller frees. */
+/* Returns the queues that the operands name, or all, as an array that the caller frees. */
 static json_t *queues_read(struct qstat *q)
 {
 	json_t *all = json_array();

@@ -1,8 +1,8 @@
 /*
  * qsub.c - `qsub` and `shunt submit`: submit a job.
  *
- * Programs call qsub and take what it prints for the id: so that is one line on standard output and nothing anywhere
- * else. Remarks go to standard error only if that is a terminal.
+ * Programs take qsub's output for the id, so it prints one line on standard output and nothing
+ * else. Remarks go to standard error, and only if that is a terminal.
  */
 #include "cmd/pbs/qsub.h"
 
@@ -23,9 +23,9 @@
 
 extern char **environ;
 
-#define QUOTA_LOW 10 /* this part of a month's quota, or less, is little */
+#define QUOTA_LOW 10 /* quota is low if at most 1/QUOTA_LOW of the month is left */
 
-/* What is written for whom it may help, and never gets in a program's way. */
+/* Returns true if remarks for people cannot disturb a program. */
 static bool remarks_wanted(const struct jobspec *s)
 {
 	return isatty(STDERR_FILENO) && !s->silent;
@@ -51,7 +51,7 @@ static int directive_add(const struct command *c, struct jobspec *s, const struc
 	return rc;
 }
 
-/* The directives of the script, each in its turn. */
+/* Adds the directives of the script, in order. */
 static int directives_add(const struct command *c, struct jobspec *s, const struct source *source, const char *prefix,
 			  struct arena *arena, struct directives *ret, struct err *err)
 {
@@ -96,7 +96,7 @@ int job_from_script(const char *path, json_t **ret, struct err *err)
 	return rc;
 }
 
-/* The command line, as it can be read again; for people. */
+/* Records the command line, quoted so that a shell can read it again; for display. */
 static void submit_args_put(struct jobspec *s, int argc, char **argv)
 {
 	struct strbuf text = {0};
@@ -110,13 +110,13 @@ static void submit_args_put(struct jobspec *s, int argc, char **argv)
 	strbuf_fini(&text);
 }
 
-/* What holds unless an option said otherwise. */
+/* Sets defaults for what no option has set. */
 static int defaults_put(struct jobspec *s, const struct source *source, struct err *err)
 {
 	char here[PATH_MAX], below[PATH_MAX + 1];
 
 	directory_here(here, sizeof here);
-	json_t *text = json_string(here); /* NULL: it is no UTF-8 */
+	json_t *text = json_string(here); /* NULL: not UTF-8 */
 	json_decref(text);
 	if (!text && !json_object_get(s->job, "workdir"))
 		return err_set(err, -EILSEQ,
@@ -161,7 +161,7 @@ void job_warn(const struct command *c, const struct jobspec *s, const struct rep
 		command_warn(c, "%s", value_text(warning));
 }
 
-/* Whether the deadline is promised. */
+/* Prints whether the deadline is guaranteed. */
 static void guarantee_say(const struct jobspec *s, const struct reply *r, FILE *out)
 {
 	json_int_t deadline = json_integer_value(json_object_get(s->job, "deadline"));
@@ -169,7 +169,8 @@ static void guarantee_say(const struct jobspec *s, const struct reply *r, FILE *
 	const json_t *guaranteed = json_object_get(r->json, "guaranteed");
 	char by[40], from[40];
 
-	/* A nice job's is when it stops being nice; one for which the priority quota is too small has none any more. */
+	/* A nice job's deadline is when it stops being nice; a job for which the priority quota is
+	 * too small has lost its deadline. */
 	if (!json_object_get(s->job, "deadline") || strcmp(object_text(s->job, "type"), "N") == 0 ||
 	    json_is_null(guaranteed))
 		return;
@@ -186,7 +187,7 @@ static void guarantee_say(const struct jobspec *s, const struct reply *r, FILE *
 		fprintf(out, "The deadline %s is guaranteed.\n", by);
 }
 
-/* When it will start and be completed, as far as can be foreseen. */
+/* Prints the expected start and end, if known. */
 static void expected_say(struct client *client, const char *id)
 {
 	struct strbuf path = {0};
@@ -209,7 +210,7 @@ static void expected_say(struct client *client, const char *id)
 	strbuf_fini(&path);
 }
 
-/* A tenth of the month's quota or less is left. */
+/* Warns if a tenth of the month's quota or less is left. */
 static void quota_say(const struct command *c, struct client *client, bool priority)
 {
 	const char *type = priority ? "priority" : "normal";
@@ -228,7 +229,7 @@ static void quota_say(const struct command *c, struct client *client, bool prior
 	reply_fini(&r);
 }
 
-/* `shunt submit`: for people. */
+/* Prints the answer for people (`shunt submit`). */
 static void answer_say(const struct command *c, struct client *client, const struct jobspec *s, const struct reply *r)
 {
 	const char *id = object_text(r->json, "id");
@@ -281,14 +282,14 @@ static int submit(const struct command *c, struct jobspec *s, bool json)
 	return code;
 }
 
-/* What the words of the command line are: options before "--", a command after it. */
+/* The parsed command line: options before "--", a command after it. */
 struct call {
 	struct arena *arena;
 	struct items items;
 	struct job_arguments *a;
 	char **operand;
 	int noperands;
-	char **word; /* of the command */
+	char **word; /* words of the command */
 	int nwords;
 	bool command;
 };
@@ -322,7 +323,8 @@ static int call_parse(const struct command *c, int argc, char **argv, struct cal
 	return 0;
 }
 
-/* Learns whether the number of processors may be left out; without a server's word it has to be given. */
+/* Asks the server whether the number of processors may be left out; if it does not answer, the
+ * number is required. */
 static void processors_learn(struct items *x)
 {
 	struct client *client;
@@ -336,7 +338,7 @@ static void processors_learn(struct items *x)
 	client_close(client);
 }
 
-/* What is to be known of the job besides: asked for, if nothing names what is to be run and there is a user to ask. */
+/* Asks for the missing items if nothing names a program and there is a user to ask. */
 static int call_complete(const struct command *c, struct call *call, struct err *err)
 {
 	bool named = call->command || call->noperands || texts_value(&call->a->members, "restart"),
@@ -381,7 +383,7 @@ static int source_read(const struct call *call, struct source *source, struct er
 	return 0;
 }
 
-/* Files that are missing here; nodes may have them, so that it is not an error. */
+/* Warns of files that are missing here; it is not an error because nodes may have them. */
 static void paths_warn(const struct command *c, const struct jobspec *s)
 {
 	static const char *const keys[][2] = {{"output", "-o"}, {"error", "-e"}};
@@ -394,7 +396,7 @@ static void paths_warn(const struct command *c, const struct jobspec *s)
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
 		const char *path = json_string_value(json_object_get(s->job, keys[i][0]));
 		char directory[PATH_MAX];
-		/* host:path is for another machine, and names with variables are not known yet. */
+		/* host:path is for another machine, and variables are not expanded yet. */
 		if (!path || strpbrk(path, ":$^") || !strchr(path, '/') || strlen(path) >= sizeof directory)
 			continue;
 		snprintf(directory, sizeof directory, "%.*s", (int)(strrchr(path, '/') - path), path);
@@ -403,7 +405,7 @@ static void paths_warn(const struct command *c, const struct jobspec *s)
 	}
 }
 
-/* An option that took a file for its value, where a script is missing: qsub -M job.sh. */
+/* Explains a missing script if an option took a file for its value: qsub -M job.sh. */
 static int script_missing(const struct command *c, const struct call *call, int rc, struct err *err)
 {
 	for (const struct option *o = c->options; o->name; o++) {
@@ -419,7 +421,7 @@ static int script_missing(const struct command *c, const struct call *call, int 
 	return rc;
 }
 
-/* Everything up to the submission. */
+/* Prepares everything up to the submission. */
 static int prepare(const struct command *c, const struct call *call, struct jobspec *s, struct err *err)
 {
 	struct arena *arena = arena_create();
@@ -442,12 +444,13 @@ static int prepare(const struct command *c, const struct call *call, struct jobs
 	if (rc == 0)
 		rc = jobspec_add(s, call->a, err);
 	if (rc == 0 && texts_value(&call->a->members, "restart") && !call->command && call->noperands == 0)
-		goto out; /* all else is the other job's */
+		goto out; /* everything else belongs to the other job */
 	if (rc == 0)
 		rc = defaults_put(s, &source, err);
 	if (rc == 0) {
 		jobspec_environment(s, &missing);
-		/* The script of an interactive job only says what it needs, unless -x says that it is to be run. */
+		/* An interactive job's script only gives its directives, unless -x says to run
+		 * it. */
 		if (!s->interactive || call->command || s->command)
 			source_put(&source, s->job);
 		source_program(&source, s->job);

@@ -10,40 +10,45 @@
 #include "cmd/pbs/jobspec.h"
 
 #define SCRIPT_MAX (16 << 20)
-#define PROGRAM_MAX 1024 /* bytes that the server takes */
+#define PROGRAM_MAX 1024 /* bytes; the server's limit */
 
-/* The script: from a file, standard input ("-" or no name), or made of the words of a command. */
+/* The script: from a file, from standard input ("-" or no name), or from a command's words. */
 struct source {
 	struct strbuf text;
-	char name[256];	   /* the job's name unless given: the file's, the program's, or STDIN */
+	char name[256];	   /* default name of the job: of the file or the program, or STDIN */
 	const char *label; /* for messages: the file's name, or "standard input" */
 	struct strbuf
-		program; /* what is run, as a shell reads it: a file's path or a command; empty: nothing with a name */
+		program; /* the program as shell text: a file's path or a command; empty: it has no name */
 };
 
-/* In qsub_script.c. -errno with a sentence that says what to do. */
+/* Reads a script (qsub_script.c). Returns -errno with a message that says what to do. */
 int source_file(struct source *s, const char *path, struct err *err);
-/* `functions`: the environment has exported functions of bash, which other shells drop. */
+/* Makes a script of a command. `functions`: the environment has exported bash functions, which
+ * other shells drop. */
 void source_command(struct source *s, char *const *word, int n, bool functions);
 void source_fini(struct source *s);
-/* What is run and its arguments, as `program`; up to PROGRAM_MAX bytes. */
+/* Sets the member `program`: the program and its arguments, at most PROGRAM_MAX bytes. */
 void source_program(const struct source *s, json_t *job);
-/* The text as the API takes it: `script`, or `script_base64`. */
+/* Sets the member `script`, or `script_base64`. */
 void source_put(const struct source *s, json_t *job);
-/* What a newcomer would not expect of this script, on standard error. */
+/* Warns on standard error of what a newcomer would not expect of this script. */
 void source_remarks(const struct command *c, const struct source *s, const struct directives *d);
 
-/* In qsub_wait.c. Waits until the job has ended; its exit code as a shell's, or EXIT_FAILED with a message. */
+/* Waits until the job has ended (qsub_wait.c). Returns its exit code as a shell's, or EXIT_FAILED
+ * with a message. */
 int job_wait(const struct command *c, struct client *client, const char *id);
-/* Of a job that has ended, how a shell would say it: a signal is 128 and its number. Says so if it has none. */
+/* Returns the exit code of an ended job as a shell would: a signal is 128 plus its number. Prints a
+ * message if it has none. */
 int job_exit_code(const struct command *c, const json_t *job, const char *id);
-/* In qsub_terminal.c. Submits an interactive job and serves its terminal. */
+/* Submits an interactive job and serves its terminal (qsub_terminal.c). */
 int job_interact(const struct command *c, struct client *client, struct jobspec *s);
 
-/* A script as qsub would submit it without options: what the API takes. The caller's. In qsub.c. */
+/* Builds the API's job from a script as qsub would without options (qsub.c). The caller frees
+ * it. */
 int job_from_script(const char *path, json_t **ret, struct err *err);
-/* Hands it in; 0 and the answer, or the exit code. Says what there is to say. */
+/* Submits a job. Returns 0 and the answer, or the exit code after printing an error. */
 int job_submit(const struct command *c, struct client *client, const struct jobspec *s, struct reply *ret);
-void job_warn(const struct command *c, const struct jobspec *s, const struct reply *r); /* what the answer warns of */
+/* Prints the answer's warnings. */
+void job_warn(const struct command *c, const struct jobspec *s, const struct reply *r);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * qsub_script.c - where the script comes from, and whether it looks like one.
+ * qsub_script.c - reads or makes the script, and checks that it looks like one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ static int text_read(int fd, struct strbuf *text, const char *label, struct err 
 	return 0;
 }
 
-/* A program is no script. */
+/* Rejects binaries. */
 static int text_check(const struct source *s, struct err *err)
 {
 	const char *text = strbuf_text(&s->text);
@@ -74,7 +74,7 @@ static int file_open(const char *path, struct err *err)
 	return fd;
 }
 
-/* A job's name has no blanks. */
+/* Sets the name; a job's name has no blanks. */
 static void name_set(struct source *s, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -118,7 +118,7 @@ void source_command(struct source *s, char *const *word, int n, bool functions)
 		strbuf_puts(&s->program, i ? " " : "");
 		text_quote(word[i], &s->program);
 	}
-	/* "$@" is what -F and a restart (-Restart) add. */
+	/* "$@" is for the arguments of -F and of a restart (-Restart). */
 	strbuf_printf(&s->text, "#!%s\nexec %s \"$@\"\n", functions ? "/bin/bash" : "/bin/sh",
 		      strbuf_text(&s->program));
 }
@@ -137,7 +137,8 @@ void source_program(const struct source *s, json_t *job)
 	}
 	for (n = all.n < PROGRAM_MAX ? all.n : PROGRAM_MAX; n < all.n && (all.text[n] & 0xc0) == 0x80;)
 		n--;
-	json_t *text = s->program.n ? json_stringn(all.text, n) : NULL; /* NULL, too, if it is not UTF-8 */
+	/* also NULL if it is not UTF-8 */
+	json_t *text = s->program.n ? json_stringn(all.text, n) : NULL;
 	if (text)
 		json_object_set_new(job, "program", text);
 	strbuf_fini(&all);
@@ -164,7 +165,7 @@ void source_put(const struct source *s, json_t *job)
 	strbuf_fini(&coded);
 }
 
-/* What the commonest lines of sbatch are here. */
+/* Returns the equivalent of a common #SBATCH line. */
 static const char *slurm_line(const struct source *s, int line)
 {
 	static const char *const pairs[][2] = {

@@ -1,8 +1,10 @@
 /*
- * qsub_terminal.c - `qsub -I`: submits a job, waits until it runs, and is its terminal (run/pty.h).
+ * qsub_terminal.c - `qsub -I`: submits a job, waits until it runs, and acts as its terminal
+ * (run/pty.h).
  *
- * The way to the job's terminal is a request to the server that leaves HTTP. When that breaks, because the server was restarted, say, it is made
- * again: by a key of our own the server knows that it is us.
+ * The connection to the job's terminal is a request to the server that leaves HTTP. If it breaks,
+ * for example because the server was restarted, it is made again: our own key lets the server
+ * recognize us.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,12 +21,13 @@
 #include "run/pty.h"
 
 #define LOOK_FIRST_MS 10
-#define LOOK_SOON_MS 100   /* while others make room for it, say: someone is waiting at the terminal */
-#define LOOK_LATER_MS 1000 /* ... after this: */
+/* interval at first, e.g. while others make room: someone is waiting at the terminal */
+#define LOOK_SOON_MS 100
+#define LOOK_LATER_MS 1000 /* interval after SOON_MS */
 #define SOON_MS 60000
-#define ATTACH_SECONDS 10 /* for one try: the server waits for the job's side */
-#define LAST_LOOKS 100	  /* at a job that should have ended by now, */
-#define LAST_LOOK_MS 100  /* ... so long apart */
+#define ATTACH_SECONDS 10 /* time limit of one attempt, s: the server waits for the job's side */
+#define LAST_LOOKS 100	  /* checks of a job that should have ended by now */
+#define LAST_LOOK_MS 100  /* interval between them */
 
 struct seat {
 	const struct command *c;
@@ -41,7 +44,7 @@ static void on_interrupt(int signal)
 	interrupted = signal;
 }
 
-/* ---- what is asked of the server ---- */
+/* ---- requests ---- */
 
 static int seat_ask(const struct seat *seat, const char *method, struct reply *ret, struct err *err)
 {
@@ -54,14 +57,15 @@ static int seat_ask(const struct seat *seat, const char *method, struct reply *r
 	return rc;
 }
 
-/* Its letter; 'C': *ret_code is set. 0: the server can't be asked, -1: there is nothing to ask about, which was said. */
+/* Returns the job's state letter; for 'C' *ret_code is set. 0: the server does not answer; -1:
+ * there is no such job, which was reported. */
 static int seat_state(const struct seat *seat, int *ret_code)
 {
 	struct reply r = {0};
 	struct err err;
 	int rc = seat_ask(seat, "GET", &r, &err), state = rc < 0 ? 0 : object_text(r.json, "state")[0];
 
-	if (client_absent(seat->client)) { /* the queue as it was written down some time ago */
+	if (client_absent(seat->client)) { /* an old view of the queue */
 		state = 0;
 	} else if (rc < 0 && *client_code(seat->client)) {
 		command_fail(seat->c, "%s", err.text);
@@ -74,7 +78,7 @@ static int seat_state(const struct seat *seat, int *ret_code)
 	return state;
 }
 
-/* Nobody will be at the terminal of a job whose user has left: it goes, too. */
+/* Deletes a job whose user has left: nobody would be at its terminal. */
 static void job_withdraw(const struct seat *seat)
 {
 	struct err err;
@@ -85,7 +89,7 @@ static void job_withdraw(const struct seat *seat)
 		printf("\nqsub: job %s deleted\n", seat->id);
 }
 
-/* The job's terminal: a connection that speaks run/pty.h. -EAGAIN: not now. */
+/* Connects to the job's terminal, which speaks run/pty.h. Returns -EAGAIN if it is not ready. */
 static int way_make(void *context, struct pty_way *w, struct err *err)
 {
 	static const char *const passing[] = {"", "unavailable", "not_leader", "too_many", "bad_state"};
@@ -104,9 +108,10 @@ static int way_make(void *context, struct pty_way *w, struct err *err)
 	return rc;
 }
 
-/* ---- waiting for it, and being it ---- */
+/* ---- waiting and serving ---- */
 
-/* Until the job's terminal is there, or it has ended without: then *ret_code is set. */
+/* Waits for the job's terminal. Returns false if the job ended without one; *ret_code is then
+ * set. */
 static bool terminal_await(const struct seat *seat, struct pty_way *w, int *ret_code)
 {
 	int pause = LOOK_FIRST_MS, waited = 0, unreachable = 0;
@@ -136,7 +141,7 @@ static bool terminal_await(const struct seat *seat, struct pty_way *w, int *ret_
 	}
 }
 
-/* The terminal is gone without a result: the server may know more. */
+/* Asks the server how the job ended after the terminal closed without a result. */
 static int end_find(const struct seat *seat, const struct err *why)
 {
 	int code = EXIT_FAILED;
@@ -178,7 +183,7 @@ static int terminal_serve(const struct seat *seat, struct pty_way *w)
 	return code;
 }
 
-/* ---- handing it in ---- */
+/* ---- submitting ---- */
 
 static void key_make(char key[33])
 {
@@ -195,11 +200,12 @@ static void signals_set(void (*handler)(int))
 	static const int leaving[] = {SIGINT, SIGTERM, SIGHUP};
 	const struct sigaction how = {.sa_handler = handler, .sa_flags = SA_RESTART};
 
-	for (size_t i = 0; i < sizeof leaving / sizeof *leaving; i++) /* poll() ends by them all the same */
+	/* poll() returns on all of them */
+	for (size_t i = 0; i < sizeof leaving / sizeof *leaving; i++)
 		sigaction(leaving[i], &how, NULL);
 }
 
-/* Whether its user agrees to what has to be done first; then the submission says so. */
+/* Asks the user to agree to displacing other jobs; the submission then says so. */
 static bool displace_agree(struct client *client, struct jobspec *s, struct err *err)
 {
 	char *body = json_dumps(s->job, JSON_COMPACT), line[16] = "";
@@ -208,7 +214,7 @@ static bool displace_agree(struct client *client, struct jobspec *s, struct err 
 	const json_t *who = json_object_get(r.json, "displaces");
 	int64_t delay = object_number(r.json, "delay", 0);
 	bool agreed =
-		rc == 0 && json_array_size(who) == 0; /* there is room now, or a reason that the server will give */
+		rc == 0 && json_array_size(who) == 0; /* there is room now, or the server will say why not */
 
 	free(body);
 	if (rc == 0 && !agreed) {
@@ -227,7 +233,8 @@ static bool displace_agree(struct client *client, struct jobspec *s, struct err 
 	return agreed;
 }
 
-/* Submits it. While its user is asked, ^C ends this process, and nothing is left of it. */
+/* Submits the job. While the user is being asked, ^C ends this process and leaves nothing
+ * behind. */
 static int seat_submit(const struct command *c, struct client *client, struct jobspec *s, struct reply *ret)
 {
 	int code = EXIT_FAILED, rc;
@@ -268,7 +275,7 @@ int job_interact(const struct command *c, struct client *client, struct jobspec 
 		seat.patience = (int)object_number(r.json, "patience", PTY_PATIENCE);
 		key_make(seat.key);
 		way.context = &seat;
-		client_patience(client, 0); /* waiting is ours, and ends with ^C */
+		client_patience(client, 0); /* we wait ourselves, until ^C */
 		printf("qsub: waiting for job %s to start\n", seat.id);
 		fflush(stdout);
 		bool there = terminal_await(&seat, &way, &code);

@@ -1,5 +1,5 @@
 /*
- * qsub_wait.c - jobs that the user waits for until they end.
+ * qsub_wait.c - waits until jobs end.
  */
 #include <errno.h>
 #include <poll.h>
@@ -21,7 +21,7 @@ int job_exit_code(const struct command *c, const json_t *job, const char *id)
 	return command_fail(c, "job %s did not run to its end%s%s", id, comment[0] ? ": " : "", comment);
 }
 
-/* 1: it has ended, *ret_code is set; 0: not yet; < 0: failed, and said so. */
+/* Returns 1 if the job has ended, with *ret_code set; 0: not yet; < 0 after an error message. */
 static int job_look(const struct command *c, struct client *client, const char *id, int *ret_code)
 {
 	struct strbuf path = {0};
@@ -40,7 +40,7 @@ static int job_look(const struct command *c, struct client *client, const char *
 	return rc;
 }
 
-/* Asks now and then: simple, and a restart of the server in between does not matter. */
+/* Polls: simple, and a restart of the server in between does not matter. */
 int job_wait(const struct command *c, struct client *client, const char *id)
 {
 	int code = EXIT_FAILED, pause = LOOK_FIRST_MS;

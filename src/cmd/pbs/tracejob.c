@@ -1,5 +1,6 @@
 /*
- * tracejob.c - `tracejob`: what the logs say of a job, in the order of time; and the history, when they say nothing.
+ * tracejob.c - `tracejob`: prints the log lines of a job in order of time, or its history if there
+ * are none.
  */
 #include <limits.h>
 #include <stdarg.h>
@@ -53,8 +54,8 @@ static int piece(void *context, const char *data, size_t n)
 	return 0;
 }
 
-/* "11/15/2026 14:05:00;S;12.x;user=a ..." becomes "11/15/2026 14:05:00 A S user=a ...", which is how PBS prints its
- * logs' lines. */
+/* Reformats "11/15/2026 14:05:00;S;12.x;user=a ..." as "11/15/2026 14:05:00 A S user=a ...", as PBS
+ * prints its logs. */
 static void line_format(char *line, struct strbuf *out, bool *ret_accounting)
 {
 	char *type = strchr(line, ';'), *id = type ? strchr(type + 1, ';') : NULL,
@@ -109,7 +110,7 @@ static void past_line(struct trace *t, int64_t at, const char *fmt, ...)
 	strbuf_fini(&out);
 }
 
-/* A row of the history: an attempt, or a job that ended while it waited. */
+/* Prints a row of the history: an attempt, or a job that ended while it waited. */
 static void past_print(struct trace *t, const json_t *row, bool first)
 {
 	int64_t started = object_number(row, "started", 0);
@@ -132,7 +133,7 @@ static void past_print(struct trace *t, const json_t *row, bool first)
 		  object_text(row, "comment"));
 }
 
-/* What the history knows of a job that the logs are silent about. */
+/* Prints what the history has of a job that the logs do not mention. */
 static void past_trace(struct trace *t, struct client *client, const char *id)
 {
 	struct strbuf path = {0};

@@ -1,5 +1,6 @@
 /*
- * pool.c - `shunt pool`: a pool of workstations without a server. The program shunt-pool does what needs TLS.
+ * pool.c - `shunt pool`: a pool of workstations without a server. The program shunt-pool does what
+ * needs TLS.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,6 @@
 /*
- * pool_wire.h - a command's end of the socket of this machine's pool daemon (station/pool_client.c): frames, blocking.
+ * pool_wire.h - a command's end of the socket of this machine's pool daemon
+ * (station/pool_client.c): frames, blocking.
  */
 #ifndef CMD_POOL_WIRE_H
 #define CMD_POOL_WIRE_H
@@ -30,7 +31,8 @@ static inline bool pool_wire_waits(const struct pool_wire *w) /* to be flushed w
 }
 /* Reads what there is, waiting for it: 0: the end. */
 int pool_wire_fill(struct pool_wire *w);
-/* The next frame that came whole: 1, with a head that is the caller's and data borrowed until the next fill; 0: none; -EPROTO. */
+/* The next frame that came whole: 1, with a head that is the caller's and data borrowed until the
+ * next fill; 0: none; -EPROTO. */
 int pool_wire_next(struct pool_wire *w, json_t **ret_head, const char **ret_data, size_t *ret_n);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * spawn.c - `shunt spawn`: programs on the stations of a pool. The daemon of this machine places them and keeps them until they have a result (station/pool_origin.c); this passes on input,
+ * spawn.c - `shunt spawn`: programs on the stations of a pool. The daemon of this machine places
+ * them and keeps them until they have a result (station/pool_origin.c); this passes on input,
  * output and signals.
  */
 #include <errno.h>

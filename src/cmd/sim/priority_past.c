@@ -1,8 +1,9 @@
 /*
  * priority_past.c - see priority_past.h.
  *
- * Both runs are the simulator's, so what differs is the weights alone. Jobs are replayed as they were asked for, when they were submitted; deadlines, dependencies,
- * reservations, hooks and credits are not.
+ * Both runs are the simulator's, so what differs is the weights alone. Jobs are replayed as they
+ * were asked for, when they were submitted; deadlines, dependencies, reservations, hooks and
+ * credits are not.
  */
 #include "cmd/sim/priority_past.h"
 

@@ -1,6 +1,6 @@
 /*
- * runs.h - several simulations of one workload, side by side: every policy on the workload as recorded, and on shaken copies
- * of it.
+ * runs.h - several simulations of one workload, side by side: every policy on the workload as
+ * recorded, and on shaken copies of it.
  */
 #ifndef CMD_RUNS_H
 #define CMD_RUNS_H
@@ -44,9 +44,9 @@ struct runs {
 	int64_t jobs;		    /* of the workload */
 };
 
-/* Runs each of `count` policies on the workload as recorded, and on `copies` copies of it, copy k shaken with rng_seed_of(seed, k).
- * cores 0: as many at a time as there are; 1: everything happens in this process. 0, or the first failure; runs_fini()
- * frees in either case. */
+/* Runs each of `count` policies on the workload as recorded, and on `copies` copies of it, copy k
+ * shaken with rng_seed_of(seed, k). cores 0: as many at a time as there are; 1: everything happens
+ * in this process. 0, or the first failure; runs_fini() frees in either case. */
 int runs_make(struct runs *r, const struct policy *const *policy, int count, int copies, const struct workload *w,
 	      const struct sim_options *o, uint64_t seed, int cores, struct err *err);
 void runs_fini(struct runs *r);

@@ -1,6 +1,6 @@
 /*
- * shaken.h - does a policy win by luck? Ratios of what matters to those of another policy, on the workload as recorded
- * and on copies of it whose submissions were moved by up to SHAKE_SECONDS.
+ * shaken.h - does a policy win by luck? Ratios of what matters to those of another policy, on the
+ * workload as recorded and on copies of it whose submissions were moved by up to SHAKE_SECONDS.
  */
 #ifndef CMD_SHAKEN_H
 #define CMD_SHAKEN_H

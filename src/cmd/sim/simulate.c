@@ -215,7 +215,8 @@ static void policies_add(struct simulation *s, const struct policy *p)
 	s->policy[s->npolicies++] = p;
 }
 
-/* The list was checked when it was parsed. A single policy that is to be shaken gets one to be compared with. */
+/* The list was checked when it was parsed. A single policy that is to be shaken gets one to be
+ * compared with. */
 static void policies_get(struct simulation *s)
 {
 	s->policy = mem_zalloc((size_t)npolicies * sizeof *s->policy);

@@ -1,6 +1,6 @@
 /*
- * simulate.h - what the two files of `shunt simulate` share: simulate.c decides what is run, simulate_report.c tells what
- * came of it.
+ * simulate.h - what the two files of `shunt simulate` share: simulate.c decides what is run,
+ * simulate_report.c tells what came of it.
  */
 #ifndef CMD_SIMULATE_H
 #define CMD_SIMULATE_H

@@ -1,5 +1,6 @@
 /*
- * simulate_over_time.c - what a picture of several runs shows, as JSON: means over equal slices of time, how waits are distributed, and how long users waited.
+ * simulate_over_time.c - what a picture of several runs shows, as JSON: means over equal slices of
+ * time, how waits are distributed, and how long users waited.
  */
 #include <stdlib.h>
 

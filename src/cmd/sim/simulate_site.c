@@ -129,7 +129,8 @@ static bool has_hooks(const char *path, const struct conf *c)
 	return found;
 }
 
-/* A machine of lines "node n1 cpus=8 ...". Memory that is not said is as good as any, as in the server. */
+/* A machine of lines "node n1 cpus=8 ...". Memory that is not said is as good as any, as in the
+ * server. */
 static char *machine_text(const struct conf_nodes *nodes)
 {
 	struct strbuf out = {0};

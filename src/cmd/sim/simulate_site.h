@@ -1,5 +1,6 @@
 /*
- * simulate_site.h - a site for a simulation: its queues and limits in the language of qmgr, its nodes and its policy in the server's configuration file.
+ * simulate_site.h - a site for a simulation: its queues and limits in the language of qmgr, its
+ * nodes and its policy in the server's configuration file.
  */
 #ifndef CMD_SIMULATE_SITE_H
 #define CMD_SIMULATE_SITE_H
@@ -17,8 +18,8 @@ struct simulate_site {
 
 void simulate_site_init(struct simulate_site *s);
 void simulate_site_fini(struct simulate_site *s);
-/* Files with commas between them, each of which is either what `qmgr -c 'print server'` printed or a configuration file of the server. Adds to `s`. -EINVAL
- * names file and line. */
+/* Files with commas between them, each of which is either what `qmgr -c 'print server'` printed or
+ * a configuration file of the server. Adds to `s`. -EINVAL names file and line. */
 int simulate_site_read(const char *paths, struct simulate_site *s, struct err *err);
 /* The same over a text; `path` is what messages call it. */
 int simulate_site_parse(const char *path, const char *text, size_t n, struct simulate_site *s, struct err *err);

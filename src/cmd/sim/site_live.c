@@ -7,7 +7,8 @@
 
 #include "cmd/lib/show.h"
 
-/* Attributes that say who is let in, what it costs or who may change things: beginnings of their names. */
+/* Attributes that say who is let in, what it costs or who may change things: beginnings of their
+ * names. */
 static const char *const left_out[] = {"acl_",	     "coordinators", "credit_",	 "default_",	"enabled",
 				       "from_route", "hook",	     "managers", "max_queu",	"max_user_queu",
 				       "operators",  "queue_type",   "quota",	 "reservation", "resources_",
