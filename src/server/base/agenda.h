@@ -1,6 +1,4 @@
-/*
- * agenda.h - which jobs wait for an instant, or for what follows from an event of this turn.
- */
+/* agenda.h - jobs that wait for an instant, or for the follow-up to an event of this turn. */
 #ifndef SERVER_AGENDA_H
 #define SERVER_AGENDA_H
 
@@ -8,11 +6,11 @@
 #include "base/map.h"
 #include "plan/plan.h"
 
-/* Whose a retry is: value in agenda.retries. */
+/* Kind of a retry: the value in agenda.retries. */
 enum {
 	TIMER_JOB,
-	TIMER_NODE,  /* a node that is tried again (failures.c) ... */
-	TIMER_CLOSE, /* ... or is to be out of service (life.c) */
+	TIMER_NODE,  /* a node that is put back into service for a trial (failures.c) */
+	TIMER_CLOSE, /* a node that is to be taken out of service (life.c) */
 };
 
 struct agenda {
@@ -20,12 +18,15 @@ struct agenda {
 	struct heap ends;    /* (planned end, core id, attempt): overruns */
 	struct heap forgets; /* (when, core id): completed jobs to be forgotten */
 	struct heap kills;   /* (when, core id, attempt): SIGKILL if SIGTERM was not enough */
-	job_vec starts; /* START was decided; their CPUs or their last attempt are not free yet, or the order was not built */
-	job_vec begun, returned, ended; /* events of this turn that something follows from (dispatch_settle) */
+	/* jobs with a START whose CPUs or last attempt are not free yet, or whose order is not
+	 * built */
+	job_vec starts;
+	/* jobs with events of this turn that need a follow-up (dispatch_settle) */
+	job_vec begun, returned, ended;
 	VEC(struct doomed {
 		uint32_t job;
-		char *comment; /* by whom, and why; or NULL */
-	}) doomed;	       /* ... of jobs that somebody had deleted */
+		char *comment; /* who deleted it and why, or NULL */
+	}) doomed;	       /* jobs that were deleted by a user */
 };
 
 #endif

@@ -1,6 +1,4 @@
-/*
- * asker.h - who asks.
- */
+/* asker.h - the client behind a request. */
 #ifndef SERVER_ASKER_H
 #define SERVER_ASKER_H
 
@@ -15,12 +13,17 @@ struct asker {
 	char user[64];
 	enum role role;
 	enum { BY_SOCKET, BY_TOKEN, BY_JOB, BY_SITE, BY_PAGE } by;
-	char address[64];      /* of another machine; "" by the local socket */
-	char token[64];	       /* the id of his token, or of his session */
-	uint32_t party;	       /* under which his queues and accounts are kept (site/coordinators.h); 0: he has none */
-	struct {	       /* of the owner of a job that somebody alters, who may do more than the owner */
-		uint8_t holds; /* that it may have: it had them before, or they are for him who alters it to set */
-		uint32_t lent; /* the account that it may be charged to, whatever its lists say; 0: none */
+	char address[64];      /* address of another machine; "" for the local socket */
+	char token[64];	       /* id of the token or session */
+	/* number for this user's queues and accounts (site/coordinators.h); 0: none */
+	uint32_t party;
+	/* rights of a job's owner while another user, who may have more rights, alters the job */
+	struct {
+		/* holds the job may have: those it had before, and those the altering user may
+		 * set */
+		uint8_t holds;
+		/* account the job may be charged to whatever its access lists say; 0: none */
+		uint32_t lent;
 	};
 };
 

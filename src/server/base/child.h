@@ -1,6 +1,4 @@
-/*
- * child.h - runs a program beside the server until it ends, for at most some seconds, and hands over what it printed.
- */
+/* child.h - runs a program beside the server with a time limit and returns its output. */
 #ifndef SERVER_BASE_CHILD_H
 #define SERVER_BASE_CHILD_H
 
@@ -12,33 +10,34 @@
 
 struct child;
 
-/* How it ended. The texts are borrowed, and end with a NUL. */
+/* How the program ended. The texts are borrowed and end with a NUL. */
 struct child_end {
-	int how;   /* as waitpid() says it */
-	bool late; /* it took too long, and was killed */
-	bool much; /* it printed more than `most`: `out` is cut off there */
+	int how;   /* status as returned by waitpid() */
+	bool late; /* it exceeded its time limit and was killed */
+	bool much; /* it printed more than `most` bytes: `out` is cut off there */
 	const char *out;
 	size_t n;
-	const char *errors; /* the beginning of what it complained of */
+	const char *errors; /* beginning of its standard error */
 };
 
 struct child_order {
 	const char *program;
 	char *const *argv;
-	char *also;	 /* "NAME=value" beside the server's environment, or NULL */
-	int64_t seconds; /* that it has */
-	size_t most;	 /* bytes of its output */
-	int nice;	 /* 0: as the server */
-	/* In the loop; the child is gone then. Not called after child_stop(). */
+	char *also;	 /* "NAME=value" added to the server's environment, or NULL */
+	int64_t seconds; /* time limit, seconds */
+	size_t most;	 /* limit on its output, bytes */
+	int nice;	 /* niceness; 0: the server's */
+	/* Called in the loop when the child has exited. Not called after child_stop(). */
 	void (*done)(void *context, const struct child_end *end);
 	void *context;
 };
 
-/* 0 with the child, or -errno. All but also, argv and program is kept. */
+/* Returns 0 with the child, or -errno. Keeps all of `o` except also, argv and program. */
 int child_start(uv_loop_t *loop, const struct child_order *o, struct child **ret);
-/* The server stops: kills it, with all that it started. */
+/* Kills the program and everything it started, because the server stops. */
 void child_stop(struct child *c);
-/* "took longer than 10 s", "ended with signal 9": what is wrong with how it ended. False: nothing. */
+/* Writes what is wrong with the end, such as "took longer than 10 s". Returns false if nothing
+ * is. */
 bool child_fault(const struct child_order *o, const struct child_end *end, char *ret, size_t size);
 
 #endif

@@ -1,6 +1,4 @@
-/*
- * post.h - what leaves after the commit: answers, signals, mail, and results that may be forgotten.
- */
+/* post.h - what leaves after the commit: replies, signals, mail, and results to forget. */
 #ifndef SERVER_POST_H
 #define SERVER_POST_H
 
@@ -15,7 +13,7 @@ struct store_event;
 struct store_life;
 struct store_move;
 
-/* An answer that waits for the commit of what it tells. */
+/* A reply that waits for the commit of the change it reports. */
 struct reply_later {
 	struct http_request *r;
 	int status;
@@ -26,9 +24,9 @@ struct reply_later {
 struct signal_order {
 	char tag[64];
 	int signal;
-	int64_t walltime; /* not 0: this is what it may run, instead of a signal */
-	int64_t save;	  /* not 0: seconds that it has to save its work and end, instead of a signal, ... */
-	uint8_t cause;	  /* ... and why: enum checkpoint_cause */
+	int64_t walltime; /* not 0: new walltime of the job, seconds; replaces the signal */
+	int64_t save;	  /* not 0: seconds to save its work and end; replaces the signal */
+	uint8_t cause;	  /* why it has to save: enum checkpoint_cause */
 };
 
 struct mail_later {
@@ -41,7 +39,7 @@ struct hook_later {
 	uint8_t event; /* enum hook_event */
 };
 
-/* A directory that is to be deleted as its user (life/run/erase.h). */
+/* A directory to delete as its user (life/run/erase.h). */
 struct erase_later {
 	char *name, *path, *user;
 	uid_t uid;
@@ -52,22 +50,25 @@ struct post {
 	VEC(struct reply_later) replies;
 	VEC(struct signal_order) signals;
 	VEC(struct mail_later) mails;
-	VEC(struct hook_later) hooks; /* life/run/hooked.h: starts and ends that the hooks hear of, */
-	int hooks_asked;	      /* ... those that they hear of now, */
-	uint64_t hooks_dropped;	      /* ... and that were too many */
-	/* Shows an event to those who watch, after the commit. */
+	/* starts and ends to report to the hooks (life/run/hooked.h) */
+	VEC(struct hook_later) hooks;
+	int hooks_asked;	      /* number being reported now */
+	uint64_t hooks_dropped;	      /* number dropped because too many were waiting */
+	/* Show an event to clients that watch, after the commit. */
 	void (*show)(struct server *s, const struct store_event *e);
 	void (*show_life)(struct server *s, const struct store_life *e);
-	void (*show_move)(struct server *s, const struct store_move *m); /* of quota; may be NULL */
-	void (*heard)(struct server *s, const char *text);		 /* what the log says; the same */
-	VEC(char *) told; /* tags whose results this turn stores: forgotten after the commit */
+	/* quota moves; may be NULL */
+	void (*show_move)(struct server *s, const struct store_move *m);
+	/* log lines; may be NULL */
+	void (*heard)(struct server *s, const char *text);
+	VEC(char *) told; /* tags of the results stored in this turn: forgotten after the commit */
 	VEC(struct erase_later) erases;
-	int erasing; /* ... that were sent, and not answered */
+	int erasing; /* number sent and not yet answered */
 };
 
-/* Answers a change, once it is on disk. Takes the body's text over. */
+/* Replies to a change once it is on disk. Takes over the body's text. */
 void reply_later(struct server *s, struct http_request *r, int status, struct strbuf *body);
-/* The same with an object without members. */
+/* Replies with an empty object. */
 void reply_empty(struct server *s, struct http_request *r, int status);
 void replies_send(struct server *s); /* after the commit */
 

@@ -1,7 +1,9 @@
 /*
- * reader.h - long reading in the store, beside the server's work: on libuv's pool, by connections of its own, one question after the other.
+ * reader.h - long reads of the store beside the server's work.
  *
- * Questions that are answered at once (a job by its id) do not wait for those that may look at millions of rows: each lane has its connection.
+ * They run on libuv's thread pool over connections of their own, one query at a time. Each lane has
+ * its own connection, so quick queries (a job by its id) do not wait for those that may read
+ * millions of rows.
  */
 #ifndef SERVER_READER_H
 #define SERVER_READER_H
@@ -17,30 +19,31 @@ struct store;
 
 enum reader_lane { LANE_QUICK, LANE_LONG, LANE_COUNT };
 
-/* Embedded in what is asked; of the caller until done() is called. */
+/* Embedded in the query; owned by the caller until done() is called. */
 struct read_work {
-	/* On another thread: it must not look at anything of the server that changes. 0, or -errno with a sentence in w->err. */
+	/* Runs on another thread: must not read server state that can change. Returns 0, or
+	 * -errno with a sentence in w->err. */
 	int (*read)(struct read_work *w, struct store *store);
-	void (*done)(struct read_work *w); /* in the loop; frees it */
+	void (*done)(struct read_work *w); /* called in the loop; frees the work */
 	int rc;
 	struct err err;
-	/* the reader's */
+	/* owned by the reader */
 	struct server *server;
 	enum reader_lane lane;
 	uv_work_t work;
 };
 
-/* What the server has of it. */
+/* The server's readers. */
 struct reader {
-	char *url; /* of the store */
+	char *url; /* URL of the store */
 	struct lane {
-		struct store *store;	/* NULL: not connected. Of the one that reads now */
-		struct read_work *busy; /* NULL: none */
+		struct store *store;	/* connection of the running query; NULL: not connected */
+		struct read_work *busy; /* query that is running; NULL: none */
 		VEC(struct read_work *) waiting;
 	} lane[LANE_COUNT];
 };
 
-/* false: too many wait already, and it was not taken. */
+/* Queues a query. Returns false if too many wait already. */
 bool reader_add(struct server *s, enum reader_lane lane, struct read_work *w);
 
 #endif

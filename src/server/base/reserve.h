@@ -1,9 +1,11 @@
 /*
- * reserve.h - room on the disk of an SQLite store, kept for when that is full: jobs can still be deleted and end, which frees more.
+ * reserve.h - disk space reserved for an SQLite store.
  *
- * One reserve is behind the end of the store's log (FALLOC_FL_KEEP_SIZE), where nobody but the store can use it up: while it is not whole, no jobs
- * are accepted. The log goes when the server stops. So there is another, a file beside the store: removed when a store can't be opened, or a commit finds
- * no room all the same.
+ * When the disk is full, the reserve still lets jobs be deleted and end, which frees more space.
+ * One reserve lies behind the end of the store's log (FALLOC_FL_KEEP_SIZE), where only the store
+ * can use it; while it is incomplete, no jobs are accepted. The log is removed when the server
+ * stops. So there is a second reserve, a file beside the store, which is removed when a store
+ * cannot be opened or a commit still finds no space.
  */
 #ifndef SERVER_RESERVE_H
 #define SERVER_RESERVE_H
@@ -12,11 +14,12 @@
 
 struct server;
 
-/* Before the store at this URL is opened. */
+/* Prepares the reserve; called before the store at this URL is opened. */
 void reserve_open(struct server *s, const char *url);
-/* Gives the room to the store. Returns false if it had none to give. */
+/* Gives the reserved space to the store. Returns false if there was none. */
 bool reserve_release(struct server *s);
-/* Returns true while the disk is too full for new jobs. Makes the reserve again as soon as there is room. */
+/* Returns true while the disk is too full for new jobs. Restores the reserve once there is
+ * space. */
 bool reserve_lacks(struct server *s);
 
 #endif

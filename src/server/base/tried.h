@@ -1,6 +1,4 @@
-/*
- * tried.h - what a request makes the server intern stays only if the request is accepted (base/trial.h).
- */
+/* tried.h - undoes interning for requests that are refused (base/trial.h). */
 #ifndef SERVER_TRIED_H
 #define SERVER_TRIED_H
 
@@ -12,16 +10,19 @@
 
 struct server;
 
-/* Words, shapes, requests and classes of limits that are there because of a request that is not accepted yet; {0} at first. */
+/* Words, shapes, requests and limit classes interned for a request that is not accepted yet; {0}
+ * at first. */
 struct trial {
 	trial_vec words;
 	struct cluster_trial cluster;
 	struct limits_trial limits;
 };
 
-void trial_enter(struct server *s, struct trial *t); /* until trial_leave() it holds what is interned */
+/* Collects what is interned until trial_leave(). */
+void trial_enter(struct server *s, struct trial *t);
 void trial_leave(struct server *s);
-/* The request was accepted (keep), or is over, and no spec of it is left. */
+/* Ends the trial: keeps what was interned if the request was accepted (`keep`), else removes it.
+ * In that case no spec of the request may be left. */
 void trial_end(struct server *s, struct trial *t, bool keep);
 
 #endif

@@ -1,6 +1,4 @@
-/*
- * words.h - texts that come again and again (names of users, queues, hosts), as numbers.
- */
+/* words.h - interned texts (names of users, queues, hosts), identified by numbers. */
 #ifndef SERVER_WORDS_H
 #define SERVER_WORDS_H
 
@@ -10,6 +8,7 @@ struct server;
 
 const char *word_text(const struct server *s, uint32_t id);   /* "" for 0 */
 uint32_t word_add(struct server *s, const char *text);	      /* NULL and "" are 0 */
-uint32_t word_find(const struct server *s, const char *text); /* 0: it is not known, or only tried (tried.h) */
+/* 0: unknown, or only tried (tried.h) */
+uint32_t word_find(const struct server *s, const char *text);
 
 #endif

@@ -1,12 +1,12 @@
 /*
  * work.h - requests that take longer than a turn of the loop may: they are done in slices.
  *
- * A work does a little at each step. In each turn those there are get some milliseconds together, one after the other, so that none waits for another
- * to end; then the turn goes on as always, and what was done is committed. Between two slices anything may happen: other requests, ends of jobs, cycles
- * of the scheduler. So a work addresses what it deals with by ids, and looks again each time.
- *
- * One that changes something is not continued while the store can't be written, and given up when that takes too long, or when the server stops. What was done stays
- * done.
+ * A work does a little at each step. In each turn the works share some milliseconds, one step after
+ * the other, so that none waits for another to end; then the turn continues as usual, and the
+ * changes are committed. Anything may happen between two slices: other requests, ends of jobs,
+ * scheduler cycles. So a work refers to jobs and nodes by id and looks them up each time. A work
+ * that makes changes pauses while the store cannot be written, and is given up if that takes too
+ * long or the server stops. Changes already made remain.
  */
 #ifndef SERVER_WORK_H
 #define SERVER_WORK_H
@@ -21,48 +21,61 @@ struct server;
 struct work;
 
 struct work_kind {
-	/* Does a part that takes well below a millisecond. False: that was the last one; it has answered, and freed itself. */
+	/* Does a part that takes well below a millisecond. Returns false after the last one; the
+	 * work has then replied and freed itself. */
 	bool (*step)(struct server *s, struct work *w);
-	/* Others come next: what was seen so far may change. */
+	/* Called before other code runs: anything seen so far may change. */
 	void (*pause)(struct server *s, struct work *w);
-	/* It is given up: answers, and frees itself. */
+	/* Gives the work up: replies, and frees itself. */
 	void (*stop)(struct server *s, struct work *w, const char *why);
-	bool reads;   /* it changes nothing, and goes on while the store can't be written */
-	bool lasting; /* nobody waits for it: it is given up only when the server stops */
+	bool reads;   /* it changes nothing, and continues while the store cannot be written */
+	bool lasting; /* no client waits for it: given up only when the server stops */
 };
 
-/* The first member of each; owned by slices.works. */
+/* First member of each work; owned by slices.works. */
 struct work {
 	const struct work_kind *kind;
 	int64_t continued_us; /* boot_us */
-	bool waits;	      /* set by a step that has nothing to do until another work has ended, ... */
-	bool sleeps;	      /* ... or until something comes from outside, which wakes the turn */
+	/* set by a step that has nothing to do until another work has ended */
+	bool waits;
+	/* set by a step that waits for an outside event, which wakes the turn */
+	bool sleeps;
 };
 
-/* What is done in slices. */
+/* The works of the server. */
 struct slices {
-	VEC(struct work *) works;	/* in turn */
-	int64_t slice_steps;		/* that a slice has at most; 0: as many as its time allows */
-	bool sliced;			/* since the last poll there has been a slice */
-	VEC(struct acted *) acted;	/* acted.c: actions with a key */
+	VEC(struct work *) works;	/* in round-robin order */
+	int64_t slice_steps;		/* steps per slice at most; 0: limited by time only */
+	bool sliced;			/* there was a slice since the last poll */
+	VEC(struct acted *) acted;	/* actions with an idempotency key (acted.c) */
 	int64_t acted_sweep;		/* instant */
-	struct submit_work *submitting; /* api_submit.c: the large one that is being taken over; NULL: none */
-	bool accepted;			/* ... and its jobs begin to wait: not all are there yet */
-	struct whatif_work *asking;	/* api_whatif.c: the one that is being answered; NULL: none */
-	struct work *foretelling;	/* api_reservations.c: the dry run that is being answered; NULL: none */
-	struct placing *placing;	/* api_place.c: the one whose turn it is; NULL: none */
-	struct work *news_work;		/* block.c; NULL: what jobs mean for others has been looked at */
-	int64_t depend_steps;		/* that this turn has left for them */
-	int queue_works;		/* block.c: queues whose jobs are being looked at; */
-	int queue_stops;		/* ... those that were stopped */
-	struct reorder *reorder;	/* order.c; NULL: all are in order */
+	/* large submission being accepted (api_submit.c); NULL: none */
+	struct submit_work *submitting;
+	bool accepted;			/* its jobs have begun to wait, but not all exist yet */
+	/* what-if query being answered (api_whatif.c); NULL: none */
+	struct whatif_work *asking;
+	/* dry run being answered (api_reservations.c); NULL: none */
+	struct work *foretelling;
+	/* placement request being answered (api_place.c); NULL: none */
+	struct placing *placing;
+	/* follow-up to starts and ends of jobs (block.c); NULL: done */
+	struct work *news_work;
+	int64_t depend_steps;		/* steps that this turn has left for dependencies */
+	/* number of queues whose jobs are being visited (block.c) */
+	int queue_works;
+	int queue_stops;		/* number of those visits that were stopped */
+	/* reordering in progress (order.c); NULL: all jobs are in order */
+	struct reorder *reorder;
 };
 
 void work_add(struct server *s, struct work *w, const struct work_kind *kind);
-void work_remove(struct server *s, const struct work *w); /* it ends otherwise than by its step */
-bool works_ready(const struct server *s);		  /* there is something to do in the next turn */
-void works_turn(struct server *s);			  /* a slice */
-void works_wait(struct server *s);			  /* none now: gives up those that have waited for too long */
-void works_stop(struct server *s, const char *why);	  /* all of them */
+/* Removes a work that ends otherwise than by its step. */
+void work_remove(struct server *s, const struct work *w);
+/* There is something to do in the next turn. */
+bool works_ready(const struct server *s);
+void works_turn(struct server *s);			  /* runs one slice */
+/* Called in turns without a slice: gives up works that have waited too long. */
+void works_wait(struct server *s);
+void works_stop(struct server *s, const char *why);	  /* gives up all works */
 
 #endif
