@@ -1,6 +1,4 @@
-/*
- * books.h - what is written down of jobs beside their events.
- */
+/* books.h - records of jobs kept in addition to their events. */
 #ifndef SERVER_BOOKS_H
 #define SERVER_BOOKS_H
 
@@ -11,21 +9,22 @@
 
 /* audit.h */
 struct audit {
-	int64_t keep; /* seconds that were last heard of; -1: for ever */
-	int64_t due;  /* when old records are looked for again */
+	int64_t keep; /* last known keep_audit, seconds; -1: forever */
+	int64_t due;  /* time of the next search for old records */
 };
 
 struct books {
 	struct outbox *outbox;	/* accounting records on their way to their files */
-	struct outbox *journal; /* lines of the event log, the same */
+	struct outbox *journal; /* lines of the event log on their way to their file */
 	struct mailer *mailer;
 	struct retention retention;
 	struct audit audit;
-	bool history;		 /* the store has one */
-	int64_t filing_us;	 /* CLOCK_REALTIME: when rows of the history are filed; 0: there are none */
-	struct credits *credits; /* what accounts pay with */
-	struct quotas *quotas;	 /* what users may use in a month */
-	struct sharing *sharing; /* who has used how much of late */
+	bool history;		 /* the store has a history */
+	/* CLOCK_REALTIME at which rows of the history are filed; 0: none are waiting */
+	int64_t filing_us;
+	struct credits *credits; /* credits of accounts */
+	struct quotas *quotas;	 /* monthly quotas of users */
+	struct sharing *sharing; /* recent usage, for fairshare */
 };
 
 #endif

@@ -1,6 +1,4 @@
-/*
- * history.h - what is kept for years.
- */
+/* history.h - the long-term history of jobs. */
 #ifndef SERVER_BOOK_HISTORY_H
 #define SERVER_BOOK_HISTORY_H
 
@@ -15,17 +13,22 @@ struct history_row;
 struct payload;
 struct server;
 
-/* How long an attempt has run of which no result tells it: until now, or until a server saw it last. */
+/* Returns the run time of an attempt without a reported result: until now, or until a server saw
+ * it last. */
 int64_t ran_until_now(const struct server *s, const struct entry *e);
-/* Fills in what is known now of a job and of its last attempt; `group`, of `size` bytes, is for the name of a group.
- * Texts are borrowed. */
+/* Fills in what is known now of a job and its last attempt; `group`, of `size` bytes, holds the
+ * group's name. Texts are borrowed. */
 void history_fill(struct server *s, uint32_t id, struct history_row *row, char *group, size_t size);
 void history_stopped(struct server *s, const struct event *e,
-		     const struct payload *p);	   /* PREEMPT, before it is applied */
+		     const struct payload *p);	   /* called for PREEMPT, before it is applied */
 void history_ended(struct server *s, uint32_t id); /* the job has ended */
-void history_begin(struct server *s);		   /* at recovery: of a store that is older than the history */
-int history_restore(struct server *s, const char *name, const json_t *o, struct err *err); /* it has one */
-void history_file(struct server *s);	      /* all is committed: rows that wait for it are filed, if it is time */
-int64_t history_next(const struct server *s); /* microseconds: when that is, or TIME_NEVER */
+/* At recovery, for a store that is older than the history. */
+void history_begin(struct server *s);
+/* Marks that the store has a history. */
+int history_restore(struct server *s, const char *name, const json_t *o, struct err *err);
+/* Called when all is committed: files the waiting rows if it is time. */
+void history_file(struct server *s);
+/* Time of the next filing, microseconds; TIME_NEVER: none. */
+int64_t history_next(const struct server *s);
 
 #endif

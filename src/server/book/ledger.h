@@ -1,19 +1,18 @@
-/*
- * ledger.h - what a row of the history adds to the ledger: its use, on the days on which it fell.
- */
+/* ledger.h - what a history row adds to the ledger: its usage, split by day. */
 #ifndef SERVER_LEDGER_H
 #define SERVER_LEDGER_H
 
 #include "store/history.h"
 
-/* It ran for ran_ms up to its end; days begin at midnight where the server is. CPU time is shared out over the days as its run time is. The sums over
- * all days are exact. The days of one that did not run are none, but it counts as an attempt on the day of its end. */
+/* Splits a run of ran_ms up to its end by days, which begin at midnight local time. CPU time is
+ * divided in proportion to run time. The sums over all days are exact. A row that did not run
+ * has no days, but counts as an attempt on the day of its end. */
 void ledger_split(const struct history_row *row, void (*day)(void *context, const struct ledger_row *x), void *context);
 
-/* Days as the ledger calls them, 20261115; where the server is. */
+/* Returns the date of an instant as the ledger writes it: 20261115, local time. */
 int64_t ledger_date(int64_t instant);
-int64_t ledger_midnight(int64_t instant); /* when that day began */
-/* The same as numbers without gaps, and back. */
+int64_t ledger_midnight(int64_t instant); /* start of that day */
+/* Convert dates to day numbers without gaps, and back. */
 int64_t ledger_day(int64_t date);
 int64_t ledger_date_of(int64_t day);
 

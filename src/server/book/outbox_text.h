@@ -1,6 +1,4 @@
-/*
- * outbox_text.h - which lines of a text are in a file already.
- */
+/* outbox_text.h - finds which lines of a text are already in a file. */
 #ifndef SERVER_BOOK_OUTBOX_TEXT_H
 #define SERVER_BOOK_OUTBOX_TEXT_H
 
@@ -12,13 +10,15 @@
 
 struct outbox_text {
 	struct strbuf text; /* whole lines, to be written */
-	struct map there;   /* lines that were seen: hash -> how often */
-	struct strbuf tail; /* the last one of the file that is written to, if it is not whole */
+	struct map there;   /* lines seen in the files: hash -> count */
+	struct strbuf tail; /* incomplete last line of the file that is written to */
 };
 
-/* Looks at what a file has behind `from`; `last`: it is the one that will be written to. A file that can't be read has nothing. */
+/* Reads the part of a file after `from`; `last`: lines will be appended to this file. A file
+ * that cannot be read counts as empty. */
 void outbox_text_compare(struct outbox_text *t, const char *path, int64_t from, bool last);
-/* Leaves in the text what is missing, beginning with the rest of a line that was cut; or with the end of one that is none of ours. */
+/* Leaves only the missing lines in the text, starting with the rest of a line that was cut off,
+ * or with a newline after a cut line that is not ours. */
 void outbox_text_finish(struct outbox_text *t);
 void outbox_text_fini(struct outbox_text *t);
 

@@ -1,6 +1,5 @@
-/*
- * prices.h - what jobs with a budget cost, and whether they are accepted for it: rules/libra.h with the accounts of the server.
- */
+/* prices.h - prices of jobs with a budget, and admission by price: rules/libra.h with the
+ * server's accounts. */
 #ifndef SERVER_PRICES_H
 #define SERVER_PRICES_H
 
@@ -15,15 +14,17 @@ struct server;
 struct spec;
 
 struct price {
-	struct credit_tariff tariff;  /* of the account, or CPU hours */
-	const struct object *account; /* the first that pays, of its own and those above it; NULL: none does */
+	struct credit_tariff tariff;  /* the account's tariff, or CPU hours */
+	/* first paying account: the job's own or one above it; NULL: none pays */
+	const struct object *account;
 	int64_t amount;		      /* unit-seconds */
 };
-/* False: the job has no price. */
+/* Computes the job's price. Returns false if it has none. */
 bool prices_get(const struct server *s, const struct spec *p, struct price *ret);
 
-/* Whether the budget covers the price, and the accounts have it. `kept`: the deadline can be guaranteed. `done`: when it can be completed at the earliest; TIME_NEVER: that is
- * not known. Error code REFUSED: the price, the budget, that instant, and what would be accepted. */
+/* Checks that the budget covers the price and that the accounts have it. `kept`: the deadline
+ * can be guaranteed. `done`: earliest possible completion; TIME_NEVER: not known. Error code
+ * REFUSED: the sentence has the price, the budget, that instant, and what would be accepted. */
 int prices_check(struct server *s, const struct spec *p, bool kept, int64_t done, struct err *err);
 
 #endif

@@ -1,7 +1,9 @@
 /*
- * retention.h - jobs leave the history when keep_history has passed since their end; the ledger stays.
+ * retention.h - removes jobs from the history when keep_history has passed since their end; the
+ * ledger stays.
  *
- * A little at a time: a commit deletes a slice, and the next one waits a second, so that years of rows can go without anybody waiting for them.
+ * A commit deletes one slice, and the next waits a second, so that years of rows can be removed
+ * without delaying other work.
  */
 #ifndef SERVER_RETENTION_H
 #define SERVER_RETENTION_H
@@ -11,14 +13,15 @@
 
 struct server;
 
-/* What the server has of it. */
+/* State of the retention. */
 struct retention {
-	int64_t keep; /* seconds that were last heard of; -1: for ever */
-	int64_t due;  /* when the oldest row is looked at again */
-	bool looking; /* on another thread */
+	int64_t keep; /* last known keep_history, seconds; -1: forever */
+	int64_t due;  /* time of the next look at the oldest row */
+	bool looking; /* a read is running on another thread */
 };
 
 void retention_turn(struct server *s);
-int64_t retention_next(const struct server *s); /* microseconds: when there is something to do; TIME_NEVER */
+/* Time of the next action, microseconds; TIME_NEVER: none. */
+int64_t retention_next(const struct server *s);
 
 #endif

@@ -1,9 +1,11 @@
 /*
- * sharing.h - fairshare in the server (rules/fairshare.h): what the ledger has of the days that count, and what running jobs add to it.
+ * sharing.h - fairshare in the server (rules/fairshare.h): usage from the ledger in the window,
+ * plus the usage of running jobs.
  *
- * The ledger is the truth, and here is a copy of the days that count. It is read a few days at a time, right after a commit, so that no turn takes long and nothing is
- * on its way to the store meanwhile; what is added to the ledger of a day that was read is added here, too. Until all days are read, everybody's
- * standing is 100.
+ * The ledger is authoritative; this component copies the days inside the window. It reads a few
+ * days at a time, right after a commit, so that no turn takes long and no ledger rows are on their
+ * way to the store; rows added to a day that was already read are added here as well. Until all
+ * days are read, every standing is 100.
  */
 #ifndef SERVER_SHARING_H
 #define SERVER_SHARING_H
@@ -18,20 +20,21 @@ struct spec;
 
 struct sharing *sharing_create(void);
 
-/* At recovery, once the server's attributes are known: reads everything, if there is a reason to. */
+/* Starts reading at recovery, once the server's attributes are known, if fairshare is used. */
 void sharing_begin(struct server *s, bool now);
-/* Beside store_add_ledger(). */
+/* Adds a row; called with store_add_ledger(). */
 void sharing_add(struct server *s, const struct ledger_row *x);
-/* All is read again: rows came from elsewhere. */
+/* Reads everything again because rows came from elsewhere. */
 void sharing_again(struct server *s);
+/* Attributes of the server have changed: reads everything again if the windows did. */
 void sharing_settings(
-	struct server *s); /* attributes of the server have changed: the same, if windows are others than before */
-/* Nothing waits to be stored: reads on. */
+	struct server *s);
+/* Reads the next days; called when nothing waits to be stored. */
 void sharing_committed(struct server *s);
-bool sharing_reads(const struct server *s);    /* there is more to read, now */
-bool sharing_complete(const struct server *s); /* there is nothing more */
+bool sharing_reads(const struct server *s);    /* there is more to read now */
+bool sharing_complete(const struct server *s); /* everything has been read */
 
-/* Who comes first as of now, with what running jobs have used. */
+/* Ranks the parties as of now, including the usage of running jobs. */
 void sharing_rank(struct server *s);
 double sharing_standing(struct server *s, const struct spec *p);
 const struct shares *sharing_shares(const struct server *s);
