@@ -1,5 +1,7 @@
 /*
- * owners.h - workstations: nodes with an owner who comes first. What is kept of them: the policy that the administrator gave the node, and what its agent has counted and
+ * owners.h - workstations: nodes whose owner has precedence.
+ *
+ * Kept here: the policy that the administrator gave the node, and what its agent has counted and
  * learned. Whether the owner has the machine now is in the node's life.
  */
 #ifndef SERVER_OWNERS_H
@@ -17,28 +19,35 @@ struct server;
 
 struct node_owner {
 	char *policy; /* station/owner.h; never NULL */
-	char *why;    /* of the claim, or of the last one; or NULL */
+	char *why;    /* reason of the present or last claim, or NULL */
+	/* units: seconds of processor time, seconds, seconds of processor time, times, parts of
+	 * jobs */
 	int64_t given, claimed, lost, stops,
-		left;	    /* seconds of processor time, seconds, seconds of processor time, times, parts of jobs */
-	uint64_t gpus;	    /* that the owner's programs use, a bit each: jobs get the others */
-	struct habit habit; /* in local time, */
-	struct habit utc;   /* ... and as the plan has it */
+		left;
+	uint64_t gpus;	    /* bit set of GPUs used by the owner's programs: jobs get the others */
+	struct habit habit; /* in local time */
+	struct habit utc;   /* in UTC, for the plan */
 };
 
-/* Makes a node a workstation, or changes its policy; NULL or "": it is none any more. The text is checked already. */
+/* Makes a node a workstation, or changes its policy; NULL or "": it is not one any more. The
+ * text is already checked. */
 void owner_policy_set(struct node_info *n, const char *policy);
-const char *owner_policy(const struct node_info *n); /* "": it is none */
-/* What its agent says of it, without the claim. */
+const char *owner_policy(const struct node_info *n); /* "": not a workstation */
+/* Takes over what its agent reports, except the claim. */
 void owner_take(struct node_owner *o, const json_t *news);
-uint64_t owner_gpus_read(const json_t *list);			 /* a list of indexes below 64 */
-uint64_t owner_gpus_of(const struct node_info *n, int64_t gpus); /* of the first so many */
-/* The plan learns the hours in which its owner will want it. To be called whenever the above have changed. */
+/* Parses a list of indexes below 64. */
+uint64_t owner_gpus_read(const json_t *list);
+uint64_t owner_gpus_of(const struct node_info *n, int64_t gpus); /* those among the first `gpus` */
+/* Puts the hours in which the owner will want the machine into the plan. To be called whenever
+ * owner data has changed. */
 void owner_plan(struct server *s, uint32_t node);
-void owner_forget(struct server *s, uint32_t node); /* a node that goes */
+void owner_forget(struct server *s, uint32_t node); /* called when a node is removed */
 
-void owner_store(const struct node_info *n, struct json *j); /* its members of the node's record */
+/* Writes its members of the node's record. */
+void owner_store(const struct node_info *n, struct json *j);
 void owner_restore(struct node_info *n, const json_t *record);
 extern const struct schema owner_answer;
-void owner_show(const struct node_info *n, struct json *j); /* what is in such an object; nothing: it has no owner */
+/* Writes the members of owner_answer; nothing if it has no owner. */
+void owner_show(const struct node_info *n, struct json *j);
 
 #endif

@@ -1,8 +1,10 @@
 /*
- * partitions.h - the partitions that administrators define, in the configuration file or by qmgr: objects (settings/objects.h) that list nodes, laid out in the cluster (core/partition.h).
+ * partitions.h - partitions defined by administrators, in the configuration file or by qmgr:
+ * objects (settings/objects.h) that list nodes, laid out in the cluster (core/partition.h).
  *
- * A node is in one partition at most. A partition without nodes is defined and takes no jobs. The virtual nodes of this machine can be divided: those of a
- * partition are a machine of their own then.
+ * A node is in at most one partition. A partition without nodes is defined but takes no jobs. The
+ * virtual nodes of this machine can be divided: those of a partition are then a machine of their
+ * own.
  */
 #ifndef SERVER_PARTITIONS_H
 #define SERVER_PARTITIONS_H
@@ -15,16 +17,18 @@
 struct err;
 struct server;
 
-/* Those of the configuration file, which wins over what was set before. To be called once, before they are laid out. */
+/* Applies the partitions of the configuration file, which override earlier settings. To be
+ * called once, before they are laid out. */
 void partitions_configure(struct server *s);
 
-/* The nodes that it lists, marked in `has`, which has room for all. -EINVAL: one that is not there, or is in another partition. NULL as the error:
- * those are passed over. */
+/* Marks the nodes it lists in `has`, which must have an element for each node. -EINVAL: a node
+ * does not exist or is in another partition. With a NULL err such nodes are skipped. */
 int partition_nodes(const struct server *s, const struct object *d, bool *has, struct err *err);
-/* The one that a node is in; NULL: none. */
+/* Returns the partition of a node; NULL: none. */
 const struct object *partition_of_node(const struct server *s, uint32_t node);
 
-/* Lays the definitions out in the cluster; before the plan is made. What specs derived from an earlier layout is old then (hosts.layout). */
+/* Lays the definitions out in the cluster, before the plan is made. Data that specs derived from
+ * an earlier layout is then stale (hosts.layout). */
 void partitions_lay(struct server *s);
 
 #endif
