@@ -1,6 +1,5 @@
-/*
- * objects.h - the named objects of the server (rules/object.h), as the store keeps them: each under its kind and its name, with the attributes that are set.
- */
+/* objects.h - stores the server's named objects (rules/object.h): each under its kind and name,
+ * with the attributes that are set. */
 #ifndef SERVER_SETTINGS_OBJECTS_H
 #define SERVER_SETTINGS_OBJECTS_H
 
@@ -9,17 +8,17 @@
 #include "rules/object.h"
 
 struct field;
-struct json_t; /* jansson.h, which can't be included beside base/json.h */
+struct json_t; /* from jansson.h, which cannot be included together with base/json.h */
 struct server;
 
-/* Attributes of the server, a queue or an object, into the store. */
+/* Stores the attributes of the server, a queue or an object. */
 void attrs_store(struct server *s, const char *kind, const char *name, const struct attrs *a);
-/* Puts a record into the store by its rows (base/codec.h). */
+/* Stores a record by its rows (base/codec.h). */
 void record_put(struct server *s, const char *kind, const char *name, const struct field *rows, uint32_t in,
 		const void *record);
 void object_store(struct server *s, const struct object *x);
-void object_drop(struct server *s, struct object *x); /* from the store, and for good */
-/* At recovery. -ENOENT: that is not a kind of objects. */
+void object_drop(struct server *s, struct object *x); /* removes it from the store and frees it */
+/* Restores an object at recovery. -ENOENT: not a kind of object. */
 int object_restore(struct server *s, const char *kind, const char *name, const struct json_t *o, struct err *err);
 
 #endif

@@ -1,19 +1,18 @@
-/*
- * setting.h - attributes of server and queues (rules/attr.h), where the server takes them: checked against what the scheduler knows.
- */
+/* setting.h - changes attributes of server and queues (rules/attr.h), checked against the
+ * scheduler's abilities. */
 #ifndef SERVER_SETTINGS_SETTING_H
 #define SERVER_SETTINGS_SETTING_H
 
 #include "rules/attr.h"
 
-struct json_t; /* jansson.h, which can't be included beside base/json.h */
+struct json_t; /* from jansson.h, which cannot be included together with base/json.h */
 
-/* attrs_change(), and a policy must be one that a server can follow. */
+/* Calls attrs_change() after checking that a policy is one the server can follow. */
 int setting_change(struct attrs *a, enum attr_op op, const char *name, const char *value, struct err *err);
-/* Whether the server's attributes go together. */
+/* Checks that the server's attributes are consistent. */
 int settings_agree(const struct attrs *server, struct err *err);
-/* What attrs_write() wrote, into an empty `a`. What can't be read is left out, and the first of it is the error:
- * -EINVAL. */
+/* Reads the output of attrs_write() into an empty `a`. Skips what cannot be read; the error has
+ * the first of it: -EINVAL. */
 int attrs_read(struct attrs *a, const struct json_t *object, struct err *err);
 
 #endif
