@@ -7,11 +7,11 @@
 struct err;
 struct server;
 
-/* belongings.c: whose files those in the state directory are */
+/* Prepares the check of the files in the state directory. */
 void belongings_begin(struct server *s);
-int belongings_check(struct server *s, struct err *err); /* -ESTALE: another store's */
-void belongings_mark(struct server *s);			 /* they are our store's */
+int belongings_check(struct server *s, struct err *err); /* -ESTALE: they belong to another store */
+void belongings_mark(struct server *s);			 /* marks them as our store's */
 void belongings_sweep(struct server *s);
-int belongings_set_aside(struct server *s, struct err *err); /* says on standard output what it did */
+int belongings_set_aside(struct server *s, struct err *err); /* prints what it did */
 
 #endif

@@ -1,8 +1,10 @@
 /*
- * coordinators.h - which queues and accounts a user coordinates (rules/role.h), kept so that asking it of each of 100,000 jobs costs next to nothing.
+ * coordinators.h - queues and accounts that a user coordinates (rules/role.h), cached so that
+ * asking it for each of 100,000 jobs costs next to nothing.
  *
- * A party is a user as one host has him. What it coordinates is looked up when it is asked for the first time, and again when attributes have been changed:
- * whoever holds its number, for a request or for hours, always learns what holds now.
+ * A party is a user on one host. Its queues and accounts are looked up at the first question, and
+ * again after attributes have changed: the holder of a party's number, for a request or for hours,
+ * always gets the present answer.
  */
 #ifndef SERVER_COORDINATORS_H
 #define SERVER_COORDINATORS_H
@@ -20,9 +22,10 @@ struct coordinated {
 
 struct coordinators *coordinators_create(void);
 uint32_t coordinators_party(struct server *s, const char *user, const char *host);
-/* Borrowed, until the next call. Party 0 coordinates nothing. */
+/* Returns what a party coordinates; borrowed until the next call. Party 0 coordinates nothing. */
 const struct coordinated *coordinators_find(const struct server *s, uint32_t party);
 bool coordinates_queue(const struct server *s, uint32_t party, uint32_t queue);	    /* words */
-bool coordinates_account(const struct server *s, uint32_t party, uint32_t account); /* or one above it */
+/* The account or one above it. */
+bool coordinates_account(const struct server *s, uint32_t party, uint32_t account);
 
 #endif

@@ -1,6 +1,4 @@
-/*
- * copystore.h - shunt store copy.
- */
+/* copystore.h - the command `shunt store copy`. */
 #ifndef SERVER_COPYSTORE_H
 #define SERVER_COPYSTORE_H
 
@@ -8,7 +6,8 @@
 
 struct err;
 
-/* In copystore.c: `from` and `to` as store_open() takes them, or "conf:FILE". Prints what was copied. */
+/* Copies a store and prints what was copied. `from` and `to`: as for store_open(), or
+ * "conf:FILE". */
 int copy_store(const char *from, const char *to, bool json, struct err *err);
 
 #endif

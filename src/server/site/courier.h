@@ -1,7 +1,9 @@
 /*
- * courier.h - the process that talks to other sites: `shunt courier`, a client of this server by its socket, and of the sites over TLS. It keeps nothing: what is
- * to be done is the server's state, and whatever it did can be done again. It is started when there is something to do, and ends when it hears nothing more from the
- * server, or has nothing to do.
+ * courier.h - the process that talks to other sites: `shunt courier`, a client of this server over
+ * its socket, and of the sites over TLS.
+ *
+ * It has no state: its tasks are the server's state, and everything it does can be repeated. It is
+ * started when there is work, and exits when it loses the server or has nothing to do.
  */
 #ifndef SERVER_COURIER_H
 #define SERVER_COURIER_H
@@ -11,12 +13,13 @@
 
 struct server;
 
-/* Once a turn. `work`: some job is to leave, or is away. */
+/* Starts the courier if needed; called once a turn. `work`: some job is to leave, or is away. */
 void courier_turn(struct server *s, bool work);
-/* The same of `shunt keeper`, which requests nodes from other clusters (settings/overlays.h). `work`: there are overlays. */
+/* Does the same for `shunt keeper`, which requests nodes from other clusters
+ * (settings/overlays.h). `work`: there are overlays. */
 void keeper_turn(struct server *s, bool work);
 void courier_end(struct server *s);
-/* The program `shunt` that belongs to this server. */
+/* Writes the path of the program `shunt` that belongs to this server. */
 void shunt_beside(const struct server *s, char *ret, size_t size);
 
 #endif

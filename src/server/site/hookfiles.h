@@ -1,7 +1,8 @@
 /*
- * hookfiles.h - the files of a directory of hooks: NAME.lua, in the order of their names, that belong to root or to us, and that nobody else can write.
+ * hookfiles.h - the files of a hook directory: NAME.lua, ordered by name, owned by root or by us,
+ * and writable by nobody else.
  *
- * Nothing here belongs to the server: it may run on another thread.
+ * It uses no server state, so it may run on another thread.
  */
 #ifndef SERVER_SITE_HOOKFILES_H
 #define SERVER_SITE_HOOKFILES_H
@@ -13,15 +14,17 @@
 
 struct hookfile {
 	char *name;
-	char *text; /* NULL: it can't be used, ... */
+	char *text; /* NULL: the file cannot be used */
 	size_t n;
-	char *problem;	/* ... why */
-	char stamp[96]; /* another one when it has changed */
+	char *problem;	/* why it cannot be used */
+	char stamp[96]; /* differs after any change of the file */
 };
 
 struct hookdir {
 	VEC(struct hookfile) files; /* by name */
-	char *problem; /* why none is used: others may write the directory, it can't be read; NULL: fine, or it is not there */
+	/* why no file is used: others may write the directory, or it cannot be read; NULL: it is
+	 * usable or missing */
+	char *problem;
 };
 
 void hookdir_read(const char *path, struct hookdir *ret);

@@ -1,7 +1,8 @@
 /*
- * hookworker.h - the processes that hooks run in, and the questions that wait for them.
+ * hookworker.h - the processes that run hooks, and the questions that wait for them.
  *
- * A few processes; each is started when it is needed, and has one question at a time. One that says nothing for too long is ended.
+ * There are a few processes; each is started when needed, and handles one question at a time. A
+ * process that is silent for too long is killed.
  */
 #ifndef SERVER_SITE_HOOKWORKER_H
 #define SERVER_SITE_HOOKWORKER_H
@@ -24,12 +25,12 @@ struct server;
 
 struct hook_terms {
 	int64_t time_ms, memory_kib;
-	bool refuses; /* a hook that fails does */
+	bool refuses; /* a failing hook refuses */
 };
 
-/* What the crew asks its owner. */
+/* Callbacks to the owner of the crew. */
 struct hook_crew_calls {
-	bool (*may_begin)(void *context); /* false: only trials of files are sent */
+	bool (*may_begin)(void *context); /* false: only checks of files are sent */
 	struct hook_terms (*terms)(void *context);
 	json_t *(*site)(void *context);
 	void (*answered)(void *context, struct hook_ask *a, const struct hook_answer *x);
@@ -42,22 +43,23 @@ struct hook_crew {
 	struct hook_crew_calls calls;
 	struct hook_worker *worker[HOOK_WORKERS]; /* NULL: not running */
 	VEC(struct hook_ask *) waiting;
-	json_t *files; /* in force: their names, and their texts one after the other */
+	/* names of the files in force; `texts` has their contents in the same order */
+	json_t *files;
 	struct strbuf texts;
-	uint64_t version; /* of these */
+	uint64_t version; /* version of both */
 	bool stopped;
 	uv_timer_t again;
 };
 
 void hook_crew_begin(struct hook_crew *c, struct server *s, const struct hook_crew_calls *calls);
-void hook_crew_end(struct hook_crew *c); /* ends the processes; nobody is answered any more */
-/* From the next question on these are the hooks. Takes both over. */
+void hook_crew_end(struct hook_crew *c); /* kills the processes; no question is answered any more */
+/* Sets the hooks for the next questions. Takes over both arguments. */
 void hook_crew_files(struct hook_crew *c, json_t *files, struct strbuf *texts);
 void hook_crew_add(struct hook_crew *c, struct hook_ask *a);
-/* Nobody waits for it any more. */
+/* Cancels a question. */
 void hook_crew_drop(struct hook_crew *c, struct hook_ask *a);
-void hook_crew_go(struct hook_crew *c); /* may_begin() may say otherwise than before */
-/* Whether a file is good: events or error. The texts are borrowed. */
+void hook_crew_go(struct hook_crew *c); /* called when may_begin() may have changed */
+/* Checks a file; the answer is `events` or `error`. The texts are borrowed. */
 struct hook_ask *hook_crew_check(struct hook_crew *c, const char *name, const char *text, size_t n,
 				 void (*done)(struct server *s, void *context), void *context);
 

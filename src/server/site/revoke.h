@@ -1,6 +1,4 @@
-/*
- * revoke.h - certificates that no longer count.
- */
+/* revoke.h - revoked certificates. */
 #ifndef SERVER_REVOKE_H
 #define SERVER_REVOKE_H
 
@@ -11,11 +9,13 @@ struct err;
 struct revoked;
 struct server;
 
-/* That join of the node and those before it; `valid_until` as node_info.certified. Its links are ended, other nodes told after the commit. */
+/* Revokes the certificates of that join of the node and of those before it; `valid_until` as
+ * node_info.certified. Ends its links; other nodes are notified after the commit. */
 void node_revoke(struct server *s, const char *name, uint64_t join, int64_t valid_until);
 int revoke_restore(struct server *s, const char *name, const json_t *o, struct err *err); /* at recovery */
 const struct revoked *revoked_list(struct server *s);
 json_t *revoked_json(struct server *s); /* {NAME: JOIN} */
-json_t *revoked_news(struct server *s); /* the same of those that nobody was told of yet, once; NULL: none */
+/* As revoked_json(), for those not announced yet, once; NULL: none. */
+json_t *revoked_news(struct server *s);
 
 #endif

@@ -1,8 +1,10 @@
 /*
- * simulator.h - the past under other policies: `shunt simulate --from-history`, run beside the server as a client of its socket.
+ * simulator.h - simulates the past under other policies: `shunt simulate --from-history`, run
+ * beside the server as a client of its socket.
  *
- * One simulation runs at a time, with the lowest priority and a time limit; a few wait for it. What came of the last ones is kept in memory, and is the answer to the same question
- * for an hour. A restart forgets them.
+ * One simulation runs at a time, with the lowest priority and a time limit; a few wait for it. The
+ * last results are kept in memory, and answer the same question for an hour. A restart forgets
+ * them.
  */
 #ifndef SERVER_SITE_SIMULATOR_H
 #define SERVER_SITE_SIMULATOR_H
@@ -16,32 +18,32 @@
 
 struct server;
 
-#define SIMULATION_SECONDS 300 /* that one may take */
+#define SIMULATION_SECONDS 300 /* time limit, seconds */
 #define SIMULATION_POLICIES 4
 #define SIMULATION_DAYS 366
 
 struct simulation_wish {
 	int64_t days;
-	char policies[200]; /* names, joined by commas, each known */
-	bool again;	    /* also if the answer is known */
+	char policies[200]; /* known names, joined by commas */
+	bool again;	    /* run again even if a result is kept */
 };
 
-/* What came of one. Owned by the simulator. */
+/* A result. Owned by the simulator. */
 struct simulated_past {
-	uint64_t id; /* since the start of the server */
+	uint64_t id; /* counted from the start of the server */
 	int64_t days;
 	char policies[200];
 	int64_t asked, made; /* instants */
-	json_t *result;	     /* what `shunt simulate --json` printed; NULL: not yet */
+	json_t *result;	     /* output of `shunt simulate --json`; NULL: not yet */
 };
 
-/* Called once, at once or later, in the loop: x->result, or NULL with a sentence. */
+/* Called once, at once or later, in the loop: x->result, or NULL with an error. */
 typedef void (*simulation_told)(void *context, const struct simulated_past *x, const struct err *err);
 
-/* -EBUSY with CODE_TOO_MANY: too many wait. */
+/* Requests a simulation. -EBUSY with CODE_TOO_MANY: too many wait. */
 int simulator_ask(struct server *s, const struct simulation_wish *w, simulation_told told, void *context,
 		  struct err *err);
-/* Those that are kept, the newest first: 0, 1, ...; NULL: no more. */
+/* Returns the i-th kept result, newest first; NULL: no more. */
 const struct simulated_past *simulator_kept(const struct server *s, size_t i);
 const struct simulated_past *simulator_running(const struct server *s); /* NULL: none */
 void simulator_end(struct server *s);
