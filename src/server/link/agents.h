@@ -11,15 +11,21 @@
 struct link;
 struct server;
 
-void agents_link(struct server *s, struct link *l);   /* the listener's: a certificate of this cluster was shown */
-void agents_settings(struct server *s);		      /* attributes or configuration have changed: tell them */
-void agents_setting(struct server *s, uint32_t node); /* ... one of them, if it is connected */
-/* Its link is closed, if there is one. retry: 0, it may come again at once; else what `sorry` says. */
+/* Called by the listener for a link with a certificate of this cluster. */
+void agents_link(struct server *s, struct link *l);
+/* Sends changed attributes or configuration to all agents. */
+void agents_settings(struct server *s);
+/* Does so for one agent, if it is connected. */
+void agents_setting(struct server *s, uint32_t node);
+/* Closes the agent's link, if there is one. retry: seconds sent in `sorry`; 0: it may come back
+ * at once. */
 void agents_cut(struct server *s, uint32_t node, int retry, const char *reason);
-struct link *agents_link_of(const struct server *s, uint32_t node); /* NULL: it is not connected */
-void agents_bye(struct server *s);	    /* leases are suspended, nodes_farewell() having been committed */
-bool agents_unsent(const struct server *s); /* something has not left yet */
-void agents_tell(struct server *s, const char *type, const char *key, json_t *value); /* a frame to all; borrowed */
+struct link *agents_link_of(const struct server *s, uint32_t node); /* NULL: not connected */
+/* Suspends leases, after nodes_farewell() was committed. */
+void agents_bye(struct server *s);
+bool agents_unsent(const struct server *s); /* some output has not been sent yet */
+/* Sends a frame to all agents; value is borrowed. */
+void agents_tell(struct server *s, const char *type, const char *key, json_t *value);
 void revoke_turn(struct server *s);
 
 #endif

@@ -1,6 +1,5 @@
-/*
- * claims.h - the owner of a workstation claims it, and gives it back: events of the node, and what follows for jobs.
- */
+/* claims.h - claims of a workstation by its owner: events of the node, and their consequences
+ * for jobs. */
 #ifndef SERVER_CLAIMS_H
 #define SERVER_CLAIMS_H
 
@@ -10,9 +9,10 @@
 struct err;
 struct server;
 
-/* What a heartbeat says of the owner (docs/protocol.md); NULL: nothing. */
+/* Handles what a heartbeat reports about the owner (docs/protocol.md); NULL: nothing. */
 void claim_heard(struct server *s, uint32_t node, const json_t *news);
-/* The policy of a node, checked; NULL or "": it is no workstation (any more). The caller stores the node. -EINVAL, with what is allowed. */
+/* Sets the policy of a node after checking it; NULL or "": it is not a workstation (any more).
+ * The caller stores the node. -EINVAL: the error lists what is allowed. */
 int claim_policy(struct server *s, uint32_t node, const char *policy, struct err *err);
 
 #endif

@@ -10,31 +10,41 @@
 
 #include "server/node/nodes.h"
 
-/* A node that has just been given a certificate: made, or its facts renewed. *join: the number that it has from before; 0: it is given one.
- * CODE_BAD_STATE: a node of the configuration has that name, one that is connected, or one on which jobs may still run. */
+/* Adds a node that has just been given a certificate, or renews its facts. *join: its previous
+ * number; 0: a new one is assigned. CODE_BAD_STATE: the name belongs to a node of the
+ * configuration, a connected node, or one on which jobs may still run. */
 int nodes_join(struct server *s, const char *name, const json_t *facts, const char *by, uint64_t *join,
 	       struct err *err);
 enum removal {
-	REMOVE_IDLE,  /* refused while jobs run there */
-	REMOVE_ENDED, /* its jobs are ended first; those of a node that is not heard end with their leases */
-	REMOVE_DEAD,  /* the same, but the caller vouches that nothing runs on a node that is not heard */
+	REMOVE_IDLE,  /* refused while jobs run on the node */
+	REMOVE_ENDED, /* its jobs are ended first; on a silent node they end with their leases */
+	/* as REMOVE_ENDED, but the caller vouches that nothing runs on a silent node */
+	REMOVE_DEAD,
 };
 int nodes_remove(struct server *s, uint32_t node, enum removal how, const char *by,
-		 struct err *err); /* -EBUSY: jobs run there */
+		 struct err *err); /* -EBUSY: jobs run on it */
 bool node_expelled(const struct server *s,
-		   uint32_t node); /* it was to end its jobs for its removal, and has not in time */
-void nodes_turn(struct server *s); /* who has been silent for too long */
+		   uint32_t node); /* it did not end its jobs in time for its removal */
+void nodes_turn(struct server *s); /* handles nodes that have been silent for too long */
 int64_t nodes_next(const struct server *s);
-void nodes_farewell(struct server *s);		       /* the server is about to stop: written down before it is told */
-int facts_check(const json_t *facts, struct err *err); /* -EINVAL: no machine is like that */
-void node_facts(struct server *s, uint32_t node, const json_t *facts);		     /* checked ones */
-void node_arrived(struct server *s, uint32_t node, const json_t *facts, bool moved); /* its hello was accepted */
-void node_heard(struct server *s, uint32_t node, const char *health); /* a ping; NULL or "": it is well */
-void node_certified(struct server *s, uint32_t node);		      /* it was given a certificate */
-struct res node_size(const struct node_info *n);   /* what a joined node has for jobs, by its facts and its limits */
-void node_resize(struct server *s, uint32_t node); /* by its facts and the administrator's limits */
+/* Stores that leases are suspended, before agents are informed that the server stops. */
+void nodes_farewell(struct server *s);
+int facts_check(const json_t *facts, struct err *err); /* -EINVAL: the facts are impossible */
+/* Takes over checked facts. */
+void node_facts(struct server *s, uint32_t node, const json_t *facts);
+/* Called when its hello was accepted. */
+void node_arrived(struct server *s, uint32_t node, const json_t *facts, bool moved);
+/* Handles a ping; health NULL or "": it is well. */
+void node_heard(struct server *s, uint32_t node, const char *health);
+/* Called when it was given a certificate. */
+void node_certified(struct server *s, uint32_t node);
+/* Returns the resources of a joined node for jobs, from its facts and limits. */
+struct res node_size(const struct node_info *n);
+/* Applies its facts and the administrator's limits. */
+void node_resize(struct server *s, uint32_t node);
+/* Returns the words of docs/cluster.md, joined by commas; borrowed until the next call. */
 const char *
 node_state(const struct server *s,
-	   uint32_t node); /* the words of docs/cluster.md, joined by commas; borrowed until the next call */
+	   uint32_t node);
 
 #endif
