@@ -1,6 +1,5 @@
-/*
- * meta.h - what the store keeps of the server itself: the next numbers it gives, and on which start of the machine it ran.
- */
+/* meta.h - the store's data about the server itself: the next numbers to assign, and the boot of
+ * the machine it ran on. */
 #ifndef SERVER_META_H
 #define SERVER_META_H
 

@@ -1,6 +1,4 @@
-/*
- * recover.h - recovery: the fold over what the store has.
- */
+/* recover.h - recovery: folds the contents of the store. */
 #ifndef SERVER_RECOVER_H
 #define SERVER_RECOVER_H
 
@@ -8,7 +6,7 @@ struct err;
 struct server;
 
 int server_recover(struct server *s, struct err *err);
-void recover_defaults(struct server *s); /* of a new store */
-void recover_attempts(struct server *s); /* once the engine is there */
+void recover_defaults(struct server *s); /* sets the defaults of a new store */
+void recover_attempts(struct server *s); /* called once the engine is running */
 
 #endif

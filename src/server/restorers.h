@@ -1,7 +1,7 @@
 /*
- * restorers.h - how the objects in the store become the server's state again: a row for each kind.
+ * restorers.h - restores the server's state from the objects in the store: a row for each kind.
  *
- * To store another kind of object: a row in restorers.c.
+ * To store another kind of object, add a row in restorers.c.
  */
 #ifndef SERVER_RESTORERS_H
 #define SERVER_RESTORERS_H
@@ -11,7 +11,7 @@
 struct err;
 struct server;
 
-/* Restores one object. One of a kind that is not known is a newer version's, and ignored. */
+/* Restores one object. Ignores kinds that are not known, which a newer version has written. */
 int object_recover(struct server *s, const char *kind, const char *name, const json_t *o, struct err *err);
 
 #endif

@@ -1,14 +1,17 @@
 /*
- * server.h - the server's state. Every room includes this, and the headers of what it uses of it.
+ * server.h - the server's state. Every component includes this, and the headers of the parts it
+ * uses.
  *
- * One thread owns all of it. A turn of the loop (loop.c): what came in has changed the state, each change an event or a record that the store
- * remembers; then the scheduler decides; then everything is committed; and only then replies, orders, mails and streams leave.
+ * One thread owns all of it. A turn of the loop (loop.c): input has changed the state, each change
+ * being an event or a record for the store; then the scheduler decides; then everything is
+ * committed; and only then replies, orders, mails and streams are sent.
  *
- * Who owns what:
- *	core, plan, sched	where a job is in its life, and on which nodes when
- *	struct entry, struct spec	what the server knows of a job besides: as it was submitted, why it is blocked
- *	struct attempt		processes that were ordered and have not ended
- *	the store		everything, for good
+ * Owners of the state:
+ *
+ *	core, plan, sched            state, nodes and times of each job
+ *	struct entry, struct spec    other data of a job: its submission, why it is blocked
+ *	struct attempt               processes that were ordered and have not ended
+ *	the store                    everything, permanently
  */
 #ifndef SERVER_SERVER_H
 #define SERVER_SERVER_H
@@ -50,17 +53,17 @@ struct world;
 
 struct server {
 	uv_loop_t *loop;
-	/* the core */
+	/* scheduling */
 	struct cluster *cluster;
 	struct plan *plan;
 	struct sched *sched;
-	struct gate *gate;     /* who is eligible */
-	struct limits *limits; /* how many may run */
-	/* what it works with */
+	struct gate *gate;     /* eligibility of jobs */
+	struct limits *limits; /* limits on running jobs */
+	/* services */
 	struct store *store;
 	struct http *http;
 	struct engine *engine;
-	/* its state, lowest room first */
+	/* state, lowest component first */
 	struct instance *instance; /* base/ */
 	struct clock *clock;
 	struct turn *turn;
@@ -81,13 +84,13 @@ struct server {
 	struct books *books; /* book/ */
 	struct realm *realm; /* site/ */
 	struct coordinators *coordinators;
-	struct hooks *hooks; /* NULL: they have not begun */
+	struct hooks *hooks; /* NULL: not started */
 	struct world *world; /* life/ */
 	struct outlook *outlook;
 	struct audience *audience; /* api/ */
 };
 
-/* All of it empty. It lives as long as the process. */
+/* Returns an empty server. It lives as long as the process. */
 struct server *server_create(void);
 
 #endif

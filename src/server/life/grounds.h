@@ -1,7 +1,8 @@
 /*
- * grounds.h - every reason for which a waiting job does not start, with what would change it: for all that shows them.
+ * grounds.h - every reason why a waiting job does not start, and what would change it.
  *
- * With all of them gone the job starts at once; with fewer gone it does not (sched/blockers.h).
+ * The job starts at once when all of them are removed, and does not while any is left
+ * (sched/blockers.h).
  */
 #ifndef SERVER_LIFE_GROUNDS_H
 #define SERVER_LIFE_GROUNDS_H
@@ -12,18 +13,20 @@
 struct server;
 
 struct ground {
-	const char *code;    /* in a word, for programs: GROUND_CODES */
-	char *text, *change; /* what it is, and what would change it: sentences without full stops */
+	const char *code;    /* one word for programs: one of GROUND_CODES */
+	char *text, *change; /* the reason and what would change it: sentences without full stops */
+	/* the scheduler's reason; otherwise why is WHY_NOT and `by` is the dependency's job or
+	 * JOB_NONE */
 	struct reason
-		detail; /* of the scheduler's; else why is WHY_NOT, and `by` the job that it depends on, or JOB_NONE */
+		detail;
 };
 typedef VEC(struct ground) ground_vec;
 
 #define GROUND_CODES                                                                                                   \
 	"hold_user|hold_other|hold_system|time|depend|queue|route|site|misfit|retry|scheduling|limit|short|amount|scattered|whole|reserved|nodes|avoided|booked|reservation|hours|order|never"
-#define GROUNDS_MOST 1000 /* dependencies of a job that are listed */
+#define GROUNDS_MOST 1000 /* dependencies listed per job, at most */
 
-/* Of a job that waits or is held; none: it starts with the next cycle. */
+/* Finds the grounds of a waiting or held job; none: it starts in the next cycle. */
 void grounds_find(struct server *s, uint32_t id, ground_vec *ret);
 void grounds_fini(ground_vec *v);
 

@@ -1,6 +1,4 @@
-/*
- * state.h - what the server keeps for this folder. All of its folders may include it.
- */
+/* state.h - state of the life component. All of its folders may include it. */
 #ifndef SERVER_LIFE_STATE_H
 #define SERVER_LIFE_STATE_H
 
@@ -15,16 +13,18 @@
 struct hookrank;
 
 struct world {
-	struct policy policy; /* the one it goes by */
+	struct policy policy; /* policy in force */
 	struct priority_settings priority;
-	struct map parties;	   /* kind of object and word -> the priority that is set, plus PARTY_ZERO */
-	struct map could;	   /* by request and set of nodes, whether it could ever run: enum fit */
+	/* kind of object and word -> priority set for it, plus PARTY_ZERO */
+	struct map parties;
+	/* request and set of nodes -> whether it could ever run: enum fit */
+	struct map could;
 	class_moves_vec moves;	   /* by class */
-	struct hookrank *hookrank; /* NULL: no hook says anything of priorities */
-	uint32_t scratch;	   /* a core job that is never submitted: for what-if */
+	struct hookrank *hookrank; /* NULL: no hook sets priorities */
+	uint32_t scratch;	   /* core job that is never submitted, for what-if queries */
 	struct outage outage;
-	struct outage announced;   /* for later than the one that has begun */
-	int64_t reservations_next; /* when they are laid out again */
+	struct outage announced;   /* outage announced for after the one that has begun */
+	int64_t reservations_next; /* time of the next layout */
 };
 
 #endif

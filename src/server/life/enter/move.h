@@ -1,6 +1,4 @@
-/*
- * move.h - a job that waits goes to another queue.
- */
+/* move.h - moves a waiting job to another queue. */
 #ifndef SERVER_MOVE_H
 #define SERVER_MOVE_H
 
@@ -11,16 +9,18 @@ struct err;
 struct server;
 
 enum mover {
-	MOVER_OWNER,	   /* or somebody in his place: as if he submitted it there */
-	MOVER_COORDINATOR, /* of the queue: whoever may submit to it */
-	MOVER_OPERATOR,	   /* and whatever its limits */
+	/* the owner or a user on the owner's behalf: same checks as a submission */
+	MOVER_OWNER,
+	MOVER_COORDINATOR, /* coordinator of the queue: access to the queue is not checked */
+	MOVER_OPERATOR,	   /* operator: neither access nor limits are checked */
 };
 
-/* Somebody moves it: to `queue`, or where that routes it. */
+/* Moves a job to `queue`, or where that routes it. */
 int job_move(struct server *s, uint32_t id, const char *queue, enum mover by, const char *who, struct arena *a,
 	     struct err *err);
 
-/* The routing queue in which it waits has been started: it goes on to the first destination that takes it, or stays if none does. */
+/* Moves a job from a started routing queue to the first destination that accepts it. The job
+ * stays if none does. */
 void job_route(struct server *s, uint32_t id);
 
 #endif

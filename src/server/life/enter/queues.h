@@ -1,16 +1,17 @@
-/*
- * queues.h - queues that are started and stopped, and what that means for the jobs in them.
- */
+/* queues.h - starts and stops queues, with the consequences for the jobs in them. */
 #ifndef SERVER_LIFE_QUEUES_H
 #define SERVER_LIFE_QUEUES_H
 
 struct queue;
 struct server;
 
-void queue_toggled(struct server *s, const struct queue *q); /* it was started or stopped */
-/* Queues have been changed: jobs that wait in started routing queues will be offered to the destinations. */
+/* Called when a queue was started or stopped. */
+void queue_toggled(struct server *s, const struct queue *q);
+/* Offers jobs that wait in started routing queues to their destinations. Called after queues
+ * have changed. */
 void queues_route(struct server *s);
-/* The same, if turn.route says that one may accept more than before; one pass at a time. */
+/* Does the same if turn.route is set, because a destination may accept more than before; one
+ * pass at a time. */
 void queues_turn(struct server *s);
 
 #endif

@@ -1,8 +1,10 @@
 /*
- * erase.h - checkpoint directories of jobs that are forgotten: nothing can be restarted from them any more.
+ * erase.h - deletes checkpoint directories of forgotten jobs, which nothing can restart from any
+ * more.
  *
- * Which are to be deleted is in the store until that is done, so that a crash leaves none behind; what could not be deleted is tried again at the next start. A job
- * that succeeds has deleted its own (run/saving.h).
+ * The store lists the directories to delete until that is done, so that a crash leaves none behind;
+ * failed deletions are retried at the next start. A job that succeeds has deleted its own
+ * (run/saving.h).
  */
 #ifndef SERVER_ERASE_H
 #define SERVER_ERASE_H
@@ -13,10 +15,10 @@
 struct err;
 struct server;
 
-void erase_add(struct server *s, uint32_t id); /* the job is about to be forgotten */
+void erase_add(struct server *s, uint32_t id); /* called when the job is about to be forgotten */
 int erase_restore(struct server *s, const char *name, const json_t *o, struct err *err);
 void erase_send(struct server *s); /* after the commit, a few at a time */
-/* The engine's answer. reason: it is there still. */
+/* Handles the engine's answer. reason: why the directory still exists; NULL: it was deleted. */
 void erase_done(struct server *s, const char *name, const char *reason);
 
 #endif

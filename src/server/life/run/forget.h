@@ -1,6 +1,4 @@
-/*
- * forget.h - jobs that ended long ago go.
- */
+/* forget.h - forgets jobs that ended long ago. */
 #ifndef SERVER_FORGET_H
 #define SERVER_FORGET_H
 
@@ -8,9 +6,10 @@
 
 struct server;
 
-void forgets_turn(struct server *s);	      /* drops jobs whose time is over from memory and store */
-int64_t forgets_next(const struct server *s); /* when the next one's is; TIME_NEVER */
+void forgets_turn(struct server *s);	      /* drops expired jobs from memory and store */
+int64_t forgets_next(const struct server *s); /* time of the next one; TIME_NEVER: none */
 
-void script_unref(struct server *s, uint64_t script); /* of a job that is gone; 0: none */
+/* Drops a forgotten job's reference; 0: none. */
+void script_unref(struct server *s, uint64_t script);
 
 #endif

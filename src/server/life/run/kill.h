@@ -1,6 +1,5 @@
-/*
- * kill.h - how running jobs are ended, or put back: SIGTERM, and SIGKILL if that was not enough; or a last checkpoint, where that does.
- */
+/* kill.h - ends running jobs, or puts them back into the queue: SIGTERM, then SIGKILL if needed;
+ * or a last checkpoint where possible. */
 #ifndef SERVER_KILL_H
 #define SERVER_KILL_H
 
@@ -13,12 +12,15 @@ struct attempt;
 struct server;
 
 void signal_later(struct server *s, uint32_t id, uint32_t attempt, int signal); /* after the commit */
-void attempt_kill(struct server *s, const struct attempt *t, int64_t delay);	/* seconds until SIGKILL */
-/* Ends a running job's processes by its intent: SIGTERM, after `delay` seconds SIGKILL (< 0: as its queue says). */
+/* Delay: seconds until SIGKILL. */
+void attempt_kill(struct server *s, const struct attempt *t, int64_t delay);
+/* Ends a running job's processes as its intent requires: SIGTERM, then SIGKILL after `delay`
+ * seconds (< 0: the queue's setting). */
 void job_kill(struct server *s, uint32_t id, const struct payload *p);
-/* A running job is to wait again, from its last checkpoint, which it makes now if `save` and it can; one that may not run again is deleted. */
+/* Lets a running job wait again from its last checkpoint, which it makes now if `save` and it
+ * can; deletes a job that may not run again. */
 void job_put_back(struct server *s, uint32_t id, bool save, const char *who);
-/* As before a restart: whether the signal left then is not known. */
+/* Repeats a kill from before a restart, since the signal may not have been sent. */
 void job_kill_again(struct server *s, uint32_t id, uint32_t attempt);
 
 #endif

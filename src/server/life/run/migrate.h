@@ -1,8 +1,11 @@
 /*
- * migrate.h - running jobs that are stopped at a checkpoint and go on elsewhere, so that a blocked one can start (sched/migrate.c decides): which may be, what it
- * costs, and what it has cost.
+ * migrate.h - running jobs that are stopped at a checkpoint and continue elsewhere, so that a
+ * blocked job can start (sched/migrate.c decides): which jobs may move, the expected cost, and the
+ * actual cost.
  *
- * Only jobs of a class, or a server, with move = True that make checkpoints, may be run again and have not failed to make their last one. The cost is at first what a checkpoint may take at most; then the mean of what moves of the class have cost, from the stop to the start.
+ * A job may move if its class or the server has move = True, it makes checkpoints, it may run
+ * again, and its last checkpoint did not fail. The expected cost is at first the maximum duration
+ * of a checkpoint, later the mean cost of the class's moves from stop to start.
  */
 #ifndef SERVER_MIGRATE_H
 #define SERVER_MIGRATE_H
@@ -16,7 +19,7 @@
 
 struct server;
 
-/* What moves of a class have cost: all of them together. */
+/* Total cost of the moves of a class. */
 struct class_moves {
 	char *class;
 	int64_t n, seconds;
@@ -24,8 +27,9 @@ struct class_moves {
 
 typedef VEC(struct class_moves) class_moves_vec;
 
-void moves_offer(struct server *s); /* the scheduler has begun, or an attribute has changed */
-/* A job runs: if it was moved, it goes on. */
+/* Called when the scheduler has begun or an attribute has changed. */
+void moves_offer(struct server *s);
+/* Records the cost of a move when the moved job runs again. */
 void move_learn(struct server *s, uint32_t id);
 int moves_restore(struct server *s, const char *class, const json_t *o, struct err *err);
 

@@ -1,6 +1,4 @@
-/*
- * prepare_files.h - what is carried for a job between hosts.
- */
+/* prepare_files.h - files carried between hosts for a job. */
 #ifndef SERVER_PREPARE_FILES_H
 #define SERVER_PREPARE_FILES_H
 
@@ -11,27 +9,30 @@
 struct arena;
 struct server;
 
-/* prepare_files.c: a host of this cluster, */
+/* A host of this cluster (prepare_files.c). */
 struct spot {
-	bool here;	     /* the server's machine, else: */
-	uint32_t node;	     /* ... */
-	const char *host;    /* as the engine has it */
-	const char *title;   /* as users do */
-	const char *address; /* where other hosts call it */
+	bool here;	     /* it is the server's machine; otherwise `node` is set */
+	uint32_t node;
+	const char *host;    /* name used by the engine */
+	const char *title;   /* name used by users */
+	const char *address; /* address where other hosts reach it */
 	uint64_t join;
 };
-/* ... and where a job's output belongs: */
+/* Where a job's output belongs. */
 struct home {
 	const char *path;
-	const char *kept; /* its name among what the server keeps, if home is no host of the cluster */
-	bool error;	  /* it is the error output's own */
+	/* its name among the files that the server keeps, if home is not a host of the cluster */
+	const char *kept;
+	bool error;	  /* home of the separate error output */
 	bool known;	  /* home is `spot` */
 	struct spot spot;
-	bool away;   /* the job came from another site: the server keeps its output, and that site asks for it */
-	bool stays;  /* on the host where the job runs: -k */
-	bool shared; /* the directory is the same everywhere */
+	/* the job came from another site: the server keeps its output until that site fetches it */
+	bool away;
+	bool stays;  /* output stays on the host where the job runs: -k */
+	bool shared; /* the directory is shared by all hosts */
 };
-bool spot_find(const struct server *s, const char *host, struct spot *ret); /* false: it is none */
+/* False: not a host of the cluster. */
+bool spot_find(const struct server *s, const char *host, struct spot *ret);
 void output_home(struct server *s, uint32_t id, const json_t *body, bool error, struct arena *a, struct home *ret);
 
 #endif

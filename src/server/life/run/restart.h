@@ -1,7 +1,8 @@
 /*
- * restart.h - a new job that goes on where another one ended: from its last checkpoint, with what it was submitted with. It is charged anew.
+ * restart.h - submits a new job that continues from another job's last checkpoint, with that job's
+ * attributes. It is charged again.
  *
- * The other job, and with it its checkpoints, is not forgotten before the new one has ended.
+ * The other job and its checkpoints are not forgotten before the new one has ended.
  */
 #ifndef SERVER_RESTART_H
 #define SERVER_RESTART_H
@@ -17,22 +18,26 @@ struct err;
 struct server;
 struct submission;
 
-/* A submission whose `restart` was looked up. */
+/* A submission after its `restart` was looked up. */
 struct restart {
-	json_t *job; /* as if it had been sent: what the other one had, unless something else was given. The caller's to decref */
-	uint64_t key;	    /* of the other one; 0: there is no `restart` */
-	const char *script; /* in the arena; NULL: the submission has one of its own */
+	/* the merged submission: the other job's members unless given otherwise; the caller
+	 * decrefs it */
+	json_t *job;
+	uint64_t key;	    /* key of the other job; 0: there is no `restart` */
+	const char *script; /* script in the arena; NULL: the submission has its own */
 	size_t script_n;
 };
 
-/* CODE_REFUSED, with the reason: there is no such job, it is another user's, has not ended, or has no checkpoint. */
+/* Looks up the other job. CODE_REFUSED with the reason: no such job, another user's, not ended,
+ * or without checkpoint. */
 int restart_read(struct server *s, const struct asker *who, json_t *job, struct arena *a, struct restart *ret,
 		 struct err *err);
-/* After submission_read() of ret->job. CODE_REFUSED: it would make no checkpoints. */
+/* Completes the submission; called after submission_read() of ret->job. CODE_REFUSED: it would
+ * make no checkpoints. */
 int restart_apply(struct submission *x, const struct restart *r, struct err *err);
-/* The directory that a job restarts from, absolute; NULL: none. */
+/* Returns the absolute path of the directory a job restarts from; NULL: none. */
 const char *restart_directory(const struct server *s, uint32_t id, struct arena *a);
-/* Whether a job that has not ended restarts from one of that number. */
+/* Returns true if a job that has not ended restarts from the job with that number. */
 bool restart_awaits(const struct server *s, uint64_t number);
 
 #endif

@@ -1,6 +1,5 @@
-/*
- * save.h - checkpoints of jobs as the server sees them: what an order says of them, asking for one, and what became of them.
- */
+/* save.h - checkpoints as the server sees them: their part of an order, requests for them, and
+ * their results. */
 #ifndef SERVER_SAVE_H
 #define SERVER_SAVE_H
 
@@ -14,19 +13,24 @@ struct attempt;
 struct server;
 struct spec;
 
-/* Fills in o->checkpoint for the part with the script; o->tag is set. */
+/* Fills in o->checkpoint for the part with the script; o->tag must be set. */
 void save_order(const struct server *s, const struct attempt *t, struct arena *a, struct order *o);
-/* Where a job has its checkpoints, absolute; NULL: it makes none, or its user's home is not known. */
+/* Returns the absolute path of a job's checkpoints; NULL: it makes none, or its user's home is
+ * not known. */
 const char *save_directory(const struct server *s, uint32_t id, struct arena *a);
-/* Asks it to save its work and end, and sees to it that it does. False: it makes no checkpoints. */
+/* Asks an attempt to save its work and end, and enforces it. Returns false if it makes no
+ * checkpoints. */
 bool attempt_save(struct server *s, const struct attempt *t, enum checkpoint_cause cause);
-/* Whether a job that is stopped for another (JOB_NONE: for none) saves its work first, if it makes checkpoints: rules/leave.h. */
+/* Returns true if a job with checkpoints saves its work before it is stopped for job `by`
+ * (JOB_NONE: for none): rules/leave.h. */
 bool save_before(const struct server *s, uint32_t id, uint32_t by);
-/* Its shepherd told this; lost_ms: work of an attempt that is over which is in none. */
+/* Records the shepherd's report; lost_ms: work of an ended attempt that no checkpoint has. */
 void saves_note(struct server *s, uint32_t id, uint32_t attempt, const struct saves *v, int64_t lost_ms);
-/* The same of an attempt that ended, or, without a result, was lost. `cut`: it had not finished. */
+/* Records the checkpoints of an attempt that ended or, without a result, was lost. `cut`: it had
+ * not finished. */
 void saves_ended(struct server *s, uint32_t id, uint32_t attempt, const struct result *r, bool cut);
-/* Milliseconds that an attempt was busy saving its work only because others wanted it to stop: its user is not charged for them. */
+/* Returns the milliseconds that an attempt spent saving its work only because it was told to
+ * stop; its user is not charged for them. */
 int64_t saves_free(const struct saves *v);
 
 #endif

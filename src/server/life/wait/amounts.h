@@ -1,8 +1,10 @@
 /*
- * amounts.h - what the site has of things that jobs use wherever they run (rules/amounts.h), as a program of the site reports it; as it is set: world.c.
+ * amounts.h - site-wide resources that jobs use on any node (rules/amounts.h), as reported by a
+ * program of the site. Amounts set as attributes: world.c.
  *
- * The program (amounts.program in the configuration file) is run every amounts.every seconds, beside the loop, and is killed if it takes longer than amounts.timeout.
- * What it reported last is stored, and holds until it reports something else, also over a restart.
+ * The program (amounts.program in the configuration file) is run every amounts.every seconds,
+ * beside the loop, and is killed if it takes longer than amounts.timeout. Its last report is stored
+ * and holds until the next one, also over a restart.
  */
 #ifndef SERVER_LIFE_AMOUNTS_H
 #define SERVER_LIFE_AMOUNTS_H
@@ -15,12 +17,12 @@
 struct json_t;
 struct server;
 
-/* Takes over what the program has printed. -EINVAL: it is not understood, and nothing is changed. */
+/* Takes over the program's output. -EINVAL: it could not be parsed, and nothing is changed. */
 int amounts_reported(struct server *s, const char *text, size_t n, struct err *err);
-/* At the start: what was reported before. */
+/* At the start: restores the last report. */
 int amount_restore(struct server *s, const char *name, const struct json_t *o, struct err *err);
 
-/* Runs the program from now on, if there is one. */
+/* Runs the program from now on, if one is configured. */
 void amounts_start(struct server *s);
 
 #endif

@@ -1,6 +1,4 @@
-/*
- * foresee.h - when waiting jobs will start.
- */
+/* foresee.h - forecasts the starts of waiting jobs. */
 #ifndef SERVER_FORESEE_H
 #define SERVER_FORESEE_H
 
@@ -15,7 +13,7 @@ struct foresight;
 struct server;
 struct strbuf;
 
-/* A waiting job's fragment where it is foreseen. */
+/* Forecast place of a fragment of a waiting job. */
 struct foreseen_piece {
 	uint32_t job, node;
 	int64_t cpus, start, end;
@@ -23,37 +21,42 @@ struct foreseen_piece {
 
 typedef VEC(struct foreseen_piece) foreseen_pieces;
 
-/* Starts as they were foreseen at an instant. */
+/* A forecast of starts. */
 struct starts {
-	struct map at;	  /* core id -> when it will start */
-	int64_t made;	  /* 0: none */
-	bool partial;	  /* the time for it was up: later starts are not in it */
-	int64_t rough;	  /* starts from this instant on are rough (forecast_rest()); TIME_NEVER: none are */
-	uint64_t version; /* of the plan */
-	uint64_t commits; /* before it */
+	struct map at;	  /* core id -> forecast start */
+	int64_t made;	  /* instant of the forecast; 0: none */
+	bool partial;	  /* time ran out: later starts are missing */
+	/* starts from this instant on are rough (forecast_rest()); TIME_NEVER: none */
+	int64_t rough;
+	uint64_t version; /* version of the plan */
+	uint64_t commits; /* number of commits before it */
 };
 
 struct outlook {
-	struct starts whole; /* of every job that can be foreseen, or those that come first while more is not known */
-	struct starts first; /* of a long queue: of the jobs that come first, perhaps newer */
-	foreseen_pieces pieces;	     /* the newest of both, with nodes, of those that come first */
-	struct foresight *foresight; /* the next ones, while they are made */
-	struct scratch scratch;	     /* for copies of the scheduler that answer at once: grounds.c */
+	/* every job that can be forecast, or the first ones while more is not known */
+	struct starts whole;
+	struct starts first; /* first jobs of a long queue, perhaps newer than `whole` */
+	foreseen_pieces pieces;	     /* the newer of both, with nodes, for the first jobs */
+	struct foresight *foresight; /* the next forecast while it is made */
+	/* for copies of the scheduler that answer at once (grounds.c) */
+	struct scratch scratch;
 };
 
-#define FORECAST_OLD 10		       /* seconds, from which its age is mentioned */
-#define FORECAST_OLDEST 60	       /* seconds, after which it is not shown */
-void foresee_update(struct server *s); /* brings what is foreseen up to date, or a step nearer to it */
-void foresee_again(struct server *s);  /* the rules have changed: what was foreseen counts no longer */
+#define FORECAST_OLD 10		       /* seconds after which its age is mentioned */
+#define FORECAST_OLDEST 60	       /* seconds after which it is not shown */
+void foresee_update(struct server *s); /* brings the forecast up to date, or one step closer */
+void foresee_again(struct server *s);  /* discards the forecast because the rules have changed */
 void foresee_started(struct server *s, uint32_t id, int64_t now);
 void foresee_forget(struct server *s, uint32_t id);
 int64_t foresee_made(const struct server *s,
-		     uint32_t id); /* the instant of the forecast that foresee_start() is from */
+		     uint32_t id); /* instant of the forecast used by foresee_start() */
+/* Returns true if that start counts the jobs ahead only as a sum of CPUs. */
 bool foresee_rough(const struct server *s,
-		   uint32_t id);	      /* that start takes the jobs ahead of it only as a sum of CPUs */
-int64_t foresee_last(const struct server *s); /* of the newest one; 0: none yet */
-bool foresee_start(const struct server *s, uint32_t id, int64_t *ret); /* false: it is not known, */
+		   uint32_t id);
+int64_t foresee_last(const struct server *s); /* instant of the newest forecast; 0: none yet */
+/* False: the start is not known. */
+bool foresee_start(const struct server *s, uint32_t id, int64_t *ret);
 bool foresee_not(const struct server *s, uint32_t id,
-		 struct strbuf *why); /* ... and why not; false: it does not wait */
+		 struct strbuf *why); /* why the start is not known; false: the job does not wait */
 
 #endif

@@ -1,8 +1,10 @@
 /*
- * hookrank.h - the factor "hook" of priorities: what priority_factor() of the site's hooks says of each waiting job.
+ * hookrank.h - the factor "hook" of priorities: the value of priority_factor() of the site's hooks
+ * for each waiting job.
  *
- * It is asked for beside the loop, some hundred jobs at a time: of new and altered jobs at once, of all others every hook_refresh seconds. What was said last is
- * what counts; 0 where nothing was said yet. It is not stored: after a restart all are asked for anew.
+ * Values are requested beside the loop, some hundred jobs at a time: for new and altered jobs at
+ * once, for all others every hook_refresh seconds. The last value counts, or 0 if there is none
+ * yet. Values are not stored: after a restart all are requested again.
  */
 #ifndef SERVER_LIFE_HOOKRANK_H
 #define SERVER_LIFE_HOOKRANK_H
@@ -12,8 +14,8 @@
 struct server;
 
 double hookrank_value(const struct server *s, uint32_t id);
-void hookrank_again(struct server *s, uint32_t id); /* it was altered */
+void hookrank_again(struct server *s, uint32_t id); /* called when the job was altered */
 void hookrank_turn(struct server *s);
-int64_t hookrank_next(const struct server *s); /* when there is something to do again; TIME_NEVER */
+int64_t hookrank_next(const struct server *s); /* time of the next request; TIME_NEVER: none */
 
 #endif

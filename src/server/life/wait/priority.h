@@ -1,6 +1,4 @@
-/*
- * priority.h - priorities of waiting jobs, as the site weighs them (rules/priority.h).
- */
+/* priority.h - priorities of waiting jobs with the site's weights (rules/priority.h). */
 #ifndef SERVER_LIFE_PRIORITY_H
 #define SERVER_LIFE_PRIORITY_H
 
@@ -10,15 +8,16 @@
 
 struct server;
 
-/* What of a job counts, with these weights. */
+/* Collects the job's data that counts with these weights. */
 void job_prioritized(struct server *s, uint32_t id, const struct priority_settings *x, struct prioritized *ret);
-/* By the settings in force: for the scheduler, the server being the context. */
+/* Returns the priority by the settings in force; the scheduler's callback, with the server as
+ * context. */
 double job_priority(void *context, uint32_t id, int64_t now);
-/* Before it asks for those of all jobs. */
+/* Called before the scheduler asks for the priorities of all jobs. */
 void priority_prepare(void *context, int64_t now);
-/* Something was set of a user, group, account or QoS. */
+/* Reads the priorities of users, groups, accounts and QoS again after one was set. */
 void priority_parties(struct server *s);
-/* Whether priorities are what orders jobs: some policies have an order that they can't replace. */
+/* Returns true if priorities order the jobs: some policies have an order of their own. */
 bool priority_rules(const struct server *s);
 
 #endif

@@ -1,6 +1,4 @@
-/*
- * decide.h - the scheduler decides.
- */
+/* decide.h - runs the scheduler. */
 #ifndef SERVER_DECIDE_H
 #define SERVER_DECIDE_H
 
@@ -9,11 +7,13 @@
 struct server;
 
 void turn_decide(struct server *s);
-void server_decide(struct server *s); /* a turn's decisions, in the middle of one */
+void server_decide(struct server *s); /* makes a turn's decisions in the middle of the turn */
+/* Returns true if jobs may be started: scheduling is on, and no shutdown is under way. */
 bool decide_may(
-	const struct server *s); /* whether jobs may be started: scheduling is on, and no shutdown is under way */
+	const struct server *s);
+/* Runs a scheduler cycle if decide_may(), or a part of one: then s->turn->undecided is set. */
 void scheduler_decide(
 	struct server
-		*s); /* a cycle of the scheduler, or a part of one: then s->turn->undecided; none unless decide_may() */
+		*s);
 
 #endif

@@ -1,8 +1,9 @@
 /*
- * layout.h - partitions that are changed while jobs wait and run.
+ * layout.h - changes partitions while jobs wait and run.
  *
- * A partition is not changed under a running job: that is refused. Jobs that wait are asked again which partitions suit them; one that none suits any more is
- * held, and its comment has the reason, until a partition suits it again.
+ * A change to a partition with running jobs is refused. For waiting jobs the suitable partitions
+ * are computed again; a job without one is held, with the reason in its comment, until a partition
+ * suits it again.
  */
 #ifndef SERVER_LAYOUT_H
 #define SERVER_LAYOUT_H
@@ -12,9 +13,10 @@
 struct err;
 struct server;
 
-/* Whether no running job has any of the nodes that are marked, or another of its machine. -EINVAL: the sentence names the job. */
+/* Checks that no running job has any of the marked nodes, or another node of their machine.
+ * -EINVAL: the error names the job. */
 int layout_check(struct server *s, const bool *nodes, struct err *err);
-/* Those nodes are in other partitions than before, by the definitions (node/partitions.h). */
+/* Moves those nodes to other partitions, by the definitions (node/partitions.h). */
 void layout_change(struct server *s, const bool *nodes);
 
 #endif

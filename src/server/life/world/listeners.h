@@ -1,7 +1,7 @@
 /*
- * listeners.h - who has to know when a job begins or ends: a table with a row for each subsystem.
+ * listeners.h - subsystems notified when a job begins or ends: a table with a row for each.
  *
- * To let a subsystem act on the end of jobs: a row in listeners.c.
+ * To let a subsystem act on the end of jobs, add a row in listeners.c.
  */
 #ifndef SERVER_LIFE_LISTENERS_H
 #define SERVER_LIFE_LISTENERS_H
@@ -11,9 +11,10 @@
 struct server;
 
 enum moment {
-	MOMENT_BEGUN,	/* its processes run; the scheduler is done with its event */
-	MOMENT_ENDED,	/* the event of its end was applied and kept: what is written down with it */
-	MOMENT_SETTLED, /* the scheduler is done with that event: what follows from the end */
+	MOMENT_BEGUN,	/* its processes run; the scheduler has handled the event */
+	/* the event of its end was applied and stored: for records stored with it */
+	MOMENT_ENDED,
+	MOMENT_SETTLED, /* the scheduler has handled that event: for the consequences of the end */
 	MOMENTS
 };
 

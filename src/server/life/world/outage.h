@@ -1,8 +1,11 @@
 /*
- * outage.h - the machine is shut down: at once or at a time that was announced, until an end that may be known.
+ * outage.h - shutdowns of the machine: at once or at an announced time, until an end that may be
+ * known.
  *
- * One that is announced is kept in the store, so that a restart before its time changes nothing, whichever way the server was stopped; a server that is started when its time has come ends it.
- * Until then no job is placed that would last into it, unless running jobs are left alone; expected starts behind it follow from the same plan.
+ * An announced outage is kept in the store, so that a restart before its time does not cancel it,
+ * however the server was stopped; a server started after that time ends it. Until then no job is
+ * placed that would run into it, unless running jobs are left alone; forecast starts after it
+ * follow from the same plan.
  */
 #ifndef SERVER_OUTAGE_H
 #define SERVER_OUTAGE_H
@@ -15,12 +18,13 @@ struct err;
 struct schema;
 struct server;
 
-/* What becomes of the jobs that run. */
+/* What happens to running jobs. */
 enum outage_kind {
 	OUTAGE_NONE,
-	OUTAGE_LEAVE, /* they go on */
-	OUTAGE_SAVE,  /* checkpoints are made; what can't make any is stopped; all that may run again waits */
-	OUTAGE_STOP,  /* the same, without making checkpoints */
+	OUTAGE_LEAVE, /* they continue */
+	/* they make checkpoints; those that cannot are stopped; all that may run again wait */
+	OUTAGE_SAVE,
+	OUTAGE_STOP,  /* they are stopped without checkpoints; all that may run again wait */
 	OUTAGE_END,   /* they are deleted */
 	OUTAGE_KINDS
 };
@@ -29,18 +33,18 @@ enum outage_kind {
 struct outage {
 	uint8_t kind;
 	bool begun;
-	int64_t begin, until; /* instants; until TIME_NEVER: not known */
+	int64_t begin, until; /* instants; until may be TIME_NEVER: not known */
 	char who[64];
 };
 
-extern const struct schema outage_schema; /* a struct outage that is not NONE */
+extern const struct schema outage_schema; /* struct outage other than OUTAGE_NONE */
 
 bool outage_kind_parse(const char *word, enum outage_kind *ret);
-/* Announces it, instead of the one that was announced, or begins it if its time has come: then one that is announced for later still counts after the next start. OUTAGE_NONE: it is called
- * off. */
+/* Announces an outage in place of the announced one, or begins it if its time has come: an
+ * outage announced for later then still counts after the next start. OUTAGE_NONE cancels it. */
 void outage_set(struct server *s, const struct outage *x);
 void outage_turn(struct server *s);	     /* begins it when its time has come */
-int64_t outage_next(const struct server *s); /* when that will be, or TIME_NEVER */
+int64_t outage_next(const struct server *s); /* that time, or TIME_NEVER */
 int outage_restore(struct server *s, const char *name, const json_t *o, struct err *err);
 
 #endif

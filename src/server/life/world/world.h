@@ -13,31 +13,39 @@ struct server;
 struct spec;
 struct strbuf;
 
-/* Fills the scratch job in, as if it were to be submitted now. */
+/* Fills in the scratch job as if it were submitted now. */
 void world_scratch(struct server *s, const struct spec *p);
-int world_nodes(struct server *s, struct err *err); /* by the configuration */
-void world_begin(struct server *s); /* plan and scheduler, once all nodes are known; does nothing the second time */
-/* Whether its nodes could hold what it asks for if all were up and empty, and why not: -EINVAL; and whether those of a set alone could. */
+int world_nodes(struct server *s, struct err *err); /* adds the nodes of the configuration */
+/* Makes plan and scheduler, once all nodes are known; does nothing the second time. */
+void world_begin(struct server *s);
+/* Return whether the nodes could hold the request if all were up and empty.
+ * world_could_hold_on() considers a set of nodes alone; world_refuse() returns -EINVAL with the
+ * reason if not. */
 enum fit world_could_hold(struct server *s, const struct spec *p);
 int world_refuse(struct server *s, const struct spec *p, struct err *err);
 void world_misfit(struct server *s, const struct spec *p, struct err *ret); /* why it is held (BLOCK_MISFIT) */
-/* Appends which nodes a job's queue leaves it, if not all. */
+/* Appends the nodes that a job's queue allows, if not all. */
 void world_tie(const struct server *s, const struct spec *p, struct strbuf *out);
 enum fit world_could_hold_on(struct server *s, const struct spec *p, uint32_t allowed);
-void world_settings(struct server *s); /* attributes of the server have changed: world_rebuild(), if it is concerned */
-/* At recovery, once all events are folded. Those of the past may not fit the nodes and partitions of today, so that the plan is only right about where
- * jobs are: it is made anew from that. */
+/* Attributes of the server have changed: calls world_rebuild() if necessary. */
+void world_settings(struct server *s);
+/* Makes the plan again at recovery, once all events are folded. Past events may not fit the
+ * present nodes and partitions, so the folded plan is only right about where jobs are. */
 void world_folded(struct server *s);
+/* The policy, a setting or the nodes have changed: keeps the places under the new rules. */
 void world_rebuild(
-	struct server *s); /* the policy, a setting or the nodes have changed: the same places under other rules */
+	struct server *s);
 void world_savings(struct server *s); /* a class was changed */
-void world_endings(struct server *s); /* a queue was changed: jobs may take another time to end */
-void world_outage(struct server *s);  /* a shutdown was announced, has begun or was called off */
-/* The shutdown that plans are made with: one that has begun without a known end says nothing of the time after it. Borrowed. */
+/* A queue was changed: jobs may take a different time to end. */
+void world_endings(struct server *s);
+void world_outage(struct server *s);  /* a shutdown was announced, has begun or was cancelled */
+/* Returns the shutdown used for planning. Borrowed. One that has begun without a known end does
+ * not affect the time after it. */
 const struct outage *world_expects(const struct server *s);
-void world_gates(struct server *s);   /* all of them, with a new scheduler */
+void world_gates(struct server *s);   /* applies all gates to a new scheduler */
 void world_changed(struct server *s); /* nodes were added, changed or removed, or partitions */
-/* What a job that waits asks for follows from the nodes and partitions that there are now. Where that is something else than before, it loses its place. */
+/* Derives a waiting job's request from the present nodes and partitions. If it differs from
+ * before, the job loses its place. */
 void world_request(struct server *s, uint32_t id);
 
 #endif
