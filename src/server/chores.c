@@ -55,23 +55,23 @@
 #include "server/site/courier.h"
 #include "store/store.h"
 
-#define WAITER_US 200000 /* how often clients that wait for a change are looked after */
+#define WAITER_US 200000 /* interval at which clients that wait for a change are served */
 
 enum {
-	IF_WRITABLE = 1 << 0, /* not while the store can't be written */
-	IF_MERGED = 1 << 1,   /* not before the changes of the time without a server are in */
-	IF_UNSLICED = 1 << 2, /* not if a slice was done since the last poll */
+	IF_WRITABLE = 1 << 0, /* skipped while the store cannot be written */
+	IF_MERGED = 1 << 1,   /* skipped until the changes made without a server are merged */
+	IF_UNSLICED = 1 << 2, /* skipped if a slice was run since the last poll */
 };
 
 struct chore {
 	enum stage stage;
 	unsigned when;				   /* IF_... */
-	void (*turn)(struct server *s);		   /* NULL: nothing */
-	int64_t (*wake)(const struct server *s);   /* seconds: when the scheduler has to look */
-	int64_t (*due_us)(const struct server *s); /* microseconds: when it has something to do */
+	void (*turn)(struct server *s);		   /* NULL: nothing to do */
+	int64_t (*wake)(const struct server *s);   /* time of the next scheduler run, seconds */
+	int64_t (*due_us)(const struct server *s); /* time of the next call, microseconds */
 };
 
-/* ---- what stands between a row and its subsystem ---- */
+/* ---- adapters between a row and its subsystem ---- */
 
 static int64_t scheduler_wake(const struct server *s)
 {
@@ -105,7 +105,8 @@ static int64_t sharing_due(const struct server *s)
 	return sharing_reads(s) && !s->turn->trouble ? s->clock->now_us : TIME_NEVER;
 }
 
-/* Only after the first commit: until then the results that recovery read are in the live files alone. */
+/* Sweeps only after the first commit: until then the results that recovery read are only in the
+ * live files. */
 static void engine_sweep_once(struct server *s)
 {
 	if (!s->instance->swept)
@@ -131,7 +132,7 @@ static void books_turn(struct server *s)
 /* ---- the table ---- */
 
 static const struct chore chores[] = {
-	{.wake = scheduler_wake}, /* what these are due for is part of deciding */
+	{.wake = scheduler_wake}, /* these are handled as part of deciding */
 	{.wake = credits_next},
 
 	{STAGE_DUE, .turn = block_due, .wake = gate_wake},
@@ -148,7 +149,7 @@ static const struct chore chores[] = {
 	{STAGE_DUE, .when = IF_WRITABLE | IF_MERGED, .turn = sites_turn},
 	{STAGE_DUE, .when = IF_WRITABLE | IF_MERGED, .turn = overlays_turn},
 	{STAGE_DUE, .when = IF_WRITABLE | IF_MERGED,
-	 .turn = subkeys_turn}, /* the spool's changes need their keys, however old */
+	 .turn = subkeys_turn}, /* merged changes need their keys, however old */
 	{STAGE_DUE, .when = IF_WRITABLE | IF_MERGED, .turn = acted_turn},
 
 	{STAGE_WORK, .turn = queues_turn},

@@ -1,14 +1,15 @@
 /*
  * loop.c - a turn of the loop, always in this order:
  *
- *	1. what came in was handled by callbacks, each of which read the clock first: requests, results, timers
+ *	1. callbacks have handled the input (requests, results, timers), reading the clock first
  *	2. the clock is read
- *	3. what is due by time: releases, overruns
+ *	3. timed chores run: releases, overruns
  *	4. the scheduler decides
  *	5. everything is committed
- *	6. and only then told: replies, orders, signals, mails, streams, accounting
+ *	6. only then output leaves: replies, orders, signals, mails, streams, accounting
  *
- * When the store can't be written the turn stops after 5: nothing is told, changes are refused, reading goes on, and the commit is tried again.
+ * When the store cannot be written, the turn stops after 5: nothing is sent, changes are refused,
+ * reads continue, and the commit is tried again.
  */
 #include <errno.h>
 #include <signal.h>
@@ -67,17 +68,21 @@
 #define RETRY_US 500000
 #define SLEEP_MAX_MS 15000
 #define WAIT_FOR_STORE 20 /* seconds a request may wait for the store, unless its disk is full */
-#define ROOT_RESERVE 32	  /* connections that root, and the server's account, can have when there are too many */
-#define BACKLOG 8	  /* orders that keep the engine busy */
+/* connections reserved for root and the server's account when all others are taken */
+#define ROOT_RESERVE 32
+#define BACKLOG 8	  /* number of orders that keeps the engine busy */
 
-#define DEPEND_STEPS 400 /* dependents that are looked at in the turn in which another job starts or ends */
-#define COMPANY_US 10000 /* so long a change for which nobody waits may wait for others, to be committed with them */
+/* dependents visited, at most, in the turn in which another job starts or ends */
+#define DEPEND_STEPS 400
+/* how long a change that no client waits for may be delayed, to be committed with others */
+#define COMPANY_US 10000
 
-/* Nobody asked, nothing is to leave: that a job began or ended may be written with what comes next. Until then its result stays in
- * its live file. */
+/* Returns true if the commit can wait: no client and no output waits for it, so starts and ends
+ * of jobs may be written with later changes. Until then a result stays in its live file. */
 static bool commit_later(struct server *s)
 {
-	/* while it has this many orders before it, another would only wait there instead of here */
+	/* with this many orders queued in the engine, another would only wait there instead of
+	 * here */
 	bool starts_wait = s->agenda->starts.n && engine_backlog(s->engine) < BACKLOG;
 	bool urgent = s->turn->asked || s->post->replies.n || s->slices->works.n || starts_wait || s->post->signals.n ||
 		      s->audience->streams.n || s->audience->waiters.n || s->turn->terminating || !s->instance->swept ||
@@ -140,7 +145,7 @@ static bool turn_commit(struct server *s)
 	return true;
 }
 
-/* Nobody waits for ever for a store that can't be written. */
+/* Fails replies that have waited too long for a store that cannot be written. */
 static void give_up_replies(struct server *s)
 {
 	size_t kept = 0;
@@ -161,8 +166,9 @@ static void give_up_replies(struct server *s)
 	s->post->replies.n = kept;
 }
 
-/* Timers are looked at before the poll: what ends in the poll was followed by a turn already, which set it anew. Only one that is over before the poll
- * comes here, and the poll would wait for something else. */
+/* Handles a timer that expired before the poll, which would otherwise wait for something else.
+ * libuv runs timers before the poll; after a timer that expires in the poll, a turn has already
+ * run and set the timer again. */
 static void on_timer(uv_timer_t *t)
 {
 	struct server *s = t->data;
@@ -170,7 +176,7 @@ static void on_timer(uv_timer_t *t)
 	s->turn->over = true;
 }
 
-/* Milliseconds from now until an instant in microseconds, at least 1. */
+/* Returns the milliseconds from now until an instant in microseconds, at least 1. */
 static int64_t ms_until(const struct server *s, int64_t us)
 {
 	int64_t ms = (us - s->clock->now_us) / 1000 + 1;
@@ -178,7 +184,7 @@ static int64_t ms_until(const struct server *s, int64_t us)
 	return ms < 1 ? 1 : ms;
 }
 
-/* Sets the timer to when there is something to do although nothing comes in. */
+/* Sets the timer to the next time at which there is work without input. */
 static void sleep_set(struct server *s)
 {
 	int64_t due = chores_due_us(s), ms = SLEEP_MAX_MS;
@@ -192,8 +198,9 @@ static void sleep_set(struct server *s)
 		due = s->turn->commit_us;
 	if (due < s->clock->now_us + SLEEP_MAX_MS * INT64_C(1000))
 		ms = ms_until(s, due);
+	/* sending has caused more changes */
 	if (!s->turn->trouble && (s->turn->dirty || (journal_waits(s) && !s->turn->commit_us) ||
-				  (store_pending(s->store) && !s->turn->commit_us))) /* telling has led to more */
+				  (store_pending(s->store) && !s->turn->commit_us)))
 		ms = 0;
 	uv_timer_start(&s->turn->timer, on_timer, (uint64_t)ms, 0);
 }
@@ -218,8 +225,9 @@ void server_turn(struct server *s)
 	turn_spent(s, TURN_DUE);
 	chores_do(s, STAGE_WORK);
 	turn_spent(s, TURN_WORKS);
+	/* a planned start or deadline is due, or a cycle continues */
 	if (s->turn->wake <= s->clock->now ||
-	    (s->turn->undecided && !s->slices->sliced)) /* a planned start, a deadline; a cycle goes on */
+	    (s->turn->undecided && !s->slices->sliced))
 		s->turn->dirty = true;
 	s->slices->depend_steps = s->slices->slice_steps ? s->slices->slice_steps : DEPEND_STEPS;
 	turn_decide(s);
@@ -236,7 +244,8 @@ void server_turn(struct server *s)
 			chores_do(s, STAGE_SETTLED);
 	} else
 		give_up_replies(s);
-	/* What could not be written was acknowledged to nobody, so it may be dropped, as after a crash. */
+	/* Changes that could not be written were not acknowledged, so they may be dropped, as
+	 * after a crash. */
 	if (s->turn->terminating && !stored) {
 		server_say(
 			s,
@@ -245,7 +254,8 @@ void server_turn(struct server *s)
 	}
 }
 
-/* Another server may lead. What was changed and is not in the store was told to nobody. */
+/* Runs a turn while another server may lead. Changes that are not in the store were reported to
+ * nobody. */
 static void silent_turn(struct server *s)
 {
 	give_up_replies(s);
@@ -256,7 +266,7 @@ static void silent_turn(struct server *s)
 	uv_timer_start(&s->turn->timer, on_timer, RETRY_US / 1000, 0);
 }
 
-/* Files of lines are synced. Whether there is more to commit. */
+/* Syncs the outbox files. Returns true if there is more to commit. */
 static bool books_settle(struct server *s)
 {
 	bool more = outbox_settle(s->books->outbox);
@@ -299,7 +309,8 @@ static void after_poll(uv_check_t *check)
 	turn(check->data);
 }
 
-/* Timers come before the poll, and the listener takes requests in its own: they don't wait until the poll ends. */
+/* Handles requests that the listener received in timers or its own prepare callback, so that
+ * they do not wait for the poll to end. */
 static void before_poll(uv_prepare_t *prepare)
 {
 	struct server *s = prepare->data;
@@ -307,7 +318,7 @@ static void before_poll(uv_prepare_t *prepare)
 	if (s->turn->dirty || s->turn->over || s->turn->requests != http_stats(s->http).requests)
 		turn(s);
 	s->slices->sliced = false;
-	/* the poll does not wait then; started before, the timer would be over by now */
+	/* keeps the poll from waiting; a timer started earlier would have expired by now */
 	if ((works_ready(s) || s->turn->undecided || (s->turn->route && !s->turn->trouble)) && !s->turn->stopped)
 		uv_timer_start(&s->turn->timer, on_timer, 0, 0);
 	turn_count(s);
@@ -329,7 +340,7 @@ static void on_hangup(uv_signal_t *h, int signal)
 	page_renew(h->data);
 }
 
-/* What was said to the agents last leaves before we do, unless they don't listen. */
+/* Sends the last frames to the agents before the server exits, unless they do not read them. */
 static void loop_drain(struct server *s)
 {
 	for (int i = 0; i < 50 && agents_unsent(s); i++) {
@@ -338,7 +349,8 @@ static void loop_drain(struct server *s)
 	}
 }
 
-/* As many connections as are configured, but no more than leaves descriptors for jobs, nodes, files, and root. */
+/* Limits connections to the configured number, or to what leaves descriptors for jobs, nodes,
+ * files and root. */
 static void connections_bound(const struct server *s, struct http_limits *limits)
 {
 	int room = descriptors_left() / 3 + 4;
@@ -395,12 +407,14 @@ void loop_run(struct server *s)
 	uv_timer_start(&s->turn->timer, on_timer, 1, 0);
 	s->turn->dirty = true;
 	turn_count(s);
-	s->stats->turn_max_us = s->stats->turn_cpu_max_us = 0; /* recovery is not a turn */
+	/* recovery does not count as a turn */
+	s->stats->turn_max_us = s->stats->turn_cpu_max_us = 0;
 	s->stats->long_turns = 0;
 	uv_run(s->loop, UV_RUN_DEFAULT);
 	engine_flush(s->engine);
 	loop_drain(s);
-	uv_prepare_stop(&s->turn->prepare); /* the loop may be run once more (view_end), but without turns */
+	/* the loop may run once more (view_end), but without turns */
+	uv_prepare_stop(&s->turn->prepare);
 	uv_check_stop(&s->turn->check);
 	uv_timer_stop(&s->turn->timer);
 	http_stop(s->http);

@@ -1,7 +1,8 @@
 /*
- * main.c - shuntd: what it is told on the command line, its directories, and the order in which it comes up.
+ * main.c - shuntd: command line, directories, and the order of startup.
  *
- *	configuration -> lock -> engine (its nursery is started before root is given up) -> store -> lead, or stand by until it does (standby.c) -> recovery -> sockets -> ready
+ *	configuration -> lock -> engine (its nursery starts while the server is root) -> store
+ *	-> lead, or stand by until it leads (standby.c) -> recovery -> sockets -> ready
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -81,13 +82,13 @@
 #include "server/site/simulator.h"
 #include "store/store.h"
 
-#define THREADS "12" /* users.c may have eight of them; the others read and sync */
+#define THREADS "12" /* users.c may use eight of them; the others read and sync */
 
 struct arguments {
 	const char *nodes, *conf, *name, *store, *cgroup, *check;
 	const char *copy_from, *copy_to;
 	bool foreground, system, set_aside, json;
-	int ready; /* where to say that it is up, or why not */
+	int ready; /* descriptor to report success or the startup error to; -1: none */
 };
 
 static const char usage[] =
@@ -135,7 +136,8 @@ static int make_directory(const char *path, mode_t mode, struct err *err)
 	}
 }
 
-/* Its mode, and its owner if one is given. Below the account's own directories there may be links: root changes nothing through one. */
+/* Sets a directory's mode, and its owner if given. The account's own directories may contain
+ * links: root changes nothing through a link. */
 static int directory_set(const char *path, mode_t mode, const struct passwd *owner, bool follow, struct err *err)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW)), rc = 0;
@@ -166,7 +168,7 @@ static int make_directories(struct server *s, struct err *err)
 
 	if (rc == 0)
 		rc = make_directory(s->instance->where.run, 0755, err);
-	if (rc == 0) { /* the log's, in system mode apart from the others */
+	if (rc == 0) { /* the log's directory, separate in system mode */
 		snprintf(path, sizeof path, "%s", s->instance->where.log);
 		*strrchr(path, '/') = '\0';
 		rc = make_directory(path, 0755, err);
@@ -184,7 +186,7 @@ static int make_directories(struct server *s, struct err *err)
 	return rc;
 }
 
-/* One server for an instance: the lock lives as long as the process does. */
+/* Allows one server per instance: the lock lives as long as the process. */
 static int lock_instance(struct server *s, struct err *err)
 {
 	char path[PATH_MAX], pid[LOCK_PID_SIZE];
@@ -192,7 +194,7 @@ static int lock_instance(struct server *s, struct err *err)
 
 	snprintf(path, sizeof path, "%s/shuntd.pid", s->instance->where.run);
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
-		  0644); /* the directory is the account's, and we may be root */
+		  0644); /* the directory belongs to the account, and we may be root */
 	if (fd < 0)
 		return err_set(err, -errno, "%s: %s", path, strerror(errno));
 	if ((rc = lock_take(fd, pid)) < 0) {
@@ -210,7 +212,7 @@ static void write_pid(struct server *s)
 		dprintf(s->instance->lock, "%d\n", getpid());
 }
 
-/* The parent waits until the child is up, and says what it said when it is not. */
+/* Forks the daemon. The parent waits until the child is up, and prints its error if it fails. */
 static int daemonise(const char *log, int *ret_ready)
 {
 	int fds[2], fd;
@@ -264,7 +266,7 @@ static void host_name(struct server *s)
 	s->instance->name = mem_strdup(*s->conf->name ? s->conf->name : host);
 }
 
-/* System mode: everything but the nursery runs under the server's own account. */
+/* Changes to the server's own account in system mode; only the nursery stays root. */
 static int drop_root(struct server *s, struct err *err)
 {
 	const struct passwd *pw = getpwnam(s->conf->run_as);
@@ -279,7 +281,8 @@ static int drop_root(struct server *s, struct err *err)
 	if (setgroups(0, NULL) < 0 || setgid(pw->pw_gid) < 0 || setuid(pw->pw_uid) < 0)
 		return err_set(err, -errno, "becoming %s: %s", s->conf->run_as, strerror(errno));
 	s->instance->uid = pw->pw_uid;
-	setenv("HOME", pw->pw_dir, 1); /* libpq looks for .pgpass there, and root's shell has left its own */
+	/* libpq looks for .pgpass there, and root's shell has set its own */
+	setenv("HOME", pw->pw_dir, 1);
 	setenv("USER", pw->pw_name, 1);
 	setenv("LOGNAME", pw->pw_name, 1);
 	return 0;
@@ -290,7 +293,8 @@ static void mail_say(void *context, const char *text)
 	server_say(context, "%s", text);
 }
 
-/* Beside the commands: in the build tree, or in PREFIX/bin. The directory is resolved, the link is not: its name tells the program what it is. */
+/* Finds pbs_rsh with the commands: in the build tree, or in PREFIX/bin. Resolves the directory
+ * but not the link, because the program acts by its name. */
 static void find_rsh(struct server *s)
 {
 	static const char *const beside[] = {"cmd", "bin"};
@@ -312,7 +316,8 @@ static void find_rsh(struct server *s)
 	}
 }
 
-/* A program of its own beside this one; else this one, which is larger to fork. */
+/* Finds the nursery program beside this one; otherwise uses this program, which is more
+ * expensive to fork. */
 static void find_nursery(const struct server *s, char path[PATH_MAX])
 {
 	int n = (int)(strrchr(s->instance->program, '/') ? strrchr(s->instance->program, '/') - s->instance->program
@@ -329,7 +334,7 @@ static void on_opened(void *context, uint64_t id, int fd, const char *reason)
 		output_opened(context, id, fd, reason);
 }
 
-/* What is done leading or not. */
+/* Does the setup that leading and standby servers share. */
 static int prepare(struct server *s, struct err *err)
 {
 	char path[PATH_MAX + 16], live[PATH_MAX], socket[PATH_MAX], nursery[PATH_MAX], spool[PATH_MAX];
@@ -359,15 +364,17 @@ static int prepare(struct server *s, struct err *err)
 	s->post->show_move = journal_move;
 	s->post->heard = journal_heard;
 	clock_read(s);
-	s->instance->boot = hash_bytes(live_boot(), strlen(live_boot())) & INT64_MAX; /* as JSON has numbers */
+	/* the range of JSON integers */
+	s->instance->boot = hash_bytes(live_boot(), strlen(live_boot())) & INT64_MAX;
 	s->stats->began = s->clock->now;
 	attrs_init(s->attrs, ATTR_SERVER);
 	if ((rc = world_nodes(s, err)) < 0)
 		return rc;
 	s->hosts->here = (uint32_t)s->hosts->nodes.n;
-	if ((rc = engine_create(s->loop, &o, &listener, &s->engine, err)) < 0) /* while we are root */
+	/* must run while we are root */
+	if ((rc = engine_create(s->loop, &o, &listener, &s->engine, err)) < 0)
 		return rc;
-	signin_start(s); /* the same */
+	signin_start(s); /* must run while we are root */
 	if ((rc = drop_root(s, err)) < 0)
 		return rc;
 	snprintf(path, sizeof path, "sqlite:%s/shunt.db", s->instance->where.state);
@@ -426,7 +433,8 @@ static int bring_up(struct server *s, struct err *err)
 	return terminals_begin(s, err);
 }
 
-/* Other machines: their agents, the API over TLS, and tasks of jobs that run on this machine and on others. */
+/* Opens the port for other machines: their agents, the API over TLS, and tasks of jobs that run
+ * on this machine and on others. */
 static int serve_others(struct server *s, struct err *err)
 {
 	char socket[PATH_MAX + 16], live[PATH_MAX + 16];
@@ -465,7 +473,7 @@ static void say_ready(struct server *s, struct arguments *a)
 	a->ready = -1;
 }
 
-/* 1: it was told to stop before it led. */
+/* Takes the lead, or stands by until it can. Returns 1 if the server was stopped before it led. */
 static int lead_or_stand_by(struct server *s, struct arguments *a, struct err *err)
 {
 	int rc = lead_take(s, err);
@@ -486,7 +494,8 @@ static void stop(struct server *s)
 	hooks_end(s);
 	courier_end(s);
 	simulator_end(s);
-	/* A socket that nobody listens at is what commands see of a server that is being restarted, and wait for. */
+	/* A socket without a listener means that the server is being restarted: commands wait
+	 * for it. */
 	snprintf(path, sizeof path, "%s/shuntd.sock", s->instance->where.run);
 	if (s->turn->dismissed)
 		unlink(path);
@@ -637,7 +646,8 @@ static int configure(struct server *s, const struct arguments *a, struct err *er
 	return rc;
 }
 
-/* 0: it is right; 1: it has mistakes, which were printed; 2: it can't be read. */
+/* Returns 0 if the file is correct, 1 if it has errors, which were printed, 2 if it cannot be
+ * read. */
 static int check_conf(const char *path, bool system)
 {
 	struct strbuf text = {0};
@@ -668,7 +678,8 @@ int main(int argc, char **argv)
 	if (a.copy_from)
 		return copy_store(a.copy_from, a.copy_to, a.json, &err) < 0 ? die("%s", err.text) : 0;
 	s = server_create();
-	mallopt(M_MXFAST, 0); /* else one free() puts together what thousands have left, and takes 40 ms */
+	/* otherwise one free() merges the chunks that thousands have left, and takes 40 ms */
+	mallopt(M_MXFAST, 0);
 	signal(SIGPIPE, SIG_IGN);
 	descriptors_raise();
 	umask(022);
@@ -690,7 +701,8 @@ int main(int argc, char **argv)
 		return failed(&a, err.text);
 	setenv("UV_THREADPOOL_SIZE", THREADS, 0);
 	int rc = serve(s, &a);
-	if (users_busy(s)) { /* nothing ends a lookup that hangs, and exit() would wait for its thread */
+	/* a lookup that hangs cannot be cancelled, and exit() would wait for its thread */
+	if (users_busy(s)) {
 		fflush(NULL);
 		_exit(rc);
 	}

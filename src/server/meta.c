@@ -19,7 +19,7 @@
 
 struct next {
 	uint64_t number, seq, script, join, token;
-	bool priorities; /* some job has one */
+	bool priorities; /* some job has a priority */
 };
 
 static const struct field next_rows[] = {

@@ -1,8 +1,9 @@
 /*
- * recover.c - the server's state from the store: the same fold as in life.
+ * recover.c - rebuilds the server's state from the store, by the same fold as at run time.
  *
- * Objects and jobs first, then all events in order through job_apply() and plan_apply(); then what is derived: the scheduler's queues, blocks, counts. The engine
- * is asked last what became of the attempts that were under way.
+ * Objects and jobs come first, then all events in order through job_apply() and plan_apply(), then
+ * derived state: the scheduler's queues, blocks, counts. Last, the engine reports the state of the
+ * attempts that were under way.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -73,7 +74,7 @@ struct recovery {
 	VEC(struct leased {
 		uint64_t key;
 		struct spec *spec;
-	}) leased;     /* jobs with numbers of hosts, which are read before the others */
+	}) leased;     /* jobs with numbers from a host's lease, which are read before the others */
 	size_t placed; /* number of them restored so far */
 };
 
@@ -97,7 +98,7 @@ static void script_count(struct recovery *r, uint64_t script)
 		r->highest_script = script;
 }
 
-/* How it began: see submission_accept(). */
+/* Applies the initial events of a job: see submission_accept(). */
 static void submitted(struct server *s, uint32_t id, bool eligible)
 {
 	struct event e = {
@@ -134,7 +135,7 @@ static int on_life(void *context, const struct store_life *e, struct err *err)
 	return life_restore(r->s, e, err);
 }
 
-/* The spec is given away. */
+/* Restores a job. Takes over the spec. */
 static int job_restore(struct recovery *r, uint64_t key, struct spec *p, struct err *err)
 {
 	struct server *s = r->s;
@@ -145,8 +146,9 @@ static int job_restore(struct recovery *r, uint64_t key, struct spec *p, struct 
 		spec_unref(p);
 		return 0;
 	}
-	s->jobs->priorities |= p->priority != 0; /* a store of an older server has no word of it */
-	if (job_key_index(key) >= 0) { /* an element with a spec of its own, of a store that had no EVENT_ALTER */
+	s->jobs->priorities |= p->priority != 0; /* the stores of older servers do not record it */
+	/* an element with its own spec, from a store without EVENT_ALTER */
+	if (job_key_index(key) >= 0) {
 		if (!entry_find(s, job_key_number(key), job_key_index(key), &id)) {
 			rc = err_set(err, -EINVAL, "its array is not there");
 		} else {
@@ -177,7 +179,7 @@ static int leased_compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Those that came before the server gave this number away. */
+/* Restores the leased jobs that came before the server assigned this number. */
 static void leased_restore(struct recovery *r, uint64_t number)
 {
 	struct err err;
@@ -191,7 +193,7 @@ static void leased_restore(struct recovery *r, uint64_t number)
 	}
 }
 
-/* In the order in which they came in. */
+/* Restores a job; called in order of submission. */
 static int on_job(void *context, uint64_t key, const char *head, struct err *err)
 {
 	struct recovery *r = context;
@@ -205,7 +207,8 @@ static int on_job(void *context, uint64_t key, const char *head, struct err *err
 	o = json_loads(head, 0, &error);
 	rc = o ? spec_restore(r->s, o, &p, err) : err_set(err, -EINVAL, "%s", error.text);
 	json_decref(o);
-	if (!number_leased(number) && number > r->highest) /* also a damaged one's: ids never repeat */
+	/* includes damaged jobs: ids never repeat */
+	if (!number_leased(number) && number > r->highest)
 		r->highest = number;
 	if (rc < 0)
 		return rc;
@@ -219,7 +222,8 @@ static int on_job(void *context, uint64_t key, const char *head, struct err *err
 	return job_restore(r, key, p, err);
 }
 
-/* Nodes by name. Those that are not in the configuration any more are there, too (world_node_restore). */
+/* Parses node names. Nodes that are no longer in the configuration still exist
+ * (world_node_restore). */
 static int nodes_parse(struct server *s, const char *text, int32_t **ret, uint32_t *ret_n, struct err *err)
 {
 	VEC(int32_t) v = {0};
@@ -242,7 +246,8 @@ static int nodes_parse(struct server *s, const char *text, int32_t **ret, uint32
 	return 0;
 }
 
-/* The place that an event gives to a job. An old store does not tell what was altered when: there a place for another request is none. */
+/* Reads the place that an event gives to a job. An old store does not record when a job was
+ * altered: there, a place for a different request is dropped. */
 static int place_read(struct server *s, const struct store_event *e, struct event *x, int32_t **ret_nodes,
 		      struct err *err)
 {
@@ -258,7 +263,7 @@ static int place_read(struct server *s, const struct store_event *e, struct even
 	return 0;
 }
 
-/* Attempts are the processes' part: given their CPUs, or known to have gone. */
+/* Restores an attempt: with its CPUs, or as gone. */
 static void fold_attempt(struct server *s, const struct event *x, const json_t *data, struct payload *p)
 {
 	uint32_t number = entry_job(s, x->job)->attempt;
@@ -275,7 +280,8 @@ static void fold_attempt(struct server *s, const struct event *x, const json_t *
 			t->started = true;
 		break;
 	case EVENT_START_FAILED:
-	case EVENT_PREEMPT: /* of a job that lost its place to another processes may linger: recover_attempts() asks */
+	/* a job preempted for another may have lingering processes: recover_attempts() asks */
+	case EVENT_PREEMPT:
 		if (x->by == JOB_NONE && !x->at)
 			attempt_discard(s, x->job, number);
 		break;
@@ -291,7 +297,7 @@ static void fold_attempt(struct server *s, const struct event *x, const json_t *
 	}
 }
 
-/* The nodes of a start that had to wait for its CPUs are the plan's. */
+/* Returns the nodes of a start that had to wait for its CPUs, from the plan. */
 static int32_t *planned_nodes(struct server *s, struct event *x)
 {
 	int32_t *nodes;
@@ -371,7 +377,8 @@ static int fold(void *context, const struct store_event *e, struct err *err)
 	return rc;
 }
 
-/* A job whose history has a hole may have run: it must not be started by mistake. */
+/* Folds an event. A job with an unreadable event may have run: it must not be started by
+ * mistake. */
 static int on_event(void *context, const struct store_event *e, struct err *err)
 {
 	struct recovery *r = context;
@@ -395,7 +402,7 @@ static void on_damaged(void *context, const char *what, const char *reason)
 	server_say(r->s, "set aside, since it can't be read: %s: %s", what, reason);
 }
 
-/* An old store has lost where it was: a place for another request was passed over. */
+/* Handles a job whose place an old store has lost: a place for another request was skipped. */
 static void place_lost(struct server *s, uint32_t id)
 {
 	struct job *job = entry_job(s, id);
@@ -411,7 +418,7 @@ static void place_lost(struct server *s, uint32_t id)
 	job_apply(job, &e, KIND_COMMON, NULL);
 }
 
-/* What is derived of a job: the scheduler's queues, counts. */
+/* Restores what is derived from a job: the scheduler's queues, counts. */
 static void restore_entry(struct server *s, uint32_t id)
 {
 	const struct entry *e = &s->jobs->entries.v[id];
@@ -438,7 +445,8 @@ static void restore_entry(struct server *s, uint32_t id)
 		vec_push(&s->agenda->starts, id); /* its CPUs were not free yet */
 }
 
-/* Ended ones in the order of their ends, since the scheduler learns from them; then the others by id. */
+/* Restores ended jobs in order of their ends, since the scheduler learns from them; then the
+ * others by id. */
 static void restore_entries(struct server *s)
 {
 	struct heap ended = {0};
@@ -467,7 +475,7 @@ static void hold_broken(struct server *s, uint32_t id)
 			.who = "the server"});
 }
 
-/* From now on who is eligible is kept. */
+/* Stores a job of an old store again, with its eligibility. */
 static void legacy_end(struct server *s, uint64_t key, struct spec *p)
 {
 	struct strbuf head = {0};
@@ -516,7 +524,7 @@ int server_recover(struct server *s, struct err *err)
 		if (!e->spec || entry_ended(s, id))
 			continue;
 		if (e->broken)
-			hold_broken(s, id); /* also if it runs: it may come back */
+			hold_broken(s, id); /* also while it runs: it may return to the queue */
 		if (entry_job(s, id)->state <= STATE_ALLOCATED)
 			block_begin(s, id);
 		if (e->spec->legacy && !e->spec->array)
@@ -529,18 +537,20 @@ int server_recover(struct server *s, struct err *err)
 		if (s->jobs->arrays.v[i]->spec->legacy)
 			legacy_end(s, job_key(s->jobs->arrays.v[i]->number, -1), s->jobs->arrays.v[i]->spec);
 	world_gates(s);
-	sched_resize(s->sched, s->clock->now); /* other settings, or an older server's places */
+	/* settings may have changed, or the places are an older server's */
+	sched_resize(s->sched, s->clock->now);
 	queues_route(s);
 	history_begin(s);
 	return 0;
 }
 
-/* A new store: one queue, and the policy of the configuration. */
+/* Sets up a new store: one queue, and the policy of the configuration. */
 void recover_defaults(struct server *s)
 {
 	struct queue *q;
 
-	if (s->jobs->queues.n || s->instance->founded) /* who deletes all queues has none after a restart, too */
+	/* if all queues were deleted, there are none after a restart either */
+	if (s->jobs->queues.n || s->instance->founded)
 		return;
 	q = queue_create(s, "batch");
 	attrs_change(&q->attrs, ATTR_SET, "queue_type", "Execution", NULL);
@@ -570,13 +580,13 @@ void recover_defaults(struct server *s)
 	strbuf_fini(&text);
 }
 
-/* Whether its script was to run on this machine. */
+/* Returns true if the attempt's script was to run on this machine. */
 static bool begins_here(const struct server *s, const struct attempt *t)
 {
 	return !t || t->nfrags == 0 || !node_joined(&s->hosts->nodes.v[t->node[0]].life);
 }
 
-/* One that was under way, or lingered. */
+/* Attaches the engine to an attempt that was under way or lingered. */
 static enum attempt_state attach(struct server *s, const struct attempt *t, const char *tag)
 {
 	const char **hosts;
@@ -589,7 +599,7 @@ static enum attempt_state attach(struct server *s, const struct attempt *t, cons
 	return state;
 }
 
-/* Whether what was last asked for has reached its processes is not known. */
+/* Sends the last signal or walltime again, since it may not have reached the processes. */
 static void signals_again(struct server *s, uint32_t id, uint32_t attempt, bool current)
 {
 	const struct entry *e = &s->jobs->entries.v[id];
@@ -602,7 +612,7 @@ static void signals_again(struct server *s, uint32_t id, uint32_t attempt, bool 
 		signal_later(s, id, attempt, e->suspended ? SIGSTOP : SIGCONT);
 }
 
-/* Attempts that were under way: the engine tells, now or later. */
+/* Asks the engine for the attempts that were under way; it reports now or later. */
 void recover_attempts(struct server *s)
 {
 	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
@@ -613,22 +623,24 @@ void recover_attempts(struct server *s)
 		for (uint32_t n = 1; n <= job->attempt; n++) {
 			struct attempt *t = attempt_find(s, id, n);
 			bool current = n == job->attempt && (job->state == STATE_NOW || job->state == STATE_RUNNING);
-			if (!t && (!current || job->state == STATE_NOW)) /* NOW: it waits for its CPUs */
+			/* NOW: the job waits for its CPUs */
+			if (!t && (!current || job->state == STATE_NOW))
 				continue;
 			attempt_tag(s, id, n, tag);
 			uint64_t unseen = (uint64_t)id << 32 | n;
-			map_set(&s->jobs->unseen, unseen, 1); /* the engine may tell its end while it is asked */
+			/* the engine may report the end within engine_attach() */
+			map_set(&s->jobs->unseen, unseen, 1);
 			switch (attach(s, t, tag)) {
 			case ATTEMPT_NEVER:
 				if (current &&
 				    (job->state == STATE_RUNNING || (s->instance->rebooted && begins_here(s, t)))) {
-					/* its live file was removed, or did not survive the machine's end */
+					/* its live file was removed, or lost in a reboot */
 					dispatch_engine.attempt_lost(s, tag, NULL, NULL);
 					break;
 				}
 				map_remove(&s->jobs->unseen, unseen);
 				attempt_discard(s, id, n);
-				if (current) /* the order never left, or never arrived */
+				if (current) /* the order was never sent, or never arrived */
 					sched_start_failed(s->sched, id, s->clock->now, NULL);
 				break;
 			case ATTEMPT_RUNS:
@@ -637,7 +649,7 @@ void recover_attempts(struct server *s)
 					sched_started(s->sched, id, s->clock->now);
 				signals_again(s, id, n, current);
 				break;
-			case ATTEMPT_UNKNOWN: /* a host is not there yet: what is wanted of it waits for it */
+			case ATTEMPT_UNKNOWN: /* a host is not connected yet: signals wait for it */
 				map_remove(&s->jobs->unseen, unseen);
 				signals_again(s, id, n, current);
 				break;

@@ -48,7 +48,7 @@ static int queue_restore(struct server *s, const char *name, const json_t *o, st
 	return attrs_read(&(q ? q : queue_create(s, name))->attrs, o, err);
 }
 
-/* Versions before kept refusals as objects; they are jobs now. */
+/* Drops a refusal: older versions kept them as objects, now they are jobs. */
 static int refusal_drop(struct server *s, const char *name, const json_t *o, struct err *err)
 {
 	(void)o;
@@ -78,6 +78,6 @@ int object_recover(struct server *s, const char *kind, const char *name, const j
 	for (size_t i = 0; i < sizeof restorers / sizeof *restorers; i++)
 		if (strcmp(restorers[i].kind, kind) == 0)
 			return restorers[i].restore(s, name, o, err);
-	rc = object_restore(s, kind, name, o, err); /* by the rows of rules/object.h */
+	rc = object_restore(s, kind, name, o, err); /* uses the rows of rules/object.h */
 	return rc == -ENOENT ? 0 : rc;
 }

@@ -1,7 +1,7 @@
 /*
  * child.c - see child.h.
  *
- * What it prints goes into files without names, so that nothing has to be read while it runs.
+ * The output goes into unnamed files, so that nothing has to be read while the program runs.
  */
 #include "server/base/child.h"
 
@@ -26,7 +26,7 @@ struct child {
 	struct child_order o;
 	uv_poll_t ended;
 	uv_timer_t patience;
-	int open; /* handles */
+	int open; /* number of open handles */
 	pid_t pid;
 	int pidfd, out, errors;
 	bool late;
@@ -57,7 +57,7 @@ static void child_close(struct child *c)
 	uv_close((uv_handle_t *)&c->patience, on_closed);
 }
 
-/* The caller frees it. */
+/* Reads a file. The caller frees the text. */
 static char *file_text(int fd, size_t most, size_t *ret_n)
 {
 	char *text = mem_alloc(most + 1);
@@ -93,7 +93,7 @@ static void on_ended(uv_poll_t *poll, int status, int events)
 	(void)events;
 	if (waitpid(c->pid, &how, WNOHANG) == 0)
 		return;
-	kill(-c->pid, SIGKILL); /* what it left behind */
+	kill(-c->pid, SIGKILL); /* kill the processes it left behind */
 	child_close(c);
 	child_tell(c, how);
 }
@@ -103,7 +103,7 @@ static void on_late(uv_timer_t *timer)
 	struct child *c = timer->data;
 
 	c->late = true;
-	kill(-c->pid, SIGKILL); /* its group: it was made the leader of one */
+	kill(-c->pid, SIGKILL); /* kill its process group, of which it is the leader */
 }
 
 static int process_start(struct child *c)
@@ -117,7 +117,7 @@ static int process_start(struct child *c)
 		return -errno;
 	for (char **e = environ; *e; e++)
 		vec_push(&env, *e);
-	vec_push(&env, c->o.also); /* or the end */
+	vec_push(&env, c->o.also); /* NULL ends the list */
 	vec_push(&env, NULL);
 	rc = spawn_beside(c->o.program, c->o.argv, env.v, (int[]){SPAWN_NULL, c->out, c->errors}, &c->pid);
 	vec_free(&env);
@@ -158,7 +158,7 @@ int child_start(uv_loop_t *loop, const struct child_order *o, struct child **ret
 void child_stop(struct child *c)
 {
 	kill(-c->pid, SIGKILL);
-	waitpid(c->pid, NULL, 0); /* it was killed: that takes no time */
+	waitpid(c->pid, NULL, 0); /* it was killed, so this does not block */
 	child_close(c);
 }
 

@@ -8,7 +8,7 @@
 #include "server/base/log.h"
 #include "server/server.h"
 
-#define SKEW_MIN 2 /* seconds that the clocks may differ before it is said */
+#define SKEW_MIN 2 /* clock difference, in seconds, that is logged */
 
 int64_t clock_us(clockid_t id)
 {
@@ -23,8 +23,8 @@ int64_t clock_until(const struct server *s, int64_t began, int64_t until)
 	return until && began > s->clock->now ? s->clock->now + (until - began) : until;
 }
 
-/* Our clock follows the machine's forward, and never back: then it goes on at its own pace until the other has caught up or the server is
- * started again. */
+/* Reads the clocks. Our clock follows the machine's forward but never back: then it continues at
+ * its own pace until the machine's has caught up or the server is restarted. */
 void clock_read(struct server *s)
 {
 	int64_t wall = clock_us(CLOCK_REALTIME), boot = clock_us(CLOCK_BOOTTIME), passed = boot - s->clock->boot_us;

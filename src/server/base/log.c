@@ -22,7 +22,7 @@ void server_say(const struct server *s, const char *fmt, ...)
 	localtime_r(&ts.tv_sec, &tm);
 	strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S ", &tm);
 	va_start(ap, fmt);
-	text_vprint(stderr, when, fmt, ap); /* much of it was written by nodes and users */
+	text_vprint(stderr, when, fmt, ap); /* much of the text comes from nodes and users */
 	va_end(ap);
 	if (!s || !s->post || !s->post->heard)
 		return;

@@ -12,7 +12,7 @@
 #include "store/history.h"
 #include "store/store.h"
 
-#define WAITING 100 /* that may wait for the one before */
+#define WAITING 100 /* queries per lane that may wait, at most */
 
 static void work_read(uv_work_t *work)
 {
@@ -44,10 +44,10 @@ static void work_done(uv_work_t *work, int status)
 	struct lane *lane = &s->reader->lane[w->lane];
 
 	lane->busy = NULL;
-	clock_read(s); /* it may have been a long sleep; a turn follows the poll */
+	clock_read(s); /* the query may have taken long; a turn follows the poll */
 	if (status < 0 && w->rc == 0)
 		w->rc = err_set(&w->err, -ECANCELED, "%s", uv_strerror(status));
-	if (w->rc < 0) { /* another connection, for the next */
+	if (w->rc < 0) { /* the next query opens a new connection */
 		store_close(lane->store);
 		lane->store = NULL;
 	}

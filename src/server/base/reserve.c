@@ -19,10 +19,12 @@
 #include "server/server.h"
 
 #define RESERVE (16 << 20) /* bytes */
-#define NEEDED (1 << 20)   /* bytes on the disk without which no job is accepted: its files need some */
+/* free disk space, bytes, below which no job is accepted: its files need some */
+#define NEEDED (1 << 20)
 #define SUFFIX "-reserve"
 
-/* The log has no locks that are lost when one of its descriptors is closed; the database has. */
+/* Extends the log. Unlike the database, it has no locks that are lost when one of its
+ * descriptors is closed. */
 static bool log_extend(const struct server *s)
 {
 	char path[PATH_MAX];

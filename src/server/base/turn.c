@@ -11,10 +11,10 @@
 #include "server/server.h"
 
 #define MOMENT_US                                                                                                      \
-	200 /* parts that take less together are not told apart: that clock costs a call of the system each time */
-#define LONG_TURN_US 50000 /* a turn should not take longer: meanwhile nobody is answered */
+	200 /* parts shorter than this are not separated: reading the CPU clock is a system call */
+#define LONG_TURN_US 50000 /* limit for a turn, during which no client is answered */
 
-/* Something came in by another way than a request, perhaps after a long sleep; the turn follows in any case, since it follows every poll. */
+/* Reacts to input other than a request, perhaps after a long sleep. A turn follows every poll. */
 void turn_wake(struct server *s)
 {
 	clock_read(s);
@@ -40,8 +40,9 @@ void turn_spent(struct server *s, enum turn_part part)
 	s->turn->held.read_us = now;
 }
 
-/* How long nobody else could be served: everything since the last poll but the wait in it. On a busy machine the time on the processor tells
- * what we did, the other what clients had to wait. */
+/* Computes how long other clients could not be served: the time since the last poll, except the
+ * wait in it. On a busy machine, processor time shows the server's own work, and elapsed time
+ * the delay of clients. */
 void turn_count(struct server *s)
 {
 	int64_t idle = (int64_t)(uv_metrics_idle_time(s->loop) / 1000), now = clock_us(CLOCK_MONOTONIC);

@@ -29,7 +29,7 @@ struct turn {
 	bool dirty;	   /* the scheduler must run */
 	bool undecided;	   /* the scheduler's cycle continues in the next turn */
 	bool over;	   /* the loop's wake-up time passed before it could wait */
-	bool cycled;	   /* a cycle has already run since the last request of this turn */
+	bool cycled;	   /* a request of this turn has already run a part of the cycle */
 	bool route;	   /* a destination may now accept jobs that wait in a routing queue */
 	bool merging;	   /* the spool is being merged: nothing is decided until that is done */
 	bool emptying;	   /* stop when the last job has ended */
