@@ -1,5 +1,6 @@
 /*
- * api.c - a request finds its route (routes.c), is held against what that says of it, and is handed to its handler.
+ * api.c - finds the route of a request (routes.c), checks the request against it, and calls its
+ * handler.
  */
 #include <string.h>
 
@@ -23,7 +24,8 @@
 #include "store/store.h"
 
 #define BODY_MOST                                                                                                      \
-	(4 << 20) /* bytes, but for those of large ones: to read them takes a while, in which nobody is served */
+	/* bytes of a body, except for large routes: reading it blocks the server for a while */
+	(4 << 20)
 
 static bool path_fits(const char *pattern, const char *path, char *name, size_t size)
 {
@@ -43,7 +45,8 @@ static bool path_fits(const char *pattern, const char *path, char *name, size_t 
 	return strcmp(pattern + 1, path + n) == 0;
 }
 
-/* NULL: there is none; then one of the same path with another method, or NULL. */
+/* Returns the route of a request. If NULL, *ret_near is a route of the same path with another
+ * method, or NULL. */
 static const struct route *route_find(const struct http_request *r, char *name, size_t size,
 				      const struct route **ret_near)
 {
@@ -67,7 +70,8 @@ static void route_missing(struct http_request *r, const struct route *near)
 			   request_path(r));
 }
 
-/* Who asks, and whether they may. Strangers do not learn which paths there are. False: it was answered. */
+/* Identifies the client and checks its rights. Strangers do not learn which paths exist. Returns
+ * false if the request was answered. */
 static bool asker_admit(struct server *s, const struct route *route, struct http_request *r, struct asker *ret)
 {
 	struct err err;
@@ -103,8 +107,8 @@ static bool asker_admit(struct server *s, const struct route *route, struct http
 	return true;
 }
 
-/* One that changes something needs a store that can be written. What was submitted before is told all the same, and a server that lost its store can be
- * stopped. */
+/* Refuses requests that change something while the store can't be written. A repeated submission is
+ * answered all the same, and a server that lost its store can be stopped. */
 static bool store_admits(struct server *s, const struct call *c)
 {
 	if (!c->route->changes || !s->turn->trouble || (c->w && submit_repeats(s, c->r, c->w)) ||
@@ -117,7 +121,8 @@ static bool store_admits(struct server *s, const struct call *c)
 	return false;
 }
 
-/* New jobs need room on the store's disk. What was submitted while the server was down has its place on a disk already. */
+/* Refuses new jobs while the store's disk lacks space, except those submitted while the server was
+ * down: they already occupy disk space. */
 static bool room_admits(struct server *s, const struct call *c)
 {
 	if (c->route->handle != api_submit || request_time_us(c->r) || !reserve_lacks(s) ||
@@ -130,7 +135,7 @@ static bool room_admits(struct server *s, const struct call *c)
 	return false;
 }
 
-/* Reads the body that the route says it has; false: it was answered. */
+/* Reads the body if the route has one; false: the request was answered. */
 static bool body_admit(struct call *c)
 {
 	const struct route *route = c->route;
@@ -182,7 +187,8 @@ static void api_handle(struct server *s, struct http_request *r)
 	json_decref(c.body);
 }
 
-/* Whether the user who asks is known, or known not to be there; else it is answered, or will be. A server that stands by does not look at tokens. */
+/* Returns true if the client's user was looked up, found or not. Otherwise the request is, or will
+ * be, answered. A standby server does not check tokens. */
 static bool asker_ready(struct server *s, struct http_request *r)
 {
 	struct user_key k;
@@ -196,14 +202,15 @@ static bool asker_ready(struct server *s, struct http_request *r)
 	return l == LOOKUP_KNOWN || l == LOOKUP_NONE;
 }
 
-/* Whether the server is there, and that it should stop: neither changes what follows. */
+/* Returns true for requests that ask if the server is up or make it stop. They do not depend on the
+ * changes in the trays. */
 static bool is_about_server(struct http_request *r)
 {
 	return strcmp(request_path(r), "/v1/shutdown") == 0 ||
 	       (strcmp(request_path(r), "/v1/server") == 0 && strcmp(request_method(r), "GET") == 0);
 }
 
-/* What was left in the trays comes first (offline.h). */
+/* Refuses requests until the changes in the trays are made (offline.h). */
 static bool refuse_merging(const struct server *s, struct http_request *r)
 {
 	if (!s->turn->merging || request_number(r) || is_about_server(r))

@@ -54,7 +54,7 @@
 
 #define VERSION_TEXT SHUNT_VERSION
 
-/* What the getters of this file are given: the server, or a queue. */
+/* Argument of the getters in this file: the server, or a queue. */
 struct subject {
 	const struct server *s;
 	const struct attrs *attrs;
@@ -82,7 +82,7 @@ static void peers_inside(const struct subject *x, struct json *j)
 	realm_roles(x->s, j);
 }
 
-/* How the forecast of starts differed from the starts since the server started. */
+/* Accuracy of predicted starts since the server started. */
 struct forecast_error {
 	int64_t made, starts, late, error;
 };
@@ -145,7 +145,7 @@ static void amounts_inside(const struct subject *x, struct json *j)
 {
 	for (uint32_t i = 0; i < x->s->cluster->amounts.n; i++) {
 		const struct amount_use a = amount_of(x->s, i);
-		if (a.total || a.used) /* the site has some, or had some that jobs still hold */
+		if (a.total || a.used) /* the site has some, or jobs still hold some it had */
 			schema_show(&amount, NULL, &a, NULL, j);
 	}
 }
@@ -234,7 +234,7 @@ void api_server(struct server *s, const struct call *c)
 	api_show(s, c->r, &server_answer, &x);
 }
 
-/* What follows from other attributes than before. */
+/* Applies changed attributes. */
 static void server_changed(struct server *s)
 {
 	attrs_store(s, "server", "server", s->attrs);
@@ -249,7 +249,8 @@ static bool forced(const json_t *body)
 	return json_is_true(json_object_get(body, "force"));
 }
 
-/* Takes a change of attributes back if it would break guaranteed deadlines: a longer tolerance or kill_delay does. */
+/* Undoes a change of attributes that would break guaranteed deadlines, such as a longer tolerance
+ * or kill_delay. */
 static int settings_keep(struct server *s, const json_t *body, struct attrs *now, const struct attrs *before,
 			 struct err *err)
 {
@@ -383,7 +384,7 @@ static void queue_drop(struct server *s, struct queue *q, const struct asker *w)
 	queue_destroy(s, q);
 }
 
-/* What was changed, as events. Started and enabled are events of their own. */
+/* Records the changes as events. Starting and enabling a queue are events of their own. */
 static void queue_record(struct server *s, const struct queue *q, const json_t *body, bool started, bool enabled,
 			 const char *who)
 {
@@ -414,7 +415,7 @@ void api_queues(struct server *s, const struct call *c)
 	api_show(s, c->r, &queues_answer, &(struct subject){.s = s});
 }
 
-/* The queue that the path names; NULL: it was answered. */
+/* Returns the queue that the path names; NULL: the request was answered. */
 static struct queue *queue_find(struct server *s, const struct call *c)
 {
 	struct queue *q = queue_named(s, c->name);
@@ -627,7 +628,8 @@ static int shutdown_read(const struct server *s, const struct call *c, struct ou
 	return 0;
 }
 
-/* A quick one without a time is a restart of the server: jobs start later by as long as it takes, and nobody is asked. */
+/* Checks that a shutdown keeps guaranteed deadlines. A quick one without a time only restarts the
+ * server, which delays starts by as long as it takes; it is not checked. */
 static int shutdown_keeps(struct server *s, const struct call *c, const struct outage *x, struct err *err)
 {
 	bool leaves = x->kind == OUTAGE_LEAVE, timed = x->begin > s->clock->now || x->until != TIME_NEVER;
@@ -651,7 +653,7 @@ void api_shutdown(struct server *s, const struct call *c)
 	}
 	outage_set(s, &x);
 	strbuf_puts(&out, "{}");
-	if (store_lost(s->store)) /* no commit will tell that it may leave */
+	if (store_lost(s->store)) /* no commit will come to release the answer */
 		http_reply_strbuf(c->r, 200, "application/json", &out);
 	else
 		reply_later(s, c->r, 200, &out);

@@ -1,5 +1,5 @@
 /*
- * api_hooks.c - the site's hooks: which are in force, and what one that is not would say of a job.
+ * api_hooks.c - the site's hooks: lists those in force, and tries out others on a job.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -22,7 +22,7 @@
 #include "server/server.h"
 #include "server/site/hooks.h"
 
-/* ---- those that are there ---- */
+/* ---- hooks in force ---- */
 
 struct subject {
 	struct hook_shown hook;
@@ -93,7 +93,7 @@ void api_hooks(struct server *s, const struct call *c)
 	api_show(s, c->r, &hooks_answer, &(struct hooks_shown){s, hooks_directory(s), hooks_trouble(s)});
 }
 
-/* ---- one that is tried ---- */
+/* ---- trying a hook ---- */
 
 static const struct field trial_fields[] = {
 	{"name", .is = REQUIRED | IS_TEXT, "of the file, for messages", .least = 1, .most = 100},
@@ -149,7 +149,8 @@ static json_t *or_null(json_t *x)
 	return x ? json_incref(x) : json_null();
 }
 
-/* The result of a call whose file failed is its failure, whatever hook_failure makes of it. */
+/* Writes the result of a trial. If the file failed, the result is its failure, whatever
+ * hook_failure is set to. */
 static json_t *tried_json(const struct hook_ask *a)
 {
 	static const char *const results[] = {"accepted", "refused", "failed"};

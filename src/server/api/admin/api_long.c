@@ -1,5 +1,5 @@
 /*
- * api_long.c - answers that take long to put together, in slices (work.h): the plan, and the log.
+ * api_long.c - answers that take long to compose, in slices (work.h): the plan and the log.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,10 +41,10 @@
 #include "server/site/coordinators.h"
 #include "server/site/who.h"
 
-#define LINES 64	   /* of the log that a step reads */
-#define PIECES 16	   /* of the plan that a step writes */
-#define KEPT_MOST 8	   /* reservations of a node */
-#define LOG_MAX (8u << 20) /* bytes of lines that are wanted */
+#define LINES 64	   /* lines of the log read in one step */
+#define PIECES 16	   /* pieces of the plan written in one step */
+#define KEPT_MOST 8	   /* reservations shown for a node, at most */
+#define LOG_MAX (8u << 20) /* bytes of matching lines, at most */
 
 static void nothing_to_pause(struct server *s, struct work *w)
 {
@@ -56,17 +56,17 @@ struct plan_piece {
 	uint32_t job, node;
 	int64_t cpus, start, end, until;
 	const char *state;
-	bool held; /* a node of its partition, or machine, where it has no fragment */
+	bool held; /* a node of its partition or machine on which it has no fragment */
 };
 
-/* The pieces are those of one instant. */
+/* Answer with the plan. All its pieces are of one instant. */
 struct plan_work {
 	struct work work;
 	struct http_request *r;
 	struct asker who;
 	VEC(struct plan_piece) pieces;
-	uint32_t node; /* those before it are written */
-	size_t at;     /* the same of pieces */
+	uint32_t node; /* first node not yet written */
+	size_t at;     /* index of the first piece not yet written */
 	int64_t now, foreseen;
 	struct strbuf out;
 	struct json j;
@@ -131,7 +131,8 @@ static int64_t piece_cpus(const struct server *s, const struct piece *x)
 	return cpus;
 }
 
-/* A job that has its machines to itself holds their other nodes, too. `x`: one of its pieces; `mark`: zeros, a byte for each node, and zeros again afterwards. */
+/* Adds the other nodes of machines that a job has to itself. `x`: one of its pieces; `mark`: a zero
+ * byte for each node, and zeros again on return. */
 static void held_add(const struct server *s, struct plan_work *w, struct plan_piece x, const int32_t *nodes, size_t n,
 		     char *mark)
 {
@@ -159,7 +160,8 @@ static bool has_machines(const struct server *s, uint32_t job)
 	return cluster_job_request(s->cluster, entry_job(s, job))->whole == WHOLE_HOST;
 }
 
-/* The plan goes by nodes: the others of a job are added with its first fragment, which is the last piece so far. */
+/* Adds the other nodes a job holds. The plan is traversed by node; they follow the job's first
+ * fragment, which is the last piece so far. */
 static void placed_held(const struct server *s, struct plan_work *w, const struct piece *x, char *mark)
 {
 	const struct hold *h = &s->plan->holds.v[x->job];
@@ -173,7 +175,7 @@ static void placed_held(const struct server *s, struct plan_work *w, const struc
 	free(nodes);
 }
 
-/* Where jobs that will be displaced go on afterwards. */
+/* Collects the places where displaced jobs continue later. */
 static void restarts_collect(const struct server *s, struct plan_work *w, uint32_t node)
 {
 	const booking_vec *v = s->plan->node[node].bookings;
@@ -185,7 +187,8 @@ static void restarts_collect(const struct server *s, struct plan_work *w, uint32
 						     v->v[i].start, v->v[i].end, v->v[i].end, "reserved", false});
 }
 
-/* When the job is ended at the latest. What its end takes then is in the plan, but is not the job's. */
+/* Returns the latest time at which the job is ended. The plan also covers what ending it takes, but
+ * that is not shown as the job's. */
 static int64_t shown_end(const struct server *s, const struct piece *x, const struct job *job)
 {
 	int64_t end = (x->running ? job->start : x->start) + cluster_run(s->cluster, job);
@@ -201,7 +204,7 @@ static void placed_collect(const struct server *s, struct plan_work *w, char *ma
 			const struct piece *x = &s->plan->node[i].pieces.v[k];
 			const struct job *job = entry_job(s, x->job);
 			if (job->state == STATE_CANDIDATE)
-				continue; /* no promise: the forecast has it */
+				continue; /* its place is not promised; the forecast shows it */
 			vec_push(&w->pieces,
 				 (struct plan_piece){x->job, i, piece_cpus(s, x), x->running ? job->start : x->start,
 						     shown_end(s, x, job), x->end,
@@ -214,7 +217,7 @@ static void placed_collect(const struct server *s, struct plan_work *w, char *ma
 	}
 }
 
-/* A job's pieces follow each other. */
+/* Collects predicted pieces. Those of one job are adjacent. */
 static void foreseen_collect(const struct server *s, struct plan_work *w, char *mark)
 {
 	const foreseen_pieces *all = &s->outlook->pieces;
@@ -245,7 +248,7 @@ static void pieces_collect(const struct server *s, struct plan_work *w)
 	free(mark);
 }
 
-/* What the getters of this file are given: a node. */
+/* Argument of the getters in this file: a node. */
 struct subject {
 	const struct server *s;
 	uint32_t node;
@@ -264,7 +267,7 @@ static const struct field kept_fields[] = {
 };
 static const struct schema kept = {.fields = kept_fields};
 
-/* Writes the next reservations that hold on a node. */
+/* Writes the next reservations that apply to a node. */
 static void kept_inside(const struct subject *x, struct json *j)
 {
 	const struct server *s = x->s;
@@ -301,7 +304,7 @@ static const struct field plan_node_fields[] = {
 };
 static const struct schema plan_node = {.fields = plan_node_fields};
 
-/* The members of the whole are written in slices, by plan_step(). */
+/* plan_step() writes the members of the whole in slices. */
 static const struct field plan_fields[] = {
 	{"now", .is = REQUIRED | IS_INSTANT},
 	{"nodes", .is = REQUIRED | IS_LIST, .of = &plan_node, .item = IS_OBJECT},
@@ -401,11 +404,11 @@ struct log_work {
 	struct accounting_reader *reader;
 	char id[64]; /* a job's number; "": all */
 	struct asker who;
-	bool all; /* jobs of all users */
+	bool all; /* the client may see jobs of all users */
 	struct strbuf out;
 };
 
-/* The value of "KEY=" in a line, "" if it has none. */
+/* Returns the value of "KEY=" in a line; "" if missing. */
 static const char *line_value(const char *line, const char *key, char *ret, size_t size)
 {
 	const char *at = strstr(line, key);

@@ -1,5 +1,5 @@
 /*
- * api_nodes.c - nodes as the API shows them, and what administrators change of them.
+ * api_nodes.c - nodes: showing them, and changing what administrators set.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -52,7 +52,7 @@
 #include "server/server.h"
 #include "station/owner.h"
 
-/* Nodes that only let their last jobs end count no longer. */
+/* Sums up nodes and CPUs. Nodes that only wait for their last jobs to end no longer count. */
 void cluster_sum(const struct server *s, int64_t *ret_nodes, int64_t *ret_cpus, int64_t *ret_used)
 {
 	*ret_nodes = *ret_cpus = *ret_used = 0;
@@ -63,7 +63,7 @@ void cluster_sum(const struct server *s, int64_t *ret_nodes, int64_t *ret_cpus, 
 	}
 }
 
-/* The first of a node's words is what counts it. */
+/* Writes the numbers of nodes by state. The first word of a node's state counts. */
 void nodes_metrics(const struct server *s, struct strbuf *out)
 {
 	static const char *const words[] = {"free", "busy", "offline", "draining", "down", "joining", "unhealthy"};
@@ -109,7 +109,7 @@ static const struct field node_job_fields[] = {
 };
 static const struct schema node_job = {.fields = node_job_fields};
 
-/* What is known of a node beside its records. */
+/* Values shown for a node in addition to its records. */
 struct subject {
 	const struct server *s;
 	uint32_t node;
@@ -120,7 +120,7 @@ struct subject {
 	bool connected;
 };
 
-/* By id: the order in the plan depends on how it came to be. */
+/* Shows the running jobs by id, since their order in the plan depends on its history. */
 static void jobs_show(const struct subject *x, struct json *j)
 {
 	const struct server *s = x->s;
@@ -183,7 +183,8 @@ static double load_of(const struct server *s, uint32_t node)
 	return s->instance->real && getloadavg(load, 3) == 3 ? load[0] : (double)world_cpus_used(s, node);
 }
 
-/* What a row is a member of: a struct subject, of nodes with an agent alone; a struct node, node_info or agent. */
+/* Which struct a row is a member of: struct subject (for all nodes, or only for those with an
+ * agent), struct node, node_info or agent. */
 enum { OF_SUBJECT = 1 << 0, WITH_AGENT = 1 << 1, OF_NODE = 1 << 2, OF_INFO = 1 << 3, OF_AGENT = 1 << 4 };
 #define HAS(member) .in = OF_SUBJECT, MEMBER(struct subject, member)
 #define HAS_REAL(member) .in = OF_SUBJECT, MEMBER_AS(FORM_REAL, struct subject, member)
@@ -302,18 +303,18 @@ static bool word_good(const char *text)
 	return n > 0 && n < 64 && !text[n];
 }
 
-/* What was asked for, checked; then made all at once. */
+/* The requested changes, checked first and then made all at once. */
 struct node_change {
 	const json_t *note;
-	int offline;		/* -1: as it is */
+	int offline;		/* -1: unchanged */
 	struct strbuf features; /* joined by commas */
 	bool has_features;
 	const json_t *class;	   /* text or null */
-	int64_t cpus, gpus;	   /* -1: all there are; -2: as it is */
-	int64_t drain;		   /* instant; 0: not at all; -1: as it is */
-	uint32_t speed;		   /* 0: as it is */
-	int shared;		   /* -1: as it is */
-	bool force;		   /* also if guaranteed deadlines break */
+	int64_t cpus, gpus;	   /* -1: all the node has; -2: unchanged */
+	int64_t drain;		   /* instant; 0: not at all; -1: unchanged */
+	uint32_t speed;		   /* 0: unchanged */
+	int shared;		   /* -1: unchanged */
+	bool force;		   /* even if guaranteed deadlines break */
 	const json_t *workstation; /* text or null */
 };
 
@@ -329,7 +330,7 @@ static void offline_read(const json_t *body, struct node_change *c)
 		c->offline = json_is_true(offline);
 }
 
-/* An array of words, or one text of them joined by commas. */
+/* Reads an array of words, or one text of words joined by commas. */
 static int features_read(const json_t *v, struct node_change *c, struct err *err)
 {
 	struct strbuf text = {0};
@@ -374,7 +375,7 @@ static int limit_read(const json_t *body, const char *name, int64_t min, const s
 	return 0;
 }
 
-/* When it is to be out of service, or null: it stays. */
+/* Reads when the node is to go out of service; null: it stays. */
 static int drain_read(const struct server *s, const struct node_info *n, const json_t *body, struct node_change *c,
 		      struct err *err)
 {
@@ -435,7 +436,7 @@ static char *text_or_null(const json_t *v)
 	return json_is_string(v) && *json_string_value(v) ? mem_strdup(json_string_value(v)) : NULL;
 }
 
-/* Features and class: as they were, if the cluster has no room for more words. */
+/* Changes features and class; leaves both unchanged if the cluster can't hold more words. */
 static int words_change(struct server *s, uint32_t node, struct node_change *c, struct err *err)
 {
 	struct node_info *n = &s->hosts->nodes.v[node];
@@ -465,7 +466,7 @@ static int words_change(struct server *s, uint32_t node, struct node_change *c, 
 	return rc;
 }
 
-/* In service or not, now or later. */
+/* Puts a node in or out of service, now or later. */
 static void service_change(struct server *s, uint32_t node, const struct node_change *c, const char *who)
 {
 	const struct node_life *life = &s->hosts->nodes.v[node].life;
@@ -485,7 +486,7 @@ static void service_change(struct server *s, uint32_t node, const struct node_ch
 		world_node_gate(s, node);
 }
 
-/* Everything else that was changed, as an event: "class=big cpus=4". */
+/* Records all other changes as an event: "class=big cpus=4". */
 static void alter_record(struct server *s, uint32_t node, const struct node_change *c, const char *who)
 {
 	struct strbuf text = {0};
@@ -517,7 +518,8 @@ static void alter_record(struct server *s, uint32_t node, const struct node_chan
 	strbuf_fini(&text);
 }
 
-/* Asks whether guaranteed deadlines would be kept with the node out of service, now or later, or with what jobs may use of it. */
+/* Checks that guaranteed deadlines are kept with the node out of service, now or later, or with its
+ * new limits of CPUs and GPUs. */
 static int change_keeps(struct server *s, uint32_t node, const struct node_change *c, struct err *err)
 {
 	const struct node_info *n = &s->hosts->nodes.v[node];
@@ -589,7 +591,7 @@ void api_nodes(struct server *s, const struct call *c)
 	strbuf_fini(&out);
 }
 
-/* The node that the path names; false: it was answered. */
+/* Finds the node that the path names; false: the request was answered. */
 static bool node_find(struct server *s, const struct call *c, uint32_t *ret)
 {
 	if (names_find(&s->cluster->node_names, c->name, ret) && !world_node_past(s, *ret))
@@ -614,7 +616,7 @@ void api_node(struct server *s, const struct call *c)
 
 /* ---- the audit log ---- */
 
-/* What can be changed of a node, as words of 'shunt nodes set'. */
+/* Settings of a node, as words of 'shunt nodes set'. */
 struct node_words {
 	struct strbuf text[8];
 };
@@ -640,7 +642,7 @@ static void words_fini(struct node_words *w)
 		strbuf_fini(&w->text[i]);
 }
 
-/* The command that puts a node back in or out of service. */
+/* Writes the command that undoes a change of a node's service. */
 static void service_back(const char *name, const struct node_life *was, const char *note, struct strbuf *out)
 {
 	char at[40];
@@ -654,7 +656,8 @@ static void service_back(const char *name, const struct node_life *was, const ch
 	strbuf_puts(out, " && shunt nodes set ");
 	strbuf_puts(out, name);
 	strbuf_puts(out, " ");
-	text_quote(note, out); /* online removes it, and the others leave what is there now */
+	/* online removes the note, and the other commands keep the current one */
+	text_quote(note, out);
 }
 
 static void node_audit(struct server *s, const struct asker *w, uint32_t node, const struct node_life *was,

@@ -1,5 +1,6 @@
 /*
- * api_objects.c - named objects (rules/object.h): shown, created, changed and removed. A route says which kind it is about.
+ * api_objects.c - named objects (rules/object.h): showing, creating, changing and removing them.
+ * The route determines the kind.
  */
 #include <jansson.h>
 #include <stdint.h>
@@ -36,9 +37,9 @@
 #include "server/server.h"
 #include "server/settings/objects.h"
 
-/* ---- what is special to a kind ---- */
+/* ---- special cases of kinds ---- */
 
-/* A job whose class has another path could not be started. */
+/* Checks the paths of a class: a job whose class has an invalid one could not be started. */
 static int class_paths_check(const struct object *x, struct err *err)
 {
 	static const char *const names[] = {"saver", "restarter"};
@@ -63,7 +64,7 @@ static int class_check(struct server *s, const struct object *x, const struct ob
 	return 0;
 }
 
-/* An account or a QoS that jobs have. */
+/* Refuses to remove a QoS, or an account other than the last, that unfinished jobs have. */
 static int party_check(struct server *s, const struct object *x, const struct object *next, void **ret, struct err *err)
 {
 	int64_t jobs = 0;
@@ -132,12 +133,16 @@ static void reservation_done(struct server *s, void *context)
 }
 
 static const struct ways {
-	/* Whether it may become `next`, or be removed if that is NULL. What is in *ret, done() gets, and frees. */
+	/* Checks that it may become `next`, or be removed if that is NULL. done() gets *ret and
+	 * frees it. */
 	int (*check)(struct server *s, const struct object *x, const struct object *next, void **ret, struct err *err);
-	void (*done)(struct server *s, void *context);				 /* what follows */
-	int (*complete)(struct server *s, struct object *next, struct err *err); /* what follows from what is set */
-	void (*show)(struct server *s, const struct object *x, struct json *j);	 /* what else there is to show */
-	/* Answers what a change would do to jobs. */
+	/* applies the change */
+	void (*done)(struct server *s, void *context);
+	/* fills in what follows from the attributes set */
+	int (*complete)(struct server *s, struct object *next, struct err *err);
+	/* writes additional members */
+	void (*show)(struct server *s, const struct object *x, struct json *j);
+	/* Answers how a change would affect jobs. */
 	void (*foretell)(struct server *s, const struct object *next, struct http_request *r, const char *refused);
 } ways[OBJECT_KINDS] = {
 	[OBJECT_PARTITION] = {.check = partition_check, .done = partition_done},
@@ -273,7 +278,8 @@ void api_object_create(struct server *s, const struct call *c)
 	reply_empty(s, c->r, 201);
 }
 
-/* The object that a change is about: found, or made where that is meant. NULL: it was answered. */
+/* Returns the object to change, creating it where the request implies that. NULL: the request was
+ * answered. */
 static struct object *changed_find(struct server *s, const struct call *c, bool *ret_new)
 {
 	enum object_kind kind = (enum object_kind)c->route->kind;
@@ -283,12 +289,12 @@ static struct object *changed_find(struct server *s, const struct call *c, bool 
 	const char *wanted = request_query(c->r, "new");
 
 	if (there && wanted && strcmp(wanted, "true") == 0)
-		return create(s, c); /* which refuses */
+		return create(s, c); /* fails, since it exists */
 	*ret_new = meant && !there && !(wanted && strcmp(wanted, "false") == 0);
 	return *ret_new ? create(s, c) : api_object_find(s, c);
 }
 
-/* A change that is not made: what it would do. */
+/* Answers a dry run: shows what the change would do. */
 static void answer_dry(struct server *s, const struct call *c, const struct object *next, const struct err *refused)
 {
 	struct strbuf out = {0};

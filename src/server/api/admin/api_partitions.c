@@ -1,5 +1,5 @@
 /*
- * api_partitions.c - partitions: defined, changed, shown.
+ * api_partitions.c - partitions: defining, changing and showing them.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,7 +51,7 @@ const struct schema partitions_answer = {.fields = partitions_fields};
 
 /* ---- showing ---- */
 
-/* By partition, its index plus one: jobs that wait and that it suits. */
+/* Counts the waiting jobs that each partition suits, by its index plus one. */
 static int64_t *count_waiting(const struct server *s)
 {
 	const struct cluster *c = s->cluster;
@@ -71,7 +71,7 @@ static int64_t *count_waiting(const struct server *s)
 	return count;
 }
 
-/* The job that runs on a node of a partition; JOB_NONE: none does. */
+/* Returns the job that runs on a node of a partition; JOB_NONE: none. */
 static uint32_t job_on(const struct server *s, uint32_t node)
 {
 	const piece_vec *v = &s->plan->node[node].pieces;

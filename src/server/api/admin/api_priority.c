@@ -1,5 +1,6 @@
 /*
- * api_priority.c - the priorities of waiting jobs, with what they are made of; and what other weights would make of them.
+ * api_priority.c - the priorities of waiting jobs with their parts, and those that other weights
+ * would give.
  */
 #include <jansson.h>
 #include <stdbool.h>
@@ -49,10 +50,10 @@ static const struct field part_fields[] = {
 };
 static const struct schema part = {.fields = part_fields};
 
-/* Jobs that wait, by id, and their places; at first in the order of their ids. */
+/* Waiting jobs and their places. */
 struct ranking {
-	VEC(struct keyed) first; /* key: the priority, its sign changed; tie: the job */
-	uint32_t *tried;	 /* by job: its place with other weights; NULL: none are tried */
+	VEC(struct keyed) first; /* key: the negated priority; tie: the job */
+	uint32_t *tried;	 /* place with other weights, by job; NULL: none are tried */
 };
 
 static int settings_try(const struct server *s, const char *text, struct priority_settings *ret, struct err *err)
@@ -96,19 +97,21 @@ static void job_weigh(struct server *s, const struct priority_settings *x, uint3
 		      struct weighing *ret)
 {
 	job_prioritized(s, job, x, known);
-	if (known->rank > (double)s->clock->now) /* it came, or came back, within this second: it has not waited yet */
+	/* submitted or requeued within this second: it has not waited yet */
+	if (known->rank > (double)s->clock->now)
 		known->rank = (double)s->clock->now;
 	priority_weigh(x, known, s->clock->now, ret);
 }
 
-/* What the getters of this file are given: the whole, or one of its jobs. */
+/* Argument of the getters in this file: the whole, or one of its jobs. */
 struct subject {
 	struct server *s;
 	const struct asker *who;
-	const struct priority_settings *now, *shown; /* what ranks jobs; what is listed */
+	/* settings that rank jobs, and settings that are listed */
+	const struct priority_settings *now, *shown;
 	const struct ranking *list;
-	int64_t most;			 /* jobs that are shown */
-	const struct weighing *weighing; /* the job's */
+	int64_t most;			 /* jobs shown, at most */
+	const struct weighing *weighing; /* the job's parts */
 };
 
 static void parts_inside(const struct subject *x, struct json *j)
@@ -177,7 +180,8 @@ static void jobs_inside(const struct subject *x, struct json *j)
 		}
 }
 
-/* A line of tab-separated values: its id, its priority, and the part of each factor that has a weight. */
+/* Appends a line of tab-separated values: id, priority, and the part of each factor that has a
+ * weight. */
 static void row_write(struct server *s, const struct priority_settings *x, uint32_t job, struct strbuf *out)
 {
 	struct prioritized known;

@@ -1,5 +1,6 @@
 /*
- * api_simulations.c - the past under other policies (site/simulator.h): what came of it, and what is being computed.
+ * api_simulations.c - simulations of the past under other policies (site/simulator.h): results, and
+ * those in progress.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -20,7 +21,7 @@
 #include "server/server.h"
 #include "server/site/simulator.h"
 
-/* ---- what is answered ---- */
+/* ---- answers ---- */
 
 static const struct field user_fields[] = {
 	{"user", .is = REQUIRED | IS_TEXT},
@@ -130,7 +131,7 @@ static json_t *head_json(const struct simulated_past *x)
 			 x->made ? json_integer(x->made) : json_null());
 }
 
-/* What the table has of it: `shunt simulate` prints more. */
+/* Copies the members that the schema has; `shunt simulate` prints more. */
 static json_t *described(const struct schema *t, const json_t *from)
 {
 	json_t *o = json_object();
@@ -194,7 +195,7 @@ static void on_told(void *context, const struct simulated_past *x, const struct 
 		simulation_reply(context, x);
 }
 
-/* Each name once, in the order in which they were given. */
+/* Takes each name once, in the order given. */
 static int policies_take(const json_t *list, char *ret, size_t size, struct err *err)
 {
 	const struct policy *taken[SIMULATION_POLICIES];

@@ -1,5 +1,6 @@
 /*
- * api_site.c - what only the server can see of its own machine: directories, programs, certificates. `shunt doctor` judges it.
+ * api_site.c - state of the server's own machine that only the server can see: directories,
+ * programs, certificates. `shunt doctor` evaluates it.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -95,7 +96,8 @@ static void place_show(struct json *j, const char *name, const char *path)
 
 struct subject {
 	const struct server *s;
-	int64_t now, uid, committed, commits_failed, certificate_life; /* instants; seconds */
+	/* certificate_life: seconds */
+	int64_t now, uid, committed, commits_failed, certificate_life;
 	const char *store;
 };
 
@@ -140,7 +142,7 @@ static void programs_show(const struct subject *x, struct json *j)
 	const struct conf *conf = x->s->conf;
 
 	program_show(j, "mail", conf->mail_program);
-	if (x->s->hosts->here) { /* else they run on other machines alone */
+	if (x->s->hosts->here) { /* otherwise they run only on other machines */
 		program_show(j, "prologue", conf->prologue);
 		program_show(j, "epilogue", conf->epilogue);
 	}

@@ -23,7 +23,7 @@
 #include "server/server.h"
 #include "server/site/who.h"
 
-/* What the getters of this file are given: the machine, or one of its partitions. */
+/* Argument of the getters in this file: the machine, or one of its partitions. */
 struct subject {
 	const struct server *s;
 	uint32_t partition; /* number, from 1 */

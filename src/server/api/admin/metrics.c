@@ -1,5 +1,6 @@
 /*
- * metrics.c - see metrics.h. Everything here is counted as it happens, or by nodes and queues: never by jobs.
+ * metrics.c - see metrics.h. All values are counted as they occur, or by nodes and queues; none
+ * takes a pass over jobs.
  */
 #include "server/api/admin/metrics.h"
 
@@ -24,7 +25,7 @@ static void head(struct strbuf *out, const char *name, const char *type, const c
 		strbuf_puts(out, words[i]);
 }
 
-/* Most are whole numbers. */
+/* Writes a number, without decimals if it is whole, as most are. */
 static void number(struct strbuf *out, double value)
 {
 	if (value > -1e15 && value < 1e15 && (double)(int64_t)value == value)
@@ -58,7 +59,7 @@ static void total(struct strbuf *out, const char *name, const char *help, double
 	metric_write(out, name, "counter", help, value);
 }
 
-/* A line for each node that there is. */
+/* Writes a line for each existing node. */
 static void by_node(const struct server *s, struct strbuf *out, const char *name, const char *help,
 		    int64_t (*value)(const struct server *s, uint32_t node))
 {

@@ -1,5 +1,5 @@
 /*
- * api_audit.c - the audit log as an answer: read from the store beside the loop.
+ * api_audit.c - answers with the audit log, read from the store by another thread.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 #include "server/server.h"
 #include "store/audit.h"
 
-#define PAGE 500 /* records in one answer */
+#define PAGE 500 /* records in one answer, at most */
 
 #define HAS(member) MEMBER(struct store_audit, member)
 

@@ -30,7 +30,7 @@
 #include "server/site/who.h"
 #include "store/quota.h"
 
-/* ---- what is sent ---- */
+/* ---- bodies and answers ---- */
 
 static const struct field body_fields[] = {
 	{"op", .is = REQUIRED | IS_TEXT, .words = "deposit|withdraw|transfer",
@@ -114,9 +114,10 @@ static const struct field statement_fields[] = {
 };
 const struct schema statement_answer = {.fields = statement_fields};
 
-/* ---- who may see what ---- */
+/* ---- access ---- */
 
-/* Operators all of them, users those that they may charge. */
+/* Returns true if the user may see an account: operators see all, users those that they may
+ * charge. */
 static bool account_seen(struct server *s, const struct call *c, const struct object *x)
 {
 	const struct user *u = user_known(s, c->w->uid);
@@ -188,7 +189,7 @@ void api_credits_change(struct server *s, const struct call *c)
 	reply_later(s, c->r, 200, &out);
 }
 
-/* ---- the book ---- */
+/* ---- the ledger ---- */
 
 void api_credits_statement(struct server *s, const struct call *c)
 {

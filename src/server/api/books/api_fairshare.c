@@ -1,5 +1,5 @@
 /*
- * api_fairshare.c - who has used how much of its share.
+ * api_fairshare.c - usage of users and accounts compared with their shares.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,13 +38,13 @@ static const struct field share_fields[] = {
 };
 static const struct schema share = {.fields = share_fields};
 
-/* An answer on its way. */
+/* An answer in progress. */
 struct subject {
 	const struct server *s;
 	int64_t now;
 	struct fairshare_settings settings;
 	bool complete;
-	const char *only; /* the only user who is listed; NULL: all */
+	const char *only; /* the only user listed; NULL: all */
 	struct json *j;
 };
 

@@ -1,8 +1,8 @@
 /*
- * api_history.c - what the history and the ledger know, for those who ask.
+ * api_history.c - answers from the history and the ledger.
  *
- * There may be ten million rows, and a question may have to look at all of them: they are read on libuv's pool, by a connection of their own, one question at a
- * time. The server goes on meanwhile.
+ * There may be ten million rows, and a query may have to read all of them. So rows are read on
+ * libuv's thread pool, over a separate connection, one query at a time, while the server continues.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,7 +52,7 @@ struct question {
 	int64_t rows;
 	char next[80];
 	struct past_job job; /* ASK_JOB */
-	const char *id;	     /* ... as it was asked for */
+	const char *id;	     /* ASK_JOB: the id as given in the request */
 };
 
 static const struct schema past_job = {"PastJob", .fields = past_members, .in = AS_ROW, .base = &past_more};
@@ -64,7 +64,7 @@ static const struct field past_jobs_fields[] = {
 };
 const struct schema past_answer = {.fields = past_jobs_fields};
 
-/* What was had and used: the member `used` of a record. */
+/* Allocation and usage: the member `used` of a record. */
 #define USAGE_FIELDS(type)                                                                                             \
 	{"ran_ms", .is = REQUIRED | IS_INT, MEMBER(type, used.ran_ms)},                                                \
 		{"alloc_ms", .is = REQUIRED | IS_INT, "time x CPUs that they had", MEMBER(type, used.alloc_ms)},       \
@@ -141,7 +141,7 @@ static bool in_list(const char *list, const char *name)
 	return false;
 }
 
-/* The same as the store does by itself where it is given the filter. */
+/* Applies the filter of visible rows, as the store does where it is given one. */
 static bool in_sight(const struct question *q, const char *user, const char *queue, const char *account)
 {
 	const struct history_sight *w = &q->f.sight;
@@ -172,7 +172,7 @@ static int past_add(void *context, const struct history_row *row)
 	return 0;
 }
 
-/* ---- asking, on another thread ---- */
+/* ---- queries, on another thread ---- */
 
 static int job_read(struct question *q, struct store *store, struct err *err)
 {
@@ -249,9 +249,9 @@ static void question_add(struct question *q)
 	free(q);
 }
 
-/* ---- what is asked ---- */
+/* ---- requests ---- */
 
-/* "ended.key.attempt", as an answer gave it. */
+/* Parses "ended.key.attempt" from an earlier answer. */
 static bool next_parse(const char *text, struct history_filter *f)
 {
 	unsigned long long key;
@@ -275,7 +275,8 @@ static const char *copy_of(struct http_request *r, const char *text, size_t n)
 	return copy;
 }
 
-/* A job, an element, or an array with all its elements; or a job of another system: "slurm:12.cluster". */
+/* Reads an id: of a job, an element, an array with all its elements, or a job of another system
+ * such as "slurm:12.cluster". */
 static int id_read(const char *text, struct history_filter *f, struct err *err)
 {
 	struct jobid id;
@@ -293,7 +294,7 @@ static int id_read(const char *text, struct history_filter *f, struct err *err)
 	return 0;
 }
 
-/* ",long,short,", the request's. */
+/* Returns ",long,short,", allocated with the request. */
 static const char *names_joined(struct question *q, const uint32_t *words, size_t n)
 {
 	struct strbuf all = {0};
@@ -306,7 +307,7 @@ static const char *names_joined(struct question *q, const uint32_t *words, size_
 	return copy;
 }
 
-/* Who may not see others' jobs finds their own, and those that they coordinate. */
+/* Limits users who may not see others' jobs to their own and those they coordinate. */
 static bool user_limit(struct question *q, const struct asker *w)
 {
 	const struct coordinated *c = coordinators_find(q->s, w->party);

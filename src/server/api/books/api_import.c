@@ -1,8 +1,10 @@
 /*
- * api_import.c - jobs that another system ran come into the history, and what they used into the ledger.
+ * api_import.c - imports jobs that another system ran into the history, and their usage into the
+ * ledger.
  *
- * Such a job is known by its id and the instant of its end. Its key is made of these, and has a bit that no key of our own jobs ever has (job_key()), so that
- * they never meet; the store adds a row, and its part of the ledger, only if it does not have the key.
+ * Such a job is identified by its id and the instant of its end. Its key is derived from these and
+ * has a bit that is never set in keys of Shunt's own jobs (job_key()), so that they can't collide.
+ * The store adds a row, and its part of the ledger, only if it does not have the key.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -63,7 +65,8 @@ static const struct field foreign_fields[] = {
 	{"gpus", .is = IS_INT | IS_NULL, .most = 1000000, HAS(gpus)},
 	{"memory_kib", .is = IS_INT | IS_NULL, .most = INT64_C(1) << 50, HAS(memory_kib)},
 	{"walltime", .is = IS_INT | IS_NULL, "seconds", .most = DURATION_MAX, HAS(walltime)},
-	{"ran_ms", .is = IS_INT | IS_NULL, .most = DURATION_MAX * 1000, HAS(ran_ms)}, /* x CPUs: below 2^63 */
+	/* times CPUs: below 2^63 */
+	{"ran_ms", .is = IS_INT | IS_NULL, .most = DURATION_MAX * 1000, HAS(ran_ms)},
 	{"cpu_ms", .is = IS_INT | IS_NULL, .most = INT64_C(1) << 60, HAS(cpu_ms)},
 	{"peak_kib", .is = IS_INT | IS_NULL, .most = INT64_C(1) << 50, HAS(peak_kib)},
 	{"comment", .is = IS_TEXT | IS_NULL, .most = 4000, HAS(text)},
@@ -76,7 +79,7 @@ static const struct field import_fields[] = {
 };
 const struct schema import_body = {.fields = import_fields};
 
-/* An empty text is none, where a row may have none. */
+/* Replaces empty texts by NULL where a row may lack them. */
 static void texts_settle(struct history_row *row)
 {
 	for (const struct field *f = past_members; f->name; f++) {
@@ -90,7 +93,7 @@ static void texts_settle(struct history_row *row)
 	}
 }
 
-/* Reads a job; its texts are the JSON's. */
+/* Reads a job; its texts are borrowed from the JSON. */
 static int row_read(const json_t *job, struct history_row *row, struct err *err)
 {
 	int rc = record_load(foreign_fields, 0, job, row, NULL, err);
@@ -148,9 +151,10 @@ static int rows_add(struct server *s, const struct history_row *rows, size_t n, 
 	size_t fresh = 0;
 	int rc;
 
+	/* it would be dropped at once, and could be imported again */
 	for (size_t i = 0; i < n; i++)
 		if (keep >= 0 &&
-		    rows[i].ended < s->clock->now - keep) /* it would leave at once, and could come again */
+		    rows[i].ended < s->clock->now - keep)
 			old++;
 		else
 			keys[fresh++] = rows[i].key;
@@ -162,7 +166,8 @@ static int rows_add(struct server *s, const struct history_row *rows, size_t n, 
 		struct adding a = {s->store, &rows[i]};
 		if (keep >= 0 && rows[i].ended < s->clock->now - keep)
 			continue;
-		ledger_split(&rows[i], day_add, &a); /* before the row: only if that is not there */
+		/* before the row, since it is skipped if the row exists */
+		ledger_split(&rows[i], day_add, &a);
 		store_put_foreign(s->store, &rows[i]);
 	}
 	sharing_again(s);

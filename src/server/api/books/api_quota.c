@@ -29,15 +29,15 @@
 
 #define MONTHS .least = 197001, .most = 999912
 
-/* ---- what is sent ---- */
+/* ---- bodies and answers ---- */
 
-/* A user's quota, as they are shown and set. */
+/* A user's quota, as shown and set. */
 struct user_quota {
 	const char *user;
 	struct quota quota;
 };
 #define HAS(member) MEMBER(struct user_quota, member)
-/* A list of seconds for each type of job is an object. */
+/* Member of an object with the seconds of each type of job. */
 #define TYPE(type) .form = FORM_I64, .at = (type) * sizeof(int64_t)
 
 static const struct field times_fields[] = {
@@ -123,9 +123,9 @@ static const struct field moves_fields[] = {
 };
 const struct schema moves_answer = {.fields = moves_fields};
 
-/* ---- who may see what ---- */
+/* ---- access ---- */
 
-/* Whose quota are asked for; NULL: it was refused. */
+/* Returns the user whose quota was requested; NULL: refused. */
 static const char *user_asked(const struct call *c)
 {
 	const char *user = request_query(c->r, "user");
@@ -259,7 +259,7 @@ void api_quota_drop(struct server *s, const struct call *c)
 	reply_later(s, c->r, 200, &out);
 }
 
-/* ---- the book ---- */
+/* ---- the ledger ---- */
 
 void api_quota_moves(struct server *s, const struct call *c)
 {

@@ -29,7 +29,7 @@ int changes_admit(const struct server *s, enum attr_owner owner, const char *nam
 		if (rc < 0)
 			return rc;
 	}
-	return may_set(s, w, owner, name, least, err); /* also where nothing is changed */
+	return may_set(s, w, owner, name, least, err); /* checked even if nothing is changed */
 }
 
 int changes_apply(struct server *s, struct attrs *a, const json_t *body, struct err *err)

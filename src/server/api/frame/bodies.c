@@ -1,6 +1,6 @@
 /*
- * bodies.c - what the bodies of requests may hold. The members of a submission are those of core/jobschema.h, which
- * submission.c checks as it reads them.
+ * bodies.c - schemas of the bodies of requests. The members of a submission are those of
+ * core/jobschema.h, which submission.c checks as it reads them.
  */
 #include "core/jobschema.h"
 #include "server/api/frame/schemas.h"

@@ -1,5 +1,5 @@
 /*
- * limit_json.c - a limit that keeps a job waiting, as the API shows it.
+ * limit_json.c - shows a limit that keeps a job waiting.
  */
 #include "server/api/frame/limit_json.h"
 

@@ -1,5 +1,6 @@
 /*
- * query.c - the parameters of requests, by the table of their route: every request is checked before a handler sees it.
+ * query.c - the parameters of requests, checked against the table of their route before a handler
+ * sees them.
  */
 #include "server/api/frame/query.h"
 

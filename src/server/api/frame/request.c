@@ -1,5 +1,5 @@
 /*
- * request.c - what requests have in common: their bodies, their keys, who may ask.
+ * request.c - what requests have in common: their bodies, their keys, and access checks.
  */
 #include "server/api/frame/request.h"
 
@@ -22,7 +22,9 @@
 #include "server/server.h"
 #include "server/site/who.h"
 
-#define VALUES_MAX 200000 /* values in a body, which is read in one turn; many jobs are read one by one (joblist.h) */
+/* values in a body, at most, since it is read in one turn; lists of jobs are read one by one
+ * (joblist.h) */
+#define VALUES_MAX 200000
 
 json_t *api_body(struct http_request *r, struct err *err)
 {
@@ -72,7 +74,8 @@ void call_read(const struct call *c, void *ret)
 {
 	const struct schema *t = c->route->body;
 
-	record_load(t->fields, t->in, c->body, ret, NULL, NULL); /* the schema has been checked */
+	/* cannot fail: the body was checked against the schema */
+	record_load(t->fields, t->in, c->body, ret, NULL, NULL);
 }
 
 void api_refuse(struct http_request *r, const struct err *err)
