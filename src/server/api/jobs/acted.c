@@ -1,9 +1,11 @@
 /*
- * acted.c - actions by their idempotency key: what each has done so far, so that one that was cut off can be repeated, and does the rest.
+ * acted.c - actions by their idempotency key, with their results so far: an interrupted action can
+ * be repeated and does the rest.
  *
- * With each slice of such an action an object is added to the store, in the same commit: the jobs that it has changed, and its errors. A second request
- * with the same key passes those over. A key belongs to its user, is kept for a day, and of a user at most RECORDS of them with JOBS jobs in all; the
- * oldest goes first, but none that is under way.
+ * Each slice of such an action adds an object to the store, in the same commit: the jobs it has
+ * changed, and its errors. A second request with the same key skips those. A key belongs to its
+ * user and is kept for a day. A user has at most RECORDS keys with JOBS jobs in all; the oldest is
+ * dropped first, except for those in progress.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -27,10 +29,10 @@
 #include "server/server.h"
 #include "store/store.h"
 
-#define KEEP 86400 /* seconds */
+#define KEEP 86400 /* seconds a key is kept */
 #define RECORDS 1000
 #define JOBS 1000000
-#define SWEEP 60 /* seconds between two looks for old ones */
+#define SWEEP 60 /* seconds between two searches for old keys */
 
 static void object_name(const struct acted *x, uint32_t part, char ret[KEY_MAX + 32])
 {
@@ -63,7 +65,7 @@ static void forget(struct server *s, size_t at)
 	s->slices->acted.v[at] = s->slices->acted.v[--s->slices->acted.n];
 }
 
-/* The user's oldest, if there are too many. */
+/* Finds the user's oldest key that is not in progress. Returns true if there are too many. */
 static bool crowded(const struct server *s, uid_t uid, size_t *ret)
 {
 	size_t records = 0, jobs = 0;

@@ -1,9 +1,11 @@
 /*
- * action.c - an action on many jobs: which those are, one after the other, and what became of each.
+ * action.c - an action on many jobs: selects the jobs, acts on one after the other, and reports
+ * each result.
  *
- * It is a work (work.h). First the jobs that the ids or the filter mean are looked up; then each is changed, in its turn; then the answer is written. What a job is
- * when its turn comes counts: one that has ended meanwhile has ended, and one that no longer fits the filter is left alone. Core ids stay the same
- * until the server ends, so the jobs are kept as those.
+ * It is a work (work.h). First the jobs that the ids or the filter select are looked up, then each
+ * is changed in its turn, then the answer is written. A job's state at its turn counts: it may have
+ * ended by then, and one that no longer fits the filter is left alone. Jobs are kept by core ids,
+ * which do not change while the server runs.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -47,20 +49,20 @@
 #include "server/site/hooks.h"
 #include "server/site/who.h"
 
-#define NAMED_MAX 1000000 /* jobs that the ids of one request name */
-#define SCAN 256	  /* jobs that a step looks at */
+#define NAMED_MAX 1000000 /* jobs that the ids of one request may name, at most */
+#define SCAN 256	  /* jobs examined in one step */
 
-/* A place in the answer: an id as it was given, or a job that fits the filter. */
+/* A result in the answer: for an id as given, or for a job that fits the filter. */
 struct item {
-	const char *text;    /* in the body; NULL: the job's own id, by */
-	uint64_t key;	     /* ... */
-	struct array *array; /* all of its elements are meant */
+	const char *text;    /* the id in the body; NULL: that of the job with `key` */
+	uint64_t key;	     /* used if `text` is NULL */
+	struct array *array; /* set if all of its elements are meant */
 	enum code code;	     /* CODE_NONE: no error */
-	char *message;	     /* of an error, or NULL */
-	char *form;	     /* of the message, or NULL */
+	char *message;	     /* error message, or NULL */
+	char *form;	     /* format string of the message, or NULL */
 	unsigned short begins;
 	uint32_t jobs, done;
-	bool skipped; /* it does not fit the filter any more */
+	bool skipped; /* it no longer fits the filter */
 };
 
 struct target {
@@ -75,30 +77,34 @@ struct action {
 	const struct action_kind *kind;
 	struct change c;
 	json_t *body;
-	const json_t *ids, *filter;	 /* one of them, in the body */
-	json_t *one;			 /* ids, if they came by the path */
-	bool (*phase)(struct action *a); /* does a step; false: that was the last one of its phase */
-	size_t at;			 /* in what the phase goes through */
+	const json_t *ids, *filter;	 /* one of them is set, borrowed from the body */
+	json_t *one;			 /* ids, if the path named the job */
+	/* does a step; returns false after the last one of its phase */
+	bool (*phase)(struct action *a);
+	size_t at;			 /* position in the list that the phase goes through */
 	uint32_t scan_end;
-	size_t named; /* jobs that the ids read so far name */
+	size_t named; /* number of jobs named by the ids read so far */
 	VEC(struct item) items;
 	VEC(struct target) targets;
-	/* What the last element of the present item was altered to, and its key while it is certain to be so. */
+	/* Spec that the last element of the current item was altered to, and its key if known for
+	 * certain. */
 	struct spec *altered;
 	uint64_t altered_as;
-	/* What the hooks were asked about one of the jobs, for all that have the same spec and follow it. */
+	/* Question to the hooks about one job, shared by the following jobs with the same spec. */
 	struct {
-		struct hook_ask *ask; /* NULL: nothing */
+		struct hook_ask *ask; /* NULL: none */
 		struct spec *of;
 		char *text;
-		json_t *args; /* with their changes; NULL: as they were */
-		bool said;    /* what they said has been passed on */
+		json_t *args; /* arguments with the hooks' changes; NULL: unchanged */
+		bool said;    /* the hooks' mails were sent */
 	} hook;
-	bool begun;			 /* something was done */
-	struct acted *acted;		 /* of one with a key: what it has done, now and before; NULL: it has none */
-	bool repeats;			 /* that was not nothing when it began */
+	bool begun;			 /* some job was changed */
+	/* with a key: results, including those of earlier requests; NULL: it has no key */
+	struct acted *acted;
+	bool repeats;			 /* there were results of earlier requests when it began */
 	struct map before;		 /* done_hash() -> index + 1 in acted->done */
-	VEC(struct http_request *) also; /* the same again, from the same user: they get the same answer */
+	/* identical requests of the same user, which get the same answer */
+	VEC(struct http_request *) also;
 	struct strbuf out;
 	struct json j;
 };
@@ -116,7 +122,7 @@ static void item_error(struct item *x, enum code code, const char *message, cons
 	x->begins = begins;
 }
 
-/* Of one job of it, or as a whole (key 0). */
+/* Notes an error of one job of the item, or of the item as a whole (key 0). */
 static void item_fail(struct action *a, struct item *x, uint64_t key, const struct err *err)
 {
 	item_error(x, err->code ? err->code : CODE_BAD_REQUEST, err->text, err->form, err->begins);
@@ -124,7 +130,7 @@ static void item_fail(struct action *a, struct item *x, uint64_t key, const stru
 		acted_add(a->acted, item_number(a, x), key, err);
 }
 
-/* ---- what was done before by the same request ---- */
+/* ---- results of earlier requests with the same key ---- */
 
 static uint64_t done_hash(uint32_t item, uint64_t key)
 {
@@ -140,7 +146,7 @@ static const struct acted_job *done_before(const struct action *a, uint32_t item
 	return map_get(&a->before, done_hash(item, key), &at) ? &a->acted->done.v[at - 1] : NULL;
 }
 
-/* An error of an item is known by the item alone, too. */
+/* Reads the results of earlier requests. An error is also entered for its item as a whole. */
 static void before_read(struct action *a)
 {
 	a->repeats = a->acted->parts > 0;
@@ -158,9 +164,10 @@ static void before_read(struct action *a)
 	}
 }
 
-/* ---- which jobs ---- */
+/* ---- selecting jobs ---- */
 
-/* Whether he may do that to the job, and all of it. Of the body: hooks may add what they like. */
+/* Checks that the user may do all of this to the job. Only the body is checked, since hooks may add
+ * anything. */
 static int permit(const struct action *a, const struct spec *p, const char *id, struct err *err)
 {
 	const struct server *s = a->c.s;
@@ -180,7 +187,8 @@ static int permit(const struct action *a, const struct spec *p, const char *id, 
 	return 0;
 }
 
-/* An array is changed as a whole, or not at all: some elements may be in other queues. */
+/* Checks the rights for all jobs named by one id. An array is changed as a whole or not at all;
+ * some elements may be in other queues. */
 static int named_check(const struct action *a, const uint32_t *v, size_t n, const char *text, struct err *err)
 {
 	const struct entry *e = a->c.s->jobs->entries.v;
@@ -250,7 +258,7 @@ static bool filter_fits(const struct action *a, uint32_t id)
 
 	if (!p || entry_ended(s, id) || !asker_may(s, &a->who, a->kind->act, p))
 		return false;
-	/* "All" of a coordinator are his own, unless he says whose. */
+	/* For a coordinator "all" means their own jobs, unless the filter names a user or queue. */
 	bool own = json_is_true(json_object_get(a->filter, "mine")) || (!user && !queue && a->who.role < ROLE_OPERATOR);
 	if (own && a->who.uid != p->uid)
 		return false;
@@ -259,7 +267,7 @@ static bool filter_fits(const struct action *a, uint32_t id)
 	       (!state || strchr(state, entry_state(s, id))) && (!name || strcmp(name, p->name) == 0);
 }
 
-/* Those that are there when it begins. */
+/* Selects among the jobs that existed when the action began. */
 static bool lookup_filter(struct action *a)
 {
 	uint32_t end = a->scan_end - a->at < SCAN ? a->scan_end : (uint32_t)a->at + SCAN;
@@ -273,7 +281,7 @@ static bool lookup_filter(struct action *a)
 	return a->at < a->scan_end;
 }
 
-/* ---- changing them ---- */
+/* ---- changing jobs ---- */
 
 static void hook_forget(struct action *a)
 {
@@ -306,7 +314,8 @@ static int hook_begin(struct action *a, uint32_t id, struct err *err)
 	return 0;
 }
 
-/* The site's hooks have seen the change of this job: 0; else 1, and it is looked at again later. An error: it is refused. */
+/* Asks the site's hooks about the change of a job. 0: they accept it; 1: try again later; < 0:
+ * refused. */
 static int hook_see(struct action *a, uint32_t id, struct err *err)
 {
 	struct server *s = a->c.s;
@@ -337,7 +346,7 @@ static int hook_see(struct action *a, uint32_t id, struct err *err)
 	return 0;
 }
 
-/* Done as the hooks have it. An array is recorded once, as a whole. */
+/* Makes the change, with the hooks' modifications. An array is recorded once, as a whole. */
 static int change_run(struct action *a, const struct item *x, uint32_t id, struct err *err)
 {
 	struct audit_job before;
@@ -365,7 +374,8 @@ static int change_run(struct action *a, const struct item *x, uint32_t id, struc
 	return rc;
 }
 
-/* What he may do, or where the job is, may have changed since it was looked up. */
+/* Checks again that the user may change the job: rights, or the job's queue, may have changed since
+ * it was looked up. */
 static int still_permitted(const struct action *a, const struct item *x, uint32_t id, struct err *err)
 {
 	struct strbuf name = {0};
@@ -378,15 +388,16 @@ static int still_permitted(const struct action *a, const struct item *x, uint32_
 	return rc;
 }
 
-/* False: it is to be looked at again, when the hooks have seen it. */
+/* Changes a job. Returns false if it has to wait for the hooks. */
 static bool target_change(struct action *a, struct item *x, uint32_t id)
 {
 	struct server *s = a->c.s;
 	struct err err;
 	int rc;
 
+	/* after the first error the other elements are skipped; ended elements are ignored */
 	if (x->code || (x->jobs > 1 && (!s->jobs->entries.v[id].spec || entry_ended(s, id))))
-		return true; /* of many elements the first error counts, and those that have ended do not */
+		return true;
 	if (a->filter && !filter_fits(a, id)) {
 		x->skipped = true;
 		return true;
@@ -426,7 +437,8 @@ static void item_end(struct action *a, struct item *x)
 		ended_error(&err);
 		item_fail(a, x, 0, &err);
 	}
-	if (!x->code && a->altered && x->array->spec) /* all of it: so is what is shown of the array */
+	/* all elements were altered, so the array is shown with the new spec */
+	if (!x->code && a->altered && x->array->spec)
 		array_alter(a->c.s, x->array, a->altered, a->altered_as);
 	spec_unref(a->altered);
 	a->altered = NULL;
@@ -460,7 +472,8 @@ static bool change_all(struct action *a)
 	a->at++;
 	if (t.done && a->repeats && !a->altered && a->kind->whole && a->items.v[t.item].array &&
 	    a->c.s->jobs->entries.v[t.job].spec) {
-		a->altered = a->c.s->jobs->entries.v[t.job].spec; /* by the request that was cut off */
+		/* altered by the request that was interrupted */
+		a->altered = a->c.s->jobs->entries.v[t.job].spec;
 		a->altered->refs++;
 		a->altered_as = 0;
 	}
@@ -471,7 +484,7 @@ static bool change_all(struct action *a)
 
 /* ---- the answer ---- */
 
-/* The result for one id. */
+/* Result for one id. */
 struct subject {
 	const struct item *item;
 	const char *id;
@@ -571,13 +584,14 @@ static void answer(struct action *a)
 		answer_one(a, a->also.v[i], true);
 }
 
-/* ---- one after the other ---- */
+/* ---- steps ---- */
 
 static bool action_step(struct server *s, struct work *w)
 {
 	struct action *a = (struct action *)w;
 
-	if (s->slices->accepted) { /* of an array that is being taken over some elements have not begun to wait */
+	/* some elements of an array being accepted are not yet waiting */
+	if (s->slices->accepted) {
 		w->waits = true;
 		return true;
 	}
@@ -631,7 +645,8 @@ static void action_stop(struct server *s, struct work *w, const char *why)
 	action_free(a);
 }
 
-/* One with a key: the same may be under way, or have been before. False: it has its answer, or will get it with the other. */
+/* Looks up the request's key, which may be in progress or known. Returns false if the request was
+ * answered, or will be together with the one in progress. */
 static bool key_look(struct server *s, struct http_request *r, const struct asker *w, struct acted **ret)
 {
 	char key[KEY_MAX + 1];
@@ -708,7 +723,7 @@ void api_action_unknown(struct server *s, const struct call *c)
 	http_error(c->r, CODE_NOT_FOUND, "There is no action \"%.40s\" on jobs.", c->name);
 }
 
-/* On the job that the path names. */
+/* Begins an action on the job that the path names. */
 static void one_begin(struct server *s, const struct call *c, const char *action)
 {
 	json_t *one = json_array();

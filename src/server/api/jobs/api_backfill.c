@@ -1,5 +1,5 @@
 /*
- * api_backfill.c - what would start at once: so many CPUs for so long (sched/room.h).
+ * api_backfill.c - what could start at once: how many CPUs are free for how long (sched/room.h).
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,7 +41,7 @@ static const struct schema window = {.fields = window_fields};
 /* The answer. */
 struct subject {
 	int64_t now;
-	int64_t least; /* windows that are shorter are left out, seconds */
+	int64_t least; /* seconds; shorter windows are left out */
 	room_vec rooms;
 };
 
@@ -61,7 +61,7 @@ static const struct field backfill_fields[] = {
 };
 const struct schema backfill_answer = {.fields = backfill_fields};
 
-/* Shared nodes that have the feature. */
+/* Marks the shared nodes that have the feature. */
 static bool *nodes_usable(const struct server *s, const char *feature)
 {
 	const struct cluster *c = s->cluster;

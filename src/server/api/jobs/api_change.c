@@ -1,5 +1,6 @@
 /*
- * api_change.c - changes of jobs: one function for each action, called for each job (action.c); each stands for itself.
+ * api_change.c - changes of jobs: one independent function for each action, called for each job
+ * (action.c).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -57,7 +58,7 @@
 #include "server/site/who.h"
 #include "store/store.h"
 
-#define RELATIONS_MAX 1000000 /* relations to other jobs that one request may set */
+#define RELATIONS_MAX 1000000 /* dependencies on other jobs that one request may set, at most */
 
 static bool runs(const struct server *s, uint32_t id)
 {
@@ -98,7 +99,7 @@ static int do_delete(struct change *c, uint32_t id, struct err *err)
 		return 0;
 	}
 	if (!runs(s, id)) {
-		p.who = NULL; /* the text says it */
+		p.who = NULL; /* the text names the user */
 		job_end_waiting(s, id, END_DELETED, &p);
 		return 0;
 	}
@@ -118,7 +119,7 @@ static int do_delete(struct change *c, uint32_t id, struct err *err)
 	return 0;
 }
 
-/* Whether these holds are for him to set and to take away. */
+/* Checks that the user may set and release these holds. */
 static int holds_check(const struct change *c, uint32_t id, unsigned holds, struct err *err)
 {
 	const struct spec *p = c->s->jobs->entries.v[id].spec;
@@ -128,7 +129,7 @@ static int holds_check(const struct change *c, uint32_t id, unsigned holds, stru
 					       : rc;
 }
 
-/* Which holds a job that has not ended is to get or to lose. */
+/* Reads which holds a job that has not ended is to get or to lose. */
 static int holds_arg(struct change *c, uint32_t id, uint8_t *ret, struct err *err)
 {
 	const char *text = arg_text(c, "holds");
@@ -151,7 +152,7 @@ static int do_hold(struct change *c, uint32_t id, struct err *err)
 	entry_event(
 		c->s, id, EVENT_HOLDS,
 		&(struct payload){.holds = c->s->jobs->entries.v[id].holds | bits, .text = "held", .who = c->w->user});
-	if (!runs(c->s, id)) /* a running one is held when it comes back */
+	if (!runs(c->s, id)) /* a running job is held once it is requeued */
 		block_set(c->s, id, bits);
 	return 0;
 }
@@ -241,7 +242,7 @@ static int do_rerun(struct change *c, uint32_t id, struct err *err)
 	return rc;
 }
 
-/* "n1+n2": the set of nodes that a job is to start on; NODES_ALL: none was given. */
+/* Reads "n1+n2", the set of nodes that a job is to start on; NODES_ALL: not given. */
 static int nodes_arg(struct change *c, uint32_t *ret, struct err *err)
 {
 	const char *text = arg_text(c, "nodes");
@@ -301,7 +302,8 @@ static int do_run(struct change *c, uint32_t id, struct err *err)
 	return 0;
 }
 
-/* Who coordinates both the job and the queue may move it whoever its owner is. */
+/* Returns the role for a move. A user who coordinates both the job and the target queue may move it
+ * regardless of its owner. */
 static enum mover mover_to(const struct change *c, uint32_t id, const char *queue)
 {
 	const struct spec *p = c->s->jobs->entries.v[id].spec;
@@ -402,7 +404,8 @@ static void last_forget(struct change *c)
 	trial_end(c->s, &c->trial, false);
 }
 
-/* The name in the paths of its output stays as it was when it was started, and for those that wait follows their name. */
+/* Returns the name used in the paths of its output: fixed once the job was started, otherwise it
+ * follows the job's name. */
 static uint32_t files_name_after(struct server *s, const struct spec *old, const struct spec *p, bool running)
 {
 	if (strcmp(old->name, p->name) == 0)
@@ -421,7 +424,8 @@ static bool relation_has(const struct depends *d, enum depend_type type, const s
 	return false;
 }
 
-/* Refuses to go before further jobs: that is a change of those jobs, which their own alteration makes with its checks. */
+/* Refuses new "before" dependencies: they change the other jobs, which have to be altered
+ * themselves, with their own checks. */
 static int before_refuse(const struct server *s, uint32_t id, const struct spec *old, const struct spec *p,
 			 struct err *err)
 {
@@ -446,7 +450,8 @@ static int before_refuse(const struct server *s, uint32_t id, const struct spec 
 	return rc;
 }
 
-/* Jobs that are altered one by one have texts of their own, unlike the elements of an array. */
+/* Counts dependencies against RELATIONS_MAX. Jobs altered one by one have separate texts, unlike
+ * the elements of an array. */
 static int relations_count(struct change *c, const struct spec *old, struct spec *p, struct err *err)
 {
 	if (p->depend && (!old->depend || strcmp(old->depend, p->depend) != 0))
@@ -460,7 +465,7 @@ static int relations_count(struct change *c, const struct spec *old, struct spec
 				  RELATIONS_MAX);
 }
 
-/* Works out what a job is altered to, into c->last. */
+/* Determines the new spec of an altered job, into c->last. */
 static int alter_read(struct change *c, uint32_t id, struct err *err)
 {
 	struct server *s = c->s;
@@ -521,7 +526,8 @@ static void owner_add(struct change *c, uint32_t owner)
 	c->s->jobs->priorities = true;
 }
 
-/* Of the array that the job is an element of, the first time. *ret_only: nothing else is to be altered. */
+/* Sets max_run_subjobs of the job's array, unless already set for an earlier element. *ret_only:
+ * nothing else is to be altered. */
 static int throttle(struct change *c, uint32_t id, bool *ret_only, struct err *err)
 {
 	struct array *a = array_find(c->s, job_key_number(c->s->jobs->entries.v[id].key));
@@ -581,7 +587,8 @@ static int do_alter(struct change *c, uint32_t id, struct err *err)
 void change_pause(struct change *c)
 {
 	last_forget(c);
-	for (size_t i = 0; i < c->owners.n; i++) /* what was altered so far must have its effect after a crash, too */
+	/* so that changes made so far take effect even after a crash */
+	for (size_t i = 0; i < c->owners.n; i++)
 		reorder_note(c->s, c->owners.v[i]);
 }
 
@@ -595,7 +602,7 @@ void change_end(struct change *c)
 	c->model = NULL;
 }
 
-/* ---- which ---- */
+/* ---- table of actions ---- */
 
 static const struct action_kind actions[] = {
 	{"delete", ACT_DELETE, do_delete, .ends = true, .whole = false},

@@ -1,5 +1,5 @@
 /*
- * api_get.c - one job with everything, and its script.
+ * api_get.c - a single job with all fields, and its script.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -28,7 +28,7 @@
 #include "server/site/who.h"
 #include "store/store.h"
 
-/* What is the owner's alone. */
+/* Returns true if the user may read the job's private parts; otherwise answers the request. */
 static bool is_private_to(struct server *s, struct http_request *r, const struct asker *w, uint32_t id)
 {
 	if (asker_may(s, w, ACT_READ, s->jobs->entries.v[id].spec))
@@ -48,7 +48,8 @@ void api_get(struct server *s, const struct call *c)
 	uint32_t id;
 	int rc = job_seen(s, c->w, c->name, &id, &a, &err);
 
-	if (rc == -ENOENT || (rc < 0 && strchr(c->name, ':'))) { /* perhaps of another system */
+	/* possibly a job of another system */
+	if (rc == -ENOENT || (rc < 0 && strchr(c->name, ':'))) {
 		api_past_job(s, c->r, c->w, c->name);
 		return;
 	}

@@ -1,5 +1,5 @@
 /*
- * api_job_events.c - what happened to a job, page by page.
+ * api_job_events.c - the events of a job, page by page.
  */
 #include <jansson.h>
 #include <stdbool.h>
@@ -24,18 +24,19 @@
 #include "server/server.h"
 #include "store/store.h"
 
-#define EVENTS_PAGE 1000 /* events of a job in one answer */
+#define EVENTS_PAGE 1000 /* events of a job in one answer, at most */
 
 struct event_writer {
 	struct server *s;
 	struct json *j;
-	int64_t after; /* the last one that the client has; -1: none */
+	int64_t after; /* last event that the client has; -1: none */
 	uint32_t n;
 	uint64_t last;
-	bool prolonged; /* the event before was a prolongation */
+	bool prolonged; /* the previous event was a prolongation */
 };
 
-/* An overdue job is prolonged every few seconds until it has ended: the first time says it all. */
+/* Returns true for repeated prolongations. An overdue job is prolonged every few seconds until it
+ * has ended, and only the first is shown. */
 static bool prolongs_again(struct event_writer *h, const struct store_event *e)
 {
 	bool prolongs = e->type == EVENT_MIGRATE && !e->by, again = prolongs && h->prolonged;
@@ -44,7 +45,7 @@ static bool prolongs_again(struct event_writer *h, const struct store_event *e)
 	return again;
 }
 
-/* The sentence, and what it says, for clients that make sentences themselves. */
+/* The sentence and its values, for clients that build sentences themselves. */
 struct shown {
 	struct store_event e;
 	struct payload p;
@@ -111,7 +112,7 @@ static int event_write(void *context, const struct store_event *e)
 	if (prolongs_again(h, e) || (int64_t)e->seq <= h->after)
 		return 0;
 	if (e->type == EVENT_HOLD ||
-	    e->type == EVENT_RELEASE) /* how blocks look to the core: 'why' says what they are */
+	    e->type == EVENT_RELEASE) /* the core's view of blocks; 'why' explains them */
 		return 0;
 	if (e->type == EVENT_PLACED || e->type == EVENT_GONE)
 		return 0;

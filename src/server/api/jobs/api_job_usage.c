@@ -1,5 +1,6 @@
 /*
- * api_job_usage.c - what a job uses, sample by sample (job/usage.h): a stream that goes on while it runs.
+ * api_job_usage.c - a job's resource usage, sample by sample (job/usage.h): a stream that continues
+ * while it runs.
  */
 #include <jansson.h>
 #include <stdbool.h>
@@ -20,14 +21,14 @@
 #include "server/job/usage.h"
 #include "server/server.h"
 
-/* Who follows a job; owned by audience.usage_readers. */
+/* A client that follows a job; owned by audience.usage_readers. */
 struct usage_reader {
 	struct server *s;
 	struct http_request *r;
 	uint32_t job;
-	uint64_t key; /* of the job: its place may be another's later */
+	uint64_t key; /* key of the job, since its index may be reused */
 	uint32_t attempt;
-	uint64_t sent; /* usage.added, up to which all has been sent */
+	uint64_t sent; /* value of usage.added up to which samples were sent */
 	bool follow;
 };
 
@@ -51,7 +52,7 @@ static const struct usage *usage_now(const struct usage_reader *x)
 	return e->spec && e->key == x->key ? usage_of(x->s, x->job) : NULL;
 }
 
-/* What is new, as far as it is kept; of another attempt, all. */
+/* Writes the new samples that are still kept; all of them for a new attempt. */
 static void samples_write(struct usage_reader *x, const struct usage *u, struct strbuf *out)
 {
 	uint64_t fresh;
@@ -77,7 +78,7 @@ static int fill(void *context, struct strbuf *out, size_t want)
 	struct usage_reader *x = context;
 	const struct usage *u = usage_now(x);
 
-	(void)want; /* they are few */
+	(void)want; /* samples are few */
 	if (u)
 		samples_write(x, u, out);
 	return is_over(x) ? -1 : 0;

@@ -1,5 +1,5 @@
 /*
- * api_list.c - jobs as a list: all, by a filter, or by their ids.
+ * api_list.c - lists of jobs: all, by a filter, or by their ids.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -41,25 +41,26 @@
 #include "store/store.h"
 
 #define LIST_MAX 1000000
-#define ROWS_A_TURN 2000 /* of a streamed list, before others have their turn */
+#define ROWS_A_TURN 2000 /* rows of a streamed list sent before other clients get a turn */
 
-#define NAMED_MAX 200000 /* jobs that ids= may name: they are looked up in one turn */
+/* jobs that ids= may name, at most, since they are looked up in one turn */
+#define NAMED_MAX 200000
 
-/* Words that a job's may be. */
+/* Words that match. */
 struct word_set {
 	bool any;
 	struct map words;
 };
 
-/* Which jobs a list has. */
+/* Selects the jobs of a list. */
 struct filter {
 	struct word_set user, queue;
 	const char *state, *name;
 	bool completed, expand, blocked;
-	int64_t ended_since; /* without `completed`: those that ended later are listed all the same */
+	int64_t ended_since; /* without `completed`: jobs that ended later are listed anyway */
 };
 
-/* Reads "a,b"; NULL: any word will do. Words that the server does not know are no job's. */
+/* Reads "a,b"; NULL: any word matches. Words unknown to the server match no job. */
 static struct word_set set_read(const struct server *s, const char *list)
 {
 	struct word_set x = {.any = !list};
@@ -86,13 +87,13 @@ static bool filter_fits(const struct filter *f, const struct spec *p, char state
 	return !f->state || strchr(f->state, state) != NULL;
 }
 
-/* It waits, and not for its turn alone. */
+/* Returns true if the job waits for something other than its turn. */
 static bool is_blocked(const struct server *s, uint32_t id)
 {
 	return entry_job(s, id)->state < STATE_NOW && (gate_blocks(s->gate, id) || sched_limited(s->sched, id));
 }
 
-/* It has ended, and so long ago that the list leaves it out. */
+/* Returns true if the job ended so long ago that the list leaves it out. */
 static bool is_too_old(const struct server *s, const struct filter *f, uint32_t id, const struct array *a)
 {
 	int64_t ended = 0;
@@ -108,25 +109,26 @@ static bool is_too_old(const struct server *s, const struct filter *f, uint32_t 
 
 #define WHOLE (UINT32_C(1) << 31)
 
-/* A list under way. */
+/* A list in progress. */
 struct listing {
 	struct server *s;
 	struct asker who;
 	struct filter f;
 	struct field_list fields;
-	job_vec ids; /* chosen by id; else all. With WHOLE it stands for its array */
+	job_vec ids; /* selected ids, if `chosen`. With WHOLE one stands for its array */
 	bool chosen;
-	uint32_t at; /* the next entry, or index into ids */
+	uint32_t at; /* next entry, or index into ids */
 	uint64_t limit;
-	uint64_t last;	     /* key of the latest row: of an array that is one, of its last element */
-	uint64_t next;	     /* the next page begins after this key; 0: this was the last */
-	struct arena *arena; /* of the filter's texts */
+	/* key of the latest row; for an array as one row, that of its last element */
+	uint64_t last;
+	uint64_t next;	     /* key after which the next page begins; 0: this is the last page */
+	struct arena *arena; /* owns the filter's texts */
 	struct strbuf scratch;
 	bool tsv, first, begun, closed;
 	struct http_request *r;
 };
 
-/* The next job that belongs to the list: its id, and its array when it stands for that. */
+/* Finds the next job of the list: its id, and its array if it stands for that. */
 static bool listing_next(struct listing *l, uint32_t *ret, const struct array **ret_array)
 {
 	struct server *s = l->s;
@@ -143,7 +145,8 @@ static bool listing_next(struct listing *l, uint32_t *ret, const struct array **
 			continue;
 		*ret_array = NULL;
 		if (a && whole) {
-			if (id != a->first) /* the array is one row, in its first place */
+			/* the array is one row, in place of its first element */
+			if (id != a->first)
 				continue;
 			*ret_array = a;
 		}
@@ -197,7 +200,7 @@ static void listing_item(struct listing *l, struct strbuf *out, uint32_t id, con
 	json_decref(body);
 }
 
-/* The id of the last row, for ?after=. */
+/* Appends the id of the last row, for ?after=. */
 static void listing_end(const struct listing *l, struct strbuf *out)
 {
 	unsigned long long number = job_key_number(l->next);
@@ -240,7 +243,8 @@ static const char *keep(struct listing *l, const char *text)
 	return text ? arena_printf(l->arena, "%s", text) : NULL;
 }
 
-/* An array that is named several times is one row all the same: each takes a look at all of its elements. */
+/* Adds an array as one row, even if it is named several times, since each row examines all of its
+ * elements. */
 static void whole_add(struct listing *l, struct map *wholes, uint32_t first)
 {
 	if (!map_get(wholes, first, &(uint64_t){0}))
@@ -248,7 +252,8 @@ static void whole_add(struct listing *l, struct map *wholes, uint32_t first)
 	map_set(wholes, first, 1);
 }
 
-/* ids=1,2[],3[4]: those that are there and may be seen; an array is one row unless its elements are wanted. */
+/* Selects ids=1,2[],3[4]: jobs that exist and may be seen. An array is one row unless its elements
+ * are requested. */
 static int choose(struct listing *l, const char *ids, struct map *wholes, struct err *err)
 {
 	size_t named = 0;
@@ -299,7 +304,8 @@ static int by_ending(const void *a, const void *b)
 	return x->job < y->job ? -1 : x->job > y->job;
 }
 
-/* order=schedule: who runs, by the planned end; who may be considered, in the scheduler's order; who is blocked; who has ended. */
+/* Selects for order=schedule: running jobs by planned end, then eligible ones in the scheduler's
+ * order, then blocked ones, then ended ones. */
 static void choose_scheduled(struct listing *l)
 {
 	struct server *s = l->s;
@@ -328,7 +334,7 @@ static void choose_scheduled(struct listing *l)
 	free(listed);
 }
 
-/* The first entry after a job, an element, or a whole array, for pages. */
+/* Returns the first entry after a job, an element or a whole array, for paging. */
 static uint32_t after_id(const struct server *s, const char *text)
 {
 	uint32_t lo = 1, hi = (uint32_t)s->jobs->entries.n;
@@ -347,7 +353,7 @@ static uint32_t after_id(const struct server *s, const char *text)
 	return lo;
 }
 
-/* The first of a list that is not the name of a queue; NULL: all are. */
+/* Returns the first name of a list that is not a queue; NULL: all are. */
 static const char *queue_unknown(struct server *s, const char *list, struct arena *arena)
 {
 	for (const char *p = list; p && *p;) {

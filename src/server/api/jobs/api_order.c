@@ -1,5 +1,5 @@
 /*
- * api_order.c - qorder: the order of one's own jobs.
+ * api_order.c - qorder: exchanges the places of two waiting jobs.
  */
 #include <errno.h>
 #include <jansson.h>

@@ -1,9 +1,11 @@
 /*
- * api_place.c - a waiting job moves to a place behind another.
+ * api_place.c - moves a waiting job to a place behind another.
  *
- * Whether it may, and which deadlines that breaks, is foreseen: the policy is run forward twice on a copy of everything it knows (sched/forecast.h), with the queue as it is
- * and as it would be. That is done in slices (work.h), one request after the other, and as far as CYCLES and BUDGET_US allow; of what starts later than that the place in the queue
- * counts. Then the ranks are changed, from behind, so that the order is right whenever that is cut off.
+ * A forecast decides if that is allowed and which deadlines it breaks: the policy is run forward
+ * twice on a copy of its whole state (sched/forecast.h), with the queue as it is and as it would
+ * be. This is done in slices (work.h), one request at a time, as far as CYCLES and BUDGET_US allow;
+ * for jobs that start later than that, their place in the queue counts. Then the ranks are changed,
+ * the last first, so that the order is right even if this is interrupted.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -38,8 +40,8 @@
 #include "server/server.h"
 #include "server/site/who.h"
 
-#define CYCLES 2000	 /* ends and starts that are looked ahead, at most */
-#define BUDGET_US 500000 /* of processor time, for each of the two */
+#define CYCLES 2000	 /* ends and starts that a forecast covers, at most */
+#define BUDGET_US 500000 /* processor time for each of the two forecasts */
 #define PACE 40000	 /* see sched_pace(): a step takes a few milliseconds */
 
 enum { AS_IT_IS, AS_IT_WOULD_BE, FORECASTS };
@@ -49,24 +51,25 @@ struct placing {
 	struct http_request *r;
 	struct asker who;
 	char *id, *after;
-	struct forecast *run; /* NULL: none is being made */
-	int at;		      /* the forecast that is made, or FORECASTS */
+	struct forecast *run; /* forecast in progress, or NULL */
+	int at;		      /* index of the current forecast, or FORECASTS */
 	size_t cycles;
 	int64_t spent_us;
+	/* core id -> predicted start, of jobs with deadlines and of the moved job */
 	struct map
-		starts[FORECASTS]; /* core id -> when it starts: of jobs with deadlines, and of the one that is moved */
+		starts[FORECASTS];
 	bool complete[FORECASTS];
-	VEC(struct rung) changes; /* ranks to be set, the last first */
+	VEC(struct rung) changes; /* ranks to set, the last first */
 	size_t set;
 	struct strbuf warnings; /* JSON texts, joined by commas */
 	bool judged;
 };
 
-/* What is to be moved, and where; looked up anew in each turn. */
+/* Jobs to move and their target; looked up again in each turn. */
 struct wish {
 	job_vec jobs; /* in their order */
 	uint32_t after;
-	bool first; /* it is to be the first */
+	bool first; /* move it to the front */
 };
 
 static const struct field placed_fields[] = {
@@ -89,7 +92,7 @@ static bool in_queue(const struct server *s, uint32_t id)
 	return s->jobs->entries.v[id].spec && entry_job(s, id)->state <= STATE_ALLOCATED;
 }
 
-/* ---- what is asked for ---- */
+/* ---- the request ---- */
 
 static int moved_find(struct server *s, const struct placing *w, job_vec *ret, struct err *err)
 {
@@ -111,7 +114,8 @@ static int moved_find(struct server *s, const struct placing *w, job_vec *ret, s
 	return rc;
 }
 
-/* The last of an array; one that runs is before all that wait. */
+/* Finds the job to move behind: of an array the last element. A running job is ahead of all that
+ * wait. */
 static int after_find(struct server *s, const struct placing *w, struct wish *ret, struct err *err)
 {
 	struct array *a = NULL;
@@ -146,7 +150,7 @@ static int wish_find(struct server *s, const struct placing *w, struct wish *ret
 	return rc < 0 ? rc : after_find(s, w, ret, err);
 }
 
-/* The ranks that this takes, the last first. */
+/* Computes the ranks to change, the last first. */
 static void changes_find(const struct server *s, struct placing *w, const struct wish *x)
 {
 	VEC(struct rung) others = {0}, moved = {0};
@@ -177,7 +181,7 @@ static void changes_find(const struct server *s, struct placing *w, const struct
 	map_fini(&own);
 }
 
-/* ---- what would follow ---- */
+/* ---- forecasts ---- */
 
 static bool told(void *context, const struct foreseen *f)
 {
@@ -201,7 +205,7 @@ static void run_begin(struct server *s, struct placing *w, const struct wish *x)
 		forecast_rank(w->run, w->changes.v[i].job, w->changes.v[i].rank);
 }
 
-/* Whether it is over. */
+/* Runs a step of the forecast; returns true if it is complete. */
 static bool run_step(struct placing *w)
 {
 	int64_t began = monotonic_us();
@@ -221,7 +225,7 @@ static bool keeps_deadline(const struct server *s, const struct placing *w, int 
 	uint64_t start;
 
 	if (!map_get(&w->starts[which], id, &start))
-		return !w->complete[which]; /* not foreseen: it may */
+		return !w->complete[which]; /* beyond the forecast: it may still be met */
 	return (int64_t)start + s->jobs->entries.v[id].spec->walltime <= entry_job(s, id)->deadline;
 }
 
@@ -249,7 +253,7 @@ static void warnings_find(const struct server *s, struct placing *w)
 	strbuf_fini(&text);
 }
 
-/* Users give way to others, and no more. */
+/* Decides if the move is allowed: users may only give way to others. */
 static int judge(const struct server *s, struct placing *w, const struct wish *x, struct err *err)
 {
 	uint32_t first = x->jobs.v[0];
@@ -273,7 +277,7 @@ static int judge(const struct server *s, struct placing *w, const struct wish *x
 	return 0;
 }
 
-/* ---- doing it ---- */
+/* ---- making the move ---- */
 
 static void placing_free(struct server *s, struct placing *w)
 {
@@ -330,7 +334,7 @@ static bool refused(struct server *s, struct placing *w, const struct err *err)
 	return false;
 }
 
-/* Operators need no forecast where nobody has a deadline. */
+/* Returns true if a waiting job has a deadline; otherwise operators need no forecast. */
 static bool deadlines_wait(const struct server *s)
 {
 	for (uint32_t id = 1; id < s->jobs->entries.n; id++)

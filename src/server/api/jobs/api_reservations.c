@@ -1,8 +1,9 @@
 /*
  * api_reservations.c - see api_reservations.h.
  *
- * Jobs that run into it, or have a place there that is guaranteed, are in the plan. When the others would start follows from two forecasts, without and with it,
- * which are made in slices.
+ * Jobs that run into the reservation, or have a guaranteed place there, are in the plan. The starts
+ * of the others follow from two forecasts, without and with the reservation, which are made in
+ * slices.
  */
 #include "server/api/jobs/api_reservations.h"
 
@@ -29,22 +30,23 @@
 #include "server/server.h"
 #include "store/store.h"
 
-#define CYCLES 300    /* of a forecast */
-#define PACE 40000    /* of each of them: a few milliseconds */
-#define JOBS_MOST 500 /* waiting jobs that are shown */
+#define CYCLES 300    /* cycles of a forecast, at most */
+#define PACE 40000    /* pace of each cycle: a few milliseconds */
+#define JOBS_MOST 500 /* waiting jobs shown, at most */
 
-/* A dry run, in slices: both forecasts begin with what was there when it began. One at a time, as each has a copy of all jobs. */
+/* A dry run, in slices. Both forecasts start from the state at its beginning. Only one runs at a
+ * time, since each has a copy of all jobs. */
 struct dry_run {
 	struct work work;
 	struct http_request *r;
-	char *refused;	    /* NULL: it can be made */
-	concerned_vec jobs; /* that have places in its way */
+	char *refused;	    /* why it can't be made; NULL: it can */
+	concerned_vec jobs; /* jobs that have places in its way */
 	node_fence_vec fences;
-	uint32_t *keys; /* as they would be, of the first nkeys jobs */
+	uint32_t *keys; /* keys that the first nkeys jobs would have */
 	size_t nkeys;
-	struct forecast *before, *after; /* without it, and with it */
-	struct map starts, then;	 /* ... what they foresaw */
-	int cycles;			 /* of the one that is being made */
+	struct forecast *before, *after; /* forecasts without and with the reservation */
+	struct map starts, then;	 /* starts predicted by each */
+	int cycles;			 /* cycles of the forecast in progress */
 	bool begun;
 };
 
@@ -54,7 +56,7 @@ static bool note_start(void *context, const struct foreseen *f)
 	return true;
 }
 
-/* Fences and keys if the object were as it would be. */
+/* Computes fences and keys as if the object were `next`. */
 static void pretend(struct server *s, const struct object *next, struct dry_run *d)
 {
 	struct object *x = object_find(s->objects, OBJECT_RESERVATION, next->name);
@@ -71,7 +73,7 @@ struct concerned_job {
 	const char *id;
 	uint32_t owner;
 	bool running, guaranteed;
-	int64_t start, start_then; /* TIME_NEVER: not foreseen */
+	int64_t start, start_then; /* TIME_NEVER: not predicted */
 };
 
 static const struct field job_fields[] = {
@@ -159,7 +161,7 @@ static void dry_free(struct server *s, struct dry_run *d)
 	free(d);
 }
 
-/* A cycle of a forecast, which is gone after its last. */
+/* Runs a cycle of a forecast, and frees the forecast after the last. */
 static void foresee_some(struct dry_run *d, struct forecast **f, struct map *ret)
 {
 	if (!forecast_run(*f, 1, note_start, ret) && ++d->cycles < CYCLES)

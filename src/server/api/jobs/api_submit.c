@@ -1,5 +1,5 @@
 /*
- * api_submit.c - jobs come in: one, or thousands at once.
+ * api_submit.c - accepts submissions: one job, or thousands at once.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -52,7 +52,7 @@
 
 #define BULK_MAX 10000
 #define LARGE 65536 /* bytes of a list of jobs, from which on it is read in slices */
-#define WIDE 2000   /* jobs and elements of arrays, from which on they are taken over in slices */
+#define WIDE 2000   /* jobs and elements of arrays, from which on they are accepted in slices */
 
 /* ---- one request ---- */
 
@@ -73,7 +73,7 @@ static void submit_free(struct server *s, struct submit_work *w)
 	free(w);
 }
 
-/* Always false: it is over. */
+/* Refuses and ends the submission. Always returns false. */
 static bool submit_refuse(struct server *s, struct submit_work *w, const struct err *err)
 {
 	if (request_number(w->r) && json_is_object(w->body) && err->code != CODE_UNAVAILABLE)
@@ -100,7 +100,7 @@ static int read_one(struct server *s, struct submit_work *w, json_t *job, struct
 
 	if (rc == 0)
 		rc = submission_read(s, &w->who, from.job, !from.key, request_arena(w->r), &x, err);
-	json_decref(from.job); /* its script is the body's, or in the arena */
+	json_decref(from.job); /* its script is in the request's body or in the arena */
 	if (rc == 0)
 		submission_date(w->r, x.spec);
 	if (rc == 0)
@@ -128,7 +128,7 @@ static int read_one(struct server *s, struct submit_work *w, json_t *job, struct
 	return 0;
 }
 
-/* What the hooks said is kept with the job; of an array with its first element. */
+/* Keeps the hooks' message with the job; for an array, with its first element. */
 static void hook_note(struct server *s, uint64_t number, const struct hook_answer *answer)
 {
 	const struct array *a = array_find(s, number);
@@ -138,7 +138,8 @@ static void hook_note(struct server *s, uint64_t number, const struct hook_answe
 		hooked_note(s, id, answer);
 }
 
-/* The hooks have seen what was read, and not, say, the second of two lists in the same body. */
+/* Checks that the hooks have seen what was read, rather than, for example, the first of two lists
+ * in the same body. */
 static int hook_covers(const struct submit_work *w, struct err *err)
 {
 	if (!w->hook || w->hook->unheard || w->hook->answers.n == w->jobs.n)
@@ -147,7 +148,7 @@ static int hook_covers(const struct submit_work *w, struct err *err)
 		       "the site's hooks can't read the body: a member is there twice, or a job is no object");
 }
 
-/* All of its jobs are there. */
+/* Finishes a submission all of whose jobs exist. */
 static void accepted(struct server *s, struct submit_work *w)
 {
 	trial_end(s, &w->trial, true);
@@ -157,7 +158,7 @@ static void accepted(struct server *s, struct submit_work *w)
 	}
 	if (s->jobs->priorities)
 		reorder_later(s, word_add(s, w->who.user));
-	if (w->special) { /* whether its deadline is kept is said at once */
+	if (w->special) { /* the answer includes whether its deadline is guaranteed */
 		dispatch_settle(s);
 		scheduler_decide(s);
 	}
@@ -181,7 +182,8 @@ static bool is_before(const struct spec *p)
 	return found;
 }
 
-/* What others may have taken or started since it was read; its quota is taken. `before`: it has dependencies that go by that. */
+/* Checks again what other requests may have taken or started since the submission was read, and
+ * takes its quota. `before`: dependencies are checked as well. */
 static int confirm(struct server *s, const struct submit_work *w, bool before, struct err *err)
 {
 	for (size_t i = 0; i < w->jobs.n && before; i++) {
@@ -190,7 +192,8 @@ static int confirm(struct server *s, const struct submit_work *w, bool before, s
 		int rc = depend_check(s, &w->who, w->jobs.v[i].spec, submission_count(&w->jobs.v[i]), err);
 		if (rc < 0)
 			return w->bulk ? err_prefix(err, rc, "jobs[%zu]", i) : rc;
-		if (i < w->staged && depend != (p->depend ? strlen(p->depend) : 0)) /* less is left of it */
+		/* dependencies already satisfied were dropped */
+		if (i < w->staged && depend != (p->depend ? strlen(p->depend) : 0))
 			intake_record(s, w->first + i, &w->jobs.v[i]);
 	}
 	int rc = before ? before_check(s, w->jobs.v, w->jobs.n, err) : 0;
@@ -199,7 +202,7 @@ static int confirm(struct server *s, const struct submit_work *w, bool before, s
 	return quotas_take(s, &w->bill, job_key(w->first, -1), err);
 }
 
-/* False: it was refused, and is over. */
+/* Accepts all jobs at once. Returns false if the submission was refused, which ends it. */
 static bool accept_all(struct server *s, struct submit_work *w)
 {
 	bool before = false;
@@ -218,7 +221,7 @@ static bool accept_all(struct server *s, struct submit_work *w)
 	return true;
 }
 
-/* Whether there is more of the answer to write; else it has been given. */
+/* Writes the result of one job. Returns true if there are more; otherwise the answer was sent. */
 static bool write_one(struct server *s, struct submit_work *w)
 {
 	uint64_t number = w->first + w->written++;
@@ -233,7 +236,7 @@ static bool write_one(struct server *s, struct submit_work *w)
 		submitted_write(s, &w->j, number, w->jobs.v[w->written - 1].warning);
 	else
 		forgotten_write(s, &w->j, number, a != NULL);
-	if (json_is_array(w->body)) /* bit by bit, since there may be much */
+	if (json_is_array(w->body)) /* freed one by one, since there may be many */
 		json_array_set_new(w->body, w->written - 1, json_null());
 	submission_fini(&w->jobs.v[w->written - 1]);
 	if (w->written < w->jobs.n)
@@ -247,9 +250,9 @@ static bool write_one(struct server *s, struct submit_work *w)
 	return false;
 }
 
-/* ---- a large one, in slices ---- */
+/* ---- large submissions, in slices ---- */
 
-/* The next job: 1; 0: that was the last one; -EINVAL. */
+/* Reads the next job. 1: there are more; 0: it was the last one; -EINVAL. */
 static int read_next(struct server *s, struct submit_work *w, struct err *err)
 {
 	size_t n;
@@ -263,11 +266,11 @@ static int read_next(struct server *s, struct submit_work *w, struct err *err)
 		err_set(err, rc, "jobs must hold 1 to %d jobs, and there are more", BULK_MAX);
 	else
 		rc = read_one(s, w, job, err);
-	json_array_append_new(w->body, job); /* its script stays there */
+	json_array_append_new(w->body, job); /* keeps its script */
 	return rc < 0 ? rc : joblist_more(text, n, &w->at, w->jobs.n, err);
 }
 
-/* The record of one more; false: there is none. */
+/* Writes the record of one more job; returns false if there is none. */
 static bool record_next(struct server *s, struct submit_work *w)
 {
 	size_t i = w->staged;
@@ -300,7 +303,7 @@ static void begin_next(struct server *s, struct submit_work *w)
 	accepted(s, w);
 }
 
-/* From this turn's commit on all are accepted. */
+/* Accepts all jobs as of this turn's commit. */
 static void accept_staged(struct server *s, struct submit_work *w)
 {
 	if (confirm(s, w, w->before, &w->err) < 0) {
@@ -312,11 +315,11 @@ static void accept_staged(struct server *s, struct submit_work *w)
 		submitted_key(s, w->r, &w->who, w->key, w->jobs.v, w->jobs.n, w->first);
 	w->phase = SUBMIT_BEGIN;
 	s->slices->accepted = true;
-	while (w->before && w->phase == SUBMIT_BEGIN) /* others wait for them from now on */
+	while (w->before && w->phase == SUBMIT_BEGIN) /* other jobs wait for these from now on */
 		begin_next(s, w);
 }
 
-/* Always true, but for the last one. */
+/* Undoes one record. Returns true until the last one is done. */
 static bool undo_next(struct server *s, struct submit_work *w)
 {
 	if (w->staged > 0) {
@@ -328,7 +331,7 @@ static bool undo_next(struct server *s, struct submit_work *w)
 	return submit_refuse(s, w, &w->err);
 }
 
-/* Few submissions, but of many jobs. */
+/* Returns true for few submissions with many jobs. */
 static bool is_wide(const struct server *s, const struct submit_work *w)
 {
 	int64_t count = 0;
@@ -338,9 +341,9 @@ static bool is_wide(const struct server *s, const struct submit_work *w)
 	return count > (s->slices->slice_steps ? 1 : WIDE);
 }
 
-/* ---- what has to be asked first ---- */
+/* ---- guarantees ---- */
 
-/* The next one; in the step in which the last one was asked about they are accepted, or begin to be. */
+/* Checks one guarantee. The step that checks the last one also accepts the jobs, or begins to. */
 static bool ask_step(struct server *s, struct submit_work *w)
 {
 	struct err err;
@@ -357,7 +360,7 @@ static bool ask_step(struct server *s, struct submit_work *w)
 	return accept_all(s, w);
 }
 
-/* ---- a step ---- */
+/* ---- steps ---- */
 
 static bool read_step(struct server *s, struct submit_work *w)
 {
@@ -378,7 +381,8 @@ static bool phase_step(struct server *s, struct submit_work *w)
 	const struct submission_key *known = w->keyed ? submitted_find(s, &w->who, w->key) : NULL;
 
 	if (s->slices->submitting != w && w->phase <= SUBMIT_STAGE) {
-		if (s->slices->submitting) { /* it may have the same key; and memory is for one */
+		/* it may have the same key, and memory is budgeted for one */
+		if (s->slices->submitting) {
 			w->work.waits = true;
 			return true;
 		}
@@ -424,12 +428,13 @@ static void submit_pause(struct server *s, struct work *work)
 {
 }
 
-/* The mark of one that was not accepted stays, and recovery drops what it covers. */
+/* Ends a submission at shutdown. If it was not accepted its mark stays, and recovery drops the
+ * records it covers. */
 static void submit_stop(struct server *s, struct work *work, const char *why)
 {
 	struct submit_work *w = (struct submit_work *)work;
 
-	while (w->phase == SUBMIT_BEGIN) /* they are jobs already */
+	while (w->phase == SUBMIT_BEGIN) /* these are accepted: create the rest */
 		begin_next(s, w);
 	if (w->phase != SUBMIT_WRITE)
 		http_error(w->r, CODE_UNAVAILABLE, "Nothing was submitted (%s). Try again later.", why);
@@ -443,7 +448,7 @@ static void submit_stop(struct server *s, struct work *work, const char *why)
 
 static const struct work_kind submit_kind = {submit_step, submit_pause, submit_stop, .reads = false, .lasting = false};
 
-/* ---- any other, at once ---- */
+/* ---- small submissions, at once ---- */
 
 static bool same_is_read(const struct server *s, const struct submit_work *w)
 {
@@ -451,7 +456,7 @@ static bool same_is_read(const struct server *s, const struct submit_work *w)
 	       s->slices->submitting->who.uid == w->who.uid && strcmp(s->slices->submitting->key, w->key) == 0;
 }
 
-/* Whether it goes on as a work. */
+/* Handles a submission at once. Returns true if it continues as a work. */
 static bool submit_now(struct server *s, struct submit_work *w)
 {
 	struct err err;
@@ -486,7 +491,7 @@ static bool submit_now(struct server *s, struct submit_work *w)
 		}
 		if (!accept_all(s, w))
 			return false;
-		if (w->special && s->turn->undecided) /* that takes another turn */
+		if (w->special && s->turn->undecided) /* deciding takes another turn */
 			return true;
 		while (write_one(s, w))
 			;
@@ -494,7 +499,7 @@ static bool submit_now(struct server *s, struct submit_work *w)
 	return false;
 }
 
-/* The same; a large one is read in slices. */
+/* Begins a submission; a large one is read in slices. Returns true if it continues as a work. */
 static bool submit_begin(struct server *s, struct submit_work *w)
 {
 	size_t n;
@@ -508,7 +513,7 @@ static bool submit_begin(struct server *s, struct submit_work *w)
 	return true;
 }
 
-/* ---- the site's hooks come first ---- */
+/* ---- hooks ---- */
 
 static void hook_begin(struct server *s, struct submit_work *w)
 {
@@ -524,7 +529,7 @@ static void hook_begin(struct server *s, struct submit_work *w)
 		NULL, NULL);
 }
 
-/* What they said of its jobs is put in when these are read. */
+/* Waits for the hooks. Their changes are applied when the jobs are read. */
 static bool hook_step(struct server *s, struct submit_work *w)
 {
 	const struct hook_answer *last = w->hook->answers.n ? &w->hook->answers.v[w->hook->answers.n - 1] : NULL;
@@ -538,7 +543,8 @@ static bool hook_step(struct server *s, struct submit_work *w)
 	if (!last || last->result == HOOK_ACCEPTED)
 		return submit_begin(s, w);
 	hooked_mails(s, last);
-	w->body = request_number(w->r) ? api_body(w->r, &err) : NULL; /* for the record that is kept of it */
+	/* needed for the record of the refused job */
+	w->body = request_number(w->r) ? api_body(w->r, &err) : NULL;
 	int rc = err_code(&err, CODE_REFUSED, "%s", last->message);
 	if (w->hook->answers.n > 1)
 		err_prefix(&err, rc, "jobs[%zu]", w->hook->answers.n - 1);

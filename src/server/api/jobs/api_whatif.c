@@ -1,8 +1,9 @@
 /*
- * api_whatif.c - what would become of a job that were submitted now.
+ * api_whatif.c - predicts when a job would run if it were submitted now.
  *
- * The policy is run forward on a copy of everything it knows (sched/forecast.h), in slices (work.h): one question after the other, since a copy is large. It
- * goes as far as CYCLES and BUDGET_US allow; what starts later than that is said to be too far.
+ * The policy is run forward on a copy of its whole state (sched/forecast.h), in slices (work.h),
+ * one request at a time, since a copy is large. The forecast covers at most CYCLES and BUDGET_US; a
+ * later start is reported as too far ahead.
  */
 #include <jansson.h>
 #include <stdbool.h>
@@ -42,22 +43,22 @@
 #include "server/life/world/world.h"
 #include "server/server.h"
 
-#define CYCLES 2000	  /* ends and starts that it looks ahead, at most */
-#define BUDGET_US 1000000 /* of processor time */
+#define CYCLES 2000	  /* ends and starts that the forecast covers, at most */
+#define BUDGET_US 1000000 /* processor time */
 #define PACE 40000	  /* see sched_pace(): a step takes a few milliseconds */
 
 struct whatif_work {
 	struct work work;
 	struct http_request *r;
 	struct submission x;
-	struct trial trial;	   /* what it made the server intern */
-	struct err rule;	   /* that would refuse it, */
-	bool refused;		   /* ... if there is one */
+	struct trial trial;	   /* words and requests interned for it */
+	struct err rule;	   /* the rule that would refuse it, if `refused` */
+	bool refused;		   /* a rule would refuse it */
 	struct forecast *forecast; /* NULL: not begun */
-	const struct gate *gate;   /* of the forecast */
+	const struct gate *gate;   /* the forecast's gate */
 	struct whatif known;
 	int32_t *nodes;
-	int64_t asked; /* instant */
+	int64_t asked; /* instant of the request */
 	int64_t spent_us;
 	size_t cycles;
 };
@@ -80,8 +81,8 @@ struct subject {
 	const struct err *rule; /* rule that would refuse it; NULL: none */
 	const int32_t *nodes;
 	uint32_t nnodes;
-	int64_t delay;		  /* seconds; -1: of a job that may wait */
-	const job_vec *displaces; /* the same: NULL */
+	int64_t delay;		  /* seconds; -1: the job may wait */
+	const job_vec *displaces; /* NULL: the job may wait */
 };
 
 static void nodes_inside(const struct subject *x, struct json *j)
@@ -186,7 +187,7 @@ static void answer(struct server *s, struct whatif_work *w)
 		 });
 }
 
-/* Answers about an interactive job that starts at once or not at all. */
+/* Answers for an interactive job that starts at once or not at all. */
 static void answer_now(struct server *s, struct whatif_work *w)
 {
 	struct entrance e = {.way = ENTRANCE_FULL};

@@ -1,5 +1,5 @@
 /*
- * api_why.c - why a job waits, in a sentence.
+ * api_why.c - explains in a sentence why a job waits.
  */
 #include <jansson.h>
 #include <stdbool.h>
@@ -89,7 +89,7 @@ static void why_blocked(struct server *s, uint32_t id, struct strbuf *out)
 			word_text(s, e->spec->queue));
 }
 
-/* When a job that waits is expected to start, or why nobody can say. */
+/* Writes when a waiting job is expected to start, or why that is unknown. */
 static void why_expected(const struct server *s, uint32_t id, bool known, int64_t at, struct strbuf *out)
 {
 	char when[32], age[32];
@@ -110,7 +110,7 @@ static void why_expected(const struct server *s, uint32_t id, bool known, int64_
 	}
 }
 
-/* What the getters of this file are given: a job, and one of the reasons why it waits. */
+/* Argument of the getters in this file: a job, and one of the reasons why it waits. */
 struct subject {
 	struct server *s;
 	const struct asker *who;
@@ -198,7 +198,7 @@ struct why_shown {
 	struct subject x;
 	const char *text, *why;
 	int64_t when, made;
-	int64_t needed, free, missing; /* NOT_COUNTED: it is not about an amount */
+	int64_t needed, free, missing; /* NOT_COUNTED: the reason is not about an amount */
 };
 
 #define NOT_COUNTED INT64_MIN
@@ -224,7 +224,7 @@ static const struct field why_fields[] = {
 };
 const struct schema why_answer = {.fields = why_fields};
 
-/* Returns true for reasons that say how much of something is needed, and how much is free. */
+/* Returns true for reasons with an amount needed and an amount free. */
 static bool is_counted(enum why why)
 {
 	return why == WHY_SHORT || why == WHY_NEVER || why == WHY_WHOLE || why == WHY_AMOUNT;
@@ -241,7 +241,7 @@ void api_why(struct server *s, const struct call *c)
 
 	if (!api_job(s, c->r, c->w, c->name, &id, &a))
 		return;
-	if (a) /* an array waits as its first waiting element does */
+	if (a) /* an array shows the reason of its first waiting element */
 		for (uint32_t i = 0; i < a->count && entry_job(s, id)->state > STATE_ALLOCATED; i++)
 			id = a->first + i;
 	sched_explain(s->sched, id, &reason);

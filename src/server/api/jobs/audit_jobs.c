@@ -31,8 +31,9 @@ bool audit_job_begin(struct change *c, const struct action_kind *kind, uint32_t 
 		return false;
 	ret->holds = e->holds;
 	ret->queue = e->spec->queue;
+	/* NULL if it can't be read: the change can't be undone then */
 	if (strcmp(kind->name, "alter") == 0)
-		change_subject(c, id, &ret->subject, &err); /* NULL if it can't be read: then there is no way back */
+		change_subject(c, id, &ret->subject, &err);
 	return true;
 }
 
@@ -41,9 +42,9 @@ void audit_job_free(struct audit_job *b)
 	json_decref(b->subject);
 }
 
-/* ---- ways back ---- */
+/* ---- commands that undo an action ---- */
 
-/* "qrls -h uo 12": of the holds that have changed. */
+/* Appends "qrls -h uo 12" for the holds that have changed. */
 static void holds_back(uint8_t changed, const char *command, const char *name, struct strbuf *out)
 {
 	if (!changed)
@@ -53,7 +54,8 @@ static void holds_back(uint8_t changed, const char *command, const char *name, s
 	text_quote(name, out);
 }
 
-/* Whether what a job asked for has a value for everything that an alteration names: else that can't be taken away again. */
+/* Returns true if the job's previous request has a value for everything that the alteration names;
+ * otherwise it can't be undone. */
 static bool resources_known(const json_t *was, const json_t *asked)
 {
 	struct strbuf all = {0};
@@ -74,7 +76,8 @@ static bool resources_known(const json_t *was, const json_t *asked)
 	return known;
 }
 
-/* An option of qalter that restores a member of the job; false: there is none. */
+/* Appends the option of qalter that restores a member of the job; returns false if there is
+ * none. */
 static bool option_back(const char *key, const json_t *was, const json_t *asked, struct strbuf *out)
 {
 	static const char *const options[][2] = {
@@ -140,7 +143,7 @@ static void alter_back(const json_t *subject, const json_t *args, const char *na
 
 /* ---- records ---- */
 
-/* What was asked for: "holds=u", for people. */
+/* Writes the arguments in readable form: "holds=u". */
 static void asked_write(const json_t *args, struct strbuf *out)
 {
 	const char *key;

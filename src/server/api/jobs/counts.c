@@ -1,5 +1,5 @@
 /*
- * counts.c - jobs by state: of all, of queues, of arrays.
+ * counts.c - numbers of jobs by state: of all, of queues, of arrays.
  */
 #include "server/api/jobs/counts.h"
 
@@ -45,7 +45,8 @@ void count_states(const struct server *s, const struct queue *q, int64_t counts[
 int64_t (*count_queues(const struct server *s))[256]
 {
 	int64_t(*counts)[256] = mem_zalloc((s->jobs->queues.n + 1) * sizeof *counts);
-	uint32_t *row = mem_zalloc((s->jobs->queue_by_word.n + 1) * sizeof *row); /* + 1; 0: not a queue */
+	/* index + 1; 0: not a queue */
+	uint32_t *row = mem_zalloc((s->jobs->queue_by_word.n + 1) * sizeof *row);
 
 	for (uint32_t i = 0, at; i < s->jobs->queues.n; i++)
 		if (names_find(s->words, s->jobs->queues.v[i]->name, &at))

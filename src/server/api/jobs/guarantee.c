@@ -29,10 +29,11 @@
 #include "server/life/world/world.h"
 #include "server/server.h"
 
-#define SOON_WORK 200000 /* ... and one for what a refusal says */
-#define ASK_WORK 50000	 /* nodes that a step of the search for a guarantee looks at */
+/* nodes examined to find the earliest end that a refusal reports, at most */
+#define SOON_WORK 200000
+#define ASK_WORK 50000	 /* nodes examined in one step of the search for a guarantee */
 
-/* It is known only now whether it can be had: a guarantee, or a start at once. */
+/* Returns true if a job needs a check now: for a guarantee, or for a start at once. */
 static bool is_asked(const struct submission *x)
 {
 	return x->guarantee || x->spec->now;
@@ -46,7 +47,8 @@ bool guarantee_wanted(const struct submit_work *w)
 	return false;
 }
 
-/* All that came before has been decided about; also if nothing has happened since: the last cycle may have made room for some. */
+/* Returns true once all earlier jobs have been decided about. It runs a cycle even if nothing has
+ * happened, since the last one may have made room. */
 static bool decided(struct server *s, bool begins)
 {
 	if (begins && !s->turn->undecided) {
@@ -56,7 +58,8 @@ static bool decided(struct server *s, bool begins)
 	return !s->turn->undecided && !s->slices->queue_stops;
 }
 
-/* Where every job has a position (policy artaras) one more may move all of them: a cycle of a copy tells. */
+/* Checks a guarantee where every job has a position (policy artaras). One more job may move all of
+ * them, so a cycle is run on a copy. */
 static enum keep position_keeps(struct server *s, const struct spec *p, int64_t *ret_done)
 {
 	uint32_t n = spec_asked(s, p)->nfrags;
@@ -64,7 +67,7 @@ static enum keep position_keeps(struct server *s, const struct spec *p, int64_t 
 	struct forecast *f = forecast_create(s->sched);
 	struct whatif x;
 
-	forecast_pace(f, 0); /* the cycle that follows is to be complete */
+	forecast_pace(f, 0); /* the following cycle has to be complete */
 	forecast_submit(f, s->world->scratch, s->clock->now, false);
 	forecast_whatif(f, s->world->scratch, 0, &x, nodes);
 	forecast_destroy(f);
@@ -73,13 +76,13 @@ static enum keep position_keeps(struct server *s, const struct spec *p, int64_t 
 	return x.guaranteed ? KEEP_YES : KEEP_NO;
 }
 
-/* Of several jobs the sentence says which one. */
+/* Adds to the error which of several jobs it is about. */
 static int refused(const struct submit_work *w, int rc, struct err *err)
 {
 	return w->bulk ? err_prefix(err, rc, "jobs[%zu]", w->asked) : rc;
 }
 
-/* Asks whether an interactive job can start at once. */
+/* Checks that an interactive job can start at once. */
 static int entrance_ask(struct server *s, struct submit_work *w, struct err *err)
 {
 	int rc;

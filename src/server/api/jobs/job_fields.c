@@ -1,6 +1,7 @@
 /*
- * job_fields.c - the fields of a job: the members of its description, by their rows (core/jobschema.h), and what is
- * worked out, by a table of its own. Lists are chosen from both, and the API is described by them.
+ * job_fields.c - the fields of a job: the members of its description, by their rows
+ * (core/jobschema.h), and computed ones, by a table of its own. Lists choose from both, and both
+ * describe the API.
  */
 #include <jansson.h>
 #include <math.h>
@@ -86,7 +87,7 @@ static void put_body(const struct subject *x, struct value *v, const char *key)
 	put_text(v, json_string_value(json_object_get(x->body, key)));
 }
 
-/* ---- one after the other ---- */
+/* ---- getters ---- */
 
 static void f_id(const struct subject *x, struct value *v)
 {
@@ -170,7 +171,7 @@ static void f_nice_until(const struct subject *x, struct value *v)
 static void f_guaranteed(const struct subject *x, struct value *v)
 {
 	put_bool(v, x->job->guaranteed && x->job->state != STATE_CANDIDATE &&
-			    x->job->state != STATE_HELD); /* one that was stopped may have no place yet */
+			    x->job->state != STATE_HELD); /* a stopped job may have no place yet */
 }
 
 static void f_powers(const struct subject *x, struct value *v)
@@ -217,12 +218,13 @@ static const struct request *request_of(const struct subject *x)
 }
 
 struct asked {
-	struct res total; /* over all its nodes */
+	struct res total; /* sum over all its nodes */
 	int64_t nodes;
-	int64_t ppn; /* CPUs on the first of them */
+	int64_t ppn; /* CPUs on the first node */
 };
 
-/* What it asks for. Where no node here has the like of it, only its text says so. */
+/* Returns the resources requested. If no node here has anything like it, they come from the
+ * request's text. */
 static struct asked asked_of(const struct subject *x)
 {
 	const struct request *r = request_of(x);
@@ -318,7 +320,7 @@ static void f_planned_start(const struct subject *x, struct value *v)
 		put_instant(v, sched_planned(x->s->sched, x->id));
 }
 
-/* Of an array: of its first element to come. */
+/* Finds the expected start of a job; of an array that of its next element. */
 static bool expected(const struct subject *x, int64_t *ret, uint32_t *ret_job)
 {
 	int64_t at, first = TIME_NEVER;
@@ -336,7 +338,8 @@ static bool expected(const struct subject *x, int64_t *ret, uint32_t *ret_job)
 	return first != TIME_NEVER;
 }
 
-/* When it will start if nothing ends before its walltime, all succeed and nobody else comes (foresee.c): no promise. */
+/* Shows when it will start if all jobs use their full walltime, all succeed and no more are
+ * submitted (foresee.c). This is not a promise. */
 static void f_expected_start(const struct subject *x, struct value *v)
 {
 	uint32_t job;
@@ -346,7 +349,7 @@ static void f_expected_start(const struct subject *x, struct value *v)
 		put_instant(v, at);
 }
 
-/* The one in which it has a place, else the one that it asked for. */
+/* Shows the partition in which it has a place, otherwise the one it requested. */
 static void f_partition(const struct subject *x, struct value *v)
 {
 	const struct cluster *c = x->s->cluster;
@@ -355,7 +358,7 @@ static void f_partition(const struct subject *x, struct value *v)
 
 	bool placed = !x->a && !job_ended(x->job) && plan_holds(x->s->plan, x->id);
 
-	/* Places that are made anew in every cycle are not told. */
+	/* Places that every cycle makes again are not shown. */
 	if (placed && (x->job->state != STATE_CANDIDATE || sched_kept(x->s->sched, x->id)))
 		in = c->nodes.v[plan_place(x->s->plan, x->id, 0)->node].partition;
 	if (in != PARTITION_NONE) {
@@ -367,7 +370,7 @@ static void f_partition(const struct subject *x, struct value *v)
 	}
 }
 
-/* From what instant that was foreseen. */
+/* Shows the instant at which the start was predicted. */
 static void f_expected_made(const struct subject *x, struct value *v)
 {
 	uint32_t job;
@@ -385,7 +388,8 @@ static void f_expected_rough(const struct subject *x, struct value *v)
 	put_bool(v, expected(x, &at, &job) && foresee_rough(x->s, job));
 }
 
-/* One that is longer than the hours in which it may run needs several of them. */
+/* Returns the end for a start. A job that is longer than the hours in which it may run needs
+ * several periods. */
 static int64_t end_after(const struct subject *x, int64_t start)
 {
 	const struct cluster *c = x->s->cluster;
@@ -394,7 +398,7 @@ static int64_t end_after(const struct subject *x, int64_t start)
 					       : start + x->p->walltime;
 }
 
-/* When it will have ended at the latest, if it starts then. */
+/* Shows the latest end if it starts as expected. */
 static void f_expected_end(const struct subject *x, struct value *v)
 {
 	uint32_t job;
@@ -406,7 +410,8 @@ static void f_expected_end(const struct subject *x, struct value *v)
 		put_instant(v, end_after(x, at));
 }
 
-/* Asked to end, or to make room for another: its processes are still there. One that is moved has its next attempt already, which waits for the end of the last. */
+/* Shows if a job was asked to end or to make room for another, and its processes still exist. A
+ * moved job already has its next attempt, which waits for the end of the last. */
 static void f_quitting(const struct subject *x, struct value *v)
 {
 	bool runs = x->job->state == STATE_NOW || x->job->state == STATE_RUNNING;
@@ -435,7 +440,7 @@ static void f_exec_host(const struct subject *x, struct value *v)
 		put_text(v, x->e->outcome->exec_host);
 }
 
-/* The switches that its nodes are at, where the server knows any. */
+/* Shows the switches of its nodes, where the server knows them. */
 static void f_switches(const struct subject *x, struct value *v)
 {
 	VEC(uint32_t) leaf = {0};
@@ -478,7 +483,7 @@ static void f_exit_status(const struct subject *x, struct value *v)
 {
 	if (!x->a && job_ended(x->job)) {
 		put_int(v, x->e->exit_status);
-	} else if (x->a && x->a->ended >= x->a->count) { /* an array's: the first that is not 0 */
+	} else if (x->a && x->a->ended >= x->a->count) { /* for an array: the first that is not 0 */
 		put_int(v, 0);
 		for (uint32_t i = 0; i < x->a->count && v->number == 0; i++)
 			v->number = x->s->jobs->entries.v[x->a->first + i].exit_status;
@@ -556,7 +561,7 @@ static void f_reason(const struct subject *x, struct value *v)
 	put_scratch(v, VALUE_JSON);
 }
 
-/* In words, for lists: all that keeps it from being considered. */
+/* Lists in words everything that keeps the job from being considered. */
 static void f_blocks(const struct subject *x, struct value *v)
 {
 	static const struct {
@@ -579,7 +584,7 @@ static void f_blocks(const struct subject *x, struct value *v)
 		put_scratch(v, VALUE_TEXT);
 }
 
-/* As the site weighs it. */
+/* Shows the priority by the site's weights. */
 static void f_weight(const struct subject *x, struct value *v)
 {
 	if (!x->a && priority_rules(x->s) && job_waits(x->job))
@@ -650,7 +655,8 @@ static void f_array_counts(const struct subject *x, struct value *v)
 	put_scratch(v, VALUE_JSON);
 }
 
-/* As it was asked for; without the body, only if it asks for some. */
+/* Shows the checkpoint option as submitted; without the body, only if checkpoints were
+ * requested. */
 static void f_checkpoint(const struct subject *x, struct value *v)
 {
 	if (x->body)
@@ -723,7 +729,7 @@ static const struct field reason_fields[] = {
 };
 static const struct schema reason_schema = {.fields = reason_fields};
 
-/* What is worked out. The members of its description are rows of core/jobschema.h. */
+/* Computed fields. The members of a job's description are rows of core/jobschema.h. */
 static const struct field derived_fields[] = {
 	{"id", .is = IS_TEXT, NULL, f_id, .example = "12.host"},
 	{"number", .is = IS_INT, NULL, f_number},
@@ -837,7 +843,7 @@ void job_field_get(const struct field *f, const struct subject *x, struct value 
 		put_body(x, v, f->name);
 }
 
-/* What is shown beside them. */
+/* Fields shown in addition, outside these tables. */
 static const struct field more_fields[] = {
 	{"past", .is = IS_BOOL,
 	 "true: the server has forgotten it, and this is what the history has; other fields are missing"},

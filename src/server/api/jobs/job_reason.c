@@ -1,6 +1,6 @@
 /*
- * job_reason.c - why a job waits, in a word and a sentence, as lists of jobs show it: by what is known already. Who asks about one job is answered by the scheduler, with
- * every reason (life/grounds.c).
+ * job_reason.c - why a job waits, as a code and a sentence for lists of jobs, from what is already
+ * known. For a single job the scheduler lists every reason (life/grounds.c).
  */
 #include <jansson.h>
 #include <stdint.h>
@@ -43,18 +43,20 @@ static int64_t idle_cpus(const struct server *s)
 	return x->cpus;
 }
 
-/* Why a job waits: a word, from which clients make sentences in other languages, and the English sentence. */
+/* Why a job waits: a code, from which clients build sentences in other languages, and the English
+ * sentence. */
 struct ground {
 	const char *code;
 	const char *text;     /* NULL: it was written to `out` */
-	int64_t needed, free; /* CPUs, of "cpus"; needed: also what it asks for, of "limit" */
+	int64_t needed, free; /* "cpus": CPUs; "limit": needed is the amount requested */
 	struct limit_reached limit;
 	struct fence bound;
-	const char *form; /* of "misfit" (struct err) */
+	const char *form; /* "misfit": format string (struct err) */
 	size_t begins;
 };
 
-/* A plain queued job: what it needs and what there is, without asking the scheduler (that is `why`). */
+/* Explains a plain queued job by what it needs and what is free, without asking the scheduler
+ * (`why` does). */
 static struct ground shortage_of(const struct subject *x, struct strbuf *out)
 {
 	const struct request *request = cluster_job_request(x->s->cluster, x->job);
@@ -107,7 +109,7 @@ static struct ground ground_of(const struct subject *x, struct strbuf *out)
 	return shortage_of(x, out);
 }
 
-/* What the sentence says, for sentences in other languages. */
+/* Writes the values of the sentence, for translations. */
 static void ground_values(const struct server *s, const struct ground *g, const char *text, struct json *j)
 {
 	if (strcmp(g->code, "cpus") == 0) {

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 
-#define VALUES_MAX 20000 /* values in a job: each is read in one step */
+#define VALUES_MAX 20000 /* values in a job, at most, since each job is read in one step */
 
 static void blanks_skip(const char *text, size_t n, size_t *at)
 {
@@ -36,7 +36,8 @@ bool joblist_begins(const char *text, size_t n, size_t *at)
 	       skip(text, n, at, "[") && !skip(text, n, &(size_t){*at}, "]");
 }
 
-/* What follows the last job: the end of the list, perhaps other keys, the end of the object. */
+/* Checks what follows the last job: the end of the list, perhaps other keys, and the end of the
+ * object. */
 static int rest_check(const char *text, size_t n, size_t at, size_t jobs, struct err *err)
 {
 	struct strbuf rest = {0};
@@ -47,7 +48,7 @@ static int rest_check(const char *text, size_t n, size_t at, size_t jobs, struct
 		return err_set(err, -EINVAL, "the body is not JSON: ',' or ']' expected after jobs[%zu]", jobs - 1);
 	strbuf_puts(&rest, "{");
 	if (!skip(text, n, &at, ",") && !skip(text, n, &(size_t){at}, "}"))
-		strbuf_puts(&rest, ","); /* an error */
+		strbuf_puts(&rest, ","); /* forces a syntax error */
 	strbuf_add(&rest, text + at, n - at);
 	if (!json_is_within(rest.text, rest.n, VALUES_MAX)) {
 		strbuf_fini(&rest);

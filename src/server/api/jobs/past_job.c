@@ -32,7 +32,7 @@ const char *past_id(const struct history_row *row, const char *server, char *buf
 
 /* ---- writing ---- */
 
-/* What ended it, unless it ran to its end. */
+/* Returns what ended a job; NULL: it ran to its end. */
 static const char *cause_of(const char *state)
 {
 	for (uint8_t i = 0; i < END_COUNT; i++)
@@ -41,12 +41,12 @@ static const char *cause_of(const char *state)
 	return NULL;
 }
 
-/* Members of a job that are worked out from its row (past.h has the others). */
+/* Members of a job that are computed from its row (past.h has the others). */
 struct derived {
 	int64_t number, index;	/* index: -1 unless it is an element */
-	const char *array;	/* an element's */
-	const char *array_spec; /* an array's */
-	int64_t completed;	/* an array's elements; 0: not an array */
+	const char *array;	/* elements only */
+	const char *array_spec; /* arrays only */
+	int64_t completed;	/* number of an array's elements; 0: not an array */
 	const char *state, *substate, *holds;
 	const char *vnodes; /* NULL: it never ran, or is an array */
 	const char *cause;  /* NULL: it ran to its end */
@@ -79,7 +79,7 @@ static struct job_used used_of(const struct history_row *row)
 	return row->started ? (struct job_used){row->cpu_ms / 1000, row->ran_ms / 1000, row->peak_kib} : USED_NOTHING;
 }
 
-/* Writes a row that goes by the name `id`, and what is known of it besides. */
+/* Writes a row under the name `id`, with the computed members. */
 static void job_write(const struct history_row *row, const char *id, struct derived d, struct json *j)
 {
 	struct history_row named = *row;
@@ -151,7 +151,7 @@ void past_job_write(const struct past_job *p, const char *server, struct json *j
 	strbuf_fini(&indices);
 }
 
-/* ---- putting together ---- */
+/* ---- assembling ---- */
 
 static void row_keep(struct past_job *p, const struct history_row *row)
 {
@@ -166,7 +166,8 @@ static void row_keep(struct past_job *p, const struct history_row *row)
 		p->row.members = arena_printf(p->arena, "%s", row->members);
 }
 
-/* Another element. What only one has is not said of an array; its exit status is the first that is not 0. */
+/* Adds another element. Values of single elements are not shown for an array; its exit status is
+ * the first that is not 0. */
 static void row_merge(struct history_row *to, const struct history_row *row)
 {
 	to->hosts = to->text = NULL;

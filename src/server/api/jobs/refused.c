@@ -28,7 +28,8 @@ void submission_date(const struct http_request *r, struct spec *p)
 	p->rank = (double)request_time_us(r) / 1e6;
 }
 
-/* What is left of a submission that was refused, less and less of it, so that it can be a job; new. It waits for nothing and is one element. */
+/* Returns a reduced copy of a refused submission, with less on each attempt, until it can become a
+ * job. It has no dependencies or holds, and an array has one element. */
 static json_t *refused_body(const json_t *body, int attempt)
 {
 	static const char *const who[] = {"name", "mail", "mail_to", "submit_args", "array"};

@@ -1,5 +1,6 @@
 /*
- * show.c - a job as the API shows it: JSON, lists of chosen fields and tab-separated rows are made of the same table (job_fields.c).
+ * show.c - formats jobs as JSON, lists of chosen fields and tab-separated rows, all from the same
+ * table (job_fields.c).
  */
 #include "server/api/jobs/show.h"
 
@@ -97,7 +98,8 @@ static void escape(struct strbuf *out, const char *text)
 {
 	size_t n = 0;
 
-	while (text[n] && text[n] != '\t' && text[n] != '\n' && text[n] != '\\') /* strcspn() takes longer */
+	/* faster than strcspn() */
+	while (text[n] && text[n] != '\t' && text[n] != '\n' && text[n] != '\\')
 		n++;
 	strbuf_add(out, text, n);
 	for (text += n; *text; text++)
@@ -149,7 +151,7 @@ void show_row(const struct server *s, struct strbuf *out, uint32_t id, const str
 	*scratch = v.scratch;
 }
 
-/* The words of qsub are as private as the environment: -v is among them. */
+/* Removes qsub's arguments, which are as private as the environment: -v is among them. */
 void show_close(const struct server *s, const struct asker *w, uint32_t id, json_t *body)
 {
 	if (!asker_may(s, w, ACT_READ, s->jobs->entries.v[id].spec))

@@ -37,14 +37,15 @@
 #include "server/server.h"
 #include "server/settings/remotes.h"
 
-/* What the getters of this file are given: the first member of what is shown of a new job. */
+/* Argument of the getters in this file: the first member of what is shown of a new job. */
 struct subject {
 	struct server *s;
 	const struct spec *p; /* NULL: the job has been forgotten */
-	const char *warning;  /* or NULL */
+	const char *warning;  /* may be NULL */
 };
 
-/* Virtual nodes have whatever memory the configuration says, or none to speak of; the machine has what it has. */
+/* Warns if a job requests more memory than the machine has for a virtual node, whose memory is
+ * whatever the configuration says. */
 static void memory_warn(const struct server *s, const struct spec *p, struct json *j)
 {
 	const struct request *r = spec_asked(s, p);
@@ -55,8 +56,9 @@ static void memory_warn(const struct server *s, const struct spec *p, struct jso
 		int64_t n = s->cluster->shapes.v[r->frag[i].shape].need.v[RES_MEM];
 		most = n > most ? n : most;
 	}
+	/* usual case; the rest takes a system call and a pass over all nodes */
 	if (s->instance->real || most == 0 ||
-	    queue_is_remote(word_text(s, p->queue))) /* mostly, and the others take a system call and all nodes */
+	    queue_is_remote(word_text(s, p->queue)))
 		return;
 	real = (int64_t)sysconf(_SC_PHYS_PAGES) * (sysconf(_SC_PAGESIZE) / 1024);
 	for (size_t i = 0; i < s->hosts->nodes.n; i++)
@@ -170,7 +172,8 @@ void submitted_again(struct server *s, struct http_request *r, const struct subm
 		http_error(r, CODE_REFUSED, "The site that sent this job has withdrawn it.");
 		return;
 	}
-	if (!k->lasting && k->print != request_print(r)) { /* a site writes a job as it is then */
+	/* a site sends the job in its current state */
+	if (!k->lasting && k->print != request_print(r)) {
 		http_error(
 			r, CODE_KEY_REUSED,
 			"Idempotency-Key: you have sent this key with another request: use a new key for each submission.");
