@@ -9,7 +9,8 @@
 #include <sys/sysinfo.h>
 #include <time.h>
 
-#define LIMIT_NONE (INT64_C(1) << 60) /* bytes: version 1 of control groups has some such number for "any" */
+/* bytes: version 1 of control groups uses a number of this size for "no limit" */
+#define LIMIT_NONE (INT64_C(1) << 60)
 
 int64_t capacity_disk(const char *directory)
 {
@@ -20,7 +21,7 @@ int64_t capacity_disk(const char *directory)
 	return (int64_t)((double)(fs.f_blocks - fs.f_bfree + fs.f_bavail) * (double)fs.f_frsize / 1024);
 }
 
-/* The number in a file of a group; -1: none, such as "max". */
+/* Reads the number in a group's file; -1 if there is none, such as "max". */
 static int64_t limit_read(const char *root, const char *group, const char *name)
 {
 	char path[4096 + 256];
@@ -35,7 +36,7 @@ static int64_t limit_read(const char *root, const char *group, const char *name)
 	return bytes < 0 || bytes >= LIMIT_NONE ? -1 : bytes / 1024;
 }
 
-/* The least of a group and of those above it. */
+/* Returns the smallest limit of a group and the groups above it. */
 static int64_t limit_least(const char *root, char *group, const char *name)
 {
 	int64_t least = -1, here;

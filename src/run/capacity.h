@@ -8,18 +8,22 @@
 
 #include "base/hostlist.h"
 
-/* KiB of the file system that a directory is on, without what is kept for root; 0: it can't be read. */
+/* Returns the KiB of the directory's file system, without what is reserved for root; 0 if
+ * unknown. */
 int64_t capacity_disk(const char *directory);
-/* KiB of memory that the control groups of this process allow it, the least on the way up; -1: any. `groups`: a file such as /proc/self/cgroup; `root`: where they are mounted. */
+/* Returns the KiB of memory that the control groups of this process allow: the smallest limit from
+ * its group up to the root; -1 if there is none. `groups`: a file such as /proc/self/cgroup;
+ * `root`: where the hierarchies are mounted. */
 int64_t capacity_limit(const char *groups, const char *root);
-/* KiB of all swap areas that are in use; 0: none, or not known. */
+/* Returns the KiB of all active swap areas; 0 if there are none or the size is not known. */
 int64_t capacity_swap(void);
-/* Operations a second of a small fixed loop of so many steps, each of which needs the one before; the best of some rounds, since others run here, too. */
+/* Returns how many operations a second this machine does: a loop of `steps` dependent operations,
+ * the best of `rounds` runs, because other programs may be running. */
 double capacity_speed(int rounds, int steps);
 
-/* Adds the model of each GPU of this machine, NVIDIA's and then AMD's: a GPU's number is its place in
- * the list. In the environment, SHUNT_FAKE_GPUS=N makes it N of them, and SHUNT_GPU_ROOT is a directory
- * whose dev, proc and sys are looked at instead of the machine's. */
+/* Adds the model of each GPU of this machine, NVIDIA's first, then AMD's; the position in the list
+ * is the GPU's number. For tests, SHUNT_FAKE_GPUS=N in the environment reports N GPUs, and
+ * SHUNT_GPU_ROOT names a directory whose dev, proc and sys are read instead of the machine's. */
 void capacity_gpus(name_list *ret);
 
 #endif

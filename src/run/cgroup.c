@@ -17,7 +17,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 
-#define PERIOD_US 100000 /* in which a quota is used up */
+#define PERIOD_US 100000 /* microseconds in which a quota is used up */
 
 static const char *const v1_names[CGROUP_DIRS] = {"freezer", "memory", "cpuset", "cpuacct", "cpu"};
 
@@ -36,7 +36,7 @@ static int value_write(const char *dir, const char *tag, const char *file, const
 	return r;
 }
 
-/* Reads all that fits, without the last newline; false if it is not there. */
+/* Reads all that fits, without the last newline; false if the file does not exist. */
 static bool value_read(const char *dir, const char *tag, const char *file, char *buf, size_t size)
 {
 	char path[4400];
@@ -54,7 +54,8 @@ static bool value_read(const char *dir, const char *tag, const char *file, char 
 	return n >= 0;
 }
 
-/* The number after `key` in a file of such lines ("" for a file that is one number); -1 if there is none. */
+/* Returns the number after `key` in a file of such lines ("" for a file that is one number); -1 if
+ * there is none. */
 static int64_t number_read(const char *dir, const char *tag, const char *file, const char *key)
 {
 	char text[2048];
@@ -68,7 +69,8 @@ static int64_t number_read(const char *dir, const char *tag, const char *file, c
 	return -1;
 }
 
-/* SIGKILL to all that a group's file names. Those that do not fit are met by the next call: killing is repeated until none is left. */
+/* Sends SIGKILL to all processes in a group's file. Callers repeat it until none is left, so a list
+ * that did not fit is finished by the next call. */
 static void procs_kill(const char *dir, const char *tag)
 {
 	char *text = mem_alloc(1 << 16), *end;
@@ -84,9 +86,9 @@ static void procs_kill(const char *dir, const char *tag)
 	free(text);
 }
 
-/* ---- finding out what is ours ---- */
+/* ---- finding hierarchies that we may use ---- */
 
-/* Where a hierarchy is mounted: version 2 if `controller` is NULL. To be freed. */
+/* Returns where a hierarchy is mounted, version 2 if `controller` is NULL. The caller frees it. */
 static char *mount_find(const char *controller)
 {
 	FILE *f = fopen("/proc/self/mounts", "re");
@@ -108,7 +110,8 @@ static char *mount_find(const char *controller)
 	return found;
 }
 
-/* The group that a process (0: this one) is in: "0::/a/b" or "4:cpu,cpuacct:/a/b". To be freed. */
+/* Returns the group that a process (0: this one) is in: "0::/a/b" or "4:cpu,cpuacct:/a/b". The
+ * caller frees it. */
 static char *group_name(pid_t pid, const char *controller)
 {
 	char file[40], line[4096], *found = NULL;
@@ -153,8 +156,9 @@ static bool is_delegated(const char *dir)
 	       *value == '1';
 }
 
-/* "/system.slice/shunt.service" has a unit for its jobs beside it, if it was handed over: their groups are below that one, so that
- * systemd can start ours again while they run. To be freed. */
+/* Returns the group of the jobs' unit next to "/system.slice/shunt.service", if it was delegated.
+ * Jobs' groups are below that unit, so systemd can restart ours while they are running. The caller
+ * frees it. */
 static char *jobs_unit(const char *mount, const char *own)
 {
 	char *dir = NULL;
@@ -167,7 +171,8 @@ static char *jobs_unit(const char *mount, const char *own)
 	return NULL;
 }
 
-/* Makes this instance's group below our own, or in version 2 that of the jobs' unit, if that is ours to use. *ret_base is what it is below. */
+/* Makes this instance's group below our own or, in version 2, below the jobs' unit, if we may use
+ * that. *ret_base is the parent. */
 static char *instance_make(const char *controller, const char *instance, char **ret_base)
 {
 	char *mount = mount_find(controller), *own = mount ? group_name(0, controller) : NULL, *dir = NULL;
@@ -191,8 +196,8 @@ static char *instance_make(const char *controller, const char *instance, char **
 
 /* ---- version 2 ---- */
 
-/* A group with processes can't hand controllers on (but for the root): then all of them, which were handed to us with it, move
- * into a leaf beside the jobs. */
+/* A group with processes can't pass controllers on (except the root): then all its processes, which
+ * were delegated to us with it, move into a leaf next to the jobs. */
 static bool v2_enable(const char *base, const char *controller)
 {
 	int r = value_write(base, ".", "cgroup.subtree_control", controller);
@@ -224,7 +229,7 @@ static bool v2_init(struct cgroup *c, const char *instance)
 	return true;
 }
 
-/* A controller that was not needed before: to the group of all jobs, and to theirs. */
+/* Enables a controller that was not needed before, for the group of all jobs and for theirs. */
 static void v2_hand_on(const struct cgroup *c, const char *controller)
 {
 	char *base = mem_strdup(c->dir[0]);
@@ -254,7 +259,7 @@ static int v2_create(const struct cgroup *c, const struct order *o, const char *
 
 /* ---- version 1 ---- */
 
-/* A new group of cpuset is unusable until it has CPUs and memory nodes: its parent's. */
+/* Copies CPUs and memory nodes from the parent: a new cpuset group is unusable without them. */
 static void v1_inherit(const char *parent, const char *dir, const char *tag, const char *file)
 {
 	char text[4096];
@@ -303,7 +308,8 @@ static int v1_create(const struct cgroup *c, const struct order *o, const char *
 
 /* ---- both ---- */
 
-/* Behind everything that is not ours: the group of a job, and that of all jobs, whose weight would count among its neighbours. */
+/* Gives the lowest weight to the group of a job, and to the group of all jobs, whose weight counts
+ * among its neighbours. */
 static void background_set(const struct cgroup *c, const char *tag)
 {
 	const char *dir = c->dir[c->kind == CGROUP_V2 ? 0 : CGROUP_CPU], *places[] = {".", tag};
@@ -377,7 +383,8 @@ int cgroup_create(const struct cgroup *c, const struct order *o, struct err *err
 		return 0;
 	for (int i = 0; i < CGROUP_DIRS && !r; i++) {
 		snprintf(path, sizeof path, "%s/%s", c->dir[i] ? c->dir[i] : "", o->tag);
-		/* The umask is the job's already, and programs look into their group for their limits: so its mode is set. */
+		/* Programs read their limits in their group. The umask is already the job's, so set
+		 * the mode explicitly. */
 		if (cgroup_has(c, i, o) && (mkdir(path, 0755) ? errno != EEXIST : chmod(path, 0755)))
 			r = err_set(err, -errno, "the control group %.300s can't be made: %s", path, strerror(errno));
 	}
@@ -407,7 +414,7 @@ static int v2_share(const struct cgroup *c, const char *tag, int64_t quota, int6
 		v2_hand_on(c, "+cpu");
 		r = value_write(c->dir[0], tag, "cpu.max", text);
 	}
-	weight /= 10; /* 100 is usual, and a whole CPU's */
+	weight /= 10; /* 100 is the default, and stands for a whole CPU */
 	snprintf(text, sizeof text, "%lld", (long long)(weight < 1 ? 1 : weight > 10000 ? 10000 : weight));
 	value_write(c->dir[0], tag, "cpu.weight", text);
 	return r;
@@ -448,7 +455,8 @@ int cgroup_open(const struct cgroup *c, const char *tag)
 
 void cgroup_enter(const struct cgroup *c, const char *tag)
 {
-	/* "tasks" and 0, not cgroup.procs and a pid: a thread that moves itself does not make the kernel stop all forks. */
+	/* Write 0 to "tasks", not a pid to cgroup.procs: for a thread that moves itself the kernel
+	 * need not stop all forks. */
 	for (int i = 0; c->kind == CGROUP_V1 && i < CGROUP_DIRS; i++)
 		if (c->dir[i])
 			value_write(c->dir[i], tag, "tasks", "0");
@@ -465,7 +473,7 @@ bool cgroup_kill(const struct cgroup *c, const char *tag)
 	if (c->kind == CGROUP_V2 && !value_write(dir, tag, "cgroup.kill", "1"))
 		return true;
 
-	/* Frozen, none of them can fork while the others are killed. */
+	/* Freeze them first: frozen processes can't fork while the others are killed. */
 	const char *file = c->kind == CGROUP_V2 ? "cgroup.freeze" : "freezer.state";
 	value_write(dir, tag, file, c->kind == CGROUP_V2 ? "1" : "FROZEN");
 	procs_kill(dir, tag);
@@ -481,7 +489,8 @@ void cgroup_remove(const struct cgroup *c, const char *tag)
 		if (!c->dir[i])
 			continue;
 		snprintf(path, sizeof path, "%s/%s", c->dir[i], tag);
-		/* A process that was reaped leaves its group a moment later. Logins come until it is gone. */
+		/* A reaped process leaves its group a moment later, and logins may come until the
+		 * group is gone. */
 		for (int turn = 0; rmdir(path) && errno == EBUSY && turn < 100; turn++) {
 			cgroup_kill(c, tag);
 			nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);

@@ -1,5 +1,5 @@
 /*
- * checkpoint.c - the words of checkpoint.h.
+ * checkpoint.c - the words for causes of checkpoints.
  */
 #include "run/checkpoint.h"
 

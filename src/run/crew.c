@@ -1,10 +1,11 @@
 /*
- * crew.c - tasks: connections come in, processes are forked, ends are told.
+ * crew.c - tasks: accepts connections, forks processes, reports their ends.
  *
- * A task is forked, not vforked, and tells by a pipe why it could not become its program: so a file system that does not answer holds up that
- * task, and never its shepherd, who has a walltime and a lease to keep.
+ * A task is forked, not vforked, and reports through a pipe why it could not become its program. So
+ * a file system that does not answer blocks only that task, never its shepherd, which has a
+ * walltime and a lease to enforce.
  *
- * A member lives as long as its connection or its process does. Members are freed in one place, crew_sweep().
+ * A member lives as long as its connection or its process does. Only crew_sweep() frees members.
  */
 #include "run/crew.h"
 
@@ -26,19 +27,20 @@
 #include "run/task.h"
 
 #define MEMBERS_MAX 4096
-#define HANG_UP_GRACE 2000000 /* from SIGHUP to SIGKILL; all in microseconds */
+#define HANG_UP_GRACE 2000000 /* microseconds from SIGHUP to SIGKILL */
 #define ACCEPT_AGAIN 100000
 #define READ_SIZE 65536
 
 struct member {
 	int fd;	    /* the connection; -1: closed */
-	int fds[3]; /* that came with the request */
+	int fds[3]; /* descriptors that came with the request */
 	int nfds;
 	struct strbuf in, out;
-	pid_t pid;	 /* 0: not started, or it has ended */
-	int trouble;	 /* says why it did not start, or closes when it has; -1: that is known */
-	int64_t kill_at; /* the asker is gone */
-	bool last;	 /* all is said: close when it is sent */
+	pid_t pid; /* 0: not started, or ended */
+	/* pipe that delivers why it did not start, or closes when it has; -1: that is known */
+	int trouble;
+	int64_t kill_at; /* boot_us() of the SIGKILL, after the client has disconnected */
+	bool last;	 /* close the connection once `out` is sent */
 };
 
 /* ---- the socket ---- */
@@ -49,7 +51,7 @@ int crew_open(struct crew *c, const struct launch *how, const char *live, struct
 
 	task_name(how->o->tag, name, sizeof name);
 	if (asprintf(&c->path, "%s/%s", live, name) < 0)
-		abort(); /* no memory */
+		abort(); /* out of memory */
 	c->how = how;
 	rights_begin(how->who->server);
 	c->listener = unix_listen(c->path, 0600, err);
@@ -60,7 +62,8 @@ int crew_open(struct crew *c, const struct launch *how, const char *live, struct
 	return 0;
 }
 
-/* The directory keeps others out; this is for the day that somebody opens it. */
+/* Checks the peer's uid. The directory keeps others out already; this protects against one opened
+ * by mistake. */
 static bool peer_may(const struct crew *c, int fd)
 {
 	struct ucred peer;
@@ -105,7 +108,7 @@ static void member_tell(struct member *m, const struct task_answer *t)
 	m->last = t->type != TASK_STARTED && t->type != TASK_WHO;
 }
 
-/* A moment after the fork it has no group yet. */
+/* Right after the fork the process has no group of its own yet. */
 static void group_signal(pid_t pid, int signal)
 {
 	if (kill(-pid, signal))
@@ -198,7 +201,7 @@ static int member_start(struct crew *c, struct member *m, const struct task *t, 
 	return 0;
 }
 
-/* What the pipe says, if it says something: its program runs, or can't be run. */
+/* Reads from the pipe, if there is something, whether the program is running or why not. */
 static void trouble_read(struct member *m)
 {
 	char text[TROUBLE_SIZE];
@@ -317,7 +320,7 @@ static void member_read(struct crew *c, struct member *m, bool open)
 		member_hang_up(m);
 }
 
-/* ---- what the shepherd calls ---- */
+/* ---- called by the shepherd ---- */
 
 void crew_fds(struct crew *c, int64_t now, poll_list *ret)
 {

@@ -1,5 +1,5 @@
 /*
- * criu.c - see criu.h. CRIU is a program that is run; its log is in the directory of the checkpoint.
+ * criu.c - see criu.h. Runs the program CRIU; its log is in the checkpoint's directory.
  */
 #include "run/criu.h"
 
@@ -22,9 +22,11 @@
 
 #define DIRECTORY "/var/lib/shunt/criu"
 #define LOG "criu.log"
-#define PLACES ".first"	  /* of the directory of images: where first processes are */
-#define FILES "files"	  /* of a checkpoint: "f 120 /home/ada/data", "o 0 /home/ada/run.o12", each with a NUL */
-#define GHOSTS "67108864" /* bytes of a deleted file that is open, and is saved with the rest */
+/* subdirectory of the images' directory for the working directories of first processes */
+#define PLACES ".first"
+/* file of a checkpoint: "f 120 /home/ada/data", "o 0 /home/ada/run.o12", each with a NUL */
+#define FILES "files"
+#define GHOSTS "67108864" /* most bytes of a deleted but open file that are saved */
 
 /* ---- where images are ---- */
 
@@ -36,7 +38,7 @@ bool images_named(const char *path)
 	       strlen(name) < 200;
 }
 
-/* Whether nobody but root can put something else in the place of a part of the path. */
+/* Returns true if only root can replace any part of the path. */
 static bool is_roots(const char *path)
 {
 	char part[PATH_MAX];
@@ -61,7 +63,7 @@ static void directory_make(const char *path)
 	snprintf(part, sizeof part, "%s", path);
 	for (char *slash = part; (slash = strchr(slash + 1, '/'));) {
 		*slash = '\0';
-		mkdir(part, 0755); /* it is there, or the next fails */
+		mkdir(part, 0755); /* it exists, or the next call fails */
 		*slash = '/';
 	}
 	mkdir(part, 0700);
@@ -103,8 +105,9 @@ static char *init_path(void)
 	return access(path, X_OK) ? NULL : path;
 }
 
-/* CRIU makes a directory where the first process is, and mounts a /proc there. So that is a place where only root can write, and not one that goes with a job's images: a job
- * that was restored from another's images has it, too. There are some, for dumps at the same time. */
+/* CRIU makes a directory in the first process's working directory and mounts a /proc there. So only
+ * root must be able to write there, and it must not belong to one job's images: a job restored from
+ * another's images uses it as well. There are several, for simultaneous dumps. */
 static char *place_make(const char *tag)
 {
 	static char path[PATH_MAX];
@@ -127,7 +130,7 @@ char **criu_init(const struct identity *who, const char *tag)
 	return words;
 }
 
-/* "Error (criu/vdso.c:381): vdso: Unexpected ..." without what only its authors need. */
+/* Takes the useful part out of "Error (criu/vdso.c:381): vdso: Unexpected ...". */
 static void line_look(const char *line, char *why)
 {
 	const char *at = strstr(line, "Error (");
@@ -135,11 +138,11 @@ static void line_look(const char *line, char *why)
 	if (!at)
 		return;
 	at = strstr(at, "): ");
-	if (at && !strstr(at, "rlimit: Can't setup RLIMIT_NOFILE for self")) /* which does no harm */
+	if (at && !strstr(at, "rlimit: Can't setup RLIMIT_NOFILE for self")) /* harmless */
 		snprintf(why, CRIU_WHY, "%.*s", (int)strcspn(at + 3, "\n"), at + 3);
 }
 
-/* The last error in what it wrote. */
+/* Finds the last error in CRIU's output. */
 static void errors_read(FILE *in, char *why)
 {
 	char line[1024];
@@ -173,7 +176,8 @@ static void program_exec(char **argv)
 	_exit(127);
 }
 
-/* Its exit status; what it says last of errors is in `why`. It ends with its caller. */
+/* Returns the exit status, with CRIU's last error in `why`. The program is killed if its caller
+ * dies. */
 static int program_run(char **argv, char *why)
 {
 	int fds[2], status;
@@ -250,7 +254,7 @@ static void file_note(FILE *out, pid_t pid, const char *fd, const struct stat ou
 			fprintf(out, "%c 0 %s%c", "oe"[i], to, '\0');
 			return;
 		}
-	/* What others may append to, too, is not ours to cut. */
+	/* Don't cut a file to which others may append. */
 	if ((flags & O_ACCMODE) != O_RDONLY && !(flags & O_APPEND))
 		fprintf(out, "f %lld %s%c", (long long)st.st_size, to, '\0');
 }
@@ -288,7 +292,7 @@ static FILE *files_open(const char *dir)
 	return fopen(path, "re");
 }
 
-/* Calls for each, and closes it; a path may hold anything but NUL. */
+/* Calls `each` for every entry and closes the file; a path may contain anything but NUL. */
 static void files_each(FILE *in, void (*each)(void *context, char kind, int64_t size, const char *path), void *context)
 {
 	char *entry = NULL;
@@ -311,14 +315,14 @@ static void cut_do(void *context, char kind, int64_t size, const char *path)
 	int fd = kind == 'f' ? open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
 
 	if (fd < 0)
-		return; /* CRIU says what is missing */
+		return; /* CRIU reports what is missing */
 	bool longer = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > size;
 	int r = longer ? ftruncate(fd, size) : 0;
-	(void)r; /* the same */
+	(void)r; /* CRIU reports a wrong length */
 	close(fd);
 }
 
-/* The list is root's, the files are the user's. */
+/* Cuts the files with the user's rights; the list itself is root's. */
 static void files_cut(const char *dir, const struct identity *who)
 {
 	FILE *in = files_open(dir);
@@ -382,8 +386,8 @@ static void output_add(void *context, char kind, int64_t size, const char *path)
 	if (kind == 'f')
 		return;
 	if (asprintf(&text, "fd[%d]:%s", w->output[kind == 'e'], path + 1) < 0)
-		abort();		    /* no memory */
-	for (size_t i = 0; i < w->v.n; i++) /* several processes have it */
+		abort();		    /* out of memory */
+	for (size_t i = 0; i < w->v.n; i++) /* several processes have it open */
 		if (!strcmp(w->v.v[i], text))
 			return;
 	vec_push(&w->v, "--inherit-fd");

@@ -1,11 +1,17 @@
 /*
- * criu.h - jobs that CRIU saves and restores, without help by their programs (method criu of a class).
+ * criu.h - jobs that CRIU saves and restores without help from their programs (method criu of a
+ * class).
  *
- * What a checkpoint has is memory, credentials and open files of processes, and root makes processes from it again. So images lie where only root can write: in one directory of the host,
- * $SHUNT_IMAGES of the daemon, else /var/lib/shunt/criu. A server names a job's place in it, no more: "@IMAGES@/12-x5f3a9c01".
+ * A checkpoint contains the memory, credentials and open files of processes, and root recreates the
+ * processes from it. So images are kept where only root can write: in one directory of the host,
+ * $SHUNT_IMAGES of the daemon, else /var/lib/shunt/criu. A server only names a job's place in it:
+ * "@IMAGES@/12-x5f3a9c01".
  *
- * Such a job has a PID namespace of its own from the beginning, whose first process (shunt-init) is saved with it: CRIU makes a new namespace for those that it restores, so numbers
- * never clash. That process is root's, as CRIU has it mount the namespace's /proc for a moment, which no user may. A dump leaves the processes stopped: the shepherd lets them go on, or kills them, when it is known what became of the dump.
+ * Such a job has its own PID namespace from the beginning, whose first process (shunt-init) is
+ * saved with it: CRIU creates a new namespace when it restores, so process ids never clash.
+ * shunt-init runs as root, because CRIU briefly mounts the namespace's /proc through it, which
+ * users may not do. A dump leaves the processes stopped: the shepherd continues or kills them once
+ * the result of the dump is known.
  */
 #ifndef RUN_CRIU_H
 #define RUN_CRIU_H
@@ -21,24 +27,29 @@
 #define IMAGES "@IMAGES@/"
 #define CRIU_WHY 200
 
-bool images_named(const char *path); /* it is IMAGES and a name */
-/* The path on this host. -EPERM: somebody else than root could write there. */
+bool images_named(const char *path); /* returns true if the path is IMAGES and a name */
+/* Writes the path on this host. Returns -EPERM if anyone but root could write there. */
 int images_path(const char *named, char *ret, size_t size, struct err *err);
-/* Checks that this host can save jobs of that user: root, a program `criu`, a kernel that it knows. -errno and a sentence.
- * CRIU opens everything that a job had open again by its path, as root and following links: a user who puts links in the place of his files gets root's. So
- * jobs of others than root are refused, unless $SHUNT_CRIU_TRUSTS_USERS of the daemon is "yes". */
+/* Checks that this host can save jobs of the user: it needs root, a program `criu`, and a kernel
+ * that CRIU supports. Returns -errno and a sentence otherwise. CRIU reopens a job's files by path,
+ * as root and following links, so a user who replaces files with links gets access to root's files.
+ * So only root's jobs are accepted, unless $SHUNT_CRIU_TRUSTS_USERS of the daemon is "yes". */
 int criu_check(const struct identity *who, struct err *err);
-/* What stands before the program of a job: the path of shunt-init, which is beside the program that runs, and whose user the program is to be. NULL: it is missing. Overwritten
- * by the next call. */
+/* Returns the words to put before a job's program: the path of shunt-init, which is next to the
+ * running program, and the user that the program is to run as; NULL if it is missing. The next call
+ * overwrites them. */
 char **criu_init(const struct identity *who, const char *tag);
 
-/* Saves the processes from `first` down into the directory, and notes the length of files that they write. They are stopped then, as far as they are there. `output`: the
- * attempt's output and error output. 0 or -errno, and why (CRIU_WHY bytes). */
+/* Saves the processes from `first` down into the directory, and records the length of the files
+ * that they write. The processes that still exist are stopped afterwards. `output`: the attempt's
+ * output and error output. Returns 0, or -errno with the reason in `why` (CRIU_WHY bytes). */
 int criu_dump(pid_t first, const char *dir, const struct stat output[2], char *why);
-/* In a child of the shepherd: does not return. The restored first process becomes the shepherd's child; its number is in DIR/pid. `output`: descriptors for the job's output.
- * Files that the job wrote after it was saved are first cut to what they were, with the user's rights. */
+/* Restores a checkpoint. Runs in a child of the shepherd and does not return. The restored first
+ * process becomes the shepherd's child; its pid is in DIR/pid. `output`: descriptors for the job's
+ * output. Files that the job wrote after the checkpoint are first cut to their saved length, with
+ * the user's rights. */
 noreturn void criu_restore(const char *dir, const struct identity *who, const int output[2]);
-/* Of DIR/pid; -errno and, in `why`, what CRIU said last. */
+/* Returns the pid in DIR/pid; or -errno, with CRIU's last error in `why`. */
 pid_t criu_restored(const char *dir, char *why);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * gpus.c - GPUs of this machine, by what their drivers show: no library of a vendor is needed.
+ * gpus.c - the GPUs of this machine as shown by their drivers, without any vendor's library.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -16,7 +16,7 @@
 
 #define GPUS_MOST 256
 
-/* Directory below which /dev, /proc and /sys are looked at. */
+/* Returns the directory whose dev, proc and sys are read. */
 static const char *root(void)
 {
 	const char *dir = getenv("SHUNT_GPU_ROOT");
@@ -43,7 +43,7 @@ static void line_read(const char *path, const char *key, char *ret, size_t size)
 		fclose(f);
 }
 
-/* Marks the numbers behind a prefix in a directory. */
+/* Marks the numbers that follow a prefix in the names of a directory. */
 static void numbers_find(const char *where, const char *prefix, bool ret[GPUS_MOST])
 {
 	char path[PATH_MAX];

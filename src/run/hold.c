@@ -1,8 +1,8 @@
 /*
  * hold.c - see hold.h.
  *
- * Nothing is remembered: the group of an attempt is the one that its processes are in and that is called by its tag, so that attempts of an earlier
- * agent, or nursery, are stopped like any other.
+ * It keeps no state: an attempt's group is the one that contains its processes and is named after
+ * its tag. So attempts of an earlier agent or nursery can be stopped as well.
  */
 #include "run/hold.h"
 
@@ -49,14 +49,15 @@ static bool file_has(const char *dir, const char *file, const char *text)
 	return strstr(got, text);
 }
 
-/* Where sessions are weighed against each other (autogroup) this one weighs least. */
+/* Where the kernel weighs sessions against each other (autogroup), this session gets the least
+ * weight. */
 bool background_enter(void)
 {
 	struct sched_param none = {0};
 	int fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
 
 	if (fd >= 0 && write(fd, "19", 2) < 0)
-		errno = 0; /* it is only one of the means */
+		errno = 0; /* a failure here does not matter: it is one of several means */
 	if (fd >= 0)
 		close(fd);
 	syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
@@ -66,7 +67,7 @@ bool background_enter(void)
 /* ---- its group ---- */
 
 struct group {
-	char *dir; /* NULL: it has none */
+	char *dir; /* NULL: no group */
 	bool v2;
 };
 
@@ -77,7 +78,8 @@ static bool is_called(const char *dir, const char *tag)
 	return name && strcmp(name + 1, tag) == 0;
 }
 
-/* Of a process that has just been forked it may not be in the group yet: so any of them that is. */
+/* Returns the group of any process that is in one: a process that was just forked may not be
+ * yet. */
 static struct group group_find(const pid_list *all, const char *tag)
 {
 	for (size_t i = 0; i < all->n; i++)
@@ -107,7 +109,7 @@ static bool group_frozen(const struct group *g)
 
 struct process {
 	char state;
-	long long ticks; /* of its own and of those that it has waited for */
+	long long ticks; /* CPU time of the process and of the children that it has waited for */
 };
 
 static bool process_read(pid_t pid, pid_t thread, struct process *ret)
@@ -152,7 +154,7 @@ static bool signals_stop(const pid_list *all)
 	return still;
 }
 
-/* ---- for others ---- */
+/* ---- for callers ---- */
 
 bool hold_stop(pid_t shepherd, const char *tag)
 {
@@ -166,7 +168,7 @@ bool hold_stop(pid_t shepherd, const char *tag)
 		still = group_frozen(&g);
 	} else {
 		still = signals_stop(&all);
-		/* A fork under way is met by a second look, at once. */
+		/* Look again at once, to catch a fork in progress. */
 		for (int i = 0; i < 8 && !still; i++) {
 			tree_list(shepherd, &all);
 			still = signals_stop(&all);
@@ -192,7 +194,9 @@ void hold_continue(pid_t shepherd, const char *tag, bool stopped)
 	vec_free(&all);
 }
 
-/* Of version 2, and with a controller of memory. NULL: it has none; to be freed. A process that is in no group of a job's own is in somebody else's, which is left alone. */
+/* Returns the group of version 2 that has a memory controller, NULL if there is none; the caller
+ * frees it. A process that is not in a group named after its job is in someone else's, which is
+ * left alone. */
 static char *memory_group(pid_t shepherd, const char *tag)
 {
 	pid_list all = {0};
@@ -224,7 +228,7 @@ void hold_memory(pid_t shepherd, const char *tag, int64_t spare)
 
 	if (!dir)
 		return;
-	*strrchr(dir, '/') = '\0'; /* that of all jobs */
+	*strrchr(dir, '/') = '\0'; /* the group of all jobs */
 	snprintf(path, sizeof path, "%s/memory.current", dir);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);

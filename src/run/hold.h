@@ -1,8 +1,10 @@
 /*
- * hold.h - an attempt is made to stand still while a workstation's owner works, and goes on afterwards; from outside, by who is not its shepherd.
+ * hold.h - stops an attempt while a workstation's owner is working, and continues it afterwards;
+ * called by processes other than its shepherd.
  *
- * By its control group where it has one (cgroup.freeze, or the freezer of version 1), else by SIGSTOP to all of its processes. Its shepherd goes on:
- * signals by order, leases and walltimes hold as ever.
+ * It uses the attempt's control group if it has one (cgroup.freeze, or the freezer of version 1),
+ * else SIGSTOP to all of its processes. The shepherd keeps running: ordered signals, leases and
+ * walltimes still apply.
  */
 #ifndef RUN_HOLD_H
 #define RUN_HOLD_H
@@ -11,21 +13,27 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Puts this process behind everything else, for processors and disks; children are born so. False: errno. */
+/* Gives this process and its future children the lowest priority for CPUs and disks. Returns false
+ * with errno. */
 bool background_enter(void);
 
-/* Stops everything below a shepherd. True: all of it stands still. To be repeated while it is to: programs that are just being started are met by the next call. */
+/* Stops everything below a shepherd. Returns true if all of it is stopped. Call it repeatedly for
+ * as long as the attempt must not run: the next call catches programs that were just starting. */
 bool hold_stop(pid_t shepherd, const char *tag);
-/* What was stopped so goes on; `stopped`: it was stopped by its user's order before, and stays so where SIGSTOP is all there is. */
+/* Continues what hold_stop() stopped. `stopped`: the user had suspended the job before; it stays
+ * stopped where SIGSTOP is the only means. */
 void hold_continue(pid_t shepherd, const char *tag, bool stopped);
 
-/* Asks the kernel for some of its memory, little enough not to take long: caches, and the rest where there is swap space. To be repeated. Version 2 only. */
+/* Asks the kernel to reclaim some of the attempt's memory, in steps short enough not to take long:
+ * caches, and other pages if there is swap space. Call it repeatedly. Version 2 only. */
 void hold_reclaim(pid_t shepherd, const char *tag);
-/* All attempts here together may have so many bytes more than now before they are slowed down and their memory is taken (memory.high); less than 0: fewer. Version 2 only; any one of them
- * is named. */
+/* Limits all attempts here together to `spare` bytes more than they use now (less if negative);
+ * beyond that the kernel slows them down and reclaims memory (memory.high). Any one attempt is
+ * named. Version 2 only. */
 void hold_memory(pid_t shepherd, const char *tag, int64_t spare);
 
-/* Threads of it that run or are ready; *ret_cpu_ms: processor time of all that it ran so far. */
+/* Returns the number of its threads that are running or ready; *ret_cpu_ms: CPU time of all its
+ * processes so far. */
 int hold_running(pid_t shepherd, int64_t *ret_cpu_ms);
 
 #endif

@@ -1,8 +1,10 @@
 /*
  * identity.c - users and groups.
  *
- * The nursery of a system is root and trusts its server with users' jobs, but not with root itself, and not with a uid under another
- * user's name. Looking users up may ask a directory over the network: an answer is good for a minute, and used for some minutes more while another is fetched.
+ * In system mode the nursery is root. It trusts its server with users' jobs, but not with root
+ * itself, and not with a uid under another user's name. A lookup may query a directory over the
+ * network: an answer is good for a minute, and usable for some minutes more while another is
+ * fetched.
  */
 #include "run/identity.h"
 
@@ -18,17 +20,17 @@
 #include "base/strbuf.h"
 #include "run/order.h"
 
-#define KEPT 64	       /* users */
-#define FRESH_FOR 60   /* seconds; */
-#define USABLE_FOR 300 /* ... and so long while another is fetched */
+#define KEPT 64	       /* users in the cache */
+#define FRESH_FOR 60   /* seconds that an answer is fresh */
+#define USABLE_FOR 300 /* seconds that it may be used while another is fetched */
 #define GROUPS_MAX 65536
 #define BUFFER_MAX (16 << 20)
 
 struct known {
 	char *user, *home, *shell;
-	char *trouble; /* why it is not known; NULL: it is */
+	char *trouble; /* why the user is not known; NULL: it is */
 	uid_t uid;
-	gid_t gid; /* the first group, as the user database has it */
+	gid_t gid; /* primary group in the user database */
 	gid_t *groups;
 	int ngroups;
 	time_t since;
@@ -44,14 +46,14 @@ static time_t now(void)
 	return t.tv_sec;
 }
 
-/* ---- asking, in a process of its own; what it writes only identity_keep() reads ---- */
+/* ---- looking up, in a separate process; only identity_keep() reads what it writes ---- */
 
 struct answer_head {
-	int error; /* 0; ENOENT: there is none; or why it failed */
+	int error; /* 0; ENOENT: no such user; or why the lookup failed */
 	uid_t uid;
 	gid_t gid;
 	int ngroups;
-	size_t home, shell; /* bytes, with their ends */
+	size_t home, shell; /* bytes, with the terminating NUL */
 };
 
 static int passwd_look(const char *user, struct passwd *entry, char **buf)
@@ -65,7 +67,7 @@ static int passwd_look(const char *user, struct passwd *entry, char **buf)
 	}
 	if (found)
 		return 0;
-	/* Not found has many names, by module (getpwnam(3)). */
+	/* Modules report "not found" in different ways (getpwnam(3)). */
 	return error == 0 || error == ESRCH || error == EBADF || error == EPERM ? ENOENT : error;
 }
 
@@ -77,7 +79,7 @@ static int groups_look(const char *user, gid_t gid, gid_t **groups, int *n)
 		*groups = mem_realloc(*groups, (size_t)room, sizeof **groups);
 		if (getgrouplist(user, gid, *groups, n) >= 0)
 			return 0;
-		if (*n <= room) /* some libraries do not say how many */
+		if (*n <= room) /* some libraries do not return the number */
 			*n = room * 2;
 		if (*n > GROUPS_MAX)
 			return E2BIG;
@@ -115,7 +117,7 @@ void identity_look(const char *user, struct strbuf *out)
 
 /* ---- keeping ---- */
 
-/* The place of a user, by its name's hash: another user with the same place is forgotten. */
+/* Returns the slot for a user, by the hash of the name. Another user in the slot is forgotten. */
 static struct known *known_at(const char *user)
 {
 	size_t place = 0;
@@ -136,8 +138,8 @@ enum identity_age identity_age(const char *user, bool by_name)
 	time_t t = age(k, user);
 
 	if (geteuid() != 0 && !by_name)
-		return IDENTITY_FRESH; /* there is but one, this process's own */
-	if (k->trouble)		       /* it was the answer to what waited for it; by now it may be otherwise */
+		return IDENTITY_FRESH; /* there is only one: this process's own */
+	if (k->trouble) /* a failure answers the frames that waited for it; ask again next time */
 		return IDENTITY_NONE;
 	return t < FRESH_FOR ? IDENTITY_FRESH : t < USABLE_FOR ? IDENTITY_STALE : IDENTITY_NONE;
 }
@@ -176,7 +178,7 @@ void identity_keep(const char *user, const char *answer, size_t n)
 	if (n != sizeof h + h.home + h.shell + (size_t)h.ngroups * sizeof *k->groups)
 		n = 0;
 	if ((n == 0 || (h.error && h.error != ENOENT)) && age(k, user) < USABLE_FOR && !k->trouble)
-		return; /* what is known is used for as long as it may be */
+		return; /* keep what is known for as long as it is usable */
 	known_clear(k);
 	k->user = mem_strdup(user);
 	k->since = now();
@@ -214,7 +216,7 @@ static int known_get(const char *user, const struct known **ret, struct err *err
 	return k->trouble ? err_set(err, -EPERM, "%s", k->trouble) : 0;
 }
 
-/* A nursery that is not root has no other user's rights to give. */
+/* Without root the nursery can only run jobs of its own user. */
 static int own_get(uid_t uid, const char *user, struct identity *ret, struct err *err)
 {
 	if (uid != geteuid())

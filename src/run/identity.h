@@ -1,7 +1,8 @@
 /*
- * identity.h - as whom a job runs, and whether this nursery may let it.
+ * identity.h - the user that a job runs as, and whether this nursery may run it.
  *
- * What the user database says of a user is asked for by another process (run/lookups.h) and kept here for a while.
+ * Another process queries the user database (run/lookups.h); the answers are cached here for a
+ * while.
  */
 #ifndef RUN_IDENTITY_H
 #define RUN_IDENTITY_H
@@ -19,28 +20,30 @@ struct identity {
 	gid_t gid;
 	gid_t *groups;
 	int ngroups;
-	bool change; /* else it is already what this process is */
-	const struct identity
-		*server; /* what is made for a job in the server's directories is made with its account's rights */
-	const char *home, *shell; /* NULL: they were not looked up */
+	bool change; /* false: this process already has that identity */
+	/* account whose rights are used to make things for a job in the server's directories */
+	const struct identity *server;
+	const char *home, *shell; /* NULL: not looked up */
 };
 
 enum identity_age {
-	IDENTITY_NONE,	/* it must be looked up first */
-	IDENTITY_STALE, /* it can be used while it is looked up anew */
+	IDENTITY_NONE,	/* must be looked up first */
+	IDENTITY_STALE, /* usable while it is looked up again */
 	IDENTITY_FRESH
 };
 enum identity_age identity_age(const char *user, bool by_name);
-/* Asks the user database, which may never answer: in a process of its own. */
+/* Queries the user database, which may never answer: call it in a separate process. */
 void identity_look(const char *user, struct strbuf *out);
-/* What that wrote; 0 bytes: it did not come to its end. */
+/* Stores what identity_look() wrote; 0 bytes: it did not finish. */
 void identity_keep(const char *user, const char *answer, size_t n);
 
-/* uid BY_NAME (order.h): uid and gid are those of this host for that name. -EPERM with the reason if that user can't have jobs here, or is not known. The result is valid until the next identity_keep(). */
+/* Fills *ret. With uid BY_NAME (order.h), uid and gid are this host's for the name. Returns -EPERM
+ * with the reason if the user can't have jobs here or is not known. *ret is valid until the next
+ * identity_keep(). */
 int identity_get(uid_t uid, gid_t gid, const char *user, bool root_jobs, struct identity *ret, struct err *err);
-/* Root's supplementary groups become the user's, once; files are touched by rights.h. */
+/* Replaces root's supplementary groups by the user's, once. Files are accessed through rights.h. */
 int identity_groups(const struct identity *who);
-/* For ever: real, effective and saved. 0 or -errno. */
+/* Becomes the user for good: real, effective and saved ids. Returns 0 or -errno. */
 int identity_become(const struct identity *who);
 
 #endif

@@ -1,9 +1,12 @@
 /*
- * init.c - shunt-init: the first process of a job that CRIU saves, in a PID namespace of its own. It starts the job's program, reaps orphans, and ends with the program.
+ * init.c - shunt-init: the first process of a job that CRIU saves, in its own PID namespace. It
+ * starts the job's program, reaps orphans, and ends with the program.
  *
- * It is saved and restored together with the job, so it is as small as can be: no library of ours, no descriptor but the standard ones. It is root's, as the CRIU of
- * Debian 12 needs it to be (criu.h); the program is the user's, whose groups this process has already. What the program leaves behind
- * ends with the namespace. A first process can't be killed by its own signals, so a program that was killed is reported as shells do, by 128 and the signal's number.
+ * It is saved and restored together with the job, so it is as small as possible: no library of
+ * ours, only the standard descriptors. It runs as root, as the CRIU of Debian 12 requires (criu.h);
+ * the program runs as the user, whose groups this process already has. What the program leaves
+ * behind ends with the namespace. A first process can't be killed by its own signals, so a program
+ * that was killed is reported as shells do: 128 plus the signal number.
  */
 #include <errno.h>
 #include <signal.h>
@@ -36,13 +39,13 @@ int main(int argc, char **argv)
 			"shunt-init: it is started by Shunt, with a user, a group, a directory, a program and its arguments\n");
 		return 2;
 	}
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* with its shepherd */
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* die with the shepherd */
 	job = fork();
 	if (job == 0)
 		program_run((uid_t)strtoul(argv[1], NULL, 10), (gid_t)strtoul(argv[2], NULL, 10), argv + 4);
 	if (job < 0)
 		return 126;
-	if (chdir(argv[3])) { /* CRIU could not save it */
+	if (chdir(argv[3])) { /* CRIU could not save the old directory */
 		fprintf(stderr, "shunt: %s can't be entered, so the job can't be saved: %s\n", argv[3],
 			strerror(errno));
 		kill(-1, SIGKILL);

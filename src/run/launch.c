@@ -1,8 +1,9 @@
 /*
- * launch.c - what the job's first process does before it becomes the job: session, limits, user, directory.
+ * launch.c - what the job's first process does before it becomes the job: session, limits, user,
+ * directory.
  *
- * Before it is the user, a failure is the host's: `trouble` says so and the job never ran. After that it is the job's own, and
- * stands in its error output.
+ * A failure before it has become the user is the host's: `trouble` has the reason, and the job
+ * never ran. A later failure is the job's own and is written to its error output.
  */
 #include "run/launch.h"
 
@@ -37,7 +38,7 @@ void job_say(const char *fmt, ...)
 	va_end(ap);
 	strcat(text, "\n");
 	if (write(STDERR_FILENO, text, strlen(text)) < 0)
-		return; /* there is nobody else to tell */
+		return; /* there is no one to report it to */
 }
 
 static void streams_set(const struct launch *l)
@@ -50,7 +51,7 @@ static void streams_set(const struct launch *l)
 	dup2(l->tty >= 0 ? l->tty : l->err, STDERR_FILENO);
 }
 
-/* Not being allowed to is no reason not to run. */
+/* Sets the limit of open files. Without permission the job runs with the limit as it is. */
 static void files_limit(int64_t files)
 {
 	struct rlimit limit = {.rlim_cur = (rlim_t)files, .rlim_max = (rlim_t)files};
@@ -110,21 +111,23 @@ void launch_place(const struct launch *l)
 			job_say("it can't be put behind the owner's programs: %s", strerror(errno));
 }
 
-/* From root's child to the user's own process; -errno if it can't be the user's. */
+/* Turns root's child into the user's own process. Returns -errno if that fails. */
 static int user_become(const struct launch *l)
 {
 	launch_place(l);
 	int r = identity_become(l->who);
 	if (r)
 		return r;
-	/* Only now: a change of user takes it away. If the shepherd is gone already, nobody would send it. */
+	/* Set it only now: a change of user clears it. If the shepherd has already died, no one
+	 * would send the signal. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != l->parent)
 		_exit(126);
 	return 0;
 }
 
-/* shunt-init, which `ret` begins with, stays root's, and makes the job's program the user's. Until it runs, files are touched with the user's rights. */
+/* Prepares shunt-init, the first word of `ret`, which stays root and runs the job's program as the
+ * user. Until then files are accessed with the user's rights. */
 static int init_become(const struct launch *l, char ***ret)
 {
 	launch_place(l);
@@ -143,12 +146,13 @@ static void signals_clear(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* By itself, before it runs anything: its shepherd may be killed before it comes to that, and by its session all of a job is found. */
+/* The process records its session itself before it runs anything: its shepherd may be killed first,
+ * and a job's processes are found by the session. */
 static void session_say(const struct launch *l)
 {
 	off_t at = l->live_at;
 
-	if (launch_has_init(l)) /* its number is another one here */
+	if (launch_has_init(l)) /* its pid is a different one in the namespace */
 		return;
 	live_say(l->live, &at, "session", getpid());
 }
@@ -171,7 +175,7 @@ void launch_job(const struct launch *l)
 
 /* ---- tasks ---- */
 
-/* By its name: NAME or NAME=VALUE; n is the length of NAME. */
+/* Finds NAME or NAME=VALUE by its name; n is the length of NAME. */
 static char **env_find(char **env, const char *entry, size_t n)
 {
 	while (*env && (strncmp(*env, entry, n) || (*env)[n] != '='))
@@ -179,7 +183,8 @@ static char **env_find(char **env, const char *entry, size_t n)
 	return env;
 }
 
-/* The job's environment with the task's changes. By SHUNT_TAG it is found when its shepherd was killed: that is not the task's to change. */
+/* Applies the task's changes to the job's environment. SHUNT_TAG must survive: it identifies stray
+ * processes after a shepherd was killed. */
 static char **env_change(char **env, char **changes)
 {
 	size_t n = 0, more = 0;
@@ -212,7 +217,7 @@ static void terminal_take(const struct launch *l, const struct task *t)
 
 	ioctl(STDIN_FILENO, TIOCSCTTY, 0);
 	ioctl(STDIN_FILENO, TIOCSWINSZ, &w);
-	/* Who made it may have been root; its user must be able to open it by its name. */
+	/* Root may have made the terminal; the user must be able to open it by name. */
 	int r = isatty(STDIN_FILENO) ? rights_give(l->who, STDIN_FILENO, 0620) : 0;
 	if (r)
 		job_say("the terminal can't be made the user's: %s", strerror(-r));

@@ -15,28 +15,30 @@ struct launch {
 	const struct identity *who;
 	const struct cgroup *cgroup;
 	char **env;
-	int out, err;  /* descriptors; `in` is 0 already */
-	int tty;       /* interactive: the terminal, instead of all three; -1: none */
+	/* descriptors for output and error output; standard input is already set up */
+	int out, err;
+	int tty;       /* terminal of an interactive job, used for all three streams; -1: none */
 	pid_t parent;  /* the shepherd */
-	char *trouble; /* shared with the shepherd: why the job never ran */
-	int live;      /* its live file, and */
-	off_t live_at; /* ... where the next line goes */
+	char *trouble; /* why the job never ran; shared with the shepherd */
+	int live;      /* descriptor of the attempt's live file */
+	off_t live_at; /* offset of the next line in it */
 };
 #define TROUBLE_SIZE 512
 
-/* Its first process is shunt-init, in a PID namespace of its own (criu.h). */
+/* Returns true if the first process is shunt-init, in its own PID namespace (criu.h). */
 bool launch_has_init(const struct launch *l);
-/* Where the order wants it: control group, CPUs, limit of open files. */
+/* Applies the order's control group, CPUs and limit of open files to this process. */
 void launch_place(const struct launch *l);
-/* The memory may be the shepherd's (vfork): it changes nothing there but `trouble`. */
+/* Becomes the job. May share the shepherd's memory (vfork): it changes nothing there but
+ * `trouble`. */
 noreturn void launch_job(const struct launch *l);
 
 struct task;
-/* The same for a task (task.h), in a process with memory of its own: `fds` become its standard streams; why it can't be started is written to `trouble`, which
- * closes by itself when it can. */
+/* Becomes a task (task.h), in a process with its own memory. `fds` become its standard streams. If
+ * it can't start, the reason is written to `trouble`, which is close-on-exec. */
 noreturn void launch_task(const struct launch *l, const struct task *t, const int fds[3], int trouble);
 
-/* "shunt: ..." on standard error, which is the job's. */
+/* Prints "shunt: ..." to standard error, which is the job's. */
 void job_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

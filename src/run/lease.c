@@ -1,7 +1,8 @@
 /*
  * lease.c - LIVE/.lease.
  *
- * A stamp only grows, so the next look is due when the one that is known runs out: one read of a small file for each length of the lease.
+ * The stamp only grows, so the next read is due when the known one expires: one read of a small
+ * file per lease length.
  */
 #include "run/lease.h"
 
@@ -15,7 +16,7 @@
 #include "run/live.h"
 
 #define FILE_NAME ".lease"
-#define LOOK_LEAST 200000 /* microseconds between looks, for one that is suspended */
+#define LOOK_LEAST 200000 /* microseconds between reads while suspended */
 
 int64_t boot_us(void)
 {
@@ -66,7 +67,7 @@ static enum word word_read(int dir, int64_t *ret)
 	return WORD_STAMP;
 }
 
-/* When it came; INT64_MAX: leases are suspended; INT64_MIN: there is none. */
+/* Returns when the last word came; INT64_MAX: leases are suspended; INT64_MIN: there is none. */
 static int64_t word_at(int dir)
 {
 	int64_t stamp = INT64_MIN;
@@ -97,7 +98,7 @@ static void look(struct lease *l, int dir, int64_t now)
 	int64_t word = word_at(dir), soon = l->length / 8 > LOOK_LEAST ? l->length / 8 : LOOK_LEAST;
 
 	l->suspended = word == INT64_MAX;
-	if (word != INT64_MIN) /* else it counts from what was known before */
+	if (word != INT64_MIN) /* otherwise it counts from the last known word */
 		l->since = word < now ? word : now;
 	l->look_at = l->since + (l->suspended ? soon : l->length);
 }

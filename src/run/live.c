@@ -1,5 +1,6 @@
 /*
- * live.c - the files that say what was started here, what runs, and what became of it; read and written without a server.
+ * live.c - live files, which record what was started here, what is running, and how it ended; read
+ * and written without a server.
  */
 #include "run/live.h"
 
@@ -21,7 +22,7 @@
 #include "run/lease.h"
 #include "run/nursery.h"
 
-#define LIVE_BYTES 65536 /* a result's reason is bounded, so this is plenty */
+#define LIVE_BYTES 65536 /* enough, because a result's reason is bounded */
 #define SPARES 64
 
 struct content {
@@ -29,20 +30,22 @@ struct content {
 	int64_t lease, since; /* seconds; boot_us() */
 	pid_t pid, session;
 	struct saves saves;
-	char *result; /* in `text`, ends in NUL; NULL: none */
+	char *result; /* points into `text`, ends in NUL; NULL: none */
 	char text[LIVE_BYTES + 1];
 };
 
-/* The server puts and the nursery takes, each in its own order of the same few names. Who finds the next name occupied, or not there,
- * does without. */
+/* The server puts files and the nursery takes them, each going through the same few names in its
+ * own order. If the next name is occupied, or missing, they do without. */
 static const char *spare_name(unsigned n, char *buf, size_t size)
 {
 	snprintf(buf, size, ".free.%u", n % SPARES);
 	return buf;
 }
 
-/* A file that was used before, empty and locked, under its new name. Empty means that it begins with NUL: what is written ends in
- * one, and readers stop there. (To truncate it would cost a millisecond on some file systems, and it is done for every job.) -EEXIST if that is there, -ENOENT if there is none to be had. */
+/* Takes a used file, empties and locks it, and gives it its new name. Empty means that it begins
+ * with NUL: whatever is written ends in a NUL, where readers stop. (Truncating costs a millisecond
+ * on some file systems, for every job.) Returns -EEXIST if the new name exists, -ENOENT if there is
+ * no file to take. */
 static int spare_take(int dir, const char *tag)
 {
 	static unsigned next;
@@ -52,7 +55,7 @@ static int spare_take(int dir, const char *tag)
 	if (fd < 0)
 		return -ENOENT;
 	int r = -ENOENT;
-	/* Its last shepherd may still be on its way out. */
+	/* Its last shepherd may still be exiting. */
 	if (!flock(fd, LOCK_EX | LOCK_NB) && pwrite(fd, "", 1, 0) == 1)
 		r = renameat2(dir, name, dir, tag, RENAME_NOREPLACE) ? (errno == EEXIST ? -EEXIST : -ENOENT) : 0;
 	if (r) {
@@ -69,7 +72,7 @@ static int file_make(int dir, const char *tag, const struct identity *owner)
 
 	if (fd < 0)
 		return -errno;
-	/* The lock waits at most for a reader that is looking whether it is locked. */
+	/* The lock waits at most for a reader that is testing it. */
 	if ((owner->change && fchown(fd, owner->uid, owner->gid)) || flock(fd, LOCK_EX)) {
 		int r = -errno;
 		close(fd);
@@ -99,7 +102,7 @@ int live_add(int fd, off_t *at, const char *line, size_t n)
 	int r = done < 0 ? -errno : -ENOSPC;
 
 	if (done == (ssize_t)n + 1) {
-		*at += (off_t)n; /* the next line takes the NUL's place */
+		*at += (off_t)n; /* the next line replaces the NUL */
 		return 0;
 	}
 	if (ftruncate(fd, *at))
@@ -179,7 +182,8 @@ static void content_parse(struct content *c)
 	}
 }
 
-/* -ENOENT if there is no such file. The lock is tried before the file is read: a result is there before the lock goes. */
+/* Returns -ENOENT if there is no such file. Tries the lock before it reads the file: a shepherd
+ * writes its result before it releases the lock. */
 static int content_read(int dir, const char *tag, struct content *c)
 {
 	int fd = openat(dir, tag, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -204,7 +208,7 @@ int live_shepherd(int dir, const char *tag)
 	struct content *c = mem_alloc(sizeof *c);
 	int r = -ESRCH;
 
-	/* One that was forked a moment ago has not written its pid yet. */
+	/* A shepherd that was just forked has not written its pid yet. */
 	for (int turn = 0; turn < 1000; turn++) {
 		r = content_read(dir, tag, c);
 		if (r || !c->locked || c->pid)
@@ -214,7 +218,8 @@ int live_shepherd(int dir, const char *tag)
 	if (!r && (!c->locked || !c->pid))
 		r = -ESRCH;
 	if (!r) {
-		/* The lock is still held when the pidfd is there: so it is that process and no later one. */
+		/* The lock is still held after the pidfd was opened, so it is that process and not
+		 * a later one. */
 		int fd = (int)syscall(SYS_pidfd_open, c->pid, 0);
 		r = fd < 0 ? -errno : fd;
 		if (fd >= 0 && (content_read(dir, tag, c) || !c->locked)) {
@@ -258,7 +263,8 @@ enum live_state live_look(const char *live, const char *tag, struct arena *a, st
 	if (r) {
 		state = r == -ENOENT ? LIVE_NONE : LIVE_LOST;
 	} else if (c->result && !result_read(c->result, strlen(c->result), a, ret, NULL)) {
-		state = LIVE_ENDED; /* its shepherd may still be on its way out, and has said so already */
+		/* its shepherd may still be exiting, but has written the result */
+		state = LIVE_ENDED;
 	} else if (c->locked) {
 		state = LIVE_RUNNING;
 		*ret_pid = c->pid;
@@ -283,7 +289,8 @@ void live_remove(const char *live, const char *tag)
 		free(c);
 		return;
 	}
-	/* One without a result is not kept: its shepherd could still want to write it (the disk was full). */
+	/* Don't keep a file without a result: its shepherd may still want to write it (the disk was
+	 * full). */
 	if (!content_read(dir, tag, c) && c->result &&
 	    !renameat2(dir, tag, dir, spare_name(next, name, sizeof name), RENAME_NOREPLACE))
 		next++;

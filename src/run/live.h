@@ -1,20 +1,21 @@
 /*
- * live.h - live files as nursery and shepherd write them; nursery.h says what they promise, and how the server reads them.
+ * live.h - live files, as the nursery and shepherds write them; nursery.h has their guarantees and
+ * how the server reads them.
  *
- *	pid 4711            the shepherd, its first act
- *	user 1000 TIME ID   whose job it is, when this was written (microseconds since 1970), and the job; for pam/
- *	lease 610 TIME      of one with a lease: seconds without a word from the server after which nothing of it runs, and boot_us() at its start
- *	group DIR           a control group of it (version 1: one for each hierarchy); it is there soon after
- *	session 4712 BOOT   the job's first process, and the kernel's boot id: after another boot the number means nothing
- *	ready               of a room: it is open
- *	gone                of one with a lease: no process of the job is left
- *	saves {"state"...    its checkpoints (checkpoint.h), a line that is written over
- *	{"tag": ...}        the result, its last
+ *	pid 4711            the shepherd; the first line
+ *	user 1000 TIME ID   the job's user, time of writing (us since 1970), job id; for pam/
+ *	lease 610 TIME      if it has a lease: its length in seconds, and boot_us() at the start
+ *	group DIR           a control group of it (version 1: one for each hierarchy), created next
+ *	session 4712 BOOT   the job's first process, and the kernel's boot id
+ *	ready               a room is open
+ *	gone                if it has a lease: no process of the job is left
+ *	saves {"state"...    its checkpoints (checkpoint.h); this line is overwritten
+ *	{"tag": ...}        the result; the last line
  *
- * A line counts when its newline is there. The lock (flock) lasts as long as the shepherd.
+ * A line counts once its newline is written. The shepherd holds the lock (flock) until it exits.
  *
- * Files that the server has done with are kept as .free.0 and so on, and taken for new ones: some file systems are slow to give out
- * inodes where many were given back a moment ago.
+ * Files that the server no longer needs are kept as .free.0 and so on, and reused: some file
+ * systems are slow to allocate inodes where many were freed a moment ago.
  */
 #ifndef RUN_LIVE_H
 #define RUN_LIVE_H
@@ -27,27 +28,30 @@
 #include "base/strbuf.h"
 #include "run/identity.h"
 
-/* Creates and locks LIVE/TAG: a descriptor, or -EEXIST if that attempt has been made, -errno. It is the `owner`'s: a nursery that is
- * root serves a server that need not be. */
+/* Creates and locks LIVE/TAG. Returns a descriptor, -EEXIST if that attempt was already made, or
+ * -errno. The file belongs to `owner`: a nursery that is root may serve a server that is not. */
 int live_create(int dir, const char *tag, const struct identity *owner, struct err *err);
-/* The shepherd of LIVE/TAG as a pidfd, whichever nursery forked it; -ESRCH if it has ended, -ENOENT if there was none. */
+/* Returns a pidfd of the shepherd of LIVE/TAG, whichever nursery forked it; -ESRCH if it has ended,
+ * -ENOENT if there was none. */
 int live_shepherd(int dir, const char *tag);
-/* Session of the job; 0 if it has none, or had it before the machine was started. */
+/* Returns the job's session; 0 if it has none or the machine has rebooted since. */
 pid_t live_session(int dir, const char *tag);
-/* Returns boot_us() at which nothing of a running attempt may be left unless there is another word from the server, whose last one was at `word` (lease_word());
- * INT64_MAX: never, as it has no lease, or nothing of it is left already. */
+/* Returns the boot_us() at which nothing of a running attempt may be left, unless the server is
+ * heard from again after `word` (lease_word()); INT64_MAX: never, because the attempt has no lease
+ * or nothing of it is left. */
 int64_t live_lease_end(int dir, const char *tag, int64_t word);
-/* Adds a line with one write at `*at`, which moves on; what was written in part is taken back. 0 or -errno. */
+/* Appends a line with one write at `*at` and advances it; a partial write is undone. Returns 0 or
+ * -errno. */
 int live_add(int fd, off_t *at, const char *line, size_t n);
-/* "pid" or "session", as above. */
+/* Appends a "pid" or "session" line, see above. */
 int live_say(int fd, off_t *at, const char *what, pid_t pid);
-/* "user" and its groups. */
+/* Appends the "user" line and the groups of the attempt. */
 struct cgroup;
 struct order;
 int live_owner(int fd, off_t *at, const struct order *o, uid_t uid, const struct cgroup *c);
-/* The kernel's boot id, read once. */
+/* Returns the kernel's boot id, read once. */
 const char *live_boot(void);
-/* The server removed the file: it has all it wants. */
+/* Returns true if the server has removed the file: it has the result. */
 bool live_removed(int fd);
 
 #endif

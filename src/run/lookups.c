@@ -16,19 +16,21 @@
 #include "run/identity.h"
 #include "run/lease.h"
 
-#define AT_ONCE 32		      /* processes */
-#define FINISH_US INT64_C(2000000)    /* that a nursery whose server has gone waits for them */
-#define PATIENCE_US INT64_C(30000000) /* then it is ended, and what waits for it is refused */
+#define AT_ONCE 32 /* most processes at once */
+/* microseconds that a nursery waits for lookups after its server is gone */
+#define FINISH_US INT64_C(2000000)
+/* microseconds until a lookup is killed and the frames waiting for it are refused */
+#define PATIENCE_US INT64_C(30000000)
 
 struct parked {
-	char *tag, *text; /* tag: "" of none */
+	char *tag, *text; /* tag: "" if none */
 	size_t n;
 	char kind;
 };
 
 struct lookup {
 	char *user;
-	pid_t pid; /* 0: it waits for others to end */
+	pid_t pid; /* 0: waits for other lookups to end */
 	int fd;
 	int64_t until; /* boot_us() */
 	struct strbuf in;
@@ -61,7 +63,7 @@ static _Noreturn void child_run(const char *user, int fd)
 {
 	struct strbuf out = {0};
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody else would end it */
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* no one else would end it */
 	identity_look(user, &out);
 	for (size_t done = 0; done < out.n;) {
 		ssize_t n = write(fd, out.text + done, out.n - done);
@@ -72,7 +74,7 @@ static _Noreturn void child_run(const char *user, int fd)
 	_exit(0);
 }
 
-/* False: no process is to be had; it is tried again. */
+/* Returns false if no process can be forked; the caller tries again. */
 static bool lookup_start(struct lookups *l, struct lookup *k)
 {
 	int fds[2];
@@ -106,7 +108,7 @@ static size_t running(const struct lookups *l)
 	return n;
 }
 
-/* The oldest first. */
+/* Starts lookups, oldest first. */
 static void lookups_go(struct lookups *l)
 {
 	size_t n = running(l);
@@ -181,7 +183,7 @@ int lookups_fds(const struct lookups *l, pollfd_vec *fds)
 	return first == INT64_MAX ? -1 : first <= now ? 0 : (int)((first - now) / 1000 + 1);
 }
 
-/* True when it has ended, with or without an answer. */
+/* Returns true when it has ended, with or without an answer. */
 static bool lookup_read(struct lookup *k)
 {
 	char part[4096];
@@ -217,7 +219,7 @@ void lookups_turn(struct lookups *l)
 {
 	for (size_t i = 0; i < l->list.n;)
 		if (lookup_read(l->list.v[i]))
-			lookup_end(l, i); /* and those behind it move up */
+			lookup_end(l, i); /* the entries behind it move up */
 		else
 			i++;
 	lookups_go(l);

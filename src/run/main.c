@@ -1,6 +1,7 @@
 /*
- * main.c - shunt-nursery: the nursery as a program of its own. It forks for every job, and what a fork costs is the memory that it
- * copies the maps of: this one has a few libraries, where the server has thirty.
+ * main.c - shunt-nursery: the nursery as a separate program. It forks for every job, and a fork
+ * costs as much as the memory maps that it copies: this program has a few libraries, the server has
+ * thirty.
  */
 #include "run/nursery.h"
 

@@ -1,5 +1,5 @@
 /*
- * message.c - what server and nursery say to each other, in frames.
+ * message.c - the frames between server and nursery.
  */
 #include "run/message.h"
 

@@ -1,8 +1,9 @@
 /*
  * nursery.c - the process that forks shepherds.
  *
- * It is small and does little, because everything it holds is copied with each fork. It waits for two things: orders, and ends of
- * its children. What could take long (ending leftovers, opening files on a slow disk, asking a user database) a child of its own does.
+ * It is small and does little, because each fork copies all it holds. It waits for two things:
+ * orders, and ends of its children. A child does whatever could take long: ending leftovers,
+ * opening files on a slow disk, querying a user database.
  */
 #include "run/nursery.h"
 
@@ -42,30 +43,35 @@
 #include "run/tree.h"
 
 #define READ_SIZE 65536
-#define ANSWERS_MOST 8192 /* bytes sent at once: small enough to go in one piece, between those of openers */
-#define CLEAN_TURNS 200	  /* of 50 ms */
-#define CLEAN_QUIET 3	  /* turns that find nothing */
+/* most bytes sent at once: few enough to be sent in one piece, between the messages of openers */
+#define ANSWERS_MOST 8192
+#define CLEAN_TURNS 200 /* turns of 50 ms */
+#define CLEAN_QUIET 3	/* consecutive turns without a find that end the search */
 #define SEND_SECONDS 2
-#define LEASE_SLACK                                                                                                    \
-	3000000 /* microseconds for a shepherd to end its job at the end of the lease: less than the server's margin */
-#define LEASE_AGAIN 1000000 /* microseconds between two attempts to end one */
+/* microseconds that a shepherd has to end its job when the lease is over: less than the server's
+ * margin */
+#define LEASE_SLACK \
+	3000000
+#define LEASE_AGAIN 1000000 /* microseconds between two attempts to end a shepherd */
 
 struct child {
 	pid_t pid;
-	bool shepherd; /* else it ends leftovers */
+	bool shepherd; /* false: it ends leftovers */
 	char *tag;
 };
 
 struct nest {
 	const struct nursery_options *o;
 	int live, lock, signals, datagrams, clock; /* descriptors */
-	int64_t look_at;			   /* boot_us() of the next look at leases; INT64_MAX: none */
-	char *instance;		/* real path of LIVE: tells the jobs of this instance from those of others */
-	struct identity server; /* who owns LIVE */
+	int64_t look_at; /* boot_us() of the next check of leases; INT64_MAX: none */
+	/* real path of LIVE: distinguishes the jobs of this instance from those of others */
+	char *instance;
+	struct identity server; /* owner of LIVE */
 	struct cgroup cgroup;
 	VEC(struct child) children;
 	struct lookups lookups;
-	bool answered; /* the frame's user has just been looked up for it: that counts, whatever it is */
+	/* the frame's user has just been looked up: use the answer, whatever it is */
+	bool answered;
 	struct strbuf in, out;
 };
 
@@ -76,7 +82,7 @@ static void answers_send(struct nest *n)
 	for (size_t done = 0; done < n->out.n;) {
 		ssize_t sent = send(n->o->fd, n->out.text + done, n->out.n - done, MSG_NOSIGNAL);
 		if (sent < 0)
-			break; /* the server is gone; the next read says so, too */
+			break; /* the server is gone; the next read will notice */
 		done += (size_t)sent;
 	}
 	strbuf_clear(&n->out);
@@ -115,7 +121,8 @@ static void children_reap(struct nest *n)
 		child_ended(n, pid);
 }
 
-/* What a child must not hold: above all the lock, which says that this process is there. */
+/* Closes what a child must not hold, above all the lock, which means that the nursery is
+ * running. */
 static void child_close(struct nest *n)
 {
 	close(n->lock);
@@ -148,7 +155,8 @@ static int order_start(struct nest *n, struct order *o, struct arena *a, pid_t *
 	if (pid == 0) {
 		child_close(n);
 		close(n->o->fd);
-		/* Whoever reads what the server writes shall not wait for our end, too. */
+		/* A reader of the server's standard error must not have to wait for the shepherd
+		 * to close it. */
 		dup2(STDIN_FILENO, STDERR_FILENO);
 		shepherd_main(o, &place);
 	}
@@ -171,7 +179,7 @@ static void lease_began(struct nest *n, const struct order *o)
 		look_set(n, at);
 }
 
-/* True when nothing has to wait for its user. */
+/* Returns true if the frame need not wait for its user. */
 static bool user_ready(struct nest *n, const char *user, bool by_name)
 {
 	enum identity_age age = n->answered ? IDENTITY_FRESH : identity_age(user, by_name);
@@ -191,13 +199,14 @@ static void order_take(struct nest *n, const char *text, size_t length, struct a
 	if (order_read(text, length, a, &o, &err)) {
 		answer_give(n, &(struct answer){
 				       .type = ANSWER_REFUSED, .tag = order_tag(text, length, a), .reason = err.text});
-	} else if (o.foreign.by_name) { /* order_settle() comes first */
+	} else if (o.foreign.by_name) { /* order_settle() was not called */
 		answer_give(n, &(struct answer){.type = ANSWER_REFUSED,
 						.tag = o.tag,
 						.reason = "its order is not settled for this host"});
 	} else if (!user_ready(n, o.user, o.foreign.look_up)) {
 		lookups_park(&n->lookups, o.user, o.tag, FRAME_ORDER, text, length);
-	} else if ((rc = order_start(n, &o, a, &pid, &err))) { /* EPERM: whose job it is */
+	} else if ((rc = order_start(n, &o, a, &pid, &err))) {
+		/* EPERM: the user may not have jobs */
 		answer_give(n,
 			    &(struct answer){
 				    .type = ANSWER_REFUSED, .tag = o.tag, .reason = err.text, .unclear = rc == -EPERM});
@@ -210,7 +219,8 @@ static void order_take(struct nest *n, const char *text, size_t length, struct a
 
 /* ---- signals ---- */
 
-/* A child is found before it has written anything, however long it is kept from that; as it is not reaped yet, its number is its own. Else whichever shepherd holds the live
+/* Returns a pidfd of the attempt's shepherd. Our own child is found before it has written anything,
+ * and its pid is safe as it is not reaped yet. Otherwise it is whichever shepherd holds the live
  * file: an earlier nursery may have forked it. */
 static int shepherd_find(struct nest *n, const char *tag)
 {
@@ -220,7 +230,7 @@ static int shepherd_find(struct nest *n, const char *tag)
 	return live_shepherd(n->live, tag);
 }
 
-/* Closes the pidfd. */
+/* Sends the signal and closes the pidfd. */
 static int shepherd_signal(int fd, int signal)
 {
 	siginfo_t info = {.si_signo = SHEPHERD_SIGNAL, .si_code = SI_QUEUE};
@@ -246,10 +256,11 @@ static void leftovers_end(struct nest *n, const char *tag)
 	char name[256];
 	int quiet = 0;
 
-	/* One that executes another program just now shows no environment for a moment: so it is looked for again. */
+	/* A process in the middle of an exec shows no environment for a moment, so look
+	 * repeatedly. */
 	for (int turn = 0; turn < CLEAN_TURNS && quiet < CLEAN_QUIET; turn++) {
 		if (shepherd_signal(live_shepherd(n->live, tag), SIGKILL) ==
-		    0) { /* not dead at all: it ends its job, and says so */
+		    0) { /* not dead at all: it ends its job and reports that */
 			quiet = 0;
 		} else {
 			cgroup_kill(&n->cgroup, tag);
@@ -260,7 +271,7 @@ static void leftovers_end(struct nest *n, const char *tag)
 	}
 	cgroup_remove(&n->cgroup, tag);
 	task_name(tag, name, sizeof name);
-	unlinkat(n->live, name, 0); /* where the shepherd listened */
+	unlinkat(n->live, name, 0); /* socket on which the shepherd listened */
 	sweep_attempt(n->live, tag, &n->server);
 }
 
@@ -277,7 +288,7 @@ static void clean_take(struct nest *n, const char *tag)
 	if (pid > 0)
 		child_add(n, pid, false, tag);
 	else
-		leftovers_end(n, tag); /* no processes to be had: then this one must */
+		leftovers_end(n, tag); /* no process can be forked, so do it here */
 	if (pid < 0)
 		answer_give(n, &(struct answer){.type = ANSWER_CLEANED, .tag = tag});
 }
@@ -294,8 +305,9 @@ static void look_set(struct nest *n, int64_t at)
 	timerfd_settime(n->clock, TFD_TIMER_ABSTIME, &t, NULL);
 }
 
-/* A shepherd ends its job with the lease. One that can't, since it was stopped or hangs, is killed, and what it leaves is ended from here: nothing may run past the
- * lease, whether or not its shepherd gets the CPU. */
+/* Ends an attempt whose shepherd did not end it with the lease, because it was stopped or hangs:
+ * kills the shepherd and what it leaves. Nothing may run past the lease, even if the shepherd gets
+ * no CPU. */
 static void shepherd_end(struct nest *n, const char *tag)
 {
 	int fd = shepherd_find(n, tag);
@@ -331,7 +343,8 @@ static void leases_look(struct nest *n)
 {
 	struct lease_look l = {n, boot_us(), lease_word(n->instance), INT64_MAX};
 
-	if (l.word == INT64_MAX) /* suspended: none ends sooner than a lease after the next word */
+	/* suspended: none ends sooner than one lease after the next word */
+	if (l.word == INT64_MAX)
 		l.word = l.now;
 	live_list(n->instance, lease_one, &l, NULL);
 	look_set(n, l.next);
@@ -363,8 +376,8 @@ static void opened_send(struct nest *n, const struct answer *a, int fd)
 	strbuf_fini(&frame);
 }
 
-/* A file system that a process of a user serves (FUSE, mounted by that user) may never answer, and whoever reads or writes the file would
- * wait for ever. */
+/* Returns true if a user's process serves the file system (FUSE, mounted by that user): it may
+ * never answer, and any reader or writer of the file would wait forever. */
 static bool is_served_by_user(const struct stat *st)
 {
 	FILE *f = fopen("/proc/self/mountinfo", "re");
@@ -389,7 +402,7 @@ static int file_open(const struct identity *who, const struct request *q, struct
 	struct stat st;
 	int fd = -1, r = identity_groups(who);
 
-	umask(0); /* the mode is as it was asked for */
+	umask(0); /* use the requested mode as it is */
 	if (!r)
 		r = identity_become(who);
 	if (!r && (fd = open(path, q->flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, q->mode & 0777)) < 0)
@@ -415,7 +428,7 @@ static int path_erase(const struct identity *who, const char *path, struct err *
 {
 	char images[4096];
 
-	if (images_named(path)) { /* they are root's */
+	if (images_named(path)) { /* images belong to root */
 		int bad = images_path(path, images, sizeof images, err);
 		if (!bad && (bad = scribe_erase(images)))
 			err_set(err, bad, "%s: can't be deleted: %s", images, strerror(-bad));
@@ -448,7 +461,7 @@ static int path_look(const struct identity *who, const struct request *q, struct
 	return 0;
 }
 
-/* By a process of its own: a file system may take its time. */
+/* Runs in a separate process, because file systems may be slow. */
 static void path_take(struct nest *n, char kind, const struct request *q)
 {
 	struct answer a = {.type = kind == FRAME_LOOK	 ? ANSWER_LOOKED
@@ -494,10 +507,10 @@ static void frame_take(struct nest *n, char kind, const char *text, size_t lengt
 	if (kind == FRAME_ORDER)
 		order_take(n, text, length, a);
 	else if (request_read(kind, text, length, a, &q))
-		; /* not of this version */
+		; /* from another version */
 	else if ((kind == FRAME_SIGNAL || kind == FRAME_CLEAN) &&
 		 lookups_follow(&n->lookups, q.tag, kind, text, length))
-		; /* its order waits for its user */
+		; /* its order is waiting for its user */
 	else if (kind == FRAME_SIGNAL)
 		signal_take(n, &q);
 	else if (kind == FRAME_CLEAN)
@@ -527,7 +540,7 @@ static void on_child(void *context)
 	close(n->datagrams);
 }
 
-/* False when the server is gone, or talks nonsense. */
+/* Returns false if the server is gone or sends malformed frames. */
 static bool frames_read(struct nest *n)
 {
 	static char part[READ_SIZE];
@@ -564,7 +577,7 @@ static void nest_serve(struct nest *n)
 		int patience = lookups_fds(&n->lookups, &fds);
 		if (poll(fds.v, fds.n, patience) < 0 && errno != EINTR)
 			break;
-		lookups_turn(&n->lookups); /* before frames that belong to what is parked */
+		lookups_turn(&n->lookups); /* before frames that belong to parked orders */
 		if (fds.v[1].revents && read(n->signals, info, sizeof info) > 0)
 			children_reap(n);
 		if (fds.v[2].revents)
@@ -585,7 +598,8 @@ static int lock_take(struct nest *n, struct err *err)
 	return 0;
 }
 
-/* Handlers and ignored signals that were inherited are not for jobs; those that a shepherd waits for must be blocked before it is there. */
+/* Resets inherited handlers and ignored signals, which are not meant for jobs, and blocks the
+ * signals that shepherds wait for before there is one. */
 static int signals_set(struct nest *n)
 {
 	sigset_t set;
@@ -593,7 +607,7 @@ static int signals_set(struct nest *n)
 	for (int i = 1; i < SIGRTMIN; i++)
 		signal(i, SIG_DFL);
 	shepherd_signals(&set);
-	sigaddset(&set, SIGINT); /* a terminal's, for the server */
+	sigaddset(&set, SIGINT); /* from a terminal, meant for the server */
 	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_SETMASK, &set, NULL);
 	sigemptyset(&set);
@@ -611,13 +625,13 @@ static void server_know(struct nest *n)
 		n->server = (struct identity){.uid = st.st_uid, .gid = st.st_gid, .change = true};
 }
 
-/* Of attempts that have no live file any more. */
+/* Removes leftovers of attempts that have no live file any more. */
 static void leftovers_sweep(struct nest *n)
 {
 	pid_t pid = sweep_begin(n->live, &n->server) ? fork() : -1;
 
 	if (pid != 0)
-		return; /* if there was no process to be had: the next nursery does it */
+		return; /* if the fork failed, the next nursery does it */
 	child_close(n);
 	close(n->o->fd);
 	sweep_finish(n->live, &n->server);
@@ -655,7 +669,7 @@ static int nest_init(struct nest *n, struct err *err)
 	live_boot();
 	leftovers_sweep(n);
 	script_print_make(&(struct script_print){0}, "",
-			  0); /* the library sets itself up once, and not in each shepherd */
+			  0); /* let the library initialize once here, not in each shepherd */
 	return cgroup_init(&n->cgroup, n->o->cgroup, n->instance, err);
 }
 
@@ -671,11 +685,11 @@ int nursery_main(const struct nursery_options *o)
 	if (send(o->fd, &(char){NURSERY_READY}, 1, MSG_NOSIGNAL) != 1)
 		return 1;
 	n.lookups = (struct lookups){.child = on_child, .unpark = on_unpark, .context = &n};
-	leases_look(&n); /* of those that an earlier nursery forked */
+	leases_look(&n); /* for attempts that an earlier nursery started */
 	nest_serve(&n);
 	lookups_finish(&n.lookups);
 	lookups_fini(&n.lookups);
-	/* Shepherds go on; what this process holds goes with it. */
+	/* Shepherds keep running; this process only releases what it holds itself. */
 	cgroup_fini(&n.cgroup);
 	for (size_t i = 0; i < n.children.n; i++)
 		free(n.children.v[i].tag);

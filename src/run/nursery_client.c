@@ -1,5 +1,5 @@
 /*
- * nursery_client.c - the server's side: starting the nursery, and reading from it.
+ * nursery_client.c - the server's side: starts the nursery and reads from it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,15 +20,16 @@
 #include "run/message.h"
 #include "run/nursery.h"
 
-#define NURSERY_FD 3 /* where the new process finds its end of the socket, and the lock */
+#define NURSERY_FD 3 /* descriptor of the new process's end of the socket; the lock follows */
 #define NURSERY_LOCK 4
-#define READY_MS 60000 /* what an earlier one left may have to be swept first */
+#define READY_MS 60000 /* milliseconds; sweeping leftovers of an earlier nursery may take a while */
 
 extern char **environ;
 
 /* ---- starting it ---- */
 
-/* The lock is taken here and handed on: from now until the new nursery ends there is no moment without it. */
+/* Takes the lock, which the new nursery inherits: it stays held without a gap until that nursery
+ * ends. */
 static int lock_wait(const char *live, int wait_ms, struct err *err)
 {
 	char path[4096];
@@ -70,12 +71,12 @@ static int nursery_spawn(const char *program, const struct nursery_options *o, i
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
 	posix_spawnattr_setsigmask(&attributes, &none);
-	/* Names that are looked up before the first fork need not be looked up in every shepherd. */
+	/* Resolve symbols before the first fork, once, rather than in every shepherd. */
 	vec_push(&env, "LD_BIND_NOW=1");
 	for (char **e = environ; *e; e++)
 		vec_push(&env, *e);
 	vec_push(&env, NULL);
-	bool lower = descriptors_lower(); /* jobs have the limit that the server was given */
+	bool lower = descriptors_lower(); /* jobs get the limit that the server was started with */
 	int r = posix_spawn(ret_pid, program, &files, &attributes, argv, env.v);
 	if (lower)
 		descriptors_raise();
@@ -85,7 +86,7 @@ static int nursery_spawn(const char *program, const struct nursery_options *o, i
 	return -r;
 }
 
-/* Out of the way of the numbers that the new process uses. */
+/* Moves a descriptor out of the range that the new process uses. */
 static int fd_raise(int fd)
 {
 	int high = fcntl(fd, F_DUPFD_CLOEXEC, 10);
@@ -94,7 +95,8 @@ static int fd_raise(int fd)
 	return high;
 }
 
-/* Its first byte says whether it can work here; what follows NURSERY_FAILED is why not. */
+/* Reads the first byte, which says whether the nursery can work here; NURSERY_FAILED is followed by
+ * the reason. */
 static int nursery_await(int fd, pid_t pid, struct err *err)
 {
 	char said[sizeof err->text] = "";

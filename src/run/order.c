@@ -1,8 +1,8 @@
 /*
  * order.c - orders and results as JSON, by the rows of each struct.
  *
- * A member that is missing has its default; one that is not known is a newer version's. Members that are 0 are not written:
- * that is their default everywhere.
+ * A missing member has its default; an unknown one comes from a newer version. Members that are 0
+ * are not written, because 0 is the default of every member.
  */
 #include "run/order.h"
 
@@ -15,16 +15,17 @@
 #include "run/criu.h"
 #include "run/order_internal.h"
 
-#define LIST_MAX 100000 /* elements of a list, and the greatest number in it */
-#define HOST_MAX 255	/* bytes of a host's name, or of its address */
+#define LIST_MAX 100000 /* most elements of a list, and the greatest number in it */
+#define HOST_MAX 255	/* most bytes of a host's name or address */
 
-/* Numbers that can be added to others and multiplied by a little. */
+/* Bounds for numbers that are added to others and multiplied by small factors. */
 #define WIDE(type, member) .least = INT64_MIN / 4, .most = INT64_MAX / 4, MEMBER(type, member)
 #define COUNTED(type, member) .least = 0, .most = INT64_MAX / 4, MEMBER(type, member)
 #define USED(type, member) .least = 0, .most = RESULT_USE_MAX, MEMBER(type, member)
 #define BYTES(type, member) MEMBER_AS(FORM_BYTES, type, member)
 #define INTS(member, number) .most = LIST_MAX, MEMBER_LIST(FORM_INTS, struct order, member, number)
-/* The last one means "none" to the system calls, and nobody becomes root by leaving it out. */
+/* The greatest value means "none" to system calls, and ALWAYS keeps a missing uid from meaning
+ * root. */
 #define ID(type, member) .in = ALWAYS, .most = UINT32_MAX - 1, MEMBER(type, member)
 
 static const struct field host_rows[] = {
@@ -160,7 +161,7 @@ static const struct field result_rows[] = {
 };
 const struct schema result_schema = {.fields = result_rows};
 
-/* ---- into JSON ---- */
+/* ---- writing JSON ---- */
 
 void order_write(const struct order *o, struct strbuf *out)
 {
@@ -177,9 +178,10 @@ void result_write(const struct result *r, struct strbuf *out)
 	record_store_text(result_rows, 0, r, NULL, out);
 }
 
-/* ---- what an order may be ---- */
+/* ---- checks ---- */
 
-/* Names and addresses of hosts: printable, without spaces; they get into environments and files of lines. */
+/* Returns true if the text is printable and has no spaces: names and addresses of hosts are put
+ * into environments and line-based files. */
 static bool is_plain(const char *s)
 {
 	for (size_t i = 0; s[i]; i++)
@@ -233,7 +235,8 @@ static int lists_check(struct order *o, struct err *err)
 	return rc == 0 ? ints_check("gpus", o->gpu.gpus, o->gpu.ngpus, err) : rc;
 }
 
-/* One that the host is still to complete (order_settle) begins with a word for one of its directories. */
+/* Returns true for absolute paths, and for those that begin with a word for one of the host's
+ * directories, which order_settle() replaces. */
 static bool is_path(const struct order *o, const char *path)
 {
 	return *path == '/' || (o->checkpoint.method == CHECKPOINT_CRIU && images_named(path)) ||
@@ -295,7 +298,7 @@ static int order_check(const struct order *o, struct err *err)
 	return 0;
 }
 
-/* ---- and back ---- */
+/* ---- reading JSON ---- */
 
 int order_load(const json_t *object, struct arena *a, struct order *ret, struct err *err)
 {
@@ -306,7 +309,9 @@ int order_load(const json_t *object, struct arena *a, struct order *ret, struct 
 		r = lists_check(&o, err);
 	if (r)
 		return err_prefix(err, r, "order");
-	if (o.room) /* it runs no program, and has no output: that of the job is on another host, or on this one's disk, too */
+	/* a room runs no program and has no output: the job's output is on another host, or also on
+	 * this host's disk */
+	if (o.room)
 		o.script = o.out = o.err = o.terminal.pty = NULL;
 	r = order_check(&o, err);
 	if (!r)

@@ -1,10 +1,11 @@
 /*
- * order_place.c - an order of another machine's server becomes one of this host.
+ * order_place.c - converts an order of another machine's server to one of this host.
  *
- * The server knows neither the host's directories nor the numbers of its users: it writes @STATE@, @RUN@ and @BIN@, and a name. The agent puts its directories in; the
- * nursery, which looks users up, the rest. What
- * the host makes for a job with its own rights (script, node file, spare output) lies where such things lie: a server may order jobs of users, but
- * not have files of root written, or given away.
+ * The server knows neither the host's directories nor the ids of its users: it writes @STATE@,
+ * @RUN@ and @BIN@, and a user name. The agent fills in its directories; the nursery, which looks
+ * users up, fills in the rest. Files that the host makes for a job with its own rights (script,
+ * node file, spare output) must be in the directories meant for them: a server may order jobs of
+ * users, but must not get files of root written or given away.
  */
 #include <errno.h>
 #include <string.h>
@@ -38,7 +39,7 @@ static char *text_settle(const struct places *p, const char *text)
 	return settled;
 }
 
-/* Only at its beginning: the rest is the user's, and may hold anything. */
+/* Replaces the word at the beginning only: the rest is the user's and may contain anything. */
 static void path_settle(const struct places *p, const char **path)
 {
 	for (int k = 0; *path && k < 3; k++)
@@ -64,7 +65,7 @@ static int path_check(const char *what, const char *path, struct err *err)
 	return err_set(err, -EPERM, "%s '%.200s' is no place for files that this host makes for a job", what, path);
 }
 
-/* The shepherd connects there with the host's rights, not the user's. */
+/* Checks the socket's path: the shepherd connects to it with the host's rights, not the user's. */
 static int socket_check(const char *path, struct err *err)
 {
 	if (!path || strcmp(path, "@RUN@/terminal.sock") == 0)

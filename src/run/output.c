@@ -19,8 +19,8 @@
 static const char *const suffix[] = {"out", "err"};
 static const char *const stream[] = {"output", "error output"};
 
-/* A pipe that nobody reads must not stop us here, so it is opened without waiting. Always appended to: the server's messages
- * to the job, and a joined stream opened twice, do not overwrite anything. */
+/* Opens without waiting, so that a pipe without a reader does not block us. Always appends: the
+ * server's messages to the job, and a joined stream opened twice, must not overwrite anything. */
 static int target_open(const struct identity *who, const char *path, bool append)
 {
 	int fd = rights_open(who, path, O_WRONLY | O_CREAT | O_APPEND | (append ? 0 : O_TRUNC), 0666);
@@ -30,7 +30,7 @@ static int target_open(const struct identity *who, const char *path, bool append
 	return fd;
 }
 
-/* SPARE/TAG.out, the user's own. */
+/* Opens SPARE/TAG.out, owned by the user. */
 static int spare_open(const struct order *o, const struct identity *who, int which, char **ret_path)
 {
 	if (!o->spare || asprintf(ret_path, "%s/%s.%s", o->spare, o->tag, suffix[which]) < 0)
@@ -109,17 +109,18 @@ void output_say(const struct output *out, const char *line)
 	if (out->fd[1] < 0 || poll(&ready, 1, 0) != 1 || !(ready.revents & POLLOUT))
 		return;
 	if (write(out->fd[1], line, strlen(line)) < 0)
-		return; /* a full disk: the result has the cause, too */
+		return; /* the disk is full: the result has the cause as well */
 }
 
-/* ---- no more than may lie in the spare directory ---- */
+/* ---- limiting output in the spare directory ---- */
 
 bool output_is_spare(const struct output *out)
 {
 	return (out->fd[0] >= 0 && out->spare[0]) || (out->fd[1] >= 0 && out->spare[1]);
 }
 
-/* Returns how many bytes one file of the directory may have. What is on its way is not bounded for each user: users wait for it, and it goes. */
+/* Returns how many bytes one file of the directory may have. Files that will be carried on have no
+ * limit per user: users wait for them, and they soon leave. */
 static int64_t bound_of(const struct order *o, const struct identity *who, int which, int fd, const struct stat *st)
 {
 	int64_t most = spare_most(fd, st->st_blocks * INT64_C(512));
@@ -161,7 +162,7 @@ static void cut_say(struct strbuf *say, int which)
 		say->n ? ". " : "", stream[which], (long long)(SPARE_PER_USER >> 20));
 }
 
-/* One stretch without a hole. */
+/* Copies one stretch without a hole. */
 static int stretch_copy(int from, off_t at, off_t end, int to, off_t base)
 {
 	if (lseek(to, base + at, SEEK_SET) < 0)
@@ -171,20 +172,21 @@ static int stretch_copy(int from, off_t at, off_t end, int to, off_t base)
 		if (n < 0)
 			return -errno;
 		if (n == 0)
-			return 0; /* it became shorter meanwhile */
+			return 0; /* the file has become shorter meanwhile */
 	}
 	return 0;
 }
 
-/* Our descriptor is for writing, so another one reads: opened as the user, who may write to files of others without being allowed to read them.
- * Holes stay holes: a file may be larger than the disk that it goes to. */
+/* Copies a file. Our descriptor is for writing, so another is opened to read: as the user, who may
+ * have write but not read access to others' files. Holes stay holes: a file may be larger than the
+ * disk that it is copied to. */
 static int content_copy(const struct identity *who, int fd, int to, off_t size)
 {
 	int from = rights_reopen(who, fd, O_RDONLY), r = 0;
 
 	if (from < 0)
 		return from;
-	fcntl(to, F_SETFL, 0); /* sendfile does not append */
+	fcntl(to, F_SETFL, 0); /* sendfile can't append */
 	off_t base = lseek(to, 0, SEEK_END), at = 0, end;
 	while (!r && at < size && (at = lseek(from, at, SEEK_DATA)) >= 0 && at < size) {
 		end = lseek(from, at, SEEK_HOLE);
@@ -211,7 +213,7 @@ static void one_close(const struct order *o, const struct identity *who, const s
 		struct stat there;
 		int64_t most =
 			to >= 0 && fstat(to, &there) == 0 ? bound_of(o, who, which, to, &there) - there.st_size : 0;
-		bool cut = st.st_blocks * INT64_C(512) > most; /* holes take no room */
+		bool cut = st.st_blocks * INT64_C(512) > most; /* holes take no space */
 		int r = to < 0 ? to : content_copy(who, fd, to, !cut ? st.st_size : most > 0 ? most : 0);
 		if (to >= 0)
 			close(to);

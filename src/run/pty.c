@@ -1,10 +1,13 @@
 /*
- * pty.c - the shepherd's side of an interactive job: relays between the job's terminal and the client, without ever waiting for
- * only one of them. Each side is read only while there is room for what it says.
+ * pty.c - the shepherd's side of an interactive job: relays between the job's terminal and the
+ * client, without ever waiting for only one of them. Each side is read only while there is space
+ * for its data.
  *
- *	AWAY --connect, hello--> ATTACHED --the way broke--> AWAY ... for `patience`, then HUNG UP, as when the client hangs up
+ *	AWAY --connect, hello--> ATTACHED --connection broke--> AWAY ... for `patience`,
+ *	then HUNG UP, as when the client hangs up
  *
- * The way begins at a socket of the host's server or agent, which is told the tag in a line; it checks that we are that attempt's shepherd.
+ * The connection is made to a socket of the host's server or agent. The shepherd sends the tag in a
+ * line, and the other side checks that we are that attempt's shepherd.
  */
 #include "run/pty.h"
 
@@ -22,14 +25,14 @@
 #define RETRY_US 250000
 #define HASTE_US 1000000
 #define CONNECT_MS 100	 /* while the listener is busy */
-#define LAST_US 10000000 /* for the last words to a client that does not read */
+#define LAST_US 10000000 /* microseconds to send the last data to a client that does not read */
 
 bool pty_attached(const struct pty *p)
 {
 	return p->conn >= 0 && p->wire.greeted;
 }
 
-/* ---- the way ---- */
+/* ---- the connection ---- */
 
 static void way_close(struct pty *p)
 {
@@ -45,7 +48,7 @@ static void hang_up(struct pty *p)
 	p->hung_up = true;
 }
 
-/* At once if a client was there: it is looking for us, too. */
+/* Reconnects at once if a client was attached: it is looking for us as well. */
 static void way_lost(struct pty *p)
 {
 	int64_t now = boot_us();
@@ -112,7 +115,7 @@ static tcflag_t flags_read(const unsigned char *u)
 	return (tcflag_t)u[0] | (tcflag_t)u[1] << 8 | (tcflag_t)u[2] << 16 | (tcflag_t)u[3] << 24;
 }
 
-/* As those of the user's own terminal: which key interrupts, which erases, UTF-8. */
+/* Applies the settings of the user's own terminal: which key interrupts, which erases, UTF-8. */
 static void settings_apply(const struct pty *p, int slave)
 {
 	struct termios t;
@@ -147,7 +150,8 @@ static void window_set(struct pty *p, const char *data)
 	p->size.ws_row = (unsigned short)(u[0] | u[1] << 8);
 	p->size.ws_col = (unsigned short)(u[2] | u[3] << 8);
 	if (p->master >= 0)
-		ioctl(p->master, TIOCSWINSZ, &p->size); /* the kernel tells the job by SIGWINCH */
+		/* the kernel notifies the job with SIGWINCH */
+		ioctl(p->master, TIOCSWINSZ, &p->size);
 }
 
 static void terminal_close(struct pty *p)
@@ -157,7 +161,8 @@ static void terminal_close(struct pty *p)
 	p->master = -1;
 }
 
-/* False at the end: no process has the terminal any more, or there is nothing now. */
+/* Returns false if there is nothing to read: no process has the terminal open any more, or no data
+ * is waiting. */
 static bool terminal_read(struct pty *p)
 {
 	char part[8192];
@@ -171,7 +176,7 @@ static bool terminal_read(struct pty *p)
 	return got > 0;
 }
 
-/* What can't be written any more counts as used up, so that the client is not held back. */
+/* Data that can't be written any more counts as consumed, so that the client is not held back. */
 static void terminal_write(struct pty *p)
 {
 	ssize_t n = p->master >= 0 ? pty_push(p->master, &p->keys) : -EIO;
@@ -228,7 +233,8 @@ void pty_fds(const struct pty *p, struct pollfd fds[PTY_FDS])
 	bool room = wire_room(&p->wire) > 0;
 
 	fds[0] = (struct pollfd){.fd = p->conn, .events = (short)(POLLIN | (p->wire.out.n ? POLLOUT : 0))};
-	/* A hang-up of the terminal is told always: one that can't be read yet is not polled. */
+	/* poll() always reports a hang-up of the terminal, so leave it out while it can't be
+	 * read. */
 	fds[1] = (struct pollfd){.fd = room || p->keys.n ? p->master : -1,
 				 .events = (short)((room ? POLLIN : 0) | (p->keys.n ? POLLOUT : 0))};
 }
@@ -242,7 +248,7 @@ void pty_turn(struct pty *p, const struct pollfd fds[PTY_FDS])
 	if (p->master >= 0 || p->said)
 		terminal_write(p);
 	if (p->conn >= 0)
-		pty_push(p->conn, &p->wire.out); /* that it broke is found by reading */
+		pty_push(p->conn, &p->wire.out); /* reading detects a broken connection */
 }
 
 bool pty_show(struct pty *p, const char *text)
@@ -271,7 +277,8 @@ static void relay_step(struct pty *p, int64_t until)
 	pty_look(p, boot_us());
 }
 
-/* All that the job's processes have left in it. They are gone: what is not there now never comes. */
+/* Reads all that the job's processes have left in the terminal. They are gone, so nothing more will
+ * come. */
 static void terminal_drain(struct pty *p)
 {
 	while (p->master >= 0 && wire_room(&p->wire))
@@ -285,7 +292,7 @@ static void terminal_drain(struct pty *p)
 
 void pty_finish(struct pty *p, const struct result *r)
 {
-	/* Who is away comes back, perhaps: but the end of a job that had to end does not wait for that. */
+	/* A client that is away may come back, but a job that had to end does not wait for it. */
 	bool patient = r->cause == CAUSE_ITSELF;
 	int64_t until = boot_us() + (patient || pty_attached(p) ? LAST_US : HASTE_US);
 
@@ -296,7 +303,8 @@ void pty_finish(struct pty *p, const struct result *r)
 		if (p->conn >= 0)
 			pty_push(p->conn, &p->wire.out);
 		relay_step(p, until);
-		if (p->wire.base != before || (patient && !pty_attached(p))) /* it goes on; or pty_look() ends it */
+		/* there is progress; or pty_look() gives up */
+		if (p->wire.base != before || (patient && !pty_attached(p)))
 			until = boot_us() + LAST_US;
 	}
 	terminal_close(p);

@@ -1,22 +1,24 @@
 /*
- * pty.h - interactive jobs: a terminal of the job's own, joined with the one at which the user waits.
+ * pty.h - interactive jobs: the job's own terminal, connected to the one at which the user waits.
  *
- *	user's terminal <-> pty_serve() <-> server <-> (agent <->) shepherd <-> pseudo terminal <-> the job's shell
+ *	user's terminal <-> pty_serve() <-> server <-> (agent <->) shepherd <-> pty <-> job
  *
- * Both ends speak frames: a byte that says what it is, 4 bytes length (little endian), and that many bytes.
+ * Both ends send frames: a byte for the kind, 4 bytes length (little endian), and that many bytes.
  *
- *	h  hello       both ways, the first of a connection: 8 bytes, how much of the other's data has come so far. To the job: also the window's size
+ *	h  hello       both ways, first: 8 bytes, data received so far; to the job also window size
  *	d  data        both ways
- *	a  taken       both ways: 8 bytes, how much of the other's data is used up. To the job now and then, which answers it
+ *	a  taken       both ways: 8 bytes, data consumed so far; the job answers it
  *	w  window size to the job: rows and columns, 2 bytes each
  *	s  signal      to the job: 1 byte, its number, to the job's whole tree
- *	x  exit        from the job, the last: its result as JSON (order.h); answered by an empty one
+ *	x  exit        from the job, last: its result as JSON (order.h); answered by an empty one
  *
- * Numbers are little endian. What lies between the ends carries bytes and remembers nothing. When it breaks, both ends call again, and each
- * repeats what the other has not got: nothing is lost, nothing comes twice. At most PTY_WINDOW bytes of data are under way: that is what
- * holds back who is too fast, and so a connection is always read.
+ * Numbers are little endian. The processes in between only pass bytes on. When the connection
+ * breaks, both ends connect again and repeat what the other has not received: nothing is lost,
+ * nothing arrives twice. At most PTY_WINDOW bytes of data are in flight, which slows down a fast
+ * sender and allows connections to be read at all times.
  *
- * A client that hangs up shuts its direction; a connection that is closed both ways has only been broken, and may come back.
+ * A client that hangs up shuts down its direction. A connection closed in both directions is merely
+ * broken, and may come back.
  */
 #ifndef RUN_PTY_H
 #define RUN_PTY_H
@@ -35,7 +37,8 @@
 #define PTY_FRAME_MAX 65536
 #define PTY_HEAD 5
 #define PTY_WINDOW 262144
-#define PTY_PATIENCE 30 /* seconds that either end waits for the other to come back, if nobody says otherwise */
+/* default of the seconds that either end waits for the other to come back */
+#define PTY_PATIENCE 30
 #define PTY_PROTOCOL "shunt-terminal"
 enum pty_frame {
 	PTY_HELLO = 'h',
@@ -46,86 +49,99 @@ enum pty_frame {
 	PTY_EXIT = 'x',
 };
 
-/* After the window's size a client's hello may have the settings of its terminal: flags for input, output and the rest, 4 bytes each, and
- * PTY_KEYS keys with a meaning (termios.h: c_iflag, c_oflag, c_lflag, c_cc). They count when the job starts. */
+/* After the window's size a client's hello may contain the settings of its terminal: flags for
+ * input, output and the rest, 4 bytes each, and PTY_KEYS special keys (termios.h: c_iflag, c_oflag,
+ * c_lflag, c_cc). They apply when the job starts. */
 #define PTY_KEYS 19
 #define PTY_SETTINGS (12 + PTY_KEYS)
 
-/* ---- what both ends are made of (pty_wire.c) ---- */
+/* ---- both ends (pty_wire.c) ---- */
 
 struct pty_wire {
-	struct strbuf in, out; /* from and to the present connection: frames, or parts of them */
-	struct strbuf kept;    /* our data that the other has not used up, from byte `base` of it on */
-	uint64_t base, got;    /* got: bytes of the other's data that have come, and */
-	uint64_t used, told;   /* ... that were used up here, and that the other knows of */
-	bool greeted;	       /* its hello has come */
+	struct strbuf in, out; /* from and to the current connection: complete and partial frames */
+	struct strbuf kept; /* our data that the other end has not consumed, from byte `base` on */
+	uint64_t base, got;    /* got: bytes of the other's data received */
+	uint64_t used, told;   /* bytes of it consumed here; bytes of it reported as consumed */
+	bool greeted;	       /* the other's hello has arrived */
 };
 
-/* A new connection: says hello, with `n` bytes more. */
+/* Starts a new connection: sends hello, followed by `n` more bytes. */
 void wire_begin(struct pty_wire *w, const void *more, size_t n);
-size_t wire_room(const struct pty_wire *w);			/* bytes of data that may be sent */
-void wire_send(struct pty_wire *w, const void *data, size_t n); /* data; kept until it was used up */
+size_t wire_room(const struct pty_wire *w); /* returns the bytes of data that may be sent now */
+/* sends data, and keeps it until it is consumed */
+void wire_send(struct pty_wire *w, const void *data, size_t n);
 void wire_put(struct pty_wire *w, enum pty_frame kind, const void *data, size_t n);
-void wire_used(struct pty_wire *w, size_t n); /* of the other's data */
-void wire_tell(struct pty_wire *w);	      /* ... and tells how much that is in all */
-/* Hands over the frames that are there, after doing its own part of them. -EPROTO: it talks nonsense. */
+void wire_used(struct pty_wire *w, size_t n); /* counts data of the other end as consumed */
+void wire_tell(struct pty_wire *w);	      /* reports the total consumed to the other end */
+/* Handles the complete frames, then passes them to `obey`. Returns -EPROTO if they are
+ * malformed. */
 int wire_take(struct pty_wire *w, void (*obey)(void *context, char kind, const char *data, size_t n), void *context);
-/* Reads, and hands over. 0; 1: the other has hung up; -EPIPE: the connection broke; -EPROTO. */
+/* Reads, then calls wire_take(). Returns 0; 1: the other end hung up; -EPIPE: the connection broke;
+ * -EPROTO. */
 int wire_read(struct pty_wire *w, int fd, void (*obey)(void *context, char kind, const char *data, size_t n),
 	      void *context);
 void wire_fini(struct pty_wire *w);
-/* Sends or writes what it takes without waiting, and forgets it: so many bytes, or -errno if it took none and never will. */
+/* Sends or writes what the descriptor accepts without waiting, and removes it from `b`. Returns the
+ * bytes written, or -errno if none were and none ever will be. */
 ssize_t pty_push(int fd, struct strbuf *b);
 
 /* ---- the shepherd's side ---- */
 
 struct pty {
-	int master, conn; /* the terminal; the way to the client, or -1 */
+	int master, conn; /* the terminal; the connection to the client, or -1 */
 	struct pty_wire wire;
-	struct strbuf keys; /* for the terminal */
+	struct strbuf keys; /* input waiting to be written to the terminal */
 	struct winsize size;
 	unsigned char settings[PTY_SETTINGS];
-	bool has_settings;	      /* its client sent some */
-	const char *path, *tag;	      /* where the host's server or agent takes terminals, and whose this is */
+	bool has_settings; /* the client sent terminal settings */
+	/* where the host's server or agent accepts terminals; the tag of this attempt */
+	const char *path, *tag;
 	int64_t patience;	      /* us */
-	int64_t retry_at, give_up_at; /* boot_us(), while no client is there */
-	struct strbuf last;	      /* the result, once it is over; */
-	bool said;		      /* ... all else was said before */
-	bool over;		      /* the client has the result */
+	int64_t retry_at, give_up_at; /* boot_us(), while no client is connected */
+	struct strbuf last;	      /* the result, once the job has ended */
+	bool said;		      /* everything before the result was sent */
+	bool over;		      /* the client has received the result */
 	bool hung_up;		      /* the client is gone for good */
-	int signal;		      /* asked for by the client, to be sent by the shepherd, who sets it back to 0 */
+	int signal; /* signal requested by the client; the shepherd sends it and resets this to 0 */
 };
 
-/* Begins to look for its client; texts are the caller's. */
+/* Starts to look for the client. The texts stay the caller's. */
 void pty_begin(struct pty *p, const char *path, const char *tag, int64_t seconds);
-/* A client is there: its hello has come. */
+/* Returns true if a client is connected and its hello has arrived. */
 bool pty_attached(const struct pty *p);
-/* The pseudo terminal, with the user's rights to files; *ret_slave is for the job, to be closed when it is forked. */
+/* Opens the pseudo terminal, with the user's file rights. *ret_slave is for the job; close it after
+ * the fork. */
 int pty_terminal(struct pty *p, int *ret_slave, struct err *err);
-/* What to poll for; then relays what came, with those same entries. */
+/* pty_fds() fills in what to poll for; pty_turn() relays what arrived, with the same entries. */
 #define PTY_FDS 2
 void pty_fds(const struct pty *p, struct pollfd fds[PTY_FDS]);
 void pty_turn(struct pty *p, const struct pollfd fds[PTY_FDS]);
-/* Shows text of our own on the client's terminal. False: not now, since the client has not yet read enough of what was sent before. */
+/* Shows our own text on the client's terminal. Returns false if it can't now, because the client
+ * has not read enough of the earlier data. */
 bool pty_show(struct pty *p, const char *text);
-/* Calls again if there is no connection, gives up after a while; and when to look next, or INT64_MAX. */
+/* pty_look() reconnects if there is no connection and gives up after a while; pty_next() returns
+ * when to call it, or INT64_MAX. */
 void pty_look(struct pty *p, int64_t now);
 int64_t pty_next(const struct pty *p);
-/* What the job still wrote, and its result, to the client, as long as that takes it or may come back; then it is closed. */
+/* Sends the job's remaining output and its result to the client, as long as that reads it or may
+ * come back; then closes the connection. */
 void pty_finish(struct pty *p, const struct result *r);
 
 /* ---- the user's side ---- */
 
-/* A connection to the job. */
+/* A client's connection to the job. */
 struct pty_way {
-	int fd;		    /* is not closed here */
-	struct strbuf rest; /* what has been read of it already */
-	/* It broke: makes another. 0; -EAGAIN: try later; else the reason why there can't be one. */
+	int fd;		    /* not closed here */
+	struct strbuf rest; /* bytes already read from it */
+	/* Connects again after the connection broke. Returns 0; -EAGAIN: try later; else an error
+	 * with the reason. */
 	int (*again)(void *context, struct pty_way *w, struct err *err);
 	void *context;
 };
-/* Relays between the job and the terminal `in`/`out` (which need not be terminals) until the job has ended. The terminal is as before afterwards, also when a signal
- * ends this process. *ret is in the arena. -ETIMEDOUT: the connection broke and did not come back for `patience` seconds; or what `again` returned; -EIO: the terminal is gone. */
+/* Relays between the job and the terminal `in`/`out` (which need not be terminals) until the job
+ * has ended. Restores the terminal's settings, even if a signal ends this process. *ret is in the
+ * arena. Returns -ETIMEDOUT if the connection broke and did not come back for `patience` seconds;
+ * the error from `again`; or -EIO if the terminal is gone. */
 int pty_serve(struct pty_way *w, int in, int out, int patience, struct arena *a, struct result *ret, struct err *err);
 
 #endif

@@ -1,10 +1,12 @@
 /*
  * pty_client.c - the user's side of an interactive job.
  *
- * The local terminal is raw while the job has it, so every key, ^C too, goes to the job as a byte. It is put back on every
- * way out: at the end, by exit(), and by signals that end this process.
+ * The local terminal is raw while the job uses it, so every key, including ^C, goes to the job as a
+ * byte. Its settings are restored on every way out: at the end, by exit(), and by signals that end
+ * this process.
  *
- * Now and then the job is told what has been shown, and answers: a way on which nothing comes back is given up, and another made.
+ * Now and then the client reports to the job what it has shown, and the job answers: a connection
+ * without answers is given up, and another made.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,14 +22,14 @@
 
 #include "run/pty.h"
 
-#define ASK_MS 3000	 /* how often the job is asked for a word, */
-#define SILENCE_MS 15000 /* ... and for how long there may be none */
+#define ASK_MS 3000	 /* milliseconds between reports to the job */
+#define SILENCE_MS 15000 /* milliseconds without an answer after which the connection is given up */
 #define RETRY_MS 250
 #define LEAVE_MS 2000
-#define SAY_MS 2000 /* a way that is lost for so long is worth a word */
+#define SAY_MS 2000 /* milliseconds without a connection after which the user is notified */
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-/* What a signal handler needs. */
+/* State that signal handlers need. */
 static struct {
 	int fd;
 	volatile sig_atomic_t raw, resized;
@@ -105,12 +107,13 @@ static int64_t now_ms(void)
 struct relay {
 	struct pty_way *way;
 	int in, out;
-	sigset_t
-		waiting; /* the signal mask while it waits: SIGWINCH is let through only then, so that none is overlooked */
+	/* signal mask while it waits: SIGWINCH is unblocked only then, so that none is missed */
+	sigset_t waiting;
 	struct pty_wire wire;
-	struct strbuf screen;	 /* for the local terminal */
-	struct strbuf exit_text; /* the result */
-	int64_t ask_at, asked;	 /* ms: the next question; when the first was put that has not been answered, or 0 */
+	struct strbuf screen;	 /* output for the local terminal */
+	struct strbuf exit_text; /* the job's result */
+	/* ms: time of the next report; time of the first unanswered one, or 0 */
+	int64_t ask_at, asked;
 	bool ended;
 };
 
@@ -136,7 +139,8 @@ static void window_put(struct relay *r)
 		wire_put(&r->wire, PTY_SIZE, size, sizeof size);
 }
 
-/* The end of a file that is read as if typed is ^D; a terminal that ends is gone, and the job learns that by our leaving. */
+/* The end of a file that is used as input becomes ^D. A terminal that ends is gone, and the job
+ * notices when we leave. */
 static int keys_read(struct relay *r)
 {
 	char part[4096];
@@ -172,7 +176,7 @@ static int screen_write(struct relay *r)
 {
 	ssize_t n = pty_push(r->out, &r->screen);
 
-	if (n < 0) /* nobody sees it: as good as hung up */
+	if (n < 0) /* no one sees the output: same as a hang-up */
 		return -EIO;
 	wire_used(&r->wire, (size_t)n);
 	return 0;
@@ -187,7 +191,7 @@ static void ask(struct relay *r, int64_t now)
 	wire_tell(&r->wire);
 }
 
-/* 0; -EPIPE: the way broke; -EIO: the terminal did. */
+/* Returns 0; -EPIPE: the connection broke; -EIO: the terminal is gone. */
 static int relay_step(struct relay *r)
 {
 	struct pollfd fds[] = {
@@ -215,11 +219,11 @@ static int relay_step(struct relay *r)
 	if (screen_write(r))
 		e = -EIO;
 	if (!e)
-		pty_push(r->way->fd, &r->wire.out); /* that it broke is found by reading */
+		pty_push(r->way->fd, &r->wire.out); /* reading detects a broken connection */
 	return e;
 }
 
-/* ---- ways ---- */
+/* ---- connections ---- */
 
 static void flags_write(unsigned char *u, tcflag_t flags)
 {
@@ -227,7 +231,7 @@ static void flags_write(unsigned char *u, tcflag_t flags)
 		u[i] = (unsigned char)(flags >> 8 * i);
 }
 
-/* What the hello has of this terminal; how many bytes. */
+/* Writes what the hello says about this terminal; returns the number of bytes. */
 static size_t terminal_describe(const struct relay *r, unsigned char text[4 + PTY_SETTINGS])
 {
 	if (!window_read(r, text))
@@ -262,7 +266,7 @@ static void say(const struct relay *r, const char *text)
 	dprintf(r->out, "%sqsub: %s%s", terminal.fd >= 0 ? "\r\n" : "\n", text, terminal.fd >= 0 ? "\r\n" : "\n");
 }
 
-/* The way broke: another, if there is one before the job gives us up. */
+/* Connects again after the connection broke, until the job would have given us up. */
 static int way_again(struct relay *r, int patience, struct err *err)
 {
 	int64_t since = now_ms();
@@ -284,7 +288,7 @@ static int way_again(struct relay *r, int patience, struct err *err)
 	return way_begin(r);
 }
 
-/* All is shown, and the job knows that it was heard. */
+/* Called when everything is shown: notifies the job that its result has arrived. */
 static void relay_finish(struct relay *r)
 {
 	wire_put(&r->wire, PTY_EXIT, "", 0);
@@ -293,7 +297,8 @@ static void relay_finish(struct relay *r)
 		poll(&(struct pollfd){.fd = r->out, .events = POLLOUT}, 1, -1);
 }
 
-/* Hangs up, and waits until that is understood: what is only closed may be taken for broken. */
+/* Hangs up and waits until the other end has noticed: a connection that is only closed may be taken
+ * for a broken one. */
 static void relay_leave(struct relay *r)
 {
 	char part[4096];

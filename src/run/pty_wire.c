@@ -1,8 +1,9 @@
 /*
- * pty_wire.c - what both ends of a terminal speak: frames, and data that survives its connections.
+ * pty_wire.c - the protocol of both ends of a terminal: frames, and data that survives its
+ * connections.
  *
- * Data is counted from the first byte of the job's life. A sender keeps what the other has not used up; a hello says what has come, and
- * the rest is sent again.
+ * Data is counted from the first byte of the job's life. A sender keeps what the other end has not
+ * consumed; a hello reports what has arrived, and the rest is sent again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,8 +13,8 @@
 
 #include "run/pty.h"
 
-#define PART 16384		    /* bytes read at once, and of a frame of data */
-#define TELL_EVERY (PTY_WINDOW / 8) /* bytes used up until the other is told */
+#define PART 16384		    /* most bytes read at once, and in a frame of data */
+#define TELL_EVERY (PTY_WINDOW / 8) /* bytes consumed between two reports */
 
 static void strbuf_drop(struct strbuf *b, size_t n)
 {
@@ -22,7 +23,7 @@ static void strbuf_drop(struct strbuf *b, size_t n)
 	b->n -= n;
 }
 
-/* ---- out ---- */
+/* ---- sending ---- */
 
 static void number_put(char *to, uint64_t n, int bytes)
 {
@@ -114,9 +115,9 @@ ssize_t pty_push(int fd, struct strbuf *b)
 	return (ssize_t)(all - b->n);
 }
 
-/* ---- in ---- */
+/* ---- receiving ---- */
 
-/* Bytes of the first frame; 0 if it is not whole, -EPROTO if it is none. */
+/* Returns the bytes of the first frame; 0 if it is incomplete, -EPROTO if it is malformed. */
 static ssize_t frame_at(const struct strbuf *in, size_t at, char *ret_kind, const char **ret_data, size_t *ret_n)
 {
 	size_t left = in->n - at;
@@ -142,7 +143,7 @@ static int hello_take(struct pty_wire *w, const char *data, size_t n)
 	w->greeted = true;
 	if (w->kept.n)
 		data_put(w, w->kept.text + (got - w->base), w->kept.n - (size_t)(got - w->base));
-	wire_tell(w); /* what was told before may not have arrived */
+	wire_tell(w); /* the last report may not have arrived */
 	return 0;
 }
 
@@ -186,7 +187,8 @@ int wire_take(struct pty_wire *w, void (*obey)(void *context, char kind, const c
 	return rc < 0 ? rc : took < 0 ? -EPROTO : 0;
 }
 
-/* Nothing more comes. If nothing could be sent either, the way broke. */
+/* Returns true if the other end hung up, after the end of its data. If nothing could be sent
+ * either, the connection is broken instead. */
 static bool is_hang_up(int fd)
 {
 	struct pollfd p = {.fd = fd};

@@ -1,5 +1,5 @@
 /*
- * rights.c - files touched by root for a user, with the user's rights.
+ * rights.c - root accesses files for a user, with the user's rights.
  */
 #include "run/rights.h"
 
@@ -21,7 +21,7 @@ void rights_begin(const struct identity *who)
 		return;
 	setfsgid(who->gid);
 	setfsuid(who->uid);
-	/* These two report no failure, but what was set before. */
+	/* These calls don't report failure; they return the value set before. */
 	if ((uid_t)setfsuid((uid_t)-1) != who->uid || (gid_t)setfsgid((gid_t)-1) != who->gid)
 		abort();
 }
@@ -51,7 +51,7 @@ int rights_stat(const struct identity *who, const char *path, struct stat *ret)
 	return r;
 }
 
-/* An owner without the right to read can give it to himself, and so do we in his name. */
+/* An owner without read permission can grant it to himself, so we do that on his behalf. */
 int rights_reopen(const struct identity *who, int fd, int flags)
 {
 	char path[64];

@@ -14,7 +14,7 @@
 #include "base/map.h"
 #include "run/rights.h"
 
-/* Writes a file of its own for the job. */
+/* Writes a file for this job alone. */
 static int nodefile_write(const char *path, const char *text, struct err *err)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
@@ -31,7 +31,8 @@ static int nodefile_write(const char *path, const char *text, struct err *err)
 	return 0;
 }
 
-/* A directory of the attempt's own, in which the file can have the job's name; its length in the path. 0: it has none. */
+/* Returns the length, within the path, of the attempt's own directory, in which the file can have
+ * the job's name; 0: it has none. */
 static int own_directory(const struct order *o)
 {
 	const char *name = strrchr(o->nodefile_path, '/');
@@ -48,8 +49,9 @@ static void own_directory_path(const struct order *o, char path[PATH_MAX])
 	snprintf(path, PATH_MAX, "%.*s", own_directory(o), o->nodefile_path);
 }
 
-/* Jobs on the same nodes have the same text: it is written once, to a file whose name is made of it, and each job gets a link. Making and
- * removing a link costs a tenth of what a file costs where many were just removed. The nursery removes texts that nobody uses when it starts (sweep.c). */
+/* Jobs on the same nodes have the same text: it is written once, to a file named after its hash,
+ * and each job gets a link. Where many files were just removed, a link costs a tenth of a file. The
+ * nursery removes unused texts when it starts (sweep.c). */
 static int nodefile_make(const struct order *o, struct err *err)
 {
 	const char *text = o->nodefile ? o->nodefile : "", *slash = strrchr(o->nodefile_path, '/');
@@ -67,16 +69,16 @@ static int nodefile_make(const struct order *o, struct err *err)
 		if (link(shared, o->nodefile_path) == 0)
 			return 0;
 		if (errno == EEXIST)
-			unlink(o->nodefile_path); /* of an earlier attempt */
+			unlink(o->nodefile_path); /* from an earlier attempt */
 		else if (errno != ENOENT)
-			break; /* too many links, or a file system that has none */
+			break; /* too many links, or a file system without links */
 		else if (nodefile_write(fresh, text, err) == 0)
 			rename(fresh, shared);
 	}
 	return nodefile_write(o->nodefile_path, text, err);
 }
 
-/* The node file's path with "gpu" behind it, as in TORQUE; NULL: the job has no GPUs. */
+/* Returns the node file's path with "gpu" appended, as in TORQUE; NULL: the job has no GPUs. */
 static const char *gpufile_path(const struct order *o, struct arena *a)
 {
 	return o->gpu.gpufile && o->nodefile_path ? arena_printf(a, "%sgpu", o->nodefile_path) : NULL;
@@ -102,7 +104,7 @@ static void gpufile_remove(const struct order *o)
 	arena_destroy(a);
 }
 
-/* A script that can't be read is the job's own trouble, which it will find. */
+/* Gives the script to the user. If it can't be read, the job itself will fail on it. */
 static void script_give(const struct order *o, const struct identity *who)
 {
 	int fd = rights_open(who->server, o->script, O_RDONLY | O_NOFOLLOW, 0);
@@ -148,7 +150,7 @@ void room_clear(const struct order *o, const struct identity *who)
 }
 
 struct setting {
-	const char *name, *value; /* NULL: left as the order has it */
+	const char *name, *value; /* NULL: keep the order's value */
 };
 
 static bool is_set(const struct setting *list, size_t n, const char *entry)
@@ -161,7 +163,7 @@ static bool is_set(const struct setting *list, size_t n, const char *entry)
 	return false;
 }
 
-/* "0,2"; "": it shall see none; NULL: nobody cares. */
+/* Returns "0,2"; "": the job must see none; NULL: leave the variables alone. */
 static const char *gpus_text(const struct order *o, struct arena *a)
 {
 	const char *text = o->gpu.hide_gpus ? "" : NULL;
@@ -171,7 +173,8 @@ static const char *gpus_text(const struct order *o, struct arena *a)
 	return text;
 }
 
-/* Of the job from which this one was submitted (-V): they would be taken for its own (saving.c). */
+/* Returns true for variables of the job that submitted this one (-V): they would be taken for its
+ * own (saving.c). */
 static bool is_attempts(const char *entry)
 {
 	return !strncmp(entry, "SHUNT_RESTART=", 14) || !strncmp(entry, "SHUNT_CHECKPOINT_DIR=", 21) ||

@@ -1,5 +1,6 @@
 /*
- * room.h - what a job finds when it starts, besides its output files: node file, directory for temporary files, environment.
+ * room.h - what a job finds when it starts, apart from its output files: node file, directory for
+ * temporary files, environment.
  */
 #ifndef RUN_ROOM_H
 #define RUN_ROOM_H
@@ -7,15 +8,19 @@
 #include "run/identity.h"
 #include "run/order.h"
 
-/* -errno and the reason. The script, which the server wrote for itself, becomes the user's to read. */
+/* Makes it. Returns -errno and the reason. Makes the script, which the server wrote for itself,
+ * readable by the user. */
 int room_make(const struct order *o, const struct identity *who, struct err *err);
 void room_clear(const struct order *o, const struct identity *who);
-/* The job's own directory for temporary files, which room_make() and room_clear() also see to. */
+/* Makes and removes the job's own directory for temporary files; room_make() and room_clear() call
+ * these. */
 int tmpdir_make(const struct order *o, const struct identity *who, struct err *err);
 void tmpdir_remove(const struct order *o, const struct identity *who);
-/* One that `who` owns, by its directory and name (AT_FDCWD: its path). */
+/* Removes a temporary directory that `who` owns, given by directory and name (AT_FDCWD: by
+ * path). */
 void tmpdir_clear(int at, const char *name, const struct identity *who);
-/* The order's, and what only this host knows; all in the arena. */
+/* Returns the order's environment with the variables that only this host knows; all in the
+ * arena. */
 char **room_environment(const struct order *o, const char *instance, struct arena *a);
 
 #endif

@@ -18,14 +18,16 @@
 #include "run/shepherd_internal.h"
 #include "run/tree.h"
 
-#define FIND_SECONDS 60	     /* for a directory that does not answer; then the host is not fit for the job */
-#define LOOK_LEAST 10	     /* seconds for the last look, at least */
-#define LINE_BYTES 320	     /* of the live file, always */
-#define UNHEARD (SECOND / 5) /* how soon a signal for which there is no handler yet is tried again */
+/* seconds for a directory that does not answer; then the host is unfit for the job */
+#define FIND_SECONDS 60
+#define LOOK_LEAST 10	     /* least seconds for the last look */
+#define LINE_BYTES 320	     /* fixed length of the line in the live file */
+#define UNHEARD (SECOND / 5) /* time until a signal without a handler is tried again */
 
 /* ---- reports ---- */
 
-/* A line of fixed length that is written over: an attempt of weeks has thousands of checkpoints. */
+/* Writes a line of fixed length over the last one: an attempt of weeks has thousands of
+ * checkpoints. */
 static void live_write(struct shepherd *s, const char *text, size_t n)
 {
 	char line[LINE_BYTES + 1];
@@ -35,7 +37,7 @@ static void live_write(struct shepherd *s, const char *text, size_t n)
 	snprintf(line, sizeof line, "saves %-*s\n", LINE_BYTES - 7, text);
 	if (s->saving.live_at) {
 		if (pwrite(s->place->live, line, LINE_BYTES, s->saving.live_at) < 0)
-			return; /* the result has it, too */
+			return; /* the result contains it as well */
 	} else {
 		off_t at = s->live_at;
 		if (!live_add(s->place->live, &s->live_at, line, LINE_BYTES))
@@ -73,7 +75,7 @@ static const char *directory_path(const struct order *o)
 	return asprintf(&whole, "%s/%s", o->home && *o->home ? o->home : "", path) < 0 ? path : whole;
 }
 
-/* What CRIU can save must be here, and be root's. */
+/* Checks that CRIU works here and that the images belong to root. */
 static int images_open(struct shepherd *s, struct err *err)
 {
 	static char dir[4096], other[4096];
@@ -126,7 +128,8 @@ static bool is_kill(int signal, const siginfo_t *info)
 	return signal == SHEPHERD_SIGNAL && info->si_value.sival_int == SIGKILL;
 }
 
-/* Its exit status; -ETIME if it had to be killed, -ECANCELED if the job is not wanted any more. */
+/* Returns the exit status; -ETIME if the scribe had to be killed, -ECANCELED if the job is not
+ * wanted any more. */
 static int scribe_wait(struct shepherd *s, bool (*unwanted)(int signal, const siginfo_t *info))
 {
 	pid_t pid = s->saving.scribe;
@@ -159,20 +162,20 @@ static void environment_set(struct shepherd *s)
 	char **env = mem_zalloc((n + 3) * sizeof *env);
 	memcpy(env, s->place->env, n * sizeof *env);
 	if (asprintf(&env[n++], "SHUNT_CHECKPOINT_DIR=%s", dir) < 0)
-		abort(); /* no memory */
+		abort(); /* out of memory */
 	if (number && asprintf(&env[n++], "SHUNT_RESTART=%s/%" PRId64, from, number) < 0)
 		abort();
 	s->launch.env = env;
 }
 
-/* It is the user's, as the script is: it is run in the same way. */
+/* Runs the restarter the same way as the script: it is the user's, just like that. */
 static void restarter_set(struct shepherd *s)
 {
 	const char *from = s->saving.page->other ? s->saving.other : s->saving.dir;
 	char **argv = mem_zalloc(2 * sizeof *argv);
 
 	if (asprintf(&argv[0], "%s/%" PRId64, from, s->saving.page->number) < 0)
-		abort(); /* no memory */
+		abort(); /* out of memory */
 	s->saving.order = *s->o;
 	s->saving.order.script = s->o->checkpoint.restarter;
 	s->saving.order.argv = argv;
@@ -209,7 +212,7 @@ int saving_open(struct shepherd *s, struct err *err)
 		return 0;
 	v->page = mmap(NULL, sizeof *v->page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (v->page == MAP_FAILED)
-		abort(); /* no memory */
+		abort(); /* out of memory */
 	v->dir = is_criu(s) ? NULL : directory_path(s->o);
 	v->other = s->o->checkpoint.restart_of;
 	if (is_criu(s) && images_open(s, err)) {
@@ -275,7 +278,7 @@ pid_t saving_restore(struct shepherd *s, struct err *err)
 		return pid;
 	if (r)
 		criu_restored(dir, why);
-	tree_kill(getpid()); /* what it may have begun with */
+	tree_kill(getpid()); /* processes that it may have restored already */
 	while (waitpid(-1, NULL, 0) > 0)
 		;
 	s->r.unclear = true;
@@ -296,11 +299,11 @@ void saving_started(struct shepherd *s)
 		tell(s);
 }
 
-/* ---- one of them ---- */
+/* ---- one checkpoint ---- */
 
 static void ended(struct shepherd *s, bool good);
 
-/* For a quarter of the time that is left, since the program needs the rest. */
+/* Gives the scribe a quarter of the time left, since the program needs the rest. */
 static void directory_ask(struct shepherd *s)
 {
 	struct saving *v = &s->saving;
@@ -344,7 +347,7 @@ static void signal_try(struct shepherd *s)
 	else
 		v->signal_at = boot_us() + UNHEARD;
 	if (v->final)
-		tree_signal(getpid(), SIGCONT); /* one that is stopped would not hear it */
+		tree_signal(getpid(), SIGCONT); /* a stopped process would not handle the signal */
 }
 
 static void prepared(struct shepherd *s, bool ready)
@@ -353,7 +356,9 @@ static void prepared(struct shepherd *s, bool ready)
 
 	v->number = ready ? v->page->number : 0;
 	if (ready || v->final)
-		signal_try(s); /* without a directory, too: it will be ended, and may save itself otherwise */
+		/* signal it even without a directory: it will be ended, and may save itself in
+		 * another way */
+		signal_try(s);
 	if (!ready) {
 		ended(s, false);
 		return;
@@ -365,7 +370,8 @@ static void prepared(struct shepherd *s, bool ready)
 	}
 }
 
-/* A dump has left the processes as it found them, or stopped; one that was cut short may have damaged them. */
+/* Handles the end of a dump. It has left the processes as they were, or stopped; one that was
+ * interrupted may have damaged them. */
 static void dumped(struct shepherd *s, bool good, bool cut)
 {
 	struct saving *v = &s->saving;
@@ -378,7 +384,7 @@ static void dumped(struct shepherd *s, bool good, bool cut)
 		strbuf_printf(&s->say,
 			      "%sCRIU did not save it within %" PRId64 " s: it goes on from the checkpoint before",
 			      s->say.n ? ". " : "", s->o->checkpoint.duration);
-		v->cause = SAVE_SHUTDOWN; /* it is not the job's fault */
+		v->cause = SAVE_SHUTDOWN; /* the job is not to blame */
 	}
 	v->ends = cut || (good && v->final);
 	if (!v->ends)
@@ -421,7 +427,8 @@ bool saving_reaped(struct shepherd *s, pid_t pid, int status)
 	v->late_at = NEVER;
 	if (s->stage == KILLED || !s->job)
 		return true; /* the last look decides */
-	/* A disk that was too busy is asked again, for the last one, as long as half of the time is left. */
+	/* If the disk was too busy, prepare a final checkpoint again while half of the time is
+	 * left. */
 	if (v->task == SCRIBE_PREPARE && WIFSIGNALED(status) && v->final &&
 	    boot_us() < v->begun + (v->until - v->begun) / 2)
 		directory_ask(s);
@@ -445,7 +452,7 @@ void saving_begin(struct shepherd *s, enum checkpoint_cause cause, int64_t until
 
 	if (!v->page || v->ends || s->stage != RUNNING || !s->job)
 		return;
-	if (v->final || v->waits) { /* it can only become shorter */
+	if (v->final || v->waits) { /* the time can only be shortened */
 		if (final && v->final && until < v->until)
 			v->until = until;
 		if (final && v->waits && until < v->waiting_until)
@@ -477,7 +484,8 @@ bool saving_word(struct shepherd *s, int word)
 	return true;
 }
 
-/* When the next periodic one begins. A job that is suspended does nothing new, and would not hear the signal: it is saved when it goes on. */
+/* Returns when the next periodic checkpoint begins. A suspended job does nothing new and would not
+ * handle the signal: it is saved when it continues. */
 static int64_t periodic_at(const struct shepherd *s)
 {
 	return s->saving.number || s->paused ? NEVER : s->saving.next_at;
@@ -489,7 +497,8 @@ void saving_look(struct shepherd *s, int64_t now)
 
 	if (!v->page)
 		return;
-	if (v->scribe && (now >= v->late_at || !s->job)) { /* without the job the last look does it */
+	/* without the job, the last look does it */
+	if (v->scribe && (now >= v->late_at || !s->job)) {
 		kill(v->scribe, SIGKILL);
 		v->late_at = NEVER;
 	}
@@ -552,7 +561,7 @@ enum result_cause saving_result(const struct shepherd *s)
 						  : CAUSE_ORDERED;
 }
 
-/* A duration of half the walltime and more leaves the first half to the program. */
+/* If the duration is more than half the walltime, the program still gets the first half. */
 int64_t saving_limit_at(const struct shepherd *s, int64_t term_at)
 {
 	int64_t at = term_at - s->o->checkpoint.duration * SECOND, half = s->started + (term_at - s->started) / 2;
@@ -570,7 +579,7 @@ void saving_close(struct shepherd *s)
 	if (!v->page || !v->number)
 		return;
 	v->waits = false;
-	if (v->number < 0) { /* killed with the job: nobody was asked to save anything */
+	if (v->number < 0) { /* killed with the job before it was asked to save anything */
 		ended(s, false);
 		return;
 	}
@@ -583,7 +592,7 @@ void saving_close(struct shepherd *s)
 	ended(s, good);
 }
 
-/* What can't be deleted now the server has deleted when it forgets the job. */
+/* Deletes the checkpoints. If that fails, the server has them deleted when it forgets the job. */
 void saving_erase(struct shepherd *s)
 {
 	if (!s->saving.page)

@@ -1,8 +1,9 @@
 /*
- * scribe.c - a job's checkpoint directory, by a process that has become its user.
+ * scribe.c - works in a job's checkpoint directory, in a process that has become its user.
  *
- * What is incomplete is never in the way: a number is used once, and directories above `last` or below what is kept are first renamed to .gone.NUMBER, so that nothing takes
- * them for a checkpoint while they are being deleted.
+ * Incomplete checkpoints are never in the way: a number is used once, and directories above `last`
+ * or older than those to keep are first renamed to .gone.NUMBER, so that nothing takes them for a
+ * checkpoint while they are being deleted.
  */
 #include "run/scribe.h"
 
@@ -24,7 +25,7 @@
 #include "run/room.h"
 
 #define GONE ".gone."
-#define LOOK_FIRST 10000000 /* nanoseconds between two looks for `done`; doubled up to */
+#define LOOK_FIRST 10000000 /* nanoseconds between two checks for `done`; doubled up to LOOK_MOST */
 #define LOOK_MOST 160000000
 #define NUMBER_TEXT 24
 
@@ -34,7 +35,7 @@ static const char *number_text(int64_t number, char text[NUMBER_TEXT])
 	return text;
 }
 
-/* 0: the name is not a checkpoint's. */
+/* Returns the checkpoint's number; 0: the name is not a checkpoint's. */
 static int64_t number_of(const char *name)
 {
 	size_t n = strspn(name, "0123456789");
@@ -53,7 +54,7 @@ static int directory_make(const char *path)
 	strcpy(part, path);
 	for (char *slash = part; (slash = strchr(slash + 1, '/'));) {
 		*slash = '\0';
-		mkdir(part, 0700); /* it is there, or the next fails */
+		mkdir(part, 0700); /* it exists, or the next call fails */
 		*slash = '/';
 	}
 	return mkdir(path, 0700) && errno != EEXIST ? -errno : 0;
@@ -76,7 +77,7 @@ static void number_aside(int dir, int64_t number)
 	renameat(dir, from, dir, to);
 }
 
-/* Puts aside checkpoints below and above; the highest number that there was. */
+/* Renames the checkpoints below `below` and above `above`; returns the highest number found. */
 static int64_t numbers_walk(int dir, int64_t below, int64_t above)
 {
 	int list = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -132,14 +133,16 @@ int scribe_erase(const char *dir)
 
 /* ---- tasks ---- */
 
-/* The number that `last` names; 0: there is none; or -errno: that can't be known now, so that nothing may be deleted. */
+/* Returns the number that `last` names; 0: there is none; -errno: it can't be read now, so nothing
+ * may be deleted. */
 static int64_t last_read(int dir)
 {
 	char name[NUMBER_TEXT] = "";
 	ssize_t n = readlinkat(dir, "last", name, sizeof name - 1);
 	int64_t number = n > 0 ? number_of(name) : 0;
 
-	if (n < 0 && errno != ENOENT && errno != EINVAL) /* EINVAL: the user has put something else there */
+	/* EINVAL: the user has put something else there */
+	if (n < 0 && errno != ENOENT && errno != EINVAL)
 		return -errno;
 	if (!number)
 		return 0;
@@ -169,7 +172,8 @@ static int find(const struct scribe_order *s, int dir, const struct identity *se
 		unlinkat(dir, "last", 0);
 	unlinkat(dir, "new", 0);
 	unlinkat(dir, "notice", 0);
-	numbers_walk(dir, 0, number); /* what was not complete when an attempt was killed */
+	/* checkpoints that were incomplete when an attempt was killed */
+	numbers_walk(dir, 0, number);
 	gone_clear(dir, self);
 	s->page->other = !number && s->o->checkpoint.restart_of;
 	if (s->page->other) {
@@ -218,7 +222,7 @@ static int prepare(const struct scribe_order *s, int dir)
 	return r;
 }
 
-/* `done` may be anything that its user likes: only its type is looked at. */
+/* Checks only the type: the user may create anything as `done`. */
 static bool is_done(int checkpoint)
 {
 	struct stat st;
@@ -226,7 +230,8 @@ static bool is_done(int checkpoint)
 	return fstatat(checkpoint, "done", &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
 }
 
-/* From the rename on it is good. A second signal finds neither notice nor `new`, so that nothing is written to it any more. */
+/* Makes the checkpoint good: it is from the rename on. A second signal finds neither notice nor
+ * `new`, so nothing more is written to it. */
 static int commit(const struct scribe_order *s, int dir, int checkpoint)
 {
 	unlinkat(dir, "notice", 0);
@@ -354,13 +359,14 @@ pid_t scribe_start(const struct scribe_order *s)
 
 	if (pid)
 		return pid < 0 ? -errno : pid;
-	/* Signals that the job gets are not for us; nor is what root has open, the lock of the live file above all. */
+	/* The job's signals are not meant for us, and root's descriptors must be closed, above all
+	 * the locked live file. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	close_range(3, ~0U, 0);
 	if (identity_become(s->who))
 		_exit(EPERM);
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* only now: a change of user takes it away */
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* only now: a change of user clears it */
 	if (getppid() != parent)
 		_exit(ECHILD);
 	umask(077);

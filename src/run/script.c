@@ -1,8 +1,8 @@
 /*
- * script.c - which program runs a script.
+ * script.c - finds the program that runs a script.
  *
- * The "#!" line is read here rather than by the kernel: then a script runs on a file system mounted noexec, and without the
- * execute bit, and what is wrong with it can be said.
+ * The "#!" line is read here rather than by the kernel: so a script can run from a file system
+ * mounted noexec and without the execute bit, and errors can be explained.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,19 +20,20 @@
 #include "run/rights.h"
 #include "run/script.h"
 
-#define HEAD_SIZE 1024 /* a longer "#!" line is no use to anyone */
+#define HEAD_SIZE 1024 /* most bytes of a "#!" line */
 
-/* ---- whether it is the right one ---- */
+/* ---- checking the text ---- */
 
 void script_print_make(struct script_print *ret, const void *text, size_t n)
 {
 	unsigned char digest[SHA256_DIGEST_LENGTH];
 
 	if (!SHA256(text, n, digest))
-		abort(); /* no memory */
+		abort(); /* out of memory */
 	for (size_t i = 0; i < sizeof digest; i++)
 		snprintf(ret->sha256 + 2 * i, 3, "%02x", digest[i]);
-	ret->hash = (int64_t)(hash_bytes(text, n) >> 3 | 1); /* as large as an order's numbers may be */
+	/* fits the range of an order's numbers */
+	ret->hash = (int64_t)(hash_bytes(text, n) >> 3 | 1);
 }
 
 void order_print_set(struct order *o, const struct script_print *p, struct arena *a)
@@ -83,15 +84,15 @@ int script_check(const struct order *o, const struct identity *who, struct err *
 		       o->script);
 }
 
-/* ---- what runs it ---- */
+/* ---- running it ---- */
 
 struct head {
 	char text[HEAD_SIZE];
 	size_t n;
-	char *interpreter, *argument; /* in text; NULL: none */
+	char *interpreter, *argument; /* point into text; NULL: none */
 };
 
-/* The beginning of a job's script, with its #! line. 0, or the exit code. */
+/* Reads the beginning of a job's script, with its #! line. Returns 0, or the exit code. */
 static int head_read(const char *path, struct head *h)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -108,7 +109,7 @@ static int head_read(const char *path, struct head *h)
 	return 0;
 }
 
-/* "#! /bin/sh -e " gives "/bin/sh" and "-e": one argument, as the kernel has it. */
+/* Splits "#! /bin/sh -e " into "/bin/sh" and "-e": one argument, like the kernel. */
 static void line_split(struct head *h)
 {
 	char *line = h->text + 2, *end = line + strcspn(line, "\n");
@@ -129,7 +130,7 @@ static void line_split(struct head *h)
 	}
 }
 
-/* A login shell is told so by a '-' before its name. */
+/* Returns argv[0]: a '-' before the name makes a shell a login shell. */
 static char *argv0(const char *program, bool login)
 {
 	const char *slash = strrchr(program, '/'), *name = slash ? slash + 1 : program;
@@ -154,7 +155,8 @@ static bool is_shell(const char *program)
 
 typedef VEC(char *) word_list;
 
-/* What stands before a script that is run on every CPU of the job: its text goes to all hosts, and signals of its checkpoints reach each rank. */
+/* Adds the words before a script that runs on every CPU of the job: its text is sent to all hosts,
+ * and the signals of its checkpoints reach each rank. */
 static void launcher_add(const struct order *o, char **before, word_list *argv)
 {
 	for (; before && *before; before++)
@@ -205,7 +207,7 @@ static int program_exec(const struct order *o, char **before, const char *progra
 	return why == ENOENT || why == ENOTDIR ? 127 : 126;
 }
 
-/* A program instead of a script. */
+/* Runs a program that was given instead of a script. */
 static int binary_exec(const struct order *o, char **before, char **env)
 {
 	word_list argv = {0};

@@ -1,5 +1,5 @@
 /*
- * script.h - a script: whether its text is the one that was ordered, and which program runs it.
+ * script.h - checks that a script's text is the one that was ordered, and runs it.
  */
 #ifndef RUN_SCRIPT_H
 #define RUN_SCRIPT_H
@@ -13,7 +13,7 @@
 #include "run/identity.h"
 #include "run/order.h"
 
-/* What an order has of its script's text (struct order_print). */
+/* Fingerprint of a script's text, as in an order (struct order_print). */
 struct script_print {
 	char sha256[65]; /* in hex */
 	int64_t hash;	 /* never 0 */
@@ -21,12 +21,14 @@ struct script_print {
 
 void script_print_make(struct script_print *ret, const void *text, size_t n);
 void order_print_set(struct order *o, const struct script_print *p, struct arena *a);
-/* By the best that the order has; one that has nothing matches any text. */
+/* Compares by the strongest hash that the order has; an order without one matches any text. */
 bool order_print_matches(const struct order *o, const void *text, size_t n);
-/* 0: the file is the text that the order means. Else -errno and the sentence: it is not run. With the rights of `who`. */
+/* Checks, with the rights of `who`, that the file has the ordered text. Returns 0, or -errno and a
+ * sentence: then it must not run. */
 int script_check(const struct order *o, const struct identity *who, struct err *err);
-/* Replaces the process by the script's interpreter, or, without a script, the shell. `before`: words that stand before the script, or NULL. Returns the exit code to
- * leave with if it can't, after a line on standard error. */
+/* Replaces the process by the script's interpreter or, without a script, the shell. `before`: words
+ * to put before the script, or NULL. If that fails, prints a line on standard error and returns the
+ * exit code to use. */
 int script_exec(const struct order *o, char **before, char **env);
 
 #endif

@@ -3,7 +3,7 @@
  */
 #include "run/share.h"
 
-#define LEAST 10 /* thousandths: the kernel takes no less */
+#define LEAST 10 /* thousandths; the least that the kernel accepts */
 
 int64_t share_quota(const struct order_share *o, int64_t used_ms, int64_t ran_ms)
 {

@@ -1,15 +1,18 @@
 /*
  * shepherd.c - runs one attempt and stays until nothing of it is left.
  *
- *	prepare: files, prologue, control group -> fork -> watch: signals by order, walltime, memory, lease, tasks -> first process ended ->
- *	end what it left -> nothing left -> epilogue -> result on disk, then to the server
+ *	prepare: files, prologue, control group -> fork
+ *	-> watch: signals by order, walltime, memory, lease, tasks -> first process ended
+ *	-> end what it left -> nothing left -> epilogue -> result on disk, then to the server
  *
- * A room is the same without a first process: it says that it is ready, and ends when it is told to.
+ * A room is the same without a first process: it reports that it is ready, and ends on request.
  *
- * The shepherd is the reaper of the job's orphans, so "nothing left" is when it has no children. For a short job all this
- * is a dozen system calls besides the fork: there is no descriptor to poll, only signals to wait for.
+ * The shepherd reaps the job's orphans, so "nothing left" means that it has no children. For a
+ * short job all this takes a dozen system calls and the fork: there is no descriptor to poll, only
+ * signals to wait for.
  *
- * Ending goes one way: RUNNING -> ASKED (SIGTERM, until kill_at) -> KILLED (SIGKILL, again and again). The first cause counts.
+ * An attempt ends in one direction only: RUNNING -> ASKED (SIGTERM, until kill_at) -> KILLED
+ * (SIGKILL, again and again). The first cause counts.
  */
 #include <errno.h>
 #include <linux/sched.h>
@@ -43,7 +46,7 @@ static int not_started(struct shepherd *s, const struct err *err)
 	return -ECANCELED;
 }
 
-/* In a function of its own: after vfork the child must not touch what the parent still needs. */
+/* Stays a separate function: after vfork the child must not touch what the parent still needs. */
 static pid_t job_fork(struct shepherd *s, const struct launch *l)
 {
 	int group = cgroup_open(s->place->cgroup, s->o->tag);
@@ -72,7 +75,7 @@ static int terminal_open(struct shepherd *s, int *ret_tty, struct err *err)
 		s->r.unclear = true;
 		return r;
 	}
-	rights_begin(s->place->who); /* the terminal is the user's */
+	rights_begin(s->place->who); /* the terminal belongs to the user */
 	r = pty_terminal(&s->pty, ret_tty, err);
 	rights_end(s->place->who);
 	return r;
@@ -111,7 +114,8 @@ static int program_start(struct shepherd *s, struct err *err)
 		return err_set(err, -errno, "no process could be made for it: %s", strerror(errno));
 	}
 	s->r.session = s->job;
-	live_say(s->place->live, &s->live_at, "session", s->job); /* the same line at the same place as by the child */
+	/* the same line at the same offset as the child's */
+	live_say(s->place->live, &s->live_at, "session", s->job);
 	s->paused = shepherd_paused_early();
 	if (s->paused)
 		tree_signal(getpid(), SIGSTOP);
@@ -183,7 +187,8 @@ static int job_start(struct shepherd *s, struct err *err)
 	return r;
 }
 
-/* No shared file system: the job starts in its user's home (launch.c), and whoever looks at its comment learns why. */
+/* Adds a sentence if the working directory is missing (no shared file system): the job then starts
+ * in its user's home (launch.c), and its comment explains why. */
 static void workdir_look(struct shepherd *s)
 {
 	const struct order *o = s->o;
@@ -214,12 +219,12 @@ static int prepare(struct shepherd *s, struct err *err)
 	workdir_look(s);
 	if (!r && s->o->site.prologue) {
 		r = site_prologue(s->o, s->output.fd[0], s->output.fd[1], err);
-		s->r.unclear = r != 0; /* it may have judged the job, or the host */
+		s->r.unclear = r != 0; /* the prologue may have rejected the job, or the host */
 		if (r == -ECANCELED)
 			s->r.cause = CAUSE_ORDERED;
 		getrusage(RUSAGE_CHILDREN, &s->before);
 	}
-	/* From here orphans are ours; what the prologue left in the background is not. */
+	/* From here on we reap orphans; what the prologue left in the background is not ours. */
 	if (!r && prctl(PR_SET_CHILD_SUBREAPER, 1))
 		r = err_set(err, -errno, "its shepherd can't look after orphans: %s", strerror(errno));
 	return r;
@@ -259,7 +264,7 @@ static void usage_take(struct shepherd *s)
 			      (long long)s->r.memory_kib, (long long)s->o->memory);
 }
 
-/* In the words that users of PBS look for, and their programs. */
+/* Adds the reason in the words that users of PBS, and their programs, look for. */
 static void killed_say(struct shepherd *s)
 {
 	const struct order *o = s->o;
@@ -275,7 +280,8 @@ static void killed_say(struct shepherd *s)
 		output_say(&s->output, line);
 }
 
-/* One that was asked to save its work and end has done so, unless it exited with 0 and saved nothing: then it had finished. */
+/* A job that was asked to save its work and end has done so, unless it exited with 0 and saved
+ * nothing: then it had finished. */
 static void saving_finish(struct shepherd *s)
 {
 	const struct saving *v = &s->saving;
@@ -300,7 +306,7 @@ static void job_finished(struct shepherd *s)
 	usage_take(s);
 	killed_say(s);
 	cgroup_remove(s->place->cgroup, s->o->tag);
-	if (s->trouble[0]) { /* it never became the user's */
+	if (s->trouble[0]) { /* it never became the user */
 		err_set(&err, 0, "%s", s->trouble);
 		not_started(s, &err);
 	}
@@ -311,7 +317,8 @@ static void job_finished(struct shepherd *s)
 	}
 }
 
-/* A disk that is full delays the result, no more: until it is written, or the server has it by the datagram and has removed the file. */
+/* Writes and sends the result. A full disk only delays it, until the file is written, or the server
+ * has the datagram and has removed the file. */
 static void result_tell(struct shepherd *s)
 {
 	struct strbuf text = {0};
@@ -326,7 +333,7 @@ static void result_tell(struct shepherd *s)
 	}
 }
 
-/* After vfork the first process has our memory, after clone3 it has its own. */
+/* After vfork the first process shares our memory, after clone3 it has its own. */
 static char *trouble_make(const struct cgroup *c, const struct order *o)
 {
 	static char plain[TROUBLE_SIZE];
@@ -335,7 +342,7 @@ static char *trouble_make(const struct cgroup *c, const struct order *o)
 		return plain;
 	char *shared = mmap(NULL, TROUBLE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared == MAP_FAILED)
-		abort(); /* no memory */
+		abort(); /* out of memory */
 	return shared;
 }
 
@@ -353,12 +360,12 @@ void shepherd_main(const struct order *o, const struct shepherd_place *place)
 			     .clock = -1};
 	struct err err;
 
-	setpgid(0, 0); /* what is meant for the nursery and its group is not for us */
+	setpgid(0, 0); /* signals to the nursery's process group are not for us */
 	lease_begin(&s.lease, o->lease, o->lease > 0 ? boot_us() : 0);
 	int r = live_say(place->live, &s.live_at, "pid", getpid());
 	if (!r)
 		r = live_owner(place->live, &s.live_at, o, place->who->uid, place->cgroup);
-	if (r) /* then nobody could find it, nor know that it began */
+	if (r) /* no one could find the attempt or know that it began */
 		err_set(&err, r, "its shepherd can't write to its live file: %s", strerror(-r));
 	s.trouble = trouble_make(place->cgroup, o);
 	if (r || prepare(&s, &err) || job_start(&s, &err)) {

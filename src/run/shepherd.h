@@ -1,5 +1,6 @@
 /*
- * shepherd.h - one attempt of a job, from its order to its result; a process of its own, forked by the nursery.
+ * shepherd.h - one attempt of a job, from its order to its result; a process of its own, forked by
+ * the nursery.
  */
 #ifndef RUN_SHEPHERD_H
 #define RUN_SHEPHERD_H
@@ -15,26 +16,30 @@
 
 struct shepherd_place {
 	int live;	       /* LIVE/TAG, locked */
-	int dir;	       /* LIVE; ... */
-	const char *live_path; /* ... and its path */
-	int datagrams;	       /* socket to send the result by; ... */
-	const char *socket;    /* ... and where to */
+	int dir;	       /* LIVE */
+	const char *live_path; /* path of LIVE */
+	int datagrams;	       /* socket from which to send the result */
+	const char *socket;    /* path of the socket to send it to */
 	const struct cgroup *cgroup;
 	const struct identity *who;
-	char **env; /* of the job: made before the fork, since every page that a shepherd writes must be copied */
+	/* the job's environment; made before the fork, since every page that a shepherd writes must
+	 * be copied */
+	char **env;
 };
 
 noreturn void shepherd_main(const struct order *o, const struct shepherd_place *place);
 
-/* Signals that a shepherd listens to (blocked in the nursery, so none is missed): SIGCHLD, SIGTERM, and this, whose value is the
- * signal that the job is to get, or, negative, the seconds that it may run instead of its order's walltime. (An older shepherd ignores
- * what is not a signal.) A real-time one: several wait in their order. */
+/* Shepherds wait for SIGCHLD, SIGTERM and this signal (blocked in the nursery, so none is missed).
+ * Its value is the signal to send to the job or, if negative, the seconds that the job may run
+ * instead of its order's walltime; shepherds of older versions ignore values that are not signals.
+ * It is a real-time signal, so several are queued in order. */
 #define SHEPHERD_SIGNAL SIGRTMIN
 void shepherd_signals(sigset_t *ret);
-/* Waits for one of them until that instant (or INT64_MAX); 0 if none came. */
+/* Waits for one of them until that instant (or INT64_MAX); returns 0 if none came. */
 int shepherd_pause(int64_t until, siginfo_t *ret);
-/* For everything that waits before the job's first process is there: what shepherd_pause() returned must not be lost. True: the attempt is to end now; an order to save its
- * work and end is one of these, as there is no work yet. That the job is to be paused is remembered. */
+/* Handles what shepherd_pause() returned before the job's first process exists, so that it is not
+ * lost. Returns true if the attempt must end now, also for an order to save and end, since there is
+ * no work to save yet. An order to suspend the job is remembered. */
 bool shepherd_early(int signal, const siginfo_t *info);
 bool shepherd_paused_early(void);
 

@@ -1,5 +1,6 @@
 /*
- * shepherd_internal.h - what the two halves of a shepherd share: shepherd.c begins and ends an attempt, watch.c is there while it runs.
+ * shepherd_internal.h - shared by the two halves of a shepherd: shepherd.c begins and ends an
+ * attempt, watch.c looks after it while it is running.
  */
 #ifndef RUN_SHEPHERD_INTERNAL_H
 #define RUN_SHEPHERD_INTERNAL_H
@@ -16,9 +17,10 @@
 
 #define SECOND INT64_C(1000000)
 #define NEVER INT64_MAX
-#define SAMPLE_FIRST (SECOND / 4) /* how soon memory is looked at; ... */
-#define SAMPLE_LIMITED SECOND	  /* ... how often when there is a limit; ... */
-#define SAMPLE_MOST (30 * SECOND) /* ... else ever more seldom, for the peak */
+#define SAMPLE_FIRST (SECOND / 4) /* time until memory is first measured */
+#define SAMPLE_LIMITED SECOND	  /* interval if memory is limited */
+/* longest interval if not: it grows up to this, to find the peak */
+#define SAMPLE_MOST (30 * SECOND)
 
 enum stage { RUNNING, ASKED, KILLED };
 
@@ -26,7 +28,7 @@ struct shepherd {
 	const struct order *o;
 	const struct shepherd_place *place;
 	struct result r;
-	struct strbuf say; /* becomes the reason */
+	struct strbuf say; /* text that becomes the reason */
 	struct output output;
 	struct pty pty;
 	struct launch launch;
@@ -34,29 +36,35 @@ struct shepherd {
 	struct lease lease;
 	struct saving saving;
 	poll_list fds;
-	int signals, clock; /* signalfd and timerfd, if more than signals must be waited for; else -1 */
+	/* signalfd and timerfd if there is more to wait for than signals; else -1 */
+	int signals, clock;
 	off_t live_at;
 	char *trouble; /* shared with the first process */
-	pid_t job;     /* the first process, 0 when it has ended */
+	pid_t job;     /* the first process; 0 after it has ended */
 	enum stage stage;
-	int ordered;					   /* the last signal by order */
-	bool paused;					   /* by order: SIGSTOP, and no SIGCONT since */
+	int ordered;					   /* last signal sent by order */
+	bool paused; /* suspended by order: SIGSTOP, and no SIGCONT since */
 	int64_t started, kill_at, sample_at, sample_every; /* boot_us() */
-	int64_t told_at;				   /* when the server was told last what it uses */
-	int64_t share_at;				   /* its quota is set anew then (share.h) */
-	int64_t output_at;				   /* us: next look at output in the spare directory */
-	int64_t warned, warn_again;			   /* the end its terminal was warned of; not before */
-	struct rusage before;				   /* of children that were not the job's */
+	int64_t told_at; /* when the usage was last reported to the server */
+	int64_t share_at; /* when to set its quota again (share.h) */
+	int64_t output_at; /* us: next check of output in the spare directory */
+	int64_t warned, warn_again; /* end of which its terminal was warned; time of the next try */
+	struct rusage before;	    /* usage of children that were not the job's */
 };
 
 int64_t shepherd_wall_us(void);
-int64_t shepherd_walltime(const struct order *o);		/* the order's, or what it was changed to since */
-int64_t shepherd_cpu_ms(const struct shepherd *s);		/* used so far, by all of it */
-void shepherd_ended(struct shepherd *s);			/* notes when, and how long it ran */
-int shepherd_watch_begin(struct shepherd *s, struct err *err);	/* descriptors that shepherd_watch() needs */
-void shepherd_watch(struct shepherd *s);			/* until nothing of it is left */
-int shepherd_client_await(struct shepherd *s, struct err *err); /* of an interactive job: until its client is there */
-void shepherd_send(const struct shepherd *s, const char *text, size_t n); /* to the server */
-void shepherd_lease_say(struct shepherd *s);				  /* the reason of one whose lease is over */
+int64_t shepherd_walltime(const struct order *o); /* the order's, or as changed since */
+/* CPU time used so far by all of its processes */
+int64_t shepherd_cpu_ms(const struct shepherd *s);
+void shepherd_ended(struct shepherd *s); /* records the end and the run time */
+/* opens the descriptors that shepherd_watch() needs */
+int shepherd_watch_begin(struct shepherd *s, struct err *err);
+void shepherd_watch(struct shepherd *s); /* returns when nothing of the attempt is left */
+/* waits for the client of an interactive job */
+int shepherd_client_await(struct shepherd *s, struct err *err);
+/* sends a datagram to the server */
+void shepherd_send(const struct shepherd *s, const char *text, size_t n);
+/* sets the reason of an attempt whose lease has ended */
+void shepherd_lease_say(struct shepherd *s);
 
 #endif

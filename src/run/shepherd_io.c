@@ -1,5 +1,5 @@
 /*
- * shepherd_io.c - what a shepherd hears and says: clocks, signals, datagrams. Everything else of it stands on this.
+ * shepherd_io.c - the input and output of a shepherd: clocks, signals, datagrams.
  */
 #include <string.h>
 #include <sys/socket.h>
@@ -26,7 +26,8 @@ int64_t shepherd_wall_us(void)
 	return t.tv_sec * SECOND + t.tv_nsec / 1000;
 }
 
-/* A shepherd is a process for one attempt, and this may come at any time: while the prologue runs, while it waits for a terminal. */
+/* Global, because a shepherd runs one attempt and the change may arrive at any time: during the
+ * prologue, or while it waits for a terminal. */
 static int64_t changed_walltime;
 
 int64_t shepherd_walltime(const struct order *o)
@@ -42,7 +43,7 @@ int shepherd_pause(int64_t until, siginfo_t *ret)
 	shepherd_signals(&set);
 	if (until == NEVER) {
 		signal = sigwaitinfo(&set, ret);
-	} else { /* the wait does not count the time that the machine sleeps, so it is cut in pieces */
+	} else { /* the wait does not count time that the machine sleeps, so wait in short pieces */
 		int64_t us = until - boot_us();
 		us = us < 0 ? 0 : us > 30 * SECOND ? 30 * SECOND : us;
 		struct timespec t = {.tv_sec = us / SECOND, .tv_nsec = us % SECOND * 1000};
@@ -82,6 +83,7 @@ void shepherd_send(const struct shepherd *s, const char *text, size_t n)
 	if (!s->place->socket || strlen(s->place->socket) >= sizeof to.sun_path)
 		return;
 	strcpy(to.sun_path, s->place->socket);
-	/* The socket gives up after a while (SO_SNDTIMEO). Nobody there, or busy: the file has it. */
+	/* The socket times out (SO_SNDTIMEO). If the server is not there or busy, it will read the
+	 * file. */
 	sendto(s->place->datagrams, text, n, MSG_NOSIGNAL, (struct sockaddr *)&to, sizeof to);
 }

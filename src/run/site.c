@@ -1,8 +1,8 @@
 /*
  * site.c - prologue and epilogue.
  *
- * They run in a session of their own; what they leave in the background stays (it may serve the jobs), unless they take too
- * long: then the session is killed.
+ * They run in their own session. What they leave in the background stays (it may serve the jobs),
+ * unless they take too long: then the session is killed.
  */
 #include "run/site.h"
 
@@ -23,7 +23,7 @@
 #define SECONDS 300
 #define ARGS 12
 
-/* Root runs nothing that others could have written. */
+/* Checks that only root can write the program, if root runs it. */
 static int program_check(const char *what, const char *path, struct err *err)
 {
 	struct stat st;
@@ -45,7 +45,8 @@ static pid_t program_start(const char *path, char *const *argv, char *const *env
 	sigset_t none;
 	setsid();
 	sigemptyset(&none);
-	dup2(out_fd >= 0 ? out_fd : STDIN_FILENO, STDOUT_FILENO); /* standard input is /dev/null, opened both ways */
+	/* standard input is /dev/null, opened for reading and writing */
+	dup2(out_fd >= 0 ? out_fd : STDIN_FILENO, STDOUT_FILENO);
 	dup2(err_fd >= 0 ? err_fd : STDIN_FILENO, STDERR_FILENO);
 	if (chdir("/") || sigprocmask(SIG_SETMASK, &none, NULL))
 		_exit(126);
@@ -53,7 +54,7 @@ static pid_t program_start(const char *path, char *const *argv, char *const *env
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
-/* Until it has ended; *ret_why becomes -ECANCELED or -ETIMEDOUT if it had to be killed. */
+/* Waits until it has ended; *ret_why becomes -ECANCELED or -ETIMEDOUT if it had to be killed. */
 static int program_wait(pid_t pid, int64_t seconds, bool stoppable, int *ret_why)
 {
 	int64_t until = boot_us() + seconds * 1000000;
@@ -115,7 +116,7 @@ static const char *group_name(gid_t gid, char *buf, size_t size)
 	return buf;
 }
 
-/* id user group name resources queue account */
+/* Arguments: id user group name resources queue account */
 int site_prologue(const struct order *o, int out_fd, int err_fd, struct err *err)
 {
 	char group[256];
@@ -127,7 +128,8 @@ int site_prologue(const struct order *o, int out_fd, int err_fd, struct err *err
 	return program_run("prologue", o->site.prologue, argv, o, out_fd, err_fd, err);
 }
 
-/* id user group name session resources used queue account exit-code (256 + the signal that ended it) */
+/* Arguments: id user group name session resources used queue account exit-code (256 + the signal
+ * that ended it) */
 int site_epilogue(const struct order *o, const struct result *r, int out_fd, int err_fd, struct err *err)
 {
 	char group[256], session[16], used[160], code[16], cpu[32], wall[32];

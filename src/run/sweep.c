@@ -1,5 +1,6 @@
 /*
- * sweep.c - removes what attempts left behind. Directories of users are emptied with their owner's rights.
+ * sweep.c - removes what attempts left behind. Users' directories are emptied with their owner's
+ * rights.
  */
 #include "run/sweep.h"
 
@@ -15,14 +16,15 @@
 #include "run/rights.h"
 #include "run/room.h"
 
-#define ASIDE ".gone." /* before the names of directories that are to be removed */
+#define ASIDE ".gone." /* prefix for the names of directories to be removed */
 
 static bool is_aside(const char *name)
 {
 	return strncmp(name, ASIDE, sizeof ASIDE - 1) == 0;
 }
 
-/* The same for the tag "12-3-x5f.1", "12-3-x5f.1.d", and, of an older server, "12[3].server" and "12-3.1". */
+/* Returns the same hash for the tag "12-3-x5f.1", for "12-3-x5f.1.d" and, from an older server, for
+ * "12[3].server" and "12-3.1". */
 static uint64_t job_of(const char *name)
 {
 	char part[64];
@@ -34,7 +36,7 @@ static uint64_t job_of(const char *name)
 	return hash_bytes(part, n);
 }
 
-/* A directory beside LIVE; NULL if there is none. */
+/* Opens a directory next to LIVE; NULL if there is none. */
 static DIR *directory_open(int live, const char *name)
 {
 	char path[32];
@@ -48,7 +50,7 @@ static DIR *directory_open(int live, const char *name)
 	return d;
 }
 
-/* Jobs that have a live file; `but` is not counted. */
+/* Collects the jobs that have a live file, without counting `but`. */
 static void jobs_find(int live, const char *but, struct map *ret)
 {
 	int fd = openat(live, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -68,7 +70,7 @@ static bool has(const struct map *jobs, const char *name)
 	return map_get(jobs, job_of(name), &one);
 }
 
-/* ---- one thing ---- */
+/* ---- one entry ---- */
 
 static bool is_directory(int dir, const char *name)
 {
@@ -77,7 +79,7 @@ static bool is_directory(int dir, const char *name)
 	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Whoever owns it made what is in it. */
+/* Removes a directory as its owner, who made the contents. */
 static void tree_remove(int dir, const char *name, const struct identity *server)
 {
 	struct stat st;
@@ -97,9 +99,10 @@ static bool aside_set(int dir, const char *name)
 	return renameat(dir, name, dir, aside) == 0;
 }
 
-/* ---- all of them ---- */
+/* ---- all entries ---- */
 
-/* Node files of jobs without an attempt, and texts that no node file is a link to any more (room.c). */
+/* Removes node files of jobs without an attempt, and texts to which no node file is a link any more
+ * (room.c). */
 static bool nodes_sweep(DIR *d, const struct map *jobs)
 {
 	bool found = false;
@@ -160,7 +163,7 @@ static void groups_drop(void)
 {
 	const struct identity nobody = {.change = geteuid() == 0};
 
-	identity_groups(&nobody); /* root's own are not the users' */
+	identity_groups(&nobody); /* drop root's groups, which users don't have */
 }
 
 void sweep_finish(int live, const struct identity *server)

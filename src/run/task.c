@@ -1,5 +1,5 @@
 /*
- * task.c - asking a shepherd for a task, and what both sides say.
+ * task.c - requests a task from a shepherd, and the messages of both sides.
  */
 #include "run/task.h"
 
@@ -19,7 +19,7 @@
 #include "run/order_internal.h"
 
 #define CONNECT_MS 2000
-#define SEND_MS 5000 /* for a request that does not fit into the socket at once */
+#define SEND_MS 5000 /* milliseconds for a request that does not fit into the socket at once */
 
 void task_name(const char *tag, char *buf, size_t size)
 {
@@ -101,7 +101,7 @@ int task_signal_read(const char *text, size_t n)
 	return signal > 0 && signal <= SIGRTMAX ? (int)signal : 0;
 }
 
-/* With the first byte go the descriptors; the rest may have to wait for the shepherd to read. */
+/* Sends the descriptors with the first byte; the rest may have to wait until the shepherd reads. */
 static int request_send(int fd, const struct strbuf *b, const int fds[3])
 {
 	union {
@@ -149,7 +149,7 @@ int task_send(int fd, const struct task *t, const int fds[3], struct err *err)
 	return r;
 }
 
-/* ---- answers: their members show which one it is ---- */
+/* ---- answers: recognized by their members ---- */
 
 static const struct field answer_rows[] = {
 	{"user", MEMBER(struct task_answer, place.user)},

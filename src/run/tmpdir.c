@@ -1,9 +1,10 @@
 /*
- * tmpdir.c - a job's own directory for temporary files: made with the rights of the server's account (root, on an agent's host), given to
- * the user, and emptied with the user's rights, so that no link leads us anywhere.
+ * tmpdir.c - a job's own directory for temporary files: made with the rights of the server's
+ * account (root, on an agent's host), given to the user, and emptied with the user's rights, so
+ * that no link can mislead us.
  *
- * What is given away was made a moment ago, by us: a directory that was there before is used if it is the user's already, else not,
- * and only one that is the user's is removed.
+ * Only a directory that we have just made is given away. An existing one is used only if it is
+ * already the user's, and only the user's own is removed.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -22,7 +23,8 @@ static int directory_make(const char *path, const struct identity *server)
 {
 	rights_begin(server);
 	int r = mkdir(path, 0700) ? -errno : 0;
-	/* An empty one of the server's account is from an attempt that was killed before it gave it away. Root has others. */
+	/* An empty directory of the server's account is from an attempt that was killed before it
+	 * gave it away. Root owns others as well. */
 	if (r == -EEXIST && server->change && rmdir(path) == 0)
 		r = mkdir(path, 0700) ? -errno : 0;
 	rights_end(server);
@@ -31,7 +33,8 @@ static int directory_make(const char *path, const struct identity *server)
 
 static int directory_give(const char *path, const struct identity *who, bool made)
 {
-	const struct identity *opener = made ? who->server : who; /* one that was there must be the user's own */
+	/* an existing one must be the user's own */
+	const struct identity *opener = made ? who->server : who;
 	int fd = rights_open(opener, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0), r = fd;
 	struct stat st;
 
@@ -64,7 +67,7 @@ struct clearing {
 	bool progress;
 };
 
-/* The user may have taken the rights to it from himself. */
+/* Opens a directory even if the user has removed his own permissions. */
 static int directory_open(int at, const char *name)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -85,7 +88,8 @@ static bool entry_remove(struct clearing *c, int dir, const char *name)
 	return gone;
 }
 
-/* Its files go, its directories come up to the top: a tree of any depth needs two descriptors, and no memory. */
+/* Deletes the files and moves the directories up to the top: so a tree of any depth needs two
+ * descriptors and no memory. */
 static void directory_empty(struct clearing *c, int fd)
 {
 	DIR *d = fdopendir(fd);
@@ -100,8 +104,8 @@ static void directory_empty(struct clearing *c, int fd)
 			continue;
 		if (entry_remove(c, dirfd(d), e->d_name))
 			continue;
-		int child =
-			directory_open(dirfd(d), e->d_name); /* one can't be moved without the right to write to it */
+		/* without write permission a directory can't be moved */
+		int child = directory_open(dirfd(d), e->d_name);
 		if (child < 0)
 			continue;
 		close(child);
@@ -112,7 +116,7 @@ static void directory_empty(struct clearing *c, int fd)
 	closedir(d);
 }
 
-/* Until a pass changes nothing: then it is empty, or the rest can't be removed. */
+/* Repeats until a pass changes nothing: then it is empty, or the rest can't be removed. */
 static void top_empty(struct clearing *c)
 {
 	int list = openat(c->top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

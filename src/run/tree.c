@@ -1,5 +1,6 @@
 /*
- * tree.c - descendants, by /proc/PID/task/TID/children where the kernel has it, else by everyone's parent.
+ * tree.c - finds descendants by /proc/PID/task/TID/children if the kernel has it, else by the
+ * parent of every process.
  */
 #include "run/tree.h"
 
@@ -12,7 +13,7 @@
 
 #include "base/strbuf.h"
 
-/* Up to size - 1 bytes of a file, and a NUL; -1 if it is not there. */
+/* Reads up to size - 1 bytes of a file and adds a NUL; -1 if it does not exist. */
 static ssize_t file_read(const char *path, char *buf, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -27,7 +28,7 @@ static ssize_t file_read(const char *path, char *buf, size_t size)
 	return (ssize_t)done;
 }
 
-/* Numbers in `dir`, which are processes or threads. */
+/* Lists the numbers in `dir`, which are processes or threads. */
 static void numbers_list(const char *dir, pid_list *ret)
 {
 	DIR *d = opendir(dir);
@@ -54,7 +55,7 @@ static void children_add(pid_t pid, pid_list *ret)
 			continue;
 		for (char *at = text; *at; at = end) {
 			pid_t child = (pid_t)strtol(at, &end, 10);
-			if (end == at || *end != ' ') /* the end, or a number that was cut */
+			if (end == at || *end != ' ') /* the end, or a number that was cut off */
 				break;
 			vec_push(ret, child);
 		}
@@ -62,7 +63,8 @@ static void children_add(pid_t pid, pid_list *ret)
 	vec_free(&threads);
 }
 
-/* Parent and session out of /proc/PID/stat; false if it is gone or a zombie. The name before them may hold anything. */
+/* Reads parent and session from /proc/PID/stat; false if the process is gone or a zombie. The name
+ * before them may contain anything. */
 static bool stat_read(pid_t pid, pid_t *ret_parent, pid_t *ret_session)
 {
 	char path[32], text[1024], state, *name_end;
@@ -125,7 +127,7 @@ void tree_signal(pid_t root, int signal)
 	vec_free(&l);
 }
 
-/* By "SigBlk: " and "SigCgt: " in /proc/PID/status: a bit for each signal. */
+/* Reads "SigBlk: " and "SigCgt: " in /proc/PID/status, which have a bit for each signal. */
 static bool is_heard(pid_t pid, int signal)
 {
 	char path[32], text[4096];
@@ -203,7 +205,8 @@ static int64_t pss_of(pid_t pid)
 	return kib;
 }
 
-/* Ticks of user and system, its own and those of children that it has waited for, out of /proc/PID/stat. */
+/* Returns the user and system ticks in /proc/PID/stat, including children that it has waited
+ * for. */
 static int64_t ticks_of(pid_t pid)
 {
 	char path[32], text[1024], *name_end;
@@ -247,7 +250,8 @@ int64_t tree_memory(pid_t root, bool exact)
 
 enum tagged { UNTAGGED, TAGGED, TAGGED_OTHERWISE, EXECUTES };
 
-/* In the middle of an exec: it has memory, which is no kernel's thread's, and no arguments yet. On a busy machine that takes a while. */
+/* Returns true in the middle of an exec: the process has memory, unlike kernel threads, but no
+ * arguments yet. On a busy machine that takes a while. */
 static bool is_between(pid_t pid)
 {
 	char path[48], text[64];
@@ -260,7 +264,7 @@ static bool is_between(pid_t pid)
 	return file_read(path, text, sizeof text) > 0 && sscanf(text, "%lld", &pages) == 1 && pages > 0;
 }
 
-/* Whose process it is, by the environment with which it was started. */
+/* Checks the environment with which a process was started for the label. */
 static enum tagged tag_look(pid_t pid, const char *label, struct strbuf *buf)
 {
 	char path[32];
@@ -287,7 +291,8 @@ int tree_kill_tagged(const char *tag, const char *instance, pid_t session)
 	int found = 0;
 
 	strbuf_printf(&label, "%s@%s", tag, instance);
-	/* The session's leader died with its shepherd: one that lives and is not tagged has got its number later. */
+	/* The session's leader died with its shepherd: a live process with that pid and no tag is a
+	 * later one. */
 	if (session > 0 && stat_read(session, &parent, &of) && tag_look(session, label.text, &buf) != TAGGED)
 		session = 0;
 	numbers_list("/proc", &all);
@@ -295,7 +300,7 @@ int tree_kill_tagged(const char *tag, const char *instance, pid_t session)
 		if (all.v[i] == getpid() || !stat_read(all.v[i], &parent, &of))
 			continue;
 		enum tagged t = tag_look(all.v[i], label.text, &buf);
-		if (t == EXECUTES) /* whose it is shows in a moment */
+		if (t == EXECUTES) /* its tag will be visible in a moment */
 			found++;
 		if ((t == TAGGED || (t == UNTAGGED && session > 0 && of == session)) && !kill(all.v[i], SIGKILL))
 			found++;

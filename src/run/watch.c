@@ -1,8 +1,10 @@
 /*
- * watch.c - an attempt while it runs: signals by order, walltime, memory, lease, tasks, and in the end what it left behind.
+ * watch.c - an attempt while it is running: ordered signals, walltime, memory, lease, tasks, and
+ * finally what it left behind.
  *
- * A short job of one host has nothing to wait for but signals, and is waited for by one system call. A terminal, tasks and a lease need
- * descriptors, so then there is a poll; its clock goes on while the machine sleeps: a lease that ran out meanwhile is over the moment it wakes.
+ * A short job on one host has nothing to wait for but signals, so one system call waits for them. A
+ * terminal, tasks and a lease need descriptors, so poll() is used; its timer keeps counting while
+ * the machine sleeps: a lease that ran out meanwhile is over as soon as it wakes.
  */
 #include <errno.h>
 #include <linux/sched.h>
@@ -21,15 +23,17 @@
 
 #define LEFT_GRACE (SECOND / 2) /* for what the first process left behind */
 #define KILL_AGAIN (SECOND / 10)
-#define WARN_MOST                                                                                                      \
-	300 /* seconds before the end of its walltime that an interactive job's terminal is warned, if the server does not say */
+/* default of the seconds before the end of the walltime at which an interactive job's terminal is
+ * warned */
+#define WARN_MOST \
+	300
 
 /* ---- waiting ---- */
 
 void shepherd_ended(struct shepherd *s)
 {
 	s->r.ended_us = shepherd_wall_us();
-	s->r.ran_ms = (boot_us() - s->started) / 1000 + 1; /* 0 is an older host's */
+	s->r.ran_ms = (boot_us() - s->started) / 1000 + 1; /* 0 would mean an older host */
 }
 
 int shepherd_watch_begin(struct shepherd *s, struct err *err)
@@ -60,7 +64,7 @@ static void clock_set(const struct shepherd *s, int64_t until)
 	timerfd_settime(s->clock, TFD_TIMER_ABSTIME, &t, NULL);
 }
 
-/* As shepherd_pause(), and deals with whatever else comes; 0 then, too. */
+/* Like shepherd_pause(), but also handles other events; returns 0 for those. */
 static int watch_pause(struct shepherd *s, int64_t until, siginfo_t *ret)
 {
 	bool terminal = s->o->terminal.pty, tasks = s->crew.listener >= 0;
@@ -89,7 +93,8 @@ static int watch_pause(struct shepherd *s, int64_t until, siginfo_t *ret)
 	return 0;
 }
 
-/* Nothing runs before: what it has to say at once shall be seen, in a window of the right size. */
+/* Nothing runs before the client is there: the first output must be seen, in a window of the right
+ * size. */
 int shepherd_client_await(struct shepherd *s, struct err *err)
 {
 	siginfo_t info;
@@ -97,7 +102,7 @@ int shepherd_client_await(struct shepherd *s, struct err *err)
 	while (!pty_attached(&s->pty)) {
 		if (shepherd_early(watch_pause(s, pty_next(&s->pty), &info), &info)) {
 			s->r.cause = CAUSE_ORDERED;
-			s->pty.hung_up = true; /* nor is anybody waited for with the result */
+			s->pty.hung_up = true; /* nor wait for a client with the result */
 			return err_set(err, -ECANCELED, "it was ended before its terminal was there");
 		}
 		pty_look(&s->pty, boot_us());
@@ -118,7 +123,7 @@ static void tree_end(struct shepherd *s, int signal, int64_t grace)
 	s->stage = ASKED;
 	s->kill_at = boot_us() + grace;
 	tree_signal(getpid(), signal);
-	tree_signal(getpid(), SIGCONT); /* one that is stopped would not hear it */
+	tree_signal(getpid(), SIGCONT); /* a stopped process would not handle the signal */
 }
 
 static void tree_finish(struct shepherd *s)
@@ -135,7 +140,7 @@ static void cause_set(struct shepherd *s, enum result_cause cause)
 		s->r.cause = cause;
 }
 
-/* A signal by order, or of the user at the terminal. */
+/* Sends a signal by order, or from the user at the terminal. */
 static void signal_give(struct shepherd *s, int signal)
 {
 	if (saving_word(s, signal) || signal < 1 || signal > SIGRTMAX)
@@ -156,7 +161,8 @@ static void signal_give(struct shepherd *s, int signal)
 
 /* ---- watching ---- */
 
-/* The server keeps some dozens of these of each job: often at first, then ever more seldom. */
+/* Reports usage to the server, which keeps some dozens of samples per job: often at first, then
+ * less and less often. */
 static void used_tell(struct shepherd *s, int64_t now, int64_t kib)
 {
 	int64_t gap = (now - s->started) / 32;
@@ -182,7 +188,7 @@ static void memory_look(struct shepherd *s, int64_t now)
 	bool limited = s->o->memory > 0 && !s->place->cgroup->memory;
 	int64_t kib = tree_memory(getpid(), false);
 
-	/* A first look counts shared pages twice: the second does not, and decides. */
+	/* The first measurement counts shared pages twice; the second one does not, and decides. */
 	if (limited && kib > s->o->memory)
 		kib = tree_memory(getpid(), true);
 	if (kib > s->r.memory_kib)
@@ -202,7 +208,7 @@ void shepherd_lease_say(struct shepherd *s)
 		      (long long)s->o->lease);
 }
 
-/* The time for its end counts from the lease's, not from now: the machine may have slept. */
+/* Checks the lease. The grace counts from its end, not from now: the machine may have slept. */
 static void lease_look(struct shepherd *s, int64_t now)
 {
 	int64_t before = saving_before_lease(s);
@@ -230,7 +236,8 @@ static int64_t term_at(const struct shepherd *s)
 	return walltime < 0 ? NEVER : s->started + walltime * SECOND;
 }
 
-/* The end of its walltime is announced on an interactive job's terminal, and again if it changes. */
+/* Returns when to warn on an interactive job's terminal of the end of its walltime, again if that
+ * has changed. */
 static int64_t warn_at(const struct shepherd *s)
 {
 	int64_t walltime = shepherd_walltime(s->o), before = s->o->terminal.warning, at;
@@ -260,7 +267,7 @@ static void share_look(struct shepherd *s, int64_t now)
 {
 	struct cgroup_usage used = cgroup_usage(s->place->cgroup, s->o->tag);
 
-	/* Where it is not counted it is taken for granted. */
+	/* Where CPU time is not counted, the quota stays as it is. */
 	if (used.cpu_ms >= 0)
 		cgroup_share(s->place->cgroup, s->o->tag,
 			     share_quota(&s->o->share, used.cpu_ms, (now - s->started) / 1000), s->o->share.share);
@@ -345,18 +352,19 @@ static void first_ended(struct shepherd *s, int status)
 	s->r.status = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
 	if (launch_has_init(&s->launch) && s->r.how == RESULT_EXITED && s->r.status > 128 &&
 	    s->r.status <= 128 + SIGRTMAX) {
-		s->r.how = RESULT_SIGNALED; /* init.c */
+		s->r.how = RESULT_SIGNALED; /* see init.c */
 		s->r.status -= 128;
 	}
 	shepherd_ended(s);
 	if (s->r.how == RESULT_SIGNALED && s->r.status == s->ordered)
 		cause_set(s, CAUSE_ORDERED);
 	else if (s->r.how == RESULT_SIGNALED && s->r.status == SIGTERM && term_waits())
-		cause_set(s, CAUSE_SHUTDOWN); /* it was told first */
+		/* the job got the host's SIGTERM before its shepherd did */
+		cause_set(s, CAUSE_SHUTDOWN);
 	s->job = 0;
 }
 
-/* The kernel ended a room's tasks for their memory: then the room ends, too. */
+/* Ends a room if the kernel killed one of its tasks for lack of memory. */
 static void room_look(struct shepherd *s, int status)
 {
 	if (s->o->room && s->place->cgroup->memory && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL &&
@@ -366,7 +374,7 @@ static void room_look(struct shepherd *s, int status)
 	}
 }
 
-/* Are there children left? */
+/* Reaps children; returns true if there are any left. */
 static bool reap(struct shepherd *s)
 {
 	pid_t pid;
@@ -392,7 +400,7 @@ void shepherd_watch(struct shepherd *s)
 
 		if (signal == SHEPHERD_SIGNAL && info.si_code == SI_QUEUE)
 			signal_give(s, info.si_value.sival_int);
-		if (signal == SIGTERM) { /* nobody of ours sends that: the host shuts down */
+		if (signal == SIGTERM) { /* not sent by us: the host is shutting down */
 			saving_begin(s, SAVE_SHUTDOWN, boot_us() + s->o->checkpoint.duration * SECOND);
 			if (!s->saving.final && !s->saving.waits) {
 				cause_set(s, CAUSE_SHUTDOWN);
@@ -411,7 +419,7 @@ void shepherd_watch(struct shepherd *s)
 		}
 		if (!reap(s) && !is_open(s))
 			return;
-		if (!is_open(s)) /* what is left is not the job's any more */
+		if (!is_open(s)) /* remaining processes no longer belong to the job */
 			tree_end(s, SIGTERM, LEFT_GRACE);
 		time_look(s);
 	}
