@@ -1,9 +1,12 @@
 /*
- * agents.c - links from other hosts, and what is said on them (docs/protocol.md).
+ * agents.c - links from other hosts, and their frames (docs/protocol.md).
  *
- * The listener hands over links whose certificate is this cluster's. That is not enough: a node must be one that is joined, by the very join that its
- * certificate names, so that one which was removed is shut out although its certificate has not expired. Parts of jobs are the engine's
- * affair: it gets the link when the host has said what it has, and every frame that is not for us. nodes.c knows what follows for the node.
+ * The listener passes on links whose certificate is this cluster's. That is not enough: the node
+ * must be joined, with the same join that its certificate names, so that a removed node is shut out
+ * although its certificate has not expired.
+ *
+ * The engine handles parts of jobs: it gets the link once the host has sent its inventory, and
+ * every frame that is not handled here. nodes.c handles the consequences for the node.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -48,14 +51,14 @@
 
 #define NODE_NONE UINT32_MAX
 
-/* A link. It outlives its host's claim on it: whoever connects again takes that over. */
+/* A link. It can outlive its host's use of it: a new connection of the host replaces it. */
 struct visit {
 	struct server *s;
 	struct link *link;
 	uint32_t node;	/* NODE_NONE: the server's machine, or it was shut out */
-	uint64_t join;	/* of a node that the store has not heard of yet */
+	uint64_t join;	/* join of a node that the store does not know yet */
 	bool greeted;	/* its hello was answered */
-	bool dismissed; /* it is being closed: nothing counts any more */
+	bool dismissed; /* it is being closed: its frames are ignored */
 };
 
 static void on_frame(void *context, struct link *l, json_t *head, const char *data, size_t n);
@@ -119,7 +122,7 @@ static void refuse(struct visit *v, int retry, const char *reason)
 	dismiss(v, reason);
 }
 
-/* The host's link is not its link any more, whether or not it is closed. */
+/* Detaches the host from its link, which may still be open. */
 static void part_from(struct visit *v)
 {
 	struct agent *a = info_of(v)->agent;
@@ -144,7 +147,7 @@ void agents_cut(struct server *s, uint32_t node, int retry, const char *reason)
 		dismiss(v, reason);
 }
 
-/* Where other hosts reach it. True: that is news. */
+/* Sets the address where other hosts reach it. Returns true if it has changed. */
 static bool address_set(struct visit *v, const json_t *hello)
 {
 	struct agent *a = info_of(v)->agent;
@@ -170,8 +173,9 @@ static void welcome(const struct visit *v)
 		  s->hosts->lease ? s->hosts->lease(s, v->node) : NULL);
 }
 
-/* Another machine has this node's key: a copy of its disk, say. The first that came is the node as long as it gives signs of life; to take turns would
- * be to take each one's jobs for lost. */
+/* Returns true if another machine has this node's key, such as a copy of its disk. The machine
+ * that connected first remains the node while it is alive; alternating between them would make
+ * each one's jobs count as lost. */
 static bool has_double(const struct visit *v)
 {
 	const struct agent *a = info_of(v)->agent;
@@ -250,7 +254,7 @@ static void on_ping(struct visit *v, const json_t *head)
 	a->disk_free = json_is_integer(disk) ? json_integer_value(disk) : -1;
 	a->timed = json_is_integer(now) && json_integer_value(now) >= 0 && json_integer_value(now) < DURATION_MAX * 10;
 	a->ahead = a->timed ? json_integer_value(now) - (int64_t)time(NULL)
-			    : 0; /* the clock as it is: clock->now may be ahead */
+			    : 0; /* uses the machine's clock: clock->now may be ahead */
 	node_heard(v->s, v->node, json_string_value(json_object_get(head, "health")));
 	claim_heard(v->s, v->node, json_object_get(head, "owner"));
 }
@@ -285,7 +289,8 @@ static void on_facts(struct visit *v, const json_t *head)
 		node_facts(v->s, v->node, facts);
 }
 
-/* A link says first what it is for. Those for tasks are from hosts of the same job, the server's own machine among them. */
+/* Handles the first frame of a link, which states its purpose. Links for tasks come from hosts
+ * of the same job, including the server's own machine. */
 static void on_first(struct visit *v, const char *type, json_t *head)
 {
 	if (strcmp(type, "hello") == 0 && v->join && !readmit(v, head))
@@ -320,7 +325,7 @@ static void on_frame(void *context, struct link *l, json_t *head, const char *da
 		return;
 	if (!v->greeted)
 		on_first(v, type, head);
-	else if (info_of(v)->agent->visit != v) /* it has another link now */
+	else if (info_of(v)->agent->visit != v) /* the node has another link now */
 		return;
 	else if (strcmp(type, "ping") == 0)
 		on_ping(v, head);
@@ -349,8 +354,9 @@ static void on_closed(void *context, struct link *l, const char *reason)
 	free(v);
 }
 
-/* A node that joined after the store was copied, if the store is a restored backup: the authority vouches for it, and the number of its join is one
- * that this server has not given out since it began. */
+/* Returns true for a node that joined after the store was copied, if the store is a restored
+ * backup: the authority vouches for it, and this server has not assigned the number of its join
+ * since it began to lead. */
 static bool is_news(struct server *s, const struct cert_names *who)
 {
 	uint32_t node;
@@ -359,7 +365,7 @@ static bool is_news(struct server *s, const struct cert_names *who)
 	       (!names_find(&s->cluster->node_names, who->name, &node) || s->hosts->nodes.v[node].join < who->join);
 }
 
-/* Takes such a node in, with its own number. */
+/* Accepts such a node under its own join number. */
 static bool readmit(struct visit *v, const json_t *hello)
 {
 	struct server *s = v->s;

@@ -1,9 +1,11 @@
 /*
  * claims.c - see claims.h.
  *
- * A claim takes the node from the scheduler as an administrator would: what was planned there is planned anew, what runs there is held by the node itself.
- * When the node says that its parts have to leave, their jobs are put back: from a last checkpoint if they make them, from their beginning else. A job that may not be run again
- * stays, and waits for the owner to go.
+ * A claim takes the node from the scheduler as an administrator would: reservations on it are
+ * planned again, and the node itself holds what runs there. When the node reports that its parts
+ * have to leave, their jobs are put back into the queue: from a last checkpoint if they make
+ * checkpoints, otherwise from the beginning. A job that may not run again stays, and waits for the
+ * owner to leave.
  */
 #include "server/link/claims.h"
 
@@ -57,7 +59,8 @@ static void jobs_leave(struct server *s, uint32_t node)
 	vec_free(&l.jobs);
 }
 
-/* The reason is another machine's text, and everybody is shown it. */
+/* Sets the reason, which is cleaned because it is another machine's text and is shown to
+ * everybody. */
 static void why_set(struct node_owner *o, const json_t *news)
 {
 	const char *text = json_string_value(json_object_get(news, "why"));
@@ -69,7 +72,8 @@ static void why_set(struct node_owner *o, const json_t *news)
 	strbuf_fini(&clean);
 }
 
-/* Once an hour, with a claim and its end, and with other GPUs: not with every heartbeat. */
+/* Returns true if there is something to store: once an hour, at the start and end of a claim,
+ * and when GPUs change, but not at every heartbeat. */
 static bool is_news(const struct node_owner *o, const json_t *news)
 {
 	const char *habit = json_string_value(json_object_get(news, "habit"));
@@ -115,7 +119,7 @@ int claim_policy(struct server *s, uint32_t node, const char *policy, struct err
 	owner_policy_set(n, policy);
 	owner_plan(s, node);
 	agents_setting(s, node);
-	node_resize(s, node); /* the owner's GPUs */
+	node_resize(s, node); /* accounts for the owner's GPUs */
 	if (!n->owner)
 		claim_heard(s, node, NULL);
 	return 0;

@@ -1,12 +1,18 @@
 /*
- * nodes.c - the life of nodes with an agent: they join, connect, fall silent, are lost, come back, are removed.
+ * nodes.c - the life of nodes with an agent: they join, connect, fall silent, are lost, come back,
+ * are removed.
  *
- *	joining -> (hello) free, busy -> (node_down_after without a ping) down -> (node_lost_after, and a margin) lost
+ *	joining -> (hello) free, busy -> (node_down_after without a ping) down
+ *	-> (node_lost_after, and a margin) lost
  *
- * Down: nothing new starts there, and nothing is concluded. Lost: what runs there has ended by itself, since its lease has (docs/protocol.md), and may be run
- * elsewhere. That must be certain, or a job would run twice at once. So silence is counted from the last ping that was heard, or from when this server began to
- * lead, on a clock that is never set, and without the time that the server itself was stopped; by the longest lease of those that run
- * there; and not at all as long as the host may think that leases don't run, because it was told that the server stops.
+ * Down: no job starts there, and nothing is concluded. Lost: the jobs there have ended by
+ * themselves, since their leases have expired (docs/protocol.md), and may run elsewhere.
+ *
+ * That must be certain, or a job would run twice at once. So silence is counted from the last ping,
+ * or from when this server began to lead, on a clock that is never set, and without the time during
+ * which the server itself was stopped; it is compared with the longest lease of the jobs there; and
+ * it does not count at all while the host may consider leases suspended because the server
+ * announced that it stops.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -56,7 +62,8 @@
 
 #define SECOND INT64_C(1000000)
 #define MARGIN 10	      /* seconds beyond a lease and the time it takes to end a job */
-#define STOPPED (30 * SECOND) /* no turn of the loop is that long: the server was stopped, or its machine asleep */
+/* longer than any turn of the loop: the server was stopped, or its machine asleep */
+#define STOPPED (30 * SECOND)
 #define FACTS_MAX 65536
 
 /* ---- facts ---- */
@@ -99,7 +106,7 @@ static int64_t least(int64_t limit, const json_t *facts, const char *name)
 	return limit >= 0 && limit < n ? limit : n;
 }
 
-/* What the administrator lets it give, of what it has. */
+/* Returns the resources that the administrator lets the node offer. */
 static struct res node_total(const struct node_info *n, const json_t *facts)
 {
 	int64_t gpus = least(n->gpus_limit, facts, "gpus");
@@ -155,9 +162,9 @@ struct leases {
 	const struct server *s;
 	uint32_t node;
 	size_t n;
-	int64_t longest; /* seconds until the last of them has ended */
-	bool again;	 /* one may be run again */
-	bool endless;	 /* one that may be run again does not end by itself */
+	int64_t longest; /* seconds until the last of them has expired */
+	bool again;	 /* one of the jobs may run again */
+	bool endless;	 /* a job that may run again has no lease */
 };
 
 static void lease_one(void *context, struct attempt *t)
@@ -183,14 +190,15 @@ static struct leases node_leases(const struct server *s, uint32_t node)
 	return l;
 }
 
-/* Returns true if the agent is here for a time, and does not come back once it has ended. */
+/* Returns true if the agent is temporary and does not come back once it has ended. */
 static bool is_guest(const struct agent *a)
 {
 	return json_is_true(json_object_get(a->facts, "guest"));
 }
 
-/* Returns the instant of boot_us at which the attempts on a node may be given up; INT64_MAX: not by itself. A host that was told "bye" lets leases not run;
- * a guest ends what it has all the same, a while after it has heard its last server. */
+/* Returns the boot_us at which the attempts on a node may be given up; INT64_MAX: never. Leases
+ * are suspended on a host that received "bye"; a guest still ends its jobs some time after it
+ * last heard a server. */
 static int64_t lost_at(const struct server *s, uint32_t node)
 {
 	const struct agent *a = s->hosts->nodes.v[node].agent;
@@ -205,14 +213,15 @@ static int64_t lost_at(const struct server *s, uint32_t node)
 		after = GUEST_ALONE_MOST;
 	least = after + attrs_number(s->attrs, "kill_delay");
 	at = from + ((l.longest > least ? l.longest : least) + MARGIN) * SECOND;
-	/* a host whose server was away calls it seldom: a new one waits for the first call */
+	/* a host whose server was away calls rarely: a new server waits for the first call */
 	soonest = from + (CALL_PAUSE_MOST + CALL_WELCOME_MOST) * SECOND;
 	return from == s->realm->lead_us && at < soonest ? soonest : at;
 }
 
 /* ---- joining, and leaving ---- */
 
-/* Refuses a machine the name of a node on which jobs may still run: its agent can't know of them. */
+/* Refuses a machine the name of a node on which jobs may still run, since its agent cannot know
+ * of them. */
 static int join_check_jobs(const struct server *s, uint32_t node, struct err *err)
 {
 	const struct node_info *n = &s->hosts->nodes.v[node];
@@ -276,12 +285,14 @@ int nodes_join(struct server *s, const char *name, const json_t *facts, const ch
 		node = (uint32_t)s->hosts->nodes.n - 1;
 	}
 	if (*join == 0)
-		*join = s->hosts->next_join ? s->hosts->next_join : 1; /* 0 is the server's own machine */
+		/* 0 is the server's own machine */
+		*join = s->hosts->next_join ? s->hosts->next_join : 1;
 	if (s->hosts->next_join <= *join)
 		s->hosts->next_join = *join + 1;
 	n = &s->hosts->nodes.v[node];
+	/* another machine, or one that has lost its key: revoke the old certificate */
 	if (node_joined(&n->life) &&
-	    n->join != *join) /* another machine, or one that has lost its key: the old one is worth nothing */
+	    n->join != *join)
 		node_revoke(s, name, n->join, n->certified);
 	agent_free(n->agent);
 	n->agent = agent_create(s, facts);
@@ -308,7 +319,7 @@ void node_certified(struct server *s, uint32_t node)
 	world_node_store(s, node);
 }
 
-/* It is no node any more. Its record stays as long as events name it (main.c). */
+/* Removes a node. Its record stays as long as events refer to it (main.c). */
 static void node_leave(struct server *s, uint32_t node)
 {
 	struct node_info *n = &s->hosts->nodes.v[node];
@@ -337,7 +348,7 @@ struct found {
 	uint32_t node;
 	job_vec jobs;
 	VEC(uint32_t) attempts;
-	int64_t grace; /* seconds that the longest of them may take to end */
+	int64_t grace; /* longest time one of them may take to end, seconds */
 };
 
 static void find_one(void *context, struct attempt *t)
@@ -351,7 +362,7 @@ static void find_one(void *context, struct attempt *t)
 	f->grace = t->grace > f->grace ? t->grace : f->grace;
 }
 
-/* Ends what runs there: it goes back to the queue, if it may be run again. */
+/* Ends the jobs on a node; those that may run again return to the queue. */
 static void node_empty(struct server *s, const struct found *f)
 {
 	for (size_t i = 0; i < f->jobs.n; i++) {
@@ -407,7 +418,7 @@ int nodes_remove(struct server *s, uint32_t node, enum removal how, const char *
 	return 0;
 }
 
-/* ---- a word from it ---- */
+/* ---- pings ---- */
 
 static void node_up(struct server *s, uint32_t node)
 {
@@ -439,7 +450,7 @@ void node_arrived(struct server *s, uint32_t node, const json_t *facts, bool mov
 void node_heard(struct server *s, uint32_t node, const char *says)
 {
 	struct node_info *n = &s->hosts->nodes.v[node];
-	char health[201]; /* it is some program's text, and everybody is shown it */
+	char health[201]; /* a program's text, which is shown to everybody */
 	bool well = !says || !*says;
 
 	snprintf(health, sizeof health, "%s", well ? "" : says);
@@ -469,7 +480,8 @@ static void node_lose(struct server *s, uint32_t node)
 		   (long long)((s->clock->boot_us - a->heard_us) / SECOND));
 	node_maybe(s, node, NODE_LOSE, &(struct cause){.who = BY_SERVER, .reason = "there was no word for too long"});
 	s->stats->hosts_lost++;
-	agents_cut(s, node, 0, "there was no word for too long"); /* it says what it has when it comes back */
+	/* it sends its inventory when it comes back */
+	agents_cut(s, node, 0, "there was no word for too long");
 	engine_host_lost(s->engine, name);
 }
 
@@ -480,9 +492,11 @@ bool node_expelled(const struct server *s, uint32_t node)
 	return node_leaving(&n->life) && n->leave_by && n->leave_by <= s->clock->boot_us;
 }
 
-/* A node that is to be removed ends what runs there, and then is. One that does not, though it was told, is shut out: a node that was broken into must not stay
- * by keeping a job. What may be run again is given up when its lease has ended, as that of any node that is silent; that of a guest at once if its agent is known
- * to have ended, since the cluster that lent the machine ends the rest with the allocation. True: it is gone. */
+/* Removes a leaving node once its jobs have ended. A node that does not end them in time is shut
+ * out: a compromised node must not stay by keeping a job. Jobs that may run again are given up
+ * when their leases have expired, as on any silent node; on a guest whose agent is known to have
+ * ended they are given up at once, since the lending cluster ends the rest with the allocation.
+ * Returns true if the node is gone. */
 static bool node_depart(struct server *s, uint32_t node)
 {
 	struct node_info *n = &s->hosts->nodes.v[node];
@@ -517,7 +531,7 @@ static bool node_depart(struct server *s, uint32_t node)
 	return false;
 }
 
-/* What follows from its silence; returns when to look again, on the clock of boot_us. */
+/* Handles a node's silence; returns the boot_us of the next check. */
 static int64_t node_watch(struct server *s, uint32_t node)
 {
 	struct node_info *n = &s->hosts->nodes.v[node];
@@ -548,7 +562,8 @@ void nodes_turn(struct server *s)
 	int64_t gap = s->hosts->agents_us ? s->clock->boot_us - s->hosts->agents_us : 0, next = INT64_MAX, at;
 
 	s->hosts->agents_us = s->clock->boot_us;
-	for (uint32_t i = 0; gap > STOPPED && i < s->hosts->nodes.n; i++) /* we heard nothing since we did not listen */
+	/* nothing was heard because the server was not running */
+	for (uint32_t i = 0; gap > STOPPED && i < s->hosts->nodes.n; i++)
 		if (s->hosts->nodes.v[i].agent)
 			s->hosts->nodes.v[i].agent->heard_us += gap;
 	if (gap > STOPPED)
@@ -566,7 +581,8 @@ int64_t nodes_next(const struct server *s)
 	return s->hosts->agents_at > s->clock->now ? s->hosts->agents_at : s->clock->now;
 }
 
-/* Hosts that are told "bye" let their jobs run without a lease. That must outlive us: a server that comes up must not give such a host up. */
+/* Records that hosts receive "bye" and then run jobs without a lease. The record must survive: a
+ * new server must not give up such a host. */
 void nodes_farewell(struct server *s)
 {
 	s->turn->farewell = true;
@@ -597,6 +613,7 @@ const char *node_state(const struct server *s, uint32_t node)
 	if (node_divided(&s->cluster->nodes.v[node]))
 		return world_share_used(s, node) >= s->cluster->nodes.v[node].total.v[RES_SHARE] ? "busy" : "free";
 	if (used >= s->cluster->nodes.v[node].total.v[RES_CPU] || s->plan->free_now[node] <= 0)
-		return "busy"; /* also if a job has its machine to itself, and is on another node of it */
+		/* also if a job has the whole machine but is on another of its nodes */
+		return "busy";
 	return "free";
 }

@@ -1,18 +1,22 @@
 /*
- * standby.c - several servers on one store (PostgreSQL): who leads, what the others do, and how a leader stays it.
+ * standby.c - several servers on one store (PostgreSQL): which one leads, what the others do, and
+ * how a leader keeps the lead.
  *
- *	starts -> another leads: stands by, asks every second -> takes over: a normal start, with the sockets it has -> leads
+ *	starts -> another leads: stands by, asks every second
+ *	-> takes over: a normal start, with its open sockets -> leads
  *
- * A leader has a lease of LEASE_MS, renewed by every commit and, when there are none, by a timer. Renewing waits for the turn that is under
- * way: a turn (what came in, a scheduling cycle, a commit) may take LEASE_MS - KEEP_MS, 3.5 s, before the lease is over. A longer one costs
- * at most a take-over that was not needed, never safety. Coming up may take a minute (COMING_MS).
+ * A leader has a lease of LEASE_MS, renewed by every commit and, without commits, by a timer. A
+ * renewal waits for the current turn: a turn (input, a scheduling cycle, a commit) may take
+ * LEASE_MS - KEEP_MS, 3.5 s, before the lease expires. A longer turn costs at most an unnecessary
+ * take-over, never safety. Startup may take a minute (COMING_MS).
  *
- * When the lease is over and can't be renewed, another may lead: nothing is told any more, no order, no answer, no pong; agents are sent away, so that
- * they find the other. If the store says that another leads, the process ends; its unit starts it again, and it stands by. If nobody has
- * taken over, it goes on where it was.
+ * When the lease has expired and cannot be renewed, another server may lead: nothing is sent any
+ * more, no order, no answer, no pong; agents are disconnected, so that they find the other server.
+ * If the store shows that another server leads, the process exits; its unit restarts it, and it
+ * stands by. If no server has taken over, it continues where it was.
  *
- * Servers of which one can take over from another don't run jobs themselves: such a job would be on the machine of a server
- * that is gone.
+ * Servers that can take over from each other do not run jobs themselves: such a job would be on the
+ * machine of a failed server.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -46,18 +50,18 @@
 #define LEASE_MS 5000
 #define KEEP_MS 1500
 #define COMING_MS 60000
-#define TRY_MS 1000	     /* between two looks of a standby */
-#define RETRY_US 500000	     /* ... and between two tries of a leader to renew what is over */
-#define LOOK_US 10000000     /* between two looks for servers that have come */
-#define REGISTER_US 60000000 /* between two words that we are there */
+#define TRY_MS 1000	     /* interval at which a standby checks the lead */
+#define RETRY_US 500000	     /* interval at which a leader retries an expired lease */
+#define LOOK_US 10000000     /* interval at which new servers are looked for */
+#define REGISTER_US 60000000 /* interval at which this server renews its registration */
 
-/* Owned by the server. */
+/* State of the lead; owned by the server. */
 struct lead {
 	struct store_leader leader;
 	bool standing;
-	bool taken;	   /* it is to lead when the loop in which it stood by has ended */
-	bool mute;	   /* a leader that can't renew its lease */
-	char trouble[512]; /* said last */
+	bool taken;	   /* it leads once the standby loop has ended */
+	bool mute;	   /* a leader that cannot renew its lease */
+	char trouble[512]; /* last problem that was logged */
 	int64_t retry_us, look_us, register_us;
 	uv_timer_t timer;
 	uv_check_t check;
@@ -78,7 +82,7 @@ static const char *leader_name(const struct store_leader *l)
 	return *l->address ? l->address : l->owner;
 }
 
-/* Once for each trouble. */
+/* Logs each problem once. */
 static void trouble_say(struct server *s, const char *what, const char *text)
 {
 	struct lead *l = s->realm->lead;
@@ -114,7 +118,7 @@ static int take(struct server *s, struct err *err)
 	if (rc == 0)
 		s->realm->epoch = now.epoch;
 	if (rc == 0 || rc == -EBUSY)
-		l->leader = now; /* else who led last is still the best guess */
+		l->leader = now; /* otherwise the last known leader is still the best guess */
 	return rc;
 }
 
@@ -159,14 +163,16 @@ int lead_take(struct server *s, struct err *err)
 	if (lead_leased(s) && (rc = jobs_check(s, err)) < 0)
 		return rc;
 	rc = take(s, err);
-	if (rc == -EBUSY && s->hosts->here && s->realm->lead->leader.left > 0) /* both were started at this moment */
+	/* both servers were started at the same moment */
+	if (rc == -EBUSY && s->hosts->here && s->realm->lead->leader.left > 0)
 		return jobs_refuse(s, leader_name(&s->realm->lead->leader), false, err);
 	return rc;
 }
 
 /* ---- standing by ---- */
 
-/* Whom to ask instead, and for users of this machine what to show there. It is not for who would stop a server: that is meant for this one. */
+/* Adds the server to ask instead and, for users of this machine, a token to show there; but not
+ * for a shutdown request, which is meant for this server. */
 static void pass_add(struct server *s, const struct http_request *r, const char *leader, struct json *j)
 {
 	char pass[TOKEN_SIZE];
@@ -202,7 +208,7 @@ static void refuse(struct server *s, struct http_request *r, const char *leader,
 	strbuf_fini(&out);
 }
 
-/* Who may end the process by a signal may also ask. */
+/* Returns true for a shutdown request from a user who could also end the process with a signal. */
 static bool told_to_stop(const struct server *s, const struct http_request *r)
 {
 	uid_t uid = request_peer(r).uid;
@@ -254,7 +260,7 @@ void standby_link(struct server *s, struct link *l)
 	link_close(l, "this server stands by");
 }
 
-/* The port is opened as soon as there is an authority: the first server of a cluster makes it. */
+/* Opens the port as soon as there is an authority, which the first server of a cluster creates. */
 static void open_port(struct server *s)
 {
 	struct err err;
@@ -322,7 +328,8 @@ int standby_wait(struct server *s)
 	if (s->turn->terminating)
 		users_stop(s);
 	http_flush(s->http);
-	/* not before: what came in while the loop ended would be answered without jobs and tokens, which are read now */
+	/* not earlier: input at the end of the loop would be answered without jobs and tokens,
+	 * which are read only now */
 	l->standing = !l->taken;
 	uv_close((uv_handle_t *)&l->check, NULL);
 	uv_timer_stop(&l->timer);
@@ -333,7 +340,7 @@ int standby_wait(struct server *s)
 
 void lead_deposed(const struct server *s, const struct err *err)
 {
-	/* Whatever we would say or order is not ours to say. */
+	/* Nothing may be sent or ordered any more. */
 	server_say(s, "stopping at once: %s; the lease was renewed last %.1f s ago", err->text,
 		   (double)(s->clock->boot_us - store_kept(s->store)) / 1e6);
 	_exit(1);
@@ -380,7 +387,7 @@ bool lead_holds(struct server *s)
 	return true;
 }
 
-/* Servers come and go: agents know where to look for another. */
+/* Looks for new and stopped servers, so that agents know where to find another. */
 static void look(struct server *s)
 {
 	bool changed = false;
@@ -402,7 +409,7 @@ static void on_keep(uv_timer_t *t)
 
 	clock_read(s);
 	if (s->clock->boot_us - store_kept(s->store) >= KEEP_MS * 900 &&
-	    store_leads(s->store)) /* no commit has done it */
+	    store_leads(s->store)) /* no commit has renewed it */
 		rc = store_keep(s->store, LEASE_MS, &err);
 	if (rc == -ESTALE)
 		lead_deposed(s, &err);
