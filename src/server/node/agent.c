@@ -1,6 +1,4 @@
-/*
- * agent.c - a host with an agent: what is kept of it.
- */
+/* agent.c - the stored data of a host with an agent. */
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,7 +30,7 @@ bool agent_connected(const struct node_info *info)
 
 static const struct field agent_rows[] = {
 	{"bye", MEMBER(struct agent, bye)},
-	/* where it was last: others send it files although it is away for a moment */
+	/* last known address: others send it files although it is away for a moment */
 	{"address", MEMBER_CHARS(struct agent, address)},
 	{0},
 };

@@ -1,6 +1,4 @@
-/*
- * health.c - jobs that could not be started on a node: what is kept of that.
- */
+/* health.c - records of jobs that could not be started on a node. */
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>

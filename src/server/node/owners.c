@@ -17,7 +17,7 @@
 
 enum { COUNTED = 1 << 0, KEPT = 1 << 1 };
 
-/* What the getters are given. */
+/* Argument of the getters. */
 struct subject {
 	struct node_owner owner;
 };
@@ -92,7 +92,8 @@ void owner_policy_set(struct node_info *n, const char *policy)
 	n->owner->policy = mem_strdup(policy);
 }
 
-/* Numbers of another machine: never less than none, and small enough to be added up. */
+/* Takes over the numbers of another machine, clamped to be non-negative and small enough to be
+ * added. */
 void owner_take(struct node_owner *o, const json_t *news)
 {
 	const char *habit = json_string_value(json_object_get(news, "habit"));

@@ -1,6 +1,5 @@
-/*
- * world_node.c - one node: its record in the store, what it has, what of that is used, and whether the scheduler may use it.
- */
+/* world_node.c - one node: its record in the store, its resources and their usage, and whether
+ * the scheduler may use it. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdbool.h>
@@ -30,7 +29,8 @@
 #include "server/server.h"
 #include "store/store.h"
 
-/* How many CPUs and GPUs can be marked as used: never fewer than before, since jobs may hold what it no longer has. */
+/* Grows the arrays of used CPUs and GPUs. They never shrink, since jobs may hold CPUs that the
+ * node no longer has. */
 static void node_room(struct node_info *n, int64_t cpus, int64_t gpus)
 {
 	if (cpus >= n->cpu_room) {
@@ -38,7 +38,7 @@ static void node_room(struct node_info *n, int64_t cpus, int64_t gpus)
 		memset(n->cpu_used + n->cpu_room, 0, (size_t)(cpus + 1 - n->cpu_room) * sizeof *n->cpu_used);
 		n->cpu_room = cpus;
 	}
-	if (n->owner && gpus < 64) /* indexes go on behind its owner's */
+	if (n->owner && gpus < 64) /* jobs' indexes follow the owner's */
 		gpus = 64;
 	if (gpus >= n->gpu_room) {
 		n->gpu_used = mem_realloc(n->gpu_used, (size_t)gpus + 1, sizeof *n->gpu_used);
@@ -129,7 +129,7 @@ static const struct field info_rows[] = {
 	{0},
 };
 
-/* Its life before the first event that the store has of it. */
+/* Its life before the first event in the store. */
 static const struct field base_rows[] = {
 	{"at", HAS(base.at)}, {"since", HAS(base.since)}, {"claimed", HAS(base.claimed)}, {"seq", HAS(base_seq)}, {0},
 };
@@ -151,7 +151,8 @@ static int word_of(const json_t *o, const char *key, int (*named)(const char *na
 	return n > 0 ? n : 0;
 }
 
-/* A record without a base is of a store that knew no events, and has flags instead. */
+/* Restores the base. A record without one is from a store without node events, and has flags
+ * instead. */
 static int base_restore(struct node_info *n, const json_t *record, bool configured, struct err *err)
 {
 	const json_t *base = json_object_get(record, "base");
@@ -261,7 +262,7 @@ void world_node_size(struct server *s, uint32_t node, const struct res *total)
 {
 	if (res_equal(&s->cluster->nodes.v[node].total, total))
 		return;
-	if (s->sched) { /* what was reserved there may not fit any more */
+	if (s->sched) { /* reservations may no longer fit */
 		sched_drain(s->sched, node, true, s->clock->now);
 		s->hosts->nodes.v[node].drained = true;
 	}
@@ -285,8 +286,9 @@ int world_node_features(struct server *s, uint32_t node, struct err *err)
 	return rc;
 }
 
-/* Out of service: its running jobs go on, and nothing that was reserved there stays. Only away (the connection was lost a moment ago, or is not there
- * yet since the server has just been started): nothing new goes there, and what was promised there waits. */
+/* Opens or closes a node for the scheduler. Out of service: running jobs continue, and all
+ * reservations are dropped. Only away (the connection was just lost, or does not exist yet after
+ * a server start): nothing new is placed there, and existing reservations wait. */
 void world_node_gate(struct server *s, uint32_t node)
 {
 	struct node_info *n = &s->hosts->nodes.v[node];
@@ -319,7 +321,7 @@ static int64_t count_used(const bool *used, int64_t n)
 
 int64_t world_cpus_used(const struct server *s, uint32_t node)
 {
-	if (node_divided(&s->cluster->nodes.v[node])) /* begun ones are used */
+	if (node_divided(&s->cluster->nodes.v[node])) /* partly used CPUs count as used */
 		return (world_share_used(s, node) + SHARE_CPU - 1) / SHARE_CPU;
 	return count_used(s->hosts->nodes.v[node].cpu_used, s->cluster->nodes.v[node].total.v[RES_CPU]);
 }
