@@ -1,8 +1,9 @@
 /*
  * conf.c - the configuration file.
  *
- * The file is read into a copy, and the copy is kept only when all of it was right. It is opened before anything
- * else, so its messages are for whoever starts the server: file, line, what is wrong, what is allowed.
+ * The file is read into a copy, and the copy is kept only if all of it was correct. It is opened
+ * before anything else, so its messages are for the person who starts the server: file, line, what
+ * is wrong, what is allowed.
  */
 #include "server/settings/conf.h"
 
@@ -18,9 +19,9 @@
 #include "core/reqtext.h"
 #include "sched/policy.h"
 
-#define SHOWN 60 /* characters of a faulty word that its message repeats */
+#define SHOWN 60 /* characters of a faulty word shown in its message */
 
-#define NOWHERE "?" /* the section after a heading that is wrong: what stands there can't be judged */
+#define NOWHERE "?" /* section after a wrong heading: its options cannot be checked */
 
 #define AT(field) .at = offsetof(struct conf, field)
 
@@ -248,7 +249,7 @@ static int listen_check(const char *text, struct err *err)
 	return conf_listen_parse(text, address, sizeof address, &port, err);
 }
 
-/* HOST, HOST:PORT, [V6], [V6]:PORT. */
+/* Checks HOST, HOST:PORT, [V6] or [V6]:PORT. */
 static int address_check(const char *text, struct err *err)
 {
 	static const char host[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
@@ -322,7 +323,7 @@ void conf_init(struct conf *c)
 	for (int i = 0; i < nconf; i++) {
 		struct err err;
 		if (option_set(c, &conf_table[i], conf_table[i].initial, &err) < 0)
-			abort(); /* a default of the table is wrong */
+			abort(); /* a default in the table is wrong */
 	}
 }
 
@@ -396,14 +397,14 @@ int conf_set(struct conf *c, const char *name, const char *value, struct err *er
 
 /* ---- the file ---- */
 
-/* The state of reading: in which section, and what was given already. */
+/* State of the reader: the section, and the options seen so far. */
 struct reading {
 	struct conf *conf;
 	char section[64];
-	int64_t now;			    /* the line's number */
-	int64_t *line;			    /* of each option that was given */
-	bool nodes;			    /* some were read, and are right */
-	int64_t own_line[CONF_OPTIONS_MAX]; /* if nobody wants to know */
+	int64_t now;			    /* number of the current line */
+	int64_t *line;			    /* line of each option that was given */
+	bool nodes;			    /* nodes were read, and are correct */
+	int64_t own_line[CONF_OPTIONS_MAX]; /* used if the caller wants no report */
 };
 
 _Static_assert(sizeof conf_table / sizeof *conf_table <= CONF_OPTIONS_MAX, "conf_report.line");
@@ -416,7 +417,7 @@ static char *trim(char *text)
 	return text;
 }
 
-/* A comment may follow a line, behind a blank. */
+/* Cuts off a comment, which may follow a value after a blank. */
 static void comment_cut(char *line)
 {
 	for (char *p = line; (p = strchr(p, '#')); p++)
@@ -455,7 +456,7 @@ out:
 	return rc;
 }
 
-/* A second line of nodes adds to the first. */
+/* Adds a further line of nodes to the first. */
 static int nodes_more(struct reading *r, const struct conf_option *o, const char *value, struct err *err)
 {
 	struct strbuf both = {0};
@@ -497,7 +498,7 @@ static int line_read(struct reading *r, char *line, struct err *err)
 	return rc < 0 ? err_prefix(err, rc, "%s", name) : 0;
 }
 
-/* `report` NULL: the first mistake ends it. */
+/* Reads all lines. With `report` NULL the first error ends it. */
 static int lines_read(struct conf *c, const char *path, struct lines *in, struct conf_report *report, struct err *err)
 {
 	struct conf fresh;
@@ -561,7 +562,7 @@ int conf_load_all(struct conf *c, const char *path, struct conf_report *ret, str
 	return file_read(c, path, ret, err);
 }
 
-/* A comment of 80 columns. */
+/* Writes a comment wrapped at 80 columns. */
 static void comment_add(struct strbuf *out, const char *text)
 {
 	size_t column = 80;

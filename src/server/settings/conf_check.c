@@ -1,8 +1,8 @@
 /*
- * conf_check.c - everything that is wrong with a configuration file, and what is likely to be: `shuntd --check-conf`.
+ * conf_check.c - checks a configuration file for errors and likely errors: `shuntd --check-conf`.
  *
- * A mistake keeps the server from starting. A warning does not: the options contradict each other, or somebody else could make root run
- * his program.
+ * An error keeps the server from starting. A warning does not: options contradict each other, or
+ * another user could make root run their program.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ struct check {
 	int warnings;
 };
 
-/* The line that an option stands in; 0: it was not given. `at` is its place in struct conf. */
+/* Returns the line of an option; 0: not given. `at` is its offset in struct conf. */
 static int64_t line_of(const struct check *k, size_t at)
 {
 	for (int i = 0; i < nconf; i++)
@@ -46,7 +46,7 @@ static void warn(struct check *k, int64_t line, const char *fmt, ...)
 	k->warnings++;
 }
 
-/* Whether others than root and we ourselves may change what is there: its owner, its mode. */
+/* Returns true if users other than root and ourselves may change the file, by its owner or mode. */
 static bool others_may_write(const struct stat *st)
 {
 	return (st->st_uid != 0 && st->st_uid != geteuid()) || st->st_mode & (S_IWGRP | S_IWOTH);
@@ -61,7 +61,8 @@ static void file_check(struct check *k)
 		     "others may write this file, and it names programs that root runs: chown root and chmod go-w it");
 }
 
-/* A directory of the path that others may write lets them put another program there, unless it is sticky. */
+/* Returns true if others may write a directory of the path, and so replace the program. Sticky
+ * directories do not count. */
 static bool way_is_open(const char *path)
 {
 	char part[4096];
@@ -97,7 +98,7 @@ static void program_check(struct check *k, const char *name, const char *path, s
 
 #define LINE(field) line_of(k, offsetof(struct conf, field))
 
-/* The number of mistakes: a server does not start with a file of switches that it can't read. */
+/* Returns the number of errors: a server does not start with an unreadable file of switches. */
 static int topology_check(struct check *k)
 {
 	struct topology *t = NULL;

@@ -1,6 +1,4 @@
-/*
- * conf_nodes.c - the text after "nodes =".
- */
+/* conf_nodes.c - parses the value of "nodes =". */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -15,9 +13,9 @@
 #include "core/reqtext.h"
 #include "server/settings/conf.h"
 
-#define SHOWN 60 /* characters of a faulty group that its message repeats */
+#define SHOWN 60 /* characters of a faulty group shown in its message */
 
-/* What one group says of each of its nodes. Texts are borrowed. */
+/* Properties of the nodes of one group. Texts are borrowed. */
 struct group {
 	struct conf_node like;
 	char *feature[NODE_FEATURES_MAX + 1];
@@ -76,7 +74,7 @@ static int partition_read(struct group *g, char *name, struct err *err)
 	return 0;
 }
 
-/* cpus=8, mem=16gb, disk=1tb, swap=4gb, gpus=1, partition=A, or a feature. */
+/* Parses cpus=8, mem=16gb, disk=1tb, swap=4gb, gpus=1, partition=A, or a feature. */
 static int group_word(struct group *g, char *word, struct err *err)
 {
 	char *value = strchr(word, '=');
@@ -138,7 +136,7 @@ static int node_add(struct conf_nodes *all, struct names *known, const char *nam
 	return 0;
 }
 
-/* "4x8": count and CPUs. */
+/* Parses "4x8": count and CPUs. */
 static bool grid_read(char *text, int64_t *ret_count, int64_t *ret_cpus)
 {
 	char *x = strchr(text, 'x');
@@ -152,7 +150,7 @@ static bool grid_read(char *text, int64_t *ret_count, int64_t *ret_cpus)
 	return ok;
 }
 
-/* "8,8,16": partitions A, B and C of nodes with one CPU. */
+/* Parses "8,8,16": partitions A, B and C of nodes with one CPU. */
 static int parts_parse(char *sizes, struct conf_nodes *all, struct names *known, int64_t *numbered, struct err *err)
 {
 	char letter[8], name[32], *size;
@@ -176,7 +174,7 @@ static int parts_parse(char *sizes, struct conf_nodes *all, struct names *known,
 	return rc;
 }
 
-/* One group, which is cut up. *numbered counts the nodes that were named n1, n2, ... */
+/* Parses one group, modifying the text. *numbered counts the nodes named n1, n2, ... */
 static int group_parse(char *text, struct conf_nodes *all, struct names *known, int64_t *numbered, struct err *err)
 {
 	struct group g = {0};

@@ -17,10 +17,10 @@
 #include "server/server.h"
 #include "store/store.h"
 
-#define ALLOCATIONS_MOST 100 /* that are kept, unless more are not over */
-#define PORT_OBJECT ":port"  /* no overlay has such a name */
+#define ALLOCATIONS_MOST 100 /* allocations kept, unless more of them are not over */
+#define PORT_OBJECT ":port"  /* cannot be the name of an overlay */
 
-/* ---- how the store has them ---- */
+/* ---- records in the store ---- */
 
 #define HAS(member) MEMBER(struct overlay, member)
 
@@ -40,7 +40,7 @@ static const struct field overlay_rows[] = {
 	{0},
 };
 
-/* The rows of these are stored as lists of values, in this order. */
+/* The rows below are stored as lists of values, in this order. */
 static const struct field slot_rows[] = {
 	{"request", .is = IS_INT, MEMBER(struct overlay_slot, request)},
 	{"token", .is = IS_INT, MEMBER(struct overlay_slot, token)},
@@ -80,7 +80,7 @@ static void values_store(const struct field *rows, const void *record, const cha
 	strbuf_fini(&v.scratch);
 }
 
-/* What is missing or wrong counts as missing. */
+/* Loads a list of values. Wrong values count as missing. */
 static void values_load(const struct field *rows, const json_t *list, void *record)
 {
 	for (const struct field *f = rows; f->name; f++) {
@@ -120,7 +120,8 @@ struct overlay *overlay_add(struct server *s, const char *name, const struct ove
 	return o;
 }
 
-/* Of such a node only the CPUs are known, and that it has neither GPUs nor resources of the site's own names. */
+/* Sets the largest node that may come. Only its CPUs are known, and that it has neither GPUs nor
+ * site-defined resources. */
 static void coming_set(struct server *s)
 {
 	struct res most = {0};
@@ -134,7 +135,7 @@ static void coming_set(struct server *s)
 	s->cluster->coming = most;
 }
 
-/* As many slots as nodes; those that are taken stay. */
+/* Makes as many slots as nodes; occupied slots stay. */
 static void slots_fit(struct overlay *o)
 {
 	while ((int64_t)o->slots.n < o->nodes)
@@ -151,7 +152,7 @@ struct overlay_allocation *overlay_allocation(struct overlay *o, int64_t id)
 	return NULL;
 }
 
-/* The oldest that are over go. */
+/* Removes the oldest allocations that are over. */
 static void allocations_fit(struct overlay *o)
 {
 	for (size_t i = 0; i < o->allocations.n && o->allocations.n > ALLOCATIONS_MOST;)

@@ -48,7 +48,7 @@ const struct remote *remote_find(const struct server *s, const char *name)
 	return find(s, name);
 }
 
-/* In memory; the texts are taken over. */
+/* Sets a site in memory; takes over the texts. */
 static void remote_set(struct server *s, const struct remote *fresh)
 {
 	struct remote *x = find(s, fresh->name);
@@ -97,7 +97,8 @@ int remote_restore(struct server *s, const char *name, const json_t *o, struct e
 	return 0;
 }
 
-/* "n1" and "n1.example.org" are the same host; two names with a domain must be equal. */
+/* Returns true if both names mean the same host: "n1" and "n1.example.org" do; two names with a
+ * domain must be equal. */
 static bool host_same(const char *a, const char *b)
 {
 	size_t n = strcspn(a, "."), m = strcspn(b, ".");

@@ -1,6 +1,4 @@
-/*
- * setting.c - attributes as the server takes them: from requests, and from JSON, as the store keeps them.
- */
+/* setting.c - sets attributes from requests, and from JSON as in the store. */
 #include "server/settings/setting.h"
 
 #include <errno.h>
@@ -11,9 +9,9 @@
 #include "rules/priority.h"
 #include "sched/policy.h"
 
-#define SHOWN 60 /* characters of a value that its message repeats */
+#define SHOWN 60 /* characters of a value shown in its message */
 
-/* The policy's own spelling. */
+/* Checks a policy and returns its own spelling. */
 static int policy_check(const char *text, const char **ret, struct err *err)
 {
 	const struct policy *p = policy_find(text);
@@ -28,7 +26,7 @@ static int policy_check(const char *text, const char **ret, struct err *err)
 	return 0;
 }
 
-/* Each of a list is one of the attribute's words. */
+/* Checks that each item of a list is one of the attribute's words. */
 static int words_check(const struct attr *attr, const char *text, struct err *err)
 {
 	for (const char *p = text; *p; p += strspn(p, ", +")) {
