@@ -309,8 +309,8 @@ static void after_poll(uv_check_t *check)
 	turn(check->data);
 }
 
-/* Handles requests that the listener received in timers or its own prepare callback, so that
- * they do not wait for the poll to end. */
+/* Runs a turn for input from timers and from the listener's own prepare callback, so that it
+ * does not wait for the poll to end. */
 static void before_poll(uv_prepare_t *prepare)
 {
 	struct server *s = prepare->data;

@@ -1,8 +1,8 @@
 /*
  * users.c - see users.h.
  *
- * A record belongs to the table. One whose lookup runs or is queued (asked_ms) stays until that has ended, so the thread's answer finds it. Threads see
- * nothing but their struct lookup.
+ * A record belongs to the table. A record whose lookup runs or is queued (asked_ms) stays until the
+ * lookup has ended, so the thread's result finds it. Threads access only their struct lookup_work.
  */
 #include <errno.h>
 #include <grp.h>
@@ -23,15 +23,15 @@
 #include "server/base/users.h"
 #include "server/server.h"
 
-#define FRESH_MS 60000	  /* an answer is taken as it is; */
-#define USABLE_MS 300000  /* ... and so long while another is fetched */
-#define BRIEF_MS 2000	  /* no such user, or a failure: it may be otherwise in a moment */
-#define PATIENCE_MS 30000 /* that a request waits */
-#define SLOW_MS 5000	  /* is logged */
+#define FRESH_MS 60000	  /* age up to which a result is used without a new lookup */
+#define USABLE_MS 300000  /* age up to which a result is used while a new lookup runs */
+#define BRIEF_MS 2000	  /* lifetime of "no such user" and of failures, which may be gone soon */
+#define PATIENCE_MS 30000 /* how long a request waits */
+#define SLOW_MS 5000	  /* lookups that take longer are logged */
 #define TICK_MS 1000
-#define AT_ONCE 8     /* threads, of those of main.c, that lookups may have; others read the store */
-#define WAITING 1000  /* lookups that may wait for one */
-#define RECORDS 10000 /* then those that nobody needs now are dropped */
+#define AT_ONCE 8     /* threads, of those of main.c, that lookups may use; others read the store */
+#define WAITING 1000  /* lookups that may wait for a thread, at most */
+#define RECORDS 10000 /* records at which unused ones are dropped */
 #define BUFFER_MAX (16 << 20)
 #define GROUPS_MAX 65536
 
@@ -43,23 +43,24 @@ typedef VEC(struct user_wait {
 struct user_record {
 	struct user_key key;
 	struct user user;
-	enum lookup answer;	       /* LOOKUP_PENDING: there has been none */
-	int error;		       /* of LOOKUP_FAILED */
-	int64_t answered_ms, asked_ms; /* asked_ms 0: no lookup runs or is queued */
+	enum lookup answer;	       /* LOOKUP_PENDING: no result yet */
+	int error;		       /* errno of LOOKUP_FAILED */
+	int64_t answered_ms, asked_ms; /* asked_ms 0: no lookup is running or queued */
 	wait_vec waits;
 };
 
-/* What a thread is given, and gives back. */
+/* Input and output of a thread. */
 struct lookup_work {
 	uv_work_t work;
 	struct server *s;
 	struct user_record *record;
-	struct user_key key; /* its name is the record's, which stays */
+	struct user_key key; /* its name belongs to the record, which stays */
 	struct user user;
-	int rc; /* 0, -ENOENT, or why it failed */
+	int rc; /* 0, -ENOENT, or the error */
 };
 
-/* The machine's own clock: a lookup takes real time, whatever the server's clock shows. */
+/* Returns the machine's monotonic time: a lookup takes real time, whatever the server's clock
+ * shows. */
 static int64_t now_ms(void)
 {
 	return (int64_t)(uv_hrtime() / 1000000);
@@ -79,13 +80,14 @@ static void user_free(struct user *u)
 
 /* ---- on a thread ---- */
 
-/* Not found has many names, by module (getpwnam(3)). */
+/* Maps the errors of getpwnam(3) that mean "not found", which differ between modules, to
+ * -ENOENT. */
 static int lookup_error(int error)
 {
 	return error == 0 || error == ENOENT || error == ESRCH || error == EBADF || error == EPERM ? -ENOENT : -error;
 }
 
-/* A group's name; malloc'd. */
+/* Returns a group's name; malloc'd. */
 static int group_look(gid_t gid, char **ret)
 {
 	struct group entry, *found = NULL;
@@ -129,7 +131,7 @@ static int groups_look(struct user *u)
 	gid_t *gids = NULL;
 	int n = 64, room, rc = 0;
 
-	do { /* some libraries do not say how many there are */
+	do { /* some libraries do not return the number needed */
 		room = n;
 		gids = mem_realloc(gids, (size_t)room, sizeof *gids);
 		if (getgrouplist(u->name, u->gid, gids, &n) >= 0)
@@ -203,7 +205,7 @@ static bool record_usable(const struct user_record *r)
 	return r->answer == LOOKUP_KNOWN && now_ms() - r->answered_ms < USABLE_MS;
 }
 
-/* All that nobody waits for; or only those that are of no use any more. */
+/* Drops all records without a waiting caller, or only those that are no longer usable. */
 static void records_drop(struct users *u, bool useful)
 {
 	for (size_t i = u->list.n; i-- > 0;)
@@ -211,7 +213,7 @@ static void records_drop(struct users *u, bool useful)
 			record_remove(u, i);
 }
 
-/* NULL: another name has the same hash, and is being looked up. */
+/* Finds or adds a record. Returns NULL if another name has the same hash and is being looked up. */
 static struct user_record *record_get(struct users *u, const struct user_key *k)
 {
 	struct user_record *r = record_find(u, k);
@@ -225,7 +227,7 @@ static struct user_record *record_get(struct users *u, const struct user_key *k)
 		record_remove(u, at - 1);
 	if (u->list.n >= RECORDS) {
 		records_drop(u, false);
-		if (u->list.n >= RECORDS * 3 / 4) /* not again at once */
+		if (u->list.n >= RECORDS * 3 / 4) /* frees enough for a while */
 			records_drop(u, true);
 	}
 	r = mem_zalloc(sizeof *r);
@@ -239,7 +241,7 @@ static struct user_record *record_get(struct users *u, const struct user_key *k)
 
 /* ---- lookups ---- */
 
-/* Taken out first: what is called may change the table. */
+/* Moves the waiting callers out of the record, since the callbacks may change the table. */
 static void waits_take(struct user_record *r, wait_vec *to)
 {
 	for (size_t i = 0; i < r->waits.n; i++)
@@ -272,7 +274,7 @@ static void lookups_go(struct server *s)
 	}
 }
 
-/* Users wait for as long, and administrators wonder why. */
+/* Logs a slow lookup, since users wait for it and administrators look for the cause. */
 static void slow_say(const struct server *s, const struct user_record *r)
 {
 	int64_t ms = now_ms() - r->asked_ms;
@@ -293,11 +295,12 @@ static void lookup_done(uv_work_t *work, int status)
 	struct server *s = w->s;
 	wait_vec waits = {0};
 
-	turn_wake(s); /* a job may wait for this user */
+	turn_wake(s); /* a job may be waiting for this user */
 	slow_say(s, r);
 	s->users->running--;
 	r->asked_ms = 0;
-	if (w->rc < 0 && w->rc != -ENOENT && record_usable(r)) { /* as long as it may be used; then it is asked again */
+	/* keep the old record while it is usable; then it is looked up again */
+	if (w->rc < 0 && w->rc != -ENOENT && record_usable(r)) {
 		user_free(&w->user);
 	} else {
 		user_free(&r->user);
@@ -384,7 +387,7 @@ void users_wait(struct server *s, struct user_key k, void (*done)(struct server 
 		uv_timer_start(&s->users->timer, on_tick, TICK_MS, TICK_MS);
 }
 
-/* ---- what is known ---- */
+/* ---- known users ---- */
 
 const struct user *user_known(const struct server *s, uid_t uid)
 {
@@ -415,7 +418,7 @@ const char *user_group(const struct server *s, uid_t uid, gid_t gid)
 void users_forget(struct server *s)
 {
 	records_drop(s->users, true);
-	for (size_t i = 0; i < s->users->list.n; i++) /* the answers on their way are new ones */
+	for (size_t i = 0; i < s->users->list.n; i++) /* results on their way are new */
 		s->users->list.v[i]->answer = LOOKUP_PENDING;
 }
 

@@ -20,6 +20,6 @@ uint32_t word_find(const struct server *s, const char *text)
 uint32_t word_add(struct server *s, const char *text)
 {
 	if (s->words->n == 0)
-		names_add(s->words, ""); /* so that 0 is nothing */
+		names_add(s->words, ""); /* so that 0 means no text */
 	return text && *text ? names_add(s->words, text) : 0;
 }

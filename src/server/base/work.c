@@ -14,8 +14,9 @@
 #include "store/store.h"
 
 #define SLICE_US                                                                                                       \
-	5000 /* of all works together, in a turn; what follows from it in the same turn takes about as long again */
-#define QUANTUM_US 1000 /* of one, before the next */
+	/* time for all works together, per turn; the rest of the turn takes about as long again */
+	5000
+#define QUANTUM_US 1000 /* time for one work before the next */
 #define PATIENCE_US (20 * INT64_C(1000000))
 
 static int64_t monotonic_us(void)
@@ -42,7 +43,7 @@ void work_remove(struct server *s, const struct work *w)
 		}
 }
 
-/* Whether it has more to do. */
+/* Runs one work for a quantum. Returns true if it has more to do. */
 static bool quantum(struct server *s, struct work *w, int64_t end, int64_t *steps)
 {
 	int64_t begin = monotonic_us(), now = begin;
@@ -107,7 +108,7 @@ void works_wait(struct server *s)
 
 void works_stop(struct server *s, const char *why)
 {
-	while (s->slices->works.n) { /* one that stops may change the list */
+	while (s->slices->works.n) { /* a work that stops may change the list */
 		struct work *w = s->slices->works.v[--s->slices->works.n];
 		w->kind->stop(s, w, why);
 	}

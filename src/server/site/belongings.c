@@ -1,13 +1,15 @@
 /*
- * belongings.c - which store the files in the state directory belong to.
+ * belongings.c - records which store the files in the state directory belong to.
  *
- * What lies there goes by the numbers of jobs, and another store gives the same numbers to other jobs. So the directory is marked with the id of
- * its store, and a server whose store has another id, or is empty beside files, does not start: the store was lost, or 'store' names the wrong
- * one. Who means it sets the files aside first (--set-aside).
+ * Files there are named by job numbers, and another store assigns the same numbers to other jobs.
+ * So the directory is marked with the id of its store. A server whose store has another id, or is
+ * empty while there are files, does not start: the store was lost, or 'store' names the wrong one.
+ * An administrator who really wants to start first sets the files aside (--set-aside).
  *
- * A backup that was put back has the right id, and yet gives numbers again. Therefore the names of an attempt's files have a part that is drawn at
- * random when a server starts and stays with the jobs that it accepts (attempt_tag), and scripts are written anew by each server. An order has the SHA-256 of
- * its script's text, and nothing else is run (run/script.c).
+ * A restored backup has the right id, and yet assigns numbers again. Therefore the names of an
+ * attempt's files have a part that is drawn at random when a server starts and stays with the jobs
+ * it accepts (attempt_tag), and each server writes scripts again. An order has the SHA-256 of its
+ * script's text, and nothing else is run (run/script.c).
  */
 #include <dirent.h>
 #include <errno.h>
@@ -45,7 +47,7 @@
 static const char *const below[] = {"live", "scripts", "nodes", "undelivered", "tmp"};
 #define NBELOW (sizeof below / sizeof *below)
 
-/* "": there is none. */
+/* Reads the mark; "": none. */
 static void mark_read(const struct server *s, char id[64])
 {
 	char path[PATH_MAX];
@@ -92,7 +94,7 @@ static bool has_entries(const char *path)
 	return found;
 }
 
-/* The first folder with files, or NULL. */
+/* Returns the first folder with files, or NULL. */
 static const char *files_find(const struct server *s)
 {
 	char path[PATH_MAX];
@@ -105,7 +107,7 @@ static const char *files_find(const struct server *s)
 	return NULL;
 }
 
-/* What a server made of a store that was deleted while it ran: the newest, or "". */
+/* Finds the newest copy that a server saved of a store deleted while it ran, or "". */
 static void saved_find(const struct server *s, char path[PATH_MAX])
 {
 	char pattern[PATH_MAX];
@@ -175,7 +177,8 @@ int belongings_set_aside(struct server *s, struct err *err)
 		    (int)sizeof to ||
 	    mkdir(to, 0700) < 0)
 		return err_set(err, -errno, "%s: %s", to, strerror(errno));
-	for (size_t i = 0; i <= NBELOW; i++) { /* the mark last: until then nothing has happened */
+	/* the mark comes last: until then nothing counts as set aside */
+	for (size_t i = 0; i <= NBELOW; i++) {
 		const char *name = i < NBELOW ? below[i] : MARK;
 		snprintf(from, sizeof from, "%s/%s", s->instance->where.state, name);
 		snprintf(there, sizeof there, "%s/%s", to, name);
@@ -191,7 +194,7 @@ int belongings_set_aside(struct server *s, struct err *err)
 	return 0;
 }
 
-/* ---- what this server's files are called ---- */
+/* ---- names of this server's files ---- */
 
 void belongings_begin(struct server *s)
 {
@@ -209,7 +212,8 @@ static void script_needed(void *context, struct attempt *t)
 		map_set(needed, s->jobs->entries.v[t->job].spec->script, 1);
 }
 
-/* Scripts that an earlier server wrote, but for those of attempts that may not have opened them yet (a prologue takes its time). */
+/* Removes scripts that an earlier server wrote, except those of attempts that may not have
+ * opened them yet (a prologue may be running). */
 void belongings_sweep(struct server *s)
 {
 	char path[PATH_MAX];

@@ -20,14 +20,14 @@
 struct party {
 	char *user, *host;
 	bool known;
-	uint64_t as_of; /* turn.settings */
+	uint64_t as_of; /* value of turn.settings */
 	struct coordinated of;
 };
 
 struct coordinators {
 	struct names names; /* "user@host"; the first is nobody */
 	VEC(struct party) parties;
-	bool known, any; /* whether any queue or account has some: most sites have none */
+	bool known, any; /* any: some queue or account has coordinators; most sites have none */
 	uint64_t as_of;
 };
 
@@ -103,7 +103,7 @@ const struct coordinated *coordinators_find(const struct server *s, uint32_t par
 	struct party *p = &s->coordinators->parties.v[party];
 
 	if (party && (!p->known || p->as_of != s->turn->settings))
-		look((struct server *)s, p); /* what it remembers is no part of the server's state */
+		look((struct server *)s, p); /* the cache is not part of the server's state */
 	return &p->of;
 }
 

@@ -1,6 +1,5 @@
-/*
- * copystore.c - `shuntd --copy-store FROM TO`, which is what `shunt store copy` runs: the stores as an administrator names them, and what is printed.
- */
+/* copystore.c - `shuntd --copy-store FROM TO`, which `shunt store copy` runs: names of stores,
+ * and output. */
 #include <errno.h>
 #include <limits.h>
 #include <pwd.h>
@@ -22,7 +21,8 @@
 #include "store/copy.h"
 #include "store/store.h"
 
-/* "conf:FILE" is the store of a configuration file. A password is only taken from there: everyone can read a command line. */
+/* Reads the name of a store; "conf:FILE" is the store of a configuration file. A password is
+ * accepted only from there, since everyone can read a command line. */
 static int url_read(const char *text, char *url, size_t size, struct err *err)
 {
 	struct conf conf;
@@ -47,7 +47,7 @@ static int url_read(const char *text, char *url, size_t size, struct err *err)
 	return rc;
 }
 
-/* Root would leave files that the server can't use. */
+/* Refuses to run as root where it would leave files that the server cannot use. */
 static int owner_check(const char *url, struct err *err)
 {
 	const char *path = strncmp(url, "sqlite:", 7) == 0 ? url + 7 : url;
@@ -68,7 +68,7 @@ static int owner_check(const char *url, struct err *err)
 		       pw ? pw->pw_name : "another user", pw ? pw->pw_name : "USER");
 }
 
-/* libpq looks for .pgpass in $HOME, which runuser and su leave as it was. */
+/* Sets $HOME, where libpq looks for .pgpass, since runuser and su do not change it. */
 static void home_set(void)
 {
 	const struct passwd *pw = getpwuid(geteuid());
@@ -124,7 +124,7 @@ static void print_json(const struct store_copied *c)
 	strbuf_fini(&out);
 }
 
-/* "12,345" */
+/* Appends a number as in "12,345". */
 static void count_add(struct strbuf *out, uint64_t n)
 {
 	char digits[24];

@@ -24,15 +24,15 @@
 #include "server/server.h"
 #include "server/site/realm.h"
 
-#define PAUSE 2 /* seconds between two of them */
+#define PAUSE 2 /* seconds between two starts */
 
-/* Owned by the realm; once there was one. */
+/* A courier or keeper; owned by the realm from its first use. */
 struct courier {
 	struct server *s;
-	const char *command, *what; /* `shunt` with this word; what it is, for messages */
-	pid_t pid;		    /* 0: none runs */
+	const char *command, *what; /* subcommand of `shunt`; description for messages */
+	pid_t pid;		    /* 0: not running */
 	uv_pipe_t *pipe;
-	int64_t again; /* instant before which none is started */
+	int64_t again; /* instant before which it is not started */
 	char buf[16];
 };
 
@@ -44,7 +44,7 @@ static void on_closed(uv_handle_t *handle)
 static void courier_gone(struct courier *c)
 {
 	kill(c->pid, SIGKILL);
-	waitpid(c->pid, NULL, 0); /* it has ended, or was killed: that takes no time */
+	waitpid(c->pid, NULL, 0); /* it has ended or was killed, so this does not block */
 	c->pid = 0;
 	c->again = c->s->clock->now + PAUSE;
 	uv_close((uv_handle_t *)c->pipe, on_closed);
@@ -58,7 +58,7 @@ static void on_room(uv_handle_t *handle, size_t size, uv_buf_t *ret)
 	*ret = uv_buf_init(c->buf, sizeof c->buf);
 }
 
-/* It says nothing: this is its end. */
+/* Handles the end of the process, which never writes anything. */
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
 	struct courier *c = stream->data;

@@ -20,7 +20,7 @@
 #define FILES_MAX 100
 #define NAME_MOST 100
 
-/* Whether others than root and we ourselves may change what is there; the sentence says why. */
+/* Returns true if users other than root and ourselves may change the file; the error says why. */
 static bool others_may_write(const struct stat *st, struct err *err)
 {
 	if (st->st_uid != 0 && st->st_uid != geteuid())
