@@ -1,6 +1,4 @@
-/*
- * accounting.c - the files of accounting records, read day by day. outbox.c writes them.
- */
+/* accounting.c - reads the files of accounting records, day by day. outbox.c writes them. */
 #include "server/book/accounting.h"
 
 #include <errno.h>
@@ -31,9 +29,11 @@ static void day_path(const char *dir, int64_t instant, struct strbuf *out)
 
 struct accounting_reader {
 	char *dir;
-	int64_t day; /* an instant of it: noon, so that a day of 23 or 25 hours is neither missed nor read twice */
-	struct strbuf end; /* the path of the last one */
-	struct lines *in;  /* of the present one; NULL: none is open */
+	/* instant in the day: noon, so that a day of 23 or 25 hours is neither missed nor read
+	 * twice */
+	int64_t day;
+	struct strbuf end; /* path of the last day's file */
+	struct lines *in;  /* file of the present day; NULL: none is open */
 	bool over;
 };
 
@@ -54,7 +54,7 @@ struct accounting_reader *accounting_open_days(const char *dir, int64_t from, in
 	return r;
 }
 
-/* Opens the file of the present day, if there is one, and goes on to the next day. */
+/* Opens the file of the present day, if there is one, and advances to the next day. */
 static int day_open(struct accounting_reader *r, struct err *err)
 {
 	struct strbuf path = {0};

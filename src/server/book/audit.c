@@ -17,8 +17,10 @@
 #include "server/server.h"
 #include "store/audit.h"
 
-#define SLICE 5000 /* rows that are deleted in a turn */
-#define LOOK 600   /* seconds between two looks for old ones: what a site changes in that time is less */
+#define SLICE 5000 /* rows deleted per turn, at most */
+/* seconds between two searches for old records; a site makes fewer changes than SLICE in that
+ * time */
+#define LOOK 600
 
 void audit_record(struct server *s, const struct asker *w, const char *kind, const char *name, const char *action,
 		  const char *change, const char *undo)
@@ -46,7 +48,7 @@ static const struct attr_value *value_of(const struct attrs *a, const struct att
 	return NULL;
 }
 
-/* "name = value", as qmgr reads it. */
+/* Appends "name = value" in qmgr's syntax. */
 static void assign(const struct attr_value *v, struct strbuf *out)
 {
 	strbuf_puts(out, out->n ? ", " : "");
@@ -56,9 +58,9 @@ static void assign(const struct attr_value *v, struct strbuf *out)
 }
 
 struct difference {
-	struct strbuf change; /* for people */
-	struct strbuf set;    /* what would be set again, and */
-	struct strbuf unset;  /* ... unset */
+	struct strbuf change; /* text for people */
+	struct strbuf set;    /* attributes to set again */
+	struct strbuf unset;  /* attributes to unset */
 };
 
 static void compare(const struct attrs *before, const struct attrs *after, struct difference *d)
@@ -125,7 +127,7 @@ void audit_attrs(struct server *s, const struct asker *w, const char *kind, cons
 	strbuf_fini(&undo);
 }
 
-/* ---- what goes ---- */
+/* ---- expiry ---- */
 
 void audit_turn(struct server *s)
 {

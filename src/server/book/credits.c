@@ -37,7 +37,7 @@ struct of_account {
 struct credits {
 	VEC(struct of_account) v;
 	struct map at; /* word -> index + 1 */
-	int64_t next;  /* when the next deposit expires */
+	int64_t next;  /* instant of the next expiry of a deposit */
 };
 
 struct credits *credits_create(void)
@@ -100,7 +100,7 @@ bool credits_get(struct server *s, const struct object *account, struct credit_s
 		return false;
 	ret->balance = ret->credit ? credit_balance(ret->credit) : 0;
 	ret->escrow = escrow_of(s, number, &ret->tariff);
-	if (ret->escrow > ret->balance) /* started by force */
+	if (ret->escrow > ret->balance) /* jobs were started by force */
 		ret->escrow = ret->balance;
 	return true;
 }
@@ -156,11 +156,11 @@ int credits_restore(struct server *s, const char *account, const struct json_t *
 	c->expired = json_integer_value(json_object_get((const json_t *)o, "expired"));
 	c->withdrawn = json_integer_value(json_object_get((const json_t *)o, "withdrawn"));
 	c->deposited += c->spent + c->expired + c->withdrawn;
-	s->books->credits->next = 0; /* credits_turn() looks */
+	s->books->credits->next = 0; /* makes credits_turn() check */
 	return 0;
 }
 
-/* A line of the book, the deposits, and what that means for jobs: in this turn's commit. */
+/* Writes a line of the book and the deposits, and updates the limit, in this turn's commit. */
 static void keep(struct server *s, uint32_t account, const char *cause, int64_t amount, uint64_t key)
 {
 	struct credit *c = find_or_add(s, account);
@@ -241,7 +241,7 @@ int credits_change(struct server *s, const struct credit_order *o, struct err *e
 	} else if (o->op == CREDIT_WITHDRAW) {
 		keep(s, number, "withdrawal", -credit_withdraw(find(s, number), o->amount), 0);
 	} else {
-		find_or_add(s, other); /* both pointers after that */
+		find_or_add(s, other); /* take both pointers after this */
 		credit_transfer(find(s, number), find(s, other), o->amount, &s->jobs->next_seq);
 		keep(s, number, "transfer", -o->amount, 0);
 		keep(s, other, "transfer", o->amount, 0);
@@ -267,7 +267,7 @@ static void charge(struct server *s, uint32_t id, const struct object *x, int64_
 		keep(s, number, "job", -spent, s->jobs->entries.v[id].key);
 }
 
-/* By its account, and by those above it. */
+/* Charges the account and those above it. */
 static void charge_all(struct server *s, uint32_t id, int64_t ran_ms)
 {
 	const struct spec *p = s->jobs->entries.v[id].spec;
@@ -285,7 +285,8 @@ void credits_stopped(struct server *s, uint32_t id, int64_t ran_ms)
 		charge_all(s, id, ran_ms);
 }
 
-/* A price was agreed for the deadline. If that was missed, the account pays for what the job used, and at most the price. */
+/* Charges a job that has ended. Its price applies if it met its deadline. Otherwise the account
+ * pays for what the job used. */
 void credits_settle(struct server *s, uint32_t id)
 {
 	const struct entry *e = &s->jobs->entries.v[id];

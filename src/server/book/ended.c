@@ -1,6 +1,4 @@
-/*
- * ended.c - what is written down of jobs for others to read: accounting records and mail.
- */
+/* ended.c - records of jobs for others to read: accounting records and mail. */
 #include <jansson.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -66,16 +64,16 @@ void book_event(struct server *s, uint32_t id, char type)
 	strbuf_fini(&name);
 }
 
-/* What happened is mailed once it is stored (mails_send). */
+/* Queues a mail, which is sent once the event is stored (mails_send). */
 void mail_event(struct server *s, uint32_t id, enum mail_point point)
 {
 	if (s->jobs->entries.v[id].spec->mail & point && *s->conf->mail_program &&
 	    (s->jobs->entries.v[id].cause != END_DELETED ||
-	     s->jobs->entries.v[id].foreign)) /* who deletes a job knows it */
+	     s->jobs->entries.v[id].foreign)) /* a user who deletes their own job gets no mail */
 		vec_push(&s->post->mails, (struct mail_later){id, point});
 }
 
-/* What it requested and used, and what to request next time. */
+/* Appends what the job requested and used, and what to request next time. */
 static void advice_add(const struct server *s, uint32_t id, struct strbuf *out)
 {
 	const struct entry *e = &s->jobs->entries.v[id];

@@ -1,7 +1,6 @@
-/*
- * history.c - what is kept of jobs for years: a row for each attempt that ends, one for a job that ends while it waits, and what they add to the ledger.
- * All of it is written in the commit of the event that causes it.
- */
+/* history.c - long-term history of jobs: a row for each attempt that ends, one for a job that
+ * ends while it waits, and their contribution to the ledger. All of it is written in the commit
+ * of the event that causes it. */
 #include <stdint.h>
 #include <string.h>
 
@@ -28,10 +27,11 @@
 #include "store/history.h"
 #include "store/store.h"
 
-#define FILE_AFTER_US 1000000	/* the more rows are filed together, the less each costs */
-#define FILE_LATEST_US 10000000 /* ... although a long request is at work */
+/* delay before filing: filing more rows together costs less per row */
+#define FILE_AFTER_US 1000000
+#define FILE_LATEST_US 10000000 /* longest additional delay while a long request is running */
 #define FILE_RETRY_US 60000000
-#define FILE_ROWS 1000 /* of a turn */
+#define FILE_ROWS 1000 /* rows per turn, at most */
 
 static const char *state_of(const struct entry *e)
 {
@@ -46,7 +46,7 @@ int64_t ran_until_now(const struct server *s, const struct entry *e)
 	uint32_t id = (uint32_t)(e - s->jobs->entries.v);
 	int64_t until = s->clock->boot_us;
 
-	if (entry_job(s, id)->state == STATE_NOW) /* what is known is when an earlier attempt began */
+	if (entry_job(s, id)->state == STATE_NOW) /* began_us is of an earlier attempt */
 		return 0;
 	if (map_get(&s->jobs->unseen, (uint64_t)id << 32 | entry_job(s, id)->attempt, &(uint64_t){0}))
 		until -= (s->clock->now - s->jobs->seen) * 1000000;
@@ -61,7 +61,8 @@ static void day_add(void *context, const struct ledger_row *x)
 	sharing_add(s, x);
 }
 
-/* What the attempt that ends now lost, as far as is known already. One that makes no checkpoints loses everything. */
+/* Returns the work lost by the attempt that ends now, as far as it is known. A job without
+ * checkpoints loses everything. */
 static int64_t lost_of(const struct server *s, const struct entry *e, const struct history_row *row)
 {
 	const struct job_saves *v = e->outcome ? e->outcome->saves : NULL;
@@ -94,7 +95,8 @@ void history_fill(struct server *s, uint32_t id, struct history_row *row, char *
 		.peak_kib = o ? o->memory_kib : 0,
 	};
 	past_describe(row, e->spec, s->words);
-	row->group = group_name(s, e->spec, group, size); /* also of one that is older than this member */
+	/* set for older jobs as well, which lack this member */
+	row->group = group_name(s, e->spec, group, size);
 	if (job_ended(job)) {
 		row->last = true;
 		row->state = state_of(e);
@@ -137,14 +139,15 @@ void history_ended(struct server *s, uint32_t id)
 	char group[64];
 
 	history_fill(s, id, &row, group, sizeof group);
-	if (entry_job(s, id)->state != STATE_DONE) { /* it ended while it waited, whatever it did before */
+	/* it ended while waiting, whatever it did before */
+	if (entry_job(s, id)->state != STATE_DONE) {
 		row.attempt = row.started = row.ran_ms = row.cpu_ms = row.peak_kib = 0;
 		row.hosts = NULL;
 	}
 	row_put(s, id, &row);
 }
 
-/* Of a store that is older than the history: those that have ended and are still known. */
+/* Marks that the store has a history. */
 int history_restore(struct server *s, const char *name, const json_t *o, struct err *err)
 {
 	(void)name;

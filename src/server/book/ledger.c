@@ -5,7 +5,7 @@
 
 #include <time.h>
 
-/* The date of an instant, and when that day began. */
+/* Returns the date of an instant and the start of that day. */
 static int64_t day_of(int64_t instant, int64_t *ret_began)
 {
 	time_t t = (time_t)instant;
@@ -17,11 +17,11 @@ static int64_t day_of(int64_t instant, int64_t *ret_began)
 	t = (time_t)*ret_began;
 	localtime_r(&t, &midnight);
 	if (midnight.tm_mday == tm.tm_mday && midnight.tm_gmtoff == tm.tm_gmtoff)
-		return day; /* mktime looks at the file of the time zone each time */
+		return day; /* avoids mktime, which checks the time zone file each time */
 	tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
 	tm.tm_isdst = -1; /* a day may have 23 or 25 hours */
 	*ret_began = (int64_t)mktime(&tm);
-	if (*ret_began > instant) /* midnight itself was skipped, or came twice */
+	if (*ret_began > instant) /* midnight was skipped, or came twice */
 		*ret_began = instant;
 	return day;
 }
@@ -57,7 +57,7 @@ int64_t ledger_date_of(int64_t day)
 	return (tm.tm_year + 1900) * INT64_C(10000) + (tm.tm_mon + 1) * 100 + tm.tm_mday;
 }
 
-/* What falls on the first `part` of `whole`, in whole numbers that add up. */
+/* Returns the share of the first `part` of `whole`, in integers whose differences add up. */
 static int64_t share(int64_t amount, int64_t part, int64_t whole)
 {
 	return whole ? (int64_t)((__int128)amount * part / whole) : 0;
@@ -65,14 +65,14 @@ static int64_t share(int64_t amount, int64_t part, int64_t whole)
 
 void ledger_split(const struct history_row *row, void (*day)(void *context, const struct ledger_row *x), void *context)
 {
-	/* Backwards from the end, in ms; the last millisecond counts for its day. */
+	/* Goes backwards from the end, in ms; the last millisecond counts for its day. */
 	int64_t end = row->ended * 1000, begin = end - row->ran_ms, told = 0, began;
 	bool first = true;
 
 	while (first || end > begin) {
 		int64_t date = day_of(end > begin ? (end - 1) / 1000 : end / 1000, &began);
 		int64_t from = began * 1000 > begin ? began * 1000 : begin;
-		if (from >= end) /* a clock that makes no sense: all that is left */
+		if (from >= end) /* the clock makes no sense: take everything that is left */
 			from = begin;
 		int64_t ran = end > begin ? end - from : 0;
 		int64_t cpu = row->ran_ms ? share(row->cpu_ms, told + ran, row->ran_ms) -

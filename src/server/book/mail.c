@@ -1,6 +1,4 @@
-/*
- * mail.c - mails about jobs, and the programs that carry them away.
- */
+/* mail.c - mails about jobs, and the programs that send them. */
 #include "server/book/mail.h"
 
 #include <ctype.h>
@@ -21,16 +19,17 @@
 #include "base/vec.h"
 #include "server/base/spawn.h"
 
-#define AT_ONCE 4	  /* programs that run */
-#define WAITING_MAX 10000 /* mails that wait */
-#define PATIENCE_MS 60000 /* then a program is killed */
+#define AT_ONCE 4	  /* programs that run at once, at most */
+#define WAITING_MAX 10000 /* mails that wait, at most */
+#define PATIENCE_MS 60000 /* time after which a program is killed */
 #define ADDRESS_MAX 254
 
 extern char **environ;
 
 /* ---- a mail ---- */
 
-/* Letters that name people and hosts, and no pipe, file or list of sendmail's. */
+/* Returns true if the address has only characters that name people and hosts, and cannot be a
+ * pipe, file or list of sendmail. */
 static bool address_ok(const char *text, size_t n)
 {
 	if (n == 0 || n > ADDRESS_MAX || *text == '-' || *text == '@' || text[n - 1] == '@')
@@ -41,7 +40,7 @@ static bool address_ok(const char *text, size_t n)
 	return true;
 }
 
-/* One line of a header or body. */
+/* Appends one line of a header or body. */
 static void line_add(struct strbuf *out, const char *label, const char *text)
 {
 	strbuf_puts(out, label);
@@ -64,7 +63,7 @@ static void recipients_add(const struct mail *m, struct strbuf *out)
 	}
 }
 
-/* Each line of `text` by itself; a dot alone on one ends nothing, since the program is given -i. */
+/* Appends each line of `text`; a single dot ends nothing, since the program is called with -i. */
 static void text_add(struct strbuf *out, const char *text)
 {
 	char *copy = mem_strdup(text), *rest = copy, *line;
@@ -138,14 +137,14 @@ int mail_format(const struct mail *m, struct strbuf *out, struct err *err)
 	return 0;
 }
 
-/* ---- carriers ---- */
+/* ---- mail programs ---- */
 
 struct letter {
 	char *program, *from;
 	struct strbuf text;
 };
 
-/* A program that runs. libuv closes its handles later than we would free it: `handles` counts those still open. */
+/* A running mail program. libuv closes its handles later: `handles` counts those still open. */
 struct carrier {
 	struct mailer *mailer;
 	uv_poll_t ended;
@@ -161,7 +160,7 @@ struct mailer {
 	void (*say)(void *context, const char *text);
 	void *context;
 	VEC(struct letter) waiting;
-	size_t first; /* of `waiting` */
+	size_t first; /* index in `waiting` of the first letter not sent */
 	struct carrier *carrier[AT_ONCE];
 	bool said_missing;
 };
@@ -228,10 +227,10 @@ static void carrier_late(uv_timer_t *timer)
 {
 	struct carrier *c = timer->data;
 
-	kill(-c->pid, SIGKILL); /* its group: it was made the leader of one */
+	kill(-c->pid, SIGKILL); /* kill its process group, of which it is the leader */
 }
 
-/* A mail in memory, to be read from its beginning; -errno. */
+/* Returns a descriptor of the mail in memory, positioned at its beginning; or -errno. */
 static int letter_file(const struct letter *l)
 {
 	int fd = memfd_create("mail", MFD_CLOEXEC);
@@ -263,7 +262,7 @@ static int letter_spawn(const struct letter *l, pid_t *ret)
 	return rc;
 }
 
-/* Watches a program; -errno: it can't be watched, and so was ended. */
+/* Watches a program. -errno: it could not be watched, and was killed. */
 static int carrier_create(struct mailer *m, const char *program, pid_t pid, struct carrier **ret)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -312,7 +311,7 @@ static void letters_start(struct mailer *m)
 			letter_fini(l);
 		}
 	}
-	if (m->first > m->waiting.n / 2) { /* the sent half goes, now and then */
+	if (m->first > m->waiting.n / 2) { /* drops the sent letters from time to time */
 		m->waiting.n -= m->first;
 		memmove(m->waiting.v, m->waiting.v + m->first, m->waiting.n * sizeof *m->waiting.v);
 		m->first = 0;

@@ -1,16 +1,19 @@
 /*
  * outbox.c - see outbox.h.
  *
- * Rows are written from memory while all goes well. When it does not, they are forgotten here (`behind`) and read again from the store, in batches; so a disk
- * that is full for days costs no memory. After a failure, and at the start, a batch is first compared with the files (`check`): any part of it may be there.
+ * Rows are normally written from memory. After an error they are dropped here (`behind`) and read
+ * again from the store, in batches, so a disk that is full for days costs no memory. After a
+ * failure, and at the start, a batch is first compared with the files (`check`), since any part of
+ * it may be in them. The files have the rows in order, so the comparison ends with the first
+ * missing line.
  *
- * The files have the rows in their order, so the comparison is over with the first line that is missing. Files are synced apart from the loop, a second
- * after a write, and at once when UNSYNCED_MAX was written: what has to be compared after a crash stays small.
+ * Files are synced outside the loop, a second after a write, and at once when UNSYNCED_MAX was
+ * written, so that little has to be compared after a crash. A file that an administrator has
+ * renamed is found again by its inode. If it is gone or was truncated, lines after the cursor are
+ * written again: a duplicate line can be noticed, a lost one cannot.
  *
- * A file that an administrator has renamed is found again by its inode. If it is gone or was emptied, lines behind the cursor are written again: a line
- * that is there twice can be seen, one that is lost can't.
- *
- * Invariants: stored <= synced <= written <= committed < next (by seq); rows have consecutive numbers.
+ * Invariants: stored <= synced <= written <= committed < next (by seq); rows have consecutive
+ * numbers.
  */
 #include "server/book/outbox.h"
 
@@ -35,14 +38,14 @@
 #define UNSYNCED_MAX (4 << 20)
 #define BATCH_BYTES (2 * UNSYNCED_MAX)
 #define BATCH_ROWS 10000
-#define PAUSE_MS 1000 /* between two syncs, and before another try */
+#define PAUSE_MS 1000 /* delay between two syncs, and before a retry */
 
-/* How far the files are complete. */
+/* Position up to which the files are complete. */
 struct cursor {
-	uint64_t seq;	/* of the last row ... */
-	int64_t day;	/* and its file: 0: no row was ever written */
-	uint64_t inode; /* ... which was this one */
-	int64_t size;	/* ... and had this size */
+	uint64_t seq;	/* last row */
+	int64_t day;	/* its file; 0: no row was ever written */
+	uint64_t inode; /* inode of the file */
+	int64_t size;	/* size of the file */
 };
 
 struct row {
@@ -51,38 +54,38 @@ struct row {
 	struct strbuf lines;
 };
 
-/* What there is to say of each kind. */
+/* Names for each kind. */
 static const struct kind {
-	const char *object; /* of the store, where its cursor is */
+	const char *object; /* kind of the store's object with the cursor */
 	const char *what, *file;
 } kinds[] = {
 	[OUTBOX_ACCOUNTING] = {"accounting", "accounting records", "an accounting file"},
 	[OUTBOX_JOURNAL] = {"journal", "lines of the event log", "a file of the event log"},
 };
-#define ONE_FILE 1 /* the day of all lines, where days have no files of their own */
+#define ONE_FILE 1 /* day of all lines if days have no separate files */
 
 struct outbox {
 	struct store *store;
 	enum outbox_kind kind;
 	char *dir;
-	char *name;	     /* of the one file; NULL: each day has one */
-	struct strbuf lines; /* of this turn, and their day */
+	char *name;	     /* name of the single file; NULL: one file per day */
+	struct strbuf lines; /* lines of this turn; `day` is their day */
 	int64_t day;
-	uint64_t next, committed; /* rows */
-	VEC(struct row) rows;	  /* those behind `written`, unless `behind` */
-	bool behind;		  /* they are in the store alone */
-	bool check;		  /* they may be in the files */
+	uint64_t next, committed; /* row numbers */
+	VEC(struct row) rows;	  /* rows after `written`, unless `behind` */
+	bool behind;		  /* the rows are in the store only */
+	bool check;		  /* the rows may be in the files already */
 	struct cursor written, synced, stored;
-	int64_t unsynced; /* bytes that were written since a sync was begun */
-	bool waiting;	  /* for the timer, before another try */
-	char *trouble;	  /* why it could not be written the last time */
+	int64_t unsynced; /* bytes written since the last sync was begun */
+	bool waiting;	  /* waits for the timer before a retry */
+	char *trouble;	  /* why the last write failed */
 	uv_loop_t *loop;
-	uv_timer_t timer; /* runs while there is anything to sync or to try again */
-	uv_fs_t sync;	  /* ... of the cursor `syncing`, if that has a file */
+	uv_timer_t timer; /* runs while there is anything to sync or to retry */
+	uv_fs_t sync;	  /* sync of the file of the cursor `syncing` */
 	struct cursor syncing;
-	int fd; /* ... which is this one; -1: none is synced now */
+	int fd; /* descriptor of that file; -1: no sync is running */
 	bool closing;
-	void (*wake)(void *context); /* a turn is due */
+	void (*wake)(void *context); /* asks for a turn */
 	void *context;
 };
 
@@ -105,7 +108,7 @@ static void day_path(const struct outbox *o, int64_t day, char *path, size_t siz
 		snprintf(path, size, "%s/%" PRId64, o->dir, day);
 }
 
-/* ---- what the store has ---- */
+/* ---- rows and cursor in the store ---- */
 
 static int cursor_read(void *context, const char *name, const char *value)
 {
@@ -205,11 +208,11 @@ void outbox_close(struct outbox *o)
 	o->closing = true;
 	if (!o->loop)
 		free(o);
-	else if (o->fd < 0) /* else when that has ended */
+	else if (o->fd < 0) /* else on_synced() closes it */
 		uv_close((uv_handle_t *)&o->timer, on_closed);
 }
 
-/* ---- taking lines in ---- */
+/* ---- adding lines ---- */
 
 static void seal(struct outbox *o)
 {
@@ -252,7 +255,7 @@ static void timer_start(struct outbox *o)
 		uv_timer_start(&o->timer, on_timer, full ? 0 : PAUSE_MS, 0);
 }
 
-/* A file with that inode, by whatever name. */
+/* Finds the file with that inode, whatever its name. */
 static bool file_find(const struct outbox *o, uint64_t inode, char *path, size_t size)
 {
 	DIR *d = opendir(o->dir);
@@ -269,7 +272,7 @@ static bool file_find(const struct outbox *o, uint64_t inode, char *path, size_t
 	return found;
 }
 
-/* The file that was written to last, wherever it is now. */
+/* Opens the file that was last written to, wherever it is now. */
 static int written_open(const struct outbox *o)
 {
 	char path[PATH_MAX];
@@ -292,7 +295,7 @@ static void synced(struct outbox *o, const struct cursor *c)
 		o->synced = *c;
 }
 
-/* At once. A file that was removed meanwhile can't be, and nothing can be done for it. */
+/* Syncs at once. A file that was removed in the meantime is skipped. */
 static int written_sync(struct outbox *o)
 {
 	int fd = written_open(o), rc = fd >= 0 && fdatasync(fd) < 0 && errno != EINVAL ? -errno : 0;
@@ -304,7 +307,7 @@ static int written_sync(struct outbox *o)
 	return rc;
 }
 
-/* The file of a day; a new one's name is on disk before anything in it counts as written. */
+/* Opens the file of a day; a new file's name is on disk before anything in it counts as written. */
 static int day_open(const struct outbox *o, int64_t day, bool create, char *path, size_t size)
 {
 	int fd, dir;
@@ -324,7 +327,8 @@ static int day_open(const struct outbox *o, int64_t day, bool create, char *path
 	return fd;
 }
 
-/* Another has written to it last, or an older version: it may end inside a line. */
+/* Returns true if the file may end inside a line, because another program or an older version
+ * wrote to it last. */
 static bool torn(const struct outbox *o, int fd, const struct stat *st)
 {
 	char last;
@@ -354,7 +358,7 @@ static int day_write(struct outbox *o, int64_t day, uint64_t last, const char *t
 	struct stat st = {0};
 	int fd = day_open(o, day, n > 0, path, sizeof path), rc;
 
-	if (fd == -ENOENT && n == 0) { /* all of it is in one that was renamed */
+	if (fd == -ENOENT && n == 0) { /* a renamed file has all of it */
 		o->written.seq = last;
 		return 0;
 	}
@@ -362,7 +366,7 @@ static int day_write(struct outbox *o, int64_t day, uint64_t last, const char *t
 		return err_set(err, fd, "%s: %s", path, strerror(-fd));
 	rc = fstat(fd, &st) < 0 ? -errno : 0;
 	if (rc == 0 && st.st_ino != o->written.inode &&
-	    o->written.seq != o->synced.seq) /* the one before is complete */
+	    o->written.seq != o->synced.seq) /* the previous file is complete */
 		rc = written_sync(o);
 	if (rc == 0 && !o->check && torn(o, fd, &st))
 		rc = text_write(fd, "\n", 1);
@@ -379,9 +383,10 @@ static int day_write(struct outbox *o, int64_t day, uint64_t last, const char *t
 	return 0;
 }
 
-/* ---- what is in the files already ---- */
+/* ---- comparing with the files ---- */
 
-/* Takes out of `t` what the day's file has behind the cursor, also if it has another name by now. False: what the cursor points to is gone. */
+/* Removes from `t` the lines that the day's file has after the cursor, even if it was renamed.
+ * Returns false if the file of the cursor is gone. */
 static bool day_compare(const struct outbox *o, int64_t day, struct outbox_text *t)
 {
 	char path[PATH_MAX], other[PATH_MAX];
@@ -434,9 +439,9 @@ static int batch_read(struct outbox *o, struct err *err)
 	return rc < 0 ? rc : 0;
 }
 
-/* ---- all of it ---- */
+/* ---- writing all rows ---- */
 
-/* The rows at hand of the first one's day, as one text. */
+/* Writes the rows in memory that have the first one's day, as one text. */
 static int first_write(struct outbox *o, bool *ret_again, struct err *err)
 {
 	struct outbox_text t = {0};
@@ -455,7 +460,7 @@ static int first_write(struct outbox *o, bool *ret_again, struct err *err)
 		if (o->check && !day_compare(o, o->rows.v[0].day, &t) && t.text.n)
 			*ret_again = true;
 		rc = day_write(o, o->rows.v[0].day, o->rows.v[n - 1].seq, strbuf_text(&t.text), t.text.n, err);
-		if (rc == 0 && t.text.n) /* so nothing that follows is there */
+		if (rc == 0 && t.text.n) /* so no later line is in the files */
 			o->check = false;
 	}
 	outbox_text_fini(&t);
@@ -473,7 +478,7 @@ static int rows_write(struct outbox *o, bool *ret_again, struct err *err)
 	int rc = 0;
 
 	if (o->behind && (rc = batch_read(o, err)) == 0 && !o->rows.n)
-		o->written.seq = o->committed; /* somebody has removed them from the store */
+		o->written.seq = o->committed; /* they were removed from the store */
 	while (rc == 0 && o->rows.n && o->rows.v[0].seq <= o->committed && o->unsynced < UNSYNCED_MAX)
 		rc = first_write(o, ret_again, err);
 	if (rc < 0)
@@ -486,7 +491,7 @@ static int rows_write(struct outbox *o, bool *ret_again, struct err *err)
 	return rc;
 }
 
-/* What is new about it, for the log. */
+/* Writes what has changed to the log. */
 static int report(struct outbox *o, int rc, bool again, struct err *err)
 {
 	struct err why = *err;
@@ -542,7 +547,7 @@ static void on_synced(uv_fs_t *req)
 		uv_close((uv_handle_t *)&o->timer, on_closed);
 		return;
 	}
-	if (result == 0 || result == UV_EINVAL) /* what can't be synced, like a pipe, need not be */
+	if (result == 0 || result == UV_EINVAL) /* pipes and the like need not be synced */
 		synced(o, &o->syncing);
 	if (o->written.seq != o->synced.seq || o->behind)
 		timer_start(o);
@@ -561,7 +566,7 @@ static void on_timer(uv_timer_t *t)
 	o->syncing = o->written;
 	o->fd = written_open(o);
 	if (o->fd < 0) {
-		synced(o, &o->written); /* it is gone, and nothing can be done for it */
+		synced(o, &o->written); /* the file is gone */
 		return;
 	}
 	o->sync.data = o;

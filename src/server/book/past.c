@@ -74,7 +74,7 @@ void past_describe(struct history_row *row, const struct spec *p, const struct n
 	}
 }
 
-/* ---- without a column ---- */
+/* ---- members without a column ---- */
 
 const struct schema past_more = {.fields = job_members, .in = IN_MORE};
 
