@@ -1,8 +1,9 @@
 /*
  * hooks.c - see hooks.h.
  *
- * A file has what is in force, and what was found on disk last (stamp, problem). All that changed in a look at the directory is tried first, and then comes into
- * force together, in one message to each process (`version`).
+ * A file has a version in force, and the version last found on disk (stamp, problem). All files
+ * that changed in a scan of the directory are tried first, and then come into force together, in
+ * one message to each process (`version`).
  */
 #include "server/site/hooks.h"
 
@@ -30,19 +31,20 @@
 #include "server/site/hookfiles.h"
 #include "server/site/hookworker.h"
 
-#define LOOK_MS 2000 /* between two looks at the directory */
+#define LOOK_MS 2000 /* interval between two scans of the directory */
 
-#define DIRECTORY "(directory)" /* stands for all files of one that can't be used */
+#define DIRECTORY "(directory)" /* name that stands for all files of an unusable directory */
 
 struct loaded {
-	struct hook_file file;	/* in force; text NULL and broken NULL: none is */
-	char stamp[96];		/* of the version on disk that was looked at last */
-	char *problem;		/* of that version, if it is not the one in force; else NULL */
-	bool found;		/* in this look */
-	struct hook_ask *trial; /* the new version is being tried; NULL: none is */
-	char *text;		/* ... it */
+	struct hook_file file;	/* version in force; text NULL and broken NULL: none */
+	char stamp[96];		/* stamp of the version on disk that was last looked at */
+	/* problem of that version, if it is not the one in force; else NULL */
+	char *problem;
+	bool found;		/* found in this scan */
+	struct hook_ask *trial; /* trial of the new version; NULL: none */
+	char *text;		/* text of the new version */
 	size_t n;
-	char *failure; /* the last one */
+	char *failure; /* last failure */
 	uint64_t calls, failures;
 	int64_t us, us_max;
 };
@@ -54,16 +56,16 @@ struct hooks {
 	VEC(struct loaded *) files; /* by name */
 	char *trouble;
 	int trials;
-	bool first;   /* the first look has not been dealt with: everything waits */
-	bool looking; /* on a thread */
-	bool changed; /* something is to come into force when the last trial has ended */
+	bool first;   /* the first scan is not complete: everything waits */
+	bool looking; /* a scan is running on a thread */
+	bool changed; /* there are changes to bring into force after the last trial */
 	bool stopped;
 	uv_timer_t timer;
 	uv_work_t work;
 	struct hookdir look;
 };
 
-/* ---- what is in force ---- */
+/* ---- versions in force ---- */
 
 static bool in_force(const struct loaded *f)
 {
@@ -105,7 +107,7 @@ static struct loaded *loaded_get(struct hooks *h, const char *name)
 	return f;
 }
 
-/* What the processes get. */
+/* Passes the files in force to the processes. */
 static void files_send(struct hooks *h)
 {
 	json_t *list = json_array();
@@ -230,7 +232,8 @@ static void file_gone(struct hooks *h, size_t i)
 	vec_remove(&h->files, i);
 }
 
-/* The directory itself can't be used: at the start that is a hook that fails, and later the old ones stay. */
+/* Handles an unusable directory: at the start it counts as a failing hook; later the old hooks
+ * stay. */
 static void directory_trouble(struct hooks *h, const char *why)
 {
 	if (h->trouble && strcmp(h->trouble, why) == 0)
@@ -324,7 +327,8 @@ static void on_answer(void *context, struct hook_ask *a, const struct hook_answe
 	size_t i;
 
 	ran_count(h, x);
-	if (a->event == HOOK_SUBMIT && x->result != HOOK_ACCEPTED) /* else it is in the job's events */
+	/* otherwise it is in the job's events */
+	if (a->event == HOOK_SUBMIT && x->result != HOOK_ACCEPTED)
 		json_array_foreach(x->log, i, line)
 			server_say(h->s, "hook %s (submit of %s): %s", json_string_value(json_object_get(line, "file")),
 				   user ? user : "?", json_string_value(json_object_get(line, "text")));
@@ -340,7 +344,7 @@ static struct hook_terms terms_now(void *context)
 				   .refuses = strcmp(attrs_text(a, "hook_failure"), "refuse") == 0};
 }
 
-/* The global `site`. */
+/* Builds the global `site`. */
 static json_t *site_now(void *context)
 {
 	const struct server *s = ((const struct hooks *)context)->s;

@@ -29,12 +29,13 @@
 #include "server/server.h"
 #include "server/site/hooks.h"
 
-#define SILENCE_MS 20000 /* that a process may say nothing, whatever it does */
-#define LOOK_MS 100	 /* between two looks at what a hook has used of the processor */
-#define GRACE_MS 100	 /* ... beyond its time: it stops by itself, unless it is in a function that does not return */
+#define SILENCE_MS 20000 /* how long a process may be silent, whatever it does */
+#define LOOK_MS 100	 /* interval at which a hook's processor time is checked */
+/* time beyond hook_time: a hook stops by itself, unless it is in a function that does not return */
+#define GRACE_MS 100
 #define ANSWER_MAX ((size_t)4 << 20)
 #define TRIES 2
-#define AGAIN_MS 50 /* after which a process that could not be started is tried once more */
+#define AGAIN_MS 50 /* delay before a failed start is tried once more */
 
 struct hook_worker {
 	struct hook_crew *crew; /* NULL: given up, and its handles are being closed */
@@ -42,16 +43,18 @@ struct hook_worker {
 	uv_pipe_t pipe;
 	uv_timer_t timer;
 	int handles;
-	struct hook_ask *ask; /* that it has; NULL: none */
-	uint64_t version;     /* of the files that it has */
+	struct hook_ask *ask; /* question it handles; NULL: none */
+	uint64_t version;     /* version of its files */
 	struct strbuf in;
-	int64_t said_ms; /* uv_now() when it said something last */
-	int64_t cpu_ms;	 /* that it had used when the present hook was called; -1: none is */
-	bool late;	 /* it was ended for that */
+	int64_t said_ms; /* uv_now() of its last message */
+	/* processor time it had used when the present hook was called; -1: no hook is running */
+	int64_t cpu_ms;
+	bool late;	 /* it was killed for exceeding its time */
 	char buf[65536];
 };
 
-/* What is on its way to a process. The data are the ask's: one that is given up ends its process, which ends the writing first. */
+/* A message on its way to a process. The data belong to the ask: dropping the ask ends its
+ * process, which ends the write first. */
 struct sending {
 	uv_write_t write;
 	struct strbuf head;
@@ -71,7 +74,7 @@ static void on_closed(uv_handle_t *handle)
 	free(w);
 }
 
-/* Ends it. Its question, if it has one, is the caller's to deal with. */
+/* Ends the process. The caller handles its question, if it has one. */
 static void worker_end(struct hook_worker *w)
 {
 	struct hook_crew *c = w->crew;
@@ -84,7 +87,7 @@ static void worker_end(struct hook_worker *w)
 		w->ask->worker = NULL;
 	w->ask = NULL;
 	kill(w->pid, SIGKILL);
-	waitpid(w->pid, NULL, 0); /* it was killed: that takes no time */
+	waitpid(w->pid, NULL, 0); /* it was killed, so this does not block */
 	uv_close((uv_handle_t *)&w->pipe, on_closed);
 	uv_close((uv_handle_t *)&w->timer, on_closed);
 }
@@ -92,7 +95,8 @@ static void worker_end(struct hook_worker *w)
 static void ask_over(struct hook_ask *a)
 {
 	if (a->event == HOOK_PRIORITY)
-		clock_read(a->server); /* the turn follows; whether the scheduler must look, hookrank.c says */
+		/* a turn follows; hookrank.c decides whether the scheduler must run */
+		clock_read(a->server);
 	else
 		turn_wake(a->server);
 	a->worker = NULL;
@@ -103,7 +107,7 @@ static void ask_over(struct hook_ask *a)
 		a->done(a->server, a->context);
 }
 
-/* It can't be answered: as if the hook had failed. */
+/* Fails a question that cannot be answered, as if the hook had failed. */
 static void ask_fail(struct hook_crew *c, struct hook_ask *a, const char *why)
 {
 	struct hook_terms terms = c->calls.terms(c->calls.context);
@@ -137,7 +141,7 @@ static void answers_clear(struct hook_ask *a)
 	vec_free(&a->answers);
 }
 
-/* The process ended before the answer was complete. */
+/* Handles a process that ended before the answer was complete. */
 static void worker_lost(struct hook_worker *w)
 {
 	struct hook_crew *c = w->crew;
@@ -160,7 +164,7 @@ static void worker_lost(struct hook_worker *w)
 	crew_serve(c, false);
 }
 
-/* That a process has used; -1: it can't be told. */
+/* Returns the processor time of a process; -1: not known. */
 static int64_t cpu_used_ms(pid_t pid)
 {
 	struct timespec t;
@@ -184,7 +188,7 @@ static void on_look(uv_timer_t *t)
 		worker_lost(w);
 }
 
-/* It has said something, or been asked. `hook`: one begins to run. */
+/* Restarts the time limits after a message in either direction. `hook`: a hook begins to run. */
 static void watch(struct hook_worker *w, bool hook)
 {
 	w->said_ms = (int64_t)uv_now(w->crew->s->loop);
@@ -245,7 +249,7 @@ static void frame_take(struct hook_worker *w, const json_t *head)
 	crew_serve(c, false);
 }
 
-/* Whether all that came makes sense. */
+/* Handles all complete frames. Returns false if one is malformed. */
 static bool frames_take(struct hook_worker *w)
 {
 	const char *head, *data;
@@ -288,7 +292,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 	}
 }
 
-/* ---- starting it ---- */
+/* ---- starting a process ---- */
 
 static void program_find(const struct server *s, char path[PATH_MAX], bool *ret_own)
 {
@@ -346,7 +350,8 @@ static void on_sent(uv_write_t *write, int status)
 	free(x);
 }
 
-/* A frame. Its data are not copied unless `copy` says so: they may be many, and stay until the process has answered. */
+/* Sends a frame. Its data are not copied unless `copy` is set: they may be large, and stay until
+ * the process has answered. */
 static void frame_send(struct hook_worker *w, json_t *head, const char *data, size_t n, bool copy)
 {
 	struct sending *x = mem_zalloc(sizeof *x);
@@ -398,7 +403,7 @@ static void ask_send(struct hook_worker *w, struct hook_ask *a)
 	watch(w, a->check || a->trial);
 }
 
-/* A process without a question; one is started if there may be more. NULL: there is none. */
+/* Returns an idle process, starting one if the limit allows it. NULL: there is none. */
 static struct hook_worker *worker_free(struct hook_crew *c, int *ret_rc)
 {
 	*ret_rc = 0;
@@ -418,7 +423,8 @@ static void on_again(uv_timer_t *t)
 	crew_serve(t->data, true);
 }
 
-/* `again`: a process that can't be started now can't be had, and a question fails. Not before, so that none is answered while it is asked. */
+/* Sends waiting questions to idle processes. `again`: a failed start fails the question;
+ * otherwise it is retried later, so that no question is answered within hooks_ask(). */
 static void crew_serve(struct hook_crew *c, bool again)
 {
 	struct hook_worker *w;
@@ -447,7 +453,7 @@ static void crew_serve(struct hook_crew *c, bool again)
 	}
 }
 
-/* ---- for hooks.c ---- */
+/* ---- interface for hooks.c ---- */
 
 void hook_crew_begin(struct hook_crew *c, struct server *s, const struct hook_crew_calls *calls)
 {

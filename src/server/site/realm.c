@@ -1,10 +1,11 @@
 /*
- * realm.c - what makes this server one of its cluster: the authority that signs certificates, the secret that job tokens
- * are derived from, and the servers that there are.
+ * realm.c - this server's membership in its cluster: the authority that signs certificates, the
+ * secret that job tokens are derived from, and the list of servers.
  *
- * All of it is in the store, so that they move with a backup, and both of two servers have them. The server's own key is not: it is made
- * at each start, lives in memory only, and the authority signs it. Whoever reads an old disk learns nothing that lets him pass for a server
- * but the store itself, which is the server's account's alone (0600).
+ * All of it is in the store, so that it moves with a backup and is shared by two servers. The
+ * server's own key is not: it is made at each start, lives in memory only, and the authority signs
+ * it. So an old disk reveals nothing that lets its reader pass for a server, except the store
+ * itself, which only the server's account can read (0600).
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -49,31 +50,35 @@
 #include "tls/tls.h"
 
 #define PORT "7722"
-#define LIFE INT64_C(31536000) /* seconds, of the server's certificate */
-#define RETRY 3600	       /* seconds, when it could not be renewed */
-#define SERVERS_MAX 4	       /* addresses that others are told, those seen last */
-#define SEEN_MAX 600	       /* seconds after its last word that another server counts as running, */
-#define SEEN_LATE 150	       /* ... and as one that is late: two of its words were missed */
-#define FORGET (30 * 86400)    /* ... and as one that may come back */
-#define ADDRESSES_MAX 64       /* of this machine, in its certificate */
+#define LIFE INT64_C(31536000) /* lifetime of the server's certificate, seconds */
+#define RETRY 3600	       /* seconds until a failed renewal is tried again */
+#define SERVERS_MAX 4	       /* addresses given to others, most recently seen first */
+/* seconds since its last registration after which another server counts as gone */
+#define SEEN_MAX 600
+/* seconds since its last registration after which it counts as late: two registrations were
+ * missed */
+#define SEEN_LATE 150
+#define FORGET (30 * 86400)    /* seconds since its last registration after which it is forgotten */
+#define ADDRESSES_MAX 64       /* addresses of this machine in its certificate, at most */
 #define HANDSHAKE 10	       /* seconds */
 
-/* Another server of this cluster, as it has told of itself: a standby, one that led before, one that was moved. */
+/* Another server of this cluster as it has registered itself: a standby, a former leader, or one
+ * that was moved. */
 struct peer_server {
 	char *owner, *address; /* address NULL: it has no port */
-	int64_t seen;	       /* instant */
-	bool jobs;	       /* it runs some on its own machine */
-	bool stopped;	       /* in order */
+	int64_t seen;	       /* instant of its last registration */
+	bool jobs;	       /* it runs jobs on its own machine */
+	bool stopped;	       /* it was stopped in order */
 };
 
-/* Owned by the server. */
+/* This server's certificate and peers; owned by the server. */
 struct identity {
-	struct tls_context *tls;   /* for those who call us, */
-	struct tls_context *calls; /* ... and for those whom we call */
+	struct tls_context *tls;   /* for incoming connections */
+	struct tls_context *calls; /* for outgoing connections */
 	uv_timer_t renewal;
-	int64_t until;			 /* when this server's certificate expires; 0: it has none */
+	int64_t until;			 /* expiry of this server's certificate; 0: it has none */
 	char address[300];		 /* "HOST:PORT"; "": no port is open */
-	VEC(struct peer_server) servers; /* the others, who was seen last first */
+	VEC(struct peer_server) servers; /* the other servers, most recently seen first */
 };
 
 static struct identity *identity_of(struct server *s)
@@ -85,7 +90,7 @@ static struct identity *identity_of(struct server *s)
 
 /* ---- the store ---- */
 
-enum { AUTHORITY = 1 << 0, SECRET = 1 << 1 }; /* the objects that keep parts of it */
+enum { AUTHORITY = 1 << 0, SECRET = 1 << 1 }; /* objects that store parts of the authority */
 
 static const struct field authority_rows[] = {
 	{"key", .is = IS_TEXT, .in = AUTHORITY | ALWAYS, MEMBER(struct authority, key)},
@@ -298,7 +303,7 @@ static void host_add(struct strbuf *hosts, const char *host)
 		strbuf_printf(hosts, "%s%s", hosts->n ? " " : "", host);
 }
 
-/* What others may call it: names, and every address it has. Only foreign programs look at them (curl). */
+/* Lists the names and addresses of this machine. Only foreign programs (curl) check them. */
 static void hosts_list(const struct server *s, struct strbuf *hosts)
 {
 	struct ifaddrs *all = NULL;
@@ -330,7 +335,8 @@ static void hosts_list(const struct server *s, struct strbuf *hosts)
 	freeifaddrs(all);
 }
 
-/* Files between this machine and others; what belongs to no host of the cluster is kept here. */
+/* Sets up file transfers between this machine and others; files of hosts outside the cluster are
+ * kept here. */
 void realm_files(struct server *s)
 {
 	struct errands *e = engine_errands(s->engine);
@@ -364,7 +370,8 @@ static int identity_make(struct server *s, struct err *err)
 	if (rc == 0) {
 		struct tls_options o = {.cert = cert.text, .key = key.text, .ca = s->realm->authority.cert};
 		rc = tls_context_create(&o, true, &tls, err);
-		o.revoked = revoked_list(s); /* agents.c tells a removed node that calls us what it is */
+		/* agents.c tells a removed node that calls us why it is refused */
+		o.revoked = revoked_list(s);
 		if (rc == 0 && (rc = tls_context_create(&o, false, &calls, err)) < 0)
 			tls_context_free(tls);
 	}
@@ -421,7 +428,8 @@ static void on_http(void *context, int fd, const char *address)
 		server_say(s, "a connection from %s could not be served: %s", address, err.text);
 }
 
-/* What to open; NULL: nothing. A try-out of the system's mode ($SHUNT_HOME) does not take the system's port. */
+/* Returns the address to listen on; NULL: none. A trial of system mode ($SHUNT_HOME) does not
+ * take the system's port. */
 static const char *listen_where(const struct server *s)
 {
 	if (strcmp(s->conf->listen, "none") == 0)
@@ -431,7 +439,8 @@ static const char *listen_where(const struct server *s)
 	return s->instance->where.system ? PORT : overlays_listen(s);
 }
 
-/* Address and port as others need them: those of the configuration; else the address that it listens on, if that is one; else the host's name. */
+/* Computes address and port for others: the configured ones; else the address it listens on, if
+ * it is a specific one; else the host's name. */
 void realm_locate(struct server *s)
 {
 	const char *given = s->conf->address, *end = strchr(given, ']'), *where = listen_where(s);
@@ -449,7 +458,7 @@ void realm_locate(struct server *s)
 	conf_listen_parse(where, host, sizeof host, &port, NULL);
 	if (s->realm->listener)
 		port = listener_port(s->realm->listener);
-	if (!port) /* any: it is known when it is open */
+	if (!port) /* any port: it is known once it is open */
 		return;
 	if (*given)
 		snprintf(host, sizeof host, "%s", given);
@@ -459,7 +468,7 @@ void realm_locate(struct server *s)
 	snprintf(address, size, "%s%s%s:%d", v6 ? "[" : "", host, v6 ? "]" : "", port);
 }
 
-/* One that idles makes room for another. */
+/* Closes an idle connection to make room for another. */
 static bool on_room(void *context)
 {
 	struct server *s = context;
@@ -469,7 +478,8 @@ static bool on_room(void *context)
 
 int realm_listen(struct server *s, void (*link)(void *context, struct link *l), struct err *err)
 {
-	int room = descriptors_left() / 12 + 4; /* each has three: the connection, and a pair of sockets */
+	/* each connection needs three: its own, and a pair of sockets */
+	int room = descriptors_left() / 12 + 4;
 	struct listener_events events = {.link = link, .http = on_http, .room = on_room};
 	struct listener_limits limits = {
 		.connections = (int)s->conf->connections,
@@ -488,7 +498,8 @@ int realm_listen(struct server *s, void (*link)(void *context, struct link *l), 
 	if ((rc = identity_make(s, err)) < 0)
 		return rc;
 	rc = listener_open(s->loop, where, s->realm->identity->tls, &limits, &events, s, &s->realm->listener, err);
-	if (rc < 0 && !*s->conf->listen && !s->instance->where.system) /* somebody has the port that it was */
+	/* its previous port is taken */
+	if (rc < 0 && !*s->conf->listen && !s->instance->where.system)
 		rc = listener_open(s->loop, "0", s->realm->identity->tls, &limits, &events, s, &s->realm->listener,
 				   err);
 	if (rc < 0)
@@ -523,7 +534,7 @@ int realm_certify(struct server *s, const char *csr, size_t n, const char *node,
 			 s->conf->certificate_life, ret_cert, err);
 }
 
-/* ---- what others are told ---- */
+/* ---- information for others ---- */
 
 const char *realm_address(const struct server *s)
 {
@@ -561,7 +572,7 @@ static const struct field peer_fields[] = {
 };
 const struct schema peer_schema = {.fields = peer_fields};
 
-/* With what is known of the others: a standby says every minute that it is there. */
+/* Writes this server and what is known of the others: a standby registers every minute. */
 void realm_roles(const struct server *s, struct json *j)
 {
 	struct peer_shown own = {realm_address(s), "leader", s->clock->now};

@@ -1,9 +1,11 @@
 /*
- * revoke.c - nodes whose certificates no longer count: they were removed, or have joined again as another machine.
+ * revoke.c - nodes whose certificates no longer count: they were removed, or have joined again as
+ * another machine.
  *
- * This server asks its own records who is a node. Other nodes have only certificates and tickets to go by, so they need the list: it is in the store,
- * each agent gets all of it when it connects, and what is added as soon as that is committed. An entry goes when the last certificate of
- * its node has expired, with a margin for hosts whose clock is behind.
+ * This server checks nodes against its own records. Other nodes have only certificates and tickets,
+ * so they need the list: it is in the store, each agent gets all of it when it connects, and
+ * additions as soon as they are committed. An entry is removed when the last certificate of its
+ * node has expired, with a margin for hosts whose clock is behind.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -27,12 +29,13 @@
 #include "tls/revoked.h"
 
 #define MARGIN (30 * INT64_C(86400))
-#define LONGEST (365 * INT64_C(86400)) /* of a certificate whose end was not written down, by an older version */
+/* lifetime assumed for a certificate whose expiry an older version did not store, seconds */
+#define LONGEST (365 * INT64_C(86400))
 
-/* Owned by the server. */
+/* Revoked nodes; owned by the server. */
 struct revocations {
 	struct revoked list;
-	struct revoked news; /* not told yet */
+	struct revoked news; /* not announced yet */
 };
 
 static struct revocations *revocations_of(struct server *s)

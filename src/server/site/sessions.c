@@ -1,7 +1,8 @@
 /*
  * sessions.c - see sessions.h.
  *
- * Sessions are few, so that lists are searched from end to end. What is wrong with a secret is never said.
+ * Sessions are few, so lists are searched linearly. Errors never reveal what is wrong with a
+ * secret.
  */
 #include "server/site/sessions.h"
 
@@ -28,23 +29,24 @@
 #include "tls/pki.h"
 
 #define OFFERS_MAX 64
-#define FAILURES_MAX 30 /* in a minute: then the answer is "too many", but a right secret is taken all the same */
+/* failures per minute after which the answer is "too many"; a correct secret is still accepted */
+#define FAILURES_MAX 30
 
 struct session {
 	uint64_t number;	       /* the 7 of "w7" */
 	char cookie[FINGERPRINT_SIZE]; /* hashes */
 	char token[FINGERPRINT_SIZE];
 	uid_t uid;
-	char user[64];	/* his name then: the number may become another's */
-	char proof[32]; /* the login token by which he signed in, or "" */
+	char user[64];	/* name at the time: the uid may be reassigned */
+	char proof[32]; /* login token used to sign in, or "" */
 	int64_t expires;
 };
 
 struct offer {
-	char key[FINGERPRINT_SIZE]; /* its hash */
+	char key[FINGERPRINT_SIZE]; /* hash of the link's secret */
 	uid_t uid;
 	char user[64];
-	char proof[32]; /* the login token by which the link was asked for, or "" */
+	char proof[32]; /* login token used to request the link, or "" */
 	int64_t expires;
 };
 
@@ -52,7 +54,7 @@ struct sessions {
 	VEC(struct session) list; /* by number */
 	VEC(struct offer) offers; /* by age */
 	uint64_t next;
-	int64_t since; /* failures are counted from here on */
+	int64_t since; /* start of the minute in which failures are counted */
 	int failures;
 };
 
@@ -70,7 +72,8 @@ static void session_id(uint64_t number, char ret[32])
 
 void session_cookie_name(const struct server *s, char ret[32])
 {
-	if (s->realm->page) /* a name that browsers take over TLS alone, and from this host alone */
+	/* browsers accept __Host- cookies only over TLS and only from this host */
+	if (s->realm->page)
 		snprintf(ret, 32, "__Host-shunt");
 	else
 		snprintf(ret, 32, "shunt-%d", s->realm->page_port);
@@ -156,7 +159,8 @@ static int session_failed(struct server *s, struct err *err)
 			"This link was used already or has expired: run 'shunt page' for a new one.");
 }
 
-/* Everything is compared in any case. */
+/* Finds and removes the offer with this secret. Compares with all offers in any case, for
+ * constant time. */
 static bool offer_take(struct server *s, const char *key, struct offer *ret)
 {
 	struct sessions *all = sessions_of(s);
@@ -228,7 +232,7 @@ int session_begin(struct server *s, const char *key, char ret_cookie[SESSION_SEC
 
 /* ---- being signed in ---- */
 
-/* The value of our cookie among those of a header; "": it is not there. */
+/* Finds the value of our cookie in a header; "": not present. */
 static void cookie_find(const struct server *s, const char *header, char ret[SESSION_SECRET])
 {
 	char name[32];

@@ -1,10 +1,12 @@
 /*
  * signin.c - see signin.h.
  *
- * The program is started while the server is root, and can't be started again after that: when it is lost, tokens and links are left.
+ * The program is started while the server is root, and cannot be started again after that: if it is
+ * lost, users can still sign in with tokens and links.
  *
- * PAM's modules may hang, and users can make them (a directory server that does not answer for one account). A new question therefore takes the
- * place of the oldest one of its user, its address, or of all, whichever has its share: nobody is kept out by questions that hang.
+ * PAM's modules may hang, and users can cause that (a directory server that does not answer for one
+ * account). A new question therefore replaces the oldest one of its user, of its address, or of
+ * all, whichever has reached its limit, so that hanging questions keep nobody out.
  */
 #include "server/site/signin.h"
 
@@ -33,7 +35,8 @@
 #include "server/settings/conf.h"
 #include "server/site/realm.h"
 
-/* Questions at once: the program has places for more (SIGNIN_MOST), until those given up have ended. */
+/* Pending questions, at most. The program has room for more (SIGNIN_MOST), until dropped ones
+ * have ended. */
 #define WAITING_MAX 64
 #define WAITING_PER_ADDRESS 16
 #define WAITING_PER_USER 2
@@ -176,7 +179,7 @@ static bool question_send(const struct signin *g, const struct signin_question *
 	return send(g->fd, q, sizeof *q, MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof *q;
 }
 
-/* Returns the question whose place a new one of this user and address takes; -1: there is room. */
+/* Returns the question that a new one of this user and address replaces; -1: there is room. */
 static ssize_t victim_find(const struct signin *g, const char *user, const char *address)
 {
 	ssize_t oldest_of_user = -1, oldest_here = -1;
@@ -195,7 +198,7 @@ static ssize_t victim_find(const struct signin *g, const char *user, const char 
 	return g->waiting.n >= WAITING_MAX ? 0 : -1;
 }
 
-/* Returns false if the program can't be told. */
+/* Drops a question if there is no room. Returns false if the program does not take the message. */
 static bool room_make(struct signin *g, const char *user, const char *address)
 {
 	const struct signin_answer a = {.verdict = SIGNIN_BROKEN, .why = "PAM had not answered when others signed in"};

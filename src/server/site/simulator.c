@@ -20,7 +20,7 @@
 #include "server/site/realm.h"
 
 #define KEPT 8
-#define WAITING 8 /* that wait for the one that runs */
+#define WAITING 8 /* simulations that may wait for the running one, at most */
 #define FRESH 3600
 #define RESULT_MOST (4 << 20) /* bytes */
 #define LOWEST 19
@@ -35,11 +35,11 @@ struct past_run {
 	VEC(struct listener_of) listeners;
 };
 
-/* Owned by the realm, once one was asked for. */
+/* State of the simulator; owned by the realm from its first use. */
 struct simulator {
 	struct server *s;
 	uint64_t last;
-	VEC(struct past_run *) waiting; /* the first of them runs, if there is a child */
+	VEC(struct past_run *) waiting; /* the first one is running if there is a child */
 	VEC(struct past_run *) kept;	/* oldest first */
 	struct child *child;
 	struct child_order order;
@@ -60,7 +60,7 @@ static void run_tell(const struct past_run *r, const struct err *err)
 
 /* ---- the program ---- */
 
-/* The first line that it complained with, without its name; else how it ended. */
+/* Writes the first line of its errors, without the program's name; otherwise how it ended. */
 static void fault_text(const struct simulator *m, const struct child_end *end, char *ret, size_t size)
 {
 	const char *line = strncmp(end->errors, "shunt simulate: ", 16) == 0 ? end->errors + 16 : end->errors;
@@ -131,7 +131,7 @@ static int run(struct simulator *m, const struct past_run *r)
 	return child_start(m->s->loop, &m->order, &m->child);
 }
 
-/* Starts the first that waits, unless one runs. */
+/* Starts the first waiting simulation unless one is running. */
 static void next(struct simulator *m)
 {
 	while (!m->child && m->waiting.n) {
@@ -166,7 +166,7 @@ static bool is_for(const struct past_run *r, const struct simulation_wish *w)
 	return r->x.days == w->days && strcmp(r->x.policies, w->policies) == 0;
 }
 
-/* One that waits or runs, to be listened to as well. */
+/* Returns a waiting or running simulation with the same parameters, or adds one. */
 static struct past_run *run_add(struct simulator *m, const struct simulation_wish *w, struct err *err)
 {
 	struct past_run *r;

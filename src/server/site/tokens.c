@@ -1,12 +1,15 @@
 /*
- * tokens.c - tokens: kept, found, and checked.
+ * tokens.c - stores, finds and checks tokens: "ID.SECRET.FINGERPRINT" (tls/pki.h).
  *
- * "ID.SECRET.FINGERPRINT" (tls/pki.h). Of a join or a login token the store has the secret's hash; a job's, and the pass that a server which stands by
- * gives to users of its machine, are derived from the servers' own secret and kept nowhere. Whatever is wrong with a token, the answer is the same sentence, and the comparison takes the same time: nobody learns
- * which part was right. Expiry is by the server's clock, which never goes back.
+ * The store has the hash of the secret of a join or login token. Tokens of jobs, and the passes
+ * that a standby gives to users of its machine, are derived from the servers' own secret and stored
+ * nowhere.
  *
- * Wrong ones are counted by address, and after 20 in a minute the answer is "too many". A right one is still taken: secrets of 128 bits are not guessed,
- * and nobody shuts his neighbours on the same host out by failing on purpose.
+ * Whatever is wrong with a token, the answer is the same sentence, and the comparison takes the
+ * same time: a client does not learn which part was right. Expiry is by the server's clock, which
+ * never goes back. Wrong tokens are counted by address, and after 20 in a minute the answer is "too
+ * many". A correct token is still accepted: secrets of 128 bits cannot be guessed, and a user must
+ * not be able to shut out others on the same host by failing on purpose.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -45,7 +48,7 @@
 #define PASS_LIFE 86400 /* seconds */
 #define FAILURES_MAX 20
 #define FAILURES_SECONDS 60
-#define FAILURES_KEPT 1024 /* addresses; beyond that the oldest is forgotten */
+#define FAILURES_KEPT 1024 /* addresses kept; beyond that the oldest is dropped */
 
 struct tokens *tokens_of(struct server *s)
 {
@@ -210,7 +213,8 @@ static struct failures *failures_of(struct server *s, uint64_t from)
 	return &all->failures.v[oldest];
 }
 
-/* Of one that is not there yet, too: no guess makes the list longer before it was wrong. */
+/* Returns true after too many failures. Adds no entry for an unknown origin: only wrong guesses
+ * make the list longer. */
 bool failures_many(struct server *s, uint64_t from)
 {
 	const struct tokens *all = tokens_of(s);
@@ -248,7 +252,8 @@ int token_failed(struct server *s, const char *address, struct err *err)
 
 /* ---- checking ---- */
 
-/* Whether the token shown is this cluster's and has this secret's hash. Everything is compared in any case. */
+/* Returns true if the token is this cluster's and its secret has this hash. Compares everything
+ * in any case, for constant time. */
 static bool shown_right(const struct server *s, const struct token *shown, const char *hash)
 {
 	char own[FINGERPRINT_SIZE], given[FINGERPRINT_SIZE];
@@ -259,7 +264,7 @@ static bool shown_right(const struct server *s, const struct token *shown, const
 	return cluster && secret;
 }
 
-/* The record of a kind that a text is right for; NULL. */
+/* Returns the record of that kind that the token is valid for, or NULL. */
 static struct token_record *record_shown(struct server *s, const struct token *shown, enum token_kind kind)
 {
 	static const char nobody[] = "0000000000000000000000000000000000000000000000000000000000000000";
@@ -304,7 +309,7 @@ static bool login_right(struct server *s, const struct token *shown, struct aske
 	struct token_record *t = record_shown(s, shown, TOKEN_LOGIN);
 	const struct user *a = t ? user_known(s, t->uid) : NULL;
 
-	/* The number may belong to another by now. */
+	/* The uid may have been reassigned. */
 	if (!a || !t->user || strcmp(a->name, t->user) != 0 || token_user_check(s, t->uid, t->user, NULL) < 0)
 		return false;
 	t->used = s->clock->now;
@@ -339,7 +344,7 @@ static void job_secret(const struct server *s, const char *tag, char ret[64])
 	secret_mac(s->realm->authority.secret, text, ret);
 }
 
-/* The job of a tag whose attempt is its current one, and runs. */
+/* Finds the job of a tag if the tag's attempt is the current one and is running. */
 static bool job_runs(const struct server *s, const char *tag, uint32_t *ret)
 {
 	uint32_t attempt;
@@ -369,7 +374,8 @@ static bool job_right(struct server *s, const struct token *shown, struct asker 
 	return true;
 }
 
-/* "pUNTIL-UID-NAME", of whose name the hash is there: it must be the same on both machines. */
+/* Writes the id of a pass, "pUNTIL-UID-HASH", with the hash of the user's name, which must be
+ * the same on both machines. */
 static void pass_id(int64_t until, uid_t uid, const char *user, char ret[64])
 {
 	snprintf(ret, 64, "p%lld-%u-%llx", (long long)until, (unsigned)uid,
@@ -396,7 +402,8 @@ static bool pass_read(const struct server *s, const char *id, int64_t *ret_until
 	return true;
 }
 
-/* The word of a server that stands by is as good as this one's: it has the same secrets. */
+/* Returns true for a pass made by a server of this cluster: a standby has the same secrets as
+ * the leader. */
 static bool pass_genuine(const struct server *s, const struct token *shown, int64_t *ret_until, uid_t *ret_uid)
 {
 	char secret[64], hash[FINGERPRINT_SIZE];

@@ -1,6 +1,8 @@
 /*
- * who.c - who asks, and what they may. By the local socket the kernel says who it is, over TLS a token, of the page a session; the server's attributes say what
- * role that is.
+ * who.c - authentication and authorization of clients.
+ *
+ * The kernel identifies clients of the local socket, a token those over TLS, a session those of the
+ * page; the server's attributes determine the role.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -23,7 +25,7 @@
 #include "server/site/tokens.h"
 #include "server/site/who.h"
 
-/* "Bearer TOKEN". NULL: there is none. */
+/* Returns the token of "Bearer TOKEN", or NULL. */
 static const char *bearer(const struct http_request *r)
 {
 	const char *text = request_header(r, "Authorization");
@@ -33,7 +35,7 @@ static const char *bearer(const struct http_request *r)
 	return text + 7 + strspn(text + 7, " ");
 }
 
-/* Where he asks from, as lists of users have it. */
+/* Returns the client's host in the form that lists of users have. */
 static const char *host_of(const struct server *s, const struct asker *w)
 {
 	bool here = w->by == BY_SOCKET || (w->by == BY_PAGE && !s->instance->multi);
@@ -41,10 +43,11 @@ static const char *host_of(const struct server *s, const struct asker *w)
 	return here ? s->instance->host : w->address;
 }
 
-/* For whom a site asks. */
+/* Header with the user that a site asks for. */
 #define SITE_USER "Shunt-User"
 
-/* A job's own token never makes its owner more than a user: everything that the job runs has it. Nor does another site's word. */
+/* Returns the client's role. A job's own token never gives its owner more than the role of a
+ * user, since everything the job runs has it. The same holds for another site's request. */
 static enum role role_of(const struct server *s, const struct asker *w)
 {
 	const char *host = host_of(s, w);
@@ -120,7 +123,8 @@ enum lookup who_awaits(struct server *s, struct http_request *r, struct user_key
 		*ret = (struct user_key){USER_BY_NAME, 0, name};
 		if (!name || (l = users_find(s, *ret, &u, err)) != LOOKUP_KNOWN)
 			return name ? l : LOOKUP_NONE;
-		*ret = (struct user_key){USER_BY_ID, u->uid, NULL}; /* by which others look for him */
+		/* the key used by other lookups */
+		*ret = (struct user_key){USER_BY_ID, u->uid, NULL};
 		return users_find(s, *ret, &u, err);
 	}
 	if (request_remote(r) && !token_whose(s, bearer(r), &peer.uid, &peer.gid))
@@ -142,7 +146,8 @@ bool who_known(void *server, const struct http_request *r, uid_t *ret_uid)
 	return token_site(server, bearer(r)) || token_whose(server, bearer(r), ret_uid, &gid);
 }
 
-/* What the table of roles asks about a job. Cheap: lists ask it of every job. */
+/* Collects what the table of roles needs about a job. Must be cheap: lists call it for every
+ * job. */
 static struct role_case case_of(const struct server *s, const struct asker *w, const struct spec *p)
 {
 	return (struct role_case){.role = w->role,
@@ -199,7 +204,7 @@ int may_set(const struct server *s, const struct asker *w, enum attr_owner owner
 bool may_see(const struct server *s, const struct asker *w, const struct spec *p)
 {
 	return w->role >= ROLE_OPERATOR || asker_may(s, w, ACT_SEE, p) ||
-	       may_see_all(s, w); /* lists ask it of every job */
+	       may_see_all(s, w); /* last, since lists call this for every job */
 }
 
 bool may_see_all(const struct server *s, const struct asker *w)
