@@ -1,8 +1,8 @@
 /*
- * openapi.c - the API's description for programs, GET /openapi.json: made from the rows of routes.c and the tables of schema.h. docs/openapi.yaml is the
- * same (tools/update-docs).
+ * openapi.c - the API's description for programs, GET /openapi.json, generated from the rows of
+ * routes.c and the tables of schema.h. docs/openapi.yaml has the same content (tools/update-docs).
  *
- * A schema with a name is written once, among the components, and referred to elsewhere.
+ * A schema with a name is written once, among the components, and referenced elsewhere.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 
 struct description {
 	struct json j;
-	VEC(const struct schema *) named; /* to be written among the components */
+	VEC(const struct schema *) named; /* schemas to write among the components */
 };
 
 static const char about[] =
@@ -102,7 +102,7 @@ static void map_write(struct description *d, const struct field *f)
 
 static void object_members(struct description *d, const struct schema *t);
 
-/* What one kind of value is, without its braces. */
+/* Writes one kind of value, without its braces. */
 static void kind_write(struct description *d, unsigned kind, const struct field *f)
 {
 	struct json *j = &d->j;
@@ -139,7 +139,7 @@ static void kind_write(struct description *d, unsigned kind, const struct field 
 	}
 }
 
-/* A value that may be of several kinds, without its braces. */
+/* Writes a value that may be of several kinds, without its braces. */
 static void members_write(struct description *d, unsigned is, const struct field *f)
 {
 	unsigned kinds = is & (IS_TEXT | IS_BYTES | IS_INT | IS_INSTANT | IS_REAL | IS_BOOL | IS_LIST | IS_OBJECT);
@@ -158,7 +158,7 @@ static void members_write(struct description *d, unsigned is, const struct field
 	json_close_array(&d->j);
 }
 
-/* A default or an example: text, or JSON as it is. */
+/* Writes a default or an example: text, or JSON unchanged. */
 static void literal_write(struct json *j, const char *key, unsigned is, const char *text)
 {
 	if (text && is & (IS_TEXT | IS_BYTES))
@@ -172,7 +172,7 @@ static void field_members(struct description *d, const struct field *f)
 	struct json *j = &d->j;
 
 	members_write(d, f->is, f);
-	if (f->is == IS_OBJECT && f->of && f->of->name) /* nothing may stand beside a reference */
+	if (f->is == IS_OBJECT && f->of && f->of->name) /* a reference may have no siblings */
 		return;
 	if (f->is & IS_NULL)
 		json_bool(j, "nullable", true);
@@ -223,7 +223,7 @@ static void properties_write(struct description *d, const struct schema *t)
 	json_close_object(j);
 }
 
-/* Its own members and those of its base, without braces. */
+/* Writes a schema's own members and those of its base, without braces. */
 static void whole_members(struct description *d, const struct schema *t)
 {
 	struct json *j = &d->j;
@@ -295,7 +295,7 @@ static void reference(struct json *j, const char *key, const char *kind, const c
 	json_close_object(j);
 }
 
-/* Writes a parameter, with a key among the components; `f` has its name. */
+/* Writes a parameter, with a key among the components. `f` has its name. */
 static void parameter_write(struct description *d, const struct field *f, const char *key, const char *in)
 {
 	struct field plain = *f;
@@ -316,7 +316,7 @@ static void parameter_write(struct description *d, const struct field *f, const 
 	json_close_object(&d->j);
 }
 
-/* ---- parameters that several requests have ---- */
+/* ---- parameters shared by several requests ---- */
 
 static const struct field shared_key = {
 	"Idempotency-Key",
@@ -329,10 +329,10 @@ static const struct field shared_key = {
 	.most = KEY_MAX,
 };
 
-/* What the '*' of a path stands for: the first row whose paths begin so. */
+/* Meaning of the '*' of a path: the first row that the path begins with. */
 static const struct part {
 	const char *under;
-	const char *key; /* among the components */
+	const char *key; /* key among the components */
 	struct field field;
 } parts[] = {
 	{"/v1/jobs",
@@ -524,9 +524,9 @@ static void path_write(struct description *d, const char *path)
 	json_close_object(&d->j);
 }
 
-/* ---- the rest ---- */
+/* ---- the document ---- */
 
-/* Writes an error's schema: its rows, and the codes that there are. */
+/* Writes the schema of errors: its rows, and all codes. */
 static void error_schema_write(struct description *d)
 {
 	struct field rows[8] = {0};
@@ -630,7 +630,7 @@ static void openapi_write(struct strbuf *out)
 	vec_free(&d.named);
 }
 
-const struct schema openapi_answer = {0}; /* any members: OpenAPI says which */
+const struct schema openapi_answer = {0}; /* any members: OpenAPI defines them */
 
 void api_openapi(struct server *s, const struct call *c)
 {

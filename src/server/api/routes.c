@@ -1,5 +1,6 @@
 /*
- * routes.c - the table of all requests. docs/openapi.yaml is made from it; docs/api.md is the contract in prose. The first row that fits answers.
+ * routes.c - the table of all requests; the first matching row answers. docs/openapi.yaml is
+ * generated from it; docs/api.md is the contract in prose.
  */
 #include "server/api/frame/route.h"
 
@@ -96,7 +97,7 @@ static const struct field log_query[] = {
 	{0},
 };
 
-/* What chooses jobs of the history. */
+/* Parameters that select jobs of the history. */
 #define PAST_QUERY                                                                                                     \
 	{"user", .is = IS_TEXT}, {"group", .is = IS_TEXT}, {"account", .is = IS_TEXT}, {"project", .is = IS_TEXT},     \
 		{"qos", .is = IS_TEXT}, {"queue", .is = IS_TEXT},                                                      \
@@ -198,7 +199,7 @@ static const struct field change_query[] = {
 						   .codes = CODE(REFUSED) | CODE(KEY_REUSED), __VA_ARGS__              \
 	}
 
-/* Named objects of a kind. */
+/* Routes of one kind of named objects. */
 #define OBJECTS(plural, Name, kind_, changer, list, one, of, attr, value)                                              \
 	{"GET",                                                                                                        \
 	 "/v1/" plural,                                                                                                \

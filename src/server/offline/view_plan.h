@@ -3,9 +3,10 @@
  * server is down, commands use it to predict when a newly submitted job would start
  * (client/offline_foresee.c). It names no jobs and no users, so it is the same in all views.
  *
- *
- *	{"plan": {"shared": 16, "queue": "batch", "walltime": 3600, "walltimes": {"long": 86400}, "after": 1790000000,
- *	          "pools": [{"partition": null, "runs": [[1790000000, 4], [1790003600, 0]], "waits": []}, ...]}}
+ *	{"plan": {"shared": 16, "queue": "batch", "walltime": 3600, "walltimes": {"long": 86400},
+ *	          "after": 1790000000,
+ *	          "pools": [{"partition": null, "runs": [[1790000000, 4], [1790003600, 0]],
+ *	                     "waits": []}, ...]}}
  *
  * A pool is a partition, or all shared nodes together. Each pair is an instant and the CPUs in use
  * from then on (for a partition 1 or 0): `runs` by running jobs, `waits` by waiting jobs where they

@@ -93,7 +93,7 @@ static bool is_blocked(const struct server *s, uint32_t id)
 	return entry_job(s, id)->state < STATE_NOW && (gate_blocks(s->gate, id) || sched_limited(s->sched, id));
 }
 
-/* Returns true if the job ended so long ago that the list leaves it out. */
+/* Returns true if the job ended too early to be listed. */
 static bool is_too_old(const struct server *s, const struct filter *f, uint32_t id, const struct array *a)
 {
 	int64_t ended = 0;

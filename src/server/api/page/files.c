@@ -28,9 +28,10 @@
 #include "server/base/users.h"
 #include "server/server.h"
 
-#define OURS (UINT64_C(1) << 62) /* in the numbers of what is asked of the engine: output.c has the others */
-#define ASKED_MAX 64		 /* at once */
-#define LIST_MOST (16 << 20)	 /* bytes of a list: more than 5000 names take */
+/* bit that marks our request numbers to the engine; the others belong to output.c */
+#define OURS (UINT64_C(1) << 62)
+#define ASKED_MAX 64		 /* pending requests, at most */
+#define LIST_MOST (16 << 20)	 /* bytes of a list, at most; 5000 names take less */
 
 struct asked {
 	uint64_t id;
@@ -44,7 +45,7 @@ struct files {
 	uint64_t last;
 };
 
-/* A request that waits for its file, or is sent it. */
+/* A request that waits for its file, or is being sent it. */
 struct reading {
 	struct server *s;
 	struct http_request *r;
@@ -129,7 +130,7 @@ static void reading_refuse(struct reading *x, const char *reason)
 	free(x);
 }
 
-/* ---- a directory ---- */
+/* ---- directories ---- */
 
 static const struct field entry_fields[] = {
 	{"name", .is = REQUIRED | IS_TEXT},
@@ -148,7 +149,7 @@ static const struct field files_fields[] = {
 };
 const struct schema files_answer = {.fields = files_fields};
 
-/* What the user's process wrote. NULL: it is not whole, or too long to be believed. */
+/* Reads the list that the user's process wrote. NULL: incomplete, or implausibly long. */
 static char *list_read(int fd)
 {
 	struct stat st;
@@ -180,7 +181,7 @@ static void on_listed(void *context, int fd, const char *reason)
 	json_open_object(&j, NULL);
 	json_text(&j, "path", x->path);
 	json_close_object(&j);
-	out.n--; /* both are objects: the list goes on where this one ends */
+	out.n--; /* both are objects: splice the list's members in here */
 	strbuf_printf(&out, ",%s", list + 1);
 	http_reply_strbuf(x->r, 200, "application/json", &out);
 	free(list);
@@ -192,7 +193,7 @@ void api_files_list(struct server *s, const struct call *c)
 	reading_begin(s, c, O_DIRECTORY, on_listed);
 }
 
-/* ---- a file ---- */
+/* ---- files ---- */
 
 static int fill(void *context, struct strbuf *out, size_t want)
 {
@@ -215,7 +216,7 @@ static void closed(void *context)
 	free(x);
 }
 
-/* What a browser gets is saved, and never shown as a page. */
+/* Sends a file so that browsers save it and never show it as a page. */
 static void on_opened(void *context, int fd, const char *reason)
 {
 	struct reading *x = context;

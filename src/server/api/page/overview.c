@@ -1,8 +1,9 @@
 /*
  * overview.c - see overview.h.
  *
- * It must cost the same with a million jobs that have ended: running jobs are found in the plan, waiting ones in the scheduler's order, the caller's own by
- * their chain (entry.before), and blocked ones by looking at the newest entries only.
+ * The cost must not grow with jobs that have ended, even with a million of them: running jobs are
+ * found in the plan, waiting ones in the scheduler's order, the caller's own by their chain
+ * (entry.before), and blocked ones by examining only the newest entries.
  */
 #include "server/api/page/overview.h"
 
@@ -34,10 +35,10 @@
 #include "server/site/who.h"
 #include "store/store.h"
 
-#define ROWS 30	     /* of each list of jobs */
-#define OWN 12	     /* of the caller's own */
-#define PEOPLE 12    /* users */
-#define LOOKED 20000 /* entries that are looked at for own jobs, and for blocked ones: the newest */
+#define ROWS 30	     /* rows of each list of jobs, at most */
+#define OWN 12	     /* rows of the caller's own jobs, at most */
+#define PEOPLE 12    /* users shown, at most */
+#define LOOKED 20000 /* newest entries searched for own and for blocked jobs */
 
 #define JOB_FIELDS                                                                                                                   \
 	"id,name,owner,queue,state,type,cpus,nodect,walltime,created,started,ended,exit_status,cause,comment,reason,expected_start," \
@@ -63,12 +64,12 @@ static const struct field person_fields[] = {
 };
 static const struct schema person = {.fields = person_fields};
 
-/* The answer, while it is made. */
+/* The answer in progress. */
 struct subject {
 	struct server *s;
 	const struct asker *who;
 	const char *user, *role;
-	int64_t used, nrunning, nwaiting; /* CPUs; jobs of all users */
+	int64_t used, nrunning, nwaiting; /* used: CPUs; the others: jobs of all users */
 	struct field_list fields;
 	VEC(struct active) running;
 	job_vec waiting; /* in the scheduler's order */
@@ -107,7 +108,7 @@ static struct person *person_of(struct subject *o, uint32_t user)
 	return &o->people.v[*at - 1];
 }
 
-/* A job on several nodes is counted where its first fragment is. */
+/* Collects running jobs. A job on several nodes is counted at its first fragment. */
 static void running_collect(struct subject *o)
 {
 	struct server *s = o->s;
@@ -192,7 +193,7 @@ static void waiting_inside(const struct subject *o, struct json *j)
 	map_fini(&listed);
 }
 
-/* An array is passed over in one step: its elements came one after the other. */
+/* Lists the caller's own jobs. An array is skipped in one step, since its elements are adjacent. */
 static void own_inside(const struct subject *o, struct json *j)
 {
 	struct server *s = o->s;

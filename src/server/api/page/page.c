@@ -1,11 +1,13 @@
 /*
- * page.c - what comes in by the page's port, and the files that go out.
+ * page.c - handles requests that come by the page's port, and sends the page's files.
  *
- * Everybody can connect to the port, and so can every site that a user's browser has open. So:
- *	- on a personal instance the name in Host must be the loopback's, or another site's name could lead here (DNS rebinding); over TLS the
- *	  browser has compared the name with the certificate;
- *	- a request of a script must come from the page itself, as the browser says (Origin, Sec-Fetch-Site);
- *	- nothing but the files is given out without both secrets of a session (site/sessions.h).
+ * Anyone can connect to the port, and so can every site that a user's browser has open. So:
+ *	- on a personal instance the name in Host must be the loopback's, or another site's name
+ *	  could lead here (DNS rebinding); over TLS the browser has compared the name with the
+ *	  certificate;
+ *	- a script's request must come from the page itself, according to the browser (Origin,
+ *	  Sec-Fetch-Site);
+ *	- without both secrets of a session (site/sessions.h) only the files are sent.
  */
 #include "server/api/page/page.h"
 
@@ -17,9 +19,9 @@
 #include "server/server.h"
 #include "server/site/realm.h"
 
-/* ---- what may come in ---- */
+/* ---- checking requests ---- */
 
-/* "127.0.0.1:PORT" or "localhost:PORT", but for TLS. */
+/* Returns true for "127.0.0.1:PORT" or "localhost:PORT"; over TLS, for any name. */
 static bool host_is_ours(const struct server *s, const char *host)
 {
 	char own[2][40];
@@ -31,7 +33,8 @@ static bool host_is_ours(const struct server *s, const char *host)
 	return host && (strcmp(host, own[0]) == 0 || strcmp(host, own[1]) == 0);
 }
 
-/* Whether the browser says that it is the page that asks. Other programs say nothing, and have no cookie either. */
+/* Returns true if the browser reports the page as the origin. Other programs report none, and have
+ * no cookie either. */
 static bool origin_is_ours(const struct server *s, const struct http_request *r)
 {
 	const char *scheme = s->realm->page ? "https://" : "http://";

@@ -1,5 +1,6 @@
 /*
- * page_port.c - where the page is: of a personal instance a port of 127.0.0.1, of a system's server the port of [page] listen, over TLS.
+ * page_port.c - the page's port: for a personal instance a port of 127.0.0.1, for a system's server
+ * the port of [page] listen, over TLS.
  */
 #include <errno.h>
 #include <limits.h>
@@ -20,9 +21,9 @@
 #include "server/site/realm.h"
 #include "tls/tls.h"
 
-#define HANDSHAKE 10 /* seconds */
+#define HANDSHAKE 10 /* seconds for a TLS handshake, at most */
 
-/* ---- of a personal instance ---- */
+/* ---- personal instances ---- */
 
 static int port_recall(const char *path)
 {
@@ -67,7 +68,7 @@ static void personal_open(struct server *s)
 	http_listen_page(s->http, fd[0]);
 }
 
-/* ---- of a system's server ---- */
+/* ---- system servers ---- */
 
 static void on_http(void *context, int fd, const char *address)
 {
@@ -78,7 +79,7 @@ static void on_http(void *context, int fd, const char *address)
 		server_say(s, "a browser at %s could not be served: %s", address, err.text);
 }
 
-/* One that idles makes room for another. */
+/* Closes an idle connection to make room for another. */
 static bool on_room(void *context)
 {
 	struct server *s = context;

@@ -1,8 +1,9 @@
 /*
- * page_session.c - signing in to the page and out of it: by a link, a token or a password.
+ * page_session.c - signing in to the page, by a link, a token or a password, and signing out.
  *
- * A link signs in once. Its secret is behind the #, which browsers do not send: it gets into no log and no Referer. Passwords are checked by PAM
- * in a process of its own (site/signin.h). What is wrong with a proof is never said.
+ * A link signs in once. Its secret follows the #, which browsers do not send, so that it gets into
+ * no log and no Referer. Passwords are checked by PAM in a separate process (site/signin.h). The
+ * answer never shows what is wrong with a proof.
  */
 #include <ctype.h>
 #include <stdint.h>
@@ -31,7 +32,7 @@
 #include "server/site/signin.h"
 #include "server/site/tokens.h"
 
-/* Nobody is root, or the server itself, from another machine. */
+/* Refuses root and the server's own account, which can't sign in from another machine. */
 static int user_check(struct server *s, uid_t uid, const char *user, struct err *err)
 {
 	if (token_user_check(s, uid, user, NULL) == 0)
@@ -94,7 +95,7 @@ void api_page_link(struct server *s, const struct call *c)
 	struct json j;
 	struct err err;
 
-	/* A login token signs in to a page over TLS anyway; a session can't make itself last longer. */
+	/* A login token can sign in to a page over TLS anyway. A session can't prolong itself. */
 	if (c->w->by != BY_SOCKET && !(c->w->by == BY_TOKEN && s->realm->page)) {
 		http_error(c->r, CODE_FORBIDDEN, "Links to this page are made on the server's machine (%s) only.",
 			   s->instance->host);
@@ -119,7 +120,7 @@ void api_page_link(struct server *s, const struct call *c)
 	http_reply_strbuf(c->r, 201, "application/json", &out);
 }
 
-/* ---- in ---- */
+/* ---- signing in ---- */
 
 static void cookie_set(const struct server *s, struct http_request *r, const char *value, int life)
 {
@@ -180,7 +181,8 @@ static void by_key(struct server *s, const struct call *c, const char *key)
 		begun_reply(s, c->r, cookie, token);
 }
 
-/* A job's own token is not enough: everything that the job runs has it. */
+/* Signs in by a token. A job's own token is not accepted, since everything that the job runs has
+ * it. */
 static void by_token(struct server *s, const struct call *c, const char *text)
 {
 	struct token shown;
@@ -198,9 +200,10 @@ static void by_token(struct server *s, const struct call *c, const char *text)
 	grant_reply(s, c->r, &(struct session_grant){.uid = uid, .user = t->user, .proof = shown.id});
 }
 
-/* ---- by a password ---- */
+/* ---- passwords ---- */
 
-/* Guesses are counted by where they come from, and by the name that is guessed at, which directories may know in capitals as well. */
+/* Returns the key for counting guesses at a user's name. It ignores case, since directories may do
+ * so. Guesses are also counted by address. */
 static uint64_t name_key(const char *user)
 {
 	char lower[64];
@@ -211,7 +214,8 @@ static uint64_t name_key(const char *user)
 	return hash_bytes(lower, n) ^ 0x7061;
 }
 
-/* Every question that PAM got and did not answer with success is a guess: modules refuse wrong passwords by all kinds of codes. */
+/* Handles PAM's verdict. Every question that PAM got and did not answer with success counts as a
+ * guess, since modules refuse wrong passwords with all kinds of codes. */
 static void on_checked(struct server *s, struct http_request *r, const char *user, const struct signin_answer *a)
 {
 	bool is_right = a->verdict == SIGNIN_RIGHT || a->verdict == SIGNIN_EXPIRED;
@@ -219,7 +223,7 @@ static void on_checked(struct server *s, struct http_request *r, const char *use
 	struct err err;
 
 	if (is_right && user_check(s, a->uid, a->user, &err) < 0)
-		verdict = SIGNIN_WRONG; /* a guess at root's password must not show that it was right */
+		verdict = SIGNIN_WRONG; /* hide that a guess at root's password was right */
 	if (verdict != SIGNIN_RIGHT && verdict != SIGNIN_UNASKED) {
 		failures_add(s, name_key(user));
 		failures_add(s, address_key(request_remote(r)));
@@ -252,7 +256,8 @@ static void by_password(struct server *s, const struct call *c, const char *user
 		api_refuse(c->r, &err);
 }
 
-/* What the browser showed before counts for nothing: nobody can make another use a session that he knows. */
+/* Begins a new session and ignores any that the browser presents: nobody can make others use a
+ * session that they know (session fixation). */
 void api_session_begin(struct server *s, const struct call *c)
 {
 	struct proof x;
@@ -269,7 +274,7 @@ void api_session_begin(struct server *s, const struct call *c)
 			   s->realm->page ? ", token, or user and password" : "");
 }
 
-/* ---- out ---- */
+/* ---- signing out ---- */
 
 void api_session_end(struct server *s, const struct call *c)
 {

@@ -1,7 +1,9 @@
 /*
- * upload.c - an archive that a user uploads: it is looked at, and kept in his home. Unpacking and building it is the work of an ordinary job.
+ * upload.c - checks an archive that a user uploads, and keeps it in the user's home. An ordinary
+ * job unpacks and builds it.
  *
- * Looking at it and writing it take a while: both are done on libuv's threads. The request holds the bytes until it is answered.
+ * Checking and writing take a while, so both run on libuv's threads. The request holds the bytes
+ * until it is answered.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +30,7 @@
 #define BYTES_MOST (64u << 20)
 #define UNPACKED_MOST (INT64_C(1) << 30)
 #define MEMBERS_MOST 100000
-#define UPLOADS_MAX 4 /* at once */
+#define UPLOADS_MAX 4 /* uploads at once, at most */
 
 struct upload {
 	uv_work_t work;
@@ -67,7 +69,7 @@ static void upload_refuse(struct upload *u, enum code code)
 	upload_end(u);
 }
 
-/* ---- kept ---- */
+/* ---- writing ---- */
 
 static void write_all(uv_work_t *work)
 {
@@ -118,7 +120,7 @@ static void on_opened(void *context, int fd, const char *reason)
 	uv_queue_work(u->s->loop, &u->work, write_all, on_written);
 }
 
-/* ---- looked at ---- */
+/* ---- checking ---- */
 
 static void check(uv_work_t *work)
 {

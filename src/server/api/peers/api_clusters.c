@@ -1,7 +1,9 @@
 /*
- * api_clusters.c - other clusters that the user of a personal instance is logged in to, and links to their pages.
+ * api_clusters.c - other clusters that the user of a personal instance is logged in to, and links
+ * to their pages.
  *
- * `shunt clusters` and `shunt page --cluster` know how: they run beside the server, as the same user. A server of many users has no business in their files, and lists none.
+ * `shunt clusters` and `shunt page --cluster` do the work: they run as child processes, as the same
+ * user. A server with many users must not read their files, and lists no clusters.
  */
 #include <jansson.h>
 #include <stdbool.h>
@@ -65,7 +67,7 @@ static void on_done(void *context, const struct child_end *end)
 	x->s->audience->asking--;
 	if (!child_fault(&x->order, end, fault, sizeof fault))
 		x->answer(x, end->out, end->n);
-	else if (said && !end->late) /* without the name of the command */
+	else if (said && !end->late) /* strip the name of the command */
 		http_error(x->r, CODE_BAD_STATE, "%.*s", (int)strcspn(said + 2, "\n"), said + 2);
 	else
 		http_error(x->r, CODE_BAD_STATE, "'shunt' %s", fault);
@@ -104,13 +106,14 @@ static void ask(struct server *s, struct http_request *r, char *const argv[],
 	s->audience->asking++;
 }
 
-/* The user himself, at this machine: a job has no business with other clusters. */
+/* Returns true for the instance's own user at this machine. Jobs have no access to other
+ * clusters. */
 static bool is_own(const struct server *s, const struct asker *w)
 {
 	return !s->instance->multi && (w->by == BY_SOCKET || w->by == BY_PAGE) && w->uid == geteuid();
 }
 
-/* ---- those there are ---- */
+/* ---- listing clusters ---- */
 
 static void clusters_tell(struct asking *x, const char *out, size_t n)
 {
@@ -140,9 +143,10 @@ void api_clusters(struct server *s, const struct call *c)
 		api_answer(c->r, 200, json_pack("{s:[]}", "clusters"));
 }
 
-/* ---- a link ---- */
+/* ---- links ---- */
 
-/* Where a browser may be sent: nowhere but to a page over TLS, or on this machine. */
+/* Returns true if a browser may be sent to the address: only to a page over TLS, or on this
+ * machine. */
 static bool is_page(const char *url)
 {
 	return strncmp(url, "https://", 8) == 0 || strncmp(url, "http://127.0.0.1:", 17) == 0;

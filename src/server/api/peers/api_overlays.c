@@ -1,5 +1,6 @@
 /*
- * api_overlays.c - the API's side of overlays: which there are, what is changed about them; what their keeper (`shunt keeper`, site/courier.h) is to do and reports.
+ * api_overlays.c - API of overlays: listing and changing them, and the tasks and reports of their
+ * keeper (`shunt keeper`, site/courier.h).
  */
 #include <errno.h>
 #include <jansson.h>
@@ -38,26 +39,27 @@
 #include "server/site/tokens.h"
 
 #define BY_OVERLAY "its overlay"
-#define STORE_AGAIN 60	 /* seconds: what jobs use is stored no more often, */
-#define ABSENCE_MOST 600 /* ... and allocations last without the server for as long */
+#define STORE_AGAIN 60	 /* seconds between two writes of jobs' usage to the store, at least */
+#define ABSENCE_MOST 600 /* seconds that allocations last without the server, at most */
 
-/* An overlay as answers show it, and what is found for that. */
+/* An overlay as shown in answers, with values computed for that. */
 struct subject {
-	struct overlay overlay; /* a copy; first, so that a body is read into a struct overlay alone */
+	/* a copy; must be first, so that a body can be read into a plain struct overlay */
+	struct overlay overlay;
 	struct server *s;
-	int64_t here; /* nodes that are connected */
-	int64_t room; /* slots that are free */
+	int64_t here; /* connected nodes */
+	int64_t room; /* free slots */
 	const overlay_sizes *wants;
 };
 
-/* One of its requests. */
+/* A request of an overlay, as shown in answers. */
 struct request_shown {
 	struct overlay_request request;
 	const struct overlay *overlay;
-	int64_t joined, expected; /* nodes */
+	int64_t joined, expected; /* numbers of nodes */
 };
 
-/* The overlay of the path; NULL: it was answered. */
+/* Returns the overlay that the path names; NULL: the request was answered. */
 static struct overlay *named(struct server *s, const struct call *c)
 {
 	struct overlay *o = overlay_find(s, c->name);
@@ -78,7 +80,7 @@ static void record(struct server *s, const struct call *c, const char *what, con
 	strbuf_fini(&text);
 }
 
-/* ---- which there are ---- */
+/* ---- listing ---- */
 
 static const struct overlay_request *reported(const struct overlay *o, int64_t id)
 {
@@ -88,7 +90,7 @@ static const struct overlay_request *reported(const struct overlay *o, int64_t i
 	return NULL;
 }
 
-/* It is the first slot of its request. */
+/* Returns true if it is the first slot of its request. */
 static bool slot_first(const struct overlay *o, size_t slot)
 {
 	for (size_t i = 0; i < slot; i++)
@@ -104,7 +106,8 @@ static bool slot_here(const struct server *s, const struct overlay *o, size_t sl
 	return overlay_node(s, o, slot, &node) && agent_connected(&s->hosts->nodes.v[node]);
 }
 
-/* Nobody has joined by its token; or somebody has, but is not connected yet, or not again after a restart of this server. */
+/* Returns true if a slot's node is still to come: its token is unused, or it joined and is not
+ * connected yet, or not again after a restart of this server. */
 static bool slot_expects(struct server *s, const struct overlay *o, size_t slot)
 {
 	const struct token_record *t;
@@ -190,7 +193,7 @@ static void get_state(const struct subject *x, struct value *v)
 	v->text = x->overlay.removed ? "removed" : x->overlay.paused ? "paused" : "active";
 }
 
-/* Members of a body, of answers, and of answers to the keeper. */
+/* Where a member occurs: in bodies, in answers, in answers to the keeper. */
 enum { GIVEN = 1 << 0, SHOWN = 1 << 1, KEPT = 1 << 2 };
 #define HAS(member) MEMBER(struct subject, overlay.member)
 
@@ -261,7 +264,7 @@ void api_overlays(struct server *s, const struct call *c)
 	strbuf_fini(&out);
 }
 
-/* ---- changing them ---- */
+/* ---- changing ---- */
 
 static bool place_good(const char *place)
 {
@@ -269,7 +272,7 @@ static bool place_good(const char *place)
 	       (strncmp(place, "shunt:", 6) == 0 && place[6]);
 }
 
-/* A port for its agents, if there is none. */
+/* Opens a port for agents if there is none. */
 static bool port_open(struct server *s, const struct call *c)
 {
 	struct err err = {.text = "this server has no port for other machines"};
@@ -283,7 +286,7 @@ static bool port_open(struct server *s, const struct call *c)
 	return false;
 }
 
-/* Returns true if there may be an overlay like this. False: it was answered. */
+/* Checks that an overlay like this is allowed. Returns false if the request was answered. */
 static bool put_admit(struct server *s, const struct call *c, const struct overlay *given)
 {
 	bool known = overlay_find(s, c->name);
@@ -342,7 +345,7 @@ void api_overlay_change(struct server *s, const struct call *c)
 		return;
 	if (json_is_false(paused)) {
 		o->resumed++;
-		o->most = (struct res){0}; /* others may come now */
+		o->most = (struct res){0}; /* nodes of other sizes may join now */
 		overlay_store(s, o);
 	}
 	if (paused && json_is_true(paused) != o->paused) {
@@ -355,7 +358,7 @@ void api_overlay_change(struct server *s, const struct call *c)
 	reply_empty(s, c->r, 200);
 }
 
-/* Jobs run on its nodes. */
+/* Returns true if jobs run on its nodes. */
 static bool is_used(const struct server *s, const struct overlay *o)
 {
 	uint32_t node;
@@ -366,7 +369,7 @@ static bool is_used(const struct server *s, const struct overlay *o)
 	return false;
 }
 
-/* The keeper cancels what is requested; then it is gone. */
+/* Marks an overlay for deletion. The keeper cancels its requests, and then it is removed. */
 void api_overlay_delete(struct server *s, const struct call *c)
 {
 	struct overlay *o = named(s, c);
@@ -433,7 +436,7 @@ static const struct field keeper_fields[] = {
 };
 const struct schema keeper_body = {.fields = keeper_fields};
 
-/* Whether something is new. */
+/* Notes the reported state of an allocation; returns true if it changed. */
 static bool allocation_note(const struct server *s, struct overlay_allocation *a, const struct overlay_request *r)
 {
 	bool runs = a && !a->started && r->state == OVERLAY_RUNNING;
@@ -471,7 +474,7 @@ static void report_take(struct server *s, const json_t *given)
 		overlay_store(s, o);
 }
 
-/* Releases nodes whose time has come, or that nobody needs. */
+/* Releases nodes that are due or no longer needed. */
 static void slots_tend(struct server *s, struct overlay *o, bool keep)
 {
 	struct err err;
@@ -489,11 +492,12 @@ static void slots_tend(struct server *s, struct overlay *o, bool keep)
 			slot->idle = s->clock->now;
 		if (over || (s->clock->now - slot->idle >= o->idle && s->plan->node[node].pieces.n == 0))
 			nodes_remove(s, node, REMOVE_IDLE, BY_OVERLAY,
-				     &err); /* refused, if a job has just been started */
+				     &err); /* refused if a job has just been started */
 	}
 }
 
-/* What jobs have used on its nodes since the last turn, perhaps of an earlier process. */
+/* Adds what jobs have used on its nodes since the last count, possibly by an earlier server
+ * process. */
 static void used_count(struct server *s, struct overlay *o)
 {
 	int64_t now = s->clock->now, passed = o->counted && now > o->counted ? now - o->counted : 0;
@@ -515,7 +519,7 @@ static void used_count(struct server *s, struct overlay *o)
 		overlay_store(s, o);
 }
 
-/* The node that was there last, and its jobs, are over. */
+/* Returns true if the slot's previous node and its jobs are gone. */
 static bool slot_free(const struct server *s, const struct overlay *o, size_t slot)
 {
 	char name[64];
@@ -549,7 +553,8 @@ static void work_write(struct server *s, struct overlay *o, struct json *j)
 	vec_free(&wants);
 }
 
-/* It tells what the other clusters do, and gets what to ask of them. */
+/* Answers the keeper, which reports the state of the other clusters, with what to request from
+ * them. */
 void api_keeper(struct server *s, const struct call *c)
 {
 	struct strbuf out = {0}, dir = {0};
@@ -602,8 +607,9 @@ static void token_end(struct server *s, struct overlay_slot *slot)
 	slot->token = 0;
 }
 
-/* A request is over: so are its nodes, and whatever runs there goes back to the queue. That the other cluster says so proves nothing of a node that neither
- * can reach: what it runs is waited for as on any node that is silent. */
+/* Ends a request: its nodes are removed, and jobs running there are requeued. The other cluster's
+ * word proves nothing about a node that neither can reach: its jobs are waited for as on any silent
+ * node. */
 static void request_over(struct server *s, struct overlay *o, int64_t id)
 {
 	struct overlay_allocation *a = overlay_allocation(o, id);
@@ -623,7 +629,7 @@ static void request_over(struct server *s, struct overlay *o, int64_t id)
 	overlay_store(s, o);
 }
 
-/* A token for each of its nodes: it joins by that name only, once. */
+/* Creates a token for each node of a request; a node joins with it once, under that name only. */
 static void request_begin(struct server *s, const struct call *c, struct overlay *o, int64_t id, int64_t nodes)
 {
 	struct strbuf out = {0};

@@ -1,5 +1,6 @@
 /*
- * api_sites.c - the API's side of other sites: which there are; what the courier (site/courier.h) has to do, and what it reports; what another site withdraws.
+ * api_sites.c - API of other sites: listing them, the tasks and reports of the courier
+ * (site/courier.h), and withdrawals by another site.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -52,15 +53,15 @@
 #include "store/store.h"
 #include "tls/pki.h"
 
-#define ROWS 200   /* jobs of one answer to the courier */
-#define SCAN 20000 /* ... that it looks at */
+#define ROWS 200   /* jobs in one answer to the courier, at most */
+#define SCAN 20000 /* jobs examined for one answer, at most */
 
 static const char *text_of(const json_t *o, const char *key)
 {
 	return json_string_value(json_object_get(o, key));
 }
 
-/* ---- which there are ---- */
+/* ---- listing ---- */
 
 static int64_t jobs_at(struct server *s, const char *site)
 {
@@ -102,7 +103,8 @@ void api_sites(struct server *s, const struct call *c)
 	api_show(s, c->r, &sites_answer, &(struct subject){s});
 }
 
-/* A token that was replaced is not stored anywhere: to undo that, somebody enters it again. */
+/* Records a change of a site. A replaced token is not stored anywhere; to undo the change, it has
+ * to be entered again. */
 static void put_record(struct server *s, const struct call *c, const char *servers)
 {
 	const struct remote *before = remote_find(s, c->name);
@@ -214,7 +216,8 @@ static const struct field work_fields[] = {
 };
 const struct schema courier_work_body = {.fields = work_fields};
 
-/* The jobs from a place in the list on; those that can leave now are offered, which is stored before the courier hears of it. */
+/* Lists jobs from a position on. Those that can leave now are offered, which is stored before the
+ * courier gets the answer. */
 void api_courier_work(struct server *s, const struct call *c)
 {
 	size_t at = (size_t)json_integer_value(json_object_get(c->body, "from")), looked = 0, rows = 0;
@@ -244,7 +247,8 @@ void api_courier_work(struct server *s, const struct call *c)
 	reply_later(s, c->r, 200, &out);
 }
 
-/* The job that a path names by its number, if it is away. False: it was answered. */
+/* Finds the job that a path names by its number, if it is away. Returns false if the request was
+ * answered. */
 static bool courier_job(struct server *s, const struct call *c, uint32_t *ret)
 {
 	if (!courier_admit(s, c))
@@ -255,7 +259,8 @@ static bool courier_job(struct server *s, const struct call *c, uint32_t *ret)
 	return false;
 }
 
-/* As the other site is to get it: without what has been waited for here, and what means something here alone. */
+/* Answers with a job as the other site is to get it: without dependencies already satisfied here,
+ * and without members that only have a meaning here. */
 void api_courier_job(struct server *s, const struct call *c)
 {
 	json_t *body = NULL, *job;
@@ -338,7 +343,7 @@ void api_courier_report(struct server *s, const struct call *c)
 	reply_empty(s, c->r, 200);
 }
 
-/* ---- output that comes home ---- */
+/* ---- returning output ---- */
 
 static const struct field piece_fields[] = {
 	{"stream", .is = REQUIRED | IS_TEXT, .words = "out|err"},
@@ -388,7 +393,7 @@ static void on_opened(void *context, int fd, const char *reason)
 		piece_write(x, fd);
 }
 
-/* A piece of the output is put where the job's own would be, as its owner. The same again does no harm. */
+/* Writes a piece of the output to the job's own path, as its owner. Repeating it does no harm. */
 void api_courier_output(struct server *s, const struct call *c)
 {
 	bool error = strcmp(text_of(c->body, "stream"), "err") == 0;
@@ -420,7 +425,7 @@ void api_courier_output(struct server *s, const struct call *c)
 	if (base64_decode(json_string_value(data), json_string_length(data), &x->data) < 0)
 		piece_over(x, "the data are no base64");
 	else if (!path)
-		piece_over(x, NULL); /* the two are joined */
+		piece_over(x, NULL); /* the two streams are joined */
 	else if (p->uid == s->instance->uid) {
 		int fd = open(path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
 		if (fd < 0)
@@ -437,7 +442,7 @@ void api_courier_output(struct server *s, const struct call *c)
 	json_decref(body);
 }
 
-/* ---- what another site asks ---- */
+/* ---- requests of another site ---- */
 
 static const struct field withdraw_fields[] = {
 	{"key", .is = REQUIRED | IS_TEXT, "the Idempotency-Key of the submission", .least = 1, .most = KEY_MAX},

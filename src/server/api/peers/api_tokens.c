@@ -1,8 +1,9 @@
 /*
- * api_tokens.c - the API's side of tokens: making, listing and revoking them; joining; logging in; who one is.
+ * api_tokens.c - API of tokens: creating, listing and revoking them; joining; logging in; showing
+ * the caller's identity.
  *
- * A login token is made by the local socket only: what another machine was given can't be made into more of it. A token's secret is in the one
- * answer that makes it, and nowhere else.
+ * Login tokens are created over the local socket only, so that another machine can't turn its token
+ * into more. A token's secret appears only in the answer to the request that creates it.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -46,11 +47,12 @@
 #include "station/owner.h"
 #include "tls/pki.h"
 
-/* What the getters of the answers are given, as the first member of each. */
+/* Argument of the getters of the answers; the first member of each. */
 struct subject {
 	struct server *s;
 	const struct asker *who;
-	const struct token_record *token; /* by which the client asks; NULL: by something else */
+	/* token the client authenticated with; NULL: another method */
+	const struct token_record *token;
 };
 
 static size_t login_count(const struct tokens *all, uid_t uid)
@@ -113,9 +115,10 @@ static void token_reply(struct server *s, struct http_request *r, const struct t
 	api_show_later(s, r, 201, &new_token_answer, &x);
 }
 
-/* ---- making ---- */
+/* ---- creating ---- */
 
-/* w NULL: nobody asked for it but its owner. */
+/* Records the creation of a token in the audit log. w NULL: its owner created it, which is not
+ * recorded. */
 static void made_record(struct server *s, const struct asker *w, const struct token_record *t)
 {
 	struct strbuf undo = {0}, change = {0};
@@ -158,7 +161,8 @@ static const struct field wish_fields[] = {
 };
 const struct schema token_body = {.fields = wish_fields};
 
-/* Makes a token of what `t` has already, and of copies of these texts, which may be NULL, and answers with it. */
+/* Creates a token from `t` and from copies of these texts, which may be NULL, and answers with
+ * it. */
 static void token_make(struct server *s, struct http_request *r, const struct asker *w, struct token_record *t,
 		       const char *user, const struct token_wish *x)
 {
@@ -216,7 +220,8 @@ void token_reply_login(struct server *s, struct http_request *r, const struct as
 		token_make(s, r, w, &t, user, &(struct token_wish){.label = label});
 }
 
-/* Another user, whom a token is for. False: an answer was made, or will be when he has been looked up. */
+/* Looks up another user whom a token is for. Returns false if the request was answered, or will be
+ * after the lookup. */
 static bool other_find(struct server *s, struct http_request *r, const struct asker *w, const char *user, uid_t *ret)
 {
 	struct user_key k = {USER_BY_NAME, 0, user};
@@ -290,7 +295,7 @@ void api_token_create(struct server *s, const struct call *c)
 		login_make(s, c->r, c->w, &x);
 }
 
-/* ---- listing, revoking ---- */
+/* ---- listing and revoking ---- */
 
 static bool may_manage(const struct asker *w, const struct token_record *t)
 {
@@ -336,7 +341,7 @@ void api_token_revoke(struct server *s, const struct call *c)
 	reply_empty(s, c->r, 200);
 }
 
-/* ---- without an asker: over TLS, from anyone ---- */
+/* ---- unauthenticated requests, over TLS ---- */
 
 struct join {
 	const char *token, *csr, *name, *workstation, *before, *proof;
@@ -362,7 +367,8 @@ static const struct field join_fields[] = {
 	{0},
 };
 static const struct schema join_known = {.fields = join_fields};
-const struct schema join_body = {.fields = join_fields, .late = true}; /* once the token is known to be one */
+/* checked only once the token is known to be valid */
+const struct schema join_body = {.fields = join_fields, .late = true};
 
 /* Returns the name of the new node; NULL: the request was answered. */
 static const char *join_name(struct http_request *r, const struct join *x, const struct token_record *t)
@@ -381,8 +387,8 @@ static const char *join_name(struct http_request *r, const struct join *x, const
 	return NULL;
 }
 
-/* Returns the number of the join that this node has already, if it shows its certificate of that time and has signed
- * with the key: what its jobs were given stays valid. Otherwise 0. */
+/* Returns the number of the node's existing join, if it presents the certificate of that join and
+ * has signed with its key; then what its jobs were given stays valid. Otherwise returns 0. */
 static uint64_t join_before(struct server *s, const struct join *x, const char *name)
 {
 	struct cert_names who;
@@ -416,7 +422,8 @@ static const struct field joined_fields[] = {
 };
 const struct schema joined_answer = {.fields = joined_fields};
 
-/* Jobs there end so long before its end that the slowest has ended by then. */
+/* Returns when jobs there have to end, early enough that even the slowest has ended when the node
+ * leaves. */
 static int64_t leaves_at(const struct server *s, int64_t end)
 {
 	return end - attrs_number(s->attrs, "kill_delay") - LEAVES_EARLY;
@@ -441,7 +448,8 @@ static void leaves_set(struct server *s, const char *name, int64_t end, const ch
 	world_node_gate(s, node);
 }
 
-/* Checked before the node is made; without one, a node that joins again stays what it was. */
+/* Checks the policy before the node is created. Without one, a node that joins again keeps its
+ * own. */
 static int policy_check(const char *policy, struct err *err)
 {
 	return policy ? owner_rules_parse(policy, &(struct owner_rules){0}, err) : 0;
@@ -457,7 +465,8 @@ static void policy_set(struct server *s, const char *name, const char *policy)
 	world_node_store(s, node);
 }
 
-/* The use is counted in the turn that makes the node, and its answer leaves after their commit. */
+/* Lets a node join. The use of the token is counted in the same turn, and the answer is sent after
+ * their commit. */
 void api_join(struct server *s, const struct call *c)
 {
 	const char *token = json_string_value(json_object_get(c->body, "token")), *name;
@@ -481,7 +490,8 @@ void api_join(struct server *s, const struct call *c)
 	name = join_name(c->r, &x, t);
 	if (!name)
 		return;
-	/* Once for nothing: after this only the number is another, so that no node is made for a bad request. */
+	/* Try the request first, so that a bad one creates no node: later only the number
+	 * differs. */
 	rc = realm_certify(s, x.csr, strlen(x.csr), name, 0, &cert, &err);
 	if (rc < 0) {
 		http_error(c->r, CODE_BAD_REQUEST, "The request for a certificate: %s.", err.text);

@@ -1,9 +1,10 @@
 /*
- * munge.c - users of other machines who prove by munge who they are, where a site has it.
+ * munge.c - authenticates users of other machines by munge, where a site has it.
  *
- * The library is loaded when it is first needed, so that nothing depends on it. Asking munged may block: it is done on libuv's pool, and
- * the answer is made when it comes back. munged sees to it that a credential is taken once and not for long; its text must be "shunt:" and the
- * first 32 digits of our authority's fingerprint, so that nobody can pass on a credential that was made for another service.
+ * The library is loaded on first use, so that nothing depends on it. Asking munged may block, so it
+ * is done on libuv's pool, and the request is answered afterwards. munged ensures that a credential
+ * is accepted only once and not for long. Its text must be "shunt:" and the first 32 digits of our
+ * authority's fingerprint, so that a credential made for another service can't be passed on.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -26,7 +27,7 @@
 #include "server/site/realm.h"
 #include "server/site/tokens.h"
 
-/* Of munge.h. */
+/* munge_decode() of munge.h. */
 typedef int (*munge_decode_function)(const char *credential, void *context, void **text, int *n, uid_t *uid,
 				     gid_t *gid);
 
@@ -44,7 +45,8 @@ struct munge_work {
 static void decode(uv_work_t *work)
 {
 	struct munge_work *w = work->data;
-	void *library = dlopen("libmunge.so.2", RTLD_NOW | RTLD_LOCAL); /* stays loaded, and is counted */
+	/* stays loaded; later calls only add a reference */
+	void *library = dlopen("libmunge.so.2", RTLD_NOW | RTLD_LOCAL);
 	munge_decode_function decode_it = NULL;
 	void *text = NULL;
 	gid_t gid;
@@ -67,7 +69,7 @@ static void answer_again(struct server *s, void *context)
 	answer(context);
 }
 
-/* The credential can't be shown twice, so it is not the request that is received again. */
+/* Answers the request. The credential can't be used twice, so the request is not received again. */
 static void answer(struct munge_work *w)
 {
 	struct server *s = w->s;

@@ -1,5 +1,5 @@
 /*
- * api_lives.c - what happened to a node or a queue.
+ * api_lives.c - events of a node or a queue.
  */
 #include "server/api/stream/api_lives.h"
 
@@ -66,11 +66,11 @@ static const struct field lives_fields[] = {
 };
 const struct schema lives_answer = {.fields = lives_fields};
 
-#define PAGE 500 /* events in one answer */
+#define PAGE 500 /* events in one answer, at most */
 
 struct lives {
 	struct json *j;
-	int64_t after; /* the last one that the client has; -1: none */
+	int64_t after; /* last event that the client has; -1: none */
 	size_t n, all;
 	uint64_t last;
 };
@@ -89,7 +89,7 @@ static int one(void *context, const struct store_life *e)
 	return 0;
 }
 
-/* Also of one that is no more, as long as its events are kept. */
+/* Answers with events; those of a removed node or queue as well, as long as they are kept. */
 static void answer(struct server *s, const struct call *c, const char *kind, bool known)
 {
 	struct strbuf out = {0};

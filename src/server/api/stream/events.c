@@ -1,5 +1,6 @@
 /*
- * events.c - the stream of events: Server-Sent Events to all who listen, after the commit, with the last ones kept for those who come back.
+ * events.c - the stream of events: Server-Sent Events to all listeners, after the commit, with the
+ * latest kept for those that reconnect.
  */
 #include <jansson.h>
 #include <stdbool.h>
@@ -36,15 +37,16 @@
 #include "server/site/who.h"
 #include "store/store.h"
 
-#define RING 16384	      /* events that a listener may have missed */
-#define BEHIND_MAX (1u << 20) /* bytes that a listener may be behind: a slower one is told that it missed some */
+#define RING 16384	      /* events kept for listeners that reconnect */
+/* bytes a listener may lag behind; a slower one is notified that it missed some */
+#define BEHIND_MAX (1u << 20)
 #define ALIVE_SECONDS 15
 
 struct event_line {
 	uint64_t seq;
-	uid_t uid;		 /* whose job it is */
-	uint32_t queue, account; /* where it was then: words */
-	bool common;		 /* of a node or a queue */
+	uid_t uid;		 /* owner of the job */
+	uint32_t queue, account; /* words of the job's queue and account at that time */
+	bool common;		 /* event of a node or a queue, visible to all */
 	char *text;
 };
 
@@ -53,15 +55,15 @@ struct stream {
 	struct http_request *r;
 	struct asker who;
 	struct strbuf out;
-	int64_t last; /* when something was sent */
+	int64_t last; /* instant when something was last sent */
 	bool closed, all;
 };
 
-/* The ring is the server's, made when the first event comes. */
+/* Latest events. Owned by the server's audience, created for the first listener. */
 struct event_ring {
 	struct event_line line[RING];
-	uint64_t n;    /* ever put */
-	uint64_t told; /* ... of these are committed and were sent */
+	uint64_t n;    /* number of events ever added */
+	uint64_t told; /* number of these that are committed and were sent */
 };
 
 const char *event_name(int type)
@@ -202,7 +204,7 @@ void event_words(const struct server *s, const struct store_event *e, const stru
 	}
 	if (p->who)
 		strbuf_printf(out, " by %s", p->who);
-	if (e->by && !(e->type == EVENT_PREEMPT && text)) { /* which names it */
+	if (e->by && !(e->type == EVENT_PREEMPT && text)) { /* the text already names it */
 		uint32_t by;
 		if (entry_find(s, job_key_number(e->by), job_key_index(e->by), &by)) {
 			strbuf_puts(out, " for job ");
@@ -243,7 +245,8 @@ static void line_write(const struct server *s, const struct store_event *e, uint
 	json_decref(known);
 }
 
-/* From the first listener on: until then nobody has missed anything, and a line costs more than the event. */
+/* Adds an event, once there has been a listener: before that nobody has missed anything, and a line
+ * costs more than the event. */
 void stream_event(struct server *s, const struct store_event *e)
 {
 	struct strbuf text = {0};
@@ -263,7 +266,7 @@ void stream_event(struct server *s, const struct store_event *e)
 				 .text = text.text};
 }
 
-/* For everybody: nodes and queues are no secret. */
+/* Adds an event for everybody: nodes and queues are not secret. */
 void stream_life(struct server *s, const struct store_life *e)
 {
 	struct strbuf text = {0}, data = {0};
@@ -300,7 +303,7 @@ static void stream_add(struct stream *t, const struct event_line *l)
 	strbuf_puts(&t->out, l->text);
 }
 
-/* Attributes may have been changed since it began. */
+/* Renews the listener's rights: attributes may have changed since the stream began. */
 static void stream_renew(struct stream *t)
 {
 	who_renew(t->s, &t->who);
@@ -328,7 +331,7 @@ void stream_tick(struct server *s)
 	for (size_t i = 0; i < s->audience->streams.n; i++)
 		if (s->clock->now - s->audience->streams.v[i]->last >= ALIVE_SECONDS) {
 			strbuf_puts(&s->audience->streams.v[i]->out,
-				    ": alive\n\n"); /* or its end, if it is not allowed any more */
+				    ": alive\n\n"); /* or its end, if it is no longer allowed */
 			s->audience->streams.v[i]->last = s->clock->now;
 			stream_wake(s->audience->streams.v[i]->r);
 		}
@@ -362,7 +365,7 @@ static void closed(void *context)
 	free(t);
 }
 
-/* Everything after `after` that is still here. */
+/* Sends everything after `after` that is still kept. */
 static void catch_up(struct stream *t, uint64_t after)
 {
 	struct event_ring *ring = t->s->audience->ring;

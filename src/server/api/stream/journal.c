@@ -33,7 +33,7 @@
 #include "store/quota.h"
 #include "store/store.h"
 
-/* One that is told when the turn has decided: then its job's start can be foreseen. */
+/* An event that is logged once the turn has decided, when its job's start can be predicted. */
 struct later {
 	struct store_event e;
 	char *data;
@@ -43,7 +43,7 @@ struct later {
 struct journal {
 	VEC(struct later) events;
 	struct strbuf out;
-	bool closing, closed; /* the shutdown's first line was added, and its last */
+	bool closing, closed; /* the first and the last line of the shutdown were added */
 };
 
 static struct journal *journal_of(struct server *s)
@@ -53,7 +53,7 @@ static struct journal *journal_of(struct server *s)
 	return s->audience->journal;
 }
 
-/* Whether events of a kind are asked for. */
+/* Returns true if log_events names this kind. */
 static bool wanted(const struct server *s, const char *kind)
 {
 	const char *list = attrs_text(s->attrs, "log_events");
@@ -100,7 +100,8 @@ static void line_end(struct line *l)
 	strbuf_puts(l->out, "\n");
 }
 
-/* Nothing is said of what there is none of. In text, words stand as they are, all else is quoted as in JSON. */
+/* Adds a text, unless it is missing. In text format, plain words are written unquoted and
+ * everything else as in JSON. */
 static void put_text(struct line *l, const char *key, const char *value)
 {
 	struct json j;
@@ -159,7 +160,7 @@ static void put_job(const struct server *s, struct line *l, uint32_t id)
 	strbuf_fini(&text);
 }
 
-/* The jobs that have processes, joined by commas. */
+/* Adds the jobs that have processes, joined by commas. */
 static void put_running(const struct server *s, struct line *l)
 {
 	struct strbuf text = {0};
@@ -227,7 +228,7 @@ static void put_saved(struct line *l, const struct saves *v)
 	put_text(l, "state", states[v->state]);
 }
 
-/* The kind of an event; NULL: it is not for the log. */
+/* Returns the kind of an event; NULL: it is not logged. */
 static const char *kind_of(const struct later *x, const struct payload *p)
 {
 	switch (x->e.type) {
@@ -294,7 +295,7 @@ void journal_event(struct server *s, const struct store_event *e)
 	vec_push(&journal_of(s)->events, x);
 }
 
-/* ---- the others ---- */
+/* ---- other events ---- */
 
 void journal_move(struct server *s, const struct store_move *m)
 {

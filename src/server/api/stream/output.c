@@ -1,12 +1,14 @@
 /*
- * output.c - a job's output as it grows, wherever it is.
+ * output.c - a job's output as it grows, on whichever host it is.
  *
  *	while it runs	on the host where it runs: in the spool of that host, or at its path
- *	afterwards	in that spool, if it could not be delivered; else at home; else among what the server keeps
+ *	afterwards	in that spool, if it could not be delivered; otherwise at home; otherwise in
+ *			the server's directory of undelivered output
  *
- * These are tried one after another. A file of this machine is opened by the nursery as the job's owner, who hands over the descriptor (in a personal
- * instance the server does it itself). One of another host is asked for by `dial`: its agent reads it as the owner and sends it over a connection of
- * its own (docs/protocol.md).
+ * These are tried one after another. On this machine the nursery opens a file as the job's owner
+ * and passes the descriptor (in a personal instance the server opens it). For a file on another
+ * host the server sends `dial` to its agent, which reads it as the owner and sends it over a
+ * separate connection (docs/protocol.md).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -53,17 +55,18 @@
 #include "server/site/who.h"
 
 #define TRIES 3
-#define DIAL_US (15 * INT64_C(1000000)) /* for an agent to call */
-#define AHEAD 262144			/* bytes that wait for the client before the agent is held back */
+#define DIAL_US (15 * INT64_C(1000000)) /* for an agent to connect, at most */
+/* bytes waiting for the client at which the agent is paused */
+#define AHEAD 262144
 
 /* A place where the output may be. */
 struct
 try {
-	bool there;	  /* on another host: */
-	uint32_t node;	  /* ... */
+	bool there;	  /* on another host, that of `node` */
+	uint32_t node;	  /* set if `there` */
 	bool own;	  /* a file that the server keeps itself */
-	const char *tag;  /* in that host's spool; "": not there */
-	const char *path; /* or at this path; "": at none */
+	const char *tag;  /* name in that host's spool; "": not in the spool */
+	const char *path; /* path to try otherwise; "": none */
 };
 
 struct waiter {
@@ -77,12 +80,12 @@ struct waiter {
 	int fd;
 	int64_t at, from;
 	bool follow, streaming;
-	bool retry;	   /* the file is not there yet: its job has only just been started */
+	bool retry;	   /* the file does not exist yet: its job has only just been started */
 	int64_t dialled;   /* boot_us; 0: no agent was asked */
-	struct link *link; /* of an agent */
-	struct strbuf in;  /* that came by it, sent up to `sent` */
+	struct link *link; /* link of an agent */
+	struct strbuf in;  /* data received over the link, of which `sent` bytes were passed on */
 	size_t sent;
-	bool ended; /* nothing more will */
+	bool ended; /* no more data will arrive */
 };
 
 static void waiter_drop(struct waiter *x)
@@ -124,7 +127,7 @@ static bool over(const struct waiter *x)
 
 static int fill_here(struct waiter *x, struct strbuf *out, size_t want)
 {
-	bool last = over(x); /* asked before reading: what comes after the end is read, too */
+	bool last = over(x); /* checked before reading, so that output up to the end is read */
 	char data[65536];
 	ssize_t n = pread(x->fd, data, want < sizeof data ? want : sizeof data, x->at);
 
@@ -168,7 +171,7 @@ static void begin(struct waiter *x)
 	http_stream(x->r, 200, "application/octet-stream", &(struct stream_source){fill, closed, x});
 }
 
-/* ---- where it is ---- */
+/* ---- locating the file ---- */
 
 static void waiter_open(struct waiter *x);
 
@@ -182,7 +185,7 @@ static void failed(struct waiter *x, const char *reason)
 		waiter_open(x);
 		return;
 	}
-	if (lives(x) && strstr(reason, strerror(ENOENT))) { /* it will come */
+	if (lives(x) && strstr(reason, strerror(ENOENT))) { /* the file is yet to be created */
 		x->retry = x->follow;
 		if (x->follow)
 			return;
@@ -276,7 +279,7 @@ void output_opened(struct server *s, uint64_t id, int fd, const char *reason)
 		close(fd);
 }
 
-/* ---- an agent sends it ---- */
+/* ---- data from an agent ---- */
 
 static void on_frame(void *context, struct link *l, json_t *head, const char *data, size_t n)
 {
@@ -333,7 +336,7 @@ void output_stream(struct server *s, uint32_t node, struct link *l, const json_t
 	link_close(l, "nobody waits for it");
 }
 
-/* ---- time ---- */
+/* ---- waiting ---- */
 
 static void waiter_turn(struct waiter *x)
 {
@@ -352,13 +355,13 @@ static void waiter_turn(struct waiter *x)
 void output_turn(struct server *s)
 {
 	for (size_t i = s->audience->waiters.n;
-	     i-- > 0;) /* the last first: one that is gone moves only those that had their turn */
+	     i-- > 0;) /* last first: removing one moves only those already visited */
 		waiter_turn(s->audience->waiters.v[i]);
 }
 
 /* ---- the request ---- */
 
-/* The node where the current attempt's script runs, or ran. False: on this machine. */
+/* Finds the node where the current attempt's script runs or ran. Returns false for this machine. */
 static bool ran_there(const struct server *s, uint32_t id, uint32_t *ret)
 {
 	const struct entry *e = &s->jobs->entries.v[id];
@@ -391,16 +394,16 @@ static void tries_find(struct waiter *x, const json_t *body, bool error)
 	snprintf(x->which, sizeof x->which, "%s", h.error ? "err" : "out");
 	here_is_home = h.known && (there ? !h.spot.here && h.spot.node == node : h.spot.here);
 	attempt_tag(s, x->job, entry_job(s, x->job)->attempt, tag);
-	t = try_add(x); /* where it runs, or ran */
+	t = try_add(x); /* the host where it runs or ran */
 	t->there = there;
 	t->node = node;
 	t->tag = arena_printf(a, "%s", tag);
-	/* Of a job of another site the path means something there: here it may be another job's. */
+	/* The path of another site's job is meaningful only there; here it may be another job's. */
 	if (!h.away && (lives(x) || h.stays || h.shared || here_is_home || !there))
 		t->path = h.path;
 	if (!h.away && (lives(x) || h.stays || here_is_home))
 		return;
-	t = try_add(x); /* at home, or kept for it */
+	t = try_add(x); /* at home, or the server's undelivered copy */
 	t->there = h.known && !h.spot.here;
 	t->node = h.spot.node;
 	t->own = !h.known;

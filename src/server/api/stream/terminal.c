@@ -1,13 +1,15 @@
 /*
- * terminal.c - interactive jobs: the client's connection, which has left HTTP, is joined with the job's terminal.
+ * terminal.c - interactive jobs: joins the client's connection, after its upgrade from HTTP, with
+ * the job's terminal.
  *
  *	client --GET /v1/jobs/ID/terminal--> waits --+
- *	                                             +--> 101, a relay between the two, until either is gone
+ *	                                             +--> 101, a relay until either is gone
  *	shepherd --terminal.sock, or its agent's----> waits --+
  *
- * Both come by themselves, in any order, and again when something broke: a relay is made of two fresh connections and ends as a whole. Nothing is
- * remembered here, so nothing is lost with the server: the two ends know what the other has not got (run/pty.h). Who hangs up, as opposed to a
- * connection that broke, is told to the job: it ends.
+ * Both connect by themselves, in any order, and again when something broke: a relay is made of two
+ * fresh connections and ends as a whole. No data is kept here, so none is lost with the server:
+ * each end knows what the other has not received (run/pty.h). A client that hangs up, as opposed to
+ * a broken connection, is reported to the job, which then ends.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -43,8 +45,10 @@
 #include "server/node/nodes.h"
 #include "server/server.h"
 
-#define WAIT_US (60 * INT64_C(1000000))	 /* a client that waits for the job is answered by then */
-#define CALLED_US (5 * INT64_C(1000000)) /* one that was answered and has not come by then went away */
+/* a client that waits for the job is answered within this time */
+#define WAIT_US (60 * INT64_C(1000000))
+/* a client that was answered and has not upgraded within this time is gone */
+#define CALLED_US (5 * INT64_C(1000000))
 
 struct terminal {
 	struct server *s;
@@ -52,20 +56,21 @@ struct terminal {
 	uint64_t number;
 	uint32_t job;
 	uint32_t attempt;
-	/* the job's side, while it waits: of this machine, or of another */
+	/* the job's side while it waits: on this machine, or on another */
 	struct watch *near;
 	struct link *far;
-	/* the client's */
-	char key[40];		/* a client that comes again has the same */
-	struct http_request *r; /* it waits for the job's side; */
-	int64_t since;		/* ... since then (boot_us) */
-	int64_t called;		/* it was answered then, and its connection is about to leave HTTP; 0: not so */
+	/* the client's side */
+	char key[40];		/* identifies a client that reconnects */
+	struct http_request *r; /* request that waits for the job's side */
+	int64_t since;		/* when it began to wait (boot_us) */
+	/* when it was answered and is about to upgrade; 0: not in that state */
+	int64_t called;
 	bool remote;
-	/* both */
+	/* both sides */
 	struct relay *relay;
 };
 
-/* What http_upgrade() remembers; in the request's arena, since it may never be used. */
+/* Context of http_upgrade(); in the request's arena, since it may never be used. */
 struct ticket {
 	struct server *s;
 	uint64_t number;
@@ -74,7 +79,7 @@ struct ticket {
 
 static const struct link_events nobody = {0};
 
-/* ---- life ---- */
+/* ---- creating and freeing ---- */
 
 static struct terminal *terminal_find(const struct server *s, uint32_t job, uint32_t attempt)
 {
@@ -163,7 +168,8 @@ static void on_taken(void *context, int fd, void *handle)
 
 	while (t && t->number != ticket->number)
 		t = t->next;
-	if (!t || !t->called || (!t->near && !t->far)) { /* the job's side went meanwhile: the client will ask again */
+	/* the job's side has gone meanwhile: the client will ask again */
+	if (!t || !t->called || (!t->near && !t->far)) {
 		if (t)
 			t->called = 0;
 		http_release(handle);
@@ -175,7 +181,7 @@ static void on_taken(void *context, int fd, void *handle)
 		terminal_tidy(t);
 }
 
-/* If both are there. */
+/* Joins the two sides if both are there. */
 static void terminal_join(struct terminal *t)
 {
 	struct ticket *ticket;
@@ -191,7 +197,8 @@ static void terminal_join(struct terminal *t)
 
 /* ---- the job's side ---- */
 
-/* A fresh one counts: its shepherd knows that the one before is broken, whether or not we do. */
+/* Prepares for a fresh connection of the job, which replaces the previous one: its shepherd knows
+ * that that one is broken, even if the server does not. */
 static struct terminal *job_arrives(struct server *s, uint32_t job, uint32_t attempt)
 {
 	struct terminal *t = terminal_get(s, job, attempt);
@@ -259,7 +266,7 @@ bool terminal_link(struct server *s, uint32_t node, struct link *l, const json_t
 	t = job_arrives(s, job, attempt);
 	t->far = l;
 	link_events_set(l, &waits, t);
-	link_pause(l, true); /* until the client is there; but that the other side goes is noticed */
+	link_pause(l, true); /* until the client is there; a disconnect is still noticed */
 	link_notice_end(l);
 	terminal_join(t);
 	return true;
@@ -272,7 +279,8 @@ static bool is_same(const struct terminal *t, const char *key)
 	return *key && strcmp(t->key, key) == 0;
 }
 
-/* One at a time; but one that comes again takes the place of its own earlier connection, which need not know yet that it is broken. */
+/* Admits one client at a time. A client that reconnects replaces its own earlier connection, which
+ * may not be known to be broken yet. */
 static bool client_admit(struct terminal *t, struct http_request *r, const char *key)
 {
 	bool taken = t->r || t->relay || (t->called && t->s->clock->boot_us - t->called < CALLED_US);
@@ -285,7 +293,8 @@ static bool client_admit(struct terminal *t, struct http_request *r, const char 
 		http_error(t->r, CODE_BAD_STATE, "The same client has asked again.");
 	t->r = NULL;
 	t->called = 0;
-	t->number = ++t->s->audience->terminal_numbers; /* what was answered before and comes late is nobody's */
+	/* late upgrades of earlier answers no longer match */
+	t->number = ++t->s->audience->terminal_numbers;
 	relay_close(t->relay);
 	t->relay = NULL;
 	return true;
@@ -335,7 +344,7 @@ void api_terminal(struct server *s, const struct call *c)
 	terminal_join(t);
 }
 
-/* ---- the loop's ---- */
+/* ---- turns of the event loop ---- */
 
 void terminals_turn(struct server *s)
 {
@@ -353,7 +362,8 @@ void terminals_turn(struct server *s)
 		t->r = NULL;
 		if (runs)
 			terminal_tidy(t);
-		else if (!t->relay) /* its last words may still be on their way; a relay ends by itself */
+		/* its last output may still be in transit; a relay ends by itself */
+		else if (!t->relay)
 			terminal_free(t);
 	}
 }
