@@ -23,9 +23,8 @@
 #include "server/site/who.h"
 #include "store/store.h"
 
-#define BODY_MOST                                                                                                      \
-	/* bytes of a body, except for large routes: reading it blocks the server for a while */
-	(4 << 20)
+/* bytes of a body, except for large routes: reading it blocks the server for a while */
+#define BODY_MOST (4 << 20)
 
 static bool path_fits(const char *pattern, const char *path, char *name, size_t size)
 {
