@@ -25,7 +25,7 @@ struct offline_question {
 
 /* The queue as last read, cached for the next request. {0} is empty. */
 struct offline_seen {
-	json_t *jobs;		   /* as returned by offline_jobs(); NULL: nothing read yet */
+	json_t *jobs;		   /* result of offline_jobs(); NULL: nothing read yet */
 	int64_t time;		   /* when the server wrote the view */
 	struct timespec dir, tray; /* modification times of the two directories */
 	bool told;		   /* the user has been shown how old the view is */

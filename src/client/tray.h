@@ -97,8 +97,8 @@ int kept_parse(const char *text, size_t n, struct kept *ret, struct err *err);
 
 /* A change as a user requests it. */
 struct change {
-	const char *path, *body;	  /* as in struct kept; the body as text */
-	/* as in struct kept if the offer has a lease; else NULL */
+	const char *path, *body;	  /* see struct kept; the body as text */
+	/* see struct kept; set if the offer has a lease; else NULL */
 	const char *nonce, *token, *seal;
 };
 /* Formats a change as the text of the file `request`. */

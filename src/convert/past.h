@@ -18,9 +18,9 @@
 /* A job. Texts are borrowed. Unknown values are "" and 0. */
 struct past_row {
 	const char *id, *user, *group, *account, *project, *queue, *name;
-	const char *resources; /* as in qsub -l */
+	const char *resources; /* in the form of qsub -l */
 	const char *hosts, *text;
-	const char *state; /* as in the history: "completed", "failed", ... */
+	const char *state; /* a state of the history: "completed", "failed", ... */
 	bool again;	   /* it was rerun */
 	int64_t exit_status;
 	int64_t submitted, started, ended; /* Unix times; `started` is 0 if it never started */

@@ -1,6 +1,6 @@
 /*
- * artaras2qmgr.c - `artaras2qmgr`: settings and program classes of the scheduler Artaras as
- * directives for qmgr.
+ * artaras2qmgr.c - `artaras2qmgr`: converts settings and program classes of the scheduler Artaras
+ * to directives for qmgr.
  */
 #include "convert/artaras.h"
 

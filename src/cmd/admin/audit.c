@@ -1,5 +1,5 @@
 /*
- * audit.c - `shunt audit`: who changed which settings, and other people's jobs, and how to undo it.
+ * audit.c - `shunt audit`: shows who changed settings and other users' jobs, and how to undo it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -90,7 +90,7 @@ static void undo_print(const json_t *all)
 	}
 }
 
-/* All pages. */
+/* Reads all pages. */
 static int records_get(const struct command *c, const struct arguments *a, int64_t since, json_t *all)
 {
 	struct strbuf path = {0};

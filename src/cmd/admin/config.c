@@ -1,5 +1,5 @@
 /*
- * config.c - `shunt config check`: the server's own program looks at the file, since it knows the
+ * config.c - `shunt config check`: has the server's own program check the file, since it knows the
  * options.
  */
 #include <errno.h>

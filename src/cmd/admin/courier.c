@@ -12,16 +12,16 @@
 #include "client/client.h"
 #include "cmd/lib/object.h"
 
-#define PIECE (192 * 1024) /* bytes of output that are carried at once */
+#define PIECE (192 * 1024) /* bytes of output transferred at once */
 
-/* To the server: -errno when it does not answer, and then all is over. A job that is no longer away
- * is as good. */
+/* Reports to the server. Returns -errno if it does not answer, which ends the round. A job that is
+ * no longer away counts as success. */
 static int report(struct courier *k, const json_t *job, json_t *what)
 {
 	struct strbuf path = {0};
 	struct err err;
 
-	if (!what) /* a text that the site sent is no UTF-8 */
+	if (!what) /* a text from the site is not UTF-8 */
 		what = json_pack("{s:s, s:s}", "result", "trouble", "why", "what it answered can't be read");
 	strbuf_printf(&path, "/v1/courier/%s", object_text(job, "name"));
 	json_object_set(what, "try", json_object_get(job, "try"));
@@ -36,7 +36,7 @@ static void trouble(struct courier *k, const json_t *job, const struct err *err)
 	report(k, job, json_pack("{s:s, s:s}", "result", "trouble", "why", err->text));
 }
 
-/* It answered something that no site answers: nobody knows what it has done. */
+/* Handles an answer that no site gives: what the site has done is not known. */
 static void strange(struct courier *k, const json_t *job)
 {
 	report(k, job,
@@ -55,15 +55,15 @@ static bool is_final(const struct client *c, int rc)
 	       strcmp(code, "unauthorized") != 0;
 }
 
-/* The site is not to accept it any more. If it has done so, that is reported; else the job is back.
- * One that it accepted and has forgotten since then has ended. */
+/* Withdraws the job from the site, which then no longer accepts it. If it already has, reports that; else the job is
+ * back. A job that it accepted and has forgotten since then has ended. */
 static void withdraw(struct courier *k, struct client *peer, const json_t *job, const char *why)
 {
 	json_t *body = json_pack("{s:s}", "key", object_text(job, "key"));
 	struct reply r = {0};
 	struct err err;
 
-	/* An error proves nothing: a site that can't look up accounts denies that any user
+	/* An error proves nothing: a site that cannot look up accounts denies that any user
 	 * exists. */
 	if (client_ask_json(peer, "POST", "/v1/jobs/withdraw", body, &r, &err) < 0)
 		trouble(k, job, &err);
@@ -119,7 +119,7 @@ struct homing {
 	struct strbuf piece;
 	int64_t at;
 	struct err err;
-	bool failed; /* it can't be written here */
+	bool failed; /* cannot be written here */
 };
 
 static int piece_put(struct homing *h)
@@ -148,8 +148,8 @@ static int piece_take(void *context, const char *data, size_t n)
 	return h->piece.n >= PIECE ? piece_put(h) : 0;
 }
 
-/* One stream of what it wrote. -errno: later again; `lost` gets why it can't be brought home at
- * all. */
+/* Fetches one output stream. Returns -errno if it is to be retried later; `lost` gets the reason if
+ * it cannot be fetched at all. */
 static int output_fetch(struct courier *k, struct client *peer, const json_t *job, const char *stream,
 			struct strbuf *lost)
 {
@@ -205,7 +205,8 @@ static void delete_there(struct client *peer, const json_t *job)
 	json_t *body = json_pack("{s:[s]}", "ids", object_text(job, "there"));
 	struct err err;
 
-	client_ask_json(peer, "POST", "/v1/jobs/delete", body, NULL, &err); /* what came of it is seen next time */
+	/* the next round sees the result */
+	client_ask_json(peer, "POST", "/v1/jobs/delete", body, NULL, &err);
 	json_decref(body);
 }
 
@@ -230,7 +231,7 @@ static void look(struct courier *k, struct client *peer, const json_t *job)
 		       json_pack("{s:s, s:s, s:b}", "result", "state", "state", object_text(r.json, "state"),
 				 "guaranteed", json_is_true(json_object_get(r.json, "guaranteed"))));
 	} else if (strcmp(client_code(peer), "unknown_job") == 0) {
-		/* Its store was set back: it has neither the job nor, perhaps, the key. */
+		/* The site's store was set back: it has lost the job and perhaps the key. */
 		withdraw(k, peer, job, "the site has lost it");
 	} else {
 		trouble(k, job, &err);
@@ -256,8 +257,8 @@ static struct client *site_client(struct courier *k, const json_t *sites, const 
 	return c;
 }
 
-/* Opened anew in each round: servers and tokens may have changed, and who did not answer may do so
- * now. */
+/* Closes the sites, which are opened again in each round: servers and tokens may have changed, and
+ * an absent site may answer now. */
 static void sites_close(struct courier *k)
 {
 	for (size_t i = 0; i < k->sites.n; i++) {

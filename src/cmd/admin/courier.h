@@ -1,9 +1,9 @@
 /*
- * courier.h - who talks to other sites for the server (docs/sites.md): asks it what there is to do,
- * does it, and reports. It keeps nothing.
+ * courier.h - the process that talks to other sites for the server (docs/sites.md): asks the server
+ * for work, does it, and reports. It keeps no state.
  *
- * What another site answers may be anything: a report says only what an answer says for certain,
- * and all else is trouble, after which the same is asked again.
+ * Another site may answer anything: a report contains only what an answer states for certain.
+ * Everything else is trouble, after which the same request is repeated.
  */
 #ifndef CMD_COURIER_H
 #define CMD_COURIER_H
@@ -21,12 +21,13 @@ struct peer_site {
 };
 
 struct courier {
-	struct client *home; /* the server */
+	struct client *home; /* this site's server */
 	VEC(struct peer_site) sites;
-	bool moved; /* something has changed: the next round comes soon */
+	bool moved; /* something changed: the next round comes soon */
 };
 
-/* All jobs once. How many answers of the server had any; -errno: it does not answer. */
+/* Handles all jobs once. Returns how many of the server's answers had any; -errno if it does not
+ * answer. */
 int64_t courier_round(struct courier *k);
 void courier_fini(struct courier *k);
 

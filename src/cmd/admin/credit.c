@@ -1,6 +1,6 @@
 /*
- * credit.c - `shunt credit`: what accounts have to pay their jobs with; for managers `deposit`,
- * `withdraw` and `transfer`; and `statement`.
+ * credit.c - `shunt credit`: shows the credits with which accounts pay for jobs; `deposit`,
+ * `withdraw` and `transfer` for managers; `statement`.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * doctor.c - `shunt doctor`: checks a site, and says what to do about what it finds.
+ * doctor.c - `shunt doctor`: checks a site, and gives advice on what it finds.
  */
 #include "cmd/admin/doctor.h"
 
@@ -75,7 +75,7 @@ static void look(struct doctor *d)
 		return;
 	}
 	struct reply r = {0};
-	client_patience(d->client, 0); /* whether it is there is the question */
+	client_patience(d->client, 0); /* do not wait: the question is whether it runs */
 	if (client_ask(d->client, "GET", "/v1/server", NULL, 0, &r, &err) < 0 || client_absent(d->client)) {
 		doctor_find(d, LEVEL_PROBLEM, "server", "start it with 'shunt up', or with systemctl start shunt", "%s",
 			    client_absent(d->client) ? "the server does not run" : err.text);

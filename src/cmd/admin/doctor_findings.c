@@ -1,5 +1,5 @@
 /*
- * doctor_findings.c - what the checks of `shunt doctor` share: findings, answers of the API,
+ * doctor_findings.c - shared by the checks of `shunt doctor`: findings, answers of the API,
  * attributes.
  */
 #include <stdarg.h>

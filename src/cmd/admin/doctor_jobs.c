@@ -1,6 +1,6 @@
 /*
- * doctor_jobs.c - jobs that can never start, or were held after failures, and working directories
- * that nodes could not reach.
+ * doctor_jobs.c - checks for jobs that can never start or were held after failures, and for working
+ * directories that nodes could not reach.
  */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "cmd/lib/object.h"
 #include "cmd/lib/query.h"
 
-#define SHOWN 5 /* of each kind, by name */
+#define SHOWN 5 /* at most this many of each kind are named */
 
 enum { C_ID, C_STATE, C_BLOCKS, C_FAILURES, C_COMMENT, COLUMNS };
 static const char fields[] = "id,state,blocks,failures,comment";

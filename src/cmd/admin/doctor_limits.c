@@ -1,6 +1,6 @@
 /*
- * doctor_limits.c - queues, limits, reservations, quota and credits that keep everybody from
- * running anything.
+ * doctor_limits.c - checks for queues, limits, reservations, quota and credits that keep everybody
+ * from running anything.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +29,8 @@ static const json_t *queue_named(const struct doctor *d, const char *name, size_
 
 /* ---- amounts ---- */
 
-/* The value of resources_max.walltime and its like, in seconds, KiB or units; -1: none, or not a
- * number. */
+/* Returns the value of resources_max.walltime and the like, in seconds, KiB or units; -1: unset or
+ * not a number. */
 static int64_t amount(const json_t *of, const char *name)
 {
 	const json_t *v = json_object_get(json_object_get(of, "attributes"), name);
@@ -51,7 +51,7 @@ static int64_t amount(const json_t *of, const char *name)
 	return *end ? -1 : n;
 }
 
-/* What all nodes have together; -1: not known. */
+/* Returns the total of all nodes; -1: not known. */
 static int64_t capacity(const struct doctor *d, const char *resource)
 {
 	static const char *const fields[][2] = {
@@ -78,14 +78,15 @@ static int64_t capacity(const struct doctor *d, const char *resource)
 	return field ? sum : -1;
 }
 
-/* "queue big", "the server" */
+/* Writes "queue big" or "the server". */
 static const char *title(const json_t *of, bool server, char *buf, size_t size)
 {
 	snprintf(buf, size, server ? "the server" : "queue %s", object_text(of, "name"));
 	return buf;
 }
 
-/* Every resources_min of `low` beside the resources_max of `high` and beside what there is. */
+/* Compares every resources_min of `low` with the resources_max of `high` and with the nodes'
+ * total. */
 static void bounds(struct doctor *d, const json_t *low, bool low_server, const json_t *high, bool high_server)
 {
 	char below[128], above[128], other[128], advice[256];
@@ -114,7 +115,7 @@ static void bounds(struct doctor *d, const json_t *low, bool low_server, const j
 	}
 }
 
-/* Limits of 0. */
+/* Finds limits of 0. */
 static void zeros(struct doctor *d, const json_t *of, const char *what, const char *object)
 {
 	static const char *const limits[] = {"max_running",	"max_user_run", "max_cpus",	"max_memory",
@@ -133,7 +134,7 @@ static void zeros(struct doctor *d, const json_t *of, const char *what, const ch
 	}
 }
 
-/* Access lists that are enabled and empty. */
+/* Finds access lists that are enabled and empty. */
 static void lists(struct doctor *d, const json_t *of, const char *what, const char *object)
 {
 	static const char *const pairs[][2] = {
@@ -162,7 +163,7 @@ static void routing(struct doctor *d, const json_t *q)
 		 name);
 	for (const char *p = list ? list : ""; *p; p += *p == ',') {
 		size_t n = strcspn(p, ",");
-		bool remote = memchr(p, '@', n); /* of another server: not known here */
+		bool remote = memchr(p, '@', n); /* belongs to another server: cannot be checked here */
 		if (remote || queue_named(d, p, n))
 			there++;
 		else
@@ -196,7 +197,7 @@ static void queue(struct doctor *d, const json_t *q)
 	bounds(d, d->server, true, q, false);
 }
 
-/* Users, groups, accounts and QoS: the limits of "default" are everybody's. */
+/* Checks users, groups, accounts and QoS: the limits of "default" apply to everybody. */
 static void parties(struct doctor *d)
 {
 	static const char *const kinds[][2] = {

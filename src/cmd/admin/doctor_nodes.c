@@ -1,6 +1,6 @@
 /*
- * doctor_nodes.c - nodes: out of service, silent, with wrong clocks, full disks, old certificates
- * or another version.
+ * doctor_nodes.c - checks nodes: out of service, silent, with wrong clocks, full disks, old
+ * certificates or another version.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 #include "cmd/lib/object.h"
 
 #define DAY INT64_C(86400)
-#define CLOCK_OFF 10		    /* seconds */
-#define DISK_LOW (INT64_C(1) << 19) /* KiB */
+#define CLOCK_OFF 10		    /* tolerated clock offset, s */
+#define DISK_LOW (INT64_C(1) << 19) /* free space below which to warn, KiB */
 
 static bool has_word(const char *words, const char *word)
 {
@@ -23,7 +23,7 @@ static bool has_word(const char *words, const char *word)
 	return false;
 }
 
-/* True: it can't run jobs now. */
+/* Returns true if the node cannot run jobs now. */
 static bool service(struct doctor *d, json_t *groups, const json_t *n)
 {
 	const char *name = object_text(n, "name"), *state = object_text(n, "state"), *note = object_text(n, "note"),
@@ -73,7 +73,7 @@ static void agent(struct doctor *d, const json_t *n, json_t *clocks, json_t *dis
 	if (free_ >= 0 && free_ < DISK_LOW)
 		doctor_collect(disks, LEVEL_WARNING, "free some space there", name, "the agent's directory has %s left",
 			       memory_human(free_, text, sizeof text));
-	/* Agents renew when a third of the life is left. */
+	/* Agents renew when a third of the lifetime is left. */
 	if (until && life && left < life / 6)
 		doctor_collect(
 			certificates, left <= 0 ? LEVEL_PROBLEM : LEVEL_WARNING,

@@ -1,6 +1,6 @@
 /*
- * doctor_site.c - the server and its machine: whether it writes, its disks, permissions, programs,
- * certificates and standbys.
+ * doctor_site.c - checks the server and its machine: whether it can write, its disks, permissions,
+ * programs, certificates and standbys.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +10,8 @@
 #include "cmd/lib/object.h"
 
 #define DAY INT64_C(86400)
-#define FREE_LOW (INT64_C(1) << 20)   /* KiB */
-#define FREE_LEAST (INT64_C(1) << 17) /* ... with which the server may soon stop */
+#define FREE_LOW (INT64_C(1) << 20)   /* free space below which to warn, KiB */
+#define FREE_LEAST (INT64_C(1) << 17) /* free space below which the server may soon stop, KiB */
 #define PERCENT_LOW 5
 
 static void standbys(struct doctor *d)
@@ -76,7 +76,7 @@ static void disk(struct doctor *d, const json_t *x)
 			    memory_human(free_, room, sizeof room));
 }
 
-/* The store holds the authority's key and the hashes of tokens. */
+/* Checks the store's permissions: it holds the CA's key and the hashes of tokens. */
 static void permissions(struct doctor *d, const json_t *x)
 {
 	const char *name = object_text(x, "name"), *path = object_text(x, "path"), *problem = object_text(x, "problem");

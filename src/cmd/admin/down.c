@@ -1,6 +1,6 @@
 /*
- * down.c - `shunt down` and `shunt shutdown`: stop the server, at once or at a time that is
- * announced. They differ in what becomes of running jobs if nothing is said.
+ * down.c - `shunt down` and `shunt shutdown`: stop the server, at once or at an announced time.
+ * They differ in what happens to running jobs by default.
  */
 #include <poll.h>
 #include <string.h>
@@ -12,9 +12,9 @@
 #include "cmd/lib/instance.h"
 #include "cmd/lib/object.h"
 
-#define ENDING_SECONDS 10 /* for a server that does not answer to be gone */
-#define DOWN_SECONDS 120  /* that it may take; */
-#define STOP_SECONDS 7200 /* ... and with the checkpoints of its jobs */
+#define ENDING_SECONDS 10 /* how long a server that does not answer may take to exit */
+#define DOWN_SECONDS 120  /* how long a shutdown may take */
+#define STOP_SECONDS 7200 /* the same if jobs write checkpoints */
 
 struct down_arguments {
 	bool kill, system, leave, now, cancel, force;
@@ -79,7 +79,7 @@ static const char *mode_of(const struct command *c, const struct down_arguments 
 	return a->leave || c != &command_shutdown ? "quick" : "delay";
 }
 
-/* The body of the request; NULL: an option is wrong, which was said. */
+/* Builds the body of the request; returns NULL after an error message if an option is wrong. */
 static json_t *request_make(const struct command *c, const struct down_arguments *a, int64_t *ret_begin)
 {
 	const char *const name[] = {"begin", "until"}, *const text[] = {a->begin, a->until};
@@ -120,7 +120,7 @@ static int64_t jobs_running(struct change *ch)
 	return n;
 }
 
-/* Until the process is gone. */
+/* Waits until the process is gone. */
 static bool end_await(const struct where *w, int seconds)
 {
 	for (int i = 0; i < seconds * 1000 / LOOK_MS; i++) {
@@ -191,7 +191,8 @@ static int down(const struct command *c, const void *arguments, const struct ope
 		return EXIT_USAGE;
 	if (server_ask(&w, &r, &err)) {
 		code = server_stop(c, &w, body, begin, r.json);
-	} else if (!end_await(&w, ENDING_SECONDS)) { /* one that was killed a moment ago is not gone yet */
+	/* one that was just killed may not be gone yet */
+	} else if (!end_await(&w, ENDING_SECONDS)) {
 		code = command_fail(c, "the server is there but does not answer: %s", err.text);
 	} else {
 		printf("No server runs.\n");

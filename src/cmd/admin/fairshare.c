@@ -1,5 +1,6 @@
 /*
- * fairshare.c - `shunt fairshare`: who has used how much of its share, and comes first.
+ * fairshare.c - `shunt fairshare`: shows how much of their shares users have used, and who comes
+ * first.
  */
 #include <string.h>
 
@@ -15,7 +16,7 @@ static const char *const examples[] = {
 	NULL,
 };
 
-/* "alice", indented; "group students" where the kind is not plain. */
+/* Adds "alice", indented; "group students" if the kind is not obvious. */
 static void name_cell(struct table *t, const json_t *x)
 {
 	const char *level = object_text(x, "level"), *name = object_text(x, "name");

@@ -1,6 +1,6 @@
 /*
- * hooks.c - `shunt hooks`: the site's hooks, and what a file would say of a job before it becomes
- * one.
+ * hooks.c - `shunt hooks`: shows the site's hooks, and tests a file on a job before it is installed
+ * as a hook.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include "cmd/lib/show.h"
 #include "cmd/pbs/qsub.h"
 
-#define SOURCE_MOST (256 << 10) /* bytes that the server takes */
+#define SOURCE_MOST (256 << 10) /* bytes; the server's limit */
 
 /* ---- the list ---- */
 
@@ -230,7 +230,7 @@ static void checked_print(const char *path, const json_t *o)
 	printf(".\n");
 }
 
-/* Exit code 1: the file is broken, or its function failed. */
+/* Shows the answer. Exit code 1: the file is broken, or its function failed. */
 static int answer_show(const struct command *c, const char *path, const json_t *o, bool json, bool tested)
 {
 	const char *problem = object_text(o, "problem");

@@ -1,8 +1,8 @@
 /*
- * import.c - `shunt history import`: jobs that another system ran come into the history.
+ * import.c - `shunt history import`: adds jobs that another system ran to the history.
  *
- * Files are read here, and their jobs sent to the server in batches; it keeps each once, so that an
- * import which was interrupted is simply done again.
+ * Files are read here, and their jobs sent to the server in batches. It keeps each job once, so an
+ * interrupted import can simply be repeated.
  */
 #include <limits.h>
 #include <string.h>
@@ -40,7 +40,7 @@ struct import {
 	const struct command *c;
 	struct client *client;
 	json_t *batch;
-	char first[320]; /* where its first job is from */
+	char first[320]; /* origin of its first job */
 	struct progress progress;
 	int64_t read, added, known, too_old, bad;
 	int code;

@@ -1,6 +1,6 @@
 /*
- * importconfig.c - `shunt import-config`: configurations of Maui, Slurm and PBS as directives for
- * qmgr.
+ * importconfig.c - `shunt import-config`: converts configurations of Maui, Slurm and PBS to
+ * directives for qmgr.
  */
 #include <stdio.h>
 #include <string.h>

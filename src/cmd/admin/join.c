@@ -1,5 +1,6 @@
 /*
- * join.c - `shunt join`: makes this machine a node. The agent does it; this finds it.
+ * join.c - `shunt join`: makes this machine a node. It finds and runs the agent, which does the
+ * work.
  */
 #include <errno.h>
 #include <limits.h>
@@ -25,8 +26,8 @@ static const struct option options[] = {
 	{0},
 };
 
-/* Everybody sees a command line, and the agent's part of joining takes seconds: a token in ours
- * goes on through a pipe. */
+/* Passes a token on through a pipe: command lines are visible to everybody, and the agent takes
+ * seconds to join. */
 static int token_pass(const char *token)
 {
 	int fds[2];

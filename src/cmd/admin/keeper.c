@@ -1,12 +1,12 @@
 /*
- * keeper.c - `shunt keeper`: requests nodes for overlays from other clusters, beside the server,
- * whose loop must not wait for sbatch and squeue.
+ * keeper.c - `shunt keeper`: requests nodes for overlays from other clusters. It is a process
+ * beside the server, whose loop must not wait for sbatch and squeue.
  *
- * It keeps little: which requests there are, and for which nodes, is the server's state, by which
- * another keeper goes on where this one ended. Every second it reports what became of them, and
- * hears what is wanted. Before a request leaves, the server gives a token for each of its nodes,
- * which their agents find in a file of this user's; the request's end is reported before anything
- * else is requested, and then its nodes are no more.
+ * It keeps little state: the server records the requests and their nodes, so that another keeper
+ * can continue where this one ended. Every second it reports the state of the requests and learns
+ * what is wanted. Before a request is sent, the server gives a token for each of its nodes, which
+ * their agents find in a file of this user's. The end of a request is reported before anything else
+ * is requested, and its nodes are then removed.
  */
 #include <errno.h>
 #include <poll.h>
@@ -28,9 +28,9 @@
 #include "cmd/lib/show.h"
 
 enum {
-	REST_MS = 200, /* between two looks at the providers, */
-	LOOKS = 5,     /* ... of which so many go by until the server is asked */
-	FAILURES = 10, /* requests in a row that brought no node: then it pauses */
+	REST_MS = 200, /* between two checks of the providers, ms */
+	LOOKS = 5,     /* checks between two requests to the server */
+	FAILURES = 10, /* consecutive requests without a node after which it pauses */
 	CLEAR_AGAIN = 60,
 };
 
@@ -40,15 +40,15 @@ struct keep {
 	int64_t cpus, seconds;
 	struct provider_user user;
 	struct provider *provider;
-	VEC(int) alive;	 /* requests with a node that is connected */
-	int forgiven;	 /* failures of requests up to this one count no more */
-	int64_t resumed; /* times, as the server last said */
-	int64_t clear;	 /* when what is left of it is cleared away again */
+	VEC(int) alive;	 /* requests with a connected node */
+	int forgiven;	 /* failures of requests up to this one no longer count */
+	int64_t resumed; /* number of resumes, as last reported by the server */
+	int64_t clear;	 /* when to clean up its remains again */
 };
 
 struct keeper {
 	struct client *home;
-	char *server, *dir; /* what agents call; where files are */
+	char *server, *dir; /* address that agents call; directory of files */
 	struct strbuf agent;
 	VEC(struct keep *) list;
 	int rc; /* < 0: the server does not answer */
@@ -75,9 +75,9 @@ static json_t *keep_tell(struct keep *o, json_t *body, struct err *err)
 	return answer;
 }
 
-/* The agent's home on its node. It holds a file that is locked as long as this shell or the agent
- * lives: when both were killed, a process beside them removes it, or if that was killed, too, the
- * next agent of the same user there (as bag/workdir.h does). */
+/* The agent's home on its node. It contains a file that stays locked while this shell or the agent
+ * lives: once both were killed, a process beside them removes the home, or if that was killed as
+ * well, the next agent of the same user there (as in bag/workdir.h). */
 static const char home_script[] =
 	"umask 077; tmp=${TMPDIR:-/tmp}\n"
 	"if command -v flock > /dev/null; then for old in \"$tmp\"/shunt-agent-??????; do\n"
@@ -89,7 +89,7 @@ static const char home_script[] =
 	"(setsid sh -c 'flock \"$1/lock\" rm -rf \"$1\"' sh \"$home\" 9>&- < /dev/null > /dev/null 2>&1 &)\n"
 	"fi\n";
 
-/* One token in each line of the file, and the agent that joins with its own. */
+/* Writes one token per line into the file, and the command with which each agent joins. */
 static int prepare(void *arg, const struct provider_request *r, int64_t nodes, const char *key, struct strbuf *command,
 		   struct err *err)
 {
@@ -221,7 +221,7 @@ static struct keep *keep_open(struct keeper *k, const json_t *x)
 	return o;
 }
 
-/* What is left of it there is cancelled; then the server forgets it. */
+/* Cancels what is left of the overlay at its cluster; then the server forgets it. */
 static void keep_remove(struct keeper *k, struct keep *o)
 {
 	struct err err;
@@ -247,7 +247,7 @@ static bool request_look(const struct keep *o, int id, struct provider_request *
 	return o->provider && o->provider->kind->look(o->provider, id, ret);
 }
 
-/* Many in a row have brought nothing: somebody has to look at it. */
+/* Pauses an overlay after many consecutive requests without a node: somebody has to look at it. */
 static void failures_count(struct keep *o)
 {
 	struct provider_request r;
@@ -274,7 +274,7 @@ static void failures_count(struct keep *o)
 	strbuf_fini(&path);
 }
 
-/* Nodes of requests that the server has not heard of yet. */
+/* Returns the nodes of requests that the server does not know yet. */
 static int64_t unprepared(const struct keep *o, int last)
 {
 	struct provider_request r;
@@ -323,7 +323,7 @@ static void keep_serve(struct keeper *k, const json_t *x)
 	json_t *v;
 	size_t i;
 
-	if (o && strcmp(o->tag, object_text(x, "tag")) != 0) { /* another one of that name */
+	if (o && strcmp(o->tag, object_text(x, "tag")) != 0) { /* another overlay of that name */
 		keep_drop(k, o);
 		o = NULL;
 	}
@@ -385,11 +385,11 @@ static void text_set(char **at, const char *text)
 {
 	if (*at && strcmp(*at, text) == 0)
 		return;
-	free(*at); /* never while a provider has it: a server's directory does not change */
+	free(*at); /* never while a provider uses it: a server's directory does not change */
 	*at = mem_strdup(text);
 }
 
-/* How many overlays there are; -errno: the server does not answer. */
+/* Returns the number of overlays; -errno if the server does not answer. */
 static int64_t round_go(struct keeper *k)
 {
 	json_t *list = json_array(), *body, *x;
@@ -413,7 +413,7 @@ static int64_t round_go(struct keeper *k)
 	return k->rc < 0 ? k->rc : n;
 }
 
-/* It ends without a word to the clusters: the next one goes on. */
+/* Ends without notifying the clusters: the next keeper continues. */
 static int keeper(const struct command *c, const void *arguments, const struct operands *o)
 {
 	struct keeper k = {0};
@@ -426,7 +426,8 @@ static int keeper(const struct command *c, const void *arguments, const struct o
 		return command_fail(c, "shunt-agent is not found beside this program nor in $PATH");
 	if (client_open_at(o->v[0], &k.home, &err) < 0)
 		return command_fail(c, "%s", err.text);
-	setenv("SHUNT_KEEPER", o->v[0], 1); /* commands of other clusters don't ask that server */
+	/* keeps commands for other clusters from asking that server */
+	setenv("SHUNT_KEEPER", o->v[0], 1);
 	client_patience(k.home, 0);
 	for (int look = 0; n > 0 && poll(&server, 1, REST_MS) == 0; look++) {
 		if (look % LOOKS == 0)

@@ -1,10 +1,10 @@
 /*
- * login.c - `shunt login`, `logout`, `clusters`: working with a cluster from a machine that is not
- * its server's.
+ * login.c - `shunt login`, `logout`, `clusters`: use a cluster from a machine other than its
+ * server's.
  *
- * A login is a file with the cluster's servers, its authority and a token (client/clusters.h). It
- * is written only when the server, known by the token's fingerprint, has said for whom it takes
- * whoever shows that token.
+ * A login is a file with the cluster's servers, its CA and a token (client/clusters.h). It is
+ * written only after the server, verified by the token's fingerprint, has named the user that the
+ * token stands for.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 #include "cmd/lib/show.h"
 #include "tls/pki.h"
 
-#define SECRET_MAX 65536 /* of what munge prints */
+#define SECRET_MAX 65536 /* bytes of munge's output */
 
 struct login_arguments {
 	const char *name, *munge;
@@ -37,7 +37,7 @@ static const struct option login_options[] = {
 	{0},
 };
 
-/* What the program munge says for this text. */
+/* Runs the program munge on this text. */
 static int munge_run(const char *text, struct strbuf *out, struct err *err)
 {
 	char buf[4096];
@@ -66,7 +66,7 @@ static int munge_run(const char *text, struct strbuf *out, struct err *err)
 	return 0;
 }
 
-/* A token for what munge confirms. The one that is shown on the way has nothing but the
+/* Gets a token for the identity that munge confirms. The token used on the way holds only the
  * fingerprint. */
 static int munge_login(const char *where, const char *fingerprint, char ret[TOKEN_SIZE], struct err *err)
 {
@@ -98,7 +98,7 @@ static int munge_login(const char *where, const char *fingerprint, char ret[TOKE
 	return rc;
 }
 
-/* The address that works from here first; then what the cluster says. */
+/* Lists the address that works from here first, then those the cluster reports. */
 static char *servers_list(const char *where, const json_t *cluster)
 {
 	struct strbuf all = {0};
@@ -114,7 +114,7 @@ static char *servers_list(const char *where, const json_t *cluster)
 	return all.text;
 }
 
-/* Another cluster of the same name is not written over. */
+/* Writes a login; does not overwrite another cluster of the same name. */
 static int login_store(const struct login *l, struct err *err)
 {
 	struct login old = {0};
@@ -130,7 +130,7 @@ static int login_store(const struct login *l, struct err *err)
 	return login_write(l, err);
 }
 
-/* Which agents keep what this user asks for while no server runs. */
+/* Stores the agents that spool this user's changes while no server runs. */
 static void spools_store(const struct login *l, const json_t *who)
 {
 	struct far *f = far_create(l->name, l->ca, l->token);
@@ -236,7 +236,7 @@ const struct command command_login = {
 
 /* ---- logout ---- */
 
-/* The server forgets the token, too; false: it could not be told. */
+/* Has the server revoke the token; returns false if it could not be reached. */
 static bool token_revoke(const struct login *l, struct err *err)
 {
 	struct strbuf path = {0};
@@ -249,7 +249,8 @@ static bool token_revoke(const struct login *l, struct err *err)
 	strbuf_puts(&path, "/v1/tokens/");
 	url_quote(t.id, &path);
 	int rc = client_ask(client, "DELETE", path.text, NULL, 0, NULL, err);
-	done = rc == 0 || strcmp(client_code(client), "unauthorized") == 0; /* it counts no more in any case */
+	/* it is no longer valid in either case */
+	done = rc == 0 || strcmp(client_code(client), "unauthorized") == 0;
 	client_close(client);
 	strbuf_fini(&path);
 	return done;

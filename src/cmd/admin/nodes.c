@@ -1,6 +1,6 @@
 /*
- * nodes.c - `shunt nodes`: the nodes for people, with how full they are. A column that would be
- * empty is left out.
+ * nodes.c - `shunt nodes`: shows the nodes and how full they are. Columns that would be empty are
+ * left out.
  */
 #include <limits.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 #define BAR_WIDE 20
 #define BAR_NARROW 8
-#define NARROW 110 /* columns of a terminal below which bars are short */
+#define NARROW 110 /* terminals with fewer columns get short bars */
 
 struct arguments {
 	bool json;
@@ -40,13 +40,13 @@ static const char *const examples[] = {
 	NULL,
 };
 
-/* What there is to show, over all nodes. */
+/* The columns to show, for all nodes. */
 struct shape {
 	bool load, memory, disk, swap, gpus, speed, jobs, features, note;
-	int bar; /* characters */
+	int bar; /* width of a bar, characters */
 };
 
-/* "####----": so much of it is used. */
+/* Draws "####----": used and free. */
 static const char *bar(int64_t used, int64_t all, int width, char buf[BAR_WIDE + 1])
 {
 	int64_t n = all > 0 ? (used * width + all - 1) / all : 0;
@@ -68,7 +68,8 @@ static void shape_see(struct shape *s, const json_t *node)
 {
 	s->load |= json_is_number(json_object_get(node, "load"));
 	s->memory |= object_number(node, "memory", 0) > 0;
-	s->disk |= object_number(node, "disk_used", 0) > 0; /* almost every node has some: shown where jobs use it */
+	/* nearly every node has a disk: shown only if jobs use it */
+	s->disk |= object_number(node, "disk_used", 0) > 0;
 	s->swap |= object_number(node, "swap_used", 0) > 0;
 	s->gpus |= object_number(node, "gpus", 0) > 0;
 	s->speed |= speed_of_node(node) != 1;
@@ -110,7 +111,7 @@ static struct table *shape_table(const struct shape *s)
 	return table_create(column, n);
 }
 
-/* "20g/1t" */
+/* Adds "20g/1t". */
 static void kib_cell(struct table *t, const json_t *node, const char *all_key, const char *used_key)
 {
 	int64_t all = object_number(node, all_key, 0), used = object_number(node, used_key, 0);
@@ -132,7 +133,7 @@ static void memory_cells(const struct shape *s, struct table *t, const json_t *n
 	table_cell(t, "%s", all > 0 ? bar(used, all, s->bar, buf) : " ");
 }
 
-/* Several pieces of a job come together. */
+/* Adds the jobs, each once: pieces of the same job come together. */
 static void jobs_cell(struct table *t, const json_t *node)
 {
 	struct strbuf jobs = {0};
@@ -152,7 +153,7 @@ static void jobs_cell(struct table *t, const json_t *node)
 	strbuf_fini(&jobs);
 }
 
-/* The class first, which counts as one. */
+/* Adds the features; the class counts as the first. */
 static void features_cell(struct table *t, const json_t *node)
 {
 	const char *class = object_text(node, "class");

@@ -1,6 +1,6 @@
 /*
- * nodes_change.c - `shunt nodes offline`, `drain`, `online`, `set` and `remove`: what
- * administrators do to nodes. Nodes may be written as lists: n[1-4].
+ * nodes_change.c - `shunt nodes offline`, `drain`, `online`, `set` and `remove`, for
+ * administrators. Nodes may be written as lists: n[1-4].
  */
 #include <errno.h>
 #include <limits.h>
@@ -15,7 +15,7 @@
 #include "cmd/lib/object.h"
 #include "core/speed.h"
 
-/* Asks for each node of the lists; `rest` follows the name in the path. */
+/* Sends a request for each node of the lists; `rest` follows the name in the path. */
 static int nodes_each(const struct command *c, char *const *word, int n, const char *method, const char *rest,
 		      const json_t *body)
 {
@@ -177,7 +177,7 @@ const struct command command_nodes_online = {
 
 /* ---- set ---- */
 
-/* "fast,ib" as a list; "" is an empty one. */
+/* Returns "fast,ib" as a list; "" is an empty one. */
 static json_t *list_of(const char *text)
 {
 	json_t *list = json_array();
@@ -191,7 +191,7 @@ static json_t *list_of(const char *text)
 	return list;
 }
 
-/* NAME=VALUE into the body. False: it is none of those there are. */
+/* Adds NAME=VALUE to the body. Returns false if the name is unknown. */
 static bool setting_add(json_t *body, const char *word)
 {
 	const char *value = strchr(word, '=') + 1;

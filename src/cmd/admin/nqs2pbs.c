@@ -1,7 +1,7 @@
 /*
- * nqs2pbs.c - `nqs2pbs`: a script for NQS becomes one for PBS. Its option lines ("#@$-q batch",
- * Cray's "#QSUB -q batch") are translated, one option after the other; what PBS has nothing for
- * stays as a comment, and is told.
+ * nqs2pbs.c - `nqs2pbs`: converts a script for NQS to one for PBS. Its option lines ("#@$-q batch",
+ * Cray's "#QSUB -q batch") are translated option by option; one without an equivalent in PBS stays
+ * as a comment, and is reported.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "cmd/lib/commands.h"
 #include "cmd/lib/screen.h"
 
-/* How an option's value is put: %s. A NULL: nothing corresponds. */
+/* Formats of the translated options, with %s for the value. NULL: no equivalent. */
 static const struct translation {
 	const char *nqs;
 	bool value;
@@ -32,7 +32,7 @@ static const struct translation {
 	{"-ro", false, NULL},
 };
 
-/* The longest that the word begins with: "-lT" before "-l". */
+/* Returns the longest option that the word begins with: "-lT" before "-l". */
 static const struct translation *translation_find(const char *word)
 {
 	const struct translation *best = NULL;
@@ -52,7 +52,7 @@ struct conversion {
 	const char *path;
 	FILE *out;
 	int64_t line;
-	int lost; /* options that nothing corresponds to */
+	int lost; /* options without an equivalent */
 };
 
 static void value_put(struct strbuf *out, const char *value)
@@ -70,7 +70,7 @@ static void option_lose(struct conversion *v, const char *word, const char *valu
 	v->lost++;
 }
 
-/* NQS has a comma between a limit and its warning: "-lT 100,90". */
+/* Writes an option. NQS has a comma between a limit and its warning: "-lT 100,90". */
 static void option_put(struct conversion *v, const struct translation *t, char *value)
 {
 	struct strbuf text = {0}, quoted = {0};
@@ -111,7 +111,7 @@ static int options_convert(struct conversion *v, const char *text, struct err *e
 	return rc < 0 ? err_prefix(err, rc, "%s, line %lld", v->path, (long long)v->line) : 0;
 }
 
-/* What follows the prefix of an option line; NULL: it is none. */
+/* Returns what follows the prefix of an option line; NULL: it is not one. */
 static const char *options_of(const char *line)
 {
 	static const char *const prefix[] = {"#@$", "# @$", "#QSUB", "# QSUB"};
@@ -122,7 +122,7 @@ static const char *options_of(const char *line)
 	return NULL;
 }
 
-/* A line of the script, which must not change: also on standard output. */
+/* Copies a line of the script unchanged, also to standard output. */
 static void line_copy(struct conversion *v, const char *line)
 {
 	if (v->out == stdout) {
@@ -142,7 +142,7 @@ static int lines_convert(struct conversion *v, struct lines *in, struct err *err
 	while ((rc = lines_next(in, &line, err)) == 1) {
 		const char *text = began ? NULL : options_of(line);
 		v->line = lines_number(in);
-		/* The first command ends the options; "#@$" alone does, too. */
+		/* The first command ends the options, and so does "#@$" alone. */
 		began |= (line[0] && line[0] != '#' && line[0] != ':') || (text && !text[strspn(text, " \t\r")]);
 		if (!text)
 			line_copy(v, line);

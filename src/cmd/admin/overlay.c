@@ -1,6 +1,6 @@
 /*
- * overlay.c - `shunt overlay add`, `list`, `pause`, `resume`, `remove`: nodes from other clusters,
- * while jobs wait (docs/overlay.md).
+ * overlay.c - `shunt overlay add`, `list`, `pause`, `resume`, `remove`: borrow nodes from other
+ * clusters while jobs wait (docs/overlay.md).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +41,8 @@ static const char *const add_examples[] = {
 	NULL,
 };
 
-/* The smallest node of the partitions that the user's options name. -1: sinfo does not say. */
+/* Returns the size of the smallest node of the partitions that the user's options name; -1 if sinfo
+ * does not report it. */
 static int64_t smallest_node(const struct operands *o)
 {
 	struct strbuf command = {0};
@@ -75,7 +76,7 @@ static void overlay_path(struct strbuf *path, const char *name)
 	url_quote(name, path);
 }
 
-/* "slurm"; "pine" of "shunt:pine", "other" of "shunt:/home/me/other". */
+/* Returns "slurm"; "pine" for "shunt:pine", "other" for "shunt:/home/me/other". */
 static const char *place_name(const char *place)
 {
 	const char *colon = strchr(place, ':'), *slash = strrchr(place, '/');

@@ -1,7 +1,7 @@
 /*
- * owner.c - `shunt owner`: who uses this machine and what it gave to others; pausing that. It asks
- * the agent of this machine, the daemon of its pool (station/pool_door.c), or both, and no server:
- * it works without root and without a network.
+ * owner.c - `shunt owner`: shows who uses this machine and what it gave to others, and pauses that.
+ * It asks the agent of this machine, the daemon of its pool (station/pool_door.c), or both, and no
+ * server: it works without root and without a network.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -33,7 +33,7 @@ static const struct option options[] = {
 
 /* ---- asking ---- */
 
-/* Where the agent, or the pool's daemon, may be asked. */
+/* Collects the sockets of the agent and of the pool's daemon. */
 static void doors_find(name_list *ret)
 {
 	const char *agent = getenv("SHUNT_AGENT_HOME"), *pool = getenv("SHUNT_POOL_HOME");
@@ -52,8 +52,8 @@ static void doors_find(name_list *ret)
 	strbuf_fini(&path);
 }
 
-/* The answer at a door to a line. EXIT_FAILED: it was said what is wrong; *ret NULL: nobody is
- * there. */
+/* Sends a line to a socket and reads the answer. Returns EXIT_FAILED after an error message; *ret
+ * is NULL if nobody listens. */
 static int ask(const struct command *c, const char *path, const char *line, json_t **ret)
 {
 	struct strbuf text = {0};
@@ -64,7 +64,8 @@ static int ask(const struct command *c, const char *path, const char *line, json
 	int fd = unix_connect(path, WAIT_MS, &err);
 
 	*ret = NULL;
-	if (fd == -ENOENT || fd == -ECONNREFUSED || fd == -ENOTDIR || fd == -EACCES) /* or it is not this user's */
+	/* or it belongs to another user */
+	if (fd == -ENOENT || fd == -ECONNREFUSED || fd == -ENOTDIR || fd == -EACCES)
 		return EXIT_OK;
 	if (fd < 0)
 		return command_fail(c, "%s", err.text);
@@ -244,7 +245,7 @@ static int print(const json_t *answers, bool json)
 
 /* ---- the commands ---- */
 
-/* Everybody who lets others use this machine gets the line. */
+/* Sends the line to every daemon that lets others use this machine. */
 static int say(const struct command *c, const char *line, bool json)
 {
 	name_list doors = {0};

@@ -1,5 +1,5 @@
 /*
- * page.c - `shunt page`: a link that opens the page in a browser, signed in.
+ * page.c - `shunt page`: prints a link that opens the page in a browser, signed in.
  */
 #include <stdio.h>
 
@@ -28,8 +28,7 @@ static int page(const struct command *c, const void *arguments, const struct ope
 	return code;
 }
 
-/* At the end of `shunt up`: what a browser shows. Without a page nothing is said here: `shunt page`
- * says why. */
+/* Prints the link at the end of `shunt up`; nothing if there is no page: `shunt page` says why. */
 void page_print(const struct where *w)
 {
 	struct strbuf path = {0};

@@ -1,6 +1,5 @@
 /*
- * partitions.c - `shunt partitions`: the partitions for people, with what runs in them and how many
- * wait.
+ * partitions.c - `shunt partitions`: shows the partitions, with running and waiting jobs.
  */
 #include <limits.h>
 #include <string.h>
@@ -20,7 +19,7 @@ static const char *const examples[] = {
 	NULL,
 };
 
-/* n[1-8] */
+/* Adds nodes as "n[1-8]". */
 static void nodes_cell(struct table *t, const json_t *nodes)
 {
 	VEC(char *) names = {0};

@@ -1,6 +1,6 @@
 /*
- * priority.c - `shunt priority`: who comes first among waiting jobs, and why; and who would with
- * other weights.
+ * priority.c - `shunt priority`: shows the order of waiting jobs and its reasons, also with other
+ * weights.
  */
 #include <string.h>
 #include <time.h>
@@ -42,7 +42,7 @@ static const char *const examples[] = {
 	NULL,
 };
 
-/* A number as short as it can be: 1.5, 12, 0.25. */
+/* Adds a number in its shortest form: 1.5, 12, 0.25. */
 static void real_cell(struct table *t, const json_t *v)
 {
 	char text[40];
@@ -77,7 +77,7 @@ static void factors_print(const json_t *answer)
 	table_destroy(t);
 }
 
-/* How many places up or down. */
+/* Adds how many places a job moves up or down. */
 static void tried_cells(struct table *t, const json_t *job)
 {
 	long long moved = object_number(job, "place", 0) - object_number(job, "tried", 0);
@@ -138,7 +138,7 @@ static void print(const json_t *answer, bool tried)
 		printf("The policy orders the jobs, not these priorities: priority_order is \"policy\".\n");
 }
 
-/* Jobs of the past go into the answer, and are shown below it. */
+/* Adds past jobs to the answer, to be shown below it. */
 static int past_add(const struct command *c, const struct arguments *a, int64_t since, json_t *answer)
 {
 	json_t *past = NULL;

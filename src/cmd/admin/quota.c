@@ -1,6 +1,6 @@
 /*
- * quota.c - `shunt quota`: what a user may use in a month, and what is left; for administrators
- * `set`, `drop`, `import`, `export` and `log`.
+ * quota.c - `shunt quota`: shows a user's monthly quota and what is left; `set`, `drop`, `import`,
+ * `export` and `log` for administrators.
  */
 #include <errno.h>
 #include <limits.h>
@@ -19,7 +19,7 @@ static int64_t seconds_of(const json_t *quota, const char *what, enum quota_type
 	return object_number(json_object_get(quota, what), quota_type_name(type), 0);
 }
 
-/* A month as a number; 0: none. */
+/* Returns the last month as a number; 0: none. */
 static int32_t end_of(const json_t *quota)
 {
 	return (int32_t)object_number(quota, "end", 0);
@@ -174,7 +174,7 @@ static const char *const set_examples[] = {
 	NULL,
 };
 
-/* What a user is to have, as the server takes it. */
+/* Builds the quota of a user as the server takes it. */
 static json_t *wanted(const struct quota_line *line)
 {
 	json_t *limit = json_object();
@@ -185,7 +185,7 @@ static json_t *wanted(const struct quota_line *line)
 			 line->end ? json_integer(line->end) : json_null());
 }
 
-/* What was there, changed by what was said. */
+/* Merges the given options into the existing quota. */
 static int merge(const struct command *c, const struct set_arguments *a, const json_t *quota, struct quota_line *line)
 {
 	struct err err;
@@ -201,7 +201,7 @@ static int merge(const struct command *c, const struct set_arguments *a, const j
 	return EXIT_OK;
 }
 
-/* Sends `body`, and takes it. *ret_removed: entries that went. */
+/* Sends `body`, which it consumes. *ret_removed is the number of removed entries. */
 static int put(const struct command *c, struct client *client, json_t *body, int64_t *ret_removed)
 {
 	struct reply reply;

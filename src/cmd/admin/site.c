@@ -1,6 +1,6 @@
 /*
- * site.c - `shunt site add`, `list`, `remove`: other servers that jobs can be handed over to; and
- * `shunt courier`, which the server starts to talk to them.
+ * site.c - `shunt site add`, `list`, `remove`: other servers to which jobs can be moved; and `shunt
+ * courier`, which the server starts to talk to them.
  */
 #include <poll.h>
 #include <stdlib.h>
@@ -143,7 +143,7 @@ const struct command command_site_remove = {
 /* ---- the courier ---- */
 
 #define REST_MS 500
-#define IDLE_ROUNDS 20 /* without a job, after which it ends */
+#define IDLE_ROUNDS 20 /* rounds without a job after which it ends */
 
 static int courier(const struct command *c, const void *arguments, const struct operands *o)
 {

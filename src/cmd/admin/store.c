@@ -1,5 +1,5 @@
 /*
- * store.c - `shunt store copy`: the server's own program does it, since it knows the stores.
+ * store.c - `shunt store copy`: runs the server's own program, since it knows the stores.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /*
- * token.c - `shunt token create`, `list`, `revoke`: what lets a machine join, or a user of another
- * machine log in.
+ * token.c - `shunt token create`, `list`, `revoke`: tokens with which a machine joins, or a user of
+ * another machine logs in.
  *
- * What is printed is the command for the other machine, and the token that it asks for: the secret
- * is shown this once.
+ * It prints the command for the other machine, and the token that the command asks for: the secret
+ * is shown only this once.
  */
 #include <limits.h>
 #include <string.h>
@@ -76,7 +76,7 @@ static void create_print(const struct create_arguments *a, const json_t *t)
 	char until[40];
 
 	instant_format(object_number(t, "expires", 0), until, sizeof until);
-	/* Not in one line: on a command line others could read it. */
+	/* Two separate lines: others could read a token on a command line. */
 	if (a->site)
 		printf("On the server of site %s, run as a manager:\n\n    shunt site add NAME --server %s\n\n"
 		       "NAME is what its users write after the @ of a queue of this server.\n",

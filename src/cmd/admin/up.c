@@ -1,6 +1,6 @@
 /*
- * up.c - `shunt up`: it may be said at any time. What runs already is left as it is, and what died
- * is started again.
+ * up.c - `shunt up`: can be run at any time. Leaves running programs alone, and starts those that
+ * died.
  */
 #include <errno.h>
 #include <limits.h>
@@ -32,8 +32,8 @@ static const struct option up_options[] = {
 	{0},
 };
 
-/* What --nodes last said: an instance that is started again has the nodes it had. NULL: nothing;
- * else the caller frees it. */
+/* Returns the last value of --nodes, so that a restarted instance has the same nodes; NULL: none.
+ * The caller frees it. */
 static char *nodes_recall(const struct where *w)
 {
 	char text[4096] = "", path[PATH_MAX];
@@ -59,8 +59,8 @@ static void nodes_remember(const struct where *w, const char *nodes)
 	}
 }
 
-/* Starts it and waits until it has put itself into the background, or failed: it says itself
- * why. */
+/* Starts the server and waits until it is in the background or has failed; it prints the reason
+ * itself. */
 static int program_start(const struct command *c, const char *path, const struct up_arguments *a, const char *nodes)
 {
 	const char *word[8] = {path};
@@ -108,8 +108,8 @@ static int program_run(const struct command *c, const struct up_arguments *a, co
 	return code;
 }
 
-/* Waits for an answer, and starts the server once nobody holds its lock: one that was started a
- * moment ago may not listen yet, and one that was killed a moment ago is not gone yet. */
+/* Waits for an answer, and starts the server once nobody holds its lock: one that was just started
+ * may not listen yet, and one that was just killed may not be gone yet. */
 static int server_start(const struct command *c, const struct up_arguments *a, const struct where *w, struct reply *ret)
 {
 	bool started = false;

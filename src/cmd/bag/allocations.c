@@ -1,9 +1,9 @@
 /*
- * allocations.c - `shunt allocations`: what bags and overlays requested from clusters, what they
- * got, and what of it was wasted.
+ * allocations.c - `shunt allocations`: shows what bags and overlays requested from clusters, what
+ * they got, and how much of it was wasted.
  *
- * Requests that are over are in a bag's journal, the others are known to its broker. Those of
- * overlays are known to the server, if there is one.
+ * Finished requests are in a bag's journal, and its broker knows the others. The server knows those
+ * of overlays.
  */
 #include <inttypes.h>
 #include <jansson.h>
@@ -39,7 +39,7 @@ static void add(row_vec *rows, const char *dir, json_t *one)
 	vec_push(rows, json_incref(one));
 }
 
-/* In the order in which they were made: a row keeps its place when it ends. */
+/* Orders by creation: a row keeps its place when it ends. */
 static int compare(const void *a, const void *b)
 {
 	const json_t *x = *(json_t *const *)a, *y = *(json_t *const *)b;
@@ -74,7 +74,8 @@ static int collect(const char *dir, json_t *all, struct err *err)
 
 	if (rc < 0)
 		return rc;
-	/* The journal first: what ends meanwhile is missing rather than there twice. */
+	/* Read the journal first: a request that ends meanwhile is then missing rather than listed
+	 * twice. */
 	json_t *live = broker_ask(dir, "allocations", &answer, &none) == 0 ? json_loads(answer, 0, NULL) : NULL;
 	for (size_t at = 0, step; (step = record_next(r.view.bytes + at, r.view.n - at, &record)) > 0; at += step) {
 		open += record.kind == RECORD_REQUESTS ? record.last ? -1 : 1 : 0;
@@ -97,7 +98,7 @@ static int collect(const char *dir, json_t *all, struct err *err)
 	return 0;
 }
 
-/* As a broker writes its own. */
+/* Builds a row in the form of a broker's. */
 static json_t *overlay_row(const json_t *o, const json_t *a, int64_t now)
 {
 	int64_t started = member(a, "started"), ended = member(a, "ended"),
@@ -117,7 +118,7 @@ static json_t *overlay_row(const json_t *o, const json_t *a, int64_t now)
 			 "reason", "");
 }
 
-/* Without a server, or one that says nothing of them, there are none. */
+/* Adds the overlays' requests; none if no server runs or it does not report any. */
 static void overlays(json_t *all)
 {
 	struct client *client;

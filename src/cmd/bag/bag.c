@@ -1,5 +1,5 @@
 /*
- * bag.c - `shunt bag run` and `retry`: what runs tasks.
+ * bag.c - `shunt bag run` and `retry`: run tasks.
  */
 #include "cmd/bag/bag.h"
 
@@ -83,11 +83,11 @@ const char *bag_status_text(int32_t status, char *buf, size_t size)
 	return buf;
 }
 
-/* What the callbacks of a broker know. */
+/* Context of the broker's callbacks. */
 struct show {
 	const struct command *command;
 	bool stream, terminal;
-	bool drawn; /* a line of progress is there */
+	bool drawn; /* a progress line is on the screen */
 	int failures;
 };
 
@@ -115,7 +115,7 @@ static void on_finished(void *arg, const struct record *r)
 		command_warn(s->command, "more tasks failed; 'shunt bag results --failed' lists all of them");
 		return;
 	}
-	/* The last line that it wrote says most. */
+	/* The last line of its error output says most. */
 	const char *end = r->err + r->nerr, *line;
 	while (end > r->err && (end[-1] == '\n' || end[-1] == '\r'))
 		end--;
@@ -178,7 +178,7 @@ int64_t bag_cpus_here(void)
 	return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/* KiB that tasks share. */
+/* Finds the memory that tasks share, KiB. */
 static int memory_here(const char *text, int64_t *ret, struct err *err)
 {
 	int64_t pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
@@ -188,7 +188,7 @@ static int memory_here(const char *text, int64_t *ret, struct err *err)
 	return rc < 0 ? err_prefix(err, rc, "--memory %s", text) : 0;
 }
 
-/* The places other than this host, as broker_options wants them; how many. */
+/* Collects the places other than this host for broker_options; returns how many. */
 static int places_of(const struct bag_how *how, const char **ret)
 {
 	int n = 0;
@@ -199,7 +199,7 @@ static int places_of(const struct bag_how *how, const char **ret)
 	return n;
 }
 
-/* What no single option can know; before anything is made. */
+/* Checks combinations of options before anything is created. */
 static int how_check(const struct command *c, const struct bag_how *how)
 {
 	const char *places[PLACES_MOST];
@@ -304,8 +304,8 @@ static const struct option run_options[] = {
 	{0},
 };
 
-/* Waits until a bag is complete, before `own` begins. -ECANCELED: it will never be what the user
- * wants. */
+/* Waits until a bag is complete, before `own` begins. Returns -ECANCELED if that cannot happen any
+ * more. */
 static int await(const struct command *c, const char *operand, const char *own, struct err *err)
 {
 	struct stat that, this;
@@ -353,7 +353,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	struct err err;
 
 	a.source.file = operands->n ? operands->v[0] : NULL;
-	if (a.source.file && !a.source.command && !a.dir) { /* a bag that was made before */
+	if (a.source.file && !a.source.command && !a.dir) { /* an existing bag */
 		struct stat st;
 		if (stat(a.source.file, &st) == 0 && S_ISDIR(st.st_mode)) {
 			a.dir = a.source.file;

@@ -1,5 +1,5 @@
 /*
- * bag.h - what the commands of bags share.
+ * bag.h - shared by the commands for bags.
  */
 #ifndef CMD_BAG_H
 #define CMD_BAG_H
@@ -11,7 +11,7 @@
 #include "base/strbuf.h"
 #include "cmd/lib/command.h"
 
-/* How tasks are run: options of `run` and `retry`. */
+/* Options of `run` and `retry` that say how tasks are run. */
 struct bag_how {
 	int64_t workers, cpus, gpus, retries, losses, replicas, agree, invite;
 	const char *memory;
@@ -42,26 +42,26 @@ struct bag_how {
 	{"stream", OPTION_FLAG, offsetof(TYPE, how.stream), NULL, NULL, NULL, 0, 0, "Print the outputs of tasks as they finish.", 's'}
 /* clang-format on */
 
-/* Runs the bag in `dir` to its end, with progress on a terminal. Returns an exit code. */
+/* Runs the bag in `dir` to completion, with progress on a terminal. Returns an exit code. */
 int bag_drive(const struct command *c, const struct bag_how *how, const char *dir, bool retry);
 
-/* CPUs that this process may use. */
+/* Returns the number of CPUs that this process may use. */
 int64_t bag_cpus_here(void);
 
-/* The directory that an operand means: itself, or that of a bag file. */
+/* Finds the directory of an operand: itself, or that of a bag file. */
 void bag_dir(const char *operand, struct strbuf *ret);
 
-/* What is told of several bags: those that are named, or all in the current directory. */
+/* A view of several bags: the named ones, or all in the current directory. */
 struct bags_view {
-	int (*add)(const char *dir, json_t *all, struct err *err); /* what one has of it */
+	int (*add)(const char *dir, json_t *all, struct err *err); /* adds the data of one bag */
 	void (*print)(const json_t *all);
-	bool json;		     /* print it as it is */
-	const char *none;	     /* if there is nothing */
-	void (*others)(json_t *all); /* what there is besides, if no bag is named; NULL: nothing */
+	bool json;		     /* print as JSON */
+	const char *none;	     /* message if there is nothing */
+	void (*others)(json_t *all); /* adds other data if no bag is named; or NULL */
 };
 int bags_show(const struct command *c, const struct operands *operands, const struct bags_view *v);
 
-/* "exit code 3", "signal 9 (Killed)", "its worker was lost". Returns buf. */
+/* Writes "exit code 3", "signal 9 (Killed)" or "its worker was lost". Returns buf. */
 const char *bag_status_text(int32_t status, char *buf, size_t size);
 
 #endif

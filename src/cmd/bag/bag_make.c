@@ -1,5 +1,6 @@
 /*
- * bag_make.c - the tasks of a bag, from files, values and patterns, written to its directory once.
+ * bag_make.c - makes the tasks of a bag from files, values and patterns, and writes them to its
+ * directory once.
  */
 #include "cmd/bag/bag_make.h"
 
@@ -35,13 +36,13 @@ static int file_read(const char *path, struct strbuf *ret, struct err *err)
 	return rc;
 }
 
-/* Values have places in it: files per task. */
+/* Returns true if the requirements have placeholders: each task has its own files. */
 static bool need_differs(const struct bag_source *s)
 {
 	return s->command && s->need && strchr(s->need, '{');
 }
 
-/* One task more, with these values. */
+/* Adds a task with these values. */
 static int add(const struct bag_source *s, const struct values *names, const struct values *values, int64_t *number,
 	       struct strbuf *out, struct err *err)
 {
@@ -58,7 +59,7 @@ static int add(const struct bag_source *s, const struct values *names, const str
 	return rc < 0 ? err_prefix(err, rc, "task %" PRId64, *number) : 0;
 }
 
-/* A program's own braces, or the name of a column misspelt. */
+/* Warns of unknown placeholders: a program's own braces, or a misspelt column. */
 static void unknown_tell(const char *command, const char *path, const struct values *names)
 {
 	struct strbuf list = {0};
@@ -72,7 +73,7 @@ static void unknown_tell(const char *command, const char *path, const struct val
 	strbuf_fini(&list);
 }
 
-/* One line, NUL-terminated. */
+/* Adds the task of one NUL-terminated line. */
 static int from_line(const struct bag_source *s, const char *line, struct values *names, bool first, int64_t *number,
 		     struct strbuf *out, struct err *err)
 {
@@ -94,7 +95,8 @@ static int from_line(const struct bag_source *s, const char *line, struct values
 static int from_lines(const struct bag_source *s, const char *path, bool csv, int64_t *number, struct strbuf *out,
 		      struct err *err)
 {
-	static const char mark[] = "\xef\xbb\xbf"; /* with which some programs begin UTF-8 */
+	/* byte order mark with which some programs begin UTF-8 */
+	static const char mark[] = "\xef\xbb\xbf";
 	struct values names = {0};
 	struct strbuf text = {0};
 	int64_t at = 0;
@@ -107,7 +109,7 @@ static int from_lines(const struct bag_source *s, const char *path, bool csv, in
 	for (char *next; rc == 0 && line < end; line = next + 1) {
 		at++;
 		next = memchr(line, '\n', (size_t)(end - line));
-		next = next ? next : end; /* where strbuf has a NUL */
+		next = next ? next : end; /* the strbuf ends with a NUL */
 		if (memchr(line, '\0', (size_t)(next - line)))
 			rc = err_set(err, -EINVAL, "the line contains a NUL byte");
 		next[next > line && next[-1] == '\r' ? -1 : 0] = '\0';
@@ -174,7 +176,7 @@ static int collect(const struct bag_source *s, struct strbuf *out, struct err *e
 	return rc;
 }
 
-/* The mode of a new file that open() would give. */
+/* Returns the mode that open() would give a new file. */
 static mode_t mode_new(void)
 {
 	mode_t mask = umask(0);
@@ -183,7 +185,7 @@ static mode_t mode_new(void)
 	return 0666 & ~mask;
 }
 
-/* Whole, or not there. -EEXIST: it is there, and must not be replaced. */
+/* Writes the file atomically. Returns -EEXIST if it exists and must not be replaced. */
 static int tasks_write(const char *path, const struct strbuf *text, bool replace, struct err *err)
 {
 	struct strbuf new = {0};
@@ -238,7 +240,7 @@ static int check(const struct bag_source *s, const struct strbuf *text, struct e
 	return rc < 0 ? err_prefix(err, rc, "%s", s->file ? s->file : s->csv ? s->csv : "the tasks") : 0;
 }
 
-/* The directory has these tasks, or gets them. */
+/* Makes sure that the directory has these tasks. */
 static int settle(const char *dir, const struct strbuf *text, bool restart, struct err *err)
 {
 	struct strbuf path = {0};
@@ -249,7 +251,7 @@ static int settle(const char *dir, const struct strbuf *text, bool restart, stru
 		rc = err_set(err, -errno, "%s: %s", dir, strerror(errno));
 	if (rc == 0 && !tasks_same(path.text, text))
 		rc = tasks_write(path.text, text, restart, err);
-	if (rc == -EEXIST) /* of an earlier run, or of one that began at the same time */
+	if (rc == -EEXIST) /* from an earlier run, or one that began at the same time */
 		rc = tasks_same(path.text, text)
 			     ? 0
 			     : err_set(err, rc,
@@ -275,7 +277,7 @@ int bag_make(const struct bag_source *s, const char *dir, bool restart, struct s
 		strbuf_puts(ret_dir, dir);
 	else if (file)
 		strbuf_printf(ret_dir, "%s.bag", file);
-	else /* the same tasks, the same bag */
+	else /* the same tasks: the same bag */
 		strbuf_printf(ret_dir, "%08" PRIx64 ".bag", hash_bytes(strbuf_text(&text), text.n) >> 32);
 	rc = rc < 0 ? rc : check(s, &text, err);
 	rc = rc < 0 ? rc : settle(ret_dir->text, &text, restart, err);

@@ -1,5 +1,5 @@
 /*
- * bag_make.h - a bag's directory, made from what the user gave.
+ * bag_make.h - creates the directory of a bag.
  */
 #ifndef CMD_BAG_MAKE_H
 #define CMD_BAG_MAKE_H
@@ -7,17 +7,18 @@
 #include "base/strbuf.h"
 #include "cmd/lib/command.h"
 
-/* Where tasks come from. */
+/* The source of the tasks. */
 struct bag_source {
-	const char *file;    /* commands, or with `command` values; "-": standard input; NULL: none */
-	const char *command; /* with places for values; NULL: none */
+	/* file of commands, or of values if `command` is set; "-": standard input; NULL: none */
+	const char *file;
+	const char *command; /* command with placeholders for values; NULL: none */
 	struct texts globs;
 	const char *csv;
-	const char *need; /* of all tasks; NULL: nothing particular */
+	const char *need; /* requirements of all tasks; NULL: none */
 };
 
-/* Makes the directory with its tasks, or finds that it is there already with the same ones. `dir`
- * may be NULL; with no source at all it must be a bag. `ret_dir` is the caller's. */
+/* Creates the directory with its tasks, or checks that an existing one has the same tasks. `dir`
+ * may be NULL; without any source it must be a bag. The caller frees *ret_dir. */
 int bag_make(const struct bag_source *source, const char *dir, bool restart, struct strbuf *ret_dir, struct err *err);
 
 #endif

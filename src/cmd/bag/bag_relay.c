@@ -1,5 +1,5 @@
 /*
- * bag_relay.c - `shunt bag relay`: on a front end, for workers on nodes that can't reach their
+ * bag_relay.c - `shunt bag relay`: runs on a front end for workers on nodes that cannot reach their
  * broker.
  */
 #include <errno.h>
@@ -27,7 +27,7 @@ static const struct option relay_options[] = {
 	{0},
 };
 
-/* All secrets of the credential, with this host in the place of the broker's. */
+/* Copies the credential with all secrets, with this host in place of the broker's. */
 static int rewrite(const char *from, const char *to, int port, struct credential *ret_broker, struct err *err)
 {
 	char(*secrets)[SECRET_SIZE] = NULL;

@@ -1,5 +1,5 @@
 /*
- * bag_show.c - `shunt bag status`, `results`, `cancel` and `top`: what became of a bag, from its
+ * bag_show.c - `shunt bag status`, `results`, `cancel` and `top`: show the state of a bag, from its
  * directory or its broker.
  */
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include "cmd/lib/commands.h"
 #include "cmd/lib/screen.h"
 
-/* What the broker of a bag says; NULL: none runs. */
+/* Asks the broker of a bag; returns NULL if none runs. */
 static json_t *ask(const char *dir, const char *word)
 {
 	struct err err;
@@ -42,7 +42,7 @@ struct status_arguments {
 	bool json;
 };
 
-/* One bag as JSON: the broker's answer, or what its directory says. */
+/* Adds one bag as JSON: the broker's answer, or the state of its directory. */
 static int status_add(const char *dir, json_t *all, struct err *err)
 {
 	struct results r;
@@ -154,7 +154,7 @@ static void print_json(const struct results *r, const struct record *x)
 	json_t *o = json_object();
 	struct strbuf out = {0}, err = {0};
 
-	/* JSON has text only. */
+	/* JSON cannot hold arbitrary bytes. */
 	text_clean(&out, x->out, x->nout, TEXT_LINES);
 	text_clean(&err, x->err, x->nerr, TEXT_LINES);
 	json_object_set_new(o, "task", json_integer((json_int_t)x->task));
@@ -348,7 +348,7 @@ static void top_print(const json_t *all)
 	fflush(stdout);
 }
 
-/* A broker has it, which can't be asked from here. */
+/* Returns true if a broker holds the bag that cannot be asked from here. */
 static bool held(const char *dir)
 {
 	struct results r;

@@ -1,5 +1,5 @@
 /*
- * bag_worker.c - `shunt bag worker`: runs tasks of a broker, on its host or on another one.
+ * bag_worker.c - `shunt bag worker`: runs a broker's tasks, on its host or on another.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,8 +26,8 @@
 #include "run/tree.h"
 
 enum {
-	RETURN_SECONDS = 600, /* a session key is good for */
-	CODE_CUT = 77,	      /* of the process that works: its connection ended */
+	RETURN_SECONDS = 600, /* lifetime of a session key */
+	CODE_CUT = 77,	      /* exit code of the working process if its connection ended */
 };
 
 struct worker_arguments {
@@ -57,8 +57,8 @@ static const struct option worker_options[] = {
 	{0},
 };
 
-/* Kills everything that tasks have left, which this process has inherited (PR_SET_CHILD_SUBREAPER),
- * and removes their files. */
+/* Kills all processes that tasks left behind, which this process has inherited
+ * (PR_SET_CHILD_SUBREAPER), and removes their files. */
 static void clean(const char *dir)
 {
 	tree_kill(getpid());
@@ -66,7 +66,7 @@ static void clean(const char *dir)
 		files_remove(dir);
 }
 
-/* The process that works, at a connection; it ends with this one. Returns how it ended. */
+/* Forks the process that works on a connection; it ends with this one. Returns how it ended. */
 static int worker_fork(const struct command *c, int fd, const struct worker_offer *offer)
 {
 	struct err err;
@@ -95,7 +95,8 @@ static int64_t clock_now(clockid_t clock)
 	return (int64_t)t.tv_sec;
 }
 
-/* Joins with the credential's secret, and comes back with its session key for so many seconds. */
+/* Joins with the credential's secret, and reconnects with its session key for at most the given
+ * seconds. */
 static int worker_remote(const struct command *c, struct credential *where, struct worker_offer *offer,
 			 int64_t patience)
 {
@@ -103,7 +104,7 @@ static int worker_remote(const struct command *c, struct credential *where, stru
 	struct err err;
 	bool joined = false;
 
-	/* The process that works writes the key; this one, which has no threads, keeps it. */
+	/* The working process writes the key; this one, which has no threads, keeps it. */
 	offer->session = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (offer->session == MAP_FAILED)
 		return command_fail(c, "mmap: %s", strerror(errno));
@@ -114,12 +115,13 @@ static int worker_remote(const struct command *c, struct credential *where, stru
 			return command_fail(c, "%s", err.text);
 		if (fd >= 0) {
 			offer->credential = where->secret;
-			if (end >= 0) /* it may have come back */
+			if (end >= 0) /* it may have reconnected */
 				offer->seconds =
 					end > clock_now(CLOCK_MONOTONIC) ? end - clock_now(CLOCK_MONOTONIC) : 0;
 			int code = worker_fork(c, fd, offer);
 			own_kill(pid);
-			while (waitpid(-1, NULL, WNOHANG) > 0) /* what tasks have left, and clean() has killed */
+			/* reap what tasks left and clean() killed */
+			while (waitpid(-1, NULL, WNOHANG) > 0)
 				;
 			if (code != CODE_CUT)
 				return code;
@@ -137,8 +139,8 @@ static int worker_remote(const struct command *c, struct credential *where, stru
 	}
 }
 
-/* Waits until a process ends, and kills it when nobody has the other end of `alive` any more. Its
- * exit code. */
+/* Waits until a process ends; kills it once the other end of `alive` is closed. Returns its exit
+ * code. */
 static int attend(pid_t pid, int alive)
 {
 	struct pollfd either[] = {{.fd = alive}, {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN}};
@@ -154,10 +156,10 @@ static int attend(pid_t pid, int alive)
 }
 
 /*
- * Three processes: this one, which others know and may kill; one in a session of its own that
- * cleans up behind both others; and the one that works. Whichever of them is killed, the rest ends,
- * and neither files nor processes of tasks stay. Where all are killed at once, as at the end of a
- * cluster's job, the next worker there removes the files.
+ * Runs three processes: this one, which others know and may kill; one in its own session that
+ * cleans up after both others; and the one that works. Whichever is killed, the others end, and no
+ * files or processes of tasks stay. If all are killed at once, as at the end of a cluster's job,
+ * the next worker there removes the files.
  */
 static int worker_guarded(const struct command *c, struct credential *where, struct worker_offer *offer,
 			  int64_t patience)
@@ -225,7 +227,7 @@ static int worker(const struct command *c, const void *arguments, const struct o
 		return command_fail(c, "%s", err.text);
 	if (worker_run(fd, &offer, &err) < 0)
 		return command_fail(c, "%s", err.text);
-	_exit(EXIT_OK); /* its threads must not see how the rest is taken down */
+	_exit(EXIT_OK); /* its threads must not run during exit handlers */
 }
 
 static const char *const worker_examples[] = {"shunt bag worker --credential tasks.bag/worker-1.key",

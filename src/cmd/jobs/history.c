@@ -1,6 +1,6 @@
 /*
- * history.c - `shunt history`: jobs that have ended, long after the queue has forgotten them, and
- * sums of what they used.
+ * history.c - `shunt history`: shows ended jobs, long after the queue has forgotten them, and sums
+ * of what they used.
  */
 #include <limits.h>
 #include <string.h>
@@ -17,8 +17,8 @@
 #include "cmd/lib/when.h"
 #include "core/jobschema.h"
 
-#define LINES_MOST 10000 /* of a table: more is for programs */
-#define ROWS_MOST 200000 /* that are read for it: the elements of an array are one line */
+#define LINES_MOST 10000 /* lines of a table; larger outputs are for programs */
+#define ROWS_MOST 200000 /* rows read for a table: the elements of an array share a line */
 
 struct arguments {
 	const char *user, *group, *account, *project, *queue, *qos, *state, *name, *since, *until, *sum;
@@ -128,7 +128,7 @@ static void job_csv(const json_t *job)
 	show_csv(job, columns, n);
 }
 
-/* What is collected before it is printed. */
+/* Rows collected before they are printed. */
 struct collection {
 	struct history_list list;
 	struct history_swf swf;
@@ -157,8 +157,8 @@ static bool is_table(const struct arguments *a)
 	return !a->csv && !a->json && !a->swf;
 }
 
-/* A page at a time; of a table all pages are kept. With an id: that job, else what the filter
- * finds. */
+/* Reads page by page; a table keeps all pages. With an id reads that job, else those that match the
+ * filter. */
 static int jobs_read(const struct command *c, struct client *client, const struct arguments *a, const char *id,
 		     int64_t since, int64_t until, struct collection *x)
 {
@@ -287,7 +287,7 @@ static bool sums_ask(const struct command *c, struct client *client, const struc
 	return ok;
 }
 
-/* "2026-11" */
+/* Writes "2026-11". */
 static void month_format(int64_t instant, char *name, size_t size)
 {
 	int32_t month = month_of(instant);

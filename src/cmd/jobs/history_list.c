@@ -13,7 +13,7 @@
 
 /* ---- collecting ---- */
 
-/* "12[]" of "12[3].pine"; false: it is not an element. */
+/* Writes "12[]" for "12[3].pine"; returns false if it is not an element. */
 static bool array_of(const char *id, char *buf, size_t size)
 {
 	const char *open = strchr(id, '['), *close = open ? strchr(open, ']') : NULL;
@@ -52,7 +52,7 @@ static void line_merge(struct history_line *x, const json_t *row)
 	json_object_set_new(x->states, state, json_integer(object_number(x->states, state, 0) + 1));
 }
 
-/* The line of its array, if there is one already. */
+/* Returns the existing line of an array, or NULL. */
 static struct history_line *line_find(struct history_list *l, const char *array)
 {
 	uint32_t at;
@@ -100,7 +100,7 @@ static void id_cell(struct table *t, const struct history_line *x)
 	table_cell(t, "%s", id_short(x->states && array_of(id, array, sizeof array) ? array : id, buf, sizeof buf));
 }
 
-/* "completed"; of an array "completed, 10" or "9 completed, 1 failed". */
+/* Adds "completed"; for an array "completed, 10" or "9 completed, 1 failed". */
 static void state_cell(struct table *t, const struct history_line *x)
 {
 	struct strbuf text = {0};
@@ -136,7 +136,7 @@ static void line_print(struct table *t, const struct history_line *x, bool users
 	table_cell(t, "%s", buf);
 	table_cell(t, "%s", x->started ? duration_human(x->started - x->submitted, buf, sizeof buf) : "-");
 	table_cell(t, "%s", x->started ? duration_human(x->ran_ms / 1000, buf, sizeof buf) : "-");
-	if (x->could_ms > 0) /* CPU time used, of that it could have used */
+	if (x->could_ms > 0) /* CPU time used as a share of the CPU time available */
 		table_cell(t, "%lld%%", (long long)(100 * x->cpu_ms / x->could_ms));
 	else
 		table_cell(t, "-");

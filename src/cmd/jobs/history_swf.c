@@ -53,7 +53,7 @@ static int by_submission(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* A name may be anything that a user calls something; a header line is one line. */
+/* Prints a name, which may contain anything, on a single header line. */
 static void name_print(const char *name, FILE *out)
 {
 	struct strbuf clean = {0};

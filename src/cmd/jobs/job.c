@@ -1,5 +1,5 @@
 /*
- * job.c - `shunt job` and `shunt why`: one job for people.
+ * job.c - `shunt job` and `shunt why`: show one job for people.
  */
 #include <inttypes.h>
 #include <limits.h>
@@ -43,7 +43,7 @@ static void line_text(const char *label, const json_t *job, const char *key)
 		line(label, "%s", text);
 }
 
-/* "2026-11-15 14:05:00 (3h 25m ago)" */
+/* Prints "2026-11-15 14:05:00 (3h 25m ago)". */
 static void line_instant(const char *label, const json_t *job, const char *key, int64_t now)
 {
 	int64_t t = object_number(job, key, 0);
@@ -72,7 +72,8 @@ static void line_used(const json_t *job)
 		line("used", "%s", a);
 }
 
-/* "2 good, the last 2026-11-15 14:05:00 (3m ago); restarted from number 1; 12s of work lost" */
+/* Prints "2 good, the last 2026-11-15 14:05:00 (3m ago); restarted from number 1; 12s of work
+ * lost". */
 static void line_checkpoints(const json_t *job, int64_t now)
 {
 	int64_t saved = object_number(job, "checkpoints.saved", 0), lost = object_number(job, "checkpoints.lost", 0),

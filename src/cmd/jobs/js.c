@@ -1,6 +1,6 @@
 /*
- * js.c - `shunt js`: the machine and its queue, as Artaras shows them: time, whether it is up, its
- * configuration, then a line for each job.
+ * js.c - `shunt js`: shows the machine and its queue like Artaras: the time, whether it is up, its
+ * configuration, then one line per job.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +15,10 @@
 #include "cmd/lib/show.h"
 #include "rules/checkpoint.h"
 
-#define USER_WIDE 9 /* columns of the second column, at least */
+#define USER_WIDE 9 /* least width of the second column */
 #define TIME_WIDE 16
-#define FAR_AWAY (300 * INT64_C(86400)) /* seconds, from which the year matters more than the day of the week */
+/* distance from which the year is shown instead of the weekday, s */
+#define FAR_AWAY (300 * INT64_C(86400))
 
 struct arguments {
 	bool extended, json;
@@ -55,7 +56,7 @@ enum {
 	C_NICE,
 	C_RESOURCES,
 	COLUMNS,
-	C_CPUS = COLUMNS, /* the long form */
+	C_CPUS = COLUMNS, /* the long form only */
 	C_CREATED,
 	C_DEADLINE,
 	C_CHECKPOINT,
@@ -71,7 +72,7 @@ enum {
 struct row {
 	char *cell[COLUMNS_LONG];
 	uint64_t number;
-	int64_t start; /* real or expected; TIME_NEVER: not known */
+	int64_t start; /* actual or expected; TIME_NEVER: not known */
 	bool runs;
 };
 
@@ -94,13 +95,13 @@ static char type_letter(char *const *cell, int64_t now)
 {
 	if (strcmp(cell[C_INTERACTIVE], "1") == 0)
 		return 'I';
-	if (strtoll(cell[C_NICE], NULL, 10) > now) /* from then on it is a normal one */
+	if (strtoll(cell[C_NICE], NULL, 10) > now) /* from then on it is a normal job */
 		return 'n';
 	return cell[C_TYPE][0] == 'Q' ? 'P' : cell[C_TYPE][0] == 'E' ? 'E' : 'N';
 }
 
-/* Of "nodes=2:ppn=1,partition=A" that is A: the one that the job waits for, and no other. To be
- * freed. */
+/* Returns the partition that a job waits for: "A" for "nodes=2:ppn=1,partition=A". The caller frees
+ * it. */
 static char *partition_asked(const char *resources)
 {
 	const char *at = resources;
@@ -110,14 +111,14 @@ static char *partition_asked(const char *resources)
 	return strndup(*at ? at + 10 : "", *at ? strcspn(at + 10, ",") : 0);
 }
 
-/* Where it runs, or waits to run. */
+/* Returns where it runs, or waits to run. */
 static const char *partition_text(char *const *cell)
 {
 	return *cell[C_PARTITION] && strcmp(cell[C_PARTITION], "any") != 0 ? cell[C_PARTITION] : "-";
 }
 
-/* The program without its directory, with its arguments; of a script without a file, the job's
- * name. */
+/* Returns the program without its directory, with its arguments; for a script without a file, the
+ * job's name. */
 static const char *program_text(char *const *cell)
 {
 	const char *text = cell[C_PROGRAM], *base = text;
@@ -128,7 +129,7 @@ static const char *program_text(char *const *cell)
 	return *text ? base : cell[C_NAME];
 }
 
-/* "Wed Jul  3 10:09"; of today "     -     09:35"; in another year "2027-07-03 10:09". */
+/* Formats "Wed Jul  3 10:09"; today "     -     09:35"; in another year "2027-07-03 10:09". */
 static const char *time_text(const char *cell, int64_t now, char *buf, size_t size)
 {
 	time_t t = (time_t)strtoll(cell, NULL, 10), n = (time_t)now;
@@ -147,7 +148,7 @@ static const char *time_text(const char *cell, int64_t now, char *buf, size_t si
 	return buf;
 }
 
-/* "Tue Jul  2 14:12", whatever day it is. */
+/* Formats "Tue Jul  2 14:12", also for today. */
 static const char *date_text(int64_t t, char *buf, size_t size)
 {
 	char full[40];
@@ -177,7 +178,7 @@ static void row_add(void *context, char *const *cell)
 	for (int i = 0; i < l->columns; i++)
 		x.cell[i] = mem_strdup(i == C_ID ? id_short(cell[i], id, sizeof id) : cell[i]);
 	x.runs = strtoll(cell[C_STARTED], NULL, 10) > 0;
-	if (!x.runs) { /* not where it is planned */
+	if (!x.runs) { /* show the requested partition, not the planned one */
 		free(x.cell[C_PARTITION]);
 		x.cell[C_PARTITION] = partition_asked(cell[C_RESOURCES]);
 	}
@@ -193,7 +194,7 @@ static void row_add(void *context, char *const *cell)
 	vec_push(&l->rows, x);
 }
 
-/* What runs, then what waits in the order in which it will start. */
+/* Orders running jobs first, then waiting ones by start. */
 static int row_cmp(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
@@ -213,7 +214,7 @@ static void list_fini(struct list *l)
 	vec_free(&l->rows);
 }
 
-/* Prints as much of a line as fits; 0: all of it. */
+/* Prints at most `width` columns of a line; 0: all of it. */
 static void line_print(const char *text, int width)
 {
 	int32_t c;
@@ -323,7 +324,7 @@ static void table_show(const struct list *l, bool extended)
 
 /* ---- the machine ---- */
 
-/* The partitions with their processors; then what is in none. */
+/* Shows the partitions with their processors, then the other nodes. */
 static void configuration_show(const json_t *m, int64_t nodes)
 {
 	const json_t *partition, *node, *list = json_object_get(m, "partitions");

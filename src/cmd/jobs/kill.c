@@ -1,5 +1,5 @@
 /*
- * kill.c - `shunt kill`: remove jobs, waiting or running; also all of a user.
+ * kill.c - `shunt kill`: removes jobs, waiting or running, or all jobs of a user.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -35,8 +35,9 @@ static const char *const examples[] = {
 	NULL,
 };
 
-/* Whether that is clear: "all" of one who may remove everybody's jobs is not, nor is "everyone" of
- * a user. Without a server nobody knows what the caller may do; then they are his own. */
+/* Returns true if the scope is clear: "all" is for plain users, "everyone" for callers who may
+ * remove everybody's jobs. Without a server the caller's role is not known, and only their own jobs
+ * are meant. */
 static bool all_is_clear(struct change *ch, bool everyone)
 {
 	struct reply reply = {0};

@@ -1,5 +1,5 @@
 /*
- * log.c - `shunt log` and `shunt output`: what happened to a job, and what it has printed so far.
+ * log.c - `shunt log` and `shunt output`: show what happened to a job, and its output so far.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -60,12 +60,12 @@ static void event_print(const json_t *event)
 	printf("%s  %-10s  %s\n", instant_format(object_number(event, "time", 0), when, sizeof when), type, text);
 }
 
-/* The stream of events: "data: {...}" lines, of which those of one job are wanted. */
+/* The stream of events: "data: {...}" lines, filtered for one job. */
 struct follow {
 	struct strbuf text;
-	const char *kind, *id; /* "job", "node" or "queue"; a job's id in full */
+	const char *kind, *id; /* "job", "node" or "queue"; a job's full id */
 	bool json, ended;
-	int64_t last; /* the number of the last event printed */
+	int64_t last; /* number of the last event printed */
 };
 
 static void event_take(struct follow *f, const char *data)
@@ -73,7 +73,7 @@ static void event_take(struct follow *f, const char *data)
 	json_t *event = json_loads(data, 0, NULL);
 	int64_t seq = object_number(event, "seq", 0);
 
-	/* The history began with the submission, whose number it does not tell. */
+	/* The history began with the submission, whose event number it does not have. */
 	bool known = seq <= f->last || strcmp(object_text(event, "type"), "submit") == 0;
 	if (event && strcmp(object_text(event, f->kind), f->id) == 0 && !known) {
 		f->last = seq;
@@ -118,7 +118,7 @@ static int follow(const struct command *c, struct client *client, struct follow 
 	return rc < 0 && !f->ended ? command_fail(c, "%s", err.text) : EXIT_OK;
 }
 
-/* The events that there were. */
+/* Prints the past events. */
 static void events_print(const json_t *list, const struct log_arguments *a, struct follow *f)
 {
 	const json_t *event;
@@ -139,7 +139,7 @@ static void events_print(const json_t *list, const struct log_arguments *a, stru
 	fflush(stdout);
 }
 
-/* All events, page by page, in the first page's list. */
+/* Reads all events, page by page, into the first page's list. */
 static bool events_get(const struct command *c, struct client *client, const char *path, struct reply *ret, int *code)
 {
 	struct strbuf more = {0};
@@ -166,7 +166,7 @@ static bool events_get(const struct command *c, struct client *client, const cha
 	return ok;
 }
 
-/* Of a node or a queue. */
+/* Shows the events of a node or a queue. */
 static int log_thing(const struct command *c, struct client *client, const struct log_arguments *a)
 {
 	const char *name = a->node ? a->node : a->queue;
@@ -228,15 +228,14 @@ static int log_run(const struct command *c, const void *arguments, const struct 
 
 struct output {
 	bool raw;
-	int64_t tail;	    /* lines to be kept until all have come; -1: what comes is printed */
-	struct strbuf kept; /* these, and perhaps some before them */
-	size_t room;	    /* `kept` is cut when it has grown to this */
-	int64_t n;	    /* bytes that have come */
-	int rc;		    /* of writing */
+	int64_t tail;	    /* lines to keep until the end; -1: print as it arrives */
+	struct strbuf kept; /* the last lines, and perhaps some before them */
+	size_t room;	    /* size at which `kept` is trimmed */
+	int64_t n;	    /* bytes received */
+	int rc;		    /* result of writing */
 };
 
-/* Where the last `lines` lines begin. The end of the text ends its last line, with a newline or
- * without. */
+/* Returns where the last `lines` lines begin. The last line may lack a newline. */
 static size_t tail_begin(const char *text, size_t n, int64_t lines)
 {
 	size_t at = n;
@@ -280,7 +279,7 @@ static int output_piece(void *context, const char *data, size_t n)
 	return 0;
 }
 
-/* Output comes byte by byte as the job wrote it, unless another user's job would write to this
+/* Returns true if output is written unchanged: not if another user's job would write to this
  * terminal. */
 static bool output_raw(struct client *client, const char *id)
 {
@@ -298,7 +297,7 @@ static bool output_raw(struct client *client, const char *id)
 	return own;
 }
 
-/* Reads it from byte `from`. Who follows a job that has not started waits for it. */
+/* Reads output from byte `from`. With `follow` it waits for a job that has not started. */
 static int output_read(struct client *client, const char *id, const struct output_arguments *a, bool follow,
 		       struct output *o, struct err *err)
 {

@@ -1,5 +1,5 @@
 /*
- * move.c - `shunt move`: a waiting job to another place in the queue.
+ * move.c - `shunt move`: moves a waiting job to another place in the queue.
  */
 #include <string.h>
 

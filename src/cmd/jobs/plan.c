@@ -1,5 +1,5 @@
 /*
- * plan.c - `shunt plan`: who runs where and when, as the scheduler means it now.
+ * plan.c - `shunt plan`: shows which jobs run where and when, by the scheduler's current plan.
  */
 #include <errno.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "cmd/lib/palette.h"
 #include "cmd/lib/show.h"
 
-#define PIPE_WIDTH 100 /* of what is no terminal */
+#define PIPE_WIDTH 100 /* columns if the output is not a terminal */
 
 struct arguments {
 	bool json;

@@ -1,5 +1,5 @@
 /*
- * plan_model.c - the plan as the pictures need it.
+ * plan_model.c - prepares the plan for drawing.
  */
 #include "cmd/jobs/plan_model.h"
 
@@ -12,7 +12,7 @@
 #define MINUTE 60
 #define HOUR 3600
 #define DAY 86400
-#define SHORTEST (10 * MINUTE) /* an axis is at least this long */
+#define SHORTEST (10 * MINUTE) /* least length of the axis */
 
 static enum piece_state state_of(const char *word)
 {
@@ -49,7 +49,7 @@ static void pieces_add(struct plan_view *v, const json_t *pieces)
 	json_array_foreach(pieces, i, piece)
 	{
 		const char *name = object_text(piece, "node");
-		/* Pieces of a node mostly come together. */
+		/* Pieces of a node usually come together. */
 		if (node < 0 || strcmp(v->nodes.v[node].name, name) != 0)
 			node = node_find(v, name);
 		if (node < 0)
@@ -75,7 +75,7 @@ static void pieces_add(struct plan_view *v, const json_t *pieces)
 	}
 }
 
-/* Those of a partition together, shared ones last; each as the server has them (first). */
+/* Orders nodes by partition, shared ones last; otherwise in the server's order (first). */
 static int node_compare(const void *a, const void *b)
 {
 	const struct plan_node *x = a, *y = b;

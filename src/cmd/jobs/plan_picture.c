@@ -1,8 +1,8 @@
 /*
- * plan_picture.c - the plan as text: a band of lines for each node, time to the right.
+ * plan_picture.c - draws the plan as text: a band of lines per node, time to the right.
  *
- * Within a node's band a job lies on the first line where it has room, so that jobs side by side on
- * a node are lines one above the other. Nodes without jobs share a line.
+ * Within a node's band a job is on the first line with room, so jobs that share a node are on lines
+ * one above the other. Nodes without jobs share a line.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -24,14 +24,14 @@
 struct picture {
 	const struct plan_view *v;
 	FILE *out;
-	bool colour, rich; /* rich: of 256 */
-	int label, width;  /* columns of the names, and of the time */
+	bool colour, rich; /* rich: 256 colors */
+	int label, width;  /* columns for names and for the time axis */
 };
 
 /* A line of a node's band. */
 struct lane {
-	char *text; /* of width + 1 */
-	int *piece; /* which piece is in this column, or -1 */
+	char *text; /* width + 1 bytes */
+	int *piece; /* index of the piece in each column, or -1 */
 	int until;  /* columns in use */
 };
 
@@ -57,7 +57,7 @@ static struct lane lane_make(const struct picture *p)
 	return l;
 }
 
-/* "####12 name####": as much of the label as fits between the ends. */
+/* Draws "####12 name####": as much of the label as fits. */
 static void piece_draw(const struct picture *p, struct lane *l, int index, int from, int to)
 {
 	static const char fill[] = {[PIECE_RUNNING] = '#', [PIECE_GUARANTEED] = '=', [PIECE_RESERVED] = '-'};
@@ -70,7 +70,7 @@ static void piece_draw(const struct picture *p, struct lane *l, int index, int f
 		l->piece[i] = index;
 	}
 	snprintf(id, sizeof id, "another's");
-	if (*piece->job) /* else it is not shown */
+	if (*piece->job) /* else the job is not visible to the user */
 		id_short(piece->job, id, sizeof id);
 	if (piece->held)
 		n = snprintf(label, sizeof label, "%s held", id);
@@ -79,7 +79,7 @@ static void piece_draw(const struct picture *p, struct lane *l, int index, int f
 			     piece->cpus);
 	if (n > room)
 		n = snprintf(label, sizeof label, "%s", id);
-	/* Names of letters beyond ASCII would need more bytes than columns. */
+	/* Non-ASCII letters would need more bytes than columns. */
 	for (int i = 0; i < n && i < (int)sizeof label - 1; i++)
 		if (label[i] < ' ' || label[i] > '~')
 			label[i] = '?';
@@ -90,8 +90,8 @@ static void piece_draw(const struct picture *p, struct lane *l, int index, int f
 
 static void lane_print(const struct picture *p, const struct lane *l)
 {
-	/* Of a terminal with few colors: black text is legible on each of these in the usual
-	 * palettes; it is not on blue (44). */
+	/* For terminals with few colors: black text is legible on these in the usual palettes, but
+	 * not on blue (44). */
 	enum { NBACKGROUNDS = 4 };
 	static const int backgrounds[NBACKGROUNDS] = {42, 43, 46, 45};
 
@@ -124,7 +124,7 @@ static bool kept_same(const struct plan_node *a, const struct plan_node *b)
 	       (a->kept && b->kept && json_equal(a->kept, b->kept));
 }
 
-/* "reservation course from 08:00 to 12:00" */
+/* Prints "reservation course from 08:00 to 12:00". */
 static void kept_print(const struct picture *p, const struct plan_node *node, const char *before)
 {
 	const json_t *x;
@@ -187,7 +187,7 @@ static void node_print(const struct picture *p, const struct plan_node *node)
 	}
 }
 
-/* Nodes i.. that have nothing planned, on one line. Returns the next node. */
+/* Prints the nodes from `i` on that have nothing planned on one line. Returns the next node. */
 static size_t idle_print(const struct picture *p, size_t i)
 {
 	VEC(char *) names = {0};

@@ -1,8 +1,9 @@
 /*
- * plan_svg.c - the plan as SVG: time to the right, CPUs downward, each node a band of its CPUs.
+ * plan_svg.c - draws the plan as SVG: time to the right, CPUs downward, each node a band of its
+ * CPUs.
  *
  * A node's jobs never need more CPUs at once than it has, so each piece gets CPUs that are free
- * when it starts; where they don't lie side by side it is drawn in parts.
+ * when it starts; if these are not adjacent it is drawn in parts.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 #define WIDTH 1200
 #define LEFT 110
 #define TOP 40
-#define BAND_MIN 18 /* of a node, in pixels */
+#define BAND_MIN 18 /* least height of a node, pixels */
 #define CPU_MAX 14
 #define CPU_MIN 2
 #define GAP 4
@@ -31,7 +32,7 @@ static double x_of(const struct plan_view *v, int64_t t)
 	return LEFT + (double)(t - v->now) / (double)(v->until - v->now) * (WIDTH - LEFT - 10);
 }
 
-/* Pixels of a CPU: small where a node has many. */
+/* Returns the height of a CPU in pixels: small if a node has many. */
 static double cpu_height(int64_t cpus)
 {
 	double h = 160.0 / (double)(cpus > 0 ? cpus : 1);
@@ -81,7 +82,7 @@ static void part_draw(const struct plan_view *v, const struct plan_piece *p, dou
 	strbuf_fini(&quoted);
 }
 
-/* Gives the piece CPUs that are free at its start, and draws each run of them. */
+/* Gives the piece CPUs that are free at its start, and draws each run of adjacent ones. */
 static void piece_draw(const struct plan_view *v, const struct plan_piece *p, int64_t *free_at, int64_t cpus, double y,
 		       FILE *out)
 {
@@ -100,7 +101,7 @@ static void piece_draw(const struct plan_view *v, const struct plan_piece *p, in
 	}
 }
 
-/* When reservations hold, with their names. */
+/* Draws the reservations of a node, with their names. */
 static void kept_draw(const struct plan_view *v, const struct plan_node *node, double y, FILE *out)
 {
 	const json_t *x;

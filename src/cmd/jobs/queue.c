@@ -1,6 +1,6 @@
 /*
- * queue.c - `shunt queue`: the jobs for people, a line each: what they are, how far they are, when
- * they start, and why not now.
+ * queue.c - `shunt queue`: shows one line per job: state, progress, expected start, and why it does
+ * not start now.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "cmd/lib/commands.h"
 #include "cmd/lib/show.h"
 
-#define NARROW 72 /* columns */
+#define NARROW 72 /* terminals with fewer columns get the narrow form */
 #define TIGHT 110
 
 struct arguments {
@@ -65,9 +65,9 @@ static const char fields[] =
 struct list {
 	struct table *table;
 	int64_t now, jobs, running, waiting, arrays;
-	int64_t made; /* when the expected starts were foreseen; 0: none are shown */
-	bool narrow;  /* no room for users and times: why is worth more */
-	bool tight;   /* short words */
+	int64_t made; /* when the expected starts were computed; 0: none are shown */
+	bool narrow;  /* no room for users and times: the reason matters more */
+	bool tight;   /* use short words */
 };
 
 static int64_t number_in(const char *cell, const char *key)
@@ -79,7 +79,7 @@ static int64_t number_in(const char *cell, const char *key)
 	return n;
 }
 
-/* Of an array: "2 running, 4 of 10 done". */
+/* Adds the state; for an array "2 running, 4 of 10 done". */
 static void state_cell(struct list *l, char *const *cell)
 {
 	json_t *counts = *cell[C_COUNTS] ? json_loads(cell[C_COUNTS], 0, NULL) : NULL;
@@ -107,14 +107,14 @@ static void state_cell(struct list *l, char *const *cell)
 	json_decref(counts);
 }
 
-/* "12m of 1h" */
+/* Adds "12m of 1h". */
 static void time_cell(struct list *l, char *const *cell)
 {
 	bool began = strchr("RSEC", cell[C_STATE][0]) != NULL;
 	char a[40], b[40];
 
 	duration_human(cell_number(cell[C_WALLTIME]), b, sizeof b);
-	if (*cell[C_WALLTIME] && !began) { /* most of a long list: what it used is not looked at */
+	if (*cell[C_WALLTIME] && !began) { /* most rows of a long list: skip the usage */
 		table_cell(l->table, "%s", b);
 		return;
 	}
@@ -161,7 +161,7 @@ static void row(void *context, char *const *cell)
 	table_cell(l->table, "%s", cell[C_COMMENT]);
 }
 
-/* "QR" is "Q,R". */
+/* Writes "QR" as "Q,R". */
 static void states_query(struct strbuf *path, const char *letters)
 {
 	struct strbuf list = {0};

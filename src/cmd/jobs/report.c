@@ -1,6 +1,6 @@
 /*
- * report.c - `shunt report`: what a job requested and used, what to request next time, and how that
- * would have served jobs like it.
+ * report.c - `shunt report`: shows what a job requested and used, what to request next time, and
+ * how that would have worked for similar jobs.
  */
 #include <limits.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "cmd/lib/show.h"
 #include "core/advice.h"
 
-#define ROWS_MOST 100000 /* elements, or jobs like it, that are looked at */
+#define ROWS_MOST 100000 /* elements, or similar jobs, that are read */
 #define LIKE_DAYS 365
 #define PIPE_WIDTH 80
 #define BUCKETS 8
@@ -27,12 +27,12 @@ typedef VEC(struct advice_run) run_list;
 /* A job, or an array. */
 struct report {
 	json_t *first;	/* its first row */
-	int64_t rows;	/* also of elements that never started */
-	json_t *states; /* how many ended how */
+	int64_t rows;	/* includes elements that never started */
+	json_t *states; /* number of rows by final state */
 	run_list runs;
 	struct advice advice;
-	int64_t lost_ms;      /* work of all its attempts that no checkpoint covers */
-	int64_t like, failed; /* jobs like it, and those that the advice would have ended */
+	int64_t lost_ms;      /* work of all its attempts not covered by a checkpoint */
+	int64_t like, failed; /* similar jobs, and those that the advice would have killed */
 };
 
 /* ---- reading ---- */
@@ -54,7 +54,7 @@ static struct advice_run run_of(const json_t *row)
 
 typedef void (*row_fn)(struct report *r, json_t *row);
 
-/* All pages of a question about the history. */
+/* Reads all pages of a query of the history. */
 static bool rows_read(const struct command *c, struct client *client, const char *question, struct report *r,
 		      row_fn one, int *code)
 {
@@ -113,14 +113,14 @@ static void like_add(struct report *r, json_t *row)
 	r->failed += advice_fails(&r->advice, &run);
 }
 
-/* Jobs of the same user and name, in the last year. */
+/* Reads jobs of the same user and name in the last year. */
 static bool like_read(const struct command *c, struct client *client, struct report *r, int *code)
 {
 	const char *name = object_text(r->first, "name");
 	struct strbuf path = {0};
 	char since[32];
 
-	if (!*name || name[strlen(name) - 1] == '*') /* it would stand for others */
+	if (!*name || name[strlen(name) - 1] == '*') /* it would match other names */
 		return true;
 	snprintf(since, sizeof since, "%lld", (long long)time(NULL) - LIKE_DAYS * 86400LL);
 	strbuf_puts(&path, "/v1/history");
@@ -135,7 +135,7 @@ static bool like_read(const struct command *c, struct client *client, struct rep
 /* ---- how elements differ ---- */
 
 struct spread {
-	int64_t from, step; /* of the first bucket, and of each */
+	int64_t from, step; /* lower end of the first bucket, width of each */
 	int64_t n[BUCKETS];
 	int buckets;
 };
@@ -157,7 +157,7 @@ static struct spread spread_of(const run_list *runs, bool memory)
 	}
 	s.from = least;
 	s.step = (most - least) / BUCKETS + 1;
-	if (s.step < most / 20) /* nobody plans by less than a twentieth */
+	if (s.step < most / 20) /* finer steps than a twentieth are useless for planning */
 		s.step = most / 20;
 	s.buckets = (int)((most - least) / s.step) + 1;
 	for (size_t i = 0; i < runs->n; i++)
@@ -176,7 +176,7 @@ static const char *value_text_of(int64_t x, bool memory, char *buf, size_t size)
 	return buf;
 }
 
-/* "from 12m       |########          | 34" */
+/* Prints "from 12m       |########          | 34". */
 static void spread_print(const char *title, const struct spread *s, bool memory, int width)
 {
 	int64_t most = 0;
@@ -342,7 +342,7 @@ static json_t *report_json(const struct report *r)
 
 /* ---- a job ---- */
 
-/* The history does not have it: is it waiting or running, or is there none? */
+/* Explains why the history does not have the job: it waits, runs, or does not exist. */
 static int not_ended(const struct command *c, struct client *client, const char *id)
 {
 	struct strbuf path = {0};

@@ -1,8 +1,8 @@
 /*
- * top.c - `shunt-top`, which `shunt top` starts: jobs and nodes, live on the whole screen.
+ * top.c - `shunt-top`, which `shunt top` starts: shows jobs and nodes live on the whole screen.
  *
- * It asks again every second; where lists are so long that asking takes a while, at most a
- * twentieth of the time is spent on it.
+ * It updates every second; if lists are so long that requests take a while, they use at most a
+ * twentieth of the time.
  */
 #include "cmd/jobs/top.h"
 
@@ -56,7 +56,7 @@ static int lines_of(const struct top *t)
 	return t->view == VIEW_JOBS ? (int)t->jobs.n : t->view == VIEW_NODES ? (int)t->nodes.n : top_text_lines(t);
 }
 
-/* The marked job, or NULL. */
+/* Returns the marked job, or NULL. */
 static const struct top_job *job_marked(const struct top *t)
 {
 	return t->view == VIEW_JOBS && t->at >= 0 && t->at < (int)t->jobs.n ? &t->jobs.v[t->at] : NULL;
@@ -70,7 +70,7 @@ static void mark_keep(struct top *t)
 		snprintf(t->marked, sizeof t->marked, "%s", j ? j->id : "");
 }
 
-/* After the list has changed: the marked job is found again, and stays on the screen. */
+/* Finds the marked job again after the list has changed, and keeps it on the screen. */
 static void mark_find(struct top *t)
 {
 	int n = lines_of(t), height = top_height();
@@ -151,7 +151,7 @@ static void about_open(struct top *t, const char *id, const char *rest)
 	text_open(t, title);
 }
 
-/* A line of text at the foot; false: Escape. */
+/* Reads a line of text at the bottom; returns false on Escape. */
 static bool line_read(const char *prompt, char *text, size_t size)
 {
 	size_t n = strlen(text);
@@ -202,7 +202,7 @@ static void delete_ask(struct top *t, const char *id)
 		snprintf(t->message, sizeof t->message, "Not deleted.");
 }
 
-/* Keys that do something to the marked job. The list may change under it, so its id is copied. */
+/* Handles keys that act on the marked job. The list may change meanwhile, so its id is copied. */
 static void job_key(struct top *t, int key)
 {
 	const struct top_job *j = job_marked(t);
@@ -235,7 +235,7 @@ static void job_key(struct top *t, int key)
 	}
 }
 
-/* false: the end. */
+/* Handles a key; returns false to quit. */
 static bool key_take(struct top *t, int key)
 {
 	if (key != ERR)
@@ -315,7 +315,7 @@ static void loop(struct top *t)
 		int64_t wait = next - now_ms();
 		timeout(wait > 0 ? (int)wait : 0);
 		int key = getch();
-		/* A change made here is seen at once. */
+		/* Show a change made here at once. */
 		if (key == 'h' || key == 'd')
 			next = 0;
 		if (!key_take(t, key))
@@ -339,7 +339,7 @@ int main(int argc, char **argv)
 		text_print(stderr, "shunt top: ", "%s", err.text);
 		return 1;
 	}
-	client_patience(t.client, 0); /* it shows that the server is away, and looks again */
+	client_patience(t.client, 0); /* do not wait: shows that the server is away, and retries */
 	signal(SIGTERM, stop);
 	signal(SIGHUP, stop);
 	signal(SIGINT, stop);

@@ -1,6 +1,6 @@
 /*
- * top.h - what the files of `shunt-top` share: top.c is the loop and the keys, top_data.c asks the
- * server, top_view.c draws.
+ * top.h - shared by the files of `shunt-top`: top.c has the loop and the keys, top_data.c the
+ * requests, top_view.c the drawing.
  */
 #ifndef CMD_TOP_H
 #define CMD_TOP_H
@@ -21,7 +21,7 @@ struct top_job {
 	const char *id, *name, *owner, *state, *cpus, *why;
 	char time[64], start[40];
 	char used[24];	 /* the first half of `time`, for narrow screens */
-	char counts[48]; /* of an array: how many of its elements run; else "" */
+	char counts[48]; /* array only: number of running elements; else "" */
 };
 
 struct top_node {
@@ -33,43 +33,44 @@ struct top_node {
 
 struct top {
 	struct client *client;
-	const char *user;	  /* only their jobs; NULL: all */
-	bool finished;		  /* show finished jobs, too */
-	bool elements;		  /* of arrays, one by one */
-	char filter[64];	  /* only jobs with this in a column */
-	enum top_view view, back; /* `back`: where a text was opened from */
-	/* What the server said last. */
+	const char *user;	  /* show only their jobs; NULL: all */
+	bool finished;		  /* also show finished jobs */
+	bool elements;		  /* show elements of arrays one by one */
+	char filter[64];	  /* show only jobs with this text in a column */
+	enum top_view view, back; /* `back`: view from which a text was opened */
+	/* The last answers of the server. */
 	struct arena *arena;
 	VEC(struct top_job) jobs;
 	VEC(struct top_node) nodes;
 	char server[64], policy[64];
 	int64_t running, waiting, cpus, cpus_used;
-	int64_t age;	   /* of the expected starts, in seconds */
-	char trouble[512]; /* why that is not new; "" if it is */
-	/* Where the eye is. */
-	int at, first;	 /* the marked line, the first one shown; of the view */
-	char marked[64]; /* the marked job: it stays marked when the list moves */
+	int64_t age;	   /* age of the expected starts, s */
+	char trouble[512]; /* why the data is old; "": it is current */
+	/* The position on the screen. */
+	int at, first;	 /* the marked line and the first one shown, in the current view */
+	char marked[64]; /* id of the marked job, which stays marked when the list changes */
 	char message[512];
 	/* VIEW_TEXT */
 	char title[128];
 	struct strbuf text;
-	char output_of[64]; /* the job whose output it is, which grows; "" */
+	char output_of[64]; /* job whose output is shown and grows; or "" */
 	int64_t output_from;
-	bool at_end; /* it scrolls by itself */
+	bool at_end; /* scrolls automatically */
 };
 
-/* top_data.c. They leave what was known when the server doesn't answer, and say so in `trouble`. */
+/* Requests (top_data.c). If the server does not answer, the old data stays, and `trouble` says
+ * so. */
 void top_read(struct top *t);
 void top_read_output(struct top *t);
-/* What the API says to POST /v1/jobs/ACTION of one job, into `message`. */
+/* POSTs /v1/jobs/ACTION for one job; `message` gets the result. */
 void top_act(struct top *t, const char *action, const char *id, const char *done);
-/* A text about a job: its details, or why it waits. */
+/* Shows a text about a job: its details, or why it waits. */
 void top_ask_job(struct top *t, const char *id, const char *rest);
 void top_fini(struct top *t);
 
 /* top_view.c */
 void top_draw(struct top *t);
-/* Lines of the list or text on the screen. */
+/* Returns the number of lines for the list or text on the screen. */
 int top_height(void);
 int top_text_lines(const struct top *t);
 

@@ -1,5 +1,5 @@
 /*
- * top_data.c - what shunt-top shows, asked from the server.
+ * top_data.c - requests the data that shunt-top shows.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "cmd/lib/object.h"
 #include "cmd/lib/query.h"
 
-#define OUTPUT_KEEP (256 * 1024) /* of a job's output: its end */
+#define OUTPUT_KEEP (256 * 1024) /* bytes of a job's output that are kept: its end */
 
 #define TEXT_WIDTH 76
 
@@ -54,7 +54,7 @@ static void times_set(struct top_job *j, char *const *cell, int64_t now)
 			 instant_near(started > 0 ? started : planned, now, when, sizeof when));
 }
 
-/* "2 run/10" of an array. */
+/* Writes "2 run/10" for an array. */
 static void counts_set(struct top_job *j, const char *cell)
 {
 	json_t *counts = *cell ? json_loads(cell, 0, NULL) : NULL;
@@ -111,7 +111,7 @@ static bool jobs_read(struct top *t)
 	strbuf_fini(&path);
 	if (rc < 0) {
 		trouble_set(t, &err);
-		vec_clear(&t->jobs); /* their texts may be of either list */
+		vec_clear(&t->jobs); /* their texts may belong to either list */
 	}
 	arena_destroy(t->arena);
 	t->arena = r.arena;
@@ -231,7 +231,7 @@ void top_act(struct top *t, const char *action, const char *id, const char *done
 	json_decref(body);
 }
 
-/* A job's object as lines, without what is not set. */
+/* Writes a job's object as lines, without unset members. */
 static void object_lines(const json_t *object, struct strbuf *out)
 {
 	const char *key;

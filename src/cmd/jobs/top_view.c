@@ -1,5 +1,5 @@
 /*
- * top_view.c - what shunt-top draws.
+ * top_view.c - draws the screen of shunt-top.
  */
 #include <curses.h>
 #include <inttypes.h>
@@ -28,8 +28,8 @@ int top_height(void)
 	return n > 1 ? n : 1;
 }
 
-/* The text from column x on, cut at `width` columns. Here it is cleaned: everything on the screen
- * passes through. */
+/* Draws text from column x on, cut at `width` columns. Everything on the screen passes through here
+ * and is cleaned. */
 static void put(int y, int x, int width, const char *text)
 {
 	struct strbuf clean = {0};
@@ -47,7 +47,7 @@ static void put(int y, int x, int width, const char *text)
 		all += utf8_columns(c);
 	for (; (n = utf8_next(text, &c)) > 0; text += n) {
 		int columns = utf8_columns(c);
-		if (all > width && used + columns >= width) { /* something is missing */
+		if (all > width && used + columns >= width) { /* the text is cut */
 			addstr("…");
 			break;
 		}
@@ -69,7 +69,7 @@ static void bar_draw(int y, int x, int width, int64_t used, int64_t all)
 	addch(']');
 }
 
-/* Name, bar, numbers, clock: what has no room is left out, the bar first. */
+/* Draws name, bar, numbers and clock; leaves out what does not fit, the bar first. */
 static void head_draw(const struct top *t)
 {
 	char line[512], clock[16], age[40];
@@ -133,7 +133,7 @@ static int state_colour(const char *state)
 	return COLOUR_WAITING;
 }
 
-/* The columns of jobs, from the left; what is left of the line is for why. */
+/* The columns of jobs, from the left; the rest of the line is for the reason. */
 enum {
 	COLUMN_ID,
 	COLUMN_NAME,
@@ -145,7 +145,7 @@ enum {
 	COLUMN_WHY,
 	NCOLUMNS
 };
-#define WHY_WIDTH 24 /* what it should have: until then the others give way, in the order of `gives` */
+#define WHY_WIDTH 24 /* desired width; until then the others shrink, in the order of `gives` */
 
 struct layout {
 	int width[NCOLUMNS];
@@ -153,7 +153,7 @@ struct layout {
 
 static struct layout layout_find(void)
 {
-	/* A start of another day needs 10 columns: "~Mon 01:10". */
+	/* A start on another day needs 10 columns: "~Mon 01:10". */
 	static const int least[NCOLUMNS] = {6, 8, 0, 9, 4, 0, 10, 0};
 	static const int gives[] = {COLUMN_NAME, COLUMN_OWNER, COLUMN_ID, COLUMN_CPUS};
 	struct layout l = {{9, 18, 10, 9, 5, 16, 10, 0}};
@@ -161,7 +161,7 @@ static struct layout layout_find(void)
 
 	for (int i = 0; i < COLUMN_WHY; i++)
 		used += l.width[i] + 1;
-	if (COLS < 96) { /* half a time is none */
+	if (COLS < 96) { /* half a time would be useless */
 		used -= l.width[COLUMN_TIME] - 8;
 		l.width[COLUMN_TIME] = 8;
 	}
@@ -172,13 +172,13 @@ static struct layout layout_find(void)
 	for (size_t i = 0; i < sizeof gives / sizeof *gives; i++)
 		while (COLS - used < WHY_WIDTH && l.width[gives[i]] > least[gives[i]]) {
 			l.width[gives[i]]--;
-			used -= l.width[gives[i]] ? 1 : 2; /* a column that is gone needs no gap */
+			used -= l.width[gives[i]] ? 1 : 2; /* a removed column needs no gap */
 		}
 	l.width[COLUMN_WHY] = COLS - used;
 	return l;
 }
 
-/* Puts the next text of a line. */
+/* Draws the next text of a line. */
 static void column_put(const struct layout *l, int column, int y, int *x, const char *text)
 {
 	if (l->width[column] <= 0)
@@ -253,7 +253,7 @@ int top_text_lines(const struct top *t)
 	return n + (t->text.n > 0 && t->text.text[t->text.n - 1] != '\n');
 }
 
-/* Long lines are cut; a text has its own first line. */
+/* Draws a text; cuts long lines. A text brings its own first line. */
 static void text_draw(const struct top *t)
 {
 	const char *p = strbuf_text(&t->text);

@@ -1,6 +1,6 @@
 /*
- * toprun.c - `shunt top`: starts the program that does it, shunt-top. It is one of its own because
- * ncurses would cost every qsub its loading.
+ * toprun.c - `shunt top`: starts the program shunt-top. It is separate so that qsub does not have
+ * to load ncurses.
  */
 #include <errno.h>
 #include <limits.h>

@@ -1,6 +1,6 @@
 /*
- * usage.c - `shunt usage`: a month of the ledger, a bar for each day, and what each user, queue,
- * group or account had.
+ * usage.c - `shunt usage`: shows a month of the ledger: a bar for each day, and the usage by user,
+ * queue, group or account.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -62,12 +62,12 @@ struct row {
 	struct sum sum;
 };
 
-/* A month, summed up. */
+/* The totals of a month. */
 struct month {
-	int year, month, days; /* days: that are shown, of the running month until today */
+	int year, month, days; /* days: number of days shown; in the current month until today */
 	struct sum total, day[DAYS];
 	struct names names;
-	VEC(struct row) rows; /* by name, the most first */
+	VEC(struct row) rows; /* by name, largest first */
 };
 
 static void sum_add(struct sum *to, const json_t *entry)
@@ -88,7 +88,7 @@ static int days_of(int year, int month)
 	return tm.tm_mday;
 }
 
-/* "2026-11"; NULL: this month. */
+/* Parses "2026-11"; NULL: this month. */
 static int month_parse(const struct command *c, const char *text, struct month *ret)
 {
 	time_t now = time(NULL);
@@ -144,7 +144,7 @@ static void month_fill(struct month *m, const json_t *usage, const char *key)
 
 /* ---- the picture ---- */
 
-/* "12.5", and of little "0.25" or "0.0025". Returns buf. */
+/* Formats hours as "12.5", small values as "0.25" or "0.0025". Returns buf. */
 static const char *hours(int64_t ms, char *buf, size_t size)
 {
 	double n = (double)ms / 3600000;
@@ -163,7 +163,7 @@ static void bar_part(int n, char letter, int color)
 		screen_style(stdout, "\033[0m");
 }
 
-/* "Sun  1 |#####----       12.5" */
+/* Prints "Sun  1 |#####----       12.5". */
 static void day_print(const struct month *m, int day, int64_t most, int bar, int digits)
 {
 	static const char names[] = "SunMonTueWedThuFriSat";

@@ -1,5 +1,5 @@
 /*
- * whatif.c - `shunt whatif`: when a job would start and end if it were submitted now.
+ * whatif.c - `shunt whatif`: shows when a job would start and end if it were submitted now.
  */
 #include <string.h>
 #include <time.h>

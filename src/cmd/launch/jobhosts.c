@@ -1,7 +1,7 @@
 /*
- * jobhosts.c - reads the node file of the job that this process belongs to. Which job that is, the
- * environment tells; some programs (GNU parallel, to count CPUs) call with an empty one: then that
- * of the process above, or above that, as far as they can be looked at.
+ * jobhosts.c - reads the node file of the job that this process belongs to. The environment names
+ * the job. Some programs (GNU parallel, to count CPUs) call with an empty environment: then that of
+ * an ancestor process is used, as far as they are readable.
  */
 #include "cmd/launch/jobhosts.h"
 
@@ -13,12 +13,12 @@
 #include "base/arena.h"
 #include "base/lines.h"
 
-/* The first two make a job; the others are there in one on several hosts. */
+/* The first two identify a job; the others exist in a job on several hosts. */
 static const char *const job_names[] = {"PBS_JOBID",  "PBS_NODEFILE",	    "SHUNT_TAG",
 					"SHUNT_HERE", "SHUNT_AGENT_SOCKET", "SHUNT_TMPDIR"};
 
-/* What is about a host, and so not passed on to another: a part of the job has its own there. Names
- * that end in '*' stand for all that begin so. */
+/* Variables about a host, not passed on to another: the part of the job there has its own. A '*' at
+ * the end matches any suffix. */
 static const char *const host_names[] = {
 	"SHUNT_HERE",
 	"SHUNT_NODE",
@@ -55,7 +55,7 @@ static bool job_known(void)
 	return getenv(job_names[0]) && getenv(job_names[1]);
 }
 
-/* Takes a job's variables from the environment that a process was started with. */
+/* Takes a job's variables from the initial environment of a process. */
 static void job_take(pid_t pid)
 {
 	char path[64], *text = NULL;
@@ -74,7 +74,7 @@ static void job_take(pid_t pid)
 	free(text);
 }
 
-/* 0: there is none, or it can't be told. */
+/* Returns 0 if there is none, or it is not known. */
 static pid_t parent_of(pid_t pid)
 {
 	char path[64], line[512];

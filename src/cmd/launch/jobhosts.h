@@ -1,6 +1,6 @@
 /*
- * jobhosts.h - the nodes of the job that a command is called in: what pbs_rsh, pbsdsh and `shunt
- * launch` share.
+ * jobhosts.h - the nodes of the job in which a command runs; for pbs_rsh, pbsdsh and `shunt
+ * launch`.
  */
 #ifndef CMD_JOBHOSTS_H
 #define CMD_JOBHOSTS_H
@@ -8,25 +8,25 @@
 #include "base/vec.h"
 #include "cmd/lib/command.h"
 
-/* A line of the node file for each CPU, in its order. */
+/* The lines of the node file, one per CPU, in order. */
 struct jobhosts {
 	struct arena *arena; /* owns the names */
 	VEC(const char *) line;
 };
 
-/* Reads $PBS_NODEFILE. -ENOENT: this is no job; another -errno: the file can't be read. */
+/* Reads $PBS_NODEFILE. Returns -ENOENT outside a job, or another -errno if the file cannot be
+ * read. */
 int jobhosts_read(struct jobhosts *ret, struct err *err);
 void jobhosts_fini(struct jobhosts *h);
 
-/* The first line that names the host; -1: none does. */
+/* Returns the first line that names the host; -1: none. */
 int jobhosts_find(const struct jobhosts *h, const char *host);
-/* Which of the different hosts a line names, from 0. */
+/* Returns the index of a line's host among the distinct hosts, from 0. */
 int jobhosts_number(const struct jobhosts *h, int line);
-/* Whether a node is on this host. $SHUNT_HERE names those that are; where it is not set, all
- * are. */
+/* Returns true if a node is on this host: those that $SHUNT_HERE names; all if it is not set. */
 bool jobhosts_here(const char *node);
-/* This process's environment for a program of the job on another host, without what is about this
- * host. In the arena; ends with NULL. `more` further entries can be added. */
+/* Returns this process's environment for a program of the job on another host, without variables
+ * about this host. In the arena, NULL-terminated, with room for `more` further entries. */
 char **jobhosts_env(struct arena *a, size_t more, size_t *ret_n);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * launch.c - `shunt launch`: starts the ranks of a parallel program on the nodes of the job, and is
- * between them until they have ended. An Open MPI program needs neither mpirun nor ssh.
+ * launch.c - `shunt launch`: starts the ranks of a parallel program on the nodes of the job, and
+ * relays between them until they have ended. An Open MPI program needs neither mpirun nor ssh.
  */
 #include <errno.h>
 #include <limits.h>
@@ -38,8 +38,8 @@ static const struct option options[] = {
 };
 #undef AT
 
-/* Nobody can guess it: whoever knows it may take part (PMIx has no better proof between processes
- * of a host). */
+/* Makes an unguessable name: a process that knows it may take part (PMIx has no better proof between
+ * processes of a host). */
 static const char *name_make(struct arena *a)
 {
 	unsigned long long number[2];
@@ -49,7 +49,7 @@ static const char *name_make(struct arena *a)
 	return arena_printf(a, "shunt.%016llx%016llx", number[0], number[1]);
 }
 
-/* Also a program: it is run from there. */
+/* May be a program: it is run from there. */
 #define SEND_MAX (64 << 20)
 
 static int file_read(const char *path, struct layout *l, struct err *err)
@@ -170,7 +170,7 @@ static int pmix_run(const struct command *c, const void *arguments, const struct
 	return command_fail(c, "the program shunt-pmix is missing on this host: %s", strerror(errno));
 }
 
-/* What a launcher on another host calls: it can't know where this one has its programs. */
+/* Called by a launcher on another host, which cannot know where this host has its programs. */
 const struct command command_pmix = {
 	.name = "pmix",
 	.operands = "",

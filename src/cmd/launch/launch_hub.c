@@ -1,9 +1,9 @@
 /*
- * launch_hub.c - the hub of `shunt launch`: a star with a shunt-pmix on each host, whose frames
- * (pmix/protocol.h) it passes on or acts upon.
+ * launch_hub.c - the hub of `shunt launch`: the center of a star with a shunt-pmix on each host,
+ * whose frames (pmix/protocol.h) it relays or acts on.
  *
- * The first failure counts: it is told, everybody is ended, and its code is ours. Afterwards only
- * the ends of ranks are awaited.
+ * The first failure counts: it is reported, all ranks are ended, and its code is ours. After that
+ * the hub only waits for ranks to end.
  */
 #include <errno.h>
 #include <poll.h>
@@ -20,8 +20,8 @@
 #include "pmix/cable.h"
 #include "pmix/protocol.h"
 
-#define EXIT_TIMEOUT 124 /* as timeout(1) */
-#define GIVE_UP_MS 8000	 /* after SIGKILL was due on a host that says nothing */
+#define EXIT_TIMEOUT 124 /* like timeout(1) */
+#define GIVE_UP_MS 8000	 /* time after SIGKILL was due on a host that does not report */
 
 struct fence {
 	char *who;
@@ -36,7 +36,7 @@ struct hub {
 	VEC(struct peer) peer; /* by host */
 	VEC(struct fence) fence;
 	int signals, in; /* `in` -1: the input has ended */
-	sigset_t passed; /* what ranks get */
+	sigset_t passed; /* signals passed to ranks */
 	bool in_sent;	 /* rank 0's host has not taken it yet */
 	bool ending;
 	int code;
@@ -57,7 +57,7 @@ static const char *node_of(const struct hub *h, uint32_t rank)
 	return h->l->node.v[h->l->rank[rank].node];
 }
 
-/* Everybody ends, with this code. Only the first time counts. */
+/* Ends all ranks with this code. Only the first call counts. */
 static void hub_end(struct hub *h, int code, int signal)
 {
 	if (h->ending)
@@ -82,7 +82,7 @@ static void fence_fini(struct hub *h, struct fence *f)
 	free(f->has);
 }
 
-/* The hosts of "0,2,3", or of all. */
+/* Finds the hosts of "0,2,3", or all. */
 static void fence_hosts(const struct hub *h, struct fence *f)
 {
 	for (size_t i = 0; i < h->l->host.n; i++)
@@ -96,7 +96,7 @@ static void fence_hosts(const struct hub *h, struct fence *f)
 		f->missing += f->takes_part[i];
 }
 
-/* The oldest of these ranks that this host has not come to yet. */
+/* Returns the oldest fence of these ranks that this host has not entered yet. */
 static size_t fence_find(struct hub *h, const char *who, uint32_t host)
 {
 	for (size_t i = 0; i < h->fence.n; i++)
@@ -189,7 +189,7 @@ static void rank_unfit(struct hub *h, uint32_t rank, const char *reason)
 	hub_end(h, EXIT_FAILED, SIGTERM);
 }
 
-/* One that has said good-bye to the others may end as it likes. */
+/* Handles the end of a rank. One that has finalized may end in any way. */
 static void rank_ended(struct hub *h, uint32_t rank, int code, int signal, bool left, bool finalized)
 {
 	const char *node = node_of(h, rank);
@@ -325,7 +325,7 @@ static void signals_read(struct hub *h)
 	}
 }
 
-/* "10,12". -EINVAL: there is no such signal, or nobody can handle it. */
+/* Parses "10,12". Returns -EINVAL if a signal does not exist or cannot be handled. */
 static int signals_parse(const char *text, sigset_t *ret, struct err *err)
 {
 	sigemptyset(ret);
@@ -413,7 +413,7 @@ static void hub_step(struct hub *h, struct pollfd *p)
 	output_push(h->output);
 	if (h->output->broken)
 		hub_end(h, 128 + SIGPIPE, SIGTERM);
-	for (size_t i = 0; i < n; i++) /* one that is gone is noticed by reading */
+	for (size_t i = 0; i < n; i++) /* reading detects those that are gone */
 		if (!h->peer.v[i].closed)
 			cable_push(&h->peer.v[i].cable);
 }

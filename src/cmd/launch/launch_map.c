@@ -1,13 +1,13 @@
 /*
- * launch_map.c - which rank runs where. A node has as many places as lines in the node file, or as
- * --per-node says. block fills a node before the next; cyclic deals them out one by one. More ranks
- * than places begin anew at the first node.
+ * launch_map.c - places ranks. A node has as many places as lines in the node file, or --per-node.
+ * block fills a node before the next; cyclic deals ranks out one by one. If there are more ranks
+ * than places, placement starts again at the first node.
  */
 #include <errno.h>
 
 #include "cmd/launch/launch.h"
 
-/* The nodes of the job, in order, with the number of their lines. */
+/* The nodes of the job, in order, with their numbers of lines. */
 typedef VEC(uint32_t) count_vec;
 
 static void nodes_read(const struct jobhosts *hosts, struct layout *l, count_vec *lines)
@@ -39,7 +39,8 @@ static void places_fill(struct layout *l, const count_vec *places, bool cyclic)
 	}
 }
 
-/* Nodes that are here are one host; each other is one. Those without a rank are none. */
+/* Assigns hosts: nodes on this machine share one, each other node is one; nodes without a rank have
+ * none. */
 static void hosts_find(struct layout *l, const count_vec *lines)
 {
 	int64_t here = -1, *host = arena_alloc(l->arena, l->node.n * sizeof *host);
@@ -58,7 +59,8 @@ static void hosts_find(struct layout *l, const count_vec *lines)
 		}
 		l->rank[r].host = (uint32_t)host[node];
 	}
-	for (uint32_t node = 0; node < l->node.n; node++) /* the job's CPUs there, also of nodes without a rank */
+	/* the job's CPUs there, including nodes without a rank */
+	for (uint32_t node = 0; node < l->node.n; node++)
 		if (host[node] >= 0)
 			l->host.v[host[node]].cpus += lines->v[node];
 		else if (here >= 0 && jobhosts_here(l->node.v[node]))

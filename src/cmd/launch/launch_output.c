@@ -1,6 +1,6 @@
 /*
- * launch_output.c - what ranks write: as it comes, or in whole lines with the rank before them, to
- * our own standard output and error or to a file for each rank.
+ * launch_output.c - writes the output of ranks: as it arrives, or in whole lines labelled with the
+ * rank, to our own standard output and error or to a file per rank.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,9 +10,9 @@
 
 #include "cmd/launch/launch.h"
 
-#define LINE_MAX_BYTES 65536 /* a longer one is told in pieces */
+#define LINE_MAX_BYTES 65536 /* a longer line is written in pieces */
 
-/* "out-%r": %r is the rank, %n the node, %% a percent sign. */
+/* Expands "out-%r": %r is the rank, %n the node, %% a percent sign. */
 static void name_make(const struct layout *l, const char *pattern, uint32_t rank, struct strbuf *out)
 {
 	for (const char *p = pattern; *p; p++) {
@@ -30,8 +30,7 @@ static void name_make(const struct layout *l, const char *pattern, uint32_t rank
 	}
 }
 
-/* All at once, so that what can't be made is known before anything runs; two ranks may share
- * one. */
+/* Opens all files at once, so that failures show before anything runs; two ranks may share one. */
 static int files_open(struct launch_output *o, const char *pattern, struct err *err)
 {
 	struct rlimit limit;
@@ -64,7 +63,7 @@ int output_init(struct launch_output *o, const struct layout *l, const struct la
 	return a->output ? files_open(o, a->output, err) : 0;
 }
 
-/* To where the rank's text goes in the end. */
+/* Writes to the rank's final destination. */
 static void text_put(struct launch_output *o, uint32_t rank, int which, const char *text, size_t n)
 {
 	if (!o->file) {

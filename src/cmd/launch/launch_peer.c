@@ -1,8 +1,8 @@
 /*
- * launch_peer.c - a shunt-pmix on a host.
+ * launch_peer.c - starts a shunt-pmix on a host.
  *
- * SHUNT_LAUNCH_TRANSPORT: a command line that runs what is appended to it on {node}, with its input
- * and output: "ssh {node}". For tests, and for nodes that have no agent.
+ * SHUNT_LAUNCH_TRANSPORT is a command line that runs the words appended to it on {node}, with its
+ * input and output: "ssh {node}". It is for tests, and for nodes that have no agent.
  */
 #include "cmd/launch/launch_peer.h"
 
@@ -24,7 +24,7 @@ const char *launch_program(void)
 	return path.text || program_find("shunt-pmix", &path) ? path.text : NULL;
 }
 
-/* In the child. */
+/* Runs in the child. */
 static void transport_run(const char *transport, const char *node)
 {
 	struct strbuf line = {0};
@@ -41,8 +41,8 @@ static void transport_run(const char *transport, const char *node)
 	fprintf(stderr, "shunt launch: /bin/sh: %s\n", strerror(errno));
 }
 
-/* In the child: shunt-pmix is wherever Shunt is installed there, which the job's environment there
- * knows. */
+/* Runs in the child. The job's environment on the node knows where Shunt, and so shunt-pmix, is
+ * installed there. */
 static void task_run(const char *node)
 {
 	char *argv[] = {"/bin/sh", "-c", "PATH=\"${PBS_RSH%/*}:$PATH\"; exec shunt pmix", NULL};

@@ -1,6 +1,6 @@
 /*
  * launch_peer.h - a shunt-pmix on a host, as a child of the launcher: the program itself on this
- * host; on another a process that relays, or what $SHUNT_LAUNCH_TRANSPORT says.
+ * host; for another host a relaying process, or the command in $SHUNT_LAUNCH_TRANSPORT.
  */
 #ifndef CMD_LAUNCH_PEER_H
 #define CMD_LAUNCH_PEER_H
@@ -16,12 +16,12 @@ struct peer {
 	uint32_t host;
 	pid_t pid;
 	struct cable cable;
-	size_t left; /* ranks that have not ended */
+	size_t left; /* number of ranks that have not ended */
 	bool closed;
 };
 
-/* `others`: those that were started before, which the child must not hold open. `mask`: of signals,
- * for the child. */
+/* Starts a peer. `others` were started before, and the child must not hold them open. `mask` is the
+ * child's signal mask. */
 int peer_start(struct peer *p, const struct peer *others, size_t n, const char *node, const sigset_t *mask,
 	       struct err *err);
 

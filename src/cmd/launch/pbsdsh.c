@@ -1,9 +1,9 @@
 /*
- * pbsdsh.c - `pbsdsh`: a program once for every line of the job's node file (or host, or copy), all
- * at the same time, as tasks of the job: those on this host are children of this process, and for
- * each on another host a child waits that relays (taskclient.h). Each is told its place in
- * PBS_VNODENUM, PBS_NODENUM, PBS_TASKNUM and SHUNT_NODE, and gets SIGTERM should this process die
- * before it.
+ * pbsdsh.c - `pbsdsh`: runs a program once for every line of the job's node file (or host, or
+ * copy), all at the same time, as tasks of the job. Tasks on this host are children of this
+ * process; for each on another host a child relays (taskclient.h). Tasks find their place in
+ * PBS_VNODENUM, PBS_NODENUM, PBS_TASKNUM and SHUNT_NODE, and get SIGTERM if this process dies
+ * first.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -45,9 +45,9 @@ static const struct option dsh_options[] = {
 #undef AT
 
 struct task {
-	int line; /* of the node file */
+	int line; /* line of the node file */
 	pid_t pid;
-	int out; /* what it wrote, or -1 */
+	int out; /* file with its output, or -1 */
 };
 
 struct run {
@@ -55,7 +55,7 @@ struct run {
 	const struct dsh_arguments *a;
 	struct jobhosts hosts;
 	VEC(struct task) task;
-	int worst; /* exit code */
+	int worst; /* highest exit code */
 };
 
 static void tasks_choose(struct run *r)
@@ -73,8 +73,8 @@ static void tasks_choose(struct run *r)
 	}
 }
 
-/* What a task is told: on this host by the environment, on another as changes of the job's
- * there. */
+/* Builds a task's variables: its environment on this host, changes to the job's environment on
+ * another. */
 static void place_env(struct run *r, const struct task *t, int number, struct arena *a, char *ret[4])
 {
 	ret[0] = arena_printf(a, "PBS_VNODENUM=%d", t->line);
@@ -83,7 +83,7 @@ static void place_env(struct run *r, const struct task *t, int number, struct ar
 	ret[3] = arena_printf(a, "SHUNT_NODE=%s", r->hosts.line.v[t->line]);
 }
 
-/* In the child, for a task on another host. Does not return. */
+/* Relays a task on another host. Runs in the child and does not return. */
 static void task_relay(struct run *r, const struct task *t, int number, char *const *argv)
 {
 	struct taskclient task = {.node = r->hosts.line.v[t->line],
@@ -107,7 +107,7 @@ static void task_relay(struct run *r, const struct task *t, int number, char *co
 	_exit(code);
 }
 
-/* In the child. Does not return. */
+/* Becomes the task. Runs in the child and does not return. */
 static void task_become(struct run *r, const struct task *t, int number, char *const *argv, pid_t parent)
 {
 	int null = open("/dev/null", O_RDONLY);
@@ -126,7 +126,7 @@ static void task_become(struct run *r, const struct task *t, int number, char *c
 	if (t->out >= 0)
 		dup2(t->out, STDOUT_FILENO);
 	execvp(argv[0], argv);
-	int code = errno == ENOENT ? 127 : 126; /* as shells have it */
+	int code = errno == ENOENT ? 127 : 126; /* like shells */
 	command_fail(r->c, "%s: %s", argv[0], strerror(errno));
 	_exit(code);
 }

@@ -1,9 +1,9 @@
 /*
- * rsh.c - `pbs_rsh`, also `shunt rsh`: shaped like ssh, for programs that reach the nodes of a job
- * by it: mpirun, mpiexec, parallel, pdsh. For a node on this host the command runs right here, in
- * the job's own session and control group, so that it ends when the job does; for another it is a
- * task of the job there (taskclient.h). It finds in SHUNT_NODE which node it stands on. As with
- * ssh, the words are joined and given to the user's shell, in the home directory.
+ * rsh.c - `pbs_rsh`, also `shunt rsh`: works like ssh, for programs that use ssh to reach the nodes
+ * of a job: mpirun, mpiexec, parallel, pdsh. For a node on this host the command runs right here,
+ * in the job's own session and control group, so that it ends with the job; for another it is a
+ * task of the job there (taskclient.h). SHUNT_NODE names its node. As with ssh, the words are
+ * joined and given to the user's shell, in the home directory.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,15 +18,15 @@
 #include "cmd/launch/taskclient.h"
 #include "cmd/lib/commands.h"
 
-#define EXIT_SSH 255 /* what ssh ends with when it is ssh that failed */
+#define EXIT_SSH 255 /* ssh's exit code for its own failures */
 
-/* ssh's options; those with a value first. Only -l, -n, -t and -T mean anything here. */
+/* ssh's options; those with a value first. Only -l, -n, -t and -T have an effect here. */
 static const char valued[] = "BDEFIJLOQRSWbceilmopw", plain[] = "46AaCfGgKkMNnqsTtVvXxYy";
 
 struct rsh_arguments {
 	const char *user, *host;
 	bool no_input, terminal, no_terminal;
-	int number; /* of the node; -1: it is none, but this host */
+	int number; /* number of the node; -1: not a node but this host */
 };
 
 static const struct option rsh_options[] = {
@@ -41,8 +41,8 @@ static const struct option rsh_options[] = {
 	{0},
 };
 
-/* Options up to the next word that is none; "--" ends them. Returns where that is, or -1, having
- * said what is wrong. */
+/* Reads options up to the next other word; "--" ends them. Returns its index, or -1 after an error
+ * message. */
 static int options_read(const struct command *c, int argc, char **argv, int at, struct rsh_arguments *a)
 {
 	for (; at < argc && argv[at][0] == '-' && argv[at][1]; at++) {
@@ -67,7 +67,7 @@ static int options_read(const struct command *c, int argc, char **argv, int at, 
 	return at;
 }
 
-/* "user@host" is -l, too. */
+/* Takes the host; "user@host" is the same as -l user. */
 static void host_take(struct rsh_arguments *a, const char *word)
 {
 	const char *at = strrchr(word, '@');
@@ -88,8 +88,8 @@ static bool host_is_here(const char *host)
 	return strcmp(host, "localhost") == 0 || strcmp(host, name) == 0;
 }
 
-/* A directory for temporary files of its own, as another machine would have: below that of the job,
- * which removes it. */
+/* Makes a separate directory for temporary files, as another machine would have, below the job's,
+ * which the job removes. */
 static void tmpdir_make(const char *host)
 {
 	const char *job = getenv("SHUNT_TMPDIR");
@@ -122,7 +122,7 @@ static int place_check(const struct command *c, struct rsh_arguments *a, const s
 	return EXIT_OK;
 }
 
-/* What a command on a node of this host is told. */
+/* Sets the variables of a command on a node of this host. */
 static void place_tell(const struct rsh_arguments *a)
 {
 	char number[16];
@@ -141,17 +141,18 @@ static void words_join(char **word, int n, struct strbuf *out)
 		strbuf_printf(out, "%s%s", i ? " " : "", word[i]);
 }
 
-/* Becomes the shell; returns only if there is none. */
+/* Becomes the shell; returns only on failure. */
 static int shell_run(const struct command *c, const struct passwd *pw, char **word, int n)
 {
 	const char *shell = pw && pw->pw_shell[0] ? pw->pw_shell : "/bin/sh";
 	const char *slash = strrchr(shell, '/'), *directory = getenv("PBS_JOBDIR");
 	struct strbuf text = {0}, name = {0};
 
-	if (directory && chdir(directory) < 0) /* and so it stays where it is; ssh, too, goes on */
+	if (directory && chdir(directory) < 0) /* stays where it is and continues, like ssh */
 		command_warn(c, "can't go to the job's directory %s: %s", directory, strerror(errno));
 	words_join(word, n, &text);
-	strbuf_printf(&name, "%s%s", n ? "" : "-", slash ? slash + 1 : shell); /* without a command: a login shell */
+	/* no command: a login shell */
+	strbuf_printf(&name, "%s%s", n ? "" : "-", slash ? slash + 1 : shell);
 	execl(shell, name.text, n ? "-c" : NULL, strbuf_text(&text), NULL);
 	command_fail(c, "%s: %s", shell, strerror(errno));
 	strbuf_fini(&text);
@@ -159,8 +160,7 @@ static int shell_run(const struct command *c, const struct passwd *pw, char **wo
 	return EXIT_SSH;
 }
 
-/* The same on another host, where the environment of the job's part says which shell and which
- * directory. */
+/* Runs the shell on another host, where the job's environment gives shell and directory. */
 static int shell_run_there(const struct command *c, const struct rsh_arguments *a, char **word, int n)
 {
 	static char command[] = "cd \"$PBS_JOBDIR\" 2>/dev/null || cd; exec \"${SHELL:-/bin/sh}\" -c \"$1\"",
@@ -210,7 +210,7 @@ static int rsh(const struct command *c, int argc, char **argv)
 		return EXIT_SSH;
 	}
 	host_take(&a, argv[at]);
-	at = options_read(c, argc, argv, at + 1, &a); /* rsh and ssh take them here as well */
+	at = options_read(c, argc, argv, at + 1, &a); /* rsh and ssh also accept options here */
 	if (at < 0 || place_check(c, &a, pw) != EXIT_OK)
 		return EXIT_SSH;
 	if (a.number >= 0 && !jobhosts_here(a.host))

@@ -1,9 +1,9 @@
 /*
- * taskclient.c - a program of this job on another of its hosts. One loop around one connection;
- * whoever wants several has a process for each.
+ * taskclient.c - runs a program of this job on another of its hosts. One loop serves one
+ * connection; callers use one process for each.
  *
- * Nothing is read that can't be passed on: whoever is slow, here or there, slows down the other end
- * and no memory fills.
+ * Nothing is read that cannot be passed on: a slow reader at either end slows down the other, and
+ * memory does not grow.
  */
 #include "cmd/launch/taskclient.h"
 
@@ -77,7 +77,8 @@ static bool window_get(const struct taskclient *t, int *rows, int *columns)
 
 /* ---- asking ---- */
 
-/* Texts as JSON. Those of the environment that are no UTF-8 can't be told, and are left out. */
+/* Converts texts to JSON. Environment entries that are not UTF-8 cannot be expressed and are left
+ * out. */
 static int texts_json(char *const *text, bool all, json_t **ret)
 {
 	*ret = json_array();
@@ -87,7 +88,7 @@ static int texts_json(char *const *text, bool all, json_t **ret)
 	return 0;
 }
 
-/* "12.1" of "12.1@/where/live" */
+/* Returns "12.1" for "12.1@/where/live". */
 static char *tag_get(void)
 {
 	const char *tag = getenv("SHUNT_TAG");
@@ -242,7 +243,7 @@ static int relay_step(struct relay *r)
 	if (cable_push(&r->cable) < 0 && !(p[0].revents & POLLIN))
 		rc = rc < 0 || r->ended ? rc : agent_read(r); /* it may have said why it closed */
 	if (rc == 0 && (sink_push(&r->out) < 0 || sink_push(&r->error) < 0)) {
-		r->ended = true; /* whoever reads it has gone: leaving ends the task */
+		r->ended = true; /* the reader is gone: leaving ends the task */
 		r->code = 128 + SIGPIPE;
 	}
 	return rc;

@@ -1,7 +1,7 @@
 /*
- * taskclient.h - a program of this job on another of its hosts, as if it ran here: the agent of
- * this host ($SHUNT_AGENT_SOCKET) is asked for it, and everything goes through that connection.
- * What it says is in engine/tasks.h.
+ * taskclient.h - runs a program of this job on another of its hosts as if it ran here: asks the
+ * agent of this host ($SHUNT_AGENT_SOCKET), and relays everything through that connection.
+ * engine/tasks.h describes the protocol.
  */
 #ifndef CMD_TASKCLIENT_H
 #define CMD_TASKCLIENT_H
@@ -10,21 +10,23 @@
 
 #include "base/err.h"
 
-#define TASKCLIENT_LOST 255 /* as ssh has it */
+#define TASKCLIENT_LOST 255 /* like ssh */
 
 struct taskclient {
 	const char *node;
 	char *const *argv;
-	char *const *env;    /* changes of the environment that the job has there; NULL-terminated, or NULL */
+	char *const *env;    /* changes to the job's environment there; NULL-terminated, or NULL */
 	const char *workdir; /* NULL: the job's */
-	bool terminal;	     /* it gets one, of the size of ours, which is raw meanwhile */
-	int in, out, err;    /* here; `in` -1: it has no input */
-	int patience; /* seconds for an agent of this host that is away, as it is while it is upgraded; 0: the usual */
+	bool terminal;	     /* give it a terminal of the size of ours, which is raw meanwhile */
+	int in, out, err;    /* local descriptors; `in` -1: no input */
+	/* how long to wait for this host's agent, which is away during an upgrade, s; 0: the
+	 * default */
+	int patience;
 };
 
-/* Starts it and relays until it has ended: input, output, signals (INT, TERM, HUP, QUIT, USR1,
- * USR2), the window's size. *ret_code: its exit code, or 128 and its signal's number. -errno: it
- * was not started, or lost. */
+/* Starts the program and relays until it has ended: input, output, signals (INT, TERM, HUP, QUIT,
+ * USR1, USR2) and the window size. *ret_code is its exit code, or 128 plus its signal. Returns
+ * -errno if it was not started, or was lost. */
 int taskclient_run(const struct taskclient *t, int *ret_code, struct err *err);
 
 #endif

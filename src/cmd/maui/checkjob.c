@@ -1,6 +1,6 @@
 /*
- * checkjob.c - `checkjob`: one job as Maui shows it: what it is, and every reason for which it does
- * not start, with what would change it.
+ * checkjob.c - `checkjob`: shows one job like Maui: its state, and every reason why it does not
+ * start, with what would change that.
  */
 #include <inttypes.h>
 #include <limits.h>
@@ -49,7 +49,7 @@ static const char *state_name(const json_t *job)
 	return "Idle";
 }
 
-/* " (as of 40s ago)", or nothing while it is new. */
+/* Writes " (as of 40s ago)", or nothing while it is recent. */
 static const char *forecast_age(const json_t *job, int64_t now, char *buf, size_t size)
 {
 	int64_t made = object_number(job, "expected_made", 0);

@@ -1,5 +1,5 @@
 /*
- * diagnose.c - `diagnose`: Maui's views of the scheduler's insides: priorities, fairshare, nodes,
+ * diagnose.c - `diagnose`: Maui's views of the scheduler's internals: priorities, fairshare, nodes,
  * blocked jobs, and objects with their limits.
  */
 #include <inttypes.h>
@@ -17,7 +17,7 @@ struct arguments {
 		json;
 };
 
-#define PRIORITIES_MOST 10000 /* that one answer of the server has */
+#define PRIORITIES_MOST 10000 /* the most that one answer of the server has */
 #define AT(field) offsetof(struct arguments, field)
 #define FLAG(letter, name, field, about)                                                                               \
 	{                                                                                                              \
@@ -62,7 +62,7 @@ struct priorities {
 	int64_t jobs;
 };
 
-/* What a factor adds is shown with its part of all that is added, as Maui has it: 12.0(60.0%). */
+/* Prints each factor's contribution with its share of the total, like Maui: 12.0(60.0%). */
 static void priority_row(void *context, char *const *cell)
 {
 	struct priorities *x = context;
@@ -80,7 +80,8 @@ static void priority_row(void *context, char *const *cell)
 		table_cell(x->table, "%.1f(%.1f%%)", part[i], all > 0 ? 100 * fabs(part[i]) / all : 0);
 }
 
-/* `answer` has the first job, with the names of its factors; the others follow as rows. */
+/* Prints priorities. `answer` has the first job, with the names of its factors; the others follow
+ * as rows. */
 static int priority_print(struct client *client, const json_t *answer, struct err *err)
 {
 	const char *columns[FACTORS_MOST + 2] = {"=Job", ">PRIORITY"};
@@ -209,7 +210,7 @@ static void fairshare_print(const json_t *answer)
 
 /* ---- objects ---- */
 
-/* "max_cpus=64 priority=10" */
+/* Adds "max_cpus=64 priority=10". */
 static void attributes_cell(struct table *t, const json_t *attributes)
 {
 	struct strbuf text = {0};
@@ -226,7 +227,7 @@ static void attributes_cell(struct table *t, const json_t *attributes)
 	strbuf_fini(&text);
 }
 
-/* The answer has one list. */
+/* Prints the only list of the answer. */
 static void objects_print(const json_t *answer)
 {
 	static const char *const columns[] = {"=Name", "!Attributes"};
@@ -253,8 +254,8 @@ static void objects_print(const json_t *answer)
 
 enum { C_ID, C_STATE, C_CPUS, C_WALLTIME, C_OWNER, C_GROUP, C_ACCOUNT, C_QUEUE, C_QOS, COLUMNS };
 enum { C_BLOCKS = C_OWNER + 1, C_COMMENT, BLOCKED_COLUMNS };
-/* Those of one view are not asked for in the other: of a hundred thousand jobs each costs both
- * sides milliseconds. */
+/* Each view requests only its own fields: with a hundred thousand jobs each field costs both sides
+ * milliseconds. */
 static const char list_fields[] = "id,state,cpus,walltime,owner,group,account,queue,qos";
 static const char blocked_fields[] = "id,state,cpus,walltime,owner,blocks,comment";
 
@@ -269,7 +270,8 @@ static void job_row(void *context, char *const *cell)
 	struct list *l = context;
 	char id[64], wall[40];
 
-	if (l->blocked && !*cell[C_BLOCKS]) /* what is known of a server that is down is not chosen */
+	/* the offline view of a stopped server is not filtered */
+	if (l->blocked && !*cell[C_BLOCKS])
 		return;
 	l->n++;
 	table_cell(l->table, "%s", id_short(cell[C_ID], id, sizeof id));

@@ -1,6 +1,6 @@
 /*
- * reservations.c - `shunt reservations` and Maui's showres: nodes that only some jobs may use at a
- * time.
+ * reservations.c - `shunt reservations` and Maui's showres: show nodes that only some jobs may use
+ * for a time.
  */
 #include <limits.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "cmd/lib/commands.h"
 #include "cmd/lib/show.h"
 
-/* n[1-8] matlab=3; n[1-8] per node: ncpus=2 mem=4gb */
+/* Adds "n[1-8] matlab=3" or "n[1-8] per node: ncpus=2 mem=4gb". */
 static void nodes_cell(struct table *t, const json_t *attributes)
 {
 	const char *list = object_text(attributes, "nodes"), *name;
@@ -43,7 +43,7 @@ static void nodes_cell(struct table *t, const json_t *attributes)
 	name_list_free(&names);
 }
 
-/* "user ann,bob; group staff" */
+/* Writes "user ann,bob; group staff". */
 static void access_text(const json_t *attributes, struct strbuf *out)
 {
 	static const char *const lists[][2] = {{"acl_users", "user"},	    {"acl_groups", "group"},
@@ -146,7 +146,7 @@ static const struct option showres_options[] = {
 	{0},
 };
 
-/* How many nodes; `each` is called with their names. */
+/* Returns the number of nodes; calls `each` with their names. */
 static size_t nodes_each(const char *list, void (*each)(void *context, const char *node), void *context)
 {
 	name_list names = {0};
@@ -166,7 +166,7 @@ struct line {
 	int64_t now;
 };
 
-/* "-1:00:00" of what has begun, as Maui shows it. */
+/* Formats an offset like Maui: "-1:00:00" if it has begun. */
 static const char *offset_text(int64_t seconds, char *buf, size_t size)
 {
 	char d[32];

@@ -1,5 +1,5 @@
 /*
- * setres.c - reservations made, changed and removed: `shunt reservations add`, `change` and
+ * setres.c - creates, changes and removes reservations: `shunt reservations add`, `change` and
  * `remove`, and Maui's setres and releaseres.
  */
 #include <errno.h>
@@ -31,7 +31,7 @@ struct arguments {
 	{                                                                                                              \
 		name, OPTION_FLAG, AT(field), NULL, NULL, NULL, 0, 0, about, letter                                    \
 	}
-/* What both families of commands have; Maui's letters mean the same in all of them. */
+/* Options of both families of commands; Maui's letters mean the same in all of them. */
 #define SHARED                                                                                                                                                      \
 	TEXT('s', "start", start, "TIME", "When it begins: 2026-12-24T08:00, 08:00, +2h, or Maui's HH:MM_MO/DD."),                                                  \
 		TEXT('e', "end", end, "TIME", "When it ends, as --start."),                                                                                         \
@@ -77,7 +77,7 @@ static void change_add(json_t *list, const char *name, const char *value)
 		json_array_append_new(list, json_pack("{s:s,s:s,s:s}", "op", "set", "name", name, "value", value));
 }
 
-/* Maui's HH[:MM[:SS]][_MO[/DD[/YY]]]: the next such time, or on a day. */
+/* Parses Maui's HH[:MM[:SS]][_MO[/DD[/YY]]]: the next such time, or on a day. */
 static bool maui_time(const char *text, int64_t now, int64_t *ret)
 {
 	int h = 0, m = 0, s = 0, month = 0, day = 0, year = 0, used = 0;
@@ -112,7 +112,7 @@ static bool maui_time(const char *text, int64_t now, int64_t *ret)
 	return true;
 }
 
-/* An option's time, as the API has it. */
+/* Adds an option's time as the API takes it. */
 static int time_add(const struct command *c, json_t *list, const char *name, const char *text)
 {
 	int64_t now = (int64_t)time(NULL), at;
@@ -127,7 +127,7 @@ static int time_add(const struct command *c, json_t *list, const char *name, con
 	return EXIT_OK;
 }
 
-/* n[1-4], all, 4, and Maui's TASKS==4. */
+/* Adds nodes: n[1-4], all, 4, and Maui's TASKS==4. */
 static void nodes_add(json_t *list, const char *text)
 {
 	const char *count = text;
@@ -144,7 +144,8 @@ static void nodes_add(json_t *list, const char *text)
 		change_add(list, "nodes", text);
 }
 
-/* Maui's PROCS=2, MEM=512 and the like are of each node, in MB; false: it is something else. */
+/* Adds Maui's PROCS=2, MEM=512 and the like, which are per node, in MB; returns false for anything
+ * else. */
 static bool task_add(json_t *list, const char *name, const char *value)
 {
 	static const char *const names[][3] = {{"PROCS", "per_node.ncpus", ""},
@@ -163,7 +164,8 @@ static bool task_add(json_t *list, const char *name, const char *value)
 	return false;
 }
 
-/* matlab=3,comsol=1; Maui's PROCS=2:MEM=512; with `of` "per_node": ncpus=2,mem=4gb */
+/* Adds amounts: matlab=3,comsol=1; Maui's PROCS=2:MEM=512; with `of` "per_node":
+ * ncpus=2,mem=4gb. */
 static int amounts_add(const struct command *c, json_t *list, const char *of, const char *text)
 {
 	char *copy = text ? strdup(text) : NULL, *rest = copy, *one, name[128];
@@ -340,7 +342,7 @@ static bool name_is_used(const struct command *c, const char *name)
 	return used;
 }
 
-/* Makes a name for a reservation that was given none: who may use it, and a number. */
+/* Makes a name for a reservation without one: who may use it, and a number. */
 static void name_make(const struct command *c, const struct arguments *a, struct strbuf *out)
 {
 	const char *whose = a->users && *a->users ? a->users : a->groups && *a->groups ? a->groups : "system";

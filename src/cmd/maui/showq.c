@@ -1,5 +1,5 @@
 /*
- * showq.c - `showq`: the queue as Maui shows it: running jobs, then waiting ones in the order in
+ * showq.c - `showq`: shows the queue like Maui: running jobs, then waiting ones in the order in
  * which they are considered, then blocked ones.
  */
 #include <inttypes.h>
@@ -65,7 +65,7 @@ enum {
 };
 enum section { ACTIVE, IDLE, BLOCKED, SECTIONS };
 
-/* Which of the lists has a use for a field: of a hundred thousand jobs each costs both sides
+/* The lists that need a field: with a hundred thousand jobs each field costs both sides
  * milliseconds. */
 enum need { FOR_ALL, FOR_ACTIVE, FOR_RUNNING, FOR_IDLE, FOR_MORE };
 static const struct {
@@ -96,9 +96,9 @@ struct list {
 	bool shown[SECTIONS];
 	struct table *table[SECTIONS];
 	int64_t jobs[SECTIONS], cpus;
-	struct names nodes; /* that running jobs have */
+	struct names nodes; /* nodes of running jobs */
 	int64_t now;
-	int asked[COLUMNS], nasked; /* the fields of a row, in its order */
+	int asked[COLUMNS], nasked; /* requested fields, in the order of a row */
 };
 
 static bool is_needed(const struct list *l, enum need need)
@@ -142,7 +142,7 @@ static enum section section_of(char *const *cell)
 	return *cell[C_BLOCKS] ? BLOCKED : IDLE;
 }
 
-/* Maui's words. */
+/* Returns Maui's word for a state. */
 static const char *state_name(char *const *cell)
 {
 	const char *blocks = cell[C_BLOCKS];
@@ -173,8 +173,8 @@ static void id_cell(struct list *l, struct table *t, char *const *cell)
 	table_cell(t, "%s", l->a->verbose ? cell[C_ID] : id_short(cell[C_ID], id, sizeof id));
 }
 
-/* As %.1f, which takes longer than the rest of the row: it is left what is halfway between two
- * tenths. */
+/* Formats like %.1f, which takes longer than the rest of the row; only values halfway between two
+ * tenths are left to it. */
 static void tenths_cell(struct table *t, double x)
 {
 	double tenths = x * 10, part = tenths - floor(tenths);
@@ -194,7 +194,7 @@ static void tenths_cell(struct table *t, double x)
 	table_cell(t, "%s", p);
 }
 
-/* (time in the queue + walltime) / walltime */
+/* Adds (time in the queue + walltime) / walltime. */
 static void xfactor_cell(struct list *l, struct table *t, char *const *cell)
 {
 	int64_t wall = cell_number(cell[C_WALLTIME]),
@@ -284,7 +284,7 @@ static void row(void *context, char *const *given)
 	l->jobs[section]++;
 	if (!l->shown[section])
 		return;
-	if (section == ACTIVE) /* counts CPUs, too */
+	if (section == ACTIVE) /* also counts CPUs */
 		active_row(l, l->table[section], cell);
 	else
 		waiting_row(l, l->table[section], cell, section);

@@ -1,6 +1,6 @@
 /*
- * showstart.c - `showstart`: when a job, or one that is only described, would start and end.
- * `showbf`: what would start at once.
+ * showstart.c - `showstart` shows when a job, or a described one, would start and end; `showbf`
+ * shows what would start at once.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -49,7 +49,7 @@ static void starts_print(const char *what, int64_t cpus, int64_t walltime, const
 		printf("(as of %s ago)\n", duration_human(now - made, age, sizeof age));
 }
 
-/* "16@2:00:00", or "16": CPUs, and for how long. */
+/* Parses "16@2:00:00" or "16": CPUs, and for how long. */
 static int described(const struct command *c, struct client *client, const char *text, bool json)
 {
 	char *at = strchr(text, '@'), request[64];

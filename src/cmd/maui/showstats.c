@@ -1,5 +1,5 @@
 /*
- * showstats.c - `showstats`: what users, groups, accounts and queues ran, from the history.
+ * showstats.c - `showstats`: shows what users, groups, accounts and queues ran, from the history.
  * `showgrid`: the same by size and length of jobs.
  */
 #include <inttypes.h>
@@ -16,7 +16,7 @@
 #include "cmd/lib/show.h"
 #include "cmd/lib/when.h"
 
-/* What is summed up of jobs that have run. */
+/* Totals of jobs that have run. */
 struct sums {
 	int64_t jobs;
 	double requested, dedicated; /* CPU hours: walltime x CPUs, run time x CPUs */
@@ -48,7 +48,7 @@ static void sums_add(struct sums *s, const json_t *row)
 
 typedef void (*row_fn)(void *context, const json_t *row);
 
-/* All jobs that ended since an instant and had run, page by page. */
+/* Calls `one` with all jobs that ended since `since` and had run, page by page. */
 static int rows_each(const struct command *c, int64_t since, row_fn one, void *context)
 {
 	struct strbuf path = {0};
@@ -118,7 +118,7 @@ static const char *const stats_examples[] = {
 };
 
 struct stats {
-	const char *key; /* of a row */
+	const char *key; /* key in a row */
 	struct names who;
 	VEC(struct sums) sums;
 	struct sums all;

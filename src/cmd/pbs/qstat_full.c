@@ -136,7 +136,7 @@ void qstat_full(struct qstat *q)
 {
 	const struct qstat_arguments *a = q->a;
 	const char *format = a->format ? a->format : "";
-	/* Of the clients that read lines, PBS Pro's request elements (-t), TORQUE's do not. */
+	/* Among clients that read lines, PBS Pro's request elements (-t), TORQUE's do not. */
 	bool pro = a->pro || a->history || a->elements;
 	struct full f = {.q = q, .style = STYLE_TEXT, .family = pro ? PBS_PRO : PBS_BOTH, .jobs = json_object()};
 

@@ -1,6 +1,6 @@
 /*
- * pool.c - `shunt pool`: a pool of workstations without a server. The program shunt-pool does what
- * needs TLS.
+ * pool.c - `shunt pool`: a pool of workstations without a server. The program shunt-pool does
+ * everything that needs TLS.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #include "cmd/lib/instance.h"
 #include "cmd/pool/pool_wire.h"
 
-#define STOP_MS 10000 /* within which a daemon that was asked to has ended */
+#define STOP_MS 10000 /* time for a daemon to stop */
 
 struct arguments {
 	const char *name, *pool, *listen, *owner, *policy, *user, *cgroup, *speed, *token_file;
@@ -222,7 +222,7 @@ static int token(const struct command *c, const void *arguments, const struct op
 
 /* ---- what the daemon is asked ---- */
 
-/* `head` is taken over. *ret NULL: it gave no answer. */
+/* Sends a request, consuming `head`. *ret is NULL if there was no answer. */
 static int ask(const struct command *c, json_t *head, json_t **ret)
 {
 	struct pool_wire w;
@@ -311,7 +311,7 @@ static int status(const struct command *c, const void *arguments, const struct o
 	return code;
 }
 
-/* The daemon has a lock as long as it lives. */
+/* Waits until the daemon has ended: it holds a lock while it lives. */
 static void end_await(void)
 {
 	struct pool_home h;
@@ -346,7 +346,7 @@ struct pause_arguments {
 	int64_t seconds;
 };
 
-/* Gives the daemon an order. If that fails it says why, and *ret is NULL. */
+/* Gives the daemon an order. On failure prints the reason and sets *ret to NULL. */
 static int answer(const struct command *c, json_t *head, json_t **ret)
 {
 	const char *error;

@@ -1,7 +1,7 @@
 /*
- * spawn.c - `shunt spawn`: programs on the stations of a pool. The daemon of this machine places
- * them and keeps them until they have a result (station/pool_origin.c); this passes on input,
- * output and signals.
+ * spawn.c - `shunt spawn`: runs programs on the stations of a pool. The daemon of this machine
+ * places them and keeps them until they have a result (station/pool_origin.c); this command relays
+ * input, output and signals.
  */
 #include <errno.h>
 #include <limits.h>
@@ -21,7 +21,7 @@
 #include "cmd/pool/pool_wire.h"
 #include "station/pool_table.h"
 
-#define PATIENCE_MS 3000 /* after which it is looked why nothing happens */
+#define PATIENCE_MS 3000 /* time without progress after which the reason is requested */
 
 struct arguments {
 	int64_t n, priority;
@@ -50,17 +50,17 @@ struct spawn {
 	const struct command *command;
 	const struct arguments *a;
 	struct pool_wire wire;
-	const char **env; /* of all tasks; its last two differ */
+	const char **env; /* environment of all tasks; the last two entries differ */
 	char which[64], count[64];
 	char dir[PATH_MAX];
 	struct graph graph; /* n 0: none */
-	int64_t left;	    /* tasks that were given to the daemon and have no result */
-	int64_t never;	    /* tasks that were not */
-	int64_t failed;	    /* the number of the first that failed; -1: none */
+	int64_t left;	    /* tasks given to the daemon that have no result yet */
+	int64_t never;	    /* tasks never given to the daemon */
+	int64_t failed;	    /* number of the first task that failed; -1: none */
 	int code;
-	bool input;	 /* standard input is passed on */
-	bool asked;	 /* why nothing happens, or something did */
-	bool midline[3]; /* of fd 1 and 2: the last line has no end yet */
+	bool input;	 /* standard input is relayed */
+	bool asked;	 /* the reason was requested, or something has happened */
+	bool midline[3]; /* fd 1 and 2: the last line is incomplete */
 };
 
 /* ---- signals ---- */
@@ -68,7 +68,7 @@ struct spawn {
 static int signal_pipe[2];
 static volatile sig_atomic_t interrupts;
 
-/* Who presses Ctrl-C three times does not want to wait. */
+/* Exits at the third Ctrl-C: the user does not want to wait. */
 static void on_signal(int number)
 {
 	int saved = errno;
@@ -100,7 +100,7 @@ static void all_write(int fd, const char *data, size_t n)
 	while (n) {
 		ssize_t done = write(fd, data, n);
 		if (done < 0 && errno != EINTR)
-			return; /* nobody reads it: the tasks go on, and their exit codes count */
+			return; /* nobody reads it: the tasks continue, and their exit codes count */
 		data += done > 0 ? done : 0;
 		n -= done > 0 ? (size_t)done : 0;
 	}
@@ -161,7 +161,8 @@ static void on_done(struct spawn *s, const json_t *head, int64_t task)
 	result_count(s, task, code);
 }
 
-/* Whoever has just made a pool types at all of its stations: that is why they take no tasks. */
+/* Explains why no task starts: a user who has just made a pool types at all of its stations, so
+ * these take no tasks. */
 static void wait_explain(const struct spawn *s, const json_t *stations)
 {
 	struct strbuf states = {0};
@@ -172,7 +173,7 @@ static void wait_explain(const struct spawn *s, const json_t *stations)
 	{
 		const char *state = json_string_value(json_object_get(o, "state"));
 		if (state && strcmp(state, "ready") == 0)
-			break; /* it only takes its time */
+			break; /* it is only slow */
 		if (i < 5)
 			strbuf_printf(&states, "%s%s is %s", i ? ", " : "",
 				      json_string_value(json_object_get(o, "name")), state ? state : "");
@@ -275,7 +276,7 @@ static void task_ready(void *context, int task)
 
 extern char **environ;
 
-/* The environment of this command, and which of the tasks it is. */
+/* Builds the environment: this command's, and the task's number. */
 static void environment_make(struct spawn *s)
 {
 	size_t n = 0;

@@ -1,5 +1,6 @@
 /*
- * experiment.c - `shunt experiment ...`: what the project claims, measured again on this machine.
+ * experiment.c - `shunt experiment ...`: repeats the project's published measurements on this
+ * machine.
  */
 #include <stddef.h>
 
@@ -13,7 +14,7 @@ struct arguments {
 };
 
 #define AT(field) offsetof(struct arguments, field)
-#define PRECISION 5.0 /* percent, as in the source of the bag experiment */
+#define PRECISION 5.0 /* percent, as in the paper of the bag experiment */
 #define SEEDS_ABOUT "Workloads of each kind."
 #define JSON_ABOUT "Print JSON instead of tables."
 #define CHART_ABOUT "Draw pictures into this directory, which is made if need be (needs gnuplot)."
@@ -148,7 +149,7 @@ static int bag(const struct command *c, const void *arguments, const struct oper
 	return EXIT_OK;
 }
 
-/* What the commands on generated workloads have in common. */
+/* Common parts of the commands on generated workloads. */
 #define GENERATED(run_)                                                                                                \
 	.operands = "", .options = push_options, .size = sizeof(struct arguments), .run = (run_), .alone = true
 

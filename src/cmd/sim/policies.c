@@ -1,5 +1,5 @@
 /*
- * policies.c - `shunt policies`: the table of policies, a line each.
+ * policies.c - `shunt policies`: prints the table of policies, one line each.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,7 +60,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 		}
 		return EXIT_OK;
 	}
-	/* A line each, whatever reads it. */
+	/* One line each, whatever the width of the output. */
 	struct table *t = table_create(columns, 2);
 	for (int i = 0; i < npolicies; i++) {
 		table_cell(t, "%s", policies[i].name);

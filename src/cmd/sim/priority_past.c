@@ -1,9 +1,9 @@
 /*
  * priority_past.c - see priority_past.h.
  *
- * Both runs are the simulator's, so what differs is the weights alone. Jobs are replayed as they
- * were asked for, when they were submitted; deadlines, dependencies, reservations, hooks and
- * credits are not.
+ * Both runs are simulated, so they differ only in the weights. Jobs are replayed with their
+ * original requests and submission times, but without deadlines, dependencies, reservations, hooks
+ * and credits.
  */
 #include "cmd/sim/priority_past.h"
 
@@ -22,17 +22,17 @@
 #include "sched/policy.h"
 #include "sim/sim.h"
 
-#define SHOWN 10 /* users and accounts whose waits change most */
+#define SHOWN 10 /* users and accounts shown: those whose waits change most */
 
 struct past {
 	const struct command *command;
 	struct workload *w;
 	struct ruleset site;
-	struct sim_result run[2]; /* with the site's weights, and with those that are tried */
+	struct sim_result run[2]; /* with the site's weights, and with the trial's */
 	struct progress progress;
 };
 
-/* Sums over jobs that started in both runs. */
+/* Totals over jobs that started in both runs. */
 struct waits {
 	const char *name;
 	int64_t jobs;
@@ -161,7 +161,7 @@ static json_t *compare(const struct past *p, int64_t since)
 	return past;
 }
 
-/* Weights are tried as a sum where priorities do not order jobs yet. */
+/* Sets the trial weights; as a sum if priorities do not order jobs yet. */
 static int weights_try(struct attrs *server, const char *try, struct err *err)
 {
 	int rc = priority_try(server, try, err);

@@ -1,5 +1,5 @@
 /*
- * runs.c - what a run is made of; the pool lets them run side by side.
+ * runs.c - makes a run; the process pool executes runs in parallel.
  */
 #include "cmd/sim/runs.h"
 
@@ -10,7 +10,7 @@
 #include "base/rng.h"
 #include "sim/pool.h"
 
-/* What the tasks of the pool are told. */
+/* Context of the pool's tasks. */
 struct making {
 	const struct runs *runs;
 	const struct policy *const *policy;
@@ -24,7 +24,7 @@ static void on_progress(void *context, int64_t done)
 	pool_step(done);
 }
 
-/* Jobs that the machine could hold, had no deadline to miss, and never started. */
+/* Counts jobs that fit on the machine, had no deadline to miss, and never started. */
 static int64_t stranded_count(const struct sim_result *r)
 {
 	int64_t count = 0;
@@ -35,7 +35,7 @@ static int64_t stranded_count(const struct sim_result *r)
 	return count;
 }
 
-/* Simulates, and leaves the results in a `struct run`. */
+/* Simulates, and stores the results in a `struct run`. */
 static int run_make(void *context, int task, void *ret, struct err *err)
 {
 	const struct making *m = context;

@@ -22,7 +22,7 @@ static const struct measure {
 
 struct summary {
 	double recorded, mean, worst; /* ratios; below 1 is better */
-	int better;		      /* copies */
+	int better;		      /* number of copies */
 };
 
 int shaken_base(const struct runs *r)
@@ -55,7 +55,8 @@ static struct summary summarise(const struct runs *r, int base, int p, size_t at
 	return s;
 }
 
-/* In how many copies every measure is better; *ret_recorded: whether it is as recorded. */
+/* Returns the number of copies in which every measure is better; *ret_recorded says whether it is
+ * in the recorded workload. */
 static int better_in_all(const struct runs *r, int base, int p, bool *ret_recorded)
 {
 	int copies = r->copies, count = 0;

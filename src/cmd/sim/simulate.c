@@ -1,5 +1,5 @@
 /*
- * simulate.c - `shunt simulate`: a workload through one policy or several.
+ * simulate.c - `shunt simulate`: runs a workload through one or several policies.
  */
 #include "cmd/sim/simulate.h"
 
@@ -126,7 +126,7 @@ static int rules_of(const struct simulate_arguments *a)
 	return strcmp(a->rules, "sc15") == 0 ? RULES_SC15 : RULES_SITE;
 }
 
-/* The machine's processors, or why there is no such machine. */
+/* Counts the machine's processors, or says why there is no such machine. */
 static int machine_measure(const char *text, int64_t *ret_procs, struct err *err)
 {
 	struct cluster *c = cluster_create();
@@ -166,7 +166,7 @@ static int workload_get(struct simulation *s, const struct operands *operands, s
 	const struct simulate_arguments *a = s->a;
 	int rc;
 
-	if (s->workload) /* the history */
+	if (s->workload) /* loaded from the history */
 		return 0;
 	if (!a->generate) {
 		rc = workload_read(operands->v[0], rules_of(a), a->limit < 0 ? 0 : a->limit, &s->workload, err);
@@ -182,7 +182,7 @@ static int workload_get(struct simulation *s, const struct operands *operands, s
 	return rc;
 }
 
-/* The machine that was named, else the workload's, else a pool as large as the trace's. */
+/* Selects the named machine, else the workload's, else a pool as large as the trace's. */
 static int machine_get(struct simulation *s, struct err *err)
 {
 	const struct workload *w = s->workload;
@@ -215,8 +215,8 @@ static void policies_add(struct simulation *s, const struct policy *p)
 	s->policy[s->npolicies++] = p;
 }
 
-/* The list was checked when it was parsed. A single policy that is to be shaken gets one to be
- * compared with. */
+/* Selects the policies; the list was checked by the parser. A single policy that is to be shaken
+ * gets another to compare with. */
 static void policies_get(struct simulation *s)
 {
 	s->policy = mem_zalloc((size_t)npolicies * sizeof *s->policy);
@@ -258,7 +258,7 @@ static int options_get(const struct simulation *s, struct sim_options *o, struct
 	return a->starve_after ? starve_parse(a->starve_after, &o->settings.starve_after, err) : 0;
 }
 
-/* Told now rather than after a long run. */
+/* Checked early rather than after a long run. */
 static bool is_picture(const char *path)
 {
 	const char *ending = strrchr(path, '.');
@@ -266,7 +266,7 @@ static bool is_picture(const char *path)
 	return ending && (strcmp(ending, ".svg") == 0 || strcmp(ending, ".png") == 0);
 }
 
-/* What no single option can know. */
+/* Checks combinations of options. */
 static int arguments_check(const struct command *c, const struct simulate_arguments *a, const struct operands *operands)
 {
 	struct err err;
@@ -335,7 +335,7 @@ static int simulate(struct simulation *s, const struct operands *operands, struc
 	return rc == 0 ? fault : rc;
 }
 
-/* The rules that the server has now. */
+/* Reads the running server's current rules. */
 static int live_get(struct simulation *s)
 {
 	struct client *client;

@@ -1,6 +1,6 @@
 /*
- * simulate.h - what the two files of `shunt simulate` share: simulate.c decides what is run,
- * simulate_report.c tells what came of it.
+ * simulate.h - shared by the files of `shunt simulate`: simulate.c decides what is run,
+ * simulate_report.c reports the results.
  */
 #ifndef CMD_SIMULATE_H
 #define CMD_SIMULATE_H
@@ -16,33 +16,33 @@ struct simulate_arguments {
 	int64_t shake, seed, limit, push, migrate, tolerance, overrun, jobs, cores;
 };
 
-/* What was simulated, and what came of it. */
+/* A simulation and its results. */
 struct simulation {
 	const struct command *command;
 	const struct simulate_arguments *a;
 	struct workload *workload;
-	char *machine;	    /* its text */
-	char *machine_name; /* ... for people */
+	char *machine;	    /* description of the machine */
+	char *machine_name; /* name of the machine for people */
 	int64_t procs;
 	const struct policy **policy;
 	int npolicies;
 	struct runs runs;
-	struct simulate_site site; /* --config */
+	struct simulate_site site; /* from --config */
 };
 
-/* What could not be read of the workload, on standard error; before anything runs. */
+/* Reports on standard error what could not be read of the workload, before anything runs. */
 void simulation_tell_dropped(const struct simulation *s);
-/* Jobs that did not run, on standard error. -EFAULT when they should have. */
+/* Reports on standard error the jobs that did not run. Returns -EFAULT if they should have. */
 int simulation_tell_refused(const struct simulation *s, struct err *err);
 void simulation_print(const struct simulation *s, FILE *out);
 void simulation_json(const struct simulation *s, FILE *out);
-/* What a picture of the runs shows: of the whole in "over_time", ... */
+/* Writes the data for a picture of the runs: what they share in "over_time". */
 void simulation_times_json(const struct simulation *s, struct json *j);
-/* ... and members of a run. */
+/* Writes the members of one run for that picture. */
 void simulation_run_json(const struct simulation *s, const struct run *run, struct json *j);
-/* Writes a file by that function. */
+/* Writes a file with the given function. */
 int file_write(const char *path, void (*write)(const void *what, FILE *out), const void *what, struct err *err);
-/* The jobs of every policy, and the picture of all. */
+/* Write the jobs of every policy, and the picture of all. */
 int simulation_starts(const struct simulation *s, struct err *err);
 int simulation_chart(const struct simulation *s, struct err *err);
 

@@ -20,7 +20,7 @@ struct replay {
 
 /* ---- jobs ---- */
 
-/* What the job asked for, by its request as it was written; else by the CPUs that it had. */
+/* Takes the job's request as written; else the CPUs that it had. */
 static bool request_take(struct replay *r, const json_t *row, struct wjob *j)
 {
 	const char *text = object_text(row, "resources"), *id = object_text(row, "id");
@@ -47,7 +47,7 @@ static const char *text_keep(struct workload *w, const char *text)
 	return *text ? arena_strndup(w->arena, text, strlen(text)) : NULL;
 }
 
-/* Whose it was, as far as rules ask for it. */
+/* Takes the owner's names, as far as rules depend on them. */
 static uint32_t terms_take(struct replay *r, const json_t *row)
 {
 	struct wterms t = {.queue = text_keep(r->w, object_text(row, "queue")),
@@ -103,7 +103,7 @@ static int jobs_count(struct replay *r, const char *since)
 	return code;
 }
 
-/* One page; *next goes on to the one behind it, or becomes NULL. */
+/* Reads one page; *next becomes the cursor of the following page, or NULL. */
 static int page_read(struct replay *r, const char *since, char **next)
 {
 	struct strbuf path = {0};
@@ -149,7 +149,7 @@ static int jobs_read(struct replay *r, int64_t since)
 	return code;
 }
 
-/* Newest first, by their ends, as they were read: now by submission, the first at 0. */
+/* Sorts jobs, which were read by end, newest first, by submission; the first is at 0. */
 static void jobs_order(struct workload *w, int64_t limit)
 {
 	for (size_t i = 0; i < w->jobs.n / 2; i++) {
@@ -177,7 +177,7 @@ static void node_add(struct strbuf *out, const json_t *node)
 	int64_t memory = object_number(node, "memory", 0), gpus = object_number(node, "gpus", 0);
 
 	strbuf_printf(out, "node %s cpus=%lld", object_text(node, "name"), (long long)object_number(node, "cpus", 0));
-	/* The server takes a node of unknown memory to have enough; so a petabyte. */
+	/* The server assumes that a node of unknown memory has enough; so this is a petabyte. */
 	strbuf_printf(out, " mem=%lldkb", memory > 0 ? (long long)memory : 1LL << 40);
 	for (size_t i = 0; i < sizeof kib / sizeof *kib; i++)
 		if (object_number(node, kib[i], 0) > 0)

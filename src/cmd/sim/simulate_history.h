@@ -1,5 +1,6 @@
 /*
- * simulate_history.h - the jobs of a server's history as a workload, and its nodes as the machine.
+ * simulate_history.h - makes a workload of the jobs of a server's history, with its nodes as the
+ * machine.
  */
 #ifndef CMD_SIMULATE_HISTORY_H
 #define CMD_SIMULATE_HISTORY_H
@@ -8,13 +9,14 @@
 #include "rules/queue.h"
 #include "sim/workload.h"
 
-/* Jobs that ended since an instant, as far as the user may see them; `limit` 0: all. What can't be
- * replayed is left out and noted. Its machine is the server's nodes. `terms`: jobs have the queue,
- * account and group that they had. `flat`: jobs are numbers of processors, since the machine they
- * go to has no nodes. EXIT_OK, or the code after the sentence was printed. */
+/* Loads the jobs that ended since `since` and that the user may see, at most `limit`; 0: all. Jobs
+ * that cannot be replayed are left out and noted. `terms`: jobs keep their queue, account and
+ * group. `flat`: jobs are plain numbers of processors, for a machine without nodes. Returns
+ * EXIT_OK, or the exit code after printing an error. */
 int simulate_history(const struct command *c, int64_t since, int64_t limit, bool flat, bool terms,
 		     struct workload **ret);
-/* Accounts and queues that are gone by now mean nothing to the simulator: jobs lose them. */
+/* Removes accounts and queues that no longer exist from the jobs: the simulator does not know
+ * them. */
 void workload_fit(struct workload *w, const struct ruleset *site);
 
 #endif

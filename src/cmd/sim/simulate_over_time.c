@@ -1,6 +1,6 @@
 /*
- * simulate_over_time.c - what a picture of several runs shows, as JSON: means over equal slices of
- * time, how waits are distributed, and how long users waited.
+ * simulate_over_time.c - data for a picture of several runs, as JSON: means over equal slices of
+ * time, the distribution of waits, and waits by user.
  */
 #include <stdlib.h>
 
@@ -8,17 +8,17 @@
 #include "cmd/sim/simulate.h"
 #include "sim/chart_data.h"
 
-#define MERGED 4	/* samples of a chart that become one */
-#define PERCENTILES 100 /* ... and 0 */
-#define USERS 20	/* those with the most jobs */
+#define MERGED 4	/* samples of a chart merged into one */
+#define PERCENTILES 100 /* plus percentile 0 */
+#define USERS 20	/* users shown: those with the most jobs */
 
 struct user_waits {
 	const char *name;
 	int64_t jobs;
-	double wait; /* their sum, in seconds */
+	double wait; /* total, s */
 };
 
-/* Of all runs together, so that their samples stand at the same instants. */
+/* Returns the span of all runs together, so that their samples are at the same times. */
 static struct span span_of(const struct simulation *s)
 {
 	struct chart_run *all = mem_zalloc((size_t)s->npolicies * sizeof *all);
@@ -44,7 +44,7 @@ void simulation_times_json(const struct simulation *s, struct json *j)
 	json_close_object(j);
 }
 
-/* Three digits are more than a picture shows. */
+/* Rounds to three digits, more than a picture shows. */
 static double rounded(double x)
 {
 	return (double)(int64_t)(x * 1000 + 0.5) / 1000;

@@ -1,5 +1,6 @@
 /*
- * simulate_report.c - what came of a simulation: tables, JSON, files, and what was left out.
+ * simulate_report.c - reports the results of a simulation: tables, JSON, files, and what was left
+ * out.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -12,7 +13,7 @@
 #include "sim/chart.h"
 
 #define NOTES_SHOWN 3
-#define SIDE_BY_SIDE 4 /* policies; more would not fit a terminal */
+#define SIDE_BY_SIDE 4 /* at most this many policies side by side; more would not fit a terminal */
 
 static const struct {
 	const char *key, *what;
@@ -25,7 +26,7 @@ static const struct {
 	[DROP_NOT_RUN] = {"not_run", "of jobs that never ran"},
 };
 
-/* "12,345" */
+/* Formats "12,345". */
 static const char *count_text(int64_t n, char buf[32])
 {
 	char digits[32];
@@ -66,7 +67,7 @@ void simulation_tell_dropped(const struct simulation *s)
 		fprintf(stderr, "shunt: %s: ... and so on\n", w->name);
 }
 
-/* "line 4: job 4: why" */
+/* Prints "line 4: job 4: why". */
 static void print_reason(const struct refused_for *x, FILE *out)
 {
 	if (x->line)
@@ -74,7 +75,7 @@ static void print_reason(const struct refused_for *x, FILE *out)
 	fprintf(out, "job %lld: %s\n", (long long)x->first, x->why);
 }
 
-/* What the site's rules do not take, a line for each reason. */
+/* Reports the jobs that the site's rules reject, one line per reason. */
 static void tell_unruled(const struct simulation *s, const struct run *run)
 {
 	const struct refusals *r = &run->unruled;
@@ -99,7 +100,8 @@ int simulation_tell_refused(const struct simulation *s, struct err *err)
 
 	for (int i = 0; i < s->runs.policies; i++) {
 		const struct run *run = &s->runs.run[i];
-		bool alone = run->policy->scatter; /* its parts never share a node: more may be too many */
+		/* its parts never share a node, so more of them may not fit */
+		bool alone = run->policy->scatter;
 		if (run->unruled.jobs != unruled)
 			tell_unruled(s, run);
 		unruled = run->unruled.jobs;
@@ -122,7 +124,7 @@ int simulation_tell_refused(const struct simulation *s, struct err *err)
 	return 0;
 }
 
-/* Every policy a row, for more of them than fit side by side. */
+/* Prints one row per policy, for more policies than fit side by side. */
 static void print_rows(const struct simulation *s, FILE *out)
 {
 	static const char *const columns[] = {"policy", ">turnaround", ">b. slowdown", ">AWF", ">max wait", ">use"};

@@ -14,7 +14,7 @@
 #include "sched/policy.h"
 #include "server/settings/conf.h"
 
-#define TEXT_MAX (16 << 20) /* bytes of a file */
+#define TEXT_MAX (16 << 20) /* size limit of a file, bytes */
 
 static int changes_apply(struct attrs *a, const struct qmgr_command *c, struct err *err)
 {
@@ -49,7 +49,7 @@ static int object_apply(struct ruleset *s, enum object_kind kind, const char *na
 	return rc < 0 ? rc : object_check(&s->objects, x, err);
 }
 
-/* What is set of nodes has no effect, but for one thing that would make all results wrong. */
+/* Ignores settings of nodes, except one that would make all results wrong. */
 static int node_apply(const struct qmgr_command *c, struct err *err)
 {
 	for (int i = 0; i < c->nchanges; i++)
@@ -107,7 +107,7 @@ static int qmgr_read(const char *path, const char *text, size_t n, struct simula
 
 /* ---- the server's configuration file ---- */
 
-/* Whether a directory of hooks, by default the one beside the file, has any. */
+/* Returns true if the directory of hooks, by default the one beside the file, has any. */
 static bool has_hooks(const char *path, const struct conf *c)
 {
 	const char *slash = strrchr(path, '/');
@@ -129,8 +129,8 @@ static bool has_hooks(const char *path, const struct conf *c)
 	return found;
 }
 
-/* A machine of lines "node n1 cpus=8 ...". Memory that is not said is as good as any, as in the
- * server. */
+/* Returns a machine of lines "node n1 cpus=8 ...". As in the server, unknown memory is always
+ * enough. */
 static char *machine_text(const struct conf_nodes *nodes)
 {
 	struct strbuf out = {0};
@@ -169,14 +169,14 @@ static int conf_apply(const char *path, const char *text, size_t n, struct simul
 		s->machine = machine_text(&nodes);
 		conf_nodes_fini(&nodes);
 		s->hooks |= has_hooks(path, &c);
-		if (!s->policy) /* what qmgr has set counts more */
+		if (!s->policy) /* a setting of qmgr takes precedence */
 			s->policy = mem_strdup(c.policy);
 	}
 	conf_fini(&c);
 	return rc;
 }
 
-/* NAME = VALUE, or [SECTION], where qmgr has a verb and an object. */
+/* Returns true if the text has NAME = VALUE or [SECTION] where qmgr has a verb and an object. */
 static bool is_conf(const char *text, size_t n)
 {
 	const char *p = text, *end = text + n;

@@ -1,6 +1,6 @@
 /*
- * simulate_site.h - a site for a simulation: its queues and limits in the language of qmgr, its
- * nodes and its policy in the server's configuration file.
+ * simulate_site.h - a site for a simulation: queues and limits in the language of qmgr, nodes and
+ * policy from the server's configuration file.
  */
 #ifndef CMD_SIMULATE_SITE_H
 #define CMD_SIMULATE_SITE_H
@@ -9,19 +9,20 @@
 
 struct simulate_site {
 	struct ruleset rules;
-	bool ruled;	     /* qmgr's output was read: there are rules */
-	char *machine;	     /* its nodes, as machine_build() takes them; NULL: not known */
-	const char *unknown; /* why a configuration file did not say them; NULL: there was none */
-	char *policy;	     /* NULL: not said */
-	bool hooks;	     /* it has some (hooks/), which are not simulated */
+	bool ruled;	     /* qmgr's output was read */
+	char *machine;	     /* nodes in the form of machine_build(); NULL: not known */
+	/* why a configuration file did not give the nodes; NULL: there was none */
+	const char *unknown;
+	char *policy;	     /* NULL: not given */
+	bool hooks;	     /* has hooks (hooks/), which are not simulated */
 };
 
 void simulate_site_init(struct simulate_site *s);
 void simulate_site_fini(struct simulate_site *s);
-/* Files with commas between them, each of which is either what `qmgr -c 'print server'` printed or
- * a configuration file of the server. Adds to `s`. -EINVAL names file and line. */
+/* Reads files separated by commas, each either the output of `qmgr -c 'print server'` or a
+ * configuration file of the server, and adds them to `s`. -EINVAL names file and line. */
 int simulate_site_read(const char *paths, struct simulate_site *s, struct err *err);
-/* The same over a text; `path` is what messages call it. */
+/* Parses a text like simulate_site_read(); `path` is its name in messages. */
 int simulate_site_parse(const char *path, const char *text, size_t n, struct simulate_site *s, struct err *err);
 
 #endif

@@ -7,8 +7,7 @@
 
 #include "cmd/lib/show.h"
 
-/* Attributes that say who is let in, what it costs or who may change things: beginnings of their
- * names. */
+/* Prefixes of attributes that control access, prices or rights. */
 static const char *const left_out[] = {"acl_",	     "coordinators", "credit_",	 "default_",	"enabled",
 				       "from_route", "hook",	     "managers", "max_queu",	"max_user_queu",
 				       "operators",  "queue_type",   "quota",	 "reservation", "resources_",
@@ -20,11 +19,12 @@ static bool is_left_out(const char *name)
 
 	for (int i = 0; left_out[i] && !out; i++)
 		out = strncmp(name, left_out[i], strlen(left_out[i])) == 0;
-	/* Jobs of another system, or of a queue that is gone, go to the default queue. */
+	/* Jobs of another system, or of a queue that no longer exists, go to the default queue. */
 	return out && strcmp(name, "reservation_depth") != 0 && strcmp(name, "default_queue") != 0;
 }
 
-/* One that this program does not know, being older than the server, is left out as well. */
+/* Sets an attribute. One that this program does not know because it is older than the server is
+ * left out. */
 static void attribute_take(struct attrs *a, enum attr_op op, const char *name, const json_t *value)
 {
 	const char *text = json_is_string(value) ? value_text(value) : json_is_true(value) ? "True" : "False";

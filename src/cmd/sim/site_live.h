@@ -1,5 +1,5 @@
 /*
- * site_live.h - the rules of the running server, for a simulation of jobs that it once took.
+ * site_live.h - reads the rules of the running server, to simulate jobs that it accepted.
  */
 #ifndef CMD_SITE_LIVE_H
 #define CMD_SITE_LIVE_H
@@ -8,9 +8,9 @@
 #include "cmd/lib/command.h"
 #include "rules/queue.h"
 
-/* What orders jobs and limits how many run: attributes of the server, its queues, users, groups,
- * accounts and QoS. What only says who is let in is left out, since they were. EXIT_OK, or the code
- * after the sentence was printed. */
+/* Reads what orders jobs and limits how many run: attributes of the server, its queues, users,
+ * groups, accounts and QoS. Leaves out access rules, since the jobs were accepted. Returns EXIT_OK,
+ * or the exit code after printing an error. */
 int site_live(const struct command *c, struct client *client, struct ruleset *ret);
 
 #endif
