@@ -55,8 +55,8 @@ static bool is_final(const struct client *c, int rc)
 	       strcmp(code, "unauthorized") != 0;
 }
 
-/* Withdraws the job from the site, which then no longer accepts it. If it already has, reports that; else the job is
- * back. A job that it accepted and has forgotten since then has ended. */
+/* Withdraws the job from the site, which then no longer accepts it. If it already has, reports
+ * that; else the job is back. A job that it accepted and has forgotten since then has ended. */
 static void withdraw(struct courier *k, struct client *peer, const json_t *job, const char *why)
 {
 	json_t *body = json_pack("{s:s}", "key", object_text(job, "key"));

@@ -38,8 +38,8 @@ static const struct option options[] = {
 };
 #undef AT
 
-/* Makes an unguessable name: a process that knows it may take part (PMIx has no better proof between
- * processes of a host). */
+/* Makes an unguessable name: a process that knows it may take part (PMIx has no better proof
+ * between processes of a host). */
 static const char *name_make(struct arena *a)
 {
 	unsigned long long number[2];
