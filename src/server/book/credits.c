@@ -286,7 +286,7 @@ void credits_stopped(struct server *s, uint32_t id, int64_t ran_ms)
 }
 
 /* Charges a job that has ended. Its price applies if it met its deadline. Otherwise the account
- * pays for what the job used. */
+ * pays for what the job used, and at most the price. */
 void credits_settle(struct server *s, uint32_t id)
 {
 	const struct entry *e = &s->jobs->entries.v[id];

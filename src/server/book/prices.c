@@ -37,7 +37,7 @@ bool prices_get(const struct server *s, const struct spec *p, struct price *ret)
 	return true;
 }
 
-/* An account that can't pay it now; NULL: all of them can. */
+/* Returns an account that cannot pay the price now; NULL: all of them can. */
 static const struct object *account_short(struct server *s, const struct spec *p, struct credit_state *ret,
 					  int64_t *ret_price)
 {
@@ -68,7 +68,7 @@ static void done_add(const struct spec *p, int64_t done, struct strbuf *out)
 			      instant_format(done, when, sizeof when));
 }
 
-/* The deadline that the budget covers, if that is after the one that was given. */
+/* Appends the deadline that the budget covers, if it is later than the given one. */
 static void cheaper_add(struct server *s, const struct spec *p, const struct price *x, int64_t done, struct strbuf *out)
 {
 	int64_t window = p->rare->libra.budget > 0 ? libra_window(&p->rare->libra, &x->tariff, spec_asked(s, p)) : 0,

@@ -25,7 +25,8 @@
 #include "store/quota.h"
 #include "store/store.h"
 
-/* The end of an entry that was removed. It stays, since what was taken this month stays taken if the user is added again. */
+/* `end` of an entry that was removed. The entry stays, so that usage of this month still counts
+ * if the user is added again. */
 #define END_DROPPED 1
 
 struct of_user {
@@ -36,10 +37,12 @@ struct of_user {
 struct quotas {
 	VEC(struct of_user) v;
 	struct map at; /* word -> index + 1 */
-	size_t n;      /* entries that were not removed */
+	size_t n;      /* number of entries that were not removed */
+	/* lowest job not known to be unable to start: when quotas_overtakes() last looked, no
+	 * job below could start, nor since then unless it was eased or freed */
 	uint32_t
-		none; /* no job below could be started when quotas_overtakes() looked last, nor could any since unless it was eased or freed */
-	uint32_t seen; /* a job that could be started then; 0: none */
+		none;
+	uint32_t seen; /* a job that could start at that time; 0: none */
 };
 
 struct quotas *quotas_create(void)
@@ -66,7 +69,7 @@ static struct quota *find(const struct server *s, uint32_t user)
 	return map_get(&q->at, user, &at) && q->v.v[at - 1].quota.end != END_DROPPED ? &q->v.v[at - 1].quota : NULL;
 }
 
-/* Returns the entry of a user who has none: a new one, or the one that was removed. */
+/* Returns the entry of a user without one: a new one, or the removed one. */
 static struct quota *add(struct server *s, uint32_t user)
 {
 	struct quotas *q = s->books->quotas;
@@ -105,7 +108,7 @@ static int32_t this_month(const struct server *s)
 	return month_of(s->clock->now);
 }
 
-/* A quota and the moves that changed it, in this turn's commit. */
+/* Stores a quota and the moves that changed it, in this turn's commit. */
 static void keep(struct server *s, uint32_t user, const struct quota *q, const struct quota_moves *moves, uint64_t key)
 {
 	struct store_quota row = {.user = word_text(s, user), .end = q->end, .month = q->month};
@@ -143,7 +146,7 @@ bool quotas_get(struct server *s, const char *user, struct quota *ret)
 	struct quota_moves moves;
 
 	*ret = q ? *q : (struct quota){{0}, 0, 0, {0}};
-	quota_turn(ret, this_month(s), &moves); /* which the next change writes down */
+	quota_turn(ret, this_month(s), &moves); /* the next change stores these moves */
 	return q;
 }
 
@@ -196,7 +199,7 @@ static enum quota_type type_of(const struct spec *p)
 	return p->kind == KIND_QOS || p->kind == KIND_EMERGENCY ? QUOTA_PRIORITY : QUOTA_NORMAL;
 }
 
-/* Whether a quota has room for a bill with `more` of a type in it. */
+/* Checks that a quota covers a bill with `more` of a type. */
 static int room(const struct quota *q, const struct quota_bill *bill, enum quota_type type, int64_t more,
 		struct err *err)
 {
@@ -288,7 +291,8 @@ int quotas_alter(struct server *s, uint32_t id, struct spec *spec, struct err *e
 			keep(s, old->owner, q, &moves, e->key);
 	}
 	if (rc == 0 && claim.month)
-		spec_rare(spec)->claim = claim; /* not before: other elements of its array may have this spec already */
+		/* not earlier: other elements of its array may already have this spec */
+		spec_rare(spec)->claim = claim;
 	return rc;
 }
 
@@ -324,7 +328,9 @@ static void lower(struct quotas *q, uint32_t id)
 		q->none = id;
 }
 
-/* The job that was found last mostly still waits; else none is looked at twice without a reason. New ones have higher ids than all that were looked at. */
+/* Returns true if an earlier normal job could start. The job found last usually still waits;
+ * otherwise no job is looked at twice without reason. New jobs have higher ids than those
+ * already looked at. */
 bool quotas_overtakes(const struct server *s, uint32_t id)
 {
 	struct quotas *q = s->books->quotas;
@@ -343,7 +349,7 @@ bool quotas_overtakes(const struct server *s, uint32_t id)
 	return false;
 }
 
-/* Those that came before it have lower ids. */
+/* Earlier jobs have lower ids. */
 bool quotas_urgent(const struct server *s, uint32_t id)
 {
 	const struct quota_claim *claim = &s->jobs->entries.v[id].spec->rare->claim;
@@ -359,7 +365,8 @@ void quotas_settle(struct server *s, uint32_t id)
 	const struct job *job = entry_job(s, id);
 	const struct outcome *o = e->outcome;
 	struct quota *q = find(s, e->spec->owner);
-	struct quota_claim claim = e->spec->rare->claim; /* the job has ended: nobody asks for it again */
+	/* the job has ended, so its claim is not needed again */
+	struct quota_claim claim = e->spec->rare->claim;
 	struct quota_moves moves;
 	int64_t ran_ms = o ? o->spent_ms : 0;
 

@@ -1,6 +1,4 @@
-/*
- * record.c - one accounting record as text. client/pbsrecord.h reads them.
- */
+/* record.c - formats accounting records. client/pbsrecord.h reads them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,19 +13,19 @@
 enum field_kind {
 	FIELD_TEXT,
 	FIELD_NUMBER,
-	FIELD_KNOWN, /* a number that is not 0 */
+	FIELD_KNOWN, /* a number other than 0 */
 	FIELD_CLOCK, /* seconds */
 	FIELD_CLOCK_MS,
 	FIELD_KIB,
-	FIELD_RESOURCES, /* as after -l: each part is a field of its own */
+	FIELD_RESOURCES, /* in the syntax of -l: each part is a field */
 };
 
-/* PBS's names of what the history calls otherwise, in the order of PBS. */
+/* PBS names of the history's members, in the order of PBS. */
 static const struct {
 	const char *key;
 	enum field_kind kind;
 	size_t at;
-	const char *types; /* of records that have it */
+	const char *types; /* types of records that have it */
 } fields[] = {
 #define AT(member) offsetof(struct record, member)
 	{"requestor", FIELD_TEXT, AT(requestor), "DRC"},
@@ -80,13 +78,15 @@ static void value_add(struct strbuf *out, const char *value)
 		else if (c >= 0 && !text_harmful(c))
 			strbuf_add(out, value, (size_t)n);
 		else
-			for (int i = 0; i < n; i++) /* byte by byte: reading it again gives the same */
+			/* byte by byte, so that reading it back gives the same bytes */
+			for (int i = 0; i < n; i++)
 				strbuf_printf(out, "\\x%02x", (unsigned char)value[i]);
 	}
 	strbuf_puts(out, "\"");
 }
 
-/* "nodes=2:ppn=4,mem=8gb" as Resource_List.nodes=2:ppn=4 Resource_List.mem=8gb; the walltime has its own place. */
+/* Writes "nodes=2:ppn=4,mem=8gb" as Resource_List.nodes=2:ppn=4 Resource_List.mem=8gb; the
+ * walltime has its own field. */
 static void resources_add(struct strbuf *out, const char *text)
 {
 	char *copy = mem_strdup(text), *rest = copy, *part;
@@ -130,7 +130,7 @@ static void field_add(struct strbuf *out, const char *key, enum field_kind kind,
 		strbuf_printf(out, " %s=%lld%s", key, (long long)n, kind == FIELD_KIB ? "kb" : "");
 }
 
-/* `n` digits, and what follows them. */
+/* Writes `n` digits and the character after them. */
 static char *digits(char *p, int n, int value, char after)
 {
 	for (int i = n; i-- > 0; value /= 10)
@@ -139,14 +139,14 @@ static char *digits(char *p, int n, int value, char after)
 	return p + n + 1;
 }
 
-/* Every job writes some of them: no printf, and no buffer of its own. */
+/* Avoids printf and a separate buffer, since every job writes several records. */
 void record_format(const struct record *r, struct strbuf *out)
 {
 	time_t t = (time_t)r->time;
 	struct tm tm = {0};
 	char when[32], *p = when;
 
-	localtime_r(&t, &tm); /* strftime would look whether the time zone's file has changed, each time */
+	localtime_r(&t, &tm); /* strftime would check the time zone file each time */
 	p = digits(p, 2, tm.tm_mon + 1, '/');
 	p = digits(p, 2, tm.tm_mday, '/');
 	p = digits(p, 4, tm.tm_year > 8099 ? 9999 : tm.tm_year < -1900 ? 0 : tm.tm_year + 1900, ' ');
@@ -163,7 +163,7 @@ void record_format(const struct record *r, struct strbuf *out)
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
 		if (strchr(fields[i].types, r->type))
 			field_add(out, fields[i].key, fields[i].kind, (const char *)r + fields[i].at);
-	if (out->n > at) /* the space before the first */
+	if (out->n > at) /* remove the space before the first field */
 		memmove(out->text + at, out->text + at + 1, out->n-- - at);
 	strbuf_puts(out, "\n");
 }

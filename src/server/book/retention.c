@@ -15,14 +15,16 @@
 #include "server/server.h"
 #include "store/history.h"
 
-#define SLICE 200 /* rows of a commit */
+#define SLICE 200 /* rows deleted per commit */
 #define PAUSE 1	  /* seconds until the next slice */
 #define LOOK_MOST                                                                                                      \
-	3600 /* seconds after which the oldest row is looked at again in any case: an import may bring older ones */
+	/* seconds after which the oldest row is checked in any case: an import may bring older
+	 * ones */
+	3600
 
 struct look {
 	struct read_work work;
-	int64_t oldest; /* when it ended; 0: there is none */
+	int64_t oldest; /* instant at which it ended; 0: there is none */
 };
 
 static int look_read(struct read_work *w, struct store *store)

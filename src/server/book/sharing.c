@@ -26,25 +26,26 @@
 #include "store/history.h"
 #include "store/store.h"
 
-#define ROWS_OF_TURN 1000 /* of the ledger, and as many days */
+#define ROWS_OF_TURN 1000 /* ledger rows, or days, read per turn */
 #define RETRY 60	  /* seconds */
 
-/* The words of a spec that make its member. */
+/* The words of a spec that identify its member. */
 struct party {
 	uint32_t account, group, owner;
 };
 
 struct sharing {
 	struct shares *x;
-	struct fairshare_settings settings; /* by which the days were read */
-	int64_t first, from;		    /* days: the first that counts; the first that was read */
-	struct map members;		    /* hash of a party -> its place in parties + 1 */
+	struct fairshare_settings settings; /* settings with which the days were read */
+	/* days: the first that counts; the first that was read */
+	int64_t first, from;
+	struct map members;		    /* hash of a party -> index in parties + 1 */
 	VEC(struct known {
 		struct party party;
 		uint32_t member;
 	}) parties;
-	int64_t rows;  /* read in this turn */
-	int64_t retry; /* instant: the ledger could not be read, and is not asked before */
+	int64_t rows;  /* rows read in this turn */
+	int64_t retry; /* instant before which the ledger is not read again after an error */
 };
 
 struct sharing *sharing_create(void)
@@ -104,7 +105,7 @@ static void sharing_restart(struct sharing *g, const struct fairshare_settings *
 	g->first = (today / f->window - f->depth + 1) * f->window;
 	if (g->first < 0) /* there were no jobs before 1970 */
 		g->first = 0;
-	g->from = today + 2; /* also if somebody sets the clock back a little */
+	g->from = today + 2; /* allows for a clock that is set back a little */
 }
 
 static int row_take(void *context, const struct ledger_row *row)
@@ -161,7 +162,7 @@ bool sharing_reads(const struct server *s)
 	return !sharing_ready(s->books->sharing) && s->clock->now >= s->books->sharing->retry;
 }
 
-/* ---- members and their standing ---- */
+/* ---- members and standings ---- */
 
 static uint32_t party_member(struct server *s, const struct spec *p)
 {
