@@ -1,6 +1,4 @@
-/*
- * grounds.c - see grounds.h: what the gate has (rules/gate.h), then what the scheduler has.
- */
+/* grounds.c - see grounds.h: first the gate's reasons (rules/gate.h), then the scheduler's. */
 #include "server/life/grounds.h"
 #include "server/life/peers/away.h"
 
@@ -70,7 +68,7 @@ static struct ground *say(struct finding *f, const char *code, const char *text,
 	return g;
 }
 
-/* ---- the gate's ---- */
+/* ---- the gate's reasons ---- */
 
 static void find_holds(struct finding *f, unsigned block)
 {
@@ -155,7 +153,7 @@ static void find_place(struct finding *f, unsigned block)
 	strbuf_fini(&change);
 }
 
-/* ---- the scheduler's ---- */
+/* ---- the scheduler's reasons ---- */
 
 static void name_job(void *context, uint32_t job, struct strbuf *out)
 {
@@ -228,13 +226,13 @@ static void change_of(const struct finding *f, const struct reason *r, struct st
 			      duration_human(r->when - f->s->clock->now, when, sizeof when));
 }
 
-/* A stopped queue that is started releases all that it alone holds. */
+/* Collects the jobs that starting the job's stopped queue would also release. */
 static void along_collect(const struct finding *f, unsigned block, job_vec *ret)
 {
 	const struct server *s = f->s;
 
 	if (queue_is_remote(word_text(s, f->e->spec->queue)) || queue_is_started(s, f->e->spec->queue))
-		return; /* to move it to another queue releases nobody else */
+		return; /* moving it to another queue releases no other job */
 	for (uint32_t id = 1; block & BLOCK_QUEUE && id < s->jobs->entries.n; id++)
 		if (id != f->id && gate_blocks(s->gate, id) == BLOCK_QUEUE && s->jobs->entries.v[id].spec &&
 		    s->jobs->entries.v[id].spec->queue == f->e->spec->queue && entry_job(s, id)->state == STATE_HELD)
@@ -269,14 +267,15 @@ static void find_scheduled(struct finding *f, unsigned block, bool released)
 		change_of(f, &reasons.v[i], &change);
 		add(f, why_name(reasons.v[i].why), &text, strbuf_text(&change))->detail = reasons.v[i];
 	}
-	vec_free(&reasons); /* what they own is the list's now */
+	vec_free(&reasons); /* the list owns their contents now */
 	strbuf_fini(&text);
 	strbuf_fini(&change);
 	vec_free(&along);
 	free(there);
 }
 
-/* Who depends on a job that holds what it needs waits for one event, not for two; and who releases it for the system forgets its failures. */
+/* Marks implied reasons. A job that depends on a job holding its resources waits for one event,
+ * not two; and releasing the system hold also clears the job's failures. */
 static void find_implied(struct finding *f, unsigned block)
 {
 	for (size_t i = 0; i < f->list->n && block & BLOCK_SYSTEM; i++)

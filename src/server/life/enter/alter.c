@@ -1,6 +1,4 @@
-/*
- * alter.c - a job or an array is altered while it waits or runs.
- */
+/* alter.c - alters a job or an array while it waits or runs. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -58,7 +58,8 @@ void intake_close(struct server *s, uint64_t first)
 	store_drop_object(s->store, "intake", name);
 }
 
-/* Whether it will be eligible at once: nothing that is known now keeps it from the scheduler. */
+/* Returns true if the job will be eligible at once: nothing known now keeps it from the
+ * scheduler. */
 static bool likely_eligible(struct server *s, const struct spec *p)
 {
 	const struct queue *q = queue_of(s, p->queue);
@@ -92,7 +93,8 @@ void intake_unstage(struct server *s, uint64_t number, const struct submission *
 	script_unref(s, x->spec->script);
 }
 
-/* As its record says, which is how recovery has it; then as things are. */
+/* Starts the job as its record has it, which is what recovery does; then applies the present
+ * state. */
 static void begin(struct server *s, uint32_t id, bool eligible)
 {
 	struct entry *e = &s->jobs->entries.v[id];
@@ -110,7 +112,7 @@ bool intake_begin(struct server *s, uint64_t number, const struct submission *x,
 {
 	uint32_t count = (uint32_t)submission_count(x);
 
-	if (*done == 0) /* events find the array whole */
+	if (*done == 0) /* events need the complete array */
 		submission_fill(s, number, x, first);
 	begin(s, first + *done, *done < x->spec->eligible);
 	if (++*done < count)
@@ -127,7 +129,7 @@ struct intake_mark {
 
 struct intake_marks {
 	VEC(struct intake_mark) v;
-	VEC(uint64_t) scripts; /* of records that were dropped */
+	VEC(uint64_t) scripts; /* scripts of dropped records */
 };
 
 int intake_restore(struct server *s, const char *name, const json_t *o, struct err *err)

@@ -54,7 +54,7 @@ void job_route(struct server *s, uint32_t id)
 	struct err err;
 
 	if (job_move(s, id, word_text(s, from), MOVER_OWNER, NULL, a, &err) == 0 && whole && whole->spec &&
-	    whole->spec->queue == from) /* so is what is shown of the array */
+	    whole->spec->queue == from) /* so does the array's displayed queue */
 		array_alter(s, whole, s->jobs->entries.v[id].spec, key);
 	arena_destroy(a);
 }

@@ -1,6 +1,5 @@
-/*
- * queues.c - queues that are started and stopped, and what that means for the jobs in them; jobs that wait in routing queues.
- */
+/* queues.c - starts and stops queues, with the consequences for their jobs; routes jobs that
+ * wait in routing queues. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,15 +23,16 @@
 #include "server/life/world/block.h"
 #include "server/server.h"
 
-/* Brings all jobs of a queue in line with whether it is started, in slices. Nothing of it is kept: recovery derives the same. */
+/* Blocks or releases all jobs of a queue after it was stopped or started, in slices. Nothing of
+ * it is stored: recovery derives the same. */
 struct queue_work {
 	struct work work;
-	uint32_t queue; /* the word of its name */
-	uint32_t at;	/* jobs before it are done */
-	bool stops;	/* nothing is started until that is complete */
+	uint32_t queue; /* word of its name */
+	uint32_t at;	/* jobs below are done */
+	bool stops;	/* no job is started until that is complete */
 };
 
-#define SCAN 64 /* jobs that a step looks at */
+#define SCAN 64 /* jobs a step looks at, at most */
 
 static void queue_free(struct server *s, struct queue_work *w)
 {
@@ -54,14 +54,14 @@ static bool queue_step(struct server *s, struct work *work)
 		if (!e->spec || e->spec->queue != w->queue || entry_ended(s, id))
 			continue;
 		if (started && queue_routes(s, w->queue))
-			continue; /* they are offered to the destinations: queues_turn() */
+			continue; /* they are offered to their destinations: queues_turn() */
 		if (started && blocked)
 			block_clear(s, id, BLOCK_QUEUE);
 		else if (!started && !blocked && entry_job(s, id)->state <= STATE_ALLOCATED)
 			block_set(s, id, BLOCK_QUEUE);
 		else
 			continue;
-		break; /* that was a step's worth */
+		break; /* one change per step */
 	}
 	if (w->at < s->jobs->entries.n)
 		return true;
@@ -92,11 +92,11 @@ void queue_toggled(struct server *s, const struct queue *q)
 
 /* ---- routing queues ---- */
 
-/* Offers jobs that wait in routing queues to the destinations, in slices, by their ids. */
+/* Offers jobs that wait in routing queues to their destinations, in slices, ordered by id. */
 struct route_work {
 	struct work work;
-	size_t at;	      /* in routed.jobs: those before it have been offered */
-	struct spec *refused; /* nobody has accepted one like this; NULL: there was none */
+	size_t at;	      /* index in routed.jobs: jobs before it have been offered */
+	struct spec *refused; /* last spec that no destination accepted; NULL: none */
 };
 
 static void route_free(struct server *s, struct route_work *w)
@@ -115,7 +115,8 @@ static bool waits_in_route(const struct server *s, uint32_t id)
 	return e->spec && !entry_ended(s, id) && queue_routes(s, e->spec->queue);
 }
 
-/* Whether there was a job to offer: elements of an array are refused together. */
+/* Offers one job. Returns true if there was one to offer: elements of an array are refused
+ * together. */
 static bool route_one(struct server *s, struct route_work *w)
 {
 	uint32_t id = s->jobs->routed.jobs.v[w->at];
@@ -129,7 +130,7 @@ static bool route_one(struct server *s, struct route_work *w)
 	if (spec == w->refused || !queue_is_started(s, spec->queue))
 		return false;
 	spec->refs++;
-	job_route(s, id); /* if it moves, it has another one */
+	job_route(s, id); /* if it moves, it has another spec */
 	if (s->jobs->entries.v[id].spec == spec) {
 		struct spec *before = w->refused;
 		w->refused = spec;
@@ -153,7 +154,7 @@ static bool route_step(struct server *s, struct work *work)
 		return true;
 	for (int i = 0; i < SCAN && w->at < r->jobs.n; i++)
 		if (route_one(s, w))
-			break; /* that was a step's worth */
+			break; /* one job per step */
 	if (w->at < r->jobs.n)
 		return true;
 	for (size_t i = 0; i < r->jobs.n; i++)
@@ -176,7 +177,7 @@ static int by_id(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* By their ids, each once: some were moved there, and are behind others. */
+/* Sorts the jobs by id and removes duplicates: jobs that were moved there come after others. */
 static void routed_sort(struct routed *r)
 {
 	size_t kept = 0;

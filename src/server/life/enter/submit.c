@@ -1,6 +1,5 @@
-/*
- * submit.c - taking a job over: the rules of its queue and of the server, then its first events. A large submission: intake.h.
- */
+/* submit.c - accepts a job: the rules of its queue and of the server, then its first events. For
+ * large submissions see intake.h. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,16 +56,20 @@
 #include "server/site/who.h"
 #include "store/store.h"
 
-#define DEPEND_PRODUCT_MAX 10000000 /* jobs x ids that one text may relate */
-#define RELATIONS_MAX 20000000	    /* relations in memory: with their texts some 60 bytes each */
-#define BEFORE_MAX 1000		    /* ids after before... in one request, */
-#define BEFORE_JOBS_MAX 2000	    /* ... and its jobs: all of them begin in one turn */
-#define BEFORE_TEXT_MAX 1048576	    /* characters of what those that are named depend on already */
-#define PAST_MOST 100 /* jobs of a dependency that are looked for in the history: each is a question to the database */
+#define DEPEND_PRODUCT_MAX 10000000 /* jobs x ids that one text may relate, at most */
+/* relations in memory, at most; each takes some 60 bytes with its text */
+#define RELATIONS_MAX 20000000
+#define BEFORE_MAX 1000		    /* ids after before... in one request, at most */
+/* jobs of such a request, at most: all of them begin in one turn */
+#define BEFORE_JOBS_MAX 2000
+/* total length of the dependency texts of the named jobs, at most */
+#define BEFORE_TEXT_MAX 1048576
+#define PAST_MOST 100 /* dependencies looked up in the history, at most: each is a database query */
 
-/* ---- the site, as rules/admit.h sees it ---- */
+/* ---- the site in the form of rules/admit.h ---- */
 
-/* What is known of a queue of another site: it accepts jobs, and that site has the rest to say. */
+/* Returns the known attributes of a queue of another site: it accepts jobs, and that site
+ * decides the rest. */
 static const struct attrs *remote_attrs(void)
 {
 	static struct attrs attrs;
@@ -113,7 +116,8 @@ static struct admit_site site_of(struct server *s)
 	return (struct admit_site){s->attrs, site_queue, site_jobs, s};
 }
 
-/* The names of a user's groups, NULL at the end: those of the table, and the one that its process has, perhaps by newgrp alone. */
+/* Returns the names of a user's groups, ended by NULL: those of the table, and that of the
+ * process, which may come from newgrp alone. */
 static const char *const *groups_of(const struct server *s, const struct asker *who, struct arena *a)
 {
 	const struct user *u = user_known(s, who->uid);
@@ -127,15 +131,16 @@ static const char *const *groups_of(const struct server *s, const struct asker *
 	return names;
 }
 
-/* Returns who submits, for lists of who may. What a machine calls itself (submit_host) does not count: anybody can claim any name. */
+/* Returns the submitting party for access lists. The machine's own name (submit_host) does not
+ * count, since any client can claim any name. */
 static struct admit_party party_of(struct server *s, const struct asker *who, struct arena *a)
 {
 	return (struct admit_party){who->user, *who->address ? who->address : s->instance->host, groups_of(s, who, a)};
 }
 
-/* ---- whether it fits ---- */
+/* ---- fit ---- */
 
-/* Whether the nodes could ever hold it. */
+/* Checks that the nodes could ever hold it. */
 static int room_check(struct server *s, const struct spec *p, struct err *err)
 {
 	enum fit fit = p->request == UINT32_MAX ? FIT_YES : world_could_hold(s, p);
@@ -179,7 +184,7 @@ static int fits_here(void *context, const char *queue, const struct reqtext *tex
 	return rc;
 }
 
-/* Asks for a queue for a job, and makes its spec what it is there. */
+/* Chooses a queue for a job, and applies it to its spec. */
 static int place(struct server *s, const struct asker *who, struct submission *x, struct admit_job *job,
 		 struct arena *a, struct err *err)
 {
@@ -208,17 +213,19 @@ static int place(struct server *s, const struct asker *who, struct submission *x
 		return rc;
 	uint32_t named = x->spec->queue;
 	x->spec->queue = word_add(s, in.queue.name);
-	/* The spec of a new job has the defaults of the queue that it named; one that is moved has had all of its own before. */
+	/* The spec of a new job has the defaults of the queue it named; a moved one already has
+	 * its own. */
 	if (job->from ? memcmp(&in.text, &x->text, sizeof in.text) != 0 : x->spec->queue != named)
 		rc = spec_fill(s, &in.text, x->spec, err);
 	if (in.queue.elsewhere && !job->from && x->spec->queue != named)
 		spec_rare(x->spec)->through = named;
-	if (in.queue.elsewhere || x->spec->deadline == TIME_NEVER) /* that site decides; nothing to guarantee */
+	/* that site decides, or there is nothing to guarantee */
+	if (in.queue.elsewhere || x->spec->deadline == TIME_NEVER)
 		x->guarantee = false;
 	return rc;
 }
 
-/* A dedicated QoS: nobody else is on its nodes. */
+/* Requests whole nodes for a job with a dedicated QoS. */
 static int dedicate(struct server *s, struct spec *p, struct arena *a, struct err *err)
 {
 	const struct object *q = p->qos ? object_find(s->objects, OBJECT_QOS, word_text(s, p->qos)) : NULL;
@@ -257,13 +264,14 @@ int job_access(struct server *s, const struct asker *owner, struct spec *p, stru
 	return dedicate(s, p, a, err);
 }
 
-/* Refuses a job that asks for more than its user, group, account, QoS or queue may have at once. */
+/* Refuses a job that requests more than its user, group, account, QoS or queue may have at once. */
 static int limit_check(struct server *s, const struct spec *p, struct err *err)
 {
 	struct limit_party party = spec_party(p, 0);
 	int64_t cpus = cluster_most_cpus(s->cluster, p->request, spec_nodes(s, p));
+	/* credits are checked when it is about to start */
 	struct limit_need need = limit_need_of(&s->cluster->requests.v[p->request], cpus, p->walltime,
-					       &(struct charge){0}, 0); /* credits decide when it is to start */
+					       &(struct charge){0}, 0);
 
 	return limits_admit(s->limits, &party, &need, err);
 }
@@ -281,7 +289,8 @@ int walltime_allowed(struct server *s, const struct spec *p, int64_t walltime, s
 	return rc < 0 || p->request == UINT32_MAX ? rc : limit_check(s, &longer, err);
 }
 
-/* One job that another is to wait for, or to run before. Settled: it is forgotten, and ended as was asked. */
+/* Checks one job that another is to wait for, or to run before. Settled: the job is forgotten,
+ * and ended as required. */
 static int relation_check(struct server *s, const struct asker *who, enum depend_type type, const struct jobid *id,
 			  int *looks, bool *ret_settled, struct err *err)
 {
@@ -305,7 +314,7 @@ static int relation_check(struct server *s, const struct asker *who, enum depend
 		*ret_settled = depend_judge(type, &past) == DEPEND_SATISFIED;
 		return 0;
 	}
-	/* what becomes of the other one would tell how a job ended that its user may not see */
+	/* otherwise the fate of the dependent job would reveal how an invisible job ended */
 	if (!may_see(s, who, s->jobs->entries.v[found].spec))
 		return err_code(err, CODE_REFUSED, "depend: there is no job %llu", number);
 	if (!depend_is_before(type))
@@ -317,7 +326,7 @@ static int relation_check(struct server *s, const struct asker *who, enum depend
 	return 0;
 }
 
-/* Malloc'd; NULL if nothing is left. */
+/* Formats dependencies. Malloc'd; NULL if nothing is left. */
 static char *depend_text(const struct depends *d)
 {
 	struct strbuf text = {0};
@@ -332,7 +341,8 @@ static char *depend_text(const struct depends *d)
 	return text.text; /* its own buffer, or NULL */
 }
 
-/* What was accepted can be restored: what it takes in memory is bounded before it is stored. */
+/* Bounds the memory for relations before they are stored, so that whatever was accepted can be
+ * restored. */
 static int relations_check(const struct server *s, const struct depends *d, int64_t count, struct err *err)
 {
 	int64_t ids = 0;
@@ -381,7 +391,7 @@ int depend_check(struct server *s, const struct asker *who, struct spec *p, int6
 	return rc;
 }
 
-/* Whether the nodes could ever hold it, and nothing else forbids that it waits here. */
+/* Checks that the nodes could ever hold it, and that nothing else forbids it to wait here. */
 static int fit_check(struct server *s, const struct spec *p, struct err *err)
 {
 	int rc = spec_may_leave(s, p) ? 0 : room_check(s, p, err);
@@ -390,7 +400,8 @@ static int fit_check(struct server *s, const struct spec *p, struct err *err)
 											     : limit_check(s, p, err);
 }
 
-/* A job that could not meet its deadline even on an empty cluster would expire at once; by position (policy artaras) it starts all the same. */
+/* Refuses a job that could not meet its deadline even on an empty cluster, since it would expire
+ * at once; with the policy artaras (by position) it starts anyway. */
 static int deadline_check(const struct server *s, const struct spec *p, struct err *err)
 {
 	int64_t from = p->at > s->clock->now ? p->at : s->clock->now;
@@ -452,12 +463,13 @@ int move_check(struct server *s, const struct asker *owner, struct submission *x
 	if ((rc = place(s, owner, x, &job, a, err)) < 0)
 		return rc;
 	if (!exempt)
-		return fit_check(s, x->spec, err); /* one whose deadline has passed expires in any queue */
-	/* It was accepted for what other sites have. */
+		/* a job whose deadline has passed expires in any queue */
+		return fit_check(s, x->spec, err);
+	/* It was accepted for the resources of other sites. */
 	return away && !spec_may_leave(s, x->spec) ? room_check(s, x->spec, err) : 0;
 }
 
-/* Whether a job may have other dependencies: those that are named are there, and do not wait for it. */
+/* Checks that a job may have other dependencies: the named jobs exist, and do not wait for it. */
 static int redepend_check(struct server *s, const struct asker *owner, uint32_t id, struct spec *p, struct err *err)
 {
 	const struct entry *e = &s->jobs->entries.v[id];
@@ -519,7 +531,7 @@ uint32_t entries_reserve(struct server *s, int64_t count)
 	return first;
 }
 
-/* A core job and its entry, in STATE_NEW. */
+/* Adds a core job and its entry, in STATE_NEW. */
 uint32_t entry_add(struct server *s, uint64_t key, struct spec *p)
 {
 	uint32_t id = entries_reserve(s, 1);
@@ -546,7 +558,7 @@ struct array *array_add(struct server *s, uint64_t number, struct spec *p, const
 	return a;
 }
 
-/* before...: the other job waits for this one, and counts one less of its on:N. */
+/* Handles before...: lets the other job wait for this one, and decrements its on:N. */
 static void mirror_before(struct server *s, uint32_t other, enum depend_type type, uint64_t number)
 {
 	const char *depend = s->jobs->entries.v[other].spec->depend;
@@ -556,7 +568,8 @@ static void mirror_before(struct server *s, uint32_t other, enum depend_type typ
 
 	snprintf(relation, sizeof relation, "%s:%llu", depend_type_name(depend_mirror(type)),
 		 (unsigned long long)number);
-	if (depend && strstr(depend, relation)) /* named twice; nobody else could know this number */
+	/* it was named twice; nobody else can know this number yet */
+	if (depend && strstr(depend, relation))
 		return;
 	if (depend)
 		depends_parse(depend, &d, NULL);
@@ -596,11 +609,11 @@ static void apply_before(struct server *s, const struct spec *p, uint64_t number
 	depends_fini(&d);
 }
 
-/* What of a request goes before other jobs. */
+/* Jobs that a request goes before. */
 struct ahead {
-	job_vec jobs; /* those that are named, */
-	int64_t text; /* ... and what they depend on, characters */
-	int both;     /* submissions that also wait for others */
+	job_vec jobs; /* the named jobs */
+	int64_t text; /* length of their dependency texts, characters */
+	int both;     /* number of submissions that also wait for others */
 	const struct spec *one;
 };
 
@@ -699,7 +712,7 @@ void submission_begun(struct server *s, uint64_t number, const struct spec *p, u
 	s->turn->dirty = true;
 }
 
-/* A job that begins to wait. */
+/* Lets a job begin to wait. */
 static void begin(struct server *s, uint32_t id)
 {
 	s->jobs->entries.v[id].fresh = true;
@@ -719,7 +732,7 @@ void submission_accept(struct server *s, uint64_t number, struct submission *x, 
 	first = entries_reserve(s, submission_count(x));
 	end = s->cluster->njobs;
 	submission_fill(s, number, x, first);
-	for (uint32_t id = first; id < end; id++) /* events find the array whole */
+	for (uint32_t id = first; id < end; id++) /* events need the complete array */
 		begin(s, id);
 	for (uint32_t id = first; id < end; id++) {
 		eligible += gate_blocks(s->gate, id) == 0;

@@ -1,9 +1,14 @@
 /*
- * walltime.c - another walltime for a job that runs: who may ask for how much, and what follows.
+ * walltime.c - changes the walltime of a running job: who may request how much, and the
+ * consequences.
  *
- * Its owner may shorten it, though not below what it has used; extend it as far as the limits of its queue, its limits on CPU-seconds and its
- * account's credits allow, and nobody who has a place in the plan is delayed (sched_may_extend). Operators may extend it in any case, but break guaranteed deadlines only by force. The plan has its new end at once; its hosts are told after the commit, and again after a restart
- * or when they were away (engine_limit).
+ * The owner may shorten it, but not below the time already used, and may extend it as far as the
+ * limits of the queue, the limits on CPU-seconds and the account's credits allow, provided that no
+ * job with a place in the plan is delayed (sched_may_extend). Operators may always extend it, but
+ * need `force` to break guaranteed deadlines.
+ *
+ * The plan has the new end at once; the hosts are informed after the commit, and again after a
+ * restart or after an absence (engine_limit).
  */
 #include <errno.h>
 #include <stdint.h>
@@ -32,7 +37,7 @@
 #include "server/life/world/guarantees.h"
 #include "server/server.h"
 
-/* Seconds that it has run. */
+/* Returns the seconds that the job has run. */
 static int64_t used(const struct server *s, uint32_t id)
 {
 	const struct outcome *o = s->jobs->entries.v[id].outcome;
@@ -77,7 +82,8 @@ static int in_the_way(struct server *s, uint32_t id, int64_t walltime, const str
 	return rc;
 }
 
-/* Refuses added time that the job's limits or its account's credits do not allow. What it holds already stays counted. */
+/* Refuses added time that the job's limits or its account's credits do not allow. Existing usage
+ * still counts. */
 static int limits_extend(struct server *s, uint32_t id, int64_t walltime, struct err *err)
 {
 	const struct job *job = entry_job(s, id);
@@ -108,7 +114,8 @@ static int limits_extend(struct server *s, uint32_t id, int64_t walltime, struct
 		(long long)(r.most > r.used ? r.most - r.used : 0));
 }
 
-/* What an operator may do: all but break a guaranteed deadline without meaning to. */
+/* Checks an operator's change: everything is allowed except to break a guaranteed deadline by
+ * accident. */
 static int operator_check(struct server *s, uint32_t id, int64_t walltime, bool force, struct err *err)
 {
 	struct risk x = {.kind = RISK_EXTEND, .job = id, .until = end_with(s, id, walltime)};
@@ -143,7 +150,7 @@ int walltime_check(struct server *s, uint32_t id, const struct asker *w, int64_t
 	rc = walltime_allowed(s, p, walltime, err);
 	if (rc < 0)
 		return rc;
-	if (s->turn->dirty) /* what waits reserves first */
+	if (s->turn->dirty) /* waiting jobs reserve first */
 		server_decide(s);
 	if (!entry_running(s, id))
 		return err_code(err, CODE_REFUSED, "it does not run any more");

@@ -36,21 +36,22 @@ static const char *site_name(const struct server *s, uint32_t id)
 	return at ? at + 1 : queue;
 }
 
-/* Its state as it is, to be changed and stored. */
+/* Returns a copy of its state, to be changed and stored. */
 static struct away away_now(const struct server *s, uint32_t id)
 {
 	const struct away *a = s->jobs->entries.v[id].away;
 
 	struct away now = a ? *a : (struct away){0};
 
-	now.from = 0; /* as it was */
+	now.from = 0; /* keeps the stored value */
 	return now;
 }
 
 static void away_put(struct server *s, uint32_t id, const struct away *a, const struct payload *what)
 {
 	struct payload p = *what;
-	char *there = a->id ? mem_strdup(a->id) : NULL; /* the fold frees its own before the event is kept */
+	/* the fold frees its own copy before the event is stored */
+	char *there = a->id ? mem_strdup(a->id) : NULL;
 
 	p.away = *a;
 	p.away.id = there;
@@ -71,7 +72,7 @@ bool away_any(struct server *s)
 	job_vec *v = &s->jobs->leaving;
 	size_t kept = 0;
 
-	for (size_t i = 0; i < v->n && kept == 0; i++) /* the first that is still there will do */
+	for (size_t i = 0; i < v->n && kept == 0; i++) /* one that is still there is enough */
 		if (in_remote(s, v->v[i]))
 			kept = i + 1;
 		else
@@ -85,7 +86,7 @@ bool away_any(struct server *s)
 	return kept > 0;
 }
 
-/* Whether as many elements of its array are away as may run at once. */
+/* Returns true if as many elements of its array are away as may run at once. */
 static bool is_throttled(const struct server *s, uint32_t id)
 {
 	uint64_t key = s->jobs->entries.v[id].key;
@@ -152,7 +153,7 @@ void away_explain(const struct server *s, uint32_t id, struct strbuf *out)
 		strbuf_printf(out, "it will be handed over to site %s", site_name(s, id));
 }
 
-/* ---- wishes ---- */
+/* ---- requests of the owner ---- */
 
 void away_delete(struct server *s, uint32_t id, const char *why, const char *who)
 {
@@ -189,7 +190,7 @@ int away_refuse(const struct server *s, uint32_t id, struct err *err)
 		site_name(s, id), (unsigned long long)job_key_number(s->jobs->entries.v[id].key));
 }
 
-/* ---- reports ---- */
+/* ---- reports of the courier ---- */
 
 static bool is_try(const struct server *s, uint32_t id, uint32_t try, unsigned phases)
 {
@@ -198,7 +199,8 @@ static bool is_try(const struct server *s, uint32_t id, uint32_t try, unsigned p
 	return e->spec && !entry_ended(s, id) && e->away && e->away->try == try && phases & 1u << e->away->phase;
 }
 
-/* An element is there as an array of it alone: of "7[].east" it is "7[3].east". */
+/* Writes the id of an element at the site, where it is an array of its own: for "7[].east" it is
+ * "7[3].east". */
 static void element_there(const struct server *s, uint32_t id, const char *there, struct strbuf *ret)
 {
 	int64_t index = job_key_index(s->jobs->entries.v[id].key);
@@ -228,7 +230,8 @@ void away_accepted(struct server *s, uint32_t id, uint32_t try, const char *answ
 	strbuf_fini(&name);
 }
 
-/* Where it goes on: the queue that it came from or is wanted in, if there is one still; else it stays, and is held. */
+/* Puts a returned job into the queue it came from or was requested for, if that still exists;
+ * otherwise the job stays where it is, held. */
 static void settle_back(struct server *s, uint32_t id, bool wanted, const char *why)
 {
 	struct entry *e = &s->jobs->entries.v[id];
@@ -284,7 +287,8 @@ void away_state(struct server *s, uint32_t id, uint32_t try, char state, bool gu
 	away_put(s, id, &a, &(struct payload){.text = text, .comment = text});
 }
 
-#define SPAN_MOST INT64_C(1000000000000) /* seconds or KiB: what another site says may be anything */
+/* limit on seconds or KiB: another site's numbers may be anything */
+#define SPAN_MOST INT64_C(1000000000000)
 
 static int64_t span(const json_t *o, const char *key, int64_t scale)
 {

@@ -23,7 +23,7 @@
 #include "server/server.h"
 #include "store/store.h"
 
-#define AT_ONCE 8 /* each is a process */
+#define AT_ONCE 8 /* erasures at once, at most: each is a process */
 
 static void erase_free(struct erase_later *x)
 {

@@ -1,6 +1,4 @@
-/*
- * forget.c - jobs that ended long ago go: out of memory and store, with what was kept of them.
- */
+/* forget.c - removes jobs that ended long ago from memory and store, with their files. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,7 +26,7 @@
 #include "server/site/realm.h"
 #include "store/store.h"
 
-#define FORGETS_MOST 1000 /* jobs that are dropped in a turn */
+#define FORGETS_MOST 1000 /* jobs dropped per turn, at most */
 
 static void outcome_free(struct outcome *o)
 {
@@ -53,7 +51,7 @@ static void output_forget(const struct server *s, uint32_t id)
 	}
 }
 
-/* A job that others depend on stays. */
+/* Returns true if other jobs depend on it: it is then kept. */
 static bool is_awaited(const struct server *s, uint64_t number)
 {
 	return map_get(&s->jobs->dependents, number, &(uint64_t){0});
@@ -93,7 +91,8 @@ static void entry_drop(struct server *s, uint32_t id)
 	e->spec = NULL;
 }
 
-/* An array goes as a whole, when the last of its elements may: its record in the store is one. */
+/* Counts an element that may be forgotten. The array is dropped as a whole after the last one,
+ * since it has one record in the store. */
 static void array_forget(struct server *s, struct array *a)
 {
 	if (++a->due < a->count)
@@ -118,7 +117,8 @@ static void entry_forget(struct server *s, uint32_t id)
 
 	if (!e->spec || !entry_ended(s, id))
 		return;
-	/* Processes of one that was purged may still be there, and hold CPUs: without their job a restart would not know of them. */
+	/* Processes of a purged job may still exist and hold CPUs: without the job a restart
+	 * would not know of them. */
 	if (is_awaited(s, number) || restart_awaits(s, number) || (a && a->ended < a->count) ||
 	    attempt_lingers(s, id, entry_job(s, id)->attempt + 1)) {
 		heap_push(&s->agenda->forgets, s->clock->now + 60, id, 0);

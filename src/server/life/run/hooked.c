@@ -31,18 +31,19 @@
 #include "server/settings/conf.h"
 #include "server/site/hooks.h"
 
-#define IN_A_TURN 100	  /* that are sent */
-#define WAITING_MAX 10000 /* questions about starts and ends; what is more is dropped, and said */
+#define IN_A_TURN 100	  /* questions sent per turn, at most */
+/* waiting questions about starts and ends, at most; further ones are dropped and logged */
+#define WAITING_MAX 10000
 
-/* A question whose answer nobody waits for. */
+/* A question whose answer no client waits for. */
 struct hearing {
 	struct hook_ask *ask;
 	uint32_t id;
-	uint64_t key; /* of the job, which may be forgotten meanwhile */
+	uint64_t key; /* key of the job, which may be forgotten in the meantime */
 	char *text;
 };
 
-/* ---- what a hook said ---- */
+/* ---- answers ---- */
 
 void hooked_mails(struct server *s, const struct hook_answer *a)
 {
@@ -104,7 +105,7 @@ void hooked_note(struct server *s, uint32_t id, const struct hook_answer *a)
 	hooked_mails(s, a);
 }
 
-/* ---- what it hears ---- */
+/* ---- questions ---- */
 
 static void outcome_facts(const struct server *s, uint32_t id, json_t *o)
 {

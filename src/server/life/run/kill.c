@@ -57,7 +57,7 @@ void job_put_back(struct server *s, uint32_t id, bool save, const char *who)
 			    .who = who};
 
 	if (e->intent)
-		return; /* it ends already */
+		return; /* it is already ending */
 	if (save && t && attempt_save(s, t, SAVE_SHUTDOWN))
 		x.intent = INTENT_RERUN;
 	else if (t)

@@ -19,7 +19,7 @@
 #include "server/server.h"
 #include "store/store.h"
 
-/* Jobs that name none are a class, too. */
+/* Returns the job's class; jobs without one share the class "-". */
 static const char *class_of(const struct server *s, const struct spec *p)
 {
 	return p->class ? word_text(s, p->class) : "-";
@@ -33,7 +33,7 @@ static struct class_moves *moves_of(const struct server *s, const char *class)
 	return NULL;
 }
 
-/* In seconds; < 0: it stays where it is. */
+/* Returns the cost of a move in seconds; < 0: the job must not be moved. */
 static int64_t cost(void *context, uint32_t id)
 {
 	const struct server *s = context;

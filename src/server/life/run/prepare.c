@@ -1,8 +1,10 @@
 /*
- * prepare.c - what an attempt needs to run: an order for each of its hosts, with script, node file, paths, limits. The body of the job is read from the store here.
+ * prepare.c - prepares an attempt: an order for each of its hosts, with script, node file, paths,
+ * limits. The body of the job is read from the store here.
  *
- * The first part has the script; the others are rooms, in which its tasks run. Another host has directories of its own: paths there begin with words that its agent
- * replaces (docs/protocol.md).
+ * The first part has the script; the others only provide a place in which its tasks run
+ * (order.room). Another host has its own directories: paths there begin with placeholders that its
+ * agent replaces (docs/protocol.md).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -61,7 +63,7 @@ static const char *text_of(const json_t *body, const char *key, struct arena *a)
 	return text ? arena_printf(a, "%s", text) : NULL;
 }
 
-/* ---- where output goes ---- */
+/* ---- output files ---- */
 
 static const char *replace(struct arena *a, const char *path, const char *word_, const char *value)
 {
@@ -70,7 +72,8 @@ static const char *replace(struct arena *a, const char *path, const char *word_,
 	return at ? arena_printf(a, "%.*s%s%s", (int)(at - path), path, value, at + strlen(word_)) : path;
 }
 
-/* A job that is renamed while it runs goes on writing where it began. */
+/* Returns the name used in output paths: a job renamed while it runs keeps writing to its first
+ * files. */
 static const char *files_name(const struct server *s, uint32_t id)
 {
 	const struct spec *p = s->jobs->entries.v[id].spec;
@@ -78,7 +81,7 @@ static const char *files_name(const struct server *s, uint32_t id)
 	return p->files_name ? word_text(s, p->files_name) : p->name;
 }
 
-/* What TORQUE and PBS Pro know in the names of output files. */
+/* Replaces the placeholders of TORQUE and PBS Pro in names of output files. */
 const char *replace_words(const struct server *s, uint32_t id, const char *path, struct arena *a)
 {
 	int64_t index = job_key_index(s->jobs->entries.v[id].key);
@@ -104,14 +107,16 @@ static const char *default_name(const struct server *s, uint32_t id, char letter
 			 : arena_printf(a, "%s.%c%llu-%lld", files_name(s, id), letter, number, (long long)index);
 }
 
-/* Whether each element of an array gets a file of its own by this name already. A device is none of anybody's. */
+/* Returns true if the name already gives each element of an array a file of its own, or is a
+ * device. */
 static bool tells_elements_apart(const char *path)
 {
 	return strstr(path, "^array_index^") || strstr(path, "$PBS_ARRAYID") || strstr(path, "$PBS_ARRAY_INDEX") ||
 	       strstr(path, "$PBS_JOBID") || strncmp(path, "/dev/", 5) == 0;
 }
 
-/* A file that was named for a whole array: seq.out-1, seq.out-2, ..., as in TORQUE. */
+/* Returns the path for an element of a file named for a whole array: seq.out-1, seq.out-2, ...,
+ * as in TORQUE. */
 static const char *element_path(const struct server *s, uint32_t id, const char *path, struct arena *a)
 {
 	int64_t index = job_key_index(s->jobs->entries.v[id].key);
@@ -139,7 +144,7 @@ static const char *output_path(const struct server *s, uint32_t id, const char *
 		path = arena_printf(a, "%s/%s", workdir, path);
 	if (path[strlen(path) - 1] == '/')
 		path = arena_printf(a, "%s%s", path, default_name(s, id, letter, a));
-	return arena_printf(a, "%s", path); /* what was given is the body's */
+	return arena_printf(a, "%s", path); /* the given text belongs to the body */
 }
 
 void output_paths(struct server *s, uint32_t id, const json_t *body, struct arena *a, const char **ret_out,
@@ -175,7 +180,8 @@ static void script_path(const struct server *s, uint64_t script, char *path, siz
 		 s->instance->origin);
 }
 
-/* Which file it is, and when it was written last; never 0. What was changed, replaced or damaged since has another. */
+/* Returns a fingerprint of the file and its last modification; never 0. It differs after any
+ * change, replacement or damage. */
 static uint64_t file_print(const struct stat *st)
 {
 	int64_t what[] = {(int64_t)st->st_dev, (int64_t)st->st_ino, st->st_size, st->st_mtim.tv_sec,
@@ -185,7 +191,7 @@ static uint64_t file_print(const struct stat *st)
 }
 
 struct script_file {
-	uint64_t stat; /* file_print() of it; 0: in doubt */
+	uint64_t stat; /* its file_print(); 0: in doubt */
 	struct script_print print;
 };
 
@@ -225,9 +231,10 @@ void script_file_drop(struct server *s, uint64_t script)
 	free(f);
 }
 
-/* Written by each server when it first needs it, and again when it was lost or changed, or a start has failed; never half. A file that this server
- * did not write is not used: it may be another job's (belongings.c). That its text is the right one is checked where it is used, by the SHA-256
- * that the order has (run/script.c): a file that was given to its user is not ours to read any more. */
+/* Writes the script when the server first needs it, and again when it was lost or changed, or
+ * after a failed start; never partially. A file that this server did not write is not used,
+ * since it may be another job's (belongings.c). The reader checks its text by the SHA-256 in the
+ * order (run/script.c), since the server cannot read a file that was given to its user. */
 static int script_file(struct server *s, const struct spec *p, struct arena *a, struct order *o, struct err *err)
 {
 	char path[4096], temporary[4104], *text;
@@ -254,8 +261,8 @@ static int script_file(struct server *s, const struct spec *p, struct arena *a, 
 	if (rc < 0)
 		return rc;
 	snprintf(temporary, sizeof temporary, "%s.new", path);
-	unlink(temporary); /* whatever is there */
-	errno = ENOSPC;	   /* what a write that is cut short means */
+	unlink(temporary); /* remove any leftover */
+	errno = ENOSPC;	   /* the error reported for a short write */
 	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0 || write(fd, text, n) != (ssize_t)n || fchmod(fd, 0500) < 0 || fstat(fd, &st) < 0 ||
 	    rename(temporary, path) < 0) {
@@ -274,7 +281,7 @@ static int script_file(struct server *s, const struct spec *p, struct arena *a, 
 	return rc;
 }
 
-/* Its text, for a host that does not see our directories. */
+/* Adds the script's text, for a host that does not see our directories. */
 static int script_text(struct server *s, const struct spec *p, struct arena *a, struct part_order *ret, struct err *err)
 {
 	struct script_print print;
@@ -369,7 +376,8 @@ static void draft_devices(const struct server *s, const struct draft *p, struct 
 	}
 }
 
-/* What is left of the time that its share was worked out for (rules/libra.h): less than at first for one that is run again. */
+/* Sets the remaining time for the job's share (rules/libra.h), which is shorter when it runs
+ * again. */
 static void draft_share(const struct server *s, const struct draft *p, struct order *o)
 {
 	const struct spec *x = s->jobs->entries.v[p->t->job].spec;
@@ -385,7 +393,7 @@ static void draft_share(const struct server *s, const struct draft *p, struct or
 					.share_time = left < time ? (left > 1 ? left : 1) : time};
 }
 
-/* All nodes of a job on several hosts, each once, in the node file's order. */
+/* Lists all nodes of a job on several hosts, each once, in the order of the node file. */
 static void draft_hosts(const struct server *s, const struct draft *p, struct order *o)
 {
 	const struct attempt *t = p->t;
@@ -407,7 +415,7 @@ static void draft_hosts(const struct server *s, const struct draft *p, struct or
 	}
 }
 
-/* Returns a path that ends in the job's name, as Open MPI expects; agents of protocol 1 would not
+/* Returns a path that ends in the job's id, as Open MPI expects; agents of protocol 1 would not
  * make its directory. */
 static const char *nodefile_path(const struct server *s, const struct draft *p, const struct order *o)
 {
@@ -418,7 +426,7 @@ static const char *nodefile_path(const struct server *s, const struct draft *p, 
 	return arena_printf(p->a, "%s/nodes/%s/%s", p->state, p->tag, o->id);
 }
 
-/* What is different on each host. */
+/* Fills in what differs between hosts. */
 static int draft_prepare(struct server *s, const struct draft *p, struct part_order *ret, struct err *err)
 {
 	const struct spec *spec = s->jobs->entries.v[p->t->job].spec;
@@ -434,8 +442,9 @@ static int draft_prepare(struct server *s, const struct draft *p, struct part_or
 	o->nodefile_path = nodefile_path(s, p, o);
 	if (!p->here || s->instance->multi)
 		o->tmpdir = arena_printf(p->a, "%s/tmp/%s", p->state, p->tag);
+	/* they must not share /tmp: Open MPI's daemons would conflict */
 	else if (draft_spans_virtual(s,
-				     p)) /* they may not share /tmp: daemons of Open MPI would be in each other's way */
+				     p))
 		o->tmpdir = arena_printf(p->a, "%s/nodes/%s.d", p->state, p->tag);
 	draft_devices(s, p, o);
 	draft_share(s, p, o);
@@ -443,7 +452,8 @@ static int draft_prepare(struct server *s, const struct draft *p, struct part_or
 	if (spec->interactive && !o->room) {
 		o->terminal.pty = arena_printf(p->a, "%s/terminal.sock", p->run);
 		o->terminal.patience = attrs_number(s->attrs, "interactive_grace");
-		o->terminal.warning = attrs_number(s->attrs, "interactive_warning"); /* < 0: unset */
+		/* < 0: unset */
+		o->terminal.warning = attrs_number(s->attrs, "interactive_warning");
 	}
 	if (!o->room && p->here)
 		rc = script_file(s, spec, p->a, o, err);
@@ -461,9 +471,10 @@ static int draft_prepare(struct server *s, const struct draft *p, struct part_or
 	return rc;
 }
 
-/* ---- all of them ---- */
+/* ---- all hosts ---- */
 
-/* Processes and threads of a fragment from a chunk; -1: from all. A chunk that says nothing has one process, with a thread for each CPU. */
+/* Adds the processes and threads of a fragment from a chunk; -1: from all. A chunk without
+ * mpiprocs has one process, with a thread for each CPU. */
 static void chunk_add(const struct reqtext *text, int chunk, int64_t *lines, int64_t *threads)
 {
 	for (int i = chunk < 0 ? 0 : chunk; i < (chunk < 0 ? text->nchunks : chunk + 1); i++) {
@@ -475,8 +486,8 @@ static void chunk_add(const struct reqtext *text, int chunk, int64_t *lines, int
 	}
 }
 
-/* Lines of each fragment in the node file: one for each of its CPUs, as TORQUE does; as PBS Pro does if the request is a select= or says something of
- * mpiprocs or ompthreads. */
+/* Computes each fragment's lines in the node file: one for each of its CPUs, like TORQUE; or
+ * like PBS Pro if the request has select=, mpiprocs or ompthreads. */
 static void layout_read(struct server *s, const struct attempt *t, struct arena *a, struct layout *ret)
 {
 	const struct request *r = cluster_job_request(s->cluster, entry_job(s, t->job));
@@ -517,7 +528,7 @@ static const char *nodefile_text(struct server *s, const struct attempt *t, cons
 	return ret;
 }
 
-/* Lists the GPUs of all hosts as TORQUE does; NULL: it has none. */
+/* Lists the GPUs of all hosts in TORQUE's format; NULL: there are none. */
 static const char *gpufile_text(const struct server *s, const struct attempt *t, struct arena *a)
 {
 	struct strbuf text = {0};
@@ -544,7 +555,7 @@ static char **argv_of(const json_t *body, struct arena *a)
 	return v;
 }
 
-/* What is the same on every host. */
+/* Fills in what is the same on every host. */
 static void order_common(struct server *s, const struct draft *x, struct order *o)
 {
 	const struct attempt *t = x->t;
@@ -568,7 +579,7 @@ static void order_common(struct server *s, const struct draft *x, struct order *
 	if (!o->workdir)
 		o->workdir = o->home;
 	output_paths(s, t->job, x->body, x->a, &o->out, &o->err);
-	o->append = true; /* what other jobs, and earlier attempts, wrote there stays */
+	o->append = true; /* keep the output of other jobs and earlier attempts */
 	if (body_text(x->body, "umask"))
 		o->umask = (int)strtol(body_text(x->body, "umask"), NULL, 8);
 	o->nodefile = nodefile_text(s, t, &x->layout, x->a);

@@ -1,7 +1,9 @@
 /*
- * prepare_env.c - the environment of a job on one of its hosts: ours first, which the user may change, then the user's, then what must be right.
+ * prepare_env.c - the environment of a job on one of its hosts: our defaults first, which the user
+ * may change, then the user's variables, then those that must be correct.
  *
- * Entries that name directories come last: on another host its agent replaces their words (@STATE@, @RUN@, @BIN@), and those of no other entry.
+ * Entries with directories come last: on another host its agent replaces the placeholders (@STATE@,
+ * @RUN@, @BIN@) in these entries only.
  */
 #include <jansson.h>
 #include <stdarg.h>
@@ -79,7 +81,7 @@ static void env_set(struct env *env, const char *name, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* At the end, among those that name directories; an earlier one of that name is gone. */
+/* Appends an entry with a directory; removes an earlier one of that name. */
 static void env_place(struct env *env, const char *name, const char *fmt, ...)
 {
 	va_list ap;
@@ -96,7 +98,7 @@ static void env_place(struct env *env, const char *name, const char *fmt, ...)
 	env->placed++;
 }
 
-/* What the user gave; values that were not UTF-8 came as base64. */
+/* Adds the user's variables; values that are not UTF-8 are in base64. */
 static void env_given(struct env *env, const json_t *body)
 {
 	const json_t *v;
@@ -115,10 +117,11 @@ static void env_given(struct env *env, const json_t *body)
 	}
 }
 
-/* What parallel programs need to know of the machine; the user may say otherwise. */
+/* Sets defaults for parallel programs; the user may override them. */
 static void env_parallel(const struct server *s, const struct draft *p, struct env *env)
 {
-	/* The job has its CPUs already: Open MPI would take the machine's first ones, whoever has them. */
+	/* The job is already bound to its CPUs: Open MPI would use the machine's first ones,
+	 * whoever has them. */
 	env_set(env, "OMPI_MCA_hwloc_base_binding_policy", "none");
 	env_set(env, "PRTE_MCA_hwloc_default_binding_policy", "none");
 	if (s->jobs->entries.v[p->t->job].spec->uid == 0) {
@@ -127,11 +130,13 @@ static void env_parallel(const struct server *s, const struct draft *p, struct e
 	}
 	if (!draft_is_virtual(s, p))
 		return;
-	/* Virtual nodes may have more CPUs than there are, and need no network to reach each other. */
+	/* Virtual nodes may have more CPUs than the machine, and need no network to reach each
+	 * other. */
 	env_set(env, "OMPI_MCA_mpi_yield_when_idle", "1");
 	env_set(env, "OMPI_MCA_oob_tcp_if_include", "lo");
 	env_set(env, "OMPI_MCA_btl_tcp_if_include", "lo");
-	if (draft_spans_virtual(s, p)) /* shared memory is named by host and rank on it: that of two would be one */
+	/* shared memory is named by host and local rank: two virtual nodes would collide */
+	if (draft_spans_virtual(s, p))
 		env_set(env, "OMPI_MCA_btl", "self,tcp");
 }
 
@@ -168,7 +173,7 @@ static void env_job(struct server *s, const struct draft *p, const struct order 
 	}
 }
 
-/* The nodes of a job that is on one host, each once. */
+/* Lists the nodes of a job on one host, each once. */
 static void names_here(const struct server *s, const struct draft *p, struct strbuf *out)
 {
 	struct map seen = {0};
@@ -183,7 +188,7 @@ static void names_here(const struct server *s, const struct draft *p, struct str
 	map_fini(&seen);
 }
 
-/* Which of the job's nodes this is, and how the others are reached. */
+/* Sets which of the job's nodes this is, and how to reach the others. */
 static void env_hosts(const struct server *s, const struct draft *p, const struct order *o, struct env *env)
 {
 	struct strbuf names = {0};
@@ -196,7 +201,8 @@ static void env_hosts(const struct server *s, const struct draft *p, const struc
 		}
 	env_set(env, "PBS_NODENUM", "%d", first < 0 ? 0 : first);
 	env_set(env, "PBS_VNODENUM", "%d", first < 0 ? 0 : first);
-	/* Not the script's, if there are other nodes: MPICH's mpiexec gives its own environment to ranks there, too. */
+	/* Not set for the script if there are other nodes: MPICH's mpiexec passes its
+	 * environment to ranks there. */
 	if (p->t->nfrags && (o->room || (p->count == 1 && !draft_spans_virtual(s, p))))
 		env_set(env, "SHUNT_NODE", "%s",
 			names_get(&s->cluster->node_names, (uint32_t)p->t->node[draft_first(p)]));
@@ -209,7 +215,8 @@ static void env_hosts(const struct server *s, const struct draft *p, const struc
 	strbuf_fini(&names);
 }
 
-/* So that commands in the job find this server: by its socket, or with a token that counts as long as this attempt runs. */
+/* Lets commands in the job find this server: by its socket, or with a token that is valid while
+ * this attempt runs. */
 static void env_server(const struct server *s, const struct draft *p, struct env *env)
 {
 	struct strbuf servers = {0};
@@ -232,7 +239,8 @@ static void env_server(const struct server *s, const struct draft *p, struct env
 	strbuf_fini(&servers);
 }
 
-/* What names directories. Launchers of parallel programs reach the job's nodes through us. */
+/* Sets the entries with directories. Launchers of parallel programs reach the job's nodes
+ * through us. */
 static void env_places(const struct server *s, const struct draft *p, const struct order *o, struct env *env)
 {
 	static const char usual[] = "/usr/local/bin:/usr/bin:/bin";
@@ -241,7 +249,8 @@ static void env_places(const struct server *s, const struct draft *p, const stru
 	static const char *const agent[] = {"OMPI_MCA_plm_rsh_agent", "PRTE_MCA_plm_ssh_agent", "HYDRA_LAUNCHER_EXEC",
 					    "PARALLEL_SSH", "PBS_RSH"};
 
-	if (env_find(env, "PATH=") == env->list.n) /* our own commands are found first: a job's qsub is this server's */
+	/* our commands are found first: a job's qsub is this server's */
+	if (env_find(env, "PATH=") == env->list.n)
 		env_place(env, "PATH", "%s%s%s", p->path, *p->path ? ":" : "", usual);
 	for (size_t i = 0; i < sizeof hostfile / sizeof *hostfile; i++)
 		env_place(env, hostfile[i], "%s", o->nodefile_path);
@@ -249,7 +258,8 @@ static void env_places(const struct server *s, const struct draft *p, const stru
 		env_place(env, agent[i], "%s", p->rsh);
 	if (o->tmpdir)
 		env_place(env, "TMPDIR", "%s", o->tmpdir);
-	if (o->tmpdir && draft_spans_virtual(s, p)) /* pbs_rsh makes each virtual node's below it */
+	/* pbs_rsh makes each virtual node's directory below it */
+	if (o->tmpdir && draft_spans_virtual(s, p))
 		env_place(env, "SHUNT_TMPDIR", "%s", o->tmpdir);
 }
 
@@ -261,7 +271,8 @@ void draft_environment(struct server *s, const struct draft *p, struct order *o)
 	env_parallel(s, p, &env);
 	env_given(&env, p->body);
 	env_job(s, p, o, &env);
-	env_set(&env, "OMPI_MCA_orte_set_default_slots", "1"); /* else a host that is there once has all its cores */
+	/* otherwise a host listed once has all its cores */
+	env_set(&env, "OMPI_MCA_orte_set_default_slots", "1");
 	env_set(&env, "PRTE_MCA_prte_set_default_slots", "1");
 	env_server(s, p, &env);
 	env_hosts(s, p, o, &env);

@@ -1,9 +1,10 @@
 /*
- * prepare_files.c - where the files of a job are: its output's home, what is staged in and out; and what of that must be carried between hosts
- * for an attempt (engine/errands.h).
+ * prepare_files.c - locations of a job's files: the home of its output, staged files, and what must
+ * be carried between hosts for an attempt (engine/errands.h).
  *
- * Nothing is carried when the job runs where its output belongs, or its directory is the same everywhere (shared_paths). Home is the host that the
- * job came from, or the one that -o names. One that is none of the cluster's, a laptop's say, can't be called: then the server keeps the output, and
+ * Nothing is carried if the job runs where its output belongs, or if its directory is shared
+ * (shared_paths). Home is the host that the job came from, or the one that -o names. If home is not
+ * in the cluster, such as a laptop, it cannot be called: the server then keeps the output, and
  * "shunt output" reads it.
  */
 #include <errno.h>
@@ -40,11 +41,13 @@
 #include "server/site/realm.h"
 
 #define DAY INT64_C(86400)
-#define TICKET_LONGER (30 * DAY) /* hosts' clocks differ, walltimes are extended: a ticket counts for so much longer */
+/* added lifetime of a ticket: hosts' clocks differ, and walltimes are extended */
+#define TICKET_LONGER (30 * DAY)
 
 /* ---- hosts ---- */
 
-/* Of stagein and output paths: "n1" and "n1.example.org" are the same host; two names with a domain must be equal. */
+/* Returns true if both names mean the same host, in stagein and output paths: "n1" and
+ * "n1.example.org" do; two names with a domain must be equal. */
 static bool host_same(const char *a, const char *b)
 {
 	size_t n = strcspn(a, "."), m = strcspn(b, ".");
@@ -62,7 +65,8 @@ static bool host_is_here(const struct server *s, const char *host)
 	return strcasecmp(host, "localhost") == 0 || host_same(host, name) || host_same(host, s->instance->host);
 }
 
-/* Whether the host of a path is a joined node: by its name, the name that its machine has, or its address. */
+/* Returns true if the host of a path is this joined node: by its name, its machine's name, or
+ * its address. */
 static bool host_is_node(const struct server *s, uint32_t node, const char *host)
 {
 	const struct node_info *n = &s->hosts->nodes.v[node];
@@ -86,7 +90,7 @@ bool spot_find(const struct server *s, const char *host, struct spot *ret)
 		return true;
 	}
 	if (!names_find(&s->cluster->node_names, host, &i) ||
-	    !host_is_node(s, i, host)) /* most are called by their node's name */
+	    !host_is_node(s, i, host)) /* most are given by the node's name */
 		for (i = 0; i < s->hosts->nodes.n && !host_is_node(s, i, host);)
 			i++;
 	if (i == s->hosts->nodes.n)
@@ -105,7 +109,7 @@ static bool path_is_shared(const struct server *s, const char *path)
 {
 	const char *all = attrs_text(s->attrs, "shared_paths");
 
-	if (strcmp(path, "/dev/null") == 0) /* nobody will read it: the same everywhere */
+	if (strcmp(path, "/dev/null") == 0) /* never read, so it is the same everywhere */
 		return true;
 	for (const char *p = all ? all : ""; *p; p += strspn(p, ", ")) {
 		size_t n = strcspn(p, ", "), m = n;
@@ -142,7 +146,7 @@ void output_home(struct server *s, uint32_t id, const json_t *body, bool error, 
 	host = given_host(json_string_value(json_object_get(body, error || eo ? "error" : "output")), a);
 	ret->stays = keep && strchr(keep, error || eo ? 'e' : 'o');
 	ret->shared = path_is_shared(s, ret->path);
-	ret->away = json_object_get(body, "site"); /* that site takes it home */
+	ret->away = json_object_get(body, "site"); /* that site fetches it */
 	ret->known = !ret->away && spot_find(s, host ? host : word_text(s, p->host), &ret->spot);
 	attempt_tag(s, id, 0, tag);
 	*strrchr(tag, '.') = '\0';
@@ -213,7 +217,7 @@ static int stage_add(struct server *s, const struct draft *p, struct order *o, e
 	return 0;
 }
 
-/* ---- all of it ---- */
+/* ---- all files ---- */
 
 int draft_files(struct server *s, const struct draft *p, struct order *o, struct err *err)
 {

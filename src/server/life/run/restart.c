@@ -25,7 +25,7 @@
 #include "server/server.h"
 #include "store/store.h"
 
-/* The job that a text names, if it can be restarted from. */
+/* Finds the job that a text names, if it can be restarted from. */
 static int find(struct server *s, const struct asker *who, const char *text, uint32_t *ret, struct err *err)
 {
 	const struct job_saves *v;
@@ -73,7 +73,7 @@ static bool names(const char *list, const char *item)
 	return false;
 }
 
-/* What was given, and of what the other one had the rest. */
+/* Merges the given resources with those of the other job. */
 static void resources_merge(const struct server *s, const struct spec *p, json_t *job)
 {
 	const json_t *given = json_object_get(job, "resources"), *one;
@@ -82,7 +82,7 @@ static void resources_merge(const struct server *s, const struct spec *p, json_t
 	size_t i;
 
 	if (given && !json_is_array(given))
-		goto out; /* submission_read() says what is wrong */
+		goto out; /* submission_read() reports the error */
 	json_array_foreach((json_t *)given, i, one) if (json_is_string(one))
 		strbuf_printf(&all, "%s%s", all.n ? "," : "", json_string_value(one));
 	while ((item = strsep(&rest, ",")))
@@ -107,7 +107,7 @@ static int merge(struct server *s, uint32_t id, json_t *given, struct restart *r
 	submission_put(s, p, AGAIN, ret->job);
 	json_object_update(ret->job, given);
 	resources_merge(s, p, ret->job);
-	if (p->qos) /* before what is given now, which wins */
+	if (p->qos) /* before the given resources, which take precedence */
 		json_array_insert_new(json_object_get(ret->job, "resources"), 0,
 				      json_sprintf("qos=%s", word_text(s, p->qos)));
 	if (p->reservation)
@@ -175,7 +175,8 @@ const char *restart_directory(const struct server *s, uint32_t id, struct arena 
 		return NULL;
 	if (entry_find(s, job_key_number(key), job_key_index(key), &other))
 		path = save_directory(s, other, a);
-	/* Without it the job must not begin at the beginning: it fails, and says what is missing. */
+	/* Without it the job must not start from the beginning: it fails with a message about
+	 * what is missing. */
 	return path ? path
 		    : arena_printf(a, "/nonexistent/checkpoints of job %llu", (unsigned long long)job_key_number(key));
 }

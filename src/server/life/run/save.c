@@ -1,5 +1,8 @@
 /*
- * save.c - see save.h. What is said here of a job's checkpoints is an event (EVENT_SAVED); the truth that a restart goes by is on disk.
+ * save.c - see save.h.
+ *
+ * What the server knows of a job's checkpoints are events (EVENT_SAVED); restarts go by what is on
+ * disk.
  */
 #include <string.h>
 
@@ -26,9 +29,9 @@
 #include "server/server.h"
 #include "store/history.h"
 
-#define LATE 5 /* seconds after a shepherd should have ended a job by itself */
+#define LATE 5 /* seconds after which a shepherd should have ended the job by itself */
 
-/* What the job asked for, and where it said nothing what the site says. */
+/* Returns the job's checkpoint settings, completed by the site's defaults. */
 static bool terms(const struct server *s, const struct spec *p, struct arena *a, struct checkpoint_wish *ret)
 {
 	int64_t shortest = class_number(s, p, "checkpoint_interval_min");
@@ -46,7 +49,7 @@ static bool terms(const struct server *s, const struct spec *p, struct arena *a,
 	return true;
 }
 
-/* A user's own program comes before what the class has. */
+/* Returns true if CRIU is used: a user's own program takes precedence over the class. */
 static bool is_criu(const struct server *s, const struct spec *p, const struct checkpoint_wish *w)
 {
 	return !w->saver && strcmp(attrs_text(class_attrs(s, p), "method"), "criu") == 0;
@@ -175,5 +178,6 @@ void saves_ended(struct server *s, uint32_t id, uint32_t attempt, const struct r
 
 	saves_note(s, id, attempt, &v, lost);
 	if (lost && s->jobs->entries.v[id].spec->checkpoint)
-		store_set_lost(s->store, s->jobs->entries.v[id].key, attempt, lost); /* if it was stopped before */
+		/* if its row was stored before */
+		store_set_lost(s->store, s->jobs->entries.v[id].key, attempt, lost);
 }

@@ -23,9 +23,9 @@
 #include "server/settings/conf.h"
 #include "store/store.h"
 
-#define OUTPUT_MAX 65536 /* bytes that are read of it */
+#define OUTPUT_MAX 65536 /* bytes read of its output, at most */
 
-/* ---- what is reported ---- */
+/* ---- reports ---- */
 
 static void elsewhere_set(struct server *s, uint32_t i, int64_t elsewhere)
 {
@@ -50,7 +50,7 @@ int amounts_reported(struct server *s, const char *text, size_t n, struct err *e
 
 	for (size_t k = 0; k < all.n; k++) {
 		uint32_t i;
-		if (cluster_find_amount(s->cluster, all.v[k].name, &i)) /* others are none of ours */
+		if (cluster_find_amount(s->cluster, all.v[k].name, &i)) /* ignore other names */
 			elsewhere_set(s, i, amounts_elsewhere(s->cluster->amounts.v[i].total, &all.v[k]));
 	}
 	vec_free(&all);
@@ -71,12 +71,12 @@ int amount_restore(struct server *s, const char *name, const json_t *o, struct e
 
 /* ---- the program ---- */
 
-/* Lives as long as the server. */
+/* The reporting program. Lives as long as the server. */
 struct reporter {
 	struct server *s;
 	uv_timer_t due;
 	struct child_order order;
-	bool said; /* that it fails: once, until it does not */
+	bool said; /* its failure was logged; reset when it works again */
 };
 
 static void complain(struct reporter *r, const char *what)
@@ -112,7 +112,8 @@ static void on_done(void *context, const struct child_end *end)
 	later(r);
 }
 
-/* "SHUNT_USED=matlab=6 ansys=0": a program that counts all that are checked out takes these off. */
+/* Writes "SHUNT_USED=matlab=6 ansys=0": a program that counts all licences in use subtracts
+ * these. */
 static void used_text(const struct server *s, struct strbuf *out)
 {
 	strbuf_puts(out, "SHUNT_USED=");

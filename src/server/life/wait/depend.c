@@ -1,6 +1,4 @@
-/*
- * depend.c - who depends on whom, so that a job is not forgotten while its end matters to another.
- */
+/* depend.c - counts dependents, so that a job is not forgotten while its end matters to another. */
 #include <stdint.h>
 #include <string.h>
 
@@ -14,7 +12,7 @@
 #include "store/history.h"
 
 struct past {
-	const char *user; /* whose job counts; NULL: anybody's */
+	const char *user; /* user whose job counts; NULL: any user */
 	struct depend_fate fate;
 	int64_t rows;
 };
@@ -31,7 +29,7 @@ static int past_add(void *context, const struct history_row *row)
 	return 0;
 }
 
-/* By its key, on the server's own connection: as fast as a script is read. */
+/* Reads by key on the server's own connection, which is as fast as reading a script. */
 struct depend_fate depend_past_of(const struct server *s, const struct jobid *id, const char *user)
 {
 	struct past p = {.user = user, .fate = DEPEND_FATE_NONE};
@@ -46,7 +44,7 @@ struct depend_fate depend_past(void *context, const struct jobid *id)
 	return depend_past_of(context, id, NULL);
 }
 
-/* Adds to what each job counts that a text names. */
+/* Adds `change` to the count of each job that a text names. */
 static void dependents_count(struct server *s, const char *depend, int change)
 {
 	struct depends d = {0};
