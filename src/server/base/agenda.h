@@ -10,7 +10,7 @@
 enum {
 	TIMER_JOB,
 	TIMER_NODE,  /* a node that is put back into service for a trial (failures.c) */
-	TIMER_CLOSE, /* a node that is to be taken out of service (life.c) */
+	TIMER_CLOSE, /* a node that is to be taken out of service (lives.c) */
 };
 
 struct agenda {

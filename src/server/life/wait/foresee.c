@@ -1,13 +1,17 @@
 /*
- * foresee.c - when waiting jobs will start, by the scheduler's own forecast (sched/forecast.h), for everything that shows it.
+ * foresee.c - forecasts the starts of waiting jobs, by the scheduler's own forecast
+ * (sched/forecast.h).
  *
- * It is made when it is asked for. Of a short queue in slices, so that nobody waits: a slice for each request until it is complete, and no new one before twenty times as
- * long has passed as the last one took; what has no complete forecast yet is shown what is known so far. Of a long queue by processes beside the server
- * (seer.h): one for the whole queue, which has LIMIT seconds and estimates roughly what it did not get to, and while that goes on another one for the jobs that come first. What
- * is shown is never older than FORECAST_OLDEST: a forecast of the whole begins REST_WHOLE after the last one did, or when as much time has passed as it took, at most
- * 2 * LIMIT after it began, and is there LIMIT later.
+ * A forecast is made on request. For a short queue it is made in slices, so that no client waits:
+ * one slice per request until it is complete, and no new one until twenty times its duration has
+ * passed; until a forecast is complete, the known part is shown. For a long queue it is made by
+ * processes beside the server (seer.h): one for the whole queue, which has LIMIT seconds and gives
+ * rough estimates for the rest, and meanwhile others for the jobs that come first.
  *
- * Of every job the first forecast is kept, and compared with its start. Holds, dependencies and limits go on beside it, by the same rules (src/rules).
+ * A forecast that is shown is never older than FORECAST_OLDEST: a forecast of the whole queue
+ * begins REST_WHOLE after the previous one began, or after twice its duration, at most 2 * LIMIT
+ * after it began, and is ready LIMIT later. The first forecast of every job is kept, and compared
+ * with its start. Holds, dependencies and limits are simulated by the same rules (src/rules).
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,39 +44,44 @@
 #include "server/life/wait/seer.h"
 #include "server/server.h"
 
-#define SLICE_US 8000  /* of a request */
+#define SLICE_US 8000  /* time per request */
 #define PACE 40000     /* see sched_pace(): a cycle takes a few milliseconds */
-#define SLICE_CYCLES 1 /* between looks at the clock: with many nodes one takes milliseconds */
+/* cycles between reads of the clock: with many nodes one takes milliseconds */
+#define SLICE_CYCLES 1
 #define FIRST_JOBS                                                                                                     \
-	500 /* those that come first: their nodes are kept for the picture of the plan, and of a long queue they are foreseen more often */
-#define REST 20	     /* times as long as the server was held by it */
+	/* jobs at the front: their nodes are kept for the display of the plan, and in a long
+	 * queue they are forecast more often */
+	500
+#define REST 20	     /* pause after a forecast, as a multiple of the time it held the server */
 #define REST_MOST 30 /* seconds */
-#define STALE 30     /* seconds, after which a part of a newer one is better than the whole of the last */
-#define ABANDON 300  /* seconds, after which it is begun anew: too much has changed */
+/* seconds after which a part of a newer forecast is better than the whole last one */
+#define STALE 30
+#define ABANDON 300  /* seconds after which it is restarted, since too much has changed */
 
-#define LONG_QUEUE 1000 /* jobs that wait, from which it is made beside the server */
-#define LIMIT 20	/* seconds for one that is made there */
-#define REST_WHOLE 25	/* seconds from the beginning of one of the whole queue to that of the next */
-#define REST_FIRST 2	/* seconds between those of the jobs that come first */
+#define LONG_QUEUE 1000 /* number of waiting jobs above which a process makes the forecast */
+#define LIMIT 20	/* time limit of such a process, seconds */
+#define REST_WHOLE 25	/* seconds between the beginnings of two forecasts of the whole queue */
+#define REST_FIRST 2	/* seconds between two forecasts of the first jobs */
 
-/* One that is being made. */
+/* A forecast in progress. */
 struct coming {
 	struct starts starts;
 	foreseen_pieces pieces;
 	size_t jobs;
-	struct seer *seer; /* NULL: none makes it */
+	struct seer *seer; /* process that makes it; NULL: none */
 };
 
 struct foresight {
-	struct forecast *run; /* the one that is being made here; NULL: none */
-	struct coming whole;  /* ... or by another process */
+	struct forecast *run; /* forecast being made in slices; NULL: none */
+	struct coming whole;  /* forecast of the whole queue, in slices or by a process */
 	struct coming first_jobs;
-	struct map first; /* core id -> the first start that was foreseen, while it waits */
+	struct map first; /* core id -> first forecast start, while the job waits */
 	int64_t spent_us;
-	int64_t idle_until;	  /* no other is begun here, or of the whole queue beside it, */
-	int64_t first_idle_until; /* ... or of the jobs that come first */
-	bool stopped;		  /* nothing starts at all (the attribute scheduling), when that was looked at last */
-	uv_timer_t later;	  /* begins a process after an answer; `data` is NULL before the first */
+	int64_t idle_until;	  /* no forecast of the whole queue is begun before */
+	int64_t first_idle_until; /* no forecast of the first jobs is begun before */
+	bool stopped;		  /* scheduling was off at the last look */
+	/* starts a process after an answer was sent; `data` is NULL before the first use */
+	uv_timer_t later;
 };
 
 static int64_t monotonic_us(void)
@@ -83,7 +92,7 @@ static int64_t monotonic_us(void)
 	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-/* ---- a forecast that grows ---- */
+/* ---- a growing forecast ---- */
 
 static void coming_begin(struct server *s, struct coming *c)
 {
@@ -117,7 +126,7 @@ static void coming_add(struct server *s, struct coming *c, const struct foreseen
 	c->jobs++;
 }
 
-/* What was foreseen so far, or all of it, is what is shown. */
+/* Makes the forecast so far the one that is shown. */
 static void coming_show(struct coming *c, struct starts *to, foreseen_pieces *pieces)
 {
 	map_fini(&to->at);
@@ -183,13 +192,15 @@ static bool same_instant(const struct server *s, const struct starts *x)
 	return x->made == s->clock->now && x->version == s->plan->version;
 }
 
-/* Nothing has happened since, and it is not old. The plan's version says less: that somebody asks why a job waits changes it, too. */
+/* Returns true if nothing has happened since and the forecast is not old. The plan's version is
+ * less useful: explaining why a job waits changes it as well. */
 static bool still_holds(const struct server *s, const struct starts *x)
 {
 	return s->clock->now - x->made < FORECAST_OLD && x->commits == s->stats->commits;
 }
 
-/* One of the whole queue when it is due, of the first jobs otherwise. False: the system has no process for it. */
+/* Starts a forecast of the whole queue if it is due, otherwise of the first jobs. Returns false
+ * if no process could be started. */
 static bool foresee_beside(struct server *s, struct foresight *f)
 {
 	const struct seer_calls whole = {whole_told, whole_over, s}, first = {first_told, first_over, s};
@@ -262,7 +273,8 @@ static void on_later(uv_timer_t *t)
 		foresee_slice(s, f);
 }
 
-/* To fork takes milliseconds, and then every page that is written is copied: no answer waits for that. */
+/* Starts a process from a timer: a fork takes milliseconds and makes later writes copy pages,
+ * and no answer should wait for that. */
 static void foresee_later(struct server *s, struct foresight *f)
 {
 	if (!f->later.data) {
@@ -323,7 +335,7 @@ void foresee_forget(struct server *s, uint32_t id)
 		map_remove(&s->outlook->foresight->first, id);
 }
 
-/* The newest forecast that knows the job; NULL: none does that is not too old. */
+/* Returns the newest forecast that has the job; NULL: none that is recent enough. */
 static const struct starts *starts_of(const struct server *s, uint32_t id, uint64_t *ret)
 {
 	const struct outlook *o = s->outlook;
@@ -334,7 +346,8 @@ static const struct starts *starts_of(const struct server *s, uint32_t id, uint6
 		by_age[0] = &o->whole;
 		by_age[1] = &o->first;
 	}
-	for (int i = 0; i < (shown ? 2 : 3); i++) /* what is made now is whole later */
+	/* one in progress is used only if the others are too old */
+	for (int i = 0; i < (shown ? 2 : 3); i++)
 		if (by_age[i] && s->clock->now - by_age[i]->made <= FORECAST_OLDEST && map_get(&by_age[i]->at, id, ret))
 			return by_age[i];
 	return NULL;
@@ -379,7 +392,7 @@ int64_t foresee_made(const struct server *s, uint32_t id)
 	return x ? x->made : s->clock->now;
 }
 
-/* ---- why not ---- */
+/* ---- reasons for a missing forecast ---- */
 
 static bool foreseen(const struct server *s, uint32_t id)
 {
@@ -388,7 +401,7 @@ static bool foreseen(const struct server *s, uint32_t id)
 	return entry_job(s, id)->state >= STATE_NOW || foresee_start(s, id, &at);
 }
 
-/* The first job that keeps another from having an estimate. */
+/* Appends the first dependency that keeps a job from having an estimate. */
 static void not_depends(const struct server *s, const struct depends *d, struct strbuf *why)
 {
 	size_t before = why->n;
@@ -409,7 +422,8 @@ static void not_depends(const struct server *s, const struct depends *d, struct 
 	}
 }
 
-/* Nothing else says why it is not in the forecast. `changed`: when the job was, or came. */
+/* Appends why a job is missing from the forecast if there is no other reason. `changed`: instant
+ * when it was altered or submitted. */
 static void not_reached(const struct server *s, uint32_t id, unsigned block, int64_t changed, struct strbuf *why)
 {
 	const struct outlook *o = s->outlook;

@@ -27,22 +27,22 @@
 #include "server/server.h"
 #include "server/site/hooks.h"
 
-#define BATCH 200	   /* jobs of a question: to write it takes some milliseconds */
-#define SCAN 5000	   /* jobs that a turn looks at */
-#define WEIGH_EVERY 10	   /* seconds: to weigh all jobs anew takes its time */
-#define WEIGH_AT_ONCE 5000 /* ... unless the server has no more jobs than this */
+#define BATCH 200	   /* jobs per question: writing it takes some milliseconds */
+#define SCAN 5000	   /* jobs looked at per turn, at most */
+#define WEIGH_EVERY 10	   /* seconds between two weighings of all jobs, which are expensive */
+#define WEIGH_AT_ONCE 5000 /* number of jobs up to which they are weighed at once */
 
-/* Owned by the world. */
+/* State of the factor; owned by the world. */
 struct hookrank {
-	VEC(double) value;   /* by job; jobs behind its end have none yet */
-	VEC(uint32_t) again; /* altered */
+	VEC(double) value;   /* by job; later jobs have no value yet */
+	VEC(uint32_t) again; /* jobs that were altered */
 	uint32_t
-		at; /* how far the jobs have been gone through; those behind are new, or old ones' turn has come again */
-	int64_t begun;	      /* when that began from the front */
-	struct hook_ask *ask; /* NULL: none is under way */
-	struct strbuf text;   /* ... its data, */
-	VEC(uint32_t) asked;  /* ... and jobs */
-	bool changed;	      /* values that the scheduler has not weighed */
+		at; /* next job to ask for; those from here on are new, or due again */
+	int64_t begun;	      /* instant when the present pass began */
+	struct hook_ask *ask; /* question under way; NULL: none */
+	struct strbuf text;   /* data of the question */
+	VEC(uint32_t) asked;  /* jobs of the question */
+	bool changed;	      /* there are values that the scheduler has not used yet */
 	int64_t weighed;
 };
 
@@ -87,7 +87,7 @@ static void values_take(struct server *s, struct hookrank *h)
 {
 	for (size_t i = 0; i < h->asked.n && i < json_array_size(h->ask->values); i++) {
 		if (!json_is_number(json_array_get(h->ask->values, i)))
-			continue; /* it was not reached: what was said before counts */
+			continue; /* not reached: the previous value still counts */
 		double value = json_number_value(json_array_get(h->ask->values, i));
 		while (h->value.n <= h->asked.v[i])
 			vec_push(&h->value, 0);
@@ -101,13 +101,14 @@ static void on_said(struct server *s, void *context)
 	struct hookrank *h = s->world->hookrank;
 
 	values_take(s, h);
-	if (h->ask->failed || !h->ask->values) /* the others would fail as well: not before all are asked for again */
+	/* the others would fail as well: wait for the next pass */
+	if (h->ask->failed || !h->ask->values)
 		h->at = (uint32_t)s->jobs->entries.n;
 	hook_ask_free(h->ask);
 	h->ask = NULL;
 }
 
-/* Some that wait; from `again` first. */
+/* Chooses waiting jobs for a question, first from `again`. */
 static void batch_choose(struct server *s, struct hookrank *h)
 {
 	uint32_t end = (uint32_t)s->jobs->entries.n;
@@ -143,7 +144,7 @@ static int64_t refresh(const struct server *s)
 	return attrs_number(s->attrs, "hook_refresh");
 }
 
-/* No hook has the function any more. */
+/* Drops all values because no hook has the function any more. */
 static void values_forget(struct server *s, struct hookrank *h)
 {
 	h->changed |= h->value.n > 0;

@@ -1,6 +1,5 @@
-/*
- * order.c - the order in which jobs wait: their ranks, exchanged by hand or by their users' priorities.
- */
+/* order.c - the order of waiting jobs: their ranks, exchanged by hand or by their users'
+ * priorities. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -44,19 +43,20 @@ void rank_set(struct server *s, uint32_t id, double rank)
 	rank_note(s, id, rank, NULL, NULL);
 }
 
-/* A user's waiting jobs share out the places they have (weigh_share). Of many jobs that is done in slices; the
- * user is kept in the store until it is complete, so that a restart in between goes on. */
+/* Reordering of a user's waiting jobs among the places they have (weigh_share). Many jobs are
+ * done in slices; the store has the user until it is complete, so that a restart continues it. */
 struct reorder {
 	struct work work;
-	VEC(uint32_t) owners; /* words, in turn; of the first the ladder is built */
+	VEC(uint32_t) owners; /* words, in order; the ladder belongs to the first */
 	struct ladder {
-		VEC(struct rung) rungs; /* in their new order, with their new ranks */
-		size_t at;		/* those before it have their new rank */
+		VEC(struct rung) rungs; /* jobs in their new order, with their new ranks */
+		size_t at;		/* jobs before it have their new rank */
 		bool built;
 	} ladder;
 };
 
-/* It has begun to wait, and not to run: a job that is still being taken over (intake.h) can have no event yet. */
+/* Returns true if the job waits. A job that is still being accepted (intake.h) cannot have an
+ * event yet. */
 static bool in_line(const struct server *s, uint32_t id)
 {
 	const struct job *job = entry_job(s, id);
@@ -83,7 +83,7 @@ static void ladder_fini(struct ladder *l)
 	*l = (struct ladder){0};
 }
 
-/* Whether the same user is behind, too: there has been another change since. */
+/* Returns true if the same user is queued again, because of a later change. */
 static bool owner_waits(const struct reorder *x, uint32_t owner, size_t from)
 {
 	for (size_t i = from; i < x->owners.n; i++)
@@ -133,10 +133,10 @@ static void reorder_pause(struct server *s, struct work *w)
 
 static void reorder_stop(struct server *s, struct work *w, const char *why)
 {
-	reorder_free(s, (struct reorder *)w); /* the store knows: it is done after the restart */
+	reorder_free(s, (struct reorder *)w); /* the store has it: it is done after the restart */
 }
 
-/* Whether it was not to be done already. */
+/* Queues a user. Returns false if it was queued already. */
 static bool reorder_add(struct server *s, uint32_t owner)
 {
 	static const struct work_kind kind = {reorder_step, reorder_pause, reorder_stop, .reads = false,

@@ -25,8 +25,9 @@
 #include "server/node/world_node.h"
 #include "server/server.h"
 
-#define LIMITS_MOST 500 /* jobs that are found behind a limit in one look; the next goes on from there */
-#define LAG 30		/* seconds in which an allocation's agents have joined */
+/* jobs found to be limited in one look, at most; the next look continues from there */
+#define LIMITS_MOST 500
+#define LAG 30		/* seconds until the agents of an allocation have joined */
 
 void overlay_node_name(const struct overlay *o, size_t slot, char ret[64])
 {
@@ -43,7 +44,7 @@ bool overlay_node(const struct server *s, const struct overlay *o, size_t slot, 
 
 /* ---- which jobs ---- */
 
-/* CPUs are all that is known of such a node. */
+/* Returns true if a node could hold the shape. Only the CPUs of such a node are known. */
 static bool shape_fits(const struct overlay *o, const struct shape *x)
 {
 	if (x->features || x->divided || x->need.v[RES_CPU] > o->cpus || x->need.v[RES_GPU] > 0)
@@ -54,7 +55,7 @@ static bool shape_fits(const struct overlay *o, const struct shape *x)
 	return true;
 }
 
-/* Largest first, each on the first node with room. */
+/* Packs the fragments, largest first, each on the first node with room. */
 static int64_t pack(const struct server *s, const struct overlay *o, const struct request *r)
 {
 	bool alone = s->world->policy.scatter || r->whole != WHOLE_NOT;
@@ -91,7 +92,8 @@ int64_t overlay_needs(const struct server *s, const struct overlay *o, uint32_t 
 	return pack(s, o, r);
 }
 
-/* Something of which a fragment needs more than any node had that has come: others would come in vain. RES_MAX: nothing. */
+/* Returns a resource of which a fragment needs more than any node so far had, so that further
+ * nodes would be useless; RES_MAX: none. */
 static int lacks(const struct server *s, const struct overlay *o, uint32_t request, int64_t *ret_needs)
 {
 	static const int dims[] = {RES_MEM, RES_DISK, RES_SWAP};
@@ -107,7 +109,7 @@ static int lacks(const struct server *s, const struct overlay *o, uint32_t reque
 	return RES_MAX;
 }
 
-/* What nodes have is known when they are there. */
+/* Records the resources of nodes, which are known once they have joined. */
 static void most_note(struct server *s, struct overlay *o)
 {
 	bool more = false;
@@ -142,7 +144,7 @@ int64_t overlay_longest(const struct server *s, const struct overlay *o)
 	return seconds - attrs_number(s->attrs, "kill_delay") - LEAVES_EARLY - LAG - s->cluster->settings.tolerance;
 }
 
-/* Nodes that were requested, and have not come yet. */
+/* Returns the number of nodes that were requested and have not joined yet. */
 static int64_t nodes_coming(const struct server *s, const struct overlay *o)
 {
 	int64_t n = 0;
@@ -193,7 +195,7 @@ void overlays_why(const struct server *s, uint32_t id, struct strbuf *out)
 /* ---- how many ---- */
 
 struct supply {
-	VEC(int64_t) ends; /* of idle nodes, when they leave */
+	VEC(int64_t) ends; /* instants at which the idle nodes leave */
 };
 
 static bool node_idle(const struct server *s, uint32_t node)
@@ -214,7 +216,7 @@ static void supply_find(const struct server *s, const struct overlay *o, struct 
 				 s->hosts->nodes.v[node].life.at ? s->hosts->nodes.v[node].life.at : INT64_MAX);
 }
 
-/* Takes up to `n` that stay until `end`; how many there were. */
+/* Takes up to `n` nodes that stay until `end`; returns how many. */
 static int64_t supply_take(struct supply *p, int64_t n, int64_t end)
 {
 	int64_t taken = 0;
@@ -230,8 +232,9 @@ static int64_t supply_take(struct supply *p, int64_t n, int64_t end)
 void overlay_wants(struct server *s, struct overlay *o, overlay_sizes *ret, bool *ret_keep)
 {
 	int64_t longest = overlay_longest(s, o), wanted = 0, room = 0, needs = 0, amount;
-	uint32_t request = UINT32_MAX, allowed = UINT32_MAX; /* that `needs` is of */
-	const struct spec *limited = NULL;		     /* whose elements a limit keeps from starting */
+	uint32_t request = UINT32_MAX, allowed = UINT32_MAX; /* request and set of `needs` */
+	/* spec whose elements are kept from starting by a limit */
+	const struct spec *limited = NULL;
 	struct supply idle = {0};
 	struct limit_reached reached;
 	struct strbuf limit = {0};
@@ -267,7 +270,7 @@ void overlay_wants(struct server *s, struct overlay *o, overlay_sizes *ret, bool
 		if (there == needs)
 			continue;
 		if (needs == 1 && s->cluster->requests.v[request].whole == WHOLE_NOT && room >= cpus) {
-			room -= cpus; /* beside another one */
+			room -= cpus; /* shares a node with another job */
 			continue;
 		}
 		room = needs == 1 && s->cluster->requests.v[request].whole == WHOLE_NOT ? o->cpus - cpus : room;

@@ -17,7 +17,8 @@
 
 #define PARTY_ZERO (UINT64_C(1) << 62)
 
-/* The priority that is set of a user, group, account or QoS; 0 is nobody. It is looked up once: a queue has 100,000 jobs of some hundred parties. */
+/* Returns the priority set for a user, group, account or QoS; name 0: none. Values are cached: a
+ * queue has 100,000 jobs of some hundred parties. */
 static int64_t party_priority(struct server *s, enum object_kind kind, uint32_t name)
 {
 	uint64_t *known;

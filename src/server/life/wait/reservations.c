@@ -26,11 +26,11 @@
 #include "server/settings/objects.h"
 #include "store/store.h"
 
-#define NAMED_MOST 5 /* jobs that an error names */
+#define NAMED_MOST 5 /* jobs an error names, at most */
 
 /* ---- keys ---- */
 
-/* Numbers that lists of jobs name: their keys are looked at one by one. */
+/* Collects the job numbers in access lists: the keys of these jobs are computed one by one. */
 static void numbers_named(const struct server *s, struct map *ret)
 {
 	for (size_t i = 0; i < s->objects->of[OBJECT_RESERVATION].n; i++) {
@@ -40,7 +40,8 @@ static void numbers_named(const struct server *s, struct map *ret)
 	}
 }
 
-/* Jobs of the same owner, group, account, queue and QoS have the same keys. */
+/* Returns a hash of owner, host, group, account, queue and QoS: jobs with the same ones have the
+ * same keys. */
 static uint64_t party_hash(const struct spec *p)
 {
 	uint32_t words[] = {p->owner, p->host, p->group, p->account, p->queue, p->qos};
@@ -86,7 +87,7 @@ static void keys_give(struct server *s)
 	free(keys);
 }
 
-/* ---- laid out ---- */
+/* ---- layout ---- */
 
 void reservations_lay(struct server *s)
 {
@@ -120,7 +121,7 @@ void reservations_turn(struct server *s)
 	reservations_lay(s);
 }
 
-/* ---- what is in its way ---- */
+/* ---- conflicting jobs ---- */
 
 static bool admitted(const struct server *s, const struct object *next, uint32_t id)
 {
@@ -131,7 +132,8 @@ static bool admitted(const struct server *s, const struct object *next, uint32_t
 	return reservation_admits(next, &p);
 }
 
-/* Until when a job has its place; of a running one the walltime counts, though its end may take a little longer. */
+/* Returns the end of a job's place; for a running job its walltime counts, though ending it may
+ * take a little longer. */
 static int64_t until(const struct server *s, const struct piece *x)
 {
 	return x->running ? x->end - entry_job(s, x->job)->ending : x->end;
@@ -162,7 +164,7 @@ static void concern(struct server *s, const struct object *next, const struct pi
 					 .guaranteed = !x->running && job->guaranteed});
 }
 
-/* Those that it does not admit have more of an amount than it leaves them. */
+/* Adds jobs that are not admitted and hold more of an amount than the reservation leaves them. */
 static void amounts_concern(struct server *s, const struct object *next, const span_vec *spans, struct map *seen,
 			    concerned_vec *ret)
 {
@@ -190,14 +192,16 @@ static void amounts_concern(struct server *s, const struct object *next, const s
 	vec_free(&amounts);
 }
 
-/* Returns true if a piece counts against what a reservation leaves the jobs that it does not admit. */
+/* Returns true if a piece counts against what a reservation leaves to jobs that are not
+ * admitted. */
 static bool counts(struct server *s, const struct object *next, const struct piece *x, const struct span *span)
 {
 	return (x->running || entry_job(s, x->job)->guaranteed) && span->start < until(s, x) &&
 	       (x->live || span->end > x->start) && s->jobs->entries.v[x->job].spec && !admitted(s, next, x->job);
 }
 
-/* Adds the jobs that it does not admit, and that have more of a node in a span than it leaves them. */
+/* Adds jobs that are not admitted and have more of a node in a span than the reservation leaves
+ * them. */
 static void part_concern(struct server *s, const struct object *next, const struct res *part, uint32_t node,
 			 const struct span *span, struct map *seen, concerned_vec *ret)
 {
@@ -256,7 +260,7 @@ void reservation_concerns(struct server *s, const struct object *next, concerned
 	concerns(s, next, true, ret);
 }
 
-/* "job 12.host", "jobs 12.host, 13.host and 4 more" of those that run, or have guarantees. */
+/* Appends ids, "12.host, 13.host and 4 more", of the running or of the guaranteed jobs. */
 static size_t concerned_text(struct server *s, const concerned_vec *v, bool runs, struct strbuf *out)
 {
 	size_t n = 0;
@@ -274,7 +278,7 @@ static size_t concerned_text(struct server *s, const concerned_vec *v, bool runs
 	return n;
 }
 
-/* What reservations at the same time keep of an amount must be there for all of them together. */
+/* Checks that the site has what all simultaneous reservations keep of an amount together. */
 static int amounts_allowed(struct server *s, const struct object *next, struct err *err)
 {
 	reservation_amount_vec mine = {0}, theirs = {0};
@@ -344,9 +348,9 @@ int reservation_allowed(struct server *s, const struct object *next, struct err 
 	return rc;
 }
 
-/* ---- nodes that are chosen ---- */
+/* ---- choosing nodes ---- */
 
-/* The set of features "gpu:fast"; -EINVAL: there is none of that name. */
+/* Parses a set of features, "gpu:fast". -EINVAL: no node has one of them. */
 static int features_read(struct server *s, const char *text, uint32_t *ret, struct err *err)
 {
 	char *copy = mem_strdup(text ? text : ""), *rest = copy, *one;
@@ -366,7 +370,7 @@ static int features_read(struct server *s, const char *text, uint32_t *ret, stru
 	return rc;
 }
 
-/* Whether `next` may have this node alone, and how many jobs are in the way there. */
+/* Returns true if `next` may have this node, and the number of jobs in its way there. */
 static bool node_suits(struct server *s, const struct object *next, uint32_t node, size_t *ret_jobs)
 {
 	struct object one = *next;
@@ -402,7 +406,7 @@ int reservation_choose(struct server *s, struct object *next, struct err *err)
 	holds = reservation_holds(&probe);
 	attrs_fini(&probe.attrs);
 	rc = features_read(s, attrs_text(&next->attrs, "features"), &features, err);
-	for (int pass = 0; rc == 0 && holds && pass < 2; pass++) /* those without jobs first */
+	for (int pass = 0; rc == 0 && holds && pass < 2; pass++) /* nodes without jobs first */
 		for (uint32_t n = 0; n < s->cluster->nodes.n && found < wanted; n++) {
 			const struct node *x = &s->cluster->nodes.v[n];
 			size_t jobs;

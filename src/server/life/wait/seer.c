@@ -1,12 +1,15 @@
 /*
- * seer.c - the process that foresees.
+ * seer.c - the forecasting process.
  *
- * A fork copies page tables and nothing else, so that the server is held for some milliseconds however long the forecast takes. The child keeps no
- * descriptor but its end of the pipe (locks and connections are the server's to give up), has no signal handler of the server's, calls nothing of
- * its loop, and dies with it. It is the first to go when memory is short, and runs when others let it.
+ * A fork copies only page tables, so the server is held for some milliseconds however long the
+ * forecast takes. The child keeps no descriptor except its end of the pipe (the server releases
+ * locks and connections), has none of the server's signal handlers, calls nothing of its loop, and
+ * dies with it. It is the first to be killed when memory is short, and has a low priority.
  *
- * Through the pipe come records of fixed size, each followed by its nodes; the last one says that the forecast is complete. Its end is the end of the pipe: the
- * child's memory is gone by then, so that waiting for it takes no time. One that is stopped is killed, and waited for when its pipe ends.
+ * The pipe carries records of fixed size, each followed by its nodes; the last one marks the
+ * forecast as complete. The process has ended when the pipe does: its memory is gone by then, so
+ * that waiting for it does not block. A seer that is stopped is killed, and waited for when its
+ * pipe ends.
  */
 #include "server/life/wait/seer.h"
 
@@ -30,24 +33,24 @@
 #include "server/server.h"
 
 #define NICE 10
-#define BUFFER 32768 /* bytes, before they are sent */
-#define CYCLES 20    /* of the forecast, between looks at the clock */
+#define BUFFER 32768 /* bytes collected before they are sent */
+#define CYCLES 20    /* cycles of the forecast between reads of the clock */
 
 struct record {
 	int64_t start, end;
-	uint32_t job, nnodes; /* JOB_NONE: it is complete */
+	uint32_t job, nnodes; /* JOB_NONE: the forecast is complete */
 	uint64_t rough;
 };
 
 struct seer {
-	struct seer_calls calls; /* told is NULL: it was stopped */
+	struct seer_calls calls; /* told NULL: it was stopped */
 	pid_t pid;
 	uv_pipe_t pipe;
 	uv_timer_t limit;
 	int handles;
 	int64_t fork_us;
 	bool complete;
-	struct strbuf in; /* the beginning of a record, or what has not been read yet */
+	struct strbuf in; /* incomplete record, or input not handled yet */
 };
 
 /* ---- the child ---- */
@@ -65,7 +68,7 @@ static void flush(struct sender *x)
 	while (done < x->out.n) {
 		ssize_t n = write(x->fd, x->out.text + done, x->out.n - done);
 		if (n < 0 && errno != EINTR)
-			_exit(1); /* nobody reads it */
+			_exit(1); /* the server does not read any more */
 		done += n > 0 ? (size_t)n : 0;
 	}
 	x->out.n = 0;
@@ -79,7 +82,7 @@ static bool send_one(void *context, const struct foreseen *f)
 	strbuf_add(&x->out, (const char *)&r, sizeof r);
 	strbuf_add(&x->out, (const char *)f->nodes, r.nnodes * sizeof *f->nodes);
 	x->told++;
-	if (x->out.n >= BUFFER || x->told == x->nodes) /* those that come first are waited for */
+	if (x->out.n >= BUFFER || x->told == x->nodes) /* the server waits for the first ones */
 		flush(x);
 	return x->told != x->most;
 }
@@ -99,7 +102,8 @@ static void child_begin(int fd, pid_t parent)
 		close_range(STDERR_FILENO + 1, (unsigned)fd - 1, 0);
 	close_range((unsigned)fd + 1, ~0U, 0);
 	for (int i = 1; i < NSIG; i++)
-		sigaction(i, &usual, NULL); /* not of some, which can't have one */
+		/* fails for some signals, which cannot have a handler */
+		sigaction(i, &usual, NULL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setpriority(PRIO_PROCESS, 0, NICE);
@@ -152,7 +156,7 @@ static void seer_end(struct seer *x)
 		calls.over(calls.context, x->complete);
 }
 
-/* Whole records of what has come. */
+/* Handles all complete records. */
 static void records_take(struct seer *x)
 {
 	size_t at = 0;
@@ -207,7 +211,8 @@ static void on_limit(uv_timer_t *t)
 	kill(x->pid, SIGKILL); /* the end of the pipe follows */
 }
 
-/* The pid, 0 in the child, or -1. No signal comes to a handler of the server's in the child. */
+/* Forks with signals blocked, so that no handler of the server runs in the child. Returns the
+ * pid, 0 in the child, or -1. */
 static pid_t quiet_fork(void)
 {
 	sigset_t all, before;

@@ -1,10 +1,11 @@
 /*
- * block.c - what keeps a waiting job from the scheduler: the rules (src/rules) are fed from specs, queues and attributes.
+ * block.c - keeps waiting jobs from the scheduler: feeds the rules (src/rules) from specs, queues
+ * and attributes.
  *
- * A job that the gate blocks is held in the core; HOLD and RELEASE are events, in the store like all others. So who is eligible is remembered, while the
- * reasons are derived, here and at recovery alike: from people's holds (entry.holds), from the queue, from time, and from other jobs.
- *
- * How many of the eligible ones may run is the scheduler's to keep (rules/limit.h): here limits are only set.
+ * A job that the gate blocks is held in the core; HOLD and RELEASE are events, stored like all
+ * others. So eligibility is stored, while its reasons are derived, here and at recovery alike: from
+ * holds of users (entry.holds), the queue, time, and other jobs. The scheduler enforces how many
+ * eligible jobs may run (rules/limit.h): limits are only set here.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,9 +43,10 @@
 #include "server/server.h"
 #include "server/settings/remotes.h"
 
-#define WALK_MAX 1000000 /* jobs and relations that are looked at for a circle: some 30 ms */
+/* jobs and relations visited in the search for a circle, at most: some 30 ms */
+#define WALK_MAX 1000000
 
-/* ---- what is asked of the gate ---- */
+/* ---- callbacks of the gate ---- */
 
 static bool find(void *context, const struct jobid *id, uint32_t *ret_job, bool *ret_whole)
 {
@@ -57,7 +59,8 @@ static bool find(void *context, const struct jobid *id, uint32_t *ret_job, bool 
 	return *ret_whole || entry_find(s, id->number, id->index, ret_job);
 }
 
-/* No nodes here could hold it. Whether it fits at another site, nobody here knows. */
+/* Returns true if no nodes here could hold it. Whether it fits at another site is not known
+ * here. */
 static bool misfits(const struct server *s, const struct spec *p)
 {
 	return !queue_is_remote(word_text(s, p->queue)) &&
@@ -84,7 +87,7 @@ static struct gate_terms terms_of(struct server *s, const struct spec *p)
 	return (struct gate_terms){.at = p->at, .depend = p->depend, .find = find, .past = depend_past, .context = s};
 }
 
-/* Brings the core in line with what blocks a waiting job. */
+/* Holds or releases a waiting job in the core according to the gate. */
 static void settle(struct server *s, uint32_t id)
 {
 	const struct job *job = entry_job(s, id);
@@ -92,7 +95,8 @@ static void settle(struct server *s, uint32_t id)
 
 	const struct entry *e = &s->jobs->entries.v[id];
 
-	/* One that begins as held is so since it was submitted: its record says no more. */
+	/* A job that begins as held has been so since its submission: its record has no other
+	 * time. */
 	if (blocked && job_waits(job))
 		sched_hold(s->sched, id, e->fresh ? e->spec->created : s->clock->now);
 	else if (!blocked && job->state == STATE_HELD)
@@ -111,7 +115,7 @@ void block_begin(struct server *s, uint32_t id)
 	struct gate_terms t = terms_of(s, e->spec);
 	struct strbuf why = {0};
 
-	world_request(s, id); /* which may have changed while it ran */
+	world_request(s, id); /* may have changed while it ran */
 	t.block = e->holds | standing(s, e->spec);
 	if (failures_update(s, id))
 		t.retry = e->failures->until;
@@ -204,7 +208,7 @@ const struct gate *block_foresee(struct server *s, struct forecast *f, const str
 
 /* ---- limits ---- */
 
-/* By which limits know it. */
+/* Returns the number by which limits identify the object. */
 static uint32_t object_number_of(struct server *s, const struct object *x)
 {
 	return object_table[x->kind].defaults && strcmp(x->name, OBJECT_DEFAULT) == 0 ? 0 : word_add(s, x->name);
@@ -257,7 +261,7 @@ static void work_pause(struct server *s, struct work *work)
 {
 }
 
-/* One step of what the gate has heard of; false: nothing. */
+/* Handles one item of the gate's news; returns false if there is none. */
 static bool news_take(struct server *s)
 {
 	struct strbuf why = {0};
@@ -273,7 +277,8 @@ static bool news_take(struct server *s)
 	return news != NEWS_NONE;
 }
 
-/* More than fits into a turn goes on in slices. Nothing of it is kept: recovery derives the same. */
+/* Handles news that do not fit into a turn, in slices. Nothing of it is stored: recovery derives
+ * the same. */
 static bool news_step(struct server *s, struct work *w)
 {
 	if (news_take(s))

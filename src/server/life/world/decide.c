@@ -1,6 +1,4 @@
-/*
- * decide.c - the scheduler decides, and what follows from it is settled.
- */
+/* decide.c - runs the scheduler and settles the consequences. */
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,7 +18,7 @@
 #include "server/life/world/dispatch.h"
 #include "server/server.h"
 
-#define PACE 30000 /* nodes that a cycle looks at in one turn: some milliseconds */
+#define PACE 30000 /* nodes a cycle looks at in one turn: some milliseconds */
 
 bool decide_may(const struct server *s)
 {
@@ -34,7 +32,7 @@ void scheduler_decide(struct server *s)
 
 	if (s->turn->merging || !decide_may(s))
 		return;
-	dispatch_overruns(s); /* a request may come before the turn has seen that an end was due */
+	dispatch_overruns(s); /* a request may be handled before the turn has noticed a due end */
 	sched_pace(s->sched, s->slices->slice_steps ? (uint64_t)s->slices->slice_steps : PACE);
 	s->turn->undecided = !sched_cycle(s->sched, s->clock->now);
 	s->turn->cycled = true;
@@ -52,7 +50,7 @@ void turn_decide(struct server *s)
 		dispatch_settle(s);
 		return;
 	}
-	for (int i = 0; i < 8; i++) { /* an end may end others, and free what more can start in */
+	for (int i = 0; i < 8; i++) { /* an end may end other jobs, and free room for more starts */
 		dispatch_settle(s);
 		if (!s->turn->dirty)
 			break;

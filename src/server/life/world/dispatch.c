@@ -1,8 +1,10 @@
 /*
- * dispatch.c - from decisions to processes and back: the scheduler's events are stored and acted upon, what the engine tells becomes events.
+ * dispatch.c - turns decisions into processes and back: stores and carries out the scheduler's
+ * events, and turns the engine's reports into events.
  *
- * A start may have to wait (s->agenda->starts): for the CPUs of a job that was stopped in its favour and has not ended yet, for a host whose
- * connection was lost a moment ago, or for a slow user database. When that host is down, the start is withdrawn.
+ * A start may have to wait (s->agenda->starts): for the CPUs of a job that was stopped in its
+ * favour and has not ended yet, for a host whose connection was just lost, or for a slow user
+ * database. If that host goes down, the start is withdrawn.
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -64,7 +66,7 @@
 
 /* ---- the scheduler's events ---- */
 
-/* The CPUs of a start, if they are free already; else NULL. */
+/* Returns the attempt of a start with its CPUs if they are already free, else NULL. */
 static const struct attempt *on_start(struct server *s, const struct event *e)
 {
 	const struct job *job = entry_job(s, e->job);
@@ -81,15 +83,17 @@ static const struct attempt *on_start(struct server *s, const struct event *e)
 	return NULL;
 }
 
-/* A job without precedence takes a running one's place only when that has another one: sched/migrate.c. */
+/* Returns true if the job is moved: a job without precedence takes a running job's place only if
+ * that has another one (sched/migrate.c). */
 static bool is_move(const struct server *s, const struct event *e)
 {
 	return e->type == EVENT_PREEMPT && e->by != JOB_NONE && e->by != e->job &&
 	       entry_job(s, e->by)->deadline == TIME_NEVER;
 }
 
-/* Of one that lingered nothing runs any more. A host that is away after a restart could not tell that, and its CPUs would be held, and its job
- * not be started, until it is back; this machine can. */
+/* Frees a lingering attempt that has ended. If it ran on another host, this is stored: a host
+ * that is away after a restart could not report it, and its CPUs would stay taken, and its job
+ * not start, until it is back. This machine can. */
 static void attempt_gone(struct server *s, struct attempt *t)
 {
 	struct payload p = {.gone = t->attempt};
@@ -103,7 +107,7 @@ static void attempt_gone(struct server *s, struct attempt *t)
 		entry_event(s, id, EVENT_GONE, &p);
 }
 
-/* A job lost its place to another: its processes must go. The reason goes into `why`. */
+/* Ends the processes of a job that lost its place to another. Appends the reason to `why`. */
 static void on_stopped(struct server *s, const struct event *e, struct strbuf *why)
 {
 	struct attempt *t = attempt_find(s, e->job, entry_job(s, e->job)->attempt);
@@ -131,7 +135,7 @@ static void on_stopped(struct server *s, const struct event *e, struct strbuf *w
 		attempt_gone(s, t);
 }
 
-/* What it was deleted with outlasts what has come between. */
+/* Remembers a deleted job with its comment, which later events would replace. */
 static void doomed_note(struct server *s, uint32_t id)
 {
 	const struct outcome *o = s->jobs->entries.v[id].outcome;
@@ -144,7 +148,8 @@ void dispatch_listener(void *context, const struct event *e)
 	static const struct payload nothing;
 	struct server *s = context;
 	struct payload p = *(const struct payload *)(e->detail ? e->detail : &nothing);
-	bool doomed = s->jobs->entries.v[e->job].intent == INTENT_DELETE; /* somebody was promised that it ends */
+	/* a user was promised that it ends */
+	bool doomed = s->jobs->entries.v[e->job].intent == INTENT_DELETE;
 	bool ends = e->type == EVENT_FINISH || e->type == EVENT_EXPIRE || e->type == EVENT_DELETE;
 	struct strbuf why = {0};
 
@@ -193,18 +198,19 @@ void dispatch_listener(void *context, const struct event *e)
 	strbuf_fini(&why);
 }
 
-/* It was not ordered, and will not be. */
+/* Withdraws a start that was not ordered. */
 static void start_withdraw(struct server *s, uint32_t id, const char *why)
 {
 	struct attempt *t = attempt_find(s, id, entry_job(s, id)->attempt);
 
 	if (t)
 		attempt_free(s, t);
+	/* dispatch_settle() ends it if that was requested */
 	sched_start_failed(s->sched, id, s->clock->now,
-			   &(struct payload){.text = why}); /* dispatch_settle() ends it if somebody wants that */
+			   &(struct payload){.text = why});
 }
 
-/* The cycle that stopped it may have found another place for it at once. */
+/* Withdraws a start of a stopped job for which the same cycle found another place. */
 static void start_recall(struct server *s, uint32_t id)
 {
 	const struct attempt *t = attempt_find(s, id, entry_job(s, id)->attempt);
@@ -213,13 +219,13 @@ static void start_recall(struct server *s, uint32_t id)
 		start_withdraw(s, id, NULL);
 }
 
-/* What follows from events, once the scheduler is done with them. */
+/* Handles the consequences of events, once the scheduler is done with them. */
 static void settle_once(struct server *s)
 {
 	for (size_t i = 0; i < s->agenda->begun.n; i++) {
 		uint32_t id = s->agenda->begun.v[i];
 		if (entry_job(s, id)->state != STATE_RUNNING && entry_job(s, id)->state != STATE_DONE)
-			continue; /* DONE: a short one, of which both was heard in this turn */
+			continue; /* DONE: a short job that began and ended in this turn */
 		job_happened(s, MOMENT_BEGUN, id);
 	}
 	vec_clear(&s->agenda->begun);
@@ -234,14 +240,16 @@ static void settle_once(struct server *s)
 	for (size_t i = 0; i < s->agenda->returned.n; i++)
 		if (s->jobs->entries.v[s->agenda->returned.v[i]].spec &&
 		    s->jobs->entries.v[s->agenda->returned.v[i]].holds)
-			start_recall(s, s->agenda->returned.v[i]); /* held while it ran; it comes again */
+			/* held while it ran; it comes again */
+			start_recall(s, s->agenda->returned.v[i]);
 	for (size_t i = 0; i < s->agenda->returned.n; i++)
-		if (s->jobs->entries.v[s->agenda->returned.v[i]].spec && /* it may have been held meanwhile */
+		/* it may have been held in the meantime */
+		if (s->jobs->entries.v[s->agenda->returned.v[i]].spec &&
 		    entry_job(s, s->agenda->returned.v[i])->state <= STATE_ALLOCATED)
 			block_begin(s, s->agenda->returned.v[i]);
 	vec_clear(&s->agenda->returned);
 	for (size_t i = 0; i < s->agenda->ended.n;
-	     i++) /* one end may lead to others: dependencies that can't be kept */
+	     i++) /* one end may lead to others: impossible dependencies */
 		job_happened(s, MOMENT_SETTLED, s->agenda->ended.v[i]);
 	vec_clear(&s->agenda->ended);
 }
@@ -253,14 +261,15 @@ void dispatch_settle(struct server *s)
 	while (block_news(s, &s->slices->depend_steps));
 }
 
-/* Processes of an earlier attempt, which another job stopped, may still save work that nobody goes on with. */
+/* Kills an earlier attempt, stopped for another job, that may still be saving work which is not
+ * needed. */
 static void lingering_kill(struct server *s, uint32_t id)
 {
 	for (uint32_t n = entry_job(s, id)->attempt; n > 0; n--) {
 		const struct attempt *t = attempt_find(s, id, n);
 		if (t && t->ordered) {
 			attempt_kill(s, t, setting_of(s, s->jobs->entries.v[id].spec, "kill_delay"));
-			return; /* it is the only one: the next one starts when it is gone */
+			return; /* there is only one: the next starts when it is gone */
 		}
 	}
 }
@@ -302,7 +311,8 @@ void dispatch_withdraw(struct server *s, uint32_t node)
 	}
 }
 
-/* A start that has waited for its CPUs ends later than was planned: those behind it are placed again now, and not when it is overdue. */
+/* Moves the planned end of a start that had to wait for its CPUs, so that the jobs behind it are
+ * placed again now and not when it is overdue. */
 static void start_later(struct server *s, uint32_t id)
 {
 	int64_t until = s->clock->now + cluster_length(s->cluster, entry_job(s, id));
@@ -313,7 +323,7 @@ static void start_later(struct server *s, uint32_t id)
 	s->turn->dirty = true;
 }
 
-/* CPUs that were not free when the start was decided. */
+/* Assigns CPUs that were not free when the start was decided. */
 static void start_place(struct server *s, uint32_t id)
 {
 	const struct job *job = entry_job(s, id);
@@ -353,8 +363,8 @@ void dispatch_starts(struct server *s)
 	s->agenda->starts.n = kept;
 }
 
-/* Refuses what an older agent would run otherwise: it ignores the launcher, so that the program
- * would run once and succeed. */
+/* Refuses an order that an older agent would misinterpret: it ignores the launcher, so the
+ * program would run once and succeed. */
 static int launcher_check(const struct server *s, const struct attempt *t, struct err *err)
 {
 	const struct agent *a = s->hosts->nodes.v[t->node[0]].agent;
@@ -389,7 +399,8 @@ static void attempt_order(struct server *s, struct attempt *t)
 	arena_destroy(a);
 }
 
-/* Its order needs the user's home and shell: until they are known it waits, and others do not. */
+/* Returns true if the owner has been looked up. The order needs the user's home and shell; only
+ * this job waits for them. */
 static bool owner_known(struct server *s, uint32_t id)
 {
 	struct user_key k = {USER_BY_ID, s->jobs->entries.v[id].spec->uid, NULL};
@@ -399,7 +410,7 @@ static bool owner_known(struct server *s, uint32_t id)
 	return l == LOOKUP_KNOWN || l == LOOKUP_NONE;
 }
 
-/* All its hosts are connected. */
+/* Returns true if all hosts of the attempt are connected. */
 static bool attempt_reachable(const struct server *s, const struct attempt *t)
 {
 	for (uint32_t i = 0; i < t->nfrags; i++)
@@ -419,7 +430,8 @@ void dispatch_orders(struct server *s)
 		struct attempt *t = attempt_find(s, id, job->attempt);
 		if (job->state != STATE_NOW)
 			continue;
-		if (t && t->ordered) /* it is in the list twice: withdrawn and started again within a turn */
+		/* it is in the list twice: withdrawn and started again within a turn */
+		if (t && t->ordered)
 			continue;
 		if (t && attempt_reachable(s, t) && owner_known(s, id))
 			attempt_order(s, t);
@@ -445,7 +457,7 @@ void dispatch_orders(struct server *s)
 	engine_flush(s->engine);
 }
 
-/* ---- what takes too long ---- */
+/* ---- overruns ---- */
 
 int64_t dispatch_next(const struct server *s)
 {
@@ -475,7 +487,7 @@ void dispatch_overruns(struct server *s)
 			s->turn->dirty = true;
 			continue;
 		}
-		if (job->state == STATE_NOW) /* it holds its place all the same */
+		if (job->state == STATE_NOW) /* it holds its place in any case */
 			sched_started(s->sched, id, s->clock->now);
 		if (plan_piece(s->plan, id, 0)->end > s->clock->now)
 			continue;
@@ -490,7 +502,7 @@ void dispatch_overruns(struct server *s)
 	}
 }
 
-/* ---- what the engine tells ---- */
+/* ---- the engine's reports ---- */
 
 static void on_attempt_started(void *context, const char *tag, pid_t pid)
 {
@@ -507,7 +519,7 @@ static void on_attempt_started(void *context, const char *tag, pid_t pid)
 		sched_started(s->sched, id, s->clock->now);
 }
 
-/* Back to those that wait, from where it is. */
+/* Returns a job to the waiting ones, from its present state. */
 static void start_undo(struct server *s, uint32_t id, const struct payload *p)
 {
 	if (entry_job(s, id)->state == STATE_NOW)
@@ -516,7 +528,7 @@ static void start_undo(struct server *s, uint32_t id, const struct payload *p)
 		sched_requeue(s->sched, id, s->clock->now, p);
 }
 
-/* The reason as users read it: with the node, unless it begins with that. */
+/* Appends the reason for users: with the node, unless it begins with it. */
 static void failure_words(const struct server *s, const struct failure *f, struct strbuf *out)
 {
 	const char *node = f->node == NODE_ANY ? NULL : names_get(&s->cluster->node_names, (uint32_t)f->node);
@@ -527,7 +539,8 @@ static void failure_words(const struct server *s, const struct failure *f, struc
 	strbuf_puts(out, reason);
 }
 
-/* It never ran, or was lost: another attempt is made, on another node or after a pause, or it is held for somebody to look. */
+/* Handles a job that never ran or was lost: it is tried again, on another node or after a pause,
+ * or held for an administrator to look at. */
 static void job_failed(struct server *s, uint32_t id, const struct failure *f)
 {
 	const struct entry *e = &s->jobs->entries.v[id];
@@ -590,7 +603,8 @@ static void on_attempt_refused(void *context, const struct refusal *r)
 		return;
 	}
 	attempt_free(s, t);
-	if (s->jobs->entries.v[id].intent == INTENT_DELETE || (!r->reason && !r->host)) /* it was withdrawn */
+	/* it was withdrawn */
+	if (s->jobs->entries.v[id].intent == INTENT_DELETE || (!r->reason && !r->host))
 		start_undo(s, id, NULL);
 	else
 		job_failed(s, id, &f);
@@ -603,7 +617,7 @@ static void finish(struct server *s, uint32_t id, const struct payload *p)
 	sched_finish(s->sched, id, s->clock->now, p);
 }
 
-/* By the host's clock that is never set; an older host does not tell. */
+/* Returns the run time by the host's clock that is never set; an older host does not report it. */
 static int64_t ran_ms(const struct result *r)
 {
 	if (r->ran_ms > 0)
@@ -611,7 +625,7 @@ static int64_t ran_ms(const struct result *r)
 	return r->ended_us > r->started_us ? (r->ended_us - r->started_us) / 1000 : 0;
 }
 
-/* What it used, and how it ended. */
+/* Builds the payload of a result: usage and kind of end. */
 static struct payload result_payload(const struct server *s, uint32_t id, const struct result *r)
 {
 	return (struct payload){
@@ -631,7 +645,7 @@ static struct payload result_payload(const struct server *s, uint32_t id, const 
 	};
 }
 
-/* A job that was to save its work before its limit, and did not, is reported as such. */
+/* Returns the text for a job at its limit; it reports a missing last checkpoint. */
 static const char *limit_text(const struct entry *e)
 {
 	const struct job_saves *v = e->outcome ? e->outcome->saves : NULL;
@@ -656,7 +670,8 @@ static void result_finish(struct server *s, uint32_t id, const struct result *r)
 	finish(s, id, &p);
 }
 
-/* Its end is not waited for: it has ended for everybody, while its processes are being killed. */
+/* Finishes a job without waiting for its end: for users it has ended, while its processes are
+ * being killed. */
 void job_purge(struct server *s, uint32_t id, const struct payload *p)
 {
 	job_kill(s, id, p);
@@ -666,7 +681,7 @@ void job_purge(struct server *s, uint32_t id, const struct payload *p)
 	s->turn->dirty = true;
 }
 
-/* As its user wanted. Of a result, which may be NULL, only what it used counts: its end does not. */
+/* Requeues a job as its user requested. Only the usage in the result, which may be NULL, counts. */
 static void requeue(struct server *s, uint32_t id, const struct result *r)
 {
 	struct payload p = r ? result_payload(s, id, r) : (struct payload){0};
@@ -688,14 +703,15 @@ static void on_attempt_ended(void *context, const struct result *r)
 	uint32_t id;
 	uint32_t attempt;
 
-	vec_push(&s->post->told, mem_strdup(r->tag)); /* also what nobody knows: it is dealt with */
+	/* unknown ones as well, so that they are forgotten */
+	vec_push(&s->post->told, mem_strdup(r->tag));
 	turn_wake(s);
 	if (!tag_parse(s, r->tag, &id, &attempt) || !(t = attempt_find(s, id, attempt)))
 		return;
 
 	int64_t node = t->nfrags ? t->node[0] : NODE_ANY;
 
-	if (t->usage) /* the last of them */
+	if (t->usage) /* adds the last sample */
 		usage_note(s, t, r->cpu_ms, t->usage->v[t->usage->n - 1].memory_kib);
 	if (r->how != RESULT_NOT_STARTED) {
 		failures_ran(s, t);
@@ -761,7 +777,8 @@ static void on_attempt_lost(void *context, const char *tag, const char *host, co
 		return;
 	}
 
-	/* Who deleted it said why. A copy: the entry's own is replaced meanwhile. */
+	/* Keep the reason given at the deletion. A copy, since the entry's own is replaced in
+	 * the meantime. */
 	bool deleted = e->intent == INTENT_DELETE;
 	char *comment = deleted && e->outcome && e->outcome->comment ? mem_strdup(e->outcome->comment) : NULL;
 

@@ -21,7 +21,7 @@
 #include "server/life/world/world.h"
 #include "server/server.h"
 
-/* The ids, "3.pine and 5.pine". */
+/* Appends ids, "3.pine and 5.pine". */
 static void victims_words(const struct server *s, const job_vec *v, struct strbuf *out)
 {
 	for (size_t i = 0; i < v->n && i < 5; i++) {

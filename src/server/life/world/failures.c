@@ -1,6 +1,5 @@
-/*
- * failures.c - jobs that can't be started or are lost, and nodes where that happens; failures.h says what the rules are.
- */
+/* failures.c - jobs that cannot be started or are lost, and nodes where that happens; failures.h
+ * has the rules. */
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,13 +39,15 @@
 #include "server/server.h"
 
 #define PAUSE_MOST 3600 /* seconds */
-#define AVOID 6		/* a node is avoided this many times longer than a job waits */
-#define LONG_RUN 3600	/* seconds: a job that ran longer before it was lost is not one that is lost at every start */
-#define TOTAL_MOST 5	/* times max_start_failures: then it is held, however many nodes are left */
-#define STRIKE_SECONDS 3600 /* what happened longer ago does not count against a node */
-#define STRIKES_MOST 32	    /* kept for a node */
+#define AVOID 6		/* factor by which a node is avoided longer than a job waits */
+/* seconds of run time after which a lost job no longer counts as failing at every start */
+#define LONG_RUN 3600
+/* multiple of max_start_failures after which a job is held, however many nodes are left */
+#define TOTAL_MOST 5
+#define STRIKE_SECONDS 3600 /* age after which a failure does not count against a node */
+#define STRIKES_MOST 32	    /* strikes kept for a node, at most */
 
-/* base, 2 base, 4 base, ... */
+/* Returns a pause that doubles with each step: base, 2 base, 4 base, ... */
 static int64_t pause_of(int64_t base, uint32_t step)
 {
 	int64_t pause = base;
@@ -58,7 +59,7 @@ static int64_t pause_of(int64_t base, uint32_t step)
 
 /* ---- jobs ---- */
 
-/* The nodes that a job may use, also without `but`. */
+/* Returns the nodes the job may use: its set, minus those it avoids, minus `but`. */
 static uint32_t allowed_now(struct server *s, const struct entry *e, int64_t but)
 {
 	const struct job_failures *f = e->failures;
@@ -83,7 +84,7 @@ static uint32_t allowed_now(struct server *s, const struct entry *e, int64_t but
 	return set;
 }
 
-/* Whether another node could hold the job, if it does not use this one. */
+/* Returns true if other nodes than this one could hold the job. */
 static bool could_go_elsewhere(struct server *s, uint32_t id, int64_t node)
 {
 	const struct entry *e = &s->jobs->entries.v[id];
@@ -92,7 +93,7 @@ static bool could_go_elsewhere(struct server *s, uint32_t id, int64_t node)
 	       world_could_hold_on(s, e->spec, allowed_now(s, e, node)) != FIT_NO;
 }
 
-/* A deadline leaves less time to wait. */
+/* Returns the time of the next try, which is earlier if a deadline leaves less time. */
 static int64_t retry_at(const struct server *s, uint32_t id, uint32_t step)
 {
 	const struct job *job = entry_job(s, id);
@@ -203,11 +204,11 @@ void node_failures_text(const struct node_info *n, struct strbuf *out)
 		      h->reason ? h->reason : "no reason was given", instant_format(h->until, when, sizeof when));
 }
 
-/* Whether what is known of it is enough to take it out of service. */
+/* Returns true if the node's failures are enough to take it out of service. */
 static bool health_bad(const struct server *s, const struct node_health *h)
 {
 	int64_t limit = attrs_number(s->attrs, "node_start_failures"), sure = 0, all = 0;
-	bool several = false; /* owners */
+	bool several = false; /* strikes of several owners */
 	uint32_t owner = 0;
 
 	if (limit <= 0)
@@ -226,7 +227,7 @@ static bool health_bad(const struct server *s, const struct node_health *h)
 	return sure >= limit || (all >= limit && several);
 }
 
-/* In or out of service by what is known of it. */
+/* Takes the node in or out of service by its failures. */
 static void health_judge(struct server *s, uint32_t node)
 {
 	struct node_health *h = s->hosts->nodes.v[node].failing;
@@ -260,7 +261,7 @@ static struct strike *strike_find(struct node_health *h, uint64_t job)
 	return NULL;
 }
 
-/* A job's strikes on all nodes but one. True: there were some. */
+/* Marks a job's strikes on all nodes except `but`. Returns true if there were any. */
 static bool strikes_dispute(struct server *s, uint64_t job, int64_t but, bool disputed)
 {
 	bool found = false;
@@ -288,7 +289,8 @@ void failures_blame(struct server *s, uint32_t id, const struct failure *f)
 	if (f->node == NODE_ANY || f->lost)
 		return;
 	s->stats->start_failures++;
-	if (!f->reason && (!a || a->count < 2)) /* a connection may have been lost with the order */
+	/* the connection may have been lost together with the order */
+	if (!f->reason && (!a || a->count < 2))
 		return;
 	if (!n->failing)
 		n->failing = mem_zalloc(sizeof *n->failing);
@@ -344,7 +346,7 @@ void health_forget(struct server *s, uint32_t node)
 	world_node_store(s, node);
 }
 
-/* It may be tried: the next failure takes it out again, for longer. */
+/* Puts a node back into service for a trial: the next failure takes it out again, for longer. */
 static void health_due(struct server *s, uint32_t node)
 {
 	struct node_health *h = s->hosts->nodes.v[node].failing;

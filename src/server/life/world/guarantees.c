@@ -59,7 +59,8 @@ static void drain_try(const struct server *s, struct forecast *copy, const struc
 
 static void size_try(const struct server *s, struct forecast *copy, const struct risk *x)
 {
-	sched_drain(forecast_sched(copy), x->node, true, s->clock->now); /* as world_node_size() does */
+	/* as in world_node_size() */
+	sched_drain(forecast_sched(copy), x->node, true, s->clock->now);
 	cluster_resize_node(forecast_cluster(copy), x->node, &x->total);
 	plan_resize_node(forecast_plan(copy), x->node);
 	sched_drain(forecast_sched(copy), x->node, false, s->clock->now);
@@ -70,13 +71,13 @@ static void extend_try(const struct server *s, struct forecast *copy, const stru
 	sched_set_end(forecast_sched(copy), x->job, x->until, s->clock->now);
 }
 
-/* How each kind of change is made in a copy; NULL: the plan stays as it is. */
+/* Functions that make each kind of change in a copy; NULL: the plan does not change. */
 static void (*const tries[RISK_KINDS])(const struct server *s, struct forecast *copy, const struct risk *x) = {
 	[RISK_SETTINGS] = settings_try, [RISK_SHUTDOWN] = shutdown_try, [RISK_OFFLINE] = offline_try,
 	[RISK_DRAIN] = drain_try,	[RISK_SIZE] = size_try,		[RISK_EXTEND] = extend_try,
 };
 
-/* ---- what they break ---- */
+/* ---- broken guarantees ---- */
 
 /* Finds running jobs that may not have met their deadlines when a shutdown ends them. */
 static void ended_find(const struct server *s, int64_t at, job_vec *ret)
@@ -89,7 +90,7 @@ static void ended_find(const struct server *s, int64_t at, job_vec *ret)
 	}
 }
 
-/* Finds jobs that are to start while nobody would start them. */
+/* Finds jobs planned to start while no job is started. */
 static void unstarted_find(const struct server *s, const struct risk *x, job_vec *ret)
 {
 	for (uint32_t id = 1; id < s->jobs->entries.n; id++)
@@ -98,8 +99,8 @@ static void unstarted_find(const struct server *s, const struct risk *x, job_vec
 			vec_push(ret, id);
 }
 
-/* Makes the change in a copy, and lets special jobs find other places; common jobs, which may be many, never take
- * those. */
+/* Makes the change in a copy, and lets jobs with deadlines find other places; common jobs, which
+ * may be many, never take those. */
 static struct forecast *change_try(const struct server *s, const struct risk *x)
 {
 	struct forecast *copy = forecast_create(s->sched);
@@ -151,7 +152,7 @@ int guarantees_check(struct server *s, const struct risk *x, bool force, struct 
 
 	if (force)
 		return 0;
-	if (s->turn->dirty) /* what waits reserves first */
+	if (s->turn->dirty) /* waiting jobs reserve first */
 		server_decide(s);
 	if (x->kind == RISK_SHUTDOWN)
 		ended_find(s, x->at, &broken);

@@ -17,7 +17,8 @@
 #include "server/life/world/world.h"
 #include "server/server.h"
 
-/* The first of the nodes that a job has in the plan, also those that it only keeps others away from; NODE_ANY: none. */
+/* Returns the first of the nodes that a job has in the plan, including those it only keeps other
+ * jobs from; NODE_ANY: none. */
 static int32_t node_held(const struct server *s, uint32_t id, const bool *nodes)
 {
 	const struct cluster *c = s->cluster;

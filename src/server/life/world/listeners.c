@@ -27,7 +27,7 @@
 #include "server/server.h"
 #include "store/store.h"
 
-/* Counts how long it had waited, if this was its first start. */
+/* Adds up the wait of a job's first start. */
 static void stats_begun(struct server *s, uint32_t id)
 {
 	const struct spec *p = s->jobs->entries.v[id].spec;
@@ -46,7 +46,7 @@ static void stats_settled(struct server *s, uint32_t id)
 	s->stats->failed += s->jobs->entries.v[id].exit_status != 0;
 }
 
-/* Its queue has room for another. */
+/* Updates the queue's count: it may accept another job. */
 static void queue_settled(struct server *s, uint32_t id)
 {
 	total_count(s, s->jobs->entries.v[id].spec, -1);

@@ -1,6 +1,4 @@
-/*
- * lives.c - what happens to nodes and queues.
- */
+/* lives.c - events of nodes and queues. */
 #include "server/life/world/lives.h"
 
 #include <string.h>
@@ -36,7 +34,7 @@ void life_record(struct server *s, const char *kind, const char *name, const cha
 	s->post->show_life(s, &e);
 }
 
-/* The older events of a node go, and what they led to is its base. */
+/* Drops the older events of a node; its present life becomes its base. */
 static void node_trim(struct server *s, uint32_t node)
 {
 	struct node_info *n = &s->hosts->nodes.v[node];
@@ -57,7 +55,7 @@ int node_happens(struct server *s, uint32_t node, enum node_event_type type, con
 
 	if (rc < 0)
 		return rc;
-	if (first) /* an earlier node of that name is another one */
+	if (first) /* an earlier node of that name is a different one */
 		n->base_seq = s->jobs->next_seq - 1;
 	if (type == NODE_DRAIN)
 		heap_push(&s->agenda->retries, why->at, node, TIMER_CLOSE);
@@ -129,7 +127,7 @@ int life_restore(struct server *s, const struct store_life *e, struct err *err)
 	if (e->seq >= s->jobs->next_seq)
 		s->jobs->next_seq = e->seq + 1;
 	if (strcmp(e->kind, "node") != 0 || !names_find(&s->cluster->node_names, e->name, &node))
-		return 0; /* of one that is no more: kept to be shown */
+		return 0; /* its node or queue is gone: kept to be shown */
 	n = &s->hosts->nodes.v[node];
 	if (e->seq <= n->base_seq)
 		return 0;
@@ -140,13 +138,14 @@ int life_restore(struct server *s, const struct store_life *e, struct err *err)
 	return node_apply(&n->life, &(struct node_event){.time = e->time, .at = e->at, .type = type}, err);
 }
 
-/* What the configuration says now. */
+/* Applies the present configuration to a node. */
 static void node_settle(struct server *s, uint32_t node)
 {
 	struct node_info *n = &s->hosts->nodes.v[node];
 	bool configured = node < s->hosts->here;
 
-	if (node_joined(&n->life) && configured) /* a machine that had joined by the name of what is a node here now */
+	/* the configuration now has a node with the name of a joined machine */
+	if (node_joined(&n->life) && configured)
 		node_maybe(s, node, NODE_GO,
 			   &(struct cause){.who = BY_SERVER, .reason = "the configuration has a node of its name"});
 	if (configured)

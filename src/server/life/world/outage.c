@@ -35,7 +35,7 @@ bool outage_kind_parse(const char *word, enum outage_kind *ret)
 	return false;
 }
 
-/* A shutdown, for the getters of what is stored and shown of it. */
+/* Argument of the getters: a shutdown. */
 struct subject {
 	struct outage outage;
 };
@@ -99,7 +99,7 @@ void outage_set(struct server *s, const struct outage *x)
 	char when[40];
 
 	if (x->kind && x->begin <= s->clock->now) {
-		s->world->announced = s->world->outage; /* is in the store, and stays there */
+		s->world->announced = s->world->outage; /* it is in the store, and stays there */
 		s->world->outage = *x;
 		outage_begin(s);
 		return;
@@ -126,7 +126,7 @@ void outage_turn(struct server *s)
 		outage_begin(s);
 }
 
-/* The machine has come back if its time is over. */
+/* Restores an announced shutdown, unless its time has passed: then the machine is back. */
 int outage_restore(struct server *s, const char *name, const json_t *o, struct err *err)
 {
 	const char *kind = json_string_value(json_object_get(o, "kind")),

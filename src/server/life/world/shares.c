@@ -13,9 +13,9 @@
 #include "server/life/world/world.h"
 #include "server/server.h"
 
-#define LOOK_WORK 200000 /* nodes that the search looks at */
+#define LOOK_WORK 200000 /* nodes the search looks at, at most */
 
-/* What it would have; false: it can't be divided. */
+/* Computes the job's share; returns false if it cannot be divided. */
 static bool part_of(struct server *s, const struct spec *p, struct libra_part *ret, uint32_t *ret_request)
 {
 	if (!p->rare->libra.estimate || p->rare->share || p->request == UINT32_MAX || s->world->policy.position ||

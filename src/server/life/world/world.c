@@ -1,8 +1,10 @@
 /*
- * world.c - the cluster as the scheduler sees it: nodes by the configuration and by those that joined, settings by the server's attributes.
+ * world.c - the cluster as the scheduler sees it: configured and joined nodes, and settings from
+ * the server's attributes.
  *
- * Nodes are never forgotten while the server runs, since events name them: one that was removed is `gone`. The plan is made for a given set of
- * nodes; when that changes, plan and scheduler are made anew with the same places.
+ * Nodes are never forgotten while the server runs, since events refer to them: a removed one is
+ * `gone`. The plan is made for a fixed set of nodes; when the set changes, plan and scheduler are
+ * made again with the same places.
  */
 #include <errno.h>
 #include <hwloc.h>
@@ -61,7 +63,8 @@
 #include "server/server.h"
 #include "server/settings/conf.h"
 
-/* This machine as one node: the CPUs this process may use, neighbours first as hwloc orders them. */
+/* Adds this machine as one node: the CPUs this process may use, neighbours first, as hwloc
+ * orders them. */
 static int real_node(struct server *s, struct err *err)
 {
 	hwloc_topology_t topology;
@@ -141,7 +144,8 @@ static void settings_apply(struct server *s)
 	sharing_settings(s);
 	if (!policy_find(attrs_text(s->attrs, "policy"))->position)
 		s->cluster->settings.nights = (struct hours){0};
-	if (priority_settings_of(&s->world->priority, s->attrs, &err) < 0) /* they are checked before they are set */
+	/* they are checked before they are set */
+	if (priority_settings_of(&s->world->priority, s->attrs, &err) < 0)
 		server_say(s, "%s", err.text);
 }
 
@@ -152,7 +156,8 @@ static int64_t victim_takes(void *context, uint32_t job)
 	return leave_takes(x->saving, x->ending);
 }
 
-/* What stopping a running job for an interactive one takes. One that would not run again is not stopped. */
+/* Returns how long it takes to stop a running job for an interactive one. A job that could not
+ * run again is not stopped. */
 static struct yield yield_of(void *context, uint32_t job)
 {
 	const struct server *s = context;
@@ -169,7 +174,7 @@ static struct yield yield_of(void *context, uint32_t job)
 	return (struct yield){.takes = x.takes, .from = x.from};
 }
 
-/* The policy by name, with what other attributes say of it. */
+/* Returns the policy by name, adjusted by other attributes. */
 static const struct policy *policy_now(struct server *s)
 {
 	const char *name = attrs_text(s->attrs, "policy");
@@ -177,7 +182,8 @@ static const struct policy *policy_now(struct server *s)
 	struct err err;
 
 	s->world->policy = p ? *p : *policy_find("shunt");
-	if (policy_alter(&s->world->policy, s->attrs, &err) < 0) /* they are checked before they are set */
+	/* they are checked before they are set */
+	if (policy_alter(&s->world->policy, s->attrs, &err) < 0)
 		server_say(s, "%s", err.text);
 	return &s->world->policy;
 }
@@ -220,12 +226,13 @@ void world_begin(struct server *s)
 	s->world->scratch = cluster_add_job(s->cluster)->id;
 	vec_push(&s->jobs->entries, (struct entry){0});
 	any.shape = cluster_shape(s->cluster, &one);
-	s->jobs->fallback = cluster_intern(s->cluster, &any, 1); /* also when there are no nodes yet */
+	/* also when there are no nodes yet */
+	s->jobs->fallback = cluster_intern(s->cluster, &any, 1);
 	s->plan = plan_create(s->cluster);
 	sched_make(s);
 }
 
-/* One after the other, where a search for all fragments at once has given up. */
+/* Places the fragments one after the other, after a search for all at once has given up. */
 static bool could_insert(struct server *s, const struct spec *p, const bool *usable)
 {
 	struct nodeset on = nodeset_make(usable, (uint32_t)s->hosts->nodes.n, false);
@@ -241,7 +248,7 @@ static bool could_insert(struct server *s, const struct spec *p, const bool *usa
 	return fits;
 }
 
-/* Nodes that are there, up or not, and in a set; the caller frees it. */
+/* Returns existing nodes of a set, up or not; the caller frees the array. */
 static bool *nodes_usable(const struct server *s, uint32_t allowed)
 {
 	bool *usable = mem_zalloc((s->hosts->nodes.n + 1) * sizeof *usable);
@@ -252,7 +259,7 @@ static bool *nodes_usable(const struct server *s, uint32_t allowed)
 	return usable;
 }
 
-/* If not, the error has the reason, where it is known. */
+/* Returns whether the nodes could hold it; if not, the error has the reason if it is known. */
 static enum fit could_hold(struct server *s, const struct spec *p, uint32_t allowed, struct err *err)
 {
 	bool *usable = nodes_usable(s, allowed);
@@ -267,7 +274,7 @@ static enum fit could_hold(struct server *s, const struct spec *p, uint32_t allo
 	return fit;
 }
 
-/* Where its queue leaves it fewer nodes, its name belongs to what is wrong. */
+/* Prefixes the error with the queue's name if the queue restricts the nodes. */
 static void queue_prefix(const struct server *s, const struct spec *p, struct err *err)
 {
 	const struct queue *q = queue_of(s, p->queue);
@@ -324,7 +331,8 @@ enum fit world_could_hold(struct server *s, const struct spec *p)
 	uint32_t allowed = spec_nodes(s, p);
 	uint64_t key = (uint64_t)allowed << 32 | p->request, fit;
 
-	if (s->cluster->requests.v[p->request].held) /* only tried: its number may be another's soon */
+	/* only tried: its number may soon be another request's */
+	if (s->cluster->requests.v[p->request].held)
 		return world_could_hold_on(s, p, allowed);
 	if (!map_get(&s->world->could, key, &fit)) {
 		fit = world_could_hold_on(s, p, allowed);
@@ -341,8 +349,9 @@ const struct outage *world_expects(const struct server *s)
 	return later ? &w->announced : &w->outage;
 }
 
-/* What was announced is known to the plan, unless jobs may last into it. Once it has begun nothing is planned before its end; if that is not known, what is expected
- * comes later by as long as it takes (client/offline.h). */
+/* Puts an announced outage into the plan, unless jobs may run into it. Once it has begun,
+ * nothing is planned before its end; if the end is not known, expected starts are shifted by its
+ * duration (client/offline.h). */
 void world_outage(struct server *s)
 {
 	const struct outage *x = world_expects(s);
@@ -364,7 +373,8 @@ void world_gates(struct server *s)
 	reservations_lay(s);
 }
 
-/* Returns true if the ends of waiting jobs may take another time than before; running ones are ended as they were started. */
+/* Returns true if ending waiting jobs may take a different time than before; running jobs are
+ * ended with the settings of their start. */
 static bool endings_update(struct server *s)
 {
 	bool any = false;
@@ -388,7 +398,8 @@ void world_endings(struct server *s)
 		world_rebuild(s);
 }
 
-/* Whether checkpoints of some jobs take another time than they did; most jobs have the same words as the one before. */
+/* Returns true if checkpoints of some jobs take a different time than before; most jobs have the
+ * same class as the previous one. */
 static bool savings_update(struct server *s)
 {
 	uint32_t checkpoint = 0, class = 0;
@@ -416,17 +427,19 @@ void world_savings(struct server *s)
 	s->turn->dirty = true;
 }
 
-/* What the site has of things that jobs use wherever they run. True: it is another amount, and all that follows from it was done. */
+/* Applies the site-wide amounts. Returns true if they have changed; all consequences are then
+ * handled. */
 static bool amounts_configure(struct server *s)
 {
 	if (!amounts_of_server(s->cluster, s->attrs))
 		return false;
 	for (uint32_t i = 0; i < s->cluster->amounts.n; i++)
 		plan_set_amount(s->plan, i);
-	world_changed(s); /* who can't be held any more is blocked, and who waited for it may start */
+	world_changed(s); /* blocks jobs that no longer fit, and may start jobs that waited */
 	for (uint32_t i = 0; i < s->cluster->amounts.n; i++) {
 		struct amount same = s->cluster->amounts.v[i];
-		sched_amount(s->sched, i, &same, s->clock->now); /* what was reserved may not fit any more */
+		/* reservations may no longer fit */
+		sched_amount(s->sched, i, &same, s->clock->now);
 	}
 	return true;
 }
@@ -446,17 +459,18 @@ void world_settings(struct server *s)
 		 memcmp(&policy, &s->world->policy, sizeof policy) != 0 || prioritized != priority_rules(s) || endings)
 		world_rebuild(s);
 	else
-		foresee_again(s); /* limits count there, and weights */
+		foresee_again(s); /* the forecast depends on limits and weights */
 	sched_reweigh(s->sched, priority_drifts(&s->world->priority));
 	s->turn->dirty = true;
 	moves_offer(s);
 	if (savings_update(s) || memcmp(&settings.nights, &s->cluster->settings.nights, sizeof settings.nights) != 0 ||
 	    settings.long_saving != s->cluster->settings.long_saving)
-		sched_rank(s->sched); /* some have places where they may not run */
+		sched_rank(s->sched); /* some jobs have places where they may not run */
 }
 
-/* Plan and scheduler anew, with the same places: of jobs that run, are reserved, or keep theirs. A scheduler that has no jobs yet knows of none that is kept: then
- * those of all candidates are. */
+/* Makes plan and scheduler again, with the places of jobs that run, are reserved, or keep
+ * theirs. A scheduler without jobs does not know which are kept: then the places of all
+ * candidates are (`folded`). */
 static void plan_anew(struct server *s, bool folded)
 {
 	struct plan *old = s->plan, *p = plan_create(s->cluster);
@@ -496,7 +510,7 @@ void world_rebuild(struct server *s)
 			sched_restore(s->sched, id, s->clock->now);
 	world_gates(s);
 	sched_resize(s->sched, s->clock->now);
-	s->turn->undecided = s->turn->cycled = true; /* that was enough for one turn */
+	s->turn->undecided = s->turn->cycled = true; /* enough for one turn */
 }
 
 void world_request(struct server *s, uint32_t id)
@@ -540,7 +554,7 @@ void world_changed(struct server *s)
 	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
 		if (!waits(s, id))
 			continue;
-		failures_update(s, id); /* its nodes, in the new scheduler */
+		failures_update(s, id); /* sets its nodes in the new scheduler */
 		block_fit(s, id);
 	}
 	s->turn->route = true;
