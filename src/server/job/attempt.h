@@ -62,7 +62,7 @@ bool attempt_lingers(const struct server *s, uint32_t id, uint32_t before);
  * NUMBER[-INDEX][-xORIGIN].ATTEMPT. It is unique among all attempts of all jobs, even when a
  * restored backup makes the server assign the same number again. */
 void attempt_tag(const struct server *s, uint32_t id, uint32_t attempt, char tag[64]);
-/* False: the job is not known here. */
+/* Finds job and attempt of a tag; false: the job is not known here. */
 bool tag_parse(const struct server *s, const char *tag, uint32_t *ret, uint32_t *ret_attempt);
 bool tag_known(void *context, const char *tag);
 /* Returns the session of a running job, from its live file; 0: none yet. */

@@ -25,7 +25,7 @@ const struct attrs *class_attrs(const struct server *s, const struct spec *p);
 int64_t class_number(const struct server *s, const struct spec *p, const char *name);
 /* Returns a boolean likewise. */
 bool class_bool(const struct server *s, const struct spec *p, const char *name);
-/* True: the script is run once for each processor. */
+/* Returns true if the script is run once for each processor. */
 bool class_is_spmd(const struct server *s, const struct spec *p);
 /* Returns the seconds that a checkpoint of a job may take; 0: it makes none. */
 int64_t class_saving(const struct server *s, const struct spec *p);

@@ -237,7 +237,7 @@ static void apply_alter(struct server *s, struct entry *x, struct job *job, cons
 	}
 	if (old->queue != p->spec->queue && queue_is_remote(word_text(s, p->spec->queue))) {
 		struct away *a = away_of(x);
-		/* otherwise it returns to the queue it was in before */
+		/* a job that was already in a remote queue returns to where it was before that */
 		if (!queue_is_remote(word_text(s, old->queue)))
 			a->from = old->queue;
 		entry_leaves(s, job->id);

@@ -76,7 +76,7 @@ void failures_apply(const struct server *s, struct entry *e, const struct retry 
 /* Write and read the member "failures" of a payload. -EINVAL. */
 void failures_write(const struct server *s, const struct retry *r, struct json *j);
 int failures_read(const struct server *s, const json_t *o, struct retry *ret, struct err *err);
-/* NULL: it does not avoid that node */
+/* Finds a node that a job avoids; NULL: it does not avoid that node. */
 struct avoidance *avoidance_find(struct job_failures *f, uint32_t node);
 void failures_free(struct job_failures *f);
 /* Reports the nodes a waiting job avoids to the scheduler. Returns true if the job has to wait
@@ -93,13 +93,13 @@ void failures_text(const struct server *s, uint32_t id, struct strbuf *out);
 /* Returns the attempt's first node on a host. */
 int64_t failures_node(const struct server *s, const struct attempt *t, const char *host);
 void failures_blame(struct server *s, uint32_t id, const struct failure *f);
-/* Its earlier failures were therefore not its own fault. */
+/* Counts the earlier failures of a started job against their nodes: they were not its own fault. */
 void failures_started(struct server *s, uint32_t id);
-/* It has ended with a result. */
+/* Forgets the failures of nodes on which an attempt, begun after them, ended with a result. */
 void failures_ran(struct server *s, const struct attempt *t);
-/* An administrator has declared the node healthy. */
+/* Forgets the failures of a node that an administrator has declared healthy. */
 void health_forget(struct server *s, uint32_t node);
-/* Why it is out of service, and until when. */
+/* Appends why a node is out of service, and until when. */
 void node_failures_text(const struct node_info *n, struct strbuf *out);
 
 #endif

@@ -90,7 +90,7 @@ struct jobs {
 	struct map script_files;
 	/* hash of text and owner -> id; id | SCRIPT_BIT -> number of jobs that use it */
 	struct map scripts;
-	struct map unseen;	 /* attempts that ended while no server ran: core id << 32 | attempt */
+	struct map unseen;	 /* attempts that ended while no server was running: core id << 32 | attempt */
 	/* instant of the last event before this server started; the unseen attempts ran at least
 	 * until then */
 	int64_t seen;
@@ -128,7 +128,7 @@ static inline void entry_eased(const struct server *s, uint32_t id)
 }
 struct entry *entry_get(const struct server *s, uint32_t id);
 void entry_id(const struct server *s, uint32_t id, struct strbuf *out);		  /* "12[3].name" */
-/* The same by key. */
+/* Appends the same, by key. */
 void key_id(const struct server *s, uint64_t key, struct strbuf *out);
 void array_id(const struct server *s, const struct array *a, struct strbuf *out); /* "12[].name" */
 char entry_state(const struct server *s, uint32_t id);				  /* state letter */
@@ -138,7 +138,7 @@ uint64_t number_for(const struct server *s, uint64_t wanted);
 /* Records in the spec when a job with a host's number was accepted, since its number does not show
  * the order. */
 void job_came(struct server *s, uint64_t number, struct spec *p);
-/* The next number will be above these. */
+/* Takes numbers: the next one will not be among these. */
 void number_take(struct server *s, uint64_t first, uint64_t count);
 struct array *array_find(const struct server *s, uint64_t number);
 /* Returns the charge for a job: with whole nodes, once it has run, all CPUs that exec_host

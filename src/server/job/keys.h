@@ -29,7 +29,7 @@ struct submission_key {
 int subkey_read(const char *text, char ret[KEY_MAX + 1], struct err *err);
 /* Owner of the keys of other sites: a site may ask about a key while its user is not known here. */
 #define SUBKEY_SITE ((uid_t)-1)
-/* NULL: not known */
+/* Finds a key of a user; NULL: not known. */
 const struct submission_key *subkey_find(struct server *s, uid_t uid, const char *text);
 void subkey_add(struct server *s, uid_t uid, const char *text, const struct submission_key *given);
 int subkey_restore(struct server *s, const char *name, const json_t *o, struct err *err); /* at recovery */

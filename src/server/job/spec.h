@@ -19,7 +19,7 @@ struct server;
 struct strbuf;
 
 struct spec *spec_create(const char *name);   /* with its name only */
-/* A copy for one job, to be changed; it is not an array's. */
+/* Returns a copy for one job, to be changed; it is not an array's. */
 struct spec *spec_copy(const struct spec *p);
 struct spec *spec_copy_as(const struct spec *p, const char *name);
 void spec_unref(struct spec *p); /* frees it with the last reference; NULL is allowed */

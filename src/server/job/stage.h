@@ -12,7 +12,7 @@ struct err;
 
 /* Checks the syntax of -W stagein and stageout. -EINVAL. */
 int stage_check(const char *what, const char *text, struct err *err);
-/* Length of the first file's entry. */
+/* Returns the length of the first file's entry. */
 size_t stage_next(const char *at);
 /* Splits HERE@HOST:THERE: finds where the second and the third part begin. -EINVAL. */
 int stage_split(const char *what, const char *at, size_t n, size_t *ret_here, size_t *ret_host, struct err *err);

@@ -32,7 +32,7 @@ int read_libra(const struct server *s, const json_t *job, struct submission *ret
 /* Refuses what a job with a price, or one that starts at once, can't have. */
 int start_check(const struct spec *p,
 		struct err *err);
-/* CODE_BAD_STATE: a price was agreed for the original request */
+/* Fails with CODE_BAD_STATE: a price was agreed for the original request. */
 int price_agreed_refuse(struct err *err);
 int read_now(const struct server *s, const json_t *job, struct submission *ret, struct err *err);
 

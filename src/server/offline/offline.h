@@ -30,6 +30,6 @@ int64_t offline_next(
 /* Raises the number the spool counts from, before a commit, above the numbers of jobs in that
  * commit. */
 int offline_offer(struct server *s, struct err *err);
-void offline_end(struct server *s); /* the server no longer listens */
+void offline_end(struct server *s); /* called when the server no longer listens */
 
 #endif

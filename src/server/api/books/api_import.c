@@ -151,7 +151,7 @@ static int rows_add(struct server *s, const struct history_row *rows, size_t n, 
 	size_t fresh = 0;
 	int rc;
 
-	/* it would be dropped at once, and could be imported again */
+	/* An older row would be dropped at once, and could be imported again. */
 	for (size_t i = 0; i < n; i++)
 		if (keep >= 0 &&
 		    rows[i].ended < s->clock->now - keep)

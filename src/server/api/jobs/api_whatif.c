@@ -82,7 +82,7 @@ struct subject {
 	const int32_t *nodes;
 	uint32_t nnodes;
 	int64_t delay;		  /* seconds; -1: the job may wait */
-	const job_vec *displaces; /* NULL: the job may wait */
+	const job_vec *displaces; /* jobs it would displace; NULL: the job may wait */
 };
 
 static void nodes_inside(const struct subject *x, struct json *j)

@@ -31,7 +31,7 @@ bool audit_job_begin(struct change *c, const struct action_kind *kind, uint32_t 
 		return false;
 	ret->holds = e->holds;
 	ret->queue = e->spec->queue;
-	/* NULL if it can't be read: the change can't be undone then */
+	/* If it can't be read, `subject` stays NULL and the change can't be undone. */
 	if (strcmp(kind->name, "alter") == 0)
 		change_subject(c, id, &ret->subject, &err);
 	return true;

@@ -11,7 +11,7 @@ struct queue;
 struct server;
 
 /* The arrays are indexed by the letter of the state. */
-/* Q NULL: jobs of all queues. */
+/* Counts the jobs of a queue; q NULL: of all queues. */
 void count_states(const struct server *s, const struct queue *q, int64_t counts[256]);
 /* Counts for all queues in one pass: a row for each, in their order. The caller frees it. */
 int64_t (*count_queues(const struct server *s))[256];

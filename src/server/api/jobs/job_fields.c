@@ -358,7 +358,7 @@ static void f_partition(const struct subject *x, struct value *v)
 
 	bool placed = !x->a && !job_ended(x->job) && plan_holds(x->s->plan, x->id);
 
-	/* Places that every cycle makes again are not shown. */
+	/* Places that are found again in every cycle are not shown. */
 	if (placed && (x->job->state != STATE_CANDIDATE || sched_kept(x->s->sched, x->id)))
 		in = c->nodes.v[plan_place(x->s->plan, x->id, 0)->node].partition;
 	if (in != PARTITION_NONE) {

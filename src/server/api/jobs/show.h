@@ -28,7 +28,7 @@ struct field_list {
 	bool whole;  /* some of them need the body */
 	bool sparse; /* members without a value are left out */
 };
-/* NULL: all fields of a list. */
+/* Parses names joined by commas; NULL: all fields of a list. */
 int show_fields_parse(const char *fields, struct field_list *ret, struct err *err);
 /* Adds the description's members that need no body. */
 void show_fields_describe(struct field_list *ret);

@@ -35,7 +35,7 @@ void job_reason_json(const struct subject *x, struct strbuf *out);
 
 /* Returns the field after `f`, the first for NULL, and NULL after the last. */
 const struct field *job_field_next(const struct field *f);
-/* True: shown for single jobs only, since it needs the job's body. */
+/* Returns true if the field is shown for single jobs only, since it needs the job's body. */
 bool job_field_of_body(const struct field *f);
 void job_field_get(const struct field *f, const struct subject *x, struct value *v);
 

@@ -56,7 +56,7 @@ static void memory_warn(const struct server *s, const struct spec *p, struct jso
 		int64_t n = s->cluster->shapes.v[r->frag[i].shape].need.v[RES_MEM];
 		most = n > most ? n : most;
 	}
-	/* usual case; the rest takes a system call and a pass over all nodes */
+	/* the usual case; the rest takes a system call and a pass over all nodes */
 	if (s->instance->real || most == 0 ||
 	    queue_is_remote(word_text(s, p->queue)))
 		return;
@@ -172,7 +172,7 @@ void submitted_again(struct server *s, struct http_request *r, const struct subm
 		http_error(r, CODE_REFUSED, "The site that sent this job has withdrawn it.");
 		return;
 	}
-	/* a site sends the job in its current state */
+	/* a site sends the job in its current state, so its body may differ */
 	if (!k->lasting && k->print != request_print(r)) {
 		http_error(
 			r, CODE_KEY_REUSED,

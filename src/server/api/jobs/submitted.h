@@ -16,7 +16,7 @@ struct server;
 struct submission;
 struct submission_key;
 
-/* Warning: may be NULL. */
+/* Writes the result for a new job or array; `warning` may be NULL. */
 void submitted_write(struct server *s, struct json *j, uint64_t number, const char *warning);
 void forgotten_write(const struct server *s, struct json *j, uint64_t number,
 		     bool array); /* Does the same for a job that the server has forgotten. */

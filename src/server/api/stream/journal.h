@@ -17,8 +17,8 @@ struct store_move;
 
 /* These functions collect lines, which journal_commit() stores. */
 void journal_event(struct server *s, const struct store_event *e);
-void journal_move(struct server *s, const struct store_move *m); /* a change of quota */
-/* A line of the server's own log. */
+void journal_move(struct server *s, const struct store_move *m); /* adds a change of quota */
+/* Adds a line of the server's own log. */
 void journal_heard(struct server *s, const char *text);
 void journal_startup(struct server *s);
 /* Logs the begin and the end of a shutdown, each once. Returns true if a line has to be stored

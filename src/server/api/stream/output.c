@@ -64,7 +64,7 @@ struct
 try {
 	bool there;	  /* on another host, that of `node` */
 	uint32_t node;	  /* set if `there` */
-	bool own;	  /* a file that the server keeps itself */
+	bool own;	  /* the server itself keeps the file */
 	const char *tag;  /* name in that host's spool; "": not in the spool */
 	const char *path; /* path to try otherwise; "": none */
 };

@@ -362,8 +362,7 @@ void terminals_turn(struct server *s)
 		t->r = NULL;
 		if (runs)
 			terminal_tidy(t);
-		/* its last output may still be in transit; a relay ends by itself */
-		else if (!t->relay)
+		else if (!t->relay) /* its last output may be in transit; a relay ends by itself */
 			terminal_free(t);
 	}
 }
