@@ -16,7 +16,8 @@ struct err;
 bool joblist_begins(const char *text, size_t n, size_t *at);
 /* Reads the job at *at and advances *at past it; `jobs` were read before. NULL: it is not JSON. */
 json_t *joblist_next(const char *text, size_t n, size_t *at, size_t jobs, struct err *err);
-/* Moves on to the next job. 1: another job follows. 0: these `jobs` are all, and the rest of the text is valid. -EINVAL. */
+/* Moves on to the next job. 1: another job follows. 0: these `jobs` are all, and the rest of the
+ * text is valid. -EINVAL. */
 int joblist_more(const char *text, size_t n, size_t *at, size_t jobs, struct err *err);
 
 #endif
