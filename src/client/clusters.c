@@ -267,7 +267,7 @@ int login_remove(const char *name, struct err *err)
 						   : err_set(err, -errno, "can't remove %s: %s", path, strerror(errno));
 }
 
-/* ---- which there are ---- */
+/* ---- the list of logins ---- */
 
 static int by_name(const void *a, const void *b)
 {

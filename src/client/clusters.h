@@ -1,7 +1,8 @@
 /*
  * clusters.h - the clusters a user has logged in to: ~/.config/shunt/clusters/NAME, one file each.
  *
- *	{"name": "pine", "servers": ["pine:7722", "oak:7722"], "ca": "-----BEGIN CERTIFICATE-----...", "token": "u7.SECRET.FINGERPRINT"}
+ *	{"name": "pine", "servers": ["pine:7722", "oak:7722"],
+ *	 "ca": "-----BEGIN CERTIFICATE-----...", "token": "u7.SECRET.FINGERPRINT"}
  *
  * The token is a secret: files are written with permissions 0600, and not used if others can read
  * them.

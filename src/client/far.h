@@ -2,7 +2,7 @@
  * far.h - the spool of an agent on another host (agent/callers.c), for users of machines that have
  * no agent, while no server can be reached.
  *
- *	STATE/spool/CLUSTER/spools		the agents that the server named last, and how long to wait for it
+ *	STATE/spool/CLUSTER/spools		the agents the server named last; how long to wait
  *	STATE/spool/CLUSTER/offer, views/	copies from the agent that answered, for offline.h
  *	STATE/spool/CLUSTER/TRAY/13		a copy of a change this user left there
  *

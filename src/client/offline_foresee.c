@@ -282,7 +282,7 @@ static bool row_place(struct outlook *o, json_t *row)
 	return moved;
 }
 
-/* ---- all of them ---- */
+/* ---- all jobs ---- */
 
 /* Frees the time that the server planned for a row. */
 static void row_lift(struct outlook *o, const json_t *row, int64_t start, int64_t end)

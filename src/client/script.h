@@ -2,10 +2,10 @@
  * script.h - reads the directives of a job script: the lines that begin with "#PBS".
  *
  *	#!/bin/sh
- *	#PBS -N "my job" -l nodes=1:ppn=4	words as a shell splits them; a word that begins with '#' ends the line
+ *	#PBS -N "my job" -l nodes=1:ppn=4	split like a shell; "#..." ends the line
  *	# a comment, and blank lines may come between
  *	#PBS -W depend=afterok:12 \
- *	#PBS -m e				a backslash continues, with the prefix again or without
+ *	#PBS -m e				a backslash continues; the prefix is optional
  *	make					the first command: nothing after it is read
  *
  * This is the format POSIX defines for qsub. DOS line endings are accepted.

@@ -5,7 +5,7 @@
  *	STATE/offline/TRAY/		one directory per start of the server
  *	STATE/offline/TRAY/t01ab...	a change that a command is writing
  *	STATE/offline/TRAY/13		change 13 is spooled; a submission becomes job 13
- *	STATE/offline/TRAY/m13-T	taken over by the server, removed once applied; T: when spooled, us
+ *	STATE/offline/TRAY/m13-T	taken over by the server until applied; T: when spooled, us
  *	STATE/offline/TRAY/13/request	the request
  *
  * There are no locks. A change is a directory. It gets its number, and the name under which the

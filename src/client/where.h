@@ -2,8 +2,10 @@
  * where.h - finds the files of an instance.
  *
  *	SHUNT_HOME=D	everything under D: D/run, D/state, D/shunt.conf, D/log
- *	personal	$XDG_RUNTIME_DIR/shunt (or the state directory's run/), $XDG_STATE_HOME/shunt, $XDG_CONFIG_HOME/shunt
- *	system		/run/shunt, /var/lib/shunt, /etc/shunt, /var/log/shunt: if /etc/shunt/shunt.conf exists
+ *	personal	$XDG_RUNTIME_DIR/shunt (or the state directory's run/),
+ *			$XDG_STATE_HOME/shunt, $XDG_CONFIG_HOME/shunt
+ *	system		/run/shunt, /var/lib/shunt, /etc/shunt, /var/log/shunt:
+ *			if /etc/shunt/shunt.conf exists
  *
  * Commands use SHUNT_HOME if set; else the user's personal instance if its socket exists; else the
  * system's. client.h says which server they ask if this host has none of these.
