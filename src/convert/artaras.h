@@ -3,8 +3,11 @@
  * settings (figure 3.4 of its description) and its program classes (3.5). The first line shows
  * which of the two a file is: settings have a '='.
  *
- *	Interactive limit = 0:45			# Class  Checkpoint periodic sig  Checkpoint preempt sig  Restart action
- *	Log entries = startup, jobsubmit		SPMD     30                       31                      arg
+ *	Interactive limit = 0:45
+ *	Log entries = startup, jobsubmit
+ *
+ *	# Class  Checkpoint periodic sig  Checkpoint preempt sig  Restart action
+ *	SPMD     30                       31                      arg
  *
  * `shunt quota import` reads its quota file (3.3).
  */
