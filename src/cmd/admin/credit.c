@@ -21,7 +21,7 @@ static const char *hours(int64_t seconds, char *buf, size_t size)
 	return buf;
 }
 
-/* ---- what there is ---- */
+/* ---- showing credits ---- */
 
 static void print_accounts(const json_t *answer)
 {
@@ -183,7 +183,7 @@ const struct command command_credit_transfer = {
 	.run = transfer,
 };
 
-/* ---- the book ---- */
+/* ---- the statement ---- */
 
 struct statement_arguments {
 	bool json;

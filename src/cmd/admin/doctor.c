@@ -62,7 +62,7 @@ static void findings_json(const struct doctor *d, enum level worst)
 	json_decref(all);
 }
 
-/* ---- the whole ---- */
+/* ---- the command ---- */
 
 static void look(struct doctor *d)
 {

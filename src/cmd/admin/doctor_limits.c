@@ -163,7 +163,7 @@ static void routing(struct doctor *d, const json_t *q)
 		 name);
 	for (const char *p = list ? list : ""; *p; p += *p == ',') {
 		size_t n = strcspn(p, ",");
-		bool remote = memchr(p, '@', n); /* belongs to another server: cannot be checked here */
+		bool remote = memchr(p, '@', n); /* another server's: cannot be checked here */
 		if (remote || queue_named(d, p, n))
 			there++;
 		else

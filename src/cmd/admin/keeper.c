@@ -54,7 +54,7 @@ struct keeper {
 	int rc; /* < 0: the server does not answer */
 };
 
-/* ---- what the providers ask ---- */
+/* ---- callbacks of the providers ---- */
 
 static json_t *keep_tell(struct keep *o, json_t *body, struct err *err)
 {

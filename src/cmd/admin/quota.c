@@ -25,7 +25,7 @@ static int32_t end_of(const json_t *quota)
 	return (int32_t)object_number(quota, "end", 0);
 }
 
-/* ---- what there is ---- */
+/* ---- showing quota ---- */
 
 struct arguments {
 	bool json, all;
@@ -399,7 +399,7 @@ const struct command command_quota_export = {
 	.run = export,
 };
 
-/* ---- the book ---- */
+/* ---- the log ---- */
 
 struct log_arguments {
 	bool json;

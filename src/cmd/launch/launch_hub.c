@@ -135,8 +135,7 @@ static void fence_add(struct hub *h, uint32_t host, const char *who, const char 
 	vec_remove(&h->fence, at);
 }
 
-/* ---- questions between hosts: an id is the asking host's, and to be unique gets the host's number
- * in front ---- */
+/* ---- requests between hosts: the requesting host's number makes an id unique ---- */
 
 #define ID_BITS 40
 

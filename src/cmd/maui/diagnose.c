@@ -319,7 +319,7 @@ static int jobs_show(const struct command *c, const struct arguments *a)
 	return code;
 }
 
-/* ---- which ---- */
+/* ---- choosing the view ---- */
 
 static int run(const struct command *c, const void *arguments, const struct operands *operands)
 {

@@ -218,7 +218,7 @@ static int changes_make(const struct command *c, const struct arguments *a, cons
 	return code;
 }
 
-/* ---- what a dry run says ---- */
+/* ---- the result of a dry run ---- */
 
 static void later_cell(struct table *t, const json_t *x)
 {

@@ -169,7 +169,7 @@ int items_gather(const struct job_arguments *a, struct arena *arena, struct item
 	return a->items.file ? file_gather(a->items.file, arena, ret, err) : 0;
 }
 
-/* ---- what is missing ---- */
+/* ---- missing items ---- */
 
 static bool needed(const struct items *x, enum job_item i)
 {

@@ -104,7 +104,7 @@ static void object_do(struct change *ch, const struct qmgr_command *m, const cha
 	else if (m->verb == QMGR_CREATE)
 		good = change_ask(ch, "PUT", path.text, NULL, name, NULL);
 	if (m->verb != QMGR_DELETE && good && !attributes_change(ch, path.text, m, name) && m->verb == QMGR_CREATE)
-		change_ask(ch, "DELETE", path.text, NULL, name, NULL); /* undo the creation, since its attributes failed */
+		change_ask(ch, "DELETE", path.text, NULL, name, NULL); /* undo the creation */
 	strbuf_fini(&path);
 }
 

@@ -18,7 +18,7 @@ struct source {
 	char name[256];	   /* default name of the job: of the file or the program, or STDIN */
 	const char *label; /* for messages: the file's name, or "standard input" */
 	struct strbuf
-		program; /* the program as shell text: a file's path or a command; empty: it has no name */
+		program; /* shell text: a file's path or a command; empty: it has no name */
 };
 
 /* Reads a script (qsub_script.c). Returns -errno with a message that says what to do. */

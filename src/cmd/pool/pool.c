@@ -133,7 +133,7 @@ static const struct option token_options[] = {
 	{0},
 };
 
-/* ---- what shunt-pool does ---- */
+/* ---- commands run by shunt-pool ---- */
 
 struct words {
 	VEC(const char *) list;
@@ -220,7 +220,7 @@ static int token(const struct command *c, const void *arguments, const struct op
 	return pass_on(c, "token", NULL, arguments);
 }
 
-/* ---- what the daemon is asked ---- */
+/* ---- requests to the daemon ---- */
 
 /* Sends a request, consuming `head`. *ret is NULL if there was no answer. */
 static int ask(const struct command *c, json_t *head, json_t **ret)

@@ -93,14 +93,14 @@ static int signals_catch(void)
 	return 0;
 }
 
-/* ---- what comes ---- */
+/* ---- frames from the daemon ---- */
 
 static void all_write(int fd, const char *data, size_t n)
 {
 	while (n) {
 		ssize_t done = write(fd, data, n);
 		if (done < 0 && errno != EINTR)
-			return; /* nobody reads it: the tasks continue, and their exit codes count */
+			return; /* nobody reads it: tasks continue, their exit codes count */
 		data += done > 0 ? done : 0;
 		n -= done > 0 ? (size_t)done : 0;
 	}
@@ -206,7 +206,7 @@ static void frame_take(struct spawn *s, const json_t *head, const char *data, si
 	}
 }
 
-/* ---- what goes ---- */
+/* ---- frames to the daemon ---- */
 
 static void input_pass(struct spawn *s)
 {

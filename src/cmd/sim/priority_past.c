@@ -68,7 +68,7 @@ static int replay(struct past *p, int which, struct err *err)
 	return rc;
 }
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
 static void waits_add(struct waits *x, const struct simulated *now, const struct simulated *tried)
 {
@@ -206,7 +206,7 @@ int priority_past(const struct command *c, const char *try, int64_t since, json_
 	return code;
 }
 
-/* ---- for people ---- */
+/* ---- printing ---- */
 
 static void row_print(struct table *t, const char *name, const json_t *x)
 {

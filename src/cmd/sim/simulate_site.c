@@ -194,7 +194,7 @@ static bool is_conf(const char *text, size_t n)
 	return p < end && *p == '=';
 }
 
-/* ---- both ---- */
+/* ---- either kind of file ---- */
 
 void simulate_site_init(struct simulate_site *s)
 {
