@@ -1,7 +1,8 @@
 /*
- * card.h - what a live file (run/live.h) says of its job to somebody who knocks at the node: whose it is, since when, and in which control groups.
+ * card.h - the part of a live file (run/live.h) that matters for a login at the node: whose job it
+ * is, since when it runs, and in which control groups.
  *
- * Nothing here allocates, and nothing aborts: it runs in the address space of sshd.
+ * Nothing here allocates or aborts: it runs in the address space of sshd.
  */
 #ifndef PAM_CARD_H
 #define PAM_CARD_H
@@ -11,18 +12,19 @@
 #include <sys/types.h>
 
 #define CARD_GROUPS 8
-#define CARD_TEXT 16384 /* bytes of a file that are read: this is at its beginning */
+#define CARD_TEXT 16384 /* bytes read from a file; this part is at its beginning */
 
 struct card {
 	uid_t uid;
 	int64_t since; /* microseconds since 1970 */
-	char *id;      /* the job's; in the text, as the rest */
+	char *id;      /* the job's id; points into the text, as do the groups */
 	char *group[CARD_GROUPS];
 	int ngroups;
-	bool ended; /* its result is there */
+	bool ended; /* true if the file has the job's result */
 };
 
-/* Reads the text, which it cuts into lines, up to its NUL. A line counts when its newline is there. False: it says nothing of a user, or something that makes no sense. */
+/* Parses the text up to its NUL, cutting it into lines. A line without its newline is ignored.
+ * Returns false if it names no user or is malformed. */
 bool card_read(char *text, struct card *ret);
 
 #endif

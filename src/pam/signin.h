@@ -1,32 +1,36 @@
 /*
- * signin.h - whether a password is right: asked by the server, which is not root, of `shunt-signin`, which is.
+ * signin.h - password checks: the server, which does not run as root, asks `shunt-signin`, which
+ * does.
  *
- * Questions and answers are messages of a SOCK_SEQPACKET pair. Answers come in any order. When the server's end is closed, the program ends.
+ * Questions and answers are messages on a SOCK_SEQPACKET pair. Answers come in any order. The
+ * program ends when the server's end is closed.
  */
 #ifndef PAM_SIGNIN_H
 #define PAM_SIGNIN_H
 
 #include <stdint.h>
 
-#define SIGNIN_FD 3	       /* of the program: its end of the pair */
-#define SIGNIN_MOST 96	       /* questions at once, with those that are being given up */
-#define SIGNIN_LIMIT 60	       /* seconds that one may take */
-#define SIGNIN_SERVICE "shunt" /* PAM's: /etc/pam.d/shunt */
+#define SIGNIN_FD 3	       /* the program's end of the pair */
+#define SIGNIN_MOST 96	       /* questions at once, including those being given up */
+#define SIGNIN_LIMIT 60	       /* seconds that one question may take */
+#define SIGNIN_SERVICE "shunt" /* PAM service: /etc/pam.d/shunt */
 
-/* Texts end with NUL. */
+/* Strings are NUL-terminated. */
 struct signin_question {
 	uint64_t id;
+	/* id of a question whose answer is no longer needed; this message then asks nothing. 0:
+	 * none */
 	uint64_t
-		gives_up; /* id of a question whose answer is not needed any more; this message then asks nothing. 0: none */
+		gives_up;
 	char user[64];
 	char password[512];
-	char address[64]; /* of the browser's machine */
+	char address[64]; /* address of the browser's machine */
 };
 
 enum signin_verdict {
-	SIGNIN_WRONG, /* also: there is no such user */
+	SIGNIN_WRONG, /* also if there is no such user */
 	SIGNIN_RIGHT,
-	SIGNIN_EXPIRED, /* right, but PAM wants it changed first */
+	SIGNIN_EXPIRED, /* right, but PAM requires a change first */
 	SIGNIN_BROKEN, /* PAM was asked and gave no verdict (an error, a crash, no answer in time): `why` is for the log */
 	SIGNIN_UNASKED, /* PAM could not be asked: `why` is for the log */
 };

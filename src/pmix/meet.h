@@ -1,8 +1,11 @@
 /*
- * meet.h - how the ranks of a program find each other: the PMIx server of one host, seen without PMIx.
+ * meet.h - the PMIx server of one host, through which the ranks of a program find each other,
+ * behind an interface without PMIx types.
  *
- * The library works in a thread of its own. What it wants from us is queued, and meet_fd() is readable: then meet_next() until there is none. What it
- * hands over with a question is kept here under an id, until the answer is given. One program, one server: the library's state is the process's, and so is ours.
+ * The library works in a thread of its own. Its requests are queued and make meet_fd() readable;
+ * call meet_next() until it returns false. What the library passes with a request is kept here
+ * under an id until the answer is given. The library's state is global to the process, and so is
+ * ours: one program, one server.
  */
 #ifndef PMIX_MEET_H
 #define PMIX_MEET_H
@@ -15,13 +18,15 @@
 #include "pmix/layout.h"
 
 enum meet_type {
-	MEET_FENCE, /* all ranks of `who` that are here wait, with `data` for the others: meet_answer() with everybody's data */
-	MEET_ASK,	/* somebody here wants what `rank`, elsewhere, has to tell: meet_answer() */
-	MEET_TOLD,	/* what meet_tell() asked for: `id` and `status` and `data` */
-	MEET_ABORT,	/* `rank` wants all to end, with `status` */
-	MEET_SPAWN,	/* `rank` wants more ranks, which it can't have */
-	MEET_CONNECTED, /* `rank` is a program that speaks PMIx */
-	MEET_FINALIZED, /* it has said good-bye: what it ends with is its own affair */
+	/* all ranks of `who` on this host wait, with `data` for the others: meet_answer() with
+	 * everybody's data */
+	MEET_FENCE,
+	MEET_ASK, /* a rank here requests the data of `rank`, on another host: meet_answer() */
+	MEET_TOLD,	/* reply to meet_tell(): `id`, `status` and `data` */
+	MEET_ABORT,	/* `rank` requests that all ranks end, with `status` */
+	MEET_SPAWN,	/* `rank` requests more ranks, which is not supported */
+	MEET_CONNECTED, /* `rank` is a program that uses PMIx */
+	MEET_FINALIZED, /* `rank` has left PMIx: its exit status no longer ends the others */
 };
 
 struct meet_event {
@@ -29,25 +34,28 @@ struct meet_event {
 	uint64_t id;
 	uint32_t rank;
 	int status;
-	char *who; /* "*": all ranks, or "0,2,3" */
+	char *who; /* "*": all ranks, or a list such as "0,2,3" */
 	char *data;
 	size_t n;
 };
 
-/* Whether this was built with PMIx; without it ranks run, but don't find each other. */
+/* Returns true if this was built with PMIx; without it ranks run but do not find each other. */
 bool meet_possible(void);
-/* `dir`: of our own, for its files. It takes most of a start's time. */
+/* Starts the server; `dir` is a private directory for its files. This takes most of a program's
+ * start time. */
 int meet_start(const struct layout *l, const char *dir, struct err *err);
-/* Adds what a rank needs to know to its environment, whose entries are freed by free(). */
+/* Adds the variables that a rank needs to its environment; free the entries with free(). */
 typedef VEC(char *) meet_env;
 int meet_prepare(const struct layout *l, uint32_t rank, meet_env *env, struct err *err);
 
 int meet_fd(void);
-/* False: there is none. The event's texts are the caller's: meet_event_fini(). */
+/* Takes the next event; returns false if there is none. The caller owns its strings:
+ * meet_event_fini(). */
 bool meet_next(struct meet_event *ret);
 void meet_event_fini(struct meet_event *e);
 void meet_answer(uint64_t id, int status, const char *data, size_t n);
-/* Asks a rank that is here what it has to tell; MEET_TOLD follows with the same id, when it has told it. */
+/* Requests the data of a rank on this host; MEET_TOLD follows with the same id once the rank has
+ * provided it. */
 void meet_tell(uint64_t id, const struct layout *l, uint32_t rank);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * door.h - the socket at which `shunt owner` asks and orders: a line in ("show", "pause SECONDS", "pause", "resume"), an object out. Everybody may connect: who may order is decided by who
- * answers. Connections that somebody keeps open keep nobody out.
+ * door.h - the socket that serves `shunt owner`: one line in ("show", "pause SECONDS", "pause",
+ * "resume"), one JSON object out. Everybody may connect; the answer callback decides who may give
+ * orders. Idle connections do not keep other clients out.
  */
 #ifndef STATION_DOOR_H
 #define STATION_DOOR_H
@@ -15,13 +16,15 @@
 
 struct door;
 
-/* What is answered to a line; the door's then. `who`: pid 0 if that is not known. */
+/* Answers a line; the door takes the returned object over. `who` has pid 0 if the client is
+ * unknown. */
 typedef json_t *(*door_answer)(void *context, const char *line, const struct ucred *who);
 
 int door_open(uv_loop_t *loop, const char *path, door_answer answer, void *context, struct door **ret, struct err *err);
-void door_close(struct door *d); /* clients that wait go with it; NULL is nothing */
+void door_close(struct door *d); /* drops waiting clients; NULL is allowed */
 
-/* Reads an order: true and 0 for "resume", the seconds for "pause SECONDS", INT64_MAX for "pause". */
+/* Parses an order: returns true with 0 for "resume", the seconds for "pause SECONDS", or
+ * INT64_MAX for "pause". */
 bool door_order(const char *line, int64_t *ret_seconds);
 
 #endif

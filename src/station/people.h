@@ -1,5 +1,5 @@
 /*
- * people.h - the uids of a workstation's owners, asked for on a thread.
+ * people.h - looks up the uids of a workstation's owners on a thread.
  */
 #ifndef STATION_PEOPLE_H
 #define STATION_PEOPLE_H
@@ -9,7 +9,7 @@
 
 struct owners_look;
 
-/* Of names, joined by '+'. The callback is not called after owners_cancel(). */
+/* Looks up `names`, joined by '+'. The callback is not called after owners_cancel(). */
 struct owners_look *owners_look(uv_loop_t *loop, const char *names, void (*found)(void *context, const uid_t *v, int n),
 				void *context);
 void owners_cancel(struct owners_look *l);

@@ -1,10 +1,13 @@
 /*
- * place.h - where a task goes in a network of workstations. Every station has this function and a table of what it last heard of all, so that there is no master.
+ * place.h - chooses the workstation of a pool on which a task runs. Every station has this function
+ * and a table of the last report of each station, so there is no master.
  *
- * FI (the source's name: instantaneous photograph) takes the table as it is; the M policies count what they themselves have placed since, so that a burst does not land on one
- * station. The P policies know how urgent a task is, which the station's own queue goes by. The two-level cost counts the owner's work more than ours. Ours goes by how fast the
- * station would run one more task with its owner served first, and lets a task wait where it came from while every station has one of ours: the first that is free takes one
- * of the job that has least to do.
+ * FI (the source's name: instantaneous photograph) uses the table as it is; the M policies also
+ * count the tasks they have placed since, so that a burst does not land on one station. The P
+ * policies pass a task's priority on to the station's own queue. The two-level cost weighs the
+ * owner's work more than ours. "ours" estimates how fast the station would run one more task after
+ * serving its owner, and keeps a task waiting at its origin while every station has one of our
+ * tasks; the first station that becomes free takes a task of the job with the least left to do.
  */
 #ifndef STATION_PLACE_H
 #define STATION_PLACE_H
@@ -23,27 +26,28 @@ enum place_policy {
 	PLACE_POLICIES
 };
 
-/* What a station says of itself. */
+/* A station's load, as it reports it. */
 struct load {
-	double speed;		/* of one processor, 1: the reference's */
+	double speed;		/* speed of one processor; 1.0 is the reference machine */
 	double idle;		/* fraction of the last minute in which nothing ran, 0 to 1 */
-	double free;		/* the same, in which nothing of its owner ran */
-	int ours;		/* tasks of parallel jobs that are ready or run */
-	int interactive, batch; /* the owner's processes that are ready or run */
+	double free;		/* fraction of the last minute in which nothing of its owner ran */
+	int ours;		/* running or runnable tasks of parallel jobs */
+	int interactive, batch; /* running or runnable processes of the owner */
 };
 
-#define PLACE_NOWHERE (-1) /* it waits where it came from */
+#define PLACE_NOWHERE (-1) /* the task waits at its origin */
 
 const char *place_name(enum place_policy p);
 bool place_find(const char *name, enum place_policy *ret);
-/* It counts what it has placed itself since the last report. */
+/* Returns true if the policy counts the tasks it has placed since the last report. */
 bool place_counts(enum place_policy p);
-/* A station's queue of ours goes by priority. */
+/* Returns true if a station's queue of our tasks is ordered by priority. */
 bool place_priorities(enum place_policy p);
 
-/* The lower, the better. */
+/* Returns the cost of placing a task there; lower is better. */
 double place_cost(enum place_policy p, const struct load *l);
-/* The station for the next task, and the entry of the table updated if the policy does that. `usable` may be NULL. `turn` is round robin's, and moves on. */
+/* Chooses the station for the next task, and updates its entry in the table if the policy
+ * counts. `usable` may be NULL. `turn` is the round-robin position and is advanced. */
 int place_choose(enum place_policy p, struct load *table, const bool *usable, int n, int *turn);
 
 #endif

@@ -31,42 +31,45 @@ struct host {
 	struct pool *pool;
 	struct host *next;
 	char name[PEER_NAME_SIZE];
-	struct link *link; /* NULL: not now */
-	bool welcome;	   /* it takes tasks */
-	int64_t answered; /* ms: when we last answered its ping; what it runs of ours ends a lease later at the latest */
-	int64_t retry_at;     /* ms */
-	int failures;	      /* to connect, in a row */
-	int tasks;	      /* of ours, there or on their way */
-	int64_t wanted_until; /* of a pool that gossips: then it may be closed */
-	char *rumors;	      /* to be sent once it is open */
-	uint64_t told;	      /* the number of the list of removed stations that was sent there */
+	struct link *link; /* NULL: not connected */
+	bool welcome;	   /* true if it takes tasks */
+	/* ms: when we last answered its ping; our tasks there end at most one lease later */
+	int64_t answered;
+	int64_t retry_at;     /* ms: when to connect again */
+	int failures;	      /* failed attempts to connect in a row */
+	int tasks;	      /* our tasks there or on their way */
+	int64_t wanted_until; /* ms: in a gossiping pool, the link may be closed after this */
+	char *rumors;	      /* text to send once the link is open */
+	uint64_t told;	      /* number of the newest list of removed stations sent there */
 };
 int links_start(struct pool *p, struct err *err);
 void links_stop(struct pool *p);
-void links_tick(struct pool *p); /* once an interval */
-/* True: it was new, or has moved. Of a station that was removed nothing is learned unless it has joined again. */
+void links_tick(struct pool *p); /* called once an interval */
+/* Adds or updates a member; returns true if it is new or has moved. A removed station is ignored
+ * unless it has joined again. */
 bool member_learn(struct pool *p, const char *name, const char *where, uint64_t join);
 struct host *host_find(struct pool *p, const char *name);
-/* When nothing of ours can run there any more, if we don't answer again. */
+/* Returns when none of our tasks can be running there any more, if we do not answer again. */
 int64_t pool_lease_end(const struct pool *p, const struct host *h);
-int64_t pool_now(void); /* ms since the machine started, asleep or not */
+int64_t pool_now(void); /* ms since the machine started, including suspend */
 
-/* ---- pools that are too large for that (pool_gossip.c) ---- */
+/* ---- gossip in large pools (pool_gossip.c) ---- */
 
 bool pool_gossips(const struct pool *p);
-int64_t pool_round(const struct pool *p);		  /* ms of a round */
-int64_t pool_interval(const struct pool *p);		  /* ms within which a station that lives is heard of */
-struct host *host_want(struct pool *p, const char *name); /* its link is opened, if it is not, and kept for some time */
+int64_t pool_round(const struct pool *p);		  /* length of a round, ms */
+int64_t pool_interval(const struct pool *p); /* ms within which every live station is heard from */
+/* Opens its link if needed and keeps it for a while. */
+struct host *host_want(struct pool *p, const char *name);
 void gossip_tick(struct pool *p, int64_t now);
 void rumors_send(struct host *h);
 void rumors_take(struct pool *p, const json_t *head);
 
 /* ---- stations that were removed (pool_removed.c) ---- */
 
-int removed_load(struct pool *p, struct err *err); /* -EKEYREVOKED: this station was */
-void removed_send(struct host *h);		   /* unless its station knows it from us */
+int removed_load(struct pool *p, struct err *err); /* -EKEYREVOKED: this station was removed */
+void removed_send(struct host *h);		   /* unless we have already sent it the list */
 void removed_hear(struct pool *p, const json_t *head);
-/* By the station that has the authority: all others hear of it. */
+/* Removes a member. Runs on the station that has the authority; all others are notified. */
 int member_remove(struct pool *p, const char *name, struct err *err);
 
 /* ---- this station's certificate (pool_identity.c) ---- */
@@ -75,52 +78,56 @@ struct identity {
 	struct tls_context *calls, *listens;
 	uint64_t join;
 	int64_t from, until; /* seconds since 1970 */
-	int64_t asked;	     /* ms: when another was last asked for; 0: never */
+	int64_t asked;	     /* ms: when a renewal was last requested; 0: never */
 };
 int identity_load(struct pool *p, struct err *err);
 void identity_drop(struct pool *p);
-void identity_turn(struct pool *p, int64_t now); /* asks for another in time */
-/* Asks now. Clients that wait (`renews`) get the answer. */
+void identity_turn(struct pool *p, int64_t now); /* requests a renewal in time */
+/* Requests a renewal now. Waiting clients (`renews`) get the answer. */
 int identity_renew(struct pool *p, struct err *err);
 void renewal_take(struct host *h, const char *type, const json_t *head);
 void renewal_serve(struct guest *g, const json_t *head);
 
-/* ---- tasks of ours (pool_origin.c) ---- */
+/* ---- our tasks on other stations (pool_origin.c) ---- */
 
 struct client {
 	struct pool *pool;
 	struct client *next;
 	struct link *link;
 	bool paused;
-	bool renews;	       /* waits for a new certificate of this station */
-	struct errand *reader; /* who gets its input */
+	bool renews;	       /* waits for this station's new certificate */
+	struct errand *reader; /* task that gets its input */
 	bool live;
 };
-struct errand; /* a task, from its client's frame to its result */
+struct errand; /* a task, from its client's request to its result */
 struct errands {
-	struct errand *first, *last;		     /* all, as they came, */
-	struct errand *first_waiting, *last_waiting; /* ... and those without a place, the most urgent first */
-	struct map placed;			     /* by their id */
-	size_t waiting, limbo, finished;	     /* how many are in these stages */
+	struct errand *first, *last;		     /* all tasks, in order of arrival */
+	/* tasks without a station, most urgent first */
+	struct errand *first_waiting, *last_waiting;
+	struct map placed;			     /* placed tasks by id */
+	size_t waiting, limbo, finished;	     /* number of tasks in each of these stages */
 };
-/* `start` is copied. `input`: more comes by errand_input(). */
+/* Adds a task; `start` is copied. With `input`, more follows by errand_input(). */
 void errand_add(struct pool *p, struct client *c, int number, const struct peer_start *start,
 		const struct pool_need *need, bool live, bool input);
-void errand_input(struct pool *p, struct client *c, int number, const char *data, size_t n); /* n 0: that was all */
+/* Passes input on; n == 0 ends it. */
+void errand_input(struct pool *p, struct client *c, int number, const char *data, size_t n);
 void origin_signal(struct pool *p, struct client *c, int signal);
-void errands_drop(struct pool *p, struct client *c); /* it is gone, and nobody wants their results */
+/* Drops the tasks of a client that has gone. */
+void errands_drop(struct pool *p, struct client *c);
 void errands_drained(struct pool *p, struct client *c);
-bool errands_flooded(const struct pool *p, const struct client *c); /* more input waits than should */
+/* Returns true if too much input is queued. */
+bool errands_flooded(const struct pool *p, const struct client *c);
 void origin_frame(struct host *h, const char *t, json_t *head, const char *data, size_t n);
 void origin_welcome(struct host *h); /* its link is open */
 void origin_lost(struct host *h);    /* its link is closed */
-void origin_place(struct pool *p);   /* whatever can be placed now */
+void origin_place(struct pool *p);   /* places every task that can be placed now */
 size_t origin_waiting(const struct pool *p);
 void origin_stop(struct pool *p);
 
-/* ---- tasks of others (pool_host.c) ---- */
+/* ---- tasks of other stations, run here (pool_host.c) ---- */
 
-struct guest { /* a link that another station opened */
+struct guest { /* a link opened by another station */
 	struct pool *pool;
 	struct guest *next;
 	struct link *link;
@@ -128,90 +135,95 @@ struct guest { /* a link that another station opened */
 	bool hello;
 	int lease_ms;
 	struct pool_lease *lease;
-	int tasks; /* that hold the lease's memory */
+	int tasks; /* tasks that use the shared lease */
 	bool gone;
 };
 void guest_serve(void *context, struct link *l);
 void guests_tick(struct pool *p);
 void guests_stop(struct pool *p);
 void host_frame(struct guest *g, const char *t, json_t *head, const char *data, size_t n);
-void host_drop(struct guest *g);			   /* it is gone: its tasks end */
-void host_drained(struct guest *g);			   /* its link takes more */
-int host_tasks(const struct pool *p, int64_t *ret_cpu_ms); /* that wait or run here; what all have used so far */
+void host_drop(struct guest *g);			   /* the link is closed: its tasks end */
+void host_drained(struct guest *g);			   /* its link has space again */
+/* Returns the number of tasks queued or running here, and the processor time of all so far. */
+int host_tasks(const struct pool *p, int64_t *ret_cpu_ms);
 void host_stop(struct pool *p);
-void host_hold(struct pool *p, bool hold); /* tasks stand still; to be repeated while they are to */
-/* Tasks end, and are started elsewhere. Returns how many had begun. */
+/* Freezes the tasks; repeat while they must stay frozen. */
+void host_hold(struct pool *p, bool hold);
+/* Ends the tasks here so that they start elsewhere. Returns how many had begun. */
 int host_leave(struct pool *p, int64_t *ret_cpu_ms);
-json_t *host_list(const struct pool *p); /* of tasks that run here: [{from, tasks}] */
-void host_go(struct pool *p);		 /* tasks that wait may start */
-/* Tasks together may use so many bytes more than now; those that stand still are asked for theirs (run/hold.h). */
+json_t *host_list(const struct pool *p); /* tasks running here: [{from, tasks}] */
+void host_go(struct pool *p);		 /* starts queued tasks */
+/* Limits all tasks together to `spare` bytes more than they use now; frozen tasks are made to
+ * give back memory (run/hold.h). */
 void host_memory(struct pool *p, int64_t spare);
-void host_pids(const struct pool *p, pid_list *ret); /* of tasks' processes and their keepers, sorted */
-int host_running(const struct pool *p);		     /* threads of tasks that run or are ready */
+/* Collects the processes of tasks and their keepers, sorted. */
+void host_pids(const struct pool *p, pid_list *ret);
+int host_running(const struct pool *p);		     /* running or runnable threads of tasks */
 void guest_release(struct guest *g);
 
 /* ---- the owner of this machine (pool_guard.c, pool_door.c) ---- */
 
 #define PAUSE_NEVER_ENDS INT64_MAX
 
-/* All that was counted since this machine is a station; kept. */
+/* Totals since this machine became a station; stored across restarts. */
 struct owner_book {
 	int64_t given_ms;   /* processor time of tasks */
-	int64_t claimed_ms; /* in which the owner had the machine */
-	int64_t lost_ms;    /* processor time of tasks that had to leave, */
-	int64_t left;	    /* ... how many those were, */
-	int64_t stops;	    /* ... and how often tasks were stopped */
+	int64_t claimed_ms; /* time in which the owner had the machine */
+	int64_t lost_ms;    /* processor time of tasks that had to leave */
+	int64_t left;	    /* number of tasks that had to leave */
+	int64_t stops;	    /* number of times tasks were stopped */
 };
 struct guard {
 	struct owner_rules rules;
 	struct owner_claim claim;
-	struct senses *senses; /* NULL: nobody is looked for */
+	struct senses *senses; /* NULL: the owner's activity is not watched */
 	enum owner_act act;
-	double interactive, batch; /* processes of the owner that run or are ready, over the last seconds */
+	/* running or runnable processes of the owner, averaged over the last seconds */
+	double interactive, batch;
 	int64_t counted;	   /* ms: when they were last counted */
-	double running;		   /* threads of others that run or are ready, over the last seconds */
+	double running; /* running or runnable threads of others, averaged over the last seconds */
 	int64_t pause_until;	   /* seconds since 1970; 0: none */
 	int64_t claimed_at;	   /* seconds since 1970: when the claim began */
 	struct seen seen;
 	struct owner_book book;
-	int64_t counted_to; /* ms: the books are kept up to then */
-	int64_t spent_ms;   /* of all tasks, as last seen */
-	VEC(uid_t) owners;  /* that the policy names, as far as they are known */
+	int64_t counted_to; /* ms: end of the time that `book` covers */
+	int64_t spent_ms;   /* processor time of all tasks, as last seen */
+	VEC(uid_t) owners;  /* uids of the owners that the policy names, as far as resolved */
 	struct owners_look *look;
 	struct door *door;
-	uint64_t gpus;	 /* that the owner uses, a bit each, */
-	int ngpus;	 /* ... of so many; 0 where nobody is looked for */
-	int64_t gpus_at; /* ms: when they were last looked at */
+	uint64_t gpus;	 /* GPUs that the owner uses, one bit each */
+	int ngpus;	 /* number of GPUs; 0 where the owner's are not watched */
+	int64_t gpus_at; /* ms: when they were last checked */
 	uv_timer_t timer;
 	bool up;
 };
 int pool_guard_start(struct pool *p, struct err *err);
 void pool_guard_stop(struct pool *p);
-void pool_pause(struct pool *p, int64_t until); /* 0: it ends */
+void pool_pause(struct pool *p, int64_t until); /* 0 ends the pause */
 bool pool_guard_owns(const struct pool *p, uid_t user);
-void guard_spent(struct pool *p, int64_t ms); /* what all tasks have used so far */
+void guard_spent(struct pool *p, int64_t ms); /* processor time of all tasks so far */
 void station_gpus_look(struct pool *p, const char *dev, int64_t now);
-/* The environment of a task, with the GPUs that it may use. */
+/* Returns the environment of a task, with the GPUs that it may use. */
 const char **station_gpus_environment(const struct pool *p, struct arena *a, const char **env);
 void pool_door_open(struct pool *p);
 void pool_door_close(struct pool *p);
 void book_load(struct pool *p);
 void book_store(struct pool *p);
 
-/* ---- finding each other (pool_discover.c) ---- */
+/* ---- discovery by multicast (pool_discover.c) ---- */
 
 struct finder {
 	int fd; /* -1: none */
 	bool authority;
 	struct discover mine;
-	int64_t say_at; /* ms */
+	int64_t say_at; /* ms: time of the next announcement */
 	uv_poll_t poll;
 };
 void discover_start(struct pool *p);
 void discover_stop(struct pool *p);
 void discover_tick(struct pool *p, int64_t now);
 
-/* ---- commands of this machine (pool_client.c) ---- */
+/* ---- commands on this machine (pool_client.c) ---- */
 
 int clients_start(struct pool *p, struct err *err);
 void clients_stop(struct pool *p);
@@ -219,10 +231,11 @@ void clients_tick(struct pool *p);
 
 /* ---- joining (pool_join.c) ---- */
 
-void joiner_serve(void *context, int fd, const char *address); /* who has no certificate, and may ask for one */
+/* Serves a peer without a certificate, which may request one. */
+void joiner_serve(void *context, int fd, const char *address);
 int pool_join(const struct pool_home *h, struct pool_conf *c, const char *seed, const char *token, struct err *err);
 
-/* ---- all ---- */
+/* ---- the daemon ---- */
 
 struct pool {
 	uv_loop_t *loop;
@@ -235,10 +248,10 @@ struct pool {
 	struct removed removed;
 	struct pool_table table;
 	struct pool_load *load;
-	struct peer_report mine, told; /* now; what was sent last */
+	struct peer_report mine, told; /* current report; last report sent */
 	int64_t looked;
-	struct pool_user user; /* as whom tasks run */
-	struct cgroup cgroup;  /* in which those are that have one */
+	struct pool_user user; /* account that runs the tasks */
+	struct cgroup cgroup;  /* parent of the tasks' control groups */
 	struct guard guard;
 	struct finder discover;
 	uv_timer_t tick;
@@ -252,16 +265,16 @@ struct pool {
 	struct guest *guests;
 	struct errands errands;
 	uint64_t next_id;
-	struct host_task *tasks; /* of others, here */
-	int64_t spent_ms;	 /* processor time of those that have ended */
+	struct host_task *tasks; /* other stations' tasks, here */
+	int64_t spent_ms;	 /* processor time of tasks that have ended */
 	struct client *clients;
 	int socket;
 	uv_poll_t accepts;
 	uv_signal_t term, interrupt;
 	bool stopping;
-	void (*leave)(struct pool *p); /* the daemon ends */
+	void (*leave)(struct pool *p); /* called when the daemon ends */
 };
-/* The members as we know them changed: remembered for the next start. */
+/* Stores the known members for the next start. */
 void members_store(struct pool *p);
 
 #endif

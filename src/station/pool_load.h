@@ -1,5 +1,6 @@
 /*
- * pool_load.h - what this station can do for tasks: its speed, how idle it was in the last minute, memory. With a control group, of that group: its quota is the whole machine then.
+ * pool_load.h - measures what this station can do for tasks: its speed, its idle share of the last
+ * minute, and its memory. With a control group, the group and its quota stand for the machine.
  */
 #ifndef STATION_POOL_LOAD_H
 #define STATION_POOL_LOAD_H
@@ -9,12 +10,16 @@
 
 struct pool_load;
 
-/* `cgroup`: a directory of a control group whose processors are all that this station has; NULL: the machine. `speed` <= 0: measured, which takes some 20 ms; 1: a processor that does a thousand million operations a second. */
+/* `cgroup`: directory of the control group whose processors are all that this station has; NULL:
+ * the whole machine. `speed` <= 0: measure it, which takes about 20 ms; 1.0 is a processor that
+ * does 10^9 operations per second. */
 struct pool_load *pool_load_create(const char *cgroup, double speed, int cpus);
 void pool_load_free(struct pool_load *l);
-/* Looks; to be called about once a second. `ours_ms`: processor time that tasks of the pool have had so far. */
+/* Samples the load; call it about once a second. `ours_ms`: processor time of the pool's tasks
+ * so far. */
 void pool_load_look(struct pool_load *l, int64_t now_ms, int64_t ours_ms);
-/* Fills in all but seq, run, closed and what the owner's processes are (station/guard.h knows that). */
+/* Fills in everything but seq, run, closed and the counts of the owner's processes (pool_guard.c
+ * has those). */
 void pool_load_report(const struct pool_load *l, struct peer_report *ret);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * failure.h - OpenSSL's errors as sentences that a user understands, and as errno.
+ * failure.h - translates OpenSSL's errors into sentences that a user understands, and into errno.
  *
  *	-EKEYEXPIRED	a certificate has expired, or is not valid yet
- *	-EKEYREJECTED	a certificate is wrong in another way; the other side says so of ours
- *	-EPROTO		this is no TLS 1.3, or not ours
- *	-ECONNRESET	the other side closed without a word
+ *	-EKEYREJECTED	a certificate is wrong in another way, or the peer rejected ours
+ *	-EPROTO		the peer does not speak TLS 1.3, or not our protocol
+ *	-ECONNRESET	the peer closed without an alert
  */
 #ifndef TLS_FAILURE_H
 #define TLS_FAILURE_H
@@ -13,8 +13,9 @@
 
 #include "base/err.h"
 
-int failure_of_chain(X509_STORE_CTX *store, struct err *err); /* X509_verify_cert() said no */
-int failure_of_queue(struct err *err);			      /* of the last call; the queue of errors is emptied */
-const char *failure_reason(void);			      /* OpenSSL's own words */
+/* After X509_verify_cert() has failed. */
+int failure_of_chain(X509_STORE_CTX *store, struct err *err);
+int failure_of_queue(struct err *err); /* error of the last call; empties OpenSSL's error queue */
+const char *failure_reason(void);			      /* OpenSSL's own wording */
 
 #endif

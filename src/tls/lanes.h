@@ -1,5 +1,5 @@
 /*
- * lanes.h - bytes between a socket and a TLS connection, in both directions.
+ * lanes.h - copies bytes between a socket and a TLS connection, in both directions.
  */
 #ifndef TLS_LANES_H
 #define TLS_LANES_H
@@ -9,15 +9,17 @@
 
 struct tls;
 
-/* One direction: what was read and not written yet. */
+/* One direction: bytes that were read but not written yet. */
 struct lane {
 	char buf[16384];
 	size_t at, n;
-	bool ended;  /* nothing more comes */
-	short lacks; /* of TLS: what to poll for until it goes on */
+	bool ended;  /* no more input follows */
+	short lacks; /* poll events that TLS needs before it can continue */
 };
 
-/* Moves what can be moved without waiting: `up` from the socket to TLS, `down` back. *ret_more: there may be more at once; may be NULL. False: it is over. */
+/* Copies what can be copied without waiting: `up` from the socket to TLS, `down` back. Sets
+ * *ret_more (may be NULL) if there may be more at once. Returns false when the connection is
+ * over. */
 bool lanes_move(struct tls *t, int fd, struct lane *up, struct lane *down, bool *ret_more);
 
 #endif
