@@ -1,12 +1,13 @@
 /*
- * apart.c - processes apart.
+ * apart.c - detached processes.
  *
- * Each is a child, and its end is noticed by a descriptor of the process. When this program ends they are init's; when it executes itself
- * anew they are its children still, and are found again by their name.
+ * Each one is a child whose end is noticed by a pidfd. When this program exits, init adopts them;
+ * when it executes itself again, they are still its children, and it finds them by name.
  *
- * A process apart must not keep what the one that it comes from has to give up with its own end: locks, listening sockets, the nursery's
- * connection. So all descriptors are closed but the one it is made for. It has no signal handlers of libuv's, and a session of its own: a
- * signal to the other's terminal or group is not for it.
+ * A detached process must not keep what its parent has to release when it exits: locks, listening
+ * sockets, the connection to the nursery. So all descriptors but the one it needs are closed. It
+ * has none of libuv's signal handlers, and its own session: signals to the parent's terminal or
+ * group do not reach it.
  */
 #include "engine/apart.h"
 
@@ -32,7 +33,7 @@ struct parted {
 	struct parted *prev, *next;
 	pid_t pid;
 	uid_t uid;
-	struct watch *end; /* a descriptor of the process */
+	struct watch *end; /* watches the pidfd */
 };
 
 struct apart {
@@ -50,7 +51,7 @@ static struct {
 	size_t room;
 } title_place;
 
-/* Arguments and environment lie one behind the other, as the kernel put them there. */
+/* Arguments and environment follow each other in memory, as the kernel placed them. */
 void apart_titles(char **argv)
 {
 	char *end = argv[0];
@@ -70,12 +71,12 @@ static void title_set(const char *text)
 	prctl(PR_SET_NAME, NAME);
 	if (!title_place.room)
 		return;
-	clearenv(); /* it may lie there */
+	clearenv(); /* it may point there */
 	memset(title_place.at, 0, title_place.room);
 	snprintf(title_place.at, title_place.room, "%s", text);
 }
 
-/* ---- the new process ---- */
+/* ---- in the new process ---- */
 
 static void descriptors_close(int keep)
 {
@@ -107,7 +108,7 @@ static void part_begin(int keep, const char *title)
 	title_set(title);
 }
 
-/* ---- the old one ---- */
+/* ---- in the parent ---- */
 
 static void parted_drop(struct parted *p)
 {
@@ -150,7 +151,8 @@ static int parted_add(struct apart *a, uid_t uid, pid_t pid)
 
 int apart_fork(struct apart *a, uid_t uid, int keep, const char *title, struct err *err)
 {
-	int spare = fcntl(keep, F_DUPFD_CLOEXEC, 0); /* that there will be a descriptor for the process */
+	/* makes sure that a descriptor is free for the pidfd */
+	int spare = fcntl(keep, F_DUPFD_CLOEXEC, 0);
 	pid_t pid = spare < 0 ? -1 : fork();
 	int rc;
 
@@ -184,7 +186,7 @@ int apart_count_of(const struct apart *a, uid_t uid)
 
 /* ---- finding them again ---- */
 
-/* A file of the process, as much of it as there is room for. */
+/* Reads as much of a process's file as fits. */
 static void proc_read(pid_t pid, const char *file, char *ret, size_t size)
 {
 	char path[64];
@@ -207,7 +209,7 @@ static bool is_named(pid_t pid)
 	return strcmp(name, NAME "\n") == 0;
 }
 
-/* Anybody can call himself so. */
+/* Checks the owner: anyone can use such a title. */
 static bool is_ours(int dir, const char *pid)
 {
 	struct stat st;
@@ -235,7 +237,8 @@ void apart_kill(bool (*is_one)(void *context, const char *title), void *context)
 
 /* ---- beginning and end ---- */
 
-/* This program may have executed itself anew. Whose they were is not known any more. */
+/* Adopts children from before this program executed itself again. Their users are no longer
+ * known. */
 static void parted_find(struct apart *a)
 {
 	FILE *f = fopen("/proc/thread-self/children", "re");

@@ -1,10 +1,11 @@
 /*
- * carry.c - one file on its way between this host and another: the end that calls (files.h).
+ * carry.c - transfers one file between this host and another: the calling end (files.h).
  *
  *	put:  open here -> connect -> have: from where on -> data ... end -> done
  *	get:  connect -> have -> open here -> data ... end
  *
- * A file of this host itself goes the same way, through a pair of sockets: one way to be right is enough.
+ * A file on this host itself takes the same path, through a pair of sockets, so there is only one
+ * path to get right.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,12 +20,12 @@
 #include "run/shepherd.h"
 
 enum stage {
-	BEGINS,	 /* nothing was done yet, */
-	OPENS,	 /* ... the file here, */
-	CALLS,	 /* ... the other host */
-	ASKS,	 /* what it has */
-	MOVES,	 /* put: data leaves; get: it comes in */
-	FINISHES /* put: all was sent */
+	BEGINS,	 /* nothing was done yet */
+	OPENS,	 /* opening the file here */
+	CALLS,	 /* connecting to the other host */
+	ASKS,	 /* waiting to hear what it has */
+	MOVES,	 /* put: sending data; get: receiving it */
+	FINISHES /* put: all was sent, waiting for `done` */
 };
 
 struct carry {
@@ -36,8 +37,8 @@ struct carry {
 	struct opening *opening;
 	struct link *link;
 	int fd;
-	int64_t at;	/* put: what was sent */
-	uint64_t moved; /* uv_now() */
+	int64_t at;	/* put: bytes sent */
+	uint64_t moved; /* uv_now() of the last progress */
 	uv_timer_t begin;
 };
 
@@ -60,7 +61,7 @@ static void on_begin_closed(uv_handle_t *h)
 	free(h->data);
 }
 
-/* Its memory goes when the timer has closed. */
+/* Closes the timer; on_begin_closed() frees the memory. */
 static void carry_free(struct carry *c)
 {
 	opening_cancel(c->opening);
@@ -101,7 +102,7 @@ static void carry_trouble(struct carry *c, int code)
 	carry_over(c, CARRY_FAILED, err.text);
 }
 
-/* ---- connections that wait for their next file ---- */
+/* ---- idle connections, kept for the next file ---- */
 
 static struct link *spare_remove(struct files *f, size_t i)
 {
@@ -164,7 +165,7 @@ static void spare_close(struct files *f, size_t i)
 
 static void put_more(struct carry *c)
 {
-	static char part[CHUNK]; /* one thread */
+	static char part[CHUNK]; /* single-threaded */
 
 	while (c->stage == MOVES && link_queued(c->link) < SEND_AHEAD) {
 		ssize_t n = pread(c->fd, part, sizeof part, c->at);
@@ -182,7 +183,8 @@ static void put_more(struct carry *c)
 	}
 }
 
-/* From where on? What came after the last word from there has arrived if it is what we have sent. */
+/* Determines where to continue. Bytes that arrived after the last report count if they match what
+ * we sent. */
 static void put_have(struct carry *c, const json_t *head)
 {
 	int64_t size = json_integer_value(json_object_get(head, "size")),
@@ -206,7 +208,7 @@ static void put_took(struct carry *c, const json_t *head)
 {
 	int64_t to = json_integer_value(json_object_get(head, "to"));
 
-	if (to < c->o.took || to > c->at) /* what another host says */
+	if (to < c->o.took || to > c->at) /* don't trust what another host reports */
 		return;
 	c->o.took = to;
 	c->o.size = json_integer_value(json_object_get(head, "size"));
@@ -333,7 +335,7 @@ static void on_closed(void *context, struct link *l, const char *reason)
 static const struct link_events events = {
 	.ready = on_ready, .frame = on_frame, .drained = on_drained, .closed = on_closed};
 
-/* To this host itself. */
+/* Connects to this host itself. */
 static struct link *own_call(struct carry *c)
 {
 	int fds[2];
@@ -423,7 +425,7 @@ void carries_tick(struct files *f)
 {
 	struct carry *c;
 
-	while ((c = stuck_find(f))) /* whoever is told may end others */
+	while ((c = stuck_find(f))) /* the callback may end others */
 		carry_over(c, CARRY_AGAIN, "it did not answer");
 	for (size_t i = f->spare.n; i-- > 0;)
 		if (uv_now(f->loop) - f->spare.v[i]->since > LINGER_MS)

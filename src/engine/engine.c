@@ -1,7 +1,8 @@
 /*
- * engine.c - the calls of engine.h, and what this machine tells.
+ * engine.c - the calls of engine.h, and news from this machine.
  *
- * An attempt on this machine alone, the usual case of a small site, is ordered at once and costs one small allocation here.
+ * An attempt on this machine alone, the usual case at a small site, is ordered at once and costs
+ * one small allocation here.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -10,10 +11,11 @@
 
 #include "engine/engine_internal.h"
 
-#define GRACE_UNKNOWN 10 /* seconds from SIGTERM to SIGKILL, of an attempt from before the server's start */
-#define ROOM_LONGER 600	 /* seconds */
+/* seconds from SIGTERM to SIGKILL for an attempt from before the server's start */
+#define GRACE_UNKNOWN 10
+#define ROOM_LONGER 600 /* seconds that a room outlasts the script */
 
-/* ---- what this machine tells ---- */
+/* ---- news from this machine ---- */
 
 static void on_news(void *context, const struct news *n)
 {
@@ -23,7 +25,7 @@ static void on_news(void *context, const struct news *n)
 	if (p) {
 		part_hear(e, p, n);
 		engine_settle(e);
-	} else if (n->report == SAYS_ENDED) { /* not a part of ours; the listener may know it */
+	} else if (n->report == SAYS_ENDED) { /* not one of our parts; the listener may know it */
 		e->l.attempt_ended(e->l.context, n->r);
 	} else if (n->report == SAYS_LOST) {
 		e->l.attempt_lost(e->l.context, n->tag, HOST_HERE, NULL);
@@ -101,7 +103,7 @@ void engine_stop(struct engine *e)
 
 /* ---- attempts ---- */
 
-/* It is there before the script, and must not end before it. */
+/* Returns the walltime of a room: it opens before the script starts and must not end before it. */
 static int64_t room_walltime(int64_t walltime, int64_t grace)
 {
 	return walltime + grace + ROOM_LONGER;
@@ -181,7 +183,7 @@ void engine_forget(struct engine *e, const char *tag)
 	struct gang *g = gang_find(e, tag);
 
 	if (!g) {
-		if (e->here) /* of before, or nobody's */
+		if (e->here) /* from before the server's start, or unknown */
 			errands_forget(e->here, tag);
 		return;
 	}
@@ -212,17 +214,19 @@ static void attach_here(struct engine *e, struct part *p)
 	else if (s == ATTEMPT_RUNS && !part_is_over(p))
 		p->state = PART_RUNS;
 	else if (s == ATTEMPT_LOST && !part_is_over(p))
-		p->state = PART_ORDERED; /* what is left of it is being ended; then it is told */
+		/* its leftovers are being ended; the end is reported then */
+		p->state = PART_ORDERED;
 }
 
-/* How it stands now that everything which could be told was. */
+/* Returns the state of the attempt after everything that can be reported was. */
 static enum attempt_state attached(struct engine *e, const char *tag)
 {
 	const struct gang *g = gang_find(e, tag);
 
 	if (!g || (g->told && g->part[0].state == PART_ENDED))
 		return ATTEMPT_ENDED;
-	if (g->told || (g->part[0].host->here && g->part[0].state == PART_ORDERED)) /* attach_here() */
+	/* see attach_here() */
+	if (g->told || (g->part[0].host->here && g->part[0].state == PART_ORDERED))
 		return ATTEMPT_LOST;
 	return g->part[0].state == PART_RUNS ? ATTEMPT_RUNS : ATTEMPT_UNKNOWN;
 }
@@ -234,7 +238,7 @@ enum attempt_state engine_attach(struct engine *e, const char *tag, const char *
 
 	g->grace = GRACE_UNKNOWN;
 	g->released = true;
-	e->settling = true; /* until all are asked */
+	e->settling = true; /* until all are attached */
 	for (int i = 0; i < n; i++) {
 		struct part *p = &g->part[i];
 		part_settle_in(p, g, host_get(e, hosts[i]));
@@ -245,7 +249,7 @@ enum attempt_state engine_attach(struct engine *e, const char *tag, const char *
 			host_recall(e, p);
 	}
 	e->settling = settling;
-	g->started = g->part[0].state == PART_RUNS; /* we return it */
+	g->started = g->part[0].state == PART_RUNS; /* the caller gets it as the return value */
 	if (gang_step(g) == MOVE_REFUSED) {
 		gang_drop(e, g);
 		return ATTEMPT_NEVER;

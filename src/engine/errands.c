@@ -1,8 +1,8 @@
 /*
- * errands.c - the life of an errand: everything that happens to it ends in errand_step(), which looks at its state and its parcels and does what
- * is next.
+ * errands.c - the life of an errand: every event ends in errand_step(), which looks at its state
+ * and its parcels and does the next step.
  *
- * Nobody is told anything from inside a call of errands.h, but by errands_attach(): what is asked for is done by the timer.
+ * No call of errands.h notifies the listener directly, except errands_attach(): the timer does it.
  */
 #include "engine/errands.h"
 
@@ -73,8 +73,10 @@ static void errand_drop(struct errand *e)
 	free(e);
 }
 
-/* When this host's lease has run out, the server may have the job run elsewhere: what is carried for it here could be written over what that
- * brings home. So nothing is until the server has spoken again, and had the time to say that it does not want this attempt any more. */
+/* Returns true if files may be transferred. Once this host's lease has run out, the server may have
+ * the job run elsewhere, and a transfer from here could overwrite the output of that attempt. So
+ * nothing is transferred until the server was heard from again and has had time to withdraw this
+ * attempt. */
 bool errand_may(struct errand *e)
 {
 	struct errands *all = e->all;
@@ -94,7 +96,7 @@ bool errand_may(struct errand *e)
 	return false;
 }
 
-/* ---- telling ---- */
+/* ---- notifications ---- */
 
 static const char *reason_join(const struct errand *e, const char *reason, struct arena *a)
 {
@@ -114,7 +116,8 @@ static void errand_tell(struct errand *e)
 			     &(struct news){.report = SAYS_LOST, .tag = arena_printf(a, "%s", e->o.tag)});
 	else {
 		r.reason = reason_join(e, r.reason, a);
-		r.reason = r.reason ? arena_printf(a, "%s", r.reason) : NULL; /* whoever is told may forget it */
+		/* the listener may forget the result */
+		r.reason = r.reason ? arena_printf(a, "%s", r.reason) : NULL;
 		all->l.heard(all->l.context, &(struct news){.report = SAYS_ENDED, .tag = r.tag, .r = &r});
 	}
 	arena_destroy(a);
@@ -127,14 +130,13 @@ static void errand_refuse(struct errand *e, const char *reason)
 
 	snprintf(tag, sizeof tag, "%s", e->o.tag);
 	errand_drop(e);
-	all->l.heard(all->l.context, &(struct news){.report = SAYS_REFUSED,
-						    .tag = tag,
-						    .reason = text,
-						    .unclear = true}); /* files that could not be brought */
+	/* files that could not be fetched */
+	all->l.heard(all->l.context,
+		     &(struct news){.report = SAYS_REFUSED, .tag = tag, .reason = text, .unclear = true});
 	free(text);
 }
 
-/* ---- what is next ---- */
+/* ---- the next step ---- */
 
 static void errand_finish(struct errand *e)
 {
@@ -157,7 +159,7 @@ static void errand_start(struct errand *e)
 {
 	struct order o = e->o;
 
-	for (int i = 0; i < e->n; i++) /* files for it are here; the rest comes later */
+	for (int i = 0; i < e->n; i++) /* its input files are here; the rest comes later */
 		e->parcel[i].over = e->parcel[i].f->use == FILE_IN || e->parcel[i].over;
 	e->state = ERRAND_RUNS;
 	for (int i = 0; i < e->n; i++)
@@ -214,7 +216,7 @@ void errand_step(struct errand *e)
 		errand_finish(e);
 }
 
-/* What was asked for from outside. */
+/* Stops the errand on request from outside. */
 static void errand_halt(struct errand *e)
 {
 	e->stop = false;
@@ -233,8 +235,7 @@ static void on_timer(uv_timer_t *t)
 	struct errands *all = t->data;
 	bool more = false;
 
-	for (size_t i = all->v.n;
-	     i-- > 0;) { /* the last first: one that is gone moves only those that had their turn */
+	for (size_t i = all->v.n; i-- > 0;) { /* from the end: a removed one only moves those already handled */
 		struct errand *e = all->v.v[i];
 		more |= e->state != ERRAND_DONE;
 		if (e->stop)
@@ -249,7 +250,7 @@ static void on_timer(uv_timer_t *t)
 		timer_set(all, TICK_MS);
 }
 
-/* ---- before it begins: file systems are asked, who may take their time ---- */
+/* ---- before the start: query file systems, which may be slow ---- */
 
 static void errand_fetch(struct errand *e)
 {
@@ -261,7 +262,8 @@ static void errand_fetch(struct errand *e)
 	errand_step(e);
 }
 
-/* Where relative paths begin: the working directory, or the user's home if that is not here, as the job itself does. */
+/* Resolves relative paths: from the working directory or, if that does not exist here, from the
+ * user's home, like the job itself. */
 static void paths_settle(struct errand *e, bool workdir, const char *home)
 {
 	const char *base = workdir || !home ? e->o.workdir : home;
@@ -299,7 +301,8 @@ static void ask(struct errand *e, int parcel, const char *path)
 	q->opening = opener_look(e->all->opener, &who, path, on_seen, q);
 }
 
-/* A file system that does not answer is treated as one of this host: its output is carried, and waits in the spool meanwhile. */
+/* Treats a file system that does not answer as local: the output is transferred, and waits in the
+ * spool meanwhile. */
 static void questions_end(struct errand *e)
 {
 	questions_drop(e);
@@ -338,12 +341,13 @@ void errands_order(struct errands *all, const struct order *o)
 		return;
 	}
 	if (errand_find(all, o->tag))
-		return; /* it is under way */
+		return; /* in progress */
 	e = mem_zalloc(sizeof *e);
 	e->all = all;
 	e->a = arena_create();
 	order_write(o, &text);
-	if (order_read(text.text, text.n, e->a, &e->o, NULL) < 0) { /* what can't be read the nursery refuses, too */
+	/* the nursery also refuses what can't be read */
+	if (order_read(text.text, text.n, e->a, &e->o, NULL) < 0) {
 		arena_destroy(e->a);
 		free(e);
 		local_order(all->local, o);
@@ -368,9 +372,9 @@ void errands_order(struct errands *all, const struct order *o)
 	errand_look(e);
 }
 
-/* ---- what local.h tells ---- */
+/* ---- news from local.h ---- */
 
-/* One that never ran has nothing to bring away, and perhaps no output. */
+/* An attempt that never ran has nothing to deliver, and perhaps no output. */
 static void never_ran(struct errand *e)
 {
 	for (int i = 0; i < e->n; i++)
@@ -403,7 +407,7 @@ static void errand_lost(struct errand *e)
 	errand_over(e);
 }
 
-/* The end of a part is told when its errand is done; all else at once. */
+/* Holds back the end of a part until its errand is done; passes everything else on at once. */
 static void on_news(void *context, const struct news *n)
 {
 	struct errands *all = context;
@@ -433,7 +437,7 @@ static void on_opened(void *context, uint64_t id, int fd, const char *reason)
 	if (!all->stopped && all->l.opened)
 		all->l.opened(all->l.context, id, fd, reason);
 	else if (fd >= 0)
-		close(fd); /* nobody has asked */
+		close(fd); /* no one is waiting for it */
 }
 
 static void on_looked(void *context, uint64_t id, const struct sight *s)
@@ -461,7 +465,7 @@ enum attempt_state errands_attach(struct errands *all, const char *tag)
 	if (!e && (e = spool_read(all, tag)))
 		vec_push(&all->v, e);
 	s = local_attach(all->local, tag);
-	e = errand_find(all, tag); /* whoever was told may have forgotten it */
+	e = errand_find(all, tag); /* the listener may have forgotten it */
 	if (e && s == ATTEMPT_NEVER) {
 		errand_drop(e);
 		spool_remove(all, tag, "json");
@@ -499,7 +503,7 @@ void errands_signal(struct errands *all, const char *tag, int signal)
 		local_signal(all->local, tag, signal);
 }
 
-/* What has not started has nothing to save. */
+/* An attempt that has not started has nothing to save. */
 void errands_save(struct errands *all, const char *tag, enum checkpoint_cause cause, int64_t seconds)
 {
 	struct errand *e = all->v.n ? errand_find(all, tag) : NULL;
@@ -515,7 +519,7 @@ void errands_limit(struct errands *all, const char *tag, int64_t walltime)
 	struct errand *e = all->v.n ? errand_find(all, tag) : NULL;
 
 	if (e && e->state < ERRAND_RUNS)
-		e->o.walltime = walltime; /* its order has not left */
+		e->o.walltime = walltime; /* its order has not been sent */
 	else
 		local_limit(all->local, tag, walltime);
 }
@@ -561,7 +565,7 @@ void errands_forget(struct errands *all, const char *tag)
 	struct errand *e = all->v.n ? errand_find(all, tag) : NULL;
 	char name[256];
 
-	snprintf(name, sizeof name, "%s", tag); /* it may be the errand's own */
+	snprintf(name, sizeof name, "%s", tag); /* `tag` may belong to the errand */
 	if (e) {
 		errand_drop(e);
 		spool_remove(all, name, "json");

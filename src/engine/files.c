@@ -1,8 +1,10 @@
 /*
- * files.c - the end of a file's way that is called: checks the ticket, has the nursery open the file as the user, appends or reads.
+ * files.c - the called end of a file transfer: checks the ticket, has the nursery open the file as
+ * the user, appends or reads.
  *
- * It remembers nothing of what it took: who sends does. The one thing it knows is the latest attempt of a job that wrote to a path, so that
- * a host which was thought lost does not add to the output of those that came after.
+ * It keeps no record of what it has received: the sender does. It only remembers the latest attempt
+ * of a job that wrote to a path, so that a host that was thought lost can't add to the output of
+ * later attempts.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,28 +24,28 @@
 #define NOTES_MOST 100000
 
 enum stage {
-	IDLE,  /* for the next file */
-	OPENS, /* the nursery does, */
-	LOOKS, /* ... once more: what has arrived is read */
+	IDLE,  /* waiting for the next file */
+	OPENS, /* the nursery is opening the file */
+	LOOKS, /* opening it again to read what has arrived */
 	TAKES,
 	GIVES
 };
 
-/* A connection, and the file that it is about. */
+/* A connection, and the file being transferred. */
 struct guest {
 	struct files *f;
 	struct guest *prev, *next;
 	struct link *link;
-	bool own; /* this host itself */
+	bool own; /* from this host itself */
 	enum stage stage;
-	struct arena *a; /* the ticket's */
+	struct arena *a; /* holds the ticket */
 	struct ticket ticket;
 	struct opener_user who;
 	struct opening *opening;
 	int fd;
-	int64_t known;	/* put: the file's size when the other end last heard; -1: it begins */
-	int64_t at;	/* get */
-	uint64_t moved; /* uv_now() */
+	int64_t known;	/* put: size of the file that the other end last heard of; -1: it begins */
+	int64_t at;	/* get: bytes sent */
+	uint64_t moved; /* uv_now() of the last progress */
 };
 
 static const char *text_of(const json_t *head, const char *key)
@@ -53,13 +55,13 @@ static const char *text_of(const json_t *head, const char *key)
 	return text ? text : "";
 }
 
-/* `again`: it is to be asked for once more, a little later. */
+/* `again`: the client should ask again a little later. */
 static void failed_send(struct link *l, const char *reason, bool again)
 {
 	struct strbuf head = {0};
 	struct json j;
 
-	json_init(&j, &head, false); /* the reason may hold any bytes */
+	json_init(&j, &head, false); /* the reason may contain any bytes */
 	json_open_object(&j, NULL);
 	json_text(&j, "t", "failed");
 	json_text(&j, "reason", reason);
@@ -72,7 +74,7 @@ static void failed_send(struct link *l, const char *reason, bool again)
 
 int64_t file_crc(int fd, int64_t from, int64_t n)
 {
-	static unsigned char part[65536]; /* one thread */
+	static unsigned char part[65536]; /* single-threaded */
 	unsigned long crc = crc32(0, NULL, 0);
 
 	while (n > 0) {
@@ -107,7 +109,7 @@ static void file_failed(struct guest *g, const char *reason)
 	file_over(g);
 }
 
-/* It may be otherwise in a moment. */
+/* Refuses a file for now: the client may ask again. */
 static void file_not_now(struct guest *g, const char *reason)
 {
 	failed_send(g->link, reason, true);
@@ -122,7 +124,7 @@ static void file_trouble(struct guest *g, int code)
 	file_failed(g, err.text);
 }
 
-/* False: it was told. */
+/* Returns false after it has reported the error. */
 static bool size_now(struct guest *g, struct stat *ret)
 {
 	if (fstat(g->fd, ret) == 0)
@@ -163,8 +165,9 @@ static struct opening *file_ask(struct guest *g, int flags, void (*done)(void *c
 	return opener_ask(g->f->opener, &g->who, g->ticket.path, flags, g->ticket.mode, done, g);
 }
 
-/* Something may have arrived that the other end did not hear of. Emptied it is by us, not by who opens it: that is a process of its own, which might come to it
- * after somebody else has begun. */
+/* Compares the size: bytes may have arrived that the other end did not hear of. We truncate the
+ * file ourselves instead of with O_TRUNC: the opener is a separate process and could do it after
+ * someone else has begun. */
 static void put_opened(struct guest *g)
 {
 	struct stat st;
@@ -188,7 +191,7 @@ static void put_opened(struct guest *g)
 
 static void get_more(struct guest *g)
 {
-	static char part[CHUNK]; /* one thread */
+	static char part[CHUNK]; /* single-threaded */
 
 	while (g->stage == GIVES && link_queued(g->link) < SEND_AHEAD) {
 		ssize_t n = pread(g->fd, part, sizeof part, g->at);
@@ -231,7 +234,7 @@ static void on_opened(void *context, int fd, const char *reason)
 		get_opened(g);
 }
 
-/* One that the server keeps itself, and nobody else. */
+/* Opens a file that the server itself keeps. */
 static void kept_open(struct guest *g, int flags)
 {
 	char path[4096];
@@ -249,7 +252,7 @@ static void kept_open(struct guest *g, int flags)
 		put_opened(g);
 }
 
-/* Where a value about a file of a job is kept. */
+/* Returns where a value about a file of a job is stored. */
 static uint64_t *noted(struct files *f, const char *what, const struct ticket *t)
 {
 	const char *dot = strrchr(t->tag, '.');
@@ -265,7 +268,7 @@ static uint64_t *noted(struct files *f, const char *what, const struct ticket *t
 	return at;
 }
 
-/* Of a host that was given up: another attempt has written there since. */
+/* Returns true if the host was given up: another attempt has written there since. */
 static bool is_late(struct files *f, const struct ticket *t)
 {
 	const char *dot = strrchr(t->tag, '.');
@@ -306,18 +309,20 @@ void files_clock(struct files *f, int64_t now)
 	f->booted = now - since_boot();
 }
 
-/* By the server's clock; before its first word, and on its own machine, by this host's. */
+/* Returns the time by the server's clock; by this host's before the server's first word and on the
+ * server's own machine. */
 static int64_t now_of(const struct files *f)
 {
 	return f->booted ? f->booted + since_boot() : (int64_t)time(NULL);
 }
 
-/* ---- the latest question about a file counts ---- */
+/* ---- only the latest request for a file counts ---- */
 
 static void guest_end(struct guest *g);
 
-/* A question that was on its way when its connection broke, and that its host has asked again since: it must not begin the file anew. The other end
- * counts by its time since boot; another boot has no connections of an earlier one. */
+/* Returns true for a request that was in flight when its connection broke and that its host has
+ * repeated since: it must not start the file again. The other end numbers requests by its time
+ * since boot; connections don't survive a reboot. */
 static bool is_stale(struct files *f, const struct ticket *t, const json_t *head)
 {
 	uint64_t asked = (uint64_t)json_integer_value(json_object_get(head, "asked")), *last;
@@ -331,7 +336,8 @@ static bool is_stale(struct files *f, const struct ticket *t, const json_t *head
 	return false;
 }
 
-/* Who asks again has lost its connection, whether or not that has come to our ears: what is still in it must not be added. */
+/* Ends other connections for the same file. A client that asks again has lost its connection, even
+ * if we have not noticed: data still in it must not be added. */
 static void others_end(struct guest *g)
 {
 	struct guest *next;
@@ -344,7 +350,7 @@ static void others_end(struct guest *g)
 	}
 }
 
-/* False: it was overtaken by a later one. */
+/* Returns false if a later request has overtaken this one. */
 static bool is_latest(struct guest *g, const json_t *head)
 {
 	if (is_stale(g->f, &g->ticket, head))
@@ -353,7 +359,7 @@ static bool is_latest(struct guest *g, const json_t *head)
 	return true;
 }
 
-/* ---- who is trusted ---- */
+/* ---- trust ---- */
 
 void files_trust(struct files *f, int64_t seconds)
 {
@@ -365,7 +371,7 @@ bool files_doubt(const struct files *f)
 	return f->trusted && since_boot() > f->trusted;
 }
 
-/* Another node's, while we can't know whether it was removed. */
+/* Returns true for another node's connection while we can't know whether that node was removed. */
 static bool is_doubtful(const struct guest *g)
 {
 	struct cert_names peer;
@@ -386,7 +392,8 @@ void files_revoke(struct files *f)
 		link_peer(g->link, &peer);
 		if (!revoked_has(f->revoked, &peer))
 			continue;
-		link_abort(g->link, "this node was removed from the cluster"); /* what is queued for it is lost, too */
+		/* also drops what is queued for it */
+		link_abort(g->link, "this node was removed from the cluster");
 		guest_end(g);
 	}
 	carries_revoke(f);
@@ -422,8 +429,8 @@ static void file_begin(struct guest *g, const json_t *head)
 		file_failed(g, "your host was removed from the cluster");
 	else if (is_doubtful(g))
 		file_not_now(g, DOUBT);
-	else if (rc ==
-		 -EKEYEXPIRED) /* if the clock is right: an agent that has just begun does not know the server's */
+	/* if the clock is right: an agent that has just started does not know the server's */
+	else if (rc == -EKEYEXPIRED)
 		file_not_now(g, err.text);
 	else if (rc < 0)
 		file_failed(g, err.text);
@@ -438,7 +445,8 @@ static void data_take(struct guest *g, const json_t *head, const char *data, siz
 	json_int_t to = json_integer_value(json_object_get(head, "to"));
 	struct stat st;
 
-	/* What the server keeps itself lies beside its store: of one file as much as of one user (run/spare.h). */
+	/* Files that the server itself keeps are next to its store: one file may be as large as one
+	 * user's spare output (run/spare.h). */
 	if (!strchr(g->ticket.path, '/')) {
 		if (!size_now(g, &st))
 			return;

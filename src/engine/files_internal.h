@@ -1,5 +1,5 @@
 /*
- * files_internal.h - what both ends of a file's way share: files.c is called, carry.c calls.
+ * files_internal.h - shared by both ends of a file transfer: files.c is called, carry.c calls.
  */
 #ifndef ENGINE_FILES_INTERNAL_H
 #define ENGINE_FILES_INTERNAL_H
@@ -8,15 +8,15 @@
 #include "base/vec.h"
 #include "engine/files.h"
 
-#define CHUNK 262144	      /* bytes of a data frame */
-#define SEND_AHEAD (1u << 20) /* bytes that may wait in a link */
-#define PATIENCE_MS 30000     /* without a move, of who waits for the other end */
-#define GUEST_MS 120000	      /* ... and of who may be called again */
-#define LINGER_MS 10000	      /* a connection is kept for the next file */
+#define CHUNK 262144	      /* most bytes of a data frame */
+#define SEND_AHEAD (1u << 20) /* most bytes waiting in a link */
+#define PATIENCE_MS 30000     /* ms without progress after which the calling end gives up */
+#define GUEST_MS 120000	      /* ms without progress after which the called end gives up */
+#define LINGER_MS 10000	      /* ms that a connection is kept for the next file */
 #define DOUBT "this host has not heard from the server for too long to trust other nodes"
-#define CRC_MOST (INT64_C(64) << 20) /* bytes that are read again to see what has arrived */
+#define CRC_MOST (INT64_C(64) << 20) /* most bytes read again to see what has arrived */
 
-/* A connection that waits for its next file. */
+/* An idle connection, kept for the next file. */
 struct spare_link {
 	struct files *f;
 	struct link *link;
@@ -33,21 +33,24 @@ struct files {
 	struct guest *guests;
 	int nguests;
 	const struct revoked *revoked;
-	int64_t trusted; /* time since boot until which the last word of the server counts; 0: for ever */
-	int64_t booted;	 /* when this host did, by the server's clock; 0: it has said nothing yet */
+	int64_t trusted; /* time since boot until which the server's last word counts; 0: forever */
+	/* boot time of this host by the server's clock; 0: the server was not heard from yet */
+	int64_t booted;
 	struct carry *carries;
 	VEC(struct spare_link *) spare;
-	struct map
-		notes; /* hash of job, path and what -> the latest attempt that wrote there; when it was asked last */
-	uv_timer_t timer; /* who makes no move */
+	/* hash of job, path and kind -> latest attempt that wrote there; time of the latest
+	 * request */
+	struct map notes;
+	uv_timer_t timer; /* finds connections without progress */
 };
 
-void files_serve_own(struct files *f, struct link *l); /* from this host itself */
-bool files_doubt(const struct files *f);	       /* what the server said last is too old to trust another node */
-void files_watch(struct files *f);		       /* there is somebody who may make no move */
-void carries_tick(struct files *f);		       /* those that make no move; connections that nobody needs */
-void carries_revoke(struct files *f);		       /* those with a host that was revoked */
+void files_serve_own(struct files *f, struct link *l); /* serves this host itself */
+/* returns true if the server's last word is too old to trust another node */
+bool files_doubt(const struct files *f);
+void files_watch(struct files *f);    /* starts the timer */
+void carries_tick(struct files *f);   /* ends transfers without progress and idle connections */
+void carries_revoke(struct files *f); /* ends transfers with revoked hosts */
 void carries_stop(struct files *f);
-int64_t file_crc(int fd, int64_t from, int64_t n); /* CRC-32; -1: it can't be read */
+int64_t file_crc(int fd, int64_t from, int64_t n); /* returns the CRC-32; -1: can't be read */
 
 #endif

@@ -1,14 +1,17 @@
 /*
  * gang.c - an attempt's parts: all start or none, and all end.
  *
- *	rooms WAITS -> ordered -> all open -> the script's part ordered -> it runs -> it has ended -> rooms told to end -> ended
+ *	each room ordered -> all open -> script's part ordered -> runs -> ended -> each room ended
  *
- * gang_step() looks at the states and says which of these is next, whatever happened in between. Nothing is concluded from a host's silence: a
- * part counts as under way until its host, or engine_host_lost(), says otherwise, and nothing is told before all parts are over.
+ * gang_step() returns the next step from the states alone, whatever happened in between. Nothing is
+ * concluded from a host's silence: a part counts as running until its host, or engine_host_lost(),
+ * says otherwise, and no outcome is reported before all parts are over.
  *
- * What ended first decides what it was. The script: its result counts. A room: the attempt is lost, unless the server had asked it to end. Which was first is not
- * always known: a script whose program fails with a host ends long before the host is known to be lost, or the server was started in between. Then the script's
- * own success counts, and of a failure or an end by a signal the room's reason, if that has one.
+ * The part that ended first decides the outcome. If it is the script, its result counts. If it is a
+ * room, the attempt is lost, unless the server had asked it to end. The order is not always known:
+ * a script that fails together with a host ends long before the host is known to be lost, or the
+ * server was restarted in between. Then a success of the script counts; for a failure or an end by
+ * a signal, the room's reason counts, if it has one.
  */
 #include <assert.h>
 #include <signal.h>
@@ -20,7 +23,7 @@
 
 /* ---- deciding ---- */
 
-/* Returns true if the end of the script may have been the consequence of another one. */
+/* Returns true if the script may have ended as a consequence of another part's end. */
 static bool script_failed(const struct part *script)
 {
 	const struct result *r = script->result;
@@ -30,7 +33,7 @@ static bool script_failed(const struct part *script)
 	return r->how == RESULT_SIGNALED || (r->how == RESULT_EXITED && r->status);
 }
 
-/* Returns the number of the room with which the attempt was lost; 0: none. */
+/* Returns the index of the room with which the attempt was lost; 0: none. */
 static int gang_breaker(const struct gang *g)
 {
 	if (g->broken || !script_failed(&g->part[0]))
@@ -73,7 +76,8 @@ enum gang_move gang_step(const struct gang *g)
 		left |= part_is_under_way(p);
 		waits |= p->state == PART_WAITS;
 	}
-	if (g->told || script->state == PART_AWAY) /* whether a room went too early depends on the script */
+	/* the script decides whether a room ended too early */
+	if (g->told || script->state == PART_AWAY)
 		return MOVE_NONE;
 	if (script->state == PART_RUNS && !g->started)
 		return MOVE_STARTED;
@@ -88,7 +92,7 @@ enum gang_move gang_step(const struct gang *g)
 	return script_counts(g) ? MOVE_ENDED : MOVE_LOST;
 }
 
-/* ---- moving ---- */
+/* ---- doing it ---- */
 
 static bool gang_hosts_are_there(const struct engine *e, const struct gang *g)
 {
@@ -100,7 +104,8 @@ static bool gang_hosts_are_there(const struct engine *e, const struct gang *g)
 
 static void rooms_begin(struct engine *e, struct gang *g)
 {
-	bool all = gang_hosts_are_there(e, g); /* then nobody need be let in and thrown out again */
+	/* otherwise a room would be opened only to be ended again */
+	bool all = gang_hosts_are_there(e, g);
 
 	for (int i = 1; i < g->n; i++)
 		if (!all) {
@@ -186,9 +191,9 @@ void gang_kill_due(struct engine *e)
 	engine_settle(e);
 }
 
-/* ---- telling ---- */
+/* ---- notifications ---- */
 
-static int64_t sum(int64_t a, int64_t b) /* what another host says is not to be trusted to be small */
+static int64_t sum(int64_t a, int64_t b) /* saturates: values from other hosts may be huge */
 {
 	int64_t total;
 
@@ -204,7 +209,8 @@ static bool part_has_reason(const struct part *p)
 	return has;
 }
 
-/* The part that kept the attempt from starting; NULL: none, it was withdrawn. One without a reason may have ended with the others. */
+/* Returns the part that kept the attempt from starting; NULL if none did and it was withdrawn. A
+ * part without a reason may have been refused along with the others. */
 static const struct part *gang_refuser(const struct gang *g)
 {
 	const struct part *first = NULL;
@@ -258,7 +264,7 @@ static void tell_ended(struct engine *e, struct gang *g)
 static void tell_lost(struct engine *e, struct gang *g)
 {
 	const struct part *culprit = &g->part[gang_breaker(g)];
-	/* the usual loss of an attempt on one host is the listener's to put into words */
+	/* the listener words the usual loss of an attempt on one host itself */
 	char *why = g->n == 1 && culprit->state == PART_LOST && !culprit->why ? NULL : part_epitaph(culprit);
 
 	if (g->part[0].result && g->part[0].result->saves.state != SAVE_NONE && e->l.attempt_saved)
@@ -274,7 +280,7 @@ static void gang_move(struct engine *e, struct gang *g)
 	if (move == MOVE_NONE)
 		return;
 	if (move != MOVE_REFUSED)
-		gang_touch(e, g); /* there may be more */
+		gang_touch(e, g); /* there may be another step */
 	switch (move) {
 	case MOVE_NONE:
 		break;
@@ -325,7 +331,7 @@ void gang_used(struct engine *e, const struct gang *g)
 		e->l.attempt_used(e->l.context, g->tag, cpu_ms, memory_kib);
 }
 
-/* Before its end: that tells the last of them itself. */
+/* Reports checkpoints before the end, which includes the last of them. */
 static void saves_tell(struct engine *e, struct gang *g)
 {
 	bool news = g->saved && !g->told && g->part[0].state != PART_ENDED;
@@ -408,7 +414,7 @@ void gang_forget(struct engine *e, struct gang *g)
 		if (p->state == PART_NEVER || !host_is_there(e, p->host))
 			continue;
 		if (p->state == PART_LOST && !p->host->here)
-			host_clean(e, p->host, g->tag); /* whatever became of it since */
+			host_clean(e, p->host, g->tag); /* whatever state it is in by now */
 		else
 			host_forget(e, p->host, g->tag);
 	}

@@ -1,9 +1,10 @@
 /*
- * hub.c - hosts: this machine and, by their links, the others.
+ * hub.c - hosts: this machine and, through their links, the others.
  *
- * A host may be away, and with it any order, signal or answer that was under way on its link. When it is back, its inventory says
- * what it has (host_up): that is compared with the parts that should be there. A part that is missing was never started if its order was
- * the last that we know of; one that nobody claims is ended.
+ * A host may be disconnected, and any order, signal or answer in flight on its link is lost. When
+ * it is back, its inventory (host_up) is compared with the parts that should be there. A part that
+ * is missing was never started if its order was the last we know of; a part that no attempt claims
+ * is ended.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -13,7 +14,8 @@
 #include "engine/engine_internal.h"
 
 #define TAG_MAX 64
-/* Given again when the host was away: they may have been lost with its connection, and to get them twice does no harm. */
+/* Signals to send again after a reconnect: they may have been lost with the connection, and sending
+ * them twice is harmless. */
 #define REPEATED (SIGNAL_BIT(SIGTERM) | SIGNAL_BIT(SIGKILL) | SIGNAL_BIT(SIGSTOP) | SIGNAL_BIT(SIGCONT))
 
 /* ---- hosts and their parts ---- */
@@ -152,7 +154,7 @@ void host_limit(struct engine *e, struct part *p)
 	e->here_waits |= p->host->here;
 }
 
-/* A repeated one changes nothing: its time can only become shorter. */
+/* Repeating it is harmless: the time can only be shortened. */
 void host_save(struct engine *e, struct part *p)
 {
 	enum checkpoint_cause cause;
@@ -192,7 +194,8 @@ static const char *tag_read(const json_t *o)
 	return tag && *tag && strlen(tag) < TAG_MAX && !strchr(tag, '/') ? tag : NULL;
 }
 
-/* Nobody claims it: it is ended. Before the first sweep the server may not have got to it yet. `item`: of an inventory, or a frame. */
+/* Ends an attempt that no job claims. Before the first sweep it is kept, because the server may not
+ * have attached it yet. `item`: of an inventory, or a frame. */
 static void stranger_meet(struct engine *e, struct host *h, const char *tag, const json_t *item)
 {
 	if (e->swept) {
@@ -269,7 +272,7 @@ void engine_host_lost(struct engine *e, const char *host)
 	for (struct part *p = h ? h->parts : NULL; p; p = p->after) {
 		if (!part_is_under_way(p))
 			continue;
-		if (h->link) /* it was removed, say */
+		if (h->link) /* it may have been removed */
 			host_signal(e, h, p->gang->tag, SIGKILL);
 		part_hear(e, p, &(struct news){.report = SAYS_GIVEN_UP});
 	}

@@ -1,9 +1,10 @@
 /*
- * local.c - the engine of one machine: a nursery beside the server, results as datagrams, live files as the truth.
+ * local.c - the engine of one machine: a nursery next to the server, results as datagrams, live
+ * files as the truth.
  *
- * Two ways lead to the end of an attempt: its datagram, or (when that was lost, or the shepherd was killed) the end of the
- * shepherd's process, which the nursery tells for its own children and a pidfd for those of an earlier nursery. Either way what counts is
- * in the live file.
+ * The end of an attempt is noticed in two ways: by its datagram or, if that was lost or the
+ * shepherd was killed, by the end of the shepherd's process, which the nursery reports for its own
+ * children and a pidfd for those of an earlier nursery. In both cases the live file decides.
  */
 #include <errno.h>
 #include <limits.h>
@@ -26,9 +27,9 @@
 #define DATAGRAM_MAX 65536
 #define NURSERY_WAIT_MS 60000
 #define DATAGRAMS_A_TURN 256
-#define PID_WAIT_MS 1000 /* for a shepherd to write its pid, its first act */
+#define PID_WAIT_MS 1000 /* ms for a shepherd to write its pid, the first thing it does */
 
-/* A running attempt whose shepherd is not a child of the present nursery. */
+/* A running attempt whose shepherd is not a child of the current nursery. */
 struct adopted {
 	struct local *e;
 	uv_poll_t poll;
@@ -47,12 +48,12 @@ struct local {
 	int datagrams;
 	struct strbuf out, in;
 	size_t sent;
-	VEC(int) fds; /* received, not yet claimed by an answer */
+	VEC(int) fds; /* received, but not yet claimed by an answer */
 	name_list ordered, erasing;
 	VEC(struct unsure {
 		char tag[64];
-		int signal; /* or a walltime (walltime_word), or save_word() */
-	}) unsure;	    /* signals of which the nursery has not said that it sent them */
+		int signal; /* signal, walltime_word() or save_word() */
+	}) unsure;	    /* signals that the nursery has not confirmed */
 	VEC(struct adopted *) adopted;
 	bool stopping;
 };
@@ -73,7 +74,7 @@ static void say_saved(struct local *e, const char *tag, const struct saves *v)
 		say(e, &(struct news){.report = SAYS_SAVED, .tag = tag, .saves = v});
 }
 
-/* The live file says what became of it. */
+/* Reads the outcome from the live file. */
 static enum attempt_state attempt_look(struct local *e, const char *tag)
 {
 	struct arena *a = arena_create();
@@ -164,7 +165,8 @@ enum attempt_state local_attach(struct local *e, const char *tag)
 	pid_t pid = 0;
 	enum live_state live = live_look(e->o.live, tag, a, &r, &pid);
 
-	for (int turn = 0; turn < PID_WAIT_MS && live == LIVE_RUNNING && !pid; turn++) { /* forked a moment ago */
+	/* it was just forked */
+	for (int turn = 0; turn < PID_WAIT_MS && live == LIVE_RUNNING && !pid; turn++) {
 		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 		live = live_look(e->o.live, tag, a, &r, &pid);
 	}
@@ -205,7 +207,8 @@ static void on_answer(struct local *e, const struct answer *a)
 		name_drop(&e->ordered, a->tag);
 		say(e, &(struct news){.report = SAYS_STARTED, .tag = a->tag, .pid = a->pid});
 		break;
-	case ANSWER_REFUSED: /* of one that it could not even read: orders are answered in order */
+	/* for an order that it could not read: answers come in the order of the orders */
+	case ANSWER_REFUSED:
 		snprintf(tag, sizeof tag, "%s", a->tag ? a->tag : e->ordered.n ? e->ordered.v[0] : "");
 		name_drop(&e->ordered, tag);
 		say(e, &(struct news){.report = SAYS_REFUSED,
@@ -241,7 +244,7 @@ static void on_answer(struct local *e, const struct answer *a)
 	}
 }
 
-/* Complete frames at the front of what came in. */
+/* Handles the complete frames at the front of the buffer. */
 static void take_frames(struct local *e)
 {
 	size_t at = 0, length;
@@ -348,19 +351,20 @@ static void on_poll_closed(uv_handle_t *h)
 		e->l.failed(e->l.context, err.text);
 		return;
 	}
-	/* Orders that it had not answered: the live files tell which it executed. */
+	/* Orders without an answer: the live files show which of them were executed. The nursery ended
+	 * before it handled the others. */
 	memset(&e->ordered, 0, sizeof e->ordered);
 	for (size_t i = 0; i < doubt.n; i++)
-		say(e, &(struct news){.report = local_is_there(e, doubt.v[i])
-							? SAYS_STARTED
-							: SAYS_REFUSED, /* the nursery ended before it came to it */
+		say(e, &(struct news){.report = local_is_there(e, doubt.v[i]) ? SAYS_STARTED : SAYS_REFUSED,
 				      .tag = doubt.v[i]});
 	name_list_free(&doubt);
 	for (; e->erasing.n; free(e->erasing.v[--e->erasing.n]))
 		if (e->l.erased)
 			e->l.erased(e->l.context, e->erasing.v[e->erasing.n - 1], "the nursery was lost meanwhile");
-	live_list(e->o.live, adopt_one, e, NULL); /* whom the lost one watched for us */
-	for (size_t i = 0; i < e->unsure.n; i++)  /* one that was sent already does no harm when it comes twice */
+	/* shepherds that the lost nursery watched for us */
+	live_list(e->o.live, adopt_one, e, NULL);
+	/* a signal that was already sent may arrive twice without harm */
+	for (size_t i = 0; i < e->unsure.n; i++)
 		nursery_signal(e->unsure.v[i].tag, e->unsure.v[i].signal, &e->out);
 	local_flush(e);
 }
@@ -391,7 +395,7 @@ static void on_nursery(uv_poll_t *poll, int status, int events)
 		}
 	}
 	take_frames(e);
-	local_flush(e); /* what a lost shepherd left is to be ended */
+	local_flush(e); /* asks to end what a lost shepherd left */
 }
 
 void local_flush(struct local *e)
@@ -403,7 +407,7 @@ void local_flush(struct local *e)
 		if (n < 0) {
 			if (errno == EAGAIN)
 				uv_poll_start(&e->poll, UV_READABLE | UV_WRITABLE, on_nursery);
-			return; /* anything else: reading will find the end */
+			return; /* for any other error, reading will find the end */
 		}
 		e->sent += (size_t)n;
 	}
@@ -473,7 +477,8 @@ void local_forget(struct local *e, const char *tag)
 
 /* ---- results ---- */
 
-/* A datagram may come after its end was seen otherwise, and even forgotten. */
+/* Returns true for a datagram that comes after the end was noticed otherwise, and perhaps
+ * forgotten. */
 static bool is_forgotten(const struct local *e, const char *tag)
 {
 	char path[PATH_MAX];
@@ -485,7 +490,7 @@ static bool is_forgotten(const struct local *e, const char *tag)
 static void on_result(uv_poll_t *poll, int status, int events)
 {
 	struct local *e = poll->data;
-	static char data[DATAGRAM_MAX]; /* one thread */
+	static char data[DATAGRAM_MAX]; /* single-threaded */
 
 	for (int i = 0; i < DATAGRAMS_A_TURN; i++) {
 		ssize_t n = recv(e->datagrams, data, sizeof data, MSG_DONTWAIT);
@@ -494,7 +499,7 @@ static void on_result(uv_poll_t *poll, int status, int events)
 		struct arena *a = arena_create();
 		struct result r;
 		if (result_read(data, (size_t)n, a, &r, NULL) < 0)
-			; /* not of this version */
+			; /* from another version */
 		else if (r.ready)
 			say(e, &(struct news){.report = SAYS_READY, .tag = r.tag});
 		else if (r.saved && !is_forgotten(e, r.tag))
@@ -509,7 +514,7 @@ static void on_result(uv_poll_t *poll, int status, int events)
 	}
 }
 
-/* ---- what there is ---- */
+/* ---- inventory ---- */
 
 struct listing {
 	struct local *e;
@@ -538,21 +543,23 @@ static void list_one(void *context, const char *tag)
 	if (i.saves && !saves_any(i.saves))
 		i.saves = NULL;
 
-	if (live != LIVE_NONE) /* forgotten a moment ago */
+	if (live != LIVE_NONE) /* it may just have been forgotten */
 		l->one(l->context, &i);
 	arena_destroy(a);
 }
 
 void local_list(struct local *e, void (*one)(void *context, const struct local_item *i), void *context)
 {
-	/* An order that the nursery has not answered has no live file yet, and will run all the same. One that gets it meanwhile is told twice. */
+	/* An order that the nursery has not answered has no live file yet, but will run. If the
+	 * file appears meanwhile, the attempt is reported twice. */
 	for (size_t i = 0; i < e->ordered.n; i++)
 		if (!local_is_there(e, e->ordered.v[i]))
 			one(context, &(struct local_item){.tag = e->ordered.v[i], .state = ATTEMPT_RUNS});
 	live_list(e->o.live, list_one, &(struct listing){e, one, context}, NULL);
 }
 
-/* A word that can't be noted counts as none: jobs with a lease end in time rather than run twice. */
+/* A word that can't be written counts as none: jobs with a lease then end in time rather than run
+ * twice. */
 void local_lease(struct local *e, int64_t asked, bool suspend)
 {
 	lease_write(e->o.live, asked, suspend, NULL);

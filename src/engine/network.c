@@ -1,5 +1,5 @@
 /*
- * network.c - which file systems are a network's, so that output needs no carrying there.
+ * network.c - recognizes network file systems, on which output need not be transferred.
  */
 #include <mntent.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static const uint64_t kinds[] = {
 	0x19830326, /* BeeGFS */
 	0x00C36400, /* Ceph */
 	0x5346414F, /* AFS */
-	0x6B414653, /* ... in the kernel */
+	0x6B414653, /* AFS in the kernel */
 	0x01021997, /* 9P */
 	0x20030528, /* OrangeFS */
 	0xAAD7AAEA, /* PanFS */
@@ -36,7 +36,8 @@ static bool is_below(const char *path, const char *dir)
 	return strncmp(path, dir, n) == 0 && (path[n] == '/' || path[n] == '\0');
 }
 
-/* A FUSE file system may be anything: the table of mounts says what. The last that fits best counts. */
+/* A FUSE file system may be anything, so look in the table of mounts. The last of the longest
+ * matches counts. */
 static bool fuse_is_network(const char *dir)
 {
 	FILE *f = setmntent("/proc/self/mounts", "re");

@@ -1,5 +1,5 @@
 /*
- * news.c - news as frames of an agent, and as items of its inventory. Both ends use the rows here.
+ * news.c - news as frames of an agent, and as items of its inventory. Both ends use these rows.
  */
 #include "engine/news.h"
 
@@ -9,7 +9,7 @@
 #include "base/codec.h"
 #include "base/json.h"
 
-#define REASON_MAX 4096 /* bytes of a host's reason: it is stored, and shown */
+#define REASON_MAX 4096 /* most bytes of a host's reason, which is stored and shown */
 
 enum { FRAME = 1 << 0, ITEM = 1 << 1, BOTH = FRAME | ITEM, NESTED = 1 << 2 };
 
@@ -23,7 +23,8 @@ struct told {
 	struct saves saves;
 };
 
-/* What is NESTED is read by itself: the end of an attempt counts even if its result can't be read. */
+/* NESTED members are read separately: the end of an attempt counts even if its result can't be
+ * read. */
 static const struct field rows[] = {
 	{"t", .in = FRAME | ALWAYS, .words = "started|ready|saved|used|refused|ended|lost",
 	 MEMBER_AS(FORM_CHOICE, struct told, report)},
@@ -90,7 +91,8 @@ bool news_read(const json_t *o, struct arena *a, struct result *r, struct news *
 	}
 	if (t.report == SAYS_ENDED) {
 		if (result_load(json_object_get(o, "result"), a, r, NULL) < 0 || r->how == RESULT_RUNS)
-			t.report = SAYS_LOST; /* it is over, and nobody will ever know more */
+			/* it is over, and nothing more will be known about it */
+			t.report = SAYS_LOST;
 		else
 			r->reason = reason_cut(r->reason, a);
 	}

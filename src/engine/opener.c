@@ -1,5 +1,6 @@
 /*
- * opener.c - files opened as users. Answers come by number; numbers of ours have the highest bit set, so that others may have theirs.
+ * opener.c - opens files as users. Requests and answers are matched by number; ours have the
+ * highest bit set, so that other callers can use the rest.
  */
 #include "engine/opener.h"
 
@@ -14,7 +15,8 @@
 struct opening {
 	struct opener *o;
 	uint64_t id;
-	void (*done)(void *context, int fd, const char *reason); /* or, when it is only looked at: */
+	/* set for a request to open a file; otherwise: */
+	void (*done)(void *context, int fd, const char *reason);
 	void (*looked)(void *context, const struct sight *s);
 	void *context;
 };
@@ -84,7 +86,7 @@ void opening_cancel(struct opening *q)
 	free(q);
 }
 
-/* Takes it out; one with neither callback if nobody waits for it any more. */
+/* Removes and returns a request; without callbacks if no one waits for it any more. */
 static struct opening opening_take(struct opener *o, uint64_t id)
 {
 	struct opening q = {0};

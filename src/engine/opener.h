@@ -1,5 +1,5 @@
 /*
- * opener.h - files opened as users by the nursery (engine/local.h), each with somebody who waits for it.
+ * opener.h - has the nursery open files as users (engine/local.h), each with a callback.
  */
 #ifndef ENGINE_OPENER_H
 #define ENGINE_OPENER_H
@@ -10,21 +10,23 @@ struct opener; /* one for each struct local */
 struct opening;
 
 struct opener *opener_create(struct local *l);
-void opener_destroy(struct opener *o); /* nobody is told any more */
+void opener_destroy(struct opener *o); /* no callback is called any more */
 
 struct opener_user {
-	uid_t uid; /* BY_NAME: uid and gid are those of this host for that name, which the nursery looks up */
+	/* BY_NAME: uid and gid are this host's for the name, which the nursery looks up */
+	uid_t uid;
 	gid_t gid;
 	const char *name;
 };
-/* `done` gets the descriptor, which is its own from then on, or -1 and the reason; never from inside this call. */
+/* Opens a file. `done` gets the descriptor, which it then owns, or -1 and the reason; never from
+ * inside this call. */
 struct opening *opener_ask(struct opener *o, const struct opener_user *who, const char *path, int flags, int mode,
 			   void (*done)(void *context, int fd, const char *reason), void *context);
-/* What the user sees at that path. */
+/* Looks up what the user sees at the path. */
 struct opening *opener_look(struct opener *o, const struct opener_user *who, const char *path,
 			    void (*looked)(void *context, const struct sight *s), void *context);
-void opening_cancel(struct opening *q); /* not wanted any more; NULL is none */
-/* What the local engine tells. False: not asked for here. */
+void opening_cancel(struct opening *q); /* no callback is called; NULL is allowed */
+/* Pass answers of the local engine to these. They return false for a request of someone else. */
 bool opener_answer(struct opener *o, uint64_t id, int fd, const char *reason);
 bool opener_looked(struct opener *o, uint64_t id, const struct sight *s);
 

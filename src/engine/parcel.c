@@ -1,7 +1,8 @@
 /*
- * parcel.c - one file of an errand: tried until it is there, or can't be.
+ * parcel.c - one file of an errand: tried until it is delivered, or can't be.
  *
- * While the job runs a failure only delays: the next try may do better. After its end a host that does not answer is tried until the errand's deadline, one that says no is believed.
+ * While the job is running, a failure only causes a delay: the next try may succeed. After its end,
+ * a host that does not answer is tried until the errand's deadline; a refusal is final.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -32,7 +33,7 @@ static void on_moved(void *context, int64_t took, int64_t size)
 	spool_write(p->e);
 }
 
-/* 1, 2, 4, ... seconds. */
+/* Waits 1, 2, 4, ... seconds. */
 static void pause_set(struct parcel *p)
 {
 	uint64_t pause = p->failures > 5 ? PAUSE_MOST : (uint64_t)TICK_MS << p->failures;
@@ -58,7 +59,7 @@ static void on_over(void *context, enum carry_end how, const char *reason)
 	p->carry = NULL;
 	if (how == CARRY_DONE) {
 		p->failures = 0;
-		p->next = now; /* looked at again with the next tick */
+		p->next = now; /* checked again at the next tick */
 		p->over = e->state == ERRAND_FETCHES || (e->state == ERRAND_BRINGS && p->last);
 		if (e->state == ERRAND_BRINGS && !p->over)
 			parcel_bring(p);
@@ -86,7 +87,7 @@ void parcel_begin(struct parcel *p)
 	struct carry_events events = {.moved = on_moved, .over = on_over, .context = p};
 
 	if (!errand_may(e))
-		return; /* with the next tick, perhaps */
+		return; /* perhaps at the next tick */
 	p->last = e->state == ERRAND_BRINGS;
 	p->carry = carry_start(e->all->files, &o, &events);
 }
@@ -97,7 +98,8 @@ void parcel_drop(struct parcel *p)
 	p->carry = NULL;
 }
 
-/* Bytes in the spool that are not there yet; -1: there is nothing at all. A file that was not begun is to be made, even if it stays empty. */
+/* Returns the bytes in the spool that are not delivered yet; -1: there is no file. A file that was
+ * not begun must be created, even if it stays empty. */
 static int64_t parcel_waits(const struct parcel *p)
 {
 	struct stat st;

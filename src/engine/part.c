@@ -1,7 +1,8 @@
 /*
- * part.c - one host's part of an attempt: what is asked of it, and what is heard of it.
+ * part.c - one host's part of an attempt: requests to it, and news of it.
  *
- * A part's state changes in here and at the end of its gang (gang.c), never by what was asked: only its host knows.
+ * A part's state changes only here and at the end of its gang (gang.c), and never because of a
+ * request: only its host knows.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -43,7 +44,7 @@ static char *sentence(const char *fmt, ...)
 	return b.text;
 }
 
-/* In an attempt on several hosts it matters whose words these are. */
+/* Adds the host's name to the words in an attempt on several hosts. */
 static char *part_sentence(const struct part *p, const char *words)
 {
 	return p->gang->n > 1 ? sentence("%s: %s", host_title(p->host), words) : mem_strdup(words);
@@ -76,7 +77,7 @@ char *part_epitaph(const struct part *p)
 	return why ? sentence("its part on %s ended: %s", host, why) : sentence("its part on %s ended", host);
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 void part_never(struct engine *e, struct part *p)
 {
@@ -103,7 +104,7 @@ void part_begin(struct engine *e, struct part *p)
 		host_signals(e, p);
 }
 
-/* Something can be sent to it, and it is known to have its order. */
+/* Returns true if something can be sent to it and it is known to have its order. */
 static bool part_listens(const struct engine *e, const struct part *p)
 {
 	return part_is_under_way(p) && p->state != PART_AWAY && host_is_there(e, p->host);
@@ -130,7 +131,7 @@ void part_limit(struct engine *e, struct part *p, int64_t walltime)
 
 void part_save(struct engine *e, struct part *p, enum checkpoint_cause cause, int64_t seconds)
 {
-	if (p->state == PART_WAITS && cause_is_final(cause)) { /* there is nothing to be saved */
+	if (p->state == PART_WAITS && cause_is_final(cause)) { /* there is nothing to save */
 		part_never(e, p);
 		return;
 	}
@@ -139,7 +140,7 @@ void part_save(struct engine *e, struct part *p, enum checkpoint_cause cause, in
 		host_save(e, p);
 }
 
-/* ---- hearing ---- */
+/* ---- news ---- */
 
 static struct result *result_copy(const struct result *r)
 {
@@ -151,8 +152,9 @@ static struct result *result_copy(const struct result *r)
 	return copy;
 }
 
-/* After its end. One that was given up with its host must not run on; but until the loss is stored its live file is all that says that it ever
- * ran. One that we never had is of another with that name. */
+/* Handles news after the end. A part that was given up with its host must be ended; but until the
+ * loss is stored, its live file is the only proof that it ever ran. A part that never started here
+ * belongs to another attempt of the same name. */
 static void part_hear_late(struct engine *e, struct part *p, const struct news *n)
 {
 	bool runs = n->report == SAYS_STARTED || n->report == SAYS_READY;
@@ -185,7 +187,7 @@ void part_hear(struct engine *e, struct part *p, const struct news *n)
 		part_hear_late(e, p, n);
 		return;
 	}
-	if (p->state == PART_WAITS) /* another's of that name; our order will be refused */
+	if (p->state == PART_WAITS) /* another attempt of that name; our order will be refused */
 		return;
 	switch (n->report) {
 	case SAYS_STARTED:
@@ -213,7 +215,8 @@ void part_hear(struct engine *e, struct part *p, const struct news *n)
 	case SAYS_SAVED:
 	case SAYS_USED:
 		break;
-	case SAYS_NOTHING: /* the order was lost with a connection; or the host's memory of it */
+	/* the order was lost with a connection, or the host lost its record of it */
+	case SAYS_NOTHING:
 		p->state = ran ? PART_LOST : PART_NEVER;
 		p->refused = !ran;
 		if (ran)

@@ -1,8 +1,8 @@
 /*
- * relay.c - carries bytes between two connections.
+ * relay.c - relays bytes between two connections.
  *
- * Each of the two sides has what is to be sent to it, and is read while the other has room. relay_turn() says after every event what is
- * waited for next.
+ * Each side has a buffer of data to send to it, and is read while the other side has space. After
+ * every event relay_turn() sets what to wait for.
  */
 #include "engine/relay.h"
 
@@ -17,22 +17,22 @@
 #include "base/mem.h"
 #include "engine/watch.h"
 
-#define ROOM 131072 /* bytes that may wait for a side */
+#define ROOM 131072 /* most bytes waiting for a side */
 #define PART 32768
 
 struct side {
 	struct relay *r;
-	struct watch *watch; /* NULL: it is the link */
+	struct watch *watch; /* NULL: this side is the link */
 	struct relay_end end;
 	struct strbuf out;
-	bool silent; /* nothing more comes from it; */
-	bool told;   /* ... it knows that nothing more comes */
+	bool silent; /* nothing more comes from it */
+	bool told;   /* it was notified that nothing more comes */
 };
 
 struct relay {
 	struct side side[2];
 	struct link *link; /* the second side, or NULL */
-	uv_idle_t over;	   /* tells that it is over, from a phase of its own */
+	uv_idle_t over;	   /* reports the end in its own phase of the loop */
 	void (*ended)(void *context);
 	void *context;
 	bool broken;
@@ -72,7 +72,7 @@ static void sides_close(struct relay *r)
 	r->link = NULL;
 	if (l) {
 		link_events_set(l, &nobody, NULL);
-		link_pause(l, false); /* it must be read to be closed well */
+		link_pause(l, false); /* it must be read to be closed properly */
 		link_close(l, "the terminal's other side is gone");
 	}
 }
@@ -102,7 +102,7 @@ static void relay_break(struct relay *r)
 	r->broken = true;
 }
 
-/* ---- to a side ---- */
+/* ---- sending to a side ---- */
 
 static bool side_has_room(const struct side *s)
 {
@@ -117,7 +117,7 @@ static void side_push(struct side *s)
 		memmove(s->out.text, s->out.text + n, s->out.n - (size_t)n);
 		s->out.n -= (size_t)n;
 	} else if (n < 0 && errno != EAGAIN && errno != EINTR) {
-		strbuf_clear(&s->out); /* reading finds the end, too */
+		strbuf_clear(&s->out); /* reading will find the end */
 	}
 	if (s->out.n == 0 && other(s)->silent && !s->told) {
 		s->told = true;
@@ -135,7 +135,7 @@ static void side_give(struct side *s, const char *data, size_t n)
 	}
 }
 
-/* Nothing more comes for it. */
+/* Notifies a side that nothing more comes for it. */
 static void side_end(struct side *s)
 {
 	if (s->watch)
@@ -144,7 +144,7 @@ static void side_end(struct side *s)
 		link_pack(s->r->link, NULL, 0, "{s:s}", "t", "end");
 }
 
-/* ---- from a side ---- */
+/* ---- receiving from a side ---- */
 
 static void relay_turn(struct relay *r)
 {
@@ -158,7 +158,7 @@ static void relay_turn(struct relay *r)
 	}
 }
 
-/* It shut its direction only: it still listens, or it was meant. */
+/* Returns true if the peer shut down only its sending direction, or hung up on purpose. */
 static bool is_meant(const struct side *s, ssize_t n)
 {
 	struct pollfd p = {.fd = watch_fd(s->watch)};
@@ -236,7 +236,8 @@ static struct relay *relay_make(uv_loop_t *loop, void (*ended)(void *context), v
 	return r;
 }
 
-/* A descriptor that is to be given back is not closed: the watch gets another one of the same socket. */
+/* Opens a side. A descriptor that is to be given back must not be closed, so the watch gets a
+ * duplicate. */
 static void side_open(struct relay *r, int i, uv_loop_t *loop, const struct relay_end *end)
 {
 	int fd = end->release ? fcntl(end->fd, F_DUPFD_CLOEXEC, 0) : end->fd;

@@ -1,7 +1,9 @@
 /*
- * spool.c - SPOOL/TAG.json: what is to be carried for an attempt, and how far it is. Written anew and renamed: it is whole, or it is the one before.
+ * spool.c - SPOOL/TAG.json: the transfers for an attempt, and their progress. It is written to a
+ * new file and renamed, so it is always complete.
  *
- * The order is kept without what only the nursery needs; as a room, which an order without a script may be.
+ * The order is kept without what only the nursery needs, and as a room, because that may lack a
+ * script.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -19,7 +21,7 @@
 #include "run/nursery.h"
 
 #define JSON_MOST (4u << 20)
-#define KEPT (30 * 86400) /* seconds, for output that could not be delivered */
+#define KEPT (30 * 86400) /* seconds that undelivered output is kept */
 
 void spool_path(const struct errands *all, const char *tag, const char *suffix, char *ret, size_t size)
 {
@@ -90,7 +92,8 @@ static void errand_write(const struct errand *e, struct strbuf *out)
 	strbuf_fini(&order);
 }
 
-/* A disk that is full: then the one before tells less, and a little is sent again. */
+/* If the disk is full, the previous file stays: it has less progress, and a little is sent
+ * again. */
 void spool_write(const struct errand *e)
 {
 	char path[4096], fresh[4104];
@@ -110,7 +113,7 @@ void spool_write(const struct errand *e)
 	strbuf_fini(&text);
 }
 
-/* ---- and back ---- */
+/* ---- reading ---- */
 
 static json_t *file_load(const char *path)
 {
@@ -202,7 +205,7 @@ void spool_sweep(struct errands *all)
 		char tag[256];
 		if (suffix++ && suffix > d->d_name + 1) {
 			snprintf(tag, sizeof tag, "%.*s", (int)(suffix - d->d_name) - 1, d->d_name);
-			if (strcmp(suffix, "new") == 0) /* half written */
+			if (strcmp(suffix, "new") == 0) /* incomplete */
 				spool_remove(all, tag, suffix);
 			else if ((strcmp(suffix, "json") == 0 || is_old(all, tag, suffix)) &&
 				 live_look(all->live, tag, a, &r, &pid) == LIVE_NONE)

@@ -1,5 +1,5 @@
 /*
- * talk.c - a connection to the shepherd of a part (run/task.h): a question, or a task.
+ * talk.c - a connection to the shepherd of a part (run/task.h): a query, or a task.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,8 +16,8 @@ struct talk {
 	talk_handler handler;
 	void *context;
 	struct strbuf in, out;
-	bool busy;   /* inside its handler: */
-	bool closed; /* ... then the memory goes afterwards */
+	bool busy;   /* its handler is running */
+	bool closed; /* closed inside the handler: free it afterwards */
 };
 
 static void talk_free(struct talk *t)
@@ -45,12 +45,12 @@ static void talk_flush(struct talk *t)
 		memmove(t->out.text, t->out.text + n, t->out.n - (size_t)n);
 		t->out.n -= (size_t)n;
 	} else if (n < 0 && errno != EAGAIN && errno != EINTR) {
-		strbuf_clear(&t->out); /* reading finds the end, too */
+		strbuf_clear(&t->out); /* reading will find the end */
 	}
 	watch_for(t->watch, UV_READABLE | (t->out.n ? UV_WRITABLE : 0));
 }
 
-/* Whole messages at the front of what came in. False when it talks nonsense. */
+/* Handles the complete messages at the front of the buffer. Returns false if one is malformed. */
 static bool answers_take(struct talk *t)
 {
 	size_t at = 0, length;

@@ -1,7 +1,9 @@
 /*
- * task_far.c - a program of a part on another host: a link there, on which frames are relayed as they are. A side that takes no more pauses the other.
+ * task_far.c - a task on another host: a link to it, on which frames are relayed unchanged. If one
+ * side is full, the other is paused.
  *
- * A host that can't be reached is called again for a while, as its agent may be on its way back: nothing has been asked of it yet.
+ * A host that can't be reached is called again for a while, since its agent may be restarting: it
+ * has not been asked for anything yet.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,12 +16,12 @@
 struct task_far {
 	uv_loop_t *loop;
 	struct tls_context *tls;
-	struct link *caller, *link; /* `link` NULL: not now */
+	struct link *caller, *link; /* `link` NULL: not connected */
 	json_t *first;		    /* NULL: it was passed on */
 	char *address;
-	struct cert_names expect; /* what its certificate must say */
-	uint64_t until;		  /* uv_now(): then it is given up */
-	uv_timer_t *pause;	  /* NULL: there is none now */
+	struct cert_names expect; /* names that its certificate must have */
+	uint64_t until;		  /* uv_now() at which to give up */
+	uv_timer_t *pause;	  /* NULL: not waiting */
 	void (*over)(void *context);
 	void *context;
 };
@@ -40,7 +42,7 @@ static void far_refuse(struct task_far *f, const char *reason)
 	f->over(f->context);
 }
 
-/* ---- another try ---- */
+/* ---- retries ---- */
 
 static void far_try(struct task_far *f);
 
@@ -86,9 +88,10 @@ static void on_ready(void *context, struct link *l)
 		return;
 	}
 	link_trust(l);
-	link_expire(l, 0); /* a program may run for longer than the certificates that were there when it began */
+	/* a program may run longer than the certificates that were valid when it began */
+	link_expire(l, 0);
 	frame_relay(f->caller, l, f->first, NULL, 0);
-	json_decref(f->first); /* it may be large, and a task long */
+	json_decref(f->first); /* it may be large, and the task long */
 	f->first = NULL;
 	link_pause(f->caller, false);
 }

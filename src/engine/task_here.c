@@ -1,10 +1,12 @@
 /*
- * task_here.c - a program of a part on this host: its input and output are pipes, or a terminal, whose other ends are here.
+ * task_here.c - a task on this host: its input and output are pipes, or a terminal, whose other
+ * ends are here.
  *
  *	link --in--> input ---pipe---> program ---pipes---> link
  *
- * Either way is held back when the next takes no more. The last frame is sent when the program has ended and its output is closed. What it
- * left running may hold that open: then it is enough that nothing came for a moment.
+ * Each direction is paused when its receiver is full. The last frame is sent when the program has
+ * ended and its output is closed. Processes that it left behind may keep the output open: then a
+ * moment without output is enough.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,11 +28,11 @@
 
 enum { OUT, ERR, OUTPUTS };
 
-/* One of its outputs: the context of its watch. */
+/* One of its outputs, and the context of its watch. */
 struct output {
 	struct task_here *h;
-	struct watch *watch; /* NULL: closed, or there is none */
-	const char *type;    /* of its frames */
+	struct watch *watch; /* NULL: closed, or not used */
+	const char *type;    /* type of its frames */
 };
 
 struct task_here {
@@ -39,14 +41,14 @@ struct task_here {
 	void (*over)(void *context);
 	void *context;
 	struct talk *talk;
-	struct watch *in; /* NULL: closed, or the terminal's */
+	struct watch *in; /* NULL: closed, or the terminal is used */
 	struct output output[OUTPUTS];
-	bool terminal; /* output[OUT] is its master: both ways */
+	bool terminal; /* output[OUT] is the terminal's master, for both directions */
 	struct strbuf input;
-	bool in_end, held; /* no more will come; the link was told to wait */
-	bool started;	   /* and the link has been told: what it writes comes after that */
-	uv_timer_t *quiet; /* from the program's end on */
-	bool heard;	   /* it wrote something since the timer's last turn */
+	bool in_end, held; /* no more input will come; the link was asked to pause */
+	bool started;	   /* the client knows that it has started: its output comes after that */
+	uv_timer_t *quiet; /* runs from the program's end on */
+	bool heard;	   /* it has written something since the timer last fired */
 	struct task_answer end;
 	bool ended;
 };
@@ -104,7 +106,7 @@ static int terminal_wants(const struct task_here *h)
 	return h->terminal && h->input.n ? UV_WRITABLE : 0;
 }
 
-/* Reads on only while the link takes it. */
+/* Reads more only while the link has space. */
 static void output_watch(struct output *o)
 {
 	int reads = o->h->started && link_queued(o->h->link) < TASK_QUEUE ? UV_READABLE : 0;
@@ -113,17 +115,17 @@ static void output_watch(struct output *o)
 		watch_for(o->watch, reads | (o == &o->h->output[OUT] ? terminal_wants(o->h) : 0));
 }
 
-/* What is there, while the link takes it; closes it at its end. */
+/* Reads what is available while the link has space; closes the output at its end. */
 static void output_read(struct output *o)
 {
-	static char part[PART]; /* one thread */
+	static char part[PART]; /* single-threaded */
 	struct task_here *h = o->h;
 
 	for (int i = 0; i < PARTS_A_TURN && o->watch && link_queued(h->link) < TASK_QUEUE; i++) {
 		ssize_t n = read(watch_fd(o->watch), part, sizeof part);
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			break;
-		if (n <= 0) { /* a terminal that nobody holds any more says EIO */
+		if (n <= 0) { /* a terminal that no process has open returns EIO */
 			output_close(o);
 			return;
 		}
@@ -146,7 +148,7 @@ static void on_output(void *context, int events)
 		task_over(h);
 }
 
-/* A loop that was busy may come here before it has looked at the pipes: they are read first. */
+/* Reads the pipes first: a busy loop may fire the timer before it has polled them. */
 static void on_quiet(uv_timer_t *t)
 {
 	struct task_here *h = t->data;
@@ -184,7 +186,7 @@ static void input_watch(struct task_here *h)
 	}
 }
 
-/* As much as it takes. What a program does not want to read is dropped. */
+/* Writes as much input as the program accepts. Input that it does not read is dropped. */
 static void input_push(struct task_here *h)
 {
 	struct watch *w = h->terminal ? h->output[OUT].watch : h->in;
@@ -227,7 +229,7 @@ void task_here_frame(struct task_here *h, const char *type, const json_t *head, 
 	} else if (strcmp(type, "in_end") == 0 && !h->in_end) {
 		h->in_end = true;
 		if (h->terminal)
-			strbuf_puts(&h->input, "\004"); /* as a user does it */
+			strbuf_puts(&h->input, "\004"); /* what a user would type */
 		input_push(h);
 	} else if (strcmp(type, "signal") == 0 && h->talk) {
 		talk_signal(h->talk, (int)json_integer_value(json_object_get(head, "signal")));
@@ -261,7 +263,7 @@ static void on_answer(void *context, const struct task_answer *a)
 	}
 }
 
-/* Both ends: `ours` does not block. */
+/* Makes both ends; `ours` is non-blocking. */
 static int pipe_make(bool we_write, int *ret_ours, int *ret_theirs)
 {
 	int fds[2];
@@ -303,7 +305,7 @@ static int pipes_make(struct task_here *h, bool merge, int theirs[3])
 	return 0;
 }
 
-/* The shepherd makes it the user's own, as a login does. */
+/* Makes a terminal. The shepherd gives it to the user, as a login does. */
 static int terminal_make(struct task_here *h, const struct task *t, int theirs[3])
 {
 	struct winsize size = {.ws_row = (unsigned short)t->rows, .ws_col = (unsigned short)t->columns};

@@ -1,13 +1,15 @@
 /*
- * tasks.c - the service for programs of jobs on other hosts (tasks.h): who asks, whether he may, and the way there.
+ * tasks.c - the service that starts programs of jobs on other hosts (tasks.h): identifies callers,
+ * checks permissions, finds the host.
  *
- *	a program here ----> its shepherd here is asked whose job it is, and on which hosts
+ *	a program here ----> query its shepherd here: the job's user and hosts
  *	                     |-- the node is on this host:    task_here.c
  *	                     '-- it is on another:            task_far.c
- *	another host ------> our shepherd is asked the same; then task_here.c
+ *	another host ------> query our shepherd likewise; then task_here.c
  *
- * Until that is decided the caller's link is paused. Then, in an agent, a process of its own goes on with that one connection (apart.h), so that the
- * agent may be killed or upgraded while programs run.
+ * Until that is decided the caller's link is paused. Then, in an agent, a separate process
+ * continues with that one connection (apart.h), so that the agent may be killed or upgraded while
+ * programs are running.
  */
 #include "engine/tasks.h"
 
@@ -25,9 +27,9 @@
 #include "engine/tasks_internal.h"
 #include "engine/watch.h"
 
-#define CALLERS_MOST 4096   /* connections at once in this process, */
-#define CALLERS_OF_ONE 1024 /* ... and of one user */
-#define TASKS_MOST 8192	    /* the same for tasks, wherever they came from; here or in processes of their own */
+#define CALLERS_MOST 4096   /* most connections at once in this process */
+#define CALLERS_OF_ONE 1024 /* most connections of one user */
+#define TASKS_MOST 8192	    /* most tasks, wherever they came from; in this process or separate ones */
 #define TASKS_OF_ONE 1024
 #define PATIENCE_MS 30000
 #define LINK_WITH ", link with "
@@ -48,24 +50,24 @@ struct tasks {
 	struct caller *callers;
 	int ncallers;
 	struct purse *purses;
-	struct apart *apart; /* NULL: tasks are in this process */
+	struct apart *apart; /* NULL: tasks run in this process */
 	int most, most_of_one, patience;
 };
 
-/* One task: who asked for it, and where it is. */
+/* One task: its caller, and where it runs. */
 struct caller {
 	struct tasks *t;
 	struct caller *prev, *next;
 	struct link *link;
-	struct purse *purse;	/* of a program of this host: its user's; */
-	struct cert_names peer; /* else the host that has sent it */
-	json_t *first;		/* the first frame; NULL: it has not come, or was passed on */
-	char *node;		/* that it named */
-	struct talk *talk;	/* while the shepherd is asked */
-	struct task_here *here; /* where it is: one of them, once that is decided */
+	struct purse *purse;	/* a program on this host: its user's purse */
+	struct cert_names peer; /* otherwise the host that has sent it */
+	json_t *first;		/* the first frame; NULL: not received, or passed on */
+	char *node;		/* the node that it named */
+	struct talk *talk;	/* open while the shepherd is queried */
+	struct task_here *here; /* once decided, one of these is set */
 	struct task_far *far;
-	bool runs;   /* it may, and has begun; */
-	uid_t owner; /* ... the job's */
+	bool runs;   /* it is permitted and has begun */
+	uid_t owner; /* the job's user */
 };
 
 static const struct link_events nobody = {0};
@@ -120,14 +122,14 @@ static void link_drop(struct link *l, const char *reason)
 	link_close(l, reason);
 }
 
-/* What was sent still leaves; a program that runs here or there is ended. */
+/* Ends a caller. Data already queued is still sent; a program that is running, here or there, is
+ * ended. */
 static void caller_end(struct caller *c)
 {
 	talk_close(c->talk);
 	task_here_close(c->here);
-	task_far_close(
-		c->far,
-		!c->link); /* nobody reads any more: the program there shall end, also if it does not read what was sent to it */
+	/* the client is gone: the program there must end, even if it does not read its input */
+	task_far_close(c->far, !c->link);
 	link_drop(c->link, "it is over");
 	json_decref(c->first);
 	free(c->node);
@@ -149,14 +151,14 @@ static void caller_refuse(struct caller *c, const char *reason)
 	caller_end(c);
 }
 
-/* It may be large, and a task long. */
+/* Frees the first frame: it may be large, and the task long. */
 static void first_drop(struct caller *c)
 {
 	json_decref(c->first);
 	c->first = NULL;
 }
 
-/* ---- where it is ---- */
+/* ---- running it ---- */
 
 static void on_over(void *context)
 {
@@ -199,7 +201,8 @@ static void task_begin(struct caller *c, const struct task_place *p, const struc
 
 static const struct link_events caller_events;
 
-/* In a process of its own, until it is over. Of the service that this is a copy of, nothing is used but what does not change. */
+/* Continues with one task in a separate process, until it is over. Uses only what does not change
+ * of the service that this is a copy of. */
 static _Noreturn void task_go_on(const struct caller *of, const struct link_detached *detached,
 				 const struct task_place *p, const struct order_host *host)
 {
@@ -208,7 +211,7 @@ static _Noreturn void task_go_on(const struct caller *of, const struct link_deta
 	struct caller *c;
 
 	if (uv_loop_init(&loop) < 0)
-		_exit(1); /* the connection closes, and so whoever waits at its other end learns it */
+		_exit(1); /* closes the connection, which notifies the other end */
 	t.loop = &loop;
 	t.apart = NULL;
 	t.callers = NULL;
@@ -222,7 +225,7 @@ static _Noreturn void task_go_on(const struct caller *of, const struct link_deta
 	_exit(0);
 }
 
-/* With the host at the other end of its link, and whose live files these are: for tasks_revoke(). */
+/* Names the host at the other end of its link, and the live directory, for tasks_revoke(). */
 static void title_write(const struct caller *c, const struct task_place *p, const struct order_host *host,
 			struct strbuf *title)
 {
@@ -241,7 +244,7 @@ static void task_part(struct caller *c, const struct task_place *p, const struct
 	int rc;
 
 	if (link_detach(c->link, &detached) < 0)
-		return; /* he has gone: on_closed() comes */
+		return; /* the client is gone: on_closed() follows */
 	title_write(c, p, host, &title);
 	rc = apart_fork(c->t->apart, p->uid, detached.fd, title.text, &err);
 	if (rc > 0)
@@ -257,7 +260,7 @@ static void task_part(struct caller *c, const struct task_place *p, const struct
 	}
 }
 
-/* ---- whether he may ---- */
+/* ---- permissions ---- */
 
 static int tasks_of(const struct tasks *t, uid_t uid)
 {
@@ -298,7 +301,8 @@ static const struct order_host *host_find(const struct task_place *p, const char
 	return NULL;
 }
 
-/* A host is believed for jobs that it has a part of, as the server wrote it down: that join of it, not one before. */
+/* Returns true if the host has a part of the job: the name and the join that the server wrote into
+ * the order, not an earlier join. */
 static bool peer_is_of(const struct task_place *p, const struct cert_names *peer)
 {
 	for (int i = 0; i < p->nhosts; i++) {
@@ -388,7 +392,7 @@ static void on_closed(void *context, struct link *l, const char *reason)
 {
 	struct caller *c = context;
 
-	link_share(l, NULL); /* its memory goes after this */
+	link_share(l, NULL); /* its memory is freed after this */
 	c->link = NULL;
 	caller_end(c);
 }
@@ -406,7 +410,7 @@ void tasks_serve(struct tasks *t, struct link *l, json_t *first)
 	}
 	c = caller_create(t, l);
 	link_peer(l, &c->peer);
-	link_expire(l, 0); /* as in task_far.c */
+	link_expire(l, 0); /* see task_far.c */
 	link_events_set(l, &caller_events, c);
 	link_notice_end(l);
 	first_take(c, first);
@@ -428,7 +432,7 @@ static struct purse *purse_get(struct tasks *t, uid_t uid)
 	return p;
 }
 
-/* One that is not taken in: it costs nothing but this. */
+/* Refuses a connection without creating a caller. */
 static void refuse_at_once(int fd)
 {
 	struct strbuf head = {0}, frame = {0};
@@ -461,8 +465,8 @@ static void on_accept(void *context, int events)
 	c->purse = purse;
 	purse->callers++;
 	c->link = link_open(t->loop, fd, NULL, &caller_events, c);
-	link_trust(c->link);		    /* a whole environment may come, */
-	link_share(c->link, &purse->share); /* ... but not too many at once */
+	link_trust(c->link);		    /* a whole environment may come */
+	link_share(c->link, &purse->share); /* but not too many at once */
 	link_notice_end(c->link);
 }
 

@@ -1,8 +1,9 @@
 /*
  * terminals.c - the socket for terminals of this host's jobs.
  *
- * The first line names the attempt. It is believed if who connected is the very process that the attempt's live file names as its shepherd:
- * a user's own processes can't be that, whatever they know.
+ * The first line names the attempt. It is accepted if the peer is the very process that the
+ * attempt's live file names as its shepherd: a user's own processes can't be that, whatever they
+ * know.
  */
 #include "engine/terminals.h"
 
@@ -19,7 +20,7 @@
 #include "run/nursery.h"
 
 #define LINE 64
-#define NEWCOMERS 256 /* that have not said who they are */
+#define NEWCOMERS 256 /* most connections that have not identified themselves */
 
 struct newcomer {
 	struct terminals *t;
@@ -62,7 +63,8 @@ static bool is_shepherd(const struct terminals *t, int fd, const char *tag)
 	return is;
 }
 
-/* Exactly the line: what follows is for who takes the terminal. 0: it has not come whole; -EINVAL: there is none. */
+/* Reads exactly the line: the rest is for the receiver of the terminal. Returns 0 if it is
+ * incomplete, -EINVAL if there is none. */
 static int line_read(int fd, char line[LINE])
 {
 	ssize_t n = recv(fd, line, LINE, MSG_PEEK | MSG_DONTWAIT);
@@ -114,7 +116,8 @@ int terminals_open(uv_loop_t *loop, const char *path, const char *live,
 		   void (*came)(void *context, const char *tag, int fd), void *context, struct terminals **ret,
 		   struct err *err)
 {
-	int fd = unix_listen(path, 0600, err); /* shepherds are root, or of our own account */
+	/* shepherds are root, or run under our own account */
+	int fd = unix_listen(path, 0600, err);
 	struct terminals *t;
 
 	if (fd < 0)

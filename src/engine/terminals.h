@@ -1,5 +1,6 @@
 /*
- * terminals.h - where the terminals of this host's interactive jobs are taken: a socket, to which their shepherds connect (run/pty.h).
+ * terminals.h - the socket to which the shepherds of this host's interactive jobs connect their
+ * terminals (run/pty.h).
  */
 #ifndef ENGINE_TERMINALS_H
 #define ENGINE_TERMINALS_H
@@ -10,10 +11,12 @@
 
 struct terminals;
 
-/* `path` is the socket to make, `live` the directory of live files. `came`: a descriptor that is the caller's, of the shepherd of that attempt, and of no other process. */
+/* Creates the socket `path`; `live` is the directory of live files. `came` gets a descriptor, which
+ * it owns, from the shepherd of that attempt and no other process. */
 int terminals_open(uv_loop_t *loop, const char *path, const char *live,
 		   void (*came)(void *context, const char *tag, int fd), void *context, struct terminals **ret,
 		   struct err *err);
-void terminals_close(struct terminals *t); /* those that came live on; NULL is none */
+/* connections already taken stay open; NULL is allowed */
+void terminals_close(struct terminals *t);
 
 #endif

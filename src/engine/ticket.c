@@ -1,5 +1,5 @@
 /*
- * ticket.c - tickets: written and signed by the server, checked by the host whose file it is.
+ * ticket.c - tickets: written and signed by the server, checked by the host that has the file.
  */
 #include "engine/ticket.h"
 
@@ -47,7 +47,8 @@ int ticket_write(struct order *o, const struct ticket_terms *t, struct arena *a,
 	return rc;
 }
 
-/* ---- whether it counts: signed by the authority, in time, shown by whom it was given to, for a file of this host ---- */
+/* ---- checks: signed by the authority, in time, shown by its holder, for a file of this host
+ * ---- */
 
 static const char *text_of(const json_t *o, const char *key)
 {

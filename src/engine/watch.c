@@ -1,5 +1,6 @@
 /*
- * watch.c - a descriptor in the loop. libuv needs the handle until its closing has been reported, so the memory is the handle's own.
+ * watch.c - a descriptor in the loop. libuv needs the handle until its closing was reported, so it
+ * has its own memory.
  */
 #include "engine/watch.h"
 
@@ -19,7 +20,7 @@ static void on_ready(uv_poll_t *poll, int status, int events)
 {
 	struct watch *w = poll->data;
 
-	if (status < 0) /* libuv has stopped; reading or writing tells why */
+	if (status < 0) /* libuv has stopped; reading or writing will return the error */
 		w->events = 0;
 	w->ready(w->context, status < 0 ? UV_READABLE | UV_WRITABLE : events);
 }
@@ -60,6 +61,7 @@ void watch_close(struct watch *w)
 	if (!w)
 		return;
 	uv_poll_stop(&w->poll);
-	close(w->fd); /* out of epoll already: the loop must not hold a pipe's end open any longer */
+	/* already removed from epoll: the loop must not keep a pipe's end open any longer */
+	close(w->fd);
 	uv_close((uv_handle_t *)&w->poll, on_closed);
 }
