@@ -18,7 +18,7 @@ int nodes_join(struct server *s, const char *name, const json_t *facts, const ch
 enum removal {
 	REMOVE_IDLE,  /* refused while jobs run on the node */
 	REMOVE_ENDED, /* its jobs are ended first; on a silent node they end with their leases */
-	/* as REMOVE_ENDED, but the caller vouches that nothing runs on a silent node */
+	/* like REMOVE_ENDED, but the caller vouches that nothing runs on a silent node */
 	REMOVE_DEAD,
 };
 int nodes_remove(struct server *s, uint32_t node, enum removal how, const char *by,

@@ -68,7 +68,7 @@ struct node_info {
 	bool shared;			/* its CPUs are divided among jobs with a price (docs/libra.md) */
 	/* features of a joined node, joined by commas, without its class; or NULL */
 	char *features;
-	bool drained;			/* as the scheduler knows it */
+	bool drained;			/* state known to the scheduler */
 	/* instant of its leaving, as the scheduler knows it; 0: none */
 	int64_t leaves;
 };

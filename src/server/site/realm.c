@@ -370,7 +370,7 @@ static int identity_make(struct server *s, struct err *err)
 	if (rc == 0) {
 		struct tls_options o = {.cert = cert.text, .key = key.text, .ca = s->realm->authority.cert};
 		rc = tls_context_create(&o, true, &tls, err);
-		/* agents.c tells a removed node that calls us why it is refused */
+		/* agents.c sends a removed node that calls us the reason */
 		o.revoked = revoked_list(s);
 		if (rc == 0 && (rc = tls_context_create(&o, false, &calls, err)) < 0)
 			tls_context_free(tls);

@@ -15,7 +15,7 @@ void node_revoke(struct server *s, const char *name, uint64_t join, int64_t vali
 int revoke_restore(struct server *s, const char *name, const json_t *o, struct err *err); /* at recovery */
 const struct revoked *revoked_list(struct server *s);
 json_t *revoked_json(struct server *s); /* {NAME: JOIN} */
-/* As revoked_json(), for those not announced yet, once; NULL: none. */
+/* Like revoked_json(), but for those not announced yet, once; NULL: none. */
 json_t *revoked_news(struct server *s);
 
 #endif

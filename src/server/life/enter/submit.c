@@ -219,7 +219,7 @@ static int place(struct server *s, const struct asker *who, struct submission *x
 		rc = spec_fill(s, &in.text, x->spec, err);
 	if (in.queue.elsewhere && !job->from && x->spec->queue != named)
 		spec_rare(x->spec)->through = named;
-	/* that site decides, or there is nothing to guarantee */
+	/* the other site decides, or there is nothing to guarantee */
 	if (in.queue.elsewhere || x->spec->deadline == TIME_NEVER)
 		x->guarantee = false;
 	return rc;

@@ -121,7 +121,7 @@ static void env_given(struct env *env, const json_t *body)
 static void env_parallel(const struct server *s, const struct draft *p, struct env *env)
 {
 	/* The job is already bound to its CPUs: Open MPI would use the machine's first ones,
-	 * whoever has them. */
+	 * which may be another job's. */
 	env_set(env, "OMPI_MCA_hwloc_base_binding_policy", "none");
 	env_set(env, "PRTE_MCA_hwloc_default_binding_policy", "none");
 	if (s->jobs->entries.v[p->t->job].spec->uid == 0) {

@@ -146,7 +146,7 @@ void output_home(struct server *s, uint32_t id, const json_t *body, bool error, 
 	host = given_host(json_string_value(json_object_get(body, error || eo ? "error" : "output")), a);
 	ret->stays = keep && strchr(keep, error || eo ? 'e' : 'o');
 	ret->shared = path_is_shared(s, ret->path);
-	ret->away = json_object_get(body, "site"); /* that site fetches it */
+	ret->away = json_object_get(body, "site"); /* the other site fetches it */
 	ret->known = !ret->away && spot_find(s, host ? host : word_text(s, p->host), &ret->spot);
 	attempt_tag(s, id, 0, tag);
 	*strrchr(tag, '.') = '\0';

@@ -29,8 +29,8 @@ void saves_note(struct server *s, uint32_t id, uint32_t attempt, const struct sa
 /* Records the checkpoints of an attempt that ended or, without a result, was lost. `cut`: it had
  * not finished. */
 void saves_ended(struct server *s, uint32_t id, uint32_t attempt, const struct result *r, bool cut);
-/* Returns the milliseconds that an attempt spent saving its work only because it was told to
- * stop; its user is not charged for them. */
+/* Returns the milliseconds that an attempt spent on a checkpoint requested by others before it was
+ * stopped; its user is not charged for them. */
 int64_t saves_free(const struct saves *v);
 
 #endif

@@ -59,7 +59,7 @@ static void drain_try(const struct server *s, struct forecast *copy, const struc
 
 static void size_try(const struct server *s, struct forecast *copy, const struct risk *x)
 {
-	/* as in world_node_size() */
+	/* same order as world_node_size() */
 	sched_drain(forecast_sched(copy), x->node, true, s->clock->now);
 	cluster_resize_node(forecast_cluster(copy), x->node, &x->total);
 	plan_resize_node(forecast_plan(copy), x->node);
