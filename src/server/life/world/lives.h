@@ -17,10 +17,9 @@
 struct server;
 
 #define BY_SERVER "the server"
-#define LIFE_KEPT                                                                                                      \
-	/* events kept for a queue or a removed node; an existing node is trimmed to this number
-	 * when it has twice as many */
-	500
+/* Events kept for a queue or a removed node. An existing node is trimmed to this number when it
+ * has twice as many. */
+#define LIFE_KEPT 500
 
 /* Who caused an event, why, and for when; each may be missing. */
 struct cause {
