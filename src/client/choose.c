@@ -14,8 +14,8 @@
 
 /* ---- clusters ---- */
 
-/* Returns the spool of this host's agent as a new string, or NULL; its offer says which cluster it
- * belongs to. */
+/* Returns the directory of the spool of this host's agent, new; its offer, if any, says which
+ * cluster it belongs to. */
 static char *agent_spool(void)
 {
 	const char *home = getenv("SHUNT_AGENT_HOME");
@@ -95,8 +95,8 @@ static bool client_matches(struct client *c, const char *token_text)
 	return same;
 }
 
-/* Opens a socket of this host if the job's own server answers there. If that server set SHUNT_HOME
- * this is certain; else it is asked. */
+/* Opens a socket of this host if the job's own server answers there. With SHUNT_HOME, which that
+ * server sets, this is certain; otherwise the server is asked. */
 static bool job_open_socket(const struct where *w, const struct in_job *j, struct client **ret)
 {
 	char socket[sizeof w->run + 16];

@@ -160,7 +160,8 @@ static void tell(struct client *c)
 	c->told = true;
 }
 
-/* Returns how long to wait until there is something to report or do, ms; 0: the time is up. */
+/* Returns how long to wait until there is something to report or do, ms; 0: the time is up; -1: no
+ * limit. */
 static int wait_ms(const struct client *c)
 {
 	int64_t waited = now_ms() - c->asked, most = (int64_t)c->timeout * 1000;

@@ -25,7 +25,7 @@ struct route {
 	char *token;
 	pid_t pid;	  /* process id of shunt-connect; 0: none */
 	char where[300];  /* the server that answered */
-	char leader[300]; /* leader named by a server and not asked yet; or "" */
+	char leader[300]; /* last leader followed without a pause; or "" */
 };
 struct route *route_create(const char *name, const char *servers);
 void route_free(struct route *r);
@@ -51,8 +51,8 @@ int text_seal(const struct token *t, const char *text, char ret[SEAL_SIZE], stru
 int seal_make(const struct token *t, const char *lease, const struct change *c, char ret[SEAL_SIZE], struct err *err);
 
 struct client {
-	char *socket;		  /* path of the socket; with a route: its name for messages */
-	struct route *route;	  /* NULL: a socket of this host */
+	char *socket;	     /* path of the socket; with a route: its name for messages */
+	struct route *route; /* NULL: a socket of this host */
 	/* directory of the spool for when the server does not run; or NULL */
 	char *offline;
 	/* spool of another host's agent, if this host has none; or NULL */
@@ -61,20 +61,20 @@ struct client {
 	struct offline_seen seen; /* contents of the spool */
 	/* name of the absent server, after an answer without it; or NULL */
 	char *name;
-	char *user;		  /* user on whose behalf a site sends requests; or NULL */
-	char *standby;		  /* address of this machine's server if that stands by; or NULL */
-	int fd;			  /* -1: not connected */
-	bool used;		  /* this connection has carried a request before */
-	int timeout;		  /* seconds */
-	bool waits_anyway;	  /* the user chose `wait` */
-	int wait;		  /* how long to wait for an absent server, s */
-	bool doubt;		  /* the current request was sent and no answer has come */
-	int64_t asked;		  /* when the current request began, ms */
-	bool told;		  /* the user knows that we are waiting */
-	bool may_sleep;		  /* a stream has begun: it may be silent */
-	bool yields;		  /* a signal ends the wait */
-	bool upgraded;		  /* the connection belongs to the caller */
-	int at, n;		  /* unread bytes in `buffer` */
+	char *user;	   /* user on whose behalf a site sends requests; or NULL */
+	char *standby;	   /* address of this machine's server if that stands by; or NULL */
+	int fd;		   /* -1: not connected */
+	bool used;	   /* this connection has carried a request before */
+	int timeout;	   /* seconds */
+	bool waits_anyway; /* the user chose `wait` */
+	int wait;	   /* how long to wait for an absent server, s */
+	bool doubt;	   /* the current request was sent and no answer has come */
+	int64_t asked;	   /* when the current request began, ms */
+	bool told;	   /* the user knows that we are waiting */
+	bool may_sleep;	   /* a stream has begun: it may be silent */
+	bool yields;	   /* a signal ends the wait */
+	bool upgraded;	   /* the connection belongs to the caller */
+	int at, n;	   /* unread bytes in `buffer` */
 	struct response answer;
 	struct strbuf head;
 	char code[40];

@@ -646,7 +646,7 @@ int tray_take(int tray, struct tray_name *name, uint64_t number, int64_t least_u
 	return 0;
 }
 
-/* Removes everything in the directory except the request, none of which we made: one level, a few
+/* Removes the remaining contents of a spooled directory, none of which we made: one level, a few
  * names, no links followed. */
 static void rest_remove(int tray, const char *name)
 {

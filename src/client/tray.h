@@ -58,11 +58,11 @@
 #define TRAY_GAP 20000	       /* larger gaps between numbers cannot come from our commands */
 
 struct offer {
-	char tray[TRAY_NAME];	  /* name of the directory */
-	uint64_t next;		  /* first number for changes */
-	uint64_t end;		  /* numbers stay below this; 0: no limit */
-	char server[256];	  /* part of job ids after the number */
-	bool shared;		  /* the server serves many users */
+	char tray[TRAY_NAME]; /* name of the directory */
+	uint64_t next;	      /* first number for changes */
+	uint64_t end;	      /* numbers stay below this; 0: no limit */
+	char server[256];     /* part of job ids after the number */
+	bool shared;	      /* the server serves many users */
 	/* how long a command waits for the server before it uses the spool, s */
 	int wait;
 	/* agent only: lease that seals are bound to; "": changes are not sealed */
@@ -84,12 +84,11 @@ int offer_remove(const char *dir, struct err *err); /* succeeds if there is none
 struct kept {
 	uint64_t number;
 	uid_t uid;
-	int64_t time_us; /* when it got its number */
-	char *path;	 /* path of a POST: "/v1/jobs", or "/v1/jobs/" and an action */
-	json_t *body;	 /* an object */
-	char *sealed;	 /* the text that was sealed; NULL: not sealed */
-	char *lease, *nonce, *token,
-		*seal; /* sealed only: the lease, a unique nonce, the token's id, the seal */
+	int64_t time_us;		    /* when it got its number */
+	char *path;			    /* path of a POST: "/v1/jobs", or "/v1/jobs/" and an action */
+	json_t *body;			    /* an object */
+	char *sealed;			    /* the text that was sealed; NULL: not sealed */
+	char *lease, *nonce, *token, *seal; /* sealed only: the lease, a unique nonce, the token's id, the seal */
 };
 void kept_fini(struct kept *x);
 /* Parses the file `request`. Returns -EINVAL if it is not a change. */
@@ -97,7 +96,7 @@ int kept_parse(const char *text, size_t n, struct kept *ret, struct err *err);
 
 /* A change as a user requests it. */
 struct change {
-	const char *path, *body;	  /* see struct kept; the body as text */
+	const char *path, *body; /* see struct kept; the body as text */
 	/* see struct kept; set if the offer has a lease; else NULL */
 	const char *nonce, *token, *seal;
 };

@@ -84,7 +84,7 @@ bool convert_integer(struct conversion *c, const char *key, const char *value, i
 void convert_maui(struct conversion *c, char *line);
 /* Reads a SRCFG line of maui.cfg. */
 void convert_standing(struct conversion *c, const char *name, char *text);
-void convert_standing_end(struct conversion *c);			   /* after the last file */
+void convert_standing_end(struct conversion *c); /* after the last file */
 void convert_standing_fini(struct conversion *c);
 void convert_slurm(struct conversion *c, char *line);
 void convert_slurm_end(struct conversion *c); /* after the last file */

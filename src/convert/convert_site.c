@@ -54,7 +54,7 @@ struct attrs *convert_object(struct conversion *c, enum object_kind kind, const 
 	return NULL;
 }
 
-/* Returns the object or queue that attributes belong to. */
+/* Returns the object that attributes belong to, or NULL. */
 static struct object *owner_of(struct conversion *c, const struct attrs *a)
 {
 	for (int k = 0; k < OBJECT_KINDS; k++)

@@ -86,7 +86,7 @@ static void acl_set(struct conversion *c, struct attrs *a, const char *list, con
 		convert_set(c, a, enable, "True");
 }
 
-/* Maps a factor from 0..65533 to ours, -1024..1023. */
+/* Sets a factor from 0 to 65533, clamped to our range of -1024 to 1023. */
 static void factor_set(struct conversion *c, struct attrs *a, const char *key, const char *value)
 {
 	int64_t n;
@@ -210,7 +210,7 @@ static void weight_keep(struct conversion *c, const char *key, const char *value
 	c->slurm.file = mem_strdup(c->file);
 }
 
-/* Sets the fraction of usage that is left after a day. */
+/* Sets the percentage of usage that is left after a day. */
 static void half_life(struct conversion *c, const char *value)
 {
 	int64_t seconds;

@@ -43,9 +43,9 @@ static void strange(struct courier *k, const json_t *job)
 	       json_pack("{s:s, s:s}", "result", "trouble", "why", "its answer is not one of a Shunt server's"));
 }
 
-/* Returns true if an error is the site's last word on what was asked, not a matter of the
- * connection or of the moment. "forbidden" may be about the user: it is a refusal, but says nothing
- * of what the site has. */
+/* Returns true if an error is the site's final answer, not a problem of the connection or of the
+ * moment. "forbidden" may be about the user: it is a refusal, but shows nothing about the site's
+ * jobs. */
 static bool is_final(const struct client *c, int rc)
 {
 	const char *code = client_code(c);

@@ -18,15 +18,14 @@ enum level { LEVEL_OK, LEVEL_WARNING, LEVEL_PROBLEM };
 struct finding {
 	enum level level;
 	const char *check; /* one word; a constant */
-	char *what;	   /* what was found */
-	char *advice;	   /* what to do about it; "": nothing */
+	char *what;	   /* the problem */
+	char *advice;	   /* the remedy; "": none */
 };
 
 struct doctor {
 	struct client *client;
-	const json_t *server, *nodes,
-		*queues;    /* answers shared by several checks; NULL: not available */
-	const json_t *site; /* for managers only */
+	const json_t *server, *nodes, *queues; /* answers shared by several checks; NULL: not available */
+	const json_t *site;		       /* for managers only */
 	int64_t now;
 	VEC(struct finding) findings;
 };
@@ -55,8 +54,8 @@ int64_t doctor_attr_number(const json_t *of, const char *name, int64_t otherwise
 /* The checks. */
 /* Doctor_site.c: what the server reports about itself. */
 void doctor_server(struct doctor *d);
-void doctor_site(struct doctor *d);	    /* the server's machine */
-void doctor_nodes(struct doctor *d);	    /* doctor_nodes.c */
+void doctor_site(struct doctor *d);  /* the server's machine */
+void doctor_nodes(struct doctor *d); /* doctor_nodes.c */
 /* Doctor_limits.c: queues and limits that no job can meet. */
 void doctor_queues(struct doctor *d);
 void doctor_payments(struct doctor *d);	    /* quota and credits */

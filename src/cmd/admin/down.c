@@ -191,7 +191,7 @@ static int down(const struct command *c, const void *arguments, const struct ope
 		return EXIT_USAGE;
 	if (server_ask(&w, &r, &err)) {
 		code = server_stop(c, &w, body, begin, r.json);
-	/* one that was just killed may not be gone yet */
+		/* one that was just killed may not be gone yet */
 	} else if (!end_await(&w, ENDING_SECONDS)) {
 		code = command_fail(c, "the server is there but does not answer: %s", err.text);
 	} else {

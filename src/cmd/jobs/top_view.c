@@ -253,7 +253,7 @@ int top_text_lines(const struct top *t)
 	return n + (t->text.n > 0 && t->text.text[t->text.n - 1] != '\n');
 }
 
-/* Draws a text; cuts long lines. A text brings its own first line. */
+/* Draws a text from its first visible line on; cuts long lines. */
 static void text_draw(const struct top *t)
 {
 	const char *p = strbuf_text(&t->text);

@@ -37,7 +37,7 @@ struct hub {
 	VEC(struct fence) fence;
 	int signals, in; /* `in` -1: the input has ended */
 	sigset_t passed; /* signals passed to ranks */
-	bool in_sent;	 /* rank 0's host has not taken it yet */
+	bool in_sent;	 /* input was sent that rank 0's host has not taken yet */
 	bool ending;
 	int code;
 	int64_t timeout_at, give_up_at; /* ms; 0: none */

@@ -69,14 +69,14 @@ struct command {
 	enum option_kind operand_kind;
 	const char *operand_words;
 	int operands_min, operands_max;
-	const char *about;	      /* one line */
-	const char *details;	      /* a paragraph for --help and the manual; may be NULL */
+	const char *about;   /* one line */
+	const char *details; /* a paragraph for --help and the manual; may be NULL */
 	/* pairs of a command line and what it does, NULL-terminated; may be NULL */
 	const char *const *examples;
 	const struct option *options; /* ends with a NULL name; may be NULL */
 	/* pairs of another system's option and its equivalent here, like `examples` */
 	const char *const *hints;
-	size_t size;		      /* size of the arguments */
+	size_t size; /* size of the arguments */
 	/* Runs the command. Returns an exit code, after printing any error with command_fail(). */
 	int (*run)(const struct command *c, const void *arguments, const struct operands *operands);
 	int hidden; /* not listed for users */

@@ -16,7 +16,7 @@ struct items {
 	bool given[JOB_ITEMS];
 	/* default for a job that gives neither their number nor a partition; 0: required */
 	int64_t processors;
-	bool file;	    /* a description file was given: standard input is not the script */
+	bool file; /* a description file was given: standard input is not the script */
 };
 
 /* Collects items from the options and the file, if any. Returns -EINVAL or -errno. */

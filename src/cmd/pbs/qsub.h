@@ -15,10 +15,9 @@
 /* The script: from a file, from standard input ("-" or no name), or from a command's words. */
 struct source {
 	struct strbuf text;
-	char name[256];	   /* default name of the job: of the file or the program, or STDIN */
-	const char *label; /* for messages: the file's name, or "standard input" */
-	struct strbuf
-		program; /* shell text: a file's path or a command; empty: it has no name */
+	char name[256];	       /* default name of the job: of the file or the program, or STDIN */
+	const char *label;     /* for messages: the file's name, or "standard input" */
+	struct strbuf program; /* shell text: a file's path or a command; empty: it has no name */
 };
 
 /* Reads a script (qsub_script.c). Returns -errno with a message that says what to do. */

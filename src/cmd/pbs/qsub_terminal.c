@@ -213,8 +213,7 @@ static bool displace_agree(struct client *client, struct jobspec *s, struct err 
 	int rc = client_ask(client, "POST", "/v1/whatif", body, strlen(body), &r, err);
 	const json_t *who = json_object_get(r.json, "displaces");
 	int64_t delay = object_number(r.json, "delay", 0);
-	bool agreed =
-		rc == 0 && json_array_size(who) == 0; /* there is room, or the server says why not */
+	bool agreed = rc == 0 && json_array_size(who) == 0; /* there is room, or the server says why not */
 
 	free(body);
 	if (rc == 0 && !agreed) {

@@ -50,7 +50,7 @@ struct spawn {
 	const struct command *command;
 	const struct arguments *a;
 	struct pool_wire wire;
-	const char **env; /* environment of all tasks; the last two entries differ */
+	const char **env; /* environment of the tasks; ends with SHUNT_TASK and SHUNT_TASKS */
 	char which[64], count[64];
 	char dir[PATH_MAX];
 	struct graph graph; /* n 0: none */

@@ -22,7 +22,7 @@ struct run {
 	struct simulated *outcome; /* NULL for shaken copies */
 	int64_t n, procs, refused;
 	int64_t stranded; /* jobs that waited forever: the scheduler's fault */
-	/* stranded jobs that may not fit even on the empty machine */
+	/* jobs without a place on the empty machine, though there may be one */
 	int64_t unsure;
 	struct refusals unfit, unruled;
 	double seconds;

@@ -9,12 +9,12 @@
 
 struct simulate_site {
 	struct ruleset rules;
-	bool ruled;	     /* qmgr's output was read */
-	char *machine;	     /* nodes in the form of machine_build(); NULL: not known */
+	bool ruled;    /* qmgr's output was read */
+	char *machine; /* nodes in the form of machine_build(); NULL: not known */
 	/* why a configuration file did not give the nodes; NULL: there was none */
 	const char *unknown;
-	char *policy;	     /* NULL: not given */
-	bool hooks;	     /* has hooks (hooks/), which are not simulated */
+	char *policy; /* NULL: not given */
+	bool hooks;   /* has hooks (hooks/), which are not simulated */
 };
 
 void simulate_site_init(struct simulate_site *s);
