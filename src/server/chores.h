@@ -23,7 +23,7 @@ enum stage {
 void chores_do(struct server *s, enum stage stage);
 /* Returns the next instant at which the scheduler has to run, in seconds; TIME_NEVER: none. */
 int64_t chores_wake(const struct server *s);
-/* Returns the next instant at which any other chore has something to do, in microseconds; TIME_NEVER: none. */
+/* Returns the next instant at which any other chore is due, in microseconds; TIME_NEVER: none. */
 int64_t chores_due_us(const struct server *s);
 
 #endif

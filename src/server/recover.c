@@ -74,7 +74,7 @@ struct recovery {
 	VEC(struct leased {
 		uint64_t key;
 		struct spec *spec;
-	}) leased;     /* jobs with numbers from a host's lease, which are read before the others */
+	}) leased;     /* jobs with numbers leased to hosts, which are read before the others */
 	size_t placed; /* number of them restored so far */
 };
 

@@ -54,7 +54,7 @@ struct post {
 	VEC(struct hook_later) hooks;
 	int hooks_asked;	      /* number being reported now */
 	uint64_t hooks_dropped;	      /* number dropped because too many were waiting */
-	/* Show an event to clients that watch, after the commit. */
+	/* Callbacks that show an event to watching clients, after the commit. */
 	void (*show)(struct server *s, const struct store_event *e);
 	void (*show_life)(struct server *s, const struct store_life *e);
 	/* quota moves; may be NULL */

@@ -21,8 +21,8 @@ struct trial {
 /* Collects what is interned until trial_leave(). */
 void trial_enter(struct server *s, struct trial *t);
 void trial_leave(struct server *s);
-/* Ends the trial: keeps what was interned if the request was accepted (`keep`), else removes it.
- * In that case no spec of the request may be left. */
+/* Ends the trial: keeps what was interned if the request was accepted (`keep`), else removes it;
+ * no spec of the request may be left then. */
 void trial_end(struct server *s, struct trial *t, bool keep);
 
 #endif

@@ -14,7 +14,8 @@
 	200 /* parts shorter than this are not separated: reading the CPU clock is a system call */
 #define LONG_TURN_US 50000 /* limit for a turn, during which no client is answered */
 
-/* Reacts to input other than a request, perhaps after a long sleep. A turn follows every poll. */
+/* Wakes the scheduler after input other than a request, perhaps after a long sleep. A turn
+ * follows every poll. */
 void turn_wake(struct server *s)
 {
 	clock_read(s);

@@ -1,7 +1,7 @@
 /*
  * accounting.h - PBS accounting records: a line per event in a job's life, a file per day.
  *
- *	11/15/2026 06:42:53;E;12.server;user=ann group=staff jobname=STDIN queue=batch ... Exit_status=0
+ *	11/15/2026 06:42:53;E;12.server;user=ann group=staff queue=batch ... Exit_status=0
  *
  * Sites' own scripts read these files, so names and order are those of PBS. A value with blanks,
  * quotes, backslashes or control characters is quoted: "a b", with \" \\ \n \t \xHH inside; other

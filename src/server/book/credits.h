@@ -51,9 +51,9 @@ bool credits_get(struct server *s, const struct object *account, struct credit_s
 /* Returns the tariff of an account, or false if it does not pay. */
 bool credits_tariff(const struct object *account, struct credit_tariff *ret);
 
-/* Handles an attempt that is stopped while the job waits again: the owner pays if they wanted it
- * stopped; otherwise the site did it and the escrow is released. Called before the event is
- * applied to the entry. */
+/* Charges a stopped attempt of a job that waits again: the owner pays if they requested the
+ * stop; otherwise the site did, and the escrow is released. Called before the event is applied
+ * to the entry. */
 void credits_stopped(struct server *s, uint32_t id, int64_t ran_ms);
 /* Charges the usage of the last attempt of a job that has ended. */
 void credits_settle(struct server *s, uint32_t id);

@@ -24,7 +24,7 @@ struct quotas *quotas_create(void);
 void quotas_destroy(struct quotas *q);
 int quotas_restore(struct server *s, struct err *err); /* reads the quotas from the store */
 
-bool quotas_count(const struct server *s); /* returns true if jobs are counted */
+bool quotas_count(const struct server *s); /* true if jobs are counted */
 /* Returns a user's quota for this month; false: none was set, and all values are 0. */
 bool quotas_get(struct server *s, const char *user, struct quota *ret);
 size_t quotas_users(const struct server *s);

@@ -17,8 +17,8 @@ void agents_link(struct server *s, struct link *l);
 void agents_settings(struct server *s);
 /* Does so for one agent, if it is connected. */
 void agents_setting(struct server *s, uint32_t node);
-/* Closes the agent's link, if there is one. retry: seconds sent in `sorry`; 0: it may come back
- * at once. */
+/* Closes the agent's link, if there is one. retry: seconds sent in `sorry`, -1: the node was
+ * removed; 0: no `sorry` is sent, and the agent may come back at once. */
 void agents_cut(struct server *s, uint32_t node, int retry, const char *reason);
 struct link *agents_link_of(const struct server *s, uint32_t node); /* NULL: not connected */
 /* Suspends leases, after nodes_farewell() was committed. */

@@ -12,7 +12,8 @@ struct server;
 /* Takes the lead, and with it a higher epoch (s->realm->epoch). -EBUSY: another server leads;
  * -EPERM: this server can neither be nor have a standby. */
 int lead_take(struct server *s, struct err *err);
-/* Answers that another server leads, until this one does: 0; 1: it was stopped. */
+/* Answers requests with "another server leads" until this one does. Returns 0 then, or 1 if it
+ * was stopped. */
 int standby_wait(struct server *s);
 /* Called once the server is up: from now on the lease is short, and renewed. */
 int lead_start(struct server *s, struct err *err);

@@ -34,7 +34,8 @@ struct agent {
 	int64_t memory_free; /* KiB; -1: not reported */
 	int64_t users;
 	int64_t disk_free; /* KiB where it keeps its state; -1: not reported */
-	int64_t ahead;	   /* seconds by which its clock was ahead of this machine's at the last ping, if `timed` */
+	/* seconds by which its clock was ahead of this machine's at the last ping, if `timed` */
+	int64_t ahead;
 	bool timed;
 	bool ended; /* the agent's process had ended when its last connection was lost */
 	/* it knows that the server stops: its leases are suspended until it is welcomed again */

@@ -88,7 +88,7 @@ extern const struct schema overlay_allocation_shown; /* overlay_allocation in an
 struct overlay *overlay_find(const struct server *s, const char *name); /* NULL: not known */
 /* Adds an overlay with the members of `given`, whose texts are taken over. */
 struct overlay *overlay_add(struct server *s, const char *name, const struct overlay *given);
-/* Stores it; to be called after its number of nodes was set as well. */
+/* Stores it. To be called after its number of nodes was set as well. */
 void overlay_store(struct server *s, struct overlay *o);
 struct overlay_allocation *overlay_allocation(struct overlay *o, int64_t id); /* NULL: not known */
 void overlay_drop(struct server *s, struct overlay *o);

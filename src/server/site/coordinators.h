@@ -1,10 +1,10 @@
 /*
- * coordinators.h - queues and accounts that a user coordinates (rules/role.h), cached so that
- * asking it for each of 100,000 jobs costs next to nothing.
+ * coordinators.h - queues and accounts that a user coordinates (rules/role.h), cached so that a
+ * check for each of 100,000 jobs costs next to nothing.
  *
- * A party is a user on one host. Its queues and accounts are looked up at the first question, and
- * again after attributes have changed: the holder of a party's number, for a request or for hours,
- * always gets the present answer.
+ * A party is a user on one host. Its queues and accounts are looked up at the first check, and
+ * again after attributes have changed. So a party number that is held for a request or for hours
+ * always gives the present answer.
  */
 #ifndef SERVER_COORDINATORS_H
 #define SERVER_COORDINATORS_H

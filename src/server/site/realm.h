@@ -47,7 +47,7 @@ struct realm {
 	/* NULL: passwords cannot be checked (signin.c) */
 	struct signin *signin;
 	struct revocations *revocations;		/* revoke.c */
-	struct listener *listener;			/* TLS; NULL: none */
+	struct listener *listener;			/* TLS listener; NULL: none */
 	/* tasks of jobs on this machine and others; NULL: none */
 	struct tasks *tasks;
 	/* our name in the store: the same after a restart, never another server's */

@@ -149,7 +149,9 @@ void signin_start(struct server *s)
 		return;
 	}
 	high = fcntl(pair[1], F_DUPFD_CLOEXEC,
-		     SIGNIN_FD + 1); /* else the number might be the same, and close on exec */
+		     /* otherwise the number might be SIGNIN_FD itself, which would be closed on
+		      * exec */
+		     SIGNIN_FD + 1);
 	rc = program_spawn(program, high);
 	close(high);
 	close(pair[1]);

@@ -34,8 +34,7 @@ void entry_fill(struct server *s, uint32_t id, uint64_t key, struct spec *p);
 struct array *array_add(struct server *s, uint64_t number, struct spec *p, const struct array_spec *spec,
 			uint32_t first);
 /* Checks that the job's dependencies can be waited for. Removes from its text the relations to
- * forgotten jobs that the history shows as met. */
-/* `count`: jobs that share its spec. */
+ * forgotten jobs that the history shows as met. `count`: number of jobs that share its spec. */
 int depend_check(struct server *s, const struct asker *who, struct spec *p, int64_t count, struct err *err);
 /* Checks that the jobs of a request may go before those they name: no job would wait for itself,
  * and the work fits into a turn. */

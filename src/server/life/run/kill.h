@@ -11,7 +11,8 @@
 struct attempt;
 struct server;
 
-void signal_later(struct server *s, uint32_t id, uint32_t attempt, int signal); /* after the commit */
+/* Sends the signal after the commit. */
+void signal_later(struct server *s, uint32_t id, uint32_t attempt, int signal);
 /* Delay: seconds until SIGKILL. */
 void attempt_kill(struct server *s, const struct attempt *t, int64_t delay);
 /* Ends a running job's processes as its intent requires: SIGTERM, then SIGKILL after `delay`

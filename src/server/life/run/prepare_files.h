@@ -24,7 +24,7 @@ struct home {
 	/* its name among the files that the server keeps, if home is not a host of the cluster */
 	const char *kept;
 	bool error;	  /* home of the separate error output */
-	bool known;	  /* home is `spot` */
+	bool known;	  /* home is a host of the cluster: `spot` */
 	struct spot spot;
 	/* the job came from another site: the server keeps its output until that site fetches it */
 	bool away;

@@ -99,8 +99,8 @@ static void unstarted_find(const struct server *s, const struct risk *x, job_vec
 			vec_push(ret, id);
 }
 
-/* Makes the change in a copy, and lets jobs with deadlines find other places; common jobs, which
- * may be many, never take those. */
+/* Makes the change in a copy, and lets special jobs find other places; common jobs, which may be
+ * many, never take those. */
 static struct forecast *change_try(const struct server *s, const struct risk *x)
 {
 	struct forecast *copy = forecast_create(s->sched);

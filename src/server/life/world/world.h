@@ -35,7 +35,7 @@ void world_folded(struct server *s);
 /* The policy, a setting or the nodes have changed: keeps the places under the new rules. */
 void world_rebuild(
 	struct server *s);
-void world_savings(struct server *s); /* a class was changed */
+void world_savings(struct server *s); /* called when a class was changed */
 /* A queue was changed: jobs may take a different time to end. */
 void world_endings(struct server *s);
 void world_outage(struct server *s);  /* a shutdown was announced, has begun or was cancelled */
@@ -43,7 +43,8 @@ void world_outage(struct server *s);  /* a shutdown was announced, has begun or 
  * not affect the time after it. */
 const struct outage *world_expects(const struct server *s);
 void world_gates(struct server *s);   /* applies all gates to a new scheduler */
-void world_changed(struct server *s); /* nodes were added, changed or removed, or partitions */
+/* Called when nodes or partitions were added, changed or removed. */
+void world_changed(struct server *s);
 /* Derives a waiting job's request from the present nodes and partitions. If it differs from
  * before, the job loses its place. */
 void world_request(struct server *s, uint32_t id);
