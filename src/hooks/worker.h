@@ -1,5 +1,5 @@
 /*
- * worker.h - the process in which hooks run (the program shunt-hook), beside the server.
+ * worker.h - the process in which hooks run (the program shunt-hook), apart from the server.
  *
  * It reads frames (base/frame.h) from its standard input, which is a socket, and answers there:
  *
@@ -14,14 +14,15 @@
  *	{"do": "priority", "site"} and an array of jobs
  *		{"answer"} with what ran; then {"done", "values": a number for each job, "failed": some were not reached}
  *
- * With each: "memory" (bytes) and "time_us" (on the processor) of a call. The caller ends a process that stays in a call for longer.
+ * Each request has "memory" (bytes) and "time_us" (processor time), the limits of a call. The
+ * caller ends a process that stays in a call for longer.
  */
 #ifndef HOOKS_WORKER_H
 #define HOOKS_WORKER_H
 
 #define HOOK_FRAME_MAX ((size_t)1 << 30)
 
-/* Gives up all rights, and answers until its input ends: the exit status. */
+/* Drops all privileges and answers until its input ends; returns the exit status. */
 int hook_command(void);
 
 #endif

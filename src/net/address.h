@@ -1,5 +1,5 @@
 /*
- * address.h - hosts and ports as text, and the sockets of TCP.
+ * address.h - hosts and ports as text, and TCP sockets.
  */
 #ifndef NET_ADDRESS_H
 #define NET_ADDRESS_H
@@ -10,20 +10,23 @@
 
 #include "base/err.h"
 
-#define ADDRESS_SIZE 48 /* as text */
+#define ADDRESS_SIZE 48 /* bytes of an address as text */
 
-/* "host:port", "[v6]:port", or "port" alone: then the host is "". -EINVAL with a sentence. */
+/* Parses "host:port", "[v6]:port", or "port" alone, which leaves the host "". -EINVAL with a
+ * message. */
 int where_parse(const char *where, char *ret_host, size_t host_size, char *ret_port, size_t port_size, struct err *err);
 
-/* Numeric, without port; an IPv4 address in IPv6's clothes as what it is. "" for a UNIX socket. */
+/* Writes the address as numeric text, without port; an IPv4-mapped IPv6 address as IPv4. "" for
+ * a UNIX socket. */
 void address_text(const struct sockaddr_storage *a, char *ret, size_t size);
-/* Whose it is, for limits: of IPv6 the first 64 bits count, since whoever has one address there has all of these. */
+/* Returns the key that limits count by. For IPv6 it covers the first 64 bits, since a client
+ * with one such address has all of them. */
 uint64_t address_key(const char *address);
 
-void socket_tune(int fd); /* small frames leave at once; a peer that vanished is found out */
+void socket_tune(int fd); /* sends small frames at once and detects vanished peers */
 
-/* Listens at `where`, in both families if no address is named, with one port number ("0": any that is free). Returns how many descriptors there are, or -errno and a
- * sentence. */
+/* Listens at `where`, in both families if no address is named, on one port number ("0": any free
+ * one). Returns the number of descriptors, or -errno with a message. */
 int sockets_listen(const char *where, int ret_fd[2], int *ret_port, struct err *err);
 
 #endif

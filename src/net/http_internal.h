@@ -1,7 +1,8 @@
 /*
- * http_internal.h - what the listener (http.c), its bounds (limits.c) and its requests (request.c) share.
+ * http_internal.h - the interface between the listener (http.c), its bounds (limits.c) and its
+ * requests (request.c).
  *
- * A request goes through these stages, each once and in this order; MHD calls us at every one of them:
+ * A request passes through these stages, each once and in this order; MHD calls us at each:
  *
  *	HEAD      the request line was read; headers and then the body come
  *	BODY      headers were accepted
@@ -26,12 +27,13 @@ enum stage { STAGE_HEAD, STAGE_BODY, STAGE_HANDED, STAGE_ANSWERED, STAGE_SENDING
 
 enum door { DOOR_LOCAL, DOOR_TLS, DOOR_PAGE, DOORS };
 
-/* The share of a user of this machine, kept for good, since they are few; or that of an address, kept while it is in use. */
+/* The share of a user of this machine, kept forever, since users are few, or of an address, kept
+ * while it is in use. */
 struct share {
 	uint64_t key;
-	struct share *prev, *next; /* of addresses */
+	struct share *prev, *next; /* list of addresses */
 	int connections;
-	int leaving;	 /* of these: were cut off, and are not gone yet */
+	int leaving;	 /* connections that were cut off and are not closed yet */
 	double tokens;	 /* requests that may come at once */
 	uint64_t filled; /* ms: when tokens were last added */
 };
@@ -41,15 +43,20 @@ struct connection {
 	struct connection *prev, *next;
 	int fd;
 	struct peer peer;
-	char *remote; /* the address of one that came through TLS or by the page's port; NULL: of the local socket, with a user behind it */
+	/* address of a connection through TLS or the page's port; NULL: the local socket, with a
+	 * known uid */
+	char *remote;
 	enum door door;
-	bool known; /* a request has shown who is behind it; `share` is then that user's, if it is one of this machine */
+	/* true once a request has identified its sender; `share` is then that user's, if the
+	 * user is one of this machine */
+	bool known;
 	struct share *share;
-	bool reserved;		/* it is one of http->reserved */
-	enum code refusal;	/* or CODE_NONE: what each of its requests gets: one connection too many */
-	struct http_request *r; /* the present one, or NULL */
-	uint64_t since;		/* ms: no complete request since then */
-	bool evicted;		/* it was cut off to make room, and MHD has not noticed yet */
+	bool reserved;		/* true if it counts in http->reserved */
+	/* error for each of its requests, one connection too many; or CODE_NONE */
+	enum code refusal;
+	struct http_request *r; /* the current request, or NULL */
+	uint64_t since;		/* ms: time of the last complete request */
+	bool evicted;		/* cut off to admit another; MHD has not noticed yet */
 };
 
 struct header {
@@ -65,20 +72,20 @@ struct http_request {
 	const char *target, *method;
 	struct url url;
 	struct strbuf body;
-	bool head;		    /* only the head of the answer is wanted */
-	bool stranger;		    /* it came by TLS, and nobody knows from whom */
-	bool too_large;		    /* the body went past the limit, and the rest is read and dropped */
-	VEC(struct header) headers; /* of the answer */
+	bool head;		    /* true if only the head of the answer is wanted */
+	bool stranger;		    /* came by TLS from an unknown sender */
+	bool too_large;		    /* the body exceeds the limit; the rest is read and dropped */
+	VEC(struct header) headers; /* headers of the answer */
 	struct MHD_Response *response;
 	int status;
 	bool queued; /* in http->ready */
-	/* of a stream */
+	/* fields of a stream */
 	bool streams, asleep, gone, ended;
 	struct stream_source source;
-	struct strbuf out; /* what the source gave, sent up to `sent` */
+	struct strbuf out; /* output of the source, sent up to `sent` */
 	size_t sent;
-	struct upgrade *upgrade;   /* the answer leaves HTTP */
-	const struct inner *inner; /* it came from no connection; else NULL */
+	struct upgrade *upgrade;   /* set if the answer leaves HTTP */
+	const struct inner *inner; /* set if it did not come from a connection */
 };
 
 struct http {
@@ -88,42 +95,46 @@ struct http {
 	http_handler handler;
 	void *context;
 	int listening, page; /* page -1: it has no port */
-	uv_poll_t accepts;   /* the listening socket: MHD stops accepting for good once it had no descriptor left */
+	/* listening socket; polled here because MHD stops accepting for good once it has run out
+	 * of descriptors */
+	uv_poll_t accepts;
 	uv_poll_t page_accepts;
-	uv_timer_t rest; /* without accepting, when there is none */
+	uv_timer_t rest; /* pause in accepting when no descriptor is left */
 	uv_poll_t poll;	 /* MHD's epoll descriptor */
+	/* hang-ups of clients of sleeping streams, which MHD does not notice while a connection
+	 * is suspended */
 	uv_poll_t
-		leaves; /* of sleeping streams: clients that hang up (MHD does not look while a connection is suspended) */
+		leaves;
 	int leaves_fd;
-	uv_timer_t wake;  /* when MHD asks for it */
-	uv_idle_t again;  /* in the next turn */
-	uv_timer_t sweep; /* ends connections that idle */
-	int handles;	  /* not closed yet; with the last one the memory goes */
+	uv_timer_t wake;  /* timeout that MHD asks for */
+	uv_idle_t again;  /* runs MHD in the next turn */
+	uv_timer_t sweep; /* closes idle connections */
+	int handles;	  /* handles not closed yet; memory is freed with the last one */
 	bool stopping;
-	bool resumed; /* a connection was, and MHD must run for it */
+	bool resumed; /* a connection was resumed: MHD must run */
 	struct connection *connections;
-	const char *adopts;  /* the address of the connection that is just being added */
-	bool adopts_page;    /* it came by the page's port */
-	struct map share_of; /* uid, or the key of an address -> struct share */
+	const char *adopts;  /* address of the connection that is being added */
+	bool adopts_page;    /* true if that connection came through the page's port */
+	struct map share_of; /* uid or address key -> struct share */
 	struct share *users, *addresses;
-	int at[DOORS]; /* connections of each door, but for those that were cut off and are not gone yet */
+	int at[DOORS]; /* connections of each door, without those cut off and not closed yet */
 	int reserved;  /* connections in the reserve */
-	VEC(struct http_request *) ready; /* answered or woken since the last flush */
+	VEC(struct http_request *) ready; /* requests answered or woken since the last flush */
 	struct http_stats stats;
 };
 
 /* http.c */
-void http_wake(struct http *h); /* a connection was resumed: MHD must run for it */
+void http_wake(struct http *h); /* notes that a connection was resumed: MHD must run */
 
 /* limits.c */
 struct connection *connection_create(struct http *h, int fd);
 void connection_destroy(struct connection *c);
-void connections_sweep(struct http *h);	       /* cuts off those that idle */
-void connections_evict(struct http *h, int n); /* cuts off up to n that are idle, since descriptors are needed */
+void connections_sweep(struct http *h);	       /* cuts off idle connections */
+void connections_evict(struct http *h, int n); /* cuts off up to n idle ones to free descriptors */
 void shares_free(struct http *h);
-/* Finds out who sends a request, and counts its connection as that user's. */
+/* Identifies the sender of a request, and counts its connection as that user's. */
 void request_identify(struct http_request *r);
-/* Returns false after it has made an answer: the request is refused. */
+/* Returns false if it has refused the request and made the answer. */
 bool request_admit(struct http_request *r);
 
 /* request.c */
@@ -136,18 +147,19 @@ void request_answer(struct http_request *r, int status, const char *type, struct
 
 /* inner.c */
 void inner_answer(struct http_request *r, int status, const char *text, size_t n);
-void inner_end(struct http_request *r); /* hands the answer over */
+void inner_end(struct http_request *r); /* passes the answer on */
 
 /* upgrade.c */
-void upgrade_drop(struct upgrade *u); /* of a request that is destroyed */
-void upgrade_end(struct upgrade *u);  /* http stops; the descriptor stays with who took it */
+void upgrade_drop(struct upgrade *u); /* for a request that is destroyed */
+void upgrade_end(struct upgrade *u);  /* http stops; the descriptor stays with its taker */
 
 /* stream.c */
 struct MHD_Response *stream_response(struct http_request *r);
 void stream_resume(struct http_request *r);
-void streams_left(struct http *h); /* ends those whose clients hung up */
+void streams_left(struct http *h); /* ends streams whose clients hung up */
 
-/* What it owns, and itself. Here, since both request.c and inner.c, which request.c calls, end requests. */
+/* Frees the request and what it owns. It is here because both request.c and inner.c, which
+ * request.c calls, end requests. */
 static inline void request_free(struct http_request *r)
 {
 	url_fini(&r->url);
