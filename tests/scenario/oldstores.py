@@ -96,6 +96,12 @@ def unpack(path):
         return f.read()
 
 
+def pack(path, data):
+    """Writes the same file for the same data."""
+    with open(path, "wb") as f, gzip.GzipFile(fileobj=f, mode="wb", mtime=0, filename="") as z:
+        z.write(data)
+
+
 def instance(saved, library, store=None, sqlite=None, name="test"):
     """A server on a store (a URL, or the bytes of a SQLite file), at the time `saved`."""
     i = lib.Instance(NODES, name, conf=CONF, args=["--store", store] if store else [], up=False)

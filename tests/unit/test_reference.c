@@ -25,7 +25,7 @@ static const struct reference {
 	{"SDSC-SP2-first5000lines", "fcfs", "fcfs", "flat:128", NULL},
 	{"SDSC-SP2-first5000lines", "easy", "easy", "flat:128", NULL},
 	{"SDSC-SP2-first5000lines", "easy_sjbf", "easy-sjbf", "flat:128", NULL},
-	{"SDSC-SP2-first5000lines", "easypp_tsafrir_reqtime", "easy++", "flat:128", "SDSC-SP2-first5000lines.users"},
+	{"SDSC-SP2-first5000lines", "easypp_tsafrir_reqtime", "easy++", "flat:128", "SDSC-SP2-first5000lines.users.gz"},
 	{"SDSC-SP2-first5000lines", "easy_clairvoyant", "easy-clairvoyant", "flat:128", NULL},
 	{"SDSC-SP2-first5000lines", "easy_sjbf_clairvoyant", "easy-sjbf-clairvoyant", "flat:128", NULL},
 	{"SDSC-SP2-first5000lines", "conservative", "conservative", "flat:128", NULL},
