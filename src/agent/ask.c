@@ -63,7 +63,9 @@ static int address_connect(const struct addrinfo *i)
 	int rc = fd < 0 ? -errno : 0, code = 0, on = 1;
 	socklen_t n = sizeof code;
 
-	if (rc == 0) /* else the request waits for the acknowledgement of the handshake's last flight: 40 ms */
+	/* otherwise the request waits 40 ms for the acknowledgement of the handshake's last
+	 * flight */
+	if (rc == 0)
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 	if (rc == 0 && connect(fd, i->ai_addr, i->ai_addrlen) < 0) {
 		rc = -errno;
@@ -121,7 +123,8 @@ static int text_send(struct tls *t, const struct strbuf *b, int64_t until)
 	return 0;
 }
 
-/* Where the body begins, once the head is whole, and how many bytes it has (-1: until the end). */
+/* Finds the start of the body, once the head is complete, and its length in bytes (-1: until the
+ * end). */
 static const char *body_find(const struct strbuf *b, long *ret_length)
 {
 	const char *end = b->n ? strstr(b->text, "\r\n\r\n") : NULL;

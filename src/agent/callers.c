@@ -1,8 +1,11 @@
 /*
- * callers.c - users of machines that have no agent leave their changes in this host's spool, over TLS, while they can't reach the server (docs/protocol.md, client/far.h).
+ * callers.c - lets users of machines without an agent store their changes in this host's spool,
+ * over TLS, while they can't reach the server (docs/protocol.md, client/far.h).
  *
- * Who knows the name of a view is a user of the cluster: only the server and that user, by the login token, can work it out. More is not known here of who calls, nor needed: a
- * change is sealed, and the server looks at the seal. So all that a caller can do is to read one view, and to fill the spool, up to a limit.
+ * A caller that knows the name of a view is a user of the cluster: only the server and that user,
+ * by the login token, can compute it. Nothing more is known about callers here, nor needed: a
+ * change is sealed, and the server checks the seal. So a caller can only read one view, and fill
+ * the spool up to a limit.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -14,7 +17,7 @@
 #include "client/tray.h"
 
 #define CALLERS_MOST 64
-#define LIMIT_MS 60000 /* for all that one wants */
+#define LIMIT_MS 60000 /* ms for the whole connection */
 #define PIECE (512u * 1024)
 
 struct caller {
@@ -26,7 +29,7 @@ struct caller {
 	struct strbuf in; /* pieces of a change */
 };
 
-/* ---- what is read ---- */
+/* ---- reading ---- */
 
 static void view_give(struct caller *c, const char *name)
 {
@@ -71,7 +74,7 @@ static void caller_know(struct caller *c, const json_t *head)
 	link_pack(c->link, NULL, 0, "{s:s}", "t", "ready");
 }
 
-/* ---- what is kept ---- */
+/* ---- storing ---- */
 
 static void change_keep(struct caller *c)
 {
@@ -108,7 +111,7 @@ static void on_frame(void *context, struct link *l, json_t *head, const char *da
 	}
 }
 
-/* ---- coming and going ---- */
+/* ---- connections ---- */
 
 static void on_limit_closed(uv_handle_t *h)
 {

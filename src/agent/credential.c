@@ -1,6 +1,6 @@
 /*
- * credential.c - this node's key and certificate: used both to call (the server, other hosts) and to listen, and renewed when a third of their
- * life is left.
+ * credential.c - this node's key and certificate: used both to call (the server, other hosts) and
+ * to listen, and renewed when a third of their life is left.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 #include "agent/agent_internal.h"
 #include "base/logline.h"
 
-#define ASK_LEAST 1000	 /* ms between two requests, */
-#define ASK_MOST 3600000 /* ... at least and at most */
+#define ASK_LEAST 1000	 /* least ms between two requests */
+#define ASK_MOST 3600000 /* most ms between two requests */
 
 static int contexts_create(const struct agent *a, const struct keys *k, struct tls_context **ret_calls,
 			   struct tls_context **ret_listens, struct err *err)
@@ -25,7 +25,7 @@ static int contexts_create(const struct agent *a, const struct keys *k, struct t
 	return rc;
 }
 
-/* Once: to read a certificate takes longer than all the rest of a heartbeat. */
+/* Parses the certificate once: that takes longer than the rest of a heartbeat. */
 static void validity_read(struct agent *a)
 {
 	if (pki_validity(a->keys.cert, &a->valid_from, &a->valid_until, NULL) < 0)
@@ -80,7 +80,8 @@ bool credential_replaced(const struct agent *a)
 	return other;
 }
 
-/* Its beginning says little: it lies before its making, since clocks differ. */
+/* Prefers the configured life: a certificate's start is set before its creation, because clocks
+ * differ. */
 static int64_t life_of(const struct agent *a)
 {
 	return a->member.certificate_life > 0 ? a->member.certificate_life : a->valid_until - a->valid_from;
@@ -95,7 +96,8 @@ void credential_turn(struct agent *a)
 	if (!l || !a->valid_until)
 		return;
 	life = life_of(a);
-	wait = life * 100 < ASK_LEAST ? ASK_LEAST : life * 100 > ASK_MOST ? ASK_MOST : life * 100; /* a tenth of it */
+	/* a tenth of its life */
+	wait = life * 100 < ASK_LEAST ? ASK_LEAST : life * 100 > ASK_MOST ? ASK_MOST : life * 100;
 	if ((int64_t)time(NULL) < a->valid_until - life / 3 ||
 	    (a->asked && (int64_t)(uv_now(a->loop) - a->asked) < wait))
 		return;
@@ -109,7 +111,7 @@ void credential_turn(struct agent *a)
 	strbuf_fini(&csr);
 }
 
-/* The key that it fits, our own name in it, and on the disk: only then it is used. */
+/* Uses a certificate only if it matches the key, has our own name, and is on disk. */
 static int certificate_accept(struct agent *a, const char *cert, struct err *err)
 {
 	struct keys k = {.key = a->fresh_key, .cert = (char *)cert, .ca = a->keys.ca};
@@ -140,7 +142,7 @@ void credential_take(struct agent *a, const char *cert)
 	struct err err;
 
 	if (!a->fresh_key)
-		return; /* not asked for, or told twice */
+		return; /* not requested, or received twice */
 	if (certificate_accept(a, cert, &err) < 0) {
 		log_line(SEVERITY_ERROR, "the new certificate can't be used: %s", err.text);
 		return;

@@ -1,5 +1,6 @@
 /*
- * facts.c - what this machine is: processors as hwloc orders them (neighbours first), memory, GPUs, and how fast it is.
+ * facts.c - what this machine has: processors in hwloc's order (neighbours first), memory, GPUs,
+ * and how fast it is.
  */
 #include "agent/facts.h"
 
@@ -19,9 +20,9 @@
 #include "run/cgroup.h"
 
 #define SPEED_ROUNDS 3
-#define SPEED_STEPS 4000000 /* some milliseconds */
+#define SPEED_STEPS 4000000 /* takes some milliseconds */
 
-/* The rest of the first line that begins with `key`, without quotes; "" if there is none. */
+/* Reads the rest of the first line that begins with `key`, without quotes; "" if there is none. */
 static void line_of(const char *path, const char *key, char *ret, size_t size)
 {
 	FILE *f = fopen(path, "re");
@@ -60,7 +61,8 @@ static json_t *count_of(hwloc_topology_t t, hwloc_obj_type_t type)
 	return json_integer(n > 0 ? n : 1);
 }
 
-/* Those that this process may use. hwloc's plugins are left out: they are about GPUs' drivers and screens, and would load and keep all of those. */
+/* Adds the processors that this process may use. Leaves out hwloc's plugins, which would load and
+ * keep GPU drivers and display libraries. */
 static int processors(json_t *facts, struct err *err)
 {
 	hwloc_topology_t t;
@@ -107,7 +109,7 @@ static void gpus(json_t *facts)
 
 /* ---- the rest ---- */
 
-/* Asked under another name than the nursery's, so that neither is in the other's way. */
+/* Uses another name than the nursery's, so that the two don't interfere. */
 static const char *cgroup_found(const char *wish)
 {
 	static const char *const kinds[] = {[CGROUP_NONE] = "none", [CGROUP_V1] = "v1", [CGROUP_V2] = "v2"};
@@ -153,7 +155,7 @@ int facts_collect(const char *cgroup, const char *directory, json_t **ret, struc
 	return 0;
 }
 
-/* Of what all processors of the machine share, a part. */
+/* Reduces a value that all processors of the machine share to this node's part. */
 static void part_set(json_t *facts, const char *key, json_int_t cpus, json_int_t there)
 {
 	json_int_t all = json_integer_value(json_object_get(facts, key));
@@ -172,7 +174,7 @@ void facts_limit(json_t *facts, int cpus, int64_t memory)
 		json_object_set_new(facts, "cpus", json_integer(cpus));
 		json_object_del(facts, "os_cpus");
 		json_object_del(facts, "numa_cpus");
-		if (whole && memory <= 0) /* otherwise it is known what it has */
+		if (whole && memory <= 0) /* otherwise its size is known */
 			part_set(facts, "memory", cpus, there);
 		part_set(facts, "disk", cpus, there);
 		part_set(facts, "swap", cpus, there);

@@ -1,8 +1,9 @@
 /*
  * guard.c - see guard.h.
  *
- * A tick of a quarter of a second looks, decides and acts; input at a device does so at once. What is stopped is stopped again at each tick: a program that was
- * just being started, or that somebody continued, does not get far.
+ * A tick of a quarter of a second observes, decides and acts; input at a device triggers this at
+ * once. Tasks that must not run are stopped again at each tick, which catches programs that were
+ * just starting or that someone has continued.
  */
 #include "agent/guard.h"
 
@@ -24,7 +25,7 @@
 #define TICK_MS 250
 #define WEIGH_MS 1000
 #define GPUS_MS 5000
-#define AVERAGE 0.25 /* what the last second counts of others' threads */
+#define AVERAGE 0.25 /* weight of the last second in the average of others' threads */
 
 /* ---- parts ---- */
 
@@ -48,7 +49,7 @@ static void part_note(void *context, const char *tag)
 	snprintf(live, sizeof live, "%s/live", g->a->home.state);
 	if (strlen(tag) < sizeof p->tag && live_look(live, tag, arena, &r, &pid) == LIVE_RUNNING && pid > 0) {
 		if (!(p = part_find(g, tag))) {
-			/* One that an earlier agent has counted begins anew. */
+			/* Start counting again if an earlier agent has counted its usage. */
 			vec_push(&g->parts, (struct guarded){.cpu_ms = g->counted ? 0 : INT64_MAX});
 			p = &g->parts.v[g->parts.n - 1];
 			snprintf(p->tag, sizeof p->tag, "%s", tag);
@@ -59,7 +60,7 @@ static void part_note(void *context, const char *tag)
 	arena_destroy(arena);
 }
 
-/* Those that run now. */
+/* Finds the parts that are running now. */
 static void parts_look(struct guard *g)
 {
 	char live[PATH_MAX + 16];
@@ -89,9 +90,9 @@ bool guard_ours(const struct guard *g, pid_t pid)
 	return found;
 }
 
-/* ---- what is seen ---- */
+/* ---- observing ---- */
 
-/* The terminal that a process is attached to, as stat() has it; 0: none. */
+/* Returns the terminal that a process is attached to, as a device number of stat(); 0: none. */
 static dev_t terminal_of(pid_t pid)
 {
 	char path[40], text[1024], *end;
@@ -124,7 +125,7 @@ static bool terminal_ours(struct guard *g, dev_t device)
 	return found;
 }
 
-/* Without names everybody who has a terminal is one. */
+/* Returns true for an owner. If the policy names none, everyone who has a terminal is one. */
 bool guard_owns(const struct guard *g, uid_t user)
 {
 	for (size_t i = 0; i < g->owners.n; i++)
@@ -144,11 +145,11 @@ static void on_input(void *context)
 {
 	struct guard *g = context;
 
-	if (g->act == OWNER_RUN && g->counted) /* not from within the first look */
+	if (g->act == OWNER_RUN && g->counted) /* not during the first look */
 		guard_turn(g);
 }
 
-/* ---- what follows ---- */
+/* ---- acting ---- */
 
 static void part_stop(struct guarded *p)
 {
@@ -194,7 +195,7 @@ static void act(struct guard *g, enum owner_act now)
 	session_health(g->a);
 }
 
-/* What our tasks use, and what others want of the processors; memory that is kept free. */
+/* Measures what our tasks use and what others want of the processors; keeps memory free. */
 static void weigh(struct guard *g)
 {
 	int running = 0;
@@ -218,7 +219,8 @@ static void weigh(struct guard *g)
 	g->running += AVERAGE * ((running > 0 ? running : 0) - g->running);
 }
 
-/* Where devices are: a test has its own, beside an agent that touches nothing of the system's. */
+/* Returns the directory of devices: a test has its own, for an agent that touches nothing of the
+ * system. */
 static const char *devices(const struct agent *a)
 {
 	const char *given = a->home.given ? getenv("SHUNT_OWNER_DEV") : NULL;
@@ -226,7 +228,7 @@ static const char *devices(const struct agent *a)
 	return given && *given ? given : "/dev";
 }
 
-/* Which GPUs others use; the server is told when that changes. */
+/* Checks which GPUs others use, and notifies the server if that has changed. */
 static void gpus_look(struct guard *g)
 {
 	pid_list ours = {0}, tree = {0};
@@ -360,7 +362,7 @@ bool guard_background(const struct agent *a)
 	return a->guard && a->guard->on;
 }
 
-/* ---- what the server orders ---- */
+/* ---- orders from the server ---- */
 
 void guard_leaves(struct agent *a, const char *tag)
 {
@@ -400,7 +402,7 @@ void guard_ended(struct agent *a, const struct result *r)
 		return;
 	free(l->v[i]);
 	vec_remove(l, i);
-	/* Of its time, what is in its last checkpoint was not lost. */
+	/* CPU time that is in its last checkpoint was not lost. */
 	kept = r->ran_ms > 0 ? r->cpu_ms * (r->saves.covers_ms < r->ran_ms ? r->saves.covers_ms : r->ran_ms) / r->ran_ms
 			     : 0;
 	a->guard->book.lost_ms += r->cpu_ms - kept;

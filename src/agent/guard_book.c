@@ -1,5 +1,6 @@
 /*
- * guard_book.c - what is known of a workstation's owner beyond now: owner.json, which an agent that starts anew goes on with.
+ * guard_book.c - what is known of a workstation's owner over time: owner.json, with which a
+ * restarted agent continues.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 #include "agent/guard_internal.h"
 #include "base/logline.h"
 
-#define LEAST_MS 1800000 /* of an hour that must have been seen to be learned from */
+#define LEAST_MS 1800000 /* ms of an hour that must have been observed to learn from it */
 
 static int hour_of_week(void)
 {
@@ -19,7 +20,7 @@ static int hour_of_week(void)
 	return localtime_r(&now, &tm) ? tm.tm_wday * 24 + tm.tm_hour : -1;
 }
 
-/* An hour is over: it is learned, and the books are stored. */
+/* Learns from an hour that is over, and stores the book. */
 static void hour_turn(struct guard *g, int hour)
 {
 	struct guard_book *b = &g->book;
@@ -58,7 +59,8 @@ json_t *guard_book_json(const struct guard *g)
 			 (json_int_t)b->stops, "left", (json_int_t)b->left, "habit", habit);
 }
 
-/* Tags of parts that their users have suspended: those must not go on with the others. */
+/* Returns the tags of parts that their users have suspended: they must not be continued with the
+ * others. */
 static json_t *suspended_json(const struct guard *g)
 {
 	json_t *list = json_array();
@@ -135,7 +137,7 @@ void guard_book_load(struct guard *g)
 		snprintf(p.tag, sizeof p.tag, "%s", json_is_string(v) ? json_string_value(v) : "");
 		vec_push(&g->parts, p);
 	}
-	/* What an earlier agent has stopped goes on, unless the first look says otherwise. */
+	/* Continue what an earlier agent has stopped, unless the first look decides otherwise. */
 	if (json_is_true(json_object_get(o, "held")))
 		g->act = OWNER_STOP;
 	json_decref(o);

@@ -1,8 +1,9 @@
 /*
- * guard_door.c - the socket at which `shunt owner` asks and orders: RUN/owner.sock, without root and without a network.
+ * guard_door.c - the socket for queries and orders from `shunt owner`: RUN/owner.sock, without root
+ * and without a network.
  *
- * Everybody may look. Root and the machine's owners may order: those that the policy names,
- * or, if it names none, whoever has a terminal here; never a process of a job.
+ * Everyone may query. Root and the machine's owners may give orders: the users that the policy
+ * names or, if it names none, everyone who has a terminal here; never a process of a job.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -85,7 +86,7 @@ static json_t *order(struct guard *g, const char *line, const struct ucred *who)
 	if (!may_order(g, who))
 		return refusal(*g->rules.owners ? "only root and the owners that this node's policy names may do that"
 						: "only root and users who are logged in at this machine may do that");
-	/* The second that has begun does not count: a pause is never shorter than was said. */
+	/* Don't count the current second, so that a pause is never shorter than requested. */
 	g->pause_until = seconds == 0 ? 0 : seconds == INT64_MAX ? PAUSE_NEVER_ENDS : (int64_t)time(NULL) + 1 + seconds;
 	g->paused_by = who->uid;
 	log_line(SEVERITY_NOTICE, "%s by user %u", seconds ? "paused" : "resumed", (unsigned)who->uid);

@@ -1,9 +1,9 @@
 /*
- * guard_internal.h - the guard of a workstation, and what its files are to each other.
+ * guard_internal.h - the guard of a workstation, shared by its files.
  *
- *	guard.c		sees, decides, acts
- *	guard_book.c	what was given away and lost, the owner's usual hours, the pause: owner.json, on the disk and for the server
- *	guard_door.c	the socket at which `shunt owner` asks and orders
+ *	guard.c		observes, decides, acts
+ *	guard_book.c	counters, the owner's usual hours, the pause: owner.json
+ *	guard_door.c	the socket for queries and orders from `shunt owner`
  */
 #ifndef AGENT_GUARD_INTERNAL_H
 #define AGENT_GUARD_INTERNAL_H
@@ -18,15 +18,16 @@
 
 #define PAUSE_NEVER_ENDS INT64_MAX
 
-/* All that was counted since this machine became a workstation. */
+/* Counters since this machine became a workstation. */
 struct guard_book {
-	int64_t given_ms;   /* processor time of our tasks */
-	int64_t claimed_ms; /* in which the owner had the machine */
-	int64_t lost_ms;    /* processor time of parts that had to leave, which is in no checkpoint */
-	int64_t stops;	    /* how often our tasks were stopped, */
-	int64_t left;	    /* ... and how many parts had to leave */
+	int64_t given_ms;   /* ms of CPU time that our tasks used */
+	int64_t claimed_ms; /* ms that the owner had the machine */
+	/* ms of CPU time of parts that had to leave, without what their checkpoints contain */
+	int64_t lost_ms;
+	int64_t stops; /* number of times that our tasks were stopped */
+	int64_t left;  /* number of parts that had to leave */
 	struct habit habit;
-	int hour; /* of the week, which is being learned; -1: none yet */
+	int hour; /* hour of the week that is being learned; -1: none yet */
 	int64_t hour_ms, hour_claimed_ms;
 };
 
@@ -34,11 +35,11 @@ struct guard_book {
 struct guarded {
 	char tag[64];
 	pid_t shepherd;
-	bool here;	/* in this look */
-	bool leaves;	/* by order of the server: it must run to end, or to save its work */
-	bool suspended; /* by order of its user */
-	bool held;	/* by us */
-	int64_t cpu_ms; /* as last seen */
+	bool here;	/* seen in this pass */
+	bool leaves;	/* ordered by the server: it must run in order to end or save its work */
+	bool suspended; /* suspended by its user */
+	bool held;	/* stopped by us */
+	int64_t cpu_ms; /* CPU time when last measured */
 };
 
 struct guard {
@@ -49,33 +50,36 @@ struct guard {
 	enum owner_act act;
 	struct senses *senses;
 	struct seen seen;
-	double running;	 /* others' threads, averaged */
-	uint64_t gpus;	 /* that the owner uses, a bit each */
-	int64_t gpus_at; /* uv_now() of the look at them */
+	double running;	 /* others' running threads, averaged */
+	uint64_t gpus;	 /* GPUs that the owner uses, one bit each */
+	int64_t gpus_at; /* uv_now() when they were last checked */
 	uv_timer_t timer;
-	int64_t counted; /* uv_now() of the last tick, */
-	int64_t weighed; /* ... and of the last look at what our tasks use */
+	int64_t counted; /* uv_now() of the last tick */
+	int64_t weighed; /* uv_now() when our tasks' usage was last measured */
 	VEC(struct guarded) parts;
-	name_list leavers;   /* tags of parts that had to leave for the owner, until their ends are counted */
-	int64_t pause_until; /* seconds since 1970; 0: it is not paused */
+	/* tags of parts that had to leave for the owner, until their ends are counted */
+	name_list leavers;
+	int64_t pause_until; /* seconds since 1970; 0: not paused */
 	uid_t paused_by;
 	struct guard_book book;
-	int64_t input_at;   /* seconds since 1970: the last input, as an earlier agent knew it; 0: none */
-	int64_t claimed_at; /* seconds since 1970: when the claim began */
+	/* seconds since 1970 of the last input known to an earlier agent; 0: none */
+	int64_t input_at;
+	int64_t claimed_at; /* seconds since 1970 when the claim began */
 	struct door *door;
-	VEC(uid_t) owners; /* of rules.owners, as far as they are known */
+	VEC(uid_t) owners; /* uids of rules.owners, as far as they are known */
 	struct owners_look *look;
 };
 
 /* guard.c */
-void guard_turn(struct guard *g); /* now, not at the next tick */
+void guard_turn(struct guard *g); /* looks now instead of at the next tick */
 bool guard_owns(const struct guard *g, uid_t user);
-bool guard_ours(const struct guard *g, pid_t pid); /* belongs to a job */
+/* returns true if the process belongs to a job */
+bool guard_ours(const struct guard *g, pid_t pid);
 
 /* guard_book.c */
 void guard_book_load(struct guard *g);
 void guard_book_store(struct guard *g);
-void guard_book_count(struct guard *g, int64_t ms); /* so much time has passed */
+void guard_book_count(struct guard *g, int64_t ms); /* counts the time that has passed */
 json_t *guard_book_json(const struct guard *g);
 
 /* guard_door.c */

@@ -1,8 +1,10 @@
 /*
- * health.c - runs the health check as a child of its own process group, so that its timeout ends all of it.
+ * health.c - runs the health check as a child in its own process group, so that the timeout ends
+ * all of it.
  *
- * A check is over when its process has ended and its output is closed; who leaves something behind that keeps the output open has until
- * the timeout. The answer is taken then, and the next check begins `every` seconds after this one began.
+ * A check is over when its process has ended and its output is closed; if it leaves a process
+ * behind that keeps the output open, it is over at the timeout. Then the answer is evaluated; the
+ * next check begins `every` seconds after this one began.
  */
 #include "agent/health.h"
 
@@ -28,16 +30,16 @@ struct health {
 	uv_timer_t next, limit;
 	uv_process_t process;
 	uv_pipe_t output;
-	int open; /* handles of a check that are not closed */
+	int open; /* number of handles of a check that are not closed */
 	bool late, stopping, spawned;
-	bool stale; /* another was set meanwhile: its answer does not count; */
-	bool again; /* ... and the next begins when it is over */
+	bool stale; /* another program was set meanwhile: ignore the answer */
+	bool again; /* start the next check when this one is over */
 	int64_t status;
 	int signal;
-	int timers;		   /* that are not closed */
-	char line[LINE_MOST];	   /* the first of its output */
-	size_t n;		   /* bytes of it; */
-	bool whole;		   /* ... and the rest is dropped */
+	int timers;		   /* number of timers that are not closed */
+	char line[LINE_MOST];	   /* first line of its output */
+	size_t n;		   /* bytes of the line */
+	bool whole;		   /* the line is complete; the rest is dropped */
 	char text[LINE_MOST + 64]; /* the answer */
 	char buffer[4096];
 };
@@ -144,7 +146,7 @@ static void on_output(uv_stream_t *s, ssize_t n, const uv_buf_t *b)
 		output_close(h);
 }
 
-/* Whatever of it is left goes, too: it leads a process group. */
+/* Kills what is left of the check: it leads a process group. */
 static void check_end(struct health *h)
 {
 	if (!h->spawned)
@@ -162,7 +164,7 @@ static void on_limit(uv_timer_t *t)
 	check_end(h);
 }
 
-/* Root runs nothing that others could have written. */
+/* Returns true if only root can write the program, which root runs. */
 static bool is_trusted(const char *program)
 {
 	struct stat st;
@@ -194,7 +196,7 @@ static void check_begin(struct health *h)
 	h->output.data = h->process.data = h;
 	bool trusted = is_trusted(h->program);
 	if (!trusted)
-		o.file = ""; /* so that all that follows is as when it is not there */
+		o.file = ""; /* then everything proceeds as if the file did not exist */
 	rc = uv_spawn(h->loop, &h->process, &o);
 	h->open = 2;
 	if (rc < 0) {
@@ -216,7 +218,7 @@ static void on_next(uv_timer_t *t)
 {
 	struct health *h = t->data;
 
-	if (h->open) /* the one before has not ended; its limit is set */
+	if (h->open) /* the previous one has not ended; its time limit is set */
 		h->again = true;
 	else
 		check_begin(h);

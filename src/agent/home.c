@@ -19,11 +19,11 @@
 #include "tls/tls.h"
 
 #define FILE_MOST (1 << 20)
-#define PATH_ROOM 64 /* for what is put behind a directory */
+#define PATH_ROOM 64 /* bytes for names appended to a directory */
 
 /* ---- directories ---- */
 
-/* Beside this program in the build tree, or in PREFIX/bin. */
+/* Finds the commands next to this program in the build tree, or in PREFIX/bin. */
 static void bin_find(struct home *h, const char *dir)
 {
 	static const char *const beside[] = {"../cmd", "../bin", "."};
@@ -40,7 +40,7 @@ static void bin_find(struct home *h, const char *dir)
 	snprintf(h->bin, sizeof h->bin, "/usr/bin");
 }
 
-/* Else it is this program, which is larger to fork. */
+/* Finds the nursery; without it, this program is used, which is larger to fork. */
 static void nursery_find(struct home *h, const char *dir)
 {
 	static const char *const beside[] = {".", "../server"};
@@ -87,7 +87,8 @@ static int directory_make(const char *path, mode_t mode, struct err *err)
 	return 0;
 }
 
-/* Users go through STATE to their scripts, node files and temporary directories, and see nothing else of it. */
+/* Makes the directories. Users pass through STATE to their scripts, node files and temporary
+ * directories, and see nothing else of it. */
 int home_make(const struct home *h, struct err *err)
 {
 	static const struct {
@@ -322,7 +323,7 @@ int keys_load(const struct home *h, struct keys *ret, struct err *err)
 		k.cert = pem_read(h, "node.crt", err);
 	if (k.cert)
 		k.ca = pem_read(h, "ca.crt", err);
-	if (k.ca && !keys_fit(&k, err)) { /* a renewal was cut off between the two renames */
+	if (k.ca && !keys_fit(&k, err)) { /* a renewal was interrupted between the two renames */
 		free(k.key);
 		k.key = pem_read(h, "node.key.old", NULL);
 		if (keys_fit(&k, NULL))

@@ -1,5 +1,5 @@
 /*
- * home.h - where an agent keeps its things, and what it knows of its cluster (agent.json).
+ * home.h - an agent's directories and files, and what it knows of its cluster (agent.json).
  */
 #ifndef AGENT_HOME_H
 #define AGENT_HOME_H
@@ -17,45 +17,49 @@
 #define SERVER_PORT 7722
 
 struct home {
-	char state[PATH_MAX], run[PATH_MAX]; /* docs/cluster.md, "Files" */
-	char program[PATH_MAX];		     /* this executable, */
-	char nursery[PATH_MAX];		     /* ... that beside it, */
-	char bin[PATH_MAX];		     /* ... and where the commands are: @BIN@ */
-	bool given;			     /* by SHUNT_AGENT_HOME: nothing of the system's is touched */
+	char state[PATH_MAX], run[PATH_MAX]; /* see docs/cluster.md, "Files" */
+	char program[PATH_MAX];		     /* this executable */
+	char nursery[PATH_MAX];		     /* the nursery's executable, next to this one */
+	char bin[PATH_MAX];		     /* directory of the commands: @BIN@ */
+	bool given;			     /* set by SHUNT_AGENT_HOME: nothing of the system is touched */
 };
 
-/* Paths only. -EPERM: not root, and no SHUNT_AGENT_HOME. */
+/* Determines the paths only. Returns -EPERM if not root and without SHUNT_AGENT_HOME. */
 int home_find(struct home *h, struct err *err);
-int home_make(const struct home *h, struct err *err); /* the directories */
-/* The lock of the one agent that runs here: a descriptor, -EBUSY and the pid in the sentence. */
+int home_make(const struct home *h, struct err *err); /* makes the directories */
+/* Takes the lock that only one agent per home can hold. Returns a descriptor, or -EBUSY with the
+ * pid in the sentence. */
 int home_lock(const struct home *h, struct err *err);
 
-/* A file below STATE as a whole: -ENOENT; at most 1 MiB. */
+/* Reads a whole file below STATE, at most 1 MiB. Returns -ENOENT if there is none. */
 int home_read(const struct home *h, const char *name, struct strbuf *ret, struct err *err);
-/* Never half there, and on the disk when this returns. */
+/* Replaces a file atomically; it is on disk when this returns. */
 int home_write(const struct home *h, const char *name, int mode, const char *text, size_t n, struct err *err);
 
 /* ---- agent.json ---- */
 
 struct member {
-	char *name, *cluster; /* this node, and what it is part of */
-	name_list servers;    /* "host:port"; the one that answered last is first */
-	char *joined_by;      /* where it was when this node joined: tried when no other is there */
-	uint64_t epoch;	      /* the highest seen */
-	int port;	      /* of our own; 0: any that is free */
-	int cpus;	      /* that it may use here; 0: all */
-	int64_t memory;	      /* KiB of it; 0: not known */
-	bool guest;	      /* it is here for a time: it ends when no server answers any more, and with its node */
-	char *workstation;    /* its policy (station/owner.h); "": it is none */
-	int last_port;	      /* what that was: running jobs know it */
-	/* What the server said last, for a start without it. */
+	char *name, *cluster; /* names of this node and of its cluster */
+	name_list servers;    /* "host:port"; the last one that answered is first */
+	char *joined_by;      /* the server's address when this node joined, tried last */
+	uint64_t epoch;	      /* highest epoch seen */
+	int port;	      /* our own port; 0: any free one */
+	int cpus;	      /* CPUs that it may use here; 0: all */
+	int64_t memory;	      /* KiB that it may use; 0: not known */
+	/* it runs here for a limited time: it exits when no server answers any more, and with its
+	 * node */
+	bool guest;
+	char *workstation; /* policy of a workstation (station/owner.h); "": not a workstation */
+	int last_port;	   /* last port in use, which running jobs know */
+	/* Last settings from the server, for a start without it. */
 	char *cgroup;
 	bool root_jobs;
 	int64_t certificate_life;
-	json_t *revoked; /* nodes that were removed, {NAME: JOIN}; NULL: none */
+	json_t *revoked; /* removed nodes, {NAME: JOIN}; NULL: none */
 };
 
-int member_load(const struct home *h, struct member *ret, struct err *err); /* -ENOENT: not joined */
+/* returns -ENOENT if it has not joined */
+int member_load(const struct home *h, struct member *ret, struct err *err);
 int member_store(const struct home *h, const struct member *m, struct err *err);
 void member_fini(struct member *m);
 
@@ -65,7 +69,7 @@ struct keys {
 	char *key, *cert, *ca; /* PEM */
 };
 int keys_load(const struct home *h, struct keys *ret, struct err *err);
-/* Both are new, or both old, whenever this is cut off. */
+/* Stores both files so that they are both new or both old after a crash. */
 int keys_store(const struct home *h, const char *key, const char *cert, struct err *err);
 void keys_fini(struct keys *k);
 

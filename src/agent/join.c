@@ -1,6 +1,7 @@
 /*
- * join.c - how a machine becomes a node of a cluster: it makes a key that never leaves it, shows the token to the server whose authority has the
- * token's fingerprint, and gets a certificate. agent.json comes last: with it the machine is a node.
+ * join.c - makes a machine a node of a cluster: it generates a key that never leaves it, shows the
+ * token to the server whose authority has the token's fingerprint, and gets a certificate.
+ * agent.json is written last: it makes the machine a node.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,9 +14,10 @@
 #include "agent/ask.h"
 #include "agent/facts.h"
 
-/* ---- whether it is a node already ---- */
+/* ---- is it already a node? ---- */
 
-/* It was away for so long that its certificate has ended: only another join helps. An agent that runs with it sees the new one. */
+/* Returns true if it was disconnected for so long that its certificate has expired: only another
+ * join helps. An agent that is running with the old one notices the new one. */
 static bool has_expired(const struct home *h)
 {
 	struct strbuf cert = {0};
@@ -27,7 +29,7 @@ static bool has_expired(const struct home *h)
 	return expired;
 }
 
-/* 1: it is a node of the cluster that the token is for. */
+/* Returns 1 if it is a node of the cluster that the token is for. */
 static int joined_already(const struct home *h, const struct token *t, const char *name, struct err *err)
 {
 	struct strbuf ca = {0};
@@ -73,7 +75,7 @@ static void name_choose(const char *given, char *ret, size_t size)
 		ret[strcspn(ret, ".")] = '\0';
 }
 
-/* What came back must fit our key, and the authority whom the token names. */
+/* Checks that the answer matches our key, and the authority that the token names. */
 static int answer_check(const struct ask_answer *answer, const char *key, struct keys *ret, struct member *m,
 			struct err *err)
 {
@@ -108,7 +110,8 @@ static int result_store(const struct home *h, const struct keys *k, const struct
 	return rc < 0 ? rc : member_store(h, m, err);
 }
 
-/* That it is the node that it was, for the server not to take its jobs for another machine's. */
+/* Adds proof that it is the same node as before, so that the server does not take its jobs for
+ * another machine's. */
 static void before_add(const struct home *h, json_t *body, const struct strbuf *csr)
 {
 	struct keys k = {0};
@@ -122,7 +125,7 @@ static void before_add(const struct home *h, json_t *body, const struct strbuf *
 	keys_fini(&k);
 }
 
-/* From the request to the files. */
+/* Sends the request and writes the files. */
 static int join_ask(const struct home *h, const struct join_options *o, const struct token *t, const json_t *facts,
 		    struct member *m, struct err *err)
 {
@@ -147,7 +150,8 @@ static int join_ask(const struct home *h, const struct join_options *o, const st
 			json_object_set_new(body, "workstation", json_string(o->workstation));
 		rc = ask_post(m->joined_by, t->fingerprint, "/v1/join", body, &answer, err);
 	}
-	if (rc == -EPERM && !o->name) { /* a token may be for one node, whose name it knows */
+	/* a token may be for one node, whose name the server knows */
+	if (rc == -EPERM && !o->name) {
 		json_object_del(body, "name");
 		rc = ask_post(m->joined_by, t->fingerprint, "/v1/join", body, &answer, err);
 	}
@@ -170,7 +174,7 @@ int machine_join(struct home *h, const struct join_options *o, struct err *err)
 			   .cpus = o->cpus,
 			   .memory = o->memory,
 			   .guest = o->guest,
-			   .root_jobs = o->guest}; /* as a user's own server has it */
+			   .root_jobs = o->guest}; /* the default of a user's own server */
 	char where[512], machine[128];
 	json_t *facts = NULL;
 	struct token t;

@@ -1,9 +1,9 @@
 /*
- * main.c - shunt-agent: what it is told on the command line, and the order in which it comes up.
+ * main.c - shunt-agent: the command line, and the order in which it starts.
  *
- *	agent.json -> lock -> key and certificate -> facts -> nursery, what an earlier agent started -> port, socket -> the server
+ *	agent.json -> lock -> certificate -> facts -> nursery, running jobs -> port -> server
  *
- * It starts anew by executing itself: what runs goes on under its shepherds, as when it is upgraded.
+ * It restarts by executing itself: jobs keep running under their shepherds, as in an upgrade.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,14 +28,15 @@
 #include "run/nursery.h"
 
 #define UNIT "shunt-agent.service"
-#define RETRY_MS 60000 /* to start anew after the nursery failed */
+#define RETRY_MS 60000 /* ms until it restarts after the nursery failed */
 
 struct arguments {
-	struct join_options join; /* `where` NULL: it has joined */
+	struct join_options join; /* `where` NULL: it has already joined */
 	bool foreground, no_start;
-	const char *token_file; /* where the token is; "-": standard input; NULL: on the command line */
-	bool logs;		/* standard error is STATE/log */
-	int ready;		/* where to say that it is up, or why not */
+	/* file with the token; "-": standard input; NULL: on the command line */
+	const char *token_file;
+	bool logs; /* standard error is STATE/log */
+	int ready; /* descriptor on which to report that it is up, or why not */
 };
 
 static const char usage[] =
@@ -80,8 +81,9 @@ static void log_open(const struct home *h)
 	close(fd);
 }
 
-/* In the parent: 0 when the child is up, else 1, having said why not. The child executes this program anew, so that nothing of the command line, nor of
- * what joining has read, is in the memory of a process that lives for months. */
+/* Returns in the parent: 0 when the child is up, else 1 after it has printed the reason. The child
+ * executes this program again, so that nothing of the command line, nor of what joining has read,
+ * is in the memory of a process that lives for months. */
 static int daemonise(const struct home *h, struct arguments *a)
 {
 	int fds[2], null;
@@ -137,7 +139,7 @@ static void on_end(uv_signal_t *s, int number)
 	uv_stop(all->a->loop);
 }
 
-/* Collects what the server is to know of this node. */
+/* Collects what the server should know of this node. */
 static int facts_of(const struct agent *a, json_t **ret, struct err *err)
 {
 	int rc = facts_collect(a->member.cgroup, a->home.state, ret, err);
@@ -150,7 +152,7 @@ static int facts_of(const struct agent *a, json_t **ret, struct err *err)
 	return 0;
 }
 
-/* The log was moved away, and processors may have been added. */
+/* Called on SIGHUP: the log was rotated, and processors may have been added. */
 static void on_hang_up(uv_signal_t *s, int number)
 {
 	struct signals *all = s->data;
@@ -236,7 +238,7 @@ static void tear_down(struct agent *a)
 	peers_stop(a);
 	health_stop(a->health);
 	orders_stop(a);
-	for (int i = 0; i < 4; i++) /* goodbyes leave */
+	for (int i = 0; i < 4; i++) /* sends goodbyes */
 		uv_run(a->loop, UV_RUN_NOWAIT);
 	credential_fini(a);
 	json_decref(a->facts);
@@ -302,7 +304,7 @@ static int instant_of(const char *text, int64_t *ret)
 	return errno || *end || end == text || *ret <= 0 ? -1 : 0;
 }
 
-/* Everybody sees the command line: what is secret there goes at once. */
+/* Takes the token and erases it: everyone can see the command line. */
 static void token_take(struct arguments *a, char *word)
 {
 	if (!word || strcmp(word, "-") == 0) {
@@ -327,8 +329,9 @@ static int parse(int argc, char **argv, struct arguments *a)
 		{"foreground", no_argument, NULL, 'f'},
 		{"no-start", no_argument, NULL, 's'},
 		{"token-file", required_argument, NULL, 't'},
-		{"logs", no_argument, NULL, 'l'},	 /* for ourselves: standard error is the log, */
-		{"ready", required_argument, NULL, 'r'}, /* ... and where to say that we are up */
+		{"logs", no_argument, NULL, 'l'}, /* internal: standard error is the log */
+		/* internal: where to report that we are up */
+		{"ready", required_argument, NULL, 'r'},
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'v'},
 		{0},
@@ -442,7 +445,7 @@ static int run_here(struct agent *a, struct arguments *arguments, struct err *er
 		return failed(arguments, err->text);
 	if (!arguments->foreground)
 		return daemonise(&a->home, arguments);
-	if (arguments->join.where) { /* as in daemonise() */
+	if (arguments->join.where) { /* see daemonise() */
 		fflush(stdout);
 		return start_anew(a, arguments);
 	}

@@ -1,8 +1,8 @@
 /*
- * orders.c - parts of jobs: the server's orders go to engine/local.h, and what became of them goes back.
+ * orders.c - parts of jobs: passes the server's orders to engine/local.h, and the outcomes back.
  *
- * Nothing is remembered here that live files don't tell: an agent that was killed and started again is the same as before. What happens
- * while no server listens is in the next inventory.
+ * It remembers nothing that live files don't show: an agent that was killed and restarted is in the
+ * same state. Events while no server is connected are in the next inventory.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -73,7 +73,7 @@ static void script_drop(struct agent *a, const char *tag)
 	unlink(path);
 }
 
-/* Ours until the shepherd gives it to the user (run/room.c). */
+/* Writes the script as root; the shepherd gives it to the user (run/room.c). */
 static int script_write(struct agent *a, const char *tag, const char *text, size_t n, struct err *err)
 {
 	char path[PATH_MAX + 128];
@@ -107,7 +107,7 @@ static void forget(struct agent *a, const char *tag)
 	tags_drop(&a->unclaimed, tag);
 }
 
-/* ---- what local.h tells ---- */
+/* ---- news from local.h ---- */
 
 static void ended_tell(struct agent *a, const struct news *n)
 {
@@ -131,7 +131,7 @@ static void lost_tell(struct agent *a, const struct news *n)
 	news_tell(a, n);
 }
 
-/* Each is a frame, which the server's engine reads again as news (hub.c). */
+/* Sends each as a frame, which the server's engine reads as news (hub.c). */
 static void on_news(void *context, const struct news *n)
 {
 	struct agent *a = context;
@@ -146,7 +146,7 @@ static void on_news(void *context, const struct news *n)
 	case SAYS_SAVED:
 		news_tell(a, n);
 		break;
-	case SAYS_USED: /* kept by nobody: a server that is away does without */
+	case SAYS_USED: /* not kept: a server that is disconnected does without */
 		if (!tags_have(&a->unclaimed, n->tag))
 			news_tell(a, n);
 		break;
@@ -157,7 +157,7 @@ static void on_news(void *context, const struct news *n)
 		lost_tell(a, n);
 		break;
 	case SAYS_NOTHING:
-	case SAYS_GIVEN_UP: /* the server's own */
+	case SAYS_GIVEN_UP: /* only made by the server */
 		break;
 	}
 }
@@ -165,10 +165,10 @@ static void on_news(void *context, const struct news *n)
 static void on_opened(void *context, uint64_t id, int fd, const char *reason)
 {
 	if (fd >= 0)
-		close(fd); /* nobody here has asked */
+		close(fd); /* no one here is waiting for it */
 }
 
-/* The server shows it beside the node, and sends nothing more; starting anew may help. */
+/* The server shows the reason with the node, and sends no more orders; a restart may help. */
 static void on_failed(void *context, const char *reason)
 {
 	struct agent *a = context;
@@ -197,7 +197,7 @@ static enum live_state look(struct agent *a, const char *tag)
 	return state;
 }
 
-/* An attempt that was made here already keeps its script. */
+/* Takes an order. An attempt that was already made here keeps its script. */
 static int order_take(struct agent *a, const char *script, size_t n, struct arena *arena, struct order *o,
 		      struct err *err)
 {
@@ -227,7 +227,7 @@ static void on_order(struct agent *a, const json_t *head, const char *script, si
 
 	if (rc == 0)
 		rc = order_take(a, script, n, arena, &o, &err);
-	if (rc < 0) { /* EPERM: it names files of this host's own */
+	if (rc < 0) { /* EPERM: it names this host's own files */
 		news_tell(a, &(struct news){.report = SAYS_REFUSED,
 					    .tag = tag ? tag : "",
 					    .reason = err.text,
@@ -257,7 +257,8 @@ static void on_clean(struct agent *a, const char *tag)
 	}
 }
 
-/* One that is to end must run; one that its user stops must not go on when the owner of a workstation leaves. */
+/* A part that is to end must run; one that its user suspends must not continue when the owner of a
+ * workstation leaves. */
 static void on_signal(struct agent *a, const char *tag, int signal)
 {
 	if (signal == SIGTERM || signal == SIGKILL)
@@ -267,7 +268,7 @@ static void on_signal(struct agent *a, const char *tag, int signal)
 	errands_signal(a->errands, tag, signal);
 }
 
-/* A cause of a newer server is like the others that end a job. */
+/* Treats an unknown cause, of a newer server, like those that end a job. */
 static void on_save(struct agent *a, const char *tag, const json_t *head)
 {
 	const char *word = json_string_value(json_object_get(head, "cause"));
@@ -296,7 +297,8 @@ bool orders_frame(struct agent *a, const char *type, const json_t *head, const c
 		errands_limit(a->errands, tag, json_integer_value(json_object_get(head, "walltime")));
 	else if (strcmp(type, "save") == 0)
 		on_save(a, tag, head);
-	else if (strcmp(type, "forget") == 0) /* its shepherd may still be there: a result is told before it goes */
+	/* its shepherd may still exist: it reports the result before it exits */
+	else if (strcmp(type, "forget") == 0)
 		forget(a, tag);
 	else if (strcmp(type, "clean") == 0)
 		on_clean(a, tag);
@@ -305,7 +307,7 @@ bool orders_frame(struct agent *a, const char *type, const json_t *head, const c
 	return true;
 }
 
-/* ---- what there is ---- */
+/* ---- inventory ---- */
 
 struct inventory {
 	struct agent *a;
@@ -322,7 +324,8 @@ static void inventory_add(void *context, const struct local_item *i)
 	if (i->state == ATTEMPT_ENDED)
 		n.report = SAYS_ENDED;
 	else if (i->state == ATTEMPT_LOST && tags_have(&v->a->cleaned, i->tag))
-		n.report = SAYS_LOST; /* until it is cleaned up something of it may run; it is told then */
+		/* something of it may run until it is cleaned up; it is reported then */
+		n.report = SAYS_LOST;
 	else if (i->ready)
 		n.report = SAYS_READY;
 	news_item(&n, &v->j);
@@ -347,7 +350,7 @@ static void tag_note(void *context, const struct local_item *i)
 	vec_push(l, mem_strdup(i->tag));
 }
 
-/* What an earlier agent started is watched again. */
+/* Watches again what an earlier agent started. */
 static void attach_all(struct agent *a)
 {
 	name_list tags = {0};
@@ -361,7 +364,8 @@ static void attach_all(struct agent *a)
 	name_list_free(&tags);
 }
 
-/* Scripts of attempts that have no live file any more: the machine went down, or this process did, in between. */
+/* Removes scripts of attempts that have no live file any more, because the machine or this process
+ * went down in between. */
 static void scripts_sweep(struct agent *a, const char *live)
 {
 	char path[PATH_MAX + 512];
@@ -382,7 +386,8 @@ static void scripts_sweep(struct agent *a, const char *live)
 		closedir(d);
 }
 
-/* Before the loop waits: what local.h itself has to send, too (the end of what a shepherd left behind). */
+/* Runs before the loop waits, and also sends what local.h itself has queued (ending what a shepherd
+ * left behind). */
 static void on_turn(uv_prepare_t *p)
 {
 	struct agent *a = p->data;
@@ -405,7 +410,7 @@ int orders_start(struct agent *a, struct err *err)
 	snprintf(socket, sizeof socket, "%s/engine.sock", a->home.run);
 	snprintf(spool, sizeof spool, "%s/spool", a->home.state);
 	rc = errands_start(a->loop, &o, spool, &l, &a->errands, err);
-	if (rc == -ECANCELED) { /* it must hear when the site changes its mind */
+	if (rc == -ECANCELED) { /* it must stay connected, in case the site changes the setting */
 		on_failed(a, err->text);
 		o.cgroup = "none";
 		rc = errands_start(a->loop, &o, spool, &l, &a->errands, err);

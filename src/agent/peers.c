@@ -1,7 +1,8 @@
 /*
- * peers.c - links from other hosts of the cluster: programs of jobs that are on both, files of their users. And the socket of this host's own jobs.
+ * peers.c - links from other hosts of the cluster: programs of jobs that run on both, files of
+ * their users. Also the socket for this host's own jobs.
  *
- * The first frame says what it is about; a host that says nothing is hung up on.
+ * The first frame determines what the link is for; a host that sends none is disconnected.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,10 +12,11 @@
 #include "agent/agent_internal.h"
 
 #define FIRST_MS 10000
-#define TRUST 600 /* seconds after the server's last word that other nodes are taken for what they say they are; */
-#define TRUST_STOPPED 86400 /* ... if that was that it stops */
+#define TRUST 600 /* seconds after the server's last word for which other nodes are trusted */
+/* seconds for which they are trusted if the server announced that it stops */
+#define TRUST_STOPPED 86400
 
-/* A link whose first frame has not come. */
+/* A link whose first frame has not arrived. */
 struct newcomer {
 	struct agent *a;
 	struct link *link;
@@ -61,7 +63,7 @@ static void on_limit(uv_timer_t *t)
 	link_close(c->link, "it said nothing");
 }
 
-/* Both a node of this cluster and its server may have something for us; nobody else comes so far. */
+/* Both a node of this cluster and its server may call us; no one else gets this far. */
 static void on_link(void *context, struct link *l)
 {
 	static const struct link_events events = {.frame = on_frame, .closed = on_closed};
@@ -96,7 +98,7 @@ static int port_open(struct agent *a, int port, struct err *err)
 	return listener_open(a->loop, where, a->listens, &limits, &events, a, &a->listener, err);
 }
 
-/* Before other hosts can call. */
+/* Sets this host's identity before other hosts can call. */
 static void files_know(struct agent *a)
 {
 	struct files_identity i = {.name = a->member.name, .ca = a->keys.ca, .tls = a->calls, .revoked = &a->revoked};
@@ -112,8 +114,9 @@ int peers_start(struct agent *a, struct err *err)
 	int rc = -EADDRINUSE;
 
 	files_know(a);
-	files_trust(errands_files(a->errands), -1);	/* before its first word the server may have removed anybody */
-	if (a->member.port == 0 && a->member.last_port) /* running jobs know it by that one */
+	/* before its first word, the server may have removed any node */
+	files_trust(errands_files(a->errands), -1);
+	if (a->member.port == 0 && a->member.last_port) /* running jobs know it by that port */
 		rc = port_open(a, a->member.last_port, NULL);
 	if (rc < 0)
 		rc = port_open(a, a->member.port, err);
@@ -142,7 +145,7 @@ void peers_revoke(struct agent *a)
 	files_revoke(errands_files(a->errands));
 }
 
-/* A server that stops in order removes nobody until another leads, which will call us. */
+/* A server that stops properly removes no node until another one leads, which will reach us. */
 void peers_trust(struct agent *a, bool stops)
 {
 	files_trust(errands_files(a->errands), stops ? TRUST_STOPPED : TRUST);

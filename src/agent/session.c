@@ -4,9 +4,9 @@
  *	AWAY --call--> CALLS --hello--> GREETS --welcome--> LISTENS
  *	  ^ ------------- the link is closed: wait, then the next server ----- |
  *
- * Whoever answers must have a server's certificate, and lead: an epoch lower than one that was seen before is an old leader's. What is to
- * be told goes out in LISTENS; in GREETS it waits, since the inventory that was sent does not have it; else it is dropped, since the next
- * inventory will.
+ * The server must have a server's certificate, and be the leader: an epoch lower than one seen
+ * before is an old leader's. Frames are sent in LISTENS; in GREETS they wait, since the inventory
+ * already sent does not include them; otherwise they are dropped, since the next inventory will.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,15 +26,17 @@
 #include "run/lease.h"
 #include "run/live.h"
 
-#define WAIT_LEAST 200			   /* ms between two calls, at first, */
-#define WAIT_MOST (CALL_PAUSE_MOST * 1000) /* ... and at most */
+#define WAIT_LEAST 200			   /* ms between two calls at first */
+#define WAIT_MOST (CALL_PAUSE_MOST * 1000) /* ms between two calls at most */
 #define WELCOME_MS (CALL_WELCOME_MOST * 1000)
-#define CALL_MS 3000 /* until a server is given up for another; not for ever, or a busy one would never be reached */
-#define HEARTBEAT 5  /* seconds, if the server does not say */
+/* ms until the agent tries another server; without limit after several failures, or a busy server
+ * would never be reached */
+#define CALL_MS 3000
+#define HEARTBEAT 5 /* default in seconds */
 #define SILENCE_LEAST 3000
 #define SAID_MS 600000 /* interval at which the log repeats why the server is not connected */
 #define GUEST_MS (GUEST_ALONE_MOST * 1000)
-#define SAID_MOST 16 /* different reasons in that time */
+#define SAID_MOST 16 /* most different reasons logged in that time */
 
 static void session_call(struct session *s);
 
@@ -45,7 +47,7 @@ static const char *text_of(const json_t *o, const char *key)
 	return text ? text : "";
 }
 
-/* ---- whom to call, and when ---- */
+/* ---- which server to call, and when ---- */
 
 static size_t servers_count(const struct member *m)
 {
@@ -72,7 +74,7 @@ static void on_call(uv_timer_t *t)
 	session_call(t->data);
 }
 
-/* A guest does not wait for ever on a machine that is not its own. */
+/* Returns true if a guest must stop: it does not wait forever on a machine that is not its own. */
 static bool guest_over(struct session *s)
 {
 	struct agent *a = s->a;
@@ -86,7 +88,8 @@ static bool guest_over(struct session *s)
 	return true;
 }
 
-/* All servers are tried at short intervals, then the pause doubles; half of it is chance, so that a thousand agents don't come at once. */
+/* Tries all servers at short intervals, then doubles the pause. Half of it is random, so that a
+ * thousand agents don't call at once. */
 static void call_later(struct session *s)
 {
 	size_t n = servers_count(&s->a->member), round = s->failures / (n ? n : 1);
@@ -119,7 +122,8 @@ static void said_clear(struct session *s)
 	s->said = (name_list){0};
 }
 
-/* Each reason, once for each server, and all of them again after a while: a log must say why, and not be full of it. */
+/* Logs each reason once per server, and repeats all of them after a while: the log must have the
+ * reason, without being flooded. */
 static void failure_say(struct session *s, const char *reason)
 {
 	struct strbuf text = {0};
@@ -167,7 +171,7 @@ static void on_closed(void *context, struct link *l, const char *reason)
 	link_over(context, reason);
 }
 
-/* At once, without waiting for the other side to have read everything. */
+/* Closes the link at once, without waiting for the other side to read everything. */
 static void link_leave(struct session *s, const char *reason)
 {
 	static const struct link_events nobody = {0};
@@ -227,9 +231,9 @@ static void on_pong(struct session *s, const json_t *head)
 		files_clock(errands_files(s->a->errands), json_integer_value(json_object_get(head, "now")));
 }
 
-/* ---- what the server says ---- */
+/* ---- frames from the server ---- */
 
-/* True if jobs are to be started in another way than the nursery that runs was told. */
+/* Takes the server's settings. Returns true if the nursery must be restarted for them. */
 static bool settings_take(struct agent *a, const json_t *o)
 {
 	struct member *m = &a->member;
@@ -284,7 +288,7 @@ static void start_anew(struct agent *a, const char *why)
 	uv_stop(a->loop);
 }
 
-/* What is known of the cluster goes to the disk when it has changed; then a new start, if it takes one. */
+/* Stores what is known of the cluster if it has changed; then restarts if that is needed. */
 static void member_keep(struct agent *a, const json_t *head, const json_t *settings)
 {
 	const char *name = text_of(head, "name");
@@ -314,7 +318,8 @@ static void revoked_keep(struct agent *a)
 	peers_revoke(a);
 }
 
-/* All of them: who is not named any more has no certificate that has not expired. A server of an older version names none. */
+/* Replaces the whole list: the certificates of nodes no longer named have expired. A server of an
+ * older version sends none. */
 static void revoked_set(struct session *s, const json_t *welcome)
 {
 	const json_t *all = json_object_get(welcome, "revoked");
@@ -349,7 +354,9 @@ static void on_welcome(struct session *s, const json_t *head)
 	s->stage = LISTENS;
 	s->failures = 0;
 	said_clear(s);
-	s->next = 1; /* the one that welcomes is first in its list: once it falls silent, others are asked before it */
+	/* the server that welcomes us is first in its list: once it is silent, try others before
+	 * it */
+	s->next = 1;
 	s->heartbeat = heartbeat > 0 ? heartbeat : HEARTBEAT;
 	local_lease(a->local, s->hello, false);
 	log_line(SEVERITY_NOTICE, "connected to %s (version %s, protocol %lld)", s->where, text_of(head, "version"),
@@ -384,7 +391,8 @@ static void on_sorry(struct session *s, const json_t *head)
 		return;
 	}
 	if (*leader && strlen(leader) < sizeof s->leader && s->failures < 2 * servers_count(&a->member))
-		snprintf(s->leader, sizeof s->leader, "%s", leader); /* not for ever: two may name each other */
+		/* not forever: two may name each other */
+		snprintf(s->leader, sizeof s->leader, "%s", leader);
 	else
 		s->pause = retry > 0 ? (int64_t)(retry > 3600 ? 3600 : retry) * 1000 : -1;
 	link_leave(s, text_of(head, "reason"));
@@ -422,7 +430,7 @@ static void on_frame(void *context, struct link *l, json_t *head, const char *da
 		local_lease(s->a->local, boot_us(), true);
 		peers_trust(s->a, true);
 	} else {
-		orders_frame(s->a, t, head, data, n); /* what is not known is of another version */
+		orders_frame(s->a, t, head, data, n); /* unknown frames are from another version */
 	}
 }
 
@@ -448,7 +456,7 @@ static void session_call(struct session *s)
 		uv_timer_start(&s->timer, on_call_late, CALL_MS, 0);
 }
 
-/* ---- for the others ---- */
+/* ---- called by other components ---- */
 
 void session_start(struct agent *a)
 {

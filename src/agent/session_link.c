@@ -1,5 +1,6 @@
 /*
- * session_link.c - what is told to the server while there is a connection (session.c): that this host is there, how it is, and what others have to say.
+ * session_link.c - what is sent to the server while there is a connection (session.c): that this
+ * host is up, its state, and frames of other components.
  */
 #include <stdlib.h>
 #include <time.h>
@@ -44,7 +45,8 @@ void session_ping(struct session *s)
 	facts_now(a->home.state, &now);
 	s->n++;
 	s->asked[s->n % PINGS] = boot_us();
-	json_init(&j, &head, false); /* health is some program's text: this makes JSON of whatever it holds */
+	/* health is the output of a program: this encodes any bytes as JSON */
+	json_init(&j, &head, false);
 	json_open_object(&j, NULL);
 	json_text(&j, "t", "ping");
 	json_int(&j, "n", (int64_t)s->n);

@@ -1,11 +1,14 @@
 /*
- * spool.c - what users of this host leave while the server is down is kept, and brought to it when it is back (client/tray.h, docs/protocol.md).
+ * spool.c - keeps changes that users of this host submit while the server is down, and sends them
+ * when it is back (client/tray.h, docs/protocol.md).
  *
- *	offer --(server gone: commands fill its tray)--> welcome --> new offer, old trays are closed --> their changes go out, in order --> done: removed --> emptied
+ *	offer --(server gone: commands fill its tray)--> welcome
+ *	--> new offer, old trays closed --> changes sent in order --> done: removed --> emptied
  *
- * Nothing here is needed while the server is down: commands write into the tray themselves, so that a dead agent loses nothing and holds up nobody. What is in the
- * trays is the truth; after each welcome it is listed anew. An offer is replaced before its tray is closed (chmod), and a tray is closed before it is listed: a command that
- * comes late can't put anything into it, and knows by the offer.
+ * The agent is not needed while the server is down: commands write into the tray themselves, so a
+ * dead agent loses nothing and blocks no one. The trays are the truth; they are listed again after
+ * each welcome. An offer is replaced before its tray is closed (chmod), and a tray is closed before
+ * it is listed: a late command can't put anything into it, and learns that from the offer.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -22,12 +25,13 @@
 #include "base/logline.h"
 #include "client/tray.h"
 
-#define WINDOW 32 /* changes that are under way */
+#define WINDOW 32 /* most changes in flight */
 #define PIECE (512 * 1024)
 #define FAR_MOST 20000
 #define FAR_BYTES (512u << 20)
-#define AHEAD                                                                                                          \
-	100 /* numbers between what was seen in a tray, and those of the next: some may come before it is closed */
+/* numbers left free between the last one seen in a tray and the next offer's first: more may be
+ * used before the tray is closed */
+#define AHEAD 100
 
 struct item {
 	uint32_t tray;
@@ -43,12 +47,14 @@ struct closed_tray {
 
 struct spool {
 	char dir[PATH_MAX];
-	struct offer offer; /* of now; tray "": there is none */
+	struct offer offer; /* current offer; tray "": there is none */
 	VEC(struct closed_tray) trays;
-	VEC(struct item) items; /* by number */
+	VEC(struct item) items; /* sorted by number */
 	size_t under_way, over;
-	bool telling; /* something was brought since the welcome: the server learns when that was all */
-	/* Of changes that came from elsewhere, in the tray of now: nobody may fill the disk through it. */
+	/* something was sent since the welcome: notify the server when that was all */
+	bool telling;
+	/* Changes from other machines in the current tray, limited so that no one can fill the
+	 * disk. */
 	size_t far, far_bytes;
 };
 
@@ -67,7 +73,8 @@ static bool is_tray(const char *name)
 
 /* ---- the offer ---- */
 
-/* Returns the highest number that anybody here was given, or is about to be. Names that users plant far away do not use the host's numbers up. */
+/* Returns the highest number that anyone here was given, or is about to be. Names with far higher
+ * numbers, planted by users, don't use up the host's numbers. */
 static uint64_t number_highest(const struct spool *p)
 {
 	uint64_t highest = p->offer.next ? p->offer.next - 1 : 0;
@@ -102,7 +109,7 @@ static int offer_renew(struct spool *p, struct offer *fresh, struct err *err)
 	return rc;
 }
 
-/* ---- what is in the trays ---- */
+/* ---- contents of the trays ---- */
 
 static int by_number(const void *a, const void *b)
 {
@@ -139,7 +146,8 @@ static void tray_empty(struct spool *p, const char *name)
 	vec_push(&p->trays, t);
 }
 
-/* The order of the numbers counts. Their owners can make a time later, but not earlier; so one is not later than those that follow. */
+/* Makes times follow the order of the numbers. Owners can make a time later but not earlier, so
+ * each is reduced to at most those that follow. */
 static void times_settle(struct spool *p)
 {
 	int64_t least = now_us();
@@ -167,7 +175,7 @@ static void trays_collect(struct spool *p)
 	times_settle(p);
 }
 
-/* ---- bringing it ---- */
+/* ---- sending ---- */
 
 static void item_end(struct spool *p, struct item *x)
 {
@@ -206,7 +214,8 @@ static void item_send(struct spool *p, struct link *server, struct item *x)
 	strbuf_fini(&text);
 }
 
-/* All of it is done: the trays go, and the server learns that nothing more comes of earlier leases. */
+/* Removes the trays when all is done, and notifies the server that nothing more comes from earlier
+ * leases. */
 static void spool_empty(struct spool *p, struct link *server)
 {
 	char path[PATH_MAX + TRAY_NAME];
@@ -245,7 +254,7 @@ void spool_done(struct agent *a, struct link *server, const json_t *head)
 		if (x->name.number != number || x->state != ITEM_SENT)
 			continue;
 		if (json_is_true(json_object_get(head, "again"))) {
-			x->state = ITEM_WAITS; /* host_spool_turn() */
+			x->state = ITEM_WAITS; /* see host_spool_turn() */
 			p->under_way--;
 			return;
 		}
@@ -257,7 +266,7 @@ void spool_done(struct agent *a, struct link *server, const json_t *head)
 	spool_more(p, server);
 }
 
-/* ---- the server's word ---- */
+/* ---- answers from the server ---- */
 
 static bool lease_read(const json_t *o, struct offer *ret)
 {
@@ -280,7 +289,7 @@ void host_spool_lease(struct agent *a, struct link *server, const json_t *lease)
 	struct err err = {.text = ""};
 	int rc;
 
-	if (!lease) /* a server of an older version: what is here waits for a newer one */
+	if (!lease) /* a server of an older version: the changes wait for a newer one */
 		return;
 	if (lease_read(lease, &fresh)) {
 		rc = offer_renew(p, &fresh, &err);
@@ -298,7 +307,8 @@ void host_spool_lease(struct agent *a, struct link *server, const json_t *lease)
 	spool_more(p, server);
 }
 
-/* Somebody here could not reach the server, although this agent does: the tray is closed as after a welcome. */
+/* Closes the tray, as after a welcome, if someone here could not reach the server although this
+ * agent can. */
 void host_spool_turn(struct agent *a, struct link *server)
 {
 	struct spool *p = a->spool;
@@ -349,7 +359,8 @@ int spool_start(struct agent *a, struct err *err)
 
 	a->spool = p;
 	snprintf(p->dir, sizeof p->dir, "%.*s/offline", PATH_MAX - 16, a->home.state);
-	if (offer_read(p->dir, &p->offer, err) < 0) /* none, or damaged: the next welcome brings another */
+	/* none, or damaged: the next welcome brings another */
+	if (offer_read(p->dir, &p->offer, err) < 0)
 		p->offer = (struct offer){0};
 	return 0;
 }

@@ -1,8 +1,10 @@
 /*
- * streams.c - what the server asks for by `dial`: a file of a user is read and sent, over a connection of its own that this host opens.
+ * streams.c - reads a user's file for the server when it requests that by `dial`, and sends it over
+ * a separate connection that this host opens.
  *
- * The output of an attempt is read where it is: in the spool, while it has not been carried home, else at its path. It is opened as the user, so
- * that nobody reads by this way what he could not read here. A reader that follows ends when nothing of the attempt runs any more.
+ * The output of an attempt is read where it is: in the spool until it is delivered, then at its
+ * path. It is opened as the user, so no one can read in this way what he could not read here. A
+ * reader that follows the file ends when nothing of the attempt is running any more.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +17,8 @@
 #include "engine/errands.h"
 
 #define CHUNK 65536
-#define AHEAD 262144 /* bytes that may wait in a link */
-#define LOOK_MS 200  /* between two looks at a file that grows */
+#define AHEAD 262144 /* most bytes waiting in a link */
+#define LOOK_MS 200  /* ms between two checks of a file that grows */
 #define READERS_MOST 256
 
 struct reader {
@@ -26,7 +28,7 @@ struct reader {
 	struct opening *opening;
 	uv_timer_t timer;
 	json_int_t id;
-	char *tag, *user, *path; /* the path is as it was asked for, until it is looked for in the spool */
+	char *tag, *user, *path; /* path: as requested, until it is found in the spool */
 	char which[4];
 	bool follow, ready;
 	int fd;
@@ -90,8 +92,8 @@ static void on_look(uv_timer_t *t);
 
 static void reader_more(struct reader *r)
 {
-	static char part[CHUNK];					/* one thread */
-	bool last = !r->follow || !errands_busy(r->a->errands, r->tag); /* asked before reading */
+	static char part[CHUNK];					/* single-threaded */
+	bool last = !r->follow || !errands_busy(r->a->errands, r->tag); /* check before reading */
 
 	while (link_queued(r->link) < AHEAD) {
 		ssize_t n = pread(r->fd, part, sizeof part, r->at);
@@ -133,7 +135,7 @@ static void on_opened(void *context, int fd, const char *reason)
 	r->fd = fd;
 	if (fd >= 0)
 		reader_more(r);
-	else if (r->follow && errands_busy(r->a->errands, r->tag)) /* it will come */
+	else if (r->follow && errands_busy(r->a->errands, r->tag)) /* the file will be created */
 		uv_timer_start(&r->timer, on_open_again, LOOK_MS, 0);
 	else
 		reader_fail(r, reason);
@@ -192,7 +194,7 @@ void streams_dial(struct agent *a, const json_t *head, const char *where)
 	struct reader *r;
 
 	if (strcmp(text_of(head, "what"), "read") != 0 || !is_tag(text_of(head, "tag")) || a->nreaders >= READERS_MOST)
-		return; /* whoever asked does not wait for ever */
+		return; /* the client's wait has a time limit */
 	r = mem_zalloc(sizeof *r);
 	*r = (struct reader){.a = a,
 			     .next = a->readers,

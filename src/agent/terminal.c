@@ -1,8 +1,9 @@
 /*
- * terminal.c - terminals of interactive jobs: from their shepherds here to the server, on a connection of their own.
+ * terminal.c - terminals of interactive jobs: relayed from their shepherds here to the server, on
+ * separate connections.
  *
- * Nothing is kept. When the server is lost, so are they, and the shepherds are told by that; they call again and again, and get through as soon
- * as there is a server.
+ * Nothing is kept. When the connection to the server is lost, they are closed; the shepherds
+ * notice, and call again until they get through.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -17,8 +18,8 @@ struct terminal {
 	struct agent *a;
 	struct terminal *next;
 	char tag[64];
-	int fd;		   /* the shepherd, until the server is reached: then -1 */
-	struct link *link; /* ... and the server */
+	int fd;		   /* the shepherd's connection, until the server is reached; then -1 */
+	struct link *link; /* the connection to the server */
 	struct relay *relay;
 };
 
@@ -75,7 +76,7 @@ static void on_came(void *context, const char *tag, int fd)
 	const char *server = session_server(a);
 	struct terminal *t;
 
-	if (!server) { /* it tries again */
+	if (!server) { /* the shepherd tries again */
 		close(fd);
 		return;
 	}

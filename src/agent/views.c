@@ -1,10 +1,13 @@
 /*
- * views.c - the queue as the server last wrote it down, for users of this host to read while it is down (client/offline.h).
+ * views.c - the queue as the server last described it, for users of this host to read while the
+ * server is down (client/offline.h).
  *
- *	STATE/offline/views/all		everybody's jobs, where users may see each other's
- *	STATE/offline/views/NAME	a user's own: nobody can list the directory, and only the server and the user, by the login token, can work the name out
+ *	STATE/offline/views/all		all jobs, where users may see each other's
+ *	STATE/offline/views/NAME	one user's jobs. No one can list the directory; only the
+ *					server and the user can compute the name, by the
+ *					login token
  *
- * The server sends them by pieces; one that is not complete is not seen.
+ * The server sends views in pieces; an incomplete one is not visible.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -19,13 +22,13 @@
 #include "agent/agent_internal.h"
 
 #define NAME_MOST 64
-#define KEPT (31 * 86400) /* seconds: longer than most login tokens live */
+#define KEPT (31 * 86400) /* seconds; longer than most login tokens live */
 #define FRESH ".new"
 
 struct views {
 	char dir[PATH_MAX];
-	char name[NAME_MOST]; /* of the one that is being sent */
-	int fd;		      /* -1: none is */
+	char name[NAME_MOST]; /* name of the view being received */
+	int fd;		      /* -1: none is being received */
 	int64_t size, at;
 };
 
@@ -68,7 +71,7 @@ static void view_begin(struct views *v, const char *name, int64_t size)
 		v->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
 }
 
-/* What is lost with the machine's power is a picture of the queue: it is not synced. */
+/* Completes a view without a sync: after a power failure only a snapshot of the queue is lost. */
 static void view_end(struct views *v)
 {
 	char from[PATH_MAX + NAME_MOST + 8], to[PATH_MAX + NAME_MOST + 8];
@@ -103,7 +106,7 @@ void views_frame(struct agent *a, const json_t *head, const char *data, size_t n
 		view_end(v);
 }
 
-/* Of users who have not been here for long. */
+/* Removes views of users who have not been here for long. */
 static void views_sweep(const struct views *v)
 {
 	DIR *dir = opendir(v->dir);
