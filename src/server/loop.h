@@ -5,7 +5,8 @@
 struct err;
 struct server;
 
-void server_turn(struct server *s); /* one turn, without socket input and output */
+/* Runs one turn, without socket input and output. */
+void server_turn(struct server *s);
 /* Opens the API's socket, and handles signals. */
 int loop_open(struct server *s, int listening, struct err *err);
 /* Runs until the server is stopped. */

@@ -8,7 +8,8 @@
 struct err;
 struct server;
 
-void meta_next_store(struct server *s); /* part of every commit */
+/* Stores the next numbers, as part of every commit. */
+void meta_next_store(struct server *s);
 void meta_boot_store(struct server *s);
 int meta_restore(struct server *s, const char *name, const json_t *o, struct err *err);
 

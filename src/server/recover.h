@@ -7,6 +7,7 @@ struct server;
 
 int server_recover(struct server *s, struct err *err);
 void recover_defaults(struct server *s); /* sets the defaults of a new store */
-void recover_attempts(struct server *s); /* called once the engine is running */
+/* Asks the engine for the attempts that were under way; called once it is running. */
+void recover_attempts(struct server *s);
 
 #endif

@@ -70,6 +70,7 @@ struct post {
 void reply_later(struct server *s, struct http_request *r, int status, struct strbuf *body);
 /* Replies with an empty object. */
 void reply_empty(struct server *s, struct http_request *r, int status);
-void replies_send(struct server *s); /* after the commit */
+/* Sends the replies, after the commit. */
+void replies_send(struct server *s);
 
 #endif

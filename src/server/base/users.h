@@ -70,6 +70,7 @@ bool user_in(const struct user *u, gid_t gid);
 
 void users_forget(struct server *s);	 /* makes every user be looked up again (SIGHUP) */
 void users_stop(struct server *s);	 /* drops all waiting callers */
-bool users_busy(const struct server *s); /* a lookup is running and cannot be cancelled */
+/* Returns true if a lookup is running; it cannot be cancelled. */
+bool users_busy(const struct server *s);
 
 #endif

@@ -6,9 +6,11 @@
 
 struct server;
 
-const char *word_text(const struct server *s, uint32_t id);   /* "" for 0 */
-uint32_t word_add(struct server *s, const char *text);	      /* NULL and "" are 0 */
-/* 0: unknown, or only tried (tried.h) */
+/* Returns the text of a number; "" for 0. */
+const char *word_text(const struct server *s, uint32_t id);
+/* Interns a text; NULL and "" give 0. */
+uint32_t word_add(struct server *s, const char *text);
+/* Returns the number of a text; 0: unknown, or only tried (tried.h). */
 uint32_t word_find(const struct server *s, const char *text);
 
 #endif

@@ -71,10 +71,10 @@ struct slices {
 void work_add(struct server *s, struct work *w, const struct work_kind *kind);
 /* Removes a work that ends otherwise than by its step. */
 void work_remove(struct server *s, const struct work *w);
-/* There is something to do in the next turn. */
+/* Returns true if a work has something to do in the next turn. */
 bool works_ready(const struct server *s);
 void works_turn(struct server *s);			  /* runs one slice */
-/* Called in turns without a slice: gives up works that have waited too long. */
+/* Gives up works that have waited too long; called in turns without a slice. */
 void works_wait(struct server *s);
 void works_stop(struct server *s, const char *why);	  /* gives up all works */
 

@@ -59,7 +59,8 @@ void credits_stopped(struct server *s, uint32_t id, int64_t ran_ms);
 void credits_settle(struct server *s, uint32_t id);
 /* Removes expired deposits. */
 void credits_turn(struct server *s);
-int64_t credits_next(const struct server *s); /* instant of the next expiry; TIME_NEVER: none */
+/* Returns the instant of the next expiry; TIME_NEVER: none. */
+int64_t credits_next(const struct server *s);
 
 /* before an account's name in the book; user names cannot contain it */
 #define CREDIT_BOOK_PREFIX "@"

@@ -19,16 +19,18 @@ int64_t ran_until_now(const struct server *s, const struct entry *e);
 /* Fills in what is known now of a job and its last attempt; `group`, of `size` bytes, holds the
  * group's name. Texts are borrowed. */
 void history_fill(struct server *s, uint32_t id, struct history_row *row, char *group, size_t size);
+/* Adds the row of a stopped attempt; called for PREEMPT, before the event is applied. */
 void history_stopped(struct server *s, const struct event *e,
-		     const struct payload *p);	   /* called for PREEMPT, before it is applied */
-void history_ended(struct server *s, uint32_t id); /* the job has ended */
-/* At recovery, for a store that is older than the history. */
+		     const struct payload *p);
+/* Adds the row of a job that has ended. */
+void history_ended(struct server *s, uint32_t id);
+/* Adds the ended jobs of a store that is older than the history, at recovery. */
 void history_begin(struct server *s);
 /* Marks that the store has a history. */
 int history_restore(struct server *s, const char *name, const json_t *o, struct err *err);
-/* Called when all is committed: files the waiting rows if it is time. */
+/* Files the waiting rows if it is time; called when everything is committed. */
 void history_file(struct server *s);
-/* Time of the next filing, microseconds; TIME_NEVER: none. */
+/* Returns the time of the next filing, microseconds; TIME_NEVER: none. */
 int64_t history_next(const struct server *s);
 
 #endif

@@ -11,7 +11,8 @@ void ledger_split(const struct history_row *row, void (*day)(void *context, cons
 
 /* Returns the date of an instant as the ledger writes it: 20261115, local time. */
 int64_t ledger_date(int64_t instant);
-int64_t ledger_midnight(int64_t instant); /* start of that day */
+/* Returns the start of that day. */
+int64_t ledger_midnight(int64_t instant);
 /* Convert dates to day numbers without gaps, and back. */
 int64_t ledger_day(int64_t date);
 int64_t ledger_date_of(int64_t day);

@@ -24,15 +24,18 @@ struct quotas *quotas_create(void);
 void quotas_destroy(struct quotas *q);
 int quotas_restore(struct server *s, struct err *err); /* reads the quotas from the store */
 
-bool quotas_count(const struct server *s); /* true if jobs are counted */
+/* Returns true if jobs are counted. */
+bool quotas_count(const struct server *s);
 /* Returns a user's quota for this month; false: none was set, and all values are 0. */
 bool quotas_get(struct server *s, const char *user, struct quota *ret);
 size_t quotas_users(const struct server *s);
-const char *quotas_user(const struct server *s, size_t i); /* in no order */
+/* Returns the i-th user, in no order; NULL: removed. */
+const char *quotas_user(const struct server *s, size_t i);
 
 /* Sets a user's limits, adding an entry if there is none. */
 void quotas_set(struct server *s, const char *user, const int64_t limit[QUOTA_TYPES], int32_t end);
-bool quotas_drop(struct server *s, const char *user); /* false: the user had none */
+/* Removes a user's quota. Returns false if the user had none. */
+bool quotas_drop(struct server *s, const char *user);
 
 /* Claims of one request on its user's quota. */
 struct quota_bill {

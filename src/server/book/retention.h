@@ -21,7 +21,7 @@ struct retention {
 };
 
 void retention_turn(struct server *s);
-/* Time of the next action, microseconds; TIME_NEVER: none. */
+/* Returns the time of the next action, microseconds; TIME_NEVER: none. */
 int64_t retention_next(const struct server *s);
 
 #endif

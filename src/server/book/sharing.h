@@ -31,8 +31,10 @@ void sharing_settings(
 	struct server *s);
 /* Reads the next days; called when nothing waits to be stored. */
 void sharing_committed(struct server *s);
-bool sharing_reads(const struct server *s);    /* there is more to read now */
-bool sharing_complete(const struct server *s); /* everything has been read */
+/* Returns true if there is more to read now. */
+bool sharing_reads(const struct server *s);
+/* Returns true if everything has been read. */
+bool sharing_complete(const struct server *s);
 
 /* Ranks the parties as of now, including the usage of running jobs. */
 void sharing_rank(struct server *s);

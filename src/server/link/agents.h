@@ -11,7 +11,7 @@
 struct link;
 struct server;
 
-/* Called by the listener for a link with a certificate of this cluster. */
+/* Takes over a link with a certificate of this cluster from the listener. */
 void agents_link(struct server *s, struct link *l);
 /* Sends changed attributes or configuration to all agents. */
 void agents_settings(struct server *s);
@@ -20,10 +20,12 @@ void agents_setting(struct server *s, uint32_t node);
 /* Closes the agent's link, if there is one. retry: seconds sent in `sorry`, -1: the node was
  * removed; 0: no `sorry` is sent, and the agent may come back at once. */
 void agents_cut(struct server *s, uint32_t node, int retry, const char *reason);
-struct link *agents_link_of(const struct server *s, uint32_t node); /* NULL: not connected */
+/* Returns the link of a node; NULL: not connected. */
+struct link *agents_link_of(const struct server *s, uint32_t node);
 /* Suspends leases, after nodes_farewell() was committed. */
 void agents_bye(struct server *s);
-bool agents_unsent(const struct server *s); /* some output has not been sent yet */
+/* Returns true if some output has not been sent yet. */
+bool agents_unsent(const struct server *s);
 /* Sends a frame to all agents; value is borrowed. */
 void agents_tell(struct server *s, const char *type, const char *key, json_t *value);
 void revoke_turn(struct server *s);

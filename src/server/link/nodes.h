@@ -21,22 +21,25 @@ enum removal {
 	/* like REMOVE_ENDED, but the caller vouches that nothing runs on a silent node */
 	REMOVE_DEAD,
 };
+/* Removes a node, or lets it leave first. CODE_BAD_STATE: jobs run on it (REMOVE_IDLE). */
 int nodes_remove(struct server *s, uint32_t node, enum removal how, const char *by,
-		 struct err *err); /* -EBUSY: jobs run on it */
+		 struct err *err);
+/* Returns true if the node did not end its jobs in time for its removal. */
 bool node_expelled(const struct server *s,
-		   uint32_t node); /* it did not end its jobs in time for its removal */
+		   uint32_t node);
 void nodes_turn(struct server *s); /* handles nodes that have been silent for too long */
 int64_t nodes_next(const struct server *s);
 /* Stores that leases are suspended, before agents are informed that the server stops. */
 void nodes_farewell(struct server *s);
-int facts_check(const json_t *facts, struct err *err); /* -EINVAL: the facts are impossible */
+/* Checks facts about a node. -EINVAL: they are impossible. */
+int facts_check(const json_t *facts, struct err *err);
 /* Takes over checked facts. */
 void node_facts(struct server *s, uint32_t node, const json_t *facts);
-/* Called when its hello was accepted. */
+/* Updates a node whose hello was accepted. */
 void node_arrived(struct server *s, uint32_t node, const json_t *facts, bool moved);
 /* Handles a ping; health NULL or "": it is well. */
 void node_heard(struct server *s, uint32_t node, const char *health);
-/* Called when it was given a certificate. */
+/* Stores the expiry of the certificate that a node was just given. */
 void node_certified(struct server *s, uint32_t node);
 /* Returns the resources of a joined node for jobs, from its facts and limits. */
 struct res node_size(const struct node_info *n);

@@ -15,7 +15,7 @@ int lead_take(struct server *s, struct err *err);
 /* Answers requests with "another server leads" until this one does. Returns 0 then, or 1 if it
  * was stopped. */
 int standby_wait(struct server *s);
-/* Called once the server is up: from now on the lease is short, and renewed. */
+/* Begins to renew the lease, which is short from now on; called once the server is up. */
 int lead_start(struct server *s, struct err *err);
 /* Returns true if this server still leads; nothing may be sent otherwise. Renews an expired
  * lease; exits the process if another server leads. */
@@ -23,7 +23,8 @@ bool lead_holds(struct server *s);
 /* Releases the lead in order: another server may take it at once. */
 void lead_end(struct server *s);
 void lead_deposed(const struct server *s, const struct err *err) __attribute__((noreturn));
-bool lead_leased(const struct server *s); /* there may be other servers */
+/* Returns true if there may be other servers. */
+bool lead_leased(const struct server *s);
 bool lead_standing(const struct server *s);
 /* Answers that another server leads; false: this one leads, and no answer was sent. */
 bool lead_answers(struct server *s,

@@ -32,7 +32,8 @@ struct node_health {
 	char *reason;  /* reason of the last failure */
 };
 
-bool health_out(const struct node_info *n); /* out of service */
+/* Returns true if the node is out of service. */
+bool health_out(const struct node_info *n);
 void health_store(const struct server *s, const struct node_info *n,
 		  struct json *j); /* writes a member of the node's record */
 /* Reads it from the node's record. */

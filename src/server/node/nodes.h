@@ -92,7 +92,8 @@ struct hosts {
 };
 
 bool agent_connected(const struct node_info *info);
-int agent_restore(struct server *s, uint32_t node, const json_t *o, struct err *err); /* at recovery */
+/* Restores an agent from the node's record, at recovery. */
+int agent_restore(struct server *s, uint32_t node, const json_t *o, struct err *err);
 /* Writes its members of the node's record. */
 void agent_store(const struct node_info *info, struct json *j);
 struct agent *agent_create(struct server *s, const json_t *facts);

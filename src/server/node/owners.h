@@ -32,16 +32,19 @@ struct node_owner {
 /* Makes a node a workstation, or changes its policy; NULL or "": it is not one any more. The
  * text is already checked. */
 void owner_policy_set(struct node_info *n, const char *policy);
-const char *owner_policy(const struct node_info *n); /* "": not a workstation */
+/* Returns the policy; "": not a workstation. */
+const char *owner_policy(const struct node_info *n);
 /* Takes over what its agent reports, except the claim. */
 void owner_take(struct node_owner *o, const json_t *news);
 /* Parses a list of indexes below 64. */
 uint64_t owner_gpus_read(const json_t *list);
-uint64_t owner_gpus_of(const struct node_info *n, int64_t gpus); /* those among the first `gpus` */
+/* Returns the owner's GPUs among the first `gpus`. */
+uint64_t owner_gpus_of(const struct node_info *n, int64_t gpus);
 /* Puts the hours in which the owner will want the machine into the plan. To be called whenever
  * owner data has changed. */
 void owner_plan(struct server *s, uint32_t node);
-void owner_forget(struct server *s, uint32_t node); /* called when a node is removed */
+/* Drops the owner of a node that is removed. */
+void owner_forget(struct server *s, uint32_t node);
 
 /* Writes its members of the node's record. */
 void owner_store(const struct node_info *n, struct json *j);

@@ -18,8 +18,9 @@ struct server;
 
 int world_node_restore(struct server *s, const char *name, const json_t *o, struct err *err);
 void world_node_store(struct server *s, uint32_t node);
-int world_node_add(struct server *s, const char *name, const struct res *total, struct err *err); /* -EEXIST */
-/* Called when its resources have changed. */
+/* Adds a node. -EEXIST: there is one of that name. */
+int world_node_add(struct server *s, const char *name, const struct res *total, struct err *err);
+/* Sets the resources of a node. */
 void world_node_size(struct server *s, uint32_t node, const struct res *total);
 /* Sets its CPUs, whole or divided. */
 void world_node_total(const struct node_info *n, int64_t cpus, struct res *total);
@@ -33,6 +34,7 @@ int world_node_features(struct server *s, uint32_t node, struct err *err);
 void world_node_gate(struct server *s, uint32_t node);
 int64_t world_cpus_used(const struct server *s, uint32_t node);
 int64_t world_gpus_used(const struct server *s, uint32_t node);
-bool world_node_past(const struct server *s, uint32_t node); /* only the history refers to it */
+/* Returns true if only the history refers to the node. */
+bool world_node_past(const struct server *s, uint32_t node);
 
 #endif

@@ -96,7 +96,8 @@ void overlay_drop(struct server *s, struct overlay *o);
  * call. */
 const char *overlays_listen(const struct server *s);
 void overlays_opened(struct server *s, int port);
-int overlay_restore(struct server *s, const char *name, const json_t *o, struct err *err); /* at recovery */
+/* Restores an overlay, at recovery. */
+int overlay_restore(struct server *s, const char *name, const json_t *o, struct err *err);
 /* Replaces a text; NULL or "": none. */
 void overlay_text(char **at, const char *text);
 

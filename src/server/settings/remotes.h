@@ -37,11 +37,13 @@ struct remotes {
 	VEC(struct remote) list; /* by name */
 };
 
-const struct remote *remote_find(const struct server *s, const char *name); /* NULL: not known */
+/* Finds a site; NULL: not known. */
+const struct remote *remote_find(const struct server *s, const char *name);
 /* Adds a site, or replaces its servers and token, also in the store. */
 void remote_put(struct server *s, const char *name, const char *servers, const char *token);
 void remote_drop(struct server *s, const char *name);
-int remote_restore(struct server *s, const char *name, const json_t *o, struct err *err); /* at recovery */
+/* Restores a site, at recovery. */
+int remote_restore(struct server *s, const char *name, const json_t *o, struct err *err);
 
 /* Returns true if `name` means this server: its name, its host's, or localhost. */
 bool server_is_here(const struct server *s, const char *name);

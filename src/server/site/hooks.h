@@ -86,7 +86,7 @@ void hook_ask_free(struct hook_ask *a); /* accepts NULL; cancels a question unde
 size_t hooks_count(const struct server *s);
 void hooks_show(const struct server *s, size_t i, struct hook_shown *ret);
 const char *hooks_directory(const struct server *s);
-/* Why the directory cannot be used; NULL: it is usable or missing. */
+/* Returns why the directory cannot be used; NULL: it is usable or missing. */
 const char *hooks_trouble(const struct server *s);
 
 #endif

@@ -58,7 +58,8 @@ void hook_crew_files(struct hook_crew *c, json_t *files, struct strbuf *texts);
 void hook_crew_add(struct hook_crew *c, struct hook_ask *a);
 /* Cancels a question. */
 void hook_crew_drop(struct hook_crew *c, struct hook_ask *a);
-void hook_crew_go(struct hook_crew *c); /* called when may_begin() may have changed */
+/* Sends waiting questions after may_begin() may have changed. */
+void hook_crew_go(struct hook_crew *c);
 /* Checks a file; the answer is `events` or `error`. The texts are borrowed. */
 struct hook_ask *hook_crew_check(struct hook_crew *c, const char *name, const char *text, size_t n,
 				 void (*done)(struct server *s, void *context), void *context);

@@ -74,7 +74,8 @@ int realm_look(struct server *s, bool *ret_changed, struct err *err);
 /* Returns another server that runs or may run: any, or one with jobs on its own machine. NULL:
  * there is none. */
 const char *realm_other(const struct server *s, bool any, bool *ret_jobs);
-int realm_object(struct server *s, const char *name, const json_t *o, struct err *err); /* at recovery */
+/* Restores a part of the authority, at recovery. */
+int realm_object(struct server *s, const char *name, const json_t *o, struct err *err);
 /* Opens the port for API and agents, if one is configured. */
 int realm_listen(struct server *s, void (*link)(void *context, struct link *l), struct err *err);
 int realm_certify(struct server *s, const char *csr, size_t n, const char *node, uint64_t join, struct strbuf *ret_cert,
@@ -92,8 +93,9 @@ struct tls_context *
 realm_tls(struct server *s);
 void realm_files(struct server *s); /* sets this machine's identity for file transfers */
 void realm_close(struct server *s); /* closes the port; agents' links stay open */
-/* Expiry of this server's certificate; 0: it has none. */
+/* Returns the expiry of this server's certificate; 0: it has none. */
 int64_t realm_certified(const struct server *s);
-json_t *agents_servers(const struct server *s);	 /* new array of addresses, this one first */
+/* Returns a new array of addresses, this server's first. */
+json_t *agents_servers(const struct server *s);
 
 #endif

@@ -12,10 +12,12 @@ struct server;
 /* Revokes the certificates of that join of the node and of those before it; `valid_until` as
  * node_info.certified. Ends its links; other nodes are notified after the commit. */
 void node_revoke(struct server *s, const char *name, uint64_t join, int64_t valid_until);
-int revoke_restore(struct server *s, const char *name, const json_t *o, struct err *err); /* at recovery */
+/* Restores a revocation, at recovery. */
+int revoke_restore(struct server *s, const char *name, const json_t *o, struct err *err);
 const struct revoked *revoked_list(struct server *s);
-json_t *revoked_json(struct server *s); /* {NAME: JOIN} */
-/* Like revoked_json(), but for those not announced yet, once; NULL: none. */
+/* Returns all revocations as a new object {NAME: JOIN}. */
+json_t *revoked_json(struct server *s);
+/* Returns those not announced yet, once; NULL: none. */
 json_t *revoked_news(struct server *s);
 
 #endif

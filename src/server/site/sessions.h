@@ -48,9 +48,10 @@ bool session_whose(struct server *s, const struct http_request *r, uid_t *ret_ui
 /* Checks the session of a request, whose user has been looked up. CODE_UNAUTHORIZED: no valid
  * session. */
 int session_check(struct server *s, const struct http_request *r, struct asker *ret, struct err *err);
-/* For streamed answers. */
+/* Returns true if the session is still valid; for streamed answers. */
 bool session_holds(struct server *s, const char *id);
-int session_restore(struct server *s, const char *id, const json_t *o, struct err *err); /* at recovery */
+/* Restores a session, at recovery. */
+int session_restore(struct server *s, const char *id, const json_t *o, struct err *err);
 void session_cookie_name(const struct server *s, char ret[32]);
 
 #endif

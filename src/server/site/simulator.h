@@ -45,7 +45,8 @@ int simulator_ask(struct server *s, const struct simulation_wish *w, simulation_
 		  struct err *err);
 /* Returns the i-th kept result, newest first; NULL: no more. */
 const struct simulated_past *simulator_kept(const struct server *s, size_t i);
-const struct simulated_past *simulator_running(const struct server *s); /* NULL: none */
+/* Returns the running simulation; NULL: none. */
+const struct simulated_past *simulator_running(const struct server *s);
 void simulator_end(struct server *s);
 
 #endif

@@ -96,7 +96,8 @@ void token_reply_login(struct server *s, struct http_request *r, const struct as
 /* Replies now or later (munge.c). */
 void munge_login(struct server *s, struct http_request *r, const char *credential, int64_t life);
 
-int token_restore(struct server *s, const char *id, const json_t *o, struct err *err); /* at recovery */
+/* Restores a token, at recovery. */
+int token_restore(struct server *s, const char *id, const json_t *o, struct err *err);
 /* Finds the user of a genuine token by its secret alone; `ret_gid` -1: the primary group. */
 bool token_whose(struct server *s, const char *text, uid_t *ret_uid, gid_t *ret_gid);
 /* Authenticates a token, whose user (token_whose()) has been looked up. CODE_UNAUTHORIZED: it is
@@ -118,7 +119,7 @@ int token_check_site(struct server *s, const char *text, const char *user, const
 /* Returns true if the client's proof is still valid; for streamed answers. */
 bool token_holds(struct server *s, const struct asker *w);
 void token_of_job(const struct server *s, const char *tag, char ret[TOKEN_SIZE]);
-/* Token for the leading server, for a user of this machine. */
+/* Makes a token for the leading server, for a user of this machine. */
 bool token_pass(struct server *s, uid_t uid,
 		char ret[TOKEN_SIZE]);
 

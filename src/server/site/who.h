@@ -41,6 +41,7 @@ int may_do(const struct server *s, const struct asker *w, enum act act, const st
 int may_set(const struct server *s, const struct asker *w, enum attr_owner owner, const char *name, const char *attr,
 	    struct err *err);
 bool may_see(const struct server *s, const struct asker *w, const struct spec *p);
-bool may_see_all(const struct server *s, const struct asker *w); /* may see jobs of all users */
+/* Returns true if the client may see jobs of all users. */
+bool may_see_all(const struct server *s, const struct asker *w);
 
 #endif

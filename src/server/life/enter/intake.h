@@ -39,7 +39,7 @@ void intake_close(struct server *s, uint64_t first);
  * have, beginning with `first`. Returns false after the last one. */
 bool intake_begin(struct server *s, uint64_t number, const struct submission *x, uint32_t first, uint32_t *done);
 
-/* At recovery: restores the mark of a submission that was not accepted yet, and what it covers. */
+/* Restores the mark of a submission that was not accepted yet, and what it covers, at recovery. */
 int intake_restore(struct server *s, const char *name, const json_t *o, struct err *err);
 /* Drops a job's record if a mark covers it; returns true if it did. */
 bool intake_drop(struct server *s, uint64_t key, uint64_t script);

@@ -19,7 +19,8 @@ struct submission;
 /* Accepts a submission: SUBMIT, holds, dependencies. `before`: the submission accepted before it
  * with the same request, or NULL. `number`: from number_for(). */
 void submission_accept(struct server *s, uint64_t number, struct submission *x, const struct submission *before);
-int64_t submission_count(const struct submission *x); /* number of jobs, or elements of its array */
+/* Returns the number of jobs, or of elements of its array. */
+int64_t submission_count(const struct submission *x);
 /* The steps of submission_accept(), for intake.h. submission_settle() keeps the script and
  * computes the rank; submission_fill() adds the jobs in STATE_NEW, from core id `first` on;
  * submission_begun() is called once they have begun to wait. */
@@ -41,7 +42,8 @@ int depend_check(struct server *s, const struct asker *who, struct spec *p, int6
 int before_check(struct server *s, const struct submission *x, size_t n, struct err *err);
 /* Checks a new job against the rules, chooses its queue and applies defaults to its spec. */
 int submit_check(struct server *s, const struct asker *who, struct submission *x, struct arena *a, struct err *err);
-struct asker owner_of(const struct server *s, const struct spec *p); /* a job's owner as a client */
+/* Returns a job's owner as a client. */
+struct asker owner_of(const struct server *s, const struct spec *p);
 /* Does the same for a job that moves to another queue: x->spec is as it was there. `by` names
  * the checks that are skipped (move.h). */
 int move_check(struct server *s, const struct asker *owner, struct submission *x, const char *queue, enum mover by,

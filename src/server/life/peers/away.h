@@ -36,7 +36,8 @@ void away_key(const struct server *s, uint32_t id, char ret[KEY_MAX + 1]);
 void away_name(const struct server *s, uint32_t id, char ret[AWAY_NAME]);
 /* Finds an away job by that name. */
 bool away_find(const struct server *s, const char *name, uint32_t *ret);
-bool away_any(struct server *s);					 /* some job may be due */
+/* Returns true if some job may be due. */
+bool away_any(struct server *s);
 
 /* Appends where a job in a queue of another site is, or what it waits for. */
 void away_explain(const struct server *s, uint32_t id, struct strbuf *out);
@@ -54,7 +55,7 @@ void away_accepted(struct server *s, uint32_t id, uint32_t try, const char *answ
 /* Handles that the site does not have it and never will under that key. `why`: reason of the
  * refusal; NULL: withdrawn as requested. */
 void away_back(struct server *s, uint32_t id, uint32_t try, const char *why);
-/* `guaranteed`: the site guarantees its deadline. */
+/* Records its state at the site. `guaranteed`: the site guarantees its deadline. */
 void away_state(struct server *s, uint32_t id, uint32_t try, char state, bool guaranteed);
 /* Handles its end at the site. Its output is home, or `comment` names its location. `job`: as in
  * the site's API. */

@@ -15,9 +15,11 @@
 struct err;
 struct server;
 
-void erase_add(struct server *s, uint32_t id); /* called when the job is about to be forgotten */
+/* Adds the directory of a job that is about to be forgotten. */
+void erase_add(struct server *s, uint32_t id);
 int erase_restore(struct server *s, const char *name, const json_t *o, struct err *err);
-void erase_send(struct server *s); /* after the commit, a few at a time */
+/* Sends deletions to the engine, after the commit, a few at a time. */
+void erase_send(struct server *s);
 /* Handles the engine's answer. reason: why the directory still exists; NULL: it was deleted. */
 void erase_done(struct server *s, const char *name, const char *reason);
 

@@ -7,7 +7,8 @@
 struct server;
 
 void forgets_turn(struct server *s);	      /* drops expired jobs from memory and store */
-int64_t forgets_next(const struct server *s); /* time of the next one; TIME_NEVER: none */
+/* Returns the time of the next one; TIME_NEVER: none. */
+int64_t forgets_next(const struct server *s);
 
 /* Drops a forgotten job's reference; 0: none. */
 void script_unref(struct server *s, uint64_t script);

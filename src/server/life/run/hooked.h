@@ -14,7 +14,8 @@ struct spec;
 
 /* Queues the start or end of a job for its hooks, which get it after the commit, at most once. */
 void hook_later(struct server *s, uint32_t id, enum hook_event e);
-void hooks_send(struct server *s); /* after the commit */
+/* Sends the queued events to the hooks, after the commit. */
+void hooks_send(struct server *s);
 /* Applies a hook's answer about a job: log lines and mails. hooked_mails() sends the mails
  * alone, for a job that does not exist. */
 void hooked_note(struct server *s, uint32_t id, const struct hook_answer *a);

@@ -13,7 +13,7 @@ struct server;
 
 /* Sends the signal after the commit. */
 void signal_later(struct server *s, uint32_t id, uint32_t attempt, int signal);
-/* Delay: seconds until SIGKILL. */
+/* Sends SIGTERM, and SIGKILL after `delay` seconds; 0: SIGKILL at once. */
 void attempt_kill(struct server *s, const struct attempt *t, int64_t delay);
 /* Ends a running job's processes as its intent requires: SIGTERM, then SIGKILL after `delay`
  * seconds (< 0: the queue's setting). */

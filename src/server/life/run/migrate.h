@@ -27,7 +27,8 @@ struct class_moves {
 
 typedef VEC(struct class_moves) class_moves_vec;
 
-/* Called when the scheduler has begun or an attribute has changed. */
+/* Lets the scheduler move jobs if an attribute allows it; called for a new scheduler, and after
+ * changes of attributes. */
 void moves_offer(struct server *s);
 /* Records the cost of a move when the moved job runs again. */
 void move_learn(struct server *s, uint32_t id);

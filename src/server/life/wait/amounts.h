@@ -19,7 +19,7 @@ struct server;
 
 /* Takes over the program's output. -EINVAL: it could not be parsed, and nothing is changed. */
 int amounts_reported(struct server *s, const char *text, size_t n, struct err *err);
-/* At the start: restores the last report. */
+/* Restores the last report, at the start. */
 int amount_restore(struct server *s, const char *name, const struct json_t *o, struct err *err);
 
 /* Runs the program from now on, if one is configured. */

@@ -48,15 +48,18 @@ void foresee_update(struct server *s); /* brings the forecast up to date, or one
 void foresee_again(struct server *s);  /* discards the forecast because the rules have changed */
 void foresee_started(struct server *s, uint32_t id, int64_t now);
 void foresee_forget(struct server *s, uint32_t id);
+/* Returns the instant of the forecast used by foresee_start(). */
 int64_t foresee_made(const struct server *s,
-		     uint32_t id); /* instant of the forecast used by foresee_start() */
+		     uint32_t id);
 /* Returns true if that start counts the jobs ahead only as a sum of CPUs. */
 bool foresee_rough(const struct server *s,
 		   uint32_t id);
-int64_t foresee_last(const struct server *s); /* instant of the newest forecast; 0: none yet */
-/* False: the start is not known. */
+/* Returns the instant of the newest forecast; 0: none yet. */
+int64_t foresee_last(const struct server *s);
+/* Returns the forecast start of a job; false: it is not known. */
 bool foresee_start(const struct server *s, uint32_t id, int64_t *ret);
+/* Appends why the start is not known. Returns false if the job does not wait. */
 bool foresee_not(const struct server *s, uint32_t id,
-		 struct strbuf *why); /* why the start is not known; false: the job does not wait */
+		 struct strbuf *why);
 
 #endif

@@ -14,8 +14,10 @@
 struct server;
 
 double hookrank_value(const struct server *s, uint32_t id);
-void hookrank_again(struct server *s, uint32_t id); /* called when the job was altered */
+/* Requests the value of an altered job again. */
+void hookrank_again(struct server *s, uint32_t id);
 void hookrank_turn(struct server *s);
-int64_t hookrank_next(const struct server *s); /* time of the next request; TIME_NEVER: none */
+/* Returns the time of the next request; TIME_NEVER: none. */
+int64_t hookrank_next(const struct server *s);
 
 #endif

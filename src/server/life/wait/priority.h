@@ -13,7 +13,7 @@ void job_prioritized(struct server *s, uint32_t id, const struct priority_settin
 /* Returns the priority by the settings in force; the scheduler's callback, with the server as
  * context. */
 double job_priority(void *context, uint32_t id, int64_t now);
-/* Called before the scheduler asks for the priorities of all jobs. */
+/* Ranks the shares before the scheduler asks for the priorities of all jobs. */
 void priority_prepare(void *context, int64_t now);
 /* Reads the priorities of users, groups, accounts and QoS again after one was set. */
 void priority_parties(struct server *s);

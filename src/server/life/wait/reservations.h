@@ -17,7 +17,8 @@ void reservations_lay(struct server *s);
 uint32_t *keys_now(struct server *s);
 /* Lays them out when it is time, and removes those that are over. */
 void reservations_turn(struct server *s);
-int64_t reservations_wake(const struct server *s); /* time of the next call */
+/* Returns the time of the next reservations_turn(). */
+int64_t reservations_wake(const struct server *s);
 
 /* A job affected by a reservation. */
 struct concerned {

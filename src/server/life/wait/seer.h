@@ -24,7 +24,9 @@ struct seer_calls {
  * not reached in three quarters of `seconds` are rough. The process is killed after `seconds`.
  * Returns NULL if it could not be forked. */
 struct seer *seer_start(struct server *s, size_t most, size_t nodes, int seconds, const struct seer_calls *calls);
-void seer_stop(struct seer *x);		    /* no callback is called after it; accepts NULL */
-int64_t seer_fork_us(const struct seer *x); /* how long the fork held the server */
+/* Kills the process; no callback is called afterwards. Accepts NULL. */
+void seer_stop(struct seer *x);
+/* Returns how long the fork held the server, microseconds. */
+int64_t seer_fork_us(const struct seer *x);
 
 #endif

@@ -16,13 +16,14 @@ struct err;
 struct forecast;
 struct spec;
 
-/* Called when a job begins to wait, or waits with a new spec. */
+/* Computes what blocks a job that begins to wait, or waits with a new spec. */
 void block_begin(struct server *s, uint32_t id);
 void block_set(struct server *s, uint32_t id, unsigned bits);
 void block_clear(struct server *s, uint32_t id, unsigned bits);
-/* After a change of nodes: checks if they could hold it. */
+/* Blocks or releases a job after a change of nodes, depending on whether they could hold it. */
 void block_fit(struct server *s, uint32_t id);
-void block_running(struct server *s, uint32_t id); /* called when a job runs, whatever blocked it */
+/* Removes a running job from the gate, whatever blocked it. */
+void block_running(struct server *s, uint32_t id);
 void block_due(struct server *s);		   /* releases jobs whose time has come */
 /* Updates other jobs after starts and ends, within *steps; the rest becomes a work. Returns
  * false if there was nothing to do. */

@@ -13,7 +13,8 @@ void dispatch_starts(struct server *s);
 /* Sends the orders, after the commit. */
 void dispatch_orders(struct server *s);
 void dispatch_overruns(struct server *s);
-int64_t dispatch_next(const struct server *s); /* time of the next dispatch_overruns() */
+/* Returns the time of the next dispatch_overruns(). */
+int64_t dispatch_next(const struct server *s);
 /* Returns starts that wait for a node which is down to the queue. */
 void dispatch_withdraw(struct server *s,
 		       uint32_t node);

@@ -44,7 +44,8 @@ bool outage_kind_parse(const char *word, enum outage_kind *ret);
  * outage announced for later then still counts after the next start. OUTAGE_NONE cancels it. */
 void outage_set(struct server *s, const struct outage *x);
 void outage_turn(struct server *s);	     /* begins it when its time has come */
-int64_t outage_next(const struct server *s); /* time of the next begin, or TIME_NEVER */
+/* Returns the time of its beginning; TIME_NEVER: none is announced. */
+int64_t outage_next(const struct server *s);
 int outage_restore(struct server *s, const char *name, const json_t *o, struct err *err);
 
 #endif

@@ -23,7 +23,8 @@ void world_begin(struct server *s);
  * reason if not. */
 enum fit world_could_hold(struct server *s, const struct spec *p);
 int world_refuse(struct server *s, const struct spec *p, struct err *err);
-void world_misfit(struct server *s, const struct spec *p, struct err *ret); /* why it is held (BLOCK_MISFIT) */
+/* Writes why a job is held (BLOCK_MISFIT). */
+void world_misfit(struct server *s, const struct spec *p, struct err *ret);
 /* Appends the nodes that a job's queue allows, if not all. */
 void world_tie(const struct server *s, const struct spec *p, struct strbuf *out);
 enum fit world_could_hold_on(struct server *s, const struct spec *p, uint32_t allowed);
@@ -32,18 +33,20 @@ void world_settings(struct server *s);
 /* Makes the plan again at recovery, once all events are folded. Past events may not fit the
  * present nodes and partitions, so the folded plan is only right about where jobs are. */
 void world_folded(struct server *s);
-/* The policy, a setting or the nodes have changed: keeps the places under the new rules. */
+/* Makes plan and scheduler again after a change of policy, settings or nodes; keeps the places. */
 void world_rebuild(
 	struct server *s);
-void world_savings(struct server *s); /* called when a class was changed */
-/* A queue was changed: jobs may take a different time to end. */
+/* Updates the checkpoint times of jobs after a class was changed. */
+void world_savings(struct server *s);
+/* Updates the time that jobs take to end, after a queue was changed. */
 void world_endings(struct server *s);
-void world_outage(struct server *s);  /* a shutdown was announced, has begun or was cancelled */
+/* Updates the plan after a shutdown was announced, has begun or was cancelled. */
+void world_outage(struct server *s);
 /* Returns the shutdown used for planning. Borrowed. One that has begun without a known end does
  * not affect the time after it. */
 const struct outage *world_expects(const struct server *s);
 void world_gates(struct server *s);   /* applies all gates to a new scheduler */
-/* Called when nodes or partitions were added, changed or removed. */
+/* Derives everything again after nodes or partitions were added, changed or removed. */
 void world_changed(struct server *s);
 /* Derives a waiting job's request from the present nodes and partitions. If it differs from
  * before, the job loses its place. */
