@@ -349,7 +349,7 @@ bool quotas_overtakes(const struct server *s, uint32_t id)
 	return false;
 }
 
-/* Uses that earlier jobs have lower ids. */
+/* Returns true if a priority job overtakes others. Earlier jobs have lower ids. */
 bool quotas_urgent(const struct server *s, uint32_t id)
 {
 	const struct quota_claim *claim = &s->jobs->entries.v[id].spec->rare->claim;

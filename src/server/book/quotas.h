@@ -67,7 +67,7 @@ int quotas_rerun(struct server *s, uint32_t id, int64_t *ret_paid, struct err *e
 bool quotas_urgent(const struct server *s, uint32_t id);
 /* Returns true if an earlier normal job could be started. */
 bool quotas_overtakes(const struct server *s, uint32_t id);
-/* Returns the unused part of the claim of a job that has ended. */
+/* Gives back the unused part of the claim of a job that has ended. */
 void quotas_settle(struct server *s, uint32_t id);
 
 #endif

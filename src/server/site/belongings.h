@@ -7,7 +7,7 @@
 struct err;
 struct server;
 
-/* Prepares the check of the files in the state directory. */
+/* Draws the random part of this server's file names. */
 void belongings_begin(struct server *s);
 /* Checks that the files belong to our store. -ESTALE: they belong to another. */
 int belongings_check(struct server *s, struct err *err);

@@ -88,7 +88,8 @@ void realm_servers(const struct server *s, struct json *j);
 /* Address of this server for others, with its port; "": no port is open. */
 const char *
 realm_address(const struct server *s);
-/* For connections to others; borrowed until it is renewed; NULL: no port is open. */
+/* Returns the TLS context for connections to others; borrowed until it is renewed; NULL: no port
+ * is open. */
 struct tls_context *
 realm_tls(struct server *s);
 void realm_files(struct server *s); /* sets this machine's identity for file transfers */

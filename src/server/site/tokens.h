@@ -64,7 +64,7 @@ extern const struct schema token_shown; /* token_record in answers */
 
 struct tokens *tokens_of(struct server *s);
 void token_id(const struct token_record *t, char ret[32]);
-/* Valid until the next change; NULL: none. */
+/* Finds a token by its id; valid until the next change; NULL: none. */
 struct token_record *token_find(struct server *s, const char *id);
 void token_store(struct server *s, const struct token_record *t);
 void token_drop(struct server *s, struct token_record *t); /* revokes it */
