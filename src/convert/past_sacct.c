@@ -92,8 +92,7 @@ struct sacct {
 	int64_t line, peak_kib, cpu_ms;
 };
 
-/* Splits a line in place and returns the number of cells. A '|' at the end (--parsable) ends the
- * last cell. */
+/* Splits a line in place and returns the number of cells. A '|' at the end adds an empty one. */
 static int line_split(char *line, char **cell, int most)
 {
 	int n = 0;

@@ -236,7 +236,7 @@ const struct command command_login = {
 
 /* ---- logout ---- */
 
-/* Has the server revoke the token; returns false if it could not be reached. */
+/* Has the server revoke the token; returns false if that failed. */
 static bool token_revoke(const struct login *l, struct err *err)
 {
 	struct strbuf path = {0};

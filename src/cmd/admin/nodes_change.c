@@ -191,7 +191,7 @@ static json_t *list_of(const char *text)
 	return list;
 }
 
-/* Adds NAME=VALUE to the body. Returns false if the name is unknown. */
+/* Adds NAME=VALUE to the body. Returns false if it is not a known setting. */
 static bool setting_add(json_t *body, const char *word)
 {
 	const char *value = strchr(word, '=') + 1;

@@ -41,8 +41,8 @@ static const char *const add_examples[] = {
 	NULL,
 };
 
-/* Returns the size of the smallest node of the partitions that the user's options name; -1 if sinfo
- * does not report it. */
+/* Returns the number of CPUs of the smallest node of the partitions that the user's options name;
+ * -1 if sinfo does not report it. */
 static int64_t smallest_node(const struct operands *o)
 {
 	struct strbuf command = {0};

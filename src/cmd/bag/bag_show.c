@@ -348,7 +348,7 @@ static void top_print(const json_t *all)
 	fflush(stdout);
 }
 
-/* Returns true if a broker holds the bag that cannot be asked from here. */
+/* Returns true if a broker holds the bag; it cannot be asked from here. */
 static bool held(const char *dir)
 {
 	struct results r;

@@ -52,7 +52,8 @@ static void line_merge(struct history_line *x, const json_t *row)
 	json_object_set_new(x->states, state, json_integer(object_number(x->states, state, 0) + 1));
 }
 
-/* Returns the existing line of an array, or NULL. */
+/* Returns the line of an array; if it has none, registers the array for the next line and returns
+ * NULL. */
 static struct history_line *line_find(struct history_list *l, const char *array)
 {
 	uint32_t at;

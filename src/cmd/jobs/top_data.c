@@ -54,7 +54,7 @@ static void times_set(struct top_job *j, char *const *cell, int64_t now)
 			 instant_near(started > 0 ? started : planned, now, when, sizeof when));
 }
 
-/* Writes "2 run/10" for an array. */
+/* Writes "2/10 run" for an array. */
 static void counts_set(struct top_job *j, const char *cell)
 {
 	json_t *counts = *cell ? json_loads(cell, 0, NULL) : NULL;

@@ -96,7 +96,8 @@ static void fence_hosts(const struct hub *h, struct fence *f)
 		f->missing += f->takes_part[i];
 }
 
-/* Returns the oldest fence of these ranks that this host has not entered yet. */
+/* Returns the oldest fence of these ranks that this host has not entered yet; adds one if
+ * needed. */
 static size_t fence_find(struct hub *h, const char *who, uint32_t host)
 {
 	for (size_t i = 0; i < h->fence.n; i++)
@@ -188,7 +189,7 @@ static void rank_unfit(struct hub *h, uint32_t rank, const char *reason)
 	hub_end(h, EXIT_FAILED, SIGTERM);
 }
 
-/* Handles the end of a rank. One that has finalized may end in any way. */
+/* Handles the end of a rank. One that has finalized may exit with any code. */
 static void rank_ended(struct hub *h, uint32_t rank, int code, int signal, bool left, bool finalized)
 {
 	const char *node = node_of(h, rank);

@@ -57,8 +57,8 @@ static int seat_ask(const struct seat *seat, const char *method, struct reply *r
 	return rc;
 }
 
-/* Returns the job's state letter; for 'C' *ret_code is set. 0: the server does not answer; -1:
- * there is no such job, which was reported. */
+/* Returns the job's state letter; for 'C' *ret_code is set. 0: the server does not answer; -1: it
+ * refused the request, which was reported. */
 static int seat_state(const struct seat *seat, int *ret_code)
 {
 	struct reply r = {0};
@@ -110,8 +110,8 @@ static int way_make(void *context, struct pty_way *w, struct err *err)
 
 /* ---- waiting and serving ---- */
 
-/* Waits for the job's terminal. Returns false if the job ended without one; *ret_code is then
- * set. */
+/* Waits for the job's terminal. Returns false if the job ended without one, or the user left;
+ * *ret_code is then set. */
 static bool terminal_await(const struct seat *seat, struct pty_way *w, int *ret_code)
 {
 	int pause = LOOK_FIRST_MS, waited = 0, unreachable = 0;

@@ -55,7 +55,7 @@ struct spawn {
 	char dir[PATH_MAX];
 	struct graph graph; /* n 0: none */
 	int64_t left;	    /* tasks given to the daemon that have no result yet */
-	int64_t never;	    /* tasks never given to the daemon */
+	int64_t never;	    /* tasks not given to the daemon yet */
 	int64_t failed;	    /* number of the first task that failed; -1: none */
 	int code;
 	bool input;	 /* standard input is relayed */
@@ -276,7 +276,7 @@ static void task_ready(void *context, int task)
 
 extern char **environ;
 
-/* Builds the environment: this command's, and the task's number. */
+/* Builds the environment: this command's, the task's number and the number of tasks. */
 static void environment_make(struct spawn *s)
 {
 	size_t n = 0;
