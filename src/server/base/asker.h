@@ -13,8 +13,8 @@ struct asker {
 	char user[64];
 	enum role role;
 	enum { BY_SOCKET, BY_TOKEN, BY_JOB, BY_SITE, BY_PAGE } by;
-	char address[64];      /* address of another machine; "" for the local socket */
-	char token[64];	       /* id of the token or session */
+	char address[64]; /* address of another machine; "" for the local socket */
+	char token[64];	  /* id of the token or session */
 	/* number for this user's queues and accounts (site/coordinators.h); 0: none */
 	uint32_t party;
 	/* rights of a job's owner while another user, who may have more rights, alters the job */

@@ -26,7 +26,7 @@ struct instance {
 	bool rebooted;	 /* the machine has rebooted since the server last ran */
 	/* the store had settings when it was read, so this is not a new instance */
 	bool founded;
-	bool swept;	 /* attempts that belong to no job have been ended */
+	bool swept; /* attempts that belong to no job have been ended */
 };
 
 #endif

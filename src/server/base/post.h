@@ -52,8 +52,8 @@ struct post {
 	VEC(struct mail_later) mails;
 	/* starts and ends to report to the hooks (life/run/hooked.h) */
 	VEC(struct hook_later) hooks;
-	int hooks_asked;	      /* number being reported now */
-	uint64_t hooks_dropped;	      /* number dropped because too many were waiting */
+	int hooks_asked;	/* number being reported now */
+	uint64_t hooks_dropped; /* number dropped because too many were waiting */
 	/* Callbacks that show an event to watching clients, after the commit. */
 	void (*show)(struct server *s, const struct store_event *e);
 	void (*show_life)(struct server *s, const struct store_life *e);

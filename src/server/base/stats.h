@@ -10,7 +10,7 @@ struct stats {
 	uint64_t turns, commits, submitted, started, finished, failed_commits, hosts_lost, long_turns;
 	/* starts that had been forecast; those that came later than forecast */
 	uint64_t foreseen, foreseen_late;
-	double foreseen_error;		  /* sum of the absolute errors, seconds */
+	double foreseen_error; /* sum of the absolute errors, seconds */
 	uint64_t first_started, failed, start_failures;
 	int64_t waited;	   /* total seconds jobs waited until their first start */
 	int64_t cycles_us; /* total time of all cycles */

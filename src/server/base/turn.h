@@ -42,7 +42,7 @@ struct turn {
 	char *trouble;	   /* why the store cannot be written, or NULL */
 	/* the store cannot be written because its disk is full, which may last */
 	bool full;
-	int64_t retry_us;  /* time of the next try */
+	int64_t retry_us; /* time of the next try */
 	/* path of the file that reserves space for the store (reserve.h); NULL: none */
 	char *reserve;
 	int64_t commit_us; /* changes wait until then to be committed together; 0: none wait */

@@ -68,8 +68,8 @@ const struct user *user_known(const struct server *s, uid_t uid);
 const char *user_group(const struct server *s, uid_t uid, gid_t gid);
 bool user_in(const struct user *u, gid_t gid);
 
-void users_forget(struct server *s);	 /* makes every user be looked up again (SIGHUP) */
-void users_stop(struct server *s);	 /* drops all waiting callers */
+void users_forget(struct server *s); /* makes every user be looked up again (SIGHUP) */
+void users_stop(struct server *s);   /* drops all waiting callers */
 /* Returns true if a lookup is running; it cannot be cancelled. */
 bool users_busy(const struct server *s);
 

@@ -44,14 +44,14 @@ struct work {
 
 /* The works of the server. */
 struct slices {
-	VEC(struct work *) works;	/* in round-robin order */
-	int64_t slice_steps;		/* steps per slice at most; 0: limited by time only */
-	bool sliced;			/* there was a slice since the last poll */
-	VEC(struct acted *) acted;	/* actions with an idempotency key (acted.c) */
-	int64_t acted_sweep;		/* instant */
+	VEC(struct work *) works;  /* in round-robin order */
+	int64_t slice_steps;	   /* steps per slice at most; 0: limited by time only */
+	bool sliced;		   /* there was a slice since the last poll */
+	VEC(struct acted *) acted; /* actions with an idempotency key (acted.c) */
+	int64_t acted_sweep;	   /* instant */
 	/* large submission being accepted (api_submit.c); NULL: none */
 	struct submit_work *submitting;
-	bool accepted;			/* its jobs have begun to wait, but not all exist yet */
+	bool accepted; /* its jobs have begun to wait, but not all exist yet */
 	/* what-if query being answered (api_whatif.c); NULL: none */
 	struct whatif_work *asking;
 	/* dry run being answered (api_reservations.c); NULL: none */
@@ -60,10 +60,10 @@ struct slices {
 	struct placing *placing;
 	/* follow-up to starts and ends of jobs (block.c); NULL: done */
 	struct work *news_work;
-	int64_t depend_steps;		/* steps that this turn has left for dependencies */
+	int64_t depend_steps; /* steps that this turn has left for dependencies */
 	/* number of queues whose jobs are being visited (block.c) */
 	int queue_works;
-	int queue_stops;		/* number of those visits that were stopped */
+	int queue_stops; /* number of those visits that were stopped */
 	/* reordering in progress (order.c); NULL: all jobs are in order */
 	struct reorder *reorder;
 };
@@ -73,9 +73,9 @@ void work_add(struct server *s, struct work *w, const struct work_kind *kind);
 void work_remove(struct server *s, const struct work *w);
 /* Returns true if a work has something to do in the next turn. */
 bool works_ready(const struct server *s);
-void works_turn(struct server *s);			  /* runs one slice */
+void works_turn(struct server *s); /* runs one slice */
 /* Gives up works that have waited too long; called in turns without a slice. */
 void works_wait(struct server *s);
-void works_stop(struct server *s, const char *why);	  /* gives up all works */
+void works_stop(struct server *s, const char *why); /* gives up all works */
 
 #endif

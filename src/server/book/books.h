@@ -19,7 +19,7 @@ struct books {
 	struct mailer *mailer;
 	struct retention retention;
 	struct audit audit;
-	bool history;		 /* the store has a history */
+	bool history; /* the store has a history */
 	/* CLOCK_REALTIME at which rows of the history are filed; 0: none are waiting */
 	int64_t filing_us;
 	struct credits *credits; /* credits of accounts */

@@ -20,8 +20,7 @@ int64_t ran_until_now(const struct server *s, const struct entry *e);
  * group's name. Texts are borrowed. */
 void history_fill(struct server *s, uint32_t id, struct history_row *row, char *group, size_t size);
 /* Adds the row of a stopped attempt; called for PREEMPT, before the event is applied. */
-void history_stopped(struct server *s, const struct event *e,
-		     const struct payload *p);
+void history_stopped(struct server *s, const struct event *e, const struct payload *p);
 /* Adds the row of a job that has ended. */
 void history_ended(struct server *s, uint32_t id);
 /* Adds the ended jobs of a store that is older than the history, at recovery. */

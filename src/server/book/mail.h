@@ -18,8 +18,8 @@ enum mail_kind { MAIL_JOB_BEGUN, MAIL_JOB_ENDED, MAIL_JOB_ABORTED, MAIL_NOTICE }
 
 struct mail {
 	enum mail_kind kind;
-	const char *from;	/* an address, or a user's name */
-	const char *to;		/* addresses joined by ','; invalid ones are left out */
+	const char *from; /* an address, or a user's name */
+	const char *to;	  /* addresses joined by ','; invalid ones are left out */
 	/* appended to addresses without '@'; NULL: they stay local; "never": nothing is sent */
 	const char *domain;
 	const char *id, *name;	/* job's id and name; for a notice: "" and the subject */

@@ -45,8 +45,7 @@ int outbox_open(struct store *store, const struct outbox_place *place, const str
 void outbox_close(struct outbox *o); /* accepts NULL */
 
 /* Adds whole lines, for the day of that instant. */
-void outbox_add(struct outbox *o, int64_t instant, const char *lines,
-		size_t n);
+void outbox_add(struct outbox *o, int64_t instant, const char *lines, size_t n);
 /* Stores this turn's lines, and the cursor if it has moved, as part of the current transaction. */
 void outbox_commit(struct outbox *o);
 /* Writes the committed lines. Returns 0 if there is nothing to report; -errno with a sentence

@@ -14,10 +14,10 @@ struct server;
 struct spec;
 
 struct price {
-	struct credit_tariff tariff;  /* the account's tariff, or CPU hours */
+	struct credit_tariff tariff; /* the account's tariff, or CPU hours */
 	/* first paying account: the job's own or one above it; NULL: none pays */
 	const struct object *account;
-	int64_t amount;		      /* unit-seconds */
+	int64_t amount; /* unit-seconds */
 };
 /* Computes the job's price. Returns false if it has none. */
 bool prices_get(const struct server *s, const struct spec *p, struct price *ret);

@@ -27,8 +27,7 @@ void sharing_add(struct server *s, const struct ledger_row *x);
 /* Reads everything again because rows came from elsewhere. */
 void sharing_again(struct server *s);
 /* Attributes of the server have changed: reads everything again if the windows did. */
-void sharing_settings(
-	struct server *s);
+void sharing_settings(struct server *s);
 /* Reads the next days; called when nothing waits to be stored. */
 void sharing_committed(struct server *s);
 /* Returns true if there is more to read now. */

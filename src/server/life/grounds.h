@@ -17,8 +17,7 @@ struct ground {
 	char *text, *change; /* the reason and what would change it: sentences without full stops */
 	/* the scheduler's reason; otherwise why is WHY_NOT and `by` is the dependency's job or
 	 * JOB_NONE */
-	struct reason
-		detail;
+	struct reason detail;
 };
 typedef VEC(struct ground) ground_vec;
 

@@ -22,11 +22,9 @@ enum removal {
 	REMOVE_DEAD,
 };
 /* Removes a node, or lets it leave first. CODE_BAD_STATE: jobs run on it (REMOVE_IDLE). */
-int nodes_remove(struct server *s, uint32_t node, enum removal how, const char *by,
-		 struct err *err);
+int nodes_remove(struct server *s, uint32_t node, enum removal how, const char *by, struct err *err);
 /* Returns true if the node did not end its jobs in time for its removal. */
-bool node_expelled(const struct server *s,
-		   uint32_t node);
+bool node_expelled(const struct server *s, uint32_t node);
 void nodes_turn(struct server *s); /* handles nodes that have been silent for too long */
 int64_t nodes_next(const struct server *s);
 /* Stores that leases are suspended, before agents are informed that the server stops. */
@@ -46,8 +44,6 @@ struct res node_size(const struct node_info *n);
 /* Applies its facts and the administrator's limits. */
 void node_resize(struct server *s, uint32_t node);
 /* Returns the words of docs/cluster.md, joined by commas; borrowed until the next call. */
-const char *
-node_state(const struct server *s,
-	   uint32_t node);
+const char *node_state(const struct server *s, uint32_t node);
 
 #endif

@@ -27,8 +27,7 @@ void lead_deposed(const struct server *s, const struct err *err) __attribute__((
 bool lead_leased(const struct server *s);
 bool lead_standing(const struct server *s);
 /* Answers that another server leads; false: this one leads, and no answer was sent. */
-bool lead_answers(struct server *s,
-		  struct http_request *r);
+bool lead_answers(struct server *s, struct http_request *r);
 void lead_link(void *context, struct link *l);
 void standby_link(struct server *s, struct link *l);
 

@@ -28,8 +28,8 @@ struct agent {
 	int protocol;
 	/* time of its last ping on the clock that is never set (clock.boot_us) */
 	int64_t heard_us;
-	int64_t heard;	     /* instant of its last ping; 0: never */
-	int64_t since;	     /* instant when the connection began or was lost */
+	int64_t heard; /* instant of its last ping; 0: never */
+	int64_t since; /* instant when the connection began or was lost */
 	double load;
 	int64_t memory_free; /* KiB; -1: not reported */
 	int64_t users;
@@ -44,8 +44,8 @@ struct agent {
 
 struct node_info {
 	char *note;
-	struct node_life life;	     /* changed only by life/world/lives.c */
-	struct node_life base;	     /* its life before the first event in the store */
+	struct node_life life; /* changed only by life/world/lives.c */
+	struct node_life base; /* its life before the first event in the store */
 	/* the first event's number is greater than base_seq; last_seq is the last one's */
 	uint64_t base_seq, last_seq;
 	uint32_t nevents;	     /* number of events in the store */
@@ -59,9 +59,9 @@ struct node_info {
 	int64_t certified;
 	/* boot_us at which a leaving node is given up; 0: not decided */
 	int64_t leave_by;
-	bool *gpu_used;			/* by index */
-	bool mentioned;			/* an event in the store refers to it */
-	bool *cpu_used;			/* by index */
+	bool *gpu_used; /* by index */
+	bool mentioned; /* an event in the store refers to it */
+	bool *cpu_used; /* by index */
 	/* lengths of cpu_used and gpu_used: greater than the present numbers if it had more */
 	int64_t cpu_room, gpu_room;
 	struct kib used;		/* used by attempts */
@@ -69,7 +69,7 @@ struct node_info {
 	bool shared;			/* its CPUs are divided among jobs with a price (docs/libra.md) */
 	/* features of a joined node, joined by commas, without its class; or NULL */
 	char *features;
-	bool drained;			/* state known to the scheduler */
+	bool drained; /* state known to the scheduler */
 	/* instant of its leaving, as the scheduler knows it; 0: none */
 	int64_t leaves;
 };
@@ -88,7 +88,7 @@ struct hosts {
 	uint64_t next_join; /* number of the next node that joins or rejoins */
 	/* instant at which a node may have been silent for too long; 0: check at once */
 	int64_t agents_at;
-	int64_t agents_us;  /* boot_us of the last check */
+	int64_t agents_us; /* boot_us of the last check */
 };
 
 bool agent_connected(const struct node_info *info);

@@ -22,8 +22,7 @@ struct node_owner {
 	char *why;    /* reason of the present or last claim, or NULL */
 	/* units: seconds of processor time, seconds, seconds of processor time, times, parts of
 	 * jobs */
-	int64_t given, claimed, lost, stops,
-		left;
+	int64_t given, claimed, lost, stops, left;
 	uint64_t gpus;	    /* bit set of GPUs used by the owner's programs: jobs get the others */
 	struct habit habit; /* in local time */
 	struct habit utc;   /* in UTC, for the plan */

@@ -27,7 +27,7 @@ void world_node_total(const struct node_info *n, int64_t cpus, struct res *total
 /* Divides its CPUs, or makes them whole again; the caller calls world_changed(). Error code
  * BAD_STATE: it has jobs, or is in a partition. */
 int world_node_share(struct server *s, uint32_t node, bool shared, struct err *err);
-int64_t world_share_used(const struct server *s, uint32_t node);	   /* thousandths of a CPU */
+int64_t world_share_used(const struct server *s, uint32_t node); /* thousandths of a CPU */
 /* Sets features and class again; -ENOSPC. */
 int world_node_features(struct server *s, uint32_t node, struct err *err);
 /* Lets the scheduler use it or not, by its state. */

@@ -51,14 +51,14 @@ struct overlay_allocation {
 
 struct overlay {
 	char *name;
-	char *place, *words, *tag;	    /* arguments of bag/provider.h; words NULL: none */
+	char *place, *words, *tag; /* arguments of bag/provider.h; words NULL: none */
 	/* nodes at most; seconds per allocation; CPUs per node; idle seconds until a node is
 	 * released */
 	int64_t nodes, seconds, cpus, idle;
 	/* paused: nothing is requested; removed: existing allocations are ended */
 	bool paused, removed;
-	char *why;			    /* why it was paused; NULL: by a user */
-	int64_t last;			    /* id of the last request */
+	char *why;    /* why it was paused; NULL: by a user */
+	int64_t last; /* id of the last request */
 	VEC(struct overlay_slot) slots;
 	/* longest walltime that the other cluster is known to grant, seconds; 0: not known. Not
 	 * stored */
@@ -70,7 +70,7 @@ struct overlay {
 	VEC(struct overlay_allocation) allocations;
 	/* instant up to which job usage was counted; 0: never */
 	int64_t counted;
-	int64_t stored;				    /* instant of the last store. Not stored */
+	int64_t stored; /* instant of the last store. Not stored */
 	/* number of times a user resumed requests. Not stored */
 	int64_t resumed;
 	/* job at which the next look begins, since limits held back too many before it. Not

@@ -24,7 +24,7 @@ struct coordinators *coordinators_create(void);
 uint32_t coordinators_party(struct server *s, const char *user, const char *host);
 /* Returns what a party coordinates; borrowed until the next call. Party 0 coordinates nothing. */
 const struct coordinated *coordinators_find(const struct server *s, uint32_t party);
-bool coordinates_queue(const struct server *s, uint32_t party, uint32_t queue);	    /* words */
+bool coordinates_queue(const struct server *s, uint32_t party, uint32_t queue); /* words */
 /* Returns true if the party coordinates the account or one above it. */
 bool coordinates_account(const struct server *s, uint32_t party, uint32_t account);
 

@@ -28,7 +28,7 @@ struct server;
 /* A question under way, owned by the caller, who may free it with hook_ask_free() at any time. */
 struct hook_ask {
 	enum hook_event event;
-	json_t *facts;	  /* facts about the client or the job; owned */
+	json_t *facts; /* facts about the client or the job; owned */
 	/* data sent to the process (hooks/worker.h); borrowed until done or freed */
 	const char *data;
 	size_t n;

@@ -46,8 +46,8 @@ struct realm {
 	struct listener *page;				/* TLS listener of the page; NULL: none */
 	/* NULL: passwords cannot be checked (signin.c) */
 	struct signin *signin;
-	struct revocations *revocations;		/* revoke.c */
-	struct listener *listener;			/* TLS listener; NULL: none */
+	struct revocations *revocations; /* revoke.c */
+	struct listener *listener;	 /* TLS listener; NULL: none */
 	/* tasks of jobs on this machine and others; NULL: none */
 	struct tasks *tasks;
 	/* our name in the store: the same after a restart, never another server's */
@@ -58,8 +58,7 @@ struct realm {
 	uint64_t next_token;
 	/* next_join when this server began to lead: a restored store may not know greater
 	 * numbers */
-	uint64_t
-		join_floor;
+	uint64_t join_floor;
 };
 
 /* Creates whatever recovery has not found. */
@@ -80,18 +79,16 @@ int realm_object(struct server *s, const char *name, const json_t *o, struct err
 int realm_listen(struct server *s, void (*link)(void *context, struct link *l), struct err *err);
 int realm_certify(struct server *s, const char *csr, size_t n, const char *node, uint64_t join, struct strbuf *ret_cert,
 		  struct err *err);
-extern const struct schema peer_schema;			    /* a server of the cluster */
+extern const struct schema peer_schema; /* a server of the cluster */
 /* Writes the elements of a list of servers, this one first. */
 void realm_roles(const struct server *s, struct json *j);
 /* Writes addresses into an open list, this one first. */
 void realm_servers(const struct server *s, struct json *j);
 /* Address of this server for others, with its port; "": no port is open. */
-const char *
-realm_address(const struct server *s);
+const char *realm_address(const struct server *s);
 /* Returns the TLS context for connections to others; borrowed until it is renewed; NULL: no port
  * is open. */
-struct tls_context *
-realm_tls(struct server *s);
+struct tls_context *realm_tls(struct server *s);
 void realm_files(struct server *s); /* sets this machine's identity for file transfers */
 void realm_close(struct server *s); /* closes the port; agents' links stay open */
 /* Returns the expiry of this server's certificate; 0: it has none. */

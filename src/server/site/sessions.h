@@ -38,8 +38,7 @@ struct session_grant {
 	uid_t uid;
 	const char *user;
 	/* id of the login token shown: the session ends with it. NULL: none was shown */
-	const char
-		*proof;
+	const char *proof;
 };
 void session_grant(struct server *s, const struct session_grant *g, char ret_cookie[SESSION_SECRET],
 		   char ret_token[SESSION_SECRET]);

@@ -45,8 +45,8 @@ struct token_record {
 	char *name;	 /* join: the only node it is for, or NULL; site: the site's name */
 	int64_t created; /* instants */
 	int64_t expires;
-	int64_t uses;  /* join: uses left */
-	int64_t used;  /* instant of the last use, stored for a join only; 0: never */
+	int64_t uses; /* join: uses left */
+	int64_t used; /* instant of the last use, stored for a join only; 0: never */
 	/* login: address of the last use since this server began to lead; "": not known */
 	char from[64];
 };
@@ -120,7 +120,6 @@ int token_check_site(struct server *s, const char *text, const char *user, const
 bool token_holds(struct server *s, const struct asker *w);
 void token_of_job(const struct server *s, const char *tag, char ret[TOKEN_SIZE]);
 /* Makes a token for the leading server, for a user of this machine. */
-bool token_pass(struct server *s, uid_t uid,
-		char ret[TOKEN_SIZE]);
+bool token_pass(struct server *s, uid_t uid, char ret[TOKEN_SIZE]);
 
 #endif

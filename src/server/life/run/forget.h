@@ -6,7 +6,7 @@
 
 struct server;
 
-void forgets_turn(struct server *s);	      /* drops expired jobs from memory and store */
+void forgets_turn(struct server *s); /* drops expired jobs from memory and store */
 /* Returns the time of the next one; TIME_NEVER: none. */
 int64_t forgets_next(const struct server *s);
 

@@ -27,10 +27,10 @@ struct draft {
 	const json_t *body;
 	const char *tag;
 	struct arena *a;
-	int index, count;  /* this part's index and the number of parts */
-	const int *of;	   /* index of each fragment's part */
-	const char *host;  /* name used by the engine */
-	bool here;	   /* the part runs on this machine */
+	int index, count; /* this part's index and the number of parts */
+	const int *of;	  /* index of each fragment's part */
+	const char *host; /* name used by the engine */
+	bool here;	  /* the part runs on this machine */
 	/* the host's state directory: our own, or a placeholder that the agent replaces */
 	const char *state;
 	const char *run, *rsh, *launcher;

@@ -23,9 +23,9 @@ typedef VEC(struct foreseen_piece) foreseen_pieces;
 
 /* A forecast of starts. */
 struct starts {
-	struct map at;	  /* core id -> forecast start */
-	int64_t made;	  /* instant of the forecast; 0: none */
-	bool partial;	  /* time ran out: later starts are missing */
+	struct map at; /* core id -> forecast start */
+	int64_t made;  /* instant of the forecast; 0: none */
+	bool partial;  /* time ran out: later starts are missing */
 	/* starts from this instant on are rough (forecast_rest()); TIME_NEVER: none */
 	int64_t rough;
 	uint64_t version; /* version of the plan */
@@ -35,7 +35,7 @@ struct starts {
 struct outlook {
 	/* every job that can be forecast, or the first ones while more is not known */
 	struct starts whole;
-	struct starts first; /* first jobs of a long queue, perhaps newer than `whole` */
+	struct starts first;	     /* first jobs of a long queue, perhaps newer than `whole` */
 	foreseen_pieces pieces;	     /* the newer of both, with nodes, for the first jobs */
 	struct foresight *foresight; /* the next forecast while it is made */
 	/* for copies of the scheduler that answer at once (grounds.c) */
@@ -49,17 +49,14 @@ void foresee_again(struct server *s);  /* discards the forecast because the rule
 void foresee_started(struct server *s, uint32_t id, int64_t now);
 void foresee_forget(struct server *s, uint32_t id);
 /* Returns the instant of the forecast used by foresee_start(). */
-int64_t foresee_made(const struct server *s,
-		     uint32_t id);
+int64_t foresee_made(const struct server *s, uint32_t id);
 /* Returns true if that start counts the jobs ahead only as a sum of CPUs. */
-bool foresee_rough(const struct server *s,
-		   uint32_t id);
+bool foresee_rough(const struct server *s, uint32_t id);
 /* Returns the instant of the newest forecast; 0: none yet. */
 int64_t foresee_last(const struct server *s);
 /* Returns the forecast start of a job; false: it is not known. */
 bool foresee_start(const struct server *s, uint32_t id, int64_t *ret);
 /* Appends why the start is not known. Returns false if the job does not wait. */
-bool foresee_not(const struct server *s, uint32_t id,
-		 struct strbuf *why);
+bool foresee_not(const struct server *s, uint32_t id, struct strbuf *why);
 
 #endif

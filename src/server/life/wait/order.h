@@ -12,7 +12,7 @@ struct server;
 
 void rank_set(struct server *s, uint32_t id, double rank); /* sets the rank of a waiting job */
 void rank_note(struct server *s, uint32_t id, double rank, const char *text,
-	       const char *who);		      /* does the same and logs why */
+	       const char *who); /* does the same and logs why */
 /* Reorders a user's waiting jobs by priority. */
 void reorder_later(struct server *s, uint32_t owner);
 /* Stores that a reordering is due, in case of a crash before it. */

@@ -24,7 +24,7 @@ void block_clear(struct server *s, uint32_t id, unsigned bits);
 void block_fit(struct server *s, uint32_t id);
 /* Removes a running job from the gate, whatever blocked it. */
 void block_running(struct server *s, uint32_t id);
-void block_due(struct server *s);		   /* releases jobs whose time has come */
+void block_due(struct server *s); /* releases jobs whose time has come */
 /* Updates other jobs after starts and ends, within *steps; the rest becomes a work. Returns
  * false if there was nothing to do. */
 bool block_news(struct server *s, int64_t *steps);

@@ -16,8 +16,7 @@ void dispatch_overruns(struct server *s);
 /* Returns the time of the next dispatch_overruns(). */
 int64_t dispatch_next(const struct server *s);
 /* Returns starts that wait for a node which is down to the queue. */
-void dispatch_withdraw(struct server *s,
-		       uint32_t node);
+void dispatch_withdraw(struct server *s, uint32_t node);
 extern const struct engine_listener dispatch_engine;
 /* Ends a job that does not run. Uses text, who and foreign of the payload, which may be NULL. */
 void job_end_waiting(struct server *s, uint32_t id, enum end_cause cause, const struct payload *p);

@@ -22,10 +22,10 @@ enum risk_kind {
 	RISK_SHUTDOWN, /* shutdown of the machine from `at` until `until`; running jobs are ended */
 	/* pause of the server from `at` until `until`: no job starts, running jobs continue */
 	RISK_PAUSE,
-	RISK_OFFLINE,  /* a node goes offline, and may be removed then */
-	RISK_DRAIN,    /* a node drains at `at` */
-	RISK_SIZE,     /* a node has `total` from now on */
-	RISK_EXTEND,   /* a running job is extended until `until` */
+	RISK_OFFLINE, /* a node goes offline, and may be removed then */
+	RISK_DRAIN,   /* a node drains at `at` */
+	RISK_SIZE,    /* a node has `total` from now on */
+	RISK_EXTEND,  /* a running job is extended until `until` */
 	RISK_KINDS
 };
 

@@ -11,7 +11,7 @@
 struct server;
 
 enum moment {
-	MOMENT_BEGUN,	/* its processes run; the scheduler has handled the event */
+	MOMENT_BEGUN, /* its processes run; the scheduler has handled the event */
 	/* the event of its end was applied and stored: for records stored with it */
 	MOMENT_ENDED,
 	MOMENT_SETTLED, /* the scheduler has handled that event: for the consequences of the end */

@@ -24,8 +24,8 @@ enum outage_kind {
 	OUTAGE_LEAVE, /* they continue */
 	/* they make checkpoints; those that cannot are stopped; all that may run again wait */
 	OUTAGE_SAVE,
-	OUTAGE_STOP,  /* they are stopped without checkpoints; all that may run again wait */
-	OUTAGE_END,   /* they are deleted */
+	OUTAGE_STOP, /* they are stopped without checkpoints; all that may run again wait */
+	OUTAGE_END,  /* they are deleted */
 	OUTAGE_KINDS
 };
 
@@ -43,7 +43,7 @@ bool outage_kind_parse(const char *word, enum outage_kind *ret);
 /* Announces an outage in place of the announced one, or begins it if its time has come: an
  * outage announced for later then still counts after the next start. OUTAGE_NONE cancels it. */
 void outage_set(struct server *s, const struct outage *x);
-void outage_turn(struct server *s);	     /* begins it when its time has come */
+void outage_turn(struct server *s); /* begins it when its time has come */
 /* Returns the time of its beginning; TIME_NEVER: none is announced. */
 int64_t outage_next(const struct server *s);
 int outage_restore(struct server *s, const char *name, const json_t *o, struct err *err);

@@ -34,8 +34,7 @@ void world_settings(struct server *s);
  * present nodes and partitions, so the folded plan is only right about where jobs are. */
 void world_folded(struct server *s);
 /* Makes plan and scheduler again after a change of policy, settings or nodes; keeps the places. */
-void world_rebuild(
-	struct server *s);
+void world_rebuild(struct server *s);
 /* Updates the checkpoint times of jobs after a class was changed. */
 void world_savings(struct server *s);
 /* Updates the time that jobs take to end, after a queue was changed. */
@@ -45,7 +44,7 @@ void world_outage(struct server *s);
 /* Returns the shutdown used for planning. Borrowed. One that has begun without a known end does
  * not affect the time after it. */
 const struct outage *world_expects(const struct server *s);
-void world_gates(struct server *s);   /* applies all gates to a new scheduler */
+void world_gates(struct server *s); /* applies all gates to a new scheduler */
 /* Derives everything again after nodes or partitions were added, changed or removed. */
 void world_changed(struct server *s);
 /* Derives a waiting job's request from the present nodes and partitions. If it differs from
