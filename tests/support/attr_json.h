@@ -1,5 +1,6 @@
 /*
- * attr_json.h - attributes as JSON text, malloc'd: base/json.h and jansson.h can't be included together.
+ * attr_json.h - returns attributes as malloc'd JSON text: base/json.h and jansson.h cannot be
+ * included together.
  */
 #ifndef SUPPORT_ATTR_JSON_H
 #define SUPPORT_ATTR_JSON_H

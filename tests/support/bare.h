@@ -1,6 +1,7 @@
 /*
- * bare.h - a server without sockets and processes: the real one, with a real store, whose requests, engine and clock are functions here. It can be dropped
- * and opened again from its store at any moment; the attempts that it ordered go on, as processes would.
+ * bare.h - a server without sockets and processes: the real server with a real store, whose
+ * requests, engine and clock are functions here. It can be dropped and reopened from its store at
+ * any moment; the attempts that it ordered continue, as processes would.
  */
 #ifndef SUPPORT_BARE_H
 #define SUPPORT_BARE_H
@@ -21,46 +22,50 @@ struct bare_answer {
 	struct strbuf body;
 };
 
-/* An attempt that was ordered, and of which the server was not told the end. */
+/* An attempt that was ordered and whose end was not reported to the server yet. */
 struct bare_attempt {
 	char tag[64];
-	char host[64];	  /* with an agent; "": it is all here */
-	bool started;	  /* and that was told */
-	int signal;	  /* the last one sent */
-	int64_t walltime; /* it may run for so many seconds */
-	int saves;	  /* how often it was asked to save its work and end */
+	char host[64];	  /* host with an agent; "": everything runs here */
+	bool started;	  /* true once the start was reported */
+	int signal;	  /* last signal sent */
+	int64_t walltime; /* seconds that it may run */
+	int saves;	  /* number of requests to save its work and end */
 };
 
-/* A server on the store in `dir`, new or as it was left, up to the first turn of its loop. */
+/* Opens a server on the store in `dir`, new or existing, up to the first turn of its loop. */
 struct server *bare_open(const char *dir, const char *nodes);
-/* Called between turns while an answer is waited for; NULL: nothing is. */
+/* Called between turns while waiting for an answer; may be NULL. */
 extern void (*bare_between)(struct server *s);
-/* Asks as a user, and lets turns pass until it is answered. Returns the status; `ret`, whose body is the caller's, may be NULL. */
+/* Sends a request as a user and runs turns until it is answered. Returns the status; `ret` may
+ * be NULL, and the caller owns its body. */
 int bare_ask(struct server *s, uid_t uid, const char *method, const char *path, const char *body,
 	     struct bare_answer *ret);
-/* Another site asks by its token, for a user. */
+/* Sends a request of another site, authenticated by its token, on behalf of a user. */
 int bare_visit(struct server *s, const char *token, const char *user, const char *path, const char *key,
 	       const char *body, struct bare_answer *ret);
-/* A submission that was left while there was no server: key, number, time and body of `x` count. */
+/* Delivers a submission that was left while there was no server: key, number, time and body come
+ * from `x`. */
 int bare_left(struct server *s, uid_t uid, const struct inner *x, struct bare_answer *ret);
 
-/* The same, but returns at once; the answer comes with the turns, or never if the server is dropped before. A key makes it repeatable; NULL: none. */
+/* Begins a request and returns at once; the answer comes in later turns, or never if the server
+ * is dropped first. A key makes it repeatable; NULL: none. */
 struct http_request;
 struct http_request *bare_begin(struct server *s, uid_t uid, const char *method, const char *path, const char *key,
 				const char *body, struct bare_answer *ret);
 bool bare_answered(const struct http_request *r);
-void bare_end(struct http_request *r); /* it is answered, or its server is gone */
+void bare_end(struct http_request *r); /* after it is answered or its server is gone */
 
-void bare_clock(int64_t us); /* what every clock shows from now on; 0: the machine's */
+void bare_clock(int64_t us); /* sets every clock; 0: use the machine's */
 
-/* An agent says what it is and has, if it was not connected, and then how its owner is (NULL: it says nothing). One at a time. */
+/* Makes an agent report its facts, if it was not connected, and then its owner's state (NULL:
+ * none). One at a time. */
 void bare_agent_hear(struct server *s, const struct cert_names *who, const char *facts, const json_t *owner);
-void bare_agent_go(bool lossy); /* the connection is lost, if there was one; and what was ordered and not begun */
-bool bare_reached(const struct bare_attempt *x); /* its host can tell what becomes of it */
+void bare_agent_go(bool lossy); /* loses the connection, if any, and orders that have not begun */
+bool bare_reached(const struct bare_attempt *x); /* true if its host can report its fate */
 
 size_t bare_attempts(const struct bare_attempt **ret);
-void bare_started(struct server *s, const char *tag); /* tells the server */
-void bare_forget(const char *tag);		      /* it is gone: to be called before its end is told */
-void bare_clear(void);				      /* all are gone: another world */
+void bare_started(struct server *s, const char *tag); /* reports the start to the server */
+void bare_forget(const char *tag); /* removes an attempt; call it before its end is reported */
+void bare_clear(void);				      /* removes all attempts, for another test */
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * certs.h - an authority and certificates of a cluster, for tests.
+ * certs.h - a cluster's authority and certificates, for tests.
  */
 #ifndef SUPPORT_CERTS_H
 #define SUPPORT_CERTS_H
@@ -16,7 +16,7 @@ void authority_fini(struct authority *a);
 struct identity {
 	struct strbuf key, cert;
 };
-/* `life` seconds from now: negative, and it has expired. */
+/* Issues a certificate valid for `life` seconds; a negative value makes an expired one. */
 void identity_make(const struct authority *a, enum cert_role role, const char *name, uint64_t join, int64_t life,
 		   struct identity *ret);
 void identity_fini(struct identity *i);

@@ -1,7 +1,8 @@
 /*
- * hosts.h - a server's engine and other hosts to test it with. Each host has a directory, a nursery and a real local engine of its own; its agent, a
- * few lines here, speaks docs/protocol.md over a link that can be cut and healed at any moment. Server and hosts have a loop each, so that either can be
- * left behind.
+ * hosts.h - a server's engine with other hosts to test it. Each host has a directory, a nursery and
+ * a real local engine of its own; its agent, a few lines here, speaks docs/protocol.md over a link
+ * that can be cut and healed at any moment. Server and hosts have separate loops, so that either
+ * can fall behind.
  */
 #ifndef SUPPORT_HOSTS_H
 #define SUPPORT_HOSTS_H
@@ -10,15 +11,15 @@
 #include "engine/engine.h"
 #include "support/nest.h"
 
-#define HOSTS 3 /* n1, n2, n3; and n0, the server's own machine */
+#define HOSTS 3 /* n1, n2, n3; n0 is the server's own machine */
 
 enum told { TOLD_STARTED = 1, TOLD_REFUSED, TOLD_ENDED, TOLD_LOST };
 
-struct tale { /* what the listener was told */
+struct tale { /* an event reported to the listener */
 	enum told what;
-	char *tag, *text; /* text: reason or why, NULL if that was NULL */
+	char *tag, *text; /* text: the reason, or NULL */
 	struct result r;
-	const char *host; /* REFUSED, LOST: whose part it was, or NULL */
+	const char *host; /* REFUSED, LOST: host of the part, or NULL */
 };
 
 struct wire;
@@ -35,20 +36,22 @@ struct hosts {
 	struct arena *a;
 	uv_loop_t *server, *agents;
 	struct engine *e;
-	struct far far[HOSTS + 1]; /* [0] has a nest only */
-	bool here;		   /* the engine has this machine, too */
+	struct far far[HOSTS + 1]; /* [0] has only a nest */
+	bool here;		   /* true if the engine also has this machine */
 	VEC(struct tale) tales;
-	struct saves saves;	    /* the last that was told of an attempt's checkpoints */
-	name_list log;		    /* what hosts were asked for: "n1 order 7.1" */
-	int64_t cpu_ms, memory_kib; /* of all results that hosts told, each once */
+	struct saves saves;	    /* last report of an attempt's checkpoints */
+	name_list log;		    /* requests that hosts received, such as "n1 order 7.1" */
+	/* sums over all results that hosts reported, each counted once */
+	int64_t cpu_ms, memory_kib;
 };
 
-int hosts_setup(void **state); /* all three are connected */
+int hosts_setup(void **state); /* connects all three */
 int hosts_setup_here(void **state);
-int hosts_teardown(void **state); /* also checks that nothing runs any more, and that no live file is left */
+/* Also checks that nothing is running any more and that no live file is left. */
+int hosts_teardown(void **state);
 
 void hosts_turn(struct hosts *w);
-/* Until it is so; fails after half a minute. */
+/* Turns both loops until the condition holds; fails after half a minute. */
 #define hosts_await(w, condition)                                                                                      \
 	do {                                                                                                           \
 		for (int patience_ = 0; !(condition); patience_++) {                                                   \
@@ -58,7 +61,7 @@ void hosts_turn(struct hosts *w);
 		}                                                                                                      \
 	} while (0)
 
-/* Only the hosts' side goes on; the server hears nothing. */
+/* Turns only the hosts' loop; the server hears nothing. */
 #define hosts_await_agents(w, condition)                                                                               \
 	do {                                                                                                           \
 		for (int patience_ = 0; !(condition); patience_++) {                                                   \
@@ -69,12 +72,15 @@ void hosts_turn(struct hosts *w);
 		}                                                                                                      \
 	} while (0)
 
-void host_cut(struct hosts *w, int i);	/* what was on the way is gone */
-void host_heal(struct hosts *w, int i); /* connects, and waits until the server has heard its hello */
-/* The server is killed and comes again: a new engine that knows nothing. Links are cut. */
+void host_cut(struct hosts *w, int i);	/* loses data in transit */
+/* connects, and waits until the server has received its hello */
+void host_heal(struct hosts *w, int i);
+/* Replaces the engine by a new one without state, as if the server was killed and restarted.
+ * Cuts the links. */
 void hosts_restart(struct hosts *w);
 
-/* A job whose script is on host[0], with rooms on the others; "%s" in the script is the tag. It is flushed. */
+/* The parts of a job whose script runs on host[0], with empty parts on the others; "%s" in the
+ * script is the tag. Flushes. */
 struct gang_parts {
 	struct part_order part[HOSTS + 1];
 	int n;
@@ -83,13 +89,14 @@ struct gang_parts hosts_parts(struct hosts *w, const char *tag, const char *scri
 void hosts_start(struct hosts *w, const char *tag, const char *script, const char *hosts);
 enum attempt_state hosts_attach(struct hosts *w, const char *tag, const char *hosts);
 
-int hosts_told(struct hosts *w, enum told what, const char *tag); /* how often */
-struct tale hosts_tale(struct hosts *w, const char *tag);	  /* waits for its end, and forgets it */
-int hosts_logged(struct hosts *w, const char *line);		  /* its place + 1; 0: never */
+int hosts_told(struct hosts *w, enum told what, const char *tag); /* number of such events */
+struct tale hosts_tale(struct hosts *w, const char *tag); /* waits for its end, and forgets it */
+int hosts_logged(struct hosts *w, const char *line);		  /* position + 1; 0: never */
 enum live_state hosts_live(struct hosts *w, int i, const char *tag);
 pid_t hosts_shepherd(struct hosts *w, int i, const char *tag);
 bool hosts_empty(struct hosts *w);			    /* no live file anywhere */
-char *hosts_file(struct hosts *w, int i, const char *name); /* in the host's work; NULL: not there */
+/* File in the host's work directory; NULL: missing. */
+char *hosts_file(struct hosts *w, int i, const char *name);
 void hosts_touch(struct hosts *w, int i, const char *name);
 
 #endif

@@ -1,7 +1,9 @@
 /*
- * lua.h - hooks of a bare server (bare.h): Lua that runs in the test's own process, by the code of the real one (hooks/chain.h).
+ * lua.h - hooks of a bare server (bare.h): Lua runs in the test's own process, by the code of the
+ * real worker (hooks/chain.h).
  *
- * Answers come when lua_answer() is called, and while bare_ask() waits: in between a server can be dropped with questions under way.
+ * Answers arrive when lua_answer() is called, and while bare_ask() waits: in between, a server can
+ * be dropped with questions pending.
  */
 #ifndef SUPPORT_LUA_H
 #define SUPPORT_LUA_H
@@ -10,9 +12,10 @@
 
 struct server;
 
-void lua_set(const char *text);			/* in force from now on; NULL: no hook is. Borrowed */
-void lua_answer(struct server *s, size_t most); /* so many of the questions, the oldest first */
-void lua_forget(void);				/* nobody waits for answers any more: the server was dropped */
-unsigned lua_called(int event);			/* how many answers there were, of an enum hook_event */
+void lua_set(const char *text);			/* sets the hook; NULL: none. Borrowed */
+/* answers at most this many questions, oldest first */
+void lua_answer(struct server *s, size_t most);
+void lua_forget(void);				/* drops all questions: the server was dropped */
+unsigned lua_called(int event);			/* number of answers for an enum hook_event */
 
 #endif

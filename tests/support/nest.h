@@ -1,6 +1,6 @@
 /*
- * nest.h - a nursery to test with: a directory, a real nursery process, and a socket where results arrive. As root, jobs are those
- * of the user nobody; otherwise one's own.
+ * nest.h - a nursery for tests: a directory, a real nursery process, and a socket where results
+ * arrive. Run by root, jobs belong to the user nobody; otherwise to the current user.
  */
 #ifndef SUPPORT_NEST_H
 #define SUPPORT_NEST_H
@@ -9,57 +9,60 @@
 #include "run/nursery.h"
 
 struct nest {
-	char dir[64], live[128], work[128], spare[128], socket[128]; /* work: the user's own */
+	/* work: the user's own directory */
+	char dir[64], live[128], work[128], spare[128], socket[128];
 	const char *cgroup;
 	bool root_jobs;
 	uid_t uid;
 	gid_t gid;
 	const char *user;
 	struct nursery nursery;
-	int results; /* datagram socket, -1: no server listens */
+	int results; /* datagram socket; -1: no server is listening */
 	struct strbuf in;
 	struct arena *a;
-	VEC(struct answer) answers; /* that nobody asked for yet */
+	VEC(struct answer) answers; /* answers not consumed yet */
 	VEC(struct result) got, ready, saved;
-	struct result used; /* what a running job said last of that */
+	struct result used; /* last usage that a running job reported */
 	VEC(int) fds;
 };
 
 int nest_setup(void **state);	 /* cmocka: *state is a struct nest */
-int nest_teardown(void **state); /* also checks that nothing of it runs any more */
+int nest_teardown(void **state); /* also checks that nothing of it is running any more */
 struct nest *nest_create(const char *cgroup);
 void nest_destroy(struct nest *n);
 
-void nest_start(struct nest *n); /* forks a nursery, waiting for an earlier one to be gone */
-void nest_stop(struct nest *n);	 /* the server goes; waits for the nursery to end */
+void nest_start(struct nest *n); /* forks a nursery, after waiting for an earlier one to end */
+void nest_stop(struct nest *n);	 /* drops the server's end; waits for the nursery to end */
 void nest_kill(struct nest *n);	 /* kill -9 of the nursery */
 void nest_listen(struct nest *n);
 void nest_deafen(struct nest *n);
 
-/* An order with this script (its text), output in work/TAG.out and .err. */
+/* Builds an order with this script (its text), and output in work/TAG.out and .err. */
 struct order nest_order(struct nest *n, const char *tag, const char *script);
 void nest_send(struct nest *n, const struct order *o);
 void nest_frames(struct nest *n, struct strbuf *out); /* sends and frees it */
 void nest_signal(struct nest *n, const char *tag, int signal);
-void nest_limit(struct nest *n, const char *tag, int64_t walltime); /* it has another one */
+void nest_limit(struct nest *n, const char *tag, int64_t walltime); /* changes its walltime */
 void nest_save(struct nest *n, const char *tag, enum checkpoint_cause cause, int64_t seconds);
-/* Wait at most half a minute, then fail. */
+/* These wait at most half a minute, then fail. */
 struct answer nest_answer(struct nest *n, enum answer_type type, const char *tag);
 struct result nest_result(struct nest *n, const char *tag);
-void nest_ready(struct nest *n, const char *tag);				 /* a room has opened */
-struct saves nest_saved(struct nest *n, const char *tag, enum save_state state); /* the next report of that state */
-struct result nest_run(struct nest *n, const struct order *o);			 /* send, started, result */
+void nest_ready(struct nest *n, const char *tag); /* waits until a part without a script is open */
+/* Waits for the next report of that state. */
+struct saves nest_saved(struct nest *n, const char *tag, enum save_state state);
+/* Sends it, waits for its start and its result. */
+struct result nest_run(struct nest *n, const struct order *o);
 struct result nest_script(struct nest *n, const char *tag, const char *script);
 
-/* Paths and files, in the arena. */
-char *nest_path(struct nest *n, const char *name); /* in work */
-char *nest_read(struct nest *n, const char *path); /* NULL: not there */
+/* Paths and files, allocated in the arena. */
+char *nest_path(struct nest *n, const char *name); /* path below work */
+char *nest_read(struct nest *n, const char *path); /* NULL: missing */
 void nest_write(struct nest *n, const char *path, const char *text, size_t size, int mode);
-void nest_await(struct nest *n, const char *path); /* until it is there and not empty */
-bool nest_alive(pid_t pid);			   /* and no zombie */
+void nest_await(struct nest *n, const char *path); /* waits until it exists and is not empty */
+bool nest_alive(pid_t pid);			   /* true if running; a zombie is not */
 void nest_await_dead(pid_t pid);
 
-/* Runs the tests as root and, in the argument "user", as nobody; "--nursery": is one. */
+/* Runs the tests as root and, with the argument "user", as nobody; "--nursery" runs a nursery. */
 int nest_main(int argc, char **argv, int (*tests)(void));
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * reference.h - schedules by an independent simulator: tests/fixtures/reference.
+ * reference.h - reads schedules computed by an independent simulator: tests/fixtures/reference.
  */
 #ifndef TESTS_REFERENCE_H
 #define TESTS_REFERENCE_H
@@ -18,14 +18,14 @@ struct reference_job {
 };
 typedef VEC(struct reference_job) reference_vec;
 
-/* The path of a trace's file. Returns buf. */
+/* Writes the path of a trace's file to buf. Returns buf. */
 static inline char *reference_path(char *buf, size_t size, const char *trace)
 {
 	snprintf(buf, size, REFERENCE "%s.csv.gz", trace);
 	return buf;
 }
 
-/* The number, from 0, of the column of that name; -1: there is none. */
+/* Returns the index of the column of that name; -1: none. */
 static inline int reference_column(const char *header, const char *name)
 {
 	size_t n = strlen(name);
@@ -40,7 +40,7 @@ static inline int reference_column(const char *header, const char *name)
 	}
 }
 
-/* A trace's jobs with their starts under a policy; none: there is no such schedule. */
+/* Reads a trace's jobs with their starts under a policy; none if there is no such schedule. */
 static inline void reference_read(const char *trace, const char *policy, reference_vec *ret)
 {
 	char path[4096], *line;

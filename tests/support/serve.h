@@ -1,6 +1,6 @@
 /*
- * serve.h - a small HTTP server over net/http, for the tests of both ends: in the test's own loop, or in a child
- * process.
+ * serve.h - a small HTTP server over net/http, for the tests of both ends, in the test's own loop
+ * or in a child process.
  *
  *	/echo		the request as JSON: method, path, query (q), header (X-Test), body (base64), uid, gid, pid, remote, page
  *	/hello		"hello"
@@ -9,9 +9,9 @@
  *	/later		the answer comes some turns later, from a timer
  *	/never		taken, and never answered
  *	/stream?n=N	N pieces of "piece %d\n"; with &by=wake one at a time, each after a wake; with &by=pause after pauses of its own
- *	/silent		a stream that never says anything
- *	/shout		leaves HTTP: what is said comes back in capitals, until the client shuts its direction
- *	/crash		the server ends at once, without an answer
+ *	/silent		a stream that never sends anything
+ *	/shout		leaves HTTP: echoes input in capitals until the client shuts its direction
+ *	/crash		the server exits at once, without an answer
  *	/stats		connections, requests, rejected, streams (open)
  */
 #ifndef SUPPORT_SERVE_H
@@ -32,9 +32,9 @@ struct serve {
 	struct http *http;
 	uv_timer_t tick;
 	uv_check_t check;
-	bool hold;   /* nothing is flushed */
-	int handled; /* requests that the handler saw */
-	int streams; /* open ones */
+	bool hold;   /* true: nothing is flushed */
+	int handled; /* requests that the handler received */
+	int streams; /* open streams */
 	VEC(struct http_request *) later;
 	VEC(struct serve_stream *) sleepers;
 	VEC(struct shout) shouts;
@@ -43,14 +43,14 @@ struct serve {
 
 extern const struct http_limits serve_limits;
 
-/* In this process: turn the loop with serve_turn(). */
+/* Starts it in this process: turn the loop with serve_turn(). */
 struct serve *serve_start(const struct http_limits *limits);
 void serve_turn(struct serve *s);
 void serve_stop(struct serve *s);
 
-/* In a child. `path` is where it listens. */
+/* Starts it in a child process that listens at `path`. */
 pid_t serve_fork(const char *path, const struct http_limits *limits);
-/* Ends it, and returns its exit status: 0 if it was well. */
+/* Ends the child and returns its exit status: 0 on success. */
 int serve_end(pid_t pid);
 
 #endif

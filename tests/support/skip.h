@@ -1,5 +1,5 @@
 /*
- * skip.h - a case is left out, and the reason is known: tools/run-tests lists both.
+ * skip.h - skips a test case with a reason: tools/run-tests lists both.
  */
 #ifndef TESTS_SKIP_H
 #define TESTS_SKIP_H

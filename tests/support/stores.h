@@ -1,6 +1,6 @@
 /*
- * stores.h - what the tests of the store share: a SQLite file and a PostgreSQL to run them on, SQL beside the store,
- * and what is in it as text.
+ * stores.h - shared by the tests of the store: a SQLite file and a PostgreSQL to run them on, SQL
+ * apart from the store, and the store's content as text.
  */
 #ifndef TESTS_SUPPORT_STORES_H
 #define TESTS_SUPPORT_STORES_H
@@ -13,7 +13,7 @@
 #include "store/store.h"
 #include "support/postgres.h"
 
-/* Where a test runs: its state. */
+/* The database that a test runs on; its cmocka state. */
 struct world {
 	bool is_postgres;
 	char dir[64];
@@ -23,7 +23,8 @@ struct world {
 extern struct world sqlite_world, postgres_world;
 extern struct postgres_server server;
 
-/* Of the group: the PostgreSQL. Of a test: an empty place. */
+/* world_start() and world_stop() start and stop the PostgreSQL of the group; world_setup() and
+ * world_teardown() give each test an empty database. */
 int world_start(void **state);
 int world_stop(void **state);
 int world_setup(void **state);
@@ -39,33 +40,34 @@ int world_teardown(void **state);
 	}
 #define BOTH(test) SQLITE(test), POSTGRES(test)
 
-/* A connection beside the store's, for SQL of our own. */
+/* A connection apart from the store's, for the test's own SQL. */
 struct raw {
 	sqlite3 *sqlite;
 	PGconn *postgres;
-	char value[512]; /* the first of the last answer */
+	char value[512]; /* first value of the last answer */
 };
 
 void raw_open(const struct world *w, struct raw *r);
 void raw_close(struct raw *r);
-const char *raw_run(struct raw *r, const char *sql); /* the first value */
+const char *raw_run(struct raw *r, const char *sql); /* returns the first value */
 void run_sql(const struct world *w, const char *sql);
 void expect_sql(const struct world *w, const char *sql, const char *value);
 #define COUNT_COMMITS "SELECT value / 16777216 FROM meta WHERE name = 'last_commit'"
 
-/* Each fails the test if it can't, or if it is not so. */
+/* Each of these fails the test on an error or a mismatch. */
 struct store *open_store(const char *url);
 void commit(struct store *s);
-void expect_failure(struct store *s, int code, const char *part); /* of a commit; `part` of its sentence */
-void expect_refusal(const char *url, int code, const char *part); /* to open it */
+/* Of a commit; `part`: part of its message. */
+void expect_failure(struct store *s, int code, const char *part);
+void expect_refusal(const char *url, int code, const char *part); /* of opening it */
 void expect_content(struct store *s, const char *reject,
-		    const char *text);				   /* records with `reject` in them are damaged */
-void expect_body(struct store *s, uint64_t key, const char *text); /* NULL: there is none */
+		    const char *text); /* records that contain `reject` count as damaged */
+void expect_body(struct store *s, uint64_t key, const char *text); /* NULL: it must be missing */
 void expect_script(struct store *s, uint64_t id, const void *bytes, size_t n);
 
-void put_event(struct store *s, uint64_t seq, uint64_t job); /* an ordinary one, at 1000 + seq */
+void put_event(struct store *s, uint64_t seq, uint64_t job); /* an ordinary event, at 1000 + seq */
 
-/* Writes what it is told to a struct listing. */
+/* Collects the callbacks of a load as text. */
 struct listing {
 	struct strbuf text;
 	const char *reject;
