@@ -58,7 +58,8 @@ static void group_enter(int fd, struct in_addr interface, const void *context)
 	struct ip_mreq group = {.imr_interface = interface};
 
 	inet_pton(AF_INET, DISCOVER_GROUP, &group.imr_multiaddr);
-	setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &group, sizeof group); /* or it is one that has no multicast */
+	/* fails on an interface without multicast */
+	setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &group, sizeof group);
 }
 
 int discover_open(bool listen)
@@ -106,7 +107,7 @@ int discover_take(int fd, struct discover *ret, struct sockaddr_in *ret_from)
 {
 	char text[DISCOVER_SIZE];
 
-	for (int i = 0; i < 100; i++) { /* nonsense is passed over, and does not hold us up */
+	for (int i = 0; i < 100; i++) { /* bounded, so that invalid messages cannot keep us here */
 		socklen_t size = sizeof *ret_from;
 		ssize_t n = recvfrom(fd, text, sizeof text, MSG_DONTWAIT, (struct sockaddr *)ret_from, &size);
 		if (n < 0)

@@ -21,7 +21,7 @@ struct client {
 	uv_pipe_t pipe;
 	uv_timer_t limit;
 	uv_write_t write;
-	int open; /* handles */
+	int open; /* number of open handles */
 	char line[LINE_MOST];
 	size_t n;
 	char *answer;
@@ -32,7 +32,7 @@ struct door {
 	uv_pipe_t pipe;
 	door_answer answer;
 	void *context;
-	struct client *clients; /* the newest first */
+	struct client *clients; /* newest first */
 	int nclients;
 };
 
@@ -143,7 +143,7 @@ static void on_connection(uv_stream_t *s, int status)
 		client_close(c);
 		return;
 	}
-	if (d->nclients > CLIENTS_MOST) /* connections that somebody keeps open don't keep the owner out */
+	if (d->nclients > CLIENTS_MOST) /* idle connections must not keep the owner out */
 		client_close(client_oldest(d));
 	uv_timer_start(&c->limit, on_late, PATIENCE_MS, 0);
 	uv_read_start((uv_stream_t *)&c->pipe, on_alloc, on_read);

@@ -14,7 +14,7 @@
 
 #define RENDER_FIRST 128
 
-/* The devices of GPUs, by index. */
+/* Device numbers of the GPUs, by index. */
 struct gpus {
 	char path[OWNER_GPUS_MOST][64];
 	int n;

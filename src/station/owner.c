@@ -1,13 +1,15 @@
 /*
  * owner.c - the owner of a workstation comes first.
  *
- *	             something speaks for the owner
+ *	             a cause for the owner
  *	    FREE  ------------------------------------>  CLAIMED  --give_back seconds--> its jobs leave
  *	          <------------------------------------
- *	             nothing does, for the calm time
+ *	             no cause, for the calm time
  *
- * Input, a pause and hours are certain, and need no calm time of their own: input has the quiet time, the others end when they end. Load and memory
- * change quickly, and are changed by stopping our tasks: they claim above one threshold, and hold until they were below another for the calm time.
+ * Input, a pause and hours are certain and need no calm time: input has the quiet time, and the
+ * others have an end of their own. Load and memory change quickly, and stopping our tasks changes
+ * them: they cause a claim above one threshold, and hold it until they were below another for the
+ * calm time.
  */
 #include "station/owner.h"
 
@@ -21,8 +23,9 @@
 #define QUIET 300     /* seconds */
 #define GIVE_BACK 60  /* seconds */
 #define KEEP 10	      /* percent */
-#define LOAD_MS 2000  /* the owner's load is high for that long before it counts: a program that starts is none */
-#define CALM_MS 30000 /* load and memory */
+/* how long the owner's load must be high before it counts: starting a program must not */
+#define LOAD_MS 2000
+#define CALM_MS 30000 /* calm time of load and memory */
 #define STALLS 10     /* percent of the time */
 
 static const char *const policies[OWNER_POLICIES] = {"share", "idle", "hours"};
@@ -63,7 +66,7 @@ static int seconds_read(const char *part, const char *text, int64_t *ret, struct
 	return rc < 0 ? err_prefix(err, rc, "%.60s", part) : 0;
 }
 
-/* The first part. */
+/* Parses the first part: the policy. */
 static int policy_read(const char *part, struct owner_rules *r, struct err *err)
 {
 	if (strcmp(part, "share") == 0)
@@ -132,7 +135,7 @@ bool owner_named(const struct owner_rules *r, const char *user)
 	return false;
 }
 
-/* ---- what follows ---- */
+/* ---- the decision ---- */
 
 static bool hours_now(const struct owner_rules *r, int64_t instant)
 {
@@ -146,7 +149,7 @@ static bool input_now(const struct owner_rules *r, const struct owner_view *v)
 	return r->policy != OWNER_SHARE && v->input != OWNER_NO_INPUT && v->now - v->input < r->quiet * 1000;
 }
 
-/* A claim that was made for it is held by less. */
+/* Returns true if memory is short. Less pressure is enough to hold a claim caused by memory. */
 static bool memory_now(const struct owner_claim *o, const struct owner_rules *r, const struct owner_view *v)
 {
 	bool held = o->cause == OWNER_MEMORY;

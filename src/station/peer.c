@@ -124,7 +124,7 @@ char *peer_start_write(const struct peer_start *s, struct strbuf *ret_data)
 
 /* ---- reading ---- */
 
-/* Printable, without blanks: names of stations, addresses, architectures. */
+/* Checks that names of stations, addresses and architectures are printable, without blanks. */
 static int word_check(const char *text, const char *key, struct err *err)
 {
 	for (const char *p = text; *p; p++)
@@ -195,7 +195,7 @@ int peer_report_read(const json_t *head, struct peer_report *ret, struct err *er
 	return 0;
 }
 
-/* `most` texts that end with NUL each, from *at on; -1: up to the end. */
+/* Splits `most` NUL-terminated strings off *at; -1: all up to the end. */
 static int words(const char **at, const char *end, int most, struct arena *a, const char ***ret, struct err *err)
 {
 	const char *p = *at;

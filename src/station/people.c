@@ -1,5 +1,6 @@
 /*
- * people.c - see people.h. A directory may take seconds to answer: a thread waits for it.
+ * people.c - see people.h. A directory service may take seconds to answer, so a thread waits for
+ * it.
  */
 #include "station/people.h"
 

@@ -6,11 +6,12 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Of the two-level cost; the source gives no values. One batch process, which keeps a processor busy, weighs as much as two of ours; one interactive process, which mostly
- * waits for its owner, as one. */
+/* Weights of the two-level cost, for which the source gives no values. One batch process, which
+ * keeps a processor busy, weighs as much as two of our tasks; one interactive process, which
+ * mostly waits for its user, as much as one. */
 #define K1 1.0
 #define K2 2.0
-#define IDLE_LEAST 0.05 /* fractions are no less: they divide */
+#define IDLE_LEAST 0.05 /* lower bound of fractions, since they are divisors */
 
 static const struct {
 	const char *name;
@@ -61,8 +62,10 @@ double place_cost(enum place_policy p, const struct load *l)
 
 	if (p == PLACE_TWO_LEVEL)
 		n = l->ours + K1 * l->interactive * l->interactive + K2 * l->batch * l->batch * l->batch;
+	/* The share of what the owner leaves, divided among our tasks; a batch process of the owner
+	 * counts as another task. */
 	if (p ==
-	    PLACE_OURS) /* of what its owner leaves, shared with our others; a batch process of the owner's leaves nothing while it lasts */
+	    PLACE_OURS)
 		return (l->ours + 1) * (1 + l->batch) / (l->speed * least(l->free));
 	return n / (l->speed * least(l->idle)) + 1 / l->speed;
 }

@@ -1,8 +1,10 @@
 /*
- * pool_authority.c - the authority of a pool: made where no server is, it signs the certificates of stations that show a token.
+ * pool_authority.c - the authority of a pool, which has no server: signs the certificates of
+ * stations that present a token.
  *
- * ca.key, ca.crt, and joins.json: the number of the next join, hashes of the tokens that are not used yet, and the last join of each station. A token is gone from there before its certificate exists, so that it never
- * works twice, whenever the machine goes down.
+ * Its files are ca.key, ca.crt, and joins.json: the number of the next join, hashes of the unused
+ * tokens, and the last join of each station. A token is removed from joins.json before its
+ * certificate exists, so that it never works twice even if the machine crashes.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,8 +14,8 @@
 #include "station/pool_home.h"
 #include "tls/pki.h"
 
-#define LIFE (3 * 365 * 86400LL) /* of a station's certificate */
-#define EARLY 86400LL		 /* certificates are valid from that long before they were made (pki.h) */
+#define LIFE (3 * 365 * 86400LL) /* of a station's certificate, seconds */
+#define EARLY 86400LL /* seconds by which certificates are valid before they are made (pki.h) */
 #define TOKENS_MOST 1000
 
 static int issue(const struct pool_home *h, const char *csr, const char *name, uint64_t join, struct strbuf *ret,
@@ -46,7 +48,7 @@ static int joins_store(const struct pool_home *h, const json_t *joins, struct er
 	return rc;
 }
 
-/* Without tokens that have expired. */
+/* Loads joins.json without expired tokens. */
 static int joins_load(const struct pool_home *h, int64_t now, json_t **ret, struct err *err)
 {
 	struct strbuf text = {0};

@@ -1,5 +1,6 @@
 /*
- * pool_client.c - commands of this machine, at DIR/socket, which only the daemon's user (and root) can reach. They speak frames as stations do:
+ * pool_client.c - serves commands on this machine at DIR/socket, which only the daemon's user and
+ * root can reach. They use frames, like stations:
  *
  *	-> start (as a station's, with need, live, input), input, signal, status, pause, remove, renew, stop
  *	<- out, done, failed, status, paused, answer
@@ -120,7 +121,8 @@ static void on_frame(void *context, struct link *l, json_t *head, const char *da
 		link_close(l, "a frame without a type");
 	else if (strcmp(t, "start") == 0)
 		on_start(c, head, data, n);
-	else if (strcmp(t, "go") == 0) /* all that start together were sent: the most urgent goes first */
+	/* all tasks of the command were sent: place the most urgent first */
+	else if (strcmp(t, "go") == 0)
 		origin_place(c->pool);
 	else if (strcmp(t, "input") == 0)
 		errand_input(c->pool, c, (int)id, data, n);

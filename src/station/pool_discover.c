@@ -1,6 +1,7 @@
 /*
- * pool_discover.c - the daemon's part in finding each other (discover.h): it says where it is from time to time, answers newcomers if it has the authority, and tries stations that it can't
- * reach where they say that they are.
+ * pool_discover.c - the daemon's side of discovery (discover.h): announces its address from time to
+ * time, answers newcomers if it has the authority, and tries the announced address of stations that
+ * it cannot reach.
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -46,7 +47,7 @@ void discover_tick(struct pool *p, int64_t now)
 	discover_send(p->discover.fd, &p->discover.mine);
 }
 
-/* Without it a pool works as well: so trouble is only said. */
+/* Starts discovery. The pool works without it, so errors are only logged. */
 void discover_start(struct pool *p)
 {
 	struct strbuf cert = {0}, path = {0};

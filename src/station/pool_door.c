@@ -1,7 +1,10 @@
 /*
- * pool_door.c - `shunt owner` on a station of a pool (door.h): who uses the machine, what was given away, pausing it. It needs neither root nor a network.
+ * pool_door.c - `shunt owner` on a station of a pool (door.h): shows who uses the machine and what
+ * it has contributed, and pauses it. Needs neither root nor a network.
  *
- * Everybody may look. Root, the user who runs the daemon, and the machine's owners may order: those that the policy names, or, if it names none, whoever has a terminal here; never a process of a task.
+ * Every user may look. Orders are accepted from root, the user who runs the daemon, and the
+ * machine's owners: the users that the policy names or, if it names none, any user with a terminal
+ * here. Processes of tasks are never accepted.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +17,7 @@
 
 #define SYSTEM_DIR "/run/shunt-pool"
 
-/* ---- the books: DIR/owner.json ---- */
+/* ---- totals: DIR/owner.json ---- */
 
 static int64_t number(const json_t *o, const char *key)
 {
@@ -131,12 +134,12 @@ static json_t *on_line(void *context, const char *line, const struct ucred *who)
 	return show(p);
 }
 
-/* Of the system's daemon it is where everybody gets. */
+/* Builds the socket's path; for the system's daemon, one that every user can reach. */
 static void path_find(const struct pool *p, struct strbuf *ret)
 {
 	if (strcmp(p->home.dir, POOL_HOME_SYSTEM) == 0) {
 		if (mkdir(SYSTEM_DIR, 0755) == 0)
-			chmod(SYSTEM_DIR, 0755); /* whatever the umask */
+			chmod(SYSTEM_DIR, 0755); /* regardless of the umask */
 		strbuf_puts(ret, POOL_DOOR_SYSTEM);
 	} else {
 		pool_home_path(&p->home, POOL_DOOR, ret);
@@ -150,7 +153,8 @@ void pool_door_open(struct pool *p)
 
 	path_find(p, &path);
 	if (door_open(p->loop, path.text, on_line, p, &p->guard.door, &err) < 0)
-		log_line(SEVERITY_WARNING, "%s", err.text); /* 'shunt pool pause' works as well */
+		/* not fatal: 'shunt pool pause' still works */
+		log_line(SEVERITY_WARNING, "%s", err.text);
 	strbuf_fini(&path);
 }
 

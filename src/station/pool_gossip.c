@@ -1,16 +1,18 @@
 /*
- * pool_gossip.c - pools of more than GOSSIP_FROM stations: reports travel from station to station (gossip.h), and links are opened when they are needed.
+ * pool_gossip.c - pools of more than GOSSIP_FROM stations: reports are passed from station to
+ * station (gossip.h), and links are opened on demand.
  *
  *	-> rumors {list: reports with name and where}
  *
- * A station that passes a report on can change it. That is no more than a member can do anyway: lie about loads, and take tasks and lose them.
+ * A station that passes a report on can change it. A member has that power anyway: it can lie about
+ * loads, or take tasks and lose them.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "station/pool_internal.h"
 
-#define RUMORS_MOST 4000 /* in one frame */
+#define RUMORS_MOST 4000 /* reports in one frame */
 
 /* ---- out ---- */
 
@@ -23,8 +25,9 @@ static json_t *rumor_pack(const struct pool *p, const struct pool_entry *e)
 	free(text);
 	json_object_set_new(o, "name", json_string(e->member.name));
 	json_object_set_new(o, "join", json_integer((json_int_t)e->member.join));
+	/* the receiver sees our address itself */
 	json_object_set_new(o, "where",
-			    json_string(self ? "" : e->member.where)); /* whoever gets it sees where we are */
+			    json_string(self ? "" : e->member.where));
 	return o;
 }
 
@@ -68,7 +71,7 @@ void gossip_tick(struct pool *p, int64_t now)
 	if (p->gossiped_seq != p->told.seq) {
 		p->gossiped_seq = p->told.seq;
 		p->quiet_rounds = 0;
-		gossip_learn(&p->gossip, 0); /* our own number */
+		gossip_learn(&p->gossip, 0); /* 0 is our own number */
 	}
 	while (strcmp(p->table.entries.v[self].member.name, p->conf.name) != 0)
 		self++;

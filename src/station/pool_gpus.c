@@ -1,5 +1,7 @@
 /*
- * pool_gpus.c - GPUs of a station one by one: tasks see those that no program of the owner has open (gpus.h), by CUDA_VISIBLE_DEVICES and its like. A task that runs keeps what it was given.
+ * pool_gpus.c - shares a station's GPUs one by one: tasks see those that no program of the owner
+ * has open (gpus.h), through CUDA_VISIBLE_DEVICES and similar variables. A running task keeps its
+ * GPUs.
  */
 #include <stdio.h>
 #include <string.h>

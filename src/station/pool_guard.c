@@ -1,7 +1,9 @@
 /*
- * pool_guard.c - the owner of this machine comes first: what is seen (senses.h) is judged (owner.h) four times a second and at each input, and tasks of the pool stand still, go on, or leave.
+ * pool_guard.c - puts the owner of this machine first: judges what is observed (senses.h) by the
+ * policy (owner.h) four times a second and at each input, and makes the pool's tasks stop, continue
+ * or leave.
  *
- * A pause needs nobody but this daemon, and survives it: DIR/pause has the instant of its end.
+ * A pause involves only this daemon and survives a restart: DIR/pause holds its end.
  */
 #include <math.h>
 #include <stdio.h>
@@ -15,8 +17,8 @@
 
 #define TICK_MS 250
 #define COUNT_MS 1000
-#define COUNTS 0.2   /* what one count of the owner's processes counts */
-#define AVERAGE 0.06 /* what one look counts of others' threads */
+#define COUNTS 0.2   /* weight of one count of the owner's processes in the average */
+#define AVERAGE 0.06 /* weight of one sample of others' threads in the average */
 
 static bool is_paused(struct pool *p)
 {
@@ -46,7 +48,8 @@ static void book_count(struct pool *p, int64_t now)
 	struct guard *g = &p->guard;
 	int64_t passed = now - g->counted_to;
 
-	if (g->counted_to && g->act != OWNER_RUN && passed > 0 && passed < 60000) /* else the machine slept */
+	/* a longer gap means that the machine was suspended */
+	if (g->counted_to && g->act != OWNER_RUN && passed > 0 && passed < 60000)
 		g->book.claimed_ms += passed;
 	g->counted_to = now;
 }
@@ -72,14 +75,14 @@ static void act(struct pool *p, enum owner_act now)
 		 now == OWNER_RUN      ? "tasks may run"
 		 : now == OWNER_RETURN ? "the owner stays: tasks leave"
 				       : owner_cause_text(p->guard.claim.cause));
-	links_tick(p); /* all hear of it now */
+	links_tick(p); /* notifies all stations now */
 	if (now == OWNER_RUN)
 		host_go(p);
 }
 
 static const char *devices(void)
 {
-	const char *dev = getenv("SHUNT_OWNER_DEV"); /* a test has its own */
+	const char *dev = getenv("SHUNT_OWNER_DEV"); /* set by tests */
 
 	return dev && *dev ? dev : "/dev";
 }
@@ -156,7 +159,8 @@ bool pool_guard_owns(const struct pool *p, uid_t user)
 	return false;
 }
 
-/* Whoever types here is the owner, unless the policy names them. */
+/* Returns true if a terminal counts: any user at one is an owner, unless the policy names the
+ * owners. */
 static bool on_counts(void *context, dev_t device, uid_t user)
 {
 	const struct pool *p = context;

@@ -14,7 +14,7 @@
 #include "tls/pki.h"
 
 #define FILE_MOST (4 << 20)
-#define PATH_ROOM 64 /* for what is put behind the directory */
+#define PATH_ROOM 64 /* bytes for file names below the directory */
 
 /* ---- directory and files ---- */
 

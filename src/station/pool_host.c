@@ -1,7 +1,9 @@
 /*
- * pool_host.c - tasks of other stations (and of our own) here: they wait for a free processor, run below their keepers, and what they write and how they end goes to their origin.
+ * pool_host.c - runs tasks of other stations and our own on this machine: they wait for a free
+ * processor, run under their keepers, and their output and result go to their origin.
  *
- * A task's end is told after its whole output has been sent. When its origin's link is gone, it is killed, and nobody is told: the origin counts on that.
+ * A task's end is reported after its whole output has been sent. When the link of its origin is
+ * closed, the task is killed without a report: the origin relies on that.
  */
 #include <errno.h>
 #include <signal.h>
@@ -14,29 +16,29 @@
 #include "run/hold.h"
 #include "station/pool_internal.h"
 
-#define WINDOW (1 << 20) /* bytes of output that may be on their way */
+#define WINDOW (1 << 20) /* bytes of output in transit, at most */
 #define INPUT_MOST (4 << 20)
 
 enum stage {
 	QUEUED,
 	RUNNING,
 	LEAVING, /* killed for our own reasons: its origin may start it elsewhere */
-	DROPPED	 /* killed since nobody wants it */
+	DROPPED	 /* killed because its result is not needed */
 };
 
 struct host_task {
 	struct pool *pool;
 	struct host_task *next;
 	struct guest *guest;
-	struct arena *arena; /* of `start` */
+	struct arena *arena; /* owns `start` */
 	struct peer_start start;
 	enum stage stage;
 	struct pool_task task;
 	uv_poll_t in, out, err, result;
-	int open;	     /* of these four */
-	int64_t window;	     /* bytes of output that may be sent yet */
-	bool out_on, err_on; /* not at their end */
-	struct strbuf input; /* that the task has not read */
+	int open;	     /* open handles of these four */
+	int64_t window;	     /* bytes of output that may still be sent */
+	bool out_on, err_on; /* true until EOF */
+	struct strbuf input; /* input that the task has not read yet */
 	size_t input_at;
 	bool input_end, input_on;
 	struct pool_result got;
@@ -128,7 +130,8 @@ static void poll_end(uv_poll_t *u, int fd)
 	close(fd);
 }
 
-/* When keeper and output are at their end, input is of no use any more. */
+/* Finishes the task once its keeper has ended and its output is at EOF; pending input is then
+ * useless. */
 static void task_check(struct host_task *t)
 {
 	if (!t->out_on && !t->err_on && uv_is_closing((uv_handle_t *)&t->result))
@@ -210,7 +213,7 @@ static void on_input(uv_poll_t *u, int status, int events)
 		n = write(t->task.in, t->input.text + t->input_at, t->input.n - t->input_at);
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
-		if (n < 0) /* it does not read: the rest is thrown away */
+		if (n < 0) /* the task does not read: drop the rest */
 			n = (ssize_t)(t->input.n - t->input_at);
 		t->input_at += (size_t)n;
 	}
@@ -269,7 +272,7 @@ static void task_run(struct host_task *t)
 	link_pack(t->guest->link, NULL, 0, "{s:s,s:I}", "t", "began", "id", (json_int_t)t->start.id);
 }
 
-/* The list begins with the newest. */
+/* Starts waiting tasks, oldest first; the list begins with the newest. */
 static void next_start(struct pool *p)
 {
 	for (;;) {
@@ -313,7 +316,7 @@ static void task_end(struct host_task *t, enum stage why)
 	t->window = INT64_MAX;
 	if (write(t->task.control, &(char){SIGKILL}, 1) != 1)
 		kill(t->task.keeper, SIGKILL);
-	if (t->pool->mine.closed) /* what a group of version 1 holds does not die */
+	if (t->pool->mine.closed) /* frozen processes in a version 1 group do not die */
 		hold_continue(t->task.keeper, pool_task_tag(t->task.keeper, tag), false);
 	output_watch(t);
 }
@@ -475,7 +478,8 @@ json_t *host_list(const struct pool *p)
 	return list;
 }
 
-/* The origins hear that their tasks are lost: only then their links are closed. */
+/* Stops all tasks. The origins must learn that their tasks are lost before their links are
+ * closed. */
 void host_stop(struct pool *p)
 {
 	int64_t ms;

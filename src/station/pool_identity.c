@@ -1,5 +1,6 @@
 /*
- * pool_identity.c - this station's certificate: loaded, and renewed by the station that has the authority when a third of its life is left, or by order. The key stays the same.
+ * pool_identity.c - loads this station's certificate, and renews it through the station that has
+ * the authority, when a third of its life is left or on request. The key stays the same.
  *
  *	-> renew {csr}     <- renewed {certificate} or refused {why}
  */
@@ -11,7 +12,7 @@
 #include "base/logline.h"
 #include "station/pool_internal.h"
 
-#define ASK_MS 3600000 /* between two tries */
+#define ASK_MS 3600000 /* ms between two attempts */
 
 struct files {
 	struct strbuf key, cert, ca;
@@ -37,7 +38,7 @@ static int files_read(const struct pool *p, struct files *f, struct err *err)
 	return rc;
 }
 
-/* All of it, or nothing of it is changed. */
+/* Installs key, certificate and authority, all or none. */
 static int use(struct pool *p, const struct files *f, struct err *err)
 {
 	struct tls_options o = {.cert = strbuf_text(&f->cert),
@@ -95,7 +96,8 @@ static void clients_tell(struct pool *p, const char *error)
 		}
 }
 
-/* A link ends when the certificate that opened it does: those that nobody needs now are opened again with the new one. */
+/* Reopens links that are not in use with the new certificate: a link ends when the certificate
+ * that opened it expires. */
 static void links_refresh(struct pool *p)
 {
 	for (struct host *h = p->hosts; h; h = h->next)
@@ -148,7 +150,7 @@ void renewal_take(struct host *h, const char *type, const json_t *head)
 		   *why = json_string_value(json_object_get(head, "why"));
 
 	if (!p->identity.asked || !e || e->member.join != JOIN_AUTHORITY)
-		return; /* it was not asked */
+		return; /* it was not requested */
 	if (strcmp(type, "renewed") == 0 && cert)
 		finish(p, cert, NULL);
 	else

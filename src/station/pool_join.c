@@ -1,5 +1,6 @@
 /*
- * pool_join.c - how a station becomes a member: one question over TLS to the station that has the authority, with a token that works once. Both ends.
+ * pool_join.c - both ends of joining a pool: one request over TLS to the station that has the
+ * authority, with a token that works once.
  *
  *	-> join {token id, secret, name, csr}     <- joined {certificate, pool, members} or refused {why}
  */
@@ -46,7 +47,7 @@ static json_t *members_pack(const struct pool *p)
 	return list;
 }
 
-/* Also if it has not been heard of since it joined. */
+/* Returns true if the name is a member's, even one not heard from since it joined. */
 static bool member_known(struct pool *p, const char *name)
 {
 	const struct pool_entry *e = pool_table_find(&p->table, name);
@@ -206,7 +207,7 @@ static int seed_connect(const char *host, const char *port, struct err *err)
 	return fd < 0 ? err_set(err, -rc, "%s:%s can't be reached: %s", host, port, strerror(rc)) : fd;
 }
 
-/* The answer, and the authority that the token names. */
+/* Sends the request; returns the answer and the authority's certificate, matched by the token. */
 static int ask(const char *host, const char *port, struct asking *a, struct strbuf *ret_ca, struct err *err)
 {
 	static const struct link_events events = {.ready = on_ready, .frame = on_answer, .closed = on_over};
@@ -220,7 +221,8 @@ static int ask(const char *host, const char *port, struct asking *a, struct strb
 		return rc;
 	fd = seed_connect(host, port, err);
 	rc = fd < 0 ? fd : tls_start(c, fd, TLS_SPOOL, CERT_NODE, &t, err);
-	for (int done = 0; rc == 0 && !done;) { /* the socket blocks: so does the handshake */
+	/* the socket is blocking, and so is the handshake */
+	for (int done = 0; rc == 0 && !done;) {
 		done = tls_handshake(t, err);
 		if (done < 0) {
 			rc = done;
@@ -267,7 +269,7 @@ static int answer_store(const struct pool_home *h, struct pool_conf *c, const st
 	return rc < 0 ? rc : pool_conf_store(h, c, err);
 }
 
-/* Asks the network who has the pool of that token. */
+/* Finds the station with the pool of that token by multicast. */
 static int seed_find(const struct token *t, char *ret, size_t size, struct err *err)
 {
 	struct discover ask = {.asks = true}, answer;

@@ -1,6 +1,7 @@
 /*
- * pool_links.c - the links among stations. Each connects to all that it knows of, itself included, so that a task is placed here as anywhere else; what it learns of others
- * comes in by their links.
+ * pool_links.c - the links between stations. Each station connects to all members it knows,
+ * including itself, so that a task is placed here as anywhere else; it learns about others through
+ * the links they open.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 #include "run/lease.h"
 #include "station/pool_internal.h"
 
-#define RETRY_MOST 30 /* intervals */
+#define RETRY_MOST 30 /* intervals between attempts, at most */
 
 /* ---- out: to a host ---- */
 
@@ -24,7 +25,7 @@ static void hello_send(struct host *h)
 	char *text;
 
 	hello.members = mem_realloc(NULL, n + 1, sizeof *hello.members);
-	for (size_t i = 0; i < n; i++) /* but ourselves: where we are is seen by whoever gets it */
+	for (size_t i = 0; i < n; i++) /* all but ourselves: the receiver sees our address itself */
 		if (strcmp(p->table.entries.v[i].member.name, p->conf.name) != 0 && !p->table.entries.v[i].removed)
 			hello.members[hello.nmembers++] = p->table.entries.v[i].member;
 	text = peer_hello_write(&hello);
@@ -73,7 +74,7 @@ static void on_frame(void *context, struct link *l, json_t *head, const char *da
 	} else if (strcmp(t, "welcome") == 0) {
 		h->welcome = e->linked = true;
 		h->failures = 0;
-		removed_send(h); /* of which we have heard since the link was opened */
+		removed_send(h); /* a newer list may have arrived since the link was opened */
 		rumors_send(h);
 		origin_welcome(h);
 		origin_place(h->pool);
@@ -94,7 +95,7 @@ static void on_closed(void *context, struct link *l, const char *reason)
 		log_line(SEVERITY_NOTICE, "%s: the link is closed: %s", h->name, reason);
 	else if (h->failures == 0)
 		log_line(SEVERITY_WARNING, "%s: no link: %s", h->name, reason);
-	e->linked = h->welcome && pool_gossips(p); /* of many, links are closed that nobody uses */
+	e->linked = h->welcome && pool_gossips(p); /* in a large pool, unused links are closed */
 	h->link = NULL;
 	h->welcome = false;
 	if (h->failures < RETRY_MOST)
@@ -237,7 +238,7 @@ static void on_guest_closed(void *context, struct link *l, const char *reason)
 	g->gone = true;
 	g->link = NULL;
 	g->lease->until = 0;
-	g->tasks++; /* it stays while its tasks are gone through */
+	g->tasks++; /* keeps it alive while its tasks are processed */
 	host_drop(g);
 	g->tasks--;
 	guest_release(g);
@@ -266,7 +267,7 @@ void guest_serve(void *context, struct link *l)
 		link_close(l, "only stations of the pool are served");
 }
 
-/* ---- all of them ---- */
+/* ---- all links ---- */
 
 void guests_tick(struct pool *p)
 {
@@ -321,8 +322,9 @@ int links_start(struct pool *p, struct err *err)
 	member_learn(p, p->conf.name, self, p->identity.join);
 	json_object_foreach(list, name, m)
 	{
+		/* older versions stored no join */
 		const json_t *where =
-			json_is_array(m) ? json_array_get(m, 0) : m; /* without its join, as it once was */
+			json_is_array(m) ? json_array_get(m, 0) : m;
 		if (json_is_string(where) && strcmp(name, p->conf.name) != 0 && strlen(name) < PEER_NAME_SIZE)
 			member_learn(p, name, json_string_value(where), peer_join_read(json_array_get(m, 1)));
 	}

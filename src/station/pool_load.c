@@ -1,5 +1,6 @@
 /*
- * pool_load.c - see pool_load.h. Of the machine: /proc/stat and /proc/meminfo; of a control group: cpu.stat and cpu.max, or their like of version 1.
+ * pool_load.c - see pool_load.h. For the machine it reads /proc/stat and /proc/meminfo; for a
+ * control group cpu.stat and cpu.max, or their counterparts of version 1.
  */
 #include "station/pool_load.h"
 
@@ -20,16 +21,17 @@
 
 struct pool_load {
 	char *cgroup;
-	char *beside; /* the same group of cpuacct, where that has a hierarchy of its own */
-	double speed; /* of one processor, as fast as it is when nobody else is there */
-	int cpus;     /* processors, */
-	double share; /* ... or what the quota leaves of them */
+	char *beside; /* the same group of cpuacct, if that has a separate hierarchy */
+	double speed; /* speed of one processor on an idle machine */
+	int cpus;     /* number of processors */
+	double share; /* processors that the quota leaves */
 	double idle, free;
-	double busy_ms; /* processor time used so far, by all */
+	double busy_ms; /* processor time used so far by all processes */
 	int64_t looked, ours_ms;
 };
 
-/* The number after a word at the beginning of a line, or of the whole file if the word is "". */
+/* Reads the number after a word at the beginning of a line, or of the whole file if the word is
+ * "". */
 static bool number_read(const char *dir, const char *name, const char *word, double *ret)
 {
 	char path[4200], line[512];
@@ -45,7 +47,7 @@ static bool number_read(const char *dir, const char *name, const char *word, dou
 	return found;
 }
 
-/* Processor time that was used so far. */
+/* Returns the processor time used so far, ms. */
 static double busy_read(const struct pool_load *l)
 {
 	double v[8] = {0}, us;
@@ -68,7 +70,7 @@ static double busy_read(const struct pool_load *l)
 	return (v[0] + v[1] + v[2] + v[5] + v[6] + v[7]) * 1000 / (double)sysconf(_SC_CLK_TCK);
 }
 
-/* Processors that a quota leaves; 0: it has none. */
+/* Returns the processors that the quota leaves; 0: no quota. */
 static double quota_read(const char *cgroup)
 {
 	double quota = 0, period = 0;
@@ -113,7 +115,7 @@ struct pool_load *pool_load_create(const char *cgroup, double speed, int cpus)
 	l->speed = speed > 0 ? speed : fmax(capacity_speed(SPEED_ROUNDS, SPEED_STEPS) / 1e9, 0.001);
 	l->share = quota > 0 && quota < (double)online ? quota : (double)(online > 0 ? online : 1);
 	l->cpus = cpus > 0 ? cpus : (int)fmax(1, floor(l->share));
-	if (speed <= 0 && l->share < 1) /* a part of one processor is a slower processor */
+	if (speed <= 0 && l->share < 1) /* a part of a processor counts as a slower one */
 		l->speed *= l->share;
 	l->idle = l->free = 1;
 	l->looked = -1;

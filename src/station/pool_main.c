@@ -1,5 +1,6 @@
 /*
- * pool_main.c - shunt-pool: a station's daemon, and what makes and joins pools. `shunt pool` calls it, so that `shunt` itself need not load TLS.
+ * pool_main.c - shunt-pool: a station's daemon, and the commands that create and join pools. `shunt
+ * pool` runs it, so that `shunt` itself need not load TLS.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -78,7 +79,7 @@ static int user_find(struct pool *p, struct err *err)
 	return 0;
 }
 
-/* With port 0 the one of the last time, if nobody has it now: all others know that. */
+/* Opens the port. Port 0 tries the previous one first, since all other stations know it. */
 static int port_open(struct pool *p, struct err *err)
 {
 	static const struct listener_limits limits = {.connections = 20000,
@@ -216,7 +217,7 @@ static int serve(struct pool *p, int ready, struct err *err)
 	return 0;
 }
 
-/* In the background, with DIR/log; returns when it is up. */
+/* Continues in the background with its log in DIR/log; returns when the daemon is up. */
 static int daemonise(struct pool *p, struct err *err)
 {
 	struct strbuf log = {0};
@@ -353,7 +354,7 @@ static int parse(int argc, char **argv, struct arguments *a, struct err *err)
 	return rc;
 }
 
-/* What create and join have in common: a name, and that there is no pool yet. */
+/* Does the part common to create and join: sets the name, and checks that there is no pool yet. */
 static int begin(struct pool *p, struct err *err)
 {
 	struct pool_conf old;

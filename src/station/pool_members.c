@@ -1,5 +1,6 @@
 /*
- * pool_members.c - the members of a pool as this station knows them, and what all parts of the daemon stand on.
+ * pool_members.c - the members of a pool as this station knows them, and helpers for all parts of
+ * the daemon.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +11,8 @@
 #include "run/lease.h"
 #include "station/pool_internal.h"
 
-#define KILL_MS 500	/* what a keeper may need to end all processes of a task */
-#define WANTED_ROUNDS 3 /* a link that nobody used for so long is closed */
+#define KILL_MS 500	/* ms that a keeper may need to end all processes of a task */
+#define WANTED_ROUNDS 3 /* rounds without use after which a link is closed */
 
 int64_t pool_now(void)
 {
@@ -111,7 +112,7 @@ bool member_learn(struct pool *p, const char *name, const char *where, uint64_t 
 		vec_push(&p->numbered, mem_strdup(name));
 	}
 	if (pool_gossips(p))
-		e->linked = true; /* for all we know */
+		e->linked = true; /* until proved otherwise */
 	else
 		host_want(p, name);
 	return true;

@@ -1,9 +1,10 @@
 /*
- * pool_origin.c - tasks that commands of this machine have started: kept until their result is known, wherever they run meanwhile.
+ * pool_origin.c - tasks started by commands on this machine, kept until their result is known,
+ * wherever they run.
  *
  *	WAITING --place--> PLACED --done--> FINISHED --output delivered--> gone
  *	   ^                 |  link closed
- *	   +---- lost -------+----> LIMBO: it may run still, until its lease is over
+ *	   +---- lost -------+----> LIMBO: it may still run until its lease ends
  */
 #include <errno.h>
 #include <signal.h>
@@ -12,14 +13,15 @@
 
 #include "station/pool_internal.h"
 
-#define INPUT_WINDOW (256 << 10) /* bytes of input on their way */
-#define INPUT_KEPT (16 << 20)	 /* of one task: if it had more, it can't be started again */
+#define INPUT_WINDOW (256 << 10) /* bytes of input in transit, at most */
+/* bytes of input kept per task; one that had more cannot be restarted */
+#define INPUT_KEPT (16 << 20)
 #define OUTPUT_KEPT (256 << 20)
 #define ATTEMPTS_MOST 20
 
 enum stage {
 	WAITING,
-	RESERVED, /* its host is chosen, and the link to it is not open yet */
+	RESERVED, /* its host is chosen, but the link is not open yet */
 	PLACED,
 	LIMBO,
 	FINISHED
@@ -27,8 +29,8 @@ enum stage {
 
 struct errand {
 	struct pool *pool;
-	struct errand *next, *prev;    /* of all, */
-	struct errand *after, *before; /* ... of those that wait */
+	struct errand *next, *prev;    /* list of all tasks */
+	struct errand *after, *before; /* list of waiting tasks */
 	struct client *client;
 	int number;
 	struct arena *arena;
@@ -37,14 +39,14 @@ struct errand {
 	enum stage stage;
 	struct host *host;
 	char where[PEER_NAME_SIZE];
-	int64_t free_at; /* LIMBO: when nothing of it can run any more */
+	int64_t free_at; /* LIMBO: when none of its processes can be running any more */
 	int attempts, killed;
-	bool live, shown; /* output is delivered as it comes; some was */
-	int64_t owed;	  /* bytes of output that its host may send again once the client has taken them */
+	bool live, shown; /* output is delivered as it arrives; some has been */
+	int64_t owed; /* bytes of output that its host may send once the client has taken as many */
 	struct strbuf out[2];
 	size_t out_at[2];
 	struct strbuf input;
-	int64_t dropped, sent, taken; /* bytes of input: not kept any more; sent; read by the task */
+	int64_t dropped, sent, taken; /* bytes of input: no longer kept; sent; read by the task */
 	bool input_end, end_sent;
 	struct peer_done done;
 };
@@ -67,7 +69,7 @@ static void stage_set(struct errand *e, enum stage stage, struct host *h)
 	e->host = h;
 }
 
-/* Behind those that are as urgent. Usually all are: so it is looked for from the end. */
+/* Inserts after tasks of equal priority. Most have the same, so it searches from the end. */
 static void waiting_add(struct errand *e)
 {
 	struct errands *all = &e->pool->errands;
@@ -132,7 +134,7 @@ size_t origin_waiting(const struct pool *p)
 
 /* ---- its end ---- */
 
-/* Output in pieces, as the client takes it, then the result. */
+/* Sends output in pieces, as fast as the client accepts it, then the result. */
 static void deliver(struct errand *e)
 {
 	struct link *l = e->client->link;
@@ -173,7 +175,7 @@ static void fail(struct errand *e, const char *why)
 	errand_free(e);
 }
 
-/* Nothing of it runs, and it has no result. */
+/* Requeues a task that has no result and is not running anywhere. */
 static void again(struct errand *e)
 {
 	if (e->killed)
@@ -278,7 +280,7 @@ void origin_place(struct pool *p)
 		if (entry)
 			place_at(e, host_want(p, entry->member.name));
 		else if (!e->need.arch[0] && !e->need.memory)
-			break; /* nobody takes any */
+			break; /* no station accepts tasks */
 	}
 }
 
@@ -307,7 +309,7 @@ void errand_add(struct pool *p, struct client *c, int number, const struct peer_
 						    : err.text);
 		errand_drop(e);
 	} else {
-		e->start.memory = need->memory; /* it gets what it asked for, and not more */
+		e->start.memory = need->memory; /* it gets as much as it requested, not more */
 		all_add(e);
 		waiting_add(e);
 		if (input)
@@ -357,7 +359,7 @@ void origin_frame(struct host *h, const char *t, json_t *head, const char *data,
 	struct err err;
 
 	if (!e || e->host != h)
-		return; /* of an attempt that nobody believes in any more */
+		return; /* from an abandoned attempt */
 	if (strcmp(t, "out") == 0 && (fd == 1 || fd == 2)) {
 		on_out(e, (int)fd, data, n);
 	} else if (strcmp(t, "took") == 0) {

@@ -1,10 +1,11 @@
 /*
- * pool_removed.c - stations that were removed (removed.h), in the daemon: the list in DIR/removed.json is sent over every link that is opened, and at once when it changes, so that it
- * spreads as fast as reports do.
+ * pool_removed.c - the daemon's list of removed stations (removed.h): DIR/removed.json is sent over
+ * every link that is opened, and at once when it changes, so that it spreads as fast as reports.
  *
  *	-> removed {text, signature}
  *
- * Whoever takes it over closes its links with the stations in it, and TLS refuses them from then on. A station that finds itself in it stops.
+ * A station that receives it closes its links with the removed stations, and TLS refuses them from
+ * then on. A station that finds itself in the list stops.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@ static int store(struct pool *p, struct err *err)
 	return rc;
 }
 
-/* 1: it is newer than what we had. */
+/* Takes a list over; returns 1 if it is newer than ours. */
 static int take(struct pool *p, const json_t *o, struct err *err)
 {
 	const char *text = json_string_value(json_object_get(o, "text")),
@@ -73,7 +74,7 @@ void removed_send(struct host *h)
 		  strbuf_text(&r->signature));
 }
 
-/* All hear of it, those that are in it before they are left. */
+/* Sends the list to all stations, including the removed ones before their links are closed. */
 static void spread(struct pool *p)
 {
 	struct err err;
@@ -115,7 +116,7 @@ void removed_hear(struct pool *p, const json_t *head)
 		spread(p);
 }
 
-/* The join that is removed with all before it: the last of that name. */
+/* Returns the last join of that name: it is removed with all earlier ones. */
 static uint64_t join_of(struct pool *p, const char *name)
 {
 	const struct pool_entry *e = pool_table_find(&p->table, name);

@@ -41,7 +41,7 @@ void pool_table_fini(struct pool_table *t)
 	vec_free(&t->entries);
 }
 
-/* Where a name is, or would be. */
+/* Returns the index at which a name is, or would be inserted. */
 static size_t place_of(const struct pool_table *t, const char *name)
 {
 	size_t low = 0, high = t->entries.n;
@@ -105,7 +105,7 @@ bool pool_entry_usable(const struct pool_entry *e, const struct pool_need *need,
 	       now - e->heard <= POOL_SILENT * interval && suits(e, need);
 }
 
-/* The load of one of its processors, which is what the policies speak of. */
+/* Returns the load of one of its processors, which the policies work with. */
 static struct load load_of(const struct pool_entry *e)
 {
 	struct load l = e->report.load;

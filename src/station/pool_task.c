@@ -3,7 +3,8 @@
  *
  *	daemon --fork--> keeper (reaper of orphans) --fork, exec--> the task
  *
- * The keeper has nothing of the daemon's but its ends of the pipes. It does not exec, so that a task costs two forks and one exec.
+ * The keeper inherits only its ends of the pipes from the daemon. It does not exec, so a task costs
+ * two forks and one exec.
  */
 #include "station/pool_task.h"
 
@@ -41,7 +42,7 @@ void pool_lease_free(struct pool_lease *l)
 		munmap(l, sizeof *l);
 }
 
-#define LOOK_MS 500 /* between two looks at a task's memory */
+#define LOOK_MS 500 /* between two checks of a task's memory */
 
 enum { IN, OUT, ERR, CONTROL, RESULT, PIPES };
 
@@ -53,7 +54,7 @@ const char *pool_task_tag(pid_t keeper, char buf[POOL_TAG_SIZE])
 	return buf;
 }
 
-/* NULL: it has none. */
+/* Creates the task's control group; NULL: it has none. */
 static const struct cgroup *group_create(const struct peer_start *s, const struct pool_user *user, char *tag)
 {
 	struct order o = {.tag = tag, .memory = s->memory, .share.background = user->background};
@@ -68,7 +69,7 @@ static void group_enter(const struct cgroup *c, const char *tag)
 	int dir = cgroup_open(c, tag), fd = dir < 0 ? -1 : openat(dir, "cgroup.procs", O_WRONLY | O_CLOEXEC);
 
 	if (fd >= 0 && write(fd, "0", 1) != 1)
-		errno = 0; /* then looking has to do */
+		errno = 0; /* the keeper polls instead */
 	cgroup_enter(c, tag);
 }
 
@@ -95,17 +96,18 @@ static _Noreturn void task_exec(const struct peer_start *s, const struct pool_us
 		dprintf(STDERR_FILENO, "shunt-pool: the task can't run as %s: %s\n", user->name, strerror(errno));
 		_exit(126);
 	}
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* only now: a change of user takes it away */
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* only now: changing the user clears it */
 	if (getppid() != keeper)
 		_exit(126);
 	if (user->background)
-		background_enter(); /* or as near as it gets */
+		background_enter(); /* as far as permitted */
 	if (chdir(s->dir) < 0 && chdir("/") < 0)
 		_exit(126);
 	execvpe(s->argv[0], (char *const *)s->argv, (char *const *)s->env);
 	int error = errno;
 
-	/* EACCES also comes of a program that is nowhere, if a directory of PATH is closed to this user. */
+	/* EACCES may also mean that a directory of PATH is closed to this user and the program
+	 * does not exist. */
 	dprintf(STDERR_FILENO, "shunt-pool: %s: %s\n", s->argv[0],
 		error == EACCES && !strchr(s->argv[0], '/') ? "it is not in PATH, or may not be run" : strerror(error));
 	_exit(error == ENOENT ? 127 : 126);
@@ -126,20 +128,20 @@ static void reap_all(void)
 		;
 }
 
-/* What a keeper keeps. */
+/* State of a keeper. */
 struct kept {
 	pid_t task;
 	const struct pool_lease *lease;
 	const struct cgroup *group; /* NULL: none */
 	char tag[POOL_TAG_SIZE];
-	int64_t memory; /* KiB; 0: not limited */
-	int err;	/* where the task's errors go; -1 */
+	int64_t memory; /* KiB; 0: unlimited */
+	int err;	/* the task's standard error; -1: none */
 };
 
 static void kill_all(const struct kept *k)
 {
 	if (k->group)
-		cgroup_kill(k->group, k->tag); /* also what stands still in it */
+		cgroup_kill(k->group, k->tag); /* kills frozen processes as well */
 	tree_kill(getpid());
 	reap_all();
 }
@@ -156,7 +158,8 @@ static void memory_tell(const struct kept *k, int64_t kib)
 			memory_human(k->memory, limit, sizeof limit));
 }
 
-/* Pages that processes share count once if it comes to that. */
+/* Ends a task that exceeds its memory limit. Shared pages are counted once, but only if the
+ * quicker sum exceeds the limit. */
 static void memory_look(const struct kept *k, bool *told)
 {
 	int64_t kib = tree_memory(getpid(), false);
@@ -172,7 +175,7 @@ static void memory_look(const struct kept *k, bool *told)
 	tree_kill(getpid());
 }
 
-/* What the daemon says: false when it is gone. */
+/* Reads orders of the daemon; returns false when it is gone. */
 static bool control_take(int fd)
 {
 	unsigned char number[64];
@@ -186,7 +189,7 @@ static bool control_take(int fd)
 	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
-/* True: the task's first process has ended. */
+/* Returns true if the task's first process has ended. */
 static bool reaped(int signals, pid_t task, int *ret_status)
 {
 	struct signalfd_siginfo info;
@@ -245,7 +248,7 @@ static _Noreturn void keeper_main(const struct peer_start *s, const struct pool_
 	setsid();
 	prctl(PR_SET_NAME, "shunt-keeper");
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	for (int i = 0; i < PIPES; i++) { /* out of the way of 0 to 2, then one after the other */
+	for (int i = 0; i < PIPES; i++) { /* first out of the way of 0 to 2, then into place */
 		end[i] = fcntl(end[i], F_DUPFD_CLOEXEC, 1000);
 		if (end[i] < 0)
 			_exit(1);
@@ -294,7 +297,7 @@ int pool_task_start(const struct peer_start *s, const struct pool_user *user, co
 	for (int i = 0; i < PIPES && rc == 0; i++)
 		rc = pipe2(ends[i], O_CLOEXEC) < 0 ? -errno : 0;
 	for (int i = 0; i < PIPES; i++) {
-		bool down = i == IN || i == CONTROL; /* we write */
+		bool down = i == IN || i == CONTROL; /* the direction from us */
 		ours[i] = ends[i][down];
 		theirs[i] = ends[i][!down];
 		if (rc == 0)

@@ -12,7 +12,7 @@
 
 #define WORD "removed "
 
-/* A number up to the end of its line, which is passed. */
+/* Parses a number up to the end of its line, and skips the newline. */
 static bool number_take(const char **at, uint64_t *ret)
 {
 	size_t n = strspn(*at, "0123456789");
@@ -69,7 +69,7 @@ int removed_take(struct removed *r, const char *ca, const char *text, const char
 
 	if (rc == 0 && number > r->number)
 		rc = pki_verify(ca, text, strlen(text), signature, strlen(signature), err) < 0 ? -EKEYREJECTED : 1;
-	if (rc > 0) { /* in place: TLS looks at it */
+	if (rc > 0) { /* replaced in place: TLS holds a pointer to it */
 		for (uint32_t i = 0; i < all.joins.n; i++)
 			revoked_add(&r->stations, names_get(&all.names, i), all.joins.v[i]);
 		r->number = number;

@@ -20,7 +20,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 
-#define RESCAN_MS 1000 /* for devices that were plugged in */
+#define RESCAN_MS 1000 /* between scans for new devices */
 
 struct device {
 	struct senses *s;
@@ -34,7 +34,7 @@ struct terminal_seen {
 	dev_t device;
 	uid_t user;
 	int64_t typed; /* seconds since 1970 */
-	bool here;     /* in this look */
+	bool here;     /* seen in this scan */
 };
 
 struct senses {
@@ -44,10 +44,10 @@ struct senses {
 	VEC(struct device *) devices;
 	VEC(struct terminal_seen) terminals;
 	uint64_t scanned; /* uv_now() */
-	bool looked;	  /* once: terminals that appear later are new */
+	bool looked;	  /* true after the first scan: terminals that appear later are new */
 	int64_t input;
 	char where[64], who[64];
-	int open; /* handles, and the object itself */
+	int open; /* open handles, plus one for the object itself */
 };
 
 static void released(struct senses *s)
@@ -60,9 +60,9 @@ static void released(struct senses *s)
 	free(s);
 }
 
-/* ---- who ---- */
+/* ---- users ---- */
 
-/* As the system's list of logins has it, for a terminal's name. */
+/* Looks up the user of a terminal in the system's login records. */
 static void login_find(const char *line, char *ret, size_t size)
 {
 	setutxent();
@@ -125,7 +125,7 @@ static void on_event(uv_poll_t *p, int status, int events)
 		device_drop(d);
 }
 
-/* A laptop that is carried is not used. */
+/* Returns true for motion sensors: carrying a laptop is not using it. */
 static bool is_sensor(int fd)
 {
 	unsigned long props[INPUT_PROP_CNT / (8 * sizeof(long)) + 1] = {0};
@@ -194,7 +194,8 @@ static struct terminal_seen *terminal_find(struct senses *s, const char *name)
 	return NULL;
 }
 
-/* When somebody typed there first seen now: before this began, by the clock; else it is now. */
+/* Notes the time of the last key at a terminal: by the clock if it was before we started,
+ * otherwise now. */
 static void terminal_typed(struct senses *s, const struct terminal_seen *t)
 {
 	int64_t now = (int64_t)uv_now(s->loop), ago = s->looked ? 0 : ((int64_t)time(NULL) - t->typed) * 1000;
@@ -208,8 +209,9 @@ static void terminal_typed(struct senses *s, const struct terminal_seen *t)
 	input_note(s, now - (ago > 0 ? ago : 0), t->name, who);
 }
 
-/* Returns true if somebody typed at a terminal since it exists. The kernel makes all consoles (ttyN) at boot, and a new
- * node's time of access is that of its making; a pseudoterminal exists only while it is used. */
+/* Returns true if a user has typed at the terminal since it exists. The kernel creates all
+ * consoles (ttyN) at boot with an access time equal to their creation; a pseudoterminal exists
+ * only while it is in use. */
 static bool is_used(const char *name, const struct stat *st)
 {
 	return strncmp(name, "tty", 3) != 0 || st->st_atime > st->st_ctime;
@@ -247,7 +249,7 @@ static bool is_number(const char *text)
 	return n > 0 && n < 8 && !text[n];
 }
 
-/* pts/N, or ttyN: those of serial lines and the like are no seat. */
+/* Scans pts/N or ttyN; serial lines and the like are not seats. */
 static void terminals_scan(struct senses *s, const char *folder, const char *prefix)
 {
 	char path[PATH_MAX], name[32];
@@ -295,7 +297,7 @@ void senses_look(struct senses *s)
 
 /* ---- processors and memory ---- */
 
-/* The number after `key` in a file of the kernel's; -1: there is none. */
+/* Returns the number after `key` in a kernel file; -1: none. */
 static double number_after(const char *path, const char *key)
 {
 	char text[4096];
