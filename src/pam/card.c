@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A number and the space after it; NULL: it isn't one. */
+/* Parses a number and the space after it; NULL: malformed. */
 static char *number_take(char *at, uint64_t most, uint64_t *ret)
 {
 	char *end;
@@ -26,9 +26,9 @@ static bool user_take(char *at, struct card *c)
 {
 	uint64_t uid, since;
 
-	if (c->id) /* there is one */
+	if (c->id) /* already set */
 		return false;
-	at = number_take(at, (uid_t)-2, &uid); /* -1 is nobody's */
+	at = number_take(at, (uid_t)-2, &uid); /* -1 is not a uid */
 	at = at ? number_take(at, INT64_MAX, &since) : NULL;
 	if (!at || !*at)
 		return false;

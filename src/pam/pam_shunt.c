@@ -1,13 +1,16 @@
 /*
- * pam_shunt.c - admits to a node those who have a job there, and makes their login part of that job.
+ * pam_shunt.c - admits users who have a job on the node, and makes their login part of that job.
  *
  *	account  required  pam_shunt.so [users=A,B] [groups=A,B] [live=DIR] [adopt=required|optional]
  *
- * Live files (run/live.h) say what runs here, without the agent or the server: a file that is locked has a shepherd. The login moves into the control groups of its user's newest
- * job, so it counts against that job's limits and is killed with it: a group is removed only when nothing is left in it (cgroup_remove() in run/cgroup.c), and once it is removed
- * nobody can move into it. So there is no moment in which a login outlives its job.
+ * Live files (run/live.h) show what runs here, without the agent or the server: a locked file has a
+ * shepherd. The login moves into the control groups of its user's newest job, so it counts against
+ * that job's limits and is killed with it: a group is removed only when nothing is left in it
+ * (cgroup_remove() in run/cgroup.c), and no process can move into a removed group. So a login never
+ * outlives its job.
  *
- * It runs in sshd, as root: nothing is kept between calls, no thread, no abort, no descriptor left open. Whatever goes wrong, the user stays out; root never does.
+ * It runs in sshd as root: it keeps nothing between calls, starts no thread, never aborts, and
+ * leaves no descriptor open. On any error the user is refused; root never is.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -33,8 +36,8 @@
 struct options {
 	const char *live[LIVE_DIRS]; /* directories of live files */
 	int nlive;
-	const char *users, *groups; /* A,B: these are admitted without a job; NULL: none */
-	bool adopt_optional;	    /* also where a job has no control groups */
+	const char *users, *groups; /* A,B: admitted without a job; NULL: none */
+	bool adopt_optional;	    /* also admit if the job has no control groups */
 };
 
 struct job {
@@ -44,7 +47,7 @@ struct job {
 
 /* ---- jobs ---- */
 
-/* The file is locked as long as its shepherd lives. */
+/* Returns true if the file is locked: its shepherd is alive. */
 static bool is_running(int fd)
 {
 	return flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
@@ -67,7 +70,7 @@ static bool job_read(int dir, const char *tag, uid_t owner, struct job *ret)
 	return card_read(ret->text, &ret->card) && !ret->card.ended;
 }
 
-/* Nobody but its owner may write in it. */
+/* Opens the directory, and checks that only its owner may write in it. */
 static DIR *live_open(pam_handle_t *pamh, const char *path, uid_t *ret_owner)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -90,7 +93,7 @@ static DIR *live_open(pam_handle_t *pamh, const char *path, uid_t *ret_owner)
 	return d;
 }
 
-/* The newest job of the user that is older than `before`, in one of the slots; NULL: none. */
+/* Finds the user's newest job older than `before`, in one of the slots; NULL: none. */
 static struct job *job_newest(pam_handle_t *pamh, const struct options *o, uid_t uid, int64_t before,
 			      struct job slot[2])
 {
@@ -112,7 +115,8 @@ static struct job *job_newest(pam_handle_t *pamh, const struct options *o, uid_t
 	return best;
 }
 
-/* This process moves into a control group; 0 or -errno: the job ends just now, or has not begun. */
+/* Moves this process into a control group. Returns 0, or -errno if the job is just ending or has
+ * not begun. */
 static int group_enter(const char *group)
 {
 	char path[PATH_MAX];
@@ -136,9 +140,9 @@ static int job_enter(const struct card *c)
 	return r;
 }
 
-/* ---- who is admitted without a job ---- */
+/* ---- exceptions: admitted without a job ---- */
 
-/* "A" in "A,B"? */
+/* Returns true if `name` is in `list`, such as "A,B". */
 static bool is_listed(const char *list, const char *name)
 {
 	size_t n = strlen(name);
@@ -201,7 +205,8 @@ static int refuse(pam_handle_t *pamh, int flags, const char *user, const char *w
 	return PAM_PERM_DENIED;
 }
 
-/* A job that ends or begins just now can't be entered: then an older one. */
+/* Admits the user to the newest job that can be entered: one that is just ending or beginning
+ * cannot. */
 static int admit(pam_handle_t *pamh, int flags, const struct options *o, const char *user, uid_t uid)
 {
 	struct job slot[2], *j = job_newest(pamh, o, uid, INT64_MAX, slot);
@@ -250,7 +255,8 @@ EXPORT int pam_sm_acct_mgmt(pam_handle_t *pamh, int flags, int argc, const char 
 	return check(pamh, flags, argc, argv);
 }
 
-/* Also here, for stacks in which another module (pam_systemd) moves the process in between. */
+/* Adopts the login here as well, for stacks in which another module (pam_systemd) moves the
+ * process in between. */
 EXPORT int pam_sm_open_session(pam_handle_t *pamh, int flags, int argc, const char **argv)
 {
 	int r = check(pamh, flags, argc, argv);

@@ -1,11 +1,13 @@
 /*
  * signin.c - the program `shunt-signin`: asks PAM whether a password is right, as root.
  *
- * The server starts it before it gives up root, and has nothing else of root than this question. Each question has a process of its own:
- * modules may take seconds, hang or crash. A process that takes too long is killed with its process group, whatever signals a module has blocked. One that
- * ends without an answer has one given for it.
+ * The server starts it before it drops root, and keeps no other access to root. Each question gets
+ * its own process: modules may take seconds, hang or crash. A process that takes too long is killed
+ * with its process group, whatever signals a module has blocked. If one ends without an answer,
+ * this program answers for it.
  *
- * Of whoever starts the server as root, for tests: $SHUNT_PAM_DIR is looked into instead of /etc/pam.d, and $SHUNT_PAM_SECONDS is the limit.
+ * For tests that start the server as root: $SHUNT_PAM_DIR replaces /etc/pam.d, and
+ * $SHUNT_PAM_SECONDS sets the limit.
  */
 #include "pam/signin.h"
 
@@ -27,9 +29,9 @@
 #include <security/pam_appl.h>
 
 static struct asked {
-	pid_t pid; /* and its process group; 0: free */
+	pid_t pid; /* also its process group; 0: free */
 	uint64_t id;
-	int64_t until; /* ms: then it is killed */
+	int64_t until; /* ms: when it is killed */
 	bool late;
 } asked[SIGNIN_MOST];
 
@@ -41,7 +43,8 @@ static void answer_send(const struct signin_answer *a)
 
 /* ---- one question ---- */
 
-/* The password answers the first question that hides what is typed. Whoever asks for more (a second factor) can't be answered here. */
+/* The password answers the first prompt without echo. Further prompts (a second factor) cannot
+ * be answered here. */
 struct talk {
 	const struct signin_question *q;
 	bool told;
@@ -104,7 +107,7 @@ static enum signin_verdict verdict_of(int rc)
 	}
 }
 
-/* The account is the one that PAM ended with: modules may call it otherwise than he did. */
+/* Fills in the account that PAM ended with: modules may rename the user. */
 static void account_fill(pam_handle_t *pam, struct signin_answer *a)
 {
 	const void *name = NULL;
@@ -125,7 +128,8 @@ static void question_ask(struct signin_question *q, struct signin_answer *a)
 	const struct passwd *pw = getpwnam(q->user);
 	pam_handle_t *pam = NULL;
 
-	if (pw && pw->pw_uid == 0) { /* never let in: PAM's delays would show whether the password is right */
+	/* root is never admitted: PAM's delays would reveal whether the password is right */
+	if (pw && pw->pw_uid == 0) {
 		explicit_bzero(q->password, sizeof q->password);
 		a->verdict = SIGNIN_WRONG;
 		return;
@@ -164,7 +168,7 @@ static void question_child(struct signin_question *q)
 	_exit(0);
 }
 
-/* ---- all of them ---- */
+/* ---- all questions ---- */
 
 static struct asked *place_find(pid_t pid)
 {
@@ -220,7 +224,8 @@ static void asked_kill(const struct asked *x)
 	kill(x->pid, SIGKILL); /* a module may have left the group */
 }
 
-/* Kills what has taken too long. Returns how long the next one has, in ms; -1: none is under way. */
+/* Kills processes that have taken too long. Returns the ms left to the next one; -1: none is
+ * running. */
 static int late_kill(void)
 {
 	int64_t now = clock_ms(), next = -1;
@@ -257,7 +262,7 @@ static void question_start(struct signin_question *q)
 		answer_fail(q->id, SIGNIN_UNASKED, "no process could be started for it");
 		return;
 	}
-	setpgid(pid, pid); /* here and there: whichever comes first */
+	setpgid(pid, pid); /* in parent and child, whichever runs first */
 	*x = (struct asked){.id = q->id, .until = clock_ms() + limit_ms(), .pid = pid};
 }
 
@@ -285,7 +290,7 @@ int main(void)
 	struct pollfd p[2] = {{.fd = -1, .events = POLLIN}, {.fd = SIGNIN_FD, .events = POLLIN}};
 	sigset_t chld;
 
-	prctl(PR_SET_DUMPABLE, 0); /* passwords are in its memory for a moment */
+	prctl(PR_SET_DUMPABLE, 0); /* passwords are briefly in its memory */
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
 	sigprocmask(SIG_SETMASK, &chld, NULL);

@@ -1,5 +1,5 @@
 /*
- * cable.c - frames over descriptors that are polled.
+ * cable.c - frames over polled descriptors.
  */
 #include "pmix/cable.h"
 
@@ -38,7 +38,7 @@ void cable_fini(struct cable *w)
 	*w = (struct cable){.in = -1, .out = -1};
 }
 
-/* Forgets what is done with; not for every few bytes. */
+/* Drops the consumed part of a buffer, but not for a few bytes. */
 static void trim(struct strbuf *b, size_t *done)
 {
 	if (*done < b->n && *done < PIECE)

@@ -67,7 +67,7 @@ void layout_data(const struct layout *l, struct strbuf *out)
 
 /* ---- reading ---- */
 
-/* The texts: where it runs, argc words, and the rest is environment. */
+/* Reads the strings: the directory, argc words, and the rest is environment. */
 static int texts_read(struct layout *l, const char *data, size_t n, size_t argc)
 {
 	char *p = arena_alloc(l->arena, n + 1), *end = p + n;
@@ -136,7 +136,8 @@ static int ranks_read(struct layout *l, json_t *ranks)
 	return 0;
 }
 
-/* A file is the end of the data, and its path the last of the texts. Returns how much of the data the texts are; 0: that can't be. */
+/* Reads the file, which is the end of the data, while its path is the last string. Returns the
+ * bytes of data that the strings take; 0: malformed. */
 static size_t file_read(struct layout *l, const json_t *head, const char *data, size_t n)
 {
 	const json_t *size = json_object_get(head, "file");

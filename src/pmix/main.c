@@ -1,8 +1,10 @@
 /*
- * main.c - shunt-pmix: the ranks of one program on one host, and the PMIx server by which they find the others. `shunt launch` starts one for each host;
- * protocol.h says what the two tell each other. It runs as the user, and keeps nothing but a directory for PMIx's files while it runs.
+ * main.c - shunt-pmix: runs the ranks of one program on one host, and the PMIx server through which
+ * they find the others. `shunt launch` starts one on each host; protocol.h describes what they
+ * exchange. It runs as the user, and keeps only a directory for PMIx's files while it runs.
  *
- * It never outlives its use: without the launcher the ranks are ended, and without ranks it ends.
+ * It never outlives its use: without the launcher it ends the ranks, and without ranks it ends
+ * itself.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +22,7 @@
 #include "pmix/protocol.h"
 #include "pmix/ranks.h"
 
-#define RETRY_MS 100 /* how soon a signal for which a rank has no handler yet is tried again */
+#define RETRY_MS 100 /* ms until a signal is tried again on a rank without a handler */
 
 struct fence {
 	char *who;
@@ -33,12 +35,12 @@ struct part {
 	struct ranks ranks;
 	char dir[PATH_MAX];
 	int signals;
-	struct strbuf input; /* for rank 0 */
+	struct strbuf input; /* input for rank 0 */
 	size_t input_sent;
 	bool input_end;
-	VEC(struct fence) fence; /* that wait for other hosts, oldest first */
+	VEC(struct fence) fence; /* fences that wait for other hosts, oldest first */
 	bool alone;		 /* the launcher is gone */
-	int64_t kill_at;	 /* ms; 0: not yet */
+	int64_t kill_at;	 /* ms: when to kill the ranks; 0: not set */
 };
 
 static int64_t now_ms(void)
@@ -49,7 +51,7 @@ static int64_t now_ms(void)
 	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* What the library has to say about ranks that are being ended is of no use to anybody. */
+/* Silences the library: its messages about ranks being ended are useless. */
 static void library_hush(void)
 {
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -73,11 +75,11 @@ static void launcher_lost(struct part *p)
 	if (p->alone)
 		return;
 	p->alone = true;
-	p->cable.sent = p->cable.to.n; /* nobody will read it */
+	p->cable.sent = p->cable.to.n; /* it will not be read */
 	part_stop(p, SIGTERM);
 }
 
-/* What a rank wrote goes to the launcher. `all`: whatever is there, else a piece. */
+/* Sends a rank's output to the launcher; `all`: everything available, otherwise one piece. */
 static void output_read(struct part *p, const struct rank *r, int *fd, const char *type, bool all)
 {
 	char piece[65536];
@@ -98,7 +100,7 @@ static void output_read(struct part *p, const struct rank *r, int *fd, const cha
 
 static void abort_send(struct part *p, struct rank *r, int status)
 {
-	output_read(p, r, &r->err, "err", true); /* after what it said about it */
+	output_read(p, r, &r->err, "err", true); /* after the rank's own messages about it */
 	cable_pack(&p->cable, NULL, 0, "{s:s,s:i,s:i}", "t", "abort", "rank", r->rank, "status", status);
 }
 
@@ -140,7 +142,7 @@ static void meet_handle(struct part *p, struct meet_event *e)
 		cable_pack(&p->cable, e->data, e->n, "{s:s,s:I,s:i}", "t", "told", "id", (json_int_t)e->id, "status",
 			   e->status);
 		break;
-	case MEET_ABORT: /* after what it said about it */
+	case MEET_ABORT: /* after the rank's own messages about it */
 		if (r)
 			abort_send(p, r, e->status);
 		break;
@@ -226,7 +228,7 @@ static void input_push(struct part *p)
 		ssize_t n = write(p->ranks.in, b->text + p->input_sent, b->n - p->input_sent);
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
-		if (n < 0) { /* it does not read any more: neither do we */
+		if (n < 0) { /* it no longer reads: close our end */
 			close(p->ranks.in);
 			p->ranks.in = -1;
 			break;
@@ -243,7 +245,7 @@ static void input_push(struct part *p)
 	}
 }
 
-/* Whatever it wrote, and said to PMIx, was before it ended. */
+/* Collects ranks that have ended. Their output and PMIx events come first. */
 static void ranks_collect(struct part *p)
 {
 	struct rank *r;
@@ -326,9 +328,9 @@ static void launcher_read(struct part *p)
 		launcher_lost(p);
 }
 
-/* ---- coming up, the loop, going down ---- */
+/* ---- start, loop, end ---- */
 
-/* The first frame says what is to be done. Waits for it. */
+/* Waits for the first frame, which describes the work. */
 static int setup_read(struct part *p, struct err *err)
 {
 	const char *data;
@@ -367,12 +369,12 @@ static int entry_remove(const char *path, const struct stat *st, int type, struc
 	return 0;
 }
 
-/* Where the program runs, with which environment, and the server; then the ranks. */
+/* Sets directory and environment, starts the server and then the ranks. */
 static int part_start(struct part *p, int *ret_code, struct err *err)
 {
 	*ret_code = 1;
 	for (char **e = p->l.env; *e; e++)
-		putenv(*e); /* it lives as long as the layout */
+		putenv(*e); /* the string lives as long as the layout */
 	if (chdir(p->l.workdir) < 0)
 		return err_set(err, -errno, "it can't run in %s there: %s", p->l.workdir, strerror(errno));
 	int rc = dir_make(p, err);
@@ -436,7 +438,7 @@ static void part_step(struct part *p, poll_vec *v)
 		launcher_lost(p);
 }
 
-/* The last words leave before we do, however slow the reader is. */
+/* Sends the remaining output before we exit, however slow the reader is. */
 static void part_finish(struct part *p)
 {
 	while (!p->alone && cable_waits(&p->cable)) {
@@ -448,7 +450,8 @@ static void part_finish(struct part *p)
 		nftw(p->dir, entry_remove, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Before PMIx has its thread, which shall not get them. Those of a terminal, and what is sent to all processes of a job, are the launcher's to pass on. */
+/* Blocks signals before PMIx starts its thread, which must not get them. The launcher passes on
+ * those of a terminal and those sent to all processes of a job. */
 static int signals_open(void)
 {
 	static const int taken[] = {SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2};
@@ -462,7 +465,8 @@ static int signals_open(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* The frames go over descriptors of their own: what libraries print on standard output would be in the way. */
+/* Moves the frames to descriptors of their own: what libraries print on standard output would
+ * corrupt them. */
 static void wire_take(struct part *p)
 {
 	int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3), out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
@@ -488,9 +492,10 @@ int main(void)
 	}
 	if (part_start(&p, &code, &err) < 0)
 		cable_pack(&p.cable, NULL, 0, "{s:s,s:s,s:i}", "t", "failed", "reason", err.text, "code", code);
-	frames_handle(&p); /* those that came with the first */
+	frames_handle(&p); /* frames that came with the first */
 	while (p.ranks.alive > 0)
 		part_step(&p, &polls);
 	part_finish(&p);
-	_exit(0); /* the ranks are gone, and the library needs longer to take itself apart than all that was before */
+	/* the ranks are gone, and the library's cleanup would take longer than all the rest */
+	_exit(0);
 }

@@ -1,5 +1,5 @@
 /*
- * meet_none.c - built where there is no PMIx: ranks are told who they are, and that is all.
+ * meet_none.c - built without PMIx: ranks get their number and nothing else.
  */
 #include "pmix/meet.h"
 

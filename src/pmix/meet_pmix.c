@@ -1,8 +1,10 @@
 /*
- * meet_pmix.c - the PMIx server of a host. The only file that knows PMIx, whose interface moves from version to version.
+ * meet_pmix.c - the PMIx server of a host. The only file that uses PMIx, whose interface changes
+ * between versions.
  *
- * The library's thread calls on_...(): they queue an event, wake the loop, and return at once; whom to answer is kept as an `open` question until
- * meet_answer(). The library must never be called with the lock held: it may call back.
+ * The library's thread calls on_...(), which queue an event, wake the loop and return at once; the
+ * pending reply is kept as an `open` question until meet_answer(). Never call the library with the
+ * lock held: it may call back.
  */
 #include <errno.h>
 #include <pmix.h>
@@ -109,9 +111,9 @@ void meet_answer(uint64_t id, int status, const char *data, size_t n)
 	q.answer(status, copy, n, q.context, free, copy);
 }
 
-/* ---- what the library calls ---- */
+/* ---- callbacks of the library ---- */
 
-/* Connecting and leaving need nobody's consent. */
+/* Connecting and leaving are always permitted. */
 static pmix_status_t on_connected(const pmix_proc_t *p, void *object, pmix_info_t info[], size_t n,
 				  pmix_op_cbfunc_t done, void *context)
 {
@@ -125,10 +127,12 @@ static pmix_status_t on_finalized(const pmix_proc_t *p, void *object, pmix_op_cb
 	return PMIX_OPERATION_SUCCEEDED;
 }
 
-/* Whoever asks for a part of the ranks only gets all of them ended: a program that lost some of its ranks is of no use.
- *
- * It is never answered: the rank waits until the launcher, which knows then who gave up, has it ended. Otherwise it would be gone before the
- * launcher knows, and the complaint of another rank that misses it could come first, from another host. */
+/* Ends all ranks even if only some were named: a program that has lost some of its ranks is
+ * useless.
+ * 
+ * It is never answered: the rank waits until the launcher, which then knows who aborted, ends
+ * it. Otherwise the rank would be gone before the launcher knows, and another rank's complaint
+ * about its absence could arrive first, from another host. */
 static pmix_status_t on_abort(const pmix_proc_t *p, void *object, int status, const char message[], pmix_proc_t procs[],
 			      size_t n, pmix_op_cbfunc_t done, void *context)
 {
@@ -136,7 +140,7 @@ static pmix_status_t on_abort(const pmix_proc_t *p, void *object, int status, co
 	return PMIX_SUCCESS;
 }
 
-/* Refusing alone is not enough: Open MPI's other ranks would wait for ever. */
+/* Refusing alone is not enough: Open MPI's other ranks would wait forever. */
 static pmix_status_t on_spawn(const pmix_proc_t *p, const pmix_info_t job[], size_t njob, const pmix_app_t apps[],
 			      size_t n, pmix_spawn_cbfunc_t done, void *context)
 {
@@ -144,7 +148,7 @@ static pmix_status_t on_spawn(const pmix_proc_t *p, const pmix_info_t job[], siz
 	return PMIX_ERR_NOT_SUPPORTED;
 }
 
-/* The name that a fence has on all hosts: its ranks. */
+/* Builds the name of a fence, the same on all hosts: its ranks. */
 static char *who_text(const pmix_proc_t procs[], size_t n)
 {
 	struct strbuf text = {0};
@@ -166,7 +170,7 @@ static pmix_status_t on_fence(const pmix_proc_t procs[], size_t nprocs, const pm
 
 	event_put((struct meet_event){
 		.type = MEET_FENCE, .id = id, .who = who_text(procs, nprocs), .data = data_copy(data, n), .n = n});
-	free(data); /* by PMIx's rule it is ours */
+	free(data); /* by PMIx's rules we own it */
 	return PMIX_SUCCESS;
 }
 
@@ -198,7 +202,7 @@ void meet_tell(uint64_t id, const struct layout *l, uint32_t rank)
 		on_told(rc, NULL, 0, context);
 }
 
-/* ---- coming up ---- */
+/* ---- starting ---- */
 
 struct wait {
 	bool done;
@@ -215,7 +219,7 @@ static void on_done(pmix_status_t status, void *context)
 	pthread_mutex_unlock(&meet.lock);
 }
 
-/* What a call that answers later came to. */
+/* Waits for the result of an asynchronous call. */
 static int wait_for(struct wait *w, pmix_status_t rc, const char *what, struct err *err)
 {
 	pthread_mutex_lock(&meet.lock);
@@ -258,7 +262,7 @@ static void ranks_text(const struct layout_host *h, struct strbuf *out)
 		strbuf_printf(out, "%s%u", i ? "," : "", h->rank.v[i]);
 }
 
-/* Hosts and who is on each, in PMIx's compressed form. */
+/* Adds the hosts and the ranks on each, in PMIx's compressed form. */
 static void maps_add(info_vec *v, const struct layout *l)
 {
 	struct strbuf hosts = {0}, ranks = {0};
@@ -314,10 +318,11 @@ static int server_begin(const struct layout *l, const char *dir, struct err *err
 				       .spawn = on_spawn};
 	info_vec v = {0};
 
-	setenv("PMIX_MCA_gds", "hash", 1); /* the other one complains about its locks */
+	setenv("PMIX_MCA_gds", "hash", 1); /* the other module complains about its locks */
 	info_add(&v, PMIX_SERVER_TMPDIR, dir, PMIX_STRING);
 	info_add(&v, PMIX_SYSTEM_TMPDIR, dir, PMIX_STRING);
-	info_add(&v, PMIX_HOSTNAME, l->host.v[l->here].name, PMIX_STRING); /* as in the map, whatever uname says */
+	/* as in the map, regardless of uname */
+	info_add(&v, PMIX_HOSTNAME, l->host.v[l->here].name, PMIX_STRING);
 	pmix_status_t rc = PMIx_server_init(&module, v.v, v.n);
 	info_fini(&v);
 	if (rc != PMIX_SUCCESS)
@@ -360,7 +365,7 @@ int meet_prepare(const struct layout *l, uint32_t rank, meet_env *env, struct er
 	for (char **e = more; *e; e++)
 		vec_push(env, *e);
 	free(more);
-	/* Without these two Open MPI 4.1 makes every rank a program of its own. */
+	/* Without these two, Open MPI 4.1 makes every rank a program of its own. */
 	vec_push(env, mem_strdup("OMPI_MCA_schizo=^orte"));
 	vec_push(env, mem_strdup("OMPI_MCA_ess=pmi"));
 	return 0;

@@ -1,8 +1,8 @@
 /*
  * pmi1.c - PMI-1 for the ranks of one host.
  *
- * A rank has one question under way at most, and waits for the answer: answers are small, and one that does not fit into the socket is from a rank that does
- * not read, which is closed.
+ * A rank has at most one request pending, and waits for the answer. Answers are small: if one does
+ * not fit into the socket, the rank is not reading, and its socket is closed.
  */
 #include "pmix/pmi1.h"
 
@@ -18,7 +18,7 @@
 #define VALUE_MAX 1024
 #define MAPPING "PMI_process_mapping"
 
-/* ---- what is known ---- */
+/* ---- keys and values ---- */
 
 static void value_set(struct pmi1 *p, const char *key, const char *value)
 {
@@ -37,8 +37,9 @@ static const char *value_get(const struct pmi1 *p, const char *key)
 	return names_find(&p->keys, key, &id) ? p->values.v[id] : NULL;
 }
 
-/* "(vector,(0,3,2))": ranks in blocks, as hydra has it: from the first host on, so many hosts with so many ranks each. One that would be too long is left
- * out: then ranks tell each other the names of their hosts. */
+/* Sets the mapping "(vector,(0,3,2))", ranks in blocks as in hydra: first host, number of hosts,
+ * ranks on each. If it would be too long it is left out; ranks then exchange the names of their
+ * hosts. */
 static void mapping_set(struct pmi1 *p)
 {
 	const struct layout *l = p->l;
@@ -70,7 +71,8 @@ static void mapping_set(struct pmi1 *p)
 
 /* ---- a line ---- */
 
-/* The value of "key=", up to the next blank; `rest`: to the end of the line. False: there is none, or it is too long. */
+/* Copies the value of "key=", up to the next blank, or with `rest` to the end of the line.
+ * Returns false if it is missing or too long. */
 static bool word_get(const char *line, const char *key, bool rest, char *ret, size_t size)
 {
 	size_t n = strlen(key);
@@ -139,7 +141,7 @@ static enum pmi1_deed on_barrier(struct pmi1 *p, size_t local)
 	return p->waiting == p->rank.n ? PMI1_FENCE : PMI1_NOTHING;
 }
 
-/* Questions whose answer depends on nothing that was said before. %s: the run's name; %u: its size. */
+/* Answers requests that depend on no earlier ones. %s: the run's name; %u: its size. */
 static bool on_simple(const struct pmi1 *p, const char *command, struct strbuf *answer)
 {
 	if (strcmp(command, "get_maxes") == 0)
@@ -165,7 +167,7 @@ enum pmi1_deed pmi1_line(struct pmi1 *p, size_t local, const char *line, struct 
 {
 	char command[64] = "";
 
-	if (strncmp(line, "mcmd=", 5) == 0) /* the only one of several lines */
+	if (strncmp(line, "mcmd=", 5) == 0) /* the only command with several lines */
 		return PMI1_SPAWN;
 	word_get(line, "cmd", false, command, sizeof command);
 	if (on_simple(p, command, answer))
@@ -251,7 +253,7 @@ int pmi1_open(struct pmi1 *p, size_t local)
 	return fds[1];
 }
 
-/* Lines of "key=value", of all hosts; our own are among them. */
+/* Stores lines of "key=value" from all hosts, our own included. */
 static void data_take(struct pmi1 *p, const char *data, size_t n)
 {
 	for (const char *end; n && (end = memchr(data, '\n', n)); n -= (size_t)(end + 1 - data), data = end + 1) {

@@ -1,10 +1,11 @@
 /*
  * ranks.c - the processes of a program on this host.
  *
- * Each is the leader of a process group, so that what it started ends with it when the program is ended, and gets SIGKILL should we die. It runs on CPUs of its
- * own where the job has CPUs to itself here, and there are enough.
+ * Each rank leads a process group, so that its children end with it, and gets SIGKILL if we die. It
+ * gets CPUs of its own where the job has exclusive CPUs here, and enough of them.
  *
- * PMIx has a thread: between fork and exec only what needs no lock. So the environment is made before.
+ * PMIx has a thread, so only lock-free calls are safe between fork and exec; the environment is
+ * built before.
  */
 #include "pmix/ranks.h"
 
@@ -23,8 +24,9 @@
 
 /* ---- CPUs ---- */
 
-/* The CPUs of a rank: an even share. False: it may use all that the host's part of the job has. More CPUs than the job has here
- * means that they are not its own: other jobs' ranks would choose the same. */
+/* Computes the CPUs of a rank: an even share. Returns false if it may use all that the job has
+ * on this host. If we see more CPUs than the job has here they are not exclusive: ranks of other
+ * jobs would choose the same. */
 static bool share_of(const struct layout *l, size_t local, cpu_set_t *ret)
 {
 	const struct layout_host *h = &l->host.v[l->here];
@@ -65,7 +67,7 @@ static void env_number(meet_env *env, const char *name, uint32_t n)
 	env_put(env, name, text);
 }
 
-/* Who it is, in our words and in Open MPI's, which scripts know. */
+/* Adds the rank's number and place, by our names and by Open MPI's, which scripts know. */
 static void env_place(meet_env *env, const struct layout *l, uint32_t rank)
 {
 	const struct layout_rank *r = &l->rank[rank];
@@ -101,7 +103,7 @@ static bool env_has(const meet_env *env, const char *entry)
 	return false;
 }
 
-/* For MPICH and its relatives. Open MPI prefers PMIx, which it has beside this. */
+/* Adds the variables for MPICH and its relatives. Open MPI prefers PMIx, which it also has. */
 static void env_pmi1(meet_env *env, const struct layout *l, uint32_t rank, int fd)
 {
 	env_number(env, "PMI_FD", (uint32_t)fd);
@@ -111,7 +113,7 @@ static void env_pmi1(meet_env *env, const struct layout *l, uint32_t rank, int f
 	env_number(env, "MPI_LOCALNRANKS", (uint32_t)l->host.v[l->here].rank.n);
 }
 
-/* The rank's own first, then what all have. Ends with NULL. */
+/* Builds the environment: the rank's own entries first, then the common ones. NULL-terminated. */
 static int env_make(const struct layout *l, uint32_t rank, int pmi1, meet_env *env, struct err *err)
 {
 	env_place(env, l, rank);
@@ -129,7 +131,8 @@ static int env_make(const struct layout *l, uint32_t rank, int pmi1, meet_env *e
 
 /* ---- the file ---- */
 
-/* In memory: nothing is left on disk, and a file system without programs does not matter. Ranks inherit it, and open it by its number. */
+/* Creates the file in memory: nothing is left on disk, and noexec file systems do not matter.
+ * Ranks inherit the descriptor and open it by number. */
 static int file_make(struct ranks *r, struct err *err)
 {
 	const struct layout *l = r->l;
@@ -159,12 +162,12 @@ static int file_make(struct ranks *r, struct err *err)
 struct birth {
 	pid_t parent;
 	int in, out, err, report;
-	int pmi1;	       /* what it inherits */
+	int pmi1;	       /* inherited descriptor */
 	const cpu_set_t *cpus; /* NULL: all */
 	char **argv, **env;
 };
 
-/* In the child. Does not return; if there is no such program the parent reads why. */
+/* Runs in the child and does not return; if exec fails, the parent reads the error. */
 static void rank_become(const struct birth *b)
 {
 	sigset_t none;
@@ -241,7 +244,7 @@ static int rank_start(struct ranks *all, size_t local, int report, struct err *e
 		if (pid < 0)
 			rc = err_set(err, -errno, "rank %u: %s", r->rank, strerror(errno));
 		else
-			setpgid(pid, pid); /* whoever is first: a signal must find the group */
+			setpgid(pid, pid); /* in parent and child: a signal must find the group */
 		r->pid = pid > 0 ? pid : 0;
 		all->alive += pid > 0;
 		close(b.in);
@@ -270,7 +273,8 @@ int ranks_start(const struct layout *l, struct ranks *ret, int *ret_code, struct
 	for (size_t i = 0; i < h->rank.n && rc == 0; i++)
 		rc = rank_start(&r, i, report[1], err);
 	close(report[1]);
-	while (rc == 0 && read(report[0], &code, sizeof code) == sizeof code) { /* ends when all are programs */
+	/* EOF once all have called exec */
+	while (rc == 0 && read(report[0], &code, sizeof code) == sizeof code) {
 		*ret_code = code == ENOENT ? 127 : 126;
 		rc = err_set(err, -code, "%s: %s", l->argv[0], strerror(code));
 	}
@@ -287,7 +291,7 @@ int ranks_start(const struct layout *l, struct ranks *ret, int *ret_code, struct
 	return 0;
 }
 
-/* ---- living and ending ---- */
+/* ---- running and ending ---- */
 
 void ranks_signal(struct ranks *r, int signal)
 {

@@ -1,15 +1,20 @@
 /*
- * connect.c - `shunt-connect`: TLS for a command that must start fast and does not load OpenSSL itself.
+ * connect.c - `shunt-connect`: TLS for a command that must start fast and does not load OpenSSL
+ * itself.
  *
  *	shunt-connect [--agent] (--ca FILE | --fingerprint HEX) WHERE...
  *
- * Descriptor 0 is a stream socket. Tries the addresses in turn, checks that it is this cluster's server (--agent: a node of it, whose spool is wanted), says "ok WHERE\n", or
- * "error SENTENCE\n" and ends with 1 ("absent SENTENCE\n": none of them accepts connections now; "silent SENTENCE\n": nor do all of their machines answer); then carries bytes both ways until either side ends. It ends with its client, and not by the
- * signals of the terminal, since the client may want to say something after them.
+ * Descriptor 0 is a stream socket. Tries the addresses in turn, checks that the peer is this
+ * cluster's server (--agent: one of its nodes, for its spool), and writes "ok WHERE\n", or "error
+ * SENTENCE\n" and exits with 1 ("absent SENTENCE\n": none of them accepts connections now; "silent
+ * SENTENCE\n": moreover, some of the machines do not answer). Then it copies bytes both ways until
+ * either side ends. It ends with its client and ignores the terminal's signals, since the client
+ * may still send something after them.
  *
  *	shunt-connect --seal
  *
- * Reads a line with a token's secret, and what is to be sealed with it (client/tray.h) up to the end; answers with the seal.
+ * Reads a line with a token's secret, then the text to seal with it (client/tray.h) up to EOF;
+ * writes the seal.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,9 +33,9 @@
 #include "tls/lanes.h"
 #include "tls/tls.h"
 
-#define CLIENT 0      /* the descriptor */
-#define PORT "7722"   /* where none is said */
-#define PATIENCE 5000 /* ms for an address; and for what is left to send when the client has gone */
+#define CLIENT 0      /* the client's descriptor */
+#define PORT "7722"   /* default port */
+#define PATIENCE 5000 /* ms per address, and for sending the rest after the client has gone */
 #define CA_MAX (1 << 20)
 #define SEAL_MOST (32u << 20)
 
@@ -44,7 +49,7 @@ static int64_t now_ms(void)
 
 /* ---- to the server ---- */
 
-/* Waits for the server; -ETIMEDOUT; -EPIPE: the client has gone meanwhile. */
+/* Waits for the server. -ETIMEDOUT; -EPIPE: the client has gone meanwhile. */
 static int server_wait(int fd, short events, int64_t deadline, struct err *err)
 {
 	struct pollfd p[] = {{.fd = fd, .events = events}, {.fd = CLIENT}};
@@ -58,7 +63,7 @@ static int server_wait(int fd, short events, int64_t deadline, struct err *err)
 	return rc == 0 ? err_set(err, -ETIMEDOUT, "no answer for %d s", PATIENCE / 1000) : 0;
 }
 
-/* A socket connected to the address, or -errno. */
+/* Returns a socket connected to the address, or -errno. */
 static int address_connect(const struct addrinfo *a, int64_t deadline, struct err *err)
 {
 	int on = 1, error = 0, rc = 0;
@@ -82,7 +87,7 @@ static int address_connect(const struct addrinfo *a, int64_t deadline, struct er
 	return rc;
 }
 
-static bool agents; /* not servers */
+static bool agents; /* connects to agents, not servers */
 
 static int address_try(struct tls_context *c, const struct addrinfo *a, struct tls **ret, struct err *err)
 {
@@ -107,7 +112,7 @@ static int address_try(struct tls_context *c, const struct addrinfo *a, struct t
 	return 0;
 }
 
-/* "host", "host:port", "[address]:port", or a bare address of IPv6. Cuts the text. */
+/* Splits "host", "host:port", "[address]:port", or a bare IPv6 address, in place. */
 static void where_split(char *where, const char **ret_host, const char **ret_port)
 {
 	char *colon = strrchr(where, ':'), *bracket = strrchr(where, ']');
@@ -144,16 +149,17 @@ static int where_try(struct tls_context *c, const char *where, struct tls **ret,
 	return rc;
 }
 
-/* ---- carrying ---- */
+/* ---- copying ---- */
 
 static void carry(struct tls *t)
 {
 	static struct lane up, down;
-	int64_t deadline = 0; /* since the client has gone */
+	int64_t deadline = 0; /* set once the client has gone */
 
 	while (lanes_move(t, CLIENT, &up, &down, NULL)) {
 		bool idle = up.at == up.n && !up.ended, full = down.at < down.n;
-		/* What went on without waiting goes on: only a lane that lacks something is waited for. */
+		/* A direction that made progress continues at once: wait only if each of them
+		 * needs something. */
 		if ((!idle && !up.lacks) || (!full && !down.lacks))
 			continue;
 		struct pollfd p[] = {
@@ -228,7 +234,8 @@ static int fail(const char *word, const char *text)
 	return 1;
 }
 
-/* The first of the servers that is one. What was wrong with the others is told when none is. */
+/* Connects to the first address that is a server of ours. Reports what was wrong with all of
+ * them if none is. */
 static int servers_try(struct tls_context *c, char **where, struct tls **ret, const char **ret_where,
 		       struct strbuf *trouble, const char **ret_word)
 {
@@ -279,7 +286,8 @@ int main(int argc, char **argv)
 
 	for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
 		signal(ignored[i], SIG_IGN);
-	setenv("RES_OPTIONS", "timeout:2 attempts:2", 0); /* a name that nobody answers for must not cost a minute */
+	/* a name server that does not answer must not cost a minute */
+	setenv("RES_OPTIONS", "timeout:2 attempts:2", 0);
 	if (argc == 2 && strcmp(argv[1], "--seal") == 0)
 		return seal();
 	if (argc >= 5 && strcmp(argv[1], "--agent") == 0) {

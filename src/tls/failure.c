@@ -1,5 +1,5 @@
 /*
- * failure.c - OpenSSL's errors as sentences that a user understands.
+ * failure.c - translates OpenSSL's errors into sentences that a user understands.
  */
 #include "tls/failure.h"
 
@@ -11,7 +11,8 @@
 #include "base/timetext.h"
 #include "tls/pki_internal.h"
 
-/* Newer than OpenSSL 3.0.2, the oldest that is supported (Ubuntu 22.04; the last two are not in 24.04 either). */
+/* These are newer than OpenSSL 3.0.2, the oldest supported version (Ubuntu 22.04; 24.04 lacks
+ * the last two as well). */
 #undef SSL_R_LEGACY_SIGALG_DISALLOWED_OR_UNSUPPORTED
 #undef SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL
 #undef SSL_R_TLSV1_ALERT_UNKNOWN_PSK_IDENTITY

@@ -36,7 +36,7 @@ bool lanes_move(struct tls *t, int fd, struct lane *up, struct lane *down, bool 
 	if (up->at < up->n) {
 		up->lacks = tls_events(t);
 		more = false;
-		over = n != -EAGAIN; /* what has come down still arrives */
+		over = n != -EAGAIN; /* what was read from TLS is still written */
 	}
 
 	if (down->at == down->n && !down->ended) {
@@ -48,7 +48,7 @@ bool lanes_move(struct tls *t, int fd, struct lane *up, struct lane *down, bool 
 	       (n = result(send(fd, down->buf + down->at, down->n - down->at, MSG_DONTWAIT | MSG_NOSIGNAL))) > 0)
 		down->at += (size_t)n;
 	if (down->at < down->n && n != -EAGAIN && n != -EINTR)
-		down->at = down->n; /* nobody listens: what goes up may still matter */
+		down->at = down->n; /* the reader is gone; the other direction may still matter */
 	if (ret_more)
 		*ret_more = more;
 	return !over && !(up->ended && up->at == up->n) && !(down->ended && down->at == down->n);

@@ -1,9 +1,10 @@
 /*
- * names.c - whom a certificate names, and the names it is given.
+ * names.c - reads and writes the names in a certificate.
  *
- * A role stands in a URI of the subject's alternative names. What is no letter, digit, '.', '_' or '-' in a name is written %XX there:
- * any name fits, and none can be read as another. Names are put in as objects, never as OpenSSL's configuration text, in which a
- * comma would begin another one.
+ * A role is a URI among the subject alternative names. Characters of a name other than letters,
+ * digits, '.', '_' and '-' are written as %XX there: any name fits, and no two look the same. Names
+ * are added as objects, never as OpenSSL's configuration text, in which a comma would begin another
+ * name.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -117,7 +118,7 @@ static int hex_digit(char c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Reads a name as name_quote() writes it, and nothing else; false if it is not one. */
+/* Decodes a name exactly as name_quote() writes it; returns false for anything else. */
 static bool name_unquote(const char *s, size_t n, char *to, size_t size)
 {
 	size_t k = 0;

@@ -1,8 +1,8 @@
 /*
- * pki.c - keys and certificates: made, signed, read.
+ * pki.c - creates, signs and reads keys and certificates.
  *
- * EC P-256 and SHA-256 throughout. A certificate's issuer decides everything in it: of a request only the key is taken, after its
- * signature has shown that whoever sent it has that key.
+ * EC P-256 and SHA-256 throughout. The issuer decides everything in a certificate: only the key of
+ * a request is used, after the request's signature has proved that the sender owns that key.
  */
 #include "tls/pki.h"
 
@@ -23,9 +23,9 @@
 
 #define DAY INT64_C(86400)
 #define AUTHORITY_LIFE (30 * 365 * DAY)
-#define TEXT_MAX 65536 /* bytes of a key, a request or a certificate: more is none of ours */
+#define TEXT_MAX 65536 /* bytes of a key, a request or a certificate, at most */
 
-/* ---- OpenSSL's ways ---- */
+/* ---- OpenSSL helpers ---- */
 
 static int openssl_failed(struct err *err, int code, const char *what)
 {
@@ -36,7 +36,7 @@ static int openssl_failed(struct err *err, int code, const char *what)
 	return code;
 }
 
-/* Without one, OpenSSL asks on the terminal for the passphrase of whatever says that it is encrypted. */
+/* Refuses encrypted keys: without a callback OpenSSL asks for a passphrase on the terminal. */
 static int no_passphrase(char *buf, int size, int rwflag, void *context)
 {
 	return -1;
@@ -50,7 +50,7 @@ static BIO *bio_of(const char *text, size_t n)
 	return bio;
 }
 
-/* The text that was written into a memory BIO, which is freed. */
+/* Moves the text of a memory BIO to `out` and frees the BIO. */
 static void bio_take(BIO *bio, struct strbuf *out)
 {
 	char *text;
@@ -141,7 +141,7 @@ int pki_request(const char *key, struct strbuf *ret_csr, struct err *err)
 
 /* ---- certificates ---- */
 
-/* For people who look at it; cut where a character begins. */
+/* Sets the common name, which only people read; cut at a character boundary. */
 static bool subject_set(X509 *cert, const char *before, const char *name)
 {
 	char text[65]; /* a common name has at most 64 characters */
@@ -153,7 +153,7 @@ static bool subject_set(X509 *cert, const char *before, const char *name)
 			n--;
 		text[(unsigned char)text[n - 1] >= 0xc0 ? n - 1 : n] = '\0';
 	}
-	/* A name that is no UTF-8 is shown byte by byte: the role's URI is what counts. */
+	/* A name that is not UTF-8 is added byte by byte: only the role's URI matters. */
 	return X509_NAME_add_entry_by_NID(subject, NID_commonName, MBSTRING_UTF8, (unsigned char *)text, -1, -1, 0) ==
 		       1 ||
 	       X509_NAME_add_entry_by_NID(subject, NID_commonName, MBSTRING_ASC, (unsigned char *)text, -1, -1, 0) == 1;
@@ -181,7 +181,7 @@ static bool extension_add(X509 *cert, X509 *issuer, int nid, const char *value)
 	return done;
 }
 
-/* All but subject, names and signature. */
+/* Fills in everything but subject, names and signature. */
 static bool cert_fill(X509 *cert, EVP_PKEY *key, int64_t life)
 {
 	time_t now = time(NULL), until = now + (life < AUTHORITY_LIFE ? life : AUTHORITY_LIFE);
@@ -216,7 +216,7 @@ int pki_authority(const char *cluster, struct strbuf *ret_key, struct strbuf *re
 	return rc;
 }
 
-/* The key of a request. It is someone else's text. */
+/* Returns the key of an untrusted request. */
 static int request_key(const char *csr, size_t n, EVP_PKEY **ret, struct err *err)
 {
 	char group[32] = "";
@@ -287,7 +287,7 @@ int pki_issue(const char *authority_key, const char *authority_cert, const char 
 	return rc;
 }
 
-/* ---- what a certificate says ---- */
+/* ---- reading certificates ---- */
 
 void cert_fingerprint(X509 *cert, char ret[FINGERPRINT_SIZE])
 {

@@ -1,5 +1,5 @@
 /*
- * revoked.c - nodes whose certificates no longer count.
+ * revoked.c - see revoked.h.
  */
 #include "tls/revoked.h"
 

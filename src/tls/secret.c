@@ -1,5 +1,5 @@
 /*
- * secret.c - secrets of tokens: made at random, hashed, derived, compared.
+ * secret.c - generates, hashes, derives and compares the secrets of tokens.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "base/base64.h"
 #include "tls/pki.h"
 
-/* URL-safe base64 without padding. */
+/* Writes URL-safe base64 without padding. */
 static void text_write(const unsigned char *bytes, size_t n, char *to, size_t size)
 {
 	struct strbuf text = {0};
@@ -31,7 +31,7 @@ void secret_random(char ret[64])
 	unsigned char bytes[16];
 
 	if (RAND_priv_bytes(bytes, sizeof bytes) != 1)
-		abort(); /* no chance: never a secret that can be guessed */
+		abort(); /* never continue with a secret that can be guessed */
 	text_write(bytes, sizeof bytes, ret, 64);
 	OPENSSL_cleanse(bytes, sizeof bytes);
 }

@@ -1,7 +1,9 @@
 /*
- * sign.c - texts signed with a key, and checked with the certificate of that key: tickets of the cluster's authority.
+ * sign.c - signs texts with a key, and verifies them with its certificate: tickets of the cluster's
+ * authority.
  *
- * What is signed begins with a word of its own, so that a signature of a text is never one of a certificate.
+ * The signed text begins with a word of its own, so that a text's signature is never valid for a
+ * certificate.
  */
 #include <errno.h>
 
@@ -11,7 +13,7 @@
 #include "tls/pki_internal.h"
 
 #define WORD "shunt text\n"
-#define SIGNATURE_MAX 256 /* bytes: a P-256 signature has at most 72 */
+#define SIGNATURE_MAX 256 /* bytes; a P-256 signature has at most 72 */
 
 int pki_sign(const char *key, const char *text, size_t n, struct strbuf *ret, struct err *err)
 {

@@ -1,11 +1,12 @@
 /*
  * tls.c - TLS 1.3 over a non-blocking socket that the caller polls.
  *
- * Whether the other side is right is decided in one place, peer_check(), which OpenSSL calls in the middle of the handshake with the
- * chain that came: so that a wrong one gets an alert, and no byte of ours. What it found wrong becomes the sentence of tls_handshake().
- * Thousands of connections are open at once and mostly idle: buffers are released, nothing is kept for resuming.
+ * The peer is checked in one place, peer_check(), which OpenSSL calls during the handshake with the
+ * received chain, so that a wrong peer gets an alert and no byte of ours. Its finding becomes the
+ * message of tls_handshake(). Thousands of connections are open at once and mostly idle, so buffers
+ * are released and no resumption state is kept.
  *
- * One thread: contexts are counted without locks.
+ * Single-threaded: contexts are counted without locks.
  */
 #include "tls/tls.h"
 
@@ -28,14 +29,14 @@
 #include "tls/pki_internal.h"
 
 #define FINGERPRINT_LEAST 32 /* digits: 128 bits */
-#define CHAIN_MAX 32768	     /* bytes of certificates that the other side may send */
+#define CHAIN_MAX 32768	     /* bytes of certificates that the peer may send */
 
 struct tls_context {
 	int refs;
 	bool server;
 	SSL_CTX *ssl;
 	const struct revoked *revoked;
-	char fingerprint[FINGERPRINT_SIZE]; /* first digits of the authority's, or "" */
+	char fingerprint[FINGERPRINT_SIZE]; /* first digits of the authority's fingerprint, or "" */
 };
 
 struct tls {
@@ -43,17 +44,17 @@ struct tls {
 	SSL *ssl;
 	int fd;
 	short events;
-	bool open, broken; /* the handshake is done; nothing more can be said */
-	bool ended;	   /* by the other side's system, without a goodbye of its program */
+	bool open, broken; /* the handshake is done; nothing more can be sent */
+	bool ended;	   /* closed by the peer's system, without close_notify */
 	enum cert_role expect;
-	const char *alpn;      /* the only one, or NULL: a server takes all of ours */
-	char protocol[16];     /* that was agreed upon */
-	struct strbuf peer_ca; /* PEM, when matched by fingerprint */
-	int why_code;	       /* what peer_check() found, and its sentence */
+	const char *alpn;      /* the only protocol, or NULL: a server accepts all of ours */
+	char protocol[16];     /* protocol that was agreed on */
+	struct strbuf peer_ca; /* PEM, if matched by fingerprint */
+	int why_code;	       /* finding of peer_check(), and its message */
 	struct err why;
 };
 
-/* ---- whom we talk to ---- */
+/* ---- checking the peer ---- */
 
 static int refuse(struct tls *t, X509_STORE_CTX *store, int verdict, int code, const char *text)
 {
@@ -62,7 +63,8 @@ static int refuse(struct tls *t, X509_STORE_CTX *store, int verdict, int code, c
 	return 0;
 }
 
-/* The certificate of the chain with the fingerprint we were given; not the first, which is that of the other side itself. */
+/* Finds the certificate with the expected fingerprint in the chain, except the first one, which
+ * is the peer's own. */
 static X509 *authority_find(const struct tls *t, STACK_OF(X509) * chain, char seen[FINGERPRINT_SIZE])
 {
 	const char *wanted = t->context->fingerprint;
@@ -76,7 +78,8 @@ static X509 *authority_find(const struct tls *t, STACK_OF(X509) * chain, char se
 	return NULL;
 }
 
-/* From here on it is a trusted authority like any other: that it signed the first, and all else, is checked as usual. */
+/* Trusts that authority for this connection: its signature on the first certificate, and
+ * everything else, is checked as usual. */
 static int authority_trust(struct tls *t, X509_STORE_CTX *store, STACK_OF(X509) * trusted)
 {
 	char seen[FINGERPRINT_SIZE], text[300];
@@ -122,7 +125,7 @@ static int role_check(struct tls *t, X509_STORE_CTX *store)
 	return refuse(t, store, X509_V_ERR_APPLICATION_VERIFICATION, -EKEYREJECTED, text);
 }
 
-/* Called by OpenSSL with the chain of the other side: 1 if it is right. */
+/* Called by OpenSSL with the peer's chain; returns 1 to accept it. */
 static int peer_check(X509_STORE_CTX *store, void *context)
 {
 	SSL *ssl = X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx());
@@ -146,7 +149,7 @@ static int peer_check(X509_STORE_CTX *store, void *context)
 
 static const char *const known[] = {TLS_HTTP, TLS_FRAMES, TLS_SPOOL};
 
-/* The constant of that name; NULL: none was named. */
+/* Returns the constant of that name; NULL: no protocol was named. */
 static const char *alpn_known(const char *alpn)
 {
 	for (size_t k = 1; alpn && k < sizeof known / sizeof *known; k++)
@@ -155,7 +158,8 @@ static const char *alpn_known(const char *alpn)
 	return alpn ? TLS_HTTP : NULL;
 }
 
-/* What a server speaks: the one of the other side's wishes that it was started with, or all of ours. */
+/* Selects the protocol of a server: the one it was started with, if the client offers it, or any
+ * of ours. */
 static int alpn_select(SSL *ssl, const unsigned char **out, unsigned char *outlen, const unsigned char *in,
 		       unsigned inlen, void *context)
 {
@@ -189,7 +193,7 @@ static int identity_use(SSL_CTX *ssl, const struct tls_options *o, struct err *e
 	return rc;
 }
 
-/* Trusts the authority; a server shows it too, for those who know nothing but its fingerprint. */
+/* Trusts the authority; a server also sends it, for clients that know only its fingerprint. */
 static int authority_use(SSL_CTX *ssl, const struct tls_options *o, bool server, struct err *err)
 {
 	X509 *ca;
@@ -227,7 +231,8 @@ static void context_tune(struct tls_context *c)
 					 SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_NO_AUTO_CHAIN);
 	SSL_CTX_set_max_cert_list(c->ssl, CHAIN_MAX);
 	SSL_CTX_set_verify(c->ssl, SSL_VERIFY_PEER, NULL);
-	SSL_CTX_set_verify_depth(c->ssl, 0); /* the authority signs by itself: nobody stands between */
+	/* the authority signs directly, without intermediates */
+	SSL_CTX_set_verify_depth(c->ssl, 0);
 	SSL_CTX_set_cert_verify_callback(c->ssl, peer_check, NULL);
 	if (c->server)
 		SSL_CTX_set_alpn_select_cb(c->ssl, alpn_select, NULL);
@@ -249,7 +254,7 @@ int tls_context_create(const struct tls_options *o, bool server, struct tls_cont
 		rc = err_set(err, -EINVAL,
 			     "TLS needs the authority's certificate or its fingerprint, and a server both %s",
 			     "certificate and key of its own");
-	if (rc == 0 && o->cert) /* first: the chain belongs to the certificate that is there */
+	if (rc == 0 && o->cert) /* first, since the chain belongs to the current certificate */
 		rc = identity_use(c->ssl, o, err);
 	if (rc == 0)
 		rc = o->ca ? authority_use(c->ssl, o, server, err) : fingerprint_use(c, o->fingerprint, err);
@@ -263,13 +268,14 @@ int tls_context_create(const struct tls_options *o, bool server, struct tls_cont
 	return 0;
 }
 
-/* A key that needs a password is refused: nobody is there to type it. */
+/* Refuses a key that needs a password: there is nobody to type it. */
 static int no_password(char *buf, int size, int writing, void *context)
 {
 	return 0;
 }
 
-/* Refuses what a read could wait for, such as a FIFO: the server reads these files in its loop. */
+/* Refuses files on which a read could block, such as a FIFO: the server reads these files in its
+ * loop. */
 static int regular_check(const char *path, struct err *err)
 {
 	struct stat st;
@@ -363,7 +369,8 @@ int tls_start(struct tls_context *c, int fd, const char *alpn, enum cert_role ex
 	return 0;
 }
 
-/* What a call of OpenSSL came to, when it was no success: -EAGAIN and what to poll for, 0 for the end, or -errno. */
+/* Translates the result of an OpenSSL call that did not succeed: -EAGAIN and what to poll for, 0
+ * at EOF, or -errno. */
 static int outcome(struct tls *t, int rc, struct err *err)
 {
 	int saved = errno;
@@ -393,7 +400,7 @@ static int outcome(struct tls *t, int rc, struct err *err)
 
 static void call_begin(void)
 {
-	ERR_clear_error(); /* what another connection left there would be taken for ours */
+	ERR_clear_error(); /* errors left by another connection would be taken for ours */
 	errno = 0;
 }
 
@@ -546,6 +553,6 @@ void tls_free(struct tls *t)
 
 void tls_abandon(struct tls *t)
 {
-	t->broken = true; /* so that no goodbye is said */
+	t->broken = true; /* so that no close_notify is sent */
 	tls_free(t);
 }

@@ -1,5 +1,6 @@
 /*
- * token.c - the text of a token, "ID.SECRET.FINGERPRINT". No OpenSSL in here: commands read tokens too, and don't load it.
+ * token.c - the text of a token, "ID.SECRET.FINGERPRINT". No OpenSSL here: commands read tokens
+ * without loading it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,12 +12,12 @@
 #include "base/mem.h"
 #include "tls/pki.h"
 
-#define DIGITS_WRITTEN 32 /* of a fingerprint; 128 bits: nobody makes another authority with the same */
+#define DIGITS_WRITTEN 32 /* digits of a fingerprint: 128 bits, too many to forge an authority */
 
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 #define DIGITS "0123456789"
 
-/* A part of the text, of `least` characters of `alphabet` or more. */
+/* Copies a part of the text, which must have at least `least` characters, all of `alphabet`. */
 static bool part_copy(const char *from, size_t n, size_t least, const char *alphabet, char *to, size_t size)
 {
 	if (n < least || n >= size || strspn(from, alphabet) < n)
@@ -26,8 +27,8 @@ static bool part_copy(const char *from, size_t n, size_t least, const char *alph
 	return true;
 }
 
-/* The secret has no dot, and the fingerprint none, so they are found from the end: an ID may have some. The sentence
- * never repeats the text, since it may be a secret with a mistake in it. */
+/* Secret and fingerprint contain no dot and are split off from the end; an ID may contain dots.
+ * The error never repeats the text, since it may be a mistyped secret. */
 int token_parse(const char *text, struct token *ret, struct err *err)
 {
 	struct token t;
@@ -53,11 +54,11 @@ void token_write(const struct token *t, char ret[TOKEN_SIZE])
 	snprintf(ret, TOKEN_SIZE, "%s.%s.%.*s", t->id, t->secret, DIGITS_WRITTEN, t->fingerprint);
 }
 
-/* ---- where people have it ---- */
+/* ---- reading a token from the user ---- */
 
 #define TOKEN_TEXT_MAX 1024
 
-/* Like a password: it does not show. */
+/* Asks on the terminal without echo, as for a password. */
 static ssize_t terminal_ask(char *ret, size_t size)
 {
 	struct termios before, quiet;
