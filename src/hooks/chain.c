@@ -49,7 +49,7 @@ static void verdict_add(struct hook_answer *a, const char *file, const struct ho
 	json_array_foreach(v->mails, i, x) add(&a->mails, json_incref((json_t *)x));
 }
 
-/* Whether the next file is to be asked. */
+/* Takes one file's verdict. Returns true if the next file is to be called. */
 static bool verdict_take(const struct hook_chain *c, const char *file, struct hook_verdict *v, json_t *job,
 			 enum hook_event event, struct hook_answer *a)
 {
@@ -117,7 +117,7 @@ void hook_chain_call(const struct hook_chain *c, const struct hook_subject *subj
 	json_decref(own);
 }
 
-/* Whether another job is to be looked at. */
+/* Calls the hooks for one job. Returns true if the next job is to be handled. */
 static bool job_call(const struct hook_chain *c, const struct hook_inquiry *q, const json_t *job, const json_t *asked)
 {
 	struct hook_subject x = {.event = q->event, .job = job, .asked = asked, .facts = q->facts, .site = q->site};
@@ -161,7 +161,8 @@ void hook_answer_write(const struct hook_answer *a, struct strbuf *out)
 	json_decref(o);
 }
 
-/* Each member of a list has these texts; a '?' says that one may be null, and a '#' that it is a number. */
+/* Returns true if each element of the list has these texts; after '?' a member may be null, after
+ * '#' it is a number. */
 static bool rows_good(const json_t *list, const char *const *names)
 {
 	const json_t *x, *value;

@@ -28,7 +28,7 @@ typedef VEC(struct hook_file) hook_files;
 struct hook_answer {
 	enum hook_result result;
 	char *message;	 /* sentence for the user, naming the file; NULL: accepted */
-	json_t *changes; /* as in a verdict; NULL: none */
+	json_t *changes; /* see struct hook_verdict; NULL: none */
 	json_t *log;	 /* array of {"file", "text"}; NULL: none */
 	json_t *mails;	 /* array of {"to", "subject", "text"}; NULL: none */
 	/* array of {"file", "us", "failed"}, where "failed" is a text or null; NULL: none ran */
@@ -43,7 +43,7 @@ struct hook_chain {
 	bool failure_refuses;
 	/* called when a file's time begins; may be NULL */
 	void (*begins)(void *context, size_t file);
-	int64_t (*clock_us)(void *context);	    /* NULL: the time is not measured */
+	int64_t (*clock_us)(void *context); /* NULL: the time is not measured */
 	void *context;
 };
 
@@ -55,8 +55,7 @@ struct hook_inquiry {
 	const json_t *facts, *site;
 	const json_t *body;
 	/* gets each answer and owns it; returns false to stop */
-	bool (*tell)(void *context,
-		     struct hook_answer *a);
+	bool (*tell)(void *context, struct hook_answer *a);
 	void *context;
 };
 
@@ -65,7 +64,7 @@ struct hook_inquiry {
 size_t hook_chain_body(const struct hook_chain *c, const struct hook_inquiry *q);
 
 void hook_answer_fini(struct hook_answer *a);
-void hook_answer_write(const struct hook_answer *a, struct strbuf *out); /* as JSON */
+void hook_answer_write(const struct hook_answer *a, struct strbuf *out); /* writes JSON */
 /* Parses JSON written by another process and checks everything. -EINVAL leaves *ret empty. */
 int hook_answer_read(const json_t *o, struct hook_answer *ret, struct err *err);
 

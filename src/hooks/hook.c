@@ -1,8 +1,9 @@
 /*
  * hook.c - see hook.h.
  *
- * The job that a function sees is an empty table: what is read comes from JSON, and what is assigned is checked and goes into the verdict's
- * changes at once, so an error names the line that assigned. Lua's errors jump: nothing that needs to be freed is held where one can be raised.
+ * The job that a function sees is an empty table: reads come from JSON, and assignments are checked
+ * and added to the verdict's changes at once, so an error names the line that assigned. Lua's
+ * errors jump (longjmp): nothing that must be freed is held where one can be raised.
  */
 #include "hooks/hook.h"
 
@@ -19,27 +20,27 @@
 #include "core/jobschema.h"
 #include "hooks/sandbox.h"
 
-#define TEXT_MAX 4096	 /* bytes of a member that is changed */
-#define MESSAGE_MAX 400	 /* of a refusal */
-#define LINES_MAX 20	 /* of log() in a call, */
-#define LINE_MAX_ 500	 /* ... each with this many bytes at most */
-#define MAILS_MAX 5	 /* of notify() in a call */
-#define MAIL_MAX 16384	 /* bytes of one */
-#define RESOURCES_MAX 32 /* that a call may set */
-#define DEEP 16		 /* levels of JSON that become tables */
+#define TEXT_MAX 4096	 /* most bytes of a changed member */
+#define MESSAGE_MAX 400	 /* most bytes of a refusal */
+#define LINES_MAX 20	 /* most lines of log() in a call */
+#define LINE_MAX_ 500	 /* most bytes of each line */
+#define MAILS_MAX 5	 /* most mails of notify() in a call */
+#define MAIL_MAX 16384	 /* most bytes of a mail */
+#define RESOURCES_MAX 32 /* most resources that a call may set */
+#define DEEP 16		 /* most levels of JSON that become tables */
 
 static const char *const event_names[] = {"submit", "modify", "start", "end", "priority"};
 static const char *const functions[] = {"on_submit", "on_modify", "on_start", "on_end", "priority_factor"};
 
-#define FACTOR_MOST 1e9 /* that a priority factor may be, above or below 0 */
+#define FACTOR_MOST 1e9 /* greatest priority factor, above or below 0 */
 
-/* A call under way; the address of this is in the registry. */
+/* A call in progress; its address is in Lua's registry. */
 struct call {
 	struct sandbox box;
 	const struct hook_subject *subject;
 	struct hook_verdict *verdict;
 	bool refused;
-	double factor; /* of HOOK_PRIORITY */
+	double factor; /* result of HOOK_PRIORITY */
 };
 
 const char *hook_event_name(enum hook_event e)
@@ -55,7 +56,8 @@ int hook_event_find(const char *name)
 	return -ENOENT;
 }
 
-/* Rows that a hook may set: of those for submissions the ones that an alteration may change, if it is one. */
+/* Returns true if a hook may set the row: for a submission all that hooks may set, for an
+ * alteration only those that it may change. */
 static bool may_set(const struct field *f, enum hook_event e)
 {
 	return f->in & HOOKED && (e == HOOK_SUBMIT || (e == HOOK_MODIFY && f->in & AT_ALTER));
@@ -83,7 +85,7 @@ static struct call *call_of(lua_State *L)
 	return lua_touserdata(L, lua_upvalueindex(1));
 }
 
-/* ---- from JSON ---- */
+/* ---- JSON to Lua ---- */
 
 static void push_json(lua_State *L, const json_t *x, int deep)
 {
@@ -131,9 +133,9 @@ static void push_json(lua_State *L, const json_t *x, int deep)
 	}
 }
 
-/* ---- resources: texts as after -l, of which the last that names a key counts ---- */
+/* ---- resources: texts as after -l; the last one that names a key counts ---- */
 
-/* The value of a key in one text: NULL, or where it begins, and its length. */
+/* Finds the value of a key in one text: returns where it begins, and its length, or NULL. */
 static const char *resource_in(const char *text, const char *key, size_t *ret)
 {
 	const char *found = NULL;
@@ -162,13 +164,13 @@ static const char *resource_find(const json_t *o, const char *key, size_t *ret)
 	return found;
 }
 
-/* What a table stands for: the job, or what is to change of it. */
+/* Returns what a table stands for: the job, or the requested changes. */
 static const json_t *seen(const struct call *c, bool asked)
 {
 	return asked ? c->subject->asked : c->subject->job;
 }
 
-/* The table whose assignments count. */
+/* Returns true if assignments to the table count. */
 static bool changes_count(const struct call *c, bool asked)
 {
 	return c->subject->event == HOOK_SUBMIT || (c->subject->event == HOOK_MODIFY && asked);
@@ -280,7 +282,7 @@ static void push_closure(lua_State *L, struct call *c, bool asked, lua_CFunction
 	lua_pushcclosure(L, f, 2);
 }
 
-/* An empty table that reads and writes by these. */
+/* Pushes an empty table that reads and writes through these functions. */
 static void push_proxy(lua_State *L, struct call *c, bool asked, lua_CFunction get, lua_CFunction set)
 {
 	lua_newtable(L);
@@ -330,7 +332,8 @@ static int member_get(lua_State *L)
 	if (changes_count(c, asked))
 		x = json_object_get(c->verdict->changes, key);
 	if (!x && !asked)
-		x = json_object_get(c->subject->facts, key); /* what a client sent does not hide who sent it */
+		/* members sent by the client can't hide the sender */
+		x = json_object_get(c->subject->facts, key);
 	if (!x)
 		x = json_object_get(seen(c, asked), key);
 	if (x)
@@ -405,9 +408,10 @@ static int member_set(lua_State *L)
 	return 0;
 }
 
-/* ---- what a hook can say ---- */
+/* ---- refuse, log, notify ---- */
 
-/* A text as it is written into logs and answers: of a bounded length, without control characters, UTF-8. */
+/* Copies a text for logs and answers: limited in length, without control characters, valid
+ * UTF-8. */
 static char *plain_text(const char *text, size_t n, size_t most)
 {
 	char *copy = mem_alloc((n < most ? n : most) + 1);
@@ -496,7 +500,8 @@ static int nothing(lua_State *L)
 	return luaL_error(L, "refuse, log and notify work inside a function for an event only");
 }
 
-/* The globals; on the stack is the address of the call. A protected call, since all of it may need too much memory. */
+/* Sets the globals; the address of the call is on the stack. Runs as a protected call, since it may
+ * exceed the memory limit. */
 static int globals_make(lua_State *L)
 {
 	static const luaL_Reg words[] = {{"refuse", say_refuse}, {"log", say_log}, {"notify", say_notify}};

@@ -2,7 +2,9 @@
  * hook.h - a site's hook: a Lua file whose functions see a job and decide.
  *
  *	function on_submit(job)
- *	  if job.queue == "long" and job.user == "guest" then refuse("guests can't use the queue long") end
+ *	  if job.queue == "long" and job.user == "guest" then
+ *	    refuse("guests can't use the queue long")
+ *	  end
  *	  job.account = job.account or "default"
  *	end
  *
@@ -32,7 +34,7 @@ const char *hook_event_name(enum hook_event e); /* submit, modify, start, end, p
 int hook_event_find(const char *name);		/* < 0: no such event */
 
 struct hook_limits {
-	size_t memory;		     /* bytes of a Lua state */
+	size_t memory; /* bytes of a Lua state */
 	/* Returns true if its time is over; NULL: only instructions are counted. */
 	bool (*late)(void *context);
 	void *context;

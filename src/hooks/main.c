@@ -1,5 +1,6 @@
 /*
- * main.c - shunt-hook: the process in which the site's hooks run. The server starts it, with a socket as its standard input.
+ * main.c - shunt-hook: the process in which the site's hooks run. The server starts it with a
+ * socket as its standard input.
  */
 #include "hooks/worker.h"
 

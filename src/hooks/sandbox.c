@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOK 1000	      /* instructions between two looks at the clock */
-#define STEPS INT64_C(100000) /* ... that a call may have: 100 million instructions, some seconds */
+#define LOOK 1000	      /* instructions between two checks of the clock */
+#define STEPS INT64_C(100000) /* most checks in a call: 100 million instructions, some seconds */
 
 static void *bounded_alloc(void *context, void *old, size_t had, size_t wants)
 {
@@ -18,7 +18,7 @@ static void *bounded_alloc(void *context, void *old, size_t had, size_t wants)
 	void *p;
 
 	if (!old)
-		had = 0; /* it is the kind of what is made */
+		had = 0; /* for a new object Lua passes its type here */
 	if (wants == 0) {
 		free(old);
 		b->used -= had;
@@ -37,7 +37,8 @@ static struct sandbox *sandbox_of(lua_State *L)
 	return *(struct sandbox **)lua_getextraspace(L);
 }
 
-/* Once it has been stopped, each instruction is: pcall() in a loop does not help. */
+/* Stops a call that has run too long. From then on each instruction fails, so pcall() in a loop
+ * does not help. */
 static void look(lua_State *L, lua_Debug *ar)
 {
 	struct sandbox *b = sandbox_of(L);
@@ -50,7 +51,7 @@ static void look(lua_State *L, lua_Debug *ar)
 	luaL_error(L, "it ran for too long");
 }
 
-/* As setmetatable(), but a finalizer is refused. */
+/* Like setmetatable(), but refuses a finalizer. */
 static int bounded_setmetatable(lua_State *L)
 {
 	int type = lua_type(L, 2);

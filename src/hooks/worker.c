@@ -26,19 +26,19 @@
 #include "hooks/hook.h"
 
 #define NICE 5
-#define FLUSH 32768   /* bytes that are written at once */
-#define TICK_US 10000 /* after which what there is to say is written, whatever happens */
-#define SAY_US 20000  /* of the processor, after which the server hears of a long work */
+#define FLUSH 32768   /* bytes written at once */
+#define TICK_US 10000 /* us after which pending output is written in any case */
+#define SAY_US 20000  /* us of CPU time after which the server is notified of long work */
 
 struct worker {
 	hook_files files;
 	int64_t time_us, ends_us, said_us;
 	struct strbuf in;
 	size_t taken;
-	const struct hook_file *called; /* the files of the present call */
+	const struct hook_file *called; /* files of the current call */
 };
 
-/* Time on the processor: on a busy machine a hook is not to blame for others. */
+/* Returns the CPU time: on a busy machine a hook is not to blame for other programs. */
 static int64_t cpu_us(void)
 {
 	struct timespec t;
@@ -57,16 +57,17 @@ static int64_t clock_now(void *context)
 	return cpu_us();
 }
 
-/* ---- what it says ----
+/* ---- output ----
  *
- * It is written many frames at a time, so that thousands of jobs do not wake the server thousands of times. But a hook may be stuck where nothing here runs any
- * more, and the server is to know in which: so a timer writes what is there. */
+ * Many frames are written at a time, so that thousands of jobs do not wake the server thousands of
+ * times. But a hook may hang where no code of ours runs, and the server must know which one: so a
+ * timer writes what is pending. */
 
 static struct {
 	int fd;
 	struct strbuf out;
-	volatile sig_atomic_t busy; /* `out` is being changed: the timer leaves it alone */
-	volatile sig_atomic_t lost; /* nobody reads */
+	volatile sig_atomic_t busy; /* `out` is being changed: the timer must not touch it */
+	volatile sig_atomic_t lost; /* no one reads the output */
 } voice;
 
 static void voice_write(void)
@@ -126,7 +127,7 @@ static void say_json(json_t *o)
 	json_decref(o);
 }
 
-/* ---- what it can do ---- */
+/* ---- requests ---- */
 
 static void files_forget(struct worker *w)
 {
@@ -190,7 +191,7 @@ static void file_begins(void *context, size_t file)
 	say_json(json_pack("{s:s}", "at", w->called[file].source.name));
 }
 
-/* Says what became of a job; whether another job is to be looked at. */
+/* Sends the outcome for a job. Returns true if the next job is to be handled. */
 static bool answer_say(void *context, struct hook_answer *a)
 {
 	struct strbuf text = {0};
@@ -233,14 +234,14 @@ static size_t body_call(const struct hook_chain *c, const json_t *head, const js
 static void do_call(struct worker *w, const json_t *head, const char *data, size_t n)
 {
 	struct hook_chain c = chain_of(w, head, w->files.v, w->files.n);
-	/* a member that is there twice is not for us to choose from: no answer, and the server refuses it */
+	/* a duplicate member is ambiguous: send no answer, and the server refuses it */
 	json_t *body = json_loadb(data, n, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, NULL);
 
 	say_json(json_pack("{s:I}", "done", (json_int_t)body_call(&c, head, body)));
 	json_decref(body);
 }
 
-/* A file that is not in force. */
+/* Calls a file that is not in force. */
 static void do_try(struct worker *w, const json_t *head, const char *data, size_t n)
 {
 	const char *name = json_string_value(json_object_get(head, "name"));
@@ -258,7 +259,7 @@ static void do_try(struct worker *w, const json_t *head, const char *data, size_
 	json_decref(body);
 }
 
-/* So many jobs take a while: now and then the server hears that this goes on. */
+/* Notifies the server now and then that work on many jobs is in progress. */
 static void factor_begins(void *context)
 {
 	struct worker *w = context;
@@ -323,7 +324,7 @@ static void frame_do(struct worker *w, const char *text, size_t ntext, const cha
 	json_decref(head);
 }
 
-/* Whether all that is there makes sense. */
+/* Handles the complete frames. Returns false if one is malformed. */
 static bool frames_do(struct worker *w)
 {
 	const char *head, *data;
@@ -359,7 +360,8 @@ static int worker_run(int fd)
 	return good ? 0 : 1;
 }
 
-/* It has no need of any of that: if a hook finds a way out of Lua, it finds nothing there. A limit that can't be set is not missed. */
+/* Drops all rights, which the process does not need: a hook that breaks out of Lua gains nothing. A
+ * limit that can't be set is not essential. */
 static void rights_drop(void)
 {
 	const struct rlimit none = {0, 0};
@@ -367,7 +369,7 @@ static void rights_drop(void)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	prctl(PR_SET_DUMPABLE, 0);
-	setrlimit(RLIMIT_NOFILE, &none); /* open files stay */
+	setrlimit(RLIMIT_NOFILE, &none); /* open files stay open */
 	setrlimit(RLIMIT_NPROC, &none);
 	setrlimit(RLIMIT_FSIZE, &none);
 	setrlimit(RLIMIT_CORE, &none);
@@ -382,5 +384,6 @@ int hook_command(void)
 		return 2;
 	}
 	rights_drop();
-	_exit(worker_run(0)); /* no sanitizer looks for leaks, which takes rights that it has not any more */
+	/* skips the sanitizer's leak check, which needs rights that were dropped */
+	_exit(worker_run(0));
 }

@@ -3,16 +3,25 @@
  *
  * It reads frames (base/frame.h) from its standard input, which is a socket, and answers there:
  *
- *	{"do": "files", "files": [{"name", "bytes", "events", "broken"}]} and their texts	no answer; from now on these are the hooks
- *	{"do": "check", "name"} and a text		{"events": bits}, or {"error": a sentence}
- *	{"do": "call", "event", "facts", "site", "refuses"} and what is submitted, or an object with `job` and, of modify, `asked`
- *		{"at": file} before each file's call; then {"answer": hook_answer} for each job; at last {"done": number of jobs}
+ *	{"do": "files", "files": [{"name", "bytes", "events", "broken"}]} and their texts
+ *		sets the hooks; no answer
  *
- *	{"do": "try", "name", "bytes", "event", "facts", "site"}, a text of that many bytes, and the rest as with call
- *		as call, of this text alone, the last with "events"; or {"error": a sentence}
+ *	{"do": "check", "name"} and a text
+ *		{"events": bits}, or {"error": a sentence}
+ *
+ *	{"do": "call", "event", "facts", "site", "refuses"} and what is submitted, or an object
+ *	with `job` and, for modify, `asked`
+ *		{"at": file} before each file's call; then {"answer": hook_answer} for each job;
+ *		finally {"done": number of jobs}
+ *
+ *	{"do": "try", "name", "bytes", "event", "facts", "site"}, a text of that many bytes, and
+ *	the rest as for call
+ *		like call, but for this text only, the last frame with "events"; or
+ *		{"error": a sentence}
  *
  *	{"do": "priority", "site"} and an array of jobs
- *		{"answer"} with what ran; then {"done", "values": a number for each job, "failed": some were not reached}
+ *		{"answer"} with what ran; then {"done", "values": a number for each job,
+ *		"failed": some were not reached}
  *
  * Each request has "memory" (bytes) and "time_us" (processor time), the limits of a call. The
  * caller ends a process that stays in a call for longer.

@@ -1,5 +1,5 @@
 /*
- * address.c - hosts and ports as text, and the sockets of TCP.
+ * address.c - hosts and ports as text, and TCP sockets.
  */
 #include "net/address.h"
 
@@ -14,7 +14,7 @@
 
 #include "base/map.h"
 
-#define TRIES 16 /* for a number that is free in both families */
+#define TRIES 16 /* tries to find a number that is free in both families */
 
 int where_parse(const char *where, char *ret_host, size_t host_size, char *ret_port, size_t port_size, struct err *err)
 {
@@ -57,7 +57,8 @@ void socket_tune(int fd)
 		int level, name, value;
 	} options[] = {{IPPROTO_TCP, TCP_NODELAY, 1},
 		       {SOL_SOCKET, SO_KEEPALIVE, 1},
-		       {IPPROTO_TCP, TCP_KEEPIDLE, 60}, /* seconds; two minutes until it is found out */
+		       /* seconds; a dead peer is detected after two minutes */
+		       {IPPROTO_TCP, TCP_KEEPIDLE, 60},
 		       {IPPROTO_TCP, TCP_KEEPINTVL, 15},
 		       {IPPROTO_TCP, TCP_KEEPCNT, 4}};
 
@@ -75,9 +76,9 @@ uint64_t address_key(const char *address)
 	return hash_bytes(address, strlen(address));
 }
 
-/* ---- sockets that listen ---- */
+/* ---- listening sockets ---- */
 
-/* Those that were opened so far. */
+/* Sockets opened so far. */
 struct opened {
 	int fd[2], n;
 };
@@ -90,7 +91,8 @@ static int socket_listen(const struct addrinfo *ai)
 	if (fd < 0)
 		return -errno;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-	if (ai->ai_family == AF_INET6) /* the other family has a socket of its own, or was not asked for */
+	/* the other family has its own socket, or was not requested */
+	if (ai->ai_family == AF_INET6)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
 	if (bind(fd, ai->ai_addr, ai->ai_addrlen) < 0 || listen(fd, SOMAXCONN) < 0)
 		rc = -errno;
@@ -123,7 +125,8 @@ static void opened_close(struct opened *o)
 		close(o->fd[--o->n]);
 }
 
-/* On all addresses found, at most one of each family, with one port number. A family that this machine does not have is left out. */
+/* Opens sockets for all addresses found, at most one of each family, with one port number. A family
+ * that this machine lacks is left out. */
 static int sockets_open(struct opened *o, struct addrinfo *found)
 {
 	int rc = -EADDRNOTAVAIL;
@@ -162,7 +165,8 @@ int sockets_listen(const char *where, int ret_fd[2], int *ret_port, struct err *
 	rc = sockets_open(&o, found);
 	for (int i = 0; i < TRIES && rc == -EADDRINUSE && atoi(port) == 0; i++) {
 		port_set(found->ai_addr, 0);
-		rc = sockets_open(&o, found); /* the number that was free in one family was not in the other */
+		/* the number that was free in one family was taken in the other */
+		rc = sockets_open(&o, found);
 	}
 	freeaddrinfo(found);
 	if (rc == -EADDRINUSE)

@@ -1,9 +1,9 @@
 /*
  * http.c - the listener: libmicrohttpd (MHD) inside the server's loop.
  *
- * MHD has no thread. Its epoll descriptor and its timeout are watched by libuv, and MHD_run() does what is due. A
- * complete request suspends its connection; http_flush() resumes those that were answered, and the turn after sends
- * them.
+ * MHD has no thread. libuv watches its epoll descriptor and its timeout, and MHD_run() does what is
+ * due. A complete request suspends its connection; http_flush() resumes those that were answered,
+ * and the next turn sends them.
  */
 #include "net/http.h"
 
@@ -21,14 +21,15 @@
 #include "net/address.h"
 #include "net/http_internal.h"
 
-#define CONNECTION_MEMORY 65536	 /* a connection's: bounds request line and headers, and a chunk of a stream */
-#define RUNS 16			 /* of MHD in one turn, ... */
-#define RUN_NS UINT64_C(5000000) /* ... or as many as this time allows: then the loop's other work first */
-#define ACCEPTS 64		 /* in one go, the same */
-#define REST_MS 20		 /* without accepting, when there is no descriptor left for one more */
-#define EVICTED 8		 /* connections that are closed then */
+/* bytes per connection: limits request line and headers, and a chunk of a stream */
+#define CONNECTION_MEMORY 65536
+#define RUNS 16			 /* most runs of MHD in one turn */
+#define RUN_NS UINT64_C(5000000) /* most time for them, before the loop's other work */
+#define ACCEPTS 64		 /* most connections accepted in one turn */
+#define REST_MS 20		 /* ms without accepting after descriptors ran out */
+#define EVICTED 8		 /* connections to close then */
 
-/* ---- what MHD tells ---- */
+/* ---- MHD's callbacks ---- */
 
 static void on_connection(void *context, struct MHD_Connection *mhd, void **connection,
 			  enum MHD_ConnectionNotificationCode code)
@@ -45,7 +46,8 @@ static void *on_target(void *context, const char *target, struct MHD_Connection 
 {
 	const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
-	return request_create(info->socket_context, mhd, target ? target : ""); /* "GET" alone has none */
+	/* "GET" alone has no target */
+	return request_create(info->socket_context, mhd, target ? target : "");
 }
 
 static void on_completed(void *context, struct MHD_Connection *mhd, void **request,
@@ -56,7 +58,7 @@ static void on_completed(void *context, struct MHD_Connection *mhd, void **reque
 	*request = NULL;
 }
 
-/* The method by the name it is handed on as; NULL if it is none of ours. */
+/* Returns the method's name as passed to handlers; NULL if it is not supported. */
 static const char *method_find(const char *method)
 {
 	static const char *const methods[] = {"GET", "POST", "PUT", "PATCH", "DELETE"};
@@ -67,11 +69,12 @@ static const char *method_find(const char *method)
 	return strcmp(method, "HEAD") == 0 ? "GET" : NULL;
 }
 
-/* What is ambiguous in a request's header: a proxy before us may have understood it otherwise. */
+/* Finds ambiguities in a request's headers: a proxy in front of us may have understood them
+ * differently. */
 struct header_check {
 	const char *length; /* the first Content-Length; NULL: none yet */
 	bool encoded;	    /* there is a Transfer-Encoding */
-	const char *wrong;  /* NULL: nothing is */
+	const char *wrong;  /* what is wrong; NULL: nothing */
 };
 
 static bool is_token(const char *name, size_t n)
@@ -116,7 +119,8 @@ static void request_begin(struct http_request *r, const char *method)
 		return;
 	MHD_get_connection_values_n(r->mhd, MHD_HEADER_KIND, header_check, &check);
 	if (check.wrong) {
-		http_header(r, "Connection", "close"); /* where the next request begins is not known */
+		/* the start of the next request is not known */
+		http_header(r, "Connection", "close");
 		request_refuse(r, CODE_BAD_REQUEST, "%s", check.wrong);
 		return;
 	}
@@ -159,7 +163,7 @@ static enum MHD_Result request_send(struct http_request *r)
 {
 	enum MHD_Result rc = MHD_queue_response(r->mhd, (unsigned)r->status, r->response);
 
-	MHD_destroy_response(r->response); /* MHD holds it now */
+	MHD_destroy_response(r->response); /* MHD holds a reference */
 	r->response = NULL;
 	r->stage = STAGE_SENDING;
 	return rc;
@@ -172,8 +176,8 @@ static bool body_announced(const struct http_request *r)
 	return (length && strcmp(length, "0") != 0) || request_header(r, "Transfer-Encoding");
 }
 
-/* MHD calls this when the headers are there, for each piece of the body, when it is complete, and again after the
- * connection was resumed. */
+/* MHD calls this when the headers have arrived, for each piece of the body, when it is complete,
+ * and again after the connection was resumed. */
 static enum MHD_Result on_access(void *context, struct MHD_Connection *mhd, const char *url, const char *method,
 				 const char *version, const char *data, size_t *n, void **request)
 {
@@ -181,7 +185,8 @@ static enum MHD_Result on_access(void *context, struct MHD_Connection *mhd, cons
 
 	if (r->stage == STAGE_HEAD) {
 		request_begin(r, method);
-		/* Refused before its body: MHD answers and closes. Without a body the connection can stay. */
+		/* Refused before its body: MHD answers and closes. Without a body the connection
+		 * can stay open. */
 		return r->stage == STAGE_ANSWERED && body_announced(r) ? request_send(r) : MHD_YES;
 	}
 	if (r->stage == STAGE_BODY && *n > 0) {
@@ -204,7 +209,8 @@ static enum MHD_Result on_access(void *context, struct MHD_Connection *mhd, cons
 static void on_wake(uv_timer_t *timer);
 static void on_again(uv_idle_t *idle);
 
-/* In the next turn. Not by a timer: one of 0 ms that is started by its own callback runs again in the same turn, for as long as it likes. */
+/* Runs MHD in the next turn. A timer of 0 ms that is restarted by its own callback would run again
+ * in the same turn, over and over. */
 static void http_again(struct http *h)
 {
 	uv_idle_start(&h->again, on_again);
@@ -222,8 +228,8 @@ static void http_run(struct http *h)
 		timed = MHD_get_timeout(h->daemon, &ms);
 	}
 	uv_timer_stop(&h->wake);
-	if (h->resumed ||
-	    (timed == MHD_YES && ms == 0)) /* what was resumed shows neither in MHD's timeout nor in its epoll set */
+	/* resumed connections show neither in MHD's timeout nor in its epoll set */
+	if (h->resumed || (timed == MHD_YES && ms == 0))
 		http_again(h);
 	else if (timed == MHD_YES)
 		uv_timer_start(&h->wake, on_wake, ms, 0);
@@ -270,8 +276,9 @@ static void on_rested(uv_timer_t *timer)
 		uv_poll_start(&h->page_accepts, UV_READABLE, on_accepts);
 }
 
-/* On a personal instance's port. Another user of this machine gets nothing there, not even with the secrets of a session, which a program of his could
- * have been sent that listened on this port while the server was down. */
+/* Refuses other users of this machine on a personal instance's port, even with the secrets of a
+ * session: while the server was down, a program of theirs may have listened on this port and
+ * received them. */
 static bool page_refuse(int fd)
 {
 	static const char said[] = "HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
@@ -286,7 +293,7 @@ static bool page_refuse(int fd)
 	return true;
 }
 
-/* One of the page's: who is behind it shows by what it sends. */
+/* Adds a connection to the page; its requests identify the user. */
 static void page_add(struct http *h, int fd)
 {
 	struct sockaddr_storage from = {.ss_family = AF_UNSPEC};
@@ -318,7 +325,7 @@ static void on_accepts(uv_poll_t *poll, int status, int events)
 		} else if (fd >= 0) {
 			MHD_add_connection(h->daemon, fd, (const struct sockaddr *)&nobody, sizeof nobody.sun_family);
 		} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-			/* It stays in the queue, and would be told again and again. */
+			/* It stays in the queue, and would be reported again and again. */
 			connections_evict(h, EVICTED);
 			uv_poll_stop(&h->accepts);
 			if (h->page >= 0)
@@ -370,14 +377,15 @@ static int daemon_start(struct http *h, struct err *err)
 	unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE | MHD_USE_SUPPRESS_DATE_NO_CLOCK |
 			 MHD_USE_TURBO | MHD_USE_NO_LISTEN_SOCKET;
 
-	/* MHD's own limit closes without a word: limits.c comes before that. */
+	/* MHD's own limit closes connections silently, so limits.c takes effect first. */
 	h->daemon = MHD_start_daemon(
 		flags, 0, NULL, NULL, on_access, h, MHD_OPTION_CONNECTION_LIMIT, (unsigned)(2 * l->connections + 64),
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)l->idle_seconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 		(size_t)CONNECTION_MEMORY, MHD_OPTION_NOTIFY_CONNECTION, on_connection, h, MHD_OPTION_URI_LOG_CALLBACK,
 		on_target, h, MHD_OPTION_NOTIFY_COMPLETED, on_completed, h,
 #if MHD_VERSION >= 0x00097701
-		MHD_OPTION_CLIENT_DISCIPLINE_LVL, 1, /* folded lines are refused, which earlier versions join unseen */
+		/* refuses folded lines, which earlier versions join silently */
+		MHD_OPTION_CLIENT_DISCIPLINE_LVL, 1,
 #endif
 		MHD_OPTION_END);
 	return h->daemon ? 0 : err_set(err, -EINVAL, "can't start the HTTP server: libmicrohttpd refused");
@@ -413,7 +421,7 @@ int http_start(uv_loop_t *loop, int fd, const struct http_limits *limits, http_h
 	*h = (struct http){
 		.loop = loop, .limits = *limits, .handler = handler, .context = context, .listening = fd, .page = -1};
 	h->leaves_fd = epoll_create1(EPOLL_CLOEXEC);
-	/* We accept until there are no more, and must not wait then. */
+	/* We accept until there are no more connections, and must not block then. */
 	if (h->leaves_fd < 0 || fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) < 0)
 		rc = err_set(err, -errno, "can't start the HTTP server: %s", strerror(errno));
 	if (rc == 0)
@@ -451,9 +459,9 @@ static int adopt(struct http *h, int fd, const char *address, bool page, struct 
 	h->adopts_page = false;
 	if (h->stopping)
 		close(fd);
-	if (rc != MHD_YES) /* MHD has closed it */
+	if (rc != MHD_YES) /* MHD has closed the descriptor */
 		return err_set(err, -EMFILE, "can't take one more connection: there are too many");
-	http_again(h); /* what is there to read shows in MHD's epoll set only when it has run */
+	http_again(h); /* its input shows in MHD's epoll set only after a run */
 	return 0;
 }
 

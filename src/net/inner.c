@@ -1,5 +1,5 @@
 /*
- * inner.c - requests that come from no connection: the server asks itself on behalf of a user.
+ * inner.c - requests without a connection: the server makes them itself on behalf of a user.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ struct http_request *http_inner(struct http *h, const struct inner *x)
 	copy->method = r->method;
 	strbuf_add(&r->body, x->body, x->n);
 	copy->body = NULL;
-	h->stats.requests++; /* the loop commits at once what is asked for */
+	h->stats.requests++; /* so that the loop commits the request at once */
 	return r;
 }
 

@@ -1,13 +1,16 @@
 /*
- * limits.c - how much one user, one address, and all together, may ask of the server.
+ * limits.c - limits on what one user, one address, and all together may use of the server.
  *
- * A connection too many takes the place of one that idles: of the same user if he has his share, else of the user who has the most, so that
- * nobody keeps others out by holding connections; root has some of its own. If none idles it is let in and told so (503, 429),
- * because a closed one tells a user nothing; but not without end: a flood is cut off without a word. Requests a second are a token bucket for each user, or,
- * of those whom nobody knows, for each address.
+ * A connection beyond the limits replaces an idle one: of the same user if he is at his limit, else
+ * of the user who has the most, so that no one shuts out others by holding connections; root has a
+ * reserve. If none is idle it is accepted and its requests are refused (503, 429), because a closed
+ * connection gives the user no reason; but a flood is cut off silently. Requests per second are
+ * limited by a token bucket for each user or, for unknown senders, for each address.
  *
- * Connections come by three doors. Each keeps an eighth of all, so that a crowd at one of them shuts none of the others. What comes by TLS or to the page
- * counts as its address's, until a request shows whose it is: then it counts as that user's, together with those by other doors and from other addresses.
+ * Connections come through three doors. Each keeps an eighth of all, so a crowd at one of them does
+ * not block the others. A connection over TLS or to the page counts as its address's until a
+ * request identifies the user: then it counts as that user's, together with those through other
+ * doors and from other addresses.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -20,10 +23,13 @@
 #include "net/http_internal.h"
 
 #define BURST_SECONDS 10
-#define IDLE_MS 1000	  /* without a complete request: it may have to go for another's sake */
-#define STRANGER_MS 15000 /* without a complete request, of one that has never shown who it is: it goes */
+#define IDLE_MS 1000 /* ms without a complete request after which it may be closed for another */
+/* ms without a complete request after which a connection that has never identified itself is
+ * closed */
+#define STRANGER_MS 15000
 
-/* Beyond the limits so many connections are told why they are refused. */
+/* Returns how many connections beyond a limit are accepted in order to tell them why they are
+ * refused. */
 static int spare(int limit)
 {
 	return limit / 8 + 8;
@@ -61,7 +67,8 @@ void shares_free(struct http *h)
 	map_fini(&h->share_of);
 }
 
-/* Addresses are many, and come and go: one without connections whose tokens are all back need not be remembered. */
+/* Addresses come and go in large numbers: forgets those without connections whose tokens are all
+ * back. */
 static void addresses_sweep(struct http *h)
 {
 	for (struct share *a = h->addresses, *next; a; a = next) {
@@ -79,8 +86,9 @@ static void addresses_sweep(struct http *h)
 	}
 }
 
-/* Who is at the other end. Only a connection that was accepted at our socket's path has a user behind it: the end of a socket pair has no
- * name, and its credentials are those of this very process, which must never count as anybody's. */
+/* Returns who is at the other end. Only a connection accepted at our socket's path has a user: the
+ * end of a socket pair has no name, and its credentials are those of this process, which must never
+ * count as a user's. */
 static struct peer peer_of(int fd)
 {
 	struct ucred ucred = {.uid = (uid_t)-1, .gid = (gid_t)-1};
@@ -95,7 +103,7 @@ static struct peer peer_of(int fd)
 	return (struct peer){.uid = ucred.uid, .gid = ucred.gid, .pid = ucred.pid};
 }
 
-/* Keys of addresses are apart from uids, which have 32 bits. */
+/* Sets the top bit, to keep keys of addresses apart from uids, which have 32 bits. */
 static uint64_t address_share(const char *address)
 {
 	return address_key(address) | (uint64_t)1 << 63;
@@ -108,9 +116,9 @@ static struct share *share_of(struct connection *c)
 	return share_find(c->http, address_share(c->remote), &c->http->addresses);
 }
 
-/* ---- room for one more ---- */
+/* ---- making space for one more ---- */
 
-/* Returns how many connections of a door are more than it keeps for itself. */
+/* Returns how many connections of a door exceed the ones it keeps for itself. */
 static int door_beyond(const struct http *h, enum door d)
 {
 	int n = h->at[d] - (d == DOOR_LOCAL ? h->reserved : 0) - h->limits.connections / 8;
@@ -118,7 +126,7 @@ static int door_beyond(const struct http *h, enum door d)
 	return n > 0 ? n : 0;
 }
 
-/* Returns true if a door has one connection more than there is room for. */
+/* Returns true if a door has one connection more than allowed. */
 static bool door_full(const struct http *h, enum door d)
 {
 	int beyond = 0;
@@ -133,7 +141,7 @@ static bool is_stranger(const struct connection *c)
 	return c->remote && c->http->limits.known && !c->known;
 }
 
-/* Strangers get nothing but small answers: to read one slowly is to idle. */
+/* Strangers get only small answers, so a stranger who reads one slowly counts as idle. */
 static bool connection_idles(const struct connection *c, uint64_t now)
 {
 	bool waits = !c->r || c->r->stage < STAGE_HANDED || (is_stranger(c) && c->r->stage == STAGE_SENDING);
@@ -141,7 +149,8 @@ static bool connection_idles(const struct connection *c, uint64_t now)
 	return !c->evicted && waits && now - c->since >= IDLE_MS;
 }
 
-/* Who goes first: one that is only told to go, then one of the share that has the most, then the one that idles for longest. */
+/* Returns true if `a` is closed before `b`: first refused connections, then those of the share that
+ * has the most, then the one that has been idle longest. */
 static bool goes_before(const struct connection *a, const struct connection *b)
 {
 	if (!a->refusal != !b->refusal)
@@ -151,7 +160,7 @@ static bool goes_before(const struct connection *a, const struct connection *b)
 	return a->since < b->since;
 }
 
-/* Cuts off an idle connection that `may` go. Returns false if none is idle. */
+/* Cuts off an idle connection that `may` accepts. Returns false if none is idle. */
 static bool evict(struct http *h, bool (*may)(const struct connection *c, const void *of), const void *of)
 {
 	uint64_t now = uv_now(h->loop);
@@ -200,7 +209,7 @@ void connections_evict(struct http *h, int n)
 		;
 }
 
-/* Takes a place in the reserve. */
+/* Takes a place in the reserve; returns false if there is none, or the user may not. */
 static bool reserve_take(struct http *h, struct connection *c)
 {
 	bool entitled = !c->remote && (c->peer.uid == 0 || c->peer.uid == geteuid());
@@ -211,7 +220,7 @@ static bool reserve_take(struct http *h, struct connection *c)
 	return c->reserved = true;
 }
 
-/* Cuts off what goes on coming although it is refused. */
+/* Cuts off connections that keep coming although they are refused. */
 static void flood_cut(struct http *h, const struct connection *c)
 {
 	int user = h->limits.per_uid, door = h->limits.connections - h->limits.connections / 8 * (DOORS - 1);
@@ -249,7 +258,8 @@ struct connection *connection_create(struct http *h, int fd)
 	return c;
 }
 
-/* Counts a connection as a user's: it has a place if he has one left, even if its address has none. */
+/* Counts a connection as a user's: it is accepted if he has one left, even if its address has
+ * none. */
 static void connection_move(struct connection *c, struct share *to)
 {
 	if (c->share == to)
@@ -298,7 +308,8 @@ void connection_destroy(struct connection *c)
 	free(c);
 }
 
-/* MHD's own timeout begins anew with each byte, which lets a client hold its connection for ever at a byte a minute. */
+/* Closes slow connections. MHD's own timeout restarts with each byte, so a client could hold a
+ * connection forever with a byte a minute. */
 void connections_sweep(struct http *h)
 {
 	uint64_t now = uv_now(h->loop), most = (uint64_t)h->limits.idle_seconds * 1000;
@@ -311,7 +322,7 @@ void connections_sweep(struct http *h)
 	addresses_sweep(h);
 }
 
-/* Takes a token. Returns 0, or after how many seconds there will be one. */
+/* Takes a token. Returns 0, or the seconds until there will be one. */
 static int share_take(struct http *h, struct share *a)
 {
 	double rate = h->limits.rate;

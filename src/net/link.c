@@ -1,11 +1,13 @@
 /*
  * link.c - frames over a socket, usually TLS, in the loop.
  *
- * Input is read into one buffer of the thread and handed over from there; only what is no whole frame yet is kept with the link, so that
- * an idle one costs little. Output is queued and leaves once a turn: an idle handle runs before the loop waits, and while it is active the
- * loop does not wait, so that nothing is late wherever in a turn it was sent.
+ * Input is read into one buffer per thread and handed over from there; only incomplete frames are
+ * kept with the link, so that an idle one costs little. Output is queued and sent once a turn: an
+ * idle handle runs before the loop waits, and while it is active the loop does not wait, so nothing
+ * is delayed wherever in a turn it was queued.
  *
- * Memory goes with the handles' closing, which libuv reports from a phase of its own: `closed` is never called from inside another call.
+ * The memory is freed when libuv reports that the handles are closed, from its own phase: `closed`
+ * is never called from inside another call.
  */
 #include "net/link.h"
 
@@ -23,11 +25,11 @@
 #include "net/link_internal.h"
 
 #define LINGER_MS 5000
-#define RECORD 16384  /* bytes of a TLS record: more at once gains nothing */
-#define BUDGET 262144 /* bytes read in one go: then others' turn */
-#define COMPACT 65536 /* bytes sent of a queue that is not empty before the rest moves up */
+#define RECORD 16384  /* bytes of a TLS record: reading more at once gains nothing */
+#define BUDGET 262144 /* most bytes read at once, before other links get their turn */
+#define COMPACT 65536 /* bytes sent from a queue before the rest is moved up */
 
-static _Thread_local char room[65536]; /* in use only while a link reads */
+static _Thread_local char room[65536]; /* used only while a link reads */
 
 static void on_poll(uv_poll_t *poll, int status, int events);
 static void on_later(uv_idle_t *idle);
@@ -113,7 +115,7 @@ static void on_shake_late(uv_timer_t *timer)
 	link_fail(timer->data, "the other side did not complete the TLS handshake within %d s", STEP_MS / 1000);
 }
 
-/* Before the loop waits next. */
+/* Runs before the loop waits next. */
 static void link_later(struct link *l)
 {
 	if (l->stage != LINK_GONE)
@@ -126,13 +128,14 @@ void link_begin(struct link *l, int fd, struct tls *tls, bool shaken)
 	l->tls = tls;
 	l->stage = tls && !shaken ? LINK_SHAKES : LINK_OPEN;
 	l->greets = !shaken;
-	l->more = true; /* it may have come with the handshake's last bytes */
+	l->more = true; /* data may have come with the handshake's last bytes */
 	socket_tune(fd);
 	int rc = uv_poll_init(l->loop, &l->poll, fd);
-	assert(rc == 0); /* a descriptor that can't be polled, or is polled already, is the caller's mistake */
+	/* a descriptor that can't be polled, or already is, is the caller's mistake */
+	assert(rc == 0);
 	l->poll.data = l;
 	l->handles++;
-	if (l->closing) /* its 5 s run already */
+	if (l->closing) /* its 5 s are already running */
 		;
 	else if (l->stage == LINK_SHAKES)
 		uv_timer_start(&l->timer, on_shake_late, STEP_MS, 0);
@@ -169,7 +172,7 @@ void link_close(struct link *l, const char *reason)
 		link_later(l);
 }
 
-/* An ordinary end waits behind the data in a full connection; a reset does not. */
+/* Resets the connection: an ordinary close would wait behind the data in a full connection. */
 void link_abort(struct link *l, const char *reason)
 {
 	const struct linger none = {.l_onoff = 1};
@@ -210,9 +213,10 @@ static bool link_expired(struct link *l)
 	return true;
 }
 
-/* ---- in ---- */
+/* ---- input ---- */
 
-/* Hands over the whole frames of a buffer; returns how many bytes they took. The owner may pause or close it at any of them. */
+/* Hands over the complete frames of a buffer; returns how many bytes they took. The owner may pause
+ * or close the link at any of them. */
 static size_t frames_take(struct link *l, const char *buf, size_t n)
 {
 	size_t most = l->trusted ? 4 + (size_t)LINK_HEAD_MAX + LINK_DATA_MAX : LINK_STRANGER_MAX, at = 0;
@@ -237,13 +241,13 @@ static size_t frames_take(struct link *l, const char *buf, size_t n)
 		if (l->e.frame)
 			l->e.frame(l->context, l, json, data, ndata);
 		json_decref(json);
-		/* link_trust() may have been called */
+		/* link_trust() may have been called meanwhile */
 		most = l->trusted ? 4 + (size_t)LINK_HEAD_MAX + LINK_DATA_MAX : LINK_STRANGER_MAX;
 	}
 	return at;
 }
 
-/* Frames that came before a pause. */
+/* Hands over frames that arrived before a pause. */
 static void kept_take(struct link *l)
 {
 	if (l->taken < l->in.n)
@@ -255,7 +259,7 @@ static void kept_take(struct link *l)
 	}
 }
 
-/* Small ones are always kept: there are only so many links. */
+/* Keeps an incomplete frame. Small ones are always kept, because the number of links is limited. */
 static void bytes_keep(struct link *l, const char *buf, size_t n)
 {
 	if (l->share && l->share->held + n > LINK_SHARE_MAX && l->in.n + n > LINK_STRANGER_MAX) {
@@ -294,8 +298,8 @@ static ssize_t socket_read(struct link *l)
 	return n;
 }
 
-/* Reads until there is nothing more, or it is others' turn. What comes after closing is dropped, but must be read: unread, it makes the
- * kernel drop what we sent. */
+/* Reads until there is nothing more, or its budget is used up. Input after closing is dropped, but
+ * must be read: otherwise the kernel discards what we sent. */
 static void link_read(struct link *l)
 {
 	size_t total = 0;
@@ -332,7 +336,7 @@ void link_pause(struct link *l, bool pause)
 		return;
 	l->paused = pause;
 	l->more = l->more || !pause;
-	link_later(l); /* polls for what is wanted now; frames that were kept are handed over */
+	link_later(l); /* polls for what is needed now; hands over frames that were kept */
 }
 
 void link_notice_end(struct link *l)
@@ -340,7 +344,7 @@ void link_notice_end(struct link *l)
 	l->notices = true;
 }
 
-/* ---- out ---- */
+/* ---- output ---- */
 
 bool link_orphaned(const struct link *l)
 {
@@ -373,7 +377,8 @@ static void out_compact(struct link *l)
 	}
 }
 
-/* The socket refused: what the other side said before it went may still be there to read, and tells more. */
+/* Handles a failed write: what the peer sent before it closed may still be readable, and has a
+ * better reason. */
 static void link_broken(struct link *l, int code)
 {
 	strbuf_fini(&l->out);
@@ -462,7 +467,7 @@ static void link_shake(struct link *l)
 	link_later(l);
 }
 
-/* Polls for what it waits for. */
+/* Polls for the events that it waits for. */
 static void link_watch(struct link *l)
 {
 	int events = 0;
@@ -491,7 +496,8 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 	struct link *l = poll->data;
 
 	if (status < 0)
-		l->events = 0; /* libuv has stopped polling; reading and writing tell why */
+		/* libuv has stopped polling; reading and writing will return the error */
+		l->events = 0;
 	if (l->stage == LINK_SHAKES) {
 		link_shake(l);
 	} else {
@@ -502,7 +508,7 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 	}
 	if (l->paused && l->notices && (events & UV_DISCONNECT))
 		link_fail(l, "the other side closed the connection");
-	if (status < 0 && l->paused) /* it would be told again and again */
+	if (status < 0 && l->paused) /* it would be reported again and again */
 		link_fail(l, "the connection broke");
 	link_watch(l);
 }
@@ -526,7 +532,7 @@ static void on_later(uv_idle_t *idle)
 	link_watch(l);
 }
 
-/* ---- who is there ---- */
+/* ---- queries ---- */
 
 int64_t link_heard(const struct link *l)
 {

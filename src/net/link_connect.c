@@ -1,7 +1,9 @@
 /*
- * link_connect.c - the way to a link: looks up the host, tries its addresses in turn, and begins TLS with the first that answers.
+ * link_connect.c - connects a link: resolves the host, tries its addresses in turn, and begins TLS
+ * with the first that answers.
  *
- * An address in numbers is taken as it is. A lookup runs on libuv's pool and can't always be stopped; so what it needs is apart from the link, which may be gone when it ends.
+ * A numeric address is used directly. A lookup runs in libuv's thread pool and can't always be
+ * cancelled, so its memory is separate from the link, which may be gone when it ends.
  */
 #include <errno.h>
 #include <netdb.h>
@@ -22,15 +24,15 @@ struct attempt {
 };
 
 struct dial {
-	struct link *link; /* NULL: dropped, and only the lookup's end is awaited */
+	struct link *link; /* NULL: dropped; only the end of the lookup is missing */
 	struct tls_context *tls;
 	enum cert_role expect;
 	char *where;
 	uv_getaddrinfo_t lookup;
 	bool looks;
-	struct addrinfo *found, *next; /* the next to try */
+	struct addrinfo *found, *next; /* next: the next one to try */
 	struct attempt *attempt;
-	int error; /* of the last address tried */
+	int error; /* error of the last address tried */
 };
 
 static void dial_free(struct dial *d)
@@ -46,7 +48,7 @@ static void on_attempt_closed(uv_handle_t *handle)
 	free(handle->data);
 }
 
-/* Returns the descriptor, which is the caller's now. */
+/* Returns the descriptor, which the caller now owns. */
 static int attempt_end(struct dial *d)
 {
 	int fd = d->attempt->fd;
@@ -76,7 +78,7 @@ static void on_lookup_late(uv_timer_t *timer)
 
 static void dial_next(struct dial *d);
 
-/* It goes on as a link over this socket. */
+/* Continues as a link over this socket. */
 static void dial_done(struct dial *d, int fd)
 {
 	struct link *l = d->link;
@@ -187,8 +189,7 @@ struct link *link_connect(uv_loop_t *loop, struct tls_context *c, const char *wh
 	}
 	struct dial *d = l->dial = mem_zalloc(sizeof *d);
 	*d = (struct dial){.link = l, .tls = tls_context_ref(c), .expect = expect, .where = mem_strdup(where)};
-	if (getaddrinfo(host, port, &numbers, &found) ==
-	    0) { /* written as numbers, as most are: nobody needs to be asked */
+	if (getaddrinfo(host, port, &numbers, &found) == 0) { /* numeric, as most are: no lookup is needed */
 		d->found = d->next = found;
 		dial_next(d);
 		return l;

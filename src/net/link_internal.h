@@ -5,8 +5,8 @@
  *	DIALS    resolves the address and connects; there is no descriptor yet
  *	SHAKES   the TLS handshake
  *	OPEN     frames; with `closing` set only out, until the queue is empty
- *	LEAVES   everything was sent and our direction shut: waits for the other side's end, so that the kernel does not
- *	         discard data in transit
+ *	LEAVES   everything was sent and our direction shut: waits for the other side's end, so
+ *	         that the kernel does not discard data in transit
  *	GONE     handles are closing; then `closed` is called and the memory freed
  *
  * Stages only go forward.
@@ -36,10 +36,10 @@ struct link {
 	int events;	  /* events polled for */
 	bool greets;	  /* `ready` is due */
 	bool trusted, paused, closing;
-	bool notices;	  /* end the link when the other side closes, even while paused */
-	bool more;	  /* there may be input that polling does not report */
-	bool blocked;	  /* the socket takes no more output */
-	bool crossed;	  /* TLS must write before it can read more */
+	bool notices; /* end the link when the other side closes, even while paused */
+	bool more;    /* there may be input that polling does not report */
+	bool blocked; /* the socket takes no more output */
+	bool crossed; /* TLS must write before it can read more */
 	/* a partial frame, or input received before a pause; frames up to `taken` were delivered */
 	struct strbuf in;
 	size_t taken;
@@ -49,7 +49,7 @@ struct link {
 	int64_t heard;
 	int64_t until; /* instant at which the peer's certificate expires; 0: never */
 	char *reason;
-	struct dial *dial;	/* while it dials */
+	struct dial *dial; /* while it dials */
 	/* called after `closed`: the port it came by counts it; may be NULL */
 	void (*gone)(void *of);
 	void *gone_of;

@@ -1,9 +1,10 @@
 /*
- * link_move.c - a link's connection, taken out of it and put into another: of another loop, in another process.
+ * link_move.c - moves a link's connection to another link: of another loop, in another process.
  *
- * What makes the connection is three things: the descriptor, what TLS knows of it, and bytes that were read and belong to no whole frame
- * yet, or to frames that came while it was paused. A fork copies the last two; so after it one of the processes goes on, and the other
- * abandons what it has, without a word on the wire.
+ * A connection consists of three things: the descriptor, the TLS state, and bytes that were read
+ * and belong to an incomplete frame, or to frames that came while it was paused. A fork copies the
+ * last two; after it, one of the processes continues, and the other abandons its copy without
+ * sending anything.
  */
 #include <assert.h>
 #include <errno.h>
@@ -21,7 +22,7 @@ int link_detach(struct link *l, struct link_detached *ret)
 	if (l->in.n > l->taken)
 		strbuf_add(&ret->in, l->in.text + l->taken, l->in.n - l->taken);
 	l->e = (struct link_events){0};
-	link_gone(l); /* takes it out of the loop's polling at once */
+	link_gone(l); /* removes it from the loop's polling at once */
 	l->fd = -1;
 	l->tls = NULL;
 	return 0;

@@ -1,10 +1,11 @@
 /*
- * listener.c - one TCP port for everything that comes over TLS.
+ * listener.c - one TCP port for everything over TLS.
  *
- * A guest is a connection from the moment it is accepted until it is gone, whatever became of it: it shakes hands, and then is a link that
- * belongs to someone else, or a pump into HTTP. Everybody can come and shake hands, and ask by HTTP: so each of these crowds is bounded, in all
- * and for one address, and apart from the other. Who comes when hands are shaken with too many takes the place of the one that has done so for longest,
- * of the same address if that has its share: whoever opens connections and dawdles keeps no node out, not even that on his own host.
+ * A guest is a connection from accept until it is closed: first in the handshake, then a link that
+ * belongs to someone else, or a pump into HTTP. Anyone can connect, start a handshake, and send
+ * HTTP requests, so each of these groups has its own limit, in all and for one address. If too many
+ * are in the handshake, a new one replaces the oldest, of the same address if that is at its limit:
+ * opening connections and stalling shuts out no node, not even one on the same host.
  */
 #include "net/listener.h"
 
@@ -21,22 +22,22 @@
 #include "net/link_internal.h"
 #include "net/pump.h"
 
-#define ACCEPTS 32  /* in one go: then others' turn */
-#define REST_MS 200 /* without accepting, when there is no descriptor left for one more */
+#define ACCEPTS 32  /* most connections accepted at once, before other work */
+#define REST_MS 200 /* ms without accepting after descriptors ran out */
 
 struct port {
 	uv_poll_t poll;
 	int fd;
 };
 
-/* Strangers of one kind, the newest first. */
+/* Guests in one state, newest first. */
 struct crowd {
 	struct guest *first, *last;
 	int n;
-	struct map by_address; /* key -> how many */
+	struct map by_address; /* key of the address -> number of guests */
 };
 
-/* All links with one name. */
+/* All links with one name in the certificate. */
 struct family {
 	uint64_t key;
 	int links;
@@ -53,21 +54,21 @@ struct listener {
 	int nports, number;
 	uv_timer_t rest;
 	struct crowd shaking, asking, linked;
-	struct map families; /* key of a name -> struct family */
+	struct map families; /* key of the name -> struct family */
 	bool closed;
-	int refs; /* handles and guests: with the last the memory goes */
+	int refs; /* handles and guests; the last one frees the memory */
 };
 
 struct guest {
 	struct listener *listener;
-	struct crowd *crowd; /* NULL: it is gone */
+	struct crowd *crowd; /* NULL: it is closed */
 	struct guest *prev, *next;
 	char address[ADDRESS_SIZE];
-	uint64_t key;	 /* of the address */
-	struct tls *tls; /* while they shake hands; then NULL */
+	uint64_t key;	 /* key of the address */
+	struct tls *tls; /* during the handshake; then NULL */
 	struct pump *pump;
-	struct link *link;     /* that it has become, */
-	struct family *family; /* ... and all of that name */
+	struct link *link;     /* the link that it has become */
+	struct family *family; /* all links with the same name */
 	uv_poll_t poll;
 	uv_timer_t late;
 	int handles;
@@ -134,7 +135,8 @@ static bool crowd_has_share(const struct listener *l, const struct crowd *c, uin
 	return here >= (uint64_t)l->limits.strangers_per_address;
 }
 
-/* What hosts keep of unfinished frames is shared by name, too. NULL: there are enough of that name. */
+/* Links of one name also share the limit for incomplete frames. Returns NULL if there are too many
+ * of the name. */
 static struct family *family_enter(struct listener *l, const char *name)
 {
 	uint64_t key = hash_bytes(name, strlen(name)), *place = map_at(&l->families, key);
@@ -159,7 +161,7 @@ static void family_leave(struct listener *l, struct family *f)
 	free(f);
 }
 
-/* It is gone: not counted any more. */
+/* Frees a guest that is closed, and stops counting it. */
 static void guest_free(struct guest *g)
 {
 	struct listener *l = g->listener;
@@ -168,7 +170,7 @@ static void guest_free(struct guest *g)
 	listener_unref(l);
 }
 
-/* ---- shaking hands ---- */
+/* ---- handshake ---- */
 
 static void on_handle_closed(uv_handle_t *handle)
 {
@@ -192,7 +194,7 @@ static void on_late(uv_timer_t *timer)
 	guest_drop(timer->data);
 }
 
-/* Hands polling over to what comes next; the guest remains for counting. */
+/* Hands polling over to the next stage; the guest remains for counting. */
 static struct tls *guest_move(struct guest *g)
 {
 	struct tls *tls = g->tls;
@@ -246,7 +248,7 @@ static void guest_link(struct guest *g, const char *name)
 	l->e.link(l->context, link);
 }
 
-/* Closes one that asks by HTTP: first one that has its answer and does not hang up. */
+/* Closes an HTTP connection: preferably one that has its answer and does not hang up. */
 static bool room_ask(struct listener *l)
 {
 	for (struct guest *g = l->asking.last; g; g = g->prev) {
@@ -258,7 +260,8 @@ static bool room_ask(struct listener *l)
 	return l->e.room && l->e.room(l->context);
 }
 
-/* Returns true if there is room for one more that asks by HTTP: the one that goes for its sake is still counted. */
+/* Returns true if one more HTTP connection is allowed; one that is closed for it is still
+ * counted. */
 static bool asking_admits(struct listener *l, const struct guest *g)
 {
 	if (!l->limits.askers_by_user && crowd_has_share(l, &l->asking, g->key))
@@ -314,7 +317,7 @@ static void on_shake(uv_poll_t *poll, int status, int events)
 
 	if (rc > 0)
 		guest_welcome(g);
-	else if (rc < 0 || status < 0) /* who was refused has been told by TLS */
+	else if (rc < 0 || status < 0) /* TLS has sent the refusal */
 		guest_drop(g);
 	else
 		uv_poll_start(poll, tls_events(g->tls) & POLLOUT ? UV_WRITABLE : UV_READABLE, on_shake);
@@ -322,7 +325,7 @@ static void on_shake(uv_poll_t *poll, int status, int events)
 
 /* ---- accepting ---- */
 
-/* Whether there is room for one more; somebody may have to go. */
+/* Returns true if one more is allowed; may close another for it. */
 static bool room_make(struct listener *l, uint64_t key)
 {
 	struct crowd *c = &l->shaking;
@@ -389,7 +392,8 @@ static void on_accept(uv_poll_t *poll, int status, int events)
 		socklen_t n = sizeof from;
 		int fd = accept4(port->fd, (struct sockaddr *)&from, &n, SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
-			/* The connection stays in the queue, and would be told again and again. */
+			/* The connection stays in the queue, and would be reported again and
+			 * again. */
 			room_ask(l);
 			listener_listen(l, false);
 			uv_timer_start(&l->rest, on_rested, REST_MS, 0);
@@ -398,7 +402,7 @@ static void on_accept(uv_poll_t *poll, int status, int events)
 		if (fd < 0 && errno == EAGAIN)
 			return;
 		if (fd < 0)
-			continue; /* that one gave up while it waited */
+			continue; /* the client gave up while it waited */
 		address_text(&from, address, sizeof address);
 		guest_create(l, fd, address);
 	}
@@ -440,7 +444,7 @@ void listener_identity(struct listener *l, struct tls_context *c)
 	tls_context_free(old);
 }
 
-/* What is being closed takes nothing in, and may have to say why. */
+/* A link that is being closed takes no input, and may still have to send the reason. */
 void listener_revoke(struct listener *l, const struct revoked *r)
 {
 	struct cert_names who;

@@ -1,12 +1,13 @@
 /*
- * pump.c - carries bytes between TLS and a plain socket.
+ * pump.c - relays bytes between TLS and a plain socket.
  *
- * Each direction holds at most one block that the other side did not take; until it is gone nothing more is read, and so TCP, or the
- * plain socket, holds back who is too fast. Blocks are read into one buffer of the thread: a silent connection has none.
+ * Each direction holds at most one block that the other side has not accepted; until it is sent
+ * nothing more is read, so TCP or the plain socket slows down a fast sender. Blocks are read into
+ * one buffer per thread: a silent connection has none.
  *
- * A direction whose source has ended is shut once all is sent. If that is the client's, it is taken for gone: the plain side has some
- * seconds to say the rest. If it is the plain side's, the client has some seconds to close, so that the kernel does not throw away what is
- * on its way to it.
+ * A direction whose source has ended is shut down once all is sent. If that is the client's, the
+ * client counts as gone: the plain side has some seconds to send the rest. If it is the plain
+ * side's, the client has some seconds to close, so that the kernel does not discard data in flight.
  */
 #include "net/pump.h"
 
@@ -22,31 +23,31 @@
 #include "base/strbuf.h"
 
 #define BLOCK 16384
-#define BLOCKS 8 /* in one go: then others' turn */
+#define BLOCKS 8 /* most blocks at once, before other work */
 #define GRACE_MS 5000
 
 enum { INWARD, OUTWARD }; /* from the client; to the client */
 
 struct flow {
-	struct strbuf rest; /* read and not taken, from `sent` on */
+	struct strbuf rest; /* read but not accepted, from `sent` on */
 	size_t sent;
-	bool ended; /* the source has */
-	bool shut;  /* and the destination was told */
+	bool ended; /* the source has ended */
+	bool shut;  /* the destination was shut down */
 };
 
 struct pump {
 	struct tls *tls;
 	int fd;
 	struct flow flow[2];
-	uv_poll_t outer, inner; /* the client's socket, the plain one */
+	uv_poll_t outer, inner; /* the client's socket; the plain one */
 	int outer_events, inner_events;
-	uv_idle_t again; /* there may be input that polling won't tell of */
+	uv_idle_t again; /* there may be input that poll does not report */
 	uv_timer_t stall;
 	uint64_t stall_ms;
 	int handles;
 	bool stopped;
-	bool crossed; /* TLS must write before it can read on */
-	bool deaf;    /* the plain side takes no more: what the client still says is dropped */
+	bool crossed; /* TLS must write before it can read more */
+	bool deaf;    /* the plain side accepts no more: the client's data is dropped */
 	void (*ended)(void *context);
 	void *context;
 };
@@ -102,11 +103,13 @@ struct pump *pump_start(uv_loop_t *loop, struct tls *tls, int fd, int stall_seco
 			   .context = context};
 	int rc = uv_poll_init(loop, &p->outer, tls_fd(tls));
 	rc = rc ? rc : uv_poll_init(loop, &p->inner, fd);
-	assert(rc == 0); /* a descriptor that can't be polled, or is polled already, is the caller's mistake */
+	/* a descriptor that can't be polled, or already is, is the caller's mistake */
+	assert(rc == 0);
 	uv_idle_init(loop, &p->again);
 	uv_timer_init(loop, &p->stall);
 	p->outer.data = p->inner.data = p->again.data = p->stall.data = p;
-	uv_idle_start(&p->again, on_again); /* the request may have come with the handshake's last bytes */
+	/* the request may have come with the handshake's last bytes */
+	uv_idle_start(&p->again, on_again);
 	return p;
 }
 
@@ -118,7 +121,8 @@ static ssize_t source_read(struct pump *p, int way)
 
 	if (way == OUTWARD) {
 		n = recv(p->fd, block, sizeof block, 0);
-		return n >= 0 ? n : errno == EINTR || errno == EAGAIN ? -EAGAIN : 0; /* a reset is an end, too */
+		/* a reset also counts as the end */
+		return n >= 0 ? n : errno == EINTR || errno == EAGAIN ? -EAGAIN : 0;
 	}
 	n = tls_read(p->tls, block, sizeof block);
 	p->crossed = n == -EAGAIN && (tls_events(p->tls) & POLLOUT);
@@ -146,7 +150,7 @@ static void destination_shut(struct pump *p, int way)
 	p->flow[way].shut = true;
 }
 
-/* Sends what is there; returns how much, or -EAGAIN if nothing went, or -errno. The rest is kept. */
+/* Sends what is waiting; returns the bytes sent, -EAGAIN if none, or -errno. Keeps the rest. */
 static ssize_t rest_send(struct pump *p, int way)
 {
 	struct flow *f = &p->flow[way];
@@ -178,7 +182,7 @@ static ssize_t block_move(struct pump *p, int way)
 	return n;
 }
 
-/* As far as it goes. Returns 0 or -errno: the connection is broken. */
+/* Relays as much as possible. Returns 0, or -errno if the connection is broken. */
 static int flow_run(struct pump *p, int way)
 {
 	struct flow *f = &p->flow[way];
@@ -193,7 +197,8 @@ static int flow_run(struct pump *p, int way)
 		else
 			break;
 		if (n > 0 && way == OUTWARD)
-			uv_timer_stop(&p->stall); /* it moves; pump_watch() starts it anew if need be */
+			/* there is progress; pump_watch() restarts it if needed */
+			uv_timer_stop(&p->stall);
 	}
 	if (n < 0 && n != -EAGAIN)
 		return (int)n;
@@ -253,7 +258,8 @@ static void on_outer(uv_poll_t *poll, int status, int events)
 	struct pump *p = poll->data;
 
 	if (status < 0)
-		p->outer_events = 0; /* libuv has stopped polling; reading and writing tell why */
+		/* libuv has stopped polling; reading and writing will return the error */
+		p->outer_events = 0;
 	pump_run(p);
 }
 

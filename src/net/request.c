@@ -1,5 +1,5 @@
 /*
- * request.c - a request as the handler sees it, and its answer.
+ * request.c - a request as handlers see it, and its answer.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ struct http_request *request_create(struct connection *c, struct MHD_Connection 
 	return r;
 }
 
-/* A stream may be woken and its client hang up in the same turn. */
+/* Handles a stream that is woken in the same turn in which its client hangs up. */
 static void ready_remove(struct http_request *r)
 {
 	struct http *h = r->http;
@@ -105,7 +105,7 @@ void http_header(struct http_request *r, const char *name, const char *value)
 					      arena_strndup(r->arena, value, strlen(value))});
 }
 
-/* The answer is there: it leaves with the next flush. */
+/* Sets the answer, which is sent by the next flush. */
 void request_answer(struct http_request *r, int status, const char *type, struct MHD_Response *response)
 {
 	struct http *h = r->http;
@@ -130,7 +130,7 @@ void http_reply(struct http_request *r, int status, const char *type, const void
 		inner_answer(r, status, body, n);
 		return;
 	}
-	/* MHD copies; its parameter is not const for the sake of its other modes. */
+	/* MHD copies the body; its parameter is not const because of its other modes. */
 	request_answer(r, status, type,
 		       MHD_create_response_from_buffer(n, n ? (void *)body : (void *)"", MHD_RESPMEM_MUST_COPY));
 }
@@ -203,7 +203,8 @@ void request_refuse(struct http_request *r, enum code code, const char *fmt, ...
 void http_stream(struct http_request *r, int status, const char *type, const struct stream_source *source)
 {
 	assert(!r->inner);
-	if (r->head) /* MHD sends the last chunk all the same, which must not be taken for the next answer */
+	/* MHD sends the last chunk nevertheless, which must not be taken for the next answer */
+	if (r->head)
 		http_header(r, "Connection", "close");
 	r->source = *source;
 	r->streams = true;

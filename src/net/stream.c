@@ -1,8 +1,8 @@
 /*
- * stream.c - answers that go on: MHD asks for bytes, the source gives them or has none yet.
+ * stream.c - streamed answers: MHD asks for bytes, and the source provides them or has none yet.
  *
- * Without bytes the connection is suspended, and MHD does not look at it until it is resumed: not even whether its
- * client is still there. So a sleeping stream's socket is watched for a hang-up by an epoll set of our own.
+ * Without bytes the connection is suspended, and MHD ignores it until it is resumed, even if its
+ * client hangs up. So our own epoll set watches the sockets of sleeping streams for a hang-up.
  */
 #include <string.h>
 #include <sys/epoll.h>
@@ -11,7 +11,8 @@
 
 static void stream_sleep(struct http_request *r)
 {
-	struct epoll_event hangup = {.events = 0, .data.ptr = r}; /* EPOLLHUP and EPOLLERR are always reported */
+	/* EPOLLHUP and EPOLLERR are always reported */
+	struct epoll_event hangup = {.events = 0, .data.ptr = r};
 
 	r->asleep = true;
 	MHD_suspend_connection(r->mhd);
@@ -28,7 +29,7 @@ void stream_resume(struct http_request *r)
 	MHD_resume_connection(r->mhd);
 }
 
-/* Up to `room` bytes for MHD, which comes again until there are none. */
+/* Gives MHD up to `room` bytes; it calls again until there are none. */
 static ssize_t stream_read(void *context, uint64_t position, char *to, size_t room)
 {
 	struct http_request *r = context;
@@ -42,7 +43,7 @@ static ssize_t stream_read(void *context, uint64_t position, char *to, size_t ro
 		r->ended = rc < 0;
 		if (r->out.n == 0 && rc >= 0) {
 			stream_sleep(r);
-			if (rc > 0) /* it only paused: the loop's other work first, then again */
+			if (rc > 0) /* only a pause: the loop's other work first, then again */
 				stream_resume(r);
 			return 0;
 		}
@@ -61,7 +62,7 @@ struct MHD_Response *stream_response(struct http_request *r)
 	return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, stream_read, r, NULL);
 }
 
-/* If it does not sleep, its source will be asked before it does. */
+/* Wakes a sleeping stream. One that is awake will ask its source before it sleeps. */
 void stream_wake(struct http_request *r)
 {
 	if (!r->asleep || r->queued)

@@ -1,8 +1,8 @@
 /*
- * upgrade.c - connections that leave HTTP: their bytes are somebody else's from then on.
+ * upgrade.c - connections that leave HTTP: from then on someone else reads and writes their bytes.
  *
- * MHD keeps its side of the connection until it is released, so that it counts among its user's; whoever took it has a duplicate of the
- * descriptor, which stays good when http stops before.
+ * MHD keeps its side of the connection until it is released, so that it counts among its user's;
+ * the new owner has a duplicate of the descriptor, which stays valid if http stops first.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "net/http_internal.h"
 
 struct upgrade {
-	struct http_request *r; /* NULL: http is done with it */
+	struct http_request *r; /* NULL: http no longer uses it */
 	void (*taken)(void *context, int fd, void *handle);
 	void *context;
 	struct MHD_UpgradeResponseHandle *mhd; /* NULL: not taken yet, or given back */
@@ -43,7 +43,8 @@ static void on_upgraded(void *context, struct MHD_Connection *mhd, void *request
 	struct upgrade *u = context;
 
 	u->mhd = handle;
-	/* Bytes that came before the answer can't be put back: whoever doesn't wait for it doesn't speak this protocol. */
+	/* Bytes that came before the answer can't be put back: a client that doesn't wait for it
+	 * violates the protocol. */
 	u->fd = nextra == 0 && !u->r->http->stopping ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
 	if (u->fd < 0) {
 		upgrade_end(u);
@@ -68,7 +69,7 @@ void http_release(void *handle)
 {
 	struct upgrade *u = handle;
 
-	shutdown(u->fd, SHUT_RDWR); /* MHD's side would hold it open for a while */
+	shutdown(u->fd, SHUT_RDWR); /* MHD's side would keep it open for a while */
 	close(u->fd);
 	upgrade_end(u);
 	free(u);

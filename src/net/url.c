@@ -1,5 +1,5 @@
 /*
- * url.c - the target of a request, taken apart and decoded.
+ * url.c - parses and decodes the target of a request.
  */
 #include "net/url.h"
 
