@@ -126,7 +126,7 @@ static void books_turn(struct server *s)
 
 	for (int i = 0; i < 2; i++)
 		if (outbox_turn(i ? s->books->journal : s->books->outbox, &err) != 0)
-			server_say(s, "%s", err.text);
+			server_log(s, SEVERITY_ERROR, "%s", err.text);
 }
 
 /* ---- the table ---- */

@@ -126,7 +126,7 @@ static bool turn_commit(struct server *s)
 	if (rc < 0) {
 		s->stats->failed_commits++;
 		if (!s->turn->trouble || strcmp(s->turn->trouble, err.text) != 0)
-			server_say(s, "the store can't be written, changes wait: %s", err.text);
+			server_log(s, SEVERITY_ERROR, "the store can't be written, changes wait: %s", err.text);
 		free(s->turn->trouble);
 		s->turn->trouble = mem_strdup(err.text);
 		s->turn->full = rc == -ENOSPC;
@@ -134,7 +134,7 @@ static bool turn_commit(struct server *s)
 		return false;
 	}
 	if (s->turn->trouble) {
-		server_say(s, "the store can be written again");
+		server_log(s, SEVERITY_NOTICE, "the store can be written again");
 		free(s->turn->trouble);
 		s->turn->trouble = NULL;
 		s->turn->full = false;
@@ -247,9 +247,8 @@ void server_turn(struct server *s)
 	/* Changes that could not be written were not acknowledged, so they may be dropped, as
 	 * after a crash. */
 	if (s->turn->terminating && !stored) {
-		server_say(
-			s,
-			"stopping although the store can't be written: changes that were not acknowledged are dropped");
+		server_log(s, SEVERITY_ERROR,
+			   "stopping although the store can't be written: changes that were not acknowledged are lost");
 		loop_end(s);
 	}
 }
@@ -328,14 +327,14 @@ static void on_signal(uv_signal_t *h, int signal)
 {
 	struct server *s = h->data;
 
-	server_say(s, "signal %d: stopping; running jobs go on", signal);
+	server_log(s, SEVERITY_NOTICE, "signal %d: stopping; running jobs continue", signal);
 	s->turn->terminating = true;
 	s->turn->retry_us = 0;
 }
 
 static void on_hangup(uv_signal_t *h, int signal)
 {
-	server_say(h->data, "signal %d: users and groups are looked up anew", signal);
+	server_log(h->data, SEVERITY_NOTICE, "signal %d: looking up users and groups again", signal);
 	users_forget(h->data);
 	page_renew(h->data);
 }
@@ -363,8 +362,8 @@ static void connections_bound(const struct server *s, struct http_limits *limits
 	limits->connections = room;
 	if (limits->per_uid > room / 2)
 		limits->per_uid = room / 2;
-	server_say(
-		s,
+	server_log(
+		s, SEVERITY_WARNING,
 		"this process may open few files (ulimit -n, LimitNOFILE): the API takes %d connections, and %d of a user, instead of %lld and %lld",
 		limits->connections, limits->per_uid, (long long)s->conf->api_connections,
 		(long long)s->conf->api_connections_per_user);

@@ -26,12 +26,12 @@
 #include "base/descriptors.h"
 #include "base/err.h"
 #include "base/lock.h"
+#include "base/logline.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/names.h"
 #include "base/program.h"
 #include "base/strbuf.h"
-#include "base/text.h"
 #include "base/unixsock.h"
 #include "client/where.h"
 #include "core/cluster.h"
@@ -107,16 +107,7 @@ static const char usage[] =
 	"  --check-conf FILE  tell everything that is wrong with a configuration file ('shunt config check')\n"
 	"  --example-conf  print a configuration file with all options explained\n";
 
-static int die(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-static int die(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	text_vprint(stderr, "shuntd: ", fmt, ap);
-	va_end(ap);
-	return 1;
-}
+#define die(...) log_fatal("shuntd", __VA_ARGS__)
 
 static int make_directory(const char *path, mode_t mode, struct err *err)
 {
@@ -250,7 +241,7 @@ static int failed(const struct arguments *a, const char *text)
 {
 	if (a->ready >= 0) {
 		dprintf(a->ready, "-%s", text);
-		text_print(stderr, "shuntd: ", "%s", text);
+		log_line(SEVERITY_ERROR, "%s", text);
 		return 1;
 	}
 	return die("%s", text);
@@ -290,7 +281,7 @@ static int drop_root(struct server *s, struct err *err)
 
 static void mail_say(void *context, const char *text)
 {
-	server_say(context, "%s", text);
+	server_log(context, SEVERITY_WARNING, "%s", text);
 }
 
 /* Finds pbs_rsh with the commands: in the build tree, or in PREFIX/bin. Resolves the directory
@@ -468,7 +459,7 @@ static void say_ready(struct server *s, struct arguments *a)
 	if (a->ready < 0)
 		return;
 	if (write(a->ready, "+", 1) != 1)
-		server_say(s, "who started this server has gone");
+		server_log(s, SEVERITY_WARNING, "the parent process has exited");
 	close(a->ready);
 	a->ready = -1;
 }
@@ -518,14 +509,14 @@ static int serve(struct server *s, struct arguments *a)
 	if (rc > 0) {
 		http_stop(s->http);
 		stop(s);
-		server_say(s, "stopped");
+		server_log(s, SEVERITY_NOTICE, "stopped");
 		return 0;
 	}
 	s->realm->open = serve_others;
 	if (rc < 0 || bring_up(s, &err) < 0 || open_socket(s, &err) < 0 || serve_others(s, &err) < 0 ||
 	    lead_start(s, &err) < 0 || offline_begin(s, &err) < 0 || offline_open(s, &err) < 0)
 		return failed(a, err.text);
-	server_say(s, "up: %zu nodes, %lld jobs, store %s, policy %s", (size_t)s->hosts->nodes.n,
+	server_log(s, SEVERITY_NOTICE, "up: %zu nodes, %lld jobs, store %s, policy %s", (size_t)s->hosts->nodes.n,
 		   (long long)s->jobs->total, store_kind(s->store), attrs_text(s->attrs, "policy"));
 	page_open(s);
 	belongings_mark(s);
@@ -534,7 +525,7 @@ static int serve(struct server *s, struct arguments *a)
 	loop_run(s);
 	offline_end(s);
 	stop(s);
-	server_say(s, "stopped; running jobs go on");
+	server_log(s, SEVERITY_NOTICE, "stopped; running jobs continue");
 	return 0;
 }
 
@@ -661,6 +652,16 @@ static int check_conf(const char *path, bool system)
 	return rc < 0 ? 2 : rc > 0;
 }
 
+/* While we are root: the account of the server may not read the file. */
+static void log_begin(struct server *s)
+{
+	enum severity least = SEVERITY_NOTICE;
+
+	severity_parse(s->conf->log_level, &least);
+	s->log = log_create(least);
+	log_restore(s->log, s->instance->where.log);
+}
+
 int main(int argc, char **argv)
 {
 	struct server *s;
@@ -699,6 +700,7 @@ int main(int argc, char **argv)
 		return 1;
 	if (lock_instance(s, &err) < 0)
 		return failed(&a, err.text);
+	log_begin(s);
 	setenv("UV_THREADPOOL_SIZE", THREADS, 0);
 	int rc = serve(s, &a);
 	/* a lookup that hangs cannot be cancelled, and exit() would wait for its thread */

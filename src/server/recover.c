@@ -189,7 +189,8 @@ static void leased_restore(struct recovery *r, uint64_t number)
 	for (; r->placed < r->leased.n && r->leased.v[r->placed].spec->rare->came >> CAME_BITS <= number; r->placed++) {
 		struct leased *x = &r->leased.v[r->placed];
 		if (job_restore(r, x->key, x->spec, &err) < 0)
-			server_say(r->s, "job %llu: %s", (unsigned long long)job_key_number(x->key), err.text);
+			server_log(r->s, SEVERITY_ERROR, "job %llu can't be restored: %s",
+				   (unsigned long long)job_key_number(x->key), err.text);
 	}
 }
 
@@ -399,7 +400,7 @@ static void on_damaged(void *context, const char *what, const char *reason)
 	struct recovery *r = context;
 
 	r->damaged++;
-	server_say(r->s, "set aside, since it can't be read: %s: %s", what, reason);
+	server_log(r->s, SEVERITY_ERROR, "set aside because it can't be read: %s: %s", what, reason);
 }
 
 /* Handles a job whose place an old store has lost: a place for another request was skipped. */

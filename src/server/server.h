@@ -34,6 +34,7 @@ struct http;
 struct instance;
 struct jobs;
 struct limits;
+struct log;
 struct names;
 struct objects;
 struct outlook;
@@ -65,6 +66,7 @@ struct server {
 	struct engine *engine;
 	/* state, lowest component first */
 	struct instance *instance; /* base/ */
+	struct log *log;	   /* NULL: lines are not kept */
 	struct clock *clock;
 	struct turn *turn;
 	struct slices *slices;

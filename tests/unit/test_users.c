@@ -93,7 +93,7 @@ int __wrap_getgrgid_r(gid_t gid, struct group *entry, char *buf, size_t size, st
 void turn_wake(struct server *s)
 {
 }
-void server_say(const struct server *s, const char *fmt, ...)
+void server_log(const struct server *s, enum severity severity, const char *fmt, ...)
 {
 }
 

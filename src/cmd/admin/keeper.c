@@ -19,6 +19,7 @@
 
 #include "bag/credential.h"
 #include "bag/provider.h"
+#include "base/logline.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/vec.h"
@@ -141,7 +142,7 @@ static void warn(void *arg, const char *text)
 
 	free(o->trouble);
 	o->trouble = mem_strdup(text);
-	fprintf(stderr, "overlay %s: %s\n", o->name, text);
+	log_line(SEVERITY_WARNING, "overlay %s: %s", o->name, text);
 }
 
 /* ---- overlays ---- */

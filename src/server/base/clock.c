@@ -35,13 +35,14 @@ void clock_read(struct server *s)
 	s->clock->now = s->clock->now_us / 1000000;
 	skew = (s->clock->now_us - wall) / 1000000;
 	if (wall - expected > SKEW_MIN * 1000000 && expected > 0)
-		server_say(s, "the clock was set forward by %lld s", (long long)((wall - expected) / 1000000));
+		server_log(s, SEVERITY_WARNING, "the clock was set forward by %lld s",
+			   (long long)((wall - expected) / 1000000));
 	if (skew != s->clock->skew && (skew >= SKEW_MIN || s->clock->skew >= SKEW_MIN) &&
 	    llabs(skew - s->clock->skew) >= SKEW_MIN)
-		server_say(
-			s,
+		server_log(
+			s, skew >= SKEW_MIN ? SEVERITY_WARNING : SEVERITY_NOTICE,
 			skew >= SKEW_MIN
-				? "the clock was set back: Shunt's own is %lld s ahead of it until it has caught up, or the server is restarted"
+				? "the clock was set back: Shunt's clock is %lld s ahead until the system's catches up or the server is restarted"
 				: "the clock has caught up (%lld s)",
 			(long long)skew);
 	s->clock->skew = skew;

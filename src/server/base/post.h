@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "base/logline.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 
@@ -60,7 +61,7 @@ struct post {
 	/* quota moves; may be NULL */
 	void (*show_move)(struct server *s, const struct store_move *m);
 	/* log lines; may be NULL */
-	void (*heard)(struct server *s, const char *text);
+	void (*heard)(struct server *s, enum severity severity, const char *text);
 	VEC(char *) told; /* tags of the results stored in this turn: forgotten after the commit */
 	VEC(struct erase_later) erases;
 	int erasing; /* number sent and not yet answered */

@@ -82,7 +82,7 @@ bool reserve_release(struct server *s)
 {
 	if (!s->turn->reserve || unlink(s->turn->reserve) < 0)
 		return false;
-	server_say(s, "the disk of the store is full: the %d MiB kept for that are used now", RESERVE >> 20);
+	server_log(s, SEVERITY_ERROR, "the disk of the store is full: using the reserve of %d MiB", RESERVE >> 20);
 	return true;
 }
 

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "server/base/clock.h"
+#include "server/base/log.h"
 #include "server/base/stats.h"
 #include "server/server.h"
 
@@ -54,7 +55,10 @@ void turn_count(struct server *s)
 	s->turn->held.at_us = now;
 	s->turn->held.idle_us = idle;
 	s->turn->held.cpu_us = s->turn->held.part_us;
-	s->stats->long_turns += held > LONG_TURN_US;
+	if (held > LONG_TURN_US) {
+		s->stats->long_turns++;
+		server_log(s, SEVERITY_DEBUG, "a turn took %lld ms", (long long)(held / 1000));
+	}
 	if (held > s->stats->turn_max_us)
 		s->stats->turn_max_us = held;
 	if (worked > s->stats->turn_cpu_max_us) {

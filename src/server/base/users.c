@@ -282,10 +282,10 @@ static void slow_say(const struct server *s, const struct user_record *r)
 	if (ms < SLOW_MS)
 		return;
 	if (r->key.by == USER_BY_NAME)
-		server_say(s, "looking up the user %s took %.1f s", r->key.name, (double)ms / 1e3);
+		server_log(s, SEVERITY_WARNING, "looking up user %s took %.1f s", r->key.name, (double)ms / 1e3);
 	else
-		server_say(s, "looking up the %s %u took %.1f s", r->key.by == GROUP_BY_ID ? "group" : "user",
-			   (unsigned)r->key.id, (double)ms / 1e3);
+		server_log(s, SEVERITY_WARNING, "looking up %s %u took %.1f s",
+			   r->key.by == GROUP_BY_ID ? "group" : "user", (unsigned)r->key.id, (double)ms / 1e3);
 }
 
 static void lookup_done(uv_work_t *work, int status)

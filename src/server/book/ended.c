@@ -128,7 +128,7 @@ static void mail_send(struct server *s, uint32_t id, enum mail_point point)
 		}
 	}
 	if (mailer_send(s->books->mailer, s->conf->mail_program, &m, &err) < 0)
-		server_say(s, "mail about job %s: %s", m.id, err.text);
+		server_log(s, SEVERITY_WARNING, "mail about job %s was not sent: %s", m.id, err.text);
 	json_decref(body);
 	strbuf_fini(&name);
 	strbuf_fini(&advice);

@@ -180,7 +180,7 @@ void history_file(struct server *s)
 		return;
 	int rc = store_file(s->store, FILE_ROWS, &err);
 	if (rc < 0)
-		server_say(s, "rows of the history can't be filed: %s", err.text);
+		server_log(s, SEVERITY_ERROR, "rows of the history can't be moved to their tables: %s", err.text);
 	if (rc <= 0)
 		*due = now + (rc < 0 ? FILE_RETRY_US : FILE_AFTER_US);
 }

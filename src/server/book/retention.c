@@ -42,7 +42,7 @@ static void look_done(struct read_work *w)
 	r->looking = false;
 	r->due = s->clock->now + LOOK_MOST;
 	if (w->rc < 0)
-		server_say(s, "keep_history: the history can't be read: %s", w->err.text);
+		server_log(s, SEVERITY_ERROR, "keep_history: the history can't be read: %s", w->err.text);
 	else if (r->keep >= 0 && leaves <= s->clock->now) {
 		store_trim_history(s->store, s->clock->now - r->keep, SLICE);
 		r->due = s->clock->now + PAUSE;

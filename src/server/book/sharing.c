@@ -132,7 +132,7 @@ static void sharing_read(struct server *s, int64_t most)
 	for (g->rows = 0; !sharing_ready(g) && g->rows < most; g->rows++) {
 		int64_t date = ledger_date_of(g->from - 1);
 		if (ledger_read(s->store, date, date, row_take, s, &err) < 0) {
-			server_say(s, "fairshare: the ledger can't be read: %s", err.text);
+			server_log(s, SEVERITY_ERROR, "fairshare: the ledger can't be read: %s", err.text);
 			g->retry = s->clock->now + RETRY;
 			return;
 		}

@@ -202,23 +202,25 @@ static void on_hello(struct visit *v, const json_t *hello)
 		err_set(&err, 0,
 			"the agent has protocol %lld, and this server works with %d or newer: upgrade shunt-agent",
 			(long long)protocol, PROTOCOL_OLDEST);
-		server_say(s, "node %s is turned away: %s", name_of(v), err.text);
+		server_log(s, SEVERITY_WARNING, "refused node %s: %s", name_of(v), err.text);
 		refuse(v, 60, err.text);
 		return;
 	}
 	if (facts_check(facts, &err) < 0) {
-		server_say(s, "node %s says what can't be of itself: %s", name_of(v), err.text);
+		server_log(s, SEVERITY_WARNING, "node %s reported invalid facts: %s", name_of(v), err.text);
 		refuse(v, 60, err.text);
 		return;
 	}
 	if ((uint64_t)json_integer_value(json_object_get(hello, "epoch")) > s->realm->epoch) {
-		server_say(s, "node %s obeys a server that began to lead after this one", name_of(v));
+		server_log(s, SEVERITY_WARNING, "refused node %s: it obeys a server that took the lead after this one",
+			   name_of(v));
 		refuse(v, 10, "this server began to lead before the one that you obey");
 		return;
 	}
 	if (has_double(v)) {
 		link_address(v->link, from, sizeof from);
-		server_say(s, "%s says that it is node %s, which is connected from %s: that stays", from, name_of(v),
+		server_log(s, SEVERITY_WARNING,
+			   "refused %s, which claims to be node %s: that node is connected from %s", from, name_of(v),
 			   a->address);
 		refuse(v, 30, "another machine is connected as this node: join by another name");
 		return;
@@ -233,8 +235,8 @@ static void on_hello(struct visit *v, const json_t *hello)
 
 	welcome(v);
 	node_arrived(s, v->node, facts, moved);
-	server_say(s, "node %s is connected (%s, version %s, protocol %d)", name_of(v), a->address, a->version,
-		   a->protocol);
+	server_log(s, SEVERITY_NOTICE, "node %s is connected (%s, version %s, protocol %d)", name_of(v), a->address,
+		   a->version, a->protocol);
 	engine_host_up(s->engine, name_of(v), v->link, json_object_get(hello, "inventory"));
 }
 
@@ -269,7 +271,8 @@ static void on_renew(struct visit *v, const json_t *head)
 				     : err_set(&err, -EINVAL, "no request came with it");
 
 	if (rc < 0)
-		server_say(v->s, "node %s: its certificate can't be renewed: %s", name_of(v), err.text);
+		server_log(v->s, SEVERITY_ERROR, "the certificate of node %s can't be renewed: %s", name_of(v),
+			   err.text);
 	else {
 		node_certified(v->s, v->node);
 		link_expire(v->link, v->s->clock->now + v->s->conf->certificate_life);
@@ -284,7 +287,7 @@ static void on_facts(struct visit *v, const json_t *head)
 	struct err err;
 
 	if (facts_check(facts, &err) < 0)
-		server_say(v->s, "node %s says what can't be of itself: %s", name_of(v), err.text);
+		server_log(v->s, SEVERITY_WARNING, "node %s reported invalid facts: %s", name_of(v), err.text);
 	else
 		node_facts(v->s, v->node, facts);
 }
@@ -347,7 +350,7 @@ static void on_closed(void *context, struct link *l, const char *reason)
 
 	clock_read(v->s);
 	if (v->greeted && info_of(v)->agent && info_of(v)->agent->visit == v) {
-		server_say(v->s, "node %s has left: %s", name_of(v), reason);
+		server_log(v->s, SEVERITY_WARNING, "node %s has left: %s", name_of(v), reason);
 		info_of(v)->agent->ended |= link_orphaned(l);
 		part_from(v);
 	}
@@ -374,11 +377,12 @@ static bool readmit(struct visit *v, const json_t *hello)
 
 	link_peer(v->link, &who);
 	if (nodes_join(s, who.name, json_object_get(hello, "facts"), BY_SERVER, &v->join, &err) < 0) {
-		server_say(s, "node %s is newer than the store, and can't be taken in: %s", who.name, err.text);
+		server_log(s, SEVERITY_ERROR, "node %s is newer than the store and can't be added: %s", who.name,
+			   err.text);
 		refuse(v, 60, err.text);
 		return false;
 	}
-	server_say(s, "node %s joined after the store was copied: it is taken in again", who.name);
+	server_log(s, SEVERITY_NOTICE, "node %s joined after the store was copied: adding it again", who.name);
 	names_find(&s->cluster->node_names, who.name, &v->node);
 	v->join = 0;
 	return true;
@@ -405,7 +409,7 @@ void agents_link(struct server *s, struct link *l)
 	if (who.role != CERT_NODE || !names_find(&s->cluster->node_names, who.name, &node) ||
 	    !node_joined(&s->hosts->nodes.v[node].life) || s->hosts->nodes.v[node].join != who.join ||
 	    node_expelled(s, node)) {
-		server_say(s, "a host with the certificate of node %.60s, which is no node any more, was turned away",
+		server_log(s, SEVERITY_WARNING, "refused a host with the certificate of node %.60s, which was removed",
 			   who.name);
 		refuse(v, -1, "this node was removed from the cluster");
 		return;

@@ -93,7 +93,7 @@ void claim_heard(struct server *s, uint32_t node, const json_t *news)
 		why_set(n->owner, news);
 	if (changed && node_maybe(s, node, claims ? NODE_CLAIM : NODE_RELEASE,
 				  &(struct cause){.reason = claims ? n->owner->why : NULL})) {
-		server_say(s, "node %s is %s its owner", names_get(&s->cluster->node_names, node),
+		server_log(s, SEVERITY_NOTICE, "node %s is %s its owner", names_get(&s->cluster->node_names, node),
 			   claims ? "claimed by" : "released by");
 		world_node_gate(s, node);
 	}

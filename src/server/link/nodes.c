@@ -304,7 +304,7 @@ int nodes_join(struct server *s, const char *name, const json_t *facts, const ch
 	world_node_size(s, node, &total);
 	world_changed(s);
 	world_node_store(s, node);
-	server_say(s, "node %s has joined: %lld CPUs, %lld KiB, %lld GPUs", name,
+	server_log(s, SEVERITY_NOTICE, "node %s has joined: %lld CPUs, %lld KiB, %lld GPUs", name,
 		   (long long)node_cpus(&s->cluster->nodes.v[node]), (long long)total.v[RES_MEM],
 		   (long long)total.v[RES_GPU]);
 	return 0;
@@ -341,7 +341,7 @@ static void node_leave(struct server *s, uint32_t node)
 	cluster_drop_features(s->cluster, node);
 	s->cluster->nodes.v[node].speed = SPEED_USUAL;
 	world_changed(s);
-	server_say(s, "node %s was removed", names_get(&s->cluster->node_names, node));
+	server_log(s, SEVERITY_NOTICE, "node %s was removed", names_get(&s->cluster->node_names, node));
 }
 
 struct found {
@@ -429,7 +429,7 @@ static void node_up(struct server *s, uint32_t node)
 	a->heard = s->clock->now;
 	s->hosts->agents_at = s->hosts->agents_at < s->clock->now + 1 ? s->hosts->agents_at : s->clock->now + 1;
 	if (node_unheard(&n->life) && n->life.link != LINK_JOINED)
-		server_say(s, "node %s is up again", names_get(&s->cluster->node_names, node));
+		server_log(s, SEVERITY_NOTICE, "node %s is up again", names_get(&s->cluster->node_names, node));
 	node_maybe(s, node, NODE_CONNECT, &(struct cause){.reason = *a->address ? a->address : NULL});
 	world_node_gate(s, node);
 }
@@ -460,8 +460,12 @@ void node_heard(struct server *s, uint32_t node, const char *says)
 	n->agent->heard = s->clock->now;
 	if (well ? !n->unwell : n->unwell && strcmp(n->unwell, health) == 0)
 		return;
-	server_say(s, "node %s is %s%s", names_get(&s->cluster->node_names, node),
-		   well ? "well again" : "unwell: ", health);
+	if (well)
+		server_log(s, SEVERITY_NOTICE, "the health check of node %s passes again",
+			   names_get(&s->cluster->node_names, node));
+	else
+		server_log(s, SEVERITY_WARNING, "the health check of node %s reports: %s",
+			   names_get(&s->cluster->node_names, node), health);
 	free(n->unwell);
 	n->unwell = well ? NULL : mem_strdup(health);
 	node_maybe(s, node, well ? NODE_HEAL : NODE_FAIL, &(struct cause){.reason = n->unwell});
@@ -476,7 +480,7 @@ static void node_lose(struct server *s, uint32_t node)
 	struct agent *a = s->hosts->nodes.v[node].agent;
 	const char *name = names_get(&s->cluster->node_names, node);
 
-	server_say(s, "node %s is lost: no word for %lld s; its jobs are given up", name,
+	server_log(s, SEVERITY_ERROR, "node %s is lost: no message for %lld s; giving up its jobs", name,
 		   (long long)((s->clock->boot_us - a->heard_us) / SECOND));
 	node_maybe(s, node, NODE_LOSE, &(struct cause){.who = BY_SERVER, .reason = "there was no word for too long"});
 	s->stats->hosts_lost++;
@@ -517,7 +521,7 @@ static bool node_depart(struct server *s, uint32_t node)
 	if ((!ended && !node_expelled(s, node)) || n->life.link == LINK_LOST)
 		return false;
 	if (agent_connected(n))
-		server_say(s, "node %s was told to end its jobs and has not: it is shut out",
+		server_log(s, SEVERITY_WARNING, "node %s did not end its jobs when asked to: cutting its connection",
 			   names_get(&s->cluster->node_names, node));
 	agents_cut(s, node, -1, "this node was removed from the cluster");
 	if (ended || !node_leases(s, node).again) {
@@ -542,8 +546,8 @@ static int64_t node_watch(struct server *s, uint32_t node)
 		return INT64_MAX;
 	if (!node_unheard(&n->life) && down <= s->clock->boot_us) {
 		node_maybe(s, node, NODE_SILENCE, &(struct cause){.who = BY_SERVER});
-		server_say(s, "node %s is down: no word for %lld s", names_get(&s->cluster->node_names, node),
-			   (long long)((s->clock->boot_us - from) / SECOND));
+		server_log(s, SEVERITY_WARNING, "node %s is down: no message for %lld s",
+			   names_get(&s->cluster->node_names, node), (long long)((s->clock->boot_us - from) / SECOND));
 		world_node_gate(s, node);
 		dispatch_withdraw(s, node);
 	}

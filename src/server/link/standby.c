@@ -88,7 +88,7 @@ static void trouble_say(struct server *s, const char *what, const char *text)
 	struct lead *l = s->realm->lead;
 
 	if (strcmp(l->trouble, text) != 0)
-		server_say(s, "%s: %s", what, text);
+		server_log(s, SEVERITY_ERROR, "%s: %s", what, text);
 	snprintf(l->trouble, sizeof l->trouble, "%s", text);
 }
 
@@ -103,7 +103,7 @@ static void register_now(struct server *s, bool stopped)
 
 	s->realm->lead->register_us = s->clock->boot_us + REGISTER_US;
 	if (realm_register(s, stopped, &err) < 0)
-		server_say(s, "telling other servers of this one: %s", err.text);
+		server_log(s, SEVERITY_WARNING, "this server can't be registered for the others: %s", err.text);
 }
 
 /* ---- taking the lead ---- */
@@ -224,7 +224,7 @@ static void standby_answer(struct server *s, struct http_request *r)
 	char text[512];
 
 	if (told_to_stop(s, r)) {
-		server_say(s, "asked to stop");
+		server_log(s, SEVERITY_NOTICE, "asked to stop");
 		s->turn->terminating = s->turn->dismissed = true;
 		http_reply(r, 200, "application/json", "{}", 2);
 		return;
@@ -283,13 +283,14 @@ static void on_try(uv_timer_t *t)
 	snprintf(before, sizeof before, "%s", l->leader.owner);
 	int rc = take(s, &err);
 	if (rc == 0) {
-		server_say(s, "this server leads now (epoch %llu)", (unsigned long long)s->realm->epoch);
+		server_log(s, SEVERITY_NOTICE, "this server leads now (epoch %llu)",
+			   (unsigned long long)s->realm->epoch);
 		l->taken = true;
 		uv_stop(s->loop);
 		return;
 	}
 	if (rc == -EBUSY && strcmp(before, l->leader.owner) != 0)
-		server_say(s, "%s leads now; this server stands by", leader_name(&l->leader));
+		server_log(s, SEVERITY_NOTICE, "%s leads now; this server stands by", leader_name(&l->leader));
 	if (rc != -EBUSY) {
 		trouble_say(s, "the database can't be asked who leads", err.text);
 		return;
@@ -316,7 +317,7 @@ int standby_wait(struct server *s)
 	struct lead *l = s->realm->lead;
 
 	l->standing = true;
-	server_say(s, "%s leads; this server stands by", leader_name(&l->leader));
+	server_log(s, SEVERITY_NOTICE, "%s leads; this server stands by", leader_name(&l->leader));
 	register_now(s, false);
 	open_port(s);
 	uv_timer_init(s->loop, &l->timer);
@@ -341,7 +342,7 @@ int standby_wait(struct server *s)
 void lead_deposed(const struct server *s, const struct err *err)
 {
 	/* Nothing may be sent or ordered any more. */
-	server_say(s, "stopping at once: %s; the lease was renewed last %.1f s ago", err->text,
+	server_log(s, SEVERITY_ERROR, "stopping at once: %s; the lease was renewed last %.1f s ago", err->text,
 		   (double)(s->clock->boot_us - store_kept(s->store)) / 1e6);
 	_exit(1);
 }
@@ -351,9 +352,9 @@ static void fall_silent(struct server *s, const struct err *err)
 	struct lead *l = s->realm->lead;
 
 	if (!l->mute)
-		server_say(
-			s,
-			"the lease was renewed last %.1f s ago, another server may lead: nothing is told until it is renewed (%s)",
+		server_log(
+			s, SEVERITY_ERROR,
+			"the lease was renewed last %.1f s ago, another server may lead: sending nothing until it is renewed (%s)",
 			(double)(s->clock->boot_us - store_kept(s->store)) / 1e6, err->text);
 	l->mute = true;
 	for (uint32_t i = 0; i < s->hosts->nodes.n; i++)
@@ -382,7 +383,7 @@ bool lead_holds(struct server *s)
 		}
 	}
 	if (l->mute)
-		server_say(s, "the lease is renewed: this server leads on");
+		server_log(s, SEVERITY_NOTICE, "the lease is renewed: this server still leads");
 	l->mute = false;
 	return true;
 }
@@ -447,7 +448,8 @@ void lead_end(struct server *s)
 	if (lead_leased(s))
 		register_now(s, true);
 	if (!s->realm->lead->standing && store_yield(s->store, &err) < 0)
-		server_say(s, "giving up the lead: %s (another server takes over in %d s)", err.text, LEASE_MS / 1000);
+		server_log(s, SEVERITY_WARNING, "the lead can't be handed over: %s (another server takes over in %d s)",
+			   err.text, LEASE_MS / 1000);
 }
 
 void lead_link(void *context, struct link *l)

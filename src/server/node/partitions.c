@@ -38,7 +38,7 @@ void partitions_configure(struct server *s)
 			d = object_make(s->objects, OBJECT_PARTITION, n->partition);
 		d->fixed = true;
 		if (attrs_change(&d->attrs, ATTR_SET, "nodes", list.text, &err) < 0)
-			server_say(s, "partition %s: %s", d->name, err.text);
+			server_log(s, SEVERITY_ERROR, "partition %s: %s", d->name, err.text);
 		strbuf_fini(&list);
 	}
 	conf_nodes_fini(&nodes);
@@ -89,7 +89,7 @@ static void def_lay(struct server *s, const struct object *d, bool *has)
 		if (has[i])
 			vec_push(&nodes, i);
 	if (nodes.n && cluster_add_partition(s->cluster, d->name, nodes.v, (uint32_t)nodes.n, &err) < 0)
-		server_say(s, "%s", err.text);
+		server_log(s, SEVERITY_ERROR, "%s", err.text);
 	vec_free(&nodes);
 }
 

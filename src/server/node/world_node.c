@@ -186,7 +186,7 @@ static int restore_joined(struct server *s, uint32_t node, const json_t *o, stru
 	if (n->join >= s->hosts->next_join)
 		s->hosts->next_join = n->join + 1;
 	if (world_node_features(s, node, err) < 0)
-		server_say(s, "node %s: %s", names_get(&s->cluster->node_names, node), err->text);
+		server_log(s, SEVERITY_ERROR, "node %s: %s", names_get(&s->cluster->node_names, node), err->text);
 	return agent_restore(s, node, o, err);
 }
 

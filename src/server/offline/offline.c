@@ -136,7 +136,7 @@ int offline_offer(struct server *s, struct err *err)
 		return 0;
 	/* Without an offer commands do not use the tray. Removing it works even on a full disk. */
 	o->offer.next = 0;
-	server_say(s, "commands will need a running server until this is mended: %s", err->text);
+	server_log(s, SEVERITY_ERROR, "commands need a running server until this is fixed: %s", err->text);
 	return offer_remove(o->dir, err);
 }
 
@@ -158,7 +158,8 @@ void offline_end(struct server *s)
 		return;
 	o->offer.next = s->jobs->next_number;
 	if (offer_write(o->dir, &o->offer, &err) < 0)
-		server_say(s, "%s", err.text);
+		server_log(s, SEVERITY_ERROR, "the next job number can't be left for the time without a server: %s",
+			   err.text);
 }
 
 /* ---- reading the spool ---- */
@@ -410,7 +411,7 @@ static bool change_begin(struct server *s, struct taken *c, const struct kept *x
 		users_wait(s, k, on_lookup, NULL);
 	} else if (l == LOOKUP_FAILED) {
 		o->pause_us = s->clock->now_us + PAUSE_US;
-		server_say(s, "changes in the spool wait: %s", err.text);
+		server_log(s, SEVERITY_WARNING, "changes in the spool have to wait: %s", err.text);
 	} else if (!user) {
 		change_refuse(s, c, "its owner has no account on this machine");
 	} else {
@@ -472,7 +473,7 @@ static void on_swept(uv_work_t *request, int status)
 
 	while ((line = strsep(&rest, "\n")))
 		if (*line)
-			server_say(w->s, "%s", line);
+			server_log(w->s, SEVERITY_WARNING, "%s", line);
 	w->s->audience->offline->sweep = NULL;
 	for (size_t i = 0; i < w->changes.n; i++)
 		free(w->changes.v[i]);
@@ -499,7 +500,8 @@ static void merge_end(struct server *s, struct offline *o)
 	o->sweep = w;
 	uv_queue_work(s->loop, &w->request, on_sweep, on_swept);
 	if (w->changes.n)
-		server_say(s, "done what was in the spool: %zu changes were made, %zu refused", o->made, o->refused);
+		server_log(s, SEVERITY_NOTICE, "processed the spool: %zu changes made, %zu refused", o->made,
+			   o->refused);
 	regrets_send(s, &o->regrets);
 	s->turn->merging = false;
 	s->turn->dirty = true;

@@ -37,8 +37,8 @@ static void line_add(struct server *s, struct regrets *r, const struct fate *x, 
 
 	if (to->count++ < LINES_MAX)
 		strbuf_printf(&to->text, "%s: %s\n", what, why);
-	server_say(s, "change %" PRIu64 " of uid %d in the spool, %s, was refused: %s", x->number, (int)x->uid, what,
-		   why);
+	server_log(s, SEVERITY_NOTICE, "change %" PRIu64 " of uid %d in the spool, %s, was refused: %s", x->number,
+		   (int)x->uid, what, why);
 }
 
 /* Leaves a note in the log of a job of the user's own. */
@@ -108,7 +108,7 @@ static void regret_mail(struct server *s, struct regret *x)
 			 .name = "Requests refused that were made while the Shunt server was down",
 			 .text = x->text.text};
 	if (u && *s->conf->mail_program && mailer_send(s->books->mailer, s->conf->mail_program, &m, &err) < 0)
-		server_say(s, "mail about refused requests: %s", err.text);
+		server_log(s, SEVERITY_WARNING, "mail about refused requests was not sent: %s", err.text);
 }
 
 void regrets_send(struct server *s, struct regrets *r)

@@ -289,8 +289,8 @@ static void brought_regret(struct server *s, const struct brought *b, const char
 static void brought_refuse(struct server *s, struct brought *b, const char *why)
 {
 	if (b->uid == (uid_t)-1)
-		server_say(s, "change %" PRIu64 " that node %s brought was refused: %s", b->number, name_of(s, b->node),
-			   why);
+		server_log(s, SEVERITY_WARNING, "change %" PRIu64 " from node %s was refused: %s", b->number,
+			   name_of(s, b->node), why);
 	else
 		brought_regret(s, b, why, NULL);
 	brought_answer(s, b, why, false);
@@ -373,7 +373,7 @@ static bool brought_begin(struct server *s, struct brought *b, uid_t uid, const 
 	}
 	if (l == LOOKUP_FAILED) {
 		p->pause_us = s->clock->now_us + PAUSE_US;
-		server_say(s, "changes that node %s brought wait: %s", name_of(s, b->node), err.text);
+		server_log(s, SEVERITY_WARNING, "changes from node %s have to wait: %s", name_of(s, b->node), err.text);
 		return false;
 	}
 	if (!user || strcmp(user->name, name) != 0) /* the uid may belong to another user by now */

@@ -323,8 +323,8 @@ static void view_done(struct view *v)
 	struct views *all = views_of(v->s);
 
 	if (*v->err.text && !all->said)
-		server_say(v->s, "the queue can't be written down for the time when the server is down: %s",
-			   v->err.text);
+		server_log(v->s, SEVERITY_ERROR,
+			   "the copy of the queue for the time without a server can't be written: %s", v->err.text);
 	all->said = *v->err.text != '\0';
 	all->there = !all->said;
 	all->open = v->open;

@@ -14,6 +14,7 @@
 #include <strings.h>
 
 #include "base/lines.h"
+#include "base/logline.h"
 #include "base/suggest.h"
 #include "base/timetext.h"
 #include "core/reqtext.h"
@@ -43,6 +44,8 @@ const struct conf_option conf_table[] = {
 	 .about = "The scheduling policy of a new instance (\"shunt policies\" lists them); afterwards qmgr sets it."},
 	{"", "accounting", CONF_PATH, AT(accounting), .initial = "",
 	 .about = "Directory of the accounting records. Unset: accounting in the state directory."},
+	{"", "log_level", CONF_WORD, AT(log_level), .initial = "notice", .words = SEVERITY_WORDS(" "),
+	 .about = "The least severity that the server writes to its log."},
 
 	{"run", "cgroup", CONF_WORD, AT(cgroup), .initial = "auto", .words = "auto v2 v1 none",
 	 .about = "Control groups for jobs: those there are (auto), or only these."},

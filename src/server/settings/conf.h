@@ -30,6 +30,7 @@ struct conf {
 	char *run_as; /* system mode: account the server runs as */
 	char *policy;
 	char *accounting; /* directory; "": the one beside the store */
+	char *log_level;  /* name of a severity */
 	bool root_jobs;
 	char *cgroup; /* auto, v2, v1, none */
 	char *bind;   /* auto, yes, no */

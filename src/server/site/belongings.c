@@ -77,7 +77,8 @@ void belongings_mark(struct server *s)
 	fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0 || !(f = fdopen(fd, "w")) || fprintf(f, "%s\n", store_id(s->store)) < 0 || fflush(f) ||
 	    fsync(fileno(f)) || rename(fresh, path) < 0)
-		server_say(s, "%s: %s: the files here can't be marked as those of their store", fresh, strerror(errno));
+		server_log(s, SEVERITY_ERROR, "%s: %s: the files here can't be marked as those of their store", fresh,
+			   strerror(errno));
 	if (f)
 		fclose(f);
 }

@@ -96,7 +96,7 @@ static void courier_start(struct courier *c)
 	if (rc < 0) {
 		c->pid = 0;
 		close(fds[0]);
-		server_say(c->s, "%s can't be started: %s", c->what, strerror(-rc));
+		server_log(c->s, SEVERITY_ERROR, "%s can't be started: %s", c->what, strerror(-rc));
 		c->again = c->s->clock->now + 60;
 		return;
 	}

@@ -138,7 +138,8 @@ static void broken_set(struct loaded *f, const char *why, bool first)
 
 static void new_force(struct hooks *h, struct loaded *f, unsigned events)
 {
-	server_say(h->s, "hook %s: %s", f->file.source.name, in_force(f) ? "the new version is in force" : "in force");
+	server_log(h->s, SEVERITY_NOTICE, "hook %s: %s", f->file.source.name,
+		   in_force(f) ? "the new version is in force" : "in force");
 	free((char *)f->file.source.text);
 	free(f->file.broken);
 	free(f->problem);
@@ -151,7 +152,7 @@ static void new_force(struct hooks *h, struct loaded *f, unsigned events)
 
 static void problem_say(const struct hooks *h, const struct loaded *f, const char *why)
 {
-	server_say(h->s, "hook %s: %s; %s", f->file.source.name, why,
+	server_log(h->s, SEVERITY_ERROR, "hook %s: %s; %s", f->file.source.name, why,
 		   f->file.source.text ? "the version before it stays in force"
 		   : f->file.broken    ? "as long as that is so, it counts as failing"
 				       : "it is not used");
@@ -225,7 +226,7 @@ static void file_gone(struct hooks *h, size_t i)
 	struct loaded *f = h->files.v[i];
 
 	if (strcmp(f->file.source.name, DIRECTORY) != 0)
-		server_say(h->s, "hook %s: the file is gone, and so is the hook", f->file.source.name);
+		server_log(h->s, SEVERITY_NOTICE, "hook %s was removed with its file", f->file.source.name);
 	h->trials -= f->trial != NULL;
 	h->changed = true;
 	loaded_free(f);
@@ -238,7 +239,7 @@ static void directory_trouble(struct hooks *h, const char *why)
 {
 	if (h->trouble && strcmp(h->trouble, why) == 0)
 		return;
-	server_say(h->s, "hooks: %s", why);
+	server_log(h->s, SEVERITY_ERROR, "hooks: %s", why);
 	free(h->trouble);
 	h->trouble = mem_strdup(why);
 	if (h->first) {
@@ -312,7 +313,7 @@ static void ran_count(struct hooks *h, const struct hook_answer *a)
 		f->us_max = us > f->us_max ? us : f->us_max;
 		if (!failed)
 			continue;
-		server_say(h->s, "hook %s failed: %s", f->file.source.name, failed);
+		server_log(h->s, SEVERITY_ERROR, "hook %s failed: %s", f->file.source.name, failed);
 		f->failures++;
 		free(f->failure);
 		f->failure = mem_strdup(failed);
@@ -330,8 +331,9 @@ static void on_answer(void *context, struct hook_ask *a, const struct hook_answe
 	/* otherwise it is in the job's events */
 	if (a->event == HOOK_SUBMIT && x->result != HOOK_ACCEPTED)
 		json_array_foreach(x->log, i, line)
-			server_say(h->s, "hook %s (submit of %s): %s", json_string_value(json_object_get(line, "file")),
-				   user ? user : "?", json_string_value(json_object_get(line, "text")));
+			server_log(h->s, SEVERITY_NOTICE, "hook %s (submit of %s): %s",
+				   json_string_value(json_object_get(line, "file")), user ? user : "?",
+				   json_string_value(json_object_get(line, "text")));
 }
 
 static struct hook_terms terms_now(void *context)

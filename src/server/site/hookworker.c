@@ -126,7 +126,7 @@ static void ask_fail(struct hook_crew *c, struct hook_ask *a, const char *why)
 	if (a->file) {
 		x.ran = json_pack("[{s:s, s:i, s:s}]", "file", a->file, "us", 0, "failed", why);
 	} else {
-		server_say(c->s, "hooks failed: %s", why);
+		server_log(c->s, SEVERITY_ERROR, "hooks failed: %s", why);
 	}
 	a->unheard = !refuses;
 	c->calls.answered(c->calls.context, a, &x);
@@ -155,7 +155,7 @@ static void worker_lost(struct hook_worker *w)
 			(long long)c->calls.terms(c->calls.context).time_ms);
 		ask_fail(c, a, err.text);
 	} else if (a && ++a->tries < TRIES) {
-		server_say(c->s, "a process of hooks ended unexpectedly; what it was asked is asked again");
+		server_log(c->s, SEVERITY_WARNING, "a hook process ended unexpectedly; running its request again");
 		answers_clear(a);
 		vec_insert(&c->waiting, 0, a);
 	} else if (a) {

@@ -403,7 +403,7 @@ static void on_renewal(uv_timer_t *t)
 	int rc = identity_make(s, &err);
 
 	if (rc < 0)
-		server_say(s, "%s (tried again in an hour)", err.text);
+		server_log(s, SEVERITY_ERROR, "%s (trying again in an hour)", err.text);
 	uv_timer_start(t, on_renewal, (uint64_t)(rc < 0 ? RETRY : LIFE / 3 * 2) * 1000, 0);
 }
 
@@ -425,7 +425,7 @@ static void on_http(void *context, int fd, const char *address)
 	struct err err;
 
 	if (http_adopt(s->http, fd, address, &err) < 0)
-		server_say(s, "a connection from %s could not be served: %s", address, err.text);
+		server_log(s, SEVERITY_WARNING, "a connection from %s could not be served: %s", address, err.text);
 }
 
 /* Returns the address to listen on; NULL: none. A trial of system mode ($SHUNT_HOME) does not
@@ -510,8 +510,8 @@ int realm_listen(struct server *s, void (*link)(void *context, struct link *l), 
 	uv_timer_init(s->loop, &s->realm->identity->renewal);
 	s->realm->identity->renewal.data = s;
 	uv_timer_start(&s->realm->identity->renewal, on_renewal, (uint64_t)LIFE / 3 * 2 * 1000, 0);
-	server_say(s, "other machines: port %d, called %s, authority %.32s", listener_port(s->realm->listener),
-		   s->realm->identity->address, s->realm->authority.fingerprint);
+	server_log(s, SEVERITY_NOTICE, "other machines: port %d, called %s, authority %.32s",
+		   listener_port(s->realm->listener), s->realm->identity->address, s->realm->authority.fingerprint);
 	return 0;
 }
 

@@ -82,7 +82,8 @@ static void on_closed(uv_handle_t *handle)
 
 	close(g->fd);
 	g->fd = -1;
-	server_say(g->s, "shunt-signin ended: until this server is started again, nobody can sign in by a password");
+	server_log(g->s, SEVERITY_ERROR,
+		   "shunt-signin has exited: nobody can sign in with a password until this server is restarted");
 	turn_wake(g->s);
 	all_fail(g);
 }
@@ -141,11 +142,13 @@ void signin_start(struct server *s)
 	snprintf(program, sizeof program, "%.*s/shunt-signin", slash ? (int)(slash - s->instance->program) : 0,
 		 s->instance->program);
 	if (access(program, X_OK) < 0) {
-		server_say(s, "the page takes no passwords: this build has no shunt-signin (libpam0g-dev was missing)");
+		server_log(
+			s, SEVERITY_WARNING,
+			"the page does not accept passwords: this build has no shunt-signin (libpam0g-dev was missing)");
 		return;
 	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
-		server_say(s, "the page takes no passwords: %s", strerror(errno));
+		server_log(s, SEVERITY_ERROR, "the page does not accept passwords: %s", strerror(errno));
 		return;
 	}
 	high = fcntl(pair[1], F_DUPFD_CLOEXEC,
@@ -157,7 +160,7 @@ void signin_start(struct server *s)
 	close(pair[1]);
 	if (rc < 0) {
 		close(pair[0]);
-		server_say(s, "the page takes no passwords: %s: %s", program, strerror(-rc));
+		server_log(s, SEVERITY_ERROR, "the page does not accept passwords: %s: %s", program, strerror(-rc));
 		return;
 	}
 	struct signin *g = s->realm->signin = mem_zalloc(sizeof *g);

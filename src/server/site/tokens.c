@@ -242,7 +242,8 @@ int token_failed(struct server *s, const char *address, struct err *err)
 	int count = failures_add(s, address_key(address));
 
 	if (count == FAILURES_MAX + 1)
-		server_say(s, "more than %d wrong tokens from %s within a minute", FAILURES_MAX, address);
+		server_log(s, SEVERITY_WARNING, "more than %d wrong tokens from %s within a minute", FAILURES_MAX,
+			   address);
 	if (count > FAILURES_MAX)
 		return err_code(err, CODE_TOO_MANY, "Too many wrong tokens came from %.60s: wait a minute.", address);
 	return err_code(err, CODE_UNAUTHORIZED,

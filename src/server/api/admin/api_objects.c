@@ -263,7 +263,7 @@ static struct object *create(struct server *s, const struct call *c)
 	if (object_create(s->objects, kind, c->name, &x, &err) < 0)
 		api_refuse(c->r, &err);
 	else
-		server_say(s, "%s %s was created by %s", object_table[kind].name, c->name, c->w->user);
+		server_log(s, SEVERITY_NOTICE, "%s %s was created by %s", object_table[kind].name, c->name, c->w->user);
 	return x;
 }
 
@@ -355,7 +355,7 @@ void api_object_change(struct server *s, const struct call *c)
 	attrs_fini(&x->attrs);
 	x->attrs = next.attrs;
 	object_store(s, x);
-	server_say(s, "%s %s was changed by %s", object_table[x->kind].name, x->name, c->w->user);
+	server_log(s, SEVERITY_NOTICE, "%s %s was changed by %s", object_table[x->kind].name, x->name, c->w->user);
 	ways_done(s, x->kind, context);
 	reply_empty(s, c->r, 200);
 }
@@ -372,7 +372,7 @@ void api_object_delete(struct server *s, const struct call *c)
 		api_refuse(c->r, &err);
 		return;
 	}
-	server_say(s, "%s %s was deleted by %s", object_table[x->kind].name, x->name, c->w->user);
+	server_log(s, SEVERITY_NOTICE, "%s %s was deleted by %s", object_table[x->kind].name, x->name, c->w->user);
 	audit_attrs(s, c->w, object_table[x->kind].name, x->name, &x->attrs, NULL);
 	block_forget(s, x);
 	object_drop(s, x);

@@ -61,7 +61,7 @@ static void personal_open(struct server *s)
 	}
 	if (n < 0) {
 		s->realm->page_port = 0;
-		server_say(s, "the page has no port: %s", err.text);
+		server_log(s, SEVERITY_ERROR, "the page can't be served: %s", err.text);
 		return;
 	}
 	port_remember(path, s->realm->page_port);
@@ -76,7 +76,7 @@ static void on_http(void *context, int fd, const char *address)
 	struct err err;
 
 	if (http_adopt_page(s->http, fd, address, &err) < 0)
-		server_say(s, "a browser at %s could not be served: %s", address, err.text);
+		server_log(s, SEVERITY_WARNING, "a browser at %s could not be served: %s", address, err.text);
 }
 
 /* Closes an idle connection to make room for another. */
@@ -112,11 +112,11 @@ static void system_open(struct server *s)
 		rc = listener_open(s->loop, s->conf->page_listen, tls, &limits, &events, s, &s->realm->page, &err);
 	tls_context_free(tls);
 	if (rc < 0) {
-		server_say(s, "there is no page: [page] in the configuration: %s", err.text);
+		server_log(s, SEVERITY_ERROR, "the page can't be served: [page] in the configuration: %s", err.text);
 		return;
 	}
 	s->realm->page_port = listener_port(s->realm->page);
-	server_say(s, "page: port %d", s->realm->page_port);
+	server_log(s, SEVERITY_NOTICE, "page: port %d", s->realm->page_port);
 }
 
 void page_renew(struct server *s)
@@ -127,7 +127,7 @@ void page_renew(struct server *s)
 	if (!s->realm->page)
 		return;
 	if (certificate_read(s, &tls, &err) < 0)
-		server_say(s, "the page keeps its certificate: %s", err.text);
+		server_log(s, SEVERITY_ERROR, "the page keeps its old certificate: %s", err.text);
 	else
 		listener_identity(s->realm->page, tls);
 	tls_context_free(tls);

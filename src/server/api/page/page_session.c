@@ -155,7 +155,7 @@ static void grant_reply(struct server *s, struct http_request *r, const struct s
 		return;
 	}
 	session_grant(s, g, cookie, token);
-	server_say(s, "%s signed in to the page from %s by a %s", g->user, request_remote(r),
+	server_log(s, SEVERITY_NOTICE, "%s signed in to the page from %s with a %s", g->user, request_remote(r),
 		   g->proof ? "token" : "password");
 	begun_reply(s, r, cookie, token);
 }
@@ -233,7 +233,7 @@ static void on_checked(struct server *s, struct http_request *r, const char *use
 		grant_reply(s, r, &(struct session_grant){.uid = a->uid, .user = a->user});
 		break;
 	case SIGNIN_WRONG:
-		server_say(s, "a wrong password for the page came from %s", request_remote(r));
+		server_log(s, SEVERITY_WARNING, "wrong password for the page from %s", request_remote(r));
 		http_error(r, CODE_UNAUTHORIZED, "The name or the password is wrong.");
 		break;
 	case SIGNIN_EXPIRED:
@@ -241,7 +241,8 @@ static void on_checked(struct server *s, struct http_request *r, const char *use
 			   "This password has expired: log in to the cluster in the usual way to change it.");
 		break;
 	default:
-		server_say(s, "a password for the page could not be checked: %s", *a->why ? a->why : "?");
+		server_log(s, SEVERITY_ERROR, "a password for the page could not be checked: %s",
+			   *a->why ? a->why : "?");
 		http_error(r, CODE_UNAVAILABLE, "Passwords can't be checked now: sign in by a token.");
 	}
 }

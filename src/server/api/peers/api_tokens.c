@@ -518,8 +518,8 @@ void api_join(struct server *s, const struct call *c)
 		t->uses--;
 		t->used = s->clock->now;
 		token_store(s, t);
-		server_say(s, "node %s was let in from %s by token j%llu of %s", name, request_remote(c->r),
-			   (unsigned long long)t->number, t->user ? t->user : "?");
+		server_log(s, SEVERITY_NOTICE, "admitted node %s from %s by token j%llu of %s", name,
+			   request_remote(c->r), (unsigned long long)t->number, t->user ? t->user : "?");
 		api_show_later(
 			s, c->r, 200, &joined_answer,
 			&(struct joined){

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/logline.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/timetext.h"
@@ -317,13 +318,14 @@ void journal_move(struct server *s, const struct store_move *m)
 	strbuf_fini(&id);
 }
 
-void journal_heard(struct server *s, const char *text)
+void journal_heard(struct server *s, enum severity severity, const char *text)
 {
 	struct line l;
 
 	if (!s->audience || !s->attrs || !wanted(s, "error"))
 		return;
 	line_begin(s, &l, &journal_of(s)->out, s->clock->now, "error");
+	put_text(&l, "level", severity_names[severity]);
 	put_text(&l, "text", text);
 	line_end(&l);
 }

@@ -11,6 +11,8 @@
 
 #include <stdbool.h>
 
+#include "base/logline.h"
+
 struct server;
 struct store_event;
 struct store_move;
@@ -19,7 +21,7 @@ struct store_move;
 void journal_event(struct server *s, const struct store_event *e);
 void journal_move(struct server *s, const struct store_move *m); /* adds a change of quota */
 /* Adds a line of the server's own log. */
-void journal_heard(struct server *s, const char *text);
+void journal_heard(struct server *s, enum severity severity, const char *text);
 void journal_startup(struct server *s);
 /* Logs the begin and the end of a shutdown, each once. Returns true if a line has to be stored
  * first. */

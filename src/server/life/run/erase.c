@@ -87,7 +87,9 @@ void erase_done(struct server *s, const char *name, const char *reason)
 {
 	s->post->erasing--;
 	if (reason)
-		server_say(s, "the checkpoints of job %s stay: %s; it is tried again at the next start", name, reason);
+		server_log(s, SEVERITY_WARNING,
+			   "the checkpoints of job %s can't be deleted: %s; trying again at the next start", name,
+			   reason);
 	else
 		store_drop_object(s->store, "erase", name);
 	turn_wake(s);

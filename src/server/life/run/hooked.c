@@ -61,7 +61,7 @@ void hooked_mails(struct server *s, const struct hook_answer *a)
 				 .id = "",
 				 .text = json_string_value(json_object_get(x, "text"))};
 		if (*s->conf->mail_program && mailer_send(s->books->mailer, s->conf->mail_program, &m, &err) < 0)
-			server_say(s, "mail of a hook: %s", err.text);
+			server_log(s, SEVERITY_WARNING, "mail of a hook was not sent: %s", err.text);
 	}
 }
 
@@ -146,7 +146,8 @@ void hook_later(struct server *s, uint32_t id, enum hook_event e)
 		return;
 	if (s->post->hooks.n >= WAITING_MAX) {
 		if (!s->post->hooks_dropped++)
-			server_say(s, "%d starts and ends wait for the hooks: further ones are not told to them",
+			server_log(s, SEVERITY_WARNING,
+				   "hook queue is full (%d events): dropping further start and end events",
 				   WAITING_MAX);
 		return;
 	}

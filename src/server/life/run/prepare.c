@@ -253,9 +253,9 @@ static int script_file(struct server *s, const struct spec *p, struct arena *a, 
 		return 0;
 	}
 	if (known)
-		server_say(
-			s,
-			"%s was changed, lost, or a job could not be started with it: it is written again from the store",
+		server_log(
+			s, SEVERITY_WARNING,
+			"%s was changed, lost, or a job could not be started with it: writing it again from the store",
 			path);
 	rc = store_get_script(s->store, p->script, &text, &n, err);
 	if (rc < 0)

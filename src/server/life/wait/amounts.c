@@ -82,7 +82,8 @@ struct reporter {
 static void complain(struct reporter *r, const char *what)
 {
 	if (!r->said)
-		server_say(r->s, "the program that reports amounts, %s, %s; what it reported before still holds",
+		server_log(r->s, SEVERITY_WARNING,
+			   "the program that reports amounts, %s, %s; keeping the amounts it reported before",
 			   r->s->conf->amounts_program, what);
 	r->said = true;
 }

@@ -115,7 +115,7 @@ void reservations_turn(struct server *s)
 		struct object *x = s->objects->of[OBJECT_RESERVATION].v[i];
 		if (!reservation_over(x, s->clock->now) || x->fixed || object_named_by(s->objects, x))
 			continue;
-		server_say(s, "reservation %s is over", x->name);
+		server_log(s, SEVERITY_NOTICE, "reservation %s is over", x->name);
 		object_drop(s, x);
 	}
 	reservations_lay(s);

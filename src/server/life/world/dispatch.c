@@ -821,7 +821,7 @@ static void on_failed(void *context, const char *reason)
 {
 	struct server *s = context;
 
-	server_say(s, "stopping: %s; running jobs go on", reason);
+	server_log(s, SEVERITY_ERROR, "stopping: %s; running jobs continue", reason);
 	s->turn->terminating = true;
 	turn_wake(s);
 }

@@ -240,14 +240,15 @@ static void health_judge(struct server *s, uint32_t node)
 		h->until = h->since + pause_of(attrs_number(s->attrs, "node_retry"), ++h->step);
 		heap_push(&s->agenda->retries, h->until, node, TIMER_NODE);
 		node_failures_text(&s->hosts->nodes.v[node], &text);
-		server_say(s, "node %s is unhealthy: %s", name, text.text);
+		server_log(s, SEVERITY_WARNING, "node %s is unhealthy: %s", name, text.text);
 		node_maybe(s, node, NODE_FAIL, &(struct cause){.who = BY_SERVER, .reason = text.text});
 		strbuf_fini(&text);
 		world_node_gate(s, node);
 	} else if (!bad && h->until) { /* the jobs failed elsewhere as well */
 		h->until = 0;
 		h->step--;
-		server_say(s, "node %s is in service again: the jobs that failed there failed elsewhere as well", name);
+		server_log(s, SEVERITY_NOTICE,
+			   "node %s is in service again: the jobs that failed there failed elsewhere as well", name);
 		world_node_gate(s, node);
 	}
 	world_node_store(s, node);
@@ -337,7 +338,7 @@ void health_forget(struct server *s, uint32_t node)
 	if (!n->failing)
 		return;
 	if (n->failing->step) {
-		server_say(s, "node %s is healthy again", names_get(&s->cluster->node_names, node));
+		server_log(s, SEVERITY_NOTICE, "node %s is healthy again", names_get(&s->cluster->node_names, node));
 		node_maybe(s, node, NODE_HEAL, &(struct cause){.who = BY_SERVER});
 	}
 	health_free(n->failing);
@@ -355,7 +356,7 @@ static void health_due(struct server *s, uint32_t node)
 		return;
 	h->until = 0;
 	vec_clear(&h->strikes);
-	server_say(s, "node %s is tried again", names_get(&s->cluster->node_names, node));
+	server_log(s, SEVERITY_NOTICE, "trying node %s again", names_get(&s->cluster->node_names, node));
 	world_node_gate(s, node);
 	world_node_store(s, node);
 }

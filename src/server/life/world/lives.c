@@ -170,6 +170,7 @@ void life_due(struct server *s, uint32_t node)
 	if (n->life.service != SERVICE_CLOSING || n->life.at > s->clock->now)
 		return;
 	node_maybe(s, node, NODE_CLOSE, &(struct cause){.who = BY_SERVER});
-	server_say(s, "node %s is out of service, as planned", names_get(&s->cluster->node_names, node));
+	server_log(s, SEVERITY_NOTICE, "node %s is out of service, as planned",
+		   names_get(&s->cluster->node_names, node));
 	world_node_gate(s, node);
 }

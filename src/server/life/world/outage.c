@@ -85,7 +85,7 @@ static void outage_begin(struct server *s)
 {
 	struct outage *x = &s->world->outage;
 
-	server_say(s, "shutdown asked for by %s begins; running jobs %s", x->who, words[x->kind]);
+	server_log(s, SEVERITY_NOTICE, "shutdown asked for by %s begins; running jobs %s", x->who, words[x->kind]);
 	x->begun = true;
 	world_outage(s);
 	jobs_stop(s, x);
@@ -106,9 +106,10 @@ void outage_set(struct server *s, const struct outage *x)
 	}
 	s->world->outage = *x;
 	if (x->kind)
-		server_say(s, "%s announced a shutdown for %s", x->who, instant_format(x->begin, when, sizeof when));
+		server_log(s, SEVERITY_NOTICE, "%s announced a shutdown for %s", x->who,
+			   instant_format(x->begin, when, sizeof when));
 	else
-		server_say(s, "%s called the shutdown off", x->who);
+		server_log(s, SEVERITY_NOTICE, "%s cancelled the shutdown", x->who);
 	outage_store(s);
 	world_outage(s);
 }

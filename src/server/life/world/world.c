@@ -146,7 +146,7 @@ static void settings_apply(struct server *s)
 		s->cluster->settings.nights = (struct hours){0};
 	/* they are checked before they are set */
 	if (priority_settings_of(&s->world->priority, s->attrs, &err) < 0)
-		server_say(s, "%s", err.text);
+		server_log(s, SEVERITY_ERROR, "%s", err.text);
 }
 
 static int64_t victim_takes(void *context, uint32_t job)
@@ -184,7 +184,7 @@ static const struct policy *policy_now(struct server *s)
 	s->world->policy = p ? *p : *policy_find("shunt");
 	/* they are checked before they are set */
 	if (policy_alter(&s->world->policy, s->attrs, &err) < 0)
-		server_say(s, "%s", err.text);
+		server_log(s, SEVERITY_ERROR, "%s", err.text);
 	return &s->world->policy;
 }
 
