@@ -1,5 +1,6 @@
 /*
- * log.c - `shunt log` and `shunt output`: show what happened to a job, and its output so far.
+ * log.c - `shunt log` and `shunt output`: show what happened to a job, its output
+ * so far, and the server's log.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/logline.h"
 #include "base/timetext.h"
 #include "cmd/lib/commands.h"
 #include "cmd/lib/screen.h"
@@ -17,8 +19,8 @@
 #define TAIL_ROOM ((size_t)1 << 16)
 
 struct log_arguments {
-	bool json, follow;
-	const char *node, *queue;
+	bool json, follow, server;
+	const char *node, *queue, *level;
 };
 
 static const struct option log_options[] = {
@@ -26,14 +28,23 @@ static const struct option log_options[] = {
 	 "what happened to a node instead of a job: who changed it, when, and why", 0},
 	{"queue", OPTION_TEXT, offsetof(struct log_arguments, queue), "NAME", NULL, NULL, 0, 0,
 	 "what happened to a queue", 0},
+	{"server", OPTION_FLAG, offsetof(struct log_arguments, server), NULL, NULL, NULL, 0, 0,
+	 "the last lines of the server's own log; for managers", 0},
+	{"level", OPTION_WORD, offsetof(struct log_arguments, level), "LEVEL", NULL, SEVERITY_WORDS(" "), 0, 0,
+	 "with --server, only lines that are at least this severe", 0},
 	{"follow", OPTION_FLAG, offsetof(struct log_arguments, follow), NULL, NULL, NULL, 0, 0,
 	 "go on until the job has ended", 'f'},
 	{"json", OPTION_FLAG, offsetof(struct log_arguments, json), NULL, NULL, NULL, 0, 0,
 	 "print JSON, with --follow a line per event", 0},
 	{0},
 };
-static const char *const log_examples[] = {"shunt log -f 12", "What happens to job 12, as it happens.",
-					   "shunt log --node n3", "Who took n3 offline, and why.", NULL};
+static const char *const log_examples[] = {"shunt log -f 12",
+					   "What happens to job 12, as it happens.",
+					   "shunt log --node n3",
+					   "Who took n3 offline, and why.",
+					   "shunt log --server --level warning",
+					   "Show what went wrong in the server.",
+					   NULL};
 
 struct output_arguments {
 	bool follow, error;
@@ -212,16 +223,45 @@ out:
 	return code;
 }
 
+static int log_server(const struct command *c, struct client *client, const struct log_arguments *a)
+{
+	struct strbuf path = {0};
+	struct reply log;
+	int code = EXIT_OK;
+	const json_t *line;
+	char when[40];
+	size_t i;
+
+	strbuf_puts(&path, "/v1/server/log");
+	query_add(&path, "level", a->level);
+	if (show_get(c, client, path.text, &log, &code)) {
+		const json_t *lines = json_object_get(log.json, "lines");
+		if (a->json)
+			show_json(lines);
+		else
+			json_array_foreach(lines, i, line)
+				printf("%s %s: %s\n", instant_format(object_number(line, "time", 0), when, sizeof when),
+				       object_text(line, "level"), object_text(line, "text"));
+		reply_fini(&log);
+	}
+	strbuf_fini(&path);
+	return code;
+}
+
 static int log_run(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	const struct log_arguments *a = arguments;
 	struct client *client;
 
-	if (operands->n + !!a->node + !!a->queue != 1)
-		return command_misused(c, "give one of JOB, --node NODE and --queue NAME");
+	if (operands->n + !!a->node + !!a->queue + a->server != 1)
+		return command_misused(c, "give one of JOB, --node NODE, --queue NAME and --server");
+	if (a->server ? a->follow : !!a->level)
+		return command_misused(c, a->server ? "--follow does not go with --server" : "--level needs --server");
 	if (!show_open(c, &client))
 		return EXIT_FAILED;
-	int code = operands->n ? log_print(c, client, operands->v[0], a) : log_thing(c, client, a);
+	int code = a->server	 ? log_server(c, client, a)
+		   : operands->n ? log_print(c, client, operands->v[0], a)
+				 : log_thing(c, client, a);
 	client_close(client);
 	return code;
 }
@@ -347,7 +387,7 @@ const struct command command_log = {
 	.name = "log",
 	.operands = "[JOB]",
 	.operands_max = 1,
-	.about = "Show what happened to a job, a node or a queue, and when.",
+	.about = "Show what happened to a job, a node, a queue or the server, and when.",
 	.examples = log_examples,
 	.options = log_options,
 	.size = sizeof(struct log_arguments),

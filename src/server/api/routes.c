@@ -4,6 +4,7 @@
  */
 #include "server/api/frame/route.h"
 
+#include "base/logline.h"
 #include "rules/object.h"
 #include "server/api/admin/machine.h"
 #include "server/api/books/api_credits.h"
@@ -94,6 +95,12 @@ static const struct field events_query[] = {
 static const struct field log_query[] = {
 	{"job", .is = IS_TEXT, "lines of this job"},
 	{"days", .is = IS_INT, "how far back", .most = 3650, .otherwise = "1"},
+	{0},
+};
+
+static const struct field server_log_query[] = {
+	{"level", .is = IS_TEXT, "only lines that are at least this severe", .words = SEVERITY_WORDS("|"),
+	 .otherwise = "debug"},
 	{0},
 };
 
@@ -365,6 +372,12 @@ const struct route routes[] = {
 
 	{"GET", "/v1/server", "getServer", .handle = api_server, .tag = "server",
 	 .summary = "The server and its attributes", .answer = &server_answer, .answered = "The server."},
+	{"GET", "/v1/server/log", "getServerLog", MAY_MANAGER, .query = server_log_query, .handle = api_server_log,
+	 .tag = "server", .summary = "The last lines of the server's log", .answer = &server_log_answer,
+	 .answered = "The lines, at most 1000.",
+	 .result =
+		 "{\"lines\": [{\"time\": 1767225600, \"level\": \"warning\", \"text\": \"node n3 is down: no message "
+		 "for 62 s\"}]}"},
 	{"GET", "/v1/machine", "getMachine", .handle = api_machine, .tag = "server",
 	 .summary = "The machine at a glance: whether it starts jobs, and how many nodes it has",
 	 .answer = &machine_answer, .answered = "The machine.",

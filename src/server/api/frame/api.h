@@ -69,6 +69,7 @@ void api_delete_one(struct server *s, const struct call *c);
 void api_order(struct server *s, const struct call *c);
 void api_place(struct server *s, const struct call *c);
 void api_server(struct server *s, const struct call *c);
+void api_server_log(struct server *s, const struct call *c);
 void api_audit(struct server *s, const struct call *c);
 void api_site(struct server *s, const struct call *c);
 void api_server_change(struct server *s, const struct call *c);

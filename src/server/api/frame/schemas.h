@@ -22,7 +22,8 @@ extern const struct schema import_body;
 extern const struct schema used_schema; /* struct job_used */
 extern const struct schema job_schema, list_answer, job_events_answer, why_answer;
 extern const struct schema submitted_answer, whatif_answer, results_answer, placed_answer;
-extern const struct schema server_answer, site_answer, audit_answer, attributes_answer, cluster_answer;
+extern const struct schema server_answer, server_log_answer, site_answer, audit_answer, attributes_answer,
+	cluster_answer;
 extern const struct schema object_answer, classes_answer, users_answer, groups_answer, accounts_answer, qos_answer,
 	reservation_answer, reservations_answer, dry_answer;
 extern const struct schema partition_answer, partitions_answer;
