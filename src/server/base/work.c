@@ -13,9 +13,8 @@
 #include "server/server.h"
 #include "store/store.h"
 
-#define SLICE_US                                                                                                       \
-	/* time for all works together, per turn; the rest of the turn takes about as long again */
-	5000
+/* time for all works together, per turn; the rest of the turn takes about as long again */
+#define SLICE_US 5000
 #define QUANTUM_US 1000 /* time for one work before the next */
 #define PATIENCE_US (20 * INT64_C(1000000))
 

@@ -17,10 +17,9 @@
 
 #define SLICE 200 /* rows deleted per commit */
 #define PAUSE 1	  /* seconds until the next slice */
-#define LOOK_MOST                                                                                                      \
-	/* seconds after which the oldest row is checked in any case: an import may bring older
-	 * ones */
-	3600
+/* seconds after which the oldest row is checked in any case: an import may bring older
+ * ones */
+#define LOOK_MOST 3600
 
 struct look {
 	struct read_work work;

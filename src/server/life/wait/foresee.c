@@ -48,10 +48,9 @@
 #define PACE 40000     /* see sched_pace(): a cycle takes a few milliseconds */
 /* cycles between reads of the clock: with many nodes one takes milliseconds */
 #define SLICE_CYCLES 1
-#define FIRST_JOBS                                                                                                     \
-	/* jobs at the front: their nodes are kept for the display of the plan, and in a long
-	 * queue they are forecast more often */
-	500
+/* jobs at the front: their nodes are kept for the display of the plan, and in a long
+ * queue they are forecast more often */
+#define FIRST_JOBS 500
 #define REST 20	     /* pause after a forecast, as a multiple of the time it held the server */
 #define REST_MOST 30 /* seconds */
 /* seconds after which a part of a newer forecast is better than the whole last one */
