@@ -1,11 +1,12 @@
 /*
- * agents.c - many agents in one process, for measuring a server: each joins with a key of its own, has a link of its own, and does with orders
- * what an agent does, except that nothing runs: a job has started when its order has come, and ends by itself.
+ * agents.c - many agents in one process, to measure a server: each joins with its own key, has its
+ * own link, and handles orders like an agent, except that nothing runs: a job starts when its order
+ * arrives, and ends by itself.
  *
  *	bench_agents SERVER TOKEN N CPUS MS	N nodes a1, a2, ... of so many CPUs, whose jobs take so many milliseconds
  *
- * Says "joined", "connected" (all of them, again after each loss) and "lost" (the first of them), each with the seconds since the last word. Ends with
- * its input.
+ * Prints "joined", "connected" (all of them, again after each loss) and "lost" (the first of them),
+ * each with the seconds since the previous one. Ends when its input ends.
  */
 #include <errno.h>
 #include <signal.h>
@@ -25,14 +26,14 @@
 #include "run/order.h"
 
 #define PROTOCOL 1
-#define WAIT_LEAST 200 /* ms between two calls: as agent/session.c has it */
+#define WAIT_LEAST 200 /* ms between two attempts to connect, as in agent/session.c */
 #define WAIT_MOST 15000
 
 struct job {
 	char tag[64];
 	struct agent *agent;
-	int64_t started_us, ended_us; /* ended_us 0: it runs */
-	bool told;		      /* ... that it has ended, on the present link */
+	int64_t started_us, ended_us; /* ended_us 0: it is running */
+	bool told;		      /* true if its end was reported on the current link */
 	uint64_t due;		      /* uv_now() of its end */
 };
 
@@ -42,12 +43,12 @@ struct agent {
 	char *cert, *key;
 	struct tls_context *tls;
 	struct link *link;
-	uv_timer_t timer; /* the next call; the next ping */
+	uv_timer_t timer; /* next attempt to connect; next ping */
 	uint64_t heartbeat;
 	int failures;
 	bool welcome;
-	uint64_t n;		/* of the last ping */
-	VEC(struct job *) jobs; /* that the server has not told to forget */
+	uint64_t n;		/* number of the last ping */
+	VEC(struct job *) jobs; /* jobs that the server has not asked to forget */
 };
 
 struct fleet {
@@ -56,14 +57,14 @@ struct fleet {
 	char *ca;
 	struct agent *agents;
 	int n, connected;
-	bool whole; /* all were connected, and "lost" was not said */
+	bool whole; /* all were connected, and "lost" was not printed since */
 	uint64_t takes;
 	json_t *facts;
 	uint64_t epoch;
 	struct rng rng;
 	double spoke;
-	uv_timer_t ends;	/* of the first job of the line */
-	VEC(struct job *) line; /* of jobs that run, in the order of their ends, from `first` on */
+	uv_timer_t ends;	/* end of the first job of the line */
+	VEC(struct job *) line; /* running jobs in the order of their ends, from `first` on */
 	size_t first;
 };
 
@@ -314,7 +315,7 @@ static void agent_start(struct agent *a)
 	agent_call(a);
 }
 
-/* ---- all of them ---- */
+/* ---- all agents ---- */
 
 static void on_input(uv_poll_t *poll, int status, int events)
 {

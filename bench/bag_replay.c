@@ -1,7 +1,8 @@
 /*
- * bag_replay.c - a bag that was run live, once more in the simulator (bench/bag_live).
+ * bag_replay.c - repeats in the simulator a bag that ran live (bench/bag_live).
  *
- * usage: bench_bag_replay TRACE PROCESSORS INSTANT TASKS SECONDS REQUESTS CPUS TIME HEURISTIC: the seconds from the bag's submission to its end
+ * usage: bench_bag_replay TRACE PROCESSORS INSTANT TASKS SECONDS REQUESTS CPUS TIME HEURISTIC;
+ * prints the seconds from the bag's submission to its end
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,14 +1,14 @@
 /*
- * cycle.c - bench_cycle: how long one scheduling cycle takes.
+ * cycle.c - bench_cycle: measures the duration of a scheduling cycle.
  *
  *	bench_cycle PREFIX POLICY NODES CPUS WAITING KIND
  *
- * A cluster is filled with running jobs and a queue of mixed sizes; then jobs arrive one by one, and each cycle is timed:
- * submission and decision. KIND is how full it is:
+ * A cluster is filled with running jobs and a queue of mixed sizes; then jobs arrive one by one,
+ * and each cycle is timed: submission and decision. KIND is how full it is:
  *	full	every CPU is taken
- *	loose	one CPU of each node is free and nobody wants less than two: the sum says yes, the nodes say no
- *	push	the same, and some deadlines are reserved, which can be pushed
- * Also timed: a full pass (everything learnt is forgotten), and the cycle after a job ended.
+ *	loose	one CPU of each node is free, and every job needs at least two on a node
+ *	push	the same, and some deadlines have reservations, which can be pushed
+ * It also times a full pass (without cached results), and the cycle after a job has ended.
  */
 #include <math.h>
 #include <stdio.h>
@@ -20,11 +20,11 @@
 #include "bench.h"
 #include "sched/sched.h"
 
-#define ARRIVALS 500	   /* timed, at most ... */
-#define ARRIVALS_LEAST 200 /* ... and, if time is up, at least */
+#define ARRIVALS 500	   /* arrivals timed, at most */
+#define ARRIVALS_LEAST 200 /* arrivals timed, at least, if time is up */
 #define PASSES 50
 #define PASSES_LEAST 5
-#define SECONDS 0.7 /* for each of the three */
+#define SECONDS 0.7 /* for each of the three measurements */
 #define HOUR 3600
 
 struct world {
@@ -34,9 +34,9 @@ struct world {
 	struct rng rng;
 	int64_t now;
 	int64_t least;	       /* CPUs of a fragment */
-	int64_t cpus;	       /* of a node */
+	int64_t cpus;	       /* CPUs of a node */
 	VEC(uint32_t) orders;  /* START orders to be confirmed */
-	VEC(uint32_t) running; /* in the order of their starts */
+	VEC(uint32_t) running; /* running jobs, in the order of their starts */
 };
 
 static void on_event(void *context, const struct event *e)
@@ -86,7 +86,8 @@ static struct job *job_new(struct world *w, uint32_t req, int64_t walltime)
 	return job;
 }
 
-/* Up to a quarter of the nodes, mostly few; parts of nodes and whole ones; minutes to a day. */
+/* Makes a job: up to a quarter of the nodes, mostly few; parts of nodes and whole ones; minutes
+ * to a day. */
 static struct job *job_mixed(struct world *w)
 {
 	double most = fmax(1, (double)w->p->nnodes / 4);
@@ -98,7 +99,7 @@ static struct job *job_mixed(struct world *w)
 	return job_new(w, request(w, nfrags ? nfrags : 1, cpus), walltime);
 }
 
-/* Jobs of a third of a node run everywhere, none of them ending soon. */
+/* Fills every node with jobs of a third of a node that do not end soon. */
 static void world_fill(struct world *w, int64_t left_free)
 {
 	int64_t part = (w->cpus - left_free) / 3, rest = w->cpus - left_free - 2 * part;
@@ -190,7 +191,7 @@ static void step_end(struct world *w)
 	cycle(w);
 }
 
-/* Times a step again and again, a second of virtual time apart. */
+/* Times a step repeatedly, a second of virtual time apart. */
 static void measure(struct world *w, const char *prefix, const char *what, step_fn step, size_t most, size_t least)
 {
 	double *ms = mem_alloc(most * sizeof *ms), until = bench_seconds() + SECONDS;

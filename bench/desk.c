@@ -1,7 +1,8 @@
 /*
- * desk.c - an owner at a workstation, in the manner of schbench: a thread that wakes workers, which think for a moment and wait again. The time from a worker's call to the end of
- * its thought is what a person would notice. Prints "p50 US", "p99 US" and "cpu SECONDS".
- * usage: bench_desk SECONDS [WORKERS] [THOUGHT_US] [PAUSE_US]
+ * desk.c - simulates an owner at a workstation, like schbench: a thread wakes workers, which
+ * compute for a moment and wait again. The time from a worker's wake-up call to the end of its
+ * computation is what a person would notice. Prints "p50 US", "p99 US" and "cpu SECONDS". usage:
+ * bench_desk SECONDS [WORKERS] [THOUGHT_US] [PAUSE_US]
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -16,7 +17,7 @@
 struct worker {
 	pthread_t thread;
 	sem_t call;
-	volatile double called; /* when; 0: it ends */
+	volatile double called; /* time of the wake-up call; 0: end */
 	int thought;		/* microseconds of work */
 	double *took;
 	int n;
@@ -30,7 +31,7 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Uses so much processor time of its own: how much work a step is does not depend on who else runs. */
+/* Uses the given processor time: the amount of work does not depend on what else runs. */
 static void think(int us)
 {
 	struct timespec t;

@@ -1,5 +1,6 @@
 /*
- * history.c (bench_history) - fills a store with a history: jobs that ended in the last three years, as a server would have written them.
+ * history.c (bench_history) - fills a store with a history of jobs that ended in the last three
+ * years, as a server would have written it.
  *
  *	bench_history STORE ROWS
  */
@@ -12,8 +13,8 @@
 #include "bench.h"
 
 #define YEARS 3
-#define BATCH 20000		  /* rows of a commit */
-#define FIRST INT64_C(1000000000) /* numbers that the server's own jobs do not reach */
+#define BATCH 20000		  /* rows per commit */
+#define FIRST INT64_C(1000000000) /* job numbers that the server's own jobs do not reach */
 #define USERS 200
 #define QUEUES 10
 #define NAMES 500

@@ -1,10 +1,11 @@
 /*
- * policy.c - bench_policy: what policies are worth beside easy, as ratios (below 1 is better), on one trace.
+ * policy.c - bench_policy: compares policies with easy on one trace, as ratios (below 1 is better).
  *
  *	bench_policy PREFIX TRACE COPIES [CORES]
  *
- * `shunt` as recorded and in copies with every submission moved by up to 300 s (seeds 1, 2, ...); the published orders as
- * recorded. As `shunt simulate --rules sc15 --shake COPIES`, but each run once.
+ * `shunt` runs on the trace as recorded and on copies with every submission moved by up to 300 s
+ * (seeds 1, 2, ...); the published orders only on the trace as recorded. Like `shunt simulate
+ * --rules sc15 --shake COPIES`, but with each run done once.
  */
 #include <math.h>
 #include <stddef.h>
@@ -21,7 +22,7 @@
 static const char *const orders[] = {"easy-sjbf", "easy++", "conservative", "shortest", "smallest-area",
 				     "f1",	  "f2",	    "f3",	    "f4",	"wfp3"};
 #define ORDERS ((int)(sizeof orders / sizeof *orders))
-#define SLOW_ABOVE 300000 /* jobs: conservative would take minutes */
+#define SLOW_ABOVE 300000 /* jobs above which conservative would take minutes */
 
 enum { MEASURES = 4 };
 static const char *const measures[MEASURES] = {"turnaround", "bslow", "awf", "max_wait"};
@@ -36,7 +37,7 @@ struct context {
 	int copies;
 };
 
-/* Tasks: easy and shunt of copy 0 (as recorded), 1, ...; then the orders. */
+/* Returns the policy of a task: easy and shunt on copy 0 (as recorded), 1, ...; then the orders. */
 static const char *task_policy(const struct context *c, int task)
 {
 	int pairs = 2 * (c->copies + 1);
@@ -54,7 +55,7 @@ static int work(void *context, int task, void *ret, struct err *err)
 	const struct context *c = context;
 	const char *policy = task_policy(c, task);
 	int copy = task < 2 * (c->copies + 1) ? task / 2 : 0, rc;
-	struct workload w = *c->w; /* its jobs are ours to move, the rest is borrowed */
+	struct workload w = *c->w; /* only its jobs are copied, the rest is borrowed */
 	struct cell *cell = ret;
 	struct sim_options o;
 	struct sim_result r;
@@ -97,7 +98,8 @@ static void print_recorded(const char *prefix, const char *policy, const struct 
 	bench_print(path, "better_in", all, 0, "of_1");
 }
 
-/* The mean and the worst over the copies, and in how many each measure, and all of them, are better. */
+/* Prints the mean and the worst over the copies, and the number of copies in which each measure,
+ * and all of them, are better. */
 static void print_copies(const char *prefix, const struct cell *cells, int copies)
 {
 	char mean[256], worst[256], better[256];

@@ -1,11 +1,13 @@
 /*
- * sim.c - bench_sim: one policy on one workload, in a process of its own, so that its peak memory is that of the run.
+ * sim.c - bench_sim: runs one policy on one workload in a process of its own, so that its peak
+ * memory is that of the run.
  *
  *	bench_sim PREFIX POLICY (TRACE | lublin:JOBS) [machine=M] [skip=JOBS] [limit=JOBS] [push=DEPTH] [starve=SECONDS]
  *		  [runs=N] [show=speed|push]
  *
- * The simulation alone is timed; the best of `runs`, fewer when one takes long. Bytes per job are what the simulation adds
- * to what the process held after reading: its own tables and the outcomes, not the workload.
+ * Only the simulation is timed: the best of `runs`, or of fewer if one takes long. Bytes per job
+ * are the memory that the simulation adds after reading: its own tables and the outcomes, not the
+ * workload.
  */
 #include <malloc.h>
 #include <stdio.h>
@@ -16,14 +18,14 @@
 #include "bench.h"
 #include "sim/sim.h"
 
-#define ENOUGH 4.0 /* seconds: after a run, or several, of that long there is no other */
+#define ENOUGH 4.0 /* seconds after which no further run is started */
 #define LUBLIN_PROCS 256
 #define LUBLIN_LOAD 0.8
 
 struct args {
 	const char *prefix, *policy, *workload, *machine, *show;
 	int64_t skip, limit, push, runs;
-	int64_t starve; /* -1: as the settings are by default */
+	int64_t starve; /* -1: the default */
 };
 
 static void args_parse(struct args *a, int argc, char **argv)
@@ -92,7 +94,7 @@ static struct workload *workload_get(const struct args *a)
 	return w;
 }
 
-/* A line of /proc/self/status, in bytes; 0 where there is none. */
+/* Returns a line of /proc/self/status in bytes; 0 if there is none. */
 static double status_bytes(const char *key)
 {
 	FILE *in = fopen("/proc/self/status", "r");
@@ -107,7 +109,7 @@ static double status_bytes(const char *key)
 	return 1024.0 * (double)kib;
 }
 
-/* Lets the kernel count the peak from here on. */
+/* Makes the kernel count the peak from here on. */
 static void peak_reset(void)
 {
 	FILE *out = fopen("/proc/self/clear_refs", "w");
@@ -184,7 +186,8 @@ int main(int argc, char **argv)
 			sim_result_fini(&r);
 		if (sim_run(w, policy, &o, &r, &err) < 0)
 			bench_fail("bench_sim: %s", err.text);
-		if (i == 0) { /* later runs begin with what the first left in the allocator */
+		/* later runs begin with memory that the first left in the allocator */
+		if (i == 0) {
 			added = status_bytes("VmHWM:") - before;
 			mib = peak_mib();
 		}

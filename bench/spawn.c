@@ -1,9 +1,9 @@
 /*
- * spawn.c - runs commands and takes times, cheaply enough that what is measured is not the measuring.
+ * spawn.c - runs commands and times them, cheaply enough not to measure itself.
  *
- *	bench_spawn rate N WORKERS COMMAND...	N runs by so many workers, each waited for before the next: "per_s p50_ms p99_ms failed"
- *	bench_spawn start N FIFO COMMAND...	N runs; from each to the word that its job sends through FIFO: "p50_ms p99_ms failed"
- *	bench_spawn stamp FIFO			that word: the present time of bench_seconds()
+ *	bench_spawn rate N WORKERS COMMAND...	N runs by WORKERS workers, one after the other in each: "per_s p50_ms p99_ms failed"
+ *	bench_spawn start N FIFO COMMAND...	N runs; time from each to the message that its job sends through FIFO: "p50_ms p99_ms failed"
+ *	bench_spawn stamp FIFO			sends that message: the current bench_seconds()
  *
  * A command's output goes to /dev/null.
  */
@@ -22,7 +22,7 @@
 
 #include "bench.h"
 
-#define WORD_MS 10000 /* so long a job may take to start */
+#define WORD_MS 10000 /* ms that a job may take to start */
 
 extern char **environ;
 
@@ -31,7 +31,7 @@ struct counters {
 	long next, failed;
 };
 
-/* Whether it ended well. */
+/* Runs a command; returns true if it succeeded. */
 static bool run(char **command)
 {
 	posix_spawn_file_actions_t quiet;
@@ -88,7 +88,7 @@ static void rate(long n, long workers, char **command)
 	       1e3 * bench_quantile(took, (size_t)n, 0.99), c->failed);
 }
 
-/* When the job began, by its own word; < 0: it did not. */
+/* Reads the time at which the job began; < 0: it did not. */
 static double word_read(int fifo)
 {
 	struct pollfd p = {.fd = fifo, .events = POLLIN};
@@ -101,7 +101,8 @@ static double word_read(int fifo)
 
 static void start(long n, const char *path, char **command)
 {
-	int fifo = open(path, O_RDWR | O_CLOEXEC); /* for writing too, so that it has no end */
+	/* Also for writing, so that reading never sees EOF. */
+	int fifo = open(path, O_RDWR | O_CLOEXEC);
 	double *took = shared((size_t)n * sizeof *took);
 	long failed = 0;
 
@@ -114,7 +115,7 @@ static void start(long n, const char *path, char **command)
 		if (!good || when < 0)
 			failed++;
 		took[i] = when - begin;
-		usleep(20000); /* so that it is over, and the machine quiet */
+		usleep(20000); /* lets the job end, so that the machine is idle again */
 	}
 	printf("%.3f %.3f %ld\n", 1e3 * bench_quantile(took, (size_t)n, 0.5),
 	       1e3 * bench_quantile(took, (size_t)n, 0.99), failed);

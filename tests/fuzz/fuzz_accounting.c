@@ -1,6 +1,6 @@
 /*
- * fuzz_accounting.c - any bytes as accounting lines: read or refused, never worse. And any bytes as a job's name in a
- * record come back from it as they were.
+ * fuzz_accounting.c - any bytes as accounting lines: they are read or refused. And any bytes as a
+ * job's name in a record are read back unchanged.
  */
 #include <assert.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /*
- * fuzz_amounts.c - any bytes as what a program of the site reports of its amounts: they are read or refused with a sentence.
+ * fuzz_amounts.c - any bytes as the amounts reported by a site's program: they are read, or refused
+ * with a message.
  */
 #include <stdint.h>
 #include <stdlib.h>

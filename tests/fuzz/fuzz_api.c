@@ -1,8 +1,10 @@
 /*
- * fuzz_api.c - any requests to the API: a server with a real store and a real scheduler, whose sockets and processes are functions (support/bare.h). Every
- * request is answered exactly once, and the plan's invariants hold after each turn.
+ * fuzz_api.c - any requests to the API of a server with a real store and a real scheduler, whose
+ * sockets and processes are functions (support/bare.h). Every request is answered exactly once, and
+ * the plan's invariants hold after each turn.
  *
- * Input: requests separated by NUL bytes, each "METHOD PATH[?QUERY]\nBODY"; those without a method are submissions.
+ * Input: requests separated by NUL bytes, each "METHOD PATH[?QUERY]\nBODY"; those without a method
+ * are submissions.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -18,7 +20,7 @@
 #include "server/server.h"
 #include "support/bare.h"
 
-/* What was ordered ends, in ways that vary. */
+/* Ends some of the ordered attempts, in varying ways. */
 static void finish_some(struct server *s)
 {
 	const struct bare_attempt *all;
@@ -57,7 +59,7 @@ static void ask(struct server *s, const char *data, size_t n)
 	} else {
 		body = strndup(data, n);
 	}
-	/* What waits for somebody outside is not asked here. */
+	/* Requests that wait for something outside are left out. */
 	if (!strstr(path, "/events") && !strstr(path, "/output") && !strstr(path, "shutdown")) {
 		bare_ask(s, getuid(), method, path, body, NULL);
 		plan_check(s->plan);
@@ -84,7 +86,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static int runs;
 	const char *p = (const char *)data, *end = p + size;
 
-	if (!s || ++runs % 2000 == 0) { /* a fresh one now and then: the queue would grow for ever */
+	/* a fresh server now and then: the queue would grow forever */
+	if (!s || ++runs % 2000 == 0) {
 		if (!s)
 			atexit(dir_remove);
 		dir_remove();
@@ -93,7 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		assert(mkdtemp(dir));
 		bare_clear();
 		s = server_make(dir);
-		vec_push(&old, s); /* it is left, and not lost */
+		vec_push(&old, s); /* still referenced, so that it is not reported as a leak */
 	}
 	while (p < end) {
 		const char *next = memchr(p, '\0', (size_t)(end - p));

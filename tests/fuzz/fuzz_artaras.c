@@ -1,5 +1,6 @@
 /*
- * fuzz_artaras.c - any bytes as a file of settings or classes: they become directives that qmgr can read, or are refused with a sentence.
+ * fuzz_artaras.c - any bytes as a file of settings or classes: they become directives that qmgr can
+ * read, or are refused with a message.
  */
 #include <stdint.h>
 #include <stdlib.h>

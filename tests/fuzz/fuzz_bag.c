@@ -1,6 +1,7 @@
 /*
- * fuzz_bag.c - any bytes as a bag file: what is taken lies inside of the text, and its needs read the same when they are written; or there is a sentence.
- * As a command with places, and as a line of CSV, too.
+ * fuzz_bag.c - any bytes as a bag file, as a command with placeholders, and as a line of CSV:
+ * accepted parts lie within the text, and needs read the same after being written; otherwise there
+ * is a message.
  */
 #include <assert.h>
 #include <stdint.h>

@@ -1,5 +1,6 @@
 /*
- * fuzz_bag_credential.c - any bytes as a credential: what is taken can be put again, and names no option.
+ * fuzz_bag_credential.c - any bytes as a credential: one that is accepted can be written again, and
+ * is not an option.
  */
 #include <assert.h>
 #include <stdint.h>

@@ -1,5 +1,6 @@
 /*
- * fuzz_bag_journal.c - any bytes as records of a journal, behind a right checksum, too: what is taken lies inside, and is the same when it is written again.
+ * fuzz_bag_journal.c - any bytes as records of a journal, with and without a valid checksum:
+ * accepted records lie within the input and are the same when written again.
  */
 #include <assert.h>
 #include <stdint.h>

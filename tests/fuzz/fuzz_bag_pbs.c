@@ -1,5 +1,6 @@
 /*
- * fuzz_bag_pbs.c - any bytes as what qstat -f, pbsnodes and a plan print: it comes to an end, and the plan has no gap.
+ * fuzz_bag_pbs.c - any bytes as the output of qstat -f, pbsnodes and a plan: reading ends, and the
+ * plan has no gap.
  */
 #include <assert.h>
 #include <stdint.h>

@@ -1,5 +1,6 @@
 /*
- * fuzz_bag_slurm.c - any bytes as what squeue and sinfo print: what is taken is a job's number and a request's, it comes to an end, and the plan has no gap.
+ * fuzz_bag_slurm.c - any bytes as the output of squeue and sinfo: accepted values are numbers of
+ * jobs and requests, reading ends, and the plan has no gap.
  */
 #include <assert.h>
 #include <stdint.h>

@@ -1,5 +1,6 @@
 /*
- * fuzz_bag_wire.c - any bytes as messages to a broker or a worker: what is taken lies inside, and can be put again.
+ * fuzz_bag_wire.c - any bytes as messages to a broker or a worker: accepted messages lie within the
+ * input and can be written again.
  */
 #include <assert.h>
 #include <stdint.h>
@@ -17,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		struct strbuf out = {0};
 		assert((size_t)step <= size - at);
 		wire_add(&out, &w);
-		/* Numbers may have been longer than they need. */
+		/* Numbers may have been encoded longer than necessary. */
 		assert(out.n <= (size_t)step && wire_next(out.text, out.n, &again) == (ssize_t)out.n);
 		assert(again.task == w.task && again.ntext == w.ntext && again.nerr == w.nerr);
 		assert(!w.ntext || memcmp(again.text, w.text, w.ntext) == 0);

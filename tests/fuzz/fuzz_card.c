@@ -1,5 +1,5 @@
 /*
- * fuzz_card.c - any bytes as a live file that pam_shunt.so reads: what is read of it lies within the text.
+ * fuzz_card.c - any bytes as a live file read by pam_shunt.so: the results lie within the text.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /*
- * fuzz_checkpoint.c - any bytes as the words of qsub -c: they are read within their bounds, or refused with a sentence.
+ * fuzz_checkpoint.c - any bytes as the argument of qsub -c: they are read within bounds, or refused
+ * with a message.
  */
 #include <limits.h>
 #include <stdint.h>

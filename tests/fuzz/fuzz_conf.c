@@ -1,5 +1,6 @@
 /*
- * fuzz_conf.c - any bytes as a configuration file: read or refused with a sentence, never worse; and any text as nodes.
+ * fuzz_conf.c - any bytes as a configuration file, and any text as nodes: they are read, or refused
+ * with a message.
  */
 #include <assert.h>
 #include <string.h>

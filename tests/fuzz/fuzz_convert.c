@@ -1,5 +1,6 @@
 /*
- * fuzz_convert.c - any bytes as a configuration of each of the systems: they become directives that the same reader takes without a remark, and comments.
+ * fuzz_convert.c - any bytes as a configuration of each supported system: they become comments, and
+ * directives that the same reader accepts without a remark.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -30,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			if (strncmp(line, "set ", 4) && strncmp(line, "create ", 7) && *line != '#')
 				abort();
 		read_as(CONVERT_QMGR, strbuf_text(&once), &twice);
-		/* The same directives, and nothing to remark. */
+		/* The same directives, and no remark. */
 		size_t n = (size_t)(strstr(strbuf_text(&once), "# ") - once.text);
 		if (strncmp(once.text, strbuf_text(&twice), n) != 0 || !strstr(twice.text, ", 0 remarks\n"))
 			abort();

@@ -1,7 +1,8 @@
 /*
- * fuzz_courier.c - any answers of another site to the process that talks to it (cmd/admin/courier.h). The clients are functions of this file: the server's own
- * answers are right, those of the site are the input. What is reported must follow from what was answered: a job is back only if the site said that it has
- * none; it is there only under an id.
+ * fuzz_courier.c - any answers of another site to the process that talks to it
+ * (cmd/admin/courier.h). The clients are functions of this file: the server's own answers are
+ * correct, those of the site are the input. Reports must follow from the answers: a job has
+ * returned only if the site answered that it has none, and is at the site only with an id.
  *
  * Input: answers separated by NUL bytes, each "CODE\nBODY": an empty code is a success.
  */
@@ -25,7 +26,7 @@ struct client {
 static struct client home = {.home = true}, peer;
 static const char *next, *end;
 
-/* The next answer of the input. */
+/* Returns the next answer of the input. */
 static int answer(struct client *c, struct reply *ret, struct err *err)
 {
 	size_t left = (size_t)(end - next);

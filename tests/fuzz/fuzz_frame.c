@@ -1,6 +1,7 @@
 /*
- * fuzz_frame.c - any bytes as frames: from a buffer, and through a link that gets them in pieces. Both hand over the same frames, and both
- * stop at the same one that is none; a link is closed then, and never reads past what came.
+ * fuzz_frame.c - any bytes as frames, from a buffer and through a link that gets them in pieces.
+ * Both deliver the same frames and stop at the same malformed one; the link is then closed, and
+ * never reads past the input.
  */
 #include <assert.h>
 #include <errno.h>
@@ -13,8 +14,8 @@
 #include "net/link.h"
 
 struct tally {
-	size_t frames, data; /* bytes of it */
-	uint64_t sum;	     /* of heads' keys and data, in order */
+	size_t frames, data; /* frames; bytes of their data */
+	uint64_t sum;	     /* checksum of the heads' keys and the data, in order */
 	bool refused;
 	bool closed;
 };
@@ -81,13 +82,13 @@ static void link_read_all(const char *buf, size_t size, size_t step, struct tall
 		uv_run(&loop, UV_RUN_NOWAIT);
 	}
 	close(fd[0]);
-	uv_run(&loop, UV_RUN_DEFAULT); /* until the end is seen, at the latest */
+	uv_run(&loop, UV_RUN_DEFAULT); /* at most until EOF is seen */
 	assert(t->closed);
 	if (uv_loop_close(&loop) != 0)
 		abort();
 }
 
-/* What is put reads back as itself. */
+/* Checks that a written frame is read back unchanged. */
 static void put_check(const char *buf, size_t size)
 {
 	struct strbuf out = {0};
@@ -110,7 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size == 0 || size > 60000)
 		return 0;
-	/* A copy of the exact size, so that reading past it is found. */
+	/* A copy of the exact size, so that reading past the end is detected. */
 	char *copy = mem_alloc(size);
 	memcpy(copy, data, size);
 	buffer_read(copy + 1, size - 1, &whole);

@@ -1,5 +1,6 @@
 /*
- * fuzz_hook.c - noise for hooks: as the answer of their process, and as their source. Whatever the source is, the call ends, and its verdict is one that can be read again.
+ * fuzz_hook.c - any bytes as the answer of the hooks' process, and as the source of a hook.
+ * Whatever the source is, the call ends, and its verdict can be read back.
  */
 #include <jansson.h>
 #include <stdint.h>
@@ -31,7 +32,7 @@ static void answer_try(const char *text, size_t n)
 	json_decref(o);
 }
 
-/* Without what takes another process to end it. */
+/* Removes functions that only another process could end. */
 static const char prologue[] =
 	"string.find, string.match, string.gmatch, string.gsub, table.move, table.concat, table.unpack, table.insert, table.remove = nil ";
 

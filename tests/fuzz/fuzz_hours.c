@@ -1,5 +1,6 @@
 /*
- * fuzz_hours.c - any bytes as hours of the week: they are read or refused with a sentence, and what was read gives spans in order.
+ * fuzz_hours.c - any bytes as hours of the week: they are read, or refused with a message, and
+ * hours that were read give ordered spans.
  */
 #include <stdint.h>
 #include <stdlib.h>

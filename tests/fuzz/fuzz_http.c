@@ -1,6 +1,6 @@
 /*
- * fuzz_http.c - any bytes as a server's answer, as the target of a request, and as base64: read or refused, never
- * worse; an answer is read the same in whatever pieces it comes.
+ * fuzz_http.c - any bytes as a server's answer, as the target of a request, and as base64: they are
+ * read or refused; an answer reads the same in pieces of any size.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "client/response.h"
 #include "net/url.h"
 
-/* Reads in pieces of at most `step`: what was handed out, and how it ended. */
+/* Reads in pieces of at most `step` bytes; collects the body, and returns how it ended. */
 static int read_in_steps(const char *data, int size, int step, struct strbuf *body, struct response *p)
 {
 	const char *piece = NULL;
@@ -39,14 +39,15 @@ static void answer_check(const char *data, int size)
 	assert(rc == read_in_steps(data, size, 1 + size % 7, &pieces, &b));
 	if (rc == 0) {
 		assert(a.status == b.status && a.close == b.close && a.json == b.json);
-		assert(a.status >= 200 || a.status == 101); /* 101: the connection is a stream from here on */
+		/* 101: the connection is a stream from then on */
+		assert(a.status >= 200 || a.status == 101);
 		assert(once.n == pieces.n && memcmp(strbuf_text(&once), strbuf_text(&pieces), once.n) == 0);
 	}
 	strbuf_fini(&once);
 	strbuf_fini(&pieces);
 }
 
-/* What is decoded can be encoded, and decodes to the same. */
+/* Checks that a decoded string can be encoded, and decodes to the same. */
 static void url_check(const char *text)
 {
 	struct arena *a = arena_create();

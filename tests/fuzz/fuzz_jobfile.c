@@ -1,5 +1,6 @@
 /*
- * fuzz_jobfile.c - any bytes as a job description: values are there and clean, or there is a sentence with a line.
+ * fuzz_jobfile.c - any bytes as a job description: its values are present and clean, or there is a
+ * message with a line number.
  */
 #include <assert.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * fuzz_order.c - any bytes as orders, results, requests and answers of the processes that run jobs, and as news of an
- * agent. What is read is written, and then read as the same.
+ * fuzz_order.c - any bytes as orders, results, requests and answers of the processes that run jobs,
+ * and as reports of an agent. What is read can be written, and reads the same again.
  */
 #include <assert.h>
 #include <jansson.h>

@@ -1,5 +1,5 @@
 /*
- * fuzz_owner.c - any bytes as the policy of a workstation: read, or refused with a sentence.
+ * fuzz_owner.c - any bytes as the policy of a workstation: it is read, or refused with a message.
  */
 #include <stdint.h>
 #include <stdlib.h>

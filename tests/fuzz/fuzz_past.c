@@ -1,5 +1,6 @@
 /*
- * fuzz_past.c - any bytes as an accounting file of PBS or as the output of sacct: rows that make sense, or a refusal.
+ * fuzz_past.c - any bytes as an accounting file of PBS or as the output of sacct: they give
+ * plausible rows, or are refused.
  */
 #include <assert.h>
 #include <string.h>

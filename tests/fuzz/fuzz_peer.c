@@ -1,5 +1,7 @@
 /*
- * fuzz_peer.c - any JSON as the head of a station's frame, any bytes behind its first NUL as the data; and any text as a graph of tasks as a message of multicast or as a list of stations that were removed. What is accepted can be written and read again.
+ * fuzz_peer.c - any JSON as the head of a station's frame with any bytes after its first NUL as the
+ * data, and any text as a graph of tasks, as a multicast message, and as a list of removed
+ * stations. What is accepted can be written and read again.
  */
 #include <assert.h>
 #include <stdint.h>

@@ -1,6 +1,7 @@
 /*
- * fuzz_pki.c - any text as a request, a certificate or a token, and any bytes as what is inside the first two: read or refused, never
- * worse. A certificate that is issued names whom it was issued for, whatever the request says.
+ * fuzz_pki.c - any text as a request, a certificate or a token, and any bytes as the content of the
+ * first two: they are read or refused. A certificate names the subject it was issued for, whatever
+ * the request contains.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 
 static struct strbuf authority_key, authority_cert;
 
-/* The bytes as PEM, so that the noise need not be base64 itself. */
+/* Wraps the bytes as PEM, so that the input need not be base64. */
 static void armour(const char *label, const uint8_t *data, size_t size, struct strbuf *out)
 {
 	struct strbuf text = {0};

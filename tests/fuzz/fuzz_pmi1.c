@@ -1,5 +1,6 @@
 /*
- * fuzz_pmi1.c - any bytes as lines of PMI-1, and as data of other hosts. Every line is answered by a line, or by none.
+ * fuzz_pmi1.c - any bytes as lines of PMI-1, and as data of other hosts. Every line is answered by
+ * at most one line.
  */
 #include <assert.h>
 #include <string.h>

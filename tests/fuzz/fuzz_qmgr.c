@@ -1,6 +1,6 @@
 /*
- * fuzz_qmgr.c - any bytes as commands of qmgr: reading always comes to an end, and a value that was read comes back
- * the same after it was quoted.
+ * fuzz_qmgr.c - any bytes as commands of qmgr: reading always ends, and a value that was read is
+ * the same after quoting and reading it again.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /*
- * fuzz_quota.c - any bytes as a file of quota: they are read or refused with a sentence, and what was read reads the same when written.
+ * fuzz_quota.c - any bytes as a quota file: they are read, or refused with a message, and quotas
+ * read the same after being written.
  */
 #include <stdint.h>
 #include <stdlib.h>

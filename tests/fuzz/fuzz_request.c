@@ -1,6 +1,7 @@
 /*
- * fuzz_request.c - whatever parses must format to a text that parses to the same: requests, durations, memory, host
- * lists; and what is cleaned is clean. The input's first byte chooses.
+ * fuzz_request.c - whatever parses must format to a text that parses to the same: requests,
+ * durations, memory, host lists; and cleaned text is clean. The input's first byte selects the
+ * kind.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -36,7 +37,7 @@ static void request(const char *text)
 		reqtext_format(&r, &one);
 		reqtext_init(&r);
 		int rc = reqtext_parse(&r, strbuf_text(&one), arena, &err);
-		/* What was written tersely can grow over the bound. */
+		/* A tersely written request can grow beyond the bound. */
 		must(rc == 0 || one.n > REQTEXT_MAX, text, strbuf_text(&one));
 		if (rc == 0) {
 			reqtext_format(&r, &two);
@@ -58,7 +59,7 @@ static void duration(const char *text)
 		must(s >= 0 && s <= DURATION_MAX &&
 			     duration_parse(duration_format(s, buf, sizeof buf), &back, &err) == 0 && s == back,
 		     text, buf);
-	/* An offset can move an instant out of the years that text has. */
+	/* An offset can move an instant out of the range of years that text supports. */
 	if (instant_parse(text, 1000, &s, &err) == 0 && s >= 0 && s < YEAR_10000) {
 		instant_format(s, buf, sizeof buf);
 		must(instant_parse(buf, 1000, &back, &err) == 0 && s == back, text, buf);
@@ -76,7 +77,7 @@ static void memory(const char *text)
 		     text, buf);
 }
 
-/* What is cleaned is clean, printable, and stays as it is. */
+/* Checks that cleaned text is clean and printable, and stays the same when cleaned again. */
 static void cleaned(const char *text, size_t n)
 {
 	struct strbuf once = {0}, twice = {0};
@@ -116,7 +117,7 @@ static void hostlist(const char *text)
 	strbuf_fini(&b);
 }
 
-/* Local times that come twice a year don't come back the same. */
+/* Uses UTC: ambiguous local times would not read back the same. */
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc;

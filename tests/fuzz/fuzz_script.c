@@ -1,6 +1,6 @@
 /*
- * fuzz_script.c - any bytes as a script: its directives are read or refused, lines are in order, and words hold no
- * more than the text does.
+ * fuzz_script.c - any bytes as a script: its directives are read or refused, lines are in order,
+ * and words are not longer than the text.
  */
 #include <stdint.h>
 #include <stdio.h>

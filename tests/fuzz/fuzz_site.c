@@ -1,5 +1,6 @@
 /*
- * fuzz_site.c - any bytes as the configuration of a simulated site, qmgr's or the server's file: they are read or refused with a sentence.
+ * fuzz_site.c - any bytes as the configuration of a simulated site, as qmgr commands or as the
+ * server's file: they are read, or refused with a message.
  */
 #include <stdint.h>
 #include <stdlib.h>

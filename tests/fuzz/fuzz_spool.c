@@ -1,9 +1,12 @@
 /*
- * fuzz_spool.c - any frames of an agent that brings what commands left on its host (server/offline/spool.h): they are taken, refused, or the agent is cut off, and the plan's invariants
- * hold after each turn.
+ * fuzz_spool.c - any frames of an agent that delivers what commands left on its host
+ * (server/offline/spool.h): they are accepted or refused, or the agent is cut off, and the plan's
+ * invariants hold after each turn.
  *
- * Input: frames separated by NUL bytes. The first byte of a frame says what it is ('e': emptied, else kept), the second which of the host's numbers it has, the third how many bytes
- * follow in later pieces; the rest is data, in which LEASE stands for a lease that the host has.
+ * Input: frames separated by NUL bytes. The first byte of a frame is its type ('e': emptied,
+ * otherwise kept), the second selects one of the host's numbers, the third is the number of bytes
+ * that follow in later pieces; the rest is data, in which LEASE stands for a lease that the host
+ * has.
  */
 #include <assert.h>
 #include <jansson.h>
@@ -40,7 +43,7 @@ static struct server *server_make(const char *dir, uint32_t *ret_node)
 	return s;
 }
 
-/* The data with the lease filled in. */
+/* Copies the data with the lease filled in. */
 static void data_make(const char *data, size_t n, const char *lease, struct strbuf *out)
 {
 	for (size_t i = 0; i < n;) {
@@ -92,7 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static int runs;
 	const char *p = (const char *)data, *end = p + size;
 
-	if (!s || ++runs % 2000 == 0) { /* a fresh one now and then */
+	if (!s || ++runs % 2000 == 0) { /* a fresh server now and then */
 		if (!s)
 			atexit(dir_remove);
 		dir_remove();
@@ -100,7 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		assert(mkdtemp(dir));
 		bare_clear();
 		s = server_make(dir, &node);
-		vec_push(&old, s); /* it is left, and not lost */
+		vec_push(&old, s); /* still referenced, so that it is not reported as a leak */
 	}
 
 	json_t *offer = spool_lease(s, node); /* as with each welcome */

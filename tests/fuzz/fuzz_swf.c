@@ -1,6 +1,6 @@
 /*
- * fuzz_swf.c - any bytes as a trace, by both rules: read or refused, never worse;
- * what is read keeps the promises of workload.h.
+ * fuzz_swf.c - any bytes as a trace, by both rules: they are read or refused; a workload that was
+ * read keeps the promises of workload.h.
  */
 #include <assert.h>
 

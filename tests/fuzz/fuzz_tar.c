@@ -1,5 +1,5 @@
 /*
- * fuzz_tar.c - any bytes as an archive that somebody uploads: the limits hold, whatever it says.
+ * fuzz_tar.c - any bytes as an uploaded archive: the limits hold, whatever it contains.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /*
- * fuzz_topology.c - any bytes as a tree of switches: they are read or refused with a sentence, and every node has a leaf that is below all switches above it.
+ * fuzz_topology.c - any bytes as a tree of switches: they are read, or refused with a message, and
+ * every node has a leaf below all of its switches.
  */
 #include <stdint.h>
 #include <stdlib.h>

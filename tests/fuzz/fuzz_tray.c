@@ -1,5 +1,6 @@
 /*
- * fuzz_tray.c - any bytes as a change that was left for the server, and as its offer: what is taken can be asked for, or there is a sentence.
+ * fuzz_tray.c - any bytes as a change left for the server, and as its offer: an accepted change can
+ * be sent as a request, or there is a message.
  */
 #include <assert.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /*
- * fuzz_workload.c - what was read from a workload file, written and read again,
- * is the same workload.
+ * fuzz_workload.c - a workload read from a file, written and read again is the same.
  */
 #include <assert.h>
 

@@ -60,7 +60,8 @@
 struct http_request {
 	struct server *s;
 	const char *method, *path, *query, *body, *key;
-	const char *bearer, *user; /* of another site: its token, and for whom it asks; else NULL */
+	/* for a request of another site: its token and the user; otherwise NULL */
+	const char *bearer, *user;
 	size_t n;
 	uid_t uid;
 	uint64_t number;
@@ -194,7 +195,8 @@ void http_stream(struct http_request *r, int status, const char *type, const str
 void stream_wake(struct http_request *r)
 {
 }
-/* Answered where it is made: nothing here waits for a flush. It stays, as what the machinery holds of it. */
+/* Creates a request that is answered directly, without a flush. It stays allocated, since the
+ * server may hold it. */
 struct http_request *http_inner(struct http *h, const struct inner *x)
 {
 	struct arena *a = arena_create();
@@ -233,7 +235,7 @@ void http_stop(struct http *h)
 /* ---- processes ---- */
 
 typedef VEC(struct bare_attempt) attempt_vec;
-static attempt_vec attempts;  /* of this process's one world; it outlives the servers */
+static attempt_vec attempts;  /* the attempts of this process; they outlive the servers */
 static struct server *served; /* the last one opened */
 
 static struct bare_attempt *attempt_at(const char *tag)
@@ -265,17 +267,18 @@ void bare_clear(void)
 
 /* ---- a host with an agent ---- */
 
-/* The only one; NULL or not its host's: it is not connected. */
+/* The only link; not connected if NULL or of another host. */
 struct link {
 	struct server *s;
 	struct cert_names who;
 	const struct link_events *events;
 	void *context;
-	bool closed; /* by the server */
+	bool closed; /* closed by the server */
 };
 static struct link *agent;
 
-/* What became of these is told when it connects: attempts that a server found under way while it was not there, and orders that got lost. */
+/* Attempts to be reported when the host connects: those that a server found running while it was
+ * away, and lost orders. */
 struct awaited {
 	char tag[64];
 };
@@ -334,7 +337,7 @@ void bare_agent_go(bool lossy)
 	agent = NULL;
 }
 
-/* Its server is gone, and with it whatever there was on both sides of the connection. */
+/* Drops both sides of the connection: its server is gone. */
 static void agent_forget(void)
 {
 	free(agent);
@@ -417,7 +420,7 @@ enum attempt_state engine_attach(struct engine *e, const char *tag, const char *
 	return !x ? ATTEMPT_NEVER : x->started ? ATTEMPT_RUNS : ATTEMPT_UNKNOWN;
 }
 
-/* One that the host has never heard of was not started. */
+/* Reports an attempt unknown to the host as not started. */
 void engine_host_up(struct engine *e, const char *host, struct link *link, const json_t *inventory)
 {
 	struct awaited w;
@@ -458,7 +461,7 @@ bool engine_frame(struct engine *e, const char *host, const json_t *head, const 
 	return false;
 }
 
-/* Nobody connects but bare_agent_hear(). */
+/* Never called: connections are made only by bare_agent_hear(). */
 int http_adopt(struct http *h, int fd, const char *address, struct err *err)
 {
 	return 0;
@@ -612,7 +615,7 @@ void files_revoke(struct files *f)
 {
 }
 
-/* Nobody talks to other sites and clusters. */
+/* Does nothing: no other site or cluster is contacted. */
 void courier_turn(struct server *s, bool work)
 {
 }
@@ -644,14 +647,15 @@ int __wrap_clock_gettime(clockid_t id, struct timespec *ret)
 
 /* ---- the server ---- */
 
-/* Lookups take no time here. */
+/* Completes lookups at once. */
 static void users_settle(struct server *s)
 {
 	while (users_busy(s))
 		uv_run(s->loop, UV_RUN_ONCE);
 }
 
-/* Nor does reading in the store. Its connection is of this server, which may be dropped after any answer. */
+/* Completes reads of the store at once. Its connection belongs to this server, which may be
+ * dropped after any answer. */
 static void reader_settle(struct server *s)
 {
 	for (struct lane *l = s->reader->lane; l < s->reader->lane + LANE_COUNT; l++) {
@@ -775,7 +779,7 @@ void bare_end(struct http_request *r)
 
 void (*bare_between)(struct server *s);
 
-/* The status of its answer; it is gone then. */
+/* Frees the request and returns the status of its answer. */
 static int request_end(struct server *s, struct http_request *r)
 {
 	int status;

@@ -1,5 +1,5 @@
 /*
- * certs.c - an authority and certificates of a cluster, for tests.
+ * certs.c - a cluster's authority and certificates, for tests.
  */
 #include "support/certs.h"
 

@@ -1,5 +1,5 @@
 /*
- * hosts.c - a server's engine and other hosts to test it with.
+ * hosts.c - a server's engine with other hosts to test it.
  */
 #include "support/hosts.h"
 
@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-/* Both ends of a connection. It is gone when both have been closed. */
+/* Both ends of a connection. It is freed when both have been closed. */
 struct wire {
 	struct far *far;
 	struct link *near, *away;
@@ -22,7 +22,7 @@ struct wire {
 	int closed;
 };
 
-/* Loops are left as they are, as by a process that is killed: what is in them is not looked at any more. */
+/* Abandoned loops, left as they are, as by a killed process: their content is no longer used. */
 static VEC(uv_loop_t *) loops;
 
 static uv_loop_t *loop_create(void)
@@ -34,14 +34,14 @@ static uv_loop_t *loop_create(void)
 	return loop;
 }
 
-/* ---- a host's agent: what its local engine tells ---- */
+/* ---- a host's agent: reports of its local engine ---- */
 
 static struct link *far_link(struct far *f)
 {
 	return f->wire && !f->wire->cut ? f->wire->away : NULL;
 }
 
-/* It was to be cleaned, and now can be forgotten. */
+/* Returns true if the attempt was to be cleaned, and forgets it. */
 static bool far_cleaned(struct far *f, const char *tag)
 {
 	for (size_t i = 0; i < f->cleaning.n; i++)
@@ -63,7 +63,7 @@ static void far_saved(struct link *l, const char *tag, const struct saves *v)
 	strbuf_fini(&text);
 }
 
-/* It may be told twice. */
+/* Adds the usage of a result, which may be reported twice, once. */
 static void far_count(struct far *f, const struct result *r)
 {
 	char *key = arena_printf(f->w->a, "%s ended %s", f->name, r->tag);
@@ -136,7 +136,7 @@ static void far_begin(struct hosts *w, int i)
 		fail_msg("%s", err.text);
 }
 
-/* ---- what the agent is asked for ---- */
+/* ---- a host's agent: requests of the server ---- */
 
 static void far_order(struct far *f, const json_t *head, const char *data, size_t n)
 {
@@ -427,7 +427,7 @@ int hosts_teardown(void **state)
 		hosts_turn(w);
 	for (int i = 1; i <= HOSTS; i++)
 		host_cut(w, i);
-	if (!empty) /* the test failed: all the same nothing is left behind */
+	if (!empty) /* the test has failed: still leave nothing behind */
 		hosts_end_all(w);
 	engine_stop(w->e);
 	for (int i = 1; i <= HOSTS; i++)
@@ -487,7 +487,7 @@ enum attempt_state hosts_attach(struct hosts *w, const char *tag, const char *ho
 	return engine_attach(w->e, tag, names, (int)strlen(hosts));
 }
 
-/* ---- looking ---- */
+/* ---- inspection ---- */
 
 int hosts_told(struct hosts *w, enum told what, const char *tag)
 {

@@ -1,5 +1,5 @@
 /*
- * nest.c - a nursery to test with.
+ * nest.c - a nursery for tests.
  */
 #include "support/nest.h"
 
@@ -32,7 +32,7 @@ static void nap(void)
 	nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
 }
 
-/* ---- making and removing it ---- */
+/* ---- creating and removing it ---- */
 
 struct nest *nest_create(const char *cgroup)
 {
@@ -92,7 +92,7 @@ int nest_setup(void **state)
 struct census {
 	struct nest *n;
 	int running;
-	bool end; /* them */
+	bool end; /* end them */
 };
 
 static void census_take(void *context, const char *tag)
@@ -105,10 +105,10 @@ static void census_take(void *context, const char *tag)
 		return;
 	c->running++;
 	if (c->end && pid > 0)
-		kill(pid, SIGTERM); /* a shepherd ends its job then */
+		kill(pid, SIGTERM); /* a shepherd then ends its job */
 }
 
-/* How many still run after a few seconds. */
+/* Returns how many still run after a few seconds. */
 static int census_await(struct nest *n, bool end)
 {
 	struct census c = {0};
@@ -454,7 +454,8 @@ int nest_main(int argc, char **argv, int (*tests)(void))
 		perror("nobody");
 		return 1;
 	}
-	/* Looking for leaks takes seconds on some machines, and every nursery is a process. One test asks for it. */
+	/* A leak check takes seconds on some machines, and every nursery is a process. One test
+	 * requests it. */
 	setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
 	signal(SIGPIPE, SIG_IGN);
 	return tests();

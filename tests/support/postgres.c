@@ -1,5 +1,5 @@
 /*
- * postgres.c - a PostgreSQL of our own, and a relay in front of it.
+ * postgres.c - a private PostgreSQL, and a relay in front of it.
  */
 #include "support/postgres.h"
 
@@ -26,7 +26,7 @@
 
 #include <cmocka.h>
 
-/* In the child: the account, the log for what it says, and an end with its parent's. */
+/* In the child: changes the account, redirects output to the log, and ends with the parent. */
 static void become(const struct postgres_server *server, const struct passwd *account)
 {
 	char path[128];
@@ -121,7 +121,7 @@ void postgres_url(const struct postgres_server *server, int port, char *buf, siz
 	snprintf(buf, size, "postgres:///postgres?host=%s&port=%d&user=postgres", server->dir, port);
 }
 
-/* The relay. */
+/* ---- the relay ---- */
 
 static struct sockaddr_un address_of(const struct postgres_server *server, int port)
 {
@@ -131,7 +131,7 @@ static struct sockaddr_un address_of(const struct postgres_server *server, int p
 	return a;
 }
 
-/* Moves what is there; false at the end of the connection. */
+/* Copies available bytes; returns false at EOF. */
 static bool move(int from, int to, char *buf, size_t size)
 {
 	ssize_t n = read(from, buf, size);
@@ -146,7 +146,7 @@ static bool is_commit(int fd, char *buf, size_t size)
 	return n > 0 && memmem(buf, (size_t)n, "COMMIT", 6);
 }
 
-/* True: it was cut. */
+/* Relays a connection; returns true if it was cut. */
 static bool relay_connection(int client, int server, const enum relay_cut *cut)
 {
 	static char buf[65536];

@@ -23,7 +23,7 @@ struct serve_stream {
 	struct http_request *r;
 	int next, end;
 	bool by_wake, silent;
-	int pauses; /* before each piece, of those to come */
+	int pauses; /* pauses before each piece */
 	bool awake;
 	int pause;
 };
@@ -137,7 +137,7 @@ static void shout_taken(void *context, int fd, void *upgraded)
 	vec_push(&s->shouts, (struct shout){fd, upgraded});
 }
 
-/* False when it is over. */
+/* Returns false when it is over. */
 static bool shout_run(struct shout *shout)
 {
 	char text[1000];
@@ -178,7 +178,7 @@ static void handle(void *context, struct http_request *r)
 	} else if (strcmp(path, "/later") == 0) {
 		vec_push(&s->later, r);
 	} else if (strcmp(path, "/never") == 0) {
-		/* http_stop() ends it */
+		/* left to http_stop() */
 	} else if (strcmp(path, "/stream") == 0 || strcmp(path, "/silent") == 0) {
 		stream_open(s, r, strcmp(path, "/silent") == 0);
 	} else if (strcmp(path, "/shout") == 0) {
@@ -300,7 +300,9 @@ pid_t serve_fork(const char *path, const struct http_limits *limits)
 		uv_run(&s->loop, UV_RUN_DEFAULT);
 		serve_close(s);
 		free(s);
-		_exit(0); /* leaks are looked for where the server runs in the test itself: in a child it takes seconds */
+		/* skips the leak check, which takes seconds in a child; tests with the server in
+		 * their own process do it */
+		_exit(0);
 	}
 	close(ready[1]);
 	if (pid < 0 || read(ready[0], &byte, 1) != 0)

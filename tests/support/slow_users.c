@@ -1,6 +1,7 @@
 /*
- * slow_users.c - a user database that does not answer: preloaded, a lookup of user 1000 leaves the file 1000.asked in $SHUNT_TEST_USERS, and ends when there is
- * no file 1000.hangs; it fails when there is a file 1000.fails. By name it is the same with the name.
+ * slow_users.c - a user database that does not answer, for LD_PRELOAD: a lookup of user 1000 waits
+ * while there is a file 1000.hangs in $SHUNT_TEST_USERS, and fails if there is a file 1000.fails;
+ * with either it creates 1000.asked. Lookups by name use the name instead.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -11,7 +12,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#define LIMIT 6000 /* looks, of 10 ms: a test that was killed leaves nothing behind */
+#define LIMIT 6000 /* checks, 10 ms apart: a killed test leaves nothing behind */
 
 static int file_is(const char *who, const char *what)
 {
@@ -21,7 +22,7 @@ static int file_is(const char *who, const char *what)
 	return access(path, F_OK) == 0;
 }
 
-/* Whether it fails. */
+/* Waits as long as needed; returns true if the lookup fails. */
 static int look(const char *who)
 {
 	char path[512];

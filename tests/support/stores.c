@@ -1,5 +1,5 @@
 /*
- * stores.c - what the tests of the store share.
+ * stores.c - see stores.h.
  */
 #include "support/stores.h"
 
@@ -79,7 +79,7 @@ void run_sql(const struct world *w, const char *sql)
 	raw_close(&r);
 }
 
-/* Each test begins with nothing. */
+/* ---- each test begins with an empty store ---- */
 
 static void remove_files(const struct world *w)
 {
@@ -164,7 +164,7 @@ void put_event(struct store *s, uint64_t seq, uint64_t job)
 	store_put_event(s, &(struct store_event){.seq = seq, .job = job, .time = 1000 + (int64_t)seq, .type = 3});
 }
 
-/* Everything that is read, as text. */
+/* ---- the content as text ---- */
 
 static int list(struct listing *l, const char *line, struct err *err)
 {

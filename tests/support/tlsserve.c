@@ -24,7 +24,7 @@
 
 #include "tls/tls.h"
 
-#define PATIENCE 20000 /* ms: nothing waits longer */
+#define PATIENCE 20000 /* ms; no wait is longer */
 
 static int address_listen(char where[64])
 {
@@ -97,7 +97,7 @@ static bool answer_big(struct tls *t, size_t n)
 	return goes_on;
 }
 
-/* False: the connection ends. */
+/* Serves a request; returns false if the connection is to be closed. */
 static bool request_serve(struct tls *t, const char *head, size_t body, struct shared *s, const char *fingerprint)
 {
 	char method[16], path[128], text[600];

@@ -20,7 +20,7 @@ bool nobody_knows(void *context, const char *tag)
 	return false;
 }
 
-/* A script that runs until go() is called for it. */
+/* Returns a script that runs until go() is called for it. */
 char *until_go(struct hosts *w, const char *tag)
 {
 	return arena_printf(w->a, "echo $$ >on.%s; while [ ! -e go.%s ]; do sleep 0.01; done; exit 3", tag, tag);

@@ -28,7 +28,7 @@ void turn(uv_loop_t *loop)
 
 /* ---- certificates ---- */
 
-/* A certificate by `t`, of one who trusts `ca`. */
+/* Creates a context with a certificate issued by `t`, which trusts `ca`. */
 static struct tls_context *context_create(const struct trust *t, const struct cert_names *who, int64_t life,
 					  bool server, const struct strbuf *ca)
 {
@@ -142,7 +142,7 @@ void end_fini(struct end *e)
 	vec_free(&e->frames);
 }
 
-/* ---- an end that writes what it likes ---- */
+/* ---- a raw end, which writes arbitrary bytes ---- */
 
 struct raw raw_connect_from(uv_loop_t *loop, const char *from, int port, struct tls_context *c, const char *alpn)
 {
