@@ -289,6 +289,15 @@ class Instance:
                 raise RuntimeError("%s is %s, not %s: %s" % (id, j["state"], states, j.get("comment")))
             time.sleep(0.02)
 
+    def turns(self, n=5, limit=LIMIT):
+        """Waits until the server has completed n further turns. What it can decide without news from outside is decided
+        then: the way to show that it does nothing."""
+        def begun():
+            return float(re.search(rb"^shunt_turns_total (\S+)$", self.api("GET", "/v1/metrics")[1], re.M).group(1))
+        last = begun() + n + 1  # the answer may come from within a turn
+        if not until(lambda: begun() >= last, limit):
+            raise RuntimeError("the server has not completed %d turns" % n)
+
     # ---- files ----
 
     def path(self, name):
