@@ -3,7 +3,9 @@
  * own link, and handles orders like an agent, except that nothing runs: a job starts when its order
  * arrives, and ends by itself.
  *
- *	bench_agents SERVER TOKEN N CPUS MS	N nodes a1, a2, ... of so many CPUs, whose jobs take so many milliseconds
+ *	bench_agents SERVER TOKEN N CPUS MS
+ *
+ * There are N nodes a1, a2, ... with CPUS processors each; every job takes MS milliseconds.
  *
  * Prints "joined", "connected" (all of them, again after each loss) and "lost" (the first of them),
  * each with the seconds since the previous one. Ends when its input ends.

@@ -14,7 +14,7 @@
  * limit. */
 void bench_print(const char *prefix, const char *column, double value, int decimals, const char *unit);
 
-double bench_seconds(void); /* of a monotonic clock */
+double bench_seconds(void); /* monotonic clock */
 
 /* Returns the value below which the given share of the values lies; reorders them. n > 0. */
 double bench_quantile(double *v, size_t n, double share);

@@ -2,8 +2,8 @@
  * sim.c - bench_sim: runs one policy on one workload in a process of its own, so that its peak
  * memory is that of the run.
  *
- *	bench_sim PREFIX POLICY (TRACE | lublin:JOBS) [machine=M] [skip=JOBS] [limit=JOBS] [push=DEPTH] [starve=SECONDS]
- *		  [runs=N] [show=speed|push]
+ *	bench_sim PREFIX POLICY (TRACE | lublin:JOBS) [machine=M] [skip=JOBS] [limit=JOBS]
+ *		  [push=DEPTH] [starve=SECONDS] [runs=N] [show=speed|push]
  *
  * Only the simulation is timed: the best of `runs`, or of fewer if one takes long. Bytes per job
  * are the memory that the simulation adds after reading: its own tables and the outcomes, not the

@@ -1,9 +1,13 @@
 /*
  * spawn.c - runs commands and times them, cheaply enough not to measure itself.
  *
- *	bench_spawn rate N WORKERS COMMAND...	N runs by WORKERS workers, one after the other in each: "per_s p50_ms p99_ms failed"
- *	bench_spawn start N FIFO COMMAND...	N runs; time from each to the message that its job sends through FIFO: "p50_ms p99_ms failed"
- *	bench_spawn stamp FIFO			sends that message: the current bench_seconds()
+ *	bench_spawn rate N WORKERS COMMAND...
+ *		N runs by WORKERS workers, one after the other in each: "per_s p50_ms p99_ms failed"
+ *	bench_spawn start N FIFO COMMAND...
+ *		N runs; time from each to the message that its job sends through FIFO:
+ *		"p50_ms p99_ms failed"
+ *	bench_spawn stamp FIFO
+ *		sends that message: the current bench_seconds()
  *
  * A command's output goes to /dev/null.
  */

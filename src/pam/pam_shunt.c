@@ -1,7 +1,8 @@
 /*
  * pam_shunt.c - admits users who have a job on the node, and makes their login part of that job.
  *
- *	account  required  pam_shunt.so [users=A,B] [groups=A,B] [live=DIR] [adopt=required|optional]
+ *	account required pam_shunt.so [users=A,B] [groups=A,B] [live=DIR]
+ *		[adopt=required|optional]
  *
  * Live files (run/live.h) show what runs here, without the agent or the server: a locked file has a
  * shepherd. The login moves into the control groups of its user's newest job, so it counts against

@@ -321,7 +321,7 @@ static int server_begin(const struct layout *l, const char *dir, struct err *err
 	setenv("PMIX_MCA_gds", "hash", 1); /* the other module complains about its locks */
 	info_add(&v, PMIX_SERVER_TMPDIR, dir, PMIX_STRING);
 	info_add(&v, PMIX_SYSTEM_TMPDIR, dir, PMIX_STRING);
-	/* as in the map, regardless of uname */
+	/* the name in the map, regardless of uname */
 	info_add(&v, PMIX_HOSTNAME, l->host.v[l->here].name, PMIX_STRING);
 	pmix_status_t rc = PMIx_server_init(&module, v.v, v.n);
 	info_fini(&v);

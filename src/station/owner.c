@@ -1,10 +1,10 @@
 /*
  * owner.c - the owner of a workstation comes first.
  *
- *	             a cause for the owner
- *	    FREE  ------------------------------------>  CLAIMED  --give_back seconds--> its jobs leave
- *	          <------------------------------------
- *	             no cause, for the calm time
+ *	         a cause for the owner
+ *	FREE  ------------------------------------>  CLAIMED  --give_back s--> jobs leave
+ *	      <------------------------------------
+ *	         no cause, for the calm time
  *
  * Input, a pause and hours are certain and need no calm time: input has the quiet time, and the
  * others have an end of their own. Load and memory change quickly, and stopping our tasks changes

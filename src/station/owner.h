@@ -3,9 +3,13 @@
  *
  * A policy is one text, the node's setting `workstation`:
  *
- *	share				our tasks always run, behind everything else; they stop when the owner needs the whole machine
- *	idle				they stop at the owner's first input, and continue after a quiet time
- *	hours=Mon-Fri 08:00-18:00	they never run in those hours (base/hours.h); otherwise as with idle
+ *	share
+ *		Our tasks always run, behind everything else; they stop when the owner needs the
+ *		whole machine.
+ *	idle
+ *		They stop at the owner's first input, and continue after a quiet time.
+ *	hours=Mon-Fri 08:00-18:00
+ *		They never run in those hours (base/hours.h); otherwise as with idle.
  *
  * Options follow, each after a semicolon: quiet=5m (time without input), return=1m (how long
  * stopped tasks keep their memory before their jobs leave), keep=10 (percent of memory that stays

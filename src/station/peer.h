@@ -59,14 +59,14 @@ struct peer_start {
 	uint64_t id;
 	int64_t priority;	  /* higher is earlier, where the policy has priorities */
 	const char **argv, **env; /* NULL-terminated */
-	int argc;		  /* as announced in the frame; writers need not set it */
+	int argc;		  /* number announced in the frame; writers need not set it */
 	const char *dir;
 	int64_t memory; /* KiB; 0: unlimited */
 };
 
 struct peer_done {
 	uint64_t id;
-	int status; /* as returned by wait() */
+	int status; /* status of wait() */
 	int64_t cpu_ms;
 };
 

@@ -14,7 +14,7 @@
 #include "station/pool_home.h"
 #include "tls/pki.h"
 
-#define LIFE (3 * 365 * 86400LL) /* of a station's certificate, seconds */
+#define LIFE (3 * 365 * 86400LL) /* seconds that a station's certificate is valid */
 #define EARLY 86400LL /* seconds by which certificates are valid before they are made (pki.h) */
 #define TOKENS_MOST 1000
 

@@ -2,7 +2,8 @@
  * pool_client.c - serves commands on this machine at DIR/socket, which only the daemon's user and
  * root can reach. They use frames, like stations:
  *
- *	-> start (as a station's, with need, live, input), input, signal, status, pause, remove, renew, stop
+ *	-> start (as a station's, with need, live, input), input, signal, status, pause,
+ *	   remove, renew, stop
  *	<- out, done, failed, status, paused, answer
  */
 #include <errno.h>

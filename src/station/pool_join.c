@@ -2,7 +2,8 @@
  * pool_join.c - both ends of joining a pool: one request over TLS to the station that has the
  * authority, with a token that works once.
  *
- *	-> join {token id, secret, name, csr}     <- joined {certificate, pool, members} or refused {why}
+ *	-> join {token id, secret, name, csr}
+ *	<- joined {certificate, pool, members} or refused {why}
  */
 #include <arpa/inet.h>
 #include <errno.h>

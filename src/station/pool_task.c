@@ -100,7 +100,7 @@ static _Noreturn void task_exec(const struct peer_start *s, const struct pool_us
 	if (getppid() != keeper)
 		_exit(126);
 	if (user->background)
-		background_enter(); /* as far as permitted */
+		background_enter(); /* best effort */
 	if (chdir(s->dir) < 0 && chdir("/") < 0)
 		_exit(126);
 	execvpe(s->argv[0], (char *const *)s->argv, (char *const *)s->env);

@@ -35,7 +35,7 @@ struct pool_task {
 };
 
 struct pool_result {
-	int status; /* as returned by wait() */
+	int status; /* status of wait() */
 	int64_t cpu_ms;
 };
 

@@ -54,7 +54,7 @@ struct token {
 	 * and -) a job's */
 	char id[64];
 	char secret[64];		    /* URL-safe base64 */
-	char fingerprint[FINGERPRINT_SIZE]; /* as many digits as the token has */
+	char fingerprint[FINGERPRINT_SIZE]; /* possibly only the first digits */
 };
 int token_parse(const char *text, struct token *ret, struct err *err);
 void token_write(const struct token *t, char ret[TOKEN_SIZE]);

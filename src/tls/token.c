@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "tls/pki.h"
 
-#define DIGITS_WRITTEN 32 /* digits of a fingerprint: 128 bits, too many to forge an authority */
+#define DIGITS_WRITTEN 32 /* digits of a fingerprint: 128 bits, which nobody can forge */
 
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 #define DIGITS "0123456789"

@@ -106,7 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		vec_push(&old, s); /* still referenced, so that it is not reported as a leak */
 	}
 
-	json_t *offer = spool_lease(s, node); /* as with each welcome */
+	json_t *offer = spool_lease(s, node); /* sent with each welcome */
 
 	while (p < end) {
 		const char *next = memchr(p, '\0', (size_t)(end - p));

@@ -2,13 +2,15 @@
  * serve.h - a small HTTP server over net/http, for the tests of both ends, in the test's own loop
  * or in a child process.
  *
- *	/echo		the request as JSON: method, path, query (q), header (X-Test), body (base64), uid, gid, pid, remote, page
+ *	/echo		the request as JSON: method, path, query (q), header (X-Test), body
+ *			(base64), uid, gid, pid, remote, page
  *	/hello		"hello"
  *	/big?n=N	N bytes
  *	/error		409 with code "bad_state"
  *	/later		the answer comes some turns later, from a timer
- *	/never		taken, and never answered
- *	/stream?n=N	N pieces of "piece %d\n"; with &by=wake one at a time, each after a wake; with &by=pause after pauses of its own
+ *	/never		accepted and never answered
+ *	/stream?n=N	N pieces of "piece %d\n"; with &by=wake one at a time, each after a
+ *			wake; with &by=pause after pauses of its own
  *	/silent		a stream that never sends anything
  *	/shout		leaves HTTP: echoes input in capitals until the client shuts its direction
  *	/crash		the server exits at once, without an answer

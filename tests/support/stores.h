@@ -57,9 +57,9 @@ void expect_sql(const struct world *w, const char *sql, const char *value);
 /* Each of these fails the test on an error or a mismatch. */
 struct store *open_store(const char *url);
 void commit(struct store *s);
-/* Of a commit; `part`: part of its message. */
+/* Expects a commit to fail with a message that contains `part`. */
 void expect_failure(struct store *s, int code, const char *part);
-void expect_refusal(const char *url, int code, const char *part); /* of opening it */
+void expect_refusal(const char *url, int code, const char *part); /* when it is opened */
 void expect_content(struct store *s, const char *reject,
 		    const char *text); /* records that contain `reject` count as damaged */
 void expect_body(struct store *s, uint64_t key, const char *text); /* NULL: it must be missing */

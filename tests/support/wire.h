@@ -38,7 +38,7 @@ struct tls_context *trust_issue(const struct trust *t, const struct cert_names *
 /* ---- an end that is a link ---- */
 
 struct seen {
-	char *head; /* as text */
+	char *head; /* JSON text */
 	char *data;
 	size_t n;
 };
