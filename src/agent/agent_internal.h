@@ -104,12 +104,12 @@ int machine_join(struct home *h, const struct join_options *o, struct err *err);
 int credential_load(struct agent *a, struct err *err);
 bool credential_expired(const struct agent *a);	 /* returns true if only another join helps */
 bool credential_replaced(const struct agent *a); /* returns true if there was another join */
-/* while connected: requests a new certificate if it is due */
+/* Requests a new certificate if it is due, while connected. */
 void credential_turn(struct agent *a);
 void credential_take(struct agent *a, const char *cert); /* takes the new certificate */
 void credential_drop(struct agent *a);			 /* deletes the credentials of a node that was removed */
 void credential_fini(struct agent *a);
-/* takes {NAME: JOIN}; returns true if one of them is new */
+/* Takes {NAME: JOIN}; returns true if one of them is new. */
 bool revoked_take(struct agent *a, const json_t *list);
 json_t *revoked_give(const struct agent *a);
 
@@ -124,7 +124,7 @@ void session_tell(struct agent *a, const struct strbuf *head);
 struct link *session_link(const struct agent *a);  /* NULL: no server is connected */
 const char *session_server(const struct agent *a); /* its address; NULL: none is connected */
 void session_facts(struct agent *a);		   /* sends changed facts */
-/* sends changed health without waiting for the next heartbeat */
+/* Sends changed health without waiting for the next heartbeat. */
 void session_health(struct agent *a);
 
 /* orders.c */
@@ -139,21 +139,21 @@ void orders_stop(struct agent *a);
 int peers_start(struct agent *a, struct err *err);
 void peers_identity(struct agent *a); /* the certificate has changed */
 void peers_revoke(struct agent *a);   /* a node was removed */
-/* the server was heard from, or announced that it stops */
+/* Notes that the server was heard from, or announced that it stops. */
 void peers_trust(struct agent *a, bool stops);
 void peers_stop(struct agent *a);
 
 /* terminal.c */
 int terminal_start(struct agent *a, struct err *err);
-/* the connection to the server is lost: their shepherds will connect again */
+/* Closes all terminals when the server is lost: their shepherds will connect again. */
 void terminal_cut(struct agent *a);
 void terminal_stop(struct agent *a);
 
 /* spool.c */
 int spool_start(struct agent *a, struct err *err);
-/* handles a welcome; `lease` NULL: it does not mention a lease */
+/* Handles a welcome; `lease` NULL: it does not mention a lease. */
 void host_spool_lease(struct agent *a, struct link *server, const json_t *lease);
-/* the server has a change, or refuses it */
+/* Handles the server's answer: it has a change, or refuses it. */
 void spool_done(struct agent *a, struct link *server, const json_t *head);
 void host_spool_turn(struct agent *a, struct link *server); /* called at each heartbeat */
 const struct offer *spool_offer(const struct agent *a);	    /* NULL: none */
@@ -164,7 +164,7 @@ void spool_stop(struct agent *a);
 
 /* views.c */
 void views_start(struct agent *a);
-/* a piece of a view */
+/* Takes a piece of a view. */
 void views_frame(struct agent *a, const json_t *head, const char *data, size_t n);
 bool views_has(const struct agent *a, const char *name);
 int views_read(const struct agent *a, const char *name, struct strbuf *ret);

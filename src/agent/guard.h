@@ -20,7 +20,7 @@ void guard_set(struct agent *a, const char *policy);
 /* Starts with the policy in agent.json, and what was known of the owner before. */
 int guard_start(struct agent *a, struct err *err);
 void guard_stop(struct agent *a); /* frozen tasks stay frozen */
-/* returns true if jobs here run behind everything else */
+/* Returns true if jobs here run behind everything else. */
 bool guard_background(const struct agent *a);
 /* Events of parts: a part that ends, or saves its work, by order of the server is not frozen any
  * more; a part that its user has suspended stays suspended. */

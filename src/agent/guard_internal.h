@@ -73,7 +73,7 @@ struct guard {
 /* guard.c */
 void guard_turn(struct guard *g); /* looks now instead of at the next tick */
 bool guard_owns(const struct guard *g, uid_t user);
-/* returns true if the process belongs to a job */
+/* Returns true if the process belongs to a job. */
 bool guard_ours(const struct guard *g, pid_t pid);
 
 /* guard_book.c */

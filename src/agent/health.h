@@ -15,7 +15,7 @@ struct health *health_create(uv_loop_t *loop, void (*changed)(void *context), vo
  * machine counts as healthy. */
 void health_set(struct health *h, const char *program, int every, int seconds);
 const char *health_text(const struct health *h); /* "": healthy */
-/* ends a check in progress; the loop frees the memory in its next turns */
+/* Ends a check in progress; the loop frees the memory in its next turns. */
 void health_stop(struct health *h);
 
 #endif

@@ -58,7 +58,7 @@ struct member {
 	json_t *revoked; /* removed nodes, {NAME: JOIN}; NULL: none */
 };
 
-/* returns -ENOENT if it has not joined */
+/* Reads agent.json; returns -ENOENT if this machine has not joined. */
 int member_load(const struct home *h, struct member *ret, struct err *err);
 int member_store(const struct home *h, const struct member *m, struct err *err);
 void member_fini(struct member *m);

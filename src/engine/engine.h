@@ -82,7 +82,7 @@ void engine_stop(struct engine *e); /* jobs keep running */
 
 /* Starts an attempt. parts[0] has the script; all parts have the same tag. */
 void engine_start(struct engine *e, const struct part_order *parts, int n);
-/* number of unanswered orders to this machine; other hosts don't count */
+/* Returns the number of unanswered orders to this machine; other hosts don't count. */
 size_t engine_backlog(const struct engine *e);
 void engine_signal(struct engine *e, const char *tag,
 		   int signal); /* signals all parts; remembered for hosts that are disconnected */
@@ -113,15 +113,15 @@ void engine_erase(struct engine *e, const char *name, const struct nursery_user 
  * Reconciles what is known of the host: makes up for lost answers, ends unknown attempts. The
  * caller keeps the link, passes frames on and reports when it is closed. */
 void engine_host_up(struct engine *e, const char *host, struct link *link, const json_t *inventory);
-/* the link is closed; nothing is concluded */
+/* Notes that the host's link is closed; nothing is concluded. */
 void engine_host_down(struct engine *e, const char *host);
-/* its parts are gone, or end before anyone can learn otherwise */
+/* Declares its parts gone: they have ended, or will before anyone can learn otherwise. */
 void engine_host_lost(struct engine *e, const char *host);
 /* Returns true if the frame was for the engine ("started", "ready", "refused", "ended", "lost"). */
 bool engine_frame(struct engine *e, const char *host, const json_t *head, const char *data, size_t n);
 struct link *engine_link(const struct engine *e, const char *host); /* NULL: not connected */
 struct local *engine_here(struct engine *e);			    /* NULL: none */
-/* this machine, including the file transfers for its parts */
+/* Returns this machine, including the file transfers for its parts. */
 struct errands *engine_errands(struct engine *e);
 
 #endif

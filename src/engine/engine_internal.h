@@ -130,9 +130,9 @@ char *part_refusal(const struct part *p);
 char *part_epitaph(const struct part *p);
 void part_begin(struct engine *e, struct part *p); /* sends its order, or marks it NEVER */
 void part_never(struct engine *e, struct part *p);
-/* sends it now, or when its host is back */
+/* Sends it now, or when its host is back. */
 void part_signal(struct engine *e, struct part *p, int signal);
-/* sends it now, or when its host is back */
+/* Sends it now, or when its host is back. */
 void part_limit(struct engine *e, struct part *p, int64_t walltime);
 void part_save(struct engine *e, struct part *p, enum checkpoint_cause cause, int64_t seconds);
 void part_hear(struct engine *e, struct part *p, const struct news *n);
@@ -143,7 +143,7 @@ struct host *host_get(struct engine *e, const char *name); /* creates it if it i
 bool host_is_there(const struct engine *e, const struct host *h);
 const char *host_title(const struct host *h); /* name for sentences */
 struct part *host_part(const struct engine *e, const struct host *h, const char *tag);
-/* adds the part to the host's parts */
+/* Adds the part to the host's parts. */
 void part_settle_in(struct part *p, struct gang *g, struct host *h);
 void part_move_out(struct part *p);
 /* These require that the host is connected. */

@@ -80,9 +80,9 @@ struct errands {
 /* ---- errands.c ---- */
 struct errand *errand_find(const struct errands *all, const char *tag);
 struct opener_user errand_user(const struct errand *e);
-/* returns true if it may transfer files; else the ones in progress are aborted */
+/* Returns true if it may transfer files; else the ones in progress are aborted. */
 bool errand_may(struct errand *e);
-/* does the next step after a parcel is over; may free the errand */
+/* Does the next step after a parcel is over; may free the errand. */
 void errand_step(struct errand *e);
 
 /* ---- parcel.c ---- */
@@ -92,16 +92,16 @@ bool parcel_is_output(const struct parcel *p);
 void parcel_turn(struct parcel *p);    /* starts a transfer if there is something to do */
 void parcel_bring(struct parcel *p);   /* called when the job has ended */
 void parcel_give_up(struct parcel *p); /* leaves it where it is */
-/* adds a sentence about one that stays */
+/* Adds a sentence about one that stays. */
 void parcel_say(const struct parcel *p, struct strbuf *out);
 
 /* ---- spool.c ---- */
 void spool_path(const struct errands *all, const char *tag, const char *suffix, char *ret, size_t size);
 void spool_write(const struct errand *e); /* writes TAG.json */
-/* returns NULL if there is none, or it can't be read */
+/* Reads TAG.json; returns NULL if there is none, or it can't be read. */
 struct errand *spool_read(struct errands *all, const char *tag);
 void spool_remove(const struct errands *all, const char *tag, const char *suffix);
-/* removes notes about attempts that never ran, and output not fetched for a month */
+/* Removes notes about attempts that never ran, and output not fetched for a month. */
 void spool_sweep(struct errands *all);
 
 /* ---- network.c ---- */

@@ -41,7 +41,7 @@ struct files_identity {
 	const struct revoked *revoked;
 };
 void files_identify(struct files *f, const struct files_identity *i);
-/* takes a link whose first frame has "t":"file" */
+/* Takes a link whose first frame has "t":"file". */
 void files_serve(struct files *f, struct link *l, json_t *first);
 void files_stop(struct files *f); /* closes all connections */
 

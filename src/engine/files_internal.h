@@ -45,7 +45,7 @@ struct files {
 };
 
 void files_serve_own(struct files *f, struct link *l); /* serves this host itself */
-/* returns true if the server's last word is too old to trust another node */
+/* Returns true if the server's last word is too old to trust another node. */
 bool files_doubt(const struct files *f);
 void files_watch(struct files *f);    /* starts the timer */
 void carries_tick(struct files *f);   /* ends transfers without progress and idle connections */

@@ -17,7 +17,7 @@
 
 struct local;
 
-/* Describes what a user sees at a path. */
+/* View of a path with the rights of a user. */
 struct sight {
 	int64_t fs; /* type of the file system; 0: nothing is visible */
 	bool directory;
@@ -70,7 +70,7 @@ void local_order(struct local *e, const struct order *o);
 size_t local_backlog(const struct local *e); /* returns the number of unanswered orders */
 void local_signal(struct local *e, const char *tag, int signal);
 void local_limit(struct local *e, const char *tag, int64_t walltime); /* sets another walltime */
-/* see engine_save() */
+/* Orders an attempt to save its work, see engine_save(). */
 void local_save(struct local *e, const char *tag, enum checkpoint_cause cause, int64_t seconds);
 void local_open(struct local *e, uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path, int flags,
 		int mode); /* flags and mode as for open(); regular files only */

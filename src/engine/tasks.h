@@ -46,7 +46,7 @@ void tasks_identity(struct tasks *t, struct tls_context *tls);
 void tasks_revoke(struct tasks *t, const struct revoked *r);
 /* Takes over a link from another host whose first frame has "t":"task". */
 void tasks_serve(struct tasks *t, struct link *l, json_t *first);
-/* closes connections, which ends the tasks that are not in separate processes */
+/* Closes connections, which ends the tasks that are not in separate processes. */
 void tasks_stop(struct tasks *t);
 
 #endif

@@ -36,7 +36,7 @@ int task_here_start(uv_loop_t *loop, const char *live, const json_t *first, stru
 		    void (*over)(void *context), void *context, struct task_here **ret, struct err *err);
 void task_here_frame(struct task_here *h, const char *type, const json_t *head, const char *data, size_t n);
 void task_here_drained(struct task_here *h);
-/* ends a program that is still running; NULL is allowed */
+/* Ends a program that is still running; NULL is allowed. */
 void task_here_close(struct task_here *h);
 
 /* ---- task_far.c: a task on another host ---- */
@@ -50,10 +50,11 @@ struct task_far;
 /* Starts a task. The caller's link is paused until the other host has the first frame. */
 struct task_far *task_far_start(uv_loop_t *loop, const struct task_way *way, json_t *first, struct link *link,
 				void (*over)(void *context), void *context);
-/* returns true if the other host was revoked */
+/* Returns true if the other host was revoked. */
 bool task_far_revoked(const struct task_far *f, const struct revoked *r);
 void task_far_frame(struct task_far *f, const json_t *head, const char *data, size_t n);
 void task_far_drained(struct task_far *f);
-void task_far_close(struct task_far *f, bool at_once); /* sends what is queued first, unless at_once; NULL is allowed */
+/* sends what is queued first, unless at_once; NULL is allowed */
+void task_far_close(struct task_far *f, bool at_once);
 
 #endif

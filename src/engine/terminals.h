@@ -16,7 +16,7 @@ struct terminals;
 int terminals_open(uv_loop_t *loop, const char *path, const char *live,
 		   void (*came)(void *context, const char *tag, int fd), void *context, struct terminals **ret,
 		   struct err *err);
-/* connections already taken stay open; NULL is allowed */
+/* Closes the socket; connections already taken stay open. NULL is allowed. */
 void terminals_close(struct terminals *t);
 
 #endif

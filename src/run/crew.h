@@ -30,7 +30,7 @@ int crew_open(struct crew *c, const struct launch *how, const char *live, struct
  * `open`: new tasks may be started. */
 void crew_fds(struct crew *c, int64_t now, poll_list *ret);
 void crew_turn(struct crew *c, const struct pollfd *fds, size_t n, bool open);
-/* returns false if the process is not a task */
+/* Returns false if the process is not a task. */
 bool crew_reaped(struct crew *c, pid_t pid, int status);
 int64_t crew_next(const struct crew *c);     /* returns when to call crew_look() */
 void crew_look(struct crew *c, int64_t now); /* kills tasks that were asked to end and did not */

@@ -106,7 +106,7 @@ static char *init_path(void)
 }
 
 /* CRIU makes a directory in the first process's working directory and mounts a /proc there. So only
- * root must be able to write there, and it must not belong to one job's images: a job restored from
+ * root may have write access there, and it must not belong to one job's images: a job restored from
  * another's images uses it as well. There are several, for simultaneous dumps. */
 static char *place_make(const char *tag)
 {

@@ -21,7 +21,8 @@
 
 int64_t boot_us(void); /* returns the microseconds since this machine booted */
 int lease_write(const char *live, int64_t asked, bool suspend, struct err *err);
-/* last word from the server; INT64_MAX: suspended; INT64_MIN: none since boot */
+/* Returns the instant of the last word from the server; INT64_MAX: suspended; INT64_MIN: none since
+ * boot. */
 int64_t lease_word(const char *live);
 
 struct lease {

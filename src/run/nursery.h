@@ -44,7 +44,7 @@ struct nursery_options {
 	const char *socket; /* datagram socket of the server */
 	const char *cgroup; /* "auto", "v2", "v1" or "none" */
 	bool root_jobs;	    /* uid 0 may have jobs (always true if the nursery is not root) */
-	int lock; /* LIVE/.nursery, open and locked by the parent; 0: the nursery locks it itself */
+	int lock;	    /* LIVE/.nursery, open and locked by the parent; 0: the nursery locks it itself */
 };
 int nursery_main(const struct nursery_options *o); /* returns the exit code */
 /* Runs the nursery with the arguments from nursery_start(). Call it if argv[1] is "--nursery". */
@@ -65,9 +65,9 @@ int nursery_start(const char *program, const struct nursery_options *o, int wait
 /* These append frames to write to nursery.fd, on which the nursery's answers come back as
  * frames: */
 void nursery_order(const struct order *o, struct strbuf *out); /* starts a job */
-/* sends a signal to the job's whole tree; SIGKILL is final */
+/* Sends a signal to the job's whole tree; SIGKILL is final. */
 void nursery_signal(const char *tag, int signal, struct strbuf *out);
-/* sets the total run time in seconds, replacing the order's; answered like a signal */
+/* Sets the total run time in seconds, replacing the order's; answered like a signal. */
 void nursery_limit(const char *tag, int64_t walltime, struct strbuf *out);
 /* Orders the job to save its work; answered like a signal. */
 static inline void nursery_save(const char *tag, enum checkpoint_cause cause, int64_t seconds, struct strbuf *out)
@@ -137,7 +137,7 @@ enum live_state { LIVE_NONE, LIVE_NEVER, LIVE_RUNNING, LIVE_ENDED, LIVE_LOST };
  * same, *ret_pid is its shepherd (0: not known yet), ret->session the job's session (0: none yet),
  * ret->ready is true if it is an open room. */
 enum live_state live_look(const char *live, const char *tag, struct arena *a, struct result *ret, pid_t *ret_pid);
-/* call it once the server has stored the result */
+/* Removes the file, once the server has stored the result. */
 void live_remove(const char *live, const char *tag);
 /* Calls `one` for each tag in LIVE. */
 int live_list(const char *live, void (*one)(void *context, const char *tag), void *context, struct err *err);

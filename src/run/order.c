@@ -309,8 +309,8 @@ int order_load(const json_t *object, struct arena *a, struct order *ret, struct 
 		r = lists_check(&o, err);
 	if (r)
 		return err_prefix(err, r, "order");
-	/* a room runs no program and has no output: the job's output is on another host, or also on
-	 * this host's disk */
+	/* a room runs no program and has no output of its own: the part with the script writes the
+	 * job's output */
 	if (o.room)
 		o.script = o.out = o.err = o.terminal.pty = NULL;
 	r = order_check(&o, err);

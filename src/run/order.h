@@ -69,15 +69,15 @@ struct order_terminal {
 
 /* The site's scripts around the job. */
 struct order_site {
-	const char *prologue, *epilogue; /* or NULL; run as root in system mode, else as the user */
-	int64_t site_seconds; /* seconds that each of them may take; <= 0: 300 */
+	const char *prologue, *epilogue;		/* or NULL; run as root in system mode, else as the user */
+	int64_t site_seconds;				/* seconds that each of them may take; <= 0: 300 */
 	const char *name, *queue, *resources, *account; /* passed to them as arguments */
 };
 
 /* Settings of a job that has a share of a host's CPUs (share.h). */
 struct order_share {
 	int64_t share; /* thousandths of a CPU; 0: it has its CPUs to itself */
-	/* thousandths of a CPU that it requested: the most it may use to catch up */
+	/* the CPUs that it requested, in thousandths: the most it may use to catch up */
 	int64_t share_most;
 	int64_t share_work; /* milliseconds of CPU time that it should get within share_time */
 	int64_t share_time; /* seconds from its start */
@@ -226,7 +226,7 @@ struct result {
 	int64_t memory_kib; /* peak memory */
 	pid_t session;	    /* session of the job's first process */
 	const char *reason; /* a sentence, or NULL: NOT_STARTED, memory, lease, spare output */
-	bool unclear; /* NOT_STARTED: the cause may be the job or its user as well as the host */
+	bool unclear;	    /* NOT_STARTED: the cause may be the job or its user as well as the host */
 	bool ready;	    /* not a result yet, but a room has opened: no other member counts */
 	bool saved;	    /* not a result yet, but `saves` has changed: no other member counts */
 	struct saves saves; /* checkpoint.h */

@@ -59,7 +59,7 @@ enum pty_frame {
 
 struct pty_wire {
 	struct strbuf in, out; /* from and to the current connection: complete and partial frames */
-	struct strbuf kept; /* our data that the other end has not consumed, from byte `base` on */
+	struct strbuf kept;    /* our data that the other end has not consumed, from byte `base` on */
 	uint64_t base, got;    /* got: bytes of the other's data received */
 	uint64_t used, told;   /* bytes of it consumed here; bytes of it reported as consumed */
 	bool greeted;	       /* the other's hello has arrived */
@@ -68,7 +68,7 @@ struct pty_wire {
 /* Starts a new connection: sends hello, followed by `n` more bytes. */
 void wire_begin(struct pty_wire *w, const void *more, size_t n);
 size_t wire_room(const struct pty_wire *w); /* returns the bytes of data that may be sent now */
-/* sends data, and keeps it until it is consumed */
+/* Sends data, and keeps it until it is consumed. */
 void wire_send(struct pty_wire *w, const void *data, size_t n);
 void wire_put(struct pty_wire *w, enum pty_frame kind, const void *data, size_t n);
 void wire_used(struct pty_wire *w, size_t n); /* counts data of the other end as consumed */
@@ -102,7 +102,7 @@ struct pty {
 	bool said;		      /* everything before the result was sent */
 	bool over;		      /* the client has received the result */
 	bool hung_up;		      /* the client is gone for good */
-	int signal; /* signal requested by the client; the shepherd sends it and resets this to 0 */
+	int signal;		      /* signal requested by the client; the shepherd sends it and resets this to 0 */
 };
 
 /* Starts to look for the client. The texts stay the caller's. */

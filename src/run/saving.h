@@ -29,7 +29,7 @@ struct saving {
 	pid_t scribe; /* 0: none is running */
 	enum scribe_task task;
 	enum checkpoint_cause cause;
-	int64_t number; /* number of the checkpoint in progress; -1: being prepared; 0: none */
+	int64_t number;	      /* number of the checkpoint in progress; -1: being prepared; 0: none */
 	int64_t begun, until; /* boot_us() */
 	/* boot_us() at which the first process got the signal; 0: none has a handler for it yet */
 	int64_t heard_at;
@@ -50,14 +50,14 @@ int saving_open(struct shepherd *s, struct err *err);
 /* Returns true if CRIU restores the attempt; the first process then becomes the shepherd's
  * child. */
 bool saving_restores(const struct shepherd *s);
-/* returns the pid, or -errno and a sentence */
+/* Returns the pid, or -errno and a sentence. */
 pid_t saving_restore(struct shepherd *s, struct err *err);
 void saving_started(struct shepherd *s); /* called when the job is running */
 /* Returns false if the word is not an order to save. */
 bool saving_word(struct shepherd *s, int word);
-/* may have to wait; does nothing if one has begun */
+/* Begins a checkpoint, or lets it wait for the one in progress. */
 void saving_begin(struct shepherd *s, enum checkpoint_cause cause, int64_t until);
-/* returns true if the process was a scribe */
+/* Returns true if the process was a scribe. */
 bool saving_reaped(struct shepherd *s, pid_t pid, int status);
 void saving_look(struct shepherd *s, int64_t now);
 /* Returns how long before the end of a lease to save the job; 0: it makes no checkpoints, or was
@@ -71,9 +71,9 @@ int64_t saving_next(const struct shepherd *s);
 bool saving_over(const struct shepherd *s, int64_t now);
 /* Returns when the checkpoint for the walltime must begin; NEVER: there is none. */
 int64_t saving_limit_at(const struct shepherd *s, int64_t term_at);
-/* returns why the job was ended, if a final checkpoint was made */
+/* Returns why the job was ended, if a final checkpoint was made. */
 enum result_cause saving_result(const struct shepherd *s);
-/* called when nothing of the job is left: takes the last look */
+/* Takes the last look, when nothing of the job is left. */
 void saving_close(struct shepherd *s);
 void saving_erase(struct shepherd *s); /* deletes the checkpoints of a job that succeeded */
 

@@ -43,11 +43,11 @@ struct shepherd {
 	pid_t job;     /* the first process; 0 after it has ended */
 	enum stage stage;
 	int ordered;					   /* last signal sent by order */
-	bool paused; /* suspended by order: SIGSTOP, and no SIGCONT since */
+	bool paused;					   /* suspended by order: SIGSTOP, and no SIGCONT since */
 	int64_t started, kill_at, sample_at, sample_every; /* boot_us() */
-	int64_t told_at; /* when the usage was last reported to the server */
-	int64_t share_at; /* when to set its quota again (share.h) */
-	int64_t output_at; /* us: next check of output in the spare directory */
+	int64_t told_at;				   /* when the usage was last reported to the server */
+	int64_t share_at;				   /* when to set its quota again (share.h) */
+	int64_t output_at;				   /* us: next check of output in the spare directory */
 	int64_t warned, warn_again; /* end of which its terminal was warned; time of the next try */
 	struct rusage before;	    /* usage of children that were not the job's */
 };
@@ -57,14 +57,14 @@ int64_t shepherd_walltime(const struct order *o); /* the order's, or as changed 
 /* CPU time used so far by all of its processes */
 int64_t shepherd_cpu_ms(const struct shepherd *s);
 void shepherd_ended(struct shepherd *s); /* records the end and the run time */
-/* opens the descriptors that shepherd_watch() needs */
+/* Opens the descriptors that shepherd_watch() needs. */
 int shepherd_watch_begin(struct shepherd *s, struct err *err);
 void shepherd_watch(struct shepherd *s); /* returns when nothing of the attempt is left */
-/* waits for the client of an interactive job */
+/* Waits for the client of an interactive job. */
 int shepherd_client_await(struct shepherd *s, struct err *err);
-/* sends a datagram to the server */
+/* Sends a datagram to the server. */
 void shepherd_send(const struct shepherd *s, const char *text, size_t n);
-/* sets the reason of an attempt whose lease has ended */
+/* Sets the reason of an attempt whose lease has ended. */
 void shepherd_lease_say(struct shepherd *s);
 
 #endif
