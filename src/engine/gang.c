@@ -104,7 +104,7 @@ static bool gang_hosts_are_there(const struct engine *e, const struct gang *g)
 
 static void rooms_begin(struct engine *e, struct gang *g)
 {
-	/* otherwise a room would be opened only to be ended again */
+	/* if a host is missing, don't open a room only to end it again */
 	bool all = gang_hosts_are_there(e, g);
 
 	for (int i = 1; i < g->n; i++)

@@ -15,7 +15,7 @@
 struct opening {
 	struct opener *o;
 	uint64_t id;
-	/* set for a request to open a file; otherwise: */
+	/* one of the two is set: to open a file, or to look at a path */
 	void (*done)(void *context, int fd, const char *reason);
 	void (*looked)(void *context, const struct sight *s);
 	void *context;
