@@ -10,8 +10,8 @@
 
 #include "bag/adapter_internal.h"
 
-#define TAIL                                                                                                           \
-	0.8 /* how much tasks beyond the longest known stay exceed it, if all do; less if fewer do */
+/* how much tasks beyond the longest known stay exceed it, if all do; less if fewer do */
+#define TAIL 0.8
 
 static int step_of(int64_t seconds)
 {

@@ -21,8 +21,8 @@
 #define JOBS_MAX INT64_C(1000000000)
 #define YEAR INT64_C(31536000)
 
-#define FACTORS                                                                                                        \
-	"queue_time expansion cpus memory walltime deadline queue fairshare user group account qos hook" /* rules/priority.h */
+/* rules/priority.h */
+#define FACTORS "queue_time expansion cpus memory walltime deadline queue fairshare user group account qos hook"
 #define WEIGHTS .type = ATTR_WEIGHTS, .words = FACTORS, .min = -JOBS_MAX, .max = JOBS_MAX
 #define BOOL(initial_) .type = ATTR_BOOL, .initial = (initial_)
 #define COUNT .type = ATTR_NUMBER, .min = 0, .max = JOBS_MAX

@@ -11,8 +11,8 @@
 #include "server/base/stats.h"
 #include "server/server.h"
 
-#define MOMENT_US                                                                                                      \
-	200 /* parts shorter than this are not separated: reading the CPU clock is a system call */
+/* parts shorter than this are not separated: reading the CPU clock is a system call */
+#define MOMENT_US 200
 #define LONG_TURN_US 50000 /* limit for a turn, during which no client is answered */
 
 /* Wakes the scheduler after input other than a request, perhaps after a long sleep. A turn
