@@ -140,7 +140,7 @@ static pmix_status_t on_abort(const pmix_proc_t *p, void *object, int status, co
 	return PMIX_SUCCESS;
 }
 
-/* Refusing alone is not enough: Open MPI's other ranks would wait forever. */
+/* Refuses and ends the program: otherwise Open MPI's other ranks would wait forever. */
 static pmix_status_t on_spawn(const pmix_proc_t *p, const pmix_info_t job[], size_t njob, const pmix_app_t apps[],
 			      size_t n, pmix_spawn_cbfunc_t done, void *context)
 {

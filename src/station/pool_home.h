@@ -59,7 +59,7 @@ int pool_home_read(const struct pool_home *h, const char *name, struct strbuf *r
 /* Replaces the file atomically. */
 int pool_home_write(const struct pool_home *h, const char *name, int mode, const char *text, struct err *err);
 
-/* -ENOENT: not in a pool */
+/* Reads pool.json; -ENOENT: not in a pool. */
 int pool_conf_load(const struct pool_home *h, struct pool_conf *ret, struct err *err);
 int pool_conf_store(const struct pool_home *h, const struct pool_conf *c, struct err *err);
 

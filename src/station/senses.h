@@ -28,7 +28,7 @@ struct senses_listener {
 	void *context;
 };
 
-/* `dev`: directory of the devices, usually /dev. */
+/* Starts watching; `dev` is the directory of the devices, usually /dev. */
 struct senses *senses_create(uv_loop_t *loop, const char *dev, const struct senses_listener *l);
 void senses_destroy(struct senses *s);
 /* Restores what an earlier process saw: input `ago` milliseconds ago. A negative value (the

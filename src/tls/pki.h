@@ -23,9 +23,9 @@ struct cert_names {
 #define FINGERPRINT_SIZE 65 /* SHA-256 of the certificate: 64 hexadecimal digits and a NUL */
 
 int pki_key(struct strbuf *ret_key, struct err *err); /* creates an EC P-256 key */
-/* valid for 30 years */
+/* Creates an authority that is valid for 30 years. */
 int pki_authority(const char *cluster, struct strbuf *ret_key, struct strbuf *ret_cert, struct err *err);
-/* Without names: the issuer assigns them. */
+/* Creates a request without names: the issuer assigns them. */
 int pki_request(const char *key, struct strbuf *ret_csr, struct err *err);
 /* Issues a certificate. `hosts` (may be NULL): blank-separated names and addresses for programs
  * that check them, such as curl. It is valid from a day ago (clocks differ) until `life` seconds
@@ -63,7 +63,7 @@ void token_write(const struct token *t, char ret[TOKEN_SIZE]);
 char *token_read(const char *file, struct err *err);
 void secret_random(char ret[64]);				  /* 128 random bits */
 void secret_hash(const char *secret, char ret[FINGERPRINT_SIZE]); /* SHA-256 */
-/* HMAC-SHA-256 of `text`, URL-safe base64: derives secrets instead of storing them */
+/* Derives a secret that need not be stored: HMAC-SHA-256 of `text`, URL-safe base64. */
 void secret_mac(const char *key, const char *text,
 		char ret[64]);
 bool secret_equal(const char *a, const char *b); /* compares in constant time */

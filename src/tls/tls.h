@@ -51,23 +51,24 @@ int tls_start(struct tls_context *c, int fd, const char *alpn, enum cert_role ex
  * authority", "it is a node's, not the server's"). */
 int tls_handshake(struct tls *t, struct err *err);
 ssize_t tls_read(struct tls *t, void *buf, size_t n);	     /* 0: end of input; -EAGAIN; -errno */
-/* -EAGAIN: call again later with the same bytes; -errno */
+/* Returns the bytes written; -EAGAIN: call again later with the same bytes; -errno. */
 ssize_t tls_write(struct tls *t, const void *buf, size_t n);
 /* Returns true if the connection ended in order but without close_notify: the other program has
  * exited. */
 bool tls_ended(const struct tls *t);
-/* Message for an -errno of the calls above: a server may refuse us after our handshake. */
+/* Returns the message for an -errno of the calls above: a server may refuse us after our
+ * handshake. */
 const char *
 tls_why(const struct tls *t);
 bool tls_pending(const struct tls *t); /* true if tls_read() has more without polling */
 short tls_events(const struct tls *t); /* POLLIN and POLLOUT, by what the last call waited for */
 int tls_fd(const struct tls *t);
 const char *tls_alpn(const struct tls *t);
-/* CERT_NOBODY: the peer sent no certificate */
+/* Returns the peer's names; CERT_NOBODY: it sent no certificate. */
 void tls_peer(const struct tls *t, struct cert_names *ret);
-/* When the peer's certificate expires; 0: it sent none. */
+/* Returns when the peer's certificate expires; 0: it sent none. */
 int64_t tls_peer_until(const struct tls *t);
-/* PEM of the authority matched by fingerprint, or NULL */
+/* Returns the PEM of the authority matched by fingerprint, or NULL. */
 const char *tls_peer_ca(const struct tls *t);
 /* Sends close_notify and shuts down our direction (SHUT_WR): the peer reads all that was written
  * and then EOF; we can still read. */

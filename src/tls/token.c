@@ -27,7 +27,7 @@ static bool part_copy(const char *from, size_t n, size_t least, const char *alph
 	return true;
 }
 
-/* Secret and fingerprint contain no dot and are split off from the end; an ID may contain dots.
+/* Splits off secret and fingerprint from the end: they contain no dot, but an ID may.
  * The error never repeats the text, since it may be a mistyped secret. */
 int token_parse(const char *text, struct token *ret, struct err *err)
 {

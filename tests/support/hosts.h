@@ -47,7 +47,7 @@ struct hosts {
 
 int hosts_setup(void **state); /* connects all three */
 int hosts_setup_here(void **state);
-/* Also checks that nothing is running any more and that no live file is left. */
+/* Checks that nothing is running any more and that no live file is left, and removes all. */
 int hosts_teardown(void **state);
 
 void hosts_turn(struct hosts *w);
@@ -95,7 +95,7 @@ int hosts_logged(struct hosts *w, const char *line);		  /* position + 1; 0: neve
 enum live_state hosts_live(struct hosts *w, int i, const char *tag);
 pid_t hosts_shepherd(struct hosts *w, int i, const char *tag);
 bool hosts_empty(struct hosts *w);			    /* no live file anywhere */
-/* File in the host's work directory; NULL: missing. */
+/* Reads a file in the host's work directory; NULL: missing. */
 char *hosts_file(struct hosts *w, int i, const char *name);
 void hosts_touch(struct hosts *w, int i, const char *name);
 
