@@ -272,7 +272,8 @@ static void task_run(struct host_task *t)
 	link_pack(t->guest->link, NULL, 0, "{s:s,s:I}", "t", "began", "id", (json_int_t)t->start.id);
 }
 
-/* Starts waiting tasks, oldest first; the list begins with the newest. */
+/* Starts queued tasks, by priority where the policy has priorities, then oldest first. The list
+ * begins with the newest. */
 static void next_start(struct pool *p)
 {
 	for (;;) {
