@@ -1,5 +1,6 @@
 /*
- * case.h - a random cluster with random jobs and accidents, as plain data: made from a seed, printed, made smaller.
+ * case.h - a random cluster with random jobs and accidents, as plain data: made from a seed,
+ * printed, made smaller.
  */
 #ifndef TESTS_CASE_H
 #define TESTS_CASE_H
@@ -95,8 +96,8 @@ bool case_valid(const struct tcase *t);
 /* NULL, or what is wrong. */
 typedef const char *(*case_property)(const struct tcase *t, const struct policy *policy);
 
-/* Tries the property on `count` cases; the first that fails is made smaller, printed, and fails the test. An assert of the
- * code under test counts as a failure of the property. */
+/* Tries the property on `count` cases; the first that fails is made smaller, printed, and fails
+ * the test. An assert of the code under test counts as a failure of the property. */
 void case_check(case_property property, unsigned flavour, const struct policy *policy, int count);
 
 /* A copy of a policy with another push depth; -1: as it is. Static, up to 32 of them. */

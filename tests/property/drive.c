@@ -182,7 +182,7 @@ static int machine_of(const struct drive *d, int node)
 	return node;
 }
 
-/* Whether two running jobs are on one node, or machine, that one of them has to itself. */
+/* Returns true if two running jobs are on one node, or machine, that one of them has to itself. */
 static bool in_conflict(const struct drive *d, uint32_t a, uint32_t b)
 {
 	int whole[2] = {d->t->job[d->job[a].of].whole, d->t->job[d->job[b].of].whole};
@@ -251,12 +251,12 @@ static void on_stop(struct drive *d, const struct event *e)
 	d->job[e->job].runs = false;
 }
 
-/* Whether `by` has the right to take the place of a job that ran or was reserved. */
+/* Returns true if `by` has the right to take the place of a job that ran or was reserved. */
 static bool may_take(const struct drive *d, const struct job *job, bool ran, const struct job *by)
 {
 	static const unsigned exec[KIND_COUNT] = {POWER_C_EXEC, POWER_S_EXEC, POWER_Q_EXEC, POWER_E_EXEC};
 
-	if (ran && d->move_cost && by->kind == KIND_COMMON) /* it goes on elsewhere: property-sched */
+	if (ran && d->move_cost && by->kind == KIND_COMMON) /* it continues elsewhere: property-sched */
 		return job->kind == KIND_COMMON && job->id % 4 && d->now - job->start >= d->move_cost;
 	if (ran)
 		return by->kind == KIND_EMERGENCY && (by->powers & exec[job->kind]);
@@ -389,7 +389,8 @@ static void drive_check(struct drive *d)
 		drive_wrong(d, "%zu jobs wait and the scheduler knows of %zu", waiting, sched_waiting(d->s));
 }
 
-/* A job of one free fragment avoids the node where it could not be started, if another could hold it for good. */
+/* A job of one free fragment avoids the node where it could not be started, if another could
+ * hold it for good. */
 static void avoid_node(struct drive *d, uint32_t id, int32_t node)
 {
 	const struct request *r = cluster_job_request(d->c, cluster_job(d->c, id));
@@ -585,7 +586,8 @@ static void drive_instant(struct drive *d, int64_t at)
 	books_check(d);
 }
 
-/* Nothing happens any more: whoever waits must be one that could not be placed on the empty machine. */
+/* Nothing happens any more: whoever waits must be one that could not be placed on the empty
+ * machine. */
 static void check_idle(struct drive *d)
 {
 	struct plan *empty = plan_create(d->c);

@@ -1,6 +1,7 @@
 /*
- * drive.h - runs a case through the scheduler in virtual time, and keeps books of its own from the events alone: what is
- * used on each node, who runs where, who took whose place. What those books do not allow is an error.
+ * drive.h - runs a case through the scheduler in virtual time, and keeps books of its own from the
+ * events alone: what is used on each node, who runs where, who took whose place. What those books
+ * do not allow is an error.
  */
 #ifndef TESTS_DRIVE_H
 #define TESTS_DRIVE_H
@@ -11,7 +12,8 @@
 #include "property/case.h"
 #include "sched/sched.h"
 
-/* An event as it was told, its nodes at nodes.v[first]; or, type EVENT_COUNT, a node (`job`) that went down or up (`at`). */
+/* A reported event with its nodes at nodes.v[first]; or, type EVENT_COUNT, a node (`job`)
+ * that went down or up (`at`). */
 struct drive_record {
 	struct event e;
 	size_t first;
@@ -61,7 +63,8 @@ const char *drive_run(struct drive *d, const struct tcase *t, const struct polic
 void drive_fini(struct drive *d);
 void drive_wrong(struct drive *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* A cluster with the case's nodes, features and settings; and the interned request of one of its jobs. */
+/* A cluster with the case's nodes, features and settings; and the interned request of one of its
+ * jobs. */
 struct cluster *drive_cluster(const struct tcase *t, const struct policy *policy);
 uint32_t drive_request(struct cluster *c, const struct case_job *j);
 /* How long a job takes to end once it is stopped: some longer than others. */

@@ -1,6 +1,7 @@
 /*
- * grounds.h - a small site with running, waiting and promised jobs and all kinds of blocks, made from a seed: the same each time. One of its jobs, the subject, is asked
- * about, and the reasons for which it waits can be taken away.
+ * grounds.h - a small site with running, waiting and promised jobs and all kinds of blocks, made
+ * from a seed: the same each time. One of its jobs, the subject, is asked about, and the reasons
+ * for which it waits can be taken away.
  *
  * grounds_world.c makes it, grounds_away.c takes reasons away.
  */
@@ -19,7 +20,7 @@
 #define LICENCES 4
 #define LICENCES_TEXT "4"
 
-/* What a site has besides the usual. */
+/* Additions to the usual site. */
 enum theme {
 	THEME_NONE,
 	THEME_PARTS,   /* partitions, time slices, and jobs that run only at night */
@@ -57,7 +58,8 @@ bool is_tag_of(const char *tag, const char *id); /* of an attempt of this job */
 /* The site of a seed, which is opened by it. */
 void world(struct scene *x, uint64_t seed);
 
-/* Why the subject waits, but for what is implied by other reasons; the caller's. NULL: it can't be asked about. */
+/* Why the subject waits, but for what is implied by other reasons; the caller's. NULL: it can't
+ * be asked about. */
 json_t *reasons_of(struct scene *x);
 /* Nothing is decided meanwhile; `left`: the one that stays, or NULL. Whether the subject runs then. */
 bool starts_without(struct scene *x, const json_t *reasons, const json_t *left);

@@ -10,7 +10,8 @@
 #include "server/server.h"
 #include "support/bare.h"
 
-/* What fits the nodes of an overlay (history_overlays.c) fits these, too: those of an overlay never come, and it may be removed. */
+/* What fits the nodes of an overlay (history_overlays.c) also fits these: those of an overlay
+ * never come, and it may be removed. */
 #define NODES "n[1-2]:cpus=4:mem=8gb:disk=100gb:swap=2gb n3:cpus=8:mem=8gb:disk=100gb:swap=4gb:big:f0:f1:f2:f3:f4:f5:f6"
 
 struct server *server_open(struct history *h)

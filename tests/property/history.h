@@ -1,7 +1,10 @@
 /*
- * history.h - a random history of a whole server, with a real store: what people and processes do in it, and what is to be seen of it.
+ * history.h - a random history of a whole server, with a real store: what people and processes do
+ * in it, and what is to be seen of it.
  *
- * history.c asks the server; history_people.c, history_sites.c, history_visits.c, history_overlays.c, history_owners.c, history_hooks.c, history_floods.c, history_steps.c say what happens; history_seen.c shows everything; history_books.c compares the books.
+ * history.c asks the server; history_people.c, history_sites.c, history_visits.c,
+ * history_overlays.c, history_owners.c, history_hooks.c, history_floods.c, history_steps.c say what
+ * happens; history_seen.c shows everything; history_books.c compares the books.
  */
 #ifndef SHUNT_TESTS_HISTORY_H
 #define SHUNT_TESTS_HISTORY_H
@@ -114,7 +117,8 @@ void job_see(struct history *h, uint32_t id, const struct array *a, struct strbu
 void dump(struct history *h, struct strbuf *out);
 void differ(const char *a, const char *b);
 
-/* Which jobs another user may see and hold, checked: the server remembers what the user coordinates, and must notice every change of it. */
+/* Which jobs another user may see and hold, checked: the server remembers what the user
+ * coordinates, and must notice every change of it. */
 void coordinated_see(struct history *h, struct strbuf *out);
 
 /* Each user's quota is what was given, less what was taken. */

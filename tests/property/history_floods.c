@@ -1,6 +1,6 @@
 /*
- * history_floods.c - what people do to make the server work or remember too much: workflows in layers, products of
- * dependencies, and floods of requests that are refused or only ask.
+ * history_floods.c - what people do to make the server work or remember too much: workflows in
+ * layers, products of dependencies, and floods of requests that are refused or only ask.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -33,7 +33,8 @@ static void depend_alter(struct history *h, uint64_t number, uint64_t first, uin
 	strbuf_fini(&b);
 }
 
-/* Each job of a level depends on all of the level before. Then some depend on others, which may be a circle. */
+/* Each job of a level depends on all of the level before. Then some depend on others, which may
+ * be a circle. */
 static void layers(struct history *h)
 {
 	uint64_t begun = next_number(h), first = 0, width = 0;

@@ -1,8 +1,10 @@
 /*
- * history_hooks.c - the site has hooks: Lua that sees what is submitted, modified, started and ended, and decides.
+ * history_hooks.c - the site has hooks: Lua that sees what is submitted, modified, started and
+ * ended, and decides.
  *
- * The site changes them now and then. Answers come late: a restart may lie between a question and its answer. All of it is drawn from h->hooks, so that seeds mean
- * without it what they meant before.
+ * The site changes them now and then. Answers come late: a restart may lie between a question and
+ * its answer. All of it is drawn from h->hooks, so that seeds mean without it what they meant
+ * before.
  */
 #include "property/history.h"
 #include "support/lua.h"

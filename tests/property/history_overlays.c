@@ -1,5 +1,6 @@
 /*
- * history_overlays.c - overlays are added, paused and removed, and their keeper says what becomes of its requests. No node ever comes. Drawn from h->overlays.
+ * history_overlays.c - overlays are added, paused and removed, and their keeper says what becomes
+ * of its requests. No node ever comes. Drawn from h->overlays.
  */
 #include <unistd.h>
 

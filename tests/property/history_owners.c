@@ -1,7 +1,10 @@
 /*
- * history_owners.c - a machine of somebody joins, n4: its heartbeats come and cease, its owner claims it, stays until jobs would have to leave, and gives it back; it becomes an ordinary node and a workstation
- * again. In some histories its agent connects, and jobs go there: its claims freeze them and chase them away, its connection is lost, with orders that were under way,
- * and its silence lasts until its jobs are given up. Claims, policies, habits and jobs are the same after a restart. Drawn from h->owners.
+ * history_owners.c - a machine of somebody joins, n4: its heartbeats come and cease, its owner
+ * claims it, stays until jobs would have to leave, and gives it back; it becomes an ordinary node
+ * and a workstation again. In some histories its agent connects, and jobs go there: its claims
+ * freeze them and chase them away, its connection is lost, with orders that were under way, and its
+ * silence lasts until its jobs are given up. Claims, policies, habits and jobs are the same after a
+ * restart. Drawn from h->owners.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /*
- * history_people.c - what people do: submit, alter, hold, delete, order jobs; administer queues, nodes and quota.
+ * history_people.c - what people do: submit, alter, hold, delete, order jobs; administer queues,
+ * nodes and quota.
  */
 #include <pwd.h>
 #include <stdio.h>
@@ -123,7 +124,8 @@ static void job_write(struct history *h, uid_t uid, struct strbuf *b)
 	strbuf_puts(b, "}");
 }
 
-/* One that was left while there was no server; some are refused, and are jobs all the same. A repeated one is made once. */
+/* One that was left while there was no server; some are refused, and are jobs all the same. A
+ * repeated one is made once. */
 static void left(struct history *h, uid_t uid, const char *body)
 {
 	char key[40];
@@ -322,7 +324,8 @@ static void quota_give(struct history *h)
 	    PICK(h, "null", "202704", "202701"), (int)below(h, 400000));
 }
 
-/* A is of small nodes, B of one node: at the end, when they are as large as they get, whatever was accepted fits (test_replay.c). */
+/* A is of small nodes, B of one node: at the end, when they are as large as they get, whatever
+ * was accepted fits (test_replay.c). */
 static void partition_change(struct history *h)
 {
 	const char *name = PICK(h, "A", "A", "B");
@@ -531,7 +534,8 @@ static void reservation_change(struct history *h)
 	}
 }
 
-/* Jobs are refused by one destination or all of them, are left in the routing queue, and go on later. */
+/* Jobs are refused by one destination or all of them, are left in the routing queue, and go on
+ * later. */
 static void routes_change(struct history *h)
 {
 	switch (below(h, 6)) {

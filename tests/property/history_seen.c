@@ -1,5 +1,6 @@
 /*
- * history_seen.c - everything that is to be seen of a server: what the API can show, and what decides what happens next.
+ * history_seen.c - everything that is to be seen of a server: what the API can show, and what
+ * decides what happens next.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -163,7 +164,8 @@ static int credit_line(void *context, const struct store_move *m)
 	return 0;
 }
 
-/* The books of accounts balance: what was deposited is somewhere, the lines add up to what is left, and a recomputation from where jobs have places to what is held. */
+/* The books of accounts balance: what was deposited is somewhere, the lines add up to what is
+ * left, and a recomputation from where jobs have places to what is held. */
 static void credits_check(struct history *h)
 {
 	struct server *s = h->s;

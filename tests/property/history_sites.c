@@ -1,8 +1,9 @@
 /*
- * history_sites.c - jobs go to other sites and come back: what people do with them, and what the courier reports.
+ * history_sites.c - jobs go to other sites and come back: what people do with them, and what the
+ * courier reports.
  *
- * A site is only what the courier says of it: reports come in any order, of earlier tries too. All of it is drawn from h->sites, so that seeds mean without it
- * what they meant before.
+ * A site is only what the courier says of it: reports come in any order, of earlier tries too. All
+ * of it is drawn from h->sites, so that seeds mean without it what they meant before.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /*
- * history_steps.c - one thing after the other: what processes do, time that passes, and which of all things comes next.
+ * history_steps.c - one thing after the other: what processes do, time that passes, and which of
+ * all things comes next.
  */
 #include <stdio.h>
 

@@ -1,7 +1,9 @@
 /*
- * history_visits.c - another site hands jobs over to this one, repeats itself, and takes back what was not accepted.
+ * history_visits.c - another site hands jobs over to this one, repeats itself, and takes back what
+ * was not accepted.
  *
- * What it was told is remembered over restarts: a key that was accepted has that id for ever, and one that was withdrawn is never accepted. Drawn from h->visits.
+ * What it was told is remembered over restarts: a key that was accepted has that id for ever, and
+ * one that was withdrawn is never accepted. Drawn from h->visits.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * test_explain.c - every waiting job has a reason, and the reason is true: each claim is checked on a copy of the plan from
- * which what the reason names was taken out.
+ * test_explain.c - every waiting job has a reason, and the reason is true: each claim is checked on
+ * a copy of the plan from which what the reason names was taken out.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -85,7 +85,7 @@ static bool may_use(const struct claim_check *k, size_t node)
 	return nodeset_has(&c->nodesets.v[cluster_job(c, k->job)->allowed], (uint32_t)node);
 }
 
-/* Whether a running job with whole nodes or machines has this node to itself. */
+/* Returns true if a running job with whole nodes or machines has this node to itself. */
 static bool has_whole(const struct drive *d, uint32_t runs, int32_t node)
 {
 	bool host = d->t->job[d->job[runs].of].whole == WHOLE_HOST;
@@ -100,7 +100,8 @@ static bool has_whole(const struct drive *d, uint32_t runs, int32_t node)
 	return false;
 }
 
-/* Whether a fragment of the job fits on a node that nobody has, as far as the job wants it to itself. */
+/* Returns true if a fragment of the job fits on a node that nobody has, as far as the job wants
+ * it to itself. */
 static bool is_empty(const struct claim_check *k, int32_t node)
 {
 	const struct drive *d = k->d;
@@ -155,7 +156,8 @@ static int64_t used_there(const struct claim_check *k, uint32_t runs, int dim)
 	return used;
 }
 
-/* The least of a dimension that running jobs leave free over the job's interval, from the drive's books and the plan. */
+/* The least of a dimension that running jobs leave free over the job's interval, from the
+ * drive's books and the plan. */
 static int64_t least_free(const struct claim_check *k, int dim)
 {
 	const struct drive *d = k->d;

@@ -1,6 +1,6 @@
 /*
- * test_forecast.c - the forecast is what then happens, if jobs run as long as they may and nobody else comes; and it changes
- * nothing.
+ * test_forecast.c - the forecast is what then happens, if jobs run as long as they may and nobody
+ * else comes; and it changes nothing.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ static bool one(void *context, const struct foreseen *f)
 	return true;
 }
 
-/* Of one that is cut short. */
+/* The end of a job that is cut short. */
 struct rest {
 	bool told[CASE_JOBS];
 	int64_t last; /* start */
@@ -51,7 +51,8 @@ static bool one_of_rest(void *context, const struct foreseen *f)
 	return true;
 }
 
-/* After a few cycles the rest is estimated roughly: every job that can be foreseen has a start then, once and in the order of time. */
+/* After a few cycles the rest is estimated roughly: every job that can be foreseen has a start
+ * then, once and in the order of time. */
 static void ask_rest(struct drive *d, const struct wait *whole)
 {
 	struct forecast *f = forecast_create(d->s);

@@ -1,7 +1,9 @@
 /*
- * test_grounds.c - every reason for which a waiting job does not start: with all of them gone it starts, with all but one it does not.
+ * test_grounds.c - every reason for which a waiting job does not start: with all of them gone it
+ * starts, with all but one it does not.
  *
- * The site of a seed (grounds.h) is made as often as there are reasons: each time another one is left. SHUNT_SEED=n shows one, SHUNT_CASES=n tries that many.
+ * The site of a seed (grounds.h) is made as often as there are reasons: each time another one is
+ * left. SHUNT_SEED=n shows one, SHUNT_CASES=n tries that many.
  */
 #include <jansson.h>
 #include <setjmp.h>
@@ -74,7 +76,7 @@ static void count(const json_t *reasons)
 	}
 }
 
-/* Whether it was a case: a job that waits. */
+/* Returns true if it was a case: a job that waits. */
 static bool one_case(uint64_t seed, bool loud, int *wrong)
 {
 	struct scene x = {.loud = loud};

@@ -1,10 +1,12 @@
 /*
- * test_month.c - simulated months of a machine with partitions under the policy artaras: normal, priority, interactive and nice jobs of users with quota,
- * displacements, announced shutdowns, and a month that turns while jobs run.
+ * test_month.c - simulated months of a machine with partitions under the policy artaras: normal,
+ * priority, interactive and nice jobs of users with quota, displacements, announced shutdowns, and
+ * a month that turns while jobs run.
  *
- * A job whose deadline was guaranteed meets it. Nobody starts later than was predicted unless something unforeseen happened: a job with a deadline or an interactive
- * one came, a shutdown was announced or began; nice jobs also let normal ones pass. What is left of each quota is what a second computation, from the jobs alone,
- * says, and the moves of the month add up to it.
+ * A job whose deadline was guaranteed meets it. Nobody starts later than was predicted unless
+ * something unforeseen happened: a job with a deadline or an interactive one came, a shutdown was
+ * announced or began; nice jobs also let normal ones pass. What is left of each quota is what a
+ * second computation, from the jobs alone, says, and the moves of the month add up to it.
  *
  * SHUNT_CASES=10000 tries that many months; SHUNT_SEED=n one of them again, and shows it.
  */
@@ -118,7 +120,7 @@ static void books_check(struct month *m, uint32_t i)
 	}
 }
 
-/* Whether it may come in; a priority job over its quota is a normal one. */
+/* Returns true if it may come in; a priority job over its quota is a normal one. */
 static bool charge(struct month *m, uint32_t i)
 {
 	struct life *x = &m->job[i];
@@ -196,7 +198,8 @@ static int64_t saving_of(void *context, uint32_t job)
 	return cluster_job(m->c, job)->saving;
 }
 
-/* It is stopped so early that the other is in time even if all of its checkpoint's duration is needed. */
+/* It is stopped so early that the other is in time even if all of its checkpoint's duration is
+ * needed. */
 static void stop_check(struct month *m, const struct event *e)
 {
 	const struct life *by = e->by == JOB_NONE ? NULL : &m->job[m->of[e->by]];
@@ -222,7 +225,7 @@ static void on_event(void *context, const struct event *e)
 		x->end = e->time + x->run + x->over;
 		x->started = true;
 		x->urgent = is_urgent(m, e->job);
-	} else if (e->type == EVENT_PREEMPT) { /* it goes on from its checkpoint */
+	} else if (e->type == EVENT_PREEMPT) { /* it continues from its checkpoint */
 		x->ran += e->time - x->start;
 		x->run -= e->time - x->start < x->run ? e->time - x->start : x->run - 1;
 		x->promise = x->end = TIME_NEVER;
@@ -324,7 +327,7 @@ static void announce(struct month *m, struct outage *o)
 	shutdowns++;
 }
 
-/* What runs is saved and stopped, and goes on afterwards. */
+/* What runs is saved and stopped, and continues afterwards. */
 static void shut_down(struct month *m, struct outage *o)
 {
 	for (uint32_t i = 0; i < JOBS; i++) {

@@ -1,7 +1,8 @@
 /*
- * test_oracle.c - small plans against brute force: every placement of every fragment on every node, with all fragments that
- * can be pushed placed anew in every way. What the plan calls impossible must be so, where it promises to be exact; where
- * it does not (several shapes in one job, pushes of bounded depth), what it misses is counted and printed.
+ * test_oracle.c - small plans against brute force: every placement of every fragment on every node,
+ * with all fragments that can be pushed placed anew in every way. What the plan calls impossible
+ * must be so, where it promises to be exact; where it does not (several shapes in one job, pushes
+ * of bounded depth), what it misses is counted and printed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +19,7 @@
 
 #define NOW 10
 #define ITEMS_MAX 64
-#define LOOSE_MAX 9 /* more fragments to place anew than this: the case is passed over */
+#define LOOSE_MAX 9 /* with more fragments to place again than this the case is skipped */
 
 /* A fragment with a node, or with one to be found. */
 struct item {
@@ -43,7 +44,8 @@ static bool one_host(const struct cluster *c, int32_t a, int32_t b)
 	return a == b;
 }
 
-/* Whether two items of different jobs can't be on these nodes at once, since one of the jobs wants to be alone there. */
+/* Returns true if two items of different jobs can't be on these nodes at once, since one of the
+ * jobs wants to be alone there. */
 static bool in_conflict(const struct oracle *o, const struct item *x, int32_t node, const struct item *y)
 {
 	bool host = x->shape->whole == WHOLE_HOST || y->shape->whole == WHOLE_HOST;
@@ -53,7 +55,8 @@ static bool in_conflict(const struct oracle *o, const struct item *x, int32_t no
 	return (node == y->node && (x->shape->whole || y->shape->whole)) || (host && one_host(o->c, node, y->node));
 }
 
-/* Whether the item fits on the node with all that is placed: at its start and wherever another one starts. */
+/* Returns true if the item fits on the node with all that is placed: at its start and wherever
+ * another one starts. */
 static bool item_fits(const struct oracle *o, const struct item *x, int32_t node)
 {
 	const struct node *n = &o->c->nodes.v[node];
@@ -101,7 +104,8 @@ static bool oracle_search(struct oracle *o, int i)
 	return false;
 }
 
-/* The plan as items. `push`: what can be pushed is open. `may`: jobs that may be removed are left out. */
+/* The plan as items. `push`: what can be pushed is open. `may`: jobs that may be removed are
+ * left out. */
 static void oracle_read(struct oracle *o, const struct plan *p, bool push, unsigned may)
 {
 	*o = (struct oracle){.c = p->cluster};
@@ -201,7 +205,8 @@ static void bench_close(struct bench *b)
 
 static uint64_t feasible, missed; /* counts over a run */
 
-/* Without push: what is placed is possible, and for fragments of one shape what is possible is placed. */
+/* Without push: what is placed is possible, and for fragments of one shape what is possible is
+ * placed. */
 static const char *exact(const struct tcase *t, const struct policy *policy)
 {
 	static const struct manner plain = {0};
@@ -262,8 +267,8 @@ static const char *instants(const struct tcase *t, const struct policy *policy)
 	return wrong;
 }
 
-/* A node that is called infeasible is so, however all that can be pushed is placed anew; and pushes that succeed are
- * possible. How many are missed is counted. */
+/* A node that is called infeasible is so, however all that can be pushed is placed anew; and
+ * pushes that succeed are possible. How many are missed is counted. */
 static const char *pushes(const struct tcase *t, const struct policy *policy)
 {
 	struct manner m = {.push_depth = policy->push_depth};
@@ -313,7 +318,8 @@ static const char *pushes(const struct tcase *t, const struct policy *policy)
 	return wrong;
 }
 
-/* With powers: fragments of one shape have a place if and only if they would once all that may be removed is gone. */
+/* With powers: fragments of one shape have a place if and only if they would once all that may
+ * be removed is gone. */
 static const char *powers(const struct tcase *t, const struct policy *policy)
 {
 	struct manner m = {0};

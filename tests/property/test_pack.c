@@ -1,8 +1,10 @@
 /*
- * test_pack.c - fragments that fit together are found, and those that do not are said to be impossible: against an oracle that
- * tries every node for every fragment, also with whole nodes, and on cases that are cut from the nodes themselves.
+ * test_pack.c - fragments that fit together are found, and those that do not are said to be
+ * impossible: against an oracle that tries every node for every fragment, also with whole nodes,
+ * and on cases that are cut from the nodes themselves.
  *
- * SHUNT_CASES=20 tries so many times more (100,000 against the oracle); SHUNT_SEED=n one of them again.
+ * SHUNT_CASES=20 tries so many times more (100,000 against the oracle); SHUNT_SEED=n one of them
+ * again.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -167,7 +169,7 @@ static bool oracle_place(struct oracle *o, uint32_t i)
 	return found;
 }
 
-/* Whether two nodes are on one machine. */
+/* Returns true if two nodes are on one machine. */
 static bool one_host(const struct cluster *c, int32_t a, int32_t b)
 {
 	for (int32_t n = c->nodes.v[a].peer; n != a && a != b; n = c->nodes.v[n].peer)
@@ -176,7 +178,8 @@ static bool one_host(const struct cluster *c, int32_t a, int32_t b)
 	return a == b;
 }
 
-/* Whether a piece on node `at` leaves nothing of node `n` to another job, or the other job does not want to be there with it. */
+/* Returns true if a piece on node `at` leaves nothing of node `n` to another job, or the other
+ * job does not want to be there with it. */
 static bool in_conflict(const struct small *t, const struct piece *x, int32_t at, int32_t n)
 {
 	enum wholeness mine = t->c->requests.v[t->request].whole, its = t->c->shapes.v[x->shape].whole;

@@ -1,6 +1,6 @@
 /*
- * test_plan.c - properties of the plan itself: rollback is exact, whatever was done; what was inserted is sound; searches
- * find what they say.
+ * test_plan.c - properties of the plan itself: rollback is exact, whatever was done; what was
+ * inserted is sound; searches find what they say.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -79,7 +79,7 @@ static struct manner random_manner(struct bench *b)
 	};
 }
 
-/* Whether nothing is reserved on the node in an interval, nor keeps others from it. */
+/* Returns true if nothing is reserved on the node in an interval, nor keeps others from it. */
 static bool bookable(const struct plan *p, uint32_t node, int64_t start, int64_t end)
 {
 	for (uint32_t n = 0; n < p->nnodes; n++)
@@ -104,7 +104,7 @@ static void random_booking(struct bench *b)
 		plan_book(b->p, node, (struct owner){OWNER_LEAVES, id}, start, end);
 }
 
-/* Whether everything that is planned on the node passes its fences, one more included. */
+/* Returns true if everything that is planned on the node passes its fences, one more included. */
 static bool fenceable(struct bench *b, uint32_t node, const struct fence *f)
 {
 	const fence_vec *v = b->p->node[node].fences;
@@ -147,7 +147,8 @@ static bool opens(const struct plan *p, const struct job *job, uint32_t id)
 	return job->bound == id || (job->keys != KEYS_NONE && nodeset_has(&p->cluster->nodesets.v[job->keys], id));
 }
 
-/* Returns true if the jobs without the key have no more than a fence's rest of a node at an instant. */
+/* Returns true if the jobs without the key have no more than a fence's rest of a node at an
+ * instant. */
 static bool rest_is_kept(const struct plan *p, uint32_t node, const struct fence *f, int64_t at)
 {
 	const piece_vec *v = &p->node[node].pieces;
@@ -161,7 +162,7 @@ static bool rest_is_kept(const struct plan *p, uint32_t node, const struct fence
 	return rest.v[RES_CPU] >= 0;
 }
 
-/* Whether a job that was just put passes, instant by instant. */
+/* Returns true if a job that was just put passes, instant by instant. */
 static bool behind_fences(const struct plan *p, uint32_t id)
 {
 	const struct job *job = cluster_job(p->cluster, id);
@@ -300,8 +301,8 @@ static const char *rollback(const struct tcase *t, const struct policy *policy)
 	return wrong;
 }
 
-/* A failed insertion leaves no trace; one that succeeds moves only what may be moved, in place but not in time, and removes
- * only what it may. */
+/* A failed insertion leaves no trace; one that succeeds moves only what may be moved, in place
+ * but not in time, and removes only what it may. */
 static const char *insertion(const struct tcase *t, const struct policy *policy)
 {
 	struct bench b;

@@ -1,9 +1,11 @@
 /*
- * test_position.c - what the policy artaras promises, over random histories on random partitions: the start of every waiting job is known, and as long as
- * no job comes later with a deadline, nobody starts or ends later than was predicted; and a job whose deadline was guaranteed meets it.
+ * test_position.c - what the policy artaras promises, over random histories on random partitions:
+ * the start of every waiting job is known, and as long as no job comes later with a deadline,
+ * nobody starts or ends later than was predicted; and a job whose deadline was guaranteed meets it.
  *
- * Jobs end early or at their limits, normal and nice jobs come, and waiting jobs are deleted. A deletion may bring a job with a deadline back to its position in the
- * queue, which is later, within its deadline.
+ * Jobs end early or at their limits, normal and nice jobs come, and waiting jobs are deleted. A
+ * deletion may bring a job with a deadline back to its position in the queue, which is later,
+ * within its deadline.
  *
  * SHUNT_CASES=10000 tries that many histories; SHUNT_SEED=n one of them again, and shows it.
  */

@@ -1,6 +1,6 @@
 /*
- * test_preempt.c - no running job is stopped before its place is needed: whoever takes it starts at once, or within the time
- * that ending a job takes.
+ * test_preempt.c - no running job is stopped before its place is needed: whoever takes it starts at
+ * once, or within the time that ending a job takes.
  *
  * SHUNT_CASES=25 tries 10,000 cases of each kind; SHUNT_SEED=n one of them again.
  */
@@ -17,7 +17,8 @@
 
 static int stopped, cut, spared;
 
-/* Whether a start is that of a job with a promise, on a node that the victim had: one that was pushed there. */
+/* Returns true if a start is that of a job with a promise, on a node that the victim had: one
+ * that was pushed there. */
 static bool takes_place(const struct drive *d, const struct drive_record *start, size_t stop)
 {
 	const struct drive_record *had = &d->record.v[stop]; /* back to where the victim had started */
@@ -32,8 +33,8 @@ static bool takes_place(const struct drive *d, const struct drive_record *start,
 	return false;
 }
 
-/* What becomes of the job that another was stopped for: it starts in time, unless it is itself displaced before; or one that it
- * pushed away does. */
+/* What becomes of the job that another was stopped for: it starts in time, unless it is itself
+ * displaced before; or one that it pushed away does. */
 static bool follows(const struct drive *d, size_t from, int64_t until)
 {
 	const struct event *stop = &d->record.v[from].e;

@@ -1,5 +1,6 @@
 /*
- * test_repeat.c - an action on many jobs that a restart cuts off, and that is repeated with its key, does what it would have done at once.
+ * test_repeat.c - an action on many jobs that a restart cuts off, and that is repeated with its
+ * key, does what it would have done at once.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,7 +36,8 @@ static const struct {
 };
 #define KEYED ((int)(sizeof keyed / sizeof *keyed))
 
-/* The action runs to its end, after `cuts` restarts in the middle; then everything that is to be seen, and each job's history. */
+/* The action runs to its end, after `cuts` restarts in the middle; then everything that is to be
+ * seen, and each job's history. */
 static void keyed_world(int which, int cuts, int turns, struct strbuf *out)
 {
 	struct history h = {.now_us = EPOCH * 1000000};

@@ -107,7 +107,8 @@ static bool restart(struct history *h)
 	return same;
 }
 
-/* Whether somebody who came before could be started is remembered; now and then it is counted anew. */
+/* Returns true if somebody who came before could be started is remembered; now and then it is
+ * counted anew. */
 static bool overtakes_right(const struct history *h, int step)
 {
 	const struct server *s = h->s;
@@ -136,7 +137,8 @@ static int unfinished(const struct history *h)
 	return n;
 }
 
-/* Jobs that need nodes outside partitions (0), and those that need partitions, of one kind of nodes or another (1, 2), have their turns. */
+/* Jobs that need nodes outside partitions (0), and those that need partitions, of one kind of
+ * nodes or another (1, 2), have their turns. */
 static void divide(struct history *h, int divided)
 {
 	ask(h, getuid(), "DELETE", "/v1/partitions/A", "{}");
@@ -149,7 +151,8 @@ static void divide(struct history *h, int divided)
 	attribute(h, "/v1/partitions/B", "nodes", divided == 1 ? "n3" : "n[1-2]");
 }
 
-/* All that people may have forbidden is allowed, and everything that starts ends: the queue must empty itself. */
+/* All that people may have forbidden is allowed, and everything that starts ends: the queue must
+ * empty itself. */
 static bool drain(struct history *h)
 {
 	static const char *const queues[] = {"/v1/queues/batch", "/v1/queues/fast", "/v1/queues/slow"};

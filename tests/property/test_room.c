@@ -1,7 +1,9 @@
 /*
- * test_room.c - what showbf offers: a job of exactly such a window starts at once, one with a CPU or a second more does not.
+ * test_room.c - what showbf offers: a job of exactly such a window starts at once, one with a CPU
+ * or a second more does not.
  *
- * A small site of a seed is made for each question anew. SHUNT_SEED=n shows one, SHUNT_CASES=n tries that many.
+ * A small site of a seed is made for each question anew. SHUNT_SEED=n shows one, SHUNT_CASES=n
+ * tries that many.
  */
 #include <jansson.h>
 #include <setjmp.h>

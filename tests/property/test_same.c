@@ -378,7 +378,8 @@ static void depend_make(struct same *x, struct line *l)
 		      x->lines.v[l->on].count > 1 ? "[]" : "");
 }
 
-/* What it asks for: sometimes less than all, so that defaults count. Returns its walltime, or what may become of it. */
+/* What it asks for: sometimes less than all, so that defaults count. Returns its walltime, or
+ * what may become of it. */
 static int64_t request_make(struct same *x, struct line *l, struct strbuf *body)
 {
 	const char *request = PICK(x, "ncpus=1", "ncpus=1", "ncpus=2", "ncpus=4", "ncpus=8", "nodes=2:ppn=2",
@@ -562,7 +563,8 @@ static void end(struct same *x, const char *tag, enum result_how how, int status
 	dispatch_engine.attempt_ended(x->s, &r);
 }
 
-/* What the server wants to end, ends at once; what it wants to start has started. Whether there was any. */
+/* What the server wants to end, ends at once; what it wants to start has started. Whether there
+ * was any. */
 static bool obey(struct same *x)
 {
 	const struct bare_attempt *all;

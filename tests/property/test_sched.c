@@ -1,5 +1,6 @@
 /*
- * test_sched.c - properties of the scheduler, on random clusters with random jobs, for several policies.
+ * test_sched.c - properties of the scheduler, on random clusters with random jobs, for several
+ * policies.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,8 +24,8 @@ static const char *verdict(struct drive *d, const char *wrong)
 	return wrong ? message : NULL;
 }
 
-/* Nothing held twice, the plan and the jobs as they should be, promises kept, powers respected, nobody forgotten: all that
- * drive.c checks on the way. */
+/* Nothing held twice, the plan and the jobs as they should be, promises kept, powers respected,
+ * nobody forgotten: all that drive.c checks on the way. */
 static const char *sound(const struct tcase *t, const struct policy *policy)
 {
 	struct drive d = {0};
@@ -45,7 +46,8 @@ static const char *repeatable(const struct tcase *t, const struct policy *policy
 	return verdict(&b, wrong);
 }
 
-/* Returns the first event of `a`, or the first start, that `b` does not have at the same instant; NULL: none. */
+/* Returns the first event of `a`, or the first start, that `b` does not have at the same
+ * instant; NULL: none. */
 static const struct event *missing(const struct drive *a, const struct drive *b, bool starts)
 {
 	for (size_t i = 0; i < a->record.n; i++) {
@@ -106,7 +108,8 @@ static const char *paced_by_weight(const struct tcase *t, const struct policy *p
 
 static int moves;
 
-/* Running jobs that are moved go on at once, elsewhere, and the one that they make room for starts. */
+/* Running jobs that are moved continue at once, elsewhere, and the one that they make room for
+ * starts. */
 static const char *moved(const struct tcase *t, const struct policy *policy)
 {
 	struct drive d = {.move_cost = 1 + t->njobs % 3};
@@ -155,7 +158,8 @@ static enum keep keep_asked(struct sched *s, uint32_t job, uint64_t work)
 	return keep;
 }
 
-/* What is said of a deadline before the job is submitted comes true, and nothing is changed by asking. */
+/* What is said of a deadline before the job is submitted comes true, and nothing is changed by
+ * asking. */
 static const char *keeps(const struct tcase *t, const struct policy *policy)
 {
 	struct cluster *c = drive_cluster(t, policy);
@@ -204,9 +208,11 @@ static const char *incremental(const struct tcase *t, const struct policy *polic
 
 	if (!wrong)
 		wrong = drive_run(&b, t, policy);
-	/* one that goes on where it was may start several at a time: then they are confirmed later than one by one */
+	/* one that goes on where it was may start several at a time: then they are confirmed
+	 * later than one by one */
 	bool same = a.hash == b.hash || (t->njobs % 2 && !wrong && !same_starts(&a, &b) && !same_starts(&b, &a));
-	/* a full cycle may use a place that ends now before its job is known to have ended, at the same instant */
+	/* a full cycle may use a place that ends now before its job is known to have ended, at
+	 * the same instant */
 	same |= !t->ends_first && !wrong && !missing(&a, &b, false) && !missing(&b, &a, false);
 	if (!wrong && !same) {
 		size_t i = 0;
@@ -228,9 +234,10 @@ static const char *incremental(const struct tcase *t, const struct policy *polic
 	return verdict(&b, wrong);
 }
 
-/* Backfill never delays a reservation: a job that has had one starts then or before, unless somebody holds or deletes it,
- * or (EASY, where only the head reserves) an older job is released, or the reservation begins that it is bound to, and it
- * comes before it. Common jobs only: special ones have precedence. */
+/* Backfill never delays a reservation: a job that has had one starts then or before, unless
+ * somebody holds or deletes it, or (EASY, where only the head reserves) an older job is
+ * released, or the reservation begins that it is bound to, and it comes before it. Common jobs
+ * only: special ones have precedence. */
 struct promises {
 	int64_t start[CASE_JOBS];
 	size_t seen; /* records */
@@ -244,8 +251,9 @@ static bool reservation_begins(const struct drive *d)
 	return false;
 }
 
-/* Under EASY a job has a place only while the reservation is on that it is bound to (fences_too_early): until then it competes with nobody but those who may use it,
- * and in between it has been promised nothing. */
+/* Under EASY a job has a place only while the reservation is on that it is bound to
+ * (fences_too_early): until then it competes with nobody but those who may use it, and in
+ * between it has been promised nothing. */
 static bool reservation_is_on(const struct drive *d, uint32_t id)
 {
 	for (int i = 0; i < d->t->nfences; i++)
@@ -325,7 +333,7 @@ static void replay_check(struct drive *d)
 	for (uint32_t i = 0; i < d->c->njobs; i++) {
 		struct job a = *cluster_job(d->c, i), b = *cluster_job(c, i);
 		if (a.state == STATE_CANDIDATE && !sched_kept(d->s, i))
-			plan_take_job(live, i); /* a reservation that was not promised is no event */
+			plan_take_job(live, i); /* a reservation that was not promised is not an event */
 		a.waiting = b.waiting = 0;
 		if (a.submit != b.submit || a.start != b.start || a.since != b.since || a.by != b.by ||
 		    a.attempt != b.attempt || a.state != b.state || a.kind != b.kind ||
@@ -402,8 +410,8 @@ static void test_moved(void **state)
 static void test_paced(void **state)
 {
 	(void)state;
-	/* Without pushes: what a slice has started is not pushed by the next one, so that a reserved job may start later than after a whole cycle (policy shunt, seeds
-	 * 70 and 74). */
+	/* Without pushes: what a slice has started is not pushed by the next one, so that a
+	 * reserved job may start later than after a whole cycle (policy shunt, seeds 70 and 74). */
 	EACH(plain, paced, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, 100);
 	EACH(plain, paced, WITH_STARVING | WITH_EARLY | WITH_NODES | WITH_MORE, 150);
 	EACH(plain, paced, WITH_KINDS | WITH_EARLY | WITH_NODES, 100);
@@ -440,7 +448,8 @@ static void test_incremental(void **state)
 static void test_easy_no_delay(void **state)
 {
 	(void)state;
-	/* Fragments of one shape: for mixed ones best fit may not find again the place that it had found. */
+	/* Fragments of one shape: for mixed ones best fit may not find again the place that it
+	 * had found. */
 	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, case_policy("easy", -1), 150);
 	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, case_policy("easy-sjbf", -1), 150);
 	case_check(no_delay, WITH_EARLY, case_policy("easy", -1), 150);
@@ -488,7 +497,8 @@ static void test_conservative_depth(void **state)
 	drive_reserve_depth = 0;
 }
 
-/* Reservations: nobody starts where he may not, nobody is forgotten when they end, and nothing that holds without them is lost. */
+/* Reservations: nobody starts where he may not, nobody is forgotten when they end, and nothing
+ * that holds without them is lost. */
 static void test_fences(void **state)
 {
 	(void)state;

@@ -1,5 +1,6 @@
 /*
- * test_accounting.c - accounting records: the line, names that try to break it, files of days, reading others'.
+ * test_accounting.c - accounting records: the line, names that try to break it, files of days,
+ * reading others'.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,6 @@
 /*
- * test_adapter.c - what the adapter of bags requests, in cases that can be followed by hand, and that it keeps its limits in random ones.
+ * test_adapter.c - what the adapter of bags requests, in cases that can be followed by hand, and
+ * that it keeps its limits in random ones.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -64,7 +65,8 @@ static void estimate_is_learnt(void **state)
 	adapter_destroy(a);
 }
 
-/* Whatever was cut off is longer than it was there: the mean of those that finished alone would be too short. */
+/* Whatever was cut off is longer than it was there: the mean of those that finished alone would
+ * be too short. */
 static void mean_counts_what_was_cut_off(void **state)
 {
 	struct adapter *a = create(ADAPTER_OURS, 1);
@@ -100,7 +102,8 @@ static void static_shares_the_tasks(void **state)
 	adapter_destroy(a);
 }
 
-/* With 600 s a task the hole takes 24: enough for 20, too little for 1,000. As printed, area over end decides: 4 x 1 h by 1 h against 10 x 10 h by 12 h. */
+/* With 600 s a task the hole takes 24: enough for 20, too little for 1,000. As printed, area
+ * over end decides: 4 x 1 h by 1 h against 10 x 10 h by 12 h. */
 static void adaptive_takes_the_hole_for_few(void **state)
 {
 	struct adapter_order o[ADAPTER_ORDERS];
@@ -189,7 +192,8 @@ static void ours_replaces(void **state)
 	adapter_destroy(a);
 }
 
-/* An old bag, and work for more than the request that waits: the other slot is filled, however little that is beside the bag's age. */
+/* An old bag, and work for more than the request that waits: the other slot is filled, however
+ * little that is beside the bag's age. */
 static void ours_keeps_its_slots_filled(void **state)
 {
 	struct adapter_order o[ADAPTER_ORDERS];
@@ -207,7 +211,8 @@ static void ours_keeps_its_slots_filled(void **state)
 	adapter_destroy(a);
 }
 
-/* A hole that can't complete the bag still takes tasks off the request that can, at the end of the queue. */
+/* A hole that can't complete the bag still takes tasks off the request that can, at the end of
+ * the queue. */
 static void ours_takes_what_it_can_get_meanwhile(void **state)
 {
 	struct adapter_order o[ADAPTER_ORDERS];
@@ -225,7 +230,8 @@ static void ours_takes_what_it_can_get_meanwhile(void **state)
 	adapter_destroy(a);
 }
 
-/* The hole has room for 60 of 62 tasks of an hour. The other two would wait for the whole queue again, so the request that holds all keeps its place. */
+/* The hole has room for 60 of 62 tasks of an hour. The other two would wait for the whole queue
+ * again, so the request that holds all keeps its place. */
 static void ours_leaves_no_rest_for_a_second_wait(void **state)
 {
 	struct adapter_order o[ADAPTER_ORDERS];
@@ -243,8 +249,9 @@ static void ours_leaves_no_rest_for_a_second_wait(void **state)
 	adapter_destroy(a);
 }
 
-/* Nothing is known of a bag that fills the machine. What static would have requested keeps its place, though the hole could take short tasks sooner; once tasks are known to
- * be short, it does not. */
+/* Nothing is known of a bag that fills the machine. What static would have requested keeps its
+ * place, though the hole could take short tasks sooner; once tasks are known to be short, it
+ * does not. */
 static void ours_keeps_the_place_of_a_large_bag(void **state)
 {
 	struct adapter_order o[ADAPTER_ORDERS];
@@ -281,7 +288,8 @@ static int lone(int64_t now, int64_t begin, struct adapter_order *ret)
 	return n;
 }
 
-/* A short probe costs a large bag little; one that starts late would cost it much if its tasks are long, and so would one more when it has waited for long. */
+/* A short probe costs a large bag little; one that starts late would cost it much if its tasks
+ * are long, and so would one more when it has waited for long. */
 static void ours_probes_a_large_bag_only_if_it_costs_little(void **state)
 {
 	struct adapter_order o[ADAPTER_ORDERS];
@@ -296,7 +304,8 @@ static void ours_probes_a_large_bag_only_if_it_costs_little(void **state)
 	assert_submit(&o[0], 10, 10 * HOUR);
 }
 
-/* Ten processors finish 90 tasks in ten hours, if a task takes no longer than it did so far: room for 80, not quite for 85. */
+/* Ten processors finish 90 tasks in ten hours, if a task takes no longer than it did so far:
+ * room for 80, not quite for 85. */
 static void ours_leaves_room_for_chance(void **state)
 {
 	struct adapter_order o[ADAPTER_ORDERS];
@@ -377,7 +386,7 @@ static void check_orders(const struct adapter_view *v, const struct adapter_limi
 			submitted = true;
 			continue;
 		}
-		assert_false(submitted); /* whoever waited may run by then */
+		assert_false(submitted); /* the job that waited may run by then */
 		assert_in_range(o[i].id, 0, v->nrequests - 1);
 		assert_false(gone[o[i].id]);
 		assert_int_equal(v->request[o[i].id].running, o[i].what == ADAPTER_RELEASE);

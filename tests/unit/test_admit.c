@@ -1,5 +1,6 @@
 /*
- * test_admit.c - whether a job may come in, which queue takes it, and with what: routing, access, limits, defaults.
+ * test_admit.c - whether a job may come in, which queue takes it, and with what: routing, access,
+ * limits, defaults.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -188,7 +189,8 @@ static void request_alone(void **state)
 		"walltime=00:01:01 is more than this server allows: at most 00:01:00 (resources_max.walltime)");
 }
 
-/* The lower of what an interactive job asks for and interactive_walltime counts; one that asks for more is refused. */
+/* The lower of what an interactive job asks for and interactive_walltime counts; one that asks
+ * for more is refused. */
 static void interactive(void **state)
 {
 	struct fixture *f = *state;
@@ -321,7 +323,8 @@ static void circles(void **state)
 	assert_int_equal(ask(f, "a", "walltime=60"), 0);
 	assert_int_equal(ask(f, "a", "walltime=61"), -EDQUOT);
 
-	/* A web: each of 60 routes to all of them, and none accepts. Tried way by way, this would not end. */
+	/* A web: each of 60 routes to all of them, and none accepts. Tried way by way, this
+	 * would not end. */
 	for (int i = 0; i < 60; i++)
 		strbuf_printf(&all, "%sw%d", i ? "," : "", i);
 	for (int i = 0; i < 60; i++) {
@@ -362,7 +365,8 @@ static void defaults(void **state)
 	assert_int_equal(f->got.text.job.v[RES_MEM], 0);
 }
 
-/* The queue that takes it says it first, then those on the way, the last before the first, then the server. What is added is judged, too. */
+/* The queue that takes it says it first, then those on the way, the last before the first, then
+ * the server. What is added is judged, too. */
 static void defaults_on_the_way(void **state)
 {
 	struct fixture *f = *state;

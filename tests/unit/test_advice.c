@@ -1,5 +1,6 @@
 /*
- * test_advice.c - what to request next time: enough for what was used, never more CPUs, and worth the change.
+ * test_advice.c - what to request next time: enough for what was used, never more CPUs, and worth
+ * the change.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -91,7 +92,8 @@ static void compares(void **state)
 	strbuf_fini(&out);
 }
 
-/* Whatever was used: no run fails by the advice that it led to, unless it was ended at a limit; and CPUs only get fewer. */
+/* Whatever was used: no run fails by the advice that it led to, unless it was ended at a limit;
+ * and CPUs only get fewer. */
 static void serves_those_it_is_made_of(void **state)
 {
 	struct rng rng;

@@ -1,5 +1,6 @@
 /*
- * test_agent.c - shunt-agent, the program, against a server that says what a test wants it to say: TLS, joining, orders and their ends are real.
+ * test_agent.c - shunt-agent, the program, against a server that says what a test wants it to say:
+ * TLS, joining, orders and their ends are real.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -360,7 +361,7 @@ static int entry_remove(const char *path, const struct stat *st, int type, struc
 	return remove(path);
 }
 
-/* The log tells why a test has failed. */
+/* The log says why a test has failed. */
 static void log_end(struct world *w)
 {
 	char path[96], line[512];
@@ -442,7 +443,7 @@ static void test_join(void **state)
 	strcpy(w->token, token);
 }
 
-/* The server must be the token's: nothing is told to another. */
+/* The server must be the token's: another learns nothing. */
 static void test_join_impostor(void **state)
 {
 	struct world *w = *state;
@@ -577,7 +578,8 @@ static const char *state_in(const json_t *hello, const char *tag)
 	return "";
 }
 
-/* Killed, or told to stop: what runs goes on, what ends meanwhile is told, and its end is seen by the next agent. */
+/* Killed, or told to stop: what runs goes on, what ends meanwhile is told, and its end is seen
+ * by the next agent. */
 static void test_restart(void **state)
 {
 	struct world *w = *state;
@@ -612,7 +614,8 @@ static void test_restart(void **state)
 	TURN_UNTIL(&w->loop, !there(w, "live/7.1") && !there(w, "live/8.1"));
 }
 
-/* A shepherd that is killed: told when nothing of it runs any more, and again by an agent that comes later. */
+/* A shepherd that is killed: told when nothing of it runs any more, and again by an agent that
+ * comes later. */
 static void test_lost(void **state)
 {
 	struct world *w = *state;
@@ -699,7 +702,7 @@ static void test_removed(void **state)
 	TURN_UNTIL(&w->loop, !there(w, "live/7.1"));
 }
 
-/* ---- what goes on ---- */
+/* ---- what continues ---- */
 
 static void test_renewal(void **state)
 {
@@ -784,7 +787,7 @@ static void test_health(void **state)
 		   now(w)->frames.n > before && strstr(now(w)->frames.v[now(w)->frames.n - 1].head, "\"health\":\"\""));
 }
 
-/* Another way to start jobs: it starts anew, as the same process. */
+/* Another way to start jobs: the agent restarts as the same process. */
 static void test_anew(void **state)
 {
 	struct world *w = *state;

@@ -1,5 +1,6 @@
 /*
- * test_agent_facts.c - what an agent knows of its machine and keeps of its cluster: facts, health, files.
+ * test_agent_facts.c - what an agent knows of its machine and keeps of its cluster: facts, health,
+ * files.
  */
 #include <errno.h>
 #include <fcntl.h>

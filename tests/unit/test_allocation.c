@@ -1,5 +1,6 @@
 /*
- * test_allocation.c - node allocation: every method against one that tries all nodes, second by second; and which methods go with which policy.
+ * test_allocation.c - node allocation: every method against one that tries all nodes, second by
+ * second; and which methods go with which policy.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -101,7 +102,7 @@ static double area(const struct small *x, int n, int from, int to)
 	return a;
 }
 
-/* Whether node a is better than b for the next fragment. */
+/* Returns true if node a is better than b for the next fragment. */
 static bool better(const struct small *x, enum alloc alloc, int a, int b, int from, int to)
 {
 	double fa = area(x, a, from, to), fb = area(x, b, from, to);
@@ -138,7 +139,8 @@ static bool choose(struct small *x, enum alloc alloc, int cpus, int count, int f
 	return true;
 }
 
-/* The least distance between the first and the last node, of all ranges of nodes that have room for all; -1: none has. */
+/* The least distance between the first and the last node, of all ranges of nodes that have room
+ * for all; -1: none has. */
 static int least_span(struct small *x, int cpus, int count, int from, int to)
 {
 	for (int span = 0; span < x->nodes; span++)
@@ -210,7 +212,8 @@ static int placed_at(struct small *x, enum alloc alloc, int64_t from)
 	return node;
 }
 
-/* The owner of n0 usually has it in the first hour of 1970, a Thursday: whatever the method, jobs go there then only if nothing else is free. */
+/* The owner of n0 usually has it in the first hour of 1970, a Thursday: whatever the method,
+ * jobs go there then only if nothing else is free. */
 static void usual_hours(void **state)
 {
 	static const enum alloc methods_[] = {ALLOC_BEST, ALLOC_FIRST, ALLOC_LOAD, ALLOC_FASTEST, ALLOC_SPREAD};
@@ -271,7 +274,8 @@ static void what_goes_together(void **state)
 	assert_true(p.cover);
 }
 
-/* At 10 all of both nodes becomes free. Best fit has the first job on n2, where then only one of the two fits that need it. */
+/* At 10 all of both nodes becomes free. Best fit has the first job on n2, where then only one of
+ * the two fits that need it. */
 static const char work[] = "#shunt-workload 1\n"
 			   "at=0 user=a req=nodes=n1:ppn=6+n2:ppn=4 run=10 walltime=10\n"
 			   "at=1 user=a req=nodes=1:ppn=2 run=50 walltime=50\n"

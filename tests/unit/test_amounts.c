@@ -1,5 +1,6 @@
 /*
- * test_amounts.c - what a site has of something that jobs use wherever they run, such as licences: the plan knows it over time.
+ * test_amounts.c - what a site has of something that jobs use wherever they run, such as licences:
+ * the plan knows it over time.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -73,7 +74,8 @@ static void held_licences_keep_a_job_waiting(void **state_)
 	held_in("conservative", 1, 8);
 }
 
-/* The first waits for licences, which one that would pass it must leave alone; for CPUs alone another may pass. */
+/* The first waits for licences, which one that would pass it must leave alone; for CPUs alone
+ * another may pass. */
 static void backfill_respects_them(void **state_)
 {
 	struct world w;
@@ -109,7 +111,8 @@ static void chunks_count(void **state_)
 	world_fini(&w);
 }
 
-/* Fewer than are in use: what runs goes on, what is reserved loses its place and gets a later one. */
+/* Fewer than are in use: what runs continues, what is reserved loses its place and gets a later
+ * one. */
 static void lowered_below_use(void **state_)
 {
 	struct world w;
@@ -204,7 +207,8 @@ static void overrun(void **state_)
 	world_fini(&w);
 }
 
-/* Nobody is stopped for the sake of an amount, not even for an emergency job with every power: it waits until they are free, or has no guarantee. */
+/* Nobody is stopped for the sake of an amount, not even for an emergency job with every power:
+ * it waits until they are free, or has no guarantee. */
 static void emergency_takes_none(void **state_)
 {
 	struct world w;
@@ -228,7 +232,8 @@ static void emergency_takes_none(void **state_)
 	world_fini(&w);
 }
 
-/* Three of four are kept for some over an interval: the others have one together, and wait for its end; those with the key take any. */
+/* Three of four are kept for some over an interval: the others have one together, and wait for
+ * its end; those with the key take any. */
 static void kept_in(const char *policy)
 {
 	bool key[4] = {0};
@@ -273,7 +278,8 @@ static void kept_for_some(void **state_)
 	kept_in("conservative");
 }
 
-/* Why a job waits is asked as if it had the key to what is kept: afterwards its place counts as before, and so does what is left for others. */
+/* Why a job waits is asked as if it had the key to what is kept: afterwards its place counts as
+ * before, and so does what is left for others. */
 static void the_question_changes_nothing(void **state_)
 {
 	struct world w;
@@ -302,7 +308,8 @@ static void the_question_changes_nothing(void **state_)
 	world_fini(&w);
 }
 
-/* The reservation is over, and with it the keys to it: who had one keeps the place that was promised. */
+/* The reservation is over, and with it the keys to it: who had one keeps the place that was
+ * promised. */
 static void a_place_outlives_the_key(void **state_)
 {
 	bool key[4] = {0};

@@ -1,5 +1,6 @@
 /*
- * test_array.c - array specifications and job ids: what they mean, their canonical form, what is refused.
+ * test_array.c - array specifications and job ids: what they mean, their canonical form, what is
+ * refused.
  */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /*
- * test_attr.c - attributes: the table itself, changes and their refusals, what holds, lists of people, JSON there and
- * back.
+ * test_attr.c - attributes: the table itself, changes and their refusals, what holds, lists of
+ * people, JSON there and back.
  */
 #include <errno.h>
 #include <setjmp.h>

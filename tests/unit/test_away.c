@@ -1,5 +1,6 @@
 /*
- * test_away.c - jobs in queues of other sites (server/life/peers/away.h): what the courier is told to do, and what changes of the cluster here mean for them.
+ * test_away.c - jobs in queues of other sites (server/life/peers/away.h): what the courier is told
+ * to do, and what changes of the cluster here mean for them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -106,7 +107,8 @@ static void there_and_back(void **state)
 	offered_once(f, 2);
 }
 
-/* A partition that goes, or whatever else changes here, is nothing to a job that waits to be handed over. */
+/* A partition that goes, or whatever else changes here, is nothing to a job that waits to be
+ * handed over. */
 static void fits_elsewhere(void **state)
 {
 	struct site *f = *state;
@@ -122,7 +124,8 @@ static void fits_elsewhere(void **state)
 	offered_once(f, 1);
 }
 
-/* What only another site has is accepted for that one; here it would wait for ever, whoever moves it. */
+/* What only another site has is accepted for that one; here it would wait for ever, whoever
+ * moves it. */
 static void stays_elsewhere(void **state)
 {
 	struct site *f = *state;
@@ -161,7 +164,8 @@ static void withdraw_says(struct site *f, const char *token, const char *text)
 	strbuf_fini(&a.body);
 }
 
-/* A job of another site that is known no longer has ended: its key alone would make it look accepted for ever. */
+/* A job of another site that is known no longer has ended: its key alone would make it look
+ * accepted for ever. */
 static void forgotten_here(void **state)
 {
 	struct site *f = *state;

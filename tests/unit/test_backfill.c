@@ -1,5 +1,6 @@
 /*
- * test_backfill.c - who overtakes a job that can't start: by the server's attributes, in the simulator.
+ * test_backfill.c - who overtakes a job that can't start: by the server's attributes, in the
+ * simulator.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +14,8 @@
 #include "rules/queue.h"
 #include "sim/sim.h"
 
-/* At instant 10, 7 of 8 CPUs become free, until 200; job 3 needs all of them, and the others would end in time. */
+/* At instant 10, 7 of 8 CPUs become free, until 200; job 3 needs all of them, and the others
+ * would end in time. */
 static const char work[] = "#shunt-workload 1\n"
 			   "machine nodes:1x8\n"
 			   "at=0 user=a req=ncpus=1 run=200 walltime=200\n"
@@ -114,7 +116,8 @@ static void what_goes_together(void **state)
 	assert_int_equal(p.reserve, RESERVE_ALL);
 }
 
-/* `qmgr -c 'print server'` sets one after the other, in the order of the table: each must go with those before. */
+/* `qmgr -c 'print server'` sets one after the other, in the order of the table: each must go
+ * with those before. */
 static void printed_can_be_read(void **state)
 {
 	struct attrs all, some;

@@ -1,5 +1,6 @@
 /*
- * test_bag_credential.c - credentials: what was put is read; what is wrong is told with its line, and never repeated.
+ * test_bag_credential.c - credentials: what was put is read; errors are reported with their line,
+ * and never repeated.
  */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,5 +1,6 @@
 /*
- * test_bag_files.c - files that go with tasks: which are found and sent, and what is taken from others.
+ * test_bag_files.c - files that go with tasks: which are found and sent, and what is taken from
+ * others.
  */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,5 +1,6 @@
 /*
- * test_bag_filler.c - holes for a filler, when it is in the way; over random plans, that nobody starts later because of it.
+ * test_bag_filler.c - holes for a filler, when it is in the way; over random plans, that nobody
+ * starts later because of it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -159,7 +160,8 @@ static struct job job_random(struct rng *r)
 		.length = rng_range(r, 5, 40), .fragments = (int)rng_range(r, 1, NODES), .cpus = rng_range(r, 1, CPUS)};
 }
 
-/* A bag that takes the holes it is offered changes no start; a job that comes later is told from one that it delays. */
+/* A bag that takes the holes it is offered changes no start; a job that comes later is told from
+ * one that it delays. */
 static void nobody_starts_later(void **state)
 {
 	int filled = 0, ways = 0;

@@ -1,5 +1,6 @@
 /*
- * test_bag_journal.c - the journal of a bag: what was written is read, whatever happened to its end.
+ * test_bag_journal.c - the journal of a bag: what was written is read, whatever happened to its
+ * end.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -117,7 +118,8 @@ static void alone(void **state)
 	journal_close(j);
 }
 
-/* Every length that a crash may leave, and every byte that a disk may spoil: what was before it is there. */
+/* Every length that a crash may leave, and every byte that a disk may spoil: what was before it
+ * is there. */
 static void torn(void **state)
 {
 	(void)state;

@@ -1,5 +1,6 @@
 /*
- * test_bag_pbs.c - what PBS's commands and a Shunt server's plan look like, and what else may be there.
+ * test_bag_pbs.c - what PBS's commands and a Shunt server's plan look like, and what else may be
+ * there.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -182,7 +183,8 @@ static void own_plan(void **state)
 	rebuild_fini(&r);
 }
 
-/* Two nodes of five are in service; elements of arrays count, and the expected start of a job is its place. */
+/* Two nodes of five are in service; elements of arrays count, and the expected start of a job is
+ * its place. */
 static void openpbs_plan(void **state)
 {
 	(void)state;

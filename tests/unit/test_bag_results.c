@@ -1,5 +1,6 @@
 /*
- * test_bag_results.c - the journal of a bag, folded: what is finished, what failed, what a retry forgets.
+ * test_bag_results.c - the journal of a bag, folded: what is finished, what failed, what a retry
+ * forgets.
  */
 #include <errno.h>
 #include <setjmp.h>

@@ -56,7 +56,8 @@ static void lines(void **state)
 	assert_int_equal(at, sizeof text - 1);
 }
 
-/* Only what has ended for certain counts as ended: its nodes are removed then, and what ran there may be started again. */
+/* Only what has ended for certain counts as ended: its nodes are removed then, and what ran
+ * there may be started again. */
 static void states(void **state)
 {
 	(void)state;
@@ -96,7 +97,8 @@ static void numbers(void **state)
 	assert_false(dialect_slurm.submit_parse("12 jobs", job));
 }
 
-/* 16 CPUs of which 4 are down: 8 are held until 600, 2 more by jobs of another partition; behind it waits a job of 10 CPUs, and our own request of 2. */
+/* 16 CPUs of which 4 are down: 8 are held until 600, 2 more by jobs of another partition; behind
+ * it waits a job of 10 CPUs, and our own request of 2. */
 static void plan(void **state)
 {
 	(void)state;
@@ -201,7 +203,8 @@ static int prepared(void *arg, const struct provider_request *r, int64_t nodes, 
 	return 0;
 }
 
-/* A request that waits is made smaller where it is; one that the cluster does not change stays as it was. */
+/* A request that waits is made smaller where it is; one that the cluster does not change stays
+ * as it was. */
 static void shrunk(void **state)
 {
 	char dir[] = "/tmp/shunt-test-XXXXXX", path[4200];
@@ -271,7 +274,8 @@ static void poll_until_cancelled(struct provider *p, const char *dir, int64_t no
 	}
 }
 
-/* A request that is cancelled as one that waits has started meanwhile: it is over, its workers may not come any more, and it is cancelled for as long as the cluster lists it. */
+/* A request that is cancelled as one that waits has started meanwhile: it is over, its workers
+ * may not come any more, and it is cancelled for as long as the cluster lists it. */
 static void cancelled_when_it_starts(void **state)
 {
 	char dir[] = "/tmp/shunt-test-XXXXXX", path[4200], text[128];

@@ -1,5 +1,6 @@
 /*
- * test_bag_worker.c - commands as a worker starts them, and a real worker at the other end of a socket.
+ * test_bag_worker.c - commands as a worker starts them, and a real worker at the other end of a
+ * socket.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -259,7 +260,7 @@ static void dies(void **state)
 	assert_int_equal(fread(&c, 1, 1, f), 0); /* the last writer is gone */
 	fclose(f);
 	unlink(path);
-	/* Nonsense ends it, too. */
+	/* Nonsense also ends it. */
 	b = begin(1000, 0);
 	next(&b);
 	give(&b, &(struct wire){.kind = WIRE_ASK, .text = "status", .ntext = 6});

@@ -1,5 +1,6 @@
 /*
- * test_bagsim.c - a bag on a cluster with a trace: the cluster beside the ordinary simulator job by job, bags that can be followed by hand, and fillers, which nobody notices.
+ * test_bagsim.c - a bag on a cluster with a trace: the cluster beside the ordinary simulator job by
+ * job, bags that can be followed by hand, and fillers, which nobody notices.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -88,7 +89,8 @@ static void an_empty_machine(void **state)
 	assert_int_equal(got.requests, 1);
 	assert_true(got.wasted == 0 && got.allocated == 12800);
 
-	/* 33 processors each do not fit side by side: the first request does it all, and one of its processors is idle for the second half */
+	/* 33 processors each do not fit side by side: the first request does it all, and one of
+	 * its processors is idle for the second half */
 	c = bag_of(ADAPTER_STATIC, 2, 65, 100, 1);
 	got = bagsim_bag(b, &c, 0);
 	assert_int_equal(got.seconds, 200);

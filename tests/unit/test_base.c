@@ -94,7 +94,8 @@ static void test_phrase(void **state)
 	strbuf_fini(&out);
 }
 
-/* A code stays with its sentence until another sentence is set, and every code is a word that only it has. */
+/* A code stays with its sentence until another sentence is set, and every code is a word that
+ * only it has. */
 static void test_code(void **state)
 {
 	struct err err;

@@ -1,5 +1,6 @@
 /*
- * test_bounds.c - what one request of a plain user may cost: memory that stays, and work that multiplies two sizes which the user gives.
+ * test_bounds.c - what one request of a plain user may cost: memory that stays, and work that
+ * multiplies two sizes which the user gives.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -86,7 +87,8 @@ static char *list(const char *type, unsigned first, unsigned n)
 	return text.text;
 }
 
-/* Levels of jobs, each of which waits for all of the level before: there are 6^14 ways through them. */
+/* Levels of jobs, each of which waits for all of the level before: there are 6^14 ways through
+ * them. */
 static void a_layered_workflow_is_altered(void **state)
 {
 	struct site *f = *state;
@@ -137,7 +139,8 @@ static void long_circles_are_refused(void **state)
 	assert_int_not_equal(submit_after(f, text), 0);
 }
 
-/* Only a submission goes before other jobs; an alteration says so, and may repeat what the submission said. */
+/* Only a submission goes before other jobs; an alteration says so, and may repeat what the
+ * submission said. */
 static void before_is_for_submissions(void **state)
 {
 	struct site *f = *state;
@@ -153,7 +156,8 @@ static void before_is_for_submissions(void **state)
 	assert_non_null(strstr(f->a.body.text, text));
 }
 
-/* The elements of an array share what they depend on, in memory and when they are restored; altering keeps nothing of what was before. */
+/* The elements of an array share what they depend on, in memory and when they are restored;
+ * altering keeps nothing of what was before. */
 static void an_array_shares_its_dependencies(void **state)
 {
 	struct site *f = *state;
@@ -221,7 +225,8 @@ static void same_interned(const struct server *s, struct interned before)
 	assert_int_equal(now.sets, before.sets);
 }
 
-/* Asks for something that nobody asked for before: each time other words, another shape and another request. */
+/* Asks for something that nobody asked for before: each time other words, another shape and
+ * another request. */
 static void ask(struct site *f, int i, const char *method, const char *path, const char *nodes)
 {
 	char body[400];

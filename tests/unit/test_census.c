@@ -1,5 +1,5 @@
 /*
- * test_census.c - the owner's processes are told apart, and those of our tasks are not counted.
+ * test_census.c - the owner's processes are recognized, and those of our tasks are not counted.
  */
 #include <setjmp.h>
 #include <signal.h>

@@ -74,7 +74,8 @@ static void gantt_boxes_are_disjoint(void **state)
 	vec_free(&b);
 }
 
-/* Where more jobs run side by side than a window should have, halving it again and again does not help. */
+/* Where more jobs run side by side than a window should have, halving it again and again does
+ * not help. */
 static void window_of_many_jobs_at_once(void **state)
 {
 	(void)state;
@@ -154,7 +155,7 @@ static void pictures_are_drawn(void **state)
 	assert_int_equal(chart_bars_draw(path, &bars, &err), 0);
 	assert_true(size_and_remove(path) > 1000);
 
-	/* What is below 1 is drawn, too: to 0.125 at the bottom. */
+	/* Values below 1 are also drawn: to 0.125 at the bottom. */
 	bars.value = (const double[]){0.2, 3, 1, 15};
 	bars.deviation = NULL;
 	bars.ratios = true;

@@ -1,5 +1,6 @@
 /*
- * test_checkpoint.c - jobs that save their work and go on from there: real processes, a real nursery.
+ * test_checkpoint.c - jobs that save their work and continue from it: real processes, a real
+ * nursery.
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -17,7 +18,8 @@
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, nest_setup, nest_teardown)
 
-/* Counts, a step every 20 ms; saves after a step; each step is in `steps`. Asked for the last time it ends. */
+/* Counts, a step every 20 ms; saves after a step; each step is in `steps`. Asked for the last
+ * time it ends. */
 #define COUNT(most)                                                                                                    \
 	"n=0; [ -z \"$SHUNT_RESTART\" ] || n=$(cat $SHUNT_RESTART/n)\n"                                                \
 	"echo \"$# $*\" >>arguments\n"                                                                                 \
@@ -217,7 +219,7 @@ static void test_failed(void **state)
 	assert_string_not_equal(nest_read(n, nest_path(n, "from")), "half\n");
 	assert_string_equal(nest_read(n, nest_path(n, "list")), "1\nlast\n");
 
-	/* It begins anew. */
+	/* It begins from the start. */
 	o = saving_order(n, "7.5", "echo \"<$SHUNT_RESTART>\" >from; ls $SHUNT_CHECKPOINT_DIR >list");
 	o.checkpoint.from_start = true;
 	nest_run(n, &o);
@@ -291,7 +293,8 @@ static void test_script(void **state)
 	assert_int_equal(r.saves.number, 1);
 }
 
-/* The user's own programs: one saves it, the other is run instead of its script when it restarts. Both are the user. */
+/* The user's own programs: one saves it, the other is run instead of its script when it
+ * restarts. Both are the user. */
 static void test_restarter(void **state)
 {
 	static const char saver[] = "#!/bin/sh\nid -u >who; echo 42 >n";
@@ -353,7 +356,7 @@ static void test_hostile(void **state)
 	assert_int_equal(stat(secret, &st), 0);
 	assert_int_equal(st.st_uid, getuid());
 
-	/* Directories that nobody may enter, and ones that are gone: it is told in the result. */
+	/* Directories that nobody may enter, and ones that are gone: the result says so. */
 	o = saving_order(
 		n, "8.1",
 		"chmod 0 $SHUNT_CHECKPOINT_DIR; trap 'exit 3' USR2; echo x >ready8; while :; do sleep 0.1; done");
@@ -387,7 +390,8 @@ static void test_hostile(void **state)
 	rmdir(secret);
 }
 
-/* A checkpoint that can't be read now is not deleted for that, nor does its job begin anew. */
+/* A checkpoint that can't be read now is not deleted for that, nor does its job begin from the
+ * start. */
 static void test_unreadable(void **state)
 {
 	struct nest *n = *state;
@@ -520,7 +524,8 @@ static void test_early_other(void **state)
 	close(on);
 }
 
-/* Saves and does nothing else. It has no children: one that is stopped before its exec keeps a shell from being stopped, too. */
+/* Saves and does nothing else. It has no children: one that is stopped before its exec keeps a
+ * shell from being stopped, too. */
 #define SAVE_ONLY "trap ': >$SHUNT_CHECKPOINT_DIR/new/done' USR1; while :; do read x <>on; done"
 
 static struct saves saves_now(struct nest *n, const char *tag)
@@ -532,7 +537,8 @@ static struct saves saves_now(struct nest *n, const char *tag)
 	return r.saves;
 }
 
-/* A suspended job is not asked to save its work, whether it was suspended before its start or later; it is when it goes on. */
+/* A suspended job is not asked to save its work, whether it was suspended before its start or
+ * later; it is when it goes on. */
 static void test_suspended(void **state)
 {
 	struct nest *n = *state;

@@ -1,5 +1,6 @@
 /*
- * test_client.c - the client against a real server in a child process, and against servers that misbehave.
+ * test_client.c - the client against a real server in a child process, and against servers that
+ * misbehave.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -115,7 +116,8 @@ static void tells_errors(void **state)
 	assert_string_equal(client_code(f->client), "");
 	assert_int_equal(client_ask(f->client, "GET", "/a b", NULL, 0, NULL, &err), -EINVAL);
 	assert_int_equal(client_ask(f->client, "GET", "/a\r\nX: y", NULL, 0, NULL, &err), -EINVAL);
-	/* The library under the server has its own answers to what it can't read: no JSON, but a status. */
+	/* The library under the server has its own answers to what it can't read: no JSON, but a
+	 * status. */
 	char *path = mem_alloc(200000);
 	memset(path, 'a', 199999);
 	path[0] = '/';
@@ -269,7 +271,8 @@ static void does_not_repeat_a_change(void **state)
 	f->server = 0;
 }
 
-/* A server that reads a request and answers with these bytes, in pieces of `step`, `times` times; then it closes. */
+/* A server that reads a request and answers with these bytes, in pieces of `step`, `times`
+ * times; then it closes. */
 static pid_t play(const char *path, const char *answer, size_t n, size_t step, int times)
 {
 	struct err err;
@@ -378,7 +381,8 @@ static void key_of(int peer, char ret[80])
 		sscanf(strstr(buffer, "Idempotency-Key: "), "Idempotency-Key: %79s", ret);
 }
 
-/* Silence, "not now" and "not known": each time the same submission comes again, and another one has another key. */
+/* Silence, "not now" and "not known": each time the same submission comes again, and another one
+ * has another key. */
 static void repeats_a_submission(void **state)
 {
 	static const char *const answers[] = {

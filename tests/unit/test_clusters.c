@@ -1,6 +1,7 @@
 /*
- * test_clusters.c - commands on other clusters: the files of logins, which server is asked, and asking it over TLS through the real
- * shunt-connect, with servers that are dead, wait, lead, break off, or are somebody else's.
+ * test_clusters.c - commands on other clusters: the files of logins, which server is asked, and
+ * asking it over TLS through the real shunt-connect, with servers that are dead, wait, lead, break
+ * off, or are somebody else's.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -544,7 +545,8 @@ static void inside_a_job(void **state)
 	asks_with(c, "POST", job_token);
 	client_close(c);
 
-	/* SHUNT_CLUSTER came with the job from elsewhere; here nobody has logged in to it. Where somebody has, it counts. */
+	/* SHUNT_CLUSTER came with the job from elsewhere; here nobody has logged in to it. Where
+	 * somebody has, it counts. */
 	setenv("SHUNT_CLUSTER", "pine", 1);
 	assert_int_equal(client_open(&c, &err), 0);
 	asks_with(c, "POST", job_token);

@@ -1,6 +1,6 @@
 /*
- * test_codec.c - records by their rows: every form through JSON and back, what a missing member stands for, and what is
- * refused.
+ * test_codec.c - records by their rows: every form through JSON and back, what a missing member
+ * stands for, and what is refused.
  */
 #include <errno.h>
 #include <jansson.h>

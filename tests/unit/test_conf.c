@@ -1,5 +1,6 @@
 /*
- * test_conf.c - the configuration file: values, defaults, mistakes and what is said of them, the text of nodes.
+ * test_conf.c - the configuration file: values, defaults, mistakes and what is said of them, the
+ * text of nodes.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -119,13 +120,14 @@ static void test_mistakes(void **state)
 		assert_int_equal(read_text(&c, bad[i].text, &err), -EINVAL);
 		if (!strstr(err.text, bad[i].says))
 			fail_msg("%s: %s", bad[i].text, err.text);
-		assert_string_equal(c.nodes, "auto"); /* as it was */
+		assert_string_equal(c.nodes, "auto"); /* unchanged */
 		assert_string_equal(c.store, "");
 		conf_fini(&c);
 	}
 }
 
-/* The example explains every option, and is a configuration file that changes nothing; without its '#' as well. */
+/* The example explains every option, and is a configuration file that changes nothing; without
+ * its '#' as well. */
 /* What opens a port, and what it is called. */
 static void test_cluster(void **state)
 {
@@ -156,7 +158,8 @@ static void test_cluster(void **state)
 	conf_fini(&c);
 }
 
-/* All mistakes of a file, with their lines; what is right counts. What stands under a wrong heading is not judged. */
+/* All mistakes of a file, with their lines; what is right counts. What stands under a wrong
+ * heading is not judged. */
 static void test_all_mistakes(void **state)
 {
 	char path[] = "/tmp/test_conf.XXXXXX";

@@ -1,5 +1,6 @@
 /*
- * test_containers.c - memory, containers, sorting and random numbers of src/base, each against a naive model where there is one.
+ * test_containers.c - memory, containers, sorting and random numbers of src/base, each against a
+ * naive model where there is one.
  */
 #include <math.h>
 #include <setjmp.h>

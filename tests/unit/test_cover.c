@@ -1,5 +1,6 @@
 /*
- * test_cover.c - the smallest cover: the source's example, all solutions of small instances tried, and beside CBC, an independent solver, where it is installed.
+ * test_cover.c - the smallest cover: the source's example, all solutions of small instances tried,
+ * and beside CBC, an independent solver, where it is installed.
  *
  * SHUNT_CASES=500 compares that many with CBC, in some minutes (ninja cover-full).
  */
@@ -18,7 +19,8 @@
 
 #define STEPS 4000000
 
-/* Listrovoy and Minukhin as Minukhin and Miezientsev have it, figure 1: twelve tasks, eight resources. */
+/* Listrovoy and Minukhin as Minukhin and Miezientsev have it, figure 1: twelve tasks, eight
+ * resources. */
 static const char figure[12][9] = {"1.......", ".111....", "1....1..", "..1....1", ".111....", "1.....1.",
 				   "....1..1", "....11..", "....1...", ".11....1", ".1..1...", "1..1.1.."};
 

@@ -1,5 +1,6 @@
 /*
- * test_credit.c - credits: what expires first is spent first, nothing is lost, and random histories balance.
+ * test_credit.c - credits: what expires first is spent first, nothing is lost, and random histories
+ * balance.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /*
- * test_dispatch.c - running jobs that an emergency job stops while something else was asked of them: what was asked holds, even where the scheduler finds another place for them at
- * once; and jobs that hold their places for longer than was planned.
+ * test_dispatch.c - running jobs that an emergency job stops while something else was asked of
+ * them: what was asked holds, even where the scheduler finds another place for them at once; and
+ * jobs that hold their places for longer than was planned.
  */
 #include <pwd.h>
 #include <setjmp.h>
@@ -64,7 +65,8 @@ static void all_start(struct site *f)
 	server_turn(f->s);
 }
 
-/* Job 1, with these members, runs on a node whose every CPU an emergency job needs after that many seconds; the other is idle. */
+/* Job 1, with these members, runs on a node whose every CPU an emergency job needs after that
+ * many seconds; the other is idle. */
 static void victim_make_for(struct site *f, const char *members, int64_t seconds)
 {
 	const char *where;
@@ -103,7 +105,8 @@ static int victim_signal(void)
 	return all[0].signal;
 }
 
-/* It is stopped early enough for all that an end may take: kill_delay, the epilogue, and orders on their way. */
+/* It is stopped early enough for all that an end may take: kill_delay, the epilogue, and orders
+ * on their way. */
 static void stopped_in_time(void **state)
 {
 	struct site *f = *state;
@@ -146,7 +149,8 @@ static void held(void **state)
 	shows(f, "\"state\":\"H\"");
 }
 
-/* A job that was purged, and whose processes stay, is not forgotten before they have gone: they hold CPUs. */
+/* A job that was purged, and whose processes stay, is not forgotten before they have gone: they
+ * hold CPUs. */
 static void purged(void **state)
 {
 	struct site *f = *state;
@@ -195,7 +199,8 @@ static void attempt_end(struct site *f, const struct result *r)
 	pass(f, 1);
 }
 
-/* A stopped job, which still saves its work, is deleted: nobody goes on with it, so that its processes end, by force if need be. */
+/* A stopped job, which still saves its work, is deleted: nobody goes on with it, so that its
+ * processes end, by force if need be. */
 static void deleted_while_saving(void **state)
 {
 	struct site *f = *state;
@@ -217,7 +222,8 @@ static void deleted_while_saving(void **state)
 	shows(f, "\"cause\":\"deleted\"");
 }
 
-/* Of two jobs the older is stopped, since its checkpoint leaves less to lose; also by a server that has only read of it. */
+/* Of two jobs the older is stopped, since its checkpoint leaves less to lose; also by a server
+ * that has only read of it. */
 static void saved_is_stopped(void **state)
 {
 	struct site *f = *state;
@@ -234,7 +240,7 @@ static void saved_is_stopped(void **state)
 	}
 	dispatch_engine.attempt_saved(f->s, attempt_first()->tag, &v);
 	assert_int_equal(ask(f, "POST", "/v1/jobs/hold", "{\"ids\":[\"2\"]}"),
-			 200); /* what came before is stored, too */
+			 200); /* what came before is also stored */
 	assert_int_equal(ask(f, "POST", "/v1/jobs/release", "{\"ids\":[\"2\"]}"), 200);
 	site_reopen(f);
 	shows(f, "\"checkpoints\":{");
@@ -267,7 +273,8 @@ static void rerun_before_it_runs(void **state)
 	shows(f, "\"failures\":0");
 }
 
-/* Owners pay for a rerun by what the attempt has used: nothing of one that has not begun, whenever an earlier one began. */
+/* Owners pay for a rerun by what the attempt has used: nothing of one that has not begun,
+ * whenever an earlier one began. */
 static void rerun_is_paid_once(void **state)
 {
 	struct site *f = *state;
@@ -294,7 +301,8 @@ static void rerun_is_paid_once(void **state)
 	assert_int_equal(q.left[QUOTA_NORMAL], 100000 - 3600 - 60);
 }
 
-/* The pause after a failure goes on under a hold, where the state is that of the hold, and ends at the same instant with and without a restart. */
+/* The pause after a failure goes on under a hold, where the state is that of the hold, and ends
+ * at the same instant with and without a restart. */
 static void pause_under_hold(void **state)
 {
 	struct site *f = *state;
@@ -322,7 +330,8 @@ static void pause_under_hold(void **state)
 	shows(f, "\"blocks\":\"user\"");
 }
 
-/* The server that led when a job failed to start had a clock that was an hour ahead: the next one waits for the pause only. */
+/* The server that led when a job failed to start had a clock that was an hour ahead: the next
+ * one waits for the pause only. */
 static void pause_by_another_clock(void **state)
 {
 	struct site *f = *state;
@@ -391,7 +400,8 @@ static void waits_for_cpus(void **state)
 	assert_false(f->s->turn->dirty);
 }
 
-/* The planned end of job 1 has come, but it is still there when a job with a deadline comes, about which the scheduler decides before the next turn: nobody is started in its place. */
+/* The planned end of job 1 has come, but it is still there when a job with a deadline comes,
+ * about which the scheduler decides before the next turn: nobody is started in its place. */
 static void there_after_its_end(void **state)
 {
 	struct site *f = *state;

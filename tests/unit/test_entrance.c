@@ -1,5 +1,6 @@
 /*
- * test_entrance.c - interactive jobs that displace others (sched/entrance.h): whom, for how long, and why not.
+ * test_entrance.c - interactive jobs that displace others (sched/entrance.h): whom, for how long,
+ * and why not.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * test_examples.c - the worked examples of docs/scheduling.md, exactly: nodes of 8 CPUs, who is pushed where, and that without push
- * the last job of each waits.
+ * test_examples.c - the worked examples of docs/scheduling.md, exactly: nodes of 8 CPUs, who is
+ * pushed where, and that without push the last job of each waits.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +41,8 @@ struct wanted {
 	int64_t walltime;
 };
 
-/* Two nodes, four jobs: two go to n1 and the third to n2; the fourth fits if the second is pushed to n2. */
+/* Two nodes, four jobs: two go to n1 and the third to n2; the fourth fits if the second is
+ * pushed to n2. */
 static void second_is_pushed(int depth, const struct wanted wanted[4])
 {
 	uint32_t job[4];
@@ -152,7 +153,8 @@ EXAMPLE(2)
 EXAMPLE(3)
 EXAMPLE(4)
 
-/* A job whose fragments fit two empty nodes in one way only starts, and whoever is behind it is served. */
+/* A job whose fragments fit two empty nodes in one way only starts, and whoever is behind it is
+ * served. */
 static void fits_in_one_way(const char *policy, const char *request)
 {
 	world_init(&w, policy);

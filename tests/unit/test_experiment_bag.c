@@ -1,5 +1,6 @@
 /*
- * test_experiment_bag.c - the bag experiment on a small trace: it reports, keeps its results, and goes on from them.
+ * test_experiment_bag.c - the bag experiment on a small trace: it reports, keeps its results, and
+ * goes on from them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -92,7 +93,8 @@ static void goes_on_from_its_results(void **state)
 	assert_string_equal(kept, again);
 	free(again);
 
-	/* interrupted in the middle of a line: what is missing is simulated, and comes out as before */
+	/* interrupted in the middle of a line: what is missing is simulated, and comes out as
+	 * before */
 	cut = strstr(kept, "SDSC-SP2 1 ");
 	cut = strchr(cut, '\n') + 20;
 	assert_int_equal(truncate(results, cut - kept), 0);
@@ -111,7 +113,8 @@ static void goes_on_from_its_results(void **state)
 	free(kept);
 }
 
-/* Times are known to within any error after ten instants; another heuristic is simulated at those, and static is not simulated again. */
+/* Times are known to within any error after ten instants; another heuristic is simulated at
+ * those, and static is not simulated again. */
 static void stops_when_enough_is_known(void **state)
 {
 	struct bag_options o = {.dir = folder,

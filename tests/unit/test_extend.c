@@ -1,5 +1,6 @@
 /*
- * test_extend.c - a running job with another walltime: whom it may delay, and what the plan makes of it.
+ * test_extend.c - a running job with another walltime: whom it may delay, and what the plan makes
+ * of it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -94,7 +95,8 @@ static void test_reserved(void **state)
 	assert_int_equal(o.until, 150);
 }
 
-/* A promise stands in the way; with the power for it, it is broken, and made again where there is room. */
+/* A promise stands in the way; with the power for it, it is broken, and made again where there
+ * is room. */
 static void test_promised(void **state)
 {
 	struct obstacle o;
@@ -226,7 +228,7 @@ static void random_case(uint64_t seed)
 			if (id != pick)
 				assert_int_equal(plan_holds(w.p, id) ? plan_piece(w.p, id, 0)->start : 0, starts.v[id]);
 	}
-	set_end(pick, world_job(&w, pick)->walltime + 300, now); /* whoever is in the way */
+	set_end(pick, world_job(&w, pick)->walltime + 300, now); /* the job in the way */
 	assert_true(end_of(pick) >= until);
 	world_cycle(&w, now);
 	vec_free(&starts);

@@ -71,7 +71,8 @@ static void see_group(void *context, const struct share_row *r)
 	++*next;
 }
 
-/* Group A gets 40 percent: it is behind once it has more, though each of its users has less than others have. */
+/* Group A gets 40 percent: it is behind once it has more, though each of its users has less than
+ * others have. */
 static void targets(void **state)
 {
 	(void)state;
@@ -155,7 +156,8 @@ static void circle_of_parents_ends(void **state)
 	shares_destroy(x);
 }
 
-/* 8 hours three days ago are worth one today; what is older than the depth nothing; and running jobs count as long as they are said to. */
+/* 8 hours three days ago are worth one today; what is older than the depth nothing; and running
+ * jobs count as long as they are said to. */
 static void decay(void **state)
 {
 	(void)state;
@@ -194,7 +196,8 @@ static void see(void *context, const struct share_row *r)
 	assert_true(r->used > 0 && r->used <= 100 && r->cpu_hours > 0 && r->standing >= 0 && r->standing < 100);
 }
 
-/* Ten years of all of a large cluster, with any decay: every number stays a number, and the listed parts are the whole. */
+/* Ten years of all of a large cluster, with any decay: every number stays a number, and the
+ * listed parts are the whole. */
 static void ten_years(void **state)
 {
 	(void)state;

@@ -1,7 +1,9 @@
 /*
- * test_fairshare_month.c - accounts get their targets over a simulated month, within 2 percent, when all of them have work waiting and no job takes more
- * than a thousandth of the month. Also below other accounts, and for groups and users. No job is so wide that narrow ones fill most of the holes while it waits for its own:
- * what nobody else can use is not kept idle, so that narrow jobs get more than their share then.
+ * test_fairshare_month.c - accounts get their targets over a simulated month, within 2 percent,
+ * when all of them have work waiting and no job takes more than a thousandth of the month. Also
+ * below other accounts, and for groups and users. No job is so wide that narrow ones fill most of
+ * the holes while it waits for its own: what nobody else can use is not kept idle, so that narrow
+ * jobs get more than their share then.
  */
 #include <setjmp.h>
 #include <stdarg.h>

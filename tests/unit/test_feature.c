@@ -49,7 +49,8 @@ static uint32_t request_of(struct cluster *c, const char *resources)
 	return ret;
 }
 
-/* A job that asks for feature k goes to one of the nodes from k on, and two features are asked for at once. */
+/* A job that asks for feature k goes to one of the nodes from k on, and two features are asked
+ * for at once. */
 static void two_hundred_features(void **state)
 {
 	(void)state;

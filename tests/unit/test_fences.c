@@ -1,5 +1,6 @@
 /*
- * test_fences.c - reservations as the scheduler sees them: nodes that only some jobs may use for a time.
+ * test_fences.c - reservations as the scheduler sees them: nodes that only some jobs may use for a
+ * time.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -126,7 +127,7 @@ static void test_passed(void **state)
 	world_fini(&w);
 }
 
-/* A place that was reserved where a fence is put up is lost; what runs goes on. */
+/* A place that was reserved where a fence is put up is lost; what runs continues. */
 static void test_put_up(void **state)
 {
 	(void)state;
@@ -149,7 +150,8 @@ static void test_put_up(void **state)
 	world_fini(&w);
 }
 
-/* A limit keeps a job from the place that it had in the reservation: one that had none behind it is asked about again, also by a scheduler that may not take long. */
+/* A limit keeps a job from the place that it had in the reservation: one that had none behind it
+ * is asked about again, also by a scheduler that may not take long. */
 static void test_left(void **state)
 {
 	(void)state;
@@ -191,7 +193,8 @@ static void test_left(void **state)
 	}
 }
 
-/* One that waits for its reservation, and comes first when a limit has room again, keeps nobody waiting who asks for the same outside. */
+/* One that waits for its reservation, and comes first when a limit has room again, keeps nobody
+ * waiting who asks for the same outside. */
 static void lined_up(const char *policy)
 {
 	struct limits *l = limits_create();
@@ -227,7 +230,8 @@ static void test_lined_up(void **state)
 	lined_up("artaras");
 }
 
-/* Jobs that wait for their reservation to begin take no place from others, however few places there are. */
+/* Jobs that wait for their reservation to begin take no place from others, however few places
+ * there are. */
 static void places_left(const char *policy)
 {
 	open_world(policy, TIME_NEVER);
@@ -312,7 +316,8 @@ static void test_patient(void **state)
 	world_fini(&w);
 }
 
-/* A job without a guarantee that a later one with a deadline delays beyond the reservation has lost its place to that one. */
+/* A job without a guarantee that a later one with a deadline delays beyond the reservation has
+ * lost its place to that one. */
 static void test_delayed_beyond(void **state)
 {
 	(void)state;
@@ -335,7 +340,8 @@ static void test_delayed_beyond(void **state)
 	world_fini(&w);
 }
 
-/* A fence that keeps a part: others have the rest together, which is counted by instants; a job that has the key may use all. */
+/* A fence that keeps a part: others have the rest together, which is counted by instants; a job
+ * that has the key may use all. */
 static void parted(const char *policy)
 {
 	world_init(&w, policy);

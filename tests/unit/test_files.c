@@ -1,6 +1,7 @@
 /*
- * test_files.c - files between hosts: tickets; and three hosts in one process, each with a nursery, errands and a port of its own: n1 runs jobs, n2 is
- * home, the third is the server. Nurseries, jobs and TLS are real; a host can be stopped and started at any moment.
+ * test_files.c - files between hosts: tickets; and three hosts in one process, each with a nursery,
+ * errands and a port of its own: n1 runs jobs, n2 is home, the third is the server. Nurseries, jobs
+ * and TLS are real; a host can be stopped and started at any moment.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -421,7 +422,8 @@ static void test_running(void **state)
 	forget(w, "1.1");
 }
 
-/* Who deletes, cuts or adds to his file while the job runs gets all that comes after, and keeps what is his. */
+/* Who deletes, cuts or adds to his file while the job runs gets all that comes after, and keeps
+ * what is his. */
 static void test_meddling(void **state)
 {
 	struct world *w = *state;
@@ -462,7 +464,8 @@ static bool is_big(struct world *w, const char *name, int lines)
 	return n == lines;
 }
 
-/* Home goes and comes back in the middle of it, and so does the host where it runs, at random moments. */
+/* Home goes and comes back in the middle of it, and so does the host where it runs, at random
+ * moments. */
 static void test_broken_off(void **state)
 {
 	struct world *w = *state;
@@ -526,7 +529,7 @@ static void test_away(void **state)
 		world_turn(w);
 	assert_false(w->told.ended);
 	assert_int_equal(listed(w), ATTEMPT_RUNS);
-	host_end(&w->host[RUNS]); /* what comes after it goes on */
+	host_end(&w->host[RUNS]); /* what comes after it continues */
 	host_begin(&w->host[RUNS]);
 	assert_int_equal(errands_attach(w->host[RUNS].errands, "1.1"), ATTEMPT_RUNS);
 	assert_int_equal(listed(w), ATTEMPT_RUNS);
@@ -543,7 +546,7 @@ static void test_away(void **state)
 	AWAIT(w, w->told.ended);
 	assert_non_null(strstr(w->told.reason, "could not be delivered to n2:"));
 	assert_non_null(strstr(w->told.reason, "/spool/2.1.out"));
-	host_end(&w->host[RUNS]); /* the same is told after another start */
+	host_end(&w->host[RUNS]); /* another start reports the same */
 	host_begin(&w->host[RUNS]);
 	w->told = (struct told){0};
 	assert_int_equal(errands_attach(w->host[RUNS].errands, "2.1"), ATTEMPT_ENDED);
@@ -555,7 +558,7 @@ static void test_away(void **state)
 	host_again(w, 31); /* ... and not for ever */
 	assert_false(spooled(w, "2.1.out"));
 
-	o = job(w, "3.1", "echo kept\n", f, 1); /* who is told to stop stops */
+	o = job(w, "3.1", "echo kept\n", f, 1); /* an order to stop is obeyed */
 	order_give(w, &o);
 	AWAIT(w, w->told.started);
 	AWAIT(w, live_look(w->host[RUNS].n->live, "3.1", w->a, &w->told.r, &(pid_t){0}) == LIVE_ENDED);
@@ -580,7 +583,7 @@ static void test_lapsed(void **state)
 	host_end(&w->host[HOME]);
 	order_give(w, &o);
 	AWAIT(w, lease_word(w->host[RUNS].n->live) < boot_us() - 2500000);
-	host_end(&w->host[RUNS]); /* an agent that was started anew knows it, too */
+	host_end(&w->host[RUNS]); /* an agent that was restarted also knows it */
 	host_begin(&w->host[RUNS]);
 	assert_int_equal(errands_attach(w->host[RUNS].errands, "1.1"), ATTEMPT_RUNS);
 	host_begin(&w->host[HOME]);
@@ -807,7 +810,8 @@ static void end_free(struct world *w, struct end *e)
 	free(e);
 }
 
-/* A connection that was there before ends; a ticket does not help; a later join of the same name is another node. */
+/* A connection that was there before ends; a ticket does not help; a later join of the same name
+ * is another node. */
 static void test_revoked(void **state)
 {
 	struct world *w = *state;
@@ -824,7 +828,7 @@ static void test_revoked(void **state)
 	listener_revoke(home->listener, &home->revoked);
 	files_revoke(errands_files(home->errands));
 	end_ask(w, e, &o);
-	assert_false(e->closes); /* that was an earlier machine of this name */
+	assert_false(e->closes); /* an earlier machine of this name */
 	revoked_add(&home->revoked, "n1", w->host[RUNS].who.join);
 	files_revoke(errands_files(home->errands));
 	AWAIT(w, e->closes);

@@ -1,5 +1,6 @@
 /*
- * test_gang.c - attempts on several hosts, with real jobs: they start and end, or can't; signals and checkpoints reach all their parts.
+ * test_gang.c - attempts on several hosts, with real jobs: they start and end, or can't; signals
+ * and checkpoints reach all their parts.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -389,7 +390,8 @@ static void save_start(struct hosts *w, const char *tag, const char *hosts)
 	engine_flush(w->e);
 }
 
-/* What is ordered while the host is away is done when it is back, and what happened there meanwhile is told. */
+/* What is ordered while the host is away is done when it is back, and what happened there
+ * meanwhile is told. */
 static void test_save(void **state)
 {
 	struct hosts *w = *state;
@@ -422,7 +424,8 @@ static void test_save(void **state)
 	assert_int_equal(t.r.saves.state, SAVE_GOOD);
 	assert_int_equal(t.r.saves.cause, SAVE_PREEMPTED);
 
-	/* The next attempt begins there. Its shepherd is killed, and what there was is told with the loss. */
+	/* The next attempt begins there. Its shepherd is killed, and what there was is told with
+	 * the loss. */
 	w->saves = (struct saves){0};
 	save_start(w, "1.2", "1");
 	hosts_await(w, w->saves.restarted >= 3);

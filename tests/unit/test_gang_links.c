@@ -1,5 +1,6 @@
 /*
- * test_gang_links.c - attempts on several hosts whose links are cut and healed, which are lost, or which say what they should not.
+ * test_gang_links.c - attempts on several hosts whose links are cut and healed, which are lost, or
+ * which say what they should not.
  */
 #include <setjmp.h>
 #include <signal.h>

@@ -246,7 +246,8 @@ static bool find_single(void *context, const struct jobid *id, uint32_t *ret_job
 #define LEVELS 14
 #define WIDE 6
 
-/* Levels of jobs, each of which waits for all of the level before: the ways through them are 6^14, the relations few. */
+/* Levels of jobs, each of which waits for all of the level before: the ways through them are
+ * 6^14, the relations few. */
 static void circles_are_found_in_a_step_for_each_relation(void **state)
 {
 	char text[200];

@@ -1,5 +1,6 @@
 /*
- * test_gossip.c - reports reach all of 10,000 stations, also when some are gone, within a bounded number of rounds and messages.
+ * test_gossip.c - reports reach all of 10,000 stations, also when some are gone, within a bounded
+ * number of rounds and messages.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /*
- * test_halfway.c - requests to the whole server that fail halfway, meet others, or come after a restart.
+ * test_halfway.c - requests to the whole server that fail halfway, meet others, or come after a
+ * restart.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -109,7 +110,8 @@ static void quota_taken_meanwhile(void **state)
 		strbuf_fini(&a[i].body);
 }
 
-/* The one who alters it is not its owner, and nobody has looked its owner up since the server began. */
+/* The one who alters it is not its owner, and nobody has looked its owner up since the server
+ * began. */
 static void altered_by_another(void **state)
 {
 	struct site *f = *state;
@@ -132,7 +134,8 @@ static void altered_by_another(void **state)
 
 #define NOW INT64_C(1800000000)
 
-/* Nothing is scheduled, and the time of a reservation passes: a restart does not take it for a running job. */
+/* Nothing is scheduled, and the time of a reservation passes: a restart does not take it for a
+ * running job. */
 static void overdue(void **state)
 {
 	static const char body[] = "{\"script\":\"true\",\"resources\":[\"nodes=4:ppn=8,walltime=1:00:00\"]}";
@@ -171,8 +174,8 @@ static struct http_request *dry_begin(struct site *f, struct bare_answer *ret)
 	return bare_begin(f->s, getuid(), "PATCH", "/v1/reservations/exam?dry_run=true", NULL, RESERVE, ret);
 }
 
-/* What a reservation would do is foreseen step by step, one dry run after the other, from what was there when it was asked for: others are served in between,
- * and may remove it. */
+/* What a reservation would do is foreseen step by step, one dry run after the other, from what
+ * was there when it was asked for: others are served in between, and may remove it. */
 static void dry_run_in_slices(void **state)
 {
 	static const char body[] = "{\"script\":\"true\",\"resources\":[\"nodes=4:ppn=8,walltime=1:00:00\"]}";
@@ -210,7 +213,8 @@ static void dry_run_in_slices(void **state)
 	bare_clock(0);
 }
 
-/* A job that had a share of a node keeps its request when no node is shared any more, and all are in a partition. */
+/* A job that had a share of a node keeps its request when no node is shared any more, and all
+ * are in a partition. */
 static void share_outlives_nodes(void **state)
 {
 	struct site *f = *state;
@@ -239,7 +243,8 @@ static void share_outlives_nodes(void **state)
 	}
 }
 
-/* Two jobs that come in slices, of which one is to run before job `number` + 1, and one after job `number`, which is forgotten after so many turns. */
+/* Two jobs that come in slices, of which one is to run before job `number` + 1, and one after
+ * job `number`, which is forgotten after so many turns. */
 static void dependency_goes(struct site *f, int number, int turns)
 {
 	struct bare_answer a = {0};
@@ -263,7 +268,8 @@ static void dependency_goes(struct site *f, int number, int turns)
 	strbuf_fini(&a.body);
 }
 
-/* What a job depends on may be forgotten after the job's record was written and before it is accepted: a restart knows that, too. */
+/* What a job depends on may be forgotten after the job's record was written and before it is
+ * accepted: a restart knows that, too. */
 static void dependency_gone_meanwhile(void **state)
 {
 	struct site *f = *state;

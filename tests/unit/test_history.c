@@ -313,7 +313,8 @@ static void later_rows_replace(void **state)
 	store_close(s);
 }
 
-/* A commit of many rows makes several blocks. A server that is started again goes on where the last one was. */
+/* A commit of many rows makes several blocks. A server that is started again goes on where the
+ * last one was. */
 static void filed_once(void **state)
 {
 	struct world *w = *state;
@@ -512,7 +513,7 @@ static void foreign_once(void **state)
 		for (day.day = 20261115; day.day < 20261117; day.day++)
 			store_add_foreign(s, &day, row.key, row.attempt);
 		store_put_foreign(s, &row);
-		if (i != 1) /* twice in one commit, too */
+		if (i != 1) /* also twice in one commit */
 			commit(s);
 	}
 	assert_int_equal(ledger_read(s, 20261101, 20261130, add_entry, &out, &err), 0);

@@ -1,5 +1,6 @@
 /*
- * test_hold.c - everything below a shepherd stands still, and goes on: by signals, and by the freezer of version 1 where the test may make groups.
+ * test_hold.c - everything below a shepherd stands still, and goes on: by signals, and by the
+ * freezer of version 1 where the test may make groups.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +38,8 @@ static void count(int i)
 	}
 }
 
-/* A child, a grandchild and one more that has a session of its own. `group`: a directory whose processes they become, or NULL. */
+/* A child, a grandchild and one more that has a session of its own. `group`: a directory whose
+ * processes they become, or NULL. */
 static pid_t shepherd_start(const char *group)
 {
 	pid_t pid = fork();

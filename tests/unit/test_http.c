@@ -1,6 +1,7 @@
 /*
- * test_http.c - the HTTP server under clients of every kind: many, impatient, slow, rude. Server and clients share
- * the test's process and turn by turn its loop, so that every moment can be chosen.
+ * test_http.c - the HTTP server under clients of every kind: many, impatient, slow, rude. Server
+ * and clients share the test's process and turn by turn its loop, so that every moment can be
+ * chosen.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -511,7 +512,7 @@ static void refuses_what_is_malformed(void **state)
 {
 	static const struct {
 		const char *request;
-		int status; /* 0: closed without an answer will do, too */
+		int status; /* 0: closed without an answer will also do */
 	} cases[] = {
 		{"GET /%zz HTTP/1.1\r\nHost: x\r\n\r\n", 400},
 		{"GET /%00 HTTP/1.1\r\nHost: x\r\n\r\n", 400},
@@ -636,7 +637,8 @@ static void turn_for(struct serve *s, double seconds)
 		serve_turn(s);
 }
 
-/* At the limit of one user, or of all, a connection that idles makes room for a new one; one that is in use does not. */
+/* At the limit of one user, or of all, a connection that idles makes room for a new one; one
+ * that is in use does not. */
 static void makes_room(void **state)
 {
 	struct http_limits limits = serve_limits;
@@ -680,7 +682,8 @@ static void has_a_reserve(void **state)
 	serve_stop(s);
 }
 
-/* No descriptor is left for those who come: who idles goes, and all are served; and when everybody has gone, so is the next. */
+/* No descriptor is left for those who come: who idles goes, and all are served; and when
+ * everybody has gone, so is the next. */
 static void bears_lack_of_descriptors(void **state)
 {
 	enum { N = 24 };

@@ -1,5 +1,6 @@
 /*
- * test_job.c - the table of job_apply(): every pair of state and event, and what each event leaves in the job.
+ * test_job.c - the table of job_apply(): every pair of state and event, and what each event leaves
+ * in the job.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -13,8 +14,9 @@
 #include "base/timetext.h"
 #include "core/job.h"
 
-/* One row per state, one letter per event, in the order of the enums; '.' is not legal, else the state's letter:
- * n new, h held, c candidate, a allocated, N now, r running, d done, x expired, X deleted. */
+/* One row per state, one letter per event, in the order of the enums; '.' is not legal, else the
+ * state's letter: n new, h held, c candidate, a allocated, N now, r running, d done, x expired,
+ * X deleted. */
 static const char state_letter[] = "nhcaNrdxX";
 static const char *const expected[STATE_COUNT] = {
 	[STATE_NEW] = "c...............",	[STATE_HELD] = "..c..........xX.",

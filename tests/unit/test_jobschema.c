@@ -1,5 +1,6 @@
 /*
- * test_jobschema.c - the rows of a job: what they promise of each other, and what comes back of what was stored.
+ * test_jobschema.c - the rows of a job: what they promise of each other, and what comes back of
+ * what was stored.
  */
 #include <errno.h>
 #include <jansson.h>

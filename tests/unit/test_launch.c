@@ -1,5 +1,6 @@
 /*
- * test_launch.c - parallel programs before and around their run: who runs where, what a host is told, what comes of what ranks write, frames in pieces.
+ * test_launch.c - parallel programs before and around their run: who runs where, what a host is
+ * told, what comes of what ranks write, frames in pieces.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -76,7 +77,7 @@ static void test_hosts(void **state)
 	assert_map("n3 v1 n4 v2", -1, -1, "block", "n3 v1 n4 v2 / 1+2+1");
 	assert_map("n3 v1", 1, -1, "block", "n3 / 1");
 	struct layout l = map("v1 v1 v2 n3", 1, -1, "block");
-	assert_int_equal(l.host.v[0].cpus, 3); /* the host's other node has one, too */
+	assert_int_equal(l.host.v[0].cpus, 3); /* the host's other node also has one */
 	layout_fini(&l);
 	unsetenv("SHUNT_HERE");
 }
@@ -150,7 +151,7 @@ static void test_setup_with_a_file(void **state)
 	l.argv = argv;
 	l.env = env;
 	l.file = "/s/1.SC";
-	for (size_t n = 0; n <= sizeof text; n += sizeof text) { /* an empty one, too */
+	for (size_t n = 0; n <= sizeof text; n += sizeof text) { /* also an empty one */
 		l.text = text;
 		l.ntext = n;
 		strbuf_clear(&data);

@@ -1,5 +1,6 @@
 /*
- * test_layout.c - partitions that change while jobs have places in the plan, and amounts that change while jobs wait.
+ * test_layout.c - partitions that change while jobs have places in the plan, and amounts that
+ * change while jobs wait.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +40,8 @@ static void submit(struct site *f, const char *body)
 	ask(f, "POST", "/v1/jobs", body, 201);
 }
 
-/* The policy keeps the place of a job that waits. It is on nodes of which one comes into a partition, and so it gets another. */
+/* The policy keeps the place of a job that waits. It is on nodes of which one comes into a
+ * partition, and so it gets another. */
 static void a_kept_place(void **state)
 {
 	struct site *f = *state;
@@ -59,7 +61,8 @@ static void a_kept_place(void **state)
 	ask(f, "POST", "/v1/jobs/delete", "{\"ids\":[\"2\"]}", 200);
 }
 
-/* The configuration file has other partitions when the server is started again, and a job runs on nodes in and outside of them. */
+/* The configuration file has other partitions when the server is started again, and a job runs
+ * on nodes in and outside of them. */
 static void a_running_job(void **state)
 {
 	struct site *f = *state;

@@ -1,5 +1,6 @@
 /*
- * test_lead.c - of several servers on one store one leads, and an old leader that wakes up writes nothing.
+ * test_lead.c - one of several servers on a store leads, and an old leader that wakes up writes
+ * nothing.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -186,7 +187,7 @@ static void paused_leader_is_fenced(void **state)
 	expect_content(b, NULL, "job 1[-1] 1\njob 2[-1] new\n");
 	expect_sql(w, COUNT_COMMITS, "2");
 	store_close(a);
-	put_job(b, 3, "3"); /* it was not cut off by whoever it has deposed */
+	put_job(b, 3, "3"); /* the deposed server has not cut it off */
 	commit(b);
 	store_close(b);
 }

@@ -62,7 +62,7 @@ static void under(const char *policy)
 	is(next, STATE_RUNNING);
 	assert_int_equal(world_node(&w, next, 0), 1);
 
-	/* What runs for longer goes on, and nothing follows it there. */
+	/* What runs for longer continues, and nothing follows it there. */
 	sched_leaves(w.s, 0, 100, 70);
 	world_cycle(&w, 70);
 	is(next, STATE_RUNNING);
@@ -146,8 +146,8 @@ static int64_t expected(uint32_t job)
 	return what.start;
 }
 
-/* The machine is down from 100 to 200: nothing lasts into it, what runs goes on, and what waits is expected behind it. Nodes that leave meanwhile don't
- * matter. */
+/* The machine is down from 100 to 200: nothing lasts into it, what runs continues, and what waits
+ * is expected behind it. Nodes that leave meanwhile don't matter. */
 static void outage(void **state)
 {
 	(void)state;
@@ -196,7 +196,8 @@ static uint32_t saving(int64_t now, int64_t walltime)
 	return job;
 }
 
-/* A shutdown at which jobs are saved: those that make checkpoints start before it, even if they can't end by then. */
+/* A shutdown at which jobs are saved: those that make checkpoints start before it, even if they
+ * can't end by then. */
 static void saved_at_an_outage(void **state)
 {
 	static const char *const names[] = {"shunt", "easy", "conservative", "oscar", "artaras"};
@@ -227,7 +228,7 @@ static void saved_at_an_outage(void **state)
 		sched_requeue(w.s, second, 90, NULL);
 		world_cycle(&w, 90); /* too late to do anything before it would have to be saved */
 		is(third, STATE_CANDIDATE);
-		sched_outage(w.s, TIME_NEVER, TIME_NEVER, false, 95); /* called off: what was started goes on */
+		sched_outage(w.s, TIME_NEVER, TIME_NEVER, false, 95); /* called off: what was started continues */
 		world_cycle(&w, 95);
 		plan_check(w.p);
 		assert_int_equal(plan_piece(w.p, first, 0)->end, 510);

@@ -1,5 +1,6 @@
 /*
- * test_ledger.c - what an attempt used is split by days of the local time, also where clocks are changed.
+ * test_ledger.c - what an attempt used is split by days of the local time, also where clocks are
+ * changed.
  */
 #include <setjmp.h>
 #include <stdarg.h>

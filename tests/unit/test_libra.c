@@ -1,5 +1,6 @@
 /*
- * test_libra.c - prices: what they are, how they are rounded, and what a budget covers; shares of nodes.
+ * test_libra.c - prices: what they are, how they are rounded, and what a budget covers; shares of
+ * nodes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -124,7 +125,8 @@ static void a_share_suffices(void **state)
 
 #define DIVIDED 3 /* nodes; another one has its CPUs whole */
 
-/* Random shares, all at one instant: each goes to the least loaded node while that has room, none to a node with whole CPUs, and a job for CPUs to none of the others. */
+/* Random shares, all at one instant: each goes to the least loaded node while that has room,
+ * none to a node with whole CPUs, and a job for CPUs to none of the others. */
 static void shares_go_to_the_least_loaded_node(void **state)
 {
 	static const enum alloc allocs[] = {ALLOC_BEST,	  ALLOC_FIRST,	    ALLOC_LOAD,

@@ -1,5 +1,6 @@
 /*
- * test_limit.c - limits on what runs: counters, classes, lines, amounts, accounts; and random worlds, in which counters equal a recomputation.
+ * test_limit.c - limits on what runs: counters, classes, lines, amounts, accounts; and random
+ * worlds, in which counters equal a recomputation.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -66,7 +67,8 @@ static void no_limit_is_any_number(void **state)
 	limits_destroy(l);
 }
 
-/* Whether anything is limited follows the limits: set and lifted, inherited, soft, copied, of arrays that are forgotten. */
+/* Whether anything is limited follows the limits: set and lifted, inherited, soft, copied, of
+ * arrays that are forgotten. */
 static void whether_anything_is_limited_follows_the_limits(void **state)
 {
 	struct limits *l = limits_create(), *copy;
@@ -157,7 +159,8 @@ static void lines_do_not_wait_for_each_other(void **state)
 	limits_destroy(l);
 }
 
-/* Some lines at a time: each is asked once, also when those that were asked wait again, and once more when another slot is given back. */
+/* Some lines at a time: each is asked once, also when those that were asked wait again, and once
+ * more when another slot is given back. */
 static void lines_are_asked_in_slices(void **state)
 {
 	struct limits *l = limits_create();

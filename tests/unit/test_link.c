@@ -1,5 +1,6 @@
 /*
- * test_link.c - links, plain and over TLS: order, sizes, back-pressure, ends of every kind, and what no link would send.
+ * test_link.c - links, plain and over TLS: order, sizes, back-pressure, ends of every kind, and
+ * what no link would send.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -232,7 +233,8 @@ static void test_many_writes_are_few(void **state)
 	assert_true(all > 100 * 28);
 }
 
-/* Sent from whichever phase of the loop, it leaves before the loop waits: else this would wait for ever. */
+/* Sent from whichever phase of the loop, it leaves before the loop waits: else this would wait
+ * for ever. */
 static void sends_in_prepare(uv_prepare_t *p)
 {
 	send_number(a.link, 1);
@@ -558,7 +560,8 @@ static void test_half_a_frame(void **state)
 	assert_int_equal(b.frames.n, 0);
 }
 
-/* Others of the same user hold all that he may: a large frame that does not come in one piece is too much, a small one is not. */
+/* Others of the same user hold all that he may: a large frame that does not come in one piece is
+ * too much, a small one is not. */
 static void test_share(void **state)
 {
 	struct link_share share = {.held = LINK_SHARE_MAX - 1};
@@ -689,7 +692,8 @@ static void test_connect_to_a_stranger(void **state)
 	close(fd);
 }
 
-/* Whoever shows another cluster's certificate gets no frame through; nor does one who shows a node's for the server's. */
+/* Whoever shows another cluster's certificate gets no frame through; nor does one who shows a
+ * node's for the server's. */
 static void test_wrong_certificates(void **state)
 {
 	int fd[2];
@@ -722,7 +726,8 @@ static void test_node_for_server(void **state)
 	tls_context_free(pretender);
 }
 
-/* A certificate that expires while the link is open: neither side gets a frame through any more, unless another instant was set. */
+/* A certificate that expires while the link is open: neither side gets a frame through any more,
+ * unless another instant was set. */
 static void test_expiry(void **state)
 {
 	const struct cert_names node = {.role = CERT_NODE, .name = "n2", .join = 8};

@@ -1,6 +1,6 @@
 /*
- * test_listener.c - one port for agents and for the API, and whoever else comes: strangers, dawdlers, crowds. Server and clients share the
- * test's process and its loop.
+ * test_listener.c - one port for agents and for the API, and whoever else comes: strangers,
+ * dawdlers, crowds. Server and clients share the test's process and its loop.
  */
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -202,7 +202,7 @@ static void test_nobody_behind_it(void **state)
 	struct strbuf body = {0};
 
 	for (int i = 0; i < 2; i++) {
-		struct raw r = dial(clients[i], i ? NULL : TLS_HTTP); /* without ALPN it is HTTP, too */
+		struct raw r = dial(clients[i], i ? NULL : TLS_HTTP); /* without ALPN it is also HTTP */
 		assert_int_equal(ask(&r, GET("/echo"), &body), 200);
 		json_t *echo = json_loads(strbuf_text(&body), 0, NULL);
 		assert_int_equal((uid_t)json_integer_value(json_object_get(echo, "uid")), (uid_t)-1);
@@ -501,7 +501,8 @@ static void link_call(struct end *there)
 	there->link = link_connect(loop, trust.node, where, CERT_SERVER, &end_events, there);
 }
 
-/* One address has only its share of those who shake hands, the last that came; another's stay. Nobody on it keeps out the node that it is. */
+/* One address has only its share of those who shake hands, the last that came; another's stay.
+ * Nobody on it keeps out the node that it is. */
 static void test_share_of_an_address(void **state)
 {
 	struct listener_limits few = usual;
@@ -531,7 +532,8 @@ static void test_share_of_an_address(void **state)
 	end_fini(&there);
 }
 
-/* Those who ask by HTTP, and stay, are bounded by themselves: all of their places are taken, and a node comes in. */
+/* Those who ask by HTTP, and stay, are bounded by themselves: all of their places are taken, and
+ * a node comes in. */
 static void test_askers_keep_no_node_out(void **state)
 {
 	struct listener_limits few = usual;
@@ -553,7 +555,7 @@ static void test_askers_keep_no_node_out(void **state)
 	end_fini(&there);
 }
 
-/* A host has so many links; when one is gone it may have another. */
+/* A host has a limited number of links; when one is gone it may have another. */
 static void test_links_of_a_host(void **state)
 {
 	struct listener_limits few = usual;
@@ -594,7 +596,8 @@ static bool is_known(void *context, const struct http_request *r, uid_t *ret_uid
 	return shown;
 }
 
-/* A body as large as the limit is kept only if the head says whose it is; else the request comes without it. */
+/* A body as large as the limit is kept only if the head says whose it is; else the request comes
+ * without it. */
 static void test_body_of_a_stranger(void **state)
 {
 	static char body[STRANGER_BODY + 1];
@@ -623,7 +626,8 @@ static void test_body_of_a_stranger(void **state)
 	strbuf_fini(&answer);
 }
 
-/* HTTP counts those who came over TLS by address: one has its share, another and the users of this machine have theirs. */
+/* HTTP counts those who came over TLS by address: one has its share, another and the users of
+ * this machine have theirs. */
 static void test_share_of_http(void **state)
 {
 	struct http_limits few = serve_limits;
@@ -660,7 +664,8 @@ static struct raw dial_from(const char *address)
 
 #define GET_AS(uid, path) "GET " path " HTTP/1.1\r\nHost: x\r\nAuthorization: " uid "\r\n\r\n"
 
-/* A user who is known has a share of his own, whatever addresses he comes from; it is not taken from others at these addresses. */
+/* A user who is known has a share of his own, whatever addresses he comes from; it is not taken
+ * from others at these addresses. */
 static void test_share_of_a_user(void **state)
 {
 	struct http_limits few = serve_limits;
@@ -690,7 +695,8 @@ static void test_share_of_a_user(void **state)
 	strbuf_fini(&body);
 }
 
-/* Connections over TLS that are all in use shut neither the local socket, nor can those of the local socket take what is kept for TLS. */
+/* Connections over TLS that are all in use shut neither the local socket, nor can those of the
+ * local socket take what is kept for TLS. */
 static void test_doors(void **state)
 {
 	enum { ALL = 16, MOST = 12 };
@@ -717,7 +723,8 @@ static void test_doors(void **state)
 	}
 }
 
-/* All places are taken by those who say nothing: the one who has been silent for longest makes room. */
+/* All places are taken by those who say nothing: the one who has been silent for longest makes
+ * room. */
 static void test_the_oldest_makes_room(void **state)
 {
 	struct listener_limits few = usual;
@@ -739,7 +746,8 @@ static void test_the_oldest_makes_room(void **state)
 	raw_close(&r);
 }
 
-/* A byte now and then: of a handshake, and of a request. All of them are closed, and others are served meanwhile. */
+/* A byte now and then: of a handshake, and of a request. All of them are closed, and others are
+ * served meanwhile. */
 static void test_dawdlers(void **state)
 {
 	enum { N = 40 };
@@ -848,7 +856,7 @@ static void on_time(uv_timer_t *timer)
 	*(bool *)timer->data = true;
 }
 
-/* Without a descriptor for one more it rests, and does not turn in circles; with one it goes on. */
+/* Without a descriptor for one more it rests, and does not turn in circles; with one it continues. */
 static void test_no_descriptor_left(void **state)
 {
 	struct rlimit old, low;

@@ -1,5 +1,6 @@
 /*
- * test_local.c - what an agent does with its machine: rooms that open, what there is, files opened as a user, leases; and all that again after a restart.
+ * test_local.c - what an agent does with its machine: rooms that open, what there is, files opened
+ * as a user, leases; and all that again after a restart.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -181,7 +182,7 @@ static void test_rooms(void **state)
 	await(a, "[ended 2.1]");
 	assert_int_equal(a->r.status, 3);
 	for (int i = 0; i < 2000 && !listed(a, "[2.1 ended]"); i++)
-		usleep(5000); /* its shepherd tells it with its last breath */
+		usleep(5000); /* its shepherd reports it last */
 	assert_true(listed(a, "[2.1 ended]"));
 	local_forget(a->e, "2.1");
 	assert_false(listed(a, "2.1"));
@@ -220,7 +221,7 @@ static void test_lost(void **state)
 	ear_stop(a);
 }
 
-/* The only child that is no shepherd. */
+/* The only child that is not a shepherd. */
 static pid_t nursery_of_ours(void)
 {
 	char path[64];

@@ -1,6 +1,7 @@
 /*
- * test_lookups.c - a nursery whose user database hangs, fails, or does not know a user: others' jobs start meanwhile, and what waits goes on in its order. The C library's
- * getpwnam_r() is replaced by one that looks for files: NAME.hangs, NAME.fails, NAME.missing.
+ * test_lookups.c - a nursery whose user database hangs, fails, or does not know a user: others'
+ * jobs start meanwhile, and what waits goes on in its order. The C library's getpwnam_r() is
+ * replaced by one that looks for files: NAME.hangs, NAME.fails, NAME.missing.
  */
 #include <errno.h>
 #include <fcntl.h>

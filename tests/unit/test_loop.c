@@ -1,5 +1,6 @@
 /*
- * test_loop.c - the loop never waits for somebody to call while it has something to do; and what comes in while a server takes over.
+ * test_loop.c - the loop never waits for somebody to call while it has something to do; and what
+ * comes in while a server takes over.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -80,7 +81,8 @@ static void terminate(struct watch_loop *w)
 		raise(SIGTERM);
 }
 
-/* The shutdown is written to the event log, in one turn that it begins, in the next that it is complete; only then the server ends. */
+/* The shutdown is written to the event log, in one turn that it begins, in the next that it is
+ * complete; only then the server ends. */
 static void stop_with_a_log(void **state)
 {
 	struct site *f = *state;
@@ -118,7 +120,8 @@ static void late(void **state)
 	assert_true(f->s->turn->stopped);
 }
 
-/* In the turn in which it takes the lead, nothing of the store was read yet: neither jobs nor tokens. */
+/* In the turn in which it takes the lead, nothing of the store was read yet: neither jobs nor
+ * tokens. */
 struct take_over {
 	uv_prepare_t prepare;
 	struct site *f;

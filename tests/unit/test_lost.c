@@ -1,6 +1,7 @@
 /*
- * test_lost.c - the jobs of a host that is silent are given up when their leases have ended for certain: not before every host had the time to call a server that
- * begins to lead, nor because another batch system says that the host is gone, or because a machine joins by its name.
+ * test_lost.c - the jobs of a host that is silent are given up when their leases have ended for
+ * certain: not before every host had the time to call a server that begins to lead, nor because
+ * another batch system says that the host is gone, or because a machine joins by its name.
  */
 #include <jansson.h>
 #include <setjmp.h>
@@ -121,7 +122,8 @@ static size_t attempts(void)
 	return bare_attempts(&all);
 }
 
-/* Seconds until the host is gone, at most `most`; nothing of its job may have been given up before its lease, of 2 s, and the time to kill it have ended. */
+/* Seconds until the host is gone, at most `most`; nothing of its job may have been given up
+ * before its lease, of 2 s, and the time to kill it have ended. */
 static int gone_after(struct site *f, int most)
 {
 	int n = 0;
@@ -179,7 +181,8 @@ static void removed_by_force(void **state)
 	assert_int_equal(attempts(), 0);
 }
 
-/* A node that is there and is cut off before it has ended its job: the job waits for its lease, which is longer than the time in which it was to end. */
+/* A node that is there and is cut off before it has ended its job: the job waits for its lease,
+ * which is longer than the time in which it was to end. */
 static void cut_off_while_leaving(void **state)
 {
 	struct site *f = *state;
@@ -201,7 +204,8 @@ static void cut_off_while_leaving(void **state)
 	assert_in_range(n, 200, 299);
 }
 
-/* A server that was stopped in order has suspended leases. A guest ends what it has nevertheless, ten minutes after it has heard its last server. */
+/* A server that was stopped in order has suspended leases. A guest ends what it has
+ * nevertheless, ten minutes after it has heard its last server. */
 static void guest_after_bye(void **state)
 {
 	struct site *f = *state;
@@ -220,7 +224,8 @@ static void guest_after_bye(void **state)
 	assert_in_range(n, GUEST_ALONE_MOST, 1999);
 }
 
-/* A machine that joins by the name of a node that is silent does not make its jobs run again while they may still run. */
+/* A machine that joins by the name of a node that is silent does not make its jobs run again
+ * while they may still run. */
 static void joined_by_its_name(void **state)
 {
 	struct site *f = *state;

@@ -1,5 +1,6 @@
 /*
- * test_mail.c - mails: the words, what tries to forge headers, and real programs that take, refuse, or never end.
+ * test_mail.c - mails: the words, what tries to forge headers, and real programs that take, refuse,
+ * or never end.
  */
 #include <errno.h>
 #include <fcntl.h>

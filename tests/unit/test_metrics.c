@@ -1,5 +1,6 @@
 /*
- * test_metrics.c - metrics and bounds against numbers worked out by hand, and against the reference summary.
+ * test_metrics.c - metrics and bounds against numbers worked out by hand, and against the reference
+ * summary.
  */
 #include <errno.h>
 #include <math.h>
@@ -91,7 +92,8 @@ static void percentiles_are_nearest_ranks(void **state)
 	near(m.wait.max, 200);
 }
 
-/* Two of four processors idle from 10 s on. From 30 to 40 s only one is, and the job that still waits needs two. */
+/* Two of four processors idle from 10 s on. From 30 to 40 s only one is, and the job that still
+ * waits needs two. */
 static void loss_counts_only_what_would_fit(void **state)
 {
 	(void)state;

@@ -1,5 +1,6 @@
 /*
- * test_migrate.c - running jobs that are moved to make room for one that is blocked by how they lie.
+ * test_migrate.c - running jobs that are moved to make room for one that is blocked by how they
+ * lie.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +20,8 @@ static int64_t cost_of(void *context, uint32_t job)
 	return job == *stays ? -1 : COST;
 }
 
-/* Two nodes of four CPUs, two of each in use by a job that runs for long; the sum of what is free is enough for four. */
+/* Two nodes of four CPUs, two of each in use by a job that runs for long; the sum of what is
+ * free is enough for four. */
 struct halves {
 	struct world w;
 	uint32_t a, b;
@@ -102,7 +104,8 @@ static void moved_with_all_parts(void **state)
 	world_fini(&w);
 }
 
-/* It may not have run long enough for another move, or end soon, so that a move would cost more than waiting. */
+/* It may not have run long enough for another move, or end soon, so that a move would cost more
+ * than waiting. */
 static void not_worth_it(void **state)
 {
 	(void)state;

@@ -117,7 +117,8 @@ static void claimed(void **state)
 	assert_false(node_claimed(&life));
 }
 
-/* Whatever happens: what is legal is applied, what is not changes nothing, and a time is known exactly when one is needed. */
+/* Whatever happens: what is legal is applied, what is not changes nothing, and a time is known
+ * exactly when one is needed. */
 static void anything(void **state)
 {
 	(void)state;

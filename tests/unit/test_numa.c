@@ -1,5 +1,6 @@
 /*
- * test_numa.c - the CPUs of a part come from one NUMA node where they fit: random nodes, beside the rule itself.
+ * test_numa.c - the CPUs of a part come from one NUMA node where they fit: random nodes, beside the
+ * rule itself.
  */
 #include <setjmp.h>
 #include <stdarg.h>

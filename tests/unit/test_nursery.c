@@ -157,7 +157,7 @@ static void test_orders_kept(void **state)
 		assert_int_equal(await_ended(n, arena_printf(n->a, "%d.1", i)).status, 1);
 }
 
-/* kill -9 of the nursery: its shepherds go on, and obey the next one. */
+/* kill -9 of the nursery: its shepherds continue, and obey the next one. */
 static void test_nursery_killed(void **state)
 {
 	struct nest *n = *state;
@@ -185,7 +185,8 @@ static void test_nursery_killed(void **state)
 	assert_int_equal(r.cause, CAUSE_ORDERED);
 }
 
-/* A shepherd that is stopped can't end its job with the lease: the nursery does, also a later one than that which forked it. */
+/* A shepherd that is stopped can't end its job with the lease: the nursery does, also a later
+ * one than that which forked it. */
 static void test_shepherd_stopped(void **state)
 {
 	struct nest *n = *state;
@@ -294,7 +295,8 @@ static bool is_empty(const char *nodes, const char *tmp)
 	return !names_in(nodes) && !names_in(tmp);
 }
 
-/* What a shepherd could not remove goes when its attempt is cleaned up, or else when the next nursery starts; what belongs to an attempt stays. */
+/* What a shepherd could not remove goes when its attempt is cleaned up, or else when the next
+ * nursery starts; what belongs to an attempt stays. */
 static void test_litter(void **state)
 {
 	struct nest *n = *state;
@@ -321,7 +323,8 @@ static void test_litter(void **state)
 	nest_start(n);
 	assert_true(is_empty(nodes, tmp));
 
-	/* As after a crash of the machine: all that there is of 7 has no live file, and 8-2 has one. */
+	/* As after a crash of the machine: all that there is of 7 has no live file, and 8-2 has
+	 * one. */
 	nest_stop(n);
 	directory_make(n, arena_printf(n->a, "%s/7.1", tmp), n->uid);
 	directory_make(n, arena_printf(n->a, "%s/7.1/deep", tmp), n->uid);
@@ -402,7 +405,8 @@ static void test_recycled(void **state)
 	assert_int_equal(access(spare, F_OK), -1);
 }
 
-/* A server that is not root, under a nursery that is: what the server made becomes the user's, and nothing else. */
+/* A server that is not root, under a nursery that is: what the server made becomes the user's,
+ * and nothing else. */
 static void test_server_account(void **state)
 {
 	struct nest *n = *state;

@@ -1,5 +1,6 @@
 /*
- * test_offline_foresee.c - when jobs are expected to start while the server is down: from what it wrote down, and the changes since.
+ * test_offline_foresee.c - when jobs are expected to start while the server is down: from what it
+ * wrote down, and the changes since.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +15,8 @@
 #include "client/offline.h"
 #include "client/offline_internal.h"
 
-/* Four shared CPUs, partitions A and B of two, C of four. Job 1 has the shared CPUs until 200, 2 the partition A until 150; 3 follows 1, and 4 follows 2. */
+/* Four shared CPUs, partitions A and B of two, C of four. Job 1 has the shared CPUs until 200, 2
+ * the partition A until 150; 3 follows 1, and 4 follows 2. */
 static const char machine_text[] =
 	"{\"scheduling\": true, \"partitions\": [{\"name\": \"A\", \"cpus\": 2}, {\"name\": \"B\", \"cpus\": 2}, {\"name\": \"C\", \"cpus\": 4}], \"shutdown\": %s}";
 static const char plan_text[] =

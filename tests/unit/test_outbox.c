@@ -1,6 +1,7 @@
 /*
- * test_outbox.c - accounting lines reach the file of their day once, and those of the event log its only one, whatever happens in between: kills at every point, full disks, and administrators
- * who rename, cut and remove files.
+ * test_outbox.c - accounting lines reach the file of their day once, and those of the event log its
+ * only one, whatever happens in between: kills at every point, full disks, and administrators who
+ * rename, cut and remove files.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -309,7 +310,7 @@ static void count(void *context)
 	++*(int *)context;
 }
 
-/* With a loop it goes on by itself, also with more than is written at once. */
+/* With a loop it continues by itself, also with more than is written at once. */
 static void much_is_written_in_turns(void **state)
 {
 	enum { ROWS = 5, SIZE = 3 << 20 };
@@ -363,7 +364,7 @@ static int take_done(void *context, const char *name, const char *value)
 	return 0;
 }
 
-/* Each turn stores its number with its lines; it goes on where the store says. */
+/* Each turn stores its number with its lines; it continues where the store says. */
 static void work(const char *url)
 {
 	struct store *s = open_store(url);

@@ -1,5 +1,6 @@
 /*
- * test_palette.c - every color can be read on white and on black, and those of jobs can be told apart.
+ * test_palette.c - every color can be read on white and on black, and those of jobs can be told
+ * apart.
  */
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /*
- * test_partition.c - fixed partitions: the table, what is accepted and refused, and the allocator of whole partitions. The sentences are
- * those of section 2.2.1 of the Artaras thesis.
+ * test_partition.c - fixed partitions: the table, what is accepted and refused, and the allocator
+ * of whole partitions. The sentences are those of section 2.2.1 of the Artaras thesis.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -337,7 +337,8 @@ static void a_partition_without_a_node_takes_what_fits(void **state)
 	cluster_destroy(c);
 }
 
-/* That a job without a partition has to wait says nothing of one that comes later and asks for more in a partition, which is empty. */
+/* That a job without a partition has to wait says nothing of one that comes later and asks for
+ * more in a partition, which is empty. */
 static void shared_jobs_keep_nobody_off_partitions(void **state)
 {
 	static const char *const names[] = {"easy", "shunt"};
@@ -371,7 +372,8 @@ static void shared_jobs_keep_nobody_off_partitions(void **state)
 	}
 }
 
-/* The server was started with other partitions while the job ran: each of them is taken and given back, once. */
+/* The server was started with other partitions while the job ran: each of them is taken and
+ * given back, once. */
 static void a_running_job_in_two_partitions(void **state)
 {
 	(void)state;

@@ -1,5 +1,6 @@
 /*
- * test_payload.c - payloads of events: what is read from the store is written again as it was, also if an older server wrote it.
+ * test_payload.c - payloads of events: what is read from the store is written again as it was, also
+ * if an older server wrote it.
  */
 #include <errno.h>
 #include <jansson.h>

@@ -1,5 +1,6 @@
 /*
- * test_pbsattr.c - jobs, queues and nodes in PBS's words: golden texts, as PBS's own commands would print them.
+ * test_pbsattr.c - jobs, queues and nodes in PBS's words: golden texts, as PBS's own commands would
+ * print them.
  */
 #include <setjmp.h>
 #include <stdarg.h>

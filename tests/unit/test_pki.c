@@ -1,5 +1,6 @@
 /*
- * test_pki.c - keys, certificates and tokens: what is made can be read, what is not ours is refused.
+ * test_pki.c - keys, certificates and tokens: what is made can be read, what is not ours is
+ * refused.
  */
 #include <errno.h>
 #include <setjmp.h>

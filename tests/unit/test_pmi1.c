@@ -154,7 +154,7 @@ static void test_barrier(void **state)
 	assert_true(recv(fd, text, sizeof text - 1, 0) > 0);
 	assert_non_null(strstr(text, "put_result"));
 	assert_non_null(strstr(text, "cmd=barrier_out\n"));
-	answer_to(&p[0], 0, "cmd=barrier_in", &deed); /* the next one begins anew */
+	answer_to(&p[0], 0, "cmd=barrier_in", &deed); /* the next one begins from the start */
 	assert_int_equal(deed, PMI1_NOTHING);
 	assert_int_equal(p[0].fresh.n, 0);
 	close(fd);

@@ -1,5 +1,6 @@
 /*
- * test_pool.c - tasks in child processes: results, failures and crashes are the same on any number of them.
+ * test_pool.c - tasks in child processes: results, failures and crashes are the same on any number
+ * of them.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -111,7 +112,7 @@ static void fails_with(struct context *c, int workers, int code, const char *tex
 	assert_string_equal(err.text, text);
 }
 
-/* Several fail at a time: it is always the lowest that is told. */
+/* Several fail at a time: the lowest is always reported. */
 static void lowest_failure_is_told(void **state)
 {
 	(void)state;

@@ -1,5 +1,6 @@
 /*
- * test_pool_table.c - what a station knows of a pool: frames of its members, the table and its ages, where tasks go.
+ * test_pool_table.c - what a station knows of a pool: frames of its members, the table and its
+ * ages, where tasks go.
  */
 #include <errno.h>
 #include <setjmp.h>

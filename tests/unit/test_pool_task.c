@@ -1,5 +1,6 @@
 /*
- * test_pool_task.c - a task of a pool on its host: what it gets and leaves, and that nothing of it outlives its lease or its daemon.
+ * test_pool_task.c - a task of a pool on its host: what it gets and leaves, and that nothing of it
+ * outlives its lease or its daemon.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /*
- * test_position.c - deadlines kept by position in the queue (policy artaras): schedules computed by hand from section 5.4 of the Artaras
- * thesis, and from 2.2.1 and 2.2.3.
+ * test_position.c - deadlines kept by position in the queue (policy artaras): schedules computed by
+ * hand from section 5.4 of the Artaras thesis, and from 2.2.1 and 2.2.3.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -127,8 +127,9 @@ static void those_that_are_passed_are_moved_up_in_turn(void **state)
 	normal(0, 10);
 	uint32_t b = normal(0, 20), p = priority(0, 5, 36), q = priority(0, 5, 34);
 
-	/* q does not meet its deadline behind p (35..40), but before it (30..35 > 34) neither; before b it does: 10..15. Then b 15..35, and p would
-	 * end at 40: it is moved up before b, behind q. */
+	/* q does not meet its deadline behind p (35..40), but before it (30..35 > 34) neither;
+	 * before b it does: 10..15. Then b 15..35, and p would end at 40: it is moved up before
+	 * b, behind q. */
 	starts(q, 10);
 	starts(p, 15);
 	starts(b, 20);
@@ -224,7 +225,8 @@ static void why(uint32_t job, const char *want)
 	reason_fini(&r);
 }
 
-/* Jobs in partitions that do not suit it are not in its way; and a deadline that can't be met is not said to be. */
+/* Jobs in partitions that do not suit it are not in its way; and a deadline that can't be met is
+ * not said to be. */
 static void what_keeps_it_waiting(void **state)
 {
 	(void)state;
@@ -258,7 +260,8 @@ static void a_displaced_job_runs_again_right_afterwards(void **state)
 
 	starts(c, 95); /* of b's partition */
 	p = priority(7, 10, 40);
-	/* p may wait until 30. It takes the place of the job that loses least: b, which has run from 5 on. */
+	/* p may wait until 30. It takes the place of the job that loses least: b, which has run
+	 * from 5 on. */
 	starts(p, 30);
 	assert_true(world_job(&w, p)->guaranteed);
 	assert_int_equal(world_last(&w, b, EVENT_MIGRATE)->at, 30);
@@ -523,7 +526,8 @@ static void open_node(void)
 	sched_pace(w.s, 1);
 }
 
-/* A cycle was cut when it had placed a job at the present instant: that one has not started, and makes way for what is still there. */
+/* A cycle was cut when it had placed a job at the present instant: that one has not started, and
+ * makes way for what is still there. */
 static void an_overrun_takes_the_place_of_who_has_not_started(void **state)
 {
 	(void)state;

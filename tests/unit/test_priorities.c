@@ -1,5 +1,6 @@
 /*
- * test_priorities.c - priorities in the whole server: which waiting job starts next, what is shown of it, and after a restart.
+ * test_priorities.c - priorities in the whole server: which waiting job starts next, what is shown
+ * of it, and after a restart.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -205,7 +206,8 @@ static void turn_at(struct site *f, int64_t second)
 	server_turn(f->s);
 }
 
-/* Two wait for the same limit since different instants; the one that came first is the first when the limit allows one more. */
+/* Two wait for the same limit since different instants; the one that came first is the first
+ * when the limit allows one more. */
 static void behind_a_limit(void **state)
 {
 	struct site *f = *state;

@@ -1,6 +1,7 @@
 /*
- * test_pty.c - interactive jobs: a terminal made here plays the user's, pty_serve() runs in a child of its own, the job is real. What lies
- * between them is only a socket here, which that child breaks when it is told to.
+ * test_pty.c - interactive jobs: a terminal made here plays the user's, pty_serve() runs in a child
+ * of its own, the job is real. What lies between them is only a socket here, which that child
+ * breaks when it is told to.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -257,7 +258,8 @@ static void test_much_output(void **state)
 	nest_result(n, "1.1");
 }
 
-/* The user's side is killed: the job ends after a while, and the terminal was put back if the signal could be caught. */
+/* The user's side is killed: the job ends after a while, and the terminal was put back if the
+ * signal could be caught. */
 static void test_hung_up(void **state)
 {
 	const int signals[] = {SIGTERM, SIGHUP, SIGSEGV};
@@ -298,7 +300,8 @@ static void test_deleted(void **state)
 	assert_int_equal(nest_result(n, "1.1").cause, CAUSE_ORDERED);
 }
 
-/* The way breaks again and again while the job writes and reads: everything comes, once, in its order. */
+/* The way breaks again and again while the job writes and reads: everything comes, once, in its
+ * order. */
 static void test_broken(void **state)
 {
 	struct nest *n = *state;

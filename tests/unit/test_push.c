@@ -1,5 +1,6 @@
 /*
- * test_push.c - making room by pushing others: what a search remembers of dead ends is true when it is asked again.
+ * test_push.c - making room by pushing others: what a search remembers of dead ends is true when it
+ * is asked again.
  *
  * Features say where a fragment may go, and all are planned for one interval.
  */
@@ -60,8 +61,9 @@ static void put(struct bench *b, const char *resources, int32_t node)
 	plan_put(b->p, job, 0, node, FROM, UNTIL);
 }
 
-/* On node a the first fragment can be pushed, two deep, which fills node d, so that the other one has nowhere to go; all of that is undone. Then node d
- * is free again, for those of node c. Before, node z was a dead end, too. */
+/* On node a the first fragment can be pushed, two deep, which fills node d, so that the other
+ * one has nowhere to go; all of that is undone. Then node d is free again, for those of node c.
+ * Before, node z was a dead end, too. */
 static void undone_deep_push(void **state)
 {
 	(void)state;

@@ -1,5 +1,6 @@
 /*
- * test_qmgr.c - the language of qmgr: what it means, what is wrong with it, and that quoted values come back.
+ * test_qmgr.c - the language of qmgr: what it means, what is wrong with it, and that quoted values
+ * come back.
  */
 #include "client/qmgr.h"
 

@@ -1,5 +1,6 @@
 /*
- * test_queues.c - the rules of queues in the whole server: at submission, when a job is altered or moved, and after a restart.
+ * test_queues.c - the rules of queues in the whole server: at submission, when a job is altered or
+ * moved, and after a restart.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -151,7 +152,7 @@ static void moved(void **state)
 	shows(f, job, "\"memory\":1048576");
 	assert_true(move(f, USER, job, "a"));
 	shows(f, job, "\"memory\":1048576"); /* it keeps what it has */
-	/* a routing queue keeps no job, whoever moves it there */
+	/* a routing queue keeps no job, even one that an operator moves there */
 	assert_true(move(f, getuid(), job, "feed"));
 	shows(f, job, "\"queue\":\"b\"");
 	assert_true(move(f, USER, job, "a"));
@@ -169,7 +170,8 @@ static double rank_of(struct site *f, unsigned long long job)
 	return entry_job(f->s, id)->rank;
 }
 
-/* The priority of a queue counts for jobs that are moved there as for those that are submitted there. */
+/* The priority of a queue counts for jobs that are moved there as for those that are submitted
+ * there. */
 static void moved_ranks(void **state)
 {
 	struct site *f = *state;
@@ -189,7 +191,8 @@ static void moved_ranks(void **state)
 	bare_clock(0);
 }
 
-/* Defaults are for jobs that come in: those that wait stay as they are, also when the server is restarted. */
+/* Defaults are for jobs that come in: those that wait stay as they are, also when the server is
+ * restarted. */
 /* Turns, until what is done in slices is done. */
 static void settle(struct site *f)
 {
@@ -217,7 +220,8 @@ static void route_make(struct site *f, const char *small)
 	start(f, "in", false);
 }
 
-/* A routing queue that is stopped keeps its jobs; started, it passes them on, as far as somebody takes them. */
+/* A routing queue that is stopped keeps its jobs; started, it passes them on, as far as somebody
+ * takes them. */
 static void route_stopped(void **state)
 {
 	struct site *f = *state;
@@ -254,7 +258,8 @@ static void route_stopped(void **state)
 	shows(f, large, "\"queue\":\"large\"");
 }
 
-/* One that no destination accepted is offered again when a job has left one, and when nodes have changed. */
+/* One that no destination accepted is offered again when a job has left one, and when nodes have
+ * changed. */
 static void route_again(void **state)
 {
 	struct site *f = *state;
@@ -298,7 +303,8 @@ static void end(struct site *f, unsigned long long job)
 	settle(f);
 }
 
-/* Jobs that wait in a routing queue go on, by their ids, when a destination has room: submitted there, moved there, elements of an array. */
+/* Jobs that wait in a routing queue go on, by their ids, when a destination has room: submitted
+ * there, moved there, elements of an array. */
 static void routed_on(void **state)
 {
 	struct site *f = *state;

@@ -1,5 +1,6 @@
 /*
- * test_quota.c - computation time per user and month: every rule of it, its file, and books that balance over random histories.
+ * test_quota.c - computation time per user and month: every rule of it, its file, and books that
+ * balance over random histories.
  */
 #include <errno.h>
 #include <setjmp.h>

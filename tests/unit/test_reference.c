@@ -1,7 +1,9 @@
 /*
- * test_reference.c - job by job against the schedules of an independent simulator (docs/simulator.md): every start must agree.
+ * test_reference.c - job by job against the schedules of an independent simulator
+ * (docs/simulator.md): every start must agree.
  *
- * The first columns of a trace's file are the input, so that it is read twice: as a workload, and for its starts.
+ * The first columns of a trace's file are the input, so that it is read twice: as a workload, and
+ * for its starts.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /*
- * test_relay.c - bytes between two connections: all of them, in order, however slow a side is; and what becomes of it when one ends.
- * The far ends are held here. With a link between there are two relays, as between an agent and its server.
+ * test_relay.c - bytes between two connections: all of them, in order, however slow a side is; and
+ * what becomes of it when one ends. The far ends are held here. With a link between there are two
+ * relays, as between an agent and its server.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -93,7 +94,8 @@ static void line_close(struct line *l)
 	assert_int_equal(uv_loop_close(&l->loop), 0);
 }
 
-/* Sends as much as is taken, and reads by pieces, with rests between: the relay must not hold it all. */
+/* Sends as much as is taken, and reads by pieces, with rests between: the relay must not hold it
+ * all. */
 static void carry(struct line *l, int from, int to)
 {
 	char *data = malloc(MUCH), part[7777];
@@ -137,7 +139,7 @@ static bool is_at_end(int fd)
 	return recv(fd, &c, 1, 0) == 0;
 }
 
-/* One direction ends, after what was said in it; the other goes on. */
+/* One direction ends, after what was said in it; the other continues. */
 static void test_half(void **state)
 {
 	char text[8] = "";

@@ -1,5 +1,6 @@
 /*
- * test_removed.c - the list of stations that were removed from a pool: who signs it, which of two counts, and that a name can be given again; when certificates are renewed.
+ * test_removed.c - the list of stations that were removed from a pool: who signs it, which of two
+ * counts, and that a name can be given again; when certificates are renewed.
  */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,5 +1,6 @@
 /*
- * test_reqtext.c - the text of requests: what it means, its canonical form, what is refused and how.
+ * test_reqtext.c - the text of requests: what it means, its canonical form, what is refused and
+ * how.
  */
 #include <errno.h>
 #include <setjmp.h>

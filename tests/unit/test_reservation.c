@@ -1,5 +1,6 @@
 /*
- * test_reservation.c - reservations as objects: times, weeks with exceptions and summer time, lists, overlaps.
+ * test_reservation.c - reservations as objects: times, weeks with exceptions and summer time,
+ * lists, overlaps.
  */
 #include <errno.h>
 #include <setjmp.h>

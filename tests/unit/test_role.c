@@ -11,7 +11,8 @@
 
 #include "rules/role.h"
 
-/* Those who may, in this order: a stranger, the owner, a coordinator of the job's queue, one of its account, an operator, a manager. */
+/* Those who may, in this order: a stranger, the owner, a coordinator of the job's queue, one of
+ * its account, an operator, a manager. */
 static const struct {
 	enum act act;
 	const char *name, *who;

@@ -1,5 +1,6 @@
 /*
- * test_run.c - orders through a real nursery: how jobs start, what they find, how they end and what is said about it.
+ * test_run.c - orders through a real nursery: how jobs start, what they find, how they end and what
+ * is said about it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -250,7 +251,7 @@ static void test_exit(void **state)
 	assert_int_equal(live_look(n->live, "1.1", n->a, &r, &pid), LIVE_NONE);
 }
 
-/* On a workstation: SCHED_IDLE, for what it starts, too. */
+/* On a workstation: SCHED_IDLE, also for what it starts. */
 static void test_background(void **state)
 {
 	struct nest *n = *state;
@@ -318,10 +319,10 @@ static void test_walltime(void **state)
 	ends(nest_run(n, &o), RESULT_SIGNALED, SIGKILL, CAUSE_WALLTIME);
 	contains(nest_read(n, o.out), "=>> PBS: job killed: walltime ");
 	contains(nest_read(n, o.out), " exceeded limit 2\n");
-	/* What it uses is told while it runs. */
+	/* Its usage is reported while it runs. */
 	assert_true(n->used.how == RESULT_RUNS && n->used.cpu_ms > 0 && n->used.memory_kib > 0);
 
-	/* One that is stopped hears it, too. */
+	/* One that is stopped also hears it. */
 	o = nest_order(n, "3.1", "kill -STOP $$");
 	o.walltime = 1;
 	ends(nest_run(n, &o), RESULT_SIGNALED, SIGTERM, CAUSE_WALLTIME);
@@ -480,7 +481,8 @@ static void test_gpus(void **state)
 	assert_string_equal(nest_read(n, o.out), "CUDA_VISIBLE_DEVICES=all\n");
 }
 
-/* Whatever a job does to it, its directory for temporary files goes; and none that is not its own is touched. */
+/* Whatever a job does to it, its directory for temporary files goes; and none that is not its
+ * own is touched. */
 static void test_tmpdir(void **state)
 {
 	struct nest *n = *state;
@@ -810,7 +812,8 @@ static void test_output_rights(void **state)
 	assert_int_equal(access(o.out, F_OK), -1);
 }
 
-/* A file that others may write to but not read: who unlinks it while his job has it open must not get its text from root. */
+/* A file that others may write to but not read: who unlinks it while his job has it open must
+ * not get its text from root. */
 static void test_output_of_others(void **state)
 {
 	struct nest *n = *state;
@@ -841,7 +844,8 @@ static void test_output_of_others(void **state)
 	assert_int_equal(st.st_uid, n->uid);
 }
 
-/* Where users can write anything may lie: none of it stops a job, or is written to, or becomes the user's. */
+/* Where users can write anything may lie: none of it stops a job, or is written to, or becomes
+ * the user's. */
 static void test_output_traps(void **state)
 {
 	struct nest *n = *state;

@@ -1,5 +1,6 @@
 /*
- * test_senses.c - who uses a machine: devices and terminals that the test makes in a directory of its own.
+ * test_senses.c - who uses a machine: devices and terminals that the test makes in a directory of
+ * its own.
  */
 #include <fcntl.h>
 #include <linux/input.h>

@@ -1,5 +1,6 @@
 /*
- * test_sharing.c - fairshare in the whole server: use that the ledger has and that running jobs add, over midnight and restarts, and who starts next.
+ * test_sharing.c - fairshare in the whole server: use that the ledger has and that running jobs
+ * add, over midnight and restarts, and who starts next.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -87,7 +88,8 @@ static double used(struct site *f, const char *user)
 	return p ? atof(strstr(p, "\"cpu_hours\":") + 12) : -1;
 }
 
-/* Four CPUs for two hours over midnight: one window each, the older counts half. The same while it runs, when it has ended, and after restarts. */
+/* Four CPUs for two hours over midnight: one window each, the older counts half. The same while
+ * it runs, when it has ended, and after restarts. */
 static void over_midnight(void **state)
 {
 	struct site *f = *state;

@@ -47,7 +47,8 @@ static void site_make(struct ruleset *site)
 	set(course, "acl_users", "*");
 }
 
-/* Before it refuses that job, the scheduler has decided, and started another, which ends as any other does. */
+/* Before it refuses that job, the scheduler has decided, and started another, which ends as any
+ * other does. */
 static void a_refusal_starts_others(void **state)
 {
 	char path[] = "/tmp/shunt-site-XXXXXX";

@@ -1,5 +1,6 @@
 /*
- * test_slots.c - limits on running jobs within the scheduler: never exceeded, and no slot is kept by a job that merely waits.
+ * test_slots.c - limits on running jobs within the scheduler: never exceeded, and no slot is kept
+ * by a job that merely waits.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -92,7 +93,8 @@ static void a_wide_job_keeps_nobody_behind_its_limit(void **state)
 	}
 }
 
-/* Nobody else waits for a job whose limit is reached: it is passed over, also where nobody may be overtaken. */
+/* Nobody else waits for a job whose limit is reached: it is passed over, also where nobody may
+ * be overtaken. */
 static void a_limited_job_is_nobodys_head(void **state)
 {
 	for (size_t i = 0; i < POLICIES; i++) {
@@ -171,7 +173,8 @@ static bool count(void *context, const struct foreseen *f)
 	return true;
 }
 
-/* More come to the queue of a copy than its scratch has room for; the scheduler itself knows nothing of it. */
+/* More come to the queue of a copy than its scratch has room for; the scheduler itself knows
+ * nothing of it. */
 static void copies_in_a_scratch_grow(void **state)
 {
 	struct scratch scratch = {0};
@@ -274,7 +277,8 @@ static void many_behind_a_limit(const char *policy, int jobs)
 	common(1, 2, "ncpus=1", 1000);
 }
 
-/* Each goes into the line of its limit, and out of the sorted queue, which is work: with thousands of them a cycle ends early, and the next ones go on to who comes behind them. */
+/* Each goes into the line of its limit, and out of the sorted queue, which is work: with
+ * thousands of them a cycle ends early, and the next ones go on to who comes behind them. */
 static void many_go_into_line_in_several_cycles(void **state)
 {
 	static const char *const some[] = {"fcfs", "easy", "easy-sjbf"};

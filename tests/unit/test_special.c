@@ -1,5 +1,6 @@
 /*
- * test_special.c - starving, QoS and emergency jobs, and what administrators and failures do (docs/scheduling.md).
+ * test_special.c - starving, QoS and emergency jobs, and what administrators and failures do
+ * (docs/scheduling.md).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,7 +63,8 @@ static void test_qos_starts_now_when_idle(void **state)
 	assert_int_equal(world_count(&w, q, EVENT_GUARANTEE), 1);
 }
 
-/* Reserved as late as the deadline allows; common jobs do not touch it; brought forward when room is left. */
+/* Reserved as late as the deadline allows; common jobs do not touch it; brought forward when
+ * room is left. */
 static void test_qos_keeps_its_promise(void **state)
 {
 	(void)state;
@@ -147,7 +149,8 @@ static void test_tolerance_counts(void **state)
 
 /* Starving */
 
-/* A common job never reserves; one that waited too long reserves the earliest instant, and others go round it. */
+/* A common job never reserves; one that waited too long reserves the earliest instant, and
+ * others go round it. */
 static void test_starving_reserves(void **state)
 {
 	(void)state;
@@ -169,7 +172,8 @@ static void test_starving_reserves(void **state)
 	is(across, STATE_CANDIDATE);
 }
 
-/* QoS jobs deallocate a starving job until it is critical; each time is counted, and an emergency job's is not. */
+/* QoS jobs deallocate a starving job until it is critical; each time is counted, and an
+ * emergency job's is not. */
 static void test_critical(void **state)
 {
 	(void)state;
@@ -263,7 +267,8 @@ static void open_victims(uint32_t victim[VICTIMS])
 	}
 }
 
-/* Times the job lost its place for `by`: at once, or, while it runs, from the instant on at which it is needed. */
+/* Times the job lost its place for `by`: at once, or, while it runs, from the instant on at
+ * which it is needed. */
 static int losses(uint32_t job, uint32_t by)
 {
 	int n = 0;
@@ -289,7 +294,7 @@ static void test_each_power_removes_what_it_names(void **state)
 		for (int i = 0; i < VICTIMS; i++)
 			assert_int_equal(losses(victim[i], e), i == k);
 		assert_int_equal(world_job(&w, victim[k])->by, e);
-		if (k >= 3) { /* it goes on until its place is needed */
+		if (k >= 3) { /* it runs until its place is needed */
 			is(victim[k], STATE_RUNNING);
 			assert_int_equal(world_last(&w, victim[k], EVENT_MIGRATE)->at, 200);
 		}
@@ -330,8 +335,8 @@ static void test_victims_one_by_one(void **state)
 	is(e, STATE_RUNNING);
 }
 
-/* A victim is spared when another job ends and leaves room; else it is stopped when its place is needed, less what it takes to
- * end it. */
+/* A victim is spared when another job ends and leaves room; else it is stopped when its place is
+ * needed, less what it takes to end it. */
 static void test_victim_is_spared(void **state)
 {
 	(void)state;
@@ -369,7 +374,8 @@ static void test_victim_is_stopped_in_time(void **state)
 	is(e, STATE_RUNNING);
 }
 
-/* What may take too long is not promised: its victim is stopped at once, and it starts when that has gone. */
+/* What may take too long is not promised: its victim is stopped at once, and it starts when that
+ * has gone. */
 static void test_guarantee_counts_the_victims_time(void **state)
 {
 	(void)state;
@@ -400,7 +406,8 @@ static void test_guarantee_of_a_victim_in_time(void **state)
 	assert_int_equal(world_count(&w, a, EVENT_PREEMPT), 1);
 }
 
-/* Who is to be stopped at 200 when three nodes are full since 0, 10 and 20, and the work of one is saved up to some instant. */
+/* Who is to be stopped at 200 when three nodes are full since 0, 10 and 20, and the work of one
+ * is saved up to some instant. */
 static uint32_t victim_with(int saver, int64_t saved)
 {
 	uint32_t job[3], victim = JOB_NONE;
@@ -453,7 +460,8 @@ static void test_victim_loses_least(void **state)
 	assert_int_equal(world_count(&w, small, EVENT_MIGRATE), 0);
 }
 
-/* A victim whose cut end has come did not take too long: it is stopped, and the emergency job has its place. */
+/* A victim whose cut end has come did not take too long: it is stopped, and the emergency job
+ * has its place. */
 static void test_victim_is_not_an_overrun(void **state)
 {
 	(void)state;
@@ -618,7 +626,7 @@ static void test_overrun(void **state)
 	is(late, STATE_RUNNING);
 	is(next, STATE_CANDIDATE); /* its CPUs are not free */
 	reserved_at(q, 200);
-	sched_overrun(w.s, late, 250, 150); /* now q can't be kept, and that is told */
+	sched_overrun(w.s, late, 250, 150); /* now q can't be kept, and that is reported */
 	is(q, STATE_CANDIDATE);
 	assert_int_equal(world_last(&w, q, EVENT_DEALLOCATE)->by, late);
 	world_cycle(&w, 150);
@@ -629,7 +637,8 @@ static void test_overrun(void **state)
 	is(next, STATE_RUNNING);
 }
 
-/* A place lasts until the job's end is over, kill_delay and all: what may still be there when a guaranteed job is to start does not start. */
+/* A place lasts until the job's end is over, kill_delay and all: what may still be there when a
+ * guaranteed job is to start does not start. */
 static void test_endings_count(void **state)
 {
 	(void)state;
@@ -656,7 +665,8 @@ static void test_endings_count(void **state)
 	is(q, STATE_RUNNING);
 }
 
-/* Another place in time is found at once, before anybody else is asked; without one the guarantee is lost. */
+/* Another place in time is found at once, before anybody else is asked; without one the
+ * guarantee is lost. */
 static void test_overrun_moves_a_guarantee(void **state)
 {
 	(void)state;
@@ -809,7 +819,8 @@ static void test_late_within_tolerance(void **state)
 	assert_int_equal(world_last(&w, q, EVENT_START)->at, 210);
 }
 
-/* Found by a property: best fit fails for mixed shapes where the search for a reservation succeeds, at now. */
+/* Found by a property: best fit fails for mixed shapes where the search for a reservation
+ * succeeds, at now. */
 static void test_reservation_at_now_starts(void **state)
 {
 	(void)state;
@@ -826,7 +837,8 @@ static void test_reservation_at_now_starts(void **state)
 	is(b, STATE_RUNNING);
 }
 
-/* Time that was lost (a machine that slept, a server that was down): a place that has gone by is not started in, where others may be now. */
+/* Time that was lost (a machine that slept, a server that was down): a place that has gone by is
+ * not started in, where others may be now. */
 static void test_place_gone_by(void **state)
 {
 	(void)state;

@@ -1,5 +1,6 @@
 /*
- * test_stations.c - where tasks go on workstations, and that the simulated network does what the model says.
+ * test_stations.c - where tasks go on workstations, and that the simulated network does what the
+ * model says.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -43,7 +44,8 @@ static void bursts(void **state)
 	}
 }
 
-/* The owner's batch work weighs more than as many tasks of ours in the two-level cost, and the same in FIM's. */
+/* The owner's batch work weighs more than as many tasks of ours in the two-level cost, and the
+ * same in FIM's. */
 static void owners_weigh(void **state)
 {
 	struct load ours = quiet, owner = quiet;
@@ -57,7 +59,8 @@ static void owners_weigh(void **state)
 		assert_true(isfinite(place_cost((enum place_policy)p, &owner)));
 }
 
-/* While every station has one of ours, ours lets a task wait; stations that may not be used are not. */
+/* While every station has one of ours, ours lets a task wait; stations that may not be used are
+ * not. */
 static void nowhere(void **state)
 {
 	struct load table[2] = {quiet, quiet};

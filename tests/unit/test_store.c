@@ -1,6 +1,6 @@
 /*
- * test_store.c - what goes into the store comes out of it, and its schema: the same tests on SQLite and on a real
- * PostgreSQL.
+ * test_store.c - what goes into the store comes out of it, and its schema: the same tests on SQLite
+ * and on a real PostgreSQL.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -388,7 +388,8 @@ static void expect_life(struct store *s, const char *kind, const char *name, con
 	strbuf_fini(&text);
 }
 
-/* What happened to nodes and queues is kept in order, found by name, trimmed, and set aside when it can't be read. */
+/* What happened to nodes and queues is kept in order, found by name, trimmed, and set aside when
+ * it can't be read. */
 static void lives_are_kept(void **state)
 {
 	struct world *w = *state;

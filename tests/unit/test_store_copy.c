@@ -1,5 +1,6 @@
 /*
- * test_store_copy.c - a store is copied to another, of the same kind and of the other: everything is there, and nothing that is not whole is used.
+ * test_store_copy.c - a store is copied to another, of the same kind and of the other: everything
+ * is there, and nothing that is not whole is used.
  *
  * Run with arguments it copies: test_store_copy FROM TO.
  */
@@ -143,7 +144,7 @@ static void expect_all(const struct world *w, const char *id)
 	expect_body(s, job_key(1000, -1), "a body without a job");
 	expect_script(s, 1, "a\0b\xff\n", 5);
 	expect_script(s, 2, "", 0);
-	store_put_job(s, job_key(9999, -1), "rotten", "b"); /* it goes on */
+	store_put_job(s, job_key(9999, -1), "rotten", "b"); /* it continues */
 	commit(s);
 	store_drop_job(s, job_key(9999, -1));
 	commit(s);

@@ -1,9 +1,9 @@
 /*
- * test_store_loss.c - what was committed is there, whole and once, whatever happens: crashes, full disks, locks, lost
- * connections.
+ * test_store_loss.c - what was committed is there, whole and once, whatever happens: crashes, full
+ * disks, locks, lost connections.
  *
- * Run with arguments it is a writer for the crash tests: test_store_loss URL COMMITS, which prints a byte for each
- * commit.
+ * Run with arguments it is a writer for the crash tests: test_store_loss URL COMMITS, which prints
+ * a byte for each commit.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -90,7 +90,8 @@ static void another_writer_is_noticed(void **state)
 	store_close(s);
 }
 
-/* A commit of ours failed; meanwhile another server did one, with the same count: it must not be taken for ours. */
+/* A commit of ours failed; meanwhile another server did one, with the same count: it must not be
+ * taken for ours. */
 static void anothers_commit_is_not_ours(void **state)
 {
 	struct world *w = *state;

@@ -50,7 +50,8 @@ static void test_table_ranks(void **state)
 	table_destroy(t);
 }
 
-/* More than is written at once; blanks at the end of a line are left out, also where the next line follows at once. */
+/* More than is written at once; blanks at the end of a line are left out, also where the next
+ * line follows at once. */
 static void test_table_long(void **state)
 {
 	static const char *const columns[] = {">n", "name", "empty"};

@@ -602,7 +602,8 @@ static void test_lease(void **state)
 	assert_int_equal(nest_run(n, &o).status, 3);
 }
 
-/* Renewed, it goes on; suspended too; then the words stop, and it ends, and so does one that does not listen to SIGTERM. */
+/* Renewed, it goes on; suspended too; then the words stop, and it ends, and so does one that
+ * does not listen to SIGTERM. */
 static void test_lease_renewed(void **state)
 {
 	struct nest *n = *state;

@@ -1,5 +1,6 @@
 /*
- * test_taskclient.c - programs on other hosts, as pbs_rsh asks for them: against an agent's side that is played here, over a real UNIX socket, and starts real programs.
+ * test_taskclient.c - programs on other hosts, as pbs_rsh asks for them: against an agent's side
+ * that is played here, over a real UNIX socket, and starts real programs.
  */
 #include <errno.h>
 #include <poll.h>

@@ -1,7 +1,8 @@
 /*
- * test_tasks.c - programs of a job on its other hosts: two hosts in one process, each with a nursery, a room, a port and the service; TLS and the
- * programs are real. All of it twice: with tasks in this process, and with a process for each; and then with services in processes of their own,
- * which are killed.
+ * test_tasks.c - programs of a job on its other hosts: two hosts in one process, each with a
+ * nursery, a room, a port and the service; TLS and the programs are real. All of it twice: with
+ * tasks in this process, and with a process for each; and then with services in processes of their
+ * own, which are killed.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -42,7 +43,7 @@ struct world {
 	struct trust trust;
 	struct host host[2];
 	struct order_host hosts[2];
-	bool apart, agents;    /* tasks have processes of their own; services, too */
+	bool apart, agents;    /* tasks and services have processes of their own */
 	int most, most_of_one; /* tasks at once; 0: as usual */
 };
 
@@ -218,7 +219,8 @@ static void service_stop(struct host *h)
 		listener_close(h->listener);
 }
 
-/* Every process apart has ended, and well: a sanitizer that found something says it by the exit code. */
+/* Every process apart has ended, and well: a sanitizer that found something says it by the exit
+ * code. */
 static void parted_await(void)
 {
 	int status;
@@ -251,7 +253,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* ---- who asks ---- */
+/* ---- rights of the client ---- */
 
 /* As the job's user, unless `as_root`. */
 static void client_open(struct world *w, int i, struct end *e, bool as_root)
@@ -415,7 +417,8 @@ static void test_hang_up(void **state)
 		client_open(w, 0, &e, false);
 		head_send(&e, task_of(w->hosts[i % 2].name, "exec sleep 1000"), NULL, 0);
 		pid_t pid = pid_in(w, &e);
-		/* Nothing; half a megabyte, which waits over there; 4 MiB, more than waits anywhere on the way. */
+		/* Nothing; half a megabyte, which waits over there; 4 MiB, more than waits
+		 * anywhere on the way. */
 		for (int k = 0; k < (i < 2 ? 0 : i < 4 ? 8 : 64); k++) {
 			head_send(&e, json_pack("{s:s}", "t", "in"), much, sizeof much);
 			uv_run(&w->loop, UV_RUN_NOWAIT);
@@ -701,7 +704,8 @@ static int titled(const char *title)
 
 static const char talkative[] = "read x; echo got $x; read y; echo too $y >&2; exit 6";
 
-/* Both hosts' services are killed in the middle of tasks, and started again: nothing that they held is kept from them, and tasks go on. */
+/* Both hosts' services are killed in the middle of tasks, and started again: nothing that they
+ * held is kept from them, and tasks go on. */
 static void test_killed(void **state)
 {
 	struct world *w = *state;

@@ -1,5 +1,6 @@
 /*
- * test_tls.c - both ends of TLS in one process, over real sockets, turn by turn: who is let in, who is not, and what is said about it.
+ * test_tls.c - both ends of TLS in one process, over real sockets, turn by turn: who is let in, who
+ * is not, and what is said about it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -136,7 +137,8 @@ static void refused(const struct tls_options *server, const struct tls_options *
 	ends_close(&e);
 }
 
-/* The server finds the client's certificate wrong. With TLS 1.3 the client hears of it when it reads. */
+/* The server finds the client's certificate wrong. With TLS 1.3 the client hears of it when it
+ * reads. */
 static void client_refused(const struct tls_options *client, int code, const char *words, int heard)
 {
 	struct ends e;
@@ -287,8 +289,8 @@ static void fingerprints_that_are_none(void **state)
 	assert_null(c);
 }
 
-/* Whoever shows a server's certificate that the wrong authority signed, and the right authority beside it, which
- * everybody can have. */
+/* Whoever shows a server's certificate that the wrong authority signed, and the right authority
+ * beside it, which everybody can have. */
 static void fingerprint_of_a_bystander(void **state)
 {
 	struct tls_options trust = {.fingerprint = home.fingerprint};
@@ -301,7 +303,7 @@ static void fingerprint_of_a_bystander(void **state)
 	refused(&o, &trust, -EKEYREJECTED, "not signed by this cluster's authority");
 	identity_fini(&liar);
 
-	/* A leaf with the fingerprint is no authority: its own certificate in the place of one. */
+	/* A leaf with the fingerprint is not an authority: its own certificate in the place of one. */
 	char print[FINGERPRINT_SIZE];
 	struct err err;
 	identity_make(&home, CERT_SERVER, "head", 0, DAY, &liar);
@@ -328,7 +330,8 @@ static void wrong_authority(void **state)
 	identity_fini(&stranger);
 }
 
-/* Signed by a node's key instead of the authority's: a certificate is no authority because it is of this cluster. */
+/* Signed by a node's key instead of the authority's: a certificate is no authority because it is
+ * of this cluster. */
 static void signed_by_a_node(void **state)
 {
 	struct authority node = {.key = node_id.key, .cert = node_id.cert};
@@ -396,7 +399,8 @@ static void not_yet_valid(void **state)
 	identity_fini(&young);
 }
 
-/* A node that was removed, as a server and as a client; one of the same name that joined later is another. */
+/* A node that was removed, as a server and as a client; one of the same name that joined later
+ * is another. */
 static void revoked(void **state)
 {
 	struct revoked list = {0};
@@ -583,7 +587,8 @@ static void garbage_instead(void **state)
 	}
 }
 
-/* Connected, and then silent, before and in the middle of the handshake. Whoever waits decides how long. */
+/* Connected, and then silent, before and in the middle of the handshake. Whoever waits decides
+ * how long. */
 static void half_open(void **state)
 {
 	struct tls_options o = {.ca = home.cert.text};

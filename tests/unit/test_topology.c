@@ -1,5 +1,6 @@
 /*
- * test_topology.c - the tree of switches: its file, and jobs that are kept at as few of them as possible, beside trying all sets of switches.
+ * test_topology.c - the tree of switches: its file, and jobs that are kept at as few of them as
+ * possible, beside trying all sets of switches.
  */
 #include <setjmp.h>
 #include <stdarg.h>

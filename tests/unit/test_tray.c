@@ -1,6 +1,7 @@
 /*
- * test_tray.c - changes left for a server that is down: numbers are given once, commands that are stopped or killed anywhere hold up nobody, and what
- * others put there is not taken for a user's change.
+ * test_tray.c - changes left for a server that is down: numbers are given once, commands that are
+ * stopped or killed anywhere hold up nobody, and what others put there is not taken for a user's
+ * change.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -215,7 +216,8 @@ static pid_t writer(int *ret_fd)
 	return pid;
 }
 
-/* Killed or stopped at any instant: what was said is there and whole, and the next one is not held up. */
+/* Killed or stopped at any instant: what was said is there and whole, and the next one is not
+ * held up. */
 static void test_killed(void **state)
 {
 	struct timespec pause = {0};
@@ -332,7 +334,8 @@ static void list_is(const char *expected)
 	vec_free(&list);
 }
 
-/* Names that only the server makes, in a tray where everybody can make names: they take no number from others, and their times do not count. */
+/* Names that only the server makes, in a tray where everybody can make names: they take no
+ * number from others, and their times do not count. */
 static void test_planted(void **state)
 {
 	struct tray_name name = {.number = 13};

@@ -1,6 +1,7 @@
 /*
- * test_users.c - users are looked up on threads: answers are shared, grow old, fail, come too late, and don't fill the memory. The C library's functions are
- * replaced by this file's, and so is the clock.
+ * test_users.c - users are looked up on threads: answers are shared, grow old, fail, come too late,
+ * and don't fill the memory. The C library's functions are replaced by this file's, and so is the
+ * clock.
  */
 #include "server/base/users.h"
 

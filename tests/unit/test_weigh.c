@@ -45,7 +45,8 @@ static void places_are_exchanged(void **state)
 	weigh_share(v, 1);
 }
 
-/* The same ranks are left, in order; a second time changes nothing; of equal priority nobody overtakes. */
+/* The same ranks are left, in order; a second time changes nothing; of equal priority nobody
+ * overtakes. */
 static void random_ladders(void **state)
 {
 	struct rng rng;
@@ -79,7 +80,8 @@ static int rung_cmp(const void *a, const void *b)
 	return x->rank != y->rank ? (x->rank < y->rank ? -1 : 1) : x->job < y->job ? -1 : x->job > y->job;
 }
 
-/* Jobs are inserted where they should be, the others keep their order, and that is so in microseconds. */
+/* Jobs are inserted where they should be, the others keep their order, and that is so in
+ * microseconds. */
 static void jobs_are_inserted(void **state)
 {
 	struct rng rng;

@@ -562,7 +562,8 @@ static void example_file(void **state)
 	workload_destroy(w);
 }
 
-/* Counts of the versions that are given: 4.2 of the SDSC logs lacks the first jobs (7 and 6) of those published. */
+/* Counts of the versions that are given: 4.2 of the SDSC logs lacks the first jobs (7 and 6) of
+ * those published. */
 static void traces_by_rules_sc15(void **state)
 {
 	(void)state;
