@@ -40,13 +40,14 @@ static void on_heard(struct server *s, enum severity severity, const char *text)
 	heard++;
 }
 
-/* Counts the kept lines that are at least this severe; *ret_first is the oldest. */
+/* Counts the kept lines that are at least this severe; *ret_first is the oldest, "" if there is none. */
 static int count(const struct log *l, enum severity least, const char **ret_first)
 {
 	const struct log_kept *k;
 	uint64_t at = 0;
 	int n = 0;
 
+	*ret_first = "";
 	while ((k = log_next(l, least, &at)))
 		if (n++ == 0)
 			*ret_first = k->text;
