@@ -194,7 +194,7 @@ int home_write(const struct home *h, const char *name, int mode, const char *tex
 
 /* ---- agent.json ---- */
 
-static char *text_of(const json_t *o, const char *key, const char *otherwise)
+static char *member_text_copy(const json_t *o, const char *key, const char *otherwise)
 {
 	const char *text = json_string_value(json_object_get(o, key));
 
@@ -221,17 +221,17 @@ int member_load(const struct home *h, struct member *ret, struct err *err)
 		return err_set(err, -EINVAL, "%s/agent.json is damaged: remove it, and join again", h->state);
 	}
 	*ret = (struct member){
-		.name = text_of(o, "name", ""),
-		.cluster = text_of(o, "cluster", ""),
-		.joined_by = text_of(o, "joined_by", ""),
+		.name = member_text_copy(o, "name", ""),
+		.cluster = member_text_copy(o, "cluster", ""),
+		.joined_by = member_text_copy(o, "joined_by", ""),
 		.epoch = (uint64_t)json_integer_value(json_object_get(o, "epoch")),
 		.port = (int)json_integer_value(json_object_get(o, "port")),
 		.last_port = (int)json_integer_value(json_object_get(o, "last_port")),
 		.cpus = (int)json_integer_value(json_object_get(o, "cpus")),
 		.memory = json_integer_value(json_object_get(o, "memory")),
 		.guest = json_is_true(json_object_get(o, "guest")),
-		.workstation = text_of(o, "workstation", ""),
-		.cgroup = text_of(o, "cgroup", "auto"),
+		.workstation = member_text_copy(o, "workstation", ""),
+		.cgroup = member_text_copy(o, "cgroup", "auto"),
 		.root_jobs = json_is_true(json_object_get(o, "root_jobs")),
 		.certificate_life = json_integer_value(json_object_get(o, "certificate_life")),
 		.revoked = json_incref(json_object_get(o, "revoked")),

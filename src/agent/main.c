@@ -284,7 +284,7 @@ static int serve(struct agent *a, struct arguments *arguments)
 
 /* ---- the command line ---- */
 
-static int number_of(const char *text, int *ret)
+static int option_number(const char *text, int *ret)
 {
 	char *end;
 	long n = strtol(text, &end, 10);
@@ -347,10 +347,10 @@ static int parse(int argc, char **argv, struct arguments *a)
 			a->join.name = optarg;
 			break;
 		case 'p':
-			bad |= number_of(optarg, &a->join.port);
+			bad |= option_number(optarg, &a->join.port);
 			break;
 		case 'c':
-			bad |= number_of(optarg, &a->join.cpus);
+			bad |= option_number(optarg, &a->join.cpus);
 			break;
 		case 'm':
 			bad |= instant_of(optarg, &a->join.memory);
@@ -377,7 +377,7 @@ static int parse(int argc, char **argv, struct arguments *a)
 			a->logs = true;
 			break;
 		case 'r':
-			bad |= number_of(optarg, &a->ready);
+			bad |= option_number(optarg, &a->ready);
 			fcntl(a->ready, F_SETFD, FD_CLOEXEC);
 			break;
 		case 'h':

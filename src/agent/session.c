@@ -20,6 +20,7 @@
 #include "agent/health.h"
 #include "agent/session_internal.h"
 #include "base/logline.h"
+#include "base/members.h"
 #include "base/rng.h"
 #include "engine/files.h"
 #include "net/protocol.h"
@@ -39,13 +40,6 @@
 #define SAID_MOST 16 /* most different reasons logged in that time */
 
 static void session_call(struct session *s);
-
-static const char *text_of(const json_t *o, const char *key)
-{
-	const char *text = json_string_value(json_object_get(o, key));
-
-	return text ? text : "";
-}
 
 /* ---- which server to call, and when ---- */
 
@@ -259,7 +253,8 @@ static bool settings_take(struct agent *a, const json_t *o)
 	}
 	if (json_is_integer(life))
 		m->certificate_life = json_integer_value(life);
-	health_set(a->health, text_of(o, "health_program"), (int)json_integer_value(json_object_get(o, "health_every")),
+	health_set(a->health, member_text(o, "health_program"),
+		   (int)json_integer_value(json_object_get(o, "health_every")),
 		   (int)json_integer_value(json_object_get(o, "health_seconds")));
 	return anew;
 }
@@ -291,7 +286,7 @@ static void start_anew(struct agent *a, const char *why)
 /* Stores what is known of the cluster if it has changed; then restarts if that is needed. */
 static void member_keep(struct agent *a, const json_t *head, const json_t *settings)
 {
-	const char *name = text_of(head, "name");
+	const char *name = member_text(head, "name");
 	bool changed;
 	struct err err;
 
@@ -359,7 +354,7 @@ static void on_welcome(struct session *s, const json_t *head)
 	s->next = 1;
 	s->heartbeat = heartbeat > 0 ? heartbeat : HEARTBEAT;
 	local_lease(a->local, s->hello, false);
-	log_line(SEVERITY_NOTICE, "connected to %s (version %s, protocol %lld)", s->where, text_of(head, "version"),
+	log_line(SEVERITY_NOTICE, "connected to %s (version %s, protocol %lld)", s->where, member_text(head, "version"),
 		 (long long)protocol);
 	for (size_t i = 0; i < s->waiting.n; i++)
 		link_send(s->link, s->waiting.v[i], strlen(s->waiting.v[i]), NULL, 0);
@@ -377,13 +372,13 @@ static void on_sorry(struct session *s, const json_t *head)
 {
 	struct agent *a = s->a;
 	double retry = json_number_value(json_object_get(head, "retry"));
-	const char *leader = text_of(head, "leader");
+	const char *leader = member_text(head, "leader");
 
 	if (retry < 0) {
 		log_line(
 			SEVERITY_WARNING,
 			"this node was removed from the cluster: %s. Ending all jobs here; 'shunt join' adds the node again",
-			text_of(head, "reason"));
+			member_text(head, "reason"));
 		s->stopping = true;
 		orders_abandon(a);
 		credential_drop(a);
@@ -395,13 +390,13 @@ static void on_sorry(struct session *s, const json_t *head)
 		snprintf(s->leader, sizeof s->leader, "%s", leader);
 	else
 		s->pause = retry > 0 ? (int64_t)(retry > 3600 ? 3600 : retry) * 1000 : -1;
-	link_leave(s, text_of(head, "reason"));
+	link_leave(s, member_text(head, "reason"));
 }
 
 static void on_frame(void *context, struct link *l, json_t *head, const char *data, size_t n)
 {
 	struct session *s = context;
-	const char *t = text_of(head, "t");
+	const char *t = member_text(head, "t");
 
 	if (s->stopping)
 		return;
@@ -416,7 +411,7 @@ static void on_frame(void *context, struct link *l, json_t *head, const char *da
 		const json_t *inner = json_object_get(head, "settings");
 		member_keep(s->a, head, inner ? inner : head);
 	} else if (strcmp(t, "certificate") == 0) {
-		credential_take(s->a, text_of(head, "certificate"));
+		credential_take(s->a, member_text(head, "certificate"));
 	} else if (strcmp(t, "done") == 0) {
 		spool_done(s->a, s->link, head);
 	} else if (strcmp(t, "view") == 0) {

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "agent/agent_internal.h"
+#include "base/members.h"
 #include "engine/errands.h"
 
 #define CHUNK 65536
@@ -34,13 +35,6 @@ struct reader {
 	int fd;
 	int64_t at;
 };
-
-static const char *text_of(const json_t *o, const char *key)
-{
-	const char *text = json_string_value(json_object_get(o, key));
-
-	return text ? text : "";
-}
 
 static void on_timer_closed(uv_handle_t *h)
 {
@@ -193,19 +187,20 @@ void streams_dial(struct agent *a, const json_t *head, const char *where)
 	static const struct link_events events = {.ready = on_ready, .drained = on_drained, .closed = on_closed};
 	struct reader *r;
 
-	if (strcmp(text_of(head, "what"), "read") != 0 || !is_tag(text_of(head, "tag")) || a->nreaders >= READERS_MOST)
+	if (strcmp(member_text(head, "what"), "read") != 0 || !is_tag(member_text(head, "tag")) ||
+	    a->nreaders >= READERS_MOST)
 		return; /* the client's wait has a time limit */
 	r = mem_zalloc(sizeof *r);
 	*r = (struct reader){.a = a,
 			     .next = a->readers,
 			     .id = json_integer_value(json_object_get(head, "id")),
-			     .tag = mem_strdup(text_of(head, "tag")),
-			     .user = mem_strdup(text_of(head, "user")),
-			     .path = mem_strdup(text_of(head, "path")),
+			     .tag = mem_strdup(member_text(head, "tag")),
+			     .user = mem_strdup(member_text(head, "user")),
+			     .path = mem_strdup(member_text(head, "path")),
 			     .follow = json_is_true(json_object_get(head, "follow")),
 			     .fd = -1,
 			     .at = json_integer_value(json_object_get(head, "from"))};
-	snprintf(r->which, sizeof r->which, "%s", strcmp(text_of(head, "which"), "err") == 0 ? "err" : "out");
+	snprintf(r->which, sizeof r->which, "%s", strcmp(member_text(head, "which"), "err") == 0 ? "err" : "out");
 	if (r->at < 0)
 		r->at = 0;
 	if (a->readers)

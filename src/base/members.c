@@ -89,3 +89,20 @@ int member_read_list(const json_t *job, const char *key, bool base64, struct err
 	}
 	return 0;
 }
+
+int64_t member_number(const json_t *o, const char *key)
+{
+	return json_integer_value(json_object_get(o, key));
+}
+
+const char *member_find_text(const json_t *o, const char *key)
+{
+	return json_string_value(json_object_get(o, key));
+}
+
+const char *member_text(const json_t *o, const char *key)
+{
+	const char *text = member_find_text(o, key);
+
+	return text ? text : "";
+}

@@ -12,6 +12,11 @@
 
 struct err;
 
+/* Return 0, "" or NULL if the member is missing or has another type. Texts are borrowed. */
+int64_t member_number(const json_t *o, const char *key);
+const char *member_text(const json_t *o, const char *key);
+const char *member_find_text(const json_t *o, const char *key);
+
 /* Reads a string without NULs of at most `max` bytes; NULL if it is missing or null. Borrowed. */
 int member_read_text(const json_t *job, const char *key, size_t max, const char **ret, struct err *err);
 int member_read_number(const json_t *job, const char *key, int64_t min, int64_t max, int64_t *ret, struct err *err);

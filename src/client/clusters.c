@@ -86,7 +86,7 @@ static int file_check(int fd, const char *path, struct err *err)
 	return 0;
 }
 
-static int file_read(int fd, const char *path, struct strbuf *out, struct err *err)
+static int clusters_file_read(int fd, const char *path, struct strbuf *out, struct err *err)
 {
 	char buf[4096];
 	ssize_t n;
@@ -164,7 +164,7 @@ int login_read(const char *name, struct login *ret, struct err *err)
 							   : err_set(err, -errno, "%.300s: %s", path, strerror(errno));
 	rc = file_check(fd, path, err);
 	if (rc == 0)
-		rc = file_read(fd, path, &text, err);
+		rc = clusters_file_read(fd, path, &text, err);
 	close(fd);
 	if (rc == 0)
 		rc = login_parse(&text, name, path, ret, err);

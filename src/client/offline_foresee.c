@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/members.h"
 #include "base/timetext.h"
 #include "client/offline.h"
 #include "client/offline_internal.h"

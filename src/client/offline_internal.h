@@ -67,8 +67,4 @@ void line_changed(json_t *row);				    /* its resources or holds changed */
 void line_foresee(struct line *l, json_t *jobs, const json_t *plan, const json_t *machine, int64_t base, int64_t late);
 void line_fini(struct line *l);
 
-/* Return a member of an object; 0 or "" if it is missing. */
-int64_t member_number(const json_t *o, const char *key);
-const char *member_text(const json_t *o, const char *key);
-
 #endif

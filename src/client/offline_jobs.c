@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/members.h"
 #include "base/vec.h"
 #include "client/offline.h"
 #include "client/offline_internal.h"
@@ -92,11 +93,6 @@ void offline_written(const char *dir, const struct offer *l, json_t *jobs, int64
 
 /* ---- the changes ---- */
 
-static const char *text_of(const json_t *o, const char *key)
-{
-	return json_string_value(json_object_get(o, key));
-}
-
 static void row_copy(json_t *row, const json_t *body, const char *from, const char *to)
 {
 	json_t *value = json_object_get(body, from);
@@ -127,7 +123,7 @@ static int64_t cpus_of(const struct reqtext *r)
 static void resources_join(json_t *row, const json_t *body)
 {
 	const json_t *list = json_object_get(body, "resources"), *one;
-	const char *before = text_of(row, "resources");
+	const char *before = member_find_text(row, "resources");
 	struct arena *a = arena_create();
 	struct strbuf all = {0};
 	struct reqtext r;
@@ -170,7 +166,7 @@ static const char *owner_of(struct queue *q, uid_t uid)
 /* The deadline of a nice job is when it stops being nice. */
 static void row_nice(json_t *row)
 {
-	const char *type = text_of(row, "type");
+	const char *type = member_find_text(row, "type");
 
 	if (!type || strcmp(type, "N") != 0)
 		return;
@@ -182,7 +178,7 @@ static void row_nice(json_t *row)
  * nothing. */
 static void row_retype(json_t *row, const json_t *body)
 {
-	const char *to = text_of(body, "type"), *from = text_of(row, "type");
+	const char *to = member_find_text(body, "type"), *from = member_find_text(row, "type");
 
 	if (!to || (from && strcmp(from, to) == 0))
 		return;
@@ -193,18 +189,19 @@ static void row_retype(json_t *row, const json_t *body)
 
 static json_t *submission_row(struct queue *q, const struct kept *x, const json_t *body)
 {
-	const char *holds = text_of(body, "hold");
+	const char *holds = member_find_text(body, "hold");
 	json_int_t time = x->time_us / 1000000;
 	char id[400];
 	json_t *row;
 
-	snprintf(id, sizeof id, "%" PRIu64 "%s.%s", x->number, text_of(body, "array") ? "[]" : "", q->offer->server);
+	snprintf(id, sizeof id, "%" PRIu64 "%s.%s", x->number, member_find_text(body, "array") ? "[]" : "",
+		 q->offer->server);
 	row = json_pack("{s:s, s:I, s:s, s:s, s:s, s:I, s:I, s:I}", "id", id, "number", (json_int_t)x->number, "name",
 			"STDIN", "owner", owner_of(q, x->uid), "state", holds && *holds ? "H" : "Q", "created", time,
 			"queued", time, "modified", time);
 	row_members(row, body, AT_SUBMIT);
 	json_object_set_new(row, "comment", json_string("it was submitted while the server was down"));
-	if (json_object_get(row, "deadline") && !text_of(row, "type"))
+	if (json_object_get(row, "deadline") && !member_find_text(row, "type"))
 		json_object_set_new(row, "type", json_string("Q"));
 	row_nice(row);
 	row_copy(row, body, "hold", "holds");
@@ -216,7 +213,7 @@ static json_t *submission_row(struct queue *q, const struct kept *x, const json_
 
 static bool waits(const json_t *row)
 {
-	const char *state = text_of(row, "state");
+	const char *state = member_find_text(row, "state");
 
 	return state && strchr("QHW", *state);
 }
@@ -224,7 +221,7 @@ static bool waits(const json_t *row)
 /* Moves the row behind the named job, or to the front. */
 static void row_move(struct queue *q, json_t *row, const json_t *body)
 {
-	const char *after = text_of(body, "after");
+	const char *after = member_find_text(body, "after");
 
 	line_move(&q->line, row, after && strcmp(after, "0") != 0 ? offline_find(q->jobs, after) : NULL);
 	json_object_set_new(row, "comment", json_string("it is moved when the server is started"));
@@ -270,11 +267,12 @@ static void row_change(struct queue *q, const char *id, json_t *row, const char 
 static bool fits(const json_t *filter, const json_t *row, const char *owner)
 {
 	static const char *const same[] = {"queue", "name"};
-	const char *user = text_of(filter, "user"), *states = text_of(filter, "state"), *state = text_of(row, "state");
-	const char *whose = text_of(row, "owner"), *wanted_of = user ? user : owner;
+	const char *user = member_find_text(filter, "user"), *states = member_find_text(filter, "state"),
+		   *state = member_find_text(row, "state");
+	const char *whose = member_find_text(row, "owner"), *wanted_of = user ? user : owner;
 
 	for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
-		const char *wanted = text_of(filter, same[i]), *has = text_of(row, same[i]);
+		const char *wanted = member_find_text(filter, same[i]), *has = member_find_text(row, same[i]);
 		if (wanted && strcmp(wanted, has ? has : "") != 0)
 			return false;
 	}

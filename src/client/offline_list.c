@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/members.h"
 #include "base/strbuf.h"
 #include "client/offline.h"
 
@@ -45,13 +46,6 @@ static void selection_fini(struct selection *x)
 	free(x->fields);
 }
 
-static const char *text_of(const json_t *o, const char *key)
-{
-	const char *text = json_string_value(json_object_get(o, key));
-
-	return text ? text : "";
-}
-
 static bool in_list(const char *list, const char *word, size_t n)
 {
 	for (const char *p = list; *p;) {
@@ -79,15 +73,15 @@ static json_t *ids_read(const char *list)
 
 static bool is_selected(const struct selection *x, const char *key, const json_t *job)
 {
-	const char *state = text_of(job, "state"), *queue = text_of(job, "queue");
+	const char *state = member_text(job, "state"), *queue = member_text(job, "queue");
 
 	if (x->wanted)
 		return json_object_get(x->wanted, key) != NULL;
-	if (x->user && !in_list(x->user, text_of(job, "owner"), strlen(text_of(job, "owner"))))
+	if (x->user && !in_list(x->user, member_text(job, "owner"), strlen(member_text(job, "owner"))))
 		return false;
 	if (x->queue && !in_list(x->queue, queue, strlen(queue)))
 		return false;
-	if (x->name && strcmp(x->name, text_of(job, "name")) != 0)
+	if (x->name && strcmp(x->name, member_text(job, "name")) != 0)
 		return false;
 	if (x->completed && strcmp(x->completed, "1") != 0 && *state == 'C')
 		return false;

@@ -5,20 +5,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/members.h"
 #include "base/timetext.h"
 #include "client/offline_internal.h"
-
-int64_t member_number(const json_t *o, const char *key)
-{
-	return json_integer_value(json_object_get(o, key));
-}
-
-const char *member_text(const json_t *o, const char *key)
-{
-	const char *text = json_string_value(json_object_get(o, key));
-
-	return text ? text : "";
-}
 
 /* Returns the first step that does not begin before `at`. */
 static size_t step_find(const steps *v, int64_t at)

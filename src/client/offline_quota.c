@@ -10,23 +10,19 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/members.h"
 #include "base/timetext.h"
 #include "client/client.h"
 #include "client/offline.h"
 #include "core/array.h"
 #include "rules/quota.h"
 
-static const char *text_of(const json_t *o, const char *key)
-{
-	return json_string_value(json_object_get(o, key));
-}
-
 /* ---- a job's charge ---- */
 
 static int64_t walltime_of(const json_t *row)
 {
 	const json_t *known = json_object_get(row, "walltime");
-	const char *at = text_of(row, "resources");
+	const char *at = member_find_text(row, "resources");
 	int64_t seconds = 0;
 	char text[64];
 
@@ -46,7 +42,7 @@ static int64_t count_of(const json_t *row)
 	struct array_spec spec = {0};
 	int64_t count = 1;
 
-	if (text_of(row, "array_spec") && array_parse(text_of(row, "array_spec"), &spec, NULL) == 0)
+	if (member_find_text(row, "array_spec") && array_parse(member_find_text(row, "array_spec"), &spec, NULL) == 0)
 		count = spec.count;
 	array_fini(&spec);
 	return count;
@@ -54,7 +50,7 @@ static int64_t count_of(const json_t *row)
 
 static enum quota_type type_of(const json_t *row)
 {
-	const char *type = text_of(row, "type");
+	const char *type = member_find_text(row, "type");
 
 	/* a deadline makes it a priority job */
 	if (!type && json_is_integer(json_object_get(row, "deadline")))
@@ -64,7 +60,7 @@ static enum quota_type type_of(const json_t *row)
 
 static bool waits_for(const json_t *row, const char *user)
 {
-	const char *state = text_of(row, "state"), *owner = text_of(row, "owner");
+	const char *state = member_find_text(row, "state"), *owner = member_find_text(row, "owner");
 
 	return state && strchr("QHW", *state) && owner && strcmp(owner, user) == 0;
 }
@@ -91,7 +87,7 @@ static void times_read(const json_t *o, int64_t ret[QUOTA_TYPES])
 
 static json_t *now_of(const json_t *written, const json_t *before, const json_t *jobs)
 {
-	const char *user = text_of(written, "user"), *key;
+	const char *user = member_find_text(written, "user"), *key;
 	struct quota q = {.end = (int32_t)json_integer_value(json_object_get(written, "end")),
 			  .month = (int32_t)json_integer_value(json_object_get(written, "month"))};
 	json_t *result = json_deep_copy(written), *left = json_object(), *row;
@@ -133,7 +129,7 @@ int offline_quota(const char *dir, const struct offer *l, const json_t *jobs, co
 	offline_written(dir, l, before, &(int64_t){0}, NULL);
 	json_array_foreach(json_object_get(written, "quota"), i, one)
 	{
-		const char *whose = text_of(one, "user");
+		const char *whose = member_find_text(one, "user");
 		if (whose && (!user || strcmp(whose, user) == 0))
 			json_array_append_new(list, now_of(one, before, jobs));
 	}

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/members.h"
 #include "base/strbuf.h"
 
 #define REQUEST "request"
@@ -86,19 +87,12 @@ static bool word_is_right(const char *text)
 	return n < TRAY_LEASE && strspn(text, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_") == n;
 }
 
-static const char *text_of(const json_t *o, const char *key)
-{
-	const char *text = json_string_value(json_object_get(o, key));
-
-	return text ? text : "";
-}
-
 int offer_parse(const char *text, size_t n, struct offer *ret, struct err *err)
 {
 	json_t *o = json_loadb(text, n, 0, NULL);
 	const char *tray = json_string_value(json_object_get(o, "tray")),
 		   *server = json_string_value(json_object_get(o, "server"));
-	const char *lease = text_of(o, "lease"), *cluster = text_of(o, "cluster");
+	const char *lease = member_text(o, "lease"), *cluster = member_text(o, "cluster");
 	json_int_t next = json_integer_value(json_object_get(o, "next")),
 		   end = json_integer_value(json_object_get(o, "end")),
 		   wait = json_integer_value(json_object_get(o, "wait"));
@@ -232,7 +226,7 @@ static bool seal_is_right(const json_t *o)
 	bool right = json_is_string(sealed) && strlen(json_string_value(sealed)) == json_string_length(sealed);
 
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		right = right && *text_of(o, words[i]) && word_is_right(text_of(o, words[i]));
+		right = right && *member_text(o, words[i]) && word_is_right(member_text(o, words[i]));
 	return !sealed || right;
 }
 
@@ -240,11 +234,11 @@ static void seal_take(const json_t *o, struct kept *ret)
 {
 	if (!json_object_get(o, "sealed"))
 		return;
-	ret->sealed = mem_strdup(text_of(o, "sealed"));
-	ret->lease = mem_strdup(text_of(o, "lease"));
-	ret->nonce = mem_strdup(text_of(o, "nonce"));
-	ret->token = mem_strdup(text_of(o, "token"));
-	ret->seal = mem_strdup(text_of(o, "seal"));
+	ret->sealed = mem_strdup(member_text(o, "sealed"));
+	ret->lease = mem_strdup(member_text(o, "lease"));
+	ret->nonce = mem_strdup(member_text(o, "nonce"));
+	ret->token = mem_strdup(member_text(o, "token"));
+	ret->seal = mem_strdup(member_text(o, "seal"));
 }
 
 int kept_parse(const char *text, size_t n, struct kept *ret, struct err *err)

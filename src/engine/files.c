@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/members.h"
 #include "engine/files_internal.h"
 #include "engine/ticket.h"
 #include "run/spare.h"
@@ -47,13 +48,6 @@ struct guest {
 	int64_t at;	/* get: bytes sent */
 	uint64_t moved; /* uv_now() of the last progress */
 };
-
-static const char *text_of(const json_t *head, const char *key)
-{
-	const char *text = json_string_value(json_object_get(head, key));
-
-	return text ? text : "";
-}
 
 /* `again`: the client should ask again a little later. */
 static void failed_send(struct link *l, const char *reason, bool again)
@@ -328,7 +322,7 @@ static bool is_stale(struct files *f, const struct ticket *t, const json_t *head
 	uint64_t asked = (uint64_t)json_integer_value(json_object_get(head, "asked")), *last;
 	char what[96];
 
-	snprintf(what, sizeof what, "boot %.64s", text_of(head, "boot"));
+	snprintf(what, sizeof what, "boot %.64s", member_text(head, "boot"));
 	last = noted(f, what, t);
 	if (asked < *last)
 		return true;
@@ -405,8 +399,8 @@ static void file_begin(struct guest *g, const json_t *head)
 {
 	struct cert_names peer = {0};
 	const json_t *size = json_object_get(head, "size");
-	struct ticket_question q = {.text = text_of(head, "ticket"),
-				    .signature = text_of(head, "signature"),
+	struct ticket_question q = {.text = member_text(head, "ticket"),
+				    .signature = member_text(head, "signature"),
 				    .file = (int)json_integer_value(json_object_get(head, "file")),
 				    .authority = g->f->ca,
 				    .at = g->f->name,
@@ -505,7 +499,7 @@ static void guest_end(struct guest *g)
 static void on_frame(void *context, struct link *l, json_t *head, const char *data, size_t n)
 {
 	struct guest *g = context;
-	const char *type = text_of(head, "t");
+	const char *type = member_text(head, "t");
 
 	g->moved = uv_now(g->f->loop);
 	if (strcmp(type, "file") == 0)

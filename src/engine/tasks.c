@@ -21,6 +21,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/members.h"
 #include "base/unixsock.h"
 #include "base/vec.h"
 #include "engine/apart.h"
@@ -90,13 +91,6 @@ void task_refuse(struct link *l, const char *reason)
 	refusal_write(reason, &head);
 	link_send(l, head.text, head.n, NULL, 0);
 	strbuf_fini(&head);
-}
-
-static const char *text_of(const json_t *head, const char *key)
-{
-	const char *text = json_string_value(json_object_get(head, key));
-
-	return text ? text : "";
 }
 
 /* ---- life of a caller ---- */
@@ -229,7 +223,7 @@ static _Noreturn void task_go_on(const struct caller *of, const struct link_deta
 static void title_write(const struct caller *c, const struct task_place *p, const struct order_host *host,
 			struct strbuf *title)
 {
-	strbuf_printf(title, "shunt-agent: task %s on %s", text_of(c->first, "tag"), c->node);
+	strbuf_printf(title, "shunt-agent: task %s on %s", member_text(c->first, "tag"), c->node);
 	if (!c->purse && c->peer.role == CERT_NODE)
 		strbuf_printf(title, LINK_WITH "%s:%" PRIu64 " %s", c->peer.name, c->peer.join, c->t->live);
 	else if (host->part != p->part && host->join)
@@ -354,11 +348,11 @@ static void first_take(struct caller *c, json_t *head)
 	struct err err;
 
 	c->first = json_incref(head);
-	c->node = mem_strdup(text_of(head, "node"));
+	c->node = mem_strdup(member_text(head, "node"));
 	link_pause(c->link, true);
-	if (strcmp(text_of(head, "t"), "task") != 0 || !*text_of(head, "tag"))
+	if (strcmp(member_text(head, "t"), "task") != 0 || !*member_text(head, "tag"))
 		caller_refuse(c, "the first message must be a task");
-	else if (talk_open(c->t->loop, c->t->live, text_of(head, "tag"), on_who, c, &c->talk, &err) < 0)
+	else if (talk_open(c->t->loop, c->t->live, member_text(head, "tag"), on_who, c, &c->talk, &err) < 0)
 		caller_refuse(c, err.text);
 	else
 		talk_who(c->talk);
@@ -373,7 +367,7 @@ static void on_frame(void *context, struct link *l, json_t *head, const char *da
 	if (!c->node)
 		first_take(c, head);
 	else if (c->here)
-		task_here_frame(c->here, text_of(head, "t"), head, data, n);
+		task_here_frame(c->here, member_text(head, "t"), head, data, n);
 	else if (c->far)
 		task_far_frame(c->far, head, data, n);
 }

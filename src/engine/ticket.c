@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/members.h"
 
 int ticket_write(struct order *o, const struct ticket_terms *t, struct arena *a, struct err *err)
 {
@@ -50,13 +51,6 @@ int ticket_write(struct order *o, const struct ticket_terms *t, struct arena *a,
 /* ---- checks: signed by the authority, in time, shown by its holder, for a file of this host
  * ---- */
 
-static const char *text_of(const json_t *o, const char *key)
-{
-	const char *text = json_string_value(json_object_get(o, key));
-
-	return text ? text : "";
-}
-
 static bool shown_by(const char *by, const struct cert_names *peer)
 {
 	char name[sizeof peer->name + 32] = "";
@@ -72,13 +66,13 @@ static int file_check(const struct ticket_question *q, const json_t *o, struct a
 		      struct err *err)
 {
 	const json_t *f = json_array_get(json_object_get(o, "files"), (size_t)q->file);
-	const char *op = text_of(f, "op"), *path = text_of(f, "path"), *tag = text_of(o, "tag"),
-		   *user = text_of(o, "user");
+	const char *op = member_text(f, "op"), *path = member_text(f, "path"), *tag = member_text(o, "tag"),
+		   *user = member_text(o, "user");
 	json_int_t mode = json_integer_value(json_object_get(f, "mode"));
 
 	if (q->file < 0 || !f)
 		return err_set(err, -EINVAL, "the ticket has no such file");
-	if (strcmp(text_of(f, "at"), q->at) != 0 || !json_is_string(json_object_get(f, "at")))
+	if (strcmp(member_text(f, "at"), q->at) != 0 || !json_is_string(json_object_get(f, "at")))
 		return err_set(err, -EPERM, "the ticket is for another host");
 	if ((strcmp(op, "put") != 0 && strcmp(op, "get") != 0) || !*path || !*tag || !*user || mode < 0 || mode > 0777)
 		return err_set(err, -EINVAL, "the ticket can't be understood");
@@ -103,7 +97,7 @@ int ticket_check(const struct ticket_question *q, struct arena *a, struct ticket
 	if (rc < 0)
 		return err_set(err, rc, "the ticket is not signed by this cluster's authority");
 	o = json_loadb(q->text, n, 0, NULL);
-	if (!shown_by(text_of(o, "by"), q->peer))
+	if (!shown_by(member_text(o, "by"), q->peer))
 		rc = err_set(err, -EPERM, "the ticket was given to another host");
 	else if (json_integer_value(json_object_get(o, "until")) < q->now)
 		rc = err_set(err, -EKEYEXPIRED, "the ticket has expired");

@@ -161,7 +161,7 @@ static void cell_name(void *context, int task, char *buf, size_t n)
 
 enum number { WAIT, TURNAROUND, BUSY, NUMBERS };
 
-static double number_of(const struct cover_cell *c, enum number n)
+static double cover_number(const struct cover_cell *c, enum number n)
 {
 	return n == WAIT ? c->wait : n == TURNAROUND ? c->turnaround : c->nodes;
 }
@@ -174,9 +174,9 @@ static double mean_of(const struct covers *m, int spread, int load, int method, 
 	double sum = 0, squares = 0;
 
 	for (int s = 0; s < m->seeds; s++) {
-		double v = number_of(&m->cells[cell_index(m, spread, load, method, s)], n);
+		double v = cover_number(&m->cells[cell_index(m, spread, load, method, s)], n);
 		if (less >= 0)
-			v -= number_of(&m->cells[cell_index(m, spread, load, less, s)], n);
+			v -= cover_number(&m->cells[cell_index(m, spread, load, less, s)], n);
 		sum += v;
 		squares += v * v;
 	}

@@ -138,7 +138,7 @@ static int ranks_read(struct layout *l, json_t *ranks)
 
 /* Reads the file, which is the end of the data, while its path is the last string. Returns the
  * bytes of data that the strings take; 0: malformed. */
-static size_t file_read(struct layout *l, const json_t *head, const char *data, size_t n)
+static size_t sent_file_read(struct layout *l, const json_t *head, const char *data, size_t n)
 {
 	const json_t *size = json_object_get(head, "file");
 	size_t bytes = size ? (size_t)json_integer_value(size) : 0, texts = n - bytes, at;
@@ -167,7 +167,7 @@ int layout_read(const json_t *head, const char *data, size_t n, struct layout *r
 	    argc > 0) {
 		l.name = arena_strndup(l.arena, name, strlen(name));
 		l.bind = bind;
-		rc = texts_read(&l, data, file_read(&l, head, data, n), (size_t)argc);
+		rc = texts_read(&l, data, sent_file_read(&l, head, data, n), (size_t)argc);
 		if (rc == 0)
 			rc = hosts_read(&l, nodes, hosts);
 		if (rc == 0 && (here < 0 || (size_t)here >= l.host.n))

@@ -215,7 +215,7 @@ static bool default_make(const struct attr *attr, const char *resource, struct a
 	return true;
 }
 
-static int64_t number_of(const struct attrs *a, const struct attr *attr, const char *resource, int64_t otherwise)
+static int64_t effective_number(const struct attrs *a, const struct attr *attr, const char *resource, int64_t otherwise)
 {
 	struct attr_value *v = value_find(a, attr, resource), initial;
 
@@ -242,12 +242,12 @@ bool attrs_is_set(const struct attrs *a, const char *name)
 
 bool attrs_bool(const struct attrs *a, const char *name)
 {
-	return number_of(a, row(a, name), NULL, 0) != 0;
+	return effective_number(a, row(a, name), NULL, 0) != 0;
 }
 
 int64_t attrs_number(const struct attrs *a, const char *name)
 {
-	return number_of(a, row(a, name), NULL, -1);
+	return effective_number(a, row(a, name), NULL, -1);
 }
 
 const char *attrs_text(const struct attrs *a, const char *name)
@@ -260,12 +260,12 @@ const char *attrs_text(const struct attrs *a, const char *name)
 
 int64_t attrs_amount(const struct attrs *a, const char *name, const char *resource)
 {
-	return number_of(a, row(a, name), resource, -1);
+	return effective_number(a, row(a, name), resource, -1);
 }
 
 int64_t attrs_weight(const struct attrs *a, const char *name, const char *word, int64_t otherwise)
 {
-	return number_of(a, row(a, name), word, otherwise);
+	return effective_number(a, row(a, name), word, otherwise);
 }
 
 /* Matches "user@host" or "user" against a name and a host. */

@@ -36,7 +36,7 @@ static const char *number_text(int64_t number, char text[NUMBER_TEXT])
 }
 
 /* Returns the checkpoint's number; 0: the name is not a checkpoint's. */
-static int64_t number_of(const char *name)
+static int64_t checkpoint_number(const char *name)
 {
 	size_t n = strspn(name, "0123456789");
 
@@ -85,7 +85,7 @@ static int64_t numbers_walk(int dir, int64_t below, int64_t above)
 	int64_t most = 0;
 
 	for (struct dirent *e; d && (e = readdir(d));) {
-		int64_t number = number_of(e->d_name);
+		int64_t number = checkpoint_number(e->d_name);
 		most = number > most ? number : most;
 		if (number && (number < below || number > above))
 			number_aside(dir, number);
@@ -139,7 +139,7 @@ static int64_t last_read(int dir)
 {
 	char name[NUMBER_TEXT] = "";
 	ssize_t n = readlinkat(dir, "last", name, sizeof name - 1);
-	int64_t number = n > 0 ? number_of(name) : 0;
+	int64_t number = n > 0 ? checkpoint_number(name) : 0;
 
 	/* EINVAL: the user has put something else there */
 	if (n < 0 && errno != ENOENT && errno != EINVAL)

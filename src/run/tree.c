@@ -14,7 +14,7 @@
 #include "base/strbuf.h"
 
 /* Reads up to size - 1 bytes of a file and adds a NUL; -1 if it does not exist. */
-static ssize_t file_read(const char *path, char *buf, size_t size)
+static ssize_t proc_file_read(const char *path, char *buf, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	size_t done = 0;
@@ -51,7 +51,7 @@ static void children_add(pid_t pid, pid_list *ret)
 	numbers_list(path, &threads);
 	for (size_t i = 0; i < threads.n; i++) {
 		snprintf(path, sizeof path, "/proc/%d/task/%d/children", pid, threads.v[i]);
-		if (file_read(path, text, sizeof text) <= 0)
+		if (proc_file_read(path, text, sizeof text) <= 0)
 			continue;
 		for (char *at = text; *at; at = end) {
 			pid_t child = (pid_t)strtol(at, &end, 10);
@@ -70,7 +70,7 @@ static bool stat_read(pid_t pid, pid_t *ret_parent, pid_t *ret_session)
 	char path[32], text[1024], state, *name_end;
 
 	snprintf(path, sizeof path, "/proc/%d/stat", pid);
-	if (file_read(path, text, sizeof text) <= 0 || !(name_end = strrchr(text, ')')))
+	if (proc_file_read(path, text, sizeof text) <= 0 || !(name_end = strrchr(text, ')')))
 		return false;
 	return sscanf(name_end + 1, " %c %d %*d %d", &state, ret_parent, ret_session) == 3 && state != 'Z' &&
 	       state != 'X';
@@ -135,7 +135,7 @@ static bool is_heard(pid_t pid, int signal)
 	const char *at;
 
 	snprintf(path, sizeof path, "/proc/%d/status", pid);
-	if (file_read(path, text, sizeof text) <= 0)
+	if (proc_file_read(path, text, sizeof text) <= 0)
 		return false;
 	if ((at = strstr(text, "\nSigBlk:")))
 		blocked = strtoull(at + 8, NULL, 16);
@@ -186,7 +186,7 @@ static int64_t rss_of(pid_t pid, int64_t *ret_shared)
 	long long resident, shared;
 
 	snprintf(path, sizeof path, "/proc/%d/statm", pid);
-	if (file_read(path, text, sizeof text) <= 0 || sscanf(text, "%*d %lld %lld", &resident, &shared) != 2)
+	if (proc_file_read(path, text, sizeof text) <= 0 || sscanf(text, "%*d %lld %lld", &resident, &shared) != 2)
 		return 0;
 	long page = sysconf(_SC_PAGESIZE) / 1024;
 	*ret_shared = shared * page;
@@ -199,7 +199,7 @@ static int64_t pss_of(pid_t pid)
 	long long kib;
 
 	snprintf(path, sizeof path, "/proc/%d/smaps_rollup", pid);
-	if (file_read(path, text, sizeof text) <= 0 || !(at = strstr(text, "\nPss:")) ||
+	if (proc_file_read(path, text, sizeof text) <= 0 || !(at = strstr(text, "\nPss:")) ||
 	    sscanf(at + 5, "%lld", &kib) != 1)
 		return 0;
 	return kib;
@@ -213,7 +213,7 @@ static int64_t ticks_of(pid_t pid)
 	long long user, system, waited_user, waited_system;
 
 	snprintf(path, sizeof path, "/proc/%d/stat", pid);
-	if (file_read(path, text, sizeof text) <= 0 || !(name_end = strrchr(text, ')')) ||
+	if (proc_file_read(path, text, sizeof text) <= 0 || !(name_end = strrchr(text, ')')) ||
 	    sscanf(name_end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lld %lld %lld %lld", &user, &system,
 		   &waited_user, &waited_system) != 4)
 		return 0;
@@ -258,10 +258,10 @@ static bool is_between(pid_t pid)
 	long long pages;
 
 	snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
-	if (file_read(path, text, sizeof text) != 0)
+	if (proc_file_read(path, text, sizeof text) != 0)
 		return false;
 	snprintf(path, sizeof path, "/proc/%d/statm", pid);
-	return file_read(path, text, sizeof text) > 0 && sscanf(text, "%lld", &pages) == 1 && pages > 0;
+	return proc_file_read(path, text, sizeof text) > 0 && sscanf(text, "%lld", &pages) == 1 && pages > 0;
 }
 
 /* Checks the environment with which a process was started for the label. */

@@ -273,7 +273,7 @@ static int whole_of(const char *option, const char *text, int min, int max, int 
 	return 0;
 }
 
-static int text_of(const char *option, const char *text, char *ret, size_t size, struct err *err)
+static int option_text(const char *option, const char *text, char *ret, size_t size, struct err *err)
 {
 	if (strlen(text) >= size)
 		return err_set(err, -EINVAL, "--%s: at most %zu characters", option, size - 1);
@@ -288,17 +288,17 @@ static int option_take(int c, const char *name, struct arguments *a, struct err 
 
 	switch (c) {
 	case 'n':
-		return text_of(name, optarg, conf->name, sizeof conf->name, err);
+		return option_text(name, optarg, conf->name, sizeof conf->name, err);
 	case 'o':
-		return text_of(name, optarg, conf->pool, sizeof conf->pool, err);
+		return option_text(name, optarg, conf->pool, sizeof conf->pool, err);
 	case 'l':
-		return text_of(name, optarg, conf->listen, sizeof conf->listen, err);
+		return option_text(name, optarg, conf->listen, sizeof conf->listen, err);
 	case 'u':
-		return text_of(name, optarg, conf->user, sizeof conf->user, err);
+		return option_text(name, optarg, conf->user, sizeof conf->user, err);
 	case 'w':
-		return text_of(name, optarg, conf->owner, sizeof conf->owner, err);
+		return option_text(name, optarg, conf->owner, sizeof conf->owner, err);
 	case 'g':
-		return text_of(name, optarg, conf->cgroup, sizeof conf->cgroup, err);
+		return option_text(name, optarg, conf->cgroup, sizeof conf->cgroup, err);
 	case 'i':
 		return whole_of(name, optarg, 10, 3600000, &conf->interval_ms, err);
 	case 'e':

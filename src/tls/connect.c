@@ -200,7 +200,7 @@ static int seal(void)
 
 /* ---- from the command line ---- */
 
-static char *file_read(const char *path)
+static char *ca_file_read(const char *path)
 {
 	static char text[CA_MAX];
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -295,7 +295,7 @@ int main(int argc, char **argv)
 		argv++;
 		argc--;
 	}
-	if (argc >= 4 && strcmp(argv[1], "--ca") == 0 && !(o.ca = file_read(argv[2])))
+	if (argc >= 4 && strcmp(argv[1], "--ca") == 0 && !(o.ca = ca_file_read(argv[2])))
 		return fail("error", "the file with the authority's certificate can't be read");
 	if (argc >= 4 && strcmp(argv[1], "--fingerprint") == 0)
 		o.fingerprint = argv[2];

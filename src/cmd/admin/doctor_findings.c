@@ -13,7 +13,7 @@
 
 /* ---- findings ---- */
 
-static char *text_of(const char *fmt, va_list args)
+static char *finding_format(const char *fmt, va_list args)
 {
 	char *text;
 
@@ -27,9 +27,10 @@ void doctor_find(struct doctor *d, enum level level, const char *check, const ch
 	va_list args;
 
 	va_start(args, fmt);
-	vec_push(&d->findings,
-		 (struct finding){
-			 .level = level, .check = check, .what = text_of(fmt, args), .advice = mem_strdup(advice)});
+	vec_push(&d->findings, (struct finding){.level = level,
+						.check = check,
+						.what = finding_format(fmt, args),
+						.advice = mem_strdup(advice)});
 	va_end(args);
 }
 
@@ -41,9 +42,10 @@ void doctor_fine(struct doctor *d, const char *check, const char *fmt, ...)
 		if (strcmp(d->findings.v[i].check, check) == 0)
 			return;
 	va_start(args, fmt);
-	vec_push(&d->findings,
-		 (struct finding){
-			 .level = LEVEL_OK, .check = check, .what = text_of(fmt, args), .advice = mem_strdup("")});
+	vec_push(&d->findings, (struct finding){.level = LEVEL_OK,
+						.check = check,
+						.what = finding_format(fmt, args),
+						.advice = mem_strdup("")});
 	va_end(args);
 }
 
@@ -54,7 +56,7 @@ void doctor_collect(json_t *groups, enum level level, const char *advice, const 
 	size_t i;
 
 	va_start(args, fmt);
-	char *what = text_of(fmt, args);
+	char *what = finding_format(fmt, args);
 	va_end(args);
 	json_array_foreach(groups, i, g)
 	{

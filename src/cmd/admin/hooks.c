@@ -115,7 +115,7 @@ static const struct option test_options[] = {
 	{0},
 };
 
-static int file_read(const char *path, struct strbuf *out, struct err *err)
+static int hook_file_read(const char *path, struct strbuf *out, struct err *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	char buf[16384];
@@ -137,7 +137,7 @@ static int job_read(const char *path, json_t *body, struct err *err)
 	struct strbuf text = {0};
 	json_t *job = NULL;
 	json_error_t error;
-	int rc = file_read(path, &text, err);
+	int rc = hook_file_read(path, &text, err);
 
 	if (rc == 0 && text.text && text.text[strspn(text.text, " \t\r\n")] == '{') {
 		job = json_loads(text.text, 0, &error);
@@ -156,7 +156,7 @@ static int source_read(const char *path, json_t *body, struct err *err)
 {
 	const char *slash = strrchr(path, '/');
 	struct strbuf text = {0};
-	int rc = file_read(path, &text, err);
+	int rc = hook_file_read(path, &text, err);
 	json_t *source = rc == 0 ? json_stringn(strbuf_text(&text), text.n) : NULL;
 
 	if (rc == 0 && !source)

@@ -130,7 +130,7 @@ static void on_bad(void *context, const char *file, int64_t line, const char *wh
 		text_print(stderr, "", "shunt: %s line %lld: %s: left out", file, (long long)line, why);
 }
 
-static int file_read(struct import *i, struct past_reader *reader, const char *file)
+static int past_file_read(struct import *i, struct past_reader *reader, const char *file)
 {
 	struct lines *in;
 	struct err err = {.text = ""};
@@ -181,7 +181,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	i.batch = json_array();
 	progress_begin(&i.progress, "importing jobs", 0);
 	for (int k = 0; k < operands->n && i.code == EXIT_OK; k++)
-		file_read(&i, reader, operands->v[k]);
+		past_file_read(&i, reader, operands->v[k]);
 	if (i.code == EXIT_OK)
 		past_finish(reader);
 	if (i.code == EXIT_OK)

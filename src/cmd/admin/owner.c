@@ -13,6 +13,7 @@
 
 #include "base/hostlist.h"
 #include "base/mem.h"
+#include "base/members.h"
 #include "base/text.h"
 #include "base/timetext.h"
 #include "base/unixsock.h"
@@ -86,18 +87,6 @@ static int ask(const struct command *c, const char *path, const char *line, json
 
 /* ---- showing ---- */
 
-static const char *text_of(const json_t *o, const char *name)
-{
-	const char *text = json_string_value(json_object_get(o, name));
-
-	return text ? text : "";
-}
-
-static long long number_of(const json_t *o, const char *name)
-{
-	return json_integer_value(json_object_get(o, name));
-}
-
 static void line(const char *title, const char *text)
 {
 	struct strbuf clean = {0};
@@ -115,9 +104,9 @@ static void show_person(const json_t *o)
 	if (!json_object_get(o, "input_ago")) {
 		strbuf_puts(&text, "nobody since it was started");
 	} else {
-		const char *who = text_of(o, "who");
-		strbuf_printf(&text, "%s%s%s, %s ago", who, *who ? " at " : "", text_of(o, "where"),
-			      duration_human(number_of(o, "input_ago"), ago, sizeof ago));
+		const char *who = member_text(o, "who");
+		strbuf_printf(&text, "%s%s%s, %s ago", who, *who ? " at " : "", member_text(o, "where"),
+			      duration_human(member_number(o, "input_ago"), ago, sizeof ago));
 	}
 	line("used by", text.text);
 	strbuf_fini(&text);
@@ -125,7 +114,7 @@ static void show_person(const json_t *o)
 
 static void show_state(const json_t *o, const char *what)
 {
-	const char *state = text_of(o, "state");
+	const char *state = member_text(o, "state");
 	struct strbuf text = {0};
 	char when[32];
 
@@ -134,9 +123,9 @@ static void show_state(const json_t *o, const char *what)
 	else
 		strbuf_printf(&text, "%s %s since %s: %s", what,
 			      strcmp(state, "leaving") == 0 ? "leave, no new one starts," : "are stopped",
-			      instant_format(number_of(o, "since"), when, sizeof when), text_of(o, "why"));
-	if (number_of(o, "pause_until"))
-		strbuf_printf(&text, " (until %s)", instant_format(number_of(o, "pause_until"), when, sizeof when));
+			      instant_format(member_number(o, "since"), when, sizeof when), member_text(o, "why"));
+	if (member_number(o, "pause_until"))
+		strbuf_printf(&text, " (until %s)", instant_format(member_number(o, "pause_until"), when, sizeof when));
 	line("now", text.text);
 	strbuf_fini(&text);
 }
@@ -147,7 +136,7 @@ static void show_jobs(const json_t *o)
 	struct strbuf text = {0};
 	size_t i;
 
-	json_array_foreach(parts, i, p) strbuf_printf(&text, "%s%s%s", i ? ", " : "", text_of(p, "job"),
+	json_array_foreach(parts, i, p) strbuf_printf(&text, "%s%s%s", i ? ", " : "", member_text(p, "job"),
 						      json_is_true(json_object_get(p, "stopped")) ? " (stopped)" : "");
 	line("jobs here", text.n ? text.text : "none");
 	strbuf_fini(&text);
@@ -159,21 +148,21 @@ static void show_tasks(const json_t *o)
 	struct strbuf text = {0};
 	size_t i;
 
-	json_array_foreach(tasks, i, t)
-		strbuf_printf(&text, "%s%lld of %s", i ? ", " : "", number_of(t, "tasks"), text_of(t, "from"));
+	json_array_foreach(tasks, i, t) strbuf_printf(&text, "%s%lld of %s", i ? ", " : "",
+						      (long long)member_number(t, "tasks"), member_text(t, "from"));
 	line("tasks here", text.n ? text.text : "none");
 	strbuf_fini(&text);
 }
 
 static void show_book(const json_t *o, const char *what)
 {
-	long long claimed = number_of(o, "claimed"), lost = number_of(o, "lost");
+	long long claimed = member_number(o, "claimed"), lost = member_number(o, "lost");
 	struct strbuf text = {0};
 	char given[32], lost_text[32], hours[32];
 
 	strbuf_printf(&text, "%s of processor time; %s were stopped %lld times, and %lld had to leave",
-		      duration_human(number_of(o, "given"), given, sizeof given), what, number_of(o, "stops"),
-		      number_of(o, "left"));
+		      duration_human(member_number(o, "given"), given, sizeof given), what,
+		      (long long)member_number(o, "stops"), (long long)member_number(o, "left"));
 	line("given away", text.text);
 	strbuf_fini(&text);
 	strbuf_printf(&text, "%s of processor time in the %s that the owner had the machine",
@@ -188,15 +177,15 @@ static void show_node(const json_t *o)
 {
 	struct strbuf text = {0};
 
-	if (!*text_of(o, "policy")) {
+	if (!*member_text(o, "policy")) {
 		printf("This machine is node %s of the cluster %s, and not a workstation: jobs run here whoever uses it.\n",
-		       text_of(o, "node"), text_of(o, "cluster"));
+		       member_text(o, "node"), member_text(o, "cluster"));
 		return;
 	}
-	strbuf_printf(&text, "%s of the cluster %s%s", text_of(o, "node"), text_of(o, "cluster"),
+	strbuf_printf(&text, "%s of the cluster %s%s", member_text(o, "node"), member_text(o, "cluster"),
 		      json_is_true(json_object_get(o, "connected")) ? "" : " (no server is reached)");
 	line("node", text.text);
-	line("policy", text_of(o, "policy"));
+	line("policy", member_text(o, "policy"));
 	show_person(o);
 	show_state(o, "jobs");
 	show_jobs(o);
@@ -208,10 +197,10 @@ static void show_station(const json_t *o)
 {
 	struct strbuf text = {0};
 
-	strbuf_printf(&text, "%s of the pool %s%s", text_of(o, "station"), text_of(o, "pool"),
+	strbuf_printf(&text, "%s of the pool %s%s", member_text(o, "station"), member_text(o, "pool"),
 		      json_is_true(json_object_get(o, "connected")) ? "" : " (no other station is reached)");
 	line("station", text.text);
-	line("policy", text_of(o, "policy"));
+	line("policy", member_text(o, "policy"));
 	if (json_object_get(o, "devices"))
 		show_person(o);
 	show_state(o, "tasks");

@@ -20,7 +20,7 @@
 #include "base/map.h"
 #include "cmd/lib/commands.h"
 
-static int file_read(const char *path, struct strbuf *ret, struct err *err)
+static int bag_file_read(const char *path, struct strbuf *ret, struct err *err)
 {
 	int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC), rc = 0;
 	static char buffer[1 << 16];
@@ -100,7 +100,7 @@ static int from_lines(const struct bag_source *s, const char *path, bool csv, in
 	struct values names = {0};
 	struct strbuf text = {0};
 	int64_t at = 0;
-	int rc = file_read(path, &text, err);
+	int rc = bag_file_read(path, &text, err);
 	char *line = text.text, *end = line ? line + text.n : NULL;
 	bool first = csv;
 
@@ -163,7 +163,7 @@ static int collect(const struct bag_source *s, struct strbuf *out, struct err *e
 	if (!s->command) {
 		if (s->globs.n || s->csv)
 			return err_set(err, -EINVAL, "--glob and --csv need a --command for their values");
-		return file_read(s->file, out, err);
+		return bag_file_read(s->file, out, err);
 	}
 	if (s->file)
 		rc = from_lines(s, s->file, false, &number, out, err);
@@ -221,7 +221,7 @@ static int journal_drop(const char *dir, struct err *err)
 static bool tasks_same(const char *path, const struct strbuf *text)
 {
 	struct strbuf there = {0};
-	bool same = file_read(path, &there, NULL) == 0 && there.n == text->n &&
+	bool same = bag_file_read(path, &there, NULL) == 0 && there.n == text->n &&
 		    memcmp(strbuf_text(&there), text->text, text->n) == 0;
 
 	strbuf_fini(&there);

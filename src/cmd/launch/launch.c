@@ -52,7 +52,7 @@ static const char *name_make(struct arena *a)
 /* May be a program: it is run from there. */
 #define SEND_MAX (64 << 20)
 
-static int file_read(const char *path, struct layout *l, struct err *err)
+static int send_file_read(const char *path, struct layout *l, struct err *err)
 {
 	FILE *in = fopen(path, "re");
 	struct strbuf text = {0};
@@ -93,7 +93,7 @@ static int layout_make(const struct launch_arguments *a, char **argv, struct lay
 	char *workdir = getcwd(NULL, 0);
 	l->workdir = arena_printf(l->arena, "%s", workdir ? workdir : "/");
 	free(workdir);
-	rc = a->send ? file_read(a->send, l, err) : 0;
+	rc = a->send ? send_file_read(a->send, l, err) : 0;
 	if (rc == 0)
 		rc = launch_map(&hosts, a, l, err);
 	jobhosts_fini(&hosts);

@@ -229,7 +229,7 @@ int simulate_site_parse(const char *path, const char *text, size_t n, struct sim
 	return 0;
 }
 
-static int file_read(const char *path, struct simulate_site *s, struct err *err)
+static int site_file_read(const char *path, struct simulate_site *s, struct err *err)
 {
 	FILE *in = fopen(path, "re");
 	char buf[65536];
@@ -259,7 +259,7 @@ int simulate_site_read(const char *paths, struct simulate_site *s, struct err *e
 	int rc = 0;
 
 	while (rc == 0 && (path = strsep(&rest, ",")))
-		rc = file_read(path, s, err);
+		rc = site_file_read(path, s, err);
 	free(copy);
 	return rc;
 }

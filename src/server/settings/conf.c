@@ -542,7 +542,7 @@ int conf_read(struct conf *c, const char *path, const char *text, size_t n, stru
 	return rc;
 }
 
-static int file_read(struct conf *c, const char *path, struct conf_report *report, struct err *err)
+static int conf_file_read(struct conf *c, const char *path, struct conf_report *report, struct err *err)
 {
 	struct lines *in;
 	int rc = lines_open(path, &in, err);
@@ -556,13 +556,13 @@ static int file_read(struct conf *c, const char *path, struct conf_report *repor
 
 int conf_load(struct conf *c, const char *path, struct err *err)
 {
-	return file_read(c, path, NULL, err);
+	return conf_file_read(c, path, NULL, err);
 }
 
 int conf_load_all(struct conf *c, const char *path, struct conf_report *ret, struct err *err)
 {
 	*ret = (struct conf_report){0};
-	return file_read(c, path, ret, err);
+	return conf_file_read(c, path, ret, err);
 }
 
 /* Writes a comment wrapped at 80 columns. */

@@ -49,7 +49,7 @@ static int text_read(int fd, const struct stat *st, struct hookfile *f, struct e
 	return 0;
 }
 
-static int file_read(int dir, struct hookfile *f, struct err *err)
+static int hookfile_read(int dir, struct hookfile *f, struct err *err)
 {
 	int fd = openat(dir, f->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC), rc;
 	struct stat st;
@@ -125,7 +125,7 @@ void hookdir_read(const char *path, struct hookdir *ret)
 	else
 		names_read(dir, ret);
 	for (size_t i = 0; i < ret->files.n; i++)
-		if (file_read(fd, &ret->files.v[i], &err) < 0) {
+		if (hookfile_read(fd, &ret->files.v[i], &err) < 0) {
 			free(ret->files.v[i].text);
 			ret->files.v[i].text = NULL;
 			ret->files.v[i].problem = mem_strdup(err.text);

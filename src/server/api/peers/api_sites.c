@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/members.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "base/vec.h"
@@ -55,11 +56,6 @@
 
 #define ROWS 200   /* jobs in one answer to the courier, at most */
 #define SCAN 20000 /* jobs examined for one answer, at most */
-
-static const char *text_of(const json_t *o, const char *key)
-{
-	return json_string_value(json_object_get(o, key));
-}
 
 /* ---- listing ---- */
 
@@ -125,7 +121,7 @@ static void put_record(struct server *s, const struct call *c, const char *serve
 
 void api_site_put(struct server *s, const struct call *c)
 {
-	const char *servers = text_of(c->body, "servers");
+	const char *servers = member_find_text(c->body, "servers");
 	struct token t;
 	struct err err;
 
@@ -136,7 +132,7 @@ void api_site_put(struct server *s, const struct call *c)
 			s->instance->name);
 		return;
 	}
-	if (token_parse(text_of(c->body, "token"), &t, &err) < 0 || t.id[0] != 's') {
+	if (token_parse(member_find_text(c->body, "token"), &t, &err) < 0 || t.id[0] != 's') {
 		http_error(c->r, CODE_BAD_REQUEST,
 			   "That is not a site's token: 'shunt token create --site %s' on the other site makes one.",
 			   s->instance->name);
@@ -147,7 +143,7 @@ void api_site_put(struct server *s, const struct call *c)
 		return;
 	}
 	put_record(s, c, servers);
-	remote_put(s, c->name, servers, text_of(c->body, "token"));
+	remote_put(s, c->name, servers, member_find_text(c->body, "token"));
 	explicit_bzero(&t, sizeof t);
 	reply_empty(s, c->r, 201);
 }
@@ -396,7 +392,7 @@ static void on_opened(void *context, int fd, const char *reason)
 /* Writes a piece of the output to the job's own path, as its owner. Repeating it does no harm. */
 void api_courier_output(struct server *s, const struct call *c)
 {
-	bool error = strcmp(text_of(c->body, "stream"), "err") == 0;
+	bool error = strcmp(member_find_text(c->body, "stream"), "err") == 0;
 	const json_t *data = json_object_get(c->body, "data");
 	const char *out = NULL, *err_path = NULL, *path;
 	struct arena *a;
@@ -466,7 +462,7 @@ void api_withdraw(struct server *s, const struct call *c)
 	struct err err;
 	struct json j;
 
-	if (subkey_read(text_of(c->body, "key"), key, &err) < 0) {
+	if (subkey_read(member_find_text(c->body, "key"), key, &err) < 0) {
 		api_refuse(c->r, &err);
 		return;
 	}

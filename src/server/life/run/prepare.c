@@ -56,7 +56,7 @@ static const char *body_text(const json_t *body, const char *key)
 	return json_string_value(json_object_get(body, key));
 }
 
-static const char *text_of(const json_t *body, const char *key, struct arena *a)
+static const char *body_text_copy(const json_t *body, const char *key, struct arena *a)
 {
 	const char *text = body_text(body, key);
 
@@ -443,8 +443,7 @@ static int draft_prepare(struct server *s, const struct draft *p, struct part_or
 	if (!p->here || s->instance->multi)
 		o->tmpdir = arena_printf(p->a, "%s/tmp/%s", p->state, p->tag);
 	/* they must not share /tmp: Open MPI's daemons would conflict */
-	else if (draft_spans_virtual(s,
-				     p))
+	else if (draft_spans_virtual(s, p))
 		o->tmpdir = arena_printf(p->a, "%s/nodes/%s.d", p->state, p->tag);
 	draft_devices(s, p, o);
 	draft_share(s, p, o);
@@ -569,13 +568,13 @@ static void order_common(struct server *s, const struct draft *x, struct order *
 	o->tag = x->tag;
 	o->user = arena_printf(x->a, "%s", x->who->name);
 	o->home = arena_printf(x->a, "%s", x->who->home);
-	o->shell = text_of(x->body, "shell", x->a);
+	o->shell = body_text_copy(x->body, "shell", x->a);
 	o->manner.shell_given = o->shell != NULL;
 	if (!o->shell)
 		o->shell = arena_printf(x->a, "%s", x->who->shell);
 	o->manner.login = attrs_bool(s->attrs, "login_shell");
 	o->argv = argv_of(x->body, x->a);
-	o->workdir = text_of(x->body, "workdir", x->a);
+	o->workdir = body_text_copy(x->body, "workdir", x->a);
 	if (!o->workdir)
 		o->workdir = o->home;
 	output_paths(s, t->job, x->body, x->a, &o->out, &o->err);
