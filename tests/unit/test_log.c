@@ -94,7 +94,7 @@ static void test_kept(void **state)
 static void test_bounded(void **state)
 {
 	struct server s = {.log = log_create(SEVERITY_DEBUG)};
-	const char *first;
+	const char *first = NULL;
 	char path[] = "/tmp/shunt-log-XXXXXX", expected[32];
 	int file = mkstemp(path);
 	int old = stderr_swap(file);
