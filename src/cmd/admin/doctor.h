@@ -49,7 +49,6 @@ json_t *doctor_get(struct doctor *d, const char *path);
 /* Return an attribute of the server, a queue or an object, or its default; NULL: unset. */
 const json_t *doctor_attr(const json_t *of, const char *name);
 bool doctor_attr_is(const json_t *of, const char *name, bool value);
-int64_t doctor_attr_number(const json_t *of, const char *name, int64_t otherwise);
 
 /* The checks. */
 /* Doctor_site.c: what the server reports about itself. */

@@ -122,10 +122,3 @@ bool doctor_attr_is(const json_t *of, const char *name, bool value)
 
 	return json_is_boolean(v) && json_is_true(v) == value;
 }
-
-int64_t doctor_attr_number(const json_t *of, const char *name, int64_t otherwise)
-{
-	const json_t *v = doctor_attr(of, name);
-
-	return json_is_integer(v) ? json_integer_value(v) : otherwise;
-}
