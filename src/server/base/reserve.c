@@ -35,7 +35,9 @@ static bool log_extend(const struct server *s)
 	if (stat(path, &st) < 0 || st.st_blocks * INT64_C(512) >= st.st_size + RESERVE)
 		return true;
 	fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
-	bool full = fd >= 0 && fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, st.st_size + RESERVE) < 0 && errno == ENOSPC;
+	/* twice the reserve where there is room: else every submission would extend it a little */
+	bool full = fd >= 0 && fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, st.st_size + 2 * RESERVE) < 0 && errno == ENOSPC &&
+		    fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, st.st_size + RESERVE) < 0 && errno == ENOSPC;
 	if (fd >= 0)
 		close(fd);
 	return !full;
