@@ -49,7 +49,8 @@ static void part_note(void *context, const char *tag)
 	snprintf(live, sizeof live, "%s/live", g->a->home.state);
 	if (strlen(tag) < sizeof p->tag && live_look(live, tag, arena, &r, &pid) == LIVE_RUNNING && pid > 0) {
 		if (!(p = part_find(g, tag))) {
-			/* On the first look an earlier agent may have counted its usage: count from now on. */
+			/* On the first look an earlier agent may have counted its usage: count from
+			 * now on. */
 			vec_push(&g->parts, (struct guarded){.cpu_ms = g->counted ? 0 : INT64_MAX});
 			p = &g->parts.v[g->parts.n - 1];
 			snprintf(p->tag, sizeof p->tag, "%s", tag);

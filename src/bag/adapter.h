@@ -69,12 +69,12 @@ struct adapter_view {
 	int64_t idle;	 /* unfinished tasks that no worker has */
 	/* seconds since the oldest task at a worker was given to it; 0: no worker has a task */
 	int64_t oldest;
-	int64_t queued;	 /* waiting requests in the cluster's queue, of all users */
+	int64_t queued; /* waiting requests in the cluster's queue, of all users */
 };
 
 enum adapter_what {
-	ADAPTER_SUBMIT,	 /* submit a request of `procs` and `time` */
-	ADAPTER_CANCEL,	 /* cancel the waiting request `id` */
+	ADAPTER_SUBMIT, /* submit a request of `procs` and `time` */
+	ADAPTER_CANCEL, /* cancel the waiting request `id` */
 	/* reduce the waiting request `id` to `procs`; it keeps its place in the queue */
 	ADAPTER_SHRINK,
 	ADAPTER_RELEASE, /* release the running request `id`, which has nothing to do */

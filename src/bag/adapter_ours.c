@@ -30,7 +30,7 @@
 #define SHORTEST 50	/* shortest task considered, seconds */
 #define MARGIN 1.1	/* factor over the longest task seen */
 #define UNSEEN 0.5	/* least share above the mean, while longer tasks were cut off */
-#define ROOM 1.1 /* capacity needed relative to the tasks left, if these are more than processors */
+#define ROOM 1.1	/* capacity needed relative to the tasks left, if these are more than processors */
 #define AHEAD 0.1	/* weight of the mean finish time, relative to that of the last task */
 #define LEARN 0.2	/* weight of the time until the first task is finished, while none is */
 

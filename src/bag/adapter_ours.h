@@ -7,8 +7,8 @@
 
 #include "bag/adapter_internal.h"
 
-#define STRETCH 2	  /* a candidate is lengthened up to this factor where its hole allows it */
-#define REPLACE 0.03	  /* gain that justifies replacing a waiting request, as a logarithm */
+#define STRETCH 2    /* a candidate is lengthened up to this factor where its hole allows it */
+#define REPLACE 0.03 /* gain that justifies replacing a waiting request, as a logarithm */
 /* the same in a large bag, where a place in the queue for the whole machine is worth much */
 #define REPLACE_LARGE 0.1
 

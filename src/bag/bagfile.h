@@ -30,12 +30,12 @@ enum {
 
 /* Resources that a task needs from a worker. */
 struct bag_need {
-	int64_t cpus;	 /* thousandths of a CPU; `cpus=0.5` is 500 */
-	int64_t gpus;	 /* whole GPUs */
-	int64_t memory;	 /* KiB; 0: unknown */
+	int64_t cpus;	/* thousandths of a CPU; `cpus=0.5` is 500 */
+	int64_t gpus;	/* whole GPUs */
+	int64_t memory; /* KiB; 0: unknown */
 	/* limit after which it is killed; it does not start where less is left; 0: no limit */
 	int64_t seconds;
-	char *in, *out;	 /* comma-separated file patterns, owned; NULL: none */
+	char *in, *out; /* comma-separated file patterns, owned; NULL: none */
 };
 
 /* Kept at 16 bytes, because a bag may have millions. The number of a task is its position, from

@@ -57,11 +57,11 @@ struct batch {
 	struct provider_user user;
 	/* processors and seconds shrink when the cluster refuses */
 	struct provider_options options;
-	const char *name;		 /* name part of the tag */
-	char server[WHERE_MOST + 32];	 /* for env: the Shunt server to use; "": the default one */
-	VEC(struct request) all;	 /* by number - 1 */
-	VEC(struct job_name) cancels;	 /* the cluster's names of the jobs to cancel */
-	enum action action;		 /* the running command, and the number of its request */
+	const char *name;	      /* name part of the tag */
+	char server[WHERE_MOST + 32]; /* for env: the Shunt server to use; "": the default one */
+	VEC(struct request) all;      /* by number - 1 */
+	VEC(struct job_name) cancels; /* the cluster's names of the jobs to cancel */
+	enum action action;	      /* the running command, and the number of its request */
 	int number;
 	pid_t pid;
 	int output;
@@ -71,8 +71,8 @@ struct batch {
 	struct rebuild plan;
 	/* nonzero if a plan is wanted; time of the last query, 0: never */
 	int64_t plan_wanted, planned;
-	int64_t known;		      /* when the known plan was queried */
-	bool unplanned;		      /* the last query failed */
+	int64_t known;	/* when the known plan was queried */
+	bool unplanned; /* the last query failed */
 	/* when a command last changed something at the cluster; older plans do not show it */
 	int64_t changed;
 };

@@ -49,14 +49,14 @@ struct batch_request {
 
 /* prefix of fillers' tags (filler.h), by which fillers recognise each other */
 #define FILLER_PREFIX "sf"
-enum { TAG_DIGITS = 8 };   /* random digits of a tag where job names must be short */
+enum { TAG_DIGITS = 8 }; /* random digits of a tag where job names must be short */
 
 struct batch_dialect {
 	const char *kind;		    /* such as "slurm" */
 	const char *submit, *list, *cancel; /* names of its commands */
 	const char *prefix;		    /* prefix of tags */
 	int digits;			    /* random digits of a tag */
-	int64_t grain; /* seconds; the time of a job is a multiple of it; 0: any time */
+	int64_t grain;			    /* seconds; the time of a job is a multiple of it; 0: any time */
 	/* Shell code for the script of a job. `launch` starts `/bin/sh "$script" node "$end"` on
 	 * each node; `node` runs there and sets SHUNT_NODE, SHUNT_CPUS and SHUNT_ALLOCATION. The
 	 * shell variables script and seconds are set. */

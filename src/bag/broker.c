@@ -22,7 +22,7 @@
 #include "base/unixsock.h"
 
 enum {
-	TICK_US = 100000,	 /* interval of polling providers and of progress reports */
+	TICK_US = 100000, /* interval of polling providers and of progress reports */
 	/* interval of syncing the disk; a machine crash loses at most the results of that time */
 	SYNC_US = 1000000,
 	/* pause after a turn that found something, so that many results share a turn */

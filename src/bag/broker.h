@@ -42,8 +42,8 @@ struct broker_options {
 	int invite;	     /* number of workers on other hosts that are started by hand */
 	/* invited workers and those of clusters don't see our files: in= and out= are copied */
 	bool apart;
-	int64_t cpus, gpus;  /* resources of this host for all local workers; thousandths of CPUs */
-	int64_t memory;	     /* memory for all local workers, KiB; -1: unknown */
+	int64_t cpus, gpus; /* resources of this host for all local workers; thousandths of CPUs */
+	int64_t memory;	    /* memory for all local workers, KiB; -1: unknown */
 	struct queue_rules rules;
 	const char *const *places; /* clusters that give processors on request (provider_known()) */
 	int nplaces;

@@ -25,8 +25,8 @@ enum {
 	WAIT_US = 1000000,  /* tasks that have waited less long find a worker by themselves */
 	JOIN_SECONDS = 120, /* time in which the workers of a running request join */
 	PAUSE_MOST = 600,
-	FILLER_GUESS = 60,    /* assumed seconds of a task before one has finished */
-	NUMBERS = 10000,      /* numbers per cluster; see cluster_of() */
+	FILLER_GUESS = 60, /* assumed seconds of a task before one has finished */
+	NUMBERS = 10000,   /* numbers per cluster; see cluster_of() */
 	/* a worker that leaves this shortly before its end leaves because of it */
 	END_US = 30 * 1000000
 };
@@ -56,8 +56,8 @@ struct cluster {
 	uint64_t digest;	      /* digest of the requests' states at that time */
 	/* after an allocation that finished no task: length and end of the pause, seconds */
 	int64_t pause, until;
-	int64_t each;		      /* processors that must be on one node */
-	int64_t read;		      /* time of the plan that a filler used last */
+	int64_t each; /* processors that must be on one node */
+	int64_t read; /* time of the plan that a filler used last */
 };
 
 static void warn(void *arg, const char *text)

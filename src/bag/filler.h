@@ -18,7 +18,7 @@
 #include "base/vec.h"
 
 enum {
-	FILLER_MARGIN = 5,     /* seconds between its end and the next planned job */
+	FILLER_MARGIN = 5, /* seconds between its end and the next planned job */
 	/* pieces examined, at most; a plan that needs more is too large to be sure */
 	FILLER_WORK = 5000000,
 };
@@ -35,7 +35,7 @@ struct filler_piece {
 	bool running;
 	/* belongs to a filler: this bag, or another one that gives way to the same jobs */
 	bool ours;
-	bool own;  /* belongs to this bag */
+	bool own; /* belongs to this bag */
 };
 
 struct filler_plan {

@@ -137,8 +137,8 @@ struct provider_options {
 	const char *words;
 	/* requests at once; processors of one; seconds of one */
 	int64_t requests, processors, seconds;
-	int64_t each;			       /* processors that must be on one node */
-	int64_t gpus;			       /* GPUs next to each group of `each` processors */
+	int64_t each;	/* processors that must be on one node */
+	int64_t gpus;	/* GPUs next to each group of `each` processors */
 	int64_t memory; /* KiB per processor; 0: not stated */
 	/* for filler.h: requests queue behind all others, and the plan is read five times as
 	 * often */

@@ -13,7 +13,7 @@
 enum {
 	/* times a large task is passed over before a worker is kept free for it */
 	PASSED_MOST = 16,
-	LOOK = 64,	  /* tasks of a line examined for one that the worker may take, at most */
+	LOOK = 64, /* tasks of a line examined for one that the worker may take, at most */
 };
 
 /* 8 bytes; with struct bag_task, 24 for each task. */
@@ -26,7 +26,7 @@ struct line {
 	uint32_t head, tail; /* tasks; 0: empty */
 	uint32_t n;	     /* number of tasks */
 	uint32_t passed;     /* times passed over since its head was taken */
-	int kept; /* worker that takes nothing else until the head fits there; -1: none */
+	int kept;	     /* worker that takes nothing else until the head fits there; -1: none */
 };
 
 /* A result that waits for equal ones. */
@@ -46,7 +46,7 @@ struct queue {
 	struct map voted; /* task -> its first vote, position from 1 */
 	VEC(struct vote) votes;
 	uint32_t free_votes; /* list of free votes, linked by next */
-	struct map wanted; /* task -> seconds that it needs to start again, after it was cut off */
+	struct map wanted;   /* task -> seconds that it needs to start again, after it was cut off */
 };
 
 struct queue *task_queue_create(const struct bag *bag, const struct queue_rules *rules)

@@ -17,10 +17,10 @@ struct fold {
 	uint8_t *failures; /* failures since the last retry */
 	/* offset + 1 of the record that finished the task; 0: none. NULL: not wanted */
 	uint64_t *at;
-	bool other;	   /* the journal belongs to other tasks */
-	bool cancelled;	   /* cancelled and not run since */
-	uint64_t twice;	   /* records of tasks that were already done; must be 0 */
-	int64_t began;	   /* start of the last run, microseconds since 1970 */
+	bool other;	/* the journal belongs to other tasks */
+	bool cancelled; /* cancelled and not run since */
+	uint64_t twice; /* records of tasks that were already done; must be 0 */
+	int64_t began;	/* start of the last run, microseconds since 1970 */
 };
 void fold_init(struct fold *f, const struct bag *bag, bool want_at);
 void fold_fini(struct fold *f);

@@ -276,11 +276,11 @@ const struct batch_dialect dialect_slurm = {
 	.grain = 60,
 	.launch =
 		/* the step gets all CPUs of the job */
-		"unset SLURM_CPUS_PER_TASK SRUN_CPUS_PER_TASK SLURM_GPUS_PER_TASK\n"
-		"end=${SLURM_JOB_END_TIME:-$(($(date +%s) + seconds))}\n"
-		"nodes=${SLURM_JOB_NUM_NODES:-1}\n"
-		"exec srun --nodes=\"$nodes\" --ntasks=\"$nodes\" --ntasks-per-node=1 --cpu-bind=none /bin/sh "
-		"\"$script\" node \"$end\"",
+	"unset SLURM_CPUS_PER_TASK SRUN_CPUS_PER_TASK SLURM_GPUS_PER_TASK\n"
+	"end=${SLURM_JOB_END_TIME:-$(($(date +%s) + seconds))}\n"
+	"nodes=${SLURM_JOB_NUM_NODES:-1}\n"
+	"exec srun --nodes=\"$nodes\" --ntasks=\"$nodes\" --ntasks-per-node=1 --cpu-bind=none /bin/sh "
+	"\"$script\" node \"$end\"",
 	.node = "SHUNT_NODE=${SLURM_NODEID:-0} SHUNT_CPUS=$SLURM_CPUS_ON_NODE SHUNT_ALLOCATION=$SLURM_JOB_ID SHUNT_MEMORY=\n"
 		"if [ \"${SLURM_MEM_PER_NODE:-0}\" -gt 0 ]; then SHUNT_MEMORY=$((SLURM_MEM_PER_NODE * 1024))\n"
 		"elif [ \"${SLURM_MEM_PER_CPU:-0}\" -gt 0 ]; then SHUNT_MEMORY=$((SLURM_MEM_PER_CPU * SHUNT_CPUS * 1024)); fi",

@@ -64,7 +64,8 @@ size_t spawner_split(struct spawner *s, const char *command, size_t n)
 				continue;
 			}
 			const char *end = memchr(command + at + 1, '\'', n - at - 1);
-			/* 'if' in quotes is a program, without them a keyword: leave that to the shell */
+			/* 'if' in quotes is a program, without them a keyword: leave that to the
+			 * shell */
 			if (!end || words == 1)
 				return 0;
 			size_t inside = (size_t)(end - command) - at - 1;

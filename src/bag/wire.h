@@ -39,7 +39,7 @@ enum wire_kind {
 
 enum {
 	WIRE_VERSION = 1,
-	WIRE_MOST = 1 << 20,   /* bytes of one message */
+	WIRE_MOST = 1 << 20, /* bytes of one message */
 	/* bytes of output in one message; the rest comes before it as chunks */
 	WIRE_OUTPUT = 1 << 18,
 };
@@ -51,11 +51,11 @@ struct wire {
 	uint64_t task;		    /* TASK, RESULT, CHUNK, DROP, RETURNED, APART, FILE */
 	uint32_t attempt;	    /* TASK, RESULT; FILE: its mode */
 	int64_t cpus, gpus, memory; /* HELLO: total resources; TASK: needs */
-	int64_t seconds; /* HELLO: time until its end, -1: no end; TASK: limit, 0: none */
+	int64_t seconds;	    /* HELLO: time until its end, -1: no end; TASK: limit, 0: none */
 	int32_t status;		    /* RESULT: as waitpid() reports it */
 	int64_t began, took;	    /* RESULT, microseconds */
 	bool cut;		    /* RESULT: some output was discarded */
-	bool to_err; /* CHUNK: it is error output; FILE: it continues the same file */
+	bool to_err;		    /* CHUNK: it is error output; FILE: it continues the same file */
 	uint32_t pid;		    /* HELLO */
 	/* HELLO: name; TASK: command; ASK: word; ANSWER: JSON; CHUNK, RESULT: output; APART:
 	 * patterns of files that come back; FILE: path */

@@ -11,8 +11,7 @@
 static inline bool before(const struct heap_item *a, const struct heap_item *b)
 {
 	/* no branch: half would be mispredicted */
-	return (a->time < b->time) |
-	       ((a->time == b->time) & (a->tie < b->tie));
+	return (a->time < b->time) | ((a->time == b->time) & (a->tie < b->tie));
 }
 
 void heap_fini(struct heap *h)

@@ -24,7 +24,7 @@ enum {
 	IS_INT = 1 << 1,
 	IS_REAL = 1 << 2,
 	IS_BOOL = 1 << 3,
-	IS_LIST = 1 << 4,   /* list of `item` */
+	IS_LIST = 1 << 4, /* list of `item` */
 	/* object described by `of`; without `of`, members of any name with values of `item` */
 	IS_OBJECT = 1 << 5,
 	IS_INSTANT = 1 << 6,
@@ -75,10 +75,10 @@ struct field {
 	void (*get)(const struct subject *x, struct value *v);
 	/* writes the contents of a list or object that no struct stores */
 	void (*inside)(const struct subject *x, struct json *j);
-	const struct schema *of;	/* schema of an object, or of a list's elements */
-	unsigned item;			/* type of a list's elements */
-	const char *words;		/* "a|b": allowed values */
-	const char *letters;		/* allowed letters, checked by the reader of the member */
+	const struct schema *of; /* schema of an object, or of a list's elements */
+	unsigned item;		 /* type of a list's elements */
+	const char *words;	 /* "a|b": allowed values */
+	const char *letters;	 /* allowed letters, checked by the reader of the member */
 	/* bounds of a number, of a text's bytes, or of a list's length. Both 0: any */
 	int64_t least, most;
 	const char *otherwise; /* default if not given */
@@ -96,7 +96,7 @@ struct field {
 struct schema {
 	const char *name; /* name in the API's description; NULL: described inline */
 	const char *about;
-	const struct field *fields;  /* ends with a field without a name */
+	const struct field *fields; /* ends with a field without a name */
 	/* only fields with one of the bits `in` and none of `without`; in 0: all */
 	uint32_t in, without;
 	const struct schema *base;   /* schema whose members it also has */

@@ -151,8 +151,7 @@ static int terminal_width(FILE *out)
 	struct winsize ws;
 	const char *env = getenv("COLUMNS");
 	/* commands replace stdout with a stream that has no descriptor */
-	int fd = out == stdout ? STDOUT_FILENO
-			       : fileno(out);
+	int fd = out == stdout ? STDOUT_FILENO : fileno(out);
 
 	if (!isatty(fd))
 		return 0;

@@ -17,10 +17,10 @@
 
 /* A job that has run, or one element of an array. */
 struct advice_run {
-	int64_t ran_ms, cpu_ms, peak_kib;	   /* measured use */
+	int64_t ran_ms, cpu_ms, peak_kib; /* measured use */
 	/* requested; walltime in seconds; 0: not requested */
 	int64_t nodes, cpus, memory_kib, walltime;
-	bool out_of_time, out_of_memory;	   /* the job was ended at that limit */
+	bool out_of_time, out_of_memory; /* the job was ended at that limit */
 };
 
 /* Suggested request. 0: the request was right, or there is no basis for a suggestion. */

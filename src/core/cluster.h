@@ -33,7 +33,7 @@ struct habit;
 struct node {
 	uint32_t name; /* index in cluster.node_names; equals the node's index */
 	struct res total;
-	uint32_t features;  /* feature set, an index in cluster.features */
+	uint32_t features; /* feature set, an index in cluster.features */
 	/* next node on the same machine or in the same partition, in a ring; itself if alone */
 	int32_t peer;
 	uint32_t ring;	    /* id shared by all nodes of one ring */
@@ -53,8 +53,8 @@ struct shape {
 	uint8_t whole;	   /* enum wholeness; the same for all fragments of a job */
 	/* CPUs requested, if the job gets a share of a node's CPUs instead; else 0 */
 	int64_t divided;
-	uint64_t hash;	   /* key in cluster.shape_index */
-	uint32_t held;	   /* number of trials that hold the shape; 0: permanent */
+	uint64_t hash; /* key in cluster.shape_index */
+	uint32_t held; /* number of trials that hold the shape; 0: permanent */
 };
 
 struct frag {
@@ -118,8 +118,8 @@ struct nodeset {
 #define BOUND_NOWHERE UINT32_MAX /* value of job.bound for a reservation the job may not use */
 
 struct settings {
-	int64_t tolerance;	 /* seconds added to every walltime in the plan */
-	double fixed_factor;	 /* FF >= 1: weight of a fixed CPU relative to a free one */
+	int64_t tolerance;   /* seconds added to every walltime in the plan */
+	double fixed_factor; /* FF >= 1: weight of a fixed CPU relative to a free one */
 	/* seconds; TIME_NEVER: no job starves; STARVE_AUTO: the policy sets due dates */
 	int64_t starve_after;
 	/* number of times QoS jobs may deallocate a starving job before it is critical */
@@ -145,9 +145,9 @@ struct job_page;
 
 struct cluster {
 	struct names node_names, feature_names, user_names, partition_names;
-	struct features features;	/* sets over feature_names */
-	struct names res_names;		/* names of dimensions RES_NAMED and up */
-	struct names amount_names;	/* names of `amounts` */
+	struct features features;  /* sets over feature_names */
+	struct names res_names;	   /* names of dimensions RES_NAMED and up */
+	struct names amount_names; /* names of `amounts` */
 	/* names of reservations; a reservation's id (job.bound) is its index here plus 1 */
 	struct names reservation_names;
 	VEC(struct node) nodes;
@@ -168,7 +168,7 @@ struct cluster {
 	struct res total;  /* sum over the nodes that are up */
 	struct res coming; /* largest node that may be borrowed from elsewhere; no CPUs: none may */
 	struct settings settings;
-	bool habits;		   /* some node has a habit (node.habit) */
+	bool habits; /* some node has a habit (node.habit) */
 	/* switch tree used to place a job's nodes close together; NULL: not used */
 	struct topology *topology;
 };

@@ -86,9 +86,9 @@ int job_apply(struct job *job, const struct event *event, enum job_kind by_kind,
 	case EVENT_PREEMPT:
 	case EVENT_MIGRATE:
 		job->by = event->by;
-		/* A job whose time slice is over goes behind all others, also those of this second. */
-		if (event->type == EVENT_PREEMPT &&
-		    event->by == job->id)
+		/* A job whose time slice is over goes behind all others, also those of this
+		 * second. */
+		if (event->type == EVENT_PREEMPT && event->by == job->id)
 			job->rank = (double)event->time + 1;
 		break;
 	case EVENT_EXPIRE:

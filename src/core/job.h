@@ -93,10 +93,10 @@ struct job {
 	/* most seconds from the end of walltime and tolerance until its slot is free:
 	 * kill_delay, epilogue */
 	int64_t ending;
-	int64_t since;	/* instant of the last change of state */
+	int64_t since; /* instant of the last change of state */
 	/* with has_price: seconds its account pays for, whatever it uses (rules/libra.h) */
 	int64_t priced;
-	int64_t nice;	/* instant until which jobs submitted later may pass it; 0: never */
+	int64_t nice; /* instant until which jobs submitted later may pass it; 0: never */
 	/* position among waiting jobs: the instant of submission, unless set otherwise */
 	double rank;
 	uint32_t id;
@@ -108,7 +108,7 @@ struct job {
 	uint32_t limits;  /* limits on running jobs (rules/limit.h); 0: none */
 	/* ids of reservations it may use (plan/fence.h): cluster_nodeset(), or KEYS_NONE */
 	uint32_t keys;
-	uint32_t bound;	  /* id of the only reservation it may start in; 0: not bound */
+	uint32_t bound; /* id of the only reservation it may start in; 0: not bound */
 	uint32_t attempt;
 	uint8_t state;
 	uint8_t kind;

@@ -33,14 +33,14 @@ enum {
 	AT_ALTER = 1 << 3,    /* may be changed while the job waits */
 	RUNNING = 1 << 4,     /* may be changed while the job runs */
 	SHOWN = 1 << 5,	      /* field of the API's answers */
-	HOOKED = 1 << 6, /* may be set by hooks at submission and, with AT_ALTER, at alterations */
+	HOOKED = 1 << 6,      /* may be set by hooks at submission and, with AT_ALTER, at alterations */
 	HERE = 1 << 7,	      /* meaningful only at this site; not sent to other sites */
 	AGAIN = 1 << 8,	      /* kept by a job that starts from another job's checkpoint */
 	BRIEF = 1 << 9,	      /* shown to hooks when a job starts, ends or is weighed */
 	PLANNED = 1 << 10,    /* used by the scheduler; changing it means placing the job again */
 	RARE = 1 << 11,	      /* kept in struct spec_rare */
 	JUDGED = 1 << 12,     /* read by code of its own at submission */
-	ECHOED = 1 << 13, /* computed for the API's answers; while no server runs, shown as given */
+	ECHOED = 1 << 13,     /* computed for the API's answers; while no server runs, shown as given */
 	IN_HISTORY = 1 << 14, /* kept for jobs that have ended (server/book/past.h) */
 	IN_MORE = 1 << 15,    /* like IN_HISTORY, for a member without a column in the history */
 };

@@ -79,9 +79,9 @@ struct chunk {
 /* The result of one or more -l options. Strings live in the arena given to the parser. */
 struct reqtext {
 	struct chunk *chunk;
-	int nchunks;	       /* 0: the default, one CPU */
-	bool select;	       /* the chunks came from select= */
-	int64_t walltime;      /* seconds; -1: not given */
+	int nchunks;	  /* 0: the default, one CPU */
+	bool select;	  /* the chunks came from select= */
+	int64_t walltime; /* seconds; -1: not given */
 	/* amounts for the whole job (-l mem=..), spread evenly over its fragments */
 	struct res job;
 	int64_t pmem;	       /* KiB for each CPU of a fragment, or 0 */
@@ -89,13 +89,13 @@ struct reqtext {
 	bool scatter;	       /* place=scatter: all chunks are marked exclusive */
 	enum wholeness whole;  /* place=excl, place=exclhost */
 	const char *partition; /* a name, or PARTITION_WORD_ANY; NULL: not given */
-	const char *qos; /* quality of service; NULL: not given. Not part of the canonical text */
+	const char *qos;       /* quality of service; NULL: not given. Not part of the canonical text */
 	/* reservation the job is bound to; NULL: not given. Not part of the canonical text */
 	const char *reservation;
-	int64_t estimate;	 /* seconds; 0: not given. Not part of the canonical text */
-	const char *deadline;	 /* unparsed text; NULL: not given. Not part of the canonical text */
-	const char *budget;	 /* unparsed text; NULL: not given. Not part of the canonical text */
-	int nnamed;		 /* named resources of the whole job, spread like `job` */
+	int64_t estimate;     /* seconds; 0: not given. Not part of the canonical text */
+	const char *deadline; /* unparsed text; NULL: not given. Not part of the canonical text */
+	const char *budget;   /* unparsed text; NULL: not given. Not part of the canonical text */
+	int nnamed;	      /* named resources of the whole job, spread like `job` */
 	struct named_amount named[WORDS_MAX];
 };
 

@@ -36,13 +36,13 @@ struct gate_share {
 /* Members that few jobs have. */
 struct spec_rare {
 	struct libra_terms libra;
-	int64_t share; /* thousandths of a shared node's CPU; 0: it has CPUs of its own */
+	int64_t share;		  /* thousandths of a shared node's CPU; 0: it has CPUs of its own */
 	struct quota_claim claim; /* taken by each job of the spec */
 	uint64_t restart;	  /* key of the job whose last checkpoint it starts from; 0: none */
-	uint32_t through; /* routing queue through which it entered another site's queue; 0: none */
+	uint32_t through;	  /* routing queue through which it entered another site's queue; 0: none */
 	uint32_t from;		  /* address of the machine it was submitted from; 0: the server's own */
 	char *label;		  /* user-defined text, or NULL */
-	uint64_t came; /* arrival order among jobs with a host's number (job_came()); else 0 */
+	uint64_t came;		  /* arrival order among jobs with a host's number (job_came()); else 0 */
 };
 
 /* Shared by the elements of an array. Texts are words: numbers in the server's struct names, 0
@@ -59,9 +59,9 @@ struct spec {
 	uint32_t uid, gid;
 	/* name used in its output paths, fixed when it was started; 0: its name */
 	uint32_t files_name;
-	struct {		   /* circumstances of the submission */
-		int64_t created;   /* instant */
-		uint32_t origin;   /* server.origin of the server that accepted it; 0: older than that field */
+	struct {		 /* circumstances of the submission */
+		int64_t created; /* instant */
+		uint32_t origin; /* server.origin of the server that accepted it; 0: older than that field */
 		/* number of elements, counted from the first, that were eligible; for a single
 		 * job 1 or 0 */
 		uint32_t eligible;
@@ -79,9 +79,9 @@ struct spec {
 	uint32_t request;	      /* UINT32_MAX: the cluster cannot satisfy it */
 	/* nodes that suit it (rules/partition.h): a partition's, or NODES_ALL for shared ones */
 	uint32_t allowed;
-	uint32_t layout;  /* hosts.layout for which `request` and `allowed` were computed */
-	struct {	  /* derived from `depend` */
-		uint32_t watchers; /* number of jobs with this spec that count in jobs.dependents */
+	uint32_t layout;		 /* hosts.layout for which `request` and `allowed` were computed */
+	struct {			 /* derived from `depend` */
+		uint32_t watchers;	 /* number of jobs with this spec that count in jobs.dependents */
 		struct gate_share share; /* record of the jobs that wait with exactly this text */
 	};
 	int16_t priority;

@@ -351,8 +351,8 @@ static void on_poll_closed(uv_handle_t *h)
 		e->l.failed(e->l.context, err.text);
 		return;
 	}
-	/* Orders without an answer: the live files show which of them were executed. The nursery ended
-	 * before it handled the others. */
+	/* Orders without an answer: the live files show which of them were executed. The nursery
+	 * ended before it handled the others. */
 	memset(&e->ordered, 0, sizeof e->ordered);
 	for (size_t i = 0; i < doubt.n; i++)
 		say(e, &(struct news){.report = local_is_there(e, doubt.v[i]) ? SAYS_STARTED : SAYS_REFUSED,

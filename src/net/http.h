@@ -44,7 +44,7 @@ struct http_limits {
 	/* connections of one user through all doors, or of one address whose users are not
 	 * known: 429 */
 	int per_uid;
-	int reserve;	 /* additional connections for root and the user of this process */
+	int reserve; /* additional connections for root and the user of this process */
 	/* requests per second and user, 0: unlimited; bursts of ten seconds' worth are allowed:
 	 * 429 with Retry-After */
 	double rate;
@@ -81,18 +81,15 @@ void http_stop(struct http *h);
 
 /* ---- a request ---- */
 /* "GET" (also for a HEAD: the body is dropped), "POST", "PUT", "PATCH", "DELETE" */
-const char *
-request_method(const struct http_request
-		       *r);
+const char *request_method(const struct http_request *r);
 const char *request_path(const struct http_request *r); /* decoded, without the query: "/v1/jobs/12" */
 const char *request_query(const struct http_request *r, const char *name);  /* decoded value, or NULL */
 const char *request_header(const struct http_request *r, const char *name); /* or NULL */
 const char *request_body(const struct http_request *r, size_t *ret_n);	    /* NUL-terminated; NULs may be inside */
 struct peer request_peer(const struct http_request *r);
 /* Address of a request that came by TLS; NULL: the local socket. */
-const char *
-request_remote(const struct http_request *r);
-bool request_page(const struct http_request *r); /* true if it came through the page's own port */
+const char *request_remote(const struct http_request *r);
+bool request_page(const struct http_request *r);     /* true if it came through the page's own port */
 struct arena *request_arena(struct http_request *r); /* lives as long as the request */
 /* Passes a request without an answer to the handler again. */
 void request_again(struct http_request *r);
@@ -133,8 +130,7 @@ struct inner {
 	int64_t time_us; /* when the user made the request */
 	/* id of the token that authenticated the user, and the client's address; NULL: as
 	 * through the local socket */
-	const char *token,
-		*address;
+	const char *token, *address;
 	void (*done)(void *context, int status, const char *body, size_t n);
 	void *context;
 };

@@ -51,7 +51,7 @@ struct connection {
 	 * user is one of this machine */
 	bool known;
 	struct share *share;
-	bool reserved;		/* true if it counts in http->reserved */
+	bool reserved; /* true if it counts in http->reserved */
 	/* error for each of its requests, one connection too many; or CODE_NONE */
 	enum code refusal;
 	struct http_request *r; /* the current request, or NULL */
@@ -103,8 +103,7 @@ struct http {
 	uv_poll_t poll;	 /* MHD's epoll descriptor */
 	/* hang-ups of clients of sleeping streams, which MHD does not notice while a connection
 	 * is suspended */
-	uv_poll_t
-		leaves;
+	uv_poll_t leaves;
 	int leaves_fd;
 	uv_timer_t wake;  /* timeout that MHD asks for */
 	uv_idle_t again;  /* runs MHD in the next turn */
@@ -117,8 +116,8 @@ struct http {
 	bool adopts_page;    /* true if that connection came through the page's port */
 	struct map share_of; /* uid or address key -> struct share */
 	struct share *users, *addresses;
-	int at[DOORS]; /* connections of each door, without those cut off and not closed yet */
-	int reserved;  /* connections in the reserve */
+	int at[DOORS];			  /* connections of each door, without those cut off and not closed yet */
+	int reserved;			  /* connections in the reserve */
 	VEC(struct http_request *) ready; /* requests answered or woken since the last flush */
 	struct http_stats stats;
 };

@@ -20,8 +20,7 @@ struct signin_question {
 	uint64_t id;
 	/* id of a question whose answer is no longer needed; this message then asks nothing. 0:
 	 * none */
-	uint64_t
-		gives_up;
+	uint64_t gives_up;
 	char user[64];
 	char password[512];
 	char address[64]; /* address of the browser's machine */

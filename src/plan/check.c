@@ -157,7 +157,8 @@ static void check_node(const struct plan *p, uint32_t i, struct timeline *sum)
 	assert(free_now == p->free_now[i]);
 	for (uint32_t k = 0; k < line.n; k++) {
 		if (k + 1 < line.n && timeline_step(&line, k + 1)[0] <= p->now)
-			/* in the past: at one instant a start may be ordered before the end it waits for is reported */
+			/* in the past: at one instant a start may be ordered before the end it
+			 * waits for is reported */
 			continue;
 		for (uint32_t d = 1; d < line.stride; d++)
 			assert(timeline_step(&line, k)[d] >= 0);

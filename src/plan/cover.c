@@ -11,7 +11,7 @@
 #include "base/vec.h"
 
 #define WORDS (COVER_NODES_MAX / 64)
-#define CHAIN 2	     /* maximum moves in a row to make room for one job */
+#define CHAIN 2 /* maximum moves in a row to make room for one job */
 /* rounds without improvement before the search restarts from the best solution */
 #define PATIENCE 300
 

@@ -27,15 +27,15 @@ struct cover {
 	int jobs, nodes, dims;
 	int64_t need[COVER_JOBS_MAX][COVER_DIMS];
 	int64_t room[COVER_NODES_MAX][COVER_DIMS];
-	bool used[COVER_NODES_MAX]; /* the node is in use already and costs nothing */
+	bool used[COVER_NODES_MAX];			    /* the node is in use already and costs nothing */
 	uint64_t may[COVER_JOBS_MAX][COVER_NODES_MAX / 64]; /* bitmap of the nodes each job may use */
 };
 
 struct cover_answer {
 	int node[COVER_JOBS_MAX]; /* COVER_NONE: the job is left out */
-	int jobs, nodes; /* jobs that were given a node; nodes they use that were not in use before */
+	int jobs, nodes;	  /* jobs that were given a node; nodes they use that were not in use before */
 	int most_jobs;		  /* upper bound: no solution has more jobs */
-	int least_nodes; /* lower bound: no solution with this many jobs uses fewer nodes */
+	int least_nodes;	  /* lower bound: no solution with this many jobs uses fewer nodes */
 	bool exact;		  /* proved optimal */
 	uint64_t steps;
 };

@@ -125,7 +125,8 @@ int32_t goal_best_fit(const struct insertion *in, const struct goal *g)
 		if (any)
 			return n;
 		if (by_area && best.node != NODE_ANY && area >= best.area)
-			/* same result as offer_before(), but cheaper: passes spend most of their time in this loop */
+			/* same result as offer_before(), but cheaper: passes spend most of their
+			 * time in this loop */
 			continue;
 		struct offer o = offer_make(in, g, n, area, 0);
 		if (best.node == NODE_ANY || offer_before(&o, &best))
@@ -236,8 +237,8 @@ static bool end_reached(struct plan *p)
  * taken. */
 static bool insert_greedy(struct insertion *in, const struct request *r, struct goal g)
 {
-	/* Runs of equal free fragments, by ascending or descending CPUs; fixed fragments always come
-	 * first. */
+	/* Runs of equal free fragments, by ascending or descending CPUs; fixed fragments always
+	 * come first. */
 	for (uint32_t done = 0, n; done < r->nfrags; done += n) {
 		uint32_t first = done;
 		if (in->m->largest_first && done >= r->nfixed)

@@ -40,20 +40,22 @@ enum alloc {
 
 /* Limit of a search, and the point from which to continue it. */
 struct search {
-	/* value of plan.work at which the search ends early, after testing at least one more instant */
+	/* value of plan.work at which the search ends early, after testing at least one more
+	 * instant */
 	uint64_t stop;
-	/* start (in a search for the latest place: end) to continue from; TIME_NEVER: search complete */
+	/* start (in a search for the latest place: end) to continue from; TIME_NEVER: search
+	 * complete */
 	int64_t next;
 };
 
 /* How to insert: depends on the policy and on the job's powers. */
 struct manner {
 	unsigned may_remove; /* bits of enum removable */
-	bool only_younger; /* starving jobs are removed only if submitted later and not starting now */
-	int push_depth; /* 0: no push; 1: only from the node itself; more: pushed fragments push others */
+	bool only_younger;   /* starving jobs are removed only if submitted later and not starting now */
+	int push_depth;	     /* 0: no push; 1: only from the node itself; more: pushed fragments push others */
 	enum alloc alloc;
 	bool scatter;		  /* fragments of one job never share a node */
-	bool largest_first; /* place free fragments with the most CPUs first instead of the fewest */
+	bool largest_first;	  /* place free fragments with the most CPUs first instead of the fewest */
 	const struct nodeset *on; /* nodes open to placement; NULL: all nodes that are up */
 	struct search *search;	  /* NULL: the search is unlimited */
 };

@@ -6,7 +6,7 @@
 
 #include "plan/insert.h"
 
-#define PUSH_WORK 64	/* maximum viable nodes tried by one insertion; bounds deep pushes */
+#define PUSH_WORK 64 /* maximum viable nodes tried by one insertion; bounds deep pushes */
 /* the same for an insertion that may remove jobs, whose failures should be reliable */
 #define POWER_WORK 4096
 #define PUSH_DEPTH_MAX 8
@@ -38,9 +38,9 @@ struct insertion {
 	/* the common case: no partitions, fences or node sets, and fragments may share a node */
 	bool plain;
 	const struct manner *m;
-	uint32_t job; /* job being inserted; its powers also apply in deep pushes */
+	uint32_t job;  /* job being inserted; its powers also apply in deep pushes */
 	uint32_t last; /* shape of the fragment that was placed, or failed to be placed, last */
-	int work; /* viable nodes left to try; starts at PUSH_WORK or POWER_WORK */
+	int work;      /* viable nodes left to try; starts at PUSH_WORK or POWER_WORK */
 	/* nodes on the current chain of pushes; none is visited twice */
 	int32_t chain[PUSH_DEPTH_MAX + 1];
 	int nchain;
@@ -65,9 +65,10 @@ bool node_in_chain(const struct insertion *in, int32_t node);
 /* offer.c: a node that could take some of a run of equal fragments. Offers are ordered by key,
  * then by area, then by node. */
 struct offer {
-	/* tenths of the time for which its owner is expected to want the node; higher values come last */
+	/* tenths of the time for which its owner is expected to want the node; higher values come
+	 * last */
 	int wanted;
-	bool far; /* at another switch than the job's present nodes; such offers come last */
+	bool far;	  /* at another switch than the job's present nodes; such offers come last */
 	double key, area; /* area: free CPU-seconds */
 	int64_t copies;
 	int32_t node;

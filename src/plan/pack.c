@@ -22,9 +22,9 @@
 #define EXACT_KINDS 4
 #define EXACT_WORK (UINT64_C(1) << 22)
 #define PACK_WORK (UINT64_C(1) << 18)
-#define MEMO_MAX (1 << 20)    /* maximum states remembered as failed, in one search */
-#define FAILED_MAX 4096	      /* maximum searches remembered as failed */
-#define FAILED_WORTH 64	      /* minimum steps of a search worth remembering */
+#define MEMO_MAX (1 << 20) /* maximum states remembered as failed, in one search */
+#define FAILED_MAX 4096	   /* maximum searches remembered as failed */
+#define FAILED_WORTH 64	   /* minimum steps of a search worth remembering */
 /* with more classes, comparing them all would cost more than it saves */
 #define DOMINANCE_CLASSES 512
 

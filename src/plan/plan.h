@@ -125,15 +125,15 @@ struct plan {
 	int64_t now;
 	struct plan_node *node;
 	uint32_t nnodes;
-	struct res *total;   /* total resources per node, up or down */
-	int32_t *free_now;   /* CPUs per node that no live piece holds */
+	struct res *total; /* total resources per node, up or down */
+	int32_t *free_now; /* CPUs per node that no live piece holds */
 	/* free on all nodes that are up, without `pending`; unused when there is one node */
 	struct timeline sum;
 	struct {
 		int64_t start, end; /* equal: nothing is pending */
 		struct res change;
 	} pending; /* change of the sum, gathered over a job's fragments; empty outside transactions */
-	VEC(struct timeline) amount; /* free units over time, one dimension; indexed as cluster.amounts */
+	VEC(struct timeline) amount;  /* free units over time, one dimension; indexed as cluster.amounts */
 	VEC(int64_t) amount_total;    /* total units, as this plan knows them */
 	VEC(struct kept_amount) kept; /* units kept for some jobs */
 	uint32_t loose;		      /* loose pieces of all nodes */
@@ -147,13 +147,13 @@ struct plan {
 	VEC(int64_t) edges;	/* instants at which fences begin and end, distinct and sorted */
 	VEC(struct hold) holds; /* by job id */
 	VEC(struct undo) log;
-	int depth;		  /* number of open transactions */
-	struct timeline scratch;  /* scratch of push.c */
-	struct dead_end *dead;	  /* push.c: failed searches; NULL: none yet */
-	struct map packs;	  /* pack.c: failed searches */
-	int gathering;		  /* number of changes to several fragments under way */
-	uint64_t version;	  /* incremented by every change */
-	uint64_t work; /* nodes examined by insertions: their cost, independent of the machine */
+	int depth;		 /* number of open transactions */
+	struct timeline scratch; /* scratch of push.c */
+	struct dead_end *dead;	 /* push.c: failed searches; NULL: none yet */
+	struct map packs;	 /* pack.c: failed searches */
+	int gathering;		 /* number of changes to several fragments under way */
+	uint64_t version;	 /* incremented by every change */
+	uint64_t work;		 /* nodes examined by insertions: their cost, independent of the machine */
 	/* statistics: fragments pushed (including undone pushes), insertions tried */
 	uint64_t moves, attempts;
 };

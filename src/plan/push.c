@@ -461,8 +461,8 @@ bool node_make_room(struct insertion *in, const struct goal *g, int32_t node, in
 		}
 		return false;
 	}
-	/* Pushed pieces left room behind, so dead ends no longer hold. Within a chain the push may be
-	 * undone: then the earlier ones hold again. */
+	/* Pushed pieces left room behind, so dead ends no longer hold. Within a chain the push may
+	 * be undone: then the earlier ones hold again. */
 	in->ndead = in->nchain ? in->ndead : 0;
 	in->dead = in->ndead;
 	goal_put(in, g, node);

@@ -27,7 +27,7 @@ struct layout_rank {
 
 struct layout {
 	struct arena *arena;	      /* owns the strings and `rank` */
-	const char *name; /* name of this run; unguessable, since knowing it admits a process */
+	const char *name;	      /* name of this run; unguessable, since knowing it admits a process */
 	uint32_t size, here;	      /* number of ranks; index of this host */
 	VEC(const char *) node;	      /* nodes of the job, by PBS_NODENUM */
 	VEC(struct layout_host) host; /* hosts that have ranks */
@@ -35,11 +35,10 @@ struct layout {
 	const char *workdir;
 	/* NULL-terminated; `env` is added to the environment of the job on the host */
 	char **argv, **env;
-	bool bind;	    /* true to bind each rank to CPUs of its own */
+	bool bind; /* true to bind each rank to CPUs of its own */
 	/* file copied to every host; words of argv equal to this path are replaced by the
 	 * copy's; NULL: none */
-	const char *
-		file;
+	const char *file;
 	const char *text; /* contents of the file */
 	size_t ntext;
 };

@@ -21,7 +21,7 @@ enum meet_type {
 	/* all ranks of `who` on this host wait, with `data` for the others: meet_answer() with
 	 * everybody's data */
 	MEET_FENCE,
-	MEET_ASK, /* a rank here requests the data of `rank`, on another host: meet_answer() */
+	MEET_ASK,	/* a rank here requests the data of `rank`, on another host: meet_answer() */
 	MEET_TOLD,	/* reply to meet_tell(): `id`, `status` and `data` */
 	MEET_ABORT,	/* `rank` requests that all ranks end, with `status` */
 	MEET_SPAWN,	/* `rank` requests more ranks, which is not supported */

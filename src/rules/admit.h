@@ -63,7 +63,7 @@ struct admit_job {
 	/* NULL-terminated names of remote queues that refused the job; NULL: none */
 	const char *const *refused;
 	admit_fits fits; /* called for queues that a routing queue offers; NULL: all fit */
-	void *context;		    /* argument for `fits` */
+	void *context;	 /* argument for `fits` */
 	/* an operator moves the job: the named queue takes it whatever its limits, unless it is
 	 * a routing queue */
 	bool exempt;
@@ -71,7 +71,7 @@ struct admit_job {
 
 struct admitted {
 	struct admit_queue queue; /* queue that takes the job */
-	struct reqtext text; /* request with the defaults of the queues passed and of the server */
+	struct reqtext text;	  /* request with the defaults of the queues passed and of the server */
 };
 
 /* Returns true for a routing queue: it passes its jobs on and runs none. */

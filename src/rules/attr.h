@@ -63,7 +63,8 @@ struct attr {
 	const char *name;
 	int owner; /* enum attr_owner, one or more */
 	enum attr_type type;
-	/* default as text; for amounts "walltime=01:00:00", for weights "queue_time=1"; NULL: none */
+	/* default as text; for amounts "walltime=01:00:00", for weights "queue_time=1"; NULL:
+	 * none */
 	const char *initial;
 	int64_t min, max; /* range of numbers and durations */
 	/* ATTR_WORD: allowed words, separated by blanks, also as abbreviations. ATTR_WEIGHTS: words
@@ -76,7 +77,7 @@ struct attr {
 extern const struct attr attr_table[];
 extern const int nattrs;
 
-const char *attr_type_name(enum attr_type type);    /* "bool", "number", ... */
+const char *attr_type_name(enum attr_type type); /* "bool", "number", ... */
 /* Returns the name of a single owner: "server", "queue", ... */
 const char *attr_owner_name(enum attr_owner owner);
 /* Returns the row for a name or alias ("resources_max.walltime" finds resources_max), or NULL if
@@ -111,7 +112,7 @@ int attrs_change(struct attrs *a, enum attr_op op, const char *name, const char 
 /* Effective values: the one set, else the default. The name must be in the table; any other is a
  * broken invariant. */
 bool attrs_is_set(const struct attrs *a, const char *name); /* for amounts: any resource is set */
-bool attrs_bool(const struct attrs *a, const char *name); /* false if neither set nor defaulted */
+bool attrs_bool(const struct attrs *a, const char *name);   /* false if neither set nor defaulted */
 /* Returns -1 if neither set nor defaulted; durations in seconds. */
 int64_t attrs_number(const struct attrs *a, const char *name);
 /* Returns NULL if neither set nor defaulted; the text is borrowed. */

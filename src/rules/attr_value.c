@@ -15,10 +15,10 @@
 #include "core/reqtext.h"
 #include "rules/attr_internal.h"
 
-#define SHOWN 80	     /* characters of a faulty value quoted in its message */
-#define TEXT_MAX 1000	     /* bytes of a text */
-#define ELEMENT_MAX 255	     /* bytes of a list element */
-#define ELEMENTS_MAX 10000   /* elements of a list */
+#define SHOWN 80	   /* characters of a faulty value quoted in its message */
+#define TEXT_MAX 1000	   /* bytes of a text */
+#define ELEMENT_MAX 255	   /* bytes of a list element */
+#define ELEMENTS_MAX 10000 /* elements of a list */
 /* TORQUE joins hosts with '+'; PBS puts '+' before a name that is admitted */
 #define LIST_SEPARATORS ",+"
 

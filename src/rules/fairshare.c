@@ -13,9 +13,7 @@
 #include "base/vec.h"
 #include "rules/object.h"
 
-#define UNIT                                                                                                           \
-	(INT64_C(1)                                                                                                    \
-	 << 40) /* weight of the newest window; times 4e17 ms and a share, it fits into 128 bits */
+#define UNIT (INT64_C(1) << 40)	 /* weight of the newest window; times 4e17 ms and a share, it fits into 128 bits */
 #define WHOLE INT64_C(100000000) /* 100 percent of a share */
 #define NONE UINT32_MAX
 #define ACCOUNTS_MAX 32 /* most accounts above each other */
@@ -54,7 +52,7 @@ struct shares {
 	struct names names[SHARE_LEVELS];
 	VEC(struct wish) wishes[SHARE_LEVELS]; /* indexed by name; may be shorter than `names` */
 	int64_t rest[SHARE_LEVELS];	       /* targets of those without their own; -1: none */
-	VEC(struct knot) knots; /* parents before children, the root first; empty: to be rebuilt */
+	VEC(struct knot) knots;		       /* parents before children, the root first; empty: to be rebuilt */
 };
 
 void fairshare_settings_of(struct fairshare_settings *ret, const struct attrs *server)

@@ -38,10 +38,10 @@ struct relation {
 	uint8_t type; /* enum depend_type */
 	bool met;     /* it is no longer in any list */
 	struct target about;
-	uint32_t waiter;     /* index + 1 */
+	uint32_t waiter; /* index + 1 */
 	/* neighbours in the list of the job or array it refers to: index + 1 */
 	uint32_t prev, next;
-	uint32_t sibling;    /* next relation of the same waiter: index + 1 */
+	uint32_t sibling; /* next relation of the same waiter: index + 1 */
 };
 
 struct waiter {

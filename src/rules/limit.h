@@ -33,7 +33,7 @@
 #include "base/trial.h"
 #include "core/cluster.h"
 
-#define LIMITS_NONE 0	 /* class of jobs without limits */
+#define LIMITS_NONE 0 /* class of jobs without limits */
 /* Limit of a user, group, account or QoS that uses the rule with `of` 0. */
 #define LIMIT_INHERIT -2
 

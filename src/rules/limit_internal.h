@@ -22,23 +22,23 @@ struct rule {
 	int64_t soft[LIMIT_MEASURES]; /* soft limits; negative: none */
 	/* rule that applies where this one has LIMIT_INHERIT; INDEX_NONE: none */
 	uint32_t fallback;
-	uint32_t set; /* bitmask of measures with a limit of its own, hard or soft */
-	bool exempt;		      /* QoS only */
-	uint32_t trials;	      /* base/trial.h */
+	uint32_t set;	 /* bitmask of measures with a limit of its own, hard or soft */
+	bool exempt;	 /* QoS only */
+	uint32_t trials; /* base/trial.h */
 };
 
 struct counter {
 	uint32_t rule, user;
-	uint32_t trials;		/* base/trial.h */
-	uint32_t up;			/* accounts only: counter of the parent; INDEX_NONE: none */
-	uint32_t line;			/* first line waiting behind it; INDEX_NONE: none */
-	bool fallen;			/* is in limits.fallen */
-	uint64_t fell;			/* stamp of its last fall */
+	uint32_t trials; /* base/trial.h */
+	uint32_t up;	 /* accounts only: counter of the parent; INDEX_NONE: none */
+	uint32_t line;	 /* first line waiting behind it; INDEX_NONE: none */
+	bool fallen;	 /* is in limits.fallen */
+	uint64_t fell;	 /* stamp of its last fall */
 	/* for CPU-seconds: those that do not decrease with time, see counter_active() */
 	int64_t active[LIMIT_MEASURES];
-	int64_t falling;		/* CPUs of running jobs, whose CPU-seconds decrease */
-	int64_t ends;			/* sum of CPUs x end over those jobs */
-	int64_t due; /* instant of its next check in limits.due; TIME_NEVER: none */
+	int64_t falling; /* CPUs of running jobs, whose CPU-seconds decrease */
+	int64_t ends;	 /* sum of CPUs x end over those jobs */
+	int64_t due;	 /* instant of its next check in limits.due; TIME_NEVER: none */
 };
 
 struct class
@@ -57,7 +57,7 @@ struct line {
 	uint32_t behind;     /* counter it waits behind */
 	uint32_t next, prev; /* neighbours behind the same counter; INDEX_NONE: none */
 	struct limit_need need;
-	uint64_t asked; /* stamp; counters that fell earlier have no room for more of this line */
+	uint64_t asked;	     /* stamp; counters that fell earlier have no room for more of this line */
 	struct heap waiting; /* (rank, job); may contain jobs that have left */
 };
 
@@ -83,9 +83,9 @@ struct limits {
 	uint32_t limiting;
 	struct map rule_at, counter_at, class_at, line_at; /* hash of the contents -> index */
 	struct map held_at;				   /* job -> index */
-	VEC(uint32_t) fallen; /* counters behind which a job may leave a line */
-	bool changed; /* a job may leave a line behind any counter */
-	bool all; /* `fallen` has all counters after a change, and some are still unchecked */
+	VEC(uint32_t) fallen;				   /* counters behind which a job may leave a line */
+	bool changed;					   /* a job may leave a line behind any counter */
+	bool all;	/* `fallen` has all counters after a change, and some are still unchecked */
 	uint64_t stamp; /* increases whenever a counter falls or a line is offered a slot */
 	int64_t now;
 	bool yields;	   /* there has been a soft limit */

@@ -72,7 +72,7 @@ int quota_alter(struct quota *q, struct quota_claim *claim, enum quota_type type
 struct quota_use {
 	int64_t seconds; /* seconds over all attempts; more than was taken costs no more */
 	bool started;	 /* it has run; otherwise it costs nothing */
-	bool urgent; /* a priority job started with priority; without it, charged as a normal job */
+	bool urgent;	 /* a priority job started with priority; without it, charged as a normal job */
 	int percent;	 /* percentage of the unused time that is returned */
 };
 

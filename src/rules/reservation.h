@@ -27,7 +27,7 @@ struct span {
 };
 typedef VEC(struct span) span_vec;
 
-bool reservation_holds(const struct object *x);	 /* its nodes or amounts and its times are set */
+bool reservation_holds(const struct object *x); /* its nodes or amounts and its times are set */
 /* Returns true if a job can be bound to it: it has nodes, not only amounts. */
 bool reservation_binds(const struct object *x);
 bool reservation_weekly(const struct object *x); /* has `hours` */

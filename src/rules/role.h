@@ -20,8 +20,8 @@ enum act {
 	ACT_SEE,
 	ACT_READ, /* script, environment and output */
 	ACT_DELETE,
-	ACT_PURGE,	 /* delete without waiting for its node */
-	ACT_ALTER,	 /* its request, and when and how it waits */
+	ACT_PURGE, /* delete without waiting for its node */
+	ACT_ALTER, /* its request, and when and how it waits */
 	/* programs run as its owner, files it reads and writes, recipients of its mail */
 	ACT_ALTER_FILES,
 	ACT_HOLD,

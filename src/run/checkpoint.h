@@ -61,7 +61,7 @@ struct order_checkpoint {
 	 * criu.h; NULL: none */
 	const char *saves_in;
 	int periodic_signal, preempt_signal; /* 0: none is sent */
-	int64_t interval; /* seconds between periodic checkpoints; <= 0: no periodic ones */
+	int64_t interval;		     /* seconds between periodic checkpoints; <= 0: no periodic ones */
 	int64_t duration;		     /* seconds that one checkpoint may take */
 	int keep;			     /* number of good checkpoints to keep; < 1: one */
 	/* For programs that write their own files and exit: exit code 0 after the preempt signal

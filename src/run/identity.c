@@ -139,7 +139,7 @@ enum identity_age identity_age(const char *user, bool by_name)
 
 	if (geteuid() != 0 && !by_name)
 		return IDENTITY_FRESH; /* there is only one: this process's own */
-	if (k->trouble) /* a failure answers the frames that waited for it; ask again next time */
+	if (k->trouble)		       /* a failure answers the frames that waited for it; ask again next time */
 		return IDENTITY_NONE;
 	return t < FRESH_FOR ? IDENTITY_FRESH : t < USABLE_FOR ? IDENTITY_STALE : IDENTITY_NONE;
 }

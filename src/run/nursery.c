@@ -50,8 +50,7 @@
 #define SEND_SECONDS 2
 /* microseconds that a shepherd has to end its job when the lease is over: less than the server's
  * margin */
-#define LEASE_SLACK \
-	3000000
+#define LEASE_SLACK 3000000
 #define LEASE_AGAIN 1000000 /* microseconds between two attempts to end a shepherd */
 
 struct child {
@@ -63,7 +62,7 @@ struct child {
 struct nest {
 	const struct nursery_options *o;
 	int live, lock, signals, datagrams, clock; /* descriptors */
-	int64_t look_at; /* boot_us() of the next check of leases; INT64_MAX: none */
+	int64_t look_at;			   /* boot_us() of the next check of leases; INT64_MAX: none */
 	/* real path of LIVE: distinguishes the jobs of this instance from those of others */
 	char *instance;
 	struct identity server; /* owner of LIVE */

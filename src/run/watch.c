@@ -25,8 +25,7 @@
 #define KILL_AGAIN (SECOND / 10)
 /* default of the seconds before the end of the walltime at which an interactive job's terminal is
  * warned */
-#define WARN_MOST \
-	300
+#define WARN_MOST 300
 
 /* ---- waiting ---- */
 

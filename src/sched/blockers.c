@@ -39,7 +39,7 @@ struct inquiry {
 	const struct blockers_ask *ask;
 	const struct job *job;
 	int64_t length;
-	bool *open; /* nodes the job may get: those that are open, and those of WHY_NODES */
+	bool *open;	       /* nodes the job may get: those that are open, and those of WHY_NODES */
 	VEC(uint32_t) reopen;  /* closed nodes that the job needs */
 	VEC(uint32_t) raised;  /* those of them that were down */
 	VEC(struct kept) kept; /* bookings in the way */

@@ -17,10 +17,10 @@ typedef VEC(struct reason) reason_vec;
 /* The question. */
 struct blockers_ask {
 	uint32_t job;		 /* the waiting or held job */
-	uint32_t allowed; /* nodes the job may use, including those it avoids after failures */
+	uint32_t allowed;	 /* nodes the job may use, including those it avoids after failures */
 	const bool *there;	 /* by node: it belongs to the cluster, up or down */
 	const job_vec *along;	 /* held jobs to be released together with it; may be NULL */
-	bool released; /* assume that obstacles outside the scheduler, such as holds, are gone */
+	bool released;		 /* assume that obstacles outside the scheduler, such as holds, are gone */
 	bool parted;		 /* the job runs in a partition */
 	struct scratch *scratch; /* memory for a copy of the scheduler; may be NULL */
 };

@@ -222,8 +222,7 @@ bool sched_cycle(struct sched *s, int64_t now)
 	if (!s->effort.unfinished || s->effort.stage != STAGE_SPECIAL || slow)
 		start_due(s, now);
 	else
-		cycle_start(
-			s); /* carry out decisions now: the job may be altered or deleted before the next slice */
+		cycle_start(s); /* carry out decisions now: the job may be altered or deleted before the next slice */
 	return cycle_end(s, resumed);
 }
 

@@ -28,7 +28,7 @@
 
 #include "sched/sched_internal.h"
 
-#define RELAX 1.5	/* maximum relaxation, as a share of the reservation's distance */
+#define RELAX 1.5 /* maximum relaxation, as a share of the reservation's distance */
 /* share of the longest wait at which relaxation ends, for a job that has or would have waited
  * that long */
 #define RELAX_UNTIL 0.8
@@ -38,8 +38,8 @@
 #define SHARE_DRAIN 0.3
 /* how long after the first job's due date drains are shared, as a share of its span */
 #define SHARE_UNTIL 1.0
-#define FIRM_MAX 8	/* maximum reservations of overdue jobs on a single node */
-#define FIRM_NODES 2	/* the same on several nodes, where each reservation searches all of them */
+#define FIRM_MAX 8   /* maximum reservations of overdue jobs on a single node */
+#define FIRM_NODES 2 /* the same on several nodes, where each reservation searches all of them */
 /* backfill before a young head is tested with walltime x (prediction / walltime)^this */
 #define SHORTEN 0.2
 

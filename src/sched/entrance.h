@@ -28,8 +28,8 @@ enum entry_way {
 	ENTRANCE_FREE,	    /* there is room */
 	ENTRANCE_DISPLACES, /* there is room if `victims` are stopped */
 	ENTRANCE_LIMITED,   /* a limit on running jobs is reached */
-	/* no place suits the job, or those that do hold interactive or emergency jobs, which are not
-	 * stopped */
+	/* no place suits the job, or those that do hold interactive or emergency jobs, which are
+	 * not stopped */
 	ENTRANCE_FULL,
 	ENTRANCE_GUARANTEED,  /* the deadline of `job` would break */
 	ENTRANCE_UNAVAILABLE, /* `job` may not be stopped before `from` */

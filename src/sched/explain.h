@@ -14,21 +14,21 @@ enum why {
 	WHY_HELD,	  /* the job is held */
 	WHY_NEVER,	  /* the nodes that are up could not hold the job even if they were empty */
 	WHY_SHORT,	  /* too little of `dim` is free: `missing` more are needed */
-	WHY_SCATTERED, /* enough is free in total, but not in the pieces that the fragments need */
+	WHY_SCATTERED,	  /* enough is free in total, but not in the pieces that the fragments need */
 	WHY_WHOLE,	  /* the job needs `needed` whole nodes or machines, and `free` are empty */
 	WHY_RESERVED_FOR, /* the job would delay `by`, which has a reservation at `by_start` */
 	WHY_TURN,	  /* the policy lets no job pass `by` */
 	WHY_LIMIT,	  /* `limit` leaves no room for the job */
-	WHY_LEAVES, /* the job would outlast a node that it needs: `node` leaves at `by_start` */
+	WHY_LEAVES,	  /* the job would outlast a node that it needs: `node` leaves at `by_start` */
 	/* `reservation` keeps the job out from `by_start` to `by_end`; or the job is bound to it */
 	WHY_RESERVATION,
-	WHY_HOURS, /* the job runs only at certain hours; the next sufficient ones begin at `by_start` */
+	WHY_HOURS,  /* the job runs only at certain hours; the next sufficient ones begin at `by_start` */
 	WHY_AMOUNT, /* too little of `amount` is free on the site: `missing` more are needed */
 	/* the following are only among the reasons of sched_blockers() */
 	WHY_NODES,   /* `nodes`, which the job needs, are down or closed */
 	WHY_AVOIDED, /* the job avoids `nodes` */
 	WHY_BOOKED,  /* `nodes` are kept free for something else from `by_start` on */
-	WHY_ORDER, /* `needed` other waiting jobs compete with it; the first one ahead of it is `by` */
+	WHY_ORDER,   /* `needed` other waiting jobs compete with it; the first one ahead of it is `by` */
 	WHY_COUNT
 };
 
@@ -42,7 +42,7 @@ bool reason_of_nodes(enum why why);
 struct reason {
 	enum why why;
 	bool implied;	  /* sched_blockers(): the reason is gone once the others are */
-	bool allocated; /* the job has a place, planned for `when`; the rest explains why not now */
+	bool allocated;	  /* the job has a place, planned for `when`; the rest explains why not now */
 	enum res_dim dim; /* SHORT, NEVER */
 	uint32_t amount;  /* index into cluster.amounts (AMOUNT; NEVER if `site`) */
 	bool site;	  /* NEVER: the site does not have that much */
@@ -54,13 +54,13 @@ struct reason {
 	uint32_t by;  /* RESERVED_FOR, TURN */
 	int64_t by_start;
 	struct limit_reached limit;
-	uint32_t node;	      /* LEAVES */
+	uint32_t node; /* LEAVES */
 	/* RESERVATION: its id; 0: the reservation the job is bound to has no time left for it */
 	uint32_t reservation;
 	int64_t by_end;
 	job_vec nodes; /* NODES, AVOIDED, BOOKED */
-	/* RESERVED_FOR, LEAVES, RESERVATION: longest walltime with which the job would start now; 0:
-	 * none */
+	/* RESERVED_FOR, LEAVES, RESERVATION: longest walltime with which the job would start now;
+	 * 0: none */
 	int64_t shorter;
 };
 

@@ -9,7 +9,7 @@
 struct forecast {
 	/* own copies of jobs, nodes, shapes and requests; what they point to never changes */
 	struct cluster c;
-	size_t borrowed;  /* number of its first pages that are in a scratch */
+	size_t borrowed; /* number of its first pages that are in a scratch */
 	struct plan *p;
 	struct sched *s;
 	struct map known;   /* jobs already reported: only the first start counts */

@@ -67,8 +67,8 @@ void forecast_rest(struct forecast *f, forecast_told told, void *context);
 struct whatif {
 	int64_t start;	 /* TIME_NEVER: no start was predicted */
 	bool guaranteed; /* the job's deadline would be guaranteed */
-	/* the start is beyond what could be predicted; if false and there is no start, the job cannot
-	 * be placed */
+	/* the start is beyond what could be predicted; if false and there is no start, the job
+	 * cannot be placed */
 	bool open;
 };
 

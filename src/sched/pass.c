@@ -19,7 +19,7 @@
 
 #define GREEDY_JOBS 512 /* maximum jobs to choose from */
 #define COVER_JOBS 64
-#define COVER_MORE 8 /* maximum jobs tried together with, and behind, those that start anyway */
+#define COVER_MORE 8	   /* maximum jobs tried together with, and behind, those that start anyway */
 #define SCANNED_A_NODE 16  /* queue entries that cost about as much to scan as a node to examine */
 #define GREEDY_CPUS 131072 /* maximum free CPUs to choose for; the rest is filled in order */
 
@@ -116,8 +116,8 @@ void failure_note(const struct sched *s, failure_vec *v, const struct job *job, 
 		.nfrags = r->nfrags,
 		.need = shape->need,
 		.length = length,
-		/* a request without features, exclusivity, whole nodes or amounts represents all that ask for
-		 * more */
+		/* a request without features, exclusivity, whole nodes or amounts represents all
+		 * that ask for more */
 		.uniform = r->uniform && !shape->features && !shape->exclusive && !shape->whole && !r->nportions,
 		.parted = plan_in_partition(s->p, job->id),
 	};
@@ -211,7 +211,7 @@ int64_t pass_earliest(struct sched *s, uint32_t job, int64_t from, int64_t lengt
 {
 	struct manner m = s->plain;
 
-	m.push_depth = 0; /* a reservation that will be made again is not worth moving others for */
+	m.push_depth = 0;      /* a reservation that will be made again is not worth moving others for */
 	m.alloc = ALLOC_FIRST; /* nor is it worth searching for the best nodes */
 	return plan_insert_earliest(s->p, &m, job, from, length);
 }

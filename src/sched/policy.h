@@ -38,15 +38,16 @@ enum starve {
 	STARVE_DRAIN,  /* nothing else starts until the job does */
 	STARVE_ALL,    /* every starving job reserves the earliest instant */
 	STARVE_OLDEST, /* only the oldest starving job that cannot start reserves */
-	/* like ALL, but no job starves before the queue it found on arrival would have been served */
+	/* like ALL, but no job starves before the queue it found on arrival would have been
+	 * served */
 	STARVE_QUEUE,
 };
 
 enum knowledge {
-	KNOW_ESTIMATE,	 /* the user's walltime */
+	KNOW_ESTIMATE, /* the user's walltime */
 	/* min(walltime, mean of the user's last two runs); the walltime once that has passed */
 	KNOW_PREDICTION,
-	KNOW_RUNTIME,	 /* clairvoyant: the caller sets the walltime to the run time */
+	KNOW_RUNTIME, /* clairvoyant: the caller sets the walltime to the run time */
 };
 
 struct policy {
@@ -56,9 +57,10 @@ struct policy {
 	/* order of jobs behind the first that cannot start; ORDER_NONE: they also wait */
 	enum queue_order backfill;
 	bool greedy; /* backfill the set of jobs that best fills the free CPUs (greedy.c) */
-	int reserve;		   /* number of jobs that cannot start and reserve: enum reserve */
-	bool keep;		   /* reservations are kept and only moved forward (conservative) */
-	/* reservations of jobs with deadlines are also kept, by position in the queue (position.c) */
+	int reserve; /* number of jobs that cannot start and reserve: enum reserve */
+	bool keep;   /* reservations are kept and only moved forward (conservative) */
+	/* reservations of jobs with deadlines are also kept, by position in the queue
+	 * (position.c) */
 	bool position;
 	enum knowledge know;
 	enum starve starve;

@@ -282,7 +282,8 @@ static void commons_place(struct sched *s, const job_vec *list, bool nice, struc
 			cycle_try(s, x.job, TRIED_PLACE);
 			item_publish_common(s, &x, at);
 			depth_count(reserved, job,
-				    at > s->now && at != TIME_NEVER); /* a job without a place keeps no other one waiting */
+				    at > s->now &&
+					    at != TIME_NEVER); /* a job without a place keeps no other one waiting */
 			cycle_tired(s);
 		}
 	}

@@ -16,7 +16,8 @@ struct item {
 	double rank;
 	uint32_t job;
 	int32_t node; /* previous node of its first fragment */
-	/* nice: behind all other jobs; ahead: before normal jobs, since its deadline cannot be met */
+	/* nice: behind all other jobs; ahead: before normal jobs, since its deadline cannot be
+	 * met */
 	bool nice, ahead;
 	uint64_t where; /* hash of the previous nodes of all fragments */
 };

@@ -11,19 +11,18 @@
 #include "base/keysort.h"
 #include "sched/sched_internal.h"
 
-#define ROOM 64 /* jobs that may be added to a queue in a scratch before it is copied again */
+#define ROOM 64		 /* jobs that may be added to a queue in a scratch before it is copied again */
 #define ENTRIES_A_NODE 8 /* entries that cost as much to move as a node to examine */
 /* maximum records added or removed one by one rather than in one pass over everything */
 #define FEW 16
-#define MANY 4096	 /* minimum entries sorted by their digits */
-#define WEIGH_EVERY 10	 /* seconds between recomputations of priorities */
-#define LINE_NODES 8	 /* cost of checking a line, or of a job entering it, in nodes examined */
-#define WEIGH_NODES 4	 /* cost of weighing a job, in nodes examined */
-#define SORT_NODES 1	 /* cost of sorting in a job, in nodes examined */
+#define MANY 4096      /* minimum entries sorted by their digits */
+#define WEIGH_EVERY 10 /* seconds between recomputations of priorities */
+#define LINE_NODES 8   /* cost of checking a line, or of a job entering it, in nodes examined */
+#define WEIGH_NODES 4  /* cost of weighing a job, in nodes examined */
+#define SORT_NODES 1   /* cost of sorting in a job, in nodes examined */
 /* records of jobs that left again are purged if there are more of them than this and than waiting
  * jobs */
-#define STALE \
-	1024
+#define STALE 1024
 
 double order_key(const struct sched *s, enum queue_order order, const struct job *job, int64_t length)
 {

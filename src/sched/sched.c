@@ -28,8 +28,7 @@ struct sched *sched_create(struct cluster *c, struct plan *p, const struct polic
 	s->backfill = policy->backfill;
 	s->due.dates = policy->order == ORDER_DUE && c->settings.starve_after == STARVE_AUTO;
 	if (policy->order == ORDER_DUE && !s->due.dates)
-		s->order = s->backfill =
-			ORDER_WEIGHT; /* the site limits waiting: within that bound, lightest first */
+		s->order = s->backfill = ORDER_WEIGHT; /* the site limits waiting: within that bound, lightest first */
 	return s;
 }
 

@@ -193,7 +193,7 @@ struct sched_stats {
 	uint64_t cycles, full_passes;
 	uint64_t rescued;    /* jobs that could start only because fragments were pushed */
 	uint64_t migrations; /* running jobs moved */
-	uint64_t blocked; /* attempts to start that failed although the sum of free CPUs was enough */
+	uint64_t blocked;    /* attempts to start that failed although the sum of free CPUs was enough */
 };
 const struct sched_stats *sched_stats(const struct sched *s);
 size_t sched_waiting(const struct sched *s); /* jobs without a place */

@@ -111,13 +111,13 @@ struct position {
 	VEC(struct slice {
 		uint32_t job;
 		uint16_t attempt;
-	/* jobs past their time slice that run until another waits for their partition: slices.c */
+		/* jobs past their time slice that run until another waits for their partition: slices.c */
 	}) over;
 	/* (stop time, job, attempt) of jobs whose hours end before they do: nights.c */
 	struct heap nights;
-	bool recount;	    /* a waiting job was removed */
-	bool moved;	    /* a waiting job changed its rank */
-	bool nices;	    /* some waiting jobs may be nice */
+	bool recount; /* a waiting job was removed */
+	bool moved;   /* a waiting job changed its rank */
+	bool nices;   /* some waiting jobs may be nice */
 };
 
 #define DUE_SMALL 0.01 /* jobs that together hold less than this share of finished work are small */
@@ -149,23 +149,24 @@ struct line {
 	queued_vec by_fill;	     /* the same in backfill order, if that differs */
 	/* jobs that left the queue but remain in those arrays until queue_settle() */
 	VEC(struct waiting) left;
-	job_vec came; /* jobs not yet in those arrays; may include some that left again */
-	bool mixed; /* `came` and `fresh` may name jobs that left since queue_settle() */
-	bool yields; /* ignore soft limits: no other job can use the free resources */
-	size_t scanned;		     /* position of the present scan in one of the arrays */
-	queued_vec by_due;	     /* all waiting common jobs by due date (due.c) */
-	job_vec wide; /* jobs that need more than half of the machine, by arrival (due.c) */
+	job_vec came;	   /* jobs not yet in those arrays; may include some that left again */
+	bool mixed;	   /* `came` and `fresh` may name jobs that left since queue_settle() */
+	bool yields;	   /* ignore soft limits: no other job can use the free resources */
+	size_t scanned;	   /* position of the present scan in one of the arrays */
+	queued_vec by_due; /* all waiting common jobs by due date (due.c) */
+	job_vec wide;	   /* jobs that need more than half of the machine, by arrival (due.c) */
 	/* (when it starves, job) of waiting common jobs; may contain stale entries */
 	struct heap patience;
-	bool bound;		     /* some jobs may be bound to a reservation */
-	bool reweigh;		     /* priorities have changed: the arrays must be sorted again */
-	bool drifts;		     /* priorities also change with time */
-	int64_t weighed;	     /* instant for which time-dependent keys were computed */
-	bool weighing; /* keys are being computed for it, possibly over several cycles */
-	size_t weighed_to;	     /* number of records whose keys have been computed */
-	bool ordered; /* keys were computed in this cycle or in those that it continues */
-	double queued_area;	     /* CPU-seconds requested by waiting jobs */
-	/* common jobs that came since the last cycle; before queue_settle() also some that left again */
+	bool bound;	    /* some jobs may be bound to a reservation */
+	bool reweigh;	    /* priorities have changed: the arrays must be sorted again */
+	bool drifts;	    /* priorities also change with time */
+	int64_t weighed;    /* instant for which time-dependent keys were computed */
+	bool weighing;	    /* keys are being computed for it, possibly over several cycles */
+	size_t weighed_to;  /* number of records whose keys have been computed */
+	bool ordered;	    /* keys were computed in this cycle or in those that it continues */
+	double queued_area; /* CPU-seconds requested by waiting jobs */
+	/* common jobs that came since the last cycle; before queue_settle() also some that left
+	 * again */
 	job_vec fresh;
 };
 
@@ -183,14 +184,14 @@ struct effort {
 	uint64_t left;	  /* value of `freeings` when it ended */
 	int starving;	  /* progress with starving jobs: special.c */
 	int moves;	  /* blocked jobs for which moves were tried: migrate.c */
-	struct map
-		tried; /* special jobs tried by this cycle and those that it continues: TRIED_... */
+	struct map tried; /* special jobs tried by this cycle and those that it continues: TRIED_... */
 	struct {
 		uint32_t job; /* JOB_NONE: none */
 		unsigned may;
 		int64_t next;
 	} search; /* search for a special job's place, to be continued in the next cycle */
-	/* number of times that resources were freed; its value when the first of those cycles began */
+	/* number of times that resources were freed; its value when the first of those cycles
+	 * began */
 	uint64_t freeings, seen;
 };
 
@@ -202,7 +203,7 @@ struct sweep {
 	double key; /* key of the last job examined */
 	uint32_t job;
 	int64_t dirty, moved; /* resources freed before the sweep, and by it, lie before these instants */
-	failure_vec nowhere; /* requests that have no place at all; they keep no other job from one */
+	failure_vec nowhere;  /* requests that have no place at all; they keep no other job from one */
 };
 
 /* A scan for jobs that fill the gaps between reservations; may take several cycles (pass.c). */
@@ -212,7 +213,7 @@ struct fill {
 	uint32_t job;
 	uint32_t head; /* job with the first reservation; JOB_NONE: the scan starts again */
 	bool over;     /* the scan has reached the end of the queue */
-	bool whole; /* an interrupted scan was given up for this one, which must therefore complete */
+	bool whole;    /* an interrupted scan was given up for this one, which must therefore complete */
 };
 
 /* Callbacks. */
@@ -257,8 +258,8 @@ struct sched { /* memory owned here is copied by sched_clone() and freed by sche
 	bool starving;	  /* common jobs that waited too long become starving */
 	int64_t now;
 	struct due due;
-	job_vec special;	    /* waiting starving, QoS and emergency jobs, FIFO */
-	job_vec newcomers;	    /* special jobs that came since the last cycle */
+	job_vec special;       /* waiting starving, QoS and emergency jobs, FIFO */
+	job_vec newcomers;     /* special jobs that came since the last cycle */
 	VEC(struct lost) lost; /* guaranteed jobs that are temporarily not in the plan (places_again) */
 	/* victims of emergency jobs, to be stopped when their places are needed (victims.c) */
 	VEC(struct victim) victims;
@@ -266,7 +267,8 @@ struct sched { /* memory owned here is copied by sched_clone() and freed by sche
 	bool stirred;	  /* something was freed or reserved since special_to_now() */
 	job_vec starting; /* jobs placed at `now` in this cycle */
 	struct {
-		/* when a running job that could make room will have run for as long as its move costs */
+		/* when a running job that could make room will have run for as long as its move
+		 * costs */
 		int64_t at;
 		VEC(struct moved) made; /* running jobs that were given another place in this pass */
 	} moves;
@@ -292,7 +294,7 @@ struct sched { /* memory owned here is copied by sched_clone() and freed by sche
 	struct sched_stats stats;
 	struct {
 		int64_t begin, until; /* TIME_NEVER: no outage (begin), unknown end (until) */
-		bool saves; /* running jobs that make checkpoints are saved and continue afterwards */
+		bool saves;	      /* running jobs that make checkpoints are saved and continue afterwards */
 	} outage;
 	struct line line;
 	struct effort effort;
@@ -326,7 +328,7 @@ void patience_begin(struct sched *s, const struct job *job);
 /* queue.c */
 /* copies the large parts */
 void line_copy(struct line *to, const struct line *from, struct scratch *scratch);
-void line_free(struct line *l); /* frees the large parts */
+void line_free(struct line *l);		  /* frees the large parts */
 size_t line_bytes(const struct sched *s); /* upper bound of the scratch memory needed */
 void queue_add(struct sched *s, uint32_t job);
 void queue_remove(struct sched *s, uint32_t job);
@@ -336,13 +338,13 @@ void queue_remove(struct sched *s, uint32_t job);
 void queue_leave(struct sched *s, uint32_t job);
 void queue_settle(struct sched *s);
 size_t queue_size(const struct sched *s);
-size_t queue_find(const struct sched *s, uint32_t job);		     /* position in by_key */
-bool queue_has(const struct sched *s, uint32_t job); /* waits, and not for a limit */
+size_t queue_find(const struct sched *s, uint32_t job); /* position in by_key */
+bool queue_has(const struct sched *s, uint32_t job);	/* waits, and not for a limit */
 /* first element not before (key, job) */
 size_t queued_find(const queued_vec *v, double key, uint32_t job);
 /* position of the next job in order, even if this one has left */
 size_t queue_after(const struct sched *s, double key, uint32_t job);
-bool queue_is_stale(const struct sched *s);			     /* keys may have changed */
+bool queue_is_stale(const struct sched *s); /* keys may have changed */
 /* Computes the keys again and sorts the queue by them. Returns false if the cycle has done
  * enough; the next one continues. */
 bool queue_weigh(struct sched *s);
@@ -369,7 +371,7 @@ void queue_offer(struct sched *s); /* moves jobs back into the queue, as limits 
 /* pass.c: common jobs */
 /* the job has its place, and is started at the end of the cycle */
 void starting_add(struct sched *s, uint32_t job);
-void cycle_start(struct sched *s);		  /* starts the jobs in s->starting */
+void cycle_start(struct sched *s); /* starts the jobs in s->starting */
 void pass_run(struct sched *s);
 void pass_yield(struct sched *s); /* starts jobs that only soft limits hold back, in what is left */
 void pass_fill(struct sched *s, queued_vec *queue,
@@ -476,7 +478,7 @@ void special_starve(struct sched *s);
 bool special_full(const struct sched *s); /* the maximum number of jobs is starving */
 /* a special job waits for a place and was not tried yet */
 bool special_asks(const struct sched *s);
-void special_place(struct sched *s);	  /* places every candidate that can have a place */
+void special_place(struct sched *s); /* places every candidate that can have a place */
 /* moves reserved QoS and emergency jobs to now, where room is left */
 void special_to_now(struct sched *s);
 /* Ends a transaction in which `by` was placed, and emits the effects on other jobs: removed ones
@@ -500,8 +502,8 @@ void victims_note(struct sched *s, uint32_t job, uint32_t by, int64_t before);
 bool victims_in_time(const struct sched *s, plan_mark mark, int64_t at);
 /* in a transaction: lets victims run to their ends again where there is room */
 void victims_release(struct sched *s);
-void victims_review(struct sched *s);  /* spares victims whose places are no longer needed */
-void victims_stop(struct sched *s);    /* stops victims whose time has come */
+void victims_review(struct sched *s); /* spares victims whose places are no longer needed */
+void victims_stop(struct sched *s);   /* stops victims whose time has come */
 bool victims_has(const struct sched *s, uint32_t job);
 /* when a running job would end if it were not stopped */
 int64_t victims_end(const struct sched *s, uint32_t job);

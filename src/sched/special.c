@@ -11,8 +11,7 @@
 
 #define STARVE_MOST 500 /* maximum jobs that become starving in a paced cycle */
 /* nodes examined for another place of a guaranteed job; beyond that the next cycle continues */
-#define REPLACE_WORK \
-	50000
+#define REPLACE_WORK 50000
 
 void special_tell(struct sched *s, plan_mark mark, uint32_t by)
 {

@@ -70,7 +70,7 @@
 #define WAIT_FOR_STORE 20 /* seconds a request may wait for the store, unless its disk is full */
 /* connections reserved for root and the server's account when all others are taken */
 #define ROOT_RESERVE 32
-#define BACKLOG 8	  /* number of orders that keeps the engine busy */
+#define BACKLOG 8 /* number of orders that keeps the engine busy */
 
 /* dependents visited, at most, in the turn in which another job starts or ends */
 #define DEPEND_STEPS 400
@@ -226,8 +226,7 @@ void server_turn(struct server *s)
 	chores_do(s, STAGE_WORK);
 	turn_spent(s, TURN_WORKS);
 	/* a planned start or deadline is due, or a cycle continues */
-	if (s->turn->wake <= s->clock->now ||
-	    (s->turn->undecided && !s->slices->sliced))
+	if (s->turn->wake <= s->clock->now || (s->turn->undecided && !s->slices->sliced))
 		s->turn->dirty = true;
 	s->slices->depend_steps = s->slices->slice_steps ? s->slices->slice_steps : DEPEND_STEPS;
 	turn_decide(s);

@@ -14,7 +14,7 @@
 
 struct bag_type {
 	int64_t tasks, mean; /* mean: seconds of a task */
-	int spread; /* 1: all tasks are equal; 2: mean/2 to 3 mean/2; 4: mean/4 to 7 mean/4 */
+	int spread;	     /* 1: all tasks are equal; 2: mean/2 to 3 mean/2; 4: mean/4 to 7 mean/4 */
 };
 
 struct bag_case {
@@ -28,9 +28,9 @@ struct bag_case {
 };
 
 struct bag_outcome {
-	int64_t seconds; /* from the bag's submission to the end of its last task; -1: it gave up */
-	double allocated;		 /* processor-seconds of its requests */
-	double wasted; /* allocated processor-seconds minus the time of finished tasks */
+	int64_t seconds;  /* from the bag's submission to the end of its last task; -1: it gave up */
+	double allocated; /* processor-seconds of its requests */
+	double wasted;	  /* allocated processor-seconds minus the time of finished tasks */
 	/* requests made; waiting requests cancelled; tasks cut off */
 	int64_t requests, replaced, cut;
 };

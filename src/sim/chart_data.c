@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#define WINDOW_JOBS 80	     /* jobs of an average window, about */
+#define WINDOW_JOBS 80 /* jobs of an average window, about */
 /* jobs of the busiest window, at most, if halving it a few times helps */
 #define WINDOW_JOBS_MOST 160
 

@@ -27,7 +27,7 @@ struct simulated {
 	uint32_t user;
 	uint8_t kind;	      /* enum job_kind, when submitted */
 	bool killed;	      /* its walltime ran out before it ended */
-	bool kept; /* rules kept it from running: a hold, a stopped queue, a failed dependency */
+	bool kept;	      /* rules kept it from running: a hold, a stopped queue, a failed dependency */
 	bool guaranteed;      /* its deadline was guaranteed */
 	bool broken;	      /* it was guaranteed, and missed its deadline */
 	bool broken_by_power; /* broken because of an emergency job that had the power */
@@ -42,8 +42,8 @@ struct bounds {
 	double turnaround_trivial; /* mean; from the sum of run times */
 	/* mean; SRPT on the squashed machine (each job as p*q/P on one processor) */
 	double turnaround_srpt;
-	double turnaround;	   /* the larger of the two */
-	double awf_busy;	   /* AWF: mean-busy-time bound */
+	double turnaround; /* the larger of the two */
+	double awf_busy;   /* AWF: mean-busy-time bound */
 	double makespan;
 };
 
@@ -56,8 +56,8 @@ struct metrics {
 	double utilisation, makespan, awf;
 	/* share of processor-seconds that were idle while a queued job would have fit into them */
 	double loss_of_capacity;
-	double user_wait_jain;	 /* Jain's index over the users' mean waits */
-	double user_wait_worst;	 /* worst user's mean wait */
+	double user_wait_jain;	/* Jain's index over the users' mean waits */
+	double user_wait_worst; /* worst user's mean wait */
 	int64_t deadlines, deadlines_met, guaranteed, guarantees_broken, broken_by_power, expired;
 	int64_t emergency, emergency_met;
 	int64_t preempted, work_lost; /* attempts; processor-seconds */

@@ -35,9 +35,9 @@ struct sim {
 	 * all of this. */
 	bool ruled;
 	struct simulated *outcome;
-	struct heap ends;     /* (end, job | attempt) of running jobs */
-	VEC(int64_t) index;   /* job id -> position in the workload */
-	VEC(uint32_t) id;     /* START orders to confirm after the cycle */
+	struct heap ends;   /* (end, job | attempt) of running jobs */
+	VEC(int64_t) index; /* job id -> position in the workload */
+	VEC(uint32_t) id;   /* START orders to confirm after the cycle */
 	/* by request: 0: not tested yet, else 1 + enum fit of whether it could ever run */
 	VEC(uint8_t) could;
 	struct heap due;      /* (planned end, job | attempt) of running jobs, if there are rules */
@@ -386,9 +386,9 @@ static int admit_job(struct sim *m, const struct wjob *w, bool scatter, struct t
 		return rc;
 
 	/* credits matter only when it is about to start */
-	struct limit_need need = limit_need_of(
-		&m->c->requests.v[ret->ask.request], cluster_most_cpus(m->c, ret->ask.request, ret->ask.allowed),
-		ret->walltime, &(struct charge){0}, 0);
+	struct limit_need need = limit_need_of(&m->c->requests.v[ret->ask.request],
+					       cluster_most_cpus(m->c, ret->ask.request, ret->ask.allowed),
+					       ret->walltime, &(struct charge){0}, 0);
 
 	return terms_limits(&m->terms, w, ret->queue, &ret->access, &need, err);
 }

@@ -16,7 +16,7 @@
 #include "base/vec.h"
 
 #define MINUTE 60.0   /* units of time over which loads are averaged */
-#define BAND 0.1 /* change of a fraction that is reported; a count is reported when it changes */
+#define BAND 0.1      /* change of a fraction that is reported; a count is reported when it changes */
 #define MOVE_COST 2.0 /* demand added to a task by a move: checkpoint and restart */
 #define EPSILON 1e-9
 
@@ -45,7 +45,7 @@ struct station {
 	double speed, now; /* `left` of its processes is as of `now` */
 	VEC(struct process) list;
 	int count[CLASSES];
-	int served;			 /* class being served; -1: none */
+	int served; /* class being served; -1: none */
 	/* current quantum; held_until 0: no higher class waits for its end */
 	double served_since, held_until;
 	double idle, free;

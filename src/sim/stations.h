@@ -17,7 +17,7 @@ enum station_class { CLASS_INTERACTIVE, CLASS_BATCH, CLASS_PARALLEL, CLASSES };
 
 /* How a station serves its work. */
 enum discipline {
-	DISCIPLINE_SHARED,  /* everything shares the processor equally */
+	DISCIPLINE_SHARED, /* everything shares the processor equally */
 	/* owner's interactive work first, then the owner's batch, then ours; a running task
 	 * keeps the processor to the end of its quantum */
 	DISCIPLINE_QUANTUM,

@@ -35,31 +35,31 @@ struct wjob {
 	uint32_t line;	    /* line of the file it was read from; 0: none */
 	uint8_t kind;	    /* enum job_kind: COMMON, QOS or EMERGENCY */
 	uint8_t powers;	    /* enum job_power, emergency only */
-	bool assumed; /* no walltime is stated: it is the run time, unless a site has a default */
+	bool assumed;	    /* no walltime is stated: it is the run time, unless a site has a default */
 	bool interactive;   /* an emergency job that starts at once or not at all */
 	/* index + 1 into workload.partitions; 0: none is named; PARTITION_ANY */
 	uint32_t partition;
-	uint32_t terms;	    /* index + 1 into workload.terms; 0: none */
-	uint32_t element;   /* index among the elements of its array, from 0 */
+	uint32_t terms;	  /* index + 1 into workload.terms; 0: none */
+	uint32_t element; /* index among the elements of its array, from 0 */
 };
 
 #define PARTITION_ANY UINT32_MAX /* any partition that suits the job */
 
 /* What a site's rules need to know of the jobs of one line: docs/workload-format.md. */
 struct wterms {
-	const char *queue; /* NULL: none is named; in the arena, like all strings here */
-	const char *depend; /* argument of -W depend=, with the ids of the workload; or NULL */
+	const char *queue;	 /* NULL: none is named; in the arena, like all strings here */
+	const char *depend;	 /* argument of -W depend=, with the ids of the workload; or NULL */
 	struct array_spec array; /* count 0: not an array. Elements and their ids are consecutive */
-	int64_t start;				 /* earliest start, instant; 0: at once */
+	int64_t start;		 /* earliest start, instant; 0: at once */
 	/* instant at which its hold ends; 0: not held; TIME_NEVER: held for good */
 	int64_t release;
 	int exit;				 /* exit status */
 	int priority;				 /* among its user's jobs */
 	const char *host;			 /* host it is submitted from; NULL: not stated */
-	const char *const *groups; /* groups of its user, NULL-terminated; NULL: not stated */
+	const char *const *groups;		 /* groups of its user, NULL-terminated; NULL: not stated */
 	const char *account, *qos, *reservation; /* NULL: not stated */
-	int64_t estimate; /* expected seconds of a job with a price; 0: not stated */
-	int64_t budget; /* most unit-seconds that a job with a price may cost */
+	int64_t estimate;			 /* expected seconds of a job with a price; 0: not stated */
+	int64_t budget;				 /* most unit-seconds that a job with a price may cost */
 };
 
 /* A deposit of credits to an account. */
@@ -161,10 +161,10 @@ enum mix {
 };
 
 struct oscar_model {
-	char model;	    /* 'A' or 'C' (docs/simulator.md) */
-	int jobs;	    /* 318 in the source */
-	double mean_gap;    /* seconds between arrivals */
-	int fixed_gap;	    /* arrivals exactly mean_gap apart, else exponential */
+	char model;	 /* 'A' or 'C' (docs/simulator.md) */
+	int jobs;	 /* 318 in the source */
+	double mean_gap; /* seconds between arrivals */
+	int fixed_gap;	 /* arrivals exactly mean_gap apart, else exponential */
 	/* number of QoS jobs (deadline 3 x walltime) and emergency jobs (1.5 x) */
 	int qos, emergency;
 	uint64_t seed;

@@ -20,9 +20,9 @@
 
 #include "base/timetext.h"
 
-#define QUIET 300     /* seconds */
-#define GIVE_BACK 60  /* seconds */
-#define KEEP 10	      /* percent */
+#define QUIET 300    /* seconds */
+#define GIVE_BACK 60 /* seconds */
+#define KEEP 10	     /* percent */
 /* how long the owner's load must be high before it counts: starting a program must not */
 #define LOAD_MS 2000
 #define CALM_MS 30000 /* calm time of load and memory */

@@ -56,7 +56,7 @@ struct owner_view {
 	int64_t instant; /* seconds since 1970 */
 	/* ms: last input by a person, negative if before the boot; or OWNER_NO_INPUT */
 	int64_t input;
-	bool paused;	 /* true if the owner has paused it */
+	bool paused; /* true if the owner has paused it */
 	/* running or runnable threads that are not ours, averaged over the last seconds */
 	double running;
 	int cpus;

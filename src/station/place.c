@@ -64,8 +64,7 @@ double place_cost(enum place_policy p, const struct load *l)
 		n = l->ours + K1 * l->interactive * l->interactive + K2 * l->batch * l->batch * l->batch;
 	/* The share of what the owner leaves, divided among our tasks; a batch process of the owner
 	 * counts as another task. */
-	if (p ==
-	    PLACE_OURS)
+	if (p == PLACE_OURS)
 		return (l->ours + 1) * (1 + l->batch) / (l->speed * least(l->free));
 	return n / (l->speed * least(l->idle)) + 1 / l->speed;
 }

@@ -26,8 +26,7 @@ static json_t *rumor_pack(const struct pool *p, const struct pool_entry *e)
 	json_object_set_new(o, "name", json_string(e->member.name));
 	json_object_set_new(o, "join", json_integer((json_int_t)e->member.join));
 	/* the receiver sees our address itself */
-	json_object_set_new(o, "where",
-			    json_string(self ? "" : e->member.where));
+	json_object_set_new(o, "where", json_string(self ? "" : e->member.where));
 	return o;
 }
 

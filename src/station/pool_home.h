@@ -34,7 +34,7 @@ struct pool_home {
 struct pool_conf {
 	char name[PEER_NAME_SIZE], pool[PEER_NAME_SIZE];
 	char listen[PEER_WHERE_SIZE]; /* "7724", "127.0.0.1:0" */
-	int last_port; /* with port 0: the port it got last, which other stations know */
+	int last_port;		      /* with port 0: the port it got last, which other stations know */
 	enum place_policy policy;
 	int interval_ms; /* between heartbeats */
 	int lease_ms;

@@ -56,7 +56,7 @@ int64_t pool_now(void); /* ms since the machine started, including suspend */
 /* ---- gossip in large pools (pool_gossip.c) ---- */
 
 bool pool_gossips(const struct pool *p);
-int64_t pool_round(const struct pool *p);		  /* length of a round, ms */
+int64_t pool_round(const struct pool *p);    /* length of a round, ms */
 int64_t pool_interval(const struct pool *p); /* ms within which every live station is heard from */
 /* Opens its link if needed and keeps it for a while. */
 struct host *host_want(struct pool *p, const char *name);
@@ -101,11 +101,11 @@ struct client {
 };
 struct errand; /* a task, from its client's request to its result */
 struct errands {
-	struct errand *first, *last;		     /* all tasks, in order of arrival */
+	struct errand *first, *last; /* all tasks, in order of arrival */
 	/* tasks without a station, most urgent first */
 	struct errand *first_waiting, *last_waiting;
-	struct map placed;			     /* placed tasks by id */
-	size_t waiting, limbo, finished;	     /* number of tasks in each of these stages */
+	struct map placed;		 /* placed tasks by id */
+	size_t waiting, limbo, finished; /* number of tasks in each of these stages */
 };
 /* Adds a task; `start` is copied. With `input`, more follows by errand_input(). */
 void errand_add(struct pool *p, struct client *c, int number, const struct peer_start *start,
@@ -142,8 +142,8 @@ void guest_serve(void *context, struct link *l);
 void guests_tick(struct pool *p);
 void guests_stop(struct pool *p);
 void host_frame(struct guest *g, const char *t, json_t *head, const char *data, size_t n);
-void host_drop(struct guest *g);			   /* the link is closed: its tasks end */
-void host_drained(struct guest *g);			   /* its link has space again */
+void host_drop(struct guest *g);    /* the link is closed: its tasks end */
+void host_drained(struct guest *g); /* its link has space again */
 /* Returns the number of tasks queued or running here, and the processor time of all so far. */
 int host_tasks(const struct pool *p, int64_t *ret_cpu_ms);
 void host_stop(struct pool *p);
@@ -158,7 +158,7 @@ void host_go(struct pool *p);		 /* starts queued tasks */
 void host_memory(struct pool *p, int64_t spare);
 /* Collects the processes of tasks and their keepers, sorted. */
 void host_pids(const struct pool *p, pid_list *ret);
-int host_running(const struct pool *p);		     /* running or runnable threads of tasks */
+int host_running(const struct pool *p); /* running or runnable threads of tasks */
 void guest_release(struct guest *g);
 
 /* ---- the owner of this machine (pool_guard.c, pool_door.c) ---- */
@@ -180,10 +180,10 @@ struct guard {
 	enum owner_act act;
 	/* running or runnable processes of the owner, averaged over the last seconds */
 	double interactive, batch;
-	int64_t counted;	   /* ms: when they were last counted */
-	double running; /* running or runnable threads of others, averaged over the last seconds */
-	int64_t pause_until;	   /* seconds since 1970; 0: none */
-	int64_t claimed_at;	   /* seconds since 1970: when the claim began */
+	int64_t counted;     /* ms: when they were last counted */
+	double running;	     /* running or runnable threads of others, averaged over the last seconds */
+	int64_t pause_until; /* seconds since 1970; 0: none */
+	int64_t claimed_at;  /* seconds since 1970: when the claim began */
 	struct seen seen;
 	struct owner_book book;
 	int64_t counted_to; /* ms: end of the time that `book` covers */

@@ -323,8 +323,7 @@ int links_start(struct pool *p, struct err *err)
 	json_object_foreach(list, name, m)
 	{
 		/* older versions stored no join */
-		const json_t *where =
-			json_is_array(m) ? json_array_get(m, 0) : m;
+		const json_t *where = json_is_array(m) ? json_array_get(m, 0) : m;
 		if (json_is_string(where) && strcmp(name, p->conf.name) != 0 && strlen(name) < PEER_NAME_SIZE)
 			member_learn(p, name, json_string_value(where), peer_join_read(json_array_get(m, 1)));
 	}

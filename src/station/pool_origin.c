@@ -42,7 +42,7 @@ struct errand {
 	int64_t free_at; /* LIMBO: when none of its processes can be running any more */
 	int attempts, killed;
 	bool live, shown; /* output is delivered as it arrives; some has been */
-	int64_t owed; /* bytes of output that its host may send once the client has taken as many */
+	int64_t owed;	  /* bytes of output that its host may send once the client has taken as many */
 	struct strbuf out[2];
 	size_t out_at[2];
 	struct strbuf input;

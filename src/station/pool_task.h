@@ -30,7 +30,7 @@ struct pool_task {
 	pid_t keeper;
 	/* a byte written is a signal for all processes of the task; closing it kills them */
 	int control;
-	int result;  /* yields a pool_result, then EOF; EOF alone: killed without a result */
+	int result; /* yields a pool_result, then EOF; EOF alone: killed without a result */
 	int in, out, err;
 };
 

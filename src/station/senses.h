@@ -44,7 +44,7 @@ struct seen {
 	char who[64];	      /* user of that terminal, if known */
 	double memory_free;   /* percent of memory */
 	double memory_stalls; /* percent of the last 10 s; 0 if the kernel does not measure it */
-	int runnable; /* running or runnable threads, ours included, without the calling one */
+	int runnable;	      /* running or runnable threads, ours included, without the calling one */
 };
 void senses_get(const struct senses *s, struct seen *ret);
 /* Returns the number of keyboards, mice and similar devices watched. */

@@ -523,7 +523,7 @@ static int sum_by_it(struct store *s, const struct history_filter *f, enum histo
  * the column, each from another place of the table, which takes eight times as long as a scan. */
 struct sums {
 	VEC(struct history_sum) v; /* owns the names */
-	struct map at; /* hash of the name -> index + 1; colliding names use the next free slot */
+	struct map at;		   /* hash of the name -> index + 1; colliding names use the next free slot */
 	const struct pile_rows *pile;
 };
 

@@ -30,7 +30,7 @@ struct history_row {
 	/* members of the job that have no field in this struct: a JSON object; or NULL */
 	const char *members;
 	int64_t exit_status;
-	int64_t submitted, started, ended; /* instants; `started` is 0 if it never was */
+	int64_t submitted, started, ended;		 /* instants; `started` is 0 if it never was */
 	int64_t nodes, cpus, gpus, memory_kib, walltime; /* requested; 0: not given */
 	int64_t ran_ms, cpu_ms, peak_kib;		 /* measured use */
 	int64_t lost_ms; /* part of ran_ms that was in no checkpoint when it was stopped */
@@ -83,7 +83,7 @@ struct history_filter {
 	const char *prefix;	    /* prefix of the name */
 	const char *id;		    /* id of a job of another system */
 	uint64_t first, last;	    /* range of keys, of one job or array; last 0: any */
-	int64_t since, until; /* ended at or after `since` and before `until`; until 0: no end */
+	int64_t since, until;	    /* ended at or after `since` and before `until`; until 0: no end */
 	bool attempts;		    /* include attempts that were followed by another */
 	int64_t most;		    /* maximum number of rows; 0: no limit */
 	/* Continue after the row with this end, key and attempt. */

@@ -106,7 +106,7 @@ int store_get_leader(struct store *s, struct store_leader *ret, struct err *err)
  * server leads; other errors if it could not be renewed: if store_leads() is then false, nothing
  * may be reported to clients until it is renewed. */
 int store_keep(struct store *s, int64_t lease_ms, struct err *err);
-bool store_leads(const struct store *s);	   /* nobody else can lead now, by our clock */
+bool store_leads(const struct store *s); /* nobody else can lead now, by our clock */
 /* CLOCK_BOOTTIME, microseconds: last renewal of the lease */
 int64_t store_kept(const struct store *s);
 /* Lets others lead at once. Nothing can be committed afterwards. */

@@ -109,14 +109,35 @@ extern const char *const postgres_statements[STATEMENT_COUNT]; /* NULL: same as 
 /* Columns of the history after key, attempt and last, named like the members of struct
  * history_row: numbers and texts. Their order is that of the bits in the pile's blocks, which
  * are on disk, so new columns must come last. */
-#define HISTORY_LIST(NUMBER, TEXT)                                                                                     \
-	TEXT(id)                                                                                                       \
-	TEXT(user)                                                                                                     \
-	TEXT(group)                                                                                                    \
-	TEXT(account) TEXT(project) TEXT(queue) TEXT(name) TEXT(resources) TEXT(hosts) TEXT(state) TEXT(text)          \
-		NUMBER(exit_status) NUMBER(submitted) NUMBER(started) NUMBER(ended) NUMBER(nodes) NUMBER(cpus)         \
-			NUMBER(gpus) NUMBER(memory_kib) NUMBER(walltime) NUMBER(ran_ms) NUMBER(cpu_ms)                 \
-				NUMBER(peak_kib) NUMBER(lost_ms) TEXT(qos) TEXT(members)
+/* clang-format off */
+#define HISTORY_LIST(NUMBER, TEXT) \
+	TEXT(id) \
+	TEXT(user) \
+	TEXT(group) \
+	TEXT(account) \
+	TEXT(project) \
+	TEXT(queue) \
+	TEXT(name) \
+	TEXT(resources) \
+	TEXT(hosts) \
+	TEXT(state) \
+	TEXT(text) \
+	NUMBER(exit_status) \
+	NUMBER(submitted) \
+	NUMBER(started) \
+	NUMBER(ended) \
+	NUMBER(nodes) \
+	NUMBER(cpus) \
+	NUMBER(gpus) \
+	NUMBER(memory_kib) \
+	NUMBER(walltime) \
+	NUMBER(ran_ms) \
+	NUMBER(cpu_ms) \
+	NUMBER(peak_kib) \
+	NUMBER(lost_ms) \
+	TEXT(qos) \
+	TEXT(members)
+/* clang-format on */
 #define HISTORY_COLUMN(c) ", \"" #c "\""
 #define HISTORY_NUMBER_TYPE(c) "i"
 #define HISTORY_TEXT_TYPE(c) "t"
@@ -146,7 +167,7 @@ struct backend {
 	int dialect;	  /* column of a migration's SQL text */
 	const char *read; /* SQL that begins a transaction with one snapshot */
 	bool pile;	  /* rows of the history are filed later (pile.h) */
-	bool groups; /* the database sums groups in one scan; else this program sums the rows */
+	bool groups;	  /* the database sums groups in one scan; else this program sums the rows */
 	int (*open)(const char *where, int how, void **ret, struct err *err);
 	void (*close)(void *db);
 	const char *(*name)(void *db); /* for messages; without a password */

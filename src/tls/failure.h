@@ -16,6 +16,6 @@
 /* Translates the error after X509_verify_cert() has failed. */
 int failure_of_chain(X509_STORE_CTX *store, struct err *err);
 int failure_of_queue(struct err *err); /* error of the last call; empties OpenSSL's error queue */
-const char *failure_reason(void);			      /* OpenSSL's own wording */
+const char *failure_reason(void);      /* OpenSSL's own wording */
 
 #endif

@@ -64,8 +64,7 @@ char *token_read(const char *file, struct err *err);
 void secret_random(char ret[64]);				  /* 128 random bits */
 void secret_hash(const char *secret, char ret[FINGERPRINT_SIZE]); /* SHA-256 */
 /* Derives a secret that need not be stored: HMAC-SHA-256 of `text`, URL-safe base64. */
-void secret_mac(const char *key, const char *text,
-		char ret[64]);
+void secret_mac(const char *key, const char *text, char ret[64]);
 bool secret_equal(const char *a, const char *b); /* compares in constant time */
 
 #endif

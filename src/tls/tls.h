@@ -20,8 +20,8 @@
 struct tls_context; /* an identity and the authority it trusts; connections hold a reference */
 struct tls;	    /* one connection */
 
-#define TLS_FRAMES "shunt/1"	  /* ALPN of frames (net/link.h) */
-#define TLS_HTTP "http/1.1" /* ALPN of the API, and the default for clients that send no ALPN */
+#define TLS_FRAMES "shunt/1" /* ALPN of frames (net/link.h) */
+#define TLS_HTTP "http/1.1"  /* ALPN of the API, and the default for clients that send no ALPN */
 /* ALPN of frames between an agent and a user without a certificate (agent/callers.c) */
 #define TLS_SPOOL "shunt-spool/1"
 
@@ -50,7 +50,7 @@ int tls_start(struct tls_context *c, int fd, const char *alpn, enum cert_role ex
  * ("the certificate of the other side has expired", "it is not signed by this cluster's
  * authority", "it is a node's, not the server's"). */
 int tls_handshake(struct tls *t, struct err *err);
-ssize_t tls_read(struct tls *t, void *buf, size_t n);	     /* 0: end of input; -EAGAIN; -errno */
+ssize_t tls_read(struct tls *t, void *buf, size_t n); /* 0: end of input; -EAGAIN; -errno */
 /* Returns the bytes written; -EAGAIN: call again later with the same bytes; -errno. */
 ssize_t tls_write(struct tls *t, const void *buf, size_t n);
 /* Returns true if the connection ended in order but without close_notify: the other program has
@@ -58,8 +58,7 @@ ssize_t tls_write(struct tls *t, const void *buf, size_t n);
 bool tls_ended(const struct tls *t);
 /* Returns the message for an -errno of the calls above: a server may refuse us after our
  * handshake. */
-const char *
-tls_why(const struct tls *t);
+const char *tls_why(const struct tls *t);
 bool tls_pending(const struct tls *t); /* true if tls_read() has more without polling */
 short tls_events(const struct tls *t); /* POLLIN and POLLOUT, by what the last call waited for */
 int tls_fd(const struct tls *t);

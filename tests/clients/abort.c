@@ -1,5 +1,6 @@
 /*
- * abort.c - an MPI program in which one rank gives up while the others wait for it. usage: abort CODE [RANK]
+ * abort.c - an MPI program in which one rank gives up while the others wait for it. usage: abort
+ * CODE [RANK]
  */
 #include <mpi.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * allreduce.c - an MPI program: adds up arrays of all ranks, from a few bytes to some megabytes, and passes blocks between all pairs. Rank 0 prints one line if every
- * number is right.
+ * allreduce.c - an MPI program: adds up arrays of all ranks, from a few bytes to some megabytes,
+ * and passes blocks between all pairs. Rank 0 prints one line if every number is right.
  */
 #include <mpi.h>
 #include <stdio.h>

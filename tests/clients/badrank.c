@@ -1,6 +1,7 @@
 /*
- * badrank.c - an MPI program of which one rank ends badly while the others wait for it.
- * usage: badrank kill|exit|leave|late RANK: by SIGKILL; with code 5; with code 0 but without MPI_Finalize; with code 6 after it
+ * badrank.c - an MPI program of which one rank ends badly while the others wait for it. usage:
+ * badrank kill|exit|leave|late RANK: by SIGKILL; with code 5; with code 0 but without MPI_Finalize;
+ * with code 6 after it
  */
 #include <mpi.h>
 #include <signal.h>

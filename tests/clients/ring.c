@@ -1,6 +1,6 @@
 /*
- * ring.c - an MPI program: a number goes once round all ranks, each adds one; then all add up their ranks. Prints a
- * line per rank, in order.
+ * ring.c - an MPI program: a number goes once round all ranks, each adds one; then all add up their
+ * ranks. Prints a line per rank, in order.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /*
- * rounds.c - an MPI program that lasts: a number goes round all ranks, each adds one, until the file named by the first argument is there;
- * then rank 0 says whether the number is right. The second argument is a file that rank 0 makes after the first round.
+ * rounds.c - an MPI program that lasts: a number goes round all ranks, each adds one, until the
+ * file named by the first argument is there; then rank 0 says whether the number is right. The
+ * second argument is a file that rank 0 makes after the first round.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /*
- * clock.c - a wall clock that the test sets: preloaded, it adds the seconds in $SHUNT_TEST_CLOCK to CLOCK_REALTIME. With
- * SHUNT_TEST_CLOCK_SLOW=N it goes N times as slowly from the first look at it: on a busy machine nothing becomes due meanwhile.
+ * clock.c - a wall clock that the test sets: preloaded, it adds the seconds in $SHUNT_TEST_CLOCK to
+ * CLOCK_REALTIME. With SHUNT_TEST_CLOCK_SLOW=N it goes N times as slowly from the first look at it:
+ * on a busy machine nothing becomes due meanwhile.
  */
 #include <fcntl.h>
 #include <stdint.h>

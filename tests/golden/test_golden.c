@@ -1,5 +1,6 @@
 /*
- * test_golden.c - recorded schedules of three small workloads, for every policy, that must stay as they are.
+ * test_golden.c - recorded schedules of three small workloads, for every policy, that must stay as
+ * they are.
  *
  * The workloads are files, so that nothing but the scheduler is under test. When a change of decisions is meant, run
  *	SHUNT_GOLDEN=write meson test -C build golden

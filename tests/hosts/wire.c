@@ -4,8 +4,9 @@
  * usage: wire DEVICE TAP DELAY_MS LOSS_PERCENT
  *        wire --plain DEVICE      checksums are made by the CPU: a copied frame must have one
  *
- * By hand, since this must work on kernels without netem. The tap is made, and gone with the process; who calls puts it into a bridge in the
- * device's stead once "up" was printed. Both ways have the same delay and loss; order is kept.
+ * By hand, since this must work on kernels without netem. The tap is made, and gone with the
+ * process; who calls puts it into a bridge in the device's stead once "up" was printed. Both ways
+ * have the same delay and loss; order is kept.
  */
 #include <arpa/inet.h>
 #include <errno.h>

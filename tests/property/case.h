@@ -90,7 +90,8 @@ enum flavour {
 
 void case_random(struct tcase *t, uint64_t seed, unsigned flavour);
 void case_print(const struct tcase *t);
-/* Every fragment fits some empty node, and the one it names: what cluster_request() would let in. */
+/* Every fragment fits some empty node, and the one it names: what cluster_request() would let
+ * in. */
 bool case_valid(const struct tcase *t);
 
 /* NULL, or what is wrong. */

@@ -61,7 +61,8 @@ void world(struct scene *x, uint64_t seed);
 /* Why the subject waits, but for what is implied by other reasons; the caller's. NULL: it can't
  * be asked about. */
 json_t *reasons_of(struct scene *x);
-/* Nothing is decided meanwhile; `left`: the one that stays, or NULL. Whether the subject runs then. */
+/* Nothing is decided meanwhile; `left`: the one that stays, or NULL. Whether the subject runs
+ * then. */
 bool starts_without(struct scene *x, const json_t *reasons, const json_t *left);
 bool is_code(const json_t *reason, const char *code);
 char state_of(struct scene *x); /* of the subject; '?': there is none */

@@ -78,7 +78,8 @@ static void visit_submit(struct history *h, struct visited *v, const char *key)
 			assert_string_equal(id, v->id);
 		snprintf(v->id, sizeof v->id, "%s", id);
 	} else {
-		/* What was accepted once is not refused later, as long as the origin's token holds. */
+		/* What was accepted once is not refused later, as long as the origin's token
+		 * holds. */
 		assert_false(*v->id && status != 401 && status < 429);
 	}
 	json_decref(answer);

@@ -1,10 +1,11 @@
 /*
- * test_gang.c - attempts on several hosts, thousands of steps at random: links are cut and healed, hosts lost, parts killed, the server
- * started anew. Hosts are models here (what they have live files of), links are real. After every step, and whenever something is told:
+ * test_gang.c - attempts on several hosts, thousands of steps at random: links are cut and healed,
+ * hosts lost, parts killed, the server started anew. Hosts are models here (what they have live
+ * files of), links are real. After every step, and whenever something is told:
  *
- *  - what is told of an attempt is told once, and is true: refused: its script never ran; ended: it did, and that was its status
- *  - nothing of it runs any more then, so that a later attempt never runs beside an earlier one
- *  - in the end all are told, and no host keeps anything
+ * - what is told of an attempt is told once, and is true: refused: its script never ran; ended: it
+ * did, and that was its status - nothing of it runs any more then, so that a later attempt never
+ * runs beside an earlier one - in the end all are told, and no host keeps anything
  *
  * SHUNT_SEED=n tries that one again.
  */

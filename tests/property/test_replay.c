@@ -1,9 +1,11 @@
 /*
  * test_replay.c - state is the same before and after a restart.
  *
- * A real server with a real store lives through random histories of every operation of the API, of what processes do, and of time. At random points it is
- * dropped and opened again from its store; then everything that the API can show, of every job, array, queue and node, must be as it was. At the end
- * everything is released and allowed, and all jobs must get to their end: none is stuck on an idle machine.
+ * A real server with a real store lives through random histories of every operation of the API, of
+ * what processes do, and of time. At random points it is dropped and opened again from its store;
+ * then everything that the API can show, of every job, array, queue and node, must be as it was. At
+ * the end everything is released and allowed, and all jobs must get to their end: none is stuck on
+ * an idle machine.
  *
  *	SHUNT_HISTORIES=10000 build-test/tests/test_property_replay	many of them
  *	SHUNT_SEED=7 build-test/tests/test_property_replay		one, with what was done

@@ -1,20 +1,25 @@
 /*
  * test_same.c - what the simulator shows is what the cluster does.
  *
- * Random workloads with queues, routing, defaults, limits, credits, arrays, dependencies, holds, -a, deadlines, prices, emergency jobs, priorities, and jobs that exceed their
- * walltime are given to both: to the simulator as a workload file and a site, and to a real server with a real store, job by job, its clock set and its processes ended by
- * the test. Every job must start at the same instant in both, or in neither, and be refused by both or by neither. In every second case jobs that use up their walltimes take long to end;
- * no guaranteed deadline may be missed for that.
+ * Random workloads with queues, routing, defaults, limits, credits, arrays, dependencies, holds,
+ * -a, deadlines, prices, emergency jobs, priorities, and jobs that exceed their walltime are given
+ * to both: to the simulator as a workload file and a site, and to a real server with a real store,
+ * job by job, its clock set and its processes ended by the test. Every job must start at the same
+ * instant in both, or in neither, and be refused by both or by neither. In every second case jobs
+ * that use up their walltimes take long to end; no guaranteed deadline may be missed for that.
  *
  *	SHUNT_CASES=1000 build-test/tests/test_property_same	many of them
  *	SHUNT_SEED=7 build-test/tests/test_property_same		one, with the workload and what became of each job
  *	SHUNT_SEED=1000 SHUNT_CASES=400 ...			many from there on
  *
- * Not compared, because the simulator can't know it: interactive jobs, whose users are asked and may take their time to agree, and checkpoints, since how long one takes and what it covers is
- * up to the program; the simulator takes the duration that the job names, the server what its shepherd reports. What both decide from is the same code: test_property_month has it in
- * virtual time, tests/scenario/displace and checkpoint have it with processes.
+ * Not compared, because the simulator can't know it: interactive jobs, whose users are asked and
+ * may take their time to agree, and checkpoints, since how long one takes and what it covers is up
+ * to the program; the simulator takes the duration that the job names, the server what its shepherd
+ * reports. What both decide from is the same code: test_property_month has it in virtual time,
+ * tests/scenario/displace and checkpoint have it with processes.
  *
- * At one instant, in both: what opens by time, then submissions, then ends. Each case is a process of its own: a server has no way to be taken down whole.
+ * At one instant, in both: what opens by time, then submissions, then ends. Each case is a process
+ * of its own: a server has no way to be taken down whole.
  */
 #include <pwd.h>
 #include <setjmp.h>

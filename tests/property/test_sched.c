@@ -512,7 +512,8 @@ static void test_fences(void **state)
 	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_FENCES, case_policy("artaras", -1), 400);
 }
 
-/* Jobs that have to be ended are there longer than their walltimes: no guarantee is broken by that. */
+/* Jobs that have to be ended are there longer than their walltimes: no guarantee is broken by
+ * that. */
 static void test_overrun(void **state)
 {
 	(void)state;

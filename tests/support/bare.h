@@ -60,12 +60,12 @@ void bare_clock(int64_t us); /* sets every clock; 0: use the machine's */
 /* Makes an agent report its facts, if it was not connected, and then its owner's state (NULL:
  * none). One at a time. */
 void bare_agent_hear(struct server *s, const struct cert_names *who, const char *facts, const json_t *owner);
-void bare_agent_go(bool lossy); /* loses the connection, if any, and orders that have not begun */
+void bare_agent_go(bool lossy);			 /* loses the connection, if any, and orders that have not begun */
 bool bare_reached(const struct bare_attempt *x); /* true if its host can report its fate */
 
 size_t bare_attempts(const struct bare_attempt **ret);
 void bare_started(struct server *s, const char *tag); /* reports the start to the server */
-void bare_forget(const char *tag); /* removes an attempt; call it before its end is reported */
+void bare_forget(const char *tag);		      /* removes an attempt; call it before its end is reported */
 void bare_clear(void);				      /* removes all attempts, for another test */
 
 #endif

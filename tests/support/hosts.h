@@ -39,8 +39,8 @@ struct hosts {
 	struct far far[HOSTS + 1]; /* [0] has only a nest */
 	bool here;		   /* true if the engine also has this machine */
 	VEC(struct tale) tales;
-	struct saves saves;	    /* last report of an attempt's checkpoints */
-	name_list log;		    /* requests that hosts received, such as "n1 order 7.1" */
+	struct saves saves; /* last report of an attempt's checkpoints */
+	name_list log;	    /* requests that hosts received, such as "n1 order 7.1" */
 	/* sums over all results that hosts reported, each counted once */
 	int64_t cpu_ms, memory_kib;
 };
@@ -72,7 +72,7 @@ void hosts_turn(struct hosts *w);
 		}                                                                                                      \
 	} while (0)
 
-void host_cut(struct hosts *w, int i);	/* loses data in transit */
+void host_cut(struct hosts *w, int i); /* loses data in transit */
 /* connects, and waits until the server has received its hello */
 void host_heal(struct hosts *w, int i);
 /* Replaces the engine by a new one without state, as if the server was killed and restarted.
@@ -90,11 +90,11 @@ void hosts_start(struct hosts *w, const char *tag, const char *script, const cha
 enum attempt_state hosts_attach(struct hosts *w, const char *tag, const char *hosts);
 
 int hosts_told(struct hosts *w, enum told what, const char *tag); /* number of such events */
-struct tale hosts_tale(struct hosts *w, const char *tag); /* waits for its end, and forgets it */
+struct tale hosts_tale(struct hosts *w, const char *tag);	  /* waits for its end, and forgets it */
 int hosts_logged(struct hosts *w, const char *line);		  /* position + 1; 0: never */
 enum live_state hosts_live(struct hosts *w, int i, const char *tag);
 pid_t hosts_shepherd(struct hosts *w, int i, const char *tag);
-bool hosts_empty(struct hosts *w);			    /* no live file anywhere */
+bool hosts_empty(struct hosts *w); /* no live file anywhere */
 /* Reads a file in the host's work directory; NULL: missing. */
 char *hosts_file(struct hosts *w, int i, const char *name);
 void hosts_touch(struct hosts *w, int i, const char *name);

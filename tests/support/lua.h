@@ -12,10 +12,10 @@
 
 struct server;
 
-void lua_set(const char *text);			/* sets the hook; NULL: none. Borrowed */
+void lua_set(const char *text); /* sets the hook; NULL: none. Borrowed */
 /* answers at most this many questions, oldest first */
 void lua_answer(struct server *s, size_t most);
-void lua_forget(void);				/* drops all questions: the server was dropped */
-unsigned lua_called(int event);			/* number of answers for an enum hook_event */
+void lua_forget(void);		/* drops all questions: the server was dropped */
+unsigned lua_called(int event); /* number of answers for an enum hook_event */
 
 #endif

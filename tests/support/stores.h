@@ -61,7 +61,7 @@ void commit(struct store *s);
 void expect_failure(struct store *s, int code, const char *part);
 void expect_refusal(const char *url, int code, const char *part); /* when it is opened */
 void expect_content(struct store *s, const char *reject,
-		    const char *text); /* records that contain `reject` count as damaged */
+		    const char *text);				   /* records that contain `reject` count as damaged */
 void expect_body(struct store *s, uint64_t key, const char *text); /* NULL: it must be missing */
 void expect_script(struct store *s, uint64_t id, const void *bytes, size_t n);
 

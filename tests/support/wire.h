@@ -27,8 +27,7 @@ struct trust {
 	struct strbuf authority_key, authority_cert;
 	/* `foreign` trusts the server, but its certificate is from another cluster whose authority
 	 * has the same name */
-	struct tls_context *server, *node, *stranger,
-		*foreign;
+	struct tls_context *server, *node, *stranger, *foreign;
 };
 void trust_init(struct trust *t);
 void trust_fini(struct trust *t);
@@ -69,8 +68,7 @@ struct raw raw_connect_from(uv_loop_t *loop, const char *from, int port, struct 
 bool raw_shake(struct raw *r); /* turns the loop; false: it was refused */
 /* Turns the loop while the socket is full; false: closed. */
 bool raw_write(struct raw *r, const void *buf, size_t n);
-ssize_t raw_read(struct raw *r, void *buf,
-		 size_t n); /* turns the loop until there is input; 0: EOF or an error */
+ssize_t raw_read(struct raw *r, void *buf, size_t n); /* turns the loop until there is input; 0: EOF or an error */
 void raw_close(struct raw *r);
 
 #endif

@@ -123,7 +123,8 @@ static void check_free(const struct rebuild *r, const struct adapter_span *wante
 	}
 }
 
-/* 12 processors in service, 10 of them held for 50 minutes more; our request of 4 comes after that. */
+/* 12 processors in service, 10 of them held for 50 minutes more; our request of 4 comes after
+ * that. */
 static void plan(void **state)
 {
 	(void)state;

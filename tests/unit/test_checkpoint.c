@@ -338,7 +338,8 @@ static void test_hostile(void **state)
 
 	snprintf(secret, sizeof secret, "%s/secret", n->dir);
 	assert_int_equal(mkdir(secret, 0700), 0);
-	/* Everything that the shepherd's side is about to make is there already, as something else. */
+	/* Everything that the shepherd's side is about to make is there already, as something
+	 * else. */
 	o = saving_order(
 		n, "7.1",
 		arena_printf(n->a,

@@ -309,7 +309,8 @@ static void asks_over_tls(void **state)
 	assert_int_equal(client_open_cluster("oak", &c, &err), -ENOENT);
 }
 
-/* A command that is killed leaves no shunt-connect: it ends by itself when nobody holds its socket. */
+/* A command that is killed leaves no shunt-connect: it ends by itself when nobody holds its
+ * socket. */
 static void connect_ends_with_its_client(void **state)
 {
 	struct client *c;

@@ -299,7 +299,8 @@ static void nights_are_waited_for(void **state)
 	world_fini(&w);
 }
 
-/* One that is longer than any night is stopped in time to save its work, and goes on in the next. */
+/* One that is longer than any night is stopped in time to save its work, and goes on in the
+ * next. */
 static void long_jobs_take_several_nights(void **state)
 {
 	open_nights("19:00-07:00");

@@ -93,7 +93,8 @@ static void targets(void **state)
 	assert_true(standing(x, "", "A", "a2") < standing(x, "", "C", "c1"));
 	assert_true(standing(x, "", "A", "a2") > standing(x, "", "A", "a1"));
 	assert_true(standing(x, "", "B", "b1") < standing(x, "", "A", "a1"));
-	/* a target of a group that has used nothing is kept free of the others' shares, and listed */
+	/* a target of a group that has used nothing is kept free of the others' shares, and
+	 * listed */
 	shares_target(x, SHARE_GROUP, "idle", 40);
 	shares_rank(x, &WEEK, TODAY);
 	shares_list(x, see_group, &next);

@@ -12,7 +12,8 @@
 #include "base/timetext.h"
 #include "rules/gate.h"
 
-/* Number n is job n; 50 is an array whose elements 0..2 are jobs 50..52; above 100 there is nobody. */
+/* Number n is job n; 50 is an array whose elements 0..2 are jobs 50..52; above 100 there is
+ * nobody. */
 static bool find(void *context, const struct jobid *id, uint32_t *ret_job, bool *ret_whole)
 {
 	*ret_whole = id->number == 50 && id->kind != JOBID_ELEMENT;

@@ -131,7 +131,8 @@ static void a_limit_holds_for_classes_to_come(void **state)
 	limits_destroy(l);
 }
 
-/* As many leave each line as may start, by rank; a line of another shape is not kept by the first. */
+/* As many leave each line as may start, by rank; a line of another shape is not kept by the
+ * first. */
 static void lines_do_not_wait_for_each_other(void **state)
 {
 	struct limits *l = limits_create();
@@ -445,7 +446,8 @@ static void what_exceeds_a_hard_limit_alone_is_refused(void **state)
 	limits_destroy(l);
 }
 
-/* ---- a small scheduler over random parties: counters are the sums of what runs, no limit is exceeded, and nobody is forgotten in a line ---- */
+/* ---- a small scheduler over random parties: counters are the sums of what runs, no limit is
+ * exceeded, and nobody is forgotten in a line ---- */
 
 enum { JOBS = 400, USERS = 7, ACCOUNTS = 5 };
 

@@ -768,7 +768,8 @@ static void test_dawdlers(void **state)
 		char byte = "GET /hello HTTP/1.1\r\nX: "[round < 24 ? round : 23];
 		left = 0;
 		for (int i = 0; i < N; i++) {
-			/* A raw end whose other end has closed refuses to write, sooner or later. */
+			/* A raw end whose other end has closed refuses to write, sooner or
+			 * later. */
 			left += send(shaking[i].fd, hello + (round < 10 ? round : 10), 1,
 				     MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
 			left += tls_write(asking[i].tls, &byte, 1) == 1;
@@ -856,7 +857,8 @@ static void on_time(uv_timer_t *timer)
 	*(bool *)timer->data = true;
 }
 
-/* Without a descriptor for one more it rests, and does not turn in circles; with one it continues. */
+/* Without a descriptor for one more it rests, and does not turn in circles; with one it
+ * continues. */
 static void test_no_descriptor_left(void **state)
 {
 	struct rlimit old, low;

@@ -116,7 +116,8 @@ static struct ear *ear_start(struct nest *n)
 	return a;
 }
 
-/* The process that had it goes; here only its nursery does, which is what the next one waits for. */
+/* The process that had it goes; here only its nursery does, which is what the next one waits
+ * for. */
 static void ear_stop(struct ear *a)
 {
 	local_stop(a->e);

@@ -40,7 +40,8 @@ static void on_heard(struct server *s, enum severity severity, const char *text)
 	heard++;
 }
 
-/* Counts the kept lines that are at least this severe; *ret_first is the oldest, "" if there is none. */
+/* Counts the kept lines that are at least this severe; *ret_first is the oldest, "" if there is
+ * none. */
 static int count(const struct log *l, enum severity least, const char **ret_first)
 {
 	const struct log_kept *k;

@@ -151,7 +151,8 @@ static void test_what_is_damaged_is_refused(void **state)
 	}
 }
 
-/* What a missing member stands for is shown as well, and the words of another site are not needed. */
+/* What a missing member stands for is shown as well, and the words of another site are not
+ * needed. */
 static void test_glance(void **state)
 {
 	json_t *data = json_pack("{s:{s:s}, s:s}", "saves", "state", "good", "who", "ana");

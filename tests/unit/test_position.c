@@ -551,7 +551,8 @@ static void an_overrun_takes_the_place_of_who_has_not_started(void **state)
 	world_fini(&w);
 }
 
-/* Time was lost between two parts of a cycle: a place that has gone by meanwhile is not started in. */
+/* Time was lost between two parts of a cycle: a place that has gone by meanwhile is not started
+ * in. */
 static void a_place_goes_by_within_a_cycle(void **state)
 {
 	(void)state;

@@ -784,7 +784,8 @@ static void test_delete(void **state)
 	is(next, STATE_RUNNING);
 }
 
-/* A reserved job whose slot can no longer hold it is a candidate again: here the cycle came late. */
+/* A reserved job whose slot can no longer hold it is a candidate again: here the cycle came
+ * late. */
 static void test_slot_too_late(void **state)
 {
 	(void)state;

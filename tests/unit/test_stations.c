@@ -25,7 +25,8 @@ static void names(void **state)
 	assert_false(place_find("pvm", &p));
 }
 
-/* A burst of three: round robin goes on, FI puts all on the fastest idle one, FIM counts its own. */
+/* A burst of three: round robin goes on, FI puts all on the fastest idle one, FIM counts its
+ * own. */
 static void bursts(void **state)
 {
 	static const struct {

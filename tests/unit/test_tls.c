@@ -303,7 +303,8 @@ static void fingerprint_of_a_bystander(void **state)
 	refused(&o, &trust, -EKEYREJECTED, "not signed by this cluster's authority");
 	identity_fini(&liar);
 
-	/* A leaf with the fingerprint is not an authority: its own certificate in the place of one. */
+	/* A leaf with the fingerprint is not an authority: its own certificate in the place of
+	 * one. */
 	char print[FINGERPRINT_SIZE];
 	struct err err;
 	identity_make(&home, CERT_SERVER, "head", 0, DAY, &liar);

@@ -382,7 +382,8 @@ static void workfile_types(void **state)
 	workload_destroy(again);
 }
 
-/* Queues, arrays, dependencies, holds: an array's line is as many jobs, and comes back as one line. */
+/* Queues, arrays, dependencies, holds: an array's line is as many jobs, and comes back as one
+ * line. */
 static void workfile_terms(void **state)
 {
 	static const char text[] = "#shunt-workload 1\nmachine nodes:2x4\n"

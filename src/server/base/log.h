@@ -1,5 +1,6 @@
 /*
- * log.h - the server's log: lines on standard error, the last of which are kept for `shunt log --server`.
+ * log.h - the server's log: lines on standard error, the last of which are kept for `shunt log
+ * --server`.
  */
 #ifndef SERVER_LOG_H
 #define SERVER_LOG_H
@@ -29,10 +30,12 @@ struct log *log_create(enum severity least);
 void log_destroy(struct log *l);
 /* Keeps the last lines that earlier servers wrote to the file, if this one writes to it. */
 void log_restore(struct log *l, const char *path);
-/* Writes a line and keeps it. `s` or its log may be NULL: nothing is kept, and debug is not written. */
+/* Writes a line and keeps it. `s` or its log may be NULL: nothing is kept, and debug is not
+ * written. */
 void server_log(const struct server *s, enum severity severity, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Returns the oldest kept line from number *at on that is at least this severe, and moves *at past it; NULL: none. */
+/* Returns the oldest kept line from number *at on that is at least this severe, and moves *at past
+ * it; NULL: none. */
 const struct log_kept *log_next(const struct log *l, enum severity least, uint64_t *at);
 
 #endif

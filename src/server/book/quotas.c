@@ -40,8 +40,7 @@ struct quotas {
 	size_t n;      /* number of entries that were not removed */
 	/* lowest job not known to be unable to start: when quotas_overtakes() last looked, no
 	 * job below could start, nor since then unless it was eased or freed */
-	uint32_t
-		none;
+	uint32_t none;
 	uint32_t seen; /* a job that could start at that time; 0: none */
 };
 

@@ -39,7 +39,7 @@ struct sharing {
 	struct fairshare_settings settings; /* settings with which the days were read */
 	/* days: the first that counts; the first that was read */
 	int64_t first, from;
-	struct map members;		    /* hash of a party -> index in parties + 1 */
+	struct map members; /* hash of a party -> index in parties + 1 */
 	VEC(struct known {
 		struct party party;
 		uint32_t member;

@@ -34,8 +34,7 @@ struct attempt {
 	bool held;	     /* the CPUs, GPUs and memory are counted as used on their nodes */
 	/* seconds without contact after which its hosts end it (0: never), and seconds that ending
 	 * takes */
-	int64_t lease,
-		grace;
+	int64_t lease, grace;
 };
 
 struct attempt *attempt_create(struct server *s, uint32_t id, uint32_t number, const int32_t *nodes, uint32_t n);
@@ -43,11 +42,9 @@ void attempt_free(struct server *s, struct attempt *t); /* releases its CPUs, GP
 struct attempt *attempt_find(const struct server *s, uint32_t id, uint32_t attempt);
 /* Gives every fragment CPUs and GPUs, lowest numbers first. Returns false, and gives none, if some
  * are still in use. */
-bool attempt_place(struct server *s,
-		   struct attempt *t);
+bool attempt_place(struct server *s, struct attempt *t);
 /* Returns the CPUs that a fragment requested; with whole nodes it holds more. */
-int64_t attempt_asked(const struct server *s, const struct attempt *t,
-		      uint32_t frag);
+int64_t attempt_asked(const struct server *s, const struct attempt *t, uint32_t frag);
 /* Appends "n1/0+n1/1". */
 void attempt_exec_host(const struct server *s, const struct attempt *t, struct strbuf *out);
 /* Writes the CPUs, GPUs and memory it holds as members, for the store. */

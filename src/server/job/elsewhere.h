@@ -19,10 +19,10 @@ enum away_wish { WISH_NONE, WISH_DELETE, WISH_RETURN };
 /* State of a job that is, or has been, in a queue of another site (settings/remotes.h). See
  * life/peers/away.h. */
 struct away {
-	uint8_t phase;			/* enum away_phase */
-	uint8_t wish;			/* enum away_wish: what its owner has asked for meanwhile */
-	char state[2];			/* AWAY_THERE: its state letter there */
-	uint32_t try;			/* number of hand-overs so far; each has its own key */
+	uint8_t phase; /* enum away_phase */
+	uint8_t wish;  /* enum away_wish: what its owner has asked for meanwhile */
+	char state[2]; /* AWAY_THERE: its state letter there */
+	uint32_t try;  /* number of hand-overs so far; each has its own key */
 	/* word of the local queue it was in before, or is to return to; 0: none */
 	uint32_t from;
 	uint32_t refused[AWAY_REFUSED]; /* queues of sites that refused it; routing skips them */

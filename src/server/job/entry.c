@@ -273,8 +273,7 @@ void entry_apply(struct server *s, const struct event *e, const struct payload *
 	struct job *job = entry_job(s, e->job);
 
 	/* KEEP is frequent and the scheduler's own; GONE concerns only processes */
-	if (e->type != EVENT_KEEP &&
-	    e->type != EVENT_GONE)
+	if (e->type != EVENT_KEEP && e->type != EVENT_GONE)
 		x->modified = e->time;
 	switch ((int)e->type) {
 	case EVENT_START:

@@ -74,8 +74,8 @@ enum exit_special {
 
 /* Checkpoints of a job; present only for jobs that make them. */
 struct job_saves {
-	uint32_t attempt;	 /* the attempt that the values below describe */
-	struct saves last;	 /* last report of its shepherd */
+	uint32_t attempt;  /* the attempt that the values below describe */
+	struct saves last; /* last report of its shepherd */
 	/* work of all attempts that no checkpoint contained when they ended */
 	int64_t lost_ms;
 	int64_t attempt_lost_ms; /* the same for `attempt` only */
@@ -94,7 +94,7 @@ struct outcome {
 	int64_t ran_ms;		      /* how long the last attempt ran */
 	/* how long earlier, stopped attempts ran, minus what was already paid for */
 	int64_t spent_ms;
-	int64_t began_us;	      /* running: clock.boot_us when it began */
+	int64_t began_us; /* running: clock.boot_us when it began */
 	/* instant to send SIGKILL if SIGTERM was not enough; 0: it is not being ended */
 	int64_t kill_at;
 	pid_t session;
@@ -109,8 +109,7 @@ struct entry {
 	int64_t modified;
 	int32_t exit_status;
 	/* the owner's previous entry; 0: none. Derived, and kept when the entry is forgotten */
-	uint32_t
-		before;
+	uint32_t before;
 	uint8_t holds;		       /* bits of enum block that users have set */
 	uint8_t intent;		       /* enum intent, while it runs */
 	uint8_t cause;		       /* enum end_cause */
@@ -147,14 +146,14 @@ struct payload {
 	int64_t began_us; /* STARTED: clock.boot_us */
 	uint64_t boot;	  /* STARTED: the boot of the machine from which began_us counts */
 	pid_t session;
-	bool failed;		       /* `retry` is set */
+	bool failed; /* `retry` is set */
 	/* consequences of a failure; all 0: earlier failures are forgotten */
 	struct retry retry;
-	bool urgent;		       /* START: ahead of jobs submitted earlier */
-	uint8_t intent;		       /* INTENT: enum intent */
-	bool foreign;		       /* INTENT: by someone other than its owner */
-	bool drops;		       /* INTENT: its checkpoints are dropped */
-	bool billed;		       /* INTENT: by its owner; the attempt's usage is charged */
+	bool urgent;	/* START: ahead of jobs submitted earlier */
+	uint8_t intent; /* INTENT: enum intent */
+	bool foreign;	/* INTENT: by someone other than its owner */
+	bool drops;	/* INTENT: its checkpoints are dropped */
+	bool billed;	/* INTENT: by its owner; the attempt's usage is charged */
 	/* INTENT: seconds of it that were taken from the owner's quota at once */
 	int64_t paid;
 	int64_t delay;		       /* INTENT: seconds from SIGTERM to SIGKILL */

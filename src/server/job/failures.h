@@ -56,7 +56,7 @@ struct failure {
 struct retry {
 	/* see struct job_failures; total 0: all failures are forgotten */
 	uint32_t total, rounds, unclear;
-	int64_t until;			 /* instant before which it is not tried; 0: none */
+	int64_t until; /* instant before which it is not tried; 0: none */
 	/* no node was left to try; after the pause it may use all of them */
 	bool nowhere;
 	/* failures on `node`; 0: there is no further node to avoid */

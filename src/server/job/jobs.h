@@ -51,8 +51,7 @@ struct queue {
 	int64_t total; /* jobs that have not ended */
 	/* number of nodes its jobs may use: including those in partitions, and without them.
 	 * Derived by queues_lay() */
-	uint32_t nodes,
-		shared;
+	uint32_t nodes, shared;
 };
 
 /* Counts of a user's jobs, in all queues or in one, for limits. */
@@ -80,24 +79,23 @@ struct jobs {
 	job_vec leaving;
 	/* queues by the words of their names; NULL: no such queue */
 	VEC(struct queue *) queue_by_word;
-	struct map tallies;		   /* words of queue and user -> index + 1 into tally */
+	struct map tallies; /* words of queue and user -> index + 1 into tally */
 	VEC(struct tally) tally;
-	struct map dependents;	 /* number -> how many specs of unfinished jobs depend on it */
-	int64_t related;	 /* sum of the counts in `dependents` */
-	struct map restarts;	 /* number -> core id of the latest job that restarts from its checkpoint */
-	struct keys *keys;	 /* keys.c */
+	struct map dependents; /* number -> how many specs of unfinished jobs depend on it */
+	int64_t related;       /* sum of the counts in `dependents` */
+	struct map restarts;   /* number -> core id of the latest job that restarts from its checkpoint */
+	struct keys *keys;     /* keys.c */
 	/* id -> struct script_file * of the file this server wrote (prepare.c) */
 	struct map script_files;
 	/* hash of text and owner -> id; id | SCRIPT_BIT -> number of jobs that use it */
 	struct map scripts;
-	struct map unseen;	 /* attempts that ended while no server was running: core id << 32 | attempt */
+	struct map unseen; /* attempts that ended while no server was running: core id << 32 | attempt */
 	/* instant of the last event before this server started; the unseen attempts ran at least
 	 * until then */
 	int64_t seen;
 	uint64_t next_number, next_seq, next_script;
 	/* during recovery: submissions not yet accepted (life/enter/intake.h); otherwise NULL */
-	struct intake_marks
-		*intake;
+	struct intake_marks *intake;
 	/* lowest job that got another spec or waits again, for quotas_overtakes(); 0: none */
 	uint32_t eased;
 	uint32_t leased;   /* number of accepted jobs that hosts have numbered */
@@ -127,7 +125,7 @@ static inline void entry_eased(const struct server *s, uint32_t id)
 		s->jobs->eased = id;
 }
 struct entry *entry_get(const struct server *s, uint32_t id);
-void entry_id(const struct server *s, uint32_t id, struct strbuf *out);		  /* "12[3].name" */
+void entry_id(const struct server *s, uint32_t id, struct strbuf *out); /* "12[3].name" */
 /* Appends the same, by key. */
 void key_id(const struct server *s, uint64_t key, struct strbuf *out);
 void array_id(const struct server *s, const struct array *a, struct strbuf *out); /* "12[].name" */

@@ -18,7 +18,7 @@ struct field;
 struct server;
 struct strbuf;
 
-struct spec *spec_create(const char *name);   /* with its name only */
+struct spec *spec_create(const char *name); /* with its name only */
 /* Returns a copy for one job, to be changed; it is not an array's. */
 struct spec *spec_copy(const struct spec *p);
 struct spec *spec_copy_as(const struct spec *p, const char *name);

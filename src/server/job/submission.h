@@ -25,8 +25,8 @@ struct spec;
 
 struct submission {
 	struct spec *spec;
-	char *body;		 /* JSON */
-	bool guarantee;		 /* require_guarantee */
+	char *body;	/* JSON */
+	bool guarantee; /* require_guarantee */
 	/* seconds its user agrees to wait while running jobs are displaced; < 0: it may displace
 	 * none */
 	int64_t displace;

@@ -30,8 +30,7 @@ int read_request(struct server *s, const char *queue, struct arena *a, struct su
 int read_kind(struct server *s, const struct asker *who, const json_t *job, struct submission *ret, struct err *err);
 int read_libra(const struct server *s, const json_t *job, struct submission *ret, struct err *err);
 /* Refuses what a job with a price, or one that starts at once, can't have. */
-int start_check(const struct spec *p,
-		struct err *err);
+int start_check(const struct spec *p, struct err *err);
 /* Fails with CODE_BAD_STATE: a price was agreed for the original request. */
 int price_agreed_refuse(struct err *err);
 int read_now(const struct server *s, const json_t *job, struct submission *ret, struct err *err);

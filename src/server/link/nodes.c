@@ -61,7 +61,7 @@
 #include "server/site/revoke.h"
 
 #define SECOND INT64_C(1000000)
-#define MARGIN 10	      /* seconds beyond a lease and the time it takes to end a job */
+#define MARGIN 10 /* seconds beyond a lease and the time it takes to end a job */
 /* longer than any turn of the loop: the server was stopped, or its machine asleep */
 #define STOPPED (30 * SECOND)
 #define FACTS_MAX 65536
@@ -291,8 +291,7 @@ int nodes_join(struct server *s, const char *name, const json_t *facts, const ch
 		s->hosts->next_join = *join + 1;
 	n = &s->hosts->nodes.v[node];
 	/* another machine, or one that has lost its key: revoke the old certificate */
-	if (node_joined(&n->life) &&
-	    n->join != *join)
+	if (node_joined(&n->life) && n->join != *join)
 		node_revoke(s, name, n->join, n->certified);
 	agent_free(n->agent);
 	n->agent = agent_create(s, facts);

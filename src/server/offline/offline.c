@@ -54,7 +54,7 @@ struct taken {
 	struct tray_name name;
 	uint32_t tray;
 	uid_t uid;
-	int64_t time_us;	/* when the user made the request */
+	int64_t time_us; /* when the user made the request */
 	/* number that its user was shown; the change has another if that was in use */
 	uint64_t given;
 	char what[REGRET_NAME]; /* description for its user */

@@ -25,8 +25,7 @@ int offline_begin(struct server *s, struct err *err);
 int offline_open(struct server *s, struct err *err);
 void offline_turn(struct server *s);
 /* Microseconds of the clock at which it has work to do; TIME_NEVER: none. */
-int64_t offline_next(
-	const struct server *s);
+int64_t offline_next(const struct server *s);
 /* Raises the number the spool counts from, before a commit, above the numbers of jobs in that
  * commit. */
 int offline_offer(struct server *s, struct err *err);

@@ -26,8 +26,7 @@ json_t *spool_lease(struct server *s, uint32_t node);
 void spool_frame(struct server *s, uint32_t node, const json_t *head, const char *data, size_t n);
 void spool_turn(struct server *s);
 /* microseconds of the clock at which it has work to do; TIME_NEVER: none */
-int64_t
-spool_next(const struct server *s);
+int64_t spool_next(const struct server *s);
 
 /* Restore the objects `spooled` (a mark) and `spool` (a host) at recovery. */
 int spool_restore_mark(struct server *s, const char *seal, const json_t *o, struct err *err);

@@ -55,7 +55,7 @@
 #define SHARE 100			 /* a view takes at most 1/SHARE of the elapsed time */
 /* and at most 1/OWN_SHARE of the server's own processor time, */
 #define OWN_SHARE 30
-#define LATEST_SHARE 400		 /* unless LATEST_SHARE times its own duration has passed */
+#define LATEST_SHARE 400 /* unless LATEST_SHARE times its own duration has passed */
 /* a view that takes no longer than this ignores OWN_SHARE */
 #define CHEAP_US 5000
 
@@ -101,9 +101,9 @@ struct views {
 	/* server's processor time that makes a new view worthwhile, and the time when one is
 	 * written anyway */
 	int64_t own_due_us, latest_us;
-	bool said;		       /* a failure to write was logged */
-	bool there, open;	       /* the files exist; everybody may read the whole */
-	uint32_t told;		       /* entries below this are in the files */
+	bool said;	  /* a failure to write was logged */
+	bool there, open; /* the files exist; everybody may read the whole */
+	uint32_t told;	  /* entries below this are in the files */
 };
 
 static struct views *views_of(const struct server *s)

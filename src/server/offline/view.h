@@ -19,8 +19,7 @@ void view_begin(struct server *s);  /* called at the server's start, before it a
 void view_turn(struct server *s);   /* begins a new file if one is due */
 void view_append(struct server *s); /* adds jobs that were accepted; called after a commit */
 /* microseconds of the clock at which the next file is due; TIME_NEVER: nothing has changed */
-int64_t
-view_next(const struct server *s);
-void view_end(struct server *s);   /* writes the last file at once */
+int64_t view_next(const struct server *s);
+void view_end(struct server *s); /* writes the last file at once */
 
 #endif

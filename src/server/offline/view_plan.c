@@ -78,7 +78,7 @@ static void add_running(const struct server *s, struct view_plan *p, uint32_t id
 
 	if (p->runs.n < BOOKINGS_MOST) {
 		vec_push(&p->runs, x);
-	/* merge it with another job, for as long as the longer of the two */
+		/* merge it with another job, for as long as the longer of the two */
 	} else if (pool == 0) {
 		struct in_use *other = &p->runs.v[id % BOOKINGS_MOST];
 		if (other->pool == 0) {

@@ -36,8 +36,8 @@
 #define DIRECTORY "(directory)" /* name that stands for all files of an unusable directory */
 
 struct loaded {
-	struct hook_file file;	/* version in force; text NULL and broken NULL: none */
-	char stamp[96];		/* stamp of the version on disk that was last looked at */
+	struct hook_file file; /* version in force; text NULL and broken NULL: none */
+	char stamp[96];	       /* stamp of the version on disk that was last looked at */
 	/* problem of that version, if it is not the one in force; else NULL */
 	char *problem;
 	bool found;		/* found in this scan */

@@ -49,7 +49,7 @@ struct hook_worker {
 	int64_t said_ms; /* uv_now() of its last message */
 	/* processor time it had used when the present hook was called; -1: no hook is running */
 	int64_t cpu_ms;
-	bool late;	 /* it was killed for exceeding its time */
+	bool late; /* it was killed for exceeding its time */
 	char buf[65536];
 };
 

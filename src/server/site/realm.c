@@ -58,9 +58,9 @@
 /* seconds since its last registration after which it counts as late: two registrations were
  * missed */
 #define SEEN_LATE 150
-#define FORGET (30 * 86400)    /* seconds since its last registration after which it is forgotten */
-#define ADDRESSES_MAX 64       /* addresses of this machine in its certificate, at most */
-#define HANDSHAKE 10	       /* seconds */
+#define FORGET (30 * 86400) /* seconds since its last registration after which it is forgotten */
+#define ADDRESSES_MAX 64    /* addresses of this machine in its certificate, at most */
+#define HANDSHAKE 10	    /* seconds */
 
 /* Another server of this cluster as it has registered itself: a standby, a former leader, or one
  * that was moved. */

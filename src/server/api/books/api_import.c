@@ -153,8 +153,7 @@ static int rows_add(struct server *s, const struct history_row *rows, size_t n, 
 
 	/* An older row would be dropped at once, and could be imported again. */
 	for (size_t i = 0; i < n; i++)
-		if (keep >= 0 &&
-		    rows[i].ended < s->clock->now - keep)
+		if (keep >= 0 && rows[i].ended < s->clock->now - keep)
 			old++;
 		else
 			keys[fresh++] = rows[i].key;

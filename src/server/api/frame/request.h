@@ -22,8 +22,7 @@ struct server;
 /* Reads the Idempotency-Key header. 1: *ret is the key; 0: not given; -EINVAL. */
 int subkey_given(struct http_request *r, char ret[KEY_MAX + 1], struct err *err);
 /* Returns a hash of the body, and of the path unless it is a submission. */
-uint64_t
-request_print(const struct http_request *r);
+uint64_t request_print(const struct http_request *r);
 void api_refuse(struct http_request *r, const struct err *err); /* answers with an error */
 /* Answers with `o`, and takes it over. */
 void api_answer(struct http_request *r, int status, json_t *o);

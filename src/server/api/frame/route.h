@@ -21,7 +21,7 @@ enum may {
 	MAY_COORDINATOR, /* the coordinator of the queue or account concerned, or a higher role */
 	MAY_OPERATOR,	 /* operators and managers */
 	MAY_MANAGER,
-	MAY_SITE,    /* another site, even while the user it acts for is not known here */
+	MAY_SITE, /* another site, even while the user it acts for is not known here */
 	/* any client on another machine, over TLS; the request itself must prove its identity */
 	MAY_ANYONE,
 	MAY_VISITOR, /* any visitor of the page, likewise */
@@ -36,7 +36,7 @@ struct route {
 	enum may may;
 	/* it changes something: refused while the store can't be written */
 	bool changes;
-	bool keyed;		   /* an Idempotency-Key makes it safe to repeat */
+	bool keyed; /* an Idempotency-Key makes it safe to repeat */
 	/* its body has scripts: it may be large, and its handler reads it piece by piece */
 	bool large;
 	bool bodiless;		   /* the body may be left out */
@@ -47,12 +47,12 @@ struct route {
 
 	/* The following members only serve the description. */
 	const char *tag, *summary, *about;
-	int status;		      /* HTTP status of the answer; 0: 200 */
-	const struct schema *answer;  /* NULL: {} */
-	const char *type;	      /* media type of an answer that is not JSON */
+	int status;		     /* HTTP status of the answer; 0: 200 */
+	const struct schema *answer; /* NULL: {} */
+	const char *type;	     /* media type of an answer that is not JSON */
 	/* media type of an answer that may be something other than JSON */
 	const char *also;
-	const char *answered;	      /* description of the answer */
+	const char *answered; /* description of the answer */
 	/* CODE() bits of errors that do not follow from the other members */
 	uint32_t codes;
 	const char *example, *result; /* JSON examples of a body and of an answer */

@@ -18,7 +18,7 @@ struct err;
 struct server;
 
 struct acted_job {
-	uint64_t key;	       /* key of the job; 0: the result is about the item as a whole */
+	uint64_t key; /* key of the job; 0: the result is about the item as a whole */
 	/* index of the id in the request; ITEM_FILTER: selected by the filter */
 	uint32_t item;
 	enum code code;	       /* CODE_NONE: no error */

@@ -77,11 +77,11 @@ struct action {
 	const struct action_kind *kind;
 	struct change c;
 	json_t *body;
-	const json_t *ids, *filter;	 /* one of them is set, borrowed from the body */
-	json_t *one;			 /* ids, if the path named the job */
+	const json_t *ids, *filter; /* one of them is set, borrowed from the body */
+	json_t *one;		    /* ids, if the path named the job */
 	/* does a step; returns false after the last one of its phase */
 	bool (*phase)(struct action *a);
-	size_t at;			 /* position in the list that the phase goes through */
+	size_t at; /* position in the list that the phase goes through */
 	uint32_t scan_end;
 	size_t named; /* number of jobs named by the ids read so far */
 	VEC(struct item) items;
@@ -98,11 +98,11 @@ struct action {
 		json_t *args; /* arguments with the hooks' changes; NULL: unchanged */
 		bool said;    /* the hooks' mails were sent */
 	} hook;
-	bool begun;			 /* some job was changed */
+	bool begun; /* some job was changed */
 	/* with a key: results, including those of earlier requests; NULL: it has no key */
 	struct acted *acted;
-	bool repeats;			 /* there were results of earlier requests when it began */
-	struct map before;		 /* done_hash() -> index + 1 in acted->done */
+	bool repeats;	   /* there were results of earlier requests when it began */
+	struct map before; /* done_hash() -> index + 1 in acted->done */
 	/* identical requests of the same user, which get the same answer */
 	VEC(struct http_request *) also;
 	struct strbuf out;

@@ -111,8 +111,7 @@ static int event_write(void *context, const struct store_event *e)
 
 	if (prolongs_again(h, e) || (int64_t)e->seq <= h->after)
 		return 0;
-	if (e->type == EVENT_HOLD ||
-	    e->type == EVENT_RELEASE) /* the core's view of blocks; 'why' explains them */
+	if (e->type == EVENT_HOLD || e->type == EVENT_RELEASE) /* the core's view of blocks; 'why' explains them */
 		return 0;
 	if (e->type == EVENT_PLACED || e->type == EVENT_GONE)
 		return 0;

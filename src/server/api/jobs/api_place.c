@@ -56,8 +56,7 @@ struct placing {
 	size_t cycles;
 	int64_t spent_us;
 	/* core id -> predicted start, of jobs with deadlines and of the moved job */
-	struct map
-		starts[FORECASTS];
+	struct map starts[FORECASTS];
 	bool complete[FORECASTS];
 	VEC(struct rung) changes; /* ranks to set, the last first */
 	size_t set;

@@ -37,7 +37,7 @@ struct change {
 	struct trial trial;
 	/* spec of the last altered job; jobs with the same dependencies share its wait */
 	struct spec *model;
-	int64_t relations;  /* number of dependencies on other jobs set so far */
+	int64_t relations; /* number of dependencies on other jobs set so far */
 };
 
 struct action_kind {
@@ -56,8 +56,7 @@ struct action_kind {
 int change_subject(struct change *c, uint32_t id, json_t **ret, struct err *err);
 const struct action_kind *action_find(const char *name); /* NULL: not found */
 /* Forgets cached state of jobs, before a pause in which other requests may change them. */
-void change_pause(
-	struct change *c);
+void change_pause(struct change *c);
 /* Finishes the change, complete or not. */
 void change_end(struct change *c);
 int ended_error(struct err *err);

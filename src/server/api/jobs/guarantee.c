@@ -31,7 +31,7 @@
 
 /* nodes examined to find the earliest end that a refusal reports, at most */
 #define SOON_WORK 200000
-#define ASK_WORK 50000	 /* nodes examined in one step of the search for a guarantee */
+#define ASK_WORK 50000 /* nodes examined in one step of the search for a guarantee */
 
 /* Returns true if a job needs a check now: for a guarantee, or for a start at once. */
 static bool is_asked(const struct submission *x)

@@ -17,9 +17,8 @@ struct past_job {
 	struct arena *arena; /* owns the row's texts */
 	/* the first row; for an array it has the first start, the last end, and the sum of the
 	 * usage */
-	struct history_row
-		row;
-	int64_t elements; /* 0: no rows yet, or not an array */
+	struct history_row row;
+	int64_t elements;      /* 0: no rows yet, or not an array */
 	struct strbuf indices; /* "0-9,12" without the last range */
 	int64_t first, last;   /* the last range */
 };

@@ -32,7 +32,7 @@ struct field_list {
 int show_fields_parse(const char *fields, struct field_list *ret, struct err *err);
 /* Adds the description's members that need no body. */
 void show_fields_describe(struct field_list *ret);
-void show_whole(struct field_list *ret);	   /* all fields */
+void show_whole(struct field_list *ret); /* all fields */
 /* Writes the members of an open object. `a`: an array as a whole, with `id` as its first element.
  * `body` may be NULL. */
 void show_members(const struct server *s, struct json *j, uint32_t id, const struct array *a,

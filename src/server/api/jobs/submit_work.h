@@ -40,14 +40,14 @@ struct submit_work {
 	bool special; /* some have deadlines: the answer shows if these are guaranteed */
 	bool keyed;
 	char key[KEY_MAX + 1];
-	uint64_t first;	   /* number of the first job */
-	size_t staged;	   /* submissions whose records are in the store */
-	size_t begun;	   /* submissions whose jobs all exist */
+	uint64_t first; /* number of the first job */
+	size_t staged;	/* submissions whose records are in the store */
+	size_t begun;	/* submissions whose jobs all exist */
 	/* core id of the next submission's first job; number of its jobs that exist */
 	uint32_t id, done;
-	size_t written;	   /* jobs written to the answer */
-	size_t asked;	   /* submissions whose guarantees were checked */
-	int64_t until;	   /* how far the search for the next guarantee has come; 0: not begun */
+	size_t written; /* jobs written to the answer */
+	size_t asked;	/* submissions whose guarantees were checked */
+	int64_t until;	/* how far the search for the next guarantee has come; 0: not begun */
 	enum { SUBMIT_HOOK, SUBMIT_READ, SUBMIT_ASK, SUBMIT_STAGE, SUBMIT_BEGIN, SUBMIT_WRITE, SUBMIT_UNDO } phase;
 	struct hook_ask *hook; /* question to the site's hooks and their answer; NULL: none */
 	bool before;	       /* some are to run before other waiting jobs */

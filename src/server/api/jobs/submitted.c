@@ -57,8 +57,7 @@ static void memory_warn(const struct server *s, const struct spec *p, struct jso
 		most = n > most ? n : most;
 	}
 	/* the usual case; the rest takes a system call and a pass over all nodes */
-	if (s->instance->real || most == 0 ||
-	    queue_is_remote(word_text(s, p->queue)))
+	if (s->instance->real || most == 0 || queue_is_remote(word_text(s, p->queue)))
 		return;
 	real = (int64_t)sysconf(_SC_PHYS_PAGES) * (sysconf(_SC_PAGESIZE) / 1024);
 	for (size_t i = 0; i < s->hosts->nodes.n; i++)

@@ -30,8 +30,8 @@
 
 /* bit that marks our request numbers to the engine; the others belong to output.c */
 #define OURS (UINT64_C(1) << 62)
-#define ASKED_MAX 64		 /* pending requests, at most */
-#define LIST_MOST (16 << 20)	 /* bytes of a list, at most; 5000 names take less */
+#define ASKED_MAX 64	     /* pending requests, at most */
+#define LIST_MOST (16 << 20) /* bytes of a list, at most; 5000 names take less */
 
 struct asked {
 	uint64_t id;

@@ -37,7 +37,7 @@
 #include "server/site/who.h"
 #include "store/store.h"
 
-#define RING 16384	      /* events kept for listeners that reconnect */
+#define RING 16384 /* events kept for listeners that reconnect */
 /* bytes a listener may lag behind; a slower one is notified that it missed some */
 #define BEHIND_MAX (1u << 20)
 #define ALIVE_SECONDS 15

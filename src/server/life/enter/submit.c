@@ -59,7 +59,7 @@
 #define DEPEND_PRODUCT_MAX 10000000 /* jobs x ids that one text may relate, at most */
 /* relations in memory, at most; each takes some 60 bytes with its text */
 #define RELATIONS_MAX 20000000
-#define BEFORE_MAX 1000		    /* ids after before... in one request, at most */
+#define BEFORE_MAX 1000 /* ids after before... in one request, at most */
 /* jobs of such a request, at most: all of them begin in one turn */
 #define BEFORE_JOBS_MAX 2000
 /* total length of the dependency texts of the named jobs, at most */
@@ -270,8 +270,8 @@ static int limit_check(struct server *s, const struct spec *p, struct err *err)
 	struct limit_party party = spec_party(p, 0);
 	int64_t cpus = cluster_most_cpus(s->cluster, p->request, spec_nodes(s, p));
 	/* credits are checked when it is about to start */
-	struct limit_need need = limit_need_of(&s->cluster->requests.v[p->request], cpus, p->walltime,
-					       &(struct charge){0}, 0);
+	struct limit_need need =
+		limit_need_of(&s->cluster->requests.v[p->request], cpus, p->walltime, &(struct charge){0}, 0);
 
 	return limits_admit(s->limits, &party, &need, err);
 }

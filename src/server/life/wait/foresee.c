@@ -44,8 +44,8 @@
 #include "server/life/wait/seer.h"
 #include "server/server.h"
 
-#define SLICE_US 8000  /* time per request */
-#define PACE 40000     /* see sched_pace(): a cycle takes a few milliseconds */
+#define SLICE_US 8000 /* time per request */
+#define PACE 40000    /* see sched_pace(): a cycle takes a few milliseconds */
 /* cycles between reads of the clock: with many nodes one takes milliseconds */
 #define SLICE_CYCLES 1
 /* jobs at the front: their nodes are kept for the display of the plan, and in a long
@@ -55,7 +55,7 @@
 #define REST_MOST 30 /* seconds */
 /* seconds after which a part of a newer forecast is better than the whole last one */
 #define STALE 30
-#define ABANDON 300  /* seconds after which it is restarted, since too much has changed */
+#define ABANDON 300 /* seconds after which it is restarted, since too much has changed */
 
 #define LONG_QUEUE 1000 /* number of waiting jobs above which a process makes the forecast */
 #define LIMIT 20	/* time limit of such a process, seconds */

@@ -34,10 +34,9 @@
 
 /* State of the factor; owned by the world. */
 struct hookrank {
-	VEC(double) value;   /* by job; later jobs have no value yet */
-	VEC(uint32_t) again; /* jobs that were altered */
-	uint32_t
-		at; /* next job to ask for; those from here on are new, or due again */
+	VEC(double) value;    /* by job; later jobs have no value yet */
+	VEC(uint32_t) again;  /* jobs that were altered */
+	uint32_t at;	      /* next job to ask for; those from here on are new, or due again */
 	int64_t begun;	      /* instant when the present pass began */
 	struct hook_ask *ask; /* question under way; NULL: none */
 	struct strbuf text;   /* data of the question */

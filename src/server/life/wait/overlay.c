@@ -27,7 +27,7 @@
 
 /* jobs found to be limited in one look, at most; the next look continues from there */
 #define LIMITS_MOST 500
-#define LAG 30		/* seconds until the agents of an allocation have joined */
+#define LAG 30 /* seconds until the agents of an allocation have joined */
 
 void overlay_node_name(const struct overlay *o, size_t slot, char ret[64])
 {

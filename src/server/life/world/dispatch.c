@@ -206,8 +206,7 @@ static void start_withdraw(struct server *s, uint32_t id, const char *why)
 	if (t)
 		attempt_free(s, t);
 	/* dispatch_settle() ends it if that was requested */
-	sched_start_failed(s->sched, id, s->clock->now,
-			   &(struct payload){.text = why});
+	sched_start_failed(s->sched, id, s->clock->now, &(struct payload){.text = why});
 }
 
 /* Withdraws a start of a stopped job for which the same cycle found another place. */
@@ -248,8 +247,7 @@ static void settle_once(struct server *s)
 		    entry_job(s, s->agenda->returned.v[i])->state <= STATE_ALLOCATED)
 			block_begin(s, s->agenda->returned.v[i]);
 	vec_clear(&s->agenda->returned);
-	for (size_t i = 0; i < s->agenda->ended.n;
-	     i++) /* one end may lead to others: impossible dependencies */
+	for (size_t i = 0; i < s->agenda->ended.n; i++) /* one end may lead to others: impossible dependencies */
 		job_happened(s, MOMENT_SETTLED, s->agenda->ended.v[i]);
 	vec_clear(&s->agenda->ended);
 }
