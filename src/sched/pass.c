@@ -585,8 +585,10 @@ void pass_run(struct sched *s)
 		pass_full(s);
 		return;
 	}
-	if (s->fill.on)
+	if (s->fill.on) {
 		fill_resume(s);
+		queue_settle_fresh(s); /* it may have started some of them */
+	}
 	if (s->fill.on)
 		return;
 	pass_sort_fresh(s);

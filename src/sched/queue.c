@@ -577,7 +577,7 @@ static void came_settle(struct sched *s)
 		queue_get(s, s->line.came.v[i])->sorted = true;
 }
 
-static void fresh_settle(struct sched *s)
+void queue_settle_fresh(struct sched *s)
 {
 	if (!s->line.mixed)
 		return;
@@ -603,7 +603,7 @@ void queue_settle(struct sched *s)
 				vec_push(&s->line.wide, s->line.came.v[i]);
 	}
 	vec_clear(&s->line.came);
-	fresh_settle(s);
+	queue_settle_fresh(s);
 	s->line.mixed = false;
 }
 

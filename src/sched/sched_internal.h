@@ -337,6 +337,8 @@ void queue_remove(struct sched *s, uint32_t job);
  * both for all of them together. */
 void queue_leave(struct sched *s, uint32_t job);
 void queue_settle(struct sched *s);
+/* Drops jobs that left since queue_settle() from `fresh`. */
+void queue_settle_fresh(struct sched *s);
 size_t queue_size(const struct sched *s);
 size_t queue_find(const struct sched *s, uint32_t job); /* position in by_key */
 bool queue_has(const struct sched *s, uint32_t job);	/* waits, and not for a limit */
