@@ -58,7 +58,7 @@ int task_files_send(const struct broker *b, struct peer *p, uint32_t task, struc
 	for (size_t i = 0; rc == 0 && i < list.n; i++)
 		rc = files_send(".", list.v[i], task, &left, put, &p->out, err);
 	if (rc < 0) {
-		p->out.n = before; /* as if nothing had been sent */
+		p->out.n = before; /* takes the incomplete frame back */
 		failed(err, rc, "in");
 	}
 	file_list_free(&list);

@@ -47,7 +47,7 @@
 #include "support/lua.h"
 
 #define FEW 160	    /* refused requests at the end of a history */
-#define MANY 10000  /* ... of one */
+#define MANY 10000  /* refused requests in the case that looks for leaks of memory */
 #define SLACK 65536 /* bytes that the server may have more after half of them: what tables grow by */
 #define STEPS 60
 

@@ -67,8 +67,8 @@ static void no_limit_is_any_number(void **state)
 	limits_destroy(l);
 }
 
-/* Whether anything is limited follows the limits: set and lifted, inherited, soft, copied, of
- * arrays that are forgotten. */
+/* limits_any() follows limits that are set, lifted, inherited, soft, copied, or of arrays that are
+ * forgotten. */
 static void whether_anything_is_limited_follows_the_limits(void **state)
 {
 	struct limits *l = limits_create(), *copy;
