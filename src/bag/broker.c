@@ -311,7 +311,7 @@ static bool keep(void *arg, const struct record *r)
 
 	if (r->kind == RECORD_ALLOCATION)
 		return k->past-- <= 0;
-	if (r->kind == RECORD_BAG || r->kind == RECORD_CANCEL || (r->kind == RECORD_REQUESTS && k->requests))
+	if (r->kind == RECORD_BAG || (r->kind == RECORD_REQUESTS && k->requests))
 		return true;
 	if ((r->kind != RECORD_DONE && !(r->kind == RECORD_FAILED && r->last)) || r->task < 1 || r->task > k->tasks)
 		return false;
@@ -326,6 +326,7 @@ static int finish(struct broker *b, struct err *err)
 {
 	struct queue_counts c = queue_counts(b->queue);
 
+	b->summary.cancelled = b->summary.cancelled && c.waiting + c.flying > 0;
 	if (b->summary.cancelled)
 		journal_add(b->journal, &(struct record){.kind = RECORD_CANCEL});
 	int rc = journal_sync(b->journal, err);

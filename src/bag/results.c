@@ -104,6 +104,8 @@ int results_open(const char *dir, struct results *ret, struct err *err)
 		r.done += r.fold.state[i] == TASK_DONE;
 		r.aside += r.fold.state[i] == TASK_ASIDE;
 	}
+	if (r.done + r.aside == r.fold.tasks) /* nothing is left of what was cancelled */
+		r.fold.cancelled = false;
 	if (rc < 0)
 		results_close(&r);
 	else

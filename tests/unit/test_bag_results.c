@@ -100,6 +100,17 @@ static void directory(void **state)
 	assert_false(results_get(&r, 1, &x));
 	assert_false(results_get(&r, 3, &x));
 	results_close(&r);
+	journal_add(j, &(struct record){.kind = RECORD_CANCEL});
+	assert_int_equal(journal_flush(j, &err), 0);
+	assert_int_equal(results_open(dir, &r, &err), 0);
+	assert_true(r.fold.cancelled);
+	results_close(&r);
+	/* earlier versions kept the cancellation of a bag that was completed later, but not its run */
+	journal_add(j, &(struct record){.kind = RECORD_DONE, .task = 1});
+	assert_int_equal(journal_flush(j, &err), 0);
+	assert_int_equal(results_open(dir, &r, &err), 0);
+	assert_false(r.fold.cancelled);
+	results_close(&r);
 	journal_close(j);
 	write_file(dir, "tasks", "a\nb\nc\n");
 	assert_int_equal(results_open(dir, &r, &err), -EINVAL);
