@@ -5,6 +5,7 @@
 #ifndef BASE_CODE_H
 #define BASE_CODE_H
 
+/* In the order of their HTTP statuses. */
 enum code {
 	CODE_NONE, /* no code of its own; clients see CODE_BAD_REQUEST */
 	CODE_BAD_REQUEST,
@@ -18,9 +19,9 @@ enum code {
 	CODE_METHOD_NOT_ALLOWED,
 	CODE_BAD_STATE,
 	CODE_FINISHED,
+	CODE_WOULD_DISPLACE,
 	CODE_TOO_LARGE,
 	CODE_REFUSED,
-	CODE_WOULD_DISPLACE,
 	CODE_KEY_REUSED,
 	CODE_TOO_MANY,
 	CODE_UNAVAILABLE,

@@ -268,7 +268,6 @@ static int settings_keep(struct server *s, const json_t *body, struct attrs *now
 
 void api_server_change(struct server *s, const struct call *c)
 {
-	struct strbuf out = {0};
 	struct attrs before;
 	struct err err;
 
@@ -281,8 +280,7 @@ void api_server_change(struct server *s, const struct call *c)
 	audit_attrs(s, c->w, "server", s->instance->name, &before, s->attrs);
 	attrs_fini(&before);
 	server_changed(s);
-	strbuf_puts(&out, "{}");
-	reply_later(s, c->r, 200, &out);
+	reply_empty(s, c->r, 200);
 }
 
 static void table_inside(const struct subject *x, struct json *j)
@@ -439,7 +437,6 @@ void api_queue(struct server *s, const struct call *c)
 void api_queue_create(struct server *s, const struct call *c)
 {
 	struct queue *q = queue_named(s, c->name);
-	struct strbuf out = {0};
 
 	if (q) {
 		http_error(c->r, CODE_BAD_STATE, "There is a queue %s already.", c->name);
@@ -450,8 +447,7 @@ void api_queue_create(struct server *s, const struct call *c)
 		attrs_store(s, "queue", c->name, &q->attrs);
 		life_record(s, "queue", c->name, "created", &(struct cause){.who = c->w->user});
 		audit_attrs(s, c->w, "queue", q->name, NULL, &q->attrs);
-		strbuf_puts(&out, "{}");
-		reply_later(s, c->r, 201, &out);
+		reply_empty(s, c->r, 201);
 	}
 }
 
@@ -459,7 +455,6 @@ void api_queue_change(struct server *s, const struct call *c)
 {
 	struct queue *q = queue_find(s, c);
 	bool started = q && attrs_bool(&q->attrs, "started"), enabled = q && attrs_bool(&q->attrs, "enabled");
-	struct strbuf out = {0};
 	struct attrs before;
 	struct err err;
 
@@ -483,14 +478,12 @@ void api_queue_change(struct server *s, const struct call *c)
 	world_endings(s);
 	block_limits(s);
 	queues_route(s);
-	strbuf_puts(&out, "{}");
-	reply_later(s, c->r, 200, &out);
+	reply_empty(s, c->r, 200);
 }
 
 void api_queue_delete(struct server *s, const struct call *c)
 {
 	struct queue *q = queue_find(s, c);
-	struct strbuf out = {0};
 
 	if (!q)
 		return;
@@ -500,8 +493,7 @@ void api_queue_delete(struct server *s, const struct call *c)
 		return;
 	}
 	queue_drop(s, q, c->w);
-	strbuf_puts(&out, "{}");
-	reply_later(s, c->r, 200, &out);
+	reply_empty(s, c->r, 200);
 }
 
 /* ---- the rest ---- */
@@ -643,7 +635,6 @@ static int shutdown_keeps(struct server *s, const struct call *c, const struct o
 
 void api_shutdown(struct server *s, const struct call *c)
 {
-	struct strbuf out = {0};
 	struct outage x;
 	struct err err;
 
@@ -652,10 +643,8 @@ void api_shutdown(struct server *s, const struct call *c)
 		return;
 	}
 	outage_set(s, &x);
-	strbuf_puts(&out, "{}");
 	if (store_lost(s->store)) /* no commit will come to release the answer */
-		http_reply_strbuf(c->r, 200, "application/json", &out);
+		http_reply(c->r, 200, "application/json", "{}", 2);
 	else
-		reply_later(s, c->r, 200, &out);
-	strbuf_fini(&out);
+		reply_empty(s, c->r, 200);
 }

@@ -700,7 +700,6 @@ void api_node_change(struct server *s, const struct call *c)
 	struct node_change x = {0};
 	struct node_words before = {0};
 	struct node_life life;
-	struct strbuf out = {0};
 	struct err err;
 	uint32_t node;
 
@@ -713,8 +712,7 @@ void api_node_change(struct server *s, const struct call *c)
 		api_refuse(c->r, &err);
 	} else {
 		node_audit(s, c->w, node, &life, &before);
-		strbuf_puts(&out, "{}");
-		reply_later(s, c->r, 200, &out);
+		reply_empty(s, c->r, 200);
 	}
 	strbuf_fini(&x.features);
 	words_fini(&before);
@@ -722,7 +720,6 @@ void api_node_change(struct server *s, const struct call *c)
 
 void api_node_remove(struct server *s, const struct call *c)
 {
-	struct strbuf out = {0};
 	struct err err;
 	uint32_t node;
 
@@ -744,6 +741,5 @@ void api_node_remove(struct server *s, const struct call *c)
 		return;
 	}
 	audit_record(s, c->w, "node", c->name, "removed", NULL, NULL);
-	strbuf_puts(&out, "{}");
-	reply_later(s, c->r, 200, &out);
+	reply_empty(s, c->r, 200);
 }

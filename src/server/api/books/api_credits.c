@@ -169,7 +169,6 @@ void api_credits(struct server *s, const struct call *c)
 void api_credits_change(struct server *s, const struct call *c)
 {
 	struct credit_order o;
-	struct strbuf out = {0};
 	struct err err;
 
 	if (record_load(body_fields, 0, c->body, &o, NULL, &err) < 0) {
@@ -185,8 +184,7 @@ void api_credits_change(struct server *s, const struct call *c)
 		http_error(c->r, err.code, "%s", err.text);
 		return;
 	}
-	strbuf_puts(&out, "{}");
-	reply_later(s, c->r, 200, &out);
+	reply_empty(s, c->r, 200);
 }
 
 /* ---- the ledger ---- */

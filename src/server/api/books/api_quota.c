@@ -249,14 +249,11 @@ void api_quota_set(struct server *s, const struct call *c)
 
 void api_quota_drop(struct server *s, const struct call *c)
 {
-	struct strbuf out = {0};
-
 	if (!quotas_drop(s, c->name)) {
 		http_error(c->r, CODE_NOT_FOUND, "User %.100s has no quota.", c->name);
 		return;
 	}
-	strbuf_puts(&out, "{}");
-	reply_later(s, c->r, 200, &out);
+	reply_empty(s, c->r, 200);
 }
 
 /* ---- the ledger ---- */

@@ -566,10 +566,11 @@ static void answer_one(struct action *a, struct http_request *r, bool again)
 		api_refuse(r, &err);
 		return;
 	}
-	if (a->one)
-		strbuf_puts(&out, "{}");
-	else
-		strbuf_add(&out, a->out.text, a->out.n);
+	if (a->one) {
+		reply_empty(a->c.s, r, 200);
+		return;
+	}
+	strbuf_add(&out, a->out.text, a->out.n);
 	reply_later(a->c.s, r, 200, &out);
 }
 

@@ -26,7 +26,6 @@
 void api_order(struct server *s, const struct call *c)
 {
 	const json_t *ids = json_object_get(c->body, "ids");
-	struct strbuf out = {0};
 	uint32_t id[2] = {0};
 	struct err err;
 
@@ -53,6 +52,5 @@ void api_order(struct server *s, const struct call *c)
 
 	rank_set(s, id[0], entry_job(s, id[1])->rank);
 	rank_set(s, id[1], first);
-	strbuf_puts(&out, "{}");
-	reply_later(s, c->r, 200, &out);
+	reply_empty(s, c->r, 200);
 }
