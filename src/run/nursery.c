@@ -36,7 +36,6 @@
 #include "run/message.h"
 #include "run/room.h"
 #include "run/scribe.h"
-#include "run/script.h"
 #include "run/shepherd.h"
 #include "run/sweep.h"
 #include "run/task.h"
@@ -667,8 +666,6 @@ static int nest_init(struct nest *n, struct err *err)
 	setsockopt(n->datagrams, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
 	live_boot();
 	leftovers_sweep(n);
-	script_print_make(&(struct script_print){0}, "",
-			  0); /* let the library initialize once here, not in each shepherd */
 	return cgroup_init(&n->cgroup, n->o->cgroup, n->instance, err);
 }
 

@@ -12,9 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <openssl/sha.h>
-
 #include "base/map.h"
+#include "base/sha256.h"
 #include "base/vec.h"
 #include "run/launch.h"
 #include "run/rights.h"
@@ -26,10 +25,12 @@
 
 void script_print_make(struct script_print *ret, const void *text, size_t n)
 {
-	unsigned char digest[SHA256_DIGEST_LENGTH];
+	unsigned char digest[SHA256_SIZE];
+	struct sha256 sum;
 
-	if (!SHA256(text, n, digest))
-		abort(); /* out of memory */
+	sha256_init(&sum);
+	sha256_add(&sum, text, n);
+	sha256_finish(&sum, digest);
 	for (size_t i = 0; i < sizeof digest; i++)
 		snprintf(ret->sha256 + 2 * i, 3, "%02x", digest[i]);
 	/* fits the range of an order's numbers */

@@ -22,6 +22,7 @@
 #include "base/lines.h"
 #include "base/phrase.h"
 #include "base/program.h"
+#include "base/sha256.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "base/utf8.h"
@@ -484,6 +485,44 @@ static void test_program(void **state)
 	assert_non_null(strstr(err.text, "the program shunt-nothing is missing"));
 }
 
+/* Checks digests against those of sha256sum, whole and in pieces of all sizes. */
+static void test_sha256(void **state)
+{
+	static const struct {
+		size_t n; /* number of 'a' in the text */
+		const char *digest;
+	} rows[] = {
+		{0, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
+		{1, "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"},
+		{55, "9f4390f8d30c2dd92ec9f095b65e2b9ae9b0a925a5258e241c9f1e910f734318"},
+		{56, "b35439a4ac6f0948b6d6f9e3c6af0f5f590ce20f1bde7090ef7970686ec6738a"},
+		{63, "7d3e74a05d7db15bce4ad9ec0658ea98e3f06eeecf16b4c6fff2da457ddc2f34"},
+		{64, "ffe054fe7ae0cb6dc65c3af9b61d5209f439851db43d0ba5997337df154668eb"},
+		{65, "635361c48bb9eab14198e76ea8ab7f1a41685d6ad62aa9146d301d4f17eb0ae0"},
+		{119, "31eba51c313a5c08226adf18d4a359cfdfd8d2e816b13f4af952f7ea6584dcfb"},
+		{120, "2f3d335432c70b580af0e8e1b3674a7c020d683aa5f73aaaedfdc55af904c21c"},
+		{1000000, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"},
+	};
+	static char text[1000000];
+
+	memset(text, 'a', sizeof text);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		for (size_t piece = 1; piece <= 130; piece++) {
+			unsigned char digest[SHA256_SIZE];
+			char hex[2 * SHA256_SIZE + 1];
+			struct sha256 s;
+			if (rows[i].n > 1000 && piece < 130)
+				continue;
+			sha256_init(&s);
+			for (size_t at = 0; at < rows[i].n; at += piece)
+				sha256_add(&s, text + at, rows[i].n - at < piece ? rows[i].n - at : piece);
+			sha256_finish(&s, digest);
+			for (size_t k = 0; k < SHA256_SIZE; k++)
+				snprintf(hex + 2 * k, 3, "%02x", digest[k]);
+			assert_string_equal(hex, rows[i].digest);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -493,7 +532,7 @@ int main(void)
 		cmocka_unit_test(test_lines_buffer), cmocka_unit_test(test_lines_long),
 		cmocka_unit_test(test_lines_files),  cmocka_unit_test(test_json),
 		cmocka_unit_test(test_utf8),	     cmocka_unit_test(test_text),
-		cmocka_unit_test(test_hostlist),
+		cmocka_unit_test(test_hostlist),     cmocka_unit_test(test_sha256),
 	};
 
 	return cmocka_run_group_tests_name("base", tests, NULL, NULL);
