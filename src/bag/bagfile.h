@@ -26,6 +26,7 @@ enum {
 	BAG_TASKS_MOST = 100 * 1000 * 1000,
 	BAG_NEEDS_MOST = 65536, /* distinct needs in one bag */
 	BAG_CPU = 1000,		/* one CPU in the units of `cpus` */
+	BAG_GRACE_MOST = 3600,	/* seconds from SIGTERM to SIGKILL */
 };
 
 /* Resources that a task needs from a worker. */

@@ -29,6 +29,7 @@ enum {
 	REST_US = 1000,
 	MEASURE_US = 500000,	 /* interval of measuring the rate */
 	ALLOCATIONS_KEPT = 1000, /* allocation records kept in the journal of a complete bag */
+	LEAVE_SECONDS = 2,	 /* time for workers to leave after the grace of their tasks */
 };
 
 int64_t broker_now_us(void)
@@ -259,6 +260,13 @@ static bool over(const struct broker *b)
 	return b->summary.cancelled || b->summary.interrupted || c.waiting + c.flying == 0;
 }
 
+static void peers_write(struct broker *b)
+{
+	for (size_t i = 0; i < b->peers.n; i++)
+		if (b->peers.v[i] && b->peers.v[i]->out.n)
+			peer_write(b, b->peers.v[i]);
+}
+
 static int loop(struct broker *b, struct err *err)
 {
 	int64_t ticked = 0, synced = b->now;
@@ -286,13 +294,42 @@ static int loop(struct broker *b, struct err *err)
 			return rc;
 		report(b);
 		peers_fill(b);
-		for (size_t i = 0; i < b->peers.n; i++)
-			if (b->peers.v[i] && b->peers.v[i]->out.n)
-				peer_write(b, b->peers.v[i]);
+		peers_write(b);
 		if (n > 0 && b->summary.workers > 0)
 			usleep(REST_US);
 	}
 	return 0;
+}
+
+static bool peers_busy(const struct broker *b)
+{
+	for (size_t i = 0; i < b->peers.n; i++)
+		if (b->peers.v[i] && b->peers.v[i]->flights.n)
+			return true;
+	return false;
+}
+
+/* Ends the workers that have tasks, and waits while these have their grace. A second signal ends
+ * the wait: then their connections are closed, which kills what still runs. */
+static void farewell(struct broker *b)
+{
+	int64_t until = b->now + (b->options->grace + LEAVE_SECONDS) * 1000000;
+	bool before = b->summary.interrupted, child;
+
+	b->ending = true;
+	b->summary.interrupted = false;
+	for (size_t i = 0; i < b->peers.n; i++)
+		if (b->peers.v[i] && b->peers.v[i]->flights.n)
+			wire_add(&b->peers.v[i]->out, &(struct wire){.kind = WIRE_END});
+	for (peers_write(b); peers_busy(b) && b->now < until && !b->summary.interrupted; peers_write(b)) {
+		if (listen_all(b, &child) < 0)
+			break;
+		b->summary.running = peers_running(b);
+		b->summary.ending = true;
+		if (b->options->progress)
+			b->options->progress(b->options->arg, &b->summary);
+	}
+	b->summary.interrupted = before;
 }
 
 /* Selects the records that a complete bag needs: one for each task, and the last failure of
@@ -372,20 +409,18 @@ static int run(struct broker *b, const char *socket, struct err *err)
 		rc = b->provider->kind->request(b->provider, local.cpus / BAG_CPU, -1, err);
 	}
 	rc = rc < 0 ? rc : loop(b, err);
+	if (rc == 0)
+		farewell(b);
 	cluster_close(b);
 	struct err other;
 	if (rc < 0) /* keep the outcome of requests even after an error */
 		journal_sync(b->journal, &other);
 	int last = rc < 0 ? 0 : finish(b, err);
-	for (size_t i = 0; i < b->peers.n; i++) {
-		struct peer *p = b->peers.v[i];
+	for (size_t i = 0; i < b->peers.n; i++)
 		/* without END, a worker behind the gate would take this for a broken connection */
-		if (p && p->remote && p->worker)
-			wire_add(&p->out, &(struct wire){.kind = WIRE_END});
-		if (p)
-			peer_write(b, p);
-	}
-	struct queue_counts counts = queue_counts(b->queue);
+		if (b->peers.v[i] && b->peers.v[i]->remote && b->peers.v[i]->worker)
+			wire_add(&b->peers.v[i]->out, &(struct wire){.kind = WIRE_END});
+	peers_write(b);
 	for (size_t i = 0; i < b->peers.n; i++)
 		if (b->peers.v[i])
 			peer_close(b, b->peers.v[i]);
@@ -399,7 +434,6 @@ static int run(struct broker *b, const char *socket, struct err *err)
 	}
 	b->now = broker_now_us();
 	measure(b);
-	b->summary.counts = counts;
 	close(b->signals);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return rc < 0 ? rc : last;

@@ -33,6 +33,7 @@ struct broker_summary {
 	double rate;	  /* recent rate, tasks per second */
 	int64_t left;	  /* estimated seconds until the end at that rate; -1: unknown */
 	bool cancelled, interrupted;
+	bool ending; /* running tasks have their grace now */
 };
 
 struct broker_options {
@@ -42,6 +43,7 @@ struct broker_options {
 	int invite;	     /* number of workers on other hosts that are started by hand */
 	/* invited workers and those of clusters don't see our files: in= and out= are copied */
 	bool apart;
+	int64_t grace;	    /* seconds from SIGTERM to SIGKILL for tasks that must end */
 	int64_t cpus, gpus; /* resources of this host for all local workers; thousandths of CPUs */
 	int64_t memory;	    /* memory for all local workers, KiB; -1: unknown */
 	struct queue_rules rules;

@@ -82,7 +82,7 @@ struct broker {
 	uint32_t measured_done;
 	double usual; /* total seconds that tasks took */
 	uint64_t nusual;
-	bool retried;
+	bool ending; /* workers are ending: their tasks are not lost, but wait again */
 };
 
 int64_t broker_now_us(void);

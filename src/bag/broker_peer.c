@@ -309,7 +309,7 @@ static void flights_lose(struct broker *b, struct peer *p)
 				   .worker = p->name,
 				   .nworker = strlen(p->name)};
 		int64_t stay = b->now - f->since;
-		if (begun && cluster_dropped(b, p)) {
+		if (b->ending || (begun && cluster_dropped(b, p))) {
 			queue_return(b->queue, f->task, p->number);
 		} else if (begun && !f->dropped && cluster_cut(b, p, stay)) {
 			snprintf(why, sizeof why,
@@ -428,6 +428,7 @@ static void give(struct broker *b, struct peer *p, uint32_t task)
 					 .gpus = need->gpus,
 					 .memory = need->memory,
 					 .seconds = need->seconds,
+					 .grace = b->options->grace,
 					 .text = b->bag.text + t->at,
 					 .ntext = t->n});
 }

@@ -9,6 +9,10 @@
  *	broker -> worker on another host: ANSWER to its HELLO, a key with which it may reconnect
  *		within ten minutes after its connection broke
  *
+ * After DROP and END, tasks get SIGTERM and then, after their grace, SIGKILL; after END the worker
+ * sends no results any more. A connection that breaks kills its tasks at once, because they may be
+ * started again elsewhere.
+ *
  * A worker begins its tasks strictly in the order they came, each as soon as its needs fit, so the
  * broker knows which are running. A peer that receives an unexpected message closes the connection.
  */
@@ -38,7 +42,7 @@ enum wire_kind {
 };
 
 enum {
-	WIRE_VERSION = 1,
+	WIRE_VERSION = 2,
 	WIRE_MOST = 1 << 20, /* bytes of one message */
 	/* bytes of output in one message; the rest comes before it as chunks */
 	WIRE_OUTPUT = 1 << 18,
@@ -52,6 +56,7 @@ struct wire {
 	uint32_t attempt;	    /* TASK, RESULT; FILE: its mode */
 	int64_t cpus, gpus, memory; /* HELLO: total resources; TASK: needs */
 	int64_t seconds;	    /* HELLO: time until its end, -1: no end; TASK: limit, 0: none */
+	int64_t grace;		    /* TASK: seconds from SIGTERM to SIGKILL when it must end */
 	int32_t status;		    /* RESULT: as waitpid() reports it */
 	int64_t began, took;	    /* RESULT, microseconds */
 	bool cut;		    /* RESULT: some output was discarded */

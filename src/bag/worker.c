@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bag/bagfile.h"
 #include "bag/credential.h"
 #include "bag/files.h"
 #include "bag/journal.h"
@@ -128,6 +129,17 @@ static void slot_kill(struct slot *s)
 		kill(-s->pid, SIGKILL);
 }
 
+/* Asks a task to end: SIGTERM now, SIGKILL after its grace (see limits()). SIGCONT wakes it if it
+ * is stopped. */
+static void slot_end(struct slot *s)
+{
+	if (!s->pid || s->kill_at)
+		return;
+	s->kill_at = now_us(CLOCK_MONOTONIC) + s->task->w.grace * 1000000;
+	kill(-s->pid, SIGTERM);
+	kill(-s->pid, SIGCONT);
+}
+
 static void drop(struct worker *w, uint64_t task)
 {
 	if (list_return(w, task))
@@ -136,22 +148,28 @@ static void drop(struct worker *w, uint64_t task)
 		struct slot *s = w->slots.v[i];
 		if (s->task && s->task->w.task == task && !s->dropped) {
 			s->dropped = true;
-			slot_kill(s);
+			slot_end(s);
 		}
 	}
 }
 
-enum { MEMORY_MS = 250 };   /* interval of checking the memory of tasks that state it */
-enum { OUTPUT_MS = 500 };   /* interval of checking the output of tasks */
-enum { TOLD = 1, CUT = 2 }; /* why it ends: by a message, or without one */
+enum {
+	MEMORY_MS = 250,   /* interval of checking the memory of tasks that state it */
+	OUTPUT_MS = 500,   /* interval of checking the output of tasks */
+	KILL_US = 1000000, /* time for killed tasks to vanish */
+};
+enum {
+	TOLD = 1, /* it ends because of a message, SIGTERM, or the end of its time */
+	CUT = 2,  /* its connection has ended */
+};
 
 /* Handles a message. Returns TOLD if the broker wants us to end, 0, or -EPROTO. */
 static int handle(struct worker *w, struct spawner *s, const struct wire *m)
 {
 	switch (m->kind) {
 	case WIRE_TASK:
-		if (m->cpus < 0 || m->gpus < 0 || m->memory < 0 || m->seconds < 0 || m->ntext == 0 ||
-		    (w->next.task && w->next.task != m->task))
+		if (m->cpus < 0 || m->gpus < 0 || m->memory < 0 || m->seconds < 0 || m->grace < 0 ||
+		    m->grace > BAG_GRACE_MOST || m->ntext == 0 || (w->next.task && w->next.task != m->task))
 			return -EPROTO;
 		task_add(w, s, m);
 		return 0;
@@ -208,22 +226,27 @@ static int take_in(struct worker *w, struct spawner *s, struct strbuf *in)
 	return step < 0 ? (int)step : rc;
 }
 
-/* Kills tasks past their time limit; returns the milliseconds until the next limit, -1: none. */
+/* Ends tasks past their time limit, and kills those past their grace; returns the milliseconds
+ * until the next of these, -1: none. */
 static int limits(struct worker *w)
 {
 	int64_t now = now_us(CLOCK_MONOTONIC), next = INT64_MAX;
 
 	for (size_t i = 0; i < w->slots.n; i++) {
 		struct slot *s = w->slots.v[i];
-		if (!s->deadline || !s->pid)
+		if (!s->pid)
 			continue;
-		if (s->deadline <= now) {
-			s->late = true;
+		if (s->deadline && s->deadline <= now) {
+			s->late = !s->kill_at;
 			s->deadline = 0;
-			slot_kill(s);
-		} else if (s->deadline < next) {
-			next = s->deadline;
+			slot_end(s);
 		}
+		if (s->kill_at && s->kill_at <= now && !s->killed) {
+			s->killed = true;
+			slot_kill(s);
+		}
+		int64_t at = !s->kill_at ? s->deadline : s->killed ? 0 : s->kill_at;
+		next = at && at < next ? at : next;
 	}
 	return next == INT64_MAX ? -1 : (int)((next - now) / 1000 > 60000 ? 60000 : (next - now) / 1000 + 1);
 }
@@ -299,11 +322,26 @@ static bool outputs_trim(struct worker *w)
 	return busy;
 }
 
+/* Set by SIGTERM, with which a cluster or an administrator ends a worker. */
+static volatile sig_atomic_t terminated;
+static volatile sig_atomic_t terminated_wake = -1;
+
+static void on_terminate(int number)
+{
+	uint64_t one = 1;
+	int saved = errno;
+
+	(void)number;
+	terminated = 1;
+	(void)!write(terminated_wake, &one, sizeof one);
+	errno = saved;
+}
+
 static int loop(struct worker *w, struct spawner *s, struct strbuf *in, int64_t end)
 {
 	for (;;) {
 		int64_t left = end < 0 ? INT64_MAX : end - now_us(CLOCK_MONOTONIC);
-		if (left <= 0)
+		if (left <= 0 || terminated)
 			return TOLD;
 		bool watched = memory_look(w);
 		pthread_mutex_lock(&w->lock);
@@ -341,6 +379,54 @@ static int loop(struct worker *w, struct spawner *s, struct strbuf *in, int64_t 
 	}
 }
 
+/* Begins the end of all tasks; returns when the last of them must have vanished. */
+static int64_t tasks_end(struct worker *w)
+{
+	int64_t until = now_us(CLOCK_MONOTONIC);
+
+	pthread_mutex_lock(&w->lock);
+	w->ending = true;
+	vec_clear(&w->list);
+	w->first = 0;
+	for (size_t i = 0; i < w->slots.n; i++) {
+		slot_end(w->slots.v[i]);
+		until = w->slots.v[i]->kill_at > until ? w->slots.v[i]->kill_at : until;
+	}
+	pthread_mutex_unlock(&w->lock);
+	return until + KILL_US;
+}
+
+/* Ends all tasks, and waits for that. A connection that breaks ends the wait: the broker is gone,
+ * or in a hurry. */
+static void farewell(struct worker *w)
+{
+	int64_t until = tasks_end(w), left;
+	char buffer[4096];
+
+	while ((left = until - now_us(CLOCK_MONOTONIC)) > 0) {
+		bool busy = false;
+		pthread_mutex_lock(&w->lock);
+		for (size_t i = 0; i < w->slots.n; i++)
+			busy = busy || w->slots.v[i]->task;
+		int timeout = limits(w), most = (int)(left / 1000) + 1;
+		out_send(w);
+		bool more = w->out.n > 0;
+		busy = !w->broken && (busy || more);
+		pthread_mutex_unlock(&w->lock);
+		if (!busy)
+			return;
+		struct pollfd p[2] = {{.fd = w->fd, .events = (short)(POLLIN | (more ? POLLOUT : 0))},
+				      {.fd = w->wake, .events = POLLIN}};
+		uint64_t count;
+		poll(p, 2, timeout < 0 || timeout > most ? most : timeout);
+		if (p[1].revents && read(w->wake, &count, sizeof count) < 0 && errno != EAGAIN)
+			return;
+		if ((p[0].revents & (POLLIN | POLLHUP | POLLERR)) &&
+		    recv(w->fd, buffer, sizeof buffer, MSG_DONTWAIT) <= 0)
+			return;
+	}
+}
+
 /* The threads keep running until the process ends, which is soon, so nothing that they use is
  * freed. */
 int worker_run(int fd, const struct worker_offer *offer, struct err *err)
@@ -362,6 +448,8 @@ int worker_run(int fd, const struct worker_offer *offer, struct err *err)
 			     .session = offer->session,
 			     .scratch = offer->scratch,
 			     .memory = offer->memory < 0 ? INT64_MAX / 2 : offer->memory};
+	terminated_wake = w->wake;
+	sigaction(SIGTERM, &(struct sigaction){.sa_handler = on_terminate, .sa_flags = SA_RESTART}, NULL);
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->work, NULL);
 	pthread_cond_init(&w->drained, NULL);
@@ -384,6 +472,8 @@ int worker_run(int fd, const struct worker_offer *offer, struct err *err)
 				  .nerr = strlen(key)});
 	pthread_mutex_unlock(&w->lock);
 	int rc = loop(w, &s, &in, offer->seconds < 0 ? -1 : now_us(CLOCK_MONOTONIC) + offer->seconds * 1000000);
+	if (rc == TOLD)
+		farewell(w);
 	pthread_mutex_lock(&w->lock);
 	w->broken = true;
 	vec_clear(&w->list);

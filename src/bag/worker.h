@@ -7,9 +7,10 @@
  * sent when the task ends. The command `:` (the shell's no-op) needs no process and is done at
  * once.
  *
- * A worker dies with its broker: when the connection ends, all tasks are killed with everything
- * they started. When the worker itself is killed, the kernel kills its tasks' first processes, and
- * a broker on the same host kills the rest.
+ * A worker that must end gives its tasks their grace: SIGTERM, then SIGKILL. It dies with its
+ * broker: when the connection ends, all tasks are killed with everything they started. When the
+ * worker itself is killed, the kernel kills its tasks' first processes, and a broker on the same
+ * host kills the rest.
  */
 #ifndef BAG_WORKER_H
 #define BAG_WORKER_H
@@ -31,8 +32,8 @@ struct worker_offer {
 	const char *scratch;
 };
 
-/* Runs tasks of the broker at the other end of `fd` to the end. Returns 0 if the broker ended
- * it or its time was up, 1 if the connection was lost, or -errno. */
+/* Runs tasks of the broker at the other end of `fd` to the end. Returns 0 if the broker or SIGTERM
+ * ended it or its time was up, 1 if the connection was lost, or -errno. Catches SIGTERM. */
 int worker_run(int fd, const struct worker_offer *offer, struct err *err);
 
 #endif

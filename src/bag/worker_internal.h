@@ -40,7 +40,7 @@ struct apart {
 
 struct worker;
 
-/* A thread and its task. Protected by the lock: pid, task, dropped, deadline. */
+/* A thread and its task. Protected by the lock: pid, task, dropped, deadline, kill_at, killed. */
 struct slot {
 	struct worker *worker;
 	struct spawner spawner;
@@ -48,9 +48,11 @@ struct slot {
 	struct task *task;
 	pid_t pid;	  /* 0: nothing is running */
 	bool dropped;	  /* the result is no longer wanted */
-	bool late;	  /* it was killed at its time limit */
+	bool late;	  /* it reached its time limit */
+	bool killed;	  /* it got SIGKILL, because it did not end after SIGTERM */
 	int64_t large;	  /* it was killed because it used this many KiB; 0: it was not */
-	int64_t deadline; /* microseconds, CLOCK_MONOTONIC; 0: none */
+	int64_t deadline; /* its time limit; microseconds, CLOCK_MONOTONIC; 0: none */
+	int64_t kill_at;  /* the end of its grace, the same; 0: it may run */
 	uint64_t gpus;	  /* bit mask */
 	char **env;	  /* the list of CUDA devices comes first, then `own` */
 	char *inherited;  /* the value of that list in our own environment; NULL: not set */
@@ -71,6 +73,7 @@ struct worker {
 	struct strbuf out;   /* bytes for the broker */
 	size_t sent;	     /* bytes of `out` already sent */
 	bool broken;	     /* the connection is broken */
+	bool ending;	     /* tasks are ended, and their results no longer sent */
 	char *session;	     /* see worker.h */
 	const char *scratch; /* see worker.h */
 	bool scratched;	     /* the scratch directory exists */
@@ -83,6 +86,8 @@ void task_dir(const struct worker *w, uint64_t task, struct strbuf *ret);
 void task_free(struct worker *w, struct task *t); /* with its directory */
 
 int64_t now_us(clockid_t clock);
+
+void worker_wake(const struct worker *w); /* makes the main thread look at everything again */
 
 /* Call all of these with the lock held. */
 void out_send(struct worker *w);

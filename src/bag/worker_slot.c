@@ -19,6 +19,7 @@
 
 #include "bag/files.h"
 #include "bag/journal.h"
+#include "run/tree.h"
 
 int64_t now_us(clockid_t clock)
 {
@@ -26,6 +27,13 @@ int64_t now_us(clockid_t clock)
 
 	clock_gettime(clock, &t);
 	return t.tv_sec * INT64_C(1000000) + t.tv_nsec / 1000;
+}
+
+void worker_wake(const struct worker *w)
+{
+	uint64_t one = 1;
+
+	(void)!write(w->wake, &one, sizeof one); /* it fails only if it is awake already */
 }
 
 /* Call the functions from here to gpus_pick() with the lock held. */
@@ -37,9 +45,7 @@ void out_send(struct worker *w)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-			uint64_t one = 1;
-			if (write(w->wake, &one, sizeof one) < 0 && errno != EAGAIN)
-				w->broken = true;
+			worker_wake(w);
 			return;
 		}
 		if (n < 0)
@@ -166,6 +172,19 @@ static char **environment(struct slot *s, const struct task *t)
 	return s->env + (s->env[0] == NULL);
 }
 
+/* Waits for the rest of a group that was asked to end: a shell ends at SIGTERM before the program
+ * that it runs. */
+static void group_wait(const struct slot *s)
+{
+	for (;; usleep(20000)) {
+		pthread_mutex_lock(&s->worker->lock);
+		bool wait = s->kill_at && !s->killed && !s->worker->broken;
+		pthread_mutex_unlock(&s->worker->lock);
+		if (!wait || !tree_group(getpid(), s->pid))
+			return;
+	}
+}
+
 /* Waits until the started process has ended, then kills the rest of its group. The pid stays
  * reserved until then. */
 static int reap(struct slot *s)
@@ -175,6 +194,7 @@ static int reap(struct slot *s)
 
 	while (waitid(P_PID, (id_t)s->pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
 		;
+	group_wait(s);
 	pthread_mutex_lock(&s->worker->lock);
 	kill(-s->pid, SIGKILL);
 	while (waitpid(s->pid, &status, 0) < 0 && errno == EINTR)
@@ -233,13 +253,11 @@ static int start(struct slot *s, const struct task *t, const char *dir, char *co
 	}
 	pthread_mutex_lock(&w->lock);
 	s->pid = pid;
-	if (s->dropped || w->broken)
+	if (s->dropped || w->broken || w->ending)
 		kill(-pid, SIGKILL);
 	s->deadline = t->w.seconds ? now_us(CLOCK_MONOTONIC) + t->w.seconds * 1000000 : 0;
-	if (s->deadline || t->w.memory) {
-		uint64_t one = 1;
-		(void)!write(w->wake, &one, sizeof one);
-	}
+	if (s->deadline || t->w.memory)
+		worker_wake(w);
 	pthread_mutex_unlock(&w->lock);
 	return reap(s);
 }
@@ -255,6 +273,8 @@ static void run(struct slot *s, struct task *t)
 		task_dir(w, t->w.task, &dir);
 	int status = start(s, t, t->apart ? dir.text : NULL, environment(s, t), &note);
 	int64_t took = now_us(CLOCK_MONOTONIC) - since;
+	if (s->late && status == 0) /* it has ended because of SIGTERM, not because it was done */
+		status = SIGTERM;
 	if (t->apart && status == 0)
 		status = files_return(s, t, dir.text, &note);
 	if (t->apart) { /* before the result, because the task may be sent again */
@@ -265,14 +285,18 @@ static void run(struct slot *s, struct task *t)
 	output_send(s, s->out, false, &out, &cut);
 	output_send(s, s->err, true, &err, &cut);
 	if (s->late)
-		strbuf_printf(&note, "shunt: killed at its limit, time=%" PRId64 "s\n", t->w.seconds);
+		strbuf_printf(&note, "shunt: %s at its limit, time=%" PRId64 "s\n",
+			      s->killed ? "killed, as it did not end after SIGTERM," : "ended by SIGTERM",
+			      t->w.seconds);
 	if (s->large)
 		strbuf_printf(&note, "shunt: killed with %" PRId64 " KiB of memory, its limit is mem=%" PRId64 "kb\n",
 			      s->large, t->w.memory);
 	strbuf_add(&err, strbuf_text(&note), note.n);
 
 	pthread_mutex_lock(&w->lock);
-	if (s->dropped)
+	if (w->ending)
+		worker_wake(w);
+	else if (s->dropped)
 		out_put(w, &(struct wire){.kind = WIRE_RETURNED, .task = t->w.task});
 	else
 		out_put(w, &(struct wire){.kind = WIRE_RESULT,
@@ -291,9 +315,9 @@ static void run(struct slot *s, struct task *t)
 	w->memory += t->w.memory;
 	w->gpus_used &= ~s->gpus;
 	s->task = NULL;
-	s->dropped = s->late = false;
+	s->dropped = s->late = s->killed = false;
 	s->large = 0;
-	s->deadline = 0;
+	s->deadline = s->kill_at = 0;
 	pthread_mutex_unlock(&w->lock);
 	strbuf_fini(&out);
 	strbuf_fini(&err);

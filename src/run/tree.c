@@ -63,17 +63,21 @@ static void children_add(pid_t pid, pid_list *ret)
 	vec_free(&threads);
 }
 
-/* Reads parent and session from /proc/PID/stat; false if the process is gone or a zombie. The name
- * before them may contain anything. */
-static bool stat_read(pid_t pid, pid_t *ret_parent, pid_t *ret_session)
+struct ties {
+	pid_t parent, group, session;
+};
+
+/* Reads them from /proc/PID/stat; false if the process is gone or a zombie. The name before them
+ * may contain anything. */
+static bool stat_read(pid_t pid, struct ties *ret)
 {
 	char path[32], text[1024], state, *name_end;
 
 	snprintf(path, sizeof path, "/proc/%d/stat", pid);
 	if (proc_file_read(path, text, sizeof text) <= 0 || !(name_end = strrchr(text, ')')))
 		return false;
-	return sscanf(name_end + 1, " %c %d %*d %d", &state, ret_parent, ret_session) == 3 && state != 'Z' &&
-	       state != 'X';
+	return sscanf(name_end + 1, " %c %d %d %d", &state, &ret->parent, &ret->group, &ret->session) == 4 &&
+	       state != 'Z' && state != 'X';
 }
 
 static bool is_in(const pid_list *l, pid_t pid)
@@ -88,15 +92,15 @@ static bool is_in(const pid_list *l, pid_t pid)
 static void tree_scan(pid_t root, pid_list *ret)
 {
 	pid_list all = {0};
-	pid_t parent, session;
+	struct ties t;
 	size_t before;
 
 	numbers_list("/proc", &all);
 	do {
 		before = ret->n;
 		for (size_t i = 0; i < all.n; i++)
-			if (!is_in(ret, all.v[i]) && stat_read(all.v[i], &parent, &session) &&
-			    (parent == root || is_in(ret, parent)))
+			if (!is_in(ret, all.v[i]) && stat_read(all.v[i], &t) &&
+			    (t.parent == root || is_in(ret, t.parent)))
 				vec_push(ret, all.v[i]);
 	} while (ret->n > before);
 	vec_free(&all);
@@ -178,6 +182,19 @@ void tree_kill(pid_t root)
 	for (size_t i = 0; i < l.n; i++)
 		kill(l.v[i], SIGKILL);
 	vec_free(&l);
+}
+
+bool tree_group(pid_t root, pid_t group)
+{
+	pid_list l = {0};
+	struct ties t;
+	bool any = false;
+
+	tree_list(root, &l);
+	for (size_t i = 0; i < l.n && !any; i++)
+		any = l.v[i] != group && stat_read(l.v[i], &t) && t.group == group;
+	vec_free(&l);
+	return any;
 }
 
 static int64_t rss_of(pid_t pid, int64_t *ret_shared)
@@ -287,22 +304,23 @@ int tree_kill_tagged(const char *tag, const char *instance, pid_t session)
 {
 	struct strbuf buf = {0}, label = {0};
 	pid_list all = {0};
-	pid_t parent, of;
+	struct ties ties;
 	int found = 0;
 
 	strbuf_printf(&label, "%s@%s", tag, instance);
 	/* The session's leader died with its shepherd: a live process with that pid and no tag is a
 	 * later one. */
-	if (session > 0 && stat_read(session, &parent, &of) && tag_look(session, label.text, &buf) != TAGGED)
+	if (session > 0 && stat_read(session, &ties) && tag_look(session, label.text, &buf) != TAGGED)
 		session = 0;
 	numbers_list("/proc", &all);
 	for (size_t i = 0; i < all.n; i++) {
-		if (all.v[i] == getpid() || !stat_read(all.v[i], &parent, &of))
+		if (all.v[i] == getpid() || !stat_read(all.v[i], &ties))
 			continue;
 		enum tagged t = tag_look(all.v[i], label.text, &buf);
 		if (t == EXECUTES) /* its tag will be visible in a moment */
 			found++;
-		if ((t == TAGGED || (t == UNTAGGED && session > 0 && of == session)) && !kill(all.v[i], SIGKILL))
+		if ((t == TAGGED || (t == UNTAGGED && session > 0 && ties.session == session)) &&
+		    !kill(all.v[i], SIGKILL))
 			found++;
 	}
 	vec_free(&all);

@@ -23,6 +23,9 @@ int process_signal_heard(pid_t pid, int signal); /* the same for one process: re
 /* Stops what it finds until nothing new appears, then sends SIGKILL to all: not even a fork bomb
  * escapes. */
 void tree_kill(pid_t root);
+/* Returns true if a living descendant of `root` other than the group's leader is in that process
+ * group. */
+bool tree_group(pid_t root, pid_t group);
 /* Returns the KiB of memory that they hold. Shared pages are counted once for each process unless
  * `exact`, which costs more. */
 int64_t tree_memory(pid_t root, bool exact);

@@ -120,6 +120,7 @@ static void task(struct broker *b, uint64_t number, const char *command, int64_t
 			       .attempt = 1,
 			       .cpus = cpus,
 			       .seconds = seconds,
+			       .grace = 60,
 			       .text = command,
 			       .ntext = strlen(command)});
 }
@@ -206,8 +207,8 @@ static void limits_and_drops(void **state)
 	next(&b);
 	task(&b, 1, "sleep 100", 1000, 1);
 	struct wire m = next(&b);
-	assert_true(WIFSIGNALED(m.status) && WTERMSIG(m.status) == SIGKILL);
-	assert_int_equal(strncmp(m.err, "shunt: killed at its limit, time=1s\n", m.nerr), 0);
+	assert_true(WIFSIGNALED(m.status) && WTERMSIG(m.status) == SIGTERM);
+	assert_int_equal(strncmp(m.err, "shunt: ended by SIGTERM at its limit, time=1s\n", m.nerr), 0);
 	char path[64], command[128];
 	snprintf(path, sizeof path, "/tmp/bag-begun.%d", (int)b.pid);
 	snprintf(command, sizeof command, "echo > %s; sleep 100", path);
@@ -241,6 +242,74 @@ static void limits_and_drops(void **state)
 	strbuf_fini(&b.in);
 }
 
+/* Gives a task that has 60 seconds of grace, and waits until it has made the file `begun`. */
+static void graced(struct broker *b, uint64_t number, const char *command)
+{
+	give(b, &(struct wire){.kind = WIRE_TASK,
+			       .task = number,
+			       .cpus = 1000,
+			       .grace = 60,
+			       .text = command,
+			       .ntext = strlen(command)});
+	while (access("begun", F_OK) != 0)
+		usleep(1000);
+	unlink("begun");
+}
+
+/* A task that must end gets SIGTERM, and only after its grace SIGKILL. */
+static void grace(void **state)
+{
+	(void)state;
+	static const char saves[] =
+		"exec 2>/dev/null; trap 'touch saved; exit 0' TERM; touch begun; while :; do sleep 0.01; done";
+	/* the shell ends at once, and the program that it runs some time later */
+	static const char below[] =
+		"sh -c \"trap 'sleep 0.3; touch saved; exit 0' TERM; touch begun; while :; do sleep 0.01; done\"; true";
+	static const char deaf[] = "trap '' TERM; sleep 100";
+	char dir[] = "/tmp/bag-grace.XXXXXX";
+	int status;
+
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(chdir(dir), 0);
+	struct broker b = begin(1000, 0);
+	next(&b);
+	give(&b,
+	     &(struct wire){
+		     .kind = WIRE_TASK, .task = 1, .seconds = 1, .grace = 60, .text = saves, .ntext = strlen(saves)});
+	result(&b, 1, SIGTERM, "", "shunt: ended by SIGTERM at its limit, time=1s\n"); /* although it exits with 0 */
+	assert_int_equal(unlink("saved"), 0);
+	give(&b, &(struct wire){
+			 .kind = WIRE_TASK, .task = 2, .seconds = 1, .grace = 1, .text = deaf, .ntext = strlen(deaf)});
+	result(&b, 2, SIGKILL, "", "shunt: killed, as it did not end after SIGTERM, at its limit, time=1s\n");
+	unlink("begun");
+	graced(&b, 3, below);
+	give(&b, &(struct wire){.kind = WIRE_DROP, .task = 3});
+	struct wire m = next(&b);
+	assert_true(m.kind == WIRE_RETURNED && m.task == 3);
+	assert_int_equal(unlink("saved"), 0);
+	graced(&b, 4, below);
+	give(&b, &(struct wire){.kind = WIRE_END});
+	assert_int_equal(recv(b.fd, &m, 1, 0), 0); /* no result: the task runs again */
+	assert_int_equal(unlink("saved"), 0);
+	assert_int_equal(end(&b), 0);
+	b = begin(1000, 0);
+	next(&b);
+	graced(&b, 5, saves);
+	kill(b.pid, SIGTERM); /* by a cluster that takes its allocation away */
+	assert_int_equal(recv(b.fd, &m, 1, 0), 0);
+	assert_int_equal(unlink("saved"), 0);
+	assert_int_equal(end(&b), 0);
+	b = begin(1000, 0);
+	next(&b);
+	graced(&b, 6, "trap '' TERM; touch begun; sleep 1000");
+	give(&b, &(struct wire){.kind = WIRE_END});
+	close(b.fd); /* a broker in a hurry */
+	assert_int_equal(waitpid(b.pid, &status, 0), b.pid);
+	strbuf_fini(&b.in);
+	assert_int_equal(chdir("/"), 0);
+	assert_int_equal(rmdir(dir), 0);
+}
+
 /* When the connection ends, so does everything, also what has left its group. */
 static void dies(void **state)
 {
@@ -272,7 +341,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words), cmocka_unit_test(runs),
 		cmocka_unit_test(large), cmocka_unit_test(limits_and_drops),
-		cmocka_unit_test(dies),
+		cmocka_unit_test(grace), cmocka_unit_test(dies),
 	};
 	return cmocka_run_group_tests_name("bag_worker", tests, NULL, NULL);
 }

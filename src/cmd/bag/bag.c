@@ -142,6 +142,11 @@ static void on_progress(void *arg, const struct broker_summary *s)
 	if (!show->terminal)
 		return;
 	show->drawn = true;
+	if (s->ending) {
+		dprintf(STDERR_FILENO, "\rtasks that still run after SIGTERM: %u; Ctrl-C kills them now\033[K",
+			s->running);
+		return;
+	}
 	dprintf(STDERR_FILENO, "\r%u of %u done, %u failed, %u running, %.*f/s", s->counts.done, s->tasks,
 		s->counts.aside, s->running, s->rate < 10, s->rate);
 	if (s->left >= 0)
@@ -154,7 +159,7 @@ static int conclude(const struct command *c, const struct broker_summary *s, con
 	char took[32];
 	uint32_t rest = s->tasks - s->counts.done - s->counts.aside;
 
-	if (s->interrupted || s->cancelled) {
+	if (rest && (s->interrupted || s->cancelled)) {
 		command_warn(c, "%s: %u of %u tasks are done; 'shunt bag run %s' continues",
 			     s->cancelled ? "cancelled" : "interrupted", s->counts.done, s->tasks, dir);
 		return EXIT_FAILED;
@@ -258,6 +263,7 @@ int bag_drive(const struct command *c, const struct bag_how *how, const char *di
 		.filler = how->filler,
 		.cpus = (how->cpus < 0 ? bag_cpus_here() : how->cpus) * BAG_CPU,
 		.gpus = how->gpus,
+		.grace = how->grace,
 		.rules = {.attempts = (int)how->retries + 1,
 			  .losses = (int)how->losses,
 			  .replicas = (int)how->replicas,
@@ -398,6 +404,7 @@ const struct command command_bag_run = {
 		"If the broker or the machine is killed, run the command again: tasks that were finished are not run again. "
 		"A task whose exit code is not 0 is retried, then set aside. Tasks run in the current directory, with SHUNT_TASK and SHUNT_ATTEMPT in their environment and empty standard input; "
 		"processes that a task leaves behind in its process group are killed. "
+		"A task that must end gets SIGTERM, and SIGKILL after --grace. "
 		"Up to 16 MB of each output are kept. Exit code: 0 if all tasks succeeded, 1 otherwise.",
 	.examples = run_examples,
 	.options = run_options,

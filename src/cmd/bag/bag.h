@@ -13,7 +13,7 @@
 
 /* Options of `run` and `retry` that say how tasks are run. */
 struct bag_how {
-	int64_t workers, cpus, gpus, retries, losses, replicas, agree, invite;
+	int64_t workers, cpus, gpus, retries, losses, replicas, agree, invite, grace;
 	const char *memory;
 	bool stream, apart, filler;
 	struct texts on;
@@ -28,6 +28,7 @@ struct bag_how {
 	{"memory", OPTION_TEXT, offsetof(TYPE, how.memory), "SIZE", NULL, NULL, 0, 0, "Memory for tasks that state what they need; otherwise all of this machine's.", 0}, \
 	{"retries", OPTION_NUMBER, offsetof(TYPE, how.retries), "N", "2", NULL, 0, 200, "Run a task that fails up to N more times before it is set aside.", 0}, \
 	{"losses", OPTION_NUMBER, offsetof(TYPE, how.losses), "N", "5", NULL, 1, 200, "Set a task aside when N workers have vanished while they ran it.", 0}, \
+	{"grace", OPTION_SECONDS, offsetof(TYPE, how.grace), "TIME", "10", NULL, 0, BAG_GRACE_MOST, "Kill a task TIME after the SIGTERM that it gets at its time=, at Ctrl-C and when the bag is cancelled.", 0}, \
 	{"replicas", OPTION_NUMBER, offsetof(TYPE, how.replicas), "N", "1", NULL, 1, 100, "When no task waits, run up to N copies of a task on idle workers; the first to succeed counts.", 0}, \
 	{"agree", OPTION_NUMBER, offsetof(TYPE, how.agree), "N", "1", NULL, 1, 20, "Run each task until N results have the same output, on different workers if there are enough.", 0}, \
 	{"on", OPTION_TEXTS, offsetof(TYPE, how.on), "PLACE", NULL, NULL, 0, 0, "Run tasks on PLACE: 'local', this host; 'slurm', 'pbs' or 'shunt', a cluster; 'ssh:HOSTS', as in ssh:n[1-4]. May be given more than once. Otherwise local.", 0}, \

@@ -57,6 +57,25 @@ static const struct option worker_options[] = {
 	{0},
 };
 
+/* A process that waits for another passes SIGTERM on to it, and ends after it. */
+static volatile sig_atomic_t below, terminated;
+
+static void on_terminate(int number)
+{
+	terminated = 1;
+	if (below > 0)
+		kill(below, number);
+}
+
+/* Starts to pass SIGTERM on to a child. */
+static void below_set(pid_t pid)
+{
+	below = pid;
+	sigaction(SIGTERM, &(struct sigaction){.sa_handler = on_terminate}, NULL);
+	if (terminated && below > 0)
+		kill(below, SIGTERM);
+}
+
 /* Kills all processes that tasks left behind, which this process has inherited
  * (PR_SET_CHILD_SUBREAPER), and removes their files. */
 static void clean(const char *dir)
@@ -81,8 +100,10 @@ static int worker_fork(const struct command *c, int fd, const struct worker_offe
 		_exit(rc == 1 || rc == -ECONNRESET ? CODE_CUT : rc < 0 ? command_fail(c, "%s", err.text) : EXIT_OK);
 	}
 	close(fd);
+	below_set(pid);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
+	below_set(0);
 	clean(offer->scratch);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : CODE_CUT;
 }
@@ -127,12 +148,13 @@ static int worker_remote(const struct command *c, struct credential *where, stru
 				return code;
 			if (!offer->session[0] || strcmp(offer->session, where->secret) == 0)
 				return command_fail(
-					c, "the broker refuses this worker: its credential is unknown, or was used");
+					c,
+					"the broker refuses this worker: its credential is unknown or was used, or it has another version of Shunt");
 			snprintf(where->secret, sizeof where->secret, "%s", offer->session);
 			last = clock_now(CLOCK_MONOTONIC);
 			joined = true;
 		}
-		if (end >= 0 && clock_now(CLOCK_MONOTONIC) >= end)
+		if (terminated || (end >= 0 && clock_now(CLOCK_MONOTONIC) >= end))
 			return EXIT_OK;
 		if (clock_now(CLOCK_MONOTONIC) - last >= patience)
 			return command_fail(c, "the connection to the broker ended, and it did not come back");
@@ -146,6 +168,7 @@ static int attend(pid_t pid, int alive)
 	struct pollfd either[] = {{.fd = alive}, {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN}};
 	int status, n;
 
+	below_set(pid);
 	while (either[1].fd >= 0 && poll(either, 2, -1) < 0 && errno == EINTR)
 		;
 	if (either[0].revents)
@@ -193,6 +216,7 @@ static int worker_guarded(const struct command *c, struct credential *where, str
 		_exit(code);
 	}
 	close(alive[0]);
+	below_set(guard);
 	while ((n = waitpid(guard, &status, 0)) < 0 && errno == EINTR)
 		;
 	clean(made ? dir.text : NULL);
