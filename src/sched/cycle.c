@@ -125,9 +125,10 @@ static void common_pass(struct sched *s)
 	queue_settle(s); /* some jobs starve now, others lost their place */
 	s->effort.began = s->p->work;
 	s->effort.moves = 0;
-	if (s->due.dates)
+	if (s->due.dates) {
+		due_tune(s);
 		due_pass(s);
-	else if (s->policy->keep)
+	} else if (s->policy->keep)
 		conservative_pass(s);
 	else if (!s->drain)
 		pass_run(s);

@@ -17,8 +17,8 @@
  *   if its due date is not much later than the first: wide jobs share a drain.
  * - Then overdue jobs start by due date, or else jobs by key (arrival, wide ones a little earlier),
  *   as long as they fit.
- * - The first that does not fit is the head: it gets a relaxed reservation, or up to 8 overdue jobs
- *   get one each.
+ * - The first that does not fit is the head: it gets a relaxed reservation, or the first overdue
+ *   jobs get one each.
  * - Then backfill: small jobs by area, the others by arrival.
  *
  * Everything is relative: to the machine, to finished work, to waits seen. docs/policies.md
@@ -28,18 +28,15 @@
 
 #include "sched/sched_internal.h"
 
-#define RELAX 1.5 /* maximum relaxation, as a share of the reservation's distance */
 /* share of the longest wait at which relaxation ends, for a job that has or would have waited
  * that long */
 #define RELAX_UNTIL 0.8
 /* factor by which idle processor-seconds count less than the area of the waiting job */
 #define RELAX_AREA 4
-/* how much later a wide job may be due to share a drain, as a share of the first job's span */
-#define SHARE_DRAIN 0.3
 /* how long after the first job's due date drains are shared, as a share of its span */
 #define SHARE_UNTIL 1.0
-#define FIRM_MAX 8   /* maximum reservations of overdue jobs on a single node */
-#define FIRM_NODES 2 /* the same on several nodes, where each reservation searches all of them */
+/* maximum reservations of overdue jobs on several nodes, where each searches all of them */
+#define FIRM_NODES 2
 /* backfill before a young head is tested with walltime x (prediction / walltime)^this */
 #define SHORTEN 0.2
 
@@ -70,7 +67,8 @@ static bool due_share_drain(struct sched *s)
 		uint32_t job = s->line.wide.v[i];
 		if (cluster_job_request(s->c, cluster_job(s->c, job))->total.v[RES_CPU] <= s->window.cpus[0] &&
 		    !fences_too_early(s, job))
-			return queue_get(s, job)->due <= first->due + SHARE_DRAIN * span && due_start(s, job);
+			return queue_get(s, job)->due <= first->due + s->due.rule.share_drain * span &&
+			       due_start(s, job);
 	}
 	return false;
 }
@@ -128,7 +126,7 @@ static double due_slack(const struct sched *s, uint32_t id, int64_t at)
 
 	if (left <= 0 || distance <= 0)
 		return 0;
-	return fmin(RELAX * sqrt(left / bound) * idle / (idle + RELAX_AREA * area), left / distance);
+	return fmin(s->due.rule.relax * sqrt(left / bound) * idle / (idle + RELAX_AREA * area), left / distance);
 }
 
 /* Reserves the earliest place for a job, or one later by the relaxation. A place at now starts
@@ -166,7 +164,7 @@ static void due_reserve(struct sched *s, uint32_t job, double relax)
 /* Collects the first overdue jobs by due date, at most FIRM_MAX; returns how many. */
 static int due_overdue(const struct sched *s, uint32_t jobs[FIRM_MAX])
 {
-	int n = 0, most = s->p->nnodes == 1 ? FIRM_MAX : FIRM_NODES;
+	int n = 0, most = s->p->nnodes == 1 ? s->due.rule.firm : FIRM_NODES;
 
 	for (size_t i = 0; n < most && i < s->line.by_due.n && s->line.by_due.v[i].key <= (double)s->now; i++)
 		if (!s->line.bound || !fences_too_early(s, s->line.by_due.v[i].job))
@@ -207,7 +205,7 @@ static void due_reserve_all(struct sched *s)
 	if (s->due.overdue >= 2)
 		due_reserve_overdue(s);
 	else /* one for the head: the younger and narrower, the more relaxed */
-		due_reserve(s, s->head, RELAX * due_youth(s) * (1 - job_width(s, s->head)));
+		due_reserve(s, s->head, s->due.rule.relax * due_youth(s) * (1 - job_width(s, s->head)));
 	window_build(s);
 }
 

@@ -4,13 +4,24 @@
 #include "sched/sched_internal.h"
 #include <math.h>
 
-#define SPAN_LENGTH 0.6	 /* share of the work-weighted mean run time */
-#define SPAN_WAIT 0.5	 /* share of the longest wait of any started job */
-#define SPAN_BACKLOG 0.2 /* share of the time that the queue's work would take */
-/* a job of width w (share of the machine) has its span reduced by this times w^2 */
-#define SPAN_WIDTH 0.7
-/* a job of width w sorts earlier by this many mean run times, times sqrt(w) */
-#define KEY_WIDTH 1.25
+#define SPAN_LENGTH 0.6 /* share of the work-weighted mean run time */
+#define SPAN_WAIT 0.5	/* share of the longest wait of any started job */
+
+/* Share of the finished work in jobs of more than a quarter of the machine above which they are
+ * common, and below which they are rare again. */
+#define WIDE_ABOVE 0.264
+#define WIDE_BELOW 0.216
+#define REVIEW 86400 /* seconds between two looks at that share */
+
+/* The rule where wide jobs are rare. */
+static const struct due_rule rare = {
+	.span_backlog = 0.2,
+	.span_width = 0.7,
+	.key_width = 1.25,
+	.relax = 1.5,
+	.share_drain = 0.3,
+	.firm = 8,
+};
 
 double machine_cpus(const struct sched *s)
 {
@@ -32,6 +43,84 @@ static double work_length(const struct history *h)
 	return h->work > 0 ? h->work_length / h->work : 0;
 }
 
+/* Returns the rule where wide jobs are common. What they gain follows from what the order has
+ * gained so far beside a shadow of EASY: they give back what the slowdown of others lost, and
+ * come earlier where their own turnaround needs it and the others can pay. */
+static struct due_rule rule_common(const struct sched *s)
+{
+	int64_t jobs = 0;
+	struct shadow_sums x = {1, 1, 1};
+	double favour = 1, need = 0;
+
+	if (s->due.shadow)
+		x = shadow_ratios(s->due.shadow, &jobs);
+	if (jobs) {
+		favour = fmin(1, exp(20 * (x.area - fmax(x.turnaround, x.slowdown + 0.05))));
+		need = fmin(x.area - 0.96, x.area - fmax(x.turnaround, x.slowdown)) / 0.03;
+		need = fmax(0, fmin(1, need));
+	}
+	return (struct due_rule){
+		.span_backlog = 0.3 - 0.2 * need,
+		.span_runs = 1.8 * favour,
+		.span_least = 0.2,
+		.key_width = 0.45 + 2 * need,
+		.relax = 1.2 + need,
+		.share_drain = 0.35 * favour,
+		.firm = FIRM_MAX,
+	};
+}
+
+/* Returns true if wide jobs do much of the work. */
+static bool wide_common(const struct sched *s)
+{
+	double share = s->history.work > 0 ? s->history.work_wide / s->history.work : 0;
+
+	if (s->policy->wide != WIDE_OBSERVED)
+		return s->policy->wide == WIDE_COMMON;
+	return share > (s->due.wide ? WIDE_BELOW : WIDE_ABOVE);
+}
+
+void due_tune(struct sched *s)
+{
+	if (s->now >= s->due.review) {
+		s->due.wide = wide_common(s);
+		s->due.review = s->now + REVIEW;
+	}
+	if (s->due.shadow)
+		shadow_advance(s->due.shadow, s->now, s->c->total.v[RES_CPU]);
+	if (!s->due.wide)
+		s->due.rule = rare;
+	else if (s->due.shadow) /* a copy keeps the last one */
+		s->due.rule = rule_common(s);
+}
+
+static void follow(struct sched *s, const struct job *job, int64_t when)
+{
+	shadow_wait(s->due.shadow, job->id, when, cluster_job_request(s->c, job)->total.v[RES_CPU],
+		    sched_length(s, job));
+}
+
+void due_follow(struct sched *s, const struct job *job)
+{
+	if (job->state == STATE_HELD)
+		return;
+	follow(s, job, job->submit);
+	if (!job_waits(job))
+		shadow_start(s->due.shadow, job->id, job->start);
+}
+
+void due_watch(struct sched *s, const struct job *job, enum event_type type, bool waited)
+{
+	if (type == EVENT_START)
+		shadow_start(s->due.shadow, job->id, s->now);
+	else if (!waited && job_ended(job))
+		shadow_finish(s->due.shadow, job->id, s->now);
+	else if (!waited && job_waits(job))
+		follow(s, job, s->now);
+	else if (waited && !job_waits(job))
+		shadow_leave(s->due.shadow, job->id);
+}
+
 void due_submit(struct sched *s, struct waiting *w)
 {
 	struct job *job = cluster_job(s->c, w->job);
@@ -40,11 +129,13 @@ void due_submit(struct sched *s, struct waiting *w)
 	double backlog = h->work_pred > 0 && machine_cpus(s) > 0
 				 ? h->queued_pred / machine_cpus(s) * (h->work / h->work_pred)
 				 : 0;
-	double span = fmax(SPAN_LENGTH * work_length(h), SPAN_WAIT * h->longest_wait + SPAN_BACKLOG * backlog);
+	const struct due_rule *r = &s->due.rule;
+	double span = fmax(SPAN_LENGTH * work_length(h), SPAN_WAIT * h->longest_wait + r->span_backlog * backlog);
+	double earlier = (r->span_width * span + r->span_runs * work_length(h)) * width * width;
 
 	w->pred = history_predict_mixed(s, job);
-	w->due = job->rank + span * (1 - SPAN_WIDTH * width * width);
-	w->key = job->rank - KEY_WIDTH * work_length(h) * sqrt(width);
+	w->due = job->rank + fmax(r->span_least * span, span - earlier);
+	w->key = job->rank - r->key_width * work_length(h) * sqrt(width);
 	/* one order for both kinds: small jobs have negative keys, by area; the others follow by
 	 * arrival */
 	w->fill = history_is_small(h, w->pred * q) ? -1 / (w->pred * q) : job->rank;

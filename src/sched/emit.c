@@ -159,6 +159,8 @@ void sched_emit_detail(struct sched *s, enum event_type type, uint32_t id, int64
 		sched_enqueue(s, job);
 	else if (type == EVENT_DEALLOCATE)
 		cycle_untry(s, id);
+	if (s->due.shadow)
+		due_watch(s, job, type, waited);
 	if (s->ears.listener)
 		s->ears.listener(s->ears.context, &e);
 }

@@ -146,6 +146,8 @@ void history_finish(struct sched *s, const struct job *job)
 	map_remove(&s->due.pred, job->id);
 	h->work += work;
 	h->work_length += run * work;
+	if (4 * cpus > machine_cpus(s))
+		h->work_wide += work;
 	h->work_pred += (double)pred * cpus;
 	kindred_keys(s, job, keys);
 	for (int i = 0; i < KINDRED; i++)

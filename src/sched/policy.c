@@ -10,15 +10,21 @@
 #define EASY(order_)                                                                                                   \
 	.order = order_, .backfill = order_, .reserve = RESERVE_HEAD, .deadlines = true, .starve = STARVE_ALL
 
+/* Our own order, with a rule for wide jobs. */
+#define DUE(wide_)                                                                                                     \
+	.order = ORDER_DUE, .wide = wide_, .backfill = ORDER_ARRIVAL, .reserve = RESERVE_HEAD, .starve = STARVE_QUEUE, \
+	.deadlines = true, .push_depth = 1
+
 const struct policy policies[] = {
 	{.name = "shunt",
 	 .about = "ours, the default: due dates that adapt, relaxed backfill, push; deadlines kept",
-	 .order = ORDER_DUE,
-	 .backfill = ORDER_ARRIVAL,
-	 .reserve = RESERVE_HEAD,
-	 .starve = STARVE_QUEUE,
-	 .deadlines = true,
-	 .push_depth = 1},
+	 DUE(WIDE_OBSERVED)},
+	{.name = "shunt-narrow",
+	 .about = "ours, as if wide jobs did little of the work, whatever is observed",
+	 DUE(WIDE_RARE)},
+	{.name = "shunt-wide",
+	 .about = "ours, as if wide jobs did much of the work, whatever is observed",
+	 DUE(WIDE_COMMON)},
 	{.name = "fcfs",
 	 .about = "first come, first served; nothing overtakes",
 	 .order = ORDER_ARRIVAL,

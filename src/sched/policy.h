@@ -50,10 +50,18 @@ enum knowledge {
 	KNOW_RUNTIME, /* clairvoyant: the caller sets the walltime to the run time */
 };
 
+/* How ORDER_DUE treats wide jobs (sched/duedate.c). */
+enum wide_rule {
+	WIDE_OBSERVED, /* by the share of the work that wide jobs have done so far */
+	WIDE_RARE,     /* as if it were small */
+	WIDE_COMMON,   /* as if it were large: as far as a shadow of EASY shows that others can pay */
+};
+
 struct policy {
 	const char *name;
 	const char *about;
 	enum queue_order order;
+	enum wide_rule wide; /* for ORDER_DUE */
 	/* order of jobs behind the first that cannot start; ORDER_NONE: they also wait */
 	enum queue_order backfill;
 	bool greedy; /* backfill the set of jobs that best fills the free CPUs (greedy.c) */

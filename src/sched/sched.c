@@ -27,6 +27,9 @@ struct sched *sched_create(struct cluster *c, struct plan *p, const struct polic
 	s->order = policy->order;
 	s->backfill = policy->backfill;
 	s->due.dates = policy->order == ORDER_DUE && c->settings.starve_after == STARVE_AUTO;
+	if (s->due.dates && policy->wide != WIDE_RARE)
+		s->due.shadow = shadow_create();
+	due_tune(s);
 	if (policy->order == ORDER_DUE && !s->due.dates)
 		s->order = s->backfill = ORDER_WEIGHT; /* the site limits waiting: within that bound, lightest first */
 	return s;
@@ -72,6 +75,7 @@ struct sched *sched_clone(const struct sched *s, struct cluster *c, struct plan 
 	vec_copy(&t->nodes, &s->nodes);
 	vec_copy(&t->expiry, &s->expiry);
 	map_copy(&t->due.pred, &s->due.pred);
+	t->due.shadow = NULL; /* a copy keeps the rule that its original had */
 	map_copy(&t->effort.tried, &s->effort.tried);
 	map_copy(&t->history.last, &s->history.last);
 	vec_copy(&t->history.pairs, &s->history.pairs);
@@ -104,6 +108,7 @@ void sched_destroy(struct sched *s)
 	vec_free(&s->failures);
 	vec_free(&s->sweep.nowhere);
 	map_fini(&s->due.pred);
+	shadow_destroy(s->due.shadow);
 	map_fini(&s->effort.tried);
 	vec_free(&s->line.wide);
 	vec_free(&s->nodes);
@@ -693,6 +698,8 @@ void sched_restore(struct sched *s, uint32_t id, int64_t now)
 	}
 	if (job_waits(job))
 		sched_enqueue(s, job);
+	if (s->due.shadow && !job_ended(job))
+		due_follow(s, job);
 	if (job->state == STATE_CANDIDATE && plan_holds(s->p, id)) { /* announced before the restart */
 		queue_get(s, id)->kept = plan_piece(s->p, id, 0)->start;
 		queue_get(s, id)->where = places_hash(s, id);

@@ -12,6 +12,7 @@
 #include "rules/limit.h"
 #include "sched/entrance.h"
 #include "sched/sched.h"
+#include "sched/shadow.h"
 
 #define WAITING_NONE UINT32_MAX /* job.waiting of a job that has no record in the queue */
 
@@ -134,6 +135,7 @@ struct history {
 	double work_length;	   /* sum of p p q over finished jobs */
 	double work_pred;	   /* sum of pred q over finished jobs */
 	double queued_pred;	   /* sum of pred q over waiting jobs */
+	double work_wide;	   /* sum of p q over finished jobs of more than a quarter of the machine */
 	double longest_wait;	   /* longest wait of any started job, seconds */
 	double work_in[AREA_BINS]; /* finished work by area */
 	double work_below;	   /* finished work in the bins below small_bin */
@@ -237,11 +239,29 @@ struct moved {
 	uint32_t job, by;
 };
 
+#define FIRM_MAX 12 /* maximum of due_rule.firm */
+
+/* Constants of the order by due date (duedate.c). T: work-weighted mean run time, w: width. */
+struct due_rule {
+	double span_backlog; /* share in the span of the time that the queue's work would take */
+	/* a job's span falls by span_width w^2 of it and by span_runs T w^2, at most to span_least
+	 * of it */
+	double span_width, span_runs, span_least;
+	double key_width;   /* a job sorts earlier by this times T sqrt(w) */
+	double relax;	    /* maximum relaxation, as a share of the reservation's distance */
+	double share_drain; /* how much later a wide job may be due to share a drain, in spans of the first job */
+	int firm;	    /* maximum reservations of overdue jobs on a single node */
+};
+
 /* due.c: state of common jobs ordered by due date. */
 struct due {
-	bool dates;	  /* jobs are ordered by due date */
-	int overdue;	  /* number of jobs that were overdue in the last pass */
-	int64_t idle_now; /* CPUs free when reservations are made */
+	struct due_rule rule;
+	bool wide;	       /* wide jobs do much of the work */
+	int64_t review;	       /* when that is asked again */
+	struct shadow *shadow; /* EASY beside it; NULL: not followed, or a copy */
+	bool dates;	       /* jobs are ordered by due date */
+	int overdue;	       /* number of jobs that were overdue in the last pass */
+	int64_t idle_now;      /* CPUs free when reservations are made */
 	/* predicted run time, in seconds, of jobs that left the queue and have not ended */
 	struct map pred;
 };
@@ -414,6 +434,12 @@ void position_pass(struct sched *s);
 
 /* due.c: order by due date */
 void due_submit(struct sched *s, struct waiting *w); /* duedate.c */
+/* duedate.c: chooses the rule by what was observed up to now */
+void due_tune(struct sched *s);
+/* duedate.c: reports an event that was applied to a job */
+void due_watch(struct sched *s, const struct job *job, enum event_type type, bool waited);
+/* duedate.c: lets the shadow follow a job that waited or ran before a restart */
+void due_follow(struct sched *s, const struct job *job);
 double machine_cpus(const struct sched *s);
 double job_width(const struct sched *s, uint32_t job); /* share of the machine */
 void due_pass(struct sched *s);

@@ -2,7 +2,7 @@
  * test_shadow.c - the shadow that follows a schedule is EASY's own schedule, whatever the real one
  * does.
  *
- * Random workloads run under random policies; the shadow is told of each event and asked to
+ * Random workloads run under random policies; the shadow receives each event and is asked to
  * advance. In the end its sums must be those of a run under `easy`. Jobs that leave must not leave
  * anything behind.
  */
