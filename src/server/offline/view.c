@@ -80,8 +80,7 @@ struct view {
 	struct server *s;
 	uv_work_t request;
 	char dir[PATH_MAX];
-	bool open, shared; /* everybody may read the whole; the server has several users */
-	struct field_list fields;
+	bool open, shared;   /* everybody may read the whole; the server has several users */
 	int64_t ended_since; /* jobs that ended before this time are left out */
 	uint32_t at;
 	struct strbuf all;
@@ -104,15 +103,36 @@ struct views {
 	bool said;	  /* a failure to write was logged */
 	bool there, open; /* the files exist; everybody may read the whole */
 	uint32_t told;	  /* entries below this are in the files */
+	int fd;		  /* the file with everybody's jobs, open for appending, or -1 */
+	struct field_list fields;
 };
+
+static void fields_find(struct field_list *ret)
+{
+	show_fields_parse(derived, ret, NULL);
+	show_fields_describe(ret);
+	ret->sparse = true;
+}
 
 static struct views *views_of(const struct server *s)
 {
-	if (!s->audience->views) {
-		s->audience->views = mem_zalloc(sizeof *s->audience->views);
-		s->audience->views->due_us = s->clock->now_us + FIRST_US;
+	struct views *all = s->audience->views;
+
+	if (!all) {
+		all = s->audience->views = mem_zalloc(sizeof *all);
+		all->due_us = s->clock->now_us + FIRST_US;
+		all->fd = -1;
+		fields_find(&all->fields);
 	}
-	return s->audience->views;
+	return all;
+}
+
+/* Makes the next append open the file again, since it was replaced. */
+static void views_reopen(struct views *all)
+{
+	if (all->fd >= 0)
+		close(all->fd);
+	all->fd = -1;
 }
 
 /* ---- composing a view ---- */
@@ -178,7 +198,7 @@ static void job_write(struct server *s, struct view *v, uint32_t id)
 
 	if (e->spec)
 		view_plan_add(s, &v->plan, id);
-	if (!row_write(s, id, v->ended_since, &v->fields, &v->all))
+	if (!row_write(s, id, v->ended_since, &views_of(s)->fields, &v->all))
 		return;
 	if (!v->open)
 		strbuf_add(&page_of(v, e->spec->uid, word_text(s, e->spec->owner))->text, v->all.text + before,
@@ -204,13 +224,6 @@ static bool view_is_open(struct server *s)
 	return !s->instance->multi || may_see_all(s, &anybody);
 }
 
-static void fields_find(struct field_list *ret)
-{
-	show_fields_parse(derived, ret, NULL);
-	show_fields_describe(ret);
-	ret->sparse = true;
-}
-
 static struct view *view_create(struct server *s)
 {
 	struct view *v = mem_zalloc(sizeof *v);
@@ -222,7 +235,6 @@ static struct view *view_create(struct server *s)
 	v->shared = s->instance->multi;
 	v->open = view_is_open(s);
 	snprintf(v->dir, sizeof v->dir, "%s/offline", s->instance->where.state);
-	fields_find(&v->fields);
 	view_plan_begin(s, &v->plan);
 	head_write(s, &v->all, ALL, v->open && v->shared ? NOBODYS : ALL, NULL);
 	return v;
@@ -329,6 +341,7 @@ static void view_done(struct view *v)
 	all->there = !all->said;
 	all->open = v->open;
 	all->told = v->at; /* lines appended meanwhile went to the old files */
+	views_reopen(all);
 	all->running = false;
 	all->due_us = v->s->clock->now_us + (v->cpu_us * SHARE > EVERY_US ? v->cpu_us * SHARE : EVERY_US);
 	all->own_due_us = v->cpu_us > CHEAP_US ? clock_us(CLOCK_PROCESS_CPUTIME_ID) + v->cpu_us * OWN_SHARE : 0;
@@ -358,20 +371,21 @@ void view_begin(struct server *s)
 	strbuf_fini(&text);
 }
 
-/* Appends lines to a file; -ENOENT: it does not exist. */
-static int file_append(const char *path, const struct strbuf *text)
+static int append_open(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
-	off_t end = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
-	int rc = 0;
 
-	if (fd < 0 || end < 0)
-		rc = -errno;
-	else if (write(fd, text->text, text->n) != (ssize_t)text->n)
-		rc = ftruncate(fd, end) < 0 ? -errno : -ENOSPC; /* leave no incomplete line */
-	if (fd >= 0)
-		close(fd);
-	return rc;
+	return fd < 0 ? -errno : fd;
+}
+
+/* Appends lines, leaving no incomplete one. */
+static void lines_append(int fd, const struct strbuf *text)
+{
+	ssize_t n = write(fd, text->text, text->n);
+
+	/* without room for the rest, the lines are missing until the next view */
+	if (n > 0 && n < (ssize_t)text->n && ftruncate(fd, lseek(fd, 0, SEEK_CUR) - n) < 0)
+		return;
 }
 
 /* Appends a job's line to its user's own file. */
@@ -381,7 +395,11 @@ static void page_append(struct server *s, const char *whole, const struct spec *
 	struct strbuf text = {0};
 
 	snprintf(path, sizeof path, "%s.%u", whole, (unsigned)p->uid);
-	if (file_append(path, row) == -ENOENT) {
+	int fd = append_open(path);
+	if (fd >= 0) {
+		lines_append(fd, row);
+		close(fd);
+	} else if (fd == -ENOENT) {
 		head_write(s, &text, ONES, ONES, word_text(s, p->owner));
 		strbuf_add(&text, row->text, row->n);
 		file_replace(path, 0600, p->uid, &text);
@@ -392,24 +410,24 @@ static void page_append(struct server *s, const char *whole, const struct spec *
 void view_append(struct server *s)
 {
 	struct views *all = s->audience->views;
-	struct field_list fields = {0};
 	struct strbuf rows = {0}, row = {0};
 	char path[PATH_MAX + 16];
 
 	if (!all || !all->there || all->told >= s->jobs->entries.n || all->open != view_is_open(s))
 		return;
-	fields_find(&fields);
 	snprintf(path, sizeof path, "%s/offline/view", s->instance->where.state);
 	for (int i = 0; i < APPEND && all->told < s->jobs->entries.n; i++, all->told++) {
 		strbuf_clear(&row);
-		if (!row_write(s, all->told, INT64_MAX, &fields, &row))
+		if (!row_write(s, all->told, INT64_MAX, &all->fields, &row))
 			continue;
 		strbuf_add(&rows, row.text, row.n);
 		if (!all->open)
 			page_append(s, path, s->jobs->entries.v[all->told].spec, &row);
 	}
-	if (rows.n)
-		file_append(path, &rows);
+	if (rows.n && all->fd < 0)
+		all->fd = append_open(path);
+	if (rows.n && all->fd >= 0)
+		lines_append(all->fd, &rows);
 	if (all->told < s->jobs->entries.n)
 		turn_wake(s);
 	strbuf_fini(&rows);
