@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/base/turn.h"
 #include "server/server.h"
@@ -21,6 +22,7 @@
 #define RESERVE (16 << 20) /* bytes */
 /* free disk space, bytes, below which no job is accepted: its files need some */
 #define NEEDED (1 << 20)
+#define PLENTY_US 100000 /* how long plenty of space is taken for granted */
 #define SUFFIX "-reserve"
 
 /* Extends the log. Unlike the database, it has no locks that are lost when one of its
@@ -88,12 +90,21 @@ bool reserve_release(struct server *s)
 	return true;
 }
 
-bool reserve_lacks(struct server *s)
+/* Returns true if there is no room for a job's files. Restores the reserve once there is plenty. */
+static bool room_lacks(struct server *s)
 {
-	if (!s->turn->reserve)
+	if (s->clock->boot_us < s->turn->reserve_us)
 		return false;
 	int64_t left = room_left(s);
-	if (left >= 2 * RESERVE && !is_whole(s))
+	if (left < 2 * RESERVE)
+		return left < NEEDED;
+	if (!is_whole(s))
 		reserve_make(s);
-	return !log_extend(s) || left < NEEDED;
+	s->turn->reserve_us = s->clock->boot_us + PLENTY_US;
+	return false;
+}
+
+bool reserve_lacks(struct server *s)
+{
+	return s->turn->reserve && (room_lacks(s) || !log_extend(s));
 }

@@ -45,7 +45,8 @@ struct turn {
 	int64_t retry_us; /* time of the next try */
 	/* path of the file that reserves space for the store (reserve.h); NULL: none */
 	char *reserve;
-	int64_t commit_us; /* changes wait until then to be committed together; 0: none wait */
+	int64_t reserve_us; /* boot clock until which the disk is known to have plenty of space */
+	int64_t commit_us;  /* changes wait until then to be committed together; 0: none wait */
 	struct {
 		int64_t at_us, idle_us, cpu_us;
 		int64_t part_us; /* processor clock when the last part ended */
