@@ -44,6 +44,7 @@ struct broker_options {
 	/* invited workers and those of clusters don't see our files: in= and out= are copied */
 	bool apart;
 	int64_t grace;	    /* seconds from SIGTERM to SIGKILL for tasks that must end */
+	int64_t output;	    /* bytes kept of each output of a task */
 	int64_t cpus, gpus; /* resources of this host for all local workers; thousandths of CPUs */
 	int64_t memory;	    /* memory for all local workers, KiB; -1: unknown */
 	struct queue_rules rules;

@@ -175,7 +175,7 @@ static int result(struct broker *b, struct peer *p, const struct wire *m)
 	return 0;
 }
 
-static int chunk(struct peer *p, const struct wire *m)
+static int chunk(const struct broker *b, struct peer *p, const struct wire *m)
 {
 	size_t at;
 	struct flight *f = flight_find(p, m->task, &at);
@@ -185,7 +185,7 @@ static int chunk(struct peer *p, const struct wire *m)
 	if (!f->output)
 		f->output = mem_zalloc(sizeof *f->output);
 	struct strbuf *to = m->to_err ? &f->output->err : &f->output->out;
-	if (to->n + m->ntext > RECORD_OUTPUT_MOST)
+	if (to->n + m->ntext > (size_t)b->options->output)
 		return -EPROTO;
 	strbuf_add(to, m->text, m->ntext);
 	return 0;
@@ -247,7 +247,7 @@ static int handle(struct broker *b, struct peer *p, const struct wire *m)
 	case WIRE_RESULT:
 		return result(b, p, m);
 	case WIRE_CHUNK:
-		return chunk(p, m);
+		return chunk(b, p, m);
 	case WIRE_FILE:
 		return file(b, p, m);
 	case WIRE_RETURNED:
@@ -429,6 +429,7 @@ static void give(struct broker *b, struct peer *p, uint32_t task)
 					 .memory = need->memory,
 					 .seconds = need->seconds,
 					 .grace = b->options->grace,
+					 .output = b->options->output,
 					 .text = b->bag.text + t->at,
 					 .ntext = t->n});
 }

@@ -175,7 +175,8 @@ bool expand_unknown(const char *command, const struct values *names, char ret[64
 
 	for (const char *at = strchr(command, '{'); at; at = strchr(at + 1, '{')) {
 		size_t n = strspn(at + 1, letters);
-		bool known = n == 0 || n >= 64 || at[1 + n] != '}' || (at[1] >= '0' && at[1] <= '9');
+		bool known = n == 0 || n >= 64 || (at > command && at[-1] == '$') || at[1 + n] != '}' ||
+			     (at[1] >= '0' && at[1] <= '9');
 		for (size_t i = 0; i < names->v.n && !known; i++)
 			known = strlen(names->v.v[i]) == n && memcmp(names->v.v[i], at + 1, n) == 0;
 		if (known)

@@ -33,7 +33,7 @@ enum record_kind {
 };
 
 enum {
-	RECORD_OUTPUT_MOST = 16 << 20, /* bytes kept of each output stream of a task */
+	RECORD_OUTPUT_MOST = 1 << 30, /* bytes of each output stream of a task */
 };
 
 /* Strings are borrowed. */

@@ -18,12 +18,12 @@ enum {
 	HAS_PID = 1 << 6,
 	HAS_TEXT = 1 << 7,
 	HAS_ERR = 1 << 8,
-	HAS_GRACE = 1 << 9,
+	HAS_RULES = 1 << 9, /* grace, output */
 };
 
 static const int fields[] = {
 	[WIRE_HELLO] = HAS_VERSION | HAS_PID | HAS_ROOM | HAS_TEXT | HAS_ERR,
-	[WIRE_TASK] = HAS_TASK | HAS_ATTEMPT | HAS_ROOM | HAS_GRACE | HAS_TEXT,
+	[WIRE_TASK] = HAS_TASK | HAS_ATTEMPT | HAS_ROOM | HAS_RULES | HAS_TEXT,
 	[WIRE_RESULT] = HAS_TASK | HAS_ATTEMPT | HAS_END | HAS_TEXT | HAS_ERR,
 	[WIRE_CHUNK] = HAS_TASK | HAS_STREAM | HAS_TEXT,
 	[WIRE_DROP] = HAS_TASK,
@@ -80,8 +80,10 @@ void wire_add(struct strbuf *out, const struct wire *w)
 		put_signed(out, w->memory);
 		put_signed(out, w->seconds);
 	}
-	if (has & HAS_GRACE)
+	if (has & HAS_RULES) {
 		put_signed(out, w->grace);
+		put_signed(out, w->output);
+	}
 	if (has & HAS_END) {
 		put_signed(out, w->status);
 		put_signed(out, w->began);
@@ -176,8 +178,10 @@ ssize_t wire_next(const char *bytes, size_t n, struct wire *ret)
 		w.memory = get_signed(&r);
 		w.seconds = get_signed(&r);
 	}
-	if (has & HAS_GRACE)
+	if (has & HAS_RULES) {
 		w.grace = get_signed(&r);
+		w.output = get_signed(&r);
+	}
 	if (has & HAS_END) {
 		w.status = (int32_t)get_signed(&r);
 		w.began = get_signed(&r);

@@ -57,6 +57,7 @@ struct wire {
 	int64_t cpus, gpus, memory; /* HELLO: total resources; TASK: needs */
 	int64_t seconds;	    /* HELLO: time until its end, -1: no end; TASK: limit, 0: none */
 	int64_t grace;		    /* TASK: seconds from SIGTERM to SIGKILL when it must end */
+	int64_t output;		    /* TASK: bytes to keep of each output */
 	int32_t status;		    /* RESULT: as waitpid() reports it */
 	int64_t began, took;	    /* RESULT, microseconds */
 	bool cut;		    /* RESULT: some output was discarded */

@@ -169,7 +169,8 @@ static int handle(struct worker *w, struct spawner *s, const struct wire *m)
 	switch (m->kind) {
 	case WIRE_TASK:
 		if (m->cpus < 0 || m->gpus < 0 || m->memory < 0 || m->seconds < 0 || m->grace < 0 ||
-		    m->grace > BAG_GRACE_MOST || m->ntext == 0 || (w->next.task && w->next.task != m->task))
+		    m->grace > BAG_GRACE_MOST || m->output < 0 || m->output > RECORD_OUTPUT_MOST || m->ntext == 0 ||
+		    (w->next.task && w->next.task != m->task))
 			return -EPROTO;
 		task_add(w, s, m);
 		return 0;
@@ -294,13 +295,13 @@ static bool memory_look(struct worker *w)
 
 /* Cuts a task's output to what is kept, lest it fill the disk. Output is appended, so cutting
  * the file is safe. */
-static void output_trim(int fd)
+static void output_trim(int fd, int64_t most)
 {
 	struct stat st;
 
-	if (fstat(fd, &st) == 0 && st.st_size > RECORD_OUTPUT_MOST + 1)
+	if (fstat(fd, &st) == 0 && st.st_size > most + 1)
 		/* one byte more shows that some is missing */
-		(void)!ftruncate(fd, RECORD_OUTPUT_MOST + 1);
+		(void)!ftruncate(fd, most + 1);
 }
 
 /* Trims outputs, but not at each message, as there may be thousands per second. Returns true if
@@ -315,8 +316,8 @@ static bool outputs_trim(struct worker *w)
 		const struct slot *s = w->slots.v[i];
 		busy = busy || s->task;
 		if (due && s->pid) {
-			output_trim(s->out);
-			output_trim(s->err);
+			output_trim(s->out, s->task->w.output);
+			output_trim(s->err, s->task->w.output);
 		}
 	}
 	return busy;

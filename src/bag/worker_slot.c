@@ -111,8 +111,9 @@ static void output_send(struct slot *s, int fd, bool to_err, struct strbuf *last
 	strbuf_clear(last);
 	if (fstat(fd, &st) < 0 || st.st_size == 0)
 		return;
-	*cut = *cut || st.st_size > RECORD_OUTPUT_MOST;
-	size_t left = st.st_size > RECORD_OUTPUT_MOST ? RECORD_OUTPUT_MOST : (size_t)st.st_size;
+	int64_t most = s->task->w.output;
+	*cut = *cut || st.st_size > most;
+	size_t left = (size_t)(st.st_size > most ? most : st.st_size);
 	char *buffer = mem_alloc(left < WIRE_OUTPUT ? left : WIRE_OUTPUT);
 	for (off_t at = 0; left > 0;) {
 		size_t want = left < WIRE_OUTPUT ? left : WIRE_OUTPUT;

@@ -121,6 +121,7 @@ static void task(struct broker *b, uint64_t number, const char *command, int64_t
 			       .cpus = cpus,
 			       .seconds = seconds,
 			       .grace = 60,
+			       .output = 16 << 20,
 			       .text = command,
 			       .ntext = strlen(command)});
 }
@@ -231,6 +232,7 @@ static void limits_and_drops(void **state)
 				.task = 5,
 				.cpus = 500,
 				.gpus = 2,
+				.output = 100,
 				.text = "echo $CUDA_VISIBLE_DEVICES",
 				.ntext = 26});
 	result(&b, 5, 0, "0,1\n", "");
@@ -249,6 +251,7 @@ static void graced(struct broker *b, uint64_t number, const char *command)
 			       .task = number,
 			       .cpus = 1000,
 			       .grace = 60,
+			       .output = 16 << 20,
 			       .text = command,
 			       .ntext = strlen(command)});
 	while (access("begun", F_OK) != 0)
@@ -273,13 +276,22 @@ static void grace(void **state)
 	assert_int_equal(chdir(dir), 0);
 	struct broker b = begin(1000, 0);
 	next(&b);
-	give(&b,
-	     &(struct wire){
-		     .kind = WIRE_TASK, .task = 1, .seconds = 1, .grace = 60, .text = saves, .ntext = strlen(saves)});
+	give(&b, &(struct wire){.kind = WIRE_TASK,
+				.task = 1,
+				.seconds = 1,
+				.grace = 60,
+				.output = 16 << 20,
+				.text = saves,
+				.ntext = strlen(saves)});
 	result(&b, 1, SIGTERM, "", "shunt: ended by SIGTERM at its limit, time=1s\n"); /* although it exits with 0 */
 	assert_int_equal(unlink("saved"), 0);
-	give(&b, &(struct wire){
-			 .kind = WIRE_TASK, .task = 2, .seconds = 1, .grace = 1, .text = deaf, .ntext = strlen(deaf)});
+	give(&b, &(struct wire){.kind = WIRE_TASK,
+				.task = 2,
+				.seconds = 1,
+				.grace = 1,
+				.output = 16 << 20,
+				.text = deaf,
+				.ntext = strlen(deaf)});
 	result(&b, 2, SIGKILL, "", "shunt: killed, as it did not end after SIGTERM, at its limit, time=1s\n");
 	unlink("begun");
 	graced(&b, 3, below);

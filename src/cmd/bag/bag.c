@@ -88,7 +88,8 @@ struct show {
 	const struct command *command;
 	bool stream, terminal;
 	bool drawn; /* a progress line is on the screen */
-	int failures;
+	int failures, cuts;
+	const char *limit; /* --output-limit */
 };
 
 static void wipe(struct show *s)
@@ -107,6 +108,16 @@ static void on_finished(void *arg, const struct record *r)
 		wipe(s);
 		screen_raw(stdout, r->out, r->nout);
 		screen_raw(stderr, r->err, r->nerr);
+	}
+	if (r->cut && s->cuts++ <= FAILURES_SHOWN) {
+		wipe(s);
+		if (s->cuts <= FAILURES_SHOWN)
+			command_warn(s->command,
+				     "task %" PRIu64
+				     ": its output was cut, because it is larger than %s (see --output-limit)",
+				     r->task, s->limit);
+		else
+			command_warn(s->command, "more outputs were cut; 'shunt bag results' names them");
 	}
 	if (r->kind != RECORD_FAILED || s->failures++ > FAILURES_SHOWN)
 		return;
@@ -193,6 +204,19 @@ static int memory_here(const char *text, int64_t *ret, struct err *err)
 	return rc < 0 ? err_prefix(err, rc, "--memory %s", text) : 0;
 }
 
+static int output_most(const char *text, int64_t *ret, struct err *err)
+{
+	int64_t kib;
+	int rc = memory_parse(text, &kib, err);
+
+	if (rc == 0 && kib > RECORD_OUTPUT_MOST / 1024)
+		rc = err_set(err, -EINVAL, "must be at most 1gb: larger outputs belong into files");
+	if (rc < 0)
+		return err_prefix(err, rc, "--output-limit %s", text);
+	*ret = kib * 1024;
+	return 0;
+}
+
 /* Collects the places other than this host for broker_options; returns how many. */
 static int places_of(const struct bag_how *how, const char **ret)
 {
@@ -209,8 +233,11 @@ static int how_check(const struct command *c, const struct bag_how *how)
 {
 	const char *places[PLACES_MOST];
 	enum adapter_heuristic adapter;
+	int64_t size;
 	struct err err;
 
+	if (memory_here(how->memory, &size, &err) < 0 || output_most(how->output, &size, &err) < 0)
+		return command_misused(c, "%s", err.text);
 	for (int i = 0; i < how->on.n; i++)
 		if (strcmp(how->on.v[i], "local") != 0 && !provider_known(how->on.v[i]))
 			return command_misused(c, "--on %s: must be %s", how->on.v[i], provider_places());
@@ -235,7 +262,8 @@ static int how_check(const struct command *c, const struct bag_how *how)
 
 int bag_drive(const struct command *c, const struct bag_how *how, const char *dir, bool retry)
 {
-	struct show show = {.command = c, .stream = how->stream, .terminal = isatty(STDERR_FILENO)};
+	struct show show = {
+		.command = c, .stream = how->stream, .terminal = isatty(STDERR_FILENO), .limit = how->output};
 	struct broker_summary summary;
 	struct err err;
 	char self[PATH_MAX];
@@ -273,9 +301,13 @@ int bag_drive(const struct command *c, const struct bag_how *how, const char *di
 		.progress = on_progress,
 		.arg = &show,
 	};
+	if (how->replicas > 1 && o.workers <= 1 && o.invite == 0 && nplaces == 0)
+		command_warn(c, "--replicas %" PRId64 " has no effect with one worker: give --workers 2 or more",
+			     how->replicas);
 	fflush(stdout);
 	adapter_find(how->adapter, &o.adapter, &err);
 	int rc = memory_here(how->memory, &o.memory, &err);
+	rc = rc < 0 ? rc : output_most(how->output, &o.output, &err);
 	rc = rc < 0 ? rc : broker_run(&o, &summary, &err);
 	wipe(&show);
 	if (rc < 0)
@@ -405,7 +437,7 @@ const struct command command_bag_run = {
 		"A task whose exit code is not 0 is retried, then set aside. Tasks run in the current directory, with SHUNT_TASK and SHUNT_ATTEMPT in their environment and empty standard input; "
 		"processes that a task leaves behind in its process group are killed. "
 		"A task that must end gets SIGTERM, and SIGKILL after --grace. "
-		"Up to 16 MB of each output are kept. Exit code: 0 if all tasks succeeded, 1 otherwise.",
+		"Exit code: 0 if all tasks succeeded, 1 otherwise.",
 	.examples = run_examples,
 	.options = run_options,
 	.size = sizeof(struct run_arguments),

@@ -14,7 +14,7 @@
 /* Options of `run` and `retry` that say how tasks are run. */
 struct bag_how {
 	int64_t workers, cpus, gpus, retries, losses, replicas, agree, invite, grace;
-	const char *memory;
+	const char *memory, *output;
 	bool stream, apart, filler;
 	struct texts on;
 	int64_t requests, request_cpus, request_time;
@@ -29,6 +29,7 @@ struct bag_how {
 	{"retries", OPTION_NUMBER, offsetof(TYPE, how.retries), "N", "2", NULL, 0, 200, "Run a task that fails up to N more times before it is set aside.", 0}, \
 	{"losses", OPTION_NUMBER, offsetof(TYPE, how.losses), "N", "5", NULL, 1, 200, "Set a task aside when N workers have vanished while they ran it.", 0}, \
 	{"grace", OPTION_SECONDS, offsetof(TYPE, how.grace), "TIME", "10", NULL, 0, BAG_GRACE_MOST, "Kill a task TIME after the SIGTERM that it gets at its time=, at Ctrl-C and when the bag is cancelled.", 0}, \
+	{"output-limit", OPTION_TEXT, offsetof(TYPE, how.output), "SIZE", "16mb", NULL, 0, 0, "Keep at most SIZE of each output of a task, up to 1gb; what is beyond it is dropped, with a warning.", 0}, \
 	{"replicas", OPTION_NUMBER, offsetof(TYPE, how.replicas), "N", "1", NULL, 1, 100, "When no task waits, run up to N copies of a task on idle workers; the first to succeed counts.", 0}, \
 	{"agree", OPTION_NUMBER, offsetof(TYPE, how.agree), "N", "1", NULL, 1, 20, "Run each task until N results have the same output, on different workers if there are enough.", 0}, \
 	{"on", OPTION_TEXTS, offsetof(TYPE, how.on), "PLACE", NULL, NULL, 0, 0, "Run tasks on PLACE: 'local', this host; 'slurm', 'pbs' or 'shunt', a cluster; 'ssh:HOSTS', as in ssh:n[1-4]. May be given more than once. Otherwise local.", 0}, \

@@ -59,18 +59,21 @@ static int add(const struct bag_source *s, const struct values *names, const str
 	return rc < 0 ? err_prefix(err, rc, "task %" PRId64, *number) : 0;
 }
 
-/* Warns of unknown placeholders: a program's own braces, or a misspelt column. */
-static void unknown_tell(const char *command, const char *path, const struct values *names)
+/* Refuses places for columns that there are not. */
+static int columns_check(const char *text, const char *path, const struct values *names, struct err *err)
 {
 	struct strbuf list = {0};
 	char word[64];
+	int rc = 0;
 
 	for (size_t i = 0; i < names->v.n; i++)
 		strbuf_printf(&list, "%s%s", i ? ", " : "", names->v.v[i]);
-	if (expand_unknown(command, names, word))
-		command_warn(&command_bag_run, "{%s} is left as it is: the columns of %s are %s", word, path,
-			     strbuf_text(&list));
+	if (text && expand_unknown(text, names, word))
+		rc = err_set(err, -EINVAL,
+			     "{%s}: the columns of %s are %s (to leave braces to the command, write '{ %s }')", word,
+			     path, strbuf_text(&list), word);
 	strbuf_fini(&list);
+	return rc;
 }
 
 /* Adds the task of one NUL-terminated line. */
@@ -84,9 +87,10 @@ static int from_line(const struct bag_source *s, const char *line, struct values
 		vec_push(&values.v, mem_strdup(line));
 	else
 		rc = csv_split(line, first ? names : &values, err);
-	if (rc == 0 && first)
-		unknown_tell(s->command, s->csv, names);
-	else if (rc == 0)
+	if (rc == 0 && first) {
+		rc = columns_check(s->command, s->csv, names, err);
+		rc = rc < 0 ? rc : columns_check(s->need, s->csv, names, err);
+	} else if (rc == 0)
 		rc = add(s, names, &values, number, out, err);
 	values_fini(&values);
 	return rc;
@@ -228,6 +232,22 @@ static bool tasks_same(const char *path, const struct strbuf *text)
 	return same;
 }
 
+/* Refuses the lines of graphs, which order tasks: to a bag they are comments. */
+static int order_check(const char *text, struct err *err)
+{
+	int64_t line = 1;
+
+	for (const char *at = text; at; at = strchr(at, '\n'), at += at != NULL, line++)
+		if (strncmp(at + strspn(at, " \t"), "#task", 5) == 0 && strchr(" \t\r\n", at[strspn(at, " \t") + 5]))
+			return err_set(
+				err, -EINVAL,
+				"line %" PRId64
+				": #task orders tasks, but those of a bag are independent: use 'shunt spawn --graph', or "
+				"a bag for each step and --after",
+				line);
+	return 0;
+}
+
 static int check(const struct bag_source *s, const struct strbuf *text, struct err *err)
 {
 	struct bag bag;
@@ -237,6 +257,7 @@ static int check(const struct bag_source *s, const struct strbuf *text, struct e
 		rc = bag.tasks.n ? 0 : err_set(err, -EINVAL, "there are no tasks");
 		bag_fini(&bag);
 	}
+	rc = rc < 0 ? rc : order_check(strbuf_text(text), err);
 	return rc < 0 ? err_prefix(err, rc, "%s", s->file ? s->file : s->csv ? s->csv : "the tasks") : 0;
 }
 

@@ -167,6 +167,8 @@ static void print_json(const struct results *r, const struct record *x)
 	json_object_set_new(o, "attempt", json_integer((json_int_t)x->attempt));
 	json_object_set_new(o, "seconds", json_real((double)x->took / 1e6));
 	json_object_set_new(o, "worker", json_stringn(x->worker, x->nworker));
+	if (x->cut)
+		json_object_set_new(o, "cut", json_true());
 	json_object_set_new(o, "output", json_string(strbuf_text(&out)));
 	json_object_set_new(o, "error", json_string(strbuf_text(&err)));
 	char *text = json_dumps(o, JSON_COMPACT);
@@ -188,11 +190,14 @@ static void print_row(const struct results *r, const struct record *x)
 	       (int)x->nworker, x->worker, (int)t->n, r->bag.text + t->at);
 }
 
-static int print_one(const struct results_arguments *a, const struct results *r, const struct record *x,
-		     struct err *err)
+/* Prints or writes one result. What it does not have is reported on standard error. */
+static int print_one(const struct command *c, const struct results_arguments *a, const struct results *r,
+		     const struct record *x, struct err *err)
 {
 	int rc = 0;
 
+	if (x->cut && !a->json)
+		command_warn(c, "task %" PRIu64 ": its output was cut by the --output-limit of its run", x->task);
 	if (a->files) {
 		rc = file_write(a->files, x->task, "out", x->out, x->nout, err);
 		if (rc == 0 && x->nerr)
@@ -231,7 +236,7 @@ static int results(const struct command *c, const void *arguments, const struct 
 		if ((a->task < 0 || task == a->task) && results_get(&r, task, &x) &&
 		    (!a->failed || x.kind == RECORD_FAILED) &&
 		    (a->failed || a->task >= 0 || !a->output || x.kind == RECORD_DONE))
-			rc = print_one(a, &r, &x, &err);
+			rc = print_one(c, a, &r, &x, &err);
 	bool missing = a->task >= 0 && !results_get(&r, (uint32_t)a->task, &x);
 	uint32_t tasks = r.fold.tasks;
 	results_close(&r);
