@@ -104,7 +104,7 @@ static int name_unknown(const struct attrs *a, const char *name, struct err *err
 	char near[SUGGEST_SIZE], what[32];
 
 	snprintf(what, sizeof what, "%s %s", a->owner == ATTR_SERVER ? "the" : *own == 'a' ? "an" : "a", own);
-	for (int i = 0; i < nattrs; i++)
+	for (int i = 0; i < ATTR_ROWS; i++)
 		if (attr_table[i].owner & a->owner)
 			strbuf_printf(&words, "%s ", attr_table[i].name);
 	if (other)
@@ -171,8 +171,8 @@ static const uint8_t *rows_by_hash(void)
 	static uint8_t slot[ROWS];
 	static bool made;
 
-	assert(nattrs < ROWS / 2 && nattrs < UINT8_MAX);
-	for (int i = 0; i < nattrs && !made; i++) {
+	assert(ATTR_ROWS < ROWS / 2 && ATTR_ROWS < UINT8_MAX);
+	for (int i = 0; i < ATTR_ROWS && !made; i++) {
 		size_t at = row_hash(attr_table[i].name);
 		while (slot[at])
 			at = (at + 1) % ROWS;
@@ -327,7 +327,7 @@ void attrs_write(const struct attrs *a, struct json *j)
 
 void attrs_write_defaults(enum attr_owner owner, struct json *j)
 {
-	for (const struct attr *attr = attr_table; attr < attr_table + nattrs; attr++) {
+	for (const struct attr *attr = attr_table; attr < attr_table + ATTR_ROWS; attr++) {
 		struct attr_value v;
 		char *resource = NULL;
 		if (!(attr->owner & owner) || !attr->initial)
@@ -398,6 +398,6 @@ const struct schema attribute_schema = {.fields = attribute_fields};
 
 void attr_table_write(struct json *j)
 {
-	for (const struct attr *attr = attr_table; attr < attr_table + nattrs; attr++)
+	for (const struct attr *attr = attr_table; attr < attr_table + ATTR_ROWS; attr++)
 		schema_show(&attribute_schema, NULL, attr, NULL, j);
 }

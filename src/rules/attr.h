@@ -59,9 +59,18 @@ enum attr_type {
 	ATTR_WEIGHTS,  /* NAME.WORD: each of `words` has its own number */
 };
 
+/* Rows of the table, in its order. */
+enum attr_key {
+#define ROW(KEY, ...) SET_##KEY,
+#include "rules/attr_rows.h"
+#undef ROW
+	ATTR_ROWS
+};
+
 struct attr {
 	const char *name;
-	int owner; /* enum attr_owner, one or more */
+	int owner;	    /* enum attr_owner, one or more */
+	enum attr_key also; /* next row of this name, for other owners; 0: none */
 	enum attr_type type;
 	/* default as text; for amounts "walltime=01:00:00", for weights "queue_time=1"; NULL:
 	 * none */
@@ -74,8 +83,7 @@ struct attr {
 	const char *about; /* one sentence of documentation */
 };
 
-extern const struct attr attr_table[];
-extern const int nattrs;
+extern const struct attr attr_table[ATTR_ROWS];
 
 const char *attr_type_name(enum attr_type type); /* "bool", "number", ... */
 /* Returns the name of a single owner: "server", "queue", ... */

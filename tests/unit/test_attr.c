@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include <cmocka.h>
 #include <jansson.h>
@@ -44,11 +45,11 @@ static void refuse(struct attrs *a, enum attr_op op, const char *name, const cha
 static void test_table(void **state)
 {
 	(void)state;
-	for (const struct attr *a = attr_table; a < attr_table + nattrs; a++) {
+	for (const struct attr *a = attr_table; a < attr_table + ATTR_ROWS; a++) {
 		assert_non_null(a->about);
 		assert_int_equal(a->about[strlen(a->about) - 1], '.');
 		assert_true(a->owner & (ATTR_OWNERS - 1));
-		for (int owner = ATTR_SERVER; owner <= ATTR_CLASS; owner <<= 1) {
+		for (int owner = ATTR_SERVER; owner < ATTR_OWNERS; owner <<= 1) {
 			if (!(a->owner & owner))
 				continue;
 			assert_ptr_equal(attr_find(owner, a->name), a);
@@ -61,6 +62,32 @@ static void test_table(void **state)
 			if (a->initial && !strchr(a->initial, '='))
 				assert_string_equal(set.set.v[0].text, a->initial);
 			attrs_fini(&set);
+		}
+	}
+}
+
+/* A key is spelled as its attribute, followed by an owner if it is not the first row of that name.
+ * The first row leads to all others. */
+static void test_keys(void **state)
+{
+	static const char *const key[] = {
+#define ROW(KEY, ...) #KEY,
+#include "rules/attr_rows.h"
+#undef ROW
+	};
+
+	(void)state;
+	for (int i = 0; i < ATTR_ROWS; i++) {
+		const struct attr *a = &attr_table[i];
+		size_t n = strlen(a->name);
+		int first = 0, last;
+		while (strcmp(attr_table[first].name, a->name) != 0)
+			first++;
+		assert_int_equal(strncasecmp(key[i], a->name, n), 0);
+		assert_int_equal(key[i][n], first == i ? '\0' : '_');
+		for (last = first; last != i; last = (int)attr_table[last].also) {
+			assert_int_equal(attr_table[last].owner & a->owner, 0);
+			assert_true((int)attr_table[last].also > last);
 		}
 	}
 }
@@ -260,7 +287,7 @@ static void test_json(void **state)
 	free(text);
 	text = attr_table_json();
 	object = json_loads(text, 0, NULL);
-	assert_int_equal(json_array_size(object), nattrs);
+	assert_int_equal(json_array_size(object), ATTR_ROWS);
 	json_decref(object);
 	free(text);
 	attrs_fini(&s);
@@ -269,8 +296,9 @@ static void test_json(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_table),	 cmocka_unit_test(test_defaults), cmocka_unit_test(test_changes),
-		cmocka_unit_test(test_refusals), cmocka_unit_test(test_lists),	  cmocka_unit_test(test_json),
+		cmocka_unit_test(test_table),	cmocka_unit_test(test_keys),	 cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_changes), cmocka_unit_test(test_refusals), cmocka_unit_test(test_lists),
+		cmocka_unit_test(test_json),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,7 +103,7 @@ static void attributes_are_acts(void **state)
 	assert_int_equal(role_act_of(ATTR_QUEUE, "enabled"), ACT_OPEN);
 	assert_int_equal(role_act_of(ATTR_QUEUE, "Started"), ACT_OPEN);
 	assert_int_equal(role_act_of(ATTR_ACCOUNT, "acl_users"), ACT_ADMIT);
-	for (int i = 0; i < nattrs; i++) { /* nothing else, and never who coordinates */
+	for (int i = 0; i < ATTR_ROWS; i++) { /* nothing else, and never who coordinates */
 		const char *name = attr_table[i].name;
 		if (attr_table[i].owner & ATTR_QUEUE && strcmp(name, "enabled") && strcmp(name, "started"))
 			assert_int_equal(role_act_of(ATTR_QUEUE, name), ACT_SET_QUEUE);
