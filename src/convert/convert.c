@@ -155,7 +155,7 @@ static int accounts_print(const struct objects *o, const char *parent, struct st
 
 	for (size_t i = 0; i < o->of[OBJECT_ACCOUNT].n; i++) {
 		const struct object *x = o->of[OBJECT_ACCOUNT].v[i];
-		const char *above = attrs_text(&x->attrs, "parent");
+		const char *above = attrs_text(&x->attrs, SET_PARENT);
 		if (strcmp(above ? above : "", parent) == 0)
 			n += object_print(x, out) + accounts_print(o, x->name, out);
 	}

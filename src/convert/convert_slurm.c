@@ -405,9 +405,9 @@ static int64_t priority_max(struct conversion *c, bool queues)
 	int64_t most = 1;
 
 	for (size_t i = 0; queues && i < c->site.queues.n; i++)
-		most = max(most, attrs_number(&c->site.queues.v[i].attrs, "priority"));
+		most = max(most, attrs_number(&c->site.queues.v[i].attrs, SET_PRIORITY));
 	for (size_t i = 0; !queues && i < c->site.objects.of[OBJECT_QOS].n; i++)
-		most = max(most, attrs_number(&c->site.objects.of[OBJECT_QOS].v[i]->attrs, "priority"));
+		most = max(most, attrs_number(&c->site.objects.of[OBJECT_QOS].v[i]->attrs, SET_PRIORITY));
 	return most;
 }
 

@@ -11,7 +11,7 @@
 
 const struct object *account_above(const struct objects *o, const struct object *x)
 {
-	const char *parent = attrs_text(&x->attrs, "parent");
+	const char *parent = attrs_text(&x->attrs, SET_PARENT);
 
 	return parent ? object_find(o, OBJECT_ACCOUNT, parent) : NULL;
 }
@@ -19,16 +19,16 @@ const struct object *account_above(const struct objects *o, const struct object 
 /* Returns true if one of the object's lists names the party; sets *ret_open if it has no lists. */
 static bool lists_admit(const struct object *x, const struct admit_party *by, const char *account, bool *ret_open)
 {
-	bool users = attrs_is_set(&x->attrs, "acl_users"), groups = attrs_is_set(&x->attrs, "acl_groups"),
-	     accounts = x->kind == OBJECT_QOS && attrs_is_set(&x->attrs, "acl_accounts");
+	bool users = attrs_is_set(&x->attrs, SET_ACL_USERS), groups = attrs_is_set(&x->attrs, SET_ACL_GROUPS),
+	     accounts = x->kind == OBJECT_QOS && attrs_is_set(&x->attrs, SET_ACL_ACCOUNTS);
 
 	*ret_open = !users && !groups && !accounts;
-	if (users && attrs_list_has(&x->attrs, "acl_users", by->user, by->host))
+	if (users && attrs_list_has(&x->attrs, SET_ACL_USERS, by->user, by->host))
 		return true;
 	for (const char *const *g = by->groups; groups && g && *g; g++)
-		if (attrs_list_has(&x->attrs, "acl_groups", *g, NULL))
+		if (attrs_list_has(&x->attrs, SET_ACL_GROUPS, *g, NULL))
 			return true;
-	return accounts && account && attrs_list_has(&x->attrs, "acl_accounts", account, NULL);
+	return accounts && account && attrs_list_has(&x->attrs, SET_ACL_ACCOUNTS, account, NULL);
 }
 
 static bool admits(const struct objects *o, const struct object *x, const struct admit_party *by, const char *account)
@@ -81,10 +81,10 @@ static int named_check(const struct objects *o, enum object_kind kind, const str
 }
 
 /* Returns the default that an object sets, if the user may use it. */
-static const char *default_of(const struct objects *o, const struct attrs *a, const char *attr, enum object_kind kind,
+static const char *default_of(const struct objects *o, const struct attrs *a, enum attr_key key, enum object_kind kind,
 			      const struct access_party *p, const char *account)
 {
-	const struct object *x = a && attrs_is_set(a, attr) ? defined(o, kind, attrs_text(a, attr)) : NULL;
+	const struct object *x = a && attrs_is_set(a, key) ? defined(o, kind, attrs_text(a, key)) : NULL;
 
 	return x && admits(o, x, &p->by, account) ? x->name : NULL;
 }
@@ -92,7 +92,8 @@ static const char *default_of(const struct objects *o, const struct attrs *a, co
 static const char *default_find(const struct objects *o, enum object_kind kind, const struct access_party *p,
 				const char *account)
 {
-	const char *attr = kind == OBJECT_QOS ? "default_qos" : "default_account", *found = NULL;
+	enum attr_key key = kind == OBJECT_QOS ? SET_DEFAULT_QOS : SET_DEFAULT_ACCOUNT;
+	const char *found = NULL;
 	const struct object *user = object_find(o, OBJECT_USER, p->by.user),
 			    *charged = kind == OBJECT_QOS ? defined(o, OBJECT_ACCOUNT, account) : NULL,
 			    *group = p->group ? object_find(o, OBJECT_GROUP, p->group) : NULL,
@@ -102,7 +103,7 @@ static const char *default_find(const struct objects *o, enum object_kind kind, 
 				    kind == OBJECT_QOS ? p->queue : NULL, kind == OBJECT_QOS ? p->server : NULL};
 
 	for (size_t i = 0; i < sizeof in / sizeof *in && !found; i++)
-		found = default_of(o, in[i], attr, kind, p, account);
+		found = default_of(o, in[i], key, kind, p, account);
 	return found;
 }
 
@@ -120,7 +121,7 @@ static int reservation_resolve(const struct objects *o, const struct access_part
 	bool own = x->reservation != NULL;
 
 	if (!own && q)
-		x->reservation = attrs_text(&q->attrs, "reservation");
+		x->reservation = attrs_text(&q->attrs, SET_RESERVATION);
 	if (!x->reservation)
 		return 0;
 	r = object_find(o, OBJECT_RESERVATION, x->reservation);
@@ -128,9 +129,9 @@ static int reservation_resolve(const struct objects *o, const struct access_part
 		return unknown(o, OBJECT_RESERVATION, x->reservation, err);
 	if (own && reservation_over(r, p->now))
 		return err_code(err, CODE_REFUSED, "reservation %s is over", r->name);
-	if (own && !reservation_admits(r, &party) && !attrs_is_set(&r->attrs, "acl_jobs"))
+	if (own && !reservation_admits(r, &party) && !attrs_is_set(&r->attrs, SET_ACL_JOBS))
 		return err_code(err, CODE_REFUSED, "reservation %s does not admit this job of user %.60s%s", r->name,
-				p->by.user, attrs_bool(&r->attrs, "maintenance") ? ": it is for maintenance" : "");
+				p->by.user, attrs_bool(&r->attrs, SET_MAINTENANCE) ? ": it is for maintenance" : "");
 	x->reservation = r->name;
 	return 0;
 }
@@ -157,7 +158,7 @@ void access_preempt(const struct objects *o, const char *qos, uint8_t *kind, uin
 {
 	const struct object *x = qos ? object_find(o, OBJECT_QOS, qos) : NULL;
 
-	if (!x || *kind != KIND_QOS || !attrs_bool(&x->attrs, "may_preempt"))
+	if (!x || *kind != KIND_QOS || !attrs_bool(&x->attrs, SET_MAY_PREEMPT))
 		return;
 	*kind = KIND_EMERGENCY;
 	*powers |= POWER_SC_ALLOC | POWER_C_EXEC | POWER_S_EXEC;

@@ -114,7 +114,7 @@ static int64_t amount_asked(const struct amounts *asked, const char *resource)
 /* Checks the walltime of an interactive job, in any queue. */
 static int interactive_check(const struct attrs *server, int64_t walltime, struct err *err)
 {
-	int64_t most = attrs_number(server, "interactive_walltime");
+	int64_t most = attrs_number(server, SET_INTERACTIVE_WALLTIME);
 	char asked[32], allowed[32];
 
 	if (most < 0 || walltime <= most)
@@ -134,8 +134,8 @@ static int amounts_check(const struct attrs *a, const char *of, const struct amo
 {
 	for (size_t i = 0; i < a->set.n; i++) {
 		const struct attr_value *v = &a->set.v[i];
-		bool max = strcmp(v->attr->name, "resources_max") == 0;
-		if ((!max && strcmp(v->attr->name, "resources_min") != 0) || is_dropped(v->resource) ||
+		bool max = attr_is(v->attr, SET_RESOURCES_MAX);
+		if ((!max && !attr_is(v->attr, SET_RESOURCES_MIN)) || is_dropped(v->resource) ||
 		    (only && strcmp(only, v->resource) != 0))
 			continue;
 		struct amount x = {v->resource, amount_asked(asked, v->resource)};
@@ -150,8 +150,7 @@ static int amounts_check(const struct attrs *a, const char *of, const struct amo
 static const char *default_text(const struct attrs *a, const char *resource)
 {
 	for (size_t i = 0; i < a->set.n; i++)
-		if (strcmp(a->set.v[i].attr->name, "resources_default") == 0 &&
-		    strcmp(a->set.v[i].resource, resource) == 0)
+		if (attr_is(a->set.v[i].attr, SET_RESOURCES_DEFAULT) && strcmp(a->set.v[i].resource, resource) == 0)
 			return a->set.v[i].text;
 	return NULL;
 }
@@ -194,7 +193,7 @@ static int defaults_add(const struct attrs *a, struct reqtext *text, struct aren
 			rc = reqtext_parse(text, arena_printf(arena, "%s=%s", resources[i], value), arena, err);
 	}
 	if (text->walltime < 0)
-		text->walltime = attrs_amount(a, "resources_default", "walltime");
+		text->walltime = attrs_amount(a, SET_RESOURCES_DEFAULT, "walltime");
 	return rc < 0 ? err_prefix(err, rc, "resources_default") : 0;
 }
 
@@ -204,7 +203,7 @@ static int server_defaults_add(const struct attrs *server, bool limited, struct 
 			       struct err *err)
 {
 	int rc = defaults_add(server, text, arena, err);
-	int64_t most = limited ? attrs_number(server, "interactive_walltime") : -1;
+	int64_t most = limited ? attrs_number(server, SET_INTERACTIVE_WALLTIME) : -1;
 
 	if (most > 0 && (text->walltime > most || text->walltime < 0))
 		text->walltime = most;
@@ -226,14 +225,14 @@ static int access_check(const struct attrs *a, const char *of, const struct admi
 {
 	bool member = false;
 
-	if (attrs_bool(a, "acl_user_enable") && !attrs_list_has(a, "acl_users", by->user, by->host))
+	if (attrs_bool(a, SET_ACL_USER_ENABLE) && !attrs_list_has(a, SET_ACL_USERS, by->user, by->host))
 		return err_code(err, CODE_REFUSED, "%s does not accept jobs of user %.60s (acl_users)", of, by->user);
-	if (by->host && attrs_bool(a, "acl_host_enable") && !attrs_list_has(a, "acl_hosts", by->host, NULL))
+	if (by->host && attrs_bool(a, SET_ACL_HOST_ENABLE) && !attrs_list_has(a, SET_ACL_HOSTS, by->host, NULL))
 		return err_code(err, CODE_REFUSED, "%s does not accept jobs from host %.60s (acl_hosts)", of, by->host);
-	if (a->owner != ATTR_QUEUE || !by->groups || !attrs_bool(a, "acl_group_enable"))
+	if (a->owner != ATTR_QUEUE || !by->groups || !attrs_bool(a, SET_ACL_GROUP_ENABLE))
 		return 0;
 	for (const char *const *g = by->groups; *g && !member; g++)
-		member = attrs_list_has(a, "acl_groups", *g, NULL);
+		member = attrs_list_has(a, SET_ACL_GROUPS, *g, NULL);
 	if (!member)
 		return err_code(err, CODE_REFUSED, "%s does not accept jobs of the groups of user %.60s (acl_groups)",
 				of, by->user);
@@ -242,10 +241,10 @@ static int access_check(const struct attrs *a, const char *of, const struct admi
 
 /* Checks a limit on the number of jobs in a queue (NULL: in all) of a user (NULL: of all) after
  * adding `more`. */
-static int count_check(const struct admit_site *site, const struct attrs *a, const char *attr, const char *queue,
+static int count_check(const struct admit_site *site, const struct attrs *a, enum attr_key key, const char *queue,
 		       const char *user, int64_t more, const char *of, struct err *err)
 {
-	int64_t limit = attrs_number(a, attr), have;
+	int64_t limit = attrs_number(a, key), have;
 
 	if (limit < 0 || more <= 0)
 		return 0;
@@ -253,13 +252,14 @@ static int count_check(const struct admit_site *site, const struct attrs *a, con
 	if (have + more <= limit)
 		return 0;
 	return err_code(err, CODE_REFUSED, "%s has a limit of %lld job%s%s (%s), and it has %lld now", of,
-			(long long)limit, limit == 1 ? "" : "s", user ? " of a user" : "", attr, (long long)have);
+			(long long)limit, limit == 1 ? "" : "s", user ? " of a user" : "", attr_table[key].name,
+			(long long)have);
 }
 
 /* Checks the server's own rules, which apply to any queue. */
 static int server_check(const struct admit_site *site, const struct admit_job *job, struct err *err)
 {
-	int64_t most = attrs_number(site->attrs, "max_array_size"), more = job->from ? 0 : job->count;
+	int64_t most = attrs_number(site->attrs, SET_MAX_ARRAY_SIZE), more = job->from ? 0 : job->count;
 	int rc;
 
 	if (job->array && !job->from && most >= 0 && job->count > most)
@@ -267,9 +267,9 @@ static int server_check(const struct admit_site *site, const struct admit_job *j
 			       "the array has %lld elements: this server takes at most %lld (max_array_size)",
 			       (long long)job->count, (long long)most);
 	if ((rc = access_check(site->attrs, SERVER, &job->by, err)) < 0 ||
-	    (rc = count_check(site, site->attrs, "max_queued", NULL, NULL, more, SERVER, err)) < 0)
+	    (rc = count_check(site, site->attrs, SET_MAX_QUEUED, NULL, NULL, more, SERVER, err)) < 0)
 		return rc;
-	return count_check(site, site->attrs, "max_user_queuable", NULL, job->by.user, more, SERVER, err);
+	return count_check(site, site->attrs, SET_MAX_USER_QUEUABLE, NULL, job->by.user, more, SERVER, err);
 }
 
 /* ---- routing ---- */
@@ -304,7 +304,7 @@ static int step_request(const struct walk *w, const struct step *s, struct reqte
 
 bool admit_routes(const struct attrs *queue)
 {
-	return strcmp(attrs_text(queue, "queue_type"), "Route") == 0;
+	return strcmp(attrs_text(queue, SET_QUEUE_TYPE), "Route") == 0;
 }
 
 static int queue_check(const struct walk *w, const struct step *s, const struct amounts *asked, struct err *err)
@@ -319,15 +319,15 @@ static int queue_check(const struct walk *w, const struct step *s, const struct 
 	if (there && admit_routes(a)) /* already accepted; it only passes through */
 		return 0;
 	snprintf(of, sizeof of, "queue %.60s", s->queue.name);
-	if (!attrs_bool(a, "enabled"))
+	if (!attrs_bool(a, SET_ENABLED))
 		return err_code(err, CODE_REFUSED, "%s is not enabled: it accepts no jobs now", of);
-	if (attrs_bool(a, "from_route_only") && !s->before)
+	if (attrs_bool(a, SET_FROM_ROUTE_ONLY) && !s->before)
 		return err_code(err, CODE_REFUSED, "%s accepts jobs from routing queues only (from_route_only)", of);
 	if ((!(job->granted && !s->before && !admit_routes(a)) && (rc = access_check(a, of, &job->by, err)) < 0) ||
 	    (rc = amounts_check(a, of, asked, NULL, err)) < 0 ||
-	    (rc = count_check(w->site, a, "max_queuable", s->queue.name, NULL, more, of, err)) < 0)
+	    (rc = count_check(w->site, a, SET_MAX_QUEUABLE, s->queue.name, NULL, more, of, err)) < 0)
 		return rc;
-	return count_check(w->site, a, "max_user_queuable", s->queue.name, job->by.user, more, of, err);
+	return count_check(w->site, a, SET_MAX_USER_QUEUABLE, s->queue.name, job->by.user, more, of, err);
 }
 
 static bool tried(struct walk *w, const struct attrs *queue)
@@ -346,7 +346,7 @@ static int step_to(struct walk *w, const struct step *s, struct err *err);
 /* Routes to the first destination that accepts the job; otherwise reports why none does. */
 static int route(struct walk *w, const struct step *s, struct err *err)
 {
-	const char *list = attrs_text(s->queue.attrs, "route_destinations");
+	const char *list = attrs_text(s->queue.attrs, SET_ROUTE_DESTINATIONS);
 	struct strbuf why = {0};
 	int rc = -EDQUOT;
 
@@ -407,7 +407,7 @@ static int step_to(struct walk *w, const struct step *s, struct err *err)
 	if (!exempt && ((rc = amounts_check(w->site->attrs, SERVER, &asked, NULL, err)) < 0 ||
 			(!s->queue.elsewhere && (rc = queue_check(w, s, &asked, err)) < 0)))
 		return rc;
-	if (routes && attrs_bool(s->queue.attrs, "started"))
+	if (routes && attrs_bool(s->queue.attrs, SET_STARTED))
 		return route(w, s, err);
 	if (s->before && !routes && !s->queue.elsewhere && w->job->fits &&
 	    (rc = w->job->fits(w->job->context, s->queue.name, &text, err)) < 0)

@@ -27,7 +27,7 @@ static bool is_taken(const char *name)
 
 static bool is_amount(const struct attr_value *v)
 {
-	return strcmp(v->attr->name, "resources_available") == 0;
+	return attr_is(v->attr, SET_RESOURCES_AVAILABLE);
 }
 
 int amounts_check(const struct attrs *server, struct err *err)
@@ -61,7 +61,7 @@ bool amounts_of_server(struct cluster *c, const struct attrs *server)
 			cluster_amount(c, server->set.v[i].resource, NULL);
 	changed = c->amounts.n > known; /* a new amount is a change even if its total is 0 */
 	for (uint32_t i = 0; i < c->amounts.n; i++) {
-		int64_t total = attrs_amount(server, "resources_available", names_get(&c->amount_names, i));
+		int64_t total = attrs_amount(server, SET_RESOURCES_AVAILABLE, names_get(&c->amount_names, i));
 		if (total < 0)
 			total = 0;
 		changed |= c->amounts.v[i].total != total;

@@ -8,11 +8,9 @@
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/codec.h"
 #include "base/json.h"
-#include "base/map.h"
 #include "base/suggest.h"
 #include "rules/attr_internal.h"
 
@@ -158,43 +156,14 @@ int attrs_change(struct attrs *a, enum attr_op op, const char *name, const char 
 
 /* ---- queries ---- */
 
-#define ROWS 512 /* several times the number of rows in the table */
-
-static size_t row_hash(const char *name)
+/* Returns the row of a key for this kind of object. */
+static const struct attr *row(const struct attrs *a, enum attr_key key)
 {
-	return hash_bytes(name, strlen(name)) % ROWS;
-}
-
-/* Returns a hash table with open addressing: hash of a name -> row index + 1. */
-static const uint8_t *rows_by_hash(void)
-{
-	static uint8_t slot[ROWS];
-	static bool made;
-
-	assert(ATTR_ROWS < ROWS / 2 && ATTR_ROWS < UINT8_MAX);
-	for (int i = 0; i < ATTR_ROWS && !made; i++) {
-		size_t at = row_hash(attr_table[i].name);
-		while (slot[at])
-			at = (at + 1) % ROWS;
-		slot[at] = (uint8_t)(i + 1);
+	while (!(attr_table[key].owner & a->owner)) {
+		key = attr_table[key].also;
+		assert(key && "an attribute of this kind of object");
 	}
-	made = true;
-	return slot;
-}
-
-/* Finds a row by its exact name. Hot: called several times for each submitted job and each array
- * element. */
-static const struct attr *row(const struct attrs *a, const char *name)
-{
-	const uint8_t *slot = rows_by_hash();
-
-	for (size_t at = row_hash(name); slot[at]; at = (at + 1) % ROWS) {
-		const struct attr *attr = &attr_table[slot[at] - 1];
-		if (attr->owner & a->owner && strcmp(attr->name, name) == 0)
-			return attr;
-	}
-	assert(!"an attribute that is in the table");
-	return NULL;
+	return &attr_table[key];
 }
 
 /* Makes a value from the default, which the caller frees. Returns false if there is none. */
@@ -235,37 +204,37 @@ static int64_t effective_number(const struct attrs *a, const struct attr *attr, 
 	return otherwise;
 }
 
-bool attrs_is_set(const struct attrs *a, const char *name)
+bool attrs_is_set(const struct attrs *a, enum attr_key key)
 {
-	return value_find(a, row(a, name), NULL) != NULL;
+	return value_find(a, row(a, key), NULL) != NULL;
 }
 
-bool attrs_bool(const struct attrs *a, const char *name)
+bool attrs_bool(const struct attrs *a, enum attr_key key)
 {
-	return effective_number(a, row(a, name), NULL, 0) != 0;
+	return effective_number(a, row(a, key), NULL, 0) != 0;
 }
 
-int64_t attrs_number(const struct attrs *a, const char *name)
+int64_t attrs_number(const struct attrs *a, enum attr_key key)
 {
-	return effective_number(a, row(a, name), NULL, -1);
+	return effective_number(a, row(a, key), NULL, -1);
 }
 
-const char *attrs_text(const struct attrs *a, const char *name)
+const char *attrs_text(const struct attrs *a, enum attr_key key)
 {
-	const struct attr *attr = row(a, name);
+	const struct attr *attr = row(a, key);
 	const struct attr_value *v = value_find(a, attr, NULL);
 
 	return v ? v->text : attr->initial;
 }
 
-int64_t attrs_amount(const struct attrs *a, const char *name, const char *resource)
+int64_t attrs_amount(const struct attrs *a, enum attr_key key, const char *resource)
 {
-	return effective_number(a, row(a, name), resource, -1);
+	return effective_number(a, row(a, key), resource, -1);
 }
 
-int64_t attrs_weight(const struct attrs *a, const char *name, const char *word, int64_t otherwise)
+int64_t attrs_weight(const struct attrs *a, enum attr_key key, const char *word, int64_t otherwise)
 {
-	return effective_number(a, row(a, name), word, otherwise);
+	return effective_number(a, row(a, key), word, otherwise);
 }
 
 /* Matches "user@host" or "user" against a name and a host. */
@@ -283,7 +252,7 @@ static bool element_matches(const char *element, size_t n, const char *name, con
 	return fnmatch(pattern, name, 0) == 0 && (!at || !host || fnmatch(at, host, FNM_CASEFOLD) == 0);
 }
 
-bool attrs_list_has(const struct attrs *a, const char *list, const char *name, const char *host)
+bool attrs_list_has(const struct attrs *a, enum attr_key list, const char *name, const char *host)
 {
 	for (const char *p = attrs_text(a, list); p && *p; p += *p == ',') {
 		size_t n = strcspn(p, ",");

@@ -91,6 +91,8 @@ const char *attr_owner_name(enum attr_owner owner);
 /* Returns the row for a name or alias ("resources_max.walltime" finds resources_max), or NULL if
  * that kind of object has none. */
 const struct attr *attr_find(enum attr_owner owner, const char *name);
+/* Returns true if `attr` is a row with the key's name. */
+bool attr_is(const struct attr *attr, enum attr_key key);
 
 struct attr_value {
 	const struct attr *attr;
@@ -117,24 +119,24 @@ int attr_op_parse(const char *text, enum attr_op *ret, struct err *err); /* "set
  * `a` is unchanged. */
 int attrs_change(struct attrs *a, enum attr_op op, const char *name, const char *value, struct err *err);
 
-/* Effective values: the one set, else the default. The name must be in the table; any other is a
- * broken invariant. */
-bool attrs_is_set(const struct attrs *a, const char *name); /* for amounts: any resource is set */
-bool attrs_bool(const struct attrs *a, const char *name);   /* false if neither set nor defaulted */
+/* Effective values: the one set, else the default. That kind of object must have the attribute;
+ * anything else is a broken invariant. */
+bool attrs_is_set(const struct attrs *a, enum attr_key key); /* for amounts: any resource is set */
+bool attrs_bool(const struct attrs *a, enum attr_key key);   /* false if neither set nor defaulted */
 /* Returns -1 if neither set nor defaulted; durations in seconds. */
-int64_t attrs_number(const struct attrs *a, const char *name);
+int64_t attrs_number(const struct attrs *a, enum attr_key key);
 /* Returns NULL if neither set nor defaulted; the text is borrowed. */
-const char *attrs_text(const struct attrs *a, const char *name);
+const char *attrs_text(const struct attrs *a, enum attr_key key);
 /* Returns a number from resources_max, resources_min (ncpus, nodect, ngpus, mem in KiB, walltime
  * and cput in seconds, named ones) or, where the value is a number, resources_default; -1 if
  * there is none. */
-int64_t attrs_amount(const struct attrs *a, const char *name, const char *resource);
+int64_t attrs_amount(const struct attrs *a, enum attr_key key, const char *resource);
 /* Returns the weight of a word, or `otherwise` if there is none. */
-int64_t attrs_weight(const struct attrs *a, const char *name, const char *word, int64_t otherwise);
+int64_t attrs_weight(const struct attrs *a, enum attr_key key, const char *word, int64_t otherwise);
 /* Returns true if a list admits `name`. The first matching element decides; one that starts with
  * '-' excludes. '*' in an element matches anything. "user@host" must match both; without
  * "@host", or with `host` NULL, only the name is compared. */
-bool attrs_list_has(const struct attrs *a, const char *list, const char *name, const char *host);
+bool attrs_list_has(const struct attrs *a, enum attr_key list, const char *name, const char *host);
 
 /* Appends the name as qmgr prints it: "resources_max.walltime". */
 void attr_value_name(const struct attr_value *v, struct strbuf *out);

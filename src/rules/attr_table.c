@@ -86,3 +86,8 @@ const struct attr *attr_find(enum attr_owner owner, const char *name)
 			return a;
 	return NULL;
 }
+
+bool attr_is(const struct attr *attr, enum attr_key key)
+{
+	return strcmp(attr->name, attr_table[key].name) == 0;
+}

@@ -40,13 +40,13 @@ enum form {
 
 static bool is_default(const struct attr *attr)
 {
-	return strcmp(attr->name, "resources_default") == 0;
+	return attr_is(attr, SET_RESOURCES_DEFAULT);
 }
 
 /* Returns true for site-wide resources: all of them are numbers, and none has two names. */
 static bool is_available(const struct attr *attr)
 {
-	return strcmp(attr->name, "resources_available") == 0 || strcmp(attr->name, "amounts") == 0;
+	return attr_is(attr, SET_RESOURCES_AVAILABLE) || attr_is(attr, SET_AMOUNTS);
 }
 
 static bool word_is(const char *word, const char *words)

@@ -29,9 +29,9 @@ bool credit_unit_find(const char *name, enum credit_unit *ret)
 
 bool credit_tariff_of(const struct attrs *a, struct credit_tariff *ret)
 {
-	if (!attrs_is_set(a, "credit_unit") || !credit_unit_find(attrs_text(a, "credit_unit"), &ret->unit))
+	if (!attrs_is_set(a, SET_CREDIT_UNIT) || !credit_unit_find(attrs_text(a, SET_CREDIT_UNIT), &ret->unit))
 		return false;
-	ret->rate = attrs_number(a, "credit_rate");
+	ret->rate = attrs_number(a, SET_CREDIT_RATE);
 	return true;
 }
 

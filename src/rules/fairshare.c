@@ -58,9 +58,9 @@ struct shares {
 void fairshare_settings_of(struct fairshare_settings *ret, const struct attrs *server)
 {
 	*ret = (struct fairshare_settings){
-		.window = attrs_number(server, "fairshare_window"),
-		.depth = attrs_number(server, "fairshare_depth"),
-		.decay = attrs_number(server, "fairshare_decay"),
+		.window = attrs_number(server, SET_FAIRSHARE_WINDOW),
+		.depth = attrs_number(server, SET_FAIRSHARE_DEPTH),
+		.decay = attrs_number(server, SET_FAIRSHARE_DECAY),
 	};
 }
 
@@ -164,13 +164,13 @@ void shares_aim(struct shares *x, const struct objects *o)
 	for (int level = 0; level < SHARE_LEVELS; level++)
 		for (size_t i = 0; i < o->of[kind[level]].n; i++) {
 			const struct object *a = o->of[kind[level]].v[i];
-			int64_t percent = attrs_number(&a->attrs, "fairshare");
+			int64_t percent = attrs_number(&a->attrs, SET_FAIRSHARE);
 			if (strcmp(a->name, OBJECT_DEFAULT) == 0)
 				shares_target_rest(x, (enum share_level)level, percent);
 			else if (percent >= 0)
 				shares_target(x, (enum share_level)level, a->name, percent);
-			if (level == SHARE_ACCOUNT && attrs_is_set(&a->attrs, "parent"))
-				shares_parent(x, a->name, attrs_text(&a->attrs, "parent"));
+			if (level == SHARE_ACCOUNT && attrs_is_set(&a->attrs, SET_PARENT))
+				shares_parent(x, a->name, attrs_text(&a->attrs, SET_PARENT));
 		}
 }
 

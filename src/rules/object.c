@@ -123,34 +123,34 @@ size_t object_count(const struct objects *o, enum object_kind kind)
 	return o->of[kind].n - (object_table[kind].defaults && object_find(o, kind, OBJECT_DEFAULT));
 }
 
-int64_t objects_number(const struct objects *o, enum object_kind kind, const char *name, const char *attr,
+int64_t objects_number(const struct objects *o, enum object_kind kind, const char *name, enum attr_key key,
 		       int64_t otherwise)
 {
 	const struct object *x = object_find(o, kind, name);
 
-	if (!x || !attrs_is_set(&x->attrs, attr))
+	if (!x || !attrs_is_set(&x->attrs, key))
 		x = object_table[kind].defaults ? object_find(o, kind, OBJECT_DEFAULT) : NULL;
-	return x && attrs_is_set(&x->attrs, attr) ? attrs_number(&x->attrs, attr) : otherwise;
+	return x && attrs_is_set(&x->attrs, key) ? attrs_number(&x->attrs, key) : otherwise;
 }
 
 /* ---- consistency ---- */
 
 /* Attributes whose value is the name of an object. */
 static const struct reference {
-	const char *attr;
+	enum attr_key key;
 	int owners;
 	enum object_kind to;
 } references[] = {
-	{"parent", ATTR_ACCOUNT, OBJECT_ACCOUNT},
-	{"default_qos", ATTR_USER | ATTR_GROUP | ATTR_ACCOUNT, OBJECT_QOS},
-	{"default_account", ATTR_USER | ATTR_GROUP, OBJECT_ACCOUNT},
-	{"reservation", ATTR_QOS, OBJECT_RESERVATION},
+	{SET_PARENT, ATTR_ACCOUNT, OBJECT_ACCOUNT},
+	{SET_DEFAULT_QOS, ATTR_USER | ATTR_GROUP | ATTR_ACCOUNT, OBJECT_QOS},
+	{SET_DEFAULT_ACCOUNT, ATTR_USER | ATTR_GROUP, OBJECT_ACCOUNT},
+	{SET_RESERVATION, ATTR_QOS, OBJECT_RESERVATION},
 };
 
 static const char *reference_of(const struct object *x, const struct reference *r)
 {
-	return (int)x->attrs.owner & r->owners && attrs_is_set(&x->attrs, r->attr) ? attrs_text(&x->attrs, r->attr)
-										   : NULL;
+	return (int)x->attrs.owner & r->owners && attrs_is_set(&x->attrs, r->key) ? attrs_text(&x->attrs, r->key)
+										  : NULL;
 }
 
 /* Checks that an account is not below itself. */
@@ -175,8 +175,8 @@ static int tree_check(const struct objects *o, const struct object *next, struct
 
 bool class_runs_spmd(const char *name, const struct attrs *a)
 {
-	if (a && attrs_is_set(a, "start"))
-		return strcmp(attrs_text(a, "start"), CLASS_SPMD) == 0;
+	if (a && attrs_is_set(a, SET_START))
+		return strcmp(attrs_text(a, SET_START), CLASS_SPMD) == 0;
 	return strcasecmp(name, CLASS_SPMD) == 0;
 }
 
@@ -184,7 +184,7 @@ bool class_runs_spmd(const char *name, const struct attrs *a)
  * several, possibly on several hosts. */
 static int class_check(const struct object *next, struct err *err)
 {
-	if (strcmp(attrs_text(&next->attrs, "method"), "criu") != 0 || !class_runs_spmd(next->name, &next->attrs))
+	if (strcmp(attrs_text(&next->attrs, SET_METHOD), "criu") != 0 || !class_runs_spmd(next->name, &next->attrs))
 		return 0;
 	return err_set(
 		err, -EINVAL,
@@ -195,7 +195,7 @@ static int class_check(const struct object *next, struct err *err)
 int object_check(const struct objects *o, const struct object *next, struct err *err)
 {
 	if (next->kind == OBJECT_ACCOUNT && strcmp(next->name, OBJECT_DEFAULT) == 0 &&
-	    attrs_is_set(&next->attrs, "coordinators"))
+	    attrs_is_set(&next->attrs, SET_COORDINATORS))
 		return err_set(
 			err, -EINVAL,
 			"coordinators: account %s has no jobs: name them of an account, for it and those below it",
@@ -204,8 +204,8 @@ int object_check(const struct objects *o, const struct object *next, struct err 
 		const struct reference *r = &references[i];
 		const char *name = reference_of(next, r);
 		if (name && (!object_find(o, r->to, name) || strcmp(name, OBJECT_DEFAULT) == 0))
-			return err_set(err, -EINVAL, "%s: there is no %s %.60s: create it first", r->attr,
-				       object_table[r->to].name, name);
+			return err_set(err, -EINVAL, "%s: there is no %s %.60s: create it first",
+				       attr_table[r->key].name, object_table[r->to].name, name);
 	}
 	return next->kind == OBJECT_ACCOUNT	  ? tree_check(o, next, err)
 	       : next->kind == OBJECT_CLASS	  ? class_check(next, err)

@@ -67,7 +67,7 @@ bool object_kind_find(const char *word, enum object_kind *ret);
 size_t object_count(const struct objects *o, enum object_kind kind);
 
 /* Returns the number that applies to NAME: its own, else that of "default", else `otherwise`. */
-int64_t objects_number(const struct objects *o, enum object_kind kind, const char *name, const char *attr,
+int64_t objects_number(const struct objects *o, enum object_kind kind, const char *name, enum attr_key key,
 		       int64_t otherwise);
 
 #define CLASS_SPMD "spmd" /* built-in class, which need not be defined */

@@ -259,7 +259,7 @@ int partitions_of_site(struct cluster *c, const struct ruleset *site, struct err
 
 	for (size_t i = 0; i < site->objects.of[OBJECT_PARTITION].n && rc == 0; i++) {
 		const struct object *x = site->objects.of[OBJECT_PARTITION].v[i];
-		const char *list = attrs_text(&x->attrs, "nodes");
+		const char *list = attrs_text(&x->attrs, SET_NODES);
 		if (list && *list)
 			rc = site_partition(c, x->name, list, err);
 	}

@@ -34,16 +34,16 @@ const struct factor_row factor_table[FACTOR_COUNT] = {
 
 int priority_settings_of(struct priority_settings *x, const struct attrs *server, struct err *err)
 {
-	const char *order = attrs_text(server, "priority_order");
+	const char *order = attrs_text(server, SET_PRIORITY_ORDER);
 
 	*x = (struct priority_settings){.order = strcmp(order, "sum") == 0	 ? PRIORITY_SUM
 						 : strcmp(order, "product") == 0 ? PRIORITY_PRODUCT
 										 : PRIORITY_POLICY};
 	for (int i = 0; i < FACTOR_COUNT; i++) {
 		const struct factor_row *f = &factor_table[i];
-		x->weight[i] = (double)attrs_weight(server, "priority_weight", f->name, 0);
-		x->low[i] = (double)attrs_weight(server, "priority_low", f->name, (int64_t)f->low);
-		x->high[i] = (double)attrs_weight(server, "priority_high", f->name, (int64_t)f->high);
+		x->weight[i] = (double)attrs_weight(server, SET_PRIORITY_WEIGHT, f->name, 0);
+		x->low[i] = (double)attrs_weight(server, SET_PRIORITY_LOW, f->name, (int64_t)f->low);
+		x->high[i] = (double)attrs_weight(server, SET_PRIORITY_HIGH, f->name, (int64_t)f->high);
 		if (x->low[i] >= x->high[i])
 			return err_set(
 				err, -EINVAL,

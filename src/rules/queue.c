@@ -10,36 +10,36 @@
 
 #include "rules/leave.h"
 
-static const char *const measure_attr[LIMIT_CREDIT] = {[LIMIT_JOBS] = "max_running",
-						       [LIMIT_CPUS] = "max_cpus",
-						       [LIMIT_MEMORY] = "max_memory",
-						       [LIMIT_CPU_SECONDS] = "max_cpu_seconds"};
+static const enum attr_key measure_key[LIMIT_CREDIT] = {[LIMIT_JOBS] = SET_MAX_RUNNING,
+							[LIMIT_CPUS] = SET_MAX_CPUS,
+							[LIMIT_MEMORY] = SET_MAX_MEMORY,
+							[LIMIT_CPU_SECONDS] = SET_MAX_CPU_SECONDS};
 
-static const char *const soft_attr[LIMIT_CREDIT] = {[LIMIT_JOBS] = "soft_max_running",
-						    [LIMIT_CPUS] = "soft_max_cpus",
-						    [LIMIT_MEMORY] = "soft_max_memory",
-						    [LIMIT_CPU_SECONDS] = "soft_max_cpu_seconds"};
+static const enum attr_key soft_key[LIMIT_CREDIT] = {[LIMIT_JOBS] = SET_SOFT_MAX_RUNNING,
+						     [LIMIT_CPUS] = SET_SOFT_MAX_CPUS,
+						     [LIMIT_MEMORY] = SET_SOFT_MAX_MEMORY,
+						     [LIMIT_CPU_SECONDS] = SET_SOFT_MAX_CPU_SECONDS};
 
 void limits_of_server(struct limits *l, const struct attrs *server)
 {
-	limits_set(l, LIMIT_ALL, 0, attrs_number(server, "max_running"));
-	limits_set(l, LIMIT_USER, 0, attrs_number(server, "max_user_run"));
+	limits_set(l, LIMIT_ALL, 0, attrs_number(server, SET_MAX_RUNNING));
+	limits_set(l, LIMIT_USER, 0, attrs_number(server, SET_MAX_USER_RUN));
 }
 
 void limits_of_queue(struct limits *l, uint32_t number, const struct attrs *queue)
 {
 	for (int m = 0; m < LIMIT_CREDIT; m++) {
-		limits_cap(l, LIMIT_QUEUE, number, (enum limit_measure)m, attrs_number(queue, measure_attr[m]));
-		limits_soft(l, LIMIT_QUEUE, number, (enum limit_measure)m, attrs_number(queue, soft_attr[m]));
+		limits_cap(l, LIMIT_QUEUE, number, (enum limit_measure)m, attrs_number(queue, measure_key[m]));
+		limits_soft(l, LIMIT_QUEUE, number, (enum limit_measure)m, attrs_number(queue, soft_key[m]));
 	}
-	limits_set(l, LIMIT_QUEUE_USER, number, attrs_number(queue, "max_user_run"));
+	limits_set(l, LIMIT_QUEUE_USER, number, attrs_number(queue, SET_MAX_USER_RUN));
 }
 
 /* Returns a limit of an object, or of `default` (number 0). */
-static int64_t limit_of(const struct attrs *a, const char *name, uint32_t number)
+static int64_t limit_of(const struct attrs *a, enum attr_key key, uint32_t number)
 {
-	if (a && attrs_is_set(a, name))
-		return attrs_number(a, name);
+	if (a && attrs_is_set(a, key))
+		return attrs_number(a, key);
 	return number ? LIMIT_INHERIT : -1;
 }
 
@@ -53,11 +53,11 @@ void limits_of_object(struct limits *l, enum object_kind kind, uint32_t number, 
 	if (!of[kind])
 		return;
 	for (int m = 0; m < LIMIT_CREDIT; m++) {
-		limits_cap(l, of[kind], number, (enum limit_measure)m, limit_of(a, measure_attr[m], number));
-		limits_soft(l, of[kind], number, (enum limit_measure)m, limit_of(a, soft_attr[m], number));
+		limits_cap(l, of[kind], number, (enum limit_measure)m, limit_of(a, measure_key[m], number));
+		limits_soft(l, of[kind], number, (enum limit_measure)m, limit_of(a, soft_key[m], number));
 	}
 	if (kind == OBJECT_QOS && number)
-		limits_exempt(l, number, a && attrs_bool(a, "ignores_limits"));
+		limits_exempt(l, number, a && attrs_bool(a, SET_IGNORES_LIMITS));
 }
 
 /* Marks the node of that name, or all nodes with that feature. */
@@ -77,7 +77,7 @@ static void nodes_named(const struct cluster *c, const char *name, bool *has)
 
 uint32_t queue_nodes(struct cluster *c, const struct attrs *queue, bool partitions)
 {
-	const char *list = attrs_text(queue, "nodes");
+	const char *list = attrs_text(queue, SET_NODES);
 	char *copy, *rest, *name;
 	bool *has, all = false;
 	uint32_t set;
@@ -100,15 +100,15 @@ uint32_t queue_nodes(struct cluster *c, const struct attrs *queue, bool partitio
 
 void settings_of_server(struct settings *x, const struct attrs *server)
 {
-	int64_t starve = attrs_number(server, "starve_after");
+	int64_t starve = attrs_number(server, SET_STARVE_AFTER);
 
-	x->tolerance = attrs_number(server, "tolerance");
+	x->tolerance = attrs_number(server, SET_TOLERANCE);
 	x->starve_after = starve >= 0 ? starve : STARVE_AUTO;
 	x->migrate_cost = -1;
-	x->interactive_breaks = attrs_bool(server, "interactive_breaks_deadlines");
+	x->interactive_breaks = attrs_bool(server, SET_INTERACTIVE_BREAKS_DEADLINES);
 	leave_settings(x, server);
-	x->time_slice = attrs_number(server, "time_slice");
-	x->reserve_depth = attrs_number(server, "reservation_depth");
+	x->time_slice = attrs_number(server, SET_TIME_SLICE);
+	x->reserve_depth = attrs_number(server, SET_RESERVATION_DEPTH);
 }
 
 void ruleset_init(struct ruleset *s)

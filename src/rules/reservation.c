@@ -16,31 +16,32 @@
 
 #define DAY INT64_C(86400)
 
-static int64_t number_or(const struct attrs *a, const char *name, int64_t otherwise)
+static int64_t number_or(const struct attrs *a, enum attr_key key, int64_t otherwise)
 {
-	return attrs_is_set(a, name) ? attrs_number(a, name) : otherwise;
+	return attrs_is_set(a, key) ? attrs_number(a, key) : otherwise;
 }
 
 bool reservation_weekly(const struct object *x)
 {
-	return attrs_is_set(&x->attrs, "hours");
+	return attrs_is_set(&x->attrs, SET_HOURS);
 }
 
 static int64_t begin_of(const struct object *x)
 {
-	return number_or(&x->attrs, "start", INT64_MIN);
+	return number_or(&x->attrs, SET_START, INT64_MIN);
 }
 
 static int64_t end_of(const struct object *x)
 {
-	if (!attrs_is_set(&x->attrs, "end") && attrs_is_set(&x->attrs, "duration") && attrs_is_set(&x->attrs, "start"))
-		return begin_of(x) + attrs_number(&x->attrs, "duration");
-	return number_or(&x->attrs, "end", TIME_NEVER);
+	if (!attrs_is_set(&x->attrs, SET_END) && attrs_is_set(&x->attrs, SET_DURATION) &&
+	    attrs_is_set(&x->attrs, SET_START))
+		return begin_of(x) + attrs_number(&x->attrs, SET_DURATION);
+	return number_or(&x->attrs, SET_END, TIME_NEVER);
 }
 
 static bool is_amount(const struct attr_value *v)
 {
-	return strcmp(v->attr->name, "amounts") == 0;
+	return attr_is(v->attr, SET_AMOUNTS);
 }
 
 static bool has_amounts(const struct attrs *a)
@@ -54,14 +55,14 @@ static bool has_amounts(const struct attrs *a)
 bool reservation_holds(const struct object *x)
 {
 	const struct attrs *a = &x->attrs;
-	bool times = attrs_is_set(a, "start") && (attrs_is_set(a, "end") || attrs_is_set(a, "duration"));
+	bool times = attrs_is_set(a, SET_START) && (attrs_is_set(a, SET_END) || attrs_is_set(a, SET_DURATION));
 
-	return (attrs_is_set(a, "nodes") || has_amounts(a)) && (times || reservation_weekly(x));
+	return (attrs_is_set(a, SET_NODES) || has_amounts(a)) && (times || reservation_weekly(x));
 }
 
 bool reservation_binds(const struct object *x)
 {
-	return attrs_is_set(&x->attrs, "nodes") || !reservation_holds(x);
+	return attrs_is_set(&x->attrs, SET_NODES) || !reservation_holds(x);
 }
 
 bool reservation_over(const struct object *x, int64_t now)
@@ -81,7 +82,7 @@ static int span_cmp(const void *a, const void *b)
 /* Reads the excluded days, sorted. -EINVAL. */
 static int except_read(const struct object *x, span_vec *ret, struct err *err)
 {
-	const char *list = attrs_text(&x->attrs, "except");
+	const char *list = attrs_text(&x->attrs, SET_EXCEPT);
 	char *copy = mem_strdup(list ? list : ""), *rest = copy, *one;
 	struct span day;
 	int rc = 0;
@@ -112,7 +113,7 @@ void reservation_part(const struct object *x, struct res *ret)
 {
 	*ret = (struct res){0};
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-		int64_t n = attrs_amount(&x->attrs, "per_node", parts[i].name);
+		int64_t n = attrs_amount(&x->attrs, SET_PER_NODE, parts[i].name);
 		ret->v[parts[i].dim] = n > 0 ? n : 0;
 	}
 }
@@ -144,18 +145,18 @@ static int per_node_check(const struct object *x, struct err *err)
 	for (size_t i = 0; i < x->attrs.set.n; i++) {
 		const struct attr_value *v = &x->attrs.set.v[i];
 		size_t k = 0;
-		if (strcmp(v->attr->name, "per_node") != 0)
+		if (!attr_is(v->attr, SET_PER_NODE))
 			continue;
 		while (k < sizeof parts / sizeof *parts && strcmp(parts[k].name, v->resource) != 0)
 			k++;
 		if (k == sizeof parts / sizeof *parts)
 			return err_set(err, -EINVAL, "per_node.%.60s: it can keep ncpus, mem, disk and swap",
 				       v->resource);
-		if (attrs_amount(&x->attrs, "per_node", v->resource) <= 0)
+		if (attrs_amount(&x->attrs, SET_PER_NODE, v->resource) <= 0)
 			return err_set(err, -EINVAL, "per_node.%s: must be more than 0", v->resource);
-		if (attrs_bool(&x->attrs, "maintenance"))
+		if (attrs_bool(&x->attrs, SET_MAINTENANCE))
 			return err_set(err, -EINVAL, "per_node: maintenance takes whole nodes");
-		if (!attrs_is_set(&x->attrs, "nodes") && !attrs_is_set(&x->attrs, "node_count"))
+		if (!attrs_is_set(&x->attrs, SET_NODES) && !attrs_is_set(&x->attrs, SET_NODE_COUNT))
 			return err_set(err, -EINVAL, "per_node: of which nodes is missing: set nodes or node_count");
 	}
 	return 0;
@@ -171,11 +172,11 @@ int reservation_check(const struct object *x, struct err *err)
 	vec_free(&except);
 	if (rc < 0)
 		return rc;
-	if (attrs_is_set(&x->attrs, "end") && attrs_is_set(&x->attrs, "duration"))
+	if (attrs_is_set(&x->attrs, SET_END) && attrs_is_set(&x->attrs, SET_DURATION))
 		return err_set(err, -EINVAL, "end and duration can't both be set: unset one");
-	if (attrs_is_set(&x->attrs, "start") && end_of(x) <= begin_of(x))
+	if (attrs_is_set(&x->attrs, SET_START) && end_of(x) <= begin_of(x))
 		return err_set(err, -EINVAL, "end: must be after start");
-	if (attrs_is_set(&x->attrs, "except") && !reservation_weekly(x))
+	if (attrs_is_set(&x->attrs, SET_EXCEPT) && !reservation_weekly(x))
 		return err_set(err, -EINVAL, "except: only a weekly reservation (one with hours) can skip days");
 	return per_node_check(x, err);
 }
@@ -207,7 +208,7 @@ void reservation_spans(const struct object *x, int64_t from, int64_t until, span
 			vec_push(ret, (struct span){begin, end});
 		return;
 	}
-	if (hours_read(attrs_text(&x->attrs, "hours"), &hours, NULL) < 0 || except_read(x, &except, NULL) < 0) {
+	if (hours_read(attrs_text(&x->attrs, SET_HOURS), &hours, NULL) < 0 || except_read(x, &except, NULL) < 0) {
 		vec_free(&except);
 		return; /* validated when set */
 	}
@@ -243,7 +244,7 @@ int64_t reservations_next(const struct objects *o, int64_t now)
 
 int reservation_nodes(const struct object *x, const struct cluster *c, bool *has, struct err *err)
 {
-	const char *list = attrs_text(&x->attrs, "nodes");
+	const char *list = attrs_text(&x->attrs, SET_NODES);
 	char *copy = mem_strdup(list ? list : ""), *rest = copy, *name;
 	uint32_t node;
 	int rc = 0;
@@ -267,7 +268,7 @@ int reservation_amounts(const struct object *x, const struct cluster *c, reserva
 		if (!is_amount(v))
 			continue;
 		bool known = cluster_find_amount(c, v->resource, &id);
-		int64_t count = attrs_amount(&x->attrs, "amounts", v->resource),
+		int64_t count = attrs_amount(&x->attrs, SET_AMOUNTS, v->resource),
 			total = known ? c->amounts.v[id].total : 0;
 		if (err && count > total)
 			return err_set(err, -EINVAL, "amounts.%.60s: the site has %lld (resources_available)",
@@ -280,18 +281,18 @@ int reservation_amounts(const struct object *x, const struct cluster *c, reserva
 
 /* ---- parties ---- */
 
-static bool list_names(const struct object *x, const char *list, const char *name, const char *host)
+static bool list_names(const struct object *x, enum attr_key list, const char *name, const char *host)
 {
 	return name && *name && attrs_is_set(&x->attrs, list) && attrs_list_has(&x->attrs, list, name, host);
 }
 
 bool reservation_admits(const struct object *x, const struct reservation_party *p)
 {
-	if (attrs_bool(&x->attrs, "maintenance"))
+	if (attrs_bool(&x->attrs, SET_MAINTENANCE))
 		return false;
-	return list_names(x, "acl_users", p->user, p->host) || list_names(x, "acl_groups", p->group, NULL) ||
-	       list_names(x, "acl_accounts", p->account, NULL) || list_names(x, "acl_queues", p->queue, NULL) ||
-	       list_names(x, "acl_qos", p->qos, NULL) || list_names(x, "acl_jobs", p->job, NULL);
+	return list_names(x, SET_ACL_USERS, p->user, p->host) || list_names(x, SET_ACL_GROUPS, p->group, NULL) ||
+	       list_names(x, SET_ACL_ACCOUNTS, p->account, NULL) || list_names(x, SET_ACL_QUEUES, p->queue, NULL) ||
+	       list_names(x, SET_ACL_QOS, p->qos, NULL) || list_names(x, SET_ACL_JOBS, p->job, NULL);
 }
 
 uint32_t reservation_id(struct cluster *c, const char *name)
@@ -408,7 +409,7 @@ void reservations_fences(const struct objects *o, struct cluster *c, int64_t now
 	for (int maintenance = 1; maintenance >= 0; maintenance--)
 		for (size_t i = 0; i < o->of[OBJECT_RESERVATION].n; i++) {
 			const struct object *x = o->of[OBJECT_RESERVATION].v[i];
-			if (reservation_holds(x) && attrs_bool(&x->attrs, "maintenance") == (bool)maintenance)
+			if (reservation_holds(x) && attrs_bool(&x->attrs, SET_MAINTENANCE) == (bool)maintenance)
 				lay(x, c, now, of);
 		}
 	for (uint32_t n = 0; n < c->nodes.n; n++) {
@@ -443,11 +444,11 @@ int reservations_overlap(const struct objects *o, const struct cluster *c, const
 	int rc = 0;
 
 	reservation_nodes(next, c, has, NULL);
-	if (reservation_holds(next) && !attrs_bool(&next->attrs, "maintenance"))
+	if (reservation_holds(next) && !attrs_bool(&next->attrs, SET_MAINTENANCE))
 		reservation_spans(next, now, layout_end(now), &mine);
 	for (size_t i = 0; i < o->of[OBJECT_RESERVATION].n && mine.n && rc == 0; i++) {
 		const struct object *x = o->of[OBJECT_RESERVATION].v[i];
-		if (strcmp(x->name, next->name) == 0 || !reservation_holds(x) || attrs_bool(&x->attrs, "maintenance"))
+		if (strcmp(x->name, next->name) == 0 || !reservation_holds(x) || attrs_bool(&x->attrs, SET_MAINTENANCE))
 			continue;
 		memset(other, 0, c->nodes.n * sizeof *other);
 		reservation_nodes(x, c, other, NULL);

@@ -90,14 +90,14 @@ bool role_key_is_harmless(const char *key)
 
 bool role_coordinates_queue(const struct attrs *queue, const char *user, const char *host)
 {
-	return attrs_is_set(queue, "coordinators") && attrs_list_has(queue, "coordinators", user, host);
+	return attrs_is_set(queue, SET_COORDINATORS) && attrs_list_has(queue, SET_COORDINATORS, user, host);
 }
 
 bool role_coordinates_account(const struct objects *o, const struct object *account, const char *user, const char *host)
 {
 	for (int depth = 0; account && depth <= ACCOUNT_DEPTH_MAX; depth++) {
-		if (attrs_is_set(&account->attrs, "coordinators") &&
-		    attrs_list_has(&account->attrs, "coordinators", user, host))
+		if (attrs_is_set(&account->attrs, SET_COORDINATORS) &&
+		    attrs_list_has(&account->attrs, SET_COORDINATORS, user, host))
 			return true;
 		account = account_above(o, account);
 	}

@@ -12,7 +12,7 @@
 
 double weigh_rank(const struct attrs *queue, double submitted)
 {
-	return queue ? submitted - RANK_OF_PRIORITY * (double)attrs_number(queue, "priority") : submitted;
+	return queue ? submitted - RANK_OF_PRIORITY * (double)attrs_number(queue, SET_PRIORITY) : submitted;
 }
 
 double weigh_moved(const struct attrs *from, const struct attrs *to, double rank)

@@ -151,7 +151,7 @@ int policy_allocate(struct policy *p, const char *method, struct err *err)
 		i++;
 	if (i == sizeof methods / sizeof *methods)
 		return err_set(err, -EINVAL, "node_allocation: \"%.40s\" is unknown; use one of: %s", method,
-			       attr_find(ATTR_SERVER, "node_allocation")->words);
+			       attr_table[SET_NODE_ALLOCATION].words);
 	if (p->position)
 		return err_set(
 			err, -EINVAL,
@@ -182,22 +182,22 @@ static int pack_agrees(const struct policy *p, const char *method, struct err *e
 
 int policy_alter(struct policy *p, const struct attrs *server, struct err *err)
 {
-	const char *backfill = attrs_text(server, "backfill"), *method = attrs_text(server, "node_allocation");
-	bool prioritized = strcmp(attrs_text(server, "priority_order"), "policy") != 0;
+	const char *backfill = attrs_text(server, SET_BACKFILL), *method = attrs_text(server, SET_NODE_ALLOCATION);
+	bool prioritized = strcmp(attrs_text(server, SET_PRIORITY_ORDER), "policy") != 0;
 	int rc = 0;
 
-	if (attrs_is_set(server, "node_pack")) {
+	if (attrs_is_set(server, SET_NODE_PACK)) {
 		p->alloc = ALLOC_BEST;
-		p->scatter = !attrs_bool(server, "node_pack");
+		p->scatter = !attrs_bool(server, SET_NODE_PACK);
 	}
 	if (method)
 		rc = policy_allocate(p, method, err);
-	if (rc == 0 && method && attrs_bool(server, "node_pack"))
+	if (rc == 0 && method && attrs_bool(server, SET_NODE_PACK))
 		rc = pack_agrees(p, method, err);
 	if (rc == 0 && backfill)
 		rc = backfill_alter(p, backfill, prioritized, err);
-	if (attrs_is_set(server, "reservation_depth") && p->reserve > RESERVE_NONE && p->reserve < RESERVE_ALL) {
-		int64_t depth = attrs_number(server, "reservation_depth");
+	if (attrs_is_set(server, SET_RESERVATION_DEPTH) && p->reserve > RESERVE_NONE && p->reserve < RESERVE_ALL) {
+		int64_t depth = attrs_number(server, SET_RESERVATION_DEPTH);
 		p->reserve = depth > 0 && depth < RESERVE_ALL ? (int)depth : RESERVE_ALL - 1;
 	}
 	return rc;

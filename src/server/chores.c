@@ -75,7 +75,7 @@ struct chore {
 
 static int64_t scheduler_wake(const struct server *s)
 {
-	return attrs_bool(s->attrs, "scheduling") ? sched_next_wake(s->sched) : TIME_NEVER;
+	return attrs_bool(s->attrs, SET_SCHEDULING) ? sched_next_wake(s->sched) : TIME_NEVER;
 }
 
 static int64_t gate_wake(const struct server *s)

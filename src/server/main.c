@@ -517,7 +517,7 @@ static int serve(struct server *s, struct arguments *a)
 	    lead_start(s, &err) < 0 || offline_begin(s, &err) < 0 || offline_open(s, &err) < 0)
 		return failed(a, err.text);
 	server_log(s, SEVERITY_NOTICE, "up: %zu nodes, %lld jobs, store %s, policy %s", (size_t)s->hosts->nodes.n,
-		   (long long)s->jobs->total, store_kind(s->store), attrs_text(s->attrs, "policy"));
+		   (long long)s->jobs->total, store_kind(s->store), attrs_text(s->attrs, SET_POLICY));
 	page_open(s);
 	belongings_mark(s);
 	journal_startup(s);

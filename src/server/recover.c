@@ -558,7 +558,7 @@ void recover_defaults(struct server *s)
 	attrs_change(&q->attrs, ATTR_SET, "enabled", "True", NULL);
 	attrs_change(&q->attrs, ATTR_SET, "started", "True", NULL);
 	attrs_change(s->attrs, ATTR_SET, "default_queue", "batch", NULL);
-	if (*s->conf->policy && strcmp(s->conf->policy, attrs_text(s->attrs, "policy")) != 0) {
+	if (*s->conf->policy && strcmp(s->conf->policy, attrs_text(s->attrs, SET_POLICY)) != 0) {
 		attrs_change(s->attrs, ATTR_SET, "policy", s->conf->policy, NULL);
 		world_rebuild(s);
 	}

@@ -107,8 +107,8 @@ struct libra_terms bank_terms(const struct bank *b, const struct wjob *j)
 		.estimate = x->estimate,
 		.window = j->deadline - j->submit,
 		.budget = x->budget,
-		.alpha = b->site ? attrs_number(&b->site->attrs, "libra_alpha") : 100,
-		.beta = b->site ? attrs_number(&b->site->attrs, "libra_beta") : 100,
+		.alpha = b->site ? attrs_number(&b->site->attrs, SET_LIBRA_ALPHA) : 100,
+		.beta = b->site ? attrs_number(&b->site->attrs, SET_LIBRA_BETA) : 100,
 	};
 }
 

@@ -38,7 +38,7 @@ static void object_limits(struct terms *t, const struct object *x)
 	number = all ? 0 : x->kind == OBJECT_USER ? number + 1 : party_number(t, x->name);
 	limits_of_object(t->limits, x->kind, number, &x->attrs);
 	if (x->kind == OBJECT_ACCOUNT && number)
-		limits_parent(t->limits, number, party_number(t, attrs_text(&x->attrs, "parent")));
+		limits_parent(t->limits, number, party_number(t, attrs_text(&x->attrs, SET_PARENT)));
 }
 
 static uint32_t account_number(void *context, const char *account)
@@ -147,8 +147,8 @@ static const struct attrs *queue_of(const struct terms *t, uint32_t job)
  * operators are unknown and every user may. */
 static bool may_emergency(const struct attrs *a, const char *user, const char *host)
 {
-	return (!attrs_is_set(a, "managers") && !attrs_is_set(a, "operators")) || strcmp(user, "root") == 0 ||
-	       attrs_list_has(a, "managers", user, host) || attrs_list_has(a, "operators", user, host);
+	return (!attrs_is_set(a, SET_MANAGERS) && !attrs_is_set(a, SET_OPERATORS)) || strcmp(user, "root") == 0 ||
+	       attrs_list_has(a, SET_MANAGERS, user, host) || attrs_list_has(a, SET_OPERATORS, user, host);
 }
 
 int terms_admit(struct terms *t, const struct wjob *j, const struct reqtext *text, admit_fits fits, void *context,
@@ -156,7 +156,7 @@ int terms_admit(struct terms *t, const struct wjob *j, const struct reqtext *tex
 {
 	const struct wterms *x = terms_of(t, j);
 	const struct attrs *a = &t->site->attrs;
-	const char *queue = x->queue ? x->queue : attrs_text(a, "default_queue");
+	const char *queue = x->queue ? x->queue : attrs_text(a, SET_DEFAULT_QUEUE);
 	struct admit_site site = {a, site_queue, site_jobs, t};
 	struct admit_job job = {.by = {names_get(&t->w->users, j->user), x->host, x->groups},
 				.text = text,
@@ -192,7 +192,7 @@ int terms_admit(struct terms *t, const struct wjob *j, const struct reqtext *tex
 		(uint32_t)ruleset_find(t->site, in.queue.name) + 1, in.text, {x->account, x->qos, x->reservation}};
 	rc = access_resolve(&t->site->objects, &party, &ret->access, err);
 	q = rc == 0 && ret->access.qos ? object_find(&t->site->objects, OBJECT_QOS, ret->access.qos) : NULL;
-	if (q && attrs_bool(&q->attrs, "dedicated") && ret->text.whole == WHOLE_NOT)
+	if (q && attrs_bool(&q->attrs, SET_DEDICATED) && ret->text.whole == WHOLE_NOT)
 		ret->text.whole = WHOLE_NODE;
 	return rc;
 }
@@ -201,7 +201,7 @@ int terms_admit(struct terms *t, const struct wjob *j, const struct reqtext *tex
 
 static int64_t set_of(const struct terms *t, enum object_kind kind, const char *name)
 {
-	return name ? objects_number(&t->site->objects, kind, name, "priority", 0) : 0;
+	return name ? objects_number(&t->site->objects, kind, name, SET_PRIORITY, 0) : 0;
 }
 
 static struct limit_party party_of(struct terms *t, const struct wjob *j, uint32_t queue, const struct access *access,
@@ -331,9 +331,9 @@ void terms_charge(struct terms *t, const struct cluster *c, uint32_t job, int64_
 int64_t terms_delay(const struct terms *t, uint32_t job)
 {
 	const struct attrs *q = queue_of(t, job);
-	int64_t own = q ? attrs_number(q, "kill_delay") : -1;
+	int64_t own = q ? attrs_number(q, SET_KILL_DELAY) : -1;
 
-	return own >= 0 ? own : t->site ? attrs_number(&t->site->attrs, "kill_delay") : 0;
+	return own >= 0 ? own : t->site ? attrs_number(&t->site->attrs, SET_KILL_DELAY) : 0;
 }
 
 /* Adds the CPU time of a job in [start, end) to the days on which it was used. */
@@ -391,7 +391,7 @@ double terms_weigh(void *context, uint32_t job, int64_t now)
 
 	prioritized_of(&x, t->c, cluster_job(t->c, job));
 	if (q)
-		x.queue = attrs_number(q, "priority");
+		x.queue = attrs_number(q, SET_PRIORITY);
 	if (job < t->set.n) {
 		x.user = t->set.v[job].user;
 		x.group = t->set.v[job].group;
@@ -464,7 +464,7 @@ enum depend_state terms_enter(struct terms *t, const struct wjob *j, uint32_t jo
 
 	if (!j->terms && !t->site)
 		return DEPEND_SATISFIED;
-	if (q && !attrs_bool(q, "started"))
+	if (q && !attrs_bool(q, SET_STARTED))
 		g.block |= BLOCK_QUEUE;
 	if (x->release > now) {
 		g.block |= BLOCK_USER;

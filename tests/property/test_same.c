@@ -350,7 +350,7 @@ static void site_make(struct same *x)
 	set(x, NULL, "operators", getpwuid(getuid())->pw_name);
 	maybe_set(x, NULL, "tolerance", PICK(x, "1", "20"));
 	maybe_set(x, NULL, "node_pack", PICK(x, "True", "False"));
-	if (!attrs_bool(&x->site.attrs, "node_pack") && !policy_find(x->policy)->position)
+	if (!attrs_bool(&x->site.attrs, SET_NODE_PACK) && !policy_find(x->policy)->position)
 		maybe_set(x, NULL, "node_allocation",
 			  PICK(x, "first_available", "min_resource", "load", "fastest", "spread", "contiguous",
 			       policy_find(x->policy)->keep ? "push" : "cover"));
@@ -805,7 +805,7 @@ static bool live_through(uint64_t seed, bool loud)
 	site_make(&x);
 	workload_make(&x);
 	if (seed % 2) /* all that the plan allows for */
-		x.overrun = attrs_number(x.s->attrs, "kill_delay") + 5;
+		x.overrun = attrs_number(x.s->attrs, SET_KILL_DELAY) + 5;
 	serve(&x);
 
 	const struct line *last = &x.lines.v[x.lines.n - 1];

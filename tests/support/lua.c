@@ -95,7 +95,7 @@ static void answer(struct server *s, struct hook_ask *a)
 	struct hook_chain c = {.file = &file,
 			       .n = file.source.text != NULL,
 			       .limits = {.memory = MEMORY},
-			       .failure_refuses = strcmp(attrs_text(s->attrs, "hook_failure"), "refuse") == 0};
+			       .failure_refuses = strcmp(attrs_text(s->attrs, SET_HOOK_FAILURE), "refuse") == 0};
 	json_t *body = json_loadb(a->data, a->n, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, NULL),
 	       *site = json_pack("{s:I}", "now", (json_int_t)s->clock->now);
 

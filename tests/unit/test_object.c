@@ -69,15 +69,15 @@ static void a_default_holds_for_the_others(void **state)
 	struct objects o = {0};
 	struct err err;
 
-	assert_int_equal(objects_number(&o, OBJECT_USER, "ann", "fairshare", -1), -1);
+	assert_int_equal(objects_number(&o, OBJECT_USER, "ann", SET_FAIRSHARE, -1), -1);
 	made(&o, OBJECT_USER, OBJECT_DEFAULT);
 	made(&o, OBJECT_USER, "ann");
 	assert_int_equal(object_count(&o, OBJECT_USER), 1);
 	assert_int_equal(change(&o, OBJECT_USER, OBJECT_DEFAULT, "fairshare", "10", &err), 0);
-	assert_int_equal(objects_number(&o, OBJECT_USER, "ann", "fairshare", -1), 10);
-	assert_int_equal(objects_number(&o, OBJECT_USER, "ben", "fairshare", -1), 10);
+	assert_int_equal(objects_number(&o, OBJECT_USER, "ann", SET_FAIRSHARE, -1), 10);
+	assert_int_equal(objects_number(&o, OBJECT_USER, "ben", SET_FAIRSHARE, -1), 10);
 	assert_int_equal(change(&o, OBJECT_USER, "ann", "fairshare", "0", &err), 0);
-	assert_int_equal(objects_number(&o, OBJECT_USER, "ann", "fairshare", -1), 0);
+	assert_int_equal(objects_number(&o, OBJECT_USER, "ann", SET_FAIRSHARE, -1), 0);
 	objects_fini(&o);
 }
 

@@ -51,11 +51,11 @@ static void progress_tell(void *context, int64_t jobs)
 static int replay(struct past *p, int which, struct err *err)
 {
 	struct sim_options o;
-	const struct policy *policy = policy_find(attrs_text(&p->site.attrs, "policy"));
+	const struct policy *policy = policy_find(attrs_text(&p->site.attrs, SET_POLICY));
 
 	if (!policy)
 		return err_set(err, -EINVAL, "the server's policy %.60s is not known to this program",
-			       attrs_text(&p->site.attrs, "policy"));
+			       attrs_text(&p->site.attrs, SET_POLICY));
 	sim_options_init(&o);
 	o.machine = p->w->machine;
 	o.site = &p->site;
@@ -166,7 +166,7 @@ static int weights_try(struct attrs *server, const char *try, struct err *err)
 {
 	int rc = priority_try(server, try, err);
 
-	if (rc == 0 && strcmp(attrs_text(server, "priority_order"), "policy") == 0)
+	if (rc == 0 && strcmp(attrs_text(server, SET_PRIORITY_ORDER), "policy") == 0)
 		rc = attrs_change(server, ATTR_SET, "priority_order", "sum", err);
 	return rc;
 }

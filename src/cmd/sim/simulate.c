@@ -348,7 +348,7 @@ static int live_get(struct simulation *s)
 	if (code == EXIT_OK) {
 		workload_fit(s->workload, &s->site.rules);
 		s->site.ruled = true;
-		s->site.policy = mem_strdup(attrs_text(&s->site.rules.attrs, "policy"));
+		s->site.policy = mem_strdup(attrs_text(&s->site.rules.attrs, SET_POLICY));
 	}
 	return code;
 }

@@ -217,10 +217,10 @@ int simulate_site_parse(const char *path, const char *text, size_t n, struct sim
 	if (is_conf(text, n))
 		return conf_apply(path, text, n, s, err);
 	rc = qmgr_read(path, text, n, s, err);
-	s->hooks |= rc == 0 && attrs_weight(&s->rules.attrs, "priority_weight", "hook", 0) != 0;
-	if (rc < 0 || !attrs_is_set(&s->rules.attrs, "policy"))
+	s->hooks |= rc == 0 && attrs_weight(&s->rules.attrs, SET_PRIORITY_WEIGHT, "hook", 0) != 0;
+	if (rc < 0 || !attrs_is_set(&s->rules.attrs, SET_POLICY))
 		return rc;
-	policy = attrs_text(&s->rules.attrs, "policy");
+	policy = attrs_text(&s->rules.attrs, SET_POLICY);
 	if (!policy_find(policy))
 		return err_set(err, -EINVAL, "%.200s: unknown policy \"%.60s\"; \"shunt policies\" lists them", path,
 			       policy);

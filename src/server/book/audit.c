@@ -132,7 +132,7 @@ void audit_attrs(struct server *s, const struct asker *w, const char *kind, cons
 void audit_turn(struct server *s)
 {
 	struct audit *a = &s->books->audit;
-	int64_t keep = attrs_number(s->attrs, "keep_audit");
+	int64_t keep = attrs_number(s->attrs, SET_KEEP_AUDIT);
 
 	if (keep == a->keep && s->clock->now < a->due)
 		return;

@@ -108,8 +108,8 @@ static void mail_send(struct server *s, uint32_t id, enum mail_point point)
 		return;
 	entry_id(s, id, &name);
 	m.kind = point == MAIL_BEGIN ? MAIL_JOB_BEGUN : point == MAIL_END ? MAIL_JOB_ENDED : MAIL_JOB_ABORTED;
-	m.from = attrs_text(s->attrs, "mail_from");
-	m.domain = attrs_text(s->attrs, "mail_domain");
+	m.from = attrs_text(s->attrs, SET_MAIL_FROM);
+	m.domain = attrs_text(s->attrs, SET_MAIL_DOMAIN);
 	m.to = json_string_value(json_object_get(body, "mail_to"));
 	if (!m.to || !*m.to)
 		m.to = word_text(s, e->spec->owner);

@@ -136,7 +136,7 @@ static void keep(struct server *s, uint32_t user, const struct quota *q, const s
 
 bool quotas_count(const struct server *s)
 {
-	return s->books->quotas->n && attrs_bool(s->attrs, "quota");
+	return s->books->quotas->n && attrs_bool(s->attrs, SET_QUOTA);
 }
 
 bool quotas_get(struct server *s, const char *user, struct quota *ret)
@@ -377,7 +377,7 @@ void quotas_settle(struct server *s, uint32_t id)
 		     &(struct quota_use){.seconds = ran_ms > 0 ? ran_ms / 1000 : 0,
 					 .started = e->ran,
 					 .urgent = e->urgent,
-					 .percent = (int)attrs_number(s->attrs, "quota_returned")},
+					 .percent = (int)attrs_number(s->attrs, SET_QUOTA_RETURNED)},
 		     this_month(s), &moves);
 	if (moves.n)
 		keep(s, e->spec->owner, q, &moves, e->key);

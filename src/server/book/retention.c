@@ -53,7 +53,7 @@ static void look_done(struct read_work *w)
 void retention_turn(struct server *s)
 {
 	struct retention *r = &s->books->retention;
-	int64_t keep = attrs_number(s->attrs, "keep_history");
+	int64_t keep = attrs_number(s->attrs, SET_KEEP_HISTORY);
 
 	if (keep != r->keep)
 		r->due = 0;

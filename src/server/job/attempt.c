@@ -154,10 +154,10 @@ static void lease_set(const struct server *s, struct attempt *t)
 {
 	const struct spec *p = s->jobs->entries.v[t->job].spec;
 
-	t->grace = setting_of(s, p, "kill_delay");
+	t->grace = setting_of(s, p, SET_KILL_DELAY);
 	for (uint32_t i = 0; i < t->nfrags; i++)
 		if (node_joined(&s->hosts->nodes.v[t->node[i]].life) && p->rerunnable)
-			t->lease = attrs_number(s->attrs, "node_lost_after");
+			t->lease = attrs_number(s->attrs, SET_NODE_LOST_AFTER);
 }
 
 struct attempt *attempt_create(struct server *s, uint32_t id, uint32_t number, const int32_t *nodes, uint32_t n)

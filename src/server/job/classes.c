@@ -42,18 +42,18 @@ const struct attrs *class_attrs(const struct server *s, const struct spec *p)
 	return x ? &x->attrs : &none;
 }
 
-int64_t class_number(const struct server *s, const struct spec *p, const char *name)
+int64_t class_number(const struct server *s, const struct spec *p, enum attr_key key)
 {
 	const struct attrs *a = class_attrs(s, p);
 
-	return attrs_number(attrs_is_set(a, name) ? a : s->attrs, name);
+	return attrs_number(attrs_is_set(a, key) ? a : s->attrs, key);
 }
 
-bool class_bool(const struct server *s, const struct spec *p, const char *name)
+bool class_bool(const struct server *s, const struct spec *p, enum attr_key key)
 {
 	const struct attrs *a = class_attrs(s, p);
 
-	return attrs_bool(attrs_is_set(a, name) ? a : s->attrs, name);
+	return attrs_bool(attrs_is_set(a, key) ? a : s->attrs, key);
 }
 
 int64_t class_saving(const struct server *s, const struct spec *p)
@@ -66,7 +66,7 @@ int64_t class_saving(const struct server *s, const struct spec *p)
 		return 0;
 	a = arena_create();
 	if (checkpoint_parse(word_text(s, p->checkpoint), a, &w, NULL) == 0 && w.makes)
-		duration = w.duration ? w.duration : class_number(s, p, "checkpoint_duration");
+		duration = w.duration ? w.duration : class_number(s, p, SET_CHECKPOINT_DURATION);
 	arena_destroy(a);
 	return duration;
 }

@@ -22,9 +22,9 @@ const char *class_meant(const struct server *s, const char *text);
 /* Returns the attributes of a job's class, or the defaults. */
 const struct attrs *class_attrs(const struct server *s, const struct spec *p);
 /* Returns a number that the class may set; otherwise the server's. */
-int64_t class_number(const struct server *s, const struct spec *p, const char *name);
+int64_t class_number(const struct server *s, const struct spec *p, enum attr_key key);
 /* Returns a boolean likewise. */
-bool class_bool(const struct server *s, const struct spec *p, const char *name);
+bool class_bool(const struct server *s, const struct spec *p, enum attr_key key);
 /* Returns true if the script is run once for each processor. */
 bool class_is_spmd(const struct server *s, const struct spec *p);
 /* Returns the seconds that a checkpoint of a job may take; 0: it makes none. */

@@ -172,7 +172,7 @@ bool queue_is_started(const struct server *s, uint32_t word)
 {
 	const struct queue *q = queue_of(s, word);
 
-	return q && attrs_bool(&q->attrs, "started");
+	return q && attrs_bool(&q->attrs, SET_STARTED);
 }
 
 bool queue_routes(const struct server *s, uint32_t word)
@@ -259,22 +259,22 @@ void queue_destroy(struct server *s, struct queue *q)
 	free(q);
 }
 
-int64_t setting_of(const struct server *s, const struct spec *p, const char *name)
+int64_t setting_of(const struct server *s, const struct spec *p, enum attr_key key)
 {
 	const struct queue *q = queue_of(s, p->queue);
-	int64_t value = q ? attrs_number(&q->attrs, name) : -1;
+	int64_t value = q ? attrs_number(&q->attrs, key) : -1;
 
-	return value >= 0 ? value : attrs_number(s->attrs, name);
+	return value >= 0 ? value : attrs_number(s->attrs, key);
 }
 
 int64_t ending_of(const struct server *s, const struct spec *p, int64_t saving)
 {
-	return leave_ending(setting_of(s, p, "kill_delay"), saving, *s->conf->epilogue ? s->conf->program_limit : 0);
+	return leave_ending(setting_of(s, p, SET_KILL_DELAY), saving, *s->conf->epilogue ? s->conf->program_limit : 0);
 }
 
 int64_t keep_of(const struct server *s, const struct spec *p)
 {
-	int64_t keep = setting_of(s, p, "keep_completed");
+	int64_t keep = setting_of(s, p, SET_KEEP_COMPLETED);
 
 	return p->visitor && keep < VISITOR_KEPT ? VISITOR_KEPT : keep;
 }

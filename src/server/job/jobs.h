@@ -156,7 +156,7 @@ bool queues_lay(struct server *s);
 uint32_t spec_nodes(const struct server *s, const struct spec *p);
 void queue_destroy(struct server *s, struct queue *q);
 /* Returns a number that applies to a job: its queue's, otherwise the server's. */
-int64_t setting_of(const struct server *s, const struct spec *p, const char *name);
+int64_t setting_of(const struct server *s, const struct spec *p, enum attr_key key);
 /* Returns job.ending of a job whose checkpoints take `saving` seconds. */
 int64_t ending_of(const struct server *s, const struct spec *p, int64_t saving);
 /* Seconds a job is kept after its end. */

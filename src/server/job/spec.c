@@ -225,7 +225,7 @@ static bool queue_leads_away(const struct server *s, const char *name, int depth
 	const struct queue *q = (!at || server_is_here(s, at + 1)) ? queue_named(s, here) : NULL;
 	if (!q || !admit_routes(&q->attrs) || depth == ADMIT_DEPTH)
 		return false;
-	const char *list = attrs_text(&q->attrs, "route_destinations");
+	const char *list = attrs_text(&q->attrs, SET_ROUTE_DESTINATIONS);
 	for (const char *p = list ? list : ""; *p && !away; p += *p == ',') {
 		size_t n = strcspn(p, ",");
 		char next[256];

@@ -145,7 +145,7 @@ static bool class_lacks_saver(const struct server *s, const struct spec *p)
 {
 	const struct attrs *class = class_attrs(s, p);
 
-	return strcmp(attrs_text(class, "method"), "script") == 0 && !attrs_text(class, "saver");
+	return strcmp(attrs_text(class, SET_METHOD), "script") == 0 && !attrs_text(class, SET_SAVER);
 }
 
 /* Reads the checkpoint options. Interactive jobs make no checkpoints. */
@@ -153,7 +153,7 @@ int read_checkpoint(struct server *s, const json_t *job, struct spec *p, struct 
 {
 	struct arena *a = arena_create();
 	struct checkpoint_wish w = {0};
-	int64_t longest = class_number(s, p, "checkpoint_duration_max");
+	int64_t longest = class_number(s, p, SET_CHECKPOINT_DURATION_MAX);
 	const char *text = NULL;
 	int rc = member_read_text(job, "checkpoint", JOB_TEXT_MOST, &text, err);
 
@@ -256,7 +256,7 @@ int submission_read(struct server *s, const struct asker *who, const json_t *job
 	if (queue && (rc = queue_resolve(s, queue, a, &queue, err)) < 0)
 		return rc;
 	if (!queue || !*queue)
-		queue = attrs_text(s->attrs, "default_queue");
+		queue = attrs_text(s->attrs, SET_DEFAULT_QUEUE);
 	if (!queue || (!queue_is_remote(queue) && !queue_named(s, queue))) {
 		struct strbuf all = {0};
 		for (size_t i = 0; i < s->jobs->queues.n; i++)

@@ -79,7 +79,7 @@ static int read_deadline(const struct server *s, const json_t *job, const char *
  * a common job. */
 static int read_nice(const struct server *s, struct spec *p, struct err *err)
 {
-	const char *policy = attrs_text(s->attrs, "policy");
+	const char *policy = attrs_text(s->attrs, SET_POLICY);
 
 	if (p->deadline == TIME_NEVER)
 		return err_set(
@@ -133,9 +133,9 @@ int read_kind(struct server *s, const struct asker *who, const json_t *job, stru
 	if (p->kind == KIND_EMERGENCY && who->role < ROLE_OPERATOR)
 		return err_code(err, CODE_REFUSED,
 				"emergency jobs are for operators and managers: use --type Q for a deadline");
-	if (!policy_find(attrs_text(s->attrs, "policy"))->deadlines)
+	if (!policy_find(attrs_text(s->attrs, SET_POLICY))->deadlines)
 		return err_code(err, CODE_REFUSED, "the server's policy (%s) keeps no deadlines",
-				attrs_text(s->attrs, "policy"));
+				attrs_text(s->attrs, SET_POLICY));
 	json_array_foreach(json_object_get(job, "powers"), i, v)
 	{
 		size_t k = 0;
@@ -173,8 +173,8 @@ int read_libra(const struct server *s, const json_t *job, struct submission *ret
 		.estimate = ret->text.estimate,
 		.window = p->deadline > s->clock->now ? p->deadline - s->clock->now : 1,
 		.budget = budget,
-		.alpha = attrs_number(s->attrs, "libra_alpha"),
-		.beta = attrs_number(s->attrs, "libra_beta"),
+		.alpha = attrs_number(s->attrs, SET_LIBRA_ALPHA),
+		.beta = attrs_number(s->attrs, SET_LIBRA_BETA),
 	};
 	ret->guarantee = true;
 	return start_check(p, err);
@@ -210,7 +210,7 @@ int read_now(const struct server *s, const json_t *job, struct submission *ret, 
 		return rc;
 	if (json_is_null(json_object_get(job, "displace")) || !json_object_get(job, "displace"))
 		ret->displace = -1;
-	p->now = p->interactive && policy_find(attrs_text(s->attrs, "policy"))->position;
+	p->now = p->interactive && policy_find(attrs_text(s->attrs, SET_POLICY))->position;
 	if (ret->displace >= 0 && !p->interactive)
 		return err_set(err, -EINVAL, "displace is for interactive jobs");
 	return start_check(p, err);

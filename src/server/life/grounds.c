@@ -293,7 +293,7 @@ void grounds_find(struct server *s, uint32_t id, ground_vec *ret)
 {
 	struct finding f = {s, id, &s->jobs->entries.v[id], ret};
 	unsigned block = gate_blocks(s->gate, id);
-	bool off = !attrs_bool(s->attrs, "scheduling");
+	bool off = !attrs_bool(s->attrs, SET_SCHEDULING);
 
 	find_holds(&f, block);
 	find_times(&f, block);

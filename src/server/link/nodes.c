@@ -203,7 +203,7 @@ static int64_t lost_at(const struct server *s, uint32_t node)
 {
 	const struct agent *a = s->hosts->nodes.v[node].agent;
 	int64_t from = a->heard_us > s->realm->lead_us ? a->heard_us : s->realm->lead_us;
-	int64_t after = attrs_number(s->attrs, "node_lost_after"), least, soonest, at;
+	int64_t after = attrs_number(s->attrs, SET_NODE_LOST_AFTER), least, soonest, at;
 	struct leases l = node_leases(s, node);
 
 	if (s->hosts->nodes.v[node].life.link == LINK_LOST || (a->bye && !is_guest(a)) || after <= 0 || l.n == 0 ||
@@ -211,7 +211,7 @@ static int64_t lost_at(const struct server *s, uint32_t node)
 		return INT64_MAX;
 	if (a->bye && after < GUEST_ALONE_MOST)
 		after = GUEST_ALONE_MOST;
-	least = after + attrs_number(s->attrs, "kill_delay");
+	least = after + attrs_number(s->attrs, SET_KILL_DELAY);
 	at = from + ((l.longest > least ? l.longest : least) + MARGIN) * SECOND;
 	/* a host whose server was away calls rarely: a new server waits for the first call */
 	soonest = from + (CALL_PAUSE_MOST + CALL_WELCOME_MOST) * SECOND;
@@ -539,7 +539,7 @@ static int64_t node_watch(struct server *s, uint32_t node)
 {
 	struct node_info *n = &s->hosts->nodes.v[node];
 	int64_t from = n->agent->heard_us > s->realm->lead_us ? n->agent->heard_us : s->realm->lead_us;
-	int64_t down = from + attrs_number(s->attrs, "node_down_after") * SECOND, lost;
+	int64_t down = from + attrs_number(s->attrs, SET_NODE_DOWN_AFTER) * SECOND, lost;
 
 	if (node_leaving(&n->life) && node_depart(s, node))
 		return INT64_MAX;

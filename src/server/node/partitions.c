@@ -46,7 +46,7 @@ void partitions_configure(struct server *s)
 
 int partition_nodes(const struct server *s, const struct object *d, bool *has, struct err *err)
 {
-	const char *list = attrs_text(&d->attrs, "nodes");
+	const char *list = attrs_text(&d->attrs, SET_NODES);
 	char *copy = mem_strdup(list ? list : ""), *rest = copy, *name;
 	int rc = 0;
 

@@ -101,8 +101,8 @@ static void regret_mail(struct server *s, struct regret *x)
 	if (x->count > LINES_MAX)
 		strbuf_printf(&x->text, "... and %zu more\n", x->count - LINES_MAX);
 	struct mail m = {.kind = MAIL_NOTICE,
-			 .from = attrs_text(s->attrs, "mail_from"),
-			 .domain = attrs_text(s->attrs, "mail_domain"),
+			 .from = attrs_text(s->attrs, SET_MAIL_FROM),
+			 .domain = attrs_text(s->attrs, SET_MAIL_DOMAIN),
 			 .to = u ? u->name : "",
 			 .id = "",
 			 .name = "Requests refused that were made while the Shunt server was down",

@@ -231,7 +231,7 @@ static struct view *view_create(struct server *s)
 	foresee_update(s);
 	v->s = s;
 	v->at = 1;
-	v->ended_since = s->clock->now - attrs_number(s->attrs, "show_completed");
+	v->ended_since = s->clock->now - attrs_number(s->attrs, SET_SHOW_COMPLETED);
 	v->shared = s->instance->multi;
 	v->open = view_is_open(s);
 	snprintf(v->dir, sizeof v->dir, "%s/offline", s->instance->where.state);

@@ -178,15 +178,15 @@ static void steps_write(const struct in_use *all, size_t n, uint32_t pool, size_
 
 static void defaults_write(const struct server *s, struct json *j)
 {
-	const char *queue = attrs_text(s->attrs, "default_queue");
+	const char *queue = attrs_text(s->attrs, SET_DEFAULT_QUEUE);
 
 	if (queue)
 		json_text(j, "queue", queue);
-	json_int(j, "walltime", attrs_amount(s->attrs, "resources_default", "walltime"));
+	json_int(j, "walltime", attrs_amount(s->attrs, SET_RESOURCES_DEFAULT, "walltime"));
 	json_open_object(j, "walltimes");
 	for (size_t i = 0; i < s->jobs->queues.n; i++) {
 		const struct queue *q = s->jobs->queues.v[i];
-		int64_t walltime = attrs_amount(&q->attrs, "resources_default", "walltime");
+		int64_t walltime = attrs_amount(&q->attrs, SET_RESOURCES_DEFAULT, "walltime");
 		if (walltime > 0)
 			json_int(j, q->name, walltime);
 	}

@@ -57,7 +57,7 @@ int setting_change(struct attrs *a, enum attr_op op, const char *name, const cha
 
 int settings_agree(const struct attrs *server, struct err *err)
 {
-	const struct policy *p = policy_find(attrs_text(server, "policy"));
+	const struct policy *p = policy_find(attrs_text(server, SET_POLICY));
 	struct priority_settings priority;
 	int rc = priority_settings_of(&priority, server, err);
 

@@ -69,9 +69,9 @@ static bool any_named(const struct server *s)
 		return c->any;
 	c->any = false;
 	for (size_t i = 0; i < s->jobs->queues.n && !c->any; i++)
-		c->any = attrs_is_set(&s->jobs->queues.v[i]->attrs, "coordinators");
+		c->any = attrs_is_set(&s->jobs->queues.v[i]->attrs, SET_COORDINATORS);
 	for (size_t i = 0; i < o->of[OBJECT_ACCOUNT].n && !c->any; i++)
-		c->any = attrs_is_set(&o->of[OBJECT_ACCOUNT].v[i]->attrs, "coordinators");
+		c->any = attrs_is_set(&o->of[OBJECT_ACCOUNT].v[i]->attrs, SET_COORDINATORS);
 	c->as_of = s->turn->settings;
 	c->known = true;
 	return c->any;

@@ -341,24 +341,24 @@ static struct hook_terms terms_now(void *context)
 	const struct hooks *h = context;
 	const struct attrs *a = h->s->attrs;
 
-	return (struct hook_terms){.time_ms = attrs_number(a, "hook_time"),
-				   .memory_kib = attrs_number(a, "hook_memory"),
-				   .refuses = strcmp(attrs_text(a, "hook_failure"), "refuse") == 0};
+	return (struct hook_terms){.time_ms = attrs_number(a, SET_HOOK_TIME),
+				   .memory_kib = attrs_number(a, SET_HOOK_MEMORY),
+				   .refuses = strcmp(attrs_text(a, SET_HOOK_FAILURE), "refuse") == 0};
 }
 
 /* Builds the global `site`. */
 static json_t *site_now(void *context)
 {
 	const struct server *s = ((const struct hooks *)context)->s;
-	const char *queue = attrs_text(s->attrs, "default_queue");
+	const char *queue = attrs_text(s->attrs, SET_DEFAULT_QUEUE);
 	json_t *queues = json_object();
 
 	for (size_t i = 0; i < s->jobs->queues.n; i++) {
 		const struct queue *q = s->jobs->queues.v[i];
 		json_object_set_new(queues, q->name,
-				    json_pack("{s:s, s:b, s:b}", "type", attrs_text(&q->attrs, "queue_type"), "enabled",
-					      attrs_bool(&q->attrs, "enabled"), "started",
-					      attrs_bool(&q->attrs, "started")));
+				    json_pack("{s:s, s:b, s:b}", "type", attrs_text(&q->attrs, SET_QUEUE_TYPE),
+					      "enabled", attrs_bool(&q->attrs, SET_ENABLED), "started",
+					      attrs_bool(&q->attrs, SET_STARTED)));
 	}
 	return json_pack("{s:s, s:I, s:s?, s:o}", "name", s->instance->name, "now", (json_int_t)s->clock->now,
 			 "default_queue", queue && *queue ? queue : NULL, "queues", queues);

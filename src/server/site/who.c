@@ -54,9 +54,9 @@ static enum role role_of(const struct server *s, const struct asker *w)
 
 	if (w->by == BY_JOB || w->by == BY_SITE)
 		return ROLE_USER;
-	if (w->uid == 0 || w->uid == s->instance->uid || attrs_list_has(s->attrs, "managers", w->user, host))
+	if (w->uid == 0 || w->uid == s->instance->uid || attrs_list_has(s->attrs, SET_MANAGERS, w->user, host))
 		return ROLE_MANAGER;
-	return attrs_list_has(s->attrs, "operators", w->user, host) ? ROLE_OPERATOR : ROLE_USER;
+	return attrs_list_has(s->attrs, SET_OPERATORS, w->user, host) ? ROLE_OPERATOR : ROLE_USER;
 }
 
 int who_asks(struct server *s, struct http_request *r, struct asker *ret, struct err *err)
@@ -211,6 +211,6 @@ bool may_see_all(const struct server *s, const struct asker *w)
 {
 	if (w->role >= ROLE_OPERATOR)
 		return true;
-	return attrs_is_set(s->attrs, "query_other_jobs") ? attrs_bool(s->attrs, "query_other_jobs")
-							  : !s->instance->multi;
+	return attrs_is_set(s->attrs, SET_QUERY_OTHER_JOBS) ? attrs_bool(s->attrs, SET_QUERY_OTHER_JOBS)
+							    : !s->instance->multi;
 }

@@ -201,7 +201,7 @@ static const char *state_word(const struct server *s)
 {
 	if (s->turn->terminating || s->turn->emptying)
 		return "terminating";
-	return attrs_bool(s->attrs, "scheduling") ? "active" : "idle";
+	return attrs_bool(s->attrs, SET_SCHEDULING) ? "active" : "idle";
 }
 
 void api_server(struct server *s, const struct call *c)
@@ -214,7 +214,7 @@ void api_server(struct server *s, const struct call *c)
 		.version = VERSION_TEXT,
 		.protocol = PROTOCOL,
 		.state = state_word(s),
-		.policy = attrs_text(s->attrs, "policy"),
+		.policy = attrs_text(s->attrs, SET_POLICY),
 		.store = store_kind(s->store),
 		.trouble = s->turn->trouble,
 		.multi = i->multi,
@@ -256,8 +256,8 @@ static int settings_keep(struct server *s, const json_t *body, struct attrs *now
 {
 	int rc = 0;
 
-	if (attrs_number(now, "kill_delay") != attrs_number(before, "kill_delay") ||
-	    (now == s->attrs && attrs_number(now, "tolerance") != attrs_number(before, "tolerance")))
+	if (attrs_number(now, SET_KILL_DELAY) != attrs_number(before, SET_KILL_DELAY) ||
+	    (now == s->attrs && attrs_number(now, SET_TOLERANCE) != attrs_number(before, SET_TOLERANCE)))
 		rc = guarantees_check(s, &(struct risk){.kind = RISK_SETTINGS}, forced(body), err);
 	if (rc < 0) {
 		attrs_fini(now);
@@ -401,9 +401,9 @@ static void queue_record(struct server *s, const struct queue *q, const json_t *
 	}
 	if (text.n)
 		life_record(s, "queue", q->name, "altered", &(struct cause){.who = who, .reason = text.text});
-	if (attrs_bool(&q->attrs, "enabled") != enabled)
+	if (attrs_bool(&q->attrs, SET_ENABLED) != enabled)
 		life_record(s, "queue", q->name, enabled ? "disabled" : "enabled", &(struct cause){.who = who});
-	if (attrs_bool(&q->attrs, "started") != started)
+	if (attrs_bool(&q->attrs, SET_STARTED) != started)
 		life_record(s, "queue", q->name, started ? "stopped" : "started", &(struct cause){.who = who});
 	strbuf_fini(&text);
 }
@@ -454,7 +454,7 @@ void api_queue_create(struct server *s, const struct call *c)
 void api_queue_change(struct server *s, const struct call *c)
 {
 	struct queue *q = queue_find(s, c);
-	bool started = q && attrs_bool(&q->attrs, "started"), enabled = q && attrs_bool(&q->attrs, "enabled");
+	bool started = q && attrs_bool(&q->attrs, SET_STARTED), enabled = q && attrs_bool(&q->attrs, SET_ENABLED);
 	struct attrs before;
 	struct err err;
 
@@ -471,7 +471,7 @@ void api_queue_change(struct server *s, const struct call *c)
 	attrs_fini(&before);
 	attrs_store(s, "queue", q->name, &q->attrs);
 	queue_record(s, q, c->body, started, enabled, c->w->user);
-	if (attrs_bool(&q->attrs, "started") != started)
+	if (attrs_bool(&q->attrs, SET_STARTED) != started)
 		queue_toggled(s, q);
 	if (queues_lay(s))
 		world_changed(s);

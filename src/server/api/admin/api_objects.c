@@ -42,12 +42,13 @@
 /* Checks the paths of a class: a job whose class has an invalid one could not be started. */
 static int class_paths_check(const struct object *x, struct err *err)
 {
-	static const char *const names[] = {"saver", "restarter"};
+	static const enum attr_key keys[] = {SET_SAVER, SET_RESTARTER};
 
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		const char *path = attrs_text(&x->attrs, names[i]);
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		const char *path = attrs_text(&x->attrs, keys[i]);
 		if (path && *path != '/')
-			return err_set(err, -EINVAL, "%s: must be an absolute path, not \"%.200s\"", names[i], path);
+			return err_set(err, -EINVAL, "%s: must be an absolute path, not \"%.200s\"",
+				       attr_table[keys[i]].name, path);
 	}
 	return 0;
 }

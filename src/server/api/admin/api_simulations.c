@@ -170,7 +170,7 @@ void api_simulations(struct server *s, const struct call *c)
 	for (size_t i = 0; (x = simulator_kept(s, i)); i++)
 		json_array_append_new(kept, head_json(x));
 	api_answer(c->r, 200,
-		   json_pack("{s:s, s:o, s:o, s:o}", "policy", attrs_text(s->attrs, "policy"), "policies", all,
+		   json_pack("{s:s, s:o, s:o, s:o}", "policy", attrs_text(s->attrs, SET_POLICY), "policies", all,
 			     "running", now, "simulations", kept));
 }
 

@@ -114,8 +114,8 @@ void machine_write(const struct server *s, struct json *j, bool all_jobs)
 		.name = s->instance->name,
 		.now = s->clock->now,
 		.up = true,
-		.scheduling = attrs_bool(s->attrs, "scheduling"),
-		.policy = attrs_text(s->attrs, "policy"),
+		.scheduling = attrs_bool(s->attrs, SET_SCHEDULING),
+		.policy = attrs_text(s->attrs, SET_POLICY),
 		.processors = partition_usual(c),
 		.all_jobs = all_jobs,
 	};

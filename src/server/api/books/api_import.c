@@ -146,7 +146,7 @@ static int rows_read(const json_t *jobs, struct history_row *rows, struct err *e
 
 static int rows_add(struct server *s, const struct history_row *rows, size_t n, struct strbuf *out, struct err *err)
 {
-	int64_t keep = attrs_number(s->attrs, "keep_history"), known = 0, old = 0;
+	int64_t keep = attrs_number(s->attrs, SET_KEEP_HISTORY), known = 0, old = 0;
 	uint64_t *keys = mem_alloc((n + 1) * sizeof *keys);
 	size_t fresh = 0;
 	int rc;

@@ -82,7 +82,7 @@ void api_backfill(struct server *s, const struct call *c)
 	const char *name = request_query(c->r, "queue");
 	const struct queue *q = name ? queue_named(s, name) : NULL;
 	bool *may = nodes_usable(s, request_query(c->r, "feature"));
-	bool starts = attrs_bool(s->attrs, "scheduling") && (!q || attrs_bool(&q->attrs, "started"));
+	bool starts = attrs_bool(s->attrs, SET_SCHEDULING) && (!q || attrs_bool(&q->attrs, SET_STARTED));
 	struct job *job = cluster_job(s->cluster, s->world->scratch);
 	struct subject x = {.now = s->clock->now, .least = query_number(c, "duration", 0)};
 
@@ -92,7 +92,7 @@ void api_backfill(struct server *s, const struct call *c)
 		return;
 	}
 	if (!name)
-		name = attrs_text(s->attrs, "default_queue");
+		name = attrs_text(s->attrs, SET_DEFAULT_QUEUE);
 	job->keys = job->bound = 0;
 	job_margins(s, job, &(struct spec){.queue = word_find(s, name)});
 	if (starts)

@@ -399,7 +399,7 @@ void api_list(struct server *s, const struct call *c)
 	x = request_query(c->r, "completed");
 	l->f.completed = !x || strcmp(x, "1") == 0;
 	l->f.ended_since =
-		x && strcmp(x, "recent") == 0 ? s->clock->now - attrs_number(s->attrs, "show_completed") : INT64_MAX;
+		x && strcmp(x, "recent") == 0 ? s->clock->now - attrs_number(s->attrs, SET_SHOW_COMPLETED) : INT64_MAX;
 	if ((x = request_query(c->r, "arrays")))
 		l->f.expand = strcmp(x, "expand") == 0;
 	l->limit = (uint64_t)query_number(c, "limit", (int64_t)l->limit);

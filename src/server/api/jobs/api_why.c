@@ -251,7 +251,7 @@ void api_why(struct server *s, const struct call *c)
 		strbuf_puts(&sentence, "it is being submitted");
 	else if (entry_job(s, id)->state == STATE_HELD)
 		why_blocked(s, id, &sentence);
-	else if (!attrs_bool(s->attrs, "scheduling") && job_waits(entry_job(s, id)))
+	else if (!attrs_bool(s->attrs, SET_SCHEDULING) && job_waits(entry_job(s, id)))
 		strbuf_puts(&sentence, "the server is not starting jobs (scheduling is False)");
 	else if (reason.why == WHY_NOT) {
 		char state = entry_state(s, id);

@@ -100,7 +100,7 @@ int guarantee_ask(struct server *s, struct submit_work *w, struct err *err)
 	enum keep keep = KEEP_YES;
 	int64_t done = TIME_NEVER;
 
-	if (x->guarantee && !attrs_bool(s->attrs, "scheduling"))
+	if (x->guarantee && !attrs_bool(s->attrs, SET_SCHEDULING))
 		return refused(
 			w,
 			err_code(

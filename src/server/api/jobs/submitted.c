@@ -134,7 +134,7 @@ void submitted_write(struct server *s, struct json *j, uint64_t number, const ch
 			    .number = number,
 			    .guaranteed = job->deadline == TIME_NEVER || job->interactive ? -1 : job->guaranteed,
 			    .planned = job->state == STATE_ALLOCATED ? job->start : TIME_NEVER,
-			    .patience = p->interactive ? attrs_number(s->attrs, "interactive_grace") : -1,
+			    .patience = p->interactive ? attrs_number(s->attrs, SET_INTERACTIVE_GRACE) : -1,
 		    },
 		    NULL, j);
 	strbuf_fini(&id);

@@ -426,7 +426,7 @@ const struct schema joined_answer = {.fields = joined_fields};
  * leaves. */
 static int64_t leaves_at(const struct server *s, int64_t end)
 {
-	return end - attrs_number(s->attrs, "kill_delay") - LEAVES_EARLY;
+	return end - attrs_number(s->attrs, SET_KILL_DELAY) - LEAVES_EARLY;
 }
 
 static int leaves_check(const struct server *s, int64_t end, struct err *err)

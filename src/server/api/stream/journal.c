@@ -57,7 +57,7 @@ static struct journal *journal_of(struct server *s)
 /* Returns true if log_events names this kind. */
 static bool wanted(const struct server *s, const char *kind)
 {
-	const char *list = attrs_text(s->attrs, "log_events");
+	const char *list = attrs_text(s->attrs, SET_LOG_EVENTS);
 	size_t n = strlen(kind);
 
 	for (const char *p = list; p && *p;) {
@@ -80,7 +80,7 @@ struct line {
 
 static void line_begin(const struct server *s, struct line *l, struct strbuf *out, int64_t time, const char *kind)
 {
-	const char *format = attrs_text(s->attrs, "log_format");
+	const char *format = attrs_text(s->attrs, SET_LOG_FORMAT);
 	char when[40];
 
 	*l = (struct line){.out = out, .json = format && strcmp(format, "json") == 0};
@@ -285,7 +285,7 @@ static void event_write(struct server *s, struct journal *n, const struct later 
 
 void journal_event(struct server *s, const struct store_event *e)
 {
-	const char *list = attrs_text(s->attrs, "log_events");
+	const char *list = attrs_text(s->attrs, SET_LOG_EVENTS);
 	struct later x = {.e = *e, .data = e->data ? mem_strdup(e->data) : NULL};
 
 	if (!list || !*list) {

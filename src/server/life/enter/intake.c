@@ -64,7 +64,7 @@ static bool likely_eligible(struct server *s, const struct spec *p)
 {
 	const struct queue *q = queue_of(s, p->queue);
 
-	return !p->holds && p->at <= s->clock->now && !p->depend && q && attrs_bool(&q->attrs, "started") &&
+	return !p->holds && p->at <= s->clock->now && !p->depend && q && attrs_bool(&q->attrs, SET_STARTED) &&
 	       world_could_hold(s, p) == FIT_YES;
 }
 

@@ -84,7 +84,7 @@ void queue_toggled(struct server *s, const struct queue *q)
 	struct queue_work *w = mem_zalloc(sizeof *w);
 
 	w->queue = word_add(s, q->name);
-	w->stops = !attrs_bool(&q->attrs, "started");
+	w->stops = !attrs_bool(&q->attrs, SET_STARTED);
 	s->slices->queue_works++;
 	s->slices->queue_stops += w->stops;
 	work_add(s, &w->work, &kind);
@@ -194,7 +194,7 @@ static bool anyone_routed(const struct server *s)
 {
 	for (size_t i = 0; i < s->jobs->queues.n; i++) {
 		const struct queue *q = s->jobs->queues.v[i];
-		if (q->total && admit_routes(&q->attrs) && attrs_bool(&q->attrs, "started"))
+		if (q->total && admit_routes(&q->attrs) && attrs_bool(&q->attrs, SET_STARTED))
 			return true;
 	}
 	return false;

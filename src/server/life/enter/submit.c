@@ -232,7 +232,7 @@ static int dedicate(struct server *s, struct spec *p, struct arena *a, struct er
 	struct reqtext text;
 	int rc;
 
-	if (!q || !attrs_bool(&q->attrs, "dedicated"))
+	if (!q || !attrs_bool(&q->attrs, SET_DEDICATED))
 		return 0;
 	rc = spec_request(s, p, a, &text, err);
 	if (rc < 0 || text.whole != WHOLE_NOT)

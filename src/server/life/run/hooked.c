@@ -54,8 +54,8 @@ void hooked_mails(struct server *s, const struct hook_answer *a)
 	json_array_foreach(a->mails, i, x)
 	{
 		struct mail m = {.kind = MAIL_NOTICE,
-				 .from = attrs_text(s->attrs, "mail_from"),
-				 .domain = attrs_text(s->attrs, "mail_domain"),
+				 .from = attrs_text(s->attrs, SET_MAIL_FROM),
+				 .domain = attrs_text(s->attrs, SET_MAIL_DOMAIN),
 				 .to = json_string_value(json_object_get(x, "to")),
 				 .name = json_string_value(json_object_get(x, "subject")),
 				 .id = "",

@@ -42,7 +42,7 @@ void job_kill(struct server *s, uint32_t id, const struct payload *p)
 	struct payload x = *p;
 
 	if (x.delay < 0)
-		x.delay = setting_of(s, e->spec, "kill_delay");
+		x.delay = setting_of(s, e->spec, SET_KILL_DELAY);
 	if (t && !(x.intent == INTENT_RERUN && !x.drops && attempt_save(s, t, SAVE_MOVE)))
 		attempt_kill(s, t, x.delay);
 	entry_event(s, id, EVENT_INTENT, &x);
@@ -53,7 +53,7 @@ void job_put_back(struct server *s, uint32_t id, bool save, const char *who)
 	const struct entry *e = &s->jobs->entries.v[id];
 	struct attempt *t = attempt_find(s, id, entry_job(s, id)->attempt);
 	struct payload x = {.intent = e->spec->rerunnable ? INTENT_RERUN : INTENT_DELETE,
-			    .delay = setting_of(s, e->spec, "kill_delay"),
+			    .delay = setting_of(s, e->spec, SET_KILL_DELAY),
 			    .who = who};
 
 	if (e->intent)
@@ -69,7 +69,7 @@ void job_kill_again(struct server *s, uint32_t id, uint32_t attempt)
 {
 	const struct entry *e = &s->jobs->entries.v[id];
 	struct attempt *t = attempt_find(s, id, attempt);
-	int64_t delay = setting_of(s, e->spec, "kill_delay");
+	int64_t delay = setting_of(s, e->spec, SET_KILL_DELAY);
 
 	if (attempt == entry_job(s, id)->attempt && e->intent)
 		delay = e->outcome->kill_at - s->clock->now;

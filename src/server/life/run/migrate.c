@@ -43,7 +43,7 @@ static int64_t cost(void *context, uint32_t id)
 	int64_t longest;
 
 	if (!e->spec || !e->spec->rerunnable || e->spec->interactive || e->suspended || e->intent ||
-	    !class_bool(s, e->spec, "move"))
+	    !class_bool(s, e->spec, SET_MOVE))
 		return -1;
 	longest = class_saving(s, e->spec);
 	if (longest == 0 || (saves && saves->last.state == SAVE_FAILED))
@@ -54,10 +54,10 @@ static int64_t cost(void *context, uint32_t id)
 
 void moves_offer(struct server *s)
 {
-	bool any = attrs_bool(s->attrs, "move");
+	bool any = attrs_bool(s->attrs, SET_MOVE);
 
 	for (size_t i = 0; i < s->objects->of[OBJECT_CLASS].n && !any; i++)
-		any = attrs_bool(&s->objects->of[OBJECT_CLASS].v[i]->attrs, "move");
+		any = attrs_bool(&s->objects->of[OBJECT_CLASS].v[i]->attrs, SET_MOVE);
 	sched_on_move(s->sched, any ? cost : NULL, s);
 }
 

@@ -369,9 +369,9 @@ static void draft_devices(const struct server *s, const struct draft *p, struct 
 		for (int32_t k = 0; k < t->ngpus[i]; k++)
 			o->gpu.gpus[o->gpu.ngpus++] = t->gpu[i][k];
 		o->gpu.hide_gpus |= n->gpu_room > 0;
-		if (attrs_bool(s->attrs, "mem_enforce"))
+		if (attrs_bool(s->attrs, SET_MEM_ENFORCE))
 			o->memory += t->kib[i].memory;
-		if (attrs_bool(s->attrs, "mem_enforce"))
+		if (attrs_bool(s->attrs, SET_MEM_ENFORCE))
 			o->swap += t->kib[i].swap;
 	}
 }
@@ -450,9 +450,9 @@ static int draft_prepare(struct server *s, const struct draft *p, struct part_or
 	draft_hosts(s, p, o);
 	if (spec->interactive && !o->room) {
 		o->terminal.pty = arena_printf(p->a, "%s/terminal.sock", p->run);
-		o->terminal.patience = attrs_number(s->attrs, "interactive_grace");
+		o->terminal.patience = attrs_number(s->attrs, SET_INTERACTIVE_GRACE);
 		/* < 0: unset */
-		o->terminal.warning = attrs_number(s->attrs, "interactive_warning");
+		o->terminal.warning = attrs_number(s->attrs, SET_INTERACTIVE_WARNING);
 	}
 	if (!o->room && p->here)
 		rc = script_file(s, spec, p->a, o, err);
@@ -572,7 +572,7 @@ static void order_common(struct server *s, const struct draft *x, struct order *
 	o->manner.shell_given = o->shell != NULL;
 	if (!o->shell)
 		o->shell = arena_printf(x->a, "%s", x->who->shell);
-	o->manner.login = attrs_bool(s->attrs, "login_shell");
+	o->manner.login = attrs_bool(s->attrs, SET_LOGIN_SHELL);
 	o->argv = argv_of(x->body, x->a);
 	o->workdir = body_text_copy(x->body, "workdir", x->a);
 	if (!o->workdir)

@@ -107,7 +107,7 @@ bool spot_find(const struct server *s, const char *host, struct spot *ret)
 
 static bool path_is_shared(const struct server *s, const char *path)
 {
-	const char *all = attrs_text(s->attrs, "shared_paths");
+	const char *all = attrs_text(s->attrs, SET_SHARED_PATHS);
 
 	if (strcmp(path, "/dev/null") == 0) /* never read, so it is the same everywhere */
 		return true;
@@ -231,7 +231,7 @@ int draft_files(struct server *s, const struct draft *p, struct order *o, struct
 
 	o->carry.carried =
 		arena_alloc(p->a, (size_t)(stage_count(in) + stage_count(out) + 3) * sizeof *o->carry.carried);
-	o->carry.deliver_for = attrs_number(s->attrs, "deliver_for");
+	o->carry.deliver_for = attrs_number(s->attrs, SET_DELIVER_FOR);
 	if (o->out)
 		output_add(s, p, o, false);
 	if (o->err)

@@ -34,25 +34,25 @@
 /* Returns the job's checkpoint settings, completed by the site's defaults. */
 static bool terms(const struct server *s, const struct spec *p, struct arena *a, struct checkpoint_wish *ret)
 {
-	int64_t shortest = class_number(s, p, "checkpoint_interval_min");
+	int64_t shortest = class_number(s, p, SET_CHECKPOINT_INTERVAL_MIN);
 
 	if (!p->checkpoint || checkpoint_parse(word_text(s, p->checkpoint), a, ret, NULL) < 0 || !ret->makes)
 		return false;
 	if (!ret->duration)
-		ret->duration = class_number(s, p, "checkpoint_duration");
+		ret->duration = class_number(s, p, SET_CHECKPOINT_DURATION);
 	if (!ret->interval)
-		ret->interval = class_number(s, p, "checkpoint_interval");
+		ret->interval = class_number(s, p, SET_CHECKPOINT_INTERVAL);
 	if (ret->interval < shortest)
 		ret->interval = shortest;
 	if (!ret->dir)
-		ret->dir = attrs_text(s->attrs, "checkpoint_path");
+		ret->dir = attrs_text(s->attrs, SET_CHECKPOINT_PATH);
 	return true;
 }
 
 /* Returns true if CRIU is used: a user's own program takes precedence over the class. */
 static bool is_criu(const struct server *s, const struct spec *p, const struct checkpoint_wish *w)
 {
-	return !w->saver && strcmp(attrs_text(class_attrs(s, p), "method"), "criu") == 0;
+	return !w->saver && strcmp(attrs_text(class_attrs(s, p), SET_METHOD), "criu") == 0;
 }
 
 static const char *directory(const struct server *s, const struct spec *p, const struct checkpoint_wish *w,
@@ -86,14 +86,14 @@ void save_order(const struct server *s, const struct attempt *t, struct arena *a
 {
 	const struct entry *e = &s->jobs->entries.v[t->job];
 	const struct attrs *class = class_attrs(s, e->spec);
-	const char *restarter = attrs_text(class, "restarter");
+	const char *restarter = attrs_text(class, SET_RESTARTER);
 	struct checkpoint_wish w;
 
 	if (!terms(s, e->spec, a, &w))
 		return;
 
-	const char *saver = w.saver ? w.saver : attrs_text(class, "saver");
-	bool script = w.saver || (strcmp(attrs_text(class, "method"), "script") == 0 && saver);
+	const char *saver = w.saver ? w.saver : attrs_text(class, SET_SAVER);
+	bool script = w.saver || (strcmp(attrs_text(class, SET_METHOD), "script") == 0 && saver);
 	bool criu = is_criu(s, e->spec, &w);
 
 	restarter = w.restarter ? w.restarter : restarter;
@@ -102,13 +102,13 @@ void save_order(const struct server *s, const struct attempt *t, struct arena *a
 			  : script ? CHECKPOINT_SCRIPT
 				   : CHECKPOINT_SIGNAL,
 		.saves_in = directory(s, e->spec, &w, o->tag, a),
-		.periodic_signal = (int)attrs_number(class, "periodic_signal"),
-		.preempt_signal = (int)attrs_number(class, "preempt_signal"),
+		.periodic_signal = (int)attrs_number(class, SET_PERIODIC_SIGNAL),
+		.preempt_signal = (int)attrs_number(class, SET_PREEMPT_SIGNAL),
 		.interval = w.periodic ? w.interval : 0,
 		.duration = w.duration,
 		.keep = w.depth,
-		.exit_saves = attrs_bool(class, "exit_saves"),
-		.restart_argument = attrs_bool(class, "restart_argument"),
+		.exit_saves = attrs_bool(class, SET_EXIT_SAVES),
+		.restart_argument = attrs_bool(class, SET_RESTART_ARGUMENT),
 		.saver = script ? arena_printf(a, "%s", saver) : NULL,
 		.restarter = restarter ? arena_printf(a, "%s", restarter) : NULL,
 		.restart_of = restart_directory(s, t->job, a),
@@ -128,8 +128,8 @@ bool attempt_save(struct server *s, const struct attempt *t, enum checkpoint_cau
 		o.save = w.duration;
 		attempt_tag(s, t->job, t->attempt, o.tag);
 		vec_push(&s->post->signals, o);
-		heap_push(&s->agenda->kills, s->clock->now + w.duration + setting_of(s, p, "kill_delay") + LATE, t->job,
-			  t->attempt);
+		heap_push(&s->agenda->kills, s->clock->now + w.duration + setting_of(s, p, SET_KILL_DELAY) + LATE,
+			  t->job, t->attempt);
 	}
 	arena_destroy(a);
 	return makes;

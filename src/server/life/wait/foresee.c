@@ -289,7 +289,7 @@ void foresee_update(struct server *s)
 		s->outlook->foresight ? s->outlook->foresight : (s->outlook->foresight = mem_zalloc(sizeof *f));
 	bool beside = f->whole.seer || sched_waiting(s->sched) + gate_pending(s->gate) > LONG_QUEUE;
 
-	f->stopped = !attrs_bool(s->attrs, "scheduling");
+	f->stopped = !attrs_bool(s->attrs, SET_SCHEDULING);
 	if (s->turn->terminating && s->clock->now - s->outlook->whole.made <= FORECAST_OLDEST)
 		return;
 	if (f->run || !beside || !s->loop || s->turn->terminating)
@@ -462,7 +462,7 @@ bool foresee_not(const struct server *s, uint32_t id, struct strbuf *why)
 			      queue_is_started(s, e->spec->queue) ? "no destination of its routing queue %s accepts it"
 								  : "its queue %s is stopped",
 			      word_text(s, e->spec->queue));
-	else if (!attrs_bool(s->attrs, "scheduling"))
+	else if (!attrs_bool(s->attrs, SET_SCHEDULING))
 		strbuf_puts(why, "the server is not starting jobs (scheduling is False)");
 	else if ((block & BLOCK_DEPEND) && depends_parse(e->spec->depend, &d, NULL) == 0)
 		not_depends(s, &d, why);

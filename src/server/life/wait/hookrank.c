@@ -140,7 +140,7 @@ static void batch_send(struct server *s, struct hookrank *h)
 
 static int64_t refresh(const struct server *s)
 {
-	return attrs_number(s->attrs, "hook_refresh");
+	return attrs_number(s->attrs, SET_HOOK_REFRESH);
 }
 
 /* Drops all values because no hook has the function any more. */

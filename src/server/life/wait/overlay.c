@@ -141,7 +141,7 @@ int64_t overlay_longest(const struct server *s, const struct overlay *o)
 {
 	int64_t seconds = o->granted && o->granted < o->seconds ? o->granted : o->seconds;
 
-	return seconds - attrs_number(s->attrs, "kill_delay") - LEAVES_EARLY - LAG - s->cluster->settings.tolerance;
+	return seconds - attrs_number(s->attrs, SET_KILL_DELAY) - LEAVES_EARLY - LAG - s->cluster->settings.tolerance;
 }
 
 /* Returns the number of nodes that were requested and have not joined yet. */

@@ -27,7 +27,7 @@ static int64_t party_priority(struct server *s, enum object_kind kind, uint32_t 
 		return 0;
 	known = map_at(&s->world->parties, (uint64_t)kind << 32 | name);
 	if (!*known)
-		*known = PARTY_ZERO + (uint64_t)objects_number(s->objects, kind, word_text(s, name), "priority", 0);
+		*known = PARTY_ZERO + (uint64_t)objects_number(s->objects, kind, word_text(s, name), SET_PRIORITY, 0);
 	return (int64_t)(*known - PARTY_ZERO);
 }
 
@@ -58,7 +58,7 @@ void job_prioritized(struct server *s, uint32_t id, const struct priority_settin
 		ret->hook = hookrank_value(s, id);
 	if (p && x->weight[FACTOR_QUEUE] != 0) {
 		const struct queue *q = queue_of(s, p->queue);
-		ret->queue = q ? attrs_number(&q->attrs, "priority") : 0;
+		ret->queue = q ? attrs_number(&q->attrs, SET_PRIORITY) : 0;
 	}
 }
 

@@ -34,7 +34,7 @@
 static void numbers_named(const struct server *s, struct map *ret)
 {
 	for (size_t i = 0; i < s->objects->of[OBJECT_RESERVATION].n; i++) {
-		const char *list = attrs_text(&s->objects->of[OBJECT_RESERVATION].v[i]->attrs, "acl_jobs");
+		const char *list = attrs_text(&s->objects->of[OBJECT_RESERVATION].v[i]->attrs, SET_ACL_JOBS);
 		for (const char *p = list; p && *p; p += strcspn(p, ","), p += *p == ',')
 			map_set(ret, strtoull(p, NULL, 10), 1);
 	}
@@ -332,13 +332,13 @@ int reservation_allowed(struct server *s, const struct object *next, struct err 
 		rc = reservations_overlap(s->objects, s->cluster, next, s->clock->now, err);
 	if (rc == 0)
 		reservation_concerns(s, next, &jobs);
-	if (rc == 0 && !attrs_bool(&next->attrs, "ignore_jobs") && concerned_text(s, &jobs, true, &names))
+	if (rc == 0 && !attrs_bool(&next->attrs, SET_IGNORE_JOBS) && concerned_text(s, &jobs, true, &names))
 		rc = err_code(
 			err, CODE_BAD_STATE,
 			"running jobs extend into it: %s (set ignore_jobs to create it anyway; they keep running)",
 			names.text);
 	strbuf_clear(&names);
-	if (rc == 0 && !attrs_bool(&next->attrs, "breaks_deadlines") && concerned_text(s, &jobs, false, &names))
+	if (rc == 0 && !attrs_bool(&next->attrs, SET_BREAKS_DEADLINES) && concerned_text(s, &jobs, false, &names))
 		rc = err_code(err, CODE_BAD_STATE,
 			      "it would break guaranteed deadlines: %s (set breaks_deadlines to create it anyway)",
 			      names.text);
@@ -392,20 +392,20 @@ static bool node_suits(struct server *s, const struct object *next, uint32_t nod
 
 int reservation_choose(struct server *s, struct object *next, struct err *err)
 {
-	int64_t wanted = attrs_number(&next->attrs, "node_count"), found = 0;
+	int64_t wanted = attrs_number(&next->attrs, SET_NODE_COUNT), found = 0;
 	struct strbuf list = {0};
 	uint32_t features;
 	struct object probe = *next;
 	bool holds;
 	int rc;
 
-	if (wanted < 0 || attrs_is_set(&next->attrs, "nodes"))
+	if (wanted < 0 || attrs_is_set(&next->attrs, SET_NODES))
 		return 0;
 	attrs_copy(&probe.attrs, &next->attrs);
 	attrs_change(&probe.attrs, ATTR_SET, "nodes", "all", NULL);
 	holds = reservation_holds(&probe);
 	attrs_fini(&probe.attrs);
-	rc = features_read(s, attrs_text(&next->attrs, "features"), &features, err);
+	rc = features_read(s, attrs_text(&next->attrs, SET_FEATURES), &features, err);
 	for (int pass = 0; rc == 0 && holds && pass < 2; pass++) /* nodes without jobs first */
 		for (uint32_t n = 0; n < s->cluster->nodes.n && found < wanted; n++) {
 			const struct node *x = &s->cluster->nodes.v[n];

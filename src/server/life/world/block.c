@@ -77,7 +77,7 @@ static unsigned standing(const struct server *s, const struct spec *p)
 		return BLOCK_QUEUE;
 	if (misfits(s, p))
 		bits |= BLOCK_MISFIT;
-	if (!q || !attrs_bool(&q->attrs, "started") || admit_routes(&q->attrs))
+	if (!q || !attrs_bool(&q->attrs, SET_STARTED) || admit_routes(&q->attrs))
 		bits |= BLOCK_QUEUE;
 	return bits;
 }
@@ -220,7 +220,7 @@ static void object_limits(struct server *s, const struct object *x)
 
 	limits_of_object(s->limits, x->kind, number, &x->attrs);
 	if (x->kind == OBJECT_ACCOUNT && number)
-		limits_parent(s->limits, number, word_add(s, attrs_text(&x->attrs, "parent")));
+		limits_parent(s->limits, number, word_add(s, attrs_text(&x->attrs, SET_PARENT)));
 }
 
 void block_limits(struct server *s)

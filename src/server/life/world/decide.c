@@ -22,7 +22,7 @@
 
 bool decide_may(const struct server *s)
 {
-	return attrs_bool(s->attrs, "scheduling") && !s->turn->terminating && !s->turn->emptying &&
+	return attrs_bool(s->attrs, SET_SCHEDULING) && !s->turn->terminating && !s->turn->emptying &&
 	       !s->slices->queue_stops;
 }
 

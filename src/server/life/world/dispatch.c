@@ -130,7 +130,7 @@ static void on_stopped(struct server *s, const struct event *e, struct strbuf *w
 	    attempt_save(s, t, is_move(s, e) ? SAVE_MOVE : SAVE_PREEMPTED))
 		return;
 	if (t->ordered)
-		attempt_kill(s, t, setting_of(s, s->jobs->entries.v[e->job].spec, "kill_delay"));
+		attempt_kill(s, t, setting_of(s, s->jobs->entries.v[e->job].spec, SET_KILL_DELAY));
 	else
 		attempt_gone(s, t);
 }
@@ -266,7 +266,7 @@ static void lingering_kill(struct server *s, uint32_t id)
 	for (uint32_t n = entry_job(s, id)->attempt; n > 0; n--) {
 		const struct attempt *t = attempt_find(s, id, n);
 		if (t && t->ordered) {
-			attempt_kill(s, t, setting_of(s, s->jobs->entries.v[id].spec, "kill_delay"));
+			attempt_kill(s, t, setting_of(s, s->jobs->entries.v[id].spec, SET_KILL_DELAY));
 			return; /* there is only one: the next starts when it is gone */
 		}
 	}
@@ -770,7 +770,7 @@ static void on_attempt_lost(void *context, const char *tag, const char *host, co
 		requeue(s, id, NULL);
 		return;
 	}
-	if (e->intent != INTENT_DELETE && e->spec->rerunnable && attrs_bool(s->attrs, "rerun_lost")) {
+	if (e->intent != INTENT_DELETE && e->spec->rerunnable && attrs_bool(s->attrs, SET_RERUN_LOST)) {
 		job_failed(s, id, &f);
 		return;
 	}

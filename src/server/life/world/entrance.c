@@ -69,7 +69,7 @@ static int refuse(const struct server *s, const struct entrance *e, struct err *
 int entrance_look(struct server *s, const struct spec *p, struct entrance *ret, struct err *err)
 {
 	*ret = (struct entrance){.way = ENTRANCE_FULL, .job = JOB_NONE};
-	if (!attrs_bool(s->attrs, "scheduling"))
+	if (!attrs_bool(s->attrs, SET_SCHEDULING))
 		return err_code(err, CODE_REFUSED,
 				"it can't start now: the server starts no jobs (scheduling is False)");
 	world_scratch(s, p);

@@ -97,7 +97,7 @@ static bool could_go_elsewhere(struct server *s, uint32_t id, int64_t node)
 static int64_t retry_at(const struct server *s, uint32_t id, uint32_t step)
 {
 	const struct job *job = entry_job(s, id);
-	int64_t pause = pause_of(attrs_number(s->attrs, "start_retry"), step);
+	int64_t pause = pause_of(attrs_number(s->attrs, SET_START_RETRY), step);
 
 	if (job->deadline != TIME_NEVER) {
 		int64_t left = (cluster_latest(s->cluster, job) - s->clock->now) / 2;
@@ -113,7 +113,7 @@ bool failures_decide(struct server *s, uint32_t id, const struct failure *f, str
 	const struct outcome *o = s->jobs->entries.v[id].outcome;
 	bool anew = !old || (f->lost && job->state == STATE_RUNNING && o &&
 			     s->clock->boot_us - o->began_us >= LONG_RUN * INT64_C(1000000));
-	uint32_t most = (uint32_t)attrs_number(s->attrs, "max_start_failures");
+	uint32_t most = (uint32_t)attrs_number(s->attrs, SET_MAX_START_FAILURES);
 	bool away = f->node != NODE_ANY && node_joined(&s->hosts->nodes.v[f->node].life) &&
 		    (node_unheard(&s->hosts->nodes.v[f->node].life) || !agent_connected(&s->hosts->nodes.v[f->node]));
 	bool nowhere = !could_go_elsewhere(s, id, f->node);
@@ -129,7 +129,7 @@ bool failures_decide(struct server *s, uint32_t id, const struct failure *f, str
 		const struct avoidance *a = avoidance_find(old, (uint32_t)f->node);
 		ret->node = (uint32_t)f->node;
 		ret->count = a ? a->count + 1 : 1;
-		ret->avoid = s->clock->now + AVOID * pause_of(attrs_number(s->attrs, "start_retry"), ret->count);
+		ret->avoid = s->clock->now + AVOID * pause_of(attrs_number(s->attrs, SET_START_RETRY), ret->count);
 	}
 	return ret->rounds >= most || ret->unclear >= most || ret->total >= TOTAL_MOST * most;
 }
@@ -207,7 +207,7 @@ void node_failures_text(const struct node_info *n, struct strbuf *out)
 /* Returns true if the node's failures are enough to take it out of service. */
 static bool health_bad(const struct server *s, const struct node_health *h)
 {
-	int64_t limit = attrs_number(s->attrs, "node_start_failures"), sure = 0, all = 0;
+	int64_t limit = attrs_number(s->attrs, SET_NODE_START_FAILURES), sure = 0, all = 0;
 	bool several = false; /* strikes of several owners */
 	uint32_t owner = 0;
 
@@ -237,7 +237,7 @@ static void health_judge(struct server *s, uint32_t node)
 
 	if (bad && !h->until) {
 		h->since = s->clock->now;
-		h->until = h->since + pause_of(attrs_number(s->attrs, "node_retry"), ++h->step);
+		h->until = h->since + pause_of(attrs_number(s->attrs, SET_NODE_RETRY), ++h->step);
 		heap_push(&s->agenda->retries, h->until, node, TIMER_NODE);
 		node_failures_text(&s->hosts->nodes.v[node], &text);
 		server_log(s, SEVERITY_WARNING, "node %s is unhealthy: %s", name, text.text);

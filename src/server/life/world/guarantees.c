@@ -34,7 +34,7 @@ static void settings_try(const struct server *s, struct forecast *copy, const st
 {
 	struct cluster *c = forecast_cluster(copy);
 
-	c->settings.tolerance = attrs_number(s->attrs, "tolerance");
+	c->settings.tolerance = attrs_number(s->attrs, SET_TOLERANCE);
 	for (uint32_t id = 1; id < s->jobs->entries.n; id++)
 		if (s->jobs->entries.v[id].spec && !entry_ended(s, id) && !entry_running(s, id))
 			cluster_job(c, id)->ending =

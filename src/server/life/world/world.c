@@ -142,7 +142,7 @@ static void settings_apply(struct server *s)
 
 	settings_of_server(&s->cluster->settings, s->attrs);
 	sharing_settings(s);
-	if (!policy_find(attrs_text(s->attrs, "policy"))->position)
+	if (!policy_find(attrs_text(s->attrs, SET_POLICY))->position)
 		s->cluster->settings.nights = (struct hours){0};
 	/* they are checked before they are set */
 	if (priority_settings_of(&s->world->priority, s->attrs, &err) < 0)
@@ -177,7 +177,7 @@ static struct yield yield_of(void *context, uint32_t job)
 /* Returns the policy by name, adjusted by other attributes. */
 static const struct policy *policy_now(struct server *s)
 {
-	const char *name = attrs_text(s->attrs, "policy");
+	const char *name = attrs_text(s->attrs, SET_POLICY);
 	const struct policy *p = name ? policy_find(name) : NULL;
 	struct err err;
 
@@ -281,7 +281,7 @@ static void queue_prefix(const struct server *s, const struct spec *p, struct er
 
 	if (q && q->nodes != NODES_ALL)
 		err_prefix(err, -EINVAL, "on the nodes of queue %.60s (%.200s)", q->name,
-			   attrs_text(&q->attrs, "nodes"));
+			   attrs_text(&q->attrs, SET_NODES));
 }
 
 void world_tie(const struct server *s, const struct spec *p, struct strbuf *out)
@@ -289,7 +289,7 @@ void world_tie(const struct server *s, const struct spec *p, struct strbuf *out)
 	const struct queue *q = queue_of(s, p->queue);
 
 	if (q && q->nodes != NODES_ALL)
-		strbuf_printf(out, "; jobs of queue %s run only on %s", q->name, attrs_text(&q->attrs, "nodes"));
+		strbuf_printf(out, "; jobs of queue %s run only on %s", q->name, attrs_text(&q->attrs, SET_NODES));
 }
 
 int world_refuse(struct server *s, const struct spec *p, struct err *err)
