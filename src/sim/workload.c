@@ -174,6 +174,58 @@ void workload_shake(struct workload *w, int64_t range, uint64_t seed)
 	workload_sort(w);
 }
 
+/* Returns the CPUs of a job. */
+static double job_cpus(const struct workload *w, const struct wjob *j)
+{
+	struct res sum;
+	int64_t nodes;
+
+	if (j->text < 0)
+		return (double)j->procs;
+	reqtext_sum(&w->texts.v[j->text], &sum, &nodes);
+	return (double)sum.v[RES_CPU];
+}
+
+double workload_load(const struct workload *w, int64_t procs)
+{
+	double work = 0, span = w->jobs.n ? (double)(w->jobs.v[w->jobs.n - 1].submit - w->jobs.v[0].submit) : 0;
+
+	for (size_t i = 0; i < w->jobs.n; i++)
+		work += (double)w->jobs.v[i].runtime * job_cpus(w, &w->jobs.v[i]);
+	return span > 0 && procs > 0 ? work / (span * (double)procs) : 0;
+}
+
+void workload_stretch(struct workload *w, double factor)
+{
+	int64_t first = w->jobs.n ? w->jobs.v[0].submit : 0;
+
+	for (size_t i = 0; i < w->jobs.n; i++) {
+		struct wjob *j = &w->jobs.v[i];
+		int64_t submit = first + (int64_t)((double)(j->submit - first) * factor);
+		if (j->deadline != TIME_NEVER)
+			j->deadline += submit - j->submit;
+		j->submit = submit;
+	}
+}
+
+void workload_round(struct workload *w, uint64_t seed)
+{
+	static const int64_t minutes[] = {5, 10, 15, 30, 60, 120, 180, 240, 360, 480, 720, 1080, 1440, 2160, 2880};
+	const size_t n = sizeof minutes / sizeof *minutes;
+	struct rng rng;
+
+	rng_seed(&rng, seed);
+	for (size_t i = 0; i < w->jobs.n; i++) {
+		struct wjob *j = &w->jobs.v[i];
+		double most = (double)j->runtime * (1 + 4 * rng_unit(&rng));
+		size_t k = 0;
+		while (k < n && (double)(60 * minutes[k]) < most)
+			k++;
+		j->walltime = k < n ? 60 * minutes[k] : ((int64_t)most / 86400 + 1) * 86400;
+		j->assumed = false;
+	}
+}
+
 struct workload workload_borrow(const struct workload *w)
 {
 	struct workload view = *w;

@@ -131,6 +131,14 @@ void workload_sort(struct workload *w);
 /* Moves every submission by a whole number of seconds in -range..range (not below 0), and sorts
  * again. */
 void workload_shake(struct workload *w, int64_t range, uint64_t seed);
+/* Returns the work submitted, as a share of what `procs` processors do from the first submission
+ * to the last; 0 if all are submitted at once. */
+double workload_load(const struct workload *w, int64_t procs);
+/* Multiplies the distances of all submissions from the first. */
+void workload_stretch(struct workload *w, double factor);
+/* Replaces every walltime by a round one as people state them: the next of 5, 10, 15, 30 minutes,
+ * 1, 2, 3, 4, 6, 8, 12, 18, 24, 36, 48 hours, 3 days and so on after 1 to 5 times the run time. */
+void workload_round(struct workload *w, uint64_t seed);
 
 /* Returns a view of `w` whose jobs the caller may change and must free (vec_free(&view.jobs));
  * the rest belongs to w. */

@@ -204,6 +204,49 @@ static void shaking_moves_deadlines_along(void **state)
 	workload_destroy(w);
 }
 
+/* Two processors for 100 s and, through a request, four for 50 s, within 200 s. */
+static void stretched(void **state)
+{
+	(void)state;
+	struct workload *w = good("#shunt-workload 1\n"
+				  "at=100 procs=2 run=100\n"
+				  "at=200 procs=1 run=1 type=Q deadline=+50\n"
+				  "at=300 req=nodes=2:ppn=2 run=50\n",
+				  RULES_SITE);
+
+	assert_float_equal(workload_load(w, 4), 401.0 / 800, 1e-9);
+	workload_stretch(w, 0.5);
+	assert_int_equal(w->jobs.v[0].submit, 100);
+	assert_int_equal(w->jobs.v[1].submit, 150);
+	assert_int_equal(w->jobs.v[1].deadline, 200);
+	assert_int_equal(w->jobs.v[2].submit, 200);
+	assert_float_equal(workload_load(w, 4), 401.0 / 400, 1e-9);
+	workload_stretch(w, 0);
+	assert_float_equal(workload_load(w, 4), 0, 1e-9); /* all at once */
+	workload_destroy(w);
+}
+
+static void walltimes_rounded(void **state)
+{
+	(void)state;
+	struct workload *w = good("#shunt-workload 1\n"
+				  "at=0 procs=1 run=1\n"
+				  "at=0 procs=1 run=3600\n"
+				  "at=0 procs=1 run=5d\n",
+				  RULES_SITE);
+
+	for (uint64_t seed = 1; seed <= 100; seed++) {
+		workload_round(w, seed);
+		assert_int_equal(w->jobs.v[0].walltime, 300);
+		for (size_t i = 1; i < 3; i++) {
+			const struct wjob *j = &w->jobs.v[i];
+			assert_true(j->walltime >= j->runtime && j->walltime <= 6 * j->runtime);
+			assert_int_equal(j->walltime % (i == 1 ? 3600 : 86400), 0);
+		}
+	}
+	workload_destroy(w);
+}
+
 #define HEAD "#shunt-workload 1\n"
 
 static void workfile_words(void **state)
@@ -612,6 +655,8 @@ int main(void)
 		cmocka_unit_test(oscar_experiments_share_their_jobs),
 		cmocka_unit_test(mixes_have_their_sizes),
 		cmocka_unit_test(oscar_of_one_job_ends),
+		cmocka_unit_test(stretched),
+		cmocka_unit_test(walltimes_rounded),
 		cmocka_unit_test(lublin_model),
 		cmocka_unit_test(example_file),
 		cmocka_unit_test(traces_by_rules_sc15),

@@ -126,6 +126,14 @@ static void policy_json(struct json *j, const struct runs *r, int base, int p)
 		json_int(j, "better", s.better);
 		json_close_object(j);
 	}
+	json_open_array(j, "copies");
+	for (int k = 1; k <= r->copies; k++) {
+		json_open_object(j, NULL);
+		for (int m = 0; m < MEASURES; m++)
+			json_double(j, measures[m].key, ratio(r, base, p, k, measures[m].at));
+		json_close_object(j);
+	}
+	json_close_array(j);
 	json_bool(j, "all_four_recorded", recorded);
 	json_int(j, "all_four_copies", all);
 	json_close_object(j);

@@ -80,6 +80,12 @@ static const struct option options[] = {
 	{"generate", OPTION_WORD, AT(generate), "lublin|oscar", NULL, "lublin oscar", 0, 0,
 	 "make the workload instead of reading one; lublin: Lublin and Feitelson's model (10,000 jobs on flat:256); oscar: the bursts of OscarPBS (318 jobs on nodes:40x8)",
 	 0},
+	{"load", OPTION_NUMBER, AT(load), "PERCENT", NULL, NULL, 1, 1000,
+	 "stretch or squeeze the submissions so that they bring this much of the work that the machine can do; otherwise as they are",
+	 0},
+	{"walltimes", OPTION_WORD, AT(walltimes), "given|round", "given", "given round", 0, 0,
+	 "round: instead of those of the workload, round ones as people state them, after 1 to 5 times the run time",
+	 0},
 	{"jobs", OPTION_NUMBER, AT(jobs), "N", NULL, NULL, 1, 10000000, "how many jobs --generate makes", 0},
 	{"model", OPTION_WORD, AT(model), "A|C", "C", "A C", 0, 0,
 	 "of --generate oscar; A: small jobs, some of them bound to nodes; C: larger jobs, none bound", 0},
@@ -207,6 +213,20 @@ static int machine_get(struct simulation *s, struct err *err)
 	return rc < 0 && s->a->machine ? err_prefix(err, rc, "--machine") : rc;
 }
 
+/* Applies --load and --walltimes. */
+static int workload_alter(struct simulation *s, struct err *err)
+{
+	double load = workload_load(s->workload, s->procs);
+
+	if (s->a->load > 0 && load <= 0)
+		return err_set(err, -EINVAL, "--load: all jobs of %s are submitted at once", s->workload->name);
+	if (s->a->load > 0)
+		workload_stretch(s->workload, load / ((double)s->a->load / 100));
+	if (strcmp(s->a->walltimes, "round") == 0)
+		workload_round(s->workload, (uint64_t)s->a->seed);
+	return 0;
+}
+
 static void policies_add(struct simulation *s, const struct policy *p)
 {
 	for (int i = 0; i < s->npolicies; i++)
@@ -318,6 +338,9 @@ static int simulate(struct simulation *s, const struct operands *operands, struc
 	if (rc < 0)
 		return rc;
 
+	rc = workload_alter(s, err);
+	if (rc < 0)
+		return rc;
 	policies_get(s);
 	rc = runs_make(&s->runs, s->policy, s->npolicies, s->a->shake < 0 ? 0 : (int)s->a->shake, s->workload, &o,
 		       (uint64_t)s->a->seed, s->a->cores < 0 ? 0 : (int)s->a->cores, err);

@@ -11,9 +11,9 @@
 
 struct simulate_arguments {
 	const char *policy, *machine, *rules, *starts, *chart, *starve_after, *generate, *model, *save, *from_history,
-		*config, *allocation, *topology;
+		*config, *allocation, *topology, *walltimes;
 	bool json, live, over_time;
-	int64_t shake, seed, limit, push, migrate, tolerance, overrun, jobs, cores;
+	int64_t shake, seed, limit, push, migrate, tolerance, overrun, jobs, cores, load;
 };
 
 /* A simulation and its results. */
