@@ -11,6 +11,7 @@
 
 #include "base/codec_internal.h"
 #include "base/err.h"
+#include "base/hostlist.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/members.h"
@@ -105,6 +106,11 @@ static bool is_text(const struct field *f)
 	return f->form >= FORM_TEXT && f->form <= FORM_WORD;
 }
 
+static const json_t *json_at(const struct field *f, const void *record)
+{
+	return *(const json_t *const *)place(f, record);
+}
+
 static bool is_list(const struct field *f)
 {
 	return f->form >= FORM_TEXTS;
@@ -138,6 +144,8 @@ bool field_missing(const struct field *f, const void *record)
 		return !field_text(f, record, NULL);
 	if (f->form == FORM_REAL)
 		return real(f, record) == (double)f->missing;
+	if (f->form == FORM_JSON)
+		return !json_at(f, record);
 	if (f->form == FORM_RECORD) {
 		for (const struct field *m = f->of->fields; m->name; m++)
 			if (!field_missing(m, place(f, record)))
@@ -151,7 +159,7 @@ void field_reset(const struct field *f, void *record)
 {
 	if (is_list(f))
 		list_reset(f, record);
-	else if (f->form == FORM_TEXT || f->form == FORM_LENT || f->form == FORM_BYTES)
+	else if (f->form == FORM_TEXT || f->form == FORM_LENT || f->form == FORM_BYTES || f->form == FORM_JSON)
 		*(const char **)(void *)((char *)record + f->at) = NULL;
 	else if (f->form == FORM_CHARS)
 		*((char *)record + f->at) = '\0';
@@ -340,6 +348,19 @@ static void record_get(const struct field *f, const void *record, const struct n
 	v->kind = VALUE_JSON;
 }
 
+static void json_get(const json_t *x, struct value *v)
+{
+	char *text = x ? json_dumps(x, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+
+	if (!text)
+		return;
+	strbuf_clear(&v->scratch);
+	strbuf_puts(&v->scratch, text);
+	free(text);
+	v->text = strbuf_text(&v->scratch);
+	v->kind = VALUE_JSON;
+}
+
 void field_get(const struct field *f, const void *record, const struct names *words, struct value *v)
 {
 	v->kind = VALUE_NULL;
@@ -356,7 +377,11 @@ void field_get(const struct field *f, const void *record, const struct names *wo
 		record_get(f, record, words, v);
 		return;
 	}
-	assert(!is_list(f)); /* lists are stored and sent, and shown by inside() */
+	if (f->form == FORM_JSON) {
+		json_get(json_at(f, record), v);
+		return;
+	}
+	assert(!is_list(f)); /* shown by record_show() */
 	if (f->form == FORM_REAL) {
 		v->real = real(f, record);
 		v->kind = f->is & IS_NULL && field_missing(f, record) ? VALUE_NULL : VALUE_REAL;
@@ -396,11 +421,12 @@ static void spelled_store(const struct field *f, int64_t n, struct json *j)
 void field_store(const struct field *f, const void *record, const struct names *words, struct json *j)
 {
 	const char *text;
+	char *dump;
 
 	if (f->form == FORM_NONE || (field_missing(f, record) && !(f->in & ALWAYS)))
 		return;
 	if (is_list(f)) {
-		list_store(f, record, words, j);
+		list_write(f, record, words, false, j);
 		return;
 	}
 	switch (f->form) {
@@ -408,6 +434,12 @@ void field_store(const struct field *f, const void *record, const struct names *
 		json_open_object(j, f->name);
 		record_store(f->of->fields, f->of->in, place(f, record), words, j);
 		json_close_object(j);
+		break;
+	case FORM_JSON:
+		dump = json_dumps(json_at(f, record), JSON_COMPACT | JSON_ENCODE_ANY);
+		if (dump)
+			json_raw(j, f->name, dump);
+		free(dump);
 		break;
 	case FORM_TEXT:
 	case FORM_LENT:
@@ -518,6 +550,10 @@ static int member_read(const struct field *f, const json_t *value, void *record,
 		return record_fill(f->of->fields, f->of->in, value, (char *)record + f->at, l, err);
 	if (is_list(f))
 		return list_read(f, value, record, l, err);
+	if (f->form == FORM_JSON) {
+		*(const json_t **)(void *)((char *)record + f->at) = value;
+		return 0;
+	}
 	if (f->form == FORM_BOOL) {
 		rc = value_read_bool(value, f->name, &flag, err);
 		number = rc == 0 && flag;
@@ -651,6 +687,11 @@ void record_show(const struct field *rows, uint32_t in, const void *record, cons
 			inside_show(f, record, j);
 			continue;
 		}
+		if (is_list(f)) {
+			if (!list_missing(f, record) || f->is & REQUIRED || f->in & ALWAYS)
+				list_write(f, record, words, true, j);
+			continue;
+		}
 		v.kind = VALUE_NULL;
 		strbuf_clear(&v.scratch);
 		if (f->get)
@@ -698,6 +739,8 @@ void record_free(const struct field *rows, void *record)
 		char **at = (char **)(void *)((char *)record + f->at);
 		if (f->form == FORM_RECORD)
 			record_free(f->of->fields, at);
+		if (f->form == FORM_NAMES)
+			name_list_free((name_list *)(void *)at);
 		if (f->form != FORM_TEXT)
 			continue;
 		free(*at);

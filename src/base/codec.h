@@ -33,7 +33,9 @@ struct names;
 		double: FORM_MICROS,                                                                                   \
 		char *: FORM_TEXT,                                                                                     \
 		const char *: FORM_LENT,                                                                               \
-		char **: FORM_TEXTS)
+		char **: FORM_TEXTS,                                                                                   \
+		json_t *: FORM_JSON,                                                                                   \
+		const json_t *: FORM_JSON)
 #define MEMBER(type, member) .form = FORM_OF(type, member), .at = offsetof(type, member)
 #define MEMBER_AS(form_, type, member) .form = (form_), .at = offsetof(type, member)
 #define MEMBER_CHARS(type, member)                                                                                     \
@@ -94,7 +96,7 @@ int record_read(const struct field *rows, uint32_t in, const json_t *object, voi
  * lacks is null if its row allows null, left out if it is not REQUIRED, and otherwise shown as
  * it is: a number, or "" for a text. A number counts as lacking only if it is SPARSE, may be
  * null, or is an instant. An empty list or object that is not REQUIRED is left out unless its
- * row has ALWAYS. A row's `get` or `inside` gets the record as its subject; each file with such
+ * row has ALWAYS; the elements of a list are shown like their record. A row's `get` or `inside` gets the record as its subject; each file with such
  * a table defines its struct subject. */
 void record_show(const struct field *rows, uint32_t in, const void *record, const struct names *words, struct json *j);
 /* Writes a whole object according to its schema. `key` is NULL inside a list. */
@@ -105,7 +107,7 @@ void record_store_text(const struct field *rows, uint32_t in, const void *record
 		       struct strbuf *out);
 void record_show_text(const struct field *rows, uint32_t in, const void *record, const struct names *words,
 		      struct strbuf *out);
-/* Frees the texts that the record owns. */
+/* Frees the texts and names that the record owns. */
 void record_free(const struct field *rows, void *record);
 
 /* Writes a text of any bytes, as FORM_BYTES does; NULL writes null. */

@@ -23,7 +23,8 @@ int bytes_read(const struct field *f, const json_t *value, size_t most, struct a
 	       struct err *err);
 bool list_missing(const struct field *f, const void *record);
 void list_reset(const struct field *f, void *record);
-void list_store(const struct field *f, const void *record, const struct names *words, struct json *j);
+/* Writes the list; its records by record_show() or record_store(). */
+void list_write(const struct field *f, const void *record, const struct names *words, bool show, struct json *j);
 int list_read(const struct field *f, const json_t *value, void *record, const struct loader *l, struct err *err);
 
 #endif

@@ -1,7 +1,8 @@
 /*
  * codec_list.c - lists, and texts of any bytes, as members of records.
  *
- * They are read into an arena, because a frame is read and freed as a whole.
+ * They are read into an arena, because a frame is read and freed as a whole. Only a name_list is
+ * owned by its struct.
  */
 #include <assert.h>
 #include <errno.h>
@@ -10,7 +11,9 @@
 #include "base/arena.h"
 #include "base/codec_internal.h"
 #include "base/err.h"
+#include "base/hostlist.h"
 #include "base/json.h"
+#include "base/mem.h"
 #include "base/members.h"
 #include "base/utf8.h"
 
@@ -102,6 +105,8 @@ static int list_count(const struct field *f, const void *record)
 	char *const *texts = f->form == FORM_TEXTS ? *list(f, record) : NULL;
 	int n = 0;
 
+	if (f->form == FORM_NAMES)
+		return (int)((const name_list *)(const void *)list(f, record))->n;
 	if (f->form != FORM_TEXTS)
 		return *(const int *)(const void *)((const char *)record + f->count);
 	while (texts && texts[n])
@@ -127,13 +132,18 @@ void list_reset(const struct field *f, void *record)
 {
 	static char *none[] = {NULL};
 
-	list_set(f, record, f->form == FORM_TEXTS ? none : NULL, 0);
+	if (f->form == FORM_NAMES)
+		*(name_list *)(void *)((char *)record + f->at) = (name_list){0};
+	else
+		list_set(f, record, f->form == FORM_TEXTS ? none : NULL, 0);
 }
 
-static void element_store(const struct field *f, const void *elements, int i, const struct names *words, struct json *j)
+static void element_write(const struct field *f, const void *elements, int i, const struct names *words, bool show,
+			  struct json *j)
 {
 	switch (f->form) {
 	case FORM_TEXTS:
+	case FORM_NAMES:
 		bytes_write(j, NULL, ((char *const *)elements)[i]);
 		break;
 	case FORM_INTS:
@@ -141,18 +151,19 @@ static void element_store(const struct field *f, const void *elements, int i, co
 		break;
 	default:
 		json_open_object(j, NULL);
-		record_store(f->of->fields, f->of->in, (const char *)elements + (size_t)i * f->size, words, j);
+		(show ? record_show : record_store)(f->of->fields, f->of->in,
+						    (const char *)elements + (size_t)i * f->size, words, j);
 		json_close_object(j);
 	}
 }
 
-void list_store(const struct field *f, const void *record, const struct names *words, struct json *j)
+void list_write(const struct field *f, const void *record, const struct names *words, bool show, struct json *j)
 {
 	int n = list_count(f, record);
 
 	json_open_array(j, f->name);
 	for (int i = 0; i < n; i++)
-		element_store(f, *list(f, record), i, words, j);
+		element_write(f, *list(f, record), i, words, show, j);
 	json_close_array(j);
 }
 
@@ -174,6 +185,27 @@ static int element_read(const struct field *f, const json_t *v, void *elements, 
 	}
 }
 
+static int names_read(const struct field *f, const json_t *value, void *record, struct err *err)
+{
+	name_list *to = (name_list *)(void *)((char *)record + f->at), names = {0};
+	const json_t *v;
+	size_t i;
+
+	json_array_foreach(value, i, v)
+	{
+		const char *text;
+		int rc = value_read_text(v, f->name, SIZE_MAX, &text, err);
+		if (rc < 0) {
+			name_list_free(&names);
+			return rc;
+		}
+		vec_push(&names, mem_strdup(text));
+	}
+	name_list_free(to);
+	*to = names;
+	return 0;
+}
+
 int list_read(const struct field *f, const json_t *value, void *record, const struct loader *l, struct err *err)
 {
 	size_t n = json_array_size(value), most = f->most ? (size_t)f->most : LIST_MOST;
@@ -181,9 +213,11 @@ int list_read(const struct field *f, const json_t *value, void *record, const st
 	void *elements;
 	int rc = 0;
 
-	assert(l->arena);
 	if (!json_is_array(value) || n > most)
 		return err_set(err, -EINVAL, "%s must be an array of at most %zu elements", f->name, most);
+	if (f->form == FORM_NAMES)
+		return names_read(f, value, record, err);
+	assert(l->arena);
 	elements = arena_alloc(l->arena, (n + 1) * size);
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		rc = element_read(f, json_array_get(value, i), elements, i, l, err);

@@ -62,9 +62,11 @@ enum form {
 	FORM_CHARS,   /* char[most + 1], NUL-terminated; empty: none */
 	FORM_WORD,    /* uint32_t, number of a text in a struct names; 0: none */
 	FORM_RECORD,  /* struct with the rows of `of`; an object in JSON */
+	FORM_JSON,    /* const json_t *, borrowed like FORM_LENT; NULL: none */
 	FORM_TEXTS,   /* char **, NULL-terminated; each like FORM_BYTES, in an arena */
 	FORM_INTS,    /* int *, `count` elements, none negative, in an arena */
 	FORM_RECORDS, /* `count` structs with the rows of `of`, in an arena */
+	FORM_NAMES,   /* name_list, owned by the struct */
 };
 
 struct field {

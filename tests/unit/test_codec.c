@@ -16,6 +16,7 @@
 #include "base/arena.h"
 #include "base/codec.h"
 #include "base/err.h"
+#include "base/hostlist.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/names.h"
@@ -396,6 +397,51 @@ static void test_wrong_lists_are_refused(void **state)
 	arena_destroy(a);
 }
 
+struct guest {
+	name_list servers;
+	const json_t *more;
+	struct frame frame;
+};
+static const struct schema frame_schema = {.fields = frame_rows};
+static const struct field guest_rows[] = {
+	{"servers", .is = REQUIRED | IS_LIST, MEMBER_AS(FORM_NAMES, struct guest, servers)},
+	{"more", MEMBER(struct guest, more)},
+	{"frame", .of = &frame_schema, MEMBER_AS(FORM_RECORD, struct guest, frame)},
+	{0},
+};
+
+static void test_names_and_json_return(void **state)
+{
+	static const char all[] = "{\"servers\":[\"a:1\",\"b:2\"],\"more\":{\"x\":[1,null]},\"frame\":{\"cpus\":[3],"
+				  "\"seats\":[{\"name\":\"n1\"}]}}";
+	json_t *o = json_loads(all, 0, NULL), *bad = json_pack("{s:[s,i]}", "servers", "a", 1);
+	struct arena *a = arena_create();
+	struct strbuf out = {0};
+	struct guest g;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(record_read(guest_rows, 0, o, &g, a, &err), 0);
+	assert_true(g.servers.n == 2 && strcmp(g.servers.v[1], "b:2") == 0);
+	record_store_text(guest_rows, 0, &g, NULL, &out);
+	assert_string_equal(out.text, all);
+	strbuf_clear(&out);
+	record_show_text(frame_rows, 0, &g.frame, NULL, &out);
+	assert_string_equal(out.text, "{\"cpus\":[3],\"seats\":[{\"name\":\"n1\",\"join\":0}]}");
+	strbuf_clear(&out);
+	assert_int_equal(field_read(guest_rows, json_object_get(bad, "servers"), &g, NULL, &err), -EINVAL);
+	assert_int_equal(g.servers.n, 2);
+	record_free(guest_rows, &g);
+	assert_int_equal(g.servers.n, 0);
+	g = (struct guest){0};
+	record_show_text(guest_rows, 0, &g, NULL, &out);
+	assert_string_equal(out.text, "{\"servers\":[],\"frame\":{}}");
+	strbuf_fini(&out);
+	json_decref(o);
+	json_decref(bad);
+	arena_destroy(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -408,6 +454,7 @@ int main(void)
 		cmocka_unit_test(test_reals_return),
 		cmocka_unit_test(test_lists_and_bytes_return),
 		cmocka_unit_test(test_wrong_lists_are_refused),
+		cmocka_unit_test(test_names_and_json_return),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
