@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/codec.h"
+#include "base/json.h"
 #include "base/lock.h"
 #include "base/mem.h"
 #include "base/program.h"
@@ -194,19 +196,31 @@ int home_write(const struct home *h, const char *name, int mode, const char *tex
 
 /* ---- agent.json ---- */
 
-static char *member_text_copy(const json_t *o, const char *key, const char *otherwise)
-{
-	const char *text = json_string_value(json_object_get(o, key));
-
-	return mem_strdup(text ? text : otherwise);
-}
+#define HAS(field) MEMBER(struct member, field)
+static const struct field member_rows[] = {
+	{"name", .in = ALWAYS, MEMBER_CHARS(struct member, name)},
+	{"cluster", MEMBER_CHARS(struct member, cluster)},
+	{"servers", MEMBER_AS(FORM_NAMES, struct member, servers)},
+	{"joined_by", MEMBER_CHARS(struct member, joined_by)},
+	{"epoch", HAS(epoch)},
+	{"port", HAS(port)},
+	{"last_port", HAS(last_port)},
+	{"cpus", HAS(cpus)},
+	{"memory", HAS(memory)},
+	{"guest", HAS(guest)},
+	{"workstation", HAS(workstation)},
+	{"cgroup", MEMBER_CHARS(struct member, cgroup)},
+	{"root_jobs", HAS(root_jobs)},
+	{"certificate_life", HAS(certificate_life)},
+	{"revoked", HAS(revoked)},
+	{0},
+};
 
 int member_load(const struct home *h, struct member *ret, struct err *err)
 {
 	struct strbuf text = {0};
 	int rc = home_read(h, "agent.json", &text, err);
-	json_t *o, *v;
-	size_t i;
+	json_t *o;
 
 	if (rc < 0)
 		return rc == -ENOENT
@@ -216,66 +230,36 @@ int member_load(const struct home *h, struct member *ret, struct err *err)
 			       : rc;
 	o = json_loads(strbuf_text(&text), 0, NULL);
 	strbuf_fini(&text);
-	if (!json_is_string(json_object_get(o, "name"))) {
-		json_decref(o);
-		return err_set(err, -EINVAL, "%s/agent.json is damaged: remove it, and join again", h->state);
-	}
-	*ret = (struct member){
-		.name = member_text_copy(o, "name", ""),
-		.cluster = member_text_copy(o, "cluster", ""),
-		.joined_by = member_text_copy(o, "joined_by", ""),
-		.epoch = (uint64_t)json_integer_value(json_object_get(o, "epoch")),
-		.port = (int)json_integer_value(json_object_get(o, "port")),
-		.last_port = (int)json_integer_value(json_object_get(o, "last_port")),
-		.cpus = (int)json_integer_value(json_object_get(o, "cpus")),
-		.memory = json_integer_value(json_object_get(o, "memory")),
-		.guest = json_is_true(json_object_get(o, "guest")),
-		.workstation = member_text_copy(o, "workstation", ""),
-		.cgroup = member_text_copy(o, "cgroup", "auto"),
-		.root_jobs = json_is_true(json_object_get(o, "root_jobs")),
-		.certificate_life = json_integer_value(json_object_get(o, "certificate_life")),
-		.revoked = json_incref(json_object_get(o, "revoked")),
-	};
-	json_array_foreach(json_object_get(o, "servers"), i, v)
-	{
-		if (json_is_string(v))
-			vec_push(&ret->servers, mem_strdup(json_string_value(v)));
-	}
+	rc = record_load(member_rows, 0, o, ret, NULL, err);
+	json_incref(ret->revoked);
 	json_decref(o);
+	if (rc < 0) {
+		member_fini(ret);
+		return err_prefix(err, rc, "%s/agent.json is damaged: remove it, and join again", h->state);
+	}
+	if (!*ret->cgroup)
+		snprintf(ret->cgroup, sizeof ret->cgroup, "auto");
 	return 0;
 }
 
 int member_store(const struct home *h, const struct member *m, struct err *err)
 {
-	json_t *servers = json_array();
-	json_t *o;
-	char *text;
+	struct strbuf text = {0};
+	struct json j;
 	int rc;
 
-	for (size_t i = 0; i < m->servers.n; i++)
-		json_array_append_new(servers, json_string(m->servers.v[i]));
-	o = json_pack("{s:s,s:s,s:o,s:s,s:I,s:i,s:i,s:i,s:I,s:b,s:s*,s:s,s:b,s:I,s:O*}", "name", m->name, "cluster",
-		      m->cluster, "servers", servers, "joined_by", m->joined_by, "epoch", (json_int_t)m->epoch, "port",
-		      m->port, "last_port", m->last_port, "cpus", m->cpus, "memory", (json_int_t)m->memory, "guest",
-		      m->guest, "workstation", m->workstation, "cgroup", m->cgroup, "root_jobs", m->root_jobs,
-		      "certificate_life", (json_int_t)m->certificate_life, "revoked", m->revoked);
-	text = json_dumps(o, JSON_INDENT(2));
-	json_decref(o);
-	if (!text)
-		return err_set(err, -EINVAL, "agent.json: what the server sent is not UTF-8");
-	rc = home_write(h, "agent.json", 0644, text, strlen(text), err);
-	free(text);
+	json_init(&j, &text, true);
+	json_open_object(&j, NULL);
+	record_store(member_rows, 0, m, NULL, &j);
+	json_close_object(&j);
+	rc = home_write(h, "agent.json", 0644, text.text, text.n, err);
+	strbuf_fini(&text);
 	return rc;
 }
 
 void member_fini(struct member *m)
 {
-	free(m->name);
-	free(m->cluster);
-	free(m->joined_by);
-	free(m->workstation);
-	free(m->cgroup);
-	name_list_free(&m->servers);
+	record_free(member_rows, m);
 	json_decref(m->revoked);
 	*m = (struct member){0};
 }

@@ -39,20 +39,20 @@ int home_write(const struct home *h, const char *name, int mode, const char *tex
 /* ---- agent.json ---- */
 
 struct member {
-	char *name, *cluster; /* names of this node and of its cluster */
-	name_list servers;    /* "host:port"; the last one that answered is first */
-	char *joined_by;      /* the server's address when this node joined, tried last */
-	uint64_t epoch;	      /* highest epoch seen */
-	int port;	      /* our own port; 0: any free one */
-	int cpus;	      /* CPUs that it may use here; 0: all */
-	int64_t memory;	      /* KiB that it may use; 0: not known */
+	char name[256], cluster[256]; /* names of this node and of its cluster */
+	name_list servers;	      /* "host:port"; the last one that answered is first */
+	char joined_by[512];	      /* the server's address when this node joined, tried last */
+	uint64_t epoch;		      /* highest epoch seen */
+	int port;		      /* our own port; 0: any free one */
+	int cpus;		      /* CPUs that it may use here; 0: all */
+	int64_t memory;		      /* KiB that it may use; 0: not known */
 	/* it runs here for a limited time: it exits when no server answers any more, and with its
 	 * node */
 	bool guest;
-	char *workstation; /* policy of a workstation (station/owner.h); "": not a workstation */
+	char *workstation; /* policy of a workstation (station/owner.h); NULL: not a workstation */
 	int last_port;	   /* last port in use, which running jobs know */
 	/* Last settings from the server, for a start without it. */
-	char *cgroup;
+	char cgroup[64];
 	bool root_jobs;
 	int64_t certificate_life;
 	json_t *revoked; /* removed nodes, {NAME: JOIN}; NULL: none */

@@ -13,6 +13,7 @@
 #include "agent/agent_internal.h"
 #include "agent/ask.h"
 #include "agent/facts.h"
+#include "base/codec.h"
 
 /* ---- is it already a node? ---- */
 
@@ -40,7 +41,7 @@ static int joined_already(const struct home *h, const struct token *t, const cha
 	if (rc == -ENOENT)
 		return 0;
 	if (rc < 0)
-		m = (struct member){.name = mem_strdup("?"), .cluster = mem_strdup("?")};
+		m = (struct member){.name = "?", .cluster = "?"};
 	if (rc == 0 && home_read(h, "ca.crt", &ca, NULL) == 0)
 		pki_fingerprint(strbuf_text(&ca), fingerprint, NULL);
 	if (rc == 0 && strncmp(fingerprint, t->fingerprint, strlen(t->fingerprint)) == 0) {
@@ -83,20 +84,16 @@ static int answer_check(const struct ask_answer *answer, const char *key, struct
 	struct tls_options o = {.cert = cert, .key = key, .ca = answer->ca.text};
 	struct tls_context *c;
 	struct cert_names who;
-	const json_t *v;
-	size_t i;
+	static const struct field rows[] = {{"servers", MEMBER_AS(FORM_NAMES, struct member, servers)}, {0}};
 
 	if (!cert || pki_names(cert, &who, err) < 0 || who.role != CERT_NODE ||
 	    tls_context_create(&o, false, &c, err) < 0)
 		return err_set(err, -EPROTO, "the server gave no certificate that this machine could use");
 	tls_context_free(c);
-	json_array_foreach(json_object_get(answer->body, "servers"), i, v)
-	{
-		if (json_is_string(v))
-			vec_push(&m->servers, mem_strdup(json_string_value(v)));
-	}
-	m->name = mem_strdup(who.name);
-	m->cluster = mem_strdup(answer->server.name);
+	if (record_load(rows, 0, answer->body, m, NULL, err) < 0)
+		return -EPROTO;
+	snprintf(m->name, sizeof m->name, "%s", who.name);
+	snprintf(m->cluster, sizeof m->cluster, "%s", answer->server.name);
 	*ret = (struct keys){.key = mem_strdup(key), .cert = mem_strdup(cert), .ca = mem_strdup(answer->ca.text)};
 	return 0;
 }
@@ -174,21 +171,20 @@ int machine_join(struct home *h, const struct join_options *o, struct err *err)
 			   .cpus = o->cpus,
 			   .memory = o->memory,
 			   .guest = o->guest,
+			   .cgroup = "auto",
 			   .root_jobs = o->guest}; /* the default of a user's own server */
-	char where[512], machine[128];
+	char machine[128];
 	json_t *facts = NULL;
 	struct token t;
 	int rc = token_parse(o->token, &t, err);
 
 	if (rc == 0)
-		rc = ask_where(o->where, SERVER_PORT, where, sizeof where, err);
+		rc = ask_where(o->where, SERVER_PORT, m.joined_by, sizeof m.joined_by, err);
 	if (rc < 0 || (rc = joined_already(h, &t, o->name, err)) != 0)
 		return rc < 0 ? rc : 0;
 	if ((rc = home_make(h, err)) < 0 || (rc = facts_collect("auto", h->state, &facts, err)) < 0)
 		return rc;
 	facts_limit(facts, o->cpus, o->memory);
-	m.joined_by = mem_strdup(where);
-	m.cgroup = mem_strdup("auto");
 	rc = join_ask(h, o, &t, facts, &m, err);
 	if (rc == 0) {
 		facts_say(facts, machine, sizeof machine);

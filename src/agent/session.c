@@ -237,8 +237,7 @@ static bool settings_take(struct agent *a, const json_t *o)
 	bool anew = false;
 
 	if (cgroup && *cgroup && strcmp(cgroup, m->cgroup) != 0) {
-		free(m->cgroup);
-		m->cgroup = mem_strdup(cgroup);
+		snprintf(m->cgroup, sizeof m->cgroup, "%s", cgroup);
 		anew = true;
 	}
 	if (json_is_boolean(root_jobs) && json_is_true(root_jobs) != m->root_jobs) {
@@ -291,10 +290,8 @@ static void member_keep(struct agent *a, const json_t *head, const json_t *setti
 	struct err err;
 
 	servers_take(&a->member, json_object_get(head, "servers"));
-	if (*name && strcmp(name, a->member.name) != 0) {
-		free(a->member.name);
-		a->member.name = mem_strdup(name);
-	}
+	if (*name)
+		snprintf(a->member.name, sizeof a->member.name, "%s", name);
 	changed = settings_take(a, settings);
 	if (member_store(&a->home, &a->member, &err) < 0)
 		log_line(SEVERITY_ERROR, "the membership can't be stored: %s", err.text);

@@ -318,10 +318,10 @@ static void test_home(void **state)
 static void test_member(void **state)
 {
 	struct home h = home_here();
-	struct member m = {.name = mem_strdup("n2"),
-			   .cluster = mem_strdup("pine"),
-			   .joined_by = mem_strdup("head:7722"),
-			   .cgroup = mem_strdup("v2"),
+	struct member m = {.name = "n2",
+			   .cluster = "pine",
+			   .joined_by = "head:7722",
+			   .cgroup = "v2",
 			   .epoch = 1731664000123,
 			   .port = 0,
 			   .last_port = 40000,
