@@ -16,6 +16,7 @@
 
 #include "base/hostlist.h"
 #include "base/names.h"
+#include "engine/frames.h"
 #include "run/capacity.h"
 #include "run/cgroup.h"
 
@@ -228,12 +229,12 @@ static int users_count(void)
 	return n;
 }
 
-void facts_now(const char *directory, struct facts_now *ret)
+void facts_now(const char *directory, struct host_state *ret)
 {
 	struct statvfs disk;
 	char text[64];
 
-	*ret = (struct facts_now){.users = users_count(), .disk_free = -1};
+	*ret = (struct host_state){.users = users_count(), .disk_free = -1};
 	if (statvfs(directory, &disk) == 0)
 		ret->disk_free = (int64_t)((double)disk.f_bavail * (double)disk.f_frsize / 1024);
 	getloadavg(&ret->load, 1);

@@ -10,6 +10,8 @@
 
 #include "base/err.h"
 
+struct host_state;
+
 /* Collects what does not change while a machine is running. `cgroup`: the setting of that name;
  * `directory`: one on the file system that jobs use for temporary files. Takes some 20 ms, for
  * `speed`. The caller owns *ret. */
@@ -24,12 +26,7 @@ void facts_say(const json_t *facts, char *ret, size_t size);
  * each measurement. */
 bool facts_differ(const json_t *a, const json_t *b);
 
-struct facts_now {
-	double load;	     /* load average of the last minute */
-	int64_t memory_free; /* KiB available to programs */
-	int users;	     /* users that are logged in, each counted once */
-	int64_t disk_free;   /* KiB that can be written below a directory; -1: not known */
-};
-void facts_now(const char *directory, struct facts_now *ret);
+/* Reads the current state; `disk_free` is that of the directory. */
+void facts_now(const char *directory, struct host_state *ret);
 
 #endif

@@ -264,6 +264,12 @@ void member_fini(struct member *m)
 	*m = (struct member){0};
 }
 
+void member_servers(struct member *m, const json_t *list)
+{
+	if (json_array_size(list))
+		field_read(field_find(member_rows, 0, "servers", NULL), list, m, NULL, NULL);
+}
+
 /* ---- keys ---- */
 
 static char *pem_read(const struct home *h, const char *name, struct err *err)

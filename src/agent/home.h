@@ -62,6 +62,8 @@ struct member {
 int member_load(const struct home *h, struct member *ret, struct err *err);
 int member_store(const struct home *h, const struct member *m, struct err *err);
 void member_fini(struct member *m);
+/* Replaces the servers by those of a list, unless it is empty or damaged. */
+void member_servers(struct member *m, const json_t *list);
 
 /* ---- node.key and node.crt, which belong together ---- */
 

@@ -13,7 +13,6 @@
 #include "agent/agent_internal.h"
 #include "agent/ask.h"
 #include "agent/facts.h"
-#include "base/codec.h"
 
 /* ---- is it already a node? ---- */
 
@@ -84,14 +83,12 @@ static int answer_check(const struct ask_answer *answer, const char *key, struct
 	struct tls_options o = {.cert = cert, .key = key, .ca = answer->ca.text};
 	struct tls_context *c;
 	struct cert_names who;
-	static const struct field rows[] = {{"servers", MEMBER_AS(FORM_NAMES, struct member, servers)}, {0}};
 
 	if (!cert || pki_names(cert, &who, err) < 0 || who.role != CERT_NODE ||
 	    tls_context_create(&o, false, &c, err) < 0)
 		return err_set(err, -EPROTO, "the server gave no certificate that this machine could use");
 	tls_context_free(c);
-	if (record_load(rows, 0, answer->body, m, NULL, err) < 0)
-		return -EPROTO;
+	member_servers(m, json_object_get(answer->body, "servers"));
 	snprintf(m->name, sizeof m->name, "%s", who.name);
 	snprintf(m->cluster, sizeof m->cluster, "%s", answer->server.name);
 	*ret = (struct keys){.key = mem_strdup(key), .cert = mem_strdup(cert), .ca = mem_strdup(answer->ca.text)};

@@ -19,10 +19,12 @@
 #include "agent/guard.h"
 #include "agent/health.h"
 #include "agent/session_internal.h"
+#include "base/codec.h"
 #include "base/logline.h"
 #include "base/members.h"
 #include "base/rng.h"
 #include "engine/files.h"
+#include "engine/frames.h"
 #include "net/protocol.h"
 #include "run/lease.h"
 #include "run/live.h"
@@ -186,14 +188,21 @@ static void on_ready(void *context, struct link *l)
 	struct session *s = context;
 	struct agent *a = s->a;
 	struct strbuf inventory = {0};
+	struct hello h = {.protocol = PROTOCOL,
+			  .version = SHUNT_VERSION,
+			  .boot = live_boot(),
+			  .port = listener_port(a->listener),
+			  .epoch = a->member.epoch,
+			  .facts = a->facts};
+	json_t *listed;
 
 	link_trust(l);
 	s->stage = GREETS;
 	s->hello = boot_us();
 	orders_inventory(a, &inventory);
-	link_pack(l, NULL, 0, "{s:s,s:i,s:s,s:s,s:i,s:I,s:O,s:o}", "t", "hello", "protocol", PROTOCOL, "version",
-		  SHUNT_VERSION, "boot", live_boot(), "port", listener_port(a->listener), "epoch",
-		  (json_int_t)a->member.epoch, "facts", a->facts, "inventory", json_loads(inventory.text, 0, NULL));
+	h.inventory = listed = json_loads(inventory.text, 0, NULL);
+	link_record(l, "hello", &hello_frame, &h);
+	json_decref(listed);
 	strbuf_fini(&inventory);
 	uv_timer_start(&s->timer, on_welcome_late, WELCOME_MS, 0);
 }
@@ -216,63 +225,37 @@ static void on_heartbeat(uv_timer_t *t)
 
 static void on_pong(struct session *s, const json_t *head)
 {
-	uint64_t n = (uint64_t)json_integer_value(json_object_get(head, "n"));
+	struct ping p;
 
-	if (n >= 1 && n <= s->n && s->n - n < PINGS)
-		local_lease(s->a->local, s->asked[n % PINGS], false);
+	record_load(pong_frame.fields, pong_frame.in, head, &p, NULL, NULL);
+	if (p.n >= 1 && (uint64_t)p.n <= s->n && s->n - (uint64_t)p.n < PINGS)
+		local_lease(s->a->local, s->asked[p.n % PINGS], false);
 	peers_trust(s->a, false);
-	if (json_is_integer(json_object_get(head, "now")))
-		files_clock(errands_files(s->a->errands), json_integer_value(json_object_get(head, "now")));
+	if (p.now >= 0)
+		files_clock(errands_files(s->a->errands), p.now);
 }
 
 /* ---- frames from the server ---- */
 
 /* Takes the server's settings. Returns true if the nursery must be restarted for them. */
-static bool settings_take(struct agent *a, const json_t *o)
+static bool settings_take(struct agent *a, const struct host_settings *x)
 {
 	struct member *m = &a->member;
-	const char *cgroup = json_string_value(json_object_get(o, "cgroup"));
-	const json_t *root_jobs = json_object_get(o, "root_jobs"), *life = json_object_get(o, "certificate_life"),
-		     *workstation = json_object_get(o, "workstation");
-	bool anew = false;
+	bool anew = x->root_jobs != m->root_jobs;
 
-	if (cgroup && *cgroup && strcmp(cgroup, m->cgroup) != 0) {
-		snprintf(m->cgroup, sizeof m->cgroup, "%s", cgroup);
+	if (x->cgroup && *x->cgroup && strcmp(x->cgroup, m->cgroup) != 0) {
+		snprintf(m->cgroup, sizeof m->cgroup, "%s", x->cgroup);
 		anew = true;
 	}
-	if (json_is_boolean(root_jobs) && json_is_true(root_jobs) != m->root_jobs) {
-		m->root_jobs = json_is_true(root_jobs);
-		anew = true;
-	}
-	if (json_is_string(workstation) &&
-	    strcmp(json_string_value(workstation), m->workstation ? m->workstation : "") != 0) {
+	m->root_jobs = x->root_jobs;
+	if (x->workstation && strcmp(x->workstation, m->workstation ? m->workstation : "") != 0) {
 		free(m->workstation);
-		m->workstation = mem_strdup(json_string_value(workstation));
+		m->workstation = mem_strdup(x->workstation);
 		guard_set(a, m->workstation);
 	}
-	if (json_is_integer(life))
-		m->certificate_life = json_integer_value(life);
-	health_set(a->health, member_text(o, "health_program"),
-		   (int)json_integer_value(json_object_get(o, "health_every")),
-		   (int)json_integer_value(json_object_get(o, "health_seconds")));
+	m->certificate_life = x->certificate_life;
+	health_set(a->health, x->health_program ? x->health_program : "", x->health_every, x->health_seconds);
 	return anew;
-}
-
-static void servers_take(struct member *m, const json_t *list)
-{
-	name_list fresh = {0};
-	const json_t *v;
-	size_t i;
-
-	json_array_foreach(list, i, v)
-	{
-		if (json_is_string(v) && json_string_length(v) < 500)
-			vec_push(&fresh, mem_strdup(json_string_value(v)));
-	}
-	if (!fresh.n)
-		return;
-	name_list_free(&m->servers);
-	m->servers = fresh;
 }
 
 static void start_anew(struct agent *a, const char *why)
@@ -283,16 +266,14 @@ static void start_anew(struct agent *a, const char *why)
 }
 
 /* Stores what is known of the cluster if it has changed; then restarts if that is needed. */
-static void member_keep(struct agent *a, const json_t *head, const json_t *settings)
+static void member_keep(struct agent *a, const struct welcome *w)
 {
-	const char *name = member_text(head, "name");
-	bool changed;
+	bool changed = settings_take(a, &w->settings);
 	struct err err;
 
-	servers_take(&a->member, json_object_get(head, "servers"));
-	if (*name)
-		snprintf(a->member.name, sizeof a->member.name, "%s", name);
-	changed = settings_take(a, settings);
+	member_servers(&a->member, w->servers);
+	if (w->name)
+		snprintf(a->member.name, sizeof a->member.name, "%s", w->name);
 	if (member_store(&a->home, &a->member, &err) < 0)
 		log_line(SEVERITY_ERROR, "the membership can't be stored: %s", err.text);
 	if (changed)
@@ -312,10 +293,8 @@ static void revoked_keep(struct agent *a)
 
 /* Replaces the whole list: the certificates of nodes no longer named have expired. A server of an
  * older version sends none. */
-static void revoked_set(struct session *s, const json_t *welcome)
+static void revoked_set(struct session *s, const json_t *all)
 {
-	const json_t *all = json_object_get(welcome, "revoked");
-
 	if (!json_is_object(all) || json_equal(all, s->a->member.revoked))
 		return;
 	revoked_fini(&s->a->revoked);
@@ -326,43 +305,41 @@ static void revoked_set(struct session *s, const json_t *welcome)
 static void on_welcome(struct session *s, const json_t *head)
 {
 	struct agent *a = s->a;
-	uint64_t epoch = (uint64_t)json_integer_value(json_object_get(head, "epoch"));
-	int heartbeat = (int)json_integer_value(json_object_get(head, "heartbeat"));
-	json_int_t protocol = json_integer_value(json_object_get(head, "protocol"));
-	char text[120];
+	struct welcome w;
+	struct err err;
+	int rc = record_load(welcome_frame.fields, 0, head, &w, NULL, &err);
 
-	if (protocol < PROTOCOL_OLDEST) {
-		snprintf(text, sizeof text,
-			 "it has protocol %lld, and this agent works with %d or newer: upgrade the server",
-			 (long long)protocol, PROTOCOL_OLDEST);
-		link_leave(s, text);
+	if (rc == 0 && w.protocol < PROTOCOL_OLDEST)
+		rc = err_set(&err, -EPROTO,
+			     "it has protocol %d, and this agent works with %d or newer: upgrade the server",
+			     w.protocol, PROTOCOL_OLDEST);
+	if (rc == 0 && w.epoch < a->member.epoch)
+		rc = err_set(&err, -EPROTO, "it does not lead any more");
+	if (rc < 0) {
+		link_leave(s, err.text);
 		return;
 	}
-	if (epoch < a->member.epoch) {
-		link_leave(s, "it does not lead any more");
-		return;
-	}
-	a->member.epoch = epoch;
+	a->member.epoch = w.epoch;
 	s->stage = LISTENS;
 	s->failures = 0;
 	said_clear(s);
 	/* the server that welcomes us is first in its list: once it is silent, try others before
 	 * it */
 	s->next = 1;
-	s->heartbeat = heartbeat > 0 ? heartbeat : HEARTBEAT;
+	s->heartbeat = w.heartbeat > 0 ? w.heartbeat : HEARTBEAT;
 	local_lease(a->local, s->hello, false);
-	log_line(SEVERITY_NOTICE, "connected to %s (version %s, protocol %lld)", s->where, member_text(head, "version"),
-		 (long long)protocol);
+	log_line(SEVERITY_NOTICE, "connected to %s (version %s, protocol %d)", s->where, w.version ? w.version : "",
+		 w.protocol);
 	for (size_t i = 0; i < s->waiting.n; i++)
 		link_send(s->link, s->waiting.v[i], strlen(s->waiting.v[i]), NULL, 0);
 	waiting_clear(s);
 	uv_timer_start(&s->timer, on_heartbeat, (uint64_t)s->heartbeat * 1000, (uint64_t)s->heartbeat * 1000);
 	session_ping(s);
-	member_keep(a, head, json_object_get(head, "settings"));
+	member_keep(a, &w);
 	credential_turn(a);
-	revoked_set(s, head);
+	revoked_set(s, w.revoked);
 	peers_trust(a, false);
-	host_spool_lease(a, s->link, json_object_get(head, "spool"));
+	host_spool_lease(a, s->link, w.spool);
 }
 
 static void on_sorry(struct session *s, const json_t *head)
@@ -405,8 +382,9 @@ static void on_frame(void *context, struct link *l, json_t *head, const char *da
 	} else if (strcmp(t, "pong") == 0) {
 		on_pong(s, head);
 	} else if (strcmp(t, "settings") == 0) {
-		const json_t *inner = json_object_get(head, "settings");
-		member_keep(s->a, head, inner ? inner : head);
+		struct welcome w = {0};
+		if (record_load(settings_frame.fields, settings_frame.in, head, &w, NULL, NULL) == 0)
+			member_keep(s->a, &w);
 	} else if (strcmp(t, "certificate") == 0) {
 		credential_take(s->a, member_text(head, "certificate"));
 	} else if (strcmp(t, "done") == 0) {

@@ -10,7 +10,7 @@
 #include "agent/guard.h"
 #include "agent/health.h"
 #include "agent/session_internal.h"
-#include "base/json.h"
+#include "engine/frames.h"
 #include "run/lease.h"
 
 struct link *session_link(const struct agent *a)
@@ -36,34 +36,16 @@ void session_tell(struct agent *a, const struct strbuf *head)
 void session_ping(struct session *s)
 {
 	struct agent *a = s->a;
-	struct strbuf head = {0};
-	struct facts_now now;
-	struct json j;
-	json_t *owner;
-	char *text = NULL;
+	json_t *owner = guard_news(a);
+	struct ping p = {.n = (int64_t)++s->n,
+			 .now = (int64_t)time(NULL),
+			 .health = a->trouble ? a->trouble : health_text(a->health),
+			 .owner = owner};
 
-	facts_now(a->home.state, &now);
-	s->n++;
+	facts_now(a->home.state, &p.state);
 	s->asked[s->n % PINGS] = boot_us();
-	/* health is the output of a program: this encodes any bytes as JSON */
-	json_init(&j, &head, false);
-	json_open_object(&j, NULL);
-	json_text(&j, "t", "ping");
-	json_int(&j, "n", (int64_t)s->n);
-	json_double(&j, "load", now.load);
-	json_int(&j, "memory_free", now.memory_free);
-	json_int(&j, "users", now.users);
-	if (now.disk_free >= 0)
-		json_int(&j, "disk_free", now.disk_free);
-	json_int(&j, "now", (int64_t)time(NULL));
-	json_text(&j, "health", a->trouble ? a->trouble : health_text(a->health));
-	if ((owner = guard_news(a)) && (text = json_dumps(owner, JSON_COMPACT)))
-		json_raw(&j, "owner", text);
+	link_record(s->link, "ping", &ping_frame, &p);
 	json_decref(owner);
-	free(text);
-	json_close_object(&j);
-	link_send(s->link, head.text, head.n, NULL, 0);
-	strbuf_fini(&head);
 }
 
 void session_facts(struct agent *a)

@@ -14,8 +14,9 @@
 #include <unistd.h>
 
 #include "agent/agent_internal.h"
-#include "base/members.h"
+#include "base/codec.h"
 #include "engine/errands.h"
+#include "engine/frames.h"
 
 #define CHUNK 65536
 #define AHEAD 262144 /* most bytes waiting in a link */
@@ -186,23 +187,22 @@ void streams_dial(struct agent *a, const json_t *head, const char *where)
 {
 	static const struct link_events events = {.ready = on_ready, .drained = on_drained, .closed = on_closed};
 	struct reader *r;
+	struct dial d;
 
-	if (strcmp(member_text(head, "what"), "read") != 0 || !is_tag(member_text(head, "tag")) ||
-	    a->nreaders >= READERS_MOST)
+	if (record_load(dial_frame.fields, 0, head, &d, NULL, NULL) < 0 || !d.what || strcmp(d.what, "read") != 0 ||
+	    !d.tag || !is_tag(d.tag) || a->nreaders >= READERS_MOST)
 		return; /* the client's wait has a time limit */
 	r = mem_zalloc(sizeof *r);
 	*r = (struct reader){.a = a,
 			     .next = a->readers,
-			     .id = json_integer_value(json_object_get(head, "id")),
-			     .tag = mem_strdup(member_text(head, "tag")),
-			     .user = mem_strdup(member_text(head, "user")),
-			     .path = mem_strdup(member_text(head, "path")),
-			     .follow = json_is_true(json_object_get(head, "follow")),
+			     .id = (json_int_t)d.id,
+			     .tag = mem_strdup(d.tag),
+			     .user = mem_strdup(d.user ? d.user : ""),
+			     .path = mem_strdup(d.path ? d.path : ""),
+			     .follow = d.follow,
 			     .fd = -1,
-			     .at = json_integer_value(json_object_get(head, "from"))};
-	snprintf(r->which, sizeof r->which, "%s", strcmp(member_text(head, "which"), "err") == 0 ? "err" : "out");
-	if (r->at < 0)
-		r->at = 0;
+			     .at = d.from > 0 ? d.from : 0};
+	snprintf(r->which, sizeof r->which, "%s", d.which && strcmp(d.which, "err") == 0 ? "err" : "out");
 	if (a->readers)
 		a->readers->prev = r;
 	a->readers = r;

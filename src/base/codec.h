@@ -96,8 +96,8 @@ int record_read(const struct field *rows, uint32_t in, const json_t *object, voi
  * lacks is null if its row allows null, left out if it is not REQUIRED, and otherwise shown as
  * it is: a number, or "" for a text. A number counts as lacking only if it is SPARSE, may be
  * null, or is an instant. An empty list or object that is not REQUIRED is left out unless its
- * row has ALWAYS; the elements of a list are shown like their record. A row's `get` or `inside` gets the record as its subject; each file with such
- * a table defines its struct subject. */
+ * row has ALWAYS; records in a list are shown in the same way. A row's `get` or `inside` gets the
+ * record as its subject; each file with such a table defines its struct subject. */
 void record_show(const struct field *rows, uint32_t in, const void *record, const struct names *words, struct json *j);
 /* Writes a whole object according to its schema. `key` is NULL inside a list. */
 void schema_show(const struct schema *t, const char *key, const void *record, const struct names *words,

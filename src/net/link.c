@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/codec.h"
 #include "base/mem.h"
 #include "net/address.h"
 #include "net/link_internal.h"
@@ -446,6 +447,20 @@ void link_pack(struct link *l, const void *data, size_t n, const char *fmt, ...)
 		link_fail(l, "can't write a message: %s", head ? "it is no JSON" : error.text);
 	free(text);
 	json_decref(head);
+}
+
+void link_record(struct link *l, const char *type, const struct schema *t, const void *record)
+{
+	struct strbuf head = {0};
+	struct json j;
+
+	json_init(&j, &head, false);
+	json_open_object(&j, NULL);
+	json_text(&j, "t", type);
+	record_show(t->fields, t->in, record, NULL, &j);
+	json_close_object(&j);
+	link_send(l, head.text, head.n, NULL, 0);
+	strbuf_fini(&head);
 }
 
 /* ---- the loop ---- */

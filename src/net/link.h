@@ -18,6 +18,7 @@
 #include "tls/tls.h"
 
 struct link;
+struct schema;
 
 #define LINK_HEAD_MAX (8u << 20) /* largest head, bytes: an order with its environment */
 #define LINK_DATA_MAX (1u << 20)
@@ -71,6 +72,8 @@ void link_send(struct link *l, const char *head, size_t nhead, const void *data,
 /* Queues a frame with a head by jansson's json_pack(), "t" included: link_pack(l, data, n,
  * "{s:s,s:i}", "t", "pong", "n", 3). */
 void link_pack(struct link *l, const void *data, size_t n, const char *fmt, ...);
+/* Queues a frame of a type with the members of a record, as record_show() writes them. */
+void link_record(struct link *l, const char *type, const struct schema *t, const void *record);
 size_t link_queued(const struct link *l); /* bytes queued */
 /* Returns true, within `closed`, if the other program ended without closing the link. */
 bool link_orphaned(const struct link *l);

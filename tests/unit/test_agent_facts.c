@@ -19,6 +19,7 @@
 #include "agent/facts.h"
 #include "agent/health.h"
 #include "agent/home.h"
+#include "engine/frames.h"
 #include "run/capacity.h"
 #include "tls/pki.h"
 
@@ -161,7 +162,7 @@ static void test_facts_say(void **state)
 
 static void test_facts_now(void **state)
 {
-	struct facts_now now;
+	struct host_state now;
 
 	facts_now("/", &now);
 	assert_true(now.load >= 0);

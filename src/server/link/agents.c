@@ -19,6 +19,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/codec.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/names.h"
@@ -28,6 +29,7 @@
 #include "engine/engine.h"
 #include "engine/errands.h"
 #include "engine/files.h"
+#include "engine/frames.h"
 #include "engine/tasks.h"
 #include "net/link.h"
 #include "net/protocol.h"
@@ -77,13 +79,15 @@ static struct node_info *info_of(const struct visit *v)
 	return &v->s->hosts->nodes.v[v->node];
 }
 
-static json_t *settings(const struct server *s, uint32_t node)
+static struct host_settings settings_of(const struct server *s, uint32_t node)
 {
-	return json_pack("{s:s,s:b,s:s,s:I,s:I,s:I,s:s}", "cgroup", s->conf->cgroup, "root_jobs",
-			 s->conf->root_jobs || !s->instance->multi, "health_program", s->conf->health, "health_every",
-			 (json_int_t)s->conf->health_every, "health_seconds", (json_int_t)s->conf->health_timeout,
-			 "certificate_life", (json_int_t)s->conf->certificate_life, "workstation",
-			 owner_policy(&s->hosts->nodes.v[node]));
+	return (struct host_settings){.cgroup = s->conf->cgroup,
+				      .root_jobs = s->conf->root_jobs || !s->instance->multi,
+				      .health_program = s->conf->health,
+				      .health_every = (int)s->conf->health_every,
+				      .health_seconds = (int)s->conf->health_timeout,
+				      .certificate_life = s->conf->certificate_life,
+				      .workstation = owner_policy(&s->hosts->nodes.v[node])};
 }
 
 void agents_tell(struct server *s, const char *type, const char *key, json_t *value)
@@ -95,11 +99,13 @@ void agents_tell(struct server *s, const char *type, const char *key, json_t *va
 
 void agents_setting(struct server *s, uint32_t node)
 {
-	const struct node_info *n = &s->hosts->nodes.v[node];
+	struct link *l = agents_link_of(s, node);
+	json_t *servers = agents_servers(s);
 
-	if (agent_connected(n))
-		link_pack(n->agent->visit->link, NULL, 0, "{s:s,s:o,s:o}", "t", "settings", "settings",
-			  settings(s, node), "servers", agents_servers(s));
+	if (l)
+		link_record(l, "settings", &settings_frame,
+			    &(struct welcome){.settings = settings_of(s, node), .servers = servers});
+	json_decref(servers);
 }
 
 void agents_settings(struct server *s)
@@ -148,15 +154,14 @@ void agents_cut(struct server *s, uint32_t node, int retry, const char *reason)
 }
 
 /* Sets the address where other hosts reach it. Returns true if it has changed. */
-static bool address_set(struct visit *v, const json_t *hello)
+static bool address_set(struct visit *v, int port)
 {
 	struct agent *a = info_of(v)->agent;
-	json_int_t port = json_integer_value(json_object_get(hello, "port"));
 	char host[64], now[sizeof a->address] = "";
 
 	link_address(v->link, host, sizeof host);
 	if (port > 0 && port < 65536 && *host)
-		snprintf(now, sizeof now, strchr(host, ':') ? "[%s]:%d" : "%s:%d", host, (int)port);
+		snprintf(now, sizeof now, strchr(host, ':') ? "[%s]:%d" : "%s:%d", host, port);
 	bool moved = strcmp(now, a->address) != 0;
 	memcpy(a->address, now, sizeof now);
 	return moved;
@@ -165,12 +170,23 @@ static bool address_set(struct visit *v, const json_t *hello)
 static void welcome(const struct visit *v)
 {
 	struct server *s = v->s;
+	json_t *servers = agents_servers(s), *revoked = revoked_json(s),
+	       *spool = s->hosts->lease ? s->hosts->lease(s, v->node) : NULL;
 
-	link_pack(v->link, NULL, 0, "{s:s,s:i,s:s,s:I,s:s,s:o,s:s,s:I,s:o,s:o,s:o*}", "t", "welcome", "protocol",
-		  PROTOCOL, "version", SHUNT_VERSION, "epoch", (json_int_t)s->realm->epoch, "name", name_of(v),
-		  "servers", agents_servers(s), "ca", s->realm->authority.cert, "heartbeat",
-		  (json_int_t)s->conf->heartbeat, "settings", settings(s, v->node), "revoked", revoked_json(s), "spool",
-		  s->hosts->lease ? s->hosts->lease(s, v->node) : NULL);
+	link_record(v->link, "welcome", &welcome_frame,
+		    &(struct welcome){.protocol = PROTOCOL,
+				      .version = SHUNT_VERSION,
+				      .epoch = s->realm->epoch,
+				      .name = name_of(v),
+				      .servers = servers,
+				      .ca = s->realm->authority.cert,
+				      .heartbeat = (int)s->conf->heartbeat,
+				      .settings = settings_of(s, v->node),
+				      .revoked = revoked,
+				      .spool = spool});
+	json_decref(servers);
+	json_decref(revoked);
+	json_decref(spool);
 }
 
 /* Returns true if another machine has this node's key, such as a copy of its disk. The machine
@@ -188,30 +204,30 @@ static bool has_double(const struct visit *v)
 	return strcmp(here, there) != 0;
 }
 
-static void on_hello(struct visit *v, const json_t *hello)
+static void on_hello(struct visit *v, const json_t *head)
 {
 	struct server *s = v->s;
 	struct agent *a = info_of(v)->agent;
-	const json_t *facts = json_object_get(hello, "facts");
-	const char *version = json_string_value(json_object_get(hello, "version"));
-	json_int_t protocol = json_integer_value(json_object_get(hello, "protocol"));
+	struct hello h;
 	struct err err;
 	char from[64];
+	int rc = record_load(hello_frame.fields, 0, head, &h, NULL, &err);
 
-	if (protocol < PROTOCOL_OLDEST) {
-		err_set(&err, 0,
-			"the agent has protocol %lld, and this server works with %d or newer: upgrade shunt-agent",
-			(long long)protocol, PROTOCOL_OLDEST);
+	if (rc == 0 && h.protocol < PROTOCOL_OLDEST)
+		rc = err_set(&err, -EPROTO,
+			     "the agent has protocol %d, and this server works with %d or newer: upgrade shunt-agent",
+			     h.protocol, PROTOCOL_OLDEST);
+	if (rc < 0) {
 		server_log(s, SEVERITY_WARNING, "refused node %s: %s", name_of(v), err.text);
 		refuse(v, 60, err.text);
 		return;
 	}
-	if (facts_check(facts, &err) < 0) {
+	if (facts_check(h.facts, &err) < 0) {
 		server_log(s, SEVERITY_WARNING, "node %s reported invalid facts: %s", name_of(v), err.text);
 		refuse(v, 60, err.text);
 		return;
 	}
-	if ((uint64_t)json_integer_value(json_object_get(hello, "epoch")) > s->realm->epoch) {
+	if (h.epoch > s->realm->epoch) {
 		server_log(s, SEVERITY_WARNING, "refused node %s: it obeys a server that took the lead after this one",
 			   name_of(v));
 		refuse(v, 10, "this server began to lead before the one that you obey");
@@ -229,15 +245,15 @@ static void on_hello(struct visit *v, const json_t *hello)
 	a->visit = v;
 	a->ended = false;
 	v->greeted = true;
-	snprintf(a->version, sizeof a->version, "%s", version ? version : "");
-	a->protocol = protocol < INT_MAX ? (int)protocol : INT_MAX;
-	bool moved = address_set(v, hello);
+	snprintf(a->version, sizeof a->version, "%s", h.version ? h.version : "");
+	a->protocol = h.protocol;
+	bool moved = address_set(v, h.port);
 
 	welcome(v);
-	node_arrived(s, v->node, facts, moved);
+	node_arrived(s, v->node, h.facts, moved);
 	server_log(s, SEVERITY_NOTICE, "node %s is connected (%s, version %s, protocol %d)", name_of(v), a->address,
 		   a->version, a->protocol);
-	engine_host_up(s->engine, name_of(v), v->link, json_object_get(hello, "inventory"));
+	engine_host_up(s->engine, name_of(v), v->link, h.inventory);
 }
 
 /* ---- frames ---- */
@@ -245,20 +261,20 @@ static void on_hello(struct visit *v, const json_t *hello)
 static void on_ping(struct visit *v, const json_t *head)
 {
 	struct agent *a = info_of(v)->agent;
-	const json_t *memory = json_object_get(head, "memory_free"), *disk = json_object_get(head, "disk_free"),
-		     *now = json_object_get(head, "now");
+	struct ping p;
+	struct err err;
 
-	link_pack(v->link, NULL, 0, "{s:s,s:I,s:I}", "t", "pong", "n", json_integer_value(json_object_get(head, "n")),
-		  "now", (json_int_t)v->s->clock->now);
-	a->load = json_number_value(json_object_get(head, "load"));
-	a->memory_free = json_is_integer(memory) ? json_integer_value(memory) : -1;
-	a->users = json_integer_value(json_object_get(head, "users"));
-	a->disk_free = json_is_integer(disk) ? json_integer_value(disk) : -1;
-	a->timed = json_is_integer(now) && json_integer_value(now) >= 0 && json_integer_value(now) < DURATION_MAX * 10;
-	a->ahead = a->timed ? json_integer_value(now) - (int64_t)time(NULL)
-			    : 0; /* uses the machine's clock: clock->now may be ahead */
-	node_heard(v->s, v->node, json_string_value(json_object_get(head, "health")));
-	claim_heard(v->s, v->node, json_object_get(head, "owner"));
+	if (record_load(ping_frame.fields, 0, head, &p, NULL, &err) < 0) {
+		dismiss(v, err.text);
+		return;
+	}
+	link_record(v->link, "pong", &pong_frame, &(struct ping){.n = p.n, .now = v->s->clock->now});
+	a->state = p.state;
+	a->timed = p.now >= 0 && p.now < DURATION_MAX * 10;
+	/* uses the machine's clock: clock->now may be ahead */
+	a->ahead = a->timed ? p.now - (int64_t)time(NULL) : 0;
+	node_heard(v->s, v->node, p.health);
+	claim_heard(v->s, v->node, p.owner);
 }
 
 static void on_renew(struct visit *v, const json_t *head)

@@ -19,7 +19,7 @@ struct agent *agent_create(struct server *s, const json_t *facts)
 	a->facts = json_is_object(facts) ? json_deep_copy(facts) : json_object();
 	a->heard_us = s->clock->boot_us;
 	a->since = s->clock->now;
-	a->memory_free = a->disk_free = -1;
+	a->state.memory_free = a->state.disk_free = -1;
 	return a;
 }
 

@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "core/node.h"
 #include "core/res.h"
+#include "engine/frames.h"
 
 struct err;
 struct json;
@@ -28,12 +29,9 @@ struct agent {
 	int protocol;
 	/* time of its last ping on the clock that is never set (clock.boot_us) */
 	int64_t heard_us;
-	int64_t heard; /* instant of its last ping; 0: never */
-	int64_t since; /* instant when the connection began or was lost */
-	double load;
-	int64_t memory_free; /* KiB; -1: not reported */
-	int64_t users;
-	int64_t disk_free; /* KiB where it keeps its state; -1: not reported */
+	int64_t heard;		 /* instant of its last ping; 0: never */
+	int64_t since;		 /* instant when the connection began or was lost */
+	struct host_state state; /* in its last ping */
 	/* seconds by which its clock was ahead of this machine's at the last ping, if `timed` */
 	int64_t ahead;
 	bool timed;

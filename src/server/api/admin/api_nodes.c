@@ -179,7 +179,7 @@ static double load_of(const struct server *s, uint32_t node)
 	double load[3];
 
 	if (n->agent)
-		return n->agent->load;
+		return n->agent->state.load;
 	return s->instance->real && getloadavg(load, 3) == 3 ? load[0] : (double)world_cpus_used(s, node);
 }
 
@@ -225,9 +225,9 @@ static const struct field node_fields[] = {
 	{"jobs", .is = REQUIRED | IS_LIST, "those that run there", .of = &node_job, .item = IS_OBJECT, .in = OF_SUBJECT,
 	 .inside = jobs_show},
 	{"load", .is = REQUIRED | IS_REAL | IS_NULL, .missing = -1, HAS_REAL(load)},
-	{"memory_free", .is = IS_INT | SPARSE, "KiB by its agent", .missing = -1, AGENT(memory_free)},
+	{"memory_free", .is = IS_INT | SPARSE, "KiB by its agent", .missing = -1, AGENT(state.memory_free)},
 	{"disk_free", .is = IS_INT | SPARSE, "KiB on the file system where its agent keeps its state", .missing = -1,
-	 AGENT(disk_free)},
+	 AGENT(state.disk_free)},
 	{"clock_ahead", .is = IS_INT | SPARSE,
 	 "seconds by which its clock is ahead of the server's; less than 0: behind", .missing = INT64_MIN,
 	 KNOWS(clock_ahead)},

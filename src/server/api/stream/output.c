@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/json.h"
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/names.h"
 #include "base/strbuf.h"
@@ -31,6 +31,7 @@
 #include "core/cluster.h"
 #include "engine/engine.h"
 #include "engine/errands.h"
+#include "engine/frames.h"
 #include "net/http.h"
 #include "net/link.h"
 #include "plan/plan.h"
@@ -203,29 +204,22 @@ static void open_there(struct waiter *x, const struct try *t)
 	const char *name = names_get(&s->cluster->node_names, t->node);
 	const struct spec *p = s->jobs->entries.v[x->job].spec;
 	struct link *l = engine_link(s->engine, name);
-	struct strbuf head = {0};
-	struct json j;
+	struct err err;
 
 	if (!l || !p) {
-		strbuf_printf(&head, "the host %s, where it is, is not connected", name);
-		failed(x, head.text);
-		strbuf_fini(&head);
+		err_set(&err, 0, "the host %s, where it is, is not connected", name);
+		failed(x, err.text);
 		return;
 	}
-	json_init(&j, &head, false);
-	json_open_object(&j, NULL);
-	json_text(&j, "t", "dial");
-	json_text(&j, "what", "read");
-	json_int(&j, "id", (int64_t)x->id);
-	json_text(&j, "user", word_text(s, p->owner));
-	json_text(&j, "tag", t->tag);
-	json_text(&j, "which", x->which);
-	json_text(&j, "path", t->path);
-	json_int(&j, "from", x->from);
-	json_bool(&j, "follow", x->follow && lives(x));
-	json_close_object(&j);
-	link_send(l, head.text, head.n, NULL, 0);
-	strbuf_fini(&head);
+	link_record(l, "dial", &dial_frame,
+		    &(struct dial){.what = "read",
+				   .id = x->id,
+				   .user = word_text(s, p->owner),
+				   .tag = t->tag,
+				   .which = x->which,
+				   .path = t->path,
+				   .from = x->from,
+				   .follow = x->follow && lives(x)});
 	x->dialled = s->clock->boot_us;
 }
 
