@@ -20,6 +20,8 @@ bool json_is_within(const char *text, size_t n, size_t most)
 	size_t found = 0;
 	int64_t depth = 0;
 
+	if (n <= most)
+		return true;
 	for (size_t i = 0; i < n && found <= most; i++) {
 		char c = text[i];
 		if (c == '"')

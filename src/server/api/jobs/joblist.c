@@ -64,14 +64,19 @@ static int rest_check(const char *text, size_t n, size_t at, size_t jobs, struct
 
 json_t *joblist_next(const char *text, size_t n, size_t *at, size_t jobs, struct err *err)
 {
+	const size_t flags = JSON_ALLOW_NUL | JSON_DISABLE_EOF_CHECK, left = n - *at;
+	/* a text has no more values than bytes; most jobs end within these */
+	const size_t near = left < VALUES_MAX ? left : VALUES_MAX;
 	json_error_t error;
-	json_t *job;
+	json_t *job = json_loadb(text + *at, near, flags, &error);
 
-	if (!json_is_within(text + *at, n - *at, VALUES_MAX)) {
-		err_set(err, -EINVAL, "jobs[%zu] has more than %d values", jobs, VALUES_MAX);
-		return NULL;
+	if (!job && near < left) {
+		if (!json_is_within(text + *at, left, VALUES_MAX)) {
+			err_set(err, -EINVAL, "jobs[%zu] has more than %d values", jobs, VALUES_MAX);
+			return NULL;
+		}
+		job = json_loadb(text + *at, left, flags, &error);
 	}
-	job = json_loadb(text + *at, n - *at, JSON_ALLOW_NUL | JSON_DISABLE_EOF_CHECK, &error);
 	if (job)
 		*at += (size_t)error.position;
 	else
