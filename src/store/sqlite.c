@@ -25,6 +25,7 @@ struct sqlite {
 	sqlite3 *db;
 	char *path;
 	sqlite3_stmt *prepared[STATEMENT_COUNT];
+	sqlite3_stmt *begin, *commit;
 	dev_t log_dev; /* device of the write-ahead log, once it exists */
 	ino_t log;
 	sqlite3_int64 size; /* largest size of the file seen so far, bytes */
@@ -145,6 +146,8 @@ static void sqlite_close(void *context)
 
 	for (int i = 0; i < STATEMENT_COUNT; i++)
 		sqlite3_finalize(s->prepared[i]);
+	sqlite3_finalize(s->begin);
+	sqlite3_finalize(s->commit);
 	sqlite3_close(s->db);
 	free(s->path);
 	free(s);
@@ -405,6 +408,16 @@ static int sqlite_run(struct sqlite *s, const struct change *c, struct err *err)
 	return rc;
 }
 
+/* Begins or ends a transaction by a statement that is prepared when first used. */
+static int bracket_run(struct sqlite *s, sqlite3_stmt **st, const char *sql, struct err *err)
+{
+	if (!*st && sqlite3_prepare_v3(s->db, sql, -1, SQLITE_PREPARE_PERSISTENT, st, NULL) != SQLITE_OK)
+		return sqlite_fail(s, err);
+	int rc = sqlite3_step(*st) == SQLITE_DONE ? 0 : sqlite_fail(s, err);
+	sqlite3_reset(*st);
+	return rc;
+}
+
 static int sqlite_write(void *context, const struct change *changes, size_t n, const struct value number[2],
 			const struct value *fence, struct err *err)
 {
@@ -414,7 +427,7 @@ static int sqlite_write(void *context, const struct change *changes, size_t n, c
 
 	errno = 0;
 	if (rc == 0)
-		rc = sqlite_exec(s, "BEGIN IMMEDIATE", err);
+		rc = bracket_run(s, &s->begin, "BEGIN IMMEDIATE", err);
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < n && rc == 0; i++) {
@@ -427,7 +440,7 @@ static int sqlite_write(void *context, const struct change *changes, size_t n, c
 	if (rc == 0 && sqlite3_changes(s->db) != 1)
 		rc = -ESTALE;
 	if (rc == 0)
-		rc = sqlite_exec(s, "COMMIT", err);
+		rc = bracket_run(s, &s->commit, "COMMIT", err);
 	if (rc == 0)
 		return sqlite_whole(s, err); /* it may have been truncated meanwhile */
 	if (!sqlite3_get_autocommit(s->db))  /* some failures have already rolled back */
