@@ -22,7 +22,7 @@
 #include "net/http_internal.h"
 
 /* bytes per connection: limits request line and headers, and a chunk of a stream */
-#define CONNECTION_MEMORY 65536
+#define CONNECTION_MEMORY 32768
 #define RUNS 16			 /* most runs of MHD in one turn */
 #define RUN_NS UINT64_C(5000000) /* most time for them, before the loop's other work */
 #define ACCEPTS 64		 /* most connections accepted in one turn */
