@@ -3,8 +3,8 @@
  * memory is that of the run.
  *
  *	bench_sim PREFIX POLICY (TRACE | lublin:JOBS) [machine=M] [procs=N] [load=PERCENT]
- *		  [slack=N] [skip=JOBS] [limit=JOBS] [push=DEPTH] [starve=SECONDS] [pace=WORK] [runs=N]
- *		  [show=speed|growth|push]
+ *		  [slack=N] [skip=JOBS] [limit=JOBS] [push=DEPTH] [starve=SECONDS]
+ *		  [pace=WORK] [runs=N] [show=speed|growth|push]
  *
  * Only the simulation is timed: the best of `runs`, or of fewer if one takes long. Bytes per job
  * are the memory that the simulation adds after reading: its own tables and the outcomes, not the
@@ -157,8 +157,8 @@ static double processor_seconds(void)
 	       1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
-/* Adds an event, with the nodes it names, to the digest at `context`. Events of one instant may come
- * in any order. */
+/* Adds an event, with the nodes it names, to the digest at `context`. The order of the events does
+ * not matter. */
 static void digest_event(void *context, const struct event *e)
 {
 	int64_t of[] = {e->type, e->job, e->time, e->at, e->by, e->nnodes, 0};

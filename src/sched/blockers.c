@@ -589,9 +589,9 @@ static bool is_first(const struct inquiry *q, const struct queued *e, size_t i)
 
 	if (x->key > w->key || (x->key == w->key && e->job >= q->ask->job))
 		return false;
-	if (queue_has_fill(s) && (s->line.by_fill.v[i].job != e->job || x->fill > w->fill))
+	if (queue_has_fill(s) && (ranks_nth(&s->line.by_fill, i)->job != e->job || x->fill > w->fill))
 		return false;
-	return !s->due.dates || (s->line.by_due.v[i].job == e->job && x->due <= w->due);
+	return !s->due.dates || (ranks_nth(&s->line.by_due, i)->job == e->job && x->due <= w->due);
 }
 
 /* Starts `e` in the plan. Returns true if that leaves no room for the job. */
@@ -626,7 +626,7 @@ static bool surely_later(struct inquiry *q)
 	for (size_t i = 0; i < q->holders.n; i++)
 		plan_take_job(s->p, q->holders.v[i]);
 	for (size_t i = 0; i < s->line.by_key.n && i < TRIES_MOST && sure && !later; i++) {
-		const struct queued *e = &s->line.by_key.v[i];
+		const struct queued *e = ranks_nth(&s->line.by_key, i);
 		sure = is_first(q, e, i);
 		later = sure && leaves_none(q, e);
 		sure = sure && plan_holds(s->p, e->job);
@@ -648,8 +648,8 @@ static void order_ask(struct inquiry *q)
 	r->needed = others;
 	for (size_t i = 0; i < s->special.n && r->by == JOB_NONE; i++)
 		r->by = s->special.v[i] == q->ask->job ? JOB_NONE : s->special.v[i];
-	if (r->by == JOB_NONE && s->line.by_key.n && s->line.by_key.v[0].job != q->ask->job)
-		r->by = s->line.by_key.v[0].job;
+	if (r->by == JOB_NONE && s->line.by_key.n && ranks_nth(&s->line.by_key, 0)->job != q->ask->job)
+		r->by = ranks_nth(&s->line.by_key, 0)->job;
 }
 
 /* ---- putting it together ---- */

@@ -95,12 +95,11 @@ static bool could_improve(struct sched *s, const struct queued *e, int64_t dirty
 	return found;
 }
 
-/* Puts the job of entry i at its earliest place, and starts it if that is now. Returns true if
+/* Puts the job of an entry at its earliest place, and starts it if that is now. Returns true if
  * it left the queue. The job stays where it is if nothing better is found: with fragments of
  * several shapes, best fit may not even find the present place again. */
-static bool conservative_place(struct sched *s, size_t i)
+static bool conservative_place(struct sched *s, struct queued *e)
 {
-	struct queued *e = &s->line.by_key.v[i];
 	plan_mark mark = plan_begin(s->p);
 	int64_t at;
 
@@ -134,10 +133,11 @@ static bool worth_searching(const struct sched *s, uint32_t job, int64_t length,
 static struct depth reservations(const struct sched *s)
 {
 	struct depth d = {.most = s->c->settings.reserve_depth};
+	const struct queued *e;
 
-	for (size_t i = 0; i < s->line.by_key.n && d.most; i++)
-		if (s->line.by_key.v[i].planned != TIME_NEVER)
-			depth_count(&d, cluster_job(s->c, s->line.by_key.v[i].job), 1);
+	for (struct spot i = {0}; d.most && (e = ranks_at(&s->line.by_key, &i)); i.at++)
+		if (e->planned != TIME_NEVER)
+			depth_count(&d, cluster_job(s->c, e->job), 1);
 	return d;
 }
 
@@ -162,25 +162,26 @@ static void sweep_on(struct sched *s)
 	struct depth reserved = reservations(s);
 	struct closed closed = {0};
 	int64_t most = most_freed(s, w->dirty);
-	size_t i = w->job == JOB_NONE ? 0 : queue_after(s, w->key, w->job);
+	struct spot i = w->job == JOB_NONE ? (struct spot){0} : ranks_after(&s->line.by_key, w->key, w->job);
 	bool tired = false;
+	struct queued *at;
 
-	while (i < s->line.by_key.n && !tired) {
-		struct queued e = s->line.by_key.v[i];
+	while (!tired && (at = ranks_at(&s->line.by_key, &i))) {
+		struct queued e = *at;
 		w->key = e.key;
 		w->job = e.job;
 		if (!sched_may(s, e.job)) {
 			depth_count(&reserved, cluster_job(s->c, e.job), -(e.planned != TIME_NEVER));
 			queue_line_up(s, e.job);
+			i = ranks_find(&s->line.by_key, e.key, e.job);
 			continue;
 		}
 		if (worth_placing(s, &e, most, &reserved, &closed)) {
-			bool started = conservative_place(s, i), moved;
+			bool started = conservative_place(s, at), moved;
 
 			depth_count(&reserved, cluster_job(s->c, e.job),
-				    (!started && s->line.by_key.v[i].planned != TIME_NEVER) -
-					    (e.planned != TIME_NEVER));
-			moved = started || s->line.by_key.v[i].planned != e.planned;
+				    (!started && at->planned != TIME_NEVER) - (e.planned != TIME_NEVER));
+			moved = started || at->planned != e.planned;
 			if (moved && e.planned != TIME_NEVER && e.planned + e.length > w->moved)
 				w->moved = e.planned + e.length;
 			if (moved && w->moved > w->dirty)
@@ -189,9 +190,12 @@ static void sweep_on(struct sched *s)
 				most = most_freed(s, w->dirty);
 				closed_moved(&closed, e.planned);
 			}
-			i += !started;
+			if (started)
+				i = ranks_find(&s->line.by_key, e.key, e.job);
+			else
+				i.at++;
 		} else {
-			i++;
+			i.at++;
 		}
 		tired = cycle_tired(s);
 	}
@@ -229,7 +233,7 @@ static void fresh_place(struct sched *s)
 			queue_line_up(s, job);
 		else if (worth_searching(s, job, queue_get(s, job)->length, &reserved))
 			depth_count(&reserved, cluster_job(s->c, job),
-				    !conservative_place(s, queue_find(s, job)) && plan_holds(s->p, job));
+				    !conservative_place(s, queue_entry(s, job)) && plan_holds(s->p, job));
 		cycle_tired(s);
 	}
 	vec_free(&reserved.bound);

@@ -57,7 +57,7 @@ static bool due_start(struct sched *s, uint32_t job)
 /* Starts a wide job, if one may start because the machine is half empty. */
 static bool due_share_drain(struct sched *s)
 {
-	const struct waiting *first = queue_get(s, s->line.by_due.v[0].job);
+	const struct waiting *first = queue_get(s, ranks_nth(&s->line.by_due, 0)->job);
 	double span = first->due - (double)cluster_job(s->c, first->job)->submit;
 
 	window_renew(s);
@@ -73,13 +73,15 @@ static bool due_share_drain(struct sched *s)
 	return false;
 }
 
-/* Returns the first job of an array whose key is at most `until`, skipping jobs that wait for
+/* Returns the first job of a list whose key is at most `until`, skipping jobs that wait for
  * their reservations to begin. */
-static uint32_t due_first_of(const struct sched *s, const queued_vec *v, double until)
+static uint32_t due_first_of(const struct sched *s, const struct ranks *r, double until)
 {
-	for (size_t i = 0; i < v->n && v->v[i].key <= until; i++)
-		if (!s->line.bound || !fences_too_early(s, v->v[i].job))
-			return v->v[i].job;
+	const struct queued *e;
+
+	for (struct spot i = {0}; (e = ranks_at(r, &i)) && e->key <= until; i.at++)
+		if (!s->line.bound || !fences_too_early(s, e->job))
+			return e->job;
 	return JOB_NONE;
 }
 
@@ -165,10 +167,11 @@ static void due_reserve(struct sched *s, uint32_t job, double relax)
 static int due_overdue(const struct sched *s, uint32_t jobs[FIRM_MAX])
 {
 	int n = 0, most = s->p->nnodes == 1 ? s->due.rule.firm : FIRM_NODES;
+	const struct queued *e;
 
-	for (size_t i = 0; n < most && i < s->line.by_due.n && s->line.by_due.v[i].key <= (double)s->now; i++)
-		if (!s->line.bound || !fences_too_early(s, s->line.by_due.v[i].job))
-			jobs[n++] = s->line.by_due.v[i].job;
+	for (struct spot i = {0}; n < most && (e = ranks_at(&s->line.by_due, &i)) && e->key <= (double)s->now; i.at++)
+		if (!s->line.bound || !fences_too_early(s, e->job))
+			jobs[n++] = e->job;
 	return n;
 }
 
@@ -226,12 +229,13 @@ static void window_take(struct window *w, int64_t cpus, int64_t end)
 static void due_fill_shortened(struct sched *s, double shorten)
 {
 	bool given_up = false;
+	const struct queued *next;
 
-	for (size_t i = 0; i < s->line.by_fill.n && s->window.cpus[0] > 0;) {
-		struct queued e = s->line.by_fill.v[i];
-		s->line.scanned = i;
+	for (struct spot i = {0}; s->window.cpus[0] > 0 && (next = ranks_at(&s->line.by_fill, &i));) {
+		struct queued e = *next;
 		if (!sched_may(s, e.job) && e.job != s->head) {
 			queue_line_up(s, e.job);
+			i = ranks_find(&s->line.by_fill, e.key, e.job);
 			continue;
 		}
 		int64_t end = s->now + e.length;
@@ -247,9 +251,12 @@ static void due_fill_shortened(struct sched *s, double shorten)
 			}
 		}
 		s->window.exact &= !given_up;
-		if (!fits || !pass_try_now(s, e.job, e.length))
-			i++;
-		else if (!given_up && cycle_tired(s)) /* otherwise the contents of the window would be lost */
+		if (!fits || !pass_try_now(s, e.job, e.length)) {
+			i.at++;
+			continue;
+		}
+		i = ranks_find(&s->line.by_fill, e.key, e.job);
+		if (!given_up && cycle_tired(s)) /* otherwise the contents of the window would be lost */
 			break;
 		else if (given_up)
 			window_take(&s->window, e.cpus, end);
@@ -267,7 +274,7 @@ static void due_fill(struct sched *s)
 	if (shorten > 0 && s->reserved.n == 1)
 		due_fill_shortened(s, shorten);
 	else
-		pass_fill(s, &s->line.by_fill, 0);
+		pass_fill(s, &s->line.by_fill, (struct spot){0});
 	s->effort.filling = s->effort.unfinished;
 }
 

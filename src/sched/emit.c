@@ -142,7 +142,7 @@ void sched_emit_detail(struct sched *s, enum event_type type, uint32_t id, int64
 		e.nodes = s->nodes.v;
 	}
 	if (type == EVENT_STARVE)
-		queue_leave(s, job->id); /* thousands may do so at once */
+		queue_remove(s, job->id);
 
 	struct err err;
 	if (job_apply(job, &e, by_kind, &err) != 0)

@@ -101,10 +101,11 @@ static bool in_way(const struct sched *s, uint32_t job, const struct item *x)
 
 void items_collect(const struct sched *s, uint32_t job, item_vec *ret)
 {
-	for (size_t i = 0; i < s->line.by_key.n; i++) {
-		const struct queued *e = &s->line.by_key.v[i];
+	const struct queued *e;
+
+	for (struct spot i = {0}; (e = ranks_at(&s->line.by_key, &i)); i.at++) {
 		struct item x;
-		if (e->cpus < 0 || e->planned == TIME_NEVER)
+		if (e->planned == TIME_NEVER)
 			continue;
 		x = item_of(s, cluster_job(s->c, e->job));
 		if (job == JOB_NONE || in_way(s, job, &x))
@@ -224,9 +225,7 @@ bool items_arrange(struct sched *s, item_vec *v, size_t from)
 
 void item_publish_common(struct sched *s, const struct item *x, int64_t start)
 {
-	struct queued *e = &s->line.by_key.v[queue_find(s, x->job)];
-
-	e->planned = start;
+	queue_entry(s, x->job)->planned = start;
 }
 
 static void publish_special(struct sched *s, const struct item *x, int64_t start, uint32_t by)
@@ -260,11 +259,10 @@ static void place_tell(struct sched *s, uint32_t id, int64_t start)
 
 void places_tell(struct sched *s)
 {
-	for (size_t i = 0; i < s->line.by_key.n; i++) {
-		const struct queued *e = &s->line.by_key.v[i];
-		if (e->cpus >= 0)
-			place_tell(s, e->job, e->planned);
-	}
+	const struct queued *e;
+
+	for (struct spot i = {0}; (e = ranks_at(&s->line.by_key, &i)); i.at++)
+		place_tell(s, e->job, e->planned);
 }
 
 void place_forget(struct sched *s, uint32_t id)

@@ -12,13 +12,15 @@ static bool is_overdue(const struct sched *s, const struct queued *e)
 
 void sched_order(struct sched *s, job_vec *ret)
 {
+	const struct queued *e;
+
 	queue_settle(s);
 	for (size_t i = 0; i < s->special.n; i++)
 		vec_push(ret, s->special.v[i]);
 	/* Overdue jobs come first, by their due dates (due.c). */
-	for (size_t i = 0; i < s->line.by_due.n && is_overdue(s, &s->line.by_due.v[i]); i++)
-		vec_push(ret, s->line.by_due.v[i].job);
-	for (size_t i = 0; i < s->line.by_key.n; i++)
-		if (!is_overdue(s, &s->line.by_key.v[i]))
-			vec_push(ret, s->line.by_key.v[i].job);
+	for (struct spot i = {0}; (e = ranks_at(&s->line.by_due, &i)) && is_overdue(s, e); i.at++)
+		vec_push(ret, e->job);
+	for (struct spot i = {0}; (e = ranks_at(&s->line.by_key, &i)); i.at++)
+		if (!is_overdue(s, e))
+			vec_push(ret, e->job);
 }

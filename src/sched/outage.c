@@ -16,8 +16,8 @@ static bool is_candidate(const struct sched *s, const struct queued *e)
 	const struct job *job = cluster_job(s->c, e->job);
 	int64_t left = s->outage.begin - s->now;
 
-	return e->cpus >= 0 && job->saving && left > 2 * job->saving && sched_length(s, job) > left &&
-	       e->planned > s->now && !cluster_nightly(s->c, job) && sched_may(s, e->job);
+	return job->saving && left > 2 * job->saving && sched_length(s, job) > left && e->planned > s->now &&
+	       !cluster_nightly(s->c, job) && sched_may(s, e->job);
 }
 
 /* Places a job from now until the shutdown, instead of its later place. */
@@ -47,23 +47,27 @@ static void reserved_forget(struct sched *s, uint32_t id)
 
 void outage_fill(struct sched *s)
 {
+	struct queued *e;
 	int tries = 0;
 
 	if (!s->outage.saves || s->outage.begin == TIME_NEVER || s->outage.begin <= s->now)
 		return;
 	queue_settle(s);
-	for (size_t i = 0; i < s->line.by_key.n && tries < TRIES_MOST;) {
-		struct queued e = s->line.by_key.v[i];
-		if (!is_candidate(s, &e) || (tries++, !place_until_outage(s, e.job))) {
-			i++;
+	for (struct spot i = {0}; (e = ranks_at(&s->line.by_key, &i)) && tries < TRIES_MOST;) {
+		double key = e->key;
+		uint32_t job = e->job;
+		if (!is_candidate(s, e) || (tries++, !place_until_outage(s, job))) {
+			i.at++;
 			continue;
 		}
 		if (s->policy->position) { /* start_due() follows */
-			s->line.by_key.v[i++].planned = s->now;
+			e->planned = s->now;
+			i.at++;
 			continue;
 		}
-		reserved_forget(s, e.job);
-		starting_add(s, e.job);
-		queue_remove(s, e.job);
+		reserved_forget(s, job);
+		starting_add(s, job);
+		queue_remove(s, job);
+		i = ranks_find(&s->line.by_key, key, job);
 	}
 }

@@ -67,6 +67,22 @@ bool window_allows(const struct window *w, int64_t cpus, int64_t end)
 	return cpus <= w->cpus[i];
 }
 
+/* Returns, per class of CPUs, how long a job may be that the window allows; longer for a class than
+ * for the widest of its jobs. */
+static struct reach window_reach(const struct sched *s)
+{
+	const struct window *w = &s->window;
+	struct reach r;
+
+	for (int k = 0; k < RANKS_CLASSES; k++) {
+		int64_t length = REACH_NONE;
+		for (int i = 0; i < w->n && w->cpus[i] >= INT64_C(1) << k; i++)
+			length = w->until[i] == TIME_NEVER ? REACH_MOST : w->until[i] - s->now;
+		r.length[k] = (int32_t)(length < REACH_MOST ? length : REACH_MOST);
+	}
+	return r;
+}
+
 bool failure_known(const struct sched *s, const failure_vec *v, const struct job *job, int64_t length)
 {
 	const struct request *r = cluster_job_request(s->c, job);
@@ -234,20 +250,22 @@ static bool pass_reserve(struct sched *s, uint32_t job, int64_t length)
 
 /* Collects at most `most` jobs, from a position in the queue on, that could start judging by
  * their CPUs. */
-static void fill_gather(struct sched *s, const queued_vec *queue, size_t from, size_t most, queued_vec *ret)
+static void fill_gather(struct sched *s, const struct ranks *queue, struct spot from, size_t most, queued_vec *ret)
 {
-	for (size_t i = from; i < queue->n && ret->n < most; i++) {
-		const struct queued *e = &queue->v[i];
+	struct reach gap = window_reach(s);
+	const struct queued *e;
+	size_t scanned = 0;
+
+	for (; ret->n < most && (e = ranks_fit(queue, &from, &gap, &scanned)); from.at++)
 		if (e->cpus > 0 && window_allows(&s->window, e->cpus, s->now + e->length) && sched_may(s, e->job) &&
 		    !plan_holds(s->p, e->job))
 			vec_push(ret, *e);
-	}
 }
 
 /* Starts the jobs that together best fill what is free. Returns false if the cycle has done
  * enough. Where a job needs more than CPUs, or does not fit on the nodes where they are, the
  * choice is a guess: any other job that fits is started afterwards. */
-static bool fill_best(struct sched *s, const queued_vec *queue, size_t from)
+static bool fill_best(struct sched *s, const struct ranks *queue, struct spot from)
 {
 	int64_t room = s->window.cpus[0] < GREEDY_CPUS ? s->window.cpus[0] : GREEDY_CPUS;
 	uint16_t chosen[GREEDY_JOBS];
@@ -280,7 +298,7 @@ static bool start_covered(struct sched *s, const queued_vec *jobs, size_t n, con
 	return more;
 }
 
-static bool fill_cover(struct sched *s, const queued_vec *queue, size_t from)
+static bool fill_cover(struct sched *s, const struct ranks *queue, struct spot from)
 {
 	int32_t node[COVER_JOBS];
 	queued_vec fit = {0};
@@ -313,10 +331,10 @@ static void pass_cover(struct sched *s)
 {
 	int32_t node[COVER_JOBS], next[COVER_JOBS];
 	queued_vec lead = {0};
+	const struct queued *e;
 	size_t n, done = 0;
 
-	for (size_t i = 0; i < s->line.by_key.n && lead.n < COVER_JOBS; i++) {
-		const struct queued *e = &s->line.by_key.v[i];
+	for (struct spot i = {0}; (e = ranks_at(&s->line.by_key, &i)) && lead.n < COVER_JOBS; i.at++) {
 		if (cluster_job_request(s->c, cluster_job(s->c, e->job))->nfrags > 1 || !sched_may(s, e->job) ||
 		    plan_holds(s->p, e->job) || !window_allows(&s->window, e->cpus, s->now + e->length))
 			break;
@@ -340,14 +358,16 @@ static void pass_cover(struct sched *s)
 
 /* Records the position of a scan that ends early: the next cycle continues there, unless it
  * starts again. */
-static void fill_leave(struct sched *s, const queued_vec *queue, size_t i)
+static void fill_leave(struct sched *s, const struct ranks *queue, struct spot at)
 {
+	const struct queued *e = ranks_at(queue, &at);
+
 	s->fill.on = !s->due.dates;
 	s->fill.head = s->head;
-	s->fill.over = i >= queue->n;
-	if (!s->fill.over) {
-		s->fill.key = queue->v[i].key;
-		s->fill.job = queue->v[i].job;
+	s->fill.over = !e;
+	if (e) {
+		s->fill.key = e->key;
+		s->fill.job = e->job;
 	}
 }
 
@@ -359,47 +379,42 @@ static bool fill_tired(struct sched *s)
 }
 
 /* Starts every job that fits, from a position in the queue on. */
-static void fill_scan(struct sched *s, queued_vec *queue, size_t i)
+static void fill_scan(struct sched *s, const struct ranks *queue, struct spot at)
 {
-	size_t counted = i;
+	struct reach gap = window_reach(s);
+	const struct queued *next;
+	size_t scanned = 0;
 	bool tired = false;
 
-	while (s->window.cpus[0] > 0 && !tired) {
-		int64_t most = s->window.cpus[0];
-		const struct queued *e;
-
-		while (i < queue->n &&
-		       /* the common case: this loop is the cost of a pass over a long queue */
-		       queue->v[i].cpus > most)
-			i++;
-		if (i == queue->n)
-			break;
-		e = &queue->v[i];
-		s->line.scanned = i;
-		if (!window_allows(&s->window, e->cpus, s->now + e->length) || plan_holds(s->p, e->job)) {
-			i++;
-		} else if (!sched_may(s, e->job)) {
-			queue_line_up(s, e->job);
+	while (s->window.cpus[0] > 0 && !tired && (next = ranks_fit(queue, &at, &gap, &scanned))) {
+		struct queued e = *next;
+		if (!window_allows(&s->window, e.cpus, s->now + e.length) || plan_holds(s->p, e.job)) {
+			at.at++;
+		} else if (!sched_may(s, e.job)) {
+			queue_line_up(s, e.job);
+			at = ranks_find(queue, e.key, e.job);
 			tired = cycle_tired(s);
-		} else if (pass_try_now(s, e->job, e->length)) {
+		} else if (pass_try_now(s, e.job, e.length)) {
+			at = ranks_find(queue, e.key, e.job);
 			tired = cycle_tired(s);
 			if (!tired)
 				window_build(s);
+			gap = window_reach(s);
 		} else {
-			i++;
+			at.at++;
 			tired = fill_tired(s);
 		}
-		if (i >= counted + SCANNED_A_NODE) {
-			s->p->work += (i - counted) / SCANNED_A_NODE;
-			counted = i;
+		if (scanned >= SCANNED_A_NODE) {
+			s->p->work += scanned / SCANNED_A_NODE;
+			scanned = 0;
 			tired = tired || fill_tired(s);
 		}
 	}
 	if (tired)
-		fill_leave(s, queue, i);
+		fill_leave(s, queue, at);
 }
 
-void pass_fill(struct sched *s, queued_vec *queue, size_t i)
+void pass_fill(struct sched *s, const struct ranks *queue, struct spot i)
 {
 	window_renew(s);
 	if (s->policy->cover && !fill_cover(s, queue, i))
@@ -409,17 +424,23 @@ void pass_fill(struct sched *s, queued_vec *queue, size_t i)
 	fill_scan(s, queue, i);
 }
 
+/* Returns the jobs in backfill order. */
+static const struct ranks *fill_queue(const struct sched *s)
+{
+	return queue_has_fill(s) ? &s->line.by_fill : &s->line.by_key;
+}
+
 /* Continues the scan of the last cycle. Nothing was freed since, so the jobs before that
  * position need not be tried. */
 static void fill_resume(struct sched *s)
 {
-	queued_vec *queue = queue_has_fill(s) ? &s->line.by_fill : &s->line.by_key;
+	const struct ranks *queue = fill_queue(s);
 
 	s->fill.on = false;
 	if (s->fill.over)
 		return;
 	window_renew(s);
-	fill_scan(s, queue, queued_find(queue, s->fill.key, s->fill.job));
+	fill_scan(s, queue, ranks_find(queue, s->fill.key, s->fill.job));
 }
 
 static bool pass_head_could_improve(struct sched *s, const struct queued *e)
@@ -435,17 +456,19 @@ static bool pass_head_could_improve(struct sched *s, const struct queued *e)
  * made again. */
 static bool pass_head_stays(struct sched *s)
 {
-	const struct queued *e = &s->line.by_key.v[0];
+	struct spot first = {0};
+	const struct queued *e = ranks_at(&s->line.by_key, &first);
 
-	return s->policy->reserve == RESERVE_HEAD && s->reserved.n == 1 && s->line.by_key.n &&
-	       e->job == s->reserved.v[0] && !cluster_job(s->c, e->job)->bound && s->order != ORDER_WFP3 &&
-	       !queue_is_stale(s) && !pass_reached(s) && sched_may(s, e->job) && !pass_head_could_improve(s, e);
+	return s->policy->reserve == RESERVE_HEAD && s->reserved.n == 1 && e && e->job == s->reserved.v[0] &&
+	       !cluster_job(s->c, e->job)->bound && s->order != ORDER_WFP3 && !queue_is_stale(s) && !pass_reached(s) &&
+	       sched_may(s, e->job) && !pass_head_could_improve(s, e);
 }
 
 static void pass_full(struct sched *s)
 {
 	struct depth reserved = {.most = s->policy->reserve};
-	size_t i = 0;
+	struct spot i = {0};
+	const struct queued *next;
 
 	s->stats.full_passes++;
 	s->fill.whole = s->fill.on;
@@ -453,7 +476,7 @@ static void pass_full(struct sched *s)
 	if (pass_head_stays(s)) {
 		vec_clear(&s->failures);
 		window_build(s);
-		pass_fill(s, queue_has_fill(s) ? &s->line.by_fill : &s->line.by_key, 0);
+		pass_fill(s, fill_queue(s), (struct spot){0});
 		s->freed = false;
 		vec_clear(&s->line.fresh);
 		return;
@@ -468,27 +491,28 @@ static void pass_full(struct sched *s)
 	window_build(s);
 	if (s->policy->cover)
 		pass_cover(s);
-	while (i < s->line.by_key.n) {
-		struct queued e = s->line.by_key.v[i];
-		s->line.scanned = i;
+	while ((next = ranks_at(&s->line.by_key, &i))) {
+		struct queued e = *next;
 		if (s->line.bound && fences_too_early(s, e.job)) {
-			i++;
+			i.at++;
 			continue;
 		}
 		if (!sched_may(s, e.job)) {
 			queue_line_up(s, e.job);
+			i = ranks_find(&s->line.by_key, e.key, e.job);
 			if (cycle_tired(s)) /* the next cycle continues with those that are left */
 				break;
 			continue;
 		}
 		window_renew(s);
 		if (window_allows(&s->window, e.cpus, s->now + e.length) && pass_try_now(s, e.job, e.length)) {
+			i = ranks_find(&s->line.by_key, e.key, e.job);
 			if (cycle_tired(s))
 				break;
 			continue;
 		}
 		if (s->backfill == ORDER_NONE && cluster_job(s->c, e.job)->bound) {
-			i++; /* only jobs bound to a reservation wait for it */
+			i.at++; /* only jobs bound to a reservation wait for it */
 			continue;
 		}
 		if (s->head == JOB_NONE || cluster_job(s->c, s->head)->bound)
@@ -500,16 +524,14 @@ static void pass_full(struct sched *s)
 			if (starts) {
 				if (s->head == e.job)
 					s->head = JOB_NONE;
+				i = ranks_find(&s->line.by_key, e.key, e.job);
 				continue;
 			}
 			depth_count(&reserved, cluster_job(s->c, e.job), 1);
 		}
-		i++;
+		i.at++;
 		if (reserved.common >= reserved.most) {
-			if (queue_has_fill(s))
-				pass_fill(s, &s->line.by_fill, 0);
-			else
-				pass_fill(s, &s->line.by_key, i);
+			pass_fill(s, fill_queue(s), queue_has_fill(s) ? (struct spot){0} : i);
 			break;
 		}
 	}

@@ -7,15 +7,17 @@
 
 void places_drop(struct sched *s)
 {
+	struct queued *e;
+
 	for (size_t i = 0; i < s->reserved.n; i++)
 		plan_take_job(s->p, s->reserved.v[i]);
 	vec_clear(&s->reserved);
 	if (s->policy->position) /* restored jobs have places before they are in the array */
 		queue_settle(s);
-	for (size_t i = 0; s->policy->keep && i < s->line.by_key.n; i++) {
-		place_forget(s, s->line.by_key.v[i].job);
-		plan_take_job(s->p, s->line.by_key.v[i].job);
-		s->line.by_key.v[i].planned = TIME_NEVER;
+	for (struct spot i = {0}; s->policy->keep && (e = ranks_at(&s->line.by_key, &i)); i.at++) {
+		place_forget(s, e->job);
+		plan_take_job(s->p, e->job);
+		e->planned = TIME_NEVER;
 	}
 	s->next_planned = TIME_NEVER;
 	s->head = JOB_NONE;
@@ -35,7 +37,7 @@ void places_ease(struct sched *s)
 void place_lose(struct sched *s, uint32_t job, uint32_t by)
 {
 	if (s->policy->position && cluster_job(s->c, job)->state == STATE_CANDIDATE) {
-		s->line.by_key.v[queue_find(s, job)].planned = TIME_NEVER;
+		queue_entry(s, job)->planned = TIME_NEVER;
 		place_forget(s, job);
 		cycle_untry(s, job);
 		s->position.recount = true;

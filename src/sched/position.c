@@ -207,14 +207,13 @@ static void reorder(struct sched *s)
 {
 	item_vec all = {0};
 	plan_mark mark = plan_begin(s->p);
+	const struct queued *e;
 
 	items_collect(s, JOB_NONE, &all);
 	items_take(s, &all, 0);
-	for (size_t i = 0; i < s->line.by_key.n; i++) {
-		const struct queued *e = &s->line.by_key.v[i];
-		if (e->cpus >= 0 && e->planned == TIME_NEVER && sched_may(s, e->job))
+	for (struct spot i = {0}; (e = ranks_at(&s->line.by_key, &i)); i.at++)
+		if (e->planned == TIME_NEVER && sched_may(s, e->job))
 			vec_push(&all, item_of(s, cluster_job(s->c, e->job)));
-	}
 	items_sort(&all, items_by_arrival);
 	cut_to_depth(s, &all);
 	if (items_arrange(s, &all, 0)) {
@@ -250,11 +249,11 @@ static void add_specials(struct sched *s)
 /* Takes away the places of nice jobs, so that others come first. */
 static void nices_take(struct sched *s, item_vec *ret)
 {
-	for (size_t i = 0; i < s->line.by_key.n && s->position.nices; i++) {
-		const struct queued *e = &s->line.by_key.v[i];
+	const struct queued *e;
+
+	for (struct spot i = {0}; s->position.nices && (e = ranks_at(&s->line.by_key, &i)); i.at++)
 		if (e->planned != TIME_NEVER && item_is_nice(s, cluster_job(s->c, e->job)))
 			vec_push(ret, item_of(s, cluster_job(s->c, e->job)));
-	}
 	items_sort(ret, items_by_start);
 	items_take(s, ret, 0);
 }
@@ -296,9 +295,9 @@ static void add_commons(struct sched *s)
 	job_vec list = {0};
 	item_vec nices = {0};
 	struct depth reserved = {.most = s->c->settings.reserve_depth};
+	const struct queued *e;
 
-	for (size_t i = 0; i < s->line.by_key.n; i++) {
-		const struct queued *e = &s->line.by_key.v[i];
+	for (struct spot i = {0}; (e = ranks_at(&s->line.by_key, &i)); i.at++) {
 		if (e->planned == TIME_NEVER)
 			vec_push(&list, e->job);
 		else
@@ -320,9 +319,11 @@ static void add_commons(struct sched *s)
 /* Lets jobs without a place be tried again, because room was left since. */
 static void commons_untry(struct sched *s)
 {
-	for (size_t i = 0; i < s->line.by_key.n && s->effort.tried.n; i++)
-		if (s->line.by_key.v[i].planned == TIME_NEVER)
-			cycle_untry(s, s->line.by_key.v[i].job);
+	const struct queued *e;
+
+	for (struct spot i = {0}; s->effort.tried.n && (e = ranks_at(&s->line.by_key, &i)); i.at++)
+		if (e->planned == TIME_NEVER)
+			cycle_untry(s, e->job);
 }
 
 /* Starts jobs whose time has come. Returns true if a limit kept any of them from starting, which
@@ -333,9 +334,8 @@ static bool start_due(struct sched *s)
 
 	s->next_planned = TIME_NEVER;
 	s->position.nices = false;
-	for (size_t i = 0; i < s->line.by_key.n;) {
-		struct queued e = s->line.by_key.v[i];
-		s->line.scanned = i;
+	for (struct spot i = {0}; ranks_at(&s->line.by_key, &i);) {
+		struct queued e = *ranks_at(&s->line.by_key, &i);
 		if (e.planned <= s->now) {
 			if (sched_may(s, e.job)) {
 				starting_add(s, e.job);
@@ -344,12 +344,13 @@ static bool start_due(struct sched *s)
 				queue_line_up(s, e.job);
 				kept = true;
 			}
+			i = ranks_find(&s->line.by_key, e.key, e.job);
 			continue;
 		}
 		s->position.nices |= item_is_nice(s, cluster_job(s->c, e.job));
 		if (e.planned < s->next_planned)
 			s->next_planned = e.planned;
-		i++;
+		i.at++;
 	}
 	return kept;
 }

@@ -1,6 +1,6 @@
 /*
- * queue.c - waiting common jobs, sorted. Keys are fixed when a job arrives (except WFP3's and
- * priorities), so a sorted array with binary search suffices, and what a scan reads is contiguous.
+ * queue.c - waiting common jobs, sorted (ranks.h). Keys are fixed when a job arrives, except WFP3's
+ * and priorities.
  */
 #include <assert.h>
 #include <math.h>
@@ -8,18 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/keysort.h"
 #include "sched/sched_internal.h"
 
 #define ROOM 64		 /* jobs that may be added to a queue in a scratch before it is copied again */
 #define ENTRIES_A_NODE 8 /* entries that cost as much to move as a node to examine */
-/* maximum records added or removed one by one rather than in one pass over everything */
-#define FEW 16
-#define MANY 4096      /* minimum entries sorted by their digits */
-#define WEIGH_EVERY 10 /* seconds between recomputations of priorities */
-#define LINE_NODES 8   /* cost of checking a line, or of a job entering it, in nodes examined */
-#define WEIGH_NODES 4  /* cost of weighing a job, in nodes examined */
-#define SORT_NODES 1   /* cost of sorting in a job, in nodes examined */
+#define FEW 16		 /* maximum jobs sorted in one by one rather than together */
+#define WEIGH_EVERY 10	 /* seconds between recomputations of priorities */
+#define LINE_NODES 8	 /* cost of checking a line, or of a job entering it, in nodes examined */
+#define WEIGH_NODES 4	 /* cost of weighing a job, in nodes examined */
+#define SORT_NODES 1	 /* cost of sorting in a job, in nodes examined */
 /* records of jobs that left again are purged if there are more of them than this and than waiting
  * jobs */
 #define STALE 1024
@@ -77,45 +74,21 @@ bool queue_before(const struct sched *s, uint32_t a, uint32_t b)
 	return x < y || (x == y && a < b);
 }
 
-/* Returns the position of (key, job) in a sorted array; tries `guess`, where a scan may just
- * have been, first. */
-static size_t entry_find(const queued_vec *v, double key, uint32_t job, size_t guess)
+struct queued *queue_entry(const struct sched *s, uint32_t job)
 {
-	size_t lo = 0, hi = v->n;
+	struct spot at = ranks_find(&s->line.by_key, queue_get(s, job)->key, job);
 
-	if (guess < hi && v->v[guess].job == job)
-		return guess;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		const struct queued *e = &v->v[mid];
-		if (e->key < key || (e->key == key && e->job < job))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
-size_t queued_find(const queued_vec *v, double key, uint32_t job)
-{
-	return entry_find(v, key, job, v->n);
-}
-
-size_t queue_find(const struct sched *s, uint32_t job)
-{
-	return entry_find(&s->line.by_key, queue_get(s, job)->key, job, s->line.scanned);
-}
-
-size_t queue_after(const struct sched *s, double key, uint32_t job)
-{
-	size_t i = entry_find(&s->line.by_key, key, job, s->line.scanned);
-
-	return i + (i < s->line.by_key.n && s->line.by_key.v[i].job == job);
+	return ranks_at(&s->line.by_key, &at);
 }
 
 static bool is_wide(const struct sched *s, int64_t cpus)
 {
 	return 2 * cpus > s->c->total.v[RES_CPU];
+}
+
+static int32_t entry_cpus(const struct sched *s, uint32_t job)
+{
+	return (int32_t)cluster_job_request(s->c, cluster_job(s->c, job))->total.v[RES_CPU];
 }
 
 /* Makes an entry. A restored job may have a place. */
@@ -126,33 +99,11 @@ static struct queued entry_of(const struct waiting *w, double key, int32_t cpus)
 
 /* ---- copying ---- */
 
-static void queued_copy(queued_vec *to, const queued_vec *from, struct scratch *scratch)
-{
-	if (!scratch) {
-		vec_copy(to, from);
-	} else {
-		to->n = from->n;
-		to->cap = from->n + ROOM;
-		to->v = scratch_take(scratch, to->cap * sizeof *to->v);
-		if (from->n)
-			memcpy(to->v, from->v, from->n * sizeof *to->v);
-	}
-	to->before = 0;
-	to->borrowed = scratch != NULL;
-}
-
-static void queued_free(queued_vec *v)
-{
-	if (v->v && !v->borrowed)
-		free(v->v - v->before);
-	*v = (queued_vec){0};
-}
-
 void line_copy(struct line *to, const struct line *from, struct scratch *scratch)
 {
-	queued_copy(&to->by_key, &from->by_key, scratch);
-	queued_copy(&to->by_fill, &from->by_fill, scratch);
-	queued_copy(&to->by_due, &from->by_due, scratch);
+	ranks_copy(&to->by_key, &from->by_key, scratch);
+	ranks_copy(&to->by_fill, &from->by_fill, scratch);
+	ranks_copy(&to->by_due, &from->by_due, scratch);
 	to->borrowed = scratch != NULL;
 	if (!scratch) {
 		vec_copy(&to->waiting, &from->waiting);
@@ -167,9 +118,9 @@ void line_copy(struct line *to, const struct line *from, struct scratch *scratch
 
 void line_free(struct line *l)
 {
-	queued_free(&l->by_key);
-	queued_free(&l->by_fill);
-	queued_free(&l->by_due);
+	ranks_free(&l->by_key);
+	ranks_free(&l->by_fill);
+	ranks_free(&l->by_due);
 	if (l->borrowed)
 		l->waiting.v = NULL;
 	vec_free(&l->waiting);
@@ -179,8 +130,8 @@ size_t line_bytes(const struct sched *s)
 {
 	const struct line *l = &s->line;
 
-	return (l->by_key.n + l->by_fill.n + l->by_due.n + 3 * ROOM) * sizeof(struct queued) +
-	       (l->waiting.n + ROOM) * sizeof(struct waiting) + 4 * SCRATCH_ALIGN;
+	return ranks_bytes(&l->by_key) + ranks_bytes(&l->by_fill) + ranks_bytes(&l->by_due) +
+	       (l->waiting.n + ROOM) * sizeof(struct waiting) + SCRATCH_ALIGN;
 }
 
 /* Makes the records owned, if they are borrowed and full, before one is added. */
@@ -194,50 +145,7 @@ static void waiting_own(struct line *l)
 	l->borrowed = false;
 }
 
-/* ---- the sorted arrays ---- */
-
-/* Makes the block owned and complete before the vector grows. */
-static void queued_settle(queued_vec *v)
-{
-	queued_vec old = *v;
-
-	if (v->borrowed) {
-		queued_copy(v, &old, NULL);
-	} else if (v->before) {
-		memmove(v->v - v->before, v->v, v->n * sizeof *v->v);
-		v->v -= v->before;
-		v->cap += v->before;
-		v->before = 0;
-	}
-}
-
-/* Removes an element by moving those before or those behind it; returns how many were moved. */
-static size_t queued_remove(queued_vec *v, size_t at)
-{
-	size_t moved = v->n - at - 1;
-
-	if (at >= moved) {
-		vec_remove(v, at);
-		return moved;
-	}
-	memmove(v->v + 1, v->v, at * sizeof *v->v);
-	v->v++;
-	v->n--;
-	v->cap--;
-	v->before++;
-	return at;
-}
-
-static void entry_insert(queued_vec *v, double key, const struct waiting *w, int32_t cpus)
-{
-	size_t at = v->n;
-
-	if (v->n && !(v->v[v->n - 1].key < key || (v->v[v->n - 1].key == key && v->v[v->n - 1].job < w->job)))
-		at = entry_find(v, key, w->job, v->n);
-	if (v->n == v->cap)
-		queued_settle(v);
-	vec_insert(v, at, entry_of(w, key, cpus));
-}
+/* ---- adding and removing ---- */
 
 size_t queue_size(const struct sched *s)
 {
@@ -289,25 +197,28 @@ void queue_add(struct sched *s, uint32_t id)
 	vec_push(&s->line.fresh, id);
 }
 
-/* Removes a job from one of the sorted arrays, and counts the cost. */
-static void entry_drop(struct sched *s, queued_vec *v, double key, uint32_t job, size_t guess)
+/* Removes a job from one of the sorted lists, and counts the cost. */
+static void entry_drop(struct sched *s, struct ranks *r, double key, uint32_t job)
 {
-	size_t at = entry_find(v, key, job, guess);
-
-	s->p->work += (queued_remove(v, at) + 1) / ENTRIES_A_NODE;
+	s->p->work += (ranks_remove(r, key, job) + 1) / ENTRIES_A_NODE;
 }
 
-/* Removes a job from the sorted arrays. */
-static void queue_drop(struct sched *s, const struct waiting *w, size_t guess)
+/* Removes a job from the sorted lists and from `wide`. */
+static void queue_take_out(struct sched *s, const struct waiting *w)
 {
-	entry_drop(s, &s->line.by_key, w->key, w->job, guess);
+	if (!w->sorted)
+		return;
+	entry_drop(s, &s->line.by_key, w->key, w->job);
 	if (queue_has_fill(s))
-		entry_drop(s, &s->line.by_fill, w->fill, w->job, guess);
+		entry_drop(s, &s->line.by_fill, w->fill, w->job);
 	if (s->due.dates)
-		entry_drop(s, &s->line.by_due, w->due, w->job, guess);
+		entry_drop(s, &s->line.by_due, w->due, w->job);
+	for (size_t i = 0; w->wide && i < s->line.wide.n; i++)
+		if (s->line.wide.v[i] == w->job)
+			vec_remove(&s->line.wide, i);
 }
 
-/* Removes a job from the queue, except for the sorted arrays. */
+/* Removes a job from the queue, except for the sorted lists. */
 static bool queue_retire(struct sched *s, uint32_t id, struct waiting *ret)
 {
 	struct job *job = cluster_job(s->c, id);
@@ -323,17 +234,6 @@ static bool queue_retire(struct sched *s, uint32_t id, struct waiting *ret)
 	job->waiting = WAITING_NONE;
 	s->line.mixed = true;
 	return true;
-}
-
-/* Removes a job from the sorted arrays and from `wide`. */
-static void queue_take_out(struct sched *s, const struct waiting *w)
-{
-	if (!w->sorted)
-		return;
-	queue_drop(s, w, s->line.scanned);
-	for (size_t i = 0; i < s->line.wide.n; i++)
-		if (s->line.wide.v[i] == w->job)
-			vec_remove(&s->line.wide, i);
 }
 
 void queue_remove(struct sched *s, uint32_t id)
@@ -381,7 +281,7 @@ void queue_line_up(struct sched *s, uint32_t id)
 	struct waiting *w = queue_get(s, id);
 	s->p->work += LINE_NODES;
 	queue_take_out(s, w);
-	w->sorted = w->fresh = false;
+	w->sorted = w->fresh = w->wide = false;
 	w->line = s->line.mixed = true;
 	if (s->due.dates)
 		history_unwait(s, job, w->pred);
@@ -426,124 +326,24 @@ void queue_offer(struct sched *s)
 		s->effort.unfinished = true;
 }
 
-/* ---- leaving ---- */
+/* ---- sorting in ---- */
 
-static void entry_mark(queued_vec *v, double key, uint32_t job)
-{
-	v->v[entry_find(v, key, job, v->n)].cpus = -1;
-}
-
-void queue_leave(struct sched *s, uint32_t id)
-{
-	struct waiting w;
-
-	if (!queue_retire(s, id, &w) || !w.sorted)
-		return;
-	entry_mark(&s->line.by_key, w.key, id);
-	if (queue_has_fill(s))
-		entry_mark(&s->line.by_fill, w.fill, id);
-	if (s->due.dates)
-		entry_mark(&s->line.by_due, w.due, id);
-	vec_push(&s->line.left, w);
-}
-
-static void entries_keep(queued_vec *v)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < v->n; i++)
-		if (v->v[i].cpus >= 0)
-			v->v[n++] = v->v[i];
-	v->n = n;
-}
-
-static void settle_left(struct sched *s)
-{
-	size_t n = 0;
-
-	if (s->line.left.n == 0)
-		return;
-	if (s->line.left.n <= FEW) {
-		for (size_t i = 0; i < s->line.left.n; i++)
-			queue_drop(s, &s->line.left.v[i], s->line.by_key.n);
-	} else {
-		entries_keep(&s->line.by_key);
-		entries_keep(&s->line.by_fill);
-		entries_keep(&s->line.by_due);
-	}
-	for (size_t i = 0; i < s->line.wide.n; i++) /* a job that has already returned is not sorted yet */
-		if (queue_has(s, s->line.wide.v[i]) && queue_get(s, s->line.wide.v[i])->sorted)
-			s->line.wide.v[n++] = s->line.wide.v[i];
-	s->line.wide.n = n;
-	vec_clear(&s->line.left);
-}
-
-static int entry_cmp(const void *a, const void *b)
-{
-	const struct queued *x = a, *y = b;
-
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	return x->job < y->job ? -1 : x->job > y->job;
-}
-
-static void entries_sort(queued_vec *v)
-{
-	if (v->n < MANY) {
-		qsort(v->v, v->n, sizeof *v->v, entry_cmp);
-		return;
-	}
-
-	struct keyed *order = mem_alloc(v->n * sizeof *order);
-	struct queued *sorted = mem_alloc(v->n * sizeof *sorted);
-
-	for (size_t i = 0; i < v->n; i++)
-		order[i] = (struct keyed){v->v[i].key, v->v[i].job, (uint32_t)i};
-	keyed_sort(order, v->n);
-	for (size_t i = 0; i < v->n; i++)
-		sorted[i] = v->v[order[i].at];
-	memcpy(v->v, sorted, v->n * sizeof *sorted);
-	free(sorted);
-	free(order);
-}
-
-/* Merges `batch` into `v`, sorting it first if necessary. */
-static void entries_merge(queued_vec *v, queued_vec *batch)
-{
-	size_t old = v->n, k = batch->n;
-
-	for (size_t i = 1; i < k; i++)
-		if (entry_cmp(&batch->v[i - 1], &batch->v[i]) > 0) { /* elements of a job array arrive sorted */
-			entries_sort(batch);
-			break;
-		}
-	if (v->cap < old + k)
-		queued_settle(v);
-	vec_reserve(v, old + k);
-	v->n = old + k;
-	for (size_t to = v->n; k > 0;) /* from the end, so that nothing is overwritten */
-		if (old > 0 && entry_cmp(&v->v[old - 1], &batch->v[k - 1]) > 0)
-			v->v[--to] = v->v[--old];
-		else
-			v->v[--to] = batch->v[--k];
-}
-
-/* Adds the jobs of `came` to one of the sorted arrays, by the key at `offset` of their records. */
-static void entries_add(const struct sched *s, queued_vec *v, size_t offset)
+/* Adds the jobs of `came` to one of the sorted lists, by the key at `offset` of their records. */
+static void entries_add(const struct sched *s, struct ranks *r, size_t offset)
 {
 	queued_vec batch = {0};
 
 	for (size_t i = 0; i < s->line.came.n; i++) {
 		const struct waiting *w = queue_get(s, s->line.came.v[i]);
 		const double *key = (const double *)((const char *)w + offset);
-		int32_t cpus = (int32_t)cluster_job_request(s->c, cluster_job(s->c, w->job))->total.v[RES_CPU];
+		struct queued e = entry_of(w, *key, entry_cpus(s, w->job));
 		if (s->line.came.n <= FEW)
-			entry_insert(v, *key, w, cpus);
+			ranks_insert(r, &e);
 		else
-			vec_push(&batch, entry_of(w, *key, cpus));
+			vec_push(&batch, e);
 	}
 	if (batch.n)
-		entries_merge(v, &batch);
+		ranks_merge(r, &batch);
 	vec_free(&batch);
 }
 
@@ -588,7 +388,6 @@ void queue_settle_fresh(struct sched *s)
 
 void queue_settle(struct sched *s)
 {
-	settle_left(s);
 	s->p->work += s->line.came.n * SORT_NODES;
 	came_settle(s);
 	if (s->line.came.n) {
@@ -598,9 +397,10 @@ void queue_settle(struct sched *s)
 		if (s->due.dates)
 			entries_add(s, &s->line.by_due, offsetof(struct waiting, due));
 		for (size_t i = 0; i < s->line.came.n && s->due.dates; i++)
-			if (is_wide(s,
-				    cluster_job_request(s->c, cluster_job(s->c, s->line.came.v[i]))->total.v[RES_CPU]))
+			if (is_wide(s, entry_cpus(s, s->line.came.v[i]))) {
+				queue_get(s, s->line.came.v[i])->wide = true;
 				vec_push(&s->line.wide, s->line.came.v[i]);
+			}
 	}
 	vec_clear(&s->line.came);
 	queue_settle_fresh(s);
@@ -629,7 +429,7 @@ static void weigh_begin(struct sched *s)
 		s->ears.prepare(s->ears.weigh_context, s->now);
 }
 
-/* Returns true if a record belongs to a job in the sorted arrays. */
+/* Returns true if a record belongs to a job in the sorted lists. */
 static bool is_sorted(const struct sched *s, size_t at)
 {
 	const struct waiting *w = &s->line.waiting.v[at];
@@ -669,31 +469,28 @@ static void lines_weighed(struct sched *s)
 	s->p->work += n * SORT_NODES;
 }
 
-/* Rebuilds the array once all jobs have been weighed. Records are visited in memory order, which
- * is not the array's. */
+/* Rebuilds the list once all jobs have been weighed. Records are visited in memory order, which is
+ * not the list's. */
 static void weigh_end(struct sched *s)
 {
-	queued_vec *v = &s->line.by_key;
-	bool sorted = true;
-	size_t n = v->n;
+	size_t n = s->line.by_key.n;
+	queued_vec v = {0};
 
-	vec_clear(v);
+	vec_reserve(&v, n);
 	for (size_t i = 0; i < s->line.waiting.n; i++) {
 		struct waiting *w = &s->line.waiting.v[i];
 		struct queued e;
 		if (!is_sorted(s, i))
 			continue;
 		w->key = w->next;
-		e = entry_of(w, w->key,
-			     (int32_t)cluster_job_request(s->c, cluster_job(s->c, w->job))->total.v[RES_CPU]);
+		e = entry_of(w, w->key, entry_cpus(s, w->job));
 		if (s->policy->keep)
 			e.planned = plan_holds(s->p, w->job) ? plan_piece(s->p, w->job, 0)->start : TIME_NEVER;
-		vec_push(v, e);
-		sorted = sorted && (v->n == 1 || entry_cmp(&v->v[v->n - 2], &v->v[v->n - 1]) < 0);
+		vec_push(&v, e);
 	}
-	assert(v->n == n);
-	if (!sorted)
-		entries_sort(v);
+	assert(v.n == n);
+	ranks_build(&s->line.by_key, &v);
+	vec_free(&v);
 	lines_weighed(s);
 	s->line.weighing = false;
 	s->line.ordered = true;

@@ -54,7 +54,6 @@ struct sched *sched_clone(const struct sched *s, struct cluster *c, struct plan 
 	t->own_limits = true;
 	line_copy(&t->line, &s->line, scratch);
 	vec_copy(&t->line.spare, &s->line.spare);
-	vec_copy(&t->line.left, &s->line.left);
 	vec_copy(&t->line.patience, &s->line.patience);
 	vec_copy(&t->special, &s->special);
 	vec_copy(&t->victims, &s->victims);
@@ -89,7 +88,6 @@ void sched_destroy(struct sched *s)
 	free(s->open.word);
 	line_free(&s->line);
 	vec_free(&s->line.spare);
-	vec_free(&s->line.left);
 	heap_fini(&s->line.patience);
 	vec_free(&s->special);
 	vec_free(&s->victims);
@@ -374,7 +372,7 @@ static void sched_leave(struct sched *s, enum event_type type, uint32_t job, int
 	if (cluster_job(s->c, job)->state == STATE_ALLOCATED && type == EVENT_HOLD)
 		sched_emit(s, EVENT_DEALLOCATE, job, 0, JOB_NONE);
 	if (!is_special(cluster_job(s->c, job)))
-		queue_leave(s, job);
+		queue_remove(s, job);
 	sched_emit_detail(s, type, job, 0, JOB_NONE, detail);
 	map_remove(&s->due.pred, job);
 }
@@ -397,8 +395,6 @@ static void queue_out(struct sched *s, const struct job *job)
 {
 	if (s->starving)
 		queue_count(s, job, -1);
-	if (!is_special(job))
-		queue_leave(s, job->id);
 	sched_dequeue(s, job);
 	map_remove(&s->due.pred, job->id);
 }
@@ -607,11 +603,13 @@ static bool is_odd(const struct sched *s, uint32_t id)
 
 void sched_resize(struct sched *s, int64_t now)
 {
+	const struct queued *e;
+
 	sched_at(s, now);
 	places_ease(s);
-	for (size_t i = 0; i < s->line.by_key.n; i++)
-		if (s->line.by_key.v[i].cpus >= 0 && is_odd(s, s->line.by_key.v[i].job))
-			place_lose(s, s->line.by_key.v[i].job, JOB_NONE);
+	for (struct spot i = {0}; (e = ranks_at(&s->line.by_key, &i)); i.at++)
+		if (is_odd(s, e->job))
+			place_lose(s, e->job, JOB_NONE);
 	for (size_t i = 0; i < s->special.n; i++)
 		if (is_odd(s, s->special.v[i]))
 			place_lose(s, s->special.v[i], JOB_NONE);

@@ -11,6 +11,7 @@
 #include "base/scratch.h"
 #include "rules/limit.h"
 #include "sched/entrance.h"
+#include "sched/ranks.h"
 #include "sched/sched.h"
 #include "sched/shadow.h"
 
@@ -24,30 +25,13 @@ struct waiting {
 	double pred;	  /* predicted run time in seconds, where the policy predicts */
 	double due;	  /* instant from which the job is overdue (due.c) */
 	uint32_t job;
-	bool sorted;	/* in the sorted arrays; otherwise still in `came` */
+	bool sorted;	/* in the sorted lists; otherwise still in `came` */
 	bool fresh;	/* arrived since the last cycle */
-	bool line;	/* waiting for a limit: out of the sorted arrays, with its keys preserved */
+	bool wide;	/* in `wide` of the line */
+	bool line;	/* waiting for a limit: out of the sorted lists, with its keys preserved */
 	int64_t kept;	/* start of the announced place (EVENT_KEEP); TIME_NEVER: none */
 	uint64_t where; /* nodes of the announced place: places_hash() */
 };
-
-/* The data that a scan of the queue reads, contiguous. */
-struct queued {
-	double key;
-	int64_t length;
-	int64_t planned; /* planned start, where every job has a reservation */
-	uint32_t job;
-	int32_t cpus; /* -1: the job has left; queue_settle() removes the element */
-};
-/* A VEC of them with spare room in front of the first element: when jobs near the beginning
- * leave, the few before them move, not the many behind. Only queue.c lengthens the queue's
- * vectors. */
-typedef struct {
-	struct queued *v;
-	size_t n, cap;
-	size_t before; /* unused elements of the block in front of `v` */
-	bool borrowed; /* the block is in a scratch */
-} queued_vec;
 
 /* The most CPUs that stay free from now until an instant, falling step by step. Exact on one
  * node, otherwise an upper bound. */
@@ -147,20 +131,17 @@ struct line {
 	VEC(struct waiting) waiting; /* indexed by job->waiting */
 	bool borrowed;		     /* `waiting` is in a scratch */
 	VEC(uint32_t) spare;	     /* free records of `waiting` */
-	queued_vec by_key;	     /* all waiting common jobs in the policy's order */
-	queued_vec by_fill;	     /* the same in backfill order, if that differs */
-	/* jobs that left the queue but remain in those arrays until queue_settle() */
-	VEC(struct waiting) left;
-	job_vec came;	   /* jobs not yet in those arrays; may include some that left again */
-	bool mixed;	   /* `came` and `fresh` may name jobs that left since queue_settle() */
-	bool yields;	   /* ignore soft limits: no other job can use the free resources */
-	size_t scanned;	   /* position of the present scan in one of the arrays */
-	queued_vec by_due; /* all waiting common jobs by due date (due.c) */
-	job_vec wide;	   /* jobs that need more than half of the machine, by arrival (due.c) */
+	struct ranks by_key;	     /* all waiting common jobs in the policy's order */
+	struct ranks by_fill;	     /* the same in backfill order, if that differs */
+	job_vec came;		     /* jobs not yet in those lists; may include some that left again */
+	bool mixed;		     /* `came` and `fresh` may name jobs that left since queue_settle() */
+	bool yields;		     /* ignore soft limits: no other job can use the free resources */
+	struct ranks by_due;	     /* all waiting common jobs by due date (due.c) */
+	job_vec wide;		     /* jobs that need more than half of the machine, by arrival (due.c) */
 	/* (when it starves, job) of waiting common jobs; may contain stale entries */
 	struct heap patience;
 	bool bound;	    /* some jobs may be bound to a reservation */
-	bool reweigh;	    /* priorities have changed: the arrays must be sorted again */
+	bool reweigh;	    /* priorities have changed: the lists must be sorted again */
 	bool drifts;	    /* priorities also change with time */
 	int64_t weighed;    /* instant for which time-dependent keys were computed */
 	bool weighing;	    /* keys are being computed for it, possibly over several cycles */
@@ -352,21 +333,14 @@ void line_free(struct line *l);		  /* frees the large parts */
 size_t line_bytes(const struct sched *s); /* upper bound of the scratch memory needed */
 void queue_add(struct sched *s, uint32_t job);
 void queue_remove(struct sched *s, uint32_t job);
-/* Does the same as queue_remove() between cycles, where thousands of jobs may be deleted at
- * once. Jobs that arrive are not sorted in at once either: before a scan queue_settle() does
- * both for all of them together. */
-void queue_leave(struct sched *s, uint32_t job);
+/* Sorts in the jobs that came, all of them together; to be called before a scan. */
 void queue_settle(struct sched *s);
 /* Drops jobs that left since queue_settle() from `fresh`. */
 void queue_settle_fresh(struct sched *s);
 size_t queue_size(const struct sched *s);
-size_t queue_find(const struct sched *s, uint32_t job); /* position in by_key */
-bool queue_has(const struct sched *s, uint32_t job);	/* waits, and not for a limit */
-/* first element not before (key, job) */
-size_t queued_find(const queued_vec *v, double key, uint32_t job);
-/* position of the next job in order, even if this one has left */
-size_t queue_after(const struct sched *s, double key, uint32_t job);
-bool queue_is_stale(const struct sched *s); /* keys may have changed */
+struct queued *queue_entry(const struct sched *s, uint32_t job); /* in by_key; of a sorted job */
+bool queue_has(const struct sched *s, uint32_t job);		 /* waits, and not for a limit */
+bool queue_is_stale(const struct sched *s);			 /* keys may have changed */
 /* Computes the keys again and sorts the queue by them. Returns false if the cycle has done
  * enough; the next one continues. */
 bool queue_weigh(struct sched *s);
@@ -396,8 +370,8 @@ void starting_add(struct sched *s, uint32_t job);
 void cycle_start(struct sched *s); /* starts the jobs in s->starting */
 void pass_run(struct sched *s);
 void pass_yield(struct sched *s); /* starts jobs that only soft limits hold back, in what is left */
-void pass_fill(struct sched *s, queued_vec *queue,
-	       size_t from); /* starts every job that fits; reserved ones are passed over */
+void pass_fill(struct sched *s, const struct ranks *queue,
+	       struct spot from); /* starts every job that fits; reserved ones are passed over */
 /* cover.c: chooses nodes for `jobs` so that the most start on the fewest nodes. NODE_ANY: the
  * job gets none and is placed in the ordinary way. */
 void cover_choose(struct sched *s, const struct queued *jobs, size_t n, int32_t *ret_node);

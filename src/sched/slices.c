@@ -34,14 +34,16 @@ void slices_note(struct sched *s, const struct job *job)
 /* Returns the first job that waits for the partition and is not in `served`. */
 static uint32_t waits_for(const struct sched *s, const struct partition *part, const job_vec *served)
 {
-	for (size_t i = 0; i < s->line.by_key.n && i < LOOK_MOST; i++) {
-		const struct queued *e = &s->line.by_key.v[i];
+	const struct queued *e;
+	int looked = 0;
+
+	for (struct spot i = {0}; (e = ranks_at(&s->line.by_key, &i)) && looked < LOOK_MOST; i.at++, looked++) {
 		bool is_served = false;
 
 		for (size_t k = 0; k < served->n && !is_served; k++)
 			is_served = served->v[k] == e->job;
-		if (!is_served && e->cpus >= 0 && e->planned > s->now && plan_may_use(s->p, e->job, part) &&
-		    sched_may(s, e->job) && !item_is_nice(s, cluster_job(s->c, e->job)))
+		if (!is_served && e->planned > s->now && plan_may_use(s->p, e->job, part) && sched_may(s, e->job) &&
+		    !item_is_nice(s, cluster_job(s->c, e->job)))
 			return e->job;
 	}
 	return JOB_NONE;

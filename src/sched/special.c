@@ -244,11 +244,13 @@ static bool starves(const struct sched *s, const struct heap_item *x)
 /* Takes places that were not promised out of the plan for the duration of the transaction. */
 static void unpromised_take(struct sched *s)
 {
+	const struct queued *e;
+
 	for (size_t i = 0; i < s->reserved.n; i++)
 		plan_take_job(s->p, s->reserved.v[i]);
-	for (size_t i = 0; s->policy->keep && i < s->line.by_key.n; i++)
-		if (s->line.by_key.v[i].planned != TIME_NEVER && s->line.by_key.v[i].cpus >= 0)
-			plan_take_job(s->p, s->line.by_key.v[i].job);
+	for (struct spot i = {0}; s->policy->keep && (e = ranks_at(&s->line.by_key, &i)); i.at++)
+		if (e->planned != TIME_NEVER)
+			plan_take_job(s->p, e->job);
 }
 
 enum keep sched_would_keep(struct sched *s, uint32_t id, int64_t now, uint64_t work, int64_t *until)

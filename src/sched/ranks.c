@@ -1,0 +1,379 @@
+/*
+ * ranks.c - sorted blocks of entries.
+ */
+#include "sched/ranks.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/keysort.h"
+#include "base/mem.h"
+
+#define FILLED (RANKS_BLOCK * 7 / 8) /* entries of a new block, so that some more find room */
+#define FEW (RANKS_BLOCK / 4)	     /* a block with fewer is joined with a neighbour */
+#define MANY 4096		     /* minimum entries sorted by their digits */
+#define REBUILD 8		     /* a batch of more than 1 / REBUILD of the entries is merged with all of them */
+
+struct ranks_block {
+	size_t n;
+	bool borrowed; /* is in a scratch */
+	struct queued v[RANKS_BLOCK];
+};
+
+static int entry_cmp(const void *a, const void *b)
+{
+	const struct queued *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return x->job < y->job ? -1 : x->job > y->job;
+}
+
+static bool is_before(const struct queued *e, double key, uint32_t job)
+{
+	return e->key < key || (e->key == key && e->job < job);
+}
+
+/* ---- summaries ---- */
+
+unsigned ranks_class(int64_t cpus)
+{
+	unsigned class = 63 - (unsigned)__builtin_clzll((unsigned long long)(cpus > 0 ? cpus : 1));
+
+	return class < RANKS_CLASSES ? class : RANKS_CLASSES - 1;
+}
+
+static int32_t reach_of(int64_t length)
+{
+	return (int32_t)(length < REACH_MOST ? length : REACH_MOST);
+}
+
+static void summary_add(struct reach *s, const struct queued *e)
+{
+	int32_t *shortest = &s->length[ranks_class(e->cpus)];
+
+	if (reach_of(e->length) < *shortest)
+		*shortest = reach_of(e->length);
+}
+
+static void summary_make(struct ranks *r, size_t block)
+{
+	const struct ranks_block *b = r->block[block];
+	struct reach *s = &r->shortest[block];
+
+	for (int k = 0; k < RANKS_CLASSES; k++)
+		s->length[k] = INT32_MAX;
+	for (size_t i = 0; i < b->n; i++)
+		summary_add(s, &b->v[i]);
+}
+
+/* Returns true if a job of the block may fit into the gap. */
+static bool block_fits(const struct reach *shortest, const struct reach *gap)
+{
+	int any = 0;
+
+	for (int k = 0; k < RANKS_CLASSES; k++)
+		any |= shortest->length[k] <= gap->length[k];
+	return any;
+}
+
+/* ---- blocks ---- */
+
+static void blocks_reserve(struct ranks *r)
+{
+	if (r->nblocks < r->cap)
+		return;
+	r->cap = r->cap * 2 + 4;
+	r->block = mem_realloc(r->block, r->cap, sizeof *r->block);
+	r->shortest = mem_realloc(r->shortest, r->cap, sizeof *r->shortest);
+}
+
+/* Adds an empty block at a position; the caller fills it and makes its summary. */
+static struct ranks_block *block_add(struct ranks *r, size_t at)
+{
+	struct ranks_block *b = mem_alloc(sizeof *b);
+
+	blocks_reserve(r);
+	memmove(r->block + at + 1, r->block + at, (r->nblocks - at) * sizeof *r->block);
+	memmove(r->shortest + at + 1, r->shortest + at, (r->nblocks - at) * sizeof *r->shortest);
+	r->nblocks++;
+	b->n = 0;
+	b->borrowed = false;
+	r->block[at] = b;
+	return b;
+}
+
+static void block_drop(struct ranks *r, size_t at)
+{
+	if (!r->block[at]->borrowed)
+		free(r->block[at]);
+	r->nblocks--;
+	memmove(r->block + at, r->block + at + 1, (r->nblocks - at) * sizeof *r->block);
+	memmove(r->shortest + at, r->shortest + at + 1, (r->nblocks - at) * sizeof *r->shortest);
+}
+
+/* Divides a full block before an entry is added to it. At the end of the list, where jobs usually
+ * arrive, the block stays as it is and a new one follows. */
+static void block_split(struct ranks *r, size_t at, bool end)
+{
+	struct ranks_block *next = block_add(r, at + 1), *b = r->block[at];
+
+	next->n = end ? 0 : b->n / 2;
+	b->n -= next->n;
+	memcpy(next->v, b->v + b->n, next->n * sizeof *b->v);
+	summary_make(r, at);
+	summary_make(r, at + 1);
+}
+
+/* Joins a small block with the next one if they fit into one. */
+static void block_join(struct ranks *r, size_t at)
+{
+	struct ranks_block *b, *next;
+
+	if (at + 1 >= r->nblocks)
+		return;
+	b = r->block[at];
+	next = r->block[at + 1];
+	if ((b->n >= FEW && next->n >= FEW) || b->n + next->n > FILLED)
+		return;
+	memcpy(b->v + b->n, next->v, next->n * sizeof *b->v);
+	b->n += next->n;
+	block_drop(r, at + 1);
+	summary_make(r, at);
+}
+
+/* ---- finding ---- */
+
+struct queued *ranks_at(const struct ranks *r, struct spot *at)
+{
+	if (at->block < r->nblocks && at->at >= r->block[at->block]->n)
+		*at = (struct spot){at->block + 1, 0};
+	return at->block < r->nblocks ? &r->block[at->block]->v[at->at] : NULL;
+}
+
+struct queued *ranks_nth(const struct ranks *r, size_t i)
+{
+	size_t k = 0;
+
+	while (i >= r->block[k]->n)
+		i -= r->block[k++]->n;
+	return &r->block[k]->v[i];
+}
+
+/* Returns the position of (key, job) in the last block that does not begin behind it. */
+static struct spot spot_of(const struct ranks *r, double key, uint32_t job)
+{
+	size_t lo = 0, hi = r->nblocks;
+	struct spot at = {0};
+
+	while (hi - lo > 1) {
+		size_t mid = (lo + hi) / 2;
+		const struct queued *first = &r->block[mid]->v[0];
+		if (is_before(first, key, job) || (first->key == key && first->job == job))
+			lo = mid;
+		else
+			hi = mid;
+	}
+	at.block = lo;
+	if (r->nblocks == 0)
+		return at;
+	for (lo = 0, hi = r->block[at.block]->n; lo < hi;) {
+		size_t mid = (lo + hi) / 2;
+		if (is_before(&r->block[at.block]->v[mid], key, job))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	at.at = lo;
+	return at;
+}
+
+struct spot ranks_find(const struct ranks *r, double key, uint32_t job)
+{
+	struct spot at = spot_of(r, key, job);
+
+	ranks_at(r, &at);
+	return at;
+}
+
+struct spot ranks_after(const struct ranks *r, double key, uint32_t job)
+{
+	struct spot at = spot_of(r, key, job);
+	const struct queued *e = ranks_at(r, &at);
+
+	at.at += e && e->key == key && e->job == job;
+	return at;
+}
+
+struct queued *ranks_fit(const struct ranks *r, struct spot *at, const struct reach *gap, size_t *scanned)
+{
+	for (ranks_at(r, at); at->block < r->nblocks; *at = (struct spot){at->block + 1, 0}) {
+		const struct ranks_block *b = r->block[at->block];
+		size_t from = at->at;
+		++*scanned;
+		if (!block_fits(&r->shortest[at->block], gap))
+			continue;
+		while (at->at < b->n && reach_of(b->v[at->at].length) > gap->length[ranks_class(b->v[at->at].cpus)])
+			at->at++;
+		*scanned += at->at - from;
+		if (at->at < b->n)
+			return &r->block[at->block]->v[at->at];
+	}
+	return NULL;
+}
+
+/* ---- changing ---- */
+
+void ranks_insert(struct ranks *r, const struct queued *e)
+{
+	struct spot at;
+	struct ranks_block *b;
+
+	if (r->nblocks == 0) {
+		block_add(r, 0);
+		summary_make(r, 0);
+	}
+	at = spot_of(r, e->key, e->job);
+	if (r->block[at.block]->n == RANKS_BLOCK) {
+		block_split(r, at.block, at.block + 1 == r->nblocks && at.at == RANKS_BLOCK);
+		if (at.at >= r->block[at.block]->n)
+			at = (struct spot){at.block + 1, at.at - r->block[at.block]->n};
+	}
+	b = r->block[at.block];
+	memmove(b->v + at.at + 1, b->v + at.at, (b->n - at.at) * sizeof *b->v);
+	b->v[at.at] = *e;
+	b->n++;
+	r->n++;
+	summary_add(&r->shortest[at.block], e);
+}
+
+size_t ranks_remove(struct ranks *r, double key, uint32_t job)
+{
+	struct spot at = spot_of(r, key, job);
+	struct ranks_block *b = r->block[at.block];
+	size_t moved = b->n - at.at - 1;
+	unsigned class = ranks_class(b->v[at.at].cpus);
+	int32_t length = reach_of(b->v[at.at].length);
+
+	assert(at.at < b->n && b->v[at.at].job == job);
+	memmove(b->v + at.at, b->v + at.at + 1, moved * sizeof *b->v);
+	b->n--;
+	r->n--;
+	if (b->n == 0) {
+		block_drop(r, at.block);
+		return moved;
+	}
+	if (length == r->shortest[at.block].length[class])
+		summary_make(r, at.block);
+	if (b->n < FEW) {
+		block_join(r, at.block);
+		if (at.block > 0)
+			block_join(r, at.block - 1);
+	}
+	return moved;
+}
+
+static void entries_sort(queued_vec *v)
+{
+	size_t i = 1;
+
+	while (i < v->n && entry_cmp(&v->v[i - 1], &v->v[i]) < 0) /* elements of a job array arrive sorted */
+		i++;
+	if (i >= v->n)
+		return;
+	if (v->n < MANY) {
+		qsort(v->v, v->n, sizeof *v->v, entry_cmp);
+		return;
+	}
+
+	struct keyed *order = mem_alloc(v->n * sizeof *order);
+	struct queued *sorted = mem_alloc(v->n * sizeof *sorted);
+
+	for (i = 0; i < v->n; i++)
+		order[i] = (struct keyed){v->v[i].key, v->v[i].job, (uint32_t)i};
+	keyed_sort(order, v->n);
+	for (i = 0; i < v->n; i++)
+		sorted[i] = v->v[order[i].at];
+	memcpy(v->v, sorted, v->n * sizeof *sorted);
+	free(sorted);
+	free(order);
+}
+
+/* Makes a list of sorted entries. */
+static void ranks_fill(struct ranks *r, const struct queued *v, size_t n)
+{
+	for (size_t i = 0; i < n; i += FILLED) {
+		struct ranks_block *b = block_add(r, r->nblocks);
+		b->n = n - i < FILLED ? n - i : FILLED;
+		memcpy(b->v, v + i, b->n * sizeof *v);
+		summary_make(r, r->nblocks - 1);
+	}
+	r->n = n;
+}
+
+void ranks_build(struct ranks *r, queued_vec *entries)
+{
+	ranks_free(r);
+	entries_sort(entries);
+	ranks_fill(r, entries->v, entries->n);
+}
+
+void ranks_merge(struct ranks *r, queued_vec *batch)
+{
+	queued_vec all = {0};
+	struct queued *e;
+	size_t k = 0;
+
+	entries_sort(batch);
+	if (batch->n * REBUILD <= r->n || (r->n && entry_cmp(ranks_nth(r, r->n - 1), &batch->v[0]) < 0)) {
+		for (; k < batch->n; k++)
+			ranks_insert(r, &batch->v[k]);
+		return;
+	}
+	vec_reserve(&all, r->n + batch->n);
+	for (struct spot i = {0}; (e = ranks_at(r, &i)); i.at++) {
+		for (; k < batch->n && entry_cmp(&batch->v[k], e) < 0; k++)
+			vec_push(&all, batch->v[k]);
+		vec_push(&all, *e);
+	}
+	for (; k < batch->n; k++)
+		vec_push(&all, batch->v[k]);
+	ranks_free(r);
+	ranks_fill(r, all.v, all.n);
+	vec_free(&all);
+}
+
+/* ---- copying ---- */
+
+void ranks_copy(struct ranks *to, const struct ranks *from, struct scratch *scratch)
+{
+	*to = (struct ranks){.nblocks = from->nblocks, .cap = from->nblocks, .n = from->n};
+	if (from->nblocks == 0)
+		return;
+	to->block = mem_alloc(to->cap * sizeof *to->block);
+	to->shortest = mem_alloc(to->cap * sizeof *to->shortest);
+	memcpy(to->shortest, from->shortest, to->nblocks * sizeof *to->shortest);
+	for (size_t i = 0; i < to->nblocks; i++) {
+		struct ranks_block *b = scratch ? scratch_take(scratch, sizeof *b) : mem_alloc(sizeof *b);
+		b->n = from->block[i]->n;
+		b->borrowed = scratch != NULL;
+		memcpy(b->v, from->block[i]->v, b->n * sizeof *b->v);
+		to->block[i] = b;
+	}
+}
+
+size_t ranks_bytes(const struct ranks *r)
+{
+	return r->nblocks * (sizeof(struct ranks_block) + SCRATCH_ALIGN);
+}
+
+void ranks_free(struct ranks *r)
+{
+	for (size_t i = 0; i < r->nblocks; i++)
+		if (!r->block[i]->borrowed)
+			free(r->block[i]);
+	free(r->block);
+	free(r->shortest);
+	*r = (struct ranks){0};
+}

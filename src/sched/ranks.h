@@ -1,0 +1,83 @@
+/*
+ * ranks.h - entries of waiting jobs in the order of their keys.
+ *
+ * The entries are in blocks of at most RANKS_BLOCK: adding or removing one moves only others of its
+ * block, and what a scan reads is contiguous. A summary of each block shows if any of its jobs may
+ * fit, so a scan for jobs that fill a gap skips all other blocks.
+ *
+ * Invariants: no block is empty; a summary is exact.
+ */
+#ifndef SCHED_RANKS_H
+#define SCHED_RANKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/scratch.h"
+#include "base/vec.h"
+
+#define RANKS_BLOCK 256
+#define RANKS_CLASSES 16 /* class k: jobs of 2^k CPUs and more; the last one: all wider jobs */
+
+struct queued {
+	double key;
+	int64_t length;
+	int64_t planned; /* planned start, where every job has a reservation */
+	uint32_t job;
+	int32_t cpus;
+};
+
+typedef VEC(struct queued) queued_vec;
+
+/* Longest job that a gap can hold, or shortest job of a block, per class of CPUs; seconds. */
+struct reach {
+	int32_t length[RANKS_CLASSES];
+};
+
+#define REACH_NONE (-1)		   /* a gap holds no job of the class */
+#define REACH_MOST (INT32_MAX - 1) /* lengths above it count as this; a block without a job has more */
+
+struct ranks {
+	struct ranks_block **block;
+	struct reach *shortest; /* by block */
+	size_t nblocks, cap;
+	size_t n; /* entries of all blocks */
+};
+
+/* Position of an entry; valid until an entry is added or removed. {0} is the first. */
+struct spot {
+	size_t block, at;
+};
+
+/* Returns the entry at a position, or NULL behind the last one. The next one is at `at + 1`, even
+ * at the end of a block:
+ *
+ *	for (struct spot i = {0}; (e = ranks_at(r, &i)); i.at++)
+ */
+struct queued *ranks_at(const struct ranks *r, struct spot *at);
+/* Returns the i-th entry, i < n. For the first few: walks over the blocks. */
+struct queued *ranks_nth(const struct ranks *r, size_t i);
+/* Returns the position of the first entry not before (key, job). */
+struct spot ranks_find(const struct ranks *r, double key, uint32_t job);
+/* Returns the position of the first entry behind (key, job), which need not be there. */
+struct spot ranks_after(const struct ranks *r, double key, uint32_t job);
+/* Moves to the first entry, from `at` on, of a job that may fit into the gap, and returns it, or
+ * NULL. It may be somewhat too wide. *scanned grows by the entries and blocks examined. */
+struct queued *ranks_fit(const struct ranks *r, struct spot *at, const struct reach *gap, size_t *scanned);
+unsigned ranks_class(int64_t cpus);
+
+void ranks_insert(struct ranks *r, const struct queued *e);
+/* Removes the entry of (key, job), which is there. Returns how many entries were moved. */
+size_t ranks_remove(struct ranks *r, double key, uint32_t job);
+/* Adds entries in any order; sorts them. */
+void ranks_merge(struct ranks *r, queued_vec *batch);
+/* Replaces all entries; sorts them. */
+void ranks_build(struct ranks *r, queued_vec *entries);
+
+/* Copies into an empty list. With a scratch, the blocks are in it: ranks_bytes() of them. */
+void ranks_copy(struct ranks *to, const struct ranks *from, struct scratch *scratch);
+size_t ranks_bytes(const struct ranks *r);
+void ranks_free(struct ranks *r);
+
+#endif

@@ -1,0 +1,165 @@
+/*
+ * test_ranks.c - sorted blocks of entries beside a plain sorted array, through random changes.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "sched/ranks.h"
+
+#define JOBS 3000
+
+/* Entries that the list should have, sorted. */
+struct model {
+	struct queued v[JOBS];
+	size_t n;
+};
+
+static int entry_cmp(const void *a, const void *b)
+{
+	const struct queued *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return x->job < y->job ? -1 : x->job > y->job;
+}
+
+static struct queued entry_draw(struct rng *rng, uint32_t job)
+{
+	return (struct queued){.key = (double)rng_below(rng, 50),
+			       .length = 1 + (int64_t)rng_below(rng, 20) * (int64_t)rng_below(rng, 1000),
+			       .job = job,
+			       .cpus = (int32_t)(1 + rng_below(rng, 70000) * rng_below(rng, 2))};
+}
+
+static void check_order(const struct ranks *r, const struct model *m)
+{
+	const struct queued *e;
+	size_t n = 0;
+
+	for (struct spot i = {0}; (e = ranks_at(r, &i)); i.at++, n++)
+		assert_true(n < m->n && e->job == m->v[n].job && e->key == m->v[n].key);
+	assert_int_equal(n, m->n);
+	assert_int_equal(r->n, m->n);
+}
+
+/* Scans for jobs that fit into a gap: each that does is found, in order. */
+static void check_fit(const struct ranks *r, const struct model *m, struct rng *rng)
+{
+	struct reach gap;
+	struct spot at = {0};
+	const struct queued *e;
+	size_t scanned = 0, k = 0;
+
+	for (int c = 0; c < RANKS_CLASSES; c++)
+		gap.length[c] = rng_below(rng, 2) ? (int32_t)rng_below(rng, 3000) : REACH_NONE;
+	for (; (e = ranks_fit(r, &at, &gap, &scanned)); at.at++) {
+		while (k < m->n && m->v[k].length > gap.length[ranks_class(m->v[k].cpus)])
+			k++;
+		assert_true(k < m->n);
+		assert_int_equal(e->job, m->v[k++].job);
+	}
+	for (; k < m->n; k++)
+		assert_true(m->v[k].length > gap.length[ranks_class(m->v[k].cpus)]);
+}
+
+/* Looks up an entry, present or not, and the one behind it. */
+static void check_find(const struct ranks *r, const struct model *m, struct rng *rng)
+{
+	double key = (double)rng_below(rng, 52) - 1;
+	uint32_t job = (uint32_t)rng_below(rng, JOBS);
+	struct spot find = ranks_find(r, key, job), after = ranks_after(r, key, job);
+	const struct queued *x = ranks_at(r, &find), *y = ranks_at(r, &after);
+	struct queued sought = {.key = key, .job = job};
+	size_t i = 0;
+
+	while (i < m->n && entry_cmp(&m->v[i], &sought) < 0)
+		i++;
+	assert_int_equal(x ? x->job : JOBS, i < m->n ? m->v[i].job : JOBS);
+	i += i < m->n && entry_cmp(&m->v[i], &sought) == 0;
+	assert_int_equal(y ? y->job : JOBS, i < m->n ? m->v[i].job : JOBS);
+	if (i < m->n)
+		assert_int_equal(ranks_nth(r, i)->job, m->v[i].job);
+}
+
+static void grow_and_shrink(struct ranks *r, struct model *m, struct rng *rng, bool *in)
+{
+	queued_vec batch = {0};
+	bool growing = rng_below(rng, 2);
+	size_t steps = rng_below(rng, 700);
+
+	for (size_t i = 0; i < steps; i++) {
+		uint32_t job = (uint32_t)rng_below(rng, JOBS);
+		struct queued e = entry_draw(rng, job);
+		if (growing && !in[job]) {
+			in[job] = true;
+			if (steps % 2)
+				ranks_insert(r, &e);
+			else
+				vec_push(&batch, e);
+			m->v[m->n++] = e;
+		} else if (!growing && m->n) {
+			size_t k = rng_below(rng, m->n);
+			in[m->v[k].job] = false;
+			ranks_remove(r, m->v[k].key, m->v[k].job);
+			memmove(m->v + k, m->v + k + 1, (--m->n - k) * sizeof *m->v);
+		}
+	}
+	qsort(m->v, m->n, sizeof *m->v, entry_cmp);
+	if (batch.n)
+		ranks_merge(r, &batch);
+	vec_free(&batch);
+}
+
+static void ranks_match_sorted_array(void **state)
+{
+	struct model *m = mem_zalloc(sizeof *m);
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct ranks r = {0}, copy = {0};
+		bool in[JOBS] = {false};
+		struct scratch scratch = {0};
+		struct rng rng;
+		rng_seed(&rng, seed);
+		m->n = 0;
+		for (int round = 0; round < 30; round++) {
+			grow_and_shrink(&r, m, &rng, in);
+			check_order(&r, m);
+			check_fit(&r, m, &rng);
+			for (int i = 0; i < 20; i++)
+				check_find(&r, m, &rng);
+		}
+		scratch_begin(&scratch, ranks_bytes(&r));
+		ranks_copy(&copy, &r, &scratch);
+		check_order(&copy, m);
+		for (uint32_t job = 0; job < JOBS; job++) {
+			struct queued e = entry_draw(&rng, job);
+			if (in[job])
+				continue;
+			ranks_insert(&copy, &e);
+			m->v[m->n++] = e;
+		}
+		qsort(m->v, m->n, sizeof *m->v, entry_cmp);
+		check_order(&copy, m);
+		ranks_free(&copy);
+		scratch_fini(&scratch);
+		ranks_free(&r);
+	}
+	free(m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ranks_match_sorted_array),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
