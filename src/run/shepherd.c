@@ -280,8 +280,9 @@ static void killed_say(struct shepherd *s)
 		output_say(&s->output, line);
 }
 
-/* A job that was asked to save its work and end has done so, unless it exited with 0 and saved
- * nothing: then it had finished. */
+/* Finds out why a job ended that was to save its work. If it was told to, it may have ended for
+ * that reason and still need its checkpoints, except at its walltime: there a success is the end
+ * of its work, as it is for a job that was not told. */
 static void saving_finish(struct shepherd *s)
 {
 	const struct saving *v = &s->saving;
@@ -290,7 +291,8 @@ static void saving_finish(struct shepherd *s)
 	if (s->r.cause != CAUSE_ITSELF)
 		return;
 	bool succeeded = s->r.how == RESULT_EXITED && !s->r.status;
-	if (v->final && (v->saves.state == SAVE_GOOD || !succeeded))
+	bool told = v->final && v->heard_at && !(succeeded && v->cause == SAVE_LIMIT);
+	if (told || (v->final && v->saves.state == SAVE_GOOD))
 		s->r.cause = saving_result(s);
 	else if (succeeded)
 		saving_erase(s);

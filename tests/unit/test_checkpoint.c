@@ -245,7 +245,8 @@ static void test_walltime(void **state)
 	contains(nest_read(n, nest_path(n, "notices")), "cause=time_limit\n");
 }
 
-/* Exit code 0 after the preempt signal: saved, if its class says so; else it had finished. */
+/* Exit code 0 after the preempt signal: saved, if its class says so; else the checkpoint before is
+ * kept, since nothing shows that it had finished. */
 static void test_exit(void **state)
 {
 	static const char script[] = "trap 'echo 9 >state; exit 0' USR2; echo x >ready; while :; do sleep 0.1; done";
@@ -260,9 +261,33 @@ static void test_exit(void **state)
 		nest_await(n, nest_path(n, "ready"));
 		nest_save(n, tag, SAVE_SHUTDOWN, 0);
 		struct result r = nest_result(n, tag);
-		assert_int_equal(r.cause, i == 1 ? CAUSE_SHUTDOWN : CAUSE_ITSELF);
+		assert_int_equal(r.cause, CAUSE_SHUTDOWN);
 		assert_int_equal(r.saves.state, i == 1 ? SAVE_GOOD : SAVE_FAILED);
 		assert_int_equal(r.saves.number, 1);
+		assert_int_equal(access(nest_path(n, "saves/job/last"), F_OK), 0);
+	}
+}
+
+/* A job that ends before it was told to has ended by itself, with its own exit status; a
+ * successful one needs its checkpoints no more. */
+static void test_end_untold(void **state)
+{
+	static const char script[] = "until [ -e go ]; do sleep 0.1; done; exit `cat go`";
+	struct nest *n = *state;
+
+	for (int i = 0; i < 2; i++) {
+		const char *tag = i ? "7.2" : "7.1", *code = i ? "0" : "3";
+		struct order o = saving_order(n, tag, script);
+		unlink(nest_path(n, "go"));
+		nest_send(n, &o);
+		nest_save(n, tag, SAVE_PREEMPTED, 100);
+		nest_await(n, nest_path(n, "saves/job/notice"));
+		nest_write(n, nest_path(n, "going"), code, 1, 0644);
+		assert_int_equal(rename(nest_path(n, "going"), nest_path(n, "go")), 0);
+		struct result r = nest_result(n, tag);
+		assert_int_equal(r.cause, CAUSE_ITSELF);
+		assert_int_equal(r.status, atoi(code));
+		assert_int_equal(access(nest_path(n, "saves/job"), F_OK), i ? -1 : 0);
 	}
 }
 
@@ -591,10 +616,10 @@ static void test_environment(void **state)
 static int tests(void)
 {
 	const struct CMUnitTest all[] = {
-		TEST(test_preempted),  TEST(test_lease),       TEST(test_periodic),    TEST(test_failed),
-		TEST(test_walltime),   TEST(test_exit),	       TEST(test_script),      TEST(test_restarter),
-		TEST(test_hostile),    TEST(test_unreadable),  TEST(test_environment), TEST(test_early_final),
-		TEST(test_early_race), TEST(test_early_other), TEST(test_suspended),
+		TEST(test_preempted),	TEST(test_lease),      TEST(test_periodic),    TEST(test_failed),
+		TEST(test_end_untold),	TEST(test_walltime),   TEST(test_exit),	       TEST(test_script),
+		TEST(test_restarter),	TEST(test_hostile),    TEST(test_unreadable),  TEST(test_environment),
+		TEST(test_early_final), TEST(test_early_race), TEST(test_early_other), TEST(test_suspended),
 	};
 
 	return cmocka_run_group_tests_name("checkpoint", all, NULL, NULL);
