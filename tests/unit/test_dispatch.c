@@ -222,6 +222,52 @@ static void deleted_while_saving(void **state)
 	shows(f, "\"cause\":\"deleted\"");
 }
 
+/* A job that ends by itself at the moment in which it is stopped for another has ended: it is not
+ * run again, its end is in the books, and nothing of its work counts as lost. */
+static void ended_while_stopped(void **state)
+{
+	struct site *f = *state;
+	const struct bare_attempt *all;
+
+	victim_make(f, ",\"checkpoint\":\"enabled\"");
+	pass(f, 5);
+	assert_int_equal(attempt_first()->saves, 1);
+	shows(f, "\"attempt\":2");
+	site_reopen(f); /* the word to save may have been lost with the server */
+	attempt_end(f, &(struct result){.how = RESULT_EXITED,
+					.status = 3,
+					.ran_ms = 6000,
+					.started_us = (f->now - 6) * 1000000,
+					.ended_us = f->now * 1000000,
+					.saves = {.state = SAVE_GOOD, .good = 1, .number = 1, .covers_ms = 1000}});
+	for (int i = 0; i < 2; i++, site_reopen(f)) {
+		shows(f, "\"state\":\"C\"");
+		shows(f, "\"exit_status\":3");
+		shows(f, "\"cause\":null");
+		shows(f, "\"lost\":0");
+	}
+	pass(f, 60);
+	for (size_t i = 0, n = bare_attempts(&all); i < n; i++)
+		assert_int_not_equal(atoi(all[i].tag), 1);
+	assert_int_equal(ask(f, "GET", "/v1/jobs/1/events", NULL), 200);
+	if (!strstr(f->a.body.text, "ended with exit status 3"))
+		fail_msg("its end is not in %s", f->a.body.text);
+}
+
+/* One that was stopped in time is run again, whatever its exit status. */
+static void stopped_and_saved(void **state)
+{
+	struct site *f = *state;
+
+	victim_make(f, ",\"checkpoint\":\"enabled\"");
+	pass(f, 5);
+	attempt_end(f, &(struct result){.how = RESULT_EXITED, .cause = CAUSE_ORDERED, .ended_us = f->now * 1000000});
+	pass(f, 1);
+	all_start(f);
+	shows(f, "\"state\":\"R\"");
+	shows(f, "\"attempt\":2");
+}
+
 /* Of two jobs the older is stopped, since its checkpoint leaves less to lose; also by a server
  * that has only read of it. */
 static void saved_is_stopped(void **state)
@@ -435,6 +481,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(stopped_in_time, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(purged, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(deleted_while_saving, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(ended_while_stopped, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(stopped_and_saved, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(saved_is_stopped, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(rerun_before_it_runs, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(rerun_is_paid_once, setup, site_teardown),

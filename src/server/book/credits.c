@@ -294,7 +294,7 @@ void credits_settle(struct server *s, uint32_t id)
 
 	const struct job *job = entry_job(s, id);
 
-	if (e->ran && job->state == STATE_DONE)
+	if (e->ran && entry_finished(s, id))
 		charge_all(s, id,
 			   job->has_price && job->since <= job->deadline ? job->priced * 1000
 			   : o && o->ended_us				 ? o->ran_ms

@@ -78,6 +78,8 @@ void history_fill(struct server *s, uint32_t id, struct history_row *row, char *
 	const struct charge charge = entry_charge(s, id);
 	const struct job *job = entry_job(s, id);
 	const struct outcome *o = e->outcome;
+	/* a job that ended while it waited may have a planned start instead */
+	bool planned = job->state == STATE_DELETED && o && o->ended_us;
 
 	*row = (struct history_row){
 		.key = e->key,
@@ -85,7 +87,9 @@ void history_fill(struct server *s, uint32_t id, struct history_row *row, char *
 		.hosts = o ? o->exec_host : NULL,
 		.text = o ? o->comment : NULL,
 		.exit_status = e->exit_status,
-		.started = job->attempt > 0 ? job->start : 0,
+		.started = !job->attempt ? 0
+			   : planned	 ? o->started_us / 1000000
+					 : job->start,
 		.nodes = charge.nodes,
 		.cpus = charge.cpus,
 		.gpus = charge.gpus,

@@ -117,6 +117,15 @@ static inline bool entry_ended(const struct server *s, uint32_t id)
 {
 	return job_ended(cluster_job(s->cluster, id));
 }
+/* Returns true if one of its attempts here ended the job, even one that was being stopped for
+ * another job at that moment. */
+static inline bool entry_finished(const struct server *s, uint32_t id)
+{
+	const struct entry *e = &s->jobs->entries.v[id];
+	enum job_state state = cluster_job(s->cluster, id)->state;
+
+	return state == STATE_DONE || (state == STATE_DELETED && e->cause == END_ITSELF && !entry_away(e));
+}
 /* Notes that a job might be startable now and was not before. Job 0, used for trials, is
  * ignored. */
 static inline void entry_eased(const struct server *s, uint32_t id)

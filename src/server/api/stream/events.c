@@ -181,7 +181,10 @@ void event_words(const struct server *s, const struct store_event *e, const stru
 		strbuf_puts(out, "its deadline could no longer be met");
 		break;
 	case EVENT_DELETE:
-		strbuf_printf(out, "deleted before it ran%s%s", text ? ": " : "", text ? text : "");
+		if (p->exit_status >= 0) /* it ended at another site, or while it was being stopped */
+			words_finish(p, out);
+		else
+			strbuf_printf(out, "deleted before it ran%s%s", text ? ": " : "", text ? text : "");
 		break;
 	case EVENT_PLACED:
 		strbuf_puts(out, "got its CPUs");

@@ -694,6 +694,30 @@ static void requeue(struct server *s, uint32_t id, const struct result *r)
 	book_event(s, id, 'R');
 }
 
+/* Returns true if an attempt that was stopped for another job had ended by itself before it noticed,
+ * and no other attempt has begun since. */
+static bool stopped_too_late(const struct server *s, uint32_t id, uint32_t attempt, const struct result *r)
+{
+	const struct job *job = entry_job(s, id);
+	const struct attempt *next = attempt_find(s, id, job->attempt);
+
+	if (r->how == RESULT_NOT_STARTED || r->cause != CAUSE_ITSELF || entry_away(&s->jobs->entries.v[id]))
+		return false;
+	return job->state <= STATE_ALLOCATED ||
+	       (job->state == STATE_NOW && job->attempt != attempt && !(next && next->ordered));
+}
+
+/* Ends a job that waits to run again although it has ended: if it succeeded, its checkpoints are
+ * gone, and another attempt would repeat everything. */
+static void stopped_finish(struct server *s, uint32_t id, const struct result *r)
+{
+	struct payload p = result_payload(s, id, r);
+
+	p.text = r->reason && *r->reason ? r->reason : "it ended by itself while it was being stopped";
+	start_recall(s, id);
+	sched_delete(s->sched, id, s->clock->now, &p);
+}
+
 static void on_attempt_ended(void *context, const struct result *r)
 {
 	struct server *s = context;
@@ -708,17 +732,20 @@ static void on_attempt_ended(void *context, const struct result *r)
 		return;
 
 	int64_t node = t->nfrags ? t->node[0] : NODE_ANY;
+	bool current = is_current(s, id, attempt), late = !current && stopped_too_late(s, id, attempt, r);
 
 	if (t->usage) /* adds the last sample */
 		usage_note(s, t, r->cpu_ms, t->usage->v[t->usage->n - 1].memory_kib);
 	if (r->how != RESULT_NOT_STARTED) {
 		failures_ran(s, t);
 		saves_ended(s, id, attempt, r,
-			    !is_current(s, id, attempt) || s->jobs->entries.v[id].intent == INTENT_RERUN ||
+			    (!current && !late) || s->jobs->entries.v[id].intent == INTENT_RERUN ||
 				    r->cause == CAUSE_WALLTIME);
 	}
-	if (!is_current(s, id, attempt)) {
+	if (!current) {
 		attempt_gone(s, t);
+		if (late)
+			stopped_finish(s, id, r);
 		return;
 	}
 	attempt_free(s, t);

@@ -73,7 +73,7 @@ static void accounting_begun(struct server *s, uint32_t id)
 
 static void accounting_settled(struct server *s, uint32_t id)
 {
-	book_event(s, id, entry_job(s, id)->state == STATE_DONE ? 'E' : 'D');
+	book_event(s, id, entry_finished(s, id) ? 'E' : 'D');
 }
 
 static void mail_begun(struct server *s, uint32_t id)
