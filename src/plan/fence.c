@@ -193,6 +193,25 @@ int64_t plan_opens(const struct plan *p, const struct job *job, uint32_t node, i
 	return from;
 }
 
+/* Returns true if a fence keeps a part of its node from the job. */
+static bool parts_from(const struct plan *p, const struct job *job, const struct fence *f)
+{
+	return fence_parted(f) && !has_key(p, job, f->id);
+}
+
+void plan_parts(const struct plan *p, const struct job *job, uint32_t node, int64_t start, int64_t end, struct res *ret)
+{
+	const fence_vec *v = p->node[node].fences;
+
+	*ret = (struct res){0};
+	if (!p->parts || !p->edges.n || !v || job->bound)
+		return;
+	for (size_t i = fence_after(v, start); i < v->n && v->v[i].start < end; i++)
+		for (int d = 0; d < RES_MAX && parts_from(p, job, &v->v[i]); d++)
+			if (v->v[i].part.v[d] > ret->v[d])
+				ret->v[d] = v->v[i].part.v[d];
+}
+
 /* Writes what a fence with a part leaves jobs without the key over [start, end), which is inside
  * it. */
 static void rest_least(const struct plan *p, uint32_t node, const struct fence *f, int64_t start, int64_t end,
@@ -227,7 +246,7 @@ bool plan_rest(const struct plan *p, const struct job *job, uint32_t node, int64
 	for (size_t i = fence_after(v, start); i < v->n && v->v[i].start < end; i++) {
 		const struct fence *f = &v->v[i];
 		struct res least;
-		if (!fence_parted(f) || has_key(p, job, f->id))
+		if (!parts_from(p, job, f))
 			continue;
 		rest_least(p, node, f, f->start > start ? f->start : start, f->end < end ? f->end : end, &least);
 		for (int d = 0; d < RES_MAX; d++)

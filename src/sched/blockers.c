@@ -282,21 +282,29 @@ static void keys_return(const struct inquiry *q, struct job *job, uint32_t keys)
 	job->keys = keys;
 }
 
-/* Returns true if empty nodes, and amounts that are not kept, would suffice with the remaining
- * reservations. */
+/* Returns true if empty nodes, without the parts that are kept for others, and amounts that are not
+ * kept would suffice with the remaining reservations. */
 static bool fences_allow(const struct inquiry *q)
 {
 	struct job *job = cluster_job(q->s->c, q->ask->job);
 	enum wholeness whole = cluster_job_request(q->s->c, job)->whole;
 	uint32_t n = (uint32_t)q->s->c->nodes.n, keys = job->keys;
 	bool *usable = mem_zalloc((n + 1) * sizeof *usable), fits;
+	struct res *kept = mem_zalloc((n + 1) * sizeof *kept);
+	int64_t end = q->s->now + q->length;
 
 	keys_lend(q, job);
-	for (uint32_t i = 0; i < n; i++)
-		usable[i] = q->open[i] &&
-			    plan_piece_passes(q->s->p, job, whole, (int32_t)i, q->s->now, q->s->now + q->length);
+	for (uint32_t i = 0; i < n; i++) {
+		usable[i] = q->open[i] && !plan_booked(q->s->p, i, q->s->now, end) &&
+			    plan_piece_passes(q->s->p, job, whole, (int32_t)i, q->s->now, end);
+		plan_parts(q->s->p, job, i, q->s->now, end, &kept[i]);
+		res_sub(&q->s->c->nodes.v[i].total, &kept[i]);
+	}
 	keys_return(q, job, keys);
 	fits = could_hold(q, usable) && !amounts_kept(q);
+	for (uint32_t i = 0; i < n; i++)
+		res_add(&q->s->c->nodes.v[i].total, &kept[i]);
+	free(kept);
 	free(usable);
 	return fits;
 }

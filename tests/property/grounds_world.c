@@ -181,7 +181,7 @@ static void some_more_limits(struct scene *x)
 	}
 }
 
-/* One that admits nobody, now or soon; or one that a QoS is bound to. */
+/* One of nodes or of parts of them that admits nobody, now or soon; or one that a QoS is bound to. */
 static void some_reservations(struct scene *x)
 {
 	bool binds = later_one_in(x, 2);
@@ -198,6 +198,8 @@ static void some_reservations(struct scene *x)
 	    "{\"op\":\"set\",\"name\":\"ignore_jobs\",\"value\":\"True\"},{\"op\":\"set\",\"name\":\"breaks_deadlines\",\"value\":\"True\"}]}",
 	    (const char *[]){"n1", "n[2-3]", "n[1-3]"}[rng_below(&x->later, 3)], start,
 	    (int)rng_range(&x->later, 1, 5) * 3600, binds ? "root" : "nobody");
+	if (at / 60 % 4)
+		set(x, "/v1/reservations/exam", "per_node.ncpus", (const char *[]){"1", "2", "3"}[at / 60 % 4 - 1]);
 	if (binds)
 		set(x, "/v1/qos/q", "reservation", "exam");
 }

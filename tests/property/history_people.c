@@ -498,7 +498,7 @@ static void party_change(struct history *h)
 	}
 }
 
-/* Nodes for some, now, soon or weekly. */
+/* Nodes or parts of them for some, now, soon or weekly. */
 static void reservation_change(struct history *h)
 {
 	const char *path = PICK(h, "/v1/reservations/course", "/v1/reservations/course", "/v1/reservations/disks");
@@ -523,6 +523,8 @@ static void reservation_change(struct history *h)
 	default:
 		if (rng_below(&h->extra, 2))
 			attribute(h, path, "amounts.matlab", rng_below(&h->extra, 2) ? "1" : "2");
+		if (rng_below(&h->extra, 2))
+			attribute(h, path, "per_node.ncpus", rng_below(&h->extra, 2) ? "1" : "3");
 		snprintf(
 			body, sizeof body,
 			"{\"changes\":[{\"op\":\"set\",\"name\":\"nodes\",\"value\":\"%s\"},{\"op\":\"set\",\"name\":\"start\","
