@@ -38,7 +38,8 @@ void plan_unfence(struct plan *p);
  * fence there. */
 bool plan_passes(const struct plan *p, const struct job *job, uint32_t node, int64_t start, int64_t end,
 		 const struct fence **ret);
-/* Writes the most that fences keep of parts of the node from the job at any time in [start, end). */
+/* Writes the most of the node that fences with parts keep from the job at any time in
+ * [start, end). */
 void plan_parts(const struct plan *p, const struct job *job, uint32_t node, int64_t start, int64_t end,
 		struct res *ret);
 /* Writes the least that fences with parts leave the job on the node over [start, end), next to

@@ -280,9 +280,9 @@ static void killed_say(struct shepherd *s)
 		output_say(&s->output, line);
 }
 
-/* Finds out why a job ended that was to save its work. If it was told to, it may have ended for
- * that reason and still need its checkpoints, except at its walltime: there a success is the end
- * of its work, as it is for a job that was not told. */
+/* Finds out why a job ended that was to save its work. After the signal it may have ended for that
+ * reason and still need its checkpoints, except at its walltime: there a success is the end of its
+ * work, as it is without the signal. */
 static void saving_finish(struct shepherd *s)
 {
 	const struct saving *v = &s->saving;
@@ -291,8 +291,8 @@ static void saving_finish(struct shepherd *s)
 	if (s->r.cause != CAUSE_ITSELF)
 		return;
 	bool succeeded = s->r.how == RESULT_EXITED && !s->r.status;
-	bool told = v->final && v->heard_at && !(succeeded && v->cause == SAVE_LIMIT);
-	if (told || (v->final && v->saves.state == SAVE_GOOD))
+	bool asked = v->final && v->heard_at && !(succeeded && v->cause == SAVE_LIMIT);
+	if (asked || (v->final && v->saves.state == SAVE_GOOD))
 		s->r.cause = saving_result(s);
 	else if (succeeded)
 		saving_erase(s);

@@ -181,7 +181,7 @@ static void some_more_limits(struct scene *x)
 	}
 }
 
-/* One of nodes or of parts of them that admits nobody, now or soon; or one that a QoS is bound to. */
+/* One of nodes or parts of nodes that admits nobody, now or soon; or one that a QoS is bound to. */
 static void some_reservations(struct scene *x)
 {
 	bool binds = later_one_in(x, 2);

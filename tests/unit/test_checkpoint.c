@@ -268,9 +268,9 @@ static void test_exit(void **state)
 	}
 }
 
-/* A job that ends before it was told to has ended by itself, with its own exit status; a
+/* A job that ends before it got the signal has ended by itself, with its own exit status; a
  * successful one needs its checkpoints no more. */
-static void test_end_untold(void **state)
+static void test_end_unasked(void **state)
 {
 	static const char script[] = "until [ -e go ]; do sleep 0.1; done; exit `cat go`";
 	struct nest *n = *state;
@@ -617,7 +617,7 @@ static int tests(void)
 {
 	const struct CMUnitTest all[] = {
 		TEST(test_preempted),	TEST(test_lease),      TEST(test_periodic),    TEST(test_failed),
-		TEST(test_end_untold),	TEST(test_walltime),   TEST(test_exit),	       TEST(test_script),
+		TEST(test_end_unasked), TEST(test_walltime),   TEST(test_exit),	       TEST(test_script),
 		TEST(test_restarter),	TEST(test_hostile),    TEST(test_unreadable),  TEST(test_environment),
 		TEST(test_early_final), TEST(test_early_race), TEST(test_early_other), TEST(test_suspended),
 	};

@@ -694,8 +694,8 @@ static void requeue(struct server *s, uint32_t id, const struct result *r)
 	book_event(s, id, 'R');
 }
 
-/* Returns true if an attempt that was stopped for another job had ended by itself before it noticed,
- * and no other attempt has begun since. */
+/* Returns true if an attempt that was stopped for another job had ended by itself before, and no
+ * other attempt has begun since. */
 static bool stopped_too_late(const struct server *s, uint32_t id, uint32_t attempt, const struct result *r)
 {
 	const struct job *job = entry_job(s, id);
