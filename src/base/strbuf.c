@@ -49,6 +49,14 @@ void strbuf_puts(struct strbuf *b, const char *s)
 	strbuf_add(b, s, strlen(s));
 }
 
+void strbuf_blanks(struct strbuf *b, int n)
+{
+	static const char many[] = "                                ";
+
+	for (; n > 0; n -= (int)sizeof many - 1)
+		strbuf_add(b, many, n < (int)sizeof many - 1 ? (size_t)n : sizeof many - 1);
+}
+
 void strbuf_int(struct strbuf *b, int64_t n)
 {
 	uint64_t rest = n < 0 ? -(uint64_t)n : (uint64_t)n;

@@ -17,6 +17,7 @@ void strbuf_fini(struct strbuf *b);
 void strbuf_clear(struct strbuf *b);
 void strbuf_add(struct strbuf *b, const char *s, size_t n);
 void strbuf_puts(struct strbuf *b, const char *s);
+void strbuf_blanks(struct strbuf *b, int n);  /* none if n <= 0 */
 void strbuf_int(struct strbuf *b, int64_t n); /* decimal digits, several times as fast as printf */
 void strbuf_printf(struct strbuf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void strbuf_vprintf(struct strbuf *b, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));

@@ -49,18 +49,6 @@ struct table {
 	VEC(size_t) rules; /* numbers of the rows that have a rule before them */
 };
 
-static int width_of(const char *s)
-{
-	int32_t c;
-	int width = 0;
-
-	for (; *s && (unsigned char)*s < 0x80; s++)
-		width++;
-	for (int n; (n = utf8_next(s, &c)) > 0; s += n)
-		width += utf8_columns(c);
-	return width;
-}
-
 struct table *table_create(const char *const *columns, int ncolumns)
 {
 	assert(ncolumns > 0);
@@ -135,7 +123,7 @@ void table_cell(struct table *t, const char *fmt, ...)
 	va_end(ap);
 	x.length = (uint32_t)(t->text.n - at);
 	strbuf_add(&t->text, "", 1);
-	x.width = width_of(t->text.text + at);
+	x.width = utf8_width(t->text.text + at);
 	vec_push(&t->cells, x);
 	strbuf_fini(&cell);
 }
@@ -191,7 +179,7 @@ static int *widths_find(const struct table *t, int limit)
 	int *width = mem_zalloc((size_t)t->n * sizeof *width);
 
 	for (int i = 0; i < t->n; i++)
-		width[i] = width_of(t->column[i].title);
+		width[i] = utf8_width(t->column[i].title);
 	for (size_t k = 0; k < t->cells.n;)
 		for (int i = 0; i < t->n && k < t->cells.n; i++, k++)
 			if (t->cells.v[k].width > width[i])
@@ -199,14 +187,6 @@ static int *widths_find(const struct table *t, int limit)
 	if (limit > 0)
 		widths_cut(t, width, limit);
 	return width;
-}
-
-static void blanks(struct strbuf *line, int n)
-{
-	static const char many[] = "                                ";
-
-	for (; n > 0; n -= (int)sizeof many - 1)
-		strbuf_add(line, many, n < (int)sizeof many - 1 ? (size_t)n : sizeof many - 1);
 }
 
 /* Appends as much of `s` as fits with an ellipsis. */
@@ -220,7 +200,7 @@ static void cut_add(struct strbuf *line, const char *s, int width)
 		used += utf8_columns(c);
 	}
 	strbuf_puts(line, "…");
-	blanks(line, width - used - 1);
+	strbuf_blanks(line, width - used - 1);
 }
 
 /* Output buffer: many lines are written at once. */
@@ -236,7 +216,7 @@ static void cell_add(struct paper *p, const char *s, size_t n, int own, int widt
 {
 	int room = width > own ? width - own : 0;
 
-	blanks(&p->text, p->blanks + (right ? room : 0));
+	strbuf_blanks(&p->text, p->blanks + (right ? room : 0));
 	p->blanks = GAP + (right ? 0 : room);
 	if (own > width)
 		cut_add(&p->text, s, width);
@@ -265,7 +245,7 @@ static void line_end(struct paper *p)
 static void rule_print(const struct table *t, const int *width, struct paper *p)
 {
 	for (int i = 0; i < t->n; i++) {
-		blanks(&p->text, i ? GAP : 0);
+		strbuf_blanks(&p->text, i ? GAP : 0);
 		for (int k = 0; k < width[i]; k++)
 			strbuf_puts(&p->text, "-");
 	}
@@ -292,7 +272,7 @@ void table_print(const struct table *t, FILE *out, int width)
 	const char *text = t->text.text;
 
 	for (int i = 0; i < t->n; i++)
-		cell_add(&paper, t->column[i].title, strlen(t->column[i].title), width_of(t->column[i].title), w[i],
+		cell_add(&paper, t->column[i].title, strlen(t->column[i].title), utf8_width(t->column[i].title), w[i],
 			 t->column[i].right);
 	line_end(&paper);
 	for (size_t row = 0; row <= rows; row++) {

@@ -65,3 +65,15 @@ int utf8_columns(int32_t c)
 			return range[i].columns;
 	return 1;
 }
+
+int utf8_width(const char *s)
+{
+	int32_t c;
+	int width = 0;
+
+	for (; *s && (unsigned char)*s < 0x80; s++)
+		width++;
+	for (int n; (n = utf8_next(s, &c)) > 0; s += n)
+		width += utf8_columns(c);
+	return width;
+}

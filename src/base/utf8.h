@@ -16,5 +16,7 @@ int utf8_decode(const char *s, size_t size, int32_t *ret);
 size_t utf8_unfinished(const char *s, size_t n);
 /* Returns the columns on a terminal: 0 for combining marks, 2 for wide scripts and emoji. */
 int utf8_columns(int32_t c);
+/* Returns the columns of a text. */
+int utf8_width(const char *s);
 
 #endif
