@@ -10,6 +10,7 @@
 #include "base/table.h"
 #include "base/timetext.h"
 #include "cmd/lib/commands.h"
+#include "cmd/lib/joblist.h"
 #include "cmd/lib/show.h"
 
 #define NARROW 72 /* terminals with fewer columns get the narrow form */
@@ -43,122 +44,46 @@ static const char *const examples[] = {
 	NULL,
 };
 
-enum {
-	C_ID,
-	C_NAME,
-	C_OWNER,
-	C_STATE,
-	C_CPUS,
-	C_WALLTIME,
-	C_USED,
-	C_STARTED,
-	C_ENDED,
-	C_PLANNED,
-	C_COMMENT,
-	C_COUNTS,
-	C_MADE,
-	COLUMNS
-};
-static const char fields[] =
-	"id,name,owner,state,cpus,walltime,used,started,ended,expected_start,comment,array_counts,expected_made";
+static const char columns[] =
+	"job:short_id ~name:name user:owner =state:state_counts >cpus:cpus time:time =start:start "
+	"!why:comment";
+static const char tight[] =
+	"job:short_id ~name:name user:owner =state:state_tight >cpus:cpus time:time_tight =start:start "
+	"!why:comment";
+/* without users and times: the reason matters more */
+static const char narrow[] = "job:short_id ~name:name =state:state_tight >cpus:cpus =start:start !why:comment";
 
 struct list {
+	struct joblist jobs;
 	struct table *table;
-	int64_t now, jobs, running, waiting, arrays;
-	int64_t made; /* when the expected starts were computed; 0: none are shown */
-	bool narrow;  /* no room for users and times: the reason matters more */
-	bool tight;   /* use short words */
+	int state, counts, started, expected, made; /* cells */
+	int64_t n, running, waiting, arrays;
+	int64_t forecast; /* when the expected starts were computed; 0: none are shown */
 };
 
-static int64_t number_in(const char *cell, const char *key)
-{
-	json_t *object = json_loads(cell, 0, NULL);
-	int64_t n = object_number(object, key, 0);
-
-	json_decref(object);
-	return n;
-}
-
-/* Adds the state; for an array "2 running, 4 of 10 done". */
-static void state_cell(struct list *l, char *const *cell)
-{
-	json_t *counts = *cell[C_COUNTS] ? json_loads(cell[C_COUNTS], 0, NULL) : NULL;
-	int64_t total = 0;
-	const char *key;
-	json_t *value;
-
-	json_object_foreach(counts, key, value) total += json_integer_value(value);
-	int64_t running = object_number(counts, "R", 0) + object_number(counts, "E", 0);
-	if (total > 0 && cell[C_STATE][0] == 'C')
-		table_cell(l->table, "%s, %lld", state_word(cell[C_STATE]), (long long)total);
-	else if (total > 0 && running > 0 && l->tight)
-		table_cell(l->table, "%lld/%lld run", (long long)running, (long long)total);
-	else if (total > 0 && l->tight)
-		table_cell(l->table, "%lld/%lld done", (long long)object_number(counts, "C", 0), (long long)total);
-	else if (total > 0 && running > 0)
-		table_cell(l->table, "%lld running, %lld of %lld done", (long long)running,
-			   (long long)object_number(counts, "C", 0), (long long)total);
-	else if (total > 0)
-		table_cell(l->table, "%s, %lld of %lld done",
-			   cell[C_STATE][0] == 'B' ? "queued" : state_word(cell[C_STATE]),
-			   (long long)object_number(counts, "C", 0), (long long)total);
-	else
-		table_cell(l->table, "%s", state_word(cell[C_STATE]));
-	json_decref(counts);
-}
-
-/* Adds "12m of 1h". */
-static void time_cell(struct list *l, char *const *cell)
-{
-	bool began = strchr("RSEC", cell[C_STATE][0]) != NULL;
-	char a[40], b[40];
-
-	duration_human(cell_number(cell[C_WALLTIME]), b, sizeof b);
-	if (*cell[C_WALLTIME] && !began) { /* most rows of a long list: skip the usage */
-		table_cell(l->table, "%s", b);
-		return;
-	}
-	int64_t used = *cell[C_USED] ? number_in(cell[C_USED], "walltime") : 0;
-	duration_human(used, a, sizeof a);
-	if (!*cell[C_WALLTIME])
-		table_cell(l->table, "%s", used > 0 ? a : "");
-	else
-		table_cell(l->table, l->tight ? "%s" : "%s of %s", a, b);
-}
-
-static void start_cell(struct list *l, char *const *cell)
-{
-	int64_t started = cell_number(cell[C_STARTED]), planned = cell_number(cell[C_PLANNED]);
-	char buf[40];
-
-	if (started > 0)
-		table_cell(l->table, "%s", instant_near(started, l->now, buf, sizeof buf));
-	else if (planned > 0) {
-		l->made = cell_number(cell[C_MADE]);
-		table_cell(l->table, "~%s", instant_near(planned, l->now, buf, sizeof buf));
-	} else
-		table_cell(l->table, "%s", " ");
-}
-
-static void row(void *context, char *const *cell)
+static void row(void *context, char **cell)
 {
 	struct list *l = context;
-	char id[64];
 
-	l->jobs++;
-	l->arrays += *cell[C_COUNTS] == '{';
-	l->running += strchr("RBSE", cell[C_STATE][0]) != NULL;
-	l->waiting += strchr("QHW", cell[C_STATE][0]) != NULL;
-	table_cell(l->table, "%s", id_short(cell[C_ID], id, sizeof id));
-	table_cell(l->table, "%s", cell[C_NAME]);
-	if (!l->narrow)
-		table_cell(l->table, "%s", cell[C_OWNER]);
-	state_cell(l, cell);
-	table_cell(l->table, "%s", cell[C_CPUS]);
-	if (!l->narrow)
-		time_cell(l, cell);
-	start_cell(l, cell);
-	table_cell(l->table, "%s", cell[C_COMMENT]);
+	l->n++;
+	l->arrays += *cell[l->counts] == '{';
+	l->running += strchr("RBSE", *cell[l->state]) != NULL;
+	l->waiting += strchr("QHW", *cell[l->state]) != NULL;
+	if (cell_number(cell[l->started]) <= 0 && cell_number(cell[l->expected]) > 0)
+		l->forecast = cell_number(cell[l->made]);
+	joblist_row(&l->jobs, 0, l->table, cell);
+}
+
+static void list_init(struct list *l, int width)
+{
+	*l = (struct list){.jobs = {.row = row, .context = l}};
+	joblist_add(&l->jobs, width > 0 && width < NARROW ? narrow : width > 0 && width < TIGHT ? tight : columns);
+	l->state = joblist_member(&l->jobs, "state");
+	l->counts = joblist_member(&l->jobs, "array_counts");
+	l->started = joblist_member(&l->jobs, "started");
+	l->expected = joblist_member(&l->jobs, "expected_start");
+	l->made = joblist_member(&l->jobs, "expected_made");
+	l->table = joblist_table(&l->jobs, 0);
 }
 
 /* Writes "QR" as "Q,R". */
@@ -183,53 +108,36 @@ static void path_make(const struct arguments *a, struct strbuf *path)
 	query_add(path, "arrays", a->elements ? "expand" : NULL);
 }
 
-static int print_json(const struct command *c, struct client *client, const char *path)
-{
-	struct reply reply;
-	int code = EXIT_OK;
-
-	if (!show_get(c, client, path, &reply, &code))
-		return code;
-	show_json(json_object_get(reply.json, "jobs"));
-	reply_fini(&reply);
-	return EXIT_OK;
-}
-
 static void made_print(const struct list *l)
 {
-	char age[40];
+	int64_t age = l->jobs.making.now - l->forecast;
+	char text[40];
 
-	if (l->made > 0 && l->now - l->made >= FORECAST_OLD)
-		printf("Expected starts (~) are as of %s ago.\n", duration_human(l->now - l->made, age, sizeof age));
+	if (l->forecast > 0 && age >= FORECAST_OLD)
+		printf("Expected starts (~) are as of %s ago.\n", duration_human(age, text, sizeof text));
 }
 
 static int print_table(const struct command *c, struct client *client, struct strbuf *path, bool filtered)
 {
-	static const char *const columns[] = {"job", "~name", "user", "=state", ">cpus", "time", "=start", "!why"};
-	static const char *const fewer[] = {"job", "~name", "=state", ">cpus", "=start", "!why"};
-	int width = terminal_columns();
-	bool narrow = width > 0 && width < NARROW;
-	struct list l = {.table = table_create(narrow ? fewer : columns, narrow ? 6 : 8),
-			 .now = (int64_t)time(NULL),
-			 .narrow = narrow,
-			 .tight = width > 0 && width < TIGHT};
+	int width = terminal_columns(), code = EXIT_OK;
+	struct list l;
 	struct err err;
-	int code = EXIT_OK;
 
-	query_add(path, "fields", fields);
-	if (tsv_read(client, path->text, COLUMNS, row, &l, &err) < 0)
+	list_init(&l, width);
+	if (joblist_read(&l.jobs, client, path, &err) < 0)
 		code = command_fail(c, "%s", err.text);
-	else if (l.jobs > 0)
+	else if (l.n > 0)
 		table_print(l.table, stdout, 0);
-	if (code == EXIT_OK && l.jobs == 0)
+	if (code == EXIT_OK && l.n == 0)
 		printf(filtered ? "No jobs match.\n" : "No jobs.\n");
 	else if (code == EXIT_OK && width > 0) {
-		printf("\n%lld job%s: %lld running, %lld waiting.%s\n", (long long)l.jobs, l.jobs == 1 ? "" : "s",
+		printf("\n%lld job%s: %lld running, %lld waiting.%s\n", (long long)l.n, l.n == 1 ? "" : "s",
 		       (long long)l.running, (long long)l.waiting,
-		       l.arrays && !narrow ? " 'shunt queue -t' lists the elements of arrays." : "");
+		       l.arrays && width >= NARROW ? " 'shunt queue -t' lists the elements of arrays." : "");
 		made_print(&l);
 	}
 	table_destroy(l.table);
+	joblist_fini(&l.jobs);
 	return code;
 }
 
@@ -242,7 +150,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	if (!show_open(c, &client))
 		return EXIT_FAILED;
 	path_make(a, &path);
-	int code = a->json ? print_json(c, client, path.text)
+	int code = a->json ? show_jobs_json(c, client, path.text)
 			   : print_table(c, client, &path, a->user || a->mine || a->queue || a->states);
 	client_close(client);
 	strbuf_fini(&path);

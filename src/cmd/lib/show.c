@@ -113,6 +113,18 @@ void show_json(const json_t *value)
 	free(text);
 }
 
+int show_jobs_json(const struct command *c, struct client *client, const char *path)
+{
+	struct reply reply;
+	int code = EXIT_OK;
+
+	if (!show_get(c, client, path, &reply, &code))
+		return code;
+	show_json(json_object_get(reply.json, "jobs"));
+	reply_fini(&reply);
+	return EXIT_OK;
+}
+
 /* Prints a text for CSV. A spreadsheet takes a text that begins with one of these for a formula,
  * unless a ' comes first. */
 static void csv_text(const char *text)

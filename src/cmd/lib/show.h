@@ -43,6 +43,8 @@ bool show_submit(const struct command *c, struct client *client, const json_t *b
 int show_code(const struct client *client);
 /* Prints a JSON value. */
 void show_json(const json_t *value);
+/* Prints the list of jobs of a path as JSON. Returns the exit code. */
+int show_jobs_json(const struct command *c, struct client *client, const char *path);
 /* Prints these members of an object as a CSV line; for NULL, their names. */
 void show_csv(const json_t *object, const char *const *fields, size_t n);
 

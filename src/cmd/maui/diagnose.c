@@ -10,6 +10,7 @@
 #include "base/table.h"
 #include "base/timetext.h"
 #include "cmd/lib/commands.h"
+#include "cmd/lib/joblist.h"
 #include "cmd/lib/show.h"
 
 struct arguments {
@@ -252,62 +253,50 @@ static void objects_print(const json_t *answer)
 
 /* ---- jobs ---- */
 
-enum { C_ID, C_STATE, C_CPUS, C_WALLTIME, C_OWNER, C_GROUP, C_ACCOUNT, C_QUEUE, C_QOS, COLUMNS };
-enum { C_BLOCKS = C_OWNER + 1, C_COMMENT, BLOCKED_COLUMNS };
-/* Each view requests only its own fields: with a hundred thousand jobs each field costs both sides
+/* Each view requests only its own members: with a hundred thousand jobs each costs both sides
  * milliseconds. */
-static const char list_fields[] = "id,state,cpus,walltime,owner,group,account,queue,qos";
-static const char blocked_fields[] = "id,state,cpus,walltime,owner,blocks,comment";
+static const char all_columns[] =
+	"=Name:short_id State:state_word >Procs:cpus >WCLimit:limit?00:00:00 User:owner ~Group:group?- "
+	"~Account:account?- ~Class:queue?- ~QOS:qos?-";
+static const char blocked_columns[] =
+	"=Name:short_id State:state_word >Procs:cpus >WCLimit:limit?00:00:00 User:owner Blocked_by:blocks "
+	"!Reason:comment";
 
 struct list {
+	struct joblist jobs;
 	struct table *table;
-	bool blocked;
+	int blocks; /* cell; -1: all jobs are shown */
 	size_t n;
 };
 
-static void job_row(void *context, char *const *cell)
+static void job_row(void *context, char **cell)
 {
 	struct list *l = context;
-	char id[64], wall[40];
 
 	/* the offline view of a stopped server is not filtered */
-	if (l->blocked && !*cell[C_BLOCKS])
+	if (l->blocks >= 0 && !*cell[l->blocks])
 		return;
 	l->n++;
-	table_cell(l->table, "%s", id_short(cell[C_ID], id, sizeof id));
-	table_cell(l->table, "%s", state_word(cell[C_STATE]));
-	table_cell(l->table, "%s", cell[C_CPUS]);
-	table_cell(l->table, "%s", duration_format(cell_number(cell[C_WALLTIME]), wall, sizeof wall));
-	table_cell(l->table, "%s", cell[C_OWNER]);
-	if (l->blocked) {
-		table_cell(l->table, "%s", cell[C_BLOCKS]);
-		table_cell(l->table, "%s", cell[C_COMMENT]);
-		return;
-	}
-	for (int i = C_GROUP; i <= C_QOS; i++)
-		table_cell(l->table, "%s", *cell[i] ? cell[i] : "-");
+	joblist_row(&l->jobs, 0, l->table, cell);
 }
 
 static int jobs_show(const struct command *c, const struct arguments *a)
 {
-	static const char *const all[] = {"=Name",  "State",	">Procs", ">WCLimit", "User",
-					  "~Group", "~Account", "~Class", "~QOS"};
-	static const char *const blocked[] = {"=Name", "State", ">Procs", ">WCLimit", "User", "Blocked by", "!Reason"};
-	struct list l = {table_create(a->blocked ? blocked : all, a->blocked ? 7 : 9), a->blocked, 0};
+	struct list l = {.jobs = {.row = job_row, .context = &l}};
 	struct strbuf path = {0};
 	struct client *client;
 	int code = EXIT_OK;
 	struct err err;
 
-	if (!show_open(c, &client)) {
-		table_destroy(l.table);
+	if (!show_open(c, &client))
 		return EXIT_FAILED;
-	}
+	joblist_add(&l.jobs, a->blocked ? blocked_columns : all_columns);
+	l.blocks = a->blocked ? joblist_member(&l.jobs, "blocks") : -1;
+	l.table = joblist_table(&l.jobs, 0);
 	strbuf_puts(&path, "/v1/jobs?order=schedule&completed=0");
-	query_add(&path, "fields", a->blocked ? blocked_fields : list_fields);
 	if (a->blocked)
 		query_add(&path, "blocked", "1");
-	if (tsv_read(client, path.text, a->blocked ? BLOCKED_COLUMNS : COLUMNS, job_row, &l, &err) < 0)
+	if (joblist_read(&l.jobs, client, &path, &err) < 0)
 		code = command_fail(c, "%s", err.text);
 	else if (l.n)
 		table_print(l.table, stdout, 0);
@@ -316,6 +305,7 @@ static int jobs_show(const struct command *c, const struct arguments *a)
 	client_close(client);
 	strbuf_fini(&path);
 	table_destroy(l.table);
+	joblist_fini(&l.jobs);
 	return code;
 }
 
