@@ -12,13 +12,12 @@
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "cmd/lib/commands.h"
+#include "cmd/lib/joblist.h"
 #include "cmd/lib/show.h"
 #include "rules/checkpoint.h"
 
 #define USER_WIDE 9 /* least width of the second column */
 #define TIME_WIDE 16
-/* distance from which the year is shown instead of the weekday, s */
-#define FAR_AWAY (300 * INT64_C(86400))
 
 struct arguments {
 	bool extended, json;
@@ -40,113 +39,34 @@ static const char *const examples[] = {
 	NULL,
 };
 
-enum {
-	C_ID,
-	C_OWNER,
-	C_STATE,
-	C_QUITTING,
-	C_TYPE,
-	C_INTERACTIVE,
-	C_PARTITION,
-	C_STARTED,
-	C_START,
-	C_END,
-	C_NAME,
-	C_PROGRAM,
-	C_NICE,
-	C_RESOURCES,
-	COLUMNS,
-	C_CPUS = COLUMNS, /* the long form only */
-	C_CREATED,
-	C_DEADLINE,
-	C_CHECKPOINT,
-	C_CHECKPOINTS,
-	C_CLASS,
-	COLUMNS_LONG
-};
-#define FIELDS                                                                                                            \
-	"id,owner,state,quitting,type,interactive,partition,started,expected_start,expected_end,name,program,nice_until," \
-	"resources"
-#define FIELDS_LONG FIELDS ",cpus,created,deadline,checkpoint,checkpoints,class"
+static const char columns[] =
+	"JID:short_id User:owner S:js_status T:js_type L:js_partition?- Starting_time:js_start?unknown "
+	"Completion_time:js_end?unknown Job:js_program";
+#define COLUMNS 8
 
+/* What the long form shows in addition. */
+enum { C_CPUS, C_CREATED, C_DEADLINE, C_NICE, C_CHECKPOINT, C_CHECKPOINTS, C_CLASS, CELLS };
+static const char more_columns[] = "cpus:cpus created:created deadline:deadline nice:nice_until "
+				   "checkpoint:checkpoint checkpoints:checkpoints class:class?script";
+
+/* A job; its texts live in the list's arena. */
 struct row {
-	char *cell[COLUMNS_LONG];
+	const char *text[COLUMNS];
+	const char *more[2]; /* lines of the long form, or NULL */
 	uint64_t number;
 	int64_t start; /* actual or expected; TIME_NEVER: not known */
 	bool runs;
 };
 
 struct list {
+	struct joblist jobs;
+	bool extended;
+	int id, started, expected; /* cells */
+	int more;		   /* first column of the long form */
+	struct arena *arena;
 	VEC(struct row) rows;
-	int columns, id_wide, user_wide, partition_wide;
-	int64_t now;
+	int width[COLUMNS];
 };
-
-/* ---- a job's letters and times ---- */
-
-static char status_letter(char *const *cell)
-{
-	if (strcmp(cell[C_QUITTING], "1") == 0 || cell[C_STATE][0] == 'E')
-		return 'Q';
-	return strchr("RB", cell[C_STATE][0]) ? 'R' : 'W';
-}
-
-static char type_letter(char *const *cell, int64_t now)
-{
-	if (strcmp(cell[C_INTERACTIVE], "1") == 0)
-		return 'I';
-	if (strtoll(cell[C_NICE], NULL, 10) > now) /* from then on it is a normal job */
-		return 'n';
-	return cell[C_TYPE][0] == 'Q' ? 'P' : cell[C_TYPE][0] == 'E' ? 'E' : 'N';
-}
-
-/* Returns the partition that a job waits for: "A" for "nodes=2:ppn=1,partition=A". The caller frees
- * it. */
-static char *partition_asked(const char *resources)
-{
-	const char *at = resources;
-
-	while (*at && strncmp(at, "partition=", 10) != 0)
-		at += strcspn(at, ","), at += *at == ',';
-	return strndup(*at ? at + 10 : "", *at ? strcspn(at + 10, ",") : 0);
-}
-
-/* Returns where it runs, or waits to run. */
-static const char *partition_text(char *const *cell)
-{
-	return *cell[C_PARTITION] && strcmp(cell[C_PARTITION], "any") != 0 ? cell[C_PARTITION] : "-";
-}
-
-/* Returns the program without its directory, with its arguments; for a script without a file, the
- * job's name. */
-static const char *program_text(char *const *cell)
-{
-	const char *text = cell[C_PROGRAM], *base = text;
-
-	for (const char *p = text; *p && !strchr(" '", *p); p++)
-		if (*p == '/' && p[1] && p[1] != ' ')
-			base = p + 1;
-	return *text ? base : cell[C_NAME];
-}
-
-/* Formats "Wed Jul  3 10:09"; today "     -     09:35"; in another year "2027-07-03 10:09". */
-static const char *time_text(const char *cell, int64_t now, char *buf, size_t size)
-{
-	time_t t = (time_t)strtoll(cell, NULL, 10), n = (time_t)now;
-	struct tm tm, today;
-	char full[40];
-
-	if (t <= 0 || !localtime_r(&t, &tm) || !localtime_r(&n, &today)) {
-		snprintf(buf, size, "unknown");
-	} else if (tm.tm_yday == today.tm_yday && tm.tm_year == today.tm_year) {
-		snprintf(buf, size, "     -     %02d:%02d", tm.tm_hour, tm.tm_min);
-	} else if (llabs((long long)t - now) > FAR_AWAY) {
-		snprintf(buf, size, "%.16s", instant_format(t, full, sizeof full));
-	} else {
-		snprintf(buf, size, "%.16s", instant_ctime(t, full, sizeof full));
-	}
-	return buf;
-}
 
 /* Formats "Tue Jul  2 14:12", also for today. */
 static const char *date_text(int64_t t, char *buf, size_t size)
@@ -159,41 +79,6 @@ static const char *date_text(int64_t t, char *buf, size_t size)
 
 /* ---- the rows ---- */
 
-static int columns_of(const char *text)
-{
-	int32_t c;
-	int n, sum = 0;
-
-	for (; (n = utf8_next(text, &c)) > 0; text += n)
-		sum += utf8_columns(c);
-	return sum;
-}
-
-static void row_add(void *context, char *const *cell)
-{
-	struct list *l = context;
-	struct row x = {.number = strtoull(cell[C_ID], NULL, 10)};
-	char id[64];
-
-	for (int i = 0; i < l->columns; i++)
-		x.cell[i] = mem_strdup(i == C_ID ? id_short(cell[i], id, sizeof id) : cell[i]);
-	x.runs = strtoll(cell[C_STARTED], NULL, 10) > 0;
-	if (!x.runs) { /* show the requested partition, not the planned one */
-		free(x.cell[C_PARTITION]);
-		x.cell[C_PARTITION] = partition_asked(cell[C_RESOURCES]);
-	}
-	x.start = strtoll(cell[x.runs ? C_STARTED : C_START], NULL, 10);
-	if (x.start <= 0)
-		x.start = TIME_NEVER;
-	if (columns_of(x.cell[C_ID]) > l->id_wide)
-		l->id_wide = columns_of(x.cell[C_ID]);
-	if (columns_of(x.cell[C_OWNER]) > l->user_wide)
-		l->user_wide = columns_of(x.cell[C_OWNER]);
-	if (columns_of(partition_text(x.cell)) > l->partition_wide)
-		l->partition_wide = columns_of(partition_text(x.cell));
-	vec_push(&l->rows, x);
-}
-
 /* Orders running jobs first, then waiting ones by start. */
 static int row_cmp(const void *a, const void *b)
 {
@@ -204,14 +89,6 @@ static int row_cmp(const void *a, const void *b)
 	if (!x->runs && x->start != y->start)
 		return x->start < y->start ? -1 : 1;
 	return x->number < y->number ? -1 : x->number > y->number;
-}
-
-static void list_fini(struct list *l)
-{
-	for (size_t i = 0; i < l->rows.n; i++)
-		for (int k = 0; k < l->columns; k++)
-			free(l->rows.v[i].cell[k]);
-	vec_free(&l->rows);
 }
 
 /* Prints at most `width` columns of a line; 0: all of it. */
@@ -230,37 +107,27 @@ static void line_print(const char *text, int width)
 	printf("%s\n", text);
 }
 
-static void cell_pad(struct strbuf *out, const char *text, int width)
-{
-	strbuf_printf(out, "%s%*s ", text, width > columns_of(text) ? width - columns_of(text) : 0, "");
-}
-
-static void row_print(const struct list *l, const struct row *x, int width)
+static void row_print(const struct list *l, const char *const *text)
 {
 	struct strbuf out = {0};
-	char start[40], end[40];
 
-	cell_pad(&out, x->cell[C_ID], l->id_wide);
-	cell_pad(&out, x->cell[C_OWNER], l->user_wide);
-	strbuf_printf(&out, "%c %c ", status_letter(x->cell), type_letter(x->cell, l->now));
-	cell_pad(&out, partition_text(x->cell), l->partition_wide);
-	cell_pad(&out, time_text(x->cell[x->runs ? C_STARTED : C_START], l->now, start, sizeof start), TIME_WIDE);
-	cell_pad(&out, time_text(x->cell[C_END], l->now, end, sizeof end), TIME_WIDE);
-	strbuf_puts(&out, program_text(x->cell));
-	line_print(strbuf_text(&out), width);
+	for (int i = 0; i < COLUMNS - 1; i++)
+		column_add(&out, text[i], l->width[i]);
+	strbuf_puts(&out, text[COLUMNS - 1]);
+	line_print(strbuf_text(&out), terminal_columns());
 	strbuf_fini(&out);
 }
 
 /* ---- the long form ---- */
 
-static void checkpoints_print(const struct row *x, struct strbuf *out)
+static void checkpoints_write(const char *cell, const char *made_cell, struct strbuf *out)
 {
-	json_t *made = *x->cell[C_CHECKPOINTS] ? json_loads(x->cell[C_CHECKPOINTS], 0, NULL) : NULL;
+	json_t *made = *made_cell ? json_loads(made_cell, 0, NULL) : NULL;
 	struct arena *a = arena_create();
 	struct checkpoint_wish wish = {0};
 	char text[40];
 
-	if (checkpoint_parse(x->cell[C_CHECKPOINT], a, &wish, NULL) < 0 || !wish.makes) {
+	if (checkpoint_parse(cell, a, &wish, NULL) < 0 || !wish.makes) {
 		strbuf_puts(out, "No checkpoints");
 	} else {
 		strbuf_puts(out, wish.periodic ? "Checkpoint interval " : "Checkpoint only when stopped");
@@ -278,47 +145,84 @@ static void checkpoints_print(const struct row *x, struct strbuf *out)
 	json_decref(made);
 }
 
-static void more_print(const struct row *x, int width)
+/* Makes the two lines of the long form. */
+static void more_make(struct list *l, char *const *cell, struct row *x)
 {
+	const char *v[CELLS];
 	struct strbuf out = {0};
 	char when[40];
 
-	strbuf_printf(&out, "    Class %s, ", *x->cell[C_CLASS] ? x->cell[C_CLASS] : "script");
-	if (*x->cell[C_CPUS]) /* else only the server knows */
-		strbuf_printf(&out, "%s processor%s, ", x->cell[C_CPUS], strcmp(x->cell[C_CPUS], "1") == 0 ? "" : "s");
-	strbuf_printf(&out, "submitted %s", date_text(strtoll(x->cell[C_CREATED], NULL, 10), when, sizeof when));
-	if (*x->cell[C_DEADLINE])
-		strbuf_printf(&out, ", deadline %s",
-			      date_text(strtoll(x->cell[C_DEADLINE], NULL, 10), when, sizeof when));
-	if (*x->cell[C_NICE])
-		strbuf_printf(&out, ", nice until %s",
-			      date_text(strtoll(x->cell[C_NICE], NULL, 10), when, sizeof when));
-	line_print(strbuf_text(&out), width);
+	for (int i = 0; i < CELLS; i++)
+		v[i] = joblist_text(&l->jobs, l->more + i, cell);
+	strbuf_printf(&out, "    Class %s, ", v[C_CLASS]);
+	if (*v[C_CPUS]) /* else only the server knows */
+		strbuf_printf(&out, "%s processor%s, ", v[C_CPUS], strcmp(v[C_CPUS], "1") == 0 ? "" : "s");
+	strbuf_printf(&out, "submitted %s", date_text(cell_number(v[C_CREATED]), when, sizeof when));
+	if (*v[C_DEADLINE])
+		strbuf_printf(&out, ", deadline %s", date_text(cell_number(v[C_DEADLINE]), when, sizeof when));
+	if (*v[C_NICE])
+		strbuf_printf(&out, ", nice until %s", date_text(cell_number(v[C_NICE]), when, sizeof when));
+	x->more[0] = arena_strndup(l->arena, out.text, out.n);
 	strbuf_clear(&out);
 	strbuf_puts(&out, "    ");
-	checkpoints_print(x, &out);
-	line_print(strbuf_text(&out), width);
+	checkpoints_write(v[C_CHECKPOINT], v[C_CHECKPOINTS], &out);
+	x->more[1] = arena_strndup(l->arena, out.text, out.n);
 	strbuf_fini(&out);
 }
 
-static void table_show(const struct list *l, bool extended)
-{
-	int width = terminal_columns();
-	struct strbuf head = {0};
+/* ---- the list ---- */
 
-	cell_pad(&head, "JID", l->id_wide);
-	cell_pad(&head, "User", l->user_wide);
-	strbuf_puts(&head, "S T ");
-	cell_pad(&head, "L", l->partition_wide);
-	cell_pad(&head, "Starting time", TIME_WIDE);
-	cell_pad(&head, "Completion time", TIME_WIDE);
-	strbuf_puts(&head, "Job");
-	line_print(strbuf_text(&head), width);
-	strbuf_fini(&head);
+static void row_add(void *context, char **cell)
+{
+	struct list *l = context;
+	struct row x = {.number = strtoull(cell[l->id], NULL, 10), .runs = cell_number(cell[l->started]) > 0};
+
+	for (int i = 0; i < COLUMNS; i++) {
+		const char *text = joblist_text(&l->jobs, i, cell);
+		x.text[i] = arena_strndup(l->arena, text, strlen(text));
+		if (utf8_width(text) > l->width[i])
+			l->width[i] = utf8_width(text);
+	}
+	x.start = cell_number(cell[x.runs ? l->started : l->expected]);
+	if (x.start <= 0)
+		x.start = TIME_NEVER;
+	if (l->extended)
+		more_make(l, cell, &x);
+	vec_push(&l->rows, x);
+}
+
+static void list_init(struct list *l, int64_t now, bool extended)
+{
+	*l = (struct list){.jobs = {.row = row_add, .context = l, .making.now = now},
+			   .extended = extended,
+			   .arena = arena_create(),
+			   .width = {3, USER_WIDE, 1, 1, 1, TIME_WIDE, TIME_WIDE, 0}};
+	joblist_add(&l->jobs, columns);
+	l->id = joblist_member(&l->jobs, "id");
+	l->started = joblist_member(&l->jobs, "started");
+	l->expected = joblist_member(&l->jobs, "expected_start");
+	if (extended)
+		l->more = joblist_add(&l->jobs, more_columns);
+}
+
+static void list_fini(struct list *l)
+{
+	joblist_fini(&l->jobs);
+	vec_free(&l->rows);
+	arena_destroy(l->arena);
+}
+
+static void list_print(const struct list *l)
+{
+	const char *headings[COLUMNS];
+
+	for (int i = 0; i < COLUMNS; i++)
+		headings[i] = l->jobs.columns.v[i].heading;
+	row_print(l, headings);
 	for (size_t i = 0; i < l->rows.n; i++) {
-		row_print(l, &l->rows.v[i], width);
-		if (extended)
-			more_print(&l->rows.v[i], width);
+		row_print(l, l->rows.v[i].text);
+		for (int k = 0; k < 2 && l->extended; k++)
+			line_print(l->rows.v[i].more[k], terminal_columns());
 	}
 }
 
@@ -382,19 +286,15 @@ static void machine_show(const json_t *m)
 
 /* ---- the command ---- */
 
-static void path_make(struct strbuf *path, bool extended)
-{
-	strbuf_puts(path, "/v1/jobs");
-	query_add(path, "completed", "0");
-	query_add(path, "fields", extended ? FIELDS_LONG : FIELDS);
-}
-
-static int print_json(const struct command *c, struct client *client, const json_t *machine, const char *path)
+/* Prints the members that the list would show. */
+static int print_json(const struct command *c, struct client *client, const json_t *machine, struct list *l,
+		      struct strbuf *path)
 {
 	struct reply reply;
 	int code = EXIT_OK;
 
-	if (!show_get(c, client, path, &reply, &code))
+	joblist_query(&l->jobs, path);
+	if (!show_get(c, client, path->text, &reply, &code))
 		return code;
 	json_t *all = json_pack("{s:O, s:O}", "machine", machine, "jobs", json_object_get(reply.json, "jobs"));
 	show_json(all);
@@ -403,31 +303,22 @@ static int print_json(const struct command *c, struct client *client, const json
 	return code;
 }
 
-static int print_text(const struct command *c, struct client *client, const json_t *machine, const char *path,
-		      bool extended)
+static int print_text(const struct command *c, struct client *client, const json_t *machine, struct list *l,
+		      struct strbuf *path)
 {
-	struct list l = {.columns = extended ? COLUMNS_LONG : COLUMNS,
-			 .id_wide = 3,
-			 .user_wide = USER_WIDE,
-			 .partition_wide = 1,
-			 .now = object_number(machine, "now", 0)};
 	struct err err;
-	int code = EXIT_OK;
 
-	if (tsv_read(client, path, l.columns, row_add, &l, &err) < 0) {
-		code = command_fail(c, "%s", err.text);
-	} else {
-		if (l.rows.n)
-			qsort(l.rows.v, l.rows.n, sizeof *l.rows.v, row_cmp);
-		machine_show(machine);
-		if (l.rows.n)
-			table_show(&l, extended);
-		else
-			printf("No jobs%s are running or waiting.\n",
-			       json_is_true(json_object_get(machine, "all_jobs")) ? "" : " that you may see");
-	}
-	list_fini(&l);
-	return code;
+	if (joblist_read(&l->jobs, client, path, &err) < 0)
+		return command_fail(c, "%s", err.text);
+	if (l->rows.n)
+		qsort(l->rows.v, l->rows.n, sizeof *l->rows.v, row_cmp);
+	machine_show(machine);
+	if (l->rows.n)
+		list_print(l);
+	else
+		printf("No jobs%s are running or waiting.\n",
+		       json_is_true(json_object_get(machine, "all_jobs")) ? "" : " that you may see");
+	return EXIT_OK;
 }
 
 static int run(const struct command *c, const void *arguments, const struct operands *operands)
@@ -440,10 +331,12 @@ static int run(const struct command *c, const void *arguments, const struct oper
 
 	if (!show_open(c, &client))
 		return EXIT_FAILED;
-	path_make(&path, a->extended);
+	strbuf_puts(&path, "/v1/jobs?completed=0");
 	if (show_get(c, client, "/v1/machine", &machine, &code)) {
-		code = a->json ? print_json(c, client, machine.json, path.text)
-			       : print_text(c, client, machine.json, path.text, a->extended);
+		struct list l;
+		list_init(&l, object_number(machine.json, "now", 0), a->extended);
+		code = (a->json ? print_json : print_text)(c, client, machine.json, &l, &path);
+		list_fini(&l);
 		reply_fini(&machine);
 	}
 	strbuf_fini(&path);
