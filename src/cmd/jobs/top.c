@@ -211,7 +211,7 @@ static void job_key(struct top *t, int key)
 
 	if (!j)
 		return;
-	held = *j->state == 'H';
+	held = j->state == 'H';
 	snprintf(id, sizeof id, "%s", j->id);
 	switch (key) {
 	case '\n':

@@ -16,12 +16,15 @@
 
 enum top_view { VIEW_JOBS, VIEW_NODES, VIEW_TEXT };
 
+/* The columns of jobs, from the left; the rest of the line is for the reason. Then the time for
+ * narrow screens. */
+enum { TOP_ID, TOP_NAME, TOP_OWNER, TOP_STATE, TOP_CPUS, TOP_TIME, TOP_START, TOP_WHY, TOP_TIGHT };
+
 /* A line of the list; its texts live in the arena of its list. */
 struct top_job {
-	const char *id, *name, *owner, *state, *cpus, *why;
-	char time[64], start[40];
-	char used[24];	 /* the first half of `time`, for narrow screens */
-	char counts[48]; /* array only: number of running elements; else "" */
+	const char *id;
+	char state;
+	const char *text[TOP_TIGHT + 1];
 };
 
 struct top_node {

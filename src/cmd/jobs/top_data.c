@@ -9,6 +9,7 @@
 
 #include "base/timetext.h"
 #include "cmd/jobs/top.h"
+#include "cmd/lib/joblist.h"
 #include "cmd/lib/object.h"
 #include "cmd/lib/query.h"
 
@@ -16,77 +17,40 @@
 
 #define TEXT_WIDTH 76
 
-enum { C_ID, C_NAME, C_OWNER, C_STATE, C_CPUS, C_WALLTIME, C_USED, C_STARTED, C_PLANNED, C_COMMENT, C_COUNTS, COLUMNS };
-static const char fields[] = "id,name,owner,state,cpus,walltime,used,started,expected_start,comment,array_counts";
+static const char columns[] =
+	"job:short_id name:name user:owner state:state_least cpus:cpus time:time start:start why:comment time:time_tight";
 
 struct reading {
 	struct top *t;
 	struct arena *arena;
-	int64_t now;
+	struct joblist jobs;
+	int id, state; /* cells */
 };
 
-static bool filter_fits(const struct top *t, char *const *cell)
+static bool filter_fits(const struct top *t, const struct top_job *j, const char *state)
 {
-	static const int looked_at[] = {C_ID, C_NAME, C_OWNER, C_COMMENT};
-
-	for (int i = 0; i < 4; i++)
-		if (strcasestr(cell[looked_at[i]], t->filter))
-			return true;
-	return strcasestr(state_word(cell[C_STATE]), t->filter);
+	return strcasestr(j->id, t->filter) || strcasestr(j->text[TOP_NAME], t->filter) ||
+	       strcasestr(j->text[TOP_OWNER], t->filter) || strcasestr(j->text[TOP_WHY], t->filter) ||
+	       strcasestr(state_word(state), t->filter);
 }
 
-static void times_set(struct top_job *j, char *const *cell, int64_t now)
+static const char *text_keep(struct reading *r, const char *text)
 {
-	const char *at = strstr(cell[C_USED], "\"walltime\":");
-	int64_t used = at ? strtoll(at + 11, NULL, 10) : 0, limit = strtoll(cell[C_WALLTIME], NULL, 10);
-	int64_t started = strtoll(cell[C_STARTED], NULL, 10), planned = strtoll(cell[C_PLANNED], NULL, 10);
-	char a[24], b[24], when[24];
-
-	duration_human(used, a, sizeof a);
-	duration_human(limit, b, sizeof b);
-	snprintf(j->used, sizeof j->used, "%s", started > 0 ? a : b);
-	if (started > 0)
-		snprintf(j->time, sizeof j->time, "%s of %s", a, b);
-	else
-		snprintf(j->time, sizeof j->time, "%s", b);
-	if (started > 0 || planned > 0)
-		snprintf(j->start, sizeof j->start, "%s%s", started > 0 ? "" : "~",
-			 instant_near(started > 0 ? started : planned, now, when, sizeof when));
+	return arena_strndup(r->arena, text, strlen(text));
 }
 
-/* Writes "2/10 run" for an array. */
-static void counts_set(struct top_job *j, const char *cell)
-{
-	json_t *counts = *cell ? json_loads(cell, 0, NULL) : NULL;
-	int64_t total = 0, running = object_number(counts, "R", 0) + object_number(counts, "E", 0);
-	const char *key;
-	json_t *value;
-
-	json_object_foreach(counts, key, value) total += json_integer_value(value);
-	if (total > 0)
-		snprintf(j->counts, sizeof j->counts, "%" PRId64 "/%" PRId64 " run", running, total);
-	json_decref(counts);
-}
-
-static void job_row(void *context, char *const *cell)
+static void job_row(void *context, char **cell)
 {
 	struct reading *r = context;
 	struct top *t = r->t;
-	struct top_job j = {0};
+	struct top_job j = {.id = text_keep(r, cell[r->id]), .state = *cell[r->state]};
 
-	t->running += strchr("RBSE", cell[C_STATE][0]) != NULL;
-	t->waiting += strchr("QHW", cell[C_STATE][0]) != NULL;
-	if (t->filter[0] && !filter_fits(t, cell))
-		return;
-	j.id = arena_strndup(r->arena, cell[C_ID], strlen(cell[C_ID]));
-	j.name = arena_strndup(r->arena, cell[C_NAME], strlen(cell[C_NAME]));
-	j.owner = arena_strndup(r->arena, cell[C_OWNER], strlen(cell[C_OWNER]));
-	j.state = arena_strndup(r->arena, cell[C_STATE], strlen(cell[C_STATE]));
-	counts_set(&j, cell[C_COUNTS]);
-	j.cpus = arena_strndup(r->arena, cell[C_CPUS], strlen(cell[C_CPUS]));
-	j.why = arena_strndup(r->arena, cell[C_COMMENT], strlen(cell[C_COMMENT]));
-	times_set(&j, cell, r->now);
-	vec_push(&t->jobs, j);
+	t->running += strchr("RBSE", j.state) != NULL;
+	t->waiting += strchr("QHW", j.state) != NULL;
+	for (int i = 0; i <= TOP_TIGHT; i++)
+		j.text[i] = text_keep(r, joblist_text(&r->jobs, i, cell));
+	if (filter_fits(t, &j, cell[r->state]))
+		vec_push(&t->jobs, j);
 }
 
 static void trouble_set(struct top *t, const struct err *err)
@@ -96,18 +60,21 @@ static void trouble_set(struct top *t, const struct err *err)
 
 static bool jobs_read(struct top *t)
 {
-	struct reading r = {.t = t, .arena = arena_create(), .now = (int64_t)time(NULL)};
+	struct reading r = {.t = t, .arena = arena_create(), .jobs = {.row = job_row, .context = &r}};
 	struct strbuf path = {0};
 	struct err err;
 
+	joblist_add(&r.jobs, columns);
+	r.id = joblist_member(&r.jobs, "id");
+	r.state = joblist_member(&r.jobs, "state");
 	strbuf_puts(&path, "/v1/jobs");
-	query_add(&path, "fields", fields);
 	query_add(&path, "completed", t->finished ? "1" : "0");
 	query_add(&path, "arrays", t->elements ? "expand" : NULL);
 	users_query(&path, t->user);
 	t->running = t->waiting = 0;
 	vec_clear(&t->jobs);
-	int rc = tsv_read(t->client, path.text, COLUMNS, job_row, &r, &err);
+	int rc = joblist_read(&r.jobs, t->client, &path, &err);
+	joblist_fini(&r.jobs);
 	strbuf_fini(&path);
 	if (rc < 0) {
 		trouble_set(t, &err);

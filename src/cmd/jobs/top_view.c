@@ -33,7 +33,7 @@ int top_height(void)
 static void put(int y, int x, int width, const char *text)
 {
 	struct strbuf clean = {0};
-	int used = 0, all = 0, n;
+	int used = 0, n;
 	int32_t c;
 
 	if (width <= 0 || y < 0 || y >= LINES || x >= COLS)
@@ -43,8 +43,7 @@ static void put(int y, int x, int width, const char *text)
 	if (x + width > COLS)
 		width = COLS - x;
 	move(y, x);
-	for (const char *p = text; (n = utf8_next(p, &c)) > 0; p += n)
-		all += utf8_columns(c);
+	int all = utf8_width(text);
 	for (; (n = utf8_next(text, &c)) > 0; text += n) {
 		int columns = utf8_columns(c);
 		if (all > width && used + columns >= width) { /* the text is cut */
@@ -117,9 +116,9 @@ static void heading_draw(const char *text)
 	attroff(A_REVERSE);
 }
 
-static int state_colour(const char *state)
+static int state_colour(char state)
 {
-	switch (*state) {
+	switch (state) {
 	case 'R':
 	case 'B':
 	case 'E':
@@ -133,48 +132,36 @@ static int state_colour(const char *state)
 	return COLOUR_WAITING;
 }
 
-/* The columns of jobs, from the left; the rest of the line is for the reason. */
-enum {
-	COLUMN_ID,
-	COLUMN_NAME,
-	COLUMN_OWNER,
-	COLUMN_STATE,
-	COLUMN_CPUS,
-	COLUMN_TIME,
-	COLUMN_START,
-	COLUMN_WHY,
-	NCOLUMNS
-};
 #define WHY_WIDTH 24 /* desired width; until then the others shrink, in the order of `gives` */
 
 struct layout {
-	int width[NCOLUMNS];
+	int width[TOP_TIGHT];
 };
 
 static struct layout layout_find(void)
 {
 	/* A start on another day needs 10 columns: "~Mon 01:10". */
-	static const int least[NCOLUMNS] = {6, 8, 0, 9, 4, 0, 10, 0};
-	static const int gives[] = {COLUMN_NAME, COLUMN_OWNER, COLUMN_ID, COLUMN_CPUS};
+	static const int least[TOP_TIGHT] = {6, 8, 0, 9, 4, 0, 10, 0};
+	static const int gives[] = {TOP_NAME, TOP_OWNER, TOP_ID, TOP_CPUS};
 	struct layout l = {{9, 18, 10, 9, 5, 16, 10, 0}};
 	int used = 0;
 
-	for (int i = 0; i < COLUMN_WHY; i++)
+	for (int i = 0; i < TOP_WHY; i++)
 		used += l.width[i] + 1;
 	if (COLS < 96) { /* half a time would be useless */
-		used -= l.width[COLUMN_TIME] - 8;
-		l.width[COLUMN_TIME] = 8;
+		used -= l.width[TOP_TIME] - 8;
+		l.width[TOP_TIME] = 8;
 	}
 	if (COLS < 72) {
 		used -= 9;
-		l.width[COLUMN_TIME] = 0;
+		l.width[TOP_TIME] = 0;
 	}
 	for (size_t i = 0; i < sizeof gives / sizeof *gives; i++)
 		while (COLS - used < WHY_WIDTH && l.width[gives[i]] > least[gives[i]]) {
 			l.width[gives[i]]--;
 			used -= l.width[gives[i]] ? 1 : 2; /* a removed column needs no gap */
 		}
-	l.width[COLUMN_WHY] = COLS - used;
+	l.width[TOP_WHY] = COLS - used;
 	return l;
 }
 
@@ -190,36 +177,32 @@ static void column_put(const struct layout *l, int column, int y, int *x, const 
 static void job_draw(const struct top_job *j, int y, bool marked)
 {
 	struct layout l = layout_find();
-	int colour = state_colour(j->state), x = 0;
-	char id[32];
+	int x = 0;
 
 	if (marked) {
 		attron(A_REVERSE);
 		mvhline(y, 0, ' ', COLS);
 	}
-	column_put(&l, COLUMN_ID, y, &x, id_short(j->id, id, sizeof id));
-	column_put(&l, COLUMN_NAME, y, &x, j->name);
-	column_put(&l, COLUMN_OWNER, y, &x, j->owner);
-	attron(COLOR_PAIR(colour));
-	column_put(&l, COLUMN_STATE, y, &x, j->counts[0] && *j->state != 'C' ? j->counts : state_word(j->state));
-	attroff(COLOR_PAIR(colour));
-	column_put(&l, COLUMN_CPUS, y, &x, j->cpus);
-	column_put(&l, COLUMN_TIME, y, &x, l.width[COLUMN_TIME] > 8 ? j->time : j->used);
-	column_put(&l, COLUMN_START, y, &x, j->start);
-	column_put(&l, COLUMN_WHY, y, &x, j->why);
+	for (int i = 0; i < TOP_TIGHT; i++) {
+		bool tight = i == TOP_TIME && l.width[i] <= 8;
+		int colour = i == TOP_STATE ? COLOR_PAIR(state_colour(j->state)) : 0;
+		attron(colour);
+		column_put(&l, i, y, &x, j->text[tight ? TOP_TIGHT : i]);
+		attroff(colour);
+	}
 	if (marked)
 		attroff(A_REVERSE);
 }
 
 static void jobs_heading(void)
 {
-	static const char *const titles[NCOLUMNS] = {"job", "name", "user", "state", "cpus", "time", "start", "why"};
+	static const char *const titles[TOP_TIGHT] = {"job", "name", "user", "state", "cpus", "time", "start", "why"};
 	struct layout l = layout_find();
 	int x = 0;
 
 	attron(A_REVERSE);
 	mvhline(HEAD - 1, 0, ' ', COLS);
-	for (int i = 0; i < NCOLUMNS; i++)
+	for (int i = 0; i < TOP_TIGHT; i++)
 		column_put(&l, i, HEAD - 1, &x, titles[i]);
 	attroff(A_REVERSE);
 }
