@@ -12,96 +12,34 @@
 #include "base/mem.h"
 #include "base/timetext.h"
 #include "base/utf8.h"
+#include "cmd/lib/joblist.h"
 #include "cmd/pbs/qstat.h"
-#include "core/reqtext.h"
 
-#define NAME_WIDTH 16
 #define NODES_WIDTH 77
 #define BUFFER (1 << 20)
+#define COLUMNS_MOST 11
 
-enum { FIELD_ID, FIELD_NAME, FIELD_OWNER, FIELD_STATE, FIELD_QUEUE, FIELD_USED, PLAIN_FIELDS };
-static const char plain_fields[] = "id,name,owner,state,queue,used";
-enum {
-	FIELD_SESSION = PLAIN_FIELDS,
-	FIELD_NODECT,
-	FIELD_CPUS,
-	FIELD_MEMORY,
-	FIELD_WALLTIME,
-	FIELD_HOSTS,
-	FIELD_COMMENT,
-	FIELD_PLANNED,
-	FIELD_MADE, /* -T only */
-	WIDE_FIELDS
-};
-#define WIDE "id,name,owner,state,queue,used,session,nodect,cpus,memory,walltime,exec_host,comment,"
-static const char wide_fields[] = WIDE "planned_start";
-/* The server has to compute these. */
-static const char estimate_fields[] = WIDE "expected_start,expected_made";
+/* Widths of columns; negative: aligned right. */
+static const int plain[COLUMNS_MOST] = {25, 16, 15, -8, 1, 15}, plain_wide[COLUMNS_MOST] = {30, 40, 15, -8, 1, 15},
+		 all[COLUMNS_MOST] = {15, 8, 8, 10, -6, -3, -3, -6, -5, 1, -5},
+		 all_wide[COLUMNS_MOST] = {30, 15, 15, 15, -8, -4, -5, -9, -9, 1, -9};
 
 struct list {
 	struct qstat *q;
+	struct joblist jobs;
+	const int *width;
+	int id, state, hosts, comment, made; /* cells */
 	struct strbuf out;
 	bool wide;     /* the list of -a */
 	bool terminal; /* the output is a terminal */
 	int64_t rows, of_operand;
-	int64_t made; /* time of the oldest forecast shown; 0: none */
+	int64_t forecast; /* time of the oldest forecast shown; 0: none */
 };
 
 static void list_flush(struct list *l)
 {
 	fwrite(strbuf_text(&l->out), 1, l->out.n, stdout);
 	strbuf_clear(&l->out);
-}
-
-/* Appends text in `width` columns: cut, or padded with blanks (on the left if negative), and a
- * blank after it. */
-static void column_add(struct strbuf *out, const char *text, int width)
-{
-	static const char blanks[] = "                                        ";
-	int most = abs(width), used = 0;
-	size_t n = 0;
-	int32_t c;
-
-	/* most texts are plain ASCII */
-	for (; used < most && text[n] >= ' ' && text[n] < 0x7f; n++)
-		used++;
-	for (int k; (k = utf8_next(text + n, &c)) > 0 && used + 1 <= most; n += (size_t)k)
-		used += utf8_columns(c);
-	if (width < 0)
-		strbuf_add(out, blanks, (size_t)(most > used ? most - used : 0));
-	strbuf_add(out, text, n);
-	if (width > 0)
-		strbuf_add(out, blanks, (size_t)(most > used ? most - used : 0));
-	strbuf_puts(out, " ");
-}
-
-/* Returns a number of {"cput":12,...}; -1: missing. */
-static int64_t used_find(const char *cell, const char *key)
-{
-	char quoted[40];
-
-	if (!*cell)
-		return -1;
-	snprintf(quoted, sizeof quoted, "\"%s\":", key);
-	const char *at = strstr(cell, quoted);
-	if (!at)
-		return -1;
-	at += strlen(quoted);
-	return strncmp(at + strspn(at, " "), "null", 4) == 0 ? -1 : (int64_t)strtod(at, NULL);
-}
-
-/* Cuts the beginning of a long name: its end says more. */
-static const char *name_cut(const char *name, char buf[NAME_WIDTH + 1])
-{
-	size_t n = strlen(name);
-
-	if (n <= NAME_WIDTH)
-		return name;
-	const char *tail = name + n - (NAME_WIDTH - 3);
-	while ((*tail & 0xc0) == 0x80)
-		tail++;
-	snprintf(buf, NAME_WIDTH + 1, "...%s", tail);
-	return buf;
 }
 
 /* Ends a line: on a terminal without trailing blanks, which would wrap at 80 columns; programs get
@@ -114,43 +52,22 @@ static void line_end(struct strbuf *out, bool terminal)
 	strbuf_puts(out, "\n");
 }
 
-static void plain_row(struct list *l, char *const *cell)
+/* Appends the headings and a rule below them. */
+static void heading_add(struct list *l)
 {
-	bool wide = l->q->a->wide;
-	char name[NAME_WIDTH + 1], buf[40];
-	int64_t cput = used_find(cell[FIELD_USED], "cput");
+	const struct joblist_column *c = l->jobs.columns.v;
 
-	if (l->rows == 0 && wide)
-		strbuf_puts(
-			&l->out,
-			"Job ID                         Name                                     User            Time Use S Queue\n"
-			"------------------------------ ---------------------------------------- --------------- -------- - -----\n");
-	else if (l->rows == 0)
-		strbuf_puts(&l->out, "Job ID                    Name             User            Time Use S Queue\n"
-				     "------------------------- ---------------- --------------- -------- - -----\n");
-	column_add(&l->out, cell[FIELD_ID], wide ? 30 : 25);
-	column_add(&l->out, wide ? cell[FIELD_NAME] : name_cut(cell[FIELD_NAME], name), wide ? 40 : NAME_WIDTH);
-	column_add(&l->out, cell[FIELD_OWNER], 15);
-	column_add(&l->out, cput > 0 ? duration_format(cput, buf, sizeof buf) : "0", -8);
-	column_add(&l->out, cell[FIELD_STATE], 1);
-	column_add(&l->out, cell[FIELD_QUEUE], 15);
-	line_end(&l->out, l->terminal);
-}
-
-/* Formats memory for -G and -M, rounded up. */
-static const char *memory_text(const struct qstat_arguments *a, const char *cell, char *buf, size_t size)
-{
-	int64_t kib = strtoll(cell, NULL, 10);
-
-	if (kib <= 0)
-		return " -- ";
-	if (a->giga)
-		snprintf(buf, size, "%" PRId64 "gb", (kib + (1 << 20) - 1) >> 20);
-	else if (a->mega)
-		snprintf(buf, size, "%" PRId64 "mw", (kib + (1 << 13) - 1) >> 13);
-	else
-		memory_format(kib, buf, size);
-	return buf;
+	for (int i = 0; *c[i].heading; i++)
+		column_add(&l->out, c[i].heading, abs(l->width[i]));
+	line_end(&l->out, true);
+	for (int i = 0; *c[i].heading; i++) {
+		/* the last column of texts has no end */
+		bool open = !*c[i + 1].heading && l->width[i] > 0;
+		for (int k = open ? (int)strlen(c[i].heading) : abs(l->width[i]); k > 0; k--)
+			strbuf_puts(&l->out, "-");
+		strbuf_puts(&l->out, " ");
+	}
+	line_end(&l->out, true);
 }
 
 /* Takes the server's name from its jobs: it cannot be asked during an answer. */
@@ -161,20 +78,9 @@ static void wide_heading(struct list *l, const char *id)
 
 	strbuf_printf(&l->out, "\n%s: \n", dot ? dot + 1 : "");
 	if (a->wide)
-		strbuf_printf(
-			&l->out,
-			"%102sReq'd     Req'd       %s\n"
-			"Job ID                         Username        Queue           Jobname         SessID   NDS  TSK   "
-			"Memory    Time      S Time\n"
-			"------------------------------ --------------- --------------- --------------- -------- ---- ----- "
-			"--------- --------- - ---------\n",
-			"", a->estimate ? "Start" : "Elap");
+		strbuf_printf(&l->out, "%102sReq'd     Req'd       %s\n", "", a->estimate ? "Start" : "Elap");
 	else
-		strbuf_printf(&l->out,
-			      "%60sReq'd  Req'd   %s\n"
-			      "Job ID          Username Queue    Jobname    SessID NDS TSK Memory Time  S Time\n"
-			      "--------------- -------- -------- ---------- ------ --- --- ------ ----- - -----\n",
-			      "", a->estimate ? "Est" : "Elap");
+		strbuf_printf(&l->out, "%60sReq'd  Req'd   %s\n", "", a->estimate ? "Est" : "Elap");
 }
 
 /* Appends nodes without their domains, broken at '+'. */
@@ -202,126 +108,87 @@ static void nodes_add(struct strbuf *out, const char *hosts, bool one_line)
 	strbuf_puts(out, *hosts ? "" : "-- ");
 }
 
-/* Formats a duration as PBS Pro does: HH:MM unless there is room. */
-static const char *duration_text(const struct qstat_arguments *a, int64_t seconds, char *buf, size_t size)
+/* Appends nodes and comment, on lines of their own unless -1. */
+static void more_add(struct list *l, char *const *cell)
 {
-	if (a->wide)
-		return duration_format(seconds, buf, size);
-	if (seconds < 100 * 3600)
-		snprintf(buf, size, "%02d:%02d", (int)(seconds / 3600), (int)(seconds / 60 % 60));
-	else
-		snprintf(buf, size, "%lldh", (long long)(seconds / 3600));
-	return buf;
-}
-
-/* Formats a start: "14:05" today, "Wed14" (the hour) within a week, else "Nov20". */
-static const char *start_text(const struct qstat_arguments *a, int64_t start, int64_t now, char *buf, size_t size)
-{
-	time_t t = (time_t)start;
-	struct tm tm;
-
-	instant_near(start, now, buf, size);
-	if (!a->wide && strlen(buf) > 5 && localtime_r(&t, &tm))
-		strftime(buf, size, start - now < 6 * 86400 ? "%a%H" : "%b%d", &tm);
-	return buf;
-}
-
-static const char *elapsed_text(struct list *l, char *const *cell, char *buf, size_t size)
-{
-	int64_t used = used_find(cell[FIELD_USED], "walltime");
-
-	if (l->q->a->estimate) {
-		int64_t planned = strtoll(cell[FIELD_PLANNED], NULL, 10), made = strtoll(cell[FIELD_MADE], NULL, 10);
-		if (made > 0 && (l->made == 0 || made < l->made))
-			l->made = made;
-		return planned > 0 ? start_text(l->q->a, planned, (int64_t)time(NULL), buf, size) : " -- ";
-	}
-	return used > 0 || cell[FIELD_STATE][0] == 'R' ? duration_text(l->q->a, used > 0 ? used : 0, buf, size)
-						       : " -- ";
-}
-
-static void wide_row(struct list *l, char *const *cell)
-{
-	static const int narrow[] = {15, 8, 8, 10, -6, -3, -3, -6, -5}, widths[] = {30, 15, 15, 15, -8, -4, -5, -9, -9};
 	const struct qstat_arguments *a = l->q->a;
-	const int *width = a->wide ? widths : narrow;
-	char memory[40], walltime[40], elapsed[40];
-	struct strbuf *out = &l->out;
 
-	if (l->rows == 0)
-		wide_heading(l, cell[FIELD_ID]);
-	column_add(out, cell[FIELD_ID], width[0]);
-	column_add(out, cell[FIELD_OWNER], width[1]);
-	column_add(out, cell[FIELD_QUEUE], width[2]);
-	column_add(out, cell[FIELD_NAME], width[3]);
-	column_add(out, *cell[FIELD_SESSION] ? cell[FIELD_SESSION] : " -- ", width[4]);
-	column_add(out, *cell[FIELD_NODECT] ? cell[FIELD_NODECT] : " -- ", width[5]);
-	column_add(out, *cell[FIELD_CPUS] ? cell[FIELD_CPUS] : " -- ", width[6]);
-	column_add(out, memory_text(a, cell[FIELD_MEMORY], memory, sizeof memory), width[7]);
-	int64_t limit = strtoll(cell[FIELD_WALLTIME], NULL, 10);
-	column_add(out, *cell[FIELD_WALLTIME] ? duration_text(a, limit, walltime, sizeof walltime) : " -- ", width[8]);
-	column_add(out, cell[FIELD_STATE], 1);
-	column_add(out, elapsed_text(l, cell, elapsed, sizeof elapsed), a->wide ? -9 : -5);
-	out->text[--out->n] = '\0';
 	if (a->nodes) {
-		strbuf_puts(out, a->one_line ? "" : "\n");
-		nodes_add(out, cell[FIELD_HOSTS], a->one_line);
+		strbuf_puts(&l->out, a->one_line ? "" : "\n");
+		nodes_add(&l->out, cell[l->hosts], a->one_line);
 	}
-	if (a->comments && (*cell[FIELD_COMMENT] || !a->one_line))
-		strbuf_printf(out, "%s   %s", a->one_line ? "" : "\n",
-			      *cell[FIELD_COMMENT] ? cell[FIELD_COMMENT] : "--");
-	strbuf_puts(out, "\n");
+	if (a->comments && (*cell[l->comment] || !a->one_line))
+		strbuf_printf(&l->out, "%s   %s", a->one_line ? "" : "\n", *cell[l->comment] ? cell[l->comment] : "--");
 }
 
-static void row(void *context, char *const *cell)
+static void row(void *context, char **cell)
 {
 	struct list *l = context;
 	const struct qstat_arguments *a = l->q->a;
 
 	l->of_operand++;
-	if (a->arrays && !strchr(cell[FIELD_ID], '['))
+	if (a->arrays && !strchr(cell[l->id], '['))
 		return;
-	if (a->history && *cell[FIELD_STATE] == 'C')
-		*cell[FIELD_STATE] = 'F'; /* PBS Pro's letter for its own option */
-	if (l->wide)
-		wide_row(l, cell);
-	else
-		plain_row(l, cell);
-	l->rows++;
+	if (a->history && *cell[l->state] == 'C')
+		*cell[l->state] = 'F'; /* PBS Pro's letter for its own option */
+	if (l->rows == 0 && l->wide)
+		wide_heading(l, cell[l->id]);
+	if (l->rows++ == 0)
+		heading_add(l);
+	for (int i = 0; *l->jobs.columns.v[i].heading; i++)
+		column_add(&l->out, joblist_text(&l->jobs, i, cell), l->width[i]);
+	if (l->wide) {
+		l->out.text[--l->out.n] = '\0';
+		more_add(l, cell);
+		strbuf_puts(&l->out, "\n");
+	} else {
+		line_end(&l->out, l->terminal);
+	}
+	int64_t made = a->estimate ? cell_number(cell[l->made]) : 0;
+	if (made > 0 && (l->forecast == 0 || made < l->forecast))
+		l->forecast = made;
 	if (l->out.n > BUFFER)
 		list_flush(l);
 }
 
-static int columns_of(const struct list *l)
-{
-	return !l->wide ? PLAIN_FIELDS : l->q->a->estimate ? WIDE_FIELDS : FIELD_MADE;
-}
-
-static const char *fields_of(const struct list *l)
-{
-	return !l->wide ? plain_fields : l->q->a->estimate ? estimate_fields : wide_fields;
-}
-
-static char *cell_make(const json_t *value)
-{
-	if (json_is_string(value))
-		return mem_strdup(value_text(value));
-	return value && !json_is_null(value) ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY) : mem_strdup("");
-}
-
-/* Prints a job of the history as a row of cells. */
 static void past_row(void *context, const json_t *job)
 {
-	struct list *l = context;
-	char *keys = mem_strdup(fields_of(l)), *rest = keys, *key, *cell[WIDE_FIELDS] = {0};
-	int n = 0;
+	joblist_object(&((struct list *)context)->jobs, job);
+}
 
-	while (n < columns_of(l) && (key = strsep(&rest, ",")))
-		cell[n++] = cell_make(json_object_get(job, key));
-	row(l, cell);
-	while (n > 0)
-		free(cell[--n]);
-	free(keys);
+/* Requests what the list needs; the server has to compute expected starts. */
+static void list_init(struct list *l, struct qstat *q)
+{
+	const struct qstat_arguments *a = q->a;
+	struct strbuf columns = {0};
+
+	*l = (struct list){.q = q,
+			   .jobs = {.row = row, .context = l},
+			   .terminal = terminal_columns() > 0,
+			   .wide = a->all || a->nodes || a->comments || a->running || a->idle || a->estimate ||
+				   a->user || a->giga || a->mega};
+	l->width = l->wide ? (a->wide ? all_wide : all) : a->wide ? plain_wide : plain;
+	if (l->wide)
+		strbuf_printf(&columns,
+			      "Job_ID:id Username:owner Queue:queue Jobname:name SessID:session?_--_ NDS:nodect?_--_ "
+			      "TSK:cpus?_--_ Memory:memory_%s?_--_ Time:limit%s?_--_ S:state Time:%s%s?_--_",
+			      a->giga	? "gb"
+			      : a->mega ? "mw"
+					: "text",
+			      a->wide ? "" : "_tight", a->estimate ? "expected" : "elapsed", a->wide ? "" : "_tight");
+	else
+		strbuf_printf(&columns, "Job_ID:id Name:%s User:owner Time_Use:cpu_time S:state Queue:queue",
+			      a->wide ? "name" : "pbs_name");
+	joblist_add(&l->jobs, columns.text);
+	l->id = joblist_member(&l->jobs, "id");
+	l->state = joblist_member(&l->jobs, "state");
+	if (a->nodes)
+		l->hosts = joblist_member(&l->jobs, "exec_host");
+	if (a->comments)
+		l->comment = joblist_member(&l->jobs, "comment");
+	if (a->estimate)
+		l->made = joblist_member(&l->jobs, "expected_made");
+	strbuf_fini(&columns);
 }
 
 static void list_read(struct list *l, const char *operand)
@@ -331,11 +198,10 @@ static void list_read(struct list *l, const char *operand)
 	struct err err;
 
 	qstat_path(l->q, operand, &path);
-	query_add(&path, "fields", fields_of(l));
 	l->of_operand = 0;
 	if (past && !id)
 		qstat_past(l->q, operand, past_row, l);
-	bool read = tsv_read(l->q->client, path.text, columns_of(l), row, l, &err) == 0;
+	bool read = joblist_read(&l->jobs, l->q->client, &path, &err) == 0;
 	if (!read)
 		qstat_failed(l->q, operand, &err);
 	if (read && past && id && l->of_operand == 0)
@@ -350,24 +216,22 @@ static void made_print(struct list *l)
 	int64_t now = (int64_t)time(NULL);
 	char age[40];
 
-	if (l->made > 0 && now - l->made >= FORECAST_OLD)
+	if (l->forecast > 0 && now - l->forecast >= FORECAST_OLD)
 		strbuf_printf(&l->out, "Expected starts are as of %s ago.\n",
-			      duration_human(now - l->made, age, sizeof age));
+			      duration_human(now - l->forecast, age, sizeof age));
 }
 
 void qstat_list(struct qstat *q)
 {
-	const struct qstat_arguments *a = q->a;
-	struct list l = {.q = q,
-			 .terminal = terminal_columns() > 0,
-			 .wide = a->all || a->nodes || a->comments || a->running || a->idle || a->estimate || a->user ||
-				 a->giga || a->mega};
+	struct list l;
 
+	list_init(&l, q);
 	for (int i = 0; i < q->operands->n; i++)
 		list_read(&l, q->operands->v[i]);
 	if (q->operands->n == 0)
 		list_read(&l, NULL);
 	made_print(&l);
 	list_flush(&l);
+	joblist_fini(&l.jobs);
 	strbuf_fini(&l.out);
 }
