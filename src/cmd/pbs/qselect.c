@@ -1,8 +1,8 @@
 /*
  * qselect.c - `qselect`: prints the ids of matching jobs, one per line, for other commands.
  *
- * The server sends a line per job with the columns that may be tested; the tests are made here,
- * each a row of a table.
+ * The server sends a line per job with the members that are tested; the tests are made here, each a
+ * row of a table.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -13,6 +13,7 @@
 #include "base/timetext.h"
 #include "base/vec.h"
 #include "cmd/lib/commands.h"
+#include "cmd/lib/joblist.h"
 #include "cmd/lib/show.h"
 #include "core/reqtext.h"
 
@@ -63,45 +64,22 @@ static const char *const examples[] = {
 	NULL,
 };
 
-/* The requested columns in order; columns for arguments.members follow. */
-enum {
-	C_ID,
-	C_STATE,
-	C_HOLDS,
-	C_PRIORITY,
-	C_RERUNNABLE,
-	C_RESOURCES,
-	C_WALLTIME,
-	C_CPUS,
-	C_NODECT,
-	C_MEMORY,
-	C_GPUS,
-	C_AT,
-	C_CREATED,
-	C_QUEUED,
-	C_STARTED,
-	C_MODIFIED,
-	C_ENDED,
-	COLUMNS
-};
-static const char fields[] =
-	"id,state,holds,priority,rerunnable,resources,walltime,cpus,nodect,memory,gpus,at,created,queued,started,"
-	"modified,ended";
-
 enum op { OP_EQ, OP_NE, OP_GE, OP_GT, OP_LE, OP_LT };
 
 /* A condition that a job must meet. */
 struct test {
-	int column;
+	int cell;
 	enum op op;
 	bool number;
 	int64_t value;
 	const char *text;     /* NULL for a number */
-	const char *resource; /* C_RESOURCES only: the resource; `text` is its value */
+	const char *resource; /* a word of the request; `text` is its value */
 };
 
 struct selection {
 	const struct arguments *a;
+	struct joblist jobs;
+	int id, state, holds; /* cells */
 	VEC(struct test) tests;
 	name_list chosen; /* matching ids */
 	struct arena *arena;
@@ -128,10 +106,10 @@ static int number_parse(const char *text, int64_t *ret, struct err *err)
 	return end == text || *end ? err_set(err, -1, "\"%.60s\" is no whole number", text) : 0;
 }
 
-static int test_add(struct selection *s, int column, const char *text,
+static int test_add(struct selection *s, const char *member, const char *text,
 		    int (*parse)(const char *, int64_t *, struct err *), struct err *err)
 {
-	struct test t = {.column = column, .number = parse};
+	struct test t = {.cell = joblist_member(&s->jobs, member), .number = parse};
 
 	t.op = op_parse(&text);
 	t.text = text;
@@ -145,13 +123,12 @@ static int test_add(struct selection *s, int column, const char *text,
 static int resource_add(struct selection *s, const char *text, struct err *err)
 {
 	static const struct {
-		const char *name;
-		int column;
+		const char *name, *member;
 		int (*parse)(const char *, int64_t *, struct err *);
 	} known[] = {
-		{"walltime", C_WALLTIME, duration_parse}, {"ncpus", C_CPUS, number_parse},
-		{"nodect", C_NODECT, number_parse},	  {"mem", C_MEMORY, memory_parse},
-		{"ngpus", C_GPUS, number_parse},
+		{"walltime", "walltime", duration_parse}, {"ncpus", "cpus", number_parse},
+		{"nodect", "nodect", number_parse},	  {"mem", "memory", memory_parse},
+		{"ngpus", "gpus", number_parse},
 	};
 	size_t n = strcspn(text, "=.");
 	const char *rest = text + n + (text[n] == '=');
@@ -160,8 +137,8 @@ static int resource_add(struct selection *s, const char *text, struct err *err)
 		return err_set(err, -1, "\"%.60s\" needs a value, as in walltime.gt.3600 or ncpus=4", text);
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		if (strlen(known[i].name) == n && strncmp(known[i].name, text, n) == 0)
-			return test_add(s, known[i].column, rest, known[i].parse, err);
-	if (test_add(s, C_RESOURCES, rest, NULL, err) < 0)
+			return test_add(s, known[i].member, rest, known[i].parse, err);
+	if (test_add(s, "resources", rest, NULL, err) < 0)
 		return -1;
 	s->tests.v[s->tests.n - 1].resource = arena_strndup(s->arena, text, n);
 	return 0;
@@ -183,12 +160,12 @@ static int resources_add(struct selection *s, const char *list, struct err *err)
 static int time_add(struct selection *s, const char *text, struct err *err)
 {
 	static const char letters[] = "acqsme";
-	static const int columns[] = {C_AT, C_CREATED, C_QUEUED, C_STARTED, C_MODIFIED, C_ENDED};
+	static const char *const members[] = {"at", "created", "queued", "started", "modified", "ended"};
 	const char *which = *text ? strchr(letters, *text) : NULL;
 
 	if (!which)
 		return err_set(err, -1, "\"%.60s\" must begin with one of %s, as in s.gt.11151200", text, letters);
-	return test_add(s, columns[which - letters], text + 1, stamp_parse, err);
+	return test_add(s, members[which - letters], text + 1, stamp_parse, err);
 }
 
 static int tests_make(struct selection *s, struct err *err)
@@ -199,15 +176,15 @@ static int tests_make(struct selection *s, struct err *err)
 	if (a->states && a->states[strspn(a->states, "QRHWSECFBT")])
 		return err_set(err, -1, "-s %.60s: write letters of QRHWSECB, as qstat has them", a->states);
 	if (a->at)
-		rc |= test_add(s, C_AT, a->at, stamp_parse, err);
+		rc |= test_add(s, "at", a->at, stamp_parse, err);
 	if (a->holds)
-		rc |= test_add(s, C_HOLDS, strcmp(a->holds, "n") == 0 ? "" : a->holds, NULL, err);
+		rc |= test_add(s, "holds", strcmp(a->holds, "n") == 0 ? "" : a->holds, NULL, err);
 	for (int i = 0; i < a->members.n / 2; i++)
-		rc |= test_add(s, COLUMNS + i, a->members.v[2 * i + 1], NULL, err);
+		rc |= test_add(s, a->members.v[2 * i], a->members.v[2 * i + 1], NULL, err);
 	if (a->priority && rc == 0)
-		rc |= test_add(s, C_PRIORITY, a->priority, number_parse, err);
+		rc |= test_add(s, "priority", a->priority, number_parse, err);
 	if (a->rerunnable)
-		rc |= test_add(s, C_RERUNNABLE, *a->rerunnable == 'y' ? "1" : "0", NULL, err);
+		rc |= test_add(s, "rerunnable", *a->rerunnable == 'y' ? "1" : "0", NULL, err);
 	for (int i = 0; i < a->resources.n && rc == 0; i++)
 		rc = resources_add(s, a->resources.v[i], err);
 	for (int i = 0; i < a->times.n && rc == 0; i++)
@@ -258,13 +235,13 @@ static int resource_compare(const char *request, const struct test *t)
 	return 1;
 }
 
-static bool test_holds(const struct test *t, char *const *cell)
+static bool test_holds(const struct selection *s, const struct test *t, char *const *cell)
 {
-	const char *text = cell[t->column];
+	const char *text = cell[t->cell];
 
 	if (t->resource)
 		return op_holds(t->op, resource_compare(text, t));
-	if (t->column == C_HOLDS)
+	if (t->cell == s->holds)
 		return op_holds(t->op, holds_compare(text, t->text));
 	if (!t->number)
 		return op_holds(t->op, strcmp(text, t->text));
@@ -279,16 +256,16 @@ static bool state_fits(const char *states, char state)
 	return !states || strchr(states, state) || (state == 'C' && strchr(states, 'F'));
 }
 
-static void row(void *context, char *const *cell)
+static void row(void *context, char **cell)
 {
 	struct selection *s = context;
 
-	if (!state_fits(s->a->states, cell[C_STATE][0]) || (s->a->arrays && !strchr(cell[C_ID], '[')))
+	if (!state_fits(s->a->states, cell[s->state][0]) || (s->a->arrays && !strchr(cell[s->id], '[')))
 		return;
 	for (size_t i = 0; i < s->tests.n; i++)
-		if (!test_holds(&s->tests.v[i], cell))
+		if (!test_holds(s, &s->tests.v[i], cell))
 			return;
-	vec_push(&s->chosen, mem_strdup(cell[C_ID]));
+	vec_push(&s->chosen, mem_strdup(cell[s->id]));
 }
 
 /* Tests the checkpoint setting, which lists do not include, so it is requested per job. */
@@ -314,9 +291,7 @@ static void path_make(const struct arguments *a, struct strbuf *path)
 	bool finished = a->finished || a->only_finished || (a->states && strpbrk(a->states, "CF"));
 	char queue[256];
 
-	strbuf_printf(path, "/v1/jobs?fields=%s", fields);
-	for (int i = 0; i < a->members.n; i += 2)
-		strbuf_printf(path, ",%s", a->members.v[i]);
+	strbuf_puts(path, "/v1/jobs");
 	users_query(path, a->user);
 	query_add(path, "completed", finished ? "1" : "0");
 	query_add(path, "state", a->only_finished ? "C" : NULL);
@@ -330,13 +305,16 @@ static void path_make(const struct arguments *a, struct strbuf *path)
 
 static int run(const struct command *c, const void *arguments, const struct operands *operands)
 {
-	struct selection s = {.a = arguments, .arena = arena_create()};
+	struct selection s = {.a = arguments, .jobs = {.row = row, .context = &s}, .arena = arena_create()};
 	struct strbuf path = {0};
 	struct client *client = NULL;
 	char queue[256];
 	struct err err;
 	int code = EXIT_OK;
 
+	s.id = joblist_member(&s.jobs, "id");
+	s.state = joblist_member(&s.jobs, "state");
+	s.holds = s.a->holds ? joblist_member(&s.jobs, "holds") : -1;
 	if (tests_make(&s, &err) < 0) {
 		code = command_misused(c, "%s", err.text);
 	} else if (!show_open(c, &client)) {
@@ -345,7 +323,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 		code = command_fail(c, "%s", err.text);
 	} else {
 		path_make(s.a, &path);
-		if (tsv_read(client, path.text, COLUMNS + s.a->members.n / 2, row, &s, &err) < 0) {
+		if (joblist_read(&s.jobs, client, &path, &err) < 0) {
 			command_fail(c, "%s", err.text);
 			code = show_code(client);
 		}
@@ -355,6 +333,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	}
 	client_close(client);
 	strbuf_fini(&path);
+	joblist_fini(&s.jobs);
 	vec_free(&s.tests);
 	name_list_free(&s.chosen);
 	arena_destroy(s.arena);
