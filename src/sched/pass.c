@@ -592,7 +592,7 @@ void pass_run(struct sched *s)
 	if (s->fill.on && queue_has(s, s->fill.head))
 		s->head = s->fill.head;
 	/* priorities changed by time alone take effect when something is freed */
-	bool moved = s->order == ORDER_WFP3 || s->line.reweigh || s->line.weighing;
+	bool moved = (s->order == ORDER_WFP3 && !s->line.ordered) || s->line.reweigh || s->line.weighing;
 	bool full = s->freed || s->head == JOB_NONE || moved || pass_reached(s) || !sched_may(s, s->head);
 
 	/* no job waits: the next one to come triggers a full pass, whatever was freed */

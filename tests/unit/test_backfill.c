@@ -13,6 +13,7 @@
 
 #include "rules/queue.h"
 #include "sim/sim.h"
+#include "support/world.h"
 
 /* At instant 10, 7 of 8 CPUs become free, until 200; job 3 needs all of them, and the others
  * would end in time. */
@@ -138,9 +139,48 @@ static void printed_can_be_read(void **state)
 	attrs_fini(&some);
 }
 
+#define WAITING 300
+
+/* Waiting jobs whose order changes with time, each of which is tried on all nodes: neither the
+ * first pass nor those that continue it take longer than the pace allows. */
+static void changing_order_is_scanned_in_slices(void **state)
+{
+	static const char *const some[] = {"easy", "wfp3"};
+	const uint64_t pace = 500;
+	const int64_t now = 10000;
+
+	(void)state;
+	for (size_t k = 0; k < sizeof some / sizeof *some; k++) {
+		struct world w;
+		uint64_t most = 0;
+		bool done = false;
+		world_init(&w, some[k]);
+		world_add_nodes(&w, 40, 8);
+		world_open(&w);
+		for (int i = 0; i < 40; i++)
+			world_common(&w, 0, "ncpus=7", 90000);
+		world_cycle(&w, 0);
+		for (int64_t i = 0; i < WAITING; i++) { /* shorter ones later: the failure of one shows nothing */
+			int64_t length = 4000 - 10 * i;
+			world_common(&w, now - length * (400 - i) / 200, "ncpus=2", length);
+		}
+		sched_pace(w.s, pace);
+		for (int cycles = 0; !done; cycles++) {
+			uint64_t before = w.p->work;
+			done = sched_cycle(w.s, now);
+			most = w.p->work - before > most ? w.p->work - before : most;
+			assert_true(cycles < 1000);
+		}
+		assert_true(w.p->attempts > WAITING);
+		assert_in_range(most, pace, 3 * pace);
+		world_fini(&w);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(changing_order_is_scanned_in_slices),
 		cmocka_unit_test(kinds),
 		cmocka_unit_test(what_goes_together),
 		cmocka_unit_test(printed_can_be_read),
