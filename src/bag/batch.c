@@ -257,6 +257,7 @@ static void request_end(struct batch *s, struct request *q, enum request_state s
 		return;
 	q->r.state = state;
 	q->r.ended = now;
+	q->r.fate = q->r.fate ? q->r.fate : q->unwanted ? FATE_TAKEN : FATE_UNKNOWN;
 	s->user.over(s->user.arg, q->r.id);
 	file_remove(s, q->r.id, "key");
 	file_remove(s, q->r.id, "sh");
@@ -502,6 +503,8 @@ static void seen(struct batch *s, struct request *q, const struct batch_line *l,
 	q->known = true;
 	q->unseen = 0;
 	if (l->state == REQUEST_ENDED) {
+		q->r.fate = over(q) ? q->r.fate : l->fate;
+		snprintf(q->r.outcome, sizeof q->r.outcome, "%s", l->outcome);
 		request_end(s, q, REQUEST_ENDED, now);
 	} else if (over(q) || q->unwanted) {
 		cancel_add(s, l->job);

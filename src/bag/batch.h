@@ -34,6 +34,8 @@ struct batch_line {
 	char job[64];
 	int number;
 	enum request_state state;
+	enum request_fate fate; /* reason of its end; FATE_OPEN: unknown, or it has not ended */
+	char outcome[24];	/* the cluster's word for its end; "": none */
 	/* why a waiting job can never start as it is, such as the name of a limit; "": it can */
 	char never[64];
 };

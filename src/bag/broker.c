@@ -240,24 +240,25 @@ static int listen_all(struct broker *b, bool *ret_child)
 	return n < 0 && errno != EINTR ? -errno : n < 0 ? 0 : n;
 }
 
+static bool over(const struct broker *b)
+{
+	struct queue_counts c = queue_counts(b->queue);
+
+	return b->summary.cancelled || b->summary.interrupted || c.waiting + c.flying == 0;
+}
+
 static int provider_look(struct broker *b, struct err *err)
 {
 	struct provider_request r;
 	int rc = remote_look(b, err);
 
 	cluster_look(b);
-	if (rc < 0 || !b->provider)
+	loss_look(b);
+	if (rc < 0 || !b->provider || over(b)) /* workers that died with the last task are not replaced */
 		return rc;
 	b->provider->kind->poll(b->provider, (int64_t)time(NULL));
 	b->provider->kind->look(b->provider, 1, &r);
 	return r.state == REQUEST_FAILED ? err_set(err, -ECHILD, "%s", r.failure) : 0;
-}
-
-static bool over(const struct broker *b)
-{
-	struct queue_counts c = queue_counts(b->queue);
-
-	return b->summary.cancelled || b->summary.interrupted || c.waiting + c.flying == 0;
 }
 
 static void peers_write(struct broker *b)
@@ -465,6 +466,7 @@ int broker_run(const struct broker_options *options, struct broker_summary *ret,
 	task_queue_destroy(b.queue);
 	bag_fini(&b.bag);
 	vec_free(&b.peers);
+	vec_free(&b.doubts);
 	for (size_t i = 0; i < b.tags.n; i++)
 		free(b.tags.v[i]);
 	vec_free(&b.tags);

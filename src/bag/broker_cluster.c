@@ -37,6 +37,8 @@ struct account {
 	int64_t idle_since; /* microseconds; 0: it is in use */
 	bool told;	    /* its end is in the journal */
 	bool yielded;	    /* it was given back for another job */
+	bool cut;	    /* a task was cut off by its end */
+	bool released;	    /* it was given back because it had no task */
 };
 
 struct cluster {
@@ -313,20 +315,26 @@ static void request_put(const struct cluster *c, const struct provider_request *
  * hardly do better. */
 static void fruitless(struct cluster *c, const struct provider_request *r, int64_t now)
 {
-	char text[256];
+	const struct account *a = &c->accounts.v[r->id - 1];
+	struct strbuf text = {0};
+	int64_t held = now - (r->started ? r->started : r->submitted);
 
-	if (!r->joined || c->accounts.v[r->id - 1].used > 0 || demand_of(c) == 0 || !c->elastic ||
-	    c->accounts.v[r->id - 1].yielded)
+	if (!r->joined || a->used > 0 || demand_of(c) == 0 || !c->elastic || a->yielded)
 		return;
-	c->pause = c->pause ? c->pause * 2 : c->user.pace;
+	bool taken =
+		held < r->seconds - END_US / 1000000 && strcmp(r->outcome, "TIMEOUT") != 0 && !a->cut && !a->released;
+	c->pause = c->pause && !taken ? c->pause * 2 : c->user.pace;
 	c->pause = c->pause > PAUSE_MOST ? PAUSE_MOST : c->pause;
 	c->until = now + c->pause;
-	snprintf(
-		text, sizeof text,
-		"%s: allocation %s finished no task: they need more time than it had (see --request-time and time=); the next "
-		"request is made in %" PRId64 " s at the earliest",
-		c->place, r->name, c->pause);
-	warn(c, text);
+	strbuf_printf(&text, "%s: allocation %s finished no task: ", c->place, r->name);
+	if (taken)
+		strbuf_printf(&text, "it ended after %" PRId64 " s of the %" PRId64 " s that were granted%s%s", held,
+			      r->seconds, r->outcome[0] ? ": " : "", r->outcome);
+	else
+		strbuf_puts(&text, "they need more time than it had (see --request-time and time=)");
+	strbuf_printf(&text, "; the next request is made in %" PRId64 " s at the earliest", c->pause);
+	warn(c, text.text);
+	strbuf_fini(&text);
 }
 
 static void request_tell(struct cluster *c, struct provider_request *r, int64_t now)
@@ -615,7 +623,8 @@ static void release(struct cluster *c)
 		joined_count(b, allocation_of(c, id), &procs, &tasks);
 		bool idle = procs > 0 ? tasks == 0 : !wanted;
 		a->idle_since = !idle ? 0 : a->idle_since ? a->idle_since : b->now;
-		if (idle && b->now - a->idle_since >= c->user.pace * 1000000)
+		a->released = idle && b->now - a->idle_since >= c->user.pace * 1000000;
+		if (a->released)
 			c->provider->kind->cancel(c->provider, id);
 	}
 }
@@ -665,6 +674,8 @@ bool cluster_cut(struct broker *b, const struct peer *p, int64_t stay)
 	if (!c || p->end < 0 || b->now < p->end - END_US)
 		return false;
 	adapter_task_cut(c->adapter, stay / 1000000);
+	if (id >= 1 && (size_t)id <= c->accounts.n)
+		c->accounts.v[id - 1].cut = true;
 	return true;
 }
 
@@ -674,6 +685,15 @@ bool cluster_dropped(const struct broker *b, const struct peer *p)
 	const struct cluster *c = cluster_of(b, p->request, &id);
 
 	return c && id >= 1 && (size_t)id <= c->accounts.n && c->accounts.v[id - 1].yielded;
+}
+
+enum request_fate cluster_fate(const struct broker *b, int allocation)
+{
+	struct provider_request r;
+	int id;
+	const struct cluster *c = cluster_of(b, allocation, &id);
+
+	return c && c->provider->kind->look(c->provider, id, &r) ? r.fate : FATE_OPEN;
 }
 
 int64_t cluster_longest(const struct broker *b)

@@ -48,6 +48,7 @@ struct peer {
 	int64_t load, gpu_load, memory_load; /* resources used by all its flights */
 	int64_t usual;			     /* recent time of its tasks, microseconds; -1: unknown */
 	uint64_t results;
+	bool alone;		    /* its task must run alone */
 	bool recalled;		    /* tasks were recalled since it got its last one */
 	VEC(struct flight) flights; /* in the order they were sent */
 	struct strbuf in, out;
@@ -61,6 +62,16 @@ struct invitation {
 	int request;   /* cluster request whose workers it admits; 0: a worker started by hand */
 };
 
+/* A task that was lost with its worker, for a reason that is not known yet. */
+struct doubt {
+	uint32_t task, attempt;
+	bool alone;		   /* the worker ran nothing else */
+	int request;		   /* cluster request that brought the worker; 0: none */
+	int64_t since;		   /* microseconds, CLOCK_MONOTONIC */
+	char session[SECRET_SIZE]; /* key with which the worker may reconnect */
+	char worker[128];	   /* its name */
+};
+
 struct broker {
 	const struct broker_options *options;
 	struct bag bag;
@@ -71,6 +82,7 @@ struct broker {
 	int remote_listener; /* behind the gate; -1: none */
 	struct gate_link gate;
 	VEC(struct invitation) invitations;
+	VEC(struct doubt) doubts;
 	VEC(struct cluster *) clusters;
 	int64_t allocations; /* number of allocations in the journal */
 	VEC(char *) tags;    /* tags of requests of earlier runs that may still be at a cluster */
@@ -97,6 +109,17 @@ uint32_t peers_running(const struct broker *b); /* number of tasks that have beg
 /* Returns the age of the oldest of them, microseconds; 0: none has begun. */
 int64_t peers_oldest(const struct broker *b);
 void peers_fill(struct broker *b); /* gives tasks to workers */
+
+/* Records what became of a task: applies a verdict to its queue, journal and other copies. */
+void verdict_apply(struct broker *b, enum verdict verdict, struct record *r);
+
+/* In broker_loss.c. */
+/* Keeps a task in mind that was lost with a worker on another host. */
+void loss_doubt(struct broker *b, const struct peer *p, uint32_t task, uint32_t attempt, bool alone);
+/* Notes that a worker came back with its session key. `died`: its working process was killed. */
+void loss_rejoined(struct broker *b, const char *session, bool died);
+void loss_look(struct broker *b); /* counts losses whose reason is known by now */
+void loss_record(struct broker *b, uint32_t task, uint32_t attempt, const char *worker, enum verdict verdict);
 
 /* In broker_files.c. */
 /* Sends the files that a task needs to a worker that does not see ours, before the task itself.
@@ -136,6 +159,8 @@ void cluster_done(struct broker *b, int request, int64_t took, int64_t cpus);
 bool cluster_cut(struct broker *b, const struct peer *p, int64_t stay);
 /* Returns true if a worker left because we cancelled its request. */
 bool cluster_dropped(const struct broker *b, const struct peer *p);
+/* Returns what became of a request; FATE_OPEN: nothing yet, or it is 0. */
+enum request_fate cluster_fate(const struct broker *b, int request);
 /* Returns the most seconds that a worker can have; -1: no end. */
 int64_t cluster_longest(const struct broker *b);
 /* Writes an array of the requests that are out. */

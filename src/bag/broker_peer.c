@@ -74,6 +74,7 @@ static void flight_remove(struct broker *b, struct peer *p, size_t at)
 	p->load -= need->cpus;
 	p->gpu_load -= need->gpus;
 	p->memory_load -= need->memory;
+	p->alone = p->alone && p->flights.n > 1;
 	task_files_drop(b, p, f);
 	if (f->output) {
 		strbuf_fini(&f->output->out);
@@ -108,7 +109,7 @@ static void others_drop(struct broker *b, uint32_t task)
 	}
 }
 
-static void verdict_apply(struct broker *b, enum verdict verdict, struct record *r)
+void verdict_apply(struct broker *b, enum verdict verdict, struct record *r)
 {
 	if (verdict == VERDICT_IGNORE || (verdict == VERDICT_AGAIN && r->kind != RECORD_FAILED))
 		return;
@@ -217,6 +218,8 @@ static int hello(struct broker *b, struct peer *p, const struct wire *m)
 		return -EPROTO;
 	if (p->remote && !invitation_take(b, m->err, m->nerr, &p->request))
 		return -EACCES;
+	if (p->remote)
+		loss_rejoined(b, m->err, m->died);
 	p->worker = true;
 	p->apart = p->remote && b->options->apart;
 	if (p->remote)
@@ -298,9 +301,11 @@ int64_t peers_oldest(const struct broker *b)
  * by the end of its time; the others return to the queue. */
 static void flights_lose(struct broker *b, struct peer *p)
 {
+	size_t begun = running(b, p);
+	bool alone = begun == 1;
 	char why[160];
 
-	for (size_t begun = running(b, p); p->flights.n; begun -= begun > 0) {
+	for (; p->flights.n; begun -= begun > 0) {
 		struct flight *f = &p->flights.v[0];
 		struct record r = {.kind = RECORD_DONE,
 				   .task = f->task,
@@ -320,9 +325,12 @@ static void flights_lose(struct broker *b, struct peer *p)
 			r.err = why;
 			r.nerr = strlen(why);
 			verdict_apply(b, queue_cut(b->queue, f->task, stay / 1000000, cluster_longest(b)), &r);
-		} else if (begun && !f->dropped)
-			verdict_apply(b, queue_lost(b->queue, f->task, p->number), &r);
-		else
+		} else if (begun && !f->dropped) {
+			loss_record(b, f->task, f->attempt, p->name,
+				    queue_lost(b->queue, f->task, p->number, !p->remote, alone));
+			if (p->remote)
+				loss_doubt(b, p, f->task, f->attempt, alone);
+		} else
 			queue_return(b->queue, f->task, p->number);
 		flight_remove(b, p, 0);
 	}
@@ -333,6 +341,8 @@ void peer_close(struct broker *b, struct peer *p)
 	if (p->worker) {
 		b->summary.workers--;
 		remote_end(b, p);
+		if (!p->remote && b->provider && (p->results || p->flights.n))
+			b->provider->kind->joined(b->provider, 1);
 		flights_lose(b, p);
 		queue_gone(b->queue, p->number);
 	}
@@ -470,6 +480,8 @@ static void peer_fill(struct broker *b, struct peer *p)
 	uint32_t task;
 	size_t waiting = 0, most = ahead(p);
 
+	if (p->alone)
+		return;
 	while (o = offer_of(b, p), o.cpus > 0 && p->out.n < OUT_MOST && (task = queue_take(b->queue, &o)) != 0)
 		give(b, p, task);
 	/* beyond what it runs: offer its total size */
@@ -479,6 +491,10 @@ static void peer_fill(struct broker *b, struct peer *p)
 	waiting = p->flights.n - running(b, p);
 	for (; waiting < most && p->out.n < OUT_MOST && (task = queue_take(b->queue, &o)) != 0; waiting++)
 		give(b, p, task);
+	if (p->flights.n == 0 && (task = queue_take_alone(b->queue, &o)) != 0) {
+		give(b, p, task);
+		p->alone = p->flights.n > 0;
+	}
 }
 
 /* Gives an idle worker a copy of the oldest task that may have one, when nothing waits. */
@@ -523,7 +539,7 @@ void peers_fill(struct broker *b)
 		return;
 	for (size_t i = 0; i < b->peers.n; i++) {
 		struct peer *p = b->peers.v[i];
-		if (!p || !p->worker || p->load >= p->cpus)
+		if (!p || !p->worker || p->alone || p->load >= p->cpus)
 			continue;
 		idle = true;
 		if (b->options->rules.replicas > 1)

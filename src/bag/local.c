@@ -21,7 +21,7 @@
 #include "base/vec.h"
 #include "run/tree.h"
 
-enum { DEATHS_MOST = 10 }; /* deaths in a row, each within two seconds of the start */
+enum { DEATHS_MOST = 10 }; /* deaths in a row without a task, each within two seconds of the start */
 
 struct child {
 	pid_t pid; /* 0: none */
@@ -181,6 +181,16 @@ static bool look(struct provider *p, int id, struct provider_request *ret)
 	return id == 1;
 }
 
+/* Notes that a worker has worked: if it died then, that was because of a task. */
+static void joined(struct provider *p, int id)
+{
+	struct local *l = (struct local *)p;
+
+	(void)id;
+	for (int i = 0; i < l->options.workers; i++)
+		l->child[i].deaths = l->child[i].pid ? 0 : l->child[i].deaths;
+}
+
 /* Ends the workers, whose connections the broker has closed. A worker still running after five
  * seconds is killed. */
 static void cancel(struct provider *p, int id)
@@ -227,6 +237,7 @@ static const struct provider_kind local_kind = {
 	.look = look,
 	.poll = poll_children,
 	.plan = plan,
+	.joined = joined,
 	.destroy = destroy,
 };
 

@@ -169,6 +169,8 @@ struct job {
 	int64_t processors, walltime, used;
 	int64_t start; /* expected by the scheduler; 0: unknown */
 	char comment[64];
+	bool exited;
+	int64_t status; /* exit code if it exited; 256 + signal: killed; negative: ended by the server */
 };
 
 /* Parses "Tue Nov 17 12:00:00 2026" in local time; returns 0 for anything else. */
@@ -244,6 +246,8 @@ static void attribute(const char *name, const char *key, const char *value, stru
 		at_least(&j->processors, nodes_count(value));
 	else if (strcmp(key, "estimated.start_time") == 0)
 		j->start = instant(value);
+	else if (strcasecmp(key, "exit_status") == 0 && strlen(value) < 9)
+		j->exited = true, j->status = atoll(value);
 	else if (strcmp(key, "comment") == 0)
 		snprintf(j->comment, sizeof j->comment, "%s", value);
 }
@@ -311,6 +315,10 @@ static bool next(const char *name, const char *text, size_t n, size_t *at, struc
 						    : strchr("RSBU", j.state) ? REQUEST_RUNNING
 									      : REQUEST_ENDED};
 		memcpy(ret->job, j.id, sizeof ret->job);
+		if (ret->state == REQUEST_ENDED && j.exited) {
+			ret->fate = j.status >= 0 && j.status < 256 ? FATE_ENDED : FATE_TAKEN;
+			snprintf(ret->outcome, sizeof ret->outcome, "exit status %" PRId64, j.status);
+		}
 		/* not held by us: its start has failed too often, for example */
 		if (j.state == 'H')
 			snprintf(ret->never, sizeof ret->never, "%s", j.comment[0] ? j.comment : "it is held");

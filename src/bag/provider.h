@@ -49,6 +49,14 @@ enum request_state {
 	REQUEST_FAILED,
 };
 
+/* Why a request ended, after something from it had joined. */
+enum request_fate {
+	FATE_OPEN,    /* it has not ended */
+	FATE_UNKNOWN, /* it has ended, and the cluster does not say why */
+	FATE_TAKEN,   /* the cluster or its administrator ended it, or its time was over */
+	FATE_ENDED,   /* it ended by itself, because of what ran in it */
+};
+
 struct provider_request {
 	int id; /* number within this provider, from 1 without gaps */
 	enum request_state state;
@@ -57,6 +65,8 @@ struct provider_request {
 	int64_t planned;		   /* when the cluster plans to start it; 0: unknown */
 	bool joined;			   /* provider_kind.joined() was called for it */
 	char name[64];			   /* the cluster's name for it */
+	enum request_fate fate;
+	char outcome[24]; /* the cluster's word for its end; "": none */
 	char failure[256];
 };
 
@@ -172,8 +182,8 @@ int provider_clear(const char *tag, struct err *err);
 struct provider *provider_ssh(const char *hosts, const struct provider_user *user, struct err *err);
 
 /* Workers of a broker on this host: `workers` processes that share `cpus` (thousandths) evenly.
- * A worker that dies is restarted, at most ten times in a row without a result. The strings are
- * borrowed. */
+ * A worker that dies is restarted, at most ten times in a row without having had a task. The
+ * strings are borrowed. */
 struct local_options {
 	const char *program; /* executable of this program */
 	const char *socket;  /* path of the broker's socket */

@@ -14,12 +14,14 @@ enum {
 	/* times a large task is passed over before a worker is kept free for it */
 	PASSED_MOST = 16,
 	LOOK = 64, /* tasks of a line examined for one that the worker may take, at most */
+	ALONE = 2, /* losses after which a task runs alone */
 };
 
 /* 8 bytes; with struct bag_task, 24 for each task. */
 struct item {
-	uint32_t next; /* next task in its line; 0: none */
-	uint8_t state, failures, losses, copies;
+	uint32_t next;		      /* next task in its line; 0: none */
+	uint8_t state : 7, alone : 1; /* alone: it waits, or runs, alone */
+	uint8_t failures, losses, copies;
 };
 
 struct line {
@@ -40,7 +42,7 @@ struct queue {
 	const struct bag *bag;
 	struct queue_rules rules;
 	struct item *item; /* by task, from 1 */
-	struct line *line; /* by need */
+	struct line *line; /* by need; then, by need, tasks that run alone */
 	struct queue_counts counts;
 	bool begun;
 	struct map voted; /* task -> its first vote, position from 1 */
@@ -56,8 +58,8 @@ struct queue *task_queue_create(const struct bag *bag, const struct queue_rules 
 	q->bag = bag;
 	q->rules = *rules;
 	q->item = mem_zalloc((bag->tasks.n + 1) * sizeof *q->item);
-	q->line = mem_zalloc(bag->needs.n * sizeof *q->line);
-	for (size_t i = 0; i < bag->needs.n; i++)
+	q->line = mem_zalloc(2 * bag->needs.n * sizeof *q->line);
+	for (size_t i = 0; i < 2 * bag->needs.n; i++)
 		q->line[i].kept = -1;
 	q->counts.waiting = (uint32_t)bag->tasks.n;
 	return q;
@@ -83,7 +85,7 @@ static struct item *item_of(const struct queue *q, uint32_t task)
 
 static struct line *line_of(const struct queue *q, uint32_t task)
 {
-	return &q->line[q->bag->tasks.v[task - 1].need];
+	return &q->line[q->bag->tasks.v[task - 1].need + (q->item[task].alone ? q->bag->needs.n : 0)];
 }
 
 static uint32_t *counter(struct queue *q, enum task_state state)
@@ -135,6 +137,17 @@ static uint32_t line_remove(struct queue *q, struct line *l, uint32_t before)
 	return task;
 }
 
+/* Takes a waiting task out of its line. Looks at the whole line: for the few that run alone. */
+static void line_drop(struct queue *q, uint32_t task)
+{
+	struct line *l = line_of(q, task);
+	uint32_t before = 0;
+
+	while ((before ? q->item[before].next : l->head) != task)
+		before = before ? q->item[before].next : l->head;
+	line_remove(q, l, before);
+}
+
 static void begin(struct queue *q)
 {
 	q->begun = true;
@@ -161,7 +174,7 @@ uint32_t queue_retry(struct queue *q)
 		if (x->state != TASK_ASIDE)
 			continue;
 		become(q, x, TASK_WAITING);
-		x->failures = x->losses = 0;
+		x->failures = x->losses = x->alone = 0;
 		n++;
 		if (q->begun)
 			line_append(q, task);
@@ -228,13 +241,18 @@ static void pass_over(struct queue *q, const struct offer *o, uint32_t chosen)
 	}
 }
 
-uint32_t queue_take(struct queue *q, const struct offer *o)
+/* Returns true if the next loss could set the task aside: then it must run alone. */
+static bool suspect(const struct queue *q, const struct item *x)
+{
+	return x->losses >= ALONE || (x->losses > 0 && x->losses >= q->rules.losses - 1);
+}
+
+/* Finds the line that this worker is served from, and the task before the one it gets there. */
+static struct line *line_choose(struct queue *q, const struct offer *o, uint32_t *ret_before)
 {
 	struct line *best = NULL;
-	uint32_t before = 0, best_before = 0;
+	uint32_t before = 0;
 
-	if (!q->begun)
-		begin(q);
 	for (size_t i = 0; i < q->bag->needs.n; i++) {
 		struct line *l = &q->line[i];
 		bool fit = l->head && fits(&q->bag->needs.v[i], o->cpus, o->gpus, o);
@@ -243,23 +261,61 @@ uint32_t queue_take(struct queue *q, const struct offer *o)
 				return 0;
 			if (!line_find(q, l, o, &before))
 				continue;
-			best = l, best_before = before;
-			break;
+			*ret_before = before;
+			return l;
 		}
 		if (fit && (!best || l->head < best->head) && line_find(q, l, o, &before))
-			best = l, best_before = before;
+			best = l, *ret_before = before;
 	}
-	if (!best)
-		return 0;
-	if (q->bag->needs.n > 1)
-		pass_over(q, o, best->head);
-	best->passed = 0;
-	best->kept = -1;
-	uint32_t task = line_remove(q, best, best_before);
+	return best;
+}
+
+static uint32_t take(struct queue *q, struct line *l, uint32_t before)
+{
+	uint32_t task = line_remove(q, l, before);
+
 	become(q, &q->item[task], TASK_FLYING);
 	q->item[task].copies = 1;
 	q->counts.copies++;
 	return task;
+}
+
+uint32_t queue_take(struct queue *q, const struct offer *o)
+{
+	struct line *best;
+	uint32_t before;
+
+	if (!q->begun)
+		begin(q);
+	while ((best = line_choose(q, o, &before)) != NULL) {
+		uint32_t task = before ? q->item[before].next : best->head;
+		if (suspect(q, &q->item[task])) { /* it was blamed while it waited */
+			line_remove(q, best, before);
+			q->item[task].alone = 1;
+			line_append(q, task);
+			continue;
+		}
+		if (q->bag->needs.n > 1)
+			pass_over(q, o, best->head);
+		best->passed = 0;
+		best->kept = -1;
+		return take(q, best, before);
+	}
+	return 0;
+}
+
+uint32_t queue_take_alone(struct queue *q, const struct offer *o)
+{
+	uint32_t before;
+
+	if (!q->begun)
+		begin(q);
+	for (size_t i = 0; i < q->bag->needs.n; i++) {
+		struct line *l = &q->line[q->bag->needs.n + i];
+		if (l->head && fits(&q->bag->needs.v[i], o->cpus, o->gpus, o) && line_find(q, l, o, &before))
+			return take(q, l, before);
+	}
+	return 0;
 }
 
 bool queue_copy(struct queue *q, uint32_t task, const struct offer *o)
@@ -267,7 +323,7 @@ bool queue_copy(struct queue *q, uint32_t task, const struct offer *o)
 	struct item *x = item_of(q, task);
 	const struct bag_need *need = &q->bag->needs.v[q->bag->tasks.v[task - 1].need];
 
-	if (x->state != TASK_FLYING || x->copies >= q->rules.replicas || x->copies == UINT8_MAX ||
+	if (x->state != TASK_FLYING || x->alone || x->copies >= q->rules.replicas || x->copies == UINT8_MAX ||
 	    !fits(need, o->cpus, o->gpus, o) || has_voted(q, task, o) || !has_time(q, task, o))
 		return false;
 	x->copies++;
@@ -347,6 +403,7 @@ static enum verdict again(struct queue *q, uint32_t task, bool front)
 	if (x->copies > 0)
 		return VERDICT_AGAIN;
 	become(q, x, TASK_WAITING);
+	x->alone = suspect(q, x);
 	if (front)
 		line_prepend(q, task);
 	else
@@ -375,15 +432,28 @@ enum verdict queue_result(struct queue *q, uint32_t task, int worker, bool good,
 	return again(q, task, true);
 }
 
-enum verdict queue_lost(struct queue *q, uint32_t task, int worker)
+enum verdict queue_lost(struct queue *q, uint32_t task, int worker, bool counts, bool alone)
 {
 	struct item *x = landed(q, task);
 
 	(void)worker;
 	if (x->state != TASK_FLYING)
 		return VERDICT_IGNORE;
+	x->losses += counts && x->losses < UINT8_MAX;
+	return counts && alone && x->losses >= q->rules.losses ? finished(q, task, TASK_ASIDE) : again(q, task, false);
+}
+
+enum verdict queue_blame(struct queue *q, uint32_t task, bool alone)
+{
+	struct item *x = item_of(q, task);
+
+	if (x->state == TASK_DONE || x->state == TASK_ASIDE)
+		return VERDICT_IGNORE;
 	x->losses += x->losses < UINT8_MAX;
-	return x->losses >= q->rules.losses ? finished(q, task, TASK_ASIDE) : again(q, task, false);
+	if (!alone || x->losses < q->rules.losses || x->state != TASK_WAITING)
+		return VERDICT_AGAIN; /* if it runs again now, that decides */
+	line_drop(q, task);
+	return finished(q, task, TASK_ASIDE);
 }
 
 enum verdict queue_cut(struct queue *q, uint32_t task, int64_t stay, int64_t longest)
@@ -417,7 +487,7 @@ uint32_t queue_waits(struct queue *q, uint32_t need)
 {
 	if (!q->begun)
 		begin(q);
-	return q->line[need].n;
+	return q->line[need].n + q->line[q->bag->needs.n + need].n;
 }
 
 enum task_state queue_state(const struct queue *q, uint32_t task)
@@ -430,19 +500,26 @@ int queue_failures(const struct queue *q, uint32_t task)
 	return item_of(q, task)->failures + item_of(q, task)->losses;
 }
 
+int queue_losses(const struct queue *q, uint32_t task)
+{
+	return item_of(q, task)->losses;
+}
+
 int queue_copies(const struct queue *q, uint32_t task)
 {
 	return item_of(q, task)->copies;
 }
 
-uint32_t queue_too_large(const struct queue *q, int64_t all_cpus, int64_t all_gpus)
+uint32_t queue_refuse(struct queue *q, uint32_t need)
 {
-	for (size_t i = 0; i < q->bag->needs.n; i++) {
-		const struct bag_need *need = &q->bag->needs.v[i];
-		if (q->line[i].head && (need->cpus > all_cpus || need->gpus > all_gpus))
-			return q->line[i].head;
-	}
-	return 0;
+	if (!q->begun)
+		begin(q);
+	struct line *l = &q->line[need + (q->line[need].head ? 0 : q->bag->needs.n)];
+	if (!l->head)
+		return 0;
+	uint32_t task = line_remove(q, l, 0);
+	finished(q, task, TASK_ASIDE);
+	return task;
 }
 
 void queue_check(const struct queue *q)
@@ -459,9 +536,10 @@ void queue_check(const struct queue *q)
 	}
 	assert(n[0] == q->counts.waiting && n[1] == q->counts.flying && n[2] == q->counts.done &&
 	       n[3] == q->counts.aside && copies == q->counts.copies);
-	for (size_t i = 0; q->begun && i < q->bag->needs.n; i++) {
+	for (size_t i = 0; q->begun && i < 2 * q->bag->needs.n; i++) {
 		uint32_t last = 0;
 		for (uint32_t task = q->line[i].head; task; last = task, task = q->item[task].next) {
+			assert(line_of(q, task) == &q->line[i]);
 			assert(q->item[task].state == TASK_WAITING && ++lined <= n[0]);
 		}
 		assert(last == q->line[i].tail);

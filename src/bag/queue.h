@@ -6,6 +6,10 @@
  * the lowest number that fits comes first. If a task fits a worker but not what is free there now,
  * after a while that worker gets no smaller tasks, so the task is not passed over for ever.
  *
+ * A worker that dies takes all of its tasks with it, and one of them may be the cause. So a task
+ * that was lost with two workers runs alone from then on, after the others: only a loss while it
+ * ran alone sets it aside.
+ *
  * Copies: with --agree K each task needs K equal results. When nothing waits, idle workers get
  * copies of tasks in flight, the oldest first, up to `replicas` of each (WQR); the first result
  * counts, and the others are cancelled.
@@ -20,7 +24,7 @@
 
 struct queue_rules {
 	int attempts; /* failures after which a task is set aside */
-	int losses;   /* workers lost while running it after which a task is set aside */
+	int losses;   /* losses after which a task is set aside, if it ran alone at the last one */
 	int replicas; /* copies in flight, at most; 1: no replication */
 	int agree;    /* number of equal results needed */
 };
@@ -55,6 +59,8 @@ struct offer {
 
 /* Takes the next task for this worker, now in flight there; 0: none. Tasks are numbered from 1. */
 uint32_t queue_take(struct queue *q, const struct offer *offer);
+/* Takes the next task that must run alone, for a worker that has no task; 0: none. */
+uint32_t queue_take_alone(struct queue *q, const struct offer *offer);
 /* Gives an idle worker a copy of a task that is in flight elsewhere, while nothing waits;
  * returns false if it gets none. */
 bool queue_copy(struct queue *q, uint32_t task, const struct offer *offer);
@@ -70,8 +76,11 @@ enum verdict {
 };
 /* Judges a result: `good` if the task succeeded, `hash` of its output. */
 enum verdict queue_result(struct queue *q, uint32_t task, int worker, bool good, uint64_t hash);
-/* Notes that a worker vanished while it ran the task. */
-enum verdict queue_lost(struct queue *q, uint32_t task, int worker);
+/* Notes that a worker vanished while it ran the task. `counts`: it was killed, and not taken away
+ * with its allocation. `alone`: it ran no other task. */
+enum verdict queue_lost(struct queue *q, uint32_t task, int worker, bool counts, bool alone);
+/* Counts a loss whose reason was not known at that time. */
+enum verdict queue_blame(struct queue *q, uint32_t task, bool alone);
 
 /* Notes that a worker's time ended while it ran the task, after `stay` seconds. That is not a
  * failure, but the task needs more time. `longest`: most seconds that any worker can have, -1:
@@ -90,11 +99,12 @@ struct queue_counts queue_counts(const struct queue *q);
 /* Returns how many tasks with that need are waiting. */
 uint32_t queue_waits(struct queue *q, uint32_t need);
 enum task_state queue_state(const struct queue *q, uint32_t task);
-int queue_failures(const struct queue *q, uint32_t task);
+int queue_failures(const struct queue *q, uint32_t task); /* failures and losses */
+int queue_losses(const struct queue *q, uint32_t task);
 int queue_copies(const struct queue *q, uint32_t task);
-/* Returns a waiting task that no worker of this size could run, so that it can be reported; 0:
- * none. */
-uint32_t queue_too_large(const struct queue *q, int64_t all_cpus, int64_t all_gpus);
+/* Sets a waiting task with that need aside, because no worker can run it, and returns it; 0: none
+ * waits. */
+uint32_t queue_refuse(struct queue *q, uint32_t need);
 void queue_check(const struct queue *q); /* asserts the invariants; for tests */
 
 #endif

@@ -14,35 +14,40 @@
 #include "bag/batch.h"
 #include "base/strbuf.h"
 
-/* Knows every state that Slurm has (squeue(1), and JOB STATE FLAGS there). An unknown state does
- * not count as an end: ended jobs leave the listing soon. */
-static enum request_state state_of(const char *word)
-{
-	static const struct {
-		const char *word;
-		enum request_state state;
-	} known[] = {
-		{"PENDING", REQUEST_PENDING},	    {"CONFIGURING", REQUEST_PENDING},
-		{"POWER_UP_NODE", REQUEST_PENDING}, {"REQUEUED", REQUEST_PENDING},
-		{"REQUEUE_FED", REQUEST_PENDING},   {"REQUEUE_HOLD", REQUEST_PENDING},
-		{"RESV_DEL_HOLD", REQUEST_PENDING}, {"SPECIAL_EXIT", REQUEST_PENDING},
-		{"EXPEDITING", REQUEST_PENDING},    {"RUNNING", REQUEST_RUNNING},
-		{"SUSPENDED", REQUEST_RUNNING},	    {"STOPPED", REQUEST_RUNNING},
-		{"SIGNALING", REQUEST_RUNNING},	    {"RESIZING", REQUEST_RUNNING},
-		{"STAGE_OUT", REQUEST_RUNNING},	    {"UPDATE_DB", REQUEST_RUNNING},
-		{"COMPLETING", REQUEST_RUNNING}, /* some of its processes may still be there */
-		{"COMPLETED", REQUEST_ENDED},	    {"CANCELLED", REQUEST_ENDED},
-		{"FAILED", REQUEST_ENDED},	    {"TIMEOUT", REQUEST_ENDED},
-		{"NODE_FAIL", REQUEST_ENDED},	    {"BOOT_FAIL", REQUEST_ENDED},
-		{"LAUNCH_FAILED", REQUEST_ENDED},   {"RECONFIG_FAIL", REQUEST_ENDED},
-		{"DEADLINE", REQUEST_ENDED},	    {"OUT_OF_MEMORY", REQUEST_ENDED},
-		{"PREEMPTED", REQUEST_ENDED},	    {"REVOKED", REQUEST_ENDED},
-	};
+/* Every state that Slurm has (squeue(1), and JOB STATE FLAGS there). */
+static const struct word {
+	const char *word;
+	enum request_state state;
+	enum request_fate fate;
+} known[] = {
+	{"PENDING", REQUEST_PENDING, FATE_OPEN},       {"CONFIGURING", REQUEST_PENDING, FATE_OPEN},
+	{"POWER_UP_NODE", REQUEST_PENDING, FATE_OPEN}, {"REQUEUED", REQUEST_PENDING, FATE_OPEN},
+	{"REQUEUE_FED", REQUEST_PENDING, FATE_OPEN},   {"REQUEUE_HOLD", REQUEST_PENDING, FATE_OPEN},
+	{"RESV_DEL_HOLD", REQUEST_PENDING, FATE_OPEN}, {"SPECIAL_EXIT", REQUEST_PENDING, FATE_OPEN},
+	{"EXPEDITING", REQUEST_PENDING, FATE_OPEN},    {"RUNNING", REQUEST_RUNNING, FATE_OPEN},
+	{"SUSPENDED", REQUEST_RUNNING, FATE_OPEN},     {"STOPPED", REQUEST_RUNNING, FATE_OPEN},
+	{"SIGNALING", REQUEST_RUNNING, FATE_OPEN},     {"RESIZING", REQUEST_RUNNING, FATE_OPEN},
+	{"STAGE_OUT", REQUEST_RUNNING, FATE_OPEN},     {"UPDATE_DB", REQUEST_RUNNING, FATE_OPEN},
+	{"COMPLETING", REQUEST_RUNNING, FATE_OPEN}, /* some of its processes may still be there */
+	{"COMPLETED", REQUEST_ENDED, FATE_ENDED},      {"FAILED", REQUEST_ENDED, FATE_ENDED},
+	{"OUT_OF_MEMORY", REQUEST_ENDED, FATE_ENDED},  {"CANCELLED", REQUEST_ENDED, FATE_TAKEN},
+	{"TIMEOUT", REQUEST_ENDED, FATE_TAKEN},	       {"NODE_FAIL", REQUEST_ENDED, FATE_TAKEN},
+	{"BOOT_FAIL", REQUEST_ENDED, FATE_TAKEN},      {"LAUNCH_FAILED", REQUEST_ENDED, FATE_TAKEN},
+	{"RECONFIG_FAIL", REQUEST_ENDED, FATE_TAKEN},  {"DEADLINE", REQUEST_ENDED, FATE_TAKEN},
+	{"PREEMPTED", REQUEST_ENDED, FATE_TAKEN},      {"REVOKED", REQUEST_ENDED, FATE_TAKEN},
+};
 
+/* Reads a state. An unknown one does not count as an end: ended jobs leave the listing soon. */
+static void state_read(const char *word, struct batch_line *ret)
+{
+	ret->state = REQUEST_RUNNING;
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-		if (strcmp(known[i].word, word) == 0)
-			return known[i].state;
-	return REQUEST_RUNNING;
+		if (strcmp(known[i].word, word) == 0) {
+			ret->state = known[i].state;
+			ret->fate = known[i].fate;
+			if (ret->state == REQUEST_ENDED)
+				snprintf(ret->outcome, sizeof ret->outcome, "%s", word);
+		}
 }
 
 enum { FIELDS_MOST = 10 };
@@ -118,7 +123,8 @@ static bool next(const char *name, const char *text, size_t n, size_t *at, struc
 		int fields = split(line, 4, field);
 		if (fields < 3 || !digits(field[0], sizeof ret->job - 1) || !digits(field[1], 7))
 			continue;
-		*ret = (struct batch_line){.number = atoi(field[1]), .state = state_of(field[2])};
+		*ret = (struct batch_line){.number = atoi(field[1])};
+		state_read(field[2], ret);
 		snprintf(ret->job, sizeof ret->job, "%.63s", field[0]);
 		if (fields == 4 && ret->state == REQUEST_PENDING)
 			never(field[3], ret->never, sizeof ret->never);

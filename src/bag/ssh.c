@@ -72,7 +72,8 @@ static bool over(const struct session *x)
 	return x->r.state == REQUEST_ENDED || x->r.state == REQUEST_FAILED;
 }
 
-static void session_end(struct ssh *s, struct session *x, int64_t now, const char *why)
+/* Ends a session. `why`: the reason; NULL: none, or it was wanted. */
+static void session_end(struct ssh *s, struct session *x, int64_t now, enum request_fate fate, const char *why)
 {
 	struct strbuf path = {0}, text = {0};
 	struct host *h = x->host;
@@ -81,6 +82,7 @@ static void session_end(struct ssh *s, struct session *x, int64_t now, const cha
 		return;
 	x->r.state = why && !x->r.joined ? REQUEST_FAILED : REQUEST_ENDED;
 	x->r.ended = now;
+	x->r.fate = fate;
 	s->user.over(s->user.arg, x->r.id);
 	path_of(s, x->r.id, &path);
 	unlink(path.text);
@@ -158,7 +160,7 @@ static int request(struct provider *p, int64_t processors, int64_t seconds, stru
 		struct session *new = &s->all.v[s->all.n - 1];
 		struct err why;
 		if (start(s, new, &why) < 0)
-			session_end(s, new, now, why.text);
+			session_end(s, new, now, FATE_TAKEN, why.text);
 		return new->r.id;
 	}
 	return err_set(err, -EAGAIN, "no host is free");
@@ -198,7 +200,9 @@ static void poll_all(struct provider *p, int64_t now)
 		x->pid = 0;
 		output_last(x->output, why, sizeof why);
 		close(x->output);
-		session_end(s, x, now, WIFEXITED(status) && WEXITSTATUS(status) == 0 ? NULL : why);
+		/* ssh itself ends with 255 when the connection is lost */
+		bool ended = WIFEXITED(status) && WEXITSTATUS(status) != 255;
+		session_end(s, x, now, ended ? FATE_ENDED : FATE_TAKEN, ended && WEXITSTATUS(status) == 0 ? NULL : why);
 	}
 }
 
@@ -207,7 +211,7 @@ static void cancel(struct provider *p, int id)
 	struct ssh *s = (struct ssh *)p;
 
 	if (id >= 1 && (size_t)id <= s->all.n) {
-		session_end(s, &s->all.v[id - 1], (int64_t)time(NULL), NULL);
+		session_end(s, &s->all.v[id - 1], (int64_t)time(NULL), FATE_TAKEN, NULL);
 		poll_all(p, (int64_t)time(NULL));
 	}
 }
@@ -246,7 +250,7 @@ static void destroy(struct provider *p)
 
 	for (size_t i = 0; i < s->all.n; i++) {
 		struct session *x = &s->all.v[i];
-		session_end(s, x, now, NULL);
+		session_end(s, x, now, FATE_TAKEN, NULL);
 		if (!x->pid)
 			continue;
 		kill(-x->pid, SIGTERM);

@@ -19,10 +19,11 @@ enum {
 	HAS_TEXT = 1 << 7,
 	HAS_ERR = 1 << 8,
 	HAS_RULES = 1 << 9, /* grace, output */
+	HAS_DIED = 1 << 10,
 };
 
 static const int fields[] = {
-	[WIRE_HELLO] = HAS_VERSION | HAS_PID | HAS_ROOM | HAS_TEXT | HAS_ERR,
+	[WIRE_HELLO] = HAS_VERSION | HAS_PID | HAS_DIED | HAS_ROOM | HAS_TEXT | HAS_ERR,
 	[WIRE_TASK] = HAS_TASK | HAS_ATTEMPT | HAS_ROOM | HAS_RULES | HAS_TEXT,
 	[WIRE_RESULT] = HAS_TASK | HAS_ATTEMPT | HAS_END | HAS_TEXT | HAS_ERR,
 	[WIRE_CHUNK] = HAS_TASK | HAS_STREAM | HAS_TEXT,
@@ -70,6 +71,8 @@ void wire_add(struct strbuf *out, const struct wire *w)
 		put(out, w->version);
 	if (has & HAS_PID)
 		put(out, w->pid);
+	if (has & HAS_DIED)
+		put(out, w->died);
 	if (has & HAS_TASK)
 		put(out, w->task);
 	if (has & HAS_ATTEMPT)
@@ -168,6 +171,8 @@ ssize_t wire_next(const char *bytes, size_t n, struct wire *ret)
 		w.version = (uint32_t)get(&r, UINT32_MAX);
 	if (has & HAS_PID)
 		w.pid = (uint32_t)get(&r, UINT32_MAX);
+	if (has & HAS_DIED)
+		w.died = get(&r, 1) != 0;
 	if (has & HAS_TASK)
 		w.task = get(&r, UINT32_MAX);
 	if (has & HAS_ATTEMPT)

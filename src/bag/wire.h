@@ -61,6 +61,7 @@ struct wire {
 	int32_t status;		    /* RESULT: as waitpid() reports it */
 	int64_t began, took;	    /* RESULT, microseconds */
 	bool cut;		    /* RESULT: some output was discarded */
+	bool died;		    /* HELLO: the process that worked there before was killed */
 	bool to_err;		    /* CHUNK: it is error output; FILE: it continues the same file */
 	uint32_t pid;		    /* HELLO */
 	/* HELLO: name; TASK: command; ASK: word; ANSWER: JSON; CHUNK, RESULT: output; APART:

@@ -467,6 +467,7 @@ int worker_run(int fd, const struct worker_offer *offer, struct err *err)
 				  .gpus = offer->gpus,
 				  .memory = offer->memory,
 				  .seconds = offer->seconds,
+				  .died = offer->died,
 				  .text = shown,
 				  .ntext = strlen(shown),
 				  .err = key,

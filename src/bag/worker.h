@@ -15,6 +15,7 @@
 #ifndef BAG_WORKER_H
 #define BAG_WORKER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -28,6 +29,7 @@ struct worker_offer {
 	/* buffer of SECRET_SIZE bytes for a key with which this worker may reconnect; NULL: not
 	 * wanted */
 	char *session;
+	bool died; /* the process that worked here before was killed */
 	/* directory, created if needed, for tasks that run apart (files.h); NULL: no task does */
 	const char *scratch;
 };

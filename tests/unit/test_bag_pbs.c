@@ -90,27 +90,32 @@ static const char openpbs[] =
 	"    comment = Can Never Run: Insufficient amount of resource: ncpus (R: 64 A: \n\t32 T: 32)\n\n"
 	"Job Id: 105.pbs01\n    Job_Name = sb12-3\n    job_state = H\n    Hold_Types = s\n    Resource_List.ncpus = 1\n"
 	"    comment = job held, too many failed attempts to run\n\n"
-	"Job Id: 106.pbs01\n    Job_Name = sb12-4\n    job_state = F\n    Exit_status = 0\n    Resource_List.ncpus = 1\n";
+	"Job Id: 106.pbs01\n    Job_Name = sb12-4\n    job_state = F\n    Exit_status = 0\n    Resource_List.ncpus = 1\n\n"
+	"Job Id: 107.pbs01\n    Job_Name = sb12-5\n    job_state = F\n    Exit_status = 271\n    Resource_List.ncpus = 1\n";
 
 static void openpbs_lines(void **state)
 {
 	(void)state;
 	static const struct batch_line wanted[] = {
-		{"103.pbs01", 1, REQUEST_PENDING, ""},
-		{"104.pbs01", 2, REQUEST_PENDING, "Can Never Run: Insufficient amount of resource: ncpus (R: 64 A:"},
-		{"105.pbs01", 3, REQUEST_PENDING, "job held, too many failed attempts to run"},
-		{"106.pbs01", 4, REQUEST_ENDED, ""}};
+		{"103.pbs01", 1, REQUEST_PENDING, .never = ""},
+		{"104.pbs01", 2, REQUEST_PENDING,
+		 .never = "Can Never Run: Insufficient amount of resource: ncpus (R: 64 A:"},
+		{"105.pbs01", 3, REQUEST_PENDING, .never = "job held, too many failed attempts to run"},
+		{"106.pbs01", 4, REQUEST_ENDED, FATE_ENDED, "exit status 0", ""},
+		{"107.pbs01", 5, REQUEST_ENDED, FATE_TAKEN, "exit status 271", ""}};
 	struct batch_line l;
 	size_t at = 0, n = 0;
 
 	for (; dialect_pbs.next("sb12", openpbs, sizeof openpbs - 1, &at, &l); n++) {
-		assert_true(n < 4);
+		assert_true(n < 5);
+		assert_int_equal(l.fate, wanted[n].fate);
+		assert_string_equal(l.outcome, wanted[n].outcome);
 		assert_string_equal(l.job, wanted[n].job);
 		assert_int_equal(l.number, wanted[n].number);
 		assert_int_equal(l.state, wanted[n].state);
 		assert_string_equal(l.never, wanted[n].never);
 	}
-	assert_int_equal(n, 4);
+	assert_int_equal(n, 5);
 }
 
 static void check_free(const struct rebuild *r, const struct adapter_span *wanted, size_t n)

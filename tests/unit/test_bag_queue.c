@@ -51,11 +51,12 @@ static void retries(void **state)
 	assert_int_equal(queue_take(q, &o), 2); /* behind the others */
 	assert_int_equal(queue_result(q, 2, 0, true, 0), VERDICT_DONE);
 	assert_int_equal(queue_take(q, &o), 3);
-	assert_int_equal(queue_lost(q, 3, 0), VERDICT_AGAIN);
+	assert_int_equal(queue_lost(q, 3, 0, true, true), VERDICT_AGAIN);
 	assert_int_equal(queue_take(q, &o), 1);
 	assert_int_equal(queue_result(q, 1, 0, false, 0), VERDICT_ASIDE);
-	assert_int_equal(queue_take(q, &o), 3);
-	assert_int_equal(queue_lost(q, 3, 0), VERDICT_ASIDE); /* it takes its workers with it */
+	assert_int_equal(queue_take(q, &o), 0);
+	assert_int_equal(queue_take_alone(q, &o), 3);
+	assert_int_equal(queue_lost(q, 3, 0, true, true), VERDICT_ASIDE); /* it takes its workers with it */
 	assert_int_equal(queue_take(q, &o), 0);
 	assert_int_equal(queue_retry(q), 2);
 	assert_int_equal(queue_take(q, &o), 1);
@@ -89,7 +90,7 @@ static void copies(void **state)
 	assert_int_equal(queue_take(q, &o), 1);
 	assert_true(queue_copy(q, 1, &other));
 	assert_false(queue_copy(q, 1, &third));
-	assert_int_equal(queue_lost(q, 1, 0), VERDICT_AGAIN);
+	assert_int_equal(queue_lost(q, 1, 0, true, false), VERDICT_AGAIN);
 	assert_int_equal(queue_take(q, &o), 0); /* the copy is in flight */
 	assert_int_equal(queue_result(q, 1, 1, true, 0), VERDICT_DONE);
 	done(q);
@@ -164,9 +165,11 @@ static void large(void **state)
 			o[0].cpus = 4 * BAG_CPU; /* it drained */
 		assert_true(queue_take(q, &o[1]) > 1);
 	}
-	assert_int_equal(queue_too_large(q, BAG_CPU, 0), 0);
+	assert_int_equal(queue_refuse(q, 1), 0);
 	queue_return(q, 1, 0);
-	assert_int_equal(queue_too_large(q, BAG_CPU, 0), 1);
+	assert_int_equal(queue_refuse(q, 1), 1);
+	assert_int_equal(queue_state(q, 1), TASK_ASIDE);
+	assert_int_equal(queue_refuse(q, 1), 0);
 	strbuf_fini(&text);
 	done(q);
 }
@@ -219,6 +222,58 @@ static void cut_off(void **state)
 	done(q);
 }
 
+/* One of two tasks kills their worker: only that one is set aside. */
+static void poison(void **state)
+{
+	(void)state;
+	struct queue *q =
+		made("bad\ngood\n", (struct queue_rules){.attempts = 1, .losses = 4, .replicas = 2, .agree = 1});
+	struct offer o = room(0, 2, 2), other = room(1, 2, 2);
+
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(queue_take(q, &o), 1);
+		assert_int_equal(queue_take(q, &o), 2);
+		assert_int_equal(queue_take_alone(q, &other), 0);
+		assert_int_equal(queue_lost(q, 1, 0, true, false), VERDICT_AGAIN);
+		assert_int_equal(queue_lost(q, 2, 0, true, false), VERDICT_AGAIN);
+	}
+	assert_int_equal(queue_waits(q, 0), 2);
+	assert_int_equal(queue_take(q, &o), 0); /* from now on each runs alone */
+	assert_int_equal(queue_take_alone(q, &o), 1);
+	assert_false(queue_copy(q, 1, &other));
+	assert_int_equal(queue_take_alone(q, &other), 2);
+	assert_int_equal(queue_lost(q, 1, 0, true, true), VERDICT_AGAIN);
+	assert_int_equal(queue_take_alone(q, &o), 1);
+	assert_int_equal(queue_lost(q, 1, 0, false, true), VERDICT_AGAIN); /* its allocation was taken */
+	assert_int_equal(queue_take_alone(q, &o), 1);
+	assert_int_equal(queue_lost(q, 1, 0, true, true), VERDICT_ASIDE);
+	assert_int_equal(queue_result(q, 2, 1, true, 0), VERDICT_DONE);
+	done(q);
+}
+
+/* Losses are counted later, once their reason is known. */
+static void blame(void **state)
+{
+	(void)state;
+	struct queue *q = made("a\nb\n", (struct queue_rules){.attempts = 1, .losses = 3, .replicas = 1, .agree = 1});
+	struct offer o = room(0, 2, 2);
+
+	assert_int_equal(queue_take(q, &o), 1);
+	assert_int_equal(queue_lost(q, 1, 0, false, false), VERDICT_AGAIN);
+	assert_int_equal(queue_blame(q, 1, false), VERDICT_AGAIN);
+	assert_int_equal(queue_blame(q, 1, false), VERDICT_AGAIN);
+	assert_int_equal(queue_take(q, &o), 2); /* the other waits for a worker of its own */
+	assert_int_equal(queue_take(q, &o), 0);
+	assert_int_equal(queue_result(q, 2, 0, true, 0), VERDICT_DONE);
+	assert_int_equal(queue_blame(q, 2, true), VERDICT_IGNORE);
+	assert_int_equal(queue_take_alone(q, &o), 1);
+	assert_int_equal(queue_blame(q, 1, true), VERDICT_AGAIN); /* it runs: that decides */
+	assert_int_equal(queue_lost(q, 1, 0, false, true), VERDICT_AGAIN);
+	assert_int_equal(queue_blame(q, 1, true), VERDICT_ASIDE);
+	assert_int_equal(queue_take_alone(q, &o), 0);
+	done(q);
+}
+
 /* Whatever happens in whatever order, every task ends, and is counted once. */
 static void random_lives(void **state)
 {
@@ -240,6 +295,7 @@ static void random_lives(void **state)
 			assert_true(step < 10000);
 			struct offer o = room((int)rng_below(&r, 3), 2, 2);
 			uint32_t task = queue_take(q, &o);
+			task = task ? task : queue_take_alone(q, &o);
 			if (!task && flying.n && queue_copy(q, flying.v[0].task, &o))
 				task = flying.v[0].task;
 			if (task) {
@@ -260,7 +316,9 @@ static void random_lives(void **state)
 					queue_return(q, t, w);
 					break;
 				case 1:
-					queue_lost(q, t, w);
+					queue_lost(q, t, w, rng_below(&r, 4) > 0, rng_below(&r, 2));
+					if (rng_below(&r, 3) == 0)
+						queue_blame(q, t, rng_below(&r, 2));
 					break;
 				default:
 					queue_result(q, t, w, rng_below(&r, 4) > 0, rng_below(&r, 2));
@@ -280,6 +338,7 @@ int main(void)
 		cmocka_unit_test(retries),   cmocka_unit_test(restored),     cmocka_unit_test(copies),
 		cmocka_unit_test(agreement), cmocka_unit_test(disagreement), cmocka_unit_test(large),
 		cmocka_unit_test(time_left), cmocka_unit_test(cut_off),	     cmocka_unit_test(random_lives),
+		cmocka_unit_test(poison),    cmocka_unit_test(blame),
 	};
 	return cmocka_run_group_tests_name("bag_queue", tests, NULL, NULL);
 }

@@ -34,13 +34,22 @@ static void lines(void **state)
 		"18|7|PENDING|Resources\n"
 		"19|8|PENDING|PartitionTimeLimit\n"
 		"20|9|PENDING|QOSMaxCpuPerUserLimit\n"
-		"21|10|PENDING|QOSMaxCpuPerJobLimit";
+		"21|10|PENDING|QOSMaxCpuPerJobLimit\n"
+		"22|11|PREEMPTED|None\n"
+		"23|12|OUT_OF_MEMORY|None";
 	static const struct batch_line wanted[] = {
-		{.job = "12", 1, REQUEST_PENDING}, {.job = "13", 2, REQUEST_RUNNING},
-		{.job = "14", 3, REQUEST_PENDING}, {.job = "15", 4, REQUEST_ENDED},
-		{.job = "16", 5, REQUEST_RUNNING}, {.job = "17", 6, REQUEST_RUNNING},
-		{.job = "18", 7, REQUEST_PENDING}, {.job = "19", 8, REQUEST_PENDING, "PartitionTimeLimit (time limit)"},
-		{.job = "20", 9, REQUEST_PENDING}, {.job = "21", 10, REQUEST_PENDING, "QOSMaxCpuPerJobLimit (nodes)"},
+		{.job = "12", 1, REQUEST_PENDING},
+		{.job = "13", 2, REQUEST_RUNNING},
+		{.job = "14", 3, REQUEST_PENDING},
+		{.job = "15", 4, REQUEST_ENDED, FATE_ENDED, "COMPLETED"},
+		{.job = "16", 5, REQUEST_RUNNING},
+		{.job = "17", 6, REQUEST_RUNNING},
+		{.job = "18", 7, REQUEST_PENDING},
+		{.job = "19", 8, REQUEST_PENDING, .never = "PartitionTimeLimit (time limit)"},
+		{.job = "20", 9, REQUEST_PENDING},
+		{.job = "21", 10, REQUEST_PENDING, .never = "QOSMaxCpuPerJobLimit (nodes)"},
+		{.job = "22", 11, REQUEST_ENDED, FATE_TAKEN, "PREEMPTED"},
+		{.job = "23", 12, REQUEST_ENDED, FATE_ENDED, "OUT_OF_MEMORY"},
 	};
 	struct batch_line l;
 	size_t at = 0, n = 0;
@@ -50,6 +59,8 @@ static void lines(void **state)
 		assert_string_equal(l.job, wanted[n].job);
 		assert_int_equal(l.number, wanted[n].number);
 		assert_int_equal(l.state, wanted[n].state);
+		assert_int_equal(l.fate, wanted[n].fate);
+		assert_string_equal(l.outcome, wanted[n].outcome);
 		assert_string_equal(l.never, wanted[n].never);
 	}
 	assert_int_equal(n, sizeof wanted / sizeof *wanted);

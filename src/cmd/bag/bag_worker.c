@@ -86,7 +86,7 @@ static void clean(const char *dir)
 }
 
 /* Forks the process that works on a connection; it ends with this one. Returns how it ended. */
-static int worker_fork(const struct command *c, int fd, const struct worker_offer *offer)
+static int worker_fork(const struct command *c, int fd, struct worker_offer *offer)
 {
 	struct err err;
 	int status;
@@ -105,6 +105,7 @@ static int worker_fork(const struct command *c, int fd, const struct worker_offe
 		;
 	below_set(0);
 	clean(offer->scratch);
+	offer->died = !WIFEXITED(status);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : CODE_CUT;
 }
 
