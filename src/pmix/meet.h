@@ -39,8 +39,6 @@ struct meet_event {
 	size_t n;
 };
 
-/* Returns true if this was built with PMIx; without it ranks run but do not find each other. */
-bool meet_possible(void);
 /* Starts the server; `dir` is a private directory for its files. This takes most of a program's
  * start time. */
 int meet_start(const struct layout *l, const char *dir, struct err *err);

@@ -3,11 +3,6 @@
  */
 #include "pmix/meet.h"
 
-bool meet_possible(void)
-{
-	return false;
-}
-
 int meet_start(const struct layout *l, const char *dir, struct err *err)
 {
 	return 0;

@@ -33,11 +33,6 @@ static struct {
 	char space[PMIX_MAX_NSLEN + 1];
 } meet = {.lock = PTHREAD_MUTEX_INITIALIZER, .done = PTHREAD_COND_INITIALIZER, .wake = -1};
 
-bool meet_possible(void)
-{
-	return true;
-}
-
 /* ---- the queue ---- */
 
 static void event_put(struct meet_event e)

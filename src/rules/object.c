@@ -108,16 +108,6 @@ void object_destroy(struct objects *o, struct object *x)
 	free(x);
 }
 
-bool object_kind_find(const char *word, enum object_kind *ret)
-{
-	for (int k = 0; k < OBJECT_KINDS; k++)
-		if (strcasecmp(word, object_table[k].name) == 0 || strcasecmp(word, object_table[k].plural) == 0) {
-			*ret = (enum object_kind)k;
-			return true;
-		}
-	return false;
-}
-
 size_t object_count(const struct objects *o, enum object_kind kind)
 {
 	return o->of[kind].n - (object_table[kind].defaults && object_find(o, kind, OBJECT_DEFAULT));

@@ -61,8 +61,6 @@ int object_create(struct objects *o, enum object_kind kind, const char *name, st
 /* Finds an object, or creates it without checks. */
 struct object *object_make(struct objects *o, enum object_kind kind, const char *name);
 void object_destroy(struct objects *o, struct object *x);
-/* Finds a kind by its name or plural; returns false if there is none. */
-bool object_kind_find(const char *word, enum object_kind *ret);
 /* Returns the number of objects of a kind, without "default". */
 size_t object_count(const struct objects *o, enum object_kind kind);
 

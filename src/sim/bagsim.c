@@ -120,11 +120,6 @@ void bagsim_destroy(struct bagsim *b)
 	free(b);
 }
 
-int64_t bagsim_now(const struct bagsim *b)
-{
-	return b->now;
-}
-
 void bagsim_on_start(struct bagsim *b, void (*start)(void *context, int64_t job, int64_t at), void *context)
 {
 	b->on_start = start;

@@ -43,7 +43,6 @@ struct bagsim *bagsim_create(const struct workload *w, int64_t procs);
 void bagsim_destroy(struct bagsim *b);
 /* Simulates everything up to and including `instant`. */
 void bagsim_advance(struct bagsim *b, int64_t instant);
-int64_t bagsim_now(const struct bagsim *b);
 /* Submits a bag now, and simulates until it is done, or gives up after `give_up` seconds (0:
  * never). */
 struct bag_outcome bagsim_bag(struct bagsim *b, const struct bag_case *c, int64_t give_up);

@@ -28,15 +28,9 @@
 #define CALM_MS 30000 /* calm time of load and memory */
 #define STALLS 10     /* percent of the time */
 
-static const char *const policies[OWNER_POLICIES] = {"share", "idle", "hours"};
 static const char *const causes[OWNER_CAUSES] = {"nothing",	      "paused by the owner",
 						 "the owner's hours", "input at this machine",
 						 "memory is short",   "the owner's programs need the processors"};
-
-const char *owner_policy_name(enum owner_policy p)
-{
-	return policies[p];
-}
 
 const char *owner_cause_text(enum owner_cause c)
 {

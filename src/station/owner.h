@@ -32,7 +32,7 @@
 
 #define OWNER_NO_INPUT INT64_MIN /* no input by a person is known */
 
-enum owner_policy { OWNER_SHARE, OWNER_IDLE, OWNER_HOURS, OWNER_POLICIES };
+enum owner_policy { OWNER_SHARE, OWNER_IDLE, OWNER_HOURS };
 
 struct owner_rules {
 	enum owner_policy policy;
@@ -48,7 +48,6 @@ struct owner_rules {
 int owner_rules_parse(const char *text, struct owner_rules *ret, struct err *err);
 /* Returns true if `user` is one of `owners`. */
 bool owner_named(const struct owner_rules *r, const char *user);
-const char *owner_policy_name(enum owner_policy p);
 
 /* The machine as observed at one instant. */
 struct owner_view {

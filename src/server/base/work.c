@@ -33,15 +33,6 @@ void work_add(struct server *s, struct work *w, const struct work_kind *kind)
 	vec_push(&s->slices->works, w);
 }
 
-void work_remove(struct server *s, const struct work *w)
-{
-	for (size_t i = 0; i < s->slices->works.n; i++)
-		if (s->slices->works.v[i] == w) {
-			vec_remove(&s->slices->works, i);
-			return;
-		}
-}
-
 /* Runs one work for a quantum. Returns true if it has more to do. */
 static bool quantum(struct server *s, struct work *w, int64_t end, int64_t *steps)
 {

@@ -69,8 +69,6 @@ struct slices {
 };
 
 void work_add(struct server *s, struct work *w, const struct work_kind *kind);
-/* Removes a work that ends otherwise than by its step. */
-void work_remove(struct server *s, const struct work *w);
 /* Returns true if a work has something to do in the next turn. */
 bool works_ready(const struct server *s);
 void works_turn(struct server *s); /* runs one slice */

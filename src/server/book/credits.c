@@ -48,17 +48,6 @@ struct credits *credits_create(void)
 	return c;
 }
 
-void credits_destroy(struct credits *c)
-{
-	if (!c)
-		return;
-	for (size_t i = 0; i < c->v.n; i++)
-		credit_fini(&c->v.v[i].credit);
-	vec_free(&c->v);
-	map_fini(&c->at);
-	free(c);
-}
-
 /* ---- finding and keeping ---- */
 
 static struct credit *find(const struct server *s, uint32_t account)

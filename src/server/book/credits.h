@@ -22,7 +22,6 @@ struct object;
 struct server;
 
 struct credits *credits_create(void);
-void credits_destroy(struct credits *c);
 int credits_restore(struct server *s, const char *account, const struct json_t *o, struct err *err);
 
 /* Sets the limits on what accounts can pay. Called after their attributes have changed, and at

@@ -49,15 +49,6 @@ struct quotas *quotas_create(void)
 	return mem_zalloc(sizeof(struct quotas));
 }
 
-void quotas_destroy(struct quotas *q)
-{
-	if (!q)
-		return;
-	vec_free(&q->v);
-	map_fini(&q->at);
-	free(q);
-}
-
 /* ---- finding and keeping ---- */
 
 static struct quota *find(const struct server *s, uint32_t user)

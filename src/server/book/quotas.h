@@ -21,7 +21,6 @@ struct server;
 struct spec;
 
 struct quotas *quotas_create(void);
-void quotas_destroy(struct quotas *q);
 int quotas_restore(struct server *s, struct err *err); /* reads the quotas from the store */
 
 /* Returns true if jobs are counted. */
