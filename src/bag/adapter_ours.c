@@ -68,7 +68,8 @@ static void scenes_set(struct ours *o)
 		o->scene[o->nscenes++] = (struct scene){limit, limit};
 }
 
-bool ours_large(const struct ours *o)
+/* Returns true for a bag so large that static would request the whole machine in every slot. */
+static bool ours_large(const struct ours *o)
 {
 	return ceil_div(o->v->pending, o->a->limits.requests) >= o->a->limits.procs;
 }

@@ -31,8 +31,6 @@ struct ours {
 	span_vec holes;
 };
 
-/* Returns true for a bag so large that static would request the whole machine in every slot. */
-bool ours_large(const struct ours *o);
 /* Returns when a request is expected to start. */
 double ours_start(const struct ours *o, const struct adapter_request *r);
 /* Returns how many tasks one processor of a request finishes between now and `t`. */

@@ -224,7 +224,8 @@ int bag_parse(const char *text, size_t n, struct bag *ret, struct err *err)
 	return rc;
 }
 
-int bag_open(const char *path, struct bag *ret, struct err *err)
+/* Maps and parses a file, which must not change. */
+static int bag_open(const char *path, struct bag *ret, struct err *err)
 {
 	struct stat st;
 	void *text = NULL;

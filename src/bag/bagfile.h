@@ -59,8 +59,6 @@ struct bag {
 /* Parses a text, which is borrowed for the life of the bag. -EINVAL with the line number;
  * -E2BIG. */
 int bag_parse(const char *text, size_t n, struct bag *ret, struct err *err);
-/* Maps and parses a file, which must not change. */
-int bag_open(const char *path, struct bag *ret, struct err *err);
 /* Opens the file `tasks` of a bag's directory. -ENOENT: there is none. */
 int bag_open_in(const char *dir, struct bag *ret, struct err *err);
 void bag_fini(struct bag *b);

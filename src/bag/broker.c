@@ -32,7 +32,7 @@ enum {
 	LEAVE_SECONDS = 2,	 /* time for workers to leave after the grace of their tasks */
 };
 
-int64_t broker_now_us(void)
+static int64_t broker_now_us(void)
 {
 	struct timespec t;
 

@@ -97,8 +97,6 @@ struct broker {
 	bool ending; /* workers are ending: their tasks are not lost, but wait again */
 };
 
-int64_t broker_now_us(void);
-
 /* In broker_peer.c. */
 void peer_accept(struct broker *b, int listener);
 void peer_read(struct broker *b, struct peer *p);

@@ -87,8 +87,6 @@ void task_free(struct worker *w, struct task *t); /* with its directory */
 
 int64_t now_us(clockid_t clock);
 
-void worker_wake(const struct worker *w); /* makes the main thread look at everything again */
-
 /* Call all of these with the lock held. */
 void out_send(struct worker *w);
 void out_put(struct worker *w, const struct wire *m);

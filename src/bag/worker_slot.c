@@ -29,7 +29,8 @@ int64_t now_us(clockid_t clock)
 	return t.tv_sec * INT64_C(1000000) + t.tv_nsec / 1000;
 }
 
-void worker_wake(const struct worker *w)
+/* makes the main thread look at everything again */
+static void worker_wake(const struct worker *w)
 {
 	uint64_t one = 1;
 

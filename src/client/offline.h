@@ -62,9 +62,6 @@ json_t *offline_quotas(const char *dir, const struct offer *l);
  * the same as a new object; NULL with `tsv`. */
 int offline_list(const json_t *jobs, const char *query, bool tsv, struct strbuf *out, json_t **ret_json,
 		 struct err *err);
-/* Returns the first line of the server's last view as a new object: the time and the machine's
- * state. Empty if there is no view. */
-json_t *offline_head(const char *dir, const struct offer *l);
 /* Answers GET /v1/machine with the machine marked down; `as_of` is the age of the data. New. */
 json_t *offline_machine(const char *dir, const struct offer *l);
 /* Returns the time until which expected starts hold: when the view was written, or the end of the

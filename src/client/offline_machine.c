@@ -44,7 +44,9 @@ static json_t *head_read(FILE *f)
 	return head;
 }
 
-json_t *offline_head(const char *dir, const struct offer *l)
+/* Returns the first line of the server's last view as a new object: the time and the machine's
+ * state. Empty if there is no view. */
+static json_t *offline_head(const char *dir, const struct offer *l)
 {
 	return head_read(offline_view(dir, l));
 }

@@ -315,13 +315,9 @@ static bool request_is(const struct request *r, const struct frag *frag, uint32_
 	return true;
 }
 
-uint32_t cluster_intern(struct cluster *c, struct frag *frag, uint32_t nfrags)
-{
-	return cluster_intern_with(c, frag, nfrags, NULL, 0);
-}
-
-uint32_t cluster_intern_with(struct cluster *c, struct frag *frag, uint32_t nfrags, const struct portion *portion,
-			     uint32_t nportions)
+/* Like cluster_intern(), with portions of site-wide resources, ascending by amount. */
+static uint32_t cluster_intern_with(struct cluster *c, struct frag *frag, uint32_t nfrags,
+				    const struct portion *portion, uint32_t nportions)
 {
 	struct frag *spare = mem_alloc(nfrags * sizeof *spare);
 
@@ -363,6 +359,11 @@ uint32_t cluster_intern_with(struct cluster *c, struct frag *frag, uint32_t nfra
 	map_set(&c->request_index, hash, id);
 	trial_note(c->trial ? &c->trial->requests : NULL, (uint32_t)id, true, &c->requests.v[id].held);
 	return (uint32_t)id;
+}
+
+uint32_t cluster_intern(struct cluster *c, struct frag *frag, uint32_t nfrags)
+{
+	return cluster_intern_with(c, frag, nfrags, NULL, 0);
 }
 
 void cluster_trial_end(struct cluster *c, struct cluster_trial *t, bool keep)

@@ -217,9 +217,6 @@ int cluster_request_procs(struct cluster *c, int64_t procs, uint32_t *ret, struc
 void cluster_trial_end(struct cluster *c, struct cluster_trial *t, bool keep);
 /* Sorts the given fragments into placing order and interns them as a request. */
 uint32_t cluster_intern(struct cluster *c, struct frag *frag, uint32_t nfrags);
-/* Like cluster_intern(), with portions of site-wide resources, ascending by amount. */
-uint32_t cluster_intern_with(struct cluster *c, struct frag *frag, uint32_t nfrags, const struct portion *portion,
-			     uint32_t nportions);
 /* Returns how much of a site-wide resource a request takes; 0 if none. */
 int64_t request_portion(const struct request *r, uint32_t amount);
 /* Returns true if both take some of the same site-wide resource. */

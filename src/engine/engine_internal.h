@@ -117,7 +117,6 @@ void gang_drop(struct engine *e, struct gang *g);
 void gang_touch(struct engine *e, struct gang *g);
 void gang_used(struct engine *e, const struct gang *g); /* reports usage after a part has */
 void engine_settle(struct engine *e);
-void gang_kill_due(struct engine *e); /* sends SIGKILL to gangs whose grace is over */
 
 /* ---- part.c ---- */
 

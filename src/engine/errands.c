@@ -22,7 +22,7 @@
 #define LOOK_MS 200
 #define SETTLE_MS 5000
 
-struct errand *errand_find(const struct errands *all, const char *tag)
+static struct errand *errand_find(const struct errands *all, const char *tag)
 {
 	for (size_t i = 0; i < all->v.n; i++)
 		if (strcmp(all->v.v[i]->o.tag, tag) == 0)

@@ -78,7 +78,6 @@ struct errands {
 };
 
 /* ---- errands.c ---- */
-struct errand *errand_find(const struct errands *all, const char *tag);
 struct opener_user errand_user(const struct errand *e);
 /* Returns true if it may transfer files; else the ones in progress are aborted. */
 bool errand_may(struct errand *e);

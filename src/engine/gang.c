@@ -115,9 +115,26 @@ static void rooms_begin(struct engine *e, struct gang *g)
 			part_begin(e, &g->part[i]);
 }
 
+static void timer_set(struct engine *e);
+
+/* Sends SIGKILL to gangs whose grace is over. */
 static void on_timer(uv_timer_t *timer)
 {
-	gang_kill_due(timer->data);
+	struct engine *e = timer->data;
+	uint64_t now = uv_now(e->loop);
+
+	for (size_t i = e->ending.n; i-- > 0;) {
+		struct gang *g = e->ending.v[i];
+		if (g->kill_at > now)
+			continue;
+		e->ending.v[i] = e->ending.v[--e->ending.n];
+		g->ending = SIGKILL;
+		for (int k = 0; k < g->n; k++)
+			if (part_is_under_way(&g->part[k]))
+				part_signal(e, &g->part[k], SIGKILL);
+	}
+	timer_set(e);
+	engine_settle(e);
 }
 
 static void timer_set(struct engine *e)
@@ -171,24 +188,6 @@ static void gang_end(struct engine *e, struct gang *g)
 	g->kill_at = uv_now(e->loop) + (uint64_t)g->grace * 1000;
 	vec_push(&e->ending, g);
 	timer_set(e);
-}
-
-void gang_kill_due(struct engine *e)
-{
-	uint64_t now = uv_now(e->loop);
-
-	for (size_t i = e->ending.n; i-- > 0;) {
-		struct gang *g = e->ending.v[i];
-		if (g->kill_at > now)
-			continue;
-		e->ending.v[i] = e->ending.v[--e->ending.n];
-		g->ending = SIGKILL;
-		for (int k = 0; k < g->n; k++)
-			if (part_is_under_way(&g->part[k]))
-				part_signal(e, &g->part[k], SIGKILL);
-	}
-	timer_set(e);
-	engine_settle(e);
 }
 
 /* ---- notifications ---- */

@@ -63,7 +63,8 @@ static bool may_set(const struct field *f, enum hook_event e)
 	return f->in & HOOKED && (e == HOOK_SUBMIT || (e == HOOK_MODIFY && f->in & AT_ALTER));
 }
 
-void hook_changeable(enum hook_event e, struct strbuf *out)
+/* Writes which members a hook may change, joined by ", ". */
+static void hook_changeable(enum hook_event e, struct strbuf *out)
 {
 	for (const struct field *f = job_members; f->name; f++)
 		if (may_set(f, e))

@@ -84,9 +84,6 @@ void hook_call(const struct hook_source *x, const struct hook_limits *limits, co
 int hook_priorities(const struct hook_source *x, const struct hook_limits *limits, const json_t *jobs,
 		    const json_t *site, void (*begins)(void *context), double *values, struct err *err);
 
-/* Writes which members a hook may change, joined by ", ". */
-void hook_changeable(enum hook_event e, struct strbuf *out);
-
 /* Applies changes to a submission: `resources` are appended to the existing ones, of which the
  * last counts. */
 void hook_changes_apply(json_t *job, const json_t *changes);

@@ -257,6 +257,24 @@ static int rank_start(struct ranks *all, size_t local, int report, struct err *e
 	return rc;
 }
 
+static void ranks_fini(struct ranks *r)
+{
+	for (size_t i = 0; i < r->rank.n; i++) {
+		if (r->rank.v[i].out >= 0)
+			close(r->rank.v[i].out);
+		if (r->rank.v[i].err >= 0)
+			close(r->rank.v[i].err);
+	}
+	if (r->in >= 0)
+		close(r->in);
+	if (r->file >= 0)
+		close(r->file);
+	r->file = -1;
+	vec_free(&r->rank);
+	pmi1_fini(&r->pmi1);
+	r->in = -1;
+}
+
 int ranks_start(const struct layout *l, struct ranks *ret, int *ret_code, struct err *err)
 {
 	const struct layout_host *h = &l->host.v[l->here];
@@ -344,22 +362,4 @@ struct rank *ranks_reap(struct ranks *r)
 struct rank *ranks_find(struct ranks *r, uint32_t rank)
 {
 	return rank < r->l->size && r->l->rank[rank].host == r->l->here ? &r->rank.v[r->l->rank[rank].local] : NULL;
-}
-
-void ranks_fini(struct ranks *r)
-{
-	for (size_t i = 0; i < r->rank.n; i++) {
-		if (r->rank.v[i].out >= 0)
-			close(r->rank.v[i].out);
-		if (r->rank.v[i].err >= 0)
-			close(r->rank.v[i].err);
-	}
-	if (r->in >= 0)
-		close(r->in);
-	if (r->file >= 0)
-		close(r->file);
-	r->file = -1;
-	vec_free(&r->rank);
-	pmi1_fini(&r->pmi1);
-	r->in = -1;
 }

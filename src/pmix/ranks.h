@@ -42,6 +42,5 @@ bool ranks_retry(struct ranks *r); /* returns false if no rank is waiting for a 
 /* Collects the status of a rank that has ended; NULL: none has. */
 struct rank *ranks_reap(struct ranks *r);
 struct rank *ranks_find(struct ranks *r, uint32_t rank);
-void ranks_fini(struct ranks *r);
 
 #endif

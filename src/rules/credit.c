@@ -17,7 +17,7 @@ const char *credit_unit_name(enum credit_unit unit)
 	return unit_names[unit];
 }
 
-bool credit_unit_find(const char *name, enum credit_unit *ret)
+static bool credit_unit_find(const char *name, enum credit_unit *ret)
 {
 	for (int i = 0; i < CREDIT_UNITS; i++)
 		if (name && strcmp(name, unit_names[i]) == 0) {

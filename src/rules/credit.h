@@ -25,7 +25,6 @@
 
 enum credit_unit { CREDIT_CPU, CREDIT_GPU, CREDIT_MEMORY, CREDIT_NODE, CREDIT_UNITS };
 const char *credit_unit_name(enum credit_unit unit); /* "cpu_hours", ... */
-bool credit_unit_find(const char *name, enum credit_unit *ret);
 
 /* Price terms of an account: a unit, and a percentage of the price. */
 struct credit_tariff {

@@ -149,7 +149,9 @@ void shares_forget_targets(struct shares *x)
 	vec_clear(&x->knots);
 }
 
-void shares_target_rest(struct shares *x, enum share_level level, int64_t percent)
+/* Sets the target, in percent, of all at this level without their own; -1: they share what the
+ * others leave. */
+static void shares_target_rest(struct shares *x, enum share_level level, int64_t percent)
 {
 	x->rest[level] = percent;
 	vec_clear(&x->knots);

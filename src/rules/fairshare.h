@@ -48,9 +48,6 @@ uint32_t shares_member(struct shares *x, const char *account, const char *group,
 void shares_target(struct shares *x, enum share_level level, const char *name, int64_t percent);
 /* Sets the parent of an account; NULL: none. */
 void shares_parent(struct shares *x, const char *account, const char *parent);
-/* Sets the target, in percent, of all at this level without their own; -1: they share what the
- * others leave. */
-void shares_target_rest(struct shares *x, enum share_level level, int64_t percent);
 void shares_forget_targets(struct shares *x); /* also forgets parents */
 /* Sets all targets and parents from a site's objects. */
 void shares_aim(struct shares *x, const struct objects *o);

@@ -147,9 +147,6 @@ struct limit_reached {
 };
 /* Finds the limit that leaves no room for such a job of a class; returns false if one may start. */
 bool limits_reached(const struct limits *l, uint32_t class, const struct limit_need *need, struct limit_reached *ret);
-/* Finds the hard limit that such a job exceeds by itself, so that it could never start. A limit
- * of 0 only suspends a party: its jobs wait. */
-bool limits_exceeded(const struct limits *l, uint32_t class, const struct limit_need *need, struct limit_reached *ret);
 /* Refuses a submission that limits_exceeded() finds. Error code REFUSED, with the limit and the
  * value. */
 int limits_admit(struct limits *l, const struct limit_party *party, const struct limit_need *need, struct err *err);

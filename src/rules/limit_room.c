@@ -140,7 +140,10 @@ bool limits_reached(const struct limits *l, uint32_t class, const struct limit_n
 	return true;
 }
 
-bool limits_exceeded(const struct limits *l, uint32_t class, const struct limit_need *need, struct limit_reached *ret)
+/* Finds the hard limit that such a job exceeds by itself, so that it could never start. A limit
+ * of 0 only suspends a party: its jobs wait. */
+static bool limits_exceeded(const struct limits *l, uint32_t class, const struct limit_need *need,
+			    struct limit_reached *ret)
 {
 	const struct class *k = &l->classes.v[class];
 

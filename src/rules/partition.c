@@ -182,7 +182,8 @@ uint32_t partition_request(struct cluster *c, const struct partition_choice *cho
 	return id;
 }
 
-struct partition_ask partition_ask_of(const struct reqtext *text)
+/* Extracts what a text says about partitions. */
+static struct partition_ask partition_ask_of(const struct reqtext *text)
 {
 	bool any = text->partition && strcmp(text->partition, PARTITION_WORD_ANY) == 0;
 

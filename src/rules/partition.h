@@ -55,8 +55,6 @@ int partition_choose(struct cluster *c, const struct partition_ask *ask, struct 
  * suitable partitions. */
 uint32_t partition_request(struct cluster *c, const struct partition_choice *choice);
 
-/* Extracts what a text says about partitions. */
-struct partition_ask partition_ask_of(const struct reqtext *text);
 /* Completes a text at submission: a job in a partition that does not give a number of processors
  * gets those of its partition. -EINVAL if the job is refused. */
 int partition_complete(struct cluster *c, struct reqtext *text, struct arena *arena, struct err *err);

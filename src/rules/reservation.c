@@ -21,7 +21,8 @@ static int64_t number_or(const struct attrs *a, enum attr_key key, int64_t other
 	return attrs_is_set(a, key) ? attrs_number(a, key) : otherwise;
 }
 
-bool reservation_weekly(const struct object *x)
+/* has `hours` */
+static bool reservation_weekly(const struct object *x)
 {
 	return attrs_is_set(&x->attrs, SET_HOURS);
 }

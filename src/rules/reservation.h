@@ -30,7 +30,6 @@ typedef VEC(struct span) span_vec;
 bool reservation_holds(const struct object *x); /* its nodes or amounts and its times are set */
 /* Returns true if a job can be bound to it: it has nodes, not only amounts. */
 bool reservation_binds(const struct object *x);
-bool reservation_weekly(const struct object *x); /* has `hours` */
 /* Checks that its attributes are consistent. -EINVAL. */
 int reservation_check(const struct object *x, struct err *err);
 /* Collects its intervals that overlap [from, until), in order; they are not clipped to that

@@ -21,7 +21,7 @@
  * jobs */
 #define STALE 1024
 
-double order_key(const struct sched *s, enum queue_order order, const struct job *job, int64_t length)
+static double order_key(const struct sched *s, enum queue_order order, const struct job *job, int64_t length)
 {
 	if (order == ORDER_PRIORITY)
 		/* all keys are for the same instant */

@@ -347,7 +347,6 @@ bool queue_weigh(struct sched *s);
 bool queue_has_fill(const struct sched *s); /* backfill has an order of its own */
 struct waiting *queue_get(const struct sched *s, uint32_t job);
 bool queue_before(const struct sched *s, uint32_t a, uint32_t b); /* in the policy's order */
-double order_key(const struct sched *s, enum queue_order order, const struct job *job, int64_t length);
 
 /* Returns true if the cycle has done enough, and marks it unfinished. To be called after some
  * progress was made. */

@@ -69,7 +69,8 @@ void pool_free(void *results, int n, size_t size)
 		munmap(results, (size_t)n * size + 1);
 }
 
-int pool_cores(void)
+/* Returns how many cores this process may use. */
+static int pool_cores(void)
 {
 	cpu_set_t set;
 

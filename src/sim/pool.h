@@ -46,7 +46,4 @@ void pool_step(int64_t done);
  * to have; free it with pool_free(). Returns NULL if there is no memory. */
 void *pool_alloc(int n, size_t size);
 
-/* Returns how many cores this process may use. */
-int pool_cores(void);
-
 #endif

@@ -260,7 +260,8 @@ static int how_check(const struct command *c, const struct bag_how *how)
 	return EXIT_OK;
 }
 
-int bag_drive(const struct command *c, const struct bag_how *how, const char *dir, bool retry)
+/* Runs the bag in `dir` to completion, with progress on a terminal. Returns an exit code. */
+static int bag_drive(const struct command *c, const struct bag_how *how, const char *dir, bool retry)
 {
 	struct show show = {
 		.command = c, .stream = how->stream, .terminal = isatty(STDERR_FILENO), .limit = how->output};

@@ -44,9 +44,6 @@ struct bag_how {
 	{"stream", OPTION_FLAG, offsetof(TYPE, how.stream), NULL, NULL, NULL, 0, 0, "Print the outputs of tasks as they finish.", 's'}
 /* clang-format on */
 
-/* Runs the bag in `dir` to completion, with progress on a terminal. Returns an exit code. */
-int bag_drive(const struct command *c, const struct bag_how *how, const char *dir, bool retry);
-
 /* Returns the number of CPUs that this process may use. */
 int64_t bag_cpus_here(void);
 

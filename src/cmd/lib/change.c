@@ -118,7 +118,8 @@ static void ids_send(struct change *ch, const char *path, const json_t *body, ch
 	json_decref(all);
 }
 
-int ids_add(name_list *ids, const char *text, struct err *err)
+/* Checks a job id and adds it; ranges become single elements. Returns -EINVAL with a message. */
+static int ids_add(name_list *ids, const char *text, struct err *err)
 {
 	struct strbuf one = {0};
 	struct jobid id = {0};

@@ -42,8 +42,6 @@ bool change_ask(struct change *ch, const char *method, const char *path, const j
 /* Reports a failure, in PBS's words where programs look for them, and remembers its code. */
 void change_failed(struct change *ch, const char *what, const char *code, const char *message);
 
-/* Checks a job id and adds it; ranges become single elements. Returns -EINVAL with a message. */
-int ids_add(name_list *ids, const char *text, struct err *err);
 /* Returns PBS's exit code for an error code of the API. */
 int code_exit(const char *code);
 

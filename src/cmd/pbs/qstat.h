@@ -30,8 +30,7 @@ bool qstat_is_job(const char *operand);
 void qstat_path(const struct qstat *q, const char *operand, struct strbuf *path);
 /* Reports that the operand matched no job, unless it is an existing, empty queue. */
 void qstat_empty(struct qstat *q, const char *operand);
-/* Report that the operand does not exist, or another error, and keep the exit code. */
-void qstat_unknown(struct qstat *q, const char *operand);
+/* Reports an error about an operand, and keeps the exit code. */
 void qstat_failed(struct qstat *q, const char *operand, const struct err *err);
 /* Returns the server's name; "" if it does not answer. */
 const char *qstat_server(struct qstat *q);

@@ -44,7 +44,8 @@ void qstat_json(struct qstat *q, const char *root, json_t *objects)
 	json_decref(all);
 }
 
-void qstat_unknown(struct qstat *q, const char *operand)
+/* Reports that the operand does not exist, and keeps the exit code. */
+static void qstat_unknown(struct qstat *q, const char *operand)
 {
 	bool job = qstat_is_job(operand) && !q->a->queues && !q->a->queue_limits;
 	const char *server = job && !strchr(operand, '.') ? qstat_server(q) : "";

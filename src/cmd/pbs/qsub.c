@@ -142,7 +142,8 @@ static int defaults_put(struct jobspec *s, const struct source *source, struct e
 	return 0;
 }
 
-int job_submit(const struct command *c, struct client *client, const struct jobspec *s, struct reply *ret)
+/* Submits a job. Returns 0 and the answer, or the exit code after printing an error. */
+static int job_submit(const struct command *c, struct client *client, const struct jobspec *s, struct reply *ret)
 {
 	int code = EXIT_FAILED;
 

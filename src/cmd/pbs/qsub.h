@@ -45,8 +45,6 @@ int job_interact(const struct command *c, struct client *client, struct jobspec 
 /* Builds the API's job from a script as qsub would without options (qsub.c). The caller frees
  * it. */
 int job_from_script(const char *path, json_t **ret, struct err *err);
-/* Submits a job. Returns 0 and the answer, or the exit code after printing an error. */
-int job_submit(const struct command *c, struct client *client, const struct jobspec *s, struct reply *ret);
 /* Prints the answer's warnings. */
 void job_warn(const struct command *c, const struct jobspec *s, const struct reply *r);
 

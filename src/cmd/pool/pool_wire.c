@@ -58,7 +58,7 @@ int pool_wire_flush(struct pool_wire *w)
 	return 0;
 }
 
-int pool_wire_send_text(struct pool_wire *w, const char *head, const void *data, size_t n)
+static int pool_wire_send_text(struct pool_wire *w, const char *head, const void *data, size_t n)
 {
 	frame_put(&w->out, head, strlen(head), data, n);
 	return pool_wire_flush(w);

@@ -24,7 +24,6 @@ void pool_wire_close(struct pool_wire *w);
 /* Sends a frame and consumes `head`. Never blocks: bytes that the daemon does not accept yet are
  * kept. */
 int pool_wire_send(struct pool_wire *w, json_t *head, const void *data, size_t n);
-int pool_wire_send_text(struct pool_wire *w, const char *head, const void *data, size_t n);
 int pool_wire_flush(struct pool_wire *w);
 /* Must be flushed once the socket is writable. */
 static inline bool pool_wire_waits(const struct pool_wire *w)

@@ -137,6 +137,39 @@ void spec_head(const struct server *s, const struct spec *p, struct strbuf *out)
 	json_close_object(&j);
 }
 
+/* Makes a job with a share request that instead of CPUs, on nodes outside partitions. If no node is
+ * shared any more, it still does and fits nowhere. */
+static void request_divide(struct server *s, const struct reqtext *text, struct spec *p)
+{
+	struct err err;
+
+	if (!p->rare->share)
+		return;
+	p->request = UINT32_MAX;
+	p->allowed = NODES_ALL;
+	if (cluster_request(s->cluster, text, &p->request, &err) == 0)
+		p->request = cluster_request_divided(s->cluster, p->request, p->rare->share);
+}
+
+/* Finds what the cluster in its current layout has for a spec. A job that no partition suits any
+ * more keeps its request, which its events refer to, but may use no node. */
+static void spec_resolve(struct server *s, const struct reqtext *text, struct spec *p)
+{
+	struct reqtext full = *text;
+	struct err err;
+
+	p->request = UINT32_MAX;
+	p->layout = s->hosts->layout;
+	amounts_keep(s->cluster, text);
+	for (uint32_t i = s->plan ? (uint32_t)s->plan->amount.n : UINT32_MAX; i < s->cluster->amounts.n; i++)
+		plan_set_amount(s->plan, i);
+	full.estimate = p->rare->libra.estimate; /* the job's own text has no estimate */
+	partition_resolve(s->cluster, &full, &p->request, &p->allowed, &err);
+	request_divide(s, &full, p);
+	if (s->plan)
+		plan_widen(s->plan);
+}
+
 /* Rewrites the request in its current form, if it can be read. If the nodes have changed, the text
  * is kept and the job is held (block_begin). */
 static void resources_restore(struct server *s, struct spec *p)
@@ -190,20 +223,6 @@ bool shares_offered(const struct server *s)
 		if (node_divided(&s->cluster->nodes.v[i]))
 			return true;
 	return false;
-}
-
-/* Makes a job with a share request that instead of CPUs, on nodes outside partitions. If no node is
- * shared any more, it still does and fits nowhere. */
-static void request_divide(struct server *s, const struct reqtext *text, struct spec *p)
-{
-	struct err err;
-
-	if (!p->rare->share)
-		return;
-	p->request = UINT32_MAX;
-	p->allowed = NODES_ALL;
-	if (cluster_request(s->cluster, text, &p->request, &err) == 0)
-		p->request = cluster_request_divided(s->cluster, p->request, p->rare->share);
 }
 
 const struct request *spec_asked(const struct server *s, const struct spec *p)
@@ -290,23 +309,6 @@ int spec_request(struct server *s, const struct spec *spec, struct arena *a, str
 		rc = reqtext_parse(ret, resources, a, err);
 	ret->walltime = spec->walltime;
 	return rc;
-}
-
-void spec_resolve(struct server *s, const struct reqtext *text, struct spec *p)
-{
-	struct reqtext full = *text;
-	struct err err;
-
-	p->request = UINT32_MAX;
-	p->layout = s->hosts->layout;
-	amounts_keep(s->cluster, text);
-	for (uint32_t i = s->plan ? (uint32_t)s->plan->amount.n : UINT32_MAX; i < s->cluster->amounts.n; i++)
-		plan_set_amount(s->plan, i);
-	full.estimate = p->rare->libra.estimate; /* the job's own text has no estimate */
-	partition_resolve(s->cluster, &full, &p->request, &p->allowed, &err);
-	request_divide(s, &full, p);
-	if (s->plan)
-		plan_widen(s->plan);
 }
 
 void spec_lay(struct server *s, struct spec *p)

@@ -34,9 +34,6 @@ int spec_restore(struct server *s, const json_t *head, struct spec **ret, struct
  * cluster's request. */
 bool shares_offered(const struct server *s); /* true: some nodes divide their CPUs */
 int spec_fill(struct server *s, const struct reqtext *text, struct spec *spec, struct err *err);
-/* Finds what the cluster in its current layout has for a spec. A job that no partition suits any
- * more keeps its request, which its events refer to, but may use no node. */
-void spec_resolve(struct server *s, const struct reqtext *text, struct spec *spec);
 /* Resolves a spec again after the layout of partitions changed, unless already done. */
 void spec_lay(struct server *s, struct spec *spec);
 /* Returns the cluster's request of a spec; one CPU if the cluster has nothing of the kind. */

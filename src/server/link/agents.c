@@ -90,7 +90,8 @@ static struct host_settings settings_of(const struct server *s, uint32_t node)
 				      .workstation = owner_policy(&s->hosts->nodes.v[node])};
 }
 
-void agents_tell(struct server *s, const char *type, const char *key, json_t *value)
+/* Sends a frame to all agents; value is borrowed. */
+static void agents_tell(struct server *s, const char *type, const char *key, json_t *value)
 {
 	for (uint32_t i = 0; i < s->hosts->nodes.n; i++)
 		if (agent_connected(&s->hosts->nodes.v[i]))

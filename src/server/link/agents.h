@@ -26,8 +26,6 @@ struct link *agents_link_of(const struct server *s, uint32_t node);
 void agents_bye(struct server *s);
 /* Returns true if some output has not been sent yet. */
 bool agents_unsent(const struct server *s);
-/* Sends a frame to all agents; value is borrowed. */
-void agents_tell(struct server *s, const char *type, const char *key, json_t *value);
 void revoke_turn(struct server *s);
 
 #endif

@@ -249,7 +249,7 @@ bool lead_answers(struct server *s, struct http_request *r)
 	return true;
 }
 
-void standby_link(struct server *s, struct link *l)
+static void standby_link(struct server *s, struct link *l)
 {
 	static const struct link_events nothing = {0};
 	const struct store_leader *leader = &s->realm->lead->leader;

@@ -29,6 +29,5 @@ bool lead_standing(const struct server *s);
 /* Answers that another server leads; false: this one leads, and no answer was sent. */
 bool lead_answers(struct server *s, struct http_request *r);
 void lead_link(void *context, struct link *l);
-void standby_link(struct server *s, struct link *l);
 
 #endif

@@ -111,17 +111,17 @@ static void regret_mail(struct server *s, struct regret *x)
 		server_log(s, SEVERITY_WARNING, "mail about refused requests was not sent: %s", err.text);
 }
 
-void regrets_send(struct server *s, struct regrets *r)
-{
-	for (size_t i = 0; i < r->users.n; i++)
-		regret_mail(s, &r->users.v[i]);
-	regrets_fini(r);
-}
-
-void regrets_fini(struct regrets *r)
+static void regrets_fini(struct regrets *r)
 {
 	for (size_t i = 0; i < r->users.n; i++)
 		strbuf_fini(&r->users.v[i].text);
 	vec_free(&r->users);
 	*r = (struct regrets){0};
+}
+
+void regrets_send(struct server *s, struct regrets *r)
+{
+	for (size_t i = 0; i < r->users.n; i++)
+		regret_mail(s, &r->users.v[i]);
+	regrets_fini(r);
 }

@@ -46,6 +46,5 @@ void regrets_name(const char *path, const json_t *body, char ret[REGRET_NAME]);
 void regrets_add(struct server *s, struct regrets *r, const struct fate *x);
 /* Sends the mails and forgets their notices. */
 void regrets_send(struct server *s, struct regrets *r);
-void regrets_fini(struct regrets *r);
 
 #endif

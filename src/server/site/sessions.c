@@ -58,7 +58,7 @@ struct sessions {
 	int failures;
 };
 
-struct sessions *sessions_of(struct server *s)
+static struct sessions *sessions_of(struct server *s)
 {
 	if (!s->realm->sessions)
 		s->realm->sessions = mem_zalloc(sizeof *s->realm->sessions);

@@ -25,7 +25,6 @@ struct sessions;
 #define LINK_LIFE 600	     /* seconds that a link can be used, once */
 #define SESSIONS_PER_USER 20 /* a new one ends the oldest */
 
-struct sessions *sessions_of(struct server *s);
 /* Makes the secret of a link: the first client to show it is signed in as this user. If the user
  * asked with a token, the session ends with that token. */
 void session_offer(struct server *s, const struct asker *w, char ret_key[SESSION_SECRET]);

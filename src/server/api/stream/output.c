@@ -312,7 +312,7 @@ static void on_closed(void *context, struct link *l, const char *reason)
 		failed(x, reason);
 }
 
-void output_stream(struct server *s, uint32_t node, struct link *l, const json_t *first)
+static void output_stream(struct server *s, uint32_t node, struct link *l, const json_t *first)
 {
 	static const struct link_events events = {.frame = on_frame, .closed = on_closed}, nobody = {0};
 	uint64_t id = (uint64_t)json_integer_value(json_object_get(first, "id"));

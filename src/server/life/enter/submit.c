@@ -499,7 +499,7 @@ int alter_check(struct server *s, const struct asker *owner, uint32_t id, const 
 	return redepend_check(s, owner, id, x->spec, err);
 }
 
-void entry_fill(struct server *s, uint32_t id, uint64_t key, struct spec *p)
+static void entry_fill(struct server *s, uint32_t id, uint64_t key, struct spec *p)
 {
 	struct job *job = entry_job(s, id);
 	struct tally *own = tally_of(s, p->owner, 0);

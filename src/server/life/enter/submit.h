@@ -30,7 +30,6 @@ void submission_begun(struct server *s, uint64_t number, const struct spec *p, u
 uint32_t entry_add(struct server *s, uint64_t key, struct spec *p);
 /* Does the same in two steps. Reserved core ids look like forgotten jobs until they are filled. */
 uint32_t entries_reserve(struct server *s, int64_t count);
-void entry_fill(struct server *s, uint32_t id, uint64_t key, struct spec *p);
 /* Adds an array whose elements have the core ids from `first` on. */
 struct array *array_add(struct server *s, uint64_t number, struct spec *p, const struct array_spec *spec,
 			uint32_t first);

@@ -80,7 +80,8 @@ static bool host_is_node(const struct server *s, uint32_t node, const char *host
 	       (length && strncmp(n->agent->address, host, length) == 0 && n->agent->address[length] == ':');
 }
 
-bool spot_find(const struct server *s, const char *host, struct spot *ret)
+/* Finds a host by name. Returns false if it is not in the cluster. */
+static bool spot_find(const struct server *s, const char *host, struct spot *ret)
 {
 	uint32_t i;
 

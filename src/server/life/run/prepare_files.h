@@ -31,8 +31,6 @@ struct home {
 	bool stays;  /* output stays on the host where the job runs: -k */
 	bool shared; /* the directory is shared by all hosts */
 };
-/* Finds a host by name. Returns false if it is not in the cluster. */
-bool spot_find(const struct server *s, const char *host, struct spot *ret);
 void output_home(struct server *s, uint32_t id, const json_t *body, bool error, struct arena *a, struct home *ret);
 
 #endif

@@ -78,7 +78,8 @@ static int64_t pack(const struct server *s, const struct overlay *o, const struc
 	return used;
 }
 
-int64_t overlay_needs(const struct server *s, const struct overlay *o, uint32_t request, uint32_t allowed)
+/* Returns the number of the overlay's nodes that a request takes; 0: it could not run there. */
+static int64_t overlay_needs(const struct server *s, const struct overlay *o, uint32_t request, uint32_t allowed)
 {
 	const struct request *r = &s->cluster->requests.v[request];
 
@@ -137,7 +138,8 @@ bool overlays_could_hold(const struct server *s, uint32_t request, uint32_t allo
 	return false;
 }
 
-int64_t overlay_longest(const struct server *s, const struct overlay *o)
+/* Returns the longest walltime that a new node has time for, seconds. */
+static int64_t overlay_longest(const struct server *s, const struct overlay *o)
 {
 	int64_t seconds = o->granted && o->granted < o->seconds ? o->granted : o->seconds;
 

@@ -15,12 +15,8 @@ struct strbuf;
 
 typedef VEC(int64_t) overlay_sizes;
 
-/* Returns the number of the overlay's nodes that a request takes; 0: it could not run there. */
-int64_t overlay_needs(const struct server *s, const struct overlay *o, uint32_t request, uint32_t allowed);
 /* Returns true if nodes of some overlay could hold it. */
 bool overlays_could_hold(const struct server *s, uint32_t request, uint32_t allowed);
-/* Returns the longest walltime that a new node has time for, seconds. */
-int64_t overlay_longest(const struct server *s, const struct overlay *o);
 /* Appends why a waiting job that fits an overlay except for its walltime cannot run there, as
  * the end of a sentence; nothing in other cases. */
 void overlays_why(const struct server *s, uint32_t id, struct strbuf *out);

@@ -20,7 +20,8 @@
 
 #define PACE 30000 /* nodes a cycle looks at in one turn: some milliseconds */
 
-bool decide_may(const struct server *s)
+/* Returns true if jobs may be started: scheduling is on, and no shutdown is under way. */
+static bool decide_may(const struct server *s)
 {
 	return attrs_bool(s->attrs, SET_SCHEDULING) && !s->turn->terminating && !s->turn->emptying &&
 	       !s->slices->queue_stops;

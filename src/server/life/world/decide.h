@@ -8,8 +8,6 @@ struct server;
 
 void turn_decide(struct server *s);
 void server_decide(struct server *s); /* makes a turn's decisions in the middle of the turn */
-/* Returns true if jobs may be started: scheduling is on, and no shutdown is under way. */
-bool decide_may(const struct server *s);
 /* Runs a scheduler cycle if decide_may(), or a part of one: then s->turn->undecided is set. */
 void scheduler_decide(struct server *s);
 
