@@ -14,7 +14,8 @@
 #include <unistd.h>
 #include <utmpx.h>
 
-#include "base/hostlist.h"
+#include "base/codec.h"
+#include "base/mem.h"
 #include "base/names.h"
 #include "engine/frames.h"
 #include "run/capacity.h"
@@ -55,57 +56,36 @@ static void model_of(hwloc_topology_t t, char *ret, size_t size)
 		line_of("/proc/cpuinfo", "model name", ret, size);
 }
 
-static json_t *count_of(hwloc_topology_t t, hwloc_obj_type_t type)
+static int count_of(hwloc_topology_t t, hwloc_obj_type_t type)
 {
 	int n = hwloc_get_nbobjs_by_type(t, type);
 
-	return json_integer(n > 0 ? n : 1);
+	return n > 0 ? n : 1;
 }
 
 /* Adds the processors that this process may use. Leaves out hwloc's plugins, which would load and
  * keep GPU drivers and display libraries. */
-static int processors(json_t *facts, struct err *err)
+static int processors(struct facts *f, struct err *err)
 {
 	hwloc_topology_t t;
-	json_t *os = json_array(), *numa = json_array();
-	char model[256];
 
 	setenv("HWLOC_PLUGINS_PATH", "", 0);
-	if (hwloc_topology_init(&t) < 0 || hwloc_topology_load(t) < 0) {
-		json_decref(os);
-		json_decref(numa);
+	if (hwloc_topology_init(&t) < 0 || hwloc_topology_load(t) < 0)
 		return err_set(err, -EIO, "hwloc can't read this machine's processors");
-	}
-	for (int i = 0, n = hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_PU); i < n; i++) {
+	f->cpus = f->nos_cpus = f->nnuma_cpus = hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_PU);
+	f->os_cpus = mem_zalloc(((size_t)f->cpus + 1) * sizeof *f->os_cpus);
+	f->numa_cpus = mem_zalloc(((size_t)f->cpus + 1) * sizeof *f->numa_cpus);
+	for (int i = 0; i < f->cpus; i++) {
 		hwloc_obj_t cpu = hwloc_get_obj_by_type(t, HWLOC_OBJ_PU, (unsigned)i);
-		json_array_append_new(os, json_integer(cpu->os_index));
-		json_array_append_new(numa, json_integer(cpu->nodeset ? hwloc_bitmap_first(cpu->nodeset) : -1));
+		f->os_cpus[i] = (int)cpu->os_index;
+		f->numa_cpus[i] = cpu->nodeset ? hwloc_bitmap_first(cpu->nodeset) : -1;
 	}
-	json_object_set_new(facts, "cpus", json_integer((json_int_t)json_array_size(os)));
-	json_object_set_new(facts, "os_cpus", os);
-	json_object_set_new(facts, "numa_cpus", numa);
-	json_object_set_new(facts, "sockets", count_of(t, HWLOC_OBJ_PACKAGE));
-	json_object_set_new(facts, "cores", count_of(t, HWLOC_OBJ_CORE));
-	json_object_set_new(facts, "numa", count_of(t, HWLOC_OBJ_NUMANODE));
-	model_of(t, model, sizeof model);
-	json_object_set_new(facts, "model", json_string(model));
+	f->sockets = count_of(t, HWLOC_OBJ_PACKAGE);
+	f->cores = count_of(t, HWLOC_OBJ_CORE);
+	f->numa = count_of(t, HWLOC_OBJ_NUMANODE);
+	model_of(t, f->model, sizeof f->model);
 	hwloc_topology_destroy(t);
 	return 0;
-}
-
-/* ---- GPUs ---- */
-
-static void gpus(json_t *facts)
-{
-	name_list names = {0};
-	json_t *list = json_array();
-
-	capacity_gpus(&names);
-	for (size_t i = 0; i < names.n; i++)
-		json_array_append_new(list, json_string(names.v[i]));
-	json_object_set_new(facts, "gpus", json_integer((json_int_t)names.n));
-	json_object_set_new(facts, "gpu_names", list);
-	name_list_free(&names);
 }
 
 /* ---- the rest ---- */
@@ -126,76 +106,85 @@ static const char *cgroup_found(const char *wish)
 	return kind;
 }
 
-int facts_collect(const char *cgroup, const char *directory, json_t **ret, struct err *err)
+static int64_t memory_kib(void)
 {
-	json_t *facts = json_object();
-	struct utsname u;
-	char os[256], host[256] = "";
-	int rc = processors(facts, err);
+	return (int64_t)sysconf(_SC_PHYS_PAGES) * (sysconf(_SC_PAGESIZE) / 1024);
+}
 
-	if (rc < 0) {
-		json_decref(facts);
+int facts_collect(const char *cgroup, const char *directory, struct facts *ret, struct err *err)
+{
+	int64_t limit = capacity_limit("/proc/self/cgroup", "/sys/fs/cgroup");
+	struct utsname u;
+	int rc;
+
+	*ret = (struct facts){.memory = memory_kib(),
+			      .disk = capacity_disk(directory),
+			      .swap = capacity_swap(),
+			      .speed = (int64_t)(capacity_speed(SPEED_ROUNDS, SPEED_STEPS) / 1e6)};
+	rc = processors(ret, err);
+	if (rc < 0)
 		return rc;
-	}
+	if (limit >= 0 && limit < ret->memory)
+		ret->memory = limit;
+	capacity_gpus(&ret->gpu_names);
+	ret->gpus = (int)ret->gpu_names.n;
 	uname(&u);
-	gethostname(host, sizeof host - 1);
-	line_of("/etc/os-release", "PRETTY_NAME", os, sizeof os);
-	gpus(facts);
-	int64_t there = (int64_t)sysconf(_SC_PHYS_PAGES) * (sysconf(_SC_PAGESIZE) / 1024),
-		limit = capacity_limit("/proc/self/cgroup", "/sys/fs/cgroup");
-	json_object_set_new(facts, "memory", json_integer((json_int_t)(limit >= 0 && limit < there ? limit : there)));
-	json_object_set_new(facts, "disk", json_integer((json_int_t)capacity_disk(directory)));
-	json_object_set_new(facts, "swap", json_integer((json_int_t)capacity_swap()));
-	json_object_set_new(facts, "speed",
-			    json_integer((json_int_t)(capacity_speed(SPEED_ROUNDS, SPEED_STEPS) / 1e6)));
-	json_object_set_new(facts, "kernel", json_string(u.release));
-	json_object_set_new(facts, "os", json_string(os));
-	json_object_set_new(facts, "hostname", json_string(host));
-	json_object_set_new(facts, "cgroup", json_string(cgroup_found(cgroup)));
-	*ret = facts;
+	snprintf(ret->kernel, sizeof ret->kernel, "%s", u.release);
+	gethostname(ret->hostname, sizeof ret->hostname - 1);
+	line_of("/etc/os-release", "PRETTY_NAME", ret->os, sizeof ret->os);
+	snprintf(ret->cgroup, sizeof ret->cgroup, "%s", cgroup_found(cgroup));
 	return 0;
 }
 
-/* Reduces a value that all processors of the machine share to this node's part. */
-static void part_set(json_t *facts, const char *key, json_int_t cpus, json_int_t there)
+void facts_fini(struct facts *f)
 {
-	json_int_t all = json_integer_value(json_object_get(facts, key));
-
-	if (cpus < there)
-		json_object_set_new(facts, key, json_integer(all / there * cpus));
+	free(f->os_cpus);
+	free(f->numa_cpus);
+	name_list_free(&f->gpu_names);
 }
 
-void facts_limit(json_t *facts, int cpus, int64_t memory)
+json_t *facts_json(const struct facts *f)
 {
-	json_int_t there = json_integer_value(json_object_get(facts, "cpus")),
-		   limit = json_integer_value(json_object_get(facts, "memory"));
-	bool whole = (int64_t)sysconf(_SC_PHYS_PAGES) * (sysconf(_SC_PAGESIZE) / 1024) == limit;
+	struct strbuf text = {0};
+	json_t *facts;
 
-	if (cpus > 0 && cpus != there) {
-		json_object_set_new(facts, "cpus", json_integer(cpus));
-		json_object_del(facts, "os_cpus");
-		json_object_del(facts, "numa_cpus");
-		if (whole && memory <= 0) /* otherwise its size is known */
-			part_set(facts, "memory", cpus, there);
-		part_set(facts, "disk", cpus, there);
-		part_set(facts, "swap", cpus, there);
+	record_show_text(facts_schema.fields, 0, f, NULL, &text);
+	facts = json_loadb(text.text, text.n, 0, NULL);
+	strbuf_fini(&text);
+	return facts;
+}
+
+/* Returns this node's part of a value that all processors of the machine share. */
+static int64_t part_of(int64_t all, int cpus, int there)
+{
+	return cpus < there ? all / there * cpus : all;
+}
+
+void facts_limit(struct facts *f, int cpus, int64_t memory)
+{
+	int64_t limit = f->memory;
+
+	if (cpus > 0 && cpus != f->cpus) {
+		if (limit == memory_kib() && memory <= 0) /* otherwise its size is known */
+			f->memory = part_of(limit, cpus, f->cpus);
+		f->disk = part_of(f->disk, cpus, f->cpus);
+		f->swap = part_of(f->swap, cpus, f->cpus);
+		f->cpus = cpus;
+		f->nos_cpus = f->nnuma_cpus = 0;
 	}
 	if (memory > 0 && memory < limit)
-		json_object_set_new(facts, "memory", json_integer((json_int_t)memory));
+		f->memory = memory;
 }
 
-void facts_say(const json_t *facts, char *ret, size_t size)
+void facts_say(const struct facts *f, char *ret, size_t size)
 {
-	json_int_t cpus = json_integer_value(json_object_get(facts, "cpus"));
-	json_int_t number = json_integer_value(json_object_get(facts, "gpus"));
-	json_int_t kib = json_integer_value(json_object_get(facts, "memory"));
-	bool small = kib < 2 << 20;
+	bool small = f->memory < 2 << 20;
 	char count[32] = "no";
 
-	if (number)
-		snprintf(count, sizeof count, "%lld", (long long)number);
-	snprintf(ret, size, "%lld CPU%s, %lld %s, %s GPU%s", (long long)cpus, cpus == 1 ? "" : "s",
-		 (long long)(kib >> (small ? 10 : 20)), small ? "MiB" : "GiB", count, number == 1 ? "" : "s");
+	if (f->gpus)
+		snprintf(count, sizeof count, "%d", f->gpus);
+	snprintf(ret, size, "%d CPU%s, %lld %s, %s GPU%s", f->cpus, f->cpus == 1 ? "" : "s",
+		 (long long)(f->memory >> (small ? 10 : 20)), small ? "MiB" : "GiB", count, f->gpus == 1 ? "" : "s");
 }
 
 bool facts_differ(const json_t *a, const json_t *b)

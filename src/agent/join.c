@@ -13,6 +13,7 @@
 #include "agent/agent_internal.h"
 #include "agent/ask.h"
 #include "agent/facts.h"
+#include "engine/frames.h"
 
 /* ---- is it already a node? ---- */
 
@@ -120,7 +121,7 @@ static void before_add(const struct home *h, json_t *body, const struct strbuf *
 }
 
 /* Sends the request and writes the files. */
-static int join_ask(const struct home *h, const struct join_options *o, const struct token *t, const json_t *facts,
+static int join_ask(const struct home *h, const struct join_options *o, const struct token *t, const struct facts *f,
 		    struct member *m, struct err *err)
 {
 	struct strbuf key = {0}, csr = {0};
@@ -133,8 +134,8 @@ static int join_ask(const struct home *h, const struct join_options *o, const st
 	name_choose(o->name, name, sizeof name);
 	if (rc == 0)
 		rc = pki_request(strbuf_text(&key), &csr, err);
-	if (rc == 0 && !(body = json_pack("{s:s,s:s,s:s,s:O}", "token", o->token, "csr", strbuf_text(&csr), "name",
-					  name, "facts", facts)))
+	if (rc == 0 && !(body = json_pack("{s:s,s:s,s:s,s:o}", "token", o->token, "csr", strbuf_text(&csr), "name",
+					  name, "facts", facts_json(f))))
 		rc = err_set(err, -EINVAL, "%s: that is no name for a node", name);
 	if (rc == 0) {
 		before_add(h, body, &csr);
@@ -171,7 +172,7 @@ int machine_join(struct home *h, const struct join_options *o, struct err *err)
 			   .cgroup = "auto",
 			   .root_jobs = o->guest}; /* the default of a user's own server */
 	char machine[128];
-	json_t *facts = NULL;
+	struct facts f;
 	struct token t;
 	int rc = token_parse(o->token, &t, err);
 
@@ -179,15 +180,17 @@ int machine_join(struct home *h, const struct join_options *o, struct err *err)
 		rc = ask_where(o->where, SERVER_PORT, m.joined_by, sizeof m.joined_by, err);
 	if (rc < 0 || (rc = joined_already(h, &t, o->name, err)) != 0)
 		return rc < 0 ? rc : 0;
-	if ((rc = home_make(h, err)) < 0 || (rc = facts_collect("auto", h->state, &facts, err)) < 0)
+	if ((rc = home_make(h, err)) < 0)
 		return rc;
-	facts_limit(facts, o->cpus, o->memory);
-	rc = join_ask(h, o, &t, facts, &m, err);
+	rc = facts_collect("auto", h->state, &f, err);
+	facts_limit(&f, o->cpus, o->memory);
+	if (rc == 0)
+		rc = join_ask(h, o, &t, &f, &m, err);
 	if (rc == 0) {
-		facts_say(facts, machine, sizeof machine);
+		facts_say(&f, machine, sizeof machine);
 		printf("This machine is node %s of the cluster %s (%s).", m.name, m.cluster, machine);
 	}
-	json_decref(facts);
+	facts_fini(&f);
 	member_fini(&m);
 	return rc;
 }

@@ -25,6 +25,7 @@
 #include "base/descriptors.h"
 #include "base/logline.h"
 #include "engine/apart.h"
+#include "engine/frames.h"
 #include "run/nursery.h"
 
 #define UNIT "shunt-agent.service"
@@ -140,16 +141,13 @@ static void on_end(uv_signal_t *s, int number)
 }
 
 /* Collects what the server should know of this node. */
-static int facts_of(const struct agent *a, json_t **ret, struct err *err)
+static int facts_of(const struct agent *a, struct facts *ret, struct err *err)
 {
 	int rc = facts_collect(a->member.cgroup, a->home.state, ret, err);
 
-	if (rc < 0)
-		return rc;
-	facts_limit(*ret, a->member.cpus, a->member.memory);
-	if (a->member.guest)
-		json_object_set_new(*ret, "guest", json_true());
-	return 0;
+	facts_limit(ret, a->member.cpus, a->member.memory);
+	ret->guest = a->member.guest;
+	return rc;
 }
 
 /* Called on SIGHUP: the log was rotated, and processors may have been added. */
@@ -157,18 +155,19 @@ static void on_hang_up(uv_signal_t *s, int number)
 {
 	struct signals *all = s->data;
 	struct agent *a = all->a;
+	struct facts f;
 	json_t *facts;
 
 	if (all->arguments->logs)
 		log_open(&a->home);
-	if (facts_of(a, &facts, NULL) < 0)
-		return;
-	if (facts_differ(a->facts, facts)) {
+	facts = facts_of(a, &f, NULL) < 0 ? NULL : facts_json(&f);
+	if (facts && facts_differ(a->facts, facts)) {
 		json_decref(a->facts);
 		a->facts = json_incref(facts);
 		session_facts(a);
 	}
 	json_decref(facts);
+	facts_fini(&f);
 }
 
 static void on_retry(uv_timer_t *t)
@@ -210,17 +209,23 @@ static void on_health(void *context)
 static int bring_up(struct agent *a, struct err *err)
 {
 	char machine[128];
+	struct facts f;
 	int rc;
 
 	a->loop = uv_default_loop();
-	if ((rc = credential_load(a, err)) < 0 || (rc = facts_of(a, &a->facts, err)) < 0)
+	if ((rc = credential_load(a, err)) < 0)
+		return rc;
+	rc = facts_of(a, &f, err);
+	a->facts = rc < 0 ? NULL : facts_json(&f);
+	facts_say(&f, machine, sizeof machine);
+	facts_fini(&f);
+	if (rc < 0)
 		return rc;
 	views_start(a);
 	a->health = health_create(a->loop, on_health, a);
 	if ((rc = spool_start(a, err)) < 0 || (rc = orders_start(a, err)) < 0 || (rc = peers_start(a, err)) < 0 ||
 	    (rc = terminal_start(a, err)) < 0 || (rc = guard_start(a, err)) < 0)
 		return rc;
-	facts_say(a->facts, machine, sizeof machine);
 	log_line(SEVERITY_NOTICE, "up: version %s, node %s of %s, %s, port %d", SHUNT_VERSION, a->member.name,
 		 a->member.cluster, machine, listener_port(a->listener));
 	session_start(a);

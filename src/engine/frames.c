@@ -3,6 +3,7 @@
  */
 #include "engine/frames.h"
 
+#include "base/amount.h"
 #include "base/codec.h"
 
 #define HELLO(member)                                                                                                  \
@@ -22,7 +23,39 @@
 #member, MEMBER(struct dial, member)                                                                   \
 	}
 
-enum { SETTINGS = 1 << 0, PONG = 1 << 1 };
+enum { SETTINGS = 1 << 0, PONG = 1 << 1, COUNTED = 1 << 2, LISTED = 1 << 3 };
+
+#define FACT(member) MEMBER(struct facts, member)
+#define FACT_TEXT(member)                                                                                              \
+	{                                                                                                              \
+#member, .is = REQUIRED, MEMBER_CHARS(struct facts, member)                                            \
+	}
+#define FACT_INTS(member) MEMBER_LIST(FORM_INTS, struct facts, member, n##member)
+
+static const struct field facts_rows[] = {
+	{"cpus", .in = COUNTED | ALWAYS, .least = 1, .most = 65536, FACT(cpus)},
+	{"os_cpus", .in = LISTED, .most = 65536, FACT_INTS(os_cpus)},
+	{"numa_cpus", FACT_INTS(numa_cpus)},
+	{"sockets", FACT(sockets)},
+	{"cores", FACT(cores)},
+	{"numa", FACT(numa)},
+	FACT_TEXT(model),
+	{"gpus", .in = COUNTED, .most = 1024, FACT(gpus)},
+	{"gpu_names", .is = REQUIRED, MEMBER_AS(FORM_NAMES, struct facts, gpu_names)},
+	{"memory", .in = COUNTED | ALWAYS, .least = 1, .most = MEMORY_MAX, FACT(memory)},
+	{"disk", .in = COUNTED, .most = MEMORY_MAX, FACT(disk)},
+	{"swap", .in = COUNTED, .most = MEMORY_MAX, FACT(swap)},
+	{"speed", FACT(speed)},
+	FACT_TEXT(kernel),
+	FACT_TEXT(os),
+	FACT_TEXT(hostname),
+	FACT_TEXT(cgroup),
+	{"guest", .is = SPARSE, .in = COUNTED, FACT(guest)},
+	{0},
+};
+const struct schema facts_schema = {.fields = facts_rows};
+const struct schema facts_counted = {.fields = facts_rows, .in = COUNTED};
+const struct schema facts_checked = {.fields = facts_rows, .in = COUNTED | LISTED};
 
 static const struct field hello_rows[] = {
 	HELLO(protocol), HELLO(version), HELLO(boot), HELLO(port), HELLO(epoch), HELLO(facts), HELLO(inventory), {0},

@@ -9,7 +9,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/hostlist.h"
+
 struct schema;
+
+/* What a machine has. Read them into an arena. */
+struct facts {
+	int cpus;
+	int *os_cpus, nos_cpus;	    /* the machine's number of each CPU, or none */
+	int *numa_cpus, nnuma_cpus; /* NUMA node of each CPU; -1: not known */
+	int sockets, cores, numa;
+	int gpus;
+	name_list gpu_names;
+	int64_t memory, disk, swap; /* KiB */
+	int64_t speed;		    /* operations per second of a small loop, in millions */
+	char model[256], kernel[65], os[256], hostname[256], cgroup[8];
+	bool guest; /* it stops when no server answers any more */
+};
+extern const struct schema facts_schema;
+extern const struct schema facts_counted; /* numbers that the server computes with, and `guest` */
+extern const struct schema facts_checked; /* these and os_cpus */
 
 struct hello {
 	int protocol, port; /* port: the agent's own */

@@ -87,27 +87,34 @@ static void test_limit(void **state)
 /* A part of a machine: of its processors, and of the memory as much as is known, or a part. */
 static void test_part(void **state)
 {
-	json_int_t all = (json_int_t)sysconf(_SC_PHYS_PAGES) * (sysconf(_SC_PAGESIZE) / 1024);
-	json_t *whole = json_pack("{s:i,s:I,s:i,s:i}", "cpus", 8, "memory", all, "disk", 8000, "swap", 800), *part;
+	int64_t all = (int64_t)sysconf(_SC_PHYS_PAGES) * (sysconf(_SC_PAGESIZE) / 1024);
+	struct facts whole = {.cpus = 8, .memory = all, .disk = 8000, .swap = 800}, part = whole;
 
-	part = json_deep_copy(whole);
-	facts_limit(part, 0, 0);
-	assert_true(json_equal(part, whole));
-	facts_limit(part, 2, 0);
-	assert_int_equal(number(part, "memory"), all / 8 * 2);
-	assert_int_equal(number(part, "disk"), 2000);
-	assert_int_equal(number(part, "swap"), 200);
-	json_decref(part);
-	part = json_deep_copy(whole);
-	facts_limit(part, 2, all / 2);
-	assert_int_equal(number(part, "memory"), all / 2);
-	json_decref(part);
-	json_object_set_new(whole, "memory", json_integer(5000)); /* as its control group has it */
-	facts_limit(whole, 2, 0);
-	assert_int_equal(number(whole, "memory"), 5000);
-	facts_limit(whole, 2, 4000);
-	assert_int_equal(number(whole, "memory"), 4000);
-	json_decref(whole);
+	facts_limit(&part, 0, 0);
+	assert_memory_equal(&part, &whole, sizeof part);
+	facts_limit(&part, 2, 0);
+	assert_int_equal(part.memory, all / 8 * 2);
+	assert_int_equal(part.disk, 2000);
+	assert_int_equal(part.swap, 200);
+	part = whole;
+	facts_limit(&part, 2, all / 2);
+	assert_int_equal(part.memory, all / 2);
+	whole.memory = 5000; /* as its control group has it */
+	facts_limit(&whole, 2, 0);
+	assert_int_equal(whole.memory, 5000);
+	facts_limit(&whole, 2, 4000);
+	assert_int_equal(whole.memory, 4000);
+}
+
+static json_t *facts_here(void)
+{
+	struct facts f;
+	json_t *facts;
+
+	assert_int_equal(facts_collect("none", "/", &f, NULL), 0);
+	facts = facts_json(&f);
+	facts_fini(&f);
+	return facts;
 }
 
 static void test_facts(void **state)
@@ -117,7 +124,7 @@ static void test_facts(void **state)
 	json_t *v;
 
 	setenv("SHUNT_FAKE_GPUS", "2", 1);
-	assert_int_equal(facts_collect("none", "/", &facts, NULL), 0);
+	facts = facts_here();
 	assert_in_range(number(facts, "cpus"), 1, 1 << 20);
 	assert_int_equal(json_array_size(json_object_get(facts, "os_cpus")), number(facts, "cpus"));
 	json_array_foreach(json_object_get(facts, "os_cpus"), i, v) assert_true(json_is_integer(v));
@@ -140,7 +147,8 @@ static void test_facts(void **state)
 	json_decref(again);
 	json_decref(facts);
 	setenv("SHUNT_FAKE_GPUS", "0", 1);
-	assert_int_equal(facts_collect("none", "/", &facts, NULL), 0);
+	facts = facts_here();
+	assert_true(json_is_integer(json_object_get(facts, "gpus")));
 	assert_int_equal(number(facts, "gpus"), 0);
 	json_decref(facts);
 	unsetenv("SHUNT_FAKE_GPUS");
@@ -148,16 +156,12 @@ static void test_facts(void **state)
 
 static void test_facts_say(void **state)
 {
-	json_t *one = json_pack("{s:i,s:I,s:i}", "cpus", 8, "memory", (json_int_t)31 << 20, "gpus", 0);
-	json_t *two = json_pack("{s:i,s:I,s:i}", "cpus", 1, "memory", (json_int_t)512 << 10, "gpus", 1);
 	char text[128];
 
-	facts_say(one, text, sizeof text);
+	facts_say(&(struct facts){.cpus = 8, .memory = INT64_C(31) << 20}, text, sizeof text);
 	assert_string_equal(text, "8 CPUs, 31 GiB, no GPUs");
-	facts_say(two, text, sizeof text);
+	facts_say(&(struct facts){.cpus = 1, .memory = 512 << 10, .gpus = 1}, text, sizeof text);
 	assert_string_equal(text, "1 CPU, 512 MiB, 1 GPU");
-	json_decref(one);
-	json_decref(two);
 }
 
 static void test_facts_now(void **state)

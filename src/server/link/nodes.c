@@ -23,6 +23,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
+#include "base/codec.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/names.h"
@@ -68,54 +70,44 @@
 
 /* ---- facts ---- */
 
-static int fact_check(const json_t *facts, const char *name, int64_t min, int64_t max, struct err *err)
-{
-	const json_t *v = json_object_get(facts, name);
-
-	if (!json_is_integer(v) || json_integer_value(v) < min || json_integer_value(v) > max)
-		return err_set(err, -EINVAL, "%s of a node must be a whole number from %lld to %lld", name,
-			       (long long)min, (long long)max);
-	return 0;
-}
-
 int facts_check(const json_t *facts, struct err *err)
 {
-	const json_t *os = json_object_get(facts, "os_cpus"), *v;
-	size_t i;
+	struct arena *a = arena_create();
+	struct facts f;
+	int rc;
 
 	if (!json_is_object(facts) || json_dumpb(facts, NULL, 0, JSON_COMPACT) > FACTS_MAX)
-		return err_set(err, -EINVAL, "the facts about a node must be an object of at most %d bytes", FACTS_MAX);
-	if (fact_check(facts, "cpus", 1, 65536, err) < 0 || fact_check(facts, "memory", 1, MEMORY_MAX, err) < 0 ||
-	    (json_object_get(facts, "gpus") && fact_check(facts, "gpus", 0, 1024, err) < 0) ||
-	    (json_object_get(facts, "disk") && fact_check(facts, "disk", 0, MEMORY_MAX, err) < 0) ||
-	    (json_object_get(facts, "swap") && fact_check(facts, "swap", 0, MEMORY_MAX, err) < 0))
-		return -EINVAL;
-	if (os && json_array_size(os) != (size_t)json_integer_value(json_object_get(facts, "cpus")))
-		return err_set(err, -EINVAL, "os_cpus must have a number for each of the node's CPUs");
-	json_array_foreach(os, i, v) if (!json_is_integer(v) || json_integer_value(v) < 0 ||
-					 json_integer_value(v) >
-						 65535) return err_set(err, -EINVAL,
-								       "os_cpus must be numbers from 0 to 65535");
-	return 0;
+		rc = err_set(err, -EINVAL, "the facts about a node must be an object of at most %d bytes", FACTS_MAX);
+	else
+		rc = record_read(facts_checked.fields, facts_checked.in, facts, &f, a, err);
+	if (rc == 0 && json_object_get(facts, "os_cpus") && f.nos_cpus != f.cpus)
+		rc = err_set(err, -EINVAL, "os_cpus must have a number for each of the node's CPUs");
+	for (int i = 0; rc == 0 && i < f.nos_cpus; i++)
+		if (f.os_cpus[i] > 65535)
+			rc = err_set(err, -EINVAL, "os_cpus must be numbers from 0 to 65535");
+	arena_destroy(a);
+	return rc;
 }
 
-static int64_t least(int64_t limit, const json_t *facts, const char *name)
+static int64_t least(int64_t limit, int64_t n)
 {
-	int64_t n = json_integer_value(json_object_get(facts, name));
-
 	return limit >= 0 && limit < n ? limit : n;
 }
 
 /* Returns the resources that the administrator lets the node offer. */
 static struct res node_total(const struct node_info *n, const json_t *facts)
 {
-	int64_t gpus = least(n->gpus_limit, facts, "gpus");
-	struct res total = {.v = {[RES_MEM] = least(-1, facts, "memory"),
-				  [RES_GPU] = gpus - __builtin_popcountll(owner_gpus_of(n, gpus)),
-				  [RES_DISK] = least(-1, facts, "disk"),
-				  [RES_SWAP] = least(-1, facts, "swap")}};
+	struct res total = {{0}};
+	struct facts f;
+	int64_t gpus;
 
-	world_node_total(n, least(n->cpus_limit, facts, "cpus"), &total);
+	record_load(facts_counted.fields, facts_counted.in, facts, &f, NULL, NULL);
+	gpus = least(n->gpus_limit, f.gpus);
+	total.v[RES_MEM] = f.memory;
+	total.v[RES_GPU] = gpus - __builtin_popcountll(owner_gpus_of(n, gpus));
+	total.v[RES_DISK] = f.disk;
+	total.v[RES_SWAP] = f.swap;
+	world_node_total(n, least(n->cpus_limit, f.cpus), &total);
 	return total;
 }
 
