@@ -536,15 +536,6 @@ static uint32_t rows_of(int type, bool used, bool throttled)
 	return ON(type) | (used && ON(type) & ON_END ? WHEN_USED : 0) | (throttled ? WHEN_THROTTLED : 0);
 }
 
-static void spec_write(const struct server *s, struct json *j, const struct spec *p)
-{
-	struct strbuf head = {0};
-
-	spec_head(s, p, &head);
-	json_raw(j, "spec", head.text);
-	strbuf_fini(&head);
-}
-
 void payload_write(const struct server *s, int type, const struct payload *p, struct strbuf *out)
 {
 	size_t begin = out->n;
@@ -557,8 +548,11 @@ void payload_write(const struct server *s, int type, const struct payload *p, st
 		failures_write(s, &p->retry, &j);
 	if (p->attempt && (type == EVENT_START || type == EVENT_PLACED))
 		attempt_write(p->attempt, &j);
-	if (type == EVENT_ALTER && !p->throttled && !p->as)
-		spec_write(s, &j, p->spec);
+	if (type == EVENT_ALTER && !p->throttled && !p->as) {
+		json_open_object(&j, "spec");
+		spec_store(p->spec, s->words, &j);
+		json_close_object(&j);
+	}
 	json_close_object(&j);
 	if (out->n == begin + 2) { /* {} */
 		out->n = begin;

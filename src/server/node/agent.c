@@ -28,10 +28,13 @@ bool agent_connected(const struct node_info *info)
 	return info->agent && info->agent->visit;
 }
 
+enum { KEPT = 1 << 0, WRITTEN = 1 << 1 }; /* facts are owned, so they are read separately */
+
 static const struct field agent_rows[] = {
-	{"bye", MEMBER(struct agent, bye)},
+	{"bye", .in = KEPT, MEMBER(struct agent, bye)},
 	/* last known address: others send it files although it is away for a moment */
-	{"address", MEMBER_CHARS(struct agent, address)},
+	{"address", .in = KEPT, MEMBER_CHARS(struct agent, address)},
+	{"facts", .in = WRITTEN, MEMBER(struct agent, facts)},
 	{0},
 };
 
@@ -40,14 +43,10 @@ int agent_restore(struct server *s, uint32_t node, const json_t *o, struct err *
 	struct agent *a = agent_create(s, json_object_get(o, "facts"));
 
 	s->hosts->nodes.v[node].agent = a;
-	return record_load(agent_rows, 0, o, a, NULL, err);
+	return record_load(agent_rows, KEPT, o, a, NULL, err);
 }
 
 void agent_store(const struct node_info *info, struct json *j)
 {
-	char *facts = json_dumps(info->agent->facts, JSON_COMPACT);
-
 	record_store(agent_rows, 0, info->agent, NULL, j);
-	json_raw(j, "facts", facts ? facts : "{}");
-	free(facts);
 }

@@ -163,16 +163,6 @@ static void node_owner_show(const struct subject *x, struct json *j)
 	owner_show(&x->s->hosts->nodes.v[x->node], j);
 }
 
-static void get_facts(const struct subject *x, struct value *v)
-{
-	char *facts = json_dumps(x->s->hosts->nodes.v[x->node].agent->facts, JSON_COMPACT);
-
-	strbuf_puts(&v->scratch, facts ? facts : "{}");
-	v->text = strbuf_text(&v->scratch);
-	v->kind = VALUE_JSON;
-	free(facts);
-}
-
 static double load_of(const struct server *s, uint32_t node)
 {
 	const struct node_info *n = &s->hosts->nodes.v[node];
@@ -240,7 +230,7 @@ static const struct field node_fields[] = {
 	{"heard", .is = IS_INSTANT, "when its agent was heard last", AGENT(heard)},
 	{"since", .is = IS_INSTANT, "when its agent was connected, or lost", AGENT(since)},
 	{"connected", .is = IS_BOOL, "its agent", KNOWS(connected)},
-	{"facts", .is = IS_OBJECT, "what its agent found: docs/protocol.md", .in = WITH_AGENT, .get = get_facts},
+	{"facts", .is = IS_OBJECT, "what its agent found: docs/protocol.md", AGENT(facts)},
 	{0},
 };
 const struct schema node_answer = {"Node", .fields = node_fields};

@@ -665,28 +665,43 @@ static void f_checkpoint(const struct subject *x, struct value *v)
 		put_text(v, word_text(x->s, x->p->checkpoint));
 }
 
+struct checkpoints {
+	struct saves last;
+	int64_t saved, lost;
+	uint32_t moves;
+	const char *cause;
+};
+#define HAS(member) MEMBER(struct checkpoints, member)
+
+static const struct field checkpoints_fields[] = {
+	{"number", .is = REQUIRED | IS_INT, "the last good one; 0: none", HAS(last.number)},
+	{"saved", .is = IS_INSTANT, "when that was made", HAS(saved)},
+	{"state", .is = REQUIRED | IS_TEXT, "of the latest", .words = "none|begun|good|failed",
+	 MEMBER_AS(FORM_CHOICE, struct checkpoints, last.state)},
+	{"cause", .is = IS_TEXT, NULL, .words = "periodic|asked|preempted|time_limit|shutdown|move", HAS(cause)},
+	{"good", .is = REQUIRED | IS_INT, "of this attempt", HAS(last.good)},
+	{"failed", .is = REQUIRED | IS_INT, "the same", HAS(last.failed)},
+	{"restarted", .is = REQUIRED | IS_INT, "the one that this attempt began with; 0: it began anew",
+	 HAS(last.restarted)},
+	{"lost", .is = REQUIRED | IS_INT, "seconds of work that were in no checkpoint when attempts ended", HAS(lost)},
+	{"moves", .is = REQUIRED | IS_INT, "how often the job was stopped to go on elsewhere", HAS(moves)},
+	{0},
+};
+static const struct schema checkpoints = {.fields = checkpoints_fields};
+
 static void f_checkpoints(const struct subject *x, struct value *v)
 {
-	static const char *const states[] = {"none", "begun", "good", "failed"};
 	const struct job_saves *saves = x->a || !x->e->outcome ? NULL : x->e->outcome->saves;
-	struct json j;
 
 	if (!saves)
 		return;
-	json_init(&j, &v->scratch, false);
-	json_open_object(&j, NULL);
-	json_int(&j, "number", saves->last.number);
-	if (saves->last.saved_us)
-		json_int(&j, "saved", saves->last.saved_us / 1000000);
-	json_text(&j, "state", states[saves->last.state]);
-	if (saves->last.state != SAVE_NONE)
-		json_text(&j, "cause", save_words[saves->last.cause]);
-	json_int(&j, "good", saves->last.good);
-	json_int(&j, "failed", saves->last.failed);
-	json_int(&j, "restarted", saves->last.restarted);
-	json_int(&j, "lost", saves->lost_ms / 1000);
-	json_int(&j, "moves", saves->moves);
-	json_close_object(&j);
+	record_show_text(checkpoints_fields, 0,
+			 &(struct checkpoints){.last = saves->last,
+					       .saved = saves->last.saved_us / 1000000,
+					       .lost = saves->lost_ms / 1000,
+					       .moves = saves->moves,
+					       .cause = saves->last.state ? save_words[saves->last.cause] : NULL},
+			 NULL, &v->scratch);
 	put_scratch(v, VALUE_JSON);
 }
 
@@ -697,20 +712,6 @@ static void f_restart(const struct subject *x, struct value *v)
 	key_id(x->s, x->p->rare->restart, &v->scratch);
 	put_scratch(v, VALUE_TEXT);
 }
-
-static const struct field checkpoints_fields[] = {
-	{"number", .is = REQUIRED | IS_INT, "the last good one; 0: none"},
-	{"saved", .is = IS_INSTANT, "when that was made"},
-	{"state", .is = REQUIRED | IS_TEXT, "of the latest", .words = "none|begun|good|failed"},
-	{"cause", .is = IS_TEXT, NULL, .words = "periodic|asked|preempted|time_limit|shutdown|move"},
-	{"good", .is = REQUIRED | IS_INT, "of this attempt"},
-	{"failed", .is = REQUIRED | IS_INT, "the same"},
-	{"restarted", .is = REQUIRED | IS_INT, "the one that this attempt began with; 0: it began anew"},
-	{"lost", .is = REQUIRED | IS_INT, "seconds of work that were in no checkpoint when attempts ended"},
-	{"moves", .is = REQUIRED | IS_INT, "how often the job was stopped to go on elsewhere"},
-	{0},
-};
-static const struct schema checkpoints = {.fields = checkpoints_fields};
 
 static const struct field reason_fields[] = {
 	{"code", .is = REQUIRED | IS_TEXT,

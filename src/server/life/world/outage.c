@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/codec.h"
+#include "base/members.h"
 #include "base/strbuf.h"
 #include "base/timetext.h"
 #include "core/job.h"
@@ -50,8 +51,8 @@ static const struct field outage_fields[] = {
 	{"kind", .is = REQUIRED | IS_TEXT, .words = "quick|delay|immediate|kill", .get = get_kind},
 	{"begin", .is = REQUIRED | IS_INSTANT, MEMBER(struct outage, begin)},
 	{"until", .is = REQUIRED | IS_INSTANT | IS_NULL, "when the machine is expected to be back",
-	 MEMBER(struct outage, until)},
-	{"who", .is = REQUIRED | IS_TEXT, MEMBER_AS(FORM_INLINE, struct outage, who)},
+	 .missing = TIME_NEVER, MEMBER(struct outage, until)},
+	{"who", .is = REQUIRED | IS_TEXT, MEMBER_CHARS(struct outage, who)},
 	{0},
 };
 const struct schema outage_schema = {.fields = outage_fields};
@@ -130,18 +131,16 @@ void outage_turn(struct server *s)
 /* Restores an announced shutdown, unless its time has passed: then the machine is back. */
 int outage_restore(struct server *s, const char *name, const json_t *o, struct err *err)
 {
-	const char *kind = json_string_value(json_object_get(o, "kind")),
-		   *who = json_string_value(json_object_get(o, "who"));
-	const json_t *until = json_object_get(o, "until");
-	struct outage x = {.begin = json_integer_value(json_object_get(o, "begin")),
-			   .until = json_is_integer(until) ? json_integer_value(until) : TIME_NEVER};
+	struct outage x = {0};
 	enum outage_kind k;
+	int rc = record_load(outage_fields, 0, o, &x, NULL, err);
 
 	(void)name;
-	if (!kind || !outage_kind_parse(kind, &k))
-		return err_set(err, -EINVAL, "a shutdown of a kind that is not known");
+	if (rc == 0 && !outage_kind_parse(member_text(o, "kind"), &k))
+		rc = err_set(err, -EINVAL, "a shutdown of a kind that is not known");
+	if (rc < 0)
+		return rc;
 	x.kind = (uint8_t)k;
-	snprintf(x.who, sizeof x.who, "%s", who ? who : "");
 	if (x.begin > s->clock->now)
 		s->world->outage = x;
 	else
