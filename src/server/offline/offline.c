@@ -103,7 +103,47 @@ static struct offline *offline_of(struct server *s)
 	return s->audience->offline;
 }
 
+static bool is_tray(const struct dirent *d)
+{
+	return d->d_name[0] == 'g' && strlen(d->d_name) < TRAY_NAME;
+}
+
 /* ---- the offer ---- */
+
+/* Returns the number of names in all trays. */
+static uint64_t names_count(const struct offline *o)
+{
+	DIR *dir = opendir(o->dir);
+	const struct dirent *d;
+	uint64_t n = 0;
+
+	while (dir && (d = readdir(dir))) {
+		tray_names names = {0};
+		if (is_tray(d) && tray_list(o->dir, d->d_name, &names, NULL) == 0)
+			n += names.n;
+		vec_free(&names);
+	}
+	if (dir)
+		closedir(dir);
+	return n;
+}
+
+/* Offers a new tray instead of the one before, which is read next: commands find an offer even if
+ * this server is killed meanwhile. Its numbers follow those that may be in the trays already. */
+static int offer_renew(struct server *s, struct offline *o, struct err *err)
+{
+	struct offer old = {0};
+	int rc = tray_make(o->dir, s->instance->multi, o->offer.tray, err);
+
+	if (rc < 0)
+		return rc;
+	uint64_t used = (offer_read(o->dir, &old, NULL) == 0 ? old.next : 0) + names_count(o);
+	snprintf(o->offer.server, sizeof o->offer.server, "%s", s->instance->name);
+	o->offer.shared = s->instance->multi;
+	o->offer.wait = (int)s->conf->offline_wait;
+	o->offer.next = (s->jobs->next_number > used ? s->jobs->next_number : used) + AHEAD;
+	return offer_write(o->dir, &o->offer, err);
+}
 
 int offline_open(struct server *s, struct err *err)
 {
@@ -111,14 +151,8 @@ int offline_open(struct server *s, struct err *err)
 
 	if (!s->conf->offline || lead_leased(s))
 		return 0;
-	int rc = tray_make(o->dir, s->instance->multi, o->offer.tray, err);
-	if (rc < 0)
-		return rc;
-	snprintf(o->offer.server, sizeof o->offer.server, "%s", s->instance->name);
-	o->offer.shared = s->instance->multi;
-	o->offer.wait = (int)s->conf->offline_wait;
 	o->offer.next = (s->jobs->next_number > o->last ? s->jobs->next_number : o->last + 1) + AHEAD;
-	rc = offer_write(o->dir, &o->offer, err);
+	int rc = offer_write(o->dir, &o->offer, err);
 	o->open = rc == 0;
 	view_begin(s);
 	return rc;
@@ -297,9 +331,9 @@ int offline_begin(struct server *s, struct err *err)
 	if (!dir)
 		return err_set(err, -errno, "%.300s: %s", o->dir, strerror(errno));
 	least_us = up_until(s, o);
-	rc = offer_remove(o->dir, err);
+	rc = s->conf->offline ? offer_renew(s, o, err) : offer_remove(o->dir, err);
 	while (rc == 0 && (d = readdir(dir)))
-		if (d->d_name[0] == 'g' && strlen(d->d_name) < TRAY_NAME)
+		if (is_tray(d) && strcmp(d->d_name, o->offer.tray) != 0)
 			rc = tray_collect(s, o, d->d_name, err);
 	closedir(dir);
 	if (rc < 0)

@@ -16,12 +16,12 @@
 
 struct server;
 
-/* Closes the spool for commands and prepares to process its contents, once the server listens and
- * before it answers anyone. A server that fails before this leaves the spool open. Does nothing
- * where the store is shared with other servers. */
+/* Offers commands a new tray and prepares to process the contents of the others, once the server
+ * listens and before it answers anyone. Does nothing where the store is shared with other
+ * servers. */
 int offline_begin(struct server *s, struct err *err);
-/* Writes the offer, right after offline_begin(), that lets commands use the spool once the server
- * is gone. */
+/* Writes the first number for commands into the offer, right after offline_begin(), and the view
+ * that they read once the server is gone. */
 int offline_open(struct server *s, struct err *err);
 void offline_turn(struct server *s);
 /* Microseconds of the clock at which it has work to do; TIME_NEVER: none. */
