@@ -86,7 +86,7 @@ export const sentences: Record<string, string> = {
   "no node could hold it, since the nodes have changed": "nenhum nó o comporta mais, pois os nós mudaram",
   "no way was found to place it, even with all nodes empty, though there may be one: request fewer different kinds of parts": "não foi encontrado um jeito de acomodá-lo, mesmo com todos os nós vazios, embora possa existir: peça menos tipos diferentes de partes",
   "{1} ('shunt nodes' shows what each node has{2})": "{1} ('shunt nodes' mostra o que cada nó tem{2})",
-  "the cluster no longer has what it asks for: {1}": "o cluster não tem mais o que ele pede: {1}",
+  "the cluster does not have what it asks for: {1}": "o cluster não tem o que ele pede: {1}",
   "it must be a whole number with b, kb, mb, gb or tb (as in {1}=20gb)": "deve ser um número inteiro com b, kb, mb, gb ou tb (por exemplo, {1}=20gb)",
   'it must begin with a count or a node\'s name, not "{1}"': 'deve começar com uma quantidade ou com o nome de um nó, e não com "{1}"',
   '"{1}": write name=value': '"{1}": escreva nome=valor',

@@ -26,8 +26,8 @@
  * Nothing is lost because of the order of events. The server listens, then writes the offer; the
  * next server replaces the offer by that of another tray, or removes it, then reads the tray. A
  * command reads the offer, finds that no server listens, puts its change into the tray, and checks
- * that the offer is still the same: then the next server has not read the tray yet. If the offer has changed, the command takes its change
- * back, unless the server was faster.
+ * that the offer is still the same: then the next server has not read the tray yet. If the offer
+ * has changed, the command takes its change back, unless the server was faster.
  *
  * On other hosts the agent makes the offer, under a lease from the server, and the trays are below
  * the agent's STATE. The agent is not trusted to say who made a change, so each is sealed with the

@@ -347,6 +347,36 @@ static void rerun_is_paid_once(void **state)
 	assert_int_equal(q.left[QUOTA_NORMAL], 100000 - 3600 - 60);
 }
 
+/* An attempt that is lost before it has begun loses no work, whenever an earlier one began. */
+static void lost_before_it_began(void **state)
+{
+	struct site *f = *state;
+	const struct bare_attempt *all;
+	char tag[64];
+
+	assert_int_equal(ask(f, "POST", "/v1/jobs",
+			     "{\"script\":\"true\",\"checkpoint\":\"enabled\",\"resources\":[\"nodes=1:ppn=1\","
+			     "\"walltime=3600\"]}"),
+			 201);
+	pass(f, 1);
+	all_start(f);
+	pass(f, 60);
+	assert_int_equal(ask(f, "POST", "/v1/jobs/rerun", "{\"ids\":[\"1\"]}"), 200);
+	attempt_end(f, &(struct result){.how = RESULT_EXITED,
+					.cause = CAUSE_ORDERED,
+					.ran_ms = 60000,
+					.saves = {.state = SAVE_GOOD, .good = 1, .number = 1, .covers_ms = 59000}});
+	shows(f, "\"attempt\":2");
+	shows(f, "\"lost\":1");
+	pass(f, 20);
+	assert_int_equal(bare_attempts(&all), 1);
+	snprintf(tag, sizeof tag, "%s", all[0].tag);
+	bare_forget(tag);
+	dispatch_engine.attempt_lost(f->s, tag, NULL, NULL);
+	pass(f, 1);
+	shows(f, "\"lost\":1");
+}
+
 /* The pause after a failure goes on under a hold, where the state is that of the hold, and ends
  * at the same instant with and without a restart. */
 static void pause_under_hold(void **state)
@@ -486,6 +516,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(saved_is_stopped, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(rerun_before_it_runs, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(rerun_is_paid_once, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(lost_before_it_began, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(pause_under_hold, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(pause_by_another_clock, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(kill_by_another_clock, setup, site_teardown),

@@ -21,6 +21,7 @@
 #include "server/book/ledger.h"
 #include "server/book/past.h"
 #include "server/book/sharing.h"
+#include "server/job/attempt.h"
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/server.h"
@@ -40,17 +41,34 @@ static const char *state_of(const struct entry *e)
 	return cause ? cause : e->exit_status == 0 ? "completed" : "failed";
 }
 
-int64_t ran_until_now(const struct server *s, const struct entry *e)
+/* Returns the milliseconds from the last start of a job until now, or until the server was last up
+ * if the attempt ended unseen. */
+static int64_t ran_ms(const struct server *s, uint32_t id, uint32_t attempt)
 {
+	const struct entry *e = &s->jobs->entries.v[id];
 	const struct outcome *o = e->outcome;
-	uint32_t id = (uint32_t)(e - s->jobs->entries.v);
 	int64_t until = s->clock->boot_us;
 
-	if (entry_job(s, id)->state == STATE_NOW) /* began_us is of an earlier attempt */
-		return 0;
-	if (map_get(&s->jobs->unseen, (uint64_t)id << 32 | entry_job(s, id)->attempt, &(uint64_t){0}))
+	if (map_get(&s->jobs->unseen, (uint64_t)id << 32 | attempt, &(uint64_t){0}))
 		until -= (s->clock->now - s->jobs->seen) * 1000000;
 	return e->ran && o && o->began_us && until > o->began_us ? (until - o->began_us) / 1000 : 0;
+}
+
+int64_t ran_until_now(const struct server *s, const struct entry *e)
+{
+	uint32_t id = (uint32_t)(e - s->jobs->entries.v);
+
+	/* began_us is of an earlier attempt */
+	return entry_job(s, id)->state == STATE_NOW ? 0 : ran_ms(s, id, entry_job(s, id)->attempt);
+}
+
+/* The next attempt does not start before this one has gone, so began_us is this one's. */
+int64_t attempt_ran(const struct server *s, const struct attempt *t)
+{
+	const struct job *job = entry_job(s, t->job);
+	bool runs = job->attempt == t->attempt && job->state == STATE_RUNNING;
+
+	return t->started || runs ? ran_ms(s, t->job, t->attempt) : 0;
 }
 
 static void day_add(void *context, const struct ledger_row *x)

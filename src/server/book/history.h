@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct attempt;
 struct entry;
 struct err;
 struct event;
@@ -16,6 +17,8 @@ struct server;
 /* Returns the run time of an attempt without a reported result: until now, or until a server saw
  * it last. */
 int64_t ran_until_now(const struct server *s, const struct entry *e);
+/* Returns the same for an attempt, which may have been stopped and not ended yet. */
+int64_t attempt_ran(const struct server *s, const struct attempt *t);
 /* Fills in what is known now of a job and its last attempt; `group`, of `size` bytes, holds the
  * group's name. Texts are borrowed. */
 void history_fill(struct server *s, uint32_t id, struct history_row *row, char *group, size_t size);

@@ -145,9 +145,11 @@ static int room_check(struct server *s, const struct spec *p, struct err *err)
 {
 	enum fit fit = p->request == UINT32_MAX ? FIT_YES : world_could_hold(s, p);
 
-	if (p->request == UINT32_MAX)
-		return err_code(err, CODE_REFUSED, "the cluster no longer has what it asks for: %s",
-				word_text(s, p->resources));
+	if (p->request == UINT32_MAX) {
+		struct err why;
+		world_misfit(s, p, &why);
+		return err_code(err, CODE_REFUSED, "the cluster does not have what it asks for: %s", why.text);
+	}
 	if (fit != FIT_YES && shares_could(s, p))
 		fit = FIT_YES;
 	if (fit == FIT_NO) {

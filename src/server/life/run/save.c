@@ -19,6 +19,7 @@
 #include "server/base/users.h"
 #include "server/base/words.h"
 #include "server/book/ended.h"
+#include "server/book/history.h"
 #include "server/job/attempt.h"
 #include "server/job/classes.h"
 #include "server/job/entry.h"
@@ -167,17 +168,15 @@ int64_t saves_free(const struct saves *v)
 	return done && cause_is_final(v->cause) && v->cause != SAVE_LIMIT ? v->took_ms : 0;
 }
 
-void saves_ended(struct server *s, uint32_t id, uint32_t attempt, const struct result *r, bool cut)
+void saves_ended(struct server *s, const struct attempt *t, const struct result *r, bool cut)
 {
-	const struct outcome *o = s->jobs->entries.v[id].outcome;
-	const struct job_saves *known = o ? o->saves : NULL;
-	struct saves v = r ? r->saves : known && known->attempt == attempt ? known->last : (struct saves){0};
-	int64_t ran = r ? r->ran_ms : o && o->began_us ? (s->clock->boot_us - o->began_us) / 1000 : 0;
+	const struct entry *e = &s->jobs->entries.v[t->job];
+	const struct job_saves *known = e->outcome ? e->outcome->saves : NULL;
+	struct saves v = r ? r->saves : known && known->attempt == t->attempt ? known->last : (struct saves){0};
+	int64_t ran = r ? r->ran_ms : attempt_ran(s, t), lost = cut && ran > v.covers_ms ? ran - v.covers_ms : 0;
 
-	int64_t lost = cut && ran > v.covers_ms ? ran - v.covers_ms : 0;
-
-	saves_note(s, id, attempt, &v, lost);
-	if (lost && s->jobs->entries.v[id].spec->checkpoint)
+	saves_note(s, t->job, t->attempt, &v, lost);
+	if (lost && e->spec->checkpoint)
 		/* if its row was stored before */
-		store_set_lost(s->store, s->jobs->entries.v[id].key, attempt, lost);
+		store_set_lost(s->store, e->key, t->attempt, lost);
 }

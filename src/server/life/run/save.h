@@ -28,7 +28,7 @@ bool save_before(const struct server *s, uint32_t id, uint32_t by);
 void saves_note(struct server *s, uint32_t id, uint32_t attempt, const struct saves *v, int64_t lost_ms);
 /* Records the checkpoints of an attempt that ended or, without a result, was lost. `cut`: it had
  * not finished. */
-void saves_ended(struct server *s, uint32_t id, uint32_t attempt, const struct result *r, bool cut);
+void saves_ended(struct server *s, const struct attempt *t, const struct result *r, bool cut);
 /* Returns the milliseconds that an attempt spent on a checkpoint requested by others before it was
  * stopped; its user is not charged for them. */
 int64_t saves_free(const struct saves *v);

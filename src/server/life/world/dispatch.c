@@ -738,7 +738,7 @@ static void on_attempt_ended(void *context, const struct result *r)
 		usage_note(s, t, r->cpu_ms, t->usage->v[t->usage->n - 1].memory_kib);
 	if (r->how != RESULT_NOT_STARTED) {
 		failures_ran(s, t);
-		saves_ended(s, id, attempt, r,
+		saves_ended(s, t, r,
 			    (!current && !late) || s->jobs->entries.v[id].intent == INTENT_RERUN ||
 				    r->cause == CAUSE_WALLTIME);
 	}
@@ -780,11 +780,11 @@ static void on_attempt_lost(void *context, const char *tag, const char *host, co
 
 	struct failure f = {.node = failures_node(s, t, host), .lost = true};
 
+	saves_ended(s, t, NULL, true);
 	if (is_current(s, id, attempt))
 		attempt_free(s, t);
 	else
 		attempt_gone(s, t);
-	saves_ended(s, id, attempt, NULL, true);
 	if (!is_current(s, id, attempt))
 		return;
 
