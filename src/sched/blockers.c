@@ -386,13 +386,10 @@ static void amounts_ask(struct inquiry *q)
 	for (uint32_t i = 0; i < r->nportions; i++) {
 		const struct portion *x = &r->portion[i];
 		const struct amount *a = &q->s->c->amounts.v[x->amount];
-		if (a->total - a->elsewhere >= x->count)
+		struct reason why = {.amount = x->amount, .by = JOB_NONE, .when = TIME_NEVER};
+		if (!is_short(&why, WHY_AMOUNT, x->count, a->total - a->elsewhere))
 			continue;
-		struct reason *why = reason_add(q, WHY_AMOUNT);
-		why->amount = x->amount;
-		why->needed = x->count;
-		why->free = a->total > a->elsewhere ? a->total - a->elsewhere : 0;
-		why->missing = why->needed - why->free;
+		vec_push(q->reasons, why);
 		vec_push(&q->lifted, (struct lifted){x->amount, a->elsewhere});
 		elsewhere_set(q, x->amount, a->total - x->count);
 	}
@@ -727,13 +724,8 @@ static void never_add(struct inquiry *q)
 
 	for (uint32_t i = 0; i < r->nportions && !why->site; i++) {
 		why->amount = r->portion[i].amount;
-		why->needed = r->portion[i].count;
-		why->free = q->s->c->amounts.v[why->amount].total;
-		why->missing = why->needed - why->free;
-		why->site = why->missing > 0;
+		why->site = is_short(why, WHY_NEVER, r->portion[i].count, q->s->c->amounts.v[why->amount].total);
 	}
-	if (!why->site)
-		why->needed = why->free = why->missing = 0;
 }
 
 void sched_blockers(struct sched *s, const struct blockers_ask *ask, reason_vec *ret)

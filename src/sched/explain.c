@@ -3,44 +3,13 @@
  * less in it, inside a transaction that is always rolled back.
  */
 #include "sched/explain.h"
-#include "base/amount.h"
-#include "base/hostlist.h"
 
 #include <stdlib.h>
 
 #include "plan/booking.h"
 #include "plan/fence.h"
-#include "rules/credit.h"
 #include "sched/explain_internal.h"
 #include "sched/sched_internal.h"
-
-const char *why_name(enum why why)
-{
-	static const char *const names[WHY_COUNT] = {
-		[WHY_NOT] = "not",	   [WHY_NEXT] = "next",
-		[WHY_HELD] = "held",	   [WHY_NEVER] = "never",
-		[WHY_SHORT] = "short",	   [WHY_SCATTERED] = "scattered",
-		[WHY_WHOLE] = "whole",	   [WHY_RESERVED_FOR] = "reserved",
-		[WHY_TURN] = "turn",	   [WHY_LIMIT] = "limit",
-		[WHY_LEAVES] = "leaves",   [WHY_NODES] = "nodes",
-		[WHY_AVOIDED] = "avoided", [WHY_BOOKED] = "booked",
-		[WHY_ORDER] = "order",	   [WHY_RESERVATION] = "reservation",
-		[WHY_HOURS] = "hours",	   [WHY_AMOUNT] = "amount",
-	};
-
-	return names[why];
-}
-
-bool reason_of_nodes(enum why why)
-{
-	return why == WHY_SHORT || why == WHY_SCATTERED || why == WHY_WHOLE || why == WHY_NEVER || why == WHY_NODES;
-}
-
-void reason_fini(struct reason *r)
-{
-	vec_free(&r->holders);
-	vec_free(&r->nodes);
-}
 
 bool explain_fits(struct sched *s, uint32_t job, int64_t length)
 {
@@ -63,21 +32,12 @@ static uint32_t whole_needed(struct sched *s, uint32_t job, int64_t length)
 	return count;
 }
 
-static int by_start(const void *a, const void *b)
+static int by_time(const void *a, const void *b)
 {
 	const struct claim *x = a, *y = b;
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->job < y->job ? -1 : x->job > y->job;
-}
-
-static int by_end(const void *a, const void *b)
-{
-	const struct claim *x = a, *y = b;
-
-	if (x->end != y->end)
-		return x->end < y->end ? -1 : 1;
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
 	return x->job < y->job ? -1 : x->job > y->job;
 }
 
@@ -90,10 +50,10 @@ void claims_collect(const struct plan *p, bool live, claim_vec *ret)
 			while (plan_place(p, x->job, first)->node == NODE_ANY)
 				first++;
 			if (x->live == live && x->frag == first)
-				vec_push(ret, (struct claim){x->start, x->end, x->job});
+				vec_push(ret, (struct claim){live ? x->end : x->start, x->job});
 		}
 	if (ret->n > 1)
-		qsort(ret->v, ret->n, sizeof *ret->v, live ? by_end : by_start);
+		qsort(ret->v, ret->n, sizeof *ret->v, by_time);
 }
 
 /* Returns the longest time that the job could run without touching any reservation if it started
@@ -104,7 +64,7 @@ static int64_t longest_now(struct sched *s, uint32_t job, const claim_vec *reser
 
 	for (size_t lo = 0, hi = reserved->n; lo < hi;) {
 		size_t mid = lo + (hi - lo) / 2;
-		int64_t length = reserved->v[mid].start - s->now - overhead;
+		int64_t length = reserved->v[mid].at - s->now - overhead;
 		if (length > 0 && !explain_fits(s, job, length + overhead)) {
 			hi = mid;
 			continue;
@@ -127,7 +87,7 @@ static size_t claims_take(struct sched *s, uint32_t job, int64_t length, const c
 
 	while (out < v->n && out + 1 < enough) {
 		size_t to = enough <= v->n ? out + (enough - out) / 2 : out + more < v->n ? out + more : v->n;
-		while (ends && to < v->n && v->v[to].end == v->v[to - 1].end)
+		while (ends && to < v->n && v->v[to].at == v->v[to - 1].at)
 			to++;
 		if (to >= enough) { /* one group is left */
 			enough = to;
@@ -165,7 +125,7 @@ static bool explain_reservation(struct sched *s, uint32_t job, int64_t length, s
 		if (taken) {
 			r->why = WHY_RESERVED_FOR;
 			r->by = reserved.v[taken - 1].job;
-			r->by_start = reserved.v[taken - 1].start;
+			r->by_start = reserved.v[taken - 1].at;
 			r->shorter = shorter;
 		}
 	}
@@ -195,21 +155,38 @@ static void usable_least(struct sched *s, const struct nodeset *on, int64_t leng
 	timeline_least(sum, s->now, s->now + length, ret);
 }
 
+bool is_short(struct reason *r, enum why why, int64_t needed, int64_t free)
+{
+	if (free >= needed)
+		return false;
+	r->why = why;
+	r->needed = needed;
+	r->free = free > 0 ? free : 0;
+	r->missing = r->needed - r->free;
+	return true;
+}
+
+/* Finds the first resource of which there is less than the job requests. */
+static void dim_short(const struct sched *s, const struct request *q, const struct res *have, enum why why,
+		      struct reason *r)
+{
+	for (int d = 0; d < s->c->nres; d++)
+		if (is_short(r, why, q->total.v[d], have->v[d])) {
+			r->dim = d;
+			return;
+		}
+}
+
 bool amount_short(struct sched *s, uint32_t job, int64_t length, struct reason *r)
 {
 	const struct request *q = cluster_job_request(s->c, cluster_job(s->c, job));
 
 	for (uint32_t i = 0; i < q->nportions; i++) {
 		const struct portion *x = &q->portion[i];
-		int64_t free = plan_amount_open(s->p, job, x->amount, s->now, s->now + length, NULL);
-		if (free >= x->count)
-			continue;
-		r->why = WHY_AMOUNT;
 		r->amount = x->amount;
-		r->needed = x->count;
-		r->free = free > 0 ? free : 0;
-		r->missing = r->needed - r->free;
-		return true;
+		if (is_short(r, WHY_AMOUNT, x->count,
+			     plan_amount_open(s->p, job, x->amount, s->now, s->now + length, NULL)))
+			return true;
 	}
 	return false;
 }
@@ -266,14 +243,7 @@ bool explain_running(struct sched *s, uint32_t job, int64_t length, struct reaso
 	usable_least(s, cluster_job_nodes(s->c, cluster_job(s->c, job)), length, &least);
 	r->why = WHY_SCATTERED;
 	amount_short(s, job, length, r);
-	for (int d = s->c->nres - 1; d >= 0; d--)
-		if (least.v[d] < q->total.v[d]) {
-			r->why = WHY_SHORT;
-			r->dim = d;
-			r->needed = q->total.v[d];
-			r->free = least.v[d];
-			r->missing = r->needed - r->free;
-		}
+	dim_short(s, q, &least, WHY_SHORT, r);
 	claims_collect(s->p, true, &running);
 	bool nodes = r->why != WHY_AMOUNT, all = nodes && !cluster_job_nodes(s->c, cluster_job(s->c, job));
 	size_t taken = all ? 0 : some_take(s, job, length, &running, nodes ? shares_nodes : shares_amount);
@@ -282,18 +252,11 @@ bool explain_running(struct sched *s, uint32_t job, int64_t length, struct reaso
 	fits = taken > 0;
 	for (size_t i = 0; i < taken; i++) {
 		vec_push(&r->holders, running.v[i].job);
-		r->when = running.v[i].end;
+		r->when = running.v[i].at;
 	}
 	vec_free(&running);
-	if (fits && q->whole) {
-		uint32_t needed = whole_needed(s, job, length);
-		if (needed > empty) {
-			r->why = WHY_WHOLE;
-			r->needed = needed;
-			r->free = empty;
-			r->missing = needed - empty;
-		}
-	}
+	if (fits && q->whole)
+		is_short(r, WHY_WHOLE, whole_needed(s, job, length), empty);
 	return fits;
 }
 
@@ -310,24 +273,12 @@ static void explain_never(struct sched *s, uint32_t job, struct reason *r)
 	r->why = WHY_NEVER;
 	r->when = TIME_NEVER;
 	r->missing = 0;
-	for (int d = s->c->nres - 1; d >= 0; d--)
-		if (total.v[d] < q->total.v[d]) {
-			r->dim = d;
-			r->needed = q->total.v[d];
-			r->free = total.v[d];
-			r->missing = r->needed - r->free;
-		}
+	dim_short(s, q, &total, WHY_NEVER, r);
 	for (uint32_t i = 0; i < q->nportions && !r->missing; i++) {
-		const struct portion *x = &q->portion[i];
-		const struct amount *a = &s->c->amounts.v[x->amount];
-		if (a->total - a->elsewhere >= x->count)
-			continue;
-		r->why = a->total < x->count ? WHY_NEVER : WHY_AMOUNT;
-		r->site = true;
-		r->amount = x->amount;
-		r->needed = x->count;
-		r->free = a->total < x->count ? a->total : a->total > a->elsewhere ? a->total - a->elsewhere : 0;
-		r->missing = r->needed - r->free;
+		const struct amount *a = &s->c->amounts.v[q->portion[i].amount];
+		r->amount = q->portion[i].amount;
+		r->site = is_short(r, WHY_NEVER, q->portion[i].count, a->total) ||
+			  is_short(r, WHY_AMOUNT, q->portion[i].count, a->total - a->elsewhere);
 	}
 }
 
@@ -350,8 +301,7 @@ static void explain_turn(struct sched *s, uint32_t job, struct reason *r)
 	}
 }
 
-/* Returns true if a limit keeps the job waiting, and writes the limit and the amount requested. */
-static bool limit_explain(const struct sched *s, const struct job *job, struct limit_reached *ret, int64_t *ret_asked)
+bool limit_explain(const struct sched *s, const struct job *job, struct limit_reached *ret, int64_t *ret_asked)
 {
 	struct limit_need need = sched_need(s, job);
 
@@ -427,77 +377,75 @@ static void leavers_book(struct plan *p, const leaver_vec *v, bool book)
 	}
 }
 
-/* Replaces the reason if a node that leaves is the cause: without it the job would start now, or
- * at all. */
-static void explain_leaving(struct sched *s, uint32_t id, const leaver_vec *leavers, struct reason *r)
+/* Replaces the reason if `without`, the reason without an obstacle, shows that the obstacle is the
+ * cause: without it the job would start now, or at all. Frees `without`. */
+static bool cause_set(struct reason *r, struct reason *without, enum why why)
 {
-	int64_t overhead = sched_overhead(s, cluster_job(s->c, id));
-	struct reason other;
+	bool cause = without->why == WHY_NEXT || without->why == WHY_TURN ||
+		     (r->why == WHY_NEVER && without->why != WHY_NEVER);
 
-	leavers_book(s->p, leavers, false);
-	explain(s, id, &other);
-	leavers_book(s->p, leavers, true);
-	if (other.why == WHY_NEXT || other.why == WHY_TURN || (r->why == WHY_NEVER && other.why != WHY_NEVER)) {
-		bool allocated = r->allocated;
-		int64_t when = r->when;
-		reason_fini(r);
-		*r = (struct reason){.why = WHY_LEAVES,
-				     .by = JOB_NONE,
-				     .when = when,
-				     .allocated = allocated,
-				     .by_start = TIME_NEVER};
-		plan_mark mark = plan_begin(s->p);
-		plan_take_job(s->p, id);
-		for (size_t i = 0; i < leavers->n; i++) {
-			int64_t length = leavers->v[i].at - s->now - overhead;
-			if (leavers->v[i].at < r->by_start) {
-				r->by_start = leavers->v[i].at;
-				r->node = leavers->v[i].node;
-			}
-			if (length > r->shorter && explain_fits(s, id, length + overhead))
-				r->shorter = length;
-		}
-		plan_rollback(s->p, mark);
-	}
-	reason_fini(&other);
+	reason_fini(without);
+	if (!cause)
+		return false;
+	reason_fini(r);
+	*r = (struct reason){.why = why,
+			     .by = JOB_NONE,
+			     .when = r->when,
+			     .allocated = r->allocated,
+			     .by_start = TIME_NEVER,
+			     .by_end = TIME_NEVER};
+	return true;
 }
 
-/* Replaces the reason if a fence is the cause: without fences the job would start now, or at
- * all. */
+/* Raises the walltime with which the job would start now if it would do so until `end`. */
+static void shorter_try(struct sched *s, uint32_t id, int64_t end, struct reason *r)
+{
+	int64_t length = end - s->now - sched_overhead(s, cluster_job(s->c, id));
+	plan_mark mark = plan_begin(s->p);
+
+	plan_take_job(s->p, id);
+	if (length > r->shorter && explain_fits(s, id, end - s->now))
+		r->shorter = length;
+	plan_rollback(s->p, mark);
+}
+
+static void explain_leaving(struct sched *s, uint32_t id, const leaver_vec *leavers, struct reason *r)
+{
+	struct reason without;
+
+	leavers_book(s->p, leavers, false);
+	explain(s, id, &without);
+	leavers_book(s->p, leavers, true);
+	if (!cause_set(r, &without, WHY_LEAVES))
+		return;
+	for (size_t i = 0; i < leavers->n; i++) {
+		if (leavers->v[i].at < r->by_start) {
+			r->by_start = leavers->v[i].at;
+			r->node = leavers->v[i].node;
+		}
+		shorter_try(s, id, leavers->v[i].at, r);
+	}
+}
+
 static void explain_fences(struct sched *s, uint32_t id, struct reason *r)
 {
 	struct job *job = cluster_job(s->c, id);
 	uint32_t bound = job->bound;
-	int64_t length = sched_length(s, job), overhead = sched_overhead(s, job);
-	struct reason other;
-	struct fence f = {0};
+	struct reason without;
+	struct fence f;
 	size_t lifted = plan_lift_fences(s->p);
 
 	job->bound = 0;
-	explain(s, id, &other);
+	explain(s, id, &without);
 	job->bound = bound;
 	plan_lower_fences(s->p, lifted);
-	if (other.why == WHY_NEXT || other.why == WHY_TURN || (r->why == WHY_NEVER && other.why != WHY_NEVER)) {
-		struct reason why = {.why = WHY_RESERVATION,
-				     .by = JOB_NONE,
-				     .when = r->when,
-				     .allocated = r->allocated,
-				     .by_start = TIME_NEVER,
-				     .by_end = TIME_NEVER};
-		if (fences_find(s, id, length, &f)) {
-			why.reservation = f.id;
-			why.by_start = f.start;
-			why.by_end = f.end;
-		}
-		plan_mark mark = plan_begin(s->p);
-		plan_take_job(s->p, id);
-		if (!bound && f.id && f.start - s->now > overhead && explain_fits(s, id, f.start - s->now))
-			why.shorter = f.start - s->now - overhead;
-		plan_rollback(s->p, mark);
-		reason_fini(r);
-		*r = why;
-	}
-	reason_fini(&other);
+	if (!cause_set(r, &without, WHY_RESERVATION) || !fences_find(s, id, sched_length(s, job), &f))
+		return;
+	r->reservation = f.id;
+	r->by_start = f.start;
+	r->by_end = f.end;
+	if (!bound)
+		shorter_try(s, id, f.start, r);
 }
 
 void sched_explain(struct sched *s, uint32_t id, struct reason *r)
@@ -513,412 +461,4 @@ void sched_explain(struct sched *s, uint32_t id, struct reason *r)
 	    r->why != WHY_NEXT && r->why != WHY_TURN && r->why != WHY_LEAVES && r->why != WHY_HOURS)
 		explain_fences(s, id, r);
 	vec_free(&leavers);
-}
-
-static const char *dim_name(const struct sched *s, enum res_dim d, int64_t n)
-{
-	switch (d) {
-	case RES_CPU:
-		return n == 1 ? "CPU" : "CPUs";
-	case RES_MEM:
-		return "KiB of memory";
-	case RES_GPU:
-		return n == 1 ? "GPU" : "GPUs";
-	case RES_DISK:
-		return "KiB of disk";
-	case RES_SWAP:
-		return "KiB of swap";
-	case RES_SHARE:
-		return "thousandths of a shared node's CPU";
-	default:
-		return names_get(&s->c->res_names, (uint32_t)d - RES_NAMED);
-	}
-}
-
-/* Writes the most of each resource that a single node has free for as long as the job takes. */
-static void node_most(const struct sched *s, uint32_t job, struct res *ret)
-{
-	const struct nodeset *on = cluster_job_nodes(s->c, cluster_job(s->c, job));
-	int64_t length = cluster_length(s->c, cluster_job(s->c, job));
-
-	*ret = (struct res){0};
-	for (uint32_t n = 0; n < s->p->nnodes; n++) {
-		struct res least = {0};
-		if (!s->c->nodes.v[n].up || !sched_node_open(s, n) || (on && !nodeset_has(on, n)))
-			continue;
-		timeline_least(&s->p->node[n].line, s->now, s->now + length, &least);
-		for (int d = 0; d < s->c->nres; d++)
-			if (least.v[d] > ret->v[d])
-				ret->v[d] = least.v[d];
-	}
-}
-
-/* Names the resource, other than CPUs, of which no single node has enough, if there is one. */
-static void text_scattered(const struct sched *s, uint32_t job, struct strbuf *out)
-{
-	const struct request *q = cluster_job_request(s->c, cluster_job(s->c, job));
-	struct res most, need = {0};
-	char asked[32], free[32];
-
-	strbuf_puts(out, "enough is free in total, but not enough on single nodes");
-	node_most(s, job, &most);
-	for (uint32_t i = 0; i < (q->uniform ? 1 : q->nfrags); i++)
-		for (int d = 0; d < s->c->nres; d++)
-			if (s->c->shapes.v[q->frag[i].shape].need.v[d] > need.v[d])
-				need.v[d] = s->c->shapes.v[q->frag[i].shape].need.v[d];
-	for (int d = 0; d < s->c->nres; d++) {
-		if (need.v[d] <= most.v[d] || d == RES_CPU || d == RES_SHARE)
-			continue;
-		if (res_kib(d))
-			strbuf_printf(out, ": one node must have %s of %s, and the most that is free on one is %s",
-				      memory_format(need.v[d], asked, sizeof asked), res_kib(d),
-				      memory_format(most.v[d], free, sizeof free));
-		else
-			strbuf_printf(out, ": one node must have %lld %s, and the most that is free on one is %lld",
-				      (long long)need.v[d], dim_name(s, (enum res_dim)d, need.v[d]),
-				      (long long)most.v[d]);
-		return;
-	}
-}
-
-/* Writes amounts in hours of the unit, at the full price. */
-static void credit_text(const struct limit_reached *r, int64_t asked, struct strbuf *out)
-{
-	struct credit_tariff t = {(enum credit_unit)(r->measure - LIMIT_CREDIT), 100};
-	char most[40], used[40], need[40];
-
-	strbuf_printf(
-		out,
-		"its account, or one above it, has too few credits (%s): the job may use %s; of %s, other jobs hold %s",
-		credit_unit_name(t.unit), duration_format(credit_price(&t, asked), need, sizeof need),
-		duration_format(credit_price(&t, r->most), most, sizeof most),
-		duration_format(credit_price(&t, r->used), used, sizeof used));
-}
-
-/* "the limit of 64 CPUs of its user is reached (max_cpus): it asks for 8, and 60 are in use" */
-static void limit_text(const struct limit_reached *r, int64_t asked, struct strbuf *out)
-{
-	bool users = r->kind == LIMIT_USER || r->kind == LIMIT_QUEUE_USER, many = r->most != 1;
-	const char *soft = r->soft ? "soft " : "", *attr = r->soft ? "soft_" : "", *whose = limit_whose(r->kind);
-	char most[32], used[32], need[32];
-
-	if (r->measure >= LIMIT_CREDIT) {
-		credit_text(r, asked, out);
-		return;
-	}
-	if (r->measure == LIMIT_JOBS)
-		strbuf_printf(out, "the %slimit of %lld running %s%s %s is reached (%s%s)", soft, (long long)r->most,
-			      r->kind == LIMIT_ARRAY ? "element" : "job", many ? "s" : "", whose, attr,
-			      r->kind == LIMIT_ARRAY ? "%, qsub -t"
-			      : users		     ? "max_user_run"
-						     : "max_running");
-	else if (r->measure == LIMIT_CPUS)
-		strbuf_printf(
-			out,
-			"the %slimit of %lld CPU%s %s is reached (%smax_cpus): it asks for %lld, and %lld are in use",
-			soft, (long long)r->most, many ? "s" : "", whose, attr, (long long)asked, (long long)r->used);
-	else if (r->measure == LIMIT_CPU_SECONDS)
-		strbuf_printf(
-			out,
-			"the %slimit of %lld CPU-seconds %s is reached (%smax_cpu_seconds): it asks for %lld, and running jobs have %lld left",
-			soft, (long long)r->most, whose, attr, (long long)asked, (long long)r->used);
-	else
-		strbuf_printf(
-			out,
-			"the %slimit of %s of memory %s is reached (%smax_memory): it asks for %s, and %s are in use",
-			soft, memory_format(r->most, most, sizeof most), whose, attr,
-			memory_format(asked, need, sizeof need), memory_format(r->used, used, sizeof used));
-	if (r->soft)
-		strbuf_puts(out, "; it starts when no other job can use the CPUs that it needs");
-}
-
-static void text_job(uint32_t job, job_namer name, void *context, struct strbuf *out)
-{
-	if (name)
-		name(context, job, out);
-	else
-		strbuf_printf(out, "%u", job);
-}
-
-/* Returns the kept amount by which a reservation keeps too much from the job, or NULL. */
-static const struct kept_amount *kept_by(const struct sched *s, uint32_t id, uint32_t reservation)
-{
-	const struct job *job = cluster_job(s->c, id);
-	const struct request *q = cluster_job_request(s->c, job);
-	const struct kept_amount *k;
-
-	for (uint32_t i = 0; i < q->nportions; i++)
-		if (plan_amount_open(s->p, id, q->portion[i].amount, s->now, s->now + cluster_length(s->c, job), &k) <
-			    q->portion[i].count &&
-		    k && k->fence.id == reservation)
-			return k;
-	return NULL;
-}
-
-static void text_reservation(const struct sched *s, uint32_t job, const struct reason *r, struct strbuf *out)
-{
-	const char *name = r->reservation ? names_get(&s->c->reservation_names, r->reservation - 1) : NULL;
-	char when[32];
-	bool begun = r->by_start <= s->now;
-	uint32_t bound = cluster_job(s->c, job)->bound;
-
-	if (bound == BOUND_NOWHERE) {
-		strbuf_puts(out, "it is bound to a reservation that does not admit it");
-	} else if (bound && !name) {
-		name = names_get(&s->c->reservation_names, bound - 1);
-		strbuf_printf(out, "it is bound to reservation %s, which is over, or too far ahead to be planned",
-			      name ? name : "?");
-	} else if (bound && begun) {
-		strbuf_printf(out, "it is bound to reservation %s, which ends in %s, before the job would", name,
-			      duration_human(r->by_end - s->now, when, sizeof when));
-	} else if (bound) {
-		strbuf_printf(out, "it is bound to reservation %s, which begins in %s", name,
-			      duration_human(r->by_start - s->now, when, sizeof when));
-	} else if (begun) {
-		const struct kept_amount *k = kept_by(s, job, r->reservation);
-		strbuf_printf(out, "reservation %s ", name ? name : "?");
-		if (k)
-			strbuf_printf(out, "keeps %lld of %lld %s from it", (long long)k->count,
-				      (long long)s->c->amounts.v[k->amount].total,
-				      names_get(&s->c->amount_names, k->amount));
-		else
-			strbuf_puts(out, "blocks nodes that it needs");
-		if (r->by_end != TIME_NEVER)
-			strbuf_printf(out, " for another %s", duration_human(r->by_end - s->now, when, sizeof when));
-	} else {
-		strbuf_printf(out, "it would still be running when reservation %s begins in %s", name ? name : "?",
-			      duration_human(r->by_start - s->now, when, sizeof when));
-	}
-	if (r->shorter > 0)
-		strbuf_printf(out, "; with a walltime of %s or less it would start now",
-			      duration_human(r->shorter, when, sizeof when));
-}
-
-static void text_holders(const struct sched *s, const struct reason *r, job_namer name, void *context,
-			 struct strbuf *out)
-{
-	char when[32];
-
-	strbuf_printf(out, "; held by job%s", r->holders.n > 1 ? "s" : "");
-	for (size_t i = 0; i < r->holders.n && i < 5; i++) {
-		strbuf_puts(out, i ? ", " : " ");
-		text_job(r->holders.v[i], name, context, out);
-	}
-	if (r->holders.n > 5)
-		strbuf_printf(out, " and %zu more", r->holders.n - 5);
-	if (r->holders.n == 0)
-		return;
-
-	/* Holders are sorted by their ends. */
-	int64_t end = plan_piece(s->p, r->holders.v[r->holders.n - 1], 0)->end;
-	if (end > s->now)
-		strbuf_printf(out, ", %s is planned to end in %s", r->holders.n > 1 ? "the last of which" : "which",
-			      duration_human(end - s->now, when, sizeof when));
-}
-
-/* "it needs 2 matlab and 1 of 20 is free: 1 is missing (5 are in use outside the cluster)" */
-static void text_amount(const struct sched *s, uint32_t job, const struct reason *r, struct strbuf *out)
-{
-	const struct amount *a = &s->c->amounts.v[r->amount];
-	const struct kept_amount *k;
-
-	strbuf_printf(out, "it needs %lld %s and %lld of %lld %s free: %lld %s missing", (long long)r->needed,
-		      names_get(&s->c->amount_names, r->amount), (long long)r->free, (long long)a->total,
-		      r->free == 1 ? "is" : "are", (long long)r->missing, r->missing == 1 ? "is" : "are");
-	if (a->elsewhere > 0)
-		strbuf_printf(out, " (%lld %s in use outside the cluster)", (long long)a->elsewhere,
-			      a->elsewhere == 1 ? "is" : "are");
-	plan_amount_open(s->p, job, r->amount, s->now, s->now + cluster_length(s->c, cluster_job(s->c, job)), &k);
-	if (k)
-		strbuf_printf(out, " (%lld %s kept for reservation %s)", (long long)k->count,
-			      k->count == 1 ? "is" : "are", names_get(&s->c->reservation_names, k->fence.id - 1));
-}
-
-static void text_nodes(const struct sched *s, const struct reason *r, struct strbuf *out)
-{
-	name_list names = {0};
-
-	for (size_t i = 0; i < r->nodes.n; i++)
-		vec_push(&names, mem_strdup(names_get(&s->c->node_names, r->nodes.v[i])));
-	hostlist_format(names.v, names.n, out);
-	name_list_free(&names);
-}
-
-bool sched_bound_text(const struct sched *s, uint32_t id, struct fence *ret, struct strbuf *out)
-{
-	const struct job *job = cluster_job(s->c, id);
-	struct reason r = {.why = WHY_RESERVATION, .by_start = TIME_NEVER, .by_end = TIME_NEVER};
-	struct fence f;
-
-	*ret = (struct fence){
-		.id = job->bound == BOUND_NOWHERE ? 0 : job->bound, .start = TIME_NEVER, .end = TIME_NEVER};
-	if (!job->bound || !job_waits(job))
-		return false;
-	if (fences_find(s, id, sched_length(s, job), &f)) {
-		*ret = f;
-		r.reservation = f.id;
-		r.by_start = f.start;
-		r.by_end = f.end;
-	}
-	if (r.by_start <= s->now && sched_length(s, job) <= r.by_end - s->now)
-		return false; /* the reservation is in force and long enough */
-	text_reservation(s, id, &r, out);
-	return true;
-}
-
-bool sched_limit_text(const struct sched *s, uint32_t id, struct limit_reached *ret, int64_t *ret_asked,
-		      struct strbuf *out)
-{
-	if (!limit_explain(s, cluster_job(s->c, id), ret, ret_asked))
-		return false;
-	limit_text(ret, *ret_asked, out);
-	return true;
-}
-
-bool sched_too_late(const struct sched *s, uint32_t id)
-{
-	const struct job *job = cluster_job(s->c, id);
-
-	return job->state == STATE_CANDIDATE && job->deadline != TIME_NEVER && !s->policy->position &&
-	       cluster_latest(s->c, job) >= s->now && sched_may(s, id);
-}
-
-bool reason_too_late(const struct sched *s, uint32_t job, const struct reason *r)
-{
-	return r->why != WHY_NEXT && r->why != WHY_NEVER && r->why != WHY_LIMIT && sched_too_late(s, job);
-}
-
-void reason_text(const struct sched *s, uint32_t job, const struct reason *r, job_namer name, void *context,
-		 struct strbuf *out)
-{
-	const char *usable = cluster_job(s->c, job)->allowed == NODES_ALL ? "are up" : "it may use";
-	char when[32], shorter[32];
-
-	switch (r->why) {
-	case WHY_NOT:
-		strbuf_printf(out, "it does not wait: it is %s", job_state_name(cluster_job(s->c, job)->state));
-		break;
-	case WHY_NEXT:
-		strbuf_printf(out, "nothing blocks it: it starts in the next cycle");
-		break;
-	case WHY_LIMIT:
-		limit_text(&r->limit, r->needed, out);
-		break;
-	case WHY_HELD:
-		strbuf_printf(out, "it is held; release it");
-		break;
-	case WHY_NEVER:
-		if (r->site)
-			strbuf_printf(out, "it asks for %lld %s and the site has %lld", (long long)r->needed,
-				      names_get(&s->c->amount_names, r->amount), (long long)r->free);
-		else if (r->missing)
-			strbuf_printf(out, "it asks for %lld %s and the nodes that %s have %lld", (long long)r->needed,
-				      dim_name(s, r->dim, r->needed), usable, (long long)r->free);
-		else
-			strbuf_printf(out, "the nodes that %s could not hold it even if they were empty", usable);
-		break;
-	case WHY_SHORT:
-		strbuf_printf(out, "it needs %lld %s and %lld %s free: %lld %s missing", (long long)r->needed,
-			      dim_name(s, r->dim, r->needed), (long long)r->free, r->free == 1 ? "is" : "are",
-			      (long long)r->missing, r->missing == 1 ? "is" : "are");
-		text_holders(s, r, name, context, out);
-		break;
-	case WHY_AMOUNT:
-		text_amount(s, job, r, out);
-		if (r->holders.n)
-			text_holders(s, r, name, context, out);
-		break;
-	case WHY_WHOLE:
-		if (plan_in_partition(s->p, job))
-			strbuf_puts(out, "it needs a partition to itself, and no suitable one is free");
-		else
-			strbuf_printf(out, "it needs %lld empty %s%s and %lld %s", (long long)r->needed,
-				      cluster_job_request(s->c, cluster_job(s->c, job))->whole == WHOLE_HOST ? "machine"
-													     : "node",
-				      r->needed == 1 ? "" : "s", (long long)r->free, r->free == 1 ? "is" : "are");
-		text_holders(s, r, name, context, out);
-		break;
-	case WHY_SCATTERED:
-		text_scattered(s, job, out);
-		text_holders(s, r, name, context, out);
-		break;
-	case WHY_RESERVED_FOR:
-		strbuf_puts(out, "it would delay job ");
-		text_job(r->by, name, context, out);
-		strbuf_printf(out, ", which has a reservation in %s",
-			      duration_human(r->by_start - s->now, when, sizeof when));
-		if (r->shorter > 0)
-			strbuf_printf(out, "; with a walltime of %s or less it would start now",
-				      duration_human(r->shorter, shorter, sizeof shorter));
-		break;
-	case WHY_LEAVES:
-		strbuf_printf(out, "node %s goes out of service in %s, before the job would end",
-			      names_get(&s->c->node_names, r->node),
-			      duration_human(r->by_start - s->now, when, sizeof when));
-		if (r->shorter > 0)
-			strbuf_printf(out, "; with a walltime of %s or less it would start now",
-				      duration_human(r->shorter, shorter, sizeof shorter));
-		break;
-	case WHY_RESERVATION:
-		text_reservation(s, job, r, out);
-		break;
-	case WHY_HOURS:
-		strbuf_printf(
-			out,
-			"its checkpoints take long, so it runs only in the hours for such jobs (long_checkpoint_hours); the next that suffice begin in %s",
-			duration_human(r->by_start - s->now, when, sizeof when));
-		break;
-	case WHY_NODES:
-		strbuf_puts(out, "nodes that it needs are down or do not accept jobs: ");
-		text_nodes(s, r, out);
-		break;
-	case WHY_AVOIDED:
-		strbuf_puts(out, "it avoids nodes where it failed: ");
-		text_nodes(s, r, out);
-		break;
-	case WHY_BOOKED:
-		strbuf_puts(out, "nodes that it needs are kept free of jobs ");
-		if (r->by_start > s->now)
-			strbuf_printf(out, "in %s, before it would end: ",
-				      duration_human(r->by_start - s->now, when, sizeof when));
-		else
-			strbuf_puts(out, "now: ");
-		text_nodes(s, r, out);
-		break;
-	case WHY_ORDER:
-		strbuf_printf(
-			out,
-			"%lld other waiting job%s compete%s with it, and the order in which jobs are considered favors them",
-			(long long)r->needed, r->needed == 1 ? "" : "s", r->needed == 1 ? "s" : "");
-		if (r->by != JOB_NONE) {
-			strbuf_puts(out, "; the first is job ");
-			text_job(r->by, name, context, out);
-		}
-		break;
-	case WHY_COUNT:
-		break;
-	case WHY_TURN:
-		strbuf_puts(out, "job ");
-		text_job(r->by, name, context, out);
-		strbuf_puts(out, " comes first and nothing may pass it");
-		break;
-	}
-	if (reason_too_late(s, job, r))
-		strbuf_printf(
-			out,
-			"; as planned that is too late for its deadline, and it expires unless it starts within %s",
-			duration_human(cluster_latest(s->c, cluster_job(s->c, job)) - s->now, when, sizeof when));
-	if (s->policy->position && job_waits(cluster_job(s->c, job)) && cluster_job(s->c, job)->nice > s->now)
-		strbuf_printf(out, "; for another %s it is nice, and jobs submitted later go first",
-			      duration_human(cluster_job(s->c, job)->nice - s->now, when, sizeof when));
-	if (r->allocated && r->when != TIME_NEVER && cluster_job(s->c, job)->deadline != TIME_NEVER &&
-	    !cluster_job(s->c, job)->guaranteed)
-		strbuf_printf(out, "; its deadline can't be met, so it starts as soon as it can, in %s",
-			      duration_human(r->when - s->now, when, sizeof when));
-	else if (r->allocated && r->when != TIME_NEVER && cluster_job(s->c, job)->deadline != TIME_NEVER)
-		strbuf_printf(out,
-			      "; its slot in %s is the latest that meets its deadline, and it starts earlier if it can",
-			      duration_human(r->when - s->now, when, sizeof when));
-	else if (r->allocated && r->when != TIME_NEVER)
-		strbuf_printf(out, "; it has a reservation in %s", duration_human(r->when - s->now, when, sizeof when));
 }

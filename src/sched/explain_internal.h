@@ -1,14 +1,14 @@
 /*
- * explain_internal.h - declarations shared by explain.c and blockers.c.
+ * explain_internal.h - declarations shared by explain.c, blockers.c and reason.c.
  */
 #ifndef SCHED_EXPLAIN_INTERNAL_H
 #define SCHED_EXPLAIN_INTERNAL_H
 
 #include "sched/explain.h"
 
-/* A job in the plan and its interval. */
+/* A job in the plan: the end of a running one, the start of a reserved one. */
 struct claim {
-	int64_t start, end;
+	int64_t at;
 	uint32_t job;
 };
 typedef VEC(struct claim) claim_vec;
@@ -23,8 +23,12 @@ void claims_collect(const struct plan *p, bool live, claim_vec *ret);
  * Returns false if it does not fit even without all of them. */
 bool explain_running(struct sched *s, uint32_t job, int64_t length, struct reason *r);
 
+/* Returns true if there is less than needed, and writes the reason with what is missing. */
+bool is_short(struct reason *r, enum why why, int64_t needed, int64_t free);
 /* Returns true if too little of one of the site's amounts is free, and writes which one and how
  * much is missing. */
 bool amount_short(struct sched *s, uint32_t job, int64_t length, struct reason *r);
+/* Returns true if a limit keeps the job waiting, and writes the limit and the amount requested. */
+bool limit_explain(const struct sched *s, const struct job *job, struct limit_reached *ret, int64_t *ret_asked);
 
 #endif
