@@ -357,7 +357,7 @@ static void text_order(const struct telling *t)
 		text_job(t, "; the first is job ", t->r->by);
 }
 
-/* The reasons. Nodes, holders and the walltime with which the job would start follow the sentence. */
+/* The reasons. Nodes, holders and a walltime with which the job would start follow the sentence. */
 static const struct {
 	const char *name;
 	bool of_nodes;

@@ -17,14 +17,13 @@ struct arguments {
 
 #define AT(field) offsetof(struct arguments, field)
 static const struct option options[] = {
-	{"since", OPTION_TEXT, AT(since), "WHEN", "7d", NULL, 0, 0,
-	 "changes since then: 2h or 7d ago, or a date such as 2026-11-01", 0},
-	{"user", OPTION_TEXT, AT(user), "USER", NULL, NULL, 0, 0, "only changes by this user", 'u'},
-	{"object", OPTION_TEXT, AT(object), "KIND[:NAME]", NULL, NULL, 0, 0,
-	 "only changes of this: server, queue:batch, node:n3, job:12.pine, user:ann", 'o'},
-	{"undo", OPTION_FLAG, AT(undo), NULL, NULL, NULL, 0, 0,
-	 "print only the commands that undo the changes, the last change first", 0},
-	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, "print JSON instead of text", 0},
+	OPTION(TEXT, 0, "since", since, "WHEN", "changes since then: 2h or 7d ago, or a date such as 2026-11-01",
+	       .initial = "7d"),
+	OPTION(TEXT, 'u', "user", user, "USER", "only changes by this user"),
+	OPTION(TEXT, 'o', "object", object, "KIND[:NAME]",
+	       "only changes of this: server, queue:batch, node:n3, job:12.pine, user:ann"),
+	FLAG(0, "undo", undo, "print only the commands that undo the changes, the last change first"),
+	FLAG(0, "json", json, "print JSON instead of text"),
 	{0},
 };
 

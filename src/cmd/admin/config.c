@@ -14,8 +14,8 @@ struct arguments {
 };
 
 static const struct option options[] = {
-	{"system", OPTION_FLAG, offsetof(struct arguments, system), NULL, NULL, NULL, 0, 0,
-	 "the file of the system's server, even if you have one of your own", 0},
+	OPTION_ROW(FLAG, 0, "system", offsetof(struct arguments, system), NULL,
+		   "the file of the system's server, even if you have one of your own"),
 	{0},
 };
 

@@ -115,8 +115,8 @@ struct deposit_arguments {
 };
 
 static const struct option deposit_options[] = {
-	{"expires", OPTION_TEXT, offsetof(struct deposit_arguments, expires), "DATE", NULL, NULL, 0, 0,
-	 "date on which the rest of the deposit expires, such as 2027-01-31", 0},
+	OPTION_ROW(TEXT, 0, "expires", offsetof(struct deposit_arguments, expires), "DATE",
+		   "date on which the rest of the deposit expires, such as 2027-01-31"),
 	{0},
 };
 
@@ -191,10 +191,10 @@ struct statement_arguments {
 };
 
 static const struct option statement_options[] = {
-	{"month", OPTION_TEXT, offsetof(struct statement_arguments, month), "MONTH", NULL, NULL, 0, 0,
-	 "month to show, such as \"Apr 2027\"; the current one by default", 0},
-	{"json", OPTION_FLAG, offsetof(struct statement_arguments, json), NULL, NULL, NULL, 0, 0,
-	 "print JSON; amounts in seconds of the unit", 0},
+	OPTION_ROW(TEXT, 0, "month", offsetof(struct statement_arguments, month), "MONTH",
+		   "month to show, such as \"Apr 2027\"; the current one by default"),
+	OPTION_ROW(FLAG, 0, "json", offsetof(struct statement_arguments, json), NULL,
+		   "print JSON; amounts in seconds of the unit"),
 	{0},
 };
 

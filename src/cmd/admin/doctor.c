@@ -15,10 +15,9 @@ struct arguments {
 };
 
 static const struct option options[] = {
-	{"all", OPTION_FLAG, offsetof(struct arguments, all), NULL, NULL, NULL, 0, 0,
-	 "also show checks that found nothing, as on a terminal", 'a'},
-	{"json", OPTION_FLAG, offsetof(struct arguments, json), NULL, NULL, NULL, 0, 0,
-	 "print all checks as JSON instead of text", 0},
+	OPTION_ROW(FLAG, 'a', "all", offsetof(struct arguments, all), NULL,
+		   "also show checks that found nothing, as on a terminal"),
+	OPTION_ROW(FLAG, 0, "json", offsetof(struct arguments, json), NULL, "print all checks as JSON instead of text"),
 	{0},
 };
 

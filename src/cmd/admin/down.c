@@ -43,27 +43,22 @@ struct down_arguments {
 		 0,                                                                                                    \
 		 "when the machine is expected to be back; expected starts of jobs follow from it",                    \
 		 0},                                                                                                   \
-		{"cancel", OPTION_FLAG, AT(cancel),                                                                    \
-		 NULL,	   NULL,	NULL,                                                                          \
-		 0,	   0,		"call off a shutdown that was announced with --begin",                         \
-		 0},                                                                                                   \
-		{"force", OPTION_FLAG, AT(force), NULL, NULL, NULL, 0, 0, "even if that breaks guaranteed deadlines",  \
-		 0},                                                                                                   \
+		OPTION(FLAG, 0, "cancel", cancel, NULL, "call off a shutdown that was announced with --begin",         \
+		       .min = 0),                                                                                      \
+		FLAG(0, "force", force, "even if that breaks guaranteed deadlines"),                                   \
 	{                                                                                                              \
 		"system", OPTION_FLAG, AT(system), NULL, NULL, NULL, 0, 0, "the system's server instead of your own",  \
 			0                                                                                              \
 	}
 static const struct option down_options[] = {
-	{"kill", OPTION_FLAG, AT(kill), NULL, NULL, NULL, 0, 0,
-	 "end running jobs first; otherwise they go on, and are known again after 'shunt up'", 0},
+	FLAG(0, "kill", kill, "end running jobs first; otherwise they go on, and are known again after 'shunt up'"),
 	WHEN,
 	{0},
 };
 
 static const struct option shutdown_options[] = {
-	{"leave-jobs", OPTION_FLAG, AT(leave), NULL, NULL, NULL, 0, 0,
-	 "let running jobs go on; the same as 'shunt down'", 0},
-	{"now", OPTION_FLAG, AT(now), NULL, NULL, NULL, 0, 0, "stop running jobs without making checkpoints", 0},
+	FLAG(0, "leave-jobs", leave, "let running jobs go on; the same as 'shunt down'"),
+	FLAG(0, "now", now, "stop running jobs without making checkpoints"),
 	WHEN,
 	{0},
 };

@@ -104,14 +104,14 @@ struct arguments {
 
 #define AT(field) offsetof(struct arguments, field)
 static const struct option test_options[] = {
-	{"job", OPTION_FILE, AT(job), "FILE", NULL, NULL, 0, 0,
-	 "the job: a script, as qsub takes it, or JSON, as POST /v1/jobs does", 0},
-	{"event", OPTION_WORD, AT(event), "EVENT", "submit", "submit modify start end", 0, 0, "what happens to it", 0},
-	{"changes", OPTION_TEXT, AT(changes), "JSON", NULL, NULL, 0, 0,
-	 "with --event modify: what is to change, such as {\"priority\": 5}", 0},
-	{"user", OPTION_TEXT, AT(user), "USER", NULL, NULL, 0, 0, "whose job it is; yours if not given", 0},
-	{"group", OPTION_TEXT, AT(group), "GROUP", NULL, NULL, 0, 0, "the user's group", 0},
-	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, "print JSON", 0},
+	OPTION(FILE, 0, "job", job, "FILE", "the job: a script, as qsub takes it, or JSON, as POST /v1/jobs does"),
+	OPTION(WORD, 0, "event", event, "EVENT", "what happens to it", .initial = "submit",
+	       .words = "submit modify start end"),
+	OPTION(TEXT, 0, "changes", changes, "JSON",
+	       "with --event modify: what is to change, such as {\"priority\": 5}"),
+	OPTION(TEXT, 0, "user", user, "USER", "whose job it is; yours if not given"),
+	OPTION(TEXT, 0, "group", group, "GROUP", "the user's group"),
+	FLAG(0, "json", json, "print JSON"),
 	{0},
 };
 

@@ -22,9 +22,9 @@ struct arguments {
 };
 
 static const struct option options[] = {
-	{"source", OPTION_TEXT, offsetof(struct arguments, source), "NAME", "imported", NULL, 0, 0,
-	 "the server or cluster that the jobs are from, where the files don't say it", 0},
-	{"json", OPTION_FLAG, offsetof(struct arguments, json), NULL, NULL, NULL, 0, 0, "print the counts as JSON", 0},
+	OPTION_ROW(TEXT, 0, "source", offsetof(struct arguments, source), "NAME",
+		   "the server or cluster that the jobs are from, where the files don't say it", .initial = "imported"),
+	OPTION_ROW(FLAG, 0, "json", offsetof(struct arguments, json), NULL, "print the counts as JSON"),
 	{0},
 };
 

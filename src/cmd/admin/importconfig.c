@@ -14,8 +14,9 @@ struct arguments {
 };
 
 static const struct option options[] = {
-	{"from", OPTION_WORD, offsetof(struct arguments, from), "SYSTEM", NULL, "maui slurm sacctmgr qmgr", 0, 0,
-	 "kind of the files; by default it is recognized from their content", 'f'},
+	OPTION_ROW(WORD, 'f', "from", offsetof(struct arguments, from), "SYSTEM",
+		   "kind of the files; by default it is recognized from their content",
+		   .words = "maui slurm sacctmgr qmgr"),
 	{0},
 };
 

@@ -15,14 +15,14 @@ struct arguments {
 };
 
 static const struct option options[] = {
-	{"name", OPTION_TEXT, offsetof(struct arguments, name), "NODE", NULL, NULL, 0, 0,
-	 "what the node is called; if not given: as the host is", 0},
-	{"token-file", OPTION_TEXT, offsetof(struct arguments, token_file), "FILE", NULL, NULL, 0, 0,
-	 "read the token from FILE", 0},
-	{"workstation", OPTION_TEXT, offsetof(struct arguments, workstation), "POLICY", NULL, "share idle", 0, 0,
-	 "somebody works at this machine, and comes first: 'share', 'idle' or 'hours=Mon-Fri 08:00-18:00', with "
-	 "options (docs/workstations.md)",
-	 0},
+	OPTION_ROW(TEXT, 0, "name", offsetof(struct arguments, name), "NODE",
+		   "what the node is called; if not given: as the host is"),
+	OPTION_ROW(TEXT, 0, "token-file", offsetof(struct arguments, token_file), "FILE", "read the token from FILE"),
+	OPTION_ROW(
+		TEXT, 0, "workstation", offsetof(struct arguments, workstation), "POLICY",
+		"somebody works at this machine, and comes first: 'share', 'idle' or 'hours=Mon-Fri 08:00-18:00', with "
+		"options (docs/workstations.md)",
+		.words = "share idle"),
 	{0},
 };
 

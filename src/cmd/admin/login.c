@@ -29,11 +29,11 @@ struct login_arguments {
 };
 
 static const struct option login_options[] = {
-	{"name", OPTION_TEXT, offsetof(struct login_arguments, name), "CLUSTER", NULL, NULL, 0, 0,
-	 "what to call the cluster here; if not given: as it calls itself", 0},
-	{"munge", OPTION_TEXT, offsetof(struct login_arguments, munge), "FINGERPRINT", NULL, NULL, 0, 0,
-	 "instead of a token: prove by munge who you are, to the cluster with this fingerprint (the last part of its tokens)",
-	 0},
+	OPTION_ROW(TEXT, 0, "name", offsetof(struct login_arguments, name), "CLUSTER",
+		   "what to call the cluster here; if not given: as it calls itself"),
+	OPTION_ROW(
+		TEXT, 0, "munge", offsetof(struct login_arguments, munge), "FINGERPRINT",
+		"instead of a token: prove by munge who you are, to the cluster with this fingerprint (the last part of its tokens)"),
 	{0},
 };
 
@@ -304,7 +304,7 @@ struct clusters_arguments {
 };
 
 static const struct option clusters_options[] = {
-	{"json", OPTION_FLAG, offsetof(struct clusters_arguments, json), NULL, NULL, NULL, 0, 0, "print JSON", 0},
+	OPTION_ROW(FLAG, 0, "json", offsetof(struct clusters_arguments, json), NULL, "print JSON"),
 	{0},
 };
 

@@ -19,8 +19,8 @@ struct arguments {
 };
 
 static const struct option options[] = {
-	{"json", OPTION_FLAG, offsetof(struct arguments, json), NULL, NULL, NULL, 0, 0,
-	 "print the API's answer instead of a table", 0},
+	OPTION_ROW(FLAG, 0, "json", offsetof(struct arguments, json), NULL,
+		   "print the API's answer instead of a table"),
 	{0},
 };
 

@@ -55,8 +55,8 @@ struct offline_arguments {
 };
 
 static const struct option offline_options[] = {
-	{"note", OPTION_TEXT, offsetof(struct offline_arguments, note), "TEXT", NULL, NULL, 0, 0,
-	 "why: shown with the node until it is online again", 'm'},
+	OPTION_ROW(TEXT, 'm', "note", offsetof(struct offline_arguments, note), "TEXT",
+		   "why: shown with the node until it is online again"),
 	FORCE(offline_arguments),
 	{0},
 };
@@ -100,10 +100,10 @@ struct drain_arguments {
 };
 
 static const struct option drain_options[] = {
-	{"at", OPTION_TEXT, offsetof(struct drain_arguments, at), "TIME", NULL, NULL, 0, 0,
-	 "when, as for qsub -a ([[CC]YY]MMDDhhmm, hh:mm, +2h); without it: at once", 0},
-	{"note", OPTION_TEXT, offsetof(struct drain_arguments, note), "TEXT", NULL, NULL, 0, 0,
-	 "why: shown with the node until it is online again", 'm'},
+	OPTION_ROW(TEXT, 0, "at", offsetof(struct drain_arguments, at), "TIME",
+		   "when, as for qsub -a ([[CC]YY]MMDDhhmm, hh:mm, +2h); without it: at once"),
+	OPTION_ROW(TEXT, 'm', "note", offsetof(struct drain_arguments, note), "TEXT",
+		   "why: shown with the node until it is online again"),
 	FORCE(drain_arguments),
 	{0},
 };
@@ -282,9 +282,9 @@ struct remove_arguments {
 };
 
 static const struct option remove_options[] = {
-	{"force", OPTION_FLAG, offsetof(struct remove_arguments, force), NULL, NULL, NULL, 0, 0,
-	 "also if jobs run there (rerunnable ones are queued again, others fail), or if that breaks guaranteed deadlines",
-	 0},
+	OPTION_ROW(
+		FLAG, 0, "force", offsetof(struct remove_arguments, force), NULL,
+		"also if jobs run there (rerunnable ones are queued again, others fail), or if that breaks guaranteed deadlines"),
 	{0},
 };
 

@@ -22,14 +22,16 @@ struct add_arguments {
 
 #define AT(field) offsetof(struct add_arguments, field)
 static const struct option add_options[] = {
-	{"name", OPTION_TEXT, AT(name), "NAME", NULL, NULL, 0, 0,
-	 "what it is called; its nodes are NAME-1, NAME-2 and so on; if not given: as the batch system", 0},
-	{"max-nodes", OPTION_NUMBER, AT(nodes), "N", "1", NULL, 1, 1000, "have at most N nodes at once", 0},
-	{"time", OPTION_SECONDS, AT(seconds), "TIME", "1h", NULL, 60, 0, "request each allocation for this time", 0},
-	{"cpus", OPTION_NUMBER, AT(cpus), "N", NULL, NULL, 1, 65536,
-	 "CPUs of a node; if not given, of slurm: as many as its smallest node has", 0},
-	{"idle", OPTION_SECONDS, AT(idle), "TIME", "2m", NULL, 1, 0, "release a node that has been idle for this time",
-	 0},
+	OPTION(TEXT, 0, "name", name, "NAME",
+	       "what it is called; its nodes are NAME-1, NAME-2 and so on; if not given: as the batch system"),
+	OPTION(NUMBER, 0, "max-nodes", nodes, "N", "have at most N nodes at once", .initial = "1", .min = 1,
+	       .max = 1000),
+	OPTION(SECONDS, 0, "time", seconds, "TIME", "request each allocation for this time", .initial = "1h",
+	       .min = 60),
+	OPTION(NUMBER, 0, "cpus", cpus, "N", "CPUs of a node; if not given, of slurm: as many as its smallest node has",
+	       .min = 1, .max = 65536),
+	OPTION(SECONDS, 0, "idle", idle, "TIME", "release a node that has been idle for this time", .initial = "2m",
+	       .min = 1),
 	{0},
 };
 
@@ -254,8 +256,8 @@ struct remove_arguments {
 };
 
 static const struct option remove_options[] = {
-	{"force", OPTION_FLAG, offsetof(struct remove_arguments, force), NULL, NULL, NULL, 0, 0,
-	 "even while jobs run on its nodes: they go back to the queue", 0},
+	OPTION_ROW(FLAG, 0, "force", offsetof(struct remove_arguments, force), NULL,
+		   "even while jobs run on its nodes: they go back to the queue"),
 	{0},
 };
 

@@ -27,8 +27,8 @@ struct arguments {
 };
 
 static const struct option options[] = {
-	{"json", OPTION_FLAG, offsetof(struct arguments, json), NULL, NULL, NULL, 0, 0,
-	 "print the answer as JSON; if both a cluster and a pool use this machine, an array of two", 0},
+	OPTION_ROW(FLAG, 0, "json", offsetof(struct arguments, json), NULL,
+		   "print the answer as JSON; if both a cluster and a pool use this machine, an array of two"),
 	{0},
 };
 

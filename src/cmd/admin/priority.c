@@ -19,16 +19,14 @@ struct arguments {
 
 #define AT(field) offsetof(struct arguments, field)
 static const struct option options[] = {
-	{"try", OPTION_TEXT, AT(try), "WEIGHTS", NULL, NULL, 0, 0,
-	 "show the places that jobs would have with these weights; nothing is changed; FACTOR=WEIGHT, joined by commas; also low.FACTOR=, high.FACTOR=, and order=sum or product",
-	 't'},
-	{"past", OPTION_TEXT, AT(past), "TIME|none", "30d", NULL, 0, 0,
-	 "with --try: also replay the jobs that ended since then (30d ago, or a date), as far as you may see them, and compare their waits",
-	 0},
-	{"limit", OPTION_NUMBER, AT(limit), "N", "100", NULL, 1, 100000, "show the first N jobs", 'n'},
-	{"factors", OPTION_FLAG, AT(factors), NULL, NULL, NULL, 0, 0,
-	 "list the factors, their weights and their bounds instead", 0},
-	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, "print JSON instead of a table", 0},
+	OPTION(TEXT, 't', "try", try, "WEIGHTS",
+	       "show the places that jobs would have with these weights; nothing is changed; FACTOR=WEIGHT, joined by commas; also low.FACTOR=, high.FACTOR=, and order=sum or product"),
+	OPTION(TEXT, 0, "past", past, "TIME|none",
+	       "with --try: also replay the jobs that ended since then (30d ago, or a date), as far as you may see them, and compare their waits",
+	       .initial = "30d"),
+	OPTION(NUMBER, 'n', "limit", limit, "N", "show the first N jobs", .initial = "100", .min = 1, .max = 100000),
+	FLAG(0, "factors", factors, "list the factors, their weights and their bounds instead"),
+	FLAG(0, "json", json, "print JSON instead of a table"),
 	{0},
 };
 

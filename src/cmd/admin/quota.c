@@ -32,10 +32,9 @@ struct arguments {
 };
 
 static const struct option options[] = {
-	{"all", OPTION_FLAG, offsetof(struct arguments, all), NULL, NULL, NULL, 0, 0,
-	 "those of all users, a line each (for managers)", 'a'},
-	{"json", OPTION_FLAG, offsetof(struct arguments, json), NULL, NULL, NULL, 0, 0, "print JSON; times in seconds",
-	 0},
+	OPTION_ROW(FLAG, 'a', "all", offsetof(struct arguments, all), NULL,
+		   "those of all users, a line each (for managers)"),
+	OPTION_ROW(FLAG, 0, "json", offsetof(struct arguments, json), NULL, "print JSON; times in seconds"),
 	{0},
 };
 
@@ -161,8 +160,8 @@ static const struct option set_options[] = {
 	LIMIT(QUOTA_NORMAL, "normal", "hours and minutes a month for normal jobs"),
 	LIMIT(QUOTA_PRIORITY, "priority", "... for jobs with a deadline"),
 	LIMIT(QUOTA_INTERACTIVE, "interactive", "... for interactive jobs"),
-	{"end", OPTION_TEXT, offsetof(struct set_arguments, end), "MONTH", NULL, NULL, 0, 0,
-	 "the last month with any, \"Apr 2027\"; - for none", 0},
+	OPTION_ROW(TEXT, 0, "end", offsetof(struct set_arguments, end), "MONTH",
+		   "the last month with any, \"Apr 2027\"; - for none"),
 	{0},
 };
 
@@ -301,8 +300,8 @@ struct import_arguments {
 };
 
 static const struct option import_options[] = {
-	{"keep", OPTION_FLAG, offsetof(struct import_arguments, keep), NULL, NULL, NULL, 0, 0,
-	 "keep the entries of users who are not in the file", 0},
+	OPTION_ROW(FLAG, 0, "keep", offsetof(struct import_arguments, keep), NULL,
+		   "keep the entries of users who are not in the file"),
 	{0},
 };
 
@@ -407,10 +406,9 @@ struct log_arguments {
 };
 
 static const struct option log_options[] = {
-	{"month", OPTION_TEXT, offsetof(struct log_arguments, month), "MONTH", NULL, NULL, 0, 0,
-	 "month to show, such as \"Apr 2027\"; the current one by default", 0},
-	{"json", OPTION_FLAG, offsetof(struct log_arguments, json), NULL, NULL, NULL, 0, 0,
-	 "print JSON; times in seconds", 0},
+	OPTION_ROW(TEXT, 0, "month", offsetof(struct log_arguments, month), "MONTH",
+		   "month to show, such as \"Apr 2027\"; the current one by default"),
+	OPTION_ROW(FLAG, 0, "json", offsetof(struct log_arguments, json), NULL, "print JSON; times in seconds"),
 	{0},
 };
 

@@ -21,11 +21,10 @@ struct add_arguments {
 
 #define AT(field) offsetof(struct add_arguments, field)
 static const struct option add_options[] = {
-	{"server", OPTION_TEXT, AT(server), "HOST[:PORT]", NULL, NULL, 0, 0,
-	 "where the site's server is reached; several joined by blanks", 0},
-	{"token", OPTION_TEXT, AT(token), "TOKEN", NULL, NULL, 0, 0,
-	 "the token that the site made for this one; without it, or with -, it is asked for, or read from standard input",
-	 0},
+	OPTION(TEXT, 0, "server", server, "HOST[:PORT]",
+	       "where the site's server is reached; several joined by blanks"),
+	OPTION(TEXT, 0, "token", token, "TOKEN",
+	       "the token that the site made for this one; without it, or with -, it is asked for, or read from standard input"),
 	{0},
 };
 

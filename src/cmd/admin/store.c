@@ -13,8 +13,8 @@ struct arguments {
 };
 
 static const struct option options[] = {
-	{"json", OPTION_FLAG, offsetof(struct arguments, json), NULL, NULL, NULL, 0, 0,
-	 "print what was copied as JSON: rows and hash of each table", 0},
+	OPTION_ROW(FLAG, 0, "json", offsetof(struct arguments, json), NULL,
+		   "print what was copied as JSON: rows and hash of each table"),
 	{0},
 };
 

@@ -23,22 +23,19 @@ struct create_arguments {
 
 #define AT(field) offsetof(struct create_arguments, field)
 static const struct option create_options[] = {
-	{"join", OPTION_FLAG, AT(join), NULL, NULL, NULL, 0, 0,
-	 "for a machine that becomes a node ('shunt join'); this is what is made if nothing is said", 0},
-	{"login", OPTION_FLAG, AT(login), NULL, NULL, NULL, 0, 0,
-	 "for a user who works from another machine ('shunt login')", 0},
-	{"site", OPTION_TEXT, AT(site), "NAME", NULL, NULL, 0, 0,
-	 "for another Shunt server, which hands jobs over to this one ('shunt site add'); NAME is what it is called here",
-	 0},
-	{"expires", OPTION_SECONDS, AT(expires), "TIME", NULL, NULL, 0, 0,
-	 "how long it is valid: 1h for a machine, 30d for a user, 365d for a site if not given", 0},
-	{"uses", OPTION_NUMBER, AT(uses), "N", NULL, NULL, 1, 10000,
-	 "so many machines may join with it; one if not given", 0},
-	{"name", OPTION_TEXT, AT(name), "NODE", NULL, NULL, 0, 0, "the machine can join as this node only", 0},
-	{"user", OPTION_TEXT, AT(user), "USER", NULL, NULL, 0, 0,
-	 "with --login: for that user instead of yourself (for managers)", 0},
-	{"label", OPTION_TEXT, AT(label), "TEXT", NULL, NULL, 0, 0, "a note that 'shunt token list' shows", 0},
-	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, "print JSON", 0},
+	FLAG(0, "join", join,
+	     "for a machine that becomes a node ('shunt join'); this is what is made if nothing is said"),
+	FLAG(0, "login", login, "for a user who works from another machine ('shunt login')"),
+	OPTION(TEXT, 0, "site", site, "NAME",
+	       "for another Shunt server, which hands jobs over to this one ('shunt site add'); NAME is what it is called here"),
+	OPTION(SECONDS, 0, "expires", expires, "TIME",
+	       "how long it is valid: 1h for a machine, 30d for a user, 365d for a site if not given"),
+	OPTION(NUMBER, 0, "uses", uses, "N", "so many machines may join with it; one if not given", .min = 1,
+	       .max = 10000),
+	OPTION(TEXT, 0, "name", name, "NODE", "the machine can join as this node only"),
+	OPTION(TEXT, 0, "user", user, "USER", "with --login: for that user instead of yourself (for managers)"),
+	OPTION(TEXT, 0, "label", label, "TEXT", "a note that 'shunt token list' shows"),
+	FLAG(0, "json", json, "print JSON"),
 	{0},
 };
 
@@ -143,7 +140,7 @@ struct list_arguments {
 };
 
 static const struct option list_options[] = {
-	{"json", OPTION_FLAG, offsetof(struct list_arguments, json), NULL, NULL, NULL, 0, 0, "print JSON", 0},
+	OPTION_ROW(FLAG, 0, "json", offsetof(struct list_arguments, json), NULL, "print JSON"),
 	{0},
 };
 

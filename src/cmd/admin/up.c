@@ -22,13 +22,13 @@ struct up_arguments {
 };
 
 static const struct option up_options[] = {
-	{"nodes", OPTION_TEXT, offsetof(struct up_arguments, nodes), "NODES", NULL, NULL, 0, 0,
-	 "this machine as so many nodes: 4x8 is four of 8 CPUs, parts:8,8,16 partitions A, B and C of so many nodes of one CPU; if not given: as last time, at first one with the CPUs it has (auto)",
-	 0},
-	{"conf", OPTION_FILE, offsetof(struct up_arguments, conf), "FILE", NULL, NULL, 0, 0,
-	 "another configuration file than the instance's own", 0},
-	{"system", OPTION_FLAG, offsetof(struct up_arguments, system), NULL, NULL, NULL, 0, 0,
-	 "the system's server instead of your own (needs root)", 0},
+	OPTION_ROW(
+		TEXT, 0, "nodes", offsetof(struct up_arguments, nodes), "NODES",
+		"this machine as so many nodes: 4x8 is four of 8 CPUs, parts:8,8,16 partitions A, B and C of so many nodes of one CPU; if not given: as last time, at first one with the CPUs it has (auto)"),
+	OPTION_ROW(FILE, 0, "conf", offsetof(struct up_arguments, conf), "FILE",
+		   "another configuration file than the instance's own"),
+	OPTION_ROW(FLAG, 0, "system", offsetof(struct up_arguments, system), NULL,
+		   "the system's server instead of your own (needs root)"),
 	{0},
 };
 

@@ -25,39 +25,30 @@ struct arguments {
 	bool all, attempts, elements, json, csv, swf;
 };
 
-#define TEXT(field, value, letter, about)                                                                              \
-	{                                                                                                              \
-#field, OPTION_TEXT, offsetof(struct arguments, field), value, NULL, NULL, 0, 0, about, letter         \
-	}
-#define FLAG(field, letter, about)                                                                                     \
-	{                                                                                                              \
-#field, OPTION_FLAG, offsetof(struct arguments, field), NULL, NULL, NULL, 0, 0, about, letter          \
-	}
 #define STATES                                                                                                         \
 	"completed failed walltime memory deleted lost expired dependency not_started hung_up refused preempted rerun"
 
+#define AT(field) offsetof(struct arguments, field)
 static const struct option options[] = {
-	TEXT(user, "NAME", 'u', "jobs of this user; without it: your own; root's: everybody's"),
-	FLAG(all, 'a', "jobs of all users, as far as you may see them"),
-	TEXT(group, "NAME", 'g', "jobs of this group"),
-	TEXT(account, "NAME", 'A', "jobs charged to this account"),
-	TEXT(project, "NAME", 'P', "jobs of this project"),
-	TEXT(queue, "NAME", 'q', "jobs of this queue"),
-	TEXT(qos, "NAME", 'Q', "jobs of this QoS"),
-	{"state", OPTION_WORD, offsetof(struct arguments, state), "STATE", NULL, STATES, 0, 0,
-	 "jobs that ended like this", 's'},
-	TEXT(name, "NAME", 'N', "jobs of this name; 'sim*' are all that begin with sim"),
-	{"since", OPTION_TEXT, offsetof(struct arguments, since), "WHEN", "1d", NULL, 0, 0,
-	 "jobs that ended at that time or later: 7d (ago), a date, or a date and a time", 'S'},
-	TEXT(until, "WHEN", 'E', "jobs that ended before that time"),
-	{"sum", OPTION_WORD, offsetof(struct arguments, sum), "COLUMN", NULL,
-	 "user group account queue qos state month all", 0, 0,
-	 "instead of jobs: what they used, summed up by that column", 0},
-	FLAG(attempts, 0, "also attempts that were followed by another"),
-	FLAG(elements, 't', "list the elements of arrays one by one; JSON and CSV always do"),
-	FLAG(json, 0, "print a JSON object for each job, newest first"),
-	FLAG(csv, 0, "print comma-separated values, newest first; instants are seconds since 1970"),
-	FLAG(swf, 0, "print a trace in the Standard Workload Format, for 'shunt simulate' and other simulators"),
+	OPTION(TEXT, 'u', "user", user, "NAME", "jobs of this user; without it: your own; root's: everybody's"),
+	FLAG('a', "all", all, "jobs of all users, as far as you may see them"),
+	OPTION(TEXT, 'g', "group", group, "NAME", "jobs of this group"),
+	OPTION(TEXT, 'A', "account", account, "NAME", "jobs charged to this account"),
+	OPTION(TEXT, 'P', "project", project, "NAME", "jobs of this project"),
+	OPTION(TEXT, 'q', "queue", queue, "NAME", "jobs of this queue"),
+	OPTION(TEXT, 'Q', "qos", qos, "NAME", "jobs of this QoS"),
+	OPTION(WORD, 's', "state", state, "STATE", "jobs that ended like this", .words = STATES),
+	OPTION(TEXT, 'N', "name", name, "NAME", "jobs of this name; 'sim*' are all that begin with sim"),
+	OPTION(TEXT, 'S', "since", since, "WHEN",
+	       "jobs that ended at that time or later: 7d (ago), a date, or a date and a time", .initial = "1d"),
+	OPTION(TEXT, 'E', "until", until, "WHEN", "jobs that ended before that time"),
+	OPTION(WORD, 0, "sum", sum, "COLUMN", "instead of jobs: what they used, summed up by that column",
+	       .words = "user group account queue qos state month all"),
+	FLAG(0, "attempts", attempts, "also attempts that were followed by another"),
+	FLAG('t', "elements", elements, "list the elements of arrays one by one; JSON and CSV always do"),
+	FLAG(0, "json", json, "print a JSON object for each job, newest first"),
+	FLAG(0, "csv", csv, "print comma-separated values, newest first; instants are seconds since 1970"),
+	FLAG(0, "swf", swf, "print a trace in the Standard Workload Format, for 'shunt simulate' and other simulators"),
 	{0},
 };
 

@@ -25,9 +25,9 @@ struct arguments {
 
 #define AT(field) offsetof(struct arguments, field)
 static const struct option options[] = {
-	{"long", OPTION_FLAG, AT(extended), NULL, NULL, NULL, 0, 0,
-	 "show class, processors, submission time, deadline and checkpoints of each job, too", 'l'},
-	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, "print JSON instead of text", 0},
+	FLAG('l', "long", extended,
+	     "show class, processors, submission time, deadline and checkpoints of each job, too"),
+	FLAG(0, "json", json, "print JSON instead of text"),
 	{0},
 };
 

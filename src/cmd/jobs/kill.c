@@ -17,11 +17,10 @@ struct arguments {
 
 #define AT(field) offsetof(struct arguments, field)
 static const struct option options[] = {
-	{"all", OPTION_FLAG, AT(all), NULL, NULL, NULL, 0, 0, "all of my jobs; administrators name the user instead",
-	 'a'},
-	{"user", OPTION_TEXT, AT(user), "USER", NULL, NULL, 0, 0, "all jobs of this user (for operators)", 'u'},
-	{"everyone", OPTION_FLAG, AT(everyone), NULL, NULL, NULL, 0, 0, "all jobs of all users (for operators)", 0},
-	{"message", OPTION_TEXT, AT(message), "TEXT", NULL, NULL, 0, 0, "why: kept with the job, and in its mail", 'm'},
+	FLAG('a', "all", all, "all of my jobs; administrators name the user instead"),
+	OPTION(TEXT, 'u', "user", user, "USER", "all jobs of this user (for operators)"),
+	FLAG(0, "everyone", everyone, "all jobs of all users (for operators)"),
+	OPTION(TEXT, 'm', "message", message, "TEXT", "why: kept with the job, and in its mail"),
 	{0},
 };
 

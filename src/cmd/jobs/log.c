@@ -24,18 +24,16 @@ struct log_arguments {
 };
 
 static const struct option log_options[] = {
-	{"node", OPTION_TEXT, offsetof(struct log_arguments, node), "NODE", NULL, NULL, 0, 0,
-	 "what happened to a node instead of a job: who changed it, when, and why", 0},
-	{"queue", OPTION_TEXT, offsetof(struct log_arguments, queue), "NAME", NULL, NULL, 0, 0,
-	 "what happened to a queue", 0},
-	{"server", OPTION_FLAG, offsetof(struct log_arguments, server), NULL, NULL, NULL, 0, 0,
-	 "the last lines of the server's own log; for managers", 0},
-	{"level", OPTION_WORD, offsetof(struct log_arguments, level), "LEVEL", NULL, SEVERITY_WORDS(" "), 0, 0,
-	 "with --server, only lines that are at least this severe", 0},
-	{"follow", OPTION_FLAG, offsetof(struct log_arguments, follow), NULL, NULL, NULL, 0, 0,
-	 "go on until the job has ended", 'f'},
-	{"json", OPTION_FLAG, offsetof(struct log_arguments, json), NULL, NULL, NULL, 0, 0,
-	 "print JSON, with --follow a line per event", 0},
+	OPTION_ROW(TEXT, 0, "node", offsetof(struct log_arguments, node), "NODE",
+		   "what happened to a node instead of a job: who changed it, when, and why"),
+	OPTION_ROW(TEXT, 0, "queue", offsetof(struct log_arguments, queue), "NAME", "what happened to a queue"),
+	OPTION_ROW(FLAG, 0, "server", offsetof(struct log_arguments, server), NULL,
+		   "the last lines of the server's own log; for managers"),
+	OPTION_ROW(WORD, 0, "level", offsetof(struct log_arguments, level), "LEVEL",
+		   "with --server, only lines that are at least this severe", .words = SEVERITY_WORDS(" ")),
+	OPTION_ROW(FLAG, 'f', "follow", offsetof(struct log_arguments, follow), NULL, "go on until the job has ended"),
+	OPTION_ROW(FLAG, 0, "json", offsetof(struct log_arguments, json), NULL,
+		   "print JSON, with --follow a line per event"),
 	{0},
 };
 static const char *const log_examples[] = {"shunt log -f 12",
@@ -52,12 +50,13 @@ struct output_arguments {
 };
 
 static const struct option output_options[] = {
-	{"follow", OPTION_FLAG, offsetof(struct output_arguments, follow), NULL, NULL, NULL, 0, 0,
-	 "go on until the job has ended; wait for it if it has not begun", 'f'},
-	{"error", OPTION_FLAG, offsetof(struct output_arguments, error), NULL, NULL, NULL, 0, 0,
-	 "standard error instead of standard output", 'e'},
-	{"tail", OPTION_NUMBER, offsetof(struct output_arguments, tail), "N", NULL, NULL, 0, TAIL_MOST,
-	 "only the last N lines of what is there; with --follow what comes after them, too", 'n'},
+	OPTION_ROW(FLAG, 'f', "follow", offsetof(struct output_arguments, follow), NULL,
+		   "go on until the job has ended; wait for it if it has not begun"),
+	OPTION_ROW(FLAG, 'e', "error", offsetof(struct output_arguments, error), NULL,
+		   "standard error instead of standard output"),
+	OPTION_ROW(NUMBER, 'n', "tail", offsetof(struct output_arguments, tail), "N",
+		   "only the last N lines of what is there; with --follow what comes after them, too",
+		   .max = TAIL_MOST),
 	{0},
 };
 static const char *const output_examples[] = {"shunt output -f 12", "What job 12 prints, as it prints it.",

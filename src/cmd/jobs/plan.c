@@ -20,12 +20,10 @@ struct arguments {
 
 #define AT(field) offsetof(struct arguments, field)
 static const struct option options[] = {
-	{"for", OPTION_SECONDS, AT(horizon), "DURATION", NULL, NULL, 0, 0,
-	 "how far to look: 12h, 3d; otherwise as far as the plan goes", 0},
-	{"width", OPTION_NUMBER, AT(width), "COLUMNS", NULL, NULL, 40, 1000, "instead of the terminal's width", 'w'},
-	{"svg", OPTION_FILE, AT(svg), "FILE", NULL, NULL, 0, 0,
-	 "draw it into a file for browsers; - is standard output", 0},
-	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, "print JSON instead of a picture", 0},
+	OPTION(SECONDS, 0, "for", horizon, "DURATION", "how far to look: 12h, 3d; otherwise as far as the plan goes"),
+	OPTION(NUMBER, 'w', "width", width, "COLUMNS", "instead of the terminal's width", .min = 40, .max = 1000),
+	OPTION(FILE, 0, "svg", svg, "FILE", "draw it into a file for browsers; - is standard output"),
+	FLAG(0, "json", json, "print JSON instead of a picture"),
 	{0},
 };
 

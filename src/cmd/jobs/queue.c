@@ -22,17 +22,12 @@ struct arguments {
 };
 
 #define AT(field) offsetof(struct arguments, field)
-#define FLAG(letter, name, field, about)                                                                               \
-	{                                                                                                              \
-		name, OPTION_FLAG, AT(field), NULL, NULL, NULL, 0, 0, about, letter                                    \
-	}
 static const struct option options[] = {
-	{"user", OPTION_TEXT, AT(user), "USER[,USER...]", NULL, NULL, 0, 0, "only these users' jobs", 'u'},
+	OPTION(TEXT, 'u', "user", user, "USER[,USER...]", "only these users' jobs"),
 	FLAG('m', "mine", mine, "only my jobs"),
-	{"queue", OPTION_TEXT, AT(queue), "QUEUE", NULL, NULL, 0, 0, "only jobs of this queue", 'q'},
-	{"state", OPTION_TEXT, AT(states), "LETTERS", NULL, NULL, 0, 0,
-	 "only jobs in these states: Q queued, R running, H held, W waiting for a time or another job, E exiting, C completed",
-	 's'},
+	OPTION(TEXT, 'q', "queue", queue, "QUEUE", "only jobs of this queue"),
+	OPTION(TEXT, 's', "state", states, "LETTERS",
+	       "only jobs in these states: Q queued, R running, H held, W waiting for a time or another job, E exiting, C completed"),
 	FLAG('a', "all", all, "finished jobs, too"),
 	FLAG('t', "elements", elements, "the elements of arrays one by one"),
 	FLAG(0, "json", json, "print JSON instead of a table"),

@@ -17,8 +17,8 @@ struct arguments {
 
 #define AT(field) offsetof(struct arguments, field)
 static const struct option options[] = {
-	{"user", OPTION_TEXT, AT(user), "USER[,USER...]", NULL, NULL, 0, 0, "only these users' jobs", 'u'},
-	{"mine", OPTION_FLAG, AT(mine), NULL, NULL, NULL, 0, 0, "only my jobs", 'm'},
+	OPTION(TEXT, 'u', "user", user, "USER[,USER...]", "only these users' jobs"),
+	FLAG('m', "mine", mine, "only my jobs"),
 	{0},
 };
 

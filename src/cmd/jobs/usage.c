@@ -26,20 +26,14 @@ struct arguments {
 };
 
 #define AT(field) offsetof(struct arguments, field)
-#define FLAG(field, letter, about)                                                                                     \
-	{                                                                                                              \
-#field, OPTION_FLAG, AT(field), NULL, NULL, NULL, 0, 0, about, letter                                  \
-	}
 static const struct option options[] = {
-	{"user", OPTION_TEXT, AT(user), "NAME", NULL, NULL, 0, 0,
-	 "what this user had; without it: you; for root: everybody", 'u'},
-	FLAG(all, 'a', "what all users had, as far as you may see them"),
-	{"by", OPTION_WORD, AT(by), "COLUMN", NULL, "user queue group account", 0, 0,
-	 "what the table lists; without it: users, of one user the queues", 0},
-	{"width", OPTION_NUMBER, AT(width), "COLUMNS", NULL, NULL, 40, 1000, "draw this wide, not as the terminal is",
-	 0},
-	FLAG(json, 0, "print JSON: totals, days, and the rows of the table"),
-	FLAG(csv, 0, "print comma-separated values: the ledger's rows"),
+	OPTION(TEXT, 'u', "user", user, "NAME", "what this user had; without it: you; for root: everybody"),
+	FLAG('a', "all", all, "what all users had, as far as you may see them"),
+	OPTION(WORD, 0, "by", by, "COLUMN", "what the table lists; without it: users, of one user the queues",
+	       .words = "user queue group account"),
+	OPTION(NUMBER, 0, "width", width, "COLUMNS", "draw this wide, not as the terminal is", .min = 40, .max = 1000),
+	FLAG(0, "json", json, "print JSON: totals, days, and the rows of the table"),
+	FLAG(0, "csv", csv, "print comma-separated values: the ledger's rows"),
 	{0},
 };
 

@@ -17,15 +17,13 @@ struct arguments {
 
 #define AT(field) offsetof(struct arguments, field)
 static const struct option options[] = {
-	{"resources", OPTION_TEXTS, AT(resources), "LIST", NULL, NULL, 0, 0,
-	 "what it needs, as qsub -l: nodes=2:ppn=4, walltime=2:00:00, mem=8gb", 'l'},
-	{"deadline", OPTION_TEXT, AT(deadline), "DATE", NULL, NULL, 0, 0,
-	 "when it must be done: 2026-11-15 18:00, or +3h", 0},
-	{"type", OPTION_WORD, AT(type), "C|Q|E|N", NULL, "C Q E N", 0, 0, "common, with a deadline, emergency, or nice",
-	 't'},
-	{"queue", OPTION_TEXT, AT(queue), "QUEUE", NULL, NULL, 0, 0, "the queue it would be submitted to", 'q'},
-	{"account", OPTION_TEXT, AT(account), "ACCOUNT", NULL, NULL, 0, 0, "the account to charge", 'A'},
-	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, "print JSON instead of sentences", 0},
+	OPTION(TEXTS, 'l', "resources", resources, "LIST",
+	       "what it needs, as qsub -l: nodes=2:ppn=4, walltime=2:00:00, mem=8gb"),
+	OPTION(TEXT, 0, "deadline", deadline, "DATE", "when it must be done: 2026-11-15 18:00, or +3h"),
+	OPTION(WORD, 't', "type", type, "C|Q|E|N", "common, with a deadline, emergency, or nice", .words = "C Q E N"),
+	OPTION(TEXT, 'q', "queue", queue, "QUEUE", "the queue it would be submitted to"),
+	OPTION(TEXT, 'A', "account", account, "ACCOUNT", "the account to charge"),
+	FLAG(0, "json", json, "print JSON instead of sentences"),
 	{0},
 };
 

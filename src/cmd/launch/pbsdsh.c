@@ -30,16 +30,13 @@ struct dsh_arguments {
 
 #define AT(field) offsetof(struct dsh_arguments, field)
 static const struct option dsh_options[] = {
-	{"copies", OPTION_NUMBER, AT(copies), "N", NULL, NULL, 1, 1000000, "on the first N places only", 'c'},
-	{"node", OPTION_NUMBER, AT(node), "N", NULL, NULL, 0, 1000000,
-	 "on that place only: a line of the node file, from 0", 'n'},
-	{"host", OPTION_TEXT, AT(host), "HOST", NULL, NULL, 0, 0, "on that host only", 'h'},
-	{"collect", OPTION_FLAG, AT(collect), NULL, NULL, NULL, 0, 0,
-	 "print what each wrote as a whole, in the order of the places", 'o'},
-	{"sequential", OPTION_FLAG, AT(sequential), NULL, NULL, NULL, 0, 0, "one after the other", 's'},
-	{"unique", OPTION_FLAG, AT(unique), NULL, NULL, NULL, 0, 0, "once for each host", 'u'},
-	{"verbose", OPTION_FLAG, AT(verbose), NULL, NULL, NULL, 0, 0, "tell on standard error what starts and ends",
-	 'v'},
+	OPTION(NUMBER, 'c', "copies", copies, "N", "on the first N places only", .min = 1, .max = 1000000),
+	OPTION(NUMBER, 'n', "node", node, "N", "on that place only: a line of the node file, from 0", .max = 1000000),
+	OPTION(TEXT, 'h', "host", host, "HOST", "on that host only"),
+	FLAG('o', "collect", collect, "print what each wrote as a whole, in the order of the places"),
+	FLAG('s', "sequential", sequential, "one after the other"),
+	FLAG('u', "unique", unique, "once for each host"),
+	FLAG('v', "verbose", verbose, "tell on standard error what starts and ends"),
 	{0},
 };
 #undef AT

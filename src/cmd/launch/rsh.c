@@ -30,14 +30,13 @@ struct rsh_arguments {
 };
 
 static const struct option rsh_options[] = {
-	{"-l", OPTION_TEXT, offsetof(struct rsh_arguments, user), "USER", NULL, NULL, 0, 0,
-	 "the job's own user: nobody else can be meant", 'l'},
-	{"-n", OPTION_FLAG, offsetof(struct rsh_arguments, no_input), NULL, NULL, NULL, 0, 0,
-	 "no standard input: it reads from /dev/null", 'n'},
-	{"-t", OPTION_FLAG, offsetof(struct rsh_arguments, terminal), NULL, NULL, NULL, 0, 0,
-	 "on another host: with a terminal; a shell without a command has one if this is one", 't'},
-	{"-T", OPTION_FLAG, offsetof(struct rsh_arguments, no_terminal), NULL, NULL, NULL, 0, 0, "without a terminal",
-	 'T'},
+	OPTION_ROW(TEXT, 'l', "-l", offsetof(struct rsh_arguments, user), "USER",
+		   "the job's own user: nobody else can be meant"),
+	OPTION_ROW(FLAG, 'n', "-n", offsetof(struct rsh_arguments, no_input), NULL,
+		   "no standard input: it reads from /dev/null"),
+	OPTION_ROW(FLAG, 't', "-t", offsetof(struct rsh_arguments, terminal), NULL,
+		   "on another host: with a terminal; a shell without a command has one if this is one"),
+	OPTION_ROW(FLAG, 'T', "-T", offsetof(struct rsh_arguments, no_terminal), NULL, "without a terminal"),
 	{0},
 };
 

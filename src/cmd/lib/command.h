@@ -57,6 +57,17 @@ struct option {
 	char letter;
 };
 
+/* Rows of a table of options, with the members that differ from 0: OPTION(NUMBER, 'n', "limit",
+ * limit, "N", "show the first N jobs", .initial = "100", .min = 1, .max = 1000). The file defines
+ * AT(field), the place of a field in its arguments, or gives the place to OPTION_ROW(). */
+#define OPTION_ROW(type, sign, word, place, placeholder, help, ...)                                                    \
+	{                                                                                                              \
+		.name = word, .kind = OPTION_##type, .at = place, .value = placeholder, .about = help, .letter = sign, \
+		##__VA_ARGS__                                                                                          \
+	}
+#define OPTION(type, sign, word, field, ...) OPTION_ROW(type, sign, word, AT(field), __VA_ARGS__)
+#define FLAG(sign, word, field, help) OPTION(FLAG, sign, word, field, NULL, help)
+
 /* The words that are not options. */
 struct operands {
 	char *const *v;

@@ -162,9 +162,9 @@ struct status_arguments {
 };
 
 static const struct option status_options[] = {
-	{"json", OPTION_FLAG, offsetof(struct status_arguments, json), NULL, NULL, NULL, 0, 0, "print JSON", 0},
-	{"system", OPTION_FLAG, offsetof(struct status_arguments, system), NULL, NULL, NULL, 0, 0,
-	 "the system's server, even if your own runs", 0},
+	OPTION_ROW(FLAG, 0, "json", offsetof(struct status_arguments, json), NULL, "print JSON"),
+	OPTION_ROW(FLAG, 0, "system", offsetof(struct status_arguments, system), NULL,
+		   "the system's server, even if your own runs"),
 	{0},
 };
 

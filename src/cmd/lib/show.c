@@ -57,8 +57,7 @@ int show_answer(const struct command *c, const char *path, bool json, void (*pri
 }
 
 const struct option show_options[] = {
-	{"json", OPTION_FLAG, offsetof(struct show_arguments, json), NULL, NULL, NULL, 0, 0,
-	 "print JSON instead of text", 0},
+	OPTION_ROW(FLAG, 0, "json", offsetof(struct show_arguments, json), NULL, "print JSON instead of text"),
 	{0},
 };
 

@@ -20,10 +20,6 @@ struct arguments {
 
 #define PRIORITIES_MOST 10000 /* the most that one answer of the server has */
 #define AT(field) offsetof(struct arguments, field)
-#define FLAG(letter, name, field, about)                                                                               \
-	{                                                                                                              \
-		name, OPTION_FLAG, AT(field), NULL, NULL, NULL, 0, 0, about, letter                                    \
-	}
 static const struct option options[] = {
 	FLAG('a', "accounts", accounts, "accounts, with their settings"),
 	FLAG('c', "classes", classes, "queues, with their limits"),

@@ -139,10 +139,9 @@ struct showres_arguments {
 };
 
 static const struct option showres_options[] = {
-	{"nodes", OPTION_FLAG, offsetof(struct showres_arguments, nodes), NULL, NULL, NULL, 0, 0,
-	 "print a line for each node of each reservation", 'n'},
-	{"json", OPTION_FLAG, offsetof(struct showres_arguments, json), NULL, NULL, NULL, 0, 0,
-	 "print JSON instead of a table", 0},
+	OPTION_ROW(FLAG, 'n', "nodes", offsetof(struct showres_arguments, nodes), NULL,
+		   "print a line for each node of each reservation"),
+	OPTION_ROW(FLAG, 0, "json", offsetof(struct showres_arguments, json), NULL, "print JSON instead of a table"),
 	{0},
 };
 

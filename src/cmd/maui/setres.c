@@ -23,51 +23,45 @@ struct arguments {
 };
 
 #define AT(field) offsetof(struct arguments, field)
-#define TEXT(letter, name, field, value, about)                                                                        \
-	{                                                                                                              \
-		name, OPTION_TEXT, AT(field), value, NULL, NULL, 0, 0, about, letter                                   \
-	}
-#define FLAG(letter, name, field, about)                                                                               \
-	{                                                                                                              \
-		name, OPTION_FLAG, AT(field), NULL, NULL, NULL, 0, 0, about, letter                                    \
-	}
 /* Options of both families of commands; Maui's letters mean the same in all of them. */
-#define SHARED                                                                                                                                                      \
-	TEXT('s', "start", start, "TIME", "When it begins: 2026-12-24T08:00, 08:00, +2h, or Maui's HH:MM_MO/DD."),                                                  \
-		TEXT('e', "end", end, "TIME", "When it ends, as --start."),                                                                                         \
-		TEXT('d', "duration", duration, "TIME",                                                                                                             \
-		     "How long it lasts, such as 4:00:00 or 2h, instead of --end."),                                                                                \
-		TEXT(0, "hours", hours, "HOURS",                                                                                                                    \
-		     "Make it weekly, in local time, such as 'Mon 08:00-12:00, Thu 14:00-18:00'."),                                                                 \
-		TEXT(0, "except", except, "DATE[,DATE...]", "Days on which a weekly reservation is skipped."),                                                      \
-		TEXT('u', "users", users, "USER[,USER...]", "Users whose jobs may run inside."),                                                                    \
-		TEXT('g', "groups", groups, "GROUP[,GROUP...]", "Groups whose jobs may run inside."),                                                               \
-		TEXT('a', "accounts", accounts, "ACCOUNT[,ACCOUNT...]", "Accounts whose jobs may run inside."),                                                     \
-		TEXT('q', "queues", queues, "QUEUE[,QUEUE...]", "Queues whose jobs may run inside."),                                                               \
-		TEXT('Q', "qos", qos, "QOS[,QOS...]", "Qualities of service whose jobs may run inside."),                                                           \
-		TEXT('j', "jobs", jobs, "NUMBER[,NUMBER...]", "Jobs that may run inside."),                                                                         \
-		TEXT('f', "features", features, "FEATURE[:FEATURE...]",                                                                                             \
-		     "Features of the nodes to choose, if a number is given."),                                                                                     \
-		TEXT('r', "amounts", amounts, "NAME=N[,NAME=N...]",                                                                                                 \
-		     "Amounts to keep of what the site has (resources_available), such as licences; or Maui's PROCS=N, MEM=MB, DISK=MB and SWAP=MB of each node."), \
-		TEXT(0, "per-node", per_node, "NAME=N[,NAME=N...]",                                                                                                 \
-		     "Reserve a part of each node instead of all of it: ncpus=2, mem=4gb, disk=10gb, swap=1gb."),                                                   \
-		TEXT('m', "comment", comment, "TEXT", "Comment."),                                                                                                  \
-		FLAG('M', "maintenance", maintenance, "Admit no job; may overlap other reservations."),                                                             \
-		FLAG(0, "ignore-jobs", ignore_jobs, "Create it even if running jobs extend into it."),                                                              \
-		FLAG(0, "force", force, "Create it even if that breaks guaranteed deadlines."),                                                                     \
-		FLAG(0, "dry-run", dry_run, "Change nothing; list the affected jobs."),                                                                             \
-		FLAG(0, "json", json, "Print JSON, with --dry-run."),                                                                                               \
-	{                                                                                                                                                           \
-		0                                                                                                                                                   \
+#define SHARED                                                                                                                                                        \
+	OPTION(TEXT, 's', "start", start, "TIME",                                                                                                                     \
+	       "When it begins: 2026-12-24T08:00, 08:00, +2h, or Maui's HH:MM_MO/DD."),                                                                               \
+		OPTION(TEXT, 'e', "end", end, "TIME", "When it ends, as --start."),                                                                                   \
+		OPTION(TEXT, 'd', "duration", duration, "TIME",                                                                                                       \
+		       "How long it lasts, such as 4:00:00 or 2h, instead of --end."),                                                                                \
+		OPTION(TEXT, 0, "hours", hours, "HOURS",                                                                                                              \
+		       "Make it weekly, in local time, such as 'Mon 08:00-12:00, Thu 14:00-18:00'."),                                                                 \
+		OPTION(TEXT, 0, "except", except, "DATE[,DATE...]", "Days on which a weekly reservation is skipped."),                                                \
+		OPTION(TEXT, 'u', "users", users, "USER[,USER...]", "Users whose jobs may run inside."),                                                              \
+		OPTION(TEXT, 'g', "groups", groups, "GROUP[,GROUP...]", "Groups whose jobs may run inside."),                                                         \
+		OPTION(TEXT, 'a', "accounts", accounts, "ACCOUNT[,ACCOUNT...]",                                                                                       \
+		       "Accounts whose jobs may run inside."),                                                                                                        \
+		OPTION(TEXT, 'q', "queues", queues, "QUEUE[,QUEUE...]", "Queues whose jobs may run inside."),                                                         \
+		OPTION(TEXT, 'Q', "qos", qos, "QOS[,QOS...]", "Qualities of service whose jobs may run inside."),                                                     \
+		OPTION(TEXT, 'j', "jobs", jobs, "NUMBER[,NUMBER...]", "Jobs that may run inside."),                                                                   \
+		OPTION(TEXT, 'f', "features", features, "FEATURE[:FEATURE...]",                                                                                       \
+		       "Features of the nodes to choose, if a number is given."),                                                                                     \
+		OPTION(TEXT, 'r', "amounts", amounts, "NAME=N[,NAME=N...]",                                                                                           \
+		       "Amounts to keep of what the site has (resources_available), such as licences; or Maui's PROCS=N, MEM=MB, DISK=MB and SWAP=MB of each node."), \
+		OPTION(TEXT, 0, "per-node", per_node, "NAME=N[,NAME=N...]",                                                                                           \
+		       "Reserve a part of each node instead of all of it: ncpus=2, mem=4gb, disk=10gb, swap=1gb."),                                                   \
+		OPTION(TEXT, 'm', "comment", comment, "TEXT", "Comment."),                                                                                            \
+		FLAG('M', "maintenance", maintenance, "Admit no job; may overlap other reservations."),                                                               \
+		FLAG(0, "ignore-jobs", ignore_jobs, "Create it even if running jobs extend into it."),                                                                \
+		FLAG(0, "force", force, "Create it even if that breaks guaranteed deadlines."),                                                                       \
+		FLAG(0, "dry-run", dry_run, "Change nothing; list the affected jobs."),                                                                               \
+		FLAG(0, "json", json, "Print JSON, with --dry-run."),                                                                                                 \
+	{                                                                                                                                                             \
+		0                                                                                                                                                     \
 	}
 
 static const struct option add_options[] = {
-	TEXT('n', "nodes", nodes, "NODES", "Nodes to reserve: n[1-4], all, or a number of nodes to choose."),
+	OPTION(TEXT, 'n', "nodes", nodes, "NODES", "Nodes to reserve: n[1-4], all, or a number of nodes to choose."),
 	SHARED,
 };
 static const struct option set_options[] = {
-	TEXT('n', "name", name, "NAME", "Name of the reservation; by default the user's name with a number."),
+	OPTION(TEXT, 'n', "name", name, "NAME", "Name of the reservation; by default the user's name with a number."),
 	SHARED,
 };
 

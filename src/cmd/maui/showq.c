@@ -22,16 +22,12 @@ struct arguments {
 };
 
 #define AT(field) offsetof(struct arguments, field)
-#define FLAG(letter, name, field, about)                                                                               \
-	{                                                                                                              \
-		name, OPTION_FLAG, AT(field), NULL, NULL, NULL, 0, 0, about, letter                                    \
-	}
 static const struct option options[] = {
 	FLAG('r', "running", running, "show only running jobs, with more columns"),
 	FLAG('i', "idle", idle, "show only eligible waiting jobs, with more columns"),
 	FLAG('b', "blocked", blocked, "show only blocked jobs, with what blocks them"),
-	{"user", OPTION_TEXT, AT(user), "USER[,USER...]", NULL, NULL, 0, 0, "only these users' jobs", 'u'},
-	{"class", OPTION_TEXT, AT(queue), "QUEUE", NULL, NULL, 0, 0, "only jobs of this queue", 'c'},
+	OPTION(TEXT, 'u', "user", user, "USER[,USER...]", "only these users' jobs"),
+	OPTION(TEXT, 'c', "class", queue, "QUEUE", "only jobs of this queue"),
 	FLAG('v', "verbose", verbose, "full job ids, and the names of queues and groups"),
 	FLAG(0, "json", json, "print JSON instead of tables"),
 	{0},

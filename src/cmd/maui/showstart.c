@@ -141,11 +141,10 @@ struct bf_arguments {
 
 #define AT(field) offsetof(struct bf_arguments, field)
 static const struct option bf_options[] = {
-	{"class", OPTION_TEXT, AT(queue), "QUEUE", NULL, NULL, 0, 0, "for jobs of this queue", 'c'},
-	{"duration", OPTION_TEXT, AT(duration), "TIME", NULL, NULL, 0, 0, "only what is free for at least that long",
-	 'd'},
-	{"feature", OPTION_TEXT, AT(feature), "FEATURE", NULL, NULL, 0, 0, "only nodes that have this feature", 'f'},
-	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, "print JSON instead of a table", 0},
+	OPTION(TEXT, 'c', "class", queue, "QUEUE", "for jobs of this queue"),
+	OPTION(TEXT, 'd', "duration", duration, "TIME", "only what is free for at least that long"),
+	OPTION(TEXT, 'f', "feature", feature, "FEATURE", "only nodes that have this feature"),
+	FLAG(0, "json", json, "print JSON instead of a table"),
 	{0},
 };
 

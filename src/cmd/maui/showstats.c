@@ -90,10 +90,6 @@ struct arguments {
 };
 
 #define AT(field) offsetof(struct arguments, field)
-#define FLAG(letter, name, field, about)                                                                               \
-	{                                                                                                              \
-		name, OPTION_FLAG, AT(field), NULL, NULL, NULL, 0, 0, about, letter                                    \
-	}
 #define SINCE                                                                                                          \
 	{                                                                                                              \
 		"since", OPTION_TEXT, AT(since), "WHEN", "30d", NULL, 0, 0,                                            \

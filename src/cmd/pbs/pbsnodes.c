@@ -18,10 +18,6 @@ struct arguments {
 };
 
 #define AT(field) offsetof(struct arguments, field)
-#define FLAG(letter, name, field, about)                                                                               \
-	{                                                                                                              \
-		name, OPTION_FLAG, AT(field), NULL, NULL, NULL, 0, 0, about, letter                                    \
-	}
 static const struct option options[] = {
 	FLAG('a', "all", all, "all nodes, and everything about them; also without any option"),
 	FLAG('l', "list", list,
@@ -31,16 +27,15 @@ static const struct option options[] = {
 	FLAG(0, "force", force, "with -o: even if that breaks guaranteed deadlines"),
 	FLAG('c', "clear", clear, "bring them back"),
 	FLAG('r', "reset", reset, "bring them back"),
-	{"note", OPTION_TEXT, AT(note), "TEXT", NULL, NULL, 0, 0, "set the nodes' note; n or an empty text removes it",
-	 'N'},
+	OPTION(TEXT, 'N', "note", note, "TEXT", "set the nodes' note; n or an empty text removes it"),
 	FLAG('x', "xml", xml, "XML, as TORQUE's"),
-	{"format", OPTION_WORD, AT(format), "json|dsv|default", NULL, "json dsv default", 0, 0,
-	 "JSON or one line each, as PBS Pro's", 'F'},
-	{"delimiter", OPTION_TEXT, AT(delimiter), "TEXT", "|", NULL, 0, 0, "what separates the values of -F dsv", 'D'},
+	OPTION(WORD, 'F', "format", format, "json|dsv|default", "JSON or one line each, as PBS Pro's",
+	       .words = "json dsv default"),
+	OPTION(TEXT, 'D', "delimiter", delimiter, "TEXT", "what separates the values of -F dsv", .initial = "|"),
 	FLAG('S', "summary", summary, "a table, as PBS Pro's"),
 	FLAG('v', "vnodes", vnodes, "accepted for PBS Pro's sake: nodes are what it calls vnodes"),
 	FLAG('q', "quiet", quiet, "say nothing of failures"),
-	{"-s", OPTION_TEXT, AT(server), "SERVER", NULL, NULL, 0, 0, "accepted for TORQUE's sake", 's'},
+	OPTION(TEXT, 's', "-s", server, "SERVER", "accepted for TORQUE's sake"),
 	{0},
 };
 

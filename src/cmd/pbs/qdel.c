@@ -20,13 +20,12 @@ struct delete_arguments {
 
 #define AT(field) offsetof(struct delete_arguments, field)
 static const struct option delete_options[] = {
-	{"purge", OPTION_FLAG, AT(purge), NULL, NULL, NULL, 0, 0,
-	 "forget it even if its processes can't be ended (managers); the same as -W force", 'p'},
-	{"message", OPTION_TEXT, AT(message), "TEXT", NULL, NULL, 0, 0, "why: kept with the job, and in its mail", 'm'},
-	{"elements", OPTION_TEXT, AT(range), "RANGE", NULL, NULL, 0, 0, "of arrays only these elements: 1-3,7", 't'},
-	{"-W", OPTION_TEXTS, AT(more), "SECONDS|force", NULL, "force", 0, 0,
-	 "seconds between SIGTERM and SIGKILL, also as delay=SECONDS; or force", 'W'},
-	{"finished", OPTION_FLAG, AT(history), NULL, NULL, NULL, 0, 0, "jobs that have finished are no failure", 'x'},
+	FLAG('p', "purge", purge, "forget it even if its processes can't be ended (managers); the same as -W force"),
+	OPTION(TEXT, 'm', "message", message, "TEXT", "why: kept with the job, and in its mail"),
+	OPTION(TEXT, 't', "elements", range, "RANGE", "of arrays only these elements: 1-3,7"),
+	OPTION(TEXTS, 'W', "-W", more, "SECONDS|force",
+	       "seconds between SIGTERM and SIGKILL, also as delay=SECONDS; or force", .words = "force"),
+	FLAG('x', "finished", history, "jobs that have finished are no failure"),
 	{0},
 };
 

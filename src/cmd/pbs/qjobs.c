@@ -30,8 +30,8 @@ struct holds_arguments {
 };
 
 static const struct option holds_options[] = {
-	{"holds", OPTION_TEXT, offsetof(struct holds_arguments, holds), "LETTERS", "u", NULL, 0, 0,
-	 "which: u the user's own, o an operator's, s the system's; n none", 'h'},
+	OPTION_ROW(TEXT, 'h', "holds", offsetof(struct holds_arguments, holds), "LETTERS",
+		   "which: u the user's own, o an operator's, s the system's; n none", .initial = "u"),
 	{0},
 };
 
@@ -129,10 +129,9 @@ struct message_arguments {
 };
 
 static const struct option message_options[] = {
-	{"error", OPTION_FLAG, offsetof(struct message_arguments, error), NULL, NULL, NULL, 0, 0,
-	 "to its error output; so it is if nothing is said", 'E'},
-	{"output", OPTION_FLAG, offsetof(struct message_arguments, output), NULL, NULL, NULL, 0, 0, "to its output",
-	 'O'},
+	OPTION_ROW(FLAG, 'E', "error", offsetof(struct message_arguments, error), NULL,
+		   "to its error output; so it is if nothing is said"),
+	OPTION_ROW(FLAG, 'O', "output", offsetof(struct message_arguments, output), NULL, "to its output"),
 	{0},
 };
 
@@ -200,9 +199,9 @@ struct rerun_arguments {
 };
 
 static const struct option rerun_options[] = {
-	{"force", OPTION_FLAG, offsetof(struct rerun_arguments, force), NULL, NULL, NULL, 0, 0,
-	 "accepted: a running job is ended and queued again in any case", 'f'},
-	{"-W", OPTION_TEXT, offsetof(struct rerun_arguments, more), "force", NULL, "force", 0, 0, "the same", 'W'},
+	OPTION_ROW(FLAG, 'f', "force", offsetof(struct rerun_arguments, force), NULL,
+		   "accepted: a running job is ended and queued again in any case"),
+	OPTION_ROW(TEXT, 'W', "-W", offsetof(struct rerun_arguments, more), "force", "the same", .words = "force"),
 	{0},
 };
 
@@ -226,9 +225,9 @@ struct signal_arguments {
 };
 
 static const struct option signal_options[] = {
-	{"signal", OPTION_TEXT, offsetof(struct signal_arguments, signal), "SIGNAL", "SIGTERM",
-	 "SIGTERM SIGKILL SIGINT SIGUSR1 SIGUSR2 suspend resume", 0, 0,
-	 "a name, with or without SIG, or a number; suspend and resume stop it and let it go on", 's'},
+	OPTION_ROW(TEXT, 's', "signal", offsetof(struct signal_arguments, signal), "SIGNAL",
+		   "a name, with or without SIG, or a number; suspend and resume stop it and let it go on",
+		   .initial = "SIGTERM", .words = "SIGTERM SIGKILL SIGINT SIGUSR1 SIGUSR2 suspend resume"),
 	{0},
 };
 
@@ -255,10 +254,10 @@ struct run_arguments {
 };
 
 static const struct option run_options[] = {
-	{"nodes", OPTION_TEXT, offsetof(struct run_arguments, nodes), "NODES", NULL, NULL, 0, 0,
-	 "on these: n1+n2; if not given: wherever it fits", 'H'},
-	{"-a", OPTION_FLAG, offsetof(struct run_arguments, later), NULL, NULL, NULL, 0, 0,
-	 "accepted: it never waits until the job runs", 'a'},
+	OPTION_ROW(TEXT, 'H', "nodes", offsetof(struct run_arguments, nodes), "NODES",
+		   "on these: n1+n2; if not given: wherever it fits"),
+	OPTION_ROW(FLAG, 'a', "-a", offsetof(struct run_arguments, later), NULL,
+		   "accepted: it never waits until the job runs"),
 	{0},
 };
 

@@ -19,15 +19,12 @@ struct arguments {
 
 #define AT(field) offsetof(struct arguments, field)
 static const struct option options[] = {
-	{"command", OPTION_TEXTS, AT(commands), "COMMANDS", NULL, NULL, 0, 0,
-	 "do this, instead of reading standard input", 'c'},
-	{"abort", OPTION_FLAG, AT(abort), NULL, NULL, NULL, 0, 0, "end at the first failure", 'a'},
-	{"echo", OPTION_FLAG, AT(echo), NULL, NULL, NULL, 0, 0, "print each command before its results", 'e'},
-	{"check", OPTION_FLAG, AT(check), NULL, NULL, NULL, 0, 0, "only check the commands: nothing is changed", 'n'},
-	{"silent", OPTION_FLAG, AT(silent), NULL, NULL, NULL, 0, 0, "don't tell what went wrong; the exit code does",
-	 'z'},
-	{"force", OPTION_FLAG, AT(force), NULL, NULL, NULL, 0, 0, "change it even if that breaks guaranteed deadlines",
-	 0},
+	OPTION(TEXTS, 'c', "command", commands, "COMMANDS", "do this, instead of reading standard input"),
+	FLAG('a', "abort", abort, "end at the first failure"),
+	FLAG('e', "echo", echo, "print each command before its results"),
+	FLAG('n', "check", check, "only check the commands: nothing is changed"),
+	FLAG('z', "silent", silent, "don't tell what went wrong; the exit code does"),
+	FLAG(0, "force", force, "change it even if that breaks guaranteed deadlines"),
 	{0},
 };
 

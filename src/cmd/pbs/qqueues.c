@@ -91,13 +91,13 @@ struct term_arguments {
 #define AT(field) offsetof(struct term_arguments, field)
 #define ACCEPTED "Accepted: there is one daemon."
 static const struct option term_options[] = {
-	{"type", OPTION_WORD, AT(type), "TYPE", "quick", "quick delay immediate", 0, 0,
-	 "what becomes of running jobs: quick, they go on; delay, they make checkpoints where they can, stop, and wait to run again; immediate, the same without checkpoints",
-	 't'},
-	{"force", OPTION_FLAG, AT(force), NULL, NULL, NULL, 0, 0, "even if that breaks guaranteed deadlines", 0},
-	{"-f", OPTION_FLAG, AT(secondary), NULL, NULL, NULL, 0, 0, ACCEPTED, 'f'},
-	{"-s", OPTION_FLAG, AT(server), NULL, NULL, NULL, 0, 0, ACCEPTED, 's'},
-	{"-m", OPTION_FLAG, AT(mom), NULL, NULL, NULL, 0, 0, ACCEPTED, 'm'},
+	OPTION(WORD, 't', "type", type, "TYPE",
+	       "what becomes of running jobs: quick, they go on; delay, they make checkpoints where they can, stop, and wait to run again; immediate, the same without checkpoints",
+	       .initial = "quick", .words = "quick delay immediate"),
+	FLAG(0, "force", force, "even if that breaks guaranteed deadlines"),
+	FLAG('f', "-f", secondary, ACCEPTED),
+	FLAG('s', "-s", server, ACCEPTED),
+	FLAG('m', "-m", mom, ACCEPTED),
 	{0},
 };
 

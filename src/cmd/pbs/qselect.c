@@ -25,34 +25,30 @@ struct arguments {
 };
 
 #define AT(field) offsetof(struct arguments, field)
-#define TEXT(letter, name, field, value, about)                                                                        \
-	{                                                                                                              \
-		name, OPTION_TEXT, AT(field), value, NULL, NULL, 0, 0, about, letter                                   \
-	}
 #define MEMBER(letter, name, value, about)                                                                             \
 	{                                                                                                              \
 		name, OPTION_MEMBER, AT(members), value, NULL, NULL, 0, 0, about, letter                               \
 	}
 static const struct option options[] = {
-	TEXT('a', "at", at, "[OP]DATE", "execution time, as qsub -a has it: [[CC]YY]MMDDhhmm[.SS]"),
+	OPTION(TEXT, 'a', "at", at, "[OP]DATE", "execution time, as qsub -a has it: [[CC]YY]MMDDhhmm[.SS]"),
 	MEMBER('A', "account", "TEXT", "Account."),
-	TEXT('c', "checkpoint", checkpoint, "[OP]TEXT", "Checkpoint."),
-	TEXT('h', "holds", holds, "LIST", "holds: of u, o, s; or n for none"),
-	{"resources", OPTION_TEXTS, AT(resources), "NAME[OP]VALUE[,...]", NULL, NULL, 0, 0,
-	 "what was asked for: walltime, ncpus, nodect, mem, ngpus, or another word of the request", 'l'},
+	OPTION(TEXT, 'c', "checkpoint", checkpoint, "[OP]TEXT", "Checkpoint."),
+	OPTION(TEXT, 'h', "holds", holds, "LIST", "holds: of u, o, s; or n for none"),
+	OPTION(TEXTS, 'l', "resources", resources, "NAME[OP]VALUE[,...]",
+	       "what was asked for: walltime, ncpus, nodect, mem, ngpus, or another word of the request"),
 	MEMBER('N', "name", "NAME", "Name."),
-	TEXT('p', "priority", priority, "[OP]NUMBER", "Priority."),
+	OPTION(TEXT, 'p', "priority", priority, "[OP]NUMBER", "Priority."),
 	MEMBER('P', "project", "TEXT", "Project."),
-	TEXT('q', "queue", queue, "QUEUE|QUEUE@SERVER|@SERVER", "Queue."),
-	{"rerunnable", OPTION_WORD, AT(rerunnable), "y|n", NULL, "y n", 0, 0, "whether it may be rerun", 'r'},
-	TEXT('s', "states", states, "LETTERS", "states, as qstat has them: QR is queued or running"),
-	{"times", OPTION_TEXTS, AT(times), "WHICH[OP]DATE", NULL, NULL, 0, 0,
-	 "a time: c created, q eligible, s started, m modified, e ended, a execution time; as in -ts.gt.11151200", 't'},
-	TEXT('u', "user", user, "USER[,USER...]", "Owners."),
-	{"finished", OPTION_FLAG, AT(finished), NULL, NULL, NULL, 0, 0, "finished jobs, too", 'x'},
-	{"only-finished", OPTION_FLAG, AT(only_finished), NULL, NULL, NULL, 0, 0, "finished jobs only", 'H'},
-	{"arrays", OPTION_FLAG, AT(arrays), NULL, NULL, NULL, 0, 0, "arrays only", 'J'},
-	{"elements", OPTION_FLAG, AT(elements), NULL, NULL, NULL, 0, 0, "the elements of arrays one by one", 'T'},
+	OPTION(TEXT, 'q', "queue", queue, "QUEUE|QUEUE@SERVER|@SERVER", "Queue."),
+	OPTION(WORD, 'r', "rerunnable", rerunnable, "y|n", "whether it may be rerun", .words = "y n"),
+	OPTION(TEXT, 's', "states", states, "LETTERS", "states, as qstat has them: QR is queued or running"),
+	OPTION(TEXTS, 't', "times", times, "WHICH[OP]DATE",
+	       "a time: c created, q eligible, s started, m modified, e ended, a execution time; as in -ts.gt.11151200"),
+	OPTION(TEXT, 'u', "user", user, "USER[,USER...]", "Owners."),
+	FLAG('x', "finished", finished, "finished jobs, too"),
+	FLAG('H', "only-finished", only_finished, "finished jobs only"),
+	FLAG('J', "arrays", arrays, "arrays only"),
+	FLAG('T', "elements", elements, "the elements of arrays one by one"),
 	{0},
 };
 

@@ -15,16 +15,12 @@
 
 #include "cmd/lib/commands.h"
 
-#define FLAG(letter, name, field, about)                                                                               \
-	{                                                                                                              \
-		name, OPTION_FLAG, offsetof(struct qstat_arguments, field), NULL, NULL, NULL, 0, 0, about, letter      \
-	}
 #define AT(field) offsetof(struct qstat_arguments, field)
 static const struct option options[] = {
 	FLAG('f', "full", full, "everything about each job (with -Q: queue, with -B: server)"),
-	{"format", OPTION_WORD, AT(format), "json|dsv|default", NULL, "json dsv default", 0, 0,
-	 "with -f: JSON, or one line each of name=value", 'F'},
-	{"delimiter", OPTION_TEXT, AT(delimiter), "TEXT", "|", NULL, 0, 0, "what separates the values of -F dsv", 'D'},
+	OPTION(WORD, 'F', "format", format, "json|dsv|default", "with -f: JSON, or one line each of name=value",
+	       .words = "json dsv default"),
+	OPTION(TEXT, 'D', "delimiter", delimiter, "TEXT", "what separates the values of -F dsv", .initial = "|"),
 	FLAG('1', "-1", one_line, "with -f, -n, -s: never wrap a line"),
 	FLAG('x', "xml", x,
 	     "XML as TORQUE's; with -F, -a, -n or -s, or written -fx, as in PBS Pro: finished jobs, too, also those of the history"),
@@ -38,7 +34,7 @@ static const struct option options[] = {
 	FLAG('r', "running", running, "as -a, of running jobs"),
 	FLAG('i', "idle", idle, "as -a, of jobs that don't run"),
 	FLAG('T', "estimate", estimate, "as -a, with the expected start instead of the time used"),
-	{"user", OPTION_TEXT, AT(user), "USER[,USER...]", NULL, NULL, 0, 0, "as -a, of these users' jobs", 'u'},
+	OPTION(TEXT, 'u', "user", user, "USER[,USER...]", "as -a, of these users' jobs"),
 	FLAG('G', "-G", giga, "memory in gigabytes"),
 	FLAG('M', "-M", mega, "memory in megawords (of 8 bytes)"),
 	FLAG('w', "wide", wide, "wider columns"),

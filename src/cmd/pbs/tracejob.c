@@ -21,22 +21,17 @@ struct arguments {
 };
 
 #define AT(field) offsetof(struct arguments, field)
-#define FLAG(letter, name, field, about)                                                                               \
-	{                                                                                                              \
-		name, OPTION_FLAG, AT(field), NULL, NULL, NULL, 0, 0, about, letter                                    \
-	}
 static const struct option options[] = {
-	{"days", OPTION_NUMBER, AT(days), "N", "1", NULL, 1, 3650, "look back so many days", 'n'},
+	OPTION(NUMBER, 'n', "days", days, "N", "look back so many days", .initial = "1", .min = 1, .max = 3650),
 	FLAG('a', "no-accounting", no_accounting, "leave out lines of the accounting log"),
 	FLAG('s', "no-server", no_server, "leave out all other lines"),
 	FLAG('z', "once", once, "leave out lines that repeat the one before"),
 	FLAG('q', "quiet", quiet, "say nothing when there is nothing"),
-	{"width", OPTION_NUMBER, AT(width), "COLUMNS", NULL, NULL, 1, 100000, "cut lines at this width", 'w'},
+	OPTION(NUMBER, 'w', "width", width, "COLUMNS", "cut lines at this width", .min = 1, .max = 100000),
 	FLAG('l', "-l", no_scheduler, "accepted for PBS's sake: the scheduler writes into the same log"),
 	FLAG('m', "-m", no_mom, "accepted for PBS's sake"),
 	FLAG('v', "-v", verbose, "accepted for PBS's sake"),
-	{"-p", OPTION_TEXT, AT(path), "PATH", NULL, NULL, 0, 0,
-	 "accepted for PBS's sake: the server knows where its logs are", 'p'},
+	OPTION(TEXT, 'p', "-p", path, "PATH", "accepted for PBS's sake: the server knows where its logs are"),
 	{0},
 };
 

@@ -31,22 +31,14 @@ struct arguments {
 #define AT(field) offsetof(struct arguments, field)
 #define POLICIES "round-robin fi fim fi/p fim/p two-level ours"
 #define WORKING                                                                                                        \
-	{"listen", OPTION_TEXT, AT(listen),                                                                            \
-	 "WHERE",  NULL,	NULL,                                                                                  \
-	 0,	   0,		"take links at this port or ADDRESS:PORT; 7724 if not given",                          \
-	 0},                                                                                                           \
-		{"policy", OPTION_WORD, AT(policy),                                                                    \
-		 "NAME",   NULL,	POLICIES,                                                                      \
-		 0,	   0,		"place tasks of this machine by this policy; fim/p if not given",              \
-		 0},                                                                                                   \
-		{"cpus", OPTION_NUMBER, AT(cpus),                                                                      \
-		 "N",	 NULL,		NULL,                                                                          \
-		 1,	 65536,		"run at most N tasks at a time; as many as there are processors if not given", \
-		 0},                                                                                                   \
-		{"speed", OPTION_TEXT, AT(speed),                                                                      \
-		 "X",	  NULL,	       NULL,                                                                           \
-		 0,	  0,	       "the speed of a processor; measured if not given",                              \
-		 0},                                                                                                   \
+	OPTION(TEXT, 0, "listen", listen, "WHERE", "take links at this port or ADDRESS:PORT; 7724 if not given",       \
+	       .min = 0),                                                                                              \
+		OPTION(WORD, 0, "policy", policy, "NAME",                                                              \
+		       "place tasks of this machine by this policy; fim/p if not given", .words = POLICIES, .min = 0), \
+		OPTION(NUMBER, 0, "cpus", cpus, "N",                                                                   \
+		       "run at most N tasks at a time; as many as there are processors if not given", .min = 1,        \
+		       .max = 65536),                                                                                  \
+		OPTION(TEXT, 0, "speed", speed, "X", "the speed of a processor; measured if not given", .min = 0),     \
 		{"interval-ms",                                                                                        \
 		 OPTION_NUMBER,                                                                                        \
 		 AT(interval),                                                                                         \
@@ -97,39 +89,32 @@ struct arguments {
 		 0,                                                                                                    \
 		 "neither look for stations in this network nor be found",                                             \
 		 0},                                                                                                   \
-		{"user", OPTION_TEXT, AT(user),                                                                        \
-		 "NAME", NULL,	      NULL,                                                                            \
-		 0,	 0,	      "as root: run tasks as this user; nobody if not given",                          \
-		 0},                                                                                                   \
-		{"cgroup", OPTION_DIR, AT(cgroup),                                                                     \
-		 "DIR",	   NULL,       NULL,                                                                           \
-		 0,	   0,	       "measure the load and the quota of this control group, not the machine's",      \
-		 0},                                                                                                   \
+		OPTION(TEXT, 0, "user", user, "NAME", "as root: run tasks as this user; nobody if not given",          \
+		       .min = 0),                                                                                      \
+		OPTION(DIR, 0, "cgroup", cgroup, "DIR",                                                                \
+		       "measure the load and the quota of this control group, not the machine's", .min = 0),           \
 	{                                                                                                              \
 		"foreground", OPTION_FLAG, AT(foreground), NULL, NULL, NULL, 0, 0, "stay, and log to standard error",  \
 			0                                                                                              \
 	}
 
 static const struct option create_options[] = {
-	{"name", OPTION_TEXT, AT(name), "STATION", NULL, NULL, 0, 0,
-	 "what this station is called; if not given: as the host is", 0},
-	{"pool", OPTION_TEXT, AT(pool), "NAME", NULL, NULL, 0, 0,
-	 "what the pool is called; if not given: as the station is", 0},
-	{"no-start", OPTION_FLAG, AT(no_start), NULL, NULL, NULL, 0, 0, "don't start the daemon", 0},
+	OPTION(TEXT, 0, "name", name, "STATION", "what this station is called; if not given: as the host is"),
+	OPTION(TEXT, 0, "pool", pool, "NAME", "what the pool is called; if not given: as the station is"),
+	FLAG(0, "no-start", no_start, "don't start the daemon"),
 	WORKING,
 	{0},
 };
 static const struct option join_options[] = {
-	{"name", OPTION_TEXT, AT(name), "STATION", NULL, NULL, 0, 0,
-	 "what this station is called; if not given: as the host is", 0},
-	{"token-file", OPTION_FILE, AT(token_file), "FILE", NULL, NULL, 0, 0, "read the token from FILE", 0},
-	{"no-start", OPTION_FLAG, AT(no_start), NULL, NULL, NULL, 0, 0, "don't start the daemon", 0},
+	OPTION(TEXT, 0, "name", name, "STATION", "what this station is called; if not given: as the host is"),
+	OPTION(FILE, 0, "token-file", token_file, "FILE", "read the token from FILE"),
+	FLAG(0, "no-start", no_start, "don't start the daemon"),
 	WORKING,
 	{0},
 };
 static const struct option start_options[] = {WORKING, {0}};
 static const struct option token_options[] = {
-	{"valid", OPTION_SECONDS, AT(valid), "DURATION", "24:00:00", NULL, 0, 0, "how long it can be used", 0},
+	OPTION(SECONDS, 0, "valid", valid, "DURATION", "how long it can be used", .initial = "24:00:00"),
 	{0},
 };
 
@@ -409,13 +394,13 @@ static int renew_run(const struct command *c, const void *arguments, const struc
 }
 
 static const struct option pause_options[] = {
-	{"for", OPTION_SECONDS, offsetof(struct pause_arguments, seconds), "DURATION", NULL, NULL, 0, 0,
-	 "end the pause after this time", 0},
+	OPTION_ROW(SECONDS, 0, "for", offsetof(struct pause_arguments, seconds), "DURATION",
+		   "end the pause after this time"),
 	{0},
 };
 
 static const struct option status_options[] = {
-	{"json", OPTION_FLAG, offsetof(struct status_arguments, json), NULL, NULL, NULL, 0, 0, "print JSON", 0},
+	OPTION_ROW(FLAG, 0, "json", offsetof(struct status_arguments, json), NULL, "print JSON"),
 	{0},
 };
 

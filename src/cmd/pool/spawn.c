@@ -30,19 +30,20 @@ struct arguments {
 };
 
 static const struct option options[] = {
-	{"tasks", OPTION_NUMBER, offsetof(struct arguments, n), "N", "1", NULL, 1, 50000, "start it N times", 'n'},
-	{"priority", OPTION_NUMBER, offsetof(struct arguments, priority), "P", "0", NULL, -1000000, 1000000,
-	 "start it before tasks of a lower priority", 'p'},
-	{"need", OPTION_TEXT, offsetof(struct arguments, need), "LIST", NULL, NULL, 0, 0,
-	 "use only stations that have this: arch=NAME, mem=SIZE, which a task may use", 'l'},
-	{"graph", OPTION_FILE, offsetof(struct arguments, graph), "FILE", NULL, NULL, 0, 0,
-	 "run the commands of FILE, each when those before it have succeeded", 'g'},
-	{"live", OPTION_FLAG, offsetof(struct arguments, live), NULL, NULL, NULL, 0, 0,
-	 "show output at once; a task whose station is lost then fails instead of being started again", 0},
-	{"label", OPTION_FLAG, offsetof(struct arguments, label), NULL, NULL, NULL, 0, 0,
-	 "put the task's number before each line of output", 0},
-	{"verbose", OPTION_FLAG, offsetof(struct arguments, verbose), NULL, NULL, NULL, 0, 0,
-	 "report on standard error where each task ran", 'v'},
+	OPTION_ROW(NUMBER, 'n', "tasks", offsetof(struct arguments, n), "N", "start it N times", .initial = "1",
+		   .min = 1, .max = 50000),
+	OPTION_ROW(NUMBER, 'p', "priority", offsetof(struct arguments, priority), "P",
+		   "start it before tasks of a lower priority", .initial = "0", .min = -1000000, .max = 1000000),
+	OPTION_ROW(TEXT, 'l', "need", offsetof(struct arguments, need), "LIST",
+		   "use only stations that have this: arch=NAME, mem=SIZE, which a task may use"),
+	OPTION_ROW(FILE, 'g', "graph", offsetof(struct arguments, graph), "FILE",
+		   "run the commands of FILE, each when those before it have succeeded"),
+	OPTION_ROW(FLAG, 0, "live", offsetof(struct arguments, live), NULL,
+		   "show output at once; a task whose station is lost then fails instead of being started again"),
+	OPTION_ROW(FLAG, 0, "label", offsetof(struct arguments, label), NULL,
+		   "put the task's number before each line of output"),
+	OPTION_ROW(FLAG, 'v', "verbose", offsetof(struct arguments, verbose), NULL,
+		   "report on standard error where each task ran"),
 	{0},
 };
 

@@ -17,8 +17,7 @@ struct arguments {
 };
 
 static const struct option options[] = {
-	{"json", OPTION_FLAG, offsetof(struct arguments, json), NULL, NULL, NULL, 0, 0, "print JSON instead of a table",
-	 0},
+	OPTION_ROW(FLAG, 0, "json", offsetof(struct arguments, json), NULL, "print JSON instead of a table"),
 	{0},
 };
 
