@@ -1,6 +1,7 @@
 /*
  * qstat_full.c - jobs in full: -f, -x, -F json, -F dsv.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "cmd/pbs/pbsattr.h"
@@ -58,6 +59,23 @@ static bool is_range(const char *operand)
 	return close && close > open + 1 && open[1 + strspn(open + 1, "0123456789")] != ']';
 }
 
+/* Removes the field that a refusal names in quotes: an older server does not know it. Returns false
+ * if it names none of them. */
+static bool field_drop(struct strbuf *fields, const char *refusal)
+{
+	const char *from = strchr(refusal, '"');
+	size_t n = from ? strcspn(from + 1, "\"") : 0;
+
+	for (char *at = fields->text; n && (at = strchr(at, ',')); at++) {
+		if (strncmp(at + 1, from + 1, n) != 0 || (at[1 + n] && at[1 + n] != ','))
+			continue;
+		memmove(at, at + 1 + n, strlen(at + 1 + n) + 1);
+		fields->n -= 1 + n;
+		return true;
+	}
+	return false;
+}
+
 /* Prints a list, page by page if the server splits it. */
 static void list_print(struct full *f, const char *operand)
 {
@@ -67,6 +85,7 @@ static void list_print(struct full *f, const char *operand)
 	size_t i;
 	int n = 0;
 	char next[64] = "";
+	bool again;
 
 	pbsattr_fields(&fields);
 	if (qstat_wants_past(f->q) && !(operand && qstat_is_job(operand)))
@@ -76,10 +95,12 @@ static void list_print(struct full *f, const char *operand)
 		qstat_path(f->q, operand, &path);
 		query_add(&path, "fields", fields.text);
 		query_add(&path, "after", next);
-		if (client_ask(f->q->client, "GET", path.text, NULL, 0, &reply, &err) < 0) {
+		int rc = client_ask(f->q->client, "GET", path.text, NULL, 0, &reply, &err);
+		again = rc == -EINVAL && field_drop(&fields, err.text);
+		if (rc < 0 && !again) {
 			qstat_failed(f->q, operand, &err);
 			n = -1;
-		} else {
+		} else if (rc == 0) {
 			json_array_foreach(json_object_get(reply.json, "jobs"), i, job)
 			{
 				n++;
@@ -89,7 +110,7 @@ static void list_print(struct full *f, const char *operand)
 			snprintf(next, sizeof next, "%s", object_text(reply.json, "next"));
 		}
 		reply_fini(&reply);
-	} while (n >= 0 && *next);
+	} while (again || (n >= 0 && *next));
 	if (n == 0 && operand && qstat_is_job(operand) && !is_range(operand))
 		n = (int)qstat_past(f->q, operand, job_print, f);
 	if (n == 0 && operand)
