@@ -268,20 +268,6 @@ void spool_done(struct agent *a, struct link *server, const json_t *head)
 
 /* ---- answers from the server ---- */
 
-static bool lease_read(const json_t *o, struct offer *ret)
-{
-	json_t *copy = json_copy((json_t *)o);
-	char *text;
-	bool right;
-
-	json_object_set_new(copy, "tray", json_string("g0"));
-	text = json_dumps(copy, JSON_COMPACT);
-	right = text && offer_parse(text, strlen(text), ret, NULL) == 0 && *ret->lease && ret->end > ret->next;
-	free(text);
-	json_decref(copy);
-	return right;
-}
-
 void host_spool_lease(struct agent *a, struct link *server, const json_t *lease)
 {
 	struct spool *p = a->spool;
@@ -291,7 +277,7 @@ void host_spool_lease(struct agent *a, struct link *server, const json_t *lease)
 
 	if (!lease) /* a server of an older version: the changes wait for a newer one */
 		return;
-	if (lease_read(lease, &fresh)) {
+	if (offer_load(lease, &fresh, NULL) == 0 && *fresh.lease && fresh.end > fresh.next) {
 		rc = offer_renew(p, &fresh, &err);
 	} else {
 		rc = offer_remove(p->dir, &err);

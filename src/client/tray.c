@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/codec.h"
 #include "base/mem.h"
-#include "base/members.h"
 #include "base/strbuf.h"
 
 #define REQUEST "request"
@@ -87,31 +87,39 @@ static bool word_is_right(const char *text)
 	return n < TRAY_LEASE && strspn(text, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_") == n;
 }
 
+#define OFFERS(member) MEMBER(struct offer, member)
+static const struct field offer_rows[] = {
+	{"tray", MEMBER_CHARS(struct offer, tray)},
+	{"next", .in = ALWAYS, .least = 1, .most = INT64_MAX, OFFERS(next)},
+	{"end", .most = INT64_MAX, OFFERS(end)},
+	{"server", .in = ALWAYS, MEMBER_CHARS(struct offer, server)},
+	{"shared", OFFERS(shared)},
+	{"wait", .most = 1000000, OFFERS(wait)},
+	{"lease", MEMBER_CHARS(struct offer, lease)},
+	{"cluster", MEMBER_CHARS(struct offer, cluster)},
+	{0},
+};
+
+int offer_load(const json_t *o, struct offer *ret, struct err *err)
+{
+	int rc;
+
+	*ret = (struct offer){0};
+	rc = record_load(offer_rows, 0, o, ret, NULL, err);
+	if (rc < 0)
+		return err_prefix(err, rc, "it is not an offer of the spool");
+	return word_is_right(ret->lease) && word_is_right(ret->cluster)
+		       ? 0
+		       : err_set(err, -EINVAL, "the spool's offer has a lease or cluster that can't be");
+}
+
 int offer_parse(const char *text, size_t n, struct offer *ret, struct err *err)
 {
 	json_t *o = json_loadb(text, n, 0, NULL);
-	const char *tray = json_string_value(json_object_get(o, "tray")),
-		   *server = json_string_value(json_object_get(o, "server"));
-	const char *lease = member_text(o, "lease"), *cluster = member_text(o, "cluster");
-	json_int_t next = json_integer_value(json_object_get(o, "next")),
-		   end = json_integer_value(json_object_get(o, "end")),
-		   wait = json_integer_value(json_object_get(o, "wait"));
-	int rc = 0;
+	int rc = offer_load(o, ret, err);
 
-	*ret = (struct offer){0};
-	if (!tray || !tray_is_right(tray) || !server || strlen(server) >= sizeof ret->server || next < 1 || end < 0 ||
-	    wait < 0 || wait > 1000000 || !word_is_right(lease) || !word_is_right(cluster)) {
-		rc = err_set(err, -EINVAL, "it is not an offer of the spool");
-	} else {
-		snprintf(ret->tray, sizeof ret->tray, "%s", tray);
-		snprintf(ret->server, sizeof ret->server, "%s", server);
-		snprintf(ret->lease, sizeof ret->lease, "%s", lease);
-		snprintf(ret->cluster, sizeof ret->cluster, "%s", cluster);
-		ret->next = (uint64_t)next;
-		ret->end = (uint64_t)end;
-		ret->wait = (int)wait;
-		ret->shared = json_is_true(json_object_get(o, "shared"));
-	}
+	if (rc == 0 && !tray_is_right(ret->tray))
+		rc = err_set(err, -EINVAL, "the spool's offer names no tray");
 	json_decref(o);
 	return rc;
 }
@@ -144,27 +152,21 @@ static int directory_sync(const char *path)
 int offer_write(const char *dir, const struct offer *l, struct err *err)
 {
 	char path[PATH_MAX], fresh[PATH_MAX];
-	json_t *o = json_pack("{s:s, s:I, s:s, s:b, s:i}", "tray", l->tray, "next", (json_int_t)l->next, "server",
-			      l->server, "shared", l->shared, "wait", l->wait);
-	if (l->end)
-		json_object_set_new(o, "end", json_integer((json_int_t)l->end));
-	if (*l->lease)
-		json_object_update_new(o, json_pack("{s:s, s:s}", "lease", l->lease, "cluster", l->cluster));
-	char *text = json_dumps(o, JSON_COMPACT);
+	struct strbuf text = {0};
 
+	record_store_text(offer_rows, 0, l, NULL, &text);
 	snprintf(path, sizeof path, "%s/offer", dir);
 	snprintf(fresh, sizeof fresh, "%s/offer.new", dir);
 	unlink(fresh);
 	int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, l->shared ? 0644 : 0600);
-	int rc = fd < 0 ? -errno : write_all(fd, text, strlen(text));
+	int rc = fd < 0 ? -errno : write_all(fd, text.text, text.n);
 	if (fd >= 0)
 		close(fd);
 	if (rc == 0 && rename(fresh, path) < 0)
 		rc = -errno;
 	if (rc == 0)
 		rc = directory_sync(dir);
-	free(text);
-	json_decref(o);
+	strbuf_fini(&text);
 	return rc < 0 ? err_set(err, rc, "%.300s: %s", path, strerror(-rc)) : 0;
 }
 
@@ -180,15 +182,25 @@ int offer_remove(const char *dir, struct err *err)
 
 /* ---- a change ---- */
 
+#define KEPT(member)                                                                                                   \
+	{                                                                                                              \
+#member, MEMBER(struct kept, member)                                                                   \
+	}
+/* A sealed body is a text, of which every byte counts. */
+static const struct field kept_rows[] = {
+	KEPT(path), KEPT(lease), KEPT(nonce), KEPT(token), KEPT(seal), KEPT(sealed), KEPT(body), {0},
+};
+
+static void request_drop(struct kept *x)
+{
+	record_free(kept_rows, x);
+	json_decref(x->body);
+	x->body = NULL;
+}
+
 void kept_fini(struct kept *x)
 {
-	free(x->path);
-	json_decref(x->body);
-	free(x->sealed);
-	free(x->lease);
-	free(x->nonce);
-	free(x->token);
-	free(x->seal);
+	request_drop(x);
 	*x = (struct kept){0};
 }
 
@@ -210,77 +222,62 @@ void seal_text(const char *lease, const char *nonce, const char *path, const cha
 	strbuf_printf(ret, "shunt change\n%s\n%s\n%s\n%s", lease, nonce, path, body);
 }
 
-/* Returns the body as a new object. A sealed body is a text, of which every byte counts. */
-static json_t *body_open(const json_t *o)
+static bool seal_is_right(const struct kept *x)
 {
-	const json_t *sealed = json_object_get(o, "sealed");
-
-	return sealed ? json_loadb(json_string_value(sealed), json_string_length(sealed), JSON_ALLOW_NUL, NULL)
-		      : json_incref(json_object_get(o, "body"));
-}
-
-static bool seal_is_right(const json_t *o)
-{
-	static const char *const words[] = {"lease", "nonce", "token", "seal"};
-	const json_t *sealed = json_object_get(o, "sealed");
-	bool right = json_is_string(sealed) && strlen(json_string_value(sealed)) == json_string_length(sealed);
+	const char *const words[] = {x->lease, x->nonce, x->token, x->seal};
 
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		right = right && *member_text(o, words[i]) && word_is_right(member_text(o, words[i]));
-	return !sealed || right;
+		if (!words[i] || !word_is_right(words[i]))
+			return false;
+	return true;
 }
 
-static void seal_take(const json_t *o, struct kept *ret)
+static int kept_check(struct kept *x, struct err *err)
 {
-	if (!json_object_get(o, "sealed"))
-		return;
-	ret->sealed = mem_strdup(member_text(o, "sealed"));
-	ret->lease = mem_strdup(member_text(o, "lease"));
-	ret->nonce = mem_strdup(member_text(o, "nonce"));
-	ret->token = mem_strdup(member_text(o, "token"));
-	ret->seal = mem_strdup(member_text(o, "seal"));
+	if (!x->path || !path_is_right(x->path) || !json_is_object(x->body))
+		return err_set(err, -EINVAL,
+			       "it must be an object with path (\"/v1/jobs\", or that with an action) and body");
+	/* A number is for one change; and nobody waits at a terminal. */
+	if (json_object_get(x->body, "jobs") || json_is_true(json_object_get(x->body, "interactive")))
+		return err_set(err, -EINVAL,
+			       "a list of jobs, or an interactive job, can't be submitted while no server runs");
+	return 0;
 }
 
 int kept_parse(const char *text, size_t n, struct kept *ret, struct err *err)
 {
 	json_error_t why;
 	json_t *o = json_loadb(text, n, JSON_ALLOW_NUL, &why);
-	const char *path = json_string_value(json_object_get(o, "path"));
-	json_t *body = seal_is_right(o) ? body_open(o) : NULL;
-	int rc = 0;
+	int rc;
 
 	if (!o)
-		rc = err_set(err, -EINVAL, "it is not JSON: %s at byte %d", why.text, why.position);
-	else if (!path || !path_is_right(path) || !json_is_object(body))
-		rc = err_set(err, -EINVAL,
-			     "it must be an object with path (\"/v1/jobs\", or that with an action) and body");
-	/* A number is for one change; and nobody waits at a terminal. */
-	else if (json_object_get(body, "jobs") || json_is_true(json_object_get(body, "interactive")))
-		rc = err_set(err, -EINVAL,
-			     "a list of jobs, or an interactive job, can't be submitted while no server runs");
-	if (rc == 0) {
-		ret->path = mem_strdup(path);
-		ret->body = json_incref(body);
-		seal_take(o, ret);
-	}
-	json_decref(body);
+		return err_set(err, -EINVAL, "it is not JSON: %s at byte %d", why.text, why.position);
+	rc = record_load(kept_rows, 0, o, ret, NULL, err);
+	if (!ret->sealed)
+		json_incref(ret->body);
+	else
+		ret->body = seal_is_right(ret) ? json_loads(ret->sealed, JSON_ALLOW_NUL, NULL) : NULL;
+	if (rc == 0)
+		rc = kept_check(ret, err);
+	if (rc < 0)
+		request_drop(ret);
 	json_decref(o);
 	return rc;
 }
 
 void change_format(const struct offer *l, const struct change *c, struct strbuf *out)
 {
-	if (!*l->lease) {
-		strbuf_printf(out, "{\"path\":\"%s\",\"body\":%s}", c->path, c->body);
-		return;
-	}
-	json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "path", c->path, "lease", l->lease, "nonce", c->nonce,
-			      "token", c->token, "seal", c->seal, "sealed", c->body);
-	char *text = json_dumps(o, JSON_COMPACT);
+	struct kept x = {.path = (char *)c->path,
+			 .lease = (char *)l->lease,
+			 .nonce = (char *)c->nonce,
+			 .token = (char *)c->token,
+			 .seal = (char *)c->seal,
+			 .sealed = (char *)c->body};
 
-	strbuf_puts(out, text ? text : "");
-	free(text);
-	json_decref(o);
+	if (*l->lease)
+		record_store_text(kept_rows, 0, &x, NULL, out);
+	else
+		strbuf_printf(out, "{\"path\":\"%s\",\"body\":%s}", c->path, c->body);
 }
 
 static int request_write(int dir, const struct offer *l, const struct change *c, struct err *err)

@@ -76,6 +76,8 @@ struct offer {
  * spool cannot be used; other errors if it cannot be read or is not an offer. */
 int offer_read(const char *dir, struct offer *ret, struct err *err);
 int offer_parse(const char *text, size_t n, struct offer *ret, struct err *err);
+/* Reads an offer that need not name a tray: a lease of the server's. */
+int offer_load(const json_t *o, struct offer *ret, struct err *err);
 /* Replaces the offer durably. */
 int offer_write(const char *dir, const struct offer *l, struct err *err);
 int offer_remove(const char *dir, struct err *err); /* succeeds if there is none */
