@@ -237,24 +237,30 @@ static int64_t cpu_us(const struct rusage *u)
 	return (u->ru_utime.tv_sec + u->ru_stime.tv_sec) * SECOND + u->ru_utime.tv_usec + u->ru_stime.tv_usec;
 }
 
+/* CPU time of the processes that have ended. */
+static int64_t ended_cpu_ms(const struct shepherd *s)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_CHILDREN, &u);
+	return (cpu_us(&u) - cpu_us(&s->before)) / 1000;
+}
+
 int64_t shepherd_cpu_ms(const struct shepherd *s)
 {
 	struct cgroup_usage group = cgroup_usage(s->place->cgroup, s->o->tag);
-	struct rusage u;
 
-	getrusage(RUSAGE_CHILDREN, &u);
-	return group.cpu_ms >= 0 ? group.cpu_ms : (cpu_us(&u) - cpu_us(&s->before)) / 1000 + tree_cpu(getpid());
+	return group.cpu_ms >= 0 ? group.cpu_ms : ended_cpu_ms(s) + tree_cpu(getpid());
 }
 
+/* Takes the usage of an attempt of which no process is left. */
 static void usage_take(struct shepherd *s)
 {
 	struct cgroup_usage group = cgroup_usage(s->place->cgroup, s->o->tag);
-	struct rusage u;
 
-	getrusage(RUSAGE_CHILDREN, &u);
-	s->r.cpu_ms = shepherd_cpu_ms(s);
-	if (u.ru_maxrss > s->r.memory_kib)
-		s->r.memory_kib = u.ru_maxrss;
+	s->r.cpu_ms = group.cpu_ms >= 0 ? group.cpu_ms : ended_cpu_ms(s);
+	if (s->largest_kib > s->r.memory_kib)
+		s->r.memory_kib = s->largest_kib;
 	if (group.memory_kib >= 0)
 		s->r.memory_kib = group.memory_kib;
 	if (group.out_of_memory && s->r.cause == CAUSE_ITSELF)

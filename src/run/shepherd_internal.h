@@ -50,6 +50,7 @@ struct shepherd {
 	int64_t output_at;				   /* us: next check of output in the spare directory */
 	int64_t warned, warn_again; /* end of which its terminal was warned; time of the next try */
 	struct rusage before;	    /* usage of children that were not the job's */
+	int64_t largest_kib;	    /* peak memory of the largest process that has ended */
 };
 
 int64_t shepherd_wall_us(void);

@@ -376,16 +376,20 @@ static void room_look(struct shepherd *s, int status)
 /* Reaps children; returns true if there are any left. */
 static bool reap(struct shepherd *s)
 {
+	struct rusage used;
 	pid_t pid;
 	int status;
 
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+	while ((pid = wait4(-1, &status, WNOHANG, &used)) > 0) {
+		if (used.ru_maxrss > s->largest_kib)
+			s->largest_kib = used.ru_maxrss;
 		if (pid == s->job)
 			first_ended(s, status);
 		else if (saving_reaped(s, pid, status))
 			;
 		else if (crew_reaped(&s->crew, pid, status))
 			room_look(s, status);
+	}
 	return pid == 0;
 }
 
