@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "engine/news.h"
+#include "run/glance.h"
 #include "run/message.h"
 #include "run/task.h"
 
@@ -21,6 +22,7 @@ static void order_try(const char *text, size_t n, struct arena *a)
 {
 	struct strbuf first = {0}, again = {0};
 	struct err err = {.text = ""};
+	struct order_glance g;
 	struct order o;
 
 	if (order_read(text, n, a, &o, &err) < 0) {
@@ -28,6 +30,10 @@ static void order_try(const char *text, size_t n, struct arena *a)
 		return;
 	}
 	assert(o.argv && o.env && o.uid != BY_NAME);
+	if (order_glance(text, n, a, &g) == 0)
+		assert(!strcmp(g.tag, o.tag) && !strcmp(g.user, o.user) && g.uid == o.uid && g.gid == o.gid &&
+		       g.lease == o.lease && g.grace == o.grace && g.by_name == o.foreign.by_name &&
+		       g.look_up == o.foreign.look_up);
 	order_write(&o, &first);
 	assert(order_read(first.text, first.n, a, &o, &err) == 0);
 	order_write(&o, &again);
