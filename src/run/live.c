@@ -242,6 +242,15 @@ int64_t live_lease_end(int dir, const char *tag, int64_t word)
 	return end;
 }
 
+pid_t live_pid(int dir, const char *tag)
+{
+	struct content *c = mem_alloc(sizeof *c);
+	pid_t pid = content_read(dir, tag, c) ? 0 : c->pid;
+
+	free(c);
+	return pid;
+}
+
 pid_t live_session(int dir, const char *tag)
 {
 	struct content *c = mem_alloc(sizeof *c);

@@ -12,7 +12,8 @@
  *	saves {"state"...    its checkpoints (checkpoint.h); this line is overwritten
  *	{"tag": ...}        the result; the last line
  *
- * A line counts once its newline is written. The shepherd holds the lock (flock) until it exits.
+ * A line counts once its newline is written. The shepherd holds the lock (flock) until it has
+ * written the result.
  *
  * Files that the server no longer needs are kept as .free.0 and so on, and reused: some file
  * systems are slow to allocate inodes where many were freed a moment ago.
@@ -34,6 +35,8 @@ int live_create(int dir, const char *tag, const struct identity *owner, struct e
 /* Returns a pidfd of the shepherd of LIVE/TAG, whichever nursery forked it; -ESRCH if it has ended,
  * -ENOENT if there was none. */
 int live_shepherd(int dir, const char *tag);
+/* Returns the shepherd's pid, whether it still lives or not; 0: it has not begun. */
+pid_t live_pid(int dir, const char *tag);
 /* Returns the job's session; 0 if it has none or the machine has rebooted since. */
 pid_t live_session(int dir, const char *tag);
 /* Returns the boot_us() at which nothing of a running attempt may be left, unless the server is

@@ -1,9 +1,10 @@
 /*
  * nursery.c - the process that forks shepherds.
  *
- * It is small and does little, because each fork copies all it holds. It waits for two things:
- * orders, and ends of its children. A child does whatever could take long: ending leftovers,
- * opening files on a slow disk, querying a user database.
+ * It is small and does little, because each fork copies all it holds, and every job of the machine
+ * passes through it. It waits for orders, for reports of its shepherds, and for ends of its
+ * children. A child does whatever could take long: ending leftovers, opening files on a slow disk,
+ * querying a user database.
  */
 #include "run/nursery.h"
 
@@ -28,13 +29,14 @@
 
 #include "base/vec.h"
 #include "run/cgroup.h"
+#include "run/glance.h"
+#include "run/herd.h"
 #include "run/identity.h"
 #include "run/lease.h"
 #include "run/listing.h"
 #include "run/live.h"
 #include "run/lookups.h"
 #include "run/message.h"
-#include "run/room.h"
 #include "run/scribe.h"
 #include "run/shepherd.h"
 #include "run/sweep.h"
@@ -52,12 +54,6 @@
 #define LEASE_SLACK 3000000
 #define LEASE_AGAIN 1000000 /* microseconds between two attempts to end a shepherd */
 
-struct child {
-	pid_t pid;
-	bool shepherd; /* false: it ends leftovers */
-	char *tag;
-};
-
 struct nest {
 	const struct nursery_options *o;
 	int live, lock, signals, datagrams, clock; /* descriptors */
@@ -66,7 +62,7 @@ struct nest {
 	char *instance;
 	struct identity server; /* owner of LIVE */
 	struct cgroup cgroup;
-	VEC(struct child) children;
+	struct herd herd;
 	struct lookups lookups;
 	/* the frame's user has just been looked up: use the answer, whatever it is */
 	bool answered;
@@ -95,28 +91,38 @@ static void answer_give(struct nest *n, const struct answer *a)
 
 /* ---- children ---- */
 
-static void child_add(struct nest *n, pid_t pid, bool shepherd, const char *tag)
+static void report_take(struct nest *n, struct child *c, enum handover_report report, const char *text)
 {
-	vec_push(&n->children, (struct child){.pid = pid, .shepherd = shepherd, .tag = mem_strdup(tag)});
+	if (report == REPORT_REFUSES) {
+		unlinkat(n->live, c->tag, 0);
+		answer_give(n, &(struct answer){.type = ANSWER_REFUSED, .tag = c->tag, .reason = text});
+	} else {
+		answer_give(n, &(struct answer){.type = ANSWER_DIED, .tag = c->tag});
+	}
+	herd_over(&n->herd, c, report == REPORT_WAITS);
 }
 
-static void child_ended(struct nest *n, pid_t pid)
+static void reports_take(struct nest *n)
 {
-	for (size_t i = 0; i < n->children.n; i++) {
-		struct child c = n->children.v[i];
-		if (c.pid != pid)
-			continue;
-		answer_give(n, &(struct answer){.type = c.shepherd ? ANSWER_DIED : ANSWER_CLEANED, .tag = c.tag});
-		free(c.tag);
-		n->children.v[i] = n->children.v[--n->children.n];
-		return;
-	}
+	static char text[READ_SIZE];
+	enum handover_report report;
+	ssize_t length;
+
+	for (struct child *c; (c = herd_report(&n->herd, &report, text, sizeof text, &length));)
+		report_take(n, c, report, text);
 }
 
 static void children_reap(struct nest *n)
 {
-	for (pid_t pid; (pid = waitpid(-1, NULL, WNOHANG)) > 0;)
-		child_ended(n, pid);
+	bool shepherd;
+
+	reports_take(n); /* what they said comes before their end */
+	for (pid_t pid; (pid = waitpid(-1, NULL, WNOHANG)) > 0;) {
+		char *tag = herd_reaped(&n->herd, pid, &shepherd);
+		if (tag)
+			answer_give(n, &(struct answer){.type = shepherd ? ANSWER_DIED : ANSWER_CLEANED, .tag = tag});
+		free(tag);
+	}
 }
 
 /* Closes what a child must not hold, above all the lock, which means that the nursery is
@@ -126,52 +132,41 @@ static void child_close(struct nest *n)
 	close(n->lock);
 	close(n->signals);
 	close(n->clock);
+	herd_close(&n->herd);
 }
 
 /* ---- orders ---- */
 
-static int order_start(struct nest *n, struct order *o, struct arena *a, pid_t *ret_pid, struct err *err)
+static int order_start(struct nest *n, struct handover *h, pid_t *ret_pid, struct err *err)
 {
-	struct identity who;
-	struct shepherd_place place = {.datagrams = n->datagrams,
-				       .socket = n->o->socket,
-				       .cgroup = &n->cgroup,
-				       .who = &who,
-				       .dir = n->live,
-				       .live_path = n->instance};
-	int r = identity_get(o->foreign.look_up ? BY_NAME : o->uid, o->gid, o->user, n->o->root_jobs, &who, err);
-
-	if (r)
-		return r;
-	order_own(o, &who, a);
-	who.server = &n->server;
-	place.env = room_environment(o, n->instance, a);
-	place.live = live_create(n->live, o->tag, &n->server, err);
-	if (place.live < 0)
-		return place.live;
-	pid_t pid = fork();
-	if (pid == 0) {
-		child_close(n);
-		close(n->o->fd);
-		/* A reader of the server's standard error must not have to wait for the shepherd
-		 * to close it. */
-		dup2(STDIN_FILENO, STDERR_FILENO);
-		shepherd_main(o, &place);
-	}
-	if (pid < 0) {
-		r = err_set(err, -errno, "no process could be made for its shepherd: %s", strerror(errno));
-		unlinkat(n->live, o->tag, 0);
-	}
-	close(place.live);
+	h->live = live_create(n->live, h->tag, &n->server, err);
+	if (h->live < 0)
+		return h->live;
+	pid_t pid = herd_order(&n->herd, h);
+	close(h->live);
 	*ret_pid = pid;
-	return r;
+	if (pid > 0)
+		return 0;
+	unlinkat(n->live, h->tag, 0);
+	return err_set(err, (int)pid, "no process could be made for its shepherd: %s", strerror(-(int)pid));
+}
+
+/* Closes what a shepherd must not hold. A reader of the server's standard error must not have to
+ * wait for the shepherd to close it. */
+static void on_shepherd(void *context)
+{
+	struct nest *n = context;
+
+	child_close(n);
+	close(n->o->fd);
+	dup2(STDIN_FILENO, STDERR_FILENO);
 }
 
 static void look_set(struct nest *n, int64_t at);
 
-static void lease_began(struct nest *n, const struct order *o)
+static void lease_began(struct nest *n, const struct order_glance *g)
 {
-	int64_t at = o->lease > 0 ? boot_us() + (o->lease + o->grace) * 1000000 : INT64_MAX;
+	int64_t at = g->lease > 0 ? boot_us() + (g->lease + g->grace) * 1000000 : INT64_MAX;
 
 	if (at < n->look_at)
 		look_set(n, at);
@@ -187,46 +182,63 @@ static bool user_ready(struct nest *n, const char *user, bool by_name)
 	return age != IDENTITY_NONE;
 }
 
-static void order_take(struct nest *n, const char *text, size_t length, struct arena *a)
+static void refuse(struct nest *n, const char *tag, const char *reason, bool unclear)
+{
+	answer_give(n, &(struct answer){.type = ANSWER_REFUSED, .tag = tag, .reason = reason, .unclear = unclear});
+}
+
+/* Reads the members that are needed here, if necessary by reading the whole order. */
+static int order_look(const char *text, size_t length, struct arena *a, struct order_glance *ret, struct err *err)
 {
 	struct order o;
+
+	if (order_glance(text, length, a, ret) == 0)
+		return 0;
+	int r = order_read(text, length, a, &o, err);
+	if (!r)
+		*ret = (struct order_glance){.tag = o.tag,
+					     .user = o.user,
+					     .uid = o.uid,
+					     .gid = o.gid,
+					     .lease = o.lease,
+					     .grace = o.grace,
+					     .by_name = o.foreign.by_name,
+					     .look_up = o.foreign.look_up};
+	return r;
+}
+
+static void order_take(struct nest *n, const char *text, size_t length, struct arena *a)
+{
+	struct order_glance g;
 	struct err err;
 	pid_t pid;
 	int rc;
 
-	if (order_read(text, length, a, &o, &err)) {
-		answer_give(n, &(struct answer){
-				       .type = ANSWER_REFUSED, .tag = order_tag(text, length, a), .reason = err.text});
-	} else if (o.foreign.by_name) { /* order_settle() was not called */
-		answer_give(n, &(struct answer){.type = ANSWER_REFUSED,
-						.tag = o.tag,
-						.reason = "its order is not settled for this host"});
-	} else if (!user_ready(n, o.user, o.foreign.look_up)) {
-		lookups_park(&n->lookups, o.user, o.tag, FRAME_ORDER, text, length);
-	} else if ((rc = order_start(n, &o, a, &pid, &err))) {
-		/* EPERM: the user may not have jobs */
-		answer_give(n,
-			    &(struct answer){
-				    .type = ANSWER_REFUSED, .tag = o.tag, .reason = err.text, .unclear = rc == -EPERM});
-	} else {
-		child_add(n, pid, true, o.tag);
-		lease_began(n, &o);
-		answer_give(n, &(struct answer){.type = ANSWER_STARTED, .tag = o.tag, .pid = pid});
+	if (order_look(text, length, a, &g, &err)) {
+		refuse(n, order_tag(text, length, a), err.text, false);
+		return;
 	}
+	if (g.by_name) { /* order_settle() was not called */
+		refuse(n, g.tag, "its order is not settled for this host", false);
+		return;
+	}
+	if (!user_ready(n, g.user, g.look_up)) {
+		lookups_park(&n->lookups, g.user, g.tag, FRAME_ORDER, text, length);
+		return;
+	}
+	struct handover h = {.tag = g.tag, .user = g.user, .text = text, .n = length};
+	rc = identity_get(g.look_up ? BY_NAME : g.uid, g.gid, g.user, n->o->root_jobs, &h.who, &err);
+	if (!rc)
+		rc = order_start(n, &h, &pid, &err);
+	if (rc) {
+		refuse(n, g.tag, err.text, rc == -EPERM); /* EPERM: the user may not have jobs */
+		return;
+	}
+	lease_began(n, &g);
+	answer_give(n, &(struct answer){.type = ANSWER_STARTED, .tag = g.tag, .pid = pid});
 }
 
 /* ---- signals ---- */
-
-/* Returns a pidfd of the attempt's shepherd. Our own child is found before it has written anything,
- * and its pid is safe as it is not reaped yet. Otherwise it is whichever shepherd holds the live
- * file: an earlier nursery may have forked it. */
-static int shepherd_find(struct nest *n, const char *tag)
-{
-	for (size_t i = 0; i < n->children.n; i++)
-		if (n->children.v[i].shepherd && strcmp(n->children.v[i].tag, tag) == 0)
-			return (int)syscall(SYS_pidfd_open, n->children.v[i].pid, 0);
-	return live_shepherd(n->live, tag);
-}
 
 /* Sends the signal and closes the pidfd. */
 static int shepherd_signal(int fd, int signal)
@@ -243,9 +255,20 @@ static int shepherd_signal(int fd, int signal)
 	return r;
 }
 
+/* Sends a signal to an attempt: to our own child, which is found before it has written anything, or
+ * to whichever shepherd holds the live file. An earlier nursery forked that one, so that it has no
+ * other attempt than this. */
+static void attempt_signal(struct nest *n, const char *tag, int signal)
+{
+	struct child *c = herd_find(&n->herd, tag);
+
+	if (!c || herd_signal(c, signal))
+		shepherd_signal(live_shepherd(n->live, tag), signal);
+}
+
 static void signal_take(struct nest *n, const struct request *q)
 {
-	shepherd_signal(shepherd_find(n, q->tag), q->signal);
+	attempt_signal(n, q->tag, q->signal);
 	answer_give(n, &(struct answer){.type = ANSWER_SIGNALED, .tag = q->tag});
 }
 
@@ -275,6 +298,10 @@ static void leftovers_end(struct nest *n, const char *tag)
 
 static void clean_take(struct nest *n, const char *tag)
 {
+	struct child *c = herd_find(&n->herd, tag);
+
+	if (c) /* not dead at all: the process below waits for its end */
+		herd_signal(c, SIGKILL);
 	pid_t pid = fork();
 
 	if (pid == 0) {
@@ -284,7 +311,7 @@ static void clean_take(struct nest *n, const char *tag)
 		_exit(0);
 	}
 	if (pid > 0)
-		child_add(n, pid, false, tag);
+		herd_add(&n->herd, pid, tag);
 	else
 		leftovers_end(n, tag); /* no process can be forked, so do it here */
 	if (pid < 0)
@@ -308,7 +335,9 @@ static void look_set(struct nest *n, int64_t at)
  * no CPU. */
 static void shepherd_end(struct nest *n, const char *tag)
 {
-	int fd = shepherd_find(n, tag);
+	const struct child *c = herd_find(&n->herd, tag);
+	/* our own child is not reaped yet, so that its pid is safe */
+	int fd = c ? (int)syscall(SYS_pidfd_open, c->pid, 0) : live_shepherd(n->live, tag);
 
 	if (fd < 0)
 		return;
@@ -561,6 +590,15 @@ static bool frames_read(struct nest *n)
 	return took == 0;
 }
 
+/* Returns the milliseconds until something is due; -1: nothing is. */
+static int patience_of(const struct nest *n, int lookups)
+{
+	int64_t left = n->herd.look_at == INT64_MAX ? -1 : (n->herd.look_at - boot_us()) / 1000 + 1;
+	int herd = left < 0 && n->herd.look_at != INT64_MAX ? 0 : (int)left;
+
+	return lookups < 0 ? herd : herd < 0 || lookups < herd ? lookups : herd;
+}
+
 static void nest_serve(struct nest *n)
 {
 	struct signalfd_siginfo info[8];
@@ -572,14 +610,19 @@ static void nest_serve(struct nest *n)
 		vec_push(&fds, ((struct pollfd){.fd = n->o->fd, .events = POLLIN}));
 		vec_push(&fds, ((struct pollfd){.fd = n->signals, .events = POLLIN}));
 		vec_push(&fds, ((struct pollfd){.fd = n->clock, .events = POLLIN}));
-		int patience = lookups_fds(&n->lookups, &fds);
+		vec_push(&fds, ((struct pollfd){.fd = n->herd.reports, .events = POLLIN}));
+		int patience = patience_of(n, lookups_fds(&n->lookups, &fds));
 		if (poll(fds.v, fds.n, patience) < 0 && errno != EINTR)
 			break;
 		lookups_turn(&n->lookups); /* before frames that belong to parked orders */
 		if (fds.v[1].revents && read(n->signals, info, sizeof info) > 0)
 			children_reap(n);
+		else if (fds.v[3].revents)
+			reports_take(n);
 		if (fds.v[2].revents)
 			leases_look(n);
+		if (boot_us() >= n->herd.look_at)
+			herd_look(&n->herd);
 		if (fds.v[0].revents)
 			more = frames_read(n);
 		answers_send(n);
@@ -666,6 +709,17 @@ static int nest_init(struct nest *n, struct err *err)
 	setsockopt(n->datagrams, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
 	live_boot();
 	leftovers_sweep(n);
+	n->herd.place = (struct shepherd_place){.dir = n->live,
+						.live_path = n->instance,
+						.datagrams = n->datagrams,
+						.socket = n->o->socket,
+						.cgroup = &n->cgroup,
+						.server = &n->server};
+	n->herd.leave = on_shepherd;
+	n->herd.context = n;
+	r = herd_init(&n->herd);
+	if (r)
+		return err_set(err, r, "no descriptors: %s", strerror(-r));
 	return cgroup_init(&n->cgroup, n->o->cgroup, n->instance, err);
 }
 
@@ -687,9 +741,7 @@ int nursery_main(const struct nursery_options *o)
 	lookups_fini(&n.lookups);
 	/* Shepherds keep running; this process only releases what it holds itself. */
 	cgroup_fini(&n.cgroup);
-	for (size_t i = 0; i < n.children.n; i++)
-		free(n.children.v[i].tag);
-	vec_free(&n.children);
+	herd_fini(&n.herd);
 	free(n.instance);
 	strbuf_fini(&n.in);
 	strbuf_fini(&n.out);

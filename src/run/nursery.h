@@ -1,27 +1,27 @@
 /*
- * nursery.h - the small process that forks a shepherd for each order, and the server's end of it.
+ * nursery.h - the small process that gives each order to a shepherd, and the server's end of it.
  *
- *	server --order--> nursery --fork--> shepherd --fork, exec--> the job
+ *	server --order--> nursery --fork or hand over--> shepherd --fork, exec--> the job
  *	   ^                                    |
  *	   +------ result (datagram) -----------+    and in LIVE/TAG, until the server removes it
  *
  * The nursery is a process of its own, exec'd before the server grows, so that forking is cheap; in
  * system mode it stays root while the server drops its rights. It never execs for an order: a
- * shepherd is a fork of it.
+ * shepherd is a fork of it, and takes further orders when it is done with one (herd.h).
  *
  * Nothing runs twice, nothing is lost:
- *  - Before it forks, the nursery creates LIVE/TAG with O_EXCL and locks it (flock; the lock is the
- *    shepherd's from then on). An order whose file exists is refused: that attempt was already
- *    made.
- *  - A shepherd writes its result into LIVE/TAG, then sends it as a datagram to SOCKET, then exits.
- *    It outlives server and nursery.
+ *  - Before it hands an order to a shepherd, the nursery creates LIVE/TAG with O_EXCL and locks it
+ *    (flock; the lock is the shepherd's from then on). An order whose file exists is refused: that
+ *    attempt was already made.
+ *  - A shepherd writes its result into LIVE/TAG, then sends it as a datagram to SOCKET, then exits
+ *    or waits for another order. Its attempt outlives server and nursery.
  *  - The nursery holds a lock on LIVE/.nursery. When its server is gone it executes the orders that
  *    it has, and exits. A server that holds that lock can therefore trust LIVE: no file and state
  *    NOW: the attempt never ran; a locked file: it is running; an unlocked file with a result: it
  *    has ended; without a result: its shepherd was killed (nursery_clean() ends what is left); an
- *    empty file: the nursery was killed before it forked the shepherd, which writes its pid before
- *    it starts anything. (After a crash of the machine an empty file proves nothing: written data
- *    may be lost.)
+ *    empty file: no shepherd has taken the order, since it writes its pid before it starts
+ *    anything. (After a crash of the machine an empty file proves nothing: written data may be
+ *    lost.)
  */
 #ifndef RUN_NURSERY_H
 #define RUN_NURSERY_H
@@ -107,8 +107,10 @@ ssize_t nursery_frame(const char *buf, size_t n, const char **ret_text, size_t *
 
 enum answer_type {
 	ANSWER_STARTED, /* `tag`, `pid` of the shepherd, which forks the job's first process */
-	ANSWER_REFUSED, /* `tag`, `reason`: no shepherd was started */
-	ANSWER_DIED,	/* `tag`: the shepherd ended; its result, if any, is in LIVE/TAG */
+	/* `tag`, `reason`: it never ran; follows STARTED if its shepherd could not read the order */
+	ANSWER_REFUSED,
+	/* `tag`: its shepherd is done with it, or dead; the result, if any, is in LIVE/TAG */
+	ANSWER_DIED,
 	ANSWER_CLEANED, /* `tag`: nothing of that attempt runs any more */
 	ANSWER_OPENED,	/* `id`; the descriptor came with SCM_RIGHTS, or `reason` has the error */
 	ANSWER_LOOKED,	/* `id`; `fs`, `directory`, or `reason` */

@@ -169,6 +169,7 @@ static void launcher_add(const struct order *o, char **before, word_list *argv)
 	const struct order_checkpoint *c = &o->checkpoint;
 	int signal[] = {c->periodic_signal, c->preempt_signal};
 
+	pass[0] = '\0';
 	for (size_t i = 0; i < 2 && c->method == CHECKPOINT_SIGNAL; i++)
 		if (signal[i] > 0)
 			snprintf(pass + strlen(pass), 32, "%s%d", *pass ? "," : "", signal[i]);

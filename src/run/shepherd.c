@@ -25,6 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "run/handover.h"
 #include "run/live.h"
 #include "run/rights.h"
 #include "run/room.h"
@@ -33,6 +34,10 @@
 #include "run/shepherd_internal.h"
 #include "run/site.h"
 #include "run/tree.h"
+
+/* Orders that a shepherd takes before another is forked: memory that an attempt does not free must
+ * not add up. */
+#define ORDERS_MOST 200
 
 /* ---- starting ---- */
 
@@ -218,6 +223,7 @@ static int prepare(struct shepherd *s, struct err *err)
 		s->output_at = boot_us();
 	workdir_look(s);
 	if (!r && s->o->site.prologue) {
+		prctl(PR_SET_CHILD_SUBREAPER, 0); /* the attempt before has set it */
 		r = site_prologue(s->o, s->output.fd[0], s->output.fd[1], err);
 		s->r.unclear = r != 0; /* the prologue may have rejected the job, or the host */
 		if (r == -ECANCELED)
@@ -325,20 +331,20 @@ static void job_finished(struct shepherd *s)
 	}
 }
 
-/* Writes and sends the result. A full disk only delays it, until the file is written, or the server
- * has the datagram and has removed the file. */
-static void result_tell(struct shepherd *s)
+/* Writes the result. Returns false if the disk was full for a while: then the server has it from
+ * the datagram, or from the file once that could be written. */
+static bool result_write_down(struct shepherd *s, const struct strbuf *text)
 {
-	struct strbuf text = {0};
+	int r = live_add(s->place->live, &s->live_at, text->text, text->n);
 
-	result_write(&s->r, &text);
-	strbuf_puts(&text, "\n");
-	int r = live_add(s->place->live, &s->live_at, text.text, text.n);
-	shepherd_send(s, text.text, text.n - 1);
+	if (!r)
+		return true;
+	shepherd_send(s, text->text, text->n - 1);
 	while (r && !live_removed(s->place->live)) {
 		nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
-		r = live_add(s->place->live, &s->live_at, text.text, text.n);
+		r = live_add(s->place->live, &s->live_at, text->text, text->n);
 	}
+	return false;
 }
 
 /* After vfork the first process shares our memory, after clone3 it has its own. */
@@ -346,6 +352,7 @@ static char *trouble_make(const struct cgroup *c, const struct order *o)
 {
 	static char plain[TROUBLE_SIZE];
 
+	plain[0] = '\0';
 	if (c->kind != CGROUP_V2 && o->checkpoint.method != CHECKPOINT_CRIU)
 		return plain;
 	char *shared = mmap(NULL, TROUBLE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -354,10 +361,120 @@ static char *trouble_make(const struct cgroup *c, const struct order *o)
 	return shared;
 }
 
-void shepherd_main(const struct order *o, const struct shepherd_place *place)
+static void trouble_free(const struct cgroup *c, const struct order *o, char *trouble)
 {
-	struct shepherd s = {.o = o,
-			     .place = place,
+	if (c->kind == CGROUP_V2 || o->checkpoint.method == CHECKPOINT_CRIU)
+		munmap(trouble, TROUBLE_SIZE);
+}
+
+/* Runs the attempt up to its result, which is in s->r. */
+static void attempt_run(struct shepherd *s)
+{
+	const struct order *o = s->o;
+	const struct shepherd_place *place = s->place;
+	struct err err;
+
+	umask(022); /* the attempt before had its own */
+	getrusage(RUSAGE_CHILDREN, &s->before);
+	lease_begin(&s->lease, o->lease, o->lease > 0 ? boot_us() : 0);
+	int r = live_say(place->live, &s->live_at, "pid", getpid());
+	if (!r)
+		r = live_owner(place->live, &s->live_at, o, place->who->uid, place->cgroup);
+	if (r) /* no one could find the attempt or know that it began */
+		err_set(&err, r, "its shepherd can't write to its live file: %s", strerror(-r));
+	s->trouble = trouble_make(place->cgroup, o);
+	if (r || prepare(s, &err) || job_start(s, &err)) {
+		not_started(s, &err);
+	} else {
+		shepherd_watch(s);
+		if (o->lease > 0)
+			live_add(place->live, &s->live_at, "gone\n", 5);
+		saving_finish(s);
+		job_finished(s);
+	}
+	output_close(o, place->who, &s->output, &s->say);
+	room_clear(o, place->who);
+	s->r.tag = o->tag;
+	s->r.reason = s->say.n ? s->say.text : NULL;
+	if (o->terminal.pty)
+		pty_finish(&s->pty, &s->r);
+	trouble_free(place->cgroup, o, s->trouble);
+}
+
+/* Returns true if nothing of the attempt can have an effect on the next one: it had nothing but a
+ * program, which ended by itself and left nothing behind. */
+static bool is_ordinary(const struct shepherd *s)
+{
+	const struct order *o = s->o;
+
+	return s->r.how == RESULT_EXITED && s->r.cause == CAUSE_ITSELF && s->stage == RUNNING && !s->ordered &&
+	       !s->paused && !s->say.n && !o->room && !o->nhosts && !o->terminal.pty &&
+	       o->checkpoint.method == CHECKPOINT_NONE && !o->site.prologue && !o->site.epilogue &&
+	       o->share.share <= 0 && !o->share.background;
+}
+
+/* Reports the result to the server, and to the nursery that the attempt is over. The lock is
+ * released first, so that the live file can be used again. Returns true if another order may
+ * come. */
+static bool attempt_report(struct shepherd *s, bool last)
+{
+	const struct shepherd_place *place = s->place;
+	struct strbuf text = {0};
+
+	result_write(&s->r, &text);
+	strbuf_puts(&text, "\n");
+	bool written = result_write_down(s, &text), again = written && !last && place->orders >= 0 && is_ordinary(s);
+	if (written)
+		shepherd_send(s, text.text, text.n - 1);
+	close(place->live);
+	struct handover_head head = {
+		.slot = place->slot, .pid = getpid(), .report = again ? REPORT_WAITS : REPORT_LEAVES};
+	again = !handover_report(place->reports, &head, NULL, 0) && again;
+	strbuf_fini(&text);
+	return again;
+}
+
+static void shepherd_fini(struct shepherd *s)
+{
+	if (s->signals >= 0)
+		close(s->signals);
+	if (s->clock >= 0)
+		close(s->clock);
+	vec_free(&s->fds);
+	strbuf_fini(&s->say);
+}
+
+/* Reads an order. The nursery has only glanced at it: what it has seen must be what is there. */
+static int order_open(const struct handover *h, struct arena *a, struct order *ret, struct err *err)
+{
+	int r = order_read(h->text, h->n, a, ret, err);
+
+	if (r)
+		return r;
+	if (strcmp(ret->tag, h->tag) || strcmp(ret->user, h->user) || ret->foreign.by_name ||
+	    (!ret->foreign.look_up && ret->uid != h->who.uid))
+		return err_set(err, -EINVAL, "order: it names its attempt or its user twice");
+	order_own(ret, &h->who, a);
+	return 0;
+}
+
+static void refuse(const struct handover *h, const struct shepherd_place *place, const struct err *err)
+{
+	struct handover_head head = {.slot = place->slot, .pid = getpid(), .report = REPORT_REFUSES};
+
+	close(h->live);
+	handover_report(place->reports, &head, err->text, strlen(err->text));
+}
+
+/* Returns true if another order may come. */
+static bool order_run(const struct handover *h, const struct shepherd_place *shared, bool last)
+{
+	struct arena *a = arena_create();
+	struct identity who = h->who;
+	struct shepherd_place place = *shared;
+	struct order o;
+	struct shepherd s = {.o = &o,
+			     .place = &place,
 			     .output = {.fd = {-1, -1}},
 			     .sample_at = NEVER,
 			     .share_at = NEVER,
@@ -367,30 +484,30 @@ void shepherd_main(const struct order *o, const struct shepherd_place *place)
 			     .signals = -1,
 			     .clock = -1};
 	struct err err;
+	bool again = false;
+
+	if (order_open(h, a, &o, &err)) {
+		refuse(h, shared, &err);
+	} else {
+		who.server = shared->server;
+		place.who = &who;
+		place.live = h->live;
+		place.env = room_environment(&o, place.live_path, a);
+		shepherd_listen(o.tag, place.orders);
+		attempt_run(&s);
+		again = attempt_report(&s, last);
+	}
+	shepherd_fini(&s);
+	arena_destroy(a);
+	return again;
+}
+
+void shepherd_main(const struct handover *first, const struct shepherd_place *place)
+{
+	struct handover h = *first;
 
 	setpgid(0, 0); /* signals to the nursery's process group are not for us */
-	lease_begin(&s.lease, o->lease, o->lease > 0 ? boot_us() : 0);
-	int r = live_say(place->live, &s.live_at, "pid", getpid());
-	if (!r)
-		r = live_owner(place->live, &s.live_at, o, place->who->uid, place->cgroup);
-	if (r) /* no one could find the attempt or know that it began */
-		err_set(&err, r, "its shepherd can't write to its live file: %s", strerror(-r));
-	s.trouble = trouble_make(place->cgroup, o);
-	if (r || prepare(&s, &err) || job_start(&s, &err)) {
-		not_started(&s, &err);
-	} else {
-		shepherd_watch(&s);
-		if (o->lease > 0)
-			live_add(place->live, &s.live_at, "gone\n", 5);
-		saving_finish(&s);
-		job_finished(&s);
-	}
-	output_close(o, place->who, &s.output, &s.say);
-	room_clear(o, place->who);
-	s.r.tag = o->tag;
-	s.r.reason = s.say.n ? s.say.text : NULL;
-	if (o->terminal.pty)
-		pty_finish(&s.pty, &s.r);
-	result_tell(&s);
+	for (int left = ORDERS_MOST; order_run(&h, place, left == 1) && handover_wait(place->orders, &h); left--)
+		;
 	_exit(0);
 }

@@ -5,7 +5,9 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "run/handover.h"
 #include "run/shepherd_internal.h"
 
 /* ---- time and signals ---- */
@@ -26,13 +28,52 @@ int64_t shepherd_wall_us(void)
 	return t.tv_sec * SECOND + t.tv_nsec / 1000;
 }
 
-/* Global, because a shepherd runs one attempt and the change may arrive at any time: during the
- * prologue, or while it waits for a terminal. */
-static int64_t changed_walltime;
+/* Global, because a shepherd runs one attempt at a time and a signal may arrive at any time: during
+ * the prologue, or while it waits for a terminal. */
+static struct {
+	const char *tag;
+	int orders;
+	int64_t walltime; /* new walltime, seconds; 0: the order's counts */
+	bool paused;	  /* before the job began */
+} heard = {.orders = -1};
+
+void shepherd_listen(const char *tag, int orders)
+{
+	heard.tag = tag;
+	heard.orders = orders;
+	heard.walltime = 0;
+	heard.paused = false;
+}
 
 int64_t shepherd_walltime(const struct order *o)
 {
-	return changed_walltime ? changed_walltime : o->walltime;
+	return heard.walltime ? heard.walltime : o->walltime;
+}
+
+/* Puts the value that a SHEPHERD_SIGNAL announces into *info. Returns false if there is none: it
+ * was for an earlier attempt. A later nursery has no socket and sends the value itself. */
+static bool value_receive(siginfo_t *info)
+{
+	struct handover order;
+	int value;
+
+	if (info->si_code != SI_QUEUE)
+		return false;
+	if (heard.orders < 0)
+		return true;
+	switch (handover_receive(heard.orders, heard.tag, &order, &value)) {
+	case HANDOVER_SIGNAL:
+		info->si_value.sival_int = value;
+		return true;
+	case HANDOVER_CLOSED:
+		return true;
+	case HANDOVER_ORDER:
+		close(order.live); /* can't be: it has an attempt */
+		return false;
+	case HANDOVER_NONE:
+		break;
+	}
+	return false;
 }
 
 int shepherd_pause(int64_t until, siginfo_t *ret)
@@ -49,12 +90,12 @@ int shepherd_pause(int64_t until, siginfo_t *ret)
 		struct timespec t = {.tv_sec = us / SECOND, .tv_nsec = us % SECOND * 1000};
 		signal = sigtimedwait(&set, ret, &t);
 	}
-	if (signal == SHEPHERD_SIGNAL && ret->si_code == SI_QUEUE && ret->si_value.sival_int < 0)
-		changed_walltime = -(int64_t)ret->si_value.sival_int;
+	if (signal == SHEPHERD_SIGNAL && !value_receive(ret))
+		return 0;
+	if (signal == SHEPHERD_SIGNAL && ret->si_value.sival_int < 0)
+		heard.walltime = -(int64_t)ret->si_value.sival_int;
 	return signal > 0 ? signal : 0;
 }
-
-static bool paused_early;
 
 bool shepherd_early(int signal, const siginfo_t *info)
 {
@@ -64,14 +105,14 @@ bool shepherd_early(int signal, const siginfo_t *info)
 	int64_t seconds;
 
 	if (value == SIGSTOP || value == SIGCONT)
-		paused_early = value == SIGSTOP;
+		heard.paused = value == SIGSTOP;
 	return value == SIGTERM || value == SIGKILL ||
 	       (save_word_read(value, &cause, &seconds) && cause_is_final(cause));
 }
 
 bool shepherd_paused_early(void)
 {
-	return paused_early;
+	return heard.paused;
 }
 
 /* ---- to the server ---- */
