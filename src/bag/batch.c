@@ -278,7 +278,7 @@ static void request_end(struct batch *s, struct request *q, enum request_state s
 /* Returns the number of chunks. The largest task that must not be divided fits into each. */
 static int64_t chunks_of(const struct batch *s, const struct request *q)
 {
-	return (q->r.processors + s->options.each - 1) / s->options.each;
+	return (q->r.processors + s->options.shape.each - 1) / s->options.shape.each;
 }
 
 static int script_write(struct batch *s, const struct request *q, struct err *err)
@@ -329,10 +329,10 @@ static void submit(struct batch *s, struct request *q, int64_t now)
 	struct batch_request r = {.name = s->name,
 				  .id = q->r.id,
 				  .chunks = chunks_of(s, q),
-				  .each = s->options.each,
-				  .gpus = s->options.gpus,
+				  .each = s->options.shape.each,
+				  .gpus = s->options.shape.gpus,
 				  .seconds = q->r.seconds,
-				  .memory = s->options.memory,
+				  .memory = s->options.shape.memory,
 				  .last = s->options.filler,
 				  .script = path.text,
 				  .output = out.text};
@@ -420,13 +420,26 @@ static bool shrink(struct batch *s, const struct request *q, const char *why)
 		if (late || !large)
 			o->seconds = smaller(q->r.seconds, named_limit(why, true), SECONDS_LEAST);
 		if (large || !late)
-			o->processors = smaller(q->r.processors, named_limit(why, false), o->each);
+			o->processors = smaller(q->r.processors, named_limit(why, false), o->shape.each);
 	}
 	if (o->requests == requests && o->processors >= procs && o->seconds >= seconds)
 		return false;
 	warn(s, "%s: %s; from now on at most %" PRId64 " requests of %" PRId64 " CPUs and %" PRId64 " s are made",
 	     s->dialect->submit, why, o->requests, o->processors, o->seconds);
 	return true;
+}
+
+/* Handles a request that the cluster does not accept: the next one is smaller, has another shape,
+ * or comes after a pause. */
+static void refused(struct batch *s, const struct request *q, const char *what, const char *why, int64_t now)
+{
+	static const char *const size[] = {"node config", "cpu",    "processor", "ppn", "nodes",
+					   "nodect",	  "memory", "gres",	 "gpu", NULL};
+
+	if (shrink(s, q, why))
+		return;
+	if (!s->user.refused || !speaks_of(why, size) || !s->user.refused(s->user.arg, why))
+		failure(s, now, what, why);
 }
 
 static void cancel_add(struct batch *s, const char *job)
@@ -449,8 +462,7 @@ static void submitted(struct batch *s, bool good, struct strbuf *text, int64_t n
 		return;
 	}
 	strcpy(q->r.name, "?");
-	if (!shrink(s, q, line))
-		failure(s, now, s->dialect->submit, line);
+	refused(s, q, s->dialect->submit, line, now);
 	submit_failed(s, q, line, now);
 }
 
@@ -509,8 +521,7 @@ static void seen(struct batch *s, struct request *q, const struct batch_line *l,
 	} else if (over(q) || q->unwanted) {
 		cancel_add(s, l->job);
 	} else if (l->never[0]) {
-		if (!shrink(s, q, l->never))
-			failure(s, now, "its job can't start", l->never);
+		refused(s, q, "its job can't start", l->never, now);
 		snprintf(q->r.failure, sizeof q->r.failure, "its job can't start: %s", l->never);
 		cancel_add(s, l->job);
 		request_end(s, q, REQUEST_FAILED, now);
@@ -602,7 +613,8 @@ static void cancel_send(struct batch *s, int64_t now)
 
 static void shrink_send(struct batch *s, struct request *q, int64_t now)
 {
-	struct batch_request r = {.each = s->options.each, .gpus = s->options.gpus, .seconds = q->r.seconds};
+	struct batch_request r = {
+		.each = s->options.shape.each, .gpus = s->options.shape.gpus, .seconds = q->r.seconds};
 	word_list w = {0};
 
 	r.chunks = (q->wanted + r.each - 1) / r.each;
@@ -754,12 +766,17 @@ static void shrink_to(struct provider *p, int id, int64_t processors)
 	if (id < 1 || (size_t)id > s->all.n)
 		return;
 	struct request *q = &s->all.v[id - 1];
-	if (q->r.state != REQUEST_PENDING || processors < s->options.each || processors >= q->r.processors)
+	if (q->r.state != REQUEST_PENDING || processors < s->options.shape.each || processors >= q->r.processors)
 		return;
 	if (!q->sent)
 		q->r.processors = processors;
 	else
 		q->wanted = processors;
+}
+
+static void reshape(struct provider *p, const struct provider_shape *shape)
+{
+	((struct batch *)p)->options.shape = *shape;
 }
 
 static bool look(struct provider *p, int id, struct provider_request *ret)
@@ -785,6 +802,8 @@ static int plan(struct provider *p, struct provider_plan *ret, struct err *err)
 				      .queued = s->plan.queued,
 				      .free = s->plan.free.v,
 				      .nfree = s->plan.free.n,
+				      .nodes = s->plan.nodes.v,
+				      .nnodes = s->plan.nodes.n,
 				      .places = s->plan.places.nodes.n ? &s->plan.places : NULL,
 				      .read = s->known};
 	return 0;
@@ -874,6 +893,7 @@ static const struct provider_kind batch_kind = {
 	.poll = poll_all,
 	.plan = plan,
 	.joined = joined,
+	.reshape = reshape,
 	.resume = resume,
 	.destroy = destroy,
 };
@@ -890,7 +910,7 @@ static void adopt(struct batch *s)
 		for (size_t i = 0; i < o->nlive; i++)
 			q.r.state = o->live[i] == id ? REQUEST_PENDING : q.r.state;
 		q.r.ended = q.r.state == REQUEST_ENDED;
-		q.r.processors = s->options.each;
+		q.r.processors = s->options.shape.each;
 		strcpy(q.r.name, "?");
 		vec_push(&s->all, q);
 	}
@@ -904,7 +924,7 @@ struct provider *batch_create(const struct batch_dialect *d, const struct provid
 
 	*s = (struct batch){.base.kind = &batch_kind, .dialect = d, .user = *user, .options = *options, .changed = -1};
 	tag_read(s, user->tag);
-	s->options.each = options->each > 1 ? options->each : 1;
+	s->options.shape.each = options->shape.each > 1 ? options->shape.each : 1;
 	s->wait = user->pace;
 	adopt(s);
 	return &s->base;

@@ -5,6 +5,7 @@
 #include "bag/broker.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -29,6 +30,7 @@ enum {
 	REST_US = 1000,
 	MEASURE_US = 500000,	 /* interval of measuring the rate */
 	ALLOCATIONS_KEPT = 1000, /* allocation records kept in the journal of a complete bag */
+	NEEDS_US = 1000000,	 /* interval of looking for tasks that no worker can run */
 	LEAVE_SECONDS = 2,	 /* time for workers to leave after the grace of their tasks */
 };
 
@@ -84,74 +86,49 @@ static int journal_begin(struct broker *b, const char *path, struct err *err)
 	return journal_flush(b->journal, err);
 }
 
-/* Most resources that a worker can have. */
-struct room {
-	int64_t cpus, gpus, memory, seconds; /* INT64_MAX: any */
-};
-
-static bool room_holds(const struct room *r, const struct bag_need *need)
+/* Returns true if a worker of this host can hold tasks with that need; else appends why not. */
+static bool here_holds(const struct broker_options *o, const struct bag_need *need, struct strbuf *why)
 {
-	return need->cpus <= r->cpus && need->gpus <= r->gpus && need->memory <= r->memory &&
-	       need->seconds <= r->seconds;
-}
-
-static struct room room_here(const struct broker_options *o)
-{
-	if (o->workers == 0)
-		return (struct room){0};
-	return (struct room){o->cpus / o->workers, o->gpus / o->workers,
-			     o->memory < 0 ? INT64_MAX : o->memory / o->workers, INT64_MAX};
-}
-
-/* Returns the largest worker of a place. The size of hosts is unknown before their workers join. */
-static struct room room_there(const struct broker_options *o, const char *place)
-{
-	if (!provider_gpus(place))
-		return (struct room){INT64_MAX, 0, INT64_MAX, INT64_MAX};
-	return (struct room){o->request.processors * BAG_CPU, INT64_MAX, INT64_MAX, o->request.seconds};
-}
-
-static int room_refuse(const struct room *r, bool here, size_t task, const struct bag_need *need, struct err *err)
-{
-	struct strbuf text = {0}, has = {0};
 	char part[32];
 
-	need_format(need, &text);
-	strbuf_printf(&has, "%g CPUs", (double)r->cpus / BAG_CPU);
-	if (r->gpus != INT64_MAX)
-		strbuf_printf(&has, ", %d GPUs", (int)r->gpus);
-	strbuf_printf(&has, " and %s of memory",
-		      r->memory == INT64_MAX ? "any amount" : memory_human(r->memory, part, sizeof part));
-	if (r->seconds != INT64_MAX)
-		strbuf_printf(&has, ", for at most %s", duration_human(r->seconds, part, sizeof part));
-	int rc = err_set(err, -E2BIG, "task %zu needs %s, but a worker has %s (see %s)", task, strbuf_text(&text),
-			 has.text,
-			 here ? "--cpus, --gpus, --memory and --workers" : "--request-cpus and --request-time");
-	strbuf_fini(&text);
-	strbuf_fini(&has);
-	return rc;
+	if (o->workers == 0)
+		return false;
+	int64_t cpus = o->cpus / o->workers, gpus = o->gpus / o->workers, memory = o->memory / o->workers;
+	if (need->cpus <= cpus && need->gpus <= gpus && (o->memory < 0 || need->memory <= memory))
+		return true;
+	strbuf_printf(why, "; a worker here has %g CPUs, %" PRId64 " GPUs", (double)cpus / BAG_CPU, gpus);
+	if (o->memory >= 0)
+		strbuf_printf(why, " and %s of memory", memory_human(memory, part, sizeof part));
+	strbuf_puts(why, " (see --cpus, --gpus, --memory and --workers)");
+	return false;
 }
 
-/* Refuses tasks that no worker could ever run, before anything starts. */
-static int needs_check(const struct broker *b, struct err *err)
+/* Sets tasks aside that no worker can ever run. */
+static void needs_look(struct broker *b)
 {
-	const struct broker_options *o = b->options;
-	struct room room = room_here(o);
+	struct strbuf why = {0};
+	uint32_t task;
 
-	if (o->invite > 0) /* a worker that is large enough may join */
-		return 0;
-	for (size_t i = 0; i < b->bag.tasks.n; i++) {
-		const struct bag_need *need = &b->bag.needs.v[b->bag.tasks.v[i].need];
-		bool held = o->workers > 0 && room_holds(&room, need);
-		struct room there = room;
-		for (int k = 0; k < o->nplaces && !held; k++) {
-			there = room_there(o, o->places[k]);
-			held = room_holds(&there, need);
-		}
-		if (!held)
-			return room_refuse(&there, o->nplaces == 0, i + 1, need, err);
+	if (b->options->invite > 0) /* a worker that is large enough may join */
+		return;
+	for (uint32_t i = 0; i < b->bag.needs.n; i++) {
+		if (queue_waits(b->queue, i) == 0)
+			continue;
+		strbuf_clear(&why);
+		strbuf_puts(&why, "shunt: it needs ");
+		need_format(&b->bag.needs.v[i], &why);
+		if (here_holds(b->options, &b->bag.needs.v[i], &why) || cluster_holds(b, i, &why))
+			continue;
+		strbuf_puts(&why, "\n");
+		while ((task = queue_refuse(b->queue, i)) != 0)
+			verdict_apply(b, VERDICT_ASIDE,
+				      &(struct record){.task = task,
+						       .status = RECORD_TOO_LARGE,
+						       .attempt = (uint32_t)queue_failures(b->queue, task),
+						       .err = why.text,
+						       .nerr = why.n});
 	}
-	return 0;
+	strbuf_fini(&why);
 }
 
 static int signals_open(sigset_t *ret_before)
@@ -254,6 +231,10 @@ static int provider_look(struct broker *b, struct err *err)
 
 	cluster_look(b);
 	loss_look(b);
+	if (b->clusters.n && b->now - b->looked >= NEEDS_US) {
+		needs_look(b);
+		b->looked = b->now;
+	}
 	if (rc < 0 || !b->provider || over(b)) /* workers that died with the last task are not replaced */
 		return rc;
 	b->provider->kind->poll(b->provider, (int64_t)time(NULL));
@@ -405,6 +386,8 @@ static int run(struct broker *b, const char *socket, struct err *err)
 	int rc = b->options->invite > 0 || b->options->nplaces > 0 ? remote_open(b, err) : 0;
 	if (rc == 0)
 		rc = cluster_open(b, err);
+	if (rc == 0)
+		needs_look(b);
 	if (rc == 0 && !over(b) && local.workers > 0) {
 		b->provider = provider_local(&local);
 		rc = b->provider->kind->request(b->provider, local.cpus / BAG_CPU, -1, err);
@@ -450,10 +433,8 @@ int broker_run(const struct broker_options *options, struct broker_summary *ret,
 	int rc = bag_open_in(options->dir, &b.bag, err);
 	if (rc == 0) {
 		b.queue = task_queue_create(&b.bag, &options->rules);
-		rc = needs_check(&b, err);
-	}
-	if (rc == 0)
 		rc = journal_begin(&b, journal.text, err);
+	}
 	b.summary.tasks = (uint32_t)b.bag.tasks.n;
 	if (rc == 0)
 		rc = run(&b, socket.text, err);

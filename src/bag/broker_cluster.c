@@ -2,6 +2,10 @@
  * broker_cluster.c - workers from clusters that give processors on request: when to request more,
  * when to release them, and how to leave no request behind.
  *
+ * Tasks with similar needs form a class, and each class has requests of its own, with a shape that
+ * holds its largest task: a few large tasks do not make all requests large. The workers of any
+ * request take every task that fits. A place has a struct cluster for each class.
+ *
  * The tag of all requests is in the journal before the first one is made, and is closed after they
  * were cancelled. A broker that finds an open tag, because the broker before it was killed, cancels
  * its requests first.
@@ -18,6 +22,7 @@
 #include "bag/adapter.h"
 #include "bag/broker_internal.h"
 #include "bag/filler.h"
+#include "base/amount.h"
 #include "base/text.h"
 #include "base/timetext.h"
 
@@ -28,7 +33,16 @@ enum {
 	FILLER_GUESS = 60, /* assumed seconds of a task before one has finished */
 	NUMBERS = 10000,   /* numbers per cluster; see cluster_of() */
 	/* a worker that leaves this shortly before its end leaves because of it */
-	END_US = 30 * 1000000
+	END_US = 30 * 1000000,
+	CLASSES_MOST = 8, /* classes of needs at one place; further needs share the last one */
+};
+
+/* Needs in the same class differ by less than a factor of two: powers of two of CPUs, of memory for
+ * each of them, and of seconds. */
+struct class
+{
+	int64_t gpus;
+	int cpus, memory, seconds;
 };
 
 /* What a request has achieved. */
@@ -45,12 +59,19 @@ struct cluster {
 	struct broker *broker;
 	const char *place;
 	int number; /* index among the clusters */
+	struct class class;
+	uint8_t *mine;	   /* by need: 1: it is in this class */
+	uint8_t *served;   /* by need: 1: its tasks can be requested for; 0: others do that, or it is too large */
+	struct strbuf why; /* words of the cluster when it last refused a need; empty: it did not */
 	struct provider_user user;
 	struct provider *provider;
 	struct adapter *adapter;
 	struct adapter_limits limits; /* limits given to the adapter; time -1: no end */
 	bool elastic;
 	bool gpus; /* GPUs can be requested there */
+	struct provider_shape shape;
+	/* each need has its own shape, since the cluster refused that of several together */
+	bool exact;
 	char tag[TAG_SIZE];
 	VEC(struct account) accounts; /* by request - 1 */
 	int64_t waiting;	      /* since when tasks wait; 0: none waits */
@@ -58,7 +79,6 @@ struct cluster {
 	uint64_t digest;	      /* digest of the requests' states at that time */
 	/* after an allocation that finished no task: length and end of the pause, seconds */
 	int64_t pause, until;
-	int64_t each; /* processors that must be on one node */
 	int64_t read; /* time of the plan that a filler used last */
 };
 
@@ -182,6 +202,35 @@ void cluster_clear(struct broker *b)
 	}
 }
 
+static int bits(int64_t n)
+{
+	int k = 0;
+
+	for (; n > 0; n = n > 1 ? (n + 1) / 2 : 0)
+		k++;
+	return k;
+}
+
+static int64_t whole_cpus(const struct bag_need *need)
+{
+	return (need->cpus + BAG_CPU - 1) / BAG_CPU;
+}
+
+static int64_t memory_each(const struct bag_need *need)
+{
+	return need->memory ? need->memory / whole_cpus(need) + 1 : 0;
+}
+
+static struct class class_of(const struct bag_need *need)
+{
+	return (struct class){need->gpus, bits(whole_cpus(need)), bits(memory_each(need)), bits(need->seconds)};
+}
+
+static bool class_same(const struct class *a, const struct class *b)
+{
+	return a->gpus == b->gpus && a->cpus == b->cpus && a->memory == b->memory && a->seconds == b->seconds;
+}
+
 /* Returns true if a request of that size could run such a task. */
 static bool suits(const struct bag_need *need, bool gpus, int64_t processors, int64_t seconds)
 {
@@ -189,13 +238,164 @@ static bool suits(const struct bag_need *need, bool gpus, int64_t processors, in
 	       (seconds < 0 || need->seconds <= seconds);
 }
 
-static int cluster_start(struct broker *b, const char *place, struct err *err)
+/* Returns true if requests of this cluster may be made for tasks with that need. */
+static bool serves(const struct cluster *c, size_t need)
+{
+	return c->served[need] && suits(&c->broker->bag.needs.v[need], c->gpus, c->limits.procs, c->limits.time);
+}
+
+/* Returns true if the shape must hold tasks with that need. */
+static bool shapes(const struct cluster *c, size_t need)
+{
+	return serves(c, need) && queue_waits(c->broker->queue, (uint32_t)need) > 0;
+}
+
+/* Makes requests as large as the largest tasks of the class that wait; if each need has its own
+ * shape, as large as the first. */
+static void shape_set(struct cluster *c)
+{
+	const struct broker *b = c->broker;
+	bool any = false;
+
+	c->shape = (struct provider_shape){.each = 1};
+	for (size_t i = 0; i < b->bag.needs.n && !(any && c->exact); i++) {
+		const struct bag_need *need = &b->bag.needs.v[i];
+		if (!shapes(c, i))
+			continue;
+		int64_t cpus = whole_cpus(need), memory = memory_each(need);
+		c->shape.each = cpus > c->shape.each ? cpus : c->shape.each;
+		c->shape.gpus = need->gpus > c->shape.gpus ? need->gpus : c->shape.gpus;
+		c->shape.memory = memory > c->shape.memory ? memory : c->shape.memory;
+		any = true;
+	}
+	if (c->provider && c->provider->kind->reshape)
+		c->provider->kind->reshape(c->provider, &c->shape);
+}
+
+/* Gives up requesting for tasks with the current shape, which the cluster refuses. A shape of
+ * several needs is divided first. */
+static bool refused(void *arg, const char *why)
+{
+	struct cluster *c = arg;
+	const struct broker *b = c->broker;
+	bool any = false, several = false;
+
+	for (size_t i = 0; i < b->bag.needs.n; i++) {
+		const struct bag_need *need = &b->bag.needs.v[i];
+		if (!shapes(c, i))
+			continue;
+		if (whole_cpus(need) != c->shape.each || need->gpus != c->shape.gpus ||
+		    memory_each(need) != c->shape.memory) {
+			several = true;
+			continue;
+		}
+		c->served[i] = 0;
+		any = true;
+	}
+	if (any) {
+		strbuf_clear(&c->why);
+		strbuf_printf(&c->why, "%s: %s", c->place, why);
+	}
+	c->exact = c->exact || several;
+	shape_set(c);
+	return any || several;
+}
+
+/* Gives up requesting for tasks that no node of the plan can hold; returns false if there are
+ * none. */
+static bool nodes_check(struct cluster *c, const struct provider_plan *plan)
+{
+	const struct broker *b = c->broker;
+	struct provider_node most = {0};
+	bool any = false;
+	char part[32];
+
+	for (size_t k = 0; k < plan->nnodes; k++)
+		if (plan->nodes[k].cpus > most.cpus ||
+		    (plan->nodes[k].cpus == most.cpus && plan->nodes[k].memory > most.memory))
+			most = plan->nodes[k];
+	for (size_t i = 0; plan->nnodes && i < b->bag.needs.n; i++) {
+		const struct bag_need *need = &b->bag.needs.v[i];
+		bool held = !shapes(c, i);
+		for (size_t k = 0; k < plan->nnodes && !held; k++)
+			held = need->cpus <= plan->nodes[k].cpus * BAG_CPU && need->gpus <= plan->nodes[k].gpus &&
+			       need->memory <= plan->nodes[k].memory;
+		if (held)
+			continue;
+		c->served[i] = 0;
+		any = true;
+	}
+	if (!any)
+		return false;
+	strbuf_clear(&c->why);
+	strbuf_printf(&c->why, "the largest node of %s has %" PRId64 " CPUs", c->place, most.cpus);
+	if (most.gpus != INT64_MAX)
+		strbuf_printf(&c->why, ", %" PRId64 " GPUs", most.gpus);
+	if (most.memory != INT64_MAX)
+		strbuf_printf(&c->why, " and %s of memory", memory_human(most.memory, part, sizeof part));
+	shape_set(c);
+	return true;
+}
+
+/* Returns true if all hosts are in use and none of their workers could run the task. */
+static bool hosts_lack(const struct cluster *c, const struct bag_need *need)
+{
+	const struct broker *b = c->broker;
+	struct provider_limits limits;
+	struct provider_request r;
+
+	if (need->gpus > 0)
+		return true;
+	c->provider->kind->limits(c->provider, &limits);
+	for (int id = 1; c->provider->kind->look(c->provider, id, &r); id++)
+		if (r.state == REQUEST_RUNNING && !r.joined)
+			return false;
+	for (size_t i = 0; i < b->peers.n; i++) {
+		const struct peer *p = b->peers.v[i];
+		int id;
+		if (p && p->worker && cluster_of(b, p->request, &id) == c && need->cpus <= p->cpus &&
+		    (p->memory < 0 || need->memory <= p->memory))
+			return false;
+	}
+	return limits.hosts > 0 && limits.hosts == limits.used;
+}
+
+bool cluster_holds(const struct broker *b, uint32_t at, struct strbuf *why)
+{
+	const struct bag_need *need = &b->bag.needs.v[at];
+	char most[32];
+
+	for (size_t i = 0; i < b->clusters.n; i++) {
+		const struct cluster *c = b->clusters.v[i];
+		if (c->elastic ? serves(c, at) : !hosts_lack(c, need))
+			return true;
+		bool small = c->elastic && !suits(need, c->gpus, c->limits.procs, c->limits.time);
+		if (!c->elastic)
+			strbuf_printf(why, "; no host of %s has that", c->place);
+		else if (small && c->mine[at])
+			strbuf_printf(why,
+				      "; a request to %s has at most %" PRId64
+				      " CPUs, for %s (see --request-cpus and --request-time)",
+				      c->place, c->limits.procs, duration_human(c->limits.time, most, sizeof most));
+		else if (c->mine[at] && c->why.n)
+			strbuf_printf(why, "; %s", c->why.text);
+	}
+	return false;
+}
+
+static int cluster_start(struct broker *b, const char *place, const struct class *class, struct err *err)
 {
 	const struct broker_options *o = b->options;
 	const char *pace = getenv("SHUNT_BAG_PACE");
 	struct cluster *c = mem_zalloc(sizeof *c);
 
-	*c = (struct cluster){.broker = b, .place = place, .number = (int)b->clusters.n, .gpus = provider_gpus(place)};
+	*c = (struct cluster){.broker = b,
+			      .place = place,
+			      .number = (int)b->clusters.n,
+			      .class = *class,
+			      .gpus = provider_gpus(place),
+			      .mine = mem_zalloc(b->bag.needs.n),
+			      .served = mem_zalloc(b->bag.needs.n)};
 	vec_push(&b->clusters, c);
 	provider_tag(place, o->filler, c->tag);
 	tag_add(b, c->tag, false);
@@ -203,27 +403,17 @@ static int cluster_start(struct broker *b, const char *place, struct err *err)
 	if (rc < 0)
 		return rc;
 	struct provider_options p = o->request;
-	p.each = 1;
 	p.filler = o->filler;
-	for (size_t i = 0; i < b->bag.needs.n; i++) {
-		const struct bag_need *need = &b->bag.needs.v[i];
-		int64_t cpus = (need->cpus + BAG_CPU - 1) / BAG_CPU;
-		if (!suits(need, c->gpus, p.processors, p.seconds) ||
-		    (i == 0 && b->bag.tasks.n && !queue_waits(b->queue, 0)))
-			continue;
-		p.each = cpus > p.each ? cpus : p.each;
-		p.gpus = need->gpus > p.gpus ? need->gpus : p.gpus;
-		p.memory = need->memory / cpus > p.memory ? need->memory / cpus + 1 : p.memory;
-	}
+	p.shape.each = 1;
 	c->user = (struct provider_user){.dir = o->dir,
 					 .tag = c->tag,
 					 .pace = pace && atoi(pace) > 0 ? atoi(pace) : 10,
 					 .prepare = prepare,
 					 .over = uninvite,
 					 .alive = alive,
+					 .refused = refused,
 					 .warn = warn,
 					 .arg = c};
-	c->each = p.each;
 	c->provider = provider_create(place, &c->user, &p, err);
 	if (!c->provider)
 		return -EINVAL;
@@ -239,13 +429,54 @@ static int cluster_start(struct broker *b, const char *place, struct err *err)
 	return 0;
 }
 
+/* Finds the cluster of a place for a class, or starts it; the last one if there are too many. Hosts
+ * need no requests, and so no classes. */
+static struct cluster *cluster_find(struct broker *b, const char *place, const struct class *class, struct err *err)
+{
+	struct cluster *last = NULL;
+	int n = 0;
+
+	for (size_t i = 0; i < b->clusters.n; i++) {
+		struct cluster *c = b->clusters.v[i];
+		if (c->place != place)
+			continue;
+		if (!c->elastic || class_same(&c->class, class))
+			return c;
+		last = c;
+		n++;
+	}
+	if (n >= CLASSES_MOST)
+		return last;
+	return cluster_start(b, place, class, err) < 0 ? NULL : b->clusters.v[b->clusters.n - 1];
+}
+
+static int place_start(struct broker *b, const char *place, struct err *err)
+{
+	uint8_t *used = mem_zalloc(b->bag.needs.n);
+	int rc = 0;
+
+	for (size_t i = 0; i < b->bag.tasks.n; i++)
+		used[b->bag.tasks.v[i].need] = 1;
+	for (size_t i = 0; rc == 0 && i < b->bag.needs.n; i++) {
+		struct class class = class_of(&b->bag.needs.v[i]);
+		struct cluster *c = used[i] ? cluster_find(b, place, &class, err) : NULL;
+		rc = used[i] && !c ? -EINVAL : 0;
+		if (c)
+			c->served[i] = c->mine[i] = 1;
+	}
+	free(used);
+	return rc;
+}
+
 int cluster_open(struct broker *b, struct err *err)
 {
 	int rc = 0;
 
 	cluster_clear(b);
 	for (int i = 0; rc == 0 && i < b->options->nplaces; i++)
-		rc = cluster_start(b, b->options->places[i], err);
+		rc = place_start(b, b->options->places[i], err);
+	for (size_t i = 0; rc == 0 && i < b->clusters.n; i++)
+		shape_set(b->clusters.v[i]);
 	return rc < 0 ? rc : journal_flush(b->journal, err);
 }
 
@@ -278,7 +509,7 @@ static int64_t demand_of(const struct cluster *c)
 	int64_t sum = 0;
 
 	for (size_t i = 0; i < b->bag.needs.n; i++)
-		if (suits(&b->bag.needs.v[i], c->gpus, c->limits.procs, c->limits.time))
+		if (serves(c, i))
 			sum += queue_waits(b->queue, (uint32_t)i) * b->bag.needs.v[i].cpus;
 	return (sum + BAG_CPU - 1) / BAG_CPU;
 }
@@ -418,6 +649,8 @@ static bool view_of(struct cluster *c, const struct view *out, int64_t now, stru
 	*ret = (struct adapter_view){
 		.now = now, .free = guess, .nfree = 1, .request = out->request, .nrequests = out->n};
 	int rc = c->provider->kind->plan(c->provider, &plan, &err);
+	if (rc == 0 && nodes_check(c, &plan))
+		return false; /* there is less to request now */
 	if (rc == 0) {
 		ret->free = plan.free;
 		ret->nfree = plan.nfree;
@@ -450,8 +683,7 @@ static void limits_set(struct cluster *c, const struct provider_limits *l)
 	if (now.requests == c->limits.requests && now.procs == c->limits.procs && now.time == c->limits.time)
 		return;
 	for (size_t i = 0; i < c->broker->bag.needs.n; i++)
-		if (suits(&c->broker->bag.needs.v[i], c->gpus, c->limits.procs, c->limits.time) &&
-		    !suits(&c->broker->bag.needs.v[i], c->gpus, now.procs, now.time) &&
+		if (serves(c, i) && !suits(&c->broker->bag.needs.v[i], c->gpus, now.procs, now.time) &&
 		    queue_waits(c->broker->queue, (uint32_t)i))
 			outgrown(c, &c->broker->bag.needs.v[i], &now);
 	c->limits = now;
@@ -462,17 +694,22 @@ static void limits_set(struct cluster *c, const struct provider_limits *l)
  * for any task. */
 static int64_t whole(const struct cluster *c, int64_t procs)
 {
-	const struct broker *b = c->broker;
-	int64_t each = 1;
+	int64_t each = c->shape.each;
 
-	for (size_t i = 0; i < b->bag.needs.n; i++)
-		if (queue_waits(b->queue, (uint32_t)i) &&
-		    suits(&b->bag.needs.v[i], c->gpus, c->limits.procs, c->limits.time))
-			each = b->bag.needs.v[i].cpus > each * BAG_CPU
-				       ? (b->bag.needs.v[i].cpus + BAG_CPU - 1) / BAG_CPU
-				       : each;
 	procs = (procs + each - 1) / each * each;
 	return procs > c->limits.procs ? c->limits.procs / each * each : procs;
+}
+
+/* Returns the seconds of a request that an adapter wants: at least what the longest waiting task
+ * states. */
+static int64_t long_enough(const struct cluster *c, int64_t seconds)
+{
+	const struct broker *b = c->broker;
+
+	for (size_t i = 0; i < b->bag.needs.n; i++)
+		if (serves(c, i) && queue_waits(b->queue, (uint32_t)i) && b->bag.needs.v[i].seconds > seconds)
+			seconds = b->bag.needs.v[i].seconds;
+	return seconds;
 }
 
 static void orders_do(struct cluster *c, const struct adapter_order *orders, int n, int64_t lacking)
@@ -490,7 +727,7 @@ static void orders_do(struct cluster *c, const struct adapter_order *orders, int
 			c->provider->kind->shrink(c->provider, (int)o->id, whole(c, o->procs));
 		} else if (o->what == ADAPTER_SUBMIT && lacking > 0) {
 			int64_t procs = whole(c, o->procs);
-			if (c->provider->kind->request(c->provider, procs, o->time, &err) < 0)
+			if (c->provider->kind->request(c->provider, procs, long_enough(c, o->time), &err) < 0)
 				return;
 			vec_push(&c->accounts, (struct account){0});
 			lacking -= procs;
@@ -505,6 +742,33 @@ static void hosts_use(struct cluster *c, int64_t free)
 
 	while (free-- > 0 && c->provider->kind->request(c->provider, 1, -1, &err) > 0)
 		vec_push(&c->accounts, (struct account){0});
+}
+
+static int64_t requests_out(const struct cluster *c)
+{
+	struct provider_request r;
+	int64_t n = 0;
+
+	for (int id = 1; c->provider->kind->look(c->provider, id, &r); id++)
+		n += r.state == REQUEST_PENDING || r.state == REQUEST_RUNNING;
+	return n;
+}
+
+/* Returns how many of a place's requests this class may have out: all that the others do not have,
+ * and if it has one itself, not those that others lack. */
+static int64_t share(const struct cluster *c, int64_t all)
+{
+	const struct broker *b = c->broker;
+	bool has = requests_out(c) > 0;
+
+	for (size_t i = 0; i < b->clusters.n; i++) {
+		const struct cluster *other = b->clusters.v[i];
+		int64_t out = other != c && other->place == c->place ? requests_out(other) : 0;
+		if (other == c || other->place != c->place)
+			continue;
+		all -= out ? out : has && demand_of(other) > 0;
+	}
+	return all;
 }
 
 /* Asks the adapter. Free workers take the tasks that fit them before this is called, so tasks
@@ -529,6 +793,10 @@ static void decide(struct cluster *c)
 		hosts_use(c, limits.pending);
 		return;
 	}
+	limits.pending = share(c, limits.pending);
+	if (limits.pending <= 0)
+		return;
+	shape_set(c);
 	limits_set(c, &limits);
 	requests_look(c, now, &out);
 	bool open = out.coming < demand && (int)out.n < c->limits.requests, changed = out.digest != c->digest;
@@ -578,7 +846,8 @@ static void filler_request(struct cluster *c, const struct filler_plan *p, int64
 	c->provider->kind->limits(c->provider, &limits);
 	if (demand == 0 || limits.pending == 0 || now < c->until)
 		return;
-	struct filler_wish w = {.each = c->each,
+	shape_set(c);
+	struct filler_wish w = {.each = c->shape.each,
 				.task = c->broker->nusual ? adapter_estimate(c->adapter) : FILLER_GUESS,
 				.tasks = demand,
 				.cpus = limits.processors,
@@ -596,7 +865,8 @@ static void filler_look(struct cluster *c)
 	int64_t now = (int64_t)time(NULL);
 	struct err err;
 
-	if (c->provider->kind->plan(c->provider, &plan, &err) < 0 || !plan.places || plan.read == c->read)
+	if (c->provider->kind->plan(c->provider, &plan, &err) < 0 || !plan.places || plan.read == c->read ||
+	    nodes_check(c, &plan))
 		return;
 	c->read = plan.read;
 	if (filler_in_the_way(plan.places, now))
@@ -730,6 +1000,9 @@ void cluster_close(struct broker *b)
 			warn(c, "its requests may still be there: the next run of this bag cancels them");
 		}
 		vec_free(&c->accounts);
+		strbuf_fini(&c->why);
+		free(c->mine);
+		free(c->served);
 		free(c);
 	}
 	vec_free(&b->clusters);

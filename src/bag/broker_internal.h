@@ -90,6 +90,7 @@ struct broker {
 	struct broker_summary summary;
 	struct strbuf finished; /* records to report after the next flush */
 	int64_t began, now;	/* microseconds, CLOCK_MONOTONIC; now: start of this turn */
+	int64_t looked;		/* when tasks that are too large were last looked for */
 	int64_t measured;	/* when the rate was last measured */
 	uint32_t measured_done;
 	double usual; /* total seconds that tasks took */
@@ -157,6 +158,8 @@ void cluster_done(struct broker *b, int request, int64_t took, int64_t cpus);
 bool cluster_cut(struct broker *b, const struct peer *p, int64_t stay);
 /* Returns true if a worker left because we cancelled its request. */
 bool cluster_dropped(const struct broker *b, const struct peer *p);
+/* Returns true if some place may hold tasks with that need; otherwise appends the reasons. */
+bool cluster_holds(const struct broker *b, uint32_t need, struct strbuf *why);
 /* Returns what became of a request; FATE_OPEN: nothing yet, or it is 0. */
 enum request_fate cluster_fate(const struct broker *b, int request);
 /* Returns the most seconds that a worker can have; -1: no end. */

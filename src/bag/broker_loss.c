@@ -38,7 +38,7 @@ void loss_record(struct broker *b, uint32_t task, uint32_t attempt, const char *
 	char why[160];
 	struct record r = {.kind = RECORD_DONE,
 			   .task = task,
-			   .status = -1,
+			   .status = RECORD_LOST,
 			   .attempt = attempt,
 			   .worker = worker,
 			   .nworker = strlen(worker)};

@@ -309,7 +309,7 @@ static void flights_lose(struct broker *b, struct peer *p)
 		struct flight *f = &p->flights.v[0];
 		struct record r = {.kind = RECORD_DONE,
 				   .task = f->task,
-				   .status = -1,
+				   .status = RECORD_LOST,
 				   .attempt = f->attempt,
 				   .worker = p->name,
 				   .nworker = strlen(p->name)};

@@ -36,6 +36,9 @@ enum {
 	RECORD_OUTPUT_MOST = 1 << 30, /* bytes of each output stream of a task */
 };
 
+/* A task's status if it has none from waitpid(): its worker was lost; no worker can run it. */
+enum { RECORD_LOST = -1, RECORD_TOO_LARGE = -2 };
+
 /* Strings are borrowed. */
 struct record {
 	enum record_kind kind;
@@ -44,7 +47,7 @@ struct record {
 	bool cut;	    /* some output was discarded */
 	uint64_t task;	    /* from 1; in RECORD_BAG the number of tasks */
 	uint64_t hash;	    /* RECORD_BAG */
-	int32_t status;	    /* from waitpid(); -1: its worker was lost */
+	int32_t status;	    /* from waitpid(); RECORD_LOST, RECORD_TOO_LARGE */
 	uint32_t attempt;   /* from 1 */
 	int64_t began;	    /* microseconds since 1970 */
 	int64_t took;	    /* microseconds */

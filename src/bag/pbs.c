@@ -337,6 +337,7 @@ static void plan_words(const struct provider_options *o, word_list *w)
 
 /* Node totals, read before the first job. */
 struct nodes {
+	struct rebuild *plan;
 	int64_t processors, here; /* total of the nodes in service; current node */
 	bool down;
 };
@@ -344,6 +345,7 @@ struct nodes {
 static void node_end(struct nodes *s)
 {
 	s->processors += s->down ? 0 : s->here;
+	rebuild_node(s->plan, &(struct provider_node){s->here, INT64_MAX, INT64_MAX});
 	s->here = 0;
 	s->down = false;
 }
@@ -368,7 +370,7 @@ static void node_line(void *arg, char *line)
 
 static int plan_parse(const char *name, const char *text, size_t n, int64_t now, struct rebuild *ret)
 {
-	struct nodes nodes = {0};
+	struct nodes nodes = {.plan = ret};
 	struct job j;
 
 	for (size_t at = 0; ret->jobs.n < REBUILD_JOBS && job_next(name, text, n, &at, node_line, &nodes, &j);) {

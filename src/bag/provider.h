@@ -38,8 +38,9 @@ struct provider_limits {
 	bool elastic;
 	/* requests out at once, at most; 0: none now, during a pause after a failure */
 	int64_t pending;
-	int64_t processors; /* processors of one request, at most */
-	int64_t seconds;    /* seconds of one request, at most; -1: no end */
+	int64_t processors;  /* processors of one request, at most */
+	int64_t seconds;     /* seconds of one request, at most; -1: no end */
+	int64_t hosts, used; /* hosts that need no request, and how many of them are in use */
 };
 
 enum request_state {
@@ -77,8 +78,22 @@ struct provider_plan {
 	/* like adapter_view.free, in seconds since 1970; valid until the next poll() */
 	const struct adapter_span *free;
 	size_t nfree;
-	const struct filler_plan *places; /* the same by node, valid as long; NULL: unknown */
-	int64_t read;			  /* when it was queried */
+	const struct filler_plan *places;  /* the same by node, valid as long; NULL: unknown */
+	const struct provider_node *nodes; /* its kinds of nodes, valid as long; none: unknown */
+	size_t nnodes;
+	int64_t read; /* when it was queried */
+};
+
+/* What must be on one node, and how much of it there is beside each processor. */
+struct provider_shape {
+	int64_t each;	/* processors that must be on one node */
+	int64_t gpus;	/* GPUs next to each group of `each` processors */
+	int64_t memory; /* KiB per processor; 0: not stated */
+};
+
+/* A kind of node that a cluster has. */
+struct provider_node {
+	int64_t cpus, gpus, memory; /* memory: KiB; gpus, memory: INT64_MAX if not known */
 };
 
 struct provider;
@@ -102,6 +117,8 @@ struct provider_kind {
 	int (*plan)(struct provider *p, struct provider_plan *ret, struct err *err);
 	/* a node of that request has joined; may be NULL */
 	void (*joined)(struct provider *p, int id);
+	/* Changes the shape of later requests; NULL: they have none. */
+	void (*reshape)(struct provider *p, const struct provider_shape *shape);
 	void (*resume)(struct provider *p); /* ends a pause after failures; NULL: it never pauses */
 	/* Forgets all requests without cancelling them at the cluster; see provider_clear(). */
 	void (*destroy)(struct provider *p);
@@ -138,6 +155,9 @@ struct provider_user {
 	bool (*alive)(void *arg, int id);
 	/* only one node can join with a key: of two jobs with the same key, one ends by itself */
 	bool once;
+	/* The cluster refuses even the smallest request of the current shape, for its size. Returns
+	 * true if a smaller shape was set; otherwise a pause follows. NULL: always a pause. */
+	bool (*refused)(void *arg, const char *why);
 	void (*warn)(void *arg, const char *text);
 	void *arg;
 };
@@ -147,9 +167,7 @@ struct provider_options {
 	const char *words;
 	/* requests at once; processors of one; seconds of one */
 	int64_t requests, processors, seconds;
-	int64_t each;	/* processors that must be on one node */
-	int64_t gpus;	/* GPUs next to each group of `each` processors */
-	int64_t memory; /* KiB per processor; 0: not stated */
+	struct provider_shape shape;
 	/* for filler.h: requests queue behind all others, and the plan is read five times as
 	 * often */
 	bool filler;

@@ -5,8 +5,23 @@
 
 #include "bag/adapter_internal.h"
 
+void rebuild_node(struct rebuild *r, const struct provider_node *n)
+{
+	if (n->cpus < 1)
+		return;
+	for (size_t i = r->nodes.n; i-- > 0;) {
+		const struct provider_node *k = &r->nodes.v[i];
+		if (k->cpus >= n->cpus && k->gpus >= n->gpus && k->memory >= n->memory)
+			return;
+		if (k->cpus <= n->cpus && k->gpus <= n->gpus && k->memory <= n->memory)
+			vec_remove(&r->nodes, i);
+	}
+	vec_push(&r->nodes, *n);
+}
+
 void rebuild_clear(struct rebuild *r)
 {
+	vec_clear(&r->nodes);
 	r->processors = r->queued = 0;
 	vec_clear(&r->jobs);
 	vec_clear(&r->free);
@@ -16,6 +31,7 @@ void rebuild_clear(struct rebuild *r)
 
 void rebuild_fini(struct rebuild *r)
 {
+	vec_free(&r->nodes);
 	vec_free(&r->jobs);
 	vec_free(&r->free);
 	vec_free(&r->places.nodes);

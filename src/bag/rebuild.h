@@ -15,6 +15,7 @@
 
 #include "bag/adapter.h"
 #include "bag/filler.h"
+#include "bag/provider.h"
 #include "base/vec.h"
 
 enum {
@@ -35,12 +36,15 @@ struct rebuild_job {
 struct rebuild {
 	int64_t processors; /* processors in service */
 	VEC(struct rebuild_job) jobs;
-	struct filler_plan places; /* jobs by node, if it is a Shunt server; otherwise empty */
+	VEC(struct provider_node) nodes; /* its kinds of nodes; empty: unknown */
+	struct filler_plan places;	 /* jobs by node, if it is a Shunt server; otherwise empty */
 	/* set by rebuild_plan(): */
 	VEC(struct adapter_span) free;
 	int64_t queued;
 };
 
+/* Notes a kind of node, unless another one has as much of everything. */
+void rebuild_node(struct rebuild *r, const struct provider_node *n);
 void rebuild_clear(struct rebuild *r);
 void rebuild_fini(struct rebuild *r);
 /* Computes the free processors and the starts of waiting jobs. Their processors count as taken

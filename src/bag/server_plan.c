@@ -113,8 +113,12 @@ int server_plan_parse(const char *name, const char *text, size_t n, int64_t now,
 	size_t i;
 	json_t *all = json_loadb(text, n, 0, NULL);
 
-	json_array_foreach(json_object_get(all, "nodes"), i, x) if (json_is_true(json_object_get(x, "up")))
-		ret->processors += integer(x, "cpus");
+	json_array_foreach(json_object_get(all, "nodes"), i, x)
+	{
+		if (json_is_true(json_object_get(x, "up")))
+			ret->processors += integer(x, "cpus");
+		rebuild_node(ret, &(struct provider_node){integer(x, "cpus"), INT64_MAX, INT64_MAX});
+	}
 	places_parse(name, all, now, &ret->places);
 	json_array_foreach(json_object_get(all, "pieces"), i, x)
 	{

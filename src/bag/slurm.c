@@ -222,6 +222,7 @@ static void plan_words(const struct provider_options *o, word_list *w)
 	static const char script[] =
 		"SLURM_TIME_FORMAT=%s; export SLURM_TIME_FORMAT; if [ -n \"$1\" ]; then set -- --partition=\"$1\"; else set --; fi\n"
 		"sinfo --noheader --format='cpus|%C|%P' \"$@\" &&\n"
+		"{ sinfo --noheader --exact --format='node|%c|%m|%G' \"$@\" || :; } &&\n"
 		"squeue --noheader --all --states=PENDING,RUNNING,CONFIGURING,COMPLETING,SUSPENDED --sort=-p,i --format='job|%T|%C|%L|%l|%S|%k|%j' \"$@\"";
 	char partition[256];
 
@@ -248,6 +249,22 @@ static void plan_job(const char *name, char **field, int64_t now, struct rebuild
 						  .number = ours && digits(field[6], 7) ? atoi(field[6]) : 0});
 }
 
+/* Reads "node|CPUS|MEGABYTES|GRES"; the last is such as "gpu:a100:4(S:0-1),nic:2" or "(null)". */
+static void plan_node(char **field, struct rebuild *ret)
+{
+	struct provider_node n = {.cpus = atoll(field[1]), .memory = atoll(field[2]) * 1024};
+
+	for (const char *at = field[3]; at && *at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+		const char *end = at + strcspn(at, ",("), *colon = end;
+		while (colon > at && colon[-1] != ':')
+			colon--;
+		if (strncmp(at, "gpu", 3) == 0)
+			n.gpus += colon > at && *colon >= '0' && *colon <= '9' ? atoll(colon) : 1;
+	}
+	if (strspn(field[1], "0123456789") < 7 && strspn(field[2], "0123456789") < 12)
+		rebuild_node(ret, &n);
+}
+
 /* Counts the CPUs in service, from "allocated/idle/other/total". CPUs held by jobs of other
  * partitions are not available to us. */
 static int plan_parse(const char *name, const char *text, size_t n, int64_t now, struct rebuild *ret)
@@ -262,6 +279,8 @@ static int plan_parse(const char *name, const char *text, size_t n, int64_t now,
 		    (allocated < 0 || strchr(field[2], '*'))) {
 			allocated = a;
 			idle = i;
+		} else if (fields == 4 && strcmp(field[0], "node") == 0) {
+			plan_node(field, ret);
 		} else if (fields == 8 && strcmp(field[0], "job") == 0) {
 			plan_job(name, field, now, ret);
 		}

@@ -62,7 +62,9 @@ static void limits(struct provider *p, struct provider_limits *ret)
 	const struct ssh *s = (const struct ssh *)p;
 	int64_t now = (int64_t)time(NULL);
 
-	*ret = (struct provider_limits){.processors = 1, .seconds = -1};
+	*ret = (struct provider_limits){.processors = 1, .seconds = -1, .hosts = (int64_t)s->names.n};
+	for (size_t i = 0; i < s->names.n; i++)
+		ret->used += s->host[i].request != 0;
 	for (size_t i = 0; i < s->names.n; i++)
 		ret->pending += !s->host[i].request && now >= s->host[i].until;
 }

@@ -12,6 +12,10 @@ for word; do
     case $word in --job-name=*) name=${word#*=};; --comment=*) comment=${word#*=};; --ntasks=*) tasks=${word#*=};; --cpus-per-task=*) each=${word#*=};; --output=*) output=${word#*=};; --gpus-per-task=*) CUDA_VISIBLE_DEVICES=5,7; export CUDA_VISIBLE_DEVICES;; esac
     script=$word
 done
+case $fault in *small*)
+    [ "$each" -le 4 ] || { echo "sbatch: error: Batch job submission failed: Requested node configuration is not available" >&2; exit 1; }
+    case " $* " in *" --mem-per-cpu="*) memory=${*##*--mem-per-cpu=}; memory=${memory%%K*}; [ $((memory * each)) -le 4194304 ] || { echo "sbatch: error: Memory specification can not be satisfied" >&2; exit 1; };; esac;;
+esac
 id=$(ls jobs | wc -l)
 while ! mkdir "lock$id" 2>/dev/null; do id=$((id + 1)); done
 id=$((id + 100))
@@ -25,7 +29,9 @@ if [ $state = RUNNING ]; then
     case $fault in *empty*) script=/bin/true;; esac
     cd "$HERE"
     case $fault in *brief*) SLURM_JOB_END_TIME=$(($(date +%s) + 3)); export SLURM_JOB_END_TIME;; esac
-    SLURM_JOB_ID=$id SLURM_JOB_NUM_NODES=1 SLURM_CPUS_ON_NODE=$((tasks * each)) SLURM_MEM_PER_CPU=512 setsid sh -c 'echo "$1|$2|RUNNING|$$" > "$CLUSTER/jobs/$SLURM_JOB_ID"; sh "$0"; echo "$1|$2|COMPLETED|" > "$CLUSTER/jobs/$SLURM_JOB_ID"' "$script" "$name" "$comment" > "$output" 2>&1 < /dev/null &
+    cpus=$((tasks * each))
+    case $fault in *small*) [ $cpus -le 4 ] || cpus=4;; esac
+    SLURM_JOB_ID=$id SLURM_JOB_NUM_NODES=1 SLURM_CPUS_ON_NODE=$cpus SLURM_MEM_PER_CPU=512 setsid sh -c 'echo "$1|$2|RUNNING|$$" > "$CLUSTER/jobs/$SLURM_JOB_ID"; sh "$0"; echo "$1|$2|COMPLETED|" > "$CLUSTER/jobs/$SLURM_JOB_ID"' "$script" "$name" "$comment" > "$output" 2>&1 < /dev/null &
 fi
 case $fault in *lose*) echo "sbatch: error: Socket timed out" >&2; exit 1;; esac
 echo "$id"

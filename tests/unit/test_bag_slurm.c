@@ -115,6 +115,10 @@ static void plan(void **state)
 	(void)state;
 	static const char text[] = "cpus|0/64/0/64|other\n"
 				   "cpus|10/2/4/16|main*\n"
+				   "node|8|4000|(null)\n"
+				   "node|4|4000|gpu:a100:2(S:0-1),nic:1,gpu:1\n"
+				   "node|8|3000|(null)\n" /* smaller than the first */
+				   "node|x|3000|\n"
 				   "job|RUNNING|8|10:00|1:00:00|900|(null)|a name | with a bar\n"
 				   "job|PENDING|10|N/A|1-00:00:00|N/A|(null)|wide\n"
 				   "job|PENDING|2|N/A|5:00|N/A|3|shunt-bag-1\n"
@@ -125,6 +129,9 @@ static void plan(void **state)
 	assert_int_equal(dialect_slurm.plan_parse("shunt-bag-1", text, sizeof text - 1, 1000, &r), 0);
 	rebuild_plan(&r, 1000, 0);
 	assert_int_equal(r.processors, 10);
+	assert_int_equal(r.nodes.n, 2);
+	assert_true(r.nodes.v[0].cpus == 8 && r.nodes.v[0].gpus == 0 && r.nodes.v[0].memory == 4000 * 1024);
+	assert_true(r.nodes.v[1].cpus == 4 && r.nodes.v[1].gpus == 3);
 	assert_int_equal(r.queued, 2);
 	assert_int_equal(r.jobs.n, 3);
 	assert_int_equal(r.jobs.v[1].start, 1600);
@@ -227,7 +234,7 @@ static void shrunk(void **state)
 				     .over = over,
 				     .warn = warn,
 				     .arg = &warnings};
-	struct provider_options options = {.requests = 2, .processors = 8, .seconds = 3600, .each = 2};
+	struct provider_options options = {.requests = 2, .processors = 8, .seconds = 3600, .shape.each = 2};
 	struct provider_request r;
 	struct err err;
 
@@ -299,7 +306,7 @@ static void cancelled_when_it_starts(void **state)
 				     .over = count_over,
 				     .warn = ignore,
 				     .arg = &told};
-	struct provider_options options = {.requests = 1, .processors = 8, .seconds = 3600, .each = 1};
+	struct provider_options options = {.requests = 1, .processors = 8, .seconds = 3600, .shape.each = 1};
 	struct provider_request r;
 	struct provider_limits limits;
 	struct err err;

@@ -210,7 +210,7 @@ static struct keep *keep_open(struct keeper *k, const json_t *x)
 					   .requests = object_number(x, "max_nodes", 1),
 					   .processors = o->cpus * object_number(x, "max_nodes", 1),
 					   .seconds = o->seconds,
-					   .each = o->cpus,
+					   .shape.each = o->cpus,
 					   .last = (int)object_number(x, "last", 0),
 					   .live = live.v,
 					   .nlive = live.n};

@@ -72,8 +72,10 @@ int bags_show(const struct command *c, const struct operands *operands, const st
 
 const char *bag_status_text(int32_t status, char *buf, size_t size)
 {
-	if (status == -1)
+	if (status == RECORD_LOST)
 		snprintf(buf, size, "its worker was lost");
+	else if (status == RECORD_TOO_LARGE)
+		snprintf(buf, size, "no worker can run it");
 	else if (WIFSIGNALED(status))
 		snprintf(buf, size, "signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
 	else if (WEXITSTATUS(status) == 0)
@@ -102,7 +104,7 @@ static void wipe(struct show *s)
 static void on_finished(void *arg, const struct record *r)
 {
 	struct show *s = arg;
-	char status[80];
+	char status[80], attempt[32] = "";
 
 	if (s->stream && r->kind == RECORD_DONE) {
 		wipe(s);
@@ -132,8 +134,10 @@ static void on_finished(void *arg, const struct record *r)
 		end--;
 	for (line = end; line > r->err && line[-1] != '\n';)
 		line--;
-	command_warn(s->command, "task %" PRIu64 " failed: %s, attempt %" PRIu32 "%s%.*s", r->task,
-		     bag_status_text(r->status, status, sizeof status), r->attempt, end > line ? ": " : "",
+	if (r->attempt)
+		snprintf(attempt, sizeof attempt, ", attempt %" PRIu32, r->attempt);
+	command_warn(s->command, "task %" PRIu64 " failed: %s%s%s%.*s", r->task,
+		     bag_status_text(r->status, status, sizeof status), attempt, end > line ? ": " : "",
 		     (int)(end - line > 300 ? 300 : end - line), line);
 }
 

@@ -161,7 +161,7 @@ static void print_json(const struct results *r, const struct record *x)
 	json_object_set_new(o, "command", json_stringn(r->bag.text + t->at, t->n));
 	json_object_set_new(o, "state", json_string(x->kind == RECORD_DONE ? "done" : "failed"));
 	json_object_set_new(o, "exit",
-			    json_integer(x->status == -1	? -1
+			    json_integer(x->status < 0		? -1
 					 : WIFEXITED(x->status) ? WEXITSTATUS(x->status)
 								: 128 + WTERMSIG(x->status)));
 	json_object_set_new(o, "attempt", json_integer((json_int_t)x->attempt));
