@@ -14,10 +14,12 @@
 
 #include "base/logline.h"
 #include "run/hold.h"
+#include "run/lease.h"
 #include "station/pool_internal.h"
 
 #define WINDOW (1 << 20) /* bytes of output in transit, at most */
 #define INPUT_MOST (4 << 20)
+#define KEEPER_US 200000 /* microseconds from the end of a lease until a keeper must have ended its task */
 
 enum stage {
 	QUEUED,
@@ -243,6 +245,35 @@ static void input_add(struct host_task *t, const char *data, size_t n)
 		uv_poll_start(&t->in, UV_WRITABLE, on_input);
 }
 
+/* ---- leases ---- */
+
+static void on_leases(uv_timer_t *timer);
+
+/* Sets the timer to the instant in microseconds, unless it runs out earlier. */
+static void leases_watch(struct pool *p, int64_t at)
+{
+	int64_t ms = at > boot_us() ? (at - boot_us()) / 1000 + 1 : 0;
+
+	if (uv_is_closing((uv_handle_t *)&p->leases) ||
+	    (uv_is_active((uv_handle_t *)&p->leases) && uv_timer_get_due_in(&p->leases) <= (uint64_t)ms))
+		return;
+	p->leases.data = p;
+	uv_timer_start(&p->leases, on_leases, (uint64_t)ms, 0);
+}
+
+/* Ends tasks whose keepers have not done so: one that is stopped does not notice the end of its
+ * lease, and the origin starts the task elsewhere. */
+static void on_leases(uv_timer_t *timer)
+{
+	struct pool *p = timer->data;
+
+	for (struct host_task *t = p->tasks; t; t = t->next)
+		if (t->stage != QUEUED && t->guest->lease->until + KEEPER_US > boot_us())
+			leases_watch(p, t->guest->lease->until + KEEPER_US);
+		else if (t->stage != QUEUED)
+			pool_task_end(&t->task, &p->user);
+}
+
 /* ---- its beginning ---- */
 
 static void task_run(struct host_task *t)
@@ -258,6 +289,7 @@ static void task_run(struct host_task *t)
 		return;
 	}
 	t->stage = RUNNING;
+	leases_watch(p, t->guest->lease->until + KEEPER_US);
 	t->out_on = t->err_on = true;
 	t->open = 4;
 	uv_poll_init(p->loop, &t->in, t->task.in);
@@ -377,6 +409,7 @@ void host_drop(struct guest *g)
 		if (t->guest == g)
 			task_drop(t);
 	}
+	leases_watch(p, boot_us() + KEEPER_US);
 }
 
 void host_hold(struct pool *p, bool hold)

@@ -255,6 +255,7 @@ struct pool {
 	struct guard guard;
 	struct finder discover;
 	uv_timer_t tick;
+	uv_timer_t leases; /* runs out when the next lease of a running task may be over */
 	struct host *hosts;
 	struct gossip gossip;
 	VEC(char *) numbered; /* names, by pool_entry.number; 0 is our own */

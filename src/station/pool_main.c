@@ -57,6 +57,7 @@ static void leave(struct pool *p)
 	links_stop(p);
 	listener_close(p->listener);
 	uv_close((uv_handle_t *)&p->tick, NULL);
+	uv_close((uv_handle_t *)&p->leases, NULL);
 	uv_close((uv_handle_t *)&p->term, NULL);
 	uv_close((uv_handle_t *)&p->interrupt, NULL);
 }
@@ -141,6 +142,7 @@ static int bring_up(struct pool *p, struct err *err)
 		return rc;
 	discover_start(p);
 	uv_timer_init(p->loop, &p->tick);
+	uv_timer_init(p->loop, &p->leases);
 	uv_signal_init(p->loop, &p->term);
 	uv_signal_init(p->loop, &p->interrupt);
 	p->tick.data = p->term.data = p->interrupt.data = p;

@@ -287,6 +287,16 @@ static void ends_close(int ends[PIPES][2], int side)
 			close(ends[i][side]);
 }
 
+void pool_task_end(const struct pool_task *t, const struct pool_user *user)
+{
+	char tag[POOL_TAG_SIZE];
+
+	if (user->cgroup)
+		cgroup_kill(user->cgroup, pool_task_tag(t->keeper, tag));
+	tree_kill(t->keeper);
+	kill(t->keeper, SIGKILL);
+}
+
 int pool_task_start(const struct peer_start *s, const struct pool_user *user, const struct pool_lease *lease,
 		    struct pool_task *ret, struct err *err)
 {

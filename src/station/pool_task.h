@@ -51,6 +51,8 @@ struct pool_user {
 #define POOL_TAG_SIZE 16
 const char *pool_task_tag(pid_t keeper, char buf[POOL_TAG_SIZE]);
 
+/* Kills all processes of a task and its keeper, which may be stopped. */
+void pool_task_end(const struct pool_task *t, const struct pool_user *user);
 /* Starts a task. All descriptors are non-blocking and close-on-exec, and belong to the caller. */
 int pool_task_start(const struct peer_start *s, const struct pool_user *user, const struct pool_lease *lease,
 		    struct pool_task *ret, struct err *err);

@@ -121,6 +121,41 @@ static void nothing_is_left(void **state)
 	pool_lease_free(lease);
 }
 
+/* Returns true if a process runs: one that was killed may not have been waited for yet. */
+static bool lives(pid_t pid)
+{
+	char path[64], state = 'Z';
+
+	snprintf(path, sizeof path, "/proc/%d/stat", pid);
+	FILE *f = fopen(path, "re");
+	if (f && fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+		state = 'Z';
+	if (f)
+		fclose(f);
+	return state != 'Z' && state != 'X';
+}
+
+/* A keeper that is stopped does not notice the end of its lease: the daemon ends both. */
+static void keeper_stopped(void **state)
+{
+	struct pool_lease *lease = pool_lease_create();
+	struct pool_task t;
+	struct pool_result r;
+	char out[1024];
+
+	lease->until = INT64_MAX;
+	start("(setsid sh -c 'echo $$; exec sleep 1000' &) ; sleep 1000", lease, &t);
+	poll(&(struct pollfd){.fd = t.out, .events = POLLIN}, 1, -1);
+	assert_int_equal(kill(t.keeper, SIGSTOP), 0);
+	assert_int_equal(waitpid(t.keeper, NULL, WUNTRACED), t.keeper);
+	lease->until = boot_us();
+	pool_task_end(&t, &(struct pool_user){0});
+	close(t.in);
+	assert_int_equal(finish(&t, &r, out, sizeof out), 0);
+	assert_false(lives(atoi(out)));
+	pool_lease_free(lease);
+}
+
 /* Without a control group: the keeper looks. */
 static void memory(void **state)
 {
@@ -146,6 +181,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(streams),
 		cmocka_unit_test(nothing_is_left),
+		cmocka_unit_test(keeper_stopped),
 		cmocka_unit_test(memory),
 	};
 
