@@ -18,7 +18,6 @@
 #include "run/lease.h"
 #include "run/nursery.h"
 
-#define DAY_MS UINT64_C(86400000)
 #define LOOK_MS 200
 #define SETTLE_MS 5000
 
@@ -667,6 +666,7 @@ void errands_stop(struct errands *all)
 	while (all->v.n)
 		errand_drop(all->v.v[0]);
 	vec_free(&all->v);
+	map_fini(&all->aging);
 	files_stop(all->files);
 	opener_destroy(all->opener);
 	local_stop(all->local);

@@ -5,6 +5,7 @@
 #ifndef ENGINE_ERRANDS_INTERNAL_H
 #define ENGINE_ERRANDS_INTERNAL_H
 
+#include "base/map.h"
 #include "base/vec.h"
 #include "engine/errands.h"
 
@@ -61,6 +62,8 @@ struct errand {
 	struct strbuf notes;	   /* failures, for the result's reason */
 };
 
+#define DAY_MS UINT64_C(86400000)
+
 struct errands {
 	uv_loop_t *loop;
 	struct local *local;
@@ -70,7 +73,9 @@ struct errands {
 	char *spool, *live;
 	VEC(struct errand *) v;
 	uv_timer_t timer;
-	uint64_t swept;	 /* uv_now() */
+	uint64_t swept; /* uv_now() */
+	/* uv_now() at which files of the spool were first seen to be old, by the hash of their path */
+	struct map aging;
 	uint64_t looked; /* uv_now(): when `word` was read */
 	int64_t word;	 /* lease_word() */
 	/* stopped, but not freed: the local engine and file systems may still answer */

@@ -182,13 +182,25 @@ struct errand *spool_read(struct errands *all, const char *tag)
 	return e;
 }
 
-static bool is_old(const struct errands *all, const char *tag, const char *suffix)
+/* Returns true if a file has looked old for a day: the wall clock may be wrong for a while, and
+ * output that was not delivered exists only here. */
+static bool is_old(struct errands *all, const char *tag, const char *suffix)
 {
 	char path[4096];
 	struct stat st;
 
 	spool_path(all, tag, suffix, path, sizeof path);
-	return lstat(path, &st) == 0 && st.st_mtime < time(NULL) - KEPT;
+
+	uint64_t key = hash_bytes(path, strlen(path)), since;
+	bool old = lstat(path, &st) == 0 && st.st_mtime < time(NULL) - KEPT;
+
+	if (old && map_get(&all->aging, key, &since))
+		return uv_now(all->loop) - since >= DAY_MS;
+	if (old)
+		map_set(&all->aging, key, uv_now(all->loop));
+	else
+		map_remove(&all->aging, key);
+	return false;
 }
 
 void spool_sweep(struct errands *all)

@@ -15,9 +15,11 @@
 #include <cmocka.h>
 
 #include "run/order.h"
+#include "server/base/clock.h"
 #include "server/base/turn.h"
 #include "server/book/quotas.h"
 #include "server/job/jobs.h"
+#include "server/job/keys.h"
 #include "server/life/world/dispatch.h"
 #include "server/loop.h"
 #include "server/server.h"
@@ -462,6 +464,22 @@ static void kill_by_another_clock(void **state)
 	assert_int_equal(all[0].signal, SIGKILL);
 }
 
+/* A wall clock that jumps ahead makes nobody forget that a submission was made. */
+static void key_over_a_jump(void **state)
+{
+	struct site *f = *state;
+	struct submission_key k = {.first = 1, .count = 1, .time = f->now};
+
+	subkey_add(f->s, getuid(), "once", &k);
+	f->s->clock->now += 40 * 86400;
+	subkeys_turn(f->s);
+	assert_non_null(subkey_find(f->s, getuid(), "once"));
+	f->s->clock->boot_us += INT64_C(86400) * 1000000;
+	f->s->clock->now += 120;
+	subkeys_turn(f->s);
+	assert_null(subkey_find(f->s, getuid(), "once"));
+}
+
 /* A start that waits until others' processes are gone keeps nobody busy. */
 static void waits_for_cpus(void **state)
 {
@@ -520,6 +538,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(pause_under_hold, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(pause_by_another_clock, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(kill_by_another_clock, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(key_over_a_jump, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(waits_for_cpus, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(there_after_its_end, setup, site_teardown),
 	};

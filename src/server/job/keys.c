@@ -7,7 +7,8 @@
  * belongs to its user. A key from another site belongs to all sites, since the answer to a site
  * must not depend on whether the user can be looked up. A key is kept for a day, even if the jobs
  * have been forgotten by then; each user has at most KEYS_PER_USER, and the oldest is dropped
- * first.
+ * first. The wall clock may jump, so that this server must also have had the key for a day by a
+ * clock that does not: otherwise a repetition would submit the job again.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -144,6 +145,12 @@ static void ring_sort(struct ring *r)
 	r->unsorted = false;
 }
 
+static bool is_old(const struct server *s, const struct ring *r, const struct submission_key *k)
+{
+	return k->time + (r->uid == SUBKEY_SITE ? KEEP_LASTING : KEEP) <= s->clock->now &&
+	       s->clock->boot_us - k->since_us >= KEEP * INT64_C(1000000);
+}
+
 void subkeys_turn(struct server *s)
 {
 	struct keys *keys = keys_of(s);
@@ -154,9 +161,7 @@ void subkeys_turn(struct server *s)
 	for (size_t i = 0; i < keys->rings.n; i++) {
 		struct ring *r = &keys->rings.v[i];
 		ring_sort(r);
-		for (; budget > 0 && r->first < r->v.n &&
-		       r->v.v[r->first]->time + (r->uid == SUBKEY_SITE ? KEEP_LASTING : KEEP) <= s->clock->now;
-		     budget--)
+		for (; budget > 0 && r->first < r->v.n && is_old(s, r, r->v.v[r->first]); budget--)
 			oldest_forget(s, r);
 	}
 	keys->sweep = budget > 0 ? s->clock->now + SWEEP : s->clock->now;
@@ -182,6 +187,7 @@ static struct submission_key *key_put(struct server *s, uid_t uid, const char *t
 
 	k->uid = uid;
 	k->lasting = lasting;
+	k->since_us = s->clock->boot_us;
 	strcpy(k->text, text);
 	map_set(&keys->by_text, key_hash(key_owner(k), text), (uint64_t)(uintptr_t)k);
 	vec_push(&ring_of(keys, key_owner(k))->v, k);

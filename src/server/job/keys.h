@@ -18,6 +18,7 @@ struct submission_key {
 	uint32_t count;	       /* number of jobs it created: first, first + 1, ... */
 	uint64_t first, print; /* first job's number, and a hash of the request's body */
 	int64_t time;	       /* instant of the submission */
+	int64_t since_us;      /* when this server got it, by the clock that is never set */
 	/* from another site: kept for longer, and identified by its text only. count 0:
 	 * withdrawn */
 	bool lasting;
