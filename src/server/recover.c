@@ -654,7 +654,10 @@ void recover_attempts(struct server *s)
 				map_remove(&s->jobs->unseen, unseen);
 				signals_again(s, id, n, current);
 				break;
-			case ATTEMPT_LOST:
+			case ATTEMPT_LOST: /* it had begun: it counts as such even if it is stopped before
+					    * its leftovers are gone */
+				if (current && job->attempt == n && job->state == STATE_NOW)
+					sched_started(s->sched, id, s->clock->now);
 				break;
 			case ATTEMPT_ENDED:
 				map_remove(&s->jobs->unseen, unseen);

@@ -45,16 +45,17 @@ def noticed(began, downs):
     return max([until for since, until in downs if since - 1 < began < until], default=began)
 
 
-def rerun(job, index, lines, walltime, downs):
+def rerun(job, index, lines, walltime, downs, lost):
     """(least, most) seconds that its owner paid for attempts when it asked to run them again: from when the server knew of them until it asked, each
-    attempt once."""
+    attempt once. `lost`: each kill of the server took the attempts with it."""
     begun, ends = ({l[1]: float(l[3]) for l in lines if l[0] == what and len(l) == 4} for what in ("start", "end"))
     paid = {}
     for asked in (asked for which, asked in job.rerun if which == index):
         before = [(began, attempt) for attempt, began in begun.items() if began < asked]
         if before:
             began, attempt = max(before)
-            paid.setdefault(attempt, int(min(asked, ends.get(attempt, asked)) - noticed(began, downs)) - 1)
+            killed = [since for since, _ in downs if since > began] if lost else []
+            paid.setdefault(attempt, int(min([asked, ends.get(attempt, asked), *killed]) - noticed(began, downs)) - 1)
     return max(0, sum(n for n in paid.values() if n > 0)), int(used(lines, walltime, 0)[1]) if job.reruns[index] else 0
 
 
@@ -104,7 +105,7 @@ class Books:
             known |= numbers
             asked = sum(row["walltime"] for row in all)
             taken, altered = sum(self.taken.pop(n, 0) for n in numbers), sum(self.altered[n] for n in numbers)
-            reruns = [rerun(job, i, self.record.lines(job, i), row["walltime"], self.record.downs) for job in there for i, row in rows[job.token].items()]
+            reruns = [rerun(job, i, self.record.lines(job, i), row["walltime"], self.record.downs, self.checks.lost_allowed) for job in there for i, row in rows[job.token].items()]
             least, most = (sum(n) for n in zip(*reruns))
             highest = sum(held(job, self.record.lines(job, i), row["walltime"]) for job in there for i, row in rows[job.token].items())
             if not asked + least <= taken + altered <= max(asked, highest) + most:

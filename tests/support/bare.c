@@ -260,6 +260,11 @@ void bare_forget(const char *tag)
 		vec_remove(&attempts, (size_t)(x - attempts.v));
 }
 
+void bare_lose(const char *tag)
+{
+	attempt_at(tag)->lost = true;
+}
+
 void bare_clear(void)
 {
 	vec_clear(&attempts);
@@ -417,6 +422,8 @@ enum attempt_state engine_attach(struct engine *e, const char *tag, const char *
 			await(tag);
 			return ATTEMPT_UNKNOWN;
 		}
+	if (x && x->lost)
+		return ATTEMPT_LOST;
 	return !x ? ATTEMPT_NEVER : x->started ? ATTEMPT_RUNS : ATTEMPT_UNKNOWN;
 }
 

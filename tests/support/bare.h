@@ -30,6 +30,7 @@ struct bare_attempt {
 	int signal;	  /* last signal sent */
 	int64_t walltime; /* seconds that it may run */
 	int saves;	  /* number of requests to save its work and end */
+	bool lost;	  /* its processes are gone, and what they left is being ended */
 };
 
 /* Opens a server on the store in `dir`, new or existing, up to the first turn of its loop. */
@@ -65,6 +66,7 @@ bool bare_reached(const struct bare_attempt *x); /* true if its host can report 
 
 size_t bare_attempts(const struct bare_attempt **ret);
 void bare_started(struct server *s, const char *tag); /* reports the start to the server */
+void bare_lose(const char *tag);		      /* its processes are killed while no server runs */
 void bare_forget(const char *tag);		      /* removes an attempt; call it before its end is reported */
 void bare_clear(void);				      /* removes all attempts, for another test */
 

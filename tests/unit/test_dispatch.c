@@ -480,6 +480,21 @@ static void key_over_a_jump(void **state)
 	assert_null(subkey_find(f->s, getuid(), "once"));
 }
 
+/* Processes that were lost while no server ran had begun, even if no server knew. */
+static void lost_had_begun(void **state)
+{
+	struct site *f = *state;
+	const struct bare_attempt *all;
+
+	assert_int_equal(ask(f, "POST", "/v1/jobs", "{\"script\":\"true\",\"resources\":[\"nodes=1:ppn=1\"]}"), 201);
+	pass(f, 1);
+	shows(f, "\"substate\":\"now\"");
+	assert_int_equal(bare_attempts(&all), 1);
+	bare_lose(all[0].tag);
+	site_reopen(f);
+	shows(f, "\"substate\":\"running\"");
+}
+
 /* A start that waits until others' processes are gone keeps nobody busy. */
 static void waits_for_cpus(void **state)
 {
@@ -539,6 +554,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(pause_by_another_clock, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(kill_by_another_clock, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(key_over_a_jump, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(lost_had_begun, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(waits_for_cpus, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(there_after_its_end, setup, site_teardown),
 	};
