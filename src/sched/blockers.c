@@ -471,11 +471,14 @@ static void holders_prune(struct inquiry *q, job_vec *holders)
 	}
 }
 
-/* Takes places of waiting jobs out of the plan, except promised ones that are not in the way. */
+/* Takes places of waiting jobs out of the plan, except promised ones that are not in the way. The
+ * job's own may have begun although it has not been started. */
 static void plan_ease(struct inquiry *q)
 {
 	claim_vec claims = {0};
 
+	if (plan_holds(q->s->p, q->ask->job))
+		plan_take_job(q->s->p, q->ask->job);
 	claims_collect(q->s->p, false, &claims);
 	for (size_t i = 0; i < claims.n; i++)
 		if (!is_promised(q, claims.v[i].job))
