@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/codec.h"
+#include "base/codec_array.h"
+#include "base/json.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/timetext.h"
@@ -112,41 +115,51 @@ void credits_limits(struct server *s)
 		limit_set(s, s->objects->of[OBJECT_ACCOUNT].v[i]);
 }
 
+#define CREDIT(member)                                                                                                 \
+	{                                                                                                              \
+#member, MEMBER(struct credit, member)                                                                 \
+	}
+#define DEPOSIT(member)                                                                                                \
+	{                                                                                                              \
+#member, MEMBER(struct credit_deposit, member)                                                         \
+	}
+static const struct field credit_rows[] = {CREDIT(spent), CREDIT(expired), CREDIT(withdrawn), {0}};
+static const struct field deposit_rows[] = {DEPOSIT(id), DEPOSIT(amount), DEPOSIT(left), DEPOSIT(expires), {0}};
+
 static void store(struct server *s, uint32_t account, const struct credit *c)
 {
-	json_t *list = json_array(), *o;
-	char *text;
+	struct strbuf text = {0};
+	struct json j;
 
-	for (size_t i = 0; i < c->deposits.n; i++) {
-		const struct credit_deposit *d = &c->deposits.v[i];
-		json_array_append_new(list, json_pack("[I,I,I,I]", (json_int_t)d->id, (json_int_t)d->amount,
-						      (json_int_t)d->left, (json_int_t)d->expires));
-	}
-	o = json_pack("{s:I, s:I, s:I, s:o}", "spent", (json_int_t)c->spent, "expired", (json_int_t)c->expired,
-		      "withdrawn", (json_int_t)c->withdrawn, "deposits", list);
-	text = json_dumps(o, JSON_COMPACT);
-	store_put_object(s->store, "credit", word_text(s, account), text);
-	free(text);
-	json_decref(o);
+	json_init(&j, &text, false);
+	json_open_object(&j, NULL);
+	record_store(credit_rows, 0, c, NULL, &j);
+	json_open_array(&j, "deposits");
+	for (size_t i = 0; i < c->deposits.n; i++)
+		values_store(deposit_rows, &c->deposits.v[i], NULL, &j);
+	json_close_array(&j);
+	json_close_object(&j);
+	store_put_object(s->store, "credit", word_text(s, account), text.text);
+	strbuf_fini(&text);
 }
 
 int credits_restore(struct server *s, const char *account, const struct json_t *o, struct err *err)
 {
 	struct credit *c = find_or_add(s, word_add(s, account));
-	const json_t *list = json_object_get((const json_t *)o, "deposits"), *d;
+	const json_t *d;
 	size_t i;
+	int rc;
 
-	json_array_foreach((json_t *)list, i, d)
-		credit_add(c, &(struct credit_deposit){(uint64_t)json_integer_value(json_array_get(d, 0)),
-						       json_integer_value(json_array_get(d, 1)),
-						       json_integer_value(json_array_get(d, 2)),
-						       json_integer_value(json_array_get(d, 3))});
-	c->spent = json_integer_value(json_object_get((const json_t *)o, "spent"));
-	c->expired = json_integer_value(json_object_get((const json_t *)o, "expired"));
-	c->withdrawn = json_integer_value(json_object_get((const json_t *)o, "withdrawn"));
+	json_array_foreach(json_object_get(o, "deposits"), i, d)
+	{
+		struct credit_deposit x;
+		values_load(deposit_rows, d, &x);
+		credit_add(c, &x);
+	}
+	rc = record_load(credit_rows, 0, o, c, NULL, err);
 	c->deposited += c->spent + c->expired + c->withdrawn;
 	s->books->credits->next = 0; /* makes credits_turn() check */
-	return 0;
+	return rc;
 }
 
 /* Writes a line of the book and the deposits, and updates the limit, in this turn's commit. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/codec.h"
+#include "base/codec_array.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -66,28 +67,6 @@ static const struct field allocation_rows[] = {
 	{0},
 };
 const struct schema overlay_allocation_shown = {"OverlayAllocation", .fields = allocation_rows};
-
-static void values_store(const struct field *rows, const void *record, const char *key, struct json *j)
-{
-	struct value v = {0};
-
-	json_open_array(j, key);
-	for (const struct field *f = rows; f->name; f++) {
-		field_get(f, record, NULL, &v);
-		value_write(&v, NULL, j);
-	}
-	json_close_array(j);
-	strbuf_fini(&v.scratch);
-}
-
-/* Loads a list of values. Wrong values count as missing. */
-static void values_load(const struct field *rows, const json_t *list, void *record)
-{
-	for (const struct field *f = rows; f->name; f++) {
-		field_reset(f, record);
-		field_read(f, json_array_get(list, (size_t)(f - rows)), record, NULL, NULL);
-	}
-}
 
 /* ---- the overlays ---- */
 

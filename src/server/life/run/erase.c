@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/json.h"
+#include "base/codec.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "engine/engine.h"
@@ -25,6 +25,14 @@
 
 #define AT_ONCE 8 /* erasures at once, at most: each is a process */
 
+static const struct field erase_rows[] = {
+	{"path", .in = ALWAYS, MEMBER(struct erase_later, path)},
+	{"user", .in = ALWAYS, MEMBER(struct erase_later, user)},
+	{"uid", MEMBER(struct erase_later, uid)},
+	{"gid", MEMBER(struct erase_later, gid)},
+	{0},
+};
+
 static void erase_free(struct erase_later *x)
 {
 	free(x->name);
@@ -39,22 +47,15 @@ void erase_add(struct server *s, uint32_t id)
 	const char *path = e->ran ? save_directory(s, id, a) : NULL;
 	struct strbuf text = {0};
 	char tag[64];
-	struct json j;
 
 	if (path) {
 		attempt_tag(s, id, 0, tag);
 		*strrchr(tag, '.') = '\0';
-		json_init(&j, &text, false);
-		json_open_object(&j, NULL);
-		json_text(&j, "path", path);
-		json_text(&j, "user", word_text(s, e->spec->owner));
-		json_int(&j, "uid", e->spec->uid);
-		json_int(&j, "gid", e->spec->gid);
-		json_close_object(&j);
+		struct erase_later x = {mem_strdup(tag), mem_strdup(path), mem_strdup(word_text(s, e->spec->owner)),
+					e->spec->uid, e->spec->gid};
+		record_store_text(erase_rows, 0, &x, NULL, &text);
 		store_put_object(s->store, "erase", tag, strbuf_text(&text));
-		vec_push(&s->post->erases,
-			 (struct erase_later){mem_strdup(tag), mem_strdup(path),
-					      mem_strdup(word_text(s, e->spec->owner)), e->spec->uid, e->spec->gid});
+		vec_push(&s->post->erases, x);
 		strbuf_fini(&text);
 	}
 	arena_destroy(a);
@@ -62,15 +63,14 @@ void erase_add(struct server *s, uint32_t id)
 
 int erase_restore(struct server *s, const char *name, const json_t *o, struct err *err)
 {
-	const char *path = json_string_value(json_object_get(o, "path")),
-		   *user = json_string_value(json_object_get(o, "user"));
+	struct erase_later x = {.name = mem_strdup(name)};
+	int rc = record_load(erase_rows, 0, o, &x, NULL, err);
 
-	if (!path || !user)
-		return err_set(err, -EINVAL, "its path or its user is missing");
-	vec_push(&s->post->erases, (struct erase_later){mem_strdup(name), mem_strdup(path), mem_strdup(user),
-							(uid_t)json_integer_value(json_object_get(o, "uid")),
-							(gid_t)json_integer_value(json_object_get(o, "gid"))});
-	return 0;
+	if (rc == 0)
+		vec_push(&s->post->erases, x);
+	else
+		erase_free(&x);
+	return rc;
 }
 
 void erase_send(struct server *s)
