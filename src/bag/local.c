@@ -2,8 +2,8 @@
  * local.c - workers on this host: children of the broker in their own sessions, so that a
  * terminal's signals reach only the broker.
  *
- * The broker is the subreaper: when a worker is killed, the processes its tasks had started become
- * ours, and are killed.
+ * A worker guards itself: whichever of its processes is killed, the others end what its tasks had
+ * started, also if the broker is killed at the same time.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -11,7 +11,6 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,7 +18,6 @@
 #include "bag/own.h"
 #include "bag/provider.h"
 #include "base/vec.h"
-#include "run/tree.h"
 
 enum { DEATHS_MOST = 10 }; /* deaths in a row without a task, each within two seconds of the start */
 
@@ -34,7 +32,6 @@ struct local {
 	struct local_options options;
 	struct child *child; /* array of options.workers */
 	struct provider_request request;
-	bool sweep; /* a worker died: look for orphans */
 };
 
 extern char **environ;
@@ -106,32 +103,6 @@ static int request(struct provider *p, int64_t processors, int64_t seconds, stru
 	return 1;
 }
 
-/* Kills our children that are not workers. */
-static void sweep(struct local *l)
-{
-	pid_list all = {0};
-
-	l->sweep = false;
-	char path[64];
-	snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
-	FILE *f = fopen(path, "re");
-	for (int pid; f && fscanf(f, "%d", &pid) == 1;)
-		vec_push(&all, (pid_t)pid);
-	if (f)
-		fclose(f);
-	for (size_t i = 0; i < all.n; i++) {
-		bool worker = own_has(all.v[i]);
-		for (int k = 0; k < l->options.workers; k++)
-			worker = worker || l->child[k].pid == all.v[i];
-		if (worker)
-			continue;
-		tree_kill(all.v[i]);
-		kill(all.v[i], SIGKILL);
-		l->sweep = true; /* its children become ours */
-	}
-	vec_free(&all);
-}
-
 /* Notes the end of a child; returns true if it was a worker. */
 static bool ended(struct local *l, pid_t pid)
 {
@@ -141,7 +112,6 @@ static bool ended(struct local *l, pid_t pid)
 			continue;
 		c->pid = 0;
 		c->deaths = now_seconds() - c->started < 2 ? c->deaths + 1 : 1;
-		l->sweep = true;
 		return true;
 	}
 	return false;
@@ -157,8 +127,6 @@ static void poll_children(struct provider *p, int64_t now)
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
 		if (!own_note(pid, status))
 			ended(l, pid);
-	if (l->sweep)
-		sweep(l);
 	if (l->request.state != REQUEST_RUNNING)
 		return;
 	for (int i = 0; i < l->options.workers; i++) {
@@ -209,7 +177,7 @@ static void cancel(struct provider *p, int id)
 			if (l->child[i].pid && tries == 500)
 				kill(l->child[i].pid, SIGKILL);
 		}
-		if (!left && !l->sweep)
+		if (!left)
 			break;
 		usleep(tries < 50 ? 1000 : 10000);
 	}
@@ -245,7 +213,6 @@ struct provider *provider_local(const struct local_options *options)
 {
 	struct local *l = mem_zalloc(sizeof *l);
 
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	*l = (struct local){.base.kind = &local_kind, .options = *options};
 	l->child = mem_zalloc((size_t)options->workers * sizeof *l->child);
 	return &l->base;

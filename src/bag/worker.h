@@ -9,8 +9,8 @@
  *
  * A worker that must end gives its tasks their grace: SIGTERM, then SIGKILL. It dies with its
  * broker: when the connection ends, all tasks are killed with everything they started. When the
- * worker itself is killed, the kernel kills its tasks' first processes, and a broker on the same
- * host kills the rest.
+ * worker itself is killed, the kernel kills its tasks' first processes, and its guard the rest
+ * (cmd/bag/bag_worker.c).
  */
 #ifndef BAG_WORKER_H
 #define BAG_WORKER_H

@@ -179,6 +179,17 @@ static int attend(pid_t pid, int alive)
 	return n == pid && WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILED;
 }
 
+/* Works for a broker on this host. */
+static int worker_local(const struct command *c, const char *socket, const struct worker_offer *offer)
+{
+	struct err err;
+	int fd = unix_connect(socket, 10000, &err);
+
+	if (fd < 0 || worker_run(fd, offer, &err) < 0)
+		return command_fail(c, "%s", err.text);
+	return EXIT_OK;
+}
+
 /*
  * Runs three processes: this one, which others know and may kill; one in its own session that
  * cleans up after both others; and the one that works. Whichever is killed, the others end, and no
@@ -186,17 +197,19 @@ static int attend(pid_t pid, int alive)
  * the next worker there removes the files.
  */
 static int worker_guarded(const struct command *c, struct credential *where, struct worker_offer *offer,
-			  int64_t patience)
+			  const struct worker_arguments *a)
 {
 	struct strbuf dir = {0}, scratch = {0};
 	struct err err;
 	int alive[2], status, n;
-	bool made = workdir_make("shunt-bag", &dir, &err) == 0;
+	bool made = where && workdir_make("shunt-bag", &dir, &err) == 0;
 
-	if (!made)
+	if (where && !made)
 		command_warn(c, "no task can run in a directory of its own: %s", err.text);
-	strbuf_printf(&scratch, "%s/tasks", dir.text);
-	offer->scratch = scratch.text;
+	if (where) {
+		strbuf_printf(&scratch, "%s/tasks", dir.text);
+		offer->scratch = scratch.text;
+	}
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	if (pipe2(alive, O_CLOEXEC) < 0)
 		return command_fail(c, "pipe: %s", strerror(errno));
@@ -210,7 +223,7 @@ static int worker_guarded(const struct command *c, struct credential *where, str
 			close(alive[0]);
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			prctl(PR_SET_CHILD_SUBREAPER, 1);
-			_exit(worker_remote(c, where, offer, patience));
+			_exit(where ? worker_remote(c, where, offer, a->patience) : worker_local(c, a->socket, offer));
 		}
 		int code = pid > 0 ? attend(pid, alive[0]) : EXIT_FAILED;
 		clean(made ? dir.text : NULL);
@@ -245,14 +258,9 @@ static int worker(const struct command *c, const void *arguments, const struct o
 		return command_misused(c, "give a --credential, or the --socket of a broker on this host");
 	if (a->credential) {
 		int rc = credential_read(a->credential, a->number, &where, &err);
-		return rc < 0 ? command_fail(c, "%s", err.text) : worker_guarded(c, &where, &offer, a->patience);
+		return rc < 0 ? command_fail(c, "%s", err.text) : worker_guarded(c, &where, &offer, a);
 	}
-	int fd = unix_connect(a->socket, 10000, &err);
-	if (fd < 0)
-		return command_fail(c, "%s", err.text);
-	if (worker_run(fd, &offer, &err) < 0)
-		return command_fail(c, "%s", err.text);
-	_exit(EXIT_OK); /* its threads must not run during exit handlers */
+	return worker_guarded(c, NULL, &offer, a);
 }
 
 static const char *const worker_examples[] = {"shunt bag worker --credential tasks.bag/worker-1.key",
