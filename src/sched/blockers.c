@@ -572,7 +572,10 @@ static bool starts(struct inquiry *q)
 	for (size_t i = 0; i < q->promised.n; i++)
 		sched_delete(s, q->promised.v[i], s->now, NULL);
 	for (size_t i = 0; i < q->holders.n; i++)
-		sched_finish(s, q->holders.v[i], s->now, NULL);
+		if (job_waits(cluster_job(s->c, q->holders.v[i]))) /* it is to start in this second */
+			sched_delete(s, q->holders.v[i], s->now, NULL);
+		else
+			sched_finish(s, q->holders.v[i], s->now, NULL);
 	sched_refresh(s);
 	for (int i = 0; i < CYCLES_MOST && !done; i++)
 		done = sched_cycle(s, s->now);

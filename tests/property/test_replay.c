@@ -216,7 +216,9 @@ static bool drain(struct history *h)
 		h->now_us += 30000000;
 		bare_clock(h->now_us);
 		owners_hear(h);
-		server_turn(h->s);
+		do /* the loop does not sleep before everything is decided */
+			server_turn(h->s);
+		while (h->s->turn->undecided);
 		lua_answer(h->s, 1);
 		while (bare_attempts(&all) && bare_reached(&all[0])) {
 			struct result r = {.how = RESULT_EXITED,
@@ -386,7 +388,7 @@ static bool history_runs(uint64_t seed, bool loud, uint32_t refused)
 }
 
 /* Histories in which jobs were stuck, or not the same after a restart. */
-static const uint64_t once_bad[] = {126, 203, 872, 3478, 5630, 8651, 9367, 30588, 31663};
+static const uint64_t once_bad[] = {126, 203, 872, 3478, 5630, 8651, 9367, 30588, 31663, 820752};
 
 static void replay_equals_live(void **state)
 {
