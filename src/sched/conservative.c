@@ -19,8 +19,6 @@
 
 #define STEPS_A_NODE 16 /* steps of the sum that cost as much to examine as a node */
 
-enum { CLOSED = 64 };
-
 /* Returns the most CPUs free at any instant of [now, dirty). */
 static int64_t most_freed(struct sched *s, int64_t dirty)
 {
@@ -32,13 +30,6 @@ static int64_t most_freed(struct sched *s, int64_t dirty)
 			most = timeline_step(t, i)[1 + RES_CPU];
 	return most;
 }
-
-/* Findings of a sweep: no job of cpus[i] CPUs that is at least length[i] long and planned no
- * earlier than planned[i] can start before before[i]. Entries are hashed by CPUs and approximate
- * length. */
-struct closed {
-	int64_t cpus[CLOSED], length[CLOSED], planned[CLOSED], before[CLOSED];
-};
 
 static unsigned closed_at(const struct queued *e)
 {
@@ -65,16 +56,14 @@ static void closed_note(struct closed *k, const struct queued *e, int64_t before
 	k->before[i] = before;
 }
 
-/* Updates the findings after a job left its place at `start`: an earlier start remains
- * impossible only if its first length[i] seconds lie before that. */
-static void closed_moved(struct closed *k, int64_t start)
+/* An earlier start remains impossible only if its first length[i] seconds lie before `start`. */
+void closed_moved(struct closed *k, int64_t start)
 {
 	for (unsigned i = 0; i < CLOSED; i++)
 		k->before[i] = k->before[i] < start - k->length[i] ? k->before[i] : start - k->length[i];
 }
 
-/* Returns true if the sum leaves room to start before `planned`, given what was freed. */
-static bool could_improve(struct sched *s, const struct queued *e, int64_t dirty, int64_t most, struct closed *k)
+bool could_improve(struct sched *s, const struct queued *e, int64_t dirty, int64_t most, struct closed *k)
 {
 	struct opening o = {e->cpus, e->length, e->planned, e->planned < dirty ? e->planned : dirty};
 	int64_t closed;
@@ -111,7 +100,7 @@ static bool conservative_place(struct sched *s, struct queued *e)
 		plan_rollback(s->p, mark);
 	} else {
 		plan_commit(s->p, mark);
-		e->planned = at;
+		ranks_plan(&s->line.by_key, e, at);
 	}
 	if (e->planned == s->now) {
 		starting_add(s, e->job);
@@ -135,9 +124,8 @@ static struct depth reservations(const struct sched *s)
 	struct depth d = {.most = s->c->settings.reserve_depth};
 	const struct queued *e;
 
-	for (struct spot i = {0}; d.most && (e = ranks_at(&s->line.by_key, &i)); i.at++)
-		if (e->planned != TIME_NEVER)
-			depth_count(&d, cluster_job(s->c, e->job), 1);
+	for (struct spot i = {0}; d.most && (e = ranks_next(&s->line.by_key, &i, true)); i.at++)
+		depth_count(&d, cluster_job(s->c, e->job), 1);
 	return d;
 }
 
@@ -166,7 +154,9 @@ static void sweep_on(struct sched *s)
 	bool tired = false;
 	struct queued *at;
 
-	while (!tired && (at = ranks_at(&s->line.by_key, &i))) {
+	/* behind the reservation depth only jobs that have a place are of interest */
+	while (!tired && (at = depth_full(s, &reserved) ? ranks_next(&s->line.by_key, &i, true)
+							: ranks_at(&s->line.by_key, &i))) {
 		struct queued e = *at;
 		w->key = e.key;
 		w->job = e.job;

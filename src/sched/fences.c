@@ -93,6 +93,11 @@ bool depth_reached(const struct depth *d, const struct job *job)
 	return d->most > 0 && (job->bound ? x && x->n >= d->most : d->common >= d->most);
 }
 
+bool depth_full(const struct sched *s, const struct depth *d)
+{
+	return d->most > 0 && d->common >= d->most && !s->line.bound;
+}
+
 void sched_fences(struct sched *s, const struct node_fence *fences, size_t n, int64_t now)
 {
 	if (n == 0 && s->p->edges.n == 0)

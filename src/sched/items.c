@@ -103,11 +103,8 @@ void items_collect(const struct sched *s, uint32_t job, item_vec *ret)
 {
 	const struct queued *e;
 
-	for (struct spot i = {0}; (e = ranks_at(&s->line.by_key, &i)); i.at++) {
-		struct item x;
-		if (e->planned == TIME_NEVER)
-			continue;
-		x = item_of(s, cluster_job(s->c, e->job));
+	for (struct spot i = {0}; (e = ranks_next(&s->line.by_key, &i, true)); i.at++) {
+		struct item x = item_of(s, cluster_job(s->c, e->job));
 		if (job == JOB_NONE || in_way(s, job, &x))
 			vec_push(ret, x);
 	}
@@ -225,7 +222,7 @@ bool items_arrange(struct sched *s, item_vec *v, size_t from)
 
 void item_publish_common(struct sched *s, const struct item *x, int64_t start)
 {
-	queue_entry(s, x->job)->planned = start;
+	ranks_plan(&s->line.by_key, queue_entry(s, x->job), start);
 }
 
 static void publish_special(struct sched *s, const struct item *x, int64_t start, uint32_t by)
@@ -252,6 +249,7 @@ static void place_tell(struct sched *s, uint32_t id, int64_t start)
 
 	if (start == w->kept && where == w->where)
 		return;
+	s->line.kept += (size_t)((start != TIME_NEVER) - (w->kept != TIME_NEVER));
 	w->kept = start;
 	w->where = where;
 	sched_emit(s, EVENT_KEEP, id, start == TIME_NEVER ? 0 : start, JOB_NONE);
@@ -259,10 +257,15 @@ static void place_tell(struct sched *s, uint32_t id, int64_t start)
 
 void places_tell(struct sched *s)
 {
+	size_t planned = s->line.by_key.nplanned, kept = s->line.kept;
 	const struct queued *e;
 
-	for (struct spot i = {0}; (e = ranks_at(&s->line.by_key, &i)); i.at++)
+	/* the jobs at the end of a long queue have no place, and had none */
+	for (struct spot i = {0}; planned + kept && (e = ranks_at(&s->line.by_key, &i)); i.at++) {
+		planned -= e->planned != TIME_NEVER;
+		kept -= queue_get(s, e->job)->kept != TIME_NEVER;
 		place_tell(s, e->job, e->planned);
+	}
 }
 
 void place_forget(struct sched *s, uint32_t id)

@@ -61,7 +61,7 @@ void outage_fill(struct sched *s)
 			continue;
 		}
 		if (s->policy->position) { /* start_due() follows */
-			e->planned = s->now;
+			ranks_plan(&s->line.by_key, e, s->now);
 			i.at++;
 			continue;
 		}

@@ -14,10 +14,10 @@ void places_drop(struct sched *s)
 	vec_clear(&s->reserved);
 	if (s->policy->position) /* restored jobs have places before they are in the array */
 		queue_settle(s);
-	for (struct spot i = {0}; s->policy->keep && (e = ranks_at(&s->line.by_key, &i)); i.at++) {
+	for (struct spot i = {0}; s->policy->keep && (e = ranks_next(&s->line.by_key, &i, true)); i.at++) {
 		place_forget(s, e->job);
 		plan_take_job(s->p, e->job);
-		e->planned = TIME_NEVER;
+		ranks_plan(&s->line.by_key, e, TIME_NEVER);
 	}
 	s->next_planned = TIME_NEVER;
 	s->head = JOB_NONE;
@@ -37,7 +37,7 @@ void places_ease(struct sched *s)
 void place_lose(struct sched *s, uint32_t job, uint32_t by)
 {
 	if (s->policy->position && cluster_job(s->c, job)->state == STATE_CANDIDATE) {
-		queue_entry(s, job)->planned = TIME_NEVER;
+		ranks_plan(&s->line.by_key, queue_entry(s, job), TIME_NEVER);
 		place_forget(s, job);
 		cycle_untry(s, job);
 		s->position.recount = true;

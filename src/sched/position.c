@@ -117,6 +117,20 @@ static bool gaps_none(const struct sched *s, const struct gaps *g, const struct 
 	return true;
 }
 
+/* Returns true if a job on a flat machine has no earlier place: the sum shows it. On several nodes
+ * a job may also get other nodes at the same instant. */
+static bool stays(struct sched *s, const struct item *x, struct closed *k)
+{
+	const struct job *job = cluster_job(s->c, x->job);
+	struct queued e = {.length = x->length,
+			   .planned = x->start,
+			   .job = x->job,
+			   .cpus = (int32_t)cluster_job_request(s->c, job)->total.v[RES_CPU]};
+
+	return s->p->nnodes == 1 && x->start > s->now && !cluster_nightly(s->c, job) &&
+	       !could_improve(s, &e, TIME_NEVER, INT64_MAX, k);
+}
+
 /* Moves a job to its earliest place, if that is not later than its present one. */
 static void item_forward(struct sched *s, const struct item *x)
 {
@@ -136,6 +150,7 @@ static void item_forward(struct sched *s, const struct item *x)
 static void bring_forward(struct sched *s)
 {
 	struct gaps gaps = {mem_alloc((s->c->partitions.n + 1) * sizeof *gaps.at)};
+	struct closed closed = {0};
 	item_vec all = {0};
 
 	items_collect(s, JOB_NONE, &all);
@@ -143,9 +158,10 @@ static void bring_forward(struct sched *s)
 		gaps_find(s, &gaps, i);
 	for (size_t i = 0; i < all.n; i++) {
 		const struct item *x = &all.v[i];
-		if (gaps_none(s, &gaps, x))
+		if (gaps_none(s, &gaps, x) || stays(s, x, &closed))
 			continue;
 		item_forward(s, x);
+		closed_moved(&closed, x->start);
 		gaps_find(s, &gaps, s->c->nodes.v[x->node].partition);
 		if (plan_holds(s->p, x->job))
 			gaps_find(s, &gaps, partition_of(s, x->job));
@@ -211,8 +227,8 @@ static void reorder(struct sched *s)
 
 	items_collect(s, JOB_NONE, &all);
 	items_take(s, &all, 0);
-	for (struct spot i = {0}; (e = ranks_at(&s->line.by_key, &i)); i.at++)
-		if (e->planned == TIME_NEVER && sched_may(s, e->job))
+	for (struct spot i = {0}; (e = ranks_next(&s->line.by_key, &i, false)); i.at++)
+		if (sched_may(s, e->job))
 			vec_push(&all, item_of(s, cluster_job(s->c, e->job)));
 	items_sort(&all, items_by_arrival);
 	cut_to_depth(s, &all);
@@ -251,31 +267,32 @@ static void nices_take(struct sched *s, item_vec *ret)
 {
 	const struct queued *e;
 
-	for (struct spot i = {0}; s->position.nices && (e = ranks_at(&s->line.by_key, &i)); i.at++)
-		if (e->planned != TIME_NEVER && item_is_nice(s, cluster_job(s->c, e->job)))
+	for (struct spot i = {0}; s->position.nices && (e = ranks_next(&s->line.by_key, &i, true)); i.at++)
+		if (item_is_nice(s, cluster_job(s->c, e->job)))
 			vec_push(ret, item_of(s, cluster_job(s->c, e->job)));
 	items_sort(ret, items_by_start);
 	items_take(s, ret, 0);
 }
 
-/* Returns true if no further job gets a place. */
-static bool deep_enough(const struct sched *s, const struct depth *d)
+/* Places common jobs without a place, at least one: the work done before, such as removing nice
+ * jobs, must not keep all of them from their places forever. Jobs that start now, or have to wait
+ * for a limit, leave the queue: only the others count. */
+static void commons_place(struct sched *s, bool nice, struct depth *reserved)
 {
-	return d->most > 0 && d->common >= d->most && !s->line.bound;
-}
+	struct ranks *queue = &s->line.by_key;
+	const struct queued *e;
+	struct spot i = {0};
 
-/* Places common jobs, at least one: the work done before, such as removing nice jobs, must not
- * keep all of them from their places forever. Jobs that start now, or have to wait for a limit,
- * leave the queue: only the others count. */
-static void commons_place(struct sched *s, const job_vec *list, bool nice, struct depth *reserved)
-{
-	for (size_t i = 0; i < list->n && !s->effort.unfinished && !deep_enough(s, reserved); i++) {
-		const struct job *job = cluster_job(s->c, list->v[i]);
+	while (!s->effort.unfinished && !depth_full(s, reserved) && (e = ranks_next(queue, &i, false))) {
+		const struct job *job = cluster_job(s->c, e->job);
 		struct item x = item_of(s, job);
+		double key = e->key;
+		i.at++;
 		if (x.nice != nice || depth_reached(reserved, job))
 			continue;
 		if (!sched_may(s, x.job)) {
 			queue_line_up(s, x.job);
+			i = ranks_find(queue, key, x.job);
 		} else if (!cycle_tried(s, x.job, TRIED_PLACE)) {
 			int64_t at = item_place(s, &x);
 			cycle_try(s, x.job, TRIED_PLACE);
@@ -292,25 +309,19 @@ static void commons_place(struct sched *s, const job_vec *list, bool nice, struc
  * but nice ones, then nice ones. */
 static void add_commons(struct sched *s)
 {
-	job_vec list = {0};
 	item_vec nices = {0};
 	struct depth reserved = {.most = s->c->settings.reserve_depth};
 	const struct queued *e;
 
-	for (struct spot i = {0}; (e = ranks_at(&s->line.by_key, &i)); i.at++) {
-		if (e->planned == TIME_NEVER)
-			vec_push(&list, e->job);
-		else
-			depth_count(&reserved, cluster_job(s->c, e->job), e->planned > s->now);
-	}
-	if (list.n && !deep_enough(s, &reserved))
+	for (struct spot i = {0}; reserved.most && (e = ranks_next(&s->line.by_key, &i, true)); i.at++)
+		depth_count(&reserved, cluster_job(s->c, e->job), e->planned > s->now);
+	if (s->line.by_key.nplanned < s->line.by_key.n && !depth_full(s, &reserved))
 		nices_take(s, &nices);
-	commons_place(s, &list, false, &reserved);
+	commons_place(s, false, &reserved);
 	items_place(s, &nices, 0);
 	items_publish(s, &nices, JOB_NONE);
-	commons_place(s, &list, true, &reserved);
+	commons_place(s, true, &reserved);
 	vec_free(&nices);
-	vec_free(&list);
 	vec_free(&reserved.bound);
 	if (!s->effort.unfinished)
 		vec_clear(&s->line.fresh);
@@ -321,9 +332,8 @@ static void commons_untry(struct sched *s)
 {
 	const struct queued *e;
 
-	for (struct spot i = {0}; s->effort.tried.n && (e = ranks_at(&s->line.by_key, &i)); i.at++)
-		if (e->planned == TIME_NEVER)
-			cycle_untry(s, e->job);
+	for (struct spot i = {0}; s->effort.tried.n && (e = ranks_next(&s->line.by_key, &i, false)); i.at++)
+		cycle_untry(s, e->job);
 }
 
 /* Starts jobs whose time has come. Returns true if a limit kept any of them from starting, which
@@ -334,7 +344,7 @@ static bool start_due(struct sched *s)
 
 	s->next_planned = TIME_NEVER;
 	s->position.nices = false;
-	for (struct spot i = {0}; ranks_at(&s->line.by_key, &i);) {
+	for (struct spot i = {0}; ranks_next(&s->line.by_key, &i, true);) {
 		struct queued e = *ranks_at(&s->line.by_key, &i);
 		if (e.planned <= s->now) {
 			if (sched_may(s, e.job)) {

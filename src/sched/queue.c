@@ -226,6 +226,7 @@ static bool queue_retire(struct sched *s, uint32_t id, struct waiting *ret)
 	if (job->waiting == WAITING_NONE)
 		return false;
 	*ret = s->line.waiting.v[job->waiting];
+	s->line.kept -= ret->kept != TIME_NEVER;
 	if (s->due.dates && !ret->line)
 		history_unwait(s, job, ret->pred);
 	if (s->limits && !ret->line) /* a job that waits in line behind it may be next */

@@ -9,6 +9,7 @@
 
 #include "base/keysort.h"
 #include "base/mem.h"
+#include "base/timetext.h"
 
 #define FILLED (RANKS_BLOCK * 7 / 8) /* entries of a new block, so that some more find room */
 #define FEW (RANKS_BLOCK / 4)	     /* a block with fewer is joined with a neighbour */
@@ -64,8 +65,11 @@ static void summary_make(struct ranks *r, size_t block)
 
 	for (int k = 0; k < RANKS_CLASSES; k++)
 		s->length[k] = INT32_MAX;
-	for (size_t i = 0; i < b->n; i++)
+	r->planned[block] = 0;
+	for (size_t i = 0; i < b->n; i++) {
 		summary_add(s, &b->v[i]);
+		r->planned[block] += b->v[i].planned != TIME_NEVER;
+	}
 }
 
 /* Returns true if a job of the block may fit into the gap. */
@@ -87,6 +91,7 @@ static void blocks_reserve(struct ranks *r)
 	r->cap = r->cap * 2 + 4;
 	r->block = mem_realloc(r->block, r->cap, sizeof *r->block);
 	r->shortest = mem_realloc(r->shortest, r->cap, sizeof *r->shortest);
+	r->planned = mem_realloc(r->planned, r->cap, sizeof *r->planned);
 }
 
 /* Adds an empty block at a position; the caller fills it and makes its summary. */
@@ -97,6 +102,7 @@ static struct ranks_block *block_add(struct ranks *r, size_t at)
 	blocks_reserve(r);
 	memmove(r->block + at + 1, r->block + at, (r->nblocks - at) * sizeof *r->block);
 	memmove(r->shortest + at + 1, r->shortest + at, (r->nblocks - at) * sizeof *r->shortest);
+	memmove(r->planned + at + 1, r->planned + at, (r->nblocks - at) * sizeof *r->planned);
 	r->nblocks++;
 	b->n = 0;
 	b->borrowed = false;
@@ -111,6 +117,7 @@ static void block_drop(struct ranks *r, size_t at)
 	r->nblocks--;
 	memmove(r->block + at, r->block + at + 1, (r->nblocks - at) * sizeof *r->block);
 	memmove(r->shortest + at, r->shortest + at + 1, (r->nblocks - at) * sizeof *r->shortest);
+	memmove(r->planned + at, r->planned + at + 1, (r->nblocks - at) * sizeof *r->planned);
 }
 
 /* Divides a full block before an entry is added to it. At the end of the list, where jobs usually
@@ -223,6 +230,30 @@ struct queued *ranks_fit(const struct ranks *r, struct spot *at, const struct re
 	return NULL;
 }
 
+struct queued *ranks_next(const struct ranks *r, struct spot *at, bool planned)
+{
+	for (ranks_at(r, at); at->block < r->nblocks; *at = (struct spot){at->block + 1, 0}) {
+		struct ranks_block *b = r->block[at->block];
+		if (r->planned[at->block] == (planned ? 0 : b->n))
+			continue;
+		for (; at->at < b->n; at->at++)
+			if ((b->v[at->at].planned != TIME_NEVER) == planned)
+				return &b->v[at->at];
+	}
+	return NULL;
+}
+
+void ranks_plan(struct ranks *r, struct queued *e, int64_t start)
+{
+	int more = (start != TIME_NEVER) - (e->planned != TIME_NEVER);
+
+	e->planned = start;
+	if (!more)
+		return;
+	r->nplanned += (size_t)more;
+	r->planned[spot_of(r, e->key, e->job).block] += (uint32_t)more;
+}
+
 /* ---- changing ---- */
 
 void ranks_insert(struct ranks *r, const struct queued *e)
@@ -245,6 +276,8 @@ void ranks_insert(struct ranks *r, const struct queued *e)
 	b->v[at.at] = *e;
 	b->n++;
 	r->n++;
+	r->nplanned += e->planned != TIME_NEVER;
+	r->planned[at.block] += e->planned != TIME_NEVER;
 	summary_add(&r->shortest[at.block], e);
 }
 
@@ -255,8 +288,11 @@ size_t ranks_remove(struct ranks *r, double key, uint32_t job)
 	size_t moved = b->n - at.at - 1;
 	unsigned class = ranks_class(b->v[at.at].cpus);
 	int32_t length = reach_of(b->v[at.at].length);
+	bool planned = b->v[at.at].planned != TIME_NEVER;
 
 	assert(at.at < b->n && b->v[at.at].job == job);
+	r->nplanned -= planned;
+	r->planned[at.block] -= planned;
 	memmove(b->v + at.at, b->v + at.at + 1, moved * sizeof *b->v);
 	b->n--;
 	r->n--;
@@ -308,6 +344,7 @@ static void ranks_fill(struct ranks *r, const struct queued *v, size_t n)
 		b->n = n - i < FILLED ? n - i : FILLED;
 		memcpy(b->v, v + i, b->n * sizeof *v);
 		summary_make(r, r->nblocks - 1);
+		r->nplanned += r->planned[r->nblocks - 1];
 	}
 	r->n = n;
 }
@@ -348,12 +385,14 @@ void ranks_merge(struct ranks *r, queued_vec *batch)
 
 void ranks_copy(struct ranks *to, const struct ranks *from, struct scratch *scratch)
 {
-	*to = (struct ranks){.nblocks = from->nblocks, .cap = from->nblocks, .n = from->n};
+	*to = (struct ranks){.nblocks = from->nblocks, .cap = from->nblocks, .n = from->n, .nplanned = from->nplanned};
 	if (from->nblocks == 0)
 		return;
 	to->block = mem_alloc(to->cap * sizeof *to->block);
 	to->shortest = mem_alloc(to->cap * sizeof *to->shortest);
+	to->planned = mem_alloc(to->cap * sizeof *to->planned);
 	memcpy(to->shortest, from->shortest, to->nblocks * sizeof *to->shortest);
+	memcpy(to->planned, from->planned, to->nblocks * sizeof *to->planned);
 	for (size_t i = 0; i < to->nblocks; i++) {
 		struct ranks_block *b = scratch ? scratch_take(scratch, sizeof *b) : mem_alloc(sizeof *b);
 		b->n = from->block[i]->n;
@@ -375,5 +414,6 @@ void ranks_free(struct ranks *r)
 			free(r->block[i]);
 	free(r->block);
 	free(r->shortest);
+	free(r->planned);
 	*r = (struct ranks){0};
 }

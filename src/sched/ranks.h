@@ -23,7 +23,8 @@
 struct queued {
 	double key;
 	int64_t length;
-	int64_t planned; /* planned start, where every job has a reservation */
+	/* planned start, where every job has a reservation; TIME_NEVER: none. Set by ranks_plan(). */
+	int64_t planned;
 	uint32_t job;
 	int32_t cpus;
 };
@@ -41,8 +42,10 @@ struct reach {
 struct ranks {
 	struct ranks_block **block;
 	struct reach *shortest; /* by block */
+	uint32_t *planned;	/* by block: entries with a planned start */
 	size_t nblocks, cap;
-	size_t n; /* entries of all blocks */
+	size_t n;	 /* entries of all blocks */
+	size_t nplanned; /* entries with a planned start */
 };
 
 /* Position of an entry; valid until an entry is added or removed. {0} is the first. */
@@ -66,6 +69,10 @@ struct spot ranks_after(const struct ranks *r, double key, uint32_t job);
  * NULL. It may be somewhat too wide. *scanned grows by the entries and blocks examined. */
 struct queued *ranks_fit(const struct ranks *r, struct spot *at, const struct reach *gap, size_t *scanned);
 unsigned ranks_class(int64_t cpus);
+/* Moves to the first entry, from `at` on, that has a planned start, or that has none, and returns
+ * it, or NULL. */
+struct queued *ranks_next(const struct ranks *r, struct spot *at, bool planned);
+void ranks_plan(struct ranks *r, struct queued *e, int64_t start); /* sets the start of an entry */
 
 void ranks_insert(struct ranks *r, const struct queued *e);
 /* Removes the entry of (key, job), which is there. Returns how many entries were moved. */

@@ -699,6 +699,7 @@ void sched_restore(struct sched *s, uint32_t id, int64_t now)
 	if (s->due.shadow && !job_ended(job))
 		due_follow(s, job);
 	if (job->state == STATE_CANDIDATE && plan_holds(s->p, id)) { /* announced before the restart */
+		s->line.kept += queue_get(s, id)->kept == TIME_NEVER;
 		queue_get(s, id)->kept = plan_piece(s->p, id, 0)->start;
 		queue_get(s, id)->where = places_hash(s, id);
 	}

@@ -131,6 +131,7 @@ struct line {
 	VEC(struct waiting) waiting; /* indexed by job->waiting */
 	bool borrowed;		     /* `waiting` is in a scratch */
 	VEC(uint32_t) spare;	     /* free records of `waiting` */
+	size_t kept;		     /* records with an announced place */
 	struct ranks by_key;	     /* all waiting common jobs in the policy's order */
 	struct ranks by_fill;	     /* the same in backfill order, if that differs */
 	job_vec came;		     /* jobs not yet in those lists; may include some that left again */
@@ -402,6 +403,18 @@ void failure_note(const struct sched *s, failure_vec *v, const struct job *job, 
 /* conservative.c */
 void conservative_pass(struct sched *s);
 
+/* Findings of a sweep: no job of cpus[i] CPUs that is at least length[i] long and planned no
+ * earlier than planned[i] can start before before[i]. Entries are hashed by CPUs and approximate
+ * length. */
+enum { CLOSED = 64 };
+struct closed {
+	int64_t cpus[CLOSED], length[CLOSED], planned[CLOSED], before[CLOSED];
+};
+/* Returns true if the sum leaves room to start before e->planned, given what was freed: at most
+ * `most` CPUs at any instant before `dirty`. */
+bool could_improve(struct sched *s, const struct queued *e, int64_t dirty, int64_t most, struct closed *k);
+void closed_moved(struct closed *k, int64_t start); /* to be called after a job left its place at `start` */
+
 /* position.c: deadlines by position in the queue */
 void position_pass(struct sched *s);
 
@@ -443,6 +456,8 @@ bool fences_too_early(const struct sched *s, uint32_t job);
 /* adds 1 or -1 places of the job */
 void depth_count(struct depth *d, const struct job *job, int places);
 bool depth_reached(const struct depth *d, const struct job *job);
+/* Returns true if no further job gets a place. */
+bool depth_full(const struct sched *s, const struct depth *d);
 /* Finds the first fence that would keep a job from running now for that long; for a bound job
  * its own, which it waits for. Returns false if there is none. */
 bool fences_find(const struct sched *s, uint32_t job, int64_t length, struct fence *ret);

@@ -248,9 +248,8 @@ static void unpromised_take(struct sched *s)
 
 	for (size_t i = 0; i < s->reserved.n; i++)
 		plan_take_job(s->p, s->reserved.v[i]);
-	for (struct spot i = {0}; s->policy->keep && (e = ranks_at(&s->line.by_key, &i)); i.at++)
-		if (e->planned != TIME_NEVER)
-			plan_take_job(s->p, e->job);
+	for (struct spot i = {0}; (e = ranks_next(&s->line.by_key, &i, true)); i.at++)
+		plan_take_job(s->p, e->job);
 }
 
 enum keep sched_would_keep(struct sched *s, uint32_t id, int64_t now, uint64_t work, int64_t *until)

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
+#include "base/timetext.h"
 #include "sched/ranks.h"
 
 #define JOBS 3000
@@ -34,6 +35,7 @@ static struct queued entry_draw(struct rng *rng, uint32_t job)
 {
 	return (struct queued){.key = (double)rng_below(rng, 50),
 			       .length = 1 + (int64_t)rng_below(rng, 20) * (int64_t)rng_below(rng, 1000),
+			       .planned = rng_below(rng, 3) ? TIME_NEVER : 7,
 			       .job = job,
 			       .cpus = (int32_t)(1 + rng_below(rng, 70000) * rng_below(rng, 2))};
 }
@@ -67,6 +69,34 @@ static void check_fit(const struct ranks *r, const struct model *m, struct rng *
 	}
 	for (; k < m->n; k++)
 		assert_true(m->v[k].length > gap.length[ranks_class(m->v[k].cpus)]);
+}
+
+/* Plans some jobs, or unplans them, and visits those that are planned, then those that are not. */
+static void check_planned(struct ranks *r, struct model *m, struct rng *rng)
+{
+	size_t planned = 0;
+
+	for (int i = 0; i < 20 && m->n; i++) {
+		size_t k = rng_below(rng, m->n);
+		m->v[k].planned = rng_below(rng, 2) ? TIME_NEVER : 9;
+		ranks_plan(r, ranks_nth(r, k), m->v[k].planned);
+	}
+	for (int want = 1; want >= 0; want--) {
+		struct spot at = {0};
+		const struct queued *e;
+		for (size_t k = 0; k < m->n; k++) {
+			if ((m->v[k].planned != TIME_NEVER) != want)
+				continue;
+			e = ranks_next(r, &at, want);
+			assert_non_null(e);
+			assert_int_equal(e->job, m->v[k].job);
+			assert_int_equal(e->planned, m->v[k].planned);
+			at.at++;
+			planned += (size_t)want;
+		}
+		assert_null(ranks_next(r, &at, want));
+	}
+	assert_int_equal(r->nplanned, planned);
 }
 
 /* Looks up an entry, present or not, and the one behind it. */
@@ -133,6 +163,7 @@ static void ranks_match_sorted_array(void **state)
 			grow_and_shrink(&r, m, &rng, in);
 			check_order(&r, m);
 			check_fit(&r, m, &rng);
+			check_planned(&r, m, &rng);
 			for (int i = 0; i < 20; i++)
 				check_find(&r, m, &rng);
 		}
