@@ -4,7 +4,7 @@
  *
  *	bench_sim PREFIX POLICY (TRACE | lublin:JOBS) [machine=M] [procs=N] [load=PERCENT]
  *		  [slack=N] [skip=JOBS] [limit=JOBS] [push=DEPTH] [starve=SECONDS]
- *		  [pace=WORK] [runs=N] [show=speed|growth|push]
+ *		  [pace=WORK] [depth=JOBS] [runs=N] [show=speed|growth|push]
  *
  * Only the simulation is timed: the best of `runs`, or of fewer if one takes long. Bytes per job
  * are the memory that the simulation adds after reading: its own tables and the outcomes, not the
@@ -25,7 +25,7 @@
 
 struct args {
 	const char *prefix, *policy, *workload, *machine, *show;
-	int64_t skip, limit, push, runs, pace;
+	int64_t skip, limit, push, runs, pace, depth;
 	int64_t procs;	/* processors that lublin's jobs are made for */
 	int64_t load;	/* their demand, percent of those processors */
 	int64_t slack;	/* their walltimes are up to this many times the run times */
@@ -38,7 +38,7 @@ static void args_parse(struct args *a, int argc, char **argv)
 	if (argc < 4)
 		bench_fail(
 			"usage: bench_sim PREFIX POLICY (TRACE | lublin:JOBS) [machine=M] [procs=N] [load=PERCENT] "
-			"[slack=N] [skip=N] [limit=N] [push=D] [starve=S] [pace=W] [runs=N] [show=speed|growth|push]");
+			"[slack=N] [skip=N] [limit=N] [push=D] [starve=S] [pace=W] [depth=N] [runs=N] [show=speed|growth|push]");
 	a->prefix = argv[1];
 	a->policy = argv[2];
 	a->workload = argv[3];
@@ -59,6 +59,8 @@ static void args_parse(struct args *a, int argc, char **argv)
 			a->slack = bench_number(value);
 		else if (strcmp(argv[i], "pace") == 0)
 			a->pace = bench_number(value);
+		else if (strcmp(argv[i], "depth") == 0)
+			a->depth = bench_number(value);
 		else if (strcmp(argv[i], "skip") == 0)
 			a->skip = bench_number(value);
 		else if (strcmp(argv[i], "starve") == 0)
@@ -71,7 +73,7 @@ static void args_parse(struct args *a, int argc, char **argv)
 			a->runs = bench_number(value);
 		else
 			bench_fail(
-				"bench_sim: %s: there is machine, procs, load, slack, skip, limit, push, starve, pace, runs, show",
+				"bench_sim: %s: there is machine, procs, load, slack, skip, limit, push, starve, pace, depth, runs, show",
 				argv[i]);
 	}
 }
@@ -225,6 +227,7 @@ int main(int argc, char **argv)
 	o.machine = a.machine ? a.machine : machine;
 	o.push_depth = (int)a.push;
 	o.pace = (uint64_t)a.pace;
+	o.settings.reserve_depth = a.depth;
 	if (strcmp(a.show, "growth") == 0) {
 		o.listener = digest_event;
 		o.listener_context = &digest;
