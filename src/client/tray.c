@@ -149,21 +149,32 @@ static int directory_sync(const char *path)
 	return rc;
 }
 
-int offer_write(const char *dir, const struct offer *l, struct err *err)
+static int offer_put(const char *path, const struct strbuf *text, mode_t mode)
 {
-	char path[PATH_MAX], fresh[PATH_MAX];
-	struct strbuf text = {0};
+	char fresh[PATH_MAX + 8];
+	int fd, rc;
 
-	record_store_text(offer_rows, 0, l, NULL, &text);
-	snprintf(path, sizeof path, "%s/offer", dir);
-	snprintf(fresh, sizeof fresh, "%s/offer.new", dir);
+	snprintf(fresh, sizeof fresh, "%s.new", path);
 	unlink(fresh);
-	int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, l->shared ? 0644 : 0600);
-	int rc = fd < 0 ? -errno : write_all(fd, text.text, text.n);
+	fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+	rc = fd < 0 ? -errno : write_all(fd, text->text, text->n);
 	if (fd >= 0)
 		close(fd);
-	if (rc == 0 && rename(fresh, path) < 0)
-		rc = -errno;
+	return rc == 0 && rename(fresh, path) < 0 ? -errno : rc;
+}
+
+int offer_write(const char *dir, const struct offer *l, struct err *err)
+{
+	mode_t mode = l->shared ? 0644 : 0600;
+	char path[PATH_MAX];
+	struct strbuf text = {0};
+
+	snprintf(path, sizeof path, "%s/offer", dir);
+	record_store_text(offer_rows, 0, l, NULL, &text);
+	int rc = offer_put(path, &text, mode);
+	/* on a full disk the former offer has the only room: for a moment there is none */
+	if (rc == -ENOSPC && unlink(path) == 0)
+		rc = offer_put(path, &text, mode);
 	if (rc == 0)
 		rc = directory_sync(dir);
 	strbuf_fini(&text);
