@@ -10,7 +10,6 @@
  * Prints "joined", "connected" (all of them, again after each loss) and "lost" (the first of them),
  * each with the seconds since the previous one. Ends when its input ends.
  */
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

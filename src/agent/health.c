@@ -8,7 +8,6 @@
  */
 #include "agent/health.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -14,7 +14,6 @@
 #include <string.h>
 #include <strings.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "bag/batch.h"
 #include "base/program.h"

@@ -10,7 +10,6 @@
 #define BAG_REBUILD_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "bag/adapter.h"

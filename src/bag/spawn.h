@@ -5,7 +5,6 @@
 #ifndef BAG_SPAWN_H
 #define BAG_SPAWN_H
 
-#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/err.h"

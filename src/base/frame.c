@@ -4,7 +4,6 @@
 #include "base/frame.h"
 
 #include <errno.h>
-#include <stdint.h>
 
 static size_t number_read(const char *p)
 {

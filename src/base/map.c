@@ -8,7 +8,6 @@
  */
 #include "base/map.h"
 
-#include <assert.h>
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,6 @@
  */
 #include "base/slab.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

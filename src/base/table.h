@@ -5,7 +5,6 @@
 #ifndef BASE_TABLE_H
 #define BASE_TABLE_H
 
-#include <stdbool.h>
 #include <stdio.h>
 
 struct table;

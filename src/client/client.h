@@ -9,7 +9,6 @@
 #define CLIENT_CLIENT_H
 
 #include <jansson.h>
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"

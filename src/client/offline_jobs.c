@@ -3,7 +3,6 @@
  * user's spooled changes in order.
  */
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>

@@ -1,7 +1,6 @@
 /*
  * offline_list.c - lists jobs as the server would: selects rows and fields, as JSON or lines.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

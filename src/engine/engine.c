@@ -4,10 +4,8 @@
  * An attempt on this machine alone, the usual case at a small site, is ordered at once and costs
  * one small allocation here.
  */
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "engine/engine_internal.h"
 

@@ -6,7 +6,6 @@
  */
 #include "engine/errands.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,6 @@
  */
 #include "engine/opener.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -4,7 +4,6 @@
  * While the job is running, a failure only causes a delay: the next try may succeed. After its end,
  * a host that does not answer is tried until the errand's deadline; a refusal is final.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

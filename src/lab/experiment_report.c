@@ -8,7 +8,6 @@
  */
 #include <math.h>
 #include <stdarg.h>
-#include <string.h>
 
 #include "base/table.h"
 #include "base/vec.h"

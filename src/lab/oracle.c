@@ -15,7 +15,6 @@
 #include "lab/oracle.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "plan/timeline.h"
 #include "sim/machine.h"

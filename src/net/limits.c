@@ -12,7 +12,6 @@
  * request identifies the user: then it counts as that user's, together with those through other
  * doors and from other addresses.
  */
-#include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/socket.h>

@@ -5,7 +5,6 @@
 #ifndef PMIX_RANKS_H
 #define PMIX_RANKS_H
 
-#include <poll.h>
 #include <sys/types.h>
 
 #include "pmix/layout.h"

@@ -3,7 +3,6 @@
  */
 #include "rules/object.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

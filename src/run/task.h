@@ -26,7 +26,6 @@
 #ifndef RUN_TASK_H
 #define RUN_TASK_H
 
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/err.h"

@@ -4,6 +4,7 @@
 #include "sched/ranks.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -10,7 +10,6 @@
 #ifndef SCHED_RANKS_H
 #define SCHED_RANKS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -3,8 +3,6 @@
  */
 #include "sched/sched.h"
 
-#include <assert.h>
-
 #include "plan/booking.h"
 #include "sched/sched_internal.h"
 

@@ -24,7 +24,6 @@
 #define STATION_OWNER_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"

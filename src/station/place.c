@@ -3,7 +3,6 @@
  */
 #include "station/place.h"
 
-#include <stddef.h>
 #include <string.h>
 
 /* Weights of the two-level cost, for which the source gives no values. One batch process, which

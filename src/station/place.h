@@ -13,7 +13,6 @@
 #define STATION_PLACE_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 enum place_policy {
 	PLACE_ROUND_ROBIN,

@@ -6,7 +6,6 @@
  *	   remove, renew, stop
  *	<- out, done, failed, status, paused, answer
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>

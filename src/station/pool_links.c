@@ -3,7 +3,6 @@
  * including itself, so that a task is placed here as anywhere else; it learns about others through
  * the links they open.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,6 @@
  *	   ^                 |  link closed
  *	   +---- lost -------+----> LIMBO: it may still run until its lease ends
  */
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

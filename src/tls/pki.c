@@ -12,7 +12,6 @@
 #include <string.h>
 #include <time.h>
 
-#include <openssl/core_names.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>

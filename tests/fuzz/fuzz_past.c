@@ -3,7 +3,6 @@
  * plausible rows, or are refused.
  */
 #include <assert.h>
-#include <string.h>
 
 #include "base/lines.h"
 #include "convert/past.h"

@@ -3,7 +3,6 @@
  * and words are not longer than the text.
  */
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
 #ifndef TESTS_WORLD_H
 #define TESTS_WORLD_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/vec.h"

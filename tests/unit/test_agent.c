@@ -2,7 +2,6 @@
  * test_agent.c - shunt-agent, the program, against a server that says what a test wants it to say:
  * TLS, joining, orders and their ends are real.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <pwd.h>

@@ -2,7 +2,6 @@
  * test_bag_worker.c - commands as a worker starts them, and a real worker at the other end of a
  * socket.
  */
-#include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

@@ -4,7 +4,8 @@
  */
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include <cmocka.h>
 

@@ -3,7 +3,6 @@
  * what no link would send.
  */
 #include <arpa/inet.h>
-#include <errno.h>
 #include <netinet/in.h>
 #include <setjmp.h>
 #include <signal.h>

@@ -2,7 +2,6 @@
  * test_local.c - what an agent does with its machine: rooms that open, what there is, files opened
  * as a user, leases; and all that again after a restart.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>

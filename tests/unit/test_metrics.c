@@ -2,7 +2,6 @@
  * test_metrics.c - metrics and bounds against numbers worked out by hand, and against the reference
  * summary.
  */
-#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 

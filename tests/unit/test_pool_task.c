@@ -2,8 +2,6 @@
  * test_pool_task.c - a task of a pool on its host: what it gets and leaves, and that nothing of it
  * outlives its lease or its daemon.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>

@@ -4,7 +4,6 @@
  */
 #include "client/qmgr.h"
 
-#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

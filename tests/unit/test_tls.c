@@ -3,7 +3,6 @@
  * is not, and what is said about it.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>

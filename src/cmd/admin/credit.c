@@ -2,7 +2,6 @@
  * credit.c - `shunt credit`: shows the credits with which accounts pay for jobs; `deposit`,
  * `withdraw` and `transfer` for managers; `statement`.
  */
-#include <errno.h>
 #include <string.h>
 #include <time.h>
 

@@ -4,7 +4,6 @@
 #include "cmd/admin/doctor.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cmd/lib/commands.h"

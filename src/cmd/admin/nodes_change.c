@@ -2,7 +2,6 @@
  * nodes_change.c - `shunt nodes offline`, `drain`, `online`, `set` and `remove`, for
  * administrators. Nodes may be written as lists: n[1-4].
  */
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,6 @@
 /*
  * partitions.c - `shunt partitions`: shows the partitions, with running and waiting jobs.
  */
-#include <limits.h>
-#include <string.h>
 
 #include "base/hostlist.h"
 #include "base/table.h"

@@ -2,9 +2,7 @@
  * quota.c - `shunt quota`: shows a user's monthly quota and what is left; `set`, `drop`, `import`,
  * `export` and `log` for administrators.
  */
-#include <errno.h>
 #include <limits.h>
-#include <string.h>
 
 #include "base/lines.h"
 #include "base/table.h"

@@ -6,7 +6,6 @@
  * is shown only this once.
  */
 #include <limits.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/table.h"

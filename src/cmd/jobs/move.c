@@ -1,7 +1,6 @@
 /*
  * move.c - `shunt move`: moves a waiting job to another place in the queue.
  */
-#include <string.h>
 
 #include "cmd/lib/change.h"
 #include "cmd/lib/commands.h"

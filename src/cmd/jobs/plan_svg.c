@@ -7,7 +7,6 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/strbuf.h"
 #include "cmd/jobs/plan_model.h"

@@ -2,10 +2,8 @@
  * queue.c - `shunt queue`: shows one line per job: state, progress, expected start, and why it does
  * not start now.
  */
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/table.h"
 #include "base/timetext.h"

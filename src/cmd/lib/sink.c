@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
-#include <string.h>
 #include <unistd.h>
 
 static void sink_clear(struct sink *s)

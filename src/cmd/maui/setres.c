@@ -2,7 +2,6 @@
  * setres.c - creates, changes and removes reservations: `shunt reservations add`, `change` and
  * `remove`, and Maui's setres and releaseres.
  */
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,10 +3,8 @@
  * which they are considered, then blocked ones.
  */
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/map.h"
 #include "base/names.h"

@@ -10,7 +10,6 @@
 #define CMD_PBSATTR_H
 
 #include <jansson.h>
-#include <stdbool.h>
 
 #include "base/arena.h"
 #include "base/strbuf.h"

@@ -1,7 +1,6 @@
 /*
  * qdel.c - `qdel` deletes jobs, `qalter` changes them.
  */
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

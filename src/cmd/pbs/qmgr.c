@@ -2,7 +2,6 @@
  * qmgr.c - `qmgr`: changes and shows the server, its queues, nodes and named objects, in the
  * language of client/qmgr.h.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

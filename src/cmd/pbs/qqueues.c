@@ -3,7 +3,6 @@
  * server.
  */
 #include <limits.h>
-#include <string.h>
 
 #include "cmd/lib/change.h"
 #include "cmd/lib/commands.h"

@@ -4,10 +4,8 @@
  * The server sends a line per job with the members that are tested; the tests are made here, each a
  * row of a table.
  */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/hostlist.h"
 #include "base/timetext.h"

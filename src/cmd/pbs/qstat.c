@@ -8,10 +8,8 @@
  */
 #include "cmd/pbs/qstat.h"
 
-#include <ctype.h>
 #include <limits.h>
 #include <string.h>
-#include <time.h>
 
 #include "cmd/lib/commands.h"
 

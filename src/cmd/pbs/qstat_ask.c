@@ -4,7 +4,6 @@
 #include "cmd/lib/commands.h"
 #include "cmd/pbs/qstat.h"
 #include <ctype.h>
-#include <limits.h>
 #include <string.h>
 #include <time.h>
 

@@ -3,7 +3,6 @@
  */
 #include "cmd/sim/shaken.h"
 
-#include <math.h>
 #include <stddef.h>
 #include <string.h>
 

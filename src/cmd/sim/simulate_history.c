@@ -3,7 +3,6 @@
  */
 #include "cmd/sim/simulate_history.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "base/progress.h"

@@ -12,7 +12,6 @@
 #define SERVER_WORK_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/vec.h"

@@ -11,7 +11,6 @@
 #define SERVER_ACCOUNTING_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"

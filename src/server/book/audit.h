@@ -3,8 +3,6 @@
 #ifndef SERVER_AUDIT_H
 #define SERVER_AUDIT_H
 
-#include <stdint.h>
-
 struct asker;
 struct attrs;
 struct server;

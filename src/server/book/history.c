@@ -2,7 +2,6 @@
  * ends while it waits, and their contribution to the ledger. All of it is written in the commit
  * of the event that causes it. */
 #include <stdint.h>
-#include <string.h>
 
 #include "base/err.h"
 #include "base/map.h"

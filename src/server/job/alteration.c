@@ -2,7 +2,6 @@
  * alteration.c - applies an alteration to a copy of the job's description, reading only the members
  * that were given.
  */
-#include <errno.h>
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>

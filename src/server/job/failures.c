@@ -2,12 +2,10 @@
  * failures.c - failures of a job: folding them, and storing them.
  */
 #include <jansson.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/codec.h"
 #include "base/json.h"

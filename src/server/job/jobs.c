@@ -2,7 +2,6 @@
  * jobs.c - the server's jobs: finding them by the ids that users give, naming them, and forgetting
  * them.
  */
-#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -6,8 +6,6 @@
 
 #include <jansson.h>
 #include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
 
 #include "core/reqtext.h"
 #include "core/spec.h"

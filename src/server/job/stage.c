@@ -3,10 +3,7 @@
  */
 #include <errno.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
-#include <strings.h>
-#include <unistd.h>
 
 #include "base/err.h"
 #include "server/job/stage.h"

@@ -10,7 +10,6 @@
  */
 #include <errno.h>
 #include <jansson.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

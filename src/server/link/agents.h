@@ -4,7 +4,6 @@
 #ifndef SERVER_AGENTS_H
 #define SERVER_AGENTS_H
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 

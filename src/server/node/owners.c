@@ -4,7 +4,6 @@
 #include "server/node/owners.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/codec.h"

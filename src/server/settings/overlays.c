@@ -3,7 +3,6 @@
  */
 #include "server/settings/overlays.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

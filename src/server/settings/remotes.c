@@ -3,7 +3,6 @@
  */
 #include "server/settings/remotes.h"
 
-#include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <strings.h>

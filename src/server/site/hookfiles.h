@@ -8,7 +8,6 @@
 #define SERVER_SITE_HOOKFILES_H
 
 #include <stddef.h>
-#include <sys/types.h>
 
 #include "base/vec.h"
 

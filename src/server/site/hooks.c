@@ -7,15 +7,12 @@
  */
 #include "server/site/hooks.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 #include <uv.h>
 
 #include "base/mem.h"

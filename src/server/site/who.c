@@ -4,7 +4,6 @@
  * The kernel identifies clients of the local socket, a token those over TLS, a session those of the
  * page; the server's attributes determine the role.
  */
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,11 +1,8 @@
 /*
  * api_hooks.c - the site's hooks: lists those in force, and tries out others on a job.
  */
-#include <errno.h>
 #include <jansson.h>
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/codec.h"
 #include "base/json.h"

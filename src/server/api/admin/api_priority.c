@@ -3,7 +3,6 @@
  * would give.
  */
 #include <jansson.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

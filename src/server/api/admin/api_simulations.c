@@ -2,9 +2,7 @@
  * api_simulations.c - simulations of the past under other policies (site/simulator.h): results, and
  * those in progress.
  */
-#include <errno.h>
 #include <jansson.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
 #define SERVER_API_H
 
 #include <jansson.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "server/base/asker.h"

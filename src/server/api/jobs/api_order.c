@@ -1,11 +1,9 @@
 /*
  * api_order.c - qorder: exchanges the places of two waiting jobs.
  */
-#include <errno.h>
 #include <jansson.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "base/err.h"
 #include "base/strbuf.h"

@@ -8,7 +8,6 @@
 #include "server/api/jobs/api_reservations.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/codec.h"
 #include "base/map.h"

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <jansson.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 

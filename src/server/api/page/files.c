@@ -3,7 +3,6 @@
  */
 #include "server/api/page/files.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

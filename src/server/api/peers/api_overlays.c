@@ -2,7 +2,6 @@
  * api_overlays.c - API of overlays: listing and changing them, and the tasks and reports of their
  * keeper (`shunt keeper`, site/courier.h).
  */
-#include <errno.h>
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,7 +5,6 @@
  * Login tokens are created over the local socket only, so that another machine can't turn its token
  * into more. A token's secret appears only in the answer to the request that creates it.
  */
-#include <errno.h>
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>

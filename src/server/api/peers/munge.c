@@ -7,7 +7,6 @@
  * authority's fingerprint, so that a credential made for another service can't be passed on.
  */
 #include <dlfcn.h>
-#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

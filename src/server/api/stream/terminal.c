@@ -11,7 +11,6 @@
  * each end knows what the other has not received (run/pty.h). A client that hangs up, as opposed to
  * a broken connection, is reported to the job, which then ends.
  */
-#include <errno.h>
 #include <jansson.h>
 #include <limits.h>
 #include <stdbool.h>

@@ -1,8 +1,6 @@
 /* alter.c - alters a job or an array while it waits or runs. */
-#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "base/strbuf.h"
 #include "core/job.h"

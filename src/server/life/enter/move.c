@@ -1,7 +1,6 @@
 /*
  * move.c - see move.h.
  */
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/arena.h"

@@ -1,6 +1,5 @@
 /* submit.c - accepts a job: the rules of its queue and of the server, then its first events. For
  * large submissions see intake.h. */
-#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -10,7 +10,6 @@
  * The plan has the new end at once; the hosts are informed after the commit, and again after a
  * restart or after an absence (engine_limit).
  */
-#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 

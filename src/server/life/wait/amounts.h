@@ -9,7 +9,6 @@
 #ifndef SERVER_LIFE_AMOUNTS_H
 #define SERVER_LIFE_AMOUNTS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"

@@ -1,11 +1,6 @@
 /* decide.c - runs the scheduler and settles the consequences. */
-#include <stdarg.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "rules/attr.h"
 #include "sched/sched.h"

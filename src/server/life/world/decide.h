@@ -2,8 +2,6 @@
 #ifndef SERVER_DECIDE_H
 #define SERVER_DECIDE_H
 
-#include <stdbool.h>
-
 struct server;
 
 void turn_decide(struct server *s);
