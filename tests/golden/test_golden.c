@@ -2,9 +2,11 @@
  * test_golden.c - recorded schedules of three small workloads, for every policy, that must stay as
  * they are.
  *
- * The workloads are files, so that nothing but the scheduler is under test. When a change of decisions is meant, run
+ * The workloads are files, so that only the scheduler is under test. If a change of decisions is
+ * intended, run
  *	SHUNT_GOLDEN=write meson test -C build golden
- * and let the commit say why the schedules changed. SHUNT_GOLDEN=workloads makes the workloads anew as well.
+ * and explain in the commit why the schedules changed. SHUNT_GOLDEN=workloads also generates the
+ * workloads again.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -149,7 +151,8 @@ static void test_golden(void **state)
 	strbuf_fini(&text);
 }
 
-/* Cycles that end as early as they can, and go on: the same schedule, whatever a cycle may take. */
+/* Cycles that end as early as they can and continue give the same schedule, whatever limit a cycle
+ * has. */
 static void test_paced(void **state)
 {
 	const struct golden *g = *state;

@@ -423,7 +423,7 @@ static void shrink(case_property property, struct tcase *t, const struct policy 
 void case_check(case_property property, unsigned flavour, const struct policy *policy, int count)
 {
 	const char *only = getenv("SHUNT_SEED");    /* one case again */
-	const char *factor = getenv("SHUNT_CASES"); /* so many times more */
+	const char *factor = getenv("SHUNT_CASES"); /* how many times more often */
 	uint64_t first = only ? strtoull(only, NULL, 10) : 1;
 	uint64_t end = first + (only ? 1 : (uint64_t)count * (factor ? strtoull(factor, NULL, 10) : 1));
 

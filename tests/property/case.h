@@ -36,7 +36,7 @@ struct case_job {
 	int kind;
 	unsigned powers;
 	int64_t hold, release, delete; /* instants, or NOT_AT_ALL */
-	int failures;		       /* of its first starts */
+	int failures;		       /* how many of its first starts fail */
 	int whole;		       /* enum wholeness */
 	unsigned keys;		       /* bit i: it passes fences of id i */
 	uint32_t bound;		       /* 0: it is not */

@@ -586,8 +586,8 @@ static void drive_instant(struct drive *d, int64_t at)
 	books_check(d);
 }
 
-/* Nothing happens any more: whoever waits must be one that could not be placed on the empty
- * machine. */
+/* Nothing happens any more: a job that still waits must be one that could not be placed on the
+ * empty machine. */
 static void check_idle(struct drive *d)
 {
 	struct plan *empty = plan_create(d->c);

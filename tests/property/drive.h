@@ -43,14 +43,14 @@ struct drive {
 		PACE_LEAST
 	} pace;		   /* cycles end as early as they can: in half the cases, in none, in all */
 	bool weighs;	   /* common jobs are in the order of priorities that change with time */
-	int64_t move_cost; /* of running jobs, three of four; 0: none is moved */
+	int64_t move_cost; /* cost of moving a running job, which three of four allow; 0: none is moved */
 	VEC(struct drive_record) record;
 	VEC(int32_t) nodes;
 	struct drive_job job[CASE_JOBS]; /* by the scheduler's id */
-	int id_of[CASE_JOBS];		 /* of a job of the case; -1: not submitted yet */
+	int id_of[CASE_JOBS];		 /* id of a job of the case; -1: not submitted yet */
 	struct res used[CASE_NODES];
 	bool accident; /* a node or an administrator is at work: jobs lose their places to nobody */
-	uint64_t hash; /* of all events */
+	uint64_t hash; /* hash of all events */
 	char wrong[200];
 	void (*after_cycle)(struct drive *d);
 	void *context;

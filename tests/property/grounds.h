@@ -49,11 +49,11 @@ int ask(struct scene *x, const char *method, const char *path, const char *fmt, 
 /* Sets an attribute; "": unsets it. */
 void set(struct scene *x, const char *path, const char *name, const char *value);
 void hold(struct scene *x, const char *id, const char *holds);
-/* So many licences are in use outside the cluster. */
+/* Puts `n` licences in use outside the cluster. */
 void elsewhere(struct scene *x, int n);
 /* All that was ordered has started. */
 void settle(struct scene *x);
-bool is_tag_of(const char *tag, const char *id); /* of an attempt of this job */
+bool is_tag_of(const char *tag, const char *id); /* true if it is an attempt of this job */
 
 /* The site of a seed, which is opened by it. */
 void world(struct scene *x, uint64_t seed);
@@ -65,6 +65,6 @@ json_t *reasons_of(struct scene *x);
  * then. */
 bool starts_without(struct scene *x, const json_t *reasons, const json_t *left);
 bool is_code(const json_t *reason, const char *code);
-char state_of(struct scene *x); /* of the subject; '?': there is none */
+char state_of(struct scene *x); /* state of the subject; '?': there is none */
 
 #endif

@@ -100,7 +100,7 @@ static void some_request(struct scene *x, char *ret, size_t size)
 			 (int)rng_range(&x->theme_rng, 1, 10) * 600);
 }
 
-/* What a job of the theme has besides. */
+/* Returns further members for a job of the theme. */
 static const char *themed(struct scene *x)
 {
 	if (x->theme == THEME_PARTS && theme_one_in(x, 2))

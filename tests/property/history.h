@@ -42,14 +42,14 @@ struct history {
 	uint64_t submitted;  /* the highest number given */
 	struct map accepted; /* numbers that became jobs: not those of submissions that a restart cut off */
 	struct map leased;   /* numbers that hosts gave to submissions */
-	char token[256];     /* of another site, that hands jobs over to this one */
+	char token[256];     /* token of another site, which hands jobs over to this one */
 	struct visited {
-		char id[64];	/* what it was told; "": nothing yet */
-		bool withdrawn; /* it was told that there is none, and never will be */
+		char id[64];	/* answer that it got; "": none yet */
+		bool withdrawn; /* the answer was that there is no such job and never will be */
 	} visited[VISITS];
-	uint64_t join; /* of n4 (history_owners.c) */
+	uint64_t join; /* number of n4's join (history_owners.c) */
 	bool connects; /* its agent does, and jobs go there */
-	bool owned;    /* ... and it is a workstation from the beginning, whose owner comes and goes often */
+	bool owned;    /* n4 is a workstation from the beginning, whose owner comes and goes often */
 	bool hooked;   /* the site may have hooks */
 	int patience;  /* < 0: a request is begun, and not waited for */
 	bool loud;

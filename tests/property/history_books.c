@@ -18,8 +18,8 @@
 
 struct usage_books {
 	struct map ends;     /* job's number -> rows that say how it, or an element of it, ended */
-	struct names places; /* of the ledger: a day, a user, ..., and which of its numbers */
-	VEC(int64_t) sums;   /* of each: by the history, less the ledger's own */
+	struct names places; /* rows of the ledger: a day, a user, ..., and which of its numbers */
+	VEC(int64_t) sums;   /* sum of each: by the history, less the ledger's own */
 };
 
 static void entry_sum(struct usage_books *b, const struct ledger_row *x, int64_t sign)
@@ -100,7 +100,7 @@ bool books_balance(struct history *h)
 /* What the accounting files say. */
 struct line_books {
 	struct map ends, queued; /* key, or number -> lines */
-	uint64_t lines, rows;	 /* that a job ended: there, and in the history */
+	uint64_t lines, rows;	 /* ends of jobs: there, and in the history */
 	bool good;
 };
 

@@ -249,7 +249,7 @@ void op_alter(struct history *h)
 	strbuf_fini(&b);
 }
 
-/* Of a job that runs, around what it has used and what it may. */
+/* Alters a running job around what it has used and what it may. */
 void op_walltime(struct history *h)
 {
 	VEC(uint32_t) running = {0};
@@ -312,7 +312,7 @@ void op_place(struct history *h)
 	ask(h, someone(h), "POST", "/v1/jobs/place", "{\"ids\":[\"%s\"],\"after\":\"%s\"}", a, below(h, 4) ? b : "0");
 }
 
-/* Of both users, or others would be refused everything. */
+/* Names both users, or others would be refused everything. */
 static void quota_give(struct history *h)
 {
 	const struct passwd *me = getpwuid(getuid());
@@ -536,8 +536,8 @@ static void reservation_change(struct history *h)
 	}
 }
 
-/* Jobs are refused by one destination or all of them, are left in the routing queue, and go on
- * later. */
+/* Jobs are refused by one destination or all of them, are left in the routing queue, and
+ * are routed later. */
 static void routes_change(struct history *h)
 {
 	switch (below(h, 6)) {

@@ -2,7 +2,7 @@
  * history_visits.c - another site hands jobs over to this one, repeats itself, and takes back what
  * was not accepted.
  *
- * What it was told is remembered over restarts: a key that was accepted has that id for ever, and
+ * Its answers survive restarts: a key that was accepted has that id for ever, and
  * one that was withdrawn is never accepted. Drawn from h->visits.
  */
 #include <setjmp.h>
@@ -44,7 +44,7 @@ void visits_realm(struct server *s)
 	struct authority *a = &s->realm->authority;
 
 	memset(a->fingerprint, 'a', sizeof a->fingerprint - 1);
-	a->secret = mem_strdup("secret"); /* of the tokens that jobs on other hosts have */
+	a->secret = mem_strdup("secret"); /* secret of the tokens that jobs on other hosts have */
 }
 
 static int visit(struct history *h, const char *path, const char *key, const char *body, json_t **ret)

@@ -15,9 +15,9 @@
 #include "sched/forecast.h"
 
 struct wait {
-	int64_t start[CASE_JOBS]; /* as foreseen; -1: not */
+	int64_t start[CASE_JOBS]; /* foreseen start; -1: none */
 	int64_t at;		  /* when it was asked; -1: not yet */
-	size_t from;		  /* ... and the first event after it */
+	size_t from;		  /* first event after it */
 	int foreseen;
 };
 

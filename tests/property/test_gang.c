@@ -1,11 +1,12 @@
 /*
  * test_gang.c - attempts on several hosts, thousands of steps at random: links are cut and healed,
- * hosts lost, parts killed, the server started anew. Hosts are models here (what they have live
- * files of), links are real. After every step, and whenever something is told:
+ * hosts lost, parts killed, the server restarted. Hosts are models here (what they have live files
+ * of), links are real. After every step, and after every report:
  *
- * - what is told of an attempt is told once, and is true: refused: its script never ran; ended: it
- * did, and that was its status - nothing of it runs any more then, so that a later attempt never
- * runs beside an earlier one - in the end all are told, and no host keeps anything
+ * - the outcome of an attempt is reported once, and is true: refused: its script never ran; ended:
+ *   it did, and that was its status
+ * - nothing of the attempt runs any more then: a later attempt never runs beside an earlier one
+ * - in the end all outcomes are reported, and no host keeps anything
  *
  * SHUNT_SEED=n tries that one again.
  */
@@ -59,11 +60,11 @@ struct host {
 
 enum job_state { JOB_WAITS, JOB_ORDERED, JOB_TOLD, JOB_STORED };
 
-struct job { /* as the server has it */
+struct job { /* the server's view of it */
 	int attempt;
 	enum job_state state;
 	bool ended;		  /* told and stored */
-	const char *names[HOSTS]; /* of its hosts */
+	const char *names[HOSTS]; /* names of its hosts */
 	int n;
 	int told;   /* what, since the server's start */
 	int ran;    /* how often the script of this attempt was started */
@@ -84,7 +85,7 @@ struct model {
 	struct job job[JOBS];
 };
 
-static VEC(uv_loop_t *) loops; /* of servers that were killed, until their links are closed */
+static VEC(uv_loop_t *) loops; /* loops of killed servers, until their links are closed */
 
 #define check(m, condition, ...)                                                                                       \
 	do {                                                                                                           \
@@ -289,7 +290,7 @@ static void host_heal(struct host *h)
 
 /* ---- the server ---- */
 
-/* Whatever is told last of an attempt: nothing of it runs, and it is told once. */
+/* Checks the last report about an attempt: nothing of it runs, and the report came once. */
 static struct job *tale_check(struct model *m, const char *tag, int told)
 {
 	int attempt;
@@ -416,7 +417,7 @@ static void server_restart(struct model *m)
 	}
 }
 
-/* What was told is stored: then, unless the server is killed in between, it is forgotten. */
+/* Stores what was reported; unless the server is killed in between, it is forgotten then. */
 static void job_store(struct model *m, struct job *j)
 {
 	char tag[32];
@@ -432,7 +433,7 @@ static void job_store(struct model *m, struct job *j)
 	}
 }
 
-/* Its leases have run out: what it had has ended, and nobody was told. */
+/* Its leases have run out: what it had has ended without a report. */
 static void host_lose(struct host *h)
 {
 	host_cut(h);

@@ -20,10 +20,10 @@
 #define CASES 300
 
 static unsigned seen[32];     /* how often each code was named */
-static unsigned paid;	      /* ... and credits, among limits */
+static unsigned paid;	      /* credits, among limits */
 static const char *codes[32]; /* those of GROUND_CODES */
 
-/* Of so many cases every reason is one of some, but for these. */
+/* In this many cases every reason occurs, except these. */
 #define ALL_FROM 300
 static const struct {
 	const char *code, *why;
@@ -129,7 +129,7 @@ static void every_reason(void **state)
 	assert_true(missing == 0 || cases < ALL_FROM);
 }
 
-/* As where a submission was refused: the history is asked, beside the loop. */
+/* Reads the history, as after a refused submission, beside the loop. */
 static void no_such_job(void **state)
 {
 	struct scene x = {0};

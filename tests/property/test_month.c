@@ -49,7 +49,7 @@ struct life {
 	struct quota_claim claim;
 	int64_t claimed; /* the second computation's: seconds, */
 	enum quota_type type;
-	int32_t month; /* ... and when */
+	int32_t month; /* month of that claim */
 };
 
 struct outage {
@@ -60,7 +60,7 @@ struct account {
 	struct quota quota;
 	int64_t moved[QUOTA_TYPES]; /* what the moves of the month add up to */
 	int64_t left[QUOTA_TYPES];  /* the second computation */
-	int32_t month;		    /* ... is of this one */
+	int32_t month;		    /* month that these are for */
 };
 
 struct month {

@@ -1,6 +1,6 @@
 /*
  * test_oracle.c - small plans against brute force: every placement of every fragment on every node,
- * with all fragments that can be pushed placed anew in every way. What the plan calls impossible
+ * with all fragments that can be pushed placed again in every way. What the plan calls impossible
  * must be so, where it promises to be exact; where it does not (several shapes in one job, pushes
  * of bounded depth), what it misses is counted and printed.
  */
@@ -151,7 +151,7 @@ struct bench {
 	struct plan *p;
 	struct rng r;
 	uint32_t last;
-	const struct request *request; /* of the last */
+	const struct request *request; /* request of the last */
 	int64_t length;
 };
 
@@ -266,7 +266,7 @@ static const char *instants(const struct tcase *t, const struct policy *policy)
 	return wrong;
 }
 
-/* A node that is called infeasible is so, however all that can be pushed is placed anew; and
+/* A node that is called infeasible is so, however all that can be pushed is placed; and
  * pushes that succeed are possible. How many are missed is counted. */
 static const char *pushes(const struct tcase *t, const struct policy *policy)
 {
@@ -394,7 +394,7 @@ static void test_powers(void **state)
 	report("emergency, one shape");
 	case_check(powers, WITH_NODES | WITH_MORE | WITH_KINDS | WITH_MIXED, policy_find("oscar"), 500);
 	report("emergency, mixed shapes");
-	case_check(powers, WHOLE, policy_find("oscar"), 5000); /* case 4387: whoever is pushed takes more there */
+	case_check(powers, WHOLE, policy_find("oscar"), 5000); /* case 4387: the pushed fragment takes more there */
 	report("emergency, one shape, whole nodes");
 	case_check(powers, WHOLE | WITH_MIXED, policy_find("oscar"), 500);
 	report("emergency, mixed shapes, whole nodes");

@@ -3,7 +3,7 @@
  * impossible: against an oracle that tries every node for every fragment, also with whole nodes,
  * and on cases that are cut from the nodes themselves.
  *
- * SHUNT_CASES=20 tries so many times more (100,000 against the oracle); SHUNT_SEED=n one of them
+ * SHUNT_CASES=20 tries 20 times as many (100,000 against the oracle); SHUNT_SEED=n one of them
  * again.
  */
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /*
- * test_preempt.c - no running job is stopped before its place is needed: whoever takes it starts at
- * once, or within the time that ending a job takes.
+ * test_preempt.c - no running job is stopped before its place is needed: the job that takes it
+ * starts at once, or within the time that ending a job takes.
  *
  * SHUNT_CASES=25 tries 10,000 cases of each kind; SHUNT_SEED=n one of them again.
  */

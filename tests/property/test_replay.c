@@ -109,8 +109,8 @@ static bool restart(struct history *h)
 	return same;
 }
 
-/* Returns true if somebody who came before could be started is remembered; now and then it is
- * counted anew. */
+/* Returns true if the record of earlier users who could be started is right; now and then they are
+ * counted again. */
 static bool overtakes_right(const struct history *h, int step)
 {
 	const struct server *s = h->s;

@@ -2,7 +2,7 @@
  * test_room.c - what showbf offers: a job of exactly such a window starts at once, one with a CPU
  * or a second more does not.
  *
- * A small site of a seed is made for each question anew. SHUNT_SEED=n shows one, SHUNT_CASES=n
+ * Each question gets a small site of its own, from a seed. SHUNT_SEED=n shows one, SHUNT_CASES=n
  * tries that many.
  */
 #include <jansson.h>

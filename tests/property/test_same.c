@@ -9,7 +9,7 @@
  * that use up their walltimes take long to end; no guaranteed deadline may be missed for that.
  *
  *	SHUNT_CASES=1000 build-test/tests/test_property_same	many of them
- *	SHUNT_SEED=7 build-test/tests/test_property_same		one, with the workload and what became of each job
+ *	SHUNT_SEED=7 build-test/tests/test_property_same	one, with its workload and outcome
  *	SHUNT_SEED=1000 SHUNT_CASES=400 ...			many from there on
  *
  * Not compared, because the simulator can't know it: interactive jobs, whose users are asked and
@@ -66,19 +66,19 @@
 #define NODES "n[1-2]:cpus=4:mem=8gb:disk=100gb n3:cpus=8:mem=8gb:disk=20gb:swap=4gb"
 #define LINES 40
 
-/* One line of the workload, as both are told it. */
+/* One line of the workload, as both get it. */
 struct line {
 	int64_t at, run;
-	uint64_t number; /* of the server; 0: not submitted yet, or refused */
-	int64_t id;	 /* of the workload; the elements of an array have this one and those that follow */
+	uint64_t number; /* number in the server; 0: not submitted yet, or refused */
+	int64_t id;	 /* id in the workload; the elements of an array have this one and those that follow */
 	uint32_t first;	 /* its core id in the server */
 	uint32_t count;
 	int exit;
 	int64_t release; /* 0: not held */
 	uid_t uid;
 	int on;		  /* the line that it depends on; -1: none */
-	const char *type; /* ... and how */
-	char body[1024];  /* of the server's request, but for its end */
+	const char *type; /* kind of that dependency */
+	char body[1024];  /* the server's request, without its end */
 	char refused[512];
 };
 
@@ -96,8 +96,8 @@ struct same {
 	bool divided;		/* some nodes are in partitions */
 	bool licensed;		/* the site has licences */
 	bool parties;		/* there are accounts and QoS, with limits */
-	bool reserved;		/* ... and reservations */
-	struct strbuf deposits; /* ... and credits: lines of the workload */
+	bool reserved;		/* it has reservations */
+	struct strbuf deposits; /* credits: lines of the workload */
 	char dir[64];
 	char policy[32];
 };

@@ -207,7 +207,7 @@ static const char *incremental(const struct tcase *t, const struct policy *polic
 
 	if (!wrong)
 		wrong = drive_run(&b, t, policy);
-	/* one that goes on where it was may start several at a time: then they are confirmed
+	/* a cycle that continues where it was may start several at a time: then they are confirmed
 	 * later than one by one */
 	bool same = a.hash == b.hash || (t->njobs % 2 && !wrong && !same_starts(&a, &b) && !same_starts(&b, &a));
 	/* a full cycle may use a place that ends now before its job is known to have ended, at
@@ -467,7 +467,7 @@ static void test_conservative_no_delay(void **state)
 	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_WHOLE, case_policy("artaras", -1), 250);
 }
 
-/* As many reservations as the setting allows, and every job gets to its end all the same. */
+/* There are as many reservations as the setting allows, and every job still ends. */
 static void reservations_count(struct drive *d)
 {
 	int64_t n = 0;

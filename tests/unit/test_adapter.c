@@ -102,7 +102,7 @@ static void static_shares_the_tasks(void **state)
 	adapter_destroy(a);
 }
 
-/* With 600 s a task the hole takes 24: enough for 20, too little for 1,000. As printed, area
+/* With 600 s a task the hole takes 24: enough for 20 but too little for 1,000. As printed, area
  * over end decides: 4 x 1 h by 1 h against 10 x 10 h by 12 h. */
 static void adaptive_takes_the_hole_for_few(void **state)
 {

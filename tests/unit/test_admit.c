@@ -1,6 +1,6 @@
 /*
- * test_admit.c - whether a job may come in, which queue takes it, and with what: routing, access,
- * limits, defaults.
+ * test_admit.c - which jobs may come in, which queue takes them, and with what: routing,
+ * access, limits, defaults.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -366,7 +366,7 @@ static void defaults(void **state)
 }
 
 /* The queue that takes it says it first, then those on the way, the last before the first, then
- * the server. What is added is judged, too. */
+ * the server. Defaults are judged as well. */
 static void defaults_on_the_way(void **state)
 {
 	struct fixture *f = *state;

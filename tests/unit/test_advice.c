@@ -133,7 +133,7 @@ static void fails_by_its_limits(void **state)
 	r.ran_ms = 1;
 	r.peak_kib++;
 	assert_true(advice_fails(&a, &r));
-	a.memory_kib = 0; /* as it was requested */
+	a.memory_kib = 0; /* memory as requested */
 	assert_false(advice_fails(&a, &r));
 	r.out_of_time = true;
 	assert_true(advice_fails(&a, &r));

@@ -36,7 +36,7 @@ struct world {
 	struct listener *listener;
 	char home[64], work[96], where[32], token[TOKEN_SIZE];
 	const char *user;
-	pid_t pid;		/* of the agent; 0: none */
+	pid_t pid;		/* pid of the agent; 0: none */
 	VEC(struct end *) ends; /* its connections; the last is the present one */
 	uint64_t join;		/* for the next certificate */
 	/* the API */
@@ -173,8 +173,8 @@ static void tag_send(struct world *w, const char *type, const char *tag, int num
 	link_pack(now(w)->link, NULL, 0, "{s:s,s:s,s:i}", "t", type, "tag", tag, "signal", number);
 }
 
-static struct script_print order_print; /* of the script, in the next order; hash 0: none */
-static bool order_is_older;		/* ... by a server that does not know script_sha256 */
+static struct script_print order_print; /* fingerprint of the script in the next order; hash 0: none */
+static bool order_is_older;		/* the order comes from a server that does not know script_sha256 */
 
 static void order_send(struct world *w, const char *tag, const char *user, const char *script)
 {
@@ -577,7 +577,7 @@ static const char *state_in(const json_t *hello, const char *tag)
 	return "";
 }
 
-/* Killed, or told to stop: what runs goes on, what ends meanwhile is told, and its end is seen
+/* Killed or stopped: jobs keep running, ends in the meantime are reported, and an end is seen
  * by the next agent. */
 static void test_restart(void **state)
 {
@@ -831,7 +831,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	program = argv[1];
-	setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* of the agent and what it starts; this process is looked at */
+	setenv("ASAN_OPTIONS", "detect_leaks=0",
+	       1); /* no leak check of the agent and what it starts; this process is checked */
 	signal(SIGPIPE, SIG_IGN);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -99,7 +99,7 @@ static void test_part(void **state)
 	part = whole;
 	facts_limit(&part, 2, all / 2);
 	assert_int_equal(part.memory, all / 2);
-	whole.memory = 5000; /* as its control group has it */
+	whole.memory = 5000; /* from its control group */
 	facts_limit(&whole, 2, 0);
 	assert_int_equal(whole.memory, 5000);
 	facts_limit(&whole, 2, 4000);

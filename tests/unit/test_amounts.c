@@ -186,7 +186,7 @@ static void every_reason(void **state_)
 	world_fini(&w);
 }
 
-/* Who runs longer keeps its licences, and whoever was to have them goes. */
+/* A job that runs longer keeps its licences; the one that was to have them makes room. */
 static void overrun(void **state_)
 {
 	struct world w;

@@ -1,5 +1,5 @@
 /*
- * test_away.c - jobs in queues of other sites (server/life/peers/away.h): what the courier is told
+ * test_away.c - jobs in queues of other sites (server/life/peers/away.h): what the courier has
  * to do, and what changes of the cluster here mean for them.
  */
 #include <setjmp.h>
@@ -124,8 +124,8 @@ static void fits_elsewhere(void **state)
 	offered_once(f, 1);
 }
 
-/* What only another site has is accepted for that one; here it would wait for ever, whoever
- * moves it. */
+/* What only another site has is accepted for that one; here it would wait for ever, no
+ * matter who moves it. */
 static void stays_elsewhere(void **state)
 {
 	struct site *f = *state;

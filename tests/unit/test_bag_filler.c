@@ -103,7 +103,7 @@ static void holes(void **state)
 struct job {
 	int64_t start, length; /* start -1: it waits */
 	int fragments;
-	int64_t cpus; /* of each */
+	int64_t cpus; /* CPUs of each */
 };
 
 static int64_t used(const struct filler_plan *p, uint32_t node, int64_t at)
@@ -160,8 +160,8 @@ static struct job job_random(struct rng *r)
 		.length = rng_range(r, 5, 40), .fragments = (int)rng_range(r, 1, NODES), .cpus = rng_range(r, 1, CPUS)};
 }
 
-/* A bag that takes the holes it is offered changes no start; a job that comes later is told from
- * one that it delays. */
+/* A bag that takes the holes it is offered changes no start; a job that comes later is
+ * distinguished from one that it delays. */
 static void nobody_starts_later(void **state)
 {
 	int filled = 0, ways = 0;

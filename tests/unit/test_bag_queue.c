@@ -140,7 +140,7 @@ static void disagreement(void **state)
 	done(q);
 }
 
-/* A task of four CPUs among many of one: a worker is kept free for it, the others go on. */
+/* A task of four CPUs among many of one: a worker is kept free for it, the others keep working. */
 static void large(void **state)
 {
 	(void)state;

@@ -53,7 +53,7 @@ static void folded(void **state)
 	put(&f, RECORD_DONE, 4, false); /* nobody's */
 	put(&f, RECORD_DONE, 0, false);
 	assert_int_equal(f.at[1], 11);
-	put(&f, RECORD_BAG, 2, false); /* of other tasks */
+	put(&f, RECORD_BAG, 2, false); /* a bag of other tasks */
 	assert_true(f.other);
 	put(&f, RECORD_DONE, 3, false);
 	assert_int_equal(f.state[3], TASK_WAITING);

@@ -550,8 +550,8 @@ static void test_early_other(void **state)
 	close(on);
 }
 
-/* Saves and does nothing else. It has no children: one that is stopped before its exec keeps a
- * shell from being stopped, too. */
+/* Saves and does nothing else. It has no children: one that is stopped before its exec also
+ * keeps a shell from being stopped. */
 #define SAVE_ONLY "trap ': >$SHUNT_CHECKPOINT_DIR/new/done' USR1; while :; do read x <>on; done"
 
 static struct saves saves_now(struct nest *n, const char *tag)
@@ -564,7 +564,7 @@ static struct saves saves_now(struct nest *n, const char *tag)
 }
 
 /* A suspended job is not asked to save its work, whether it was suspended before its start or
- * later; it is when it goes on. */
+ * later; it is when it resumes. */
 static void test_suspended(void **state)
 {
 	struct nest *n = *state;

@@ -527,7 +527,8 @@ static void sends_datagrams(void **state)
 	close(fd);
 	fd = unix_bind_datagram(path, 0600, &err);
 	assert_true(fd >= 0);
-	pid_t child = fork(); /* as of one that was killed in the middle of a fork: it has the socket for a moment */
+	pid_t child =
+		fork(); /* like the child of a server killed in the middle of a fork: it has the socket for a moment */
 	if (child == 0) {
 		usleep(300000);
 		_exit(0);

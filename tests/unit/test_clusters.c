@@ -565,7 +565,7 @@ static void inside_a_job(void **state)
 	client_close(c);
 	assert_int_equal(serve_end(pid), 0);
 
-	/* ... but that at SHUNT_HOME is, which the server has set, as long as it can be reached. */
+	/* The one at SHUNT_HOME is, which the server has set, as long as it can be reached. */
 	setenv("SHUNT_HOME", home, 1);
 	pid = local_server("/run");
 	assert_int_equal(client_open(&c, &err), 0);
@@ -602,6 +602,7 @@ int main(void)
 		TEST(inside_a_job),
 	};
 
-	setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* of shunt-connect: it takes seconds; this process is looked at */
+	setenv("ASAN_OPTIONS", "detect_leaks=0",
+	       1); /* no leak check of shunt-connect, which takes seconds; this process is checked */
 	return cmocka_run_group_tests(tests, setup_all, teardown_all);
 }

@@ -201,7 +201,7 @@ static void attempt_end(struct site *f, const struct result *r)
 	pass(f, 1);
 }
 
-/* A stopped job, which still saves its work, is deleted: nobody goes on with it, so that its
+/* A stopped job, which still saves its work, is deleted: nobody resumes it, so that its
  * processes end, by force if need be. */
 static void deleted_while_saving(void **state)
 {
@@ -270,7 +270,7 @@ static void stopped_and_saved(void **state)
 	shows(f, "\"attempt\":2");
 }
 
-/* Of two jobs the older is stopped, since its checkpoint leaves less to lose; also by a server
+/* The older of two jobs is stopped, since its checkpoint leaves less to lose; also by a server
  * that has only read of it. */
 static void saved_is_stopped(void **state)
 {
@@ -379,7 +379,7 @@ static void lost_before_it_began(void **state)
 	shows(f, "\"lost\":1");
 }
 
-/* The pause after a failure goes on under a hold, where the state is that of the hold, and ends
+/* The pause after a failure continues under a hold, where the state is that of the hold, and ends
  * at the same instant with and without a restart. */
 static void pause_under_hold(void **state)
 {

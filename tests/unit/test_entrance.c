@@ -299,7 +299,7 @@ static void nights_are_waited_for(void **state)
 	world_fini(&w);
 }
 
-/* One that is longer than any night is stopped in time to save its work, and goes on in the
+/* One that is longer than any night is stopped in time to save its work, and resumes in the
  * next. */
 static void long_jobs_take_several_nights(void **state)
 {

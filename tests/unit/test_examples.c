@@ -153,7 +153,7 @@ EXAMPLE(2)
 EXAMPLE(3)
 EXAMPLE(4)
 
-/* A job whose fragments fit two empty nodes in one way only starts, and whoever is behind it is
+/* A job whose fragments fit two empty nodes in one way only starts, and the job behind it is
  * served. */
 static void fits_in_one_way(const char *policy, const char *request)
 {

@@ -1,6 +1,6 @@
 /*
  * test_experiment_bag.c - the bag experiment on a small trace: it reports, keeps its results, and
- * goes on from them.
+ * continues from them.
  */
 #include <setjmp.h>
 #include <stdarg.h>

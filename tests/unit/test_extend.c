@@ -72,7 +72,7 @@ static void test_shorter(void **state)
 	set_end(a, 200, 10);
 	world_cycle(&w, 10);
 	assert_int_equal(end_of(a), 200);
-	assert_int_equal(plan_piece(w.p, b, 0)->start, 500); /* of c now */
+	assert_int_equal(plan_piece(w.p, b, 0)->start, 500); /* the end of c */
 }
 
 /* The head of the queue has reserved: it is named, and until when there is room. */

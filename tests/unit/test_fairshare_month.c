@@ -24,8 +24,8 @@
 /* Who submits jobs of which sizes, and is to get how much. */
 struct party {
 	const char *account, *group, *user;
-	double part;	      /* of the machine */
-	int cpus_lo, cpus_hi; /* of each job */
+	double part;	      /* share of the machine */
+	int cpus_lo, cpus_hi; /* CPUs of each job */
 	int run_lo, run_hi;   /* seconds */
 };
 

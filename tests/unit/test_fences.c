@@ -193,8 +193,8 @@ static void test_left(void **state)
 	}
 }
 
-/* One that waits for its reservation, and comes first when a limit has room again, keeps nobody
- * waiting who asks for the same outside. */
+/* One that waits for its reservation, and comes first when a limit has room again, does not
+ * delay jobs that request the same outside. */
 static void lined_up(const char *policy)
 {
 	struct limits *l = limits_create();
@@ -254,7 +254,7 @@ static void places_left(const char *policy)
 	world_fini(&w);
 }
 
-/* ... nor do others, where all reserve, take those of jobs whose reservation has begun. */
+/* Nor do others, where all reserve, take those of jobs whose reservation has begun. */
 static void places_inside(const char *policy)
 {
 	uint32_t inside[3];

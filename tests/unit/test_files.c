@@ -55,7 +55,7 @@ struct told {
 struct world {
 	struct trust trust;
 	struct host host[HOSTS];
-	struct told told; /* of the only job there is */
+	struct told told; /* reports about the only job */
 	struct arena *a;
 };
 
@@ -506,7 +506,7 @@ static enum attempt_state listed(struct world *w)
 	return s;
 }
 
-/* The agent where jobs run starts anew, and what it has kept of job 2 is so many days old. */
+/* The agent where jobs run restarts, and what it has kept of job 2 is `days` days old. */
 static void host_again(struct world *w, int days)
 {
 	struct timespec then[] = {{.tv_sec = time(NULL) - days * 86400}, {.tv_sec = time(NULL) - days * 86400}};
@@ -567,9 +567,9 @@ static void test_away(void **state)
 	assert_false(spooled(w, "2.1.json"));
 	host_again(w, 29); /* for a month, */
 	assert_true(spooled(w, "2.1.out"));
-	host_again(w, 31); /* ... and longer, since the clock may be wrong */
+	host_again(w, 31); /* and longer, since the clock may be wrong */
 	assert_true(spooled(w, "2.1.out"));
-	day_pass(w, "2.1.out"); /* ... but not for ever */
+	day_pass(w, "2.1.out"); /* but not for ever */
 	assert_false(spooled(w, "2.1.out"));
 
 	o = job(w, "3.1", "echo kept\n", f, 1); /* an order to stop is obeyed */

@@ -144,7 +144,7 @@ static void test_refused(void **state)
 	assert_true(t.r.unclear);
 	hosts_await(w, hosts_empty(w));
 
-	g = hosts_parts(w, "3.1", "touch ran", "123"); /* the script's own part, when all rooms are open */
+	g = hosts_parts(w, "3.1", "touch ran", "123"); /* the script's own part, when all other parts are ready */
 	g.part[0].order.uid = 0;
 	g.part[0].order.user = "root";
 	engine_start(w->e, g.part, g.n);
@@ -285,7 +285,7 @@ static void test_signals(void **state)
 	for (int i = 1; i <= 3; i++)
 		assert_true(hosts_logged(w, arena_printf(w->a, "n%d signal 1.1", i)));
 
-	/* The rooms end at SIGTERM, the script takes its time and says how it ended. */
+	/* The other parts end at SIGTERM, the script takes its time and says how it ended. */
 	hosts_start(w, "2.1",
 		    "trap 'echo x >heard' TERM; echo x >on.2.1; while [ ! -e go.2.1 ]; do sleep 0.01; done; exit 3",
 		    "123");
@@ -390,7 +390,7 @@ static void save_start(struct hosts *w, const char *tag, const char *hosts)
 }
 
 /* What is ordered while the host is away is done when it is back, and what happened there
- * meanwhile is told. */
+ * in the meantime is reported. */
 static void test_save(void **state)
 {
 	struct hosts *w = *state;
@@ -423,7 +423,7 @@ static void test_save(void **state)
 	assert_int_equal(t.r.saves.state, SAVE_GOOD);
 	assert_int_equal(t.r.saves.cause, SAVE_PREEMPTED);
 
-	/* The next attempt begins there. Its shepherd is killed, and what there was is told with
+	/* The next attempt begins there. Its shepherd is killed, and what there was is reported with
 	 * the loss. */
 	w->saves = (struct saves){0};
 	save_start(w, "1.2", "1");

@@ -120,7 +120,7 @@ static void test_cut_ending(void **state)
 	host_heal(w, 3);
 	ended_well(w, "1.1");
 
-	run_until_go(w, "2.1", "12"); /* that it may be forgotten is lost */
+	run_until_go(w, "2.1", "12"); /* the permission to forget it is lost */
 	go(w, 1, "2.1");
 	hosts_await(w, hosts_told(w, TOLD_ENDED, "2.1"));
 	host_cut(w, 1);
@@ -157,7 +157,7 @@ static void test_host_lost(void **state)
 	assert_true(hosts_logged(w, "n1 clean 1.1"));
 	assert_int_equal(hosts_told(w, TOLD_LOST, "1.1"), 1);
 
-	run_until_go(w, "2.1", "123"); /* back before the loss could be told: a room is away, too */
+	run_until_go(w, "2.1", "123"); /* back before the loss could be reported: a part is away as well */
 	host_cut(w, 1);
 	host_cut(w, 2);
 	engine_host_lost(w->e, "n1");
@@ -254,7 +254,7 @@ static void test_nonsense(void **state)
 	go(w, 1, "1.1");
 	ended_well(w, "1.1");
 
-	run_until_go(w, "2.1", "12"); /* as much as can be */
+	run_until_go(w, "2.1", "12"); /* each reports the maximum */
 	both_used(w, "2.1", RESULT_USE_MAX);
 	struct tale t = hosts_tale(w, "2.1");
 	assert_int_equal(t.what, TOLD_ENDED);

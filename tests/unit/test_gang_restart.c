@@ -49,7 +49,7 @@ static void test_restart_starting(void **state)
 {
 	struct hosts *w = *state;
 
-	hosts_start(w, "1.1", "touch ran", "123"); /* the rooms are open, the script was never ordered */
+	hosts_start(w, "1.1", "touch ran", "123"); /* the other parts are ready, the script was never ordered */
 	hosts_await(w, hosts_live(w, 2, "1.1") == LIVE_RUNNING);
 	host_cut(w, 1);
 	hosts_restart(w);
@@ -79,7 +79,7 @@ static void test_restart_ending(void **state)
 {
 	struct hosts *w = *state;
 
-	run_until_go(w, "1.1", "123"); /* the script has ended, its rooms have not */
+	run_until_go(w, "1.1", "123"); /* the script has ended, the other parts have not */
 	host_cut(w, 3);
 	go(w, 1, "1.1");
 	hosts_await(w, hosts_live(w, 2, "1.1") == LIVE_ENDED);

@@ -16,9 +16,9 @@
 
 struct decision {
 	const char *parts; /* Waits Ordered o(pening) Runs Away Ended Lost Never; small e, l: asked to, by the server */
-	const char
-		*flags; /* f: not flushed, s: started was told, x: ending, b: broken, t: told, v: the script failed */
-	enum result_cause cause; /* of the script */
+	const char *
+		flags; /* f: not flushed, s: start reported, x: ending, b: broken, t: end reported, v: the script failed */
+	enum result_cause cause; /* cause of the script's end */
 	enum gang_move move;
 };
 
@@ -36,7 +36,7 @@ static const struct decision decisions[] = {
 	{"L", "s", 0, MOVE_LOST},
 	{"N", "", 0, MOVE_REFUSED},
 	{"A", "", 0, MOVE_NONE},
-	/* rooms first, all of them, then the script */
+	/* all other parts first, then the script */
 	{"WWW", "f", 0, MOVE_NONE},
 	{"WWW", "", 0, MOVE_ROOMS},
 	{"WOO", "", 0, MOVE_NONE},
@@ -55,7 +55,7 @@ static const struct decision decisions[] = {
 	{"NEN", "x", 0, MOVE_REFUSED},
 	{"NRR", "", 0, MOVE_END},
 	{"NNN", "", 0, MOVE_REFUSED},
-	/* the script ends, then the rooms */
+	/* the script ends, then the other parts */
 	{"ERR", "s", 0, MOVE_END},
 	{"ERR", "sx", 0, MOVE_NONE},
 	{"EER", "sx", 0, MOVE_NONE},

@@ -116,7 +116,7 @@ static void what_is_impossible_is_doomed_once(void **state)
 	struct heard h;
 
 	enter(g, 10, 0, 0, "afterok:1:2", NULL);
-	enter(g, 11, 0, 0, "afterany:10", NULL); /* ... and what follows from that */
+	enter(g, 11, 0, 0, "afterany:10", NULL); /* consequences of that */
 	gate_started(g, 1);
 	gate_ended(g, 1, 4);
 	gate_ended(g, 2, 4);
@@ -271,7 +271,8 @@ static void circles_are_found_in_a_step_for_each_relation(void **state)
 	gate_destroy(g);
 }
 
-/* A chain of any length; through an array that is meant as a whole, whichever element goes on. */
+/* A chain of any length; through an array that is meant as a whole, whichever element still
+ * runs. */
 static void circles_of_any_length_are_found(void **state)
 {
 	struct gate_terms terms = {.find = find, .depend = "afterok:49"};

@@ -17,11 +17,11 @@
 #include "station/gossip.h"
 
 #define STATIONS 10000
-#define RUMORS 8 /* that are followed */
+#define RUMORS 8 /* rumors that are followed */
 
 struct spread {
 	int rounds;	/* until all know all, */
-	int64_t sent;	/* ... and messages about one rumor, of one station on average */
+	int64_t sent;	/* messages about one rumor, sent by one station on average */
 	int64_t missed; /* who does not know one after the last round */
 };
 

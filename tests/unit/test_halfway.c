@@ -244,7 +244,7 @@ static void share_outlives_nodes(void **state)
 }
 
 /* Two jobs that come in slices, of which one is to run before job `number` + 1, and one after
- * job `number`, which is forgotten after so many turns. */
+ * job `number`, which is forgotten after `turns` turns. */
 static void dependency_goes(struct site *f, int number, int turns)
 {
 	struct bare_answer a = {0};
@@ -269,7 +269,7 @@ static void dependency_goes(struct site *f, int number, int turns)
 }
 
 /* What a job depends on may be forgotten after the job's record was written and before it is
- * accepted: a restart knows that, too. */
+ * accepted: a restart knows that as well. */
 static void dependency_gone_meanwhile(void **state)
 {
 	struct site *f = *state;

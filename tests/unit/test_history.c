@@ -313,8 +313,8 @@ static void later_rows_replace(void **state)
 	store_close(s);
 }
 
-/* A commit of many rows makes several blocks. A server that is started again goes on where the
- * last one was. */
+/* A commit of many rows makes several blocks. A server that is started again continues where
+ * the last one was. */
 static void filed_once(void **state)
 {
 	struct world *w = *state;
@@ -468,7 +468,7 @@ static void ledger_adds(void **state)
 	store_add_ledger(s, &row);
 	size_t pending = store_pending(s);
 	store_add_ledger(s, &row);
-	assert_int_equal(store_pending(s), pending); /* of the same day, user and queue: one change */
+	assert_int_equal(store_pending(s), pending); /* same day, user and queue: one change */
 	commit(s);
 	row.day = 20261116;
 	row.account = "physics";
@@ -485,7 +485,7 @@ static void ledger_adds(void **state)
 	store_close(s);
 }
 
-/* Of another system: what is there already is not added again, to the ledger neither. */
+/* History of another system: what is there already is not added again, nor to the ledger. */
 static void foreign_once(void **state)
 {
 	struct store *s = open_store(((struct world *)*state)->url);

@@ -1,5 +1,5 @@
 /*
- * test_hold.c - everything below a shepherd stands still, and goes on: by signals, and by the
+ * test_hold.c - everything below a shepherd stands still, and resumes: by signals, and by the
  * freezer of version 1 where the test may make groups.
  */
 #include <errno.h>

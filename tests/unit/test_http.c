@@ -148,7 +148,7 @@ static void until(struct serve *s, const int *counter, int value)
 
 #define GET(path) "GET " path " HTTP/1.1\r\nHost: x\r\n\r\n"
 
-/* Of the page's port nobody's uid is known, whoever connects. */
+/* On the page's port the uid of a client is never known. */
 static void listens_for_the_page(void **state)
 {
 	struct serve *s = *state;

@@ -1,6 +1,6 @@
 /*
- * test_launch.c - parallel programs before and around their run: who runs where, what a host is
- * told, what comes of what ranks write, frames in pieces.
+ * test_launch.c - parallel programs before and around their run: who runs where, what is
+ * sent to a host, what comes of what ranks write, frames in pieces.
  */
 #include <errno.h>
 #include <setjmp.h>

@@ -34,7 +34,7 @@ static void day_take(void *context, const struct ledger_row *x)
 	s->attempts += x->attempts;
 }
 
-/* Three days from noon to noon, of which the middle one has so many hours; latest first. */
+/* Three days from noon to noon, of which the middle one has `hours` hours; latest first. */
 static void split_in(const char *zone, int year, int month, int middle, int hours)
 {
 	struct tm noon = {

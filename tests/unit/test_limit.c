@@ -50,7 +50,7 @@ static uint32_t class_of(struct limits *l, uint32_t user, uint32_t queue, uint64
 
 static const struct limit_need one = {{1, 1, 0, 0}};
 
-/* Of jobs that all ask for the same the class is enough to know which gives its slot back. */
+/* Among jobs that all request the same, the class is enough to know which gives its slot back. */
 static void count(struct limits *l, uint32_t class, int sign)
 {
 	if (sign > 0)
@@ -79,7 +79,7 @@ static void whether_anything_is_limited_follows_the_limits(void **state)
 	assert_false(limits_any(l));
 	limits_cap(l, LIMIT_OF_USER, 0, LIMIT_CPUS, 3);
 	assert_true(limits_any(l));
-	assert_int_equal(room_for(l, class, &(struct limit_need){{1, 2}}), 1); /* as all users have it */
+	assert_int_equal(room_for(l, class, &(struct limit_need){{1, 2}}), 1); /* the limit of all users */
 	limits_soft(l, LIMIT_OF_USER, 1, LIMIT_JOBS, 0);
 	limits_cap(l, LIMIT_OF_USER, 0, LIMIT_CPUS, -1);
 	assert_true(limits_any(l));
@@ -132,7 +132,7 @@ static void a_limit_holds_for_classes_to_come(void **state)
 	limits_destroy(l);
 }
 
-/* As many leave each line as may start, by rank; a line of another shape is not kept by the
+/* From each line as many leave as may start, by rank; a line of another shape is not kept by the
  * first. */
 static void lines_do_not_wait_for_each_other(void **state)
 {
@@ -458,7 +458,7 @@ struct world {
 		struct limit_need need;
 		uint32_t user, account, class;
 		enum { NONE, QUEUED, LINED, RUNS, DONE } state;
-		int64_t end; /* of one that runs; TIME_NEVER: it has not begun */
+		int64_t end; /* end of a running job; TIME_NEVER: it has not begun */
 	} job[JOBS];
 	int64_t now;
 	uint32_t parent[ACCOUNTS + 1];

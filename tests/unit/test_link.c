@@ -75,7 +75,7 @@ static void pair_unix(int fd[2])
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fd), 0);
 }
 
-/* As in life: TLS over TCP, plain over UNIX. */
+/* Like the daemons: TLS over TCP, plain over UNIX. */
 static void sockets(void **state, int fd[2])
 {
 	if (secure(state))
@@ -691,7 +691,7 @@ static void test_connect_to_a_stranger(void **state)
 	close(fd);
 }
 
-/* Whoever shows another cluster's certificate gets no frame through; nor does one who shows a
+/* A peer that shows another cluster's certificate gets no frame through; nor does one who shows a
  * node's for the server's. */
 static void test_wrong_certificates(void **state)
 {
@@ -814,7 +814,7 @@ int main(void)
 		PLAIN(test_expiry),
 	};
 
-	signal(SIGPIPE, SIG_IGN); /* as the daemons do: OpenSSL writes without MSG_NOSIGNAL */
+	signal(SIGPIPE, SIG_IGN); /* like the daemons: OpenSSL writes without MSG_NOSIGNAL */
 	trust_init(&trust);
 	int rc = cmocka_run_group_tests(tests, NULL, NULL);
 	trust_fini(&trust);

@@ -1,5 +1,5 @@
 /*
- * test_listener.c - one port for agents and for the API, and whoever else comes: strangers,
+ * test_listener.c - one port for agents and for the API, and for other clients: strangers,
  * dawdlers, crowds. Server and clients share the test's process and its loop.
  */
 #include <arpa/inet.h>
@@ -389,7 +389,7 @@ static void test_upgrade(void **state)
 	}
 }
 
-/* Open when http stops: whoever took it can release it afterwards (serve_stop() does). */
+/* Open when http stops: its owner can release it afterwards (serve_stop() does). */
 static void test_upgrade_outlives_http(void **state)
 {
 	struct raw a = dial(trust.stranger, TLS_HTTP), b;
@@ -751,7 +751,8 @@ static void test_the_oldest_makes_room(void **state)
 static void test_dawdlers(void **state)
 {
 	enum { N = 40 };
-	static const char hello[] = "\x16\x03\x01\x40\x00\x01\x00\x3f\xfc\x03\x03"; /* of 16 KB, which never come */
+	static const char hello[] =
+		"\x16\x03\x01\x40\x00\x01\x00\x3f\xfc\x03\x03"; /* length of 16 KB, which never come */
 	struct listener_limits hasty = usual;
 	struct http_limits http = serve_limits;
 	struct raw shaking[N], asking[N], r;
@@ -957,7 +958,7 @@ int main(void)
 		TEST(test_close),
 	};
 
-	signal(SIGPIPE, SIG_IGN); /* as the daemons do */
+	signal(SIGPIPE, SIG_IGN); /* like the daemons */
 	trust_init(&trust);
 	int rc = cmocka_run_group_tests(tests, NULL, NULL);
 	trust_fini(&trust);

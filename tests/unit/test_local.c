@@ -1,5 +1,5 @@
 /*
- * test_local.c - what an agent does with its machine: rooms that open, what there is, files opened
+ * test_local.c - what an agent does with its machine: parts that begin, what there is, files opened
  * as a user, leases; and all that again after a restart.
  */
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 
 #define PATIENCE 30000 /* ms */
 
-/* One that listens, and keeps what it was told. */
+/* A listener that keeps what was reported to it. */
 struct ear {
 	struct ear *before; /* all stay, since what a server has lasts as long as its process */
 	struct nest *n;
@@ -31,7 +31,7 @@ struct ear {
 	struct local *e;
 	struct strbuf log;   /* "[started 1.1][ready 1.1]" */
 	const char *awaited; /* stop when that is heard */
-	struct result r;     /* of the last that ended */
+	struct result r;     /* result of the last part that ended */
 	int fd;		     /* the last that was opened */
 	char reason[512];
 };
@@ -188,7 +188,7 @@ static void test_rooms(void **state)
 	assert_false(listed(a, "2.1"));
 	ear_stop(a);
 
-	a = ear_start(n); /* another agent: the room is still open, and it is told so again */
+	a = ear_start(n); /* another agent: the part is still ready, and that is reported again */
 	assert_true(listed(a, "[1.1 runs ready]"));
 	assert_int_equal(local_attach(a->e, "1.1"), ATTEMPT_RUNS);
 	await(a, "[ready 1.1]");

@@ -1,6 +1,6 @@
 /*
  * test_lookups.c - a nursery whose user database hangs, fails, or does not know a user: others'
- * jobs start meanwhile, and what waits goes on in its order. The C library's getpwnam_r() is
+ * jobs start meanwhile, and waiting orders continue in sequence. The C library's getpwnam_r() is
  * replaced by one that looks for files: NAME.hangs, NAME.fails, NAME.missing.
  */
 #include <errno.h>
@@ -78,7 +78,7 @@ static struct order order_by_name(struct nest *n, const char *tag, const char *s
 	o.uid = 12345; /* another machine's number */
 	o.gid = 12345;
 	o.home = NULL;
-	o.shell = "/bin/sh"; /* that of nobody starts nothing */
+	o.shell = "/bin/sh"; /* an order of an unknown user starts nothing */
 	o.manner.shell_given = true;
 	o.foreign.look_up = true;
 	return o;
@@ -106,7 +106,7 @@ static void test_unknown(void **state)
 	assert_true(a.unclear);
 }
 
-/* Of a user who is there now the next job starts, however soon. */
+/* The next job of a user who exists now starts, however soon. */
 static void test_missing(void **state)
 {
 	struct nest *n = *state;
@@ -136,7 +136,7 @@ static void test_fails(void **state)
 	assert_int_equal(nest_run(n, &o).status, 0); /* nothing is left of the failure */
 }
 
-/* What belongs to the waiting order waits with it; all else goes on. */
+/* What belongs to the waiting order waits with it; everything else continues. */
 static void test_hangs(void **state)
 {
 	struct nest *n = *state;
@@ -150,7 +150,7 @@ static void test_hangs(void **state)
 	nest_send(n, &o);
 	nursery_limit("1.1", 2, &out); /* it has another walltime meanwhile */
 	nursery_open(7, BY_NAME, BY_NAME, n->user, mine, O_RDONLY, 0, &out);
-	nursery_signal("3.1", SIGTERM, &out); /* of nobody who waits: it is answered at once */
+	nursery_signal("3.1", SIGTERM, &out); /* no order of this user waits: it is answered at once */
 	nest_frames(n, &out);
 	other.user = "no-such-user";
 	nest_send(n, &other);

@@ -29,8 +29,8 @@ struct watch_loop {
 	uv_prepare_t prepare;
 	struct server *s;
 	void (*before)(struct watch_loop *w);
-	int polls,
-		waits; /* how many there were, and in how many of them the loop would have slept without a time to wake up */
+	int polls;
+	int waits; /* polls in which the loop would have slept without a time to wake up */
 };
 
 static int setup(void **state)

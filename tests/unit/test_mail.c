@@ -127,7 +127,7 @@ static void test_forgery(void **state)
 	assert_null(strstr(text, "\nBcc"));
 	assert_non_null(strstr(text, "From: adm\n"));
 	assert_non_null(
-		strstr(text, "To: eve, bob\n")); /* "ann\nBcc:" is no address; what stood behind the blank is one */
+		strstr(text, "To: eve, bob\n")); /* "ann\nBcc:" is not an address; what stood behind the blank is one */
 	assert_non_null(strstr(text, "Job Name:   a\\nBcc: eve\\u000d\\n\\n\n"));
 	assert_ptr_equal(strstr(text, "\n\n"), strstr(text, "\n\nPBS Job Id"));
 	m.to = "|x, /y, -z, @, a@";

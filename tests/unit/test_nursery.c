@@ -51,7 +51,7 @@ static void test_refused(void **state)
 	struct strbuf out = {0};
 
 	nest_run(n, &o);
-	nest_send(n, &o); /* that attempt has been made */
+	nest_send(n, &o); /* the attempt has been made */
 	contains(nest_answer(n, ANSWER_REFUSED, "1.1").reason, "started already");
 	assert_string_equal(nest_read(n, nest_path(n, "log")), "once\n");
 
@@ -323,7 +323,7 @@ static void test_litter(void **state)
 	nest_start(n);
 	assert_true(is_empty(nodes, tmp));
 
-	/* As after a crash of the machine: all that there is of 7 has no live file, and 8-2 has
+	/* After a crash of the machine: nothing of 7 has a live file, and 8-2 has
 	 * one. */
 	nest_stop(n);
 	directory_make(n, arena_printf(n->a, "%s/7.1", tmp), n->uid);
@@ -688,9 +688,9 @@ static void test_share_quota(void **state)
 	struct order_share o = {.share = 500, .share_most = 2000, .share_work = 50000, .share_time = 100};
 
 	assert_int_equal(share_quota(&o, 0, 0), 500);
-	assert_int_equal(share_quota(&o, 25000, 50000), 500); /* as it should be */
+	assert_int_equal(share_quota(&o, 25000, 50000), 500); /* its exact share */
 	assert_int_equal(share_quota(&o, 10000, 50000), 800); /* it waited, and catches up */
-	assert_int_equal(share_quota(&o, 0, 90000), 2000);    /* ... as far as it may */
+	assert_int_equal(share_quota(&o, 0, 90000), 2000);    /* it catches up as far as it may */
 	assert_int_equal(share_quota(&o, 40000, 50000), 200);
 	assert_int_equal(share_quota(&o, 49999, 10000), 10); /* the least */
 	assert_int_equal(share_quota(&o, 50000, 99000), 500);

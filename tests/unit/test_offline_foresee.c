@@ -122,7 +122,7 @@ static void partitions_are_chosen_by_their_size(void **state)
 static void what_was_foreseen_comes_later(void **state)
 {
 	begin("null");
-	for (const char *p = "34"; *p; p++) { /* as offline_put_off() does it */
+	for (const char *p = "34"; *p; p++) { /* like offline_put_off() */
 		json_t *row = job((char[]){*p, '\0'});
 		json_object_set_new(row, "expected_start",
 				    json_integer(json_integer_value(json_object_get(row, "expected_start")) + 50));

@@ -12,7 +12,7 @@
 
 #include "cmd/lib/palette.h"
 
-/* As WCAG 2 defines it. */
+/* Computes the relative luminance defined by WCAG 2. */
 static double luminance(const uint8_t rgb[3])
 {
 	static const double share[] = {0.2126, 0.7152, 0.0722};

@@ -336,7 +336,7 @@ static void a_partition_without_a_node_takes_what_fits(void **state)
 	cluster_destroy(c);
 }
 
-/* That a job without a partition has to wait says nothing of one that comes later and asks for
+/* A waiting job without a partition says nothing about one that comes later and asks for
  * more in a partition, which is empty. */
 static void shared_jobs_keep_nobody_off_partitions(void **state)
 {

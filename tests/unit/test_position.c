@@ -181,7 +181,7 @@ static void a_deadline_that_cannot_be_met(void **state)
 	world_fini(&w);
 }
 
-/* Whoever moves others, or removes them, does not put it behind normal jobs. */
+/* A job that moves others, or removes them, does not put it behind normal jobs. */
 static void a_late_job_stays_ahead(void **state)
 {
 	(void)state;
@@ -257,14 +257,14 @@ static void a_displaced_job_runs_again_right_afterwards(void **state)
 	open_world("parts:4,4");
 	uint32_t a = normal(0, 100), b = normal(5, 90), c = normal(6, 30), p;
 
-	starts(c, 95); /* of b's partition */
+	starts(c, 95); /* at the end of b, in its partition */
 	p = priority(7, 10, 40);
 	/* p may wait until 30. It takes the place of the job that loses least: b, which has run
 	 * from 5 on. */
 	starts(p, 30);
 	assert_true(world_job(&w, p)->guaranteed);
 	assert_int_equal(world_last(&w, b, EVENT_MIGRATE)->at, 30);
-	starts(c, 100); /* of a's, since b has its own again from 40 to 130 */
+	starts(c, 100); /* at the end of a, since b has its own again from 40 to 130 */
 	world_cycle(&w, 30);
 	runs(p);
 	runs(a);

@@ -137,9 +137,9 @@ static void parties(void **state)
 	party_set(f, "/v1/qos/high", "5");
 	party_set(f, "/v1/accounts/lab", "7");
 	listed(f, "/v1/priority", "3 4 2 1");
-	party_set(f, "/v1/qos/default", "-3"); /* of those that have no QoS nothing is set */
+	party_set(f, "/v1/qos/default", "-3"); /* nothing is set for jobs without QoS */
 	listed(f, "/v1/priority", "3 4 2 1");
-	party_set(f, "/v1/users/default", "2"); /* of all that have none of their own */
+	party_set(f, "/v1/users/default", "2"); /* for all that have none of their own */
 	listed(f, "/v1/priority", "3 4 1 2");
 	says(f, "\"name\":\"user\",\"value\":2,\"part\":20");
 	site_reopen(f);

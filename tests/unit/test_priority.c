@@ -91,7 +91,7 @@ static void product_of_stages(void **state)
 	job.cpus = 100;
 	assert_true(priority(&a, &job) == 0); /* it is clamped */
 	set(&a, "priority_weight.cpus", "0");
-	assert_true(priority(&a, &job) == 0.5); /* of weight 0: no effect */
+	assert_true(priority(&a, &job) == 0.5); /* weight 0: no effect */
 	attrs_fini(&a);
 }
 
@@ -119,7 +119,7 @@ static void extremes_stay_numbers(void **state)
 	attrs_fini(&a);
 }
 
-/* Of two jobs the order may change with time, or never does. */
+/* The order of two jobs may change with time, or never does. */
 static void what_drifts(void **state)
 {
 	static const struct {

@@ -1,7 +1,7 @@
 /*
  * test_pty.c - interactive jobs: a terminal made here plays the user's, pty_serve() runs in a child
  * of its own, the job is real. What lies between them is only a socket here, which that child
- * breaks when it is told to.
+ * breaks on request.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -60,7 +60,7 @@ static void see(struct desk *d, const char *text)
 	d->seen.n -= used;
 }
 
-/* ... and nothing else before it. */
+/* Checks that the text comes next. */
 static void see_next(struct desk *d, const char *text)
 {
 	see(d, text);
@@ -391,7 +391,7 @@ static void test_deleted_before(void **state)
 	unlink(d.path);
 }
 
-/* What is no frame, or more than was allowed, breaks the connection and nothing else. */
+/* What is not a frame, or more than was allowed, breaks the connection and nothing else. */
 static void test_nonsense(void **state)
 {
 	static const char *const nonsense[] = {"d\x01\0\0\0x", "h\x08\0\0\0\x01\0\0\0\0\0\0\0", "x\xff\xff\xff\xff",

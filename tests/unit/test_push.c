@@ -63,7 +63,7 @@ static void put(struct bench *b, const char *resources, int32_t node)
 
 /* On node a the first fragment can be pushed, two deep, which fills node d, so that the other
  * one has nowhere to go; all of that is undone. Then node d is free again, for those of node c.
- * Before, node z was a dead end, too. */
+ * Before, node z was a dead end as well. */
 static void undone_deep_push(void **state)
 {
 	(void)state;

@@ -303,7 +303,7 @@ static void end(struct site *f, unsigned long long job)
 	settle(f);
 }
 
-/* Jobs that wait in a routing queue go on, by their ids, when a destination has room: submitted
+/* Jobs that wait in a routing queue move on, by their ids, when a destination has room: submitted
  * there, moved there, elements of an array. */
 static void routed_on(void **state)
 {
@@ -320,7 +320,7 @@ static void routed_on(void **state)
 	last = submit(f, "\"queue\":\"feed\"");
 	assert_true(first && array && last);
 	start(f, "feed", true);
-	end(f, submit(f, "\"queue\":\"plain\"")); /* of no use to them */
+	end(f, submit(f, "\"queue\":\"plain\"")); /* no use to them */
 	shows(f, first, "\"queue\":\"feed\"");
 	end(f, in);
 	shows(f, first, "\"queue\":\"inner\"");

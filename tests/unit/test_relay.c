@@ -178,7 +178,7 @@ static void test_closed(void **state)
 			assert_true(is_at_end(l.b));
 			p = (struct pollfd){.fd = l.b};
 			poll(&p, 1, 0);
-			assert_int_equal(!(p.revents & POLLHUP), final); /* whether it broke is seen at the other end */
+			assert_int_equal(!(p.revents & POLLHUP), final); /* a break is seen at the other end */
 			line_close(&l);
 		}
 }

@@ -798,7 +798,7 @@ static void test_output_vanishes(void **state)
 	assert_string_equal(nest_read(n, o.err), "error\n");
 }
 
-/* As root an order must not write where the user may not. */
+/* An order of root must not write where the user may not. */
 static void test_output_rights(void **state)
 {
 	struct nest *n = *state;

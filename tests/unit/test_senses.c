@@ -23,7 +23,7 @@ struct place {
 	char dev[64];
 	uv_loop_t loop;
 	struct senses *s;
-	int inputs;	 /* that were told */
+	int inputs;	 /* inputs that were reported */
 	bool none_count; /* no terminal is the owner's */
 };
 
@@ -46,7 +46,7 @@ static const char *at(const struct place *p, const char *name)
 	return path;
 }
 
-/* A file that stands for a terminal, typed at so many seconds ago. */
+/* A file that stands for a terminal, typed at `ago` seconds ago. */
 static void terminal(const struct place *p, const char *name, int ago)
 {
 	struct timespec t[2] = {{.tv_sec = time(NULL) - ago}, {.tv_nsec = UTIME_OMIT}};

@@ -167,7 +167,7 @@ static void least_use_first(void **state)
 	assert_non_null(strstr(f->a.body.text, "\"state\":\"R\""));
 }
 
-/* Of two users one is to get three times as much. The target holds at once, and after a restart. */
+/* One of two users is to get three times as much. The target holds at once, and after a restart. */
 static void targets(void **state)
 {
 	struct site *f = *state;

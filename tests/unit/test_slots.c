@@ -38,7 +38,7 @@ static void close_world(void)
 	limits_destroy(limits);
 }
 
-/* Of a user with limits: submitted with them. */
+/* Submits a job with the limits of its user. */
 static uint32_t submit(int64_t now, enum job_kind kind, uint32_t user, const char *request, int64_t walltime,
 		       int64_t deadline)
 {
@@ -278,7 +278,7 @@ static void many_behind_a_limit(const char *policy, int jobs)
 }
 
 /* Each goes into the line of its limit, and out of the sorted queue, which is work: with
- * thousands of them a cycle ends early, and the next ones go on to who comes behind them. */
+ * thousands of them a cycle ends early, and the next ones reach the jobs behind them. */
 static void many_go_into_line_in_several_cycles(void **state)
 {
 	static const char *const some[] = {"fcfs", "easy", "easy-sjbf"};

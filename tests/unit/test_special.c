@@ -437,8 +437,8 @@ static void test_victim_loses_least(void **state)
 	assert_int_equal(victim_with(0, 19), 2);
 	assert_int_equal(victim_with(0, 21), 0);
 	assert_int_equal(victim_with(1, 35), 1);
-	assert_int_equal(victim_with(2, 5), 2); /* of an earlier attempt */
-	/* On one node, too; one that frees more than is needed is not spared for that. */
+	assert_int_equal(victim_with(2, 5), 2); /* from an earlier attempt */
+	/* Also on one node; one that frees more than is needed is not spared for that. */
 	open_world(1);
 	uint32_t large = world_common(&w, 0, "nodes=1:ppn=6", 1000);
 	world_cycle(&w, 0);

@@ -1,6 +1,6 @@
 /*
- * test_stations.c - where tasks go on workstations, and that the simulated network does what the
- * model says.
+ * test_stations.c - placement of tasks on workstations, and agreement of the simulated network with
+ * the model.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -25,7 +25,7 @@ static void names(void **state)
 	assert_false(place_find("pvm", &p));
 }
 
-/* A burst of three: round robin goes on, FI puts all on the fastest idle one, FIM counts its
+/* A burst of three: round robin continues, FI puts all on the fastest idle one, FIM counts its
  * own. */
 static void bursts(void **state)
 {

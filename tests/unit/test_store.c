@@ -28,7 +28,7 @@ static void everything_comes_back(void **state)
 	struct store *s = open_store(w->url);
 
 	assert_string_equal(store_kind(s), w->is_postgres ? "postgres" : "sqlite");
-	commit(s); /* of nothing */
+	commit(s); /* an empty commit */
 	expect_content(s, NULL, "");
 	store_put_event(s, &(struct store_event){.seq = 2,
 						 .job = job_key(12, 3),

@@ -294,7 +294,7 @@ static void killed(const struct world *from, const struct world *to, const char 
 	int status;
 	pid_t pid = fork();
 
-	if (pid == 0) { /* as a program of its own, since commits are counted */
+	if (pid == 0) { /* a program of its own, since commits are counted */
 		setenv("SHUNT_CRASH", when, 1);
 		execl("/proc/self/exe", "test_store_copy", from->url, to->url, NULL);
 		_exit(0);

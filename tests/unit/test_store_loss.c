@@ -174,7 +174,7 @@ static void expect_killed(pid_t pid)
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
-/* Whole commits, at least and at most so many. */
+/* Whole commits: at least `least`, at most `most`. */
 static void expect_commits(const struct world *w, int least, int most)
 {
 	struct store *s = open_store(w->url); /* it recovers, or waits until the dead writer's last statement ends */

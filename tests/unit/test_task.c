@@ -1,5 +1,5 @@
 /*
- * test_task.c - rooms, the tasks in them, and leases, with a real nursery and real shepherds.
+ * test_task.c - parts, the tasks in them, and leases, with a real nursery and real shepherds.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +36,7 @@ static void contains(const char *text, const char *part)
 		fail_msg("'%s' does not hold '%s'", text ? text : "(nothing)", part);
 }
 
-/* ---- rooms ---- */
+/* ---- parts ---- */
 
 static struct order room_order(struct nest *n, const char *tag)
 {
@@ -227,7 +227,7 @@ static void test_room(void **state)
 	assert_int_equal(room_end(n, "3.1", SIGKILL).cause, CAUSE_ORDERED);
 }
 
-/* A room that the host can't make is no room: nobody is told that it is ready. */
+/* A part that the host can't make does not count: it is not reported as ready. */
 static void test_room_refused(void **state)
 {
 	struct nest *n = *state;
@@ -362,7 +362,7 @@ static void test_task_signal(void **state)
 	room_end(n, "1.1", SIGTERM);
 }
 
-/* Whoever asked goes: the task hears SIGHUP, and SIGKILL if that is not enough. */
+/* The client goes: the task hears SIGHUP, and SIGKILL if that is not enough. */
 static void test_hang_up(void **state)
 {
 	struct nest *n = *state;
@@ -601,7 +601,7 @@ static void test_lease(void **state)
 	assert_int_equal(nest_run(n, &o).status, 3);
 }
 
-/* Renewed, it goes on; suspended too; then the words stop, and it ends, and so does one that
+/* Renewed, it continues; suspended too; then the words stop, and it ends, and so does one that
  * does not listen to SIGTERM. */
 static void test_lease_renewed(void **state)
 {

@@ -35,7 +35,7 @@ struct host {
 	struct listener *listener;
 	struct tls_context *calls, *listens;
 	char socket[128], address[32];
-	pid_t agent; /* that the service is in; 0: in this process */
+	pid_t agent; /* process of the service; 0: this one */
 };
 
 struct world {
@@ -255,7 +255,7 @@ static int teardown(void **state)
 
 /* ---- rights of the client ---- */
 
-/* As the job's user, unless `as_root`. */
+/* Runs as the job's user, unless `as_root`. */
 static void client_open(struct world *w, int i, struct end *e, bool as_root)
 {
 	uid_t uid = geteuid();
@@ -406,7 +406,7 @@ static void test_signal(void **state)
 	client_close(w, &e);
 }
 
-/* Whoever asked goes, and so does the program: also when it reads nothing of what is sent to it. */
+/* The client goes, and so does the program: also when it reads nothing of what is sent to it. */
 static void test_hang_up(void **state)
 {
 	struct world *w = *state;
@@ -630,7 +630,7 @@ static void test_impostor(void **state)
 	tls_context_free(c);
 }
 
-/* Programs on a host that was removed, and those that it has started here, end; others go on. */
+/* Programs on a host that was removed, and those that it has started here, end; others continue. */
 static void test_revoked(void **state)
 {
 	struct world *w = *state;
@@ -705,7 +705,7 @@ static int titled(const char *title)
 static const char talkative[] = "read x; echo got $x; read y; echo too $y >&2; exit 6";
 
 /* Both hosts' services are killed in the middle of tasks, and started again: nothing that they
- * held is kept from them, and tasks go on. */
+ * held is kept from them, and tasks continue. */
 static void test_killed(void **state)
 {
 	struct world *w = *state;
@@ -739,7 +739,7 @@ static void test_killed(void **state)
 	client_close(w, &late);
 }
 
-/* Whoever asked goes while there is no service at all: the programs end. */
+/* The client goes while there is no service at all: the programs end. */
 static void test_killed_hang_up(void **state)
 {
 	struct world *w = *state;

@@ -59,7 +59,7 @@ static int teardown(void **state)
 
 struct ends {
 	struct tls *server, *client;
-	int server_rc, client_rc; /* of the handshakes */
+	int server_rc, client_rc; /* result of the handshakes */
 	struct err server_err, client_err;
 };
 
@@ -84,7 +84,7 @@ static void shake(struct ends *e)
 	for (int i = 0; i < TURNS && (e->server_rc == 0 || e->client_rc == 0); i++) {
 		step(e->client, &e->client_rc, &e->client_err);
 		step(e->server, &e->server_rc, &e->server_err);
-		/* Whoever gave up closes, as a program would. */
+		/* The side that gave up closes, as a program would. */
 		if (e->client_rc < 0 && e->server_rc == 0)
 			shutdown(tls_fd(e->client), SHUT_WR);
 		if (e->server_rc < 0 && e->client_rc == 0)
@@ -247,7 +247,7 @@ static void by_fingerprint(void **state)
 
 	for (size_t n = 32; n <= 64; n += 16) {
 		snprintf(digits, sizeof digits, "%.*s", (int)n, home.fingerprint);
-		for (char *p = digits; n == 48 && *p; p++) /* as people type them */
+		for (char *p = digits; n == 48 && *p; p++) /* in capitals, the way people type them */
 			*p = *p >= 'a' ? (char)(*p - 'a' + 'A') : *p;
 		judge(NULL, &o, &e);
 		assert_int_equal(e.client_rc, 1);
@@ -288,7 +288,7 @@ static void fingerprints_that_are_none(void **state)
 	assert_null(c);
 }
 
-/* Whoever shows a server's certificate that the wrong authority signed, and the right authority
+/* A peer shows a server's certificate that the wrong authority signed, and the right authority
  * beside it, which everybody can have. */
 static void fingerprint_of_a_bystander(void **state)
 {
@@ -330,8 +330,8 @@ static void wrong_authority(void **state)
 	identity_fini(&stranger);
 }
 
-/* Signed by a node's key instead of the authority's: a certificate is no authority because it is
- * of this cluster. */
+/* Signed by a node's key instead of the authority's: a certificate of this cluster is not an
+ * authority. */
 static void signed_by_a_node(void **state)
 {
 	struct authority node = {.key = node_id.key, .cert = node_id.cert};
@@ -453,7 +453,7 @@ static void node_for_a_server(void **state)
 	trust = (struct tls_options){.fingerprint = home.fingerprint};
 	refused(&o, &trust, -EKEYREJECTED, "is a node's, not the server's");
 
-	ends_open(s, c, TLS_FRAMES, CERT_NODE, &e); /* whoever wants a node gets one */
+	ends_open(s, c, TLS_FRAMES, CERT_NODE, &e); /* every peer that wants a node gets one */
 	assert_int_equal(e.client_rc, 1);
 	ends_close(&e);
 	ends_open(s, c, TLS_FRAMES, CERT_NOBODY, &e);
@@ -587,8 +587,8 @@ static void garbage_instead(void **state)
 	}
 }
 
-/* Connected, and then silent, before and in the middle of the handshake. Whoever waits decides
- * how long. */
+/* Connected, and then silent, before and in the middle of the handshake. The side that waits
+ * decides how long. */
 static void half_open(void **state)
 {
 	struct tls_options o = {.ca = home.cert.text};

@@ -397,7 +397,7 @@ static void test_parse(void **state)
 	}
 }
 
-/* Of a host with an agent: every byte of the body is as it was sealed, and numbers end. */
+/* From a host with an agent: every byte of the body is as it was sealed, and numbers end. */
 static void test_sealed(void **state)
 {
 	static const struct change sealed = {.path = "/v1/jobs",

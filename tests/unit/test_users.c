@@ -32,7 +32,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static bool released, failing;
 static int lookups;
-static uint64_t seconds = 1000; /* of the clock */
+static uint64_t seconds = 1000; /* time of the clock */
 static int called;		/* waits that ended */
 
 uint64_t __wrap_uv_hrtime(void);
@@ -100,7 +100,7 @@ void server_log(const struct server *s, enum severity severity, const char *fmt,
 static void on_done(struct server *s, void *context)
 {
 	called++;
-	if (context) /* as a request does that is received again */
+	if (context) /* like a request that is received again */
 		users_find(s, *(struct user_key *)context, &(const struct user *){NULL}, NULL);
 }
 
@@ -175,7 +175,7 @@ static void one_lookup_for_all(void **state)
 	assert_int_equal(find(s, 1, &u, NULL), LOOKUP_KNOWN);
 	assert_string_equal(u->name, "u1");
 	assert_string_equal(u->shell, "/bin/sh");
-	assert_int_equal(u->ngroups, 100); /* of 200, half of which have no name */
+	assert_int_equal(u->ngroups, 100); /* 200 groups, half of which have no name */
 	assert_true(user_in(u, 102));
 	assert_false(user_in(u, 103));
 	assert_string_equal(user_group(s, 1, 100), "g100");

@@ -105,7 +105,7 @@ static void jobs_are_inserted(void **state)
 				if (all[x].job == v[i].job)
 					all[x] = v[i];
 		memcpy(all + n, moved, k * sizeof *moved);
-		for (size_t i = 0; i < n + k; i++) /* as the store has them */
+		for (size_t i = 0; i < n + k; i++) /* rounded like the store's */
 			all[i].rank = (double)llround(all[i].rank * 1e6) / 1e6;
 		qsort(all, n + k, sizeof *all, rung_cmp);
 		for (size_t i = 0; i < n + k; i++) {

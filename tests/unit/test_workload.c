@@ -93,7 +93,7 @@ static void swf_header_and_rules(void **state)
 
 	w = good(trace, RULES_SITE);
 	assert_int_equal(w->jobs.n, 3);
-	assert_int_equal(w->jobs.v[0].id, 1); /* of two submitted together the upper one comes first */
+	assert_int_equal(w->jobs.v[0].id, 1); /* the upper one of two submitted together comes first */
 	assert_int_equal(w->jobs.v[1].id, 2);
 	assert_int_equal(w->jobs.v[1].walltime, 30);
 	assert_int_equal(w->jobs.v[2].runtime, 100); /* to be killed at 50 */
