@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 

@@ -3,7 +3,6 @@
  */
 #include "server/life/run/erase.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
