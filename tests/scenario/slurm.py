@@ -73,7 +73,7 @@ class Cluster:
     def __init__(self, fault="", i=None):
         self.i = i = i or Instance(up=False)
         for d in ("cluster/jobs", "commands"):
-            os.makedirs(i.path(d))
+            os.makedirs(i.path(d), exist_ok=True)
         for name, text in (("sbatch", SBATCH), ("squeue", SQUEUE), ("scancel", SCANCEL), ("srun", SRUN)):
             i.write("commands/" + name, text)
             os.chmod(i.path("commands/" + name), 0o755)
