@@ -10,6 +10,7 @@
 #ifndef SCHED_RANKS_H
 #define SCHED_RANKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
