@@ -11,6 +11,8 @@
  * common, and below which they are rare again. */
 #define WIDE_ABOVE 0.264
 #define WIDE_BELOW 0.216
+#define YOUNG 300    /* number of finished jobs below which due dates have nothing to go by */
+#define YOUNG_SPAN 5 /* distance of due dates until then, in times that the queue's work would take */
 #define REVIEW 86400 /* seconds between two looks at that share */
 
 /* The rule where wide jobs are rare. */
@@ -121,6 +123,17 @@ void due_watch(struct sched *s, const struct job *job, enum event_type type, boo
 		shadow_leave(s->due.shadow, job->id);
 }
 
+/* Gives a job its place while little is known: lightest first, and due after YOUNG_SPAN times the
+ * time that it, or all that waits with it on the whole machine, is expected to take. */
+static void due_young(struct sched *s, struct waiting *w, const struct job *job)
+{
+	double q = (double)cluster_job_request(s->c, job)->total.v[RES_CPU];
+	double work = s->history.queued_pred + w->pred * q;
+
+	w->key = w->fill = -1 / fmax(1, cluster_weight(s->c, job));
+	w->due = job->rank + YOUNG_SPAN * fmax(w->pred, machine_cpus(s) > 0 ? work / machine_cpus(s) : 0);
+}
+
 void due_submit(struct sched *s, struct waiting *w)
 {
 	struct job *job = cluster_job(s->c, w->job);
@@ -134,6 +147,10 @@ void due_submit(struct sched *s, struct waiting *w)
 	double earlier = (r->span_width * span + r->span_runs * work_length(h)) * width * width;
 
 	w->pred = history_predict_mixed(s, job);
+	if (h->finished < YOUNG) {
+		due_young(s, w, job);
+		return;
+	}
 	w->due = job->rank + fmax(r->span_least * span, span - earlier);
 	w->key = job->rank - r->key_width * work_length(h) * sqrt(width);
 	/* one order for both kinds: small jobs have negative keys, by area; the others follow by

@@ -144,6 +144,7 @@ void history_finish(struct sched *s, const struct job *job)
 
 	map_get(&s->due.pred, job->id, &pred);
 	map_remove(&s->due.pred, job->id);
+	h->finished++;
 	h->work += work;
 	h->work_length += run * work;
 	if (4 * cpus > machine_cpus(s))

@@ -115,6 +115,7 @@ struct history {
 		double run[2];
 		uint32_t n;
 	}) pairs;
+	int64_t finished;	   /* number of finished jobs */
 	double work;		   /* sum of p q over finished jobs */
 	double work_length;	   /* sum of p p q over finished jobs */
 	double work_pred;	   /* sum of pred q over finished jobs */
