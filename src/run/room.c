@@ -49,6 +49,41 @@ static void own_directory_path(const struct order *o, char path[PATH_MAX])
 	snprintf(path, PATH_MAX, "%.*s", own_directory(o), o->nodefile_path);
 }
 
+/* Directory that an attempt of this process has left, to be renamed for the next one: where many
+ * were just removed, making one takes half a millisecond on some file systems. "": none. */
+static char kept_path[PATH_MAX];
+
+static void kept_remove(void)
+{
+	if (*kept_path)
+		rmdir(kept_path);
+	*kept_path = '\0';
+}
+
+static int own_directory_make(const char *path)
+{
+	if (*kept_path && rename(kept_path, path) == 0) {
+		*kept_path = '\0';
+		return 0;
+	}
+	kept_remove();
+	return mkdir(path, 0755) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+static void own_directory_remove(const char *path, bool keep)
+{
+	const char *slash = strrchr(path, '/');
+
+	kept_remove();
+	if (keep &&
+	    snprintf(kept_path, sizeof kept_path, "%.*s/" ROOM_KEPT "%d", (int)(slash - path), path, (int)getpid()) <
+		    (int)sizeof kept_path &&
+	    renameat2(AT_FDCWD, path, AT_FDCWD, kept_path, RENAME_NOREPLACE) == 0)
+		return;
+	*kept_path = '\0';
+	rmdir(path);
+}
+
 /* Jobs on the same nodes have the same text: it is written once, to a file named after its hash,
  * and each job gets a link. Where many files were just removed, a link costs a tenth of a file. The
  * nursery removes unused texts when it starts (sweep.c). */
@@ -59,8 +94,9 @@ static int nodefile_make(const struct order *o, struct err *err)
 	int dir = own_directory(o) ? own_directory(o) - (int)strlen(o->tag) - 1 : (int)(slash - o->nodefile_path);
 
 	own_directory_path(o, own);
-	if (*own && mkdir(own, 0755) < 0 && errno != EEXIST)
-		return err_set(err, -errno, "the directory %s can't be made: %s", own, strerror(errno));
+	int r = *own ? own_directory_make(own) : 0;
+	if (r)
+		return err_set(err, r, "the directory %s can't be made: %s", own, strerror(-r));
 	if (snprintf(shared, sizeof shared, "%.*s/.%016llx.%zu", dir, o->nodefile_path,
 		     (unsigned long long)hash_bytes(text, strlen(text)), strlen(text)) >= (int)sizeof shared ||
 	    snprintf(fresh, sizeof fresh, "%.*s/.new.%s", dir, o->nodefile_path, o->tag) >= (int)sizeof fresh)
@@ -133,7 +169,14 @@ int room_make(const struct order *o, const struct identity *who, struct err *err
 	return r;
 }
 
-void room_clear(const struct order *o, const struct identity *who)
+void room_leave(const struct identity *server)
+{
+	rights_begin(server);
+	kept_remove();
+	rights_end(server);
+}
+
+void room_clear(const struct order *o, const struct identity *who, bool keep)
 {
 	rights_begin(who->server);
 	if (o->nodefile_path) {
@@ -142,7 +185,7 @@ void room_clear(const struct order *o, const struct identity *who)
 		gpufile_remove(o);
 		own_directory_path(o, own);
 		if (*own)
-			rmdir(own);
+			own_directory_remove(own, keep);
 	}
 	rights_end(who->server);
 	if (o->tmpdir)

@@ -11,7 +11,12 @@
 /* Makes it. Returns -errno and the reason. Makes the script, which the server wrote for itself,
  * readable by the user. */
 int room_make(const struct order *o, const struct identity *who, struct err *err);
-void room_clear(const struct order *o, const struct identity *who);
+/* Removes it. `keep`: the directory of the node file is kept, empty, for this process's next
+ * attempt; room_leave() removes it. */
+void room_clear(const struct order *o, const struct identity *who, bool keep);
+void room_leave(const struct identity *server);
+/* Prefix of the names of kept directories, next to those of attempts. */
+#define ROOM_KEPT ".kept."
 /* Makes and removes the job's own directory for temporary files; room_make() and room_clear() call
  * these. */
 int tmpdir_make(const struct order *o, const struct identity *who, struct err *err);

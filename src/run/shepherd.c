@@ -367,6 +367,18 @@ static void trouble_free(const struct cgroup *c, const struct order *o, char *tr
 		munmap(trouble, TROUBLE_SIZE);
 }
 
+/* Returns true if nothing of the attempt can have an effect on the next one: it had nothing but a
+ * program, which ended by itself and left nothing behind. */
+static bool is_ordinary(const struct shepherd *s)
+{
+	const struct order *o = s->o;
+
+	return s->r.how == RESULT_EXITED && s->r.cause == CAUSE_ITSELF && s->stage == RUNNING && !s->ordered &&
+	       !s->paused && !s->say.n && !o->room && !o->nhosts && !o->terminal.pty &&
+	       o->checkpoint.method == CHECKPOINT_NONE && !o->site.prologue && !o->site.epilogue &&
+	       o->share.share <= 0 && !o->share.background;
+}
+
 /* Runs the attempt up to its result, which is in s->r. */
 static void attempt_run(struct shepherd *s)
 {
@@ -393,24 +405,12 @@ static void attempt_run(struct shepherd *s)
 		job_finished(s);
 	}
 	output_close(o, place->who, &s->output, &s->say);
-	room_clear(o, place->who);
+	room_clear(o, place->who, place->orders >= 0 && is_ordinary(s));
 	s->r.tag = o->tag;
 	s->r.reason = s->say.n ? s->say.text : NULL;
 	if (o->terminal.pty)
 		pty_finish(&s->pty, &s->r);
 	trouble_free(place->cgroup, o, s->trouble);
-}
-
-/* Returns true if nothing of the attempt can have an effect on the next one: it had nothing but a
- * program, which ended by itself and left nothing behind. */
-static bool is_ordinary(const struct shepherd *s)
-{
-	const struct order *o = s->o;
-
-	return s->r.how == RESULT_EXITED && s->r.cause == CAUSE_ITSELF && s->stage == RUNNING && !s->ordered &&
-	       !s->paused && !s->say.n && !o->room && !o->nhosts && !o->terminal.pty &&
-	       o->checkpoint.method == CHECKPOINT_NONE && !o->site.prologue && !o->site.epilogue &&
-	       o->share.share <= 0 && !o->share.background;
 }
 
 /* Reports the result to the server, and to the nursery that the attempt is over. The lock is
@@ -509,5 +509,6 @@ void shepherd_main(const struct handover *first, const struct shepherd_place *pl
 	setpgid(0, 0); /* signals to the nursery's process group are not for us */
 	for (int left = ORDERS_MOST; order_run(&h, place, left == 1) && handover_wait(place->orders, &h); left--)
 		;
+	room_leave(place->server);
 	_exit(0);
 }

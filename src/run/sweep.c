@@ -116,8 +116,8 @@ static bool nodes_sweep(DIR *d, const struct map *jobs)
 		else if (!strcmp(name, ".") || !strcmp(name, "..") || (!dot && has(jobs, name)) ||
 			 fstatat(dirfd(d), name, &st, AT_SYMLINK_NOFOLLOW))
 			continue;
-		else if (S_ISDIR(st.st_mode))
-			found |= !dot && aside_set(dirfd(d), name);
+		else if (S_ISDIR(st.st_mode)) /* kept ones are of shepherds that take no other order */
+			found |= (!dot || !strncmp(name, ROOM_KEPT, sizeof ROOM_KEPT - 1)) && aside_set(dirfd(d), name);
 		else if (!dot || st.st_nlink == 1)
 			unlinkat(dirfd(d), name, 0);
 	}

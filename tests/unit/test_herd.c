@@ -272,6 +272,58 @@ static void test_replaced(void **state)
 	nest_await_dead(first);
 }
 
+static int entries(const char *path)
+{
+	DIR *d = opendir(path);
+	int n = 0;
+
+	assert_non_null(d);
+	for (struct dirent *e; (e = readdir(d));)
+		n += strcmp(e->d_name, ".") && strcmp(e->d_name, "..") && e->d_type == DT_DIR;
+	closedir(d);
+	return n;
+}
+
+/* The node file's directory is used again, and does not stay behind. */
+static void test_directory(void **state)
+{
+	struct nest *n = *state;
+	const char *nodes = arena_printf(n->a, "%s/nodes", n->dir);
+	struct stat st, first = {0};
+	pid_t shepherd = 0;
+
+	assert_int_equal(mkdir(nodes, 0755), 0);
+	for (int i = 1; i < 5; i++) {
+		struct order o = nest_order(n, arena_printf(n->a, "%d.1", i),
+					    "ls $(dirname $PBS_NODEFILE); cat $PBS_NODEFILE; echo x >begun; "
+					    "while [ ! -e on ]; do sleep 0.01; done");
+		o.nodefile = "host\n";
+		o.nodefile_path = arena_printf(n->a, "%s/%s/%d.server", nodes, o.tag, i);
+		nest_send(n, &o);
+		shepherd = nest_answer(n, ANSWER_STARTED, o.tag).pid;
+		nest_await(n, nest_path(n, "begun"));
+		assert_int_equal(stat(arena_printf(n->a, "%s/%s", nodes, o.tag), &st), 0);
+		assert_int_equal(st.st_mode & 07777, 0755);
+		if (i > 1)
+			assert_int_equal(st.st_ino, first.st_ino);
+		first = st;
+		unlink(nest_path(n, "begun"));
+		nest_write(n, nest_path(n, "on"), "x", 1, 0644);
+		nest_result(n, o.tag);
+		nest_answer(n, ANSWER_DIED, o.tag);
+		unlink(nest_path(n, "on"));
+		assert_string_equal(nest_read(n, o.out), arena_printf(n->a, "%d.server\nhost\n", i));
+		assert_int_equal(entries(nodes), 1);
+	}
+	kill(shepherd, SIGKILL);
+	nest_await_dead(shepherd);
+	nest_stop(n);
+	nest_start(n); /* what a killed one has kept is swept, in a process of its own */
+	for (int i = 0; i < 6000 && entries(nodes); i++)
+		usleep(5000);
+	assert_int_equal(entries(nodes), 0);
+}
+
 /* Shepherds that wait for an order and are killed, stopped or orphaned. */
 static void test_waiting_killed(void **state)
 {
@@ -462,6 +514,7 @@ static int tests(void)
 		cmocka_unit_test_setup_teardown(test_signal, nest_setup, nest_teardown),
 		cmocka_unit_test_setup_teardown(test_retired, nest_setup, nest_teardown),
 		cmocka_unit_test_setup_teardown(test_replaced, nest_setup, nest_teardown),
+		cmocka_unit_test_setup_teardown(test_directory, nest_setup, nest_teardown),
 		cmocka_unit_test_setup_teardown(test_waiting_killed, nest_setup, nest_teardown),
 		cmocka_unit_test_setup_teardown(test_waiting_stopped, nest_setup, nest_teardown),
 		cmocka_unit_test_setup_teardown(test_running_killed, nest_setup, nest_teardown),
