@@ -364,6 +364,8 @@ void quotas_settle(struct server *s, uint32_t id)
 		return;
 	if (job->state == STATE_DONE)
 		ran_ms += o && o->ended_us ? o->ran_ms : ran_until_now(s, e);
+	else if (entry_finished(s, id) && o && o->ran_ms > ran_ms)
+		ran_ms = o->ran_ms; /* it was counted only until it was to stop */
 	quota_settle(q, &claim,
 		     &(struct quota_use){.seconds = ran_ms > 0 ? ran_ms / 1000 : 0,
 					 .started = e->ran,
