@@ -41,7 +41,7 @@ struct request {
 	bool known;		/* the name of its job is known */
 	bool unwanted;		/* it should no longer exist */
 	int64_t wanted;		/* processors to shrink it to; 0: nothing to do */
-	int64_t unseen;		/* when it was first missing from the listing; 0: it is listed */
+	int unseen;		/* listings in a row that did not have it */
 	struct batch_line line; /* its line in the current listing; number 0: none yet */
 };
 
@@ -551,8 +551,7 @@ static void listed(struct batch *s, bool good, struct strbuf *text, int64_t now)
 	}
 	s->wait = s->user.pace;
 	for (size_t i = 0; i < s->all.n; i++)
-		if (s->all.v[i].sent && !s->all.v[i].unseen)
-			s->all.v[i].unseen = now;
+		s->all.v[i].unseen += s->all.v[i].sent && s->all.v[i].unseen <= PATIENCE;
 	for (size_t i = 0; i < s->all.n; i++)
 		s->all.v[i].line.number = 0;
 	while (s->dialect->next(s->name, strbuf_text(text), text->n, &at, &l))
@@ -561,7 +560,7 @@ static void listed(struct batch *s, bool good, struct strbuf *text, int64_t now)
 		if (s->all.v[i].line.number)
 			seen(s, &s->all.v[i], &s->all.v[i].line, now);
 	for (size_t i = 0; i < s->all.n; i++)
-		if (s->all.v[i].unseen && (now - s->all.v[i].unseen >= PATIENCE * s->user.pace ||
+		if (s->all.v[i].unseen && (s->all.v[i].unseen > PATIENCE || /* whatever the clock says */
 					   /* its nodes have joined and left */
 					   (s->all.v[i].r.joined && s->user.alive)))
 			missing(s, &s->all.v[i], now);

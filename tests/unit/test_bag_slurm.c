@@ -292,6 +292,56 @@ static void poll_until_cancelled(struct provider *p, const char *dir, int64_t no
 	}
 }
 
+/* Polls at `now` until squeue was called that many times. */
+static void poll_until_listed(struct provider *p, const char *dir, int64_t now, int times)
+{
+	char path[256];
+	struct stat st = {0};
+
+	snprintf(path, sizeof path, "%s/listed", dir);
+	for (; stat(path, &st) < 0 || st.st_size < 2 * times; usleep(1000))
+		p->kind->poll(p, now);
+}
+
+/* A request is missing when several listings did not have it, not when the clock has jumped. */
+static void missing_by_listings(void **state)
+{
+	char dir[] = "/tmp/shunt-test-XXXXXX", path[4200], text[128];
+	int told = 0, n;
+	int64_t now = (int64_t)time(NULL);
+	struct provider_user user = {.dir = dir,
+				     .tag = "slurm:shunt-bag-test",
+				     .pace = 600,
+				     .prepare = prepared,
+				     .over = count_over,
+				     .warn = ignore,
+				     .arg = &told};
+	struct provider_options options = {.requests = 1, .processors = 8, .seconds = 3600, .shape.each = 1};
+	struct provider_request r;
+	struct err err;
+
+	assert_non_null(mkdtemp(dir));
+	script(dir, "sbatch", "echo 12\n");
+	script(dir, "scancel", "true\n");
+	snprintf(text, sizeof text, "echo x >> %s/listed\n", dir);
+	script(dir, "squeue", text);
+	snprintf(path, sizeof path, "%s:%s", dir, getenv("PATH"));
+	setenv("PATH", path, 1);
+	struct provider *p = provider_create("slurm", &user, &options, &err);
+	assert_int_equal(p->kind->request(p, 8, 60, &err), 1);
+	for (n = 1; n <= 4; n++) /* the last one begins when the one before was read */
+		poll_until_listed(p, dir, now + (int64_t)n * 86400, n);
+	p->kind->look(p, 1, &r);
+	assert_int_equal(r.state, REQUEST_PENDING);
+	for (; r.state == REQUEST_PENDING && n < 20; n++) {
+		poll_until_listed(p, dir, now + (int64_t)n * 86400, n);
+		p->kind->look(p, 1, &r);
+	}
+	assert_int_equal(r.state, REQUEST_ENDED);
+	p->kind->destroy(p);
+	files_remove(dir);
+}
+
 /* A request that is cancelled as one that waits has started meanwhile: it is over, its workers
  * may not come any more, and it is cancelled for as long as the cluster lists it. */
 static void cancelled_when_it_starts(void **state)
@@ -346,6 +396,7 @@ int main(void)
 					   cmocka_unit_test(plan),
 					   cmocka_unit_test(paused),
 					   cmocka_unit_test(shrunk),
+					   cmocka_unit_test(missing_by_listings),
 					   cmocka_unit_test(cancelled_when_it_starts)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
