@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +22,7 @@
 #include "agent/health.h"
 #include "base/descriptors.h"
 #include "base/logline.h"
+#include "base/option.h"
 #include "engine/apart.h"
 #include "engine/frames.h"
 #include "run/nursery.h"
@@ -288,26 +288,6 @@ static int serve(struct agent *a, struct arguments *arguments)
 
 /* ---- the command line ---- */
 
-static int option_number(const char *text, int *ret)
-{
-	char *end;
-	long n = strtol(text, &end, 10);
-
-	if (*end || end == text || n < 0 || n > 65535)
-		return -1;
-	*ret = (int)n;
-	return 0;
-}
-
-static int instant_of(const char *text, int64_t *ret)
-{
-	char *end;
-
-	errno = 0;
-	*ret = strtoll(text, &end, 10);
-	return errno || *end || end == text || *ret <= 0 ? -1 : 0;
-}
-
 /* Takes the token and erases it: everyone can see the command line. */
 static void token_take(struct arguments *a, char *word)
 {
@@ -319,89 +299,48 @@ static void token_take(struct arguments *a, char *word)
 	memset(word, 0, strlen(word));
 }
 
+#define AT(field) offsetof(struct arguments, field)
+static const struct option rows[] = {
+	OPTION(TEXT, 0, "join", join.where, "SERVER", NULL),
+	OPTION(TEXT, 0, "name", join.name, "NAME", NULL),
+	OPTION(INT, 0, "port", join.port, "PORT", NULL, .max = 65535),
+	OPTION(INT, 0, "cpus", join.cpus, "N", NULL, .max = 65535),
+	OPTION(NUMBER, 0, "memory", join.memory, "KIB", NULL, .min = 1, .max = INT64_MAX),
+	OPTION(NUMBER, 0, "leaves", join.leaves, "INSTANT", NULL, .min = 1, .max = INT64_MAX),
+	FLAG(0, "guest", join.guest, NULL),
+	OPTION(TEXT, 0, "workstation", join.workstation, "POLICY", NULL),
+	FLAG(0, "foreground", foreground, NULL),
+	FLAG(0, "no-start", no_start, NULL),
+	OPTION(FILE, 0, "token-file", token_file, "FILE", NULL),
+	/* internal: standard error is the log; where to report that we are up */
+	FLAG(0, "logs", logs, NULL),
+	OPTION(INT, 0, "ready", ready, "FD", NULL, .max = 65535),
+	{0},
+};
+
+/* Returns the exit code, or -1: the agent is to be started. */
 static int parse(int argc, char **argv, struct arguments *a)
 {
-	static const struct option options[] = {
-		{"join", required_argument, NULL, 'j'},
-		{"name", required_argument, NULL, 'n'},
-		{"port", required_argument, NULL, 'p'},
-		{"cpus", required_argument, NULL, 'c'},
-		{"memory", required_argument, NULL, 'm'},
-		{"leaves", required_argument, NULL, 'e'},
-		{"guest", no_argument, NULL, 'g'},
-		{"workstation", required_argument, NULL, 'w'},
-		{"foreground", no_argument, NULL, 'f'},
-		{"no-start", no_argument, NULL, 's'},
-		{"token-file", required_argument, NULL, 't'},
-		{"logs", no_argument, NULL, 'l'}, /* internal: standard error is the log */
-		/* internal: where to report that we are up */
-		{"ready", required_argument, NULL, 'r'},
-		{"help", no_argument, NULL, 'h'},
-		{"version", no_argument, NULL, 'v'},
-		{0},
-	};
-	int c, bad = 0;
+	const struct join_options *j = &a->join;
+	char **operand = mem_zalloc((size_t)argc * sizeof *operand);
+	int n, rc = options_main(&(struct options){.rows = rows, .own = true}, "shunt-agent", usage, argc - 1, argv + 1,
+				 a, operand, &n);
+	bool token = j->where && !a->token_file;
 
-	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1)
-		switch (c) {
-		case 'j':
-			a->join.where = optarg;
-			break;
-		case 'n':
-			a->join.name = optarg;
-			break;
-		case 'p':
-			bad |= option_number(optarg, &a->join.port);
-			break;
-		case 'c':
-			bad |= option_number(optarg, &a->join.cpus);
-			break;
-		case 'm':
-			bad |= instant_of(optarg, &a->join.memory);
-			break;
-		case 'e':
-			bad |= instant_of(optarg, &a->join.leaves);
-			break;
-		case 'g':
-			a->join.guest = true;
-			break;
-		case 'w':
-			a->join.workstation = optarg;
-			break;
-		case 'f':
-			a->foreground = true;
-			break;
-		case 's':
-			a->no_start = true;
-			break;
-		case 't':
-			a->token_file = optarg;
-			break;
-		case 'l':
-			a->logs = true;
-			break;
-		case 'r':
-			bad |= option_number(optarg, &a->ready);
-			fcntl(a->ready, F_SETFD, FD_CLOEXEC);
-			break;
-		case 'h':
-			fputs(usage, stdout);
-			exit(0);
-		case 'v':
-			puts("shunt-agent " SHUNT_VERSION);
-			exit(0);
-		default:
-			bad = 1;
-		}
-	if (a->join.where && !a->token_file)
-		token_take(a, optind < argc ? argv[optind++] : NULL);
-	if (bad || optind != argc ||
-	    (!a->join.where && (a->join.name || a->join.cpus || a->join.memory || a->join.leaves || a->join.guest ||
-				a->join.workstation || a->no_start || a->token_file))) {
+	if (rc == OPTIONS_VERSION)
+		puts("shunt-agent " SHUNT_VERSION);
+	if (rc == 0 && token)
+		token_take(a, n > 0 ? operand[0] : NULL);
+	if (rc == 0 &&
+	    (n > (token ? 1 : 0) || (!j->where && (j->name || j->cpus || j->memory || j->leaves || j->guest ||
+						   j->workstation || a->no_start || a->token_file)))) {
 		fputs(usage, stderr);
-		return -1;
+		rc = -EINVAL;
 	}
-	return 0;
+	if (a->ready >= 0)
+		fcntl(a->ready, F_SETFD, FD_CLOEXEC);
+	free(operand);
+	return rc < 0 ? 2 : rc > 0 ? 0 : -1;
 }
 
 /* ---- starting it ---- */
@@ -475,8 +414,9 @@ int main(int argc, char **argv)
 	if (argc > 1 && strcmp(argv[1], "--nursery") == 0)
 		return nursery_command(argc, argv);
 	apart_titles(argv);
-	if (parse(argc, argv, &arguments) < 0)
-		return 2;
+	int code = parse(argc, argv, &arguments);
+	if (code >= 0)
+		return code;
 	signal(SIGPIPE, SIG_IGN);
 	descriptors_raise();
 	umask(022);

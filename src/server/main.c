@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <grp.h>
 #include <limits.h>
 #include <malloc.h>
@@ -30,6 +29,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/names.h"
+#include "base/option.h"
 #include "base/program.h"
 #include "base/strbuf.h"
 #include "base/unixsock.h"
@@ -87,7 +87,7 @@
 struct arguments {
 	const char *nodes, *conf, *name, *store, *cgroup, *check;
 	const char *copy_from, *copy_to;
-	bool foreground, system, set_aside, json;
+	bool foreground, system, set_aside, json, example;
 	int ready; /* descriptor to report success or the startup error to; -1: none */
 };
 
@@ -529,85 +529,46 @@ static int serve(struct server *s, struct arguments *a)
 	return 0;
 }
 
+#define AT(field) offsetof(struct arguments, field)
+static const struct option rows[] = {
+	OPTION(TEXT, 0, "nodes", nodes, "NODES", NULL),
+	OPTION(FILE, 0, "conf", conf, "FILE", NULL),
+	OPTION(TEXT, 0, "store", store, "URL", NULL),
+	OPTION(TEXT, 0, "name", name, "NAME", NULL),
+	OPTION(TEXT, 0, "cgroup", cgroup, "PATH", NULL),
+	FLAG(0, "foreground", foreground, NULL),
+	FLAG(0, "system", system, NULL),
+	FLAG(0, "set-aside", set_aside, NULL),
+	OPTION(TEXT, 0, "copy-store", copy_from, "FROM", NULL),
+	FLAG(0, "json", json, NULL),
+	OPTION(FILE, 0, "check-conf", check, "FILE", NULL),
+	FLAG(0, "example-conf", example, NULL),
+	{0},
+};
+
+/* Returns the exit code, or -1: the server is to be started. */
 static int parse(int argc, char **argv, struct arguments *a)
 {
-	static const struct option options[] = {
-		{"nodes", required_argument, NULL, 'n'},
-		{"conf", required_argument, NULL, 'c'},
-		{"store", required_argument, NULL, 's'},
-		{"name", required_argument, NULL, 'N'},
-		{"foreground", no_argument, NULL, 'f'},
-		{"system", no_argument, NULL, 'S'},
-		{"cgroup", required_argument, NULL, 'g'},
-		{"help", no_argument, NULL, 'h'},
-		{"version", no_argument, NULL, 'v'},
-		{"example-conf", no_argument, NULL, 'e'},
-		{"check-conf", required_argument, NULL, 'C'},
-		{"set-aside", no_argument, NULL, 'a'},
-		{"copy-store", required_argument, NULL, 'k'},
-		{"json", no_argument, NULL, 'j'},
-		{0},
-	};
-	int c;
+	char **operand = mem_zalloc((size_t)argc * sizeof *operand);
+	int n, rc = options_main(&(struct options){.rows = rows, .own = true}, "shuntd", usage, argc - 1, argv + 1, a,
+				 operand, &n);
 
-	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1)
-		switch (c) {
-		case 'n':
-			a->nodes = optarg;
-			break;
-		case 'c':
-			a->conf = optarg;
-			break;
-		case 's':
-			a->store = optarg;
-			break;
-		case 'N':
-			a->name = optarg;
-			break;
-		case 'g':
-			a->cgroup = optarg;
-			break;
-		case 'f':
-			a->foreground = true;
-			break;
-		case 'S':
-			a->system = true;
-			break;
-		case 'a':
-			a->set_aside = true;
-			break;
-		case 'k':
-			a->copy_from = optarg;
-			break;
-		case 'j':
-			a->json = true;
-			break;
-		case 'h':
-			fputs(usage, stdout);
-			exit(0);
-		case 'e': {
-			struct strbuf text = {0};
-			conf_write_example(&text);
-			fputs(strbuf_text(&text), stdout);
-			exit(0);
-		}
-		case 'C':
-			a->check = optarg;
-			break;
-		case 'v':
-			puts("shuntd " SHUNT_VERSION);
-			exit(0);
-		default:
-			fputs(usage, stderr);
-			return -1;
-		}
-	if (a->copy_from && optind < argc)
-		a->copy_to = argv[optind++];
-	if (optind < argc || (a->copy_from && !a->copy_to)) {
+	a->copy_to = a->copy_from && n > 0 ? operand[0] : NULL;
+	if (rc == OPTIONS_VERSION)
+		puts("shuntd " SHUNT_VERSION);
+	if (rc == 0 && n != (a->copy_from ? 1 : 0)) {
 		fputs(usage, stderr);
-		return -1;
+		rc = -EINVAL;
 	}
-	return 0;
+	if (rc == 0 && a->example) {
+		struct strbuf text = {0};
+		conf_write_example(&text);
+		fputs(strbuf_text(&text), stdout);
+		strbuf_fini(&text);
+		rc = OPTIONS_HELP;
+	}
+	free(operand);
+	return rc < 0 ? 2 : rc > 0 ? 0 : -1;
 }
 
 static int configure(struct server *s, const struct arguments *a, struct err *err)
@@ -672,8 +633,9 @@ int main(int argc, char **argv)
 		return nursery_command(argc, argv);
 	if (argc > 1 && strcmp(argv[1], "--hook") == 0)
 		return hook_command();
-	if (parse(argc, argv, &a) < 0)
-		return 2;
+	int code = parse(argc, argv, &a);
+	if (code >= 0)
+		return code;
 	if (a.check)
 		return check_conf(a.check, a.system);
 	if (a.copy_from)

@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,6 +18,7 @@
 #include "base/descriptors.h"
 #include "base/lock.h"
 #include "base/logline.h"
+#include "base/option.h"
 #include "station/pool_internal.h"
 
 static const char usage[] = "usage: shunt-pool create|join|token|run [options]; see 'shunt pool --help'\n";
@@ -259,100 +259,56 @@ static int daemonise(struct pool *p, struct err *err)
 
 struct arguments {
 	struct pool *pool;
-	bool foreground, no_start;
-	const char *token_file;
+	struct pool_conf conf; /* becomes the pool's */
+	bool foreground, no_start, no_multicast;
+	const char *token_file, *speed, *policy;
 	int64_t seconds;
 };
 
-static int whole_of(const char *option, const char *text, int min, int max, int *ret, struct err *err)
+#define AT(field) offsetof(struct arguments, field)
+#define CHARS(word, field) OPTION(CHARS, 0, word, conf.field, "TEXT", NULL, .max = sizeof((struct pool_conf *)0)->field)
+static const struct option rows[] = {
+	CHARS("name", name),
+	CHARS("pool", pool),
+	CHARS("listen", listen),
+	CHARS("user", user),
+	CHARS("owner", owner),
+	CHARS("cgroup", cgroup),
+	OPTION(INT, 0, "interval-ms", conf.interval_ms, "N", NULL, .min = 10, .max = 3600000),
+	OPTION(INT, 0, "lease-ms", conf.lease_ms, "N", NULL, .min = 100, .max = 3600000),
+	OPTION(INT, 0, "gossip-from", conf.gossip_from, "N", NULL, .min = 1, .max = PEER_MEMBERS_MOST),
+	OPTION(INT, 0, "cpus", conf.cpus, "N", NULL, .min = 1, .max = 65536),
+	OPTION(TEXT, 0, "speed", speed, "FACTOR", NULL),
+	OPTION(TEXT, 0, "policy", policy, "POLICY", NULL),
+	OPTION(FILE, 0, "token-file", token_file, "FILE", NULL),
+	OPTION(NUMBER, 0, "valid", seconds, "SECONDS", NULL, .min = 1, .max = INT64_MAX),
+	FLAG(0, "no-multicast", no_multicast, NULL),
+	FLAG(0, "foreground", foreground, NULL),
+	FLAG(0, "no-start", no_start, NULL),
+	{0},
+};
+
+/* Reads the options into the pool's settings; *ret_word is the first other word, or NULL. */
+static int parse(int argc, char **argv, struct arguments *a, const char **ret_word, struct err *err)
 {
-	char *end;
-	long n = strtol(text, &end, 10);
+	char **operand = mem_zalloc((size_t)(argc + 1) * sizeof *operand), *end = "";
+	int n, rc;
 
-	if (*end || end == text || n < min || n > max)
-		return err_set(err, -EINVAL, "--%s %s: it must be a number from %d to %d", option, text, min, max);
-	*ret = (int)n;
-	return 0;
-}
-
-static int option_text(const char *option, const char *text, char *ret, size_t size, struct err *err)
-{
-	if (strlen(text) >= size)
-		return err_set(err, -EINVAL, "--%s: at most %zu characters", option, size - 1);
-	strcpy(ret, text);
-	return 0;
-}
-
-static int option_take(int c, const char *name, struct arguments *a, struct err *err)
-{
-	struct pool_conf *conf = &a->pool->conf;
-	char *end;
-
-	switch (c) {
-	case 'n':
-		return option_text(name, optarg, conf->name, sizeof conf->name, err);
-	case 'o':
-		return option_text(name, optarg, conf->pool, sizeof conf->pool, err);
-	case 'l':
-		return option_text(name, optarg, conf->listen, sizeof conf->listen, err);
-	case 'u':
-		return option_text(name, optarg, conf->user, sizeof conf->user, err);
-	case 'w':
-		return option_text(name, optarg, conf->owner, sizeof conf->owner, err);
-	case 'g':
-		return option_text(name, optarg, conf->cgroup, sizeof conf->cgroup, err);
-	case 'i':
-		return whole_of(name, optarg, 10, 3600000, &conf->interval_ms, err);
-	case 'e':
-		return whole_of(name, optarg, 100, 3600000, &conf->lease_ms, err);
-	case 'm':
-		return whole_of(name, optarg, 1, PEER_MEMBERS_MOST, &conf->gossip_from, err);
-	case 'c':
-		return whole_of(name, optarg, 1, 65536, &conf->cpus, err);
-	case 's':
-		conf->speed = strtod(optarg, &end);
-		return *end || !(conf->speed > 0.001 && conf->speed < 1e6)
-			       ? err_set(err, -EINVAL, "--speed %s: it must be a number above 0.001", optarg)
-			       : 0;
-	case 'p':
-		return place_find(optarg, &conf->policy) ? 0 : err_set(err, -EINVAL, "no policy is called %s", optarg);
-	case 't':
-		a->token_file = optarg;
-		return 0;
-	case 'v':
-		a->seconds = strtoll(optarg, NULL, 10);
-		return 0;
-	case 'y':
-		conf->multicast = false;
-		return 0;
-	case 'f':
-		a->foreground = true;
-		return 0;
-	case 'x':
-		a->no_start = true;
-		return 0;
-	default:
+	a->conf = a->pool->conf;
+	rc = options_read(&(struct options){.rows = rows}, argc, argv, a, operand, &n, err);
+	*ret_word = rc == 0 && n ? operand[0] : NULL;
+	free(operand);
+	if (rc > 0)
 		return err_set(err, -EINVAL, "see 'shunt pool --help'");
-	}
-}
-
-static int parse(int argc, char **argv, struct arguments *a, struct err *err)
-{
-	static const struct option options[] = {
-		{"name", required_argument, NULL, 'n'},	       {"pool", required_argument, NULL, 'o'},
-		{"listen", required_argument, NULL, 'l'},      {"user", required_argument, NULL, 'u'},
-		{"cgroup", required_argument, NULL, 'g'},      {"interval-ms", required_argument, NULL, 'i'},
-		{"lease-ms", required_argument, NULL, 'e'},    {"cpus", required_argument, NULL, 'c'},
-		{"speed", required_argument, NULL, 's'},       {"policy", required_argument, NULL, 'p'},
-		{"token-file", required_argument, NULL, 't'},  {"valid", required_argument, NULL, 'v'},
-		{"foreground", no_argument, NULL, 'f'},	       {"no-start", no_argument, NULL, 'x'},
-		{"no-multicast", no_argument, NULL, 'y'},      {"owner", required_argument, NULL, 'w'},
-		{"gossip-from", required_argument, NULL, 'm'}, {0},
-	};
-	int c, at = 0, rc = 0;
-
-	while (rc == 0 && (c = getopt_long(argc, argv, "", options, &at)) != -1)
-		rc = option_take(c, options[at].name, a, err);
+	if (rc == 0 && a->speed)
+		a->conf.speed = strtod(a->speed, &end);
+	if (rc == 0 && a->speed && (*end || !(a->conf.speed > 0.001 && a->conf.speed < 1e6)))
+		return err_set(err, -EINVAL, "--speed %s: it must be a number above 0.001", a->speed);
+	if (rc == 0 && a->policy && !place_find(a->policy, &a->conf.policy))
+		return err_set(err, -EINVAL, "no policy is called %s", a->policy);
+	a->conf.multicast &= !a->no_multicast;
+	if (rc == 0)
+		a->pool->conf = a->conf;
 	return rc;
 }
 
@@ -424,6 +380,7 @@ int main(int argc, char **argv)
 	const char *what = argc > 1 ? argv[1] : "";
 	bool fresh = strcmp(what, "create") == 0 || strcmp(what, "join") == 0, runs = strcmp(what, "run") == 0;
 	struct err err = {.text = ""};
+	const char *seed = NULL;
 	int rc;
 
 	if (!fresh && !runs && strcmp(what, "token") != 0) {
@@ -437,13 +394,13 @@ int main(int argc, char **argv)
 	if (rc == 0 && !fresh)
 		rc = pool_conf_load(&p.home, &p.conf, &err);
 	if (rc == 0)
-		rc = parse(argc - 1, argv + 1, &a, &err);
+		rc = parse(argc - 2, argv + 2, &a, &seed, &err);
 	if (rc == 0 && runs && (rc = pool_conf_store(&p.home, &p.conf, &err)) == 0)
 		rc = run(&a, &err);
 	else if (rc == 0 && strcmp(what, "create") == 0)
 		rc = create(&a, &err);
 	else if (rc == 0 && fresh)
-		rc = join(&a, optind + 1 < argc ? argv[optind + 1] : NULL, &err);
+		rc = join(&a, seed, &err);
 	else if (rc == 0 && !runs)
 		rc = token(&a, &err);
 	if (rc < 0)

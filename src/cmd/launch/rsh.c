@@ -42,7 +42,7 @@ static const struct option rsh_options[] = {
 
 /* Reads options up to the next other word; "--" ends them. Returns its index, or -1 after an error
  * message. */
-static int options_read(const struct command *c, int argc, char **argv, int at, struct rsh_arguments *a)
+static int rsh_options_read(const struct command *c, int argc, char **argv, int at, struct rsh_arguments *a)
 {
 	for (; at < argc && argv[at][0] == '-' && argv[at][1]; at++) {
 		const char *p = argv[at] + 1;
@@ -201,7 +201,7 @@ static int rsh(const struct command *c, int argc, char **argv)
 		return command_answer(c, OPTIONS_HELP);
 	if (argc > 0 && strcmp(argv[0], "--version") == 0)
 		return command_answer(c, OPTIONS_VERSION);
-	at = options_read(c, argc, argv, 0, &a);
+	at = rsh_options_read(c, argc, argv, 0, &a);
 	if (at < 0)
 		return EXIT_SSH;
 	if (at == argc) {
@@ -209,7 +209,7 @@ static int rsh(const struct command *c, int argc, char **argv)
 		return EXIT_SSH;
 	}
 	host_take(&a, argv[at]);
-	at = options_read(c, argc, argv, at + 1, &a); /* rsh and ssh also accept options here */
+	at = rsh_options_read(c, argc, argv, at + 1, &a); /* rsh and ssh also accept options here */
 	if (at < 0 || place_check(c, &a, pw) != EXIT_OK)
 		return EXIT_SSH;
 	if (a.number >= 0 && !jobhosts_here(a.host))

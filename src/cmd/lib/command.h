@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "base/option.h"
 #include "base/strbuf.h"
 
 enum {
@@ -18,55 +19,6 @@ enum {
 	EXIT_FAILED = 1,
 	EXIT_USAGE = 2,
 };
-
-/* The kind of an option's value, and so the type of its field in the arguments. */
-enum option_kind {
-	OPTION_FLAG,	 /* no value; bool */
-	OPTION_TEXT,	 /* const char *, like the next four */
-	OPTION_FILE,	 /* the name of a file, for completions */
-	OPTION_DIR,	 /* the name of a directory */
-	OPTION_WORD,	 /* one of `words` */
-	OPTION_POLICIES, /* names of policies, separated by commas */
-	OPTION_NUMBER,	 /* int64_t, min..max */
-	OPTION_SECONDS,	 /* int64_t, in any form of a duration */
-	OPTION_TEXTS,	 /* struct texts: may be given more than once */
-	/* struct texts shared by such options: the option's name, then the text, one of `words` if
-	 * any */
-	OPTION_MEMBER,
-};
-
-struct texts {
-	const char **v;
-	int n;
-};
-void texts_push(struct texts *t, const char *text);
-/* Returns the text that an OPTION_MEMBER of this name was given, or NULL. */
-const char *texts_value(const struct texts *t, const char *name);
-
-struct option {
-	const char *name; /* after "--" */
-	enum option_kind kind;
-	size_t at;	     /* offset of the value in the command's arguments */
-	const char *value;   /* placeholder in the help; NULL for flags */
-	const char *initial; /* default value; NULL: none (-1, NULL, false) */
-	/* allowed values, "sc15 site"; for OPTION_TEXT only suggestions for completions */
-	const char *words;
-	int64_t min, max;
-	const char *about;
-	/* short form "-l"; 0: none. The letters of a q-command's flags may be joined: -fx */
-	char letter;
-};
-
-/* Rows of a table of options, with the members that differ from 0: OPTION(NUMBER, 'n', "limit",
- * limit, "N", "show the first N jobs", .initial = "100", .min = 1, .max = 1000). The file defines
- * AT(field), the place of a field in its arguments, or gives the place to OPTION_ROW(). */
-#define OPTION_ROW(type, sign, word, place, placeholder, help, ...)                                                    \
-	{                                                                                                              \
-		.name = word, .kind = OPTION_##type, .at = place, .value = placeholder, .about = help, .letter = sign, \
-		##__VA_ARGS__                                                                                          \
-	}
-#define OPTION(type, sign, word, field, ...) OPTION_ROW(type, sign, word, AT(field), __VA_ARGS__)
-#define FLAG(sign, word, field, help) OPTION(FLAG, sign, word, field, NULL, help)
 
 /* The words that are not options. */
 struct operands {
@@ -132,13 +84,7 @@ int command_run(const struct command *c, int argc, char **argv);
 void *options_create(const struct command *c);
 void options_free(const struct command *c, void *arguments);
 
-enum {
-	OPTIONS_HELP = 1,    /* --help was given */
-	OPTIONS_VERSION = 2, /* --version was given, to a program of its own name */
-};
-/* Stores the options in argv[0..argc) in `arguments`, and the other words in `operands`, which has
- * room for argc of them. Returns 0, one of the above (the rest is then skipped), or -EINVAL with a
- * message. Texts are borrowed from argv. */
+/* Does what options_read() does. */
 int options_parse(const struct command *c, int argc, char **argv, void *arguments, char **operands, int *ret_n,
 		  struct err *err);
 /* Prints what OPTIONS_HELP or OPTIONS_VERSION request. Returns EXIT_OK. */
@@ -152,12 +98,6 @@ void cluster_choose(const char *name);
 
 /* Writes an option as "-l, --resources LIST". */
 void option_spell(const struct option *o, struct strbuf *out);
-/* Returns true if the option can be written "--name". */
-static inline bool option_long(const struct option *o)
-{
-	return o->name[0] != '-';
-}
-
 void command_examples(const struct command *c, FILE *out);
 void command_help(const struct command *c, FILE *out);
 /* Writes "[WORKLOAD] [options]". */
