@@ -230,7 +230,8 @@ static int provider_look(struct broker *b, struct err *err)
 	int rc = remote_look(b, err);
 
 	cluster_look(b);
-	loss_look(b);
+	for (size_t i = b->doubts.n; i-- > 0;)
+		loss_judge(b, i, cluster_fate(b, b->doubts.v[i].request));
 	if (b->clusters.n && b->now - b->looked >= NEEDS_US) {
 		needs_look(b);
 		b->looked = b->now;

@@ -1,7 +1,7 @@
 /*
  * broker_internal.h - shared by the broker's loop (broker.c), its workers (broker_peer.c), their
  * files (broker_files.c), workers on other hosts (broker_remote.c), requests to clusters
- * (broker_cluster.c) and commands (broker_ask.c).
+ * (broker_cluster.c), ends of tasks (broker_verdict.c) and commands (broker_ask.c).
  */
 #ifndef BAG_BROKER_INTERNAL_H
 #define BAG_BROKER_INTERNAL_H
@@ -109,15 +109,17 @@ uint32_t peers_running(const struct broker *b); /* number of tasks that have beg
 int64_t peers_oldest(const struct broker *b);
 void peers_fill(struct broker *b); /* gives tasks to workers */
 
-/* Records what became of a task: applies a verdict to its queue, journal and other copies. */
+/* In broker_verdict.c. */
+/* Records what became of a task, and drops its other copies. */
 void verdict_apply(struct broker *b, enum verdict verdict, struct record *r);
-
-/* In broker_loss.c. */
+/* Finds the copy of a task at a worker; NULL: there is none. */
+struct flight *flight_find(struct peer *p, uint64_t task, size_t *ret_at);
 /* Keeps a task in mind that was lost with a worker on another host. */
 void loss_doubt(struct broker *b, const struct peer *p, uint32_t task, uint32_t attempt, bool alone);
 /* Notes that a worker came back with its session key. `died`: its working process was killed. */
 void loss_rejoined(struct broker *b, const char *session, bool died);
-void loss_look(struct broker *b); /* counts losses whose reason is known by now */
+/* Counts or forgets doubt number `at`, if what became of its request shows the reason. */
+void loss_judge(struct broker *b, size_t at, enum request_fate fate);
 void loss_record(struct broker *b, uint32_t task, uint32_t attempt, const char *worker, enum verdict verdict);
 
 /* In broker_files.c. */

@@ -84,49 +84,6 @@ static void flight_remove(struct broker *b, struct peer *p, size_t at)
 	vec_remove(&p->flights, at);
 }
 
-static struct flight *flight_find(struct peer *p, uint64_t task, size_t *ret_at)
-{
-	for (size_t i = 0; i < p->flights.n; i++)
-		if (p->flights.v[i].task == task) {
-			*ret_at = i;
-			return &p->flights.v[i];
-		}
-	return NULL;
-}
-
-/* Drops the other copies of a finished task. */
-static void others_drop(struct broker *b, uint32_t task)
-{
-	size_t at;
-
-	for (size_t i = 0; queue_copies(b->queue, task) > 0 && i < b->peers.n; i++) {
-		struct peer *p = b->peers.v[i];
-		struct flight *f = p ? flight_find(p, task, &at) : NULL;
-		if (!f || f->dropped)
-			continue;
-		f->dropped = true;
-		wire_add(&p->out, &(struct wire){.kind = WIRE_DROP, .task = task});
-	}
-}
-
-void verdict_apply(struct broker *b, enum verdict verdict, struct record *r)
-{
-	if (verdict == VERDICT_IGNORE || (verdict == VERDICT_AGAIN && r->kind != RECORD_FAILED))
-		return;
-	if (verdict == VERDICT_ASIDE) {
-		r->kind = RECORD_FAILED;
-		r->last = true;
-	}
-	if (verdict == VERDICT_AGAIN) /* the output of the last failure is enough */
-		r->nout = r->nerr = 0;
-	journal_add(b->journal, r);
-	if (verdict == VERDICT_AGAIN)
-		return;
-	if (b->options->finished)
-		journal_record_put(&b->finished, r);
-	others_drop(b, (uint32_t)r->task);
-}
-
 static int result(struct broker *b, struct peer *p, const struct wire *m)
 {
 	size_t at;
