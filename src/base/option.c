@@ -114,7 +114,7 @@ static int option_set(const struct options *g, const struct option *o, const cha
 		      struct err *err)
 {
 	void *at = arguments + o->at;
-	int64_t number;
+	int64_t number = 0;
 	int rc = 0;
 
 	switch (o->kind) {

@@ -130,7 +130,7 @@ static void fence_pass(struct part *p, const char *who, const char *data, size_t
 
 static void meet_handle(struct part *p, struct meet_event *e)
 {
-	struct rank *r = ranks_find(&p->ranks, e->rank);
+	struct rank *r = rank_find(&p->ranks, e->rank);
 
 	switch (e->type) {
 	case MEET_FENCE:

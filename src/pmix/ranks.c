@@ -359,7 +359,7 @@ struct rank *ranks_reap(struct ranks *r)
 	return NULL;
 }
 
-struct rank *ranks_find(struct ranks *r, uint32_t rank)
+struct rank *rank_find(struct ranks *r, uint32_t rank)
 {
 	return rank < r->l->size && r->l->rank[rank].host == r->l->here ? &r->rank.v[r->l->rank[rank].local] : NULL;
 }

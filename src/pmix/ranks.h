@@ -40,6 +40,6 @@ void ranks_pass(struct ranks *r, int signal);
 bool ranks_retry(struct ranks *r); /* returns false if no rank is waiting for a signal */
 /* Collects the status of a rank that has ended; NULL: none has. */
 struct rank *ranks_reap(struct ranks *r);
-struct rank *ranks_find(struct ranks *r, uint32_t rank);
+struct rank *rank_find(struct ranks *r, uint32_t rank);
 
 #endif
