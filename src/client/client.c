@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/code.h"
+#include "base/jsonread.h"
 #include "base/mem.h"
 #include "base/unixsock.h"
 #include "client/client_internal.h"
@@ -502,7 +503,7 @@ static int answer_take(struct client *c, struct reply *r, struct err *err)
 	if (rc < 0)
 		return rc;
 	if (c->answer.json) {
-		r->json = json_loadb(strbuf_text(&r->body), r->body.n, JSON_DECODE_ANY, &why);
+		r->json = json_read(strbuf_text(&r->body), r->body.n, JSON_DECODE_ANY, &why);
 		if (!r->json)
 			return err_set(err, -EPROTO, "the server's answer is no JSON: %s at byte %d", why.text,
 				       why.position);

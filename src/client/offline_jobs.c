@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/jsonread.h"
 #include "base/mem.h"
 #include "base/members.h"
 #include "base/vec.h"
@@ -76,7 +77,7 @@ void offline_written(const char *dir, const struct offer *l, json_t *jobs, int64
 	ssize_t n;
 
 	while (f && (n = getline(&line, &room, f)) > 0) {
-		json_t *o = json_loadb(line, (size_t)n, 0, NULL);
+		json_t *o = json_read(line, (size_t)n, 0, NULL);
 		if (json_is_integer(json_object_get(o, "as_of")))
 			*ret_time = json_integer_value(json_object_get(o, "as_of"));
 		else if (json_is_object(json_object_get(o, "plan")) && ret_plan && !*ret_plan)

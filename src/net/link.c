@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/codec.h"
+#include "base/jsonread.h"
 #include "base/mem.h"
 #include "net/address.h"
 #include "net/link_internal.h"
@@ -232,7 +233,7 @@ static size_t frames_take(struct link *l, const char *buf, size_t n)
 			link_fail(l, "the other side sent a message that is larger than allowed");
 			break;
 		}
-		json_t *json = took < 0 ? NULL : json_loadb(head, nhead, JSON_REJECT_DUPLICATES, NULL);
+		json_t *json = took < 0 ? NULL : json_read(head, nhead, JSON_REJECT_DUPLICATES, NULL);
 		if (!json_is_object(json)) {
 			json_decref(json);
 			link_fail(l, "the other side sent something that is no message");

@@ -18,6 +18,7 @@
 #include "base/err.h"
 #include "base/heap.h"
 #include "base/json.h"
+#include "base/jsonread.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/names.h"
@@ -82,7 +83,7 @@ static int on_object(void *context, const char *kind, const char *name, const ch
 {
 	struct recovery *r = context;
 	json_error_t error;
-	json_t *o = json_loads(value, 0, &error);
+	json_t *o = json_read(value, strlen(value), 0, &error);
 	int rc = json_is_object(o) ? object_recover(r->s, kind, name, o, err)
 				   : err_set(err, -EINVAL, "%s", o ? "it is not an object" : error.text);
 
@@ -205,7 +206,7 @@ static int on_job(void *context, uint64_t key, const char *head, struct err *err
 	int rc;
 
 	world_begin(r->s);
-	o = json_loads(head, 0, &error);
+	o = json_read(head, strlen(head), 0, &error);
 	rc = o ? spec_restore(r->s, o, &p, err) : err_set(err, -EINVAL, "%s", error.text);
 	json_decref(o);
 	/* includes damaged jobs: ids never repeat */
@@ -358,7 +359,7 @@ static int fold(void *context, const struct store_event *e, struct err *err)
 		return err_set(err, -ENOENT, "its job is not there");
 	if (e->type < 0 || (e->type >= EVENT_COUNT && e->type < EVENT_PLACED) || e->type >= SERVER_EVENT_END)
 		return err_set(err, -EINVAL, "there are no events of type %d", e->type);
-	if (e->data && !(data = json_loads(e->data, 0, &error)))
+	if (e->data && !(data = json_read(e->data, strlen(e->data), 0, &error)))
 		return err_set(err, -EINVAL, "data: %s", error.text);
 	if (e->by && entry_find(s, job_key_number(e->by), job_key_index(e->by), &by))
 		x.by = by;

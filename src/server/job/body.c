@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/jsonread.h"
 #include "base/members.h"
 #include "core/jobschema.h"
 #include "server/job/body.h"
@@ -31,7 +32,7 @@ int body_read(struct server *s, uint32_t id, json_t **ret, struct err *err)
 	}
 	if (rc < 0)
 		return rc;
-	*ret = json_loads(text, 0, &error);
+	*ret = json_read(text, strlen(text), 0, &error);
 	free(text);
 	return *ret ? 0 : err_set(err, -EIO, "what the store has of the job is damaged: %s", error.text);
 }

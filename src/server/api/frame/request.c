@@ -10,6 +10,7 @@
 #include "base/codec.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "base/jsonread.h"
 #include "base/map.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
@@ -37,7 +38,7 @@ json_t *api_body(struct http_request *r, struct err *err)
 		err_set(err, -EINVAL, "the body has more than %d values: send several requests", VALUES_MAX);
 		return NULL;
 	}
-	body = json_loadb(text, n, JSON_ALLOW_NUL, &error);
+	body = json_read(text, n, JSON_ALLOW_NUL, &error);
 	if (!body)
 		err_set(err, -EINVAL, "the body is not JSON: %s (line %d, column %d)", error.text, error.line,
 			error.column);

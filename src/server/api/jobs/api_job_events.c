@@ -5,9 +5,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/codec.h"
 #include "base/json.h"
+#include "base/jsonread.h"
 #include "base/strbuf.h"
 #include "core/job.h"
 #include "net/http.h"
@@ -80,7 +82,7 @@ static const struct schema event = {.fields = event_fields};
 
 static void event_show(const struct server *s, const struct store_event *e, struct json *j)
 {
-	json_t *data = e->data ? json_loads(e->data, 0, NULL) : NULL;
+	json_t *data = e->data ? json_read(e->data, strlen(e->data), 0, NULL) : NULL;
 	bool planned = e->type == EVENT_ALLOCATE || e->type == EVENT_MIGRATE || (e->type == EVENT_KEEP && e->nodes);
 	uint32_t by, own = e->type == EVENT_FINISH    ? OF_FINISH
 			   : e->type == EVENT_PREEMPT ? OF_PREEMPT

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
+#include "base/jsonread.h"
 #include "base/strbuf.h"
 
 #define VALUES_MAX 20000 /* values in a job, at most, since each job is read in one step */
@@ -54,7 +55,7 @@ static int rest_check(const char *text, size_t n, size_t at, size_t jobs, struct
 		strbuf_fini(&rest);
 		return err_set(err, -EINVAL, "after the list of jobs there are more than %d values", VALUES_MAX);
 	}
-	others = json_loadb(rest.text, rest.n, JSON_ALLOW_NUL, &error);
+	others = json_read(rest.text, rest.n, JSON_ALLOW_NUL, &error);
 	strbuf_fini(&rest);
 	if (!others)
 		return err_set(err, -EINVAL, "the body is not JSON: after the list of jobs: %s", error.text);
@@ -68,14 +69,14 @@ json_t *joblist_next(const char *text, size_t n, size_t *at, size_t jobs, struct
 	/* a text has no more values than bytes; most jobs end within these */
 	const size_t near = left < VALUES_MAX ? left : VALUES_MAX;
 	json_error_t error;
-	json_t *job = json_loadb(text + *at, near, flags, &error);
+	json_t *job = json_read(text + *at, near, flags, &error);
 
 	if (!job && near < left) {
 		if (!json_is_within(text + *at, left, VALUES_MAX)) {
 			err_set(err, -EINVAL, "jobs[%zu] has more than %d values", jobs, VALUES_MAX);
 			return NULL;
 		}
-		job = json_loadb(text + *at, left, flags, &error);
+		job = json_read(text + *at, left, flags, &error);
 	}
 	if (job)
 		*at += (size_t)error.position;

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "base/json.h"
+#include "base/jsonread.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/timetext.h"
@@ -217,7 +218,7 @@ void event_words(const struct server *s, const struct store_event *e, const stru
 
 static void line_write(const struct server *s, const struct store_event *e, uint32_t id, struct strbuf *out)
 {
-	json_t *known = e->data ? json_loads(e->data, 0, NULL) : NULL;
+	json_t *known = e->data ? json_read(e->data, strlen(e->data), 0, NULL) : NULL;
 	struct strbuf data = {0}, text = {0};
 	struct payload p;
 	struct json j;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/jsonread.h"
 #include "base/logline.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -253,7 +254,7 @@ static const char *kind_of(const struct later *x, const struct payload *p)
 
 static void event_write(struct server *s, struct journal *n, const struct later *x)
 {
-	json_t *data = x->data ? json_loads(x->data, 0, NULL) : NULL;
+	json_t *data = x->data ? json_read(x->data, strlen(x->data), 0, NULL) : NULL;
 	const char *kind;
 	struct payload p;
 	struct line l;
