@@ -74,6 +74,13 @@ struct field {
 	const char *about;
 	/* returns a member that no struct stores (codec.h) */
 	void (*get)(const struct subject *x, struct value *v);
+	/* what reading and writing a record needs of each row stands together, for the cache */
+	enum form form;
+	uint16_t at;	 /* offset in its struct */
+	uint16_t count;	 /* offset of a list's length, an int */
+	uint16_t size;	 /* bytes per element of a list */
+	uint32_t in;	 /* uses of the member: bits that its table defines, and ALWAYS */
+	int64_t missing; /* number that stands for a missing member */
 	/* writes the contents of a list or object that no struct stores */
 	void (*inside)(const struct subject *x, struct json *j);
 	const struct schema *of; /* schema of an object, or of a list's elements */
@@ -86,12 +93,6 @@ struct field {
 	/* parameters only: header with the same meaning, which takes precedence */
 	const char *header;
 	const char *example;
-	enum form form;
-	uint16_t at;	 /* offset in its struct */
-	uint16_t count;	 /* offset of a list's length, an int */
-	uint16_t size;	 /* bytes per element of a list */
-	uint32_t in;	 /* uses of the member: bits that its table defines, and ALWAYS */
-	int64_t missing; /* number that stands for a missing member */
 };
 
 struct schema {
