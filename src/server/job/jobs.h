@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
+#include "base/strbuf.h"
 #include "base/vec.h"
 #include "core/cluster.h"
 #include "core/depend.h"
@@ -66,6 +67,8 @@ struct routed {
 	uint32_t beyond; /* first job that has not been looked at yet */
 };
 
+#define RECENT_SCRIPTS 16 /* a power of two */
+
 struct jobs {
 	VEC(struct entry) entries;
 	VEC(struct array *) arrays;
@@ -89,6 +92,11 @@ struct jobs {
 	struct map script_files;
 	/* hash of text and owner -> id; id | SCRIPT_BIT -> number of jobs that use it */
 	struct map scripts;
+	/* the last scripts that were submitted, by their hashes (scripts.c) */
+	struct recent_script {
+		uint64_t id; /* 0: none */
+		struct strbuf text;
+	} recent[RECENT_SCRIPTS];
 	struct map unseen; /* attempts that ended while no server was running: core id << 32 | attempt */
 	/* instant of the last event before this server started; the unseen attempts ran at least
 	 * until then */

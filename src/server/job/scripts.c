@@ -22,6 +22,7 @@
 #include "store/store.h"
 
 #define SCRIPT_MAX (16u << 20)
+#define RECENT_MAX 16384 /* bytes of a script that is kept in memory */
 
 int script_read(const json_t *job, struct arena *a, const char **ret, size_t *ret_n, struct err *err)
 {
@@ -46,27 +47,49 @@ int script_read(const json_t *job, struct arena *a, const char **ret, size_t *re
 	return 0;
 }
 
+/* Returns true if the kept script with that id has this text. A recent one is compared in memory,
+ * since most scripts are submitted again soon or never. */
+static bool script_has(struct server *s, const struct recent_script *last, uint64_t id, const char *text, size_t n)
+{
+	size_t known_n;
+	char *known;
+	bool same;
+
+	if (last->id == id)
+		return last->text.n == n && memcmp(last->text.text, text, n) == 0;
+	if (store_get_script(s->store, id, &known, &known_n, NULL) < 0)
+		return false;
+	same = known_n == n && memcmp(known, text, n) == 0;
+	free(known);
+	return same;
+}
+
+static void recent_set(struct recent_script *last, uint64_t id, const char *text, size_t n)
+{
+	if (last->id == id || n > RECENT_MAX)
+		return;
+	last->id = id;
+	strbuf_clear(&last->text);
+	strbuf_add(&last->text, text, n);
+}
+
 /* Keeps a script and returns its id; identical scripts of one user are kept once. */
 static uint64_t script_keep(struct server *s, const struct spec *p, const char *text, size_t n)
 {
 	uint64_t hash = hash_bytes(text, n) ^ (uint64_t)p->uid * UINT64_C(0x9e3779b97f4a7c15), id;
-	char *known;
-	size_t known_n;
+	struct recent_script *last = &s->jobs->recent[hash % RECENT_SCRIPTS];
 
 	hash |= UINT64_C(1) << 63; /* distinguishes hashes from ids */
 	if (map_get(&s->jobs->scripts, hash, &id) && map_get(&s->jobs->scripts, id, &(uint64_t){0}) &&
-	    store_get_script(s->store, id, &known, &known_n, NULL) == 0) {
-		bool same = known_n == n && memcmp(known, text, n) == 0;
-		free(known);
-		if (same) {
-			++*map_at(&s->jobs->scripts, id);
-			return id;
-		}
+	    script_has(s, last, id, text, n)) {
+		++*map_at(&s->jobs->scripts, id);
+	} else {
+		id = s->jobs->next_script++;
+		map_set(&s->jobs->scripts, hash, id);
+		map_set(&s->jobs->scripts, id, 1);
+		store_put_script(s->store, id, text, n);
 	}
-	id = s->jobs->next_script++;
-	map_set(&s->jobs->scripts, hash, id);
-	map_set(&s->jobs->scripts, id, 1);
-	store_put_script(s->store, id, text, n);
+	recent_set(last, id, text, n);
 	return id;
 }
 
