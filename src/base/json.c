@@ -40,39 +40,59 @@ void json_init(struct json *j, struct strbuf *out, bool pretty)
 	*j = (struct json){.out = out, .pretty = pretty};
 }
 
-/* Returns the number of characters that need no escape: for most texts, all of them. */
-static size_t plain_length(const char *s)
+static bool is_plain(char c)
+{
+	return c >= ' ' && c < 0x7f && c != '"' && c != '\\';
+}
+
+/* Copies the characters that need no escape, for most texts all of them, and returns their
+ * number. */
+static size_t plain_copy(char *to, const char *s)
 {
 	size_t n = 0;
 
-	while (s[n] >= ' ' && s[n] < 0x7f && s[n] != '"' && s[n] != '\\')
-		n++;
+	for (; is_plain(s[n]); n++)
+		to[n] = s[n];
+	return n;
+}
+
+/* Writes the first character of a text, which is not plain, and returns its length in bytes. */
+static int escaped(struct strbuf *out, const char *s)
+{
+	int32_t c;
+	int n = utf8_next(s, &c);
+
+	if (c == '"' || c == '\\')
+		strbuf_printf(out, "\\%c", (char)c);
+	else if (c == -1)
+		strbuf_puts(out, "\\ufffd");
+	else if (text_harmful(c))
+		text_escape(out, c);
+	else
+		strbuf_add(out, s, (size_t)n);
 	return n;
 }
 
 static void quoted(struct strbuf *out, const char *s)
 {
-	size_t plain;
-	int32_t c;
+	const char *last = s + strlen(s);
+	char *end = strbuf_room(out, (size_t)(last - s) + 2);
 
-	strbuf_add(out, "\"", 1);
-	for (int n = 1; n > 0; s += n) {
-		plain = plain_length(s);
-		strbuf_add(out, s, plain);
-		s += plain;
-		n = utf8_next(s, &c);
-		if (n <= 0)
+	*end++ = '"';
+	out->n++;
+	for (;;) {
+		size_t n = plain_copy(end, s);
+		s += n;
+		end += n;
+		out->n += n;
+		if (s == last)
 			break;
-		if (c == '"' || c == '\\')
-			strbuf_printf(out, "\\%c", (char)c);
-		else if (c == -1)
-			strbuf_puts(out, "\\ufffd");
-		else if (text_harmful(c))
-			text_escape(out, c);
-		else
-			strbuf_add(out, s, (size_t)n);
+		s += escaped(out, s);
+		end = strbuf_room(out, (size_t)(last - s) + 1);
 	}
-	strbuf_puts(out, "\"");
+	*end++ = '"';
+	*end = '\0';
+	out->n++;
 }
 
 static void new_line(struct json *j)
@@ -84,20 +104,23 @@ static void new_line(struct json *j)
 		strbuf_puts(j->out, "  ");
 }
 
-#define SHORT 60
-
-/* Writes a comma, a short plain key and a colon at once, since most members begin so. Returns
- * false for any other key. */
+/* Writes a comma, a plain key and a colon at once, since most members begin so. Returns false for
+ * any other key. */
 static bool member(struct json *j, const char *key)
 {
-	size_t n = plain_length(key);
-	char text[SHORT + 4] = ",\"";
+	char *begin = strbuf_room(j->out, strlen(key) + 4), *end = begin;
 
-	if (key[n] || n > SHORT || j->pretty)
+	if (j->more[j->depth])
+		*end++ = ',';
+	*end++ = '"';
+	size_t n = plain_copy(end, key);
+	if (key[n]) {
+		*begin = '\0';
 		return false;
-	memcpy(text + 2, key, n);
-	memcpy(text + 2 + n, "\":", 2);
-	strbuf_add(j->out, j->more[j->depth] ? text : text + 1, j->more[j->depth] ? n + 4 : n + 3);
+	}
+	end += n;
+	memcpy(end, "\":", 3);
+	j->out->n += (size_t)(end - begin) + 2;
 	j->more[j->depth] = true;
 	return true;
 }
@@ -106,7 +129,7 @@ static bool member(struct json *j, const char *key)
 static void element(struct json *j, const char *key)
 {
 	assert((j->kind[j->depth] == '{') == (key != NULL));
-	if (key && member(j, key))
+	if (key && !j->pretty && member(j, key))
 		return;
 	if (j->more[j->depth])
 		strbuf_puts(j->out, j->depth ? "," : "\n");
@@ -171,9 +194,12 @@ void json_text(struct json *j, const char *key, const char *value)
 void json_word(struct json *j, const char *key, const char *word, size_t n)
 {
 	element(j, key);
-	strbuf_add(j->out, "\"", 1);
-	strbuf_add(j->out, word, n);
-	strbuf_add(j->out, "\"", 1);
+	char *end = strbuf_room(j->out, n + 2);
+
+	*end = '"';
+	memcpy(end + 1, word, n);
+	memcpy(end + 1 + n, "\"", 2);
+	j->out->n += n + 2;
 }
 
 void json_int(struct json *j, const char *key, int64_t value)

@@ -9,13 +9,10 @@
 
 #include "base/mem.h"
 
-/* Makes room for `n` more characters and the NUL. */
-static void strbuf_reserve(struct strbuf *b, size_t n)
+void strbuf_grow(struct strbuf *b, size_t n)
 {
-	if (b->cap - b->n > n)
-		return;
-
 	size_t cap = b->cap ? b->cap * 2 : 64;
+
 	while (cap - b->n <= n)
 		cap *= 2;
 	b->text = mem_realloc(b->text, cap, 1);
@@ -37,11 +34,12 @@ void strbuf_clear(struct strbuf *b)
 
 void strbuf_add(struct strbuf *b, const char *s, size_t n)
 {
-	strbuf_reserve(b, n);
+	char *end = strbuf_room(b, n);
+
 	if (n)
-		memcpy(b->text + b->n, s, n);
+		memcpy(end, s, n);
+	end[n] = '\0';
 	b->n += n;
-	b->text[b->n] = '\0';
 }
 
 void strbuf_puts(struct strbuf *b, const char *s)
@@ -77,12 +75,12 @@ void strbuf_vprintf(struct strbuf *b, const char *fmt, va_list ap)
 	va_list again;
 
 	va_copy(again, ap);
-	strbuf_reserve(b, 0);
+	strbuf_room(b, 0);
 	int n = vsnprintf(b->text + b->n, b->cap - b->n, fmt, ap);
 	if (n < 0)
 		n = 0;
 	if ((size_t)n >= b->cap - b->n) {
-		strbuf_reserve(b, (size_t)n);
+		strbuf_room(b, (size_t)n);
 		vsnprintf(b->text + b->n, b->cap - b->n, fmt, again);
 	}
 	va_end(again);

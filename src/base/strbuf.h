@@ -14,6 +14,15 @@ struct strbuf {
 };
 
 void strbuf_fini(struct strbuf *b);
+void strbuf_grow(struct strbuf *b, size_t n); /* for strbuf_room() */
+/* Makes room for `n` more characters and the NUL, and returns where they go. The caller writes them
+ * and the NUL, and adds what it wrote to b->n. */
+static inline char *strbuf_room(struct strbuf *b, size_t n)
+{
+	if (b->cap - b->n <= n)
+		strbuf_grow(b, n);
+	return b->text + b->n;
+}
 void strbuf_clear(struct strbuf *b);
 void strbuf_add(struct strbuf *b, const char *s, size_t n);
 void strbuf_puts(struct strbuf *b, const char *s);
