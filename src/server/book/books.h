@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "server/book/past.h"
 #include "server/book/retention.h"
 
 /* audit.h */
@@ -19,7 +20,8 @@ struct books {
 	struct mailer *mailer;
 	struct retention retention;
 	struct audit audit;
-	bool history; /* the store has a history */
+	struct past_pairs past; /* empty until the first job ends */
+	bool history;		/* the store has a history */
 	/* CLOCK_REALTIME at which rows of the history are filed; 0: none are waiting */
 	int64_t filing_us;
 	struct credits *credits; /* credits of accounts */

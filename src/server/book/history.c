@@ -115,7 +115,9 @@ void history_fill(struct server *s, uint32_t id, struct history_row *row, char *
 		.cpu_ms = o ? o->cpu_ms : 0,
 		.peak_kib = o ? o->memory_kib : 0,
 	};
-	past_describe(row, e->spec, s->words);
+	if (!s->books->past.n)
+		past_pairs_find(&s->books->past);
+	past_describe(&s->books->past, row, e->spec, s->words);
 	/* set for older jobs as well, which lack this member */
 	row->group = group_name(s, e->spec, group, size);
 	if (job_ended(job)) {

@@ -7,9 +7,11 @@
 #include <jansson.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/codec.h"
 #include "base/json.h"
+#include "base/jsonread.h"
 #include "base/strbuf.h"
 #include "core/jobschema.h"
 #include "core/spec.h"
@@ -55,15 +57,25 @@ const struct field past_members[] = {
 	{0},
 };
 
-void past_describe(struct history_row *row, const struct spec *p, const struct names *words)
+void past_pairs_find(struct past_pairs *ret)
 {
-	const struct field *to = NULL;
-
+	ret->n = 0;
 	for (const struct field *f = job_members; f->name; f++) {
 		if (!(f->in & IN_HISTORY))
 			continue;
-		to = field_find(past_members, 0, f->name, to);
+		const struct field *to = field_find(past_members, 0, f->name, NULL);
 		assert(to && (to->form == FORM_LENT || to->form == FORM_I64));
+		assert(ret->n < (int)(sizeof ret->v / sizeof *ret->v));
+		ret->v[ret->n].from = f;
+		ret->v[ret->n++].to = to;
+	}
+}
+
+void past_describe(const struct past_pairs *pairs, struct history_row *row, const struct spec *p,
+		   const struct names *words)
+{
+	for (int i = 0; i < pairs->n; i++) {
+		const struct field *f = pairs->v[i].from, *to = pairs->v[i].to;
 		void *at = (char *)row + to->at;
 		if (to->form == FORM_I64) {
 			*(int64_t *)at = field_number(f, spec_part(p, f));
@@ -96,7 +108,7 @@ const char *past_more_store(const struct spec *p, const struct names *words, str
 
 void past_more_show(const struct history_row *row, struct json *j)
 {
-	json_t *members = row->members ? json_loads(row->members, 0, NULL) : NULL;
+	json_t *members = row->members ? json_read(row->members, strlen(row->members), 0, NULL) : NULL;
 
 	for (const struct field *f = schema_next(&past_more, NULL); f; f = schema_next(&past_more, f)) {
 		const json_t *value = json_object_get(members, f->name);

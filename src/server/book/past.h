@@ -20,9 +20,17 @@ enum {
 /* Rows over struct history_row; its `id` must be set. */
 extern const struct field past_members[];
 
-/* Copies the parts of a job's description that the history keeps (IN_HISTORY); texts are
- * borrowed from `p` and `words`. */
-void past_describe(struct history_row *row, const struct spec *p, const struct names *words);
+/* Members of a job's description that the history keeps (IN_HISTORY), and their rows there. */
+struct past_pairs {
+	struct {
+		const struct field *from, *to;
+	} v[16];
+	int n;
+};
+void past_pairs_find(struct past_pairs *ret);
+/* Copies them; texts are borrowed from `p` and `words`. */
+void past_describe(const struct past_pairs *pairs, struct history_row *row, const struct spec *p,
+		   const struct names *words);
 
 /* Members of a job without a history column: the rows of core/jobschema.h with IN_MORE. */
 extern const struct schema past_more;

@@ -111,7 +111,8 @@ static void f_index(const struct subject *x, struct value *v)
 
 static void f_array(const struct subject *x, struct value *v)
 {
-	const struct array *a = x->a ? NULL : array_find(x->s, job_key_number(x->e->key));
+	bool element = !x->a && job_key_index(x->e->key) >= 0;
+	const struct array *a = element ? array_find(x->s, job_key_number(x->e->key)) : NULL;
 
 	if (!a)
 		return;

@@ -55,7 +55,8 @@ static void queue_settled(struct server *s, uint32_t id)
 
 static void array_settled(struct server *s, uint32_t id)
 {
-	struct array *a = array_find(s, job_key_number(s->jobs->entries.v[id].key));
+	uint64_t key = s->jobs->entries.v[id].key;
+	struct array *a = job_key_index(key) >= 0 ? array_find(s, job_key_number(key)) : NULL;
 
 	if (a)
 		a->ended++;
