@@ -9,7 +9,6 @@
 #include "base/jsonread.h"
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "base/strbuf.h"
