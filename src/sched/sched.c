@@ -481,6 +481,7 @@ static void node_close(struct sched *s, uint32_t node, bool closed)
 	if (nodeset_has(&s->open, node) == !closed)
 		return;
 	s->open.word[node / 64] ^= bit;
+	s->p->version++; /* what is free now has changed */
 	s->nclosed = closed ? s->nclosed + 1 : s->nclosed - 1;
 	s->plain.on = s->nclosed ? &s->open : NULL;
 }
