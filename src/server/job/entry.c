@@ -304,8 +304,12 @@ void entry_apply(struct server *s, const struct event *e, const struct payload *
 			x->outcome->saves->moving = 0; /* it now waits like any other job */
 		apply_stop(s, x, e, p);
 		break;
-	case EVENT_FINISH:
 	case EVENT_DELETE:
+		/* it ended while it was being stopped, perhaps before its start was recorded */
+		x->ran |= p->exit_status >= 0 && !entry_away(x);
+		apply_end(s, x, e, p);
+		break;
+	case EVENT_FINISH:
 		apply_end(s, x, e, p);
 		break;
 	case EVENT_EXPIRE:
