@@ -272,14 +272,16 @@ static void test_exit(void **state)
  * successful one needs its checkpoints no more. */
 static void test_end_unasked(void **state)
 {
-	static const char script[] = "until [ -e go ]; do sleep 0.1; done; exit `cat go`";
+	static const char script[] = "echo x >ready; until [ -e go ]; do sleep 0.1; done; exit `cat go`";
 	struct nest *n = *state;
 
 	for (int i = 0; i < 2; i++) {
 		const char *tag = i ? "7.2" : "7.1", *code = i ? "0" : "3";
 		struct order o = saving_order(n, tag, script);
 		unlink(nest_path(n, "go"));
+		unlink(nest_path(n, "ready"));
 		nest_send(n, &o);
+		nest_await(n, nest_path(n, "ready")); /* before, it would not be started at all */
 		nest_save(n, tag, SAVE_PREEMPTED, 100);
 		nest_await(n, nest_path(n, "saves/job/notice"));
 		nest_write(n, nest_path(n, "going"), code, 1, 0644);

@@ -100,7 +100,7 @@ static void test_reset(void **state)
 {
 	static const char look[] =
 		"pwd; umask; ulimit -a; cat /proc/self/oom_score_adj; ls /proc/self/fd\n"
-		"grep -E 'Uid|Gid|Groups|Sig|Cpus_allowed_list|NoNewPrivs|Cap' /proc/self/status\n"
+		"grep -E 'Uid|Gid|Groups|SigBlk|SigIgn|SigCgt|Cpus_allowed_list|NoNewPrivs|Cap' /proc/self/status\n"
 		"cut -d' ' -f 18,19,41 /proc/self/stat; env | grep -v -E 'SHUNT_TAG|PBS_NODEFILE' | sort";
 	struct nest *n = *state;
 	struct order o = nest_order(n, "1.1", look);
