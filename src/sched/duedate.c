@@ -132,6 +132,8 @@ static void due_young(struct sched *s, struct waiting *w, const struct job *job)
 
 	w->key = w->fill = -1 / fmax(1, cluster_weight(s->c, job));
 	w->due = job->rank + YOUNG_SPAN * fmax(w->pred, machine_cpus(s) > 0 ? work / machine_cpus(s) : 0);
+	/* predictions fall as jobs finish: without this a later job would be due before an equal one */
+	w->due = s->due.latest = fmax(w->due, s->due.latest);
 }
 
 void due_submit(struct sched *s, struct waiting *w)

@@ -240,6 +240,7 @@ struct due_rule {
 struct due {
 	struct due_rule rule;
 	bool wide;	       /* wide jobs do much of the work */
+	double latest;	       /* latest due date given while few jobs had finished */
 	int64_t review;	       /* when that is asked again */
 	struct shadow *shadow; /* EASY beside it; NULL: not followed, or a copy */
 	bool dates;	       /* jobs are ordered by due date */
