@@ -14,8 +14,12 @@
 /* least pause as a share of the bag's age: an old bag need not be reviewed every minute */
 #define REVIEW_SHARE 0.05
 
-static const char *const names[ADAPTER_HEURISTICS] = {"static",	  "initial", "adaptive-as-printed",
-						      "adaptive", "mixed",   "ours"};
+static const char *const names[ADAPTER_HEURISTICS] = {
+	[ADAPTER_STATIC] = "static",	   [ADAPTER_STATIC_MAX] = "static-max",
+	[ADAPTER_INITIAL] = "initial",	   [ADAPTER_AS_PRINTED] = "adaptive-as-printed",
+	[ADAPTER_ADAPTIVE] = "adaptive",   [ADAPTER_MIXED] = "mixed",
+	[ADAPTER_MIXED_MAX] = "mixed-max", [ADAPTER_OURS] = "ours",
+};
 
 const char *adapter_name(enum adapter_heuristic h)
 {
@@ -30,7 +34,9 @@ int adapter_find(const char *name, enum adapter_heuristic *ret, struct err *err)
 			return 0;
 		}
 	return err_set(err, -EINVAL,
-		       "%s: not a heuristic (use static, initial, adaptive-as-printed, adaptive, mixed or ours)", name);
+		       "%s: not a heuristic (use static, static-max, initial, adaptive-as-printed, adaptive, mixed, "
+		       "mixed-max or ours)",
+		       name);
 }
 
 struct adapter *adapter_create(enum adapter_heuristic h, const struct adapter_limits *limits, int64_t now)
@@ -96,7 +102,8 @@ static int static_decide(const struct adapter *a, const struct adapter_view *v, 
 	int slots = open_slots(a, v), n = 0;
 
 	while (n < slots)
-		n = order_submit(ret, n, least(a->limits.procs, ceil_div(v->pending, slots)), a->limits.time);
+		n = order_submit(ret, n, a->heuristic == ADAPTER_STATIC ? static_procs(a, v) : a->limits.procs,
+				 a->limits.time);
 	return n;
 }
 
@@ -130,6 +137,7 @@ int adapter_decide(struct adapter *a, const struct adapter_view *v, struct adapt
 	if (v->pending > 0) {
 		switch (a->heuristic) {
 		case ADAPTER_STATIC:
+		case ADAPTER_STATIC_MAX:
 			n = static_decide(a, v, ret);
 			break;
 		case ADAPTER_INITIAL:
@@ -138,6 +146,7 @@ int adapter_decide(struct adapter *a, const struct adapter_view *v, struct adapt
 		case ADAPTER_AS_PRINTED:
 		case ADAPTER_ADAPTIVE:
 		case ADAPTER_MIXED:
+		case ADAPTER_MIXED_MAX:
 			n = adaptive_decide(a, v, ret);
 			break;
 		case ADAPTER_OURS:

@@ -22,11 +22,15 @@
 enum adapter_heuristic {
 	/* divides the pending tasks among the open slots, each for the longest time */
 	ADAPTER_STATIC,
+	/* requests the most processors for the longest time in every open slot, however few tasks
+	 * are pending; for comparison */
+	ADAPTER_STATIC_MAX,
 	/* requests one task's time, and fewer processors the longer the queue; for comparison */
 	ADAPTER_INITIAL,
 	ADAPTER_AS_PRINTED, /* adaptive exactly as the source prints it */
 	ADAPTER_ADAPTIVE,   /* adaptive with whole tasks, and no more of them than are pending */
-	ADAPTER_MIXED,	    /* adaptive, but one of the first requests is the largest allowed */
+	ADAPTER_MIXED,	    /* adaptive, but one of the first requests is the one static would make */
+	ADAPTER_MIXED_MAX,  /* adaptive, but one of the first requests is the largest allowed */
 	ADAPTER_OURS,
 	ADAPTER_HEURISTICS
 };

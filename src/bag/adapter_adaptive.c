@@ -2,6 +2,10 @@
  * adapter_adaptive.c - fills the holes of the cluster's plan with the requests of the best
  * throughput: adaptive, as the source prints it and with whole tasks, and mixed.
  *
+ * The source's text (3.3.4) says that mixed makes its first request as static would, its algorithm
+ * 3.4 that this one is the largest allowed. They differ for a bag with few tasks: mixed follows the
+ * text, mixed-max the algorithm.
+ *
  * Of holes that exclude each other, the one with the best throughput is a candidate. Further
  * candidates are the largest requests, as many as may be out, behind everything that is planned.
  * The first candidates fill the open slots; then each other one replaces one of them whenever that
@@ -115,7 +119,7 @@ static void scale_down(struct candidate *c, int n, int64_t pending)
 
 int adaptive_decide(struct adapter *a, const struct adapter_view *v, struct adapter_order *ret)
 {
-	bool first = a->reviewed < 0 && a->heuristic == ADAPTER_MIXED;
+	bool first = a->reviewed < 0 && (a->heuristic == ADAPTER_MIXED || a->heuristic == ADAPTER_MIXED_MAX);
 	int slots = open_slots(a, v) - first, n = 0;
 	struct candidate set[ADAPTER_REQUESTS];
 	candidate_vec c = {0};
@@ -147,7 +151,8 @@ int adaptive_decide(struct adapter *a, const struct adapter_view *v, struct adap
 	for (int i = 0; i < n; i++)
 		orders = order_submit(ret, orders, set[i].procs, set[i].time);
 	if (first && open_slots(a, v) > 0)
-		orders = order_submit(ret, orders, a->limits.procs, a->limits.time);
+		orders = order_submit(ret, orders, a->heuristic == ADAPTER_MIXED ? static_procs(a, v) : a->limits.procs,
+				      a->limits.time);
 	vec_free(&c);
 	return orders;
 }

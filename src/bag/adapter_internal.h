@@ -53,6 +53,12 @@ static inline int open_slots(const struct adapter *a, const struct adapter_view 
 	return a->limits.requests > (int)v->nrequests ? a->limits.requests - (int)v->nrequests : 0;
 }
 
+/* Returns the processors of a request that static would make now; some slot must be open. */
+static inline int64_t static_procs(const struct adapter *a, const struct adapter_view *v)
+{
+	return least(a->limits.procs, ceil_div(v->pending, open_slots(a, v)));
+}
+
 static inline int order_submit(struct adapter_order *ret, int n, int64_t procs, int64_t time)
 {
 	ret[n] = (struct adapter_order){.what = ADAPTER_SUBMIT, .procs = procs, .time = time};

@@ -657,8 +657,9 @@ static bool view_of(struct cluster *c, const struct view *out, int64_t now, stru
 		ret->queued = plan.queued;
 		return true;
 	}
-	/* only static needs no plan */
-	return rc != -EAGAIN || c->broker->options->adapter == ADAPTER_STATIC;
+	/* only static and static-max need no plan */
+	return rc != -EAGAIN || c->broker->options->adapter == ADAPTER_STATIC ||
+	       c->broker->options->adapter == ADAPTER_STATIC_MAX;
 }
 
 /* Warns that the limits found at the cluster are too small for some tasks, which wait for other

@@ -133,15 +133,43 @@ static void adaptive_asks_for_no_more_processors_than_tasks(void **state)
 	adapter_destroy(a);
 }
 
-static void mixed_begins_with_the_largest(void **state)
+/* The first decision has a request as static would make it, or the largest in the other reading;
+ * later decisions are adaptive's. */
+static void mixed_begins_as_static(void **state)
 {
+	static const struct {
+		enum adapter_heuristic h;
+		int64_t pending, procs;
+	} cases[] = {
+		{ADAPTER_MIXED, 4, 2},	    {ADAPTER_MIXED, 5, 3},	 {ADAPTER_MIXED, 1000, 10},
+		{ADAPTER_MIXED_MAX, 4, 10}, {ADAPTER_MIXED_MAX, 20, 10}, {ADAPTER_MIXED_MAX, 1000, 10},
+	};
 	struct adapter_order o[ADAPTER_ORDERS];
-	struct adapter_view v = view_of(20);
-	struct adapter *a = create(ADAPTER_MIXED, 2);
 
-	assert_int_equal(adapter_decide(a, &v, o), 2);
-	assert_submit(&o[0], 4, HOUR);
-	assert_submit(&o[1], 10, 10 * HOUR);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct adapter_view v = view_of(cases[i].pending);
+		struct adapter *a = create(cases[i].h, 2);
+
+		assert_int_equal(adapter_decide(a, &v, o), 2);
+		assert_submit(&o[1], cases[i].procs, 10 * HOUR);
+		v = view_of(20);
+		assert_int_equal(adapter_decide(a, &v, o), 2);
+		assert_true(o[1].time < 10 * HOUR || o[0].time < 10 * HOUR);
+		adapter_destroy(a);
+	}
+}
+
+static void static_max_ignores_the_tasks(void **state)
+{
+	struct adapter *a = create(ADAPTER_STATIC_MAX, 3);
+	struct adapter_order o[ADAPTER_ORDERS];
+	struct adapter_view v = view_of(7);
+
+	assert_int_equal(adapter_decide(a, &v, o), 3);
+	for (int i = 0; i < 3; i++)
+		assert_submit(&o[i], 10, 10 * HOUR);
+	v.pending = 0;
+	assert_int_equal(adapter_decide(a, &v, o), 0);
 	adapter_destroy(a);
 }
 
@@ -434,7 +462,8 @@ int main(void)
 		cmocka_unit_test(static_shares_the_tasks),
 		cmocka_unit_test(adaptive_takes_the_hole_for_few),
 		cmocka_unit_test(adaptive_asks_for_no_more_processors_than_tasks),
-		cmocka_unit_test(mixed_begins_with_the_largest),
+		cmocka_unit_test(mixed_begins_as_static),
+		cmocka_unit_test(static_max_ignores_the_tasks),
 		cmocka_unit_test(initial_takes_what_is_free),
 		cmocka_unit_test(ours_probes),
 		cmocka_unit_test(ours_replaces),

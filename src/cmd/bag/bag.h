@@ -36,7 +36,7 @@ struct bag_how {
 	{"requests", OPTION_NUMBER, offsetof(TYPE, how.requests), "N", "3", NULL, 1, 64, "Have at most N requests at the cluster at once.", 0}, \
 	{"request-cpus", OPTION_NUMBER, offsetof(TYPE, how.request_cpus), "N", "16", NULL, 1, 10000, "Request at most N CPUs at a time.", 0}, \
 	{"request-time", OPTION_SECONDS, offsetof(TYPE, how.request_time), "TIME", "1h", NULL, 60, 31536000, "Request CPUs for at most TIME.", 0}, \
-	{"adapter", OPTION_TEXT, offsetof(TYPE, how.adapter), "NAME", "ours", NULL, 0, 0, "How requests are chosen: static, initial, adaptive, mixed or ours.", 0}, \
+	{"adapter", OPTION_TEXT, offsetof(TYPE, how.adapter), "NAME", "ours", NULL, 0, 0, "How requests are chosen: ours, adaptive, mixed or static; for comparison initial, adaptive-as-printed, mixed-max or static-max.", 0}, \
 	{"filler", OPTION_FLAG, offsetof(TYPE, how.filler), NULL, NULL, NULL, 0, 0, "Use only what is idle on a Shunt server (--on shunt): no other job starts later.", 0}, \
 	{"submit", OPTION_TEXT, offsetof(TYPE, how.submit), "OPTIONS", NULL, NULL, 0, 0, "More options for sbatch or qsub, separated by blanks: '-p long -A me'.", 0}, \
 	{"invite", OPTION_NUMBER, offsetof(TYPE, how.invite), "N", "0", NULL, 0, 10000, "Write N credentials, DIR/worker-1.key and so on: each lets one 'shunt bag worker --credential FILE' on another host join.", 0}, \

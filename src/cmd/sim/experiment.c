@@ -48,7 +48,7 @@ static const struct option bag_options[] = {
 	       "simulate a type of bag with a number of requests no further once its mean times are known to so many percent (95% intervals, at least 10 instants); otherwise 5; 0: at all instants",
 	       .max = 100),
 	OPTION(TEXT, 0, "heuristics", heuristics, "H[,H...]",
-	       "heuristics to compare with static: initial, adaptive-as-printed, adaptive, mixed, ours; otherwise all"),
+	       "heuristics to compare with static: static-max, initial, adaptive-as-printed, adaptive, mixed, mixed-max, ours; otherwise all"),
 	OPTION(TEXT, 0, "traces", traces, "T[,T...]",
 	       "traces to run: SDSC-SP2, SDSC-BLUE, CTC-SP2, CTC-512 (on 512 processors, as the source), CTC-512-0.9 and CTC-512-0.7 (submission times multiplied); otherwise all"),
 	OPTION(NUMBER, 0, "tasks", tasks, "N", "leave out bags of more tasks", .min = 100, .max = 100000),
