@@ -52,7 +52,8 @@ struct bag_options {
 	const char *dir; /* directory of the traces */
 	/* file that keeps the results, so that a later run continues from them; NULL: none */
 	const char *results;
-	const char *heuristics; /* comma-separated names; NULL: all. `static` is always included */
+	const char *heuristics; /* comma-separated names; NULL: all. `base` is always included */
+	const char *base;	/* heuristic that the others are compared with; NULL: static */
 	const char *sites;	/* comma-separated names; NULL: all */
 	/* instants simulated for all bags, and additional ones for small bags */
 	int repetitions, more;

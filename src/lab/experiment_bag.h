@@ -11,7 +11,7 @@
 #include "sim/bagsim.h"
 
 enum {
-	BAG_SITES = 6,
+	BAG_SITES = 8,
 	BAG_SIZES = 4,
 	BAG_MEANS = 3,
 	BAG_SPREADS = 3,
@@ -23,8 +23,10 @@ enum {
 struct bag_site {
 	const char *name, *file; /* `file`: prefix of the trace's file name */
 	int64_t procs, max_time; /* processors of the machine; longest request, seconds */
-	double gaps;		 /* factor applied to submission times */
-	/* published ratios: static's time over adaptive's, and over mixed's; 0: not published */
+	double gaps;		 /* factor applied to submission times; 0: such that the load is `load` */
+	double load;		 /* offered load, if gaps is 0 */
+	/* published ratios: static's time over adaptive's, and over mixed's; 0: not published, or
+	 * published for another load */
 	double source[2];
 };
 extern const struct bag_site bag_sites[BAG_SITES];
@@ -45,7 +47,8 @@ struct bag_results {
 	/* [repetition][type][pending]; NULL: the site was not run */
 	struct bag_cell *cell[BAG_SITES];
 	bool heuristic[ADAPTER_HEURISTICS];
-	int64_t missing; /* bags not simulated yet */
+	enum adapter_heuristic base; /* the one that the others are compared with */
+	int64_t missing;	     /* bags not simulated yet */
 	double load[BAG_SITES];
 };
 

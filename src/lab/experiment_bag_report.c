@@ -1,10 +1,11 @@
 /*
  * experiment_bag_report.c - results of the bag experiment as tables, JSON and charts.
  *
- * A *scenario* is a type of bag and a number of requests. Its speed-up is static's mean time over
- * the heuristic's, as in the source. The 95% interval of a mean over scenarios comes from a
- * jackknife that leaves out a twentieth of the repetitions at a time, since all bags of a
- * repetition meet the same queue. The interval of a single scenario comes from its pairs of times.
+ * A *scenario* is a type of bag and a number of requests. Its speed-up is the base's mean time over
+ * the heuristic's, as in the source, where the base is static. The 95% interval of a mean over
+ * scenarios comes from a jackknife that leaves out a twentieth of the repetitions at a time, since
+ * all bags of a repetition meet the same queue. The interval of a single scenario comes from its
+ * pairs of times.
  */
 #include <math.h>
 #include <stdio.h>
@@ -20,10 +21,10 @@
 #define SURE 5	  /* fewest bags for calling one heuristic surely slower */
 #define KNOWN 10  /* fewest bags for calling a scenario's mean times known */
 
-/* Sums over the bags that both static and another heuristic ran. */
+/* Sums over the bags that both the base and another heuristic ran. */
 struct pairs {
 	int64_t n;
-	double base, time;	   /* sums of seconds: static's, the heuristic's */
+	double base, time;	   /* sums of seconds: the base's, the heuristic's */
 	double base2, time2, both; /* sums of squares and of products */
 	double ratios;		   /* sum of base / time */
 	double waste_base, waste;
@@ -47,12 +48,12 @@ static struct pairs pairs_of(const struct bag_results *r, int site, int type, in
 
 	for (int i = 0; i < r->repetitions; i++) {
 		const struct bag_cell *c = bag_cell_at(r, site, i, type, pending);
-		double s = c->seconds[ADAPTER_STATIC], x = c->seconds[h];
+		double s = c->seconds[r->base], x = c->seconds[h];
 
-		if (!c->run || x <= 0 || i % GROUPS == without)
+		if (!c->run || s <= 0 || x <= 0 || i % GROUPS == without)
 			continue;
 		pairs_add(&p, s, x);
-		p.waste_base += c->wasted[ADAPTER_STATIC];
+		p.waste_base += c->wasted[r->base];
 		p.waste += c->wasted[h];
 	}
 	return p;
@@ -68,8 +69,8 @@ static struct pairs type_pairs(const struct bag_results *r, int site, int type, 
 		double base = 0, time = 0;
 		for (int k = 0; k < BAG_PENDING; k++) {
 			const struct bag_cell *c = bag_cell_at(r, site, i, type, k);
-			if (c->run && c->seconds[h] > 0) {
-				base += c->seconds[ADAPTER_STATIC];
+			if (c->run && c->seconds[r->base] > 0 && c->seconds[h] > 0) {
+				base += c->seconds[r->base];
 				time += c->seconds[h];
 			}
 		}
@@ -109,24 +110,24 @@ bool bag_is_known(const struct bag_results *r, int site, int type, int pending, 
 
 	for (int h = 0; h < ADAPTER_HEURISTICS && known; h++) {
 		struct pairs p = pairs_of(r, site, type, pending, h, -1);
-		if (r->heuristic[h] && (p.n || h == ADAPTER_STATIC))
+		if (r->heuristic[h] && (p.n || h == (int)r->base))
 			known = p.n >= KNOWN && spread_of(&p) <= share;
 	}
 	return known;
 }
 
 enum number {
-	MEAN_SPEEDUP, /* mean over scenarios of static's mean time over the heuristic's */
-	/* mean over scenarios of the mean ratio of static's time to the heuristic's in the same
+	MEAN_SPEEDUP, /* mean over scenarios of the base's mean time over the heuristic's */
+	/* mean over scenarios of the mean ratio of the base's time to the heuristic's in the same
 	 * bag */
 	MEAN_RATIO,
-	/* sum of static's mean times over the sum of the heuristic's, each scenario with equal
+	/* sum of the base's mean times over the sum of the heuristic's, each scenario with equal
 	 * weight */
 	SUM_RATIO,
 	SMALL,	    /* MEAN_SPEEDUP of small bags only */
 	FEW_LONG,   /* MEAN_SPEEDUP of bags with few long tasks only */
-	WASTE,	    /* the heuristic's waste over static's, each scenario with equal weight */
-	WASTE_MEAN, /* mean over scenarios of the heuristic's waste over static's */
+	WASTE,	    /* the heuristic's waste over the base's, each scenario with equal weight */
+	WASTE_MEAN, /* mean over scenarios of the heuristic's waste over the base's */
 	NUMBERS
 };
 static const char *const number_names[NUMBERS] = {"mean_speedup", "mean_ratio", "sum_ratio", "small",
@@ -190,7 +191,7 @@ static double mean_half(const struct bag_results *r, int site, int h)
 	return student(f) * sqrt(squares * f / n);
 }
 
-/* Number of scenarios, and those in which the heuristic is slower than static, is surely slower,
+/* Number of scenarios, and those in which the heuristic is slower than the base, is surely slower,
  * wastes more, or has a wide interval. */
 struct counts {
 	int scenarios, slower, surely, wasteful, wide;
@@ -238,25 +239,30 @@ static void number_cell(struct table *t, bool shown, int digits, double x)
 		table_cell(t, "%s", "");
 }
 
+/* Returns the source's speed-up of a heuristic over static; 0: it has none. */
+static double published(int site, int h)
+{
+	bool mixed = h == ADAPTER_MIXED || h == ADAPTER_MIXED_MAX;
+
+	return mixed || h == ADAPTER_ADAPTIVE ? bag_sites[site].source[mixed] : 0;
+}
+
 static void site_rows(const struct bag_results *r, int site, struct table *t)
 {
-	for (int h = 1; h < ADAPTER_HEURISTICS; h++) {
+	for (int h = 0; h < ADAPTER_HEURISTICS; h++) {
 		struct counts c = counts_of(r, site, h);
 		/* `initial` runs small bags only, so its means are not comparable */
 		bool all = h != ADAPTER_INITIAL;
 		double v[NUMBERS];
 
-		if (!c.scenarios)
+		if (!c.scenarios || h == (int)r->base)
 			continue;
 		numbers_of(r, site, h, -1, v);
 		table_cell(t, "%s", bag_sites[site].name);
 		table_cell(t, "%s", adapter_name((enum adapter_heuristic)h));
 		number_cell(t, all, 2, v[MEAN_SPEEDUP]);
 		number_cell(t, all, 2, mean_half(r, site, h));
-		if (bag_sites[site].source[h == ADAPTER_MIXED] > 0 && (h == ADAPTER_ADAPTIVE || h == ADAPTER_MIXED))
-			table_cell(t, "%.2f", bag_sites[site].source[h == ADAPTER_MIXED]);
-		else
-			table_cell(t, "%s", "");
+		number_cell(t, published(site, h) > 0, 2, published(site, h));
 		number_cell(t, all, 2, v[MEAN_RATIO]);
 		number_cell(t, all, 3, v[SUM_RATIO]);
 		number_cell(t, true, 2, v[SMALL]);
@@ -274,18 +280,18 @@ static void site_rows(const struct bag_results *r, int site, struct table *t)
 
 static void types_print(const struct bag_results *r, int site, FILE *out)
 {
-	static const char *const columns[] = {">tasks",	   ">mean, s", ">spread", ">requests", ">bags", ">static, s",
+	static const char *const columns[] = {">tasks",	   ">mean, s", ">spread", ">requests", ">bags", ">base, s",
 					      "heuristic", ">time, s", ">±%",	  ">speed-up", ">±",	">waste"};
 	struct table *t = table_create(columns, 12);
 
 	fprintf(out, "\n%s\n\n", bag_sites[site].name);
 	for (int i = 0; i < BAG_TYPES * BAG_PENDING; i++) {
 		struct bag_type type = bag_type_of(i / BAG_PENDING);
-		for (int h = 1; h < ADAPTER_HEURISTICS; h++) {
+		for (int h = 0; h < ADAPTER_HEURISTICS; h++) {
 			struct pairs p = pairs_of(r, site, i / BAG_PENDING, i % BAG_PENDING, h, -1);
 			double half, ratio;
 
-			if (!p.n)
+			if (!p.n || h == (int)r->base)
 				continue;
 			ratio = speedup(&p, &half);
 			table_cell(t, "%lld", (long long)type.tasks);
@@ -322,11 +328,12 @@ void bag_report(const struct bag_results *r, bool types, FILE *out)
 	table_print(t, out, WIDTH + 30);
 	table_destroy(t);
 	fprintf(out,
-		"\nspeed-up: static's mean time over the heuristic's, mean over types of bags and numbers of requests; ±: half of its 95%% interval; source: published; of ratios: the same of the\n"
+		"\nspeed-up: the mean time of %s over the heuristic's, mean over types of bags and numbers of requests; ±: half of its 95%% interval; source: published; of ratios: the same of the\n"
 		"ratios of single bags; of sums: of all times together; small: up to 1,000 tasks of up to 1,000 s; few long: up to 1,000 tasks of 10,000 s; slower: scenarios with a speed-up\n"
 		"below 1; surely: with their whole interval below; types: types of bags whose interval is below 1 with all numbers of requests together; waste: processor time allocated and not\n"
-		"used, over static's, all together and mean of types; more: scenarios that waste more than under static; wide: scenarios whose mean time is known to 5%% or worse; initial runs small\n"
-		"bags only\n");
+		"used, over that of %s, all together and mean of types; more: scenarios that waste more than it; wide: scenarios whose mean time is known to 5%% or worse; initial runs small\n"
+		"bags only\n",
+		adapter_name(r->base), adapter_name(r->base));
 	for (int site = 0; site < BAG_SITES; site++)
 		if (r->cell[site])
 			fprintf(out, "%s: %lld processors, offered load %.0f%%\n", bag_sites[site].name,
@@ -349,7 +356,7 @@ void bag_report_json(const struct bag_results *r, FILE *out)
 		int site = i / ADAPTER_HEURISTICS, h = i % ADAPTER_HEURISTICS;
 		double v[NUMBERS];
 
-		if (!r->cell[site] || !h || !counts_of(r, site, h).scenarios)
+		if (!r->cell[site] || h == (int)r->base || !counts_of(r, site, h).scenarios)
 			continue;
 
 		struct counts c = counts_of(r, site, h);
@@ -411,8 +418,9 @@ static int site_chart(const struct bag_results *r, int site, int h, bool waste, 
 		return 0;
 	snprintf(name, sizeof name, "bag-%s-%s%s", bag_sites[site].name, adapter_name((enum adapter_heuristic)h),
 		 waste ? "-waste" : "");
-	snprintf(title, sizeof title, "%s: %s, static over %s, by requests at a time", bag_sites[site].name,
-		 waste ? "wasted processor time" : "time of a bag", adapter_name((enum adapter_heuristic)h));
+	snprintf(title, sizeof title, "%s: %s, %s over %s, by requests at a time", bag_sites[site].name,
+		 waste ? "wasted processor time" : "time of a bag", adapter_name(r->base),
+		 adapter_name((enum adapter_heuristic)h));
 	return charts_draw(dir, name,
 			   &(struct chart_bars){.title = title,
 						.ylabel = "ratio",
@@ -426,23 +434,29 @@ static int site_chart(const struct bag_results *r, int site, int h, bool waste, 
 			   err);
 }
 
+/* Returns true if the summary shows a heuristic; `initial` runs small bags only. */
+static bool is_drawn(const struct bag_results *r, int h)
+{
+	return r->heuristic[h] && h != (int)r->base && h != ADAPTER_INITIAL;
+}
+
 static int summary_chart(const struct bag_results *r, const char *dir, struct err *err)
 {
 	const char *group[BAG_SITES], *series[ADAPTER_HEURISTICS];
 	double value[BAG_SITES * ADAPTER_HEURISTICS], half[BAG_SITES * ADAPTER_HEURISTICS];
 	int groups = 0, n = 0;
 
-	for (int h = 1; h < ADAPTER_HEURISTICS; h++)
-		if (r->heuristic[h] && h != ADAPTER_INITIAL) /* `initial` runs small bags only */
+	for (int h = 0; h < ADAPTER_HEURISTICS; h++)
+		if (is_drawn(r, h))
 			series[n++] = adapter_name((enum adapter_heuristic)h);
 	for (int site = 0; site < BAG_SITES && n; site++) {
 		int k = 0;
 		if (!r->cell[site])
 			continue;
 		group[groups] = bag_sites[site].name;
-		for (int h = 1; h < ADAPTER_HEURISTICS; h++) {
+		for (int h = 0; h < ADAPTER_HEURISTICS; h++) {
 			double v[NUMBERS];
-			if (!r->heuristic[h] || h == ADAPTER_INITIAL)
+			if (!is_drawn(r, h))
 				continue;
 			numbers_of(r, site, h, -1, v);
 			value[groups * n + k] = v[MEAN_SPEEDUP];
@@ -454,7 +468,7 @@ static int summary_chart(const struct bag_results *r, const char *dir, struct er
 		return 0;
 	return charts_draw(
 		dir, "bag",
-		&(struct chart_bars){.title = "Static's time over that of other heuristics, mean over types of bags",
+		&(struct chart_bars){.title = "Time of a bag, the base over each heuristic, mean over types of bags",
 				     .ylabel = "speed-up",
 				     .group = group,
 				     .series = series,
@@ -470,8 +484,8 @@ int bag_charts(const struct bag_results *r, const char *dir, struct err *err)
 	int rc = summary_chart(r, dir, err);
 
 	for (int site = 0; site < BAG_SITES; site++)
-		for (int h = 1; h < ADAPTER_HEURISTICS && r->cell[site]; h++)
-			for (int waste = 0; waste < 2 && rc == 0 && r->heuristic[h]; waste++)
+		for (int h = 0; h < ADAPTER_HEURISTICS && r->cell[site]; h++)
+			for (int waste = 0; waste < 2 && rc == 0 && r->heuristic[h] && h != (int)r->base; waste++)
 				rc = site_chart(r, site, h, waste, dir, err);
 	return rc;
 }

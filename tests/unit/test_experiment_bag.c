@@ -144,11 +144,53 @@ static void stops_when_enough_is_known(void **state)
 	free(kept);
 }
 
+/* Returns the number behind the words. Inlined, gcc 12 takes the result of strstr for dangling. */
+static double __attribute__((noinline)) number_after(const char *text, const char *words)
+{
+	const char *at = strstr(text, words);
+
+	assert_non_null(at);
+	return strtod(at + strlen(words), NULL);
+}
+
+/* A site with the source's load is scaled to it, and its bags are kept apart from those at the
+ * recorded load; another base turns the comparison around. */
+static void loads_and_bases(void **state)
+{
+	struct bag_options o = {.dir = folder,
+				.results = results,
+				.heuristics = "static-max",
+				.sites = "SDSC-SP2,SDSC-SP2-source",
+				.repetitions = 2,
+				.most_tasks = 100,
+				.workers = 1,
+				.quick = true};
+	char *forth, *back;
+
+	unlink(results);
+	forth = report(&o);
+	assert_non_null(strstr(forth, "SDSC-SP2-source: 128 processors, offered load 72%"));
+	assert_null(strstr(forth, "SDSC-SP2: 128 processors, offered load 72%"));
+	o.base = "static-max";
+	o.heuristics = "static";
+	back = report(&o);
+	assert_true(number_after(forth, "SDSC-SP2-source  static-max ") < 1);
+	assert_true(number_after(back, "SDSC-SP2-source  static ") > 1);
+	free(forth);
+	free(back);
+
+	o.base = "magic";
+	struct err err;
+	assert_true(experiment_bag(&o, stdout, &err) < 0);
+	assert_non_null(strstr(err.text, "magic: not a heuristic"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(goes_on_from_its_results),
 		cmocka_unit_test(stops_when_enough_is_known),
+		cmocka_unit_test(loads_and_bases),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -10,7 +10,7 @@
 struct arguments {
 	int64_t seeds, more, precision, tasks, limit, cores;
 	bool json, quick, report, types;
-	const char *chart, *results, *heuristics, *traces;
+	const char *chart, *results, *heuristics, *base, *traces;
 };
 
 #define AT(field) offsetof(struct arguments, field)
@@ -48,9 +48,11 @@ static const struct option bag_options[] = {
 	       "simulate a type of bag with a number of requests no further once its mean times are known to so many percent (95% intervals, at least 10 instants); otherwise 5; 0: at all instants",
 	       .max = 100),
 	OPTION(TEXT, 0, "heuristics", heuristics, "H[,H...]",
-	       "heuristics to compare with static: static-max, initial, adaptive-as-printed, adaptive, mixed, mixed-max, ours; otherwise all"),
+	       "heuristics to compare: static, static-max, initial, adaptive-as-printed, adaptive, mixed, mixed-max, ours; otherwise all"),
+	OPTION(TEXT, 0, "base", base, "H",
+	       "compare the others with this heuristic; otherwise static; static-max is what the source's users did before"),
 	OPTION(TEXT, 0, "traces", traces, "T[,T...]",
-	       "traces to run: SDSC-SP2, SDSC-BLUE, CTC-SP2, CTC-512 (on 512 processors, as the source), CTC-512-0.9 and CTC-512-0.7 (submission times multiplied); otherwise all"),
+	       "traces to run: SDSC-SP2, SDSC-BLUE, CTC-SP2, CTC-512 (on 512 processors, as the source), CTC-512-0.9 and CTC-512-0.7 (submission times multiplied), SDSC-SP2-source and SDSC-BLUE-source (submission times scaled to the source's loads); otherwise all"),
 	OPTION(NUMBER, 0, "tasks", tasks, "N", "leave out bags of more tasks", .min = 100, .max = 100000),
 	OPTION(NUMBER, 0, "limit", limit, "JOBS", "read only so many jobs of a trace", .min = 1, .max = INT32_MAX),
 	FLAG(0, "report", report, "simulate nothing: report what is in --results"),
@@ -123,6 +125,7 @@ static int bag(const struct command *c, const void *arguments, const struct oper
 		.dir = operands->n > 0 ? operands->v[0] : "traces",
 		.results = a->results,
 		.heuristics = a->heuristics,
+		.base = a->base,
 		.sites = a->traces,
 		.repetitions = (int)(a->seeds > 0 ? a->seeds : seeds),
 		.more = (int)(a->more >= 0 ? a->more : more),
