@@ -57,13 +57,24 @@ def gone(pid):
         return True
 
 
+def impossible():
+    """Returns why hosts cannot be made here; an empty text if they can."""
+    if os.geteuid() != 0:
+        return "needs root"
+    missing = [p for p in ("ip", "nsenter", "unshare", "mount", "setpriv") if not shutil.which(p)]
+    if missing:
+        return ", ".join(missing) + " not installed"
+    made = subprocess.run(["unshare", "--net", "--pid", "--fork", "--mount", "true"], capture_output=True, text=True)
+    return "" if made.returncode == 0 else "namespaces cannot be made here: " + made.stderr.strip()
+
+
 class World:
     """The switch, and the directory with everything that hosts write."""
     made = 0
 
     def __init__(self, build, keep=False):
-        if os.geteuid() != 0:
-            raise RuntimeError("hosts are made of namespaces: that takes root")
+        if impossible():
+            raise RuntimeError("hosts are made of namespaces: " + impossible())
         World.made += 1
         self.build = os.path.realpath(build)
         self.keep = keep

@@ -10,6 +10,13 @@ from hosts import sh, until
 PORT = 5544
 
 
+def missing():
+    """Returns why there is no database here; an empty text if there can be one."""
+    if not glob.glob("/usr/lib/postgresql/*/bin/initdb"):
+        return "PostgreSQL is not installed"
+    return "" if any(p.pw_name == "postgres" for p in pwd.getpwall()) else "there is no account postgres"
+
+
 class Postgres:
     def __init__(self, world):
         self.dir = f"{world.base}/postgres"

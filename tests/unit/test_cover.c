@@ -236,10 +236,11 @@ static void beside_cbc(void **state)
 	int most = getenv("SHUNT_CASES") ? 40 : 24; /* the larger ones take CBC some seconds each */
 	char folder[] = "/tmp/shunt-cover-XXXXXX";
 	int64_t ours = 0, theirs = 0, greedy = 0, short_of = 0, unproved = 0, missing = 0, started = 0;
-	struct cover *c = mem_zalloc(sizeof *c);
+	struct cover *c;
 
 	if (system("cbc quit > /dev/null 2>&1") != 0)
 		skip();
+	c = mem_zalloc(sizeof *c);
 	assert_non_null(mkdtemp(folder));
 	for (int i = 1; i <= cases; i++) {
 		struct cover_answer a, g;
