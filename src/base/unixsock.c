@@ -3,6 +3,7 @@
  */
 #include "base/unixsock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -171,4 +172,51 @@ int unix_connect(const char *path, int timeout_ms, struct err *err)
 int unix_connect_datagram(const char *path, struct err *err)
 {
 	return connect_at(path, SOCK_DGRAM, 0, err);
+}
+
+/* Memory for the descriptors of a message. */
+union control {
+	char buf[CMSG_SPACE(UNIX_FDS_MOST * sizeof(int))];
+	struct cmsghdr align;
+};
+
+ssize_t unix_send(int fd, struct iovec *parts, size_t n, const int *fds, size_t nfds, int flags)
+{
+	union control control = {{0}};
+	struct msghdr m = {.msg_iov = parts, .msg_iovlen = n};
+
+	assert(nfds <= UNIX_FDS_MOST);
+	if (nfds) {
+		m.msg_control = control.buf;
+		m.msg_controllen = CMSG_SPACE(nfds * sizeof *fds);
+		struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(nfds * sizeof *fds);
+		memcpy(CMSG_DATA(c), fds, nfds * sizeof *fds);
+	}
+	return sendmsg(fd, &m, flags | MSG_NOSIGNAL);
+}
+
+ssize_t unix_receive(int fd, void *buf, size_t size, int *fds, size_t most, size_t *ret_nfds, int flags)
+{
+	union control control;
+	struct iovec part = {buf, size};
+	struct msghdr m = {
+		.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.buf, .msg_controllen = sizeof control.buf};
+	ssize_t n = recvmsg(fd, &m, flags | MSG_CMSG_CLOEXEC);
+
+	*ret_nfds = 0;
+	for (struct cmsghdr *c = n >= 0 ? CMSG_FIRSTHDR(&m) : NULL; c; c = CMSG_NXTHDR(&m, c)) {
+		size_t came = (c->cmsg_len - CMSG_LEN(0)) / sizeof *fds;
+		for (size_t i = 0; c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && i < came; i++) {
+			int one;
+			memcpy(&one, CMSG_DATA(c) + i * sizeof one, sizeof one);
+			if (*ret_nfds < most)
+				fds[(*ret_nfds)++] = one;
+			else
+				close(one);
+		}
+	}
+	return n;
 }

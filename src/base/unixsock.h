@@ -8,6 +8,10 @@
 #ifndef BASE_UNIXSOCK_H
 #define BASE_UNIXSOCK_H
 
+#include <stddef.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
 #include "base/err.h"
 
 /* Listens at `path`, created with the permissions `mode`. A socket file on which nobody answers
@@ -21,5 +25,13 @@ int unix_bind_datagram(const char *path, int mode, struct err *err);
  * returns -EAGAIN. -ENOENT, -ECONNREFUSED: nobody listens. */
 int unix_connect(const char *path, int timeout_ms, struct err *err);
 int unix_connect_datagram(const char *path, struct err *err);
+
+#define UNIX_FDS_MOST 64 /* descriptors that can be sent with one message */
+
+/* Sends like sendmsg(), never with SIGPIPE, with copies of `nfds` descriptors. */
+ssize_t unix_send(int fd, struct iovec *parts, size_t n, const int *fds, size_t nfds, int flags);
+/* Receives like recv(). Stores at most `most` descriptors that came along, close-on-exec, and
+ * their number; closes the others. */
+ssize_t unix_receive(int fd, void *buf, size_t size, int *fds, size_t most, size_t *ret_nfds, int flags);
 
 #endif

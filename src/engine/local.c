@@ -267,21 +267,13 @@ static void take_frames(struct local *e)
 
 static ssize_t receive(struct local *e)
 {
-	char data[65536], control[CMSG_SPACE(sizeof(int) * 64)];
-	struct iovec iov = {data, sizeof data};
-	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
-	ssize_t n = recvmsg(e->nursery.fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	char data[65536];
+	int fds[UNIX_FDS_MOST];
+	size_t nfds;
+	ssize_t n = unix_receive(e->nursery.fd, data, sizeof data, fds, UNIX_FDS_MOST, &nfds, MSG_DONTWAIT);
 
-	for (struct cmsghdr *c = n >= 0 ? CMSG_FIRSTHDR(&m) : NULL; c; c = CMSG_NXTHDR(&m, c)) {
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-			continue;
-		size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		for (size_t i = 0; i < count; i++) {
-			int fd;
-			memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
-			vec_push(&e->fds, fd);
-		}
-	}
+	for (size_t i = 0; i < nfds; i++)
+		vec_push(&e->fds, fds[i]);
 	if (n > 0)
 		strbuf_add(&e->in, data, (size_t)n);
 	return n;

@@ -265,35 +265,14 @@ static void request_take(struct crew *c, struct member *m, char kind, const char
 		group_signal(m->pid, signal);
 }
 
-static void fds_take(struct member *m, struct msghdr *msg)
-{
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
-		size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		for (size_t i = 0; c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && i < n; i++) {
-			int fd;
-			memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
-			if (m->nfds < 3 && !m->pid)
-				m->fds[m->nfds++] = fd;
-			else
-				close(fd);
-		}
-	}
-}
-
 static ssize_t member_receive(struct member *m)
 {
 	static char part[READ_SIZE];
-	union {
-		char buf[CMSG_SPACE(8 * sizeof(int))];
-		struct cmsghdr align;
-	} control;
-	struct iovec iov = {.iov_base = part, .iov_len = sizeof part};
-	struct msghdr msg = {
-		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.buf, .msg_controllen = sizeof control.buf};
-	ssize_t n = recvmsg(m->fd, &msg, MSG_CMSG_CLOEXEC);
+	size_t came;
+	ssize_t n =
+		unix_receive(m->fd, part, sizeof part, m->fds + m->nfds, m->pid ? 0 : (size_t)(3 - m->nfds), &came, 0);
 
-	if (n >= 0)
-		fds_take(m, &msg);
+	m->nfds += (int)came;
 	if (n > 0)
 		strbuf_add(&m->in, part, (size_t)n);
 	return n;

@@ -11,6 +11,7 @@
 #include <sys/uio.h>
 
 #include "base/mem.h"
+#include "base/unixsock.h"
 #include "run/shepherd.h"
 
 struct head {
@@ -30,27 +31,13 @@ static size_t size_of(const char *s)
 
 static int message_send(int fd, struct iovec *parts, size_t n, int passed)
 {
-	union {
-		char buf[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control = {{0}};
-	struct msghdr m = {.msg_iov = parts, .msg_iovlen = n};
 	size_t size = 0;
 
 	for (size_t i = 0; i < n; i++)
 		size += parts[i].iov_len;
 	if (size > HANDOVER_MAX)
 		return -EMSGSIZE;
-	if (passed >= 0) {
-		m.msg_control = control.buf;
-		m.msg_controllen = sizeof control.buf;
-		struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof passed);
-		memcpy(CMSG_DATA(c), &passed, sizeof passed);
-	}
-	return sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+	return unix_send(fd, parts, n, &passed, passed >= 0, MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
 int handover_order(int fd, const struct handover *h)
@@ -104,41 +91,24 @@ static void order_unpack(const struct head *head, char *at, int live, struct han
 	ret->text = at;
 }
 
-static ssize_t message_receive(int fd, char *buf, size_t size, int *ret_passed)
-{
-	union {
-		char buf[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control;
-	struct iovec part = {buf, size};
-	struct msghdr m = {
-		.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.buf, .msg_controllen = sizeof control.buf};
-	ssize_t n = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-
-	*ret_passed = -1;
-	for (struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL; c; c = CMSG_NXTHDR(&m, c))
-		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
-			memcpy(ret_passed, CMSG_DATA(c), sizeof *ret_passed);
-	return n;
-}
-
 enum handover_kind handover_receive(int fd, const char *tag, struct handover *ret, int *ret_signal)
 {
 	static char *buf;
 	struct head head;
 	int passed;
+	size_t npassed;
 
 	if (!buf)
 		buf = mem_alloc(HANDOVER_MAX);
 	for (;;) {
-		ssize_t n = message_receive(fd, buf, HANDOVER_MAX, &passed);
+		ssize_t n = unix_receive(fd, buf, HANDOVER_MAX, &passed, 1, &npassed, MSG_DONTWAIT);
 		if (n < 0)
 			return errno == EAGAIN || errno == EINTR ? HANDOVER_NONE : HANDOVER_CLOSED;
 		if (n < (ssize_t)sizeof head)
 			return HANDOVER_CLOSED;
 		memcpy(&head, buf, sizeof head);
 		if (head.kind == HANDOVER_ORDER) {
-			order_unpack(&head, buf + sizeof head, passed, ret);
+			order_unpack(&head, buf + sizeof head, npassed ? passed : -1, ret);
 			return HANDOVER_ORDER;
 		}
 		if (tag && !strcmp(buf + sizeof head, tag)) {

@@ -27,6 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/unixsock.h"
 #include "base/vec.h"
 #include "run/cgroup.h"
 #include "run/glance.h"
@@ -381,25 +382,10 @@ static void leases_look(struct nest *n)
 
 static void opened_send(struct nest *n, const struct answer *a, int fd)
 {
-	union {
-		char buf[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control = {{0}};
 	struct strbuf frame = {0};
 
 	answer_write(a, &frame);
-	struct iovec iov = {.iov_base = frame.text, .iov_len = frame.n};
-	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
-	if (fd >= 0) {
-		m.msg_control = control.buf;
-		m.msg_controllen = sizeof control.buf;
-		struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof fd);
-		memcpy(CMSG_DATA(c), &fd, sizeof fd);
-	}
-	sendmsg(n->o->fd, &m, MSG_NOSIGNAL);
+	unix_send(n->o->fd, &(struct iovec){frame.text, frame.n}, 1, &fd, fd >= 0, 0);
 	strbuf_fini(&frame);
 }
 

@@ -96,10 +96,6 @@ void nursery_open(uint64_t id, uid_t uid, gid_t gid, const char *user, const cha
 /* Deletes a job's checkpoint directory (absolute) as its user; the tag identifies the answer. */
 void nursery_erase(const char *tag, const struct nursery_user *who, const char *path, struct strbuf *out);
 
-/* Reads from nursery.fd like read(), and stores a descriptor that was passed along in *ret_fd
- * (-1: none). Descriptors come in the order of the ANSWER_OPENED without a reason, at most one
- * per call. */
-ssize_t nursery_read(int fd, void *buf, size_t size, int *ret_fd);
 /* Finds the frame at the start of a buffer: its text for answer_read() and the text's length.
  * Returns the bytes that it takes in all; 0 if it is not complete, -EMSGSIZE if the peer is not a
  * nursery. */

@@ -168,26 +168,6 @@ int nursery_command(int argc, char **argv)
 
 /* ---- answers ---- */
 
-ssize_t nursery_read(int fd, void *buf, size_t size, int *ret_fd)
-{
-	union {
-		char buf[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control;
-	struct iovec iov = {.iov_base = buf, .iov_len = size};
-	struct msghdr m = {
-		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.buf, .msg_controllen = sizeof control.buf};
-	ssize_t n = recvmsg(fd, &m, MSG_CMSG_CLOEXEC);
-
-	*ret_fd = -1;
-	if (n < 0)
-		return n;
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c))
-		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
-			memcpy(ret_fd, CMSG_DATA(c), sizeof *ret_fd);
-	return n;
-}
-
 ssize_t nursery_frame(const char *buf, size_t n, const char **ret_text, size_t *ret_length)
 {
 	char kind;

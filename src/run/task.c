@@ -103,21 +103,10 @@ int task_signal_read(const char *text, size_t n)
 /* Sends the descriptors with the first byte; the rest may have to wait until the shepherd reads. */
 static int request_send(int fd, const struct strbuf *b, const int fds[3])
 {
-	union {
-		char buf[CMSG_SPACE(3 * sizeof(int))];
-		struct cmsghdr align;
-	} control = {{0}};
 	struct iovec iov = {.iov_base = b->text, .iov_len = b->n};
-	struct msghdr m = {
-		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.buf, .msg_controllen = sizeof control.buf};
-	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
 
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(3 * sizeof(int));
-	memcpy(CMSG_DATA(c), fds, 3 * sizeof(int));
-	while (iov.iov_len) {
-		ssize_t n = sendmsg(fd, &m, MSG_NOSIGNAL);
+	for (size_t nfds = 3; iov.iov_len;) {
+		ssize_t n = unix_send(fd, &iov, 1, fds, nfds, 0);
 		if (n < 0 && errno != EAGAIN && errno != EINTR)
 			return -errno;
 		if (n < 0 && poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, SEND_MS) == 0)
@@ -126,8 +115,7 @@ static int request_send(int fd, const struct strbuf *b, const int fds[3])
 			continue;
 		iov.iov_base = (char *)iov.iov_base + n;
 		iov.iov_len -= (size_t)n;
-		m.msg_control = NULL;
-		m.msg_controllen = 0;
+		nfds = 0;
 	}
 	return 0;
 }

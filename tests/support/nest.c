@@ -22,6 +22,7 @@
 
 #include <cmocka.h>
 
+#include "base/unixsock.h"
 #include "run/message.h"
 #include "run/tree.h"
 
@@ -236,10 +237,11 @@ static void answers_take(struct nest *n)
 	size_t length;
 	struct answer a;
 	int fd;
-	ssize_t got = nursery_read(n->nursery.fd, buf, sizeof buf, &fd), took;
+	size_t nfds;
+	ssize_t got = unix_receive(n->nursery.fd, buf, sizeof buf, &fd, 1, &nfds, 0), took;
 
 	assert_true(got > 0);
-	if (fd >= 0)
+	if (nfds)
 		vec_push(&n->fds, fd);
 	strbuf_add(&n->in, buf, (size_t)got);
 	while ((took = nursery_frame(n->in.text, n->in.n, &text, &length)) > 0) {
