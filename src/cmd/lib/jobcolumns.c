@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/jsonread.h"
 #include "base/timetext.h"
 #include "cmd/lib/joblist.h"
 #include "cmd/lib/object.h"
@@ -24,17 +25,20 @@ enum { TIGHT = 1, LEAST = 2, MEGAWORD = 13, GIB = 20 };
 #define NUMBER(i) cell_number(m->v[i])
 #define BUF m->text, sizeof m->text
 
-/* Returns a number of the member `used`, {"cput":12,...}; 0: missing. */
+/* Reads a cell that is an object; NULL: empty. Owned by the caller. */
+static json_t *cell_object(const char *cell)
+{
+	return *cell ? json_read(cell, strlen(cell), 0, NULL) : NULL;
+}
+
+/* Returns a number of the member `used`; 0: missing. */
 static int64_t used_number(const char *cell, const char *key)
 {
-	char quoted[40];
+	json_t *used = cell_object(cell);
+	int64_t n = object_number(used, key, 0);
 
-	if (!*cell)
-		return 0;
-	snprintf(quoted, sizeof quoted, "\"%s\":", key);
-	const char *at = strstr(cell, quoted);
-	int64_t n = at ? (int64_t)strtod(at + strlen(quoted), NULL) : 0;
-	return n > 0 ? n : 0;
+	json_decref(used);
+	return n;
 }
 
 /* ---- all families ---- */
@@ -48,7 +52,7 @@ static const char *short_id(struct making *m)
 static const char *state(struct making *m)
 {
 	const char *word = state_word(m->v[0]), *key;
-	json_t *counts = m->v[1] && *m->v[1] ? json_loads(m->v[1], 0, NULL) : NULL, *value;
+	json_t *counts = m->v[1] ? cell_object(m->v[1]) : NULL, *value;
 	long long total = 0, done = object_number(counts, "C", 0),
 		  running = object_number(counts, "R", 0) + object_number(counts, "E", 0);
 
@@ -121,17 +125,17 @@ static const char *limit(struct making *m)
 
 /* ---- Maui's ---- */
 
-static const char *maui_state(struct making *m)
+const char *maui_state(const char *state, const char *blocks)
 {
-	const char *blocks = m->v[1];
-
-	switch (*m->v[0]) {
+	switch (*state) {
 	case 'R':
 		return "Running";
 	case 'S':
 		return "Suspended";
 	case 'E':
 		return "Completing";
+	case 'C':
+		return "Completed";
 	}
 	return strstr(blocks, "system") || strstr(blocks, "misfit") ? "SystemHold"
 	       : strstr(blocks, "other")			    ? "BatchHold"
@@ -139,7 +143,13 @@ static const char *maui_state(struct making *m)
 	       : strstr(blocks, "time") || strstr(blocks, "depend") ? "Hold"
 	       : strstr(blocks, "retry")			    ? "Deferred"
 	       : strstr(blocks, "queue")			    ? "NotQueued"
+	       : strchr("HW", *state)				    ? "Hold"
 								    : "Idle";
+}
+
+static const char *state_in_maui(struct making *m)
+{
+	return maui_state(m->v[0], m->v[1]);
 }
 
 static const char *remaining(struct making *m)
@@ -337,7 +347,7 @@ static const struct job_column columns[] = {
 	{"start", "started,expected_start", start, 0},
 	{"limit", "walltime", limit, 0},
 	{"limit_tight", "walltime", limit, TIGHT},
-	{"maui_state", "state,blocks", maui_state, 0},
+	{"maui_state", "state,blocks", state_in_maui, 0},
 	{"remaining", "expected_end", remaining, 0},
 	{"started_near", "started", instant, 0},
 	{"queued_near", "queued,created", instant, 0},

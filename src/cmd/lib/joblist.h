@@ -40,6 +40,9 @@ struct job_column {
 /* Returns the column, or NULL for a member. */
 const struct job_column *job_column_find(const char *name);
 
+/* Returns Maui's word for a job's `state` and `blocks`. */
+const char *maui_state(const char *state, const char *blocks);
+
 /* A column of a listing. */
 struct joblist_column {
 	char heading[24];		 /* heading for table_create(); "": the listing has ended */

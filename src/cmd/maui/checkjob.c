@@ -9,6 +9,7 @@
 
 #include "base/timetext.h"
 #include "cmd/lib/commands.h"
+#include "cmd/lib/joblist.h"
 #include "cmd/lib/show.h"
 
 static const char *const examples[] = {
@@ -24,29 +25,6 @@ static const char *text_or(const json_t *job, const char *key, const char *other
 	const char *text = object_text(job, key);
 
 	return *text ? text : otherwise;
-}
-
-static const char *state_name(const json_t *job)
-{
-	const char *holds = object_text(job, "holds");
-
-	switch (*object_text(job, "state")) {
-	case 'R':
-		return "Running";
-	case 'S':
-		return "Suspended";
-	case 'E':
-		return "Completing";
-	case 'C':
-		return "Completed";
-	case 'H':
-	case 'W':
-		return strchr(holds, 's')   ? "SystemHold"
-		       : strchr(holds, 'o') ? "BatchHold"
-		       : strchr(holds, 'u') ? "UserHold"
-					    : "Hold";
-	}
-	return "Idle";
 }
 
 /* Writes " (as of 40s ago)", or nothing while it is recent. */
@@ -95,7 +73,7 @@ static void job_print(const json_t *job)
 	char memory[40];
 
 	printf("checking job %s\n\n", object_text(job, "id"));
-	printf("State: %s\n", state_name(job));
+	printf("State: %s\n", maui_state(object_text(job, "state"), object_text(job, "blocks")));
 	printf("Creds:  user:%s  group:%s  account:%s  class:%s  qos:%s\n", object_text(job, "owner"),
 	       text_or(job, "group", "-"), text_or(job, "account", "-"), object_text(job, "queue"),
 	       text_or(job, "qos", "-"));
