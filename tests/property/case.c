@@ -54,14 +54,14 @@ static void random_frag(struct rng *r, const struct tcase *t, struct case_frag *
 static void random_job(struct rng *r, const struct tcase *t, struct case_job *j, unsigned flavour)
 {
 	*j = (struct case_job){
-		.submit = rng_range(r, 0, 80),
-		.walltime = rng_range(r, 2, 60),
 		.deadline = TIME_NEVER,
 		.hold = NOT_AT_ALL,
 		.release = NOT_AT_ALL,
 		.delete = NOT_AT_ALL,
-		.nfrags = chance(r, 0.6) ? 1 : (int)rng_range(r, 2, CASE_FRAGS),
 	};
+	j->submit = rng_range(r, 0, 80);
+	j->walltime = rng_range(r, 2, 60);
+	j->nfrags = chance(r, 0.6) ? 1 : (int)rng_range(r, 2, CASE_FRAGS);
 	j->runtime = j->walltime;
 	if ((flavour & WITH_EARLY) && chance(r, 0.7))
 		j->runtime = rng_range(r, 1, j->walltime);
@@ -94,10 +94,10 @@ static void random_fences(struct rng *r, struct tcase *t)
 	int wanted = (int)rng_range(r, 1, CASE_FENCES);
 
 	while (wanted-- > 0) {
-		struct case_fence f = {.node = (int)rng_below(r, (uint64_t)t->nnodes),
-				       .id = (uint32_t)rng_range(r, 1, CASE_KEYS),
-				       .start = rng_range(r, 0, 80)};
+		struct case_fence f = {.node = (int)rng_below(r, (uint64_t)t->nnodes)};
 		bool apart = true;
+		f.id = (uint32_t)rng_range(r, 1, CASE_KEYS);
+		f.start = rng_range(r, 0, 80);
 		f.end = f.start + rng_range(r, 1, 60);
 		for (int i = 0; i < t->nfences; i++)
 			apart &= t->fence[i].node != f.node || t->fence[i].end <= f.start || f.end <= t->fence[i].start;
@@ -133,8 +133,8 @@ void case_random(struct tcase *t, uint64_t seed, unsigned flavour)
 		t->naccidents = (int)rng_range(&r, 1, CASE_ACCIDENTS);
 	for (int i = 0; i < t->naccidents; i++) {
 		struct case_accident *a = &t->accident[i];
-		*a = (struct case_accident){.node = (int)rng_below(&r, (uint64_t)t->nnodes),
-					    .down = rng_range(&r, 1, 100)};
+		a->node = (int)rng_below(&r, (uint64_t)t->nnodes);
+		a->down = rng_range(&r, 1, 100);
 		a->up = chance(&r, 0.8) ? a->down + rng_range(&r, 1, 50) : NOT_AT_ALL;
 	}
 	t->kill_delay = chance(&r, 0.5) ? 0 : rng_range(&r, 1, 5);

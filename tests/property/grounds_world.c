@@ -90,14 +90,16 @@ static void some_request(struct scene *x, char *ret, size_t size)
 	snprintf(ret, size, "\"%s\",\"walltime=%d\"", nodes, (int)rng_range(&x->rng, 1, 10) * 600);
 	if (x->licensed && rng_below(&x->extra, 3))
 		snprintf(ret + strlen(ret), size - strlen(ret), ",\"matlab=%d\"", (int)rng_range(&x->extra, 1, 3));
-	if (later_one_in(x, 4))
-		snprintf(ret + strlen(ret), size - strlen(ret), ",\"%s=%dgb\"",
-			 (const char *[]){"disk", "swap", "mem"}[rng_below(&x->later, 3)],
-			 (int)rng_range(&x->later, 1, 7));
-	if (x->theme == THEME_PARTS && !theme_one_in(x, 4))
-		snprintf(ret, size, "\"ncpus=%d,partition=%s\",\"walltime=%d\"", cpus,
-			 (const char *[]){"A", "B", "any"}[rng_below(&x->theme_rng, 3)],
-			 (int)rng_range(&x->theme_rng, 1, 10) * 600);
+	if (later_one_in(x, 4)) {
+		const char *what = (const char *[]){"disk", "swap", "mem"}[rng_below(&x->later, 3)];
+		int gb = (int)rng_range(&x->later, 1, 7);
+		snprintf(ret + strlen(ret), size - strlen(ret), ",\"%s=%dgb\"", what, gb);
+	}
+	if (x->theme == THEME_PARTS && !theme_one_in(x, 4)) {
+		const char *partition = (const char *[]){"A", "B", "any"}[rng_below(&x->theme_rng, 3)];
+		int walltime = (int)rng_range(&x->theme_rng, 1, 10) * 600;
+		snprintf(ret, size, "\"ncpus=%d,partition=%s\",\"walltime=%d\"", cpus, partition, walltime);
+	}
 }
 
 /* Returns further members for a job of the theme. */
@@ -191,13 +193,14 @@ static void some_reservations(struct scene *x)
 	if (!later_one_in(x, 3))
 		return;
 	strftime(start, sizeof start, "%Y-%m-%dT%H:%M", localtime(&at));
+	const char *nodes = (const char *[]){"n1", "n[2-3]", "n[1-3]"}[rng_below(&x->later, 3)];
+	int seconds = (int)rng_range(&x->later, 1, 5) * 3600;
 	ask(x, "PUT", "/v1/reservations/exam", "{}");
 	ask(x, "PATCH", "/v1/reservations/exam",
 	    "{\"changes\":[{\"op\":\"set\",\"name\":\"nodes\",\"value\":\"%s\"},{\"op\":\"set\",\"name\":\"start\",\"value\":\"%s\"},"
 	    "{\"op\":\"set\",\"name\":\"duration\",\"value\":\"%d\"},{\"op\":\"set\",\"name\":\"acl_users\",\"value\":\"%s\"},"
 	    "{\"op\":\"set\",\"name\":\"ignore_jobs\",\"value\":\"True\"},{\"op\":\"set\",\"name\":\"breaks_deadlines\",\"value\":\"True\"}]}",
-	    (const char *[]){"n1", "n[2-3]", "n[1-3]"}[rng_below(&x->later, 3)], start,
-	    (int)rng_range(&x->later, 1, 5) * 3600, binds ? "root" : "nobody");
+	    nodes, start, seconds, binds ? "root" : "nobody");
 	if (at / 60 % 4)
 		set(x, "/v1/reservations/exam", "per_node.ncpus", (const char *[]){"1", "2", "3"}[at / 60 % 4 - 1]);
 	if (binds)
@@ -289,11 +292,10 @@ static void subject_fail(struct scene *x)
 		return;
 	set(x, "/v1/server", "scheduling", "False");
 	bare_forget(tag);
-	dispatch_engine.attempt_refused(x->f->s,
-					&(struct refusal){.tag = tag,
-							  .host = rng_below(&x->theme_rng, 5) < 3 ? HOST_HERE : NULL,
-							  .reason = "no such program",
-							  .unclear = theme_one_in(x, 2)});
+	const char *host = rng_below(&x->theme_rng, 5) < 3 ? HOST_HERE : NULL;
+	bool unclear = theme_one_in(x, 2);
+	dispatch_engine.attempt_refused(
+		x->f->s, &(struct refusal){.tag = tag, .host = host, .reason = "no such program", .unclear = unclear});
 	if (x->loud)
 		printf("# %s failed\n", tag);
 	if (!theme_one_in(x, 4)) { /* only where it failed it could run */
@@ -330,9 +332,11 @@ static void subject_submit(struct scene *x)
 		strcat(more, ",\"account\":\"a\"");
 	if (one_in(x, 6) && x->theme != THEME_HOOK && x->theme != THEME_FAILED)
 		strcat(more, ",\"at\":1800007200");
-	if (one_in(x, 6))
-		snprintf(more + strlen(more), sizeof more - strlen(more), ",\"depend\":\"afterany:%d%s\"",
-			 (int)rng_range(&x->rng, 1, 3), one_in(x, 2) ? ",afterany:4" : "");
+	if (one_in(x, 6)) {
+		int first = (int)rng_range(&x->rng, 1, 3);
+		snprintf(more + strlen(more), sizeof more - strlen(more), ",\"depend\":\"afterany:%d%s\"", first,
+			 one_in(x, 2) ? ",afterany:4" : "");
+	}
 	if (later_one_in(x, 2))
 		strcat(more, ",\"qos\":\"q\"");
 	submit(x, more);

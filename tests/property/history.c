@@ -3,6 +3,7 @@
  */
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "property/history.h"
@@ -58,6 +59,14 @@ void waiting_end(struct history *h, bool all)
 		}
 }
 
+static void digest_add(struct history *h, const char *method, const char *path, const char *body, int status)
+{
+	const uint64_t of[] = {h->digest, hash_bytes(method, strlen(method)), hash_bytes(path, strlen(path)),
+			       hash_bytes(body, strlen(body)), (uint64_t)status};
+
+	h->digest = hash_bytes(of, sizeof of);
+}
+
 /* A request that is done in slices while others come, and that a restart may cut off. */
 static void begin(struct history *h, uid_t uid, const char *method, const char *path, const char *body)
 {
@@ -70,6 +79,7 @@ static void begin(struct history *h, uid_t uid, const char *method, const char *
 	if (h->loud)
 		printf("# %lld %u %s %s %s -> begun\n", (long long)(h->now_us / 1000000 - EPOCH), (unsigned)uid, method,
 		       path, body);
+	digest_add(h, method, path, body, 0);
 	h->waiting[i] = bare_begin(h->s, uid, method, path, NULL, body, NULL);
 }
 
@@ -87,6 +97,7 @@ void ask(struct history *h, uid_t uid, const char *method, const char *path, con
 		return;
 	}
 	bare_ask(h->s, uid, method, path, body, &a);
+	digest_add(h, method, path, body, a.status);
 	if (h->loud)
 		printf("# %lld %u %s %s %s -> %d %.160s\n", (long long)(h->now_us / 1000000 - EPOCH), (unsigned)uid,
 		       method, path, body, a.status, strbuf_text(&a.body));

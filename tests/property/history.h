@@ -47,11 +47,12 @@ struct history {
 		char id[64];	/* answer that it got; "": none yet */
 		bool withdrawn; /* the answer was that there is no such job and never will be */
 	} visited[VISITS];
-	uint64_t join; /* number of n4's join (history_owners.c) */
-	bool connects; /* its agent does, and jobs go there */
-	bool owned;    /* n4 is a workstation from the beginning, whose owner comes and goes often */
-	bool hooked;   /* the site may have hooks */
-	int patience;  /* < 0: a request is begun, and not waited for */
+	uint64_t join;	 /* number of n4's join (history_owners.c) */
+	bool connects;	 /* its agent does, and jobs go there */
+	bool owned;	 /* n4 is a workstation from the beginning, whose owner comes and goes often */
+	bool hooked;	 /* the site may have hooks */
+	int patience;	 /* < 0: a request is begun, and not waited for */
+	uint64_t digest; /* hash of the requests and the codes of their answers: the same on every machine */
 	bool loud;
 };
 
@@ -73,6 +74,15 @@ void ask(struct history *h, uid_t uid, const char *method, const char *path, con
 
 /* An attribute of the server or of a queue is set. */
 void attribute(struct history *h, const char *path, const char *name, const char *value);
+
+/* Sets an attribute; evaluates the arguments from left to right, so that several may draw.
+ * Everywhere else a statement draws once: the compiler chooses which of two arguments is
+ * evaluated first. */
+#define ATTRIBUTE(h, path, name, value)                                                                                \
+	do {                                                                                                           \
+		const char *path_ = (path), *name_ = (name), *value_ = (value);                                        \
+		attribute(h, path_, name_, value_);                                                                    \
+	} while (0)
 
 /* Requests that were answered meanwhile go; all of them do when their server has gone. */
 void waiting_end(struct history *h, bool all);

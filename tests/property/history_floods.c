@@ -55,8 +55,8 @@ static void layers(struct history *h)
 			return;
 	}
 	for (int i = 0; i < 3; i++) {
-		uint64_t all = next_number(h) - begun;
-		depend_alter(h, begun + rng_below(&h->floods, all), begun + rng_below(&h->floods, all), 1);
+		uint64_t all = next_number(h) - begun, number = begun + rng_below(&h->floods, all);
+		depend_alter(h, number, begun + rng_below(&h->floods, all), 1);
 	}
 }
 

@@ -61,20 +61,25 @@ static void heartbeat(struct history *h, const json_t *news)
 
 static json_t *news_make(struct history *h, bool claims)
 {
+	static const struct {
+		const char *name;
+		uint64_t n;
+	} counts[] = {{"given", 9000}, {"claimed", 9000}, {"lost", 900}, {"stops", 90}, {"left", 9}};
 	char hours[HABIT_HOURS + 1];
-	json_t *o =
-		json_pack("{s:b,s:b,s:I,s:I,s:I,s:I,s:I}", "claims", claims, "leave", claims && some(h, 3) == 0,
-			  "given", (json_int_t)some(h, 9000), "claimed", (json_int_t)some(h, 9000), "lost",
-			  (json_int_t)some(h, 900), "stops", (json_int_t)some(h, 90), "left", (json_int_t)some(h, 9));
+	json_t *o = json_pack("{s:b,s:b}", "claims", claims, "leave", claims && some(h, 3) == 0);
 	struct habit habit;
 
+	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+		json_object_set_new(o, counts[i].name, json_integer((json_int_t)some(h, counts[i].n)));
 	if (claims && some(h, 4))
 		json_object_set_new(o, "why", json_string(some(h, 2) ? "input at this machine" : "paused\033by \"x\""));
 	if (some(h, 3))
 		return o;
 	habit_init(&habit);
-	for (int i = 0; i < 5; i++)
-		habit_learn(&habit, (int)some(h, HABIT_HOURS), (int)some(h, 101));
+	for (int i = 0; i < 5; i++) {
+		int hour = (int)some(h, HABIT_HOURS);
+		habit_learn(&habit, hour, (int)some(h, 101));
+	}
 	habit_text(&habit, hours);
 	json_object_set_new(o, "habit", json_string(hours));
 	return o;

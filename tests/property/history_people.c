@@ -57,13 +57,14 @@ static void some_job(struct history *h, char ret[64])
 /* One with a price, which may start at once. */
 static void priced_write(struct history *h, struct strbuf *b)
 {
-	int64_t now = h->now_us / 1000000;
+	int name = (int)below(h, 9), status = (int)below(h, 3);
+	const char *needs = resources(h);
+	int64_t estimate = 1 + below(h, 400), deadline = h->now_us / 1000000 + 10 + below(h, 3000);
 
 	strbuf_printf(
 		b,
 		"{\"name\":\"p%d\",\"script\":\"exit %d\",\"resources\":[\"%s\"],\"estimate\":%lld,\"deadline\":%lld,\"budget\":%lld",
-		(int)below(h, 9), (int)below(h, 3), resources(h), (long long)(1 + below(h, 400)),
-		(long long)(now + 10 + below(h, 3000)), (long long)below(h, 20000));
+		name, status, needs, (long long)estimate, (long long)deadline, (long long)below(h, 20000));
 	if (!one_in(h, 3))
 		strbuf_printf(b, ",\"account\":\"%s\"", PICK(h, "low", "top", "low"));
 	strbuf_puts(b, "}");
@@ -77,18 +78,21 @@ static void job_write(struct history *h, uid_t uid, struct strbuf *b)
 		priced_write(h, b);
 		return;
 	}
-	strbuf_printf(b, "{\"name\":\"j%d\",\"script\":\"exit %d\",\"resources\":[\"%s\",\"walltime=%lld\"]",
-		      (int)below(h, 9), (int)below(h, 3), resources(h), (long long)(1 + below(h, 400)));
+	int name = (int)below(h, 9), status = (int)below(h, 3);
+	const char *needs = resources(h);
+	strbuf_printf(b, "{\"name\":\"j%d\",\"script\":\"exit %d\",\"resources\":[\"%s\",\"walltime=%lld\"]", name,
+		      status, needs, (long long)(1 + below(h, 400)));
 	if (one_in(h, 3))
 		strbuf_printf(b, ",\"array\":\"%s\"", PICK(h, "1-6", "0-4%2", "1-8%3", "1-3%1", "2,4,6%2"));
 	if (one_in(h, 5))
 		strbuf_printf(b, ",\"hold\":\"%s\"", uid ? "u" : PICK(h, "u", "o", "s", "uos"));
 	if (one_in(h, 6))
 		strbuf_printf(b, ",\"at\":%lld", (long long)(now + below(h, 300)));
-	if (one_in(h, 3) && h->submitted)
-		strbuf_printf(b, ",\"depend\":\"%s:%lld%s\"",
-			      PICK(h, "afterok", "afterany", "afternotok", "after", "before", "beforeok"),
-			      (long long)(1 + below(h, (int64_t)h->submitted)), one_in(h, 3) ? "[]" : "");
+	if (one_in(h, 3) && h->submitted) {
+		const char *kind = PICK(h, "afterok", "afterany", "afternotok", "after", "before", "beforeok");
+		int64_t other = 1 + below(h, (int64_t)h->submitted);
+		strbuf_printf(b, ",\"depend\":\"%s:%lld%s\"", kind, (long long)other, one_in(h, 3) ? "[]" : "");
+	}
 	if (one_in(h, 4))
 		strbuf_printf(b, ",\"type\":\"Q\",\"deadline\":%lld", (long long)(now + 100 + below(h, 3000)));
 	else if (one_in(h, 12) && uid == getuid())
@@ -129,14 +133,16 @@ static void job_write(struct history *h, uid_t uid, struct strbuf *b)
 static void left(struct history *h, uid_t uid, const char *body)
 {
 	char key[40];
-	struct inner x = {.key = key,
-			  .body = body,
-			  .number = one_in(h, 3) ? LEASED_FIRST + (uint64_t)below(h, 3) * LEASED_EACH +
-							   (uint64_t)below(h, 50)
-						 : h->s->jobs->next_number + (uint64_t)below(h, 4),
-			  .time_us = h->now_us - below(h, 500) * 1000000};
+	struct inner x = {.key = key, .body = body};
 	uint64_t any;
 
+	if (one_in(h, 3)) {
+		x.number = LEASED_FIRST + (uint64_t)below(h, 3) * LEASED_EACH;
+		x.number += (uint64_t)below(h, 50);
+	} else {
+		x.number = h->s->jobs->next_number + (uint64_t)below(h, 4);
+	}
+	x.time_us = h->now_us - below(h, 500) * 1000000;
 	while (number_leased(x.number) && map_get(&h->leased, x.number, &any)) /* a host gives each number once */
 		x.number++;
 	map_set(&h->leased, x.number, 1);
@@ -157,12 +163,14 @@ static void op_left(struct history *h)
 	struct strbuf b = {0};
 	uid_t uid = someone(h);
 
-	if (one_in(h, 4))
-		strbuf_printf(&b, "{\"script\":\"x\",\"resources\":[\"nodes=%d\"]%s%s}", (int)(90 + below(h, 9)),
-			      PICK(h, "", ",\"queue\":\"none\"", ",\"hold\":\"u\""),
+	if (one_in(h, 4)) {
+		int nodes = (int)(90 + below(h, 9));
+		const char *more = PICK(h, "", ",\"queue\":\"none\"", ",\"hold\":\"u\"");
+		strbuf_printf(&b, "{\"script\":\"x\",\"resources\":[\"nodes=%d\"]%s%s}", nodes, more,
 			      one_in(h, 3) ? ",\"array\":\"1-9\"" : "");
-	else
+	} else {
 		job_write(h, uid, &b);
+	}
 	if (!strstr(b.text, "interactive"))
 		left(h, uid, b.text);
 	strbuf_fini(&b);
@@ -198,6 +206,7 @@ void op_alter(struct history *h)
 	struct strbuf b = {0};
 	char id[64];
 	int64_t now = h->now_us / 1000000;
+	int n;
 
 	some_job(h, id);
 	strbuf_printf(&b, "{\"ids\":[\"%s\"]", id);
@@ -213,7 +222,8 @@ void op_alter(struct history *h)
 		break;
 	case 10:
 	case 11:
-		strbuf_printf(&b, ",\"max_run_subjobs\":%d%s", (int)below(h, 4), one_in(h, 3) ? ",\"name\":\"t\"" : "");
+		n = (int)below(h, 4);
+		strbuf_printf(&b, ",\"max_run_subjobs\":%d%s", n, one_in(h, 3) ? ",\"name\":\"t\"" : "");
 		break;
 	case 0:
 	case 1:
@@ -221,7 +231,8 @@ void op_alter(struct history *h)
 		strbuf_printf(&b, ",\"resources\":[\"%s\"]", resources(h));
 		break;
 	case 3:
-		strbuf_printf(&b, ",\"resources\":[\"walltime=%d%s\"]", (int)(1 + below(h, 500)),
+		n = (int)(1 + below(h, 500));
+		strbuf_printf(&b, ",\"resources\":[\"walltime=%d%s\"]", n,
 			      rng_below(&h->extra, 3) == 1 ? ",advres=" : ""); /* some are not bound, and refuse it */
 		break;
 	case 4:
@@ -260,9 +271,10 @@ void op_walltime(struct history *h)
 			vec_push(&running, i);
 	if (running.n) {
 		uint32_t x = running.v[below(h, (int64_t)running.n)];
+		uid_t uid = someone(h);
 		entry_id(h->s, x, &id);
-		ask(h, someone(h), "POST", "/v1/jobs/alter", "{\"ids\":[\"%s\"],\"resources\":[\"walltime=%lld\"]}",
-		    id.text, (long long)(1 + below(h, 2 * h->s->jobs->entries.v[x].spec->walltime + 100)));
+		ask(h, uid, "POST", "/v1/jobs/alter", "{\"ids\":[\"%s\"],\"resources\":[\"walltime=%lld\"]}", id.text,
+		    (long long)(1 + below(h, 2 * h->s->jobs->entries.v[x].spec->walltime + 100)));
 	}
 	vec_free(&running);
 	strbuf_fini(&id);
@@ -276,21 +288,26 @@ void op_action(struct history *h)
 	struct strbuf more = {0};
 
 	some_job(h, id);
-	if (strcmp(what, "hold") == 0 || strcmp(what, "release") == 0)
+	if (strcmp(what, "hold") == 0 || strcmp(what, "release") == 0) {
 		strbuf_printf(&more, ",\"holds\":\"%s\"", PICK(h, "u", "u", "o", "s", "uos"));
-	else if (strcmp(what, "delete") == 0)
-		strbuf_printf(&more, ",\"message\":\"%s\",\"delay\":%d%s", PICK(h, "no more", "because", ""),
-			      (int)below(h, 30), one_in(h, 6) ? ",\"purge\":true" : "");
-	else if (strcmp(what, "signal") == 0)
+	} else if (strcmp(what, "delete") == 0) {
+		const char *message = PICK(h, "no more", "because", "");
+		int delay = (int)below(h, 30);
+		strbuf_printf(&more, ",\"message\":\"%s\",\"delay\":%d%s", message, delay,
+			      one_in(h, 6) ? ",\"purge\":true" : "");
+	} else if (strcmp(what, "signal") == 0) {
 		strbuf_printf(&more, ",\"signal\":\"%s\"", PICK(h, "STOP", "suspend", "CONT", "resume", "USR1"));
-	else if (strcmp(what, "move") == 0)
+	} else if (strcmp(what, "move") == 0) {
 		strbuf_printf(&more, ",\"queue\":\"%s\"", PICK(h, "batch", "fast", "slow", "entry", "none"));
+	}
 	snprintf(path, sizeof path, "/v1/jobs/%s", what);
-	if (one_in(h, 10))
-		ask(h, someone(h), "POST", path, "{\"filter\":{\"queue\":\"%s\"}%s}", PICK(h, "fast", "slow", "entry"),
+	bool many = one_in(h, 10);
+	uid_t uid = someone(h);
+	if (many)
+		ask(h, uid, "POST", path, "{\"filter\":{\"queue\":\"%s\"}%s}", PICK(h, "fast", "slow", "entry"),
 		    strbuf_text(&more));
 	else
-		ask(h, someone(h), "POST", path, "{\"ids\":[\"%s\"]%s}", id, strbuf_text(&more));
+		ask(h, uid, "POST", path, "{\"ids\":[\"%s\"]%s}", id, strbuf_text(&more));
 	strbuf_fini(&more);
 }
 
@@ -309,19 +326,21 @@ void op_place(struct history *h)
 
 	some_job(h, a);
 	some_job(h, b);
-	ask(h, someone(h), "POST", "/v1/jobs/place", "{\"ids\":[\"%s\"],\"after\":\"%s\"}", a, below(h, 4) ? b : "0");
+	uid_t uid = someone(h);
+	ask(h, uid, "POST", "/v1/jobs/place", "{\"ids\":[\"%s\"],\"after\":\"%s\"}", a, below(h, 4) ? b : "0");
 }
 
 /* Names both users, or others would be refused everything. */
 static void quota_give(struct history *h)
 {
 	const struct passwd *me = getpwuid(getuid());
+	int normal = (int)below(h, 400000), priority = (int)below(h, 20000), interactive = (int)below(h, 20000);
+	const char *end = PICK(h, "null", "202704", "202701");
 
 	ask(h, getuid(), "POST", "/v1/quota",
 	    "{\"quota\":[{\"user\":\"%s\",\"limit\":{\"normal\":%d,\"priority\":%d,\"interactive\":%d},\"end\":%s},"
 	    "{\"user\":\"nobody\",\"limit\":{\"normal\":%d,\"priority\":0,\"interactive\":9000}}]}",
-	    me ? me->pw_name : "root", (int)below(h, 400000), (int)below(h, 20000), (int)below(h, 20000),
-	    PICK(h, "null", "202704", "202701"), (int)below(h, 400000));
+	    me ? me->pw_name : "root", normal, priority, interactive, end, (int)below(h, 400000));
 }
 
 /* A is of small nodes, B of one node: at the end, when they are as large as they get, whatever
@@ -337,7 +356,7 @@ static void partition_change(struct history *h)
 		return;
 	}
 	ask(h, getuid(), "PUT", path, "{}");
-	attribute(h, path, "nodes", *name == 'A' ? PICK(h, "n1", "n[1-2]", "n2", "") : PICK(h, "n3", "n2", "n3"));
+	ATTRIBUTE(h, path, "nodes", *name == 'A' ? PICK(h, "n1", "n[1-2]", "n2", "") : PICK(h, "n3", "n2", "n3"));
 }
 
 /* So far away that it never begins. */
@@ -364,7 +383,7 @@ static void class_change(struct history *h)
 	else if (one_in(h, 2))
 		attribute(h, path, "move", PICK(h, "True", "False"));
 	else
-		attribute(h, path, PICK(h, "checkpoint_interval", "checkpoint_duration", "periodic_signal"),
+		ATTRIBUTE(h, path, PICK(h, "checkpoint_interval", "checkpoint_duration", "periodic_signal"),
 			  PICK(h, "5", "30"));
 }
 
@@ -458,20 +477,20 @@ static void party_change(struct history *h)
 		credits_change(h);
 		break;
 	case 9:
-		attribute(h, PICK(h, path, "/v1/users/default", "/v1/users/nobody", "/v1/queues/fast"),
+		ATTRIBUTE(h, PICK(h, path, "/v1/users/default", "/v1/users/nobody", "/v1/queues/fast"),
 			  PICK(h, "soft_max_running", "soft_max_cpus", "soft_max_cpu_seconds"),
 			  PICK(h, "1", "2", "1000"));
 		break;
 	case 8:
-		attribute(h, PICK(h, path, "/v1/users/default", "/v1/users/nobody", "/v1/queues/fast"),
+		ATTRIBUTE(h, PICK(h, path, "/v1/users/default", "/v1/users/nobody", "/v1/queues/fast"),
 			  "max_cpu_seconds", PICK(h, "600", "3600", "20000", "1000000"));
 		break;
 	case 6:
-		attribute(h, PICK(h, path, path, "/v1/users/default", "/v1/users/nobody", "/v1/queues/fast"),
+		ATTRIBUTE(h, PICK(h, path, path, "/v1/users/default", "/v1/users/nobody", "/v1/queues/fast"),
 			  "max_cpus", PICK(h, "2", "4", "8", "100"));
 		break;
 	case 7:
-		attribute(h, PICK(h, path, "/v1/groups/default", "/v1/users/nobody"), "max_running",
+		ATTRIBUTE(h, PICK(h, path, "/v1/groups/default", "/v1/users/nobody"), "max_running",
 			  PICK(h, "1", "2", "50"));
 		break;
 	case 0:
@@ -481,15 +500,15 @@ static void party_change(struct history *h)
 		attribute(h, path, "acl_users", PICK(h, "nobody", "*", "root,nobody"));
 		break;
 	case 2:
-		attribute(h, PICK(h, "/v1/users/nobody", "/v1/users/default", "/v1/queues/fast", "/v1/server"),
+		ATTRIBUTE(h, PICK(h, "/v1/users/nobody", "/v1/users/default", "/v1/queues/fast", "/v1/server"),
 			  "default_qos", PICK(h, "high", "low"));
 		break;
 	case 3:
-		attribute(h, PICK(h, "/v1/users/nobody", "/v1/groups/nogroup"), "default_account",
+		ATTRIBUTE(h, PICK(h, "/v1/users/nobody", "/v1/groups/nogroup"), "default_account",
 			  PICK(h, "top", "low"));
 		break;
 	case 4:
-		attribute(h, PICK(h, "/v1/qos/high", "/v1/qos/low"), "may_preempt", PICK(h, "True", "False"));
+		ATTRIBUTE(h, PICK(h, "/v1/qos/high", "/v1/qos/low"), "may_preempt", PICK(h, "True", "False"));
 		attribute(h, "/v1/accounts/low", "parent", "top");
 		break;
 	default:
@@ -514,7 +533,7 @@ static void reservation_change(struct history *h)
 		ask(h, getuid(), "DELETE", path, "{}");
 		return;
 	case 1:
-		attribute(h, path, PICK(h, "acl_users", "acl_queues", "acl_qos"),
+		ATTRIBUTE(h, path, PICK(h, "acl_users", "acl_queues", "acl_qos"),
 			  PICK(h, "nobody", "*", "fast", "high"));
 		return;
 	case 2:
@@ -525,13 +544,14 @@ static void reservation_change(struct history *h)
 			attribute(h, path, "amounts.matlab", rng_below(&h->extra, 2) ? "1" : "2");
 		if (rng_below(&h->extra, 2))
 			attribute(h, path, "per_node.ncpus", rng_below(&h->extra, 2) ? "1" : "3");
+		const char *nodes = PICK(h, "n1", "n2", "n1,n2", "all"), *duration = PICK(h, "20", "300", "4000");
+		const char *ignore_jobs = PICK(h, "True", "True", "False");
 		snprintf(
 			body, sizeof body,
 			"{\"changes\":[{\"op\":\"set\",\"name\":\"nodes\",\"value\":\"%s\"},{\"op\":\"set\",\"name\":\"start\","
 			"\"value\":\"%s\"},{\"op\":\"set\",\"name\":\"duration\",\"value\":\"%s\"},"
 			"{\"op\":\"set\",\"name\":\"ignore_jobs\",\"value\":\"%s\"},{\"op\":\"set\",\"name\":\"maintenance\",\"value\":\"%s\"}]}",
-			PICK(h, "n1", "n2", "n1,n2", "all"), start, PICK(h, "20", "300", "4000"),
-			PICK(h, "True", "True", "False"), PICK(h, "False", "False", "True"));
+			nodes, start, duration, ignore_jobs, PICK(h, "False", "False", "True"));
 		ask(h, getuid(), "PATCH", path, "%s", body);
 	}
 }
@@ -552,11 +572,11 @@ static void routes_change(struct history *h)
 		attribute(h, "/v1/queues/entry", "enabled", PICK(h, "True", "True", "False"));
 		break;
 	case 3:
-		attribute(h, PICK(h, "/v1/queues/fast", "/v1/queues/slow"), "resources_max.walltime",
+		ATTRIBUTE(h, PICK(h, "/v1/queues/fast", "/v1/queues/slow"), "resources_max.walltime",
 			  PICK(h, "00:01:00", "00:04:00", "10:00:00"));
 		break;
 	case 4:
-		attribute(h, PICK(h, "/v1/queues/fast", "/v1/queues/slow"), "max_queuable", PICK(h, "1", "4", "100"));
+		ATTRIBUTE(h, PICK(h, "/v1/queues/fast", "/v1/queues/slow"), "max_queuable", PICK(h, "1", "4", "100"));
 		break;
 	default:
 		attribute(h, "/v1/queues/slow", "from_route_only", PICK(h, "True", "False", "False"));
@@ -567,6 +587,7 @@ static void routes_change(struct history *h)
 void op_admin(struct history *h)
 {
 	char path[64], value[16];
+	const char *node;
 
 	snprintf(path, sizeof path, "/v1/queues/%s", PICK(h, "batch", "fast", "slow"));
 	snprintf(value, sizeof value, "%d", (int)below(h, 5));
@@ -630,21 +651,23 @@ void op_admin(struct history *h)
 		attribute(h, "/v1/server", "scheduling", PICK(h, "True", "True", "False"));
 		break;
 	case 6:
-		ask(h, getuid(), "PATCH", PICK(h, "/v1/nodes/n1", "/v1/nodes/n3"), "{\"offline\":%s,\"note\":\"x\"}",
-		    PICK(h, "true", "false"));
+		node = PICK(h, "/v1/nodes/n1", "/v1/nodes/n3");
+		ask(h, getuid(), "PATCH", node, "{\"offline\":%s,\"note\":\"x\"}", PICK(h, "true", "false"));
 		break;
 	case 7:
-		ask(h, getuid(), "PATCH", PICK(h, "/v1/nodes/n1", "/v1/nodes/n2"), "{\"drain_at\":%lld,\"note\":\"y\"}",
+		node = PICK(h, "/v1/nodes/n1", "/v1/nodes/n2");
+		ask(h, getuid(), "PATCH", node, "{\"drain_at\":%lld,\"note\":\"y\"}",
 		    (long long)(h->now_us / 1000000 + 1 + below(h, 600)));
 		break;
 	case 8:
-		ask(h, getuid(), "PATCH", PICK(h, "/v1/nodes/n1", "/v1/nodes/n2"), "%s",
+		node = PICK(h, "/v1/nodes/n1", "/v1/nodes/n2");
+		ask(h, getuid(), "PATCH", node, "%s",
 		    PICK(h, "{\"drain_at\":null}", "{\"note\":null}", "{\"speed\":2.5}", "{\"speed\":null}",
 			 "{\"shared\":true}", "{\"shared\":true}", "{\"shared\":false}"));
 		break;
 	case 9:
 		ask(h, getuid(), PICK(h, "PUT", "DELETE"), "/v1/queues/extra", "{}");
-		attribute(h, PICK(h, "/v1/queues/extra", "/v1/queues/slow"), "enabled",
+		ATTRIBUTE(h, PICK(h, "/v1/queues/extra", "/v1/queues/slow"), "enabled",
 			  PICK(h, "True", "True", "False"));
 		break;
 	case 10:
@@ -652,11 +675,11 @@ void op_admin(struct history *h)
 			attribute(h, "/v1/server", "long_checkpoint_rule",
 				  PICK(h, "nights", "nights", "times", "remove"));
 			attribute(h, "/v1/server", "long_checkpoint", PICK(h, "3", "3", "30", "1000"));
-			attribute(h, "/v1/server", PICK(h, "long_checkpoint_hours", "long_checkpoint_times"),
+			ATTRIBUTE(h, "/v1/server", PICK(h, "long_checkpoint_hours", "long_checkpoint_times"),
 				  PICK(h, "08:05-08:15,08:20-08:40", "08:10-08:13", "Fri 08:00-10:00", "10:00-08:30"));
 			break;
 		}
-		attribute(h, "/v1/server", PICK(h, "move", "move", "interactive_breaks_deadlines"),
+		ATTRIBUTE(h, "/v1/server", PICK(h, "move", "move", "interactive_breaks_deadlines"),
 			  PICK(h, "True", "True", "False"));
 		break;
 	default:

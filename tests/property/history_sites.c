@@ -59,10 +59,11 @@ static void site_change(struct history *h)
 static void submit(struct history *h)
 {
 	struct strbuf b = {0};
+	int cpus = 1 + (int)some(h, 4), walltime = 1 + (int)some(h, 300);
 
 	strbuf_printf(&b,
 		      "{\"name\":\"s\",\"script\":\"exit 0\",\"resources\":[\"ncpus=%d,walltime=%d\"],\"queue\":\"%s\"",
-		      1 + (int)some(h, 4), 1 + (int)some(h, 300), some(h, 3) ? queue_there(h) : "entry");
+		      cpus, walltime, some(h, 3) ? queue_there(h) : "entry");
 	if (some(h, 4) == 0)
 		strbuf_puts(&b, ",\"hold\":\"u\"");
 	if (some(h, 6) == 0)
@@ -71,10 +72,11 @@ static void submit(struct history *h)
 		strbuf_printf(&b, ",\"depend\":\"afterany:%lld\"", (long long)(1 + some(h, h->submitted)));
 	if (some(h, 4) == 0)
 		strbuf_printf(&b, ",\"array\":\"%s\"", SOME(h, "0-3%2", "1,5-7", "2-4%1"));
-	if (some(h, 5) == 0)
-		strbuf_printf(&b, ",\"type\":\"Q\",\"deadline\":%lld%s",
-			      (long long)(h->now_us / 1000000 + 400 + (int64_t)some(h, 2000)),
+	if (some(h, 5) == 0) {
+		int64_t deadline = h->now_us / 1000000 + 400 + (int64_t)some(h, 2000);
+		strbuf_printf(&b, ",\"type\":\"Q\",\"deadline\":%lld%s", (long long)deadline,
 			      some(h, 2) ? "" : ",\"require_guarantee\":true");
+	}
 	strbuf_puts(&b, "}");
 	ask(h, some(h, 3) ? getuid() : 65534, "POST", "/v1/jobs", "%s", b.text);
 	h->submitted = h->s->jobs->next_number - 1;
@@ -139,11 +141,13 @@ static void report(struct history *h, const json_t *job, const char *rest)
 static void ended_write(struct history *h, char *ret, size_t size)
 {
 	int64_t now = h->now_us / 1000000;
+	int status = (int)some(h, 3);
+	const char *used = some(h, 2) ? ",\"used\":{\"cput\":3,\"memory\":512,\"walltime\":7}" : "";
+	const char *how =
+		SOME(h, "", ",\"comment\":\"it said so\"", ",\"cause\":\"walltime\"", ",\"cause\":\"deleted\"");
 
 	snprintf(ret, size, "\"result\":\"ended\",\"job\":{\"exit_status\":%d,\"started\":%lld,\"ended\":%lld%s%s}%s",
-		 (int)some(h, 3), (long long)now - 9, (long long)now - 2,
-		 some(h, 2) ? ",\"used\":{\"cput\":3,\"memory\":512,\"walltime\":7}" : "",
-		 SOME(h, "", ",\"comment\":\"it said so\"", ",\"cause\":\"walltime\"", ",\"cause\":\"deleted\""),
+		 status, (long long)now - 9, (long long)now - 2, used, how,
 		 some(h, 3) ? "" : ",\"why\":\"its output stays there\"");
 }
 
@@ -155,12 +159,15 @@ static void courier(struct history *h)
 
 	if (n) {
 		const json_t *job = json_array_get(jobs, some(h, n));
+		int there;
+		char state;
 		switch (some(h, 8)) {
 		case 0:
 		case 1:
 		case 2:
-			snprintf(text, sizeof text, "\"result\":\"accepted\",\"there\":\"%d%s.there\"",
-				 (int)some(h, 90), some(h, 2) ? "[]" : "");
+			there = (int)some(h, 90);
+			snprintf(text, sizeof text, "\"result\":\"accepted\",\"there\":\"%d%s.there\"", there,
+				 some(h, 2) ? "[]" : "");
 			break;
 		case 3:
 			snprintf(text, sizeof text, "\"result\":\"back\"%s",
@@ -168,8 +175,9 @@ static void courier(struct history *h)
 			break;
 		case 4:
 		case 5:
-			snprintf(text, sizeof text, "\"result\":\"state\",\"state\":\"%c\",\"guaranteed\":%s",
-				 "QRHWSEx"[some(h, 7)], some(h, 2) ? "true" : "false");
+			state = "QRHWSEx"[some(h, 7)];
+			snprintf(text, sizeof text, "\"result\":\"state\",\"state\":\"%c\",\"guaranteed\":%s", state,
+				 some(h, 2) ? "true" : "false");
 			break;
 		case 6:
 			ended_write(h, text, sizeof text);

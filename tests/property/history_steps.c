@@ -60,18 +60,15 @@ static void op_process(struct history *h)
 	} else if (one_in(h, 8)) {
 		dispatch_engine.attempt_lost(h->s, x.tag, NULL, one_in(h, 2) ? "the host is gone" : NULL);
 	} else {
-		struct result r = {.tag = x.tag,
-				   .how = x.started ? (one_in(h, 4) ? RESULT_SIGNALED : RESULT_EXITED)
-						    : RESULT_NOT_STARTED,
-				   .status = (int)below(h, 3),
-				   .cause = one_in(h, 6) ? CAUSE_WALLTIME : 0,
-				   .cpu_ms = below(h, 100000),
-				   .memory_kib = below(h, 100000),
-				   .started_us = h->now_us - 5000000,
-				   .ended_us = h->now_us,
-				   .session = 4711,
-				   .saves = some_saves(h),
-				   .reason = one_in(h, 5) ? "some reason" : NULL};
+		struct result r = {
+			.tag = x.tag, .started_us = h->now_us - 5000000, .ended_us = h->now_us, .session = 4711};
+		r.how = !x.started ? RESULT_NOT_STARTED : one_in(h, 4) ? RESULT_SIGNALED : RESULT_EXITED;
+		r.status = (int)below(h, 3);
+		r.cause = one_in(h, 6) ? CAUSE_WALLTIME : 0;
+		r.cpu_ms = below(h, 100000);
+		r.memory_kib = below(h, 100000);
+		r.saves = some_saves(h);
+		r.reason = one_in(h, 5) ? "some reason" : NULL;
 		dispatch_engine.attempt_ended(h->s, &r);
 	}
 }

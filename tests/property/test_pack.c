@@ -93,7 +93,8 @@ static void small_open(struct small *t, uint64_t seed)
 
 	rng_seed(&r, seed);
 	more = chance(&r, 0.6);
-	*t = (struct small){.c = random_cluster(&r, (int)rng_range(&r, 1, NODES), more), .scatter = chance(&r, 0.15)};
+	*t = (struct small){.c = random_cluster(&r, (int)rng_range(&r, 1, NODES), more)};
+	t->scatter = chance(&r, 0.15);
 	for (uint32_t i = 1; i < t->c->nodes.n; i++)
 		if (chance(&r, 0.2))
 			cluster_share_host(t->c, i - 1, i);

@@ -66,16 +66,15 @@ static void bench_close(struct bench *b)
 static struct manner random_manner(struct bench *b)
 {
 	struct rng *r = &b->r;
+	struct manner m = {.may_remove = rng_below(r, 2) ? (unsigned)rng_below(r, 256) : 0};
 
-	return (struct manner){
-		.may_remove = rng_below(r, 2) ? (unsigned)rng_below(r, 256) : 0,
-		.only_younger = rng_below(r, 2),
-		.push_depth = (int)rng_below(r, 4),
-		.alloc = (enum alloc)rng_below(r, ALLOC_CONTIGUOUS + 1),
-		.scatter = rng_below(r, 5) == 0,
-		.largest_first = rng_below(r, 2),
-		.on = rng_below(r, 3) ? NULL : &b->on,
-	};
+	m.only_younger = rng_below(r, 2);
+	m.push_depth = (int)rng_below(r, 4);
+	m.alloc = (enum alloc)rng_below(r, ALLOC_CONTIGUOUS + 1);
+	m.scatter = rng_below(r, 5) == 0;
+	m.largest_first = rng_below(r, 2);
+	m.on = rng_below(r, 3) ? NULL : &b->on;
+	return m;
 }
 
 /* Returns true if nothing is reserved on the node in an interval, nor keeps others from it. */
@@ -127,9 +126,10 @@ static bool fenceable(struct bench *b, uint32_t node, const struct fence *f)
 static void random_fence(struct bench *b)
 {
 	uint32_t node = (uint32_t)rng_below(&b->r, b->p->nnodes);
-	struct fence f = {.start = rng_range(&b->r, 5, 80), .id = (uint32_t)rng_range(&b->r, 1, FENCES)};
+	struct fence f = {.start = rng_range(&b->r, 5, 80)};
 	bool bound = false;
 
+	f.id = (uint32_t)rng_range(&b->r, 1, FENCES);
 	f.end = rng_below(&b->r, 4) ? f.start + rng_range(&b->r, 1, 60) : TIME_NEVER;
 	if (rng_below(&b->r, 2) && b->p->total[node].v[RES_CPU])
 		f.part.v[RES_CPU] = rng_range(&b->r, 1, b->p->total[node].v[RES_CPU]);

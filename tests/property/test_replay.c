@@ -358,6 +358,8 @@ static bool live_through(uint64_t seed, bool loud, uint32_t refused)
 	if (loud)
 		printf("# hooks were called %u times for submit, %u modify, %u start, %u end\n",
 		       lua_called(HOOK_SUBMIT), lua_called(HOOK_MODIFY), lua_called(HOOK_START), lua_called(HOOK_END));
+	if (loud)
+		printf("# digest of the requests: %016llx\n", (unsigned long long)h.digest);
 	good = good && restart(&h) && drain(&h) && restart(&h) && memory_returns(&h, refused) && books_balance(&h) &&
 	       lines_balance(&h);
 	store_close(h.s->store);

@@ -54,8 +54,10 @@ static void world(struct site **ret, uint64_t seed)
 		assert_int_equal(site_ask(*ret, getuid(), "PATCH", "/v1/queues/batch",
 					  "{\"changes\":[{\"op\":\"set\",\"name\":\"kill_delay\",\"value\":\"90\"}]}"),
 				 200);
-	for (int n = (int)rng_range(&rng, 1, 5); n > 0; n--)
-		submit(*ret, rng_range(&rng, 1, 7), rng_range(&rng, 1, 6) * 600);
+	for (int n = (int)rng_range(&rng, 1, 5); n > 0; n--) {
+		int64_t cpus = rng_range(&rng, 1, 7);
+		submit(*ret, cpus, rng_range(&rng, 1, 6) * 600);
+	}
 	if (rng_below(&rng, 3) == 0)
 		site_ask(*ret, getuid(), "PATCH", "/v1/nodes/n2", "{\"drain_at\":1800003000}");
 	server_turn((*ret)->s);

@@ -38,10 +38,11 @@ static struct workload *workload_random(struct rng *rng)
 		int64_t wall = 1 + (int64_t)rng_below(rng, rng_below(rng, 2) ? 50 : 3000);
 		int64_t most = rng_below(rng, 4) ? CPUS / 4 : CPUS;
 		at += (int64_t)rng_below(rng, rng_below(rng, 3) ? 3 : 400);
+		int64_t runtime = 1 + (int64_t)rng_below(rng, (uint64_t)wall);
 		vec_push(&w->jobs, (struct wjob){.id = i + 1,
 						 .submit = at,
 						 .walltime = wall,
-						 .runtime = 1 + (int64_t)rng_below(rng, (uint64_t)wall),
+						 .runtime = runtime,
 						 .deadline = TIME_NEVER,
 						 .procs = 1 + (int32_t)rng_below(rng, (uint64_t)most),
 						 .text = -1,
