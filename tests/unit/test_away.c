@@ -28,15 +28,15 @@ static int ask(struct site *f, const char *method, const char *path, const char 
 	return status;
 }
 
+static const char site_body[] =
+	"{\"servers\":\"x.example.org\",\"token\":\"s1.secret.0123456789abcdef0123456789abcdef\"}";
+
 static int setup(void **state)
 {
-	static const char body[] =
-		"{\"servers\":\"x.example.org\",\"token\":\"s1.secret.0123456789abcdef0123456789abcdef\"}";
-
 	if (site_setup(state, "n[1-2]:cpus=4:mem=8gb", EPOCH) != 0)
 		return -1;
-	assert_int_equal(ask(*state, "PUT", "/v1/sites/east", body), 201);
-	assert_int_equal(ask(*state, "PUT", "/v1/sites/west", body), 201);
+	assert_int_equal(ask(*state, "PUT", "/v1/sites/east", site_body), 201);
+	assert_int_equal(ask(*state, "PUT", "/v1/sites/west", site_body), 201);
 	return 0;
 }
 
@@ -136,6 +136,41 @@ static void stays_elsewhere(void **state)
 	says(f, "/v1/jobs/1", "\"queue\":\"long@east\"");
 }
 
+static void set(struct site *f, const char *path, const char *name, const char *value)
+{
+	char body[200];
+
+	snprintf(body, sizeof body, "{\"changes\":[{\"op\":\"set\",\"name\":\"%s\",\"value\":\"%s\"}]}", name, value);
+	assert_int_equal(ask(f, "PATCH", path, body), 200);
+}
+
+/* A job in a routing queue that only another site could hold is blocked here as soon as no way
+ * leads there, and only as long. */
+static void way_there_changes(void **state)
+{
+	struct site *f = *state;
+
+	for (int i = 0; i < 2; i++) {
+		const char *path = i ? "/v1/queues/first" : "/v1/queues/entry";
+		assert_int_equal(ask(f, "PUT", path, "{}"), 201);
+		set(f, path, "queue_type", "Route");
+		set(f, path, "route_destinations", i ? "entry" : "long@east");
+		set(f, path, "enabled", "True");
+	}
+	submit(f, "first", "nodes=1:ppn=64"); /* neither queue is started: it stays there */
+	says(f, "/v1/jobs/1", "\"blocks\":\"user,queue\"");
+	set(f, "/v1/queues/entry", "route_destinations", "batch");
+	says(f, "/v1/jobs/1", "\"blocks\":\"user,queue,misfit\"");
+	set(f, "/v1/queues/entry", "route_destinations", "long@east");
+	says(f, "/v1/jobs/1", "\"blocks\":\"user,queue\"");
+	assert_int_equal(ask(f, "DELETE", "/v1/sites/east", "{}"), 200);
+	says(f, "/v1/jobs/1", "\"blocks\":\"user,queue,misfit\"");
+	assert_int_equal(ask(f, "PUT", "/v1/sites/east", site_body), 201);
+	says(f, "/v1/jobs/1", "\"blocks\":\"user,queue\"");
+	assert_int_equal(ask(f, "DELETE", "/v1/queues/entry", "{}"), 200);
+	says(f, "/v1/jobs/1", "\"blocks\":\"user,queue,misfit\"");
+}
+
 /* A site that says of a job's end what no job can have. */
 static void ended_absurdly(void **state)
 {
@@ -199,6 +234,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(there_and_back, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(fits_elsewhere, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(stays_elsewhere, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(way_there_changes, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(ended_absurdly, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(forgotten_here, setup, site_teardown),
 	};

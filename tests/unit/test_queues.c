@@ -372,6 +372,26 @@ static void routed_out(void **state)
 	says(f, "queue feed is not enabled");
 }
 
+/* Jobs of a queue that becomes a routing queue do not start from it; they may when it becomes an
+ * execution queue again. */
+static void retyped(void **state)
+{
+	struct site *f = *state;
+	unsigned long long job;
+
+	queue(f, "in", SET("queue_type", "Execution"));
+	job = submit(f, "\"queue\":\"in\",\"resources\":[\"walltime=100\"]");
+	assert_true(job > 0);
+	shows(f, job, "\"blocks\":\"user\"");
+	for (int i = 0; i < 2; i++) {
+		queue(f, "in", i ? SET("queue_type", "Execution") : SET("queue_type", "Route"));
+		settle(f);
+		shows(f, job, i ? "\"blocks\":\"user\"" : "\"blocks\":\"user,queue\"");
+		site_reopen(f);
+		shows(f, job, i ? "\"blocks\":\"user\"" : "\"blocks\":\"user,queue\"");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -384,6 +404,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(routed_on, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(routed_out, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(restarted, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(retyped, setup, site_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

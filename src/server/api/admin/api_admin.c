@@ -19,6 +19,7 @@
 #include "net/http.h"
 #include "net/protocol.h"
 #include "plan/plan.h"
+#include "rules/admit.h"
 #include "rules/attr.h"
 #include "sched/sched.h"
 #include "server/api/admin/metrics.h"
@@ -468,13 +469,16 @@ void api_queue_change(struct server *s, const struct call *c)
 		return;
 	}
 	audit_attrs(s, c->w, "queue", q->name, &before, &q->attrs);
+	bool routed = admit_routes(&before), routes = admit_routes(&q->attrs);
 	attrs_fini(&before);
 	attrs_store(s, "queue", q->name, &q->attrs);
 	queue_record(s, q, c->body, started, enabled, c->w->user);
-	if (attrs_bool(&q->attrs, SET_STARTED) != started)
+	if (attrs_bool(&q->attrs, SET_STARTED) != started || routes != routed)
 		queue_toggled(s, q);
 	if (queues_lay(s))
 		world_changed(s);
+	else if (routed || routes)
+		block_ways(s);
 	world_endings(s);
 	block_limits(s);
 	queues_route(s);
@@ -493,6 +497,7 @@ void api_queue_delete(struct server *s, const struct call *c)
 		return;
 	}
 	queue_drop(s, q, c->w);
+	block_ways(s);
 	reply_empty(s, c->r, 200);
 }
 

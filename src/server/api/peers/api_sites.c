@@ -47,8 +47,10 @@
 #include "server/job/keys.h"
 #include "server/job/spec.h"
 #include "server/job/submission.h"
+#include "server/life/enter/queues.h"
 #include "server/life/peers/away.h"
 #include "server/life/run/prepare.h"
+#include "server/life/world/block.h"
 #include "server/server.h"
 #include "server/settings/remotes.h"
 #include "store/store.h"
@@ -144,6 +146,8 @@ void api_site_put(struct server *s, const struct call *c)
 	}
 	put_record(s, c, servers);
 	remote_put(s, c->name, servers, member_find_text(c->body, "token"));
+	block_ways(s);
+	queues_route(s);
 	explicit_bzero(&t, sizeof t);
 	reply_empty(s, c->r, 201);
 }
@@ -165,6 +169,7 @@ void api_site_delete(struct server *s, const struct call *c)
 	}
 	audit_record(s, c->w, "server", c->name, "site removed", NULL, NULL);
 	remote_drop(s, c->name);
+	block_ways(s);
 	reply_empty(s, c->r, 200);
 }
 

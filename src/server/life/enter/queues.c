@@ -23,8 +23,8 @@
 #include "server/life/world/block.h"
 #include "server/server.h"
 
-/* Blocks or releases all jobs of a queue after it was stopped or started, in slices. Nothing of
- * it is stored: recovery derives the same. */
+/* Blocks or releases all jobs of a queue after it was stopped or started, or became a routing queue
+ * or an execution queue, in slices. Nothing of it is stored: recovery derives the same. */
 struct queue_work {
 	struct work work;
 	uint32_t queue; /* word of its name */
@@ -45,7 +45,7 @@ static void queue_free(struct server *s, struct queue_work *w)
 static bool queue_step(struct server *s, struct work *work)
 {
 	struct queue_work *w = (struct queue_work *)work;
-	bool started = queue_is_started(s, w->queue);
+	bool stands = !queue_is_started(s, w->queue) || queue_routes(s, w->queue);
 
 	for (int i = 0; i < SCAN && w->at < s->jobs->entries.n; i++) {
 		uint32_t id = w->at++;
@@ -53,11 +53,9 @@ static bool queue_step(struct server *s, struct work *work)
 		bool blocked = gate_blocks(s->gate, id) & BLOCK_QUEUE;
 		if (!e->spec || e->spec->queue != w->queue || entry_ended(s, id))
 			continue;
-		if (started && queue_routes(s, w->queue))
-			continue; /* they are offered to their destinations: queues_turn() */
-		if (started && blocked)
+		if (!stands && blocked)
 			block_clear(s, id, BLOCK_QUEUE);
-		else if (!started && !blocked && entry_job(s, id)->state <= STATE_ALLOCATED)
+		else if (stands && !blocked && entry_job(s, id)->state <= STATE_ALLOCATED)
 			block_set(s, id, BLOCK_QUEUE);
 		else
 			continue;
@@ -84,7 +82,7 @@ void queue_toggled(struct server *s, const struct queue *q)
 	struct queue_work *w = mem_zalloc(sizeof *w);
 
 	w->queue = word_add(s, q->name);
-	w->stops = !attrs_bool(&q->attrs, SET_STARTED);
+	w->stops = !attrs_bool(&q->attrs, SET_STARTED) || admit_routes(&q->attrs);
 	s->slices->queue_works++;
 	s->slices->queue_stops += w->stops;
 	work_add(s, &w->work, &kind);

@@ -5,7 +5,7 @@
 struct queue;
 struct server;
 
-/* Blocks or releases the jobs of a queue that was started or stopped. */
+/* Blocks or releases the jobs of a queue that was started or stopped, or whose type changed. */
 void queue_toggled(struct server *s, const struct queue *q);
 /* Offers jobs that wait in started routing queues to their destinations. Called after queues
  * have changed. */

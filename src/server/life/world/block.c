@@ -152,6 +152,13 @@ void block_fit(struct server *s, uint32_t id)
 		block_clear(s, id, BLOCK_MISFIT);
 }
 
+void block_ways(struct server *s)
+{
+	for (uint32_t id = 1; id < s->jobs->entries.n; id++)
+		if (s->jobs->entries.v[id].spec && is_waiting(s, id))
+			block_fit(s, id);
+}
+
 void block_running(struct server *s, uint32_t id)
 {
 	gate_leave(s->gate, id);

@@ -22,6 +22,8 @@ void block_set(struct server *s, uint32_t id, unsigned bits);
 void block_clear(struct server *s, uint32_t id, unsigned bits);
 /* Blocks or releases a job after a change of nodes, depending on whether they could hold it. */
 void block_fit(struct server *s, uint32_t id);
+/* Does so for all jobs, after a change of the ways by which they may leave for other sites. */
+void block_ways(struct server *s);
 /* Removes a running job from the gate, whatever blocked it. */
 void block_running(struct server *s, uint32_t id);
 void block_due(struct server *s); /* releases jobs whose time has come */
