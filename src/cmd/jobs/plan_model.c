@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/names.h"
 #include "cmd/lib/object.h"
 
 #define MINUTE 60
@@ -32,32 +33,24 @@ static int piece_compare(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static int node_find(const struct plan_view *v, const char *name)
-{
-	for (size_t i = 0; i < v->nodes.n; i++)
-		if (strcmp(v->nodes.v[i].name, name) == 0)
-			return (int)i;
-	return -1;
-}
-
 static void pieces_add(struct plan_view *v, const json_t *pieces)
 {
 	const json_t *piece;
+	struct names names = {0};
 	size_t i;
-	int node = -1;
 
+	for (i = 0; i < v->nodes.n; i++)
+		names_add(&names, v->nodes.v[i].name);
 	json_array_foreach(pieces, i, piece)
 	{
-		const char *name = object_text(piece, "node");
-		/* Pieces of a node usually come together. */
-		if (node < 0 || strcmp(v->nodes.v[node].name, name) != 0)
-			node = node_find(v, name);
-		if (node < 0)
+		uint32_t node;
+
+		if (!names_find(&names, object_text(piece, "node"), &node))
 			continue;
 		struct plan_piece p = {.job = object_text(piece, "job"),
 				       .name = object_text(piece, "name"),
 				       .owner = object_text(piece, "owner"),
-				       .node = node,
+				       .node = (int)node,
 				       .cpus = object_number(piece, "cpus", 1),
 				       .start = object_number(piece, "start", v->now),
 				       .end = object_number(piece, "end", INT64_MAX),
@@ -66,6 +59,7 @@ static void pieces_add(struct plan_view *v, const json_t *pieces)
 		p.number = atoi(p.job);
 		vec_push(&v->pieces, p);
 	}
+	names_fini(&names);
 	if (v->pieces.n)
 		qsort(v->pieces.v, v->pieces.n, sizeof *v->pieces.v, piece_compare);
 	for (size_t k = 0; k < v->pieces.n; k++) {

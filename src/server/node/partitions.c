@@ -96,7 +96,6 @@ static void def_lay(struct server *s, const struct object *d, bool *has)
 void partitions_lay(struct server *s)
 {
 	bool *has = mem_zalloc((s->cluster->nodes.n + 1) * sizeof *has);
-	int64_t first = NODE_ANY;
 
 	if (s->hosts->layout && !s->objects->of[OBJECT_PARTITION].n && !s->cluster->partitions.n) {
 		free(has);
@@ -106,13 +105,9 @@ void partitions_lay(struct server *s)
 	cluster_drop_partitions(s->cluster);
 	for (size_t i = 0; i < s->objects->of[OBJECT_PARTITION].n; i++)
 		def_lay(s, s->objects->of[OBJECT_PARTITION].v[i], has);
-	for (uint32_t i = 0; i < s->hosts->here; i++) { /* virtual nodes share this machine */
-		if (s->cluster->nodes.v[i].partition != PARTITION_NONE)
-			continue;
-		if (first == NODE_ANY)
-			first = i;
-		else
-			cluster_share_host(s->cluster, (uint32_t)first, i);
-	}
+	/* virtual nodes share this machine */
+	for (uint32_t i = 0; i < s->cluster->nodes.n; i++)
+		has[i] = i < s->hosts->here && s->cluster->nodes.v[i].partition == PARTITION_NONE;
+	cluster_make_ring(s->cluster, has);
 	free(has);
 }
