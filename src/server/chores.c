@@ -141,7 +141,6 @@ static const struct chore chores[] = {
 	{STAGE_DUE, .turn = dispatch_overruns, .wake = dispatch_next},
 	{STAGE_DUE, .turn = outage_turn, .wake = outage_next},
 	{STAGE_DUE, .turn = reservations_turn, .wake = reservations_wake},
-	{STAGE_DUE, .when = IF_WRITABLE, .turn = forgets_turn, .wake = forgets_next},
 	{STAGE_DUE, .when = IF_WRITABLE, .turn = retention_turn, .due_us = retention_next},
 	{STAGE_DUE, .when = IF_WRITABLE, .turn = audit_turn},
 	{STAGE_DUE, .turn = offline_turn, .due_us = offline_next},
@@ -173,6 +172,8 @@ static const struct chore chores[] = {
 
 	{STAGE_SETTLED, .turn = sharing_committed, .due_us = sharing_due},
 	{STAGE_SETTLED, .turn = history_file, .due_us = history_next},
+	/* here, so that the history on disk has a job before memory loses it */
+	{STAGE_SETTLED, .turn = forgets_turn, .due_us = forgets_next},
 };
 
 static bool may(const struct server *s, const struct chore *c)

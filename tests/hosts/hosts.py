@@ -497,7 +497,7 @@ class Server(Daemon):
 
     def job(self, id):
         status, data = self.api("GET", "/v1/jobs/" + id.replace("[", "%5B").replace("]", "%5D"))
-        return data if status == 200 else {"state": "gone", "error": data}
+        return data if status == 200 else {"state": "gone", "comment": f"status {status}, {data}"}
 
     def wait(self, id, states="C", limit=LIMIT):
         j = {}

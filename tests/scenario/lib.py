@@ -273,7 +273,7 @@ class Instance:
 
     def job(self, id):
         status, data = self.api("GET", "/v1/jobs/" + id.replace("[", "%5B").replace("]", "%5D"))
-        return data if status == 200 else {"state": "gone", "error": data}
+        return data if status == 200 else {"state": "gone", "comment": "status %s, %s" % (status, data)}
 
     def state(self, id):
         return self.job(id)["state"]

@@ -14,6 +14,7 @@
 #include "server/base/agenda.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
+#include "server/base/turn.h"
 #include "server/job/attempt.h"
 #include "server/job/failures.h"
 #include "server/job/jobs.h"
@@ -148,5 +149,5 @@ int64_t forgets_next(const struct server *s)
 {
 	struct heap_item x;
 
-	return heap_peek(&s->agenda->forgets, &x) ? x.time : TIME_NEVER;
+	return !s->turn->trouble && heap_peek(&s->agenda->forgets, &x) ? x.time * 1000000 : TIME_NEVER;
 }

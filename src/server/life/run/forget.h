@@ -6,8 +6,10 @@
 
 struct server;
 
-void forgets_turn(struct server *s); /* drops expired jobs from memory and store */
-/* Returns the time of the next one; TIME_NEVER: none. */
+/* Drops expired jobs from memory and store. Their rows of the history must be committed: requests
+ * for a job that is not in memory are answered from there. */
+void forgets_turn(struct server *s);
+/* Returns the time of the next one, microseconds; TIME_NEVER: none, or nothing can be stored. */
 int64_t forgets_next(const struct server *s);
 
 /* Drops a forgotten job's reference; 0: none. */
