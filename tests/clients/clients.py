@@ -13,15 +13,6 @@ from lib import *
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def missing(name, programs):
-	"""The case is skipped, with the reason, unless the programs are there."""
-	for p in programs:
-		if not shutil.which(p):
-			skip(name, p + " is not installed")
-			return True
-	return False
-
-
 def job(i, resources, script, limit=60):
 	"""Runs a script as a job; (exit status, standard output, standard error)."""
 	id = i.sub("-N", "t", "-l", resources, "-v", "ASAN_OPTIONS", script=script)

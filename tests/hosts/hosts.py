@@ -22,6 +22,8 @@ LIMIT = 60  # seconds that a command may take
 USERS = {"alice": 42001, "bob": 42002, "carol": 42003}  # of every host; nobody else knows them
 SANITIZERS = {"ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1",
               "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
+# Each host has two processors, however many this machine has: some scenarios need jobs that fit only on several hosts.
+TOPOLOGY = {"HWLOC_SYNTHETIC": "package:1 core:2 pu:1", "HWLOC_THISSYSTEM": "1"} if os.cpu_count() > 1 else {}
 TROUBLE = ("ERROR: AddressSanitizer", "runtime error:", "Assertion")
 
 
@@ -228,7 +230,7 @@ class Host:
     def environment(self, user=None, env=None):
         e = {"PATH": f"{self.world.build}/src/cmd:{self.world.build}/src/agent:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
              "HOME": f"/home/{user}" if user else "/root", "USER": user or "root", "LOGNAME": user or "root", "SHELL": "/bin/sh",
-             "LANG": "C.UTF-8", "TZ": "UTC", "NO_COLOR": "1", **SANITIZERS}
+             "LANG": "C.UTF-8", "TZ": "UTC", "NO_COLOR": "1", **SANITIZERS, **TOPOLOGY}
         e.update(env or {})
         return e
 

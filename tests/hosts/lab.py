@@ -15,7 +15,7 @@ if hosts.impossible():
     print("1..0 # SKIP " + hosts.impossible())
     sys.exit(0)
 import lib
-from lib import has, holds, report, same, scenario
+from lib import has, holds, missing, report, same, scenario
 from hosts import *
 
 BUILD = os.path.dirname(os.path.dirname(lib.commands))

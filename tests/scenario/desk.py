@@ -5,10 +5,10 @@ import struct
 
 from lib import *
 
-BEST = "none"  # the best way to stop jobs that there is here
-if os.geteuid() == 0 and os.path.isdir("/sys/fs/cgroup/freezer"):
+BEST = "none"  # the best way to stop jobs here; a container may show the groups without letting anybody write
+if os.geteuid() == 0 and os.access("/sys/fs/cgroup/freezer", os.W_OK):
     BEST = "v1"
-if os.geteuid() == 0 and os.path.exists("/sys/fs/cgroup/cgroup.controllers"):
+if os.geteuid() == 0 and os.path.exists("/sys/fs/cgroup/cgroup.controllers") and os.access("/sys/fs/cgroup", os.W_OK):
     BEST = "v2"
 POLICY = "idle; pressure=no; quiet=%s; return=%s"
 

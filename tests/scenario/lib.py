@@ -7,6 +7,7 @@ goes on.
 """
 import atexit
 import difflib
+import functools
 import http.client
 import json
 import os
@@ -57,6 +58,24 @@ def skip(name, reason):
     global count
     count += 1
     print("ok %d - %s # SKIP %s" % (count, name, reason), flush=True)
+
+
+def missing(name, programs):
+    """Reports a case as skipped, and returns true, if one of the programs is not installed, or is an mpirun that does not work by itself."""
+    for p in programs:
+        if not shutil.which(p):
+            skip(name, p + " is not installed")
+            return True
+        if p.startswith("mpirun") and not mpirun_works(p):
+            skip(name, p + " cannot run one process here")
+            return True
+    return False
+
+
+@functools.cache
+def mpirun_works(program):
+    env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    return subprocess.run([program, "-np", "1", "--oversubscribe", "true"], env=env, capture_output=True, timeout=60).returncode == 0
 
 
 def same(name, got, expected):

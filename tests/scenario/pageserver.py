@@ -72,4 +72,8 @@ def user_make(i):
 
 
 def system_possible():
-    return os.geteuid() == 0 and shutil.which("openssl") and os.path.exists(os.path.dirname(server) + "/shunt-signin")
+    """Returns true if a system's server with a page can be started here: this build has a page, and its program for passwords."""
+    built = os.path.dirname(server)
+    with open(built + "/../../page/page_files.c") as f:
+        page = "npage_files = 0;" not in f.read()
+    return page and os.geteuid() == 0 and shutil.which("openssl") and os.path.exists(built + "/shunt-signin")
