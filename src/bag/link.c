@@ -145,7 +145,20 @@ void gate_close(struct gate_link *g)
 	g->fd = -1;
 }
 
-int bag_link_open(const struct credential *c, pid_t *ret_pid, struct err *err)
+/* Makes an address the first that is tried. */
+static void place_prefer(struct credential *c, const char *where)
+{
+	char first[sizeof c->where[0]];
+
+	for (int i = 1; i < c->nwhere; i++)
+		if (strcmp(c->where[i], where) == 0) {
+			memcpy(first, c->where[0], sizeof first);
+			memcpy(c->where[0], c->where[i], sizeof first);
+			memcpy(c->where[i], first, sizeof first);
+		}
+}
+
+int bag_link_open(struct credential *c, pid_t *ret_pid, struct err *err)
 {
 	char program[PATH_MAX + 64], line[1024];
 	char *words[4 + CREDENTIAL_PLACES] = {"shunt-connect", "--fingerprint", (char *)(uintptr_t)c->fingerprint};
@@ -158,10 +171,13 @@ int bag_link_open(const struct credential *c, pid_t *ret_pid, struct err *err)
 	int fd = talk(program, words, ret_pid, line, sizeof line, err);
 	if (fd < 0)
 		return fd;
-	if (strncmp(line, "ok ", 3) == 0)
+	if (strncmp(line, "ok ", 3) == 0) {
+		place_prefer(c, line + 3);
 		return fd;
+	}
 	close(fd);
 	own_kill(*ret_pid);
 	const char *text = strchr(line, ' ');
-	return err_set(err, -ECONNREFUSED, "the broker is not there: %s", text ? text + 1 : line);
+	return err_set(err, strncmp(line, "absent ", 7) == 0 ? -ECONNREFUSED : -EHOSTUNREACH,
+		       "the broker is not there: %s", text ? text + 1 : line);
 }

@@ -24,7 +24,9 @@ void gate_close(struct gate_link *g);
 /* Adds the addresses at which others reach this host, with `port`, to a credential. */
 void places_here(struct credential *c, int port);
 
-/* Connects to the broker: returns a descriptor whose other end is the child *ret_pid, or -errno. */
-int bag_link_open(const struct credential *c, pid_t *ret_pid, struct err *err);
+/* Connects to the broker: returns a descriptor whose other end is the child *ret_pid, or -errno.
+ * The address that answered becomes the first one of `c`. -ECONNREFUSED: nothing listens at any
+ * of them. */
+int bag_link_open(struct credential *c, pid_t *ret_pid, struct err *err);
 
 #endif

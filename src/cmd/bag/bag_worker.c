@@ -27,6 +27,7 @@
 
 enum {
 	RETURN_SECONDS = 600, /* lifetime of a session key */
+	REFUSED_PART = 20,    /* fraction of --patience after which a closed port means that the broker has ended */
 	CODE_CUT = 77,	      /* exit code of the working process if its connection ended */
 };
 
@@ -53,7 +54,8 @@ static const struct option worker_options[] = {
 	{"end", OPTION_NUMBER, WORKER_AT(end), "TIME", NULL, NULL, 1, INT64_MAX / 4,
 	 "end at TIME, in seconds since 1970", 0},
 	{"patience", OPTION_NUMBER, WORKER_AT(patience), "N", "600", NULL, 0, RETURN_SECONDS,
-	 "if the connection breaks, try to come back for N seconds", 0},
+	 "if the connection breaks, try to come back for N seconds; for a twentieth of that if the broker's host refuses connections",
+	 0},
 	{0},
 };
 
@@ -117,12 +119,28 @@ static int64_t clock_now(clockid_t clock)
 	return (int64_t)t.tv_sec;
 }
 
+/* Connects to the broker again. -ECONNREFUSED: the machine where it was answers that nothing
+ * listens there; what other addresses answer proves nothing, they may be those of other
+ * machines. */
+static int link_again(struct credential *where, pid_t *ret_pid, struct err *err)
+{
+	struct credential known = *where;
+
+	known.nwhere = 1;
+	int rc = bag_link_open(&known, ret_pid, err), fd = rc;
+	if (rc < 0)
+		fd = bag_link_open(where, ret_pid, err);
+	return fd < 0 && rc == -ECONNREFUSED ? rc : fd;
+}
+
 /* Joins with the credential's secret, and reconnects with its session key for at most the given
- * seconds. */
+ * seconds. A broker that was killed never listens there again: the next one has another port and
+ * key. A relay or a router in between may refuse for a moment. */
 static int worker_remote(const struct command *c, struct credential *where, struct worker_offer *offer,
 			 int64_t patience)
 {
 	int64_t last = clock_now(CLOCK_MONOTONIC), end = offer->seconds < 0 ? -1 : last + offer->seconds;
+	int64_t heard = last; /* when it was last connected, or not refused */
 	struct err err;
 	bool joined = false;
 
@@ -132,7 +150,7 @@ static int worker_remote(const struct command *c, struct credential *where, stru
 		return command_fail(c, "mmap: %s", strerror(errno));
 	for (;; sleep(1)) {
 		pid_t pid;
-		int fd = bag_link_open(where, &pid, &err);
+		int fd = joined ? link_again(where, &pid, &err) : bag_link_open(where, &pid, &err);
 		if (fd < 0 && !joined)
 			return command_fail(c, "%s", err.text);
 		if (fd >= 0) {
@@ -155,10 +173,14 @@ static int worker_remote(const struct command *c, struct credential *where, stru
 			last = clock_now(CLOCK_MONOTONIC);
 			joined = true;
 		}
+		if (fd != -ECONNREFUSED)
+			heard = clock_now(CLOCK_MONOTONIC);
 		if (terminated || (end >= 0 && clock_now(CLOCK_MONOTONIC) >= end))
 			return EXIT_OK;
 		if (clock_now(CLOCK_MONOTONIC) - last >= patience)
 			return command_fail(c, "the connection to the broker ended, and it did not come back");
+		if (fd == -ECONNREFUSED && clock_now(CLOCK_MONOTONIC) - heard >= patience / REFUSED_PART)
+			return command_fail(c, "the broker has ended: its host refuses connections");
 	}
 }
 
@@ -272,7 +294,7 @@ const struct command command_bag_worker = {
 	.about = "Run tasks for a broker on this or another host.",
 	.details =
 		"Brokers start it by themselves on their own host. On other hosts, give it a credential from 'shunt bag run --invite'. It connects to the broker, so no port needs to be open here. "
-		"If the connection breaks, its tasks are killed, and it tries to come back, for ten minutes unless --patience says otherwise. It ends with the bag.",
+		"If the connection breaks, its tasks are killed, and it tries to come back, for ten minutes unless --patience says otherwise. It ends with the bag, and half a minute after its broker was killed.",
 	.examples = worker_examples,
 	.options = worker_options,
 	.size = sizeof(struct worker_arguments),
