@@ -44,11 +44,16 @@ ssize_t frame_next(const char *buf, size_t n, size_t most, const char **ret_head
 	return (ssize_t)(4 + rest);
 }
 
-void frame_put(struct strbuf *out, const char *head, size_t nhead, const void *data, size_t n)
+void frame_begin(struct strbuf *out, const char *head, size_t nhead, size_t n)
 {
 	number_put(out, 4 + nhead + n);
 	number_put(out, nhead);
 	strbuf_add(out, head, nhead);
+}
+
+void frame_put(struct strbuf *out, const char *head, size_t nhead, const void *data, size_t n)
+{
+	frame_begin(out, head, nhead, n);
 	if (n)
 		strbuf_add(out, data, n);
 }

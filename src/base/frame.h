@@ -14,6 +14,8 @@
  * -EMSGSIZE if more than `most` bytes follow the first 4; -EINVAL if it is malformed. */
 ssize_t frame_next(const char *buf, size_t n, size_t most, const char **ret_head, size_t *ret_nhead,
 		   const char **ret_data, size_t *ret_n);
+/* Writes a frame up to its `n` bytes of data. */
+void frame_begin(struct strbuf *out, const char *head, size_t nhead, size_t n);
 void frame_put(struct strbuf *out, const char *head, size_t nhead, const void *data, size_t n);
 
 #endif

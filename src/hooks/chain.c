@@ -3,13 +3,10 @@
  */
 #include "hooks/chain.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-
-static const char *const results[] = {"accepted", "refused", "failed"};
 
 void hook_answer_fini(struct hook_answer *a)
 {
@@ -146,79 +143,4 @@ size_t hook_chain_body(const struct hook_chain *c, const struct hook_inquiry *q)
 		return 0;
 	job_call(c, q, job, asked);
 	return 1;
-}
-
-/* ---- as JSON ---- */
-
-void hook_answer_write(const struct hook_answer *a, struct strbuf *out)
-{
-	json_t *o = json_pack("{s:s, s:s?, s:O?, s:O?, s:O?, s:O?}", "result", results[a->result], "message",
-			      a->message, "changes", a->changes, "log", a->log, "mails", a->mails, "ran", a->ran);
-	char *text = json_dumps(o, JSON_COMPACT);
-
-	strbuf_puts(out, text);
-	free(text);
-	json_decref(o);
-}
-
-/* Returns true if each element of the list has these texts; after '?' a member may be null, after
- * '#' it is a number. */
-static bool rows_good(const json_t *list, const char *const *names)
-{
-	const json_t *x, *value;
-	size_t i;
-
-	if (!json_is_array(list))
-		return false;
-	json_array_foreach(list, i, x) for (const char *const *name = names; *name; name++)
-	{
-		bool number = **name == '#', null = **name == '?';
-		value = json_object_get(x, *name + (number || null));
-		if (number ? !json_is_integer(value) : !json_is_string(value) && !(null && json_is_null(value)))
-			return false;
-	}
-	return true;
-}
-
-static bool list_take(const json_t *o, const char *name, const char *const *names, json_t **ret)
-{
-	json_t *list = json_object_get(o, name);
-
-	if (!list || json_is_null(list))
-		return true;
-	if (!rows_good(list, names))
-		return false;
-	*ret = json_incref(list);
-	return true;
-}
-
-static bool result_read(const json_t *o, enum hook_result *ret)
-{
-	const char *text = json_string_value(json_object_get(o, "result"));
-
-	for (int i = 0; text && i < 3; i++)
-		if (strcmp(text, results[i]) == 0) {
-			*ret = (enum hook_result)i;
-			return true;
-		}
-	return false;
-}
-
-int hook_answer_read(const json_t *o, struct hook_answer *ret, struct err *err)
-{
-	static const char *const log[] = {"file", "text", NULL}, *const mails[] = {"to", "subject", "text", NULL},
-				 *const ran[] = {"file", "#us", "?failed", NULL};
-	const char *message = json_string_value(json_object_get(o, "message"));
-	json_t *changes = json_object_get(o, "changes");
-
-	*ret = (struct hook_answer){0};
-	if (result_read(o, &ret->result) && (message || ret->result == HOOK_ACCEPTED) &&
-	    (!changes || json_is_null(changes) || json_is_object(changes)) && list_take(o, "log", log, &ret->log) &&
-	    list_take(o, "mails", mails, &ret->mails) && list_take(o, "ran", ran, &ret->ran)) {
-		ret->message = message ? mem_strdup(message) : NULL;
-		ret->changes = json_is_object(changes) ? json_incref(changes) : NULL;
-		return 0;
-	}
-	hook_answer_fini(ret);
-	return err_set(err, -EINVAL, "the answer of the hooks' process can't be read");
 }

@@ -12,7 +12,6 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
-#include "base/vec.h"
 #include "hooks/hook.h"
 
 /* A file and the events that it has functions for. */
@@ -21,8 +20,6 @@ struct hook_file {
 	unsigned events;
 	char *broken; /* why it cannot be used: every event fails with this; NULL: it can be used */
 };
-
-typedef VEC(struct hook_file) hook_files;
 
 /* The outcome for a job: of one file's call, or of all of them. */
 struct hook_answer {

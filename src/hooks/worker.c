@@ -19,10 +19,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/arena.h"
+#include "base/codec.h"
 #include "base/frame.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "hooks/chain.h"
+#include "hooks/frames.h"
 #include "hooks/hook.h"
 
 #define NICE 5
@@ -31,7 +34,9 @@
 #define SAY_US 20000  /* us of CPU time after which the server is notified of long work */
 
 struct worker {
-	hook_files files;
+	struct arena *a; /* owns the files */
+	struct hook_file *files;
+	size_t nfiles;
 	int64_t time_us, ends_us, said_us;
 	struct strbuf in;
 	size_t taken;
@@ -107,80 +112,72 @@ static void timer_set(bool on)
 	setitimer(ITIMER_REAL, &(struct itimerval){tick, tick}, NULL);
 }
 
-static void say(const char *head)
+/* Sends a frame, and empties its head. */
+static void head_say(struct strbuf *head)
 {
 	voice.busy = 1;
 	atomic_signal_fence(memory_order_seq_cst);
-	frame_put(&voice.out, head, strlen(head), "", 0);
+	frame_put(&voice.out, head->text, head->n, "", 0);
 	atomic_signal_fence(memory_order_seq_cst);
 	voice.busy = 0;
+	strbuf_fini(head);
 	if (voice.out.n > FLUSH)
 		voice_flush();
 }
 
-static void say_json(json_t *o)
+static void say(const struct hook_reply *x)
 {
-	char *text = json_dumps(o, JSON_COMPACT);
+	struct strbuf head = {0};
 
-	say(text);
-	free(text);
-	json_decref(o);
+	record_store_text(hook_reply_rows, 0, x, NULL, &head);
+	head_say(&head);
+}
+
+static void say_at(const struct hook_file *f)
+{
+	say(&(struct hook_reply){.at = f->source.name, .done = -1, .events = -1});
+}
+
+/* Says why a text can't be used, or which events it has functions for. */
+static void say_checked(int rc, unsigned events, int64_t done, const struct err *err)
+{
+	struct hook_reply error = {.error = err->text, .done = -1, .events = -1},
+			  good = {.events = events, .done = done};
+
+	say(rc < 0 ? &error : &good);
 }
 
 /* ---- requests ---- */
 
-static void files_forget(struct worker *w)
+/* Keeps the files, whose memory is in the request's arena. */
+static void do_files(struct worker *w, const struct hook_request *q, const char *data, size_t n)
 {
-	for (size_t i = 0; i < w->files.n; i++) {
-		free((char *)w->files.v[i].source.name);
-		free((char *)w->files.v[i].source.text);
-		free(w->files.v[i].broken);
-	}
-	vec_clear(&w->files);
-}
-
-static void do_files(struct worker *w, const json_t *head, const char *data, size_t n)
-{
-	const json_t *x;
-	size_t i, at = 0;
-
-	files_forget(w);
-	json_array_foreach(json_object_get(head, "files"), i, x)
-	{
-		const char *name = json_string_value(json_object_get(x, "name")),
-			   *broken = json_string_value(json_object_get(x, "broken"));
-		size_t bytes = (size_t)json_integer_value(json_object_get(x, "bytes"));
-		struct hook_file f = {.events = (unsigned)json_integer_value(json_object_get(x, "events"))};
-		if (!name || bytes > n - at)
+	w->files = q->files;
+	for (w->nfiles = 0; w->nfiles < (size_t)q->nfiles; w->nfiles++) {
+		struct hook_source *x = &q->files[w->nfiles].source;
+		if (x->n > n)
 			return;
-		char *text = mem_alloc(bytes + 1);
-		memcpy(text, data + at, bytes);
-		text[bytes] = '\0';
-		at += bytes;
-		f.source = (struct hook_source){mem_strdup(name), text, bytes};
-		f.broken = broken ? mem_strdup(broken) : NULL;
-		vec_push(&w->files, f);
+		x->text = memcpy(arena_alloc(w->a, x->n + 1), data, x->n);
+		data += x->n;
+		n -= x->n;
 	}
 }
 
-static struct hook_limits limits_of(struct worker *w, const json_t *head)
+static struct hook_limits limits_of(struct worker *w, const struct hook_request *q)
 {
-	w->time_us = json_integer_value(json_object_get(head, "time_us"));
+	w->time_us = q->time_us;
 	w->ends_us = cpu_us() + w->time_us;
-	return (struct hook_limits){(size_t)json_integer_value(json_object_get(head, "memory")), is_late, w};
+	return (struct hook_limits){(size_t)q->memory, is_late, w};
 }
 
-static void do_check(struct worker *w, const json_t *head, const char *data, size_t n)
+static void do_check(struct worker *w, const struct hook_request *q, const char *data, size_t n)
 {
-	struct hook_limits limits = limits_of(w, head);
-	const char *name = json_string_value(json_object_get(head, "name"));
+	struct hook_limits limits = limits_of(w, q);
 	unsigned events = 0;
 	struct err err;
 
-	if (hook_check(&(struct hook_source){name ? name : "?", data, n}, &limits, &events, &err) < 0)
-		say_json(json_pack("{s:s}", "error", err.text));
-	else
-		say_json(json_pack("{s:i}", "events", (int)events));
+	say_checked(hook_check(&(struct hook_source){q->name ? q->name : "?", data, n}, &limits, &events, &err), events,
+		    -1, &err);
 }
 
 static void file_begins(void *context, size_t file)
@@ -188,74 +185,69 @@ static void file_begins(void *context, size_t file)
 	struct worker *w = context;
 
 	w->ends_us = cpu_us() + w->time_us;
-	say_json(json_pack("{s:s}", "at", w->called[file].source.name));
+	say_at(&w->called[file]);
 }
 
 /* Sends the outcome for a job. Returns true if the next job is to be handled. */
 static bool answer_say(void *context, struct hook_answer *a)
 {
-	struct strbuf text = {0};
+	struct strbuf head = {0};
 
-	strbuf_puts(&text, "{\"answer\":");
-	hook_answer_write(a, &text);
-	strbuf_puts(&text, "}");
-	say(text.text);
-	strbuf_fini(&text);
+	strbuf_puts(&head, "{\"answer\":");
+	hook_answer_write(a, &head);
+	strbuf_puts(&head, "}");
+	head_say(&head);
 	hook_answer_fini(a);
 	return !voice.lost;
 }
 
-static struct hook_chain chain_of(struct worker *w, const json_t *head, const struct hook_file *files, size_t n)
+static struct hook_chain chain_of(struct worker *w, const struct hook_request *q, const struct hook_file *files,
+				  size_t n)
 {
 	w->called = files;
 	return (struct hook_chain){.file = files,
 				   .n = n,
-				   .limits = limits_of(w, head),
-				   .failure_refuses = json_is_true(json_object_get(head, "refuses")),
+				   .limits = limits_of(w, q),
+				   .failure_refuses = q->refuses,
 				   .begins = file_begins,
 				   .clock_us = clock_now,
 				   .context = w};
 }
 
-static size_t body_call(const struct hook_chain *c, const json_t *head, const json_t *body)
+static int64_t body_call(const struct hook_chain *c, const struct hook_request *q, const json_t *body)
 {
-	const char *name = json_string_value(json_object_get(head, "event"));
-	int event = name ? hook_event_find(name) : -1;
+	int event = q->event ? hook_event_find(q->event) : -1;
 
 	if (event < 0)
 		return 0;
-	return hook_chain_body(c, &(struct hook_inquiry){.event = (enum hook_event)event,
-							 .facts = json_object_get(head, "facts"),
-							 .site = json_object_get(head, "site"),
-							 .body = body,
-							 .tell = answer_say});
+	return (int64_t)hook_chain_body(c, &(struct hook_inquiry){.event = (enum hook_event)event,
+								  .facts = q->facts,
+								  .site = q->site,
+								  .body = body,
+								  .tell = answer_say});
 }
 
-static void do_call(struct worker *w, const json_t *head, const char *data, size_t n)
+static void do_call(struct worker *w, const struct hook_request *q, const char *data, size_t n)
 {
-	struct hook_chain c = chain_of(w, head, w->files.v, w->files.n);
+	struct hook_chain c = chain_of(w, q, w->files, w->nfiles);
 	/* a duplicate member is ambiguous: send no answer, and the server refuses it */
 	json_t *body = json_loadb(data, n, JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, NULL);
 
-	say_json(json_pack("{s:I}", "done", (json_int_t)body_call(&c, head, body)));
+	say(&(struct hook_reply){.done = body_call(&c, q, body), .events = -1});
 	json_decref(body);
 }
 
 /* Calls a file that is not in force. */
-static void do_try(struct worker *w, const json_t *head, const char *data, size_t n)
+static void do_try(struct worker *w, const struct hook_request *q, const char *data, size_t n)
 {
-	const char *name = json_string_value(json_object_get(head, "name"));
-	size_t bytes = (size_t)json_integer_value(json_object_get(head, "bytes"));
-	struct hook_file f = {.source = {name ? name : "?", data, bytes < n ? bytes : n}, .events = 0};
-	struct hook_chain c = chain_of(w, head, &f, 1);
+	size_t bytes = (size_t)q->bytes;
+	struct hook_file f = {.source = {q->name ? q->name : "?", data, bytes < n ? bytes : n}, .events = 0};
+	struct hook_chain c = chain_of(w, q, &f, 1);
 	json_t *body = json_loadb(data + f.source.n, n - f.source.n, JSON_ALLOW_NUL, NULL);
 	struct err err;
+	int rc = hook_check(&f.source, &c.limits, &f.events, &err);
 
-	if (hook_check(&f.source, &c.limits, &f.events, &err) < 0)
-		say_json(json_pack("{s:s}", "error", err.text));
-	else
-		say_json(json_pack("{s:I, s:i}", "done", (json_int_t)body_call(&c, head, body), "events",
-				   (int)f.events));
+	say_checked(rc, f.events, rc < 0 ? -1 : body_call(&c, q, body), &err);
 	json_decref(body);
 }
 
@@ -266,61 +258,65 @@ static void factor_begins(void *context)
 	int64_t now = cpu_us();
 
 	if (now - w->said_us > SAY_US) {
-		say_json(json_pack("{s:s}", "at", w->called->source.name));
+		say_at(w->called);
 		w->said_us = now;
 	}
 	w->ends_us = now + w->time_us;
 }
 
-static void do_priority(struct worker *w, const json_t *head, const char *data, size_t n)
+static void do_priority(struct worker *w, const struct hook_request *q, const char *data, size_t n)
 {
-	struct hook_limits limits = limits_of(w, head);
-	json_t *jobs = json_loadb(data, n, 0, NULL), *list = json_array(), *ran = json_array();
+	struct hook_limits limits = limits_of(w, q);
+	json_t *jobs = json_loadb(data, n, 0, NULL), *list = json_array();
 	size_t count = json_array_size(jobs);
 	double *values = mem_zalloc((count + 1) * sizeof *values);
+	struct hook_answer a = {.ran = json_array()};
 	bool failed = false;
 
-	for (size_t i = 0; i < w->files.n; i++) {
-		const struct hook_file *f = &w->files.v[i];
+	for (size_t i = 0; i < w->nfiles; i++) {
+		const struct hook_file *f = &w->files[i];
 		int64_t begin = cpu_us();
 		struct err err;
 		if (f->broken || !(f->events & 1u << HOOK_PRIORITY))
 			continue;
 		w->called = f;
 		w->said_us = 0;
-		int rc = hook_priorities(&f->source, &limits, jobs, json_object_get(head, "site"), factor_begins,
-					 values, &err);
+		int rc = hook_priorities(&f->source, &limits, jobs, q->site, factor_begins, values, &err);
 		failed |= rc < 0;
-		json_array_append_new(ran,
+		json_array_append_new(a.ran,
 				      json_pack("{s:s, s:I, s:s?}", "file", f->source.name, "us",
 						(json_int_t)(cpu_us() - begin), "failed", rc < 0 ? err.text : NULL));
 	}
 	for (size_t i = 0; i < count; i++)
 		json_array_append_new(list, isnan(values[i]) ? json_null() : json_real(values[i]));
-	say_json(json_pack("{s:{s:s, s:o}}", "answer", "result", "accepted", "ran", ran));
-	say_json(json_pack("{s:I, s:o, s:b}", "done", (json_int_t)count, "values", list, "failed", (int)failed));
+	answer_say(w, &a);
+	say(&(struct hook_reply){.done = (int64_t)count, .values = list, .failed = failed, .events = -1});
 	free(values);
+	json_decref(list);
 	json_decref(jobs);
 }
 
 static void frame_do(struct worker *w, const char *text, size_t ntext, const char *data, size_t n)
 {
+	static void (*const actions[])(struct worker *, const struct hook_request *, const char *, size_t) = {
+		[HOOK_DO_FILES] = do_files, [HOOK_DO_CHECK] = do_check,	      [HOOK_DO_CALL] = do_call,
+		[HOOK_DO_TRY] = do_try,	    [HOOK_DO_PRIORITY] = do_priority,
+	};
+	struct arena *a = arena_create(), *other = a;
 	json_t *head = json_loadb(text, ntext, 0, NULL);
-	const char *what = json_string_value(json_object_get(head, "do"));
+	struct hook_request q;
 
 	timer_set(true);
-	if (what && strcmp(what, "files") == 0)
-		do_files(w, head, data, n);
-	else if (what && strcmp(what, "check") == 0)
-		do_check(w, head, data, n);
-	else if (what && strcmp(what, "call") == 0)
-		do_call(w, head, data, n);
-	else if (what && strcmp(what, "try") == 0)
-		do_try(w, head, data, n);
-	else if (what && strcmp(what, "priority") == 0)
-		do_priority(w, head, data, n);
+	if (record_read(hook_request_rows, 0, head, &q, a, NULL) == 0) {
+		if (q.what == HOOK_DO_FILES) {
+			other = w->a;
+			w->a = a;
+		}
+		actions[q.what](w, &q, data, n);
+	}
 	timer_set(false);
 	voice_flush();
+	arena_destroy(other);
 	json_decref(head);
 }
 
@@ -354,8 +350,7 @@ static int worker_run(int fd)
 			strbuf_add(&w.in, buf, (size_t)n);
 			good = frames_do(&w);
 		}
-	files_forget(&w);
-	vec_free(&w.files);
+	arena_destroy(w.a);
 	strbuf_fini(&w.in);
 	return good ? 0 : 1;
 }

@@ -15,8 +15,10 @@
 #include <sys/wait.h>
 #include <uv.h>
 
+#include "base/codec.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "hooks/frames.h"
 #include "rules/attr.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
@@ -107,19 +109,20 @@ static struct loaded *loaded_get(struct hooks *h, const char *name)
 /* Passes the files in force to the processes. */
 static void files_send(struct hooks *h)
 {
-	json_t *list = json_array();
-	struct strbuf texts = {0};
+	VEC(struct hook_file) files = {0};
+	struct strbuf head = {0}, texts = {0};
 
 	for (size_t i = 0; i < h->files.n; i++) {
 		const struct hook_file *f = &h->files.v[i]->file;
 		if (!in_force(h->files.v[i]))
 			continue;
-		json_array_append_new(list, json_pack("{s:s, s:I, s:i, s:s?}", "name", f->source.name, "bytes",
-						      (json_int_t)f->source.n, "events", (int)f->events, "broken",
-						      f->broken));
+		vec_push(&files, *f);
 		strbuf_add(&texts, f->source.text ? f->source.text : "", f->source.n);
 	}
-	hook_crew_files(&h->crew, list, &texts);
+	struct hook_request q = {.what = HOOK_DO_FILES, .files = files.v, .nfiles = (int)files.n};
+	record_store_text(hook_request_rows, 0, &q, NULL, &head);
+	hook_crew_files(&h->crew, &head, &texts);
+	vec_free(&files);
 }
 
 static void broken_set(struct loaded *f, const char *why, bool first)

@@ -16,10 +16,12 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "base/codec.h"
 #include "base/err.h"
 #include "base/frame.h"
 #include "base/mem.h"
 #include "hooks/chain.h"
+#include "hooks/frames.h"
 #include "hooks/hook.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
@@ -215,33 +217,31 @@ static void answer_take(struct hook_worker *w, const json_t *x)
 	a->file = NULL;
 }
 
-static void frame_take(struct hook_worker *w, const json_t *head)
+static void frame_take(struct hook_worker *w, const struct hook_reply *x)
 {
 	struct hook_ask *a = w->ask;
-	const char *at = json_string_value(json_object_get(head, "at")),
-		   *error = json_string_value(json_object_get(head, "error"));
-	bool file = a && (a->check || a->trial), over = json_object_get(head, "done") || (file && error) ||
-							(a && a->check && json_object_get(head, "events"));
+	bool file = a && (a->check || a->trial),
+	     over = x->done >= 0 || (file && x->error) || (a && a->check && x->events >= 0);
 
 	if (!a)
 		return;
-	if (at) {
+	if (x->at) {
 		if (!file) {
 			free(a->file);
-			a->file = mem_strdup(at);
+			a->file = mem_strdup(x->at);
 		}
 		watch(w, true);
 		return;
 	}
 	watch(w, false);
-	if (json_is_object(json_object_get(head, "answer")))
-		answer_take(w, json_object_get(head, "answer"));
+	if (x->answer)
+		answer_take(w, x->answer);
 	if (!over)
 		return;
-	a->error = file && error ? mem_strdup(error) : NULL;
-	a->events = (unsigned)json_integer_value(json_object_get(head, "events"));
-	a->values = json_incref(json_object_get(head, "values"));
-	a->failed = json_is_true(json_object_get(head, "failed"));
+	a->error = file && x->error ? mem_strdup(x->error) : NULL;
+	a->events = x->events >= 0 ? (unsigned)x->events : 0;
+	a->values = json_incref((json_t *)x->values);
+	a->failed = x->failed;
 	uv_timer_stop(&w->timer);
 	w->ask = NULL;
 	struct hook_crew *c = w->crew;
@@ -259,8 +259,9 @@ static bool frames_take(struct hook_worker *w)
 	while (w->crew &&
 	       (took = frame_next(w->in.text + at, w->in.n - at, ANSWER_MAX, &head, &nhead, &data, &n)) > 0) {
 		json_t *o = json_loadb(head, nhead, 0, NULL);
-		if (o)
-			frame_take(w, o);
+		struct hook_reply x;
+		if (record_load(hook_reply_rows, 0, o, &x, NULL, NULL) == 0)
+			frame_take(w, &x);
 		json_decref(o);
 		at += (size_t)took;
 	}
@@ -350,22 +351,13 @@ static void on_sent(uv_write_t *write, int status)
 	free(x);
 }
 
-/* Sends a frame. Its data are not copied unless `copy` is set: they may be large, and stay until
- * the process has answered. */
-static void frame_send(struct hook_worker *w, json_t *head, const char *data, size_t n, bool copy)
+/* Sends a frame. Its data are not copied unless `copy` is set: they may be
+ * large, and stay until the process has answered. */
+static void frame_send(struct hook_worker *w, const struct strbuf *head, const char *data, size_t n, bool copy)
 {
 	struct sending *x = mem_zalloc(sizeof *x);
-	char *text = json_dumps(head, JSON_COMPACT);
-	size_t nhead = strlen(text), rest = 4 + nhead + n;
-	const unsigned char lengths[8] = {(unsigned char)(rest >> 24),	(unsigned char)(rest >> 16),
-					  (unsigned char)(rest >> 8),	(unsigned char)rest,
-					  (unsigned char)(nhead >> 24), (unsigned char)(nhead >> 16),
-					  (unsigned char)(nhead >> 8),	(unsigned char)nhead};
 
-	strbuf_add(&x->head, (const char *)lengths, sizeof lengths);
-	strbuf_add(&x->head, text, nhead);
-	free(text);
-	json_decref(head);
+	frame_begin(&x->head, head->text, head->n, n);
 	if (copy)
 		strbuf_add(&x->head, data, n);
 	uv_buf_t bufs[2] = {uv_buf_init(x->head.text, (unsigned)x->head.n), uv_buf_init((char *)data, (unsigned)n)};
@@ -376,30 +368,32 @@ static void ask_send(struct hook_worker *w, struct hook_ask *a)
 {
 	struct hook_crew *c = w->crew;
 	struct hook_terms terms = c->calls.terms(c->calls.context);
-	json_t *head;
+	struct hook_request q = {
+		.what = a->check		    ? HOOK_DO_CHECK
+			: a->trial		    ? HOOK_DO_TRY
+			: a->event == HOOK_PRIORITY ? HOOK_DO_PRIORITY
+						    : HOOK_DO_CALL,
+		.name = a->check || a->trial ? a->file : NULL,
+		.event = a->check ? NULL : hook_event_name(a->event),
+		.facts = a->facts,
+		.refuses = terms.refuses,
+		.bytes = (int64_t)a->bytes,
+		.time_us = terms.time_ms * 1000,
+		.memory = terms.memory_kib * 1024,
+	};
+	json_t *site = a->check ? NULL : c->calls.site(c->calls.context);
+	struct strbuf head = {0};
 
 	if (w->version != c->version)
-		frame_send(w, json_pack("{s:s, s:O}", "do", "files", "files", c->files), strbuf_text(&c->texts),
-			   c->texts.n, true);
+		frame_send(w, &c->files, strbuf_text(&c->texts), c->texts.n, true);
 	w->version = c->version;
 	w->ask = a;
 	a->worker = w;
-	if (a->check)
-		head = json_pack("{s:s, s:s}", "do", "check", "name", a->file);
-	else
-		head = json_pack("{s:s, s:s, s:O?, s:o, s:b}", "do",
-				 a->trial		     ? "try"
-				 : a->event == HOOK_PRIORITY ? "priority"
-							     : "call",
-				 "event", hook_event_name(a->event), "facts", a->facts, "site",
-				 c->calls.site(c->calls.context), "refuses", (int)terms.refuses);
-	if (a->trial) {
-		json_object_set_new(head, "name", json_string(a->file));
-		json_object_set_new(head, "bytes", json_integer((json_int_t)a->bytes));
-	}
-	json_object_set_new(head, "time_us", json_integer(terms.time_ms * 1000));
-	json_object_set_new(head, "memory", json_integer(terms.memory_kib * 1024));
-	frame_send(w, head, a->data, a->n, false);
+	q.site = site;
+	record_store_text(hook_request_rows, 0, &q, NULL, &head);
+	frame_send(w, &head, a->data, a->n, false);
+	strbuf_fini(&head);
+	json_decref(site);
 	watch(w, a->check || a->trial);
 }
 
@@ -457,7 +451,7 @@ static void crew_serve(struct hook_crew *c, bool again)
 
 void hook_crew_begin(struct hook_crew *c, struct server *s, const struct hook_crew_calls *calls)
 {
-	*c = (struct hook_crew){.s = s, .calls = *calls, .files = json_array(), .version = 1};
+	*c = (struct hook_crew){.s = s, .calls = *calls};
 	uv_timer_init(s->loop, &c->again);
 	c->again.data = c;
 }
@@ -471,11 +465,11 @@ void hook_crew_end(struct hook_crew *c)
 			worker_end(c->worker[i]);
 }
 
-void hook_crew_files(struct hook_crew *c, json_t *files, struct strbuf *texts)
+void hook_crew_files(struct hook_crew *c, struct strbuf *head, struct strbuf *texts)
 {
-	json_decref(c->files);
+	strbuf_fini(&c->files);
 	strbuf_fini(&c->texts);
-	c->files = files;
+	c->files = *head;
 	c->texts = *texts;
 	c->version++;
 }

@@ -43,9 +43,8 @@ struct hook_crew {
 	struct hook_crew_calls calls;
 	struct hook_worker *worker[HOOK_WORKERS]; /* NULL: not running */
 	VEC(struct hook_ask *) waiting;
-	/* names of the files in force; `texts` has their contents in the same order */
-	json_t *files;
-	struct strbuf texts;
+	/* head and data of the request with the files in force; empty: there are none */
+	struct strbuf files, texts;
 	uint64_t version; /* version of both */
 	bool stopped;
 	uv_timer_t again;
@@ -53,8 +52,8 @@ struct hook_crew {
 
 void hook_crew_begin(struct hook_crew *c, struct server *s, const struct hook_crew_calls *calls);
 void hook_crew_end(struct hook_crew *c); /* kills the processes; no question is answered any more */
-/* Sets the hooks for the next questions. Takes over both arguments. */
-void hook_crew_files(struct hook_crew *c, json_t *files, struct strbuf *texts);
+/* Sets the hooks for the next questions: a request. Takes over both arguments. */
+void hook_crew_files(struct hook_crew *c, struct strbuf *head, struct strbuf *texts);
 void hook_crew_add(struct hook_crew *c, struct hook_ask *a);
 /* Cancels a question. */
 void hook_crew_drop(struct hook_crew *c, struct hook_ask *a);
