@@ -17,6 +17,7 @@ struct push_options {
 	bool json;	    /* print JSON instead of tables */
 	bool progress;	    /* show a progress line on the terminal */
 	const char *charts; /* directory for charts, created if missing; NULL: no charts */
+	double k1, k2;	    /* weights of the two-level cost (station/place.h), for experiment_owners */
 };
 
 void push_options_init(struct push_options *o); /* sets the defaults: 30 seeds */

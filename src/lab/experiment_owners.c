@@ -42,6 +42,7 @@ static const double intervals[SWEEP] = {1, 5, 20, 60, 300};
 
 struct owners {
 	int seeds;
+	double k1, k2;			     /* weights of the two-level cost */
 	const struct stations_result *cells; /* [model][load][way][seed], then [interval][seed] */
 };
 
@@ -67,7 +68,7 @@ static struct stations_case case_of(const struct owners *o, int task)
 		load = LOADS - 1;
 		way = FIM;
 	}
-	c.policy = ways[way].policy;
+	c.rule = (struct place_rule){ways[way].policy, o->k1, o->k2};
 	c.discipline = ways[way].discipline;
 	c.alone = way == ALONE;
 	c.load = loads[load];
@@ -224,7 +225,7 @@ static int owners_chart(const struct owners *o, const char *dir, const char *nam
 
 int experiment_owners(const struct push_options *o, FILE *out, bool *ret_claims, struct err *err)
 {
-	struct owners m = {.seeds = o->seeds};
+	struct owners m = {.seeds = o->seeds, .k1 = o->k1, .k2 = o->k2};
 	struct pool_tasks tasks = {
 		.work = cell_work,
 		.context = &m,

@@ -15,6 +15,7 @@
 #include "lab/oracle.h"
 #include "sim/pool.h"
 #include "sim/sim.h"
+#include "station/place.h"
 
 #define MACHINE "nodes:40x8"
 #define MACHINE_FLAT "flat:320" /* perfect packing: the same CPUs in one node */
@@ -335,7 +336,7 @@ int cells_run(const struct push_options *o, struct pool_tasks *tasks, void **ret
 
 void push_options_init(struct push_options *o)
 {
-	*o = (struct push_options){.seeds = 30};
+	*o = (struct push_options){.seeds = 30, .k1 = PLACE_K1, .k2 = PLACE_K2};
 }
 
 static int results_report(const struct push_options *o, const struct push_results *r, FILE *out, bool *ret_claims,

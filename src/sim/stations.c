@@ -75,7 +75,7 @@ static bool by_class(const struct network *n)
 
 static bool urgent_first(const struct network *n)
 {
-	return place_priorities(n->c->policy);
+	return place_priorities(n->c->rule.policy);
 }
 
 /* ---- one station ---- */
@@ -190,7 +190,7 @@ static struct process station_take(struct station *s, size_t i)
  * the last report. */
 static bool refuses(const struct network *n, int at)
 {
-	return n->c->policy == PLACE_OURS && (n->s[at].count[CLASS_BATCH] || n->s[at].count[CLASS_PARALLEL]);
+	return n->c->rule.policy == PLACE_OURS && (n->s[at].count[CLASS_BATCH] || n->s[at].count[CLASS_PARALLEL]);
 }
 
 static void task_place(struct network *n, int home, struct process p)
@@ -203,7 +203,7 @@ static void task_place(struct network *n, int home, struct process p)
 	station_pass(n, &n->s[home], n->now);
 	table[home] = load_of(&n->s[home]);
 	for (;;) {
-		int at = place_choose(n->c->policy, table, usable, STATIONS, &n->turn[home]);
+		int at = place_choose(&n->c->rule, table, usable, STATIONS, &n->turn[home]);
 		if (at == PLACE_NOWHERE) {
 			vec_push(&n->waiting, p);
 			return;
@@ -233,7 +233,7 @@ static void station_pull(struct network *n, int at)
 	struct station *s = &n->s[at];
 	size_t best = 0;
 
-	if (n->c->policy != PLACE_OURS || s->count[CLASS_PARALLEL] || s->count[CLASS_BATCH])
+	if (n->c->rule.policy != PLACE_OURS || s->count[CLASS_PARALLEL] || s->count[CLASS_BATCH])
 		return;
 	for (size_t i = 1; i < n->waiting.n; i++)
 		if (goes_first(&n->waiting.v[i], &n->waiting.v[best]))
@@ -276,7 +276,7 @@ static void station_evict(struct network *n, int at)
 {
 	struct station *s = &n->s[at];
 
-	if (n->c->policy != PLACE_OURS)
+	if (n->c->rule.policy != PLACE_OURS)
 		return;
 	for (size_t i = s->list.n; i-- > 0;)
 		if (s->list.v[i].class == CLASS_PARALLEL) {

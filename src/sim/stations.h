@@ -26,7 +26,7 @@ enum discipline {
 };
 
 struct stations_case {
-	enum place_policy policy;
+	struct place_rule rule;
 	enum discipline discipline;
 	double load;	       /* arriving work as a share of all stations */
 	double share[CLASSES]; /* shares of that by class; they add up to 1 */

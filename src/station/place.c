@@ -3,13 +3,10 @@
  */
 #include "station/place.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* Weights of the two-level cost, for which the source gives no values. One batch process, which
- * keeps a processor busy, weighs as much as two of our tasks; one interactive process, which
- * mostly waits for its user, as much as one. */
-#define K1 1.0
-#define K2 2.0
 #define IDLE_LEAST 0.05 /* lower bound of fractions, since they are divisors */
 
 static const struct {
@@ -40,6 +37,20 @@ bool place_find(const char *name, enum place_policy *ret)
 	return false;
 }
 
+int place_weight_read(const char *name, const char *text, double *ret, struct err *err)
+{
+	char *end;
+	double k = text ? strtod(text, &end) : 0;
+
+	if (!text)
+		return 0;
+	if (*end || end == text || !(k >= 0 && k <= PLACE_WEIGHT_MOST))
+		return err_set(err, -EINVAL, "--%s %s: it must be a number from 0 to %.0f", name, text,
+			       PLACE_WEIGHT_MOST);
+	*ret = k;
+	return 0;
+}
+
 bool place_counts(enum place_policy p)
 {
 	return policies[p].counts;
@@ -55,27 +66,28 @@ static double least(double fraction)
 	return fraction > IDLE_LEAST ? fraction : IDLE_LEAST;
 }
 
-double place_cost(enum place_policy p, const struct load *l)
+double place_cost(const struct place_rule *r, const struct load *l)
 {
 	double n = l->ours + l->interactive + l->batch;
 
-	if (p == PLACE_TWO_LEVEL)
-		n = l->ours + K1 * l->interactive * l->interactive + K2 * l->batch * l->batch * l->batch;
+	if (r->policy == PLACE_TWO_LEVEL)
+		n = l->ours + r->k1 * l->interactive * l->interactive + r->k2 * l->batch * l->batch * l->batch;
 	/* The share of what the owner leaves, divided among our tasks; a batch process of the owner
 	 * counts as another task. */
-	if (p == PLACE_OURS)
+	if (r->policy == PLACE_OURS)
 		return (l->ours + 1) * (1 + l->batch) / (l->speed * least(l->free));
 	return n / (l->speed * least(l->idle)) + 1 / l->speed;
 }
 
-int place_choose(enum place_policy p, struct load *table, const bool *usable, int n, int *turn)
+int place_choose(const struct place_rule *r, struct load *table, const bool *usable, int n, int *turn)
 {
+	enum place_policy p = r->policy;
 	int best = PLACE_NOWHERE;
 	double cost = 0;
 
 	for (int k = 0; k < n; k++) {
 		int i = p == PLACE_ROUND_ROBIN ? (*turn + k) % n : k;
-		double c = p == PLACE_ROUND_ROBIN ? 0 : place_cost(p, &table[i]);
+		double c = p == PLACE_ROUND_ROBIN ? 0 : place_cost(r, &table[i]);
 		if ((usable && !usable[i]) || (p == PLACE_OURS && table[i].ours))
 			continue;
 		if (best == PLACE_NOWHERE || c < cost) {

@@ -14,6 +14,8 @@
 
 #include <stdbool.h>
 
+#include "base/err.h"
+
 enum place_policy {
 	PLACE_ROUND_ROBIN,
 	PLACE_FI,
@@ -34,19 +36,34 @@ struct load {
 	int interactive, batch; /* running or runnable processes of the owner */
 };
 
+/* A policy, and the weights of the two-level cost: of the owner's interactive processes, squared,
+ * and batch processes, cubed. */
+struct place_rule {
+	enum place_policy policy;
+	double k1, k2;
+};
+
+/* The source gives no values. One batch process, which keeps a processor busy, weighs as much as
+ * two of our tasks; one interactive process, which mostly waits for its user, as much as one. */
+#define PLACE_K1 1.0
+#define PLACE_K2 2.0
+#define PLACE_WEIGHT_MOST 1e6
+
 #define PLACE_NOWHERE (-1) /* the task waits at its origin */
 
 const char *place_name(enum place_policy p);
 bool place_find(const char *name, enum place_policy *ret);
+/* Reads the option --NAME, a weight of the two-level cost; text NULL leaves *ret as it is. */
+int place_weight_read(const char *name, const char *text, double *ret, struct err *err);
 /* Returns true if the policy counts the tasks it has placed since the last report. */
 bool place_counts(enum place_policy p);
 /* Returns true if a station's queue of our tasks is ordered by priority. */
 bool place_priorities(enum place_policy p);
 
 /* Returns the cost of placing a task there; lower is better. */
-double place_cost(enum place_policy p, const struct load *l);
+double place_cost(const struct place_rule *r, const struct load *l);
 /* Chooses the station for the next task, and updates its entry in the table if the policy
  * counts. `usable` may be NULL. `turn` is the round-robin position and is advanced. */
-int place_choose(enum place_policy p, struct load *table, const bool *usable, int n, int *turn);
+int place_choose(const struct place_rule *r, struct load *table, const bool *usable, int n, int *turn);
 
 #endif

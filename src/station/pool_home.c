@@ -120,6 +120,14 @@ static void number_take(const json_t *o, const char *key, int min, int max, int 
 		*to = (int)n;
 }
 
+static void weight_take(const json_t *o, const char *key, double *to)
+{
+	const json_t *v = json_object_get(o, key);
+
+	if (json_is_number(v) && json_number_value(v) >= 0 && json_number_value(v) <= PLACE_WEIGHT_MOST)
+		*to = json_number_value(v);
+}
+
 int pool_conf_load(const struct pool_home *h, struct pool_conf *ret, struct err *err)
 {
 	struct pool_conf c = POOL_CONF_DEFAULT;
@@ -143,9 +151,11 @@ int pool_conf_load(const struct pool_home *h, struct pool_conf *ret, struct err 
 	number_take(o, "last_port", 1, 65535, &c.last_port);
 	number_take(o, "cpus", 1, 65536, &c.cpus);
 	c.speed = json_number_value(json_object_get(o, "speed"));
+	weight_take(o, "k1", &c.rule.k1);
+	weight_take(o, "k2", &c.rule.k2);
 	if (rc == 0 && !c.name[0])
 		rc = err_set(err, -EINVAL, "%.300s/pool.json is damaged: it has no name", h->dir);
-	if (rc == 0 && policy && !place_find(policy, &c.policy))
+	if (rc == 0 && policy && !place_find(policy, &c.rule.policy))
 		rc = err_set(err, -EINVAL, "%.300s/pool.json: no policy is called %s", h->dir, policy);
 	if (rc == 0)
 		*ret = c;
@@ -156,11 +166,11 @@ int pool_conf_load(const struct pool_home *h, struct pool_conf *ret, struct err 
 
 int pool_conf_store(const struct pool_home *h, const struct pool_conf *c, struct err *err)
 {
-	json_t *o = json_pack("{s:s,s:s,s:s,s:s,s:i,s:i,s:i,s:i,s:f,s:s,s:s,s:s,s:b,s:i}", "name", c->name, "pool",
-			      c->pool, "listen", c->listen, "policy", place_name(c->policy), "interval_ms",
-			      c->interval_ms, "lease_ms", c->lease_ms, "gossip_from", c->gossip_from, "cpus", c->cpus,
-			      "speed", c->speed, "cgroup", c->cgroup, "user", c->user, "owner", c->owner, "multicast",
-			      c->multicast, "last_port", c->last_port);
+	json_t *o = json_pack("{s:s,s:s,s:s,s:s,s:f,s:f,s:i,s:i,s:i,s:i,s:f,s:s,s:s,s:s,s:b,s:i}", "name", c->name,
+			      "pool", c->pool, "listen", c->listen, "policy", place_name(c->rule.policy), "k1",
+			      c->rule.k1, "k2", c->rule.k2, "interval_ms", c->interval_ms, "lease_ms", c->lease_ms,
+			      "gossip_from", c->gossip_from, "cpus", c->cpus, "speed", c->speed, "cgroup", c->cgroup,
+			      "user", c->user, "owner", c->owner, "multicast", c->multicast, "last_port", c->last_port);
 	char *text = o ? json_dumps(o, JSON_INDENT(2)) : NULL;
 	int rc = text ? pool_home_write(h, "pool.json", 0644, text, err)
 		      : err_set(err, -EINVAL, "names and paths must be UTF-8");

@@ -35,8 +35,8 @@ struct pool_conf {
 	char name[PEER_NAME_SIZE], pool[PEER_NAME_SIZE];
 	char listen[PEER_WHERE_SIZE]; /* "7724", "127.0.0.1:0" */
 	int last_port;		      /* with port 0: the port it got last, which other stations know */
-	enum place_policy policy;
-	int interval_ms; /* between heartbeats */
+	struct place_rule rule;	      /* where this station's tasks go */
+	int interval_ms;	      /* between heartbeats */
 	int lease_ms;
 	char owner[256];       /* a policy of owner.h; "none": nobody works at this machine */
 	bool multicast;	       /* true if stations may be found by multicast */
@@ -48,7 +48,7 @@ struct pool_conf {
 };
 #define POOL_CONF_DEFAULT                                                                                              \
 	{                                                                                                              \
-		.listen = "7724", .policy = PLACE_FIM_P, .interval_ms = 1000, .lease_ms = 15000,                       \
+		.listen = "7724", .rule = {PLACE_FIM_P, PLACE_K1, PLACE_K2}, .interval_ms = 1000, .lease_ms = 15000,   \
 		.gossip_from = GOSSIP_FROM, .user = "nobody", .owner = "idle", .multicast = true                       \
 	}
 

@@ -313,8 +313,8 @@ static void next_start(struct pool *p)
 		int running = 0;
 		for (struct host_task *t = p->tasks; t; t = t->next) {
 			running += t->stage != QUEUED;
-			if (t->stage == QUEUED &&
-			    (!best || !place_priorities(p->conf.policy) || t->start.priority >= best->start.priority))
+			if (t->stage == QUEUED && (!best || !place_priorities(p->conf.rule.policy) ||
+						   t->start.priority >= best->start.priority))
 				best = t;
 		}
 		if (!best || running >= p->mine.cpus || p->mine.closed || p->stopping)

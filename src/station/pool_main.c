@@ -120,7 +120,7 @@ static int bring_up(struct pool *p, struct err *err)
 	p->leave = leave;
 	clock_gettime(CLOCK_REALTIME, &t);
 	p->run = (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-	p->table.policy = p->conf.policy;
+	p->table.rule = p->conf.rule;
 	rng_seed(&p->gossip.rng, p->run ^ (uint64_t)getpid() << 40);
 	if (rc == 0)
 		rc = removed_load(p, err);
@@ -208,7 +208,7 @@ static int serve(struct pool *p, int ready, struct err *err)
 	if (rc < 0)
 		return rc;
 	log_line(SEVERITY_NOTICE, "up: station %s of pool %s, port %d, policy %s", p->conf.name, p->conf.pool, p->port,
-		 place_name(p->conf.policy));
+		 place_name(p->conf.rule.policy));
 	if (ready >= 0) {
 		if (write(ready, "+", 1) != 1)
 			return err_set(err, -EIO, "nobody waits for it");
@@ -261,7 +261,7 @@ struct arguments {
 	struct pool *pool;
 	struct pool_conf conf; /* becomes the pool's */
 	bool foreground, no_start, no_multicast;
-	const char *token_file, *speed, *policy;
+	const char *token_file, *speed, *policy, *k1, *k2;
 	int64_t seconds;
 };
 
@@ -280,6 +280,8 @@ static const struct option rows[] = {
 	OPTION(INT, 0, "cpus", conf.cpus, "N", NULL, .min = 1, .max = 65536),
 	OPTION(TEXT, 0, "speed", speed, "FACTOR", NULL),
 	OPTION(TEXT, 0, "policy", policy, "POLICY", NULL),
+	OPTION(TEXT, 0, "k1", k1, "K", NULL),
+	OPTION(TEXT, 0, "k2", k2, "K", NULL),
 	OPTION(FILE, 0, "token-file", token_file, "FILE", NULL),
 	OPTION(NUMBER, 0, "valid", seconds, "SECONDS", NULL, .min = 1, .max = INT64_MAX),
 	FLAG(0, "no-multicast", no_multicast, NULL),
@@ -304,8 +306,12 @@ static int parse(int argc, char **argv, struct arguments *a, const char **ret_wo
 		a->conf.speed = strtod(a->speed, &end);
 	if (rc == 0 && a->speed && (*end || !(a->conf.speed > 0.001 && a->conf.speed < 1e6)))
 		return err_set(err, -EINVAL, "--speed %s: it must be a number above 0.001", a->speed);
-	if (rc == 0 && a->policy && !place_find(a->policy, &a->conf.policy))
+	if (rc == 0 && a->policy && !place_find(a->policy, &a->conf.rule.policy))
 		return err_set(err, -EINVAL, "no policy is called %s", a->policy);
+	if (rc == 0)
+		rc = place_weight_read("k1", a->k1, &a->conf.rule.k1, err);
+	if (rc == 0)
+		rc = place_weight_read("k2", a->k2, &a->conf.rule.k2, err);
 	a->conf.multicast &= !a->no_multicast;
 	if (rc == 0)
 		a->pool->conf = a->conf;

@@ -128,10 +128,10 @@ struct pool_entry *pool_table_choose(struct pool_table *t, const struct pool_nee
 		usable[k] = pool_entry_usable(&t->entries.v[k], need, now, interval);
 		loads[k] = usable[k] ? load_of(&t->entries.v[k]) : (struct load){.speed = 1};
 	}
-	i = n ? place_choose(t->policy, loads, usable, (int)n, &t->turn) : PLACE_NOWHERE;
+	i = n ? place_choose(&t->rule, loads, usable, (int)n, &t->turn) : PLACE_NOWHERE;
 	if (i != PLACE_NOWHERE) {
 		e = &t->entries.v[i];
-		e->placed += place_counts(t->policy);
+		e->placed += place_counts(t->rule.policy);
 	}
 	free(loads);
 	free(usable);
@@ -140,7 +140,7 @@ struct pool_entry *pool_table_choose(struct pool_table *t, const struct pool_nee
 
 void pool_table_ended(struct pool_table *t, struct pool_entry *e)
 {
-	if (place_counts(t->policy))
+	if (place_counts(t->rule.policy))
 		e->placed--;
 }
 

@@ -25,7 +25,7 @@ struct pool_entry {
 
 struct pool_table {
 	VEC(struct pool_entry) entries; /* sorted by name */
-	enum place_policy policy;
+	struct place_rule rule;
 	int turn; /* round-robin position */
 };
 

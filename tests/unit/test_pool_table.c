@@ -82,7 +82,7 @@ static const struct pool_entry *chosen(struct pool_table *t, int64_t now)
 /* Only who was heard lately, takes tasks and has what is needed gets one. */
 static void ages(void **state)
 {
-	struct pool_table t = {.policy = PLACE_FIM};
+	struct pool_table t = {.rule = {.policy = PLACE_FIM}};
 	struct peer_report fast = report_of(2, 1), slow = report_of(1, 2);
 	struct pool_entry *e;
 

@@ -7,12 +7,15 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "sim/stations.h"
 
 static const struct load quiet = {.speed = 1, .idle = 1, .free = 1};
+static const struct place_rule fim = {.policy = PLACE_FIM}, waits = {.policy = PLACE_OURS},
+			       two_level = {PLACE_TWO_LEVEL, PLACE_K1, PLACE_K2};
 
 static void names(void **state)
 {
@@ -41,7 +44,9 @@ static void bursts(void **state)
 		table[1].speed = 4;
 		table[2].speed = 2;
 		for (int k = 0; k < 3; k++)
-			assert_int_equal(place_choose(cases[i].policy, table, NULL, 3, &turn), cases[i].to[k]);
+			assert_int_equal(
+				place_choose(&(struct place_rule){.policy = cases[i].policy}, table, NULL, 3, &turn),
+				cases[i].to[k]);
 	}
 }
 
@@ -49,15 +54,19 @@ static void bursts(void **state)
  * same in FIM's. */
 static void owners_weigh(void **state)
 {
-	struct load ours = quiet, owner = quiet;
+	struct load tasks = quiet, owner = quiet;
 
-	ours.ours = 2;
+	tasks.ours = 2;
 	owner.batch = 2;
-	assert_true(place_cost(PLACE_FIM, &ours) == place_cost(PLACE_FIM, &owner));
-	assert_true(place_cost(PLACE_TWO_LEVEL, &ours) < place_cost(PLACE_TWO_LEVEL, &owner));
+	assert_true(place_cost(&fim, &tasks) == place_cost(&fim, &owner));
+	assert_true(place_cost(&two_level, &tasks) < place_cost(&two_level, &owner));
+	/* nb is 2, cubed 8: of weight 1/4 it is as two tasks, of weight 0 nothing */
+	assert_true(place_cost(&(struct place_rule){PLACE_TWO_LEVEL, 1, 0.25}, &owner) == place_cost(&fim, &tasks));
+	assert_true(place_cost(&(struct place_rule){PLACE_TWO_LEVEL, 1, 0}, &owner) == place_cost(&fim, &quiet));
 	owner.idle = owner.free = 0; /* nothing divides by it */
 	for (int p = 0; p < PLACE_POLICIES; p++)
-		assert_true(isfinite(place_cost((enum place_policy)p, &owner)));
+		assert_true(
+			isfinite(place_cost(&(struct place_rule){(enum place_policy)p, PLACE_K1, PLACE_K2}, &owner)));
 }
 
 /* While every station has one of ours, ours lets a task wait; stations that may not be used are
@@ -68,15 +77,31 @@ static void nowhere(void **state)
 	bool usable[2] = {false, false};
 	int turn = 0;
 
-	assert_int_equal(place_choose(PLACE_FIM, table, usable, 2, &turn), PLACE_NOWHERE);
+	assert_int_equal(place_choose(&fim, table, usable, 2, &turn), PLACE_NOWHERE);
 	table[0].ours = table[1].ours = 1;
-	assert_int_equal(place_choose(PLACE_OURS, table, NULL, 2, &turn), PLACE_NOWHERE);
-	assert_int_equal(place_choose(PLACE_FIM, table, NULL, 2, &turn), 0);
+	assert_int_equal(place_choose(&waits, table, NULL, 2, &turn), PLACE_NOWHERE);
+	assert_int_equal(place_choose(&fim, table, NULL, 2, &turn), 0);
+}
+
+static void weights(void **state)
+{
+	double k = 3;
+	struct err err;
+
+	assert_int_equal(place_weight_read("k1", NULL, &k, &err), 0);
+	assert_true(k == 3);
+	assert_int_equal(place_weight_read("k1", "0.5", &k, &err), 0);
+	assert_true(k == 0.5);
+	for (int i = 0; i < 5; i++) {
+		assert_true(place_weight_read("k2", (const char *[]){"", "x", "-1", "nan", "2,5"}[i], &k, &err) < 0);
+		assert_non_null(strstr(err.text, "from 0 to 1000000"));
+	}
+	assert_true(k == 0.5);
 }
 
 static struct stations_result run(enum place_policy policy, enum discipline d, double load, bool alone)
 {
-	return stations_run(&(struct stations_case){.policy = policy,
+	return stations_run(&(struct stations_case){.rule = {policy, PLACE_K1, PLACE_K2},
 						    .discipline = d,
 						    .load = load,
 						    .share = {0.02, 0.18, 0.8},
@@ -123,8 +148,13 @@ static void repeats(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names),   cmocka_unit_test(bursts),	    cmocka_unit_test(owners_weigh),
-		cmocka_unit_test(nowhere), cmocka_unit_test(owners_notice), cmocka_unit_test(better_than_two_level),
+		cmocka_unit_test(names),
+		cmocka_unit_test(bursts),
+		cmocka_unit_test(owners_weigh),
+		cmocka_unit_test(weights),
+		cmocka_unit_test(nowhere),
+		cmocka_unit_test(owners_notice),
+		cmocka_unit_test(better_than_two_level),
 		cmocka_unit_test(repeats),
 	};
 

@@ -22,7 +22,7 @@
 #define STOP_MS 10000 /* time for a daemon to stop */
 
 struct arguments {
-	const char *name, *pool, *listen, *owner, *policy, *user, *cgroup, *speed, *token_file;
+	const char *name, *pool, *listen, *owner, *policy, *k1, *k2, *user, *cgroup, *speed, *token_file;
 	int64_t interval, lease, gossip_from, cpus, valid;
 	bool foreground, no_start, no_multicast;
 };
@@ -34,6 +34,10 @@ struct arguments {
 	       .min = 0),                                                                                              \
 		OPTION(WORD, 0, "policy", policy, "NAME",                                                              \
 		       "place tasks of this machine by this policy; fim/p if not given", .words = POLICIES, .min = 0), \
+		OPTION(TEXT, 0, "k1", k1, "K",                                                                         \
+		       "weight of the owner's interactive processes in two-level; 1 if not given", .min = 0),          \
+		OPTION(TEXT, 0, "k2", k2, "K", "weight of the owner's batch processes in two-level; 2 if not given",   \
+		       .min = 0),                                                                                      \
 		OPTION(NUMBER, 0, "cpus", cpus, "N",                                                                   \
 		       "run at most N tasks at a time; as many as there are processors if not given", .min = 1,        \
 		       .max = 65536),                                                                                  \
@@ -160,6 +164,8 @@ static int pass_on(const struct command *c, const char *what, const char *operan
 	word_add(&w, "--pool", a->pool);
 	word_add(&w, "--listen", a->listen);
 	word_add(&w, "--policy", a->policy);
+	word_add(&w, "--k1", a->k1);
+	word_add(&w, "--k2", a->k2);
 	word_add(&w, "--user", a->user);
 	word_add(&w, "--owner", a->owner);
 	word_add(&w, "--cgroup", a->cgroup);

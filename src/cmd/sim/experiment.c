@@ -6,11 +6,12 @@
 
 #include "cmd/lib/commands.h"
 #include "lab/experiment.h"
+#include "station/place.h"
 
 struct arguments {
 	int64_t seeds, more, precision, tasks, limit, cores;
 	bool json, quick, report, types;
-	const char *chart, *results, *heuristics, *base, *traces;
+	const char *chart, *results, *heuristics, *base, *traces, *k1, *k2;
 };
 
 #define AT(field) offsetof(struct arguments, field)
@@ -22,6 +23,17 @@ struct arguments {
 
 static const struct option push_options[] = {
 	OPTION(NUMBER, 0, "seeds", seeds, "N", SEEDS_ABOUT, .initial = "30", .min = 1, .max = 10000),
+	FLAG(0, "json", json, JSON_ABOUT),
+	OPTION(DIR, 0, "chart", chart, "DIR", CHART_ABOUT),
+	OPTION(NUMBER, 0, "cores", cores, "N", CORES_ABOUT, .min = 1, .max = 4096),
+	{0},
+};
+
+static const struct option owners_options[] = {
+	OPTION(NUMBER, 0, "seeds", seeds, "N", SEEDS_ABOUT, .initial = "30", .min = 1, .max = 10000),
+	OPTION(TEXT, 0, "k1", k1, "K",
+	       "weight of the owner's interactive processes in the two-level cost; otherwise 1"),
+	OPTION(TEXT, 0, "k2", k2, "K", "weight of the owner's batch processes in the two-level cost; otherwise 2"),
 	FLAG(0, "json", json, JSON_ABOUT),
 	OPTION(DIR, 0, "chart", chart, "DIR", CHART_ABOUT),
 	OPTION(NUMBER, 0, "cores", cores, "N", CORES_ABOUT, .min = 1, .max = 4096),
@@ -75,7 +87,8 @@ static int generated(const struct command *c, const struct arguments *a,
 	o.json = a->json;
 	o.progress = true;
 	o.charts = a->chart;
-	if (run(&o, stdout, NULL, &err) < 0)
+	if (place_weight_read("k1", a->k1, &o.k1, &err) < 0 || place_weight_read("k2", a->k2, &o.k2, &err) < 0 ||
+	    run(&o, stdout, NULL, &err) < 0)
 		return command_fail(c, "%s", err.text);
 	return EXIT_OK;
 }
@@ -187,7 +200,11 @@ const struct command command_experiment_owners = {
 	.details =
 		"20 workstations of different speeds, whose owners use them, and parallel jobs that are graphs of 20 tasks, at five loads: where tasks go by fim, by the source's "
 		"two-level cost, and by ours; who is served first on a station; and the interval at which loads are exchanged. Mean responses as ratios, with 90% intervals.",
-	GENERATED(owners),
+	.operands = "",
+	.options = owners_options,
+	.size = sizeof(struct arguments),
+	.run = owners,
+	.alone = true,
 };
 
 const struct command command_experiment_traces = {
