@@ -188,38 +188,78 @@ static void avoided_ask(struct inquiry *q)
 	free(usable);
 }
 
+static const struct booking *booked(const struct inquiry *q, uint32_t node)
+{
+	return plan_booked(q->s->p, node, q->s->now, q->s->now + q->length);
+}
+
+/* Returns the open nodes from which no booking keeps the job, those of `lifted` nodes (NULL: none)
+ * assumed to be gone; the caller frees the array. A job that needs whole machines cannot use the
+ * other nodes of a booked node's machine either. */
+static bool *unbooked(const struct inquiry *q, const bool *lifted)
+{
+	enum wholeness whole = cluster_job_request(q->s->c, q->job)->whole;
+	int32_t n = (int32_t)q->s->c->nodes.n;
+	bool *out = mem_zalloc(((size_t)n + 1) * sizeof *out);
+
+	for (int32_t i = 0; i < n; i++) {
+		int32_t at = i;
+		if (out[i] || (lifted && lifted[i]) || !booked(q, (uint32_t)i))
+			continue;
+		do {
+			out[at] = true;
+			at = plan_next_whole(q->s->p, whole, i, at);
+		} while (at != i);
+	}
+	for (int32_t i = 0; i < n; i++)
+		out[i] = q->open[i] && !out[i];
+	return out;
+}
+
+static bool fits_beside(const struct inquiry *q, const bool *lifted)
+{
+	bool *usable = unbooked(q, lifted), fits = could_hold(q, usable);
+
+	free(usable);
+	return fits;
+}
+
+/* Finds the bookings in the way and removes them from the plan until bookings_restore(). */
 static void booked_ask(struct inquiry *q)
 {
+	bool whole = cluster_job_request(q->s->c, q->job)->whole == WHOLE_HOST;
 	uint32_t n = (uint32_t)q->s->c->nodes.n;
-	bool *usable = mem_zalloc((n + 1) * sizeof *usable);
+	bool *lifted = mem_zalloc((n + 1) * sizeof *lifted);
 	const struct booking *b;
-	job_vec booked = {0};
-	int64_t first = TIME_NEVER;
+	job_vec nodes = {0};
 
-	for (uint32_t i = 0; i < n; i++) {
-		usable[i] = q->open[i];
-		if (!q->open[i] || !(b = plan_booked(q->s->p, i, q->s->now, q->s->now + q->length)))
-			continue;
-		usable[i] = false;
-		first = b->start < first ? b->start : first;
-		vec_push(&booked, i);
+	for (uint32_t i = 0; i < n; i++)
+		if ((q->open[i] || whole) && booked(q, i)) {
+			lifted[i] = true;
+			vec_push(&nodes, i);
+		}
+	if (nodes.n == 0 || fits_beside(q, NULL)) {
+		vec_free(&nodes);
+		free(lifted);
+		return;
 	}
-	if (booked.n && !could_hold(q, usable)) {
-		for (size_t i = 0; i < booked.n; i++)
-			usable[booked.v[i]] = true;
-		nodes_prune(q, usable, &booked);
-		struct reason *r = reason_add(q, WHY_BOOKED);
-		r->by_start = first;
-		for (size_t i = 0; i < booked.n; i++)
-			while ((b = plan_booked(q->s->p, booked.v[i], q->s->now, q->s->now + q->length))) {
-				vec_push(&q->kept, (struct kept){booked.v[i], *b});
-				plan_unbook(q->s->p, booked.v[i], b->owner);
-			}
-		r->nodes = booked;
-	} else {
-		vec_free(&booked);
+	for (size_t i = nodes.n; i-- > 0 && nodes.n <= PRUNE_MOST;) { /* keep those that matter */
+		lifted[nodes.v[i]] = false;
+		if (fits_beside(q, lifted))
+			vec_remove(&nodes, i);
+		else
+			lifted[nodes.v[i]] = true;
 	}
-	free(usable);
+	struct reason *r = reason_add(q, WHY_BOOKED);
+	r->by_start = TIME_NEVER;
+	for (size_t i = 0; i < nodes.n; i++)
+		while ((b = booked(q, nodes.v[i]))) {
+			r->by_start = b->start < r->by_start ? b->start : r->by_start;
+			vec_push(&q->kept, (struct kept){nodes.v[i], *b});
+			plan_unbook(q->s->p, nodes.v[i], b->owner);
+		}
+	r->nodes = nodes;
+	free(lifted);
 }
 
 static bool is_released(const struct inquiry *q, const struct fence *f)
@@ -289,14 +329,13 @@ static bool fences_allow(const struct inquiry *q)
 	struct job *job = cluster_job(q->s->c, q->ask->job);
 	enum wholeness whole = cluster_job_request(q->s->c, job)->whole;
 	uint32_t n = (uint32_t)q->s->c->nodes.n, keys = job->keys;
-	bool *usable = mem_zalloc((n + 1) * sizeof *usable), fits;
+	bool *usable = unbooked(q, NULL), fits;
 	struct res *kept = mem_zalloc((n + 1) * sizeof *kept);
 	int64_t end = q->s->now + q->length;
 
 	keys_lend(q, job);
 	for (uint32_t i = 0; i < n; i++) {
-		usable[i] = q->open[i] && !plan_booked(q->s->p, i, q->s->now, end) &&
-			    plan_piece_passes(q->s->p, job, whole, (int32_t)i, q->s->now, end);
+		usable[i] = usable[i] && plan_piece_passes(q->s->p, job, whole, (int32_t)i, q->s->now, end);
 		plan_parts(q->s->p, job, i, q->s->now, end, &kept[i]);
 		res_sub(&q->s->c->nodes.v[i].total, &kept[i]);
 	}
@@ -565,8 +604,10 @@ static bool starts(struct inquiry *q)
 		cluster_job(s->c, id)->bound = 0;
 	}
 	fences_release(q, s);
-	if (q->nightly)
+	if (q->nightly) {
 		s->c->settings.nights = (struct hours){0};
+		sched_rank(s); /* other jobs have places at night as well */
+	}
 	if (q->unavoided)
 		sched_allow(s, id, q->ask->allowed, s->now);
 	for (size_t i = 0; i < q->promised.n; i++)

@@ -75,7 +75,17 @@ static void end_job(struct scene *x, const char *id)
 	ask(x, "POST", "/v1/jobs/delete", "{\"ids\":[\"%s\"]}", id);
 }
 
-static void others_hold(struct scene *x)
+static bool names(const json_t *r, const char *id)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(json_object_get(r, "jobs"), i, one) if (strcmp(json_string_value(one), id) == 0) return true;
+	return false;
+}
+
+/* Holds all other waiting jobs, but for the one whose promised place is the reason that is left. */
+static void others_hold(struct scene *x, const json_t *left)
 {
 	json_t *list, *job;
 	size_t i;
@@ -89,7 +99,7 @@ static void others_hold(struct scene *x)
 		if (strncmp(id, x->subject, n) == 0 && id[n] == '.')
 			continue;
 		if (strcmp(json_string_value(json_object_get(job, "state")), "Q") == 0 &&
-		    strcmp(json_string_value(json_object_get(job, "substate")), "allocated") != 0)
+		    !(left && is_code(left, "reserved") && names(left, id)))
 			hold(x, id, "o");
 	}
 	json_decref(list);
@@ -140,7 +150,7 @@ static void queue_start(struct scene *x, const char *text)
 	set(x, path, "started", "True");
 }
 
-static void take_away(struct scene *x, const json_t *r)
+static void take_away(struct scene *x, const json_t *r, const json_t *left)
 {
 	const char *code = json_string_value(json_object_get(r, "code"));
 	const json_t *one;
@@ -181,7 +191,7 @@ static void take_away(struct scene *x, const json_t *r)
 	} else if (strcmp(code, "retry") == 0 || strcmp(code, "avoided") == 0) {
 		ask(x, "POST", "/v1/jobs/release", "{\"ids\":[\"%s\"],\"holds\":\"s\"}", x->subject);
 	} else if (strcmp(code, "order") == 0) {
-		others_hold(x);
+		others_hold(x, left);
 	} else if (strcmp(code, "amount") == 0 && json_array_size(json_object_get(r, "jobs")) == 0) {
 		int needed = LICENCES;
 		sscanf(json_string_value(json_object_get(r, "text")), "it needs %d", &needed);
@@ -203,7 +213,7 @@ static void others_take_away(struct scene *x, const json_t *reasons, const json_
 	{
 		depends |= is_code(r, "depend");
 		if (r != left)
-			take_away(x, r);
+			take_away(x, r, left);
 	}
 	if (depends)
 		depend_leave(x, left && is_code(left, "depend") ? left : NULL);
