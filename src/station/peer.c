@@ -41,6 +41,8 @@ static const struct field report_rows[] = {
 static const struct field start_rows[] = {
 	{"id", ID(struct peer_start, id)},
 	{"priority", .in = ALWAYS, MEMBER(struct peer_start, priority)},
+	{"path", .most = MOST, MEMBER(struct peer_start, path)},
+	{"job", .most = INT64_MAX, MEMBER(struct peer_start, job)},
 	{"argv", .in = ALWAYS, .least = 1, .most = PEER_WORDS_MOST, MEMBER(struct peer_start, argc)},
 	{"memory", .in = ALWAYS, .most = MOST, MEMBER(struct peer_start, memory)},
 	{0},

@@ -57,7 +57,11 @@ struct peer_hello {
 /* A task as it is sent. Ids belong to the origin; each names one attempt. */
 struct peer_start {
 	uint64_t id;
-	int64_t priority;	  /* higher is earlier, where the policy has priorities */
+	int64_t priority; /* its user's; higher is earlier, where the policy has priorities */
+	/* seconds from its start to the end of the job along the longest path; longer is earlier
+	 * within a job, where the policy has priorities */
+	int64_t path;
+	uint64_t job;		  /* the origin's number of its job; 0: from an older origin */
 	const char **argv, **env; /* NULL-terminated */
 	int argc;		  /* number announced in the frame; writers need not set it */
 	const char *dir;

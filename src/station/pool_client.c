@@ -170,7 +170,7 @@ static void on_accept(uv_poll_t *u, int status, int events)
 	if (fd < 0)
 		return;
 	c = mem_zalloc(sizeof *c);
-	*c = (struct client){.pool = p, .next = p->clients};
+	*c = (struct client){.pool = p, .next = p->clients, .number = ++p->next_job};
 	p->clients = c;
 	c->link = link_open(p->loop, fd, NULL, &methods, c);
 	link_trust(c->link);

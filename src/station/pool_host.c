@@ -304,22 +304,40 @@ static void task_run(struct host_task *t)
 	link_pack(t->guest->link, NULL, 0, "{s:s,s:I}", "t", "began", "id", (json_int_t)t->start.id);
 }
 
-/* Starts queued tasks, by priority where the policy has priorities, then oldest first. The list
- * begins with the newest. */
+static bool same_job(const struct host_task *a, const struct host_task *b)
+{
+	return a->guest == b->guest && a->start.job == b->start.job && a->start.priority == b->start.priority;
+}
+
+/* Returns the task to start next: the oldest or, where the policy has priorities, of the job of the
+ * oldest task of the highest priority the one with the longest path. Paths of different jobs are
+ * not compared: that would start the longest job first. The list begins with the newest. */
+static struct host_task *next_find(const struct pool *p, int *ret_running)
+{
+	bool priorities = place_priorities(p->conf.rule.policy);
+	struct host_task *first = NULL, *best;
+
+	*ret_running = 0;
+	for (struct host_task *t = p->tasks; t; t = t->next)
+		if (t->stage != QUEUED)
+			++*ret_running;
+		else if (!first || !priorities || t->start.priority >= first->start.priority)
+			first = t;
+	best = first;
+	for (struct host_task *t = priorities && first ? p->tasks : NULL; t; t = t->next)
+		if (t->stage == QUEUED && same_job(t, first) && t->start.path >= best->start.path)
+			best = t;
+	return best;
+}
+
 static void next_start(struct pool *p)
 {
 	for (;;) {
-		struct host_task *best = NULL;
-		int running = 0;
-		for (struct host_task *t = p->tasks; t; t = t->next) {
-			running += t->stage != QUEUED;
-			if (t->stage == QUEUED && (!best || !place_priorities(p->conf.rule.policy) ||
-						   t->start.priority >= best->start.priority))
-				best = t;
-		}
-		if (!best || running >= p->mine.cpus || p->mine.closed || p->stopping)
+		int running;
+		struct host_task *t = next_find(p, &running);
+		if (!t || running >= p->mine.cpus || p->mine.closed || p->stopping)
 			return;
-		task_run(best);
+		task_run(t);
 	}
 }
 

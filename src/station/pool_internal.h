@@ -97,12 +97,15 @@ struct client {
 	bool paused;
 	bool renews;	       /* waits for this station's new certificate */
 	struct errand *reader; /* task that gets its input */
+	uint64_t number;       /* number of its job, from 1 */
+	struct errand *waits;  /* last of its tasks in the list of waiting ones; NULL: not known */
 	bool live;
 };
 struct errand; /* a task, from its client's request to its result */
 struct errands {
 	struct errand *first, *last; /* all tasks, in order of arrival */
-	/* tasks without a station, most urgent first */
+	/* tasks without a station, of the highest priority first; those of a job lie together, with
+	 * the longest path first */
 	struct errand *first_waiting, *last_waiting;
 	struct map placed;		 /* placed tasks by id */
 	size_t waiting, limbo, finished; /* number of tasks in each of these stages */
@@ -266,6 +269,7 @@ struct pool {
 	struct guest *guests;
 	struct errands errands;
 	uint64_t next_id;
+	uint64_t next_job;	 /* number of the last client */
 	struct host_task *tasks; /* other stations' tasks, here */
 	int64_t spent_ms;	 /* processor time of tasks that have ended */
 	struct client *clients;

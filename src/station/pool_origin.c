@@ -68,14 +68,26 @@ static void stage_set(struct errand *e, enum stage stage, struct host *h)
 	e->host = h;
 }
 
-/* Inserts after tasks of equal priority. Most have the same, so it searches from the end. */
+static bool same_job(const struct errand *a, const struct errand *b)
+{
+	return a && b && a->client == b->client && a->start.priority == b->start.priority;
+}
+
+/* Inserts behind the tasks of its job with a path as long, or else behind those of its priority.
+ * Most have the same, so it searches from the end. */
 static void waiting_add(struct errand *e)
 {
 	struct errands *all = &e->pool->errands;
-	struct errand *before = all->last_waiting;
+	struct errand *last = e->client->waits, *before = same_job(last, e) ? last : all->last_waiting;
 
-	while (before && before->start.priority < e->start.priority)
-		before = before->before;
+	if (same_job(last, e))
+		while (same_job(before, e) && before->start.path < e->start.path)
+			before = before->before;
+	else
+		while (before && before->start.priority < e->start.priority)
+			before = before->before;
+	if (!same_job(last, e) || before == last)
+		e->client->waits = e;
 	e->before = before;
 	e->after = before ? before->after : all->first_waiting;
 	*(before ? &before->after : &all->first_waiting) = e;
@@ -90,6 +102,8 @@ static void waiting_remove(struct errand *e)
 
 	*(e->before ? &e->before->after : &all->first_waiting) = e->after;
 	*(e->after ? &e->after->before : &all->last_waiting) = e->before;
+	if (e->client->waits == e)
+		e->client->waits = same_job(e->before, e) ? e->before : NULL;
 	e->before = e->after = NULL;
 	all->waiting--;
 }
@@ -309,6 +323,7 @@ void errand_add(struct pool *p, struct client *c, int number, const struct peer_
 		errand_drop(e);
 	} else {
 		e->start.memory = need->memory; /* it gets as much as it requested, not more */
+		e->start.job = c->number;
 		all_add(e);
 		waiting_add(e);
 		if (input)

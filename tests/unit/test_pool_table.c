@@ -28,7 +28,15 @@ static struct peer_report report_of(double speed, int cpus)
 static void frames(void **state)
 {
 	const char *argv[] = {"prog", "", "\xff\xfe", NULL}, *env[] = {"A=1", NULL};
-	struct peer_start s = {.id = 9, .priority = -3, .argv = argv, .env = env, .dir = "/tmp", .memory = 5}, got;
+	struct peer_start s = {.id = 9,
+			       .priority = -3,
+			       .path = 70,
+			       .job = 4,
+			       .argv = argv,
+			       .env = env,
+			       .dir = "/tmp",
+			       .memory = 5},
+			  got;
 	struct peer_report r = report_of(2.5, 4), back;
 	struct arena *a = arena_create();
 	struct strbuf data = {0};
@@ -39,6 +47,8 @@ static void frames(void **state)
 	assert_int_equal(peer_start_read(head, data.text, data.n, a, &got, &err), 0);
 	assert_int_equal(got.id, 9);
 	assert_int_equal(got.priority, -3);
+	assert_int_equal(got.path, 70);
+	assert_int_equal(got.job, 4);
 	assert_string_equal(got.dir, "/tmp");
 	assert_string_equal(got.argv[2], "\xff\xfe");
 	assert_null(got.argv[3]);

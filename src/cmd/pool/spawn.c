@@ -228,10 +228,14 @@ static void signal_pass(struct spawn *s)
 		pool_wire_send(&s->wire, json_pack("{s:s,s:i}", "t", "signal", "n", (int)number), NULL, 0);
 }
 
-static int task_send(struct spawn *s, int64_t number, const char **argv, int64_t priority, const char *need)
+static int task_send(struct spawn *s, int64_t number, const char **argv, int64_t path, const char *need)
 {
-	struct peer_start start = {
-		.id = (uint64_t)number + 1, .priority = priority, .argv = argv, .env = s->env, .dir = s->dir};
+	struct peer_start start = {.id = (uint64_t)number + 1,
+				   .priority = s->a->priority,
+				   .path = path,
+				   .argv = argv,
+				   .env = s->env,
+				   .dir = s->dir};
 	struct strbuf data = {0};
 	json_t *head;
 	char *text;
@@ -269,7 +273,7 @@ static void task_ready(void *context, int task)
 		strbuf_printf(&need, "arch=%s", t->arch);
 	if (t->memory)
 		strbuf_printf(&need, "%smem=%lldkb", need.n ? "," : "", (long long)t->memory);
-	task_send(s, task, (const char *[]){"sh", "-c", strbuf_text(&command), NULL}, s->a->priority + t->remaining,
+	task_send(s, task, (const char *[]){"sh", "-c", strbuf_text(&command), NULL}, t->remaining,
 		  need.n ? strbuf_text(&need) : s->a->need);
 	strbuf_fini(&command);
 	strbuf_fini(&need);
@@ -303,7 +307,7 @@ static int tasks_send(struct spawn *s, char **argv)
 	environment_make(s);
 	for (int64_t i = 0; i < n && rc == 0; i++)
 		if (!s->graph.n)
-			rc = task_send(s, i, (const char **)argv, s->a->priority, s->a->need);
+			rc = task_send(s, i, (const char **)argv, 0, s->a->need);
 		else if (!s->graph.tasks[i].waits)
 			task_ready(s, (int)i);
 	return rc < 0 ? rc : go(s);
@@ -419,8 +423,8 @@ const struct command command_spawn = {
 	.details =
 		"This machine must be a station of a pool ('shunt pool create', 'shunt pool join'). Its daemon decides by the pool's policy where a task "
 		"runs. Tasks have this command's environment, with SHUNT_TASK (0 to N-1) and SHUNT_TASKS added, and start in this directory if the station has it, else in /. "
-		"Standard input goes to the first task. A graph is a bag file ('shunt bag run') with lines '#task NAME after=NAMES time=DURATION mem=SIZE arch=NAME' before commands: a task's priority is the expected time of "
-		"its longest path to an end, and what waits for a task that failed is not started.  The output of a task is written when the task has ended, so that a task whose station is lost can be "
+		"Standard input goes to the first task. A graph is a bag file ('shunt bag run') with lines '#task NAME after=NAMES time=DURATION mem=SIZE arch=NAME' before commands: of the tasks of a graph those with the longest "
+		"expected path to an end come first, and what waits for a task that failed is not started.  The output of a task is written when the task has ended, so that a task whose station is lost can be "
 		"started again elsewhere, and its output still appears once. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are passed on to all tasks. The "
 		"exit code is 0 if all succeeded, else that of the first task that failed, 128 and the signal's number where it was a signal.",
 	.examples = examples,
