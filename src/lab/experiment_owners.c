@@ -3,7 +3,9 @@
  * owners notice, and the price that parallel jobs pay (docs/simulator.md).
  *
  * There are two models, as in the source: interactive and parallel work, and the same with the
- * owners' batch work. Every way of scheduling meets the same arrivals and demands. The tables show
+ * owners' batch work. The first ways of scheduling are the source's; the others are the policies of
+ * the pool's daemon, on stations that work as the daemon makes them. All meet the same arrivals and
+ * demands. The tables show
  * ratios within the same workload, averaged over the seeds, with half of their 90% interval.
  */
 #include <math.h>
@@ -21,8 +23,8 @@
 #define INTERVAL 5.0
 #define WIDTH 120
 
-enum { OWNER_MODELS = 2, LOADS = 5, WAYS = 5, SWEEP = 5 };
-enum way { ALONE, FIM, FIM_OWNER_FIRST, TWO_LEVEL, OURS };
+enum { OWNER_MODELS = 2, LOADS = 5, SOURCE_WAYS = 4, WAYS = SOURCE_WAYS + PLACE_POLICIES, SWEEP = 5 };
+enum way { ALONE, FIM, FIM_OWNER_FIRST, TWO_LEVEL };
 
 static const double shares[OWNER_MODELS][CLASSES] = {{0.2, 0, 0.8}, {0.2, 0.3, 0.5}};
 static const double loads[LOADS] = {0.3, 0.5, 0.7, 0.8, 0.9};
@@ -30,12 +32,11 @@ static const struct {
 	const char *name;
 	enum place_policy policy;
 	enum discipline discipline;
-} ways[WAYS] = {
+} ways[SOURCE_WAYS] = {
 	{"owners alone", PLACE_FIM, DISCIPLINE_SHARED},
 	{"fim", PLACE_FIM, DISCIPLINE_SHARED},
 	{"fim, owner first", PLACE_FIM, DISCIPLINE_QUANTUM},
 	{"two-level", PLACE_TWO_LEVEL, DISCIPLINE_QUANTUM},
-	{"ours", PLACE_OURS, DISCIPLINE_AT_ONCE},
 };
 /* intervals of load exchange, compared under fim at the highest load, in the first model */
 static const double intervals[SWEEP] = {1, 5, 20, 60, 300};
@@ -45,6 +46,20 @@ struct owners {
 	double k1, k2;			     /* weights of the two-level cost */
 	const struct stations_result *cells; /* [model][load][way][seed], then [interval][seed] */
 };
+
+/* Returns the policy of a way that the pool's daemon has. */
+static enum place_policy pool_policy(int way)
+{
+	return (enum place_policy)(way - SOURCE_WAYS);
+}
+
+static const char *way_name(int way, char buf[static 32])
+{
+	if (way < SOURCE_WAYS)
+		return ways[way].name;
+	snprintf(buf, 32, "pool: %s", place_name(pool_policy(way)));
+	return buf;
+}
 
 static int cell_index(const struct owners *o, int model, int load, int way, int seed)
 {
@@ -68,8 +83,8 @@ static struct stations_case case_of(const struct owners *o, int task)
 		load = LOADS - 1;
 		way = FIM;
 	}
-	c.rule = (struct place_rule){ways[way].policy, o->k1, o->k2};
-	c.discipline = ways[way].discipline;
+	c.rule = (struct place_rule){way < SOURCE_WAYS ? ways[way].policy : pool_policy(way), o->k1, o->k2};
+	c.discipline = way < SOURCE_WAYS ? ways[way].discipline : DISCIPLINE_POOL;
 	c.alone = way == ALONE;
 	c.load = loads[load];
 	for (int k = 0; k < CLASSES; k++)
@@ -145,6 +160,7 @@ static void owners_print(const struct owners *o, FILE *out)
 	static const char *const columns[] = {"classes", ">load",     "way", ">interactive", ">±", ">batch",
 					      ">±",	 ">parallel", ">±"};
 	struct table *t = table_create(columns, 9);
+	char name[32];
 
 	fprintf(out, "%d stations, %d parallel jobs of %d tasks, %d seeds\n\n", STATIONS, JOBS, GRAPH_TASKS, o->seeds);
 	for (int m = 0; m < OWNER_MODELS; m++)
@@ -156,7 +172,7 @@ static void owners_print(const struct owners *o, FILE *out)
 					table_cell(t, "%s", "");
 				else
 					table_cell(t, "%g", loads[l]);
-				table_cell(t, "%s", ways[w].name);
+				table_cell(t, "%s", way_name(w, name));
 				ratio_cells(t, o, m, l, w, m ? FIM : ALONE, CLASS_INTERACTIVE);
 				ratio_cells(t, o, m, l, w, FIM, CLASS_BATCH);
 				ratio_cells(t, o, m, l, w, FIM, CLASS_PARALLEL);
@@ -175,6 +191,7 @@ static void owners_json(const struct owners *o, FILE *out)
 	static const char *const names[CLASSES] = {"interactive", "batch", "parallel"};
 	struct strbuf text = {0};
 	struct json j;
+	char name[32];
 
 	json_init(&j, &text, true);
 	json_open_array(&j, NULL);
@@ -183,7 +200,7 @@ static void owners_json(const struct owners *o, FILE *out)
 		json_open_object(&j, NULL);
 		json_text(&j, "model", model ? "batch" : "interactive");
 		json_double(&j, "load", loads[i / WAYS % LOADS]);
-		json_text(&j, "way", ways[i % WAYS].name);
+		json_text(&j, "way", way_name(i % WAYS, name));
 		for (int k = 0; k < CLASSES; k++) {
 			double sum = 0;
 			for (int s = 0; s < o->seeds; s++)
@@ -201,14 +218,14 @@ static int owners_chart(const struct owners *o, const char *dir, const char *nam
 			const char *title, struct err *err)
 {
 	const char *group[LOADS], *series[WAYS - 1];
-	char names[LOADS][16];
+	char names[LOADS][16], way_names[WAYS][32];
 	double value[LOADS * (WAYS - 1)], half;
 
 	for (int l = 0; l < LOADS; l++) {
 		snprintf(names[l], sizeof names[l], "%g", loads[l]);
 		group[l] = names[l];
 		for (int w = FIM; w < WAYS; w++) {
-			series[w - 1] = ways[w].name;
+			series[w - 1] = way_name(w, way_names[w]);
 			value[l * (WAYS - 1) + w - 1] = ratio_of(o, 0, l, w, over, class, &half);
 		}
 	}

@@ -15,9 +15,8 @@
 #include "base/rng.h"
 #include "base/vec.h"
 
-#define MINUTE 60.0   /* units of time over which loads are averaged */
-#define BAND 0.1      /* change of a fraction that is reported; a count is reported when it changes */
-#define MOVE_COST 2.0 /* demand added to a task by a move: checkpoint and restart */
+#define MINUTE 60.0 /* units of time over which loads are averaged */
+#define BAND 0.1    /* change of a fraction that is reported; a count is reported when it changes */
 #define EPSILON 1e-9
 
 /* mean; for a parallel job the total of its tasks */
@@ -27,8 +26,7 @@ static const double edge = 0.5;
 struct pjob {
 	int64_t number;
 	double arrived;
-	int home, left; /* left: tasks that have not ended */
-	double work;	/* demand of the tasks that have not ended */
+	int home, tasks, left; /* left: tasks that have not ended */
 	double need[GRAPH_TASKS], path[GRAPH_TASKS];
 	uint32_t after[GRAPH_TASKS]; /* bit mask of tasks that wait for this one */
 	int before[GRAPH_TASKS];     /* number of tasks that this one waits for */
@@ -36,9 +34,11 @@ struct pjob {
 
 struct process {
 	enum station_class class;
-	double left, arrived, urgency;
+	double left, arrived;
 	struct pjob *job;
 	int task;
+	uint64_t came; /* order of arrival at the station */
+	bool started;  /* a station of a pool runs it */
 };
 
 struct station {
@@ -51,16 +51,20 @@ struct station {
 	double idle, free;
 	double next; /* when something happens by itself */
 	struct load reported;
+	uint64_t came; /* processes that have arrived so far */
 };
 
 struct network {
 	const struct stations_case *c;
+	int n; /* stations */
 	struct station s[STATIONS];
 	struct load table[STATIONS][STATIONS]; /* each station's knowledge of all others */
 	int turn[STATIONS];
-	VEC(struct process) waiting; /* our tasks that have no station yet */
+	/* our tasks that have no station yet; those of a job lie together, the most urgent first */
+	VEC(struct process) waiting;
 	struct rng rng[CLASSES], where[CLASSES];
 	double arrival[CLASSES], now, report;
+	int reporter; /* station of a pool that reports next */
 	double capacity, measured_from;
 	int64_t jobs_arrived, jobs_open; /* jobs_open: measured jobs that have not ended */
 	int64_t reports;
@@ -68,14 +72,20 @@ struct network {
 	struct stations_result r;
 };
 
-static bool by_class(const struct network *n)
+/* Returns true if stations work as the pool's daemon makes them. */
+static bool is_pool(const struct network *n)
 {
-	return n->c->discipline != DISCIPLINE_SHARED;
+	return n->c->discipline == DISCIPLINE_POOL || n->c->discipline == DISCIPLINE_POOL_SHARED;
 }
 
-static bool urgent_first(const struct network *n)
+static bool by_class(const struct network *n)
 {
-	return place_priorities(n->c->rule.policy);
+	return n->c->discipline == DISCIPLINE_QUANTUM || n->c->discipline == DISCIPLINE_POOL;
+}
+
+static double urgency(const struct process *p)
+{
+	return p->job->path[p->task];
 }
 
 /* ---- one station ---- */
@@ -88,32 +98,57 @@ static int top_class(const struct station *s)
 	return -1;
 }
 
-/* Returns the task of ours that is served alone, where the queue is ordered by priority; -1: all
- * are served. */
-static int most_urgent(const struct network *n, const struct station *s)
+/* Starts the next task of ours on a station of a pool that runs none: of the job whose task came
+ * first the most urgent, if the policy has priorities. */
+static void station_start(const struct network *n, struct station *s)
 {
-	int best = -1;
+	struct process *first = NULL;
 
-	for (size_t i = 0; urgent_first(n) && i < s->list.n; i++)
-		if (s->list.v[i].class == CLASS_PARALLEL &&
-		    (best < 0 || s->list.v[i].urgency > s->list.v[best].urgency))
-			best = (int)i;
-	return best;
+	for (size_t i = 0; i < s->list.n; i++) {
+		struct process *p = &s->list.v[i];
+		if (p->class != CLASS_PARALLEL)
+			continue;
+		if (p->started)
+			return;
+		if (!first || p->came < first->came)
+			first = p;
+	}
+	if (!first)
+		return;
+
+	struct process *best = first;
+
+	for (size_t i = 0; i < s->list.n && place_priorities(n->c->rule.policy); i++) {
+		struct process *p = &s->list.v[i];
+		if (p->job == first->job &&
+		    (urgency(p) > urgency(best) || (urgency(p) >= urgency(best) && p->came < best->came)))
+			best = p;
+	}
+	best->started = true;
 }
 
 /* Returns the share of the processor that a process gets now, times the station's speed. */
-static double rate_of(const struct network *n, const struct station *s, size_t i, int urgent)
+static double rate_of(const struct network *n, const struct station *s, size_t i)
 {
 	const struct process *p = &s->list.v[i];
-	int ours = urgent >= 0 ? 1 : s->count[CLASS_PARALLEL], all = s->count[0] + s->count[1] + ours;
+	int ours = is_pool(n) && s->count[CLASS_PARALLEL] ? 1 : s->count[CLASS_PARALLEL];
 
-	if (p->class == CLASS_PARALLEL && urgent >= 0 && (int)i != urgent)
+	if (p->class == CLASS_PARALLEL && is_pool(n) && !p->started)
 		return 0;
 	if (!by_class(n))
-		return s->speed / all;
+		return s->speed / (s->count[CLASS_INTERACTIVE] + s->count[CLASS_BATCH] + ours);
 	if ((int)p->class != s->served)
 		return 0;
 	return s->speed / (p->class == CLASS_PARALLEL ? ours : s->count[p->class]);
+}
+
+/* Returns the share of the processor that the owner's work gets now. */
+static double owner_share(const struct network *n, const struct station *s)
+{
+	double owner = s->count[CLASS_INTERACTIVE] + s->count[CLASS_BATCH];
+	int ours = is_pool(n) && s->count[CLASS_PARALLEL] ? 1 : s->count[CLASS_PARALLEL];
+
+	return owner <= 0 ? 0 : by_class(n) ? 1 : owner / (owner + ours);
 }
 
 static void station_pass(const struct network *n, struct station *s, double now)
@@ -122,12 +157,11 @@ static void station_pass(const struct network *n, struct station *s, double now)
 
 	if (dt <= 0)
 		return;
-	int urgent = most_urgent(n, s);
 	for (size_t i = 0; i < s->list.n; i++)
-		s->list.v[i].left -= dt * rate_of(n, s, i, urgent);
+		s->list.v[i].left -= dt * rate_of(n, s, i);
 	double old = exp(-dt / MINUTE);
 	s->idle = s->idle * old + (s->list.n ? 0 : 1 - old);
-	s->free = s->free * old + (s->count[CLASS_INTERACTIVE] + s->count[CLASS_BATCH] ? 0 : 1 - old);
+	s->free = s->free * old + (1 - owner_share(n, s)) * (1 - old);
 	s->now = now;
 }
 
@@ -137,6 +171,8 @@ static void station_settle(const struct network *n, struct station *s)
 	int top = top_class(s);
 	bool others = s->served > top && top >= 0 && s->count[s->served];
 
+	if (is_pool(n))
+		station_start(n, s);
 	if (n->c->discipline == DISCIPLINE_QUANTUM && others && s->held_until == 0)
 		s->held_until =
 			s->served_since + (floor((s->now - s->served_since) / n->c->quantum) + 1) * n->c->quantum;
@@ -147,22 +183,22 @@ static void station_settle(const struct network *n, struct station *s)
 		s->held_until = 0;
 	}
 	s->next = s->held_until > 0 ? s->held_until : DBL_MAX;
-	int urgent = most_urgent(n, s);
 	for (size_t i = 0; i < s->list.n; i++) {
-		double rate = rate_of(n, s, i, urgent), at = s->now + (rate > 0 ? s->list.v[i].left / rate : DBL_MAX);
+		double rate = rate_of(n, s, i), at = s->now + (rate > 0 ? s->list.v[i].left / rate : DBL_MAX);
 		if (rate > 0 && at < s->next)
 			s->next = at > s->now ? at : s->now;
 	}
 }
 
-static struct load load_of(const struct station *s)
+/* Returns what the station reports. Those of bench/pool have no owner, and count no processes. */
+static struct load load_of(const struct network *n, const struct station *s)
 {
 	return (struct load){s->speed,
 			     s->idle,
 			     s->free,
 			     s->count[CLASS_PARALLEL],
-			     s->count[CLASS_INTERACTIVE],
-			     s->count[CLASS_BATCH]};
+			     n->c->bench ? 0 : s->count[CLASS_INTERACTIVE],
+			     n->c->bench ? 0 : s->count[CLASS_BATCH]};
 }
 
 static void station_add(struct network *n, int at, struct process p)
@@ -170,6 +206,7 @@ static void station_add(struct network *n, int at, struct process p)
 	struct station *s = &n->s[at];
 
 	station_pass(n, s, n->now);
+	p.came = s->came++;
 	vec_push(&s->list, p);
 	s->count[p.class]++;
 	station_settle(n, s);
@@ -186,157 +223,125 @@ static struct process station_take(struct station *s, size_t i)
 
 /* ---- placement of tasks ---- */
 
-/* Returns true if a station refuses a task under our policy: its owner's work may be newer than
- * the last report. */
-static bool refuses(const struct network *n, int at)
+static void waiting_add(struct network *n, struct process p)
 {
-	return n->c->rule.policy == PLACE_OURS && (n->s[at].count[CLASS_BATCH] || n->s[at].count[CLASS_PARALLEL]);
+	size_t at = 0;
+
+	while (at < n->waiting.n && n->waiting.v[at].job != p.job)
+		at++;
+	while (at < n->waiting.n && n->waiting.v[at].job == p.job && urgency(&n->waiting.v[at]) >= urgency(&p))
+		at++;
+	vec_insert(&n->waiting, at, p);
 }
 
-static void task_place(struct network *n, int home, struct process p)
+/* Places a task by its origin's table; returns false if no station is to have it yet. The source's
+ * stations know their own load; those of a pool have it from their last report, as that of all. */
+static bool task_place(struct network *n, const struct process *p)
 {
-	bool usable[STATIONS];
+	int home = p->job->home, at;
 	struct load *table = n->table[home];
 
-	for (int i = 0; i < STATIONS; i++)
-		usable[i] = true;
-	station_pass(n, &n->s[home], n->now);
-	table[home] = load_of(&n->s[home]);
-	for (;;) {
-		int at = place_choose(&n->c->rule, table, usable, STATIONS, &n->turn[home]);
-		if (at == PLACE_NOWHERE) {
-			vec_push(&n->waiting, p);
-			return;
-		}
-		if (!refuses(n, at)) {
-			station_add(n, at, p);
-			return;
-		}
-		table[at] = load_of(&n->s[at]);
-		usable[at] = false;
+	if (!is_pool(n)) {
+		station_pass(n, &n->s[home], n->now);
+		table[home] = load_of(n, &n->s[home]);
 	}
+	at = place_choose(&n->c->rule, table, NULL, n->n, &n->turn[home]);
+	if (at == PLACE_NOWHERE)
+		return false;
+	station_add(n, at, *p);
+	return true;
 }
 
-/* Orders waiting tasks: those of the job with the least work first; within a job by the longest
- * path. */
-static bool goes_first(const struct process *a, const struct process *b)
+/* Places the waiting tasks that some station is to have now. */
+static void waiting_place(struct network *n)
 {
-	if (a->job != b->job)
-		return a->job->work < b->job->work;
-	return a->urgency > b->urgency;
-}
+	bool none[STATIONS] = {false};
+	size_t kept = 0;
 
-/* Under our policy, gives a station with nothing to do the first waiting task, or else one that
- * would end sooner here than where it runs. */
-static void station_pull(struct network *n, int at)
-{
-	struct station *s = &n->s[at];
-	size_t best = 0;
-
-	if (n->c->rule.policy != PLACE_OURS || s->count[CLASS_PARALLEL] || s->count[CLASS_BATCH])
-		return;
-	for (size_t i = 1; i < n->waiting.n; i++)
-		if (goes_first(&n->waiting.v[i], &n->waiting.v[best]))
-			best = i;
-	if (n->waiting.n) {
-		struct process p = n->waiting.v[best];
-		n->waiting.v[best] = n->waiting.v[--n->waiting.n];
-		station_add(n, at, p);
-		return;
-	}
-	double gain = 0;
-	int from = -1;
-	size_t which = 0;
-	for (int k = 0; k < STATIONS; k++) {
-		struct station *o = &n->s[k];
-		if (!o->count[CLASS_PARALLEL] || o->speed >= s->speed)
-			continue;
-		station_pass(n, o, n->now);
-		for (size_t i = 0; i < o->list.n; i++) {
-			double left = o->list.v[i].left, g = left / o->speed - (left + MOVE_COST) / s->speed;
-			if (o->list.v[i].class == CLASS_PARALLEL && g > gain) {
-				gain = g;
-				from = k;
-				which = i;
-			}
+	for (size_t i = 0; i < n->waiting.n; i++) {
+		struct process p = n->waiting.v[i];
+		if (none[p.job->home] || !task_place(n, &p)) {
+			none[p.job->home] = true;
+			n->waiting.v[kept++] = p;
 		}
 	}
-	if (from < 0)
-		return;
-	struct process p = station_take(&n->s[from], which);
-	station_settle(n, &n->s[from]);
-	p.left += MOVE_COST;
-	n->r.moves++;
-	station_add(n, at, p);
-}
-
-/* Moves our tasks away when the owner's batch work has arrived, as they would have to wait for
- * its end. */
-static void station_evict(struct network *n, int at)
-{
-	struct station *s = &n->s[at];
-
-	if (n->c->rule.policy != PLACE_OURS)
-		return;
-	for (size_t i = s->list.n; i-- > 0;)
-		if (s->list.v[i].class == CLASS_PARALLEL) {
-			struct process p = station_take(s, i);
-			p.left += MOVE_COST;
-			n->r.moves++;
-			vec_push(&n->waiting, p);
-		}
-	station_settle(n, s);
-	for (int k = 0; k < STATIONS && n->waiting.n; k++) {
-		station_pass(n, &n->s[k], n->now);
-		station_pull(n, k);
-	}
+	n->waiting.n = kept;
 }
 
 /* ---- jobs ---- */
 
 static void task_ready(struct network *n, struct pjob *j, int task)
 {
-	task_place(n, j->home,
-		   (struct process){.class = CLASS_PARALLEL,
-				    .left = j->need[task],
-				    .arrived = j->arrived,
-				    .urgency = j->path[task],
-				    .job = j,
-				    .task = task});
+	waiting_add(
+		n,
+		(struct process){
+			.class = CLASS_PARALLEL, .left = j->need[task], .arrived = j->arrived, .job = j, .task = task});
+}
+
+static void job_begins(struct network *n, struct pjob *j)
+{
+	j->number = n->jobs_arrived++;
+	j->arrived = n->now;
+	j->left = j->tasks;
+	for (int i = j->tasks; i-- > 0;) {
+		double longest = 0;
+		for (int k = i + 1; k < j->tasks; k++)
+			if (j->after[i] & 1u << k && j->path[k] > longest)
+				longest = j->path[k];
+		j->path[i] += longest;
+	}
+	for (int i = 0; i < j->tasks; i++)
+		if (!j->before[i])
+			task_ready(n, j, i);
+	waiting_place(n);
+}
+
+static void edge_add(struct pjob *j, int from, int to)
+{
+	j->after[from] |= 1u << to;
+	j->before[to]++;
+}
+
+/* Begins the next job of one of the users of bench/pool: a chain of four tasks, and twelve short
+ * ones, of which some wait for the chain's beginning. Their users state 3 and 1 as their times. */
+static void bench_job(struct network *n, int user)
+{
+	const struct stations_bench *b = n->c->bench;
+	struct pjob *j = mem_zalloc(sizeof *j);
+	struct rng *r = &n->where[CLASS_PARALLEL];
+
+	j->home = user;
+	j->tasks = 16;
+	for (int i = 0; i < j->tasks; i++) {
+		double size = i < 4 ? 0.3 + 0.3 * rng_unit(r) : 0.1 + 0.3 * rng_unit(r);
+		j->need[i] = size * b->unit + b->start;
+		j->path[i] = i < 4 ? 3 : 1;
+		if (i > 0 && (i < 4 || i % 3 == 0))
+			edge_add(j, i < 4 ? i - 1 : 0, i);
+	}
+	job_begins(n, j);
+	n->jobs_open++;
 }
 
 static void parallel_arrives(struct network *n)
 {
 	struct pjob *j = mem_zalloc(sizeof *j);
 	struct rng *r = &n->where[CLASS_PARALLEL];
-
-	*j = (struct pjob){.number = n->jobs_arrived++, .arrived = n->now, .left = GRAPH_TASKS};
-	j->home = (int)rng_below(r, STATIONS);
-	for (int i = 0; i < GRAPH_TASKS; i++) {
-		j->need[i] = rng_exponential(r, demand[CLASS_PARALLEL] / GRAPH_TASKS);
-		j->work += j->need[i];
-	}
-	for (int i = 0; i < GRAPH_TASKS; i++)
-		for (int k = i + 1; k < GRAPH_TASKS; k++)
-			if (rng_unit(r) < edge) {
-				j->after[i] |= 1u << k;
-				j->before[k]++;
-			}
-	for (int i = GRAPH_TASKS; i-- > 0;) {
-		double longest = 0;
-		for (int k = i + 1; k < GRAPH_TASKS; k++)
-			if (j->after[i] & 1u << k && j->path[k] > longest)
-				longest = j->path[k];
-		j->path[i] = j->need[i] + longest;
-	}
 	int64_t warm = n->c->jobs / 10;
-	if (j->number == warm)
-		n->measured_from = n->now;
-	if (j->number >= warm && j->number < warm + n->c->jobs)
-		n->jobs_open++;
+
+	j->home = (int)rng_below(r, STATIONS);
+	j->tasks = GRAPH_TASKS;
 	for (int i = 0; i < GRAPH_TASKS; i++)
-		if (!j->before[i])
-			task_ready(n, j, i);
+		j->need[i] = j->path[i] = rng_exponential(r, demand[CLASS_PARALLEL] / GRAPH_TASKS);
+	for (int i = 0; i < GRAPH_TASKS; i++)
+		for (int k = i + 1; k < GRAPH_TASKS; k++)
+			if (rng_unit(r) < edge)
+				edge_add(j, i, k);
+	if (n->jobs_arrived == warm)
+		n->measured_from = n->now;
+	if (n->jobs_arrived >= warm && n->jobs_arrived < warm + n->c->jobs)
+		n->jobs_open++;
+	job_begins(n, j);
 }
 
 static void ended(struct network *n, enum station_class class, double arrived)
@@ -347,22 +352,33 @@ static void ended(struct network *n, enum station_class class, double arrived)
 	n->r.ended[class]++;
 }
 
-static void task_ended(struct network *n, const struct process *p)
+static void job_ended(struct network *n, struct pjob *j)
 {
-	struct pjob *j = p->job;
-	int64_t warm = n->c->jobs / 10;
+	int64_t warm = n->c->bench ? 0 : n->c->jobs / 10;
+	int user = j->home;
 
-	j->work -= j->need[p->task];
-	for (int k = 0; k < GRAPH_TASKS; k++)
-		if (j->after[p->task] & 1u << k && --j->before[k] == 0)
-			task_ready(n, j, k);
-	if (--j->left)
-		return;
 	if (j->number >= warm && j->number < warm + n->c->jobs) {
 		ended(n, CLASS_PARALLEL, j->arrived);
 		n->jobs_open--;
 	}
 	free(j);
+	if (n->c->bench && n->jobs_arrived < n->c->jobs)
+		bench_job(n, user);
+}
+
+static void task_ended(struct network *n, const struct process *p, int at)
+{
+	struct pjob *j = p->job;
+	struct load *known = &n->table[j->home][at];
+
+	if (is_pool(n) && place_counts(n->c->rule.policy) && known->ours > 0)
+		known->ours--; /* its origin learns of it at once */
+	for (int k = 0; k < j->tasks; k++)
+		if (j->after[p->task] & 1u << k && --j->before[k] == 0)
+			task_ready(n, j, k);
+	if (!--j->left)
+		job_ended(n, j);
+	waiting_place(n);
 }
 
 /* ---- events ---- */
@@ -378,8 +394,6 @@ static void owner_arrives(struct network *n, enum station_class class)
 		    (struct process){.class = class,
 				     .left = rng_exponential(&n->where[class], demand[class]),
 				     .arrived = n->now});
-	if (class == CLASS_BATCH && n->s[i].count[CLASS_PARALLEL])
-		station_evict(n, i);
 }
 
 static void arrival_draw(struct network *n, enum station_class class)
@@ -413,11 +427,9 @@ static void station_happens(struct network *n, int at)
 	station_settle(n, s);
 	for (size_t i = 0; i < gone.n; i++)
 		if (gone.v[i].class == CLASS_PARALLEL)
-			task_ended(n, &gone.v[i]);
+			task_ended(n, &gone.v[i], at);
 		else
 			ended(n, gone.v[i].class, gone.v[i].arrived);
-	if (gone.n)
-		station_pull(n, at);
 	vec_free(&gone);
 }
 
@@ -427,19 +439,33 @@ static bool left_band(const struct load *a, const struct load *b)
 	       fabs(a->idle - b->idle) > BAND || fabs(a->free - b->free) > BAND;
 }
 
+static void report_go(struct network *n, int i)
+{
+	station_pass(n, &n->s[i], n->now);
+
+	struct load l = load_of(n, &n->s[i]);
+
+	if (!left_band(&l, &n->s[i].reported))
+		return;
+	n->s[i].reported = l;
+	n->reports++;
+	for (int k = 0; k < n->n; k++)
+		n->table[k][i] = l;
+}
+
+/* Lets all of the source's stations report at once, those of a pool one after another. */
 static void reports_go(struct network *n)
 {
-	for (int i = 0; i < STATIONS; i++) {
-		station_pass(n, &n->s[i], n->now);
-		struct load l = load_of(&n->s[i]);
-		if (!left_band(&l, &n->s[i].reported))
-			continue;
-		n->s[i].reported = l;
-		n->reports++;
-		for (int k = 0; k < STATIONS; k++)
-			n->table[k][i] = l;
+	if (is_pool(n)) {
+		report_go(n, n->reporter);
+		n->reporter = (n->reporter + 1) % n->n;
+		n->report = n->now + n->c->interval / n->n;
+	} else {
+		for (int i = 0; i < n->n; i++)
+			report_go(n, i);
+		n->report = n->now + n->c->interval;
 	}
-	n->report = n->now + n->c->interval;
+	waiting_place(n);
 }
 
 static void step(struct network *n)
@@ -449,7 +475,7 @@ static void step(struct network *n)
 	for (int k = 1; k < CLASSES; k++)
 		if (n->arrival[k] < n->arrival[class])
 			class = k;
-	for (int i = 1; i < STATIONS; i++)
+	for (int i = 1; i < n->n; i++)
 		if (n->s[i].next < n->s[at].next)
 			at = i;
 	if (n->report <= n->arrival[class] && n->report <= n->s[at].next) {
@@ -470,9 +496,9 @@ static void network_free(struct network *n)
 	 * nowhere. */
 	VEC(struct pjob *) jobs = {0};
 
-	for (int i = 0; i <= STATIONS; i++) {
-		struct process *v = i < STATIONS ? n->s[i].list.v : n->waiting.v;
-		size_t many = i < STATIONS ? n->s[i].list.n : n->waiting.n;
+	for (int i = 0; i <= n->n; i++) {
+		struct process *v = i < n->n ? n->s[i].list.v : n->waiting.v;
+		size_t many = i < n->n ? n->s[i].list.n : n->waiting.n;
 		for (size_t k = 0; k < many; k++)
 			if (v[k].class == CLASS_PARALLEL && v[k].job->home >= 0) {
 				v[k].job->home = -1;
@@ -482,38 +508,54 @@ static void network_free(struct network *n)
 	for (size_t i = 0; i < jobs.n; i++)
 		free(jobs.v[i]);
 	vec_free(&jobs);
-	for (int i = 0; i < STATIONS; i++)
+	for (int i = 0; i < n->n; i++)
 		vec_free(&n->s[i].list);
 	vec_free(&n->waiting);
 	free(n);
 }
 
-struct stations_result stations_run(const struct stations_case *c)
+static void stations_set_up(struct network *n)
 {
-	static const double speeds[] = {0.5, 1, 1.5, 2};
-	struct network *n = mem_zalloc(sizeof *n);
-	int64_t all = c->jobs + c->jobs / 10;
+	static const double source[] = {0.5, 1, 1.5, 2}, bench[] = {0.08, 0.065, 0.05, 0.04, 0.03, 0.025};
+	const struct stations_bench *b = n->c->bench;
 
-	n->c = c;
-	n->measured_from = DBL_MAX;
-	for (int i = 0; i < STATIONS; i++) {
-		n->s[i] = (struct station){.speed = speeds[i % 4], .served = -1, .idle = 1, .free = 1, .next = DBL_MAX};
+	n->n = b ? BENCH_STATIONS : STATIONS;
+	for (int i = 0; i < n->n; i++) {
+		n->s[i] = (struct station){
+			.speed = b ? bench[i % 6] : source[i % 4], .served = -1, .idle = 1, .free = 1, .next = DBL_MAX};
 		n->capacity += n->s[i].speed;
-		n->s[i].reported = load_of(&n->s[i]);
-		for (int k = 0; k < STATIONS; k++)
+		n->s[i].reported = load_of(n, &n->s[i]);
+		for (int k = 0; k < n->n; k++)
 			n->table[k][i] = n->s[i].reported;
 	}
+	for (int i = 0; i < n->n && b; i++) {
+		n->s[i].speed -= b->idle;
+		if (i % 3 == 0)
+			station_add(n, i, (struct process){.class = CLASS_BATCH, .left = DBL_MAX});
+	}
+}
+
+struct stations_result stations_run(const struct stations_case *c)
+{
+	struct network *n = mem_zalloc(sizeof *n);
+	int64_t all = c->bench ? c->jobs : c->jobs + c->jobs / 10;
+
+	n->c = c;
+	n->measured_from = c->bench ? 0 : DBL_MAX;
+	stations_set_up(n);
 	for (int k = 0; k < CLASSES; k++) {
 		rng_seed(&n->rng[k], rng_seed_of(c->seed, (uint64_t)k));
 		rng_seed(&n->where[k], rng_seed_of(c->seed, (uint64_t)(CLASSES + k)));
 		arrival_draw(n, (enum station_class)k);
 	}
-	n->report = c->interval;
+	n->report = is_pool(n) ? c->interval / n->n : c->interval;
+	for (int i = 0; i < BENCH_USERS && c->bench; i++)
+		bench_job(n, i);
 	while (n->jobs_arrived < all || n->jobs_open)
 		step(n);
 	for (int k = 0; k < CLASSES; k++)
 		n->r.response[k] = n->r.ended[k] ? n->sum[k] / (double)n->r.ended[k] : 0;
-	n->r.reports = (double)n->reports / STATIONS / n->now;
+	n->r.reports = (double)n->reports / n->n / n->now;
 	struct stations_result r = n->r;
 	network_free(n);
 	return r;

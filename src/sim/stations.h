@@ -1,7 +1,8 @@
 /*
  * stations.h - a network of workstations in virtual time: parallel jobs that are graphs of tasks,
  * next to the owners' own work. The model is that of the two-level scheduler's source;
- * docs/simulator.md states what the source leaves open.
+ * docs/simulator.md states what the source leaves open. The stations are the source's, or work as
+ * the pool's daemon makes them: tasks wait there in a queue, run to their end, and are not moved.
  */
 #ifndef SIM_STATIONS_H
 #define SIM_STATIONS_H
@@ -11,7 +12,7 @@
 
 #include "station/place.h"
 
-enum { STATIONS = 20, GRAPH_TASKS = 20 };
+enum { STATIONS = 20, GRAPH_TASKS = 20, BENCH_STATIONS = 12, BENCH_USERS = 3 };
 
 enum station_class { CLASS_INTERACTIVE, CLASS_BATCH, CLASS_PARALLEL, CLASSES };
 
@@ -21,8 +22,20 @@ enum discipline {
 	/* owner's interactive work first, then the owner's batch, then ours; a running task
 	 * keeps the processor to the end of its quantum */
 	DISCIPLINE_QUANTUM,
-	/* the same order with immediate preemption, as a kernel serves an idle class */
-	DISCIPLINE_AT_ONCE,
+	/* a station of a pool: one task of ours at a time, to its end, and the owner's work before
+	 * it, at once, as a kernel serves an idle class */
+	DISCIPLINE_POOL,
+	/* a station of a pool without an owner (--owner none): one task of ours at a time, which
+	 * shares the processor with all other work */
+	DISCIPLINE_POOL_SHARED,
+};
+
+/* What bench/pool measures: three users at stations of different speeds, each with one job after
+ * another; every third station has a batch process that never ends. */
+struct stations_bench {
+	double unit;  /* processor time of a task of size 1, seconds */
+	double start; /* processor time that starting and ending a task takes, seconds */
+	double idle;  /* processors that a station's daemon uses */
 };
 
 struct stations_case {
@@ -37,13 +50,14 @@ struct stations_case {
 	/* parallel jobs measured, after a warm-up of a tenth as many; everything else is
 	 * measured meanwhile */
 	int64_t jobs;
+	/* not NULL: this pool instead of the source's stations; jobs of all users together */
+	const struct stations_bench *bench;
 };
 
 struct stations_result {
 	double response[CLASSES]; /* mean; 0: none ended */
 	int64_t ended[CLASSES];
 	double reports; /* per station and unit of time */
-	int64_t moves;	/* tasks that continued on another station */
 };
 
 /* Runs one case. Arrivals and demands depend only on seed, loads and shares, not on the policy. */

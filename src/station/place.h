@@ -7,7 +7,7 @@
  * policies pass a task's priority on to the station's own queue. The two-level cost weighs the
  * owner's work more than ours. "ours" estimates how fast the station would run one more task after
  * serving its owner, and keeps a task waiting at its origin while every station has one of our
- * tasks; the first station that becomes free takes a task of the job with the least left to do.
+ * tasks.
  */
 #ifndef STATION_PLACE_H
 #define STATION_PLACE_H

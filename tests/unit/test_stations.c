@@ -115,8 +115,8 @@ static struct stations_result run(enum place_policy policy, enum discipline d, d
 /* Owners who are served at once notice nothing at all; sharing they do; a quantum lies between. */
 static void owners_notice(void **state)
 {
-	struct stations_result alone = run(PLACE_FIM, DISCIPLINE_AT_ONCE, 0.8, true),
-			       at_once = run(PLACE_FIM, DISCIPLINE_AT_ONCE, 0.8, false),
+	struct stations_result alone = run(PLACE_FIM, DISCIPLINE_POOL, 0.8, true),
+			       at_once = run(PLACE_FIM, DISCIPLINE_POOL, 0.8, false),
 			       quantum = run(PLACE_FIM, DISCIPLINE_QUANTUM, 0.8, false),
 			       shared = run(PLACE_FIM, DISCIPLINE_SHARED, 0.8, false);
 
@@ -127,20 +127,38 @@ static void owners_notice(void **state)
 	assert_true(shared.response[CLASS_BATCH] > quantum.response[CLASS_BATCH]);
 }
 
-static void better_than_two_level(void **state)
+static struct stations_result bench(enum place_policy policy, const struct stations_bench *b, int64_t jobs)
 {
-	for (double load = 0.3; load < 0.9; load += 0.25) {
-		struct stations_result source = run(PLACE_TWO_LEVEL, DISCIPLINE_QUANTUM, load, false),
-				       ours = run(PLACE_OURS, DISCIPLINE_AT_ONCE, load, false);
-		assert_true(ours.response[CLASS_INTERACTIVE] <= source.response[CLASS_INTERACTIVE]);
-		assert_true(ours.response[CLASS_PARALLEL] < source.response[CLASS_PARALLEL]);
+	return stations_run(&(struct stations_case){.rule = {policy, PLACE_K1, PLACE_K2},
+						    .discipline = DISCIPLINE_POOL_SHARED,
+						    .interval = 0.3,
+						    .seed = 3,
+						    .jobs = jobs,
+						    .bench = b});
+}
+
+/* What a station's daemon and the start of tasks take makes jobs longer; every policy completes
+ * all jobs. */
+static void the_pool_of_the_benchmark(void **state)
+{
+	static const struct stations_bench free_start = {.unit = 0.2}, dear = {.unit = 0.2, .start = 0.02},
+					   lame = {.unit = 0.2, .idle = 0.01};
+
+	for (int p = 0; p < PLACE_POLICIES; p++) {
+		double plain = bench((enum place_policy)p, &free_start, 60).response[CLASS_PARALLEL];
+		assert_int_equal(bench((enum place_policy)p, &free_start, 60).ended[CLASS_PARALLEL], 60);
+		assert_true(plain > 0.2 * 4 * 0.3 / 0.08); /* its chain on the fastest station */
+		assert_true(bench((enum place_policy)p, &dear, 60).response[CLASS_PARALLEL] > plain);
+		assert_true(bench((enum place_policy)p, &lame, 60).response[CLASS_PARALLEL] > plain);
 	}
+	assert_true(bench(PLACE_FIM, &free_start, 300).response[CLASS_PARALLEL] <
+		    bench(PLACE_ROUND_ROBIN, &free_start, 300).response[CLASS_PARALLEL]);
 }
 
 static void repeats(void **state)
 {
-	struct stations_result a = run(PLACE_OURS, DISCIPLINE_AT_ONCE, 0.7, false),
-			       b = run(PLACE_OURS, DISCIPLINE_AT_ONCE, 0.7, false);
+	struct stations_result a = run(PLACE_OURS, DISCIPLINE_POOL, 0.7, false),
+			       b = run(PLACE_OURS, DISCIPLINE_POOL, 0.7, false);
 
 	assert_memory_equal(&a, &b, sizeof a);
 }
@@ -154,7 +172,7 @@ int main(void)
 		cmocka_unit_test(weights),
 		cmocka_unit_test(nowhere),
 		cmocka_unit_test(owners_notice),
-		cmocka_unit_test(better_than_two_level),
+		cmocka_unit_test(the_pool_of_the_benchmark),
 		cmocka_unit_test(repeats),
 	};
 

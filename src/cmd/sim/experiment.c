@@ -198,8 +198,8 @@ const struct command command_experiment_owners = {
 	.name = "experiment owners",
 	.about = "Measure what owners of workstations notice of parallel jobs there.",
 	.details =
-		"20 workstations of different speeds, whose owners use them, and parallel jobs that are graphs of 20 tasks, at five loads: where tasks go by fim, by the source's "
-		"two-level cost, and by ours; who is served first on a station; and the interval at which loads are exchanged. Mean responses as ratios, with 90% intervals.",
+		"20 workstations of different speeds, whose owners use them, and parallel jobs that are graphs of 20 tasks, at five loads: the source's ways, which are fim and its "
+		"two-level cost, with the owner served as everybody or first; every policy of 'shunt pool', on stations as its daemon makes them; and the interval at which loads are exchanged. Mean responses as ratios, with 90% intervals.",
 	.operands = "",
 	.options = owners_options,
 	.size = sizeof(struct arguments),
