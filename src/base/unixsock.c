@@ -142,7 +142,7 @@ int unix_bind_datagram(const char *path, int mode, struct err *err)
 	return bind_at(path, mode, SOCK_DGRAM, err);
 }
 
-static int connect_at(const char *path, int type, int timeout_ms, struct err *err)
+int unix_connect(const char *path, int timeout_ms, struct err *err)
 {
 	struct timeval limit = {.tv_sec = timeout_ms / 1000, .tv_usec = timeout_ms % 1000 * 1000};
 	struct place p;
@@ -150,7 +150,7 @@ static int connect_at(const char *path, int type, int timeout_ms, struct err *er
 
 	if (rc < 0)
 		return rc;
-	int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd >= 0 && timeout_ms > 0)
 		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
 	while (fd >= 0 && (rc = connect(fd, (const struct sockaddr *)&p.address, sizeof p.address)) < 0 &&
@@ -162,16 +162,6 @@ static int connect_at(const char *path, int type, int timeout_ms, struct err *er
 	if (rc < 0 && fd >= 0)
 		close(fd);
 	return rc < 0 ? rc : fd;
-}
-
-int unix_connect(const char *path, int timeout_ms, struct err *err)
-{
-	return connect_at(path, SOCK_STREAM, timeout_ms, err);
-}
-
-int unix_connect_datagram(const char *path, struct err *err)
-{
-	return connect_at(path, SOCK_DGRAM, 0, err);
 }
 
 /* Memory for the descriptors of a message. */

@@ -24,7 +24,6 @@ int unix_bind_datagram(const char *path, int mode, struct err *err);
 /* Connects; waits up to `timeout_ms` (0: forever) while the listener's queue is full, then
  * returns -EAGAIN. -ENOENT, -ECONNREFUSED: nobody listens. */
 int unix_connect(const char *path, int timeout_ms, struct err *err);
-int unix_connect_datagram(const char *path, struct err *err);
 
 #define UNIX_FDS_MOST 64 /* descriptors that can be sent with one message */
 

@@ -266,15 +266,3 @@ int partitions_of_site(struct cluster *c, const struct ruleset *site, struct err
 	}
 	return rc;
 }
-
-bool partition_sized_down(const struct cluster *c, const struct partition_choice *choice)
-{
-	const struct nodeset *set = &c->nodesets.v[choice->allowed];
-
-	if (choice->allowed == NODES_ALL)
-		return false;
-	for (size_t i = 0; i < c->partitions.n; i++)
-		if (nodeset_has(set, (uint32_t)c->partitions.v[i].first) && c->partitions.v[i].procs == choice->procs)
-			return false;
-	return true;
-}

@@ -69,8 +69,4 @@ int partition_resolve(struct cluster *c, const struct reqtext *text, uint32_t *r
  * in two partitions. */
 int partitions_of_site(struct cluster *c, const struct ruleset *site, struct err *err);
 
-/* Returns true if the job requested fewer processors than each suitable partition has: the
- * others stay idle. */
-bool partition_sized_down(const struct cluster *c, const struct partition_choice *choice);
-
 #endif

@@ -88,11 +88,6 @@ void nursery_signal(const char *tag, int signal, struct strbuf *out)
 	tag_frame(FRAME_SIGNAL, tag, signal, out);
 }
 
-void nursery_limit(const char *tag, int64_t walltime, struct strbuf *out)
-{
-	tag_frame(FRAME_SIGNAL, tag, walltime_word(walltime), out);
-}
-
 void nursery_clean(const char *tag, struct strbuf *out)
 {
 	tag_frame(FRAME_CLEAN, tag, SIGKILL, out);

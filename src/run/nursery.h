@@ -65,15 +65,9 @@ int nursery_start(const char *program, const struct nursery_options *o, int wait
 /* These append frames to write to nursery.fd, on which the nursery's answers come back as
  * frames: */
 void nursery_order(const struct order *o, struct strbuf *out); /* starts a job */
-/* Sends a signal to the job's whole tree; SIGKILL is final. */
+/* Sends a signal to the job's whole tree; SIGKILL is final. A walltime_word() sets its total run
+ * time instead, and a save_word() makes it save its work. */
 void nursery_signal(const char *tag, int signal, struct strbuf *out);
-/* Sets the total run time in seconds, replacing the order's; answered like a signal. */
-void nursery_limit(const char *tag, int64_t walltime, struct strbuf *out);
-/* Orders the job to save its work; answered like a signal. */
-static inline void nursery_save(const char *tag, enum checkpoint_cause cause, int64_t seconds, struct strbuf *out)
-{
-	nursery_signal(tag, save_word(cause, seconds), out);
-}
 void nursery_clean(const char *tag, struct strbuf *out); /* ends what a dead shepherd left behind */
 /* Returns a walltime encoded as a signal number. */
 static inline int walltime_word(int64_t walltime)

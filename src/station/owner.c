@@ -119,16 +119,6 @@ int owner_rules_parse(const char *text, struct owner_rules *ret, struct err *err
 	return rc;
 }
 
-bool owner_named(const struct owner_rules *r, const char *user)
-{
-	size_t n = strlen(user);
-
-	for (const char *at = r->owners; *at; at += strcspn(at, "+"), at += *at == '+')
-		if (strcspn(at, "+") == n && strncmp(at, user, n) == 0)
-			return n > 0;
-	return false;
-}
-
 /* ---- the decision ---- */
 
 static bool hours_now(const struct owner_rules *r, int64_t instant)

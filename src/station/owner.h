@@ -45,8 +45,6 @@ struct owner_rules {
 
 /* Returns -EINVAL and leaves *ret untouched on an error; the message says what is allowed. */
 int owner_rules_parse(const char *text, struct owner_rules *ret, struct err *err);
-/* Returns true if `user` is one of `owners`. */
-bool owner_named(const struct owner_rules *r, const char *user);
 
 /* The machine as observed at one instant. */
 struct owner_view {

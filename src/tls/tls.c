@@ -483,11 +483,6 @@ ssize_t tls_write(struct tls *t, const void *buf, size_t n)
 	return rc == 0 ? err_set(&t->why, -EPIPE, "the other side closed the connection") : rc;
 }
 
-bool tls_pending(const struct tls *t)
-{
-	return SSL_has_pending(t->ssl) == 1;
-}
-
 short tls_events(const struct tls *t)
 {
 	return t->events;

@@ -59,7 +59,6 @@ bool tls_ended(const struct tls *t);
 /* Returns the message for an -errno of the calls above: a server may refuse us after our
  * handshake. */
 const char *tls_why(const struct tls *t);
-bool tls_pending(const struct tls *t); /* true if tls_read() has more without polling */
 short tls_events(const struct tls *t); /* POLLIN and POLLOUT, by what the last call waited for */
 int tls_fd(const struct tls *t);
 const char *tls_alpn(const struct tls *t);

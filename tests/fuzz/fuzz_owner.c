@@ -25,7 +25,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 	} else {
 		owner_decide(&o, &r, &v);
-		owner_named(&r, "ana");
 	}
 	if (habit_read(text, &h) && habit_expect(&h, v.instant, 86400) > 1)
 		abort();

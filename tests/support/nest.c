@@ -216,18 +216,12 @@ void nest_signal(struct nest *n, const char *tag, int signal)
 
 void nest_limit(struct nest *n, const char *tag, int64_t walltime)
 {
-	struct strbuf out = {0};
-
-	nursery_limit(tag, walltime, &out);
-	nest_frames(n, &out);
+	nest_signal(n, tag, walltime_word(walltime));
 }
 
 void nest_save(struct nest *n, const char *tag, enum checkpoint_cause cause, int64_t seconds)
 {
-	struct strbuf out = {0};
-
-	nursery_save(tag, cause, seconds, &out);
-	nest_frames(n, &out);
+	nest_signal(n, tag, save_word(cause, seconds));
 }
 
 static void answers_take(struct nest *n)

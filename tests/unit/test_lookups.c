@@ -148,7 +148,7 @@ static void test_hangs(void **state)
 	nest_write(n, mine, "content", 7, 0644);
 	user_set(n, "hangs");
 	nest_send(n, &o);
-	nursery_limit("1.1", 2, &out); /* it has another walltime meanwhile */
+	nursery_signal("1.1", walltime_word(2), &out); /* it has another walltime meanwhile */
 	nursery_open(7, BY_NAME, BY_NAME, n->user, mine, O_RDONLY, 0, &out);
 	nursery_signal("3.1", SIGTERM, &out); /* no order of this user waits: it is answered at once */
 	nest_frames(n, &out);

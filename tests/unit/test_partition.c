@@ -182,19 +182,6 @@ static void the_smallest_that_is_large_enough(void **state)
 	cluster_destroy(c);
 }
 
-static void sized_down_or_not(void **state)
-{
-	(void)state;
-	struct cluster *c = machine("parts:8,16");
-	struct partition_choice got;
-
-	assert_int_equal(partition_choose(c, &(struct partition_ask){.procs = 8}, &got, NULL), 0);
-	assert_false(partition_sized_down(c, &got));
-	assert_int_equal(partition_choose(c, &(struct partition_ask){.procs = 9}, &got, NULL), 0);
-	assert_true(partition_sized_down(c, &got));
-	cluster_destroy(c);
-}
-
 static void shared_nodes_beside_partitions(void **state)
 {
 	(void)state;
@@ -406,7 +393,6 @@ int main(void)
 		cmocka_unit_test(a_named_partition_says_the_number),
 		cmocka_unit_test(refusals_name_their_cause),
 		cmocka_unit_test(the_smallest_that_is_large_enough),
-		cmocka_unit_test(sized_down_or_not),
 		cmocka_unit_test(shared_nodes_beside_partitions),
 		cmocka_unit_test(requests_are_cut_for_the_nodes),
 		cmocka_unit_test(a_job_has_a_partition_to_itself),

@@ -94,17 +94,3 @@ void accounting_close_days(struct accounting_reader *r)
 	free(r->dir);
 	free(r);
 }
-
-int accounting_scan(const char *dir, int64_t from, int64_t to, bool (*one)(void *context, const char *line),
-		    void *context, struct err *err)
-{
-	struct accounting_reader *r = accounting_open_days(dir, from, to);
-	bool more = true;
-	char *line;
-	int rc = 0;
-
-	while (more && (rc = accounting_next(r, &line, err)) == 1)
-		more = !line || one(context, line);
-	accounting_close_days(r);
-	return rc < 0 ? rc : 0;
-}

@@ -42,9 +42,4 @@ struct accounting_reader *accounting_open_days(const char *dir, int64_t from, in
 int accounting_next(struct accounting_reader *r, char **ret, struct err *err);
 void accounting_close_days(struct accounting_reader *r);
 
-/* Calls `one` for each line of the days from..to (instants), in order, until it returns false.
- * Lines are borrowed. Skips days without a file. */
-int accounting_scan(const char *dir, int64_t from, int64_t to, bool (*one)(void *context, const char *line),
-		    void *context, struct err *err);
-
 #endif
