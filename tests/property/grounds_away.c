@@ -75,16 +75,8 @@ static void end_job(struct scene *x, const char *id)
 	ask(x, "POST", "/v1/jobs/delete", "{\"ids\":[\"%s\"]}", id);
 }
 
-static bool names(const json_t *r, const char *id)
-{
-	const json_t *one;
-	size_t i;
-
-	json_array_foreach(json_object_get(r, "jobs"), i, one) if (strcmp(json_string_value(one), id) == 0) return true;
-	return false;
-}
-
-/* Holds all other waiting jobs, but for the one whose promised place is the reason that is left. */
+/* Holds the other waiting jobs. Those with promised places only if no reason is left: they may be
+ * that reason, or count towards its limit. */
 static void others_hold(struct scene *x, const json_t *left)
 {
 	json_t *list, *job;
@@ -99,7 +91,7 @@ static void others_hold(struct scene *x, const json_t *left)
 		if (strncmp(id, x->subject, n) == 0 && id[n] == '.')
 			continue;
 		if (strcmp(json_string_value(json_object_get(job, "state")), "Q") == 0 &&
-		    !(left && is_code(left, "reserved") && names(left, id)))
+		    !(left && strcmp(json_string_value(json_object_get(job, "substate")), "allocated") == 0))
 			hold(x, id, "o");
 	}
 	json_decref(list);
