@@ -129,17 +129,6 @@ static void slot_kill(struct slot *s)
 		kill(-s->pid, SIGKILL);
 }
 
-/* Asks a task to end: SIGTERM now, SIGKILL after its grace (see limits()). SIGCONT wakes it if it
- * is stopped. */
-static void slot_end(struct slot *s)
-{
-	if (!s->pid || s->kill_at)
-		return;
-	s->kill_at = now_us(CLOCK_MONOTONIC) + s->task->w.grace * 1000000;
-	kill(-s->pid, SIGTERM);
-	kill(-s->pid, SIGCONT);
-}
-
 static void drop(struct worker *w, uint64_t task)
 {
 	if (list_return(w, task))
@@ -380,41 +369,53 @@ static int loop(struct worker *w, struct spawner *s, struct strbuf *in, int64_t 
 	}
 }
 
-/* Begins the end of all tasks; returns when the last of them must have vanished. */
-static int64_t tasks_end(struct worker *w)
+/* Begins the end of all tasks; those that are being started begin theirs as soon as they run. */
+static void tasks_end(struct worker *w)
 {
-	int64_t until = now_us(CLOCK_MONOTONIC);
-
 	pthread_mutex_lock(&w->lock);
 	w->ending = true;
 	vec_clear(&w->list);
 	w->first = 0;
-	for (size_t i = 0; i < w->slots.n; i++) {
+	for (size_t i = 0; i < w->slots.n; i++)
 		slot_end(w->slots.v[i]);
-		until = w->slots.v[i]->kill_at > until ? w->slots.v[i]->kill_at : until;
-	}
 	pthread_mutex_unlock(&w->lock);
-	return until + KILL_US;
+}
+
+/* Returns the microseconds until the last of the ending tasks must have vanished; 0: none is
+ * left. */
+static int64_t tasks_left(const struct worker *w)
+{
+	int64_t now = now_us(CLOCK_MONOTONIC), left = 0;
+
+	for (size_t i = 0; i < w->slots.n; i++) {
+		const struct slot *s = w->slots.v[i];
+		if (!s->task)
+			continue;
+		int64_t grace = s->kill_at ? s->kill_at - now : s->task->w.grace * 1000000;
+		left = grace + KILL_US > left ? grace + KILL_US : left;
+	}
+	return left;
 }
 
 /* Ends all tasks, and waits for that. A connection that breaks ends the wait: the broker is gone,
  * or in a hurry. */
 static void farewell(struct worker *w)
 {
-	int64_t until = tasks_end(w), left;
+	int64_t flushed = now_us(CLOCK_MONOTONIC) + KILL_US;
 	char buffer[4096];
 
-	while ((left = until - now_us(CLOCK_MONOTONIC)) > 0) {
-		bool busy = false;
+	tasks_end(w);
+	for (;;) {
 		pthread_mutex_lock(&w->lock);
-		for (size_t i = 0; i < w->slots.n; i++)
-			busy = busy || w->slots.v[i]->task;
-		int timeout = limits(w), most = (int)(left / 1000) + 1;
+		int64_t left = tasks_left(w), flush = flushed - now_us(CLOCK_MONOTONIC);
 		out_send(w);
 		bool more = w->out.n > 0;
-		busy = !w->broken && (busy || more);
+		if (more && flush > left)
+			left = flush;
+		int timeout = limits(w), most = (int)(left / 1000) + 1;
+		bool done = left <= 0 || w->broken;
 		pthread_mutex_unlock(&w->lock);
-		if (!busy)
+		if (done)
 			return;
 		struct pollfd p[2] = {{.fd = w->fd, .events = (short)(POLLIN | (more ? POLLOUT : 0))},
 				      {.fd = w->wake, .events = POLLIN}};

@@ -91,5 +91,8 @@ int64_t now_us(clockid_t clock);
 void out_send(struct worker *w);
 void out_put(struct worker *w, const struct wire *m);
 void slots_wake(struct worker *w); /* wakes or starts a thread if the next task can begin */
+/* Asks a running task to end: SIGTERM now, SIGKILL after its grace. SIGCONT wakes it if it is
+ * stopped. */
+void slot_end(struct slot *s);
 
 #endif

@@ -235,6 +235,15 @@ static int files_return(struct slot *s, const struct task *t, const char *dir, s
 	return rc < 0 ? 1 << 8 : 0;
 }
 
+void slot_end(struct slot *s)
+{
+	if (!s->pid || s->kill_at)
+		return;
+	s->kill_at = now_us(CLOCK_MONOTONIC) + s->task->w.grace * 1000000;
+	kill(-s->pid, SIGTERM);
+	kill(-s->pid, SIGCONT);
+}
+
 static int start(struct slot *s, const struct task *t, const char *dir, char *const *env, struct strbuf *err)
 {
 	struct worker *w = s->worker;
@@ -255,10 +264,12 @@ static int start(struct slot *s, const struct task *t, const char *dir, char *co
 	}
 	pthread_mutex_lock(&w->lock);
 	s->pid = pid;
-	if (s->dropped || w->broken || w->ending)
+	if (w->broken)
 		kill(-pid, SIGKILL);
+	else if (s->dropped || w->ending) /* it may have begun to work already */
+		slot_end(s);
 	s->deadline = t->w.seconds ? now_us(CLOCK_MONOTONIC) + t->w.seconds * 1000000 : 0;
-	if (s->deadline || t->w.memory)
+	if (s->deadline || s->kill_at || t->w.memory)
 		worker_wake(w);
 	pthread_mutex_unlock(&w->lock);
 	return reap(s);
