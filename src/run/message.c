@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/codec.h"
+#include "base/jsonread.h"
 
 size_t message_begin(struct strbuf *out, char kind)
 {
@@ -127,7 +128,7 @@ int request_read(char kind, const char *text, size_t n, struct arena *a, struct 
 {
 	bool tagged = kind == FRAME_SIGNAL || kind == FRAME_CLEAN || kind == FRAME_ERASE,
 	     placed = kind == FRAME_OPEN || kind == FRAME_LOOK || kind == FRAME_ERASE;
-	json_t *root = json_loadb(text, n, 0, NULL);
+	json_t *root = json_read(text, n, 0, NULL);
 	int r = record_read(request_rows, 0, root, ret, a, NULL);
 
 	json_decref(root);
@@ -138,7 +139,7 @@ int request_read(char kind, const char *text, size_t n, struct arena *a, struct 
 
 const char *order_tag(const char *text, size_t n, struct arena *a)
 {
-	json_t *root = json_loadb(text, n, 0, NULL);
+	json_t *root = json_read(text, n, 0, NULL);
 	const json_t *tag = json_object_get(root, "tag");
 	const char *copy = json_is_string(tag) ? arena_strndup(a, json_string_value(tag), json_string_length(tag)) : "";
 
@@ -171,7 +172,7 @@ void answer_write(const struct answer *a, struct strbuf *out)
 
 int answer_read(const char *text, size_t n, struct arena *a, struct answer *ret, struct err *err)
 {
-	json_t *root = json_loadb(text, n, 0, NULL);
+	json_t *root = json_read(text, n, 0, NULL);
 	struct answer answer;
 	int r = record_read(answer_rows, 0, root, &answer, a, NULL);
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/codec.h"
+#include "base/jsonread.h"
 #include "run/criu.h"
 #include "run/order_internal.h"
 
@@ -346,7 +347,7 @@ int saves_load(const json_t *object, struct saves *ret)
 
 int order_read(const char *text, size_t n, struct arena *a, struct order *ret, struct err *err)
 {
-	json_t *root = json_loadb(text, n, 0, NULL);
+	json_t *root = json_read(text, n, 0, NULL);
 	int r = order_load(root, a, ret, err);
 
 	json_decref(root);
@@ -355,7 +356,7 @@ int order_read(const char *text, size_t n, struct arena *a, struct order *ret, s
 
 int result_read(const char *text, size_t n, struct arena *a, struct result *ret, struct err *err)
 {
-	json_t *root = json_loadb(text, n, 0, NULL);
+	json_t *root = json_read(text, n, 0, NULL);
 	int r = result_load(root, a, ret, err);
 
 	json_decref(root);
@@ -364,7 +365,7 @@ int result_read(const char *text, size_t n, struct arena *a, struct result *ret,
 
 int saves_read(const char *text, size_t n, struct saves *ret)
 {
-	json_t *root = json_loadb(text, n, 0, NULL);
+	json_t *root = json_read(text, n, 0, NULL);
 	int r = saves_load(root, ret);
 
 	json_decref(root);

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 
 #include "base/codec.h"
+#include "base/jsonread.h"
 #include "base/unixsock.h"
 #include "run/message.h"
 #include "run/order_internal.h"
@@ -84,7 +85,7 @@ int task_load(const json_t *object, struct arena *a, struct task *ret, struct er
 
 int task_request_read(const char *text, size_t n, struct arena *a, struct task *ret, struct err *err)
 {
-	json_t *root = json_loadb(text, n, 0, NULL);
+	json_t *root = json_read(text, n, 0, NULL);
 	int r = task_load(root, a, ret, err);
 
 	json_decref(root);
@@ -93,7 +94,7 @@ int task_request_read(const char *text, size_t n, struct arena *a, struct task *
 
 int task_signal_read(const char *text, size_t n)
 {
-	json_t *root = json_loadb(text, n, 0, NULL);
+	json_t *root = json_read(text, n, 0, NULL);
 	int64_t signal = json_integer_value(json_object_get(root, "signal"));
 
 	json_decref(root);
@@ -185,7 +186,7 @@ static int answer_take(const json_t *root, struct arena *a, struct task_answer *
 
 int task_answer_read(const char *text, size_t n, struct arena *a, struct task_answer *ret, struct err *err)
 {
-	json_t *root = json_loadb(text, n, 0, NULL);
+	json_t *root = json_read(text, n, 0, NULL);
 	struct task_answer t;
 	int r = answer_take(root, a, &t);
 
