@@ -1,13 +1,14 @@
 /*
- * local.c - the engine of one machine: a nursery next to the server, results as datagrams, live
+ * local.c - the engine of one machine: a nursery next to the server, results in its frames, live
  * files as the truth.
  *
- * The end of an attempt is noticed in two ways: by its datagram or, if that was lost or the
- * shepherd was killed, by the end of the shepherd's process, which the nursery reports for its own
- * children and a pidfd for those of an earlier nursery. In both cases the live file decides.
+ * The end of an attempt is noticed in two ways: by its result, which the nursery passes on for its
+ * own children and which those of an earlier nursery send as a datagram; or, if that was lost or
+ * the shepherd was killed, by the end of the shepherd's process, which the nursery reports for its
+ * own children and a pidfd for the others. Then the live file decides.
  */
 #include <errno.h>
-#include <limits.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,10 +19,12 @@
 #include <unistd.h>
 
 #include "base/hostlist.h"
+#include "base/map.h"
 #include "base/unixsock.h"
 #include "base/vec.h"
 #include "engine/local.h"
 #include "run/lease.h"
+#include "run/message.h"
 #include "run/nursery.h"
 
 #define DATAGRAM_MAX 65536
@@ -45,7 +48,8 @@ struct local {
 	uv_poll_t poll;	   /* the nursery's socket */
 	uv_poll_t results; /* datagrams */
 	bool polling;
-	int datagrams;
+	int datagrams, dir; /* descriptors; `dir` is LIVE */
+	struct map written; /* hashes of tags whose live file is known to have the result */
 	struct strbuf out, in;
 	size_t sent;
 	VEC(int) fds; /* received, but not yet claimed by an answer */
@@ -184,6 +188,51 @@ enum attempt_state local_attach(struct local *e, const char *tag)
 	return ATTEMPT_RUNS;
 }
 
+/* ---- results ---- */
+
+/* Returns true for a result that comes after the end was noticed otherwise, and perhaps
+ * forgotten. */
+static bool is_forgotten(const struct local *e, const char *tag)
+{
+	return faccessat(e->dir, tag, F_OK, 0) < 0 && errno == ENOENT;
+}
+
+static uint64_t tag_hash(const char *tag)
+{
+	return hash_bytes(tag, strlen(tag));
+}
+
+static void datagrams_take(struct local *e)
+{
+	static char data[DATAGRAM_MAX]; /* single-threaded */
+
+	for (int i = 0; i < DATAGRAMS_A_TURN; i++) {
+		ssize_t n = recv(e->datagrams, data, sizeof data, MSG_DONTWAIT);
+		if (n < 0)
+			break;
+		struct arena *a = arena_create();
+		struct result r;
+		if (result_read(data, (size_t)n, a, &r, NULL) < 0)
+			; /* from another version */
+		else if (r.ready)
+			say(e, &(struct news){.report = SAYS_READY, .tag = r.tag});
+		else if (r.saved && !is_forgotten(e, r.tag))
+			say_saved(e, r.tag, &r.saves);
+		else if (r.saved)
+			;
+		else if (r.how == RESULT_RUNS)
+			say(e, &(struct news){.report = SAYS_USED, .tag = r.tag, .r = &r});
+		else if (!is_forgotten(e, r.tag))
+			say_ended(e, &r);
+		arena_destroy(a);
+	}
+}
+
+static void on_result(uv_poll_t *poll, int status, int events)
+{
+	datagrams_take(poll->data);
+}
+
 /* ---- the nursery ---- */
 
 static bool name_drop(name_list *list, const char *tag)
@@ -244,18 +293,36 @@ static void on_answer(struct local *e, const struct answer *a)
 	}
 }
 
-/* Handles the complete frames at the front of the buffer. */
+static void on_frame(struct local *e, char kind, const char *text, size_t length, struct arena *arena)
+{
+	struct answer a;
+	struct result r;
+
+	if (kind == FRAME_ANSWER && answer_read(text, length, arena, &a, NULL) == 0)
+		on_answer(e, &a);
+	if (kind != FRAME_RESULT)
+		return;
+	if (result_read(text, length, arena, &r, NULL) < 0)
+		attempt_look(e, order_tag(text, length, arena));
+	else if (!is_forgotten(e, r.tag)) {
+		map_set(&e->written, tag_hash(r.tag), 1);
+		say_ended(e, &r);
+	}
+}
+
+/* Handles the complete frames at the front of the buffer. The datagrams come first: a shepherd sent
+ * them before the result that the nursery passes on. */
 static void take_frames(struct local *e)
 {
 	size_t at = 0, length;
 	const char *text;
 	ssize_t n;
+	char kind;
 
-	while ((n = nursery_frame(e->in.text + at, e->in.n - at, &text, &length)) > 0) {
+	datagrams_take(e);
+	while ((n = message_next(e->in.text + at, e->in.n - at, &kind, &text, &length)) > 0) {
 		struct arena *arena = arena_create();
-		struct answer a;
-		if (answer_read(text, length, arena, &a, NULL) == 0)
-			on_answer(e, &a);
+		on_frame(e, kind, text, length, arena);
 		arena_destroy(arena);
 		at += (size_t)n;
 	}
@@ -333,8 +400,12 @@ static void on_poll_closed(uv_handle_t *h)
 	strbuf_clear(&e->in);
 	strbuf_clear(&e->out);
 	e->sent = 0;
-	if (e->stopping)
+	if (e->stopping) {
+		map_fini(&e->written);
+		close(e->dir);
+		e->dir = -1;
 		return;
+	}
 	if (e->o.drop) {
 		e->l.failed(e->l.context, "the nursery ended, and only root can start another");
 		return;
@@ -464,46 +535,10 @@ void local_forget(struct local *e, const char *tag)
 			adopted_drop(e->adopted.v[i]);
 			break;
 		}
-	live_remove(e->o.live, tag);
-}
-
-/* ---- results ---- */
-
-/* Returns true for a datagram that comes after the end was noticed otherwise, and perhaps
- * forgotten. */
-static bool is_forgotten(const struct local *e, const char *tag)
-{
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof path, "%s/%s", e->o.live, tag);
-	return access(path, F_OK) < 0 && errno == ENOENT;
-}
-
-static void on_result(uv_poll_t *poll, int status, int events)
-{
-	struct local *e = poll->data;
-	static char data[DATAGRAM_MAX]; /* single-threaded */
-
-	for (int i = 0; i < DATAGRAMS_A_TURN; i++) {
-		ssize_t n = recv(e->datagrams, data, sizeof data, MSG_DONTWAIT);
-		if (n < 0)
-			break;
-		struct arena *a = arena_create();
-		struct result r;
-		if (result_read(data, (size_t)n, a, &r, NULL) < 0)
-			; /* from another version */
-		else if (r.ready)
-			say(e, &(struct news){.report = SAYS_READY, .tag = r.tag});
-		else if (r.saved && !is_forgotten(e, r.tag))
-			say_saved(e, r.tag, &r.saves);
-		else if (r.saved)
-			;
-		else if (r.how == RESULT_RUNS)
-			say(e, &(struct news){.report = SAYS_USED, .tag = r.tag, .r = &r});
-		else if (!is_forgotten(e, r.tag))
-			say_ended(e, &r);
-		arena_destroy(a);
-	}
+	if (map_remove(&e->written, tag_hash(tag)))
+		live_reuse(e->dir, tag);
+	else
+		live_remove(e->o.live, tag);
 }
 
 /* ---- inventory ---- */
@@ -623,6 +658,7 @@ int local_start(uv_loop_t *loop, const struct local_options *o, const struct loc
 		free(e);
 		return rc;
 	}
+	e->dir = open(o->live, O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* the nursery could open it */
 	uv_poll_init(loop, &e->results, e->datagrams);
 	e->results.data = e;
 	uv_poll_start(&e->results, UV_READABLE, on_result);
@@ -636,5 +672,6 @@ void local_stop(struct local *e)
 	local_flush(e);
 	uv_poll_stop(&e->results);
 	close(e->datagrams);
+	e->datagrams = -1;
 	shutdown(e->nursery.fd, SHUT_WR);
 }

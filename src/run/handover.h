@@ -51,6 +51,8 @@ enum handover_report {
 	REPORT_LEAVES = 'l',  /* its attempt is over, and it exits */
 	REPORT_REFUSES = 'r', /* the order can't be read: `text` has the reason; it exits */
 };
+/* The text of REPORT_WAITS and REPORT_LEAVES is the result, once it is in the live file; none: the
+ * live file decides. */
 struct handover_head {
 	size_t slot; /* number of the shepherd, from its nursery */
 	pid_t pid;

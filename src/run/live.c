@@ -287,25 +287,30 @@ enum live_state live_look(const char *live, const char *tag, struct arena *a, st
 	return state;
 }
 
-void live_remove(const char *live, const char *tag)
+void live_reuse(int dir, const char *tag)
 {
 	static unsigned next;
-	int dir = open(live, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct content *c = mem_alloc(sizeof *c);
 	char name[32];
 
-	if (dir < 0) {
-		free(c);
-		return;
-	}
-	/* Don't keep a file without a result: its shepherd may still want to write it (the disk was
-	 * full). */
-	if (!content_read(dir, tag, c) && c->result &&
-	    !renameat2(dir, tag, dir, spare_name(next, name, sizeof name), RENAME_NOREPLACE))
+	if (!renameat2(dir, tag, dir, spare_name(next, name, sizeof name), RENAME_NOREPLACE))
 		next++;
 	else
 		unlinkat(dir, tag, 0);
-	close(dir);
+}
+
+void live_remove(const char *live, const char *tag)
+{
+	int dir = open(live, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct content *c = mem_alloc(sizeof *c);
+
+	/* Don't keep a file without a result: its shepherd may still want to write it (the disk was
+	 * full). */
+	if (dir >= 0 && !content_read(dir, tag, c) && c->result)
+		live_reuse(dir, tag);
+	else if (dir >= 0)
+		unlinkat(dir, tag, 0);
+	if (dir >= 0)
+		close(dir);
 	free(c);
 }
 

@@ -19,7 +19,8 @@ enum frame_kind {
 	FRAME_OPEN = 'f',
 	FRAME_LOOK = 'l',
 	FRAME_ERASE = 'e',
-	FRAME_ANSWER = 'a'
+	FRAME_ANSWER = 'a',
+	FRAME_RESULT = 'r' /* a result, as its shepherd wrote it into the live file */
 };
 
 /* Begin a frame, add the JSON to `out`, then end it with what begin returned. */

@@ -90,13 +90,25 @@ static void answer_give(struct nest *n, const struct answer *a)
 		answers_send(n);
 }
 
+static void result_give(struct nest *n, const char *text, size_t length)
+{
+	size_t at = message_begin(&n->out, FRAME_RESULT);
+
+	strbuf_add(&n->out, text, length);
+	message_end(&n->out, at);
+	if (n->out.n > ANSWERS_MOST)
+		answers_send(n);
+}
+
 /* ---- children ---- */
 
-static void report_take(struct nest *n, struct child *c, enum handover_report report, const char *text)
+static void report_take(struct nest *n, struct child *c, enum handover_report report, const char *text, size_t length)
 {
 	if (report == REPORT_REFUSES) {
 		unlinkat(n->live, c->tag, 0);
 		answer_give(n, &(struct answer){.type = ANSWER_REFUSED, .tag = c->tag, .reason = text});
+	} else if (length) {
+		result_give(n, text, length);
 	} else {
 		answer_give(n, &(struct answer){.type = ANSWER_DIED, .tag = c->tag});
 	}
@@ -110,7 +122,7 @@ static void reports_take(struct nest *n)
 	ssize_t length;
 
 	for (struct child *c; (c = herd_report(&n->herd, &report, text, sizeof text, &length));)
-		report_take(n, c, report, text);
+		report_take(n, c, report, text, (size_t)length);
 }
 
 static void children_reap(struct nest *n)

@@ -3,7 +3,7 @@
  *
  *	server --order--> nursery --fork or hand over--> shepherd --fork, exec--> the job
  *	   ^                                    |
- *	   +------ result (datagram) -----------+    and in LIVE/TAG, until the server removes it
+ *	   +-- result, through the nursery -----+    and in LIVE/TAG, until the server removes it
  *
  * The nursery is a process of its own, exec'd before the server grows, so that forking is cheap; in
  * system mode it stays root while the server drops its rights. It never execs for an order: a
@@ -13,8 +13,9 @@
  *  - Before it hands an order to a shepherd, the nursery creates LIVE/TAG with O_EXCL and locks it
  *    (flock; the lock is the shepherd's from then on). An order whose file exists is refused: that
  *    attempt was already made.
- *  - A shepherd writes its result into LIVE/TAG, then sends it as a datagram to SOCKET, then exits
- *    or waits for another order. Its attempt outlives server and nursery.
+ *  - A shepherd writes its result into LIVE/TAG, then sends it to the nursery, which passes it on,
+ *    or as a datagram to SOCKET if the nursery is gone; then it exits or waits for another order.
+ *    Its attempt outlives server and nursery.
  *  - The nursery holds a lock on LIVE/.nursery. When its server is gone it executes the orders that
  *    it has, and exits. A server that holds that lock can therefore trust LIVE: no file and state
  *    NOW: the attempt never ran; a locked file: it is running; an unlocked file with a result: it
@@ -90,7 +91,7 @@ void nursery_open(uint64_t id, uid_t uid, gid_t gid, const char *user, const cha
 /* Deletes a job's checkpoint directory (absolute) as its user; the tag identifies the answer. */
 void nursery_erase(const char *tag, const struct nursery_user *who, const char *path, struct strbuf *out);
 
-/* Finds the frame at the start of a buffer: its text for answer_read() and the text's length.
+/* Finds the frame at the start of a buffer, of whatever kind: its text and the text's length.
  * Returns the bytes that it takes in all; 0 if it is not complete, -EMSGSIZE if the peer is not a
  * nursery. */
 ssize_t nursery_frame(const char *buf, size_t n, const char **ret_text, size_t *ret_length);
@@ -99,7 +100,8 @@ enum answer_type {
 	ANSWER_STARTED, /* `tag`, `pid` of the shepherd, which forks the job's first process */
 	/* `tag`, `reason`: it never ran; follows STARTED if its shepherd could not read the order */
 	ANSWER_REFUSED,
-	/* `tag`: its shepherd is done with it, or dead; the result, if any, is in LIVE/TAG */
+	/* `tag`: its shepherd is dead, or done with it without a FRAME_RESULT; the result, if any,
+	 * is in LIVE/TAG */
 	ANSWER_DIED,
 	ANSWER_CLEANED, /* `tag`: nothing of that attempt runs any more */
 	ANSWER_OPENED,	/* `id`; the descriptor came with SCM_RIGHTS, or `reason` has the error */
@@ -131,6 +133,9 @@ enum live_state { LIVE_NONE, LIVE_NEVER, LIVE_RUNNING, LIVE_ENDED, LIVE_LOST };
 enum live_state live_look(const char *live, const char *tag, struct arena *a, struct result *ret, pid_t *ret_pid);
 /* Removes the file, once the server has stored the result. */
 void live_remove(const char *live, const char *tag);
+/* Does the same for a file that is known to have its result, in the open directory LIVE: keeps it
+ * for another attempt. */
+void live_reuse(int dir, const char *tag);
 /* Calls `one` for each tag in LIVE. */
 int live_list(const char *live, void (*one)(void *context, const char *tag), void *context, struct err *err);
 

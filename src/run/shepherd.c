@@ -413,9 +413,9 @@ static void attempt_run(struct shepherd *s)
 	trouble_free(place->cgroup, o, s->trouble);
 }
 
-/* Reports the result to the server, and to the nursery that the attempt is over. The lock is
- * released first, so that the live file can be used again. Returns true if another order may
- * come. */
+/* Reports the result to the nursery, which passes it on, or to the server if the nursery is gone.
+ * The lock is released first, so that the live file can be used again. Returns true if another
+ * order may come. */
 static bool attempt_report(struct shepherd *s, bool last)
 {
 	const struct shepherd_place *place = s->place;
@@ -424,12 +424,13 @@ static bool attempt_report(struct shepherd *s, bool last)
 	result_write(&s->r, &text);
 	strbuf_puts(&text, "\n");
 	bool written = result_write_down(s, &text), again = written && !last && place->orders >= 0 && is_ordinary(s);
-	if (written)
-		shepherd_send(s, text.text, text.n - 1);
 	close(place->live);
 	struct handover_head head = {
 		.slot = place->slot, .pid = getpid(), .report = again ? REPORT_WAITS : REPORT_LEAVES};
-	again = !handover_report(place->reports, &head, NULL, 0) && again;
+	int r = handover_report(place->reports, &head, text.text, written && text.n < HANDOVER_MAX ? text.n - 1 : 0);
+	if (r && written)
+		shepherd_send(s, text.text, text.n - 1);
+	again = !r && again;
 	strbuf_fini(&text);
 	return again;
 }

@@ -224,12 +224,26 @@ void nest_save(struct nest *n, const char *tag, enum checkpoint_cause cause, int
 	nest_signal(n, tag, save_word(cause, seconds));
 }
 
+/* A result that the nursery passes on is also the end of the shepherd's attempt. */
+static struct answer frame_read(struct nest *n, char kind, const char *text, size_t length)
+{
+	struct answer a;
+	struct result r;
+
+	if (kind != FRAME_RESULT) {
+		assert_int_equal(answer_read(text, length, n->a, &a, NULL), 0);
+		return a;
+	}
+	assert_int_equal(result_read(text, length, n->a, &r, NULL), 0);
+	vec_push(&n->got, r);
+	return (struct answer){.type = ANSWER_DIED, .tag = r.tag};
+}
+
 static void answers_take(struct nest *n)
 {
-	char buf[4096];
+	char buf[4096], kind;
 	const char *text;
 	size_t length;
-	struct answer a;
 	int fd;
 	size_t nfds;
 	ssize_t got = unix_receive(n->nursery.fd, buf, sizeof buf, &fd, 1, &nfds, 0), took;
@@ -238,9 +252,8 @@ static void answers_take(struct nest *n)
 	if (nfds)
 		vec_push(&n->fds, fd);
 	strbuf_add(&n->in, buf, (size_t)got);
-	while ((took = nursery_frame(n->in.text, n->in.n, &text, &length)) > 0) {
-		assert_int_equal(answer_read(text, length, n->a, &a, NULL), 0);
-		vec_push(&n->answers, a);
+	while ((took = message_next(n->in.text, n->in.n, &kind, &text, &length)) > 0) {
+		vec_push(&n->answers, frame_read(n, kind, text, length));
 		memmove(n->in.text, n->in.text + took, n->in.n - (size_t)took);
 		n->in.n -= (size_t)took;
 	}

@@ -42,6 +42,23 @@ static pid_t plain_run(struct nest *n, const char *tag)
 	return shepherd_of(n, &o);
 }
 
+/* The nursery passes results on; only without one do they come as datagrams. */
+static void test_passed_on(void **state)
+{
+	struct nest *n = *state;
+	struct order o = nest_order(n, "2.1", "while [ ! -e go ]; do sleep 0.01; done; exit 4");
+
+	nest_deafen(n);
+	assert_int_equal(nest_script(n, "1.1", "exit 3").status, 3);
+	nest_send(n, &o);
+	nest_answer(n, ANSWER_STARTED, "2.1");
+	nest_kill(n);
+	nest_listen(n);
+	nest_write(n, nest_path(n, "go"), "", 0, 0644);
+	assert_int_equal(nest_result(n, "2.1").status, 4);
+	nest_start(n);
+}
+
 static void test_same(void **state)
 {
 	struct nest *n = *state;
@@ -506,6 +523,7 @@ static void test_glance(void **state)
 static int tests(void)
 {
 	const struct CMUnitTest all[] = {
+		cmocka_unit_test_setup_teardown(test_passed_on, nest_setup, nest_teardown),
 		cmocka_unit_test_setup_teardown(test_same, nest_setup, nest_teardown),
 		cmocka_unit_test_setup_teardown(test_usage, nest_setup, nest_teardown),
 		cmocka_unit_test_setup_teardown(test_reset, nest_setup, nest_teardown),
