@@ -11,9 +11,10 @@
  * common, and below which they are rare again. */
 #define WIDE_ABOVE 0.264
 #define WIDE_BELOW 0.216
-#define YOUNG 300    /* number of finished jobs below which due dates have nothing to go by */
-#define YOUNG_SPAN 5 /* distance of due dates until then, in times that the queue's work would take */
-#define REVIEW 86400 /* seconds between two looks at that share */
+#define YOUNG 300	/* number of finished jobs below which due dates have nothing to go by */
+#define YOUNG_SPAN 1.5	/* distance of due dates until then, in times that all present work would take */
+#define YOUNG_WIDTH 0.5 /* share of that distance by which it is shorter for the whole machine */
+#define REVIEW 86400	/* seconds between two looks at that share */
 
 /* The rule where wide jobs are rare. */
 static const struct due_rule rare = {
@@ -123,17 +124,43 @@ void due_watch(struct sched *s, const struct job *job, enum event_type type, boo
 		shadow_leave(s->due.shadow, job->id);
 }
 
-/* Gives a job its place while little is known: lightest first, and due after YOUNG_SPAN times the
- * time that it, or all that waits with it on the whole machine, is expected to take. */
+/* Returns the processor-seconds that the plan has given away from now on, without reservations of
+ * waiting common jobs. */
+static double work_planned(struct sched *s)
+{
+	const struct timeline *t = plan_sum(s->p);
+	int64_t level = timeline_step(t, t->n - 1)[1 + RES_CPU], from = s->now;
+	double work = 0;
+
+	for (uint32_t i = timeline_find(t, s->now); i + 1 < t->n; i++) {
+		int64_t until = timeline_step(t, i + 1)[0];
+		work += (double)(level - timeline_step(t, i)[1 + RES_CPU]) * (double)(until - from);
+		from = until;
+	}
+	for (size_t i = 0; i < s->reserved.n; i++) {
+		const struct job *job = cluster_job(s->c, s->reserved.v[i]);
+		work -= (double)sched_length(s, job) * (double)cluster_job_request(s->c, job)->total.v[RES_CPU];
+	}
+	return fmax(0, work);
+}
+
+/* Gives a job its place while little is known: shortest first, and due after YOUNG_SPAN times the
+ * time that it, or all that runs and waits on the whole machine, is expected to take. By weight
+ * instead of walltime wide jobs would wait until nothing is left to run beside them. */
 static void due_young(struct sched *s, struct waiting *w, const struct job *job)
 {
-	double q = (double)cluster_job_request(s->c, job)->total.v[RES_CPU];
-	double work = s->history.queued_pred + w->pred * q;
+	double q = (double)cluster_job_request(s->c, job)->total.v[RES_CPU], width = job_width(s, w->job);
 
-	w->key = w->fill = -1 / fmax(1, cluster_weight(s->c, job));
-	w->due = job->rank + YOUNG_SPAN * fmax(w->pred, machine_cpus(s) > 0 ? work / machine_cpus(s) : 0);
-	/* predictions fall as jobs finish: without this a later job would be due before an equal one */
-	w->due = s->due.latest = fmax(w->due, s->due.latest);
+	if (s->due.planned_version != s->p->version || s->due.planned_at != s->now) {
+		s->due.planned = work_planned(s);
+		s->due.planned_version = s->p->version;
+		s->due.planned_at = s->now;
+	}
+	double work = s->due.planned + s->history.queued_pred + w->pred * q;
+	double span = YOUNG_SPAN * fmax(w->pred, machine_cpus(s) > 0 ? work / machine_cpus(s) : 0);
+
+	w->key = w->fill = -1 / fmax(1, (double)job->walltime);
+	w->due = job->rank + span * (1 - YOUNG_WIDTH * width * width);
 }
 
 void due_submit(struct sched *s, struct waiting *w)

@@ -240,12 +240,14 @@ struct due_rule {
 struct due {
 	struct due_rule rule;
 	bool wide;	       /* wide jobs do much of the work */
-	double latest;	       /* latest due date given while few jobs had finished */
 	int64_t review;	       /* when that is asked again */
 	struct shadow *shadow; /* EASY beside it; NULL: not followed, or a copy */
 	bool dates;	       /* jobs are ordered by due date */
 	int overdue;	       /* number of jobs that were overdue in the last pass */
 	int64_t idle_now;      /* CPUs free when reservations are made */
+	double planned;	       /* processor-seconds planned from planned_at on, by the plan's version below */
+	int64_t planned_at;
+	uint64_t planned_version; /* 0: not computed yet */
 	/* predicted run time, in seconds, of jobs that left the queue and have not ended */
 	struct map pred;
 };

@@ -152,7 +152,7 @@ static void test_golden(void **state)
 }
 
 /* Cycles that end as early as they can and continue give the same schedule, whatever limit a cycle
- * has. */
+ * has; without pushes, because what a slice has started is not pushed by the next one. */
 static void test_paced(void **state)
 {
 	const struct golden *g = *state;
@@ -165,10 +165,12 @@ static void test_paced(void **state)
 	if (workload_read(work, RULES_SITE, 0, &w, &err) != 0)
 		fail_msg("%s", err.text);
 	for (int i = 0; i < npolicies; i++) {
+		struct policy policy = policies[i];
+		policy.push_depth = 0;
 		strbuf_clear(&whole);
 		strbuf_clear(&paced);
-		run_policy(g, w, &policies[i], 0, &whole);
-		run_policy(g, w, &policies[i], 1, &paced);
+		run_policy(g, w, &policy, 0, &whole);
+		run_policy(g, w, &policy, 1, &paced);
 		assert_string_equal(strbuf_text(&paced), strbuf_text(&whole));
 	}
 	workload_destroy(w);

@@ -87,6 +87,56 @@ static void kinds(void **state)
 	overtake("fcfs", "first_fit", "4 6");
 }
 
+/* Fills the machine with jobs of 10 s again and again, and returns when `job` starts. */
+static int64_t start_among_short(struct world *w, uint32_t job)
+{
+	int64_t now = 10;
+
+	for (int i = 0; i < 60 && world_job(w, job)->state == STATE_CANDIDATE; i++, now += 10) {
+		for (uint32_t j = 0; j < w->c->njobs; j++)
+			if (world_job(w, j)->state == STATE_RUNNING)
+				sched_finish(w->s, j, now, NULL);
+		world_common(w, now, "ncpus=4", 10);
+		world_common(w, now, "ncpus=4", 10);
+		world_cycle(w, now);
+	}
+	assert_int_equal(world_job(w, job)->state, STATE_RUNNING);
+	return world_job(w, job)->start;
+}
+
+static void by_due_dates(struct world *w)
+{
+	world_init(w, "shunt");
+	w->c->settings.starve_after = STARVE_AUTO;
+	world_add_nodes(w, 1, 8);
+	world_open(w);
+}
+
+/* As long as the default has seen few jobs end, short ones go first, whatever their width; a long
+ * one waits for 1.5 times the work that was there when it came, not for all that come later. */
+static void first_jobs(void **state)
+{
+	struct world w;
+
+	(void)state;
+	by_due_dates(&w);
+	uint32_t runs = world_common(&w, 0, "ncpus=8", 100);
+	world_cycle(&w, 0);
+	uint32_t narrow = world_common(&w, 1, "ncpus=1", 50), wide = world_common(&w, 2, "ncpus=8", 10);
+	world_cycle(&w, 2);
+	sched_finish(w.s, runs, 100, NULL);
+	world_cycle(&w, 100);
+	assert_int_equal(world_job(&w, wide)->state, STATE_RUNNING);
+	assert_int_equal(world_job(&w, narrow)->state, STATE_CANDIDATE);
+	world_fini(&w);
+
+	by_due_dates(&w);
+	world_common(&w, 0, "ncpus=8", 10);
+	world_cycle(&w, 0);
+	assert_in_range(start_among_short(&w, world_common(&w, 0, "ncpus=4", 100)), 100, 200);
+	world_fini(&w);
+}
+
 static int altered(const char *policy, const char *name, const char *value, struct policy *ret)
 {
 	struct err err;
@@ -181,6 +231,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(changing_order_is_scanned_in_slices),
+		cmocka_unit_test(first_jobs),
 		cmocka_unit_test(kinds),
 		cmocka_unit_test(what_goes_together),
 		cmocka_unit_test(printed_can_be_read),
