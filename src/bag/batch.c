@@ -42,6 +42,7 @@ struct request {
 	bool unwanted;		/* it should no longer exist */
 	int64_t wanted;		/* processors to shrink it to; 0: nothing to do */
 	int unseen;		/* listings in a row that did not have it */
+	int64_t over_at;	/* when it ended, by provider_now(); 0: it has not */
 	struct batch_line line; /* its line in the current listing; number 0: none yet */
 };
 
@@ -63,7 +64,9 @@ struct batch {
 	int number;
 	pid_t pid;
 	int output;
-	int64_t deadline;
+	/* The times of this struct are by provider_now(): nothing here depends on the wall clock. */
+	int64_t now;	      /* at the last poll() */
+	int64_t deadline;     /* end of the running command's time */
 	int64_t listed, wait; /* time of the last listing; seconds until the next */
 	int64_t pause, until; /* after a failure: length of the pause, and when it ends */
 	struct rebuild plan;
@@ -249,12 +252,13 @@ static bool over(const struct request *q)
 	return q->r.state == REQUEST_ENDED || q->r.state == REQUEST_FAILED;
 }
 
-static void request_end(struct batch *s, struct request *q, enum request_state state, int64_t now)
+static void request_end(struct batch *s, struct request *q, enum request_state state)
 {
 	if (over(q))
 		return;
 	q->r.state = state;
-	q->r.ended = now;
+	q->r.ended = (int64_t)time(NULL);
+	q->over_at = s->now;
 	q->r.fate = q->r.fate ? q->r.fate : q->unwanted ? FATE_TAKEN : FATE_UNKNOWN;
 	s->user.over(s->user.arg, q->r.id);
 	file_remove(s, q->r.id, "key");
@@ -265,7 +269,7 @@ static void request_end(struct batch *s, struct request *q, enum request_state s
 		snprintf(what, sizeof what, "job %s ended before a worker came", q->r.name);
 		job_output(s, q->r.id, &why);
 		snprintf(q->r.failure, sizeof q->r.failure, "%s: %s", what, why.text);
-		failure(s, now, what, why.text);
+		failure(s, s->now, what, why.text);
 		strbuf_fini(&why);
 	}
 	file_remove(s, q->r.id, "out");
@@ -305,7 +309,7 @@ static int script_write(struct batch *s, const struct request *q, struct err *er
 static void submit_failed(struct batch *s, struct request *q, const char *why, int64_t now)
 {
 	snprintf(q->r.failure, sizeof q->r.failure, "%s: %.200s", s->dialect->submit, why);
-	request_end(s, q, REQUEST_FAILED, now); /* if its job exists after all, it will be listed */
+	request_end(s, q, REQUEST_FAILED); /* if its job exists after all, it will be listed */
 }
 
 static void submit(struct batch *s, struct request *q, int64_t now)
@@ -315,7 +319,7 @@ static void submit(struct batch *s, struct request *q, int64_t now)
 	struct err err;
 
 	q->sent = true;
-	q->r.submitted = now;
+	q->r.submitted = (int64_t)time(NULL);
 	int rc = script_write(s, q, &err);
 	if (rc < 0) {
 		failure(s, now, "a script can't be written", err.text);
@@ -515,18 +519,18 @@ static void seen(struct batch *s, struct request *q, const struct batch_line *l,
 	if (l->state == REQUEST_ENDED) {
 		q->r.fate = over(q) ? q->r.fate : l->fate;
 		snprintf(q->r.outcome, sizeof q->r.outcome, "%s", l->outcome);
-		request_end(s, q, REQUEST_ENDED, now);
+		request_end(s, q, REQUEST_ENDED);
 	} else if (over(q) || q->unwanted) {
 		cancel_add(s, l->job);
 	} else if (l->never[0]) {
 		refused(s, q, "its job can't start", l->never, now);
 		snprintf(q->r.failure, sizeof q->r.failure, "its job can't start: %s", l->never);
 		cancel_add(s, l->job);
-		request_end(s, q, REQUEST_FAILED, now);
+		request_end(s, q, REQUEST_FAILED);
 	} else {
 		q->r.state = l->state;
 		if (l->state == REQUEST_RUNNING && !q->r.started)
-			q->r.started = now;
+			q->r.started = (int64_t)time(NULL);
 	}
 }
 
@@ -536,7 +540,7 @@ static void missing(struct batch *s, struct request *q, int64_t now)
 		return;
 	if (q->known)
 		cancel_add(s, q->r.name);
-	request_end(s, q, REQUEST_ENDED, now);
+	request_end(s, q, REQUEST_ENDED);
 }
 
 static void listed(struct batch *s, bool good, struct strbuf *text, int64_t now)
@@ -579,8 +583,10 @@ static void plan_ask(struct batch *s, int64_t now)
 	}
 }
 
-static void plan_read(struct batch *s, bool good, struct strbuf *text, int64_t now)
+static void plan_read(struct batch *s, bool good, struct strbuf *text)
 {
+	int64_t now = (int64_t)time(NULL); /* the clock of the cluster's answer */
+
 	rebuild_clear(&s->plan);
 	s->unplanned = !good || s->dialect->plan_parse(s->name, strbuf_text(text), text->n, now, &s->plan) < 0;
 	if (s->unplanned) {
@@ -660,7 +666,7 @@ static bool command_done(struct batch *s, int64_t now)
 	else if (action == SHRINK)
 		shrunk(s, good);
 	else if (action == PLAN)
-		plan_read(s, good, &text, now);
+		plan_read(s, good, &text);
 	strbuf_fini(&text);
 	return true;
 }
@@ -681,6 +687,7 @@ static void poll_all(struct provider *p, int64_t now)
 	struct batch *s = (struct batch *)p;
 	bool out = false;
 
+	s->now = now;
 	if (!command_done(s, now))
 		return;
 	if (s->cancels.n > 0) {
@@ -698,7 +705,7 @@ static void poll_all(struct provider *p, int64_t now)
 			return;
 		}
 		/* Failed requests are looked for as well, for some time. */
-		out = out || (q->sent && (!q->r.ended || now - q->r.ended < 2 * PATIENCE * s->user.pace));
+		out = out || (q->sent && (!q->over_at || now - q->over_at < 2 * PATIENCE * s->user.pace));
 	}
 	bool due = plan_due(s, now);
 	/* listing and plan alternate */
@@ -713,7 +720,7 @@ static void limits(struct provider *p, struct provider_limits *ret)
 	const struct batch *s = (const struct batch *)p;
 
 	*ret = (struct provider_limits){.elastic = true,
-					.pending = time(NULL) < s->until ? 0 : s->options.requests,
+					.pending = s->now < s->until ? 0 : s->options.requests,
 					.processors = s->options.processors,
 					.seconds = s->options.seconds};
 }
@@ -753,7 +760,7 @@ static void cancel(struct provider *p, int id)
 	q->unwanted = true;
 	if (q->known)
 		cancel_add(s, q->r.name);
-	request_end(s, q, REQUEST_ENDED, (int64_t)time(NULL));
+	request_end(s, q, REQUEST_ENDED);
 }
 
 static void shrink_to(struct provider *p, int id, int64_t processors)
@@ -847,7 +854,7 @@ static void destroy(struct provider *p)
 	}
 	for (size_t i = 0; i < s->all.n; i++) {
 		s->all.v[i].unwanted = true;
-		request_end(s, &s->all.v[i], REQUEST_ENDED, (int64_t)time(NULL));
+		request_end(s, &s->all.v[i], REQUEST_ENDED);
 	}
 	vec_free(&s->all);
 	vec_free(&s->cancels);
@@ -906,7 +913,7 @@ static void adopt(struct batch *s)
 				    .sent = true};
 		for (size_t i = 0; i < o->nlive; i++)
 			q.r.state = o->live[i] == id ? REQUEST_PENDING : q.r.state;
-		q.r.ended = q.r.state == REQUEST_ENDED;
+		q.over_at = q.r.ended = q.r.state == REQUEST_ENDED;
 		q.r.processors = s->options.shape.each;
 		strcpy(q.r.name, "?");
 		vec_push(&s->all, q);

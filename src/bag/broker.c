@@ -238,7 +238,7 @@ static int provider_look(struct broker *b, struct err *err)
 	}
 	if (rc < 0 || !b->provider || over(b)) /* workers that died with the last task are not replaced */
 		return rc;
-	b->provider->kind->poll(b->provider, (int64_t)time(NULL));
+	b->provider->kind->poll(b->provider, provider_now());
 	b->provider->kind->look(b->provider, 1, &r);
 	return r.state == REQUEST_FAILED ? err_set(err, -ECHILD, "%s", r.failure) : 0;
 }

@@ -77,7 +77,8 @@ struct cluster {
 	int64_t waiting;	      /* since when tasks wait; 0: none waits */
 	int64_t decided;	      /* time of the adapter's last decision */
 	uint64_t digest;	      /* digest of the requests' states at that time */
-	/* after an allocation that finished no task: length and end of the pause, seconds */
+	/* after an allocation that finished no task: length of the pause in seconds, and its end by
+	 * the clock of broker.now */
 	int64_t pause, until;
 	int64_t read; /* time of the plan that a filler used last */
 };
@@ -556,7 +557,7 @@ static void fruitless(struct cluster *c, const struct provider_request *r, int64
 		held < r->seconds - END_US / 1000000 && strcmp(r->outcome, "TIMEOUT") != 0 && !a->cut && !a->released;
 	c->pause = c->pause && !taken ? c->pause * 2 : c->user.pace;
 	c->pause = c->pause > PAUSE_MOST ? PAUSE_MOST : c->pause;
-	c->until = now + c->pause;
+	c->until = c->broker->now + c->pause * 1000000;
 	strbuf_printf(&text, "%s: allocation %s finished no task: ", c->place, r->name);
 	if (taken)
 		strbuf_printf(&text, "it ended after %" PRId64 " s of the %" PRId64 " s that were granted%s%s", held,
@@ -788,7 +789,7 @@ static void decide(struct cluster *c)
 	if (demand == 0 || b->now - c->waiting < WAIT_US || b->now - c->decided < WAIT_US)
 		return;
 	c->provider->kind->limits(c->provider, &limits);
-	if (limits.pending == 0 || now < c->until)
+	if (limits.pending == 0 || b->now < c->until)
 		return;
 	if (!c->elastic) {
 		hosts_use(c, limits.pending);
@@ -845,7 +846,7 @@ static void filler_request(struct cluster *c, const struct filler_plan *p, int64
 	struct err err;
 
 	c->provider->kind->limits(c->provider, &limits);
-	if (demand == 0 || limits.pending == 0 || now < c->until)
+	if (demand == 0 || limits.pending == 0 || c->broker->now < c->until)
 		return;
 	shape_set(c);
 	struct filler_wish w = {.each = c->shape.each,
@@ -904,7 +905,7 @@ void cluster_look(struct broker *b)
 {
 	for (size_t i = 0; i < b->clusters.n; i++) {
 		struct cluster *c = b->clusters.v[i];
-		c->provider->kind->poll(c->provider, (int64_t)time(NULL));
+		c->provider->kind->poll(c->provider, provider_now());
 		if (b->options->filler)
 			filler_look(c);
 		else

@@ -22,8 +22,8 @@
 enum { DEATHS_MOST = 10 }; /* deaths in a row without a task, each within two seconds of the start */
 
 struct child {
-	pid_t pid; /* 0: none */
-	int64_t started;
+	pid_t pid;	 /* 0: none */
+	int64_t started; /* by provider_now() */
 	int deaths;
 };
 
@@ -69,7 +69,7 @@ static int start(struct local *l, int i)
 	if (rc != 0)
 		return -rc;
 	l->child[i].pid = pid;
-	l->child[i].started = now_seconds();
+	l->child[i].started = provider_now();
 	return 0;
 }
 
@@ -111,7 +111,7 @@ static bool ended(struct local *l, pid_t pid)
 		if (c->pid != pid)
 			continue;
 		c->pid = 0;
-		c->deaths = now_seconds() - c->started < 2 ? c->deaths + 1 : 1;
+		c->deaths = provider_now() - c->started < 2 ? c->deaths + 1 : 1;
 		return true;
 	}
 	return false;
@@ -122,6 +122,7 @@ static void poll_children(struct provider *p, int64_t now)
 	struct local *l = (struct local *)p;
 	pid_t pid;
 
+	(void)now;
 	int status;
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
@@ -134,7 +135,7 @@ static void poll_children(struct provider *p, int64_t now)
 		if (c->pid || (c->deaths && start(l, i) == 0 && c->deaths < DEATHS_MOST))
 			continue;
 		l->request.state = REQUEST_FAILED;
-		l->request.ended = now;
+		l->request.ended = now_seconds();
 		snprintf(l->request.failure, sizeof l->request.failure,
 			 "worker local-%d died %d times in a row, each within two seconds", i + 1, c->deaths);
 		return;
@@ -171,7 +172,7 @@ static void cancel(struct provider *p, int id)
 	l->request.ended = now_seconds();
 	for (int tries = 0; tries < 1000; tries++) {
 		left = 0;
-		poll_children(p, now_seconds());
+		poll_children(p, provider_now());
 		for (int i = 0; i < l->options.workers; i++) {
 			left += l->child[i].pid != 0;
 			if (l->child[i].pid && tries == 500)

@@ -6,10 +6,19 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "bag/batch.h"
 #include "bag/credential.h"
 #include "base/hostlist.h"
+
+int64_t provider_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec;
+}
 
 static const struct batch_dialect *const dialects[] = {&dialect_slurm, &dialect_pbs, &dialect_shunt};
 enum { DIALECTS = sizeof dialects / sizeof *dialects };

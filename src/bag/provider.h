@@ -110,7 +110,7 @@ struct provider_kind {
 	 * or a later one. */
 	bool (*look)(struct provider *p, int id, struct provider_request *ret);
 	/* Does the periodic work; called about ten times a second, and when a child of this
-	 * process ended. */
+	 * process ended. `now`: provider_now(). */
 	void (*poll)(struct provider *p, int64_t now);
 	/* Returns the plan. -EAGAIN: not known yet; -ENOTSUP: can't be known now. After the
 	 * first call poll() keeps it up to date. */
@@ -123,6 +123,9 @@ struct provider_kind {
 	/* Forgets all requests without cancelling them at the cluster; see provider_clear(). */
 	void (*destroy)(struct provider *p);
 };
+/* Returns seconds of a clock that nobody sets, for pauses and time limits. Times in requests and
+ * plans are those of the wall clock, which is shared with the cluster. */
+int64_t provider_now(void);
 /* Each kind's struct begins with this. */
 struct provider {
 	const struct provider_kind *kind;

@@ -30,9 +30,9 @@ enum {
 };
 
 struct host {
-	const char *name; /* its name in the list */
-	int request;	  /* request that uses it; 0: none */
-	int64_t pause, until;
+	const char *name;     /* its name in the list */
+	int request;	      /* request that uses it; 0: none */
+	int64_t pause, until; /* after a session: seconds, and when they are over by provider_now() */
 };
 
 struct session {
@@ -40,6 +40,7 @@ struct session {
 	struct host *host;
 	pid_t pid; /* 0: it is not running */
 	int output;
+	int64_t began; /* by provider_now() */
 };
 
 struct ssh {
@@ -48,6 +49,7 @@ struct ssh {
 	name_list names;
 	struct host *host; /* array of names.n */
 	VEC(struct session) all;
+	int64_t now; /* at the last poll(), by provider_now() */
 };
 
 static void path_of(const struct ssh *s, int id, struct strbuf *ret)
@@ -60,13 +62,12 @@ static void path_of(const struct ssh *s, int id, struct strbuf *ret)
 static void limits(struct provider *p, struct provider_limits *ret)
 {
 	const struct ssh *s = (const struct ssh *)p;
-	int64_t now = (int64_t)time(NULL);
 
 	*ret = (struct provider_limits){.processors = 1, .seconds = -1, .hosts = (int64_t)s->names.n};
 	for (size_t i = 0; i < s->names.n; i++)
 		ret->used += s->host[i].request != 0;
 	for (size_t i = 0; i < s->names.n; i++)
-		ret->pending += !s->host[i].request && now >= s->host[i].until;
+		ret->pending += !s->host[i].request && s->now >= s->host[i].until;
 }
 
 static bool over(const struct session *x)
@@ -75,7 +76,7 @@ static bool over(const struct session *x)
 }
 
 /* Ends a session. `why`: the reason; NULL: none, or it was wanted. */
-static void session_end(struct ssh *s, struct session *x, int64_t now, enum request_fate fate, const char *why)
+static void session_end(struct ssh *s, struct session *x, enum request_fate fate, const char *why)
 {
 	struct strbuf path = {0}, text = {0};
 	struct host *h = x->host;
@@ -83,7 +84,7 @@ static void session_end(struct ssh *s, struct session *x, int64_t now, enum requ
 	if (over(x))
 		return;
 	x->r.state = why && !x->r.joined ? REQUEST_FAILED : REQUEST_ENDED;
-	x->r.ended = now;
+	x->r.ended = (int64_t)time(NULL);
 	x->r.fate = fate;
 	s->user.over(s->user.arg, x->r.id);
 	path_of(s, x->r.id, &path);
@@ -91,7 +92,7 @@ static void session_end(struct ssh *s, struct session *x, int64_t now, enum requ
 	h->request = 0;
 	h->pause = x->r.joined ? s->user.pace : h->pause ? h->pause * 2 : s->user.pace;
 	h->pause = h->pause > PAUSE_MOST ? PAUSE_MOST : h->pause;
-	h->until = now + h->pause;
+	h->until = s->now + h->pause;
 	if (why) {
 		snprintf(x->r.failure, sizeof x->r.failure, "%s", why);
 		strbuf_printf(&text, "ssh: %s: %s; it is tried again in %" PRId64 " s at the earliest", h->name, why,
@@ -146,7 +147,7 @@ static int request(struct provider *p, int64_t processors, int64_t seconds, stru
 	(void)seconds;
 	for (size_t i = 0; i < s->names.n; i++) {
 		struct host *h = &s->host[i];
-		if (h->request || now < h->until || s->all.n >= REQUESTS_MOST)
+		if (h->request || s->now < h->until || s->all.n >= REQUESTS_MOST)
 			continue;
 		struct session x = {.r = {.id = (int)s->all.n + 1,
 					  .state = REQUEST_RUNNING,
@@ -155,14 +156,15 @@ static int request(struct provider *p, int64_t processors, int64_t seconds, stru
 					  .submitted = now,
 					  .started = now},
 				    .host = h,
-				    .output = -1};
+				    .output = -1,
+				    .began = s->now};
 		snprintf(x.r.name, sizeof x.r.name, "%s", h->name);
 		h->request = x.r.id;
 		vec_push(&s->all, x);
 		struct session *new = &s->all.v[s->all.n - 1];
 		struct err why;
 		if (start(s, new, &why) < 0)
-			session_end(s, new, now, FATE_TAKEN, why.text);
+			session_end(s, new, FATE_TAKEN, why.text);
 		return new->r.id;
 	}
 	return err_set(err, -EAGAIN, "no host is free");
@@ -188,6 +190,7 @@ static void poll_all(struct provider *p, int64_t now)
 {
 	struct ssh *s = (struct ssh *)p;
 
+	s->now = now;
 	for (size_t i = 0; i < s->all.n; i++) {
 		struct session *x = &s->all.v[i];
 		char why[256];
@@ -195,7 +198,7 @@ static void poll_all(struct provider *p, int64_t now)
 		if (!x->pid)
 			continue;
 		if (!own_ended(x->pid, &status)) {
-			if (over(x) || (!x->r.joined && now - x->r.started > PATIENCE * s->user.pace))
+			if (over(x) || (!x->r.joined && now - x->began > PATIENCE * s->user.pace))
 				kill(-x->pid, SIGKILL);
 			continue;
 		}
@@ -204,7 +207,7 @@ static void poll_all(struct provider *p, int64_t now)
 		close(x->output);
 		/* ssh itself ends with 255 when the connection is lost */
 		bool ended = WIFEXITED(status) && WEXITSTATUS(status) != 255;
-		session_end(s, x, now, ended ? FATE_ENDED : FATE_TAKEN, ended && WEXITSTATUS(status) == 0 ? NULL : why);
+		session_end(s, x, ended ? FATE_ENDED : FATE_TAKEN, ended && WEXITSTATUS(status) == 0 ? NULL : why);
 	}
 }
 
@@ -213,8 +216,8 @@ static void cancel(struct provider *p, int id)
 	struct ssh *s = (struct ssh *)p;
 
 	if (id >= 1 && (size_t)id <= s->all.n) {
-		session_end(s, &s->all.v[id - 1], (int64_t)time(NULL), FATE_TAKEN, NULL);
-		poll_all(p, (int64_t)time(NULL));
+		session_end(s, &s->all.v[id - 1], FATE_TAKEN, NULL);
+		poll_all(p, s->now);
 	}
 }
 
@@ -247,12 +250,11 @@ static void joined(struct provider *p, int id)
 static void destroy(struct provider *p)
 {
 	struct ssh *s = (struct ssh *)p;
-	int64_t now = (int64_t)time(NULL);
 	int status;
 
 	for (size_t i = 0; i < s->all.n; i++) {
 		struct session *x = &s->all.v[i];
-		session_end(s, x, now, FATE_TAKEN, NULL);
+		session_end(s, x, FATE_TAKEN, NULL);
 		if (!x->pid)
 			continue;
 		kill(-x->pid, SIGTERM);

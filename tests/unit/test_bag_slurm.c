@@ -175,7 +175,8 @@ static void warn(void *arg, const char *text)
 	*(int *)arg += strstr(text, "not today") != NULL;
 }
 
-/* A request that fails is followed by a pause, which can be ended. */
+/* A request that fails is followed by a pause, which can be ended. It is counted by the clock that
+ * poll() is given, wherever the wall clock is. */
 static void paused(void **state)
 {
 	int warnings = 0;
@@ -193,11 +194,19 @@ static void paused(void **state)
 	(void)state;
 	struct provider *p = provider_create("slurm", &user, &options, &err);
 	assert_int_equal(p->kind->request(p, 1, 60, &err), 1);
-	p->kind->poll(p, (int64_t)time(NULL));
+	p->kind->poll(p, 1000);
 	p->kind->limits(p, &limits);
 	assert_int_equal(limits.pending, 0);
 	assert_int_equal(warnings, 1);
 	p->kind->resume(p);
+	p->kind->limits(p, &limits);
+	assert_int_equal(limits.pending, 2);
+	assert_int_equal(p->kind->request(p, 1, 60, &err), 2);
+	p->kind->poll(p, 1001);
+	p->kind->poll(p, 1600);
+	p->kind->limits(p, &limits);
+	assert_int_equal(limits.pending, 0);
+	p->kind->poll(p, 1601);
 	p->kind->limits(p, &limits);
 	assert_int_equal(limits.pending, 2);
 	p->kind->destroy(p);

@@ -226,9 +226,9 @@ static void keep_remove(struct keeper *k, struct keep *o)
 {
 	struct err err;
 
-	if (time(NULL) < o->clear)
+	if (provider_now() < o->clear)
 		return;
-	o->clear = time(NULL) + CLEAR_AGAIN;
+	o->clear = provider_now() + CLEAR_AGAIN;
 	if (provider_clear(o->tag, &err) < 0) {
 		warn(o, err.text);
 		return;
@@ -434,7 +434,7 @@ static int keeper(const struct command *c, const void *arguments, const struct o
 			n = round_go(&k);
 		for (size_t i = 0; i < k.list.n && n > 0; i++)
 			if (k.list.v[i]->provider)
-				k.list.v[i]->provider->kind->poll(k.list.v[i]->provider, time(NULL));
+				k.list.v[i]->provider->kind->poll(k.list.v[i]->provider, provider_now());
 		if (k.rc < 0)
 			break;
 	}
