@@ -18,6 +18,7 @@
 #include "agent/guard_internal.h"
 #include "base/logline.h"
 #include "run/hold.h"
+#include "run/lease.h"
 #include "run/nursery.h"
 #include "run/tree.h"
 #include "station/gpus.h"
@@ -249,11 +250,11 @@ static void gpus_look(struct guard *g)
 
 static bool is_paused(struct guard *g)
 {
-	if (g->pause_until && g->pause_until <= (int64_t)time(NULL)) {
-		g->pause_until = 0;
+	if (owner_pause_over(&g->pause, boot_us() / 1000000)) {
+		g->pause.until = 0;
 		guard_book_store(g);
 	}
-	return g->pause_until != 0;
+	return g->pause.until != 0;
 }
 
 void guard_turn(struct guard *g)

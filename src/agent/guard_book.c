@@ -9,6 +9,7 @@
 
 #include "agent/guard_internal.h"
 #include "base/logline.h"
+#include "run/lease.h"
 
 #define LEAST_MS 1800000 /* ms of an hour that must have been observed to learn from it */
 
@@ -87,7 +88,7 @@ void guard_book_store(struct guard *g)
 	json_object_set_new(o, "hour", json_integer(g->book.hour));
 	json_object_set_new(o, "hour_ms", json_integer(g->book.hour_ms));
 	json_object_set_new(o, "hour_claimed_ms", json_integer(g->book.hour_claimed_ms));
-	json_object_set_new(o, "pause_until", json_integer(g->pause_until));
+	json_object_set_new(o, "pause_until", json_integer(g->pause.until));
 	json_object_set_new(o, "input_at", json_integer(input_instant(g)));
 	json_object_set_new(o, "paused_by", json_integer(g->paused_by));
 	json_object_set_new(o, "suspended", suspended_json(g));
@@ -129,7 +130,7 @@ void guard_book_load(struct guard *g)
 	if (!habit || !habit_read(habit, &b->habit))
 		habit_init(&b->habit);
 	g->input_at = number(o, "input_at");
-	g->pause_until = number(o, "pause_until");
+	owner_pause_set(&g->pause, number(o, "pause_until"), (int64_t)time(NULL), boot_us() / 1000000);
 	g->paused_by = (uid_t)number(o, "paused_by");
 	json_array_foreach(json_object_get(o, "suspended"), i, v)
 	{

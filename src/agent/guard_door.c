@@ -12,6 +12,7 @@
 
 #include "agent/guard_internal.h"
 #include "base/logline.h"
+#include "run/lease.h"
 
 /* ---- answers ---- */
 
@@ -52,9 +53,9 @@ static json_t *show(const struct guard *g)
 	json_object_set_new(o, "who", json_string(g->seen.who));
 	json_object_set_new(o, "where", json_string(g->seen.where));
 	json_object_set_new(o, "devices", json_integer(senses_devices(g->senses)));
-	if (g->pause_until)
+	if (g->pause.until)
 		json_object_set_new(o, "pause_until",
-				    json_integer(g->pause_until == PAUSE_NEVER_ENDS ? 0 : g->pause_until));
+				    json_integer(g->pause.until == PAUSE_NEVER_ENDS ? 0 : g->pause.until));
 	json_object_set_new(o, "parts", parts_json(g));
 	return o;
 }
@@ -87,7 +88,10 @@ static json_t *order(struct guard *g, const char *line, const struct ucred *who)
 		return refusal(*g->rules.owners ? "only root and the owners that this node's policy names may do that"
 						: "only root and users who are logged in at this machine may do that");
 	/* Don't count the current second, so that a pause is never shorter than requested. */
-	g->pause_until = seconds == 0 ? 0 : seconds == INT64_MAX ? PAUSE_NEVER_ENDS : (int64_t)time(NULL) + 1 + seconds;
+	int64_t now = (int64_t)time(NULL), until = seconds == 0		  ? 0
+						   : seconds == INT64_MAX ? PAUSE_NEVER_ENDS
+									  : now + 1 + seconds;
+	owner_pause_set(&g->pause, until, now, boot_us() / 1000000);
 	g->paused_by = who->uid;
 	log_line(SEVERITY_NOTICE, "%s by user %u", seconds ? "paused" : "resumed", (unsigned)who->uid);
 	guard_book_store(g);

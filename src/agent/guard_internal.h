@@ -16,8 +16,6 @@
 #include "station/people.h"
 #include "station/senses.h"
 
-#define PAUSE_NEVER_ENDS INT64_MAX
-
 /* Counters since this machine became a workstation. */
 struct guard_book {
 	int64_t given_ms;   /* ms of CPU time that our tasks used */
@@ -59,7 +57,7 @@ struct guard {
 	VEC(struct guarded) parts;
 	/* tags of parts that had to leave for the owner, until their ends are counted */
 	name_list leavers;
-	int64_t pause_until; /* seconds since 1970; 0: not paused */
+	struct owner_pause pause;
 	uid_t paused_by;
 	struct guard_book book;
 	/* seconds since 1970 of the last input known to an earlier agent; 0: none */

@@ -106,16 +106,25 @@ void views_frame(struct agent *a, const json_t *head, const char *data, size_t n
 		view_end(v);
 }
 
-/* Removes views of users who have not been here for long. */
+/* Removes views of users who have not been here for long: older than KEPT both now and when the
+ * newest view was written. The wall clock alone may be ahead, and while the server is down these
+ * files are all that users see of the queue. */
 static void views_sweep(const struct views *v)
 {
 	DIR *dir = opendir(v->dir);
 	const struct dirent *d;
 	struct stat st;
+	time_t newest = 0, now = time(NULL);
 
 	while (dir && (d = readdir(dir)))
 		if (d->d_name[0] != '.' && fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-		    st.st_mtime < time(NULL) - KEPT)
+		    st.st_mtime > newest)
+			newest = st.st_mtime;
+	if (dir)
+		rewinddir(dir);
+	while (dir && (d = readdir(dir)))
+		if (d->d_name[0] != '.' && fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    st.st_mtime < (newest < now ? newest : now) - KEPT)
 			unlinkat(dirfd(dir), d->d_name, 0);
 	if (dir)
 		closedir(dir);

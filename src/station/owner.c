@@ -178,6 +178,17 @@ static bool calm_enough(struct owner_claim *o, const struct owner_view *v)
 	return v->now - o->calm >= CALM_MS;
 }
 
+void owner_pause_set(struct owner_pause *p, int64_t until, int64_t instant, int64_t steady)
+{
+	p->until = until;
+	p->end = until > instant ? steady + (until - instant) : steady;
+}
+
+bool owner_pause_over(const struct owner_pause *p, int64_t steady)
+{
+	return p->until && p->until != PAUSE_NEVER_ENDS && p->end <= steady;
+}
+
 enum owner_act owner_decide(struct owner_claim *o, const struct owner_rules *r, const struct owner_view *v)
 {
 	enum owner_cause cause = cause_now(o, r, v);

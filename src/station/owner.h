@@ -46,6 +46,20 @@ struct owner_rules {
 /* Returns -EINVAL and leaves *ret untouched on an error; the message says what is allowed. */
 int owner_rules_parse(const char *text, struct owner_rules *ret, struct err *err);
 
+#define PAUSE_NEVER_ENDS INT64_MAX
+
+/* A pause that the owner ordered. Its end is stored and shown by the wall clock, and counted by a
+ * clock that nobody sets: a wall clock that is put right neither ends a pause nor makes it
+ * longer. */
+struct owner_pause {
+	int64_t until; /* seconds since 1970; 0: none */
+	int64_t end;   /* the same instant, in seconds of the other clock */
+};
+/* Sets a pause; `instant` and `steady` are the time by the two clocks. */
+void owner_pause_set(struct owner_pause *p, int64_t until, int64_t instant, int64_t steady);
+/* Returns true if there is a pause that has ended. */
+bool owner_pause_over(const struct owner_pause *p, int64_t steady);
+
 /* The machine as observed at one instant. */
 struct owner_view {
 	int64_t now;	 /* ms, on a monotonic clock */

@@ -83,8 +83,8 @@ static json_t *show(struct pool *p)
 	if (g->act != OWNER_RUN)
 		json_object_update_new(o, json_pack("{s:s,s:I}", "why", owner_cause_text(g->claim.cause), "since",
 						    (json_int_t)g->claimed_at));
-	if (g->pause_until && g->pause_until != PAUSE_NEVER_ENDS)
-		json_object_set_new(o, "pause_until", json_integer(g->pause_until));
+	if (g->pause.until && g->pause.until != PAUSE_NEVER_ENDS)
+		json_object_set_new(o, "pause_until", json_integer(g->pause.until));
 	if (!g->senses)
 		return o;
 	if (g->seen.input != OWNER_NO_INPUT)

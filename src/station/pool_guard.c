@@ -22,9 +22,9 @@
 
 static bool is_paused(struct pool *p)
 {
-	if (p->guard.pause_until && p->guard.pause_until <= (int64_t)time(NULL))
+	if (owner_pause_over(&p->guard.pause, pool_now() / 1000))
 		pool_pause(p, 0);
-	return p->guard.pause_until != 0;
+	return p->guard.pause.until != 0;
 }
 
 static void leave(struct pool *p)
@@ -182,7 +182,7 @@ void pool_pause(struct pool *p, int64_t until)
 	char text[32];
 	struct err err;
 
-	p->guard.pause_until = until;
+	owner_pause_set(&p->guard.pause, until, (int64_t)time(NULL), pool_now() / 1000);
 	snprintf(text, sizeof text, "%lld\n", (long long)until);
 	if (pool_home_write(&p->home, "pause", 0600, text, &err) < 0)
 		log_line(SEVERITY_ERROR, "%s", err.text);
@@ -201,7 +201,8 @@ int pool_guard_start(struct pool *p, struct err *err)
 	if (rc < 0)
 		return err_prefix(err, rc, "--owner %s", p->conf.owner);
 	if (pool_home_read(&p->home, "pause", &text, NULL) == 0)
-		g->pause_until = strtoll(strbuf_text(&text), NULL, 10);
+		owner_pause_set(&g->pause, strtoll(strbuf_text(&text), NULL, 10), (int64_t)time(NULL),
+				pool_now() / 1000);
 	strbuf_fini(&text);
 	book_load(p);
 	g->seen.input = OWNER_NO_INPUT;

@@ -166,8 +166,6 @@ void guest_release(struct guest *g);
 
 /* ---- the owner of this machine (pool_guard.c, pool_door.c) ---- */
 
-#define PAUSE_NEVER_ENDS INT64_MAX
-
 /* Totals since this machine became a station; stored across restarts. */
 struct owner_book {
 	int64_t given_ms;   /* processor time of tasks */
@@ -183,10 +181,10 @@ struct guard {
 	enum owner_act act;
 	/* running or runnable processes of the owner, averaged over the last seconds */
 	double interactive, batch;
-	int64_t counted;     /* ms: when they were last counted */
-	double running;	     /* running or runnable threads of others, averaged over the last seconds */
-	int64_t pause_until; /* seconds since 1970; 0: none */
-	int64_t claimed_at;  /* seconds since 1970: when the claim began */
+	int64_t counted; /* ms: when they were last counted */
+	double running;	 /* running or runnable threads of others, averaged over the last seconds */
+	struct owner_pause pause;
+	int64_t claimed_at; /* seconds since 1970: when the claim began */
 	struct seen seen;
 	struct owner_book book;
 	int64_t counted_to; /* ms: end of the time that `book` covers */

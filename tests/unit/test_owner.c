@@ -101,6 +101,21 @@ static void test_pause(void **state)
 	assert_int_equal(owner_decide(&o, &r, &v), OWNER_RUN);
 }
 
+/* The wall clock is set: the pause lasts as long as was ordered. */
+static void test_pause_length(void **state)
+{
+	struct owner_pause p = {0};
+
+	assert_false(owner_pause_over(&p, 100));
+	owner_pause_set(&p, 5060, 5000, 100);
+	assert_false(owner_pause_over(&p, 159));
+	assert_true(owner_pause_over(&p, 160));
+	owner_pause_set(&p, PAUSE_NEVER_ENDS, 5000, 100);
+	assert_false(owner_pause_over(&p, INT64_MAX));
+	owner_pause_set(&p, 4000, 5000, 100); /* it ended while no daemon ran */
+	assert_true(owner_pause_over(&p, 100));
+}
+
 static void test_hours(void **state)
 {
 	struct owner_rules r = rules("hours=Mon-Fri 08:00-18:00");
@@ -216,9 +231,13 @@ static void test_habit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_text),	   cmocka_unit_test(test_input),
-		cmocka_unit_test(test_pause),	   cmocka_unit_test(test_hours),
-		cmocka_unit_test(test_hysteresis), cmocka_unit_test(test_memory_comes_back),
+		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_input),
+		cmocka_unit_test(test_pause),
+		cmocka_unit_test(test_pause_length),
+		cmocka_unit_test(test_hours),
+		cmocka_unit_test(test_hysteresis),
+		cmocka_unit_test(test_memory_comes_back),
 		cmocka_unit_test(test_habit),
 	};
 
