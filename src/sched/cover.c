@@ -47,7 +47,8 @@ static void node_offer(struct sched *s, struct choice *x, int32_t node, int64_t 
 	timeline_least(&s->p->node[node].line, s->now, soonest, &room);
 	for (int d = 0; d < c->dims; d++)
 		c->room[c->nodes][d] = room.v[d];
-	c->used[c->nodes] = s->p->node[node].pieces.n > 0;
+	/* a reservation for later does not make a node used: jobs would spread over idle ones */
+	c->used[c->nodes] = s->p->free_now[node] < s->p->total[node].v[RES_CPU];
 	x->node[c->nodes++] = node;
 }
 

@@ -92,10 +92,46 @@ static uint32_t due_first(const struct sched *s)
 	return overdue != JOB_NONE ? overdue : due_first_of(s, &s->line.by_key, INFINITY);
 }
 
+/* Adds the first jobs of a list that may get their nodes together: those that are overdue, or
+ * those that are not. Returns false if another job comes first. */
+static bool due_lead(struct sched *s, const struct ranks *r, bool overdue, queued_vec *ret)
+{
+	const struct queued *e;
+
+	for (struct spot i = {0}; ret->n < COVER_JOBS && (e = ranks_at(r, &i)); i.at++) {
+		if ((queue_get(s, e->job)->due <= (double)s->now) != overdue) {
+			if (overdue)
+				break;
+			continue;
+		}
+		if (s->line.bound && fences_too_early(s, e->job))
+			continue;
+		if (!pass_cover_takes(s, e))
+			return false;
+		vec_push(ret, *e);
+	}
+	return true;
+}
+
+/* Starts the first jobs on nodes that are chosen for them together. Returns true if any starts. */
+static bool due_cover(struct sched *s)
+{
+	queued_vec lead = {0};
+	bool any;
+
+	window_renew(s);
+	if (due_lead(s, &s->line.by_due, true, &lead))
+		due_lead(s, &s->line.by_key, false, &lead);
+	any = pass_cover(s, &lead);
+	vec_free(&lead);
+	return any;
+}
+
 /* Starts the first job as long as that is possible; the first that cannot start is the head. */
 static void due_start_heads(struct sched *s)
 {
 	size_t waiting = s->line.by_key.n;
+	bool covered = !s->policy->cover;
 
 	while (s->line.by_key.n && (s->line.by_key.n == waiting || !cycle_tired(s))) {
 		uint32_t first = due_first(s);
@@ -107,6 +143,11 @@ static void due_start_heads(struct sched *s)
 		}
 		if (s->line.wide.n && due_share_drain(s))
 			continue;
+		if (!covered) {
+			covered = true;
+			if (due_cover(s))
+				continue;
+		}
 		if (!due_start(s, first)) {
 			s->head = first;
 			return;
@@ -271,9 +312,10 @@ static void due_fill(struct sched *s)
 {
 	double shorten = SHORTEN * due_youth(s);
 
-	if (shorten > 0 && s->reserved.n == 1)
-		due_fill_shortened(s, shorten);
-	else
+	if (shorten > 0 && s->reserved.n == 1) {
+		if (pass_fill_cover(s, &s->line.by_fill, (struct spot){0}))
+			due_fill_shortened(s, shorten);
+	} else
 		pass_fill(s, &s->line.by_fill, (struct spot){0});
 	s->effort.filling = s->effort.unfinished;
 }

@@ -17,8 +17,7 @@
 
 #include "sched/sched_internal.h"
 
-#define GREEDY_JOBS 512 /* maximum jobs to choose from */
-#define COVER_JOBS 64
+#define GREEDY_JOBS 512	   /* maximum jobs to choose from */
 #define COVER_MORE 8	   /* maximum jobs tried together with, and behind, those that start anyway */
 #define SCANNED_A_NODE 16  /* queue entries that cost about as much to scan as a node to examine */
 #define GREEDY_CPUS 131072 /* maximum free CPUs to choose for; the rest is filled in order */
@@ -298,12 +297,14 @@ static bool start_covered(struct sched *s, const queued_vec *jobs, size_t n, con
 	return more;
 }
 
-static bool fill_cover(struct sched *s, const struct ranks *queue, struct spot from)
+bool pass_fill_cover(struct sched *s, const struct ranks *queue, struct spot from)
 {
 	int32_t node[COVER_JOBS];
 	queued_vec fit = {0};
 	bool more = true;
 
+	if (!s->policy->cover)
+		return true;
 	fill_gather(s, queue, from, COVER_JOBS, &fit);
 	if (fit.n > 1) {
 		cover_choose(s, fit.v, fit.n, node);
@@ -325,25 +326,20 @@ static size_t lead_count(struct sched *s, const queued_vec *lead)
 	return n;
 }
 
-/* Chooses nodes for the first jobs of the queue together: those that could start in the ordinary
- * way, and further ones as long as a cover of all exists. */
-static void pass_cover(struct sched *s)
+bool pass_cover_takes(struct sched *s, const struct queued *e)
+{
+	return cluster_job_request(s->c, cluster_job(s->c, e->job))->nfrags == 1 && sched_may(s, e->job) &&
+	       !plan_holds(s->p, e->job) && window_allows(&s->window, e->cpus, s->now + e->length);
+}
+
+bool pass_cover(struct sched *s, const queued_vec *lead)
 {
 	int32_t node[COVER_JOBS], next[COVER_JOBS];
-	queued_vec lead = {0};
-	const struct queued *e;
-	size_t n, done = 0;
+	size_t n = lead_count(s, lead), done = 0;
 
-	for (struct spot i = {0}; (e = ranks_at(&s->line.by_key, &i)) && lead.n < COVER_JOBS; i.at++) {
-		if (cluster_job_request(s->c, cluster_job(s->c, e->job))->nfrags > 1 || !sched_may(s, e->job) ||
-		    plan_holds(s->p, e->job) || !window_allows(&s->window, e->cpus, s->now + e->length))
-			break;
-		vec_push(&lead, *e);
-	}
-	n = lead_count(s, &lead);
-	for (size_t k = n > 1 ? n : 2; n > 0 && k <= lead.n && k <= n + COVER_MORE; k++) {
+	for (size_t k = n > 1 ? n : 2; n > 0 && k <= lead->n && k <= n + COVER_MORE; k++) {
 		bool all = true;
-		cover_choose(s, lead.v, k, next);
+		cover_choose(s, lead->v, k, next);
 		for (size_t i = 0; i < k; i++)
 			all &= next[i] != NODE_ANY;
 		if (!all)
@@ -352,7 +348,20 @@ static void pass_cover(struct sched *s)
 		done = k;
 	}
 	if (done)
-		start_covered(s, &lead, done, node);
+		start_covered(s, lead, done, node);
+	return done > 0;
+}
+
+/* Starts the first jobs of the queue on nodes that are chosen for them together. */
+static void cover_heads(struct sched *s)
+{
+	queued_vec lead = {0};
+	const struct queued *e;
+
+	for (struct spot i = {0}; (e = ranks_at(&s->line.by_key, &i)) && lead.n < COVER_JOBS && pass_cover_takes(s, e);
+	     i.at++)
+		vec_push(&lead, *e);
+	pass_cover(s, &lead);
 	vec_free(&lead);
 }
 
@@ -417,7 +426,7 @@ static void fill_scan(struct sched *s, const struct ranks *queue, struct spot at
 void pass_fill(struct sched *s, const struct ranks *queue, struct spot i)
 {
 	window_renew(s);
-	if (s->policy->cover && !fill_cover(s, queue, i))
+	if (!pass_fill_cover(s, queue, i))
 		return;
 	if (s->policy->greedy && !fill_best(s, queue, i))
 		return;
@@ -490,7 +499,7 @@ static void pass_full(struct sched *s)
 		vec_clear(&s->failures);
 	window_build(s);
 	if (s->policy->cover)
-		pass_cover(s);
+		cover_heads(s);
 	while ((next = ranks_at(&s->line.by_key, &i))) {
 		struct queued e = *next;
 		if (s->line.bound && fences_too_early(s, e.job)) {

@@ -376,6 +376,16 @@ void pass_run(struct sched *s);
 void pass_yield(struct sched *s); /* starts jobs that only soft limits hold back, in what is left */
 void pass_fill(struct sched *s, const struct ranks *queue,
 	       struct spot from); /* starts every job that fits; reserved ones are passed over */
+/* With a policy that covers, starts jobs that fit beside the reservations on nodes chosen for them
+ * together. Returns false if the cycle has done enough. */
+bool pass_fill_cover(struct sched *s, const struct ranks *queue, struct spot from);
+#define COVER_JOBS 64 /* maximum jobs that get their nodes together */
+/* Returns true if a job at the head of the queue may get its node together with others. */
+bool pass_cover_takes(struct sched *s, const struct queued *e);
+/* Chooses nodes for the first jobs, at most COVER_JOBS, together, and starts them: those that could
+ * start in the ordinary way, and further ones as long as a cover of all exists. Returns true if
+ * any starts. */
+bool pass_cover(struct sched *s, const queued_vec *lead);
 /* cover.c: chooses nodes for `jobs` so that the most start on the fewest nodes. NODE_ANY: the
  * job gets none and is placed in the ordinary way. */
 void cover_choose(struct sched *s, const struct queued *jobs, size_t n, int32_t *ret_node);

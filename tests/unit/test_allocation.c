@@ -12,6 +12,7 @@
 
 #include "base/lines.h"
 #include "base/rng.h"
+#include "base/strbuf.h"
 #include "core/habit.h"
 #include "plan/insert.h"
 #include "rules/attr.h"
@@ -316,6 +317,106 @@ static void cover_starts_more(void **state)
 	assert_int_equal(start_together("cover", "easy"), 3);
 }
 
+/* Listrovoy and Minukhin as Minukhin and Miezientsev have it, figure 1: twelve tasks, eight
+ * resources, of which R1, R3 and R5 are enough. */
+static const char figure[12][9] = {"1.......", ".111....", "1....1..", "..1....1", ".111....", "1.....1.",
+				   "....1..1", "....11..", "....1...", ".11....1", ".1..1...", "1..1.1.."};
+
+static void figure_machine(struct strbuf *out)
+{
+	for (int n = 0; n < 8; n++) {
+		strbuf_printf(out, "node R%d cpus=12 features=any", n + 1);
+		for (int j = 0; j < 12; j++)
+			if (figure[j][n] == '1')
+				strbuf_printf(out, ",t%d", j + 1);
+		strbuf_printf(out, "\n");
+	}
+	strbuf_printf(out, "node other cpus=12\n");
+}
+
+/* The tasks come while all nodes are in use, and these become free at 10; behind a job that needs
+ * one node more, or not. */
+static struct workload *figure_work(bool behind)
+{
+	struct workload *w = workload_create("figure");
+	struct strbuf text = {0};
+	struct err err;
+
+	strbuf_printf(&text, "#shunt-workload 1\nat=0 user=a req=nodes=8:ppn=12:any run=10 walltime=10\n");
+	if (behind)
+		strbuf_printf(&text, "at=0 user=a req=nodes=other:ppn=12 run=1000 walltime=1000\n"
+				     "at=0 user=a req=nodes=9:ppn=12 run=10 walltime=10\n");
+	for (int j = 0; j < 12; j++)
+		strbuf_printf(&text, "at=1 user=a req=nodes=1:ppn=1:t%d run=50 walltime=50\n", j + 1);
+	struct lines *in = lines_over(strbuf_text(&text), text.n);
+	if (workload_read_lines(in, RULES_SITE, 0, w, &err) < 0)
+		fail_msg("%s", err.text);
+	lines_close(in);
+	strbuf_fini(&text);
+	return w;
+}
+
+/* Sets the bit of each node on which a task starts. */
+static void note_nodes(void *context, const struct event *e)
+{
+	unsigned *used = context;
+
+	if (e->type == EVENT_START && e->time == 10)
+		*used |= 1u << e->nodes[0];
+}
+
+/* Runs the tasks. Returns true if all of them start at 10, and sets the bits of their nodes. */
+static bool figure_run(const struct policy *policy, const char *method, bool behind, unsigned *ret_nodes)
+{
+	struct workload *w = figure_work(behind);
+	struct strbuf machine = {0};
+	struct sim_options o;
+	struct sim_result r;
+	struct err err;
+	bool all = true;
+
+	figure_machine(&machine);
+	*ret_nodes = 0;
+	sim_options_init(&o);
+	o.machine = strbuf_text(&machine);
+	o.allocation = method;
+	o.check = true;
+	o.listener = note_nodes;
+	o.listener_context = ret_nodes;
+	if (sim_run(w, policy, &o, &r, &err) < 0)
+		fail_msg("%s: %s", policy->name, err.text);
+	for (int64_t j = r.n - 12; j < r.n; j++)
+		all &= r.outcome[j].start == 10;
+	sim_result_fini(&r);
+	workload_destroy(w);
+	strbuf_fini(&machine);
+	return all;
+}
+
+/* Every policy that accepts the smallest cover finds it, at the head of the queue and in backfill;
+ * best fit, job by job, uses more nodes. */
+static void cover_under_every_policy(void **state)
+{
+	const unsigned least = 1u | 1u << 2 | 1u << 4; /* R1, R3, R5 */
+	struct policy p;
+	unsigned nodes;
+
+	(void)state;
+	for (int i = 0; i < npolicies; i++) {
+		if (altered(policies[i].name, "cover", NULL, &p) < 0)
+			continue;
+		assert_true(figure_run(&policies[i], "cover", false, &nodes));
+		if (nodes != least)
+			fail_msg("%s uses nodes %#x", policies[i].name, nodes);
+		bool filled = figure_run(&policies[i], "cover", true, &nodes);
+		assert_true(filled == (policies[i].backfill != ORDER_NONE));
+		if (filled && nodes != least)
+			fail_msg("%s fills nodes %#x", policies[i].name, nodes);
+	}
+	assert_true(figure_run(policy_find("easy"), "min_resource", false, &nodes));
+	assert_int_equal(__builtin_popcount(nodes), 4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -323,6 +424,7 @@ int main(void)
 		cmocka_unit_test(usual_hours),
 		cmocka_unit_test(what_goes_together),
 		cmocka_unit_test(cover_starts_more),
+		cmocka_unit_test(cover_under_every_policy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
