@@ -89,6 +89,14 @@ class Cluster:
         texts = [open(os.path.join(d, f)).read() for f in sorted(os.listdir(d))]
         return [text.split("|")[2] for text in texts if text.count("|") >= 2]  # another may be writing one just now
 
+    def running(self):
+        """Ids."""
+        d = self.i.path("cluster/jobs")
+        return [f for f in os.listdir(d) if "|RUNNING|" in open(os.path.join(d, f)).read()]
+
+    def stop(self):
+        pass
+
     def alive(self):
         return [s for s in self.jobs() if s in ("PENDING", "RUNNING")]
 
