@@ -156,6 +156,7 @@ const struct command *const commands[] = {
 	&command_experiment_bag,
 	&command_experiment_cover,
 	&command_experiment_owners,
+	&command_experiment_pool,
 	&command_experiment_move,
 	&command_experiment_push,
 	&command_experiment_traces,

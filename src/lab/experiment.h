@@ -38,6 +38,21 @@ int experiment_cover(const struct push_options *o, FILE *out, bool *ret_claims, 
  * scheduler and under ours. Makes no claims. */
 int experiment_owners(const struct push_options *o, FILE *out, bool *ret_claims, struct err *err);
 
+struct pool_options {
+	int seeds;	 /* rounds; their seeds are 1 to this */
+	int jobs;	 /* jobs of each user in a round */
+	double unit;	 /* processor time of a task of size 1, seconds */
+	double start;	 /* processor time that starting and ending a task takes, seconds */
+	double idle;	 /* processors that a station's daemon uses */
+	double delay;	 /* seconds until a daemon has read a message */
+	double interval; /* between load reports, seconds */
+	double k1, k2;	 /* weights of the two-level cost */
+	bool json;
+};
+
+/* Simulates what bench/pool measures, under every policy of the pool's daemon. */
+void experiment_pool(const struct pool_options *o, FILE *out);
+
 struct traces_options {
 	const char *dir; /* directory of the traces */
 	int workers;

@@ -54,6 +54,14 @@ struct station {
 	uint64_t came; /* processes that have arrived so far */
 };
 
+/* A message under way between an origin and a host. */
+struct message {
+	double at; /* when it is read */
+	int host;
+	bool done; /* the task has ended there; else it is to start */
+	struct process task;
+};
+
 struct network {
 	const struct stations_case *c;
 	int n; /* stations */
@@ -62,6 +70,7 @@ struct network {
 	int turn[STATIONS];
 	/* our tasks that have no station yet; those of a job lie together, the most urgent first */
 	VEC(struct process) waiting;
+	VEC(struct message) mail; /* messages under way, the oldest first */
 	struct rng rng[CLASSES], where[CLASSES];
 	double arrival[CLASSES], now, report;
 	int reporter; /* station of a pool that reports next */
@@ -223,6 +232,16 @@ static struct process station_take(struct station *s, size_t i)
 
 /* ---- placement of tasks ---- */
 
+static double delay(const struct network *n)
+{
+	return n->c->bench ? n->c->bench->delay : 0;
+}
+
+static void message_send(struct network *n, int host, bool done, const struct process *task)
+{
+	vec_push(&n->mail, ((struct message){n->now + delay(n), host, done, *task}));
+}
+
 static void waiting_add(struct network *n, struct process p)
 {
 	size_t at = 0;
@@ -248,7 +267,10 @@ static bool task_place(struct network *n, const struct process *p)
 	at = place_choose(&n->c->rule, table, NULL, n->n, &n->turn[home]);
 	if (at == PLACE_NOWHERE)
 		return false;
-	station_add(n, at, *p);
+	if (delay(n) > 0)
+		message_send(n, at, false, p);
+	else
+		station_add(n, at, *p);
 	return true;
 }
 
@@ -426,7 +448,9 @@ static void station_happens(struct network *n, int at)
 			vec_push(&gone, station_take(s, i));
 	station_settle(n, s);
 	for (size_t i = 0; i < gone.n; i++)
-		if (gone.v[i].class == CLASS_PARALLEL)
+		if (gone.v[i].class == CLASS_PARALLEL && delay(n) > 0)
+			message_send(n, at, true, &gone.v[i]);
+		else if (gone.v[i].class == CLASS_PARALLEL)
 			task_ended(n, &gone.v[i], at);
 		else
 			ended(n, gone.v[i].class, gone.v[i].arrived);
@@ -468,9 +492,22 @@ static void reports_go(struct network *n)
 	waiting_place(n);
 }
 
+static void message_read(struct network *n)
+{
+	struct message m = n->mail.v[0];
+
+	vec_remove(&n->mail, 0);
+	n->now = m.at;
+	if (m.done)
+		task_ended(n, &m.task, m.host);
+	else
+		station_add(n, m.host, m.task);
+}
+
 static void step(struct network *n)
 {
 	int class = 0, at = 0;
+	double mail = n->mail.n ? n->mail.v[0].at : DBL_MAX;
 
 	for (int k = 1; k < CLASSES; k++)
 		if (n->arrival[k] < n->arrival[class])
@@ -478,7 +515,9 @@ static void step(struct network *n)
 	for (int i = 1; i < n->n; i++)
 		if (n->s[i].next < n->s[at].next)
 			at = i;
-	if (n->report <= n->arrival[class] && n->report <= n->s[at].next) {
+	if (mail <= n->report && mail <= n->arrival[class] && mail <= n->s[at].next) {
+		message_read(n);
+	} else if (n->report <= n->arrival[class] && n->report <= n->s[at].next) {
 		n->now = n->report;
 		reports_go(n);
 	} else if (n->arrival[class] < n->s[at].next) {
@@ -511,6 +550,7 @@ static void network_free(struct network *n)
 	for (int i = 0; i < n->n; i++)
 		vec_free(&n->s[i].list);
 	vec_free(&n->waiting);
+	vec_free(&n->mail);
 	free(n);
 }
 

@@ -137,12 +137,12 @@ static struct stations_result bench(enum place_policy policy, const struct stati
 						    .bench = b});
 }
 
-/* What a station's daemon and the start of tasks take makes jobs longer; every policy completes
- * all jobs. */
+/* What a station's daemon, the start of tasks and messages take makes jobs longer; every policy
+ * completes all jobs. */
 static void the_pool_of_the_benchmark(void **state)
 {
 	static const struct stations_bench free_start = {.unit = 0.2}, dear = {.unit = 0.2, .start = 0.02},
-					   lame = {.unit = 0.2, .idle = 0.01};
+					   lame = {.unit = 0.2, .idle = 0.01}, slow = {.unit = 0.2, .delay = 0.3};
 
 	for (int p = 0; p < PLACE_POLICIES; p++) {
 		double plain = bench((enum place_policy)p, &free_start, 60).response[CLASS_PARALLEL];
@@ -150,6 +150,7 @@ static void the_pool_of_the_benchmark(void **state)
 		assert_true(plain > 0.2 * 4 * 0.3 / 0.08); /* its chain on the fastest station */
 		assert_true(bench((enum place_policy)p, &dear, 60).response[CLASS_PARALLEL] > plain);
 		assert_true(bench((enum place_policy)p, &lame, 60).response[CLASS_PARALLEL] > plain);
+		assert_true(bench((enum place_policy)p, &slow, 60).response[CLASS_PARALLEL] > plain);
 	}
 	assert_true(bench(PLACE_FIM, &free_start, 300).response[CLASS_PARALLEL] <
 		    bench(PLACE_ROUND_ROBIN, &free_start, 300).response[CLASS_PARALLEL]);

@@ -10,7 +10,7 @@ extern const struct command command_simulate;	     /* simulate.c */
 extern const struct command command_experiment_push; /* experiment.c */
 extern const struct command command_experiment_move;
 extern const struct command command_experiment_bag;
-extern const struct command command_experiment_cover, command_experiment_owners;
+extern const struct command command_experiment_cover, command_experiment_owners, command_experiment_pool;
 extern const struct command command_experiment_traces;
 extern const struct command command_policies;  /* policies.c */
 extern const struct command command_help_page; /* help.c */

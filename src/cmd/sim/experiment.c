@@ -9,7 +9,7 @@
 #include "station/place.h"
 
 struct arguments {
-	int64_t seeds, more, precision, tasks, limit, cores;
+	int64_t seeds, more, precision, tasks, limit, cores, jobs, unit, start, idle, delay, interval;
 	bool json, quick, report, types;
 	const char *chart, *results, *heuristics, *base, *traces, *k1, *k2;
 };
@@ -18,6 +18,8 @@ struct arguments {
 #define PRECISION 5.0 /* percent, as in the paper of the bag experiment */
 #define SEEDS_ABOUT "Workloads of each kind."
 #define JSON_ABOUT "Print JSON instead of tables."
+#define K1_ABOUT "weight of the owner's interactive processes in the two-level cost; otherwise 1"
+#define K2_ABOUT "weight of the owner's batch processes in the two-level cost; otherwise 2"
 #define CHART_ABOUT "Draw pictures into this directory, which is made if need be (needs gnuplot)."
 #define CORES_ABOUT "Run so many simulations at a time. Otherwise as many as there are cores."
 
@@ -31,12 +33,33 @@ static const struct option push_options[] = {
 
 static const struct option owners_options[] = {
 	OPTION(NUMBER, 0, "seeds", seeds, "N", SEEDS_ABOUT, .initial = "30", .min = 1, .max = 10000),
-	OPTION(TEXT, 0, "k1", k1, "K",
-	       "weight of the owner's interactive processes in the two-level cost; otherwise 1"),
-	OPTION(TEXT, 0, "k2", k2, "K", "weight of the owner's batch processes in the two-level cost; otherwise 2"),
+	OPTION(TEXT, 0, "k1", k1, "K", K1_ABOUT),
+	OPTION(TEXT, 0, "k2", k2, "K", K2_ABOUT),
 	FLAG(0, "json", json, JSON_ABOUT),
 	OPTION(DIR, 0, "chart", chart, "DIR", CHART_ABOUT),
 	OPTION(NUMBER, 0, "cores", cores, "N", CORES_ABOUT, .min = 1, .max = 4096),
+	{0},
+};
+
+/* The initial values are what bench/pool found on the machine of bench/RESULTS.md. */
+static const struct option pool_options[] = {
+	OPTION(NUMBER, 0, "seeds", seeds, "N", "rounds, each with daemons that have just started", .initial = "200",
+	       .min = 1, .max = 10000),
+	OPTION(NUMBER, 0, "jobs", jobs, "N", "jobs of each user in a round", .initial = "4", .min = 1, .max = 10000),
+	OPTION(NUMBER, 0, "unit-us", unit, "US", "processor time of a task of size 1, microseconds", .initial = "54000",
+	       .min = 1, .max = INT32_MAX),
+	OPTION(NUMBER, 0, "start-us", start, "US", "processor time that starting and ending a task takes, microseconds",
+	       .initial = "3300", .max = INT32_MAX),
+	OPTION(NUMBER, 0, "idle-ppm", idle, "N", "processors that a station's daemon uses, in millionths",
+	       .initial = "7200", .max = 20000),
+	OPTION(NUMBER, 0, "delay-ms", delay, "MS",
+	       "time until a daemon has read a message; half of the quota's period in bench/pool", .initial = "50",
+	       .max = 10000),
+	OPTION(NUMBER, 0, "interval-ms", interval, "MS", "time between reports of loads", .initial = "300", .min = 1,
+	       .max = 3600000),
+	OPTION(TEXT, 0, "k1", k1, "K", K1_ABOUT),
+	OPTION(TEXT, 0, "k2", k2, "K", K2_ABOUT),
+	FLAG(0, "json", json, JSON_ABOUT),
 	{0},
 };
 
@@ -111,6 +134,29 @@ static int cover(const struct command *c, const void *arguments, const struct op
 static int owners(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	return generated(c, arguments, experiment_owners);
+}
+
+static int pool(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct arguments *a = arguments;
+	struct pool_options o = {
+		.seeds = (int)a->seeds,
+		.jobs = (int)a->jobs,
+		.unit = (double)a->unit / 1e6,
+		.start = (double)a->start / 1e6,
+		.idle = (double)a->idle / 1e6,
+		.delay = (double)a->delay / 1e3,
+		.interval = (double)a->interval / 1e3,
+		.k1 = PLACE_K1,
+		.k2 = PLACE_K2,
+		.json = a->json,
+	};
+	struct err err;
+
+	if (place_weight_read("k1", a->k1, &o.k1, &err) < 0 || place_weight_read("k2", a->k2, &o.k2, &err) < 0)
+		return command_fail(c, "%s", err.text);
+	experiment_pool(&o, stdout);
+	return EXIT_OK;
 }
 
 static int traces(const struct command *c, const void *arguments, const struct operands *operands)
@@ -204,6 +250,19 @@ const struct command command_experiment_owners = {
 	.options = owners_options,
 	.size = sizeof(struct arguments),
 	.run = owners,
+	.alone = true,
+};
+
+const struct command command_experiment_pool = {
+	.name = "experiment pool",
+	.about = "Simulate the pool of workstations that bench/pool measures.",
+	.details =
+		"12 stations of six speeds, a third of them with a batch process that never ends; three users, each with one graph of 16 tasks after another: the mean time of a job under every policy of "
+		"'shunt pool', on stations as its daemon makes them. bench/pool calls it with what tasks and daemons take on its machine, and prints both.",
+	.operands = "",
+	.options = pool_options,
+	.size = sizeof(struct arguments),
+	.run = pool,
 	.alone = true,
 };
 
