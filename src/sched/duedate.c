@@ -156,11 +156,17 @@ static void due_young(struct sched *s, struct waiting *w, const struct job *job)
 		s->due.planned_version = s->p->version;
 		s->due.planned_at = s->now;
 	}
-	double work = s->due.planned + s->history.queued_pred + w->pred * q;
+	/* it returns, after a hold or a start that failed: what waits was submitted after it */
+	bool back = job->rank < s->due.newest_rank || (job->rank == s->due.newest_rank && job->id < s->due.newest);
+	double work = s->due.planned + (back ? 0 : s->history.queued_pred) + w->pred * q;
 	double span = YOUNG_SPAN * fmax(w->pred, machine_cpus(s) > 0 ? work / machine_cpus(s) : 0);
 
 	w->key = w->fill = -1 / fmax(1, (double)job->walltime);
 	w->due = job->rank + span * (1 - YOUNG_WIDTH * width * width);
+	if (!back) {
+		s->due.newest = job->id;
+		s->due.newest_rank = job->rank;
+	}
 }
 
 void due_submit(struct sched *s, struct waiting *w)

@@ -387,6 +387,22 @@ void queue_settle_fresh(struct sched *s)
 		queue_get(s, s->line.fresh.v[i])->fresh = true;
 }
 
+/* Adds a job to `wide`. Most come last; one that returns, after a hold or a start that failed,
+ * comes before those that were submitted after it. */
+static void wide_add(struct sched *s, uint32_t id)
+{
+	const struct job *job = cluster_job(s->c, id);
+	size_t at = s->line.wide.n;
+
+	for (; at > 0; at--) {
+		const struct job *before = cluster_job(s->c, s->line.wide.v[at - 1]);
+		if (before->rank < job->rank || (before->rank == job->rank && before->id < id))
+			break;
+	}
+	vec_insert(&s->line.wide, at, id);
+	queue_get(s, id)->wide = true;
+}
+
 void queue_settle(struct sched *s)
 {
 	s->p->work += s->line.came.n * SORT_NODES;
@@ -398,10 +414,8 @@ void queue_settle(struct sched *s)
 		if (s->due.dates)
 			entries_add(s, &s->line.by_due, offsetof(struct waiting, due));
 		for (size_t i = 0; i < s->line.came.n && s->due.dates; i++)
-			if (is_wide(s, entry_cpus(s, s->line.came.v[i]))) {
-				queue_get(s, s->line.came.v[i])->wide = true;
-				vec_push(&s->line.wide, s->line.came.v[i]);
-			}
+			if (is_wide(s, entry_cpus(s, s->line.came.v[i])))
+				wide_add(s, s->line.came.v[i]);
 	}
 	vec_clear(&s->line.came);
 	queue_settle_fresh(s);

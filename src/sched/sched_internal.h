@@ -240,6 +240,8 @@ struct due_rule {
 struct due {
 	struct due_rule rule;
 	bool wide;	       /* wide jobs do much of the work */
+	uint32_t newest;       /* job that was submitted last while few had finished */
+	double newest_rank;    /* its rank */
 	int64_t review;	       /* when that is asked again */
 	struct shadow *shadow; /* EASY beside it; NULL: not followed, or a copy */
 	bool dates;	       /* jobs are ordered by due date */

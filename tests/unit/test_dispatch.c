@@ -536,6 +536,40 @@ static void there_after_its_end(void **state)
 		fail_msg("it does not wait: %s", f->a.body.text);
 }
 
+/* A job whose order was lost with the server comes first again, in the same second; also if all of
+ * them have waited for long. */
+static void never_sent_after(struct site *f, int64_t seconds)
+{
+	const struct bare_attempt *all;
+	char tag[64];
+
+	for (int i = 0; i < 9; i++)
+		assert_int_equal(ask(f, "POST", "/v1/jobs",
+				     "{\"script\":\"true\",\"resources\":[\"nodes=2:ppn=4\",\"walltime=60\"]}"),
+				 201);
+	server_turn(f->s);
+	assert_int_equal(bare_attempts(&all), 1);
+	snprintf(tag, sizeof tag, "%s", all[0].tag);
+	bare_forget(tag);
+	f->now += seconds;
+	bare_clock(f->now * 1000000);
+	site_reopen(f);
+	for (int i = 0; i < 5; i++)
+		server_turn(f->s);
+	assert_int_equal(bare_attempts(&all), 1);
+	assert_int_equal(strtol(all[0].tag, NULL, 10), 1);
+}
+
+static void never_sent(void **state)
+{
+	never_sent_after(*state, 0);
+}
+
+static void never_sent_overdue(void **state)
+{
+	never_sent_after(*state, 2000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -557,6 +591,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(lost_had_begun, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(waits_for_cpus, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(there_after_its_end, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(never_sent, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(never_sent_overdue, setup, site_teardown),
 	};
 
 	return cmocka_run_group_tests_name("dispatch", tests, NULL, NULL);
