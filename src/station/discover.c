@@ -92,10 +92,13 @@ void discover_answer(int fd, const struct discover *d, const struct sockaddr_in 
 static void group_send(int fd, struct in_addr interface, const void *context)
 {
 	struct sockaddr_in group = {.sin_family = AF_INET, .sin_port = htons(DISCOVER_PORT)};
+	const struct discover *d = context;
 
+	if (d->only.s_addr != INADDR_ANY && d->only.s_addr != interface.s_addr)
+		return; /* others would take the interface's address for ours */
 	inet_pton(AF_INET, DISCOVER_GROUP, &group.sin_addr);
 	if (setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &interface, sizeof interface) == 0)
-		discover_answer(fd, context, &group);
+		discover_answer(fd, d, &group);
 }
 
 void discover_send(int fd, const struct discover *d)

@@ -26,6 +26,8 @@ struct discover {
 	bool asks;
 	char print[DISCOVER_PRINT + 1], name[PEER_NAME_SIZE];
 	int port;
+	/* the only address where the sender listens, not part of a message; INADDR_ANY: all */
+	struct in_addr only;
 };
 size_t discover_write(const struct discover *d, char ret[DISCOVER_SIZE]);
 int discover_read(const char *text, size_t n, struct discover *ret); /* returns 0 or -EINVAL */
@@ -33,7 +35,7 @@ int discover_read(const char *text, size_t n, struct discover *ret); /* returns 
 /* Opens a non-blocking socket; with `listen` it joins the group on all interfaces. Returns
  * -errno on failure. */
 int discover_open(bool listen);
-/* Sends to the group through every interface. */
+/* Sends to the group through every interface where the sender listens. */
 void discover_send(int fd, const struct discover *d);
 void discover_answer(int fd, const struct discover *d, const struct sockaddr_in *to);
 /* Receives one message and its sender's address: returns 1, or 0 if none is left. */

@@ -47,6 +47,20 @@ void discover_tick(struct pool *p, int64_t now)
 	discover_send(p->discover.fd, &p->discover.mine);
 }
 
+/* Returns the address at which "ADDRESS:PORT" listens; INADDR_ANY: all, or a name. */
+static struct in_addr listens_at(const char *listen)
+{
+	const char *colon = strrchr(listen, ':');
+	char text[INET_ADDRSTRLEN] = "";
+	struct in_addr a = {INADDR_ANY};
+
+	if (colon && (size_t)(colon - listen) < sizeof text)
+		memcpy(text, listen, (size_t)(colon - listen));
+	if (inet_pton(AF_INET, text, &a) != 1)
+		a.s_addr = INADDR_ANY;
+	return a;
+}
+
 /* Starts discovery. The pool works without it, so errors are only logged. */
 void discover_start(struct pool *p)
 {
@@ -63,6 +77,7 @@ void discover_start(struct pool *p)
 	snprintf(p->discover.mine.print, sizeof p->discover.mine.print, "%.*s", DISCOVER_PRINT, print);
 	snprintf(p->discover.mine.name, sizeof p->discover.mine.name, "%s", p->conf.name);
 	p->discover.mine.port = p->port;
+	p->discover.mine.only = listens_at(p->conf.listen);
 	pool_home_path(&p->home, "ca.key", &path);
 	p->discover.authority = access(path.text, R_OK) == 0;
 	strbuf_fini(&path);

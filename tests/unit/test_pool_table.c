@@ -2,15 +2,20 @@
  * test_pool_table.c - what a station knows of a pool: frames of its members, the table and its
  * ages, where tasks go.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "station/discover.h"
 #include "station/pool_table.h"
 
 #define INTERVAL 1000
@@ -128,12 +133,39 @@ static void ages(void **state)
 	pool_table_fini(&t);
 }
 
+/* A station that listens on one address announces itself from that one only: receivers take the
+ * sender's address for the one where it listens. */
+static void announces_where_it_listens(void **state)
+{
+	struct discover mine = {.name = "here", .port = 1234}, got;
+	struct sockaddr_in from;
+	int fd = discover_open(true), heard = 0;
+
+	if (fd < 0)
+		skip(); /* another program has the port, or there is no multicast */
+	snprintf(mine.print, sizeof mine.print, "%032llx", (unsigned long long)getpid());
+	mine.only.s_addr = htonl(INADDR_LOOPBACK);
+	discover_send(fd, &mine);
+	while (discover_take(fd, &got, &from))
+		if (strcmp(got.print, mine.print) == 0) {
+			heard++;
+			assert_int_equal(ntohl(from.sin_addr.s_addr), INADDR_LOOPBACK);
+		}
+	mine.only.s_addr = INADDR_ANY;
+	discover_send(fd, &mine);
+	while (discover_take(fd, &got, &from))
+		heard -= strcmp(got.print, mine.print) == 0;
+	assert_true(heard <= 0); /* it is heard on every interface otherwise */
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frames),
 		cmocka_unit_test(needs),
 		cmocka_unit_test(ages),
+		cmocka_unit_test(announces_where_it_listens),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
