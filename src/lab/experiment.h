@@ -44,7 +44,7 @@ struct pool_options {
 	double unit;	 /* processor time of a task of size 1, seconds */
 	double start;	 /* processor time that starting and ending a task takes, seconds */
 	double idle;	 /* processors that a station's daemon uses */
-	double delay;	 /* seconds until a daemon has read a message */
+	double delay;	 /* seconds until the daemon of a busy station reads a message */
 	double interval; /* between load reports, seconds */
 	double k1, k2;	 /* weights of the two-level cost */
 	bool json;

@@ -232,14 +232,15 @@ static struct process station_take(struct station *s, size_t i)
 
 /* ---- placement of tasks ---- */
 
-static double delay(const struct network *n)
+/* Returns true if a station's daemon reads a message later: other processes have used its quota. */
+static bool is_late(const struct network *n, int station)
 {
-	return n->c->bench ? n->c->bench->delay : 0;
+	return n->c->bench && n->c->bench->delay > 0 && n->s[station].list.n;
 }
 
 static void message_send(struct network *n, int host, bool done, const struct process *task)
 {
-	vec_push(&n->mail, ((struct message){n->now + delay(n), host, done, *task}));
+	vec_push(&n->mail, ((struct message){n->now + n->c->bench->delay, host, done, *task}));
 }
 
 static void waiting_add(struct network *n, struct process p)
@@ -267,7 +268,7 @@ static bool task_place(struct network *n, const struct process *p)
 	at = place_choose(&n->c->rule, table, NULL, n->n, &n->turn[home]);
 	if (at == PLACE_NOWHERE)
 		return false;
-	if (delay(n) > 0)
+	if (is_late(n, at))
 		message_send(n, at, false, p);
 	else
 		station_add(n, at, *p);
@@ -448,7 +449,7 @@ static void station_happens(struct network *n, int at)
 			vec_push(&gone, station_take(s, i));
 	station_settle(n, s);
 	for (size_t i = 0; i < gone.n; i++)
-		if (gone.v[i].class == CLASS_PARALLEL && delay(n) > 0)
+		if (gone.v[i].class == CLASS_PARALLEL && is_late(n, gone.v[i].job->home))
 			message_send(n, at, true, &gone.v[i]);
 		else if (gone.v[i].class == CLASS_PARALLEL)
 			task_ended(n, &gone.v[i], at);

@@ -36,7 +36,7 @@ struct stations_bench {
 	double unit;  /* processor time of a task of size 1, seconds */
 	double start; /* processor time that starting and ending a task takes, seconds */
 	double idle;  /* processors that a station's daemon uses */
-	double delay; /* seconds until a daemon has read a message, and answers it */
+	double delay; /* seconds until the daemon of a station with something to run reads a message */
 };
 
 struct stations_case {
