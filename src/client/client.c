@@ -827,10 +827,10 @@ int client_ask_json(struct client *c, const char *method, const char *path, cons
 	return body_ask(c, &q, body, ret, err);
 }
 
-int client_submit(struct client *c, const json_t *body, struct reply *ret, struct err *err)
+int client_submit(struct client *c, const char *path, const json_t *body, struct reply *ret, struct err *err)
 {
 	char key[KEY_SIZE];
-	struct question q = {.method = "POST", .path = "/v1/jobs", .key = key};
+	struct question q = {.method = "POST", .path = path, .key = key};
 	int rc = key_make(key, err);
 
 	if (rc < 0 && ret)

@@ -69,9 +69,9 @@ void reply_fini(struct reply *r);
  * server answered at all; `ret` may be NULL. */
 int client_ask(struct client *c, const char *method, const char *path, const char *body, size_t n, struct reply *ret,
 	       struct err *err);
-/* Submits a job: POST /v1/jobs with a new Idempotency-Key, repeated with that key until the server
- * says whether the job was accepted. */
-int client_submit(struct client *c, const json_t *body, struct reply *ret, struct err *err);
+/* Submits a job: POST to `path` (/v1/jobs, /v1/jobs/ID/again) with a new Idempotency-Key, repeated
+ * with that key until the server says whether the job was accepted. */
+int client_submit(struct client *c, const char *path, const json_t *body, struct reply *ret, struct err *err);
 /* Submits with the caller's own key, with which it can continue after a restart of its own. */
 int client_submit_key(struct client *c, const char *key, const json_t *body, struct reply *ret, struct err *err);
 /* Sets the user on whose behalf further requests are made, with a site's token (docs/sites.md). */

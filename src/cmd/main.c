@@ -22,6 +22,8 @@ const struct command *const commands[] = {
 	&command_page,
 	&command_submit,
 	&command_qsub,
+	&command_resubmit,
+	&command_retry,
 	&command_qdel,
 	&command_kill,
 	&command_move,

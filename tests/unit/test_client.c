@@ -420,8 +420,8 @@ static void repeats_a_submission(void **state)
 	}
 	close(fd);
 	client_open_at(path, &c, &err);
-	assert_int_equal(client_submit(c, body, NULL, &err), 0);
-	assert_int_equal(client_submit(c, body, NULL, &err), 0);
+	assert_int_equal(client_submit(c, "/v1/jobs", body, NULL, &err), 0);
+	assert_int_equal(client_submit(c, "/v1/jobs", body, NULL, &err), 0);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	client_close(c);

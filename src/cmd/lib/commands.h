@@ -26,11 +26,12 @@ extern const struct command command_qdel, command_qalter;					      /* qdel.c */
 extern const struct command command_qhold, command_qrls, command_qmove, command_qmsg, command_qorder; /* qjobs.c */
 extern const struct command command_qrerun, command_qsig, command_qrun;
 extern const struct command command_qenable, command_qdisable, command_qstart, command_qstop,
-	command_qterm;			     /* qqueues.c */
-extern const struct command command_qmgr;    /* qmgr.c */
-extern const struct command command_kill;    /* kill.c */
-extern const struct command command_move;    /* move.c */
-extern const struct command command_nqs2pbs; /* nqs2pbs.c */
+	command_qterm;					     /* qqueues.c */
+extern const struct command command_qmgr;		     /* qmgr.c */
+extern const struct command command_resubmit, command_retry; /* again.c */
+extern const struct command command_kill;		     /* kill.c */
+extern const struct command command_move;		     /* move.c */
+extern const struct command command_nqs2pbs;		     /* nqs2pbs.c */
 extern const struct command command_artaras2qmgr;
 
 /* Other machines. */

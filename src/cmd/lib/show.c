@@ -96,10 +96,11 @@ bool show_post(const struct command *c, struct client *client, const char *path,
 	return show_answered(c, client, rc, &err, ret, ret_code);
 }
 
-bool show_submit(const struct command *c, struct client *client, const json_t *body, struct reply *ret, int *ret_code)
+bool show_submit(const struct command *c, struct client *client, const char *path, const json_t *body,
+		 struct reply *ret, int *ret_code)
 {
 	struct err err;
-	int rc = client_submit(client, body, ret, &err);
+	int rc = client_submit(client, path, body, ret, &err);
 
 	return show_answered(c, client, rc, &err, ret, ret_code);
 }

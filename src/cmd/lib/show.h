@@ -38,7 +38,8 @@ bool show_post(const struct command *c, struct client *client, const char *path,
  * code. */
 bool show_answered(const struct command *c, const struct client *client, int rc, const struct err *err,
 		   struct reply *ret, int *ret_code);
-bool show_submit(const struct command *c, struct client *client, const json_t *body, struct reply *ret, int *ret_code);
+bool show_submit(const struct command *c, struct client *client, const char *path, const json_t *body,
+		 struct reply *ret, int *ret_code);
 /* Returns the exit code of PBS's commands for the last answer's error: 153 for an unknown job. */
 int show_code(const struct client *client);
 /* Prints a JSON value. */

@@ -96,7 +96,8 @@ static int resources_add(struct jobspec *s, const char *option, const struct tex
 		struct reqtext r;
 		reqtext_init(&r);
 		r.reservation = s->alters ? "" : NULL;
-		rc = reqtext_parse(&r, texts->v[i], arena, err);
+		if (!s->repeats || !strstr(texts->v[i], "=x"))
+			rc = reqtext_parse(&r, texts->v[i], arena, err);
 		if (rc < 0)
 			err_prefix(err, rc, "%s", option);
 		if (rc == 0 && r.deadline)

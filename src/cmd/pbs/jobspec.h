@@ -55,6 +55,7 @@ struct jobspec {
 	bool interactive, silent, block, export_all, x11, command;
 	bool answered; /* the user has decided whether other jobs may be displaced */
 	bool alters;   /* alters an existing job: the server knows what it is bound to */
+	bool repeats;  /* repeats an existing job: the server knows what mem=x2 multiplies */
 	/* a working directory was given: output still goes to the directory of submission */
 	bool workdir;
 };

@@ -146,7 +146,7 @@ static int job_submit(const struct command *c, struct client *client, const stru
 {
 	int code = EXIT_FAILED;
 
-	if (!show_submit(c, client, s->job, ret, &code))
+	if (!show_submit(c, client, "/v1/jobs", s->job, ret, &code))
 		return code;
 	job_warn(c, s, ret);
 	return EXIT_OK;

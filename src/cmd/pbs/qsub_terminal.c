@@ -240,7 +240,7 @@ static int seat_submit(const struct command *c, struct client *client, struct jo
 
 	for (;;) {
 		signals_set(on_interrupt);
-		rc = client_submit(client, s->job, ret, &err);
+		rc = client_submit(client, "/v1/jobs", s->job, ret, &err);
 		signals_set(SIG_DFL);
 		if (rc == 0 || s->answered || strcmp(client_code(client), "would_displace") != 0)
 			break;

@@ -124,8 +124,9 @@ static bool store_admits(struct server *s, const struct call *c)
  * down: they already occupy disk space. */
 static bool room_admits(struct server *s, const struct call *c)
 {
-	if (c->route->handle != api_submit || request_time_us(c->r) || !reserve_lacks(s) ||
-	    (c->w && submit_repeats(s, c->r, c->w)))
+	bool submits = c->route->handle == api_submit || c->route->handle == api_again;
+
+	if (!submits || request_time_us(c->r) || !reserve_lacks(s) || (c->w && submit_repeats(s, c->r, c->w)))
 		return true;
 	http_header(c->r, "Retry-After", "10");
 	http_error(

@@ -333,6 +333,22 @@ const struct route routes[] = {
 	{"GET", "/v1/jobs/*/script", "getScript", MAY_OWNER, .handle = api_script, .tag = "jobs",
 	 .summary = "The script", .about = "For the job's owner and managers.", .type = "text/plain",
 	 .answered = "The text.", .codes = CODE(BAD_REQUEST) | CODE(UNKNOWN_JOB) | CODE(NOT_FOUND)},
+	{"GET", "/v1/jobs/*/submission", "getSubmission", MAY_OWNER, .handle = api_submission, .tag = "jobs",
+	 .summary = "The job as it was submitted, with its script",
+	 .about = "For the job's owner and managers. `POST /v1/jobs` of it submits the same job again.",
+	 .answer = &whatif_body, .answered = "The submission.",
+	 .codes = CODE(BAD_REQUEST) | CODE(FORBIDDEN) | CODE(UNKNOWN_JOB) | CODE(NOT_FOUND)},
+	{"POST", "/v1/jobs/*/again", "submitAgain", MAY_OWNER, .changes = true, .keyed = true, .bodiless = true,
+	 .body = &again_body, .handle = api_again, .tag = "jobs", .summary = "Submit the job again",
+	 .about = "A new job that is submitted as this one was, by the same user; what the body has replaces the old "
+		  "values, and its `resources` those of the same name. The server knows how a job was submitted until "
+		  "it forgets the job (`keep_completed`).",
+	 .status = 201, .answer = &submitted_answer, .answered = "Accepted, and on disk.",
+	 .codes = CODE(FORBIDDEN) | CODE(UNKNOWN_JOB) | CODE(UNKNOWN_QUEUE) | CODE(REFUSED) | CODE(WOULD_DISPLACE) |
+		  CODE(KEY_REUSED),
+	 .example = "{\"only\": \"failed\", \"resources\": [\"walltime=8:00:00\"]}",
+	 .result = "{\"id\": \"13.host\", \"number\": 13, \"guaranteed\": null, \"planned_start\": null, "
+		   "\"warnings\": []}"},
 	{"GET", "/v1/jobs/*/events", "getHistory", .query = past_events_query, .handle = api_job_events, .tag = "jobs",
 	 .summary = "What happened to the job", .answer = &job_events_answer,
 	 .answered = "Its events, oldest first; at most 1,000.", .codes = CODE(UNKNOWN_JOB),

@@ -52,6 +52,14 @@ void submission_fini(struct submission *x);
  * without the members that have a bit of `without`. `body`: from body_read(). The caller owns
  * the result. */
 json_t *as_submission(struct server *s, uint32_t id, const json_t *body, uint32_t without);
+/* Does the same with its script; an element of an array becomes an array of one. */
+int submission_whole(struct server *s, uint32_t id, uint32_t without, json_t **ret, struct err *err);
+/* Applies changes to a submission; of the resources (-l), those that are given replace others, and
+ * a value such as x2 multiplies the old one. */
+int submission_update(json_t *job, json_t *changes, struct err *err);
+/* Returns the requested resources, in the form of -l. `here`: with those that only have a meaning
+ * at this site. */
+json_t *submission_resources(const struct server *s, const struct spec *p, bool here);
 /* Sets the members of a submission that have a bit of `in`. */
 void submission_put(const struct server *s, const struct spec *p, uint32_t in, json_t *o);
 void submission_put_kind(const struct spec *p, json_t *o); /* its type, deadline and powers */

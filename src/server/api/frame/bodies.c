@@ -21,6 +21,13 @@ static const struct field bulk_fields[] = {
 };
 static const struct schema bulk = {.fields = bulk_fields};
 const struct schema submission_body = {.base = &whatif_body, .either = &bulk, .late = true};
+static const struct field again_fields[] = {
+	{"only", .is = IS_TEXT, "of an array: only the elements that have failed; of another job: only if it has",
+	 .words = "all|failed", .otherwise = "all"},
+	{0},
+};
+const struct schema again_body = {"Again", "What is to differ from the job as it was submitted.", again_fields,
+				  .base = &whatif_body, .late = true};
 static const struct field force_fields[] = {
 	{"force", .is = IS_BOOL, "do it even if that breaks guaranteed deadlines", .otherwise = "false"},
 	{0},

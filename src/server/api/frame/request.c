@@ -27,10 +27,8 @@
  * (joblist.h) */
 #define VALUES_MAX 200000
 
-json_t *api_body(struct http_request *r, struct err *err)
+json_t *api_json(const char *text, size_t n, struct err *err)
 {
-	size_t n;
-	const char *text = request_body(r, &n);
 	json_error_t error;
 	json_t *body;
 
@@ -43,6 +41,14 @@ json_t *api_body(struct http_request *r, struct err *err)
 		err_set(err, -EINVAL, "the body is not JSON: %s (line %d, column %d)", error.text, error.line,
 			error.column);
 	return body;
+}
+
+json_t *api_body(struct http_request *r, struct err *err)
+{
+	size_t n;
+	const char *text = request_body(r, &n);
+
+	return api_json(text, n, err);
 }
 
 void api_answer(struct http_request *r, int status, json_t *o)

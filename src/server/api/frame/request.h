@@ -29,7 +29,8 @@ void api_answer(struct http_request *r, int status, json_t *o);
 /* Answers with a record by the rows of its schema: at once, or after the commit. */
 void api_show(const struct server *s, struct http_request *r, const struct schema *t, const void *record);
 void api_show_later(struct server *s, struct http_request *r, int status, const struct schema *t, const void *record);
-json_t *api_body(struct http_request *r, struct err *err); /* NULL: the error is set */
+json_t *api_body(struct http_request *r, struct err *err);     /* NULL: the error is set */
+json_t *api_json(const char *text, size_t n, struct err *err); /* the same for another text */
 /* Reads the body into a struct that the rows of the route's body describe. Borrowed texts end with
  * the call. */
 void call_read(const struct call *c, void *ret);

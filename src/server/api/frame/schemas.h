@@ -9,7 +9,7 @@
 
 #define CREDIT_UNIT_WORDS "cpu_hours|gpu_hours|memory_gb_hours|node_hours"
 
-extern const struct schema submission_body, whatif_body;
+extern const struct schema submission_body, whatif_body, again_body;
 extern const struct schema alteration_body;
 extern const struct schema deletion_body;
 extern const struct schema delete_body, alter_body, hold_body, signal_body, rerun_body, run_body, move_body,

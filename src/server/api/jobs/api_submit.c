@@ -255,9 +255,7 @@ static bool write_one(struct server *s, struct submit_work *w)
 /* Reads the next job. 1: there are more; 0: it was the last one; -EINVAL. */
 static int read_next(struct server *s, struct submit_work *w, struct err *err)
 {
-	size_t n;
-	const char *text = request_body(w->r, &n);
-	json_t *job = joblist_next(text, n, &w->at, w->jobs.n, err);
+	json_t *job = joblist_next(w->text, w->ntext, &w->at, w->jobs.n, err);
 	int rc = -EINVAL;
 
 	if (!job)
@@ -267,7 +265,7 @@ static int read_next(struct server *s, struct submit_work *w, struct err *err)
 	else
 		rc = read_one(s, w, job, err);
 	json_array_append_new(w->body, job); /* keeps its script */
-	return rc < 0 ? rc : joblist_more(text, n, &w->at, w->jobs.n, err);
+	return rc < 0 ? rc : joblist_more(w->text, w->ntext, &w->at, w->jobs.n, err);
 }
 
 /* Writes the record of one more job; returns false if there is none. */
@@ -465,7 +463,7 @@ static bool submit_now(struct server *s, struct submit_work *w)
 	size_t i;
 	int rc = 0;
 
-	w->body = api_body(w->r, &err);
+	w->body = api_json(w->text, w->ntext, &err);
 	list = json_object_get(w->body, "jobs");
 	w->bulk = json_is_array(list);
 	if (!w->body) {
@@ -502,10 +500,9 @@ static bool submit_now(struct server *s, struct submit_work *w)
 /* Begins a submission; a large one is read in slices. Returns true if it continues as a work. */
 static bool submit_begin(struct server *s, struct submit_work *w)
 {
-	size_t n;
-	const char *text = request_body(w->r, &n);
+	size_t most = s->slices->slice_steps ? 0 : LARGE;
 
-	if ((n <= (s->slices->slice_steps ? 0 : LARGE) && !same_is_read(s, w)) || !joblist_begins(text, n, &w->at))
+	if ((w->ntext <= most && !same_is_read(s, w)) || !joblist_begins(w->text, w->ntext, &w->at))
 		return submit_now(s, w);
 	w->bulk = true;
 	w->body = json_array();
@@ -519,14 +516,12 @@ static void hook_begin(struct server *s, struct submit_work *w)
 {
 	static const char *const roles[] = {
 		[ROLE_USER] = "user", [ROLE_OPERATOR] = "operator", [ROLE_MANAGER] = "manager"};
-	const char *group = user_group(s, w->who.uid, w->who.gid), *text;
-	size_t n;
+	const char *group = user_group(s, w->who.uid, w->who.gid);
 
-	text = request_body(w->r, &n);
 	w->hook = hooks_ask(
 		s, HOOK_SUBMIT,
-		json_pack("{s:s, s:s?, s:s}", "user", w->who.user, "group", group, "role", roles[w->who.role]), text, n,
-		NULL, NULL);
+		json_pack("{s:s, s:s?, s:s}", "user", w->who.user, "group", group, "role", roles[w->who.role]), w->text,
+		w->ntext, NULL, NULL);
 }
 
 /* Waits for the hooks. Their changes are applied when the jobs are read. */
@@ -544,14 +539,14 @@ static bool hook_step(struct server *s, struct submit_work *w)
 		return submit_begin(s, w);
 	hooked_mails(s, last);
 	/* needed for the record of the refused job */
-	w->body = request_number(w->r) ? api_body(w->r, &err) : NULL;
+	w->body = request_number(w->r) ? api_json(w->text, w->ntext, &err) : NULL;
 	int rc = err_code(&err, CODE_REFUSED, "%s", last->message);
 	if (w->hook->answers.n > 1)
 		err_prefix(&err, rc, "jobs[%zu]", w->hook->answers.n - 1);
 	return submit_refuse(s, w, &err);
 }
 
-void api_submit(struct server *s, const struct call *c)
+void submit_start(struct server *s, const struct call *c, const char *text, size_t n)
 {
 	struct submit_work *w = mem_zalloc(sizeof *w);
 	struct err err;
@@ -559,6 +554,8 @@ void api_submit(struct server *s, const struct call *c)
 
 	w->r = c->r;
 	w->who = *c->w;
+	w->text = text;
+	w->ntext = n;
 	w->keyed = keyed > 0;
 	w->phase = SUBMIT_READ;
 	if (keyed < 0) {
@@ -570,4 +567,12 @@ void api_submit(struct server *s, const struct call *c)
 	} else if (submit_begin(s, w)) {
 		work_add(s, &w->work, &submit_kind);
 	}
+}
+
+void api_submit(struct server *s, const struct call *c)
+{
+	size_t n;
+	const char *text = request_body(c->r, &n);
+
+	submit_start(s, c, text, n);
 }

@@ -21,8 +21,10 @@
 #include "server/job/keys.h"
 #include "server/job/submission.h"
 
+struct call;
 struct hook_ask;
 struct http_request;
+struct server;
 
 /* A submission in progress. All of its jobs are read and checked before any is accepted, and those
  * already read count in limits. A small one is accepted in one turn; a large one is processed in
@@ -31,7 +33,9 @@ struct submit_work {
 	struct work work;
 	struct http_request *r;
 	struct asker who;
-	json_t *body; /* body as sent; for a large one, an array of the jobs read so far */
+	const char *text; /* text of the jobs: the request's body, or what was made of it */
+	size_t ntext;
+	json_t *body; /* its value; for a large one, an array of the jobs read so far */
 	size_t at;    /* position in its text */
 	VEC(struct submission) jobs;
 	struct trial trial; /* words and requests interned for the jobs until they are accepted */
@@ -55,5 +59,8 @@ struct submit_work {
 	struct strbuf out;
 	struct json j;
 };
+
+/* Begins a submission of the jobs in `text`, which lasts as long as the request. */
+void submit_start(struct server *s, const struct call *c, const char *text, size_t n);
 
 #endif

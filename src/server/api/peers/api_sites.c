@@ -264,25 +264,18 @@ static bool courier_job(struct server *s, const struct call *c, uint32_t *ret)
  * and without members that only have a meaning here. */
 void api_courier_job(struct server *s, const struct call *c)
 {
-	json_t *body = NULL, *job;
-	struct strbuf script = {0}, out = {0};
-	char *text, *queue;
+	json_t *job;
+	char *queue;
 	struct err err;
-	size_t n;
 	uint32_t id;
 
 	if (!courier_job(s, c, &id))
 		return;
 	const struct spec *p = entry_get(s, id)->spec;
-	if (body_read(s, id, &body, &err) < 0 || store_get_script(s->store, p->script, &text, &n, &err) < 0) {
-		json_decref(body);
+	if (submission_whole(s, id, HERE, &job, &err) < 0) {
 		http_error(c->r, CODE_NOT_FOUND, "%s", err.text);
 		return;
 	}
-	job = as_submission(s, id, body, HERE);
-	if (job_key_index(entry_get(s, id)->key) >= 0)
-		json_object_set_new(job, "array",
-				    json_sprintf("%lld", (long long)job_key_index(entry_get(s, id)->key)));
 	queue = mem_strdup(word_text(s, p->queue));
 	*strchr(queue, '@') = '\0';
 	if (*queue)
@@ -290,17 +283,7 @@ void api_courier_job(struct server *s, const struct call *c)
 	else
 		json_object_del(job, "queue");
 	free(queue);
-	base64_encode(text, n, &script);
-	json_object_set_new(job, "script_base64", json_string(strbuf_text(&script)));
-	free(text);
-	text = json_dumps(job, JSON_COMPACT);
-	strbuf_puts(&out, text);
-	free(text);
-	http_reply_strbuf(c->r, 200, "application/json", &out);
-	strbuf_fini(&out);
-	strbuf_fini(&script);
-	json_decref(job);
-	json_decref(body);
+	api_answer(c->r, 200, job);
 }
 
 struct courier_report {

@@ -60,42 +60,6 @@ static int find(struct server *s, const struct asker *who, const char *text, uin
 	return 0;
 }
 
-static bool names(const char *list, const char *item)
-{
-	size_t n = strcspn(item, "=");
-
-	for (const char *at = list; *at;) {
-		if (strncmp(at, item, n) == 0 && strcspn(at, "=") == n)
-			return true;
-		at += strcspn(at, ",");
-		at += *at == ',';
-	}
-	return false;
-}
-
-/* Merges the given resources with those of the other job. */
-static void resources_merge(const struct server *s, const struct spec *p, json_t *job)
-{
-	const json_t *given = json_object_get(job, "resources"), *one;
-	char *old = mem_strdup(word_text(s, p->resources)), *rest = old, *item;
-	struct strbuf all = {0};
-	size_t i;
-
-	if (given && !json_is_array(given))
-		goto out; /* submission_read() reports the error */
-	json_array_foreach((json_t *)given, i, one) if (json_is_string(one))
-		strbuf_printf(&all, "%s%s", all.n ? "," : "", json_string_value(one));
-	while ((item = strsep(&rest, ",")))
-		if (*item && !names(strbuf_text(&all), item))
-			strbuf_printf(&all, "%s%s", all.n ? "," : "", item);
-	if (!names(strbuf_text(&all), "walltime"))
-		strbuf_printf(&all, "%swalltime=%lld", all.n ? "," : "", (long long)p->walltime);
-	json_object_set_new(job, "resources", json_pack("[s]", strbuf_text(&all)));
-out:
-	strbuf_fini(&all);
-	free(old);
-}
-
 static int merge(struct server *s, uint32_t id, json_t *given, struct restart *ret, struct err *err)
 {
 	const struct spec *p = s->jobs->entries.v[id].spec;
@@ -105,16 +69,10 @@ static int merge(struct server *s, uint32_t id, json_t *given, struct restart *r
 		return rc;
 	json_object_del(ret->job, "comment");
 	submission_put(s, p, AGAIN, ret->job);
-	json_object_update(ret->job, given);
-	resources_merge(s, p, ret->job);
-	if (p->qos) /* before the given resources, which take precedence */
-		json_array_insert_new(json_object_get(ret->job, "resources"), 0,
-				      json_sprintf("qos=%s", word_text(s, p->qos)));
-	if (p->reservation)
-		json_array_insert_new(json_object_get(ret->job, "resources"), 0,
-				      json_sprintf("advres=%s", word_text(s, p->reservation)));
+	json_object_set_new(ret->job, "resources", submission_resources(s, p, true));
+	rc = submission_update(ret->job, given, err);
 	json_object_del(ret->job, "restart");
-	return 0;
+	return rc;
 }
 
 int restart_read(struct server *s, const struct asker *who, json_t *job, struct arena *a, struct restart *ret,

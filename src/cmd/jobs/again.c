@@ -1,0 +1,124 @@
+/*
+ * again.c - `shunt resubmit` and `shunt retry`: submit jobs again as they were, or with changes.
+ */
+#include <limits.h>
+#include <string.h>
+
+#include "cmd/lib/commands.h"
+#include "cmd/lib/show.h"
+#include "cmd/pbs/jobspec.h"
+
+/* Returns an option that does not go with a job that was submitted before; NULL: there is none. */
+static const char *option_refused(const struct job_arguments *a)
+{
+	return a->interactive || a->hold	     ? "--interactive and --hold"
+	       : a->variables.n || a->export_all     ? "-v and -V"
+	       : a->items.file			     ? "--job"
+	       : texts_value(&a->members, "restart") ? "--restart"
+						     : NULL;
+}
+
+static void again_say(const struct reply *r, const char *old, bool failed)
+{
+	const char *id = object_text(r->json, "id");
+
+	printf(failed ? "Submitted job %s: what failed of job %s.\n" : "Submitted job %s, as job %s was.\n", id, old);
+}
+
+static int again(const struct command *c, const struct job_arguments *a, const struct operands *o, bool failed)
+{
+	struct strbuf path = {0};
+	struct client *client;
+	struct jobspec s;
+	struct err err;
+	int code = EXIT_OK, one;
+
+	jobspec_init(&s);
+	s.alters = s.repeats = true;
+	if (option_refused(a)) {
+		code = command_misused(c, "%s: not for a job that was submitted before", option_refused(a));
+	} else if (jobspec_add(&s, a, &err) < 0) {
+		code = command_misused(c, "%s", err.text);
+	} else if (!show_open(c, &client)) {
+		code = EXIT_FAILED;
+	} else {
+		jobspec_directories(&s);
+		if (failed)
+			json_object_set_new(s.job, "only", json_string("failed"));
+		for (int i = 0; i < o->n; i++) {
+			struct reply r = {0};
+			strbuf_clear(&path);
+			show_job_path(&path, o->v[i], "/again");
+			if (!show_submit(c, client, path.text, s.job, &r, &one))
+				code = one;
+			else if (a->json)
+				show_json(r.json);
+			else
+				again_say(&r, o->v[i], failed);
+			reply_fini(&r);
+		}
+		client_close(client);
+	}
+	strbuf_fini(&path);
+	jobspec_fini(&s);
+	return code;
+}
+
+static int resubmit(const struct command *c, const void *arguments, const struct operands *o)
+{
+	return again(c, arguments, o, false);
+}
+
+static int retry(const struct command *c, const void *arguments, const struct operands *o)
+{
+	return again(c, arguments, o, true);
+}
+
+static const char *const resubmit_examples[] = {
+	"shunt resubmit 12",
+	"The same job once more.",
+	"shunt resubmit 12 13 -l walltime=8:00:00,mem=x2",
+	"Two jobs once more, each with eight hours and twice its memory.",
+	"shunt resubmit '14[]' --array 101-200",
+	"The same script for other elements.",
+	NULL,
+};
+
+static const char *const retry_examples[] = {
+	"shunt retry '14[]'",
+	"Run the elements that failed again, as one array.",
+	"shunt retry 12 -l mem=x2",
+	"A job that failed once more, with twice its memory.",
+	NULL,
+};
+
+const struct command command_resubmit = {
+	.name = "resubmit",
+	.operands = "JOB...",
+	.operands_min = 1,
+	.operands_max = INT_MAX,
+	.about = "Submit jobs again, exactly as they were or with changes.",
+	.details = "Script, arguments, variables, directory and everything else stay as they were; what the options "
+		   "say is changed. In -l a value such as x2 or x1.5 multiplies the old one. The server knows how a "
+		   "job was submitted until it forgets the job (keep_completed, usually a day after its end).",
+	.examples = resubmit_examples,
+	.options = qsub_options,
+	.hints = qsub_hints,
+	.size = sizeof(struct job_arguments),
+	.run = resubmit,
+};
+
+const struct command command_retry = {
+	.name = "retry",
+	.operands = "JOB...",
+	.operands_min = 1,
+	.operands_max = INT_MAX,
+	.about = "Submit again what has failed: jobs, or the elements of arrays.",
+	.details = "The same as 'shunt resubmit', for what ended with an exit code other than 0, was stopped at a "
+		   "limit, or was lost. What somebody deleted is not submitted again.",
+	.examples = retry_examples,
+	.options = qsub_options,
+	.hints = qsub_hints,
+	.size = sizeof(struct job_arguments),
+	.run = retry,
+};

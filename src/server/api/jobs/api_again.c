@@ -1,0 +1,166 @@
+/*
+ * api_again.c - shows a job as it would be submitted, and submits it again.
+ *
+ * What is submitted again goes the way of any submission: hooks see all of it, and limits, quotas
+ * and credits count it.
+ */
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/strbuf.h"
+#include "core/array.h"
+#include "core/jobschema.h"
+#include "net/http.h"
+#include "server/api/frame/api.h"
+#include "server/api/frame/call.h"
+#include "server/api/frame/request.h"
+#include "server/api/jobs/submit_work.h"
+#include "server/base/asker.h"
+#include "server/base/words.h"
+#include "server/job/entry.h"
+#include "server/job/jobs.h"
+#include "server/job/spec.h"
+#include "server/job/submission.h"
+#include "server/server.h"
+#include "server/site/who.h"
+#include "store/store.h"
+
+/* Returns true if the job ended otherwise than well, unless somebody deleted it. */
+static bool has_failed(const struct server *s, uint32_t id)
+{
+	const struct entry *e = &s->jobs->entries.v[id];
+
+	return entry_ended(s, id) && e->cause != END_DELETED && (e->cause != END_ITSELF || e->exit_status != 0);
+}
+
+/* Appends the elements of an array that have failed, as -t takes them. */
+static void failed_format(const struct server *s, const struct array *a, struct strbuf *out)
+{
+	const struct entry *v = &s->jobs->entries.v[a->first];
+
+	for (uint32_t i = 0, end; i < a->count; i = end) {
+		end = i + 1;
+		if (!has_failed(s, a->first + i))
+			continue;
+		while (end < a->count && has_failed(s, a->first + end) &&
+		       job_key_index(v[end].key) == job_key_index(v[end - 1].key) + 1)
+			end++;
+		strbuf_printf(out, "%s%lld", out->n ? "," : "", (long long)job_key_index(v[i].key));
+		if (end > i + 1)
+			strbuf_printf(out, "-%lld", (long long)job_key_index(v[end - 1].key));
+	}
+	if (out->n && a->limit)
+		strbuf_printf(out, "%%%lld", (long long)a->limit);
+}
+
+/* Leaves only what has failed. CODE_REFUSED: nothing has. */
+static int failed_only(const struct server *s, const struct call *c, uint32_t id, const struct array *a, json_t *job,
+		       struct err *err)
+{
+	struct strbuf text = {0};
+	int rc = 0;
+
+	if (a)
+		failed_format(s, a, &text);
+	if (a && !text.n)
+		rc = err_code(err, CODE_REFUSED, "no element of %.100s has failed", c->name);
+	else if (!a && !has_failed(s, id))
+		rc = err_code(err, CODE_REFUSED, "job %.100s has not failed", c->name);
+	else if (text.n > ARRAY_TEXT_MAX)
+		rc = err_code(err, CODE_REFUSED,
+			      "the elements of %.100s that have failed are too many to name: submit all of them again",
+			      c->name);
+	else if (a)
+		json_object_set_new(job, "array", json_string(text.text));
+	strbuf_fini(&text);
+	return rc;
+}
+
+/* Finds a job of the user's own that is to be submitted again, and describes it as it was
+ * submitted. */
+static int again_read(struct server *s, const struct call *c, uint32_t *ret_id, struct array **ret_array, json_t **ret,
+		      struct err *err)
+{
+	int rc = job_seen(s, c->w, c->name, ret_id, ret_array, err);
+
+	if (rc == -ENOENT)
+		return err_code(
+			err, CODE_UNKNOWN_JOB,
+			"there is no job %.100s, or the server has forgotten it, and its script with it (keep_completed)",
+			c->name);
+	if (rc < 0)
+		return rc;
+
+	const struct spec *p = s->jobs->entries.v[*ret_id].spec;
+
+	if (!asker_may(s, c->w, ACT_READ, p))
+		return err_code(err, CODE_FORBIDDEN,
+				"only its owner and managers may read how job %.100s was submitted", c->name);
+	rc = submission_whole(s, *ret_id, 0, ret, err);
+	if (rc < 0)
+		return rc;
+	if (*ret_array)
+		json_object_set_new(*ret, "array", json_string(p->array_text));
+	json_object_del(*ret, "hold"); /* what it has now was not submitted */
+	json_object_del(*ret, "comment");
+	return 0;
+}
+
+void api_submission(struct server *s, const struct call *c)
+{
+	struct array *a;
+	struct err err;
+	json_t *job;
+	uint32_t id;
+
+	if (again_read(s, c, &id, &a, &job, &err) < 0)
+		api_refuse(c->r, &err);
+	else
+		api_answer(c->r, 200, job);
+}
+
+/* Makes the text of the new submission, in the request's memory. */
+static int again_text(struct server *s, const struct call *c, char **ret, struct err *err)
+{
+	json_t *job = NULL;
+	struct array *a;
+	uint32_t id;
+	int rc = again_read(s, c, &id, &a, &job, err);
+
+	if (rc == 0 && s->jobs->entries.v[id].spec->uid != c->w->uid)
+		rc = err_code(err, CODE_FORBIDDEN, "job %.100s is not yours: only %s can submit it again", c->name,
+			      word_text(s, s->jobs->entries.v[id].spec->owner));
+	if (rc == 0 && s->jobs->entries.v[id].spec->interactive)
+		rc = err_code(err, CODE_REFUSED, "job %.100s was interactive: it needs a terminal (qsub -I)", c->name);
+	if (rc == 0 && strcmp(json_string_value(json_object_get(c->body, "only")) ?: "all", "failed") == 0)
+		rc = failed_only(s, c, id, a, job, err);
+	if (rc == 0) {
+		json_object_del(c->body, "only");
+		rc = submission_update(job, c->body, err);
+	}
+	if (rc == 0) {
+		char *text = json_dumps(job, JSON_COMPACT);
+		*ret = arena_printf(request_arena(c->r), "%s", text);
+		free(text);
+	}
+	json_decref(job);
+	return rc;
+}
+
+void api_again(struct server *s, const struct call *c)
+{
+	char *text;
+	struct err err;
+
+	if (again_text(s, c, &text, &err) < 0)
+		api_refuse(c->r, &err);
+	else
+		submit_start(s, c, text, strlen(text));
+}
