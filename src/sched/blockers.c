@@ -14,6 +14,7 @@
 #include "plan/fence.h"
 #include "plan/insert.h"
 #include "plan/pack.h"
+#include "sched/cursor.h"
 #include "sched/explain_internal.h"
 #include "sched/forecast.h"
 #include "sched/sched_internal.h"
@@ -639,7 +640,7 @@ static bool is_first(const struct inquiry *q, const struct queued *e, size_t i)
 	struct sched *s = q->s;
 	const struct waiting *w = queue_get(s, q->ask->job), *x = queue_get(s, e->job);
 
-	if (x->key > w->key || (x->key == w->key && e->job >= q->ask->job))
+	if (!queue_before(s, e->job, q->ask->job))
 		return false;
 	if (queue_has_fill(s) && (ranks_nth(&s->line.by_fill, i)->job != e->job || x->fill > w->fill))
 		return false;
@@ -667,6 +668,8 @@ static bool surely_later(struct inquiry *q)
 {
 	struct sched *s = q->s;
 	bool later = false, sure = true;
+	const struct queued *e;
+	struct cursor at;
 
 	if (q->job->waiting == WAITING_NONE || s->special.n || q->reopen.n || q->kept.n || q->unfenced || q->fences.n ||
 	    q->unavoided || q->nightly || (s->limits && limits_any(s->limits)) || s->line.reweigh ||
@@ -677,12 +680,13 @@ static bool surely_later(struct inquiry *q)
 	plan_ease(q);
 	for (size_t i = 0; i < q->holders.n; i++)
 		plan_take_job(s->p, q->holders.v[i]);
-	for (size_t i = 0; i < s->line.by_key.n && i < TRIES_MOST && sure && !later; i++) {
-		const struct queued *e = ranks_nth(&s->line.by_key, i);
+	cursor_open(&at, s, &s->line.by_key);
+	for (size_t i = 0; (e = cursor_at(&at)) && i < TRIES_MOST && sure && !later; i++, cursor_step(&at)) {
 		sure = is_first(q, e, i);
 		later = sure && leaves_none(q, e);
 		sure = sure && plan_holds(s->p, e->job);
 	}
+	cursor_close(&at);
 	plan_rollback(s->p, mark);
 	return later;
 }
@@ -692,6 +696,8 @@ static void order_ask(struct inquiry *q)
 	struct sched *s = q->s;
 	int64_t others = (int64_t)sched_waiting(s) - (job_waits(q->job) ? 1 : 0) +
 			 (int64_t)(q->ask->along ? q->ask->along->n : 0);
+	const struct queued *e;
+	struct cursor first;
 	struct reason *r;
 
 	if (others <= 0 || (!was_passed_over(q) && !surely_later(q) && starts(q)))
@@ -700,8 +706,13 @@ static void order_ask(struct inquiry *q)
 	r->needed = others;
 	for (size_t i = 0; i < s->special.n && r->by == JOB_NONE; i++)
 		r->by = s->special.v[i] == q->ask->job ? JOB_NONE : s->special.v[i];
-	if (r->by == JOB_NONE && s->line.by_key.n && ranks_nth(&s->line.by_key, 0)->job != q->ask->job)
-		r->by = ranks_nth(&s->line.by_key, 0)->job;
+	if (r->by != JOB_NONE)
+		return;
+	cursor_open(&first, s, &s->line.by_key);
+	e = cursor_at(&first);
+	if (e && e->job != q->ask->job)
+		r->by = e->job;
+	cursor_close(&first);
 }
 
 /* ---- putting it together ---- */

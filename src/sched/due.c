@@ -26,6 +26,7 @@
  */
 #include <math.h>
 
+#include "sched/cursor.h"
 #include "sched/sched_internal.h"
 
 /* share of the longest wait at which relaxation ends, for a job that has or would have waited
@@ -313,10 +314,13 @@ static void due_fill(struct sched *s)
 	double shorten = SHORTEN * due_youth(s);
 
 	if (shorten > 0 && s->reserved.n == 1) {
-		if (pass_fill_cover(s, &s->line.by_fill, (struct spot){0}))
+		struct cursor i;
+		cursor_open(&i, s, &s->line.by_fill);
+		if (pass_fill_cover(s, &i))
 			due_fill_shortened(s, shorten);
+		cursor_close(&i);
 	} else
-		pass_fill(s, &s->line.by_fill, (struct spot){0});
+		pass_fill(s, &s->line.by_fill);
 	s->effort.filling = s->effort.unfinished;
 }
 

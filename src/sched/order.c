@@ -3,6 +3,7 @@
  */
 #include "sched/order.h"
 
+#include "sched/cursor.h"
 #include "sched/sched_internal.h"
 
 static bool is_overdue(const struct sched *s, const struct queued *e)
@@ -13,6 +14,7 @@ static bool is_overdue(const struct sched *s, const struct queued *e)
 void sched_order(struct sched *s, job_vec *ret)
 {
 	const struct queued *e;
+	struct cursor k;
 
 	queue_settle(s);
 	for (size_t i = 0; i < s->special.n; i++)
@@ -20,7 +22,8 @@ void sched_order(struct sched *s, job_vec *ret)
 	/* Overdue jobs come first, by their due dates (due.c). */
 	for (struct spot i = {0}; (e = ranks_at(&s->line.by_due, &i)) && is_overdue(s, e); i.at++)
 		vec_push(ret, e->job);
-	for (struct spot i = {0}; (e = ranks_at(&s->line.by_key, &i)); i.at++)
+	for (cursor_open(&k, s, &s->line.by_key); (e = cursor_at(&k)); cursor_step(&k))
 		if (!is_overdue(s, e))
 			vec_push(ret, e->job);
+	cursor_close(&k);
 }

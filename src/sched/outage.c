@@ -7,6 +7,7 @@
  * that was stopped. None of this is reserved: a job that could start this way later is shown at the
  * place planned without it, until a forecast reaches that instant.
  */
+#include "sched/cursor.h"
 #include "sched/sched_internal.h"
 
 #define TRIES_MOST 1000 /* maximum jobs tried in a cycle */
@@ -48,26 +49,27 @@ static void reserved_forget(struct sched *s, uint32_t id)
 void outage_fill(struct sched *s)
 {
 	struct queued *e;
+	struct cursor i;
 	int tries = 0;
 
 	if (!s->outage.saves || s->outage.begin == TIME_NEVER || s->outage.begin <= s->now)
 		return;
 	queue_settle(s);
-	for (struct spot i = {0}; (e = ranks_at(&s->line.by_key, &i)) && tries < TRIES_MOST;) {
-		double key = e->key;
-		uint32_t job = e->job;
-		if (!is_candidate(s, e) || (tries++, !place_until_outage(s, job))) {
-			i.at++;
+	for (cursor_open(&i, s, &s->line.by_key); (e = cursor_at(&i)) && tries < TRIES_MOST;) {
+		struct queued was = *e;
+		if (!is_candidate(s, e) || (tries++, !place_until_outage(s, e->job))) {
+			cursor_step(&i);
 			continue;
 		}
 		if (s->policy->position) { /* start_due() follows */
 			ranks_plan(&s->line.by_key, e, s->now);
-			i.at++;
+			cursor_step(&i);
 			continue;
 		}
-		reserved_forget(s, job);
-		starting_add(s, job);
-		queue_remove(s, job);
-		i = ranks_find(&s->line.by_key, key, job);
+		reserved_forget(s, was.job);
+		starting_add(s, was.job);
+		queue_remove(s, was.job);
+		cursor_left(&i, &was);
 	}
+	cursor_close(&i);
 }

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sched/cursor.h"
 #include "sched/sched_internal.h"
 
 #define GREEDY_JOBS 512	   /* maximum jobs to choose from */
@@ -249,22 +250,25 @@ static bool pass_reserve(struct sched *s, uint32_t job, int64_t length)
 
 /* Collects at most `most` jobs, from a position in the queue on, that could start judging by
  * their CPUs. */
-static void fill_gather(struct sched *s, const struct ranks *queue, struct spot from, size_t most, queued_vec *ret)
+static void fill_gather(struct sched *s, const struct cursor *from, size_t most, queued_vec *ret)
 {
 	struct reach gap = window_reach(s);
+	struct cursor i;
 	const struct queued *e;
 	size_t scanned = 0;
 
-	for (; ret->n < most && (e = ranks_fit(queue, &from, &gap, &scanned)); from.at++)
+	cursor_copy(&i, from);
+	for (; ret->n < most && (e = cursor_fit(&i, &gap, &scanned)); cursor_step(&i))
 		if (e->cpus > 0 && window_allows(&s->window, e->cpus, s->now + e->length) && sched_may(s, e->job) &&
 		    !plan_holds(s->p, e->job))
 			vec_push(ret, *e);
+	cursor_close(&i);
 }
 
 /* Starts the jobs that together best fill what is free. Returns false if the cycle has done
  * enough. Where a job needs more than CPUs, or does not fit on the nodes where they are, the
  * choice is a guess: any other job that fits is started afterwards. */
-static bool fill_best(struct sched *s, const struct ranks *queue, struct spot from)
+static bool fill_best(struct sched *s, const struct cursor *from)
 {
 	int64_t room = s->window.cpus[0] < GREEDY_CPUS ? s->window.cpus[0] : GREEDY_CPUS;
 	uint16_t chosen[GREEDY_JOBS];
@@ -272,7 +276,7 @@ static bool fill_best(struct sched *s, const struct ranks *queue, struct spot fr
 	bool tired = false;
 	size_t n = 0;
 
-	fill_gather(s, queue, from, GREEDY_JOBS, &fit);
+	fill_gather(s, from, GREEDY_JOBS, &fit);
 	if (fit.n > 1) {
 		n = greedy_choose(fit.v, fit.n, room, chosen);
 		s->p->work += fit.n * ((uint64_t)room / 4096 + 1);
@@ -297,7 +301,7 @@ static bool start_covered(struct sched *s, const queued_vec *jobs, size_t n, con
 	return more;
 }
 
-bool pass_fill_cover(struct sched *s, const struct ranks *queue, struct spot from)
+bool pass_fill_cover(struct sched *s, const struct cursor *from)
 {
 	int32_t node[COVER_JOBS];
 	queued_vec fit = {0};
@@ -305,7 +309,7 @@ bool pass_fill_cover(struct sched *s, const struct ranks *queue, struct spot fro
 
 	if (!s->policy->cover)
 		return true;
-	fill_gather(s, queue, from, COVER_JOBS, &fit);
+	fill_gather(s, from, COVER_JOBS, &fit);
 	if (fit.n > 1) {
 		cover_choose(s, fit.v, fit.n, node);
 		more = start_covered(s, &fit, fit.n, node);
@@ -357,25 +361,27 @@ static void cover_heads(struct sched *s)
 {
 	queued_vec lead = {0};
 	const struct queued *e;
+	struct cursor i;
 
-	for (struct spot i = {0}; (e = ranks_at(&s->line.by_key, &i)) && lead.n < COVER_JOBS && pass_cover_takes(s, e);
-	     i.at++)
+	cursor_open(&i, s, &s->line.by_key);
+	for (; (e = cursor_at(&i)) && lead.n < COVER_JOBS && pass_cover_takes(s, e); cursor_step(&i))
 		vec_push(&lead, *e);
+	cursor_close(&i);
 	pass_cover(s, &lead);
 	vec_free(&lead);
 }
 
 /* Records the position of a scan that ends early: the next cycle continues there, unless it
  * starts again. */
-static void fill_leave(struct sched *s, const struct ranks *queue, struct spot at)
+static void fill_leave(struct sched *s, struct cursor *at)
 {
-	const struct queued *e = ranks_at(queue, &at);
+	const struct queued *e = cursor_at(at);
 
 	s->fill.on = !s->due.dates;
 	s->fill.head = s->head;
 	s->fill.over = !e;
 	if (e) {
-		s->fill.key = e->key;
+		s->fill.key = cursor_key(at, e);
 		s->fill.job = e->job;
 	}
 }
@@ -387,30 +393,30 @@ static bool fill_tired(struct sched *s)
 	return !s->fill.whole && !s->due.dates && cycle_tired(s);
 }
 
-/* Starts every job that fits, from a position in the queue on. */
-static void fill_scan(struct sched *s, const struct ranks *queue, struct spot at)
+/* Starts every job that fits, one by one, from a position in the queue on. */
+static void fill_scan(struct sched *s, struct cursor *at)
 {
 	struct reach gap = window_reach(s);
 	const struct queued *next;
 	size_t scanned = 0;
 	bool tired = false;
 
-	while (s->window.cpus[0] > 0 && !tired && (next = ranks_fit(queue, &at, &gap, &scanned))) {
+	while (s->window.cpus[0] > 0 && !tired && (next = cursor_fit(at, &gap, &scanned))) {
 		struct queued e = *next;
 		if (!window_allows(&s->window, e.cpus, s->now + e.length) || plan_holds(s->p, e.job)) {
-			at.at++;
+			cursor_step(at);
 		} else if (!sched_may(s, e.job)) {
 			queue_line_up(s, e.job);
-			at = ranks_find(queue, e.key, e.job);
+			cursor_left(at, &e);
 			tired = cycle_tired(s);
 		} else if (pass_try_now(s, e.job, e.length)) {
-			at = ranks_find(queue, e.key, e.job);
+			cursor_left(at, &e);
 			tired = cycle_tired(s);
 			if (!tired)
 				window_build(s);
 			gap = window_reach(s);
 		} else {
-			at.at++;
+			cursor_step(at);
 			tired = fill_tired(s);
 		}
 		if (scanned >= SCANNED_A_NODE) {
@@ -420,17 +426,27 @@ static void fill_scan(struct sched *s, const struct ranks *queue, struct spot at
 		}
 	}
 	if (tired)
-		fill_leave(s, queue, at);
+		fill_leave(s, at);
 }
 
-void pass_fill(struct sched *s, const struct ranks *queue, struct spot i)
+/* Starts jobs that fit, from a position in the queue on. */
+static void fill_from(struct sched *s, struct cursor *from)
 {
 	window_renew(s);
-	if (!pass_fill_cover(s, queue, i))
+	if (!pass_fill_cover(s, from))
 		return;
-	if (s->policy->greedy && !fill_best(s, queue, i))
+	if (s->policy->greedy && !fill_best(s, from))
 		return;
-	fill_scan(s, queue, i);
+	fill_scan(s, from);
+}
+
+void pass_fill(struct sched *s, const struct ranks *queue)
+{
+	struct cursor i;
+
+	cursor_open(&i, s, queue);
+	fill_from(s, &i);
+	cursor_close(&i);
 }
 
 /* Returns the jobs in backfill order. */
@@ -443,13 +459,16 @@ static const struct ranks *fill_queue(const struct sched *s)
  * position need not be tried. */
 static void fill_resume(struct sched *s)
 {
-	const struct ranks *queue = fill_queue(s);
+	struct cursor i;
 
 	s->fill.on = false;
 	if (s->fill.over)
 		return;
 	window_renew(s);
-	fill_scan(s, queue, ranks_find(queue, s->fill.key, s->fill.job));
+	cursor_open(&i, s, fill_queue(s));
+	cursor_seek(&i, s->fill.key, s->fill.job);
+	fill_scan(s, &i);
+	cursor_close(&i);
 }
 
 static bool pass_head_could_improve(struct sched *s, const struct queued *e)
@@ -476,8 +495,8 @@ static bool pass_head_stays(struct sched *s)
 static void pass_full(struct sched *s)
 {
 	struct depth reserved = {.most = s->policy->reserve};
-	struct spot i = {0};
 	const struct queued *next;
+	struct cursor i;
 
 	s->stats.full_passes++;
 	s->fill.whole = s->fill.on;
@@ -485,7 +504,7 @@ static void pass_full(struct sched *s)
 	if (pass_head_stays(s)) {
 		vec_clear(&s->failures);
 		window_build(s);
-		pass_fill(s, fill_queue(s), (struct spot){0});
+		pass_fill(s, fill_queue(s));
 		s->freed = false;
 		vec_clear(&s->line.fresh);
 		return;
@@ -500,28 +519,29 @@ static void pass_full(struct sched *s)
 	window_build(s);
 	if (s->policy->cover)
 		cover_heads(s);
-	while ((next = ranks_at(&s->line.by_key, &i))) {
+	cursor_open(&i, s, &s->line.by_key);
+	while ((next = cursor_at(&i))) {
 		struct queued e = *next;
 		if (s->line.bound && fences_too_early(s, e.job)) {
-			i.at++;
+			cursor_step(&i);
 			continue;
 		}
 		if (!sched_may(s, e.job)) {
 			queue_line_up(s, e.job);
-			i = ranks_find(&s->line.by_key, e.key, e.job);
+			cursor_left(&i, &e);
 			if (cycle_tired(s)) /* the next cycle continues with those that are left */
 				break;
 			continue;
 		}
 		window_renew(s);
 		if (window_allows(&s->window, e.cpus, s->now + e.length) && pass_try_now(s, e.job, e.length)) {
-			i = ranks_find(&s->line.by_key, e.key, e.job);
+			cursor_left(&i, &e);
 			if (cycle_tired(s))
 				break;
 			continue;
 		}
 		if (s->backfill == ORDER_NONE && cluster_job(s->c, e.job)->bound) {
-			i.at++; /* only jobs bound to a reservation wait for it */
+			cursor_step(&i); /* only jobs bound to a reservation wait for it */
 			continue;
 		}
 		if (s->head == JOB_NONE || cluster_job(s->c, s->head)->bound)
@@ -533,17 +553,21 @@ static void pass_full(struct sched *s)
 			if (starts) {
 				if (s->head == e.job)
 					s->head = JOB_NONE;
-				i = ranks_find(&s->line.by_key, e.key, e.job);
+				cursor_left(&i, &e);
 				continue;
 			}
 			depth_count(&reserved, cluster_job(s->c, e.job), 1);
 		}
-		i.at++;
+		cursor_step(&i);
 		if (reserved.common >= reserved.most) {
-			pass_fill(s, fill_queue(s), queue_has_fill(s) ? (struct spot){0} : i);
+			if (queue_has_fill(s))
+				pass_fill(s, &s->line.by_fill);
+			else
+				fill_from(s, &i);
 			break;
 		}
 	}
+	cursor_close(&i);
 	s->reserves_more = reserved.common < reserved.most;
 	s->freed = false;
 	vec_clear(&s->line.fresh);
@@ -588,7 +612,7 @@ void pass_sort_fresh(struct sched *s)
 		return;
 	for (size_t i = 0; i < s->line.fresh.n; i++) {
 		const struct waiting *w = queue_get(s, s->line.fresh.v[i]);
-		vec_push(&ranked, (struct ranked_job){fill ? w->fill : w->key, w->job});
+		vec_push(&ranked, (struct ranked_job){fill ? w->fill : queue_key(s, w), w->job});
 	}
 	qsort(ranked.v, ranked.n, sizeof *ranked.v, ranked_cmp);
 	for (size_t i = 0; i < s->line.fresh.n; i++)

@@ -1,6 +1,6 @@
 /*
- * queue.c - waiting common jobs, sorted (ranks.h). Keys are fixed when a job arrives, except WFP3's
- * and priorities.
+ * queue.c - waiting common jobs, sorted (ranks.h). Keys are fixed when a job arrives, except
+ * priorities.
  */
 #include <assert.h>
 #include <math.h>
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sched/cursor.h"
 #include "sched/sched_internal.h"
 
 #define ROOM 64		 /* jobs that may be added to a queue in a scratch before it is copied again */
@@ -48,10 +49,8 @@ static double order_key(const struct sched *s, enum queue_order order, const str
 		return p * q + 6860000 * log10(r + 1);
 	case ORDER_F4:
 		return p * sqrt(q) + 530000 * log10(r + 1);
-	case ORDER_WFP3: {
-		double x = ((double)s->line.weighed - r) / p;
-		return -x * x * x * q;
-	}
+	case ORDER_WFP3: /* the order changes with time: a cursor computes it */
+		return rising_shape((int64_t)q, length);
 	default:
 		return r;
 	}
@@ -67,9 +66,23 @@ struct waiting *queue_get(const struct sched *s, uint32_t job)
 	return &s->line.waiting.v[cluster_job(s->c, job)->waiting];
 }
 
+static int32_t entry_cpus(const struct sched *s, uint32_t job)
+{
+	return (int32_t)cluster_job_request(s->c, cluster_job(s->c, job))->total.v[RES_CPU];
+}
+
+double queue_key(const struct sched *s, const struct waiting *w)
+{
+	const struct job *job = cluster_job(s->c, w->job);
+
+	if (s->order != ORDER_WFP3)
+		return w->key;
+	return rising_key(s->line.weighed, job->rank, w->length, entry_cpus(s, w->job));
+}
+
 bool queue_before(const struct sched *s, uint32_t a, uint32_t b)
 {
-	double x = queue_get(s, a)->key, y = queue_get(s, b)->key;
+	double x = queue_key(s, queue_get(s, a)), y = queue_key(s, queue_get(s, b));
 
 	return x < y || (x == y && a < b);
 }
@@ -84,11 +97,6 @@ struct queued *queue_entry(const struct sched *s, uint32_t job)
 static bool is_wide(const struct sched *s, int64_t cpus)
 {
 	return 2 * cpus > s->c->total.v[RES_CPU];
-}
-
-static int32_t entry_cpus(const struct sched *s, uint32_t job)
-{
-	return (int32_t)cluster_job_request(s->c, cluster_job(s->c, job))->total.v[RES_CPU];
 }
 
 /* Makes an entry. A restored job may have a place. */
@@ -516,6 +524,12 @@ bool queue_weigh(struct sched *s)
 {
 	struct line *l = &s->line;
 
+	if (s->order == ORDER_WFP3) {
+		l->weighed = s->now;
+		l->ordered = true;
+		l->reweigh = false;
+		return true;
+	}
 	if (!l->weighing || l->reweigh)
 		weigh_begin(s);
 	while (l->weighed_to < l->waiting.n) {

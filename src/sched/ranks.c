@@ -20,6 +20,7 @@
 struct ranks_block {
 	size_t n;
 	bool borrowed; /* is in a scratch */
+	void *note;    /* ranks_note() */
 	struct queued v[RANKS_BLOCK];
 };
 
@@ -83,7 +84,46 @@ static bool block_fits(const struct reach *shortest, const struct reach *gap)
 	return any;
 }
 
+bool ranks_block_fits(const struct ranks *r, size_t block, const struct reach *gap)
+{
+	return block_fits(&r->shortest[block], gap);
+}
+
+bool reach_fits(const struct reach *gap, unsigned class, int64_t length)
+{
+	return reach_of(length) <= gap->length[class];
+}
+
+bool ranks_entry_fits(const struct queued *e, const struct reach *gap)
+{
+	return reach_fits(gap, ranks_class(e->cpus), e->length);
+}
+
 /* ---- blocks ---- */
+
+static void block_changed(struct ranks_block *b)
+{
+	free(b->note);
+	b->note = NULL;
+}
+
+static void block_free(struct ranks_block *b)
+{
+	block_changed(b);
+	if (!b->borrowed)
+		free(b);
+}
+
+size_t ranks_entries(const struct ranks *r, size_t block, const struct queued **ret)
+{
+	*ret = r->block[block]->v;
+	return r->block[block]->n;
+}
+
+void **ranks_note(const struct ranks *r, size_t block)
+{
+	return &r->block[block]->note;
+}
 
 static void blocks_reserve(struct ranks *r)
 {
@@ -105,17 +145,19 @@ static struct ranks_block *block_add(struct ranks *r, size_t at)
 	memmove(r->shortest + at + 1, r->shortest + at, (r->nblocks - at) * sizeof *r->shortest);
 	memmove(r->planned + at + 1, r->planned + at, (r->nblocks - at) * sizeof *r->planned);
 	r->nblocks++;
+	r->shape++;
 	b->n = 0;
 	b->borrowed = false;
+	b->note = NULL;
 	r->block[at] = b;
 	return b;
 }
 
 static void block_drop(struct ranks *r, size_t at)
 {
-	if (!r->block[at]->borrowed)
-		free(r->block[at]);
+	block_free(r->block[at]);
 	r->nblocks--;
+	r->shape++;
 	memmove(r->block + at, r->block + at + 1, (r->nblocks - at) * sizeof *r->block);
 	memmove(r->shortest + at, r->shortest + at + 1, (r->nblocks - at) * sizeof *r->shortest);
 	memmove(r->planned + at, r->planned + at + 1, (r->nblocks - at) * sizeof *r->planned);
@@ -127,6 +169,7 @@ static void block_split(struct ranks *r, size_t at, bool end)
 {
 	struct ranks_block *next = block_add(r, at + 1), *b = r->block[at];
 
+	block_changed(b);
 	next->n = end ? 0 : b->n / 2;
 	b->n -= next->n;
 	memcpy(next->v, b->v + b->n, next->n * sizeof *b->v);
@@ -145,6 +188,7 @@ static void block_join(struct ranks *r, size_t at)
 	next = r->block[at + 1];
 	if ((b->n >= FEW && next->n >= FEW) || b->n + next->n > FILLED)
 		return;
+	block_changed(b);
 	memcpy(b->v + b->n, next->v, next->n * sizeof *b->v);
 	b->n += next->n;
 	block_drop(r, at + 1);
@@ -222,7 +266,7 @@ struct queued *ranks_fit(const struct ranks *r, struct spot *at, const struct re
 		++*scanned;
 		if (!block_fits(&r->shortest[at->block], gap))
 			continue;
-		while (at->at < b->n && reach_of(b->v[at->at].length) > gap->length[ranks_class(b->v[at->at].cpus)])
+		while (at->at < b->n && !ranks_entry_fits(&b->v[at->at], gap))
 			at->at++;
 		*scanned += at->at - from;
 		if (at->at < b->n)
@@ -273,6 +317,7 @@ void ranks_insert(struct ranks *r, const struct queued *e)
 			at = (struct spot){at.block + 1, at.at - r->block[at.block]->n};
 	}
 	b = r->block[at.block];
+	block_changed(b);
 	memmove(b->v + at.at + 1, b->v + at.at, (b->n - at.at) * sizeof *b->v);
 	b->v[at.at] = *e;
 	b->n++;
@@ -292,6 +337,7 @@ size_t ranks_remove(struct ranks *r, double key, uint32_t job)
 	bool planned = b->v[at.at].planned != TIME_NEVER;
 
 	assert(at.at < b->n && b->v[at.at].job == job);
+	block_changed(b);
 	r->nplanned -= planned;
 	r->planned[at.block] -= planned;
 	memmove(b->v + at.at, b->v + at.at + 1, moved * sizeof *b->v);
@@ -398,6 +444,7 @@ void ranks_copy(struct ranks *to, const struct ranks *from, struct scratch *scra
 		struct ranks_block *b = scratch ? scratch_take(scratch, sizeof *b) : mem_alloc(sizeof *b);
 		b->n = from->block[i]->n;
 		b->borrowed = scratch != NULL;
+		b->note = NULL;
 		memcpy(b->v, from->block[i]->v, b->n * sizeof *b->v);
 		to->block[i] = b;
 	}
@@ -411,10 +458,9 @@ size_t ranks_bytes(const struct ranks *r)
 void ranks_free(struct ranks *r)
 {
 	for (size_t i = 0; i < r->nblocks; i++)
-		if (!r->block[i]->borrowed)
-			free(r->block[i]);
+		block_free(r->block[i]);
 	free(r->block);
 	free(r->shortest);
 	free(r->planned);
-	*r = (struct ranks){0};
+	*r = (struct ranks){.shape = r->shape + 1};
 }

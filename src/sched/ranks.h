@@ -44,6 +44,7 @@ struct ranks {
 	struct reach *shortest; /* by block */
 	uint32_t *planned;	/* by block: entries with a planned start */
 	size_t nblocks, cap;
+	uint64_t shape;	 /* changes when blocks are added, divided, joined or dropped */
 	size_t n;	 /* entries of all blocks */
 	size_t nplanned; /* entries with a planned start */
 };
@@ -69,6 +70,14 @@ struct spot ranks_after(const struct ranks *r, double key, uint32_t job);
  * NULL. It may be somewhat too wide. *scanned grows by the entries and blocks examined. */
 struct queued *ranks_fit(const struct ranks *r, struct spot *at, const struct reach *gap, size_t *scanned);
 unsigned ranks_class(int64_t cpus);
+/* Block by block: writes the entries and returns their number; returns true if a job may fit. */
+size_t ranks_entries(const struct ranks *r, size_t block, const struct queued **ret);
+bool ranks_block_fits(const struct ranks *r, size_t block, const struct reach *gap);
+bool ranks_entry_fits(const struct queued *e, const struct reach *gap);
+bool reach_fits(const struct reach *gap, unsigned class, int64_t length);
+/* Returns where a block keeps a pointer for the caller, which is freed and NULL when its entries
+ * have changed, and NULL in a copy. */
+void **ranks_note(const struct ranks *r, size_t block);
 /* Moves to the first entry, from `at` on, that has a planned start, or that has none, and returns
  * it, or NULL. */
 struct queued *ranks_next(const struct ranks *r, struct spot *at, bool planned);

@@ -15,6 +15,8 @@
 #include "sched/sched.h"
 #include "sched/shadow.h"
 
+struct cursor; /* cursor.h */
+
 #define WAITING_NONE UINT32_MAX /* job.waiting of a job that has no record in the queue */
 
 /* A waiting common job. */
@@ -133,7 +135,7 @@ struct line {
 	bool borrowed;		     /* `waiting` is in a scratch */
 	VEC(uint32_t) spare;	     /* free records of `waiting` */
 	size_t kept;		     /* records with an announced place */
-	struct ranks by_key;	     /* all waiting common jobs in the policy's order */
+	struct ranks by_key;	     /* all waiting common jobs in the policy's order, for a cursor */
 	struct ranks by_fill;	     /* the same in backfill order, if that differs */
 	job_vec came;		     /* jobs not yet in those lists; may include some that left again */
 	bool mixed;		     /* `came` and `fresh` may name jobs that left since queue_settle() */
@@ -354,6 +356,8 @@ bool queue_weigh(struct sched *s);
 bool queue_has_fill(const struct sched *s); /* backfill has an order of its own */
 struct waiting *queue_get(const struct sched *s, uint32_t job);
 bool queue_before(const struct sched *s, uint32_t a, uint32_t b); /* in the policy's order */
+/* Returns the key of a job in the policy's order, which need not be that of the list (cursor.h). */
+double queue_key(const struct sched *s, const struct waiting *w);
 
 /* Returns true if the cycle has done enough, and marks it unfinished. To be called after some
  * progress was made. */
@@ -376,11 +380,11 @@ void starting_add(struct sched *s, uint32_t job);
 void cycle_start(struct sched *s); /* starts the jobs in s->starting */
 void pass_run(struct sched *s);
 void pass_yield(struct sched *s); /* starts jobs that only soft limits hold back, in what is left */
-void pass_fill(struct sched *s, const struct ranks *queue,
-	       struct spot from); /* starts every job that fits; reserved ones are passed over */
+/* starts every job that fits; reserved ones are passed over */
+void pass_fill(struct sched *s, const struct ranks *queue);
 /* With a policy that covers, starts jobs that fit beside the reservations on nodes chosen for them
  * together. Returns false if the cycle has done enough. */
-bool pass_fill_cover(struct sched *s, const struct ranks *queue, struct spot from);
+bool pass_fill_cover(struct sched *s, const struct cursor *from);
 #define COVER_JOBS 64 /* maximum jobs that get their nodes together */
 /* Returns true if a job at the head of the queue may get its node together with others. */
 bool pass_cover_takes(struct sched *s, const struct queued *e);

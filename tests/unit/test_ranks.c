@@ -1,5 +1,6 @@
 /*
- * test_ranks.c - sorted blocks of entries beside a plain sorted array, through random changes.
+ * test_ranks.c - sorted blocks of entries, and the order of a cursor, beside a plain sorted array,
+ * through random changes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +14,9 @@
 
 #include "base/rng.h"
 #include "base/timetext.h"
+#include "sched/cursor.h"
 #include "sched/ranks.h"
+#include "sched/sched_internal.h"
 
 #define JOBS 3000
 
@@ -187,10 +190,113 @@ static void ranks_match_sorted_array(void **state)
 	free(m);
 }
 
+/* ---- priorities that grow at different rates ---- */
+
+/* Computes the order at the present instant from scratch; keys of the model are priorities. */
+static void model_weigh(const struct sched *s, struct model *m)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		struct queued *e = &m->v[i];
+		e->key = rising_key(s->line.weighed, cluster_job(s->c, e->job)->rank, e->length, e->cpus);
+	}
+	qsort(m->v, m->n, sizeof *m->v, entry_cmp);
+}
+
+/* Lets some jobs come and others leave. */
+static void jobs_change(struct sched *s, struct model *m, struct rng *rng, bool *in)
+{
+	for (size_t i = rng_below(rng, rng_below(rng, 3) ? 8 : 500); i > 0; i--) {
+		struct queued e = entry_draw(rng, (uint32_t)rng_below(rng, JOBS));
+		size_t k = m->n ? rng_below(rng, m->n) : 0;
+		if (m->n && rng_below(rng, 5) < 2) {
+			ranks_remove(&s->line.by_key, rising_shape(m->v[k].cpus, m->v[k].length), m->v[k].job);
+			in[m->v[k].job] = false;
+			m->v[k] = m->v[--m->n];
+		} else if (!in[e.job]) {
+			e.length = 1 + (int64_t)rng_below(rng, 50) * (1 + (int64_t)rng_below(rng, 20) * 60);
+			e.key = rising_shape(e.cpus, e.length);
+			/* some have waited far longer than all others */
+			cluster_job(s->c, e.job)->rank = (double)s->line.weighed - (double)rng_below(rng, 100000) / 8 -
+							 (rng_below(rng, 100) ? 0 : 1e6);
+			ranks_insert(&s->line.by_key, &e);
+			in[e.job] = true;
+			m->v[m->n++] = e;
+		}
+	}
+}
+
+/* Walks over the first jobs in order, then over those that fit, some of which leave. */
+static void check_cursor(struct sched *s, struct model *m, struct rng *rng, bool *in)
+{
+	size_t k = 0, kept = 0, scanned = 0, first = rng_below(rng, 40);
+	struct reach gap;
+	struct cursor i;
+	const struct queued *e;
+
+	for (int c = 0; c < RANKS_CLASSES; c++)
+		gap.length[c] = rng_below(rng, 2) ? (int32_t)rng_below(rng, 3000) : REACH_NONE;
+	model_weigh(s, m);
+	cursor_open(&i, s, &s->line.by_key);
+	for (; k < first && (e = cursor_at(&i)); cursor_step(&i))
+		assert_int_equal(e->job, m->v[k++].job);
+	if (rng_below(rng, 2) && k < m->n) { /* another slice continues */
+		cursor_close(&i);
+		cursor_open(&i, s, &s->line.by_key);
+		cursor_seek(&i, m->v[k].key, m->v[k].job);
+	}
+	for (kept = k; k < m->n; k++) {
+		if (m->v[k].length > gap.length[ranks_class(m->v[k].cpus)]) {
+			m->v[kept++] = m->v[k];
+			continue;
+		}
+		e = cursor_fit(&i, &gap, &scanned);
+		assert_non_null(e);
+		assert_int_equal(e->job, m->v[k].job);
+		if (rng_below(rng, 100) == 0) {
+			struct queued left = *e;
+			ranks_remove(&s->line.by_key, left.key, left.job);
+			in[left.job] = false;
+			cursor_left(&i, &left);
+		} else {
+			cursor_step(&i);
+			m->v[kept++] = m->v[k];
+		}
+	}
+	assert_null(cursor_fit(&i, &gap, &scanned));
+	m->n = kept;
+	cursor_close(&i);
+}
+
+static void cursor_follows_rising_priorities(void **state)
+{
+	struct model *m = mem_zalloc(sizeof *m);
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 6; seed++) {
+		struct cluster *c = cluster_create();
+		struct sched s = {.c = c, .order = ORDER_WFP3, .line.weighed = 1700000000};
+		bool in[JOBS] = {false};
+		struct rng rng;
+		rng_seed(&rng, seed);
+		m->n = 0;
+		for (int i = 0; i < JOBS; i++)
+			cluster_add_job(c);
+		for (int round = 0; round < 100; round++) {
+			jobs_change(&s, m, &rng, in);
+			s.line.weighed += (int64_t)rng_below(&rng, 3) * (int64_t)rng_below(&rng, 5000) - 500;
+			check_cursor(&s, m, &rng, in);
+		}
+		ranks_free(&s.line.by_key);
+		cluster_destroy(c);
+	}
+	free(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ranks_match_sorted_array),
+		cmocka_unit_test(cursor_follows_rising_priorities),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
