@@ -32,16 +32,12 @@ bool plan_in_partition(const struct plan *p, uint32_t id)
 bool plan_may_use(const struct plan *p, uint32_t id, const struct partition *part)
 {
 	const struct nodeset *on = cluster_job_nodes(p->cluster, cluster_job(p->cluster, id));
-	int32_t n = part->first;
+	const struct nodeset *of = &p->cluster->nodesets.v[part->set];
 
-	if (!on)
-		return false;
-	while (!nodeset_has(on, (uint32_t)n)) {
-		n = p->cluster->nodes.v[n].peer;
-		if (n == part->first)
-			return false;
-	}
-	return true;
+	for (uint32_t i = (uint32_t)part->first / 64; on && i < of->nwords; i++)
+		if (of->word[i] & (i < on->nwords ? on->word[i] : on->rest ? UINT64_MAX : 0))
+			return true;
+	return false;
 }
 
 /* Marks the usable nodes of the i-th partition (PARTITION_NONE: those outside partitions).
