@@ -15,6 +15,7 @@ struct plan *plan_create(const struct cluster *c)
 
 	p->cluster = c;
 	p->now = p->horizon = p->last_booking = TIME_BEGIN;
+	p->released = TIME_NEVER;
 	p->nnodes = (uint32_t)c->nodes.n;
 	p->node = mem_zalloc(sizeof *p->node * (p->nnodes + 1));
 	p->total = mem_zalloc(sizeof *p->total * (p->nnodes + 1));
@@ -83,6 +84,7 @@ struct plan *plan_clone(const struct plan *p)
 	q->machines = p->machines;
 	q->nreserved = p->nreserved;
 	q->horizon = p->horizon;
+	q->released = p->released;
 	q->last_booking = p->last_booking;
 	q->parts = p->parts;
 	vec_copy(&q->edges, &p->edges);
@@ -249,6 +251,8 @@ static void line_count(struct plan *p, int32_t node, const struct piece *x, cons
 		timeline_change(&p->node[node].line, from, until, need, sign);
 		if (p->nnodes > 1)
 			sum_change(p, from, until, need, sign);
+		if (sign > 0 && until > p->released)
+			p->released = until;
 	}
 	if (x->live)
 		p->free_now[node] += (int32_t)(sign * need->v[RES_CPU]);

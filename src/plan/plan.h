@@ -142,6 +142,8 @@ struct plan {
 	uint32_t nreserved;	      /* pieces that are not live */
 	/* upper bound on the starts of reserved pieces and bookings: after it the sum only grows */
 	int64_t horizon;
+	/* upper bound on the instants at which CPUs were given back since a caller reset it */
+	int64_t released;
 	int64_t last_booking;	/* latest start of a booking; TIME_BEGIN: there is none */
 	uint32_t parts;		/* fences that keep only a part of their node */
 	VEC(int64_t) edges;	/* instants at which fences begin and end, distinct and sorted */

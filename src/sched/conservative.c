@@ -19,13 +19,11 @@
 
 #define STEPS_A_NODE 16 /* steps of the sum that cost as much to examine as a node */
 
-/* Returns the most CPUs free at any instant of [now, dirty). */
-static int64_t most_freed(struct sched *s, int64_t dirty)
+int64_t most_freed(struct sched *s, int64_t from, int64_t until, int64_t most)
 {
 	const struct timeline *t = plan_sum(s->p);
-	int64_t most = 0;
 
-	for (uint32_t i = timeline_find(t, s->now); i < t->n && timeline_step(t, i)[0] < dirty; i++)
+	for (uint32_t i = timeline_find(t, from); i < t->n && timeline_step(t, i)[0] < until; i++)
 		if (timeline_step(t, i)[1 + RES_CPU] > most)
 			most = timeline_step(t, i)[1 + RES_CPU];
 	return most;
@@ -149,7 +147,7 @@ static void sweep_on(struct sched *s)
 	struct sweep *w = &s->sweep;
 	struct depth reserved = reservations(s);
 	struct closed closed = {0};
-	int64_t most = most_freed(s, w->dirty);
+	int64_t most = most_freed(s, s->now, w->dirty, 0);
 	struct spot i = w->job == JOB_NONE ? (struct spot){0} : ranks_after(&s->line.by_key, w->key, w->job);
 	bool tired = false;
 	struct queued *at;
@@ -172,12 +170,12 @@ static void sweep_on(struct sched *s)
 			depth_count(&reserved, cluster_job(s->c, e.job),
 				    (!started && at->planned != TIME_NEVER) - (e.planned != TIME_NEVER));
 			moved = started || at->planned != e.planned;
-			if (moved && e.planned != TIME_NEVER && e.planned + e.length > w->moved)
-				w->moved = e.planned + e.length;
-			if (moved && w->moved > w->dirty)
-				w->dirty = w->moved;
-			if (moved) {
-				most = most_freed(s, w->dirty);
+			if (moved && e.planned != TIME_NEVER) {
+				int64_t end = e.planned + e.length;
+				/* elsewhere nothing was freed: `most` remains an upper bound */
+				most = most_freed(s, e.planned < w->dirty ? e.planned : w->dirty, end, most);
+				w->moved = end > w->moved ? end : w->moved;
+				w->dirty = end > w->dirty ? end : w->dirty;
 				closed_moved(&closed, e.planned);
 			}
 			if (started)

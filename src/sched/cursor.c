@@ -48,8 +48,8 @@ static double key_of(const struct cursor *i, const struct queued *e)
 
 /* ---- envelopes ---- */
 
-/* Returns the line that is the next to be highest after `last` (NULL: the first one), and writes from
- * when it is. */
+/* Returns the line that becomes the highest after `last` (NULL: the first one), and writes
+ * when. */
 static const struct line_part *envelope_next(const struct line_part *all, size_t n, const struct line_part *last,
 					     double *ret_from)
 {

@@ -105,6 +105,7 @@ void items_collect(const struct sched *s, uint32_t job, item_vec *ret)
 
 	for (struct spot i = {0}; (e = ranks_next(&s->line.by_key, &i, true)); i.at++) {
 		struct item x = item_of(s, cluster_job(s->c, e->job));
+		x.listed = e->planned == x.start;
 		if (job == JOB_NONE || in_way(s, job, &x))
 			vec_push(ret, x);
 	}
@@ -290,7 +291,7 @@ void items_publish(struct sched *s, const item_vec *v, uint32_t by)
 		int64_t start = plan_holds(s->p, x->job) ? plan_piece(s->p, x->job, 0)->start : TIME_NEVER;
 		if (is_special(cluster_job(s->c, x->job)))
 			publish_special(s, x, start, by);
-		else
+		else if (start != x->start || !x->listed)
 			item_publish_common(s, x, start);
 	}
 }

@@ -117,9 +117,17 @@ static bool gaps_none(const struct sched *s, const struct gaps *g, const struct 
 	return true;
 }
 
+/* What was freed since all jobs were last brought forward: only instants before `dirty`, where at
+ * most `most` CPUs are free. */
+struct freed {
+	int64_t dirty, most;
+	struct closed closed;
+};
+
 /* Returns true if a job on a flat machine has no earlier place: the sum shows it. On several nodes
- * a job may also get other nodes at the same instant. */
-static bool stays(struct sched *s, const struct item *x, struct closed *k)
+ * a job may also get other nodes at the same instant. A special job may have been placed later
+ * than it could be. */
+static bool stays(struct sched *s, const struct item *x, struct freed *f)
 {
 	const struct job *job = cluster_job(s->c, x->job);
 	struct queued e = {.length = x->length,
@@ -127,8 +135,22 @@ static bool stays(struct sched *s, const struct item *x, struct closed *k)
 			   .job = x->job,
 			   .cpus = (int32_t)cluster_job_request(s->c, job)->total.v[RES_CPU]};
 
-	return s->p->nnodes == 1 && x->start > s->now && !cluster_nightly(s->c, job) &&
-	       !could_improve(s, &e, TIME_NEVER, INT64_MAX, k);
+	if (s->p->nnodes > 1 || x->start <= s->now || cluster_nightly(s->c, job))
+		return false;
+	if (is_special(job))
+		return !could_improve(s, &e, TIME_NEVER, INT64_MAX, &f->closed);
+	return !could_improve(s, &e, f->dirty, f->most, &f->closed);
+}
+
+/* Notes that a job has left its place. */
+static void freed_more(struct sched *s, struct freed *f, const struct item *x)
+{
+	int64_t from = x->start < f->dirty ? x->start : f->dirty;
+
+	if (x->start + x->length > f->dirty)
+		f->dirty = x->start + x->length;
+	f->most = most_freed(s, from, x->start + x->length, f->most);
+	closed_moved(&f->closed, x->start);
 }
 
 /* Moves a job to its earliest place, if that is not later than its present one. */
@@ -150,23 +172,25 @@ static void item_forward(struct sched *s, const struct item *x)
 static void bring_forward(struct sched *s)
 {
 	struct gaps gaps = {mem_alloc((s->c->partitions.n + 1) * sizeof *gaps.at)};
-	struct closed closed = {0};
+	struct freed freed = {.dirty = s->dirty > s->p->released ? s->dirty : s->p->released};
 	item_vec all = {0};
 
+	freed.most = most_freed(s, s->now, freed.dirty, 0);
 	items_collect(s, JOB_NONE, &all);
 	for (uint32_t i = 1; i <= s->c->partitions.n; i++)
 		gaps_find(s, &gaps, i);
 	for (size_t i = 0; i < all.n; i++) {
 		const struct item *x = &all.v[i];
-		if (gaps_none(s, &gaps, x) || stays(s, x, &closed))
+		if (gaps_none(s, &gaps, x) || stays(s, x, &freed))
 			continue;
 		item_forward(s, x);
-		closed_moved(&closed, x->start);
+		freed_more(s, &freed, x);
 		gaps_find(s, &gaps, s->c->nodes.v[x->node].partition);
 		if (plan_holds(s->p, x->job))
 			gaps_find(s, &gaps, partition_of(s, x->job));
 	}
 	items_publish(s, &all, JOB_NONE);
+	s->dirty = s->p->released = TIME_BEGIN;
 	vec_free(&all);
 	free(gaps.at);
 }

@@ -19,6 +19,7 @@ struct item {
 	/* nice: behind all other jobs; ahead: before normal jobs, since its deadline cannot be
 	 * met */
 	bool nice, ahead;
+	bool listed;	/* its entry in the queue has the previous start */
 	uint64_t where; /* hash of the previous nodes of all fragments */
 };
 typedef VEC(struct item) item_vec;

@@ -433,6 +433,8 @@ struct closed {
 /* Returns true if the sum leaves room to start before e->planned, given what was freed: at most
  * `most` CPUs at any instant before `dirty`. */
 bool could_improve(struct sched *s, const struct queued *e, int64_t dirty, int64_t most, struct closed *k);
+/* Returns the most CPUs free at any instant of [from, until), or `most` if that is more. */
+int64_t most_freed(struct sched *s, int64_t from, int64_t until, int64_t most);
 void closed_moved(struct closed *k, int64_t start); /* to be called after a job left its place at `start` */
 
 /* position.c: deadlines by position in the queue */
