@@ -114,7 +114,9 @@ void owners_go(struct history *h);    /* it has no owner any more */
 void hooks_change(struct history *h); /* the site has other hooks, or none */
 void op_hooks(struct history *h);
 void op_floods(struct history *h);
-void refused_ask(struct history *h, uint32_t i); /* four requests that nobody made before, and that change nothing */
+/* Makes REFUSED_EACH requests that nobody made before, and that change nothing. */
+#define REFUSED_EACH 32
+void refused_ask(struct history *h, uint32_t i);
 void away_see(const struct history *h, uint32_t id, struct strbuf *out);
 
 /* One of everything that can happen, and a turn of the server. */

@@ -75,6 +75,52 @@ static void product(struct history *h)
 		depend_alter(h, number, number - n, 1 + rng_below(&h->floods, n));
 }
 
+/* Requests about things that the site does not have, each named as nothing was named before. */
+static void unknown_ask(struct history *h, uint32_t i)
+{
+	static const char *const needs[] = {"ncpus=1,licence%u=1",     "ncpus=1,advres=r%u", "ncpus=1,partition=P%u",
+					    "nodes=1:feature%u:ppn=1", "nodes=host%u:ppn=1", "ncpus=1,qos=q%u"};
+	static const struct {
+		const char *path, *name, *value;
+	} settings[] = {{"/v1/reservations/kept", "nodes", "host%u"},
+			{"/v1/reservations/kept", "start", "2027-%u-99"},
+			{"/v1/reservations/kept", "amounts.licence%u", "3"},
+			{"/v1/reservations/kept", "per_node.ncpus", "10%u"},
+			{"/v1/reservations/kept", "hours", "Mon %u:99"},
+			{"/v1/queues/fast", "nodes", "host%u,"},
+			{"/v1/queues/fast", "priority", "x%u"},
+			{"/v1/server", "default_queue", "queue%u"},
+			{"/v1/server", "resources_available.ncpus%u", "x"},
+			{"/v1/accounts/account%u", "parent", "top"},
+			{"/v1/nodes/host%u", "x", "y"},
+			{"/v1/partitions/part%u", "nodes", "n1"}};
+	static const char *const lists[] = {"/v1/jobs?user=user%u",   "/v1/jobs?queue=queue%u",
+					    "/v1/jobs?state=state%u", "/v1/quota?user=user%u",
+					    "/v1/usage?user=user%u",  "/v1/credits?account=account%u",
+					    "/v1/nodes/host%u"};
+	char text[3][80];
+
+	for (size_t k = 0; k < sizeof needs / sizeof *needs; k++) {
+		snprintf(text[0], sizeof text[0], needs[k], i); /* NOLINT */
+		ask(h, getuid(), "POST", k % 2 ? "/v1/jobs" : "/v1/whatif",
+		    "{\"script\":\"true\",\"queue\":\"batch\",\"resources\":[\"%s\"]}", text[0]);
+	}
+	for (size_t k = 0; k < sizeof settings / sizeof *settings; k++) {
+		snprintf(text[0], sizeof text[0], settings[k].path, i);	 /* NOLINT */
+		snprintf(text[1], sizeof text[1], settings[k].name, i);	 /* NOLINT */
+		snprintf(text[2], sizeof text[2], settings[k].value, i); /* NOLINT */
+		ask(h, getuid(), "PATCH", text[0], "{\"changes\":[{\"op\":\"set\",\"name\":\"%s\",\"value\":\"%s\"}]}",
+		    text[1], text[2]);
+	}
+	for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
+		snprintf(text[0], sizeof text[0], lists[k], i); /* NOLINT */
+		ask(h, 65534, "GET", text[0], "%s", "");
+	}
+	ask(h, getuid(), "POST", "/v1/jobs", "{\"script\":\"true\",\"class\":\"class%u\",\"queue\":\"batch\"}", i);
+	ask(h, 65534, "POST", "/v1/credits", "{\"op\":\"deposit\",\"account\":\"account%u\",\"amount\":1}", i);
+	ask(h, getuid(), "POST", "/v1/credits", "{\"op\":\"deposit\",\"account\":\"account%u\",\"amount\":0}", i);
+}
+
 void refused_ask(struct history *h, uint32_t i)
 {
 	uid_t uid = i % 3 ? getuid() : 65534;
@@ -93,6 +139,7 @@ void refused_ask(struct history *h, uint32_t i)
 	    1 + i, (long long)(h->now_us / 1000000 + 2000 + i));
 	snprintf(path, sizeof path, "/v1/jobs/%u", 1 + i % 20);
 	ask(h, uid, "PATCH", path, "{\"project\":\"q%u\",\"resources\":[\"nodes=%u:ppn=0\"]}", i, 2000 + i);
+	unknown_ask(h, i);
 }
 
 void op_floods(struct history *h)

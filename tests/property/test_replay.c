@@ -48,7 +48,7 @@
 
 #define FEW 160	    /* refused requests at the end of a history */
 #define MANY 10000  /* refused requests in the case that looks for leaks of memory */
-#define SLACK 65536 /* bytes that the server may have more after half of them: what tables grow by */
+#define SLACK 65536 /* bytes that the server may have more after them: what tables grow by */
 #define STEPS 60
 
 /* A crash of the machine: the end of the accounting file was not on disk. */
@@ -259,7 +259,7 @@ size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
 
 /* What the server has in memory: numbers of interned things, and bytes. */
 struct level {
-	size_t words, requests, shapes, features, sets, classes, counters, rules;
+	size_t words, names, requests, shapes, features, sets, classes, counters, rules;
 	size_t bytes;
 };
 
@@ -270,6 +270,8 @@ static struct level level_of(const struct history *h)
 
 	return (struct level){
 		.words = h->s->words->n - h->s->words->spare.n,
+		.names = c->node_names.n + c->feature_names.n + c->user_names.n + c->partition_names.n +
+			 c->res_names.n + c->amount_names.n + c->reservation_names.n,
 		.requests = c->requests.n - c->spare_requests.n,
 		.shapes = c->shapes.n - c->spare_shapes.n,
 		.features = c->features.sets.n - c->features.spare.n,
@@ -284,9 +286,9 @@ static struct level level_of(const struct history *h)
 
 static void level_print(const char *when, const struct level *x)
 {
-	printf("# %s: %zu words, %zu requests, %zu shapes, %zu sets of features, %zu of nodes, %zu classes, %zu counters, %zu rules, %zu bytes\n",
-	       when, x->words, x->requests, x->shapes, x->features, x->sets, x->classes, x->counters, x->rules,
-	       x->bytes);
+	printf("# %s: %zu words, %zu names, %zu requests, %zu shapes, %zu sets of features, %zu of nodes, %zu classes, %zu counters, %zu rules, %zu bytes\n",
+	       when, x->words, x->names, x->requests, x->shapes, x->features, x->sets, x->classes, x->counters,
+	       x->rules, x->bytes);
 }
 
 /* What is refused or only asked about leaves nothing in memory. */
@@ -295,10 +297,12 @@ static bool memory_returns(struct history *h, uint32_t requests)
 	struct level before, after;
 
 	ask(h, getuid(), "PATCH", "/v1/nodes/n1", "{\"shared\":true}"); /* some ask for shares of its CPUs */
-	for (uint32_t i = 0; i < requests / 8; i++) /* caches fill, and tables that grow have room */
+	ask(h, getuid(), "PUT", "/v1/reservations/kept", "{}");
+	attribute(h, "/v1/reservations/kept", "nodes", "n1");
+	for (uint32_t i = 0; i < requests / REFUSED_EACH; i++) /* caches fill, and tables that grow have room */
 		refused_ask(h, i);
 	before = level_of(h);
-	for (uint32_t i = 0; i < requests / 8; i++)
+	for (uint32_t i = 0; i < requests / REFUSED_EACH; i++)
 		refused_ask(h, requests + i);
 	after = level_of(h);
 	if (memcmp(&before, &after, offsetof(struct level, bytes)) == 0 &&
