@@ -2,6 +2,7 @@
 import "./style.css";
 import { render, type JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { AgainView } from "./again";
 import { get, post, sessionToken, signIn, signOut } from "./api";
 import { AdminView } from "./admin";
 import { FilesView } from "./files";
@@ -73,7 +74,7 @@ function View({ hash, user }: { hash: string; user: User }): JSX.Element {
   if (view === "usage") return <UsageView user={user.user} />;
   if (view === "kiosk") return <KioskView />;
   if (view === "plan") return <PlanView />;
-  if (view === "submit") return <SubmitView key={name ?? ""} from={name} />;
+  if (view === "submit") return name ? <AgainView key={name} from={name} /> : <SubmitView />;
   return <OverviewView />;
 }
 

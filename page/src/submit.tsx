@@ -1,7 +1,7 @@
 /* submit.tsx - a form that writes the script, shows it, and says what would become of the job before it is submitted. */
 import type { ComponentChildren, InputHTMLAttributes, JSX, TargetedEvent } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { get, post, Refused, send, type Forecast } from "./api";
+import { get, post, Refused, type Forecast } from "./api";
 import { decimal, duration, durationParse, instant, relative, serverNow } from "./format";
 import { Card, jobLink, Problem, short } from "./parts";
 import { EXTRAS, extraLines, extraMembers, extraNode, extraResources, type Extra, type Extras } from "./submitmore";
@@ -115,7 +115,7 @@ function bodyOf(f: Form, home: string): Record<string, unknown> {
 }
 
 /* A moment after the last key, since every question costs the server a little. */
-function useForecast(body: Record<string, unknown> | null): { forecast: Forecast | null; error: Refused | null } {
+export function useForecast(body: Record<string, unknown> | null): { forecast: Forecast | null; error: Refused | null } {
   const [state, set] = useState<{ forecast: Forecast | null; error: Refused | null }>({ forecast: null, error: null });
   const text = body ? JSON.stringify(body) : "";
   useEffect(() => {
@@ -136,7 +136,7 @@ function useForecast(body: Record<string, unknown> | null): { forecast: Forecast
   return state;
 }
 
-function Answer({ valid, forecast, error }: { valid: boolean; forecast: Forecast | null; error: Refused | null }): JSX.Element {
+export function Answer({ valid, forecast, error }: { valid: boolean; forecast: Forecast | null; error: Refused | null }): JSX.Element {
   const now = serverNow();
   return (
     <Card title={t("submit.forecast")}>
@@ -169,7 +169,7 @@ function Answer({ valid, forecast, error }: { valid: boolean; forecast: Forecast
   );
 }
 
-function Field(p: { id: string; label: string; hint?: string; fault?: string; children: ComponentChildren }): JSX.Element {
+export function Field(p: { id: string; label: string; hint?: string; fault?: string; children: ComponentChildren }): JSX.Element {
   return (
     <div class={`field ${p.fault ? "wrong" : ""}`}>
       <label for={p.id}>{p.label}</label>
@@ -254,25 +254,7 @@ function Left({ form }: { form: Form }): JSX.Element | null {
   return <p class={asked > quota.left[kind] ? "problem" : "quiet"}>{t("submit.quota", { asked: duration(asked), left: duration(quota.left[kind]) })}</p>;
 }
 
-/* The script of an earlier job, without the lines that the form writes itself. */
-async function again(id: string): Promise<Partial<Form>> {
-  const job = await get<{ name: string; walltime?: number; nodect?: number; ppn?: number }>(`/v1/jobs/${encodeURIComponent(id)}`);
-  const text = await (await send("GET", `/v1/jobs/${encodeURIComponent(id)}/script`)).text();
-  const commands = text
-    .split("\n")
-    .filter((x) => !x.startsWith("#PBS") && !x.startsWith("#!"))
-    .join("\n")
-    .trim();
-  return {
-    commands,
-    name: job.name,
-    nodes: String(job.nodect || 1),
-    ppn: String(job.ppn || 1),
-    ...(job.walltime ? { walltime: [Math.floor(job.walltime / 3600), two(Math.floor((job.walltime % 3600) / 60)), two(job.walltime % 60)].join(":") } : {}),
-  };
-}
-
-export function SubmitView({ from }: { from?: string }): JSX.Element {
+export function SubmitView(): JSX.Element {
   const [form, setForm] = useState<Form>(EMPTY);
   const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
   const [queues, setQueues] = useState<string[]>([]);
@@ -288,8 +270,7 @@ export function SubmitView({ from }: { from?: string }): JSX.Element {
   useEffect(() => {
     get<{ queues: { name: string }[] }>("/v1/queues").then((r) => setQueues(r.queues.map((q) => q.name)), () => undefined);
     get<{ home?: string }>("/v1/whoami").then((r) => setHome(r.home ?? ""), () => undefined);
-    if (from) again(from).then((old) => setForm((f) => ({ ...f, ...old })), setFailure);
-  }, [from]);
+  }, []);
 
   const set = (key: Key) => (e: TargetedEvent<HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement>) => {
     setForm({ ...form, [key]: e.currentTarget.value });

@@ -153,8 +153,18 @@ async function past() {
   await row.waitFor({ state: "hidden" });
   await page.getByRole("button", { name: /cleared jobs again/ }).click();
   await row.getByRole("link", { name: "Submit again" }).click();
-  await page.getByText("#PBS -N first").waitFor();
-  ok("cleared, shown again, and submitted again with what it was", (await page.getByLabel("Commands").inputValue()).includes("the end"));
+  await page.getByRole("heading", { name: /Submit job .* again/ }).waitFor();
+  const old = (await page.url()).split("/").pop();
+  const submission = async (id) => {
+    const s = await page.evaluate(async (path) => (await fetch(path, { headers: { "Shunt-Session": localStorage.getItem("shunt-session") ?? "" } })).text(), `/v1/jobs/${id}/submission`);
+    return s;
+  };
+  ok("cleared, shown again, and submitted again with what it was", (await page.getByLabel("Script").inputValue()).includes("the end"));
+  await accessible("submit again");
+  await page.getByRole("button", { name: "Submit again" }).click();
+  await page.waitForURL(/#\/jobs?\/\d+/);
+  const made = (await page.url()).split("/").pop();
+  ok("byte for byte the same submission", made !== old && (await submission(made)) === (await submission(old)), `${await submission(made)} ${await submission(old)}`);
   await go("#/usage", "Usage");
   await page.getByText(/CPU hours allocated/).waitFor();
   await page.locator(".chart canvas").waitFor();
