@@ -18,10 +18,9 @@
 #include "server/server.h"
 #include "store/store.h"
 
-int body_read(struct server *s, uint32_t id, json_t **ret, struct err *err)
+static int text_read(struct server *s, uint32_t id, char **ret, struct err *err)
 {
 	const struct entry *e = &s->jobs->entries.v[id];
-	json_error_t error;
 	char *text = NULL;
 	int rc = store_get_body(s->store, e->key, &text, err);
 
@@ -30,11 +29,57 @@ int body_read(struct server *s, uint32_t id, json_t **ret, struct err *err)
 		free(text);
 		rc = store_get_body(s->store, job_key(job_key_number(e->key), -1), &text, err);
 	}
+	if (rc == 0)
+		*ret = text;
+	return rc;
+}
+
+static int body_parse(const char *text, json_t **ret, struct err *err)
+{
+	json_error_t error;
+
+	*ret = json_read(text, strlen(text), 0, &error);
+	return *ret ? 0 : err_set(err, -EIO, "what the store has of the job is damaged: %s", error.text);
+}
+
+int body_read(struct server *s, uint32_t id, json_t **ret, struct err *err)
+{
+	char *text = NULL;
+	int rc = text_read(s, id, &text, err);
+
 	if (rc < 0)
 		return rc;
-	*ret = json_read(text, strlen(text), 0, &error);
+	rc = body_parse(text, ret, err);
 	free(text);
-	return *ret ? 0 : err_set(err, -EIO, "what the store has of the job is damaged: %s", error.text);
+	return rc;
+}
+
+void body_last_fini(struct body_last *last)
+{
+	free(last->text);
+	json_decref(last->body);
+}
+
+int body_share(struct server *s, uint32_t id, struct body_last *last, const json_t **ret, struct err *err)
+{
+	struct body_last found = {0};
+	int rc = text_read(s, id, &found.text, err);
+
+	if (rc < 0)
+		return rc;
+	if (last->text && !strcmp(last->text, found.text)) {
+		free(found.text);
+	} else {
+		rc = body_parse(found.text, &found.body, err);
+		if (rc < 0) {
+			free(found.text);
+			return rc;
+		}
+		body_last_fini(last);
+		*last = found;
+	}
+	*ret = last->body;
+	return 0;
 }
 
 /* Copies a member of a submission unchanged, if it is not empty and has the right type. */

@@ -593,27 +593,23 @@ static void order_common(struct server *s, const struct draft *x, struct order *
 	o->site.account = word_text(s, p->account);
 }
 
-int attempt_prepare(struct server *s, const struct attempt *t, struct arena *a, struct part_order **ret, int *ret_n,
-		    struct err *err)
+int attempt_prepare(struct server *s, const struct attempt *t, struct body_last *last, struct arena *a,
+		    struct part_order **ret, int *ret_n, struct err *err)
 {
 	const struct spec *spec = s->jobs->entries.v[t->job].spec;
 	struct draft p = {.t = t, .a = a};
 	const char **hosts;
-	json_t *body = NULL;
 	struct order common;
 	char tag[64];
 	int *of, rc;
 
-	rc = body_read(s, t->job, &body, err);
+	rc = body_share(s, t->job, last, &p.body, err);
 	if (rc < 0)
 		return rc;
 	p.who = user_known(s, spec->uid);
-	if (!p.who) {
-		json_decref(body);
+	if (!p.who)
 		return err_set(err, -ENOENT, "there is no user with the id %u on this machine", (unsigned)spec->uid);
-	}
 	attempt_tag(s, t->job, t->attempt, tag);
-	p.body = body;
 	p.tag = arena_printf(a, "%s", tag);
 	p.of = of = arena_alloc(a, (t->nfrags + 1) * sizeof *of);
 	p.count = attempt_hosts(s, t, &hosts, of);
@@ -628,6 +624,5 @@ int attempt_prepare(struct server *s, const struct attempt *t, struct arena *a, 
 		rc = draft_prepare(s, &p, &(*ret)[p.index], err);
 	}
 	free(hosts);
-	json_decref(body);
 	return rc;
 }
