@@ -84,6 +84,14 @@ static void own_directory_remove(const char *path, bool keep)
 	rmdir(path);
 }
 
+static void shared_directory_make(const char *nodefile_path)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof path, "%.*s", (int)(strrchr(nodefile_path, '/') - nodefile_path), nodefile_path);
+	mkdir(path, 0755);
+}
+
 /* Jobs on the same nodes have the same text: it is written once, to a file named after its hash,
  * and each job gets a link. Where many files were just removed, a link costs a tenth of a file. The
  * nursery removes unused texts when it starts (sweep.c). */
@@ -101,15 +109,17 @@ static int nodefile_make(const struct order *o, struct err *err)
 		     (unsigned long long)hash_bytes(text, strlen(text)), strlen(text)) >= (int)sizeof shared ||
 	    snprintf(fresh, sizeof fresh, "%.*s/.new.%s", dir, o->nodefile_path, o->tag) >= (int)sizeof fresh)
 		return nodefile_write(o->nodefile_path, text, err);
-	for (int tries = 0; tries < 3; tries++) {
+	for (int tries = 0; tries < 4; tries++) {
 		if (link(shared, o->nodefile_path) == 0)
 			return 0;
 		if (errno == EEXIST)
 			unlink(o->nodefile_path); /* from an earlier attempt */
 		else if (errno != ENOENT)
 			break; /* too many links, or a file system without links */
-		else if (nodefile_write(fresh, text, err) == 0)
+		else if ((r = nodefile_write(fresh, text, err)) == 0)
 			rename(fresh, shared);
+		else if (r == -ENOENT) /* the first job in a shared directory */
+			shared_directory_make(o->nodefile_path);
 	}
 	return nodefile_write(o->nodefile_path, text, err);
 }

@@ -18,6 +18,12 @@
 
 #define ASIDE ".gone." /* prefix for the names of directories to be removed */
 
+/* Returns true for a directory that jobs share; tags begin with a number. */
+static bool is_shared(const char *name)
+{
+	return name[0] == 'x';
+}
+
 static bool is_aside(const char *name)
 {
 	return strncmp(name, ASIDE, sizeof ASIDE - 1) == 0;
@@ -99,11 +105,53 @@ static bool aside_set(int dir, const char *name)
 	return renameat(dir, name, dir, aside) == 0;
 }
 
+/* Writes the tag of a node file in a directory that jobs share: "12[3].server" in "x5f.1" is of the
+ * attempt 12-3-x5f.1. */
+static void tag_of(const char *dir, const char *name, char *ret, size_t size)
+{
+	size_t n = 0;
+
+	for (; *name && *name != '.' && n + 1 < size; name++)
+		if (*name != ']')
+			ret[n++] = *name == '[' ? '-' : *name;
+	snprintf(ret + n, size - n, "-%s", dir);
+}
+
+/* Removes the node files of one attempt from a shared directory; `only` NULL: those of all attempts
+ * without a live file, and unused texts. */
+static void shared_sweep(int nodes, const char *name, int live, const char *only)
+{
+	int fd = openat(nodes, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	char tag[300];
+	struct stat st;
+
+	for (struct dirent *e; d && (e = readdir(d));) {
+		bool gone;
+		tag_of(name, e->d_name, tag, sizeof tag);
+		if (only)
+			gone = !strcmp(tag, only);
+		else if (e->d_name[0] == '.')
+			gone = !fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
+			       st.st_nlink == 1;
+		else
+			gone = fstatat(live, tag, &st, AT_SYMLINK_NOFOLLOW) && errno == ENOENT;
+		if (gone)
+			unlinkat(fd, e->d_name, 0);
+	}
+	if (d)
+		closedir(d);
+	else if (fd >= 0)
+		close(fd);
+	if (!only)
+		unlinkat(nodes, name, AT_REMOVEDIR); /* if it is empty */
+}
+
 /* ---- all entries ---- */
 
 /* Removes node files of jobs without an attempt, and texts to which no node file is a link any more
  * (room.c). */
-static bool nodes_sweep(DIR *d, const struct map *jobs)
+static bool nodes_sweep(DIR *d, int live, const struct map *jobs)
 {
 	bool found = false;
 	struct stat st;
@@ -116,6 +164,8 @@ static bool nodes_sweep(DIR *d, const struct map *jobs)
 		else if (!strcmp(name, ".") || !strcmp(name, "..") || (!dot && has(jobs, name)) ||
 			 fstatat(dirfd(d), name, &st, AT_SYMLINK_NOFOLLOW))
 			continue;
+		else if (S_ISDIR(st.st_mode) && is_shared(name))
+			shared_sweep(dirfd(d), name, live, NULL);
 		else if (S_ISDIR(st.st_mode)) /* kept ones are of shepherds that take no other order */
 			found |= (!dot || !strncmp(name, ROOM_KEPT, sizeof ROOM_KEPT - 1)) && aside_set(dirfd(d), name);
 		else if (!dot || st.st_nlink == 1)
@@ -147,7 +197,7 @@ bool sweep_begin(int live, const struct identity *server)
 	jobs_find(live, NULL, &jobs);
 	rights_begin(server);
 	if (nodes)
-		found = nodes_sweep(nodes, &jobs);
+		found = nodes_sweep(nodes, live, &jobs);
 	if (tmp)
 		found |= tmp_sweep(tmp, live);
 	rights_end(server);
@@ -204,6 +254,11 @@ void sweep_attempt(int live, const char *tag, const struct identity *server)
 			unlinkat(dirfd(nodes), e->d_name, 0);
 			rights_end(server);
 		}
+	const char *rest = strstr(tag, "-x");
+	rights_begin(server);
+	if (nodes && rest)
+		shared_sweep(dirfd(nodes), rest + 1, live, tag);
+	rights_end(server);
 	map_fini(&others);
 	if (nodes)
 		closedir(nodes);

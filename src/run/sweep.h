@@ -2,8 +2,9 @@
  * sweep.h - removes what attempts left behind when their shepherds could not clean up: they were
  * killed, or the machine crashed.
  *
- * Shepherds make things for attempts in two directories next to LIVE: nodes/TAG/JOB (node files),
- * nodes/TAG.d and tmp/TAG (temporary directories). Whatever has no live file is unused: LIVE/TAG is
+ * Shepherds make things for attempts in two directories next to LIVE: nodes/TAG/JOB (node files;
+ * nodes/xORIGIN.ATTEMPT/JOB where jobs share a directory), nodes/TAG.d and tmp/TAG (temporary
+ * directories). Whatever has no live file is unused: LIVE/TAG is
  * the first thing made for an attempt and the last one removed.
  */
 #ifndef RUN_SWEEP_H

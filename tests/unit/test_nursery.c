@@ -350,6 +350,48 @@ static void test_litter(void **state)
 	assert_true(is_empty(nodes, tmp));
 }
 
+/* Jobs share a directory for their node files: each file goes with its own attempt only. */
+static void test_shared_directory(void **state)
+{
+	struct nest *n = *state;
+	char *nodes = directory_make(n, arena_printf(n->a, "%s/nodes", n->dir), geteuid());
+	struct order one = nest_order(n, "1-2-x5f.1", "echo x >up1; while [ ! -e go ]; do sleep 0.01; done"),
+		     other = nest_order(n, "1-3-x5f.1", "echo x >up2; sleep 1000");
+	struct strbuf out = {0};
+
+	one.nodefile = other.nodefile = "n1\n";
+	one.nodefile_path = arena_printf(n->a, "%s/x5f.1/1[2].host", nodes);
+	other.nodefile_path = arena_printf(n->a, "%s/x5f.1/1[3].host", nodes);
+	nest_send(n, &one);
+	nest_await(n, nest_path(n, "up1"));
+	nest_kill(n);
+	nest_start(n);
+	nest_send(n, &other);
+	pid_t shepherd = nest_answer(n, ANSWER_STARTED, other.tag).pid;
+	nest_await(n, nest_path(n, "up2"));
+	assert_string_equal(nest_read(n, one.nodefile_path), "n1\n");
+	assert_string_equal(nest_read(n, other.nodefile_path), "n1\n");
+
+	kill(shepherd, SIGKILL);
+	nest_answer(n, ANSWER_DIED, other.tag);
+	nursery_clean(other.tag, &out);
+	nest_frames(n, &out);
+	nest_answer(n, ANSWER_CLEANED, other.tag);
+	assert_int_equal(access(other.nodefile_path, F_OK), -1);
+	assert_int_equal(access(one.nodefile_path, F_OK), 0);
+	nest_write(n, nest_path(n, "go"), "", 0, 0644);
+	assert_int_equal(nest_result(n, one.tag).status, 0);
+	assert_int_equal(access(one.nodefile_path, F_OK), -1);
+
+	/* left by a crash of the machine */
+	nest_stop(n);
+	nest_write(n, one.nodefile_path, "x", 1, 0644);
+	unlink(arena_printf(n->a, "%s/%s", n->live, one.tag));
+	unlink(arena_printf(n->a, "%s/%s", n->live, other.tag));
+	nest_start(n);
+	assert_int_equal(names_in(nodes), 0);
+}
+
 static void test_torn(void **state)
 {
 	const struct {
@@ -734,6 +776,7 @@ static int tests(void)
 		TEST(test_lease_epilogue),
 		TEST(test_shepherd_killed),
 		TEST(test_litter),
+		TEST(test_shared_directory),
 		TEST(test_torn),
 		TEST(test_one_nursery),
 		TEST(test_cannot_work),

@@ -415,15 +415,18 @@ static void draft_hosts(const struct server *s, const struct draft *p, struct or
 	}
 }
 
-/* Returns a path that ends in the job's id, as Open MPI expects; agents of protocol 1 would not
- * make its directory. */
+/* Returns a path that ends in the job's id, as Open MPI expects. On this machine all jobs of the
+ * store share a directory for each number of attempts, whose name is the rest of the tag; agents
+ * of earlier versions would not make it, and those of protocol 1 not even one of the attempt's
+ * own. */
 static const char *nodefile_path(const struct server *s, const struct draft *p, const struct order *o)
 {
 	const struct agent *a = s->hosts->nodes.v[p->t->node[draft_first(p)]].agent;
+	const char *rest = p->here ? strstr(p->tag, "-x") : NULL;
 
 	if (a && a->protocol < PROTOCOL_NODEFILE)
 		return arena_printf(p->a, "%s/nodes/%s", p->state, p->tag);
-	return arena_printf(p->a, "%s/nodes/%s/%s", p->state, p->tag, o->id);
+	return arena_printf(p->a, "%s/nodes/%s/%s", p->state, rest ? rest + 1 : p->tag, o->id);
 }
 
 /* Fills in what differs between hosts. */
