@@ -152,7 +152,8 @@ static void session_say(const struct launch *l)
 
 	if (launch_has_init(l)) /* its pid is a different one in the namespace */
 		return;
-	live_say(l->live, &at, "session", getpid());
+	if (!live_session_say(l->live, &at, getpid()))
+		*l->said_at = at;
 }
 
 void launch_job(const struct launch *l)

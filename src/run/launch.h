@@ -22,6 +22,9 @@ struct launch {
 	char *trouble; /* why the job never ran; shared with the shepherd */
 	int live;      /* descriptor of the attempt's live file */
 	off_t live_at; /* offset of the next line in it */
+	/* set to the offset after the "session" line, once the first process has written it; the
+	 * shepherd sees that only if they share memory */
+	off_t *said_at;
 };
 #define TROUBLE_SIZE 512
 
@@ -30,7 +33,7 @@ bool launch_has_init(const struct launch *l);
 /* Applies the order's control group, CPUs and limit of open files to this process. */
 void launch_place(const struct launch *l);
 /* Becomes the job. May share the shepherd's memory (vfork): it changes nothing there but
- * `trouble`. */
+ * `trouble` and `said_at`. */
 noreturn void launch_job(const struct launch *l);
 
 struct task;

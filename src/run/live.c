@@ -110,19 +110,20 @@ int live_add(int fd, off_t *at, const char *line, size_t n)
 	return r;
 }
 
-int live_say(int fd, off_t *at, const char *what, pid_t pid)
+int live_session_say(int fd, off_t *at, pid_t pid)
 {
 	char line[96];
 
-	return live_add(fd, at, line, (size_t)snprintf(line, sizeof line, "%s %d %s\n", what, (int)pid, live_boot()));
+	return live_add(fd, at, line, (size_t)snprintf(line, sizeof line, "session %d %s\n", (int)pid, live_boot()));
 }
 
-int live_owner(int fd, off_t *at, const struct order *o, uid_t uid, const struct cgroup *c)
+int live_begin(int fd, off_t *at, const struct order *o, uid_t uid, const struct cgroup *c)
 {
 	struct strbuf text = {0};
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
+	strbuf_printf(&text, "pid %d %s\n", (int)getpid(), live_boot());
 	strbuf_printf(&text, "user %lu %lld %.*s\n", (unsigned long)uid,
 		      (long long)now.tv_sec * 1000000 + now.tv_nsec / 1000, (int)strcspn(o->id, "\n"), o->id);
 	if (o->lease > 0)

@@ -46,12 +46,13 @@ int64_t live_lease_end(int dir, const char *tag, int64_t word);
 /* Appends a line with one write at `*at` and advances it; a partial write is undone. Returns 0 or
  * -errno. */
 int live_add(int fd, off_t *at, const char *line, size_t n);
-/* Appends a "pid" or "session" line, see above. */
-int live_say(int fd, off_t *at, const char *what, pid_t pid);
-/* Appends the "user" line and the groups of the attempt. */
+/* Appends the "session" line, see above. */
+int live_session_say(int fd, off_t *at, pid_t pid);
+/* Appends the first lines: this process, which is the shepherd, and the user, the lease and the
+ * groups of the attempt. */
 struct cgroup;
 struct order;
-int live_owner(int fd, off_t *at, const struct order *o, uid_t uid, const struct cgroup *c);
+int live_begin(int fd, off_t *at, const struct order *o, uid_t uid, const struct cgroup *c);
 /* Returns the kernel's boot id, read once. */
 const char *live_boot(void);
 /* Returns true if the server has removed the file: it has the result. */

@@ -107,6 +107,8 @@ static int program_start(struct shepherd *s, struct err *err)
 		return r;
 	s->launch.live = s->place->live;
 	s->launch.live_at = s->live_at;
+	s->launch.said_at = &s->said_at;
+	s->said_at = 0;
 	s->job = saving_restores(s) ? saving_restore(s, err) : job_fork(s, &s->launch);
 	if (s->launch.tty >= 0)
 		close(s->launch.tty);
@@ -119,8 +121,11 @@ static int program_start(struct shepherd *s, struct err *err)
 		return err_set(err, -errno, "no process could be made for it: %s", strerror(errno));
 	}
 	s->r.session = s->job;
-	/* the same line at the same offset as the child's */
-	live_say(s->place->live, &s->live_at, "session", s->job);
+	/* the same line at the same offset as the child's, whose memory may not be ours */
+	if (s->said_at)
+		s->live_at = s->said_at;
+	else
+		live_session_say(s->place->live, &s->live_at, s->job);
 	s->paused = shepherd_paused_early();
 	if (s->paused)
 		tree_signal(getpid(), SIGSTOP);
@@ -389,9 +394,7 @@ static void attempt_run(struct shepherd *s)
 	umask(022); /* the attempt before had its own */
 	getrusage(RUSAGE_CHILDREN, &s->before);
 	lease_begin(&s->lease, o->lease, o->lease > 0 ? boot_us() : 0);
-	int r = live_say(place->live, &s->live_at, "pid", getpid());
-	if (!r)
-		r = live_owner(place->live, &s->live_at, o, place->who->uid, place->cgroup);
+	int r = live_begin(place->live, &s->live_at, o, place->who->uid, place->cgroup);
 	if (r) /* no one could find the attempt or know that it began */
 		err_set(&err, r, "its shepherd can't write to its live file: %s", strerror(-r));
 	s->trouble = trouble_make(place->cgroup, o);

@@ -38,9 +38,9 @@ struct shepherd {
 	poll_list fds;
 	/* signalfd and timerfd if there is more to wait for than signals; else -1 */
 	int signals, clock;
-	off_t live_at;
-	char *trouble; /* shared with the first process */
-	pid_t job;     /* the first process; 0 after it has ended */
+	off_t live_at, said_at; /* see struct launch */
+	char *trouble;		/* shared with the first process */
+	pid_t job;		/* the first process; 0 after it has ended */
 	enum stage stage;
 	int ordered;					   /* last signal sent by order */
 	bool paused;					   /* suspended by order: SIGSTOP, and no SIGCONT since */
