@@ -45,11 +45,14 @@ int past_read(struct past_reader *r, const char *file, struct lines *in, struct 
 	char *line = NULL;
 	int rc;
 
-	r->file = file;
 	while ((rc = lines_next(in, &line, err)) == 1 && line[strspn(line, " \t\r")] == '\0')
 		;
-	if (rc <= 0)
-		return rc; /* an empty file is a day without jobs */
+	return rc <= 0 ? rc : past_read_on(r, file, in, line, err); /* an empty file is a day without jobs */
+}
+
+int past_read_on(struct past_reader *r, const char *file, struct lines *in, char *line, struct err *err)
+{
+	r->file = file;
 	if (strchr(line, '|') && strstr(line, "JobID"))
 		return past_sacct(r, in, line, err);
 	return past_pbs(r, in, line, err);

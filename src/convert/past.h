@@ -1,6 +1,6 @@
 /*
- * past.h - reads jobs that other systems ran: accounting files of TORQUE, PBS Pro and OpenPBS, and
- * the output of Slurm's `sacct -P`.
+ * past.h - reads jobs that ran: accounting files of TORQUE, PBS Pro, OpenPBS and Shunt, and the
+ * output of Slurm's `sacct -P`.
  *
  * The content of a file shows its kind. A line that cannot be read is reported and skipped.
  *
@@ -42,6 +42,8 @@ void past_destroy(struct past_reader *r);
 /* Reads a file. Returns -EINVAL if it is neither kind of file. `file`, its name, is borrowed until
  * past_finish(). */
 int past_read(struct past_reader *r, const char *file, struct lines *in, struct err *err);
+/* Reads the rest of a file whose first line, `line`, has been taken from `in`. */
+int past_read_on(struct past_reader *r, const char *file, struct lines *in, char *line, struct err *err);
 /* Emits, after the last file, the jobs that were deleted before they started: PBS writes no
  * complete record for them. */
 int past_finish(struct past_reader *r);

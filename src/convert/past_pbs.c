@@ -13,6 +13,7 @@
 
 #include "client/pbsrecord.h"
 #include "convert/past_internal.h"
+#include "core/reqtext.h"
 
 #define FAILED_BY_SIGNAL 256 /* plus the signal */
 
@@ -90,21 +91,52 @@ static int64_t instant_of(const struct record_line *x, const char *key)
 	return past_number(record_get(x, key), INT64_C(1) << 40);
 }
 
+static bool parses(const char *request)
+{
+	struct arena *scratch = arena_create();
+	struct reqtext r;
+	struct err err;
+
+	reqtext_init(&r);
+	int rc = reqtext_parse(&r, request, scratch, &err);
+	arena_destroy(scratch);
+	return rc == 0;
+}
+
+/* Writes nodes, chunks or CPUs, then the other resources, or of those the memory alone. */
+static void request_write(const struct record_line *x, bool all, struct strbuf *out)
+{
+	static const char *const shapes[] = {"nodes", "select", "ncpus"}, list[] = "Resource_List.";
+	static const char *const apart[] = {"nodes", "select", "ncpus", "nodect", "neednodes", "walltime"};
+	const char *value = NULL;
+	char key[64];
+
+	strbuf_clear(out);
+	for (size_t i = 0; i < sizeof shapes / sizeof *shapes && !out->n; i++) {
+		snprintf(key, sizeof key, "%s%s", list, shapes[i]);
+		if ((value = record_get(x, key)) && *value)
+			strbuf_printf(out, "%s=%s", shapes[i], value);
+	}
+	for (int i = 0; i < x->nfields && out->n; i++) {
+		const char *name = x->field[i].key + strlen(list);
+		bool takes = strncmp(x->field[i].key, list, strlen(list)) == 0 && *x->field[i].value;
+		for (size_t k = 0; takes && k < sizeof apart / sizeof *apart; k++)
+			takes = strcmp(name, apart[k]) != 0;
+		if (takes && (all || strcmp(name, "mem") == 0))
+			strbuf_printf(out, ",%s=%s", name, x->field[i].value);
+	}
+	if (out->n && (value = record_get(x, "Resource_List.walltime")) && *value)
+		strbuf_printf(out, ",walltime=%s", value);
+}
+
 /* Writes the requested resources as qsub -l takes them; "" if it cannot express them. */
 static void resources_of(const struct record_line *x, struct strbuf *out)
 {
-	static const char *const keys[] = {"mem", "walltime"};
-	const char *nodes = record_get(x, "Resource_List.nodes"), *value;
-	char key[64];
-
-	if (!nodes || !*nodes)
-		return;
-	strbuf_printf(out, "nodes=%s", nodes);
-	for (int i = 0; i < 2; i++) {
-		snprintf(key, sizeof key, "Resource_List.%s", keys[i]);
-		if ((value = record_get(x, key)) && *value)
-			strbuf_printf(out, ",%s=%s", keys[i], value);
-	}
+	request_write(x, true, out);
+	if (!parses(strbuf_text(out)))
+		request_write(x, false, out);
+	if (!parses(strbuf_text(out)))
+		strbuf_clear(out);
 }
 
 static const char *state_of(const struct past_row *row, const struct past_trail *t)

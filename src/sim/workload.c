@@ -282,12 +282,15 @@ int workload_read_lines(struct lines *in, enum rules rules, int64_t limit, struc
 		rc = workfile_read(in, line, limit, w, err);
 	else if (strncmp(line, "job_id,", 7) == 0)
 		rc = jobcsv_read(in, limit, w, err);
+	else if (records_begin(line))
+		rc = records_read(in, line, limit, w, err);
 	else if (first == ';' || first == '-' || isdigit((unsigned char)first))
 		rc = swf_read(in, line, rules, limit, w, err);
 	else
-		rc = err_set(err, -EINVAL,
-			     "line %lld is \"%s\": no trace (SWF), no workload file (#shunt-workload 1), no jobs.csv",
-			     (long long)lines_number(in), line_excerpt(line, excerpt));
+		rc = err_set(
+			err, -EINVAL,
+			"line %lld is \"%s\": not a trace (SWF), a workload file (#shunt-workload 1), jobs.csv or an accounting file",
+			(long long)lines_number(in), line_excerpt(line, excerpt));
 	if (rc < 0)
 		return rc;
 	ids_make_unique(w);
@@ -334,6 +337,8 @@ void workload_flatten(struct workload *w)
 {
 	for (size_t i = 0; i < w->jobs.n; i++) {
 		struct wjob *j = &w->jobs.v[i];
+		if (j->text < 0)
+			continue;
 		const struct reqtext *t = &w->texts.v[j->text];
 		j->procs = 0;
 		for (int k = 0; k < t->nchunks; k++)

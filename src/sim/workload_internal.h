@@ -15,6 +15,9 @@
  * order of the file. */
 int swf_read(struct lines *in, char *line, enum rules rules, int64_t limit, struct workload *w, struct err *err);
 int workfile_read(struct lines *in, char *line, int64_t limit, struct workload *w, struct err *err);
+/* Returns true if an accounting file of PBS, or the output of sacct, may begin with the line. */
+bool records_begin(const char *line);
+int records_read(struct lines *in, char *line, int64_t limit, struct workload *w, struct err *err);
 int jobcsv_read(struct lines *in, int64_t limit, struct workload *w, struct err *err);
 
 /* Copies the beginning of a line for a message, at most 40 bytes. Returns buf. */

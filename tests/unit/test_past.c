@@ -95,7 +95,7 @@ static void test_pbs(void **state)
 	assert_string_equal(
 		seen.text,
 		"f1:3 pbs:1.pbs ann/staff/phys/ batch \"sim\" completed exit 0; 1000 1010 1060; 2n 6c 0g 8388608k 600s; 50000ms 75000ms 1024k; nodes=2:ppn=4,mem=8gb,walltime=00:10:00 n1/0-3+n2/0,2\n"
-		"f1:4 pbs:2[3].pbs ann/staff/phys/_pbs_project_default batch \"sim\" walltime exit 271; 1000 1010 1050; 2n 16c 0g 0k 40s; 40000ms 300000ms 100k; - n1/0*8+n2/1*8\n"
+		"f1:4 pbs:2[3].pbs ann/staff/phys/_pbs_project_default batch \"sim\" walltime exit 271; 1000 1010 1050; 2n 16c 0g 0k 40s; 40000ms 300000ms 100k; select=2:ncpus=8,walltime=00:00:40 n1/0*8+n2/1*8\n"
 		"f1:5 pbs:3.pbs bob/x// batch \"\" failed exit 1; 1010 1010 1020; 1n 1c 0g 0k 0s; 0ms 0ms 0k; - -\n"
 		"f1:6 bad: not an accounting record; one begins as in 11/15/2026 06:42:53;E;12.server;\n"
 		"f2:6 pbs:6.pbs ann/g// batch \"\" deleted exit 271; 1 2 3; 1n 1c 0g 0k 0s; 0ms 0ms 0k; - -\n"

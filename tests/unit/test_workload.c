@@ -592,6 +592,51 @@ static void lublin_model(void **state)
 	workload_destroy(w);
 }
 
+/* Jobs that ended, from our own accounting, by submission; one that was deleted before it started
+ * and one that still runs are not among them. */
+static void accounting_file(void **state)
+{
+	static const char text[] =
+		"11/15/2026 07:51:40;Q;1.pine;queue=batch\n"
+		"11/15/2026 07:52:50;E;2.pine;user=bo group=staff queue=batch ctime=1118 start=1120 "
+		"exec_host=n1/0-3 Resource_List.ncpus=4 Resource_List.nodect=1 Resource_List.mem=1gb end=1170 Exit_status=0\n"
+		"11/15/2026 07:52:59;E;1.pine;user=ana group=staff account=phys queue=batch ctime=1108 start=1110 "
+		"exec_host=n1/0-3+n2/0-3 Resource_List.ncpus=8 Resource_List.nodect=2 Resource_List.nodes=2:ppn=4 "
+		"Resource_List.walltime=00:10:00 end=1180 Exit_status=0 resources_used.walltime=00:01:05\n"
+		"torn li\n"
+		"11/15/2026 07:53:00;E;5.pine;user=\"a b\" queue=batch ctime=1118 start=1120 end=1170 Exit_status=0\n"
+		"11/15/2026 07:53:01;Q;3.pine;queue=batch\n"
+		"11/15/2026 07:53:02;D;3.pine;requestor=bo@pine\n"
+		"11/15/2026 07:53:03;Q;4.pine;queue=batch\n"
+		"11/15/2026 07:53:03;S;4.pine;user=bo\n";
+	struct err err = {.text = ""};
+	struct workload *w = read_text(text, RULES_SITE, 0, &err), *again;
+
+	(void)state;
+	if (!w)
+		fail_msg("%s", err.text);
+	assert_int_equal(w->jobs.n, 2);
+	assert_int_equal(w->begin, 1108);
+	assert_int_equal(w->dropped[DROP_SYNTAX], 2);
+	assert_int_equal(w->dropped[DROP_NOT_RUN], 2);
+	const struct wjob *a = &w->jobs.v[0], *b = &w->jobs.v[1];
+	assert_true(a->id == 1 && a->submit == 0 && a->runtime == 65 && a->walltime == 600 && !a->assumed);
+	assert_string_equal(names_get(&w->users, a->user), "ana");
+	assert_string_equal(names_get(&w->requests, (uint32_t)a->text), "nodes=2:ppn=4");
+	assert_string_equal(w->terms.v[a->terms - 1].account, "phys");
+	assert_true(b->id == 2 && b->submit == 10 && b->runtime == 50 && b->walltime == 50 && b->assumed);
+	assert_string_equal(names_get(&w->requests, (uint32_t)b->text), "nodes=1:ppn=4,mem=1gb");
+	again = written_and_read(w);
+	assert_true(again->jobs.n == 2 && again->jobs.v[1].submit == 10 && again->jobs.v[1].runtime == 50);
+	workload_destroy(again);
+	workload_flatten(w);
+	assert_true(w->jobs.v[0].procs == 8 && w->jobs.v[1].procs == 4);
+	workload_destroy(w);
+	w = read_text(text, RULES_SITE, 1, &err);
+	assert_int_equal(w->jobs.n, 1);
+	workload_destroy(w);
+}
+
 static void example_file(void **state)
 {
 	(void)state;
@@ -658,6 +703,7 @@ int main(void)
 		cmocka_unit_test(stretched),
 		cmocka_unit_test(walltimes_rounded),
 		cmocka_unit_test(lublin_model),
+		cmocka_unit_test(accounting_file),
 		cmocka_unit_test(example_file),
 		cmocka_unit_test(traces_by_rules_sc15),
 	};

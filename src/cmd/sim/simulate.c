@@ -169,6 +169,9 @@ static int workload_get(struct simulation *s, const struct operands *operands, s
 			free(s->workload->name);
 			s->workload->name = mem_strdup("standard input");
 		}
+		/* one pool holds only the CPUs of jobs that ran, as with --from-history */
+		if (rc == 0 && s->workload->begin && a->machine && strncmp(a->machine, "flat:", 5) == 0)
+			workload_flatten(s->workload);
 		return rc;
 	}
 	rc = workload_generate(a, &s->workload, err);
@@ -405,8 +408,10 @@ const struct command command_simulate = {
 	.operand_kind = OPTION_FILE,
 	.operands_max = 1,
 	.about = "Run a workload through scheduling policies, and compare.",
-	.details = "WORKLOAD is a trace in the Standard Workload Format, a workload file, or the --starts of an "
-		   "earlier run; gzip is fine, - is standard input.",
+	.details =
+		"WORKLOAD is a trace in the Standard Workload Format, a workload file, the --starts of an earlier "
+		"run, or an accounting file (Shunt's own, of any PBS, or of 'sacct -P'); gzip is fine, - is standard "
+		"input.",
 	.examples = examples,
 	.options = options,
 	.size = sizeof(struct simulate_arguments),
