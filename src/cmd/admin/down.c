@@ -47,17 +47,17 @@ struct down_arguments {
 		       .min = 0),                                                                                      \
 		FLAG(0, "force", force, "even if that breaks guaranteed deadlines"),                                   \
 	{                                                                                                              \
-		"system", OPTION_FLAG, AT(system), NULL, NULL, NULL, 0, 0, "the system's server instead of your own",  \
-			0                                                                                              \
+		"system", OPTION_FLAG, AT(system), NULL, NULL, NULL, 0, 0,                                             \
+			"the system's server, even if you have one of your own", 0                                     \
 	}
 static const struct option down_options[] = {
-	FLAG(0, "kill", kill, "end running jobs first; otherwise they go on, and are known again after 'shunt up'"),
+	FLAG(0, "kill", kill, "end running jobs first; otherwise they continue, and are known again after 'shunt up'"),
 	WHEN,
 	{0},
 };
 
 static const struct option shutdown_options[] = {
-	FLAG(0, "leave-jobs", leave, "let running jobs go on; the same as 'shunt down'"),
+	FLAG(0, "leave-jobs", leave, "let running jobs continue; the same as 'shunt down'"),
 	FLAG(0, "now", now, "stop running jobs without making checkpoints"),
 	WHEN,
 	{0},
@@ -135,7 +135,7 @@ static void stopped_say(struct change *ch, const struct where *w, const char *mo
 					"the server (process %lld) was asked to stop but is still there; its log is %s",
 					(long long)pid, w->log);
 	else if (running > 0 && !waits)
-		printf("The server is stopped; %lld running jobs go on. 'shunt up' starts it again.\n",
+		printf("The server is stopped; %lld running jobs continue. 'shunt up' starts it again.\n",
 		       (long long)running);
 	else
 		printf("The server is stopped. 'shunt up' starts it again.\n");
@@ -179,7 +179,7 @@ static int down(const struct command *c, const void *arguments, const struct ope
 
 	if (a->leave && a->now)
 		return command_misused(c, "--leave-jobs or --now, not both");
-	if (where_get(a->system, &w, &err) < 0)
+	if ((a->system ? where_system(&w, &err) : where_find(&w, &err)) < 0)
 		return command_fail(c, "%s", err.text);
 	json_t *body = request_make(c, a, &begin);
 	if (!body)
@@ -189,6 +189,8 @@ static int down(const struct command *c, const void *arguments, const struct ope
 		/* one that was just killed may not be gone yet */
 	} else if (!end_await(&w, ENDING_SECONDS)) {
 		code = command_fail(c, "the server is there but does not answer: %s", err.text);
+	} else if (a->begin || a->until || a->cancel) {
+		code = command_fail(c, "no server runs: nothing was %s", a->cancel ? "called off" : "announced");
 	} else {
 		printf("No server runs.\n");
 		code = EXIT_OK;
@@ -201,8 +203,9 @@ static int down(const struct command *c, const void *arguments, const struct ope
 const struct command command_down = {
 	.name = "down",
 	.operands = "",
-	.about = "Stop the server of this user; running jobs go on.",
-	.details = "The same as 'shunt shutdown --leave-jobs'.",
+	.about = "Stop the server; running jobs continue.",
+	.details =
+		"The same as 'shunt shutdown --leave-jobs'. It is the user's own server or, if there is none, the system's.",
 	.options = down_options,
 	.size = sizeof(struct down_arguments),
 	.run = down,
