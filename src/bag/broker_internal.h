@@ -105,9 +105,7 @@ void peer_write(struct broker *b, struct peer *p);
 /* Closes a connection. The tasks of a worker are lost, or return to the queue. */
 void peer_close(struct broker *b, struct peer *p);
 uint32_t peers_running(const struct broker *b); /* number of tasks that have begun */
-/* Returns the age of the oldest of them, microseconds; 0: none has begun. */
-int64_t peers_oldest(const struct broker *b);
-void peers_fill(struct broker *b); /* gives tasks to workers */
+void peers_fill(struct broker *b);		/* gives tasks to workers */
 
 /* In broker_verdict.c. */
 /* Records what became of a task, and drops its other copies. */
@@ -160,8 +158,6 @@ void cluster_done(struct broker *b, int request, int64_t took, int64_t cpus);
 bool cluster_cut(struct broker *b, const struct peer *p, int64_t stay);
 /* Returns true if a worker left because we cancelled its request. */
 bool cluster_dropped(const struct broker *b, const struct peer *p);
-/* Returns true if some place may hold tasks with that need; otherwise appends the reasons. */
-bool cluster_holds(const struct broker *b, uint32_t need, struct strbuf *why);
 /* Returns what became of a request; FATE_OPEN: nothing yet, or it is 0. */
 enum request_fate cluster_fate(const struct broker *b, int request);
 /* Returns the most seconds that a worker can have; -1: no end. */
@@ -169,6 +165,10 @@ int64_t cluster_longest(const struct broker *b);
 /* Writes an array of the requests that are out. */
 void cluster_put(struct broker *b, struct json *j);
 void cluster_close(struct broker *b); /* cancels all requests */
+
+/* In broker_class.c. */
+/* Returns true if some place may hold tasks with that need; otherwise appends the reasons. */
+bool cluster_holds(const struct broker *b, uint32_t need, struct strbuf *why);
 
 /* In broker_ask.c: answers one word. */
 void ask_answer(struct broker *b, struct peer *p, const char *word, size_t n);

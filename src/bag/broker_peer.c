@@ -244,16 +244,6 @@ uint32_t peers_running(const struct broker *b)
 	return (uint32_t)n;
 }
 
-int64_t peers_oldest(const struct broker *b)
-{
-	int64_t oldest = b->now;
-
-	for (size_t i = 0; i < b->peers.n; i++)
-		if (b->peers.v[i] && b->peers.v[i]->flights.n && b->peers.v[i]->flights.v[0].since < oldest)
-			oldest = b->peers.v[i]->flights.v[0].since;
-	return b->now - oldest;
-}
-
 /* Ends the flights of a worker that is gone. Those that were running are lost, or were cut off
  * by the end of its time; the others return to the queue. */
 static void flights_lose(struct broker *b, struct peer *p)
