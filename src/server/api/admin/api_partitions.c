@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/codec.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -19,6 +20,7 @@
 #include "server/api/admin/api_partitions.h"
 #include "server/api/frame/api.h"
 #include "server/api/frame/call.h"
+#include "server/api/frame/request.h"
 #include "server/api/frame/schemas.h"
 #include "server/base/asker.h"
 #include "server/job/jobs.h"
@@ -30,26 +32,43 @@
 #include "server/server.h"
 #include "server/site/who.h"
 
+/* A partition and whom it is shown to; or, for the list, only the latter. */
+struct subject {
+	struct server *s;
+	const struct asker *w;
+	const int64_t *waiting; /* by index plus one: count_waiting() */
+	const struct object *partition;
+	const bool *has; /* by node */
+	const char *name, *state, *job;
+	int64_t cpus, cpus_up, waits;
+};
+#define HAS(member) MEMBER(struct subject, member)
+
+static void nodes_show(const struct subject *x, struct json *j)
+{
+	for (uint32_t i = 0; i < x->s->cluster->nodes.n; i++)
+		if (x->has[i])
+			json_text(j, NULL, names_get(&x->s->cluster->node_names, i));
+}
+
+static void attributes_show(const struct subject *x, struct json *j)
+{
+	attrs_write(&x->partition->attrs, j);
+}
+
 static const struct field partition_fields[] = {
-	{"name", .is = REQUIRED | IS_TEXT},
-	{"nodes", .is = REQUIRED | IS_LIST, "in their order in the cluster", .item = IS_TEXT},
-	{"cpus", .is = REQUIRED | IS_INT, "of its nodes, up or not"},
-	{"cpus_up", .is = REQUIRED | IS_INT, "of those that are in service"},
-	{"state", .is = REQUIRED | IS_TEXT, "down: none of its nodes is in service", .words = "free|busy|down|empty"},
-	{"job", .is = REQUIRED | IS_TEXT | IS_NULL, "the job that runs in it, if the user may see it"},
-	{"waiting", .is = REQUIRED | IS_INT, "jobs that wait and that it suits"},
-	{"attributes", .is = REQUIRED | IS_OBJECT},
+	{"name", .is = REQUIRED | IS_TEXT, HAS(name)},
+	{"nodes", .is = REQUIRED | IS_LIST, "in their order in the cluster", .item = IS_TEXT, .inside = nodes_show},
+	{"cpus", .is = REQUIRED | IS_INT, "of its nodes, up or not", HAS(cpus)},
+	{"cpus_up", .is = REQUIRED | IS_INT, "of those that are in service", HAS(cpus_up)},
+	{"state", .is = REQUIRED | IS_TEXT, "down: none of its nodes is in service", .words = "free|busy|down|empty",
+	 HAS(state)},
+	{"job", .is = REQUIRED | IS_TEXT | IS_NULL, "the job that runs in it, if the user may see it", HAS(job)},
+	{"waiting", .is = REQUIRED | IS_INT, "jobs that wait and that it suits", HAS(waits)},
+	{"attributes", .is = REQUIRED | IS_OBJECT, .inside = attributes_show},
 	{0},
 };
 const struct schema partition_answer = {"Partition", .fields = partition_fields};
-static const struct field partitions_fields[] = {
-	{"partitions", .is = REQUIRED | IS_LIST, "by name", .of = &partition_answer, .item = IS_OBJECT},
-	{"shared", .is = REQUIRED | IS_LIST, "nodes that are in none", .item = IS_TEXT},
-	{0},
-};
-const struct schema partitions_answer = {.fields = partitions_fields};
-
-/* ---- showing ---- */
 
 /* Counts the waiting jobs that each partition suits, by its index plus one. */
 static int64_t *count_waiting(const struct server *s)
@@ -84,66 +103,62 @@ static uint32_t job_on(const struct server *s, uint32_t node)
 	return JOB_NONE;
 }
 
-static void partition_show(struct server *s, const struct asker *w, const struct object *d, const int64_t *waiting,
-			   struct json *j)
+static void partition_show(const struct subject *all, const struct object *d, struct json *j)
 {
-	bool *has = mem_zalloc((s->cluster->nodes.n + 1) * sizeof *has);
-	int64_t cpus = 0, up = 0, n = 0;
+	const struct server *s = all->s;
+	bool *has = mem_zalloc((s->cluster->nodes.n + 1) * sizeof *has), any = false;
 	const struct partition *p = cluster_partition(s->cluster, d->name);
+	struct subject x = {.s = all->s, .partition = d, .has = has, .name = d->name};
 	uint32_t runs = JOB_NONE;
 	struct strbuf id = {0};
 
-	partition_nodes(s, d, has, NULL);
-	json_open_object(j, NULL);
-	json_text(j, "name", d->name);
-	json_open_array(j, "nodes");
+	partition_nodes(all->s, d, has, NULL);
 	for (uint32_t i = 0; i < s->cluster->nodes.n; i++) {
 		if (!has[i])
 			continue;
-		json_text(j, NULL, names_get(&s->cluster->node_names, i));
-		n++;
-		cpus += s->cluster->nodes.v[i].total.v[RES_CPU];
+		any = true;
+		x.cpus += s->cluster->nodes.v[i].total.v[RES_CPU];
 		if (!node_gone(&s->hosts->nodes.v[i].life) && !s->hosts->nodes.v[i].drained)
-			up += s->cluster->nodes.v[i].total.v[RES_CPU];
+			x.cpus_up += s->cluster->nodes.v[i].total.v[RES_CPU];
 		if (runs == JOB_NONE)
 			runs = job_on(s, i);
 	}
-	json_close_array(j);
-	json_int(j, "cpus", cpus);
-	json_int(j, "cpus_up", up);
-	json_text(j, "state", n == 0 ? "empty" : runs != JOB_NONE ? "busy" : up == 0 ? "down" : "free");
-	if (runs != JOB_NONE && may_see(s, w, s->jobs->entries.v[runs].spec))
+	x.state = !any ? "empty" : runs != JOB_NONE ? "busy" : x.cpus_up == 0 ? "down" : "free";
+	if (runs != JOB_NONE && may_see(s, all->w, s->jobs->entries.v[runs].spec))
 		entry_id(s, runs, &id);
-	json_text(j, "job", id.n ? id.text : NULL);
-	json_int(j, "waiting", p ? waiting[p->name + 1] : 0);
-	json_open_object(j, "attributes");
-	attrs_write(&d->attrs, j);
-	json_close_object(j);
-	json_close_object(j);
+	x.job = id.text;
+	x.waits = p ? all->waiting[p->name + 1] : 0;
+	schema_show(&partition_answer, NULL, &x, NULL, j);
 	strbuf_fini(&id);
 	free(has);
 }
 
+static void partitions_show(const struct subject *x, struct json *j)
+{
+	for (size_t i = 0; i < x->s->objects->of[OBJECT_PARTITION].n; i++)
+		partition_show(x, x->s->objects->of[OBJECT_PARTITION].v[i], j);
+}
+
+static void shared_show(const struct subject *x, struct json *j)
+{
+	for (uint32_t i = 0; i < x->s->cluster->nodes.n; i++)
+		if (x->s->cluster->nodes.v[i].partition == PARTITION_NONE && !world_node_past(x->s, i))
+			json_text(j, NULL, names_get(&x->s->cluster->node_names, i));
+}
+
+static const struct field partitions_fields[] = {
+	{"partitions", .is = REQUIRED | IS_LIST, "by name", .of = &partition_answer, .item = IS_OBJECT,
+	 .inside = partitions_show},
+	{"shared", .is = REQUIRED | IS_LIST, "nodes that are in none", .item = IS_TEXT, .inside = shared_show},
+	{0},
+};
+const struct schema partitions_answer = {.fields = partitions_fields};
+
 void api_partitions(struct server *s, const struct call *c)
 {
 	int64_t *waiting = count_waiting(s);
-	struct strbuf out = {0};
-	struct json j;
 
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
-	json_open_array(&j, "partitions");
-	for (size_t i = 0; i < s->objects->of[OBJECT_PARTITION].n; i++)
-		partition_show(s, c->w, s->objects->of[OBJECT_PARTITION].v[i], waiting, &j);
-	json_close_array(&j);
-	json_open_array(&j, "shared");
-	for (uint32_t i = 0; i < s->cluster->nodes.n; i++)
-		if (s->cluster->nodes.v[i].partition == PARTITION_NONE && !world_node_past(s, i))
-			json_text(&j, NULL, names_get(&s->cluster->node_names, i));
-	json_close_array(&j);
-	json_close_object(&j);
-	http_reply_strbuf(c->r, 200, "application/json", &out);
-	strbuf_fini(&out);
+	api_show(s, c->r, &partitions_answer, &(struct subject){.s = s, .w = c->w, .waiting = waiting});
 	free(waiting);
 }
 
@@ -151,14 +166,13 @@ void api_partition(struct server *s, const struct call *c)
 {
 	const struct object *d = api_object_find(s, c);
 	struct strbuf out = {0};
-	int64_t *waiting;
 	struct json j;
 
 	if (!d)
 		return;
-	waiting = count_waiting(s);
+	int64_t *waiting = count_waiting(s);
 	json_init(&j, &out, false);
-	partition_show(s, c->w, d, waiting, &j);
+	partition_show(&(struct subject){.s = s, .w = c->w, .waiting = waiting}, d, &j);
 	http_reply_strbuf(c->r, 200, "application/json", &out);
 	strbuf_fini(&out);
 	free(waiting);
